@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"reflect"
 
+	"fyne.io/fyne/v2/lang"
+
 	"countersign/internal/agent"
 	"countersign/internal/office"
 	"countersign/ui/env"
@@ -24,6 +26,7 @@ type Answers struct {
 	recalled bool           // nothing more is to be had from before the program ended
 	secrets  office.Secrets
 	settings office.Settings
+	proposed string         // the folder for documents while nobody has chosen another one
 	untyped  agent.FirstRun // what there was before anything was entered
 	opened   string         // what was tested when the public address last opened; see fingerprint
 	address  string         // the public address of that test
@@ -34,13 +37,27 @@ type Answers struct {
 // begin takes what was entered before the program ended, else the office's own settings, as the first answers.
 func (a *Answers) begin(office env.Office) {
 	if a.began {
+		a.propose() // the language may be another one
 		return
 	}
 	*a = Answers{began: true, settings: office.Settings()}
-	a.settings.SaveTo = cmp.Or(a.settings.SaveTo, proposedFolder())
+	a.propose()
 	a.untyped = a.entered()
 	a.recalled = a.recall(office)
 	a.kept = a.entered()
+}
+
+// propose has documents go to the proposed folder unless the person has chosen one.
+func (a *Answers) propose() {
+	before := a.proposed
+	if a.settings.SaveTo != before {
+		return
+	}
+	a.proposed = proposedFolder()
+	a.settings.SaveTo = a.proposed
+	if a.untyped.Settings.SaveTo == before {
+		a.untyped.Settings.SaveTo = a.proposed
+	}
 }
 
 // recall takes what was entered before the program ended, and reports whether there is any. What was entered since stays:
@@ -70,13 +87,14 @@ func (a *Answers) entered() agent.FirstRun {
 	return agent.FirstRun{Step: a.step, Preset: a.preset, Settings: a.settings, Secrets: a.secrets}
 }
 
-// proposedFolder is where signed documents go unless the person chooses otherwise; empty where there is no home.
+// proposedFolder is where signed documents go unless the person chooses otherwise, named in the language in use; empty where there
+// is no home.
 func proposedFolder() string {
 	home, err := os.UserHomeDir()
 	if err != nil {
 		return ""
 	}
-	return filepath.Join(home, "Documents", "Signed")
+	return filepath.Join(home, "Documents", lang.X("name.signed", "Signed"))
 }
 
 // fingerprint is all that decides whether the public address opens.
