@@ -13,7 +13,7 @@ func (a *Agent) newWithdrawals() *withdraw.Room {
 		Crash: a.p.Crash, Watch: a.Watch, Who: func() string { return a.account.Current().Account.Email },
 		Online: a.account.Online, SignedIn: a.account.SignedIn, SignedOut: a.account.SignedOut,
 		Answered: func(ctx context.Context, err error) { a.account.Note(ctx, err) },
-		Question: a.budget.Wait, Note: a.packages.Note, NotDone: a.announcer.NotWithdrawn, Announce: a.announcer.Announce,
+		Question: a.budget.Wait, Note: a.packages.Note, NoteGone: a.packages.NoteGone, NotDone: a.announcer.NotWithdrawn, Announce: a.announcer.Announce,
 		Ended: a.outbox.Wake,
 	})
 }

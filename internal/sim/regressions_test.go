@@ -114,6 +114,13 @@ var regressions = []struct {
 11s send 1 1 sequential 0s
 1h0m0s wait 1h0m0s
 `},
+	{"what was promised for later comes true", 850000011, `
+1m0s send 1 2 parallel 0s
+1m0s revoke refresh
+18m42.0022892s decline 757
+1m0s withdraw 945
+1m0s settle
+`},
 }
 
 func TestWhatWasBrokenOnceHolds(t *testing.T) {

@@ -245,6 +245,32 @@ func TestThatAPackageIsOverIsNotTakenFromTheAnswerThatNamesASigner(t *testing.T)
 	})
 }
 
+// Whoever withdraws a package asks for its status, which tells of nobody who had declined. The record does.
+func TestTheRecordOfAPackageThatWasWithdrawnIsOwed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newRoom(t)
+		x.known(office.PackageOpen)
+		before, err := x.stored("p")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if noted, err := x.Note(before, esign.Status{PackageID: "p", State: esign.State(office.PackageRescinded)}); err != nil || !noted {
+			t.Fatal(noted, err)
+		}
+		p, err := x.stored("p")
+		if err != nil || p.State != office.PackageRescinded || p.Final() {
+			t.Fatalf("it is not asked about any more: %+v, %v", p, err)
+		}
+		x.known(office.PackageOpen)
+		if err := x.NoteGone(before); err != nil {
+			t.Fatal(err)
+		}
+		if p, err = x.stored("p"); err != nil || !p.Final() {
+			t.Errorf("the service shows it no more, and is to be asked about it: %+v, %v", p, err)
+		}
+	})
+}
+
 func TestARefusedPackageIsAskedAboutMoreAndMoreRarelyButAtLeastDaily(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := newRoom(t)

@@ -8,9 +8,19 @@ import (
 )
 
 // Note records a status that another room has asked for, with what follows from it. asked is the package as it was known when the
-// question was put; noted is false where the answer may be older than what is known.
+// question was put; noted is false where the answer may be older than what is known. Of a package that is over since, the record is
+// owed: somebody may have declined before (withRecord).
 func (r *Room) Note(asked office.Package, status esign.Status) (noted bool, err error) {
+	if office.PackageState(status.State).Over() && !asked.State.Over() {
+		asked.RecordOwed = r.Now()
+	}
 	return r.applyCheck(asked, status, false)
+}
+
+// NoteGone records that asked is withdrawn, though the service, which said that it would be, shows it no more.
+func (r *Room) NoteGone(asked office.Package) error {
+	_, err := r.applyCheck(asked, esign.Status{PackageID: asked.ID, State: esign.State(office.PackageRescinded)}, false)
+	return err
 }
 
 // settle ends the wish to withdraw p with what is known of it now, and notes in found what people are told of that.

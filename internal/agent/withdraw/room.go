@@ -36,6 +36,9 @@ type Needs struct {
 	// Note records the status of a package, with what follows from it, the end of a wish among that. asked is the package as
 	// it was known when the question was put; noted is false where the answer may be older than what is known.
 	Note func(asked office.Package, status esign.Status) (noted bool, err error)
+
+	// NoteGone records that a package is withdrawn that the service shows no more.
+	NoteGone func(asked office.Package) error
 	// NotDone are the facts that p was not withdrawn, when people were not told yet; in the commit that records it. Announce
 	// tells them after it.
 	NotDone  func(tx *store.Tx, p office.Package) ([]office.Fact, error)

@@ -141,8 +141,7 @@ func (r *Room) ask(ctx context.Context, client *esign.Client, id string) (open b
 		switch w := p.Withdrawal; {
 		case w.Problem == esign.Message(err) && w.Tries >= patience && w.State == office.WithdrawAccepted:
 			// It said that it withdrew it, which is its word, and shows it no more.
-			gone := esign.Status{PackageID: id, State: esign.State(office.PackageRescinded)}
-			if _, err := r.needs.Note(p, gone); err != nil {
+			if err := r.needs.NoteGone(p); err != nil {
 				return false, err
 			}
 			return r.pending(id)
