@@ -145,6 +145,17 @@ func (b *bench) losesNothing(where string, room fyne.Size) {
 	}
 }
 
+// TestAWindowSmallerThanItAsksForLosesNothing goes through every screen as a desktop shows it that tiles its windows.
+func TestAWindowSmallerThanItAsksForLosesNothing(t *testing.T) {
+	for _, scene := range everyScreen() {
+		b := inLanguage(t, "en", scene.office)
+		scene.act(b)
+		tiled := fyne.NewSize(560, 420)
+		b.fill(tiled)
+		b.losesNothing(scene.name, tiled)
+	}
+}
+
 // TestEveryFieldHasRoomForWhatStandsInIt goes through the smallest window in every language. A field that has none shows
 // a bar to scroll by, and half a word.
 func TestEveryFieldHasRoomForWhatStandsInIt(t *testing.T) {

@@ -223,10 +223,13 @@ func (w *Window) hang(content fyne.CanvasObject) {
 	w.landing = widgets.NewLanding()
 	w.clearLanding()
 	least := fyne.NewSize(860, 560)
-	if more := w.painted.Text - 100; more > 0 { // room grows with the text; what is between does not
-		grown := 1 + 0.85*float32(more)/100
-		content = widgets.Roomy(content, fyne.NewSize(least.Width*grown, least.Height*grown))
+	// Room grows with the text; what is between does not. Desktops that tile make a window smaller than it asks for: then it
+	// keeps the room of the smallest, which is enough for all that is in it at the ordinary size, though some asks for more.
+	grown := 1 + 0.85*float32(max(0, w.painted.Text-100))/100
+	if grown == 1 {
+		content = container.New(&floor{least}, content)
 	}
+	content = widgets.Roomy(content, fyne.NewSize(least.Width*grown, least.Height*grown))
 	page := widgets.On(theme.Paper, container.New(&floor{least}, content))
 	w.window.SetContent(widgets.WithTips(w.later, container.NewStack(page, w.landing)))
 }
