@@ -8,6 +8,7 @@ import (
 	"countersign/internal/agent/issuer"
 	"countersign/internal/agent/reconcile"
 	"countersign/internal/disk"
+	"countersign/internal/locations"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
@@ -41,7 +42,7 @@ func (a *Agent) configure(ctx context.Context, s office.Settings, secrets office
 	}
 	former := a.account.Settings().SaveTo
 	if s.SaveTo != former {
-		if disk.Inside(s.SaveTo, a.p.DataDir) { // what is there goes when a person has the data removed
+		if amongOwnData(s.SaveTo) {
 			return &ConfigError{Fields: []office.FieldError{office.Finding(office.FieldSaveTo, office.CodeConflict)}}
 		}
 		if code := download.TryFolder(s.SaveTo); code != "" {
@@ -90,4 +91,11 @@ func moveDrafts(tx *store.Tx) error {
 		err = errors.Join(err, tx.PutDraft(d))
 	}
 	return err
+}
+
+// amongOwnData reports whether a folder lies in the usual data folder, or the former one. What is there goes when a person has all
+// data removed; a data folder of somebody's choice is theirs to remove.
+func amongOwnData(path string) bool {
+	own, former, err := locations.Default()
+	return err == nil && (disk.Inside(path, own) || former != "" && disk.Inside(path, former))
 }

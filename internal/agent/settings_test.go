@@ -10,17 +10,16 @@ import (
 
 	"countersign/internal/agent"
 	"countersign/internal/esign"
+	"countersign/internal/locations"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/office/settingstest"
 	"countersign/internal/secret"
 )
 
-func openAgent(t *testing.T) *agent.Agent { return openAgentIn(t, t.TempDir()) }
-
-func openAgentIn(t *testing.T, data string) *agent.Agent {
+func openAgent(t *testing.T) *agent.Agent {
 	t.Helper()
-	a, err := agent.Open(t.Context(), agent.Params{DataDir: data, Keeper: secret.Memory(), Version: "test"})
+	a, err := agent.Open(t.Context(), agent.Params{DataDir: t.TempDir(), Keeper: secret.Memory(), Version: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,8 +130,15 @@ func TestSecretsArePastedWithALineEnd(t *testing.T) {
 }
 
 func TestANewFolderIsMadeAndTried(t *testing.T) {
-	data, dir := t.TempDir(), t.TempDir()
-	a := openAgentIn(t, data)
+	home := t.TempDir()
+	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "AppData", "LocalAppData"} {
+		t.Setenv(name, home)
+	}
+	usual, _, err := locations.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, dir := openAgent(t), t.TempDir()
 	s := settingstest.Case{}.Settings(filepath.Join(dir, "a", "b"))
 	if err := a.Configure(t.Context(), s, office.Secrets{}); err != nil {
 		t.Fatal(err)
@@ -150,7 +156,7 @@ func TestANewFolderIsMadeAndTried(t *testing.T) {
 	if err := a.Configure(t.Context(), wrong, office.Secrets{}); !errors.As(err, &config) || config.Fields[0].Code != office.CodeNotMade {
 		t.Errorf("said: %v", err)
 	}
-	for _, within := range []string{data, filepath.Join(data, "Signed")} {
+	for _, within := range []string{usual, filepath.Join(usual, "Signed")} {
 		wrong.SaveTo = within
 		if err := a.Configure(t.Context(), wrong, office.Secrets{}); !errors.As(err, &config) || config.Fields[0].Text != message.FolderHoldsData() {
 			t.Errorf("beside the program's own data: %v", err)
