@@ -212,7 +212,14 @@ func (m *model) lookAtExpiries() {
 func (m *model) owedNews(since time.Time) (owed []string) {
 	s := m.w.settings
 	m.facts = slices.DeleteFunc(m.facts, func(f fact) bool { return m.heardOf[m.onThis(f.what)] > 0 || m.settled[m.onThis(f.what)] })
+	state := map[string]string{}
+	for _, p := range m.w.services[m.w.current].Packages() {
+		state[p.Name] = p.State
+	}
 	for _, f := range m.facts {
+		if f.kind == office.FactDeadline && state[f.name] == "rescinded" { // it has run out and was withdrawn before anybody asked
+			continue
+		}
 		wanted := s.Notify != office.NotifyNone && f.at.After(m.wants(wishNews))
 		if f.kind == office.FactSigned {
 			wanted = f.at.After(m.wants(wishSignatures))
