@@ -18,6 +18,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"countersign/internal/locations"
 )
 
 // Office is one data folder of the program under test, with its desktop, its service and its public address.
@@ -43,6 +45,11 @@ func NewOffice(t testing.TB, desk *Desktop, s *Service, f *Front) *Office {
 	o := &Office{T: t, Desk: desk, Service: s, Front: f, Data: filepath.Join(dir, "data"), Folder: filepath.Join(dir, "Signed")}
 	o.Global = []string{"--data", o.Data}
 	o.Secrets = []string{"COUNTERSIGN_CLIENT_SECRET=" + s.Secret}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the log ends:\n%s", o.logEnd())
+		}
+	})
 	o.socket = &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{
 		DisableKeepAlives: true,
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -50,6 +57,16 @@ func NewOffice(t testing.TB, desk *Desktop, s *Service, f *Front) *Office {
 		},
 	}}
 	return o
+}
+
+// logEnd is what the program logged last.
+func (o *Office) logEnd() string {
+	log, err := os.ReadFile(locations.Log(o.Data))
+	if err != nil {
+		return err.Error()
+	}
+	const most = 8 << 10
+	return string(log[max(0, len(log)-most):])
 }
 
 // UsualOffice makes an office with a public address and a service that knows it; flags are the service's.
