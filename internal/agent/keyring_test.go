@@ -113,6 +113,25 @@ func TestAnAnswerToTheKeyringsOwnQuestionIsAllItTakes(t *testing.T) {
 	o.eventually("everything continues", func() bool { return o.Status().Tunnel.State == "up" && o.issue("keyring") == nil })
 }
 
+// TestAKeyringThatIsUnlockedAsTheComputerWakesUpIsFoundAtOnce: people unlock it when they sign in to the computer.
+func TestAKeyringThatIsUnlockedAsTheComputerWakesUpIsFoundAtOnce(t *testing.T) {
+	ring, c := &ringOf{keeper: secret.Memory()}, &wallClock{}
+	o := newOfficeWith(t, func(p *Params) { quick(p); p.Keeper, p.Now = ring, c.now }, sandbox.Options{Now: c.now})
+	o.stop()
+	ring.turn(true)
+	o.adjustPace(time.Hour) // waking up unlocks, not the next try
+	o.open()
+	o.run()
+	if o.issue("keyring") == nil {
+		t.Fatalf("health: %+v", o.Status().Health)
+	}
+	ring.turn(false)
+	o.eventually("everything continues", func() bool {
+		o.wake(c, 9*time.Hour) // again, where nobody watches the clock yet
+		return o.Status().Tunnel.State == "up" && o.issue("keyring") == nil
+	})
+}
+
 // TestUnlockIsOfferedOnlyWhereThereIsSomethingToUnlock also presses what is offered: first in vain, then once the keyring
 // is there.
 func TestUnlockIsOfferedOnlyWhereThereIsSomethingToUnlock(t *testing.T) {

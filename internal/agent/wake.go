@@ -20,6 +20,7 @@ func (a *Agent) wokeUp(by time.Duration) {
 	a.Log.Info("the computer slept, or its clock was set", "by", by.Round(time.Second))
 	a.p.Network.Forget() // it may be another network
 	a.webhook.WokeUp(by)
+	a.account.WokeUp()
 	if by < 0 {
 		a.account.MendSince(by)
 		a.Health.MendSince()

@@ -65,6 +65,7 @@ func (w *world) pass(r *http.Request, transport *http.Transport, body []byte) (s
 	n, kind := w.wire.begin(key, "hook")
 	w.wire.mu.Lock()
 	w.wire.requests-- // which nobody planned but the service
+	w.wire.deliveries++
 	w.wire.mu.Unlock()
 	chance := keyed(w.seed, key, n)
 	pause(r.Context(), between(chance, time.Millisecond, 50*time.Millisecond))

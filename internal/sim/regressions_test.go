@@ -121,6 +121,13 @@ var regressions = []struct {
 1m0s withdraw 945
 1m0s settle
 `},
+	{"idle means idle", 20261126, `
+1m0s offline 3h29m5s
+1m0s elsewhere
+1m0s service
+1m0s replace
+1m0s settle
+`},
 }
 
 func TestWhatWasBrokenOnceHolds(t *testing.T) {

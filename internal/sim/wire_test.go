@@ -17,18 +17,19 @@ import (
 type wire struct {
 	w *world
 
-	mu       sync.Mutex
-	times    map[string]int // how often each thing was asked for
-	cuts     map[string]int // how often the body at each path was cut
-	requests int
-	tokens   int            // requests for tokens that are under way
-	lost     int            // of them, how often something went wrong since one went well
-	struck   time.Time      // when something went wrong last
-	hour     map[string]int // how often each thing was asked for within the hour ...
-	hourOf   hour           // ... that it is
-	faults   []*fault
-	open     map[*host]*http.Transport
-	servers  []*http.Server // behind the public addresses
+	mu         sync.Mutex
+	times      map[string]int // how often each thing was asked for
+	cuts       map[string]int // how often the body at each path was cut
+	requests   int
+	deliveries int            // requests that the service made
+	tokens     int            // requests for tokens that are under way
+	lost       int            // of them, how often something went wrong since one went well
+	struck     time.Time      // when something went wrong last
+	hour       map[string]int // how often each thing was asked for within the hour ...
+	hourOf     hour           // ... that it is
+	faults     []*fault
+	open       map[*host]*http.Transport
+	servers    []*http.Server // behind the public addresses
 }
 
 func newWire(w *world) *wire {
@@ -82,6 +83,13 @@ func (x *wire) count() int {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.requests
+}
+
+// delivered is how many requests the service has made so far.
+func (x *wire) delivered() int {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.deliveries
 }
 
 // trouble adds a fault.

@@ -57,11 +57,20 @@ func KeyMessage(err error) message.Message {
 // LockedError says why the keys are locked.
 func (r *Room) LockedError() error { return r.keys.reason() }
 
-// RunKeys tries the keyring again while it is locked: at once when a person answers its question, and otherwise more and
-// more rarely, because each time may raise another one.
+// RunKeys tries the keyring again while it is locked: at once when a person answers its question or the computer has woken up, and
+// otherwise more and more rarely, because each time may raise another one.
 func (r *Room) RunKeys(ctx context.Context) error {
-	for n := 1; r.keys.Locked(); n++ {
-		if !loop.Wait(ctx, r.Backoff(n, 30*r.Pace.Retry, 15*time.Minute), answered(r.keys.reason())) {
+	for tries := 1; r.keys.Locked(); tries++ {
+		pause := time.NewTimer(r.Backoff(tries, 30*r.Pace.Retry, 15*time.Minute))
+		select {
+		case <-pause.C:
+		case <-answered(r.keys.reason()):
+		case <-r.wokeUp:
+			tries = 0
+		case <-ctx.Done():
+		}
+		pause.Stop()
+		if ctx.Err() != nil {
 			return nil
 		}
 		if r.Unlock(ctx) {
@@ -71,6 +80,9 @@ func (r *Room) RunKeys(ctx context.Context) error {
 	<-ctx.Done()
 	return nil
 }
+
+// WokeUp has a keyring that is locked tried at once: people unlock it when they sign in to the computer.
+func (r *Room) WokeUp() { loop.Wake(r.wokeUp) }
 
 // answered is closed when the keyring has answered what it was asked, if it has not yet.
 func answered(err error) <-chan struct{} {

@@ -95,7 +95,7 @@ type Room struct {
 	farewells farewells
 	closing   sync.WaitGroup // sessions that settings have replaced
 
-	wakeFarewells, wakeSession chan struct{}
+	wakeFarewells, wakeSession, wokeUp chan struct{}
 
 	parked atomic.Bool // another computer has the office, or may have: nobody calls the service
 
@@ -108,7 +108,7 @@ type Room struct {
 
 // New makes a Room. It reads nothing; Load does.
 func New(tools loop.Tools, p Needs) *Room {
-	r := &Room{Tools: tools, Needs: p, wakeFarewells: make(chan struct{}, 1), wakeSession: make(chan struct{}, 1)}
+	r := &Room{Tools: tools, Needs: p, wakeFarewells: make(chan struct{}, 1), wakeSession: make(chan struct{}, 1), wokeUp: make(chan struct{}, 1)}
 	r.keys = &Vault{st: tools.Data, keeper: p.Keeper, changed: p.Changed}
 	r.farewells.saying = make(chan struct{}, 1)
 	return r
