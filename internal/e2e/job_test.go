@@ -139,6 +139,11 @@ func quoted(name string) string { return "″" + name + "″" }
 func toldOnce(o *harness.Office, bare bool, packages ...harness.Pack) {
 	o.T.Helper()
 	everyone := func(p harness.Pack) string { return "Everyone has signed " + quoted(p.Name) + "." }
+	defer func() {
+		if o.T.Failed() {
+			o.T.Logf("told was %q", o.Desk.Notes.List())
+		}
+	}()
 	// The last notification may be on its way when the status already says that all is saved.
 	harness.Eventually(o.T, "everything is told", func() bool {
 		for _, p := range packages {

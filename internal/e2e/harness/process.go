@@ -95,6 +95,9 @@ func Start(t testing.TB, env []string, path string, args ...string) *Process {
 		p.Cmd.Wait()
 	}()
 	t.Cleanup(func() {
+		if t.Failed() && path == Program {
+			p.Signal(syscall.SIGQUIT) // it says what its goroutines are doing
+		}
 		if code := p.Stop(); t.Failed() && (code != 0 || p.Stderr.String() != "") {
 			t.Logf("%s %s\nstdout:\n%s\nstderr:\n%s", path, strings.Join(args, " "), p.Stdout, p.Stderr)
 		}
