@@ -87,9 +87,8 @@ func keepTray(ctx context.Context, b window.Bare, incoming <-chan []string) {
 
 // panel is what the panel was told, for every change costs it work.
 type panel struct {
-	ctx   context.Context
+	ctx   context.Context // while clicks count
 	shown window.BareTray
-	over  context.CancelFunc // of the clicks on the menu it has
 }
 
 func (p *panel) show(t window.BareTray) {
@@ -110,11 +109,6 @@ func (p *panel) show(t window.BareTray) {
 }
 
 func (p *panel) menu(entries []window.BareEntry) {
-	if p.over != nil {
-		p.over()
-	}
-	var ctx context.Context
-	ctx, p.over = context.WithCancel(p.ctx)
 	systray.ResetMenu()
 	for _, e := range entries {
 		if e.Label == "" {
@@ -129,9 +123,12 @@ func (p *panel) menu(entries []window.BareEntry) {
 		go func() {
 			for {
 				select {
-				case <-ctx.Done():
+				case <-p.ctx.Done():
 					return
-				case <-item.ClickedCh:
+				case _, clicked := <-item.ClickedCh:
+					if !clicked { // the menu is another one now
+						return
+					}
 					go e.Do()
 				}
 			}
