@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"fyne.io/fyne/v2"
+
 	"countersign/internal/agent"
 	"countersign/internal/message"
 	"countersign/internal/office"
@@ -202,5 +204,38 @@ func TestWhatTheOfficeGoesOnTryingSaysSo(t *testing.T) {
 	d := office.Draft{State: office.DraftQueued, Problem: message.ServiceUnreachable()}
 	if _, got := outbox.State(officetest.Now, d); got != d.Problem.String()+" Your package will be sent automatically." {
 		t.Errorf("said %q", got)
+	}
+}
+
+func TestEnterGoesFromFieldToFieldAndRemovesNobody(t *testing.T) {
+	b, _ := withTemplates(t)
+	b.choose("tenant")
+	for _, text := range []string{"Jan", "Weber", "jan.weber@example.com", "Ana", "Ruiz", "ana.ruiz@example.com"} {
+		b.write(text)
+		b.key(fyne.KeyReturn)
+	}
+	if got := b.screen.signers(); len(got) != 2 || got[0].Email != jan.Email || got[1].Email != ana.Email {
+		t.Fatalf("the signers are %+v", got)
+	}
+	if b.focused() != fyne.Focusable(b.screen.addPerson) {
+		t.Errorf("Enter came from the last signer to %T", b.focused())
+	}
+	fields := b.screen.basis.originals[0].entries
+	b.Window.Canvas().Focus(fields[0])
+	b.key(fyne.KeyReturn)
+	if b.focused() != fyne.Focusable(fields[1]) {
+		t.Error("Enter should come to the next field of the template")
+	}
+	b.screen.copies.add()
+	b.write("office@example.com")
+	b.key(fyne.KeyReturn)
+	if b.focused() != fyne.Focusable(b.screen.message) {
+		t.Errorf("Enter came from a copy to %T", b.focused())
+	}
+	b.Window.Canvas().Focus(b.screen.due)
+	b.key(fyne.KeyReturn)
+	b.key(fyne.KeyReturn)
+	if b.focused() != fyne.Focusable(b.screen.bar.send) {
+		t.Errorf("Enter came from the last field to %T", b.focused())
 	}
 }

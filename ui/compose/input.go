@@ -10,9 +10,30 @@ import (
 func (s *Screen) newInput(placeholder string) *widgets.Entry {
 	e := widgets.NewEntry(placeholder)
 	e.OnChanged = func(string) { s.changed() }
-	e.OnSubmitted = func(string) { s.env.Window.Canvas().FocusNext() }
+	e.OnSubmitted = func(string) { s.goOn() }
 	e.OnEscape = s.unfocus
 	return e
+}
+
+// goOn goes to the next field, or to what adds one more signer or sends. Enter passes over the buttons in between, which remove
+// what was just typed, or replace it, were Enter to press them next; Tab stops at them.
+func (s *Screen) goOn() {
+	canvas := s.env.Window.Canvas()
+	from := canvas.Focused()
+	for {
+		canvas.FocusNext()
+		switch at := canvas.Focused().(type) {
+		case nil, *widgets.Entry:
+			return
+		case *widgets.Button:
+			if at == s.addPerson || at == s.bar.send {
+				return
+			}
+		}
+		if canvas.Focused() == from {
+			return
+		}
+	}
 }
 
 // newButton is a button of this screen, which Escape leaves.

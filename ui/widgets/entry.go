@@ -21,6 +21,7 @@ type Entry struct {
 	OnFocusGained func()
 	OnFocusLost   func() // to another place of the window, or with the whole window
 	focused       bool
+	entered       bool // nothing came since it got the focus
 	wrong         bool
 	inner         *container.Scroll // in which its text lies
 }
@@ -48,8 +49,19 @@ func NewSecret() *Entry {
 	return e
 }
 
+// TypedRune is Fyne's. The space of a key that pressed a button, which then gave the focus to the entry, is no text: of what is
+// typed here the key comes before its letter.
+func (e *Entry) TypedRune(r rune) {
+	pressed := e.entered && r == ' '
+	e.entered = false
+	if !pressed {
+		e.Entry.TypedRune(r)
+	}
+}
+
 // TypedKey passes Escape on, and what OnKey takes.
 func (e *Entry) TypedKey(k *fyne.KeyEvent) {
+	e.entered = false
 	switch {
 	case e.OnKey != nil && e.OnKey(k):
 	case k.Name == fyne.KeyEscape && e.OnEscape != nil:
@@ -99,7 +111,7 @@ func (e *Entry) MouseOut() {
 
 // FocusGained is Fyne's.
 func (e *Entry) FocusGained() {
-	e.focused = true
+	e.focused, e.entered = true, true
 	e.Entry.FocusGained()
 	reveal(e)
 	if e.OnFocusGained != nil {

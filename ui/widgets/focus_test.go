@@ -104,3 +104,30 @@ func TestKeysPressAndChoose(t *testing.T) {
 		t.Errorf("%d of 6 leave Escape to the window", passed)
 	}
 }
+
+// As the driver hands it on: the key, then its letter, each to what has the focus then.
+func TestTheSpaceThatPressesAButtonIsNoText(t *testing.T) {
+	window := test.NewTempApp(t).NewWindow("")
+	message := NewEntry("")
+	add := NewButton("Add", func() { window.Canvas().Focus(message) })
+	window.SetContent(container.NewVBox(add, message))
+	press := func() {
+		window.Canvas().Focused().TypedKey(&fyne.KeyEvent{Name: fyne.KeySpace})
+		window.Canvas().Focused().TypedRune(' ')
+	}
+	window.Canvas().Focus(add)
+	press()
+	if window.Canvas().Focused() != fyne.Focusable(message) || message.Text != "" {
+		t.Fatalf("the entry says %q", message.Text)
+	}
+	press() // the first key that is meant for it
+	if message.Text != " " {
+		t.Fatalf("the entry says %q after a space", message.Text)
+	}
+	message.SetText("")
+	message.TypedRune('a')
+	message.TypedRune(' ') // as an input method writes it, without its key
+	if message.Text != "a " {
+		t.Fatalf("the entry says %q", message.Text)
+	}
+}
