@@ -205,6 +205,23 @@ func TestAServiceThatGivesItsListAgainIsNotReportedAnyMore(t *testing.T) {
 	})
 }
 
+func TestAServiceThatFailedForAPersonOnceIsSoonAskedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, c, stop := quietOffice(t, 0)
+		defer stop()
+		time.Sleep(2 * time.Minute)
+		c.dead.Store(true)
+		if _, err := a.Templates(t.Context(), ""); err == nil || !a.Health.Has(health.ServiceFails) {
+			t.Fatalf("%v, health: %+v", err, a.Health.List())
+		}
+		c.dead.Store(false)
+		time.Sleep(2 * time.Minute)
+		if a.Health.Has(health.ServiceFails) {
+			t.Errorf("health: %+v", a.Health.List())
+		}
+	})
+}
+
 func TestALoopThatFailsRestsLongerAndLonger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, _, stop := quietOffice(t, 0)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"countersign/internal/agent/data"
+	"countersign/internal/agent/health"
 	"countersign/internal/agent/loop"
 	"countersign/internal/esign"
 	"countersign/internal/message"
@@ -75,6 +76,9 @@ func (r *Room) reconcile(ctx context.Context, list *discovery) (pause time.Durat
 		r.needs.Files.Resume()
 		r.needs.Files.Wake()
 		list.rest = loop.Cooldown{}
+	}
+	if r.Health.Has(health.ServiceFails) && list.tries == 0 {
+		list.rest = loop.Cooldown{} // what a person asked for failed, and nothing else may ask for hours whether it still does
 	}
 	r.lookAround(ctx, client, list) // first: what it meets is caught up with, and told of, together with the rest
 	defer r.setBacklog(0)
