@@ -27,3 +27,12 @@ func Cell(text string) string {
 	}
 	return out.String()
 }
+
+// Comma is what stands between the cells of a table for the Excel of a language: where the comma is in its numbers, the
+// semicolon. A first line "sep=;" would say it to every Excel, which then forgets that the file is UTF-8.
+func Comma(language string) byte {
+	if language == "en" {
+		return ','
+	}
+	return ';'
+}

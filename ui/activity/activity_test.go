@@ -16,6 +16,7 @@ import (
 
 	"countersign/internal/message"
 	"countersign/internal/office"
+	"countersign/ui/i18n"
 	"countersign/ui/officetest"
 	"countersign/ui/screentest"
 	"countersign/ui/system"
@@ -189,6 +190,20 @@ func TestAllEventsAreExported(t *testing.T) {
 	}
 }
 
+func TestAnExportIsWrittenForTheExcelOfTheLanguage(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	t.Cleanup(func() { i18n.Use("en") })
+	for code, want := range map[string]string{"en": "\ufeffreceived,happened,", "de": "\ufeffreceived;happened;"} {
+		i18n.Use(code)
+		file := &sheet{room: 1 << 20}
+		b.screen.Export(file, "events.csv")
+		b.Settle()
+		if got := file.String(); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: begins with %q", code, got[:min(len(got), 30)])
+		}
+	}
+}
+
 // The desktop's dialog has asked before it names a file that is there, and ours does not name one.
 func TestAnExportReplacesOnlyWhatThePersonHasAgreedTo(t *testing.T) {
 	b := newBench(t, officetest.Busy())
@@ -209,7 +224,7 @@ func TestAnExportReplacesOnlyWhatThePersonHasAgreedTo(t *testing.T) {
 	}
 	b.screen.pressExport()
 	b.Settle()
-	if now, err := os.ReadFile(path); err != nil || !strings.HasPrefix(string(now), "received,") || strings.Contains(string(now), "last year") {
+	if now, err := os.ReadFile(path); err != nil || !strings.HasPrefix(string(now), "\ufeffreceived,") || strings.Contains(string(now), "last year") {
 		t.Errorf("it holds %q, %v", now, err)
 	}
 }

@@ -1,6 +1,7 @@
 package activity
 
 import (
+	"cmp"
 	"context"
 	"encoding/csv"
 	"errors"
@@ -82,10 +83,17 @@ func (s *Screen) Export(to file, name string) {
 // errNotRead ends an export because of the events, not of the file.
 var errNotRead = errors.New("not all events could be read")
 
-// writeEvents writes every event, newest first, a page at a time, as CSV (RFC 4180) with times in a zone. It returns
-// how many it wrote.
+// byteOrder begins a table that Excel reads: without it UTF-8 is taken for something else.
+const byteOrder = "\ufeff"
+
+// writeEvents writes every event, newest first, a page at a time, as CSV (RFC 4180) for the Excel of the window's language, with
+// times in a zone. It returns how many it wrote.
 func writeEvents(ctx context.Context, to io.Writer, from *names, zone *time.Location) (n int, err error) {
+	if _, err := io.WriteString(to, byteOrder); err != nil {
+		return 0, fmt.Errorf("begin the export: %w", err)
+	}
 	out := csv.NewWriter(to)
+	out.Comma = rune(office.Comma(cmp.Or(i18n.Code(), "en")))
 	if err := out.Write([]string{"received", "happened", "kind", "package", "package_id", "event_id", "verified", "outcome", "reason", "processed", "came_again", "body"}); err != nil {
 		return 0, fmt.Errorf("write the head of the export: %w", err)
 	}

@@ -23,6 +23,8 @@ func EventKind(e office.Event) string {
 		return lang.L("Package created")
 	case "package_sent", "package_send":
 		return lang.L("Package sent")
+	case "package_rescinded":
+		return lang.L("Package withdrawn")
 	case "":
 		return lang.L("Unreadable event")
 	}

@@ -2,7 +2,6 @@ package download
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -30,20 +29,13 @@ var printers = sync.OnceValue(func() map[string]*message.Printer {
 	return all
 })
 
-// commaIn are the languages whose Excel takes a comma for the separator of a list; for the others it is the semicolon, for
-// the comma is in their numbers. A first line "sep=;" would say it to every Excel, which then forgets that the file is UTF-8.
-var commaIn = []string{"en"}
-
 func (r *Room) indexWords(s office.Settings) indexWords {
 	code := cmp.Or(s.Language, r.needs.Language(), "en")
 	p, known := printers()[code]
 	if !known {
 		p, code = printers()["en"], "en"
 	}
-	if slices.Contains(commaIn, code) {
-		return indexWords{p, ','}
-	}
-	return indexWords{p, ';'}
+	return indexWords{p, office.Comma(code)}
 }
 
 // titles are those of the columns but the last, which archive knows.
