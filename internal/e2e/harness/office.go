@@ -18,8 +18,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"countersign/internal/locations"
 )
 
 // Office is one data folder of the program under test, with its desktop, its service and its public address.
@@ -61,7 +59,7 @@ func NewOffice(t testing.TB, desk *Desktop, s *Service, f *Front) *Office {
 
 // logEnd is what the program logged last.
 func (o *Office) logEnd() string {
-	log, err := os.ReadFile(locations.Log(o.Data))
+	log, err := os.ReadFile(filepath.Join(o.Data, "logs", "countersign.log"))
 	if err != nil {
 		return err.Error()
 	}
