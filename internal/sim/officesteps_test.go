@@ -149,6 +149,7 @@ func doFolder(w *world, s step) {
 }
 
 func doAddress(w *world, s step) {
+	w.lost = w.lost || w.model.says("endpoint-lost") // which an office without an address does not say
 	w.configure(func(o *office.Settings) {
 		o.Tunnel, o.Redirect, o.RedirectURI = office.TunnelKind(s.word(0)), office.RedirectTunnel, ""
 		if o.Tunnel == office.TunnelNone {

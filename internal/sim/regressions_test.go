@@ -128,6 +128,14 @@ var regressions = []struct {
 1m0s replace
 1m0s settle
 `},
+	{"signing out deletes the endpoint", 1, `
+1m0s send 1 1 parallel 0s
+1m0s hook hook-dropped 36
+1m0s sign 0
+40m0s address none
+1m0s sign-out
+1m0s wait 5m0s
+`},
 }
 
 func TestWhatWasBrokenOnceHolds(t *testing.T) {

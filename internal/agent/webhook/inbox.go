@@ -38,7 +38,9 @@ func (r *Room) storeEvent(_ context.Context, in inbox.Received) (added bool, err
 		added, err = tx.AddEvent(ev)
 		return err
 	})
-	if err != nil {
+	if err != nil { // that it came shows where the service reports to, and others may wait behind it
+		r.couldNotListen()
+		r.missed.expectNothing()
 		return false, fmt.Errorf("store event %s: %w", ev.ID, err)
 	}
 	r.Crash("event stored")

@@ -102,7 +102,7 @@ func (r *Room) ListeningSince() time.Time {
 	}
 	now := r.Now()
 	var since time.Time
-	for _, t := range []time.Time{r.address.Since, e.Registered, r.awake} {
+	for _, t := range []time.Time{r.address.Since, e.Registered, r.gap} {
 		if t.After(since) && !t.After(now) { // what lies ahead was noted by a clock that was wrong
 			since = t
 		}

@@ -99,7 +99,7 @@ type Room struct {
 	address Address
 	moved   chan struct{} // closed when address changes
 	trouble trouble
-	awake   time.Time // when the computer was last seen to have slept
+	gap     time.Time // until when events could not be taken: the computer was seen to have slept, or one could not be stored
 }
 
 // New makes a Room. It calls nothing of p; Load does.
@@ -135,12 +135,17 @@ func (r *Room) Wake() {
 
 // WokeUp is called when the wall clock has jumped by that much.
 func (r *Room) WokeUp(by time.Duration) {
-	r.mu.Lock()
-	r.awake = r.Now()
-	r.mu.Unlock()
+	r.couldNotListen()
 	if by < 0 {
 		r.missed.end()
 	}
+}
+
+// couldNotListen notes that no event could be taken until now.
+func (r *Room) couldNotListen() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.gap = r.Now()
 }
 
 // Address is the public address. State is one of "off", "connecting", "up", "down".

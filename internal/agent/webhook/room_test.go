@@ -367,6 +367,24 @@ func TestAnEndpointThatIsKnownToBeAnothersIsNotReplacedUnasked(t *testing.T) {
 	}
 }
 
+func TestAnEventThatCouldNotBeStoredIsNotTakenForOneThatWentElsewhere(t *testing.T) {
+	x := newRoom(t)
+	x.register(t)
+	x.later(time.Hour)
+	x.Missed("p", x.Now())
+	x.later(time.Minute)
+	must(t, x.Data.Store.Close()) // as on a full disk
+	if got := x.deliver("1", hook, "s1"); got != http.StatusServiceUnavailable {
+		t.Fatalf("answered %d", got)
+	}
+	if since := x.ListeningSince(); !since.Equal(x.Now()) {
+		t.Errorf("events could have come without a break since %v, and one could not be stored at %v", since, x.Now())
+	}
+	if x.missed.overdue(x.Now().Add(MissedGrace)) {
+		t.Error("what did come here is taken for lost")
+	}
+}
+
 func TestWithoutAPublicAddressNothingIsMissed(t *testing.T) {
 	x := newRoom(t)
 	x.register(t)
