@@ -203,8 +203,7 @@ func (r *Room) send(ctx context.Context, in *office.Intake, f office.HotFolder, 
 	err := r.needs.Send(ctx, f, file, func(tx *store.Tx, d *office.Draft) error {
 		next = *in
 		doc := seenDoc(f.ID, d.Files[0].SHA256)
-		var before seen
-		again, err := tx.GetDoc(doc, &before)
+		before, again, err := sentBefore(tx, doc, in.Name)
 		if err != nil {
 			return err
 		}

@@ -96,6 +96,17 @@ type seen struct {
 
 func seenDoc(folder, sha256 string) string { return prefixSeen + folder + "/" + sha256 }
 
+// sentBefore is the file that became a draft with these bytes. Of a record that cannot be read that much is certain, and the name
+// is that of the file at hand.
+func sentBefore(tx *store.Tx, doc, name string) (s seen, before bool, err error) {
+	known, err := tx.GetDoc(doc, &s)
+	if err != nil || known {
+		return s, known, err
+	}
+	names, err := tx.DocNames(doc)
+	return seen{Name: name}, len(names) > 0, err
+}
+
 // docRestored names the document with when the state was restored from a backup.
 const docRestored = "hot-folder-restored"
 
@@ -136,10 +147,11 @@ func (r *Room) Forget() error {
 		}
 		for _, name := range names {
 			var s seen
-			if _, err := tx.GetDoc(name, &s); err != nil {
+			known, err := tx.GetDoc(name, &s)
+			if err != nil {
 				return err
 			}
-			if today-s.Day > keepSeen {
+			if known && today-s.Day > keepSeen { // one that cannot be read tells by its name what was sent
 				if err := tx.PutDoc(name, nil); err != nil {
 					return err
 				}

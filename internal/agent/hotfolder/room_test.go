@@ -436,6 +436,38 @@ func TestTheSameBytesAgainAreAQuestion(t *testing.T) {
 	}
 }
 
+// A record that cannot be read still says by its name which bytes were sent.
+func TestTheSameBytesAreAQuestionThoughTheirRecordCannotBeRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		f := d.folder()
+		write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
+		d.looks()
+		d.decide(func(x *office.Draft) { x.State = office.DraftSent })
+		d.looks()
+		noErr(t, d.tools.Data.Update(func(tx *store.Tx) error {
+			names, err := tx.DocNames(prefixSeen)
+			if err != nil || len(names) != 1 {
+				t.Fatal(names, err)
+			}
+			return tx.PutDoc(names[0], "no record")
+		}))
+		for day := range keepSeen + 1 {
+			noErr(t, d.tools.Data.Update(func(tx *store.Tx) error {
+				_, err := tx.CountDay(time.Now().AddDate(0, 0, day))
+				return err
+			}))
+		}
+		noErr(t, d.Forget())
+		write(t, filepath.Join(f.Path, "Copy.pdf"), pdf("lease"))
+		d.looks()
+		if held := d.drafts(office.DraftHeld); len(d.drafts()) != 2 || len(held) != 1 || held[0].Problem != message.FileSentBefore("Copy.pdf") {
+			t.Errorf("held are %+v", held)
+		}
+		d.tools.Data.Close()
+	})
+}
+
 func TestWhatIsToBeAskedIsToldOnceForTheWholeLot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(t)
