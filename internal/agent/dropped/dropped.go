@@ -224,29 +224,25 @@ func (s *source) Read(p []byte) (int, error) {
 
 // Sweep removes the drops of long ago below root of which no file is needed, and what a kill left of one. The folders
 // have the time of their last file; a clock that is wrong keeps them longer, or removes what nothing names. Needed are paths,
-// however they lead there: the data folder may have been named in another way when the file was dropped.
+// however they lead there: the data folder may have been named in another way when the file was dropped. The name that its drop
+// has tells it, for most of these paths lead elsewhere, and looking there may hang with the share or the disk they are on.
 func Sweep(root string, now time.Time, needed map[string]bool) error {
 	entries, err := os.ReadDir(root)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("look through what was dropped: %w", err)
 	}
+	holdNeeded := map[string]bool{}
+	for path := range needed {
+		holdNeeded[filepath.Base(filepath.Dir(path))] = true
+	}
 	var failed []error
 	for _, e := range entries {
 		folder := filepath.Join(root, e.Name())
-		info, err := os.Stat(folder) // not that of the listing, in which Windows may number files in another way than SameFile looks for
-		if err != nil || now.Sub(info.ModTime()).Abs() < keep || holdsNeeded(info, needed) {
+		info, err := os.Stat(folder)
+		if err != nil || now.Sub(info.ModTime()).Abs() < keep || holdNeeded[e.Name()] {
 			continue
 		}
 		failed = append(failed, os.RemoveAll(folder))
 	}
 	return errors.Join(failed...)
-}
-
-func holdsNeeded(folder fs.FileInfo, needed map[string]bool) bool {
-	for path := range needed {
-		if of, err := os.Stat(filepath.Dir(path)); err == nil && os.SameFile(of, folder) {
-			return true
-		}
-	}
-	return false
 }

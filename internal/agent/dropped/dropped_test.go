@@ -208,6 +208,26 @@ func TestOnlyOldDropsThatNothingNamesAreForgotten(t *testing.T) {
 	}
 }
 
+// A disk that is looked for may hang, and everything that is cleaned up with it.
+func TestNothingIsLookedForOnOtherDisks(t *testing.T) {
+	root := filepath.Join(t.TempDir(), "dropped")
+	path, err := New(root).Take(t.Context(), "a.pdf", 1, strings.NewReader("x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rel, err := filepath.Rel(root, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := filepath.Join(t.TempDir(), "not connected", rel)
+	if err := Sweep(root, time.Now().Add(31*24*time.Hour), map[string]bool{gone: true}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(path); err != nil {
+		t.Error("what a draft names by a way that leads nowhere now is gone:", err)
+	}
+}
+
 func TestAFileIsNeededHoweverItsPathLeadsThere(t *testing.T) {
 	root := filepath.Join(t.TempDir(), "dropped")
 	path, err := New(root).Take(t.Context(), "a.pdf", 1, strings.NewReader("x"))
