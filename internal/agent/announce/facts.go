@@ -14,8 +14,9 @@ import (
 // Signed are the facts of signatures on p, without those that people were told of before. Call it in the commit that records them.
 func (r *Room) Signed(tx *store.Tx, p office.Package, signatures []office.Signature) ([]office.Fact, error) {
 	var facts []office.Fact
+	last := p.LastSigner()
 	for _, s := range signatures {
-		f := signedFact(p, s)
+		f := signedFact(p, s, last)
 		f.Last = p.EveryoneSigned() && s.SignerID == signatures[len(signatures)-1].SignerID
 		facts = append(facts, f)
 	}
@@ -120,9 +121,8 @@ func untold(tx *store.Tx, all ...office.Fact) (news []office.Fact, err error) {
 	return news, nil
 }
 
-// signedFact is one person's signature on one document, in words.
-func signedFact(p office.Package, s office.Signature) office.Fact {
-	last := p.LastSigner()
+// signedFact is one person's signature on one document, in words; last is p.LastSigner.
+func signedFact(p office.Package, s office.Signature, last string) office.Fact {
 	f := office.Fact{
 		Key:        signedKey(s.DocumentID, s.SignerID),
 		PackageID:  p.ID,

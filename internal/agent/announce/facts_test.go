@@ -37,7 +37,7 @@ func TestTheOneSignerOfAPackageSignedAndNothingElseIsSaid(t *testing.T) {
 	} {
 		p := office.Package{ID: "p", Name: "Lease", State: office.PackageExecuted, Sequential: true, Signers: c.signers,
 			Documents: []office.Document{{ID: "d", SignedBy: []string{"jan", "ana"}}}}
-		f := signedFact(p, office.Signature{DocumentID: "d", SignerID: "ana"})
+		f := signedFact(p, office.Signature{DocumentID: "d", SignerID: "ana"}, p.LastSigner())
 		f.Latest = true
 		saved := savedOf("Lease")
 		saved.PackageID = p.ID

@@ -25,16 +25,14 @@ func (r *Room) name(m *moment) {
 	named, err := data.Read(r.Data, "what signatures are on", func(tx *store.Tx) (map[string]office.Package, error) {
 		named := map[string]office.Package{}
 		for _, h := range m.waiting {
-			if !h.Unasked {
+			if _, read := named[h.PackageID]; read || !h.Unasked {
 				continue
 			}
-			p, known, err := tx.Package(h.PackageID)
-			if err != nil {
+			p, _, err := tx.Package(h.PackageID)
+			if err != nil && !store.OfOneRecord(err) { // which keeps no other from its name
 				return named, err
 			}
-			if known && !p.Checked.IsZero() {
-				named[p.ID] = p
-			}
+			named[h.PackageID] = p
 		}
 		return named, nil
 	})
@@ -42,7 +40,7 @@ func (r *Room) name(m *moment) {
 		r.Log.Warn("read what signatures are on", "err", err)
 	}
 	for i, h := range m.waiting {
-		if p, known := named[h.PackageID]; known && h.Unasked {
+		if p := named[h.PackageID]; h.Unasked && !p.Checked.IsZero() {
 			m.waiting[i].Fact = renamed(h.Fact, p)
 			m.crowd = nil
 		}
@@ -51,7 +49,7 @@ func (r *Room) name(m *moment) {
 
 // renamed is f in the words that p now has for it.
 func renamed(f office.Fact, p office.Package) office.Fact {
-	now := signedFact(p, office.Signature{DocumentID: f.DocumentID, SignerID: f.Who})
+	now := signedFact(p, office.Signature{DocumentID: f.DocumentID, SignerID: f.Who}, p.LastSigner())
 	now.Last, now.CaughtUp = f.Last && p.EveryoneSigned(), f.CaughtUp
 	return now
 }

@@ -5,6 +5,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"countersign/internal/agent/loop/looptest"
 	"countersign/internal/office"
 	"countersign/internal/store"
 )
@@ -68,6 +69,47 @@ func TestASignatureWaitsForTheNamesThatTheServiceIsAskedFor(t *testing.T) {
 			}
 		})
 	})
+}
+
+// A package that cannot be read keeps no other from its name.
+func TestOnePackageThatCannotBeReadHoldsUpNoName(t *testing.T) {
+	unnamed := office.Package{ID: "p", Documents: []office.Document{{ID: "a", SignedBy: []string{"jan"}}}}
+	named := unnamed
+	named.Name, named.Checked, named.Signers = "Lease", time.Now(), []office.Signer{{ID: "jan", FirstName: "Jan", LastName: "Weber"}, {ID: "ana", FirstName: "Ana"}}
+	synctest.Test(t, func(t *testing.T) {
+		r := newRoom(t, nil)
+		r.put(t, unnamed)
+		broken := unnamed
+		broken.ID = "\xff" // which no record can have
+		r.Announce(signedFact(broken, office.Signature{DocumentID: "b", SignerID: "jan"}, ""))
+		r.Announce(r.found(t, unnamed, office.Signature{DocumentID: "a", SignerID: "jan"})...)
+		r.put(t, named)
+		time.Sleep(time.Minute)
+		if n := r.count("Jan Weber signed “Lease”."); n != 1 || len(r.raised) != 1 {
+			t.Errorf("told %q", r.raised)
+		}
+	})
+}
+
+func TestAPackageIsReadOnceForAllItsSignaturesThatWait(t *testing.T) {
+	r, err := New(looptest.Tools(t, func() {}), Needs{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := office.Package{ID: "p"}
+	if err := r.Data.Update(func(tx *store.Tx) error { return tx.PutPackage(p) }); err != nil {
+		t.Fatal(err)
+	}
+	work := func(facts int) float64 {
+		var m moment
+		for range facts {
+			m.add(time.Now(), signedFact(p, office.Signature{DocumentID: "a", SignerID: "jan"}, ""))
+		}
+		return testing.AllocsPerRun(20, func() { r.name(&m) })
+	}
+	if one, many := work(1), work(100); many > 2*one {
+		t.Errorf("%.0f allocations for a hundred signatures, %.0f for one", many, one)
+	}
 }
 
 func (x *testRoom) put(t *testing.T, p office.Package) {
