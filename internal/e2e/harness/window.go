@@ -147,10 +147,7 @@ func (o *Office) Open(files ...string) {
 // OpenOffice sets up a usual office on a desktop with a display and opens its window.
 func OpenOffice(t testing.TB) (*Office, *Window) {
 	t.Helper()
-	desk := NewDesktop(t)
-	desk.StartDisplay()
-	o := UsualOffice(t, desk)
-	o.Setup()
+	o := beforeItsWindow(t)
 	return o, o.opens()
 }
 
@@ -158,10 +155,7 @@ func OpenOffice(t testing.TB) (*Office, *Window) {
 // some time after the commands know of it, and a test would take that for what it waits for.
 func OpenSignedIn(t testing.TB) (*Office, *Window) {
 	t.Helper()
-	desk := NewDesktop(t)
-	desk.StartDisplay()
-	o := UsualOffice(t, desk)
-	o.Setup()
+	o := beforeItsWindow(t)
 	o.Serve()
 	o.MustLogin()
 	o.Registered()
@@ -169,6 +163,15 @@ func OpenSignedIn(t testing.TB) (*Office, *Window) {
 	w := o.opens()
 	o.Registered()
 	return o, w
+}
+
+func beforeItsWindow(t testing.TB) *Office {
+	t.Helper()
+	desk := NewDesktop(t)
+	desk.StartDisplay()
+	o := UsualOffice(t, desk)
+	o.Setup()
+	return o
 }
 
 func (o *Office) opens() *Window {
