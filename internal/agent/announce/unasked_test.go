@@ -1,6 +1,7 @@
 package announce
 
 import (
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -71,24 +72,28 @@ func TestASignatureWaitsForTheNamesThatTheServiceIsAskedFor(t *testing.T) {
 	})
 }
 
-// A package that cannot be read keeps no other from its name.
-func TestOnePackageThatCannotBeReadHoldsUpNoName(t *testing.T) {
-	unnamed := office.Package{ID: "p", Documents: []office.Document{{ID: "a", SignedBy: []string{"jan"}}}}
-	named := unnamed
-	named.Name, named.Checked, named.Signers = "Lease", time.Now(), []office.Signer{{ID: "jan", FirstName: "Jan", LastName: "Weber"}, {ID: "ana", FirstName: "Ana"}}
-	synctest.Test(t, func(t *testing.T) {
-		r := newRoom(t, nil)
-		r.put(t, unnamed)
-		broken := unnamed
-		broken.ID = "\xff" // which no record can have
-		r.Announce(signedFact(broken, office.Signature{DocumentID: "b", SignerID: "jan"}, ""))
-		r.Announce(r.found(t, unnamed, office.Signature{DocumentID: "a", SignerID: "jan"})...)
-		r.put(t, named)
-		time.Sleep(time.Minute)
-		if n := r.count("Jan Weber signed “Lease”."); n != 1 || len(r.raised) != 1 {
-			t.Errorf("told %q", r.raised)
-		}
-	})
+func TestOnePackageThatCannotBeReadKeepsNoOtherFromItsName(t *testing.T) {
+	tools := looptest.Tools(t, func() {})
+	put := func(p office.Package) error {
+		return tools.Data.Update(func(tx *store.Tx) error { return tx.PutPackage(p) })
+	}
+	named := office.Package{ID: "p", Name: "Lease", Checked: time.Now(), Signers: []office.Signer{{ID: "jan", FirstName: "Jan"}}}
+	if err := errors.Join(put(office.Package{ID: "broken", Name: "To be spoilt"}), put(named)); err != nil {
+		t.Fatal(err)
+	}
+	looptest.Spoil(t, &tools, "To be spoilt", "packages", "package_lines")
+	r, err := New(tools, Needs{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m moment
+	for _, id := range []string{"broken", "p"} {
+		m.add(time.Now(), signedFact(office.Package{ID: id}, office.Signature{DocumentID: "a", SignerID: "jan"}, ""))
+	}
+	r.name(&m)
+	if !m.waiting[0].Unasked || m.waiting[1].Unasked || m.waiting[1].Name != "Jan" {
+		t.Errorf("%+v", m.waiting)
+	}
 }
 
 func TestAPackageIsReadOnceForAllItsSignaturesThatWait(t *testing.T) {
