@@ -1,6 +1,7 @@
 package office
 
 import (
+	"cmp"
 	"net/url"
 	"strings"
 )
@@ -64,4 +65,12 @@ func PathOf(address string) string {
 		return ""
 	}
 	return u.Path
+}
+
+// ReturnPath is the path of the return address that s names itself, as a browser asks for it; "" where it names none.
+func ReturnPath(s Settings) string {
+	if s.RedirectURI == "" {
+		return ""
+	}
+	return cmp.Or(PathOf(s.RedirectURI), "/") // RFC 3986, 6.2.3
 }

@@ -2,6 +2,7 @@ package account
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/subtle"
 	"crypto/tls"
@@ -94,21 +95,23 @@ func (r *Room) listenForReturn(ctx context.Context, s office.Settings, open func
 	if s.Redirect == office.RedirectLocalhost { // registered in advance, so always the same
 		listen = "127.0.0.1:" + office.LocalhostPort
 	}
-	path := office.CallbackPath
-	if u, err := url.Parse(s.RedirectURI); err == nil && s.RedirectURI != "" {
-		path = u.Path
-		if u.Port() != "" {
-			listen = net.JoinHostPort("127.0.0.1", u.Port())
+	path := cmp.Or(office.ReturnPath(s), office.CallbackPath)
+	if u, err := url.Parse(s.RedirectURI); err == nil && u.Port() != "" {
+		listen = net.JoinHostPort("127.0.0.1", u.Port())
+	}
+	serve := func(w http.ResponseWriter, req *http.Request) { // no pattern of a mux: it would read its own meaning into the path
+		if req.URL.Path != path {
+			http.NotFound(w, req)
+			return
 		}
+		r.ServeCallback(w, req)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	up := make(chan string, 1)
 	var running sync.WaitGroup
 	var failed error
 	running.Go(func() {
-		mux := http.NewServeMux()
-		mux.HandleFunc("GET "+path, r.ServeCallback)
-		err := open(listen).Run(ctx, mux, func(st tunnel.State) {
+		err := open(listen).Run(ctx, http.HandlerFunc(serve), func(st tunnel.State) {
 			if st.Phase == tunnel.Up {
 				select {
 				case up <- st.URL:

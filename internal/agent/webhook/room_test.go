@@ -497,3 +497,26 @@ func must(t testing.TB, err error) {
 		t.Fatal(err)
 	}
 }
+
+// A browser asks for "/" where an address has no path.
+func TestTheBrowserReturnsToAnAddressWithoutAPath(t *testing.T) {
+	x := newRoom(t)
+	returned := 0
+	x.Callback = func(http.ResponseWriter, *http.Request) { returned++ }
+	for address, paths := range map[string]map[string]int{
+		"":                         {"/": 0, office.CallbackPath: 1},
+		"https://office.test":      {"/": 1, "/other": 0, office.CallbackPath: 1},
+		"https://office.test?a=b":  {"/": 1},
+		"https://office.test/back": {"/": 0, "/back": 1},
+	} {
+		x.settings.RedirectURI = address
+		for path, want := range paths {
+			returned = 0
+			req := httptest.NewRequest(http.MethodGet, "/", nil)
+			req.URL.Path = path
+			if x.serve(httptest.NewRecorder(), req); returned != want {
+				t.Errorf("with %q: %q is taken for the return %d times, want %d", address, path, returned, want)
+			}
+		}
+	}
+}

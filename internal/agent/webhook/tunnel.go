@@ -274,7 +274,7 @@ func (r *Room) serve(w http.ResponseWriter, req *http.Request) {
 	switch req.URL.Path {
 	case webhookPath(s):
 		r.ServeEvent(w, req)
-	case office.CallbackPath, office.BasePath(s) + office.CallbackPath, office.PathOf(s.RedirectURI):
+	case office.CallbackPath, office.BasePath(s) + office.CallbackPath, office.ReturnPath(s):
 		r.Callback(w, req)
 	default:
 		http.NotFound(w, req)
