@@ -161,7 +161,7 @@ func placesHere(other *store.Store, saveTo string) (p places, err error) {
 		if p.settings = s.Normal(); !filepath.IsAbs(p.settings.SaveTo) {
 			return p, &ConfigError{Fields: []office.FieldError{office.Finding(office.FieldSaveTo, office.CodePath)}}
 		}
-		if code := download.TryFolder(p.settings.SaveTo); code != "" {
+		if code := tryFolder(p.settings.SaveTo); code != "" {
 			return p, &ConfigError{Fields: []office.FieldError{office.Finding(office.FieldSaveTo, code)}}
 		}
 	case !isFolder(p.before):

@@ -42,10 +42,7 @@ func (a *Agent) configure(ctx context.Context, s office.Settings, secrets office
 	}
 	former := a.account.Settings().SaveTo
 	if s.SaveTo != former {
-		if amongOwnData(s.SaveTo) {
-			return &ConfigError{Fields: []office.FieldError{office.Finding(office.FieldSaveTo, office.CodeConflict)}}
-		}
-		if code := download.TryFolder(s.SaveTo); code != "" {
+		if code := tryFolder(s.SaveTo); code != "" {
 			return &ConfigError{Fields: []office.FieldError{office.Finding(office.FieldSaveTo, code)}}
 		}
 	}
@@ -91,6 +88,14 @@ func moveDrafts(tx *store.Tx) error {
 		err = errors.Join(err, tx.PutDraft(d))
 	}
 	return err
+}
+
+// tryFolder is what is wrong with a folder that was chosen for documents; "" for nothing. It is made if need be.
+func tryFolder(path string) office.Code {
+	if amongOwnData(path) {
+		return office.CodeConflict
+	}
+	return download.TryFolder(path)
 }
 
 // amongOwnData reports whether a folder lies in the usual data folder, or the former one. What is there goes when a person has all

@@ -383,6 +383,16 @@ func TestAFileThatCannotBeBroughtOverChangesNothing(t *testing.T) {
 	if s := now.Status(); err != nil || len(left) > 0 || s.Packages.Total > 0 || now.Settings().Configured() || len(now.kept()) > 0 || len(now.Activity(10)) != len(before) {
 		t.Errorf("something was changed: %+v, %q", s, left)
 	}
+	usual := t.TempDir()
+	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "AppData", "LocalAppData"} {
+		t.Setenv(name, usual)
+	}
+	data, _, err := locations.Default()
+	noErr(t, err)
+	var config *ConfigError
+	if _, err := now.MoveIn(t.Context(), file, password, filepath.Join(data, "Signed")); !errors.As(err, &config) || config.Fields[0].Text != message.FolderHoldsData() {
+		t.Errorf("documents beside the program's own data: %v", err)
+	}
 	_, err = now.MoveIn(t.Context(), file, password, "")
 	noErr(t, err)
 	if _, err := now.MoveIn(t.Context(), file, password, ""); err == nil || !strings.Contains(Message(err).String(), "set up on this computer already") {
