@@ -29,16 +29,13 @@ func LookFirst(tx *store.Tx) error {
 // sentElsewhere looks for d's package, which was to be sent now. It is to be sent if goOn. Where the list cannot tell, the outcome
 // is unknown, and a person decides.
 func (r *Room) sentElsewhere(ctx context.Context, client *esign.Client, d office.Draft) (goOn bool, err error) {
-	found, more, err := r.findPackage(ctx, client, d)
+	found, err := r.findPackage(ctx, client, d)
 	var e *esign.Error
 	switch {
 	case ctx.Err() != nil:
 		return false, nil
 	case found != "":
 		return false, r.accepted(d, esign.Added{PackageID: found})
-	case more:
-		d.NextTry = r.Now()
-		return false, r.putDraft(&d, office.DraftQueued)
 	case err == nil:
 		return true, nil
 	case loop.ConcernsAll(err), errors.As(err, &e) && (e.Kind == esign.SignedOut || e.Temporary() && e.Kind != esign.BadAnswer):
@@ -52,23 +49,20 @@ func (r *Room) sentElsewhere(ctx context.Context, client *esign.Client, d office
 	return false, err
 }
 
-// findPackage looks for d's package here and in the service's list, where a package of that age can be. more is set when
-// there is more to read, which the next call does. It is called by one goroutine.
-func (r *Room) findPackage(ctx context.Context, client *esign.Client, d office.Draft) (id string, more bool, err error) {
+// findPackage looks for d's package here and in the service's list, where a package of that age can be. The list is read from its
+// beginning to its end in one go: what another computer sent after the beginning was read is missed, so that this is not to be longer
+// ago than it must. For the same reason each draft has a reading of its own.
+func (r *Room) findPackage(ctx context.Context, client *esign.Client, d office.Draft) (id string, err error) {
 	known, err := data.Read(r.Data, "a draft's package", func(tx *store.Tx) (office.Package, error) {
 		p, _, err := tx.PackageByDraft(d.ID)
 		return p, err
 	})
-	s := r.searches[d.ID]
-	delete(r.searches, d.ID)
 	if err != nil || known.ID != "" {
-		return known.ID, false, err
+		return known.ID, err
 	}
-	if !s.goesOn(client) {
-		s = r.search(client, []office.Draft{d})
+	s := r.search(client, []office.Draft{d})
+	for more := true; more && err == nil; {
+		more, err = s.read(ctx, r.needs.Answered)
 	}
-	if more, err = s.read(ctx, r.needs.Answered); more {
-		r.searches[d.ID] = s
-	}
-	return s.found[d.ID], more && err == nil, err
+	return s.found[d.ID], err
 }

@@ -71,15 +71,14 @@ type Room struct {
 	sending atomic.Bool // a draft is being worked on
 
 	// Of Run's goroutine alone.
-	searches map[string]*search // draft id -> how far its package was looked for, right before it is sent
-	unknown  *search            // for the packages of those whose outcome is unknown; nil while none goes on
-	list     patience
-	row      row
+	unknown *search // for the packages of those whose outcome is unknown; nil while none goes on
+	list    patience
+	row     row
 }
 
 // New makes the room.
 func New(t loop.Tools, needs Needs) *Room {
-	return &Room{Tools: t, needs: needs, due: make(chan struct{}, 1), searches: map[string]*search{}}
+	return &Room{Tools: t, needs: needs, due: make(chan struct{}, 1)}
 }
 
 // Wake has the room look for what is due: the service is back, or a package was found to be of one of our drafts.

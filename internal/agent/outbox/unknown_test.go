@@ -97,3 +97,48 @@ func TestTheListIsReadOnceForAllDraftsWhoseOutcomeIsUnknown(t *testing.T) {
 		}
 	}
 }
+
+// longList is a list of many pages, of which the last one holds a package, that breaks off once.
+type longList struct {
+	last   esign.Status
+	left   int
+	breaks bool
+}
+
+func (l *longList) Next(context.Context) ([]esign.Status, bool, error) {
+	if l.left--; l.left > 0 {
+		return nil, true, nil
+	}
+	if l.breaks {
+		return nil, false, &esign.Error{Kind: esign.Network}
+	}
+	return []esign.Status{l.last}, false, nil
+}
+
+// Another computer may send the draft while a reading is interrupted.
+func TestTheListIsReadInOneGoForADraftThatMayHaveBeenSentElsewhere(t *testing.T) {
+	r := newRoom(t, accept)
+	r.end() // the test does what it runs
+	client, _, _ := r.needs.Service()
+	begun := 0
+	r.needs.List = func(*esign.Client, office.Draft) List {
+		begun++
+		return &longList{esign.Status{PackageID: "p", ExternalData: withCorrelation(nil, "d")}, 3 * pagesAtOnce, begun == 1}
+	}
+	d := office.Draft{ID: "d", Name: "d", State: office.DraftQueued, LookFirst: true, Service: client.Home(), Created: time.Now(), NextTry: time.Now()}
+	if err := r.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(d) }); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		d, _, err := r.draft("d")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if goOn, err := r.sentElsewhere(t.Context(), client, d); goOn || err != nil {
+			t.Errorf("it is to be sent: %v, %v", goOn, err)
+		}
+	}
+	if d, _, err := r.draft("d"); err != nil || begun != 2 || d.State != office.DraftSent || d.PackageID != "p" {
+		t.Errorf("begun %d times: %+v, %v", begun, d, err)
+	}
+}
