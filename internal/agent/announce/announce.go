@@ -190,12 +190,14 @@ func (r *Room) raiseAll(ctx context.Context, notices []notice) error {
 	}
 	raised := make(chan error, 1)
 	go func() {
-		raised <- loop.Protect(ctx, loop.Loop{Name: "announce", Run: func(context.Context) error {
-			for _, n := range notices {
+		var failed error
+		for _, n := range notices { // one that panics takes no other with it: none is owed any more
+			failed = errors.Join(failed, loop.Protect(ctx, loop.Loop{Name: "announce", Run: func(context.Context) error {
 				r.raise(n)
-			}
-			return nil
-		}})
+				return nil
+			}}))
+		}
+		raised <- failed
 	}()
 	select {
 	case err := <-raised:

@@ -23,6 +23,7 @@ type testRoom struct {
 	settings         office.Settings
 	more, catchingUp atomic.Bool
 	now              func() time.Time // nil for time.Now
+	panics           string           // what the desktop is told that has it panic
 
 	stop func() // ends Run
 
@@ -48,6 +49,9 @@ func newRoom(t *testing.T, adjust func(*testRoom)) *testRoom {
 		Settings:   func() office.Settings { return x.settings },
 		MoreToCome: x.more.Load, CatchingUp: x.catchingUp.Load, HealthChanges: changes,
 		Notify: func(n office.Notice) error {
+			if x.panics != "" && strings.Contains(n.Title, x.panics) {
+				panic(n.Title)
+			}
 			x.mu.Lock()
 			defer x.mu.Unlock()
 			x.raised = append(x.raised, n.Title+" | "+n.Body)
@@ -106,6 +110,22 @@ func TestWhatIsFoundTogetherIsHeldBackUntilTheWorkEnds(t *testing.T) {
 		time.Sleep(meetPause)
 		if n := r.count(""); n != 6 {
 			t.Errorf("%d raised though the work takes long", n)
+		}
+	})
+}
+
+func TestANotificationThatPanicsTakesNoOtherWithIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRoom(t, func(x *testRoom) { x.panics = "One" })
+		r.more.Store(true)
+		for _, name := range []string{"One", "Two", "Three"} {
+			r.Announce(office.Fact{Key: name, PackageID: name, Title: message.SomeoneSigned(name)})
+		}
+		r.more.Store(false)
+		r.WorkEnded()
+		time.Sleep(time.Minute)
+		if r.count("Two") != 1 || r.count("Three") != 1 {
+			t.Errorf("told %q", r.raised)
 		}
 	})
 }
