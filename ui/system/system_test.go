@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -127,5 +128,18 @@ func TestNoTrayWithoutABus(t *testing.T) {
 	t.Setenv("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nonexistent")
 	if HasTray(t.Context()) {
 		t.Error("there is no bus, so there is no tray")
+	}
+}
+
+func TestAProgramIsWaitedForNoLongerThanItMayTake(t *testing.T) {
+	slow := exec.Command("sleep", "600")
+	if err := runFor(time.Millisecond, slow); !errors.Is(err, errStillRuns) {
+		t.Errorf("it is waited for: %v", err)
+	}
+	must(t, slow.Process.Kill())
+	must(t, runFor(time.Hour, exec.Command("true")))
+	var failed *exec.ExitError
+	if err := runFor(time.Hour, exec.Command("false")); !errors.As(err, &failed) {
+		t.Errorf("it failed: %v", err)
 	}
 }

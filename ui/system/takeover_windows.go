@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/windows/registry"
 )
@@ -15,6 +16,9 @@ import (
 // installedKey is where both installers note their folder: for a person in HKEY_CURRENT_USER, for everybody in HKEY_LOCAL_MACHINE.
 // A build for tests has another.
 var installedKey = `Software\Countersign`
+
+// uninstalls is how long the other one's uninstaller may take, which waits for its program to end.
+const uninstalls = time.Minute
 
 // TakeOver has the Countersign that this person had installed for themselves give way to this one, when this one is for everybody
 // on the computer: two of them would start side by side, the older one over the newer one's data. Its uninstaller ends it, leaves
@@ -36,7 +40,7 @@ func TakeOver() error {
 	// remove itself then.
 	cmd := exec.Command(uninstaller)
 	cmd.SysProcAttr = &syscall.SysProcAttr{CmdLine: fmt.Sprintf(`"%s" /S /REPLACEDBY="%s" _?=%s`, uninstaller, program, own)}
-	if err := cmd.Run(); err != nil {
+	if err := runFor(uninstalls, cmd); err != nil {
 		return fmt.Errorf("remove the program in %s: %w", own, err)
 	}
 	return errors.Join(os.Remove(uninstaller), os.Remove(own))
