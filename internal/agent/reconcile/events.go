@@ -115,9 +115,12 @@ func (r *Room) handleEvent(ctx context.Context, ev office.Event, questions loop.
 	if e.DocumentID != "" && !esign.UsableID(e.DocumentID) {
 		e.DocumentID, odd = "", message.EventDocumentUnusable()
 	}
-	before, err := r.stored(e.PackageID)
+	before, err := r.knownAs(e.PackageID)
 	if err != nil {
 		return err
+	}
+	if before.ID != "" {
+		e = apply.AsKnown(before, e)
 	}
 	status := r.statusForEvent(ctx, ev.Service, before, e, questions)
 	if ctx.Err() != nil {
@@ -138,6 +141,16 @@ func (r *Room) handleEvent(ctx context.Context, ev office.Event, questions loop.
 	r.Signal(office.PackagesChanged)
 	r.Signal(office.StatusChanged)
 	return nil
+}
+
+// knownAs is the package that an event names, as it is stored, in whatever case the event writes a UUID; the zero Package for none.
+func (r *Room) knownAs(id string) (office.Package, error) {
+	for _, written := range append([]string{id}, apply.OtherCases(id)...) {
+		if p, err := r.stored(written); err != nil || p.ID != "" {
+			return p, err
+		}
+	}
+	return office.Package{}, nil
 }
 
 // recordEvent records in one commit what an event says of its package, which was known as before, and what the service

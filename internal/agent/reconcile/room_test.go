@@ -3,6 +3,8 @@ package reconcile
 import (
 	"context"
 	"encoding/json"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -311,5 +313,45 @@ func TestAnExecutedPackageWaitsForItsDocumentsToBeListed(t *testing.T) {
 	x.check(esign.Status{PackageID: "p", State: esign.Executed, Documents: []esign.Document{{ID: "d", Name: "Offer"}}})
 	if p, _ := x.stored("p"); !p.Planned || !p.Final() {
 		t.Errorf("once it is listed: %+v", p)
+	}
+}
+
+// The same UUID in capitals is the same package, document and signer, and is asked for as the service's answers have it.
+func TestAnEventInCapitalsIsAboutThePackageThatIsKnown(t *testing.T) {
+	const p, d, s, next = "5b1e0000-0000-4000-8000-00000000000a", "5b1e0000-0000-4000-8000-00000000000b", "5b1e0000-0000-4000-8000-00000000000c", "5b1e0000-0000-4000-8000-00000000000d"
+	for name, c := range map[string]struct {
+		documents []office.Document
+		signers   []office.Signer
+		signedBy  []string
+	}{
+		"whose parts are known":     {[]office.Document{{ID: d}}, []office.Signer{{ID: s, FirstName: "Ana"}, {ID: next}}, []string{s}},
+		"whose parts are not known": {[]office.Document{{ExternalID: "1"}}, []office.Signer{{FirstName: "Ana"}, {FirstName: "Jan"}}, nil},
+	} {
+		x := newRoom(t)
+		known := office.Package{ID: p, State: office.PackageOpen, Created: x.Now(), Documents: c.documents, Signers: c.signers}
+		if err := x.Data.Update(func(tx *store.Tx) error { return tx.PutPackage(known) }); err != nil {
+			t.Fatal(err)
+		}
+		for n, action := range []string{esign.DocumentSigned, esign.PackageExecuted} {
+			body, err := json.Marshal(map[string]string{"eventId": action, "action": action, "packageId": strings.ToUpper(p), "documentId": strings.ToUpper(d),
+				"signerId": strings.ToUpper(s), "nextSignerId": strings.ToUpper(next)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ev := office.Event{ID: action, Action: action, PackageID: strings.ToUpper(p), Received: x.Now().Add(time.Duration(n)), Body: body}
+			if err := x.Data.Update(func(tx *store.Tx) error { _, err := tx.AddEvent(ev); return err }); err != nil {
+				t.Fatal(err)
+			}
+			if err := x.handleEvent(t.Context(), ev, loop.NewSemaphore(1)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		now, err := x.stored(p)
+		if err != nil || now.State != office.PackageExecuted || len(now.Documents) != 1 || !slices.Equal(now.Documents[0].SignedBy, c.signedBy) || len(now.Signers) != 2 {
+			t.Errorf("%s: %+v, %v", name, now, err)
+		}
+		if other, err := x.stored(strings.ToUpper(p)); err != nil || other.ID != "" {
+			t.Errorf("%s: a second one is known: %+v, %v", name, other, err)
+		}
 	}
 }

@@ -1,0 +1,51 @@
+package apply
+
+import (
+	"slices"
+	"strings"
+
+	"countersign/internal/esign"
+	"countersign/internal/office"
+
+	"github.com/google/uuid"
+)
+
+// OtherCases are the ways to write a UUID that differ from id in the case of its letters alone, and name the same (RFC 9562, 4).
+// There are none for what is no UUID.
+func OtherCases(id string) []string {
+	if len(id) != 36 || uuid.Validate(id) != nil {
+		return nil
+	}
+	return []string{strings.ToLower(id), strings.ToUpper(id)}
+}
+
+// AsKnown is e with the ids as p has them, which is how the service is asked for them. Where an event writes its package in
+// another case than the service does, what p does not know by now is left for the status to name: it would be known twice.
+func AsKnown(p office.Package, e esign.Event) esign.Event {
+	var documents, signers []string
+	for _, d := range p.Documents {
+		documents = append(documents, d.ID)
+	}
+	for _, s := range p.Signers {
+		signers = append(signers, s.ID)
+	}
+	otherCase := e.PackageID != p.ID
+	e.PackageID = p.ID
+	e.DocumentID = asKnown(documents, e.DocumentID, otherCase)
+	e.SignerID = asKnown(signers, e.SignerID, otherCase)
+	e.NextSignerID = asKnown(signers, e.NextSignerID, otherCase)
+	return e
+}
+
+// asKnown is id as it is among known. One that is not is as it was, or none.
+func asKnown(known []string, id string, none bool) string {
+	for _, written := range append([]string{id}, OtherCases(id)...) {
+		if slices.Contains(known, written) {
+			return written
+		}
+	}
+	if none {
+		return ""
+	}
+	return id
+}
