@@ -83,7 +83,7 @@ func (r *Room) withdraw(draftID string, into office.DraftState) (bool, error) {
 	})
 	cancelled = cancelled && err == nil // what is not on disk is not cancelled
 	if cancelled {
-		r.live.cancel(draftID)
+		r.live.cancel(draftID, true)
 	}
 	r.Wake() // which lets go of the copies
 	r.Signal(office.OutboxChanged)
@@ -94,6 +94,9 @@ func (r *Room) withdraw(draftID string, into office.DraftState) (bool, error) {
 // (again), or nothing more is done about it.
 func (r *Room) Resolve(draftID string, sendAgain bool) error {
 	err := r.Data.Update(func(tx *store.Tx) error { return r.resolve(tx, draftID, sendAgain) })
+	if sendAgain && err == nil { // whoever sends it may wait for it still
+		r.live.cancel(draftID, false)
+	}
 	r.TellUnknown()
 	r.Wake()
 	r.Signal(office.OutboxChanged)

@@ -267,6 +267,27 @@ func TestACopyStaysForADraftThatCannotBeRead(t *testing.T) {
 	}
 }
 
+// Whoever sent it first waits for it still when it is stopped and sent after all.
+func TestADraftThatWasStoppedIsSentWhenItIsToBe(t *testing.T) {
+	r := newRoom(t, accept)
+	id, err := r.Hold(r.newPackage(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	waits := r.live.begin(id, nil)
+	defer r.live.end(id, waits)
+	if stopped, err := r.Stop(id); err != nil || !stopped {
+		t.Fatal(stopped, err)
+	}
+	if err := r.Resolve(id, true); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "it is sent", func() bool {
+		state, err := r.draftState(id)
+		return err == nil && state.State == office.DraftSent
+	})
+}
+
 func TestNobodyIsToldOfProgressOnceSendHasReturned(t *testing.T) {
 	var live liveDrafts
 	told := 0

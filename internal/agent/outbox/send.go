@@ -28,7 +28,7 @@ func (r *Room) Send(ctx context.Context, d office.NewPackage, progress func(offi
 	}
 	live.tell(sendState(draft)) // from here on it is kept
 	for _, id := range d.Replaces {
-		r.live.cancel(id) // one of them may be on its way
+		r.live.cancel(id, true) // one of them may be on its way
 	}
 	r.Wake()
 	r.Signal(office.OutboxChanged)
@@ -179,11 +179,12 @@ func (l *liveDrafts) progress(d office.Draft, file int, sent int64) {
 	live.tell(state)
 }
 
-func (l *liveDrafts) cancel(id string) {
+// cancel has what is under way for a draft end, or, when it is to be sent after all, go on.
+func (l *liveDrafts) cancel(id string, cancelled bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if d := l.all[id]; d != nil {
-		d.cancel = true
+		d.cancel = cancelled
 	}
 }
 
