@@ -48,7 +48,7 @@ func TestTheWindowAndTheTrayShowTheOffice(t *testing.T) {
 	w.ChangesFrom(first)
 	s.SignAll(lease.ID)
 	o.Until("the package is saved", func(s harness.Status) bool { return s.Packages.Saved == 1 })
-	harness.Eventually(t, "the tray is at rest", func() bool { return icon.Labels()[0] == "Everything is signed and saved" })
+	harness.Eventually(t, "the tray is at rest", func() bool { return icon.Labels()[0] == "Nothing is waiting for a signature" })
 	savedAsServed(o, lease)
 	toldOnce(o, false, lease)
 
@@ -65,7 +65,7 @@ func TestTheWindowAndTheTrayShowTheOffice(t *testing.T) {
 	composing := w.ChangesFrom(dropped)
 
 	// Closed, it stays in the tray, which it says the first time, and comes back from there.
-	if tip := icon.Tooltip(); tip != "Countersign\nEverything is signed and saved" {
+	if tip := icon.Tooltip(); tip != "Countersign\nNothing is waiting for a signature" {
 		t.Errorf("over the icon stands %q", tip)
 	}
 	w.Active().Keys("ctrl+w")

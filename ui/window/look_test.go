@@ -156,6 +156,19 @@ func TestAWindowSmallerThanItAsksForLosesNothing(t *testing.T) {
 	}
 }
 
+// A window manager makes no window smaller than it asks for, also where it is then larger than the screen.
+func TestTheWindowAsksForNoMoreThanASmallScreenHas(t *testing.T) {
+	screen := fyne.NewSize(640, 360) // 1280 x 720 at 200 %
+	for _, scene := range everyScreen() {
+		b := inLanguage(t, "de", scene.office)
+		scene.act(b)
+		b.Run()
+		if least := b.window.window.Content().MinSize(); least.Width > screen.Width || least.Height > screen.Height {
+			t.Errorf("%s: the window asks for %v", scene.name, least)
+		}
+	}
+}
+
 // TestEveryFieldHasRoomForWhatStandsInIt goes through the smallest window in every language. A field that has none shows
 // a bar to scroll by, and half a word.
 func TestEveryFieldHasRoomForWhatStandsInIt(t *testing.T) {

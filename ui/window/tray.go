@@ -249,7 +249,7 @@ func stateLine(s agent.Status) string {
 	case s.Packages.Open+s.Packages.Declined > 0:
 		return waitingLine(s.Packages)
 	}
-	return lang.L("Everything is signed and saved")
+	return lang.L("Nothing is waiting for a signature")
 }
 
 // waitingLine says how many packages wait for signatures, and how many in vain.

@@ -26,7 +26,7 @@ func TestTheTrayTellsTheState(t *testing.T) {
 		status              agent.Status
 		icon                assets.Tray
 	}{
-		{"first day", "Everything is signed and saved", "Not signed in", empty, assets.TrayFine},
+		{"first day", "Nothing is waiting for a signature", "Not signed in", empty, assets.TrayFine},
 		{"saving", "Saving 1 file", "office@weber-partner.example", busy, assets.TrayWorking},
 		{"declined by somebody", "2 packages waiting for signatures, 1 declined", "Not signed in", declined, assets.TrayFine},
 		{"nothing but declined", "1 package declined", "Not signed in", all, assets.TrayFine},

@@ -218,18 +218,22 @@ func (w *Window) newAbout() *about.Screen {
 	return s
 }
 
+// smallest is the window that still fits a screen of 1280 x 800 at 200 %: no window manager makes one smaller than it asks for,
+// and what lies beyond the screen cannot be reached.
+var smallest = fyne.NewSize(620, 340)
+
 // hang shows something as the whole window.
 func (w *Window) hang(content fyne.CanvasObject) {
 	w.landing = widgets.NewLanding()
 	w.clearLanding()
 	least := fyne.NewSize(860, 560)
-	// Room grows with the text; what is between does not. Desktops that tile make a window smaller than it asks for: then it
-	// keeps the room of the smallest, which is enough for all that is in it at the ordinary size, though some asks for more.
+	// Room grows with the text; what is between does not. On a small screen, or a desktop that tiles, it keeps the room
+	// that is enough for all that is in it at the ordinary size, though some asks for more.
 	grown := 1 + 0.85*float32(max(0, w.painted.Text-100))/100
 	if grown == 1 {
 		content = container.New(&floor{least}, content)
 	}
 	content = widgets.Roomy(content, fyne.NewSize(least.Width*grown, least.Height*grown))
-	page := widgets.On(theme.Paper, container.New(&floor{least}, content))
+	page := widgets.On(theme.Paper, container.New(&floor{smallest}, content))
 	w.window.SetContent(widgets.WithTips(w.later, container.NewStack(page, w.landing)))
 }
