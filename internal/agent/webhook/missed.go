@@ -58,6 +58,15 @@ func (s *missed) lost() bool {
 	return !s.gone.IsZero()
 }
 
+// notLaterThan corrects a moment that was noted by a clock that ran fast: no event would come after it.
+func (s *missed) notLaterThan(now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.gone.After(now) {
+		s.gone = now
+	}
+}
+
 func (s *missed) lose(since time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -148,6 +157,7 @@ func (r *Room) tellMissed() {
 		r.Health.Clear(health.EndpointLost)
 		return
 	case r.missed.lost():
+		r.missed.notLaterThan(now)
 		r.tellLost()
 		return
 	case !r.missed.overdue(now):

@@ -3,6 +3,9 @@ package webhook
 import (
 	"testing"
 	"time"
+
+	"countersign/internal/agent/health"
+	"countersign/internal/esign"
 )
 
 func TestAnEventEndsTheDoubtItExplains(t *testing.T) {
@@ -37,5 +40,31 @@ func TestAnEventEndsTheDoubtItExplains(t *testing.T) {
 	}
 	if (&missed{}).hears("c", found) {
 		t.Error("nothing was lost")
+	}
+}
+
+// A clock that was a year fast when the reports were taken for lost does not have them lost for a year.
+func TestReportsAreFoundAgainThoughTheClockWasFastWhenTheyWereLost(t *testing.T) {
+	for name, restart := range map[string]bool{"in one run": false, "after a restart": true} {
+		x := newRoom(t)
+		x.up("https://office.test")
+		x.register(t)
+		const year = 365 * 24 * time.Hour
+		x.later(year)
+		x.Missed("p", x.Now())
+		x.later(MissedGrace)
+		if x.Tell(); !x.Health.Has(health.EndpointLost) {
+			t.Fatalf("%s: nothing is lost", name)
+		}
+		x.later(-year)
+		if restart {
+			x.missed.end()
+			must(t, x.recallMissed())
+		}
+		x.Tell()
+		x.later(time.Minute)
+		if x.Heard(esign.Event{Action: esign.DocumentSigned, PackageID: "p"}, x.Now()); x.Health.Has(health.EndpointLost) || x.missed.lost() {
+			t.Errorf("%s: an event came, and people are still told that none does", name)
+		}
 	}
 }
