@@ -24,7 +24,7 @@ func (r *Room) tellLate() error {
 		return err
 	}
 	late = slices.DeleteFunc(late, func(p office.Package) bool {
-		return p.Withdrawal.State == office.WithdrawWanted || p.Withdrawal.Tries == 0 || r.Now().Sub(p.Withdrawal.Asked) < lateAfter
+		return p.Withdrawal.State == office.WithdrawWanted || p.Withdrawal.Tries == 0 || r.Age(p.Withdrawal.Asked) < lateAfter
 	})
 	switch len(late) {
 	case 0:
