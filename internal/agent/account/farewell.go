@@ -34,10 +34,11 @@ type farewell struct {
 	Tries        int       `json:"tries,omitempty"`
 }
 
-// For how long a service that does not answer is told again, the longest pause between two tries, and how many tries the
-// sign-in outlives: without it the endpoint cannot be deleted.
+// For how long a service that does not answer is told again, and how often at least (a computer that was off for weeks has not
+// tried); the longest pause between two tries, and how many tries the sign-in outlives: without it the endpoint cannot be deleted.
 const (
 	maxFarewell   = 7 * 24 * time.Hour
+	farewellTries = 20
 	farewellPause = 6 * time.Hour
 	farewellHolds = 5
 )
@@ -239,7 +240,7 @@ func (r *Room) sayFarewell(ctx context.Context, id string, hold bool) (left []me
 	} else {
 		again = false
 	}
-	if ctx.Err() == nil && r.Now().Sub(f.Since) > maxFarewell {
+	if ctx.Err() == nil && r.Now().Sub(f.Since) > maxFarewell && f.Tries >= farewellTries {
 		again = false
 	}
 	err = r.amend(id, func(x *farewell) bool {
