@@ -45,7 +45,14 @@ func TestAnEventEndsTheDoubtItExplains(t *testing.T) {
 
 // A clock that was a year fast when the reports were taken for lost does not have them lost for a year.
 func TestReportsAreFoundAgainThoughTheClockWasFastWhenTheyWereLost(t *testing.T) {
-	for name, restart := range map[string]bool{"in one run": false, "after a restart": true} {
+	for name, then := range map[string]func(*testRoom){
+		"in one run":      func(*testRoom) {},
+		"noticed at once": func(x *testRoom) { x.WokeUp(-365 * 24 * time.Hour) },
+		"after a restart": func(x *testRoom) {
+			x.missed.end()
+			must(t, x.recallMissed())
+		},
+	} {
 		x := newRoom(t)
 		x.up("https://office.test")
 		x.register(t)
@@ -57,10 +64,7 @@ func TestReportsAreFoundAgainThoughTheClockWasFastWhenTheyWereLost(t *testing.T)
 			t.Fatalf("%s: nothing is lost", name)
 		}
 		x.later(-year)
-		if restart {
-			x.missed.end()
-			must(t, x.recallMissed())
-		}
+		then(x)
 		x.Tell()
 		x.later(time.Minute)
 		if x.Heard(esign.Event{Action: esign.DocumentSigned, PackageID: "p"}, x.Now()); x.Health.Has(health.EndpointLost) || x.missed.lost() {

@@ -137,7 +137,8 @@ func (r *Room) Wake() {
 func (r *Room) WokeUp(by time.Duration) {
 	r.couldNotListen()
 	if by < 0 {
-		r.missed.end()
+		r.missed.expectNothing()
+		r.missed.notLaterThan(r.Now())
 	}
 }
 
