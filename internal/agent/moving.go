@@ -80,10 +80,6 @@ const (
 	unknown   = "unknown"   // it cannot be read
 )
 
-// MoveName is what a file of a move is called where nobody has another name for it. It ends as an office's file does: both are
-// opened in the same places.
-const MoveName = "Office moving" + OfficeEnding
-
 // IsMove reports whether a file is one of a move, by its first bytes.
 func IsMove(path string) bool {
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {

@@ -3,6 +3,7 @@ package settings
 import (
 	"context"
 	"path/filepath"
+	"slices"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/lang"
@@ -26,6 +27,7 @@ type move struct {
 	saying          *fyne.Container
 	mark            *widget.Icon
 	begin           *widgets.Button
+	away            bool // the office has moved away from this computer
 }
 
 func newMove(s *Screen) *move {
@@ -59,7 +61,7 @@ func (m *move) press() {
 		widgets.FocusWrong([]*widgets.Field{m.second})
 		return
 	}
-	browse.Save(m.screen.env, lang.L("Move to another computer"), agent.MoveName, func(path string, _ bool) {
+	browse.Save(m.screen.env, lang.L("Move to another computer"), lang.L("Office moving")+agent.OfficeEnding, func(path string, _ bool) {
 		widgets.Ask(m.screen.env.Window.Canvas(), widgets.Question{
 			Title: lang.L("Stop working on this computer?"),
 			Text:  lang.L("Once the file is written, this computer sends, receives and saves nothing more for the office. Keep the password: nobody can open the file without it."),
@@ -83,6 +85,16 @@ func (m *move) write(path, password string) {
 		m.again.SetText("")
 		m.say(theme.MarkSaved, lang.L("“{{.File}}” is written. Take it to the new computer.", i18n.V{"File": filepath.Base(path)}))
 	})
+}
+
+// show takes what the office says. Once it is taken back, nothing is to be taken to the new computer any more.
+func (m *move) show(status agent.Status) {
+	was := m.away
+	m.away = slices.ContainsFunc(status.Health, func(i agent.Issue) bool { return i.Action == agent.ActTakeBack })
+	if was && !m.away {
+		m.saying.Hide()
+		m.screen.content.Refresh()
+	}
 }
 
 func (m *move) say(mark theme.Mark, text string) {

@@ -148,6 +148,7 @@ func (s *Screen) Continue(old *Screen) {
 func (s *Screen) ShowStatus(status agent.Status) {
 	s.account.show(status)
 	s.tests.show(status)
+	s.move.show(status)
 	s.connection.reload()
 }
 
