@@ -96,23 +96,22 @@ func (k *call) jsonBody(v any) error {
 
 // json makes the call and decodes its answer into out (nil: any answer will do).
 func (c *Client) json(ctx context.Context, k *call, out any) error {
-	ctx, cancel := context.WithTimeout(ctx, callBound)
-	defer cancel()
-	body, err := c.answer(ctx, k)
+	body, err := c.whole(ctx, k)
 	if err != nil || out == nil {
 		return err
-	}
-	if raw, ok := out.(*json.RawMessage); ok { // as it is, without a copy
-		*raw = bytes.Trim(body, " \t\r\n")
-		if !json.Valid(*raw) {
-			return k.unreadable()
-		}
-		return nil
 	}
 	if err := json.Unmarshal(body, out); err != nil {
 		return k.unreadable()
 	}
 	return nil
+}
+
+// whole makes the call and returns its answer without space around it. Whoever reads it sees whether it is JSON.
+func (c *Client) whole(ctx context.Context, k *call) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, callBound)
+	defer cancel()
+	body, err := c.answer(ctx, k)
+	return bytes.Trim(body, " \t\r\n"), err
 }
 
 // answer makes the call and returns the whole body of a 2xx, without a byte order mark. A web page is none.

@@ -86,11 +86,7 @@ func (l *list[T]) UnmarshalJSON(b []byte) error {
 	*l = nil
 	var plain []*T
 	if json.Unmarshal(b, &plain) == nil { // which reads each byte once; else one by one
-		for _, v := range plain {
-			if v != nil {
-				*l = append(*l, *v)
-			}
-		}
+		*l = present(plain)
 		return nil
 	}
 	for _, r := range elements(b) {
@@ -100,6 +96,16 @@ func (l *list[T]) UnmarshalJSON(b []byte) error {
 		}
 	}
 	return nil
+}
+
+// present are those that are not null.
+func present[T any](plain []*T) (all []T) {
+	for _, v := range plain {
+		if v != nil {
+			all = append(all, *v)
+		}
+	}
+	return all
 }
 
 // elements are those of an array, or b alone.

@@ -2,6 +2,7 @@ package esign
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"testing"
 )
@@ -50,6 +51,62 @@ func TestTextIsReadTheSameHoweverItIsWritten(t *testing.T) {
 		got := text("before")
 		if got.UnmarshalJSON([]byte(raw)); got != want {
 			t.Errorf("%q is read as %q, want %q", raw, got, want)
+		}
+	}
+}
+
+func TestAPackageIsReadTheSameWhetherItsListsAreOrNot(t *testing.T) {
+	const document = `{"documentId":"d","externalId":{"a":1},"index":"2","revisions":[{"revisionId":"r","signerId":"s","isSigned":1},null]}`
+	const plain = `{"packageId":"p","PackageID":"q","state":" OPEN ","isExecuted":"true","externalData":[1, 2],"timeCreated":"2026-11-23T01:02:03Z",` +
+		`"documents":[` + document + `,null,{}],"signers":[{"signerId":"s","order":1},null,{"email":"a@b.c","timeDeclined":"2026-11-23"}],` +
+		`"recipients":[{"email":"c@d.e","type":"bcc"}],"more":{"signers":7}}`
+	var quickly plainPackage
+	var slowly packageRecord
+	if err := json.Unmarshal([]byte(plain), &quickly); err != nil || json.Unmarshal([]byte(plain), &slowly) != nil {
+		t.Fatal(err)
+	}
+	if got := quickly.record(); !reflect.DeepEqual(got, slowly) || got.PackageID != "q" || len(got.Documents) != 3 || len(got.Signers) != 2 {
+		t.Errorf("a plain package is read as\n%+v, and not as\n%+v", got, slowly)
+	}
+	for odd, same := range map[string]string{
+		`{"packageId":"p","documents":` + document + `}`:                        `{"packageId":"p","documents":[` + document + `]}`,
+		`{"packageId":"p","documents":[7,` + document + `]}`:                    `{"packageId":"p","documents":[null,` + document + `]}`,
+		`{"packageId":"p","documents":"none","signers":"none","recipients":{}}`: `{"packageId":"p","documents":[{}],"recipients":[{}]}`,
+		`{"packageId":"p","signers":{"signerId":"s"}}`:                          `{"packageId":"p","signers":[{"signerId":"s"}]}`,
+		`{"packageId":"p","signers":[[],{"signerId":"s"},"x"]}`:                 `{"packageId":"p","signers":[{"signerId":"s"}]}`,
+		`{"packageId":"p","documents":[{"revisions":{"revisionId":"r"}}]}`:      `{"packageId":"p","documents":[{"revisions":[{"revisionId":"r"}]}]}`,
+	} {
+		got, ok := readStatus([]byte(odd))
+		want, _ := readStatus([]byte(same))
+		if !ok || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s is read as\n%+v, and not as\n%+v", odd, got, want)
+		}
+		for _, form := range []string{`{"items":[%s,%s],"total":"2"}`, `[%s,null,%s]`} {
+			got, ok := readPage(fmt.Appendf(nil, form, odd, plain))
+			if want, _ := readPage(fmt.Appendf(nil, form, same, plain)); !ok || len(got.Items) != 2 || !reflect.DeepEqual(got, want) {
+				t.Errorf("a list with %s is read as\n%+v, and not as\n%+v", odd, got, want)
+			}
+		}
+	}
+}
+
+// BenchmarkReadPage reads a page of the list as packages are in it, see the service's facts.
+func BenchmarkReadPage(b *testing.B) {
+	const item = `{"packageId":"5f0e2d3c-0000-4000-8000-%012d","organizationId":"00000001-0000-4000-8000-000000000001","memberId":"00000001-0000-4000-8000-000000000002",` +
+		`"name":"No %d","type":"Sequential","state":"open","timeCreated":"2026-11-23T01:02:03.123Z","timeLastModified":"2026-11-23T01:02:03.123Z","timeSignBy":null,` +
+		`"externalData":{"countersign":"5f0e2d3c-0000-4000-8000-000000000000"},"isExecuted":false,"timeExecuted":null,` +
+		`"documents":[{"documentId":"5f0e2d3c-0000-4000-8000-000000000003","externalId":null,"index":0,"name":"Contract","fileName":"Contract.pdf","isExecuted":false,"timeExecuted":null}],` +
+		`"signers":[{"signerId":"5f0e2d3c-0000-4000-8000-000000000004","index":0,"firstName":"Ana","lastName":"Ruiz","email":"ana@example.com","role":"signer","isNext":true,"isExecuted":false},` +
+		`{"signerId":"5f0e2d3c-0000-4000-8000-000000000005","index":1,"firstName":"Ben","lastName":"Roth","email":"ben@example.com","role":"signer","isNext":false,"isExecuted":false}],"recipients":[]}`
+	page := []byte(`{"items":[`)
+	for i := range 100 {
+		page = fmt.Appendf(page, item+",", i, i)
+	}
+	page = append(page[:len(page)-1], `],"total":100}`...)
+	b.SetBytes(int64(len(page)))
+	for b.Loop() {
+		if got, ok := readPage(page); !ok || len(got.Items) != 100 {
+			b.Fatal("the page is not read")
 		}
 	}
 }

@@ -44,8 +44,8 @@ func (c *Client) List(ctx context.Context, q ListQuery) (Page, error) {
 	if err != nil {
 		return Page{}, err
 	}
-	var raw json.RawMessage
-	if err := c.json(ctx, k, &raw); err != nil {
+	raw, err := c.whole(ctx, k)
+	if err != nil {
 		return Page{}, err
 	}
 	page, ok := readPage(raw)
@@ -58,6 +58,9 @@ func (c *Client) List(ctx context.Context, q ListQuery) (Page, error) {
 // readPage reads {"items", "total"} or a bare array. What is neither, or holds items of which none is a package, is no
 // list, least of all an empty one: whoever reads a list to its end takes what is not in it for not there.
 func readPage(raw []byte) (page Page, ok bool) {
+	if page, ok = readPlainPage(raw); ok {
+		return page, true
+	}
 	var said struct {
 		Items json.RawMessage `json:"items"`
 		Total *number         `json:"total"`
@@ -83,6 +86,30 @@ func readPage(raw []byte) (page Page, ok bool) {
 	var given []json.RawMessage
 	empty := rawOrNil(said.Items) == nil || json.Unmarshal(said.Items, &given) == nil && len(given) == 0
 	return page, empty
+}
+
+// readPlainPage reads a page that holds packages and nothing odd. Nearly all do, and have hundreds.
+func readPlainPage(raw []byte) (page Page, ok bool) {
+	var said struct {
+		Items []*plainPackage `json:"items"`
+		Total *number         `json:"total"`
+	}
+	into := any(&said)
+	if bytes.HasPrefix(raw, []byte("[")) {
+		into = &said.Items
+	}
+	if json.Unmarshal(raw, into) != nil {
+		return Page{}, false
+	}
+	if said.Total != nil {
+		page.Total = int(*said.Total)
+	}
+	for _, p := range said.Items {
+		if p != nil && p.PackageID != "" {
+			page.Items = append(page.Items, p.record().status())
+		}
+	}
+	return page, len(page.Items) > 0
 }
 
 // Organization is what organizations/info says, as far as it can be recognised: its answer is not shown.

@@ -86,21 +86,57 @@ type Signer struct {
 
 // packageRecord is every published shape of a package at once.
 type packageRecord struct {
-	PackageID      text                  `json:"packageId"`
-	OrganizationID text                  `json:"organizationId"`
-	MemberID       text                  `json:"memberId"`
-	Name           text                  `json:"name"`
-	State          state                 `json:"state"`
-	Type           text                  `json:"type"`
-	IsExecuted     flag                  `json:"isExecuted"`
-	ExternalData   json.RawMessage       `json:"externalData"`
-	TimeSignBy     stamp                 `json:"timeSignBy"`
-	TimeCreated    stamp                 `json:"timeCreated"`
-	TimeExecuted   stamp                 `json:"timeExecuted"`
-	RescindMessage text                  `json:"rescindMessage"`
-	Documents      documentList          `json:"documents"`
-	Signers        list[signerRecord]    `json:"signers"`
-	Recipients     list[recipientRecord] `json:"recipients"`
+	packageFields
+	Documents  documentList          `json:"documents"`
+	Signers    list[signerRecord]    `json:"signers"`
+	Recipients list[recipientRecord] `json:"recipients"`
+}
+
+type packageFields struct {
+	PackageID      text            `json:"packageId"`
+	OrganizationID text            `json:"organizationId"`
+	MemberID       text            `json:"memberId"`
+	Name           text            `json:"name"`
+	State          state           `json:"state"`
+	Type           text            `json:"type"`
+	IsExecuted     flag            `json:"isExecuted"`
+	ExternalData   json.RawMessage `json:"externalData"`
+	TimeSignBy     stamp           `json:"timeSignBy"`
+	TimeCreated    stamp           `json:"timeCreated"`
+	TimeExecuted   stamp           `json:"timeExecuted"`
+	RescindMessage text            `json:"rescindMessage"`
+}
+
+// plainPackage is a packageRecord in which every list is one, as nearly all are: encoding/json reads each byte of it once, and
+// those of a documentRecord in its list, which says itself how it is read, ten times. Where it finds anything else in the place of
+// a list, it fails, and the packageRecord is for that.
+type plainPackage struct {
+	packageFields
+	Documents  []plainDocument    `json:"documents"`
+	Signers    []*signerRecord    `json:"signers"`
+	Recipients []*recipientRecord `json:"recipients"`
+}
+
+type plainDocument struct {
+	documentFields
+	Revisions []*revisionRecord `json:"revisions"`
+}
+
+func (p plainPackage) record() packageRecord {
+	r := packageRecord{packageFields: p.packageFields, Signers: present(p.Signers), Recipients: present(p.Recipients)}
+	for _, d := range p.Documents {
+		r.Documents = append(r.Documents, documentRecord{d.documentFields, present(d.Revisions)})
+	}
+	return r
+}
+
+// readPackage reads a record, plain or not; ok is false for what is no object.
+func readPackage(raw []byte) (r packageRecord, ok bool) {
+	var plain plainPackage
+	if json.Unmarshal(raw, &plain) == nil {
+		return plain.record(), true
+	}
+	return r, json.Unmarshal(raw, &r) == nil
 }
 
 // documentList is a list that has a place for every document, also for one that cannot be read: none may be forgotten.
@@ -109,7 +145,7 @@ type documentList []documentRecord
 func (l *documentList) UnmarshalJSON(b []byte) error {
 	*l = nil
 	var plain []documentRecord
-	if json.Unmarshal(b, &plain) == nil { // which reads each byte once; else one by one
+	if json.Unmarshal(b, &plain) == nil {
 		*l = plain
 		return nil
 	}
@@ -124,15 +160,19 @@ func (l *documentList) UnmarshalJSON(b []byte) error {
 }
 
 type documentRecord struct {
-	DocumentID text                 `json:"documentId"`
-	FileID     text                 `json:"fileId"`
-	ExternalID json.RawMessage      `json:"externalId"`
-	Name       text                 `json:"name"`
-	FileName   text                 `json:"fileName"`
-	IsExecuted flag                 `json:"isExecuted"`
-	Order      number               `json:"order"` // status
-	Index      number               `json:"index"` // everything else
-	Revisions  list[revisionRecord] `json:"revisions"`
+	documentFields
+	Revisions list[revisionRecord] `json:"revisions"`
+}
+
+type documentFields struct {
+	DocumentID text            `json:"documentId"`
+	FileID     text            `json:"fileId"`
+	ExternalID json.RawMessage `json:"externalId"`
+	Name       text            `json:"name"`
+	FileName   text            `json:"fileName"`
+	IsExecuted flag            `json:"isExecuted"`
+	Order      number          `json:"order"` // status
+	Index      number          `json:"index"` // everything else
 }
 
 type revisionRecord struct {
@@ -196,8 +236,8 @@ func (c *Client) record(ctx context.Context, op, route, packageID, end string) (
 		return Status{}, err
 	}
 	k.path = "/packages/" + escaped + end
-	var raw json.RawMessage
-	if err := c.json(ctx, k, &raw); err != nil {
+	raw, err := c.whole(ctx, k)
+	if err != nil {
 		return Status{}, err
 	}
 	s, ok := readStatus(raw)
@@ -210,15 +250,12 @@ func (c *Client) record(ctx context.Context, op, route, packageID, end string) (
 
 // readStatus decodes a package, bare or under "package". ok is false when it is none: neither an id nor a state.
 func readStatus(raw []byte) (Status, bool) {
-	var r packageRecord
-	if len(raw) == 0 || json.Unmarshal(raw, &r) != nil {
-		return Status{}, false
+	r, ok := readPackage(raw)
+	if ok && r.PackageID == "" && r.State == "" {
+		r, ok = readPackage(unwrap(raw, "package", "status"))
 	}
-	if r.PackageID == "" && r.State == "" {
-		r = packageRecord{}
-		if json.Unmarshal(unwrap(raw, "package", "status"), &r) != nil {
-			return Status{}, false
-		}
+	if !ok {
+		return Status{}, false
 	}
 	return r.status(), r.PackageID != "" || r.State != ""
 }
