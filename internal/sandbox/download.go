@@ -50,7 +50,7 @@ func (s *Server) downloadMasterFile(w http.ResponseWriter, r *http.Request, who 
 		return nil, badRequest("package_not_executed", "The package is not signed by everyone yet.")
 	}
 	path := s.masterPath(p.PackageID)
-	if err := s.ensureFor(p, path, func() error { return s.writeMaster(p) }); err != nil {
+	if err := s.ensureFor(&p.pack, path, func() error { return s.writeMaster(&p.pack) }); err != nil {
 		return nil, err
 	}
 	return nil, serveFile(w, r, path, p.Name+" - MasterFile.pdf", 0)
@@ -68,7 +68,7 @@ func (s *Server) executedDocument(r *http.Request, who caller) (*pack, *document
 	if d.TimeExecuted == nil {
 		return nil, nil, badRequest("document_not_executed", "The document is not signed by everyone yet.")
 	}
-	return p, d, nil
+	return &p.pack, d, nil
 }
 
 // ensureFor is ensure, one at a time for a package.

@@ -1,11 +1,13 @@
 package sandbox
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -70,9 +72,22 @@ func errorBody(code, message string) map[string]string {
 func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(status)
-	enc := json.NewEncoder(w)
+	answer, whole := v.(json.RawMessage)
+	if whole {
+		answer = append(slices.Clip(answer), '\n')
+	} else {
+		answer, _ = encoded(v)
+	}
+	_, _ = w.Write(answer) // the caller has gone; there is nobody left to tell
+}
+
+// encoded is v as JSON, with a line end.
+func encoded(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	_ = enc.Encode(v) // the caller has gone; there is nobody left to tell
+	err := enc.Encode(v)
+	return b.Bytes(), err
 }
 
 // maxBody bounds a JSON body; file contents never travel in one.

@@ -30,7 +30,7 @@ func (s *Server) SetListHabits(h ListHabits) {
 }
 
 // part sorts found, which is newest first, as the habits have it, and returns where the page begins and ends in it.
-func (l *lists) part(found []*pack, skip, take int) (from, to int) {
+func (l *lists) part(found []*shelved, skip, take int) (from, to int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	h := l.habits
@@ -59,15 +59,15 @@ func newestFirst(a, b *pack) int {
 }
 
 // sortPacks sorts by creation, newest first, unless order says otherwise.
-func sortPacks(list []*pack, order string) {
-	slices.SortFunc(list, func(a, b *pack) int {
+func sortPacks(list []*shelved, order string) {
+	slices.SortFunc(list, func(a, b *shelved) int {
 		switch order {
 		case "oldest":
 			a, b = b, a
 		case "name":
 			return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.PackageID, b.PackageID))
 		}
-		return newestFirst(a, b)
+		return byAge(a, b)
 	})
 	if order == "random" {
 		chance().Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })

@@ -1,7 +1,8 @@
 package sandbox
 
 import (
-	"errors"
+	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -9,22 +10,19 @@ import (
 	"unicode"
 )
 
-// visiblePack reads a package the caller may see.
-func (s *Server) visiblePack(id string, who caller) (*pack, error) {
+// visiblePack is a package the caller may see. It belongs to the shelf.
+func (s *Server) visiblePack(id string, who caller) (*shelved, error) {
 	if !who.canUsePackages() {
 		return nil, forbidden("package_not_authorized", "The organization or member scope is needed.")
 	}
-	p, err := read[pack](s.db, bucketPackages, id)
-	if errors.Is(err, errNotFound) {
-		return nil, notFound("package")
-	}
+	p, err := s.pack(id)
 	if err != nil {
 		return nil, err
 	}
-	if !who.sees(&p) {
+	if p == nil || !who.sees(&p.pack) {
 		return nil, notFound("package")
 	}
-	return &p, nil
+	return p, nil
 }
 
 // getPackage is GET /packages/{packageId}.
@@ -33,7 +31,7 @@ func (s *Server) getPackage(_ http.ResponseWriter, r *http.Request, who caller) 
 	if err != nil {
 		return nil, err
 	}
-	return s.packageView(p), nil
+	return p.answer(asRecord, s.opt.Now(), s.packageView)
 }
 
 // packageStatus is GET /packages/{packageId}/status.
@@ -42,7 +40,7 @@ func (s *Server) packageStatus(_ http.ResponseWriter, r *http.Request, who calle
 	if err != nil {
 		return nil, err
 	}
-	return s.statusView(p), nil
+	return p.answer(asStatus, s.opt.Now(), s.statusView)
 }
 
 // sendPackage is POST /packages/send: select, add and draft become open.
@@ -143,18 +141,25 @@ func (s *Server) listPackages(w http.ResponseWriter, r *http.Request, who caller
 	if err != nil {
 		return nil, err
 	}
-	var found []*pack
+	var found []*shelved
 	for _, p := range all {
 		if who.sees(&p.pack) && q.matches(&p.pack, who, now) {
-			found = append(found, &p.pack)
+			found = append(found, p)
 		}
 	}
 	from, to := s.lists.part(found, q.Skip, take)
-	items := []object{}
-	for i := from; i < to; i++ {
-		items = append(items, s.itemView(found[i]))
+	answer := []byte(`{"items":[`)
+	for i, p := range found[from:to] {
+		item, err := p.answer(asItem, now, s.itemView)
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			answer = append(answer, ',')
+		}
+		answer = append(answer, item...)
 	}
-	return map[string]any{"items": items, "total": len(found), "take": take, "skip": q.Skip}, nil
+	return json.RawMessage(fmt.Appendf(answer, `],"skip":%d,"take":%d,"total":%d}`, q.Skip, take, len(found))), nil
 }
 
 func (q *listRequest) matches(p *pack, who caller, now time.Time) bool {

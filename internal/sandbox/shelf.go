@@ -1,8 +1,11 @@
 package sandbox
 
 import (
+	"bytes"
+	"encoding/json"
 	"slices"
 	"sync"
+	"time"
 
 	bolt "go.etcd.io/bbolt"
 )
@@ -13,6 +16,7 @@ type shelf struct {
 	reading sync.Mutex // one reads what is written since, at a time
 	whole   bool       // everything was read once
 	all     []*shelved // newest first; a new one each time it changes
+	byID    map[string]*shelved
 
 	mu    sync.Mutex
 	stale map[string]bool // ids of packages that were written since they were read
@@ -22,6 +26,38 @@ type shelf struct {
 type shelved struct {
 	pack
 	view *Package
+
+	mu   sync.Mutex
+	said [kindsOfAnswer]said
+}
+
+// said is what was answered about a package in that state.
+type said struct {
+	state  string
+	answer json.RawMessage
+}
+
+// The answers that tell of a package: what they say changes with the package, and with the state that the time gives it.
+const (
+	asItem = iota
+	asStatus
+	asRecord
+	kindsOfAnswer
+)
+
+// answer is what view says of the package: it is put into words once, for programs ask all day.
+func (p *shelved) answer(kind int, now time.Time, view func(*pack) object) (json.RawMessage, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	last := &p.said[kind]
+	if state := p.stateAt(now); last.answer == nil || last.state != state {
+		answer, err := encoded(view(&p.pack))
+		if err != nil {
+			return nil, err
+		}
+		*last = said{state, bytes.TrimSuffix(answer, []byte("\n"))}
+	}
+	return last.answer, nil
 }
 
 // putPack stores a package, and has it read anew.
@@ -81,10 +117,23 @@ func (s *Server) packs() ([]*shelved, error) {
 			h.all[at] = p
 		}
 	} else {
-		h.all, h.whole = read, true
+		h.all, h.whole, h.byID = read, true, map[string]*shelved{}
 		slices.SortFunc(h.all, byAge)
 	}
+	for _, p := range read {
+		h.byID[p.PackageID] = p
+	}
 	return h.all, nil
+}
+
+// pack is the package with that id, nil for none. It belongs to the shelf.
+func (s *Server) pack(id string) (*shelved, error) {
+	if _, err := s.packs(); err != nil {
+		return nil, err
+	}
+	s.shelf.reading.Lock()
+	defer s.shelf.reading.Unlock()
+	return s.shelf.byID[id], nil
 }
 
 func byAge(a, b *shelved) int { return newestFirst(&a.pack, &b.pack) }
