@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"hash/maphash"
 	"maps"
 	"net/http"
 	"os"
@@ -31,20 +32,22 @@ type model struct {
 	isAcked  map[string]bool
 	came     map[string]bool     // ids of events that were sent here
 	owner    map[string]string   // token or id -> the host of the service it came from
+	heard    map[heard]bool      // the answers it was read from
 	summed   bool                // people were given a summary since the last look
 	expiries []string            // packages of which people were told that they have run out, to be looked at
 	facts    []fact              // that people are to be told
 	claims   []string            // packages of which people were told that they are saved, to be looked at
 	executed map[string]executed // by name
 
-	kept      map[string]bool   // events that the program has shown to have
-	files     map[string]saved  // path -> what is there
-	paths     []string          // files that were there with the last look ...
-	next      int               // which of them to look at again ...
-	edits     int               // and how often people changed files ...
-	editsSeen int               // until then
-	own       map[string][]byte // path -> a file of people's own
-	places    map[string]int    // document -> how many files of it may be there; absent is 1
+	kept      map[string]bool    // events that the program has shown to have
+	files     map[string]saved   // path -> what is there
+	paths     []string           // files that were there with the last look ...
+	listings  map[string]listing // what the folders held then ...
+	next      int                // which of them to look at again ...
+	edits     int                // and how often people changed files ...
+	editsSeen int                // until then
+	own       map[string][]byte  // path -> a file of people's own
+	places    map[string]int     // document -> how many files of it may be there; absent is 1
 	given     map[string]string
 	listed    map[string]bool // files of the services that were looked at
 	settled   map[string]bool // computer and fact -> people need not be told any more
@@ -68,6 +71,14 @@ type model struct {
 
 	goroutines int // at the first rest; 0 before it
 }
+
+// heard is an answer of a service.
+type heard struct {
+	host string
+	sum  uint64
+}
+
+var sums = maphash.MakeSeed()
 
 // promise is a draft that the program has taken.
 type promise struct {
@@ -95,7 +106,7 @@ type saved struct {
 
 func newModel(w *world) *model {
 	return &model{
-		w: w, isAcked: map[string]bool{}, came: map[string]bool{}, owner: map[string]string{}, kept: map[string]bool{},
+		w: w, listings: map[string]listing{}, isAcked: map[string]bool{}, came: map[string]bool{}, owner: map[string]string{}, heard: map[heard]bool{}, kept: map[string]bool{},
 		files: map[string]saved{}, own: map[string][]byte{}, places: map[string]int{}, given: map[string]string{}, listed: map[string]bool{},
 		executed: map[string]executed{}, settled: map[string]bool{}, isOpen: map[string]bool{}, wanted: map[wish]time.Time{}, did: map[string]int{}, heardOf: map[string]int{}, problems: map[string]told{}, expected: expectations(), gone: map[string]bool{}, brought: map[string]bool{}, first: map[string]int{}, out: map[string]bool{}, drafts: map[string]promise{}, since: map[string]time.Time{},
 	}
@@ -157,6 +168,11 @@ func (m *model) answered(r *http.Request, status int, body []byte) {
 	defer m.mu.Unlock()
 	if status/100 == 4 && status != 401 && status != 408 && status != 429 {
 		m.refusals++
+	}
+	if key := (heard{r.URL.Host, maphash.Bytes(sums, body)}); m.heard[key] { // as most are
+		return
+	} else {
+		m.heard[key] = true
 	}
 	text := string(body)
 	if strings.Contains(text, `_token":"`) || strings.Contains(text, `"secret":"`) {
@@ -281,12 +297,7 @@ func (m *model) lookAtFolders() { m.look(looksAgain) }
 func (m *model) look(again int) {
 	var paths []string
 	for _, folder := range m.w.folders() {
-		names, _ := namesIn(folder)
-		for _, name := range names {
-			if !strings.HasPrefix(name, ".") {
-				paths = append(paths, folder+string(filepath.Separator)+name)
-			}
-		}
+		paths = append(paths, m.documentsIn(folder)...)
 	}
 	for range min(again, len(paths)) {
 		m.next = (m.next + 1) % len(paths)
@@ -309,6 +320,36 @@ func (m *model) look(again int) {
 			delete(m.files, path)
 		}
 	}
+}
+
+// listing is what a folder holds at a moment.
+type listing struct {
+	size    int64
+	changed time.Time
+	paths   []string
+}
+
+// documentsIn are the paths of what people see in a folder, in no order but the same for as long as nothing changes. The names are
+// read when the folder has changed. Linux gives a folder that was looked at another time with the next change since 6.13; before,
+// one within some milliseconds of a look may be seen later: at the next change, or at rest.
+func (m *model) documentsIn(folder string) []string {
+	info, err := os.Stat(folder)
+	if err != nil {
+		return nil
+	}
+	was, known := m.listings[folder]
+	if known && was.size == info.Size() && was.changed.Equal(info.ModTime()) {
+		return was.paths
+	}
+	is := listing{size: info.Size(), changed: info.ModTime()}
+	names, _ := namesIn(folder)
+	for _, name := range names {
+		if !strings.HasPrefix(name, ".") {
+			is.paths = append(is.paths, folder+string(filepath.Separator)+name)
+		}
+	}
+	m.listings[folder] = is
+	return is.paths
 }
 
 // namesIn are the names in a folder, in no order but the same for as long as nothing changes.
@@ -489,7 +530,7 @@ func (m *model) lookAtEvents() {
 	if len(missing) == 0 {
 		return
 	}
-	read := m.eachPage(func(events []office.Event) (more bool) {
+	read := m.eachPage(min(200, 8+2*len(missing)), func(events []office.Event) (more bool) { // what came last is on the first
 		for _, e := range events {
 			m.kept[e.ID] = true
 		}
@@ -517,7 +558,7 @@ func (m *model) lookAtEventList() {
 	m.mu.Lock()
 	came := maps.Clone(m.came)
 	m.mu.Unlock()
-	m.eachPage(func(events []office.Event) (more bool) {
+	m.eachPage(200, func(events []office.Event) (more bool) {
 		for _, e := range events {
 			if !came[e.ID] {
 				m.breaks("an event is shown once: nobody sent %s, or it is there twice", e.ID)
@@ -528,12 +569,12 @@ func (m *model) lookAtEventList() {
 	})
 }
 
-// eachPage gives the events that the office shows to look, newest first, for as long as it wants more of them. It reports
-// whether they could be read.
-func (m *model) eachPage(look func([]office.Event) (more bool)) bool {
+// eachPage gives the events that the office shows to look, newest first and so many at once, for as long as it wants more of them.
+// It reports whether they could be read.
+func (m *model) eachPage(many int, look func([]office.Event) (more bool)) bool {
 	var before office.Cursor
 	for {
-		events, next, err := m.w.office.Events(before, 200)
+		events, next, err := m.w.office.Events(before, many)
 		if err != nil {
 			m.breaks("the events can be read: %v", err)
 			return false

@@ -180,10 +180,18 @@ func (m *model) lookAtExpiries() {
 	if len(expiries)+len(m.due) == 0 {
 		return
 	}
-	now, at := m.w.now(), map[string]sandbox.Package{}
+	now, at, asked := m.w.now(), map[string]sandbox.Package{}, map[string]bool{}
+	for _, name := range expiries {
+		asked[name] = true
+	}
+	for _, f := range m.due {
+		asked[f.name] = true
+	}
 	for _, s := range m.w.services {
 		for _, p := range s.Packages() {
-			at[p.Name] = p
+			if asked[p.Name] {
+				at[p.Name] = p
+			}
 		}
 	}
 	for _, name := range expiries {

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"bytes"
 	"io/fs"
 	"math"
 	"os"
@@ -38,7 +37,7 @@ func expectations() []*expectation {
 			return w.full && w.saves() && !w.model.says("data") && w.model.waitsFor(w.settings.SaveTo)
 		}},
 		{issue: "outbox", within: 5 * time.Minute, so: func(w *world) bool {
-			return w.office != nil && slices.ContainsFunc(must(w.office.Drafts()), func(d office.Draft) bool { return d.State == office.DraftUnknown && !d.Away })
+			return w.office != nil && must(w.office.Status()).Outbox.Unknown > 0 && slices.ContainsFunc(must(w.office.Drafts()), func(d office.Draft) bool { return d.State == office.DraftUnknown && !d.Away })
 		}},
 		{issue: "service", within: time.Hour, so: func(w *world) bool {
 			return w.office != nil && w.offline && must(w.office.Status()).SignedIn && w.wrong == 0 && !w.full && !w.model.says("keyring") && w.model.young()
@@ -66,25 +65,18 @@ func (x *wire) troubled() bool {
 // waitsFor reports whether a document waits for a folder, as people see it.
 func (m *model) waitsFor(folder string) bool {
 	here := m.here()
-	for _, p := range m.rows() {
-		waits := func(f office.File) bool {
-			return f.Problem.IsZero() && f.State == office.JobPending && filepath.Dir(f.Path) == folder
+	waits := func(f office.File) bool {
+		return f.Problem.IsZero() && f.State == office.JobPending && filepath.Dir(f.Path) == folder
+	}
+	for _, line := range must(m.w.office.Lines()) {
+		if line.Saved || !here[line.ID] {
+			continue
 		}
-		if here[p.ID] && slices.ContainsFunc(p.Files, waits) {
+		if row, known, err := m.w.office.Package(line.ID); err == nil && known && slices.ContainsFunc(row.Files, waits) {
 			return true
 		}
 	}
 	return false
-}
-
-// rows are the packages as people see them.
-func (m *model) rows() (rows []office.PackageRow) {
-	for _, line := range must(m.w.office.Lines()) {
-		if row, known, err := m.w.office.Package(line.ID); err == nil && known {
-			rows = append(rows, row)
-		}
-	}
-	return rows
 }
 
 // young reports whether the program knows a package that it asks about every twenty minutes.
@@ -136,17 +128,18 @@ func (m *model) issues() (ids []string) {
 // lookAtRest judges what the disk holds when nothing is under way: no secret that can be read, no half document, nothing
 // that is done with.
 func (m *model) lookAtRest() {
+	clear(m.listings)
 	m.look(math.MaxInt)
 	m.mu.Lock()
-	var secrets [][]byte
+	secrets := words{}
 	for word := range m.owner {
 		if !isID(word) {
-			secrets = append(secrets, []byte(word))
+			secrets.add(word)
 		}
 	}
 	m.mu.Unlock()
 	for _, s := range m.w.services {
-		secrets = append(secrets, []byte(s.client.Secret))
+		secrets.add(s.client.Secret)
 	}
 	filepath.WalkDir(m.w.disk(), func(path string, e fs.DirEntry, err error) error {
 		if err != nil || !e.Type().IsRegular() {
@@ -168,11 +161,8 @@ func (m *model) lookAtRest() {
 		if err != nil {
 			return nil
 		}
-		for _, s := range secrets {
-			if bytes.Contains(body, s) {
-				m.breaks("secrets are sealed: %q is in %s", s, e.Name())
-				return nil
-			}
+		if s := secrets.in(body); s != "" {
+			m.breaks("secrets are sealed: %q is in %s", s, e.Name())
 		}
 		return nil
 	})
@@ -233,7 +223,17 @@ func (m *model) lookAtCounts() {
 			c.Saved++
 		}
 	}
-	if said := must(m.w.office.Status()).Packages; said != c {
-		m.breaks("people see how things are: the status counts %+v, and the list shows %+v", said, c)
+	said := must(m.w.office.Status())
+	if said.Packages != c {
+		m.breaks("people see how things are: the status counts %+v, and the list shows %+v", said.Packages, c)
+	}
+	unknown := 0
+	for _, d := range must(m.w.office.Drafts()) {
+		if d.State == office.DraftUnknown {
+			unknown++
+		}
+	}
+	if said.Outbox.Unknown != unknown {
+		m.breaks("people see how things are: the status counts %d drafts of which nobody knows what became, and there are %d", said.Outbox.Unknown, unknown)
 	}
 }

@@ -1,8 +1,10 @@
 package sim
 
 import (
+	"bytes"
 	"strings"
 	"sync"
+	"testing"
 )
 
 // secrets are those that the services gave out, and those of the office.
@@ -41,5 +43,53 @@ func notInSecrets(r rune) bool {
 func (m *model) overhears(where, text string) {
 	if word := m.secrets.in(text); word != "" {
 		m.breaks("secrets are sealed: %s is in %s: %s", word, where, text)
+	}
+}
+
+// words are looked for all at once: at rest there are thousands, and megabytes to look through.
+type words struct {
+	begin [1 << 16]bool       // with which two letters any begins
+	all   map[string][]string // by their first letters
+}
+
+const firstLetters = 8
+
+func (w *words) add(word string) {
+	if len(word) < firstLetters {
+		panic("too short for a secret: " + word)
+	}
+	if w.all == nil {
+		w.all = map[string][]string{}
+	}
+	w.begin[int(word[0])<<8|int(word[1])] = true
+	w.all[word[:firstLetters]] = append(w.all[word[:firstLetters]], word)
+}
+
+// in is the first of them in text, "" for none.
+func (w *words) in(text []byte) string {
+	for i := range max(0, len(text)-firstLetters+1) {
+		if !w.begin[int(text[i])<<8|int(text[i+1])] {
+			continue
+		}
+		for _, word := range w.all[string(text[i:i+firstLetters])] {
+			if bytes.HasPrefix(text[i:], []byte(word)) {
+				return word
+			}
+		}
+	}
+	return ""
+}
+
+func TestWordsAreFound(t *testing.T) {
+	var w words
+	for _, word := range []string{"secret-of-north", "secret-o", "a longer one"} {
+		w.add(word)
+	}
+	for text, want := range map[string]string{
+		"": "", "secret-": "", "secret-o": "secret-o", "xxsecret-of-north": "secret-of-north", "a longer on": "", "\x00a longer one": "a longer one", "secret a longer one": "a longer one",
+	} {
+		if got := w.in([]byte(text)); got != want {
+			t.Errorf("in %q there is %q, want %q", text, got, want)
+		}
 	}
 }
