@@ -124,6 +124,13 @@ func (tx *Tx) trimDone() error {
 	return err
 }
 
+// IsTaken reports whether a job has reserved this name in this folder, without reading it: one name in a year has thousands
+// of numbers.
+func (tx *Tx) IsTaken(folder, target string) (bool, error) {
+	owner, err := tx.get(bucketTargets, targetKey(folder, target))
+	return owner != nil, err
+}
+
 // JobAt returns the job, of whatever state, that has reserved this name in this folder. Names that differ only in case
 // or Unicode normalisation are the same. One that cannot be read counts as done, and nothing more is known of it: the file
 // of that name may be its own, and whoever looks for a name needs another one.

@@ -8,6 +8,9 @@ import (
 // roomNeeded is how much the disk must take, in bytes, before it counts as mended: more than a commit ever writes.
 const roomNeeded = 1 << 20
 
+// nothing is what is written to find out: one page of it after the other, for a disk that is full is tried for hours.
+var nothing [64 << 10]byte
+
 // hasRoom reports whether the disk takes what a large commit needs, by writing as much to a file beside the state. How much is
 // free would say nothing of how much this user may have.
 func (s *Data) hasRoom() bool {
@@ -20,6 +23,8 @@ func (s *Data) hasRoom() bool {
 	}
 	defer os.Remove(path) // where an open file keeps its name
 	_ = os.Remove(path)   // elsewhere nothing is left, should the program end right now
-	_, err = file.Write(make([]byte, roomNeeded))
+	for left := roomNeeded; left > 0 && err == nil; left -= len(nothing) {
+		_, err = file.Write(nothing[:])
+	}
 	return errors.Join(err, file.Sync(), file.Close()) == nil
 }

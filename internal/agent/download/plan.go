@@ -24,7 +24,7 @@ func unseen(string) (bool, error) { return false, nil }
 func freeName(tx *store.Tx, folder, rel string, inUse func(name string) (bool, error)) (string, error) {
 	for i := 1; ; i++ {
 		name := filename.Numbered(rel, i)
-		_, taken, err := tx.JobAt(folder, name)
+		taken, err := tx.IsTaken(folder, name)
 		if err == nil && !taken {
 			taken, err = inUse(name)
 		}
