@@ -120,7 +120,7 @@ func (r *Reader) take(page esign.Page) Outcome {
 	case fresh > 0:
 		r.stale = 0
 	}
-	if !r.Known.IsZero() && !r.disordered && r.proof >= listProof && allBefore(page.Items, r.Known) {
+	if !r.Known.IsZero() && !r.disordered && r.proof >= listProof && endsBefore(page.Items, r.Known) {
 		return Whole
 	}
 	overlap := min(listOverlap, len(page.Items)/4)
@@ -179,9 +179,10 @@ func anyOf(items []esign.Status, known map[string]bool) bool {
 	return false
 }
 
-// allBefore reports whether every package was made before then; one that does not say when was not.
-func allBefore(items []esign.Status, then time.Time) bool {
-	for _, s := range items {
+// endsBefore reports whether the last packages of a page, as many as prove an order, were made before then; one that does not
+// say when was not.
+func endsBefore(items []esign.Status, then time.Time) bool {
+	for _, s := range items[max(0, len(items)-listProof):] {
 		if s.TimeCreated.IsZero() || !s.TimeCreated.Before(then) {
 			return false
 		}

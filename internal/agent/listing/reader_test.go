@@ -129,6 +129,22 @@ func TestAReadingEndsAtWhatIsKnownOnlyWhereTheListIsNewestFirst(t *testing.T) {
 	}
 }
 
+func TestAReadingReadsNoPageMoreThanItHasTo(t *testing.T) {
+	for fresh, calls := range map[int]int{0: 1, 30: 1, listPage - listProof: 1, listPage - listProof + 1: 2, 150: 2} {
+		s := &shelf{clock: time.Unix(1_790_000_000, 0), most: listPage, total: true}
+		for range 500 {
+			s.add(true)
+		}
+		known := s.clock.Add(time.Second)
+		for range fresh {
+			s.add(true)
+		}
+		if end := s.readAll(t, New(nil, nil, s.clock, known), func() {}); end != Whole || s.calls != calls {
+			t.Errorf("with %d new packages %d pages were read, and not %d", fresh, s.calls, calls)
+		}
+	}
+}
+
 func shuffle(items []esign.Status, seed uint64) {
 	rand.New(rand.NewPCG(seed, seed)).Shuffle(len(items), func(i, j int) { items[i], items[j] = items[j], items[i] })
 }
