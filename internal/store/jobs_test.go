@@ -49,6 +49,9 @@ func isReserved(t *testing.T, s *Store, folder, target string) bool {
 	t.Helper()
 	return read(t, s, func(tx *Tx) (bool, error) {
 		_, taken, err := tx.JobAt(folder, target)
+		if is, _ := tx.IsTaken(folder, target); is != taken {
+			t.Errorf("%s in %s is taken: %v and %v", target, folder, is, taken)
+		}
 		return taken, err
 	})
 }
