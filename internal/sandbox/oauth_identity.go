@@ -45,7 +45,7 @@ func (s *Server) rsaKey(tx *bolt.Tx) (*rsa.PrivateKey, error) {
 		if !tx.Writable() {
 			return nil, bolterrors.ErrTxNotWritable
 		}
-		key, err := rsa.GenerateKey(rand.Reader, 2048)
+		key, err := rsa.GenerateKey(rand.Reader, s.opt.KeyBits)
 		if err != nil {
 			return nil, fmt.Errorf("making the signing key: %w", err)
 		}

@@ -55,6 +55,8 @@ type Options struct {
 	// alone. They are made in a tenth of the time, for those who make thousands.
 	PlainPaper bool
 
+	KeyBits int // of the key that signs id_tokens, default 2048
+
 	Press []string // the program that reads uploaded documents, see press.Press; none is this process
 
 	Now func() time.Time // the clock for what the service says: lifetimes and time stamps. Waiting is done in real time
@@ -108,6 +110,7 @@ func derivedID(what string) string { return uuid.NewSHA1(namespace, []byte(what)
 func (o Options) complete() (Options, error) {
 	setDefault(&o.Listen, "127.0.0.1:0")
 	setDefault(&o.AccessTokenLifetime, 30*time.Minute)
+	setDefault(&o.KeyBits, 2048)
 	setDefault(&o.SignatureHeader, "X-Service-Signature")
 	setDefault(&o.DeliverWorkers, 1)
 	setDefault(&o.DeliverTimeout, 10*time.Second)

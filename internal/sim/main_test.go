@@ -14,6 +14,7 @@ func TestMain(m *testing.M) {
 	}
 	if os.Getenv(envTurns) != "" {
 		runtime.GOMAXPROCS(1)
+		runtime.MemProfileRate = 0 // whoever wants to know asks for a profile
 	}
 	code := m.Run()
 	for _, dir := range []string{madeIn, orderlyIn} {
