@@ -79,11 +79,12 @@ func (m *model) waitsFor(folder string) bool {
 	return false
 }
 
-// young reports whether the program knows a package that it asks about every twenty minutes.
+// young reports whether the program knows a package that it asks about every twenty minutes. One that was made when the clock
+// was far ahead it takes for a day old, lest it be new until then.
 func (m *model) young() bool {
 	here := m.here()
 	return slices.ContainsFunc(must(m.w.office.Lines()), func(p office.PackageLine) bool {
-		return p.State == "open" && m.w.clock().Sub(p.Created) < 20*time.Hour && here[p.ID]
+		return p.State == "open" && m.w.clock().Sub(p.Created).Abs() < 20*time.Hour && here[p.ID]
 	})
 }
 

@@ -136,6 +136,12 @@ var regressions = []struct {
 1m0s sign-out
 1m0s wait 5m0s
 `},
+	{"health says what is wrong within its time", 311310017, `
+1m0s clock 3464h0m0s 1h0m0s
+1m0s send 1 1 parallel 0s
+1h15m0s offline 2h0m0s
+1h15m0s wait 1m0s
+`},
 }
 
 func TestWhatWasBrokenOnceHolds(t *testing.T) {
