@@ -209,3 +209,23 @@ func called(o any) string {
 	}
 	return strings.TrimSpace(fmt.Sprintf("%T %s", o, text))
 }
+
+func TestTheKeysGoOnInTheListWhereAPackageIsShown(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	b.Settle()
+	b.window.ShowCompose()
+	b.window.ShowPackage("p3") // as Send does with what it has sent
+	b.Settle()
+	if list, is := b.window.window.Canvas().Focused().(*widgets.List); !is {
+		t.Fatalf("the focus is on %T", b.window.window.Canvas().Focused())
+	} else if list.At() < 0 {
+		t.Error("the list has nothing chosen")
+	}
+	b.window.packages.Find()
+	search := b.window.window.Canvas().Focused()
+	b.window.ShowPackage("p2")
+	b.Settle()
+	if b.window.window.Canvas().Focused() != search {
+		t.Error("a package that is shown takes the focus from the search")
+	}
+}

@@ -136,10 +136,13 @@ func (w *Window) Go(to int) {
 	}
 }
 
-// ShowPackage shows a package.
+// ShowPackage shows a package. The keys go on in the list, unless they are meant for something else there.
 func (w *Window) ShowPackage(id string) {
 	w.Go(showPackages)
 	w.packages.Show(id)
+	if canvas := w.window.Canvas(); canvas.Focused() == nil && canvas.Overlays().Top() == nil {
+		w.packages.FocusList()
+	}
 }
 
 // ShowHelp shows what the program is and how it is used.
