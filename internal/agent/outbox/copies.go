@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"countersign/internal/agent/data"
 	"countersign/internal/archive"
 	"countersign/internal/disk"
 	"countersign/internal/locations"
@@ -36,6 +37,7 @@ const (
 // copies guards the folder. Safe for concurrent use.
 type copies struct {
 	taking sync.RWMutex // held for reading from before a copy is made until it is recorded, and for writing by the sweep
+	needed swept        // under taking
 
 	mu   sync.Mutex
 	held []heldCopy // oldest first
@@ -47,6 +49,12 @@ type copies struct {
 type heldCopy struct {
 	path, name string
 	taken      time.Time
+}
+
+// swept is what a sweep saw that found every copy needed by a draft.
+type swept struct {
+	names  []string
+	drafts uint64 // see store.DraftsSum
 }
 
 func (r *Room) copiesDir() string { return locations.Outbox(r.needs.DataDir) }
@@ -201,6 +209,15 @@ func (r *Room) sweepCopies() {
 		}
 		return
 	}
+	sum, err := data.Read(r.Data, "whether the drafts are what they were", func(tx *store.Tx) (uint64, error) { return tx.DraftsSum(waiting...) })
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	if err == nil && r.copies.needed.drafts == sum && slices.Equal(r.copies.needed.names, names) {
+		return
+	}
+	r.copies.needed = swept{}
 	drafts, err := r.Drafts()
 	if err != nil {
 		r.Log.Warn("look which copies are needed", "err", err)
@@ -214,6 +231,10 @@ func (r *Room) sweepCopies() {
 		for _, f := range d.Files {
 			needed[f.Copy] = true
 		}
+	}
+	if !slices.ContainsFunc(names, func(name string) bool { return !needed[name] }) {
+		r.copies.needed = swept{names, sum}
+		return
 	}
 	r.copies.mu.Lock()
 	r.copies.drop(func(h heldCopy) bool { return r.Now().Sub(h.taken).Abs() > heldPeriod })

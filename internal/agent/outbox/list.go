@@ -8,10 +8,13 @@ import (
 	"countersign/internal/store"
 )
 
+// waiting are the states of drafts that are not packages yet.
+var waiting = []office.DraftState{office.DraftHeld, office.DraftQueued, office.DraftAdding, office.DraftUnknown, office.DraftFailed}
+
 // Drafts returns the drafts that are not packages yet, oldest first.
 func (r *Room) Drafts() ([]office.Draft, error) {
 	return data.Read(r.Data, "the drafts", func(tx *store.Tx) ([]office.Draft, error) {
-		list, err := tx.Drafts(office.DraftHeld, office.DraftQueued, office.DraftAdding, office.DraftUnknown, office.DraftFailed)
+		list, err := tx.Drafts(waiting...)
 		slices.Reverse(list)
 		return list, err
 	})

@@ -248,6 +248,11 @@ func TestCopiesOfADraftRefusedLongAgoGo(t *testing.T) {
 		r.sweepCopies()
 	}
 	work(1)
+	eventually(t, "it is known that every copy is needed", func() bool {
+		r.copies.taking.Lock()
+		defer r.copies.taking.Unlock()
+		return len(r.copies.needed.names) == 1
+	})
 	if work(refusedKeep); r.copiesKept() != 1 {
 		t.Errorf("after %d days %d copies are kept", refusedKeep, r.copiesKept())
 	}
