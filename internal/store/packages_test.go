@@ -292,3 +292,29 @@ func TestAPackageIsFoundByItsDraft(t *testing.T) {
 		t.Errorf("the link was taken back, but draft d still leads to %q", got)
 	}
 }
+
+func TestAGlanceIsOfTheWholePackage(t *testing.T) {
+	s := newTest(t)
+	if err := s.Update(func(tx *Tx) error { return tx.UseService("here") }); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []office.Package{{ID: "a", State: "Open", Refused: day}, {ID: "b", State: office.PackageExecuted}, {ID: "c", State: "news"}} {
+		if err := s.Update(func(tx *Tx) error { return tx.PutPackage(p) }); err != nil {
+			t.Fatal(err)
+		}
+		whole := read(t, s, func(tx *Tx) (office.Package, error) { p, _, err := tx.Package(p.ID); return p, err })
+		err := s.View(func(tx *Tx) error {
+			got, ok := tx.Glance(p.ID)
+			if !ok || got.State != whole.State || !got.Refused.Equal(whole.Refused) || got.Service != "here" {
+				t.Errorf("%+v, %v of %+v", got, ok, whole)
+			}
+			if _, ok := tx.Glance("none"); ok {
+				t.Error("there is none")
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}

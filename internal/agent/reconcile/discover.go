@@ -167,6 +167,9 @@ func (r *Room) meetPackages(home string, items []esign.Status, since time.Time, 
 			if !esign.UsableID(s.PackageID) {
 				continue
 			}
+			if p, ok := tx.Glance(s.PackageID); ok && p.Service == home && !r.openAgain(&p, s) {
+				continue // as nearly all
+			}
 			p, known, err := tx.Package(s.PackageID)
 			if store.OfOneRecord(err) {
 				continue // it holds up no other; what is wrong with it is told where it is due
