@@ -27,9 +27,9 @@ type model struct {
 	secrets secrets
 
 	mu       sync.Mutex
-	broken   []string // promises that were seen to be broken as it happened
-	acked    []string // ids of events that were answered 2xx, in order
-	isAcked  map[string]bool
+	broken   []string            // promises that were seen to be broken as it happened
+	acked    []string            // ids of events that were answered 2xx, in order
+	ackedOn  map[string]int      // how many dates the computer had shown by then
 	came     map[string]bool     // ids of events that were sent here
 	owner    map[string]string   // token or id -> the host of the service it came from
 	heard    map[heard]bool      // the answers it was read from
@@ -106,7 +106,7 @@ type saved struct {
 
 func newModel(w *world) *model {
 	return &model{
-		w: w, listings: map[string]listing{}, isAcked: map[string]bool{}, came: map[string]bool{}, owner: map[string]string{}, heard: map[heard]bool{}, kept: map[string]bool{},
+		w: w, listings: map[string]listing{}, ackedOn: map[string]int{}, came: map[string]bool{}, owner: map[string]string{}, heard: map[heard]bool{}, kept: map[string]bool{},
 		files: map[string]saved{}, own: map[string][]byte{}, places: map[string]int{}, given: map[string]string{}, listed: map[string]bool{},
 		executed: map[string]executed{}, settled: map[string]bool{}, isOpen: map[string]bool{}, wanted: map[wish]time.Time{}, did: map[string]int{}, heardOf: map[string]int{}, problems: map[string]told{}, expected: expectations(), gone: map[string]bool{}, brought: map[string]bool{}, first: map[string]int{}, out: map[string]bool{}, drafts: map[string]promise{}, since: map[string]time.Time{},
 	}
@@ -122,8 +122,8 @@ func (m *model) breaks(format string, args ...any) {
 func (m *model) acknowledged(id string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !m.isAcked[id] {
-		m.isAcked[id] = true
+	if _, known := m.ackedOn[id]; !known {
+		m.ackedOn[id] = m.w.shown()
 		m.acked = append(m.acked, id)
 	}
 }
@@ -246,7 +246,7 @@ func (m *model) away(document string, quiet bool) {
 func (m *model) replaced() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.acked, m.isAcked, m.kept, m.isOpen = nil, map[string]bool{}, map[string]bool{}, map[string]bool{}
+	m.acked, m.ackedOn, m.kept, m.isOpen = nil, map[string]int{}, map[string]bool{}, map[string]bool{}
 }
 
 // unplugged hears that the drive with a folder is away, and that its files are at aside for so long: people may have the folder
@@ -518,7 +518,12 @@ func (m *model) isSaved(document string) bool {
 	return false
 }
 
-// lookAtEvents: what was answered 2xx is stored.
+// forgetsAfter is how many dates the computer must have shown since an event before it may be forgotten: as many as the settings
+// say by default, less those that it has shown before to a program that did not count them. Its clock jumps often: a month of life
+// has more dates than a season.
+const forgetsAfter = office.KeepEventsDays * 3 / 4
+
+// lookAtEvents: what was answered 2xx is stored, until it is old.
 func (m *model) lookAtEvents() {
 	if m.w.office == nil {
 		return
@@ -540,8 +545,14 @@ func (m *model) lookAtEvents() {
 	if !read {
 		return
 	}
+	shown := m.w.shown()
 	for _, id := range missing {
-		m.breaks("what was answered 2xx is stored: event %s is not", id)
+		m.mu.Lock()
+		old := shown-m.ackedOn[id] >= forgetsAfter
+		m.mu.Unlock()
+		if !old {
+			m.breaks("what was answered 2xx is stored: event %s is not", id)
+		}
 		m.kept[id] = true
 	}
 }

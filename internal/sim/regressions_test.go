@@ -1,6 +1,12 @@
 package sim
 
-import "testing"
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"countersign/internal/office"
+)
 
 // regressions are lives that broke a promise once. When a run finds another one, it prints the entry to be pasted here; its
 // first line says which promise.
@@ -52,67 +58,12 @@ var regressions = []struct {
 	{"the service is left in peace", 452978594, `
 1m0s hook hook-dropped 1000
 1m0s trouble short /packages -1 5h0m0s
-7s send 1 1 sequential 0s
+` + strings.Repeat(`7s send 1 1 sequential 0s
 8s send 1 1 sequential 0s
 9s send 1 1 sequential 0s
 10s send 1 1 sequential 0s
 11s send 1 1 sequential 0s
-7s send 1 1 sequential 0s
-8s send 1 1 sequential 0s
-9s send 1 1 sequential 0s
-10s send 1 1 sequential 0s
-11s send 1 1 sequential 0s
-7s send 1 1 sequential 0s
-8s send 1 1 sequential 0s
-9s send 1 1 sequential 0s
-10s send 1 1 sequential 0s
-11s send 1 1 sequential 0s
-7s send 1 1 sequential 0s
-8s send 1 1 sequential 0s
-9s send 1 1 sequential 0s
-10s send 1 1 sequential 0s
-11s send 1 1 sequential 0s
-7s send 1 1 sequential 0s
-8s send 1 1 sequential 0s
-9s send 1 1 sequential 0s
-10s send 1 1 sequential 0s
-11s send 1 1 sequential 0s
-7s send 1 1 sequential 0s
-8s send 1 1 sequential 0s
-9s send 1 1 sequential 0s
-10s send 1 1 sequential 0s
-11s send 1 1 sequential 0s
-7s send 1 1 sequential 0s
-8s send 1 1 sequential 0s
-9s send 1 1 sequential 0s
-10s send 1 1 sequential 0s
-11s send 1 1 sequential 0s
-7s send 1 1 sequential 0s
-8s send 1 1 sequential 0s
-9s send 1 1 sequential 0s
-10s send 1 1 sequential 0s
-11s send 1 1 sequential 0s
-7s send 1 1 sequential 0s
-8s send 1 1 sequential 0s
-9s send 1 1 sequential 0s
-10s send 1 1 sequential 0s
-11s send 1 1 sequential 0s
-7s send 1 1 sequential 0s
-8s send 1 1 sequential 0s
-9s send 1 1 sequential 0s
-10s send 1 1 sequential 0s
-11s send 1 1 sequential 0s
-7s send 1 1 sequential 0s
-8s send 1 1 sequential 0s
-9s send 1 1 sequential 0s
-10s send 1 1 sequential 0s
-11s send 1 1 sequential 0s
-7s send 1 1 sequential 0s
-8s send 1 1 sequential 0s
-9s send 1 1 sequential 0s
-10s send 1 1 sequential 0s
-11s send 1 1 sequential 0s
-1h0m0s wait 1h0m0s
+`, 12) + `1h0m0s wait 1h0m0s
 `},
 	{"what was promised for later comes true", 850000011, `
 1m0s send 1 2 parallel 0s
@@ -142,6 +93,20 @@ var regressions = []struct {
 1h15m0s offline 2h0m0s
 1h15m0s wait 1m0s
 `},
+	{"what was answered 2xx is stored", 5010, `
+1m0s send 1 1 parallel 0s
+1m0s sign 0
+` + dates(office.KeepEventsDays+5) + `
+1h0m0s kill
+`},
+}
+
+// dates are steps in which the computer shows so many dates, each for long enough to be counted.
+func dates(many int) (steps string) {
+	for day := range many {
+		steps += fmt.Sprintf("2h0m0s clock %dh0m0s 1h30m0s\n", 24*(day+1))
+	}
+	return strings.TrimSpace(steps)
 }
 
 func TestWhatWasBrokenOnceHolds(t *testing.T) {

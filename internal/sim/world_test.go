@@ -40,9 +40,11 @@ type world struct {
 	current  int // the service that the settings name
 
 	clockMu sync.Mutex
-	slept   time.Duration // by which time went on while no timer did
-	wrong   time.Duration // by which the computer's clock is wrong
-	jumped  time.Time     // when it was set last, in virtual time
+	slept   time.Duration  // by which time went on while no timer did
+	wrong   time.Duration  // by which the computer's clock is wrong
+	jumped  time.Time      // when it was set last, in virtual time
+	dates   map[int64]bool // days since 1970 that it has shown, to this computer ...
+	date    int64          // ... and the last of them
 
 	keyring       *keyring
 	computer      int // how many there were before
@@ -143,12 +145,23 @@ func (w *world) now() time.Time {
 func (w *world) clock() time.Time {
 	w.clockMu.Lock()
 	defer w.clockMu.Unlock()
-	return time.Now().Add(epoch + w.slept + w.wrong)
+	now := time.Now().Add(epoch + w.slept + w.wrong)
+	if date := now.Unix() / (24 * 60 * 60); date != w.date {
+		w.date, w.dates[date] = date, true
+	}
+	return now
+}
+
+// shown is how many dates the computer has shown.
+func (w *world) shown() int {
+	w.clockMu.Lock()
+	defer w.clockMu.Unlock()
+	return len(w.dates)
 }
 
 // newWorld makes a world in dir in which an office is set up and signed in.
 func newWorld(seed uint64, dir string) (*world, error) {
-	w := &world{seed: seed, dir: dir, tidyAt: mostGarbage, net: newNetwork(), keyring: newKeyring(), trace: newTrace(dir), crashes: make(chan struct{}, 1), chosen: map[string]bool{}}
+	w := &world{seed: seed, dir: dir, tidyAt: mostGarbage, net: newNetwork(), keyring: newKeyring(), trace: newTrace(dir), crashes: make(chan struct{}, 1), chosen: map[string]bool{}, dates: map[int64]bool{}}
 	w.wire = newWire(w)
 	w.model = newModel(w)
 	w.stranger = newStranger(w)
