@@ -222,6 +222,30 @@ func TestAServiceThatFailedForAPersonOnceIsSoonAskedAgain(t *testing.T) {
 	})
 }
 
+// Its list answers well, and says nothing of why packages cannot be asked about.
+func TestAServiceThatSaysNothingOfPackagesIsNotAskedForItsListAgainAndAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, c, stop := quietOffice(t, 20, func(p *Params) {
+			p.HTTP.Transport.(*canned).say = func(path string) string {
+				if strings.HasSuffix(path, "/status") {
+					return "nonsense"
+				}
+				return ""
+			}
+		})
+		defer stop()
+		time.Sleep(10 * time.Minute)
+		if !a.Health.Has(health.ServiceFails) {
+			t.Fatalf("health: %+v", a.Health.List())
+		}
+		before := c.count("/packages/list")
+		time.Sleep(time.Hour)
+		if asked := c.count("/packages/list") - before; asked > 20 {
+			t.Errorf("it was asked for its list %d times in an hour", asked)
+		}
+	})
+}
+
 func TestALoopThatFailsRestsLongerAndLonger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, _, stop := quietOffice(t, 0)

@@ -77,8 +77,9 @@ func (r *Room) reconcile(ctx context.Context, list *discovery) (pause time.Durat
 		r.needs.Files.Wake()
 		list.rest = loop.Cooldown{}
 	}
-	if r.Health.Has(health.ServiceFails) && list.tries == 0 {
-		list.rest = loop.Cooldown{} // what a person asked for failed, and nothing else may ask for hours whether it still does
+	if r.Health.Has(health.ServiceFails) && list.tries == 0 && list.doubted.Over(r.Now()) {
+		// What a person asked for failed, and nothing else may ask for hours whether it still does.
+		list.rest, list.doubted = loop.Cooldown{}, loop.CoolFor(r.Now(), listOften)
 	}
 	r.lookAround(ctx, client, list) // first: what it meets is caught up with, and told of, together with the rest
 	defer r.setBacklog(0)

@@ -58,6 +58,7 @@ func ForgetList(tx *store.Tx) error { return tx.PutDoc(docListed, nil) }
 // not done.
 type discovery struct {
 	rest    loop.Cooldown
+	doubted loop.Cooldown // how long it is not read again because something else failed
 	tries   int
 	reading *listing.Reader
 	since   time.Time // the account.Since that reading began with
