@@ -10,13 +10,13 @@ import (
 	"github.com/google/uuid"
 )
 
-// OtherCases are the ways to write a UUID that differ from id in the case of its letters alone, and name the same (RFC 9562, 4).
-// There are none for what is no UUID.
-func OtherCases(id string) []string {
+// Cases are the ways to write id: as it is and, of a UUID, those that differ in the case of its letters alone and name the same
+// (RFC 9562, 4).
+func Cases(id string) []string {
 	if len(id) != 36 || uuid.Validate(id) != nil {
-		return nil
+		return []string{id}
 	}
-	return []string{strings.ToLower(id), strings.ToUpper(id)}
+	return []string{id, strings.ToLower(id), strings.ToUpper(id)}
 }
 
 // AsKnown is e with the ids as p has them, which is how the service is asked for them. Where an event writes its package in
@@ -39,7 +39,7 @@ func AsKnown(p office.Package, e esign.Event) esign.Event {
 
 // asKnown is id as it is among known. One that is not is as it was, or none.
 func asKnown(known []string, id string, none bool) string {
-	for _, written := range append([]string{id}, OtherCases(id)...) {
+	for _, written := range Cases(id) {
 		if slices.Contains(known, written) {
 			return written
 		}

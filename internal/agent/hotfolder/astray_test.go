@@ -165,10 +165,7 @@ func TestAFolderIsNotAskedAboutWhatWaitsForPeople(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(t)
 		f := d.folder()
-		write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
-		d.looks()
-		d.decide(func(x *office.Draft) { x.State = office.DraftSent })
-		d.looks()
+		d.sendsLease(f)
 		noErr(t, os.Rename(f.Path, f.Path+" away"))
 		d.looks()
 		if len(d.troubled) != 0 {

@@ -119,6 +119,15 @@ func moved(tx *store.Tx, id, from, to string) error {
 	return tx.PutDraft(d)
 }
 
+// sendsLease puts Lease.pdf into a folder and has it sent.
+func (d *desk) sendsLease(f office.HotFolder) {
+	d.t.Helper()
+	write(d.t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
+	d.looks()
+	d.decide(func(x *office.Draft) { x.State = office.DraftSent })
+	d.looks()
+}
+
 // folder adds a hot folder.
 func (d *desk) folder(change ...func(*office.HotFolder)) office.HotFolder {
 	d.t.Helper()
@@ -417,10 +426,7 @@ func TestTheSameBytesAgainAreAQuestion(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			d := newDesk(t)
 			f := d.folder()
-			write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
-			d.looks()
-			d.decide(func(x *office.Draft) { x.State = office.DraftSent })
-			d.looks()
+			d.sendsLease(f)
 			time.Sleep(time.Hour)
 			write(t, filepath.Join(f.Path, name), pdf("lease"))
 			d.looks()
@@ -441,10 +447,7 @@ func TestTheSameBytesAreAQuestionThoughTheirRecordCannotBeRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(t)
 		f := d.folder()
-		write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
-		d.looks()
-		d.decide(func(x *office.Draft) { x.State = office.DraftSent })
-		d.looks()
+		d.sendsLease(f)
 		noErr(t, d.tools.Data.Update(func(tx *store.Tx) error {
 			names, err := tx.DocNames(prefixSeen)
 			if err != nil || len(names) != 1 {

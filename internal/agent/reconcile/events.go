@@ -145,7 +145,7 @@ func (r *Room) handleEvent(ctx context.Context, ev office.Event, questions loop.
 
 // knownAs is the package that an event names, as it is stored, in whatever case the event writes a UUID; the zero Package for none.
 func (r *Room) knownAs(id string) (office.Package, error) {
-	for _, written := range append([]string{id}, apply.OtherCases(id)...) {
+	for _, written := range apply.Cases(id) {
 		if p, err := r.stored(written); err != nil || p.ID != "" {
 			return p, err
 		}
