@@ -9,9 +9,10 @@ import (
 )
 
 const (
-	// bufferSize is a compromise between system calls and the processor's cache; three of them go round in a save.
+	// bufferSize is a compromise between system calls and the processor's cache. The buffers of a save hold what most
+	// documents are made of, so that their hash waits until the disk is busy.
 	bufferSize  = 256 << 10
-	buffersEach = 3
+	buffersEach = 6
 
 	// behind is how many bytes may wait in memory before the system is asked to begin writing them. A document is then
 	// almost on the disk when its last byte comes, and the flush at the end is short.
