@@ -167,7 +167,7 @@ func BenchmarkIdleInTheTray(b *testing.B) {
 	bare := harness.Start(b, desk.Env(), bareWindow(b))
 	desk.Window("Bare window")
 	const minute = time.Minute
-	<-time.After(15 * time.Second) // what was begun comes to rest
+	<-time.After(75 * time.Second) // what was begun comes to rest, and the first backup, a minute after the start, is made
 	for b.Loop() {
 		ours, floor, wrote := busy(o.Running), busy(bare), written(o.Running)
 		<-time.After(minute)
