@@ -27,7 +27,8 @@ const (
 	lifeDays      = 10 // of one run: long enough for tokens, lists and forgetting, short enough to shrink
 	lifePackages  = 20 // a day
 	shrinkFor     = 3 * time.Minute
-	briefly       = 8 * time.Second
+	briefly       = 8 * time.Second // of a processor
+	freshly       = 4 * time.Second // of a processor
 	briefDays     = 3
 	briefPackages = 8
 )
@@ -44,8 +45,8 @@ func firstSeed(t *testing.T) uint64 {
 	return uint64(time.Now().UnixNano()/1000) % 1_000_000_000
 }
 
-// TestThePromisesHold plays lives for some seconds of processor time, of seeds that are known to end well, unless one is
-// asked for. Fresh ones are for make simulate.
+// TestThePromisesHold plays lives for some seconds of processor time: of seeds that have been lived often, so that a change that
+// breaks a promise in them does so each time, then of fresh ones, which no run before has seen. It can be asked for one.
 func TestThePromisesHold(t *testing.T) {
 	if os.Getenv(envTime) != "" {
 		t.Skip("make simulate plays longer lives")
@@ -59,6 +60,10 @@ func TestThePromisesHold(t *testing.T) {
 	}
 	began := spent()
 	for seed := uint64(1505); seed <= 1510 && spent()-began < briefly; seed++ {
+		live(t, seed, briefDays, briefPackages)
+	}
+	began = spent()
+	for seed := firstSeed(t); spent()-began < freshly && !t.Failed(); seed++ { // to shrink one that breaks a promise takes long
 		live(t, seed, briefDays, briefPackages)
 	}
 }
