@@ -12,7 +12,7 @@ import (
 // photo is folders as they were at a moment.
 type photo struct{ kept map[string]string } // folder -> its copy
 
-// photograph copies folders. Whole documents are linked, for nobody writes to them.
+// photograph copies folders. What is never written to again once it has its name is linked; see stays.
 func photograph(folders []string) (photo, error) {
 	p := photo{map[string]string{}}
 	for _, dir := range folders {
@@ -46,13 +46,19 @@ func copyTree(from, to string) error {
 		switch {
 		case e.IsDir():
 			return os.MkdirAll(target, 0o700)
-		case strings.HasSuffix(path, ".pdf") && !strings.HasPrefix(e.Name(), "."):
+		case stays(e.Name()):
 			return os.Link(path, target)
 		case e.Type().IsRegular():
 			return copyFile(path, target)
 		}
 		return nil
 	})
+}
+
+// stays reports whether nobody writes to the file of a name: a whole document, or a sealed backup, of which a folder of data has
+// hundreds.
+func stays(name string) bool {
+	return strings.HasSuffix(name, ".pdf") && !strings.HasPrefix(name, ".") || strings.HasSuffix(name, ".countersign-backup")
 }
 
 func copyFile(from, to string) error {

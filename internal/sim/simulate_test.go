@@ -110,19 +110,62 @@ func TestSimulate(t *testing.T) {
 	}
 	began := time.Now()
 	var running sync.WaitGroup
-	for i := range runtime.NumCPU() {
-		running.Go(func() {
-			part := again(t)
-			part.Env = append(part.Env, fmt.Sprintf("%s=%d", envSeed, seed), fmt.Sprintf("%s=%d/%d", envPart, i, runtime.NumCPU()))
-			out, err := part.CombinedOutput()
-			t.Logf("process %d:\n%s", i, summary(out, err != nil))
-			if err != nil {
-				t.Errorf("process %d: %v", i, err)
-			}
-		})
+	if year := number(envYear, 0); year > 0 {
+		lives := months(seed, year, number(envDays, lifeDays))
+		for range runtime.NumCPU() {
+			running.Go(func() {
+				for m := range lives {
+					if t.Failed() || !simulated(t, m.seed, "0/1", fmt.Sprintf("%s=%d", envDays, m.days)) {
+						return
+					}
+				}
+			})
+		}
+	} else {
+		for i := range runtime.NumCPU() {
+			running.Go(func() { simulated(t, seed, fmt.Sprintf("%d/%d", i, runtime.NumCPU())) })
+		}
 	}
 	running.Wait()
 	t.Logf("%v by the clock", time.Since(began).Round(time.Second))
+}
+
+// month is one of the lives of a year.
+type month struct {
+	seed uint64
+	days int
+}
+
+// months are the lives of a year, with seeds from one on. Some take four times as long as others: a processor that is done with one
+// takes the next.
+func months(seed uint64, year, days int) <-chan month {
+	all := make(chan month, year/days+1)
+	for ; year > 0; year -= days {
+		all <- month{seed, min(days, year)}
+		seed++
+	}
+	close(all)
+	return all
+}
+
+// simulated plays the seeds of a part in a process of their own.
+func simulated(t *testing.T, seed uint64, part string, env ...string) (ok bool) {
+	process := again(t)
+	process.Env = append(append(process.Env, fmt.Sprintf("%s=%d", envSeed, seed), envPart+"="+part), env...)
+	out, err := process.CombinedOutput()
+	t.Logf("part %s from seed %d on:\n%s", part, seed, summary(out, err != nil))
+	if err != nil {
+		t.Errorf("part %s from seed %d on: %v", part, seed, err)
+	}
+	return err == nil
+}
+
+// number is the one in the environment, or another one.
+func number(name string, otherwise int) int {
+	if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
+		return n
+	}
+	return otherwise
 }
 
 // summary is what one process said: all that it broke, or how much it lived.
@@ -149,18 +192,12 @@ func simulatePart(t *testing.T, part string, d time.Duration) {
 	if planted { // what is judged at the end of a life is to be judged soon
 		days, packages = briefDays, briefPackages
 	}
-	if s := os.Getenv(envDays); s != "" {
-		days, _ = strconv.Atoi(s)
-	}
-	if s := os.Getenv(envMany); s != "" {
-		packages, _ = strconv.Atoi(s)
-	}
+	days, packages = number(envDays, days), number(envMany, packages)
 	began, used, runs, inOffice := time.Now(), spent(), 0, 0
-	year, _ := strconv.Atoi(os.Getenv(envYear))
 	goesOn := func() bool {
 		switch {
-		case year > 0:
-			return inOffice*int(of) < year
+		case number(envYear, 0) > 0: // of which this life is a month
+			return runs == 0
 		case planted: // on a busy machine a minute by the clock is nothing
 			return spent()-used < d
 		default:
@@ -170,9 +207,6 @@ func simulatePart(t *testing.T, part string, d time.Duration) {
 	var all time.Duration
 	for seed := firstSeed(t) + n; goesOn(); seed += of {
 		long := days
-		if year > 0 {
-			long = min(days, (year+int(of)-1)/int(of)-inOffice)
-		}
 		if planted && runs == 0 {
 			long = 1
 		}
