@@ -75,7 +75,11 @@ func (o overlay) compile(dir string) (binary string, err error) {
 		return "", err
 	}
 	binary = filepath.Join(dir, "sim.test.exe") // which Windows starts, too
-	if out, err := exec.Command("go", "test", "-c", "-vet=off", "-overlay", list, "-o", binary, ".").CombinedOutput(); err != nil {
+	build := exec.Command("go", "test", "-c", "-vet=off", "-overlay", list, "-o", binary, ".")
+	if !otherGo() {
+		build.Env = append(os.Environ(), quickJSON)
+	}
+	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w\n%s", err, out)
 	}
 	return binary, nil
