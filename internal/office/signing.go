@@ -43,11 +43,16 @@ func (p Package) Unsigned() (left []Signer) {
 }
 
 // Document returns p's document with that id, adding it when it is new. One of our own whose id the service had not
-// told is recognised by externalId.
+// told is recognised by externalId, which also puts right an id that another one of them was given by its place.
 func (p *Package) Document(id, externalID string) *Document {
 	for i := range p.Documents {
-		if p.Documents[i].ID == id {
-			return &p.Documents[i]
+		if d := &p.Documents[i]; d.ID == id {
+			given := func(x Document) bool { return p.Origin == MadeHere && externalID != "" && x.ExternalID == externalID }
+			if j := slices.IndexFunc(p.Documents, given); j >= 0 && j != i {
+				other := &p.Documents[j]
+				d.ExternalID, d.FileName, other.ExternalID, other.FileName = other.ExternalID, other.FileName, d.ExternalID, d.FileName
+			}
+			return d
 		}
 	}
 	for i := range p.Documents {

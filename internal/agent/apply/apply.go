@@ -156,14 +156,37 @@ func mergeDecline(p *office.Package, signer *office.Signer, x esign.Signer, now 
 	}
 }
 
+// placeDocuments gives the documents whose ids are not known those that an answer carries alone, if there are as many: they come in
+// the order they were added, and which they are the first thing with an externalId puts right.
+func placeDocuments(p *office.Package, documents []esign.Document) {
+	var bare []string
+	for _, x := range documents {
+		switch {
+		case x.ID != "" && x.ExternalID != "":
+			p.Document(x.ID, x.ExternalID)
+		case x.ID == "" || !slices.Contains(bare, x.ID) && !slices.ContainsFunc(p.Documents, func(d office.Document) bool { return d.ID == x.ID }):
+			bare = append(bare, x.ID)
+		}
+	}
+	var places []*office.Document
+	for i := range p.Documents {
+		if p.Documents[i].ID == "" {
+			places = append(places, &p.Documents[i])
+		}
+	}
+	if len(places) != len(bare) {
+		return
+	}
+	for i, d := range places {
+		d.ID = bare[i]
+	}
+}
+
 func mergeDocuments(p *office.Package, documents []esign.Document, now time.Time) (news []office.Signature) {
 	var next []string
 	revisions := false
-	for i, x := range documents {
-		// A bare answer carries ids alone; documents come in the order they were added.
-		if x.ExternalID == "" && i < len(p.Documents) && p.Documents[i].ID == "" && len(p.Documents) == len(documents) {
-			p.Documents[i].ID = x.ID
-		}
+	placeDocuments(p, documents)
+	for _, x := range documents {
 		if x.ID == "" {
 			continue // nothing can be known of it yet
 		}

@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -128,6 +129,40 @@ func TestAStatusPutsRightWhoIsWho(t *testing.T) {
 			if p.SignerName(id) != who {
 				t.Errorf("%s: %s is %q", name, id, p.SignerName(id))
 			}
+		}
+	}
+}
+
+// An answer that carries ids alone comes in the order the documents were added, or in another one: externalId tells.
+func TestADocumentIsKnownByItsExternalIDBeforeItsPlace(t *testing.T) {
+	event := func(id, externalID string) func(p *office.Package) {
+		return func(p *office.Package) {
+			Event(p, esign.Event{Action: esign.DocumentSigned, DocumentID: id, ExternalID: externalID, SignerID: "s"}, now)
+		}
+	}
+	status := func(documents ...esign.Document) func(p *office.Package) {
+		return func(p *office.Package) { Status(p, esign.Status{State: "open", Documents: documents}, now) }
+	}
+	bare := status(esign.Document{ID: "d1"}, esign.Document{ID: "d2"})
+	lease, annex := office.Document{ExternalID: "1", FileName: "Lease.pdf"}, office.Document{ExternalID: "2", FileName: "Annex.pdf"}
+	for name, c := range map[string]struct {
+		documents []office.Document
+		said      []func(p *office.Package)
+		want      [2]string // what d1 and d2 are
+	}{
+		"by its place": {[]office.Document{lease, annex}, []func(*office.Package){bare}, [2]string{"Lease.pdf", "Annex.pdf"}},
+		"an event before an answer in another order": {[]office.Document{lease, annex}, []func(*office.Package){event("d1", "2"), bare}, [2]string{"Annex.pdf", "Lease.pdf"}},
+		"an event after an answer in another order":  {[]office.Document{lease, annex}, []func(*office.Package){bare, event("d1", "2")}, [2]string{"Annex.pdf", "Lease.pdf"}},
+		"an event before the package was known":      {[]office.Document{{ID: "d2", ExternalID: "2", FileName: "Annex.pdf"}, lease}, []func(*office.Package){bare}, [2]string{"Lease.pdf", "Annex.pdf"}},
+		"an answer that names one of them": {[]office.Document{lease, annex}, []func(*office.Package){status(esign.Document{ID: "d1"}, esign.Document{ID: "d2", ExternalID: "1"})},
+			[2]string{"Annex.pdf", "Lease.pdf"}},
+	} {
+		p := office.Package{Origin: office.MadeHere, Documents: slices.Clone(c.documents)}
+		for _, said := range append(c.said, bare) {
+			said(&p)
+		}
+		if len(p.Documents) != 2 || p.Document("d1", "").FileName != c.want[0] || p.Document("d2", "").FileName != c.want[1] {
+			t.Errorf("%s: %+v", name, p.Documents)
 		}
 	}
 }
