@@ -77,6 +77,16 @@ func (tx *Tx) Package(id string) (office.Package, bool, error) {
 	return p, err == nil, err
 }
 
+// FirstPackage is Package for the first of ids that has one.
+func (tx *Tx) FirstPackage(ids []string) (p office.Package, ok bool, err error) {
+	for _, id := range ids {
+		if p, ok, err = tx.Package(id); ok || err != nil {
+			break
+		}
+	}
+	return p, ok, err
+}
+
 // Glance is of a stored package what tells whether a list says anything new of it, its State, Refused and Service, at a fraction
 // of the cost of the whole. ok is false where that is to be looked at: there is none, or it cannot be read.
 func (tx *Tx) Glance(id string) (p office.Package, ok bool) {

@@ -19,8 +19,13 @@ func Cases(id string) []string {
 	return []string{id, strings.ToLower(id), strings.ToUpper(id)}
 }
 
-// AsKnown is e with the ids as p has them, which is how the service is asked for them. Where an event writes its package in
-// another case than the service does, what p does not know by now is left for the status to name: it would be known twice.
+// SameAs reports whether p is what the service calls id, which is p's own or the same in another case. It is not where the service
+// does not tell about p: then p goes by an event that wrote it in a case the service does not know.
+func SameAs(p office.Package, id string) bool { return p.ID == id || p.Refused.IsZero() }
+
+// AsKnown is e with the ids as p has them, which is how the service is asked for them; the zero p is not known. Where an event
+// writes its package in another case than the service does, or may do, what p does not know by now is left for the status to
+// name: it would be known twice.
 func AsKnown(p office.Package, e esign.Event) esign.Event {
 	var documents, signers []string
 	for _, d := range p.Documents {
@@ -30,7 +35,11 @@ func AsKnown(p office.Package, e esign.Event) esign.Event {
 		signers = append(signers, s.ID)
 	}
 	otherCase := e.PackageID != p.ID
-	e.PackageID = p.ID
+	if p.ID == "" {
+		otherCase = slices.Index(Cases(e.PackageID), strings.ToLower(e.PackageID)) > 0
+	} else {
+		e.PackageID = p.ID
+	}
 	e.DocumentID = asKnown(documents, e.DocumentID, otherCase)
 	e.SignerID = asKnown(signers, e.SignerID, otherCase)
 	e.NextSignerID = asKnown(signers, e.NextSignerID, otherCase)

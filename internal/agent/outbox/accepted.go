@@ -17,11 +17,11 @@ import (
 func (r *Room) accepted(d office.Draft, added esign.Added) error {
 	var line office.Activity
 	err := r.Data.Update(func(tx *store.Tx) error {
-		p, ok, err := tx.Package(added.PackageID)
+		p, ok, err := tx.FirstPackage(apply.Cases(added.PackageID))
 		if err != nil {
 			return err
 		}
-		if !ok { // its first event may have come before this answer
+		if !ok || !apply.SameAs(p, added.PackageID) { // its first event may have come before this answer
 			p = office.Package{ID: added.PackageID, Created: r.Now(), Service: d.Service}
 		}
 		fromDraft(&p, d, r.Now())

@@ -2,9 +2,12 @@ package outbox
 
 import (
 	"encoding/json"
+	"errors"
 	"testing"
+	"time"
 
 	"countersign/internal/agent/loop/looptest"
+	"countersign/internal/esign"
 	"countersign/internal/office"
 	"countersign/internal/store"
 )
@@ -34,5 +37,27 @@ func TestAPackageWhoseDraftCannotBeReadIsFollowedAsOneMadeElsewhere(t *testing.T
 	looptest.Spoil(t, &r.Tools, "Lease", "drafts")
 	if p := claim(); p.Origin != office.MadeElsewhere || p.DraftID != "" {
 		t.Errorf("without its draft: %+v", p)
+	}
+}
+
+// Its first event may come before the answer that tells its id, and write that in capitals.
+func TestAPackageThatAnEventMadeKnownInCapitalsIsTheOneThatWasAdded(t *testing.T) {
+	const id, capitals = "5b1e0000-0000-4000-8000-00000000000a", "5B1E0000-0000-4000-8000-00000000000A"
+	for want, refused := range map[string]time.Time{capitals: {}, id: time.Now()} { // by that name the service does not know it
+		r := newRoom(t, refuse)
+		d := office.Draft{ID: "draft", Name: "Lease", State: office.DraftAdding}
+		err := r.Data.Update(func(tx *store.Tx) error {
+			p := office.Package{ID: capitals, Origin: office.MadeElsewhere, State: office.PackageOpen, Refused: refused}
+			return errors.Join(tx.PutDraft(d), tx.PutPackage(p))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.accepted(d, esign.Added{PackageID: id}); err != nil {
+			t.Fatal(err)
+		}
+		if now, _, err := r.draft("draft"); err != nil || now.PackageID != want {
+			t.Errorf("the draft became %+v, %v", now, err)
+		}
 	}
 }

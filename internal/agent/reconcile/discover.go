@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"countersign/internal/agent/apply"
 	"countersign/internal/agent/data"
 	"countersign/internal/agent/listing"
 	"countersign/internal/agent/loop"
@@ -171,7 +172,7 @@ func (r *Room) meetPackages(home string, items []esign.Status, since time.Time, 
 			if p, ok := tx.Glance(s.PackageID); ok && p.Service == home && !r.openAgain(&p, s) {
 				continue // as nearly all
 			}
-			p, known, err := tx.Package(s.PackageID)
+			p, known, err := tx.FirstPackage(apply.Cases(s.PackageID))
 			if store.OfOneRecord(err) {
 				continue // it holds up no other; what is wrong with it is told where it is due
 			}
@@ -179,7 +180,7 @@ func (r *Room) meetPackages(home string, items []esign.Status, since time.Time, 
 				return err
 			}
 			var news bool
-			if known {
+			if known && apply.SameAs(p, s.PackageID) {
 				news = r.openAgain(&p, s)
 				if p.Service != home {
 					p.NextCheck, news = r.Now(), true

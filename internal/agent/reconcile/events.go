@@ -115,13 +115,14 @@ func (r *Room) handleEvent(ctx context.Context, ev office.Event, questions loop.
 	if e.DocumentID != "" && !esign.UsableID(e.DocumentID) {
 		e.DocumentID, odd = "", message.EventDocumentUnusable()
 	}
-	before, err := r.knownAs(e.PackageID)
+	before, err := data.Read(r.Data, "the package of an event", func(tx *store.Tx) (office.Package, error) {
+		p, _, err := tx.FirstPackage(apply.Cases(e.PackageID))
+		return p, err
+	})
 	if err != nil {
 		return err
 	}
-	if before.ID != "" {
-		e = apply.AsKnown(before, e)
-	}
+	e = apply.AsKnown(before, e)
 	status := r.statusForEvent(ctx, ev.Service, before, e, questions)
 	if ctx.Err() != nil {
 		return nil
@@ -143,16 +144,6 @@ func (r *Room) handleEvent(ctx context.Context, ev office.Event, questions loop.
 	return nil
 }
 
-// knownAs is the package that an event names, as it is stored, in whatever case the event writes a UUID; the zero Package for none.
-func (r *Room) knownAs(id string) (office.Package, error) {
-	for _, written := range apply.Cases(id) {
-		if p, err := r.stored(written); err != nil || p.ID != "" {
-			return p, err
-		}
-	}
-	return office.Package{}, nil
-}
-
 // recordEvent records in one commit what an event says of its package, which was known as before, and what the service
 // answered when it was asked because of it: status is nil when it was not. odd is what is wrong with the event.
 func (r *Room) recordEvent(ev office.Event, e esign.Event, odd message.Message, before office.Package, status *esign.Status) (found changes, line office.Activity, err error) {
@@ -169,6 +160,9 @@ func (r *Room) recordEvent(ev office.Event, e esign.Event, odd message.Message, 
 		p, err := r.packageForEvent(tx, e, ev.Received)
 		if err != nil {
 			return err
+		}
+		if p.ID != e.PackageID { // it has become known just now
+			e = apply.AsKnown(p, e)
 		}
 		if ev.Service != "" {
 			p.Service = ev.Service // which may not be the one in use any more
@@ -262,7 +256,7 @@ func (r *Room) statusForEvent(ctx context.Context, service string, p office.Pack
 	case esign.DocumentSigned:
 		p.Signers = slices.Clone(p.Signers)
 		p.MatchSigners(e.SignerID, e.NextSignerID)
-		if p.ID != "" && (e.SignerID == "" || p.SignerName(e.SignerID) != "") {
+		if e.DocumentID == "" || p.ID != "" && (e.SignerID == "" || p.SignerName(e.SignerID) != "") {
 			return nil
 		}
 	case esign.PackageExecuted:
@@ -292,7 +286,7 @@ func (r *Room) statusForEvent(ctx context.Context, service string, p office.Pack
 // packageForEvent finds the package an event is about, or starts its record: made here when its external data
 // carries the id of one of our drafts, made elsewhere in the organization otherwise.
 func (r *Room) packageForEvent(tx *store.Tx, e esign.Event, received time.Time) (office.Package, error) {
-	p, ok, err := tx.Package(e.PackageID)
+	p, ok, err := tx.FirstPackage(apply.Cases(e.PackageID))
 	if err != nil {
 		return p, err
 	}

@@ -355,3 +355,63 @@ func TestAnEventInCapitalsIsAboutThePackageThatIsKnown(t *testing.T) {
 		}
 	}
 }
+
+// An event may be the first that is heard of a package: what is in it, and what the list and the status call it, is the same.
+func TestAPackageThatIsMetInCapitalsIsKnownOnce(t *testing.T) {
+	const p, d, signer = "5b1e0000-0000-4000-8000-00000000000a", "5b1e0000-0000-4000-8000-00000000000b", "5b1e0000-0000-4000-8000-00000000000c"
+	capitals := strings.ToUpper(p)
+	for name, refused := range map[string]bool{"in any case": false, "only as the service writes it": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				x := newRoom(t)
+				happens := func(id, pack, document, signer string) {
+					body, err := json.Marshal(map[string]string{"eventId": id, "action": esign.DocumentSigned, "packageId": pack, "documentId": document, "signerId": signer})
+					if err != nil {
+						t.Fatal(err)
+					}
+					ev := office.Event{ID: id, Action: esign.DocumentSigned, PackageID: pack, Received: x.Now(), Body: body}
+					if err := x.Data.Update(func(tx *store.Tx) error { _, err := tx.AddEvent(ev); return err }); err != nil {
+						t.Fatal(err)
+					}
+					if err := x.handleEvent(t.Context(), ev, loop.NewSemaphore(1)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				happens("1", capitals, strings.ToUpper(d), strings.ToUpper(signer))
+				id, other := capitals, p
+				if refused {
+					asked, err := x.stored(capitals)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if err := x.notePackage(t.Context(), asked, esign.Status{}, &esign.Error{Kind: esign.NotFound, Status: 404}, false); err != nil {
+						t.Fatal(err)
+					}
+					id, other = p, ""
+				}
+				if err := x.meetPackages("", []esign.Status{{PackageID: p, State: "open"}}, time.Time{}, false); err != nil {
+					t.Fatal(err)
+				}
+				asked, err := x.stored(id)
+				if err != nil || asked.ID != id {
+					t.Fatalf("%+v, %v", asked, err)
+				}
+				answer := esign.Status{PackageID: id, State: "open", Signers: []esign.Signer{{ID: signer, FirstName: "Ana"}},
+					Documents: []esign.Document{{ID: d, Revisions: []esign.Revision{{SignerID: signer, IsSigned: true}}}}}
+				if noted, err := x.applyCheck(asked, answer, false); err != nil || !noted {
+					t.Fatal(noted, err)
+				}
+				if !refused {
+					happens("2", p, d, signer)
+				}
+				now, err := x.stored(id)
+				if err != nil || len(now.Documents) != 1 || now.Documents[0].ID != d || len(now.Signers) != 1 || len(x.told) != 1 {
+					t.Errorf("%+v, told %+v, %v", now, x.told, err)
+				}
+				if second, err := x.stored(other); err != nil || second.ID != "" {
+					t.Errorf("a second one is known: %+v, %v", second, err)
+				}
+			})
+		})
+	}
+}
