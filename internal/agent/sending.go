@@ -71,7 +71,7 @@ func (a *Agent) newOutbox() *outbox.Room {
 		LeaveAlone: func(d time.Duration) { a.Breaker.Open(a.Now(), d) },
 		Answered:   func(ctx context.Context, err error) { a.account.Note(ctx, err) },
 		List: func(client *esign.Client, draft office.Draft) outbox.List {
-			return listing.Pages{Reader: listing.New(client, a.budget, a.Now(), draft.Created.Add(-listing.Margin))}
+			return listing.Pages{Reader: listing.Since(client, a.budget, a.Now(), draft.Created)}
 		},
 		Used:         func(tx *store.Tx, d office.Draft) error { return a.templates.Note(tx, d) },
 		PackageAdded: a.packages.Wake,

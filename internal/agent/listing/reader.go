@@ -53,6 +53,16 @@ func New(client *esign.Client, budget *rate.Limiter, began, known time.Time) *Re
 	return &Reader{Client: client, Began: began, Known: known, budget: budget, seen: map[string]bool{}}
 }
 
+// Since is New for a package that was made at that moment of our clock at the earliest. A moment to come was noted by a clock that
+// was wrong: how far back to read is not known then.
+func Since(client *esign.Client, budget *rate.Limiter, now, made time.Time) *Reader {
+	var known time.Time
+	if !made.After(now) {
+		known = made.Add(-Margin)
+	}
+	return New(client, budget, now, known)
+}
+
 // GoesOn reports whether r, which may be nil, is a reading of client's list.
 func (r *Reader) GoesOn(client *esign.Client) bool { return r != nil && r.Client == client }
 

@@ -145,6 +145,20 @@ func TestAReadingReadsNoPageMoreThanItHasTo(t *testing.T) {
 	}
 }
 
+func TestAPackageIsFoundThoughItsDraftWasMadeByAFastClock(t *testing.T) {
+	const year = 365 * 24 * time.Hour
+	for made, all := range map[time.Duration]bool{0: false, -Margin / 2: false, year: true, time.Hour: true} {
+		s := &shelf{clock: time.Unix(1_790_000_000, 0), most: listPage, total: true}
+		for range 3000 { // one a minute, for two days
+			s.add(true)
+		}
+		r := Since(nil, nil, s.clock, s.clock.Add(made))
+		if end := s.readAll(t, r, func() {}); end != Whole || all != (len(r.seen) == 3000) {
+			t.Errorf("with a draft made at %v from now %d packages were read: %v", made, len(r.seen), end)
+		}
+	}
+}
+
 func shuffle(items []esign.Status, seed uint64) {
 	rand.New(rand.NewPCG(seed, seed)).Shuffle(len(items), func(i, j int) { items[i], items[j] = items[j], items[i] })
 }
