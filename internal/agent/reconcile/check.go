@@ -75,7 +75,7 @@ func (r *Room) reconcile(ctx context.Context, list *discovery) (pause time.Durat
 		}
 		r.needs.Files.Resume()
 		r.needs.Files.Wake()
-		list.rest = loop.Cooldown{}
+		list.rest, list.behind = loop.Cooldown{}, list.reading != nil
 	}
 	if r.Health.Has(health.ServiceFails) && list.tries == 0 && list.doubted.Over(r.Now()) {
 		// What a person asked for failed, and nothing else may ask for hours whether it still does.

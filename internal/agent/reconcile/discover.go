@@ -63,6 +63,7 @@ type discovery struct {
 	tries   int
 	reading *listing.Reader
 	since   time.Time // the account.Since that reading began with
+	behind  bool      // the beginning of the list, which reading has passed, is to be read again
 }
 
 // lookAround reads the service's list when it is time. A reading that failed is continued by itself.
@@ -100,6 +101,7 @@ func (r *Room) discover(ctx context.Context, client *esign.Client, l *discovery)
 	}
 	if !l.reading.GoesOn(client) || !l.since.Equal(since) {
 		l.reading, l.since = listing.New(client, r.needs.Budget, r.Now(), last.known(r.Now(), since, client.Issuer())), since
+		l.behind = false
 	}
 	reading := l.reading
 	end := listing.More
@@ -121,7 +123,10 @@ func (r *Room) discover(ctx context.Context, client *esign.Client, l *discovery)
 	}
 	l.reading = nil
 	pause = listSeldom
-	if r.needs.Webhook.Deaf() {
+	switch {
+	case l.behind:
+		pause = 0
+	case r.needs.Webhook.Deaf():
 		pause = listOften
 	}
 	pause = max(pause, time.Duration(reading.Pages)*listPerPage)

@@ -196,3 +196,28 @@ func TestAStateThatWasRestoredUnderAWrongClockTellsOfWhatIsNew(t *testing.T) {
 		}
 	}
 }
+
+// What was made while the computer slept is at the beginning of the list, which is not where the reading goes on.
+func TestAfterASweepTheBeginningOfTheListIsReadAgainThoughAReadingGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x, s, l := newRoom(t), &shelf{packages: listing.Round + 3}, &discovery{}
+		client := s.client("office")
+		x.needs.Online = func() (*esign.Client, bool) { return client, true }
+		x.lookAround(t.Context(), client, l)
+		x.Sweep("the computer woke up")
+		if _, err := x.reconcile(t.Context(), l); err != nil || l.reading != nil {
+			t.Fatalf("%+v, %v", l.reading, err)
+		}
+		time.Sleep(listOften)
+		before := s.read
+		if x.lookAround(t.Context(), client, l); s.read == before {
+			t.Errorf("it is read again in %v", l.rest.Left(x.Now()))
+		}
+		for l.reading != nil {
+			x.lookAround(t.Context(), client, l)
+		}
+		if left := l.rest.Left(x.Now()); left < listSeldom-time.Minute {
+			t.Errorf("and again in %v", left)
+		}
+	})
+}
