@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"maps"
 	"sync"
 	"time"
 
@@ -49,6 +50,14 @@ func (s *missed) overdue(now time.Time) bool {
 		}
 	}
 	return false
+}
+
+// expectSince forgets what was found before the address was open, zero for one that is not: until then no event could come, and the
+// service may not try again.
+func (s *missed) expectSince(open time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.DeleteFunc(s.since, func(_ string, found time.Time) bool { return open.IsZero() || found.Before(open) })
 }
 
 // lost is true while the reports are known to go elsewhere.
@@ -103,6 +112,14 @@ func (s *missed) end() {
 
 // ListeningSince is since when events could have come without a break; zero when they cannot now.
 func (r *Room) ListeningSince() time.Time {
+	r.mu.Lock()
+	gap := r.gap
+	r.mu.Unlock()
+	return r.openSince(gap)
+}
+
+// openSince is since when the address is open and registered, but not before gap; zero when it is not now.
+func (r *Room) openSince(gap time.Time) time.Time {
 	e := r.endpoints.get()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -111,7 +128,7 @@ func (r *Room) ListeningSince() time.Time {
 	}
 	now := r.Now()
 	var since time.Time
-	for _, t := range []time.Time{r.address.Since, e.Registered, r.gap} {
+	for _, t := range []time.Time{r.address.Since, e.Registered, gap} {
 		if t.After(since) && !t.After(now) { // what lies ahead was noted by a clock that was wrong
 			since = t
 		}
@@ -151,6 +168,7 @@ func (r *Room) Heard(e esign.Event, received time.Time) {
 // was lost before is said again once it has one.
 func (r *Room) tellMissed() {
 	now := r.Now()
+	r.missed.expectSince(r.openSince(time.Time{}))
 	switch {
 	case r.Current().Settings.Tunnel == office.TunnelNone:
 		r.missed.expectNothing()

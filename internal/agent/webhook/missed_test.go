@@ -6,6 +6,7 @@ import (
 
 	"countersign/internal/agent/health"
 	"countersign/internal/esign"
+	"countersign/internal/tunnel"
 )
 
 func TestAnEventEndsTheDoubtItExplains(t *testing.T) {
@@ -69,6 +70,37 @@ func TestReportsAreFoundAgainThoughTheClockWasFastWhenTheyWereLost(t *testing.T)
 		x.later(time.Minute)
 		if x.Heard(esign.Event{Action: esign.DocumentSigned, PackageID: "p"}, x.Now()); x.Health.Has(health.EndpointLost) || x.missed.lost() {
 			t.Errorf("%s: an event came, and people are still told that none does", name)
+		}
+	}
+}
+
+// An event that could not come in its time is not taken for one that went elsewhere.
+func TestNothingIsTakenForLostThatCouldNotCome(t *testing.T) {
+	for name, then := range map[string]func(*testRoom){
+		"the address is closed": func(x *testRoom) { x.setState(tunnel.State{Phase: tunnel.Down}, string(tunnel.Down)) },
+		"the address was closed": func(x *testRoom) {
+			x.setState(tunnel.State{Phase: tunnel.Down}, string(tunnel.Down))
+			x.later(time.Minute)
+			x.up("https://office.test")
+		},
+	} {
+		x := newRoom(t)
+		x.up("https://office.test")
+		x.register(t)
+		x.later(time.Hour)
+		x.Missed("p", x.Now())
+		x.later(time.Minute)
+		then(x)
+		x.later(MissedGrace)
+		if x.Tell(); x.Health.Has(health.EndpointLost) {
+			t.Errorf("%s: people are told that another computer may get the reports", name)
+		}
+		x.up("https://office.test")
+		x.later(time.Minute)
+		x.Missed("q", x.Now())
+		x.later(MissedGrace)
+		if x.Tell(); !x.Health.Has(health.EndpointLost) {
+			t.Errorf("%s: what is missed later is not told", name)
 		}
 	}
 }
