@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"countersign/internal/agent/loop"
 	"countersign/internal/esign"
 	"countersign/internal/message"
+	"countersign/internal/secret"
 	"countersign/internal/store"
 
 	"github.com/google/uuid"
@@ -92,14 +92,17 @@ func (r *Room) discard(svc *service, t esign.Tokens) {
 	loop.Wake(r.wakeFarewells)
 }
 
-// readFarewells returns the list. mu is held.
+// readFarewells returns the list. mu is held. One that is damaged tells nobody what is owed, and keeps nobody from signing out.
 func (r *Room) readFarewells() (list []farewell, err error) {
 	b, err := r.keys.Get(sealedFarewells)
-	if err != nil || b == nil {
+	if err == nil && b != nil {
+		err = json.Unmarshal(b, &list)
+	} else if !errors.Is(err, secret.ErrDamaged) {
 		return nil, err
 	}
-	if err := json.Unmarshal(b, &list); err != nil {
-		return nil, fmt.Errorf("read what is owed to services that were left: %w", err)
+	if err != nil {
+		r.Log.Error("read what is owed to services that were left", "err", err)
+		return nil, nil
 	}
 	return list, nil
 }

@@ -1,6 +1,7 @@
 package account
 
 import (
+	"bytes"
 	"context"
 	"net/http"
 	"sync/atomic"
@@ -12,6 +13,7 @@ import (
 	"countersign/internal/esign"
 	"countersign/internal/message"
 	"countersign/internal/secret"
+	"countersign/internal/store"
 )
 
 // silent is a service that is out of order, and counts who asks.
@@ -87,4 +89,35 @@ func TestAFarewellThatCannotBeNotedIsNotSaidWithoutEnd(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// What is owed to a service that was left before keeps nobody from leaving another one.
+func TestAFarewellIsOwedThoughTheListOfThoseBeforeIsDamaged(t *testing.T) {
+	for name, damage := range map[string]func(x *Room) error{
+		"sealed by nobody": func(x *Room) error {
+			return x.Data.Update(func(tx *store.Tx) error {
+				b, _ := tx.Sealed(sealedFarewells)
+				b = bytes.Clone(b)
+				b[len(b)-1] ^= 1
+				return tx.PutSealed(sealedFarewells, b)
+			})
+		},
+		"no list": func(x *Room) error { return x.keys.Put(map[string][]byte{sealedFarewells: []byte("{}")}) },
+	} {
+		x, _ := leaving(t, 0)
+		if err := damage(x); err != nil {
+			t.Fatal(err)
+		}
+		clear(x.keys.opened) // as after a restart
+		if list, err := x.owed(); err != nil || len(list) != 0 {
+			t.Errorf("%s: owed are %+v, %v", name, list, err)
+		}
+		f := farewell{ID: "2", AuthURL: "https://sign.test", BaseURL: "https://sign.test", ClientID: "office", Refresh: "r", Since: x.Now(), Next: x.Now()}
+		if err := x.owe(f, esign.Tokens{}, map[string][]byte{}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if list, err := x.owed(); err != nil || len(list) != 1 || list[0].ID != "2" {
+			t.Errorf("%s: afterwards %+v, %v", name, list, err)
+		}
+	}
 }
