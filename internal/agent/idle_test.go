@@ -222,6 +222,42 @@ func TestAServiceThatFailedForAPersonOnceIsSoonAskedAgain(t *testing.T) {
 	})
 }
 
+// listless is a service that gives this account no list.
+type listless struct{ *canned }
+
+func (l listless) RoundTrip(r *http.Request) (*http.Response, error) {
+	answer, err := l.canned.RoundTrip(r)
+	if err == nil && strings.HasSuffix(r.URL.Path, "/packages/list") {
+		const body = `{"error":"package_not_authorized","message":"No."}`
+		answer.StatusCode, answer.ContentLength, answer.Body = http.StatusForbidden, int64(len(body)), io.NopCloser(strings.NewReader(body))
+	}
+	return answer, err
+}
+
+// That it refuses the list, the one thing that it is asked for, is an answer.
+func TestAServiceWithoutAListThatFailedForAPersonOnceIsNotReportedAnyMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, c, stop := quietOffice(t, 0, func(p *Params) { p.HTTP.Transport = listless{p.HTTP.Transport.(*canned)} })
+		defer stop()
+		time.Sleep(2 * time.Minute)
+		asked := c.count("/packages/list")
+		for range 2 {
+			c.dead.Store(true)
+			if _, err := a.Templates(t.Context(), ""); err == nil || !a.Health.Has(health.ServiceFails) {
+				t.Fatalf("%v, health: %+v", err, a.Health.List())
+			}
+			c.dead.Store(false)
+			time.Sleep(25 * time.Minute)
+			if a.Health.Has(health.ServiceFails) {
+				t.Errorf("health: %+v", a.Health.List())
+			}
+		}
+		if n := c.count("/packages/list") - asked; n > 4 {
+			t.Errorf("it was asked for its list %d times", n)
+		}
+	})
+}
+
 // Its list answers well, and says nothing of why packages cannot be asked about.
 func TestAServiceThatSaysNothingOfPackagesIsNotAskedForItsListAgainAndAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -144,11 +144,11 @@ func (r *Room) discover(ctx context.Context, client *esign.Client, l *discovery)
 	return pause, r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(docListed, next) })
 }
 
-// noteListError is noteServiceError for what would befall any other call too: a list that does not work is no reason to
-// say that the service does not. It returns err unchanged.
+// noteListError draws the consequences of what would befall any other call too: a list that does not work is no reason to
+// say that the service does not, and one that is refused is an answer. It returns err unchanged.
 func (r *Room) noteListError(ctx context.Context, err error) error {
 	var e *esign.Error
-	if loop.ConcernsAll(err) || errors.As(err, &e) && (e.Kind == esign.Network || e.Kind == esign.SignedOut || e.RetryAfter > 0) {
+	if loop.ConcernsAll(err) || errors.As(err, &e) && (!e.Temporary() || e.Kind == esign.Network || e.RetryAfter > 0) {
 		return r.needs.Answered(ctx, err)
 	}
 	return err
