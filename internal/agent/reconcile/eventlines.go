@@ -1,12 +1,14 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
 	"sync"
 	"time"
 
+	"countersign/internal/agent/apply"
 	"countersign/internal/agent/data"
 	"countersign/internal/agent/loop"
 	"countersign/internal/esign"
@@ -63,9 +65,13 @@ func eventLine(tx *store.Tx, e office.Event, packages map[string]office.Package)
 		}
 		packages[e.PackageID] = p
 	}
-	l.Package, l.DocumentID, l.SignerID = p.DisplayName(), parsed.DocumentID, parsed.SignerID
+	known := parsed
+	if p.ID != "" {
+		known = apply.AsKnown(p, parsed)
+	}
+	l.Package, l.DocumentID, l.SignerID = p.DisplayName(), cmp.Or(known.DocumentID, parsed.DocumentID), cmp.Or(known.SignerID, parsed.SignerID)
 	if l.Text.IsZero() {
-		l.Text = eventMessage(p, parsed)
+		l.Text = eventMessage(p, known)
 	}
 	return l, nil
 }

@@ -201,7 +201,7 @@ func (r *Room) recordEvent(ev office.Event, e esign.Event, odd message.Message, 
 			facts = nil
 		}
 		found.facts = append(found.facts, facts...)
-		stored.Outcome, stored.Handled = office.EventHandled, r.Now()
+		stored.PackageID, stored.Outcome, stored.Handled = p.ID, office.EventHandled, r.Now()
 		if !knownActions[e.Action] {
 			odd = message.EventUnknown()
 		}

@@ -353,6 +353,10 @@ func TestAnEventInCapitalsIsAboutThePackageThatIsKnown(t *testing.T) {
 		if other, err := x.stored(strings.ToUpper(p)); err != nil || other.ID != "" {
 			t.Errorf("%s: a second one is known: %+v, %v", name, other, err)
 		}
+		lines, err := x.EventLines(office.EventQuery{PackageID: p})
+		if err != nil || len(lines) != 2 || len(c.signedBy) > 0 && (lines[0].SignerID != s || lines[0].Text != eventMessage(now, esign.Event{Action: esign.DocumentSigned, DocumentID: d, SignerID: s, NextSignerID: next})) {
+			t.Errorf("%s: its events are %+v, %v", name, lines, err)
+		}
 	}
 }
 
