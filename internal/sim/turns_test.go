@@ -17,8 +17,8 @@ const envTurns = "COUNTERSIGN_SIM_TURNS"
 // turnsGo is the Go whose runtime the edits are for.
 const turnsGo = "go1.26"
 
-// quickJSON has that Go read JSON with what is to take the place of encoding/json within, with the same answers: lives read so much of
-// it that they take a sixth less time. Every other test reads it as the program does that is shipped.
+// quickJSON has that Go read JSON with what is to take the place of encoding/json within, which gives the same answers: months that
+// read much of it take a sixth less time. Every other test reads it as the program does that is shipped.
 const quickJSON = "GOEXPERIMENT=jsonv2"
 
 // otherGo is whether this is another Go than that. Lives are played with its runtime as it is then, and replay nearly.
