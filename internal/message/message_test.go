@@ -165,3 +165,11 @@ func afterStoring(t *testing.T, m Message) (again Message) {
 	must(t, again.UnmarshalJSON(b))
 	return again
 }
+
+func TestWhatAPersonCanPutRightSaysHow(t *testing.T) {
+	for _, m := range []Message{ServiceSilent(), ServiceNotFound(), ServiceUnreachable(), DiskFull("Signed"), FolderForbidden("Signed")} {
+		if what, next := English().Lines(m); what == "" || next == "" {
+			t.Errorf("%q says nothing to do", m)
+		}
+	}
+}
