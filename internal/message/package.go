@@ -65,6 +65,7 @@ func NotSignedBy(people []string) Message { return of("package.not-signed-by", N
 func LetterSubject(called string) Message { return of("letter.subject", Package("Package", called)) }
 func LetterGreeting(who string) Message   { return of("letter.greeting", Text("Who", who)) }
 func LetterAsks(called string) Message    { return of("letter.asks", Package("Package", called)) }
+func LetterLater(called string) Message   { return of("letter.later", Package("Package", called)) }
 func LetterPersonal() Message             { return of("letter.personal") }
 
 func SignersDone(done, total int) Message {

@@ -115,6 +115,23 @@ func TestALinkToSignIsAskedForWhenItIsUsed(t *testing.T) {
 	}
 }
 
+func TestALetterDoesNotSayThatAPackageWaitsForWhoseTurnHasNotCome(t *testing.T) {
+	o := late()
+	o.Pages = map[string]string{"s": "https://sign.example.com/link/secret"}
+	o.Rows[1].Sequential, o.Rows[1].Next = true, []office.Signer{{ID: "before"}}
+	b := newBench(t, o)
+	b.screen.Show("soon")
+	b.Settle()
+	b.way(t, "Write an e-mail")
+	if len(b.System.Opened) != 1 {
+		t.Fatalf("opened %q", b.System.Opened)
+	}
+	letter, err := url.QueryUnescape(b.System.Opened[0])
+	if err != nil || strings.Contains(letter, "waiting for your signature") || !strings.Contains(letter, "once those before you have signed") {
+		t.Errorf("the letter: %q, %v", letter, err)
+	}
+}
+
 func TestAServiceWithoutLinksIsSaidInPlaceOfTheWays(t *testing.T) {
 	b := newBench(t, late())
 	b.screen.Show("soon")

@@ -75,7 +75,11 @@ func (s *Screen) withLink(row office.PackageRow, signer office.Signer, use func(
 // writeTo begins a letter with the link in the mail program, in the language of the person where that is known.
 func (s *Screen) writeTo(row office.PackageRow, signer office.Signer, address string) {
 	words := i18n.WordsFor(signer.Locale)
-	text := []string{words.Text(message.LetterGreeting(i18n.Name(signer))), words.Text(message.LetterAsks(row.DisplayName())), address}
+	asks := message.LetterAsks(row.DisplayName())
+	if part, _ := row.PartOf(signer); part == office.PartLater {
+		asks = message.LetterLater(row.DisplayName())
+	}
+	text := []string{words.Text(message.LetterGreeting(i18n.Name(signer))), words.Text(asks), address}
 	if now := s.env.Now(); row.Due.After(now) {
 		text = append(text, words.Text(office.DueText(row.DisplayName(), now, row.Due)))
 	}
