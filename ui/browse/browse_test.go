@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/test"
 
 	"countersign/ui/officetest"
 	"countersign/ui/screentest"
@@ -156,5 +157,26 @@ func TestAFolderThatIsGoneSaysSo(t *testing.T) {
 	b.Settle()
 	if !d.why.IsWrong() {
 		t.Error("it says nothing")
+	}
+}
+
+func TestTheButtonOfTheFolderAboveIsLevelWithThePath(t *testing.T) {
+	b := newBench(t)
+	p := pickFolder(b.Env, folder(t), func(string) {})
+	b.Settle()
+	var up *widgets.Button
+	for _, o := range test.LaidOutObjects(p.pop) {
+		if button, is := o.(*widgets.Button); is && button.Tip == "The folder above" {
+			up = button
+		}
+	}
+	if up == nil {
+		t.Fatal("there is no such button")
+	}
+	middle := func(o fyne.CanvasObject) float32 {
+		return b.App.Driver().AbsolutePositionForObject(o).Y + o.Size().Height/2
+	}
+	if by := middle(up) - middle(p.path); by < -1 || by > 1 {
+		t.Errorf("it is off by %v", by)
 	}
 }

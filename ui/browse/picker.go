@@ -114,14 +114,14 @@ func pickName(d *env.Env, title, name string, chosen func(path string)) *picker 
 func (p *picker) show(title, keys, accept string, below fyne.CanvasObject) {
 	p.path = widgets.NewEntry("")
 	p.path.OnSubmitted = p.open
-	p.why = widgets.NewField(lang.L("Folder"), p.path, "")
+	up := widgets.NewButtonWithIcon("", theme.MoveUpIcon(), p.up)
+	up.Tip = lang.L("The folder above")
+	p.why = widgets.NewField(lang.L("Folder"), widgets.Across(nil, p.path, up), "")
 	p.list = newFileList(p)
 	p.add = widgets.NewButton(accept, func() { p.done() })
 	p.add.Importance = widget.HighImportance
 	p.list.Says = p.why.Title
-	up := widgets.NewButtonWithIcon("", theme.MoveUpIcon(), p.up)
-	up.Tip = lang.L("The folder above")
-	head := widgets.Stack(8, widgets.NewHeading(title), widgets.Across(nil, p.why, up))
+	head := widgets.Stack(8, widgets.NewHeading(title), p.why)
 	foot := widgets.Stack(8, widgets.Across(nil, widgets.NewCaption(keys), container.NewHBox(widgets.NewButton(lang.L("Cancel"), p.leave), p.add)))
 	if below != nil {
 		foot.Objects = slices.Insert(foot.Objects, 0, below)
