@@ -126,8 +126,8 @@ func (s *Screen) show(n news, err error) {
 }
 
 // Continue shows what another screen of the same office showed, in the same place and with what is typed there: the window
-// was given another language.
-func (s *Screen) Continue(old *Screen) {
+// was given another language. The input that had the focus there has it here.
+func (s *Screen) Continue(old *Screen, focused fyne.Focusable) {
 	typed, secrets := old.settings(), old.form.secrets()
 	s.form.show(typed, s.kept, true)
 	s.kept = old.kept
@@ -142,6 +142,11 @@ func (s *Screen) Continue(old *Screen) {
 	s.preview.ask()
 	s.scroll.Offset = old.scroll.Offset
 	s.scroll.Refresh()
+	for i, k := range old.form.all {
+		if input, is := k.input.(fyne.Focusable); is && input == focused {
+			s.env.Window.Canvas().Focus(s.form.all[i].input.(fyne.Focusable))
+		}
+	}
 }
 
 // ShowStatus shows who is signed in and how the public address is.

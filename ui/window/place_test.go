@@ -43,6 +43,36 @@ func TestAnotherLanguageKeepsThePlace(t *testing.T) {
 	}
 }
 
+// TestAnotherLanguageKeepsTheFocus chooses it by keys: the next key goes to the same input.
+func TestAnotherLanguageKeepsTheFocus(t *testing.T) {
+	t.Cleanup(func() { i18n.Use("en") })
+	office := officetest.Busy()
+	office.Kept.Language = "en"
+	b := newBench(t, office)
+	w := b.window
+	w.Go(showSettings)
+	w.settings.get().ShowProgram()
+	b.Settle()
+	canvas := w.window.Canvas()
+	selected := func() string {
+		if s, is := canvas.Focused().(*widgets.Select); is {
+			return s.Selected
+		}
+		return ""
+	}
+	for i := 0; selected() != "English"; i++ {
+		if canvas.FocusNext(); i > 50 {
+			t.Fatal("Tab does not lead to the language")
+		}
+	}
+	office.Kept.Language = "de"
+	w.follows(office.Settings())
+	b.Settle()
+	if got := selected(); got != "Deutsch" {
+		t.Errorf("the focus is on %T with %q", canvas.Focused(), got)
+	}
+}
+
 func TestNothingIsSaidBeforeItIsKnown(t *testing.T) {
 	b := &bench{Stage: screentest.NewStage(t, officetest.Busy()), t: t, tray: true}
 	b.window = New(t.Context(), b.App, Options{Office: b.Office, System: b.System, Do: b.Do, Now: b.Now,

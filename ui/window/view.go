@@ -94,6 +94,7 @@ func (w *Window) enter(office env.Office, demo bool) {
 	w.screens = []screen{w.packages, w.compose, w.activity, w.statusView, w.settings, w.about}
 	same := before.env != nil && before.env.Office == office
 	widgets.CloseAll(w.window.Canvas()) // what is asked there belongs to the screens before
+	focused := w.window.Canvas().Focused()
 	w.account = newAccount(w.env)
 	w.status = async.NewReader(w.pool, func(context.Context) (overview, error) { return overviewOf(office) }, w.showOverview)
 	w.tray = newTray(w.app, w)
@@ -106,7 +107,7 @@ func (w *Window) enter(office env.Office, demo bool) {
 	if same {
 		w.packages.Continue(before.packages)
 		w.activity.Continue(before.activity)
-		before.settings.ifMade(func(s *settings.Screen) { w.settings.get().Continue(s) })
+		before.settings.ifMade(func(s *settings.Screen) { w.settings.get().Continue(s, focused) })
 		before.compose.ifMade(func(*compose.Screen) { w.compose.get() })
 		if before.last != nil {
 			w.showOverview(*before.last, nil)
