@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"fyne.io/fyne/v2/test"
-	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/office"
 	"countersign/ui/officetest"
@@ -166,7 +165,7 @@ func TestWhatIsFoundElsewhereIsShownWithOnePress(t *testing.T) {
 func (b *bench) empty() (said string, press *widgets.Button) {
 	for _, o := range test.LaidOutObjects(b.screen.left) {
 		switch o := o.(type) {
-		case *widget.Label:
+		case *widgets.Prose:
 			said = o.Text
 		case *widgets.Button:
 			press = o

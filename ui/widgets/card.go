@@ -85,9 +85,9 @@ func Empty(picture fyne.Resource, sentence, action string, act func()) fyne.Canv
 	icon := canvas.NewImageFromResource(picture)
 	icon.FillMode = canvas.ImageFillContain
 	icon.SetMinSize(fyne.NewSquareSize(48))
-	text := widget.NewLabelWithStyle(sentence, fyne.TextAlignCenter, fyne.TextStyle{})
-	text.Wrapping = fyne.TextWrapWord
-	parts := []fyne.CanvasObject{icon, Wide(280, text)}
+	text := NewParagraph(sentence)
+	text.Centred = true
+	parts := []fyne.CanvasObject{icon, Wide(280, Pad(8, text))}
 	if action != "" {
 		parts = append(parts, container.NewCenter(NewButton(action, act)))
 	}

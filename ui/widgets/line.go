@@ -28,6 +28,7 @@ type Line struct {
 	Scale   fyne.ThemeSizeName
 	Bold    bool
 	Shorten bool // takes what width it gets, and leaves out the middle of the text where that is too little
+	Centred bool // each line in the middle of the width
 	Begins  bool // a sentence, of which the beginning matters most: its end is left out
 	Most    int  // lines; 0 for as many as the text takes
 	cut     bool // as it is laid out, it is not whole
@@ -151,6 +152,9 @@ func (l *Line) CreateRenderer() fyne.WidgetRenderer {
 		for i, o := range r.objects {
 			text := o.(*canvas.Text)
 			text.Text, text.TextSize, text.Color, text.TextStyle = rows[i], l.Theme().Size(l.Scale), colour, l.style()
+			if text.Alignment = fyne.TextAlignLeading; l.Centred {
+				text.Alignment = fyne.TextAlignCenter
+			}
 			text.Move(fyne.NewPos(0, top+float32(i)*height))
 			text.Resize(fyne.NewSize(size.Width, height))
 		}

@@ -209,3 +209,17 @@ func TestWhatDoesNotFitBesideGoesBelow(t *testing.T) {
 		}
 	}
 }
+
+func TestASentenceOfAnEmptyScreenBreaksBetweenWordsAlone(t *testing.T) {
+	test.NewTempApp(t)
+	for n := range 40 {
+		sentence := "Aucun résultat pour " + strings.Repeat("o", n) + " «\u00a0Sonnenweg\u00a0»."
+		empty := Empty(theme.MarkLater.Resource(), sentence, "", nil)
+		empty.Resize(empty.MinSize())
+		for _, o := range test.LaidOutObjects(empty) {
+			if text, is := o.(*canvas.Text); is && strings.HasPrefix(text.Text, "»") {
+				t.Errorf("a line of %q begins with %q", sentence, text.Text)
+			}
+		}
+	}
+}
