@@ -90,9 +90,9 @@ func (a *account) drawRunning(parts *fyne.Container) {
 	}
 	parts.Add(a.pasted)
 	use := widgets.NewButton(lang.L("Continue"), a.paste)
-	parts.Add(container.NewGridWithColumns(2, widgets.NewButton(lang.L("Cancel"), a.stop), use))
+	parts.Add(widgets.Flow(4, widgets.NewButton(lang.L("Cancel"), a.stop), use))
 	if a.address != "" {
-		link := widgets.NewButtonWithIcon(lang.L("Copy sign-in link"), fynetheme.ContentCopyIcon(), func() {
+		link := widgets.NewButtonWithIcon(lang.L("Copy link"), fynetheme.ContentCopyIcon(), func() {
 			a.env.Copy(a.address)
 			a.env.Notice(lang.L("The sign-in link is copied."))
 		})

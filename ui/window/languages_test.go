@@ -112,3 +112,20 @@ func wantGerman(t *testing.T, b *bench) {
 		}
 	}
 }
+
+func TestTheSidebarIsAsWideWhileSomebodySignsIn(t *testing.T) {
+	for _, language := range i18n.Languages() {
+		t.Run(language, func(t *testing.T) {
+			b := inLanguage(t, language, officetest.Empty())
+			left := func() float32 {
+				b.fill(screentest.Big)
+				return b.App.Driver().AbsolutePositionForObject(b.window.stage).X
+			}
+			before := left()
+			signingIn(b)
+			if after := left(); after != before || before == 0 {
+				t.Errorf("what is beside it moved from %v to %v", before, after)
+			}
+		})
+	}
+}
