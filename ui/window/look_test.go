@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/canvas"
 	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/test"
 
@@ -237,5 +239,24 @@ func TestTheWindowLooksAsApprovedForPeopleWhoSeeLittle(t *testing.T) {
 			c.act(b)
 			b.looks(name, screentest.Small, 1)
 		})
+	}
+}
+
+func TestWhatStandsOnTheStatusIsNamedInFullWhenTextIsLarge(t *testing.T) {
+	o := officetest.Busy()
+	o.Kept.TextSize = 200
+	b := inLanguage(t, "de", o)
+	b.window.Go(showStatus)
+	b.fill(fyne.NewSize(1591, 1036))
+	var shown []string
+	for _, o := range test.LaidOutObjects(b.window.statusView.Content()) {
+		if text, is := o.(*canvas.Text); is {
+			shown = append(shown, text.Text)
+		}
+	}
+	for _, name := range []string{"Signaturdienst", "Öffentliche Adresse", "Gespeicherte Dateien"} {
+		if !slices.Contains(shown, name) {
+			t.Errorf("%q is not among %q", name, shown)
+		}
 	}
 }

@@ -87,16 +87,21 @@ func leads(a agent.Action) bool {
 
 // factsOf are lines of a name and how it stands.
 func (m *statusView) factsOf(s agent.Status) []fyne.CanvasObject {
+	service, public, reported, packages, saved := lang.L("Signing service"), lang.L("Public address"), lang.L("Events"), lang.L("Packages"), lang.L("Saved files")
+	column := float32(150)
+	for _, name := range []string{service, public, reported, packages, saved} {
+		column = max(column, named(name).MinSize().Width)
+	}
 	line := func(mark theme.Mark, name, value, note string) fyne.CanvasObject {
 		what := widgets.Stack(1, widgets.NewFullName(value))
 		if note != "" {
 			what.Add(widgets.NewFullCaption(note))
 		}
-		return widgets.Across(widgets.Row(8, widget.NewIcon(mark.Resource()), widgets.Wide(150, widgets.NewCaption(name))), what, nil)
+		return widgets.Across(widgets.Row(8, widget.NewIcon(mark.Resource()), widgets.Wide(column, named(name))), what, nil)
 	}
-	account := line(theme.MarkLater, lang.L("Signing service"), lang.L("Not signed in"), "")
+	account := line(theme.MarkLater, service, lang.L("Not signed in"), "")
 	if s.SignedIn {
-		account = line(theme.MarkSigned, lang.L("Signing service"), lang.L("Signed in"), s.Account.Email)
+		account = line(theme.MarkSigned, service, lang.L("Signed in"), s.Account.Email)
 	}
 	address, where := m.addressOf(s.Tunnel)
 	events := lang.N("{{.PluralCount}} events received", s.Events.Received)
@@ -105,10 +110,17 @@ func (m *statusView) factsOf(s agent.Status) []fyne.CanvasObject {
 	saves := lang.N("{{.PluralCount}} files saved", s.Saves.Done)
 	left := lang.L("{{.Waiting}} waiting, {{.Failed}} failed", i18n.V{"Waiting": s.Saves.Pending, "Failed": s.Saves.Failed})
 	total := lang.L("{{.Total}} in all, {{.Executed}} fully signed", i18n.V{"Total": s.Packages.Total, "Executed": s.Packages.Executed})
-	return []fyne.CanvasObject{account, line(address, lang.L("Public address"), where, s.Tunnel.URL),
-		line(markOf(s.Events.Pending, s.Events.Problems), lang.L("Events"), events, waiting),
-		line(markOf(s.Packages.Open, s.Packages.Declined), lang.L("Packages"), waitingLine(s.Packages), total),
-		line(markOf(s.Saves.Pending, s.Saves.Failed), lang.L("Saved files"), saves, left)}
+	return []fyne.CanvasObject{account, line(address, public, where, s.Tunnel.URL),
+		line(markOf(s.Events.Pending, s.Events.Problems), reported, events, waiting),
+		line(markOf(s.Packages.Open, s.Packages.Declined), packages, waitingLine(s.Packages), total),
+		line(markOf(s.Saves.Pending, s.Saves.Failed), saved, saves, left)}
+}
+
+// named is what a line is about, never cut.
+func named(name string) *widgets.Line {
+	l := widgets.NewCaption(name)
+	l.Shorten = false
+	return l
 }
 
 func markOf(waiting, wrong int) theme.Mark {
