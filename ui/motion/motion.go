@@ -18,8 +18,11 @@ func Of(a fyne.App) func(still bool) {
 		return func(bool) {}
 	}
 	asked, without := false, *disabled
-	a.Settings().AddListener(func(fyne.Settings) { // the file was read again
-		*disabled = *disabled || asked
+	a.Settings().AddListener(func(fyne.Settings) { // the file may have been read again
+		if !asked || !*disabled { // it says so, not we
+			without = *disabled
+		}
+		*disabled = without || asked
 	})
 	return func(still bool) {
 		asked = still

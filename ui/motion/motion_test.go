@@ -69,6 +69,31 @@ func TestWhatTurnsStandsStillAndStillSaysThatWorkGoesOn(t *testing.T) {
 	}
 }
 
+func TestWhatFynesFileSaysLaterCounts(t *testing.T) {
+	a := newApp(t)
+	file := animationsDisabled(a.Settings())
+	*file = true
+	rest := Of(a)
+	rest(true)
+	read := func(still bool) { // the file is read again
+		*file = still
+		a.Settings().SetTheme(test.NewTheme())
+	}
+	if read(false); a.Settings().ShowAnimations() {
+		t.Error("widgets move, which a person does not want")
+	}
+	if rest(false); !a.Settings().ShowAnimations() {
+		t.Error("widgets stand still for what the file said before")
+	}
+	if read(true); a.Settings().ShowAnimations() {
+		t.Error("widgets move, which the file forbids")
+	}
+	rest(true)
+	if rest(false); a.Settings().ShowAnimations() {
+		t.Error("afterwards they move")
+	}
+}
+
 // TestFyneKeepsItsSettings: it follows the system's light and dark for those alone that it made, and its code for macOS
 // ends the program where it finds others.
 func TestFyneKeepsItsSettings(t *testing.T) {
