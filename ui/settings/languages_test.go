@@ -3,9 +3,13 @@ package settings
 import (
 	"testing"
 
+	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/test"
+
 	"countersign/ui/i18n"
 	"countersign/ui/officetest"
 	"countersign/ui/screentest"
+	"countersign/ui/widgets"
 )
 
 func TestTheScreenHoldsInGerman(t *testing.T) {
@@ -18,6 +22,23 @@ func TestTheScreenHoldsInGerman(t *testing.T) {
 			b.Settle()
 			b.Looks(name, "light", screentest.Small, 1)
 		})
+	}
+}
+
+func TestNoSectionIsCalledAsAnotherPage(t *testing.T) {
+	t.Cleanup(func() { i18n.Use("en") })
+	for _, language := range i18n.Languages() {
+		i18n.Use(language)
+		b, s := shown(t, officetest.Busy())
+		for tab := range tabConnection {
+			s.tabs.Choose(tab)
+			b.Settle()
+			for _, o := range test.LaidOutObjects(s.Content()) {
+				if line, is := o.(*widgets.Line); is && line.Bold && line.Text == lang.L("Connection") {
+					t.Errorf("%s: page %d has a section %q", language, tab, line.Text)
+				}
+			}
+		}
 	}
 }
 
