@@ -84,8 +84,8 @@ func (a *account) drawRunning(parts *fyne.Container) {
 	if a.lost { // the problem says what to do
 		parts.Add(widgets.NewFullCaption(a.address))
 	} else {
-		text := widget.NewLabel(lang.L("Finish in your browser. If nothing happens here, copy the address from the browser and paste it below."))
-		text.Wrapping, text.SizeName = fyne.TextWrapWord, theme.Caption
+		text := widgets.NewProse(lang.L("Finish in your browser. If nothing happens here, copy the address from the browser and paste it below."))
+		text.Colour = theme.Text
 		parts.Add(text)
 	}
 	parts.Add(a.pasted)

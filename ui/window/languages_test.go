@@ -126,6 +126,11 @@ func TestTheSidebarIsAsWideWhileSomebodySignsIn(t *testing.T) {
 			if after := left(); after != before || before == 0 {
 				t.Errorf("what is beside it moved from %v to %v", before, after)
 			}
+			b.fill(screentest.Small)
+			top := func(o fyne.CanvasObject) float32 { return b.App.Driver().AbsolutePositionForObject(o).Y }
+			if last := b.window.nav[len(b.window.nav)-1]; top(last)+last.Size().Height > top(b.window.account.content) {
+				t.Errorf("the entries end at %v, the sign-in begins at %v", top(last)+last.Size().Height, top(b.window.account.content))
+			}
 		})
 	}
 }
