@@ -153,7 +153,9 @@ func (p *PopUp) CreateRenderer() fyne.WidgetRenderer {
 // window.
 func (p *PopUp) place(panel fyne.CanvasObject, room fyne.Size) {
 	const margin = 16
-	p.content.Resize(fyne.NewSize(min(max(p.least.Width, p.content.MinSize().Width), room.Width-2*margin), panel.Size().Height))
+	now := fyne.NewSize(min(max(p.least.Width, p.content.MinSize().Width), room.Width-2*margin), panel.Size().Height)
+	p.content.Resize(now.AddWidthHeight(0, 1)) // of another height, so that what has just been shown gets its width
+	p.content.Resize(now)
 	size := p.content.MinSize().Max(p.least) // wrapped text knows its height only now
 	size = fyne.NewSize(min(size.Width, room.Width-2*margin), min(size.Height, room.Height-2*margin))
 	at := fyne.NewPos((room.Width-size.Width)/2, (room.Height-size.Height)/2)

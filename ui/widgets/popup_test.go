@@ -1,6 +1,7 @@
 package widgets
 
 import (
+	"strings"
 	"testing"
 
 	"fyne.io/fyne/v2"
@@ -28,5 +29,24 @@ func TestTheFocusIsNeverOutOfSightInAPopUpThatIsTooLarge(t *testing.T) {
 		if bottom := top + fields[i].Size().Height; top < 0 || bottom > 200 {
 			t.Errorf("field %d is between %v and %v of 200", i, top, bottom)
 		}
+	}
+}
+
+func TestAPopUpHasRoomForWhatIsShownInItLater(t *testing.T) {
+	test.NewTempApp(t)
+	w := test.NewTempWindow(t, NewEntry(""))
+	w.Resize(fyne.NewSize(900, 700))
+	said := NewProse(strings.Repeat("what is wrong and what to do ", 6))
+	saying := Across(nil, said, nil)
+	saying.Hide()
+	content := Pad(20, Stack(16, NewHeading("Title"), saying, NewButton("Go on", nil)))
+	p := Open(w.Canvas(), content, fyne.NewSize(300, 0), nil, nil)
+	saying.Show()
+	p.Refresh()
+	if has, needs := content.Size().Height, content.MinSize().Height; has < needs {
+		t.Errorf("it has a height of %v and needs %v", has, needs)
+	}
+	if panel := test.WidgetRenderer(p).Objects()[1]; panel.Size().Height < content.MinSize().Height {
+		t.Errorf("the panel is %v high, its content %v", panel.Size().Height, content.MinSize().Height)
 	}
 }
