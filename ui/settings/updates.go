@@ -25,6 +25,7 @@ type updates struct {
 	known      office.Update
 	cancel     context.CancelFunc // of what is under way
 	percent    int                // of the download, as it is said
+	wrong      string             // with what was last asked for here; empty where that went well, or was heard of since
 }
 
 func newUpdates(s *Screen) *updates {
@@ -45,6 +46,9 @@ func (u *updates) section(choice fyne.CanvasObject) fyne.CanvasObject {
 
 // show shows what is known, but for what a person has just begun here.
 func (u *updates) show(known office.Update) {
+	if !known.Checked.Equal(u.known.Checked) {
+		u.wrong = ""
+	}
 	u.known = known
 	u.content.Hidden = !known.Offered
 	if u.cancel == nil {
@@ -70,6 +74,9 @@ func (u *updates) tell() {
 	if !k.Trouble.IsZero() {
 		u.note.Text = i18n.Message(k.Trouble)
 	}
+	if u.wrong != "" {
+		u.note.Text, u.note.Hidden = u.wrong, false
+	}
 	u.check.SetText(lang.L("Check now"))
 	u.content.Refresh()
 }
@@ -82,7 +89,7 @@ func (u *updates) say(line, note string) {
 
 // begin shows that something is under way, which the one button that is left stops.
 func (u *updates) begin(text string, cancel context.CancelFunc) {
-	u.cancel, u.percent = cancel, -1
+	u.cancel, u.percent, u.wrong = cancel, -1, ""
 	u.get.Hide()
 	u.check.SetText(lang.L("Stop"))
 	u.say(text, "")
@@ -91,11 +98,10 @@ func (u *updates) begin(text string, cancel context.CancelFunc) {
 // over ends what was under way, and says what went wrong.
 func (u *updates) over(err error) {
 	u.cancel = nil
-	u.tell()
 	if err != nil && !errors.Is(err, context.Canceled) {
-		u.note.Text, u.note.Hidden = i18n.Error(err), false
-		u.content.Refresh()
+		u.wrong = i18n.Error(err)
 	}
+	u.tell()
 }
 
 // ask asks for the newest version, or stops what is under way.

@@ -74,6 +74,15 @@ func TestWhatCannotBeInstalledIsSaidAndTheProgramStays(t *testing.T) {
 	if u := s.updates; u.check.Text != "Check now" || !strings.Contains(u.note.Text, "Install the update") {
 		t.Errorf("says %q", u.note.Text)
 	}
+	s.ShowUpdate(o.Newest) // the agent has news of its status whenever it has asked
+	if u := s.updates; !strings.Contains(u.note.Text, "Install the update") {
+		t.Errorf("a moment later it says %q", u.note.Text)
+	}
+	o.Newest.Checked = officetest.Now // by itself
+	s.ShowUpdate(o.Newest)
+	if u := s.updates; strings.Contains(u.note.Text, "Install the update") {
+		t.Errorf("once the service was heard it still says %q", u.note.Text)
+	}
 }
 
 func TestElsewhereTheBrowserGetsTheNewVersion(t *testing.T) {
