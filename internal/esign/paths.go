@@ -100,12 +100,13 @@ func (p *paths) learn(route string, form pathForm, res *http.Response, err error
 // isPage looks whether an answer is a web page. The label does not count: some servers put it on everything, and what stands
 // in for a service may put none.
 func isPage(res *http.Response) bool {
-	r := bufio.NewReader(res.Body)
+	const beginning = 256
+	r := bufio.NewReaderSize(res.Body, beginning)
 	res.Body = struct {
 		io.Reader
 		io.Closer
 	}{r, res.Body}
-	head, _ := r.Peek(256)
+	head, _ := r.Peek(beginning)
 	return looksLikePage(head)
 }
 
