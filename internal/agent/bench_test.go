@@ -24,6 +24,7 @@ import (
 	"countersign/internal/secret"
 	"countersign/internal/store"
 
+	"github.com/zeebo/blake3"
 	bolt "go.etcd.io/bbolt"
 )
 
@@ -274,6 +275,7 @@ func (p *promised) save(i int) {
 	defer file.Close()
 	flushed := make(chan error, 1)
 	go func() { flushed <- file.Sync() }()
+	blake3.New().Write(p.service.pdf) // who has written it has it in memory
 	p.keep(p.store.Update, "digest", i, 400)
 	p.check(<-flushed)
 	p.check(nameFloor(file))

@@ -17,6 +17,7 @@ type benchService struct {
 	url    string
 	client *http.Client
 	server *httptest.Server
+	pdf    []byte // what each of its documents is
 }
 
 // benchFile is the size of a document of some pages.
@@ -48,7 +49,7 @@ func newBenchServiceOf(size int) *benchService {
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprint(w, `{"access_token":"a","refresh_token":"r","token_type":"Bearer","expires_in":1800}`)
 	})
-	s := &benchService{server: httptest.NewServer(mux)}
+	s := &benchService{server: httptest.NewServer(mux), pdf: pdf}
 	s.url = s.server.URL
 	s.client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16}}
 	return s
