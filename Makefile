@@ -113,7 +113,8 @@ simulate-faults:
 
 # Measures the program beside what it cannot do without, on this machine.
 bench: build-packages test-packages
-	go test -run '^$$' -bench . ./internal/inbox ./internal/store ./internal/archive ./internal/agent
+	go test -run '^$$' -bench . ./internal/inbox ./internal/store ./internal/archive
+	go test -run '^$$' -bench . -benchtime 5x -timeout 1h ./internal/agent
 	go test -run '^$$' -bench . -benchtime 1x -timeout 1h ./internal/e2e
 	go test -run '^$$' -bench 'In50000$$' ./ui/packages
 
