@@ -17,10 +17,13 @@ BUILD_PACKAGES := gcc libc6-dev pkg-config libgl1-mesa-dev xorg-dev libxkbcommon
 TEST_PACKAGES  := xvfb openbox xdotool dbus gnome-keyring chromium imagemagick libgl1-mesa-dri
 
 # Tested without the race detector: what links Fyne's driver, whose C code would be compiled once more for it alone
-# (minutes), the end-to-end tests, which look at the program from outside, and the window as a whole, whose hundreds of
-# pictures take two minutes without it and over ten with it; its screens are tested with it one by one; and the simulation,
-# whose runs replay only where goroutines take turns as they come.
-PLAIN := . ./ui ./ui/window ./internal/e2e ./internal/sim
+# (minutes), the end-to-end tests, which look at the program from outside, and what draws hundreds of pictures: the window as a
+# whole, which takes two minutes without it and over ten with it, and the two screens that draw most; and the simulation, whose
+# runs replay only where goroutines take turns as they come.
+PLAIN := . ./ui ./ui/window ./ui/packages ./ui/settings ./internal/e2e ./internal/sim
+
+# One package more at a time than there are usually processors: the slowest tests wait for most of their time.
+TOGETHER := 3
 
 .PHONY: all build first-build server demo no-display test fuse torture powercut simulate simulate-year simulate-faults bench check vulncheck clean build-packages test-packages
 
@@ -51,8 +54,8 @@ no-display:
 endif
 
 test: first-build build-packages test-packages fuse
-	go test -race -timeout 20m $$(go list ./... | grep -vxF "$$(go list $(PLAIN))")
-	go test -timeout 20m $(PLAIN)
+	go test -p $(TOGETHER) -race -timeout 20m $$(go list ./... | grep -vxF "$$(go list $(PLAIN))")
+	go test -p $(TOGETHER) -timeout 20m $(PLAIN)
 
 # A test that is skipped says nothing; this does.
 fuse:
