@@ -205,16 +205,22 @@ func TestAServiceThatGivesItsListAgainIsNotReportedAnyMore(t *testing.T) {
 	})
 }
 
+// failForAPerson has the service fail while a person asks for something, and then no more.
+func failForAPerson(t *testing.T, a *Agent, c *canned) {
+	t.Helper()
+	c.dead.Store(true)
+	if _, err := a.Templates(t.Context(), ""); err == nil || !a.Health.Has(health.ServiceFails) {
+		t.Fatalf("%v, health: %+v", err, a.Health.List())
+	}
+	c.dead.Store(false)
+}
+
 func TestAServiceThatFailedForAPersonOnceIsSoonAskedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, c, stop := quietOffice(t, 0)
 		defer stop()
 		time.Sleep(2 * time.Minute)
-		c.dead.Store(true)
-		if _, err := a.Templates(t.Context(), ""); err == nil || !a.Health.Has(health.ServiceFails) {
-			t.Fatalf("%v, health: %+v", err, a.Health.List())
-		}
-		c.dead.Store(false)
+		failForAPerson(t, a, c)
 		time.Sleep(2 * time.Minute)
 		if a.Health.Has(health.ServiceFails) {
 			t.Errorf("health: %+v", a.Health.List())
@@ -242,11 +248,7 @@ func TestAServiceWithoutAListThatFailedForAPersonOnceIsNotReportedAnyMore(t *tes
 		time.Sleep(2 * time.Minute)
 		asked := c.count("/packages/list")
 		for range 2 {
-			c.dead.Store(true)
-			if _, err := a.Templates(t.Context(), ""); err == nil || !a.Health.Has(health.ServiceFails) {
-				t.Fatalf("%v, health: %+v", err, a.Health.List())
-			}
-			c.dead.Store(false)
+			failForAPerson(t, a, c)
 			time.Sleep(25 * time.Minute)
 			if a.Health.Has(health.ServiceFails) {
 				t.Errorf("health: %+v", a.Health.List())
