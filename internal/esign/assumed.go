@@ -65,8 +65,9 @@ const (
 	templatesRecentFirst = "last_used"
 
 	// Source: none ("size limits: not shown"). What an answer may cost in memory.
-	maxJSON  = 8 << 20
-	maxError = 64 << 10
+	maxJSON    = 8 << 20
+	maxObjects = 200_000 // in it: an empty one has two bytes there and hundreds here
+	maxError   = 64 << 10
 
 	// Source: none. Nothing is an id that is longer than this.
 	maxID = 128

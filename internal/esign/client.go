@@ -123,10 +123,7 @@ func (c *Client) answer(ctx context.Context, k *call) ([]byte, error) {
 	}
 	page := isPage(res)
 	defer res.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(res.Body, maxJSON+1))
-	if err == nil && len(body) > maxJSON {
-		err = errTooLong
-	}
+	body, err := readJSON(res.Body)
 	if err != nil {
 		return nil, noAnswer(k.op, err).maybe(true)
 	}

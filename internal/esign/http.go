@@ -164,19 +164,25 @@ func (t boundedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	body, err := io.ReadAll(io.LimitReader(res.Body, maxJSON+1))
+	body, err := readJSON(res.Body)
 	res.Body.Close()
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case len(body) > maxJSON:
-		return nil, errTooLong
 	}
 	res.Body = io.NopCloser(bytes.NewReader(body))
 	if looksLikeJSON(body) && mediaType(res.Header) != "application/jwt" {
 		res.Header.Set("Content-Type", "application/json")
 	}
 	return res, nil
+}
+
+// readJSON reads an answer to its end. One that would take more memory than an office's largest is errTooLong.
+func readJSON(body io.Reader) ([]byte, error) {
+	read, err := io.ReadAll(io.LimitReader(body, maxJSON+1))
+	if err == nil && (len(read) > maxJSON || bytes.Count(read, []byte("{")) > maxObjects) {
+		err = errTooLong
+	}
+	return read, err
 }
 
 var errTooLong = errors.New("the answer is too long")
