@@ -20,7 +20,7 @@ TEST_PACKAGES  := xvfb openbox xdotool dbus gnome-keyring chromium imagemagick l
 # (minutes), the end-to-end tests, which look at the program from outside, and what draws hundreds of pictures: the window as a
 # whole, which takes two minutes without it and over ten with it, and the two screens that draw most; and the simulation, whose
 # runs replay only where goroutines take turns as they come.
-PLAIN := . ./ui ./ui/window ./ui/packages ./ui/settings ./internal/e2e ./internal/sim
+PLAIN := . ./ui ./ui/motion ./ui/opengl ./ui/window ./ui/packages ./ui/settings ./internal/e2e ./internal/sim
 
 # One package more at a time than there are usually processors: the slowest tests wait for most of their time.
 TOGETHER := 3

@@ -155,6 +155,39 @@ func TestTheServersProgramLinksNoC(t *testing.T) {
 	}
 }
 
+// Fyne's driver is C code that takes minutes to compile. What the race detector builds would have it compiled a second time.
+func TestWhatLinksTheDriverIsTestedWithoutTheRaceDetector(t *testing.T) {
+	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain := regexp.MustCompile(`(?m)^PLAIN := (.*)$`).FindSubmatch(makefile)
+	if plain == nil {
+		t.Fatal("the Makefile names no PLAIN packages")
+	}
+	list := exec.Command("go", append([]string{"list"}, strings.Fields(string(plain[1]))...)...)
+	list.Dir = root
+	spared, err := list.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("go", "list", "-test", "-f", `{{if not .ForTest}}{{.ImportPath}}{{range .Deps}} {{.}}{{end}}{{end}}`, "./...")
+	cmd.Dir = root
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(out)) {
+		names := strings.Fields(line)
+		if len(names) == 0 || !slices.ContainsFunc(names[1:], func(d string) bool { return strings.HasPrefix(d, "github.com/go-gl/") }) {
+			continue
+		}
+		if of := strings.TrimSuffix(names[0], ".test"); !slices.Contains(strings.Fields(string(spared)), of) {
+			t.Errorf("%s links Fyne's driver and is not among the Makefile's PLAIN", of)
+		}
+	}
+}
+
 // allowed says which packages of ours a package may import. What is not named may import none. Leaves import no other;
 // private, disk and sessionbus stand below them, for they are what the system's own calls should be: a file that is its
 // owner's alone, a name that a loss of power does not take back, and a connection that keeps to its context. So does
