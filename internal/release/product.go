@@ -98,9 +98,12 @@ func (p product) serverProgram(ctx context.Context, s server) (string, error) {
 	return path, p.link(ctx, path, "./internal/server", "-s -w", "GOOS="+s.system, "GOARCH="+s.arch, "CGO_ENABLED=0")
 }
 
+// cFlags are those that Go has without any, and what the Makefile says of how names are tried.
+const cFlags = "-O2 -g -D__cgo_undefined__2=_GoBytes_"
+
 // build links the program with its window into path. This computer's C flags leave no trace.
 func (p product) build(ctx context.Context, path, ldflags string, env ...string) error {
-	env = append(env, "CGO_ENABLED=1", "CGO_CFLAGS=-O2 -g", "CGO_CXXFLAGS=-O2 -g", "CGO_LDFLAGS=-O2 -g")
+	env = append(env, "CGO_ENABLED=1", "CGO_CFLAGS="+cFlags, "CGO_CXXFLAGS=-O2 -g", "CGO_LDFLAGS=-O2 -g")
 	return p.link(ctx, path, ".", ldflags, env...)
 }
 
