@@ -46,7 +46,7 @@ func (a *Agent) busy() bool {
 	}
 	saving := a.saves.Flowing()
 	found, err := data.Read(a.Data, "whether something is under way", func(tx *store.Tx) (int, error) {
-		events, err := tx.PendingEvents(1)
+		events, _, err := tx.PendingEvents("", 1)
 		if err != nil || !saving {
 			return len(events), err
 		}

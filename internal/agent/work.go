@@ -15,7 +15,7 @@ func (a *Agent) moreToCome() bool {
 	asking := online && a.Breaker.Left(now) == 0
 	saving := a.saves.Flowing()
 	found, err := data.Read(a.Data, "whether something is under way", func(tx *store.Tx) (found int, err error) {
-		events, err := tx.PendingEvents(1)
+		events, _, err := tx.PendingEvents("", 1)
 		found = len(events)
 		if err == nil && asking {
 			var packages []office.Package

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 
@@ -123,9 +124,26 @@ func (tx *Tx) SetEvent(e office.Event) error {
 	return tx.putEvent(e, row, eventFacets(stored, row))
 }
 
-// PendingEvents returns up to limit events that wait to be handled, oldest first.
-func (tx *Tx) PendingEvents(limit int) ([]office.Event, error) {
-	return listed(tx, limit, func(each visit) error { return tx.oldest(bucketEventsPending, nil, each) }, tx.eventAt)
+// PendingEvents returns up to limit events that wait to be handled, oldest first, of those behind after, and where it came to.
+func (tx *Tx) PendingEvents(after office.Cursor, limit int) (list []office.Event, last office.Cursor, err error) {
+	start, err := cursorKey(after)
+	if err != nil {
+		return nil, after, err
+	}
+	last = after
+	list, err = listed(tx, limit, func(each visit) error {
+		return tx.between(bucketEventsPending, start, nil, func(row, value []byte) (bool, error) {
+			if bytes.Equal(row, start) {
+				return true, nil
+			}
+			more, err := each(row, value)
+			if more {
+				last = cursorOf(row)
+			}
+			return more, err
+		})
+	}, tx.eventAt)
+	return list, last, err
 }
 
 func (tx *Tx) eventAt(row []byte) (office.Event, error) {

@@ -97,7 +97,7 @@ func TestPendingEventsComeOldestFirstUntilHandled(t *testing.T) {
 	set("a", office.EventHandled)
 	set("b", office.EventOdd)
 	pending := func(limit int) string {
-		return ids(read(t, s, func(tx *Tx) ([]office.Event, error) { return tx.PendingEvents(limit) }))
+		return ids(read(t, s, func(tx *Tx) ([]office.Event, error) { l, _, err := tx.PendingEvents("", limit); return l, err }))
 	}
 	if got := pending(10); got != "c d" {
 		t.Errorf("pending: %s", got)

@@ -54,7 +54,7 @@ func TestARecordThatCannotBeReadHoldsUpNoOther(t *testing.T) {
 			err = tx.PackageLines(func(office.PackageLine) bool { n++; return true })
 			return n, err
 		},
-		"pending events": func(tx *Tx) (int, error) { l, err := tx.PendingEvents(10); return len(l), err },
+		"pending events": func(tx *Tx) (int, error) { l, _, err := tx.PendingEvents("", 10); return len(l), err },
 		"events":         func(tx *Tx) (int, error) { l, _, err := tx.Events("", 10); return len(l), err },
 	}
 	for name, list := range lists {

@@ -49,7 +49,7 @@ func readEverything(tx *Tx) (e everything, err error) {
 	keep := func(err error) { failed = append(failed, err) }
 	e.Events, _, err = tx.Events("", 100)
 	keep(err)
-	e.Pending, err = tx.PendingEvents(100)
+	e.Pending, _, err = tx.PendingEvents("", 100)
 	keep(err)
 	e.Odd, err = tx.OddEvents(100)
 	keep(err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"countersign/internal/agent/apply"
@@ -19,58 +20,118 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
+// eventsInHand is how many events are in memory to be handled, and as many again that were read behind them.
+const eventsInHand = 200
+
 // questionsAtOnce is how many packages the service is asked about at once because of events.
 const questionsAtOnce = 4
 
 // RunEvents turns stored events into facts, oldest first. Events of one package keep their order; several packages are
-// worked on at once, because an unknown one costs a question to the service.
+// worked on at once, because an unknown one costs a question to the service, and none waits for another.
 func (r *Room) RunEvents(ctx context.Context) error {
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(1 + loop.MaxCommits)
+	g.Go(func() error { return r.readEvents(gctx, g) })
+	return g.Wait()
+}
+
+// readEvents has g handle what is stored, each event behind those of its package that are under way.
+func (r *Room) readEvents(ctx context.Context, g *errgroup.Group) error {
+	queues := eventQueues{room: loop.NewSemaphore(eventsInHand), questions: loop.NewSemaphore(questionsAtOnce)}
+	var read office.Cursor // to where
+	var begun, left int    // packages, and events that are left alone, since it was read from the beginning
 	for {
-		pending, err := data.Read(r.Data, "the events that wait", func(tx *store.Tx) ([]office.Event, error) {
-			return tx.PendingEvents(200 + r.Quarantine.Len())
+		pending, err := data.Read(r.Data, "the events that wait", func(tx *store.Tx) (pending []office.Event, err error) {
+			pending, read, err = tx.PendingEvents(read, eventsInHand)
+			return pending, err
 		})
 		if err != nil {
 			return err
 		}
-		all := len(pending)
-		pending = slices.DeleteFunc(pending, func(e office.Event) bool { return r.LeftAlone("event " + e.ID) })
-		if len(pending) == 0 {
-			if !loop.Wait(ctx, r.PauseBeside(all, time.Hour), r.events) {
+		for _, e := range pending {
+			switch {
+			case r.LeftAlone("event " + e.ID):
+				left++
+			case !queues.room.Acquire(ctx):
 				return nil
+			case queues.add(e):
+				begun++
+				g.Go(func() error { return r.takeEvents(ctx, &queues, e.PackageID) })
 			}
+		}
+		if len(pending) > 0 {
 			continue
 		}
-		byPackage := map[string][]office.Event{}
-		var order []string
-		for _, e := range pending {
-			if byPackage[e.PackageID] == nil {
-				order = append(order, e.PackageID)
+		pause := time.Hour
+		if queues.idle() {
+			pause = r.PauseBeside(left, pause)
+			again := begun > 0 // to see whether that was all
+			if read, begun, left = "", 0, 0; again {
+				continue
 			}
-			byPackage[e.PackageID] = append(byPackage[e.PackageID], e)
 		}
-		g, gctx := errgroup.WithContext(ctx)
-		g.SetLimit(loop.MaxCommits)
-		questions := loop.NewSemaphore(questionsAtOnce)
-		for _, id := range order {
-			g.Go(func() error {
-				for _, e := range byPackage[id] {
-					if gctx.Err() != nil {
-						return nil
-					}
-					if err := r.takeEvent(gctx, e, questions); err != nil {
-						return err
-					}
-				}
-				return nil
-			})
-		}
-		if err := g.Wait(); err != nil {
-			return err
-		}
-		if ctx.Err() != nil {
+		if !loop.Wait(ctx, pause, r.events) {
 			return nil
 		}
 	}
+}
+
+// takeEvents handles the events of one package until none waits.
+func (r *Room) takeEvents(ctx context.Context, queues *eventQueues, packageID string) error {
+	for {
+		e, ok := queues.next(packageID)
+		if !ok {
+			if queues.idle() {
+				r.WakeEvents()
+			}
+			return nil
+		}
+		err := r.takeEvent(ctx, e, queues.questions)
+		queues.room.Release()
+		if err != nil || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+// eventQueues are the events under way, by their packages. Safe for concurrent use.
+type eventQueues struct {
+	room, questions loop.Semaphore // for events in all of them, and for what the service is asked because of them
+
+	mu     sync.Mutex
+	queues map[string][]office.Event
+}
+
+// add puts an event behind those of its package, and reports whether there was none: somebody has to work on them.
+func (q *eventQueues) add(e office.Event) (first bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.queues == nil {
+		q.queues = map[string][]office.Event{}
+	}
+	queue, busy := q.queues[e.PackageID]
+	q.queues[e.PackageID] = append(queue, e)
+	return !busy
+}
+
+// next takes the first event of a package; ok is false when there is none, and nobody works on them any more.
+func (q *eventQueues) next(packageID string) (e office.Event, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	queue := q.queues[packageID]
+	if len(queue) == 0 {
+		delete(q.queues, packageID)
+		return e, false
+	}
+	q.queues[packageID] = queue[1:]
+	return queue[0], true
+}
+
+// idle reports whether nobody works on any.
+func (q *eventQueues) idle() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.queues) == 0
 }
 
 // knownActions are the kinds of events whose meaning is known.
