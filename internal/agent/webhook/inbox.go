@@ -27,7 +27,7 @@ func (r *Room) newInbox() *inbox.Inbox {
 func (r *Room) storeEvent(_ context.Context, in inbox.Received) (added bool, err error) {
 	ev := office.Event{
 		ID: in.ID, Action: in.Event.Action, PackageID: in.Event.PackageID, Time: in.Event.Time,
-		Received: in.At, Body: in.Body, URL: in.URL,
+		Body: in.Body, URL: in.URL, // Received is when it is committed: whoever has read later ones has read it
 		Service: in.Service, // which may not be the one in use any more
 	}
 	if !in.Parsed {

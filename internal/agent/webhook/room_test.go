@@ -24,6 +24,7 @@ import (
 	"countersign/internal/agent/issuer"
 	"countersign/internal/agent/loop"
 	"countersign/internal/esign"
+	"countersign/internal/inbox"
 	"countersign/internal/office"
 	"countersign/internal/secret"
 	"countersign/internal/store"
@@ -518,5 +519,23 @@ func TestTheBrowserReturnsToAnAddressWithoutAPath(t *testing.T) {
 				t.Errorf("with %q: %q is taken for the return %d times, want %d", address, path, returned, want)
 			}
 		}
+	}
+}
+
+// Whoever reads the events that wait reads on behind the last: one that is committed later must not lie before it.
+func TestEventsLieInTheOrderOfTheirCommits(t *testing.T) {
+	x := newRoom(t)
+	for n, id := range []string{"first", "second"} {
+		in := inbox.Received{ID: id, Parsed: true, Body: []byte("{}"), At: x.now.Add(-time.Duration(n) * time.Second)}
+		if added, err := x.storeEvent(t.Context(), in); err != nil || !added {
+			t.Fatal(added, err)
+		}
+	}
+	waiting, err := data.Read(x.Data, "events", func(tx *store.Tx) (list []office.Event, err error) {
+		list, _, err = tx.PendingEvents("", 10)
+		return list, err
+	})
+	if err != nil || len(waiting) != 2 || waiting[0].ID != "first" {
+		t.Errorf("%+v, %v", waiting, err)
 	}
 }
