@@ -31,7 +31,9 @@ const questionsAtOnce = 4
 func (r *Room) RunEvents(ctx context.Context) error {
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(1 + loop.MaxCommits)
-	g.Go(func() error { return r.readEvents(gctx, g) })
+	g.Go(func() error {
+		return loop.Protect(gctx, loop.Loop{Name: "events", Run: func(ctx context.Context) error { return r.readEvents(ctx, g) }})
+	})
 	return g.Wait()
 }
 
@@ -123,8 +125,9 @@ func (q *eventQueues) next(packageID string) (e office.Event, ok bool) {
 		delete(q.queues, packageID)
 		return e, false
 	}
+	e, queue[0] = queue[0], e // the array lets go of its body
 	q.queues[packageID] = queue[1:]
-	return queue[0], true
+	return e, true
 }
 
 // idle reports whether nobody works on any.
@@ -328,12 +331,12 @@ func (r *Room) statusForEvent(ctx context.Context, service string, p office.Pack
 	default:
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second) // the wait for its turn included: behind a service that hangs there is a queue
+	defer cancel()
 	if !questions.Acquire(ctx) {
 		return nil
 	}
 	defer questions.Release()
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
 	s, err := client.Status(ctx, e.PackageID)
 	if err != nil {
 		return nil

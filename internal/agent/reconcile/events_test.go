@@ -1,0 +1,171 @@
+package reconcile
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"countersign/internal/esign"
+	"countersign/internal/office"
+	"countersign/internal/store"
+)
+
+// hearer notes the events in the order in which they are handled, each as "package/event". Safe for concurrent use.
+type hearer struct {
+	*testRoom
+	mu    sync.Mutex
+	heard []string
+}
+
+// hears is a room that notes its events, and whose service hangs.
+func hears(t *testing.T) *hearer {
+	t.Helper()
+	h := &hearer{testRoom: newRoom(t)}
+	h.needs.Webhook, h.needs.News = h, h
+	client := esign.NewClient(esign.Config{
+		AuthURL: "https://sign.test", BaseURL: "https://sign.test", ClientID: "c", HTTP: &http.Client{Transport: hanging{}}, Now: time.Now,
+	}, token{})
+	h.needs.Online = func() (*esign.Client, bool) { return client, true }
+	return h
+}
+
+type hanging struct{}
+
+// RoundTrip is http.RoundTripper's.
+func (hanging) RoundTrip(req *http.Request) (*http.Response, error) {
+	<-req.Context().Done()
+	return nil, req.Context().Err()
+}
+
+func (h *hearer) Announce(...office.Fact) {}
+
+func (h *hearer) Heard(e esign.Event, _ time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.heard = append(h.heard, e.PackageID+"/"+e.EventID)
+}
+
+// handled is what was heard.
+func (h *hearer) handled() []string {
+	synctest.Wait()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.heard)
+}
+
+// arrives stores an event as the inbox does.
+func (h *hearer) arrives(id, action, packageID string) {
+	h.t.Helper()
+	body := fmt.Appendf(nil, `{"eventId":%q,"action":%q,"packageId":%q,"documentId":"d","signerId":"s"}`, id, action, packageID)
+	ev := office.Event{ID: id, Action: action, PackageID: packageID, Received: h.Now(), Body: body}
+	if err := h.Data.Update(func(tx *store.Tx) error { _, err := tx.AddEvent(ev); return err }); err != nil {
+		h.t.Fatal(err)
+	}
+	h.WakeEvents()
+}
+
+// runs has events handled until stop.
+func (h *hearer) runs() (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- h.RunEvents(ctx) }()
+	return func() {
+		cancel()
+		if err := <-done; err != nil {
+			h.t.Error(err)
+		}
+	}
+}
+
+// Each event waits for an answer once, and not for those that the events before it wait for as well.
+func TestAServiceThatHangsDelaysAnEventForLessThanAMinute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := hears(t)
+		h.known(office.PackageOpen)
+		for n := range 200 {
+			h.arrives(fmt.Sprint(n), esign.DocumentSigned, fmt.Sprintf("unknown%d", n))
+		}
+		defer h.runs()()
+		synctest.Wait()
+		h.arrives("done", esign.PackageExecuted, "p")
+		began := time.Now()
+		for !slices.Contains(h.handled(), "p/done") {
+			time.Sleep(time.Second)
+		}
+		if took := time.Since(began); took > time.Minute {
+			t.Errorf("an event waited %v", took)
+		}
+	})
+}
+
+// Events arrive while others are handled, the program starts anew, and the clock jumps.
+func TestEachEventIsHandledOnceAndInItsPackagesOrder(t *testing.T) {
+	for name, jumps := range map[string]bool{"by a steady clock": false, "by one that is set": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := hears(t)
+				chance := rand.New(rand.NewPCG(1, 1))
+				var mu sync.Mutex
+				var wrong time.Duration
+				h.Now = func() time.Time {
+					mu.Lock()
+					defer mu.Unlock()
+					return time.Now().Add(wrong)
+				}
+				stop := h.runs()
+				var want []string
+				for n := range 300 {
+					switch chance.IntN(30) {
+					case 0:
+						time.Sleep(time.Duration(chance.IntN(30)) * time.Second)
+					case 1:
+						synctest.Wait()
+					case 2:
+						stop()
+						stop = h.runs()
+					case 3:
+						if jumps {
+							mu.Lock()
+							wrong += time.Duration(chance.IntN(7200)-3600) * time.Second
+							mu.Unlock()
+						}
+					}
+					time.Sleep(time.Nanosecond)
+					id, of := fmt.Sprintf("e%03d", n), fmt.Sprintf("p%02d", chance.IntN(1+chance.IntN(80)))
+					h.arrives(id, []string{esign.DocumentSigned, esign.PackageSent, esign.PackageExecuted}[chance.IntN(3)], of)
+					want = append(want, of+"/"+id)
+				}
+				time.Sleep(time.Hour)
+				got := h.handled()
+				stop()
+				sorted := strings.Compare // all of them
+				if !jumps {
+					sorted = func(a, b string) int { return strings.Compare(a[:3], b[:3]) }
+				}
+				slices.SortStableFunc(got, sorted)
+				slices.SortStableFunc(want, sorted)
+				if !slices.Equal(got, want) {
+					t.Errorf("%d were handled, %d came:\n%v\n%v", len(got), len(want), got, want)
+				}
+			})
+		})
+	}
+}
+
+func TestAPanicBetweenEventsIsAnErrorOfTheirLoop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := hears(t)
+		h.arrives("e", esign.PackageSent, "p")
+		h.Now = func() time.Time { panic("a bug") }
+		if err := h.RunEvents(t.Context()); err == nil {
+			t.Error("nobody would start it again")
+		}
+	})
+}
