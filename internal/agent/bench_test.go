@@ -92,9 +92,10 @@ func BenchmarkCatchUp(b *testing.B) {
 	const many = 1000
 	service := newBenchService()
 	defer service.Close()
-	var floor, whole []cost
+	var floor, promised, whole []cost
 	for b.Loop() {
 		floor = append(floor, floorDownloads(b, service, many))
+		promised = append(promised, newPromised(b, service).missed(many))
 		o := newBenchOffice(b, service)
 		stop := o.start()
 		o.know(0, many)
@@ -104,6 +105,7 @@ func BenchmarkCatchUp(b *testing.B) {
 		stop()
 	}
 	compare(b, many, floor, whole)
+	comparePromised(b, many, floor, promised, whole)
 }
 
 // BenchmarkReceive is events that are stored and answered while those before them are handled, from one connection to many.
@@ -254,6 +256,11 @@ func (p *promised) all(n int) cost {
 		events.Wait()
 		saves.Wait()
 	})
+}
+
+// missed is n packages of which no event came.
+func (p *promised) missed(n int) cost {
+	return costOf(func() { spread(loop.MaxCommits, n, p.save) })
 }
 
 func (p *promised) event(i int) { p.keep(p.store.UpdateFirst, "event", i, 600) }
