@@ -25,10 +25,12 @@ type testRoom struct {
 	t                      *testing.T
 	planned, missed, heard int
 	told                   []office.Fact
-	deaf                   bool // no events arrive
+	deaf                   bool   // no events arrive
+	madeOf                 string // the draft whose folder was asked for last
 }
 
-func (x *testRoom) Folder(office.Settings, office.Package) (string, error) {
+func (x *testRoom) Folder(_ office.Settings, p office.Package) (string, error) {
+	x.madeOf = p.DraftID
 	return "/documents", nil
 }
 func (x *testRoom) Plan(_ *store.Tx, p *office.Package, _ office.Settings, _ string) (int, error) {
@@ -172,6 +174,28 @@ func TestAnAnswerThatWasOvertakenTakesNothingBack(t *testing.T) {
 		answer.State = esign.Executed
 		if noted, err := x.applyCheck(asked, answer, false); err != nil || !noted {
 			t.Errorf("everybody has signed: %v, %v", noted, err)
+		}
+	})
+}
+
+func TestFilesGoBesideTheOriginalOfADraftThatClaimedThePackageMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newRoom(t)
+		x.needs.Settings = func() office.Settings {
+			s := office.DefaultSettings()
+			s.BesideOriginal = true
+			return s
+		}
+		x.known(office.PackageOpen)
+		asked := x.now()
+		claimed := asked
+		claimed.DraftID = "draft"
+		if err := x.Data.Update(func(tx *store.Tx) error { return tx.PutPackage(claimed) }); err != nil {
+			t.Fatal(err)
+		}
+		noted, err := x.applyCheck(asked, esign.Status{PackageID: "p", State: esign.Executed}, false)
+		if err != nil || !noted || x.madeOf != "draft" {
+			t.Errorf("noted %v, the folder is that of draft %q: %v", noted, x.madeOf, err)
 		}
 	})
 }

@@ -17,9 +17,11 @@ import (
 // false. Only that everybody has signed is never too old. Where an event came since, the package is asked about again soon.
 func (r *Room) applyCheck(asked office.Package, status esign.Status, quiet bool) (noted bool, err error) {
 	id := asked.ID
-	before, err := r.stored(id)
-	if err != nil {
-		return false, err
+	before := asked
+	if r.needs.Settings().BesideOriginal { // a draft may have claimed it since, whose folder that would be
+		if before, err = r.stored(id); err != nil {
+			return false, err
+		}
 	}
 	applyTo, err := r.applyLater(before)
 	if err != nil {
