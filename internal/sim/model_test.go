@@ -28,7 +28,8 @@ type model struct {
 
 	mu       sync.Mutex
 	broken   []string            // promises that were seen to be broken as it happened
-	acked    []string            // ids of events that were answered 2xx, in order
+	acked    []string            // ids of events that were answered 2xx, in order ...
+	unseen   []string            // ... and those of them that are yet to be looked for
 	ackedOn  map[string]int      // how many dates the computer had shown by then
 	came     map[string]bool     // ids of events that were sent here
 	owner    map[string]string   // token or id -> the host of the service it came from
@@ -124,7 +125,7 @@ func (m *model) acknowledged(id string) {
 	defer m.mu.Unlock()
 	if _, known := m.ackedOn[id]; !known {
 		m.ackedOn[id] = m.w.shown()
-		m.acked = append(m.acked, id)
+		m.acked, m.unseen = append(m.acked, id), append(m.unseen, id)
 	}
 }
 
@@ -246,7 +247,7 @@ func (m *model) away(document string, quiet bool) {
 func (m *model) replaced() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.acked, m.ackedOn, m.kept, m.isOpen = nil, map[string]int{}, map[string]bool{}, map[string]bool{}
+	m.acked, m.unseen, m.ackedOn, m.kept, m.isOpen = nil, nil, map[string]int{}, map[string]bool{}, map[string]bool{}
 }
 
 // unplugged hears that the drive with a folder is away, and that its files are at aside for so long: people may have the folder
@@ -529,9 +530,10 @@ func (m *model) lookAtEvents() {
 		return
 	}
 	m.mu.Lock()
-	acked := slices.Clone(m.acked)
+	missing := m.unseen
+	m.unseen = nil
 	m.mu.Unlock()
-	missing := slices.DeleteFunc(acked, func(id string) bool { return m.kept[id] })
+	missing = slices.DeleteFunc(missing, func(id string) bool { return m.kept[id] })
 	if len(missing) == 0 {
 		return
 	}
@@ -598,7 +600,11 @@ func (m *model) eachPage(many int, look func([]office.Event) (more bool)) bool {
 }
 
 // restarted looks at all events again: another process reads them.
-func (m *model) restarted() { m.kept = map[string]bool{} }
+func (m *model) restarted() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.unseen, m.kept = slices.Clone(m.acked), map[string]bool{}
+}
 
 // countPackages: one package per draft. Every draft has a name of its own.
 func (m *model) countPackages() {
