@@ -23,9 +23,9 @@ TEST_PACKAGES  := xvfb openbox xdotool dbus gnome-keyring chromium imagemagick l
 
 # Tested without the race detector: what links Fyne's driver, whose C code would be compiled once more for it alone
 # (minutes), the end-to-end tests, which look at the program from outside, and what draws hundreds of pictures: the window as a
-# whole, which takes two minutes without it and over ten with it, and the two screens that draw most; and the simulation, whose
-# runs replay only where goroutines take turns as they come.
-PLAIN := . ./ui ./ui/motion ./ui/opengl ./ui/window ./ui/packages ./ui/settings ./internal/e2e ./internal/sim
+# whole, which takes two minutes without it and over ten with it, and the three screens that draw most, whose goroutines are those of
+# ui/async; and the simulation, whose runs replay only where goroutines take turns as they come.
+PLAIN := . ./ui ./ui/motion ./ui/opengl ./ui/window ./ui/packages ./ui/settings ./ui/compose ./internal/e2e ./internal/sim
 
 # One package more at a time than there are usually processors: the slowest tests wait for most of their time.
 TOGETHER := 3

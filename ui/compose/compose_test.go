@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -365,30 +364,6 @@ func TestAnErrorBeforeAnythingBeganKeepsWhatIsTyped(t *testing.T) {
 	b.Settle()
 	if b.screen.bar.text.Text != message.OwnDiskFull().String() || len(b.screen.docs) != 1 {
 		t.Errorf("said %q", b.screen.bar.text.Text)
-	}
-}
-
-func TestProgressFromAnyGoroutineShowsTheNewest(t *testing.T) {
-	g := &gauge{}
-	var wg sync.WaitGroup
-	sent := 0
-	var mu sync.Mutex
-	for i := range 100 {
-		wg.Go(func() {
-			if g.put(office.SendState{Sent: int64(i)}) {
-				mu.Lock()
-				sent++
-				mu.Unlock()
-			}
-		})
-	}
-	wg.Wait()
-	if sent != 1 {
-		t.Errorf("asked %d times to be shown", sent)
-	}
-	g.put(office.SendState{Sent: 7})
-	if got := g.take().Sent; got != 7 {
-		t.Errorf("showed %d", got)
 	}
 }
 

@@ -3,7 +3,6 @@ package compose
 import (
 	"cmp"
 	"slices"
-	"sync"
 	"time"
 
 	"countersign/internal/office"
@@ -116,28 +115,4 @@ func (r *run) amounts() (done, total int64) {
 		}
 	}
 	return min(done, total), total
-}
-
-// gauge carries progress to the window's goroutine: of many reports only the newest is shown. Safe for concurrent use.
-type gauge struct {
-	mu     sync.Mutex
-	newest office.SendState
-	waits  bool
-}
-
-// put keeps a state and says whether somebody has to be sent for it.
-func (g *gauge) put(s office.SendState) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.newest = s
-	first := !g.waits
-	g.waits = true
-	return first
-}
-
-func (g *gauge) take() office.SendState {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.waits = false
-	return g.newest
 }

@@ -98,11 +98,11 @@ func (s *Screen) launch(r *run) {
 
 // hand gives a parcel to the office.
 func (s *Screen) hand(r *run, p *parcel) context.CancelFunc {
-	g := &gauge{}
+	newest := &async.Newest[office.SendState]{}
 	return async.Then(s.env.Work, func(ctx context.Context) (office.SendState, error) {
 		return s.env.Office.Send(ctx, p.draft, func(state office.SendState) {
-			if g.put(state) {
-				s.env.Work.Do(func() { s.progress(r, p, g.take()) })
+			if newest.Put(state) {
+				s.env.Work.Do(func() { s.progress(r, p, newest.Take()) })
 			}
 		})
 	}, func(state office.SendState, err error) { s.arrived(r, p, state, err) })
