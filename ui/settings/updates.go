@@ -39,7 +39,7 @@ func newUpdates(s *Screen) *updates {
 // section is the part of the page with the choice in it.
 func (u *updates) section(choice fyne.CanvasObject) fyne.CanvasObject {
 	u.content = widgets.Stack(0, widgets.Section(lang.L("Updates"), 12, choice,
-		widgets.Across(nil, widgets.Stack(2, u.line, u.note), widgets.Row(8, u.check, u.get))))
+		widgets.Across(nil, widgets.Stack(2, u.line, u.note), widgets.Row(8, u.get, u.check)))) // where one presses, check stays
 	u.content.Hide()
 	return u.content
 }

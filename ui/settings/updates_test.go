@@ -13,6 +13,7 @@ import (
 	"countersign/internal/office"
 	"countersign/ui/officetest"
 	"countersign/ui/screentest"
+	"countersign/ui/widgets"
 )
 
 // offered is an office that can ask for newer versions.
@@ -47,8 +48,17 @@ func TestAPersonCanAskAndInstallWithOneClick(t *testing.T) {
 	o.Release = release()
 	b, s := shown(t, o)
 	u := s.updates
+	s.ShowProgram()
+	b.Settle()
+	right := func(b *widgets.Button) float32 {
+		return fyne.CurrentApp().Driver().AbsolutePositionForObject(b).X + b.Size().Width
+	}
+	before := right(u.check)
 	u.check.OnTapped()
 	b.Settle()
+	if right(u.check) != before {
+		t.Errorf("the second press of a double click meets another button than that at %v", before)
+	}
 	if u.line.Text != "Countersign 1.2.0 is available." || !u.get.Visible() || u.get.Text != "Install" {
 		t.Fatalf("it says %q, and offers %q", u.line.Text, u.get.Text)
 	}
