@@ -63,7 +63,7 @@ func TestErrorsStandBesideTheirField(t *testing.T) {
 		"twice": {good, false, "A", []office.Signer{ana, with(func(s *office.Signer) { s.Email = "ANA@example.com" })}, "",
 			wrong{signer: []wrongSigner{{}, {text: "This e-mail address is already in the list."}}}},
 		"yesterday": {good, false, "A", []office.Signer{ana}, "2026-11-20", wrong{due: "This date has passed.", signer: []wrongSigner{{}}}},
-		"no day":    {good, false, "A", []office.Signer{ana}, "next week", wrong{due: "Enter a date, for example 12/31/2026.", signer: []wrongSigner{{}}}},
+		"no day":    {good, false, "A", []office.Signer{ana}, "next week", wrong{due: "Enter a date, for example 31 Dec 2026.", signer: []wrongSigner{{}}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := check(c.docs, office.NewPackage{Name: c.name, Signers: c.signers, Due: parseDue(american, c.due, officetest.Now)}, c.each, c.due, american, officetest.Now)
@@ -90,7 +90,7 @@ func TestADueDayEndsAtMidnightInTheOffice(t *testing.T) {
 func TestTheDueDateShowsWhatWasUnderstood(t *testing.T) {
 	t.Cleanup(func() { i18n.Use("en") })
 	for code, c := range map[string]struct{ typed, hint, field, asks, waits string }{
-		"en": {"friday", "Fri 27 Nov", "11/27/2026", "Enter a date, for example 12/31/2026.", "For example 12/31/2026, Friday or in 14 days"},
+		"en": {"friday", "Fri 27 Nov", "27 Nov 2026", "Enter a date, for example 31 Dec 2026.", "For example 31 Dec 2026, Friday or in 14 days"},
 		"de": {"1.3.", "Mo, 1. März 2027", "01.03.2027", "Geben Sie das Datum als TT.MM.JJJJ ein, zum Beispiel 31.12.2026.", "Zum Beispiel 31.12.2026, Freitag oder in 14 Tagen"},
 		"fr": {"dans 14 jours", "sam. 5 déc.", "05/12/2026", "Indiquez la date ainsi\u00a0: 31/12/2026 (jour/mois/année).", "Par exemple 31/12/2026, vendredi ou dans 14\u00a0jours"},
 		"es": {"en 14 días", "sáb 5 dic", "05/12/2026", "Escriba la fecha como día/mes/año, por ejemplo 31/12/2026.", "Por ejemplo 31/12/2026, viernes o en 14\u00a0días"},

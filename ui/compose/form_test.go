@@ -33,7 +33,7 @@ func TestAHalfFilledFormIsThereAgainAtTheNextStart(t *testing.T) {
 	if got, want := next.screen.form(), b.screen.form(); !reflect.DeepEqual(got, want) {
 		t.Fatalf("got %+v, want %+v", got, want)
 	}
-	if next.screen.due.Text != "11/27/2026" || next.screen.name.Text != "Lease" || next.screen.bar.send.Text != "Send 2 packages to 2 people" {
+	if next.screen.due.Text != "27 Nov 2026" || next.screen.name.Text != "Lease" || next.screen.bar.send.Text != "Send 2 packages to 2 people" {
 		t.Errorf("the due date reads %q, the name %q, the button %q", next.screen.due.Text, next.screen.name.Text, next.screen.bar.send.Text)
 	}
 	next.screen.removeDocument(next.screen.docs[0])

@@ -1,11 +1,10 @@
-// Package day reads the due dates people type, and writes them as their language does: "12/31/2026", "1.3.", "Freitag",
+// Package day reads the due dates people type, and writes them as their language does: "3/1", "1.3.", "Freitag",
 // "dans 14 jours". It knows the calendar and the words of our four languages; it shows nothing and asks nobody.
 package day
 
 import (
 	"regexp"
 	"strconv"
-	"strings"
 	"time"
 
 	"fyne.io/fyne/v2/lang"
@@ -13,9 +12,8 @@ import (
 
 // Style is how days are written in one language and country. The zero value is that of English in the United States.
 type Style struct {
-	language string // one of the names, "en" when it is none of them
-	order    string // of a date: "mdy" or "dmy"
-	sep      string
+	language string       // one of the names, "en" when it is none of them
+	order    string       // of a date: "mdy" or "dmy"
 	first    time.Weekday // of a week
 }
 
@@ -35,31 +33,29 @@ func Of(country string) Style {
 		first = time.Sunday
 	}
 	switch code := lang.X("language.code", "en"); {
-	case code == "de":
-		return Style{code, "dmy", ".", first}
-	case code == "fr", code == "es":
-		return Style{code, "dmy", "/", first}
+	case code == "de", code == "fr", code == "es":
+		return Style{code, "dmy", first}
 	case abroad.MatchString(country):
-		return Style{"en", "dmy", "/", first}
+		return Style{"en", "dmy", first}
 	default:
-		return Style{"en", "mdy", "/", first}
+		return Style{"en", "mdy", first}
 	}
 }
 
 // First is the day that weeks begin on.
 func (s Style) First() time.Weekday { return s.first }
 
-// Write is a day as the style has it: "12/31/2026", "31.12.2026". What it gives, Read takes.
+// Write is a day as the style has it: "31.12.2026", "31/12/2026". English names the month, as 12/06/2026 means two days to
+// its readers. What it gives, Read takes.
 func (s Style) Write(day time.Time) string {
-	layout := []string{"01", "02", "2006"}
-	if s.order == "dmy" {
-		layout = []string{"02", "01", "2006"}
+	switch s.language {
+	case "de":
+		return day.Format("02.01.2006")
+	case "fr", "es":
+		return day.Format("02/01/2006")
+	default:
+		return day.Format("2 Jan 2006")
 	}
-	sep := s.sep
-	if sep == "" {
-		sep = "/"
-	}
-	return day.Format(strings.Join(layout, sep))
 }
 
 // Read is the day that a text means, its first moment in the time zone of now. Days without a year are the next such
