@@ -167,3 +167,11 @@ func TestEveryErrorOfTheAgentHasItsWords(t *testing.T) {
 		}
 	}
 }
+
+func TestASentenceIsReadFromTheLeftWhateverNameItBeginsWith(t *testing.T) {
+	for name, want := range map[string]string{"Ana Ruiz": "Ana Ruiz signed Lease", "محمد": "\u200eمحمد signed Lease", "דוד": "\u200eדוד signed Lease", "1. محمد": "\u200e1. محمد signed Lease"} {
+		if got := leftToRight(name + " signed Lease"); got != want {
+			t.Errorf("got %+q, want %+q", got, want)
+		}
+	}
+}

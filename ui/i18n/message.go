@@ -5,13 +5,28 @@ import (
 	"strings"
 
 	"fyne.io/fyne/v2/lang"
+	"golang.org/x/text/unicode/bidi"
 
 	"countersign/internal/agent"
 	"countersign/internal/message"
 )
 
 // Message is what people are told, in the language of the window, in one line. It may be called from any goroutine.
-func Message(m message.Message) string { return Words().Text(m) }
+func Message(m message.Message) string { return leftToRight(Words().Text(m)) }
+
+// leftToRight marks a sentence that begins with a name in Arabic or Hebrew as one of our languages. Fyne draws the space
+// after the name before it otherwise.
+func leftToRight(text string) string {
+	for _, r := range text {
+		switch p, _ := bidi.LookupRune(r); p.Class() {
+		case bidi.L:
+			return text
+		case bidi.R, bidi.AL:
+			return "\u200e" + text
+		}
+	}
+	return text
+}
 
 // Error is what people are told of err, whatever it is.
 func Error(err error) string { return Message(agent.Message(err)) }
