@@ -68,6 +68,7 @@ func (a *Agent) label() luggage.Manifest {
 // restored is how restoring went.
 type restored struct {
 	date   string // of the backup; empty when there was none, or none that can be opened
+	asked  bool   // for, by a person
 	locked bool   // there are backups, but none that this key opens
 	waits  bool   // the key is out of reach
 }
@@ -102,9 +103,8 @@ func (a *Agent) restoreNewest(ctx context.Context) (r restored, err error) {
 		}
 		err := a.restore(f.Path, safe.Secret(derived), mine)
 		if err == nil {
-			a.forgetWanted()
 			a.Log.Info("restored the state from a backup", "file", f.Path)
-			return restored{date: f.Date}, nil
+			return restored{date: f.Date, asked: a.forgetWanted()}, nil
 		}
 		a.Log.Error("restore a backup", "file", f.Path, "err", err)
 		if !unusable(err) {
@@ -275,7 +275,10 @@ func (a *Agent) tellRestored(aside string, settings bool, r restored) {
 		return
 	}
 	what := message.DataWasMissing()
-	if aside != "" {
+	switch {
+	case r.asked:
+		what = message.DataPutAside()
+	case aside != "":
 		what = message.DataWasDamaged(filepath.Base(aside))
 	}
 	var text message.Message

@@ -327,6 +327,22 @@ func TestABackupThatWasChosenInVainIsNotChosenLater(t *testing.T) {
 	o.stop()
 }
 
+func TestWhoAskedForABackupIsNotToldThatTheDataWasMissing(t *testing.T) {
+	o, _, _ := backedUpOffice(t)
+	o.stop()
+	_, err := PrepareRestore(o.data, "")
+	noErr(t, err)
+	o.open()
+	for _, i := range o.Status().Health {
+		if i.ID == IssueRestored && strings.HasPrefix(i.Text(), "The data file was put aside. The backup of ") {
+			o.stop()
+			return
+		}
+	}
+	t.Errorf("it says %v", o.Status().Health)
+	o.stop()
+}
+
 func TestABackupShowsNothingWithoutTheKey(t *testing.T) {
 	o, _, _ := backedUpOffice(t)
 	o.stop()

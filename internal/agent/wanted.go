@@ -84,9 +84,11 @@ func (a *Agent) restorable() (list []Backup, first string, err error) {
 	return list, first, nil
 }
 
-// forgetWanted ends what PrepareRestore began.
-func (a *Agent) forgetWanted() {
-	if err := os.Remove(filepath.Join(locations.Backups(a.p.DataDir), wanted)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+// forgetWanted ends what PrepareRestore began, and says whether it did.
+func (a *Agent) forgetWanted() bool {
+	err := os.Remove(filepath.Join(locations.Backups(a.p.DataDir), wanted))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		a.Log.Warn("forget which backup was wanted", "err", err)
 	}
+	return err == nil
 }

@@ -30,6 +30,7 @@ func DataNotWritten() Message            { return of("data.not-written") }
 func DataNotRead() Message               { return of("data.not-read") }
 func RecordNotRead() Message             { return of("data.record-not-read") }
 func DataWasMissing() Message            { return of("data.was-missing") }
+func DataPutAside() Message              { return of("data.put-aside") }
 func DataWasDamaged(file string) Message { return of("data.was-damaged", Name("File", file)) }
 func DataRestored() Message              { return of("data.restored") }
 func DataLost() Message                  { return of("data.lost") }
