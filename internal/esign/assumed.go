@@ -67,6 +67,7 @@ const (
 	// Source: none ("size limits: not shown"). What an answer may cost in memory.
 	maxJSON    = 8 << 20
 	maxObjects = 200_000 // in it: an empty one has two bytes there and hundreds here
+	maxValues  = 400_000 // likewise: each is a document where a list of them is expected
 	maxError   = 64 << 10
 
 	// Source: none. Nothing is an id that is longer than this.

@@ -179,7 +179,7 @@ func (t boundedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 // readJSON reads an answer to its end. One that would take more memory than an office's largest is errTooLong.
 func readJSON(body io.Reader) ([]byte, error) {
 	read, err := io.ReadAll(io.LimitReader(body, maxJSON+1))
-	if err == nil && (len(read) > maxJSON || bytes.Count(read, []byte("{")) > maxObjects) {
+	if err == nil && (len(read) > maxJSON || bytes.Count(read, []byte("{")) > maxObjects || bytes.Count(read, []byte(",")) > maxValues) {
 		err = errTooLong
 	}
 	return read, err

@@ -49,6 +49,7 @@ func TestOnlyAClearRefusalMeansThatThereIsNoPackage(t *testing.T) {
 		{"accepted for later", answering(202, ``), Unknown},
 		{"no content", answering(204, ``), Unknown},
 		{"too long", answering(200, strings.Repeat(" ", maxJSON+1)), Unknown},
+		{"too many values", answering(200, `{"packageId":"p-1","documents":[`+strings.Repeat("0,", maxValues)+`0,0]}`), Unknown},
 		{"too many objects", answering(200, `{"packageId":"p-1","documents":[`+strings.Repeat("{},", maxObjects)+`{}]}`), Unknown},
 		{"300", answering(300, ``), Unknown},
 		{"304", answering(304, ``), Unknown},
