@@ -99,7 +99,7 @@ func (r *Room) reconcile(ctx context.Context, list *discovery) (pause time.Durat
 			return p.Service != client.Home() || r.LeftAlone("package "+p.ID) // the service may have been changed just now
 		})
 		if len(due) == 0 {
-			if r.sweep.ended(r.Now()) {
+			if r.sweep.ended(r.Now(), list.tries == 0) {
 				r.Signal(office.StatusChanged)
 			}
 			pause = min(loop.UntilNext(r.Now(), next, maxIdle), r.sweep.left(r.Now(), maxIdle), list.rest.Left(r.Now()))

@@ -23,6 +23,7 @@ import (
 type shelf struct {
 	packages int
 	refuses  bool
+	fails    bool
 	read     int // pages
 }
 
@@ -37,6 +38,8 @@ func (s *shelf) RoundTrip(req *http.Request) (*http.Response, error) {
 	switch {
 	case s.refuses:
 		status = http.StatusForbidden
+	case s.fails:
+		status = http.StatusServiceUnavailable
 	case q.Skip < s.packages:
 		items = fmt.Sprintf(`{"packageId":"p%d","state":"open"}`, q.Skip)
 	}
@@ -218,6 +221,32 @@ func TestAfterASweepTheBeginningOfTheListIsReadAgainThoughAReadingGoesOn(t *test
 		}
 		if left := l.rest.Left(x.Now()); left < listSeldom-time.Minute {
 			t.Errorf("and again in %v", left)
+		}
+	})
+}
+
+// What cannot be read was not checked, whatever else was asked about.
+func TestASweepCountsOnceTheListCouldBeRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x, s, l := newRoom(t), &shelf{fails: true}, &discovery{}
+		client := s.client("office")
+		x.needs.Online = func() (*esign.Client, bool) { return client, true }
+		x.Sweep("a person asked")
+		for range 3 {
+			if _, err := x.reconcile(t.Context(), l); err != nil {
+				t.Fatal(err)
+			}
+			if last, under := x.Swept(); !last.IsZero() || under {
+				t.Errorf("checked at %v, under way: %v", last, under)
+			}
+			time.Sleep(time.Minute)
+		}
+		s.fails = false
+		if _, err := x.reconcile(t.Context(), l); err != nil {
+			t.Fatal(err)
+		}
+		if last, _ := x.Swept(); !last.Equal(x.Now()) {
+			t.Errorf("checked at %v, now is %v", last, x.Now())
 		}
 	})
 }

@@ -21,22 +21,27 @@ type sweeper struct {
 	atOnce bool          // it does not wait for the pause
 	rest   loop.Cooldown // after the last one
 
-	under bool      // a sweep has begun and not come to its end
-	last  time.Time // when one came to its end
+	under    bool      // a sweep has begun and not come to its end
+	unlisted bool      // the last one has asked about everything, but the list could not be read since
+	last     time.Time // when everything had been asked about and the list could be read
 }
 
-// ended notes that everything was asked about, and reports whether that was the end of a sweep.
-func (s *sweeper) ended(now time.Time) bool {
+// ended notes that everything was asked about, and whether the list could be read: without it nobody knows what there is besides. It
+// reports whether that changes the state.
+func (s *sweeper) ended(now time.Time, listed bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.under {
+	if !s.under && (!s.unlisted || !listed) {
 		return false
 	}
-	s.under, s.last = false, now
+	s.under, s.unlisted = false, !listed
+	if listed {
+		s.last = now
+	}
 	return true
 }
 
-// state is when the last sweep came to its end, and whether one is under way or owed at once.
+// state is when the last sweep came to a good end, and whether one is under way or owed at once.
 func (s *sweeper) state() (last time.Time, under bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
