@@ -28,7 +28,7 @@ type hearer struct {
 func hears(t *testing.T) *hearer {
 	t.Helper()
 	h := &hearer{testRoom: newRoom(t)}
-	h.needs.Webhook, h.needs.News = h, h
+	h.needs.Webhook, h.needs.News, h.needs.Files = h, h, h
 	client := esign.NewClient(esign.Config{
 		AuthURL: "https://sign.test", BaseURL: "https://sign.test", ClientID: "c", HTTP: &http.Client{Transport: hanging{}}, Now: time.Now,
 	}, token{})
@@ -45,6 +45,8 @@ func (hanging) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 func (h *hearer) Announce(...office.Fact) {}
+
+func (h *hearer) Folder(office.Settings, office.Package) (string, error) { return "/documents", nil }
 
 func (h *hearer) Heard(e esign.Event, _ time.Time) {
 	h.mu.Lock()
