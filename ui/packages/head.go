@@ -68,7 +68,7 @@ func ownDocuments(d office.Draft) []office.TemplateDocument {
 func (s *Screen) headsOf(text string, wish func(listed) bool, tab int, counts *counts) (rows []listed) {
 	wanted := strings.Fields(office.Fold(text))
 	for _, r := range append(slices.Clone(s.issues), s.drafts...) {
-		if !office.HasWords(r.text, wanted) || !wish(r) {
+		if _, beside := s.draftOf(r); beside || !office.HasWords(r.text, wanted) || !wish(r) {
 			continue
 		}
 		own := tabOf(r.standing)
@@ -106,8 +106,29 @@ func (s *Screen) ShowHealth(issues []agent.Issue) {
 	}
 }
 
-// ShowProblem chooses what is wrong with the office.
-func (s *Screen) ShowProblem(id string) { s.Show(issueID + id) }
+// ShowProblem chooses what is wrong with the office, or the draft that it is about.
+func (s *Screen) ShowProblem(id string) {
+	id = issueID + id
+	if r, known := s.headOfID(id); known {
+		if draft, listed := s.draftOf(r); listed {
+			id = draft
+		}
+	}
+	s.Show(id)
+}
+
+// draftOf is the draft that r, an issue, is about. It is listed in its place: the two are one problem.
+func (s *Screen) draftOf(r listed) (id string, listed bool) {
+	if r.issue == nil || r.issue.Action != agent.ActReview {
+		return "", false
+	}
+	for _, r := range s.drafts {
+		if r.draft.State == office.DraftUnknown {
+			return r.line.ID, true
+		}
+	}
+	return "", false
+}
 
 // drawHead shows an issue or a draft on the right.
 func (s *Screen) drawHead(r listed) fyne.CanvasObject {

@@ -14,6 +14,7 @@ import (
 	"fyne.io/fyne/v2/test"
 	"fyne.io/fyne/v2/widget"
 
+	"countersign/internal/agent"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/ui/env"
@@ -379,6 +380,21 @@ func TestWhateverIsWrongIsListedUnderProblems(t *testing.T) {
 	b.Settle()
 	if shows(b, "There are no problems.") || b.screen.rows() != 2 {
 		t.Error("there are no problems, it says, under a strip")
+	}
+}
+
+func TestADraftThatWasNotConfirmedIsOneProblem(t *testing.T) {
+	b := newBench(t, officetest.Wrong())
+	b.screen.ShowHealth([]agent.Issue{{ID: "outbox", Severity: agent.Warning, Message: message.OutcomeUnknown("Offer 2026-119"), Action: agent.ActReview}})
+	b.screen.tabs.Choose(tabProblems)
+	b.Settle()
+	if got := strings.Join(b.screen.Listed(), ", "); strings.Contains(got, "issue") || !strings.Contains(got, "draft x") {
+		t.Errorf("under Problems: %s", got)
+	}
+	b.screen.ShowProblem("outbox")
+	b.Settle()
+	if b.screen.chosen != "draft x" {
+		t.Errorf("chosen is %q", b.screen.chosen)
 	}
 }
 
