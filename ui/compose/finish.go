@@ -6,6 +6,7 @@ import (
 
 	"fyne.io/fyne/v2/lang"
 
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/ui/async"
 	"countersign/ui/i18n"
@@ -62,8 +63,10 @@ func (s *Screen) tell(r *run, people int) {
 	switch {
 	case len(of[sent]) == all:
 		s.present(r.parcels[0].state.PackageID, name, sentText(name, all, people))
-	case len(of[unknown]) > 0:
-		s.bar.say(theme.MarkProblem, lang.L("The connection was lost. Countersign has kept the package and is checking whether it was sent."))
+	case len(of[unknown]) > 1:
+		s.bar.say(theme.MarkProblem, i18n.Message(message.OutcomesUnknown(len(of[unknown]))))
+	case len(of[unknown]) == 1:
+		s.bar.say(theme.MarkProblem, i18n.Message(message.OutcomeUnknown(of[unknown][0].draft.Name)))
 	case len(of[stopped]) == all:
 		s.bar.end(lang.L("Cancelled. Nothing was sent."))
 	case len(of[refused]) == 1:

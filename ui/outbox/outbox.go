@@ -36,7 +36,10 @@ func State(now time.Time, d office.Draft) (theme.Mark, string) {
 		if d.Away {
 			return theme.MarkProblem, i18n.Message(message.OutcomeUnknownElsewhere(d.Name))
 		}
-		return theme.MarkProblem, lang.L("The connection was lost. Countersign is checking whether the package was sent.")
+		if !d.Problem.IsZero() {
+			return theme.MarkProblem, i18n.Message(d.Problem)
+		}
+		return theme.MarkProblem, i18n.Message(message.OutcomeUnknown(d.Name))
 	case office.DraftFailed:
 		if !d.Problem.IsZero() {
 			return theme.MarkProblem, i18n.Message(d.Problem)
