@@ -108,7 +108,7 @@ func (r *Room) discover(ctx context.Context, client *esign.Client, l *discovery)
 	for range listing.Round {
 		var items []esign.Status
 		if items, end, err = reading.Next(ctx); err != nil {
-			return 0, r.noteListError(ctx, err)
+			return 0, r.noteListError(ctx, err, l.tries)
 		}
 		r.needs.Answered(ctx, nil) // an office with no package under way asks for nothing else
 		if err := r.meetPackages(client.Home(), items, since, last.first(since, client.Issuer())); err != nil {
@@ -144,14 +144,26 @@ func (r *Room) discover(ctx context.Context, client *esign.Client, l *discovery)
 	return pause, r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(docListed, next) })
 }
 
+// listAlone is how many tries in a row have failed before a list that does not work is the service's trouble, where nothing else is
+// asked that would tell.
+const listAlone = 2
+
 // noteListError draws the consequences of what would befall any other call too: a list that does not work is no reason to
-// say that the service does not, and one that is refused is an answer. It returns err unchanged.
-func (r *Room) noteListError(ctx context.Context, err error) error {
+// say that the service does not, unless it is all that is known of it after so many tries, and one that is refused is an answer. It
+// returns err unchanged.
+func (r *Room) noteListError(ctx context.Context, err error, tries int) error {
 	var e *esign.Error
-	if loop.ConcernsAll(err) || errors.As(err, &e) && (!e.Temporary() || e.Kind == esign.Network || e.RetryAfter > 0) {
+	if loop.ConcernsAll(err) || errors.As(err, &e) && (!e.Temporary() || e.Kind == esign.Network || e.RetryAfter > 0) ||
+		tries >= listAlone && r.asksNothingElse() {
 		return r.needs.Answered(ctx, err)
 	}
 	return err
+}
+
+// asksNothingElse reports whether there is no package that the service is asked about.
+func (r *Room) asksNothingElse() bool {
+	next, err := data.Read(r.Data, "the next package that is due", (*store.Tx).NextPackageCheck)
+	return err == nil && next.IsZero()
 }
 
 // meetPackages draws what a part of home's list shows into the store: a record for every package that is not known and

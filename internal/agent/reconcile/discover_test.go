@@ -15,6 +15,7 @@ import (
 	"countersign/internal/agent/listing"
 	"countersign/internal/agent/loop/looptest"
 	"countersign/internal/esign"
+	"countersign/internal/office"
 	"countersign/internal/store"
 )
 
@@ -249,4 +250,26 @@ func TestASweepCountsOnceTheListCouldBeRead(t *testing.T) {
 			t.Errorf("checked at %v, now is %v", last, x.Now())
 		}
 	})
+}
+
+// A list that fails beside packages that are answered for is trouble of its own. Where nothing else is asked, it is all that is known.
+func TestAListThatFailsWhileNothingElseIsAskedIsTheServicesTrouble(t *testing.T) {
+	for name, open := range map[string]bool{"no package is under way": false, "one is": true} {
+		synctest.Test(t, func(t *testing.T) {
+			x, s, l := newRoom(t), &shelf{fails: true}, &discovery{}
+			var failed []error
+			x.needs.Answered = func(_ context.Context, err error) error { failed = append(failed, err); return err }
+			if open {
+				x.known(office.PackageOpen)
+			}
+			client := s.client("office")
+			for range 60 {
+				x.lookAround(t.Context(), client, l)
+				time.Sleep(time.Second)
+			}
+			if told := len(failed) > 0; told == open {
+				t.Errorf("%s: after a minute %d failures count for the service's", name, len(failed))
+			}
+		})
+	}
 }
