@@ -26,6 +26,9 @@ const eventsInHand = 200
 // questionsAtOnce is how many packages the service is asked about at once because of events.
 const questionsAtOnce = 4
 
+// silentPause is how long the service is asked nothing because of events once it has let one wait in vain.
+const silentPause = time.Minute
+
 // RunEvents turns stored events into facts, oldest first. Events of one package keep their order; several packages are
 // worked on at once, because an unknown one costs a question to the service, and none waits for another.
 func (r *Room) RunEvents(ctx context.Context) error {
@@ -313,7 +316,7 @@ func (r *Room) afterEvents(p *office.Package, asked office.Package) {
 // came from. It returns nil when it did not ask or got no answer: Run will.
 func (r *Room) statusForEvent(ctx context.Context, service string, p office.Package, e esign.Event, questions loop.Semaphore) *esign.Status {
 	client, online := r.needs.Online()
-	if !online || service != "" && service != client.Home() || r.Breaker.Left(r.Now()) > 0 {
+	if !online || service != "" && service != client.Home() || max(r.Breaker.Left(r.Now()), r.silent.Left(r.Now())) > 0 {
 		return nil
 	}
 	switch e.Action {
@@ -338,6 +341,9 @@ func (r *Room) statusForEvent(ctx context.Context, service string, p office.Pack
 	}
 	defer questions.Release()
 	s, err := client.Status(ctx, e.PackageID)
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) { // the next would wait as long, and hundreds may be of one package
+		r.silent.Open(r.Now(), silentPause)
+	}
 	if err != nil {
 		return nil
 	}

@@ -107,6 +107,27 @@ func TestAServiceThatHangsDelaysAnEventForLessThanAMinute(t *testing.T) {
 	})
 }
 
+// More events of one package than are in hand wait in vain, one after the other, for an answer each.
+func TestAPackageWithManyEventsHoldsUpNoOtherThoughTheServiceHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := hears(t)
+		for n := range 2 * eventsInHand {
+			time.Sleep(time.Nanosecond)
+			h.arrives(fmt.Sprint(n), esign.DocumentSigned, "unknown")
+		}
+		time.Sleep(time.Nanosecond)
+		h.arrives("done", esign.PackageSent, "p")
+		defer h.runs()()
+		began := time.Now()
+		for !slices.Contains(h.handled(), "p/done") && time.Since(began) < time.Hour {
+			time.Sleep(time.Second)
+		}
+		if took := time.Since(began); took > time.Minute {
+			t.Errorf("an event waited %v", took)
+		}
+	})
+}
+
 // Events arrive while others are handled, the program starts anew, and the clock jumps.
 func TestEachEventIsHandledOnceAndInItsPackagesOrder(t *testing.T) {
 	for name, jumps := range map[string]bool{"by a steady clock": false, "by one that is set": true} {

@@ -91,8 +91,9 @@ type Room struct {
 
 	start     sync.Once // the sweep that the program begins with
 	sweep     sweeper
-	followers followers // of the events
-	list      discovery // of Run's goroutine alone
+	followers followers    // of the events
+	silent    loop.Breaker // opened by an event that waited in vain for the service
+	list      discovery    // of Run's goroutine alone
 	failures  loop.Failures
 	lacks     loop.Lacks   // what the service does not have, see withRecord
 	backlog   atomic.Int64 // packages that wait to be asked about in this round
