@@ -97,6 +97,20 @@ func TestSeveralFilesAreChosenByKeys(t *testing.T) {
 	b.closed(t)
 }
 
+func TestTabGoesThroughThePickerAsItIsRead(t *testing.T) {
+	b := newBench(t)
+	p := pickFiles(b.Env, folder(t), nil)
+	b.Settle()
+	var stops []fyne.Focusable
+	for range 4 {
+		stops = append(stops, b.Window.Canvas().Focused())
+		b.Window.Canvas().FocusNext()
+	}
+	if cancel, is := stops[1].(*widgets.Button); stops[0] != fyne.Focusable(p.list) || !is || cancel.Text != "Cancel" || stops[2] != fyne.Focusable(p.path) {
+		t.Errorf("Tab goes from the list to %T, %T and %T", stops[1], stops[2], stops[3])
+	}
+}
+
 func TestAFolderIsChosenAlsoOneThatIsNotThereYet(t *testing.T) {
 	b := newBench(t)
 	dir := folder(t)

@@ -126,7 +126,7 @@ func (p *picker) show(title, keys, accept string, below fyne.CanvasObject) {
 	if below != nil {
 		foot.Objects = slices.Insert(foot.Objects, 0, below)
 	}
-	content := widgets.Pad(16, container.NewBorder(head, widgets.PadHV(0, 8, foot), nil, nil, container.NewStack(layout.NewSpacer(), p.list)))
+	content := widgets.Pad(16, widgets.Between(head, widgets.PadHV(0, 8, foot), container.NewStack(layout.NewSpacer(), p.list)))
 	canvas := p.env.Window.Canvas()
 	p.pop = widgets.Open(canvas, content, fyne.NewSize(640, canvas.Size().Height-32), p.list, nil)
 }

@@ -55,7 +55,7 @@ func (s *Screen) ChooseTemplate() {
 	head := widgets.Stack(8, widgets.NewHeading(lang.L("From a template")), c.search)
 	foot := container.NewHBox(layout.NewSpacer(), widgets.NewButton(lang.L("Cancel"), c.leave), c.use)
 	canvas := s.env.Window.Canvas()
-	content := widgets.Pad(16, container.NewBorder(head, widgets.PadHV(0, 8, foot), nil, nil, c.body))
+	content := widgets.Pad(16, widgets.Between(head, widgets.PadHV(0, 8, foot), c.body))
 	c.pop = widgets.Open(canvas, content, fyne.NewSize(560, min(520, canvas.Size().Height-32)), c.search, nil)
 	c.load()
 }

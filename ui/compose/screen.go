@@ -77,10 +77,9 @@ func New(d *env.Env) *Screen {
 	s.message.SetMinRowsVisible(2)
 	s.day = s.newButton("", fynetheme.CalendarIcon(), s.pickDay)
 	s.day.Importance, s.day.Tip = widget.LowImportance, lang.L("Choose a day")
-	s.due.ActionItem = s.day
 	s.nameField = widgets.NewField(lang.L("Package name"), s.name, "")
 	s.due.OnFocusGained, s.due.OnFocusLost = func() { s.dueFocus(true) }, func() { s.dueFocus(false) }
-	s.dueField = widgets.NewField(lang.L("Due date"), s.due, "")
+	s.dueField = widgets.NewField(lang.L("Due date"), widgets.WithButton(s.due, s.day), "")
 	s.filesField = widgets.NewField(lang.L("Documents, in signing order"), s.fileBox, "")
 	s.peopleField = widgets.NewField(lang.L("Signers"), s.peopleBox, "")
 	s.each = widgets.NewChoice([]widgets.Option{{Name: lang.L("All documents in one package")}, {Name: lang.L("A separate package for each document")}}, 0, func(int) { s.changed() }, nil)
@@ -118,7 +117,7 @@ func (s *Screen) layOut() {
 	}
 	s.filesColumn = columns.Objects[0]
 	head := widgets.PadHV(20, 12, widgets.Tall(s.clearing.MinSize().Height, widgets.Across(nil, s.heading, s.clearing)))
-	s.content = container.NewBorder(head, s.bar.content, nil, nil, columns)
+	s.content = widgets.Between(head, s.bar.content, columns)
 }
 
 // layOutAnew makes room for rows that came or went. Fyne notices by itself that something has grown, but forgets it again

@@ -202,6 +202,12 @@ func TestTheServiceSearchesToo(t *testing.T) {
 	}
 	b.screen.ChooseTemplate()
 	b.Settle()
+	search := b.Window.Canvas().Focused()
+	b.Window.Canvas().FocusNext()
+	if _, is := b.Window.Canvas().Focused().(*templateList); !is {
+		t.Errorf("Tab goes from the search to %T", b.Window.Canvas().Focused())
+	}
+	b.Window.Canvas().Focus(search)
 	b.write("4711")
 	b.Pass()
 	b.key(fyne.KeyReturn)

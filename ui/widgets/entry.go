@@ -1,7 +1,10 @@
 package widgets
 
 import (
+	"image/color"
+
 	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/canvas"
 	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/driver/desktop"
 	fynetheme "fyne.io/fyne/v2/theme"
@@ -138,6 +141,30 @@ func (e *Entry) TypedShortcut(shortcut fyne.Shortcut) {
 		PassShortcut(e, shortcut)
 	}
 }
+
+// WithButton is an entry with a button at its right end. Fyne would have the button within the entry, where Tab comes to it
+// after the entry and Shift+Tab, too.
+func WithButton(e *Entry, b *Button) *fyne.Container {
+	room := canvas.NewRectangle(color.Transparent)
+	e.ActionItem = room
+	return container.New(&atEnd{e, b, room}, e, b)
+}
+
+type atEnd struct {
+	entry  *Entry
+	button *Button
+	room   *canvas.Rectangle // in the entry, for the button
+}
+
+func (a *atEnd) Layout(_ []fyne.CanvasObject, size fyne.Size) {
+	a.room.SetMinSize(fyne.NewSize(a.button.MinSize().Width, 0))
+	a.entry.Resize(size)
+	edge, width := a.entry.Theme().Size(fynetheme.SizeNameInputBorder), a.button.MinSize().Width
+	a.button.Resize(fyne.NewSize(width, size.Height-2*edge))
+	a.button.Move(fyne.NewPos(size.Width-width-edge, edge))
+}
+
+func (a *atEnd) MinSize([]fyne.CanvasObject) fyne.Size { return a.entry.MinSize() }
 
 // isText says whether a shortcut is one of those with which people edit text: those that Fyne names, and the words to which
 // and before which the cursor goes.

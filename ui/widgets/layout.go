@@ -22,15 +22,20 @@ func Stack(n float32, objects ...fyne.CanvasObject) *fyne.Container {
 	return container.New(stack{layout.NewCustomPaddedVBoxLayout(n)}, objects...)
 }
 
-// Between puts content between a head and a foot, which may be nil, with the room of a border.
+// Between puts content between a head and a foot, which may be nil, with the room of a border. Fyne's own has the content before
+// both when Tab goes through them.
 func Between(head, foot, content fyne.CanvasObject) *fyne.Container {
-	objects := []fyne.CanvasObject{content}
-	for _, o := range []fyne.CanvasObject{head, foot} {
+	return container.New(stack{layout.NewBorderLayout(head, foot, nil, nil)}, present(head, content, foot)...)
+}
+
+// present are those of some objects that are there, in the order in which Tab goes through them.
+func present(some ...fyne.CanvasObject) (there []fyne.CanvasObject) {
+	for _, o := range some {
 		if o != nil {
-			objects = append(objects, o)
+			there = append(there, o)
 		}
 	}
-	return container.New(stack{layout.NewBorderLayout(head, foot, nil, nil)}, objects...)
+	return there
 }
 
 // stack gives its objects their width before it asks for their height, so that wrapped text is as high as it is at that
@@ -124,14 +129,7 @@ func width(o fyne.CanvasObject) float32 {
 
 // Frame puts content between a top, a bottom and a left side, each of which may be nil. Fyne's border leaves room between them.
 func Frame(top, bottom, left, content fyne.CanvasObject) *fyne.Container {
-	f := &frame{top, bottom, left, content}
-	objects := []fyne.CanvasObject{}
-	for _, o := range []fyne.CanvasObject{top, bottom, left, content} {
-		if o != nil {
-			objects = append(objects, o)
-		}
-	}
-	return container.New(f, objects...)
+	return container.New(&frame{top, bottom, left, content}, present(top, left, content, bottom)...)
 }
 
 type frame struct{ top, bottom, left, content fyne.CanvasObject }

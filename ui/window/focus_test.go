@@ -19,7 +19,7 @@ import (
 
 // TestTabReachesAllThatCanBePressedAndTheFocusIsSeen goes through every screen with Tab alone. Each stop is seen: the picture
 // with the focus differs from the one without. What the mouse can press is among the stops, and Shift+Tab stops
-// at the same.
+// at the same, in the opposite order, that in which they are read.
 func TestTabReachesAllThatCanBePressedAndTheFocusIsSeen(t *testing.T) {
 	before := map[string]looked{"light": {}, "dark": {}}
 	for _, c := range everyScreen() {
@@ -44,6 +44,11 @@ func TestTabReachesAllThatCanBePressedAndTheFocusIsSeen(t *testing.T) {
 						t.Errorf("Shift+Tab passes over %s", called(stop))
 					}
 				}
+				slices.Reverse(back)
+				if there, back := b.outsideLists(stops), b.outsideLists(back); !slices.Equal(there, back) {
+					t.Errorf("Tab stops at %s; Shift+Tab, read backwards, at %s", all(there), all(back))
+				}
+				b.reads(stops)
 				b.reached(stops)
 				b.seen(stops, before[kind])
 			})
@@ -134,6 +139,39 @@ func (b *bench) stops(by int) (stops []fyne.Focusable) {
 	}
 }
 
+// outsideLists are the stops but for the buttons in the rows of lists, which Fyne comes to after their list both ways.
+func (b *bench) outsideLists(stops []fyne.Focusable) []fyne.Focusable {
+	var lists []*widgets.List
+	for _, stop := range stops {
+		if list, is := stop.(*widgets.List); is {
+			lists = append(lists, list)
+		}
+	}
+	place := b.App.Driver().AbsolutePositionForObject
+	return slices.DeleteFunc(slices.Clone(stops), func(stop fyne.Focusable) bool {
+		_, is := stop.(*widgets.List)
+		at := place(stop.(fyne.CanvasObject))
+		return !is && slices.ContainsFunc(lists, func(l *widgets.List) bool {
+			from := at.Subtract(place(l))
+			return from.X >= 0 && from.Y >= 0 && from.X < l.Size().Width && from.Y < l.Size().Height
+		})
+	})
+}
+
+// reads checks that the stops follow each other as they are read: down, or up in what lies to the right.
+func (b *bench) reads(stops []fyne.Focusable) {
+	b.t.Helper()
+	place := b.App.Driver().AbsolutePositionForObject
+	for i := range len(stops) - 1 {
+		from, to := stops[i].(fyne.CanvasObject), stops[i+1].(fyne.CanvasObject)
+		b.window.window.Canvas().Focus(stops[i+1]) // which scrolls to it
+		above := place(to).Y+to.Size().Height <= place(from).Y
+		if above && place(to).X < place(from).X+from.Size().Width {
+			b.t.Errorf("Tab goes up from %s at %v to %s at %v", called(from), place(from), called(to), place(to))
+		}
+	}
+}
+
 // looked are the stops whose pictures were compared, by what they are, say and where: the sidebar is looked at once.
 type looked map[string]bool
 
@@ -194,6 +232,14 @@ func (b *bench) reached(stops []fyne.Focusable) {
 		}
 	}
 	look(b.window.window.Content(), false)
+}
+
+// all is what stops are, and what they say.
+func all(stops []fyne.Focusable) (names []string) {
+	for _, stop := range stops {
+		names = append(names, called(stop))
+	}
+	return names
 }
 
 // called is what something is, and what it says.
