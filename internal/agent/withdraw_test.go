@@ -245,6 +245,39 @@ func TestARefusedWithdrawalSaysWhyAndLeavesThePackageOpen(t *testing.T) {
 	}
 }
 
+func TestAWithdrawalThatWaitsSaysWhatTheServiceAnswered(t *testing.T) {
+	for want, fault := range map[string]sandbox.Fault{
+		"service.ailing": {Status: 503},
+		"service.busy":   {Status: 429},
+		"service.silent": {Drop: true},
+	} {
+		t.Run(want, func(t *testing.T) {
+			o := newOfficeWith(t, quick, sandbox.Options{})
+			id := o.send()
+			fault.Path = "/packages/rescind"
+			o.service.Inject(fault)
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				o.Withdraw(ctx, office.NewWithdrawal{Packages: []string{id}})
+			}()
+			var said string
+			o.eventually("it is tried", func() bool {
+				if w := o.packageOrZero(id).Withdrawal; w != nil {
+					said = w.Problem.ID()
+				}
+				return said != ""
+			})
+			cancel()
+			<-done
+			if said != want {
+				t.Errorf("it says %s", said)
+			}
+		})
+	}
+}
+
 // wantDone checks that the package is withdrawn, after it was not at first.
 func (o *testOffice) wantDone(id string) {
 	o.t.Helper()

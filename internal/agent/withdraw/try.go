@@ -84,6 +84,8 @@ func (r *Room) answered(ctx context.Context, client *esign.Client, id string, be
 		return r.refuse(id, message.CannotWithdrawHere())
 	case e.Kind == esign.Forbidden, e.Status == http.StatusForbidden:
 		return r.refuse(id, message.MayNotWithdraw())
+	case e.Kind == esign.Unknown && e.Status/100 == 5:
+		return r.putOff(id, office.WithdrawAsked, message.ServiceAiling())
 	case e.Kind == esign.Unknown && !saysNo(e.Status):
 		return r.putOff(id, office.WithdrawAsked, message.ServiceSilent())
 	case e.Kind == esign.Unknown:
