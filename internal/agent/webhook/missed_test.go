@@ -83,6 +83,10 @@ func TestNothingIsTakenForLostThatCouldNotCome(t *testing.T) {
 			x.later(time.Minute)
 			x.up("https://office.test")
 		},
+		"the computer slept": func(x *testRoom) {
+			x.later(8 * time.Hour)
+			x.WokeUp(8 * time.Hour)
+		},
 	} {
 		x := newRoom(t)
 		x.up("https://office.test")
