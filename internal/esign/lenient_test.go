@@ -69,12 +69,16 @@ func TestAPackageIsReadTheSameWhetherItsListsAreOrNot(t *testing.T) {
 		t.Errorf("a plain package is read as\n%+v, and not as\n%+v", got, slowly)
 	}
 	for odd, same := range map[string]string{
-		`{"packageId":"p","documents":` + document + `}`:                        `{"packageId":"p","documents":[` + document + `]}`,
-		`{"packageId":"p","documents":[7,` + document + `]}`:                    `{"packageId":"p","documents":[null,` + document + `]}`,
-		`{"packageId":"p","documents":"none","signers":"none","recipients":{}}`: `{"packageId":"p","documents":[{}],"recipients":[{}]}`,
-		`{"packageId":"p","signers":{"signerId":"s"}}`:                          `{"packageId":"p","signers":[{"signerId":"s"}]}`,
-		`{"packageId":"p","signers":[[],{"signerId":"s"},"x"]}`:                 `{"packageId":"p","signers":[{"signerId":"s"}]}`,
-		`{"packageId":"p","documents":[{"revisions":{"revisionId":"r"}}]}`:      `{"packageId":"p","documents":[{"revisions":[{"revisionId":"r"}]}]}`,
+		`{"packageId":"p","documents":` + document + `}`:                                                               `{"packageId":"p","documents":[` + document + `]}`,
+		`{"packageId":"p","documents":[7,` + document + `]}`:                                                           `{"packageId":"p","documents":[null,` + document + `]}`,
+		`{"packageId":"p","documents":"none","signers":"none","recipients":{}}`:                                        `{"packageId":"p","documents":[{}],"recipients":[{}]}`,
+		`{"packageId":"p","signers":{"signerId":"s"}}`:                                                                 `{"packageId":"p","signers":[{"signerId":"s"}]}`,
+		`{"packageId":"p","signers":[[],{"signerId":"s"},"x"]}`:                                                        `{"packageId":"p","signers":[{"signerId":"s"}]}`,
+		`{"packageId":"p","documents":[{"documentId":"d","isExecuted":true}],"Documents":[{"documentId":"e"}]}`:        `{"packageId":"p","documents":[{"documentId":"e"}]}`,
+		`{"packageId":"p","documents":[{"name":"A"}],"docu\u006dents":[{"documentId":"e"}]}`:                           `{"packageId":"p","documents":[{"documentId":"e"}]}`,
+		`{"packageId":"p","documents":[{"revisions":[{"isSigned":true}],"reviſions" : [{"signerId":"s"}]},{"x":"["}]}`: `{"packageId":"p","documents":[{"revisions":[{"signerId":"s"}]},{}]}`,
+		`{"packageId":"p","signers":[{"email":"a@b.c"}],"SIGNERS":[{"signerId":"s"}]}`:                                 `{"packageId":"p","signers":[{"signerId":"s"}]}`,
+		`{"packageId":"p","documents":[{"revisions":{"revisionId":"r"}}]}`:                                             `{"packageId":"p","documents":[{"revisions":[{"revisionId":"r"}]}]}`,
 	} {
 		got, ok := readStatus([]byte(odd))
 		want, _ := readStatus([]byte(same))

@@ -98,7 +98,7 @@ func readPlainPage(raw []byte) (page Page, ok bool) {
 	if bytes.HasPrefix(raw, []byte("[")) {
 		into = &said.Items
 	}
-	if json.Unmarshal(raw, into) != nil {
+	if json.Unmarshal(raw, into) != nil || repeatsList(raw) {
 		return Page{}, false
 	}
 	if said.Total != nil {

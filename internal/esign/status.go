@@ -109,7 +109,7 @@ type packageFields struct {
 
 // plainPackage is a packageRecord in which every list is one, as nearly all are: encoding/json reads each byte of it once, and
 // those of a documentRecord in its list, which says itself how it is read, ten times. Where it finds anything else in the place of
-// a list, it fails, and the packageRecord is for that.
+// a list, it fails, and the packageRecord is for that; so it is where a list comes twice, see repeatsList.
 type plainPackage struct {
 	packageFields
 	Documents  []plainDocument    `json:"documents"`
@@ -133,7 +133,7 @@ func (p plainPackage) record() packageRecord {
 // readPackage reads a record, plain or not; ok is false for what is no object.
 func readPackage(raw []byte) (r packageRecord, ok bool) {
 	var plain plainPackage
-	if json.Unmarshal(raw, &plain) == nil {
+	if json.Unmarshal(raw, &plain) == nil && !repeatsList(raw) {
 		return plain.record(), true
 	}
 	return r, json.Unmarshal(raw, &r) == nil
