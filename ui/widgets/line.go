@@ -151,7 +151,7 @@ func (l *Line) CreateRenderer() fyne.WidgetRenderer {
 		}
 		for i, o := range r.objects {
 			text := o.(*canvas.Text)
-			text.Text, text.TextSize, text.Color, text.TextStyle = rows[i], l.Theme().Size(l.Scale), colour, l.style()
+			text.Text, text.TextSize, text.Color, text.TextStyle = inPlace(rows[i]), l.Theme().Size(l.Scale), colour, l.style()
 			if text.Alignment = fyne.TextAlignLeading; l.Centred {
 				text.Alignment = fyne.TextAlignCenter
 			}
