@@ -124,8 +124,13 @@ func (tx *Tx) SetEvent(e office.Event) error {
 	return tx.putEvent(e, row, eventFacets(stored, row))
 }
 
-// PendingEvents returns up to limit events that wait to be handled, oldest first, of those behind after, and where it came to.
+// pendingBodies is how many bytes of bodies are read at once.
+const pendingBodies = 8 << 20
+
+// PendingEvents returns up to limit events that wait to be handled, oldest first, of those behind after, and where it came to. There
+// are fewer once their bodies have pendingBodies.
 func (tx *Tx) PendingEvents(after office.Cursor, limit int) (list []office.Event, last office.Cursor, err error) {
+	bodies := pendingBodies
 	start, err := cursorKey(after)
 	if err != nil {
 		return nil, after, err
@@ -133,8 +138,11 @@ func (tx *Tx) PendingEvents(after office.Cursor, limit int) (list []office.Event
 	last = after
 	list, err = listed(tx, limit, func(each visit) error {
 		return tx.between(bucketEventsPending, start, nil, func(row, value []byte) (bool, error) {
-			if bytes.Equal(row, start) {
+			switch {
+			case bytes.Equal(row, start):
 				return true, nil
+			case bodies <= 0:
+				return false, nil
 			}
 			more, err := each(row, value)
 			if more {
@@ -142,7 +150,11 @@ func (tx *Tx) PendingEvents(after office.Cursor, limit int) (list []office.Event
 			}
 			return more, err
 		})
-	}, tx.eventAt)
+	}, func(row []byte) (office.Event, error) {
+		e, err := tx.eventAt(row)
+		bodies -= len(e.Body)
+		return e, err
+	})
 	return list, last, err
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"countersign/internal/agent/apply"
@@ -18,10 +17,8 @@ import (
 	"countersign/internal/store"
 
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
 )
-
-// eventsInHand is how many events are in memory to be handled, and as many again that were read behind them.
-const eventsInHand = 200
 
 // questionsAtOnce is how many packages the service is asked about at once because of events.
 const questionsAtOnce = 4
@@ -42,7 +39,7 @@ func (r *Room) RunEvents(ctx context.Context) error {
 
 // readEvents has g handle what is stored, each event behind those of its package that are under way.
 func (r *Room) readEvents(ctx context.Context, g *errgroup.Group) error {
-	queues := eventQueues{room: loop.NewSemaphore(eventsInHand), questions: loop.NewSemaphore(questionsAtOnce)}
+	queues := eventQueues{room: semaphore.NewWeighted(eventsInHand * usualEvent), questions: loop.NewSemaphore(questionsAtOnce)}
 	var read office.Cursor // to where
 	var begun, left int    // packages, and events that are left alone, since it was read from the beginning
 	for {
@@ -57,7 +54,7 @@ func (r *Room) readEvents(ctx context.Context, g *errgroup.Group) error {
 			switch {
 			case r.LeftAlone("event " + e.ID):
 				left++
-			case !queues.room.Acquire(ctx):
+			case queues.room.Acquire(ctx, weight(e)) != nil:
 				return nil
 			case queues.add(e):
 				begun++
@@ -92,52 +89,11 @@ func (r *Room) takeEvents(ctx context.Context, queues *eventQueues, packageID st
 			return nil
 		}
 		err := r.takeEvent(ctx, e, queues.questions)
-		queues.room.Release()
+		queues.room.Release(weight(e))
 		if err != nil || ctx.Err() != nil {
 			return err
 		}
 	}
-}
-
-// eventQueues are the events under way, by their packages. Safe for concurrent use.
-type eventQueues struct {
-	room, questions loop.Semaphore // for events in all of them, and for what the service is asked because of them
-
-	mu     sync.Mutex
-	queues map[string][]office.Event
-}
-
-// add puts an event behind those of its package, and reports whether there was none: somebody has to work on them.
-func (q *eventQueues) add(e office.Event) (first bool) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.queues == nil {
-		q.queues = map[string][]office.Event{}
-	}
-	queue, busy := q.queues[e.PackageID]
-	q.queues[e.PackageID] = append(queue, e)
-	return !busy
-}
-
-// next takes the first event of a package; ok is false when there is none, and nobody works on them any more.
-func (q *eventQueues) next(packageID string) (e office.Event, ok bool) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	queue := q.queues[packageID]
-	if len(queue) == 0 {
-		delete(q.queues, packageID)
-		return e, false
-	}
-	e, queue[0] = queue[0], e // the array lets go of its body
-	q.queues[packageID] = queue[1:]
-	return e, true
-}
-
-// idle reports whether nobody works on any.
-func (q *eventQueues) idle() bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return len(q.queues) == 0
 }
 
 // knownActions are the kinds of events whose meaning is known.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -124,6 +125,39 @@ func TestAPackageWithManyEventsHoldsUpNoOtherThoughTheServiceHangs(t *testing.T)
 		}
 		if took := time.Since(began); took > time.Minute {
 			t.Errorf("an event waited %v", took)
+		}
+	})
+}
+
+// Real events are far smaller than the inbox takes.
+func TestLargeEventsThatWaitTakeLittleMemory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := hears(t)
+		const many = 24
+		large := strings.Repeat("x", 1<<20-200)
+		for n := range many {
+			time.Sleep(time.Nanosecond)
+			body := fmt.Appendf(nil, `{"eventId":"%d","action":%q,"packageId":"%d","documentId":"d","signerId":"s","externalId":%q}`, n, esign.DocumentSigned, n, large)
+			ev := office.Event{ID: fmt.Sprint(n), Action: esign.DocumentSigned, PackageID: fmt.Sprint(n), Received: h.Now(), Body: body}
+			if err := h.Data.Update(func(tx *store.Tx) error { _, err := tx.AddEvent(ev); return err }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		held := func() int {
+			runtime.GC()
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			return int(m.HeapAlloc >> 20)
+		}
+		before := held()
+		defer h.runs()()
+		synctest.Wait()
+		if took := held() - before; took > 30 {
+			t.Errorf("%d MiB", took)
+		}
+		time.Sleep(time.Hour)
+		if got := len(h.handled()); got != many {
+			t.Errorf("%d were handled", got)
 		}
 	})
 }
