@@ -174,4 +174,7 @@ func TestASentenceIsReadFromTheLeftWhateverNameItBeginsWith(t *testing.T) {
 			t.Errorf("got %+q, want %+q", got, want)
 		}
 	}
+	if got := declined([]string{"محمد"}); !strings.HasPrefix(got, "\u200e") {
+		t.Errorf("got %+q", got)
+	}
 }

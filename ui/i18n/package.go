@@ -98,7 +98,7 @@ func declined(names []string) string {
 	if slices.Contains(names, "") {
 		return lang.L("A signer declined to sign.")
 	}
-	return lang.L("{{.Who}} declined to sign.", V{"Who": Names(names)})
+	return leftToRight(lang.L("{{.Who}} declined to sign.", V{"Who": Names(names)}))
 }
 
 func trouble(gone bool, state office.PackageState) string {
