@@ -30,6 +30,8 @@ func TestAFileIsLookedAtBeforeItIsSent(t *testing.T) {
 		{path: write("b.pdf", "%PDF-1.7\n%%EOF\n"), warning: "cannot be read on this computer and may be damaged; it can still be sent"},
 		{path: write("c.docx", "%PDF-1.7\n%%EOF\n")},
 		{path: filepath.Join(t.TempDir(), "d.pdf"), problem: "d.pdf"},
+		{path: write("Office.countersign", "{}"), problem: "is a file of Countersign"},
+		{path: write("000001-2026-11-23.Countersign-Backup", "x"), problem: "is a file of Countersign"},
 	} {
 		i := o.Inspect(t.Context(), tt.path)
 		if i.Pages != tt.pages || (i.Problem.IsZero()) != (tt.problem == "") || (i.Warning.IsZero()) != (tt.warning == "") ||

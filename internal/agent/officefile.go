@@ -25,7 +25,7 @@ type OfficeFile struct {
 }
 
 // OfficeEnding is how the name of such a file ends.
-const OfficeEnding = ".countersign"
+const OfficeEnding = office.OwnEnding
 
 // OfficeName is what one is called where nobody has another name for it.
 const OfficeName = "Office" + OfficeEnding

@@ -53,6 +53,11 @@ func FileChangedMeanwhile(file string) Message {
 func FileUnreadable(file string) Message { return of("service.file-unreadable", Name("File", file)) }
 func FileEmpty(file string) Message      { return of("service.file-empty", Name("File", file)) }
 
+// FileOfCountersign is a backup, or a file that an administrator or a move made.
+func FileOfCountersign(file string) Message {
+	return of("service.file-of-countersign", Name("File", file))
+}
+
 func FileRejectedBecause(file, why string) Message {
 	return of("service.file-rejected-because", Name("File", file), Said("Why", why))
 }

@@ -196,6 +196,18 @@ func (in Intake) Place() string {
 // sendable are the endings of the files that signing services take as documents.
 var sendable = []string{".pdf", ".docx", ".doc", ".odt", ".rtf", ".txt", ".xlsx", ".xls", ".ods", ".pptx", ".ppt", ".odp", ".png", ".jpg", ".jpeg", ".tif", ".tiff"}
 
+// How the names of files end that Countersign makes for itself, wherever they lie.
+const (
+	OwnEnding    = ".countersign"        // what an administrator hands out, and an office on its way to another computer
+	BackupEnding = ".countersign-backup" // the state as it was
+)
+
+// IsOwn says whether a file is such a one, by its name: what it holds may be nobody else's business.
+func IsOwn(name string) bool {
+	ending := strings.ToLower(filepath.Ext(name))
+	return ending == OwnEnding || ending == BackupEnding
+}
+
 // SendableEndings are the endings of files that can be sent, with their dots and in small letters.
 func SendableEndings() []string { return slices.Clone(sendable) }
 

@@ -16,6 +16,7 @@ import (
 
 	"countersign/internal/agent/luggage"
 	"countersign/internal/disk"
+	"countersign/internal/office"
 	"countersign/internal/private"
 	"countersign/internal/safe"
 )
@@ -28,7 +29,7 @@ type File struct {
 }
 
 const (
-	ending       = ".countersign-backup"
+	ending       = office.BackupEnding
 	documentsDir = "documents" // the documents that wait in any of the backups, a sealed file each
 	temporary    = ".new"
 )

@@ -106,6 +106,8 @@ func (r *Room) draftFile(path string) (office.DraftFile, error) {
 		return office.DraftFile{}, &DraftError{message.FileNotRead(name)}
 	case info.IsDir():
 		return office.DraftFile{}, &DraftError{message.FileIsFolder(name)}
+	case office.IsOwn(name):
+		return office.DraftFile{}, &DraftError{message.FileOfCountersign(name)}
 	case info.Size() == 0:
 		return office.DraftFile{}, &DraftError{message.FileEmpty(name)}
 	}
