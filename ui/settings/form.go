@@ -169,7 +169,7 @@ func (f *form) program() {
 		func(s office.Settings) string { return s.Contrast }, func(s *office.Settings, v string) { s.Contrast = v })
 	percents, texts := []string{""}, []string{lang.L("Same as the system")}
 	for _, percent := range office.TextSizes() {
-		percents, texts = append(percents, strconv.Itoa(percent)), append(texts, strconv.Itoa(percent)+" %")
+		percents, texts = append(percents, strconv.Itoa(percent)), append(texts, lang.L("{{.Percent}}%", i18n.V{"Percent": percent}))
 	}
 	sizes := newChoice(percents, texts, func() { f.chosen(size) })
 	size = f.pick(office.FieldTextSize, lang.L("Text size"), "", sizes, func(s office.Settings) string {

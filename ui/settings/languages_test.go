@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"slices"
 	"testing"
 
 	"fyne.io/fyne/v2/lang"
@@ -22,6 +23,24 @@ func TestTheScreenHoldsInGerman(t *testing.T) {
 			b.Settle()
 			b.Looks(name, "light", screentest.Small, 1)
 		})
+	}
+}
+
+func TestAPercentageIsWrittenAsItsLanguageDoes(t *testing.T) {
+	t.Cleanup(func() { i18n.Use("en") })
+	for language, want := range map[string]string{"en": "200%", "de": "200 %", "fr": "200 %", "es": "200 %"} {
+		i18n.Use(language)
+		b, s := shown(t, officetest.Busy())
+		s.tabs.Choose(tabProgram)
+		b.Settle()
+		found := false
+		for _, o := range test.LaidOutObjects(s.Content()) {
+			list, is := o.(*widgets.Select)
+			found = found || is && slices.Contains(list.Options, want)
+		}
+		if !found {
+			t.Errorf("%s: no choice reads %q", language, want)
+		}
 	}
 }
 

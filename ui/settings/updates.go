@@ -146,6 +146,6 @@ func (u *updates) progress(step office.UpdateStep) {
 		u.say(lang.L("Waiting until everything is sent and saved…"), "")
 	case percent != u.percent:
 		u.percent = percent
-		u.say(lang.L("Downloading… {{.Percent}} %", i18n.V{"Percent": percent}), "")
+		u.say(lang.L("Downloading… {{.Percent}}%", i18n.V{"Percent": percent}), "")
 	}
 }
