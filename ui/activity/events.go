@@ -213,7 +213,7 @@ func newEventRow() fyne.CanvasObject {
 	r := &eventRow{kind: widgets.NewTitle(""), when: widgets.NewCaption(""), name: widgets.NewCaption(""), state: widgets.NewCaption(""),
 		mark: widget.NewIcon(theme.MarkLater.Resource())}
 	r.when.Shorten, r.state.Shorten = false, false
-	mark := container.NewGridWrap(fyne.NewSquareSize(15), r.mark)
+	mark := widgets.Mark(15, r.mark)
 	r.Lines, r.Content = []*widgets.Line{r.kind, r.name}, widgets.PadHV(12, 6, widgets.Stack(4, widgets.Across(nil, r.kind, r.when), widgets.Across(mark, r.name, r.state)))
 	r.ExtendBaseWidget(r)
 	return r

@@ -39,10 +39,10 @@ func newItem() *item {
 	row := container.New(layout.NewCustomPaddedHBoxLayout(3))
 	for n := range i.marks {
 		i.marks[n] = widget.NewIcon(theme.MarkLater.Resource())
-		i.cells[n] = container.NewGridWrap(fyne.NewSquareSize(15), i.marks[n])
+		i.cells[n] = widgets.Mark(15, i.marks[n])
 		row.Add(i.cells[n])
 	}
-	i.dueBox = widgets.Row(4, container.NewGridWrap(fyne.NewSquareSize(14), i.calendar), i.due)
+	i.dueBox = widgets.Row(4, widgets.Mark(14, i.calendar), i.due)
 	i.Content = widgets.PadHV(12, 7, widgets.Stack(4,
 		widgets.Across(nil, i.name, container.NewStack(i.age, i.dueBox)),
 		widgets.Across(row, i.line, nil)))

@@ -33,5 +33,5 @@ func (s *Screen) page(l fileLine, pictured bool) fyne.CanvasObject {
 
 // small is an icon as high as a caption.
 func small(icon fyne.CanvasObject) fyne.CanvasObject {
-	return container.NewGridWrap(fyne.NewSquareSize(15), icon)
+	return widgets.Mark(15, icon)
 }

@@ -20,7 +20,7 @@ func NewDrop(text string, pressed func()) *Drop {
 	d := &Drop{line: NewCaption(text)}
 	d.line.Shorten = false
 	arrow := widget.NewIcon(fynetheme.NewColoredResource(fynetheme.MenuDropDownIcon(), theme.Secondary))
-	d.Content, d.OnPress = PadHV(6, 4, Row(2, d.line, container.NewGridWrap(fyne.NewSquareSize(16), arrow))), pressed
+	d.Content, d.OnPress = PadHV(6, 4, Row(2, d.line, Mark(16, arrow))), pressed
 	d.ExtendBaseWidget(d)
 	return d
 }
@@ -47,7 +47,7 @@ func NewChip(text string, remove func()) *Press {
 	back.outline = theme.Line
 	p := NewPress(nil, remove)
 	p.Says = func() string { return Removing(text) }
-	p.Content = container.NewStack(back, PadHV(8, 3, Row(4, Wide(min(whole+1, chipRoom), line), container.NewGridWrap(fyne.NewSquareSize(13), cross))))
+	p.Content = container.NewStack(back, PadHV(8, 3, Row(4, Wide(min(whole+1, chipRoom), line), Mark(13, cross))))
 	p.Lines = []*Line{line}
 	return p
 }

@@ -7,6 +7,8 @@ import (
 	"fyne.io/fyne/v2/canvas"
 	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/layout"
+
+	"countersign/ui/theme"
 )
 
 // Pad is content with n units of room on every side.
@@ -52,6 +54,21 @@ func (s stack) Layout(objects []fyne.CanvasObject, size fyne.Size) {
 }
 
 func (s stack) MinSize(objects []fyne.CanvasObject) fyne.Size { return s.under.MinSize(objects) }
+
+// Mark is something square beside text, n units wide, and more where text is larger.
+func Mark(n float32, o fyne.CanvasObject) *fyne.Container { return container.New(square(n), o) }
+
+type square float32
+
+func (s square) Layout(objects []fyne.CanvasObject, _ fyne.Size) {
+	objects[0].Resize(s.MinSize(nil))
+	objects[0].Move(fyne.NewPos(0, 0))
+}
+
+func (s square) MinSize([]fyne.CanvasObject) fyne.Size {
+	const body = 14 // as it is drawn at 100 %
+	return fyne.NewSquareSize(float32(s) * fyne.CurrentApp().Settings().Theme().Size(theme.Body) / body)
+}
 
 // Row puts objects beside each other with n units between them, each centred in height.
 func Row(n float32, objects ...fyne.CanvasObject) *fyne.Container {
