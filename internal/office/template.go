@@ -2,6 +2,7 @@ package office
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -134,13 +135,17 @@ func (t Template) Mentions(search string) bool {
 	return !slices.ContainsFunc(strings.Fields(strings.ToLower(search)), func(word string) bool { return !strings.Contains(all, word) })
 }
 
-// Clone is a copy of t that shares nothing with it which a draft changes.
+// Clone is t with memory of its own.
 func (t *Template) Clone() *Template {
 	if t == nil {
 		return nil
 	}
 	c := *t
-	c.Documents = slices.Clone(t.Documents)
+	c.Documents, c.Roles, c.Copies = slices.Clone(t.Documents), slices.Clone(t.Roles), slices.Clone(t.Copies)
+	for i := range c.Documents {
+		d := &c.Documents[i]
+		d.Fields, d.Data = slices.Clone(d.Fields), maps.Clone(d.Data)
+	}
 	return &c
 }
 

@@ -41,7 +41,7 @@ func (tx *Tx) PutDraft(d office.Draft) error {
 	}
 	var old facets
 	if value != nil {
-		stored, err := decode[office.Draft](bucketDrafts, row, value)
+		stored, err := recall[office.Draft](tx, bucketDrafts, row, value)
 		if err != nil {
 			return err
 		}
@@ -74,7 +74,7 @@ func (tx *Tx) Draft(id string) (office.Draft, bool, error) {
 	if err != nil || value == nil {
 		return office.Draft{}, false, err
 	}
-	d, err := decode[office.Draft](bucketDrafts, row, value)
+	d, err := recall[office.Draft](tx, bucketDrafts, row, value)
 	return d, err == nil, err
 }
 
@@ -83,7 +83,7 @@ func (tx *Tx) Drafts(states ...office.DraftState) ([]office.Draft, error) {
 	var list []office.Draft
 	if len(states) == 0 {
 		err := tx.newest(bucketDrafts, "", func(row, value []byte) (bool, error) {
-			d, err := decode[office.Draft](bucketDrafts, row, value)
+			d, err := recall[office.Draft](tx, bucketDrafts, row, value)
 			return true, collect(tx, &list, d, err)
 		})
 		return list, err

@@ -90,9 +90,12 @@ func (tx *Tx) FirstPackage(ids []string) (p office.Package, ok bool, err error) 
 // Glance is of a stored package what tells whether a list says anything new of it, its State, Refused and Service, at a fraction
 // of the cost of the whole. ok is false where that is to be looked at: there is none, or it cannot be read.
 func (tx *Tx) Glance(id string) (p office.Package, ok bool) {
-	_, value, err := tx.find(packages, id)
+	row, value, err := tx.find(packages, id)
 	if err != nil || value == nil {
 		return p, false
+	}
+	if known, ok := tx.memory.at(bucketPackages, row, value).(office.Package); ok {
+		return office.Package{State: known.State, Refused: known.Refused, Service: known.Service}, true
 	}
 	var seen struct {
 		State   office.PackageState `json:"state"`

@@ -53,7 +53,8 @@ type Store struct {
 	turn chan struct{} // capacity 1: full while somebody commits
 	line stream        // of whoever has the turn
 
-	lines lineChanges
+	lines  lineChanges
+	memory memory
 
 	unreadable map[string]bool // records that were met and left out, by what was wrong; under mu
 

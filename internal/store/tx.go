@@ -25,6 +25,7 @@ type Tx struct {
 
 	writes  int // how many changes were made, so that a failed fn that made none needs no rollback
 	changes *lineChanges
+	memory  *memory  // nil for none
 	lines   []string // rows of the lines that were written or removed
 
 	followed map[string]facets // by bucket and key of a record: what follows from it as it is kept, see follow
@@ -38,7 +39,7 @@ type keptEvent struct {
 }
 
 func (s *Store) newTx(b *bolt.Tx) *Tx {
-	return &Tx{bolt: b, now: s.now, unreadable: s.noteUnreadable, changes: &s.lines}
+	return &Tx{bolt: b, now: s.now, unreadable: s.noteUnreadable, changes: &s.lines, memory: &s.memory}
 }
 
 // wrote notes a change.
@@ -286,7 +287,7 @@ func page[T any](tx *Tx, bucket string, before office.Cursor, limit int) (record
 			next = cursorOf(last)
 			return false, nil
 		}
-		record, err := decode[T](bucket, key, value)
+		record, err := decode[T](bucket, key, value) // not to be remembered: a history is read once
 		last = key
 		return true, collect(tx, &records, record, err)
 	})

@@ -1,0 +1,68 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"testing"
+
+	"countersign/internal/office"
+)
+
+func TestWhatIsRememberedIsWhatIsThere(t *testing.T) {
+	s := newTest(t)
+	update(t, s, func(tx *Tx) error {
+		p := office.Package{ID: "p", Name: "Lease", Documents: []office.Document{{ID: "d", SignedBy: []string{"ana"}}}}
+		return errors.Join(tx.PutPackage(p), tx.PutDraft(office.Draft{ID: "f", Files: []office.DraftFile{{Name: "a.pdf"}}}))
+	})
+	get := func(tx *Tx) (office.Package, error) { p, _, err := tx.Package("p"); return p, err }
+	first := read(t, s, get)
+	first.Documents[0].SignedBy[0], first.Documents[0].Name = "jan", "changed"
+	if again := read(t, s, get); again.Documents[0].SignedBy[0] != "ana" || again.Documents[0].Name != "" {
+		t.Errorf("whoever has read it before has changed it: %+v", again.Documents)
+	}
+	drafts := func(tx *Tx) ([]office.Draft, error) { return tx.Drafts() }
+	read(t, s, drafts)[0].Files[0].Name = "b.pdf"
+	if again := read(t, s, drafts); again[0].Files[0].Name != "a.pdf" {
+		t.Errorf("whoever has read it before has changed it: %+v", again)
+	}
+
+	undone := errors.New("undone")
+	err := s.Update(func(tx *Tx) error {
+		p, err := get(tx)
+		p.Name = "Another"
+		err = errors.Join(err, tx.PutPackage(p))
+		if p, _, perr := tx.Package("p"); perr != nil || p.Name != "Another" {
+			t.Errorf("what was written is not read: %q, %v", p.Name, perr)
+		}
+		return errors.Join(err, undone)
+	})
+	if p := read(t, s, get); !errors.Is(err, undone) || p.Name != "Lease" {
+		t.Errorf("after what was undone: %q, %v", p.Name, err)
+	}
+	update(t, s, func(tx *Tx) error { p, err := get(tx); p.Name = "Another"; return errors.Join(err, tx.PutPackage(p)) })
+	if p := read(t, s, get); p.Name != "Another" {
+		t.Errorf("after a change: %q", p.Name)
+	}
+}
+
+func TestNoMoreIsRememberedThanIsInHand(t *testing.T) {
+	s := newTest(t)
+	update(t, s, func(tx *Tx) (err error) {
+		for i := range 2 * mostRemembered {
+			err = errors.Join(err, tx.PutPackage(office.Package{ID: fmt.Sprint("p", i)}))
+		}
+		return err
+	})
+	all := func(tx *Tx) (all []office.Package, err error) {
+		err = tx.Packages(func(p office.Package) bool { all = append(all, p); return true })
+		return all, err
+	}
+	once := read(t, s, all)
+	if again := read(t, s, all); len(once) != 2*mostRemembered || !reflect.DeepEqual(once, again) {
+		t.Errorf("%d packages, and then others", len(once))
+	}
+	if n := len(s.memory.known); n != mostRemembered {
+		t.Errorf("%d are remembered", n)
+	}
+}
