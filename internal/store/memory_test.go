@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 	"testing"
 
 	"countersign/internal/office"
@@ -65,4 +66,34 @@ func TestNoMoreIsRememberedThanIsInHand(t *testing.T) {
 	if n := len(s.memory.known); n != mostRemembered {
 		t.Errorf("%d are remembered", n)
 	}
+}
+
+func TestWhatIsRememberedIsNotDecodedAgain(t *testing.T) {
+	s := newTest(t)
+	update(t, s, func(tx *Tx) error {
+		long := office.Package{ID: "long", Timeline: []office.Moment{{Ref: strings.Repeat("x", longestRemembered)}}}
+		return errors.Join(tx.PutPackage(office.Package{ID: "p", Timeline: []office.Moment{{Ref: "short"}}}), tx.PutPackage(long))
+	})
+	for range 2 {
+		for id, want := range map[string]int{"p": 5, "long": longestRemembered} {
+			if p := read(t, s, func(tx *Tx) (office.Package, error) { p, _, err := tx.Package(id); return p, err }); len(p.Timeline[0].Ref) != want {
+				t.Errorf("%s: %+v", id, p.Timeline)
+			}
+		}
+	}
+	if len(s.memory.known) != 1 {
+		t.Errorf("%d are remembered", len(s.memory.known))
+	}
+	for at, r := range s.memory.known {
+		r.record = office.Package{ID: "p", Name: "Remembered", State: office.PackageExecuted}
+		s.memory.known[at] = r
+	}
+	view(t, s, func(tx *Tx) error {
+		p, _, err := tx.Package("p")
+		seen, ok := tx.Glance("p")
+		if p.Name != "Remembered" || !ok || seen.State != office.PackageExecuted || seen.Name != "" {
+			t.Errorf("%q, and at a glance %+v", p.Name, seen)
+		}
+		return err
+	})
 }

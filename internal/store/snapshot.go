@@ -78,7 +78,7 @@ func (s *Store) readAll() error {
 // replaceAll makes the content of every bucket that of from.
 func (tx *Tx) replaceAll(from *bolt.Tx) error {
 	tx.writes++
-	tx.followed, tx.event = nil, keptEvent{}
+	tx.followed, tx.event, tx.buckets = nil, keptEvent{}, nil
 	var old [][]byte
 	err := tx.bolt.ForEach(func(name []byte, _ *bolt.Bucket) error {
 		old = append(old, append([]byte(nil), name...))

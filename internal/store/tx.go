@@ -23,7 +23,8 @@ type Tx struct {
 	now        func() time.Time
 	unreadable func(error) // told of a record that is left out; nil for nobody
 
-	writes  int // how many changes were made, so that a failed fn that made none needs no rollback
+	writes  int                     // how many changes were made, so that a failed fn that made none needs no rollback
+	buckets map[string]*bolt.Bucket // that were looked for: bbolt looks for them anew where nothing is to be written
 	changes *lineChanges
 	memory  *memory  // nil for none
 	lines   []string // rows of the lines that were written or removed
@@ -55,10 +56,17 @@ func (tx *Tx) wrote(bucket string, key []byte) {
 }
 
 func (tx *Tx) bucket(name string) (*bolt.Bucket, error) {
+	if b := tx.buckets[name]; b != nil {
+		return b, nil
+	}
 	b := tx.bolt.Bucket([]byte(name))
 	if b == nil {
 		return nil, fmt.Errorf("%w: bucket %s is missing", errUnreadable, name)
 	}
+	if tx.buckets == nil {
+		tx.buckets = map[string]*bolt.Bucket{}
+	}
+	tx.buckets[name] = b
 	return b, nil
 }
 
