@@ -8,9 +8,18 @@ import (
 // Inside reports whether path is dir or lies below it, whatever links lead there and however it is written. What is not there
 // yet lies where the nearest folder lies that is.
 func Inside(path, dir string) bool {
-	for _, p := range []string{path, resolved(path)} {
+	written := filepath.Clean(dir)
+	there, gone := os.Stat(dir)
+	paths := []string{path}
+	if real := resolved(path); real != path {
+		paths = append(paths, real)
+	}
+	for _, p := range paths {
 		for ; ; p = filepath.Dir(p) {
-			if p == filepath.Clean(dir) || Same(p, dir) {
+			if p == written {
+				return true
+			}
+			if info, err := os.Stat(p); gone == nil && err == nil && os.SameFile(info, there) {
 				return true
 			}
 			if filepath.Dir(p) == p {
