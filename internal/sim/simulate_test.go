@@ -2,9 +2,11 @@ package sim
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -135,20 +137,44 @@ func TestSimulate(t *testing.T) {
 
 // month is one of the lives of a year.
 type month struct {
-	seed uint64
-	days int
+	seed   uint64
+	days   int
+	burden int // see burden
 }
 
 // months are the lives of a year, with seeds from one on. Some take four times as long as others: a processor that is done with one
-// takes the next.
+// takes the next, and the longest are lived first, lest one of them be the last and the other processors wait for it.
 func months(seed uint64, year, days int) <-chan month {
-	all := make(chan month, year/days+1)
+	var lives []month
 	for ; year > 0; year -= days {
-		all <- month{seed, min(days, year)}
+		m := month{seed: seed, days: min(days, year)}
+		m.burden = burden(life(seed, m.days, number(envMany, lifePackages)))
+		lives = append(lives, m)
 		seed++
+	}
+	slices.SortStableFunc(lives, func(a, b month) int { return cmp.Compare(b.burden, a.burden) })
+	all := make(chan month, len(lives))
+	for _, m := range lives {
+		all <- m
 	}
 	close(all)
 	return all
+}
+
+// burden tells which of two lives is the longer one for a processor, by and large: the more a computer knows, the more there is to
+// do, and a new one knows nothing.
+func burden(steps []step) (work int) {
+	known := 0
+	for _, s := range steps {
+		switch s.what {
+		case "send":
+			known++
+		case "replace":
+			known = 0
+		}
+		work += known
+	}
+	return work
 }
 
 // simulated plays the seeds of a part in a process of their own, and returns the nanoseconds that a processor worked on it.
@@ -224,4 +250,24 @@ func simulatePart(t *testing.T, part string, d time.Duration) {
 	}
 	t.Logf("in all: %d lives, %d days in the office with %d packages each, %.0f days in %v, %v of a processor",
 		runs, inOffice, packages, all.Hours()/24, time.Since(began).Round(time.Second), (spent() - used).Round(time.Second))
+}
+
+func TestTheLongestLivesAreLivedFirst(t *testing.T) {
+	var last month
+	var lives, days int
+	for m := range months(6001, 365, 31) {
+		if lives > 0 && m.burden > last.burden {
+			t.Errorf("%+v after %+v", m, last)
+		}
+		last = m
+		lives, days = lives+1, days+m.days
+	}
+	if lives != 12 || days != 365 {
+		t.Errorf("%d lives of %d days", lives, days)
+	}
+	longer, err1 := parse("1s send\n1s send\n1s sign\n1s sign")
+	shorter, err2 := parse("1s send\n1s send\n1s replace\n1s sign\n1s sign")
+	if burden(longer) <= burden(shorter) || err1 != nil || err2 != nil {
+		t.Errorf("%d and %d, %v, %v", burden(longer), burden(shorter), err1, err2)
+	}
 }
