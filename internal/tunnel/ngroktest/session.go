@@ -203,14 +203,19 @@ func (s *session) unbind(request unbindRequest) plainResponse {
 	return plainResponse{}
 }
 
-// tell sends a message that needs no answer.
+// tell sends a message that needs no answer. An agent that ends the session because of it may be done before muxado says that it
+// was written.
 func (s *session) tell(kind muxado.StreamType, message any) error {
 	stream, err := s.mux.OpenTypedStream(kind)
 	if err != nil {
 		return fmt.Errorf("edge: open a stream to the agent: %w", err)
 	}
 	defer stream.Close()
-	return writeJSON(stream, message)
+	err = writeJSON(stream, message)
+	if code, _ := muxado.GetError(err); code == muxado.SessionClosed {
+		return nil
+	}
+	return err
 }
 
 // open begins a Proxy stream on which the agent answers HTTP/1.1.
