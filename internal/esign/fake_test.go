@@ -48,6 +48,8 @@ type provider struct {
 	key      *ecdsa.PrivateKey
 	keysFail int // how often the keys are not to be had
 
+	irrevocable string // the kind of token that it does not revoke
+
 	mu        sync.Mutex
 	forms     []url.Values // POSTed to the token endpoint
 	revoked   []url.Values
@@ -94,6 +96,10 @@ func makeProvider(t *testing.T, change func(p *provider)) *provider {
 		p.mu.Lock()
 		p.revoked = append(p.revoked, r.PostForm)
 		p.mu.Unlock()
+		if r.PostForm.Get("token_type_hint") == p.irrevocable {
+			w.WriteHeader(http.StatusBadRequest)
+			io.WriteString(w, `{"error": "unsupported_token_type"}`)
+		}
 	})
 	mux.HandleFunc("GET "+p.path+"/connect/userinfo", func(w http.ResponseWriter, r *http.Request) {
 		if p.userinfo == "" || !strings.HasPrefix(r.Header.Get("Authorization"), "Bearer at-") {

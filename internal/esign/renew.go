@@ -3,7 +3,9 @@ package esign
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
+	"net/http"
 	"net/url"
 	"slices"
 	"time"
@@ -223,7 +225,17 @@ func (s *Session) revoke(ctx context.Context, op, token, hint string) error {
 	case slices.Contains(noRevocation, res.StatusCode):
 		s.cfg.log().Info("The service offers no revocation; the tokens were forgotten here", "status", res.StatusCode)
 		return nil
+	case hint == "access_token" && unsupportedToken(res):
+		return nil // it ends by itself, within minutes
 	default:
 		return &Error{Op: op, Kind: statusKind(res.StatusCode), Status: res.StatusCode}
 	}
+}
+
+// unsupportedToken reports whether the service says that it revokes no tokens of this kind (RFC 7009, 2.2.1), which it may say of all
+// but refresh tokens.
+func unsupportedToken(res *http.Response) bool {
+	body, err := io.ReadAll(res.Body) // bounded, see oauthClient
+	answer, readable := readTokenAnswer(body)
+	return err == nil && readable && res.StatusCode == http.StatusBadRequest && answer.Error == "unsupported_token_type"
 }

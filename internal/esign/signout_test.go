@@ -90,6 +90,20 @@ func TestRevokeTellsTheServiceAndThenForgets(t *testing.T) {
 	})
 }
 
+// A service may revoke refresh tokens alone (RFC 7009, 2): an access token ends by itself.
+func TestAnAccessTokenThatTheServiceDoesNotRevokeIsLeftToEnd(t *testing.T) {
+	for kind, want := range map[string]Kind{"access_token": "", "refresh_token": Refused} {
+		bubble(t, func(p *provider) { p.irrevocable = kind }, func(t *testing.T, p *provider, cfg Config) {
+			s, v := started(p, cfg)
+			access(t, s)
+			err := s.Revoke(context.Background())
+			if (err == nil) != (want == "") || kindOf(err) != want || s.Ended() != (err == nil) || (v.now() == "") != (err == nil) {
+				t.Errorf("%s: %v, the vault holds %q", kind, err, v.now())
+			}
+		})
+	}
+}
+
 func TestCloseWaitsForTheRenewalUnderWay(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, p *provider, cfg Config) {
 		hold := make(chan struct{})
