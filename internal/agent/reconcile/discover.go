@@ -310,8 +310,8 @@ func (r *Room) meet(s esign.Status) (p office.Package, wanted bool) {
 }
 
 // openAgain has the service asked about a package at once of which the list knows more: it was signed by everyone, or it is
-// over here and not there, because its time to sign was extended. For one that the status call does not tell about, the
-// list's word counts.
+// over here and not there. That may be because its time to sign was extended, or because the page is older than its end: the
+// status alone tells. That everybody has signed is never too old, and counts where the status call does not tell about it.
 func (r *Room) openAgain(p *office.Package, s esign.Status) (news bool) {
 	switch state := office.PackageState(s.State); {
 	case p.State == office.PackageExecuted:
@@ -324,7 +324,7 @@ func (r *Room) openAgain(p *office.Package, s esign.Status) (news bool) {
 		}
 		p.Execute(when)
 	case p.State.Over() && state != "" && !state.Over():
-		p.State = state
+		p.RecordOwed = r.Now() // so that it is not final
 	default:
 		return false
 	}

@@ -190,6 +190,7 @@ func (r *Room) recordEvent(ev office.Event, e esign.Event, odd message.Message, 
 		if ev.Service != "" {
 			p.Service = ev.Service // which may not be the one in use any more
 		}
+		tell := before.ID != "" && r.tells(p)
 		signed := apply.Event(&p, e, ev.Received)
 		p.Events++
 		switch {
@@ -198,11 +199,14 @@ func (r *Room) recordEvent(ev office.Event, e esign.Event, odd message.Message, 
 				return err
 			}
 		case status != nil && e.Action == esign.DocumentSigned:
-			names := *status // for them alone; what it tells beyond the event is old, or the next event's news
+			names := *status
 			if office.PackageState(names.State).Over() {
 				names.State = "" // which Run finds out, and tells
 			}
-			apply.Status(&p, names, r.Now())
+			news := apply.Status(&p, names, r.Now())
+			if tell { // else they are old, or the next event's news; the event of each may be lost
+				signed = append(news, signed...)
+			}
 			r.checkSoon(&p)
 		default:
 			r.checkSoon(&p)

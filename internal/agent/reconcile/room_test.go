@@ -247,7 +247,7 @@ func (x *testRoom) now() office.Package {
 	return p
 }
 
-// The answer that names who signed says nothing of its own: what it tells beside the name is told by who asks for it.
+// That a package is over is found out, and told, by who asks for its status on its own account.
 func TestThatAPackageIsOverIsNotTakenFromTheAnswerThatNamesASigner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := newRoom(t)
@@ -269,6 +269,56 @@ func TestThatAPackageIsOverIsNotTakenFromTheAnswerThatNamesASigner(t *testing.T)
 			t.Errorf("%+v", p)
 		}
 	})
+}
+
+// The answer that names who signed shows another signature, whose own event never comes.
+func TestASignatureWhoseEventIsLostIsToldWhenAnotherEventAsks(t *testing.T) {
+	status := esign.Status{PackageID: "p", State: "open", Signers: []esign.Signer{{ID: "a", FirstName: "Ana"}, {ID: "j", FirstName: "Jan"}, {ID: "z"}},
+		Documents: []esign.Document{{ID: "d", Revisions: []esign.Revision{{SignerID: "a", IsSigned: true}, {SignerID: "j", IsSigned: true}, {SignerID: "z"}}}}}
+	for name, c := range map[string]struct {
+		known bool
+		event string // that comes after the answer, and is of Ana's signature
+		want  []string
+	}{
+		"it never comes":                           {true, "", []string{"a", "j"}},
+		"it comes late":                            {true, "late", []string{"a", "j"}},
+		"of a package that was not known":          {false, "", []string{"j"}},
+		"of one that was not known, it comes late": {false, "late", []string{"a", "j"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				x := newRoom(t)
+				if c.known {
+					x.known(office.PackageOpen)
+					x.check(esign.Status{PackageID: "p", State: "open"})
+					time.Sleep(time.Hour)
+				}
+				before := x.now()
+				ev := office.Event{ID: "e", Action: esign.DocumentSigned, PackageID: "p", Received: x.Now()}
+				if err := x.Data.Update(func(tx *store.Tx) error { _, err := tx.AddEvent(ev); return err }); err != nil {
+					t.Fatal(err)
+				}
+				e := esign.Event{Action: ev.Action, PackageID: "p", DocumentID: "d", SignerID: "j"}
+				found, _, err := x.recordEvent(ev, e, message.Message{}, before, &status)
+				if err != nil {
+					t.Fatal(err)
+				}
+				x.publish(found)
+				time.Sleep(time.Minute)
+				x.check(status)
+				if c.event != "" {
+					x.happens(c.event, esign.DocumentSigned, "a")
+				}
+				var told []string
+				for _, f := range x.told {
+					told = append(told, f.Who)
+				}
+				if slices.Sort(told); !slices.Equal(told, c.want) {
+					t.Errorf("told of %q, want %q", told, c.want)
+				}
+			})
+		})
+	}
 }
 
 // Whoever withdraws a package asks for its status, which tells of nobody who had declined. The record does.

@@ -125,6 +125,13 @@ func (r *Room) ended(tx *store.Tx, p office.Package, tell bool, state office.Pac
 	return facts, r.needs.News.Withhold(tx, past)
 }
 
+// tells reports whether people are told of what an answer shows of p beyond what is known. Signatures that were there before the
+// package was known are old, unless everything about it is new. What happened to one from a backup was told before, in the time
+// that the backup does not know.
+func (r *Room) tells(p office.Package) bool {
+	return p.Restored.IsZero() && (!p.Checked.IsZero() || r.Now().Sub(p.Created) < office.NewFor)
+}
+
 // applyTo notes a status answer in p and says what follows.
 type applyTo func(tx *store.Tx, p *office.Package, status esign.Status) (changes, error)
 
@@ -134,9 +141,7 @@ func (r *Room) applyLater(before office.Package) (applyTo, error) {
 	s := r.needs.Settings()
 	folder, err := r.needs.Files.Folder(s, before)
 	return func(tx *store.Tx, p *office.Package, status esign.Status) (f changes, err error) {
-		// Signatures that were there before the package was known are old, unless everything about it is new.
-		// What happened to one from a backup was told before, in the time that the backup does not know.
-		tell := p.Restored.IsZero() && (!p.Checked.IsZero() || r.Now().Sub(p.Created) < office.NewFor)
+		tell := r.tells(*p)
 		executed, state := p.State == office.PackageExecuted, p.State
 		news := apply.Status(p, status, r.Now())
 		f.moved = len(news) > 0 || !executed && p.State == office.PackageExecuted
