@@ -233,6 +233,18 @@ func TestSetupSaysThatTheClientSecretIsNotTheNewServices(t *testing.T) {
 	}
 }
 
+func TestSetupNamesTheHostThatDocumentsGoToWhereItIsNotTheSignIns(t *testing.T) {
+	s := newShell(t)
+	s.setUp()
+	if code, stdout, _ := s.run("setup", "--cac"); code != exitDone || !strings.Contains(stdout, "People sign in at sign.example.com.") || strings.Contains(stdout, "Documents go to") {
+		t.Errorf("one host: %d %q", code, stdout)
+	}
+	if code, stdout, _ := s.run("setup", "--base-url", "https://s\u0456gn.example.com"); code != exitDone ||
+		!strings.Contains(stdout, "Documents go to xn--sgn-jhd.example.com (s\u0456gn.example.com).") {
+		t.Errorf("another one: %d %q", code, stdout)
+	}
+}
+
 // must ends the test at an error.
 func must(t testing.TB, err error) {
 	t.Helper()

@@ -146,6 +146,11 @@ func (c *setupCmd) Run(r *run) error {
 		return err
 	}
 	fmt.Fprintf(r.program.Stdout, "Set up. Signed documents will be saved in %s.\n", s.SaveTo)
+	signIn, service := s.Hosts()
+	fmt.Fprintf(r.program.Stdout, "People sign in at %s.\n", signIn)
+	if service != "" {
+		fmt.Fprintf(r.program.Stdout, "Documents go to %s.\n", service)
+	}
 	if address := s.ReturnAddress(); address != "" {
 		fmt.Fprintf(r.program.Stdout, "Return address to register with the service: %s\n", address)
 	}

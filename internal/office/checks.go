@@ -179,7 +179,7 @@ func isLoopback(host string) bool {
 	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
 }
 
-// isHost accepts IP addresses and names (RFC 1123, 2.1), also those with letters of other scripts.
+// isHost accepts IP addresses and names (RFC 1123, 2.1). Names in other scripts have their ASCII form by now, see Normal.
 func isHost(host string) bool {
 	if net.ParseIP(host) != nil {
 		return true
@@ -189,7 +189,7 @@ func isHost(host string) bool {
 	}
 	for label := range strings.SplitSeq(host, ".") {
 		if label == "" || len(label) > 63 || strings.ContainsFunc(label, func(r rune) bool {
-			return r != '-' && r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
+			return r != '-' && r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
 		}) {
 			return false
 		}

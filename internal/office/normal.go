@@ -18,8 +18,8 @@ func (s Settings) Normal() Settings {
 		*p = strings.TrimSpace(*p)
 	}
 	s.Scopes = strings.Fields(strings.Join(s.Scopes, " "))
-	s.AuthURL, s.BaseURL = strings.TrimRight(lowerHost(s.AuthURL), "/"), strings.TrimRight(lowerHost(s.BaseURL), "/")
-	s.PublicURL = lowerHost(s.PublicURL)
+	s.AuthURL, s.BaseURL = strings.TrimRight(plainHost(s.AuthURL), "/"), strings.TrimRight(plainHost(s.BaseURL), "/")
+	s.PublicURL = plainHost(s.PublicURL)
 	if root := strings.TrimSuffix(s.PublicURL, "/"); strings.Count(root, "/") == 2 { // a path's own slash stays
 		s.PublicURL = root
 	}
@@ -39,8 +39,9 @@ func (s Secrets) Normal() Secrets {
 	return Secrets{strings.TrimSpace(s.ClientSecret), strings.TrimSpace(s.NgrokAuthtoken)}
 }
 
-// lowerHost writes the scheme and the host of an address in small letters. One with a user name is left as it is.
-func lowerHost(address string) string {
+// plainHost writes the scheme and the host of an address in small letters, and a host in another script in its ASCII form. One with
+// a user name is left as it is.
+func plainHost(address string) string {
 	scheme, rest, ok := strings.Cut(address, "://")
 	host := rest
 	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
@@ -49,7 +50,7 @@ func lowerHost(address string) string {
 	if !ok || strings.Contains(host, "@") {
 		return address
 	}
-	return strings.ToLower(scheme+"://"+host) + rest[len(host):]
+	return strings.ToLower(scheme) + "://" + asciiHost(strings.ToLower(host)) + rest[len(host):]
 }
 
 // bareHost is a host that may have been pasted as an address.
@@ -58,7 +59,7 @@ func bareHost(s string) string {
 	for _, scheme := range []string{"https://", "http://"} {
 		s = strings.TrimPrefix(s, scheme)
 	}
-	return strings.TrimRight(s, "/")
+	return asciiHost(strings.TrimRight(s, "/"))
 }
 
 // timeOfDay writes a time with two digits for the hour; what is none stays as it is.

@@ -21,7 +21,6 @@ type Answers struct {
 	at       int            // the step that is shown
 	reached  int            // the furthest step that may be shown
 	step     string         // its key
-	preset   string         // the name of the service that was chosen, as the office calls it
 	kept     agent.FirstRun // what the office keeps already
 	recalled bool           // nothing more is to be had from before the program ended
 	secrets  office.Secrets
@@ -69,7 +68,7 @@ func (a *Answers) recall(office env.Office) bool {
 		return false
 	}
 	now := a.settings
-	a.step, a.preset, a.settings, a.secrets = f.Step, f.Preset, f.Settings, f.Secrets
+	a.step, a.settings, a.secrets = f.Step, f.Settings, f.Secrets
 	a.settings.Language, a.settings.Theme, a.settings.Contrast, a.settings.TextSize, a.settings.Motion = now.Language, now.Theme, now.Contrast, now.TextSize, now.Motion
 	a.settings.SaveTo = cmp.Or(a.settings.SaveTo, proposedFolder())
 	return true
@@ -84,7 +83,7 @@ func (a *Answers) untouched() bool {
 
 // entered is what is kept of the answers.
 func (a *Answers) entered() agent.FirstRun {
-	return agent.FirstRun{Step: a.step, Preset: a.preset, Settings: a.settings, Secrets: a.secrets}
+	return agent.FirstRun{Step: a.step, Settings: a.settings, Secrets: a.secrets}
 }
 
 // proposedFolder is where signed documents go unless the person chooses otherwise, named in the language in use; empty where there

@@ -52,7 +52,7 @@ func (s *Screen) OpenFile(path string) {
 
 func (s *Screen) take(file agent.OfficeFile) {
 	a := s.answers
-	a.settings, a.preset = file.Into(a.settings), ""
+	a.settings = file.Into(a.settings)
 	if file.ClientSecret != "" {
 		a.secrets.ClientSecret = file.ClientSecret
 	}

@@ -29,7 +29,7 @@ func (s *Screen) letter() (subject, text string) {
 		lang.L("I am setting up Countersign, which sends our documents for signature. It must be registered once with the signing service."),
 		"",
 		lang.L("Register an application with these values:"),
-		"• " + lang.L("Signing service: {{.Service}}", i18n.V{"Service": cmp.Or(host(x.AuthURL), lang.L("the one our office uses"))}),
+		"• " + lang.L("Signing service: {{.Service}}", i18n.V{"Service": cmp.Or(hosts(x), lang.L("the one our office uses"))}),
 		"• " + lang.L("Return address (redirect URI), letter by letter: {{.Address}}", i18n.V{"Address": s.returnAddress()}),
 		"• " + lang.L("Scopes: {{.Scopes}}", i18n.V{"Scopes": strings.Join(x.Scopes, " ")}),
 		"• " + lang.L("Grant: authorization code with PKCE, and refresh tokens"),

@@ -43,7 +43,7 @@ func (s *Screen) touched() {
 // right checks what is typed in this step, and shows what is wrong beside its field.
 func (s *Screen) right() bool {
 	p, wrong := s.current(), s.wrong()
-	if p == s.service.step && s.answers.preset == "" {
+	if p == s.service.step && s.service.kind.Chosen < 0 {
 		s.bar.say(theme.MarkProblem, lang.L("Choose a signing service."))
 		return false
 	}

@@ -2,7 +2,6 @@ package setup
 
 import (
 	"context"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -12,6 +11,7 @@ import (
 
 	"countersign/internal/agent"
 	"countersign/internal/office"
+	"countersign/ui/i18n"
 	"countersign/ui/widgets"
 )
 
@@ -56,7 +56,7 @@ func (p *service) list() (list []widgets.Option) {
 			continue
 		}
 		p.presets = append(p.presets, preset)
-		list = append(list, widgets.Option{Name: preset.Name, Text: host(preset.AuthURL)})
+		list = append(list, widgets.Option{Name: preset.Name, Text: hosts(office.Settings{AuthURL: preset.AuthURL, BaseURL: preset.BaseURL})})
 	}
 	p.presets = append(p.presets, other)
 	list = append(list, widgets.Option{Name: lang.L("Another service"), Text: lang.L("You need its two addresses. Your administrator knows them.")})
@@ -66,31 +66,38 @@ func (p *service) list() (list []widgets.Option) {
 	return list
 }
 
-// host is the name of the computer in an address, which people compare with what the browser shows.
-func host(address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return address
+// hosts names the computer that people sign in at, and compare with what the browser shows, and the one that documents go to
+// where that is another one.
+func hosts(s office.Settings) string {
+	signIn, service := s.Hosts()
+	if service == "" {
+		return signIn
 	}
-	return u.Host
+	return lang.L("{{.Host}}; documents go to {{.Service}}", i18n.V{"Host": signIn, "Service": service})
 }
 
-// enter shows what was chosen before; settings that came from elsewhere belong to the service with their addresses.
+// enter shows which service the answers are about, wherever they came from.
 func (p *service) enter() {
-	a := p.screen.answers
-	at := slices.IndexFunc(p.presets, func(x agent.Preset) bool { return x.Name == a.preset })
-	if a.preset == "" && a.settings.AuthURL != "" {
-		at = slices.IndexFunc(p.presets, func(x agent.Preset) bool { return x.AuthURL == a.settings.AuthURL })
-		if at < 0 {
-			at = len(p.presets) - 1
-		}
-		a.preset = p.presets[at].Name
-	}
 	p.own.Hide()
+	at := p.chosen()
 	p.first = p.kind.Items[max(at, 0)]
 	if at >= 0 {
 		p.kind.Choose(at)
 	}
+}
+
+// chosen is which service the answers are about: one known by name that is the same in all that it says, else another one. It is
+// what was chosen while there are no addresses, and negative for nothing.
+func (p *service) chosen() int {
+	s := p.screen.answers.settings
+	if s.AuthURL == "" && s.BaseURL == "" {
+		return p.kind.Chosen
+	}
+	at := slices.IndexFunc(p.presets, func(x agent.Preset) bool { return x.Matches(s) })
+	if at < 0 {
+		at = len(p.presets) - 1
+	}
+	return at
 }
 
 // demo says whether the demo is chosen.
@@ -98,14 +105,12 @@ func (p *service) demo() bool { return p.kind.Chosen == len(p.presets) }
 
 // choose fills in a service. Another one empties what a known one has filled in, and leaves what was typed.
 func (p *service) choose(i int) {
-	a := p.screen.answers
 	p.next = lang.L("Continue")
 	p.own.Hidden = p.demo() || p.presets[i].AuthURL != ""
 	if p.demo() {
 		p.next = lang.L("Start the demo")
-	} else if name := p.presets[i].Name; name != a.preset {
+	} else {
 		p.fill(p.presets[i])
-		a.preset = name
 	}
 	if p.screen.bar != nil && p.screen.cancel == nil {
 		p.screen.bar.next.SetText(p.next)
@@ -116,17 +121,16 @@ func (p *service) choose(i int) {
 
 func (p *service) fill(now agent.Preset) {
 	a := p.screen.answers
-	var before agent.Preset
-	if at := slices.IndexFunc(p.presets, func(x agent.Preset) bool { return x.Name == a.preset }); at >= 0 {
-		before = p.presets[at]
+	if now.Matches(a.settings) {
+		return
+	}
+	known := slices.ContainsFunc(p.presets, func(x agent.Preset) bool { return x.AuthURL != "" && x.Matches(a.settings) })
+	if now.AuthURL == "" && !known {
+		return // what was typed, or came in a file
 	}
 	a.settings.SignatureHeader = now.SignatureHeader
-	if now.AuthURL != "" || strings.TrimSpace(p.auth.Text) == before.AuthURL {
-		p.auth.SetText(now.AuthURL)
-	}
-	if now.BaseURL != "" || strings.TrimSpace(p.base.Text) == before.BaseURL {
-		p.base.SetText(now.BaseURL)
-	}
+	p.auth.SetText(now.AuthURL)
+	p.base.SetText(now.BaseURL)
 }
 
 func (p *service) ask() func(context.Context) error {

@@ -365,11 +365,11 @@ func TestWhatWasEnteredIsThereAfterARestart(t *testing.T) {
 	w.answers = &Answers{} // as the program starts
 	w.open()
 	if w.at() != "Registration" || w.registration.client.Text != "office-client" || w.registration.secret.Text != "s3cret" ||
-		w.address.token.Text != "token" || w.service.kind.Chosen != 0 && w.answers.preset != "Example Sign" {
+		w.address.token.Text != "token" || w.service.chosen() != 0 {
 		t.Errorf("at %q with %+v", w.at(), w.answers.settings)
 	}
 	w.jump(0)
-	if w.at() != "Signing service" || w.service.kind.Chosen != 0 {
+	if w.at() != "Signing service" || w.service.chosen() != 0 {
 		t.Errorf("at %q, chosen %d", w.at(), w.service.kind.Chosen)
 	}
 }
@@ -442,6 +442,7 @@ func TestAnAdministratorsFileFillsTheWizard(t *testing.T) {
 	w := first(t)
 	s := office.DefaultSettings()
 	s.AuthURL, s.BaseURL, s.ClientID = "https://sign.example.com", "https://sign.example.com", "from-the-file"
+	s.SignatureHeader = "X-Example-Signature"
 	s.Tunnel, s.Redirect, s.SaveTo, s.SaveCAC = office.TunnelNone, office.RedirectLocalhost, "/etc", true
 	w.Office.Handed = map[string]agent.OfficeFile{"Office.countersign": {Settings: s, ClientSecret: "s3cret"}}
 	w.OpenFile("wrong.countersign")
@@ -474,6 +475,42 @@ func TestAnAdministratorsFileFillsTheWizard(t *testing.T) {
 	w.Until(func() bool { return strings.Contains(w.bar.text.Text, "still running") })
 	w.Stop()
 	w.Settle()
+}
+
+// A file that names a known sign-in page and takes the documents elsewhere is not shown under the known name.
+func TestAKnownServiceIsOneInAllThatAFileSays(t *testing.T) {
+	w := first(t)
+	known := office.DefaultSettings()
+	known.AuthURL, known.BaseURL, known.SignatureHeader = "https://sign.example.com", "https://sign.example.com/api/v1", "X-Example-Signature"
+	elsewhere, header, lookalike := known, known, known
+	elsewhere.BaseURL = "https://collector.example"
+	header.SignatureHeader = "X-Other"
+	lookalike.AuthURL, lookalike.BaseURL = "https://s\u0456gn.example.com", "https://s\u0456gn.example.com"
+	const other = 1 // after the one known service
+	for name, c := range map[string]struct {
+		settings office.Settings
+		chosen   int
+		says     string
+	}{
+		"the same":            {known, 0, "You sign in at sign.example.com."},
+		"documents elsewhere": {elsewhere, other, "Your documents go to collector.example."},
+		"another header":      {header, other, "You sign in at sign.example.com."},
+		"looks the same":      {lookalike, other, "You sign in at xn--sgn-jhd.example.com (s\u0456gn.example.com)."},
+	} {
+		w.Office.Handed = map[string]agent.OfficeFile{"Office.countersign": {Settings: c.settings.Normal()}}
+		w.OpenFile("Office.countersign")
+		w.Settle()
+		if w.service.kind.Chosen != c.chosen || w.service.own.Visible() != (c.chosen == other) {
+			t.Errorf("%s: service %d, addresses shown: %v", name, w.service.kind.Chosen, w.service.own.Visible())
+		}
+		if w.answers.settings.BaseURL != c.settings.Normal().BaseURL || w.service.base.Text != w.answers.settings.BaseURL {
+			t.Errorf("%s: the address became %q, shown as %q", name, w.answers.settings.BaseURL, w.service.base.Text)
+		}
+		w.signIn.announce()
+		if got := w.signIn.where.Text; !strings.Contains(got, c.says) {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
 }
 
 func TestTheWizardAsksInTheDesktopsDialogs(t *testing.T) {
@@ -535,8 +572,8 @@ func TestTheDemoIsTheLastService(t *testing.T) {
 		t.Errorf("the button says %q", w.bar.next.Text)
 	}
 	w.Next()
-	if w.demos != 1 || w.answers.preset != "" {
-		t.Errorf("%d demos, chosen %q", w.demos, w.answers.preset)
+	if w.demos != 1 || w.answers.settings.AuthURL != "" {
+		t.Errorf("%d demos, filled in %q", w.demos, w.answers.settings.AuthURL)
 	}
 	w.DemoFailed("")
 }

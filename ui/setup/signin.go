@@ -79,7 +79,12 @@ func (p *signIn) announce() {
 	}
 	p.warning.Set(text)
 	p.announced.Hidden = text == ""
-	p.where.Set(lang.L("You sign in at {{.Host}}. Check that your browser shows this name.", i18n.V{"Host": host(s.AuthURL)}))
+	signIn, service := s.Hosts()
+	where := lang.L("You sign in at {{.Host}}. Check that your browser shows this name.", i18n.V{"Host": signIn})
+	if service != "" {
+		where += " " + lang.L("Your documents go to {{.Service}}.", i18n.V{"Service": service})
+	}
+	p.where.Set(where)
 }
 
 func (p *signIn) rest() {

@@ -11,7 +11,6 @@ import (
 // FirstRun is how far the first run has come: what was entered, and where. It is for the wizard to make sense of.
 type FirstRun struct {
 	Step     string          `json:"step"`
-	Preset   string          `json:"preset,omitempty"`
 	Settings office.Settings `json:"settings"`
 	Secrets  office.Secrets  `json:"secrets"`
 }

@@ -115,14 +115,15 @@ func Cases(folder string) (all []Case) {
 
 	for _, f := range []struct{ field, flag string }{{office.FieldAuthURL, "--auth-url"}, {office.FieldBaseURL, "--base-url"}} {
 		field, flag = f.field, f.flag
-		same("https://sign.example.com", "https://sign.example.com/api/v1", "https://sign.example.com:8443", "http://127.0.0.1:80", "http://localhost", "https://[::1]:8443", "https://büro.example")
+		same("https://sign.example.com", "https://sign.example.com/api/v1", "https://sign.example.com:8443", "http://127.0.0.1:80", "http://localhost", "https://[::1]:8443", "https://xn--bro-hoa.example")
+		good("https://Büro.example:8443/api", "https://xn--bro-hoa.example:8443/api")
 		good("https://sign.example.com/", "https://sign.example.com")
 		good("  HTTPS://Sign.Example.COM/API/ ", "https://sign.example.com/API")
 		bad(office.CodeMissing, "", "  ")
 		bad(office.CodeInsecure, "http://sign.example.com", "sign.example.com", "ftp://sign.example.com")
 		bad(office.CodeCredentials, password, "https://ana@sign.example.com")
 		bad(office.CodeExtra, "https://sign.example.com?a=b", "https://sign.example.com/#x", "https://sign.example.com/?")
-		bad(office.CodeForm, "https://", "https:sign.example.com", "https://sign.example.com:99999", "https://sign.example.com:0", "https://sign example.com", "https://sign..example.com", "https://sign.example.com/a b")
+		bad(office.CodeForm, "https://", "https:sign.example.com", "https://sign.example.com:99999", "https://sign.example.com:0", "https://sign example.com", "https://sign..example.com", "https://a\u202eb.example", "https://sign.example.com/a b")
 	}
 	field, flag = office.FieldClientID, "--client-id"
 	same("office", "8d1f-44", "büro 1")
