@@ -43,6 +43,12 @@ func FileBackIn(folder string) Message   { return of("hot-folder.back-in", Name(
 func FileInOutbox() Message              { return of("hot-folder.in-outbox") }
 func FileSentBefore(file string) Message { return of("hot-folder.sent-before", Name("File", file)) }
 
+// FileWaitsAlready is of a document that waits to be sent as another file; FileCameTwice of one that is the very file.
+func FileWaitsAlready(file string) Message { return of("hot-folder.waits-already", Name("File", file)) }
+func FileCameTwice(file, folder string) Message {
+	return of("hot-folder.came-twice", Name("File", file), Name("Folder", folder))
+}
+
 func WaitForOK(n int, folder string) Message {
 	return of("hot-folder.wait-for-ok", Count("N", n), Name("Folder", folder))
 }

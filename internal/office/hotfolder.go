@@ -164,9 +164,8 @@ type Intake struct {
 	Next    string    `json:"next,omitempty"`
 	Created time.Time `json:"created"`
 
-	SHA256  string          `json:"sha256,omitempty"` // hex, of what was sent
 	Draft   string          `json:"draft,omitempty"`  // that it became
-	Again   bool            `json:"again,omitempty"`  // it is the draft's file a second time, written again at once
+	Again   bool            `json:"again,omitempty"`  // it is the draft's file a second time
 	Problem message.Message `json:"problem,omitzero"` // why it cannot be sent
 	// Explained is where the file lay when a text was written beside it that says so.
 	Explained string `json:"explained,omitempty"`

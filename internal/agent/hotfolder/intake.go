@@ -8,7 +8,6 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"countersign/internal/archive"
@@ -20,9 +19,6 @@ import (
 
 	"github.com/google/uuid"
 )
-
-// echo is how soon the same bytes under the same name are one file that its program wrote twice, and no second sending.
-const echo = 2 * time.Minute
 
 // take begins the way of a file: from here on it is known, and nobody takes it for another one.
 func (r *Room) take(ctx context.Context, f office.HotFolder, name string) error {
@@ -196,40 +192,31 @@ func (r *Room) become(ctx context.Context, in *office.Intake) (goOn bool, err er
 // errAgain is a file that is a draft already.
 var errAgain = errors.New("the same file was written again")
 
-// send stores a draft for a file, and in the same commit that it is this file's. The same bytes as before are held for a
-// person to decide about; those that a program has just written twice are the same draft's.
+// send stores a draft for a file, and in the same commit that it is this file's, or that it is the file of another one.
 func (r *Room) send(ctx context.Context, in *office.Intake, f office.HotFolder, file string) error {
 	next := *in
 	err := r.needs.Send(ctx, f, file, func(tx *store.Tx, d *office.Draft) error {
 		next = *in
-		doc := seenDoc(f.ID, d.Files[0].SHA256)
-		before, again, err := sentBefore(tx, doc, in.Name)
-		if err != nil {
-			return err
-		}
-		if age := r.Now().Sub(before.Time); again && before.Name == in.Name && age.Abs() < echo {
-			next.Draft, next.Again = before.Draft, true
-			return errAgain
-		}
 		if err := holdOld(tx, d, file, in.Name, r.Now()); err != nil {
 			return err
 		}
-		if again {
-			d.State, d.Problem = office.DraftHeld, message.FileSentBefore(before.Name)
-		} else {
-			day, err := tx.Day()
-			if err != nil {
-				return err
-			}
-			if err := tx.PutDoc(doc, seen{in.Name, d.ID, r.Now(), day}); err != nil {
-				return err
-			}
+		twin, err := r.repeats(tx, in.Name, d)
+		if err != nil {
+			return err
 		}
-		next.Draft, next.Ask, next.SHA256 = d.ID, d.State == office.DraftHeld, d.Files[0].SHA256
+		if twin != "" {
+			next.Draft, next.Again = twin, true
+			return errAgain
+		}
+		next.Draft, next.Ask = d.ID, d.State == office.DraftHeld
 		return putIntake(tx, next)
 	})
 	if errors.Is(err, errAgain) {
-		err = r.put(next)
+		line := office.Activity{Time: r.Now(), Kind: "sent", Text: message.FileCameTwice(in.Name, filepath.Base(in.Path))}
+		err = r.Data.Update(func(tx *store.Tx) error { return errors.Join(putIntake(tx, next), tx.AddActivity(line)) })
+		if err == nil {
+			r.Tell(line)
+		}
 	}
 	if err == nil {
 		*in = next
@@ -244,12 +231,8 @@ func (r *Room) place(in *office.Intake) (string, error) {
 	}
 	var known bool
 	d, err := read(r, "a draft", func(tx *store.Tx) (d office.Draft, err error) {
-		for id := in.Draft; id != ""; id = d.ReplacedBy {
-			if d, known, err = tx.Draft(id); err != nil || !known {
-				return d, err
-			}
-		}
-		return d, nil
+		d, known, err = latest(tx, in.Draft)
+		return d, err
 	})
 	if err != nil {
 		return "", err
@@ -261,7 +244,7 @@ func (r *Room) place(in *office.Intake) (string, error) {
 	in.Draft, in.Problem = d.ID, message.Message{}
 	place := office.HotWaiting
 	switch {
-	case d.State == office.DraftSent, d.State == office.DraftCancelled && d.Was == office.DraftUnknown: // which a person found out
+	case wasSent(d):
 		place = office.HotSent
 	case d.State == office.DraftFailed:
 		place, in.Problem = office.HotProblems, message.Then(d.Problem, message.FileInOutbox())
@@ -354,11 +337,6 @@ func (r *Room) moved(in *office.Intake) error {
 				return err
 			}
 		}
-		if next.Place() == office.HotProblems && in.SHA256 != "" { // who puts it right may send it again
-			if err := forgetSeen(tx, *in); err != nil {
-				return err
-			}
-		}
 		return putIntake(tx, next)
 	})
 	if err != nil {
@@ -372,16 +350,6 @@ func (r *Room) moved(in *office.Intake) error {
 		_ = os.Remove(r.fileOf(*in, textOf(from)))
 	}
 	return nil
-}
-
-func forgetSeen(tx *store.Tx, in office.Intake) error {
-	doc := seenDoc(in.Folder, in.SHA256)
-	var s seen
-	known, err := tx.GetDoc(doc, &s)
-	if err != nil || !known || s.Draft != in.Draft {
-		return err
-	}
-	return tx.PutDoc(doc, nil)
 }
 
 // makePlace makes a subfolder of a hot folder. A link that leads elsewhere is not followed.

@@ -86,27 +86,6 @@ func (r *Room) drop(in office.Intake) error {
 	return r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(prefixIntake+in.ID, nil) })
 }
 
-// seen is a file that became a draft.
-type seen struct {
-	Name  string    `json:"name"`
-	Draft string    `json:"draft"`
-	Time  time.Time `json:"time"`
-	Day   int       `json:"day"` // the counted day
-}
-
-func seenDoc(folder, sha256 string) string { return prefixSeen + folder + "/" + sha256 }
-
-// sentBefore is the file that became a draft with these bytes. Of a record that cannot be read that much is certain, and the name
-// is that of the file at hand.
-func sentBefore(tx *store.Tx, doc, name string) (s seen, before bool, err error) {
-	known, err := tx.GetDoc(doc, &s)
-	if err != nil || known {
-		return s, known, err
-	}
-	names, err := tx.DocNames(doc)
-	return seen{Name: name}, len(names) > 0, err
-}
-
 // docRestored names the document with when the state was restored from a backup.
 const docRestored = "hot-folder-restored"
 

@@ -93,7 +93,7 @@ func (d *desk) send(_ context.Context, f office.HotFolder, path string, also fun
 	}
 	p := f.Package(path, time.Now())
 	sum := sha256.Sum256(bytes)
-	draft := office.Draft{ID: uuid.NewString(), Name: p.Name, Signers: p.Signers, Due: p.Due, State: office.DraftQueued, Folder: f.ID, By: f.By,
+	draft := office.Draft{ID: uuid.NewString(), Name: p.Name, Signers: p.Signers, Message: p.Message, Sequential: p.Sequential, Due: p.Due, State: office.DraftQueued, Folder: f.ID, By: f.By,
 		Files: []office.DraftFile{{Path: path, Name: filepath.Base(path), SHA256: hex.EncodeToString(sum[:])}}}
 	if f.Ask {
 		draft.State = office.DraftHeld
