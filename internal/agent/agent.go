@@ -46,7 +46,6 @@ package agent
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -287,14 +286,14 @@ func (a *Agent) join(healthChanges <-chan struct{}) (err error) {
 	a.saves = download.New(a.Tools, download.Needs{
 		Settings: a.Settings, Language: p.Language, Installation: func() string { return a.installation },
 		Online: a.account.Online, Answered: a.account.Note, SignedOut: a.account.SignedOut,
-		Saved: a.announcer.Saved, Announce: a.announcer.Announce, Ended: a.announcer.WorkEnded,
+		Saved: a.saved, Announce: a.announcer.Announce, Ended: a.announcer.WorkEnded,
 		Ask: func() { a.packages.Wake() }, Crash: p.Crash,
 	})
 	a.packages = reconcile.New(a.Tools, reconcile.Needs{
 		Settings: a.Settings, Since: func() time.Time { return a.account.Current().Account.Since },
 		Online: a.account.Online, Answered: a.account.Note, SignedOut: a.account.SignedOut, Budget: a.budget,
 		Files: a.saves, News: a.announcer, Webhook: a.webhook,
-		Claim:  func(tx *store.Tx, p *office.Package, data json.RawMessage) error { return a.outbox.Claim(tx, p, data) },
+		Claim:  a.claim,
 		Drafts: func() { a.outbox.Wake() }, WokeUp: a.wokeUp,
 	})
 	a.Data.Committed = a.announcer.WorkEnded

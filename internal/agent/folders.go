@@ -2,11 +2,13 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 
 	"countersign/internal/agent/hotfolder"
 	"countersign/internal/agent/outbox"
 	"countersign/internal/message"
 	"countersign/internal/office"
+	"countersign/internal/store"
 )
 
 // newHotFolders joins the folders that send with the rest.
@@ -31,6 +33,22 @@ func (a *Agent) newHotFolders() *hotfolder.Room {
 			a.Signal(office.SettingsChanged)
 		},
 	})
+}
+
+// saved notes that a file of p is saved, and returns what people are to be told of it.
+func (a *Agent) saved(tx *store.Tx, p office.Package, jobs []office.Job, found bool) ([]office.Fact, error) {
+	if err := hotfolder.WakeReturn(tx, p); err != nil {
+		return nil, err
+	}
+	return a.announcer.Saved(tx, p, jobs, found)
+}
+
+// claim makes p a package of ours when its external data says so; see outbox.Room.Claim.
+func (a *Agent) claim(tx *store.Tx, p *office.Package, data json.RawMessage) error {
+	if err := a.outbox.Claim(tx, p, data); err != nil {
+		return err
+	}
+	return hotfolder.WakeReturn(tx, *p)
 }
 
 // HotFolders is hotfolder.Room.Folders.

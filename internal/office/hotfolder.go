@@ -173,8 +173,9 @@ type Intake struct {
 	Ask  bool `json:"ask,omitempty"`  // people are to be asked about it, and were not told so yet
 	Tell bool `json:"tell,omitempty"` // people are to be told that it was not sent, and were not yet
 
-	// What came back signed: where it lies, by Job.Key.
+	// What came back signed: where it lies, by Job.Key. Day is the counted day since which nothing more has come.
 	Returned map[string]Returned `json:"returned,omitempty"`
+	Day      int                 `json:"day,omitempty"`
 }
 
 // Returned is a signed file in a hot folder.

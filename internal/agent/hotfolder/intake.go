@@ -66,8 +66,10 @@ func (r *Room) isThere(in office.Intake) bool {
 
 // advance brings a file as far as it can go now.
 func (r *Room) advance(ctx context.Context, in office.Intake) error {
-	if rests, err := r.rests(&in); err != nil || rests {
-		return err
+	if in.Place() == office.HotSent && in.Next == "" {
+		if rests, err := r.rest(&in); err != nil || rests {
+			return err
+		}
 	}
 	if _, err := os.Stat(in.Path); err != nil {
 		return &folderError{folderTrouble(in.Path, err)}
@@ -105,11 +107,11 @@ func (r *Room) step(ctx context.Context, in *office.Intake) (goOn bool, err erro
 	case office.HotProblems:
 		return false, r.told(in)
 	case office.HotSent:
-		done, err := r.giveBack(ctx, in)
-		if err == nil && done {
-			err = r.drop(*in)
+		if err := r.giveBack(ctx, in); err != nil {
+			return false, err
 		}
-		return false, err
+		rests, err := r.rest(in)
+		return !rests, err
 	}
 	return false, nil
 }

@@ -1,6 +1,7 @@
 package hotfolder
 
 import (
+	"errors"
 	"os"
 	"slices"
 	"time"
@@ -113,29 +114,38 @@ func holdOld(tx *store.Tx, d *office.Draft, file, name string, now time.Time) er
 // keepSeen is for how many counted days the files are known that were sent.
 const keepSeen = 730
 
-// Forget forgets what was sent from folders long ago: the same bytes are taken for new ones then.
+// Forget forgets what was sent from folders long ago: the same bytes are taken for new ones then, and what comes back of a package
+// that is over is not given back.
 func (r *Room) Forget() error {
 	return r.Data.Update(func(tx *store.Tx) error {
 		today, err := tx.Day()
 		if err != nil {
 			return err
 		}
-		names, err := tx.DocNames(prefixSeen)
-		if err != nil {
-			return err
-		}
-		for _, name := range names {
-			var s seen
-			known, err := tx.GetDoc(name, &s)
-			if err != nil {
-				return err
-			}
-			if known && today-s.Day > keepSeen { // one that cannot be read tells by its name what was sent
-				if err := tx.PutDoc(name, nil); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
+		return errors.Join(
+			forget(tx, prefixSeen, func(s seen) (bool, error) { return today-s.Day > keepSeen, nil }),
+			forget(tx, prefixResting, func(in office.Intake) (bool, error) {
+				p, _, err := tx.PackageByDraft(in.Draft)
+				return today-in.Day > keepSeen && (p.ID == "" || p.State.Over()), err
+			}))
 	})
+}
+
+// forget removes the documents whose names begin so and that are old. One that cannot be read stays: its name tells what was sent.
+func forget[T any](tx *store.Tx, prefix string, old func(T) (bool, error)) error {
+	names, err := tx.DocNames(prefix)
+	for _, name := range names {
+		var x T
+		var known, gone bool
+		if known, err = tx.GetDoc(name, &x); err == nil && known {
+			gone, err = old(x)
+		}
+		if err == nil && gone {
+			err = tx.PutDoc(name, nil)
+		}
+		if err != nil {
+			break
+		}
+	}
+	return err
 }

@@ -386,7 +386,7 @@ func (d *desk) executed(name string, signed []byte) {
 				return err
 			}
 			j.State, j.Size, j.Digest, j.Done = office.JobDone, int64(len(signed)), hex.EncodeToString(sum[:]), time.Now()
-			return tx.PutJob(j)
+			return errors.Join(tx.PutJob(j), WakeReturn(tx, p))
 		}))
 	})
 }
@@ -455,12 +455,7 @@ func TestTheSameBytesAreAQuestionThoughTheirRecordCannotBeRead(t *testing.T) {
 			}
 			return tx.PutDoc(names[0], "no record")
 		}))
-		for day := range keepSeen + 1 {
-			noErr(t, d.tools.Data.Update(func(tx *store.Tx) error {
-				_, err := tx.CountDay(time.Now().AddDate(0, 0, day))
-				return err
-			}))
-		}
+		d.days(keepSeen + 1)
 		noErr(t, d.Forget())
 		write(t, filepath.Join(f.Path, "Copy.pdf"), pdf("lease"))
 		d.looks()
@@ -469,6 +464,17 @@ func TestTheSameBytesAreAQuestionThoughTheirRecordCannotBeRead(t *testing.T) {
 		}
 		d.tools.Data.Close()
 	})
+}
+
+// days has days go by, one after the other from now on.
+func (d *desk) days(n int) {
+	d.t.Helper()
+	for day := range n {
+		noErr(d.t, d.tools.Data.Update(func(tx *store.Tx) error {
+			_, err := tx.CountDay(time.Now().AddDate(0, 0, day))
+			return err
+		}))
+	}
 }
 
 func TestWhatIsToBeAskedIsToldOnceForTheWholeLot(t *testing.T) {

@@ -18,52 +18,77 @@ import (
 	"countersign/internal/store"
 )
 
-// giveBack saves copies of the files of a package beside the document that it came from, once they are in the office's
-// folder, each once. It reports whether there is nothing left to wait for.
-func (r *Room) giveBack(ctx context.Context, in *office.Intake) (done bool, err error) {
-	if in.Again {
-		return true, nil // its twin has them
+// What comes back signed goes to the folder that its document came from, whatever the package went through meanwhile. While
+// there is nothing to give back, the record of the document rests, by its draft: nobody looks at it, and its folder is not asked.
+// Whoever records that a file of a package is saved calls WakeReturn in the same commit. A record rests until everything has come
+// back, also that of a package that is over: it may be opened again.
+
+// prefixResting, and the id of the draft, names the document with an intake that rests.
+const prefixResting = "hot-folder-sent/"
+
+// WakeReturn has the files of p that are saved given back to the folder that p came from, if it came from one.
+func WakeReturn(tx *store.Tx, p office.Package) error {
+	if p.DraftID == "" {
+		return nil
 	}
-	p, jobs, known, err := r.packageOf(in)
+	var in office.Intake
+	known, err := tx.GetDoc(prefixResting+p.DraftID, &in)
 	if err != nil || !known {
+		return err
+	}
+	return errors.Join(putIntake(tx, in), tx.PutDoc(prefixResting+p.DraftID, nil))
+}
+
+// rest has the record of a document in Sent rest when there is nothing to give back for now, or ends it when nothing more will
+// come. It reports whether it did.
+func (r *Room) rest(in *office.Intake) (rests bool, err error) {
+	if due, err := read(r, "what came back signed", func(tx *store.Tx) ([]office.Job, error) { return due(tx, in) }); err != nil || len(due) > 0 {
 		return false, err
 	}
-	for _, j := range jobs {
-		if j.State != office.JobDone || in.Returned[j.Key()].Done {
-			continue
+	err = r.Data.Update(func(tx *store.Tx) error {
+		jobs, err := due(tx, in)
+		if rests = err == nil && len(jobs) == 0; !rests {
+			return err // it has come this moment
 		}
-		if err := r.giveBackFile(ctx, in, j); err != nil {
-			return false, err
+		if err := tx.PutDoc(prefixIntake+in.ID, nil); err != nil || in.Again { // its twin has what comes back
+			return err
 		}
-	}
-	return over(p, jobs), nil
-}
-
-// packageOf is the package that a file became, with its files.
-func (r *Room) packageOf(in *office.Intake) (p office.Package, jobs []office.Job, known bool, err error) {
-	p, err = read(r, "a package", func(tx *store.Tx) (p office.Package, err error) {
-		if p, known, err = tx.PackageByDraft(in.Draft); err == nil && known {
-			jobs, err = tx.JobsOf(p.ID)
+		p, _, err := tx.PackageByDraft(in.Draft)
+		if err != nil {
+			return err
 		}
-		return p, err
+		if p.State == office.PackageExecuted && p.Planned {
+			if jobs, err = tx.JobsOf(p.ID); err != nil || office.AllSaved(jobs) {
+				return err
+			}
+		}
+		if in.Day, err = tx.Day(); err != nil {
+			return err
+		}
+		return tx.PutDoc(prefixResting+in.Draft, in)
 	})
-	return p, jobs, known && err == nil, err
+	return rests && err == nil, err
 }
 
-// over reports whether no more files of a package are to come.
-func over(p office.Package, jobs []office.Job) bool {
-	return p.State.Over() || p.Planned && office.AllSaved(jobs)
-}
-
-// rests reports whether a file lies where it belongs and its package has nothing to give back yet: its folder, which may be
-// on a slow share, need not be asked.
-func (r *Room) rests(in *office.Intake) (bool, error) {
-	if in.Place() != office.HotSent || in.Next != "" || in.Again {
-		return false, nil
+// due are the files of the document's package that are saved and not given back.
+func due(tx *store.Tx, in *office.Intake) ([]office.Job, error) {
+	p, known, err := tx.PackageByDraft(in.Draft)
+	if err != nil || !known || in.Again {
+		return nil, err
 	}
-	p, jobs, known, err := r.packageOf(in)
-	due := slices.ContainsFunc(jobs, func(j office.Job) bool { return j.State == office.JobDone && !in.Returned[j.Key()].Done })
-	return err == nil && (!known || !due && !over(p, jobs)), err
+	jobs, err := tx.JobsOf(p.ID)
+	return slices.DeleteFunc(jobs, func(j office.Job) bool { return j.State != office.JobDone || in.Returned[j.Key()].Done }), err
+}
+
+// giveBack saves copies of the files that are due beside the document that they came from, each once.
+func (r *Room) giveBack(ctx context.Context, in *office.Intake) error {
+	jobs, err := read(r, "what came back signed", func(tx *store.Tx) ([]office.Job, error) { return due(tx, in) })
+	for _, j := range jobs {
+		if err == nil && ctx.Err() == nil {
+			err = r.giveBackFile(ctx, in, j)
+		}
+	}
+	return err
 }
 
 // giveBackFile saves a copy of one file.

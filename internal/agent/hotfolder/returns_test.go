@@ -1,0 +1,130 @@
+package hotfolder
+
+import (
+	"path/filepath"
+	"slices"
+	"testing"
+	"testing/synctest"
+
+	"countersign/internal/office"
+	"countersign/internal/store"
+)
+
+func TestWhatIsSignedComesBackWhateverThePackageWentThrough(t *testing.T) {
+	for name, meanwhile := range map[string]func(d *desk){
+		"nothing":                   func(*desk) {},
+		"expired, and was extended": func(d *desk) { d.packages(func(p *office.Package) { p.State = office.PackageExpired }) },
+		"withdrawn, and opened again": func(d *desk) {
+			d.packages(func(p *office.Package) { p.State = office.PackageRescinded })
+			d.looks()
+			d.packages(func(p *office.Package) { p.State = office.PackageOpen })
+		},
+		"its folder is paused":  func(d *desk) { f := d.rows()[0].HotFolder; d.put(paused(f)) },
+		"its folder is removed": func(d *desk) { _, err := d.Remove(d.rows()[0].ID); noErr(d.t, err) },
+		"its folder got other people": func(d *desk) {
+			f := d.rows()[0].HotFolder
+			f.Signers = []office.Signer{{Email: "jan@example.com"}}
+			d.put(f)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newDesk(t)
+				f := d.folder()
+				write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
+				d.looks()
+				d.accepted(func(*office.Package) {})
+				d.looks()
+				meanwhile(d)
+				d.looks()
+				d.restart()
+				d.executed("Lease.pdf", pdf("signed"))
+				d.looks()
+				if got := files(t, f.Path); !slices.Equal(got, []string{"Sent/Lease.pdf", "Signed/Lease signed.pdf"}) {
+					t.Errorf("there are %q", got)
+				}
+				if left := d.records(); len(left) != 0 {
+					t.Errorf("its record stays: %q", left)
+				}
+				d.tools.Data.Close()
+			})
+		})
+	}
+}
+
+// With thousands of packages under way nothing is read of them at each change.
+func TestWhatWaitsForPeopleIsNotLookedAt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		f := d.folder()
+		write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
+		d.looks()
+		d.accepted(func(*office.Package) {})
+		d.looks()
+		if all, err := d.intakes(); err != nil || len(all) != 0 {
+			t.Errorf("%+v, %v", all, err)
+		}
+		d.tools.Data.Close()
+	})
+}
+
+func TestWhatNeverCameBackIsForgottenAfterYearsUnlessItCanStillBeSigned(t *testing.T) {
+	for state, kept := range map[office.PackageState]int{office.PackageOpen: 1, office.PackageExpired: 0} {
+		synctest.Test(t, func(t *testing.T) {
+			d := newDesk(t)
+			f := d.folder()
+			write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
+			d.looks()
+			d.accepted(func(p *office.Package) { p.State = state })
+			d.looks()
+			d.days(keepSeen)
+			noErr(t, d.Forget())
+			if n := len(d.records()); n != 1 {
+				t.Errorf("%s: after two years there are %d records", state, n)
+			}
+			d.days(keepSeen + 2)
+			noErr(t, d.Forget())
+			if n := len(d.records()); n != kept {
+				t.Errorf("%s: after longer there are %d records, want %d", state, n, kept)
+			}
+			d.tools.Data.Close()
+		})
+	}
+}
+
+// packages changes every package.
+func (d *desk) packages(change func(*office.Package)) {
+	d.t.Helper()
+	for _, x := range d.drafts() {
+		noErr(d.t, d.tools.Data.Update(func(tx *store.Tx) error {
+			p, _, err := tx.PackageByDraft(x.ID)
+			if err != nil {
+				return err
+			}
+			change(&p)
+			return tx.PutPackage(p)
+		}))
+	}
+}
+
+func (d *desk) rows() []office.HotFolderRow {
+	d.t.Helper()
+	rows, err := d.Folders()
+	noErr(d.t, err)
+	return rows
+}
+
+// records are the names of all records of files.
+func (d *desk) records() (names []string) {
+	d.t.Helper()
+	noErr(d.t, d.tools.Data.Update(func(tx *store.Tx) error {
+		active, err := tx.DocNames(prefixIntake)
+		if err != nil {
+			return err
+		}
+		resting, err := tx.DocNames(prefixResting)
+		names = append(active, resting...)
+		return err
+	}))
+	return names
+}
