@@ -24,14 +24,12 @@ type TokenSource interface {
 }
 
 // Client makes the API calls (interface.md, "API"). It is safe for concurrent use and keeps nothing but which form of
-// each path the service serves, and what was read in the latest answers.
+// each path the service serves.
 type Client struct {
 	cfg    Config
 	tokens TokenSource
 	root   string
 	paths  paths
-
-	answers answers
 }
 
 // NewClient returns a Client that calls as whoever the tokens belong to.

@@ -240,7 +240,7 @@ func (c *Client) record(ctx context.Context, op, route, packageID, end string) (
 	if err != nil {
 		return Status{}, err
 	}
-	s, ok := c.answers.read(k.path, raw)
+	s, ok := readStatus(raw)
 	if !ok || s.PackageID != "" && !strings.EqualFold(s.PackageID, packageID) {
 		return Status{}, &Error{Op: k.op, Kind: BadAnswer, Status: http.StatusOK}
 	}

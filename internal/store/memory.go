@@ -5,10 +5,12 @@ import (
 	"sync"
 )
 
-// How many records are kept as they were decoded, more than an office has in hand at once, and how long one of them may be in bytes.
+// How many records are kept as they were decoded, more than an office has in hand at once, how long one of them may be in bytes, and
+// all of them together: a decoded record takes up to some fifteen times the room of the bytes it was made of.
 const (
 	mostRemembered    = 500
 	longestRemembered = 16 << 10
+	roomRemembered    = 1 << 20
 )
 
 // memory keeps the records that were decoded last: what is asked about all day is read again and again, and JSON is the most of that.
@@ -16,8 +18,8 @@ const (
 type memory struct {
 	mu    sync.Mutex
 	known map[place]remembered
-	order [mostRemembered]place // a ring, in which the next one takes the place of the oldest
-	next  int
+	order []place // the oldest first
+	bytes int     // of all values
 }
 
 // place is where a record lies.
@@ -63,13 +65,19 @@ func (m *memory) keep(bucket string, key, value []byte, record any) {
 	at := place{bucket, string(key)}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if _, ok := m.known[at]; !ok {
-		if m.known == nil {
-			m.known = map[place]remembered{}
-		}
-		delete(m.known, m.order[m.next])
-		m.order[m.next] = at
-		m.next = (m.next + 1) % mostRemembered
+	old, known := m.known[at]
+	if m.known == nil {
+		m.known = map[place]remembered{}
+	}
+	if !known {
+		m.order = append(m.order, at)
 	}
 	m.known[at] = remembered{bytes.Clone(value), record}
+	m.bytes += len(value) - len(old.value)
+	for len(m.order) > mostRemembered || m.bytes > roomRemembered {
+		oldest := m.order[0]
+		m.order = m.order[1:]
+		m.bytes -= len(m.known[oldest].value)
+		delete(m.known, oldest)
+	}
 }

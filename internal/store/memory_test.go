@@ -68,6 +68,30 @@ func TestNoMoreIsRememberedThanIsInHand(t *testing.T) {
 	}
 }
 
+// A package of thousands of documents takes many times the room in memory that it takes in the file.
+func TestWhatIsRememberedTakesLittleRoomWhateverItIs(t *testing.T) {
+	s := newTest(t)
+	update(t, s, func(tx *Tx) (err error) {
+		p := office.Package{Documents: make([]office.Document, 1000)}
+		for i := range p.Documents {
+			p.Documents[i].ID = fmt.Sprint(i)
+		}
+		for i := range mostRemembered {
+			p.ID = fmt.Sprint("p", i)
+			err = errors.Join(err, tx.PutPackage(p))
+		}
+		return err
+	})
+	update(t, s, func(tx *Tx) error { return tx.Packages(func(office.Package) bool { return true }) })
+	held := 0
+	for _, r := range s.memory.known {
+		held += len(r.value)
+	}
+	if n := len(s.memory.known); n == 0 || held > roomRemembered || held != s.memory.bytes {
+		t.Errorf("%d records of %d bytes are remembered, and %d are counted", n, held, s.memory.bytes)
+	}
+}
+
 func TestWhatIsRememberedIsNotDecodedAgain(t *testing.T) {
 	s := newTest(t)
 	update(t, s, func(tx *Tx) error {
