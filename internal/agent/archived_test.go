@@ -21,14 +21,14 @@ func (o *testOffice) archived(id string) bool {
 func TestAnArchivedPackageComesBackWhenSomethingNewIsWrong(t *testing.T) {
 	o := newOfficeWith(t, quick, sandbox.Options{})
 	id := o.send()
-	o.eventually("it was asked about", func() bool { row, _ := o.Package(id); return !row.Checked.IsZero() && len(row.Next) == 1 })
+	o.eventually("it was asked about", func() bool { row, _ := o.Package(id); return !row.Checked.IsZero() && len(row.Next()) == 1 })
 	noErr(t, o.Archive(id, true))
 	o.restart()
 	if !o.archived(id) {
 		t.Fatal("after a restart it is in the list again")
 	}
 	row, _ := o.Package(id)
-	noErr(t, o.service.Decline(id, row.Next[0].ID, "No."))
+	noErr(t, o.service.Decline(id, row.Next()[0].ID, "No."))
 	noErr(t, o.askNow(id))
 	o.packages.Wake()
 	o.eventually("people are told as before", func() bool { return o.count("Ana Ruiz declined to sign “Offer”. Reason: “No.”") == 1 })

@@ -14,9 +14,9 @@ import (
 func TestADeclinedSignatureIsToldOnceAndShown(t *testing.T) {
 	o := newOfficeWith(t, quick, sandbox.Options{})
 	id := o.send()
-	o.eventually("it was asked about", func() bool { row, _ := o.Package(id); return !row.Checked.IsZero() && len(row.Next) == 1 })
+	o.eventually("it was asked about", func() bool { row, _ := o.Package(id); return !row.Checked.IsZero() && len(row.Next()) == 1 })
 	row, _ := o.Package(id)
-	ana := row.Next[0]
+	ana := row.Next()[0]
 	noErr(t, o.service.Decline(id, ana.ID, "The rent is wrong."))
 	noErr(t, o.askNow(id))
 	o.packages.Wake()
@@ -24,8 +24,8 @@ func TestADeclinedSignatureIsToldOnceAndShown(t *testing.T) {
 		return o.count("Ana Ruiz declined to sign “Offer”. Reason: “The rent is wrong.”") == 1
 	})
 	row, _ = o.Package(id)
-	if s := row.Signers[0]; s.Declined.IsZero() || s.DeclineReason != "The rent is wrong." || len(row.Next) != 0 {
-		t.Errorf("the row: %+v, next %+v", s, row.Next)
+	if s := row.Signers[0]; s.Declined.IsZero() || s.DeclineReason != "The rent is wrong." || len(row.Next()) != 0 {
+		t.Errorf("the row: %+v, next %+v", s, row.Next())
 	}
 	for range 3 {
 		before := row.Checked
@@ -45,9 +45,9 @@ func TestADeclinedSignatureIsToldOnceAndShown(t *testing.T) {
 func TestADeclineIsToldThoughThePackageHasExpiredSince(t *testing.T) {
 	o, c := sleepy(t, sandbox.Options{}, func(s *office.Settings) { s.DueDays = office.NoDueDays })
 	id := o.sendDueIn(c, 2)
-	o.eventually("it was asked about", func() bool { row, _ := o.Package(id); return !row.Checked.IsZero() && len(row.Next) == 1 })
+	o.eventually("it was asked about", func() bool { row, _ := o.Package(id); return !row.Checked.IsZero() && len(row.Next()) == 1 })
 	row, _ := o.Package(id)
-	ana := row.Next[0]
+	ana := row.Next()[0]
 	o.stop()
 	noErr(t, o.service.Decline(id, ana.ID, "The rent is wrong."))
 	c.jump(3 * 24 * time.Hour)
@@ -67,10 +67,10 @@ func TestADeclineIsToldThoughThePackageHasExpiredSince(t *testing.T) {
 func TestADeclineIsToldThoughTheRecordCannotBeHadWhenThePackageExpires(t *testing.T) {
 	o, c := sleepy(t, sandbox.Options{}, func(s *office.Settings) { s.DueDays = office.NoDueDays })
 	id := o.sendDueIn(c, 2)
-	o.eventually("it was asked about", func() bool { row, _ := o.Package(id); return !row.Checked.IsZero() && len(row.Next) == 1 })
+	o.eventually("it was asked about", func() bool { row, _ := o.Package(id); return !row.Checked.IsZero() && len(row.Next()) == 1 })
 	row, _ := o.Package(id)
 	o.stop()
-	noErr(t, o.service.Decline(id, row.Next[0].ID, "The rent is wrong."))
+	noErr(t, o.service.Decline(id, row.Next()[0].ID, "The rent is wrong."))
 	fault := o.service.Inject(sandbox.Fault{Path: "/packages/" + id, Method: "GET", Status: 500})
 	c.jump(3 * 24 * time.Hour)
 	o.open()
@@ -103,9 +103,9 @@ func (o *testOffice) freshComputer(t *testing.T) *testOffice {
 func TestWhatWasDeclinedBeforeTheFirstSignInIsNoNews(t *testing.T) {
 	o := newOfficeWith(t, quick, sandbox.Options{})
 	id := o.send()
-	o.eventually("it was asked about", func() bool { row, _ := o.Package(id); return !row.Checked.IsZero() && len(row.Next) == 1 })
+	o.eventually("it was asked about", func() bool { row, _ := o.Package(id); return !row.Checked.IsZero() && len(row.Next()) == 1 })
 	row, _ := o.Package(id)
-	noErr(t, o.service.Decline(id, row.Next[0].ID, "The rent is wrong."))
+	noErr(t, o.service.Decline(id, row.Next()[0].ID, "The rent is wrong."))
 	for name, known := range map[string]time.Duration{"first known long ago": -48 * time.Hour, "first known from an event just now": 0} {
 		t.Run(name, func(t *testing.T) {
 			fresh := o.freshComputer(t)

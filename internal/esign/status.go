@@ -75,6 +75,7 @@ type Signer struct {
 	Email     string
 	Locale    string // "de", "fr-CA"; "" when the service did not say
 	Order     int
+	IsNext    bool // it is this person's turn; false also where the answer does not say
 
 	// Declined is set once the person refused to sign; when and why only as far as the service said. StateTold says
 	// whether the answer told anything of the kind: a status may name the signers without it, a full record does not.
@@ -197,6 +198,8 @@ type signerRecord struct {
 	Locale    text   `json:"locale"`
 	Order     number `json:"order"`
 	Index     number `json:"index"`
+	IsNext    flag   `json:"isNext"` // lists
+	Next      flag   `json:"next"`   // full records
 
 	State          state `json:"state"`
 	TimeDeclined   stamp `json:"timeDeclined"`
@@ -208,7 +211,7 @@ type signerRecord struct {
 func (r signerRecord) signer() Signer {
 	s := Signer{
 		ID: string(r.SignerID), FirstName: string(r.FirstName), LastName: string(r.LastName), Email: string(r.Email),
-		Locale: string(r.Locale), Order: int(r.Order + r.Index), StateTold: r.State != "" || !r.TimeDeclined.IsZero(),
+		Locale: string(r.Locale), Order: int(r.Order + r.Index), IsNext: bool(r.IsNext || r.Next), StateTold: r.State != "" || !r.TimeDeclined.IsZero(),
 	}
 	if s.Declined = r.State == "declined" || !r.TimeDeclined.IsZero(); s.Declined {
 		s.DeclinedAt = r.TimeDeclined.Time

@@ -2,7 +2,6 @@ package office
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 	"time"
 )
@@ -44,11 +43,13 @@ type Lines struct {
 func (p Package) Line() PackageLine {
 	var people, next, declined, words []string
 	reason := ""
-	for _, s := range p.Signers {
-		name := s.DisplayName()
-		if slices.Contains(p.NextSigners, s.ID) && name != "" {
+	for _, s := range p.Next() {
+		if name := s.DisplayName(); name != "" {
 			next = append(next, name)
 		}
+	}
+	for _, s := range p.Signers {
+		name := s.DisplayName()
 		if !s.Declined.IsZero() {
 			declined, reason = append(declined, name), cmp.Or(reason, s.DeclineReason)
 		}

@@ -80,7 +80,7 @@ type Package struct {
 	Signers        []Signer        `json:"signers,omitempty"`
 	Recipients     []Recipient     `json:"recipients,omitempty"` // who get a copy
 	Documents      []Document      `json:"documents,omitempty"`
-	NextSigners    []string        `json:"next_signers,omitempty"` // signerIds whose turn it is
+	NextSigners    []string        `json:"next_signers,omitempty"` // signerIds whose turn it is, as far as the service said so last; see Next
 	Turns          []Turn          `json:"turns,omitempty"`        // who signs after whom, until everybody is known by id
 	ExternalData   json.RawMessage `json:"external_data,omitempty"`
 	Created        time.Time       `json:"created"` // when it was first known here

@@ -8,7 +8,6 @@ import (
 // PackageRow is a package as a list shows it.
 type PackageRow struct {
 	Package
-	Next       []Signer // whose turn it is
 	FilesDone  int
 	FilesTotal int    // 0 until planned
 	Files      []File // saved ones and those that are to be: signed documents, then certificates, then the master file

@@ -35,7 +35,7 @@ func (p Package) Find(who string) (found Signer, ok bool) {
 // Unsigned are the people who still have something to sign. One who declined is not asked any more.
 func (p Package) Unsigned() (left []Signer) {
 	for _, s := range p.Signers {
-		if p.State != PackageExecuted && s.Declined.IsZero() && (s.ID == "" || len(p.Documents) == 0 || !p.SignedAll(s.ID)) {
+		if p.State != PackageExecuted && p.signs(s) {
 			left = append(left, s)
 		}
 	}

@@ -70,7 +70,7 @@ func (p Package) PartOf(signer Signer) (part Part, signed int) {
 		return PartDeclined, signed
 	case p.State.Over(), p.Gone, p.State == "declined" && !declined:
 		return PartMissed, signed
-	case signed > 0, signer.ID != "" && slices.Contains(p.NextSigners, signer.ID), len(p.NextSigners) == 0 && !p.Sequential:
+	case slices.Contains(p.Next(), signer):
 		return PartNext, signed
 	}
 	return PartLater, signed

@@ -144,22 +144,46 @@ func (p *Package) PassTurn(documentID, signed, next string) {
 	}
 }
 
-// WaitsFor is whose turn it is where the service told no more than who signs: the first who has not signed in sequence,
-// everyone who has not otherwise.
-func (p Package) WaitsFor() (ids []string) {
-	if p.Skipped() {
+// Next are those whose turn it is to sign, in the order of p.Signers: whom the service named and who has begun. Where it named
+// nobody who has still to sign, it follows from the order: the first who has not signed in sequence, everyone who has not
+// otherwise. It is the one judgement of that. Whoever has declined is never next, and in sequence nobody behind them.
+func (p Package) Next() (next []Signer) {
+	if p.State == PackageExecuted || p.State.Over() || p.State == PackageDraft || !p.Executed.IsZero() {
 		return nil
 	}
+	named := slices.ContainsFunc(p.Signers, func(s Signer) bool { return p.named(s) && p.signs(s) })
+	skipped, nameless := p.Skipped(), p.signedByNameless()
+	ahead := true // nobody before them has still to sign
 	for _, s := range p.Signers {
-		if s.ID == "" && p.Sequential {
-			return nil // it may be this person's
+		signs := p.signs(s)
+		turn := named && p.named(s) || p.begun(s)
+		if !named {
+			turn = turn || !skipped && ahead && (s.ID != "" || !nameless)
 		}
-		if s.ID == "" || !s.Declined.IsZero() || len(p.Documents) > 0 && p.SignedAll(s.ID) {
-			continue
+		if signs && turn {
+			next = append(next, s)
 		}
-		if ids = append(ids, s.ID); p.Sequential {
-			break
-		}
+		ahead = ahead && (!p.Sequential || !signs && s.Declined.IsZero())
 	}
-	return ids
+	return next
+}
+
+// named reports whether the service said that it is the turn of s.
+func (p Package) named(s Signer) bool { return s.ID != "" && slices.Contains(p.NextSigners, s.ID) }
+
+// signs reports whether s has still something to sign, and is not known to have declined.
+func (p Package) signs(s Signer) bool {
+	return s.Declined.IsZero() && (s.ID == "" || len(p.Documents) == 0 || !p.SignedAll(s.ID))
+}
+
+// begun reports whether s has signed some of the documents.
+func (p Package) begun(s Signer) bool {
+	return s.ID != "" && slices.ContainsFunc(p.Documents, func(d Document) bool { return slices.Contains(d.SignedBy, s.ID) })
+}
+
+// signedByNameless reports whether somebody signed of whom the id alone is known: who that was may be anybody without one.
+func (p Package) signedByNameless() bool {
+	return slices.ContainsFunc(p.Documents, func(d Document) bool {
+		return slices.ContainsFunc(d.SignedBy, func(id string) bool { return p.SignerIndex(id) < 0 })
+	})
 }

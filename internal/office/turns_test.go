@@ -1,8 +1,10 @@
 package office
 
 import (
+	"fmt"
 	"iter"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -127,8 +129,8 @@ func TestNobodyIsNextWhoseTurnIsOver(t *testing.T) {
 		}
 	}
 	sign("z", "") // the events come backwards
-	if !p.Skipped() || p.WaitsFor() != nil {
-		t.Errorf("%q are to sign before somebody who has", p.WaitsFor())
+	if !p.Skipped() || p.Next() != nil {
+		t.Errorf("%+v are to sign before somebody who has", p.Next())
 	}
 	sign("j", "z")
 	sign("a", "j")
@@ -138,18 +140,57 @@ func TestNobodyIsNextWhoseTurnIsOver(t *testing.T) {
 }
 
 func TestWhoseTurnItIsFollowsFromTheOrderWhereTheServiceDoesNotSay(t *testing.T) {
-	ana, jan := Signer{ID: "a"}, Signer{ID: "j"}
-	p := Package{Signers: []Signer{ana, jan}, Documents: []Document{{ID: "d"}}, Sequential: true}
-	if got := p.WaitsFor(); len(got) != 1 || got[0] != "a" {
-		t.Errorf("in sequence: %q", got)
-	}
-	p.Documents[0].SignedBy = []string{"a"}
-	if got := p.WaitsFor(); len(got) != 1 || got[0] != "j" {
-		t.Errorf("after the first: %q", got)
-	}
-	p.Sequential, p.Documents[0].SignedBy = false, nil
-	p.Signers[1].Declined = time.Now()
-	if got := p.WaitsFor(); len(got) != 1 || got[0] != "a" {
-		t.Errorf("one declined: %q", got)
+	const everybody = "a j z"
+	for name, c := range map[string]struct {
+		state   PackageState
+		order   bool
+		signers string   // who sign; "-" has no id
+		signed  []string // of each document, who have
+		named   string   // as next, by the service
+		decline string
+		want    string
+	}{
+		"in sequence it is the first":                {"open", true, everybody, []string{""}, "", "", "a"},
+		"whom the service did not give an id":        {"open", true, "- - -", []string{""}, "", "", "-"},
+		"then the second":                            {"open", true, everybody, []string{"a"}, "", "", "j"},
+		"whoever has signed some goes on":            {"open", true, everybody, []string{"a", ""}, "", "", "a"},
+		"else it is everybody who has not signed":    {"open", false, everybody, []string{"j"}, "", "", "a z"},
+		"but whom the service names":                 {"open", false, everybody, []string{"j"}, "z", "", "z"},
+		"and who has begun":                          {"open", false, everybody, []string{"j", ""}, "z", "", "j z"},
+		"whoever was named and has signed is not":    {"open", true, everybody, []string{"a j"}, "j", "", "z"},
+		"nor who has declined":                       {"open", false, everybody, []string{""}, "a", "a", "j z"},
+		"nor, in sequence, anybody behind them":      {"open", true, everybody, []string{"a"}, "j", "j", ""},
+		"unless the service says so":                 {"open", true, everybody, []string{"a"}, "z", "j", "z"},
+		"not while an event is missing":              {"open", true, everybody, []string{"j"}, "", "", ""},
+		"nor where the one who signed is not known":  {"open", false, "a - -", []string{"x"}, "", "", "a"},
+		"nobody of what is not sent":                 {"draft", true, everybody, []string{""}, "a", "", ""},
+		"nor of what is over":                        {"rescinded", true, everybody, []string{""}, "a", "", ""},
+		"nor of what everybody has signed":           {"executed", true, everybody, []string{""}, "a", "", ""},
+		"of a package that nothing is known of, all": {"", false, everybody, nil, "", "", everybody},
+	} {
+		p := Package{State: c.state, Sequential: c.order, NextSigners: strings.Fields(c.named)}
+		for _, id := range strings.Fields(c.signers) {
+			s := Signer{ID: strings.Trim(id, "-"), FirstName: id}
+			if id == c.decline {
+				s.Declined = time.Now()
+			}
+			p.Signers = append(p.Signers, s)
+		}
+		for i, by := range c.signed {
+			p.Documents = append(p.Documents, Document{ID: fmt.Sprint(i), SignedBy: strings.Fields(by)})
+		}
+		var names []string
+		for _, s := range p.Next() {
+			names = append(names, s.FirstName)
+			if part, _ := p.PartOf(s); part != PartNext {
+				t.Errorf("%s: %s is next, and stands as %q", name, s.FirstName, part)
+			}
+		}
+		if got := strings.Join(names, " "); got != c.want {
+			t.Errorf("%s: next is %q, want %q", name, got, c.want)
+		}
+		if got, want := p.Line().Next, strings.ReplaceAll(c.want, " ", ", "); got != want {
+			t.Errorf("%s: in the list next is %q, want %q", name, got, want)
+		}
 	}
 }

@@ -27,18 +27,9 @@ func (o *Office) LinesSince(uint64) (office.Lines, error) {
 
 // lineOf is what the store keeps of a package for the list.
 func lineOf(row office.PackageRow) office.PackageLine {
-	p := whole(row).Package
+	p := row.Package
 	p.Planned, p.Saved = row.FilesTotal > 0, row.FilesTotal > 0 && row.FilesDone == row.FilesTotal
 	return p.Line()
-}
-
-// whole is a row whose package knows whose turn it is.
-func whole(row office.PackageRow) office.PackageRow {
-	row.NextSigners = nil
-	for _, s := range row.Next {
-		row.NextSigners = append(row.NextSigners, s.ID)
-	}
-	return row
 }
 
 // Package is env.Office's.
@@ -46,7 +37,7 @@ func (o *Office) Package(id string) (row office.PackageRow, known bool, err erro
 	row, err = kept(o, func() office.PackageRow {
 		if i := slices.IndexFunc(o.Rows, func(r office.PackageRow) bool { return r.ID == id }); i >= 0 {
 			known = true
-			return whole(o.Rows[i])
+			return o.Rows[i]
 		}
 		return office.PackageRow{}
 	})

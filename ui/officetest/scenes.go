@@ -67,10 +67,10 @@ func Busy() *Office {
 		Documents: []office.Document{{ID: "d1", Name: "Lease Sonnenweg 4", SignedBy: []string{jan.ID}}, {ID: "d2", Name: "House rules", SignedBy: []string{jan.ID}}},
 		Timeline: []office.Moment{{Time: Now.Add(-75 * time.Hour), What: "sent"}, {Time: Now.Add(-28 * time.Hour), What: "signed", Who: jan.ID, Ref: "d1"},
 			{Time: Now.Add(-28 * time.Hour), What: "signed", Who: jan.ID, Ref: "d2"}},
-		SignersDone: 1, SignersTotal: 3}, Next: []office.Signer{ana}}
+		SignersDone: 1, SignersTotal: 3}}
 	offer := office.PackageRow{Package: office.Package{ID: "p2", Name: "Offer 2026-118", State: "open", Created: Now.Add(-time.Hour),
 		Signers: []office.Signer{tom, nova}, Documents: []office.Document{{ID: "d3", Name: "Offer 2026-118"}},
-		SignersTotal: 2}, Next: []office.Signer{tom, nova}}
+		SignersTotal: 2}}
 	mandate := office.PackageRow{Package: office.Package{ID: "p3", Name: "Mandate Keller", State: "executed", Created: Now.Add(-49 * time.Hour), Executed: Now.Add(-20 * time.Minute),
 		Signers: []office.Signer{nova, tom}, Documents: []office.Document{{ID: "d4", Name: "Letter of mandate", Executed: true, SignedBy: []string{nova.ID, tom.ID}}},
 		Timeline: []office.Moment{{Time: Now.Add(-49 * time.Hour), What: "sent"}, {Time: Now.Add(-30 * time.Hour), What: "signed", Who: nova.ID, Ref: "d4"},
@@ -134,9 +134,10 @@ func World() *Office {
 	long.Signers = []office.Signer{signer("e.papadopoulou", "Ελένη", "Παπαδοπούλου"), signer("n", "Наталья", "Александровна-Преображенская"),
 		signer("nguyen", "Nguyễn", "Thị Minh Khai"), signer("o", "Ólöf", "Þórðardóttir"),
 		{ID: "very", Email: "a.very.long.address.that.never.seems.to.end@subdomain.of.a.long.company.example.com"}}
-	long.Next, long.SignersTotal, long.SignersDone = long.Signers[1:], 5, 1
+	long.NextSigners, long.SignersTotal, long.SignersDone = []string{"n", "nguyen", "o", "very"}, 5, 1
 	many := o.Rows[0]
 	many.ID, many.Name, many.SignersTotal, many.SignersDone = "w2", "Resolution of the owners", 12, 7
+	many.NextSigners = []string{tom.ID, nova.ID}
 	for i := range 12 {
 		many.Signers = append(many.Signers, signer(fmt.Sprintf("owner%d", i), "Owner", fmt.Sprint(i)))
 	}

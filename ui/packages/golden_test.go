@@ -140,7 +140,6 @@ func declined() *officetest.Office {
 	lease := &o.Rows[2]
 	lease.Signers = slices.Clone(lease.Signers)
 	lease.Signers[1].Declined, lease.Signers[1].DeclineReason = officetest.Now.Add(-40*time.Minute), "The rent in section 4 is not what we agreed on the phone."
-	lease.Next = nil
 	lease.Timeline = append(slices.Clone(lease.Timeline), office.Moment{Time: officetest.Now.Add(-40 * time.Minute), What: "declined", Who: lease.Signers[1].ID})
 	return o
 }
@@ -152,7 +151,7 @@ func withdrawn(w office.Withdrawal) *officetest.Office {
 	w.Asked = officetest.Now.Add(-10 * time.Minute)
 	lease.Withdrawal = &w
 	if w.State == office.WithdrawDone {
-		lease.State, lease.Next = office.PackageRescinded, nil
+		lease.State = office.PackageRescinded
 		lease.Timeline = append(slices.Clone(lease.Timeline), office.Moment{Time: officetest.Now.Add(-10 * time.Minute), What: "ended", Ref: "rescinded"})
 	}
 	return o

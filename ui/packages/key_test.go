@@ -22,7 +22,7 @@ func leases(n int) *officetest.Office {
 	for i := range o.Rows {
 		r := &o.Rows[i]
 		r.Name, r.State = fmt.Sprintf("Lease Sonnenweg %d, second floor", i), states[i%4]
-		r.Signers, r.Next, r.Documents = like.Signers, like.Next, like.Documents
+		r.Signers, r.Documents = like.Signers, like.Documents
 	}
 	return o
 }

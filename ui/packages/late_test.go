@@ -21,7 +21,7 @@ func late() *officetest.Office {
 	o := officetest.Busy()
 	row := func(id, name string, due time.Duration) office.PackageRow {
 		ana := office.Signer{ID: "s", FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"}
-		return office.PackageRow{Next: []office.Signer{ana}, Package: office.Package{ID: id, Name: name, State: office.PackageOpen, Created: officetest.Now.Add(-time.Hour),
+		return office.PackageRow{Package: office.Package{ID: id, Name: name, State: office.PackageOpen, Created: officetest.Now.Add(-time.Hour),
 			Due: officetest.Now.Add(due), Documents: []office.Document{{ID: "d", Name: "Lease"}}, SignersTotal: 1, NextSigners: []string{"s"},
 			Signers: []office.Signer{ana}}}
 	}
@@ -118,7 +118,8 @@ func TestALinkToSignIsAskedForWhenItIsUsed(t *testing.T) {
 func TestALetterDoesNotSayThatAPackageWaitsForWhoseTurnHasNotCome(t *testing.T) {
 	o := late()
 	o.Pages = map[string]string{"s": "https://sign.example.com/link/secret"}
-	o.Rows[1].Sequential, o.Rows[1].Next = true, []office.Signer{{ID: "before"}}
+	o.Rows[1].Sequential, o.Rows[1].Signers = true, append(o.Rows[1].Signers, office.Signer{ID: "before"})
+	o.Rows[1].NextSigners = []string{"before"}
 	b := newBench(t, o)
 	b.screen.Show("soon")
 	b.Settle()

@@ -169,13 +169,14 @@ func signedDocument(p office.Package, s office.Signature) message.Message {
 // either: whoever has not been heard of may have.
 func signedNext(p office.Package) message.Message {
 	done, total := p.Progress()
+	next := p.Next()
 	switch {
 	case p.EveryoneSigned() && signsAlone(p):
 		return message.Message{}
 	case p.EveryoneSigned():
 		return message.EveryoneHasSigned()
-	case len(p.NextSigners) == 1 && p.SignerName(p.NextSigners[0]) != "" && !p.Skipped():
-		return message.NextSigner(p.SignerName(p.NextSigners[0]))
+	case len(next) == 1 && next[0].DisplayName() != "" && (p.Sequential || len(p.NextSigners) == 1) && !p.Skipped():
+		return message.NextSigner(next[0].DisplayName())
 	case total > 0 && !p.Sequential:
 		return message.SignersDone(done, total)
 	}

@@ -70,6 +70,9 @@ func Status(p *office.Package, s esign.Status, now time.Time) (news []office.Sig
 	mergeSigners(p, s.Signers, now)
 	mergeRecipients(p, s.Recipients)
 	news = mergeDocuments(p, s.Documents, now)
+	if next := saysNext(s); len(next) > 0 || s.Type != "" && !p.Sequential { // else it is as the last event said, or follows from the order
+		p.NextSigners = next
+	}
 
 	switch {
 	case s.State == esign.Executed:
@@ -183,8 +186,6 @@ func placeDocuments(p *office.Package, documents []esign.Document) {
 }
 
 func mergeDocuments(p *office.Package, documents []esign.Document, now time.Time) (news []office.Signature) {
-	var next []string
-	revisions := false
 	placeDocuments(p, documents)
 	for _, x := range documents {
 		if x.ID == "" {
@@ -196,24 +197,33 @@ func mergeDocuments(p *office.Package, documents []esign.Document, now time.Time
 		d.ExternalID = cmp.Or(x.ExternalID, d.ExternalID)
 		d.Executed = d.Executed || x.Executed
 		for _, r := range x.Revisions {
-			revisions = true
 			signature := office.Signature{DocumentID: x.ID, SignerID: r.SignerID}
 			if r.IsSigned && p.AddSignature(signature, "", now, false) {
 				news = append(news, signature)
 			}
-			if r.IsNext && !r.IsSigned && !slices.Contains(next, r.SignerID) {
-				next = append(next, r.SignerID)
+		}
+	}
+	return news
+}
+
+// saysNext is whose turn it is by the service's word; none where it leaves out isNext, as it may.
+func saysNext(s esign.Status) (next []string) {
+	add := func(id string) {
+		if id != "" && !slices.Contains(next, id) {
+			next = append(next, id)
+		}
+	}
+	for _, d := range s.Documents {
+		for _, r := range d.Revisions {
+			if r.IsNext && !r.IsSigned {
+				add(r.SignerID)
 			}
 		}
 	}
-	if !revisions {
-		if next = p.NextSigners; len(next) == 0 {
-			next = p.WaitsFor()
+	for _, x := range s.Signers {
+		if x.IsNext {
+			add(x.ID)
 		}
 	}
-	p.NextSigners = slices.DeleteFunc(next, func(id string) bool {
-		i := p.SignerIndex(id)
-		return i >= 0 && !p.Signers[i].Declined.IsZero()
-	})
-	return news
+	return next
 }

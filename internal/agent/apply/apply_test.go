@@ -51,12 +51,12 @@ func TestWhoIsAskedAgainHasNotDeclinedAnyMore(t *testing.T) {
 	p := office.Package{}
 	declined := esign.Status{State: "open", Signers: []esign.Signer{{ID: "a", Declined: true, Reason: "The rent\nis wrong.", StateTold: true}}}
 	Status(&p, declined, now)
-	if s := p.Signers[0]; !s.Declined.Equal(now) || s.DeclineReason != "The rent is wrong." || len(p.NextSigners) != 0 {
+	if s := p.Signers[0]; !s.Declined.Equal(now) || s.DeclineReason != "The rent is wrong." || len(p.Next()) != 0 {
 		t.Errorf("%+v", p)
 	}
 	declined.Signers[0].Declined = false
 	Status(&p, declined, now)
-	if s := p.Signers[0]; !s.Declined.IsZero() || len(p.NextSigners) != 1 {
+	if s := p.Signers[0]; !s.Declined.IsZero() || len(p.Next()) != 1 {
 		t.Errorf("asked again: %+v", p)
 	}
 }
@@ -165,4 +165,42 @@ func TestADocumentIsKnownByItsExternalIDBeforeItsPlace(t *testing.T) {
 			t.Errorf("%s: %+v", name, p.Documents)
 		}
 	}
+}
+
+// A service may list each signer's turn and leave out whose it is now.
+func TestWhoIsNextIsNotForgottenBecauseAnAnswerDoesNotSay(t *testing.T) {
+	signers := []esign.Signer{{ID: "a", FirstName: "Ana"}, {ID: "j", FirstName: "Jan"}, {ID: "z", FirstName: "Zoe"}}
+	status := func(signed ...string) esign.Status {
+		d := esign.Document{ID: "d"}
+		for _, s := range signers {
+			d.Revisions = append(d.Revisions, esign.Revision{SignerID: s.ID, IsSigned: slices.Contains(signed, s.ID)})
+		}
+		return esign.Status{State: "open", Type: "Sequential", Signers: signers, Documents: []esign.Document{d}}
+	}
+	p := office.Package{}
+	next := func(when string, want ...string) {
+		t.Helper()
+		var got []string
+		for _, s := range p.Next() {
+			got = append(got, s.ID)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: next is %q, want %q", when, got, want)
+		}
+	}
+	Status(&p, status(), now)
+	next("before anybody has signed", "a")
+	Event(&p, esign.Event{Action: esign.DocumentSigned, DocumentID: "d", SignerID: "a", NextSignerID: "j"}, now)
+	next("after an event", "j")
+	Status(&p, status("a"), now)
+	next("after the answer", "j")
+	Status(&p, status("a", "j"), now)
+	next("after one whose event is lost", "z")
+	named := status("a", "j")
+	named.Signers = slices.Clone(signers)
+	named.Signers[1].IsNext = true // one more time
+	named.Documents[0].Revisions[1].IsSigned = false
+	p.Documents[0].SignedBy = []string{"a"}
+	Status(&p, named, now)
+	next("named as a signer", "j")
 }

@@ -57,7 +57,7 @@ func (r *Room) withRecord(ctx context.Context, client *esign.Client, before *off
 	for i := range s.Signers {
 		for _, x := range record.Signers {
 			if x.ID == s.Signers[i].ID {
-				s.Signers[i].Declined, s.Signers[i].DeclinedAt = x.Declined, x.DeclinedAt
+				s.Signers[i].Declined, s.Signers[i].DeclinedAt, s.Signers[i].IsNext = x.Declined, x.DeclinedAt, s.Signers[i].IsNext || x.IsNext
 				s.Signers[i].Reason, s.Signers[i].StateTold, s.Signers[i].Locale = x.Reason, x.StateTold, x.Locale
 			}
 		}

@@ -43,11 +43,6 @@ func (r *Room) Package(id string) (row office.PackageRow, known bool, err error)
 func packageRow(tx *store.Tx, p office.Package) (office.PackageRow, error) {
 	row := office.PackageRow{Package: p}
 	row.Name = p.DisplayName()
-	for _, id := range p.NextSigners {
-		if i := p.SignerIndex(id); i >= 0 {
-			row.Next = append(row.Next, p.Signers[i])
-		}
-	}
 	if p.State != office.PackageExecuted {
 		return row, nil
 	}
