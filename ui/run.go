@@ -75,11 +75,6 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err := i18n.Load(); err != nil {
 		return err
 	}
-	if opengl.Chosen() {
-		if err := opengl.Load(); err != nil {
-			return err
-		}
-	}
 	system.NameProcess() // before its first window
 	usual := debug.SetGCPercent(startGarbage)
 	defer debug.SetGCPercent(usual)
@@ -121,10 +116,6 @@ func draw(w *window.Window, hidden bool) (err error) {
 			err = fmt.Errorf("%w: %v\n%s", opengl.ErrNone, reason, debug.Stack())
 		}
 	}()
-	if opengl.Chosen() {
-		opengl.Use()
-		defer opengl.Loaded()
-	}
 	if hidden {
 		return opengl.Check() // a click would end the program
 	}

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -55,29 +54,6 @@ func TestAnErrorWithoutWordsLeadsToTheLog(t *testing.T) {
 	code, boxes := start(t, data, Program{Window: func(context.Context, Window) error { return errors.New("0x80004005") }})
 	if code != exitFailed || len(boxes) != 1 || boxes[0] != message.StartFailed(locations.Log(data)) {
 		t.Errorf("it ended with %d and said %v", code, boxes)
-	}
-}
-
-var errNoOpenGL = errors.New("no OpenGL")
-
-func TestTheProgramIsStartedAnewWithTheDataFolderFree(t *testing.T) {
-	data, again := t.TempDir(), 0
-	code, boxes := start(t, data, Program{
-		Window:     func(context.Context, Window) error { return fmt.Errorf("%w: GLX is missing", errNoOpenGL) },
-		CannotDraw: errNoOpenGL,
-		Again: func() func() error {
-			return func() error {
-				again++
-				_, boxes := start(t, data, Program{Window: func(context.Context, Window) error { return nil }})
-				if len(boxes) > 0 {
-					t.Errorf("the second one is in the way of the first: %v", boxes)
-				}
-				return nil
-			}
-		},
-	})
-	if code != exitDone || again != 1 || len(boxes) > 0 {
-		t.Errorf("it ended with %d after %d starts and said %v", code, again, boxes)
 	}
 }
 

@@ -35,10 +35,9 @@ type Program struct {
 	// is built without one.
 	Window func(ctx context.Context, w Window) error
 	// CannotDraw is Window's error when the screen cannot draw it. WithoutWindow then shows the tray alone until the person
-	// quits; Again is what starts the program anew so that it draws otherwise, and returns nil where nothing else is to be tried.
+	// quits.
 	CannotDraw    error
 	WithoutWindow func(ctx context.Context, w Window) error
-	Again         func() (start func() error)
 	// Alert tells people something in a box of the desktop's own, and reports whether they can have seen it. Nil in a program
 	// that is built without a window.
 	Alert func(m message.Message) bool

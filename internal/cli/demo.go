@@ -59,13 +59,10 @@ func (c *demoCmd) Run(r *run) error {
 	return errors.Join(err, ending.end())
 }
 
-// without shows the demo where its window cannot be drawn: in this program started anew, where that may draw it, or else as text.
+// without shows the demo as text where its window cannot be drawn.
 func (c *demoCmd) without(r *run, ending *ending, cannot error) error {
 	if err := ending.end(); err != nil {
 		return err
-	}
-	if again := r.program.Again(); again != nil {
-		return again()
 	}
 	told := message.Error(message.Then(message.NoOpenGL(), message.OpenGLHelps()), cannot)
 	if !r.terminal.read(r.program.Stderr) {

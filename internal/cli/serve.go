@@ -105,16 +105,10 @@ func (c *openCmd) Run(r *run) error {
 	return errors.Join(err, ending.end())
 }
 
-// without goes on where the window cannot be drawn: in this program started anew, where that may draw it, or else without a
-// window, for documents have to be saved all the same. An office that is not set up has none to save.
+// without goes on without a window where that cannot be drawn, for documents have to be saved all the same. An office that is not set
+// up has none to save.
 func (r *run) without(l *local, w Window, ending *ending, cannot error) error {
 	l.log.logger(r.global.Debug).Warn("the window cannot be drawn", "err", cannot)
-	if again := r.program.Again(); again != nil {
-		if err := ending.end(); err != nil {
-			return err
-		}
-		return again()
-	}
 	if !l.agent.Settings().Configured() {
 		return errors.Join(message.Error(message.Then(message.NoOpenGL(), message.OpenGLHelps()), cannot), ending.end())
 	}

@@ -53,37 +53,12 @@ func (b boxes) wants(t *testing.T, n int, texts ...string) {
 	}
 }
 
-// noEGL hides Mesa from a program, as on a computer that has no graphics library for its screen.
-var noEGL = []string{"__EGL_VENDOR_LIBRARY_DIRS=/nonexistent", "LIBGL_DRIVERS_PATH=/nonexistent"}
-
-func TestWithoutGLXTheWindowIsDrawnAllTheSame(t *testing.T) {
-	t.Parallel()
-	desk := harness.NewDesktop(t)
-	desk.StartDisplay("-extension", "GLX")
-	o := harness.UsualOffice(t, desk)
-	b := serveBoxes(o)
-	o.Setup()
-	o.Open(harness.Sample(t, "Mandate Keller"))
-	w := desk.Window("Countersign")
-	first := w.Drawn()
-	w.Active().Keys("ctrl+comma")
-	w.ChangesFrom(first)
-	w.Active().Keys("ctrl+q")
-	if code := o.Running.Wait(); code != 0 {
-		t.Errorf("it ended with %d: %s", code, o.Running.Stderr)
-	}
-	if said := b.said(); len(said) > 0 {
-		t.Errorf("the boxes %q were shown", said)
-	}
-}
-
 func TestWithoutOpenGLTheOfficeWorksOnInTheTray(t *testing.T) {
 	t.Parallel()
 	desk := harness.NewDesktop(t)
 	desk.StartDisplay("-extension", "GLX")
 	tray := harness.ServeTray(t, desk.Connect())
 	o := harness.UsualOffice(t, desk)
-	o.More = append(o.More, noEGL...)
 	b := serveBoxes(o)
 	o.Setup()
 	o.Open()
@@ -161,8 +136,7 @@ func TestAWindowThatDoesNotComeSaysWhy(t *testing.T) {
 			t.Cleanup(func() { other.Close() })
 		}, "C.UTF-8", "does not answer.\n\nEnd it and try again."},
 		"no OpenGL, and nothing set up": {func(t *testing.T, o *harness.Office) {
-			o.More = append(o.More, noEGL...)
-		}, "de_DE.UTF-8", "Diesem Bildschirm fehlt OpenGL 2.1.\n\nAuf Remotedesktops"},
+				}, "de_DE.UTF-8", "Diesem Bildschirm fehlt OpenGL 2.1.\n\nAuf Remotedesktops"},
 		"a wrong command line": {func(t *testing.T, o *harness.Office) {
 			o.Global = append(o.Global, "--tomato")
 		}, "de_DE.UTF-8", "unknown flag --tomato"},

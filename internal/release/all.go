@@ -126,10 +126,6 @@ func (p product) release(ctx context.Context) error {
 	if err := packing.Wait(); err != nil {
 		return err
 	}
-	flatpak, err := p.flatpakOf(tarball)
-	if err != nil {
-		return err
-	}
 	programs := slices.Concat([]string{linux, windows}, slices.Collect(maps.Values(windowless)))
 	notices, err := p.notices(ctx, programs...)
 	if err != nil {
@@ -140,12 +136,8 @@ func (p product) release(ctx context.Context) error {
 		return err
 	}
 	files := map[string]string{
-		filepath.Base(deb): deb, filepath.Base(rpm): rpm, filepath.Base(flatpak): flatpak, filepath.Base(tarball): tarball, filepath.Base(setup): setup, filepath.Base(msi): msi,
+		filepath.Base(deb): deb, filepath.Base(rpm): rpm, filepath.Base(tarball): tarball, filepath.Base(setup): setup, filepath.Base(msi): msi,
 		"Countersign-" + p.version + "-windows-amd64.exe": windows, "countersign-" + p.version + "-linux-" + p.arch: linux,
-	}
-	packed := "Countersign-" + p.version + ".zip" // with an OpenGL in software, where there was one to pack
-	if _, err := os.Stat(filepath.Join(work, packed)); err == nil {
-		files["Countersign-"+p.version+"-windows-amd64.zip"] = filepath.Join(work, packed)
 	}
 	for s, program := range windowless {
 		files[s.file(p.version)] = program

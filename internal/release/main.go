@@ -27,10 +27,8 @@ type commandLine struct {
 	Arch    string `help:"The kind of processor on Linux: amd64 or arm64." default:"${arch}"`
 
 	Windows windowsCmd    `cmd:"" help:"Countersign.exe, its installer, its package for administrators, and winget's manifest."`
-	ARM     windowsARMCmd `cmd:"" name:"windows-arm64" help:"The program alone for Windows on ARM, with the Zig that ZIG names."`
 	Deb     debCmd        `cmd:"" help:"The Debian package."`
 	Rpm     rpmCmd        `cmd:"" help:"The package for Fedora, openSUSE and their like."`
-	Flatpak flatpakCmd    `cmd:"" help:"The manifest for flatpak-builder, and the archive that it packs."`
 	Tar     tarCmd        `cmd:"" help:"The archive with its install script."`
 	Sign    signCmd       `cmd:"" help:"Sign one file for Windows, with SIGN_PFX and SIGN_PASSWORD_FILE."`
 	Macos   macosCmd      `cmd:"" help:"The bundle; needs a Mac."`
@@ -114,12 +112,6 @@ type rpmCmd struct{}
 
 func (rpmCmd) Run(ctx context.Context, c *commandLine) error {
 	return c.make(ctx, product.linuxProgram, product.rpm)
-}
-
-type flatpakCmd struct{}
-
-func (flatpakCmd) Run(ctx context.Context, c *commandLine) error {
-	return c.make(ctx, product.linuxProgram, product.flatpak)
 }
 
 type tarCmd struct{}

@@ -125,12 +125,11 @@ func (p product) windowsPackage(ctx context.Context, program, name string) (stri
 		return "", err
 	}
 	defer os.RemoveAll(dir)
-	opengl, err := p.stageForPackage(dir, program)
-	if err != nil {
+	if err := p.stageForPackage(dir, program); err != nil {
 		return "", err
 	}
 	text, err := p.form("windows/countersign.wxs", map[string]any{
-		"Product": p.productCode(), "Upgrade": strings.ToUpper("{" + upgradeCode.String() + "}"), "Version": version, "Said": p.said(), "OpenGL": opengl,
+		"Product": p.productCode(), "Upgrade": strings.ToUpper("{" + upgradeCode.String() + "}"), "Version": version, "Said": p.said(),
 	})
 	if err != nil {
 		return "", err
@@ -166,33 +165,20 @@ func (p product) windowsPackage(ctx context.Context, program, name string) (stri
 	return path, p.sign(ctx, path)
 }
 
-// libraryFile is one file of the OpenGL in software.
-type libraryFile struct{ Name, Guid string }
-
 // stageForPackage puts what is packed into dir, with the time of the commit, which goes into the package.
-func (p product) stageForPackage(dir, program string) (opengl []libraryFile, err error) {
-	files := map[string]string{
+func (p product) stageForPackage(dir, program string) error {
+	for name, from := range map[string]string{
 		"Countersign.exe": program, "NOTICES.txt": filepath.Join(p.out, "windows", "NOTICES.txt"), "icon.ico": filepath.Join(p.root, "assets", "icons", "icon.ico"),
-	}
-	libraries, err := softwareOpenGL()
-	if err != nil {
-		return nil, err
-	}
-	for _, path := range libraries {
-		name := strings.ToLower(filepath.Base(path))
-		files[name] = path
-		opengl = append(opengl, libraryFile{name, strings.ToUpper("{" + uuid.NewSHA1(upgradeCode, []byte("opengl "+name)).String() + "}")})
-	}
-	for name, from := range files {
+	} {
 		to := filepath.Join(dir, name)
 		if err := copyFile(from, to); err != nil {
-			return nil, err
+			return err
 		}
 		if err := os.Chtimes(to, p.made, p.made); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return opengl, nil
+	return nil
 }
 
 // Properties of the summary information (https://learn.microsoft.com/windows/win32/msi/summary-property-descriptions).

@@ -12,19 +12,11 @@ import (
 // mingwTexts is where Debian's mingw-w64 says what applies to the pieces of it that are in every Windows program.
 const mingwTexts = "/usr/share/doc/mingw-w64-x86-64-dev/copyright"
 
-// notices are the licence texts of everything in the programs, and in an OpenGL that goes with them, each text once, with the names of all it applies to.
+// notices are the licence texts of everything in the programs, each text once, with the names of all it applies to.
 func (p product) notices(ctx context.Context, programs ...string) ([]byte, error) {
-	library := func(name string) bool { return strings.HasSuffix(strings.ToLower(name), ".dll") }
-	modules, err := p.modules(ctx, slices.DeleteFunc(slices.Clone(programs), library)...)
+	modules, err := p.modules(ctx, programs...)
 	if err != nil {
 		return nil, err
-	}
-	if at := slices.IndexFunc(programs, library); at >= 0 {
-		opengl, err := p.openGLNotices(programs[at])
-		if err != nil {
-			return nil, err
-		}
-		modules = append(modules, opengl)
 	}
 	if slices.ContainsFunc(programs, func(name string) bool { return strings.HasSuffix(name, ".exe") }) {
 		text, err := os.ReadFile(mingwTexts)

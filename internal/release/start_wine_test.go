@@ -3,10 +3,7 @@
 package main
 
 import (
-	"archive/zip"
 	"bytes"
-	"debug/pe"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -183,104 +180,6 @@ func TestWithoutOpenGLTheTrayOfWindowsWorksOn(t *testing.T) {
 	wantFile(t, filepath.Join(w.dir, "drive_c", "data", "logs", "fault.txt"), false) // or the next start would tell of a fault
 }
 
-func TestOpenGLInSoftwareIsTakenOnNeedAlone(t *testing.T) {
-	library := standIn(t)
-	t.Setenv("MESA_DLL", library)
-	p := shipped(t).p
-	p.out = t.TempDir()
-	setup, err := p.windowsInstaller(t.Context(), shipped(t).windows, "Countersign-setup.exe")
-	must(t, err)
-	packed, err := zip.OpenReader(filepath.Join(p.out, "Countersign.zip"))
-	must(t, err)
-	var names []string
-	for _, f := range packed.File {
-		names = append(names, strings.TrimPrefix(f.Name, "Countersign/"))
-	}
-	must(t, packed.Close())
-	if want := []string{"Countersign.exe", "NOTICES.txt", "opengl/opengl32.dll", "opengl/beside.dll"}; !slices.Equal(names, want) {
-		t.Errorf("the zip holds %q", names)
-	}
-	notices, err := os.ReadFile(filepath.Join(p.out, "windows", "NOTICES.txt"))
-	must(t, err)
-	if !strings.Contains(string(notices), "Mesa") || !strings.Contains(string(notices), "Brian Paul") {
-		t.Error("the notices do not thank Mesa")
-	}
-
-	drawn, bare := newDisplay(t), bareScreen(t)
-	w, home := newWine(t, drawn)
-	// Wine takes its own file for one of this name anywhere, unless it is told otherwise.
-	w.env = append(w.env, "WINEDLLOVERRIDES="+wineOverrides+";opengl32=n,b")
-	w.must(t, "wine", setup, "/S")
-	installed := filepath.Join(home, "AppData", "Local", "Programs", "Countersign")
-	used := filepath.Join(installed, "opengl", "opengl32.dll.used")
-	start := func(name, display string, env ...string) {
-		t.Helper()
-		in := w
-		in.env = slices.Concat(w.env, []string{"DISPLAY=" + display}, env)
-		atTheDesktop(t, in, there(filepath.Join(installed, "Countersign.exe")), "--data", `C:\`+name, "--key-file", `C:\key`)
-		x := command{env: []string{"DISPLAY=" + display}}
-		if out, _ := x.run(t, "timeout", "90", "xdotool", "search", "--sync", "--onlyvisible", "--name", "^Countersign$"); strings.TrimSpace(out) == "" {
-			t.Fatalf("%s: no window and no box is shown", name)
-		}
-	}
-	start("usual", drawn)
-	wantFile(t, used, false)
-	start("chosen", drawn, "COUNTERSIGN_OPENGL=software")
-	comes(t, used)
-	must(t, os.Remove(used))
-	start("needed", bare) // the stand-in cannot draw there either
-	comes(t, used)
-	w.run(t, "wineserver", "--kill")
-	w.run(t, "wineserver", "--wait")
-	must(t, os.Remove(used)) // which the uninstaller does not know
-	w.must(t, "wine", filepath.Join(installed, "uninstall.exe"), "/S")
-	w.must(t, "wineserver", "-w")
-	wantFile(t, installed, false)
-}
-
-// comes waits for a file: the window that is found may still be that of the start before.
-func comes(t *testing.T, path string) {
-	t.Helper()
-	for range 300 {
-		if _, err := os.Stat(path); err == nil {
-			return
-		}
-		time.Sleep(200 * time.Millisecond)
-	}
-	t.Errorf("%s does not come", path)
-}
-
-// standIn makes a library in place of Mesa's, which hands every call on to Wine's own and leaves a file beside itself. It
-// needs another library of its folder, as Mesa's does.
-func standIn(t *testing.T) string {
-	t.Helper()
-	dir := t.TempDir()
-	c := command{dir: dir}
-	must(t, os.WriteFile(filepath.Join(dir, "beside.c"), []byte("__declspec(dllexport) int beside(void) { return 1; }\n"), 0o600))
-	c.must(t, mingwGCC, "-shared", "-O1", "-s", "-o", "beside.dll", "beside.c")
-	archive := strings.TrimSpace(c.must(t, mingwGCC, "-print-file-name=libopengl32.a"))
-	symbols, err := exec.Command("x86_64-w64-mingw32-nm", archive).Output()
-	must(t, err)
-	var names []string
-	for line := range strings.Lines(string(symbols)) {
-		if fields := strings.Fields(line); len(fields) == 3 && fields[1] == "T" {
-			names = append(names, fields[2])
-		}
-	}
-	slices.Sort(names)
-	names = slices.Compact(names)
-	var stubs, list strings.Builder
-	for i, name := range names {
-		fmt.Fprintf(&stubs, ".globl %s\n%s: jmp *targets+%d(%%rip)\n.section .drectve\n.ascii \" -export:%s\"\n.text\n", name, name, 8*i, name)
-		fmt.Fprintf(&list, "%q,\n", name)
-	}
-	must(t, os.WriteFile(filepath.Join(dir, "stubs.S"), []byte(".text\n"+stubs.String()), 0o600))
-	must(t, os.WriteFile(filepath.Join(dir, "names.h"), []byte(list.String()), 0o600))
-	c.must(t, mingwGCC, "-shared", "-O1", "-s", "-I.", "-o", "opengl32.dll",
-		shipped(t).p.packaging("wine", "opengl32.c"), "stubs.S", "beside.dll")
-	return filepath.Join(dir, "opengl32.dll")
-}
-
 // makeNewer has a state as a later version would leave it.
 func makeNewer(t *testing.T, path string) {
 	t.Helper()
@@ -297,17 +196,4 @@ func there(path string) string {
 		return `C:\` + strings.ReplaceAll(within, "/", `\`)
 	}
 	return "Z:" + strings.ReplaceAll(path, "/", `\`)
-}
-
-func TestTheWindowsProgramDoesNotNameOpenGL(t *testing.T) {
-	program, err := pe.Open(shipped(t).windows)
-	must(t, err)
-	defer program.Close()
-	symbols, err := program.ImportedSymbols()
-	must(t, err)
-	for _, s := range symbols {
-		if strings.Contains(strings.ToLower(s), "opengl32") {
-			t.Errorf("it imports %s: Windows would load its own file before the program could choose", s)
-		}
-	}
 }

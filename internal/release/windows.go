@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 )
 
@@ -25,21 +24,15 @@ const (
 
 // windowsProgram builds Countersign.exe, signed where there is a certificate.
 func (p product) windowsProgram(ctx context.Context) (string, error) {
-	return p.windowsProgramFor(ctx, "amd64", "Countersign.exe", "-s -w -H=windowsgui", mingwGCC, mingwWindres)
-}
-
-// windowsProgramFor builds the program for a kind of processor with a C compiler and one of resources, which have their first
-// arguments.
-func (p product) windowsProgramFor(ctx context.Context, arch, name, ldflags, compiler string, windres ...string) (string, error) {
 	// Go links every .syso beside the main package that is named for the system. It is of no use afterwards.
-	resources := filepath.Join(p.root, "resources_windows_"+arch+".syso")
+	resources := filepath.Join(p.root, "resources_windows_amd64.syso")
 	defer os.Remove(resources)
-	if err := p.windowsResources(ctx, resources, windres...); err != nil {
+	if err := p.windowsResources(ctx, resources); err != nil {
 		return "", err
 	}
-	path := filepath.Join(p.out, name)
+	path := filepath.Join(p.out, "Countersign.exe")
 	say("Compiling Countersign for Windows. The first time its graphics library is compiled too, which takes a few minutes.")
-	err := p.build(ctx, path, ldflags, append(screenReaders(), "GOOS=windows", "GOARCH="+arch, "CC="+compiler)...)
+	err := p.build(ctx, path, "-s -w -H=windowsgui", append(screenReaders(), "GOOS=windows", "GOARCH=amd64", "CC="+mingwGCC)...)
 	if err != nil {
 		return "", err
 	}
@@ -48,7 +41,7 @@ func (p product) windowsProgramFor(ctx context.Context, arch, name, ldflags, com
 
 // windowsResources compiles icon, version and manifest. The compiler reads the names in the form as they are, so
 // everything is in one folder without spaces in its name.
-func (p product) windowsResources(ctx context.Context, path string, windres ...string) error {
+func (p product) windowsResources(ctx context.Context, path string) error {
 	dir, err := os.MkdirTemp("", "countersign-resources-")
 	if err != nil {
 		return err
@@ -73,7 +66,7 @@ func (p product) windowsResources(ctx context.Context, path string, windres ...s
 			return err
 		}
 	}
-	return run(ctx, dir, nil, windres[0], append(windres[1:], "--codepage=65001", "--output-format=coff", "countersign.rc", path)...)
+	return run(ctx, dir, nil, mingwWindres, "--codepage=65001", "--output-format=coff", "countersign.rc", path)
 }
 
 // windowsFiles packs the program in every way there is; the files' names begin with name.
@@ -88,15 +81,10 @@ func (p product) windowsFiles(ctx context.Context, program, name string) (setup,
 	return setup, msi, winget, err
 }
 
-// windowsInstaller packs the program into an installer of that name and, where it comes with an OpenGL in software, into a zip
-// beside it.
+// windowsInstaller packs the program into an installer of that name.
 func (p product) windowsInstaller(ctx context.Context, program, name string) (string, error) {
 	path := filepath.Join(p.out, name)
-	opengl, err := softwareOpenGL()
-	if err != nil {
-		return "", err
-	}
-	texts, err := p.notices(ctx, slices.Concat([]string{program}, opengl)...)
+	texts, err := p.notices(ctx, program)
 	if err != nil {
 		return "", err
 	}
@@ -114,17 +102,6 @@ func (p product) windowsInstaller(ctx context.Context, program, name string) (st
 		return "", err
 	}
 	define = append(define, "WELCOME="+welcome, "HEAD="+head)
-	folder, err := p.stageOpenGL(opengl)
-	if err != nil {
-		return "", err
-	}
-	if folder != "" {
-		define = append(define, "OPENGL="+folder)
-		packed := strings.TrimSuffix(strings.TrimSuffix(name, ".exe"), "-setup") + ".zip"
-		if err := p.windowsZip(program, notices, opengl, packed); err != nil {
-			return "", err
-		}
-	}
 	if certificate() {
 		self, err := os.Executable()
 		if err != nil {

@@ -27,15 +27,7 @@ func everybodys() string {
 	return ""
 }
 
-// flatpak is what Flatpak calls the program when it runs there, empty elsewhere. The desktop then starts it with Flatpak, and
-// looks for its entry in the person's own folder, which is not the program's.
-func flatpak() string { return os.Getenv("FLATPAK_ID") }
-
 func ownAutostart() (string, error) {
-	if flatpak() != "" {
-		home, err := os.UserHomeDir()
-		return filepath.Join(home, ".config", autostartName), err
-	}
 	base, err := os.UserConfigDir()
 	return filepath.Join(base, autostartName), err
 }
@@ -59,9 +51,6 @@ func autostart(program string) error {
 	own, err := ownAutostart()
 	if err != nil {
 		return err
-	}
-	if id := flatpak(); id != "" {
-		return replace(own, desktopEntry("flatpak", "run", id))
 	}
 	return replace(own, desktopEntry(program))
 }

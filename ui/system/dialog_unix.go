@@ -129,7 +129,7 @@ func (d FileDialog) options() map[string]dbus.Variant {
 	if d.Accept != "" {
 		o["accept_label"] = dbus.MakeVariant(d.Accept)
 	}
-	if d.Folder != "" && !inDocumentPortal(d.Folder) {
+	if d.Folder != "" {
 		o["current_folder"] = dbus.MakeVariant(append([]byte(d.Folder), 0))
 	}
 	type rule struct {
@@ -152,13 +152,6 @@ func (d FileDialog) options() map[string]dbus.Variant {
 		o["filters"] = dbus.MakeVariant(filters)
 	}
 	return o
-}
-
-// inDocumentPortal says whether a folder is one in which the portal shows a sandbox a single file. The portal takes its
-// name for that of the file (https://github.com/flatpak/xdg-desktop-portal/pull/2004).
-func inDocumentPortal(folder string) bool {
-	parts := strings.Split(folder, "/")
-	return len(parts) > 4 && parts[1] == "run" && (parts[2] == "user" && parts[4] == "doc" || parts[2] == "flatpak" && parts[3] == "doc")
 }
 
 // answer waits for what the person answers.

@@ -149,15 +149,6 @@ func TestTheDesktopIsAskedForWhatIsMeant(t *testing.T) {
 	}
 }
 
-// The portal takes the folder of a document in a sandbox for the document.
-func TestAFolderOfTheDocumentPortalIsNotBegunIn(t *testing.T) {
-	for folder, want := range map[string]bool{"/run/user/1000/doc/99bfa7fa": true, "/run/flatpak/doc/99bfa7fa": true, "/run/user/1000/gvfs/x": false, "/home/doc/x/y": false} {
-		if inDocumentPortal(folder) != want {
-			t.Errorf("%s: %v", folder, !want)
-		}
-	}
-}
-
 func TestTheEndOfTheProgramClosesTheDialog(t *testing.T) {
 	startBus(t)
 	p, _ := startPortal(t, 4)

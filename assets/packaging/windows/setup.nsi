@@ -1,7 +1,6 @@
 ; Countersign's installer: for the person who runs it, without an administrator. internal/release gives PROGRAM (the
 ; program's file), NOTICES, ICON, WELCOME and HEAD (pictures), OUT (the installer's file), VERSION, NUMBERS (four, with dots), APP_ID
-; (by which Windows knows the program's windows and notifications), ACTIVATOR (the class that is told of a press on one), OPENGL (a folder with
-; an OpenGL in software) where there is one and, where installers are signed, SIGN (a command that signs the file named as its last argument).
+; (by which Windows knows the program's windows and notifications), ACTIVATOR (the class that is told of a press on one) and, where installers are signed, SIGN (a command that signs the file named as its last argument).
 ;
 ; Silently: Countersign-setup.exe /S [/AUTOSTART] [/UPDATE] [/D=C:\folder]. A running Countersign is ended as by its menu, and
 ; started again afterwards. It ends with 2 when that does not end, with 3 when Countersign is installed for everybody on the
@@ -172,16 +171,6 @@ Function LeaveFormer
   RMDir "$former"
 FunctionEnd
 
-; There may be a folder of that name that is somebody else's, where a person has chosen one with other programs in it.
-!macro REMOVE_OPENGL
-  ReadRegDWORD $0 HKCU "Software\Countersign" "OpenGL"
-  ${If} $0 = 1
-    Delete "$INSTDIR\opengl\*.dll"
-    RMDir "$INSTDIR\opengl"
-    DeleteRegValue HKCU "Software\Countersign" "OpenGL"
-  ${EndIf}
-!macroend
-
 Section "Countersign" the_program
   SectionIn RO
   Call LeaveFormer
@@ -201,14 +190,6 @@ Section "Countersign" the_program
   Abort
   named:
   File "/oname=NOTICES.txt" "${NOTICES}"
-  !insertmacro REMOVE_OPENGL
-!ifdef OPENGL
-  ; In a folder of its own: right beside the program Windows would take it for every screen.
-  SetOutPath "$INSTDIR\opengl"
-  File "${OPENGL}/*.dll"
-  SetOutPath "$INSTDIR"
-  WriteRegDWORD HKCU "Software\Countersign" "OpenGL" 1
-!endif
   WriteUninstaller "$INSTDIR\uninstall.exe"
   CreateShortCut "$SMPROGRAMS\Countersign.lnk" "$INSTDIR\Countersign.exe"
   StrCpy $0 "$SMPROGRAMS\Countersign.lnk"
@@ -387,7 +368,6 @@ Section "Uninstall"
   ${EndIf}
   Delete "$INSTDIR\Countersign.exe"
   Delete "$INSTDIR\NOTICES.txt"
-  !insertmacro REMOVE_OPENGL
   Delete "$INSTDIR\uninstall.exe"
   RMDir "$INSTDIR"
   Delete "$SMPROGRAMS\Countersign.lnk"
