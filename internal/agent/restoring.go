@@ -232,7 +232,7 @@ func (a *Agent) unsettle(tx *store.Tx, now time.Time) error {
 
 // forgetWithdrawals ends the wishes to withdraw packages: they may have been taken back.
 func (a *Agent) forgetWithdrawals(tx *store.Tx, now time.Time) (lines []office.Activity, err error) {
-	open, err := tx.AllOpen()
+	open, err := tx.Unfinished()
 	for _, p := range open {
 		if err != nil {
 			return nil, err
@@ -253,7 +253,7 @@ func (a *Agent) noteDueSoon(tx *store.Tx, now time.Time) error {
 	if _, err := tx.GetDoc(account.DocSettings, &s); err != nil {
 		return err
 	}
-	open, err := tx.AllOpen()
+	open, err := tx.Unfinished()
 	for _, p := range open {
 		if err != nil {
 			return err

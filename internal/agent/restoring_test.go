@@ -3,6 +3,7 @@ package agent
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"testing"
 
 	"countersign/internal/agent/backups"
+	"countersign/internal/agent/loop/looptest"
 	"countersign/internal/locations"
 	"countersign/internal/message"
 	"countersign/internal/office"
@@ -389,4 +391,20 @@ func TestDocumentsOfBackupsAreKeptAsLongAsOneListsThem(t *testing.T) {
 		t.Errorf("%d backups, %d documents, %v", len(files), documents(), err)
 	}
 	o.stop()
+}
+
+func TestNothingIsWithdrawnAtAServiceThatIsUsedAgainAfterRestoring(t *testing.T) {
+	tools := looptest.Tools(t, func() {})
+	noErr(t, tools.Data.Update(func(tx *store.Tx) error {
+		p := office.Package{ID: "p", State: office.PackageOpen, Withdrawal: &office.Withdrawal{State: office.WithdrawWanted}}
+		if err := errors.Join(tx.UseService("one"), tx.PutPackage(p), tx.UseService("other")); err != nil {
+			return err
+		}
+		lines, err := (&Agent{}).forgetWithdrawals(tx, tools.Now())
+		p, _, err2 := tx.Package("p")
+		if p.Withdrawal != nil || len(lines) != 1 {
+			t.Errorf("it is still to be withdrawn: %+v, and said is %v", p.Withdrawal, lines)
+		}
+		return errors.Join(err, err2)
+	}))
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -225,7 +226,12 @@ func (tx *Tx) jobs(limit int, walk func(visit) error) ([]office.Job, error) {
 	return listed(tx, limit, walk, func(key []byte) (office.Job, error) { return at[office.Job](tx, bucketJobs, key[8:]) })
 }
 
-// PendingJobs returns all jobs that are not done, in the order of NextTry.
+// UnfinishedJobs returns all jobs of any service that are not done. It reads all there are.
+func (tx *Tx) UnfinishedJobs() ([]office.Job, error) {
+	return tx.JobsAfter("", math.MaxInt, func(j office.Job) bool { return j.State != office.JobDone })
+}
+
+// PendingJobs returns all jobs of the service in use that are not done, in the order of NextTry.
 func (tx *Tx) PendingJobs() ([]office.Job, error) {
 	return tx.jobs(-1, func(each visit) error { return tx.oldest(bucketJobsDue, nil, each) })
 }

@@ -173,9 +173,20 @@ func (tx *Tx) packages(limit int, walk func(visit) error) ([]office.Package, err
 	return listed(tx, limit, walk, func(key []byte) (office.Package, error) { return tx.packageAt(key[8:]) })
 }
 
-// AllOpen returns every package that is not [Package.Final], in the order of NextCheck.
+// AllOpen returns every package of the service in use that is not [Package.Final], in the order of NextCheck.
 func (tx *Tx) AllOpen() ([]office.Package, error) {
 	return tx.packages(-1, func(each visit) error { return tx.oldest(bucketPackagesDue, nil, each) })
+}
+
+// Unfinished returns every package of any service that is not [Package.Final]. It reads all there are.
+func (tx *Tx) Unfinished() (list []office.Package, err error) {
+	err = tx.Packages(func(p office.Package) bool {
+		if !p.Final() {
+			list = append(list, p)
+		}
+		return true
+	})
+	return list, err
 }
 
 // PackagesRefused returns the packages that everybody has signed and whose files cannot be planned, because the service

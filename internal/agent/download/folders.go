@@ -23,7 +23,7 @@ func MoveJobs(tx *store.Tx, old, next string, now loop.Clock) error {
 	if old == next || old == "" || next == "" {
 		return nil
 	}
-	waiting, err := tx.PendingJobs()
+	waiting, err := tx.UnfinishedJobs() // also those of a service not in use: it may be used again
 	if err != nil {
 		return err
 	}

@@ -160,6 +160,22 @@ func TestAFileThatIsThereStaysTheOnlyOneThoughItsFolderIsChangedBeforeThatIsReco
 	}
 }
 
+func TestWhatWaitsForAServiceNotInUseMovesToTheNewFolderToo(t *testing.T) {
+	x := newRoom(t)
+	x.update(func(tx *store.Tx) error { return tx.UseService("one") })
+	old, next := x.settings.SaveTo, t.TempDir()
+	away := x.plan("at the one")[0]
+	x.update(func(tx *store.Tx) error { return tx.UseService("other") })
+	here := x.plan("at the other")[0]
+	x.update(func(tx *store.Tx) error { return MoveJobs(tx, old, next, x.Now) })
+	x.update(func(tx *store.Tx) error { return tx.UseService("one") })
+	for _, j := range []office.Job{away, here} {
+		if folder := x.job(j).Folder; folder != next {
+			t.Errorf("the file of the package %s is saved in %s", j.PackageID, folder)
+		}
+	}
+}
+
 func TestTroubleWithAFolderThatNoFileWaitsForAnyMoreIsNotTold(t *testing.T) {
 	x := newRoom(t)
 	j := x.plan("p")[0]

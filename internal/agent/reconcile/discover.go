@@ -239,11 +239,11 @@ const docRestored = "restored"
 // MarkRestored notes that the state is that of a backup, as of now: what happened to packages since, and what they were made,
 // is found out, and nobody is told of it a second time.
 func MarkRestored(tx *store.Tx, now time.Time) error {
-	open, err := tx.AllOpen()
+	open, err := tx.Unfinished()
 	if err != nil {
 		return err
 	}
-	waiting, err := tx.PendingJobs()
+	waiting, err := tx.UnfinishedJobs()
 	if err != nil {
 		return err
 	}

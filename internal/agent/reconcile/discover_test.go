@@ -3,6 +3,7 @@ package reconcile
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -318,5 +319,24 @@ func (x *testRoom) settled(s esign.Status) {
 	asked.RecordOwed = time.Time{}
 	if noted, err := x.applyCheck(asked, s, false); err != nil || !noted {
 		x.t.Fatal(noted, err)
+	}
+}
+
+func TestAPackageOfAServiceNotInUseIsOfTheBackupToo(t *testing.T) {
+	tools := looptest.Tools(t, func() {})
+	err := tools.Data.Update(func(tx *store.Tx) error {
+		if err := errors.Join(tx.UseService("one"), tx.PutPackage(office.Package{ID: "p", State: office.PackageOpen}), tx.UseService("other")); err != nil {
+			return err
+		}
+		if err := MarkRestored(tx, tools.Now()); err != nil {
+			return err
+		}
+		if p, _, err := tx.Package("p"); err != nil || p.Restored.IsZero() {
+			t.Errorf("what happened to it since is told again: %+v, %v", p, err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
