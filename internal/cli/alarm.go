@@ -26,8 +26,8 @@ func (c *commands) opens(chosen *kong.Context) bool {
 }
 
 // alarm tells people why a window does not come, unless they have read it where the program was started.
-func (p Program) alarm(terminal console, m message.Message) {
-	if p.Alert != nil && !terminal.read(p.Stderr) {
+func (p Program) alarm(c console, m message.Message) {
+	if !c.read() {
 		p.show(m)
 	}
 }
@@ -35,7 +35,7 @@ func (p Program) alarm(terminal console, m message.Message) {
 // show tells people something in a box or, where the desktop has none, in a notification. It returns when the box was read, if
 // the desktop can tell.
 func (p Program) show(m message.Message) {
-	if p.Alert(m) {
+	if p.Alert == nil || p.Alert(m) {
 		return
 	}
 	words := message.English()
@@ -60,7 +60,7 @@ func (c *commands) why(err error) message.Message {
 // faults is what Go writes to when a fault ends the program that nothing recovers from: nil for the trace alone, where nobody has
 // to be told in a box.
 func (r *run) faults() faultOutput {
-	if !r.windowed || r.program.Fault == nil || r.terminal.read(r.program.Stderr) {
+	if !r.windowed || r.program.Fault == nil || r.console.read() {
 		return nil
 	}
 	self, err := os.Executable()

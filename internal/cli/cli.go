@@ -6,14 +6,15 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
+	"log"
 	"os"
 	"os/signal"
 	"strings"
 	"syscall"
 
 	"countersign/internal/agent"
+	"countersign/internal/cli/terminal"
 	"countersign/internal/locations"
 	"countersign/internal/message"
 	"countersign/internal/single"
@@ -96,6 +97,8 @@ type commands struct {
 	KeyFile string `help:"Keep the key in this file instead of the keyring (for servers)." placeholder:"FILE" type:"path"`
 	Debug   bool   `help:"Log in detail. Secrets are never logged."`
 
+	ShowVersion kong.VersionFlag `name:"version" help:"Show the version."`
+
 	Open       openCmd       `cmd:"" default:"withargs" help:"Open the window; files given are made ready to send."`
 	Demo       demoCmd       `cmd:"" help:"Show the whole job on a signing service inside this program: no account, no internet."`
 	Serve      serveCmd      `cmd:"" help:"Work without a window until stopped."`
@@ -117,6 +120,7 @@ type commands struct {
 	Restore    restoreCmd    `cmd:"" help:"Put a backup in the place of the data as it is, which is kept beside."`
 	Completion completionCmd `cmd:"" help:"Print what has your shell complete commands, packages and files."`
 	Version    versionCmd    `cmd:"" help:"Show the version."`
+	Help       helpCmd       `cmd:"" help:"Show what a command does, or all of them."`
 	Page       pageCmd       `cmd:"" hidden:"" help:"Read a document, for the window."`
 	Press      pressCmd      `cmd:"" hidden:"" help:"Read a document, for the embedded service."`
 	Forget     forgetCmd     `cmd:"" hidden:"" help:"Remove all that Countersign keeps of you on this computer, but for the documents that were saved. For uninstallers."`
@@ -145,12 +149,21 @@ func Main(args []string, p Program) (code int) {
 	}()
 	secrets := takeSecrets()
 	args = pressed(args)
-	terminal := console{}.attach(&p)
+	console := console{}.attach(&p)
+	out, errs := terminal.New(p.Stdout), terminal.New(p.Stderr)
+	defer log.SetOutput(log.Writer())
+	log.SetOutput(errs) // what libraries say
 	var c commands
-	chosen, err := parser(&c, p).Parse(args)
+	k := parser(&c, p.Version, out, errs)
+	chosen, err := k.Parse(args)
+	if err == nil && chosen.Selected().Name == "open" {
+		err = c.Open.wrong()
+	}
 	if err != nil {
-		fmt.Fprintf(p.Stderr, "countersign: %s. See countersign --help.\n", plain(err.Error()))
-		p.alarm(terminal, message.CommandWrong(plain(err.Error())))
+		_ = errs.Line("countersign: %s See countersign --help.", asSentence(err))
+		if !console.heard() && !namesCommand(k, args) {
+			p.show(message.CommandWrong(err.Error()))
+		}
 		return exitUsage
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -162,15 +175,15 @@ func Main(args []string, p Program) (code int) {
 	}
 	if err := c.complete(); err != nil && !readsDocument(chosen) { // that one knows no data folder
 		if c.opens(chosen) {
-			defer p.alarm(terminal, c.why(err))
+			defer p.alarm(console, c.why(err))
 		}
-		return fail(p, err)
+		return fail(errs, err)
 	}
-	r := &run{ctx: ctx, quit: quit, program: p, global: c, secrets: secrets, terminal: terminal}
+	r := &run{ctx: ctx, quit: quit, program: p, global: c, secrets: secrets, console: console, out: out, err: errs}
 	if c.opens(chosen) {
 		return r.open(chosen)
 	}
-	return fail(p, chosen.Run(r))
+	return fail(errs, chosen.Run(r))
 }
 
 // pressed are args without what Windows adds when it starts the program because somebody has pressed on a notification (COM, local
@@ -185,9 +198,9 @@ func pressed(args []string) []string {
 // open runs a command that shows a window, and has people told whatever keeps it from that.
 func (r *run) open(chosen *kong.Context) (code int) {
 	told := func(err error) int {
-		code := fail(r.program, err)
+		code := fail(r.err, err)
 		if err != nil {
-			r.program.alarm(r.terminal, r.global.why(err))
+			r.program.alarm(r.console, r.global.why(err))
 		}
 		return code
 	}
@@ -201,21 +214,21 @@ func (r *run) open(chosen *kong.Context) (code int) {
 
 func readsDocument(chosen *kong.Context) bool { return strings.HasPrefix(chosen.Command(), "page ") }
 
-func parser(c *commands, p Program) *kong.Kong {
-	k, err := kong.New(c,
+func parser(c *commands, version string, out, err io.Writer) *kong.Kong {
+	k, wrong := kong.New(c,
 		kong.Name("countersign"), kong.Description(description), kong.UsageOnError(),
-		kong.Writers(p.Stdout, p.Stderr), kong.Exit(func(code int) { panic(exit(code)) }),
+		kong.Writers(out, err), kong.Vars{"version": "countersign " + version}, kong.Exit(func(code int) { panic(exit(code)) }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 100}),
 	)
-	if err != nil {
-		panic(err) // the grammar above is wrong
+	if wrong != nil {
+		panic(wrong) // the grammar above is wrong
 	}
 	return k
 }
 
 // Grammar is the command line as data, for the manual page.
 func Grammar() *kong.Application {
-	return parser(new(commands), Program{Stdout: io.Discard, Stderr: io.Discard}).Model
+	return parser(new(commands), "", io.Discard, io.Discard).Model
 }
 
 // run is what every command gets.
@@ -226,7 +239,8 @@ type run struct {
 	global  commands
 	secrets map[string]string // from the environment, by the variable's name
 
-	terminal console
+	out, err *terminal.Writer // what people are told; nothing is printed otherwise
+	console  console
 	windowed bool  // a window is about to be shown
 	stays    error // why the data of an earlier version was not moved
 }
@@ -255,16 +269,16 @@ type usage struct{ text string }
 func (u *usage) Error() string { return u.text }
 
 // fail says what went wrong, in one line, and picks the exit code.
-func fail(p Program, err error) int {
+func fail(w *terminal.Writer, err error) int {
 	var wrong *usage
 	switch {
 	case err == nil:
 		return exitDone
 	case errors.As(err, &wrong):
-		fmt.Fprintf(p.Stderr, "countersign: %s See countersign --help.\n", plain(wrong.text))
+		_ = w.Line("countersign: %s See countersign --help.", wrong.text)
 		return exitUsage
 	}
-	fmt.Fprintf(p.Stderr, "countersign: %s\n", plain(said(err)))
+	_ = w.Line("countersign: %s", said(err))
 	return exitFailed
 }
 

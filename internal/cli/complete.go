@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/single"
 
@@ -31,6 +32,7 @@ const (
 	ofWaiting  = "waiting"  // the same, of those that wait to be signed
 	ofPerson   = "person"   // somebody the office has sent to
 	ofTemplate = "template" // the name of one that was used
+	ofCommand  = "command"  // one of this program
 )
 
 // candidate is a word that may stand there.
@@ -55,18 +57,17 @@ func (c *completeCmd) Run(r *run) error {
 	}
 	for _, x := range list {
 		begun := strings.HasPrefix(strings.ToLower(x.Value), strings.ToLower(at.word))
-		if !begun || plain(x.Value) != x.Value { // what cannot be shown as it is cannot be chosen
+		if !begun || message.OneLine(x.Value, offersLongest) != x.Value { // what cannot be shown as it is cannot be chosen
 			continue
 		}
-		if _, err := fmt.Fprintf(r.program.Stdout, "%s%s\t%s\n", at.head, x.Value, plain(x.About)); err != nil {
+		if err := r.out.Row(at.head+x.Value, x.About); err != nil {
 			return err
 		}
 	}
 	if ask || what == "" {
 		return nil
 	}
-	_, err := fmt.Fprintln(r.program.Stdout, what)
-	return err
+	return r.out.Line("%s", what)
 }
 
 // place is where in a command line a word is to be completed.
@@ -151,15 +152,21 @@ func (at place) candidates() (list []candidate, what string) {
 	case len(at.node.Children) == 0:
 		return nil, ""
 	}
-	for _, c := range at.node.Children {
-		if !c.Hidden {
-			list = append(list, candidate{c.Name, c.Help})
-		}
-	}
+	list = commandsOf(at.node)
 	if at.node.Type != kong.ApplicationNode || slices.ContainsFunc(list, func(x candidate) bool { return strings.HasPrefix(x.Value, at.word) }) {
 		return list, ""
 	}
 	return nil, completeFiles // for the window
+}
+
+// commandsOf are the commands of a group or the program.
+func commandsOf(group *kong.Node) (list []candidate) {
+	for _, c := range group.Children {
+		if !c.Hidden {
+			list = append(list, candidate{c.Name, c.Help})
+		}
+	}
+	return list
 }
 
 // values are those of a flag or an argument.
@@ -173,6 +180,8 @@ func (at place) values() (list []candidate, what string) {
 	switch kind := v.Tag.Get("complete"); {
 	case len(list) > 0:
 		return list, ""
+	case kind == ofCommand:
+		return commandsOf(at.node.Parent), ""
 	case kind != "":
 		return nil, kind
 	case v.Tag.PlaceHolder == "DIR", v.Name == "folder":
@@ -245,6 +254,9 @@ type offersRequest struct {
 
 // offersMost is how many words of a kind are offered: nobody looks through more.
 const offersMost = 500
+
+// offersLongest is how long such a word is at most, in characters.
+const offersLongest = 4000
 
 // Offers are the words of a kind that may be typed.
 func (c *controller) Offers(kind string) ([]candidate, error) {

@@ -33,6 +33,7 @@ func TestWordsAreCompletedWhereTheyMayStand(t *testing.T) {
 	s := newShell(t)
 	for _, c := range []struct{ typed, want string }{
 		{"lo|", "login logout"},
+		{"help wi|", "withdraw"},
 		{"--data /x ver|", "version"},
 		{"Lease|", ":files"},         // for the window
 		{"Lease.pdf off|", ":files"}, // and more of them
@@ -129,7 +130,7 @@ func TestEveryKindOfWordIsKnown(t *testing.T) {
 	}
 	visit(Grammar().Node)
 	for kind := range kinds {
-		if !slices.Contains([]string{"", ofPackage, ofWaiting, ofPerson, ofTemplate}, kind) {
+		if !slices.Contains([]string{"", ofPackage, ofWaiting, ofPerson, ofTemplate, ofCommand}, kind) {
 			t.Errorf("nothing completes %q", kind)
 		}
 	}

@@ -15,7 +15,7 @@ func (c *completionCmd) Run(r *run) error {
 	if err != nil {
 		return err
 	}
-	_, err = r.program.Stdout.Write(script)
+	_, err = r.out.Write(script)
 	return err
 }
 

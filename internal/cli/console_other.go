@@ -10,17 +10,33 @@ import (
 )
 
 // console is the terminal a command was started from. Here every program has it from the start.
-type console struct{}
+type console struct {
+	in       io.Reader
+	out, err io.Writer
+}
 
-func (console) attach(*Program) console { return console{} }
+func (console) attach(p *Program) console { return console{p.Stdin, p.Stdout, p.Stderr} }
 
 func (*console) detach() {}
 
-// read reports whether a person sees what is printed to a stream: of what a panel or a menu starts, it goes into a log.
-func (console) read(stream io.Writer) bool {
-	f, ok := stream.(*os.File)
+// read reports whether a person sees what goes wrong: of what a panel or a menu starts, that goes into a log.
+func (c console) read() bool {
+	f, ok := c.err.(*os.File)
 	return !ok || term.IsTerminal(int(f.Fd()))
 }
 
-// showsColour reports whether a terminal understands colours.
-func showsColour(*os.File) bool { return true }
+// heard reports whether somebody learns of wrong usage from what is printed and the exit code: a person at a terminal, or the
+// program at the other end of a pipe. A panel or a menu sends what is printed into a log.
+func (c console) heard() bool {
+	for _, stream := range []any{c.in, c.out, c.err} {
+		if f, ok := stream.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+			return true
+		}
+	}
+	f, ok := c.err.(*os.File)
+	if !ok {
+		return true
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeNamedPipe != 0
+}

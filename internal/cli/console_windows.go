@@ -19,18 +19,21 @@ var (
 
 // console is the terminal a command was started from. The program is linked for windows, not for consoles, so that no
 // black box opens beside it; Windows then gives it none, and commands would print into nothing.
-type console struct{ attached, detached bool }
+type console struct {
+	attached, detached bool
+	err                io.Writer
+}
 
 // attach takes the console of the program that started this one, for each of the streams that lead nowhere; a file or
 // a pipe stays.
 func (console) attach(p *Program) console {
 	out, err := leads(p.Stdout), leads(p.Stderr)
 	if out && err {
-		return console{}
+		return console{err: p.Stderr}
 	}
 	// Access is denied to who has a console already, if without streams.
 	if ok, _, reason := attachConsole.Call(attachParentProcess); ok == 0 && !errors.Is(reason, windows.ERROR_ACCESS_DENIED) {
-		return console{} // it was not started from one
+		return console{err: p.Stderr} // it was not started from one
 	}
 	if f, openErr := os.OpenFile("CONOUT$", os.O_RDWR, 0); openErr == nil {
 		if !out {
@@ -43,7 +46,7 @@ func (console) attach(p *Program) console {
 	if f, openErr := os.OpenFile("CONIN$", os.O_RDWR, 0); openErr == nil && !leads(p.Stdin) {
 		p.Stdin = f
 	}
-	return console{attached: true}
+	return console{attached: true, err: p.Stderr}
 }
 
 // detach lets go of the console before a window opens: its Ctrl+C and its end would end the window too.
@@ -54,8 +57,8 @@ func (c *console) detach() {
 	}
 }
 
-// read reports whether what is printed to a stream goes anywhere: to the console that a command was started from, a file or a pipe.
-func (c console) read(stream io.Writer) bool { return leads(stream) && !c.detached }
+// read reports whether what goes wrong is printed anywhere: to the console that a command was started from, a file or a pipe.
+func (c console) read() bool { return leads(c.err) && !c.detached }
 
 // leads reports whether a stream is somewhere; one of the caller's making always is.
 func leads(stream any) bool {
@@ -67,12 +70,5 @@ func leads(stream any) bool {
 	return err == nil && kind != windows.FILE_TYPE_UNKNOWN
 }
 
-// showsColour reports whether a terminal understands colours; consoles before Windows 10 do not.
-func showsColour(f *os.File) bool {
-	var mode uint32
-	console := windows.Handle(f.Fd())
-	if err := windows.GetConsoleMode(console, &mode); err != nil {
-		return false
-	}
-	return windows.SetConsoleMode(console, mode|windows.ENABLE_VIRTUAL_TERMINAL_PROCESSING) == nil
-}
+// heard reports whether somebody learns of wrong usage from what is printed and the exit code.
+func (c console) heard() bool { return c.read() }

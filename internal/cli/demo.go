@@ -4,14 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
-	"sync"
 	"time"
 
+	"countersign/internal/cli/terminal"
 	"countersign/internal/demo"
 	"countersign/internal/message"
 	"countersign/internal/notify"
@@ -35,11 +34,11 @@ func (c *demoCmd) Run(r *run) error {
 		return c.headless(r)
 	}
 	if r.program.Window == nil {
-		fmt.Fprintln(r.program.Stdout, "This Countersign has no window, so the demo runs as text.")
+		_ = r.out.Line("This Countersign has no window, so the demo runs as text.")
 		return c.headless(r)
 	}
 	if err := r.program.Display(r.ctx); err != nil {
-		fmt.Fprintln(r.program.Stdout, "There is no display here, so the demo runs as text.")
+		_ = r.out.Line("There is no display here, so the demo runs as text.")
 		return c.headless(r)
 	}
 	r.windowed = true
@@ -47,15 +46,15 @@ func (c *demoCmd) Run(r *run) error {
 	if err != nil {
 		return err
 	}
-	r.terminal.detach()
-	ending := newEnding(end, demoLog(r))
+	r.console.detach()
+	ending := newEnding(end, demoLog(r), r.err)
 	defer ending.end() // also after a crash
 	defer context.AfterFunc(r.ctx, ending.begin)()
 	err = r.program.Window(r.ctx, Window{Agent: a, Version: r.program.Version, Demo: true, Ending: ending.begin})
 	if err != nil && errors.Is(err, r.program.CannotDraw) {
 		return c.without(r, ending, err)
 	}
-	fmt.Fprintf(r.program.Stdout, "The signed documents are in %s.\n", c.Dir)
+	_ = r.out.Line("The signed documents are in %s.", c.Dir)
 	return errors.Join(err, ending.end())
 }
 
@@ -65,16 +64,16 @@ func (c *demoCmd) without(r *run, ending *ending, cannot error) error {
 		return err
 	}
 	told := message.Error(message.Then(message.NoOpenGL(), message.OpenGLHelps()), cannot)
-	if !r.terminal.read(r.program.Stderr) {
+	if !r.console.read() {
 		return told
 	}
-	fmt.Fprintln(r.program.Stdout, "This screen has no OpenGL for the window, so the demo runs as text.")
+	_ = r.out.Line("This screen has no OpenGL for the window, so the demo runs as text.")
 	return c.headless(r)
 }
 
 // headless plays the demo and tells it as a timeline.
 func (c *demoCmd) headless(r *run) error {
-	story := &timeline{w: r.program.Stdout, began: time.Now()}
+	story := &timeline{w: r.out, began: time.Now()}
 	notifier := notify.New(notify.Options{App: "Countersign demo", Icon: icon(), Log: demoLog(r)})
 	story.line("Starting the signing service inside this program and an agent beside it.")
 	d, err := demo.Start(r.ctx, demo.Options{
@@ -103,20 +102,17 @@ func demoLog(r *run) *slog.Logger {
 	if !r.global.Debug {
 		return slog.New(slog.DiscardHandler)
 	}
-	return slog.New(slog.NewTextHandler(r.program.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	return slog.New(slog.NewTextHandler(r.err, &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
 
 // timeline prints what happens, with the seconds since the start. Safe for concurrent use.
 type timeline struct {
-	w     io.Writer
+	w     *terminal.Writer
 	began time.Time
-	mu    sync.Mutex
 }
 
 func (t *timeline) line(format string, args ...any) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	fmt.Fprintf(t.w, "%5.1f s  %s\n", time.Since(t.began).Seconds(), fmt.Sprintf(format, args...))
+	_ = t.w.Line("%5.1f s  %s", time.Since(t.began).Seconds(), fmt.Sprintf(format, args...))
 }
 
 // end lists the documents.
@@ -134,7 +130,6 @@ func (t *timeline) end(dir string) error {
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(t.w, "         %s (%d KB)\n", rel, (info.Size()+1023)/1024)
-		return err
+		return t.w.Line("         %s (%d KB)", rel, (info.Size()+1023)/1024)
 	})
 }

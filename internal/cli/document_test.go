@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -73,17 +72,6 @@ func TestCommandsReadAlike(t *testing.T) {
 			if !strings.HasSuffix(f.Help, ".") {
 				t.Errorf("%s --%s: %q does not end as a sentence does", called, f.Name, f.Help)
 			}
-		}
-	}
-	// The one way to print JSON is the one that is harmless on a terminal.
-	sources, err := filepath.Glob("*.go")
-	must(t, err)
-	raw := regexp.MustCompile(`json\.(NewEncoder\(r\.program|NewEncoder\(os\.Std|MarshalIndent)`)
-	for _, name := range sources {
-		text, err := os.ReadFile(name)
-		must(t, err)
-		if !strings.HasSuffix(name, "_test.go") && raw.Match(text) {
-			t.Errorf("%s prints JSON with %s; use printJSON", name, raw.Find(text))
 		}
 	}
 }

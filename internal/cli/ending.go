@@ -1,12 +1,13 @@
 package cli
 
 import (
-	"fmt"
 	"log/slog"
 	"os"
 	"runtime"
 	"sync"
 	"time"
+
+	"countersign/internal/cli/terminal"
 )
 
 // How long a program may take to end once it is asked to, whatever hangs: people are promised 5 s.
@@ -23,6 +24,7 @@ const (
 type ending struct {
 	shut   func() error // gives the data folder back
 	log    *slog.Logger
+	say    *terminal.Writer
 	exit   func(code int)
 	begun  sync.Once
 	shuts  sync.Once     // shut has begun
@@ -34,8 +36,8 @@ type ending struct {
 	end func() error
 }
 
-func newEnding(shut func() error, log *slog.Logger) *ending {
-	e := &ending{shut: shut, log: log, exit: os.Exit, closed: make(chan struct{}), over: make(chan struct{})}
+func newEnding(shut func() error, log *slog.Logger, say *terminal.Writer) *ending {
+	e := &ending{shut: shut, log: log, say: say, exit: os.Exit, closed: make(chan struct{}), over: make(chan struct{})}
 	e.end = sync.OnceValue(e.finish)
 	return e
 }
@@ -90,7 +92,7 @@ func (e *ending) insist() {
 	}
 	e.log.Error("the program does not end by itself; ending it", "err", e.failed(), "goroutines", stacks())
 	if code != exitDone {
-		fmt.Fprintln(os.Stderr, "countersign: Countersign did not end in time and was stopped. Nothing is lost; it goes on where it was at the next start.")
+		_ = e.say.Line("countersign: Countersign did not end in time and was stopped. Nothing is lost; it goes on where it was at the next start.")
 	}
 	e.exit(code)
 }

@@ -2,10 +2,13 @@ package cli
 
 import (
 	"errors"
+	"io"
 	"log/slog"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"countersign/internal/cli/terminal"
 )
 
 func TestWhateverHangsTheProgramEndsAndGivesTheFolderBack(t *testing.T) {
@@ -30,7 +33,7 @@ func TestWhateverHangsTheProgramEndsAndGivesTheFolderBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				shut, exited := 0, make(chan int, 1)
-				e := newEnding(func() error { time.Sleep(c.office); shut++; return c.err }, slog.New(slog.DiscardHandler))
+				e := newEnding(func() error { time.Sleep(c.office); shut++; return c.err }, slog.New(slog.DiscardHandler), terminal.New(io.Discard))
 				e.exit = func(code int) { exited <- code }
 				began := time.Now()
 				ended := make(chan error, 1)

@@ -4,10 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"time"
 
+	"countersign/internal/cli/terminal"
 	"countersign/internal/office"
 )
 
@@ -41,9 +41,9 @@ func (c *eventsCmd) Run(r *run) error {
 		return err
 	}
 	if c.JSON {
-		return printJSON(r.program.Stdout, eventList{events})
+		return r.out.JSON(eventList{events})
 	}
-	return printEvents(r.program.screen(), events)
+	return printEvents(r.out, events)
 }
 
 // eventsRequest says which events somebody wants to see.
@@ -164,24 +164,23 @@ func (r *remote) Follow(ctx context.Context, q eventsRequest, at func(), each fu
 }
 
 // printEvents prints a line for each event.
-func printEvents(s screen, events []listedEvent) error {
-	if s.width > 0 && len(events) == 0 {
-		_, err := fmt.Fprintln(s.w, "No events.")
-		return err
+func printEvents(w *terminal.Writer, events []listedEvent) error {
+	if w.Wide() && len(events) == 0 {
+		return w.Line("No events.")
 	}
-	rows := make([][]cell, len(events))
+	rows := make([][]terminal.Cell, len(events))
 	for i, e := range events {
-		rows[i] = eventRow(s, e)
+		rows[i] = eventRow(w, e)
 	}
-	return s.table([]column{{head: "RECEIVED"}, {head: "OUTCOME"}, {head: "KIND", spare: 1}, {head: "PACKAGE", spare: 2}, {head: "WHAT", least: 20}}, rows)
+	return w.Table([]terminal.Column{{Head: "RECEIVED"}, {Head: "OUTCOME"}, {Head: "KIND", Spare: 1}, {Head: "PACKAGE", Spare: 2}, {Head: "WHAT", Least: 20}}, rows)
 }
 
 // eventRow is an event as a row of a table.
-func eventRow(s screen, e listedEvent) []cell {
+func eventRow(w *terminal.Writer, e listedEvent) []terminal.Cell {
 	at, id := known(e.Received, time.RFC3339Nano), e.PackageID
-	if s.width > 0 {
+	if w.Wide() {
 		at, id = here(e.Received, time.DateTime), id[:min(leastID, len(id))]
 	}
-	colour := map[string]tint{outcomeHandled: green, outcomePending: yellow, outcomeProblem: red}[e.Outcome]
-	return []cell{{text: at}, {e.Outcome, colour}, {text: e.Kind}, {text: id}, {text: e.Text}}
+	colour := map[string]terminal.Tint{outcomeHandled: terminal.Green, outcomePending: terminal.Yellow, outcomeProblem: terminal.Red}[e.Outcome]
+	return []terminal.Cell{{Text: at}, {Text: e.Outcome, Tint: colour}, {Text: e.Kind}, {Text: id}, {Text: e.Text}}
 }

@@ -129,13 +129,15 @@ func (r *run) folders(change foldersRequest, asJSON bool) error {
 		return err
 	}
 	if asJSON {
-		return printJSON(r.program.Stdout, listedFolders(rows))
+		return r.out.JSON(listedFolders(rows))
 	}
 	if len(rows) == 0 {
-		fmt.Fprintln(r.program.Stdout, "No folder sends.")
+		return r.out.Line("No folder sends.")
 	}
 	for _, f := range rows {
-		fmt.Fprintln(r.program.Stdout, plain(f.Path+": "+foldersLine(f)))
+		if err := r.out.Line("%s: %s", f.Path, foldersLine(f)); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -3,9 +3,9 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
+	"countersign/internal/cli/terminal"
 	"countersign/internal/single"
 )
 
@@ -19,7 +19,7 @@ const overlap = time.Hour
 // follow prints events as the running Countersign handles them. When that ends, and while there is none, it waits for the
 // next one; what came in between is printed then.
 func (c *eventsCmd) follow(r *run, q eventsRequest) error {
-	f := &following{q: q, begun: time.Now(), told: map[string]time.Time{}, print: c.printer(r.program)}
+	f := &following{q: q, begun: time.Now(), told: map[string]time.Time{}, print: c.printer(r.out)}
 	for waits := false; ; {
 		err := f.once(r)
 		var refused *failure
@@ -33,7 +33,7 @@ func (c *eventsCmd) follow(r *run, q eventsRequest) error {
 		case f.connected:
 			waits, f.connected = false, false
 		case !waits:
-			fmt.Fprintln(r.program.Stderr, "Countersign is not running. Its events are printed once it does.")
+			_ = r.err.Line("Countersign is not running. Its events are printed once it does.")
 			waits = true
 		}
 		select {
@@ -45,20 +45,21 @@ func (c *eventsCmd) follow(r *run, q eventsRequest) error {
 }
 
 // printer prints one event.
-func (c *eventsCmd) printer(p Program) func(listedEvent) error {
-	s := p.screen()
+func (c *eventsCmd) printer(w *terminal.Writer) func(listedEvent) error {
 	return func(e listedEvent) error {
 		if c.JSON {
-			return printLine(p.Stdout, e)
+			return w.JSONLine(e)
 		}
-		if s.width == 0 {
-			return printEvents(s, []listedEvent{e})
+		if !w.Wide() {
+			return printEvents(w, []listedEvent{e})
 		}
-		row := eventRow(s, e)
-		_, err := fmt.Fprintf(s.w, "%s  %s  %s\n", row[0].text, s.paint(row[1].text, row[1].tint), plain(e.Text))
-		return err
+		row := eventRow(w, e)
+		return w.Parts(row[0], between, row[1], between, terminal.Cell{Text: e.Text})
 	}
 }
+
+// between is what is between the parts of a line.
+var between = terminal.Cell{Text: "  "}
 
 // following is one events --follow, over the lives of several Countersigns.
 type following struct {

@@ -20,7 +20,7 @@ func moving(t *testing.T) (*run, home) {
 	s := newShell(t)
 	s.setUp()
 	h := home{belongs: filepath.Join(t.TempDir(), "local", "countersign"), former: s.data}
-	r := &run{ctx: t.Context(), program: Program{Stdout: os.Stdout, Stderr: os.Stderr}}
+	r := &run{ctx: t.Context()}
 	r.global.home, r.global.Data, r.global.KeyFile = h, h.inForce(), filepath.Join(s.data, "..", "key")
 	if r.global.Data != h.former {
 		t.Fatal("the former folder is not in force")

@@ -1,7 +1,5 @@
 package cli
 
-import "fmt"
-
 // linkCmd prints where a person signs. Whoever has the link can sign, so that it goes to standard output and nowhere else.
 type linkCmd struct {
 	Package string `arg:"" complete:"package" help:"The package: its id, the beginning of its id, or its name."`
@@ -18,8 +16,7 @@ func (c *linkCmd) Run(r *run) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(r.program.Stdout, link)
-	return nil
+	return r.out.Line("%s", link)
 }
 
 // linkRequest asks for the page on which a person signs a package.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"countersign/internal/cli/terminal"
 	"countersign/internal/office"
 )
 
@@ -38,9 +39,9 @@ func (c *listCmd) Run(r *run) error {
 		return err
 	}
 	if c.JSON {
-		return printJSON(r.program.Stdout, packageList{packages})
+		return r.out.JSON(packageList{packages})
 	}
-	return printPackages(r.program.screen(), packages)
+	return printPackages(r.out, packages)
 }
 
 // query is the command line as a question; what is wrong with it is a usage error.
@@ -140,40 +141,39 @@ func moment(t time.Time) *time.Time {
 }
 
 // printPackages prints a line for each package.
-func printPackages(s screen, packages []listedPackage) error {
-	if s.width > 0 && len(packages) == 0 {
-		_, err := fmt.Fprintln(s.w, "No packages.")
-		return err
+func printPackages(w *terminal.Writer, packages []listedPackage) error {
+	if w.Wide() && len(packages) == 0 {
+		return w.Line("No packages.")
 	}
 	short := shortIDs(packages)
-	rows := make([][]cell, len(packages))
+	rows := make([][]terminal.Cell, len(packages))
 	for i, p := range packages {
 		id, day := p.ID, func(t *time.Time) string { return known(t, time.RFC3339) }
-		if s.width > 0 {
+		if w.Wide() {
 			id, day = short[i], func(t *time.Time) string { return here(t, time.DateOnly) }
 		}
-		rows[i] = []cell{
-			{text: id}, {string(p.State), tintOf(p.State)}, {text: titleOf(p.Name)}, {text: progress(p)},
-			{text: strings.Join(names(p.Signers, office.PartNext), ", ")}, {text: day(p.Due)}, {text: day(p.Created)},
+		rows[i] = []terminal.Cell{
+			{Text: id}, {Text: string(p.State), Tint: tintOf(p.State)}, {Text: titleOf(p.Name)}, {Text: progress(p)},
+			{Text: strings.Join(names(p.Signers, office.PartNext), ", ")}, {Text: day(p.Due)}, {Text: day(p.Created)},
 		}
 	}
-	return s.table([]column{
-		{head: "ID"}, {head: "STATE"}, {head: "NAME", least: 16}, {head: "SIGNED", spare: 2}, {head: "WAITS FOR", least: 12, spare: 3},
-		{head: "DUE", spare: 1}, {head: "MADE", spare: 4},
+	return w.Table([]terminal.Column{
+		{Head: "ID"}, {Head: "STATE"}, {Head: "NAME", Least: 16}, {Head: "SIGNED", Spare: 2}, {Head: "WAITS FOR", Least: 12, Spare: 3},
+		{Head: "DUE", Spare: 1}, {Head: "MADE", Spare: 4},
 	}, rows)
 }
 
 // tintOf is the colour of a standing, beside its word.
-func tintOf(s office.Standing) tint {
+func tintOf(s office.Standing) terminal.Tint {
 	switch s {
 	case office.StandsDone:
-		return green
+		return terminal.Green
 	case office.StandsWaiting:
-		return yellow
+		return terminal.Yellow
 	case office.StandsWithdrawn:
-		return dim
+		return terminal.Dim
 	}
-	return red
+	return terminal.Red
 }
 
 // titleOf is a package's name, or words where it has none.

@@ -15,9 +15,12 @@ import (
 	"time"
 	"unicode"
 
+	"countersign/internal/cli/terminal"
 	"countersign/internal/locations"
 	"countersign/internal/office"
 	"countersign/internal/store"
+
+	"github.com/mattn/go-runewidth"
 )
 
 // march is noon of a day in March.
@@ -154,7 +157,7 @@ func TestATableFitsTheTerminal(t *testing.T) {
 	for _, colour := range []bool{false, true} {
 		for width := 40; width <= 200; width += 7 {
 			var out bytes.Buffer
-			must(t, printPackages(screen{w: &out, width: width, colour: colour}, packages))
+			must(t, printPackages(terminal.Sized(&out, width, colour), packages))
 			text := regexp.MustCompile("\x1b\\[[0-9;]*m").ReplaceAllString(out.String(), "")
 			if coloured := text != out.String(); coloured != colour {
 				t.Errorf("colours: %v, want %v", coloured, colour)
@@ -164,8 +167,8 @@ func TestATableFitsTheTerminal(t *testing.T) {
 				t.Fatalf("%d lines:\n%s", len(lines), text)
 			}
 			for i, l := range lines {
-				if columnsOf(l) > width {
-					t.Errorf("%d columns in %d: %s", columnsOf(l), width, l)
+				if runewidth.StringWidth(l) > width {
+					t.Errorf("%d columns in %d: %s", runewidth.StringWidth(l), width, l)
 				}
 				if i > 0 && !strings.Contains(l, string(packages[i-1].State)) { // the word, whatever the colour
 					t.Errorf("no state in %d columns: %s", width, l)
@@ -174,25 +177,10 @@ func TestATableFitsTheTerminal(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	must(t, printPackages(screen{w: &out, width: 100}, packages))
+	must(t, printPackages(terminal.Sized(&out, 100, false), packages))
 	_, column, _ := strings.Cut(strings.Split(out.String(), "\n")[0], "SIGNED")
 	if !strings.Contains(column, "WAITS FOR") || !strings.Contains(column, "DUE") {
 		t.Errorf("a hundred columns leave something out:\n%s", &out)
-	}
-}
-
-func TestColoursAreNotForEveryone(t *testing.T) {
-	for env, want := range map[string]bool{"": true, "NO_COLOR=1": false, "TERM=dumb": false, "TERM=xterm": true, "NO_COLOR=": true} {
-		name, value, _ := strings.Cut(env, "=")
-		got := wantsColour(func(asked string) string {
-			if asked == name {
-				return value
-			}
-			return ""
-		})
-		if got != want {
-			t.Errorf("%q: %v", env, got)
-		}
 	}
 }
 
@@ -277,7 +265,7 @@ func TestNamesFromOutsideAreNeverPrintedRaw(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	must(t, printPackages(screen{w: &out, width: 80}, s.list().Packages))
+	must(t, printPackages(terminal.Sized(&out, 80, false), s.list().Packages))
 	if strings.ContainsFunc(out.String(), func(r rune) bool { return r != '\n' && unicode.Is(unicode.C, r) }) || strings.Count(out.String(), "\n") != 3 {
 		t.Errorf("the table is\n%q", &out)
 	}
@@ -381,7 +369,7 @@ func TestEveryFieldIsThereEvenWhenNothingIsKnown(t *testing.T) {
 		var any map[string]json.RawMessage
 		must(t, json.Unmarshal([]byte(stdout), &any))
 	}
-	for _, none := range []screen{{w: io.Discard}, {w: io.Discard, width: 80}} {
+	for _, none := range []*terminal.Writer{terminal.New(io.Discard), terminal.Sized(io.Discard, 80, false)} {
 		must(t, printPackages(none, nil))
 		must(t, printEvents(none, nil))
 	}

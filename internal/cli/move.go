@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"strings"
 
@@ -75,17 +74,16 @@ func (c *moveCmd) Run(r *run) error {
 		return err
 	}
 	for _, told := range done.Told {
-		fmt.Fprintln(r.program.Stdout, told)
+		_ = r.out.Line("%s", told)
 	}
 	switch {
 	case c.Out != "":
-		fmt.Fprintf(r.program.Stdout, "Written: %s. This computer works no more for the office. On the new one: countersign move --in FILE, or Bring over in its first window.\n", c.Out)
+		return r.out.Line("Written: %s. This computer works no more for the office. On the new one: countersign move --in FILE, or Bring over in its first window.", c.Out)
 	case c.In != "":
-		fmt.Fprintln(r.program.Stdout, "The office was brought over. Delete the file once everything works here.")
+		return r.out.Line("The office was brought over. Delete the file once everything works here.")
 	default:
-		fmt.Fprintln(r.program.Stdout, "The office works on this computer again. Delete the file.")
+		return r.out.Line("The office works on this computer again. Delete the file.")
 	}
-	return nil
 }
 
 // agrees asks the person at the terminal; nobody agrees without one.
@@ -94,7 +92,7 @@ func (r *run) agrees(question string) bool {
 	if !isFile || !term.IsTerminal(int(in.Fd())) {
 		return false
 	}
-	fmt.Fprint(r.program.Stderr, question)
+	_ = r.err.Prompt(question)
 	select {
 	case line := <-r.lines():
 		return strings.EqualFold(strings.TrimSpace(line), "yes")

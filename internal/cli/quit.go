@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"countersign/internal/message"
@@ -26,8 +25,7 @@ func (c *quitCmd) Run(r *run) error {
 	case r.ctx.Err() != nil:
 		return r.ctx.Err()
 	case errors.Is(err, single.ErrNotRunning):
-		_, err = fmt.Fprintln(r.program.Stdout, "Countersign is not running.")
-		return err
+		return r.out.Line("Countersign is not running.")
 	case errors.Is(err, single.ErrRunning), errors.Is(err, context.DeadlineExceeded):
 		return message.Error(message.DoesNotEnd(), err)
 	}

@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"fmt"
-
 	"countersign/internal/agent"
 	"countersign/internal/single"
 )
@@ -20,7 +18,9 @@ func (c *restoreCmd) Run(r *run) error {
 	}
 	if c.List {
 		for _, f := range list {
-			fmt.Fprintf(r.program.Stdout, "%s  %s\n", f.Date, f.Path)
+			if err := r.out.Line("%s  %s", f.Date, f.Path); err != nil {
+				return err
+			}
 		}
 		return nil
 	}
@@ -45,7 +45,7 @@ func (c *restoreCmd) Run(r *run) error {
 	}
 	defer o.Close()
 	if aside != "" {
-		fmt.Fprintf(r.program.Stdout, "The data as it was is kept: %s\n", aside)
+		_ = r.out.Line("The data as it was is kept: %s", aside)
 	}
 	status, err := o.Status(r.ctx)
 	if err != nil {
@@ -53,7 +53,7 @@ func (c *restoreCmd) Run(r *run) error {
 	}
 	for _, i := range status.Health {
 		if i.ID == agent.IssueRestored {
-			fmt.Fprintln(r.program.Stdout, i.Text())
+			_ = r.out.Line("%s", i.Text())
 		}
 	}
 	return nil

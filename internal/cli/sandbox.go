@@ -44,7 +44,7 @@ func (c *sandboxCmd) Run(r *run) error {
 	if r.global.Debug {
 		level = slog.LevelDebug
 	}
-	o.Log = slog.New(slog.NewTextHandler(r.program.Stderr, &slog.HandlerOptions{Level: level}))
+	o.Log = slog.New(slog.NewTextHandler(r.err, &slog.HandlerOptions{Level: level}))
 	client := sandbox.DemoClient()
 	if c.ClientID != "" {
 		client = sandbox.Client{ID: c.ClientID, Secret: r.secrets[clientSecretVariable], Name: "Countersign"}
@@ -67,11 +67,11 @@ func (c *sandboxCmd) Run(r *run) error {
 	if err != nil {
 		return &failure{fmt.Sprintf("The sandbox could not start: %v.", err)}
 	}
-	fmt.Fprintf(r.program.Stdout, "Signing service: %s\n", s.URL())
+	_ = r.out.Line("Signing service: %s", s.URL())
 	if s.AdminURL() != "" {
-		fmt.Fprintf(r.program.Stdout, "Admin port: %s\n", s.AdminURL())
+		_ = r.out.Line("Admin port: %s", s.AdminURL())
 	}
-	fmt.Fprintf(r.program.Stdout, "OAuth client: %s\n", client.ID)
+	_ = r.out.Line("OAuth client: %s", client.ID)
 	<-r.ctx.Done()
 	return s.Close()
 }

@@ -51,9 +51,8 @@ func (c *sendCmd) Run(r *run) error {
 			return err
 		}
 	}
-	bar := progressLine{w: r.program.Stderr}
-	state, err := o.Send(r.ctx, draft, bar.show)
-	bar.end()
+	state, err := o.Send(r.ctx, draft, uploading(r.err))
+	_ = r.err.Progress("")
 	switch {
 	case r.ctx.Err() != nil && state.DraftID != "":
 		return &failure{message.WaitingStopped().String()}
@@ -65,8 +64,7 @@ func (c *sendCmd) Run(r *run) error {
 	}
 	switch state.State {
 	case office.DraftSent:
-		fmt.Fprintf(r.program.Stdout, "Sent. Package %s\n", state.PackageID)
-		return nil
+		return r.out.Line("Sent. Package %s", state.PackageID)
 	case office.DraftCancelled, office.DraftHeld:
 		return &failure{"The package was cancelled and not sent."}
 	default:

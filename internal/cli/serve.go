@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
@@ -32,9 +31,9 @@ func (serveCmd) Run(r *run) error {
 	if l == nil {
 		return &failure{"Countersign is already running with this data folder."}
 	}
-	fmt.Fprintf(r.program.Stderr, "Countersign is running with %s. Stop it with Ctrl+C.\n", r.global.Data)
+	_ = r.err.Line("Countersign is running with %s. Stop it with Ctrl+C.", r.global.Data)
 	<-r.ctx.Done()
-	return newEnding(l.Close, l.log.logger(r.global.Debug)).end()
+	return newEnding(l.Close, l.log.logger(r.global.Debug), r.err).end()
 }
 
 type openCmd struct {
@@ -84,8 +83,8 @@ func (c *openCmd) Run(r *run) error {
 	if other != nil {
 		l.log.logger(r.global.Debug).Warn("another installation does not give way", "err", other)
 	}
-	r.terminal.detach()
-	ending := newEnding(l.Close, l.log.logger(r.global.Debug))
+	r.console.detach()
+	ending := newEnding(l.Close, l.log.logger(r.global.Debug), r.err)
 	defer ending.end() // also after a crash
 	defer context.AfterFunc(r.ctx, ending.begin)()
 	w := Window{
@@ -113,7 +112,7 @@ func (r *run) without(l *local, w Window, ending *ending, cannot error) error {
 		return errors.Join(message.Error(message.Then(message.NoOpenGL(), message.OpenGLHelps()), cannot), ending.end())
 	}
 	m := message.Then(message.NoOpenGL(), message.WorksWithoutWindow(), message.OpenGLHelps())
-	fmt.Fprintf(r.program.Stderr, "countersign: %s\n", plain(m.String()))
+	_ = r.err.Line("countersign: %s", m)
 	var box sync.Mutex // one at a time
 	w.Why = func() {
 		if box.TryLock() {
@@ -121,7 +120,7 @@ func (r *run) without(l *local, w Window, ending *ending, cannot error) error {
 			r.program.show(m)
 		}
 	}
-	if !w.Hidden && !r.terminal.read(r.program.Stderr) {
+	if !w.Hidden && !r.console.read() {
 		go w.Why()
 	}
 	err := r.program.WithoutWindow(r.ctx, w)

@@ -3,7 +3,6 @@ package cli
 import (
 	"bufio"
 	"cmp"
-	"fmt"
 	"os"
 	"strings"
 
@@ -145,14 +144,14 @@ func (c *setupCmd) Run(r *run) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(r.program.Stdout, "Set up. Signed documents will be saved in %s.\n", s.SaveTo)
+	_ = r.out.Line("Set up. Signed documents will be saved in %s.", s.SaveTo)
 	signIn, service := s.Hosts()
-	fmt.Fprintf(r.program.Stdout, "People sign in at %s.\n", signIn)
+	_ = r.out.Line("People sign in at %s.", signIn)
 	if service != "" {
-		fmt.Fprintf(r.program.Stdout, "Documents go to %s.\n", service)
+		_ = r.out.Line("Documents go to %s.", service)
 	}
 	if address := s.ReturnAddress(); address != "" {
-		fmt.Fprintf(r.program.Stdout, "Return address to register with the service: %s\n", address)
+		_ = r.out.Line("Return address to register with the service: %s", address)
 	}
 	return r.tellMissing(o)
 }
@@ -165,7 +164,7 @@ func (r *run) tellMissing(o instance) error {
 	}
 	for _, i := range status.Health {
 		if i.Action == agent.ActSettings {
-			fmt.Fprintln(r.program.Stdout, i.Text())
+			_ = r.out.Line("%s", i.Text())
 		}
 	}
 	return nil
@@ -195,14 +194,14 @@ func (c *setupCmd) export(r *run, change settingsChange) error {
 	if err := agent.WriteOffice(path, file); err != nil {
 		return err
 	}
-	fmt.Fprintf(r.program.Stdout, "Written: %s. It is opened with a double click, or dropped on the first window of Countersign.\n", path)
+	_ = r.out.Line("Written: %s. It is opened with a double click, or dropped on the first window of Countersign.", path)
 	if address := file.Settings.ReturnAddress(); address != "" {
-		fmt.Fprintf(r.program.Stdout, "Return address to register with the service: %s\n", address)
+		_ = r.out.Line("Return address to register with the service: %s", address)
 	}
 	if c.WithSecret {
-		fmt.Fprintln(r.program.Stdout, "The file contains the client secret, readable by whoever has it. Hand it over safely, and delete it when everyone has opened it.")
+		_ = r.out.Line("The file contains the client secret, readable by whoever has it. Hand it over safely, and delete it when everyone has opened it.")
 	} else {
-		fmt.Fprintln(r.program.Stdout, "The file contains no secret. Give the client secret to each person separately.")
+		_ = r.out.Line("The file contains no secret. Give the client secret to each person separately.")
 	}
 	return nil
 }
@@ -217,9 +216,9 @@ func (r *run) secret(variable, name string, ask bool) (string, error) {
 	if !ask || !isFile || !term.IsTerminal(int(in.Fd())) {
 		return "", nil
 	}
-	fmt.Fprintf(r.program.Stderr, "%s (empty to leave it as it is): ", name)
+	_ = r.err.Prompt(name + " (empty to leave it as it is): ")
 	b, err := term.ReadPassword(int(in.Fd()))
-	fmt.Fprintln(r.program.Stderr)
+	_ = r.err.Line("")
 	if err != nil {
 		return "", &failure{"The " + name + " could not be read. Set " + variable + " instead."}
 	}

@@ -2,10 +2,12 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
+	"countersign/internal/cli/terminal"
 	"countersign/internal/message"
 	"countersign/internal/office"
 )
@@ -26,9 +28,9 @@ func (c *showCmd) Run(r *run) error {
 		return err
 	}
 	if c.JSON {
-		return printJSON(r.program.Stdout, p)
+		return r.out.JSON(p)
 	}
-	return printPackage(r.program.screen(), p)
+	return printPackage(r.out, p)
 }
 
 // shownPackage is a package as show --json prints it. Its fields are stable, always there, and documented in README.md.
@@ -148,24 +150,20 @@ func shown(row office.PackageRow) shownPackage {
 }
 
 // printPackage prints a package for people.
-func printPackage(s screen, p shownPackage) error {
-	var b strings.Builder
-	line := func(format string, args ...any) {
-		for i, a := range args {
-			if text, ok := a.(string); ok {
-				args[i] = plain(text)
-			}
-		}
-		fmt.Fprintf(&b, format+"\n", args...)
+func printPackage(w *terminal.Writer, p shownPackage) (err error) {
+	line := func(format string, args ...any) { err = errors.Join(err, w.Line(format, args...)) }
+	parts := func(cells ...terminal.Cell) { err = errors.Join(err, w.Parts(cells...)) }
+	head := func(text string) {
+		line("")
+		parts(terminal.Cell{Text: text, Tint: terminal.Bold})
 	}
-	head := func(text string) { fmt.Fprintf(&b, "\n%s\n", s.paint(text, bold)) }
 	field := func(name, text string) {
 		if text != "" {
 			line("%-10s %s", name, text)
 		}
 	}
-	fmt.Fprintln(&b, s.paint(plain(titleOf(p.Name)), bold))
-	fmt.Fprintf(&b, "%-10s %s%s\n", "State", s.paint(string(p.State), tintOf(p.State)), plain(aside(p)))
+	parts(terminal.Cell{Text: titleOf(p.Name), Tint: terminal.Bold})
+	parts(terminal.Cell{Text: fmt.Sprintf("%-10s ", "State")}, terminal.Cell{Text: string(p.State), Tint: tintOf(p.State)}, terminal.Cell{Text: aside(p)})
 	field("Problem", p.Problem)
 	field("ID", p.ID)
 	field("Made", here(p.Created, time.DateTime)+map[office.Origin]string{office.MadeElsewhere: ", not on this computer"}[p.Origin])
@@ -205,7 +203,6 @@ func printPackage(s screen, p shownPackage) error {
 	for _, m := range p.History {
 		line("  %s  %s", here(m.Time, time.DateTime), m.Text)
 	}
-	_, err := fmt.Fprint(s.w, b.String())
 	return err
 }
 

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 
 	"countersign/internal/agent"
 )
@@ -36,10 +35,10 @@ func (c *loginCmd) Run(r *run) error {
 	if s.Account.Email != "" {
 		who = " as " + s.Account.Email
 	}
-	fmt.Fprintf(r.program.Stderr, "Signed in%s.\n", who)
+	_ = r.err.Line("Signed in%s.", who)
 	for _, i := range s.Health {
 		if i.ID == "scope-offline" || i.ID == "scope-packages" {
-			fmt.Fprintln(r.program.Stderr, i.Text())
+			_ = r.err.Line("%s", i.Text())
 		}
 	}
 	return nil
@@ -50,10 +49,9 @@ func (c *loginCmd) Run(r *run) error {
 func (c *loginCmd) show(r *run, address string) error {
 	if !c.NoBrowser && r.program.OpenAddress != nil {
 		go r.program.OpenAddress(address)
-		fmt.Fprintln(r.program.Stderr, "Sign in with the browser. If it does not open, open this address in one. If it ends on a page that cannot be shown, paste that page's address here.")
+		_ = r.err.Line("Sign in with the browser. If it does not open, open this address in one. If it ends on a page that cannot be shown, paste that page's address here.")
 	}
-	fmt.Fprintln(r.program.Stdout, address)
-	return nil
+	return r.out.Line("%s", address)
 }
 
 // paste hands lines of stdin to the sign-in. A wrong one is told and waited out.
@@ -69,7 +67,7 @@ func (c *loginCmd) paste(ctx context.Context, r *run, o instance) {
 				continue
 			}
 			if err := o.Paste(ctx, line); err != nil && ctx.Err() == nil {
-				fail(r.program, err)
+				fail(r.err, err)
 			}
 		case <-ctx.Done():
 			return
@@ -88,6 +86,5 @@ func (logoutCmd) Run(r *run) error {
 	if err := o.SignOut(r.ctx); err != nil {
 		return err
 	}
-	fmt.Fprintln(r.program.Stderr, "Signed out.")
-	return nil
+	return r.err.Line("Signed out.")
 }

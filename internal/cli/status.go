@@ -1,17 +1,13 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
-	"io"
-	"os"
-	"strings"
-	"sync"
 	"time"
 
 	"countersign/internal/agent"
+	"countersign/internal/cli/terminal"
 	"countersign/internal/office"
-
-	"golang.org/x/term"
 )
 
 type statusCmd struct {
@@ -29,15 +25,14 @@ func (c *statusCmd) Run(r *run) error {
 		return err
 	}
 	if c.JSON {
-		return printJSON(r.program.Stdout, s)
+		return r.out.JSON(s)
 	}
-	printStatus(r.program.Stdout, s)
-	return nil
+	return printStatus(r.out, s)
 }
 
-func printStatus(w io.Writer, s agent.Status) {
+func printStatus(w *terminal.Writer, s agent.Status) (err error) {
 	line := func(name, format string, args ...any) {
-		fmt.Fprintf(w, "%-10s %s\n", name, plain(fmt.Sprintf(format, args...)))
+		err = errors.Join(err, w.Line("%-10s %s", name, fmt.Sprintf(format, args...)))
 	}
 	switch {
 	case s.SignedIn && s.Account.Email != "":
@@ -68,32 +63,14 @@ func printStatus(w io.Writer, s agent.Status) {
 	for _, i := range s.Health {
 		line("Health", "%s (since %s)", i.Text(), i.Since.Local().Format(time.DateTime))
 	}
+	return err
 }
 
-// progressLine shows an upload on one line of a terminal, and nothing elsewhere. Safe for concurrent use.
-type progressLine struct {
-	w io.Writer
-
-	mu    sync.Mutex
-	shown int
-}
-
-func (p *progressLine) show(s office.SendState) {
-	f, ok := p.w.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) || s.Total == 0 {
-		return
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	text := fmt.Sprintf("Sending %d %%", 100*s.Sent/s.Total)
-	fmt.Fprintf(p.w, "\r%s", text)
-	p.shown = len(text)
-}
-
-func (p *progressLine) end() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.shown > 0 {
-		fmt.Fprintf(p.w, "\r%s\r", strings.Repeat(" ", p.shown))
+// uploading shows how far an upload is.
+func uploading(w *terminal.Writer) func(office.SendState) {
+	return func(s office.SendState) {
+		if s.Total > 0 {
+			_ = w.Progress(fmt.Sprintf("Sending %d %%", 100*s.Sent/s.Total)) // nothing depends on it
+		}
 	}
 }

@@ -2,13 +2,14 @@ package cli
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"countersign/internal/cli/terminal"
 	"countersign/internal/office"
 )
 
@@ -28,10 +29,12 @@ func (c *templatesCmd) Run(r *run) error {
 		return err
 	}
 	if c.JSON {
-		return printJSON(r.program.Stdout, listedTemplates(list))
+		return r.out.JSON(listedTemplates(list))
 	}
 	for _, t := range list {
-		printTemplate(r.program.Stdout, t)
+		if err := printTemplate(r.out, t); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -106,13 +109,13 @@ func listedRoles(roles []office.TemplateRole) []listedRole {
 	return list
 }
 
-func printTemplate(w io.Writer, t office.Template) {
+func printTemplate(w *terminal.Writer, t office.Template) error {
+	err := w.Line("%s", t.Name)
 	line := func(name string, texts []string) {
 		if len(texts) > 0 {
-			fmt.Fprintf(w, "  %-10s %s\n", name, plain(strings.Join(texts, ", ")))
+			err = errors.Join(err, w.Line("  %-10s %s", name, strings.Join(texts, ", ")))
 		}
 	}
-	fmt.Fprintln(w, plain(t.Name))
 	line("ID", []string{t.ID})
 	line("Roles", roleNames(t.Roles))
 	line("Copies", roleNames(t.Copies))
@@ -128,6 +131,7 @@ func printTemplate(w io.Writer, t office.Template) {
 	if !t.LastUsed.IsZero() {
 		line("Last used", []string{t.LastUsed.Local().Format(time.DateTime)})
 	}
+	return err
 }
 
 // roleNames are the roles as people read them, with who has them already.

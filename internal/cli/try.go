@@ -23,7 +23,7 @@ func (r *run) tryDemo(ctx context.Context) (a *agent.Agent, stop func(), err err
 	}
 	return a, func() {
 		if err := end(); err != nil {
-			fail(r.program, err)
+			fail(r.err, err)
 		}
 	}, nil
 }
@@ -46,7 +46,7 @@ func (r *run) startDemo(ctx context.Context, folder string) (a *agent.Agent, end
 	var plays sync.WaitGroup
 	plays.Go(func() {
 		if err := d.Play(playing); err != nil && playing.Err() == nil {
-			fail(r.program, fmt.Errorf("play the demo: %w", err))
+			fail(r.err, fmt.Errorf("play the demo: %w", err))
 		}
 	})
 	return d.Agent, func() error {

@@ -2,7 +2,7 @@ package cli
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"time"
 
 	"countersign/internal/agent"
@@ -20,8 +20,7 @@ func (c *versionCmd) Run(r *run) error {
 		if c.JSON {
 			return &usage{"--json goes with --check."}
 		}
-		_, err := fmt.Fprintf(r.program.Stdout, "countersign %s\n", r.program.Version)
-		return err
+		return r.out.Line("countersign %s", r.program.Version)
 	}
 	if r.program.Updates == "" { // without a look at the data folder
 		return &failure{message.UpdatesNotOffered().String()}
@@ -36,10 +35,9 @@ func (c *versionCmd) Run(r *run) error {
 		return err
 	}
 	if c.JSON {
-		return printJSON(r.program.Stdout, newestVersion(u))
+		return r.out.JSON(newestVersion(u))
 	}
-	_, err = fmt.Fprintf(r.program.Stdout, "countersign %s\n%s\n", r.program.Version, plain(updateText(u)))
-	return err
+	return errors.Join(r.out.Line("countersign %s", r.program.Version), r.out.Line("%s", updateText(u)))
 }
 
 // updateText is the newest version and what to do about it.

@@ -81,14 +81,14 @@ func (c *withdrawCmd) print(r *run, list []office.Withdrawn) error {
 		for _, x := range list {
 			out.Packages = append(out.Packages, withdrawnPackage{x.PackageID, x.Name, x.State, whyNot(x).String()})
 		}
-		return printJSON(r.program.Stdout, out)
+		return r.out.JSON(out)
 	}
 	for _, x := range list {
 		line := "Withdrawn. Package " + x.PackageID
 		if x.State != office.WithdrawDone {
 			line = fmt.Sprintf("Not withdrawn. Package %s: %s", x.PackageID, whyNot(x))
 		}
-		if _, err := fmt.Fprintln(r.program.Stdout, plain(line)); err != nil {
+		if err := r.out.Line("%s", line); err != nil {
 			return err
 		}
 	}

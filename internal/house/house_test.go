@@ -195,7 +195,8 @@ func TestWhatLinksTheDriverIsTestedWithoutTheRaceDetector(t *testing.T) {
 var allowed = map[string][]string{
 	"":                             {"internal/cli", "internal/agent", "ui", "ui/system", "ui/i18n", "ui/fault", "ui/opengl"},
 	"internal/server":              {"internal/cli", "ui/system"},
-	"internal/cli":                 {"internal/policy", "internal/disk", "internal/office", "internal/agent", "internal/demo", "internal/sandbox", "internal/sandbox/press", "internal/single", "internal/notify", "internal/secret", "internal/store", "internal/preview", "internal/locations", "internal/private", "assets"},
+	"internal/cli":                 {"internal/cli/terminal", "internal/policy", "internal/disk", "internal/office", "internal/agent", "internal/demo", "internal/sandbox", "internal/sandbox/press", "internal/single", "internal/notify", "internal/secret", "internal/store", "internal/preview", "internal/locations", "internal/private", "assets"},
+	"internal/cli/terminal":        {},
 	"internal/demo":                {"internal/office", "internal/agent", "internal/sandbox", "internal/secret", "internal/store", "assets"},
 	"internal/office/settingstest": {"internal/office"},
 	"internal/agent/data":          {"internal/agent/health", "internal/message", "internal/store"},

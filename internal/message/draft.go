@@ -10,6 +10,7 @@ func CopyTwice(who string) Message       { return of("draft.copy-twice", Text("W
 func CopySigns(who string) Message       { return of("draft.copy-signs", Text("Who", who)) }
 func CopyAddress(who string) Message     { return of("draft.copy-address", Text("Who", who)) }
 func ReferenceNotJSON() Message          { return of("draft.reference-not-json") }
+func DueDatePassed() Message             { return of("draft.due-passed") }
 func FileNotFound(file string) Message   { return of("draft.file-not-found", Name("File", file)) }
 func FileNotRead(file string) Message    { return of("draft.file-not-read", Name("File", file)) }
 

@@ -15,8 +15,12 @@ func OneLine(s string, most int) string {
 	if len(s) <= most && plainText(s) {
 		return s
 	}
-	s = strings.ToValidUTF8(s, "")
-	s = strings.Map(func(r rune) rune {
+	return Shorten(strings.Join(strings.Fields(Plain(s)), " "), most)
+}
+
+// Plain is OneLine for a text whose blanks and length are meant.
+func Plain(s string) string {
+	return strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsSpace(r):
 			return ' '
@@ -26,9 +30,7 @@ func OneLine(s string, most int) string {
 			return -1
 		}
 		return r
-	}, s)
-	s = strings.Join(strings.Fields(s), " ")
-	return Shorten(s, most)
+	}, strings.ToValidUTF8(s, ""))
 }
 
 // Shorten cuts s to most runes, "…" being one of them, where a reader sees one character end and the next begin

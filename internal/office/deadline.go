@@ -48,6 +48,9 @@ func (l PackageLine) DueSoon(now time.Time, days int) bool {
 	return !now.Before(from)
 }
 
+// DuePassed reports whether a package that is due then would be over before anybody can sign it.
+func DuePassed(due, now time.Time) bool { return !due.IsZero() && !due.After(now) }
+
 // DueText says when a package that waits is due.
 func DueText(called string, now, due time.Time) message.Message {
 	switch days := DaysLeft(now, due); {

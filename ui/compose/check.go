@@ -94,7 +94,7 @@ func check(docs []*document, d office.NewPackage, each bool, due string, days da
 	switch {
 	case due != "" && d.Due.IsZero():
 		w.due = lang.L("Enter a date, for example {{.Date}}.", i18n.V{"Date": example(days, now)})
-	case !d.Due.IsZero() && !d.Due.After(now):
+	case office.DuePassed(d.Due, now):
 		w.due = lang.L("This date has passed.")
 	}
 	return w

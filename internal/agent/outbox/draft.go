@@ -57,7 +57,7 @@ func (r *Room) newDraft(d office.NewPackage) (office.Draft, error) {
 	}
 	seen := map[string]bool{}
 	for _, s := range d.Signers {
-		if !strings.Contains(s.Email, "@") {
+		if !office.IsAddress(s.Email) {
 			return out, &DraftError{message.EmailIncomplete(strings.TrimSpace(s.FirstName + " " + s.LastName))}
 		}
 		if key := strings.ToLower(s.Email); seen[key] {
@@ -66,6 +66,9 @@ func (r *Room) newDraft(d office.NewPackage) (office.Draft, error) {
 			seen[key] = true
 		}
 		out.Signers = append(out.Signers, office.Signer{FirstName: s.FirstName, LastName: s.LastName, Email: s.Email, Role: s.Role, RoleID: s.RoleID})
+	}
+	if office.DuePassed(d.Due, r.Now()) {
+		return out, &DraftError{message.DueDatePassed()}
 	}
 	if err := checkCopies(d); err != nil {
 		return out, err

@@ -307,3 +307,22 @@ func TestNobodyIsToldOfProgressOnceSendHasReturned(t *testing.T) {
 	nobody := live.begin("n", nil)
 	nobody.tell(office.SendState{})
 }
+
+func TestWhatTheWindowRefusesIsRefusedToEverybodyBeforeAnythingIsStored(t *testing.T) {
+	r := newRoom(t, accept)
+	for want, change := range map[string]func(*office.NewPackage){
+		"The due date has passed. Choose a later one.":          func(d *office.NewPackage) { d.Due = time.Now().Add(-time.Hour) },
+		"The e-mail address of “Ana” is missing or incomplete.": func(d *office.NewPackage) { d.Signers[0].Email = "ana@" },
+		"There is no document to send. Add at least one file.":  func(d *office.NewPackage) { d.Files = nil },
+	} {
+		d := r.newPackage(t)
+		change(&d)
+		_, err := r.Send(t.Context(), d, nil)
+		if err == nil || err.Error() != want {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	if r.copiesKept() != 0 || r.service.added() != 0 {
+		t.Errorf("%d copies are kept, %d packages were sent", r.copiesKept(), r.service.added())
+	}
+}

@@ -1,32 +1,22 @@
-package cli
+package terminal
 
 import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
-
-	"countersign/internal/message"
 )
 
-// longest is how long a text in one line may be, in characters: a problem with two paths in it.
-const longest = 4000
-
-// plain is text that may come from outside, as it can be printed anywhere: in one line, and without what a terminal takes for
-// more than text.
-func plain(text string) string { return message.OneLine(text, longest) }
-
-// printJSON writes v for other programs to read. Whatever is in it, a terminal shows it and does nothing else: what is no
+// JSON prints v for other programs to read. Whatever is in it, a terminal shows it and does nothing else: what is no
 // visible character is written as its number, which means the same (RFC 8259, 7).
-func printJSON(w io.Writer, v any) error { return writeJSON(w, v, "  ") }
+func (w *Writer) JSON(v any) error { return w.json(v, "  ") }
 
-// printLine writes v as printJSON does, in one line.
-func printLine(w io.Writer, v any) error { return writeJSON(w, v, "") }
+// JSONLine prints v as JSON does, in one line.
+func (w *Writer) JSONLine(v any) error { return w.json(v, "") }
 
-func writeJSON(w io.Writer, v any, indent string) error {
+func (w *Writer) json(v any, indent string) error {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetIndent("", indent)
@@ -34,8 +24,7 @@ func writeJSON(w io.Writer, v any, indent string) error {
 	if err := e.Encode(v); err != nil {
 		return err
 	}
-	_, err := w.Write(visible(b.Bytes()))
-	return err
+	return w.put(string(visible(b.Bytes())))
 }
 
 // visible is JSON in which only characters that can be seen stand for themselves.

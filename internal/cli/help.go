@@ -1,0 +1,62 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+type helpCmd struct {
+	Command []string `arg:"" optional:"" complete:"command" help:"The command."`
+}
+
+func (c *helpCmd) Run(r *run) error {
+	k := parser(new(commands), r.program.Version, r.out, r.err)
+	k.Model.DefaultCmd = nil                       // every word is a command
+	_, err := k.Parse(append(c.Command, "--help")) // which ends as --help does
+	if err == nil {                                // the command after --
+		return &usage{"help takes a command."}
+	}
+	return &usage{asSentence(err)}
+}
+
+// asSentence is what kong says is wrong, as a sentence.
+func asSentence(err error) string {
+	text := err.Error()
+	if !strings.HasSuffix(text, "?") {
+		text += "."
+	}
+	return text
+}
+
+// namesCommand reports whether args begin with a command: whoever gives one is at a terminal, or a program.
+func namesCommand(k *kong.Kong, args []string) bool {
+	return len(args) > 0 && commandNamed(k.Model.Node, args[0]) != nil
+}
+
+// wrong says which of the files is none, and what may have been meant: a mistyped command comes here, for whatever is no
+// command is a document to send.
+func (c *openCmd) wrong() error {
+	for i, f := range c.Files {
+		_, err := os.Stat(f)
+		if err == nil || errors.Is(err, fs.ErrPermission) { // which the window says of it
+			continue
+		}
+		if i == 0 && filepath.Base(f) == f {
+			k := parser(new(commands), "", io.Discard, io.Discard)
+			k.Model.DefaultCmd = nil // so that kong looks for the nearest command
+			if _, err := k.Parse([]string{f}); err != nil && strings.HasSuffix(err.Error(), "?") {
+				return err
+			}
+			return fmt.Errorf("there is no file or command %q", f)
+		}
+		return fmt.Errorf("there is no file %q", f)
+	}
+	return nil
+}

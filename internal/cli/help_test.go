@@ -1,0 +1,95 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"countersign/internal/message"
+)
+
+func TestWhatIsNeitherACommandNorAFileOpensNothing(t *testing.T) {
+	document := filepath.Join(t.TempDir(), "Lease.pdf")
+	must(t, os.WriteFile(document, []byte("%PDF-1.7"), 0o600))
+	for args, says := range map[string]string{
+		"widthdraw 6761b":                 `did you mean "withdraw"?`,
+		"stauts":                          `did you mean "status"?`,
+		"nonsense":                        `there is no file or command "nonsense".`,
+		"Offer.pdf":                       `there is no file or command "Offer.pdf".`,
+		"no/Offer.pdf":                    `there is no file "no/Offer.pdf".`,
+		document + " Offer.pdf":           `there is no file "Offer.pdf".`,
+		"open Offer.pdf":                  `there is no file or command "Offer.pdf".`,
+		"--hidden Offer.pdf":              `there is no file or command "Offer.pdf".`,
+		document + "\x1b[2J\u202eexe.pdf": `there is no file`,
+	} {
+		var out, err bytes.Buffer
+		code := Main(append(strings.Fields(args), "--data", t.TempDir()), Program{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &err,
+			Window:  func(context.Context, Window) error { t.Errorf("%s opens the window", args); return nil },
+			Display: func(context.Context) error { return nil },
+			Alert:   func(m message.Message) bool { t.Errorf("%s raises a box: %s", args, m); return true }})
+		if code != exitUsage || out.Len() > 0 || !strings.Contains(err.String(), says) || strings.Count(err.String(), "\n") != 1 || strings.ContainsAny(err.String(), "\x1b\u202e") {
+			t.Errorf("%s: %d, %q", args, code, &err)
+		}
+	}
+}
+
+func TestDocumentsOpenTheWindow(t *testing.T) {
+	folder := t.TempDir()
+	document := filepath.Join(folder, "send") // which is a command, too
+	must(t, os.WriteFile(document, []byte("%PDF-1.7"), 0o600))
+	t.Chdir(folder)
+	var got []string
+	p := Program{Version: "1", Stdin: strings.NewReader(""), Stdout: new(bytes.Buffer), Stderr: new(bytes.Buffer),
+		Window:  func(_ context.Context, w Window) error { got = w.Files; return nil },
+		Display: func(context.Context) error { return nil }}
+	for _, args := range [][]string{{"./send", folder}, {"open", "send", folder}} {
+		if code := Main(append(args, "--data", t.TempDir(), "--key-file", filepath.Join(t.TempDir(), "key")), p); code != exitDone || !slices.Equal(got, []string{document, folder}) {
+			t.Errorf("%v: %d %v", args, code, got)
+		}
+	}
+}
+
+// A box about wrong usage is for who clicked on something: whoever reads what is printed, or started the program with a
+// command, is told already.
+func TestOnlyWhoCannotHearOtherwiseIsToldOfWrongUsageInABox(t *testing.T) {
+	read, pipe, err := os.Pipe()
+	must(t, err)
+	defer read.Close()
+	defer pipe.Close()
+	for _, c := range []struct {
+		args   []string
+		stderr *os.File
+		want   int
+	}{
+		{[]string{"gone.pdf"}, unread(t), 1},
+		{[]string{"--tomato"}, unread(t), 1},
+		{[]string{"gone.pdf"}, pipe, 0},
+		{[]string{"send", "--tomato"}, unread(t), 0},
+		{[]string{"list", "--state", "sad"}, unread(t), 0},
+	} {
+		boxes := 0
+		code := Main(c.args, Program{Stdin: strings.NewReader(""), Stdout: unread(t), Stderr: c.stderr,
+			Alert: func(message.Message) bool { boxes++; return true }})
+		if code != exitUsage || boxes != c.want {
+			t.Errorf("%v: %d, %d boxes, want %d", c.args, code, boxes, c.want)
+		}
+	}
+}
+
+func TestHelpAndVersionAreThereAsPeopleTypeThem(t *testing.T) {
+	s := newShell(t)
+	for args, want := range map[string]string{"help": "--help", "help send": "send --help", "help folders add": "folders add --help", "--version": "version"} {
+		code, got, stderr := s.run(strings.Fields(args)...)
+		_, same, _ := s.run(strings.Fields(want)...)
+		if code != exitDone || got != same || got == "" || stderr != "" {
+			t.Errorf("%s: %d %q %q, want %q", args, code, got, stderr, same)
+		}
+	}
+	if code, stdout, stderr := s.run("help", "sned"); code != exitUsage || stdout != "" || !strings.Contains(stderr, `"send"`) {
+		t.Errorf("help sned: %d %q %q", code, stdout, stderr)
+	}
+}
