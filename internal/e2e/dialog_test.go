@@ -155,3 +155,13 @@ func closes(t *testing.T, d *portaltest.Dialog) {
 		t.Errorf("the dialog %q stays open", d.Title)
 	}
 }
+
+// sendsByKey sends the draft in the window. That is refused until the files are looked at, and then does nothing more.
+func sendsByKey(o *harness.Office, w *harness.Window) {
+	o.T.Helper()
+	harness.EventuallyWithin(o.T, 2*harness.Patience, "the service has the package", func() bool {
+		w.Keys("ctrl+Return")
+		s, err := o.Ask()
+		return err == nil && s.Packages.Total == 1 && s.Outbox.Pending == 0
+	})
+}

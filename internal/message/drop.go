@@ -2,9 +2,8 @@ package message
 
 // What is dragged onto the window and is no file that can be taken as it is.
 
-func DropNoFile() Message    { return of("drop.no-file") }
-func DropElsewhere() Message { return of("drop.elsewhere") }
-func DropSilent() Message    { return of("drop.silent") }
+func DropNoFile() Message { return of("drop.no-file") }
+func DropSilent() Message { return of("drop.silent") }
 
 // DropNotWhole is of a file that the other program did not hand over to its end, or not as it had said.
 func DropNotWhole(file string) Message { return of("drop.not-whole", Name("File", file)) }

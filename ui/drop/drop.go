@@ -1,7 +1,7 @@
 // Package drop takes what is dragged onto the window from other programs, where the graphics library takes too little: it
 // knows files by their paths alone, mistakes the names of some, and says nothing while something is still over the window.
 //
-// Under X11 and on Windows it is the window's own drop target: it tells what is over the window and where, says whether a
+// On Windows it is the window's own drop target: it tells what is over the window and where, says whether a
 // drop there would be taken, and takes files by their paths as well as those that exist only in the program they come from
 // (attachments of mails, pictures of a browser), which it copies before it tells that program that it is done. Elsewhere,
 // and where that target cannot be had, the graphics library's remains.
@@ -47,18 +47,4 @@ type Window struct {
 
 	// Shelf is for the files of one drop. It may be called from any goroutine.
 	Shelf func() Shelf
-}
-
-// parcel is what has come of one drop.
-type parcel struct {
-	paths []string
-	wrong []error
-}
-
-func (p *parcel) add(path string, err error) {
-	if err != nil {
-		p.wrong = append(p.wrong, err)
-		return
-	}
-	p.paths = append(p.paths, path)
 }

@@ -355,3 +355,17 @@ func saveStorage(from *unknown, shelf Shelf, name string) (path string, err erro
 	}
 	return path, shelf.Placed(path)
 }
+
+// parcel is what has come of one drop.
+type parcel struct {
+	paths []string
+	wrong []error
+}
+
+func (p *parcel) add(path string, err error) {
+	if err != nil {
+		p.wrong = append(p.wrong, err)
+		return
+	}
+	p.paths = append(p.paths, path)
+}

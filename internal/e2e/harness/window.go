@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 )
 
 // Window is a window on the session's display.
@@ -89,18 +88,6 @@ func (w *Window) ChangesFrom(before image.Image) image.Image {
 		return differing(before, now) > 500
 	})
 	return now
-}
-
-// Settles is how the window looks once it has changed from a picture and is still again; no picture where it does not
-// change soon, since what would change it may have come to nothing.
-func (w *Window) Settles(from image.Image) image.Image {
-	w.d.T.Helper()
-	for until := time.Now().Add(Patience / 5); time.Now().Before(until); {
-		if differing(from, w.Picture()) > 500 {
-			return w.Still()
-		}
-	}
-	return nil
 }
 
 // Same says whether the window looks as in a picture.

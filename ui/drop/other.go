@@ -1,3 +1,5 @@
+//go:build !windows
+
 package drop
 
 // Watch does nothing: there the graphics library takes files by their paths.
