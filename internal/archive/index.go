@@ -194,6 +194,24 @@ func (x *Index) read(columns int, last Mark) error {
 	}
 }
 
+// ReadAll reads the lines before the mark, too, for Has. What was lost and found again may be listed there.
+func (x *Index) ReadAll() error {
+	in := bufio.NewReaderSize(io.NewSectionReader(x.file, 0, x.end), 64<<10)
+	for first := true; !x.whole; first = false {
+		text, err := readLine(in)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return x.folder.because(x.name, err)
+		}
+		if !first { // the titles
+			x.note(text)
+		}
+	}
+	return nil
+}
+
 // note remembers a line, and reports whether it need not be cut off: it is a whole one, or not of our making.
 func (x *Index) note(text string) (keep bool) {
 	cells, whole := cellsOf(text, x.comma)
@@ -227,7 +245,7 @@ func (x *Index) sumBefore(end int64) (string, error) {
 // that have come since this computer wrote last.
 func (x *Index) Whole() bool { return x.whole }
 
-// Has reports whether a line that was read is about that file.
+// Has reports whether a line that was read is about that file; after ReadAll, whether any line is.
 func (x *Index) Has(file, sum string) bool { return x.known[identity(file, sum)] }
 
 // identity is what tells lines apart; a Mac writes accents in another way.

@@ -36,6 +36,7 @@ type Job struct {
 	Size       int64           `json:"size,omitempty"`   // bytes, when done
 	Digest     string          `json:"sha256,omitempty"` // what package archive recognises the file by, when done; a SHA-256 in the beginning
 	Done       time.Time       `json:"done,omitzero"`
+	Found      bool            `json:"found,omitempty"`   // the file was there before: an index may list it
 	Service    string          `json:"service,omitempty"` // its package's
 	Away       bool            `json:"away,omitempty"`    // likewise
 

@@ -45,6 +45,7 @@ func (r *Room) save(ctx context.Context, client *esign.Client, j office.Job, l l
 	}
 
 	if isThere(folder, j) {
+		j.Found = true
 		return r.finish(j, false)
 	}
 	// A name that only a Mac or a Windows computer takes for the same is taken all the same.
@@ -100,7 +101,7 @@ func (r *Room) conclude(ctx context.Context, folder *archive.Folder, j office.Jo
 		if r.state.open(j.Folder, true) {
 			r.Health.Clear(health.FolderFails)
 		}
-		j.Size, j.Digest = saved.Size, saved.Digest
+		j.Size, j.Digest, j.Found = saved.Size, saved.Digest, false
 		return r.finish(j, false)
 	case errors.Is(err, archive.ErrExists), errors.Is(err, errOtherName):
 		r.needs.Answered(ctx, nil)
@@ -151,7 +152,7 @@ func (r *Room) finish(j office.Job, recognised bool) error {
 			return errMoved
 		}
 		j.State, j.Done, j.Problem, j.NextTry = office.JobDone, r.Now(), message.Message{}, time.Time{}
-		j.Refused = time.Time{}
+		j.Refused, j.Found = time.Time{}, j.Found || recognised
 		if err := r.oweLine(tx, &j); err != nil {
 			return err
 		}

@@ -182,6 +182,11 @@ func (r *Room) list(ctx context.Context, s office.Settings, folder string, owed 
 		return err
 	}
 	defer x.Close()
+	if slices.ContainsFunc(owed, func(j office.Job) bool { return j.Found }) { // such as what was saved since the backup that was restored
+		if err := x.ReadAll(); err != nil {
+			return err
+		}
+	}
 	if err := r.writeLines(folder, x, owed, w, !x.Whole()); err != nil || !x.Whole() {
 		return err
 	}

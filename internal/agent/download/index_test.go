@@ -147,6 +147,29 @@ func TestAKillBetweenTheLineAndItsRecordDoublesNothing(t *testing.T) {
 	wantListed(t, x.settings.SaveTo, ',', a, b)
 }
 
+// The index lists what was saved since a backup was made, but the backup does not know it.
+func TestAFileThatIsFoundAgainIsNotListedTwice(t *testing.T) {
+	x := newRoom(t)
+	x.settings.Index = true
+	known := x.saved("known", "known")
+	x.list()
+	var before map[string]archive.Mark
+	x.update(func(tx *store.Tx) error { _, err := tx.GetDoc(docIndexes, &before); return err })
+	since := []office.Job{x.saved("one", "one"), x.saved("two", "two")}
+	x.list()
+	x.update(func(tx *store.Tx) error { return tx.PutDoc(docIndexes, before) }) // it is restored
+	for _, j := range since {
+		j.State, j.Listed, j.Done = office.JobPending, "", time.Time{}
+		x.update(func(tx *store.Tx) error { return tx.PutJob(j) })
+	}
+	x.list()
+	for _, j := range since { // they are found, one after the other
+		noErr(t, x.finish(j, true))
+		x.list()
+	}
+	wantListed(t, x.settings.SaveTo, ',', known, x.job(since[0]), x.job(since[1]))
+}
+
 func TestWhatWasSavedBeforeTheIndexWasWantedIsListedToo(t *testing.T) {
 	x := newRoom(t)
 	a := x.saved("a", "first")
