@@ -90,10 +90,10 @@ func TestADueDayEndsAtMidnightInTheOffice(t *testing.T) {
 func TestTheDueDateShowsWhatWasUnderstood(t *testing.T) {
 	t.Cleanup(func() { i18n.Use("en") })
 	for code, c := range map[string]struct{ typed, hint, field, asks, waits string }{
-		"en": {"friday", "Fri 27 Nov", "27 Nov 2026", "Enter a date, for example 31 Dec 2026.", "For example 31 Dec 2026, Friday or in 14 days"},
-		"de": {"1.3.", "Mo, 1. März 2027", "01.03.2027", "Geben Sie das Datum als TT.MM.JJJJ ein, zum Beispiel 31.12.2026.", "Zum Beispiel 31.12.2026, Freitag oder in 14 Tagen"},
-		"fr": {"dans 14 jours", "sam. 5 déc.", "05/12/2026", "Indiquez la date ainsi\u00a0: 31/12/2026 (jour/mois/année).", "Par exemple 31/12/2026, vendredi ou dans 14\u00a0jours"},
-		"es": {"en 14 días", "sáb 5 dic", "05/12/2026", "Escriba la fecha como día/mes/año, por ejemplo 31/12/2026.", "Por ejemplo 31/12/2026, viernes o en 14\u00a0días"},
+		"en": {"+6", "Fri 27 Nov", "27 Nov 2026", "Enter a date, for example 31 Dec 2026.", "For example 31 Dec 2026, or +14 for 14 days from today"},
+		"de": {"1.3.", "Mo, 1. März 2027", "01.03.2027", "Geben Sie das Datum als TT.MM.JJJJ ein, zum Beispiel 31.12.2026.", "Zum Beispiel 31.12.2026, oder +14 für heute in 14 Tagen"},
+		"fr": {"+14", "sam. 5 déc.", "05/12/2026", "Indiquez la date ainsi\u00a0: 31/12/2026 (jour/mois/année).", "Par exemple 31/12/2026, ou +14 pour dans 14\u00a0jours"},
+		"es": {"+14", "sáb 5 dic", "05/12/2026", "Escriba la fecha como día/mes/año, por ejemplo 31/12/2026.", "Por ejemplo 31/12/2026, o +14 para dentro de 14\u00a0días"},
 	} {
 		t.Run(code, func(t *testing.T) {
 			i18n.Use(code)

@@ -34,7 +34,7 @@ func (s *Screen) hintDue(due time.Time) {
 	case !due.IsZero():
 		s.dueField.Hint(i18n.Day(now, due))
 	case s.due.Text == "" && s.inDue:
-		s.dueField.Hint(lang.L("For example {{.Date}}, Friday or in 14 days", i18n.V{"Date": example(s.days(), now)}))
+		s.dueField.Hint(lang.L("For example {{.Date}}, or +14 for 14 days from today", i18n.V{"Date": example(s.days(), now)}))
 	default:
 		s.dueField.Hint("")
 	}

@@ -27,7 +27,7 @@ func TestAHalfFilledFormIsThereAgainAtTheNextStart(t *testing.T) {
 	b.screen.docs[1].draft = "refused-before"
 	b.screen.Fill(office.NewPackage{Message: "hello", Signers: []office.Signer{{Email: "half@"}, jan}, Sequential: true, ExternalData: externalData("K-7")})
 	b.screen.each.Choose(1)
-	b.screen.due.SetText("friday")
+	b.screen.due.SetText("+6")
 
 	next := newBench(t, b.Office)
 	if got, want := next.screen.form(), b.screen.form(); !reflect.DeepEqual(got, want) {

@@ -1,10 +1,11 @@
-// Package day reads the due dates people type, and writes them as their language does: "3/1", "1.3.", "Freitag",
-// "dans 14 jours". It knows the calendar and the words of our four languages; it shows nothing and asks nobody.
+// Package day reads the days people type in figures, and writes them as their language does: "3/1", "1.3.", "+14". It shows nothing
+// and asks nobody.
 package day
 
 import (
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
 	"fyne.io/fyne/v2/lang"
@@ -58,28 +59,43 @@ func (s Style) Write(day time.Time) string {
 	}
 }
 
-// Read is the day that a text means, its first moment in the time zone of now. Days without a year are the next such
-// days, and names of weekdays those after today. Not ok is a text that names no day, or one of which nobody can say which.
-func (s Style) Read(text string, now time.Time) (day time.Time, ok bool) {
-	today := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, now.Location())
-	text = fold(text)
-	if day, ok := s.number(text, today); ok {
-		return day, true
-	}
-	return s.phrase(text, today)
+// Read is the day that a text means, its first moment in the time zone of now. A day without a year is the next such day, today
+// included, and "+14" is that many days from today. Not ok is a text that names no day.
+func (s Style) Read(text string, now time.Time) (day time.Time, ok bool) { return s.read(text, now, 1) }
+
+// ReadBack is Read for a day that people look back at: a day without a year is the last such day, today included.
+func (s Style) ReadBack(text string, now time.Time) (day time.Time, ok bool) {
+	return s.read(text, now, -1)
 }
 
-// digits are two or three numbers: "2026-12-31", "31. 12. 2026", "1.3.", "3/1".
-var digits = regexp.MustCompile(`^(\d{1,4})\s?([./ -])\s?(\d{1,2})(?:\s?[./ -]\s?(\d{4}|\d{2}))?\.?$`)
+var (
+	// digits are two or three numbers: "2026-12-31", "31. 12. 2026", "1.3.", "3/1".
+	digits = regexp.MustCompile(`^(\d{1,4})\s?([./ -])\s?(\d{1,2})(?:\s?[./ -]\s?(\d{4}|\d{2}))?\.?$`)
 
-func (s Style) number(text string, today time.Time) (time.Time, bool) {
+	// named is a day as English writes it: "31 Dec 2026", "December 31".
+	named = regexp.MustCompile(`^(?:(\d{1,2}) )?(\pL{3,9})(?: (\d{1,2}))?(?:,? (\d{4}))?$`)
+
+	// away is a number of days from today.
+	away = regexp.MustCompile(`^([+-]\d{1,4})$`)
+)
+
+// read reads a text; a day without a year lies after today where years is 1, before it where it is -1.
+func (s Style) read(text string, now time.Time, years int) (time.Time, bool) {
+	today := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, now.Location())
+	text = strings.Join(strings.Fields(text), " ")
+	if found := away.FindStringSubmatch(text); found != nil {
+		return today.AddDate(0, 0, value(found[1])), true
+	}
+	if found := named.FindStringSubmatch(text); found != nil {
+		return date(value(found[4]), month(found[2]), value(found[1]+found[3]), today, years) // whoever names two days names none
+	}
 	found := digits.FindStringSubmatch(text)
 	if found == nil {
 		return time.Time{}, false
 	}
 	first, second, third := value(found[1]), value(found[3]), value(found[4])
 	if len(found[1]) > 2 {
-		return date(first, second, third, today) // the year comes first, as in ISO 8601
+		return date(first, second, third, today, years) // the year comes first, as in ISO 8601
 	}
 	d, m := first, second
 	if s.order != "dmy" && found[2] != "." { // points are written by those who name the day first
@@ -88,13 +104,20 @@ func (s Style) number(text string, today time.Time) (time.Time, bool) {
 	if m > 12 {
 		d, m = m, d // there is only one way to read 31/12
 	}
-	if found[4] == "" {
-		return next(m, d, today)
-	}
-	if third < 100 {
+	if 0 < third && third < 100 {
 		third += today.Year() / 100 * 100
 	}
-	return date(third, m, d, today)
+	return date(third, m, d, today, years)
+}
+
+// month is the number of the month whose English name begins with word; 0 where there is none.
+func month(word string) int {
+	for m := time.January; m <= time.December; m++ {
+		if len(word) <= len(m.String()) && strings.EqualFold(word, m.String()[:len(word)]) {
+			return int(m)
+		}
+	}
+	return 0
 }
 
 func value(digits string) int {
@@ -105,16 +128,15 @@ func value(digits string) int {
 	return n
 }
 
-// date is a day that the calendar has, of a year that people could mean.
-func date(year, month, d int, today time.Time) (time.Time, bool) {
-	day := time.Date(year, time.Month(month), d, 0, 0, 0, 0, today.Location())
-	return day, year >= 2000 && day.Year() == year && int(day.Month()) == month && day.Day() == d
-}
-
-// next is the next day of that name, today included; 29 February may be some years away.
-func next(month, d int, today time.Time) (time.Time, bool) {
-	for year := today.Year(); year <= today.Year()+8; year++ {
-		if day, ok := date(year, month, d, today); ok && !day.Before(today) {
+// date is a day that the calendar has, of a year that people could mean. Without a year, which is 0, it is the nearest such day
+// from today on in the direction of years; 29 February may be some years away.
+func date(year, month, d int, today time.Time, years int) (time.Time, bool) {
+	if year != 0 {
+		day := time.Date(year, time.Month(month), d, 0, 0, 0, 0, today.Location())
+		return day, year >= 2000 && day.Year() == year && int(day.Month()) == month && day.Day() == d
+	}
+	for n := range 9 {
+		if day, ok := date(today.Year()+n*years, month, d, today, years); ok && day.Compare(today)*years >= 0 {
 			return day, true
 		}
 	}
