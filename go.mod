@@ -46,7 +46,6 @@ require (
 require (
 	aead.dev/minisign v0.3.0
 	filippo.io/age v1.3.2
-	github.com/alexbrainman/sspi v0.0.0-20250919150558-7d374ff0d59e
 )
 
 require (

@@ -11,7 +11,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"golang.org/x/net/proxy"
@@ -20,9 +19,7 @@ import (
 const (
 	silentFor = 3 * time.Second  // until the next way is tried beside one that says nothing
 	dialTime  = 30 * time.Second // to a server or a proxy
-	proxyTime = 30 * time.Second // until the proxy has connected, with its sign-in
-	maxRounds = 4                // of a sign-in to a proxy
-	maxAnswer = 64 << 10         // of what a proxy says instead of connecting
+	proxyTime = 30 * time.Second // until the proxy has connected
 )
 
 // errBroken is a proxy that hung up, or speaks something else than HTTP. What it said is not repeated.
@@ -50,7 +47,7 @@ func (f *Finder) DialContext(ctx context.Context, network, address string) (net.
 			way := answer.Ways[begun]
 			begun, underWay = begun+1, underWay+1
 			go func() {
-				conn, err := f.through(trying, way, network, address)
+				conn, err := through(trying, way, network, address)
 				results <- result{way, conn, err}
 			}()
 		}
@@ -90,14 +87,14 @@ func (f *Finder) DialContext(ctx context.Context, network, address string) (net.
 var errNoWay = errors.New("there is no way out")
 
 // through goes one way.
-func (f *Finder) through(ctx context.Context, way *url.URL, network, address string) (net.Conn, error) {
+func through(ctx context.Context, way *url.URL, network, address string) (net.Conn, error) {
 	switch {
 	case way == nil:
 		return dialer.DialContext(ctx, network, address)
 	case way.Scheme == "socks5":
 		return throughSOCKS(ctx, way, network, address)
 	}
-	return f.connect(ctx, way, address)
+	return connect(ctx, way, address)
 }
 
 var dialer = &net.Dialer{Timeout: dialTime, KeepAlive: 30 * time.Second}
@@ -123,128 +120,53 @@ func throughSOCKS(ctx context.Context, way *url.URL, network, address string) (n
 	return conn, nil
 }
 
-// connect has an HTTP proxy connect (RFC 9110 section 9.3.6), and signs in where it asks for that.
-func (f *Finder) connect(ctx context.Context, way *url.URL, address string) (net.Conn, error) {
+// connect has an HTTP proxy connect (RFC 9110 section 9.3.6). The only sign-in it gets is one that stands in its address: the
+// network may have named it, and whoever is signed in to this computer was not asked.
+func connect(ctx context.Context, way *url.URL, address string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, proxyTime)
 	defer cancel()
-	c := &asking{ctx: ctx, way: way, at: hostPort(way), address: address}
-	conn, err := c.connect(f.SignIn)
+	at := hostPort(way)
+	no := func(err error) error { return &Error{Proxy: at, To: address, err: cmp.Or(ctx.Err(), err)} }
+	conn, err := dialer.DialContext(ctx, "tcp", at)
 	if err != nil {
-		c.hangUp()
-		if ctx.Err() == nil {
-			return nil, err
-		}
-		return nil, &Error{Proxy: c.at, To: address, err: ctx.Err()}
+		return nil, no(err)
+	}
+	if way.Scheme == "https" {
+		conn = tls.Client(conn, &tls.Config{ServerName: way.Hostname(), MinVersion: tls.VersionTLS12})
+	}
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	response, reader, err := ask(conn, way.User, address)
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = &Error{Proxy: at, To: address, Status: response.StatusCode, Page: page(response)}
+	} else if err != nil {
+		err = no(harmless(err))
+	}
+	if !stop() && err == nil {
+		err = no(ctx.Err())
+	}
+	if err != nil {
+		conn.Close()
+		return nil, err
+	}
+	if reader.Buffered() > 0 {
+		return &ahead{conn, reader}, nil
 	}
 	return conn, nil
 }
 
-// asking is one attempt to be connected by a proxy.
-type asking struct {
-	ctx         context.Context
-	way         *url.URL
-	at, address string
-
-	conn   net.Conn
-	reader *bufio.Reader
-	stop   func() bool
-}
-
-func (c *asking) dial() error {
-	conn, err := dialer.DialContext(c.ctx, "tcp", c.at)
-	if err != nil {
-		return &Error{Proxy: c.at, To: c.address, err: err}
-	}
-	if c.way.Scheme == "https" {
-		conn = tls.Client(conn, &tls.Config{ServerName: c.way.Hostname(), MinVersion: tls.VersionTLS12})
-	}
-	c.conn, c.reader = conn, bufio.NewReader(conn)
-	c.stop = context.AfterFunc(c.ctx, func() { conn.Close() })
-	return nil
-}
-
-func (c *asking) hangUp() {
-	if c.conn != nil {
-		c.stop()
-		c.conn.Close()
-		c.conn = nil
-	}
-}
-
-// connect asks until the proxy connects or says no. signIn may be nil.
-func (c *asking) connect(signIn func(scheme, host string) (Exchange, error)) (net.Conn, error) {
-	authorization := ""
-	if user := c.way.User; user != nil {
+// ask sends a CONNECT and reads the head of its answer. reader has what came behind that already.
+func ask(conn net.Conn, user *url.Userinfo, address string) (*http.Response, *bufio.Reader, error) {
+	request := &http.Request{Method: http.MethodConnect, URL: &url.URL{Opaque: address}, Host: address, Header: http.Header{"User-Agent": {"Countersign"}}}
+	if user != nil {
 		password, _ := user.Password()
-		authorization = "Basic " + base64.StdEncoding.EncodeToString([]byte(user.Username()+":"+password))
-		signIn = nil // the password that somebody gave is the one to use
+		request.Header.Set("Proxy-Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(user.Username()+":"+password)))
 	}
-	var login *login
-	defer func() { login.end() }()
-	for range maxRounds {
-		if c.conn == nil {
-			if err := c.dial(); err != nil {
-				return nil, err
-			}
-		}
-		response, err := c.ask(authorization)
-		if err != nil {
-			return nil, err
-		}
-		if response.StatusCode == http.StatusOK {
-			return c.connected()
-		}
-		no := &Error{Proxy: c.at, To: c.address, Status: response.StatusCode, Page: page(response)}
-		if response.StatusCode != http.StatusProxyAuthRequired || signIn == nil {
-			return nil, no
-		}
-		if login == nil {
-			login = begin(signIn, response.Header, c.way.Hostname())
-		}
-		if authorization = login.next(response.Header); authorization == "" {
-			return nil, no
-		}
-		if response.Close || response.Header.Get("Proxy-Connection") == "close" {
-			c.hangUp()
-		}
+	if err := request.Write(conn); err != nil {
+		return nil, nil, err
 	}
-	return nil, &Error{Proxy: c.at, To: c.address, Status: http.StatusProxyAuthRequired}
-}
-
-// ask sends one CONNECT and reads its answer whole, unless that connects.
-func (c *asking) ask(authorization string) (*http.Response, error) {
-	request := &http.Request{Method: http.MethodConnect, URL: &url.URL{Opaque: c.address}, Host: c.address,
-		Header: http.Header{"User-Agent": {"Countersign"}, "Proxy-Connection": {"Keep-Alive"}}}
-	if authorization != "" {
-		request.Header.Set("Proxy-Authorization", authorization)
-	}
-	if err := request.Write(c.conn); err != nil {
-		return nil, &Error{Proxy: c.at, To: c.address, err: harmless(err)}
-	}
-	response, err := http.ReadResponse(c.reader, request)
-	if err != nil {
-		return nil, &Error{Proxy: c.at, To: c.address, err: harmless(err)}
-	}
-	if response.StatusCode == http.StatusOK {
-		return response, nil
-	}
-	n, err := io.Copy(io.Discard, io.LimitReader(response.Body, maxAnswer+1))
-	response.Body.Close()
-	if err != nil || n > maxAnswer || response.ContentLength < 0 && len(response.TransferEncoding) == 0 {
-		response.Close = true // nothing more can be read from this connection
-	}
-	return response, nil
-}
-
-// connected hands the connection over, with what was read from it too early.
-func (c *asking) connected() (net.Conn, error) {
-	if !c.stop() {
-		return nil, &Error{Proxy: c.at, To: c.address, err: c.ctx.Err()}
-	}
-	if c.reader.Buffered() > 0 {
-		return &ahead{c.conn, c.reader}, nil
-	}
-	return c.conn, nil
+	reader := bufio.NewReader(conn)
+	response, err := http.ReadResponse(reader, request)
+	return response, reader, err
 }
 
 // ahead is a connection of which some bytes are read already.
@@ -276,21 +198,4 @@ func page(response *http.Response) string {
 		return ""
 	}
 	return u.String()
-}
-
-// challenge is what a proxy offers or asks in one scheme; ok is false when it does not name it (RFC 9110 section 11.7.1).
-func challenge(h http.Header, scheme string) (data string, ok bool) {
-	for _, line := range h.Values("Proxy-Authenticate") {
-		name, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if strings.EqualFold(strings.TrimSuffix(name, ","), scheme) {
-			return strings.TrimSpace(rest), true
-		}
-		// Some write all of them into one line. A token comes alone in its line, so here is only whether it is named.
-		for item := range strings.SplitSeq(line, ",") {
-			if strings.EqualFold(strings.TrimSpace(item), scheme) {
-				return "", true
-			}
-		}
-	}
-	return "", false
 }

@@ -1,5 +1,5 @@
 // Package proxy knows the way to an address: straight, or through a proxy of the network that the office has. It dials that
-// way, and signs in to the proxy where the system can.
+// way.
 //
 // What names the proxy, the first that has something to say:
 //
@@ -9,7 +9,8 @@
 //  3. nothing: the way is straight.
 //
 // Addresses of this computer are never reached through a proxy. It promises that no text and no error of it holds a
-// password. It must not know who is called, nor why.
+// password, and that whoever is signed in to this computer is never signed in to a proxy, or to where its script lies: the
+// network may have named both. It must not know who is called, nor why.
 package proxy
 
 import (
@@ -77,8 +78,6 @@ const (
 type Finder struct {
 	// Ask is what the system says about the way to a URL; nil when there is no system to ask. It may block for askTime.
 	Ask func(ctx context.Context, to *url.URL) (Answer, error)
-	// SignIn begins a sign-in to a proxy as whoever is signed in to this computer; nil where the system has none.
-	SignIn func(scheme, host string) (Exchange, error)
 
 	asking   singleflight.Group
 	patience time.Duration // silentFor when it is 0
@@ -94,7 +93,7 @@ type answerKept struct {
 }
 
 // OfSystem is a Finder that also asks the system.
-func OfSystem() *Finder { return &Finder{Ask: askSystem, SignIn: systemSignIn} }
+func OfSystem() *Finder { return &Finder{Ask: askSystem} }
 
 // Find says how to get to a TLS server at hostport. An error means that a setting cannot be understood: it is an *Error.
 // When the system does not answer, the way is straight.

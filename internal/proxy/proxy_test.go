@@ -266,63 +266,26 @@ func TestThePasswordInTheEnvironmentSignsInToTheProxy(t *testing.T) {
 	}
 }
 
-// said is a system's sign-in that says "token 1", "token 2"..., and wants to hear the challenges in between.
-type said struct {
-	t      *testing.T
-	times  int
-	last   int // it has nothing more to say after that many
-	closed *atomic.Int32
-}
-
-func (x *said) Next(challenge []byte) ([]byte, error) {
-	if want := "challenge " + string(rune('0'+x.times)); x.times > 0 && string(challenge) != want {
-		x.t.Errorf("heard %q, want %q", challenge, want)
-	}
-	if x.times == x.last {
-		return nil, errors.New("there is no more to say")
-	}
-	x.times++
-	return []byte("token " + string(rune('0'+x.times))), nil
-}
-
-func (x *said) Close() { x.closed.Add(1) }
-
-func TestTheSystemSignsInToTheProxy(t *testing.T) {
-	for _, scheme := range []string{"Negotiate", "NTLM"} {
-		t.Run(scheme, func(t *testing.T) {
-			noEnvironment(t)
-			s, hosts := service(t)
-			p := start(t, proxytest.Options{Hosts: hosts, Scheme: scheme, Tokens: []string{"token 1", "token 2"}})
-			var began, closed atomic.Int32
-			f := &Finder{Ask: says(t, System, p.URL().String()), SignIn: func(with, host string) (Exchange, error) {
-				if with != scheme || host != p.URL().Hostname() {
-					t.Errorf("signs in with %q at %q", with, host)
-				}
-				began.Add(1)
-				return &said{t: t, last: 2, closed: &closed}, nil
-			}}
-			must(t, get(s, f))
-			if began.Load() != 1 || closed.Load() != 1 || p.Asked() != 3 {
-				t.Errorf("began %d, closed %d, asked %d times", began.Load(), closed.Load(), p.Asked())
-			}
-		})
-	}
-}
-
-func TestASignInThatTheProxyRefusesEnds(t *testing.T) {
+func TestNobodyIsSignedInToAProxyThatTheNetworkNamed(t *testing.T) {
 	noEnvironment(t)
-	p := start(t, proxytest.Options{Scheme: "Negotiate", Tokens: []string{"the token of another"}})
-	var closed atomic.Int32
-	f := &Finder{Ask: says(t, System, p.URL().String()), SignIn: func(string, string) (Exchange, error) {
-		return &said{t: t, last: 9, closed: &closed}, nil
-	}}
-	_, err := f.DialContext(context.Background(), "tcp", "example.com:443")
-	var e *Error
-	if !errors.As(err, &e) || e.Status != http.StatusProxyAuthRequired {
-		t.Fatalf("got %v", err)
-	}
-	if p.Asked() != 2 || closed.Load() != 1 {
-		t.Errorf("asked %d times, closed %d", p.Asked(), closed.Load())
+	for _, scheme := range []string{"Negotiate", "NTLM", "Basic realm=\"office\""} {
+		var asked, told atomic.Int32
+		p := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			asked.Add(1)
+			if r.Header.Get("Proxy-Authorization") != "" {
+				told.Add(1)
+			}
+			w.Header().Set("Proxy-Authenticate", scheme)
+			w.WriteHeader(http.StatusProxyAuthRequired)
+		}))
+		f := OfSystem()
+		f.Ask = says(t, Detected, p.URL)
+		_, err := f.DialContext(t.Context(), "tcp", "example.com:443")
+		p.Close()
+		var e *Error
+		if !errors.As(err, &e) || e.Status != http.StatusProxyAuthRequired || asked.Load() != 1 || told.Load() != 0 {
+			t.Errorf("%s: %v; asked %d times, %d with a sign-in", scheme, err, asked.Load(), told.Load())
+		}
 	}
 }
 

@@ -49,7 +49,6 @@ var (
 	procDefaultConfig   = winhttp.NewProc("WinHttpGetDefaultProxyConfiguration")
 	procGetProxyForURL  = winhttp.NewProc("WinHttpGetProxyForUrl")
 	procGlobalFree      = windows.NewLazySystemDLL("kernel32.dll").NewProc("GlobalFree")
-	errLoginFailure     = windows.Errno(12015) // ERROR_WINHTTP_LOGIN_FAILURE
 	accessNoProxy       = uintptr(1)
 	accessNamedProxy    = uint32(3)
 	autoDetect          = uint32(1)     // WINHTTP_AUTOPROXY_AUTO_DETECT
@@ -126,8 +125,8 @@ var session = sync.OnceValues(func() (uintptr, error) {
 	return handle, nil
 })
 
-// runScript has WinHTTP find (an empty address), fetch and run a script. A server that keeps the script from strangers is
-// given the person's sign-in only when it asks for it.
+// runScript has WinHTTP find (an empty address), fetch and run a script. A server that keeps the script from strangers is not
+// given the person's sign-in (autoLogon stays 0): with WPAD the network has named it.
 func runScript(address string, to *url.URL) ([]*url.URL, error) {
 	handle, err := session()
 	if err != nil {
@@ -145,20 +144,10 @@ func runScript(address string, to *url.URL) ([]*url.URL, error) {
 		}
 	}
 	var info proxyInfo
-	for _, logon := range []int32{0, 1} {
-		options.autoLogon = logon
-		ok, _, failed := procGetProxyForURL.Call(handle, uintptr(unsafe.Pointer(target)),
-			uintptr(unsafe.Pointer(&options)), uintptr(unsafe.Pointer(&info)))
-		if ok != 0 {
-			err = nil
-			break
-		}
-		if err = failed; failed != errLoginFailure {
-			break
-		}
-	}
-	if err != nil {
-		return nil, err
+	ok, _, failed := procGetProxyForURL.Call(handle, uintptr(unsafe.Pointer(target)),
+		uintptr(unsafe.Pointer(&options)), uintptr(unsafe.Pointer(&info)))
+	if ok == 0 {
+		return nil, failed
 	}
 	list, exceptions := take(info.proxy), take(info.proxyBypass)
 	if info.accessType != accessNamedProxy || excluded(splitExceptions(exceptions), to) {

@@ -1,5 +1,5 @@
-// Package proxytest is a proxy such as offices have, on this computer, for tests: one that wants a password, one that signs
-// people in with the system's tokens, one that opens TLS, one that says no. It is an HTTP proxy that only connects (CONNECT),
+// Package proxytest is a proxy such as offices have, on this computer, for tests: one that wants a password, one that opens
+// TLS, one that says no. It is an HTTP proxy that only connects (CONNECT),
 // and it decides where names lead. It must not know who uses it, and it is not part of the shipped program.
 package proxytest
 
@@ -19,11 +19,6 @@ import (
 // Options say how a Proxy behaves. The zero value connects everybody to everywhere.
 type Options struct {
 	User, Password string // what it wants (Basic); nothing for an empty User
-
-	// Tokens are what it wants to be told one after the other on one connection with Scheme, "Negotiate" for example. In
-	// between it answers "challenge 1", "challenge 2" and so on.
-	Scheme string
-	Tokens []string
 
 	Hosts map[string]string // host:port to where it is; others are where they say
 
@@ -119,7 +114,7 @@ func (p *Proxy) serve(conn net.Conn) {
 		return
 	}
 	reader := bufio.NewReader(conn)
-	for given := 0; ; {
+	for {
 		request, err := http.ReadRequest(reader)
 		if err != nil {
 			return
@@ -127,7 +122,7 @@ func (p *Proxy) serve(conn net.Conn) {
 		p.mu.Lock()
 		p.asked++
 		p.mu.Unlock()
-		status, header := p.decide(request, &given)
+		status, header := p.decide(request)
 		if status == http.StatusOK {
 			p.connect(conn, request.Host)
 			return
@@ -141,8 +136,8 @@ func (p *Proxy) serve(conn net.Conn) {
 	}
 }
 
-// decide is the answer to one request. given counts the tokens that were right on this connection.
-func (p *Proxy) decide(r *http.Request, given *int) (status int, header http.Header) {
+// decide is the answer to one request.
+func (p *Proxy) decide(r *http.Request) (status int, header http.Header) {
 	o := p.options
 	header = http.Header{}
 	said := r.Header.Get("Proxy-Authorization")
@@ -157,18 +152,6 @@ func (p *Proxy) decide(r *http.Request, given *int) (status int, header http.Hea
 	case o.User != "" && said != "Basic "+base64.StdEncoding.EncodeToString([]byte(o.User+":"+o.Password)):
 		header.Set("Proxy-Authenticate", `Basic realm="office"`)
 		return http.StatusProxyAuthRequired, header
-	case *given < len(o.Tokens):
-		if said != o.Scheme+" "+base64.StdEncoding.EncodeToString([]byte(o.Tokens[*given])) {
-			*given = 0
-			header["Proxy-Authenticate"] = []string{o.Scheme, `Basic realm="office"`}
-			return http.StatusProxyAuthRequired, header
-		}
-		*given++
-		if *given < len(o.Tokens) {
-			challenge := "challenge " + string(rune('0'+*given))
-			header.Set("Proxy-Authenticate", o.Scheme+" "+base64.StdEncoding.EncodeToString([]byte(challenge)))
-			return http.StatusProxyAuthRequired, header
-		}
 	}
 	return http.StatusOK, header
 }
