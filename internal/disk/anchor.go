@@ -92,21 +92,6 @@ func Mkdir(path string, mode fs.FileMode) error {
 	return mkdir(path, func() error { return os.Mkdir(path, mode) })
 }
 
-// MkdirIn is MkdirAll for a subfolder of a folder that is there. That one is never made: one that is missing may lie on a share
-// that is away, and another in its place would hide it.
-func MkdirIn(folder, sub string, mode fs.FileMode) error {
-	path, err := filepath.Abs(filepath.Join(folder, sub))
-	if err != nil {
-		return err
-	}
-	root, err := os.OpenRoot(folder)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	return mkdir(path, func() error { return root.MkdirAll(sub, mode) })
-}
-
 // mkdir has a folder made, with those on the way to it, and anchors it.
 func mkdir(path string, make func() error) error {
 	missing := missingOn(path)

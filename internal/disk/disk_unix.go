@@ -13,39 +13,54 @@ import (
 
 func rename(from, to string) error { return os.Rename(from, to) }
 
-// NameNew gives a whole, flushed file its final name, both in an open folder, unless that name is taken (fs.ErrExist). Where
-// the file system cannot rename without replacing, a second name does the same in two steps; where it has no second names
-// either (a FAT stick), all that is left is to look first. The name is on the disk after Flush, on Windows at once.
-func NameNew(root *os.Root, dir *os.File, from, to string) error {
-	err := renameExclusive(dir, from, to)
+// nonBlocking has an open that would wait fail: for the other end of a pipe, or for the owner of a lease.
+const nonBlocking = unix.O_NONBLOCK
+
+// notInNames cannot be in the name of an entry.
+const notInNames = "/\x00"
+
+// rename renames without replacing, in one step where the file system can; take is for Dir.Take.
+func (d *Dir) rename(name string, to *Dir, as string, take bool) error {
+	err := renameExclusive(d.self, name, to.self, as)
 	if !unsupported(err) {
 		return err
 	}
-	return nameByLink(root, from, to)
+	return d.renameWithout(name, to, as, take)
 }
 
-func nameByLink(root *os.Root, from, to string) error {
-	err := root.Link(from, to)
+// renameWithout is rename where the file system cannot do it in one step.
+func (d *Dir) renameWithout(name string, to *Dir, as string, take bool) error {
+	if take {
+		return d.renameChecked(name, to, as)
+	}
+	return d.renameByLink(name, to, as)
+}
+
+func (d *Dir) renameByLink(name string, to *Dir, as string) error {
+	err := unix.Linkat(int(d.self.Fd()), name, int(to.self.Fd()), as, 0)
 	switch {
 	case err == nil:
-		return root.Remove(from)
+		return d.Remove(name)
 	case unsupported(err), errors.Is(err, syscall.EPERM), errors.Is(err, syscall.EMLINK):
-		return nameChecked(root, from, to)
+		return d.renameChecked(name, to, as)
 	default:
-		return err
+		return os.NewSyscallError("linkat", err)
 	}
 }
 
-func nameChecked(root *os.Root, from, to string) error {
-	_, err := root.Lstat(to)
+func (d *Dir) renameChecked(name string, to *Dir, as string) error {
+	_, err := to.Lstat(as)
 	if err == nil {
 		return fs.ErrExist
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return root.Rename(from, to)
+	return os.NewSyscallError("renameat", unix.Renameat(int(d.self.Fd()), name, int(to.self.Fd()), as))
 }
+
+// Busy reports whether a file could not be opened because somebody else has it open just now: another program has a lease.
+func Busy(err error) bool { return errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.EBUSY) }
 
 // Flush makes the names in an open folder durable. Some file systems write names at once and refuse to be asked.
 func Flush(dir *os.File) error {

@@ -3,8 +3,8 @@ package disk
 import (
 	"errors"
 	"os"
-	"path/filepath"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/windows"
 )
@@ -12,23 +12,14 @@ import (
 // lookedAt is how long a rename waits for a virus scanner that has the new file open.
 const lookedAt = 2 * time.Second
 
+// nonBlocking is of no use here: folders hold no pipes.
+const nonBlocking = 0
+
+// notInNames cannot be in the name of an entry, or begins that of a part of a file.
+const notInNames = "/\\:\x00"
+
 // rename is os.Rename that returns when the name is on the disk.
 func rename(from, to string) error {
-	return move(from, to, windows.MOVEFILE_REPLACE_EXISTING|windows.MOVEFILE_WRITE_THROUGH)
-}
-
-// NameNew gives a whole, flushed file its final name, both in an open folder, unless that name is taken (fs.ErrExist).
-func NameNew(_ *os.Root, dir *os.File, from, to string) error {
-	folder, err := Path(dir)
-	if err != nil {
-		return err
-	}
-	return move(filepath.Join(folder, from), filepath.Join(folder, to), windows.MOVEFILE_WRITE_THROUGH)
-}
-
-// move waits for whoever else has the file open. That access is denied may be due to such a program as well, which has it
-// open to delete it, or to the target being a folder or not ours: those do not pass.
-func move(from, to string, flags uint32) error {
 	old, err := windows.UTF16PtrFromString(from)
 	if err != nil {
 		return err
@@ -37,16 +28,79 @@ func move(from, to string, flags uint32) error {
 	if err != nil {
 		return err
 	}
+	return patiently("MoveFileEx", func() error {
+		return windows.MoveFileEx(old, final, windows.MOVEFILE_REPLACE_EXISTING|windows.MOVEFILE_WRITE_THROUGH)
+	})
+}
+
+// patiently waits for whoever else has a file open. A program that has it open to delete it may also cause that access is denied, as
+// does a target that is a folder or not ours: those do not pass.
+func patiently(call string, do func() error) error {
 	pause := 5 * time.Millisecond
 	for waited := time.Duration(0); ; waited += pause {
-		err = windows.MoveFileEx(old, final, flags)
-		busy := errors.Is(err, windows.ERROR_SHARING_VIOLATION) || errors.Is(err, windows.ERROR_ACCESS_DENIED)
-		if !busy || waited > lookedAt {
-			return os.NewSyscallError("MoveFileEx", err)
+		err := do()
+		if !Busy(err) && !errors.Is(err, windows.ERROR_ACCESS_DENIED) || waited > lookedAt {
+			return os.NewSyscallError(call, err)
 		}
 		time.Sleep(pause)
 		pause = min(2*pause, 200*time.Millisecond)
 	}
+}
+
+// Busy reports whether a file could not be opened because somebody else has it open just now.
+func Busy(err error) bool {
+	return errors.Is(err, windows.ERROR_SHARING_VIOLATION) || errors.Is(err, windows.ERROR_LOCK_VIOLATION)
+}
+
+// rename renames without replacing, from one open folder to another: a path might lead elsewhere by then. The name is on the
+// disk when it returns.
+func (d *Dir) rename(name string, to *Dir, as string, _ bool) error {
+	return patiently("NtSetInformationFile", func() error { return renameAt(d.self, name, to.self, as) })
+}
+
+// renameInformation is FILE_RENAME_INFORMATION (ntifs.h).
+type renameInformation struct {
+	replace uint32
+	folder  windows.Handle
+	length  uint32 // of the name, in bytes
+	name    [windows.MAX_PATH]uint16
+}
+
+func renameAt(dir *os.File, from string, there *os.File, to string) error {
+	object, err := windows.NewNTUnicodeString(from)
+	if err != nil {
+		return err
+	}
+	at := &windows.OBJECT_ATTRIBUTES{RootDirectory: windows.Handle(dir.Fd()), ObjectName: object}
+	at.Length = uint32(unsafe.Sizeof(*at))
+	var file windows.Handle
+	var status windows.IO_STATUS_BLOCK
+	err = windows.NtCreateFile(&file, windows.DELETE|windows.SYNCHRONIZE|windows.FILE_READ_ATTRIBUTES, at, &status, nil, 0,
+		windows.FILE_SHARE_READ|windows.FILE_SHARE_WRITE|windows.FILE_SHARE_DELETE, windows.FILE_OPEN,
+		windows.FILE_OPEN_REPARSE_POINT|windows.FILE_OPEN_FOR_BACKUP_INTENT|windows.FILE_SYNCHRONOUS_IO_NONALERT|windows.FILE_WRITE_THROUGH, 0, 0)
+	if err != nil {
+		return ofStatus(err)
+	}
+	defer windows.CloseHandle(file)
+	name, err := windows.UTF16FromString(to)
+	if err != nil {
+		return err
+	}
+	info := renameInformation{folder: windows.Handle(there.Fd()), length: uint32(len(name)-1) * 2}
+	if len(name) > len(info.name) {
+		return windows.ERROR_FILENAME_EXCED_RANGE
+	}
+	copy(info.name[:], name)
+	return ofStatus(windows.NtSetInformationFile(file, &status, (*byte)(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info)), windows.FileRenameInformation))
+}
+
+// ofStatus is the error that the rest of Windows knows for a status of the kernel.
+func ofStatus(err error) error {
+	var status windows.NTStatus
+	if errors.As(err, &status) {
+		return status.Errno()
+	}
+	return err
 }
 
 // Path is where an open folder is now, in the form that knows no limit of length.
@@ -64,7 +118,7 @@ func Path(dir *os.File) (string, error) {
 	}
 }
 
-// Flush has nothing to do: names are on the disk in their order, and at the latest when NameNew or Rename returns.
+// Flush has nothing to do: names are on the disk in their order, and at the latest when a rename returns.
 func Flush(*os.File) error { return nil }
 
 // FlushFolder is Flush of the folder at path.

@@ -41,11 +41,12 @@ func Rename(from, to string) error {
 
 // RenameNew does what Rename does with a file, in one folder, but fails with fs.ErrExist where the name is taken.
 func RenameNew(from, to string) error {
-	folder := filepath.Dir(to)
-	if err := nameNew(folder, filepath.Base(from), filepath.Base(to)); err != nil {
+	folder, err := OpenDir(filepath.Dir(to))
+	if err != nil {
 		return err
 	}
-	return flushBoth(from, to)
+	defer folder.Close()
+	return folder.Move(filepath.Base(from), folder, filepath.Base(to))
 }
 
 // flushBoth flushes the folder of the new name, and then that of the old one.

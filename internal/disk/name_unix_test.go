@@ -12,29 +12,22 @@ import (
 )
 
 func TestFileSystemsWithoutExclusiveRename(t *testing.T) {
-	for name, rename := range map[string]func(*os.Root, string, string) error{"by link": nameByLink, "checked": nameChecked} {
+	for name, rename := range map[string]func(*Dir, string, *Dir, string) error{"by link": (*Dir).renameByLink, "checked": (*Dir).renameChecked} {
 		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			root, err := os.OpenRoot(dir)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer root.Close()
+			d := open(t, t.TempDir())
 			for _, file := range []string{"one", "two"} {
-				if err := root.WriteFile(file, []byte(file), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				write(t, filepath.Join(d.Path(), file), file)
 			}
-			if err := rename(root, "one", "a.pdf"); err != nil {
+			if err := rename(d, "one", d, "a.pdf"); err != nil {
 				t.Fatal(err)
 			}
-			if err := rename(root, "two", "a.pdf"); !errors.Is(err, fs.ErrExist) {
+			if err := rename(d, "two", d, "a.pdf"); !errors.Is(err, fs.ErrExist) {
 				t.Errorf("got %v", err)
 			}
-			if got, _ := root.ReadFile("a.pdf"); string(got) != "one" {
+			if got, _ := os.ReadFile(filepath.Join(d.Path(), "a.pdf")); string(got) != "one" {
 				t.Errorf("replaced by %q", got)
 			}
-			if names, err := fs.Glob(os.DirFS(dir), "*"); err != nil || !slices.Equal(names, []string{"a.pdf", "two"}) {
+			if names, err := fs.Glob(os.DirFS(d.Path()), "*"); err != nil || !slices.Equal(names, []string{"a.pdf", "two"}) {
 				t.Errorf("there are %q, %v", names, err)
 			}
 		})
@@ -56,10 +49,6 @@ func looped(t *testing.T) (folder string) {
 func TestAFailedFlushIsNotTakenForAFailedNaming(t *testing.T) {
 	for name, rename := range map[string]func(folder string) error{
 		"Rename": func(folder string) error { return Rename(filepath.Join(folder, "old"), filepath.Join(folder, "new")) },
-		"RenameNew": func(folder string) error {
-			return RenameNew(filepath.Join(folder, "old"), filepath.Join(folder, "new"))
-		},
-		"MoveNew": func(folder string) error { return MoveNew(folder, "old", "new") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			folder := looped(t)

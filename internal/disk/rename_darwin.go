@@ -7,7 +7,6 @@ import (
 )
 
 // renameExclusive renames without replacing, in one step (renameatx_np(2), macOS 10.12).
-func renameExclusive(dir *os.File, from, to string) error {
-	fd := int(dir.Fd())
-	return os.NewSyscallError("renameatx_np", unix.RenameatxNp(fd, from, fd, to, unix.RENAME_EXCL))
+func renameExclusive(dir *os.File, from string, there *os.File, to string) error {
+	return os.NewSyscallError("renameatx_np", unix.RenameatxNp(int(dir.Fd()), from, int(there.Fd()), to, unix.RENAME_EXCL))
 }

@@ -8,4 +8,4 @@ import (
 )
 
 // renameExclusive cannot be done in one step here.
-func renameExclusive(*os.File, string, string) error { return syscall.ENOSYS }
+func renameExclusive(_ *os.File, _ string, _ *os.File, _ string) error { return syscall.ENOSYS }

@@ -1,0 +1,220 @@
+//go:build unix
+
+package disk
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+)
+
+func open(t *testing.T, path string) *Dir {
+	t.Helper()
+	d, err := OpenDir(path)
+	noErr(t, err)
+	t.Cleanup(func() { d.Close() })
+	return d
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	noErr(t, os.WriteFile(path, []byte(text), 0o600))
+}
+
+func noErr(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestASubfolderIsMadeAndTheFolderAroundItNever(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "share")
+	if _, err := OpenDir(folder); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+	noErr(t, os.Mkdir(folder, 0o755))
+	d := open(t, folder)
+	for range 2 {
+		sub, err := d.Make("Waiting/one", 0o755)
+		noErr(t, err)
+		sub.Close()
+	}
+	if info, err := os.Stat(filepath.Join(folder, "Waiting", "one")); err != nil || !info.IsDir() {
+		t.Error(info, err)
+	}
+	noErr(t, os.RemoveAll(folder))
+	if sub, err := d.Make("Waiting/two", 0o755); err == nil {
+		sub.Close()
+		t.Error("it was made in a folder that is not there")
+	}
+}
+
+// Whoever may write to the folder puts a link where a folder or a file was: nothing is read, made, moved or removed elsewhere.
+func TestNoLinkBelowAFolderIsFollowed(t *testing.T) {
+	for name, link := range map[string]func(elsewhere, inside string) string{
+		"out of the folder":  func(elsewhere, _ string) string { return elsewhere },
+		"to a folder inside": func(_, inside string) string { return inside },
+	} {
+		t.Run(name, func(t *testing.T) {
+			elsewhere, d := t.TempDir(), open(t, t.TempDir())
+			inside := filepath.Join(d.Path(), "inside")
+			noErr(t, os.Mkdir(inside, 0o755))
+			for _, place := range []string{elsewhere, inside} {
+				write(t, filepath.Join(place, "private"), "private")
+			}
+			write(t, filepath.Join(d.Path(), "x"), "x")
+			to := link(elsewhere, inside)
+			noErr(t, os.Symlink(to, filepath.Join(d.Path(), "Sent")))
+			noErr(t, os.Symlink(filepath.Join(to, "private"), filepath.Join(d.Path(), "x.pdf")))
+			if sub, err := d.Sub("Sent"); !errors.Is(err, ErrLink) {
+				t.Errorf("opened %v, %v", sub, err)
+			}
+			if sub, err := d.Make("Sent/deeper", 0o755); !errors.Is(err, ErrLink) {
+				t.Errorf("made %v, %v", sub, err)
+			}
+			if info, err := d.Find("Sent/private"); !errors.Is(err, ErrLink) {
+				t.Errorf("found %v, %v", info, err)
+			}
+			if file, err := d.Open("x.pdf", nil, 0); !errors.Is(err, ErrLink) {
+				t.Errorf("opened %v, %v", file, err)
+			}
+			for _, way := range []string{"Sent/x", "../x", "..", ".", ""} {
+				if err := d.Move("x", d, way); !errors.Is(err, fs.ErrInvalid) {
+					t.Errorf("moved to %q: %v", way, err)
+				}
+				if err := d.Remove(way); !errors.Is(err, fs.ErrInvalid) {
+					t.Errorf("removed %q: %v", way, err)
+				}
+			}
+			if names, err := os.ReadDir(to); err != nil || len(names) != 1 {
+				t.Errorf("there are %v, %v", names, err)
+			}
+		})
+	}
+}
+
+func TestWhatTookThePlaceOfAFileIsNotOpened(t *testing.T) {
+	for name, swap := range map[string]func(path string) error{
+		"another file": func(path string) error {
+			return errors.Join(os.WriteFile(path+".new", nil, 0o600), os.Rename(path+".new", path))
+		},
+		"a link to the file": func(path string) error {
+			return errors.Join(os.Rename(path, path+".old"), os.Symlink(filepath.Base(path)+".old", path))
+		},
+		"a pipe":   func(path string) error { return errors.Join(os.Remove(path), syscall.Mkfifo(path, 0o600)) },
+		"a folder": func(path string) error { return errors.Join(os.Remove(path), os.Mkdir(path, 0o700)) },
+		"nothing":  os.Remove,
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := open(t, t.TempDir())
+			path := filepath.Join(d.Path(), "x")
+			write(t, path, "x")
+			seen, err := d.Lstat("x")
+			noErr(t, err)
+			file, err := d.Open("x", seen, 0)
+			noErr(t, err)
+			defer file.Close()
+			noErr(t, swap(path))
+			if other, err := d.Open("x", seen, 0); err == nil {
+				t.Errorf("opened %v", other.Name())
+			}
+		})
+	}
+}
+
+// The one who swaps runs all the time: whenever a folder is opened, it is one that lies here.
+func TestAFolderThatIsSwappedForALinkAllTheTimeIsNeverLeft(t *testing.T) {
+	elsewhere, d := t.TempDir(), open(t, t.TempDir())
+	there := open(t, elsewhere)
+	sent := filepath.Join(d.Path(), "Sent")
+	noErr(t, os.Mkdir(sent, 0o755))
+	var stop atomic.Bool
+	var swapping sync.WaitGroup
+	swapping.Go(func() {
+		for !stop.Load() {
+			_ = os.Rename(sent, sent+".aside")
+			_ = os.Symlink(elsewhere, sent)
+			_ = os.Remove(sent)
+			_ = os.Rename(sent+".aside", sent)
+		}
+	})
+	foreign, err := there.File().Stat()
+	noErr(t, err)
+	opened := 0
+	for range 2000 {
+		sub, err := d.Sub("Sent")
+		if err != nil {
+			continue
+		}
+		opened++
+		if info, err := sub.File().Stat(); err != nil || os.SameFile(info, foreign) {
+			t.Error("the link was followed", err)
+		}
+		sub.Close()
+	}
+	stop.Store(true)
+	swapping.Wait()
+	if opened == 0 {
+		t.Error("it was never opened")
+	}
+}
+
+// Two computers have seen the same file. On a share without an exclusive rename, a second name would be given to both.
+func TestAFileIsTakenByOneWhereNamesCannotBeGivenExclusively(t *testing.T) {
+	for n := range 100 {
+		share := t.TempDir()
+		write(t, filepath.Join(share, "Lease.pdf"), "lease")
+		var taken atomic.Int32
+		var computers sync.WaitGroup
+		begin := make(chan struct{})
+		for _, own := range []string{"one", "two", "three", "four", "five", "six"} {
+			d := open(t, share)
+			to, err := d.Make("Waiting/"+own, 0o755)
+			noErr(t, err)
+			defer to.Close()
+			computers.Go(func() {
+				<-begin
+				err := d.renameWithout("Lease.pdf", to, "Lease.pdf", true)
+				if err == nil {
+					taken.Add(1)
+				} else if !errors.Is(err, fs.ErrNotExist) {
+					t.Error(err)
+				}
+			})
+		}
+		close(begin)
+		computers.Wait()
+		if files, _ := filepath.Glob(filepath.Join(share, "Waiting", "*", "*")); taken.Load() != 1 || len(files) != 1 {
+			t.Fatalf("try %d: %d have taken it; there are %q", n, taken.Load(), files)
+		}
+	}
+}
+
+func TestAMoveReplacesNothing(t *testing.T) {
+	d := open(t, t.TempDir())
+	to, err := d.Make("Sent", 0o755)
+	noErr(t, err)
+	defer to.Close()
+	write(t, filepath.Join(d.Path(), "x"), "x")
+	write(t, filepath.Join(to.Path(), "x"), "there")
+	for _, move := range []func(string, *Dir, string) error{d.Move, d.Take} {
+		if err := move("x", to, "x"); !errors.Is(err, fs.ErrExist) {
+			t.Errorf("it is told %v", err)
+		}
+	}
+	if err := to.WriteNew("x", []byte("new"), 0o644); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("it is told %v", err)
+	}
+	if names, err := os.ReadDir(to.Path()); err != nil || len(names) != 1 {
+		t.Errorf("left are %v, %v", names, err)
+	}
+	if text, err := os.ReadFile(filepath.Join(to.Path(), "x")); err != nil || string(text) != "there" {
+		t.Errorf("%q, %v", text, err)
+	}
+}
