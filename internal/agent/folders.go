@@ -2,12 +2,14 @@ package agent
 
 import (
 	"context"
+	"os"
 	"encoding/json"
 
 	"countersign/internal/agent/hotfolder"
 	"countersign/internal/agent/outbox"
 	"countersign/internal/message"
 	"countersign/internal/office"
+	"countersign/internal/store"
 	"countersign/internal/store"
 )
 
@@ -19,14 +21,17 @@ func (a *Agent) newHotFolders() *hotfolder.Room {
 			o := a.account.Current()
 			return hotfolder.Account{ID: o.Sender(), Email: o.Account.Email}, o.SignedIn()
 		},
-		Inspect: func(ctx context.Context, path string) message.Message {
+		Send: func(ctx context.Context, f office.HotFolder, _ *os.File, path string, also func(*store.Tx, *office.Draft) error) error {
 			info := a.outbox.Inspect(ctx, path)
 			if info.Warning == message.FileMaybeDamaged(info.Name) { // nobody is there to decide about that
-				return message.FileDamaged()
+				info.Problem = message.FileDamaged()
 			}
-			return info.Problem
+			if !info.Problem.IsZero() {
+				return message.Error(info.Problem, nil)
+			}
+			return a.outbox.FromFolder(ctx, f, path, also)
 		},
-		Send: a.outbox.FromFolder, Passes: outbox.Passes, Moved: outbox.FileMoved,
+		Passes: outbox.Passes, Moved: outbox.FileMoved,
 		Owe: a.announcer.Owe, Announce: a.announcer.Announce, Watch: a.Watch, Events: a.p.FolderEvents, Crash: a.p.Crash,
 		Changed: func() {
 			a.backUp()

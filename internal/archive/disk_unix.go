@@ -25,7 +25,7 @@ func isMissing(err error) bool {
 func isReadOnly(err error) bool { return errors.Is(err, syscall.EROFS) }
 
 func isNotFolder(err error) bool {
-	return errors.Is(err, syscall.ENOTDIR) || errors.Is(err, ErrNotFolder)
+	return errors.Is(err, syscall.ENOTDIR) || errors.Is(err, disk.ErrNotFolder)
 }
 
 // writable asks whether this user may make files in dir.

@@ -27,7 +27,7 @@ func isReadOnly(err error) bool { return errors.Is(err, windows.ERROR_WRITE_PROT
 
 // isNotFolder does not ask for ENOTDIR, which is the same as ERROR_PATH_NOT_FOUND here.
 func isNotFolder(err error) bool {
-	return errors.Is(err, windows.ERROR_DIRECTORY) || errors.Is(err, ErrNotFolder)
+	return errors.Is(err, windows.ERROR_DIRECTORY) || errors.Is(err, disk.ErrNotFolder)
 }
 
 // writable cannot be asked cheaply here: the first save tells.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"countersign/internal/disk"
 	"countersign/internal/message"
 )
 
@@ -19,7 +20,7 @@ var (
 	ErrMissing   = errors.New("the folder is missing")                // also: its drive or share is not connected
 	ErrNotFolder = errors.New("not a folder")                         // or not an absolute path
 	ErrReadOnly  = errors.New("the folder may not be written")        // permissions, or a read-only disk
-	ErrOutside   = errors.New("a link leads out of the folder")       // a subfolder of the target is such a link
+	ErrOutside   = errors.New("a link instead of a subfolder")        // it may lead anywhere, and is not followed
 	ErrBadName   = errors.New("not a name that this program makes")   // the target is not a safe relative path
 	ErrNotPDF    = errors.New("not a PDF document")                   // no %PDF- within the first KiB
 	ErrShort     = errors.New("fewer bytes came than were announced") // see Error.Got and Error.Want
@@ -128,8 +129,10 @@ func kindOf(err error) error {
 		return ErrFull
 	case errors.Is(err, fs.ErrExist):
 		return ErrExists
-	case errors.Is(err, ErrNotFolder):
+	case errors.Is(err, disk.ErrNotFolder):
 		return ErrNotFolder
+	case errors.Is(err, disk.ErrLink):
+		return ErrOutside
 	case isMissing(err), errors.Is(err, fs.ErrNotExist):
 		return ErrMissing
 	case isReadOnly(err), errors.Is(err, fs.ErrPermission):

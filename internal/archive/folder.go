@@ -22,8 +22,8 @@ import (
 // followed and one that is deleted and made again is not found; opening costs next to nothing, so open it anew for a batch
 // of work. Its methods may be called from several goroutines.
 type Folder struct {
-	root *os.Root
-	dir  string
+	at  *disk.Dir
+	dir string
 
 	// Steps, when set, is called on the saving goroutine after each step of Save, with the target: a caller learns when the
 	// body has been read, and a test that kills the process there sees what a crash at that point leaves behind. Set it
@@ -54,23 +54,23 @@ func OpenFolder(dir string) (*Folder, error) {
 	if !info.IsDir() {
 		return nil, &Error{Kind: ErrNotFolder, Folder: dir}
 	}
-	root, err := os.OpenRoot(dir)
+	at, err := disk.OpenDir(dir)
 	if err != nil {
 		return nil, &Error{Kind: kindOf(err), Folder: dir, Err: err}
 	}
 	if err := writable(dir); err != nil {
-		root.Close()
+		at.Close()
 		return nil, &Error{Kind: ErrReadOnly, Folder: dir, Err: err}
 	}
 	if err := disk.Anchor(dir); err != nil {
-		root.Close()
+		at.Close()
 		return nil, &Error{Kind: kindOf(err), Folder: dir, Err: err}
 	}
-	return &Folder{root: root, dir: dir, largest: largest, free: freeSpace}, nil
+	return &Folder{at: at, dir: dir, largest: largest, free: freeSpace}, nil
 }
 
 // Close lets go of the folder. Saves under way end with an error.
-func (f *Folder) Close() error { return f.root.Close() }
+func (f *Folder) Close() error { return f.at.Close() }
 
 // Dir is the absolute path the folder was opened by.
 func (f *Folder) Dir() string { return f.dir }
@@ -82,7 +82,7 @@ func (f *Folder) Exists(rel string) (bool, error) {
 	if !filename.Safe(rel) {
 		return false, f.fail(rel, ErrBadName, nil)
 	}
-	if _, err := f.root.Lstat(filepath.FromSlash(rel)); err == nil {
+	if _, err := f.at.Find(rel); err == nil {
 		return true, nil
 	}
 	// On Linux several folders may be "the same" one; a name is taken when it is taken in any of them.
@@ -112,7 +112,7 @@ func (f *Folder) alike(sub, name string) (found []string, err error) {
 			return nil, err
 		}
 		for _, entry := range held.alike[want] { // what has gone meanwhile is not taken any more
-			if _, gone := f.root.Lstat(filepath.Join(filepath.FromSlash(sub), entry)); !errors.Is(gone, fs.ErrNotExist) {
+			if _, gone := f.at.Find(path.Join(sub, entry)); !errors.Is(gone, fs.ErrNotExist) {
 				found = append(found, entry)
 			}
 		}
@@ -135,7 +135,7 @@ func (f *Folder) alike(sub, name string) (found []string, err error) {
 
 // each calls do with every name in a subfolder. A subfolder that is no folder holds none.
 func (f *Folder) each(sub string, do func(entry string)) error {
-	dir, err := f.open(sub)
+	dir, err := f.at.Sub(sub)
 	if sub != "." && (errors.Is(err, fs.ErrNotExist) || isNotFolder(err)) {
 		return nil
 	}
@@ -144,7 +144,7 @@ func (f *Folder) each(sub string, do func(entry string)) error {
 	}
 	defer dir.Close()
 	for {
-		names, err := dir.Readdirnames(1024)
+		names, err := dir.File().Readdirnames(1024)
 		for _, entry := range names {
 			do(entry)
 		}
@@ -155,40 +155,6 @@ func (f *Folder) each(sub string, do func(entry string)) error {
 			return err
 		}
 	}
-}
-
-// open opens a subfolder for reading. Unlike Root.Open it does not wait for ever when a pipe is there instead.
-func (f *Folder) open(sub string) (*os.File, error) {
-	root, err := f.openRoot(sub)
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
-	return root.Open(".")
-}
-
-// openRoot opens a subfolder for names below it.
-func (f *Folder) openRoot(sub string) (*os.Root, error) {
-	name := filepath.FromSlash(sub)
-	root, err := f.root.OpenRoot(name)
-	if err != nil {
-		return nil, f.inTheWay(name, err)
-	}
-	return root, nil
-}
-
-// inTheWay is err, or ErrNotFolder when something else than a folder is at name or on the way there: package os says
-// that in words only, and Windows not at all.
-func (f *Folder) inTheWay(name string, err error) error {
-	for ; name != "."; name = filepath.Dir(name) {
-		if info, statErr := f.root.Stat(name); statErr == nil {
-			if info.IsDir() {
-				return err
-			}
-			return &fs.PathError{Op: "open", Path: name, Err: ErrNotFolder}
-		}
-	}
-	return err
 }
 
 // folded is what is left of a name without case and without the ways to write an accent.
@@ -222,20 +188,28 @@ func (f *Folder) Matches(rel string, size int64, digest string) (bool, error) {
 	return same, nil
 }
 
-func (f *Folder) matches(rel string, size int64, digest string) (bool, error) {
-	name := filepath.FromSlash(rel)
-	info, err := f.root.Lstat(name)
+// openSized opens the regular file of that size at rel; nil when there is none.
+func (f *Folder) openSized(rel string, size int64) (*os.File, error) {
+	at, name, err := f.at.Parent(rel)
+	if err == nil {
+		defer at.Close()
+		var info fs.FileInfo
+		if info, err = at.Lstat(name); err == nil {
+			if !info.Mode().IsRegular() || info.Size() != size {
+				return nil, nil
+			}
+			return at.Open(name, info, 0)
+		}
+	}
 	if errors.Is(err, fs.ErrNotExist) || isNotFolder(err) {
-		return false, nil
+		return nil, nil
 	}
-	if err != nil {
-		return false, err
-	}
-	if !info.Mode().IsRegular() || info.Size() != size {
-		return false, nil
-	}
-	file, err := f.root.Open(name)
-	if err != nil {
+	return nil, err
+}
+
+func (f *Folder) matches(rel string, size int64, digest string) (bool, error) {
+	file, err := f.openSized(rel, size)
+	if err != nil || file == nil {
 		return false, err
 	}
 	defer file.Close()
@@ -256,11 +230,11 @@ func (f *Folder) matches(rel string, size int64, digest string) (bool, error) {
 // flushFolders flushes a subfolder and every folder above it up to the chosen one.
 func (f *Folder) flushFolders(sub string) error {
 	for {
-		dir, err := f.open(sub)
+		dir, err := f.at.Sub(sub)
 		if err != nil {
 			return err
 		}
-		err = disk.Flush(dir)
+		err = dir.Flush()
 		dir.Close()
 		if err != nil || sub == "." {
 			return err
@@ -278,11 +252,11 @@ func (f *Folder) flush(ctx context.Context, do func() error) error {
 }
 
 // flushNames returns when every name that is in a folder now is durable.
-func (f *Folder) flushNames(dir *os.File) error {
+func (f *Folder) flushNames(dir *disk.Dir) error {
 	if f.Flushes == nil {
-		return disk.Flush(dir)
+		return dir.Flush()
 	}
-	return f.Flushes.names(dir)
+	return f.Flushes.names(dir.File())
 }
 
 // fail makes the error for one file, or for the folder itself when rel is ".".
@@ -295,21 +269,5 @@ func (f *Folder) fail(rel string, kind, cause error) error {
 
 // because makes the error for one file from what the system reported.
 func (f *Folder) because(rel string, cause error) error {
-	kind := kindOf(cause)
-	if kind == nil && f.linked(rel) {
-		kind = ErrOutside
-	}
-	return f.fail(rel, kind, cause)
-}
-
-// linked reports whether a subfolder on the way to rel is a link. Package os does not export its error for a link that
-// leads out of the folder, but no other link of a healthy folder ends in an error that kindOf does not know.
-func (f *Folder) linked(rel string) bool {
-	for sub := path.Dir(rel); sub != "."; sub = path.Dir(sub) {
-		info, err := f.root.Lstat(filepath.FromSlash(sub))
-		if err == nil && info.Mode()&fs.ModeSymlink != 0 {
-			return true
-		}
-	}
-	return false
+	return f.fail(rel, kindOf(cause), cause)
 }

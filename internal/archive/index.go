@@ -89,12 +89,12 @@ func (f *Folder) OpenIndex(titles []string, comma byte, last Mark) (*Index, erro
 var errOtherTable = errors.New("a table of somebody else")
 
 func (f *Folder) openIndex(name string, titles []string, comma byte, last Mark) (*Index, error) {
-	info, err := f.root.Lstat(name)
+	info, err := f.at.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err := f.beginIndex(name, titles, comma); err != nil && !errors.Is(err, fs.ErrExist) {
 			return nil, err
 		}
-		info, err = f.root.Lstat(name)
+		info, err = f.at.Lstat(name)
 	}
 	if err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func (f *Folder) openIndex(name string, titles []string, comma byte, last Mark) 
 	if !info.Mode().IsRegular() {
 		return nil, errOtherTable
 	}
-	file, err := f.root.OpenFile(name, os.O_RDWR, 0)
+	file, err := f.at.Open(name, info, os.O_RDWR)
 	if err != nil {
 		return nil, err
 	}
@@ -122,12 +122,7 @@ func (f *Folder) openIndex(name string, titles []string, comma byte, last Mark) 
 
 // beginIndex makes an index with nothing but its titles, whole or not at all.
 func (f *Folder) beginIndex(name string, titles []string, comma byte) error {
-	dir, err := f.root.Open(".")
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	temp, err := createTemp(f.root, IndexName)
+	temp, err := createTemp(f.at, IndexName)
 	if err != nil {
 		return err
 	}
@@ -138,12 +133,12 @@ func (f *Folder) beginIndex(name string, titles []string, comma byte) error {
 	if err := temp.finish(); err != nil {
 		return err
 	}
-	if err := disk.NameNew(f.root, dir, temp.name, name); err != nil {
+	if err := f.at.NameNew(temp.name, name); err != nil {
 		return err
 	}
 	temp.kept = true
 	disk.Forget(filepath.Join(f.dir, name))
-	return disk.Flush(dir)
+	return f.at.Flush()
 }
 
 // read reads the titles, and the lines behind the mark or all of them.

@@ -6,10 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path"
-	"path/filepath"
 	"sync"
 
 	"countersign/internal/disk"
@@ -75,18 +73,17 @@ func (f *Folder) Save(ctx context.Context, r Request) (Saved, error) {
 	}
 	var proof evidence
 	proof.begin(head)
-	root, dir, err := f.prepare(path.Dir(r.Target))
+	dir, err := f.prepare(path.Dir(r.Target))
 	if err != nil {
 		return Saved{}, f.because(r.Target, err)
 	}
-	defer root.Close()
 	defer dir.Close()
-	limit, ok := f.bound(dir, r.Declared)
+	limit, ok := f.bound(dir.File(), r.Declared)
 	if !ok {
 		return Saved{}, f.fail(r.Target, ErrFull, nil)
 	}
 
-	temp, err := createTemp(root, r.Key)
+	temp, err := createTemp(dir, r.Key)
 	if err != nil {
 		return Saved{}, f.because(r.Target, err)
 	}
@@ -107,7 +104,7 @@ func (f *Folder) Save(ctx context.Context, r Request) (Saved, error) {
 	if err != nil {
 		return Saved{}, err
 	}
-	if err := disk.NameNew(root, dir, temp.name, path.Base(r.Target)); err != nil {
+	if err := dir.NameNew(temp.name, path.Base(r.Target)); err != nil {
 		return saved, f.because(r.Target, err)
 	}
 	temp.kept = true
@@ -167,42 +164,9 @@ func (f *Folder) sniff(body *intake, r Request) ([]byte, error) {
 	return head, nil
 }
 
-// prepare makes the subfolder and opens it, both as a root for names and as a file to flush. It is flushed into the folders
-// above it, once, whoever made it: a document is only as durable as the way to it.
-func (f *Folder) prepare(sub string) (*os.Root, *os.File, error) {
-	name := filepath.FromSlash(sub)
-	if _, err := f.root.Stat(name); errors.Is(err, fs.ErrNotExist) {
-		if err := f.root.MkdirAll(name, 0o777); err != nil {
-			return nil, nil, f.inTheWay(name, err)
-		}
-		disk.Forget(filepath.Join(f.dir, name))
-	}
-	root, err := f.openRoot(sub)
-	if err != nil {
-		return nil, nil, err
-	}
-	dir, err := root.Open(".")
-	if err == nil {
-		if err = f.anchor(sub, dir); err == nil {
-			return root, dir, nil
-		}
-		dir.Close()
-	}
-	root.Close()
-	return nil, nil, err
-}
-
-// anchor makes the way from the chosen folder to an open subfolder durable.
-func (f *Folder) anchor(sub string, dir *os.File) error {
-	if sub == "." {
-		return nil // OpenFolder did
-	}
-	info, err := dir.Stat()
-	if err != nil {
-		return err
-	}
-	return disk.Once(filepath.Join(f.dir, filepath.FromSlash(sub)), info, func() error { return f.flushFolders(path.Dir(sub)) })
-}
+// prepare makes the subfolder and opens it. It is flushed into the folders above it, once, whoever made it: a document is only as
+// durable as the way to it.
+func (f *Folder) prepare(sub string) (*disk.Dir, error) { return f.at.Make(sub, 0o777) }
 
 const (
 	// largest is more than any document whose length was not announced: what is longer than that has no end.

@@ -4,9 +4,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"io"
-	"path/filepath"
+	"os"
 	"strings"
 
+	"countersign/internal/disk"
 	"countersign/internal/office/filename"
 )
 
@@ -16,17 +17,12 @@ func (f *Folder) SHA256(rel string, size int64, digest string) (string, error) {
 	if !filename.Safe(rel) {
 		return "", f.fail(rel, ErrBadName, nil)
 	}
-	name := filepath.FromSlash(rel)
-	info, err := f.root.Lstat(name)
+	file, err := f.openSized(rel, size)
 	if err != nil {
 		return "", f.because(rel, err)
 	}
-	if !info.Mode().IsRegular() || info.Size() != size {
+	if file == nil {
 		return "", nil
-	}
-	file, err := f.root.Open(name)
-	if err != nil {
-		return "", f.because(rel, err)
 	}
 	defer file.Close()
 	known, want := likeDigest(digest)
@@ -38,4 +34,20 @@ func (f *Folder) SHA256(rel string, size int64, digest string) (string, error) {
 		return "", nil
 	}
 	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// OpenSaved opens a saved document, rel below the folder, for reading. It may lie where nothing can be written. The error is that of
+// the system or of package disk.
+func OpenSaved(folder, rel string) (*os.File, error) {
+	dir, err := disk.OpenDir(folder)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	at, name, err := dir.Parent(rel)
+	if err != nil {
+		return nil, err
+	}
+	defer at.Close()
+	return at.Open(name, nil, 0)
 }

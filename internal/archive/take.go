@@ -39,13 +39,12 @@ func (f *Folder) Take(ctx context.Context, t Taking) (Taken, error) {
 	if err != nil {
 		return Taken{}, f.fail(t.Target, ErrUnread, err)
 	}
-	root, dir, err := f.prepare(path.Dir(t.Target))
+	dir, err := f.prepare(path.Dir(t.Target))
 	if err != nil {
 		return Taken{}, f.because(t.Target, err)
 	}
-	defer root.Close()
 	defer dir.Close()
-	temp, err := createTemp(root, t.Target)
+	temp, err := createTemp(dir, t.Target)
 	if err != nil {
 		return Taken{}, f.because(t.Target, err)
 	}
@@ -56,9 +55,9 @@ func (f *Folder) Take(ctx context.Context, t Taking) (Taken, error) {
 
 	var taken Taken
 	if shareBytes(temp.file, t.Source) == nil {
-		taken, err = f.measure(ctx, t, root, temp.name)
+		taken, err = f.measure(ctx, t, dir, temp.name)
 	} else {
-		taken, err = f.copyOver(ctx, t, dir, temp.file, before.Size())
+		taken, err = f.copyOver(ctx, t, dir.File(), temp.file, before.Size())
 	}
 	if err != nil {
 		return Taken{}, err
@@ -73,7 +72,7 @@ func (f *Folder) Take(ctx context.Context, t Taking) (Taken, error) {
 	if err := f.flush(ctx, temp.finish); err != nil {
 		return Taken{}, f.because(t.Target, err)
 	}
-	if err := disk.NameNew(root, dir, temp.name, path.Base(t.Target)); err != nil {
+	if err := dir.NameNew(temp.name, path.Base(t.Target)); err != nil {
 		return Taken{}, f.because(t.Target, err)
 	}
 	temp.kept = true
@@ -84,8 +83,8 @@ func (f *Folder) Take(ctx context.Context, t Taking) (Taken, error) {
 }
 
 // measure is what a shared copy is made of.
-func (f *Folder) measure(ctx context.Context, t Taking, root *os.Root, name string) (Taken, error) {
-	file, err := root.Open(name)
+func (f *Folder) measure(ctx context.Context, t Taking, dir *disk.Dir, name string) (Taken, error) {
+	file, err := dir.Open(name, nil, 0)
 	if err != nil {
 		return Taken{}, f.because(t.Target, err)
 	}

@@ -9,10 +9,9 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path"
-	"path/filepath"
 	"regexp"
 
+	"countersign/internal/disk"
 	"countersign/internal/office/filename"
 )
 
@@ -28,7 +27,7 @@ func Token(key string) string {
 
 // temp is a document on its way: hidden, readable by its owner alone, and gone unless it is kept.
 type temp struct {
-	root *os.Root // the subfolder of the target
+	at   *disk.Dir // the subfolder of the target
 	name string
 	file *os.File
 	mode fs.FileMode // that of a usual document here
@@ -37,13 +36,13 @@ type temp struct {
 }
 
 // createTemp makes the temporary file of a job.
-func createTemp(root *os.Root, key string) (*temp, error) {
+func createTemp(at *disk.Dir, key string) (*temp, error) {
 	var random [8]byte
 	rand.Read(random[:]) // never fails
-	t := &temp{root: root, name: ".countersign-" + Token(key) + "-" + hex.EncodeToString(random[:]) + ".part"}
+	t := &temp{at: at, name: ".countersign-" + Token(key) + "-" + hex.EncodeToString(random[:]) + ".part"}
 	// The empty file is made with the mode of a document to learn what the umask leaves of it: asking for the umask
 	// means changing it, for every goroutine.
-	file, err := root.OpenFile(t.name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	file, err := at.Create(t.name, 0o644)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +77,7 @@ func (t *temp) discard() {
 		t.file.Close()
 	}
 	if !t.kept {
-		_ = t.root.Remove(t.name)
+		_ = t.at.Remove(t.name)
 	}
 }
 
@@ -87,11 +86,11 @@ const tried = "whether files can be made here"
 
 // Try makes a file in the folder, as a save does first, and removes it. What a crash leaves of it Sweep removes.
 func (f *Folder) Try() error {
-	temp, err := createTemp(f.root, tried)
+	temp, err := createTemp(f.at, tried)
 	if err != nil {
 		return f.because(".", err)
 	}
-	err = errors.Join(temp.file.Close(), f.root.Remove(temp.name))
+	err = errors.Join(temp.file.Close(), f.at.Remove(temp.name))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) { // another computer's Sweep may be quicker
 		return f.because(".", err)
 	}
@@ -105,15 +104,15 @@ func (f *Folder) Try() error {
 //
 // A subfolder that cannot be read does not stop the rest; its error is returned at the end.
 func (f *Folder) Sweep(ctx context.Context, keep func(token string) bool) (removed int, err error) {
-	return f.sweep(ctx, ".", filename.MaxDepth-1, keep)
+	return f.sweep(ctx, f.at, ".", filename.MaxDepth-1, keep)
 }
 
-// sweep looks into one subfolder and, depth levels deep, into those below it. It follows no links and skips hidden
+// sweep looks into one subfolder, name of the folder above, and, depth levels deep, into those below it. It skips hidden
 // folders: Template makes none.
-func (f *Folder) sweep(ctx context.Context, sub string, depth int, keep func(string) bool) (removed int, err error) {
-	dir, err := f.open(sub)
+func (f *Folder) sweep(ctx context.Context, above *disk.Dir, name string, depth int, keep func(string) bool) (removed int, err error) {
+	dir, err := above.Sub(name)
 	if err != nil {
-		return 0, f.because(sub, err)
+		return 0, f.because(name, err)
 	}
 	defer dir.Close()
 	var failed []error
@@ -121,11 +120,10 @@ func (f *Folder) sweep(ctx context.Context, sub string, depth int, keep func(str
 		if err := ctx.Err(); err != nil {
 			return removed, err
 		}
-		entries, err := dir.ReadDir(256)
+		entries, err := dir.File().ReadDir(256)
 		for _, entry := range entries {
-			name := path.Join(sub, entry.Name())
 			if entry.IsDir() && depth > 0 && entry.Name()[0] != '.' {
-				n, err := f.sweep(ctx, name, depth-1, keep)
+				n, err := f.sweep(ctx, dir, entry.Name(), depth-1, keep)
 				removed += n
 				failed = append(failed, err)
 				continue
@@ -134,8 +132,8 @@ func (f *Folder) sweep(ctx context.Context, sub string, depth int, keep func(str
 			if match == nil || !entry.Type().IsRegular() || (keep != nil && match[1] != Token(tried) && match[1] != Token(IndexName) && keep(match[1])) {
 				continue
 			}
-			if err := f.root.Remove(filepath.FromSlash(name)); err != nil {
-				failed = append(failed, f.because(name, err))
+			if err := dir.Remove(entry.Name()); err != nil {
+				failed = append(failed, f.because(entry.Name(), err))
 				continue
 			}
 			removed++
@@ -144,7 +142,7 @@ func (f *Folder) sweep(ctx context.Context, sub string, depth int, keep func(str
 			return removed, errors.Join(failed...)
 		}
 		if err != nil {
-			return removed, errors.Join(append(failed, f.because(sub, err))...)
+			return removed, errors.Join(append(failed, f.because(name, err))...)
 		}
 	}
 }

@@ -59,29 +59,31 @@ func (d *Dir) File() *os.File { return d.self }
 
 // Sub opens a subfolder, sub with forward slashes; "." is the folder once more. Each folder on the way has to be one, and no link.
 func (d *Dir) Sub(sub string) (*Dir, error) {
-	return d.walk(sub, func(at *Dir, name string) error { return nil })
+	return d.walk(sub, func(at *Dir, name string) (fs.FileInfo, error) { return at.Lstat(name) })
 }
 
 // Make is Sub, and makes the folders that are missing, and has their names on the disk. The folder d itself is never made: one that is
 // missing may lie on a share that is away, and another in its place would hide it.
 func (d *Dir) Make(sub string, mode fs.FileMode) (*Dir, error) {
-	return d.walk(sub, func(at *Dir, name string) error {
-		switch err := at.root.Mkdir(name, mode); {
-		case err == nil:
-			Forget(filepath.Join(at.path, name))
-		case !errors.Is(err, fs.ErrExist):
-			return err
-		}
+	return d.walk(sub, func(at *Dir, name string) (fs.FileInfo, error) {
 		info, err := at.Lstat(name)
-		if err != nil {
-			return err
+		if errors.Is(err, fs.ErrNotExist) {
+			if err := at.root.Mkdir(name, mode); err == nil {
+				Forget(filepath.Join(at.path, name))
+			} else if !errors.Is(err, fs.ErrExist) {
+				return nil, err
+			}
+			info, err = at.Lstat(name)
 		}
-		return Once(filepath.Join(at.path, name), info, func() error { return Flush(at.self) })
+		if err != nil {
+			return nil, err
+		}
+		return info, Once(filepath.Join(at.path, name), info, func() error { return Flush(at.self) })
 	})
 }
 
-// walk opens a subfolder, and calls before with each step on the way.
-func (d *Dir) walk(sub string, before func(at *Dir, name string) error) (*Dir, error) {
+// walk opens a subfolder; look looks at each folder on the way before it is opened.
+func (d *Dir) walk(sub string, look func(at *Dir, name string) (fs.FileInfo, error)) (*Dir, error) {
 	root, err := d.root.OpenRoot(".")
 	if err != nil {
 		return nil, err
@@ -91,7 +93,7 @@ func (d *Dir) walk(sub string, before func(at *Dir, name string) error) (*Dir, e
 		return at, err
 	}
 	for name := range strings.SplitSeq(sub, "/") {
-		next, err := at.step(name, before)
+		next, err := at.step(name, look)
 		at.Close()
 		if err != nil {
 			return nil, err
@@ -102,28 +104,26 @@ func (d *Dir) walk(sub string, before func(at *Dir, name string) error) (*Dir, e
 }
 
 // step opens the folder of that name.
-func (d *Dir) step(name string, before func(at *Dir, name string) error) (*Dir, error) {
+func (d *Dir) step(name string, look func(at *Dir, name string) (fs.FileInfo, error)) (*Dir, error) {
 	if err := direct(name); err != nil {
 		return nil, err
 	}
-	if err := before(d, name); err != nil {
-		return nil, err
-	}
-	seen, err := d.Lstat(name)
+	seen, err := look(d, name)
 	if err != nil {
 		return nil, err
 	}
+	path := filepath.Join(d.path, name)
 	switch {
 	case isLink(seen):
-		return nil, &fs.PathError{Op: "open", Path: filepath.Join(d.path, name), Err: ErrLink}
+		return nil, &fs.PathError{Op: "open", Path: path, Err: ErrLink}
 	case !seen.IsDir():
-		return nil, &fs.PathError{Op: "open", Path: filepath.Join(d.path, name), Err: ErrNotFolder}
+		return nil, &fs.PathError{Op: "open", Path: path, Err: ErrNotFolder}
 	}
 	root, err := d.root.OpenRoot(name)
 	if err != nil {
 		return nil, err
 	}
-	next, err := newDir(root, filepath.Join(d.path, name))
+	next, err := newDir(root, path)
 	if err != nil {
 		return nil, err
 	}
@@ -153,6 +153,9 @@ func (d *Dir) Lstat(name string) (fs.FileInfo, error) {
 
 // Find is Lstat of a path with forward slashes below d. It fails with fs.ErrNotExist also where a folder on the way is missing.
 func (d *Dir) Find(at string) (fs.FileInfo, error) {
+	if !strings.Contains(at, "/") {
+		return d.Lstat(at)
+	}
 	sub, name, err := d.Parent(at)
 	if err != nil {
 		return nil, err

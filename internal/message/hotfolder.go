@@ -22,8 +22,13 @@ func SendFolderUnknown(folder string) Message {
 func SendFolderWorks(n int) Message { return of("hot-folder.works", Count("N", n)) }
 func SendFolderWorksEmpty() Message { return of("hot-folder.works-empty") }
 
-func SendFolderAway(folder string) Message { return of("hot-folder.away", Name("Folder", folder)) }
-func SendFolderResumes() Message           { return of("hot-folder.resumes") }
+func SendFolderAway(folder string) Message  { return of("hot-folder.away", Name("Folder", folder)) }
+func SendFolderBusy(folder string) Message  { return of("hot-folder.busy", Name("Folder", folder)) }
+func SendFolderResumes() Message            { return of("hot-folder.resumes") }
+func SendFolderWaits(folder string) Message { return of("hot-folder.waits", Name("Folder", folder)) }
+func SendFolderLink(sub, folder string) Message {
+	return of("hot-folder.link", Name("File", sub), Name("Folder", folder))
+}
 func SendFolderStopped(folder string) Message {
 	return of("hot-folder.stopped", Name("Folder", folder))
 }

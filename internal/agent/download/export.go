@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"os"
-	"path/filepath"
 
 	"countersign/internal/agent/data"
 	"countersign/internal/archive"
@@ -73,7 +71,7 @@ func (r *Room) Export(ctx context.Context, packageIDs []string, folder string) (
 
 // export copies one file under the first name that is free.
 func export(ctx context.Context, to *archive.Folder, j office.Job) error {
-	source, err := os.Open(filepath.Join(j.Folder, filepath.FromSlash(j.Target)))
+	source, err := archive.OpenSaved(j.Folder, j.Target)
 	if err != nil {
 		return err
 	}

@@ -49,6 +49,8 @@ var (
 	FolderFails = State{ID: "folder", Severity: Problem, Action: ActChooseFolder, After: soon}
 	// HotFolderFails ends when every folder that sends can be used, or sends no more.
 	HotFolderFails = State{ID: "hot-folder", Severity: Problem, Action: ActFolders, After: soon}
+	// HotFolderWaits ends when every file that a folder has sent, or is to send, can go on.
+	HotFolderWaits = State{ID: "hot-folder-waits", Severity: Problem, Action: ActFolders, After: soon}
 	// FilesRefused ends when the service gives the files.
 	FilesRefused = State{ID: "withheld", Severity: Problem, Action: ActRetry, After: soon}
 	// FilesFailed ends when no file is given up any more.
@@ -99,7 +101,7 @@ func (i Issue) ConcernsData() bool {
 func States() []State {
 	return []State{NotSetUp, KeyringLocked, KeyOutOfReach, KeyReplaced, SecretElsewhere, SignedOut, SignInLapsed, SignInShort,
 		MayNotSend, ClientRefused, ServiceFails, NetworkAsks, AddressClosed, AddressRefused, NoAddress, EndpointFails, EndpointForbidden,
-		EndpointLost, FolderFails, HotFolderFails, FilesRefused, FilesFailed, OutcomeUnknown, WithdrawalWaits, DataDamaged, DataNotWritten, DataNotRead, DataRestored, DataLost, RestoreWaits, BackupFails, MovedAway, TakingOver, BroughtOver, RecordsUnreadable, RecordsPutOff, IndexWaits, PolicyWrong, NotificationsFail}
+		EndpointLost, FolderFails, HotFolderFails, HotFolderWaits, FilesRefused, FilesFailed, OutcomeUnknown, WithdrawalWaits, DataDamaged, DataNotWritten, DataNotRead, DataRestored, DataLost, RestoreWaits, BackupFails, MovedAway, TakingOver, BroughtOver, RecordsUnreadable, RecordsPutOff, IndexWaits, PolicyWrong, NotificationsFail}
 }
 
 // soon is how long most problems stand before people are told.

@@ -168,8 +168,8 @@ func TestAFolderIsNotAskedAboutWhatWaitsForPeople(t *testing.T) {
 		d.sendsLease(f)
 		noErr(t, os.Rename(f.Path, f.Path+" away"))
 		d.looks()
-		if len(d.troubled) != 0 {
-			t.Errorf("the folder was asked for %v", d.troubled)
+		if len(d.waiting) != 0 {
+			t.Errorf("the folder was asked for %v", d.waiting)
 		}
 		d.executed("Lease.pdf", pdf("signed"))
 		d.looks()

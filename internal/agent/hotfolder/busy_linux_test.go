@@ -4,17 +4,23 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"countersign/internal/disk"
 )
 
 func TestAFileThatSomebodyWritesIsBusy(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "scan.pdf")
-	scanner, err := os.Create(path)
+	dir, err := disk.OpenDir(t.TempDir())
 	noErr(t, err)
-	if !busy(path) {
+	defer dir.Close()
+	scanner, err := os.Create(filepath.Join(dir.Path(), "scan.pdf"))
+	noErr(t, err)
+	info, err := scanner.Stat()
+	noErr(t, err)
+	if !busy(dir, info) {
 		t.Error("it is open for writing")
 	}
 	noErr(t, scanner.Close())
-	if busy(path) {
+	if busy(dir, info) {
 		t.Error("nobody has it open")
 	}
 }

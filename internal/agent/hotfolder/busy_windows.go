@@ -1,24 +1,31 @@
 package hotfolder
 
 import (
-	"errors"
 	"io/fs"
+	"path/filepath"
 	"syscall"
+
+	"countersign/internal/disk"
 
 	"golang.org/x/sys/windows"
 )
 
 // busy reports whether anybody else has the file open: it cannot be opened for oneself alone then.
-func busy(path string) bool {
-	name, err := windows.UTF16PtrFromString(path)
+func busy(dir *disk.Dir, info fs.FileInfo) bool {
+	path, err := disk.Path(dir.File())
 	if err != nil {
 		return false
 	}
-	h, err := windows.CreateFile(name, windows.GENERIC_READ, 0, nil, windows.OPEN_EXISTING, windows.FILE_ATTRIBUTE_NORMAL, 0)
+	name, err := windows.UTF16PtrFromString(filepath.Join(path, info.Name()))
+	if err != nil {
+		return false
+	}
+	const asItIs = windows.FILE_ATTRIBUTE_NORMAL | windows.FILE_FLAG_OPEN_REPARSE_POINT // a link is not followed
+	h, err := windows.CreateFile(name, windows.GENERIC_READ, 0, nil, windows.OPEN_EXISTING, asItIs, 0)
 	if err == nil {
 		_ = windows.CloseHandle(h)
 	}
-	return errors.Is(err, windows.ERROR_SHARING_VIOLATION) || errors.Is(err, windows.ERROR_LOCK_VIOLATION)
+	return disk.Busy(err)
 }
 
 // hidden reports whether people do not see the file.

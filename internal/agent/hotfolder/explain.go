@@ -3,7 +3,6 @@ package hotfolder
 import (
 	"errors"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"runtime"
@@ -30,10 +29,10 @@ func textOf(at string) string {
 }
 
 // explain writes beside a file that was not sent why that is so. A text that is there is the one.
-func (r *Room) explain(in office.Intake) (err error) {
-	text := r.fileOf(in, textOf(in.At))
-	if taken(text) {
-		return nil
+func (r *Room) explain(dir *disk.Dir, in office.Intake) error {
+	text := textOf(in.At)
+	if there, err := find(dir, &in, text); err != nil || there != nil {
+		return err
 	}
 	words := r.needs.Words()
 	lines := []string{words.Text(message.FileNotSent(in.Name)), words.Text(in.Problem), words.Text(message.FileBackIn(filepath.Base(in.Path)))}
@@ -41,16 +40,16 @@ func (r *Room) explain(in office.Intake) (err error) {
 	if runtime.GOOS == "windows" {
 		end = "\r\n"
 	}
-	temp, err := os.CreateTemp(filepath.Dir(text), ".countersign-*")
+	place, name, err := dir.Parent(text)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // a person has taken all of Problems away
+	}
 	if err != nil {
-		return &folderError{folderTrouble(in.Path, err)}
+		return trouble(in.Path, err)
 	}
-	if _, err := temp.WriteString(strings.Join(lines, end+end) + end); err != nil {
-		return errors.Join(&folderError{folderTrouble(in.Path, err)}, temp.Close(), os.Remove(temp.Name()))
-	}
-	_ = temp.Chmod(0o644) // CreateTemp makes files that only their owner reads
-	if err := disk.Create(temp, text); err != nil && !errors.Is(err, fs.ErrExist) {
-		return &folderError{folderTrouble(in.Path, err)}
+	defer place.Close()
+	if err := place.WriteNew(name, []byte(strings.Join(lines, end+end)+end), 0o644); err != nil && !errors.Is(err, fs.ErrExist) {
+		return trouble(in.Path, err)
 	}
 	r.Record(office.Activity{Kind: "problem", Text: message.Then(message.FileNotSent(in.Name), in.Problem)})
 	return nil

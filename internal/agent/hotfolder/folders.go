@@ -39,7 +39,9 @@ func (r *Room) Folders() ([]office.HotFolderRow, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i := range rows {
-		rows[i].Problem = r.problems[rows[i].ID]
+		if rows[i].Problem = r.problems[rows[i].ID]; rows[i].Problem.IsZero() {
+			rows[i].Problem = r.waiting[rows[i].Path]
+		}
 	}
 	return rows, err
 }
@@ -73,6 +75,7 @@ func (r *Room) Put(f office.HotFolder) (office.HotFolder, error) {
 		return tx.PutDoc(DocFolders, list)
 	})
 	if err == nil {
+		r.retries.Now()
 		r.Wake()
 		r.needs.Changed()
 	}
@@ -108,11 +111,12 @@ func (r *Room) Try(f office.HotFolder) (documents int, err error) {
 	f = f.Normal()
 	if f.ID != "" {
 		if _, err := os.Stat(f.Path); err != nil {
-			return 0, &folderError{folderTrouble(f.Path, err)}
+			return 0, trouble(f.Path, err)
 		}
 	}
 	documents, err = r.check(f)
-	r.Wake() // what was wrong before may be over
+	r.retries.Now() // what was wrong before may be over
+	r.Wake()
 	return documents, err
 }
 
@@ -158,7 +162,12 @@ func (r *Room) check(f office.HotFolder) (documents int, err error) {
 
 // count is how many documents are in a folder that could be sent.
 func count(path string) (n int) {
-	entries, _ := os.ReadDir(path) // what cannot be read is told elsewhere
+	dir, err := disk.OpenDir(path)
+	if err != nil {
+		return 0 // which is told elsewhere
+	}
+	defer dir.Close()
+	entries, _ := dir.List()
 	for _, e := range entries {
 		if e.Type().IsRegular() && !ignored(e.Name()) && office.Sendable(e.Name()) {
 			n++

@@ -7,10 +7,10 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
-	"countersign/internal/archive"
 	"countersign/internal/disk"
 	"countersign/internal/message"
 	"countersign/internal/office"
@@ -20,10 +20,14 @@ import (
 	"github.com/google/uuid"
 )
 
-// take begins the way of a file: from here on it is known, and nobody takes it for another one.
-func (r *Room) take(ctx context.Context, f office.HotFolder, name string) error {
+// take begins the way of a file that was seen in its folder: from here on it is known, and nobody takes it for another one.
+func (r *Room) take(ctx context.Context, f office.HotFolder, dir *disk.Dir, seen fs.FileInfo) error {
+	name := seen.Name()
+	if now, err := dir.Lstat(name); err != nil || !unchanged(now, seen) {
+		return nil // the next look tells what it is now
+	}
 	if !utf8.ValidString(name) {
-		return r.makeReadable(f, name)
+		return r.makeReadable(f, dir, name)
 	}
 	in := office.Intake{ID: uuid.NewString(), Folder: f.ID, Path: f.Path, Name: name, At: name, Created: r.Now()}
 	// The subfolder has a name that no other computer gives: whoever finds the file there has moved it.
@@ -35,33 +39,48 @@ func (r *Room) take(ctx context.Context, f office.HotFolder, name string) error 
 	return r.advance(ctx, in)
 }
 
+// unchanged reports whether a file is the one that was seen, as it was then.
+func unchanged(now, seen fs.FileInfo) bool {
+	return os.SameFile(now, seen) && now.Size() == seen.Size() && now.ModTime().Equal(seen.ModTime())
+}
+
 // ownPlace is where a file lies in Waiting: in a subfolder in which nobody puts another.
 func ownPlace(in office.Intake) string {
 	return path.Join(office.HotWaiting, in.Created.Local().Format("2006-01-02 1504")+" "+in.ID[:8], in.Name)
 }
 
 // makeReadable gives a file a name that can be recorded, in its folder, where it is found again by that.
-func (r *Room) makeReadable(f office.HotFolder, name string) error {
+func (r *Room) makeReadable(f office.HotFolder, dir *disk.Dir, name string) error {
 	for i := 1; ; i++ {
-		err := disk.MoveNew(f.Path, name, filename.Numbered(strings.ToValidUTF8(name, "_"), i))
+		err := dir.Take(name, dir, filename.Numbered(strings.ToValidUTF8(name, "_"), i))
 		switch {
 		case err == nil, errors.Is(err, fs.ErrNotExist):
 			return nil
 		case !errors.Is(err, fs.ErrExist):
-			return &folderError{folderTrouble(f.Path, err)}
+			return trouble(f.Path, err)
 		}
 	}
 }
 
-// isThere reports whether the folder of in is there, and not only the place where its disk or share appears: it has
+// isThere reports whether the folder of an intake is there, and not only the place where its disk or share appears: it has
 // subfolders of ours. Whoever finds a file missing asks that first.
-func (r *Room) isThere(in office.Intake) bool {
-	for _, place := range []string{office.HotWaiting, office.HotSent, office.HotSigned, office.HotProblems} {
-		if taken(r.fileOf(in, place)) {
-			return true
-		}
+func isThere(dir *disk.Dir) bool {
+	return slices.ContainsFunc([]string{office.HotWaiting, office.HotSent, office.HotSigned, office.HotProblems}, func(place string) bool {
+		_, err := dir.Lstat(place)
+		return err == nil
+	})
+}
+
+// find looks at what is at a place in the folder of in; nil when nothing is.
+func find(dir *disk.Dir, in *office.Intake, at string) (fs.FileInfo, error) {
+	info, err := dir.Find(at)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
 	}
-	return false
+	if err != nil {
+		return nil, trouble(in.Path, err)
+	}
+	return info, nil
 }
 
 // advance brings a file as far as it can go now.
@@ -71,41 +90,43 @@ func (r *Room) advance(ctx context.Context, in office.Intake) error {
 			return err
 		}
 	}
-	if _, err := os.Stat(in.Path); err != nil {
-		return &folderError{folderTrouble(in.Path, err)}
+	dir, err := disk.OpenDir(in.Path)
+	if err != nil {
+		return trouble(in.Path, err)
 	}
-	if in.Place() != "" && !r.isThere(in) {
-		return &folderError{folderTrouble(in.Path, fs.ErrNotExist)}
+	defer dir.Close()
+	if in.Place() != "" && !isThere(dir) {
+		return trouble(in.Path, fs.ErrNotExist)
 	}
 	for ctx.Err() == nil {
-		goOn, err := r.step(ctx, &in)
+		goOn, err := r.step(ctx, dir, &in)
 		if err != nil || !goOn {
 			return err
 		}
 	}
-	return nil
+	return ctx.Err()
 }
 
 // step does the next thing that is to be done about a file, and reports whether there may be more.
-func (r *Room) step(ctx context.Context, in *office.Intake) (goOn bool, err error) {
+func (r *Room) step(ctx context.Context, dir *disk.Dir, in *office.Intake) (goOn bool, err error) {
 	switch {
 	case in.Next != "":
-		return r.move(in)
+		return r.move(dir, in)
 	case in.Place() == "": // it was put back, for its folder sends no more
 		return false, r.drop(*in)
 	case in.Draft == "" && in.Problem.IsZero():
-		return r.become(ctx, in)
+		return r.become(ctx, dir, in)
 	}
 	place, err := r.place(in)
 	if err != nil {
 		return false, err
 	}
 	if place != in.Place() {
-		return true, r.plan(in, place)
+		return true, r.plan(dir, in, place)
 	}
 	switch place {
 	case office.HotProblems:
-		return false, r.told(in)
+		return false, r.told(dir, in)
 	case office.HotSent:
 		if err := r.giveBack(ctx, in); err != nil {
 			return false, err
@@ -118,9 +139,9 @@ func (r *Room) step(ctx context.Context, in *office.Intake) (goOn bool, err erro
 
 // told says once why a file lies in Problems. Whoever clears it away is done with it. Nobody is notified of what a person has
 // taken back.
-func (r *Room) told(in *office.Intake) error {
+func (r *Room) told(dir *disk.Dir, in *office.Intake) error {
 	if in.Explained != in.At {
-		if err := r.explain(*in); err != nil {
+		if err := r.explain(dir, *in); err != nil {
 			return err
 		}
 		in.Explained, in.Tell = in.At, in.Problem != message.FileTakenBack()
@@ -132,14 +153,15 @@ func (r *Room) told(in *office.Intake) error {
 	if in.Tell {
 		return nil
 	}
-	if _, err := os.Lstat(r.fileOf(*in, in.At)); in.Draft == "" || errors.Is(err, fs.ErrNotExist) {
-		return r.drop(*in)
+	there, err := find(dir, in, in.At)
+	if err == nil && (in.Draft == "" || there == nil) {
+		err = r.drop(*in)
 	}
-	return nil
+	return err
 }
 
 // become makes a draft of a file that was taken.
-func (r *Room) become(ctx context.Context, in *office.Intake) (goOn bool, err error) {
+func (r *Room) become(ctx context.Context, dir *disk.Dir, in *office.Intake) (goOn bool, err error) {
 	var known bool
 	f, err := read(r, "a folder that sends", func(tx *store.Tx) (f office.HotFolder, err error) {
 		f, known, err = folderIn(tx, in.Folder)
@@ -149,7 +171,7 @@ func (r *Room) become(ctx context.Context, in *office.Intake) (goOn bool, err er
 		return false, err
 	}
 	if !known {
-		return true, r.plan(in, "")
+		return true, r.plan(dir, in, "")
 	}
 	if m, may := r.sender(f); !may {
 		if !m.IsZero() {
@@ -157,49 +179,63 @@ func (r *Room) become(ctx context.Context, in *office.Intake) (goOn bool, err er
 		}
 		return false, err
 	}
-	file := r.fileOf(*in, in.At)
-	if _, err := os.Lstat(file); errors.Is(err, fs.ErrNotExist) {
-		return false, r.drop(*in) // a person has taken it away
-	} else if err != nil {
-		return false, &folderError{folderTrouble(in.Path, err)}
-	}
 	problem := message.FileType(in.Name)
 	if office.Sendable(in.Name) {
-		problem = r.needs.Inspect(ctx, file)
-	}
-	if ctx.Err() != nil {
-		return false, nil
-	}
-	if problem.IsZero() {
-		err = r.send(ctx, in, f, file)
+		file, info, err := open(dir, in)
 		switch {
-		case ctx.Err() != nil:
-			return false, nil
-		case err == nil:
-			r.needs.Crash("folder drafted")
-			return true, nil
-		case r.needs.Passes(err):
-			return false, &folderError{message.For(err)}
+		case errors.Is(err, fs.ErrNotExist):
+			return false, r.drop(*in) // a person has taken it away
+		case errors.Is(err, disk.ErrLink), errors.Is(err, disk.ErrNotFile), errors.Is(err, fs.ErrPermission):
+			problem = message.FileMayNotBeRead(in.Name)
+		case err != nil:
+			return false, trouble(in.Path, err)
+		default:
+			err = r.send(ctx, in, f, file, info)
+			file.Close()
+			switch {
+			case ctx.Err() != nil:
+				return false, ctx.Err()
+			case err == nil:
+				r.needs.Crash("folder drafted")
+				return true, nil
+			case r.needs.Passes(err):
+				return false, &folderError{message.For(err)}
+			}
+			var told interface{ Message() message.Message }
+			if store.OfOneRecord(err) || !errors.As(err, &told) {
+				return false, err
+			}
+			problem = told.Message()
 		}
-		var told interface{ Message() message.Message }
-		if store.OfOneRecord(err) || !errors.As(err, &told) {
-			return false, err
-		}
-		problem = told.Message()
 	}
 	in.Problem = problem
-	return true, r.plan(in, office.HotProblems)
+	return true, r.plan(dir, in, office.HotProblems)
+}
+
+// open opens the file of in: what is judged and copied is what was opened.
+func open(dir *disk.Dir, in *office.Intake) (*os.File, fs.FileInfo, error) {
+	place, name, err := dir.Parent(in.At)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer place.Close()
+	info, err := place.Lstat(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	file, err := place.Open(name, info, 0)
+	return file, info, err
 }
 
 // errAgain is a file that is a draft already.
 var errAgain = errors.New("the same file was written again")
 
 // send stores a draft for a file, and in the same commit that it is this file's, or that it is the file of another one.
-func (r *Room) send(ctx context.Context, in *office.Intake, f office.HotFolder, file string) error {
+func (r *Room) send(ctx context.Context, in *office.Intake, f office.HotFolder, file *os.File, info fs.FileInfo) error {
 	next := *in
-	err := r.needs.Send(ctx, f, file, func(tx *store.Tx, d *office.Draft) error {
+	err := r.needs.Send(ctx, f, file, r.fileOf(*in, in.At), func(tx *store.Tx, d *office.Draft) error {
 		next = *in
-		if err := holdOld(tx, d, file, in.Name, r.Now()); err != nil {
+		if err := holdOld(tx, d, info.ModTime(), in.Name, r.Now()); err != nil {
 			return err
 		}
 		twin, err := r.repeats(tx, in.Name, d)
@@ -265,70 +301,94 @@ func (r *Room) fileOf(in office.Intake, at string) string {
 }
 
 // plan chooses where a file goes next, and records that.
-func (r *Room) plan(in *office.Intake, place string) error {
+func (r *Room) plan(dir *disk.Dir, in *office.Intake, place string) error {
 	wanted := path.Join(place, in.Name)
 	if place == office.HotWaiting {
 		wanted = ownPlace(*in)
 	}
 	for i := 1; ; i++ {
 		next := filename.Numbered(wanted, i)
-		if taken(r.fileOf(*in, next)) || place == office.HotProblems && taken(r.fileOf(*in, textOf(next))) {
-			continue
+		taken, err := find(dir, in, next)
+		if err == nil && taken == nil && place == office.HotProblems {
+			taken, err = find(dir, in, textOf(next))
 		}
-		in.Next = next
-		return r.put(*in)
+		if err != nil {
+			return err
+		}
+		if taken == nil {
+			in.Next = next
+			return r.put(*in)
+		}
 	}
-}
-
-func taken(path string) bool {
-	_, err := os.Lstat(path)
-	return err == nil
 }
 
 // move moves a file to where it goes next, or finds that it was moved.
-func (r *Room) move(in *office.Intake) (goOn bool, err error) {
-	from, to := r.fileOf(*in, in.At), r.fileOf(*in, in.Next)
-	here, err := os.Lstat(from)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return false, &folderError{folderTrouble(in.Path, err)}
-	}
-	there, missing := os.Lstat(to)
-	if missing != nil && !errors.Is(missing, fs.ErrNotExist) {
-		return false, &folderError{folderTrouble(in.Path, missing)}
-	}
-	switch {
-	case err != nil && missing != nil && !r.isThere(*in):
-		return false, &folderError{folderTrouble(in.Path, err)}
-	case err != nil && missing != nil && in.Place() == "":
-		return false, r.drop(*in) // it was renamed or taken away, or another computer was quicker
-	case err != nil: // it was moved, or a person has taken it away
-		return true, r.moved(in)
-	case missing == nil && os.SameFile(here, there): // where names are given in two steps, the second was not done
-		if err := os.Remove(from); err != nil {
-			return false, &folderError{folderTrouble(in.Path, err)}
-		}
-		return true, r.moved(in)
-	case missing == nil && in.Next == ownPlace(*in): // it was moved, and another one has come under its name
-		return true, r.moved(in)
-	case missing == nil:
-		return true, r.plan(in, path.Dir(in.Next))
-	}
-	if err := r.makePlace(in.Path, path.Dir(in.Next)); err != nil {
+func (r *Room) move(dir *disk.Dir, in *office.Intake) (goOn bool, err error) {
+	here, err := find(dir, in, in.At)
+	if err != nil {
 		return false, err
 	}
-	err = disk.MoveNew(in.Path, in.At, in.Next)
-	if errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) {
-		return true, nil // look again
-	}
+	there, err := find(dir, in, in.Next)
 	if err != nil {
-		return false, &folderError{folderTrouble(in.Path, err)}
+		return false, err
+	}
+	switch {
+	case here == nil && there == nil && !isThere(dir):
+		return false, trouble(in.Path, fs.ErrNotExist)
+	case here == nil && there == nil && in.Place() == "":
+		return false, r.drop(*in) // it was renamed or taken away, or another computer was quicker
+	case here == nil: // it was moved, or a person has taken it away
+		return true, r.moved(dir, in)
+	case there != nil && os.SameFile(here, there): // where names are given in two steps, the second was not done
+		if err := remove(dir, in.At); err != nil {
+			return false, trouble(in.Path, err)
+		}
+		return true, r.moved(dir, in)
+	case there != nil && in.Next == ownPlace(*in): // it was moved, and another one has come under its name
+		return true, r.moved(dir, in)
+	case there != nil:
+		return true, r.plan(dir, in, path.Dir(in.Next))
+	}
+	switch err := rename(dir, in); {
+	case errors.Is(err, fs.ErrExist), errors.Is(err, fs.ErrNotExist):
+		return true, nil // look again
+	case err != nil:
+		return false, trouble(in.Path, err)
 	}
 	r.needs.Crash("folder moved")
-	return true, r.moved(in)
+	return true, r.moved(dir, in)
+}
+
+// rename has the file of in where it goes next. What lies in the folder itself belongs to whoever takes it first.
+func rename(dir *disk.Dir, in *office.Intake) error {
+	from, name, err := dir.Parent(in.At)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	to, err := dir.Make(path.Dir(in.Next), 0o755)
+	if err != nil {
+		return err
+	}
+	defer to.Close()
+	if in.Place() == "" {
+		return from.Take(name, to, path.Base(in.Next))
+	}
+	return from.Move(name, to, path.Base(in.Next))
+}
+
+// remove removes a file or an empty folder of a hot folder.
+func remove(dir *disk.Dir, at string) error {
+	from, name, err := dir.Parent(at)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	return from.Remove(name)
 }
 
 // moved records that a file is where it went, and removes what is left behind.
-func (r *Room) moved(in *office.Intake) error {
+func (r *Room) moved(dir *disk.Dir, in *office.Intake) error {
 	from, before := in.At, in.Place()
 	next := *in
 	next.At, next.Next = in.Next, ""
@@ -347,23 +407,9 @@ func (r *Room) moved(in *office.Intake) error {
 	*in = next
 	switch before {
 	case office.HotWaiting:
-		_ = os.Remove(filepath.Dir(r.fileOf(*in, from))) // unless something else is in it
+		_ = remove(dir, path.Dir(from)) // unless something else is in it
 	case office.HotProblems:
-		_ = os.Remove(r.fileOf(*in, textOf(from)))
-	}
-	return nil
-}
-
-// makePlace makes a subfolder of a hot folder. A link that leads elsewhere is not followed.
-func (r *Room) makePlace(folder, place string) error {
-	dir := filepath.Join(folder, filepath.FromSlash(place))
-	for p := dir; p != folder; p = filepath.Dir(p) {
-		if info, err := os.Lstat(p); err == nil && !info.IsDir() {
-			return &folderError{archive.Message(&archive.Error{Kind: archive.ErrOutside, Folder: folder, File: filepath.Base(p)})}
-		}
-	}
-	if err := disk.MkdirIn(folder, filepath.FromSlash(place), 0o755); err != nil {
-		return &folderError{folderTrouble(folder, err)}
+		_ = remove(dir, textOf(from))
 	}
 	return nil
 }

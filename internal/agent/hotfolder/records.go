@@ -2,7 +2,6 @@ package hotfolder
 
 import (
 	"errors"
-	"os"
 	"slices"
 	"time"
 
@@ -94,9 +93,9 @@ const docRestored = "hot-folder-restored"
 // that the backup does not know, and is sent at a person's word alone.
 func MarkRestored(tx *store.Tx, now time.Time) error { return tx.PutDoc(docRestored, now) }
 
-// holdOld holds the draft of a file that is older than a state that was restored. A moment that is still to come was noted by a
+// holdOld holds the draft of a file that was changed last before the state was restored. A moment that is still to come was noted by a
 // wrong clock: it was at the latest now.
-func holdOld(tx *store.Tx, d *office.Draft, file, name string, now time.Time) error {
+func holdOld(tx *store.Tx, d *office.Draft, changed time.Time, name string, now time.Time) error {
 	var restored time.Time
 	known, err := tx.GetDoc(docRestored, &restored)
 	if err == nil && restored.After(now) {
@@ -105,7 +104,7 @@ func holdOld(tx *store.Tx, d *office.Draft, file, name string, now time.Time) er
 	if err != nil || !known {
 		return err
 	}
-	if info, err := os.Stat(file); err != nil || info.ModTime().Before(restored) {
+	if changed.Before(restored) {
 		d.State, d.Problem = office.DraftHeld, message.FileOfBefore(name)
 	}
 	return nil

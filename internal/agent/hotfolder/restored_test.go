@@ -1,8 +1,6 @@
 package hotfolder
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -13,16 +11,9 @@ import (
 func TestAFileOfAfterTheRestoringIsSentThoughTheClockWasWrongThen(t *testing.T) {
 	d := newDesk(t)
 	now := d.Now()
-	file := filepath.Join(t.TempDir(), "offer.pdf")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
 	held := func(made, now time.Time) bool {
-		if err := os.Chtimes(file, made, made); err != nil {
-			t.Fatal(err)
-		}
 		draft := office.Draft{State: office.DraftQueued}
-		if err := d.Data.Update(func(tx *store.Tx) error { return holdOld(tx, &draft, file, "offer.pdf", now) }); err != nil {
+		if err := d.Data.Update(func(tx *store.Tx) error { return holdOld(tx, &draft, made, "offer.pdf", now) }); err != nil {
 			t.Fatal(err)
 		}
 		return draft.State == office.DraftHeld

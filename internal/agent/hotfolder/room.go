@@ -18,6 +18,8 @@ package hotfolder
 import (
 	"context"
 	"errors"
+	"maps"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -25,6 +27,7 @@ import (
 	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/loop"
+	"countersign/internal/disk"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
@@ -37,9 +40,9 @@ type Needs struct {
 	Account  func() (a Account, signedIn bool)
 	Words    func() *message.Printer // of the language in use
 
-	Inspect func(ctx context.Context, path string) (problem message.Message) // why a file cannot be sent
-	// Send stores a draft for the file at path; what also does is in the same commit, and may be called more than once.
-	Send   func(ctx context.Context, f office.HotFolder, path string, also func(*store.Tx, *office.Draft) error) error
+	// Send stores a draft for a file, which is open and lies at path; what also does is in the same commit, and may be called
+	// more than once. An error has a message for people where the file is why it cannot be sent.
+	Send   func(ctx context.Context, f office.HotFolder, file *os.File, path string, also func(*store.Tx, *office.Draft) error) error
 	Passes func(err error) bool // an error of Send is one of the moment
 	// Moved notes that a draft's file lies elsewhere.
 	Moved func(tx *store.Tx, draftID, from, to string) error
@@ -78,15 +81,16 @@ type Room struct {
 
 	mu       sync.Mutex
 	problems map[string]message.Message // what keeps folders from sending, by id
+	waiting  map[string]message.Message // what files of folders wait for, by the path of the folder
 
-	looks    map[string]look // of Run's goroutine
-	troubled map[string]bool // ids of intakes whose last try failed; of Run's goroutine
+	looks   map[string]look // of Run's goroutine
+	retries loop.Retries    // of files on their way, by the ids of their intakes
 }
 
 // New makes the room.
 func New(t loop.Tools, needs Needs) *Room {
 	return &Room{Tools: t, needs: needs, ring: make(chan struct{}, 1), problems: map[string]message.Message{},
-		looks: map[string]look{}, troubled: map[string]bool{}}
+		waiting: map[string]message.Message{}, looks: map[string]look{}}
 }
 
 // Wake has the room look into all folders.
@@ -194,7 +198,12 @@ func (r *Room) lookInto(ctx context.Context, f office.HotFolder, all []office.Ho
 	if m := r.refusal(f, all); !m.IsZero() {
 		return 0, &folderError{m}
 	}
-	ready, soon, err := r.scan(f)
+	dir, err := disk.OpenDir(f.Path)
+	if err != nil {
+		return 0, trouble(f.Path, err)
+	}
+	defer dir.Close()
+	ready, soon, err := r.scan(f, dir)
 	if err != nil {
 		return soon, err
 	}
@@ -210,18 +219,18 @@ func (r *Room) lookInto(ctx context.Context, f office.HotFolder, all []office.Ho
 	if err != nil {
 		return 0, err
 	}
-	for _, name := range ready {
-		if recorded[name] {
+	for _, file := range ready {
+		if recorded[file.Name()] {
 			continue
 		}
-		key := "file " + f.ID + "/" + name
+		key := "file " + f.ID + "/" + file.Name()
 		if ctx.Err() != nil {
 			return 0, nil
 		}
 		if r.LeftAlone(key) {
 			continue
 		}
-		err := r.One(ctx, key, func() error { return r.take(ctx, f, name) })
+		err := r.One(ctx, key, func() error { return r.take(ctx, f, dir, file) })
 		if err != nil {
 			return soon, err
 		}
@@ -229,13 +238,19 @@ func (r *Room) lookInto(ctx context.Context, f office.HotFolder, all []office.Ho
 	return soon, nil
 }
 
-// settle goes on with every file that is on its way.
+// longestRest is how long a file on its way is left alone that could not go on.
+const longestRest = 5 * time.Minute
+
+// settle goes on with every file that is on its way. One that cannot keeps none of the others, and is tried again after a while.
 func (r *Room) settle(ctx context.Context) error {
 	intakes, err := r.intakes()
 	if err != nil {
 		return err
 	}
+	waiting := map[string]message.Message{}
+	there := map[string]bool{}
 	for _, in := range intakes {
+		there[in.ID] = true
 		key := "intake " + in.ID
 		if ctx.Err() != nil {
 			return nil
@@ -243,19 +258,38 @@ func (r *Room) settle(ctx context.Context) error {
 		if r.LeftAlone(key) {
 			continue
 		}
+		if r.retries.Rests(in.ID, r.Now()) {
+			waiting[in.Path] = r.waitingIn(in.Path)
+			continue
+		}
 		err := r.One(ctx, key, func() error { return r.advance(ctx, in) })
 		var trouble *folderError
-		if err != nil && ctx.Err() == nil && !errors.As(err, &trouble) {
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err == nil:
+			r.retries.Worked(in.ID)
+		case !errors.As(err, &trouble):
 			return err
-		}
-		if err != nil && !r.troubled[in.ID] {
-			r.Log.Warn("a file of a hot folder waits", "intake", in.ID, "err", err)
-		}
-		if r.troubled[in.ID] = err != nil; err == nil {
-			delete(r.troubled, in.ID)
+		default:
+			waiting[in.Path] = trouble.text
+			if r.retries.Failed(in.ID, r.Now(), func(n int) time.Duration { return r.Backoff(n, r.Pace.Folder, longestRest) }) {
+				r.Log.Warn("a file of a hot folder waits", "intake", in.ID, "err", err)
+			}
 		}
 	}
+	r.retries.Keep(func(id string) bool { return there[id] })
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.waiting = waiting
 	return nil
+}
+
+// waitingIn is what files of a folder wait for, the zero message for nothing.
+func (r *Room) waitingIn(path string) message.Message {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.waiting[path]
 }
 
 // folderError is what keeps a folder from sending for now.
@@ -266,20 +300,36 @@ func (e *folderError) Error() string { return e.text.String() }
 // Message is what people are told.
 func (e *folderError) Message() message.Message { return e.text }
 
-// tellProblems keeps in step what health says of the folders.
+// tellProblems keeps in step what health says of the folders: of one that does not send, and of one in which files wait. What keeps a
+// folder from sending is said once.
 func (r *Room) tellProblems(folders []office.HotFolder, problems map[string]message.Message) {
 	r.mu.Lock()
-	changed := len(problems) != len(r.problems)
-	for id, m := range problems {
-		changed = changed || r.problems[id] != m
-	}
+	changed := !maps.Equal(problems, r.problems)
 	r.problems = problems
+	waiting := maps.Clone(r.waiting)
 	r.mu.Unlock()
-	i := slices.IndexFunc(folders, func(f office.HotFolder) bool { return !problems[f.ID].IsZero() })
-	if i < 0 {
-		r.Health.Clear(health.HotFolderFails)
-	} else {
-		r.Health.Set(health.HotFolderFails, message.Then(message.SendFolderStopped(folders[i].Called()), problems[folders[i].ID]))
+	var stopped, waits message.Message
+	for _, f := range folders {
+		m := problems[f.ID]
+		if m.IsZero() {
+			continue
+		}
+		delete(waiting, f.Path)
+		if stopped.IsZero() {
+			stopped = message.Then(message.SendFolderStopped(f.Called()), m)
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(waiting)) {
+		if m := waiting[path]; !m.IsZero() && waits.IsZero() {
+			waits = message.Then(message.SendFolderWaits(office.HotFolder{Path: path}.Called()), m)
+		}
+	}
+	for state, m := range map[health.State]message.Message{health.HotFolderFails: stopped, health.HotFolderWaits: waits} {
+		if m.IsZero() {
+			r.Health.Clear(state)
+		} else {
+			r.Health.Set(state, m)
+		}
 	}
 	if changed {
 		r.needs.Changed()

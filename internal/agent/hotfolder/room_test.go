@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -41,7 +42,7 @@ type desk struct {
 	saveTo    string
 	signedOut bool
 	account   Account
-	bad       map[string]bool // documents that Inspect refuses, by name
+	bad       map[string]bool // documents that Send refuses, by name
 	refuse    error           // by Send
 	facts     []office.Fact
 	owed      []office.Fact
@@ -56,12 +57,6 @@ func newDesk(t *testing.T) *desk {
 		Settings: func() office.Settings { return office.Settings{SaveTo: d.saveTo} },
 		Account:  func() (Account, bool) { return d.account, !d.signedOut },
 		Words:    message.English,
-		Inspect: func(_ context.Context, path string) message.Message {
-			if d.bad[filepath.Base(path)] {
-				return message.FileProtected(filepath.Base(path))
-			}
-			return message.Message{}
-		},
 		Send: d.send, Passes: func(err error) bool { return errors.Is(err, errPassing) }, Moved: moved,
 		Owe:      func(_ *store.Tx, f ...office.Fact) error { d.owed = append(d.owed, f...); return nil },
 		Announce: func(f ...office.Fact) { d.facts = append(d.facts, f...) },
@@ -83,11 +78,14 @@ var errPassing = errors.New("not now")
 func (d *desk) restart() { d.Room = New(d.tools, d.needs) }
 
 // send stores a draft as the outbox does.
-func (d *desk) send(_ context.Context, f office.HotFolder, path string, also func(*store.Tx, *office.Draft) error) error {
+func (d *desk) send(_ context.Context, f office.HotFolder, file *os.File, path string, also func(*store.Tx, *office.Draft) error) error {
 	if d.refuse != nil {
 		return d.refuse
 	}
-	bytes, err := os.ReadFile(path)
+	if d.bad[filepath.Base(path)] {
+		return message.Error(message.FileProtected(filepath.Base(path)), nil)
+	}
+	bytes, err := io.ReadAll(file)
 	if err != nil {
 		return err
 	}

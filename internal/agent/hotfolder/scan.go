@@ -5,13 +5,13 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"countersign/internal/archive"
+	"countersign/internal/disk"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
@@ -31,20 +31,33 @@ type look struct {
 const patience = 15
 
 // scan returns the files of a folder that can be taken, oldest first, and how long until another one may be; 0 for never.
-func (r *Room) scan(f office.HotFolder) (ready []string, soon time.Duration, err error) {
-	entries, err := os.ReadDir(f.Path)
+func (r *Room) scan(f office.HotFolder, dir *disk.Dir) (ready []fs.FileInfo, soon time.Duration, err error) {
+	entries, err := dir.List()
 	if err != nil {
-		return nil, 0, &folderError{folderTrouble(f.Path, err)}
+		return nil, 0, trouble(f.Path, err)
 	}
 	now := r.Now()
-	var files []os.FileInfo
+	wait := func(d time.Duration) {
+		if soon == 0 || d < soon {
+			soon = max(d, gap)
+		}
+	}
+	var files []fs.FileInfo
 	for _, e := range entries {
 		if !e.Type().IsRegular() || ignored(e.Name()) {
 			continue
 		}
-		info, err := e.Info()
-		if err != nil || !info.Mode().IsRegular() || hidden(info) {
+		info, err := dir.Lstat(e.Name())
+		switch {
+		case disk.Busy(err):
+			wait(r.Pace.Still)
+			continue
+		case errors.Is(err, fs.ErrNotExist):
 			continue // it has gone meanwhile
+		case err != nil:
+			return nil, 0, trouble(f.Path, err)
+		case !info.Mode().IsRegular(), hidden(info):
+			continue
 		}
 		if own, err := r.isOurs(f, e.Name()); err != nil {
 			return nil, 0, err
@@ -52,12 +65,7 @@ func (r *Room) scan(f office.HotFolder) (ready []string, soon time.Duration, err
 			files = append(files, info)
 		}
 	}
-	slices.SortStableFunc(files, func(a, b os.FileInfo) int { return a.ModTime().Compare(b.ModTime()) })
-	wait := func(d time.Duration) {
-		if soon == 0 || d < soon {
-			soon = max(d, gap)
-		}
-	}
+	slices.SortStableFunc(files, func(a, b fs.FileInfo) int { return a.ModTime().Compare(b.ModTime()) })
 	for _, info := range files {
 		path := filepath.Join(f.Path, info.Name())
 		l, known := r.looks[path]
@@ -66,17 +74,17 @@ func (r *Room) scan(f office.HotFolder) (ready []string, soon time.Duration, err
 		}
 		l.round, l.waits = true, true
 		left := r.Pace.Still - now.Sub(l.since)
-		if left <= 0 && !complete(path, info) {
+		if left <= 0 && !complete(dir, info) {
 			left = patience*r.Pace.Still - now.Sub(l.since)
 		}
 		switch {
 		case left > 0:
 			wait(left)
-		case busy(path):
+		case busy(dir, info):
 			wait(r.Pace.Still)
 		default:
 			l.waits = false
-			ready = append(ready, info.Name())
+			ready = append(ready, info)
 		}
 		r.looks[path] = l
 	}
@@ -117,14 +125,14 @@ func (r *Room) isOurs(f office.HotFolder, name string) (bool, error) {
 }
 
 // complete reports whether a file may be all there: it is not empty and, as a PDF, has an end (ISO 32000-1, 7.5.5).
-func complete(path string, info fs.FileInfo) bool {
+func complete(dir *disk.Dir, info fs.FileInfo) bool {
 	if info.Size() == 0 {
 		return false
 	}
-	if !strings.EqualFold(filepath.Ext(path), ".pdf") {
+	if !strings.EqualFold(filepath.Ext(info.Name()), ".pdf") {
 		return true
 	}
-	file, err := os.Open(path)
+	file, err := dir.Open(info.Name(), info, 0)
 	if err != nil {
 		return true // whoever takes it will say why not
 	}
@@ -152,10 +160,18 @@ func ignored(name string) bool {
 		slices.ContainsFunc(ignoredEndings, func(s string) bool { return strings.HasSuffix(name, s) })
 }
 
+// trouble is an error of a folder that cannot be used now.
+func trouble(path string, err error) error { return &folderError{folderTrouble(path, err)} }
+
 // folderTrouble is what people are told of a folder that cannot be used now.
 func folderTrouble(path string, err error) message.Message {
 	name := filepath.Base(path)
+	var at *fs.PathError
 	switch {
+	case (errors.Is(err, disk.ErrLink) || errors.Is(err, disk.ErrNotFolder)) && errors.As(err, &at):
+		return message.SendFolderLink(filepath.Base(at.Path), name)
+	case disk.Busy(err):
+		return message.SendFolderBusy(name)
 	case errors.Is(err, archive.ErrReadOnly), errors.Is(err, fs.ErrPermission):
 		return message.Then(message.FolderForbidden(name), message.SendFolderResumes())
 	case errors.Is(err, archive.ErrFull):

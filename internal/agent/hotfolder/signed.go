@@ -84,7 +84,7 @@ func due(tx *store.Tx, in *office.Intake) ([]office.Job, error) {
 func (r *Room) giveBack(ctx context.Context, in *office.Intake) error {
 	jobs, err := read(r, "what came back signed", func(tx *store.Tx) ([]office.Job, error) { return due(tx, in) })
 	for _, j := range jobs {
-		if err == nil && ctx.Err() == nil {
+		if err == nil {
 			err = r.giveBackFile(ctx, in, j)
 		}
 	}
@@ -96,21 +96,24 @@ func (r *Room) giveBackFile(ctx context.Context, in *office.Intake, j office.Job
 	if disk.Inside(filepath.Dir(filepath.Join(j.Folder, filepath.FromSlash(j.Target))), filepath.Join(in.Path, office.HotSigned)) {
 		return r.returned(in, j, in.Returned[j.Key()].Target) // the office saves it there itself
 	}
-	source, err := os.Open(filepath.Join(j.Folder, filepath.FromSlash(j.Target)))
+	source, err := archive.OpenSaved(j.Folder, j.Target)
 	if err != nil {
 		return r.notReturned(in, j, err)
 	}
 	defer source.Close()
 	folder, err := archive.OpenFolder(in.Path)
 	if err != nil {
-		return &folderError{folderTrouble(in.Path, err)}
+		return trouble(in.Path, err)
 	}
 	defer folder.Close()
 	save := "hot folder " + in.ID + "/" + j.Key()
 	if in.Returned[j.Key()].Target != "" { // a save has begun before, and the program may have been killed in it
 		_, _ = folder.Sweep(ctx, func(token string) bool { return token != archive.Token(save) }) // what stays is hidden
 	}
-	for i := 1; ctx.Err() == nil; i++ {
+	for i, lost := 1, false; ; i++ {
+		if err := ctx.Err(); err != nil {
+			return err // what an ended program has not done is not done
+		}
 		target := in.Returned[j.Key()].Target
 		if target != "" {
 			if there, err := folder.Matches(target, j.Size, j.Digest); err == nil && there {
@@ -118,10 +121,12 @@ func (r *Room) giveBackFile(ctx context.Context, in *office.Intake, j office.Job
 			}
 		}
 		if free, err := isFree(folder, target); err != nil {
-			return &folderError{folderTrouble(in.Path, err)}
-		} else if !free {
+			return trouble(in.Path, err)
+		} else if !free || lost {
 			target = filename.Numbered(path.Join(office.HotSigned, path.Base(j.Target)), i)
-			if free, err := isFree(folder, target); err != nil || !free {
+			if free, err := isFree(folder, target); err != nil {
+				return trouble(in.Path, err)
+			} else if !free {
 				continue
 			}
 			if err := r.reserve(in, j, office.Returned{Target: target}); err != nil {
@@ -144,18 +149,18 @@ func (r *Room) giveBackFile(ctx context.Context, in *office.Intake, j office.Job
 			r.needs.Crash("folder returned")
 			return r.returned(in, j, target)
 		case ctx.Err() != nil:
-			return nil
-		case errors.Is(err, archive.ErrExists):
+			return ctx.Err()
+		case errors.Is(err, archive.ErrExists): // whatever a look at it says
+			lost = true
 			if _, err := source.Seek(0, 0); err != nil {
 				return r.notReturned(in, j, err)
 			}
 		case errors.Is(err, errOther), errors.Is(err, archive.ErrShort), errors.Is(err, archive.ErrLong), errors.Is(err, archive.ErrNotPDF), errors.Is(err, archive.ErrNoEnd):
 			return r.notReturned(in, j, errOther)
 		default:
-			return &folderError{folderTrouble(in.Path, err)}
+			return trouble(in.Path, err)
 		}
 	}
-	return nil
 }
 
 // errOther is a file in the office's folder that is not the saved one any more.
@@ -192,8 +197,9 @@ func (r *Room) reserve(in *office.Intake, j office.Job, x office.Returned) error
 // notReturned is for a saved file that is not there, or is another one. A folder that is out of reach comes back; a file that
 // a person has taken from it does not: that is said once.
 func (r *Room) notReturned(in *office.Intake, j office.Job, cause error) error {
-	if _, err := os.Stat(j.Folder); err != nil || !errors.Is(cause, fs.ErrNotExist) && !errors.Is(cause, errOther) {
-		return &folderError{folderTrouble(j.Folder, cause)}
+	gone := errors.Is(cause, fs.ErrNotExist) || errors.Is(cause, errOther) || errors.Is(cause, disk.ErrLink) || errors.Is(cause, disk.ErrNotFile)
+	if _, err := os.Stat(j.Folder); err != nil || !gone {
+		return trouble(j.Folder, cause)
 	}
 	if err := r.returned(in, j, ""); err != nil {
 		return err

@@ -1,0 +1,164 @@
+package hotfolder
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"testing"
+	"testing/synctest"
+
+	"countersign/internal/agent/health"
+	"countersign/internal/message"
+	"countersign/internal/office"
+)
+
+// Whoever may write to a folder puts a link in the place of one of its subfolders: nothing goes there, nothing comes from there,
+// the other folders go on, and people are told.
+func TestALinkInThePlaceOfASubfolderLeadsNowhere(t *testing.T) {
+	for _, place := range []string{office.HotWaiting, office.HotSent, office.HotProblems, office.HotSigned} {
+		t.Run(place, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newDesk(t)
+				f, well := d.folder(), d.folder()
+				elsewhere := t.TempDir()
+				write(t, filepath.Join(elsewhere, "private.pdf"), pdf("private"))
+				noErr(t, os.Symlink(elsewhere, filepath.Join(f.Path, place)))
+				write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
+				write(t, filepath.Join(f.Path, "film.mov"), []byte("film"))
+				d.looks()
+				d.executed("Lease.pdf", pdf("signed"))
+				d.looks()
+				if got := files(t, elsewhere); !slices.Equal(got, []string{"private.pdf"}) {
+					t.Errorf("elsewhere there are %q", got)
+				}
+				waits := message.SendFolderLink(place, f.Called())
+				if rows, err := d.Folders(); err != nil || rows[0].Problem != waits || !rows[1].Problem.IsZero() {
+					t.Errorf("people read %+v, %v", rows, err)
+				}
+				if d.Health.Has(health.HotFolderWaits) == d.Health.Has(health.HotFolderFails) {
+					t.Errorf("health has %v", d.Health.List())
+				}
+				write(t, filepath.Join(well.Path, "Offer.pdf"), pdf("offer"))
+				d.looks()
+				if waiting := d.drafts(office.DraftQueued); len(waiting) != 1 || waiting[0].Folder != well.ID {
+					t.Errorf("the other folder has sent %+v", waiting)
+				}
+				noErr(t, os.Remove(filepath.Join(f.Path, place)))
+				for range 6 { // it was tried ever more rarely
+					d.looks()
+				}
+				d.decide(func(x *office.Draft) { x.State = office.DraftSent })
+				d.looks()
+				want := []string{"Problems/film.mov", "Problems/film.mov.txt", "Sent/Lease.pdf", "Signed/Lease signed.pdf"}
+				if place == office.HotWaiting {
+					want = []string{"Problems/film.mov", "Problems/film.mov.txt", "Sent/Lease.pdf"}
+				}
+				if got := files(t, f.Path); !slices.Equal(got, want) || d.Health.Has(health.HotFolderWaits) || d.Health.Has(health.HotFolderFails) {
+					t.Errorf("once it is gone there are %q, and health has %v", got, d.Health.List())
+				}
+				d.tools.Data.Close()
+			})
+		})
+	}
+}
+
+func TestWhatTookThePlaceOfAFileIsNotSent(t *testing.T) {
+	for name, swap := range map[string]func(private, file string) error{
+		"a link to a private file": os.Symlink,
+		"a pipe":                   func(_, file string) error { return pipe(file) },
+	} {
+		for _, point := range []string{"folder recorded", "folder moved"} {
+			t.Run(name+", "+point, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					d := newDesk(t)
+					f := d.folder()
+					private := filepath.Join(t.TempDir(), "private.pdf")
+					write(t, private, pdf("private"))
+					write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
+					d.killedAt(point)
+					found, err := filepath.Glob(filepath.Join(f.Path, "Waiting", "*", "Lease.pdf"))
+					noErr(t, err)
+					file := append(found, filepath.Join(f.Path, "Lease.pdf"))[0]
+					noErr(t, os.Remove(file))
+					if err := swap(private, file); err != nil {
+						t.Skip("not here:", err)
+					}
+					d.looks()
+					if sent := d.drafts(); len(sent) != 0 {
+						t.Errorf("sent %+v", sent)
+					}
+					if text, err := os.ReadFile(private); err != nil || string(text) != string(pdf("private")) {
+						t.Errorf("the private file is %q, %v", text, err)
+					}
+					d.tools.Data.Close()
+				})
+			})
+		}
+	}
+}
+
+// The program ends orderly in the middle of a copy: what it has not done is done by the next one.
+func TestWhatAnOrderlyQuitInterruptsComesBackWithTheNextStart(t *testing.T) {
+	for _, point := range []string{"folder copied", "folder returned"} {
+		t.Run(point, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newDesk(t)
+				f := d.folder()
+				d.sendsLease(f)
+				d.executed("Lease.pdf", pdf("signed"))
+				ctx, quit := context.WithCancel(t.Context())
+				d.crash = func(p string) {
+					if p == point {
+						quit()
+					}
+				}
+				_, err := d.look(ctx, deaf{})
+				noErr(t, err)
+				if ctx.Err() == nil {
+					t.Fatal("it was not interrupted")
+				}
+				d.crash = nil
+				d.restart()
+				d.looks()
+				if got := files(t, f.Path); !slices.Equal(got, []string{"Sent/Lease.pdf", "Signed/Lease signed.pdf"}) {
+					t.Errorf("there are %q", got)
+				}
+				d.tools.Data.Close()
+			})
+		})
+	}
+}
+
+// A file that is swapped after the look at which it had stood still has not stood still.
+func TestAFileThatIsReplacedRightBeforeItIsTakenIsLeftAlone(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("an open folder")
+	}
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		f := d.folder()
+		for _, name := range []string{"a.pdf", "b.pdf"} {
+			write(t, filepath.Join(f.Path, name), pdf(name))
+		}
+		half := []byte("%PDF-1.7\nhalf")
+		d.crash = func(p string) { // while the first is taken
+			if p == "folder recorded" {
+				d.crash = nil
+				write(t, filepath.Join(f.Path, "c.pdf"), half)
+				noErr(t, os.Rename(filepath.Join(f.Path, "c.pdf"), filepath.Join(f.Path, "b.pdf")))
+			}
+		}
+		d.lookTwice()
+		if sent := d.drafts(); len(sent) != 1 {
+			t.Errorf("%d were sent", len(sent))
+		}
+		write(t, filepath.Join(f.Path, "b.pdf"), pdf("whole"))
+		d.looks()
+		if sent := d.drafts(); len(sent) != 2 {
+			t.Errorf("%d were sent", len(sent))
+		}
+		d.tools.Data.Close()
+	})
+}

@@ -1,0 +1,5 @@
+package hotfolder
+
+import "errors"
+
+func pipe(string) error { return errors.ErrUnsupported }
