@@ -185,6 +185,8 @@ func (r *Room) become(ctx context.Context, dir *disk.Dir, in *office.Intake) (go
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return false, r.drop(*in) // a person has taken it away
+		case errors.As(err, new(*folderError)):
+			return false, err
 		case errors.Is(err, disk.ErrLink), errors.Is(err, disk.ErrNotFile), errors.Is(err, fs.ErrPermission):
 			problem = message.FileMayNotBeRead(in.Name)
 		case err != nil:
@@ -215,6 +217,9 @@ func (r *Room) become(ctx context.Context, dir *disk.Dir, in *office.Intake) (go
 // open opens the file of in: what is judged and copied is what was opened.
 func open(dir *disk.Dir, in *office.Intake) (*os.File, fs.FileInfo, error) {
 	place, name, err := dir.Parent(in.At)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		err = trouble(in.Path, err)
+	}
 	if err != nil {
 		return nil, nil, err
 	}

@@ -64,6 +64,40 @@ func TestALinkInThePlaceOfASubfolderLeadsNowhere(t *testing.T) {
 	}
 }
 
+// So is one in the place of the subfolder that is a file's own: the file of that name that it leads to is neither sent nor moved.
+func TestALinkInThePlaceOfAFilesOwnSubfolderLeadsNowhere(t *testing.T) {
+	for name, sent := range map[string]bool{"before it is sent": false, "when it was sent": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newDesk(t)
+				f := d.folder()
+				write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
+				if sent {
+					d.looks()
+				} else {
+					d.killedAt("folder moved")
+				}
+				drafts := len(d.drafts())
+				elsewhere := t.TempDir()
+				write(t, filepath.Join(elsewhere, "Lease.pdf"), pdf("private"))
+				own, err := filepath.Glob(filepath.Join(f.Path, "Waiting", "*"))
+				noErr(t, err)
+				noErr(t, os.RemoveAll(own[0]))
+				noErr(t, os.Symlink(elsewhere, own[0]))
+				d.decide(func(x *office.Draft) { x.State = office.DraftSent })
+				d.looks()
+				if n := len(d.drafts()); n != drafts {
+					t.Errorf("%d packages", n)
+				}
+				if got := files(t, elsewhere); !slices.Equal(got, []string{"Lease.pdf"}) || !d.Health.Has(health.HotFolderWaits) {
+					t.Errorf("elsewhere there are %q; health has %v", got, d.Health.List())
+				}
+				d.tools.Data.Close()
+			})
+		})
+	}
+}
+
 func TestWhatTookThePlaceOfAFileIsNotSent(t *testing.T) {
 	for name, swap := range map[string]func(private, file string) error{
 		"a link to a private file": os.Symlink,
