@@ -2,14 +2,13 @@ package agent
 
 import (
 	"context"
-	"os"
 	"encoding/json"
+	"os"
 
 	"countersign/internal/agent/hotfolder"
 	"countersign/internal/agent/outbox"
 	"countersign/internal/message"
 	"countersign/internal/office"
-	"countersign/internal/store"
 	"countersign/internal/store"
 )
 

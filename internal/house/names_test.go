@@ -27,7 +27,6 @@ var namesThatMayGo = map[string]string{
 	"internal/release":                    "it makes packages, and can make them again",
 	"internal/sandbox":                    "it stands for somebody else's service",
 	"internal/single/socket_unix.go":      "a folder for a socket, which ends with the process",
-	"internal/archive/save.go":            "os.Root keeps a subfolder where it belongs; it is anchored before anything is saved in it",
 	"internal/private/private_windows.go": "Windows takes the rights of a folder when it is made, and needs no flush of it",
 	"ui/screentest":                       "it holds tests",
 }

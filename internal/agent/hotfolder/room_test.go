@@ -57,7 +57,7 @@ func newDesk(t *testing.T) *desk {
 		Settings: func() office.Settings { return office.Settings{SaveTo: d.saveTo} },
 		Account:  func() (Account, bool) { return d.account, !d.signedOut },
 		Words:    message.English,
-		Send: d.send, Passes: func(err error) bool { return errors.Is(err, errPassing) }, Moved: moved,
+		Send:     d.send, Passes: func(err error) bool { return errors.Is(err, errPassing) }, Moved: moved,
 		Owe:      func(_ *store.Tx, f ...office.Fact) error { d.owed = append(d.owed, f...); return nil },
 		Announce: func(f ...office.Fact) { d.facts = append(d.facts, f...) },
 		Watch:    func() (<-chan office.Change, func()) { return nil, func() {} },
