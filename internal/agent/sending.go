@@ -59,7 +59,8 @@ func (a *Agent) forgetDropped() error {
 func (a *Agent) newOutbox() *outbox.Room {
 	return outbox.New(a.Tools, outbox.Needs{
 		DataDir: a.p.DataDir, Crash: a.p.Crash, Pages: a.documents.Pages, Watch: a.Watch,
-		Standing: func() []office.Recipient { return a.Settings().Standing() },
+		Installation: func() string { return a.installation },
+		Standing:     func() []office.Recipient { return a.Settings().Standing() },
 		Service: func() (*esign.Client, string, bool) {
 			o := a.account.Current()
 			client, online := a.account.OnlineIn(o)

@@ -16,6 +16,8 @@ import (
 	"countersign/internal/office"
 	"countersign/internal/office/filename"
 	"countersign/internal/store"
+
+	"github.com/google/uuid"
 )
 
 // What comes back signed goes to the folder that its document came from, whatever the package went through meanwhile. While
@@ -26,17 +28,41 @@ import (
 // prefixResting, and the id of the draft, names the document with an intake that rests.
 const prefixResting = "hot-folder-sent/"
 
-// WakeReturn has the files of p that are saved given back to the folder that p came from, if it came from one.
+// WakeReturn has the files of p that are saved given back to the folder that p came from, if it came from one. Where the record of
+// its document is lost, as after a restore, a new one is made for what comes back.
 func WakeReturn(tx *store.Tx, p office.Package) error {
 	if p.DraftID == "" {
 		return nil
 	}
 	var in office.Intake
 	known, err := tx.GetDoc(prefixResting+p.DraftID, &in)
+	if err == nil && !known {
+		in, known, err = lostIntake(tx, p)
+	}
 	if err != nil || !known {
 		return err
 	}
 	return errors.Join(putIntake(tx, in), tx.PutDoc(prefixResting+p.DraftID, nil))
+}
+
+// lostIntake is a new record of the document of p, whose folder sends and which has something to give back; known is false where
+// there is none to be made.
+func lostIntake(tx *store.Tx, p office.Package) (in office.Intake, known bool, err error) {
+	f, known, err := folderIn(tx, p.Folder)
+	if err != nil || !known {
+		return in, false, err
+	}
+	in = office.Intake{ID: uuid.NewString(), Folder: f.ID, Path: f.Path, Name: p.DisplayName(), Created: p.Created, Draft: p.DraftID}
+	if len(p.Documents) > 0 && p.Documents[0].FileName != "" {
+		in.Name = p.Documents[0].FileName
+	}
+	in.At = path.Join(office.HotSent, filename.File(in.Name))
+	jobs, err := due(tx, &in)
+	if err != nil || len(jobs) == 0 {
+		return in, false, err
+	}
+	all, err := intakesIn(tx)
+	return in, !slices.ContainsFunc(all, func(x office.Intake) bool { return x.Draft == p.DraftID && !x.Again }), err
 }
 
 // rest has the record of a document in Sent rest when there is nothing to give back for now, or ends it when nothing more will
@@ -124,6 +150,9 @@ func (r *Room) giveBackFile(ctx context.Context, in *office.Intake, j office.Job
 			return trouble(in.Path, err)
 		} else if !free || lost {
 			target = filename.Numbered(path.Join(office.HotSigned, path.Base(j.Target)), i)
+			if same, err := folder.Matches(target, j.Size, j.Digest); err == nil && same {
+				return r.returned(in, j, target) // in a time of which nothing is known any more
+			}
 			if free, err := isFree(folder, target); err != nil {
 				return trouble(in.Path, err)
 			} else if !free {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"countersign/internal/agent/apply"
@@ -64,7 +65,7 @@ func (r *Room) accepted(d office.Draft, added esign.Added) error {
 
 // fromDraft makes p a package that was made here, from d.
 func fromDraft(p *office.Package, d office.Draft, now time.Time) {
-	p.Origin, p.DraftID = office.MadeHere, d.ID
+	p.Origin, p.DraftID, p.Folder = office.MadeHere, d.ID, d.Folder
 	p.Name = cmp.Or(d.Name, p.Name)
 	p.Sequential = d.Sequential
 	if p.Due.IsZero() {
@@ -101,18 +102,24 @@ func fromDraft(p *office.Package, d office.Draft, now time.Time) {
 }
 
 // Claim makes p a package of ours when its external data carries the id of one of our drafts. A draft whose outcome was
-// unknown is thereby known to be sent; after the commit, Wake the room. The caller stores p.
+// unknown is thereby known to be sent; after the commit, Wake the room. One that this installation has sent, and of which
+// nothing is known any more, as after a restore, is ours without its draft. The caller stores p.
 func (r *Room) Claim(tx *store.Tx, p *office.Package, data json.RawMessage) error {
-	id := correlation(data)
-	if id == "" {
+	came := cameFrom(data)
+	if came.draft == "" {
 		return nil
 	}
-	d, ok, err := tx.Draft(id)
-	if err == nil && ok {
+	d, ok, err := tx.Draft(came.draft)
+	if err == nil && (ok || came.installation != "" && came.installation == r.needs.Installation()) {
 		var other office.Package
 		var taken bool
-		other, taken, err = tx.PackageByDraft(id)
-		ok = !taken || other.ID == p.ID
+		if other, taken, err = tx.PackageByDraft(came.draft); taken && other.ID != p.ID {
+			return err
+		}
+		if err == nil && !ok {
+			p.Origin, p.DraftID, p.Folder = office.MadeHere, came.draft, came.folder
+			return nil
+		}
 	}
 	if store.OfOneRecord(err) {
 		return nil // a package whose draft cannot be read is followed and saved like one made elsewhere
@@ -133,34 +140,47 @@ func (r *Room) Claim(tx *store.Tx, p *office.Package, data json.RawMessage) erro
 	return nil
 }
 
-// correlationKey is the member of externalData that carries our draft's id, so that a package can be recognised in an
-// event or a listing when the answer of packages/add was lost.
+// correlationKey is the member of externalData that says what the package came from, so that it can be recognised in an
+// event or a listing when the answer of packages/add was lost, or what was known of it.
 const correlationKey = "countersign"
 
-// withCorrelation adds our id to the caller's data, which stays readable under its own names.
-func withCorrelation(data json.RawMessage, id string) json.RawMessage {
+// source is what a package came from: a draft, of which installation, and which folder that sends; empty for none. In externalData
+// the three are parted by slashes.
+type source struct{ draft, installation, folder string }
+
+func (s source) String() string {
+	return strings.TrimRight(s.draft+"/"+s.installation+"/"+s.folder, "/")
+}
+
+// sourceOf is what the package of d comes from.
+func (r *Room) sourceOf(d office.Draft) source { return source{d.ID, r.needs.Installation(), d.Folder} }
+
+// withCorrelation adds what a package came from to the caller's data, which stays readable under its own names.
+func withCorrelation(data json.RawMessage, from string) json.RawMessage {
 	members := map[string]json.RawMessage{}
 	if office.HasExternalData(data) && json.Unmarshal(data, &members) != nil {
 		members = map[string]json.RawMessage{"value": data}
 	}
-	members[correlationKey], _ = json.Marshal(id)
+	members[correlationKey], _ = json.Marshal(from)
 	out, _ := json.Marshal(members)
 	return out
 }
 
-// correlation is the id of our draft in a package's external data, or "". Some services hand the data back as a
-// string that holds the JSON.
-func correlation(data json.RawMessage) string {
+// cameFrom is what a package came from by its external data, or nothing. Some services hand the data back as a string that holds
+// the JSON.
+func cameFrom(data json.RawMessage) (s source) {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(data, &members) != nil {
 		var inner string
 		if json.Unmarshal(data, &inner) != nil || json.Unmarshal([]byte(inner), &members) != nil {
-			return ""
+			return source{}
 		}
 	}
-	var id string
-	if json.Unmarshal(members[correlationKey], &id) != nil {
-		return ""
+	var text string
+	if json.Unmarshal(members[correlationKey], &text) != nil {
+		return source{}
 	}
-	return id
+	s.draft, text, _ = strings.Cut(text, "/")
+	s.installation, s.folder, _ = strings.Cut(text, "/")
+	return s
 }

@@ -40,6 +40,36 @@ func TestAPackageWhoseDraftCannotBeReadIsFollowedAsOneMadeElsewhere(t *testing.T
 	}
 }
 
+// What a package carries outlives what is kept here: after a restore it tells which packages are our own, and where they came from.
+func TestAPackageOfALostDraftIsOursWhenThisInstallationHasSentIt(t *testing.T) {
+	r := newRoom(t, refuse)
+	d := office.Draft{ID: "draft", Folder: "folder", ExternalData: json.RawMessage(`{"reference":"7"}`)}
+	ours := newPackage(d, r.sourceOf(d)).ExternalData
+	asText, _ := json.Marshal(string(ours))
+	byHand := withCorrelation(nil, source{"by hand", "here", ""}.String())
+	for name, c := range map[string]struct {
+		data json.RawMessage
+		want office.Package
+	}{
+		"ours":                        {ours, office.Package{Origin: office.MadeHere, DraftID: "draft", Folder: "folder"}},
+		"ours, as a text":             {asText, office.Package{Origin: office.MadeHere, DraftID: "draft", Folder: "folder"}},
+		"ours, sent by a person":      {byHand, office.Package{Origin: office.MadeHere, DraftID: "by hand"}},
+		"ours, of which there is one": {withCorrelation(nil, "twice/here"), office.Package{Origin: office.MadeElsewhere}},
+		"another computer's":          {withCorrelation(nil, "draft/there/folder"), office.Package{Origin: office.MadeElsewhere}},
+		"nobody's":                    {json.RawMessage(`{"reference":"7"}`), office.Package{Origin: office.MadeElsewhere}},
+	} {
+		p := office.Package{ID: "p", Origin: office.MadeElsewhere}
+		if err := r.Data.Update(func(tx *store.Tx) error {
+			return errors.Join(tx.PutPackage(office.Package{ID: "other", DraftID: "twice"}), r.Claim(tx, &p, c.data))
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if c.want.ID = "p"; p.Origin != c.want.Origin || p.DraftID != c.want.DraftID || p.Folder != c.want.Folder {
+			t.Errorf("%s: %+v", name, p)
+		}
+	}
+}
+
 // Its first event may come before the answer that tells its id, and write that in capitals.
 func TestAPackageThatAnEventMadeKnownInCapitalsIsTheOneThatWasAdded(t *testing.T) {
 	const id, capitals = "5b1e0000-0000-4000-8000-00000000000a", "5B1E0000-0000-4000-8000-00000000000A"

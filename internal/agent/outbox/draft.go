@@ -121,11 +121,11 @@ func (r *Room) draftFile(path string) (office.DraftFile, error) {
 	return file, nil
 }
 
-// newPackage is d as the service takes it.
-func newPackage(d office.Draft) esign.NewPackage {
+// newPackage is d, which came from there, as the service takes it.
+func newPackage(d office.Draft, from source) esign.NewPackage {
 	p := esign.NewPackage{
 		Name: d.Name, Message: d.Message, Sequential: d.Sequential, Due: d.Due,
-		ExternalData: withCorrelation(d.ExternalData, d.ID),
+		ExternalData: withCorrelation(d.ExternalData, from.String()),
 	}
 	for _, s := range d.Signers {
 		p.Signers = append(p.Signers, signerOf(d.Template, s))

@@ -30,8 +30,9 @@ type Needs struct {
 	Pages   func(ctx context.Context, path string) (int, error) // counts the pages of a PDF file
 	Watch   func() (changes <-chan office.Change, stop func())
 
-	Standing func() []office.Recipient           // who get a copy of everything
-	Used     func(*store.Tx, office.Draft) error // notes which template the service has made a package from
+	Installation func() string                       // tells this data folder from every other one
+	Standing     func() []office.Recipient           // who get a copy of everything
+	Used         func(*store.Tx, office.Draft) error // notes which template the service has made a package from
 
 	// Service is the signing service, and as whose its uploads count, while somebody is signed in and the keys are open.
 	Service   func() (client *esign.Client, uploader string, online bool)
@@ -279,7 +280,7 @@ func (r *Room) sendDraft(ctx context.Context, client *esign.Client, uploader str
 		return err
 	}
 	r.needs.Crash("adding")
-	added, err := client.AddPackage(ctx, newPackage(d))
+	added, err := client.AddPackage(ctx, newPackage(d, r.sourceOf(d)))
 	r.needs.Crash("added")
 	if err != nil {
 		return r.refused(ctx, d, err)

@@ -117,7 +117,8 @@ func newRoom(t *testing.T, add func(http.ResponseWriter)) *testRoom {
 		Data: st, Health: issues, Signal: watchers.Signal, Show: func(office.Activity) {},
 		Quarantine: &loop.Quarantine{}, Suspects: &loop.Suspects{},
 	}, Needs{
-		DataDir: x.dir, Crash: func(string) {}, Watch: watchers.Watch,
+		Installation: func() string { return "here" },
+		DataDir:      x.dir, Crash: func(string) {}, Watch: watchers.Watch,
 		Pages:        func(context.Context, string) (int, error) { return 1, nil },
 		Service:      func() (*esign.Client, string, bool) { return client, "me", true },
 		Standing:     func() []office.Recipient { return nil },

@@ -60,7 +60,7 @@ func (s *search) read(ctx context.Context, answered func(context.Context, error)
 		}
 		answered(ctx, nil)
 		for _, x := range page {
-			draft := correlation(x.ExternalData)
+			draft := cameFrom(x.ExternalData).draft
 			if id, wanted := s.found[draft]; wanted && id == "" {
 				s.found[draft] = x.PackageID
 				left--

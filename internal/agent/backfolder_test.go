@@ -1,0 +1,58 @@
+package agent
+
+import (
+	"path/filepath"
+	"testing"
+
+	"countersign/internal/office"
+)
+
+// What a folder sent since the backup is this office's own, and comes back to its folder, once.
+func TestWhatAFolderSentSinceTheBackupComesBackToItAfterRestoring(t *testing.T) {
+	o, f := sending(t)
+	signed := func() int {
+		names, err := filepath.Glob(filepath.Join(f.Path, "Signed", "*.pdf"))
+		noErr(t, err)
+		return len(names)
+	}
+	send := func(name string, n int) {
+		t.Helper()
+		o.drop(f, name, append(sampleDocument(t), name...))
+		o.eventually("it is with the service", func() bool { return len(o.service.Packages()) == n })
+		o.eventually("it lies in Sent", func() bool { return o.isThere(filepath.Join(f.Path, "Sent", name)) })
+	}
+	// The folder's packages by their names: the service lists them in no order.
+	id := func(name string) string {
+		t.Helper()
+		for _, p := range o.service.Packages() {
+			if p.Name == "Scan "+name {
+				return p.PackageID
+			}
+		}
+		t.Fatal("no package " + name)
+		return ""
+	}
+	send("Known.pdf", 1)
+	o.eventually("it is known", func() bool { return o.packageOrZero(id("Known")).ID != "" })
+	noErr(t, o.backups.Make())
+	send("Signed before.pdf", 2)
+	noErr(t, o.service.SignAll(id("Known")))
+	noErr(t, o.service.SignAll(id("Signed before")))
+	o.eventually("both come back", func() bool { return signed() == 2 })
+	send("Signed after.pdf", 3)
+	o.loseData()
+	o.open()
+	o.run()
+	o.eventually("everything is known again", func() bool { return o.Status().Packages.Total == 3 && o.Status().Packages.Saved == 2 })
+	noErr(t, o.service.SignAll(id("Signed after")))
+	o.eventually("that comes back, too", func() bool { return signed() == 3 && o.Status().Packages.Saved == 3 })
+	for _, name := range []string{"Known", "Signed before", "Signed after"} {
+		if p := o.packageRow(id(name)); p.Origin != office.MadeHere || p.Folder != f.ID {
+			t.Errorf("%s: %+v", name, p.Package)
+		}
+	}
+	o.eventually("nothing is on its way", func() bool { rows, err := o.HotFolders(); return err == nil && rows[0].Waiting == 0 })
+	if n, m := signed(), len(o.service.Packages()); n != 3 || m != 3 {
+		t.Errorf("%d came back of %d", n, m)
+	}
+}
