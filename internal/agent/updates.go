@@ -65,7 +65,7 @@ func (a *Agent) CheckUpdate(ctx context.Context) (office.Update, error) {
 	return a.updates.State(), err
 }
 
-// InstallUpdate is updates.Room.Install: after nil the program has to end.
-func (a *Agent) InstallUpdate(ctx context.Context, progress func(office.UpdateStep)) error {
+// InstallUpdate is updates.Room.Install: after an empty path and nil the program has to end.
+func (a *Agent) InstallUpdate(ctx context.Context, progress func(office.UpdateStep)) (path string, err error) {
 	return a.updates.Install(ctx, progress)
 }

@@ -207,8 +207,8 @@ func (c *controller) handler() http.Handler {
 		list, err := c.Withdraw(ctx, n)
 		return reply{Withdrawn: list}, err
 	}))
-	mux.HandleFunc("POST "+pathUpdate, answer(c.ending, func(ctx context.Context, _ struct{}, _ func(reply)) (reply, error) {
-		u, err := c.CheckUpdate(ctx)
+	mux.HandleFunc("POST "+pathUpdate, answer(c.ending, func(ctx context.Context, q updateRequest, _ func(reply)) (reply, error) {
+		u, err := c.CheckUpdate(ctx, q)
 		return reply{Update: &u}, err
 	}))
 	mux.HandleFunc("POST "+pathMove, answer(c.ending, func(ctx context.Context, m moveRequest, _ func(reply)) (reply, error) {

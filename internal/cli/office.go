@@ -36,7 +36,7 @@ type instance interface {
 	Folders(ctx context.Context, change foldersRequest) ([]office.HotFolderRow, error)
 	Move(ctx context.Context, m moveRequest) (moveAnswer, error)
 	SignPage(ctx context.Context, q linkRequest) (address string, err error)
-	CheckUpdate(ctx context.Context) (office.Update, error)
+	CheckUpdate(ctx context.Context, q updateRequest) (office.Update, error)
 	Close() error
 }
 

@@ -160,8 +160,8 @@ func (r *remote) SignPage(ctx context.Context, q linkRequest) (address string, e
 	return address, err
 }
 
-func (r *remote) CheckUpdate(ctx context.Context) (u office.Update, err error) {
-	err = r.call(ctx, pathUpdate, struct{}{}, func(m reply) error {
+func (r *remote) CheckUpdate(ctx context.Context, q updateRequest) (u office.Update, err error) {
+	err = r.call(ctx, pathUpdate, q, func(m reply) error {
 		if m.Update != nil {
 			u = *m.Update
 		}

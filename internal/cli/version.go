@@ -11,14 +11,15 @@ import (
 )
 
 type versionCmd struct {
-	Check bool `help:"Ask now whether there is a newer one, and say what to do."`
-	JSON  bool `name:"json" help:"Print JSON, as README.md documents it; it goes with --check."`
+	Check    bool `help:"Ask now whether there is a newer one, and say what to do."`
+	Download bool `help:"Fetch a newer one, check it, and say where it lies."`
+	JSON     bool `name:"json" help:"Print JSON, as README.md documents it; it goes with --check and --download."`
 }
 
 func (c *versionCmd) Run(r *run) error {
-	if !c.Check {
+	if !c.Check && !c.Download {
 		if c.JSON {
-			return &usage{"--json goes with --check."}
+			return &usage{"--json goes with --check or --download."}
 		}
 		return r.out.Line("countersign %s", r.program.Version)
 	}
@@ -30,7 +31,7 @@ func (c *versionCmd) Run(r *run) error {
 		return err
 	}
 	defer o.Close()
-	u, err := o.CheckUpdate(r.ctx)
+	u, err := o.CheckUpdate(r.ctx, updateRequest{c.Download})
 	if err != nil {
 		return err
 	}
@@ -56,6 +57,7 @@ type checkedVersion struct {
 	Checked *time.Time  `json:"checked"`
 	Text    string      `json:"text"`
 	Address string      `json:"address"`
+	Path    string      `json:"path"`
 	File    updatedFile `json:"file"`
 }
 
@@ -67,7 +69,7 @@ type updatedFile struct {
 }
 
 func newestVersion(u office.Update) checkedVersion {
-	v := checkedVersion{Version: u.Version, Newest: u.Newest, Newer: u.Newer, Text: updateText(u), Address: u.Address, File: updatedFile(u.File)}
+	v := checkedVersion{Version: u.Version, Newest: u.Newest, Newer: u.Newer, Text: updateText(u), Address: u.Address, Path: u.Path, File: updatedFile(u.File)}
 	if !u.Checked.IsZero() {
 		v.Checked = &u.Checked
 	}
@@ -86,6 +88,16 @@ func (r *run) updates() agent.Updates {
 	return u
 }
 
-func (c *controller) CheckUpdate(ctx context.Context) (office.Update, error) {
-	return c.agent.CheckUpdate(ctx)
+// updateRequest asks for the newest version.
+type updateRequest struct {
+	Download bool `json:"download,omitempty"` // it is fetched and checked, but where it is installed with one click
+}
+
+func (c *controller) CheckUpdate(ctx context.Context, q updateRequest) (office.Update, error) {
+	u, err := c.agent.CheckUpdate(ctx)
+	if err != nil || !q.Download || !u.Offers || u.OneClick {
+		return u, err
+	}
+	_, err = c.agent.InstallUpdate(ctx, nil)
+	return c.agent.Update(), err
 }

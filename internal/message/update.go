@@ -8,19 +8,13 @@ func UpdatesNotOffered() Message             { return of("update.not-offered") }
 
 // What to do about it.
 
-func UpdateInSettings() Message { return of("update.in-settings") }
-func UpdateWithPackage(file, address string) Message {
-	return of("update.with-package", Text("File", file), Text("Address", address))
-}
-func UpdateWithRPM(file, address string) Message {
-	return of("update.with-rpm", Text("File", file), Text("Address", address))
-}
-func UpdateWithArchive(address string) Message {
-	return of("update.with-archive", Text("Address", address))
-}
-func UpdateWithProgram(address string) Message {
-	return of("update.with-program", Text("Address", address))
-}
+func UpdateInSettings() Message             { return of("update.in-settings") }
+func UpdateDownload() Message               { return of("update.download") }
+func UpdateDownloadServer() Message         { return of("update.download-server") }
+func UpdateWithPackage(file string) Message { return of("update.with-package", Text("File", file)) }
+func UpdateWithRPM(file string) Message     { return of("update.with-rpm", Text("File", file)) }
+func UpdateWithArchive(file string) Message { return of("update.with-archive", Text("File", file)) }
+func UpdateWithProgram(file string) Message { return of("update.with-program", Text("File", file)) }
 func UpdateFromPage(address string) Message { return of("update.from-page", Text("Address", address)) }
 func UpdateFromMaker() Message              { return of("update.from-maker") }
 

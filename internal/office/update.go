@@ -15,8 +15,10 @@ type Update struct {
 	Checked time.Time // when that was last heard; zero for never
 
 	Todo     message.Message // what a person does to get it
-	Address  string          // a page or a file for the browser; empty where none is known
-	OneClick bool            // InstallUpdate does it
+	Address  string          // of the file, or of a page where people get it by hand; empty where none is known
+	Offers   bool            // InstallUpdate fetches and checks the file
+	OneClick bool            // and installs it
+	Path     string          // of the file that was fetched and checked, for a person to install; empty before
 
 	// Trouble is what a person should know quietly: nothing valid was heard for long, or the last installation failed.
 	Trouble message.Message

@@ -144,10 +144,11 @@ type Office interface {
 	// Fixed reports whether the administrator of the computer has fixed the setting with that JSON name. From memory.
 	Fixed(setting string) bool
 	// Update is what is known of newer versions of the program, from memory; CheckUpdate asks now. InstallUpdate fetches and
-	// starts the installer where Update.OneClick says so: after nil the program has to end. Progress may come from any goroutine.
+	// checks the file where Update.Offers says so, and returns its path. It starts the installer where Update.OneClick says so:
+	// after nil the program then has to end. Progress may come from any goroutine.
 	Update() office.Update
 	CheckUpdate(ctx context.Context) (office.Update, error)
-	InstallUpdate(ctx context.Context, progress func(office.UpdateStep)) error
+	InstallUpdate(ctx context.Context, progress func(office.UpdateStep)) (path string, err error)
 
 	// Act does the one action of a health issue, where the agent can do it.
 	Act(ctx context.Context, issue agent.Issue) error

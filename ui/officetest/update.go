@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"countersign/internal/message"
 	"countersign/internal/office"
 )
 
@@ -25,14 +26,18 @@ func (o *Office) CheckUpdate(context.Context) (office.Update, error) {
 	return o.Update(), read(o, func() error { return o.NoUpdate })
 }
 
-// InstallUpdate counts in Installed, and fails with NoUpdate.
-func (o *Office) InstallUpdate(_ context.Context, progress func(office.UpdateStep)) error {
+// InstallUpdate counts in Installed, and fails with NoUpdate. Where it takes more than a click, the file is then at Update.Path.
+func (o *Office) InstallUpdate(_ context.Context, progress func(office.UpdateStep)) (path string, err error) {
 	progress(office.UpdateStep{Got: 1, Total: 2})
 	progress(office.UpdateStep{Got: 2, Total: 2, Waits: true})
 	o.Change(office.StatusChanged, func(o *Office) {
 		if o.NoUpdate == nil {
 			o.Installed++
+			if !o.Newest.OneClick {
+				o.Newest.Path = "/home/ana/.config/countersign/update/countersign_1.2.0_amd64.deb"
+				o.Newest.Todo = message.UpdateWithPackage(o.Newest.Path)
+			}
 		}
 	})
-	return read(o, func() error { return o.NoUpdate })
+	return o.Update().Path, read(o, func() error { return o.NoUpdate })
 }

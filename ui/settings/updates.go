@@ -70,7 +70,7 @@ func (u *updates) tell() {
 	default:
 		u.say(i18n.Message(message.UpdateNone(k.Version)), lang.L("Checked: {{.When}}", i18n.V{"When": i18n.Exactly(now, k.Checked)}))
 	}
-	u.get.Hidden = !k.Newer || !k.OneClick && k.Address == ""
+	u.get.Hidden = !k.Newer || !k.Offers || k.Path != ""
 	if !k.Trouble.IsZero() {
 		u.note.Text = i18n.Message(k.Trouble)
 	}
@@ -119,17 +119,16 @@ func (u *updates) ask() {
 	}))
 }
 
-// fetch installs the newest version, after which the program ends; where that takes more than a click, the browser fetches it.
+// fetch installs the newest version, after which the program ends; where that takes more than a click, it says where the checked
+// file lies.
 func (u *updates) fetch() {
 	s := u.screen
-	if !u.known.OneClick {
-		s.env.OpenAddress(u.known.Address)
-		return
-	}
-	u.begin(lang.L("Downloading…"), async.Then(s.env.Work, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, s.env.Office.InstallUpdate(ctx, func(step office.UpdateStep) { s.env.Work.Do(func() { u.progress(step) }) })
-	}, func(_ struct{}, err error) {
-		if err == nil {
+	u.begin(lang.L("Downloading…"), async.Then(s.env.Work, func(ctx context.Context) (string, error) {
+		return s.env.Office.InstallUpdate(ctx, func(step office.UpdateStep) { s.env.Work.Do(func() { u.progress(step) }) })
+	}, func(path string, err error) {
+		if err == nil && path != "" {
+			u.known = s.env.Office.Update()
+		} else if err == nil {
 			u.say(lang.L("Countersign starts again in a moment."), "")
 			s.env.Go.Quit()
 			return

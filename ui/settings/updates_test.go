@@ -26,7 +26,7 @@ func offered() *officetest.Office {
 // release is a newer version, to be installed with one click on Windows.
 func release() office.Update {
 	return office.Update{Version: "1.0.0", Offered: true, Newest: "1.2.0", Newer: true, Checked: officetest.Now.Add(-time.Hour),
-		Todo: message.UpdateInSettings(), OneClick: true, Address: "https://example.com/Countersign-1.2.0-setup.exe"}
+		Todo: message.UpdateInSettings(), Offers: true, OneClick: true, Address: "https://example.com/Countersign-1.2.0-setup.exe"}
 }
 
 func TestUpdatesAreOfferedOnlyWhereTheProgramWasBuiltForThem(t *testing.T) {
@@ -95,16 +95,28 @@ func TestWhatCannotBeInstalledIsSaidAndTheProgramStays(t *testing.T) {
 	}
 }
 
-func TestElsewhereTheBrowserGetsTheNewVersion(t *testing.T) {
+func TestElsewhereTheCheckedFileIsNamedAndNoBrowserOpens(t *testing.T) {
 	o := offered()
 	o.Newest = release()
-	o.Newest.OneClick, o.Newest.Address = false, "https://example.com/countersign_1.2.0_amd64.deb"
-	o.Newest.Todo = message.UpdateWithPackage("countersign_1.2.0_amd64.deb", o.Newest.Address)
+	o.Newest.OneClick, o.Newest.Address, o.Newest.Todo = false, "https://example.com/countersign_1.2.0_amd64.deb", message.UpdateDownload()
 	b, s := shown(t, o)
+	if u := s.updates; !u.get.Visible() || u.get.Text != "Download" || !strings.Contains(u.note.Text, "is checked before you get it") {
+		t.Errorf("offers %q, says %q", u.get.Text, u.note.Text)
+	}
 	s.updates.get.OnTapped()
 	b.Settle()
-	if u := s.updates; u.get.Text != "Download" || !strings.Contains(u.note.Text, "sudo apt install") || o.Installed != 0 || !slices.Equal(b.System.Opened, []string{"address " + o.Newest.Address}) {
-		t.Errorf("opened %q, says %q", b.System.Opened, u.note.Text)
+	if u := s.updates; u.get.Visible() || !strings.Contains(u.note.Text, "sudo apt install "+o.Newest.Path) || o.Installed != 1 || len(b.System.Opened) > 0 || slices.Contains(b.Went, "quit") {
+		t.Errorf("opened %q, went %q, says %q", b.System.Opened, b.Went, u.note.Text)
+	}
+}
+
+func TestAPageIsNamedAndNotOpened(t *testing.T) {
+	o := offered()
+	o.Newest = release()
+	o.Newest.OneClick, o.Newest.Offers, o.Newest.Address, o.Newest.Todo = false, false, "https://example.com/get", message.UpdateFromPage("https://example.com/get")
+	_, s := shown(t, o)
+	if u := s.updates; u.get.Visible() || !strings.Contains(u.note.Text, "https://example.com/get") {
+		t.Errorf("offers %q, says %q", u.get.Text, u.note.Text)
 	}
 }
 

@@ -17,12 +17,11 @@ const (
 	lookBusy = 500 * time.Millisecond
 )
 
-// Install fetches the newest version, checks it and starts its installer, once nothing is being sent or saved. After nil the
-// program has to end, for which the installer waits a minute. Its errors carry a message for people; nothing is left
-// behind then. Progress may be nil.
-func (r *Room) Install(ctx context.Context, progress func(office.UpdateStep)) error {
+// Install fetches the newest version and checks it. An installer for Windows it starts: after an empty path and nil the program
+// has to end. Other files are for a person to install: path is where the checked one lies. Progress may be nil.
+func (r *Room) Install(ctx context.Context, progress func(office.UpdateStep)) (path string, err error) {
 	if !r.Offered() {
-		return message.Error(message.UpdatesNotOffered(), nil)
+		return "", message.Error(message.UpdatesNotOffered(), nil)
 	}
 	if progress == nil {
 		progress = func(office.UpdateStep) {}
@@ -31,29 +30,56 @@ func (r *Room) Install(ctx context.Context, progress func(office.UpdateStep)) er
 	defer r.turn.Unlock()
 	m, err := r.latest(ctx, false) // the file of now, and signed now
 	if err != nil {
-		return err
+		return "", err
 	}
 	k := r.known.Get()
 	if !r.newer(k) {
-		return message.Error(message.UpdateNone(update.Plain(r.needs.Version)), nil)
+		return "", message.Error(message.UpdateNone(update.Plain(r.needs.Version)), nil)
 	}
 	f, known := r.file(m.Files)
-	if !known || f.Kind != update.Installer {
-		return message.Error(r.todo(k), nil)
+	if !known {
+		return "", message.Error(r.todo(k), nil)
 	}
+	r.setFetched("", "")
 	progress(office.UpdateStep{Total: f.Size})
-	path, err := r.needs.Client.Download(ctx, f, r.needs.Folder, func(got int64) { progress(office.UpdateStep{Got: got, Total: f.Size}) })
+	path, err = r.needs.Client.Download(ctx, f, r.needs.Folder, func(got int64) { progress(office.UpdateStep{Got: got, Total: f.Size}) })
 	if err != nil {
-		return err
+		return "", err
+	}
+	if f.Kind != update.Installer {
+		r.setFetched(m.Version, path)
+		return path, nil
 	}
 	if err := r.start(ctx, m.Version, f, path, progress); err != nil {
 		if left := update.Clear(r.needs.Folder); left != nil {
 			r.Log.Warn("remove a download", "err", left)
 		}
-		return err
+		return "", err
 	}
-	return nil
+	return "", nil
 }
+
+// fetched is the file of a version that was downloaded and checked, for a person to install.
+type fetched struct{ version, path string }
+
+func (r *Room) setFetched(version, path string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.fetched = fetched{version, path}
+}
+
+// pathOf is where the checked file of a version lies; empty for nowhere.
+func (r *Room) pathOf(version string) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.fetched.version != version {
+		return ""
+	}
+	return r.fetched.path
+}
+
+// waits reports whether a file may lie in the folder that a person is still to install.
+func (r *Room) waits() bool { return r.needs.Kind != update.Installer && r.newer(r.known.Get()) }
 
 // start starts the installer at path as soon as nothing is under way.
 func (r *Room) start(ctx context.Context, version string, f update.File, path string, progress func(office.UpdateStep)) error {

@@ -83,6 +83,7 @@ type Room struct {
 
 	mu         sync.Mutex
 	installing bool // by this process
+	fetched    fetched
 }
 
 // New makes the room and reads what it has kept.
@@ -115,7 +116,7 @@ func (r *Room) Run(ctx context.Context) error {
 	for cleared := false; loop.Wait(ctx, pause, r.wake); {
 		pause = r.askIfDue(ctx)
 		if !cleared {
-			cleared = r.clear()
+			cleared = r.waits() || r.clear()
 		}
 		if !cleared { // the installer may still be at work that has started this program
 			pause = min(pause, time.Minute)
@@ -238,8 +239,8 @@ func (r *Room) State() office.Update {
 	u.Todo, u.Address = r.todo(k), k.Page
 	if f, known := r.file(k.Files); known {
 		u.File = office.UpdateFile{Name: f.Name, Address: r.needs.Client.Address(f), Size: f.Size, SHA256: f.SHA256}
-		u.OneClick = r.needs.Kind == update.Installer
-		u.Address = u.File.Address
+		u.Offers, u.OneClick = true, f.Kind == update.Installer
+		u.Address, u.Path = u.File.Address, r.pathOf(k.Newest)
 	}
 	return u
 }
@@ -255,23 +256,41 @@ func (r *Room) file(files []update.File) (update.File, bool) {
 
 // todo is what a person does to get the newest version.
 func (r *Room) todo(k record) message.Message {
-	f, known := r.file(k.Files)
-	if known {
-		switch address := r.needs.Client.Address(f); f.Kind {
-		case update.Installer:
+	if f, known := r.file(k.Files); known {
+		path := r.pathOf(k.Newest)
+		switch {
+		case f.Kind == update.Installer:
 			return message.UpdateInSettings()
-		case update.Deb:
-			return message.UpdateWithPackage(f.Name, address)
-		case update.RPM:
-			return message.UpdateWithRPM(f.Name, address)
-		case update.Tar:
-			return message.UpdateWithArchive(address)
-		case update.Server:
-			return message.UpdateWithProgram(address)
+		case path != "":
+			return install(f.Kind, quoted(path))
+		case f.Kind == update.Server:
+			return message.UpdateDownloadServer()
 		}
+		return message.UpdateDownload()
 	}
 	if k.Page != "" {
 		return message.UpdateFromPage(k.Page)
 	}
 	return message.UpdateFromMaker()
+}
+
+// install says how a person installs a file of that kind.
+func install(kind, file string) message.Message {
+	switch kind {
+	case update.Deb:
+		return message.UpdateWithPackage(file)
+	case update.RPM:
+		return message.UpdateWithRPM(file)
+	case update.Tar:
+		return message.UpdateWithArchive(file)
+	}
+	return message.UpdateWithProgram(file)
+}
+
+// quoted is a path as shells read it.
+func quoted(path string) string {
+	if strings.Trim(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._+~-") == "" {
+		return path
+	}
+	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 }

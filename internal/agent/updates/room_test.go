@@ -217,7 +217,7 @@ func TestTheNewestVersionKnownNeverGoesBack(t *testing.T) {
 		if message.For(err) != message.UpdateOlder() || w.State().Newest != "1.4.0" {
 			t.Errorf("%v, %+v", err, w.State())
 		}
-		if err := w.Install(t.Context(), nil); message.For(err) != message.UpdateOlder() || len(w.started) != 0 {
+		if _, err := w.Install(t.Context(), nil); message.For(err) != message.UpdateOlder() || len(w.started) != 0 {
 			t.Errorf("installed an older one: %v", err)
 		}
 	})
@@ -228,7 +228,7 @@ func TestAnOlderReleaseIsNoNews(t *testing.T) {
 		for _, own := range []string{"1.2.0", "1.2.1", "2.0.0"} {
 			w := newWorld(t, own)
 			w.pass(day)
-			if err := w.Install(t.Context(), nil); message.For(err) != message.UpdateNone(own) || len(w.started)+len(w.told) > 0 || w.State().Newer {
+			if _, err := w.Install(t.Context(), nil); message.For(err) != message.UpdateNone(own) || len(w.started)+len(w.told) > 0 || w.State().Newer {
 				t.Errorf("%s: %v, %+v", own, err, w.State())
 			}
 		}
@@ -296,7 +296,7 @@ func TestAnInstallationWaitsForWorkAndLeavesNothingBehind(t *testing.T) {
 		w := newWorld(t, "1.0.0")
 		w.busy = 30 * time.Second
 		var waited, got bool
-		err := w.Install(t.Context(), func(s office.UpdateStep) {
+		_, err := w.Install(t.Context(), func(s office.UpdateStep) {
 			waited, got = waited || s.Waits, got || s.Got == s.Total && s.Total == int64(len(w.file))
 		})
 		if err != nil || !waited || !got || !slices.Equal(w.started, []string{w.file}) {
@@ -317,7 +317,7 @@ func TestWorkThatDoesNotEndKeepsTheProgram(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "1.0.0")
 		w.busy = time.Hour
-		err := w.Install(t.Context(), nil)
+		_, err := w.Install(t.Context(), nil)
 		if _, left := os.Lstat(w.needs.Folder); message.For(err) != message.UpdateWorkGoesOn() || len(w.started) > 0 || !os.IsNotExist(left) {
 			t.Errorf("%v, started %d, %v", err, len(w.started), left)
 		}
@@ -327,7 +327,7 @@ func TestWorkThatDoesNotEndKeepsTheProgram(t *testing.T) {
 func TestAnInstallationThatDidNotComeIsSaid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "1.0.0")
-		if err := w.Install(t.Context(), nil); err != nil {
+		if _, err := w.Install(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}
 		w.restart(w.Tools, "1.0.0")
@@ -336,7 +336,7 @@ func TestAnInstallationThatDidNotComeIsSaid(t *testing.T) {
 		}
 		w.noStart = errors.New("blocked")
 		w.restart(w.Tools, "1.0.0")
-		if err := w.Install(t.Context(), nil); err == nil || !w.State().Trouble.IsZero() {
+		if _, err := w.Install(t.Context(), nil); err == nil || !w.State().Trouble.IsZero() {
 			t.Errorf("%v, %v", err, w.State().Trouble)
 		}
 	})
@@ -352,38 +352,68 @@ func TestAProgramThatIsNoReleaseAsksNobody(t *testing.T) {
 	})
 }
 
-func TestItSaysWhatToInstall(t *testing.T) {
+func TestWhatAPersonInstallsIsFetchedCheckedAndNamed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "1.0.0")
-		sum := w.manifest.Files[0].SHA256
-		for _, kind := range []string{update.Deb, update.RPM, update.Tar, update.Server} {
-			w.manifest.Files = append(w.manifest.Files, update.File{System: "linux", Arch: "amd64", Kind: kind, Name: "file-" + kind, Size: 1, SHA256: sum})
-		}
 		w.manifest.Page = "https://example.com/get"
-		const at = "https://example.com/file-"
+		page, download := message.UpdateFromPage(w.manifest.Page), message.UpdateDownload()
+		whole := w.manifest.Files[0]
+		for _, kind := range []string{update.Deb, update.RPM, update.Tar, update.Server} {
+			f := whole
+			f.System, f.Kind = "linux", kind
+			w.manifest.Files = append(w.manifest.Files, f)
+		}
+		path := filepath.Join(w.needs.Folder, "setup.exe")
 		for _, c := range []struct {
 			system, kind string
-			want         message.Message
-			address      string
+			before, then message.Message
 		}{
-			{"linux", update.Deb, message.UpdateWithPackage("file-deb", at+"deb"), at + "deb"},
-			{"linux", update.RPM, message.UpdateWithRPM("file-rpm", at+"rpm"), at + "rpm"},
-			{"linux", update.Tar, message.UpdateWithArchive(at + "tar"), at + "tar"},
-			{"linux", update.Server, message.UpdateWithProgram(at + "server"), at + "server"},
-			{"linux", "", message.UpdateFromPage("https://example.com/get"), "https://example.com/get"},
-			{"darwin", "", message.UpdateFromPage("https://example.com/get"), "https://example.com/get"},
-			{"windows", "", message.UpdateFromPage("https://example.com/get"), "https://example.com/get"},
+			{"linux", update.Deb, download, message.UpdateWithPackage(path)},
+			{"linux", update.RPM, download, message.UpdateWithRPM(path)},
+			{"linux", update.Tar, download, message.UpdateWithArchive(path)},
+			{"linux", update.Server, message.UpdateDownloadServer(), message.UpdateWithProgram(path)},
+			{"linux", "", page, page}, {"darwin", "", page, page}, {"windows", "", page, page},
 		} {
 			w.needs.System, w.needs.Kind = c.system, c.kind
+			w.setFetched("", "")
 			if err := w.Check(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if s := w.State(); s.Todo != c.want || s.Address != c.address || s.OneClick {
-				t.Errorf("%s %s: %v, %s, %v", c.system, c.kind, s.Todo, s.Address, s.OneClick)
+			offers := c.before != page
+			if s := w.State(); s.Todo != c.before || s.OneClick || s.Offers != offers || s.Path != "" {
+				t.Errorf("%s %s: %+v", c.system, c.kind, s)
 			}
-			if err := w.Install(t.Context(), nil); message.For(err) != c.want {
-				t.Errorf("%s %s: installed: %v", c.system, c.kind, err)
+			got, err := w.Install(t.Context(), nil)
+			if !offers {
+				if message.For(err) != page {
+					t.Errorf("%s %s: %v", c.system, c.kind, err)
+				}
+				continue
+			}
+			b, _ := os.ReadFile(got)
+			if s := w.State(); err != nil || got != path || string(b) != w.file || s.Path != path || s.Todo != c.then || len(w.started) > 0 {
+				t.Errorf("%s %s: %q, %v, %+v", c.system, c.kind, got, err, s)
+			}
+			w.restart(w.Tools, "1.0.0")
+			w.needs.System, w.needs.Kind = c.system, c.kind
+			w.pass(time.Minute)
+			if _, err := os.Lstat(path); err != nil {
+				t.Errorf("a start of the old version removed what is to be installed: %v", err)
 			}
 		}
+		w.needs.System, w.needs.Kind = "linux", update.Deb
+		w.file = strings.Repeat("other ", 1000) // of the same length
+		got, err := w.Install(t.Context(), nil)
+		if _, left := os.Lstat(path); got != "" || message.For(err) != message.UpdateDamaged() || !os.IsNotExist(left) || w.State().Path != "" {
+			t.Errorf("another file than the one that was signed: %q, %v, %v, %+v", got, err, left, w.State())
+		}
 	})
+}
+
+func TestThePathIsOneThatShellsRead(t *testing.T) {
+	for path, want := range map[string]string{"/home/ana/a_1.deb": "/home/ana/a_1.deb", "/home/ana r/it's.deb": `'/home/ana r/it'\''s.deb'`, "/x;rm": "'/x;rm'"} {
+		if got := quoted(path); got != want {
+			t.Errorf("%s: %s", path, got)
+		}
+	}
 }
