@@ -46,8 +46,15 @@ func (a *Agent) configure(ctx context.Context, s office.Settings, secrets office
 			return &ConfigError{Fields: []office.FieldError{office.Finding(office.FieldSaveTo, code)}}
 		}
 	}
+	var named map[string]bool
+	if s.SaveTo != former {
+		var err error
+		if named, err = a.saves.Named(former); err != nil {
+			return err
+		}
+	}
 	moved, err := a.account.Configure(ctx, s, secrets, func(tx *store.Tx, before office.Settings, moved bool) error {
-		err := errors.Join(download.MoveJobs(tx, before.SaveTo, s.SaveTo, a.Now), tx.UseService(issuer.Home(s)))
+		err := errors.Join(download.MoveJobs(tx, before.SaveTo, s.SaveTo, named, a.Now), tx.UseService(issuer.Home(s)))
 		if moved { // packages and drafts of another service stay, and wait for it to come back
 			err = errors.Join(err, reconcile.ForgetList(tx), moveDrafts(tx))
 		}

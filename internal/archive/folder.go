@@ -103,6 +103,17 @@ func (f *Folder) Exists(rel string) (bool, error) {
 	return len(parents) > 0, nil
 }
 
+// Twin reports whether something has the name rel on a Mac or a Windows computer, but not to the letter here.
+func (f *Folder) Twin(rel string) (bool, error) {
+	if !filename.Safe(rel) {
+		return false, f.fail(rel, ErrBadName, nil)
+	}
+	if _, err := f.at.Find(rel); err == nil {
+		return false, nil
+	}
+	return f.Exists(rel)
+}
+
 // alike lists the names in a subfolder that fold to the same as name. A subfolder that is no folder holds none.
 func (f *Folder) alike(sub, name string) (found []string, err error) {
 	want := folded(name)

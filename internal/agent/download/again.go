@@ -2,6 +2,7 @@ package download
 
 import (
 	"fmt"
+	"maps"
 	"time"
 
 	"countersign/internal/agent/data"
@@ -21,7 +22,11 @@ func (r *Room) Recent(limit int) ([]office.Job, error) {
 // as it was stays; beside one that was changed the next free name is taken.
 func (r *Room) SaveAgain(packageID string) error {
 	s := r.needs.Settings()
-	err := r.Data.Update(func(tx *store.Tx) error {
+	inUse, err := r.namesInUse(packageID, s.SaveTo)
+	if err != nil {
+		return fmt.Errorf("save package %s again: %w", packageID, err)
+	}
+	err = r.Data.Update(func(tx *store.Tx) error {
 		p, ok, err := tx.Package(packageID)
 		if err != nil || !ok || p.State != office.PackageExecuted {
 			return err
@@ -38,7 +43,7 @@ func (r *Room) SaveAgain(packageID string) error {
 			if j.Folder != s.SaveTo && !s.BesideOriginal {
 				j.Folder = s.SaveTo
 			}
-			if err := r.nameAgain(tx, &j); err != nil {
+			if err := nameAgain(tx, &j, inUse[j.Folder]); err != nil {
 				return err
 			}
 			if j.Target != target || j.Folder != folder {
@@ -61,19 +66,38 @@ func (r *Room) SaveAgain(packageID string) error {
 	return nil
 }
 
-// nameAgain keeps j's name when no file and no other job has it, and chooses the next free one otherwise. In a folder that
-// is out of reach only the names of other jobs are known; the save itself never overwrites.
-func (r *Room) nameAgain(tx *store.Tx, j *office.Job) error {
-	inUse := unseen
-	if folder, err := archive.OpenFolder(j.Folder); err == nil {
-		defer folder.Close()
-		inUse = folder.Exists
+// namesInUse are the names that are in use, of those that the files of a package may get, by the folders in which they may lie. Of a
+// folder that is out of reach only the names of other jobs are known; the save itself never overwrites.
+func (r *Room) namesInUse(packageID, saveTo string) (map[string]map[string]bool, error) {
+	jobs, err := data.Read(r.Data, "the files of a package", func(tx *store.Tx) ([]office.Job, error) { return tx.JobsOf(packageID) })
+	inUse := map[string]map[string]bool{}
+	for _, j := range jobs {
+		for _, at := range []string{j.Folder, saveTo} {
+			folder, err := archive.OpenFolder(at)
+			if err != nil {
+				continue
+			}
+			if inUse[at] == nil {
+				inUse[at] = map[string]bool{}
+			}
+			for _, name := range []string{j.Target, j.WantedName()} {
+				there, err := namesThere(folder, name)
+				if err != nil {
+					folder.Close()
+					return nil, err
+				}
+				maps.Copy(inUse[at], there)
+			}
+			folder.Close()
+		}
 	}
+	return inUse, err
+}
+
+// nameAgain keeps j's name when no file and no other job has it, and chooses the next free one otherwise.
+func nameAgain(tx *store.Tx, j *office.Job, inUse map[string]bool) error {
 	other, taken, err := tx.JobAt(j.Folder, j.Target)
-	if taken = taken && other.Key() != j.Key(); err == nil && !taken {
-		taken, err = inUse(j.Target)
-	}
-	if err != nil || !taken {
+	if err != nil || !(taken && other.Key() != j.Key()) && !inUse[j.Target] {
 		return err
 	}
 	j.Target, err = freeName(tx, j.Folder, j.WantedName(), inUse)

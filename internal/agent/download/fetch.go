@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -49,7 +47,7 @@ func (r *Room) save(ctx context.Context, client *esign.Client, j office.Job, l l
 		return r.finish(j, false)
 	}
 	// A name that only a Mac or a Windows computer takes for the same is taken all the same.
-	if twin, err := hasTwin(folder, j.Target); err == nil && twin {
+	if twin, err := folder.Twin(j.Target); err == nil && twin {
 		return r.rename(folder, j, archive.Saved{})
 	}
 	body, err := client.Download(ctx, esign.FileKind(j.Kind), j.PackageID, j.DocumentID)
@@ -110,14 +108,6 @@ func (r *Room) conclude(ctx context.Context, folder *archive.Folder, j office.Jo
 		return r.unproven(j, err, saved)
 	}
 	return r.notSaved(ctx, j, err)
-}
-
-// hasTwin reports whether something has the name rel on a Mac or a Windows computer, but not to the letter here.
-func hasTwin(folder *archive.Folder, rel string) (bool, error) {
-	if _, err := os.Lstat(filepath.Join(folder.Dir(), filepath.FromSlash(rel))); err == nil {
-		return false, nil
-	}
-	return folder.Exists(rel)
 }
 
 // errMoved gives a save up whose job was sent to another folder meanwhile, or whose place is another document's.

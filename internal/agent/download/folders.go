@@ -17,9 +17,9 @@ import (
 	"countersign/internal/store"
 )
 
-// MoveJobs sends the files that still wait for folder old to folder next, but not those that are in old already, though that
-// could not be recorded: they stay the only ones of their documents. The old folder is remembered for its leftovers.
-func MoveJobs(tx *store.Tx, old, next string, now loop.Clock) error {
+// MoveJobs sends the files that still wait for folder old to folder next, but not those that are named there already: they stay
+// the only ones of their documents. The old folder is remembered for its leftovers.
+func MoveJobs(tx *store.Tx, old, next string, named map[string]bool, now loop.Clock) error {
 	if old == next || old == "" || next == "" {
 		return nil
 	}
@@ -28,7 +28,7 @@ func MoveJobs(tx *store.Tx, old, next string, now loop.Clock) error {
 		return err
 	}
 	for _, j := range waiting {
-		if j.Folder != old || wasNamed(j) {
+		if j.Folder != old || named[j.Key()] {
 			continue
 		}
 		j.Folder = next
@@ -44,7 +44,20 @@ func MoveJobs(tx *store.Tx, old, next string, now loop.Clock) error {
 	return leaveFolder(tx, old)
 }
 
-// wasNamed reports whether the file of j, which waits, has its name already: all that is left to do is to record it.
+// Named are the jobs, by their keys, that wait for a folder, and whose files have their names there: all that is left to do is to
+// record them. It takes as long as the folder does.
+func (r *Room) Named(folder string) (map[string]bool, error) {
+	waiting, err := data.Read(r.Data, "the files that wait", (*store.Tx).UnfinishedJobs)
+	named := map[string]bool{}
+	for _, j := range waiting {
+		if j.Folder == folder && wasNamed(j) {
+			named[j.Key()] = true
+		}
+	}
+	return named, err
+}
+
+// wasNamed reports whether the file of j, which waits, has its name already.
 func wasNamed(j office.Job) bool {
 	if j.Digest == "" { // whose bytes were never complete
 		return false
@@ -63,7 +76,7 @@ func Relocate(tx *store.Tx, old, next string, now loop.Clock) error {
 	if old == next || old == "" {
 		return nil
 	}
-	if err := MoveJobs(tx, old, next, now); err != nil {
+	if err := MoveJobs(tx, old, next, nil, now); err != nil {
 		return err
 	}
 	done, err := tx.JobsAfter("", math.MaxInt, func(j office.Job) bool { return j.State == office.JobDone && j.Folder == old })

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"countersign/internal/agent/data"
+	"countersign/internal/archive"
 	"countersign/internal/office"
 	"countersign/internal/office/filename"
 	"countersign/internal/store"
@@ -14,24 +15,29 @@ import (
 // freeTarget is the first of rel, "rel (2)", "rel (3)" ... that no other job has reserved. Whether a file of that name
 // is in the folder is seen when the bytes are there: it may be the very document, saved before the state was lost.
 func freeTarget(tx *store.Tx, folder, rel string) (string, error) {
-	return freeName(tx, folder, rel, unseen)
+	return freeName(tx, folder, rel, nil)
 }
 
-// unseen is for freeName in a folder that is not looked into.
-func unseen(string) (bool, error) { return false, nil }
-
-// freeName is freeTarget for a name that inUse does not know either.
-func freeName(tx *store.Tx, folder, rel string, inUse func(name string) (bool, error)) (string, error) {
+// freeName is freeTarget for a name that is not in use either.
+func freeName(tx *store.Tx, folder, rel string, inUse map[string]bool) (string, error) {
 	for i := 1; ; i++ {
 		name := filename.Numbered(rel, i)
 		taken, err := tx.IsTaken(folder, name)
-		if err == nil && !taken {
-			taken, err = inUse(name)
-		}
-		if err != nil || !taken {
+		if err != nil || !taken && !inUse[name] {
 			return name, err
 		}
 	}
+}
+
+// namesThere are the names that are in use in a folder of those that freeName tries for rel. A transaction must not look itself: a
+// folder may take as long as it likes.
+func namesThere(folder *archive.Folder, rel string) (map[string]bool, error) {
+	there, err := folder.Series(rel)
+	inUse := map[string]bool{}
+	for _, name := range there {
+		inUse[name] = true
+	}
+	return inUse, err
 }
 
 // settle makes the place of j's file, which is on disk, j's own: it may have been sent to another folder while the file was

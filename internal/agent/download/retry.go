@@ -60,16 +60,23 @@ func (r *Room) rename(folder *archive.Folder, j office.Job, saved archive.Saved)
 			}
 		}
 	}
-	err := r.Data.Update(func(tx *store.Tx) error {
+	inUse, err := namesThere(folder, wanted)
+	if err == nil && saved.Digest == "" { // no file was compared yet: that of the very name may be the document
+		for name := range inUse {
+			if twin, err := folder.Twin(name); err != nil || !twin {
+				delete(inUse, name)
+			}
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("choose another name for %s: %w", j.Target, err)
+	}
+	err = r.Data.Update(func(tx *store.Tx) error {
 		stored, ok, err := tx.Job(j.Key())
 		if err != nil || !ok || stored.Folder != j.Folder || stored.Target != j.Target { // it has another place meanwhile, see settle
 			return err
 		}
-		// Its own reservation is not in the way, but the file of that name is. Without bytes no file was compared yet.
-		inUse := folder.Exists
-		if saved.Digest == "" {
-			inUse = func(name string) (bool, error) { return hasTwin(folder, name) }
-		}
+		// Its own reservation is not in the way, but the file of that name is.
 		if stored.Target, err = freeName(tx, j.Folder, wanted, inUse); err != nil {
 			return err
 		}

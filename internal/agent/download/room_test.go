@@ -111,7 +111,7 @@ func TestAFileThatIsFinishedAfterItsFolderWasChangedIsWhereItIs(t *testing.T) {
 		begun := x.plan("p0")[0]
 		old, next := x.settings.SaveTo, t.TempDir()
 		x.settings.SaveTo = next
-		x.update(func(tx *store.Tx) error { return MoveJobs(tx, old, next, x.Now) }) // while the file is given its name
+		x.update(func(tx *store.Tx) error { return MoveJobs(tx, old, next, nil, x.Now) }) // while the file is given its name
 		begun.Size, begun.Digest = 3, "abc"
 		x.settings.SaveTo = old
 		other := x.plan("p1")[0] // has that name now
@@ -150,8 +150,13 @@ func TestAFileThatIsThereStaysTheOnlyOneThoughItsFolderIsChangedBeforeThatIsReco
 				return err
 			}
 		}
-		return MoveJobs(tx, old, next, x.Now)
+		return nil
 	})
+	there, err := x.Named(old)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.update(func(tx *store.Tx) error { return MoveJobs(tx, old, next, there, x.Now) })
 	if j := x.job(named); j.Folder != old || j.Target != named.Target || j.Digest == "" {
 		t.Errorf("the file that is there: %+v", j)
 	}
@@ -167,7 +172,7 @@ func TestWhatWaitsForAServiceNotInUseMovesToTheNewFolderToo(t *testing.T) {
 	away := x.plan("at the one")[0]
 	x.update(func(tx *store.Tx) error { return tx.UseService("other") })
 	here := x.plan("at the other")[0]
-	x.update(func(tx *store.Tx) error { return MoveJobs(tx, old, next, x.Now) })
+	x.update(func(tx *store.Tx) error { return MoveJobs(tx, old, next, nil, x.Now) })
 	x.update(func(tx *store.Tx) error { return tx.UseService("one") })
 	for _, j := range []office.Job{away, here} {
 		if folder := x.job(j).Folder; folder != next {
@@ -183,7 +188,7 @@ func TestTroubleWithAFolderThatNoFileWaitsForAnyMoreIsNotTold(t *testing.T) {
 		t.Fatalf("while it waits: %v, %+v", err, x.Health.List())
 	}
 	next := t.TempDir()
-	x.update(func(tx *store.Tx) error { return MoveJobs(tx, x.settings.SaveTo, next, x.Now) })
+	x.update(func(tx *store.Tx) error { return MoveJobs(tx, x.settings.SaveTo, next, nil, x.Now) })
 	x.FolderChosen(x.settings.SaveTo, x.settings.SaveTo) // with other settings
 	if !x.Health.Has(health.FolderFails) {
 		t.Error("nothing is said of the folder once other settings were changed")
