@@ -1,12 +1,14 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
 	"time"
 
 	"countersign/internal/cli/terminal"
+	"countersign/internal/message"
 	"countersign/internal/office"
 )
 
@@ -89,20 +91,26 @@ type listedPackage struct {
 	Archived     bool            `json:"archived"`
 	Signed       int             `json:"signed"`
 	Signers      []listedSigner  `json:"signers"`
-	Created      *time.Time      `json:"created"`
 	Due          *time.Time      `json:"due"`
-	Executed     *time.Time      `json:"executed"`
+
+	Created        *time.Time `json:"created"`
+	CreatedBefore  *time.Time `json:"created_before"`
+	Executed       *time.Time `json:"executed"`
+	ExecutedBefore *time.Time `json:"executed_before"`
 }
 
 // listedSigner is one person who signs.
 type listedSigner struct {
-	ID       string      `json:"id"`
-	Name     string      `json:"name"`
-	Email    string      `json:"email"`
-	State    office.Part `json:"state"`
-	Signed   *time.Time  `json:"signed"`
-	Declined *time.Time  `json:"declined"`
-	Reason   string      `json:"reason"`
+	ID     string      `json:"id"`
+	Name   string      `json:"name"`
+	Email  string      `json:"email"`
+	State  office.Part `json:"state"`
+	Reason string      `json:"reason"`
+
+	Signed         *time.Time `json:"signed"`
+	SignedBefore   *time.Time `json:"signed_before"`
+	Declined       *time.Time `json:"declined"`
+	DeclinedBefore *time.Time `json:"declined_before"`
 }
 
 // List is what the office knows of the packages that q asks for.
@@ -119,13 +127,16 @@ func listed(p office.Package) listedPackage {
 	l := listedPackage{
 		ID: p.ID, Name: p.DisplayName(), State: p.Standing(), ServiceState: string(p.State), Origin: p.Origin, Saved: p.Saved,
 		Archived: p.Archived != nil, Signed: p.SignersDone, Signers: []listedSigner{},
-		Created: moment(p.Created), Due: moment(p.Due), Executed: moment(p.Executed),
+		Due: moment(p.Due),
 	}
+	l.Created, l.CreatedBefore = moments(p.Made())
+	l.Executed, l.ExecutedBefore = moments(p.Executed)
 	for _, s := range p.Signers {
 		part, _ := p.PartOf(s)
-		signer := listedSigner{ID: s.ID, Name: s.DisplayName(), Email: s.Email, State: part, Declined: moment(s.Declined), Reason: s.DeclineReason}
+		signer := listedSigner{ID: s.ID, Name: s.DisplayName(), Email: s.Email, State: part, Reason: s.DeclineReason}
+		signer.Declined, signer.DeclinedBefore = moments(s.Declined)
 		if part == office.PartSigned && s.ID != "" {
-			signer.Signed = moment(p.SignedAt(s.ID))
+			signer.Signed, signer.SignedBefore = moments(p.SignedAt(s.ID))
 		}
 		l.Signers = append(l.Signers, signer)
 	}
@@ -138,6 +149,14 @@ func moment(t time.Time) *time.Time {
 		return nil
 	}
 	return &t
+}
+
+// moments are when something happened, and by when it had where the service did not say; one of them is nil.
+func moments(at office.When) (known, before *time.Time) {
+	if at.By {
+		return nil, moment(at.Time)
+	}
+	return moment(at.Time), nil
 }
 
 // printPackages prints a line for each package.
@@ -154,7 +173,7 @@ func printPackages(w *terminal.Writer, packages []listedPackage) error {
 		}
 		rows[i] = []terminal.Cell{
 			{Text: id}, {Text: string(p.State), Tint: tintOf(p.State)}, {Text: titleOf(p.Name)}, {Text: progress(p)},
-			{Text: strings.Join(names(p.Signers, office.PartNext), ", ")}, {Text: day(p.Due)}, {Text: day(p.Created)},
+			{Text: strings.Join(names(p.Signers, office.PartNext), ", ")}, {Text: day(p.Due)}, {Text: day(cmp.Or(p.Created, p.CreatedBefore))},
 		}
 	}
 	return w.Table([]terminal.Column{
@@ -229,10 +248,18 @@ func known(t *time.Time, form string) string {
 	return t.UTC().Format(form)
 }
 
-// local is a moment here, empty for none.
+// here is a moment of this computer's zone, empty for none.
 func here(t *time.Time, form string) string {
 	if t == nil {
 		return ""
 	}
 	return t.Local().Format(form)
+}
+
+// when is a moment here, or by when something had happened.
+func when(known, before *time.Time) string {
+	if before != nil {
+		return message.ByTime(here(before, time.DateTime)).String()
+	}
+	return here(known, time.DateTime)
 }

@@ -56,13 +56,13 @@ func offices() []office.Package {
 	ana := office.Signer{ID: "a", FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"}
 	jan := office.Signer{ID: "j", FirstName: "Jan", LastName: "Weber", Email: "jan@example.com"}
 	no := jan
-	no.Declined, no.DeclineReason = march(6), "The rent is wrong."
+	no.Declined, no.DeclineReason = office.When{Time: march(6)}, "The rent is wrong."
 	return []office.Package{
 		{ID: "11111111-aaaa", Name: "Lease", State: "open", Origin: office.MadeHere, Sequential: true, Created: march(1), Due: march(20),
 			Signers: []office.Signer{jan, ana}, NextSigners: []string{"a"}, Recipients: []office.Recipient{{FirstName: "Zoë", LastName: "Keller", Email: "zoe@example.com", Blind: true}},
 			Documents: []office.Document{{ID: "d1", Name: "Lease", SignedBy: []string{"j"}}},
-			Timeline:  []office.Moment{{Time: march(1), What: office.MomentSent}, {Time: march(2), What: office.MomentSigned, Who: "j", Ref: "d1"}}},
-		{ID: "11111111-bbbb", Name: "Offer", State: office.PackageExecuted, Origin: office.MadeElsewhere, Created: march(3), Executed: march(4), Signers: []office.Signer{ana}},
+			Timeline:  []office.Moment{{Time: office.When{Time: march(1)}, What: office.MomentSent}, {Time: office.When{Time: march(2)}, What: office.MomentSigned, Who: "j", Ref: "d1"}}},
+		{ID: "11111111-bbbb", Name: "Offer", State: office.PackageExecuted, Origin: office.MadeElsewhere, Created: march(3), Executed: office.When{Time: march(4)}, Signers: []office.Signer{ana}},
 		{ID: "22222222-cccc", Name: "Offer", State: "open", Created: march(5), Signers: []office.Signer{no}},
 		{ID: "33333333-dddd", Name: "日本語の賃貸契約書についての長い名前 🏠", State: office.PackageExpired, Created: march(7)},
 	}
@@ -130,6 +130,26 @@ func TestWhatIsWrongWithAListIsSaidInOneLine(t *testing.T) {
 		code, stdout, stderr := s.run(strings.Fields(args)...)
 		if code != want.code || !strings.Contains(stderr, want.says) || strings.Count(stderr, "\n") != 1 || stdout != "" {
 			t.Errorf("%s: %d %q %q", args, code, stdout, stderr)
+		}
+	}
+}
+
+func TestATimeByWhichSomethingHadHappenedIsPrintedAsSuch(t *testing.T) {
+	at := office.When{Time: march(2), By: true}
+	p := office.Package{ID: "p", Name: "Lease", State: "open", Created: march(1), Met: true, Signers: []office.Signer{{ID: "j", FirstName: "Jan"}, {ID: "a", FirstName: "Ana", Declined: at}},
+		Documents: []office.Document{{ID: "d", SignedBy: []string{"j"}}}, Timeline: []office.Moment{{Time: at, What: office.MomentSigned, Who: "j", Ref: "d"}}}
+	shown := shown(office.PackageRow{Package: p})
+	jan, ana := shown.Signers[0], shown.Signers[1]
+	if jan.Signed != nil || !jan.SignedBefore.Equal(march(2)) || ana.Declined != nil || !ana.DeclinedBefore.Equal(march(2)) ||
+		shown.Created != nil || !shown.CreatedBefore.Equal(march(1)) || shown.History[0].Time != nil || !shown.History[0].Before.Equal(march(2)) {
+		t.Errorf("for programs: %+v", shown)
+	}
+	var out bytes.Buffer
+	must(t, printPackage(terminal.Sized(&out, 80, false), shown))
+	day := march(2).Local().Format(time.DateTime)
+	for _, want := range []string{"Jan: signed by " + day, "Ana: declined by " + day, "by " + day + "  Jan signed", "by " + march(1).Local().Format(time.DateTime)} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, &out)
 		}
 	}
 }
@@ -242,10 +262,10 @@ func TestEventsTellWhatArrivedAndNothingSecret(t *testing.T) {
 func TestNamesFromOutsideAreNeverPrintedRaw(t *testing.T) {
 	s := newShell(t)
 	p := office.Package{ID: "id", Name: hostile, State: "open", Created: march(1), Problem: office.Package{}.Problem,
-		Signers: []office.Signer{{ID: "a", FirstName: hostile, Email: "a@example.com", Declined: march(2), DeclineReason: hostile}}, NextSigners: []string{"a"},
+		Signers: []office.Signer{{ID: "a", FirstName: hostile, Email: "a@example.com", Declined: office.When{Time: march(2)}, DeclineReason: hostile}}, NextSigners: []string{"a"},
 		Recipients:   []office.Recipient{{FirstName: hostile, Email: "b@example.com"}},
 		Documents:    []office.Document{{ID: "d\x1b[0m", Name: hostile, FileName: hostile, ExternalID: hostile}},
-		Timeline:     []office.Moment{{Time: march(1), What: office.MomentSigned, Who: "a", Ref: "d\x1b[0m"}, {Time: march(1), What: hostile, Ref: hostile}, {Time: march(2), What: office.MomentSaved, Ref: hostile}, {Time: march(2), What: office.MomentEnded, Ref: hostile}},
+		Timeline:     []office.Moment{{Time: office.When{Time: march(1)}, What: office.MomentSigned, Who: "a", Ref: "d\x1b[0m"}, {Time: office.When{Time: march(1)}, What: hostile, Ref: hostile}, {Time: office.When{Time: march(2)}, What: office.MomentSaved, Ref: hostile}, {Time: office.When{Time: march(2)}, What: office.MomentEnded, Ref: hostile}},
 		ExternalData: json.RawMessage(`{"reference":"x\u001b[0m\u202e"}`)}
 	other := office.Package{ID: "idx\x1b[2J", Name: hostile, State: "\x1b[2J\u202estate", Created: march(1)}
 	s.keep([]office.Package{p, other}, office.Event{ID: "e\u009b2J", Action: hostile, PackageID: "idx\x1b[2J", Received: march(2), Outcome: office.EventOdd, Body: []byte("no JSON")})

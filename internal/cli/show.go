@@ -69,6 +69,7 @@ type shownFile struct {
 
 type shownMoment struct {
 	Time   *time.Time `json:"time"`
+	Before *time.Time `json:"before"`
 	What   string     `json:"what"`
 	Person string     `json:"person"`
 	About  string     `json:"about"`
@@ -144,7 +145,8 @@ func shown(row office.PackageRow) shownPackage {
 		if name := row.DocumentName(m.Ref); name != "" {
 			about = name
 		}
-		p.History = append(p.History, shownMoment{moment(m.Time), m.What, who, about, row.Tell(m).String()})
+		at, before := moments(m.Time)
+		p.History = append(p.History, shownMoment{at, before, m.What, who, about, row.Tell(m).String()})
 	}
 	return p
 }
@@ -166,7 +168,7 @@ func printPackage(w *terminal.Writer, p shownPackage) (err error) {
 	parts(terminal.Cell{Text: fmt.Sprintf("%-10s ", "State")}, terminal.Cell{Text: string(p.State), Tint: tintOf(p.State)}, terminal.Cell{Text: aside(p)})
 	field("Problem", p.Problem)
 	field("ID", p.ID)
-	field("Made", here(p.Created, time.DateTime)+map[office.Origin]string{office.MadeElsewhere: ", not on this computer"}[p.Origin])
+	field("Made", when(p.Created, p.CreatedBefore)+map[office.Origin]string{office.MadeElsewhere: ", not on this computer"}[p.Origin])
 	field("Due", here(p.Due, time.DateTime))
 	field("Reference", p.Reference)
 	if len(p.Signers) > 0 {
@@ -201,7 +203,7 @@ func printPackage(w *terminal.Writer, p shownPackage) (err error) {
 		head("What happened")
 	}
 	for _, m := range p.History {
-		line("  %s  %s", here(m.Time, time.DateTime), m.Text)
+		line("  %s  %s", when(m.Time, m.Before), m.Text)
 	}
 	return err
 }
@@ -231,9 +233,9 @@ func aside(p shownPackage) string {
 func part(s listedSigner) string {
 	switch s.State {
 	case office.PartSigned:
-		return strings.TrimSpace("signed " + here(s.Signed, time.DateTime))
+		return strings.TrimSpace("signed " + when(s.Signed, s.SignedBefore))
 	case office.PartDeclined:
-		text := strings.TrimSpace("declined " + here(s.Declined, time.DateTime))
+		text := strings.TrimSpace("declined " + when(s.Declined, s.DeclinedBefore))
 		if s.Reason != "" {
 			text += ": " + s.Reason
 		}

@@ -140,13 +140,13 @@ func knownPackage(n int) records.Package {
 	id := func(what string) string { return fmt.Sprintf("%s-%08d", what, n) }
 	return records.Package{
 		ID: id("package"), Name: fmt.Sprintf("Lease %d, Sonnenweg %d", n, n%90), Origin: records.MadeHere, State: "executed",
-		Created: at, Executed: at.Add(time.Hour), Checked: at.Add(time.Hour), Planned: true, Saved: true, SignersDone: 2, SignersTotal: 2,
+		Created: at, Executed: records.When{Time: at.Add(time.Hour)}, Checked: at.Add(time.Hour), Planned: true, Saved: true, SignersDone: 2, SignersTotal: 2,
 		Signers: []records.Signer{
 			{ID: id("ana"), FirstName: "Ana", LastName: "Ruiz", Email: "ana.ruiz@example.com"},
 			{ID: id("jan"), FirstName: "Jan", LastName: "Weber", Email: "jan.weber@example.com"},
 		},
 		Documents: []records.Document{{ID: id("document"), Name: "Lease", FileName: "Lease.pdf", Executed: true, SignedBy: []string{id("ana"), id("jan")}}},
-		Timeline:  []records.Moment{{Time: at, What: "sent"}, {Time: at.Add(time.Hour), What: "executed"}},
+		Timeline:  []records.Moment{{Time: records.When{Time: at}, What: "sent"}, {Time: records.When{Time: at.Add(time.Hour)}, What: "executed"}},
 	}
 }
 

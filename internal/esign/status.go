@@ -32,6 +32,7 @@ type Status struct {
 	TimeSignBy     time.Time
 	TimeCreated    time.Time  // from lists
 	TimeExecuted   time.Time  // from lists
+	TimeRescinded  time.Time  // of one that was withdrawn, from full records
 	RescindMessage string     // of one that was withdrawn, from full records
 	Documents      []Document // in the package's order; those that are listed without an id too, see Lists
 	Signers        []Signer   // in the package's order
@@ -50,13 +51,14 @@ func (s Status) Lists() (some, all bool) {
 
 // Document is a document of a package.
 type Document struct {
-	ID         string // documentId, "" when the answer leaves it out
-	FileID     string
-	ExternalID string
-	Name       string
-	FileName   string
-	Executed   bool
-	Revisions  []Revision
+	ID           string // documentId, "" when the answer leaves it out
+	FileID       string
+	ExternalID   string
+	Name         string
+	FileName     string
+	Executed     bool
+	TimeExecuted time.Time // from lists
+	Revisions    []Revision
 }
 
 // Revision is one signer's turn on one document.
@@ -69,13 +71,14 @@ type Revision struct {
 
 // Signer is a person who signs.
 type Signer struct {
-	ID        string // signerId
-	FirstName string
-	LastName  string
-	Email     string
-	Locale    string // "de", "fr-CA"; "" when the service did not say
-	Order     int
-	IsNext    bool // it is this person's turn; false also where the answer does not say
+	ID           string // signerId
+	FirstName    string
+	LastName     string
+	Email        string
+	Locale       string // "de", "fr-CA"; "" when the service did not say
+	Order        int
+	IsNext       bool      // it is this person's turn; false also where the answer does not say
+	TimeExecuted time.Time // when this person had signed everything, from lists
 
 	// Declined is set once the person refused to sign; when and why only as far as the service said. StateTold says
 	// whether the answer told anything of the kind: a status may name the signers without it, a full record does not.
@@ -105,6 +108,7 @@ type packageFields struct {
 	TimeSignBy     stamp           `json:"timeSignBy"`
 	TimeCreated    stamp           `json:"timeCreated"`
 	TimeExecuted   stamp           `json:"timeExecuted"`
+	TimeRescinded  stamp           `json:"timeRescinded"`
 	RescindMessage text            `json:"rescindMessage"`
 }
 
@@ -166,14 +170,15 @@ type documentRecord struct {
 }
 
 type documentFields struct {
-	DocumentID text            `json:"documentId"`
-	FileID     text            `json:"fileId"`
-	ExternalID json.RawMessage `json:"externalId"`
-	Name       text            `json:"name"`
-	FileName   text            `json:"fileName"`
-	IsExecuted flag            `json:"isExecuted"`
-	Order      number          `json:"order"` // status
-	Index      number          `json:"index"` // everything else
+	DocumentID   text            `json:"documentId"`
+	FileID       text            `json:"fileId"`
+	ExternalID   json.RawMessage `json:"externalId"`
+	Name         text            `json:"name"`
+	FileName     text            `json:"fileName"`
+	IsExecuted   flag            `json:"isExecuted"`
+	TimeExecuted stamp           `json:"timeExecuted"`
+	Order        number          `json:"order"` // status
+	Index        number          `json:"index"` // everything else
 }
 
 type revisionRecord struct {
@@ -191,15 +196,16 @@ type recipientRecord struct {
 }
 
 type signerRecord struct {
-	SignerID  text   `json:"signerId"`
-	FirstName text   `json:"firstName"`
-	LastName  text   `json:"lastName"`
-	Email     text   `json:"email"`
-	Locale    text   `json:"locale"`
-	Order     number `json:"order"`
-	Index     number `json:"index"`
-	IsNext    flag   `json:"isNext"` // lists
-	Next      flag   `json:"next"`   // full records
+	SignerID     text   `json:"signerId"`
+	FirstName    text   `json:"firstName"`
+	LastName     text   `json:"lastName"`
+	Email        text   `json:"email"`
+	Locale       text   `json:"locale"`
+	Order        number `json:"order"`
+	Index        number `json:"index"`
+	IsNext       flag   `json:"isNext"` // lists
+	Next         flag   `json:"next"`   // full records
+	TimeExecuted stamp  `json:"timeExecuted"`
 
 	State          state `json:"state"`
 	TimeDeclined   stamp `json:"timeDeclined"`
@@ -211,7 +217,8 @@ type signerRecord struct {
 func (r signerRecord) signer() Signer {
 	s := Signer{
 		ID: string(r.SignerID), FirstName: string(r.FirstName), LastName: string(r.LastName), Email: string(r.Email),
-		Locale: string(r.Locale), Order: int(r.Order + r.Index), IsNext: bool(r.IsNext || r.Next), StateTold: r.State != "" || !r.TimeDeclined.IsZero(),
+		Locale: string(r.Locale), Order: int(r.Order + r.Index), IsNext: bool(r.IsNext || r.Next), TimeExecuted: r.TimeExecuted.Time,
+		StateTold: r.State != "" || !r.TimeDeclined.IsZero(),
 	}
 	if s.Declined = r.State == "declined" || !r.TimeDeclined.IsZero(); s.Declined {
 		s.DeclinedAt = r.TimeDeclined.Time
@@ -275,6 +282,7 @@ func (r packageRecord) status() Status {
 		TimeSignBy:     r.TimeSignBy.Time,
 		TimeCreated:    r.TimeCreated.Time,
 		TimeExecuted:   r.TimeExecuted.Time,
+		TimeRescinded:  r.TimeRescinded.Time,
 		RescindMessage: string(r.RescindMessage),
 	}
 	if r.IsExecuted { // service-facts.md, 5: before 4.0 an executed package was open, with this flag
@@ -296,12 +304,13 @@ func (r packageRecord) status() Status {
 
 func (d documentRecord) document(packageExecuted bool) Document {
 	doc := Document{
-		ID:         string(d.DocumentID),
-		FileID:     string(d.FileID),
-		ExternalID: externalID(d.ExternalID),
-		Name:       string(d.Name),
-		FileName:   string(d.FileName),
-		Executed:   bool(d.IsExecuted) || packageExecuted,
+		ID:           string(d.DocumentID),
+		FileID:       string(d.FileID),
+		ExternalID:   externalID(d.ExternalID),
+		Name:         string(d.Name),
+		FileName:     string(d.FileName),
+		Executed:     bool(d.IsExecuted) || packageExecuted,
+		TimeExecuted: d.TimeExecuted.Time,
 	}
 	for _, r := range d.Revisions {
 		doc.Revisions = append(doc.Revisions, Revision{string(r.RevisionID), string(r.SignerID), bool(r.IsNext), bool(r.IsSigned)})

@@ -33,3 +33,6 @@ func MomentClosed(state string) Message { return of("moment.closed", Text("State
 
 // MomentOther is of a kind that this version does not know.
 func MomentOther(what string) Message { return of("moment.other", Text("What", what)) }
+
+// ByTime is a time by which something had happened, of which nobody knows when it did.
+func ByTime(when string) Message { return of("moment.by", Text("When", when)) }

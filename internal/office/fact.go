@@ -27,6 +27,7 @@ type Fact struct {
 	Unasked     bool            // of a signature, names are missing in it that the service was not asked for yet
 	Filed       bool            // of a signature, the files are saved already
 	Files       int             // of a saved package, its signed files
+	When        When            // it happened, of what no event tells
 	CaughtUp    bool            // found by catching up: told in a summary when there are many
 }
 

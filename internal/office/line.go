@@ -72,6 +72,6 @@ func (p Package) Line() PackageLine {
 		Next: strings.Join(next, ", "), Words: strings.Join(words, "\n"), Declined: len(declined) > 0, Decliners: strings.Join(declined, ", "), Reason: reason,
 		SignersDone: p.SignersDone, SignersTotal: p.SignersTotal,
 		Gone: p.Gone, Planned: p.Planned, Saved: p.Saved, Problem: !p.Problem.IsZero(), Archived: p.Archived != nil, Withdrawing: p.Withdrawal.Pending(),
-		Created: p.Created, Due: p.Due, Executed: p.Executed,
+		Created: p.Created, Due: p.Due, Executed: p.Executed.Time,
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
-	"time"
 
 	"countersign/internal/message"
 	"countersign/internal/office/filename"
@@ -88,13 +87,13 @@ func (s Settings) FileTemplate() filename.Template {
 }
 
 // FileFields are what the name of a file of d is made of; word is what its kind is called there.
-func (p Package) FileFields(d Document, kind FileKind, word string, executed time.Time) filename.Fields {
+func (p Package) FileFields(d Document, kind FileKind, word string) filename.Fields {
 	signer := ""
 	if len(p.Signers) > 0 {
 		signer = p.Signers[0].fullName()
 	}
 	return filename.Fields{
-		Date: executed.Local(), Package: cmp.Or(p.DisplayName(), untitled), Document: d.DisplayName(), Signer: signer,
+		Date: p.Executed.Local(), Package: cmp.Or(p.DisplayName(), untitled), Document: d.DisplayName(), Signer: signer,
 		Reference: p.Reference, Kind: kind, Word: word,
 	}
 }

@@ -49,7 +49,7 @@ func TestAnArchivedPackageComesBackForWhatIsNewlyWrong(t *testing.T) {
 	}
 	p.Problem = message.Message{}
 	p = p.Derived()
-	p.Signers = []Signer{{ID: "a", Declined: time.Now()}}
+	p.Signers = []Signer{{ID: "a", Declined: When{Time: time.Now()}}}
 	if p = p.Derived(); p.Archived != nil {
 		t.Error("what is newly wrong does not bring it back")
 	}

@@ -24,8 +24,8 @@ type Signer struct {
 	Email     string `json:"email,omitempty"`
 	Locale    string `json:"locale,omitempty"` // "de", "fr-CA"; empty while the service did not say
 
-	Declined      time.Time `json:"declined,omitzero"` // when the person refused to sign
-	DeclineReason string    `json:"decline_reason,omitempty"`
+	Declined      When   `json:"declined,omitzero"` // when the person refused to sign
+	DeclineReason string `json:"decline_reason,omitempty"`
 
 	// Role and RoleID are of the template that a draft is made from: what the template calls this person, and its id for it.
 	Role   string `json:"role,omitempty"`
@@ -84,9 +84,10 @@ type Package struct {
 	NextSigners    []string        `json:"next_signers,omitempty"` // signerIds whose turn it is, as far as the service said so last; see Next
 	Turns          []Turn          `json:"turns,omitempty"`        // who signs after whom, until everybody is known by id
 	ExternalData   json.RawMessage `json:"external_data,omitempty"`
-	Created        time.Time       `json:"created"` // when it was first known here
+	Created        time.Time       `json:"created"`       // when it was made; see Made
+	Met            bool            `json:"met,omitempty"` // Created is when it was first known here: the service did not say when it was made
 	Due            time.Time       `json:"due,omitzero"`
-	Executed       time.Time       `json:"executed,omitzero"`
+	Executed       When            `json:"executed,omitzero"`
 	Checked        time.Time       `json:"checked,omitzero"`     // last status answer
 	NextCheck      time.Time       `json:"next_check,omitzero"`  // when to ask again
 	Events         int             `json:"events,omitempty"`     // that were handled: an answer asked for before the last of them may be older
@@ -127,6 +128,7 @@ func (p Package) Derived() Package {
 	p.Reference = p.reference()
 	p.Archived = p.stillArchived()
 	p.cleanNames()
+	p.Timeline = p.narrowed()
 	return p
 }
 

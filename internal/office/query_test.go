@@ -16,14 +16,14 @@ func day(n int) time.Time { return time.Date(2026, 3, n, 12, 0, 0, 0, time.UTC) 
 func some() (lines []PackageLine) {
 	ana, jan := Signer{ID: "a", FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"}, Signer{ID: "j", FirstName: "Jan", LastName: "Wéber", Email: "jan@example.com"}
 	no := jan
-	no.Declined = day(3)
+	no.Declined = When{Time: day(3)}
 	for _, p := range []Package{
 		{ID: "61", Name: "Offer", State: "open", Origin: MadeHere, Created: day(9), Due: day(20), Signers: []Signer{ana}},
-		{ID: "62", Name: "lease", State: PackageExecuted, Origin: MadeElsewhere, Created: day(8), Executed: day(9), Signers: []Signer{ana, jan}},
+		{ID: "62", Name: "lease", State: PackageExecuted, Origin: MadeElsewhere, Created: day(8), Executed: When{Time: day(9)}, Signers: []Signer{ana, jan}},
 		{ID: "73", Name: "Contract", State: "open", Created: day(7), Due: day(10), Signers: []Signer{no}},
 		{ID: "74", Name: "Offer", State: PackageExpired, Created: day(6), Due: day(8)},
 		{ID: "75", Name: "Rules", State: PackageRescinded, Created: day(5), Documents: []Document{{FileName: "Straße.pdf"}}},
-		{ID: "76", Name: "Minutes", State: PackageExecuted, Executed: day(7), Created: day(4), Problem: message.FolderMissing("/x")},
+		{ID: "76", Name: "Minutes", State: PackageExecuted, Executed: When{Time: day(7)}, Created: day(4), Problem: message.FolderMissing("/x")},
 		{ID: "77", Name: "Old", State: "something new", Created: day(3), Archived: &Archived{}},
 	} {
 		lines = append(lines, p.Line())
@@ -108,7 +108,7 @@ func TestAPersonsPartFollowsThePackage(t *testing.T) {
 			t.Errorf("%s: %s", state, a)
 		}
 	}
-	p.State, ana.Declined = "open", day(1)
+	p.State, ana.Declined = "open", When{Time: day(1)}
 	if a := part(p, ana); a != PartDeclined {
 		t.Errorf("declined: %s", a)
 	}

@@ -3,7 +3,6 @@ package office
 import (
 	"slices"
 	"strings"
-	"time"
 )
 
 // Signature is one person's signing of one document.
@@ -65,20 +64,15 @@ func (p *Package) Document(id, externalID string) *Document {
 	return &p.Documents[len(p.Documents)-1]
 }
 
-// AddSignature records a signature and reports whether it is news. told says that when is the service's word for when it was
-// made, and not the moment at which it was heard of.
-func (p *Package) AddSignature(s Signature, externalID string, when time.Time, told bool) bool {
+// AddSignature records a signature and reports whether it is news.
+func (p *Package) AddSignature(s Signature, externalID string, when When) bool {
 	d := p.Document(s.DocumentID, externalID)
-	m := Moment{Time: when, What: MomentSigned, Who: s.SignerID, Ref: s.DocumentID, Told: told}
-	if slices.Contains(d.SignedBy, s.SignerID) {
-		if i := slices.IndexFunc(p.Timeline, m.same); i >= 0 && told && !p.Timeline[i].Told {
-			p.Timeline[i] = m
-		}
-		return false
+	news := !slices.Contains(d.SignedBy, s.SignerID)
+	if news {
+		d.SignedBy = append(d.SignedBy, s.SignerID)
 	}
-	d.SignedBy = append(d.SignedBy, s.SignerID)
-	p.AddMoment(m)
-	return true
+	p.AddMoment(Moment{Time: when, What: MomentSigned, Who: s.SignerID, Ref: s.DocumentID})
+	return news
 }
 
 // LastSigner is the id of whoever signed last, "" while somebody has still to sign and where that is not certain: by the order
@@ -97,14 +91,14 @@ func (p Package) LastSigner() string {
 		if m.What != MomentSigned {
 			continue
 		}
-		if !m.Told {
+		if m.Time.By {
 			return ""
 		}
 		heard[m.Who] = true
 		switch {
-		case m.Time.After(last.Time):
+		case m.Time.After(last.Time.Time):
 			last, alone = m, true
-		case m.Time.Equal(last.Time) && m.Who != last.Who:
+		case m.Time.Equal(last.Time.Time) && m.Who != last.Who:
 			alone = false
 		}
 	}
@@ -120,12 +114,10 @@ func (p Package) LastSigner() string {
 }
 
 // Execute records that everybody has signed.
-func (p *Package) Execute(when time.Time) {
+func (p *Package) Execute(when When) {
 	p.State = PackageExecuted
 	p.NextSigners = nil
-	if p.Executed.IsZero() {
-		p.Executed = when
-	}
+	p.Executed = p.Executed.Narrowed(when)
 	for i := range p.Documents {
 		p.Documents[i].Executed = true
 	}

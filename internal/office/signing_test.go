@@ -10,7 +10,7 @@ import (
 func TestASignatureIsNewsOnce(t *testing.T) {
 	p := Package{Signers: []Signer{{ID: "a"}}, Documents: []Document{{ExternalID: "x"}}}
 	now := time.Now()
-	if !p.AddSignature(Signature{"d", "a"}, "x", now, false) || p.AddSignature(Signature{"d", "a"}, "", now.Add(time.Hour), false) {
+	if !p.AddSignature(Signature{"d", "a"}, "x", When{now, true}) || p.AddSignature(Signature{"d", "a"}, "", When{now.Add(time.Hour), true}) {
 		t.Error("the same signature is not news once")
 	}
 	if len(p.Documents) != 1 || p.Documents[0].ID != "d" || len(p.Timeline) != 1 || !p.Timeline[0].Time.Equal(now) {
@@ -26,7 +26,7 @@ func TestWhoHasSignedSomeDocumentsHasNotSigned(t *testing.T) {
 	if done, total := p.Progress(); done != 1 || total != 2 || p.EveryoneSigned() || p.SignedAll("a") || !p.SignedAll("j") {
 		t.Errorf("%d of %d have signed", done, total)
 	}
-	p.Execute(time.Now())
+	p.Execute(When{Time: time.Now()})
 	if !p.EveryoneSigned() {
 		t.Error("an executed package waits for a signature")
 	}
@@ -64,7 +64,7 @@ func TestWhoSignedLastIsSaidOnlyWhereItIsCertain(t *testing.T) {
 			if h.who == "" {
 				continue
 			}
-			p.AddSignature(Signature{"0", h.who}, "", noon.Add(time.Duration(h.when)*time.Minute), h.told)
+			p.AddSignature(Signature{"0", h.who}, "", When{noon.Add(time.Duration(h.when) * time.Minute), !h.told})
 		}
 		if got := p.LastSigner(); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)

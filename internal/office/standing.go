@@ -1,9 +1,6 @@
 package office
 
-import (
-	"slices"
-	"time"
-)
+import "slices"
 
 // Standing is what a package means to a person, whatever the service calls it. Its words are part of what the commands
 // print for programs: they stay.
@@ -74,14 +71,4 @@ func (p Package) PartOf(signer Signer) (part Part, signed int) {
 		return PartNext, signed
 	}
 	return PartLater, signed
-}
-
-// SignedAt is when a signer of p signed last; zero when that is not known.
-func (p Package) SignedAt(signerID string) (at time.Time) {
-	for _, m := range p.Timeline {
-		if m.What == MomentSigned && m.Who == signerID && m.Time.After(at) {
-			at = m.Time
-		}
-	}
-	return at
 }

@@ -3,19 +3,16 @@ package office
 import (
 	"path"
 	"slices"
-	"time"
 
 	"countersign/internal/message"
 )
 
 // Moment is one line of a package's timeline.
 type Moment struct {
-	Time time.Time `json:"time"`
-	What string    `json:"what"`          // sent, signed, document_executed, executed, saved, ...
-	Who  string    `json:"who,omitempty"` // signerId
-	Ref  string    `json:"ref,omitempty"` // documentId, file name, ...
-
-	Told bool `json:"told,omitempty"` // of a signature: Time is the service's word, by its clock
+	Time When   `json:"time"`
+	What string `json:"what"`          // sent, signed, document_executed, executed, saved, ...
+	Who  string `json:"who,omitempty"` // signerId
+	Ref  string `json:"ref,omitempty"` // documentId, file name, ...
 }
 
 // What a moment can be.
@@ -29,10 +26,16 @@ const (
 	MomentEnded    = "ended" // expired, rescinded
 )
 
-// AddMoment adds a line to the timeline unless the same thing is there already.
+// AddMoment adds a line to the timeline. Where the same thing is there already, its time alone is made more exact.
 func (p *Package) AddMoment(m Moment) {
-	if !slices.ContainsFunc(p.Timeline, m.same) {
+	i := slices.IndexFunc(p.Timeline, m.same)
+	if i < 0 {
 		p.Timeline = append(p.Timeline, m)
+		return
+	}
+	if at := p.Timeline[i].Time.Narrowed(m.Time); at != p.Timeline[i].Time {
+		p.Timeline = slices.Clone(p.Timeline)
+		p.Timeline[i].Time = at
 	}
 }
 

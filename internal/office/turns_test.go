@@ -122,7 +122,7 @@ func TestNobodyIsNextWhoseTurnIsOver(t *testing.T) {
 	p := Package{Sequential: true, Signers: []Signer{{ID: "a"}, {ID: "j"}, {ID: "z"}}, Documents: []Document{{ID: "d"}}, NextSigners: []string{"a"}}
 	sign := func(who, next string, want ...string) {
 		t.Helper()
-		p.AddSignature(Signature{"d", who}, "", time.Now(), true)
+		p.AddSignature(Signature{"d", who}, "", When{Time: time.Now()})
 		p.PassTurn("d", who, next)
 		if !slices.Equal(p.NextSigners, want) {
 			t.Errorf("after %s: next is %q, want %q", who, p.NextSigners, want)
@@ -172,7 +172,7 @@ func TestWhoseTurnItIsFollowsFromTheOrderWhereTheServiceDoesNotSay(t *testing.T)
 		for _, id := range strings.Fields(c.signers) {
 			s := Signer{ID: strings.Trim(id, "-"), FirstName: id}
 			if id == c.decline {
-				s.Declined = time.Now()
+				s.Declined = When{Time: time.Now()}
 			}
 			p.Signers = append(p.Signers, s)
 		}

@@ -81,7 +81,7 @@ func (o *practice) parcel() {
 			if _, err := tx.Once(key); err != nil {
 				return err
 			}
-			p.Timeline = append(p.Timeline, office.Moment{Time: o.now, What: what, Who: e.PackageID, Ref: doc})
+			p.Timeline = append(p.Timeline, office.Moment{Time: office.When{Time: o.now}, What: what, Who: e.PackageID, Ref: doc})
 			if err := tx.AddActivity(office.Activity{Time: o.now, Kind: "event", PackageID: p.ID, EventID: e.ID, Text: message.Signed("Ana Ruiz", "Lease Sonnenweg 4, second floor")}); err != nil {
 				return err
 			}
@@ -104,7 +104,7 @@ func (o *practice) parcel() {
 		tell(o.event("document_signed", p.ID, doc, p.Signers[1].ID), "signed/"+doc+"/"+p.Signers[1].ID, "signed"),
 		tell(o.event("document_executed", p.ID, doc, ""), "executed/"+doc, "document_executed"),
 		func(tx *Tx) error {
-			p.State, p.Executed, p.Planned = "executed", o.now, true
+			p.State, p.Executed, p.Planned = "executed", office.When{Time: o.now}, true
 			_, err := tx.PlanJob(j)
 			return err
 		},

@@ -131,15 +131,14 @@ func (tx *Tx) PutPackage(p office.Package) error {
 	}
 	p = p.Derived()
 	p.State = p.State.Normal()
-	inUTC(&p.Created, &p.Due, &p.Executed, &p.Checked, &p.NextCheck, &p.Refused)
+	inUTC(&p.Created, &p.Due, &p.Executed.Time, &p.Checked, &p.NextCheck, &p.Refused)
 	if p.Withdrawal != nil {
 		w := *p.Withdrawal
 		inUTC(&w.Asked, &w.NextTry)
 		p.Withdrawal = &w
 	}
-	p.Timeline = append([]office.Moment(nil), p.Timeline...)
-	for i := range p.Timeline {
-		inUTC(&p.Timeline[i].Time)
+	for i := range p.Timeline { // a copy of Derived's
+		inUTC(&p.Timeline[i].Time.Time)
 	}
 	if row, err = tx.place(packages, p.ID, row, p.Created, p); err != nil {
 		return fmt.Errorf("store package: %w", err)

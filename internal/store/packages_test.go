@@ -39,7 +39,7 @@ func TestAPackageComesBackAsItWasPut(t *testing.T) {
 		ID: "p", Name: "Müller \u202e & Söhne", Origin: office.MadeHere, DraftID: "d", State: "open", Sequential: true,
 		Signers:   []office.Signer{{ID: "s1", FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"}},
 		Documents: []office.Document{{ID: "d1", SignedBy: []string{"s1"}}}, NextSigners: []string{"s1"}, ExternalData: []byte(`null`),
-		Created: day, Due: at0(time.Hour), Checked: day, NextCheck: at0(time.Minute), Timeline: []office.Moment{{Time: day, What: "sent"}},
+		Created: day, Due: at0(time.Hour), Checked: day, NextCheck: at0(time.Minute), Timeline: []office.Moment{{Time: office.When{Time: day}, What: "sent"}},
 	}
 	putPackages(t, s, want)
 	want.Name, want.SignersDone, want.SignersTotal = "Müller & Söhne", 1, 1 // office.Package.Derived
@@ -80,7 +80,7 @@ func TestALineTellsWhatAListShows(t *testing.T) {
 	s := newTest(t)
 	putPackages(t, s, office.Package{ID: "p", Name: "Lease", State: "open", Origin: office.MadeElsewhere, Created: day, Due: at0(time.Hour),
 		Signers: []office.Signer{{FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"}, {Email: "bo@example.com"}, {LastName: "Li"}, {}}})
-	putPackages(t, s, office.Package{ID: "p", Name: "Lease 2", State: "executed", Gone: true, Origin: office.MadeElsewhere, Created: day, Executed: at0(2 * time.Hour),
+	putPackages(t, s, office.Package{ID: "p", Name: "Lease 2", State: "executed", Gone: true, Origin: office.MadeElsewhere, Created: day, Executed: office.When{Time: at0(2 * time.Hour)},
 		Signers: []office.Signer{{FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"}, {Email: "bo@example.com"}, {LastName: "Li"}, {}}})
 	var got []office.PackageLine
 	view(t, s, func(tx *Tx) error {
@@ -116,7 +116,7 @@ func TestAStoredStateHasOneFormHoweverItWasSpelled(t *testing.T) {
 // Nobody can complete a package that somebody declined: it waits for no signature.
 func TestADeclinedPackageIsNotCountedAsWaiting(t *testing.T) {
 	s := newTest(t)
-	jan := office.Signer{ID: "j", Declined: day}
+	jan := office.Signer{ID: "j", Declined: office.When{Time: day}}
 	gone := office.Package{ID: "gone", State: "open", Gone: true, Signers: []office.Signer{jan}, Created: day}
 	archived := office.Package{ID: "archived", State: "open", Signers: []office.Signer{jan}, Created: day}
 	archived.Archive(true)

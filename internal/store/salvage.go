@@ -44,7 +44,7 @@ func (tx *Tx) salvage(row []byte) (office.Package, error) {
 		return office.Package{}, err
 	}
 	p := office.Package{
-		ID: l.ID, Name: l.Name, Origin: l.Origin, State: l.State, Created: l.Created, Due: l.Due, Executed: l.Executed,
+		ID: l.ID, Name: l.Name, Origin: l.Origin, State: l.State, Created: l.Created, Due: l.Due, Executed: office.When{Time: l.Executed},
 		SignersDone: l.SignersDone, SignersTotal: l.SignersTotal, Gone: l.Gone, Planned: l.Planned, Saved: l.Saved,
 	}
 	p.Away = !p.Final() // unless it is in the index of what is due

@@ -90,8 +90,8 @@ func TestARecordThatCannotBeReadHoldsUpNoOther(t *testing.T) {
 func TestAPackageOutlivesItsRecord(t *testing.T) {
 	for name, p := range map[string]office.Package{
 		"open":        {State: office.PackageOpen, Name: "Lease", Origin: office.MadeHere, DraftID: "d", NextCheck: at0(time.Hour), SignersDone: 1, SignersTotal: 2},
-		"withheld":    {State: office.PackageExecuted, Executed: day, NextCheck: at0(time.Hour), Refused: at0(time.Minute)},
-		"executed":    {State: office.PackageExecuted, Executed: day, Planned: true, Saved: true},
+		"withheld":    {State: office.PackageExecuted, Executed: office.When{Time: day}, NextCheck: at0(time.Hour), Refused: at0(time.Minute)},
+		"executed":    {State: office.PackageExecuted, Executed: office.When{Time: day}, Planned: true, Saved: true},
 		"over":        {State: office.PackageExpired, Due: day},
 		"withdrawing": {State: office.PackageOpen, Name: "Lease", Withdrawal: &office.Withdrawal{State: office.WithdrawAsked, NextTry: at0(time.Minute)}},
 		"not known":   {},
@@ -110,7 +110,7 @@ func TestAPackageOutlivesItsRecord(t *testing.T) {
 			get := func(tx *Tx) (office.Package, error) { p, _, err := tx.Package("p"); return p, err }
 			if got, want := read(t, spoiled, get), read(t, whole, get); got.State != want.State || got.Final() != want.Final() ||
 				got.Name != want.Name || got.Origin != want.Origin || got.DraftID != want.DraftID || got.Saved != want.Saved || (got.Withdrawal != nil && !got.Withdrawal.Damaged) ||
-				!got.NextCheck.Equal(want.NextCheck) || !got.Refused.Equal(want.Refused) || !got.Executed.Equal(want.Executed) {
+				!got.NextCheck.Equal(want.NextCheck) || !got.Refused.Equal(want.Refused) || !got.Executed.Equal(want.Executed.Time) {
 				t.Errorf("known of it: %+v, want %+v", got, want)
 			}
 			due := func(tx *Tx) (int, error) {

@@ -117,17 +117,17 @@ func fillEverything(tx *Tx) error {
 	keep(tx.PutPackage(office.Package{ID: "package-open", Name: "Öffnung", Origin: office.MadeHere, DraftID: "draft-sent", State: "open",
 		Sequential: true, Signers: []office.Signer{ana, jan}, NextSigners: []string{"s2"}, Documents: []office.Document{lease},
 		ExternalData: json.RawMessage(`{"a":1}`), Created: day, Due: at0(time.Hour), NextCheck: at0(time.Hour),
-		Reference: "R-1", SignersDone: 1, SignersTotal: 2, Timeline: []office.Moment{{Time: day, What: "signed", Who: "s1", Ref: "d1"}}}))
+		Reference: "R-1", SignersDone: 1, SignersTotal: 2, Timeline: []office.Moment{{Time: office.When{Time: day}, What: "signed", Who: "s1", Ref: "d1"}}}))
 	keep(tx.PutPackage(office.Package{ID: "package-executed", Name: "Lease", Origin: office.MadeElsewhere, State: "executed", OrganizationID: "o",
-		MemberID: "m", Signers: []office.Signer{ana}, Documents: []office.Document{lease}, Created: at0(time.Minute), Executed: at0(time.Hour),
+		MemberID: "m", Signers: []office.Signer{ana}, Documents: []office.Document{lease}, Created: at0(time.Minute), Executed: office.When{Time: at0(time.Hour)},
 		Checked: at0(time.Hour), Planned: true, Saved: true}))
 	keep(tx.PutPackage(office.Package{ID: "package-gone", Origin: office.MadeElsewhere, Created: at0(time.Hour), Gone: true, Problem: message.ServiceKnowsNot()}))
-	keep(tx.PutPackage(office.Package{ID: "package-withheld", Origin: office.MadeHere, State: "executed", Created: at0(time.Hour), Executed: at0(time.Hour),
+	keep(tx.PutPackage(office.Package{ID: "package-withheld", Origin: office.MadeHere, State: "executed", Created: at0(time.Hour), Executed: office.When{Time: at0(time.Hour)},
 		Refused: at0(time.Hour)}))
 	keep(tx.PutPackage(office.Package{ID: "package-withdrawn", Origin: office.MadeHere, State: "open", Created: at0(2 * time.Hour), NextCheck: at0(9 * time.Hour),
 		Withdrawal: &office.Withdrawal{State: office.WithdrawAsked, Message: "The rent was wrong.", By: "ana@example.com", Asked: day, NextTry: at0(time.Hour)}}))
 	unwilling := jan
-	unwilling.Declined, unwilling.DeclineReason = at0(time.Hour), "The rent is wrong."
+	unwilling.Declined, unwilling.DeclineReason = office.When{Time: at0(time.Hour)}, "The rent is wrong."
 	keep(tx.PutPackage(office.Package{ID: "package-declined", Origin: office.MadeHere, State: "open", Created: at0(3 * time.Hour), NextCheck: at0(9 * time.Hour),
 		Signers: []office.Signer{ana, unwilling}}))
 	for _, j := range []office.Job{

@@ -96,7 +96,7 @@ func newLine() fyne.CanvasObject {
 func (d *diary) update(id int, o fyne.CanvasObject) {
 	l, entry := o.(*line), d.entries[id]
 	l.text.Begins = markOf(entry.Kind) == theme.MarkProblem // what went wrong with what; then why
-	l.when.Set(i18n.Clock(d.screen.env.Now(), entry.Time))
+	l.when.Set(i18n.When(d.screen.env.Now(), entry.When()))
 	l.text.Set(i18n.Message(entry.Text))
 	l.mark.SetResource(markOf(entry.Kind).Resource())
 	l.open.OnTapped = func() { d.screen.env.Go.ShowPackage(entry.PackageID) }

@@ -14,6 +14,7 @@ import (
 	"fyne.io/fyne/v2/lang"
 
 	"countersign/assets"
+	"countersign/internal/message"
 	"countersign/internal/office"
 )
 
@@ -104,6 +105,15 @@ func Clock(now, t time.Time) string {
 	default:
 		return Date(now, t)
 	}
+}
+
+// When is the time at which something happened, as Clock says it, or by when it had.
+func When(now time.Time, at office.When) string {
+	text := Clock(now, at.Time)
+	if at.By && text != "" {
+		return Message(message.ByTime(text))
+	}
+	return text
 }
 
 // Since is how long something has been so: "since 09:14", "since Tue 09:14", "since 2 Nov 09:14". Empty when it is not

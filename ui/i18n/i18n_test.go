@@ -122,7 +122,7 @@ func TestALineSaysWhoIsNextAndWhatIsDue(t *testing.T) {
 }
 
 func TestADeclinedSignatureIsAProblemAndNobodysTurn(t *testing.T) {
-	ana := office.Signer{ID: "s1", FirstName: "Ana", LastName: "Ruiz", Declined: now}
+	ana := office.Signer{ID: "s1", FirstName: "Ana", LastName: "Ruiz", Declined: office.When{Time: now}}
 	row := office.PackageRow{Package: office.Package{State: "open", Signers: []office.Signer{ana}}}
 	if got := StandingOf(row); got != Wrong || Trouble(row) != "Ana Ruiz declined to sign." {
 		t.Errorf("standing %v, %q", got, Trouble(row))
@@ -131,7 +131,7 @@ func TestADeclinedSignatureIsAProblemAndNobodysTurn(t *testing.T) {
 		t.Errorf("the signer: %+v", got)
 	}
 	for who, text := range map[string]string{"Ana": "Ana declined to sign.", "": "A signer declined to sign."} {
-		line := office.Package{State: "open", Signers: []office.Signer{{ID: "s1", FirstName: who, Declined: now}}}.Line()
+		line := office.Package{State: "open", Signers: []office.Signer{{ID: "s1", FirstName: who, Declined: office.When{Time: now}}}}.Line()
 		if StandingOfLine(line) != Wrong || Line(line) != text {
 			t.Errorf("the line of %q: %v, %q", who, StandingOfLine(line), Line(line))
 		}
@@ -149,9 +149,26 @@ func TestASignerHasSignedWhenEveryDocumentIs(t *testing.T) {
 		t.Errorf("not his turn: %q", got)
 	}
 	row.Documents[1].SignedBy = []string{"a"}
-	row.Timeline = []office.Moment{{Time: now.Add(-time.Hour), What: "signed", Who: "a"}}
+	row.Timeline = []office.Moment{{Time: office.When{Time: now.Add(-time.Hour)}, What: "signed", Who: "a"}}
 	if got := StateOf(now, row, ana).Text; got != "signed 13:02" {
 		t.Errorf("both documents signed: %q", got)
+	}
+}
+
+func TestATimeByWhichSomebodySignedIsSaidAsSuch(t *testing.T) {
+	at := office.When{Time: now.Add(-time.Hour), By: true}
+	ana := office.Signer{ID: "a", FirstName: "Ana"}
+	row := office.PackageRow{Package: office.Package{State: "open", Signers: []office.Signer{ana}, Documents: []office.Document{{ID: "1", SignedBy: []string{"a"}}},
+		Timeline: []office.Moment{{Time: at, What: "signed", Who: "a"}}}}
+	if got := StateOf(now, row, ana).Text; got != "signed by 13:02" {
+		t.Errorf("%q", got)
+	}
+	ana.Declined, row.Documents[0].SignedBy = at, nil
+	if got := StateOf(now, row, ana).Text; got != "declined by 13:02" {
+		t.Errorf("%q", got)
+	}
+	if got := When(now, office.When{}); got != "" {
+		t.Errorf("a time that is not known is %q", got)
 	}
 }
 

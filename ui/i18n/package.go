@@ -141,11 +141,11 @@ func StateOf(now time.Time, row office.PackageRow, signer office.Signer) SignerS
 	case part == office.PartSigned:
 		text := lang.L("signed")
 		if at := row.SignedAt(signer.ID); !at.IsZero() {
-			text = lang.L("signed {{.When}}", V{"When": Clock(now, at)})
+			text = lang.L("signed {{.When}}", V{"When": When(now, at)})
 		}
 		return SignerState{theme.MarkSigned, text}
 	case part == office.PartDeclined:
-		return SignerState{theme.MarkProblem, lang.L("declined {{.When}}", V{"When": Clock(now, signer.Declined)})}
+		return SignerState{theme.MarkProblem, lang.L("declined {{.When}}", V{"When": When(now, signer.Declined)})}
 	case part == office.PartMissed:
 		return SignerState{theme.MarkEnded, lang.L("did not sign")}
 	case done > 0:

@@ -100,8 +100,8 @@ func (s *Screen) headOf(p record) fyne.CanvasObject {
 	if row.FilesTotal > 0 {
 		facts = append(facts, lang.L("{{.Done}} of {{.Total}} files saved", i18n.V{"Done": row.FilesDone, "Total": row.FilesTotal}))
 	}
-	if !row.Created.IsZero() && !i18n.IsDraft(row.State) {
-		facts = append(facts, lang.L("sent {{.When}}", i18n.V{"When": i18n.Clock(s.env.Now(), row.Created)}))
+	if at := row.Sent(); !at.IsZero() && !i18n.IsDraft(row.State) {
+		facts = append(facts, lang.L("sent {{.When}}", i18n.V{"When": i18n.When(s.env.Now(), at)}))
 	}
 	if row.Reference != "" {
 		facts = append(facts, lang.L("reference {{.Reference}}", i18n.V{"Reference": row.Reference}))
@@ -172,7 +172,7 @@ func whoIs(signer office.Signer) *fyne.Container {
 func (s *Screen) timelineOf(row office.PackageRow) fyne.CanvasObject {
 	list := widgets.Stack(6)
 	for _, m := range slices.Backward(row.Timeline) {
-		when := widgets.NewCaption(i18n.Clock(s.env.Now(), m.Time))
+		when := widgets.NewCaption(i18n.When(s.env.Now(), m.Time))
 		list.Add(widgets.Across(widgets.Wide(92, when), widgets.NewParagraph(i18n.Moment(row, m)), nil))
 	}
 	return widgets.Section(lang.L("What happened"), 0, list)

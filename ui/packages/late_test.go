@@ -149,7 +149,7 @@ func TestAServiceWithoutLinksIsSaidInPlaceOfTheWays(t *testing.T) {
 func TestDeclinedAndExpiredPackagesAreToldToTheTray(t *testing.T) {
 	o := late()
 	o.Rows[0].State = office.PackageExpired
-	o.Rows[1].Signers = []office.Signer{{ID: "s", FirstName: "Ana", LastName: "Ruiz", Declined: officetest.Now, DeclineReason: "The rent is wrong."}}
+	o.Rows[1].Signers = []office.Signer{{ID: "s", FirstName: "Ana", LastName: "Ruiz", Declined: office.When{Time: officetest.Now}, DeclineReason: "The rent is wrong."}}
 	b := newBench(t, o)
 	if got := b.screen.Stuck(); got.Count != 2 || got.First.ID != "past" {
 		t.Errorf("%+v", got)

@@ -26,7 +26,7 @@ func (r *Room) ToldDue(tx *store.Tx, packageID string) bool { return tx.Told(due
 func (r *Room) Expired(tx *store.Tx, p office.Package) ([]office.Fact, error) {
 	return untold(tx, office.Fact{
 		Key: "expired/" + p.ID + "/" + p.Due.UTC().Format("20060102150405"), PackageID: p.ID, Kind: office.FactDeadline,
-		Title: message.Expired(p.DisplayName()), Body: unsigned(p),
+		Title: message.Expired(p.DisplayName()), Body: unsigned(p), When: p.Ended(),
 	})
 }
 

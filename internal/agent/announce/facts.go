@@ -49,7 +49,7 @@ func (r *Room) Saved(tx *store.Tx, p office.Package, jobs []office.Job, found bo
 	}
 	f := savedFact(p, jobs)
 	// A package that was executed long before it was saved here is news of a moment gone by.
-	f.CaughtUp = found || r.Now().Sub(p.Executed) > office.NewFor
+	f.CaughtUp = found || r.Now().Sub(p.Executed.Time) > office.NewFor
 	if first, err := tx.Once(f.Key); err != nil || !first {
 		return nil, err
 	}
@@ -193,6 +193,7 @@ func declinedFacts(p office.Package) (facts []office.Fact) {
 			Key:       "declined/" + p.ID + "/" + s.ID + "/" + s.Declined.UTC().Format("20060102150405"),
 			PackageID: p.ID,
 			Kind:      office.FactDeclined,
+			When:      s.Declined,
 			Title:     message.Declined(s.DisplayName(), p.DisplayName()),
 		}
 		if s.DeclineReason != "" {

@@ -177,8 +177,8 @@ func TestAFactIsNewsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRoom(t, nil)
 		p := office.Package{
-			ID: "p", Name: "Lease", Planned: true, State: office.PackageExecuted, Executed: time.Now(),
-			Signers:   []office.Signer{{ID: "jan", FirstName: "Jan", LastName: "Peeters", Declined: time.Now()}},
+			ID: "p", Name: "Lease", Planned: true, State: office.PackageExecuted, Executed: office.When{Time: time.Now()},
+			Signers:   []office.Signer{{ID: "jan", FirstName: "Jan", LastName: "Peeters", Declined: office.When{Time: time.Now()}}},
 			Documents: []office.Document{{ID: "d", SignedBy: []string{"jan"}}},
 		}
 		open := p
@@ -232,7 +232,7 @@ func TestWhoeverSignedLastIsNamedWithTheFilesAndNotToldOfAgain(t *testing.T) {
 		} {
 			r := newRoom(t, nil)
 			p := office.Package{
-				ID: test.id, Name: test.id, Planned: true, State: office.PackageExecuted, Executed: time.Now(), Saved: true,
+				ID: test.id, Name: test.id, Planned: true, State: office.PackageExecuted, Executed: office.When{Time: time.Now()}, Saved: true,
 				Signers: test.signers, Documents: []office.Document{{ID: test.id + "d"}, {ID: test.id + "e"}},
 			}
 			var facts []office.Fact

@@ -17,10 +17,7 @@ import (
 // Event notes in p what e says, and returns the signature it tells of. A status answer may have brought that before, without
 // anybody being told of it.
 func Event(p *office.Package, e esign.Event, received time.Time) (signed []office.Signature) {
-	when := e.Time
-	if when.IsZero() {
-		when = received
-	}
+	when := office.At(e.Time, received)
 	if p.OrganizationID == "" {
 		p.OrganizationID = e.OrganizationID
 	}
@@ -35,7 +32,7 @@ func Event(p *office.Package, e esign.Event, received time.Time) (signed []offic
 		p.MatchSigners(e.SignerID, e.NextSignerID)
 		s := office.Signature{DocumentID: e.DocumentID, SignerID: e.SignerID}
 		if s.DocumentID != "" {
-			p.AddSignature(s, e.ExternalID, when, !e.Time.IsZero())
+			p.AddSignature(s, e.ExternalID, when)
 			signed = append(signed, s)
 		}
 		p.PassTurn(e.DocumentID, e.SignerID, e.NextSignerID)
@@ -69,18 +66,24 @@ func Status(p *office.Package, s esign.Status, now time.Time) (news []office.Sig
 	}
 	mergeSigners(p, s.Signers, now)
 	mergeRecipients(p, s.Recipients)
-	news = mergeDocuments(p, s.Documents, now)
+	if p.Met && !s.TimeCreated.IsZero() {
+		p.Created, p.Met = s.TimeCreated, false
+	}
+	if s.State != "" && office.PackageState(s.State) != office.PackageDraft {
+		p.AddMoment(office.Moment{Time: office.At(time.Time{}, now), What: office.MomentSent})
+	}
+	news = mergeDocuments(p, s, now)
 	if next := saysNext(s); len(next) > 0 || s.Type != "" && !p.Sequential { // else it is as the last event said, or follows from the order
 		p.NextSigners = next
 	}
 
 	switch {
 	case s.State == esign.Executed:
-		p.Execute(now)
+		p.Execute(office.At(s.TimeExecuted, now))
 	case s.State != "" && p.State != office.PackageExecuted: // executed is final: an older answer does not take it back
 		p.State = office.PackageState(s.State)
 		if p.State.Over() {
-			p.AddMoment(office.Moment{Time: now, What: office.MomentEnded, Ref: string(s.State)})
+			p.AddMoment(office.Moment{Time: ended(*p, s, now), What: office.MomentEnded, Ref: string(s.State)})
 		}
 	}
 	if p.State == office.PackageRescinded && p.Withdrawal == nil && s.RescindMessage != "" { // withdrawn elsewhere
@@ -88,6 +91,17 @@ func Status(p *office.Package, s esign.Status, now time.Time) (news []office.Sig
 	}
 	p.Checked = now
 	return news
+}
+
+// ended is when p, which is over, came to its end.
+func ended(p office.Package, s esign.Status, now time.Time) office.When {
+	switch {
+	case p.State == office.PackageRescinded:
+		return office.At(s.TimeRescinded, now)
+	case p.State == office.PackageExpired && p.Due.Before(now):
+		return office.At(p.Due, now)
+	}
+	return office.At(time.Time{}, now)
 }
 
 // mergeSigners notes who signs. An id that an event had connected with a person goes to whoever has the address that the service
@@ -152,10 +166,10 @@ func mergeRecipients(p *office.Package, said []esign.Recipient) {
 func mergeDecline(p *office.Package, signer *office.Signer, x esign.Signer, now time.Time) {
 	switch {
 	case x.Declined && signer.Declined.IsZero():
-		signer.Declined, signer.DeclineReason = cmp.Or(x.DeclinedAt, now), message.OneLine(x.Reason, office.MaxName)
+		signer.Declined, signer.DeclineReason = office.At(x.DeclinedAt, now), message.OneLine(x.Reason, office.MaxName)
 		p.AddMoment(office.Moment{Time: signer.Declined, What: office.MomentDeclined, Who: signer.ID})
 	case !x.Declined && x.StateTold:
-		signer.Declined, signer.DeclineReason = time.Time{}, ""
+		signer.Declined, signer.DeclineReason = office.When{}, ""
 	}
 }
 
@@ -185,9 +199,9 @@ func placeDocuments(p *office.Package, documents []esign.Document) {
 	}
 }
 
-func mergeDocuments(p *office.Package, documents []esign.Document, now time.Time) (news []office.Signature) {
-	placeDocuments(p, documents)
-	for _, x := range documents {
+func mergeDocuments(p *office.Package, s esign.Status, now time.Time) (news []office.Signature) {
+	placeDocuments(p, s.Documents)
+	for _, x := range s.Documents {
 		if x.ID == "" {
 			continue // nothing can be known of it yet
 		}
@@ -198,12 +212,27 @@ func mergeDocuments(p *office.Package, documents []esign.Document, now time.Time
 		d.Executed = d.Executed || x.Executed
 		for _, r := range x.Revisions {
 			signature := office.Signature{DocumentID: x.ID, SignerID: r.SignerID}
-			if r.IsSigned && p.AddSignature(signature, "", now, false) {
+			if r.IsSigned && p.AddSignature(signature, "", signedAt(s, x, r.SignerID, now)) {
 				news = append(news, signature)
 			}
 		}
 	}
 	return news
+}
+
+// signedAt is when somebody signed a document: as the service says of who has one alone to sign, else by when that person, or
+// everybody, had signed.
+func signedAt(s esign.Status, d esign.Document, signerID string, now time.Time) office.When {
+	at := office.At(time.Time{}, now)
+	if !d.TimeExecuted.IsZero() {
+		at = at.Narrowed(office.When{Time: d.TimeExecuted, By: true})
+	}
+	for _, x := range s.Signers {
+		if x.ID == signerID && !x.TimeExecuted.IsZero() {
+			at = at.Narrowed(office.When{Time: x.TimeExecuted, By: len(s.Documents) > 1})
+		}
+	}
+	return at
 }
 
 // saysNext is whose turn it is by the service's word; none where it leaves out isNext, as it may.

@@ -204,3 +204,73 @@ func TestWhoIsNextIsNotForgottenBecauseAnAnswerDoesNotSay(t *testing.T) {
 	Status(&p, named, now)
 	next("named as a signer", "j")
 }
+
+// Jan signed at some time before 20:09, when the package was complete. The computer was off until 20:37.
+func TestATimeAtWhichSomethingWasLearnedIsNotTheTimeAtWhichItHappened(t *testing.T) {
+	evening := func(hour, minute int) time.Time { return time.Date(2026, 11, 23, hour, minute, 0, 0, time.UTC) }
+	jan := esign.Signer{ID: "j", FirstName: "Jan"}
+	answer := func(change func(*esign.Status)) esign.Status {
+		s := esign.Status{State: esign.Executed, Signers: []esign.Signer{jan}, Documents: []esign.Document{{ID: "d", Revisions: []esign.Revision{{SignerID: "j", IsSigned: true}}}}}
+		change(&s)
+		return s
+	}
+	executed := esign.Event{Action: esign.PackageExecuted, Time: evening(20, 9)}
+	by, on := func(h, m int) office.When { return office.When{Time: evening(h, m), By: true} }, func(h, m int) office.When { return office.When{Time: evening(h, m)} }
+	for name, c := range map[string]struct {
+		events           []esign.Event
+		status           esign.Status
+		signed, executed office.When
+	}{
+		"nobody says when":              {nil, answer(func(*esign.Status) {}), by(20, 37), by(20, 37)},
+		"an event said when all had":    {[]esign.Event{executed}, answer(func(*esign.Status) {}), by(20, 9), on(20, 9)},
+		"the answer says when all had":  {nil, answer(func(s *esign.Status) { s.TimeExecuted = evening(20, 9) }), by(20, 9), on(20, 9)},
+		"it says when the document was": {nil, answer(func(s *esign.Status) { s.Documents[0].TimeExecuted = evening(20, 8) }), by(20, 8), by(20, 37)},
+		"it says when the person did":   {nil, answer(func(s *esign.Status) { s.Signers = []esign.Signer{{ID: "j", TimeExecuted: evening(20, 7)}} }), on(20, 7), by(20, 37)},
+		"an event without a time":       {[]esign.Event{{Action: esign.DocumentSigned, DocumentID: "d", SignerID: "j"}}, answer(func(*esign.Status) {}), by(20, 36), by(20, 37)},
+		"an event with one":             {[]esign.Event{{Action: esign.DocumentSigned, DocumentID: "d", SignerID: "j", Time: evening(20, 5)}}, answer(func(*esign.Status) {}), on(20, 5), by(20, 37)},
+		"of several documents, when the last was": {nil, answer(func(s *esign.Status) {
+			s.Signers[0].TimeExecuted, s.Documents = evening(20, 7), append(s.Documents, esign.Document{ID: "e"})
+		}), by(20, 7), by(20, 37)},
+	} {
+		var p office.Package
+		for _, e := range c.events {
+			Event(&p, e, evening(20, 36))
+		}
+		Status(&p, c.status, evening(20, 37))
+		Status(&p, c.status, evening(21, 0))
+		if p = p.Derived(); p.SignedAt("j") != c.signed || p.Executed != c.executed {
+			t.Errorf("%s: signed %+v, want %+v; executed %+v, want %+v", name, p.SignedAt("j"), c.signed, p.Executed, c.executed)
+		}
+		for _, e := range []esign.Event{{Action: esign.DocumentSigned, DocumentID: "d", SignerID: "j", Time: evening(20, 1)}, {Action: esign.PackageExecuted, Time: evening(20, 2)}} {
+			Event(&p, e, evening(22, 0))
+		}
+		if p.SignedAt("j").By || p.Executed.By {
+			t.Errorf("%s: after the events: signed %+v, executed %+v", name, p.SignedAt("j"), p.Executed)
+		}
+	}
+}
+
+func TestWhenAPackageEndedIsTheServicesTimeWhereThereIsOne(t *testing.T) {
+	due, said := now.Add(-time.Hour), now.Add(-2*time.Hour)
+	for name, c := range map[string]struct {
+		status esign.Status
+		want   office.When
+	}{
+		"expired":                         {esign.Status{State: "expired", TimeSignBy: due}, office.When{Time: due}},
+		"expired before its time":         {esign.Status{State: "expired", TimeSignBy: now.Add(time.Hour)}, office.When{Time: now, By: true}},
+		"withdrawn":                       {esign.Status{State: "rescinded", TimeRescinded: said, TimeSignBy: due}, office.When{Time: said}},
+		"withdrawn, and nobody says when": {esign.Status{State: "rescinded"}, office.When{Time: now, By: true}},
+	} {
+		var p office.Package
+		Status(&p, c.status, now)
+		if p.Ended() != c.want {
+			t.Errorf("%s: %+v, want %+v", name, p.Ended(), c.want)
+		}
+	}
+	p := office.Package{Created: now, Met: true}
+	Status(&p, esign.Status{State: "open", TimeCreated: said, Signers: []esign.Signer{{ID: "a", Declined: true, StateTold: true}, {ID: "j", Declined: true, DeclinedAt: due}}}, now)
+	if p.Made() != (office.When{Time: said}) || p.Sent() != (office.When{Time: now, By: true}) ||
+		p.Signers[0].Declined != (office.When{Time: now, By: true}) || p.Signers[1].Declined != (office.When{Time: due}) {
+		t.Errorf("made %+v, sent %+v, declined %+v", p.Made(), p.Sent(), p.Signers)
+	}
+}

@@ -18,7 +18,8 @@ func (r *Room) PreviewName(s office.Settings) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return t.Name(p.FileFields(p.Documents[0], office.FileSigned, r.KindWord(s, office.FileSigned), r.Now())), nil
+	p.Executed.Time = r.Now()
+	return t.Name(p.FileFields(p.Documents[0], office.FileSigned, r.KindWord(s, office.FileSigned))), nil
 }
 
 // latestPackage is the latest package that has documents, or one that shows what names look like.

@@ -52,23 +52,22 @@ func (w indexWords) line(p office.Package, j office.Job, path, sum string) []str
 	var people []string
 	for _, s := range p.Signers {
 		who := strings.NewReplacer(",", " ", ";", " ").Replace(s.DisplayName())
-		if when := indexTime(signedAt(p, s)); when != "" {
+		if when := w.when(p.SignedAt(s.ID)); when != "" {
 			who += " (" + when + ")"
 		}
 		people = append(people, who)
 	}
-	return []string{indexTime(j.Done), office.Cell(p.DisplayName()), office.Cell(strings.Join(people, " / ")), indexTime(p.Created),
-		indexTime(p.Executed), office.Cell(j.PackageID), path, sum}
+	return []string{indexTime(j.Done), office.Cell(p.DisplayName()), office.Cell(strings.Join(people, " / ")), w.when(p.Sent()),
+		w.when(p.Executed), office.Cell(j.PackageID), path, sum}
 }
 
-// signedAt is when a person signed last; zero where the service did not say who signed.
-func signedAt(p office.Package, s office.Signer) (when time.Time) {
-	for _, m := range p.Timeline {
-		if m.What == office.MomentSigned && m.Who == s.ID && s.ID != "" {
-			when = m.Time
-		}
+// when is a time in a cell; empty where it is not known.
+func (w indexWords) when(at office.When) string {
+	text := indexTime(at.Time)
+	if at.By {
+		text = w.Text(message.ByTime(text))
 	}
-	return when
+	return text
 }
 
 // indexTime is a time of this computer's zone as a spreadsheet of every language reads it.

@@ -55,7 +55,7 @@ func (r *Room) otherNames(j office.Job) (names []string, err error) {
 		d = p.Documents[i]
 	}
 	for _, words := range kindWords() {
-		if name := template.Name(p.FileFields(d, kind, words[kind], p.Executed)); name != j.WantedName() && !slices.Contains(names, name) {
+		if name := template.Name(p.FileFields(d, kind, words[kind])); name != j.WantedName() && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}

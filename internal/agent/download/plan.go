@@ -122,7 +122,7 @@ func (r *Room) Plan(tx *store.Tx, p *office.Package, s office.Settings, folder s
 		if _, known, err := tx.Job(j.Key()); err != nil || known {
 			return err
 		}
-		j.Wanted = names.Name(p.FileFields(d, kind, r.KindWord(s, kind), p.Executed))
+		j.Wanted = names.Name(p.FileFields(d, kind, r.KindWord(s, kind)))
 		var err error
 		if j.Target, err = freeTarget(tx, folder, j.Wanted); err != nil {
 			return err

@@ -59,7 +59,7 @@ func (x *testRoom) update(do func(tx *store.Tx) error) {
 func (x *testRoom) plan(id string) (planned []office.Job) {
 	x.t.Helper()
 	x.update(func(tx *store.Tx) error {
-		p := office.Package{ID: id, Name: "Offer", State: office.PackageExecuted, Executed: x.Now(), Documents: []office.Document{{ID: "d", Name: "Lease"}}}
+		p := office.Package{ID: id, Name: "Offer", State: office.PackageExecuted, Executed: office.When{Time: x.Now()}, Documents: []office.Document{{ID: "d", Name: "Lease"}}}
 		if _, err := x.Plan(tx, &p, x.settings, x.settings.SaveTo); err != nil {
 			return err
 		}

@@ -61,7 +61,7 @@ func TestADocumentThatComesAgainHasOneVisibleEnd(t *testing.T) {
 		"after it was withdrawn":                   {pack(func(p *office.Package) { p.State = office.PackageRescinded }), "Lease.pdf", asked},
 		"while it is being withdrawn":              {withdrawn(office.WithdrawWanted), "Lease.pdf", asked},
 		"when it may have been withdrawn":          {withdrawn(office.WithdrawUnknown), "Lease.pdf", asked},
-		"after somebody declined":                  {pack(func(p *office.Package) { p.Signers = []office.Signer{{ID: "a", Declined: time.Now()}} }), "Lease.pdf", asked},
+		"after somebody declined":                  {pack(func(p *office.Package) { p.Signers = []office.Signer{{ID: "a", Declined: office.When{Time: time.Now()}}} }), "Lease.pdf", asked},
 		"after it expired":                         {pack(func(p *office.Package) { p.State = office.PackageExpired }), "Lease.pdf", asked},
 		"after everybody has signed":               {pack(func(p *office.Package) { p.State = office.PackageExecuted }), "Lease.pdf", asked},
 		"after it was refused":                     {state(office.DraftFailed), "Lease.pdf", sentAnew},

@@ -25,7 +25,7 @@ func (r *Room) accepted(d office.Draft, added esign.Added) error {
 		if !ok || !apply.SameAs(p, added.PackageID) { // its first event may have come before this answer
 			p = office.Package{ID: added.PackageID, Created: r.Now(), Service: d.Service}
 		}
-		fromDraft(&p, d, r.Now())
+		fromDraft(&p, d, office.When{Time: r.Now()})
 		p.OrganizationID = cmp.Or(added.OrganizationID, p.OrganizationID)
 		p.MemberID = cmp.Or(added.MemberID, p.MemberID)
 		if added.Status != nil {
@@ -63,8 +63,8 @@ func (r *Room) accepted(d office.Draft, added esign.Added) error {
 	return nil
 }
 
-// fromDraft makes p a package that was made here, from d.
-func fromDraft(p *office.Package, d office.Draft, now time.Time) {
+// fromDraft makes p a package that was made here, from d, and sent then.
+func fromDraft(p *office.Package, d office.Draft, sent office.When) {
 	p.Origin, p.DraftID, p.Folder = office.MadeHere, d.ID, d.Folder
 	p.Name = cmp.Or(d.Name, p.Name)
 	p.Sequential = d.Sequential
@@ -98,7 +98,7 @@ func fromDraft(p *office.Package, d office.Draft, now time.Time) {
 		}
 		p.Documents[i].FileName = cmp.Or(f.Name, p.Documents[i].FileName)
 	}
-	p.AddMoment(office.Moment{Time: now, What: office.MomentSent})
+	p.AddMoment(office.Moment{Time: sent, What: office.MomentSent})
 }
 
 // Claim makes p a package of ours when its external data carries the id of one of our drafts. A draft whose outcome was
@@ -127,7 +127,7 @@ func (r *Room) Claim(tx *store.Tx, p *office.Package, data json.RawMessage) erro
 	if err != nil || !ok {
 		return err
 	}
-	fromDraft(p, d, r.Now())
+	fromDraft(p, d, office.At(time.Time{}, r.Now()))
 	// A queued draft has its answer still to come, or was sent by a life that ended before the answer was kept.
 	// One that is held may have been sent in a time that a backup does not know.
 	if d.State == office.DraftUnknown || d.State == office.DraftHeld || d.State == office.DraftQueued || d.State == office.DraftFailed {

@@ -223,7 +223,7 @@ func (r *Room) checkPause(p office.Package, s office.Settings) time.Duration {
 	var pause time.Duration
 	switch {
 	case p.State == office.PackageExecuted: // waits for its documents to be listed
-		return min(max(r.Age(p.Executed), 30*time.Second), time.Hour)
+		return min(max(r.Age(p.Executed.Time), 30*time.Second), time.Hour)
 	case !p.RecordOwed.IsZero():
 		return min(max(r.Age(p.RecordOwed), r.Pace.Retry), time.Hour)
 	case age < time.Hour:

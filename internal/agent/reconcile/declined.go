@@ -50,6 +50,7 @@ func (r *Room) withRecord(ctx context.Context, client *esign.Client, before *off
 	nameDocuments(s.Documents, record.Documents)
 	s.Recipients = record.Recipients
 	s.RescindMessage = cmp.Or(s.RescindMessage, record.RescindMessage)
+	s.TimeRescinded, s.TimeCreated, s.TimeExecuted = record.TimeRescinded, cmp.Or(s.TimeCreated, record.TimeCreated), cmp.Or(s.TimeExecuted, record.TimeExecuted)
 	if len(s.Signers) == 0 {
 		s.Signers = record.Signers
 		return s

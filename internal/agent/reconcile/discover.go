@@ -298,13 +298,13 @@ func (r *Room) meet(s esign.Status) (p office.Package, wanted bool) {
 	}
 	p = office.Package{
 		ID: s.PackageID, Origin: office.MadeElsewhere, Name: s.Name, Created: r.Now(), NextCheck: r.Now(),
-		ExternalData: s.ExternalData,
+		ExternalData: s.ExternalData, Met: true,
 	}
 	if !s.TimeCreated.IsZero() {
-		p.Created = s.TimeCreated
+		p.Created, p.Met = s.TimeCreated, false
 	}
 	if executed {
-		p.Executed = s.TimeExecuted
+		p.Executed.Time = s.TimeExecuted
 	}
 	return p, true
 }
@@ -318,11 +318,7 @@ func (r *Room) openAgain(p *office.Package, s esign.Status) (news bool) {
 		return false // it is asked about until its files are planned
 	case state == office.PackageExecuted && !p.State.Over() && p.Refused.IsZero():
 	case state == office.PackageExecuted:
-		when := s.TimeExecuted
-		if when.IsZero() {
-			when = r.Now()
-		}
-		p.Execute(when)
+		p.Execute(office.At(s.TimeExecuted, r.Now()))
 	case p.State.Over() && state != "" && !state.Over():
 		p.RecordOwed = r.Now() // so that it is not final
 	default:

@@ -244,7 +244,7 @@ func (r *Room) recordEvent(ev office.Event, e esign.Event, odd message.Message, 
 		if p.Withdrawal.Wished() && e.Action == esign.PackageRescinded {
 			return nil // and they withdrew it
 		}
-		line = office.Activity{Time: ev.Received, Kind: "event", PackageID: p.ID, EventID: ev.ID, Text: eventMessage(p, e)}
+		line = office.Activity{Time: ev.Received, Happened: office.At(e.Time, ev.Received), Kind: "event", PackageID: p.ID, EventID: ev.ID, Text: eventMessage(p, e)}
 		return tx.AddActivity(line)
 	})
 	return found, line, err
@@ -321,7 +321,10 @@ func (r *Room) packageForEvent(tx *store.Tx, e esign.Event, received time.Time) 
 		return p, err
 	}
 	if !ok {
-		p = office.Package{ID: e.PackageID, Origin: office.MadeElsewhere, Created: received}
+		p = office.Package{ID: e.PackageID, Origin: office.MadeElsewhere, Created: received, Met: true}
+		if e.Action == esign.PackageAdd && !e.Time.IsZero() {
+			p.Created, p.Met = e.Time, false
+		}
 	}
 	if p.DraftID == "" {
 		if err := r.needs.Claim(tx, &p, e.ExternalData); err != nil {

@@ -23,7 +23,7 @@ func (r *Room) Find(q office.Query) ([]office.Package, error) {
 			p, ok, err := tx.Package(l.ID)
 			switch {
 			case errors.Is(err, store.ErrRecord): // it holds up none of the others, and its line is there
-				list = append(list, office.Package{ID: l.ID, Name: l.Name, State: l.State, Origin: l.Origin, Created: l.Created, Due: l.Due, Executed: l.Executed})
+				list = append(list, office.Package{ID: l.ID, Name: l.Name, State: l.State, Origin: l.Origin, Created: l.Created, Due: l.Due, Executed: office.When{Time: l.Executed}})
 			case err != nil:
 				return nil, err
 			case ok:

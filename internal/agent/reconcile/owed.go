@@ -19,7 +19,7 @@ func owesEvent(before, p office.Package, moved bool, listening, now time.Time) b
 	case !before.Checked.IsZero():
 		return moved && before.Checked.After(listening) && !before.Checked.After(now) // else by a clock that was wrong
 	default:
-		return p.State == office.PackageExecuted && before.State != p.State &&
+		return p.State == office.PackageExecuted && before.State != p.State && !before.Executed.By &&
 			before.Executed.After(listening.Add(clockMargin)) && before.Executed.Before(now.Add(-clockMargin))
 	}
 }

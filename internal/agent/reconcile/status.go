@@ -97,10 +97,10 @@ func (r *Room) ended(tx *store.Tx, p office.Package, tell bool, state office.Pac
 	before, lately := p, p
 	before.Signers, lately.Signers = slices.Clone(p.Signers), slices.Clone(p.Signers)
 	for i, s := range p.Signers {
-		if old(s.Declined) {
-			lately.Signers[i].Declined = time.Time{}
+		if old(s.Declined.Time) {
+			lately.Signers[i].Declined = office.When{}
 		} else {
-			before.Signers[i].Declined = time.Time{}
+			before.Signers[i].Declined = office.When{}
 		}
 	}
 	past, err := r.needs.News.Declined(tx, before)
@@ -159,7 +159,7 @@ func (r *Room) applyLater(before office.Package) (applyTo, error) {
 			return f, err
 		}
 		for _, d := range ended {
-			line := office.Activity{Time: r.Now(), Kind: "problem", PackageID: p.ID, Text: message.Then(d.Title, d.Body)}
+			line := office.Activity{Time: r.Now(), Happened: d.When, Kind: "problem", PackageID: p.ID, Text: message.Then(d.Title, d.Body)}
 			if err := tx.AddActivity(line); err != nil {
 				return f, err
 			}

@@ -31,7 +31,7 @@ func (r *Room) settle(tx *store.Tx, p *office.Package, found *changes) error {
 	w := p.Withdrawal
 	line := office.Activity{Time: r.Now(), PackageID: p.ID}
 	if w.State == office.WithdrawDone {
-		line.Kind, line.Text = "withdrawn", withdrawnText(p.DisplayName(), w)
+		line.Kind, line.Text, line.Happened = "withdrawn", withdrawnText(p.DisplayName(), w), p.Ended()
 	} else {
 		facts, err := r.needs.News.NotWithdrawn(tx, *p)
 		if err != nil {

@@ -1,0 +1,106 @@
+package office
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+)
+
+func TestATimeIsKeptAsItIsKnown(t *testing.T) {
+	at := time.Date(2026, 11, 23, 20, 9, 0, 5, time.UTC)
+	for _, want := range []When{{}, {Time: at}, {at, true}} {
+		b, err := json.Marshal(Moment{Time: want, What: MomentSigned})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var m Moment
+		if err := json.Unmarshal(b, &m); err != nil || m.Time != want {
+			t.Errorf("%+v is read from %s as %+v, %v", want, b, m.Time, err)
+		}
+	}
+	for _, text := range []string{`"yesterday"`, `"../yesterday"`, `7`} {
+		if err := json.Unmarshal([]byte(text), new(When)); err == nil {
+			t.Errorf("%s is a time", text)
+		}
+	}
+}
+
+func TestTheServicesWordForATimeStaysAndABoundGetsCloser(t *testing.T) {
+	noon := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+	said, later := When{Time: noon}, When{Time: noon.Add(time.Hour)}
+	by := func(hours int) When { return When{noon.Add(time.Duration(hours) * time.Hour), true} }
+	for name, c := range map[string]struct{ known, heard, want When }{
+		"nothing was known":       {When{}, by(1), by(1)},
+		"nothing is heard":        {by(1), When{}, by(1)},
+		"the service says":        {by(-1), said, said},
+		"and says something else": {said, later, said},
+		"what it said is known":   {said, by(-1), said},
+		"learned once more":       {by(1), by(2), by(1)},
+		"learned to be before":    {by(2), by(1), by(1)},
+	} {
+		if got := c.known.Narrowed(c.heard); got != c.want {
+			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+		}
+	}
+}
+
+// A computer that asks at 20:37 learns of everything at once.
+func TestWhatWasLearnedLateHadHappenedBeforeWhatIsKnown(t *testing.T) {
+	clock := func(hour, minute int) time.Time { return time.Date(2026, 11, 23, hour, minute, 0, 0, time.UTC) }
+	by, on := func(h, m int) When { return When{clock(h, m), true} }, func(h, m int) When { return When{Time: clock(h, m)} }
+	for name, c := range map[string]struct {
+		sequential bool
+		executed   When
+		ana, jan   When
+		wants      [3]When // of being sent, and of the two signatures
+	}{
+		"nothing but that it is so":          {false, When{}, by(20, 37), by(20, 38), [3]When{by(20, 37), by(20, 37), by(20, 38)}},
+		"complete at a time":                 {false, on(20, 9), by(20, 37), by(20, 37), [3]When{by(20, 9), by(20, 9), by(20, 9)}},
+		"complete by a time":                 {false, by(20, 9), by(20, 37), by(20, 37), [3]When{by(20, 9), by(20, 9), by(20, 9)}},
+		"the other's event came":             {false, When{}, by(20, 37), on(19, 0), [3]When{by(19, 0), by(20, 37), on(19, 0)}},
+		"in sequence, the next one's came":   {true, When{}, by(20, 37), on(19, 0), [3]When{by(19, 0), by(19, 0), on(19, 0)}},
+		"in sequence, complete":              {true, on(20, 9), by(20, 37), by(20, 37), [3]When{by(20, 9), by(20, 9), by(20, 9)}},
+		"the service's word, whatever it is": {true, on(18, 0), on(20, 30), on(20, 31), [3]When{by(18, 0), on(20, 30), on(20, 31)}},
+	} {
+		p := Package{Sequential: c.sequential, Signers: []Signer{{ID: "a"}, {ID: "j"}}}
+		p.AddMoment(Moment{Time: by(20, 37), What: MomentSent})
+		p.AddSignature(Signature{"d", "a"}, "", c.ana)
+		p.AddSignature(Signature{"d", "j"}, "", c.jan)
+		if !c.executed.IsZero() {
+			p.Execute(c.executed)
+		}
+		stored := p.Derived()
+		if got := [3]When{stored.Sent(), stored.SignedAt("a"), stored.SignedAt("j")}; got != c.wants {
+			t.Errorf("%s: %v, want %v", name, got, c.wants)
+		}
+		if p.Timeline[0].Time != by(20, 37) {
+			t.Errorf("%s: the package itself was changed", name)
+		}
+	}
+}
+
+func TestOfSeveralDocumentsTheLastSignatureCounts(t *testing.T) {
+	noon := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+	one := When{Time: noon}
+	for name, c := range map[string]struct{ other, want When }{
+		"signed before it":       {When{Time: noon.Add(-time.Hour)}, one},
+		"by a time before it":    {When{noon.Add(-time.Hour), true}, one},
+		"by the same time":       {When{noon, true}, one},
+		"by a time after it":     {When{noon.Add(time.Hour), true}, When{noon.Add(time.Hour), true}},
+		"signed after it":        {When{Time: noon.Add(time.Hour)}, When{Time: noon.Add(time.Hour)}},
+		"signed by nobody known": {When{}, one},
+	} {
+		for _, order := range [][]When{{one, c.other}, {c.other, one}} {
+			var p Package
+			for i, at := range order {
+				p.AddSignature(Signature{string(rune('d' + i)), "a"}, "", at)
+			}
+			if got := p.SignedAt("a"); got != c.want {
+				t.Errorf("%s: %+v, want %+v", name, got, c.want)
+			}
+		}
+	}
+	if at := (Package{Timeline: []Moment{{Time: one, What: MomentSigned}}}).SignedAt(""); !at.IsZero() {
+		t.Errorf("somebody unknown signed at %v", at)
+	}
+}
