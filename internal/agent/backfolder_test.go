@@ -1,10 +1,14 @@
 package agent
 
 import (
+	"os"
 	"path/filepath"
 	"testing"
 
+	"countersign/internal/locations"
+	"countersign/internal/message"
 	"countersign/internal/office"
+	"countersign/internal/sandbox"
 )
 
 // What a folder sent since the backup is this office's own, and comes back to its folder, once.
@@ -54,5 +58,37 @@ func TestWhatAFolderSentSinceTheBackupComesBackToItAfterRestoring(t *testing.T) 
 	o.eventually("nothing is on its way", func() bool { rows, err := o.HotFolders(); return err == nil && rows[0].Waiting == 0 })
 	if n, m := signed(), len(o.service.Packages()); n != 3 || m != 3 {
 		t.Errorf("%d came back of %d", n, m)
+	}
+}
+
+// What waited to be sent when the state was lost is in the outbox afterwards, and waits for a person's word.
+func TestWhatWaitedInAFolderIsInTheOutboxAfterRestoring(t *testing.T) {
+	for name, lose := range map[string]func(o *testOffice){
+		"from a backup": func(o *testOffice) { o.loseData() },
+		"from nothing": func(o *testOffice) {
+			o.loseData()
+			noErr(t, os.RemoveAll(locations.Backups(o.data)))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o, f := sending(t)
+			noErr(t, o.backups.Make())
+			o.service.Inject(sandbox.Fault{Path: "/files/upload", Status: 503})
+			o.drop(f, "Lease.pdf", sampleDocument(t))
+			o.eventually("it waits", func() bool { return len(o.Drafts()) == 1 && !o.isThere(filepath.Join(f.Path, "Lease.pdf")) })
+			lose(o)
+			o.service.Heal(0)
+			o.open()
+			o.run()
+			o.eventually("it is in the outbox", func() bool {
+				rows, err := o.HotFolders()
+				return err == nil && len(o.Drafts()) == 1 && o.Drafts()[0].State == office.DraftHeld && rows[0].Waiting == 1
+			})
+			if d := o.Drafts()[0]; d.Problem != message.FileOfBefore("Lease.pdf") || len(o.service.Packages()) != 0 {
+				t.Errorf("it says %v, and %d were sent", d.Problem, len(o.service.Packages()))
+			}
+			noErr(t, o.Resolve(o.Drafts()[0].ID, true))
+			o.eventually("a person sends it", func() bool { return o.isThere(filepath.Join(f.Path, "Sent", "Lease.pdf")) })
+		})
 	}
 }

@@ -15,7 +15,7 @@ import (
 // newHotFolders joins the folders that send with the rest.
 func (a *Agent) newHotFolders() *hotfolder.Room {
 	return hotfolder.New(a.Tools, hotfolder.Needs{
-		DataDir: a.p.DataDir, Settings: a.Settings, Words: a.p.Words,
+		DataDir: a.p.DataDir, Installation: func() string { return a.installation }, Settings: a.Settings, Words: a.p.Words,
 		Account: func() (hotfolder.Account, bool) {
 			o := a.account.Current()
 			return hotfolder.Account{ID: o.Sender(), Email: o.Account.Email}, o.SignedIn()

@@ -166,6 +166,7 @@ type Intake struct {
 
 	Draft   string          `json:"draft,omitempty"`  // that it became
 	Again   bool            `json:"again,omitempty"`  // it is the draft's file a second time
+	Found   bool            `json:"found,omitempty"`  // it lay in Waiting, and nobody knew of it
 	Problem message.Message `json:"problem,omitzero"` // why it cannot be sent
 	// Explained is where the file lay when a text was written beside it that says so.
 	Explained string `json:"explained,omitempty"`

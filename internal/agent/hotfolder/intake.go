@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"strings"
 	"unicode/utf8"
@@ -15,8 +14,6 @@ import (
 	"countersign/internal/office"
 	"countersign/internal/office/filename"
 	"countersign/internal/store"
-
-	"github.com/google/uuid"
 )
 
 // take begins the way of a file that was seen in its folder: from here on it is known, and nobody takes it for another one.
@@ -28,7 +25,7 @@ func (r *Room) take(ctx context.Context, f office.HotFolder, dir *disk.Dir, seen
 	if !utf8.ValidString(name) {
 		return r.makeReadable(f, dir, name)
 	}
-	in := office.Intake{ID: uuid.NewString(), Folder: f.ID, Path: f.Path, Name: name, At: name, Created: r.Now()}
+	in := office.Intake{ID: r.newID(), Folder: f.ID, Path: f.Path, Name: name, At: name, Created: r.Now()}
 	// The subfolder has a name that no other computer gives: whoever finds the file there has moved it.
 	in.Next = ownPlace(in)
 	if err := r.put(in); err != nil {
@@ -41,11 +38,6 @@ func (r *Room) take(ctx context.Context, f office.HotFolder, dir *disk.Dir, seen
 // unchanged reports whether a file is the one that was seen, as it was then.
 func unchanged(now, seen fs.FileInfo) bool {
 	return os.SameFile(now, seen) && now.Size() == seen.Size() && now.ModTime().Equal(seen.ModTime())
-}
-
-// ownPlace is where a file lies in Waiting: in a subfolder in which nobody puts another.
-func ownPlace(in office.Intake) string {
-	return path.Join(office.HotWaiting, in.Created.Local().Format("2006-01-02 1504")+" "+in.ID[:8], in.Name)
 }
 
 // makeReadable gives a file a name that can be recorded, in its folder, where it is found again by that.
@@ -200,21 +192,25 @@ func (r *Room) send(ctx context.Context, in *office.Intake, f office.HotFolder, 
 	next := *in
 	err := r.needs.Send(ctx, f, file, r.fileOf(*in, in.At), func(tx *store.Tx, d *office.Draft) error {
 		next = *in
-		if err := holdOld(tx, d, info.ModTime(), in.Name, r.Now()); err != nil {
+		if in.Found {
+			d.State, d.Problem = office.DraftHeld, message.FileOfBefore(in.Name)
+		} else if err := holdOld(tx, d, info.ModTime(), in.Name, r.Now()); err != nil {
 			return err
 		}
-		twin, err := r.repeats(tx, in.Name, d)
+		twin, err := r.repeats(tx, *in, d)
 		if err != nil {
 			return err
 		}
 		if twin != "" {
-			next.Draft, next.Again = twin, true
+			next.Draft, next.Again = twin, !in.Found
 			return errAgain
 		}
 		next.Draft, next.Ask = d.ID, d.State == office.DraftHeld
 		return putIntake(tx, next)
 	})
-	if errors.Is(err, errAgain) {
+	if errors.Is(err, errAgain) && in.Found {
+		err = r.put(next)
+	} else if errors.Is(err, errAgain) {
 		line := office.Activity{Time: r.Now(), Kind: "sent", Text: message.FileCameTwice(in.Name, filepath.Base(in.Path))}
 		err = r.Data.Update(func(tx *store.Tx) error { return errors.Join(putIntake(tx, next), tx.AddActivity(line)) })
 		if err == nil {

@@ -87,11 +87,11 @@ func cameBefore(tx *store.Tx, doc, name string) (s seen, before bool, err error)
 	return seen{Name: name}, len(names) > 0, err
 }
 
-// repeats decides about d, the draft of a file of that name, when its document came before: it holds d with the reason, or returns
-// the draft whose file this is. Else it notes that the document came.
-func (r *Room) repeats(tx *store.Tx, name string, d *office.Draft) (twin string, err error) {
+// repeats decides about d, the draft of in's file, when its document came before: it holds d with the reason, or returns the draft
+// whose file this is. Else it notes that the document came.
+func (r *Room) repeats(tx *store.Tx, in office.Intake, d *office.Draft) (twin string, err error) {
 	doc := seenDoc(d.Folder, d.Files[0].SHA256)
-	before, again, err := cameBefore(tx, doc, name)
+	before, again, err := cameBefore(tx, doc, in.Name)
 	if err != nil {
 		return "", err
 	}
@@ -107,8 +107,12 @@ func (r *Room) repeats(tx *store.Tx, name string, d *office.Draft) (twin string,
 		if err != nil {
 			return "", err
 		}
-		return "", tx.PutDoc(doc, seen{name, d.ID, r.Now(), day})
-	case before.Name == name && (far == waiting || far == signing && age.Abs() < echo):
+		return "", tx.PutDoc(doc, seen{in.Name, d.ID, r.Now(), day})
+	case in.Found: // and its record alone was lost
+		if far == waiting && !hasIntake(tx, before.Draft) {
+			return before.Draft, nil
+		}
+	case before.Name == in.Name && (far == waiting || far == signing && age.Abs() < echo):
 		first, _, err := tx.Draft(before.Draft)
 		if err != nil && !store.OfOneRecord(err) {
 			return "", err
@@ -122,6 +126,12 @@ func (r *Room) repeats(tx *store.Tx, name string, d *office.Draft) (twin string,
 		d.Problem = message.FileWaitsAlready(before.Name)
 	}
 	return "", nil
+}
+
+// hasIntake reports whether there is a record of the file of a draft.
+func hasIntake(tx *store.Tx, draft string) bool {
+	all, err := intakesIn(tx)
+	return err != nil || slices.ContainsFunc(all, func(x office.Intake) bool { return x.Draft == draft && !x.Again })
 }
 
 // sameTerms reports whether two drafts of one document ask the same of the same people.

@@ -35,10 +35,11 @@ import (
 
 // Needs are what the room takes from others. The functions are called from several goroutines.
 type Needs struct {
-	DataDir  string
-	Settings func() office.Settings
-	Account  func() (a Account, signedIn bool)
-	Words    func() *message.Printer // of the language in use
+	DataDir      string
+	Installation func() string // tells this data folder from every other one
+	Settings     func() office.Settings
+	Account      func() (a Account, signedIn bool)
+	Words        func() *message.Printer // of the language in use
 
 	// Send stores a draft for a file, which is open and lies at path; what also does is in the same commit, and may be called
 	// more than once. An error has a message for people where the file is why it cannot be sent.
@@ -83,14 +84,15 @@ type Room struct {
 	problems map[string]message.Message // what keeps folders from sending, by id
 	waiting  map[string]message.Message // what files of folders wait for, by the path of the folder
 
-	looks   map[string]look // of Run's goroutine
-	retries loop.Retries    // of files on their way, by the ids of their intakes
+	looks     map[string]look // of Run's goroutine
+	recovered map[string]bool // folders in which unknown files were looked for; of Run's goroutine
+	retries   loop.Retries    // of files on their way, by the ids of their intakes
 }
 
 // New makes the room.
 func New(t loop.Tools, needs Needs) *Room {
 	return &Room{Tools: t, needs: needs, ring: make(chan struct{}, 1), problems: map[string]message.Message{},
-		waiting: map[string]message.Message{}, looks: map[string]look{}}
+		waiting: map[string]message.Message{}, looks: map[string]look{}, recovered: map[string]bool{}}
 }
 
 // Wake has the room look into all folders.
@@ -204,6 +206,9 @@ func (r *Room) lookInto(ctx context.Context, f office.HotFolder, all []office.Ho
 	}
 	defer dir.Close()
 	ready, soon, err := r.scan(f, dir)
+	if err == nil {
+		err = r.recover(f, dir)
+	}
 	if err != nil {
 		return soon, err
 	}

@@ -52,12 +52,14 @@ type desk struct {
 func newDesk(t *testing.T) *desk {
 	d := &desk{t: t, tools: looptest.Tools(t, func() {}), saveTo: t.TempDir(), bad: map[string]bool{},
 		account: Account{ID: "service office ana", Email: "ana@example.com"}}
+	installation := uuid.NewString()
 	d.needs = Needs{
-		DataDir:  t.TempDir(),
-		Settings: func() office.Settings { return office.Settings{SaveTo: d.saveTo} },
-		Account:  func() (Account, bool) { return d.account, !d.signedOut },
-		Words:    message.English,
-		Send:     d.send, Passes: func(err error) bool { return errors.Is(err, errPassing) }, Moved: moved,
+		Installation: func() string { return installation },
+		DataDir:      t.TempDir(),
+		Settings:     func() office.Settings { return office.Settings{SaveTo: d.saveTo} },
+		Account:      func() (Account, bool) { return d.account, !d.signedOut },
+		Words:        message.English,
+		Send:         d.send, Passes: func(err error) bool { return errors.Is(err, errPassing) }, Moved: moved,
 		Owe:      func(_ *store.Tx, f ...office.Fact) error { d.owed = append(d.owed, f...); return nil },
 		Announce: func(f ...office.Fact) { d.facts = append(d.facts, f...) },
 		Watch:    func() (<-chan office.Change, func()) { return nil, func() {} },

@@ -58,11 +58,7 @@ func lostIntake(tx *store.Tx, p office.Package) (in office.Intake, known bool, e
 	}
 	in.At = path.Join(office.HotSent, filename.File(in.Name))
 	jobs, err := due(tx, &in)
-	if err != nil || len(jobs) == 0 {
-		return in, false, err
-	}
-	all, err := intakesIn(tx)
-	return in, !slices.ContainsFunc(all, func(x office.Intake) bool { return x.Draft == p.DraftID && !x.Again }), err
+	return in, err == nil && len(jobs) > 0 && !hasIntake(tx, p.DraftID), err
 }
 
 // rest has the record of a document in Sent rest when there is nothing to give back for now, or ends it when nothing more will

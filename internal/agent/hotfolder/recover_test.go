@@ -1,0 +1,118 @@
+package hotfolder
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"testing/synctest"
+
+	"countersign/internal/message"
+	"countersign/internal/office"
+	"countersign/internal/store"
+)
+
+// lostState is an office whose folder has a document in Waiting, of which it knows nothing any more.
+func lostState(t *testing.T, installation func(before string) string) (*desk, office.HotFolder) {
+	t.Helper()
+	before := newDesk(t)
+	f := before.folder()
+	write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
+	before.looks()
+	d := newDesk(t)
+	name := installation(before.needs.Installation())
+	d.needs.Installation = func() string { return name }
+	d.restart()
+	t.Cleanup(func() { before.tools.Data.Close(); d.tools.Data.Close() })
+	return d, d.folder(func(x *office.HotFolder) { x.Path = f.Path })
+}
+
+func same(before string) string { return before }
+
+func TestADocumentInWaitingThatNobodyKnowsWaitsForAPerson(t *testing.T) {
+	for state, want := range map[office.DraftState][]string{
+		office.DraftHeld:      {"Waiting/Lease.pdf"},
+		office.DraftSent:      {"Sent/Lease.pdf"},
+		office.DraftCancelled: {"Problems/Lease.pdf", "Problems/Lease.pdf.txt"},
+	} {
+		t.Run(string(state), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d, f := lostState(t, same)
+				d.looks()
+				d.restart()
+				d.looks()
+				all := d.drafts()
+				if len(all) != 1 || all[0].State != office.DraftHeld || all[0].Problem != message.FileOfBefore("Lease.pdf") {
+					t.Fatalf("the drafts are %+v", all)
+				}
+				if n := d.rows()[0].Waiting; n != 1 {
+					t.Errorf("%d documents wait", n)
+				}
+				if len(d.facts) != 1 || d.facts[0].About() != office.DraftSubject(all[0].ID) {
+					t.Errorf("told were %+v", d.facts)
+				}
+				d.decide(func(x *office.Draft) { x.State = state })
+				d.looks()
+				if got := files(t, f.Path); !slices.Equal(got, want) {
+					t.Errorf("there are %q, want %q", got, want)
+				}
+				d.tools.Data.Close()
+			})
+		})
+	}
+}
+
+func TestWhatAnotherComputerHasInWaitingIsLeftAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, f := lostState(t, func(string) string { return "another one" })
+		write(t, filepath.Join(f.Path, office.HotWaiting, "Letter.pdf"), pdf("letter"))
+		noErr(t, os.Mkdir(filepath.Join(f.Path, office.HotWaiting, "2025"), 0o755))
+		write(t, filepath.Join(f.Path, office.HotWaiting, "2025", "Old.pdf"), pdf("old"))
+		d.looks()
+		if n, got := len(d.drafts()), files(t, f.Path); n != 0 || len(got) != 3 {
+			t.Errorf("%d drafts, and there are %q", n, got)
+		}
+		d.tools.Data.Close()
+	})
+}
+
+// The record alone was lost: its draft is the one that waits.
+func TestADocumentInWaitingWhoseRecordIsLostIsItsDraftsAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		f := d.folder()
+		write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
+		d.looks()
+		name := d.records()[0]
+		noErr(t, d.tools.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(name, nil) }))
+		d.restart()
+		d.looks()
+		if n := d.rows()[0].Waiting; n != 1 {
+			t.Errorf("%d documents wait", n)
+		}
+		d.executed("Lease.pdf", pdf("signed"))
+		d.looks()
+		if got := files(t, f.Path); len(d.drafts()) != 1 || !slices.Equal(got, []string{"Sent/Lease.pdf", "Signed/Lease signed.pdf"}) {
+			t.Errorf("%d drafts, and there are %q", len(d.drafts()), got)
+		}
+		d.tools.Data.Close()
+	})
+}
+
+// What a share is mounted on is an empty folder while it is not.
+func TestADocumentInWaitingIsFoundWhenItsShareIsBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, f := lostState(t, same)
+		away := f.Path + " away"
+		noErr(t, os.Rename(f.Path, away))
+		noErr(t, os.Mkdir(f.Path, 0o755))
+		d.looks()
+		noErr(t, os.Remove(f.Path))
+		noErr(t, os.Rename(away, f.Path))
+		d.looks()
+		if held := d.drafts(office.DraftHeld); len(held) != 1 {
+			t.Errorf("held are %+v", held)
+		}
+		d.tools.Data.Close()
+	})
+}
