@@ -105,9 +105,9 @@ func tryFolder(path string) office.Code {
 	return download.TryFolder(path)
 }
 
-// amongOwnData reports whether a folder lies in the usual data folder, or the former one. What is there goes when a person has all
-// data removed; a data folder of somebody's choice is theirs to remove.
+// amongOwnData reports whether a folder lies in the usual data folder. What is there goes when a person has all data removed; a data
+// folder of somebody's choice is theirs to remove.
 func amongOwnData(path string) bool {
-	own, former, err := locations.Default()
-	return err == nil && (disk.Inside(path, own) || former != "" && disk.Inside(path, former))
+	own, err := locations.Default()
+	return err == nil && disk.Inside(path, own)
 }

@@ -387,7 +387,7 @@ func TestAFileThatCannotBeBroughtOverChangesNothing(t *testing.T) {
 	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "AppData", "LocalAppData"} {
 		t.Setenv(name, usual)
 	}
-	data, _, err := locations.Default()
+	data, err := locations.Default()
 	noErr(t, err)
 	var config *ConfigError
 	if _, err := now.MoveIn(t.Context(), file, password, filepath.Join(data, "Signed")); !errors.As(err, &config) || config.Fields[0].Text != message.FolderHoldsData() {

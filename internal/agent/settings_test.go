@@ -134,7 +134,7 @@ func TestANewFolderIsMadeAndTried(t *testing.T) {
 	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "AppData", "LocalAppData"} {
 		t.Setenv(name, home)
 	}
-	usual, _, err := locations.Default()
+	usual, err := locations.Default()
 	if err != nil {
 		t.Fatal(err)
 	}

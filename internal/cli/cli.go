@@ -91,7 +91,7 @@ type Window struct {
 
 // commands is the command line, as kong reads it.
 type commands struct {
-	home home
+	chosen bool // the data folder, by --data or COUNTERSIGN_DATA
 
 	Data    string `help:"The data folder." env:"COUNTERSIGN_DATA" placeholder:"DIR" type:"path"`
 	KeyFile string `help:"Keep the key in this file instead of the keyring (for servers)." placeholder:"FILE" type:"path"`
@@ -242,19 +242,17 @@ type run struct {
 	out, err *terminal.Writer // what people are told; nothing is printed otherwise
 	console  console
 	windowed bool  // a window is about to be shown
-	stays    error // why the data of an earlier version was not moved
 }
 
 // complete finds the data folder.
 func (c *commands) complete() error {
-	if c.Data != "" {
+	if c.chosen = c.Data != ""; c.chosen {
 		return nil
 	}
 	var err error
-	if c.home.belongs, c.home.former, err = locations.Default(); err != nil {
+	if c.Data, err = locations.Default(); err != nil {
 		return message.Error(message.DataFolderUnnamed(), err)
 	}
-	c.Data = c.home.inForce()
 	return nil
 }
 

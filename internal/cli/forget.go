@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -22,14 +21,14 @@ type forgetCmd struct {
 }
 
 func (forgetCmd) Run(r *run) error {
-	if r.global.home == (home{}) {
+	if r.global.chosen {
 		return &usage{"forget is about the usual data folder; remove another one yourself."}
 	}
-	err := forgetData([]string{r.global.home.belongs, r.global.home.former}, func(name string) error { return forgetKey(r.ctx, name) })
+	err := forgetData(r.global.Data, func(name string) error { return forgetKey(r.ctx, name) })
 	if errors.Is(err, errStays) {
 		return err
 	}
-	err = errors.Join(err, notify.Forget("Countersign", "Countersign demo"), forgetCache(r.global.home.belongs))
+	err = errors.Join(err, notify.Forget("Countersign", "Countersign demo"), forgetCache(r.global.Data))
 	if r.program.Forget != nil {
 		err = errors.Join(err, r.program.Forget())
 	}
@@ -42,53 +41,35 @@ func (forgetCmd) Run(r *run) error {
 // errStays means that data is left, and with it the keys of what it seals.
 var errStays = errors.New("there is data left")
 
-// forgetData removes data folders and their keys; an empty name is that of none. The folders go last: they alone know what their
-// keys are called, so that this can be done once more where the keyring cannot be reached.
-func forgetData(folders []string, forgetKey func(name string) error) (err error) {
-	held := map[string]*single.Instance{} // nobody else may have them meanwhile
-	defer func() {
-		for _, instance := range held {
-			err = errors.Join(err, instance.Close())
-		}
-	}()
+// forgetData removes a data folder and its keys. The folder goes last: it alone knows what its keys are called, so that this can be
+// done once more where the keyring cannot be reached.
+func forgetData(folder string, forgetKey func(name string) error) (err error) {
 	stays := func(m message.Message, err error) error { return message.Error(m, errors.Join(errStays, err)) }
-	var keys []string
-	for _, folder := range folders {
-		if folder == "" {
-			continue
-		}
-		keys = append(keys, locations.Entries(folder)...)
-		if err := os.RemoveAll(locations.Moving(folder)); err != nil {
-			return stays(message.NotAllRemoved(locations.Moving(folder)), err)
-		}
-		if _, err := os.Lstat(folder); errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		instance, err := single.Acquire(folder)
+	keys := locations.Entries(folder)
+	var held *single.Instance // nobody else may have it meanwhile
+	if _, err := os.Lstat(folder); err == nil {
+		held, err = single.Acquire(folder)
 		switch {
 		case errors.Is(err, single.ErrRunning):
 			return stays(message.Running(), err)
 		case err != nil:
 			return stays(message.NotAllRemoved(folder), err)
 		}
-		held[folder] = instance
-	}
-	for folder := range held {
 		if err := locations.Clear(folder); err != nil {
-			return stays(message.NotAllRemoved(folder), err)
+			return errors.Join(stays(message.NotAllRemoved(folder), err), held.Close())
 		}
 	}
 	for _, name := range keys {
 		err = errors.Join(err, forgetKey(name))
 	}
-	if err != nil {
+	if held == nil {
 		return err
 	}
-	for folder, instance := range held {
-		delete(held, folder)
-		if err := errors.Join(instance.Close(), os.RemoveAll(folder)); err != nil {
-			return stays(message.NotAllRemoved(folder), err)
-		}
+	if err != nil {
+		return errors.Join(err, held.Close())
+	}
+	if err := errors.Join(held.Close(), os.RemoveAll(folder)); err != nil {
+		return stays(message.NotAllRemoved(folder), err)
 	}
 	return nil
 }

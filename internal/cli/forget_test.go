@@ -26,13 +26,13 @@ func TestForgetLeavesTheDocumentsAndNothingElse(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", filepath.Join(home, ".cache"))
 	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
 	t.Setenv("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nonexistent")
-	data, _, err := locations.Default()
+	data, err := locations.Default()
 	must(t, err)
 	cache, err := os.UserCacheDir()
 	must(t, err)
 	signed := filepath.Join(home, "Signed", "Lease.pdf")
-	gone := []string{data, locations.Moving(data), filepath.Join(cache, "countersign")}
-	for _, file := range []string{locations.State(data), filepath.Join(data, "backups", "today"), filepath.Join(locations.Moving(data), "x"),
+	gone := []string{data, filepath.Join(cache, "countersign")}
+	for _, file := range []string{locations.State(data), filepath.Join(data, "backups", "today"),
 		filepath.Join(cache, "countersign", "preview", "y"), signed} {
 		must(t, os.MkdirAll(filepath.Dir(file), 0o700))
 		must(t, os.WriteFile(file, []byte("x"), 0o600))
@@ -81,14 +81,14 @@ func TestAKeyThatTheKeyringKeepsIsForgottenTheNextTime(t *testing.T) {
 	must(t, os.WriteFile(locations.Backup(data), []byte("x"), 0o600))
 	locked := errors.New("the keyring is locked")
 	var asked []string
-	if err := forgetData([]string{data, ""}, func(key string) error { asked = append(asked, key); return locked }); !errors.Is(err, locked) || errors.Is(err, errStays) {
+	if err := forgetData(data, func(key string) error { asked = append(asked, key); return locked }); !errors.Is(err, locked) || errors.Is(err, errStays) {
 		t.Fatal(err)
 	}
 	if locations.Holds(data) || !slices.Contains(asked, name) {
 		t.Fatalf("the data stays, or its key is not meant: %q", asked)
 	}
 	asked = nil
-	must(t, forgetData([]string{data, ""}, func(key string) error { asked = append(asked, key); return nil }))
+	must(t, forgetData(data, func(key string) error { asked = append(asked, key); return nil }))
 	if !slices.Contains(asked, name) {
 		t.Errorf("the key stays for ever: only %q were forgotten", asked)
 	}

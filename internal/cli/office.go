@@ -74,9 +74,6 @@ func (r *run) start(parts ...agent.Part) (*local, error) {
 		return nil, err
 	}
 	logger := log.logger(r.global.Debug)
-	if r.stays != nil {
-		logger.Warn("the data could not be moved to where it belongs, or not cleanly", "folder", r.global.Data, "err", r.stays)
-	}
 	if err := private.Files(locations.All(r.global.Data)...); err != nil {
 		logger.Warn("what is in the data folder could not be made private", "err", err)
 	}
@@ -111,14 +108,6 @@ func (r *run) start(parts ...agent.Part) (*local, error) {
 
 // take makes the data folder where it is missing, and takes it for this process.
 func (r *run) take() (*single.Instance, error) {
-	stays, err := r.global.home.settle()
-	if err != nil {
-		return nil, err
-	}
-	r.stays = stays
-	if r.global.home != (home{}) {
-		r.global.Data = r.global.home.inForce()
-	}
 	if err := private.Folder(r.global.Data); err != nil && !errors.Is(err, private.ErrStaysOpen) {
 		return nil, message.Error(message.DataFolderNotMade(r.global.Data), err)
 	}
@@ -128,10 +117,6 @@ func (r *run) take() (*single.Instance, error) {
 		return nil, err
 	case err != nil:
 		return nil, message.Error(single.Message(err), err)
-	}
-	if r.global.home != (home{}) && r.global.home.inForce() != r.global.Data {
-		r.global.Data = r.global.home.inForce()
-		return nil, errors.Join(single.ErrRunning, instance.Close()) // another start moved it just now, and runs
 	}
 	return instance, nil
 }
@@ -178,11 +163,11 @@ func (r *run) keeper(log *slog.Logger) secret.Keeper {
 	if r.global.KeyFile != "" {
 		return secret.File(r.global.KeyFile)
 	}
-	keeper, err := r.global.home.ring(r.global.Data)
+	name, err := locations.Entry(r.global.Data)
 	if err != nil {
 		log.Warn("the key is found only as long as the data folder stays where it is", "err", err)
 	}
-	return keeper
+	return secret.Keyring("Countersign", name)
 }
 
 func icon() []byte {

@@ -79,7 +79,7 @@ func newestVersion(u office.Update) checkedVersion {
 // updates is how this program comes to newer versions of itself.
 func (r *run) updates() agent.Updates {
 	u := agent.Updates{Address: r.program.Updates, Keys: r.program.UpdateKeys, Server: r.program.Window == nil}
-	if r.global.home == (home{}) { // chosen
+	if r.global.chosen {
 		u.Again = append(u.Again, "--data", r.global.Data)
 	}
 	if r.global.KeyFile != "" {

@@ -7,7 +7,8 @@ import (
 	"path/filepath"
 )
 
-func defaults() (folder, former string, err error) {
+// Default is the data folder of this user.
+func Default() (folder string, err error) {
 	base, err := os.UserConfigDir()
-	return filepath.Join(base, "countersign"), "", err
+	return filepath.Join(base, "countersign"), err
 }

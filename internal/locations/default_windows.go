@@ -5,13 +5,9 @@ import (
 	"path/filepath"
 )
 
-func defaults() (folder, former string, err error) {
+// Default is the data folder of this user. It lies in the part of the profile that stays on the computer: the rest of it is copied from
+// and to a server whenever somebody signs in and out, and a database that a copy has overtaken is a lost one.
+func Default() (folder string, err error) {
 	local, err := os.UserCacheDir() // %LocalAppData%
-	if err != nil {
-		return "", "", err
-	}
-	if roaming, err := os.UserConfigDir(); err == nil { // %AppData%
-		former = filepath.Join(roaming, "countersign")
-	}
-	return filepath.Join(local, "countersign"), former, nil
+	return filepath.Join(local, "countersign"), err
 }

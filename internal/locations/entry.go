@@ -18,7 +18,7 @@ import (
 const entry = "keyring-entry"
 
 // Entries are the names under which the keyring may keep the key of a data folder: the one that is noted there, and the one that
-// an earlier version used. Nothing is noted.
+// is used where it could not be. Nothing is noted.
 func Entries(folder string) []string {
 	names := []string{"key of " + folder}
 	if noted, err := os.ReadFile(filepath.Join(folder, entry)); err == nil {
@@ -30,8 +30,8 @@ func Entries(folder string) []string {
 }
 
 // Entry is the name under which the keyring keeps the key of a data folder. It is noted in the folder, on disk when Entry
-// returns, so that the key is found wherever somebody moves the folder to. A folder with data in which nothing is noted is
-// an earlier version's, which named the entry after the folder's path.
+// returns, so that the key is found wherever somebody moves the folder to. In a folder with data in which nothing is noted,
+// it could not be: the entry is named after the folder's path.
 func Entry(folder string) (string, error) {
 	path := filepath.Join(folder, entry)
 	noted, err := os.ReadFile(path)

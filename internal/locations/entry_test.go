@@ -4,9 +4,20 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"go.uber.org/goleak"
 )
 
-// folder makes a data folder; of an earlier version, when it has data and no name of its own for the keyring's entry.
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// folder makes a data folder. One with data and no name for the keyring's entry is one in which none could be noted.
 func folder(t *testing.T, data bool) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "data")
@@ -32,11 +43,11 @@ func named(t *testing.T, path string) string {
 }
 
 func TestTheKeyOfAFolderIsFoundWhereverSomebodyMovesIt(t *testing.T) {
-	for _, earlier := range []bool{true, false} {
-		path := folder(t, earlier)
+	for _, unnamed := range []bool{true, false} {
+		path := folder(t, unnamed)
 		before := named(t, path)
-		if earlier && before != "key of "+path {
-			t.Errorf("an earlier version's key is looked for under %q", before)
+		if unnamed && before != "key of "+path {
+			t.Errorf("the key is looked for under %q", before)
 		}
 		fill(t, path)
 		if again := named(t, path); again != before {

@@ -1,10 +1,5 @@
-// Package locations is the map of where Countersign keeps things: which folder is an office's data folder, what lies in
-// it under which name, and how the data of an earlier version comes to where it belongs now.
-//
-// It promises that a move neither loses nor doubles anything, whenever it is interrupted: at every moment one folder is in
-// force (InForce), and it is whole.
-//
-// It does not know what is in the files.
+// Package locations is the map of where Countersign keeps things: which folder is an office's data folder, what lies in it under which
+// name, and what the key of it is called in the keyring. It does not know what is in the files.
 package locations
 
 import (
@@ -27,7 +22,6 @@ const (
 	lock    = "instance.lock"   // held by the instance that runs
 	socket  = "control.sock"    // the way to that instance, on Unix
 	icon    = "icon.png"        // that notifications show, where the desktop wants it in a file
-	origin  = "moved-from.json" // while a move is not finished: where the data came from
 )
 
 // State is the file with the state of a data folder.
@@ -63,23 +57,10 @@ func Icon(folder string) string { return filepath.Join(folder, icon) }
 // All are the files and folders that may lie in a data folder, but for damaged files that were set aside.
 func All(folder string) []string {
 	return []string{
-		State(folder), Backup(folder), filepath.Join(folder, lock), filepath.Join(folder, socket), filepath.Join(folder, origin),
+		State(folder), Backup(folder), filepath.Join(folder, lock), filepath.Join(folder, socket),
 		filepath.Join(folder, entry), Icon(folder),
 		Logs(folder), Log(folder), Log(folder) + ".1", Trace(folder), Outbox(folder), Dropped(folder), Update(folder), Backups(folder),
 	}
-}
-
-// Default is the data folder of this user, and the one that earlier versions used where that was another. On Windows it
-// lies in the part of the profile that stays on the computer: the rest of it is copied from and to a server whenever
-// somebody signs in and out, and a database that a copy has overtaken is a lost one.
-func Default() (folder, former string, err error) { return defaults() }
-
-// InForce is the one of two folders where the data is: where it belongs, unless only the former one has any.
-func InForce(folder, former string) string {
-	if former != "" && !Holds(folder) && Holds(former) {
-		return former
-	}
-	return folder
 }
 
 // Holds reports whether there is an office's data in a folder.

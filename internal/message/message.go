@@ -118,14 +118,10 @@ type written struct {
 	Args map[string]value `json:"args,omitempty"`
 }
 
-// MarshalJSON writes {"id": ..., "args": {name: {kind: value}}}, the words of an earlier version as they are, and null for
-// nothing.
+// MarshalJSON writes {"id": ..., "args": {name: {kind: value}}}, and null for nothing.
 func (m Message) MarshalJSON() ([]byte, error) {
 	if m.IsZero() {
 		return []byte("null"), nil
-	}
-	if m.id == words {
-		return json.Marshal(m.values()["Text"].Text)
 	}
 	return json.Marshal(written{m.id, m.values()})
 }
@@ -133,11 +129,7 @@ func (m Message) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads what MarshalJSON writes.
 func (m *Message) UnmarshalJSON(data []byte) error {
 	*m = Message{}
-	var text string
-	if json.Unmarshal(data, &text) == nil { // null, too
-		if text != "" {
-			*m = of(words, Text("Text", text))
-		}
+	if string(data) == "null" {
 		return nil
 	}
 	var w written
@@ -152,5 +144,3 @@ func (m *Message) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// words is the id of what an earlier version has stored in words.
-const words = "words"

@@ -85,8 +85,6 @@ func (p *Printer) lines(m Message) string {
 	switch m.id {
 	case "":
 		return ""
-	case words:
-		return m.values()["Text"].Text
 	case sentences:
 		var all []string
 		for _, one := range m.inOrder() {

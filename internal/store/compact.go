@@ -36,7 +36,7 @@ var errTooSlow = errors.New("copying what is in use takes too long")
 
 // compact makes the file smaller when that pays off, and leaves it alone when anything is in the way. The error is that
 // of opening the file again.
-func (s *Store) compact(o Options, steps []migration) error {
+func (s *Store) compact(o Options) error {
 	temp := s.path + ".compact"
 	if err := os.Remove(temp); err != nil && !errors.Is(err, os.ErrNotExist) {
 		s.log.Warn("remove an unfinished copy of the data file", "err", err)
@@ -69,7 +69,7 @@ func (s *Store) compact(o Options, steps []migration) error {
 	}
 	s.release() // which is the second time where files cannot be replaced while they are open
 	s.db, s.file = nil, nil
-	return s.openFile(o.LockTimeout, steps)
+	return s.openFile(o.LockTimeout)
 }
 
 // paysOff reports how many bytes are in use, and whether enough others are free.

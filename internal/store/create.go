@@ -13,7 +13,7 @@ import (
 
 // createIfMissing makes an empty data file under a temporary name and gives it its own name when it is complete. So a
 // data file that is there is never half made, and an empty one is damage rather than a beginning.
-func createIfMissing(path string, steps []migration, opts Options) error {
+func createIfMissing(path string, opts Options) error {
 	if _, err := os.Lstat(path); err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -25,7 +25,7 @@ func createIfMissing(path string, steps []migration, opts Options) error {
 	if err := temp.Close(); err != nil {
 		return err
 	}
-	if err := fill(temp.Name(), steps, opts); err != nil {
+	if err := fill(temp.Name(), opts); err != nil {
 		return err
 	}
 	if err := disk.RenameNew(temp.Name(), path); !errors.Is(err, fs.ErrExist) {
@@ -34,18 +34,11 @@ func createIfMissing(path string, steps []migration, opts Options) error {
 	return nil // another process was quicker, and its file wins
 }
 
-// fill makes temp an empty data file of the newest schema.
-func fill(temp string, steps []migration, opts Options) (err error) {
+// fill makes temp an empty data file.
+func fill(temp string, opts Options) error {
 	db, err := bolt.Open(temp, 0o600, &bolt.Options{Timeout: opts.LockTimeout})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	if err := db.Update(func(tx *bolt.Tx) error {
-		_, err := tx.CreateBucket([]byte(bucketMeta))
-		return err
-	}); err != nil {
-		return err
-	}
-	return migrate(db, temp, steps)
+	return errors.Join(db.Update(createBuckets), db.Close())
 }

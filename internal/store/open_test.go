@@ -2,14 +2,13 @@ package store
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -63,94 +62,16 @@ func TestASecondOpenIsToldWithoutWaiting(t *testing.T) {
 	update(t, s, putDoc("still works"))
 }
 
-// newest is the schema of this release.
-var newest = migrations[len(migrations)-1].version
-
-// laterSchema is the next schema as some later release may have it: it lists whom each job's file is for.
-func laterSchema(steps *[]string) []migration {
-	return append(slices.Clone(migrations), migration{newest + 1, func(tx *bolt.Tx) error {
-		*steps = append(*steps, "later")
-		b, err := tx.CreateBucket([]byte("kinds"))
-		if err != nil {
-			return err
-		}
-		return tx.Bucket([]byte(bucketJobs)).ForEach(func(k, v []byte) error {
-			var j office.Job
-			if err := json.Unmarshal(v, &j); err != nil {
-				return err
-			}
-			return b.Put([]byte(j.Kind), k)
-		})
-	}})
-}
-
-// olderFile makes a file of this release's schema with records in it.
-func olderFile(t *testing.T) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "state.db")
-	s, err := open(path, Options{}, migrations)
-	must(t, err)
-	update(t, s, func(tx *Tx) error {
-		if _, err := tx.AddEvent(office.Event{ID: "old", Body: []byte("{}")}); err != nil {
-			return err
-		}
-		_, err := tx.PlanJob(office.Job{PackageID: "p", DocumentID: "d", Kind: "cac", Folder: "/f", Target: "x.pdf"})
-		return err
-	})
-	must(t, s.Close())
-	return path
-}
-
-func TestAnOlderFileIsBroughtUpToDateOnce(t *testing.T) {
-	path := olderFile(t)
-	var ran []string
-	for range 2 {
-		s, err := open(path, Options{}, laterSchema(&ran))
-		must(t, err)
-		view(t, s, func(tx *Tx) error {
-			if _, ok, err := tx.Event("old"); err != nil || !ok {
-				t.Errorf("the old event is lost: %v", err)
-			}
-			if key, err := tx.get("kinds", []byte("cac")); err != nil || string(key) != "p/d/cac" {
-				t.Errorf("migrated record %q, %v", key, err)
-			}
-			return nil
-		})
-		must(t, s.Close())
-	}
-	if len(ran) != 1 {
-		t.Errorf("the step ran %d times", len(ran))
-	}
-}
-
-func TestAMigrationThatFailsLeavesTheFileAsItWas(t *testing.T) {
-	path := olderFile(t)
-	var ran []string
-	steps := append(laterSchema(&ran), migration{newest + 2, func(*bolt.Tx) error { return errors.New("cannot") }})
-	before := readFile(t, path)
-	if _, err := open(path, Options{}, steps); err == nil || errors.Is(err, ErrCorrupt) {
-		t.Fatalf("Open = %v", err)
-	}
-	if !bytes.Equal(before, readFile(t, path)) {
-		t.Error("the file was changed")
-	}
-	s := openTest(t, path)
-	if _, ok, err := func() (e office.Event, ok bool, err error) {
-		err = s.View(func(tx *Tx) error { e, ok, err = tx.Event("old"); return err })
-		return
-	}(); err != nil || !ok {
-		t.Errorf("the old event is lost: %v", err)
-	}
-}
-
 func TestANewerFileIsRefusedAndUntouched(t *testing.T) {
-	path := olderFile(t)
-	var ran []string
-	s, err := open(path, Options{}, laterSchema(&ran))
-	must(t, err)
+	path := filepath.Join(t.TempDir(), "state.db")
+	s := openTest(t, path)
+	update(t, s, putDoc("kept"))
+	must(t, s.db.Update(func(tx *bolt.Tx) error {
+		return tx.Bucket([]byte(bucketMeta)).Put(keySchema, []byte(strconv.Itoa(schema+1)))
+	}))
 	must(t, s.Close())
 	before := readFile(t, path)
-	if _, err := open(path, Options{}, migrations); !errors.Is(err, ErrNewer) || errors.Is(err, ErrCorrupt) {
+	if _, err := Open(path, Options{}); !errors.Is(err, ErrNewer) || errors.Is(err, ErrCorrupt) {
 		t.Errorf("Open = %v, want ErrNewer", err)
 	}
 	if !bytes.Equal(before, readFile(t, path)) {

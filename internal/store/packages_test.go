@@ -2,7 +2,6 @@ package store
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -135,15 +134,6 @@ func TestADeclinedPackageIsNotCountedAsWaiting(t *testing.T) {
 	want.Open, want.Declined = 2, 1
 	if c := read(t, s, (*Tx).PackageCounts); c != want {
 		t.Errorf("after one is asked again: %+v, want %+v", c, want)
-	}
-	// As schema 4 counted, which knew of no declined packages.
-	update(t, s, func(tx *Tx) error {
-		return errors.Join(tx.add("packages.open", 3), tx.add("packages.declined", -1), tx.put(bucketMeta, keySchema, []byte("4")))
-	})
-	path := s.path
-	must(t, s.Close())
-	if c := read(t, openTest(t, path), (*Tx).PackageCounts); c != want {
-		t.Errorf("of a state of schema 4: %+v, want %+v", c, want)
 	}
 }
 

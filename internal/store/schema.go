@@ -2,11 +2,8 @@ package store
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"strconv"
-
-	"countersign/internal/office"
 
 	bolt "go.etcd.io/bbolt"
 )
@@ -46,119 +43,45 @@ const (
 	bucketDocs            = "docs"             // name -> JSON
 )
 
-// migration brings the schema from version-1 to version. It must do so from whatever any earlier release left behind.
-type migration struct {
-	version int
-	apply   func(*bolt.Tx) error
-}
-
-// migrations are all of them, in order, without gaps. A release never changes one that has shipped; it adds one. Where an
-// earlier program stored what people were told as a text, it stays one and is read as it is: see message.UnmarshalJSON.
-var migrations = []migration{
-	{1, createBuckets},
-	{2, prepareForgetting},
-	{3, nothingIsGivenUp},
-	{4, indexWithdrawals},
-	{5, countDeclined},
-}
-
-// createBuckets is schema 1.
-func createBuckets(tx *bolt.Tx) error {
-	for _, name := range []string{
-		bucketCounts,
-		bucketEvents, bucketEventIDs, bucketEventsPending, bucketEventsOdd,
-		bucketPackages, bucketPackageIDs, bucketPackageLines, bucketPackagesDue, bucketPackagesByDraft,
-		bucketJobs, bucketJobsDue, bucketJobsFailed, bucketJobsDone, bucketTargets,
-		bucketDrafts, bucketDraftIDs, bucketDraftStates, bucketDraftsDue,
-		bucketActivity, bucketFacts1, bucketSealed, bucketDocs,
-	} {
-		if _, err := tx.CreateBucketIfNotExists([]byte(name)); err != nil {
-			return fmt.Errorf("create bucket %s: %w", name, err)
-		}
-	}
-	return nil
-}
-
-// bucketFacts1 is where schema 1 kept facts: fact -> time.
-const bucketFacts1 = "once"
-
-// prepareForgetting is schema 2: events that are done are in the index by which they are forgotten, as of a day before
-// the first that is counted; facts take sixteen bytes each instead of their whole text.
-func prepareForgetting(tx *bolt.Tx) error {
-	old, err := tx.CreateBucketIfNotExists([]byte(bucketEventsOld))
-	if err != nil {
-		return err
-	}
-	err = tx.Bucket([]byte(bucketEvents)).ForEach(func(row, value []byte) error {
-		e, err := decode[office.Event](bucketEvents, row, value)
-		if errors.Is(err, ErrRecord) {
-			return nil // an event that cannot be read is never forgotten, and keeps nothing from being brought up to date
-		}
-		if err != nil || !forgettable(e) {
-			return err
-		}
-		return old.Put(oldKey(e, row), nil)
-	})
-	if err != nil {
-		return err
-	}
-	facts, err := tx.CreateBucketIfNotExists([]byte(bucketOnce))
-	if err != nil {
-		return err
-	}
-	err = tx.Bucket([]byte(bucketFacts1)).ForEach(func(fact, _ []byte) error { return facts.Put(factKey(fact), noted) })
-	if err != nil {
-		return err
-	}
-	return tx.DeleteBucket([]byte(bucketFacts1))
-}
+// schema is the version of all this. Before the first release it stays 1 and may change.
+const schema = 1
 
 var keySchema = []byte("schema")
 
-// migrate brings the file to the newest schema in one transaction: a step that fails leaves the file as it was. It
-// writes nothing when there is nothing to do.
-func migrate(db *bolt.DB, path string, steps []migration) error {
-	have, err := schemaOf(db)
-	if err != nil {
-		return &CorruptError{Path: path, Reason: err.Error()}
-	}
-	newest := steps[len(steps)-1].version
-	switch {
-	case have > newest:
-		return fmt.Errorf("%w: %s has schema %d, this version knows %d", ErrNewer, path, have, newest)
-	case have == newest:
-		return nil
-	}
-	return db.Update(func(tx *bolt.Tx) error {
-		for _, step := range steps {
-			if step.version <= have {
-				continue
-			}
-			if err := step.apply(tx); err != nil {
-				return fmt.Errorf("bring %s to schema %d: %w", path, step.version, err)
-			}
+// createBuckets makes an empty file one of this schema.
+func createBuckets(tx *bolt.Tx) error {
+	for _, name := range []string{
+		bucketMeta, bucketCounts,
+		bucketEvents, bucketEventIDs, bucketEventsPending, bucketEventsOdd, bucketEventsOld,
+		bucketPackages, bucketPackageIDs, bucketPackageLines, bucketPackagesDue, bucketPackagesRefused, bucketPackagesByDraft, bucketWithdrawalsDue,
+		bucketJobs, bucketJobsDue, bucketJobsRefused, bucketJobsFailed, bucketJobsDone, bucketTargets,
+		bucketDrafts, bucketDraftIDs, bucketDraftStates, bucketDraftsDue,
+		bucketActivity, bucketOnce, bucketSealed, bucketDocs,
+	} {
+		if _, err := tx.CreateBucket([]byte(name)); err != nil {
+			return fmt.Errorf("create bucket %s: %w", name, err)
 		}
-		return tx.Bucket([]byte(bucketMeta)).Put(keySchema, []byte(strconv.Itoa(newest)))
-	})
+	}
+	return tx.Bucket([]byte(bucketMeta)).Put(keySchema, []byte(strconv.Itoa(schema)))
 }
 
-// schemaOf reads the schema version; 0 is a file that createIfMissing has just begun.
-func schemaOf(db *bolt.DB) (version int, err error) {
-	err = db.View(func(tx *bolt.Tx) error {
+// checkSchema refuses a file of a newer schema, and one that is none of ours.
+func checkSchema(db *bolt.DB, path string) error {
+	return db.View(func(tx *bolt.Tx) error {
 		b := tx.Bucket([]byte(bucketMeta))
 		if b == nil {
-			return errors.New("not a Countersign data file")
+			return &CorruptError{Path: path, Reason: "not a Countersign data file"}
 		}
 		v := b.Get(keySchema)
-		if v == nil {
-			return nil
-		}
-		if version, err = strconv.Atoi(string(v)); err != nil || version < 1 {
-			return fmt.Errorf("schema version %q", v)
+		have, err := strconv.Atoi(string(v))
+		switch {
+		case err != nil || have < schema:
+			return &CorruptError{Path: path, Reason: fmt.Sprintf("schema version %q", v)}
+		case have > schema:
+			return fmt.Errorf("%w: %s has schema %d, this version knows %d", ErrNewer, path, have, schema)
 		}
 		return nil
 	})
-	return version, err
 }
 
 func encodeCount(n int64) []byte { return binary.BigEndian.AppendUint64(nil, uint64(n)) }

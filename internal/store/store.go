@@ -61,18 +61,13 @@ type Store struct {
 	damage atomic.Pointer[CorruptError] // set once damage was met; nothing is read or written after that
 }
 
-// Open opens the data file at path, creating it (mode 0600) and its folder (mode 0700) when there is none, and
-// brings an older schema up to date.
+// Open opens the data file at path, creating it (mode 0600) and its folder (mode 0700) when there is none.
 //
 // It returns [ErrInUse], [ErrNewer] or [ErrCorrupt] for a file it must not use, and has not changed it then. What to
 // do about a damaged file is the caller's decision, see [SetAside]. Noticed at once: a file that is empty, truncated,
 // not a bbolt file or not Countersign's; two damaged meta pages; a damaged root or list of free pages. A damaged page
 // in the middle is noticed when it is reached: View and Update then return ErrCorrupt.
 func Open(path string, opts Options) (*Store, error) {
-	return open(path, opts, migrations)
-}
-
-func open(path string, opts Options, steps []migration) (*Store, error) {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
@@ -91,7 +86,7 @@ func open(path string, opts Options, steps []migration) (*Store, error) {
 	if err := prepareFolder(path, opts.Log); err != nil {
 		return nil, err
 	}
-	if err := createIfMissing(path, steps, opts); err != nil {
+	if err := createIfMissing(path, opts); err != nil {
 		return nil, fmt.Errorf("create data file %s: %w", path, err)
 	}
 	s := &Store{
@@ -102,11 +97,11 @@ func open(path string, opts Options, steps []migration) (*Store, error) {
 		done: make(chan struct{}),
 		turn: make(chan struct{}, 1),
 	}
-	if err := s.openFile(opts.LockTimeout, steps); err != nil {
+	if err := s.openFile(opts.LockTimeout); err != nil {
 		return nil, err
 	}
 	if opts.Compact {
-		if err := s.compact(opts, steps); err != nil {
+		if err := s.compact(opts); err != nil {
 			return nil, err
 		}
 	}
@@ -131,8 +126,8 @@ func prepareFolder(path string, log *slog.Logger) error {
 	return nil
 }
 
-// openFile locks, checks and migrates the file. On failure everything is let go again.
-func (s *Store) openFile(wait time.Duration, steps []migration) (err error) {
+// openFile locks and checks the file. On failure everything is let go again.
+func (s *Store) openFile(wait time.Duration) (err error) {
 	defer func() {
 		if err != nil {
 			s.release()
@@ -145,7 +140,7 @@ func (s *Store) openFile(wait time.Duration, steps []migration) (err error) {
 		if err := s.lockFile(wait); err != nil {
 			return err
 		}
-		return migrate(s.db, s.path, steps)
+		return checkSchema(s.db, s.path)
 	})
 	if err != nil {
 		return err

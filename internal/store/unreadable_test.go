@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"maps"
-	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -163,16 +162,4 @@ func TestALineThatCannotBeReadIsMadeFromItsPackage(t *testing.T) {
 	if !slices.Equal(names, []string{"z", "pLease", "a"}) {
 		t.Errorf("%q", names)
 	}
-}
-
-func TestARecordThatCannotBeReadKeepsNoFileFromBeingBroughtUpToDate(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "state.db")
-	s, err := open(path, Options{}, migrations[:1])
-	must(t, err)
-	for _, bucket := range []string{bucketEvents, bucketPackages, bucketJobs} {
-		update(t, s, func(tx *Tx) error { return tx.put(bucket, []byte("0123456789abcdef"), []byte(`{"id":`)) })
-	}
-	must(t, s.Close())
-	s = openTest(t, path)
-	update(t, s, func(tx *Tx) error { return errors.Join(tx.UseService("one"), tx.UseService("another")) })
 }

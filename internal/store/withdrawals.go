@@ -1,22 +1,10 @@
 package store
 
 import (
-	"fmt"
 	"time"
 
 	"countersign/internal/office"
-
-	bolt "go.etcd.io/bbolt"
 )
-
-// indexWithdrawals is schema 4: packages that are to be withdrawn are in an index by when to try next. Before it there were
-// none.
-func indexWithdrawals(tx *bolt.Tx) error {
-	if _, err := tx.CreateBucketIfNotExists([]byte(bucketWithdrawalsDue)); err != nil {
-		return fmt.Errorf("create bucket %s: %w", bucketWithdrawalsDue, err)
-	}
-	return nil
-}
 
 // WithdrawalsDue returns the packages of the service in use that are to be withdrawn and are due by their
 // Withdrawal.NextTry, longest due first.

@@ -97,12 +97,10 @@ func (e *endpoints) load(keys Vault, i issuer.Name, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	if b != nil && json.Unmarshal(b, &former) != nil { // an earlier version kept one alone
-		var one endpoint
-		if err := json.Unmarshal(b, &one); err != nil {
+	if b != nil {
+		if err := json.Unmarshal(b, &former); err != nil {
 			return fmt.Errorf("read the former endpoints: %w", err)
 		}
-		former = []endpoint{one}
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -1,28 +1,15 @@
 package store
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"countersign/internal/message"
 	"countersign/internal/office"
 )
-
-// writeFixtures makes TestStateOfEveryReleaseOpens write the files of the newest schema instead of reading them. That is
-// right while a schema has not been released, and never afterwards: the files are what is on people's disks.
-const writeFixtures = "STORE_WRITE_FIXTURES"
-
-// released is the data file of a schema, and what was in it, as JSON.
-func released(version int) (file, content string) {
-	base := filepath.Join("testdata", fmt.Sprintf("schema-%d", version))
-	return base + ".db", base + ".json"
-}
 
 // everything is what the methods of Tx read, of every kind of record.
 type everything struct {
@@ -159,52 +146,4 @@ func asJSON(t *testing.T, e everything) []byte {
 	b, err := json.MarshalIndent(e, "", "\t")
 	must(t, err)
 	return append(b, '\n')
-}
-
-func TestStateOfEveryReleaseOpens(t *testing.T) {
-	if os.Getenv(writeFixtures) != "" {
-		writeReleased(t, newest)
-	}
-	for version := 1; version <= newest; version++ {
-		file, content := released(version)
-		want := readFile(t, content)
-		path := filepath.Join(t.TempDir(), "state.db")
-		must(t, os.WriteFile(path, readFile(t, file), 0o600))
-		s := openTest(t, path)
-		before := read(t, s, readEverything)
-		if got := asJSON(t, before); !bytes.Equal(got, want) {
-			t.Errorf("the state of schema %d is read as\n%s", version, got)
-		}
-		// What was done stays done, and the file takes new records.
-		update(t, s, func(tx *Tx) error {
-			if first, err := tx.Once("notified package-executed"); first || err != nil {
-				t.Errorf("schema %d: what was notified is notified again (%v)", version, err)
-			}
-			_, taken, err := tx.JobAt("/srv/signed", "Lease/LEASE - signed.pdf")
-			if !taken || err != nil {
-				t.Errorf("schema %d: a file name is free again (%v)", version, err)
-			}
-			p, _, err := tx.Package("package-open")
-			if err != nil {
-				return err
-			}
-			p.State = "executed"
-			return errors.Join(tx.PutPackage(p), tx.PutPackage(office.Package{ID: "new", Created: at0(3 * time.Hour)}))
-		})
-		if n := len(read(t, s, readEverything).Packages); n != len(before.Packages)+1 {
-			t.Errorf("schema %d: %d packages after one was added", version, n)
-		}
-	}
-}
-
-// writeReleased writes the files of a schema.
-func writeReleased(t *testing.T, version int) {
-	t.Helper()
-	file, content := released(version)
-	path := filepath.Join(t.TempDir(), "state.db")
-	s := openTest(t, path)
-	update(t, s, fillEverything)
-	e := read(t, s, readEverything)
-	must(t, s.Close())
-	must(t, errors.Join(os.MkdirAll("testdata", 0o755), os.WriteFile(file, readFile(t, path), 0o644), os.WriteFile(content, asJSON(t, e), 0o644)))
 }

@@ -1,7 +1,0 @@
-//go:build unix
-
-package locations
-
-import "syscall"
-
-const otherDisk = syscall.EXDEV
