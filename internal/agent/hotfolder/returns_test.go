@@ -1,10 +1,13 @@
 package hotfolder
 
 import (
+	"countersign/internal/agent/health"
+	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"countersign/internal/office"
 	"countersign/internal/store"
@@ -127,4 +130,48 @@ func (d *desk) records() (names []string) {
 		return err
 	}))
 	return names
+}
+
+// A share that is away comes back, or never does: both ends are known before.
+func TestAFolderThatIsRemovedWhileItsShareIsAwayIsDoneWithWhenThatIsBack(t *testing.T) {
+	for name, c := range map[string]struct {
+		taken func(d *desk) // how far its document had come
+		after func(d *desk)
+		want  []string
+	}{
+		"before it was a draft": {func(d *desk) { d.killedAt("folder moved") }, func(*desk) {}, []string{"Lease.pdf"}},
+		"while it waits":        {func(d *desk) { d.looks() }, func(*desk) {}, []string{"Waiting/Lease.pdf"}},
+		"after it was sent":     {func(d *desk) { d.looks() }, func(d *desk) { d.executed("Lease.pdf", pdf("signed")) }, []string{"Sent/Lease.pdf", "Signed/Lease signed.pdf"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newDesk(t)
+				f := d.folder()
+				write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
+				c.taken(d)
+				away := f.Path + " away"
+				noErr(t, os.Rename(f.Path, away))
+				d.looks()
+				_, err := d.Remove(f.ID)
+				noErr(t, err)
+				c.after(d)
+				d.looks()
+				d.restart()
+				d.looks()
+				if d.Health.Has(health.HotFolderFails) || d.Health.Has(health.HotFolderWaits) {
+					t.Errorf("of a folder that nobody has any more people are told %v", d.Health.List())
+				}
+				noErr(t, os.Rename(away, f.Path))
+				time.Sleep(time.Hour)
+				d.looks()
+				if got := files(t, f.Path); !slices.Equal(got, c.want) {
+					t.Errorf("there are %q, want %q", got, c.want)
+				}
+				if n := len(d.drafts(office.DraftQueued)); n > 1 || name == "before it was a draft" && n > 0 {
+					t.Errorf("%d drafts", n)
+				}
+				d.tools.Data.Close()
+			})
+		})
+	}
 }

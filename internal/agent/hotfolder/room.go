@@ -20,7 +20,6 @@ import (
 	"errors"
 	"maps"
 	"os"
-	"slices"
 	"sync"
 	"time"
 
@@ -314,19 +313,13 @@ func (r *Room) tellProblems(folders []office.HotFolder, problems map[string]mess
 	waiting := maps.Clone(r.waiting)
 	r.mu.Unlock()
 	var stopped, waits message.Message
-	for _, f := range folders {
+	for _, f := range folders { // a file of one that is not on the list any more waits for its folder in silence
 		m := problems[f.ID]
-		if m.IsZero() {
-			continue
-		}
-		delete(waiting, f.Path)
-		if stopped.IsZero() {
+		switch {
+		case !m.IsZero() && stopped.IsZero():
 			stopped = message.Then(message.SendFolderStopped(f.Called()), m)
-		}
-	}
-	for _, path := range slices.Sorted(maps.Keys(waiting)) {
-		if m := waiting[path]; !m.IsZero() && waits.IsZero() {
-			waits = message.Then(message.SendFolderWaits(office.HotFolder{Path: path}.Called()), m)
+		case m.IsZero() && !waiting[f.Path].IsZero() && waits.IsZero():
+			waits = message.Then(message.SendFolderWaits(f.Called()), waiting[f.Path])
 		}
 	}
 	for state, m := range map[health.State]message.Message{health.HotFolderFails: stopped, health.HotFolderWaits: waits} {
