@@ -58,6 +58,21 @@ func OpenFolder(dir string) (*Folder, error) {
 	if err != nil {
 		return nil, &Error{Kind: kindOf(err), Folder: dir, Err: err}
 	}
+	return ready(at)
+}
+
+// In is OpenFolder of a folder that is open already.
+func In(dir *disk.Dir) (*Folder, error) {
+	at, err := dir.Sub(".")
+	if err != nil {
+		return nil, &Error{Kind: kindOf(err), Folder: dir.Path(), Err: err}
+	}
+	return ready(at)
+}
+
+// ready is a folder in which documents can be saved. It closes one in which they cannot.
+func ready(at *disk.Dir) (*Folder, error) {
+	dir := at.Path()
 	if err := writable(dir); err != nil {
 		at.Close()
 		return nil, &Error{Kind: ErrReadOnly, Folder: dir, Err: err}

@@ -39,6 +39,33 @@ func OpenDir(path string) (*Dir, error) {
 	return newDir(root, path)
 }
 
+// Real is where a folder lies, by a path in which nothing is a link.
+func Real(path string) (string, error) { return filepath.EvalSymlinks(path) }
+
+// OpenReal opens the folder that lay at a path of Real, and fails with ErrSwapped where links lead elsewhere by now: whoever may write
+// to a folder above it could have put one there.
+func OpenReal(path string) (*Dir, error) {
+	d, err := OpenDir(path)
+	if err != nil {
+		return nil, err
+	}
+	now, err := Real(path)
+	if err == nil && now != path {
+		err = &fs.PathError{Op: "open", Path: path, Err: ErrSwapped}
+	}
+	if err == nil {
+		var seen fs.FileInfo
+		if seen, err = os.Lstat(path); err == nil { // what was opened while a link was there is another folder
+			err = d.is(seen)
+		}
+	}
+	if err != nil {
+		d.Close()
+		return nil, err
+	}
+	return d, nil
+}
+
 func newDir(root *os.Root, path string) (*Dir, error) {
 	self, err := root.Open(".")
 	if err != nil {

@@ -29,6 +29,9 @@ func SendFolderWaits(folder string) Message { return of("hot-folder.waits", Name
 func SendFolderLink(sub, folder string) Message {
 	return of("hot-folder.link", Name("File", sub), Name("Folder", folder))
 }
+func SendFolderElsewhere(folder string) Message {
+	return of("hot-folder.elsewhere", Name("Folder", folder))
+}
 func SendFolderStopped(folder string) Message {
 	return of("hot-folder.stopped", Name("Folder", folder))
 }

@@ -21,6 +21,8 @@ type HotFolder struct {
 	Ask        bool     `json:"ask,omitempty"`      // nothing is sent before a person says so
 	Paused     bool     `json:"paused,omitempty"`
 	By         string   `json:"by,omitempty"` // the account that set it up, from which it sends; empty for whoever signs in first
+	// Real is where Path led when a person saved the folder, without links; empty while that is not known.
+	Real string `json:"real,omitempty"`
 }
 
 // The fields of a HotFolder that can be wrong, called as in its JSON.
@@ -157,10 +159,11 @@ type HotFolderRow struct {
 // move of the file before it is made, so that the way can be taken up wherever it was interrupted.
 type Intake struct {
 	ID      string    `json:"id"`
-	Folder  string    `json:"folder"` // HotFolder.ID
-	Path    string    `json:"path"`   // of that folder, when the file was found
-	Name    string    `json:"name"`   // of the file, as it was found
-	At      string    `json:"at"`     // where the file is, relative to Path, with forward slashes
+	Folder  string    `json:"folder"`         // HotFolder.ID
+	Path    string    `json:"path"`           // of that folder, when the file was found
+	Real    string    `json:"real,omitempty"` // of that folder, likewise
+	Name    string    `json:"name"`           // of the file, as it was found
+	At      string    `json:"at"`             // where the file is, relative to Path, with forward slashes
 	Next    string    `json:"next,omitempty"`
 	Created time.Time `json:"created"`
 

@@ -56,7 +56,11 @@ func (r *Room) Put(f office.HotFolder) (office.HotFolder, error) {
 	if _, err := r.check(f); err != nil {
 		return f, err
 	}
-	err := r.Data.Update(func(tx *store.Tx) error {
+	real, err := disk.Real(f.Path)
+	if err != nil {
+		real = "" // its share is away
+	}
+	err = r.Data.Update(func(tx *store.Tx) error {
 		list, err := foldersIn(tx)
 		if err != nil {
 			return err
@@ -65,10 +69,16 @@ func (r *Room) Put(f office.HotFolder) (office.HotFolder, error) {
 		kept.By = ""
 		if i := slices.IndexFunc(list, func(x office.HotFolder) bool { return x.ID == f.ID }); i >= 0 && f.ID != "" {
 			r.own(&kept, list[i])
+			if kept.Real = real; real == "" || kept.Paused && list[i].Real != "" { // a pause confirms nothing
+				kept.Real = list[i].Real
+			}
+			if kept.Path != list[i].Path {
+				kept.Real = real
+			}
 			list[i] = kept
 		} else {
 			r.own(&kept, office.HotFolder{Paused: f.Paused})
-			kept.ID = uuid.NewString()
+			kept.ID, kept.Real = uuid.NewString(), real
 			list = append(list, kept)
 		}
 		f = kept

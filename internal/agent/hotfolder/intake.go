@@ -25,7 +25,7 @@ func (r *Room) take(ctx context.Context, f office.HotFolder, dir *disk.Dir, seen
 	if !utf8.ValidString(name) {
 		return r.makeReadable(f, dir, name)
 	}
-	in := office.Intake{ID: r.newID(), Folder: f.ID, Path: f.Path, Name: name, At: name, Created: r.Now()}
+	in := office.Intake{ID: r.newID(), Folder: f.ID, Path: f.Path, Real: f.Real, Name: name, At: name, Created: r.Now()}
 	// The subfolder has a name that no other computer gives: whoever finds the file there has moved it.
 	in.Next = ownPlace(in)
 	if err := r.put(in); err != nil {
@@ -60,9 +60,13 @@ func (r *Room) advance(ctx context.Context, in office.Intake) error {
 			return err
 		}
 	}
-	dir, err := disk.OpenDir(in.Path)
+	real, err := r.realOf(in)
 	if err != nil {
-		return trouble(in.Path, err)
+		return err
+	}
+	dir, err := openFolder(in.Path, real)
+	if err != nil {
+		return err
 	}
 	defer dir.Close()
 	if in.Place() != "" && !isThere(dir) {
@@ -98,7 +102,7 @@ func (r *Room) step(ctx context.Context, dir *disk.Dir, in *office.Intake) (goOn
 	case office.HotProblems:
 		return false, r.told(dir, in)
 	case office.HotSent:
-		if err := r.giveBack(ctx, in); err != nil {
+		if err := r.giveBack(ctx, dir, in); err != nil {
 			return false, err
 		}
 		rests, err := r.rest(in)

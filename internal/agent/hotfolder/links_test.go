@@ -2,6 +2,7 @@ package hotfolder
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -12,6 +13,7 @@ import (
 	"countersign/internal/agent/health"
 	"countersign/internal/message"
 	"countersign/internal/office"
+	"countersign/internal/store"
 )
 
 // Whoever may write to a folder puts a link in the place of one of its subfolders: nothing goes there, nothing comes from there,
@@ -195,4 +197,54 @@ func TestAFileThatIsReplacedRightBeforeItIsTakenIsLeftAlone(t *testing.T) {
 		}
 		d.tools.Data.Close()
 	})
+}
+
+// Whoever may write to the folder above one that sends puts a link to a private folder in its place.
+func TestALinkInThePlaceOfTheFolderItselfIsAQuestion(t *testing.T) {
+	for name, before := range map[string]bool{"before a file is sent": true, "when one was sent": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newDesk(t)
+				f := d.folder()
+				if !before {
+					d.sendsLease(f)
+				}
+				elsewhere := t.TempDir()
+				noErr(t, os.Mkdir(filepath.Join(elsewhere, "Sent"), 0o755))
+				write(t, filepath.Join(elsewhere, "private.pdf"), pdf("private"))
+				noErr(t, os.Rename(f.Path, f.Path+" aside"))
+				noErr(t, os.Symlink(elsewhere, f.Path))
+				if !before {
+					d.executed("Lease.pdf", pdf("signed"))
+				}
+				sent := len(d.drafts())
+				d.looks()
+				d.put(paused(f)) // a pause confirms nothing
+				rows, err := d.Folders()
+				noErr(t, err)
+				if rows[0].Real != f.Real || rows[0].Real == "" {
+					t.Errorf("it led to %q, and now to %q", f.Real, rows[0].Real)
+				}
+				noErr(t, d.tools.Data.Update(func(tx *store.Tx) error {
+					list, err := foldersIn(tx)
+					list[0].Paused = false
+					return errors.Join(err, tx.PutDoc(DocFolders, list))
+				}))
+				d.looks()
+				if got := files(t, elsewhere); len(d.drafts()) != sent || !slices.Equal(got, []string{"private.pdf"}) {
+					t.Errorf("%d packages, and there are %q", len(d.drafts()), got)
+				}
+				if rows, err := d.Folders(); err != nil || rows[0].Problem != message.SendFolderElsewhere(f.Called()) {
+					t.Errorf("people read %+v, %v", rows, err)
+				}
+				f.Ask = true
+				d.put(f) // it is right: a person says so
+				d.looks()
+				if n := len(d.drafts()); n != sent+1 {
+					t.Errorf("once a person has confirmed it, there are %d packages", n)
+				}
+				d.tools.Data.Close()
+			})
+		})
+	}
 }

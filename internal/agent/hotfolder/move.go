@@ -9,12 +9,46 @@ import (
 	"slices"
 
 	"countersign/internal/disk"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/office/filename"
 	"countersign/internal/store"
 )
 
 // What is done to the files of a hot folder goes from one open folder to another by direct names, for others swap in what they like.
+
+// realOf is where the folder of in led when a person saved it last, or, of one that sends no more, when the file was found.
+func (r *Room) realOf(in office.Intake) (string, error) {
+	return read(r, "a folder that sends", func(tx *store.Tx) (string, error) {
+		f, known, err := folderIn(tx, in.Folder)
+		if known && f.Path == in.Path {
+			return f.Real, err
+		}
+		return in.Real, err
+	})
+}
+
+// openFolder opens a hot folder where it was when a person saved it. Nobody knows where that was who was given no such path.
+func openFolder(path, real string) (dir *disk.Dir, err error) {
+	if real == "" {
+		dir, err = disk.OpenDir(path)
+	} else if dir, err = disk.OpenReal(real); err == nil {
+		var now string
+		if now, err = disk.Real(path); err == nil && now != real { // a person may have changed a link, too
+			err = disk.ErrSwapped
+		}
+		if err != nil {
+			dir.Close()
+		}
+	}
+	switch {
+	case errors.Is(err, disk.ErrSwapped):
+		return nil, &folderError{message.SendFolderElsewhere(office.HotFolder{Path: path}.Called())}
+	case err != nil:
+		return nil, trouble(path, err)
+	}
+	return dir, nil
+}
 
 // isThere reports whether the folder of an intake is there, and not only the place where its disk or share appears: it has
 // subfolders of ours. Whoever finds a file missing asks that first.

@@ -105,7 +105,7 @@ func (r *Room) unknownIn(f office.HotFolder, dir *disk.Dir) (found []office.Inta
 		}
 		for _, name := range names {
 			in := like
-			in.Folder, in.Path, in.Name, in.At, in.Found = f.ID, f.Path, name, path.Join(place, name), true
+			in.Folder, in.Path, in.Real, in.Name, in.At, in.Found = f.ID, f.Path, f.Real, name, path.Join(place, name), true
 			info, err := dir.Find(in.At)
 			if err == nil && info.Mode().IsRegular() && !known[in.At] && !ignored(name) && utf8.ValidString(name) {
 				found = append(found, in)

@@ -26,7 +26,6 @@ import (
 	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/loop"
-	"countersign/internal/disk"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
@@ -199,9 +198,9 @@ func (r *Room) lookInto(ctx context.Context, f office.HotFolder, all []office.Ho
 	if m := r.refusal(f, all); !m.IsZero() {
 		return 0, &folderError{m}
 	}
-	dir, err := disk.OpenDir(f.Path)
+	dir, err := openFolder(f.Path, f.Real)
 	if err != nil {
-		return 0, trouble(f.Path, err)
+		return 0, err
 	}
 	defer dir.Close()
 	ready, soon, err := r.scan(f, dir)

@@ -52,7 +52,7 @@ func lostIntake(tx *store.Tx, p office.Package) (in office.Intake, known bool, e
 	if err != nil || !known {
 		return in, false, err
 	}
-	in = office.Intake{ID: uuid.NewString(), Folder: f.ID, Path: f.Path, Name: p.DisplayName(), Created: p.Created, Draft: p.DraftID}
+	in = office.Intake{ID: uuid.NewString(), Folder: f.ID, Path: f.Path, Real: f.Real, Name: p.DisplayName(), Created: p.Created, Draft: p.DraftID}
 	if len(p.Documents) > 0 && p.Documents[0].FileName != "" {
 		in.Name = p.Documents[0].FileName
 	}
@@ -103,18 +103,18 @@ func due(tx *store.Tx, in *office.Intake) ([]office.Job, error) {
 }
 
 // giveBack saves copies of the files that are due beside the document that they came from, each once.
-func (r *Room) giveBack(ctx context.Context, in *office.Intake) error {
+func (r *Room) giveBack(ctx context.Context, dir *disk.Dir, in *office.Intake) error {
 	jobs, err := read(r, "what came back signed", func(tx *store.Tx) ([]office.Job, error) { return due(tx, in) })
 	for _, j := range jobs {
 		if err == nil {
-			err = r.giveBackFile(ctx, in, j)
+			err = r.giveBackFile(ctx, dir, in, j)
 		}
 	}
 	return err
 }
 
 // giveBackFile saves a copy of one file.
-func (r *Room) giveBackFile(ctx context.Context, in *office.Intake, j office.Job) error {
+func (r *Room) giveBackFile(ctx context.Context, dir *disk.Dir, in *office.Intake, j office.Job) error {
 	if disk.Inside(filepath.Dir(filepath.Join(j.Folder, filepath.FromSlash(j.Target))), filepath.Join(in.Path, office.HotSigned)) {
 		return r.returned(in, j, in.Returned[j.Key()].Target) // the office saves it there itself
 	}
@@ -123,7 +123,7 @@ func (r *Room) giveBackFile(ctx context.Context, in *office.Intake, j office.Job
 		return r.notReturned(in, j, err)
 	}
 	defer source.Close()
-	folder, err := archive.OpenFolder(in.Path)
+	folder, err := archive.In(dir)
 	if err != nil {
 		return trouble(in.Path, err)
 	}
