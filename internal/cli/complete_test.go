@@ -59,7 +59,7 @@ func TestWordsAreCompletedWhereTheyMayStand(t *testing.T) {
 		{"--data |", ":folders"},
 		{"completion |", "bash zsh fish powershell"},
 		{"completion bash |", ""},
-		{"folders |", "list add remove"},
+		{"folders |", "list add pause resume remove"},
 		{"folders --js|", "--json"}, // of its default command
 		{"folders a|", "add"},
 		{"folders list |", ""},

@@ -167,8 +167,8 @@ func (c *controller) handler() http.Handler {
 		list, err := c.Offers(q.Kind)
 		return reply{Offers: list}, err
 	}))
-	mux.HandleFunc("POST "+pathFolders, answer(c.ending, func(ctx context.Context, change foldersRequest, _ func(reply)) (reply, error) {
-		rows, err := c.Folders(ctx, change)
+	mux.HandleFunc("POST "+pathFolders, answer(c.ending, func(ctx context.Context, q foldersRequest, _ func(reply)) (reply, error) {
+		rows, err := c.Folders(ctx, q)
 		return reply{Folders: rows}, err
 	}))
 	mux.HandleFunc("POST "+pathConfigure, answer(c.ending, func(ctx context.Context, change settingsChange, _ func(reply)) (reply, error) {

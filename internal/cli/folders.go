@@ -15,7 +15,9 @@ import (
 // foldersCmd is about the folders that send. Each of its commands prints the folders as they are then.
 type foldersCmd struct {
 	List   foldersListCmd   `cmd:"" default:"withargs" help:"Show the folders that send."`
-	Add    foldersAddCmd    `cmd:"" help:"Send what appears in a folder, or change how that is done."`
+	Add    foldersAddCmd    `cmd:"" help:"Send what appears in a folder, or change how that is done: what is not named stays as it is."`
+	Pause  foldersPauseCmd  `cmd:"" help:"Send nothing from a folder for now."`
+	Resume foldersResumeCmd `cmd:"" help:"Send from a paused folder again."`
 	Remove foldersRemoveCmd `cmd:"" help:"Send nothing from a folder any more. Its files stay."`
 }
 
@@ -25,17 +27,23 @@ type foldersListCmd struct {
 
 type foldersAddCmd struct {
 	Folder     string   `arg:"" help:"The folder; it is made where it is missing."`
-	To         []string `required:"" complete:"person" sep:"none" help:"A signer; repeat it for more, in their order." placeholder:"\"NAME <E-MAIL>\""`
-	Name       string   `help:"Name of the packages; {document} and {date} are filled in." default:"{document}"`
-	Message    string   `help:"A message to the signers."`
-	Sequential bool     `help:"One signs after the other, in the order of --to."`
-	DueDays    int      `help:"Sign within so many days." placeholder:"N"`
-	Ask        bool     `help:"Send nothing before somebody says so in the window."`
-	Pause      bool     `help:"Send nothing for now."`
+	To         []string `complete:"person" sep:"none" help:"A signer; repeat it for more, in their order. A new folder needs one." placeholder:"\"NAME <E-MAIL>\""`
+	Name       *string  `help:"Name of the packages; {document} and {date} are filled in. {document} at first."`
+	Message    *string  `help:"A message to the signers."`
+	Sequential *bool    `negatable:"" help:"One signs after the other, in the order of --to."`
+	DueDays    *int     `help:"Sign within so many days; 0 for no due date." placeholder:"N"`
+	Ask        *bool    `negatable:"" help:"Send nothing before somebody says so in the window."`
+	Pause      *bool    `negatable:"" help:"Send nothing for now."`
 	JSON       bool     `name:"json" help:"Print JSON, as README.md documents it."`
 }
 
-type foldersRemoveCmd struct {
+type foldersPauseCmd struct{ namedFolder }
+
+type foldersResumeCmd struct{ namedFolder }
+
+type foldersRemoveCmd struct{ namedFolder }
+
+type namedFolder struct {
 	Folder string `arg:"" help:"The folder, or its id."`
 	JSON   bool   `name:"json" help:"Print JSON, as README.md documents it."`
 }
@@ -43,39 +51,55 @@ type foldersRemoveCmd struct {
 // pathFolders is foldersRequest's path on the control socket.
 const pathFolders = "/folders"
 
-// foldersRequest changes the folders that send, unless it is empty.
+// foldersRequest changes one of the folders that send, or none where it names none.
 type foldersRequest struct {
-	Put    *office.HotFolder `json:"put,omitempty"`
-	Remove string            `json:"remove,omitempty"` // an absolute path, or any that ends with an id
+	Folder string        `json:"folder,omitempty"` // its id, or its path as it was typed
+	Path   string        `json:"path,omitempty"`   // the absolute one
+	Add    bool          `json:"add,omitempty"`    // where it is none yet
+	Remove bool          `json:"remove,omitempty"`
+	Change *folderChange `json:"change,omitempty"`
 }
 
-func (c *controller) Folders(_ context.Context, change foldersRequest) ([]office.HotFolderRow, error) {
+// folderChange is what is to change of a folder that sends; nil stays as it is.
+type folderChange struct {
+	Signers    []office.Signer `json:"signers,omitempty"`
+	Name       *string         `json:"name,omitempty"`
+	Message    *string         `json:"message,omitempty"`
+	Sequential *bool           `json:"sequential,omitempty"`
+	DueDays    *int            `json:"due_days,omitempty"`
+	Ask        *bool           `json:"ask,omitempty"`
+	Paused     *bool           `json:"paused,omitempty"`
+}
+
+func (c folderChange) apply(f office.HotFolder) office.HotFolder {
+	if len(c.Signers) > 0 {
+		f.Signers = c.Signers
+	}
+	set(&f.Name, c.Name)
+	set(&f.Message, c.Message)
+	set(&f.Sequential, c.Sequential)
+	set(&f.DueDays, c.DueDays)
+	set(&f.Ask, c.Ask)
+	set(&f.Paused, c.Paused)
+	return f
+}
+
+func (c *controller) Folders(_ context.Context, q foldersRequest) ([]office.HotFolderRow, error) {
 	rows, err := c.agent.HotFolders()
-	if err != nil {
-		return nil, err
+	if err != nil || q.Folder == "" {
+		return rows, err
 	}
-	find := func(name string) (office.HotFolder, bool) {
-		i := slices.IndexFunc(rows, func(f office.HotFolderRow) bool { return f.Path == name || f.ID == filepath.Base(name) })
-		if i < 0 {
-			return office.HotFolder{}, false
-		}
-		return rows[i].HotFolder, true
+	f := office.HotFolder{Path: q.Path}
+	i := slices.IndexFunc(rows, func(f office.HotFolderRow) bool { return f.Path == q.Path || f.ID == q.Folder })
+	if i >= 0 {
+		f = rows[i].HotFolder
+	} else if !q.Add {
+		return nil, message.Error(message.SendFolderUnknown(filepath.Base(q.Folder)), errors.New("unknown folder"))
 	}
-	switch {
-	case change.Put != nil:
-		f := *change.Put
-		if old, known := find(f.Path); known {
-			f.ID = old.ID
-		}
-		_, err = c.agent.PutHotFolder(f)
-	case change.Remove != "":
-		f, known := find(change.Remove)
-		if !known {
-			return nil, message.Error(message.SendFolderUnknown(filepath.Base(change.Remove)), errors.New("unknown folder"))
-		}
+	if q.Remove {
 		_, err = c.agent.RemoveHotFolder(f.ID)
-	default:
-		return rows, nil
+	} else if q.Change != nil {
+		_, err = c.agent.PutHotFolder(q.Change.apply(f))
 	}
 	if err != nil {
 		return nil, err
@@ -83,8 +107,8 @@ func (c *controller) Folders(_ context.Context, change foldersRequest) ([]office
 	return c.agent.HotFolders()
 }
 
-func (r *remote) Folders(ctx context.Context, change foldersRequest) (rows []office.HotFolderRow, err error) {
-	err = r.call(ctx, pathFolders, change, func(m reply) error {
+func (r *remote) Folders(ctx context.Context, q foldersRequest) (rows []office.HotFolderRow, err error) {
+	err = r.call(ctx, pathFolders, q, func(m reply) error {
 		rows = m.Folders
 		return nil
 	})
@@ -94,37 +118,42 @@ func (r *remote) Folders(ctx context.Context, change foldersRequest) (rows []off
 func (c *foldersListCmd) Run(r *run) error { return r.folders(foldersRequest{}, c.JSON) }
 
 func (c *foldersAddCmd) Run(r *run) error {
-	path, err := filepath.Abs(c.Folder)
-	if err != nil {
-		return err
-	}
-	f := office.HotFolder{Path: path, Name: c.Name, Message: c.Message, Sequential: c.Sequential, DueDays: c.DueDays, Ask: c.Ask, Paused: c.Pause}
+	change := folderChange{Name: c.Name, Message: c.Message, Sequential: c.Sequential, DueDays: c.DueDays, Ask: c.Ask, Paused: c.Pause}
 	for _, to := range c.To {
 		s, err := parseSigner(to)
 		if err != nil {
 			return err
 		}
-		f.Signers = append(f.Signers, s)
+		change.Signers = append(change.Signers, s)
 	}
-	return r.folders(foldersRequest{Put: &f}, c.JSON)
+	return r.folders(foldersRequest{Folder: c.Folder, Add: true, Change: &change}, c.JSON)
+}
+
+func (c *foldersPauseCmd) Run(r *run) error {
+	return r.folders(foldersRequest{Folder: c.Folder, Change: &folderChange{Paused: new(true)}}, c.JSON)
+}
+
+func (c *foldersResumeCmd) Run(r *run) error {
+	return r.folders(foldersRequest{Folder: c.Folder, Change: &folderChange{Paused: new(false)}}, c.JSON)
 }
 
 func (c *foldersRemoveCmd) Run(r *run) error {
-	path, err := filepath.Abs(c.Folder)
-	if err != nil {
-		return err
-	}
-	return r.folders(foldersRequest{Remove: path}, c.JSON)
+	return r.folders(foldersRequest{Folder: c.Folder, Remove: true}, c.JSON)
 }
 
-// folders has the office change its folders, and prints them.
-func (r *run) folders(change foldersRequest, asJSON bool) error {
+// folders has the office change its folders, and prints them as they are then.
+func (r *run) folders(q foldersRequest, asJSON bool) (err error) {
+	if q.Folder != "" {
+		if q.Path, err = filepath.Abs(q.Folder); err != nil {
+			return err
+		}
+	}
 	o, err := r.office(idle)
 	if err != nil {
 		return err
 	}
 	defer o.Close()
-	rows, err := o.Folders(r.ctx, change)
+	rows, err := o.Folders(r.ctx, q)
 	if err != nil {
 		return err
 	}

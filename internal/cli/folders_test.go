@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -27,6 +28,38 @@ func TestFoldersThatSendAreAddedChangedAndRemoved(t *testing.T) {
 	rows := list("folders", "add", dir, "--to", "Jan Weber <jan@example.com>", "--ask", "--due-days", "14")
 	if len(rows) != 1 || rows[0].Path != dir || !rows[0].Ask || rows[0].DueDays != 14 || rows[0].Signers[0].LastName != "Weber" {
 		t.Fatalf("%+v", rows)
+	}
+	for _, c := range []struct {
+		args []string
+		want func(f *listedFolder)
+	}{
+		{[]string{"add", "--name", "Scan {date}"}, func(f *listedFolder) { f.Name = "Scan {date}" }},
+		{[]string{"add", "--sequential", "--message", "Please sign."}, func(f *listedFolder) { f.Sequential, f.Message = true, "Please sign." }},
+		{[]string{"add"}, func(*listedFolder) {}},
+		{[]string{"pause"}, func(f *listedFolder) { f.Paused = true }},
+		{[]string{"pause"}, func(*listedFolder) {}},
+		{[]string{"add", "--no-sequential", "--due-days", "0"}, func(f *listedFolder) { f.Sequential, f.DueDays = false, 0 }},
+		{[]string{"resume"}, func(f *listedFolder) { f.Paused = false }},
+		{[]string{"add", "--message", "", "--due-days", "14"}, func(f *listedFolder) { f.Message, f.DueDays = "", 14 }},
+	} {
+		want := rows[0]
+		c.want(&want)
+		for _, name := range []string{dir, want.ID} {
+			if c.args[0] == "add" {
+				name = dir // an id is no folder to make
+			}
+			if rows = list(append([]string{"folders", c.args[0], name}, c.args[1:]...)...); len(rows) != 1 || !reflect.DeepEqual(rows[0], want) {
+				t.Fatalf("%v changes more than is named: %+v, want %+v", c.args, rows, want)
+			}
+		}
+	}
+	for _, args := range [][]string{{"pause", t.TempDir()}, {"resume", "none"}} {
+		if code, _, stderr := s.run(append([]string{"folders"}, args...)...); code != 1 || !strings.Contains(stderr, "is not a folder that sends") {
+			t.Errorf("%v: %d %s", args, code, stderr)
+		}
+	}
+	if code, _, stderr := s.run("folders", "add", filepath.Join(t.TempDir(), "new")); code != 1 || !strings.Contains(stderr, "signer") {
+		t.Errorf("a new folder without a signer: %d %s", code, stderr)
 	}
 	if _, stdout, _ := s.run("folders", "list"); !strings.Contains(stdout, dir+": asks first, to Jan Weber") {
 		t.Error(stdout)

@@ -33,7 +33,7 @@ type instance interface {
 	Show(ctx context.Context, word string) (shownPackage, error)
 	Events(ctx context.Context, q eventsRequest) ([]listedEvent, error)
 	Withdraw(ctx context.Context, n office.NewWithdrawal) ([]office.Withdrawn, error)
-	Folders(ctx context.Context, change foldersRequest) ([]office.HotFolderRow, error)
+	Folders(ctx context.Context, q foldersRequest) ([]office.HotFolderRow, error)
 	Move(ctx context.Context, m moveRequest) (moveAnswer, error)
 	SignPage(ctx context.Context, q linkRequest) (address string, err error)
 	CheckUpdate(ctx context.Context, q updateRequest) (office.Update, error)

@@ -66,10 +66,14 @@ func (c settingsChange) apply(s office.Settings) office.Settings {
 	if x.Scope != nil {
 		s.Scopes = strings.Fields(*x.Scope)
 	}
-	set(&s.Redirect, x.Redirect)
+	if x.Redirect != nil {
+		s.Redirect = office.RedirectKind(*x.Redirect)
+	}
 	set(&s.RedirectURI, x.RedirectURI)
 	set(&s.SignatureHeader, x.SignatureHeader)
-	set(&s.Tunnel, x.Tunnel)
+	if x.Tunnel != nil {
+		s.Tunnel = office.TunnelKind(*x.Tunnel)
+	}
 	set(&s.NgrokDomain, x.NgrokDomain)
 	set(&s.NgrokConnectURL, x.NgrokConnectURL)
 	set(&s.NgrokCA, x.NgrokCA)
@@ -77,23 +81,15 @@ func (c settingsChange) apply(s office.Settings) office.Settings {
 	set(&s.Listen, x.Listen)
 	set(&s.SaveTo, x.SaveTo)
 	set(&s.NameTemplate, x.NameTemplate)
-	if x.Index != nil {
-		s.Index = *x.Index
-	}
-	if x.CAC != nil {
-		s.SaveCAC = *x.CAC
-	}
-	if x.MasterFile != nil {
-		s.SaveMaster = *x.MasterFile
-	}
+	set(&s.Index, x.Index)
+	set(&s.SaveCAC, x.CAC)
+	set(&s.SaveMaster, x.MasterFile)
+	set(&s.CheckUpdates, x.Updates)
 	if x.CopyTo != nil {
 		s.CopyTo = []string{*x.CopyTo}
 	}
 	if x.BlindCopyTo != nil {
 		s.BlindCopyTo = []string{*x.BlindCopyTo}
-	}
-	if x.Updates != nil {
-		s.CheckUpdates = *x.Updates
 	}
 	if x.DueDays != nil {
 		s.DueDays = office.DueDaysFrom(*x.DueDays)
@@ -104,9 +100,9 @@ func (c settingsChange) apply(s office.Settings) office.Settings {
 	return s
 }
 
-func set[T ~string](field *T, value *string) {
+func set[T any](field *T, value *T) {
 	if value != nil {
-		*field = T(*value)
+		*field = *value
 	}
 }
 
