@@ -394,3 +394,18 @@ func TestEveryFieldIsThereEvenWhenNothingIsKnown(t *testing.T) {
 		must(t, printEvents(none, nil))
 	}
 }
+
+func TestAPackageThatNobodyKnowsIsNamedAsItWasTyped(t *testing.T) {
+	s := newShell(t)
+	s.keep(offices())
+	o, err := s.here(t.Context(), io.Discard, io.Discard).start(idle)
+	must(t, err)
+	defer o.Close()
+	_, err = o.Withdraw(t.Context(), office.NewWithdrawal{Packages: []string{"Lease", "widthdrawn"}})
+	if got := said(err); got != `There is no package "widthdrawn". Look for it with countersign list.` {
+		t.Errorf("withdraw: %s", got)
+	}
+	if row, _, err := o.agent.Package("11111111-aaaa"); err != nil || row.Withdrawal != nil {
+		t.Errorf("beside it another was withdrawn: %+v, %v", row.Withdrawal, err)
+	}
+}

@@ -43,20 +43,16 @@ func (c *withdrawCmd) Run(r *run) error {
 	return notWithdrawn(list)
 }
 
-// Withdraw is agent.Agent.Withdraw, of packages that are named as find knows them. What it does not know the agent says.
+// Withdraw is agent.Agent.Withdraw, of packages that are named as find knows them. Where it does not know one, none is
+// withdrawn.
 func (c *controller) Withdraw(ctx context.Context, n office.NewWithdrawal) ([]office.Withdrawn, error) {
-	lines, err := c.agent.Lines()
-	if err != nil {
-		return nil, err
-	}
 	n.Packages = slices.Clone(n.Packages)
 	for i, word := range n.Packages {
-		if len(office.Named(lines, word)) == 0 {
-			continue
-		}
-		if n.Packages[i], err = c.find(word); err != nil {
+		id, err := c.find(word)
+		if err != nil {
 			return nil, err
 		}
+		n.Packages[i] = id
 	}
 	return c.agent.Withdraw(ctx, n)
 }

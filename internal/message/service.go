@@ -22,6 +22,8 @@ func NoLinks() Message         { return of("service.no-links") }
 func MayNotHaveLinks() Message { return of("service.may-not-have-links") }
 func SignerNotListed() Message { return of("service.signer-not-listed") }
 
+func NothingToSign(who string) Message { return of("service.nothing-to-sign", Text("Who", who)) }
+
 func NoSuchSigner(who string) Message { return of("service.no-such-signer", Name("Who", who)) }
 
 func NotAllowed() Message { return of("service.not-allowed") }

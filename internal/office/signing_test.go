@@ -84,3 +84,16 @@ func TestASignerIsFoundOnlyWhereNobodyElseIsCalledSo(t *testing.T) {
 		}
 	}
 }
+
+func TestOnlyWhoMaySignStillSigns(t *testing.T) {
+	ana, jan := Signer{ID: "a", Email: "ana@example.com"}, Signer{ID: "j", Email: "jan@example.com"}
+	for state, want := range map[PackageState]bool{"sent": true, "": true, PackageDraft: false, "add": false, PackageExecuted: false, PackageExpired: false, PackageRescinded: false, "declined": false} {
+		p := Package{State: state, Signers: []Signer{ana, jan}, Documents: []Document{{ID: "d", SignedBy: []string{"a"}}}}
+		if got := p.StillSigns(jan); got != want {
+			t.Errorf("%q: %v", state, got)
+		}
+		if p.StillSigns(ana) {
+			t.Errorf("%q: who has signed everything signs on", state)
+		}
+	}
+}

@@ -72,3 +72,9 @@ func (p Package) PartOf(signer Signer) (part Part, signed int) {
 	}
 	return PartLater, signed
 }
+
+// StillSigns reports whether a signer of p has something to sign, now or when it is their turn.
+func (p Package) StillSigns(signer Signer) bool {
+	part, _ := p.PartOf(signer)
+	return p.Standing() == StandsWaiting && p.State.CanBeWithdrawn() && (part == PartNext || part == PartLater)
+}

@@ -144,7 +144,7 @@ func (s *Screen) signersOf(row office.PackageRow) fyne.CanvasObject {
 		}
 		mark := widget.NewIcon(state.Mark.Resource())
 		list.Add(widgets.Across(mark, widgets.Aside(150, who, when), nil))
-		if mayGetLink(row, signer) {
+		if signer.ID != "" && row.StillSigns(signer) {
 			links = true
 			if !s.noLinks {
 				list.Add(widgets.Across(widgets.Wide(mark.MinSize().Width, layout.NewSpacer()), s.waysOf(row, signer), nil))

@@ -18,15 +18,6 @@ import (
 	"countersign/ui/widgets"
 )
 
-// mayGetLink says whether a signer of a package still has something to sign, on a page of their own.
-func mayGetLink(row office.PackageRow, signer office.Signer) bool {
-	if !isOpen(row) || i18n.IsDraft(row.State) || signer.ID == "" {
-		return false
-	}
-	part, _ := row.PartOf(signer)
-	return part == office.PartNext || part == office.PartLater
-}
-
 // waysOf lead to the page on which a person signs: by a link to send on, at this desk, or in a letter.
 func (s *Screen) waysOf(row office.PackageRow, signer office.Signer) fyne.CanvasObject {
 	who := i18n.V{"Who": i18n.Name(signer)}

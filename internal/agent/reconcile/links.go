@@ -31,6 +31,8 @@ func (r *Room) SignerPage(ctx context.Context, packageID, signer string) (string
 			return esign.SignLink{}, message.Error(message.NoSuchSigner(signer), nil)
 		case s.ID == "":
 			return esign.SignLink{}, message.Error(message.SignerNotListed(), nil)
+		case !p.StillSigns(s): // a service may hand out a link all the same
+			return esign.SignLink{}, message.Error(message.NothingToSign(s.DisplayName()), nil)
 		}
 		link, err := client.SignLink(ctx, packageID, s.ID)
 		var e *esign.Error
