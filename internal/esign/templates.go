@@ -146,7 +146,7 @@ type templateRecord struct {
 func (r templateRecord) template() Template {
 	t := Template{
 		ID: string(cmp.Or(r.TemplateID, r.ID)), Name: string(r.Name), Description: string(r.Description), Message: string(r.Message),
-		Sequential: strings.EqualFold(string(r.PackageType), typeSequential), LastUsed: r.TimeLastUsed.Time,
+		Sequential: sequentialType(string(r.PackageType)) || sequentialType(string(r.Type)), LastUsed: r.TimeLastUsed.Time,
 		Documents: r.Documents.inOrder(), Signers: r.Signers.inOrder(), Recipients: r.Recipients.inOrder(),
 	}
 	if t.LastUsed.IsZero() {
@@ -157,6 +157,10 @@ func (r templateRecord) template() Template {
 	}
 	return t
 }
+
+// sequentialType reports whether a type of a package has its signers sign in order, in whatever case it is written. A
+// template says it as packageType beside the type of the template, or as its type alone (assumed.go).
+func sequentialType(name string) bool { return strings.EqualFold(name, typeSequential) }
 
 // templateFiles are the documents of a template: objects, or names alone.
 type templateFiles []templateFile

@@ -39,7 +39,7 @@ func TestATemplateIsReadInEveryShape(t *testing.T) {
 			{"id":"y","dataId":"special","type":"multiline"},{"id":"z","dataId":null,"type":"text"},{"id":"s","dataId":"sign","type":"signature"}]}],
 			"signers":[{"signerId":"s-2","index":2,"templateRole":"Tenant","email":"ana@example.com","role":"signer"},{"signerId":"s-1","index":1,"templateRole":"Landlord"}],
 			"recipients":[]}],"total":1,"take":100,"skip":0}`,
-		"bare": `[{"id":"t-1","name":"Lease","packageType":"sequential","documents":[{"id":"d-1","name":"Lease","fields":["rent","special"]},{"id":"d-2","name":"Rules","fields":null}],
+		"bare": `[{"id":"t-1","name":"Lease","type":"sequential","documents":[{"id":"d-1","name":"Lease","fields":["rent","special"]},{"id":"d-2","name":"Rules","fields":null}],
 			"signers":[{"id":"s-1","role":"Landlord"},{"id":"s-2","role":"Tenant","email":"ana@example.com"}]}]`,
 		"by other names": `{"templates":{"templateId":"t-1","name":"Lease","packageType":"Sequential","documents":[{"templateDocumentId":"d-1","name":"Lease","templateData":{"special":null,"rent":""}},
 			{"templateDocumentId":"d-2","name":"Rules","templateData":{}}],
