@@ -3,7 +3,9 @@ package agent
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,6 +14,7 @@ import (
 	"testing"
 
 	"countersign/internal/locations"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/sandbox"
 	"countersign/internal/store"
@@ -43,17 +46,22 @@ func (o *testOffice) kept() (names []string) {
 	return names
 }
 
-// queuedDraft is a draft that has no copies of its files, as in an earlier version.
+// queuedDraft is a draft that waits to be sent, with the copy of its file.
 func (o *testOffice) queuedDraft() office.Draft {
 	o.t.Helper()
 	d, id := o.draft(), uuid.NewString()
-	info, err := os.Stat(d.Files[0])
-	noErr(o.t, err)
-	return office.Draft{
+	given, copied := mustRead(o.t, d.Files[0]), id+"-1"
+	draft := office.Draft{
 		ID: id, Name: d.Name, Signers: d.Signers, Sequential: d.Sequential,
-		Files: []office.DraftFile{{Path: d.Files[0], Name: info.Name(), Size: info.Size(), ExternalID: id + "-1"}},
-		State: office.DraftQueued, Created: o.Now(), Changed: o.Now(), NextTry: o.Now(),
+		Files: []office.DraftFile{{Path: d.Files[0], Name: filepath.Base(d.Files[0]), Copy: copied, Size: int64(len(given)),
+			SHA256: fmt.Sprintf("%x", sha256.Sum256(given)), ExternalID: copied}},
+		State: office.DraftHeld, Created: o.Now(), Changed: o.Now(), NextTry: o.Now(),
 	}
+	noErr(o.t, o.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(draft) })) // for which the copy is kept
+	noErr(o.t, os.MkdirAll(locations.Outbox(o.data), 0o700))
+	noErr(o.t, os.WriteFile(filepath.Join(locations.Outbox(o.data), copied), given, 0o600))
+	draft.State = office.DraftQueued
+	return draft
 }
 
 // keeping is an office whose service keeps what it is given in a folder that the test can look into.
@@ -152,11 +160,12 @@ func TestCopiesStayAsLongAsTheirDraftMayBeSent(t *testing.T) {
 	}
 
 	// Changed and sent in its place, from the copy.
-	again := d
-	again.Name, again.Replaces = "Offer, second try", []string{o.Drafts()[0].ID}
-	if info := o.Inspect(t.Context(), d.Files[0]); !info.Problem.IsZero() || info.Size != int64(len(given)) || info.Path != d.Files[0] {
-		t.Errorf("the copy is not found: %+v", info)
+	again, lost, err := o.Again(t.Context(), o.Drafts()[0].ID)
+	noErr(t, err)
+	if len(lost) != 0 || len(again.Files) != 1 || again.Files[0] == d.Files[0] || !bytes.Equal(mustRead(t, again.Files[0]), given) {
+		t.Fatalf("to be changed: %+v, lost %q", again, lost)
 	}
+	again.Name, again.Replaces = "Offer, second try", []string{o.Drafts()[0].ID}
 	if state, err := o.Send(t.Context(), again, nil); err != nil || state.State != office.DraftFailed {
 		t.Fatalf("%+v, %v", state, err)
 	}
@@ -212,32 +221,36 @@ func TestWhatAKillLeavesIsSweptAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestATemporaryFileThatIsGoneBeforeItIsSentGoesOut(t *testing.T) {
-	o := keeping(t, nil)
-	d := o.draft() // its file is in the system's folder for temporary files
-	given := mustRead(t, d.Files[0])
-	if info := o.Inspect(t.Context(), d.Files[0]); !info.Problem.IsZero() {
-		t.Fatal(info.Problem)
-	}
-	noErr(t, os.Remove(d.Files[0]))
-	state, err := o.Send(t.Context(), d, nil)
-	if err != nil || state.State != office.DraftSent {
-		t.Fatalf("%+v, %v", state, err)
-	}
-	if got := o.uploaded(); len(got) != 1 || !bytes.Equal(got[0], given) {
-		t.Errorf("%d files went out, or other bytes", len(got))
-	}
-	o.eventually("nothing is held any more", func() bool { return len(o.kept()) == 0 })
-}
-
-func TestDraftsOfAnEarlierVersionGoOutFromWhereTheirFilesAre(t *testing.T) {
-	o := keeping(t, nil)
-	d := o.queuedDraft()
-	noErr(t, o.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(d) }))
-	o.outbox.Wake()
-	o.eventually("it is sent", func() bool { return o.draftIs(office.DraftSent) })
-	if got := o.uploaded(); len(got) != 1 || !bytes.Equal(got[0], mustRead(t, d.Files[0].Path)) {
-		t.Error("other bytes went out")
+// What lies at the path by now is another document.
+func TestADraftWithoutItsCopySendsNothing(t *testing.T) {
+	for name, lose := range map[string]func(f *office.DraftFile) error{
+		"its copy was let go of":       func(f *office.DraftFile) error { f.Copy = ""; return nil },
+		"its copy is gone":             func(f *office.DraftFile) error { f.Copy = "another-1"; return nil },
+		"its name leads elsewhere":     func(f *office.DraftFile) error { f.Copy = "../dropped/Lease.pdf"; return nil },
+		"nobody knows what it is like": func(f *office.DraftFile) error { f.SHA256 = ""; return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := keeping(t, nil)
+			fault := o.service.Inject(sandbox.Fault{Path: "/files/upload", Status: 503})
+			d := o.draft()
+			go o.Send(t.Context(), d, nil)
+			o.eventually("it waits", func() bool { return o.draftIs(office.DraftQueued) })
+			o.stop()
+			noErr(t, os.MkdirAll(locations.Dropped(o.data), 0o700))
+			noErr(t, os.WriteFile(filepath.Join(locations.Dropped(o.data), "Lease.pdf"), mustRead(t, d.Files[0]), 0o600))
+			o.open()
+			noErr(t, o.Data.Update(func(tx *store.Tx) error {
+				d := must(tx.Drafts(office.DraftQueued))[0]
+				return errors.Join(lose(&d.Files[0]), tx.PutDraft(d))
+			}))
+			o.service.Heal(fault)
+			o.run()
+			o.eventually("it is refused", func() bool { return o.draftIs(office.DraftFailed) })
+			if n := len(o.uploaded()) + len(o.service.Packages()); n != 0 {
+				t.Errorf("%d files and packages went out", n)
+			}
+		})
 	}
 }
 
@@ -283,5 +296,7 @@ func TestCopiesOfRefusedDraftsDoNotPileUp(t *testing.T) {
 	o.eventually("the copy is gone", func() bool { return len(o.kept()) == 0 })
 	o.service.Heal(fault)
 	noErr(t, o.Resolve(o.Drafts()[0].ID, true))
-	o.eventually("it is sent from where it was given", func() bool { return o.draftIs(office.DraftSent) })
+	o.eventually("it is refused: what lies where it was given may be another document", func() bool {
+		return o.Drafts()[0].Problem == message.FileGone(filepath.Base(d.Files[0]))
+	})
 }

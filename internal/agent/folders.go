@@ -1,9 +1,7 @@
 package agent
 
 import (
-	"context"
 	"encoding/json"
-	"os"
 
 	"countersign/internal/agent/hotfolder"
 	"countersign/internal/agent/outbox"
@@ -20,17 +18,7 @@ func (a *Agent) newHotFolders() *hotfolder.Room {
 			o := a.account.Current()
 			return hotfolder.Account{ID: o.Sender(), Email: o.Account.Email}, o.SignedIn()
 		},
-		Send: func(ctx context.Context, f office.HotFolder, _ *os.File, path string, also func(*store.Tx, *office.Draft) error) error {
-			info := a.outbox.Inspect(ctx, path)
-			if info.Warning == message.FileMaybeDamaged(info.Name) { // nobody is there to decide about that
-				info.Problem = message.FileDamaged()
-			}
-			if !info.Problem.IsZero() {
-				return message.Error(info.Problem, nil)
-			}
-			return a.outbox.FromFolder(ctx, f, path, also)
-		},
-		Passes: outbox.Passes, Moved: outbox.FileMoved,
+		Send: a.outbox.FromFolder, Passes: outbox.Passes, Moved: outbox.FileMoved,
 		Owe: a.announcer.Owe, Announce: a.announcer.Announce, Watch: a.Watch, Events: a.p.FolderEvents, Crash: a.p.Crash,
 		Changed: func() {
 			a.backUp()

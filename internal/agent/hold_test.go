@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"testing"
 	"time"
@@ -10,7 +11,51 @@ import (
 	"countersign/internal/sandbox"
 )
 
-// A person who pressed Send has some seconds to take it back. A program that ends meanwhile has neither sent nor lost it.
+// Hold has a draft wait for a person, as one does whose sending was stopped.
+func (o *testOffice) Hold(d office.NewPackage) (id string, err error) {
+	ended, end := context.WithCancel(context.Background())
+	end()
+	d.Undo = time.Minute
+	state, err := o.Send(ended, d, nil)
+	if state.DraftID == "" {
+		return "", err
+	}
+	_, err = o.Stop(state.DraftID)
+	return state.DraftID, err
+}
+
+// What a person has pressed is stored as pressed: a program that ends while it can still be undone sends it at its next start.
+func TestWhatWasPressedIsSentByTheNextStart(t *testing.T) {
+	o := newOffice(t, sandbox.Options{})
+	pressed := func(undo time.Duration) string {
+		ctx, end := context.WithCancel(t.Context())
+		d := o.draft()
+		d.Undo = undo
+		id := make(chan string, 1)
+		go o.Send(ctx, d, func(s office.SendState) {
+			if s.Undo {
+				select {
+				case id <- s.DraftID:
+				default:
+				}
+			}
+		})
+		defer end()
+		return <-id
+	}
+	id := pressed(time.Minute)
+	if held := o.Drafts(); len(held) != 1 || held[0].State != office.DraftHeld || o.Status().Packages.Total != 0 {
+		t.Fatalf("while it can be undone there is %+v", held)
+	}
+	if inTime, err := o.Cancel(id); err != nil || !inTime || len(o.Drafts()) != 0 {
+		t.Errorf("undone: %v, %v, %d left", inTime, err, len(o.Drafts()))
+	}
+	pressed(300 * time.Millisecond)
+	o.restart()
+	o.eventually("it is sent", func() bool { return len(o.service.Packages()) == 1 && len(o.Drafts()) == 0 })
+}
+
+// A draft that waits for a person is neither sent nor lost with the program.
 func TestAHeldDraftIsNeitherSentNorLost(t *testing.T) {
 	o := newOffice(t, sandbox.Options{})
 	id, err := o.Hold(o.draft())
@@ -36,12 +81,10 @@ func TestAHeldDraftIsNeitherSentNorLost(t *testing.T) {
 
 func TestWhatIsHeldGoesOutAsItWas(t *testing.T) {
 	for name, send := range map[string]func(o *testOffice, d office.NewPackage, held string) error{
-		"by Send": func(o *testOffice, d office.NewPackage, held string) error {
-			d.Replaces = []string{held}
-			_, err := o.Send(o.t.Context(), d, nil)
-			return err
+		"at once": func(o *testOffice, _ office.NewPackage, held string) error { return o.Resolve(held, true) },
+		"after a while": func(o *testOffice, _ office.NewPackage, held string) error {
+			return o.Decide(held, true, 100*time.Millisecond)
 		},
-		"by Resolve": func(o *testOffice, _ office.NewPackage, held string) error { return o.Resolve(held, true) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -76,7 +76,7 @@ func (a *Agent) PreviewName(s office.Settings) (string, error) { return a.saves.
 
 // Preview draws page 1 of a document on this computer, width pixels wide.
 func (a *Agent) Preview(ctx context.Context, path string, width int) (image.Image, error) {
-	return a.documents.FirstPage(ctx, a.outbox.Given(path), width)
+	return a.documents.FirstPage(ctx, path, width)
 }
 
 // CheckNow asks the service about everything that is not final, as soon as it can be asked: people want to know now. An

@@ -50,7 +50,7 @@ func TestADraftKeepsWhoGetsACopyOverAKill(t *testing.T) {
 func TestAStandingRecipientCanBeTakenOffOnePackage(t *testing.T) {
 	o := newOffice(t, sandbox.Options{}, copies)
 	d := o.draft()
-	d.NoStanding = true
+	d.NoCopy = []string{"OFFICE@example.com", "boss@example.com"}
 	_, err := o.Send(t.Context(), d, nil)
 	noErr(t, err)
 	if got := o.received(); len(got) != 0 {

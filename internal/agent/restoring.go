@@ -240,7 +240,7 @@ func (a *Agent) forgetWithdrawals(tx *store.Tx, now time.Time) (lines []office.A
 		if !p.Withdrawal.Pending() {
 			continue
 		}
-		p.Withdrawal = nil
+		p.Withdrawal = &office.Withdrawal{State: office.WithdrawUnknown, Asked: p.Withdrawal.Asked, Problem: message.NobodyKnowsWhetherWithdrawn()}
 		err = tx.PutPackage(p)
 		lines = append(lines, office.Activity{Time: now, Kind: "problem", PackageID: p.ID, Text: message.WithdrawAgain(p.DisplayName())})
 	}

@@ -84,23 +84,32 @@ func (a *Agent) Send(ctx context.Context, d office.NewPackage, progress func(off
 	return a.outbox.Send(ctx, d, progress)
 }
 
-// Hold is outbox.Room.Hold.
-func (a *Agent) Hold(d office.NewPackage) (id string, err error) { return a.outbox.Hold(d) }
-
 // Cancel is outbox.Room.Cancel.
 func (a *Agent) Cancel(draftID string) (bool, error) { return a.outbox.Cancel(draftID) }
 
 // Stop takes a draft that waits to be sent from the queue, and holds it; see outbox.Room.Stop.
 func (a *Agent) Stop(draftID string) (bool, error) { return a.outbox.Stop(draftID) }
 
-// Resolve is outbox.Room.Resolve.
-func (a *Agent) Resolve(draftID string, sendAgain bool) error {
-	return a.outbox.Resolve(draftID, sendAgain)
+// Resolve does at once what a person has decided about a draft.
+func (a *Agent) Resolve(draftID string, send bool) error { return a.outbox.Resolve(draftID, send, 0) }
+
+// Decide is outbox.Room.Resolve.
+func (a *Agent) Decide(draftID string, send bool, undo time.Duration) error {
+	return a.outbox.Resolve(draftID, send, undo)
 }
+
+// UndoDecision is outbox.Room.Undo.
+func (a *Agent) UndoDecision(draftID string) (inTime bool, err error) { return a.outbox.Undo(draftID) }
 
 // Inspect is outbox.Room.Inspect.
 func (a *Agent) Inspect(ctx context.Context, path string) FileInfo {
 	return a.outbox.Inspect(ctx, path)
+}
+
+// Again is what a draft was made of, to be changed or to be sent once more; lost are the names of documents that are no longer
+// there as they were.
+func (a *Agent) Again(ctx context.Context, draftID string) (d office.NewPackage, lost []string, err error) {
+	return a.outbox.Again(ctx, draftID, a.NewDelivery().Take)
 }
 
 // People is outbox.Room.People.

@@ -41,7 +41,7 @@ func TestTemplatesUsedLastComeFirst(t *testing.T) {
 	if got := names("tena"); !slices.Equal(got, []string{"Lease agreement"}) {
 		t.Errorf("by the beginning of a role: %q", got)
 	}
-	d := office.NewPackage{Template: o.chosen("Non-disclosure agreement")}
+	d := office.NewPackage{EmptyFields: true, Template: o.chosen("Non-disclosure agreement")}
 	d.Signers = d.Template.Signers()
 	d.Signers[0].Email, d.Signers[1].Email = "a@example.com", "b@example.com" // one role, two people
 	state, err := o.Send(t.Context(), d, nil)
@@ -82,6 +82,11 @@ func TestAPackageFromATemplateIsWhatWasFilledIn(t *testing.T) {
 	d := office.NewPackage{Name: "Flat 4", Template: lease, Files: []string{second}, Sequential: true, Recipients: lease.Recipients()}
 	d.Signers = lease.Signers()
 	d.Signers[0].Email, d.Signers[1].Email = "jan@example.com", "ana@example.com"
+	empty := message.TemplateFieldsEmpty([]string{"Address of the flat", "Special agreements"})
+	if _, err := o.Send(t.Context(), d, nil); Message(err) != empty || len(o.Drafts()) != 0 {
+		t.Errorf("nobody was asked about empty fields: %v", err)
+	}
+	d.EmptyFields = true
 	state, err := o.Send(t.Context(), d, nil)
 	if err != nil || state.State != office.DraftSent {
 		t.Fatalf("%+v, %v", state, err)
@@ -112,7 +117,7 @@ func TestAPackageFromATemplateIsWhatWasFilledIn(t *testing.T) {
 
 func TestATemplateThatIsGoneIsRefusedWithASentence(t *testing.T) {
 	o := newOfficeWith(t, quick, sandbox.Options{})
-	d := office.NewPackage{Name: "Flat", Template: o.chosen("Lease agreement")}
+	d := office.NewPackage{Name: "Flat", EmptyFields: true, Template: o.chosen("Lease agreement")}
 	d.Signers = d.Template.Signers()
 	d.Signers[0].Email, d.Signers[1].Email = "jan@example.com", "ana@example.com"
 	changed := d
@@ -158,7 +163,7 @@ func TestAServiceWithoutTemplatesIsNotAskedAgain(t *testing.T) {
 // The answer to packages/add is lost, or the program is killed around it: one package, as with any other draft.
 func TestAPackageFromATemplateIsMadeOnceWhateverIsLost(t *testing.T) {
 	o := newOfficeWith(t, quick, sandbox.Options{})
-	d := office.NewPackage{Name: "Flat", Template: o.chosen("Lease agreement")}
+	d := office.NewPackage{Name: "Flat", EmptyFields: true, Template: o.chosen("Lease agreement")}
 	d.Template.Documents[1].File = o.sample()
 	d.Signers = d.Template.Signers()
 	d.Signers[0].Email, d.Signers[1].Email = "jan@example.com", "ana@example.com"

@@ -357,6 +357,52 @@ func TestAWishIsTakenBackWhileTheServiceDoesNotKnowOfIt(t *testing.T) {
 	}
 }
 
+// What a person has pressed is stored as pressed: a program that ends while it can still be undone goes on with it.
+func TestAWithdrawalThatCanBeUndoneIsDoneByTheNextStart(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{})
+	kept, withdrawn := o.send(), o.send()
+	press := func(id string, undo time.Duration) {
+		list, err := o.Withdraw(t.Context(), office.NewWithdrawal{Packages: []string{id}, Message: "The rent was wrong.", Undo: undo, Patience: time.Nanosecond})
+		noErr(t, err)
+		if list[0].State != office.WithdrawWanted {
+			t.Errorf("told: %+v", list)
+		}
+	}
+	press(kept, time.Minute)
+	noErr(t, o.withdrawals.Retry())
+	o.restart()
+	if inTime, err := o.KeepPackage(kept); !inTime || err != nil {
+		t.Errorf("undone: %v, %v", inTime, err)
+	}
+	press(withdrawn, 100*time.Millisecond)
+	o.restart()
+	o.eventually("it is withdrawn", func() bool { return o.packageOrZero(withdrawn).State == office.PackageRescinded })
+	if o.at(kept).State != "open" || calls(o.service, rescindRoute) != 1 {
+		t.Errorf("what was undone is %s, asked %d times", o.at(kept).State, calls(o.service, rescindRoute))
+	}
+}
+
+// The one that was let go of may have been done: people are not to be notified a second time.
+func TestAWithdrawalAfterOneThatWasLetGoOfAsksFirst(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{})
+	id := o.send()
+	o.service.Hold() // no event tells
+	client, _ := o.account.Online()
+	noErr(t, client.Rescind(t.Context(), id, "The rent was wrong.", true))
+	asked := calls(o.service, rescindRoute)
+	noErr(t, o.Data.Update(func(tx *store.Tx) error {
+		p, _, err := tx.Package(id)
+		p.State, p.Withdrawal = office.PackageOpen, &office.Withdrawal{State: office.WithdrawUnknown, Asked: o.Now()}
+		return errors.Join(err, tx.PutPackage(p))
+	}))
+	if x := o.withdraw(id)[0]; x.State != office.WithdrawDone {
+		t.Errorf("told: %+v", x)
+	}
+	if n := calls(o.service, rescindRoute); n != asked {
+		t.Errorf("the service was asked %d times more", n-asked)
+	}
+}
+
 func TestWhatIsWithdrawnElsewhereSaysSoWithItsMessage(t *testing.T) {
 	o := newOfficeWith(t, quick, sandbox.Options{})
 	id := o.send()

@@ -159,6 +159,11 @@ func (c *sendCmd) fromTemplate(d *office.NewPackage, list []office.Template) err
 	if err := c.fill(t); err != nil {
 		return err
 	}
+	if empty := unanswered(t); len(empty) > 0 {
+		return &failure{fmt.Sprintf("The template %q has fields that would go out empty: %s. Fill each with --field \"FIELD=VALUE\", or leave it empty with --field \"FIELD=\".",
+			t.Name, strings.Join(empty, ", "))}
+	}
+	d.EmptyFields = true // said so, each
 	signers, err := cast(*t, d.Signers)
 	if err != nil {
 		return err
@@ -214,6 +219,18 @@ func (c *sendCmd) fill(t *office.Template) error {
 		}
 	}
 	return nil
+}
+
+// unanswered are the fields of t that are empty and of which --field says nothing.
+func unanswered(t *office.Template) (names []string) {
+	for _, d := range t.Documents {
+		for _, f := range d.Fields {
+			if _, said := d.Data[f.ID]; !said && strings.TrimSpace(f.Value) == "" {
+				names = append(names, f.DisplayName())
+			}
+		}
+	}
+	return names
 }
 
 // cast gives the people of --to the roles of t: those who name one theirs, the others the roles that nobody has, in their

@@ -51,6 +51,9 @@ func TemplateGone(called string) Message { return of("draft.template-gone", Name
 func TemplateChanged(called string) Message {
 	return of("draft.template-changed", Name("Template", called))
 }
+func TemplateFieldsEmpty(fields []string) Message {
+	return of("draft.template-fields-empty", Names("Fields", fields))
+}
 func TemplatesNotOffered() Message { return of("draft.templates-not-offered") }
 func WaitingStopped() Message      { return of("draft.waiting-stopped") }
 

@@ -25,6 +25,7 @@ func (p Package) Clone() Package {
 func (d Draft) Clone() Draft {
 	d.Files, d.Signers, d.Recipients = slices.Clone(d.Files), slices.Clone(d.Signers), slices.Clone(d.Recipients)
 	d.ExternalData, d.Replaces = slices.Clone(d.ExternalData), slices.Clone(d.Replaces)
+	d.Standing, d.NoCopy = slices.Clone(d.Standing), slices.Clone(d.NoCopy)
 	d.Template = d.Template.Clone()
 	return d
 }

@@ -2,6 +2,7 @@ package office
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"countersign/internal/message"
@@ -23,6 +24,16 @@ const (
 // Largest is how many bytes the files of one package may have together.
 const Largest = 2_000_000_000
 
+// Decision is what a person has pressed about a draft. It is done at a time, also by a later run of the program, unless it is
+// undone before. The zero Decision is none.
+type Decision struct {
+	Send bool      `json:"send,omitempty"` // it is sent; else nothing more is done about it
+	At   time.Time `json:"at"`
+}
+
+// Pending reports whether there is one.
+func (d Decision) Pending() bool { return !d.At.IsZero() }
+
 // Draft is a package on its way to the service.
 type Draft struct {
 	ID           string          `json:"id"` // also the correlation id in externalData
@@ -36,6 +47,8 @@ type Draft struct {
 	Signers      []Signer        `json:"signers"`
 	Template     *Template       `json:"template,omitempty"`   // that it is made from; nil for none
 	Recipients   []Recipient     `json:"recipients,omitempty"` // all who get a copy, the standing ones of the settings among them
+	Standing     []string        `json:"standing,omitempty"`   // addresses of those of Recipients who are from the settings
+	NoCopy       []string        `json:"no_copy,omitempty"`    // as NewPackage.NoCopy
 	State        DraftState      `json:"state"`
 	Created      time.Time       `json:"created"`
 	Changed      time.Time       `json:"changed"`
@@ -43,6 +56,7 @@ type Draft struct {
 	NextTry      time.Time       `json:"next_try,omitzero"`
 	Problem      message.Message `json:"problem,omitzero"`
 	Stopped      bool            `json:"stopped,omitempty"` // held because a person stopped the sending
+	Decision     Decision        `json:"decision,omitzero"` // what a person has pressed and can still undo, while it is held, refused or unknown
 	PackageID    string          `json:"package_id,omitempty"`
 	Service      string          `json:"service,omitempty"`     // the service it is for, as Package.Service
 	Away         bool            `json:"away,omitempty"`        // that is not the one in use; set by the store
@@ -55,11 +69,11 @@ type Draft struct {
 	Day          int             `json:"day,omitempty"`         // the counted day since which it is known to be refused; 0 if not
 }
 
-// DraftFile is one file of a draft. Path is where it was found on this computer, Copy what was taken of it there and then,
-// and what goes out; FileID is set once it is uploaded.
+// DraftFile is one file of a draft. What goes out is Copy, which was taken before the draft was stored and is this draft's
+// alone; Path says where it was found and is never opened again. FileID is set once it is uploaded.
 type DraftFile struct {
 	Path       string    `json:"path"`
-	Copy       string    `json:"copy,omitempty"` // the copy's name in the outbox folder; empty in drafts of earlier versions
+	Copy       string    `json:"copy,omitempty"` // its name in the outbox folder; empty once it is let go of, see outbox.Room.ForgetCopies
 	Name       string    `json:"name"`
 	Size       int64     `json:"size"`             // bytes
 	SHA256     string    `json:"sha256,omitempty"` // hex, of the copy
@@ -68,6 +82,18 @@ type DraftFile struct {
 	FileID     string    `json:"file_id,omitempty"`
 	Uploaded   time.Time `json:"uploaded,omitzero"`     // a temporary upload lives 24 hours
 	UploadedBy string    `json:"uploaded_by,omitempty"` // whose upload it is: nobody else can use it
+}
+
+// Again is d as a new package, without the documents that were given for it.
+func (d Draft) Again() NewPackage {
+	t := d.Template.Clone()
+	if t != nil {
+		for i := range t.Documents {
+			t.Documents[i].File = ""
+		}
+	}
+	return NewPackage{Name: d.Name, Message: d.Message, Sequential: d.Sequential, Due: d.Due, Signers: slices.Clone(d.Signers), ExternalData: d.ExternalData,
+		Recipients: d.OwnRecipients(), NoCopy: slices.Clone(d.NoCopy), Corrects: d.Corrects, Template: t}
 }
 
 // DocumentCount is how many documents the package will have, as far as it is known.

@@ -69,19 +69,30 @@ func (r Recipient) Wrong(code Code) message.Message {
 	return message.CopyAddress(r.DisplayName())
 }
 
-// Copies are all who get a copy of d: its own recipients, then the standing ones unless d has them taken off. Whoever signs,
-// or is named already, gets no copy as a standing recipient.
-func (d NewPackage) Copies(standing []Recipient) []Recipient {
-	all := slices.Clone(d.Recipients)
-	if d.NoStanding {
-		return all
-	}
-	for i, code := range CheckCopies(append(slices.Clone(all), standing...), d.Signers)[len(all):] {
-		if code == "" {
-			all = append(all, standing[i])
+// StandingCopies are those of the standing recipients who get a copy of what signers sign, beside own. Whoever signs, is named
+// already, or is taken off (noCopy are addresses), gets none.
+func StandingCopies(standing, own []Recipient, signers []Signer, noCopy []string) (list []Recipient) {
+	for i, code := range CheckCopies(slices.Concat(own, standing), signers)[len(own):] {
+		if code == "" && !slices.ContainsFunc(noCopy, standing[i].Same) {
+			list = append(list, standing[i])
 		}
 	}
-	return all
+	return list
+}
+
+// OwnRecipients are those of d who get a copy beside the standing recipients of the settings.
+func (d Draft) OwnRecipients() []Recipient {
+	return slices.DeleteFunc(slices.Clone(d.Recipients), func(r Recipient) bool { return slices.ContainsFunc(d.Standing, r.Same) })
+}
+
+// CopyStanding has the standing recipients of the settings, as they are now, get a copy of d, and no others that were there
+// as such.
+func (d *Draft) CopyStanding(standing []Recipient) {
+	own := d.OwnRecipients()
+	d.Recipients, d.Standing = own, nil
+	for _, r := range StandingCopies(standing, own, d.Signers, d.NoCopy) {
+		d.Recipients, d.Standing = append(d.Recipients, r), append(d.Standing, r.Email)
+	}
 }
 
 // Standing are those who get a copy of every package that is sent from here.

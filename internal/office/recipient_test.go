@@ -32,12 +32,23 @@ func TestStandingRecipientsGetACopyUnlessTheySignOrAreNamedOrTakenOff(t *testing
 	s := Settings{CopyTo: []string{"Eva Klein <eva@example.com>", "office@example.com"}, BlindCopyTo: []string{"boss@example.com"}}.Normal()
 	d := NewPackage{Signers: []Signer{{Email: "Office@example.com"}}, Recipients: []Recipient{{Email: "EVA@example.com", Blind: true}}}
 	want := []Recipient{{Email: "EVA@example.com", Blind: true}, {Email: "boss@example.com", Blind: true}}
-	if got := d.Copies(s.Standing()); !slices.Equal(got, want) {
-		t.Errorf("%+v", got)
+	draft := Draft{Signers: d.Signers, Recipients: d.Recipients}
+	if draft.CopyStanding(s.Standing()); !slices.Equal(draft.Recipients, want) {
+		t.Errorf("%+v", draft.Recipients)
 	}
-	d.NoStanding = true
-	if got := d.Copies(s.Standing()); !slices.Equal(got, want[:1]) {
-		t.Errorf("taken off: %+v", got)
+	draft.NoCopy = []string{"BOSS@example.com"}
+	if draft.CopyStanding(s.Standing()); !slices.Equal(draft.Recipients, want[:1]) {
+		t.Errorf("taken off: %+v", draft.Recipients)
+	}
+}
+
+func TestADraftThatIsSentLaterGoesToThoseWhoAreStandingRecipientsThen(t *testing.T) {
+	eva, boss, jan := Recipient{Email: "eva@example.com"}, Recipient{Email: "boss@example.com"}, Recipient{Email: "jan@example.com"}
+	draft := Draft{Signers: []Signer{{Email: "ana@example.com"}}, Recipients: []Recipient{eva}}
+	draft.CopyStanding([]Recipient{boss})
+	draft.CopyStanding([]Recipient{jan})
+	if want := []Recipient{eva, jan}; !slices.Equal(draft.Recipients, want) {
+		t.Errorf("copies to %+v, want %+v", draft.Recipients, want)
 	}
 }
 

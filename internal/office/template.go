@@ -122,6 +122,26 @@ func (t Template) RecipientRole(recipients []Recipient) []int {
 // Empty reports whether t is known to bring no document, neither its own nor one that takes its place.
 func (t *Template) Empty() bool { return t == nil || t.Documents != nil && len(t.Documents) == 0 }
 
+// EmptyFields are the names of the text fields of t that are empty in what is made from it: they have no value of their own and
+// are given none.
+func (t *Template) EmptyFields() (names []string) {
+	if t == nil {
+		return nil
+	}
+	for _, d := range t.Documents {
+		for _, f := range d.Fields {
+			value, given := d.Data[f.ID]
+			if !given {
+				value = f.Value
+			}
+			if strings.TrimSpace(value) == "" {
+				names = append(names, f.DisplayName())
+			}
+		}
+	}
+	return names
+}
+
 // Mentions reports whether every word of search is found in t, as part of a word too.
 func (t Template) Mentions(search string) bool {
 	words := []string{t.Name, t.Description, t.Message}

@@ -31,6 +31,9 @@ type Withdrawal struct {
 	NextTry time.Time       `json:"next_try,omitzero"`
 	Problem message.Message `json:"problem,omitzero"` // what keeps it from being done, or kept it
 
+	// AskFirst says that an earlier wish may have been fulfilled: the status is asked before the service is.
+	AskFirst bool `json:"ask_first,omitempty"`
+
 	// Damaged says that its record was damaged: what was to be said, and to whom, is lost. It may be found done, and is never
 	// asked for again.
 	Damaged bool `json:"damaged,omitempty"`
@@ -40,6 +43,9 @@ type Withdrawal struct {
 func (w *Withdrawal) Pending() bool {
 	return w != nil && (w.State == WithdrawWanted || w.State == WithdrawAsked || w.State == WithdrawAccepted)
 }
+
+// Undoable reports that the service was not asked yet, because a person may still take it back.
+func (w *Withdrawal) Undoable() bool { return w != nil && w.State == WithdrawWanted && w.Tries == 0 }
 
 // Wished reports that somebody wished for it here.
 func (w *Withdrawal) Wished() bool { return w != nil && !w.Asked.IsZero() }
@@ -80,6 +86,9 @@ type NewWithdrawal struct {
 	Packages []string `json:"packages"` // ids
 	Message  string   `json:"message,omitempty"`
 	Quiet    bool     `json:"quiet,omitempty"`
+
+	// Undo is for how long it can be taken back before the service is asked.
+	Undo time.Duration `json:"undo,omitempty"`
 
 	// Patience is how long Withdraw waits for a service that does not answer; 0 is without limit. What is wished for is
 	// done later all the same.

@@ -1,8 +1,8 @@
 package outbox
 
 import (
-	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"countersign/internal/agent/data"
@@ -11,51 +11,71 @@ import (
 	"countersign/internal/store"
 )
 
-// Hold takes copies of the files and keeps a draft that a person can still take back, and returns its id. Those whose place it
-// is to take stay until it is sent. It is sent by a
-// Send with that id in Draft.Replaces, with the files as they were, or by Resolve; until then it is one of the drafts, also
-// after a restart. Its errors are those of Send.
-func (r *Room) Hold(d office.NewPackage) (id string, err error) {
-	draft, err := r.newDraft(d)
-	if err != nil {
-		return "", err
-	}
-	draft.State, draft.Replaces = office.DraftHeld, d.Replaces
-	check := func(tx *store.Tx, draft *office.Draft) (err error) {
-		for _, id := range draft.Replaces {
-			if _, _, gone := replaceable(tx, id, draft); err == nil {
-				err = gone
+// What a person presses is stored as pressed, with the time until which it can be undone. It is done then, by this run of the
+// program or by the next.
+
+// maxUndo is the longest time in which something can be undone. A decision that seems to have more of it left was made by a clock
+// that was wrong, and is due.
+const maxUndo = time.Minute
+
+// undoable is how a draft of d is stored that can be taken back for a while. Those whose place it is to take stay until then.
+func (r *Room) undoable(d office.NewPackage) storing {
+	return storing{also: func(tx *store.Tx, draft *office.Draft) error {
+		draft.State, draft.Replaces = office.DraftHeld, d.Replaces
+		draft.Decision = office.Decision{Send: true, At: r.Now().Add(d.Undo)}
+		for _, id := range d.Replaces {
+			if _, _, err := replaceable(tx, id, draft); err != nil {
+				return err
 			}
 		}
-		return err
-	}
-	if err := r.storeDraft(context.Background(), &draft, nil, check); err != nil {
-		return "", err
-	}
-	r.Signal(office.OutboxChanged)
-	return draft.ID, nil
+		return nil
+	}}
 }
 
-// heldFiles are the files of those of the drafts that are held, by the path they were given under.
-func (r *Room) heldFiles(drafts []string) (map[string]office.DraftFile, error) {
-	return data.Read(r.Data, "the drafts that are held", func(tx *store.Tx) (map[string]office.DraftFile, error) {
-		files := map[string]office.DraftFile{}
-		for _, id := range drafts {
-			d, ok, err := tx.Draft(id)
-			if err != nil {
-				return nil, err
-			}
-			if !ok || d.State != office.DraftHeld {
-				continue
-			}
-			for _, f := range d.Files {
-				if f.Copy != "" {
-					files[f.Path] = f
-				}
-			}
-		}
-		return files, nil
+// carryOut does what people have decided and cannot undo any more, and returns how long the next decision can still be undone, 0
+// when there is none.
+func (r *Room) carryOut() (next time.Duration, err error) {
+	drafts, err := data.Read(r.Data, "what was decided about drafts", func(tx *store.Tx) ([]office.Draft, error) {
+		return tx.Drafts(office.DraftHeld, office.DraftFailed, office.DraftUnknown)
 	})
+	if err != nil {
+		return 0, err
+	}
+	left := func(d office.Draft) time.Duration {
+		if left := d.Decision.At.Sub(r.Now()); left <= maxUndo {
+			return max(0, left)
+		}
+		return 0
+	}
+	for _, d := range slices.Backward(drafts) { // oldest first
+		if !d.Decision.Pending() || d.Away {
+			continue
+		}
+		if left := left(d); left > 0 {
+			if next == 0 || left < next {
+				next = left
+			}
+			continue
+		}
+		err := r.Data.Update(func(tx *store.Tx) error {
+			now, ok, err := tx.Draft(d.ID)
+			if err != nil || !ok || !now.Decision.Pending() || left(now) > 0 {
+				return err
+			}
+			return r.resolve(tx, now)
+		})
+		if store.OfOneRecord(err) {
+			continue // which holds up no other
+		}
+		if err != nil {
+			return 0, err
+		}
+		r.decided(d.ID, d.Decision.Send)
+		for _, id := range d.Replaces {
+			r.live.cancel(id, true)
+		}
+	}
+	return next, nil
 }
 
 // Cancel withdraws a draft that has not been added yet, and forgets it. It reports whether it came in time.
@@ -75,7 +95,7 @@ func (r *Room) withdraw(draftID string, into office.DraftState) (bool, error) {
 		if !cancelled {
 			return err
 		}
-		d.Was, d.State, d.Changed = d.State, into, r.Now()
+		d.Was, d.State, d.Changed, d.Decision = d.State, into, r.Now(), office.Decision{}
 		if into == office.DraftHeld {
 			d.Stopped, d.Problem, d.Tries, d.NextTry = true, message.Message{}, 0, time.Time{}
 		}
@@ -91,33 +111,76 @@ func (r *Room) withdraw(draftID string, into office.DraftState) (bool, error) {
 }
 
 // Resolve is a person's decision about a draft whose outcome is unknown, that was refused or that is held: it goes out
-// (again), or nothing more is done about it.
-func (r *Room) Resolve(draftID string, sendAgain bool) error {
-	err := r.Data.Update(func(tx *store.Tx) error { return r.resolve(tx, draftID, sendAgain) })
-	if sendAgain && err == nil { // whoever sends it may wait for it still
-		r.live.cancel(draftID, false)
+// (again), or nothing more is done about it. It is done once undo is over.
+func (r *Room) Resolve(draftID string, send bool, undo time.Duration) error {
+	err := r.Data.Update(func(tx *store.Tx) error {
+		d, ok, err := tx.Draft(draftID)
+		if err != nil || !ok || !undecided(d.State) {
+			return err
+		}
+		d.Decision = office.Decision{Send: send, At: r.Now().Add(undo)}
+		d.By, d.LookFirst = "", false // whoever decides sends it
+		if send {
+			d.CopyStanding(r.needs.Standing())
+		}
+		if undo > 0 {
+			return tx.PutDraft(d)
+		}
+		return r.resolve(tx, d)
+	})
+	if err == nil && undo == 0 {
+		r.decided(draftID, send)
 	}
-	r.TellUnknown()
 	r.Wake()
 	r.Signal(office.OutboxChanged)
-	r.Signal(office.StatusChanged)
 	return err
 }
 
-func (r *Room) resolve(tx *store.Tx, draftID string, sendAgain bool) error {
-	d, ok, err := tx.Draft(draftID)
-	if err != nil || !ok || d.State != office.DraftUnknown && d.State != office.DraftFailed && d.State != office.DraftHeld {
-		return err
+// undecided reports whether a person decides about a draft of that state.
+func undecided(s office.DraftState) bool {
+	return s == office.DraftUnknown || s == office.DraftFailed || s == office.DraftHeld
+}
+
+// decided follows the commit of what was decided about a draft.
+func (r *Room) decided(draftID string, send bool) {
+	if send { // whoever sends it may wait for it still
+		r.live.cancel(draftID, false)
 	}
-	if sendAgain {
+	r.TellUnknown()
+	r.Signal(office.OutboxChanged)
+	r.Signal(office.StatusChanged)
+}
+
+// Undo takes back what was decided about a draft, which is as it was then. It reports whether it came in time.
+func (r *Room) Undo(draftID string) (inTime bool, err error) {
+	err = r.Data.Update(func(tx *store.Tx) error {
+		d, ok, err := tx.Draft(draftID)
+		if inTime = err == nil && ok && d.Decision.Pending() && undecided(d.State); !inTime {
+			return err
+		}
+		d.Decision = office.Decision{}
+		return tx.PutDraft(d)
+	})
+	r.Signal(office.OutboxChanged)
+	return inTime && err == nil, err
+}
+
+// resolve does what is decided about d.
+func (r *Room) resolve(tx *store.Tx, d office.Draft) error {
+	if !undecided(d.State) {
+		return nil
+	}
+	send := d.Decision.Send
+	d.Decision = office.Decision{}
+	if send {
 		if taken, err := r.takePlaces(tx, &d); err != nil || !taken {
 			return errors.Join(err, tx.PutDraft(d))
 		}
 	}
 	was := d.State
 	d.State, d.Problem, d.Tries, d.Changed, d.NextTry, d.Day = office.DraftCancelled, message.Message{}, 0, r.Now(), time.Time{}, 0
-	d.Stopped, d.Was, d.By, d.LookFirst = false, was, "", false // whoever decides sends it
-	if sendAgain {
+	d.Stopped, d.Was = false, was
+	if send {
 		d.Was = ""
 		d.State, d.NextTry = office.DraftQueued, r.Now()
 		if was == office.DraftFailed { // which said why not; what is held waits for the withdrawal as ever

@@ -2,8 +2,8 @@ package outbox
 
 import (
 	"encoding/json"
-	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"countersign/internal/esign"
@@ -21,36 +21,24 @@ func (e *DraftError) Error() string { return e.Text.String() }
 // Message is what people are told.
 func (e *DraftError) Message() message.Message { return e.Text }
 
-// newDraft checks what a person wants to send.
-func (r *Room) newDraft(d office.NewPackage) (office.Draft, error) {
+// newDraft checks what a person wants to send, of which docs are the documents.
+func (r *Room) newDraft(d office.NewPackage, docs documents) (office.Draft, error) {
 	out := office.Draft{
 		ID: uuid.NewString(), Name: strings.TrimSpace(d.Name), Message: d.Message, Sequential: d.Sequential, Due: d.Due,
 		ExternalData: d.ExternalData, State: office.DraftQueued, Created: r.Now(), Changed: r.Now(), NextTry: r.Now(),
-		Template: d.Template.Clone(), Corrects: d.Corrects,
+		Template: d.Template.Clone(), Corrects: d.Corrects, NoCopy: slices.Clone(d.NoCopy),
 	}
 	if len(d.Files) == 0 && d.Template.Empty() {
 		return out, &DraftError{message.NoDocument()}
 	}
-	held, err := r.heldFiles(d.Replaces)
-	if err != nil {
-		return out, err
-	}
-	for i, file := range filesOf(d) {
-		f, taken := held[filepath.Clean(file.path)]
-		if !taken {
-			if f, err = r.draftFile(file.path); err != nil {
-				return out, err
-			}
-		}
-		f.Original = file.original
-		f.ExternalID = fmt.Sprintf("%s-%d", out.ID, i+1)
-		out.Files = append(out.Files, f)
+	if empty := d.Template.EmptyFields(); len(empty) > 0 && !d.EmptyFields {
+		return out, &DraftError{message.TemplateFieldsEmpty(empty)}
 	}
 	if out.Name == "" && d.Template != nil {
 		out.Name = d.Template.Name
 	}
-	if out.Name == "" && len(out.Files) > 0 {
-		out.Name = strings.TrimSuffix(out.Files[0].Name, filepath.Ext(out.Files[0].Name))
+	if out.Name == "" && len(docs) > 0 {
+		out.Name = strings.TrimSuffix(docs[0].Name, filepath.Ext(docs[0].Name))
 	}
 	if len(d.Signers) == 0 {
 		return out, &DraftError{message.NoSigner()}
@@ -73,7 +61,8 @@ func (r *Room) newDraft(d office.NewPackage) (office.Draft, error) {
 	if err := checkCopies(d); err != nil {
 		return out, err
 	}
-	out.Recipients = d.Copies(r.needs.Standing())
+	out.Recipients = slices.Clone(d.Recipients)
+	out.CopyStanding(r.needs.Standing())
 	if office.HasExternalData(d.ExternalData) && !json.Valid(d.ExternalData) {
 		return out, &DraftError{message.ReferenceNotJSON()}
 	}
@@ -90,37 +79,6 @@ func checkCopies(d office.NewPackage) error {
 	return nil
 }
 
-// draftFile looks at the file at path, or at the copy of one that is there no more.
-func (r *Room) draftFile(path string) (office.DraftFile, error) {
-	abs, err := filepath.Abs(path)
-	if err != nil {
-		return office.DraftFile{}, &DraftError{message.FileNotFound(path)}
-	}
-	name := filepath.Base(abs)
-	bytes := r.Given(abs)
-	f, err := openFile(bytes)
-	if err != nil {
-		return office.DraftFile{}, &DraftError{message.FileMayNotBeRead(name)}
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	switch {
-	case err != nil:
-		return office.DraftFile{}, &DraftError{message.FileNotRead(name)}
-	case info.IsDir():
-		return office.DraftFile{}, &DraftError{message.FileIsFolder(name)}
-	case office.IsOwn(name):
-		return office.DraftFile{}, &DraftError{message.FileOfCountersign(name)}
-	case info.Size() == 0:
-		return office.DraftFile{}, &DraftError{message.FileEmpty(name)}
-	}
-	file := office.DraftFile{Path: abs, Name: name, Size: info.Size()}
-	if bytes != abs {
-		file.Copy = filepath.Base(bytes)
-	}
-	return file, nil
-}
-
 // newPackage is d, which came from there, as the service takes it.
 func newPackage(d office.Draft, from source) esign.NewPackage {
 	p := esign.NewPackage{
@@ -133,6 +91,6 @@ func newPackage(d office.Draft, from source) esign.NewPackage {
 	if d.Template != nil {
 		p.TemplateID = d.Template.ID
 	}
-	p.Recipients, p.Documents = recipients(d), documents(d)
+	p.Recipients, p.Documents = recipients(d), documentsOf(d)
 	return p
 }

@@ -12,13 +12,16 @@ import (
 	"countersign/internal/store"
 )
 
-// LookFirst has the service's list read for every draft that waits, right before it is sent: another computer, to which the same
+// LookFirst has the service's list read for every draft that waits to be sent, right before it is sent: another computer, to which the same
 // file was brought over, may have sent it a moment ago.
 func LookFirst(tx *store.Tx) error {
-	drafts, err := tx.Drafts(office.DraftQueued)
+	drafts, err := tx.Drafts(office.DraftQueued, office.DraftHeld, office.DraftFailed, office.DraftUnknown)
 	for _, d := range drafts {
 		if err != nil {
 			return err
+		}
+		if d.State != office.DraftQueued && !d.Decision.Send {
+			continue
 		}
 		d.LookFirst = true
 		err = tx.PutDraft(d)

@@ -3,6 +3,7 @@ package outbox
 import (
 	"context"
 	"errors"
+	"os"
 	"slices"
 
 	"countersign/internal/message"
@@ -10,10 +11,16 @@ import (
 	"countersign/internal/store"
 )
 
-// FromFolder stores a draft for a file of a hot folder. It is sent, or held for a person to say so. What also does is in the
-// same commit and may change the draft; it may be called more than once. The errors are those of Send.
-func (r *Room) FromFolder(ctx context.Context, folder office.HotFolder, path string, also func(*store.Tx, *office.Draft) error) error {
-	draft, err := r.newDraft(folder.Package(path, r.Now().Local()))
+// FromFolder stores a draft for a file of a hot folder, which is open and was found at path. It is sent, or held for a person
+// to say so. What also does is in the same commit and may change the draft; it may be called more than once. The errors are
+// those of Send, and a *DraftError for a document that nobody could sign: what is judged is the copy that goes out.
+func (r *Room) FromFolder(ctx context.Context, folder office.HotFolder, file *os.File, path string, also func(*store.Tx, *office.Draft) error) error {
+	doc, err := asDocument(file, path)
+	if err != nil {
+		return err
+	}
+	docs := documents{doc}
+	draft, err := r.newDraft(folder.Package(path, r.Now().Local()), docs)
 	if err != nil {
 		return err
 	}
@@ -21,7 +28,19 @@ func (r *Room) FromFolder(ctx context.Context, folder office.HotFolder, path str
 	if folder.Ask {
 		draft.State = office.DraftHeld
 	}
-	if err := r.storeDraft(ctx, &draft, nil, also); err != nil {
+	check := func(d *office.Draft) error {
+		info := r.look(ctx, d.Files[0], r.copyOf(d.Files[0]))
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case !info.Problem.IsZero():
+			return &DraftError{info.Problem}
+		case info.Warning == message.FileMaybeDamaged(info.Name): // nobody is there to decide about that
+			return &DraftError{message.FileDamaged()}
+		}
+		return nil
+	}
+	if err := r.storeDraft(ctx, &draft, docs, storing{check: check, also: also}); err != nil {
 		return err
 	}
 	r.Wake()

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"countersign/internal/message"
+	"countersign/internal/office"
 	"countersign/internal/preview"
 )
 
@@ -25,20 +26,25 @@ type FileInfo struct {
 
 // Inspect looks at a file that is to be sent. It may take a moment; run it off the UI's goroutine.
 func (r *Room) Inspect(ctx context.Context, path string) FileInfo {
-	f, err := r.draftFile(path)
-	info := FileInfo{Path: f.Path, Name: f.Name, Size: f.Size}
+	d, err := openDocument(path)
 	if err != nil {
-		info.Path, info.Name, info.Problem = path, filepath.Base(path), message.For(err)
-		return info
+		return FileInfo{Path: path, Name: filepath.Base(path), Problem: message.For(err)}
 	}
-	r.hold(ctx, f)
+	d.file.Close()
+	return r.look(ctx, d.DraftFile, d.Path)
+}
+
+// look tells of f, the bytes of which are in the file at path.
+func (r *Room) look(ctx context.Context, f office.DraftFile, path string) (info FileInfo) {
+	info = FileInfo{Path: f.Path, Name: f.Name, Size: f.Size}
 	if f.Size > hugeFile {
 		info.Warning = message.FileLarge(f.Name, f.Size)
 	}
 	if !strings.EqualFold(filepath.Ext(f.Name), ".pdf") {
 		return info
 	}
-	info.Pages, err = r.needs.Pages(ctx, r.bytesOf(f))
+	var err error
+	info.Pages, err = r.needs.Pages(ctx, path)
 	switch {
 	case errors.Is(err, preview.ErrNotPDF):
 		info.Problem = message.FileNotPDF(f.Name)

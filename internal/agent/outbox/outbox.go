@@ -110,13 +110,23 @@ func (r *Room) Run(ctx context.Context) error {
 func (r *Room) sendDue(ctx context.Context) (time.Duration, error) {
 	const idle = time.Hour
 	for ctx.Err() == nil {
+		undo, err := r.carryOut()
+		if err != nil {
+			return 0, err
+		}
+		pause := func(d time.Duration) time.Duration {
+			if undo > 0 {
+				d = min(d, undo)
+			}
+			return d
+		}
 		r.TellUnknown() // an event may have told
 		client, uploader, online := r.needs.Service()
 		if !online {
-			return idle, nil
+			return pause(idle), nil
 		}
 		if left := r.needs.Rest(); left > 0 {
-			return left, nil
+			return pause(left), nil
 		}
 		due, next, err := r.draftsDue()
 		if err == nil {
@@ -138,12 +148,12 @@ func (r *Room) sendDue(ctx context.Context) (time.Duration, error) {
 				if left := next.Sub(r.Now()); left > 0 { // of one that does not rest
 					rest = min(rest, left)
 				}
-				return max(rest, loop.MinPause), nil
+				return pause(max(rest, loop.MinPause)), nil
 			}
-			return r.PauseBeside(all, loop.UntilNext(r.Now(), next, idle)), nil
+			return pause(r.PauseBeside(all, loop.UntilNext(r.Now(), next, idle))), nil
 		}
 		if err = r.work(ctx, client, uploader, due); r.needs.SignedOut(err) {
-			return idle, nil
+			return pause(idle), nil
 		}
 		if err != nil && ctx.Err() == nil {
 			return 0, err

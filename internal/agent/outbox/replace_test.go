@@ -35,7 +35,7 @@ func TestPressingSendInTheFormAndInTheOutboxMakesOnePackage(t *testing.T) {
 		d.t.Log(state, err)
 	}
 	press := func(d *desk, id string) {
-		if err := d.Resolve(id, true); err != nil {
+		if err := d.Resolve(id, true, 0); err != nil {
 			d.t.Error(err)
 		}
 	}
@@ -123,7 +123,7 @@ func TestAVersionThatCameTooLateSaysSoAndCanBeSentAllTheSame(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, id := range []string{old, held} {
-		if err := r.Resolve(id, true); err != nil {
+		if err := r.Resolve(id, true, 0); err != nil {
 			t.Fatal(err)
 		}
 		r.settled(t)
@@ -131,7 +131,7 @@ func TestAVersionThatCameTooLateSaysSoAndCanBeSentAllTheSame(t *testing.T) {
 	if d, _, err := r.draft(held); err != nil || d.State != office.DraftHeld || d.Problem != message.EarlierVersionSent("Lease") {
 		t.Errorf("%+v, %v", d, err)
 	}
-	if err := r.Resolve(held, true); err != nil {
+	if err := r.Resolve(held, true, 0); err != nil {
 		t.Fatal(err)
 	}
 	if r.settled(t); r.service.added() != 2 {

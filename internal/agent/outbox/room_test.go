@@ -9,6 +9,8 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -20,6 +22,7 @@ import (
 	"countersign/internal/agent/loop/looptest"
 	"countersign/internal/esign"
 	"countersign/internal/locations"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
 )
@@ -155,6 +158,19 @@ func (x *testRoom) newPackage(t *testing.T) office.NewPackage {
 	return office.NewPackage{Name: "Lease", Files: []string{path}, Signers: []office.Signer{{FirstName: "Ana", Email: "ana@example.com"}}}
 }
 
+// Hold has a draft wait for a person, as one does whose sending was stopped.
+func (x *testRoom) Hold(d office.NewPackage) (id string, err error) {
+	ended, end := context.WithCancel(context.Background())
+	end()
+	d.Undo = time.Minute
+	state, err := x.Send(ended, d, nil)
+	if state.DraftID == "" {
+		return "", err
+	}
+	_, err = x.Stop(state.DraftID)
+	return state.DraftID, err
+}
+
 // copiesKept is how many copies of files there are.
 func (x *testRoom) copiesKept() int {
 	entries, _ := os.ReadDir(locations.Outbox(x.dir))
@@ -285,7 +301,7 @@ func TestADraftThatWasStoppedIsSentWhenItIsToBe(t *testing.T) {
 	if stopped, err := r.Stop(id); err != nil || !stopped {
 		t.Fatal(stopped, err)
 	}
-	if err := r.Resolve(id, true); err != nil {
+	if err := r.Resolve(id, true, 0); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "it is sent", func() bool {
@@ -325,5 +341,124 @@ func TestWhatTheWindowRefusesIsRefusedToEverybodyBeforeAnythingIsStored(t *testi
 	}
 	if r.copiesKept() != 0 || r.service.added() != 0 {
 		t.Errorf("%d copies are kept, %d packages were sent", r.copiesKept(), r.service.added())
+	}
+}
+
+// A copy belongs to its draft alone, whatever else was given under the same path.
+func TestADocumentIsNeverTakenFromAnotherDraft(t *testing.T) {
+	r := newRoom(t, refuse)
+	forAna := r.newPackage(t)
+	if _, err := r.Send(t.Context(), forAna, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(forAna.Files[0]); err != nil {
+		t.Fatal(err)
+	}
+	forBob := forAna
+	forBob.Signers = []office.Signer{{FirstName: "Bob", Email: "bob@example.com"}}
+	if info := r.Inspect(t.Context(), forBob.Files[0]); info.Problem.IsZero() {
+		t.Errorf("a file that is gone is shown as %+v", info)
+	}
+	if state, err := r.Send(t.Context(), forBob, nil); err == nil {
+		t.Errorf("a file that is gone was sent: %+v", state)
+	}
+}
+
+// Whoever sends something like a package of the past, or corrects it, finds the documents that it had, or is told.
+func TestWhatIsSentAgainHasTheSameBytesOrIsLeftOut(t *testing.T) {
+	r := newRoom(t, accept)
+	d := r.newPackage(t)
+	state, err := r.Send(t.Context(), d, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the copy is gone", func() bool { return r.copiesKept() == 0 })
+	keep := func(_ context.Context, name string, size int64, from io.Reader) (string, error) {
+		b, err := io.ReadAll(from)
+		return string(b), err
+	}
+	if again, lost, err := r.Again(t.Context(), state.DraftID, keep); err != nil || len(lost) != 0 || !slices.Equal(again.Files, []string{"%PDF-1.7"}) {
+		t.Errorf("%+v, lost %q, %v", again, lost, err)
+	}
+	if err := os.WriteFile(d.Files[0], []byte("%PDF-2.0"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if again, lost, err := r.Again(t.Context(), state.DraftID, keep); err != nil || len(again.Files) != 0 || !slices.Equal(lost, []string{"Lease.pdf"}) {
+		t.Errorf("another file came: %+v, lost %q, %v", again, lost, err)
+	}
+}
+
+// A pipe would have whoever opens it wait for its other end.
+func TestNoDocumentIsAFolderOrAPipe(t *testing.T) {
+	r := newRoom(t, accept)
+	d := r.newPackage(t)
+	d.Files = []string{t.TempDir()}
+	if _, err := r.Send(t.Context(), d, nil); message.For(err) != message.FileIsFolder(filepath.Base(d.Files[0])) {
+		t.Errorf("a folder: %v", err)
+	}
+	if d.Files[0] = os.DevNull; runtime.GOOS != "windows" {
+		if _, err := r.Send(t.Context(), d, nil); message.For(err) != message.FileMayNotBeRead("null") {
+			t.Errorf("a device: %v", err)
+		}
+	}
+}
+
+func TestWhatWasDecidedIsDoneOnceItCannotBeUndoneAndNotBefore(t *testing.T) {
+	for name, c := range map[string]struct {
+		send bool
+		want office.DraftState
+	}{"sent": {true, office.DraftSent}, "discarded": {false, office.DraftCancelled}} {
+		r := newRoom(t, accept)
+		now := time.Now()
+		r.end()
+		r.Room.Now = func() time.Time { return now }
+		id, err := r.Hold(r.newPackage(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		pass := func(d time.Duration) office.DraftState {
+			t.Helper()
+			now = now.Add(d)
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			go func() { <-r.wakes; stop() }()
+			if next, err := r.carryOut(); err != nil || next > 10*time.Second {
+				t.Errorf("%s: next after %v, %v", name, next, err)
+			}
+			if _, err := r.sendDue(ctx); err != nil {
+				t.Error(err)
+			}
+			d2, _, err := r.draft(id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return d2.State
+		}
+		decide := func() {
+			t.Helper()
+			if err := r.Resolve(id, c.send, 10*time.Second); err != nil {
+				t.Fatal(err)
+			}
+		}
+		decide()
+		if state := pass(9 * time.Second); state != office.DraftHeld {
+			t.Errorf("%s: while it can be undone it is %s", name, state)
+		}
+		if inTime, err := r.Undo(id); err != nil || !inTime {
+			t.Errorf("%s: undone %v, %v", name, inTime, err)
+		}
+		if state := pass(time.Hour); state != office.DraftHeld {
+			t.Errorf("%s: undone, it is %s", name, state)
+		}
+		decide()
+		if state := pass(-time.Hour); state == office.DraftHeld { // the clock was wrong
+			t.Errorf("%s: with a clock that was set back it is %s", name, state)
+		}
+		if state := pass(0); state != c.want {
+			t.Errorf("%s: it is %s", name, state)
+		}
+		if inTime, err := r.Undo(id); err != nil || inTime {
+			t.Errorf("%s: undone too late: %v, %v", name, inTime, err)
+		}
 	}
 }

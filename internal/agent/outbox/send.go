@@ -12,10 +12,15 @@ import (
 )
 
 // Send takes copies of the files, stores the draft and brings it to the service; it returns when the service has accepted
-// or refused it, or when the outcome is unknown. When ctx ends earlier, the draft stays and goes out later. progress may
-// be nil; it is called from several goroutines, must not block, and is not called after Send has returned.
+// or refused it, when the outcome is unknown, or when it was taken back. When ctx ends earlier, the draft stays and goes out
+// later. progress may be nil; it is called from several goroutines, must not block, and is not called after Send has returned.
 func (r *Room) Send(ctx context.Context, d office.NewPackage, progress func(office.SendState)) (office.SendState, error) {
-	draft, err := r.newDraft(d)
+	docs, err := openDocuments(d)
+	if err != nil {
+		return office.SendState{}, err
+	}
+	defer docs.close()
+	draft, err := r.newDraft(d, docs)
 	if err != nil {
 		return office.SendState{}, err
 	}
@@ -23,37 +28,53 @@ func (r *Room) Send(ctx context.Context, d office.NewPackage, progress func(offi
 	defer stop()
 	live := r.live.begin(draft.ID, progress)
 	defer r.live.end(draft.ID, live)
-	if err := r.storeDraft(ctx, &draft, d.Replaces); err != nil {
+	store := storing{replaces: d.Replaces}
+	if d.Undo > 0 {
+		store = r.undoable(d)
+	}
+	if err := r.storeDraft(ctx, &draft, docs, store); err != nil {
 		return office.SendState{}, err
 	}
 	live.tell(sendState(draft)) // from here on it is kept
-	for _, id := range d.Replaces {
+	for _, id := range store.replaces {
 		r.live.cancel(id, true) // one of them may be on its way
 	}
 	r.Wake()
 	r.Signal(office.OutboxChanged)
-	return r.followDraft(ctx, draft, d.Patience, changes)
+	return r.followDraft(ctx, draft, d.Patience, changes, live)
 }
 
-// storeDraft takes copies of the draft's files and stores it in the place of others that were not sent. From its return on
-// the draft goes out, as it was given, whatever becomes of this process or of the files. What also does is in the same commit,
-// and may change the draft; it may be called more than once.
-func (r *Room) storeDraft(ctx context.Context, d *office.Draft, replaces []string, also ...func(*store.Tx, *office.Draft) error) error {
+// storing is how a draft is stored.
+type storing struct {
+	replaces []string                             // the drafts whose place it takes at once
+	check    func(*office.Draft) error            // judges its copies before anything is stored; may be nil
+	also     func(*store.Tx, *office.Draft) error // in the same commit; it may change the draft and be called again; may be nil
+}
+
+// storeDraft takes copies of the draft's documents and stores it. From its return on the draft goes out, as it was given,
+// whatever becomes of this process or of the files.
+func (r *Room) storeDraft(ctx context.Context, d *office.Draft, docs documents, s storing) error {
 	r.copies.taking.RLock()
 	defer r.copies.taking.RUnlock()
 	// Whoever stops waiting, as by Ctrl+C, is told that it is kept.
-	if err := r.takeCopies(context.WithoutCancel(ctx), d); err != nil {
+	if err := r.take(context.WithoutCancel(ctx), d, docs); err != nil {
 		return err
 	}
 	r.needs.Crash("taken")
+	if s.check != nil {
+		if err := s.check(d); err != nil {
+			r.Wake() // which lets go of the copies
+			return err
+		}
+	}
 	err := r.Data.Update(func(tx *store.Tx) error {
-		for _, id := range replaces {
+		for _, id := range s.replaces {
 			if err := r.replace(tx, id, d); err != nil {
 				return err
 			}
 		}
-		for _, do := range also {
-			if err := do(tx, d); err != nil {
+		if s.also != nil {
+			if err := s.also(tx, d); err != nil {
 				return err
 			}
 		}
@@ -63,13 +84,13 @@ func (r *Room) storeDraft(ctx context.Context, d *office.Draft, replaces []strin
 		return fmt.Errorf("store the draft: %w", err)
 	}
 	r.needs.Crash("stored")
-	r.copies.release(*d)
 	return nil
 }
 
 // followDraft waits until the draft is sent, refused or unknown; no longer than patience for a service that does not
 // take it, and not for a person who has to sign in first.
-func (r *Room) followDraft(ctx context.Context, draft office.Draft, patience time.Duration, changes <-chan office.Change) (office.SendState, error) {
+func (r *Room) followDraft(ctx context.Context, draft office.Draft, patience time.Duration, changes <-chan office.Change, live *liveDraft) (office.SendState, error) {
+	last := draft.State
 	var late <-chan time.Time
 	if patience > 0 {
 		t := time.NewTicker(patience)
@@ -82,8 +103,16 @@ func (r *Room) followDraft(ctx context.Context, draft office.Draft, patience tim
 			return state, err
 		}
 		switch state.State {
-		case office.DraftSent, office.DraftFailed, office.DraftUnknown, office.DraftCancelled, office.DraftHeld:
+		case office.DraftSent, office.DraftFailed, office.DraftUnknown, office.DraftCancelled:
 			return state, nil
+		case office.DraftHeld:
+			if !state.Undo {
+				return state, nil
+			}
+		}
+		if state.State != last {
+			last = state.State
+			live.tell(state)
 		}
 		if late != nil && !r.needs.SignedIn() {
 			return state, &DraftError{waitingMessage(draft, state, false)}
@@ -118,7 +147,7 @@ func (r *Room) draftState(id string) (office.SendState, error) {
 }
 
 func sendState(d office.Draft) office.SendState {
-	s := office.SendState{DraftID: d.ID, State: d.State, PackageID: d.PackageID, Problem: d.Problem}
+	s := office.SendState{DraftID: d.ID, State: d.State, PackageID: d.PackageID, Problem: d.Problem, Undo: d.Decision.Pending()}
 	for _, f := range d.Files {
 		s.Total += f.Size
 		if f.FileID != "" {

@@ -11,30 +11,9 @@ import (
 	"countersign/internal/office"
 )
 
-// given is a file that a person gave for a draft.
-type given struct {
-	path     string
-	original int // as office.DraftFile.Original
-}
-
-// filesOf are the files of d, in their order: those that take the place of a document of its template, then the others.
-func filesOf(d office.NewPackage) (files []given) {
-	if d.Template != nil {
-		for i, own := range d.Template.Documents {
-			if own.File != "" {
-				files = append(files, given{own.File, i + 1})
-			}
-		}
-	}
-	for _, path := range d.Files {
-		files = append(files, given{path: path})
-	}
-	return files
-}
-
-// documents are the documents of d as the service takes them. Those of the template come along by themselves, so that only
+// documentsOf are the documents of d as the service takes them. Those of the template come along by themselves, so that only
 // those are named of which something is changed.
-func documents(d office.Draft) (list []esign.NewDocument) {
+func documentsOf(d office.Draft) (list []esign.NewDocument) {
 	if d.Template != nil {
 		for i, own := range d.Template.Documents {
 			doc := esign.NewDocument{TemplateDocumentID: own.ID, TemplateData: own.Data}

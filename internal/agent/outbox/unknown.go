@@ -51,7 +51,7 @@ func Doubt(tx *store.Tx, now time.Time) error {
 		default:
 			d.Problem = message.DraftOfBefore()
 		}
-		d.Changed = now
+		d.Changed, d.Decision = now, office.Decision{}
 		err = tx.PutDraft(d)
 	}
 	return err

@@ -3,7 +3,6 @@ package outbox
 import (
 	"context"
 	"io"
-	"os"
 	"time"
 
 	"countersign/internal/esign"
@@ -17,8 +16,12 @@ const uploadLife = 22 * time.Hour
 // upload brings the bytes of file i of d to the service, unless they are not what was given.
 func (r *Room) upload(ctx context.Context, client *esign.Client, d office.Draft, i int) (esign.File, error) {
 	f := d.Files[i]
-	path := r.bytesOf(f)
-	info, err := os.Stat(path)
+	file, err := r.openCopy(f)
+	if err != nil {
+		return esign.File{}, err
+	}
+	info, err := file.Stat()
+	file.Close()
 	if err != nil {
 		return esign.File{}, &DraftError{message.FileGone(f.Name)}
 	}
@@ -29,7 +32,7 @@ func (r *Room) upload(ctx context.Context, client *esign.Client, d office.Draft,
 	defer cancel()
 	return client.Upload(ctx, esign.Upload{
 		FileName: f.Name, Size: f.Size, SHA256: f.SHA256, ExternalID: f.ExternalID,
-		Open: func() (io.ReadCloser, error) { return os.Open(path) },
+		Open: func() (io.ReadCloser, error) { return r.openCopy(f) },
 		Progress: func(sent int64) {
 			r.live.progress(d, i, sent)
 			if r.live.cancelled(d.ID) {

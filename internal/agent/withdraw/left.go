@@ -45,6 +45,9 @@ func (r *Room) Retry() error {
 			return err
 		}
 		for _, p := range waiting {
+			if p.Withdrawal.Undoable() {
+				continue // a person may still take it back
+			}
 			w := *p.Withdrawal
 			w.NextTry = r.Now()
 			p.Withdrawal = &w

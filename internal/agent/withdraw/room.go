@@ -2,9 +2,10 @@
 // until the service's status tells what became of it: withdrawn, signed by everyone first, expired first, or refused; or until
 // a person lets go of it.
 //
-// A wish goes one way: wanted, asked (packages/rescind may have been sent), accepted (the service said yes), and then done,
-// late or refused. From asked on, the status is asked before anything else: what is withdrawn is not withdrawn again, and
-// nobody is notified twice. Once it is accepted, packages/rescind is never sent again.
+// A wish can be taken back for some seconds, for which it waits as one that is put off; a program that ends meanwhile goes on with
+// it at its next start. It goes one way: wanted, asked (packages/rescind may have been sent), accepted (the service said yes), and then done,
+// late or refused. From asked on, and where there was an earlier wish, the status is asked before anything else: what is
+// withdrawn is not withdrawn again, and nobody is notified twice. Once it is accepted, packages/rescind is never sent again.
 //
 // It must not know who is signed in, nor how a status becomes what is known of a package (Needs.Note).
 package withdraw

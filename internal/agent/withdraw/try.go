@@ -17,7 +17,7 @@ import (
 // try brings the withdrawal of p a step further. It returns only errors that concern the service or the disk as a whole.
 func (r *Room) try(ctx context.Context, client *esign.Client, p office.Package) error {
 	w := *p.Withdrawal
-	if w.State != office.WithdrawWanted {
+	if w.State != office.WithdrawWanted || w.AskFirst {
 		open, err := r.ask(ctx, client, p.ID)
 		if err != nil || !open {
 			return err

@@ -48,7 +48,7 @@ func (r *Room) wish(n office.NewWithdrawal) (list []office.Withdrawn, err error)
 			}
 			if w := p.Withdrawal; p.State != office.PackageRescinded && (!w.Pending() || w.State == office.WithdrawWanted) {
 				p.Withdrawal = &office.Withdrawal{State: office.WithdrawWanted, Message: strings.TrimSpace(n.Message), Quiet: n.Quiet,
-					By: r.needs.Who(), Asked: r.Now(), NextTry: r.Now()}
+					By: r.needs.Who(), Asked: r.Now(), NextTry: r.Now().Add(n.Undo), AskFirst: w.Wished() && (w.State == office.WithdrawUnknown || w.AskFirst)}
 				if err := tx.PutPackage(p); err != nil {
 					return err
 				}
@@ -102,7 +102,10 @@ func (r *Room) Keep(id string) (inTime bool, err error) {
 		if err != nil || !known || p.Withdrawal == nil || p.Withdrawal.State != office.WithdrawWanted {
 			return err
 		}
-		p.Withdrawal, inTime = nil, true
+		before := *p.Withdrawal
+		if p.Withdrawal, inTime = nil, true; before.AskFirst {
+			p.Withdrawal = &office.Withdrawal{State: office.WithdrawUnknown, Asked: before.Asked, Problem: message.NobodyKnowsWhetherWithdrawn()}
+		}
 		return tx.PutPackage(p)
 	})
 	if err != nil {
