@@ -19,7 +19,8 @@ type Form struct {
 
 // FormFile is a file that was added to a form.
 type FormFile struct {
-	Path  string `json:"path"`
+	Path  string `json:"path"`            // of its bytes
+	From  string `json:"from,omitempty"`  // where it was found, if that is elsewhere
 	Draft string `json:"draft,omitempty"` // id of the refused draft whose place the new one takes; empty for none
 }
 

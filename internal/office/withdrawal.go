@@ -90,6 +90,9 @@ type NewWithdrawal struct {
 	// Undo is for how long it can be taken back before the service is asked.
 	Undo time.Duration `json:"undo,omitempty"`
 
+	// Stored is called once a wish is stored, unless it is nil or there was nothing to wish for.
+	Stored func() `json:"-"`
+
 	// Patience is how long Withdraw waits for a service that does not answer; 0 is without limit. What is wished for is
 	// done later all the same.
 	Patience time.Duration `json:"patience,omitempty"`

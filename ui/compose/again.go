@@ -29,8 +29,8 @@ func (s *Screen) Fill(d office.NewPackage) {
 			s.addSigner(signer, false)
 		}
 	}
-	if len(d.Recipients) > 0 || d.NoStanding {
-		s.copies.fillFrom(d)
+	if len(d.Recipients)+len(d.NoCopy) > 0 {
+		s.copies.fill(d.Recipients, d.NoCopy)
 		s.changed()
 	}
 }
@@ -46,7 +46,7 @@ func (s *Screen) correct(packageID string) {
 }
 
 // Like begins a new package like a draft, for example that of a package that was sent: its people, order, message,
-// reference and files. Files that are gone say so in their line. It asks before it takes the place of something typed.
+// reference and files. It asks before it takes the place of something typed.
 func (s *Screen) Like(d office.NewPackage) {
 	if s.run != nil {
 		s.env.Notice(lang.L("A package is being sent. Continue when it is done."))
@@ -61,23 +61,28 @@ func (s *Screen) begin(d office.NewPackage) {
 	s.setBasis(d.Template, "")
 	s.Fill(d)
 	s.filesChanged()
-	s.addFiles(d.Files, atEnd)
+	s.addFiles(asFiles(d.Files), atEnd)
 	s.Focus()
 }
 
-// Edit brings back a draft that was not taken, to be changed and sent in its place.
+// Edit brings back a draft that was not taken, to be changed and sent in its place, with the documents that it has.
 func (s *Screen) Edit(kept office.Draft) {
-	d := office.NewPackage{Name: kept.Name, Message: kept.Message, Sequential: kept.Sequential, Due: kept.Due, Signers: kept.Signers, ExternalData: kept.ExternalData,
-		Recipients: kept.Recipients, NoStanding: true, Corrects: kept.Corrects, Template: kept.Template, Files: besides(kept)}
-	s.replace(func() {
-		s.begin(d)
-		switch {
-		case s.basis != nil:
-			s.basis.refused = kept.ID
-		case len(s.docs) > 0:
-			s.docs[0].draft = kept.ID
+	s.env.Again(kept.ID, func(d office.NewPackage) {
+		if s.run != nil {
+			s.env.Notice(lang.L("A package is being sent. Continue when it is done."))
+			return
 		}
-		s.keep()
+		s.replace(func() {
+			s.begin(d)
+			switch {
+			case s.basis != nil:
+				s.basis.refused = kept.ID
+			case len(s.docs) > 0:
+				s.docs[0].draft = kept.ID
+			}
+			s.keep()
+			s.markEdited()
+		})
 	})
 }
 

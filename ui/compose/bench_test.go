@@ -12,6 +12,7 @@ import (
 	"countersign/internal/office"
 	"countersign/ui/officetest"
 	"countersign/ui/screentest"
+	"countersign/ui/widgets"
 )
 
 func TestMain(m *testing.M) { screentest.Main(m) }
@@ -47,10 +48,25 @@ func (b *bench) names() (list []string) {
 	return list
 }
 
-// send presses the button, and goes on until the packages are handed over; see screentest.Bench.Patient.
+// send presses the button, and goes on until the packages are handed over, or can be undone where the office is patient.
 func (b *bench) send() {
 	b.screen.Send()
-	b.Until(func() bool { return b.screen.run == nil || b.screen.run.cancel != nil || b.Patient && len(b.Deeds) > 0 })
+	deeds := len(b.Deeds)
+	b.Until(func() bool { return b.screen.run == nil || !b.Office.Patient || len(b.Deeds) > deeds })
+}
+
+// answer presses a button of the question that is asked.
+func (b *bench) answer(text string) {
+	top := b.Window.Canvas().Overlays().Top()
+	if top == nil {
+		return
+	}
+	for _, o := range test.LaidOutObjects(top) {
+		if button, is := o.(*widgets.Button); is && button.Text == text {
+			button.OnTapped()
+			return
+		}
+	}
 }
 
 // The keyboard, as the driver hands it on.

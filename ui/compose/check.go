@@ -33,6 +33,7 @@ func (w wrong) any() bool {
 
 // check judges what is typed.
 func (s *Screen) check(d office.NewPackage) wrong {
+	d.Recipients = s.copies.recipients(d.Signers) // with those of the settings
 	return check(s.files(), d, s.separate(), s.due.Text, s.days(), s.env.Now())
 }
 

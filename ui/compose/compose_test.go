@@ -232,10 +232,11 @@ func TestWhileNobodyIsSignedInItSaysWhatItWaitsFor(t *testing.T) {
 	o := officetest.Busy()
 	o.State.SignedIn = false
 	stored := make(chan struct{})
-	o.OnSend = func(ctx context.Context, d office.NewPackage, _ func(office.SendState)) (office.SendState, error) {
+	o.OnSend = func(ctx context.Context, d office.NewPackage, progress func(office.SendState)) (office.SendState, error) {
 		o.Change(office.OutboxChanged, func(o *officetest.Office) {
 			o.Waiting = []office.Draft{{ID: "d1", Name: d.Name, State: office.DraftQueued, Created: officetest.Now, Files: []office.DraftFile{{Path: d.Files[0]}}}}
 		})
+		progress(office.SendState{DraftID: "d1", State: office.DraftQueued})
 		close(stored)
 		<-ctx.Done()
 		return office.SendState{DraftID: "d1", State: office.DraftQueued}, ctx.Err()

@@ -20,21 +20,23 @@ import (
 // copies are the people who get a copy and do not sign: those of the settings, who can be taken off this package, and those
 // who are added here.
 type copies struct {
-	screen   *Screen
-	standing []office.Recipient
-	off      []string // addresses of those of standing who do not get this one
-	added    []*copyTo
-	box      *fyne.Container
-	field    *widgets.Field
-	turns    map[string]*widgets.Button // by address of a standing recipient
+	screen *Screen
+	off    []string // addresses of those of the settings who do not get this one
+	added  []*copyTo
+	box    *fyne.Container
+	field  *widgets.Field
+	turns  map[string]*widgets.Button // by address of a standing recipient
 }
 
 func newCopies(s *Screen) *copies {
-	c := &copies{screen: s, standing: s.env.Office.Settings().Standing(), box: widgets.Stack(6)}
+	c := &copies{screen: s, box: widgets.Stack(6)}
 	c.field = widgets.NewField(lang.L("Copies"), c.box, "")
 	c.field.Hide()
 	return c
 }
+
+// standing are those of the settings as they are now: nothing here keeps them.
+func (c *copies) standing() []office.Recipient { return c.screen.env.Office.Settings().Standing() }
 
 // isOff says whether a standing recipient is taken off this package.
 func (c *copies) isOff(r office.Recipient) bool {
@@ -62,8 +64,7 @@ func (c *copies) own() (list []office.Recipient) {
 // recipients are all who get a copy of what the signers sign, those that are added here last. Whoever signs gets none as a
 // standing recipient.
 func (c *copies) recipients(signers []office.Signer) []office.Recipient {
-	left := slices.DeleteFunc(slices.Clone(c.standing), c.isOff)
-	return append(office.NewPackage{Signers: signers}.Copies(left), c.own()...)
+	return append(office.StandingCopies(c.standing(), nil, signers, c.off), c.own()...)
 }
 
 // fill shows who gets a copy of a draft: own beside the standing ones that are not off.
@@ -73,22 +74,6 @@ func (c *copies) fill(own []office.Recipient, off []string) {
 		c.added = append(c.added, c.newCopy(r))
 	}
 	c.show()
-}
-
-// fillFrom is fill for a draft that names all who get a copy, or those beside the standing ones.
-func (c *copies) fillFrom(d office.NewPackage) {
-	among := func(list []office.Recipient, r office.Recipient) bool {
-		return slices.ContainsFunc(list, func(x office.Recipient) bool { return x.Same(r.Email) })
-	}
-	own := slices.DeleteFunc(slices.Clone(d.Recipients), func(r office.Recipient) bool { return among(c.standing, r) })
-	var off []string
-	for _, r := range c.standing {
-		signs := slices.ContainsFunc(d.Signers, func(s office.Signer) bool { return r.Same(s.Email) })
-		if d.NoStanding && !signs && !among(d.Recipients, r) {
-			off = append(off, r.Email)
-		}
-	}
-	c.fill(own, off)
 }
 
 // add adds an empty row and puts the cursor there.
@@ -126,7 +111,7 @@ func (c *copies) turn(r office.Recipient) {
 func (c *copies) show() {
 	c.box.Objects, c.turns = nil, map[string]*widgets.Button{}
 	signers := c.screen.signers()
-	for _, r := range c.standing {
+	for _, r := range c.standing() {
 		c.box.Add(c.standingRow(r, signers))
 	}
 	for _, row := range c.added {

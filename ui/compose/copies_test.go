@@ -23,6 +23,30 @@ func withStanding() *officetest.Office {
 	return o
 }
 
+// copies are all who would get a copy.
+func (b *bench) copies() []office.Recipient { return b.screen.copies.recipients(b.screen.signers()) }
+
+// Who was taken off in Settings gets nothing more, whatever the form has shown before.
+func TestTheFormSendsToThoseWhoGetACopyOfEverythingNow(t *testing.T) {
+	o := withStanding()
+	b := newBench(t, o)
+	b.add("Lease.pdf")
+	b.screen.Fill(filled(ana))
+	o.Change(office.SettingsChanged, func(o *officetest.Office) { o.Kept.CopyTo, o.Kept.BlindCopyTo = nil, []string{"eva@example.com"} })
+	if got := b.copies(); !slices.Equal(got, []office.Recipient{{Email: eva.Email, Blind: true}}) {
+		t.Errorf("the form shows %+v", got)
+	}
+	b.Reload()
+	if len(b.screen.copies.turns) != 1 || b.screen.copies.turns[eva.Email] == nil {
+		t.Errorf("it offers to take off %v", b.screen.copies.turns)
+	}
+	b.send()
+	b.Settle()
+	if len(o.Sent) != 1 || len(o.Sent[0].Recipients) != 0 { // the office adds those of its settings
+		t.Errorf("sent %+v", o.Sent)
+	}
+}
+
 func TestACopyIsAddedByKeysAlone(t *testing.T) {
 	o := withStanding()
 	o.Known = []office.Signer{jan, ana}
@@ -41,9 +65,9 @@ func TestACopyIsAddedByKeysAlone(t *testing.T) {
 	if len(o.Sent) != 1 {
 		t.Fatalf("sent %d", len(o.Sent))
 	}
-	want := []office.Recipient{clerk, boss, {FirstName: "Jan", LastName: "Weber", Email: jan.Email, Blind: true}}
-	if got := o.Sent[0]; !slices.Equal(got.Recipients, want) || !got.NoStanding {
-		t.Errorf("copies to %+v", got.Recipients)
+	want := []office.Recipient{{FirstName: "Jan", LastName: "Weber", Email: jan.Email, Blind: true}} // beside those of the settings
+	if got := o.Sent[0]; !slices.Equal(got.Recipients, want) || len(got.NoCopy) != 0 {
+		t.Errorf("copies to %+v, none to %q", got.Recipients, got.NoCopy)
 	}
 }
 
@@ -83,7 +107,7 @@ func TestAStandingCopyIsTakenOffOnePackage(t *testing.T) {
 	b := newBench(t, o)
 	b.add("Lease.pdf")
 	b.screen.Fill(filled(ana, office.Signer{FirstName: "The", LastName: "Boss", Email: "BOSS@example.com"}))
-	if got := b.screen.draft().Recipients; !slices.Equal(got, []office.Recipient{clerk}) {
+	if got := b.copies(); !slices.Equal(got, []office.Recipient{clerk}) {
 		t.Errorf("the boss signs; copies to %+v", got)
 	}
 	for range 3 { // off, on, off, with the cursor staying where it is
@@ -94,28 +118,33 @@ func TestAStandingCopyIsTakenOffOnePackage(t *testing.T) {
 		}
 	}
 	again := newBench(t, o) // after another start
-	if got := again.screen.draft().Recipients; len(got) != 0 || len(again.screen.copies.off) != 1 {
+	if got := again.copies(); len(got) != 0 || len(again.screen.copies.off) != 1 {
 		t.Errorf("after a restart, copies to %+v", got)
 	}
 	b.send()
 	b.Settle()
-	if len(o.Sent) != 1 || len(o.Sent[0].Recipients) != 0 || !o.Sent[0].NoStanding {
+	if len(o.Sent) != 1 || len(o.Sent[0].Recipients) != 0 || !slices.Equal(o.Sent[0].NoCopy, []string{clerk.Email}) {
 		t.Errorf("sent %+v", o.Sent)
 	}
-	if len(b.screen.draft().Recipients) != 2 {
+	if len(b.copies()) != 2 {
 		t.Error("the next package goes to both again")
 	}
 }
 
 func TestADraftComesBackWithWhoGetsACopy(t *testing.T) {
-	b := newBench(t, withStanding())
-	b.screen.Edit(office.Draft{Name: "Lease", Signers: []office.Signer{ana}, Recipients: []office.Recipient{boss, eva}})
-	if got := b.screen.draft().Recipients; !slices.Equal(got, []office.Recipient{boss, eva}) {
+	o := withStanding()
+	was := office.Recipient{Email: "was.standing@example.com"} // when the draft was made
+	o.Waiting = []office.Draft{{ID: "d", Name: "Lease", Signers: []office.Signer{ana}, Recipients: []office.Recipient{boss, was, eva},
+		Standing: []string{boss.Email, was.Email}, NoCopy: []string{clerk.Email}}}
+	b := newBench(t, o)
+	b.screen.Edit(o.Waiting[0])
+	b.Settle()
+	if got := b.copies(); !slices.Equal(got, []office.Recipient{boss, eva}) {
 		t.Errorf("copies to %+v", got)
 	}
 	b.screen.clear()
 	b.screen.Like(office.NewPackage{Name: "Lease", Signers: []office.Signer{ana}, Recipients: []office.Recipient{eva}})
-	if got := b.screen.draft().Recipients; !slices.Equal(got, []office.Recipient{clerk, boss, eva}) {
+	if got := b.copies(); !slices.Equal(got, []office.Recipient{clerk, boss, eva}) {
 		t.Errorf("a package like it: copies to %+v", got)
 	}
 }

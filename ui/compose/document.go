@@ -22,6 +22,7 @@ import (
 // drag or the focus never loses it.
 type document struct {
 	path     string
+	from     string         // where it was found, if its bytes are elsewhere now
 	info     agent.FileInfo // what the office says of it, once looked is set
 	looked   bool
 	refused  string    // why it was not taken the last time, a sentence; empty when it was not refused by itself

@@ -1,6 +1,7 @@
 package compose
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"fyne.io/fyne/v2/lang"
 
 	"countersign/internal/message"
+	"countersign/internal/office"
 	"countersign/ui/async"
 	"countersign/ui/browse"
 	"countersign/ui/i18n"
@@ -42,7 +44,7 @@ func (s *Screen) addAt(paths []string, at int) {
 		s.env.Notice(lang.L("A package is being sent. Add files when it is done."))
 		return
 	}
-	async.Then(s.env.Work, func(context.Context) (found, error) { return unfold(paths), nil }, func(f found, _ error) {
+	async.Then(s.env.Work, func(ctx context.Context) (found, error) { return s.unfold(ctx, paths), nil }, func(f found, _ error) {
 		if len(f.files) > mostFiles {
 			f.files = f.files[:mostFiles]
 			s.env.Notice(i18n.Message(message.DropTooMany(mostFiles)))
@@ -62,46 +64,62 @@ func (s *Screen) addAt(paths []string, at int) {
 
 // found is what dropped names stand for.
 type found struct {
-	files     []string
+	files     []office.FormFile
 	inFolders int      // how many of them were not named themselves
 	empty     []string // folders without a document
 }
 
-// unfold reads which documents lie in the folders among paths, until there are too many. It runs beside the window's goroutine.
-func unfold(paths []string) (f found) {
+// unfold reads which documents lie in the folders among paths, until there are too many, and keeps those that may be gone before
+// they are sent, also after a restart: programs hand out temporary files and remove them at once. It runs beside the window's
+// goroutine.
+func (s *Screen) unfold(ctx context.Context, paths []string) (f found) {
+	kept := s.env.Office.NewDelivery()
 	for _, path := range paths {
 		if len(f.files) > mostFiles {
 			break
 		}
 		if info, err := os.Stat(path); err != nil || !info.IsDir() {
-			f.files = append(f.files, path) // what is not there says so in its line
+			file := office.FormFile{Path: kept.Keep(ctx, path)} // what is not there says so in its line
+			if file.Path != path {
+				file.From = path
+			}
+			f.files = append(f.files, file)
 			continue
 		}
 		inside, err := browse.Documents(path)
 		if err != nil || len(inside) == 0 {
 			f.empty = append(f.empty, path)
 		}
-		f.files, f.inFolders = append(f.files, inside...), f.inFolders+len(inside)
+		f.files, f.inFolders = append(f.files, asFiles(inside)...), f.inFolders+len(inside)
 	}
 	return f
 }
 
+func asFiles(paths []string) (files []office.FormFile) {
+	for _, path := range paths {
+		files = append(files, office.FormFile{Path: path})
+	}
+	return files
+}
+
 // addFiles adds files at once, at a place of the list or at its end.
-func (s *Screen) addFiles(paths []string, at int) {
-	if len(paths) == 0 || s.run != nil {
+func (s *Screen) addFiles(files []office.FormFile, at int) {
+	if len(files) == 0 || s.run != nil {
 		return
 	}
 	if at == atEnd || at > len(s.docs) {
 		at = len(s.docs)
 	}
 	var fresh []*document
-	for _, path := range paths {
-		i := slices.IndexFunc(s.docs, func(d *document) bool { return d.path == path })
+	for _, file := range files {
+		place := cmp.Or(file.From, file.Path)
+		i := slices.IndexFunc(s.docs, func(d *document) bool { return cmp.Or(d.from, d.path) == place })
 		if i < 0 {
 			i = at
-			s.docs = slices.Insert(s.docs, i, s.newDocument(path))
+			s.docs = slices.Insert(s.docs, i, s.newDocument(file.Path))
 			at++
 		}
+		s.docs[i].path, s.docs[i].from = file.Path, file.From
 		s.docs[i].looked, s.docs[i].refused = false, ""
 		fresh = append(fresh, s.docs[i])
 	}
@@ -112,28 +130,35 @@ func (s *Screen) addFiles(paths []string, at int) {
 // inspect asks the office about documents, one after the other, beside the window's goroutine. Taking a document away
 // meanwhile does no harm.
 func (s *Screen) inspect(docs []*document) {
+	var paths []string
+	for _, d := range docs {
+		paths = append(paths, d.path)
+	}
 	s.env.Work.Start(func(ctx context.Context) {
-		for _, d := range docs {
+		for i, d := range docs {
 			if ctx.Err() != nil {
 				return
 			}
-			info := s.env.Office.Inspect(ctx, d.path) // the path never changes
+			info := s.env.Office.Inspect(ctx, paths[i])
 			s.env.Work.Do(func() {
+				if d.path != paths[i] {
+					return // it was added anew meanwhile
+				}
 				d.info, d.looked = info, true
 				d.show(len(s.docs) > 1 && d.original == nil, s.run != nil)
 				s.showSweep()
 				s.changed()
 			})
 			if info.Problem.IsZero() && info.Pages > 0 {
-				s.preview(ctx, d)
+				s.preview(ctx, d, paths[i])
 			}
 		}
 	})
 }
 
 // preview shows page 1 where the office has a picture of it. It runs beside the window's goroutine.
-func (s *Screen) preview(ctx context.Context, d *document) {
-	if page, err := s.env.Office.Preview(ctx, d.path, 3*int(pictureSize.Width)); err == nil {
+func (s *Screen) preview(ctx context.Context, d *document, path string) {
+	if page, err := s.env.Office.Preview(ctx, path, 3*int(pictureSize.Width)); err == nil {
 		s.env.Work.Do(func() { d.showPage(page) })
 	}
 }

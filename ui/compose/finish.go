@@ -19,22 +19,15 @@ func (s *Screen) finish(r *run) {
 	s.run = nil
 	for _, p := range r.parcels {
 		for _, doc := range p.docs {
-			doc.draft, doc.refused = "", ""
-			if p.fate == refused {
-				doc.draft = p.left()
-				if len(r.parcels) > 1 {
-					doc.refused = p.problem
-				}
+			if doc.draft, doc.refused = p.left(doc.draft), ""; p.fate == refused && len(r.parcels) > 1 {
+				doc.refused = p.problem
 			}
 		}
 		if p.fate.gone() {
 			s.docs = slices.DeleteFunc(s.docs, func(d *document) bool { return slices.Contains(p.docs, d) })
 		}
 		if s.basis != nil { // there is one parcel
-			s.basis.refused = ""
-			if p.fate == refused {
-				s.basis.refused = p.left()
-			}
+			s.basis.refused = p.left(s.basis.refused)
 			if p.fate.gone() {
 				s.setBasis(nil, "")
 			}

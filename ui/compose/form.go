@@ -22,7 +22,7 @@ func (s *Screen) form() office.Form {
 		f.Name = s.name.Text
 	}
 	for _, doc := range s.docs {
-		f.Files = append(f.Files, office.FormFile{Path: doc.path, Draft: doc.draft})
+		f.Files = append(f.Files, office.FormFile{Path: doc.path, From: doc.from, Draft: doc.draft})
 	}
 	if f.Template = s.basis.filled(); f.Template != nil {
 		f.Refused = s.basis.refused
@@ -57,11 +57,7 @@ func (s *Screen) fill(f office.Form) {
 	s.setBasis(f.Template, f.Refused)
 	s.filling = false
 	s.showPeople()
-	var paths []string
-	for _, file := range f.Files {
-		paths = append(paths, file.Path)
-	}
-	s.addFiles(paths, atEnd)
+	s.addFiles(f.Files, atEnd)
 	for _, file := range f.Files {
 		if i := slices.IndexFunc(s.docs, func(d *document) bool { return d.path == file.Path }); i >= 0 {
 			s.docs[i].draft = file.Draft
@@ -106,7 +102,7 @@ func (s *Screen) Clear() {
 	s.clear()
 	s.changed()
 	s.Focus()
-	s.env.Soon(env.Deed{Says: func(int) string { return lang.L("The form was cleared.") }, Do: func() {}, Undone: func() {
+	s.env.Soon(env.Deed{Says: func(int) string { return lang.L("The form was cleared.") }, Undone: func() {
 		s.replace(func() {
 			s.clear()
 			s.fill(before)

@@ -72,42 +72,55 @@ func TestAFileThatIsGoneAtTheNextStartSaysSo(t *testing.T) {
 // What waits to be sent is a draft of the office: the form would send it once more after a restart.
 func TestWhatIsBeingSentIsNotKeptAsTypedAsWell(t *testing.T) {
 	b := newBench(t, officetest.Busy())
-	b.Patient = true
+	b.Office.Patient = true
 	b.add("a.pdf")
 	b.screen.Fill(filled(ana))
 	b.send()
 	if !b.Office.Form().Empty() || b.screen.Waiting() {
 		t.Errorf("while it can be undone there is %+v", b.Office.Form())
 	}
-	undo := b.Deeds[0].Undone
-	b.Deeds = nil
-	undo()
+	b.Deeds[0].Undone()
+	b.Until(func() bool { return b.screen.run == nil })
 	b.Settle()
-	if got := b.Office.Form(); len(got.Files) != 1 || len(got.Signers) != 1 {
-		t.Errorf("after Undo there is %+v", got)
+	if got := b.Office.Form(); len(got.Files) != 1 || len(got.Signers) != 1 || len(b.Office.Cancelled) != 1 || len(b.Office.Sent) != 0 {
+		t.Errorf("after Undo there is %+v, taken back %q", got, b.Office.Cancelled)
 	}
 	b.send()
-	b.Deeds[0].Do()
+	b.Office.Pass()
+	b.Until(func() bool { return b.screen.run == nil })
 	b.Settle()
 	if len(b.Office.Sent) != 1 || !b.Office.Form().Empty() {
 		t.Errorf("sent %d; typed is %+v", len(b.Office.Sent), b.Office.Form())
 	}
 }
 
-func TestWhatTheOfficeCouldNotHoldStaysTyped(t *testing.T) {
+// Programs hand out temporary files and remove them at once; the computer may be started anew before anybody presses Send.
+func TestATemporaryFileIsKeptWithTheForm(t *testing.T) {
 	b := newBench(t, officetest.Busy())
-	b.Patient, b.Office.OnHold = true, func(office.NewPackage) error { return errors.New("the disk is full") }
-	b.add("a.pdf")
-	b.screen.Fill(filled(ana))
-	b.send()
-	if b.Office.Form().Empty() {
-		t.Error("neither held nor typed: it would be lost")
+	b.Office.Arriving = t.TempDir()
+	path := filepath.Join(t.TempDir(), "Offer.pdf")
+	for range 2 { // what is added once more is the same document
+		if err := os.WriteFile(path, []byte("%PDF-1.7"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		b.screen.Add([]string{path})
+		b.Settle()
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	again := newBench(t, b.Office) // after another start
+	files := again.screen.draft().Files
+	if len(files) != 1 || files[0] == path || again.names()[0] != "Offer.pdf" {
+		t.Fatalf("the form has %q", files)
+	}
+	if bytes, err := os.ReadFile(files[0]); err != nil || string(bytes) != "%PDF-1.7" {
+		t.Errorf("kept is %q, %v", bytes, err)
 	}
 }
 
 func TestClearEmptiesTheFormAndCanBeUndone(t *testing.T) {
 	b := newBench(t, officetest.Busy())
-	b.Patient = true
 	if b.screen.clearing.Visible() || b.screen.Waiting() {
 		t.Error("there is nothing to clear yet")
 	}
@@ -202,7 +215,7 @@ func TestAFolderWithManyDocumentsIsAskedAbout(t *testing.T) {
 
 func TestWhatTheOfficeGoesOnTryingSaysSo(t *testing.T) {
 	d := office.Draft{State: office.DraftQueued, Problem: message.ServiceUnreachable()}
-	if _, got := outbox.State(officetest.Now, d); got != d.Problem.String()+" Your package will be sent automatically." {
+	if _, got := outbox.State(d); got != d.Problem.String()+" Your package will be sent automatically." {
 		t.Errorf("said %q", got)
 	}
 }

@@ -119,7 +119,7 @@ func (s *Screen) hintOf(d office.Draft) {
 }
 
 func (s *Screen) draftRow(d office.Draft) fyne.CanvasObject {
-	mark, text := outbox.State(s.env.Now(), d)
+	mark, text := outbox.State(d)
 	name := widgets.NewFullName(d.Name)
 	note := widget.NewLabel(text)
 	note.Wrapping, note.SizeName = fyne.TextWrapWord, theme.Caption

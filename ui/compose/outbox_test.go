@@ -64,13 +64,13 @@ func TestADraftIsNotSentFromTheOutboxWhileItIsChanged(t *testing.T) {
 	}
 }
 
-// What the office kept of an attempt that could not even begin is not left beside the next attempt.
-func TestTheNextAttemptTakesThePlaceOfWhatWasKept(t *testing.T) {
-	p := parcel{held: "kept"}
-	if p.left() != "kept" {
-		t.Errorf("left is %q", p.left())
+// An attempt that could not even begin takes the place of the same draft as before once it is made again.
+func TestTheNextAttemptTakesThePlaceOfWhatWasRefused(t *testing.T) {
+	p := parcel{fate: refused}
+	if p.left("before") != "before" {
+		t.Errorf("left is %q", p.left("before"))
 	}
-	if p.state.DraftID = "refused"; p.left() != "refused" {
-		t.Errorf("left is %q", p.left())
+	if p.state.DraftID = "refused"; p.left("before") != "refused" {
+		t.Errorf("left is %q", p.left("before"))
 	}
 }

@@ -1,7 +1,6 @@
 package compose
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -12,15 +11,19 @@ import (
 type parcel struct {
 	draft   office.NewPackage
 	docs    []*document
-	held    string // the draft that the office keeps until this one is sent; empty for none
 	fate    fate
 	state   office.SendState
 	problem string // a sentence; empty when nothing went wrong
 }
 
-// left is the draft that the office has of a parcel that was not sent, which another attempt takes the place of: what was
-// refused, or what it kept before it began.
-func (p *parcel) left() string { return cmp.Or(p.state.DraftID, p.held) }
+// left is the draft that another attempt takes the place of: what the office has of a parcel that was refused, or else before,
+// the one that the parcel was to take the place of.
+func (p *parcel) left(before string) string {
+	if p.fate == refused && p.state.DraftID != "" {
+		return p.state.DraftID
+	}
+	return before
+}
 
 // fate is how the sending of a parcel ended.
 type fate int
@@ -71,13 +74,20 @@ type run struct {
 	began    time.Time
 	open     int // parcels that have not ended
 	cancel   []func()
+	offered  bool // it can be undone, or could
+	going    bool // it is on its way to the service
 	stopping bool // the person takes it back
 	leaving  bool // the person lets the office do the rest
 }
 
 // kept says that the office has all of it, so that nothing is lost when the program ends.
 func (r *run) kept() bool {
-	return !slices.ContainsFunc(r.parcels, func(p *parcel) bool { return p.held == "" && p.state.DraftID == "" })
+	return !slices.ContainsFunc(r.parcels, func(p *parcel) bool { return p.state.DraftID == "" })
+}
+
+// stored says that the office has what it could take of it.
+func (r *run) stored() bool {
+	return !slices.ContainsFunc(r.parcels, func(p *parcel) bool { return p.state.DraftID == "" && p.fate == onItsWay })
 }
 
 // owns says whether a draft of the office is one of the parcels that are on their way.

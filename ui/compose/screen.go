@@ -142,9 +142,8 @@ func (s *Screen) Focus() {
 
 // news is what Reload reads.
 type news struct {
-	drafts   []office.Draft
-	people   []office.Signer
-	standing []office.Recipient
+	drafts []office.Draft
+	people []office.Signer
 
 	templates bool // the service may have some
 }
@@ -156,7 +155,6 @@ func (s *Screen) read(context.Context) (n news, err error) {
 	if n.people, err = s.env.Office.People(); err != nil {
 		return n, err
 	}
-	n.standing = s.env.Office.Settings().Standing()
 	n.templates = s.env.Office.TemplatesOffered()
 	n.drafts, err = s.env.Office.Drafts()
 	return n, err
@@ -172,10 +170,7 @@ func (s *Screen) show(n news, err error) {
 	}
 	s.known, s.loaded = n.people, true
 	s.offerTemplates(n.templates)
-	if !slices.Equal(n.standing, s.copies.standing) && s.run == nil {
-		s.copies.standing = n.standing
-		s.changed()
-	}
+	s.changed() // the settings may be others
 	s.showOutbox(n.drafts)
 }
 
@@ -187,7 +182,7 @@ func (s *Screen) draft() office.NewPackage {
 		d.Files = append(d.Files, doc.path)
 	}
 	d.Signers = s.signers()
-	d.Recipients, d.NoStanding = s.copies.recipients(d.Signers), true // as they are shown
+	d.Recipients, d.NoCopy = s.copies.own(), slices.Clone(s.copies.off)
 	return d
 }
 
@@ -227,7 +222,7 @@ func (s *Screen) changed() {
 	s.hintDue(d.Due)
 	w := s.check(d)
 	s.copies.show()
-	s.copies.judge(d.Recipients, w.copies, s.tried)
+	s.copies.judge(s.copies.recipients(d.Signers), w.copies, s.tried)
 	if s.tried {
 		s.showWrong(w)
 		if b := s.bar; b.marks || w.any() {
@@ -239,7 +234,7 @@ func (s *Screen) changed() {
 }
 
 func (s *Screen) showWrong(w wrong) {
-	s.copies.judge(s.draft().Recipients, w.copies, true)
+	s.copies.judge(s.copies.recipients(s.signers()), w.copies, true)
 	s.filesField.Wrong(w.files)
 	s.targetEdge.Outline(theme.Line)
 	if w.files != "" {

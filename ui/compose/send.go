@@ -7,16 +7,17 @@ import (
 	"fyne.io/fyne/v2/lang"
 
 	"countersign/internal/agent"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/ui/async"
 	"countersign/ui/env"
 	"countersign/ui/i18n"
 	"countersign/ui/outbox"
+	"countersign/ui/widgets"
 )
 
-// Send checks what is typed and sends it some seconds later, if nobody takes it back. What is wrong shows beside its field,
-// and nothing is sent. The office stores every package before it sends anything, so that it goes out even when the program
-// ends in between.
+// Send checks what is typed and hands it to the office, which sends it some seconds later if nobody takes it back, also when the
+// program ends in between. What is wrong shows beside its field, and nothing is sent.
 func (s *Screen) Send() {
 	if s.run != nil {
 		return
@@ -30,69 +31,65 @@ func (s *Screen) Send() {
 		return
 	}
 	s.showWrong(wrong{})
-	s.run = &run{parcels: pack(s.files(), d, s.separate()), began: s.env.Now()}
-	if s.basis != nil && s.basis.refused != "" {
-		s.run.parcels[0].draft.Replaces = append(s.run.parcels[0].draft.Replaces, s.basis.refused)
+	if empty := d.Template.EmptyFields(); len(empty) > 0 {
+		widgets.Ask(s.env.Window.Canvas(), widgets.Question{Title: lang.L("Some fields are empty"), Text: i18n.Message(message.TemplateFieldsEmpty(empty)),
+			Safe: lang.L("Fill them in"), Do: lang.L("Send anyway"), OnDo: func() {
+				if s.run == nil {
+					d.EmptyFields = true
+					s.launch(d)
+				}
+			}})
+		return
 	}
-	s.run.open = len(s.run.parcels)
-	s.lock(true)
-	s.bar.wait()
-	s.hold(s.run)
-}
-
-// hold keeps what is about to be sent, so that it is not lost when the program ends, and leaves some seconds to take it
-// back. What could not be kept is not held up: sending it says why.
-func (s *Screen) hold(r *run) {
-	drafts := make([]office.NewPackage, len(r.parcels))
-	for i, p := range r.parcels {
-		drafts[i] = p.draft
-	}
-	async.Then(s.env.Work, func(context.Context) (ids []string, _ error) {
-		for _, d := range drafts {
-			id, err := s.env.Office.Hold(d)
-			if err != nil {
-				id = ""
-			}
-			ids = append(ids, id)
-		}
-		return ids, nil
-	}, func(ids []string, _ error) {
-		for i, p := range r.parcels {
-			if p.held = ids[i]; p.held != "" {
-				p.draft.Replaces = append(p.draft.Replaces, p.held)
-			}
-		}
-		s.keep()
-		s.env.Soon(env.Deed{Do: func() { s.launch(r) }, Undone: func() { s.undo(r) },
-			Says: func(seconds int) string { return lang.N("Sending in {{.PluralCount}} seconds", seconds) }})
-	})
-}
-
-// undo makes what was about to be sent something typed again.
-func (s *Screen) undo(r *run) {
-	for _, p := range r.parcels {
-		if id := p.held; id != "" {
-			s.env.Attempt(func(context.Context) error { _, err := s.env.Office.Cancel(id); return err }, s.Reload)
-		}
-	}
-	s.run = nil
-	s.lock(false)
-	s.bar.end(lang.L("Nothing was sent."))
-	s.changed()
-	s.env.Go.ShowCompose()
+	s.launch(d)
 }
 
 // launch hands everything to the office.
-func (s *Screen) launch(r *run) {
+func (s *Screen) launch(d office.NewPackage) {
+	d.Undo = widgets.UndoTime
+	r := &run{parcels: pack(s.files(), d, s.separate()), began: s.env.Now()}
+	if s.basis != nil && s.basis.refused != "" {
+		r.parcels[0].draft.Replaces = append(r.parcels[0].draft.Replaces, s.basis.refused)
+	}
+	s.run, r.open = r, len(r.parcels)
 	for _, doc := range s.files() {
 		doc.refused = ""
 		doc.meter.set(0)
 	}
-	r.began = s.env.Now()
-	s.bar.begin()
+	s.lock(true)
+	s.bar.wait()
+	s.keep()
 	for _, p := range r.parcels {
 		r.cancel = append(r.cancel, s.hand(r, p))
 	}
+}
+
+// offerUndo offers to take a run back once the office has all of it.
+func (s *Screen) offerUndo(r *run) {
+	if r.offered || s.run != r || !r.stored() {
+		return
+	}
+	r.offered = true
+	s.keep()
+	s.env.Soon(env.Deed{Undone: func() { s.undo(r) },
+		Says: func(seconds int) string { return lang.N("Sending in {{.PluralCount}} seconds", seconds) }})
+}
+
+// undo makes what was about to be sent something typed again.
+func (s *Screen) undo(r *run) {
+	if s.run == r {
+		s.Stop()
+	}
+	s.env.Go.ShowCompose()
+}
+
+// begun shows that what can no longer be undone is on its way.
+func (s *Screen) begun(r *run) {
+	if r.going {
+		return
+	}
+	r.going = true
+	s.bar.begin()
 	s.askWhetherSignedIn(r)
 }
 
@@ -123,6 +120,11 @@ func (s *Screen) progress(r *run, p *parcel, state office.SendState) {
 		return
 	}
 	p.state = state
+	if state.Undo {
+		s.offerUndo(r)
+		return
+	}
+	s.begun(r)
 	sizes := make([]int64, len(p.docs))
 	for i, doc := range p.docs {
 		sizes[i] = doc.info.Size
@@ -167,8 +169,10 @@ func (s *Screen) arrived(r *run, p *parcel, state office.SendState, err error) {
 		p.fate = sent
 	case state.State == office.DraftUnknown:
 		p.fate = unknown
-	case state.State == office.DraftHeld: // stopped in the list of packages, where it can be sent after all
-		p.fate, p.problem = waiting, lang.L("Not sent: you cancelled it.")
+	case state.State == office.DraftHeld && !state.Undo: // stopped in the list of packages, where it can be sent after all
+		if p.fate, p.problem = waiting, lang.L("Not sent: you cancelled it."); !state.Problem.IsZero() {
+			p.problem = i18n.Message(state.Problem)
+		}
 	case ended && state.DraftID != "" && r.leaving:
 		p.fate = waiting
 	case ended && state.DraftID != "":
@@ -213,5 +217,7 @@ func (s *Screen) settle(r *run, p *parcel) {
 	}
 	if r.open--; r.open == 0 && s.run == r {
 		s.finish(r)
+		return
 	}
+	s.offerUndo(r) // which waited for this one
 }

@@ -68,7 +68,7 @@ func (s *Screen) UseTemplate(t office.Template) {
 		s.people = append(s.people, s.newPerson(noSigner))
 	}
 	for _, r := range t.Recipients() {
-		if named := slices.Concat(s.copies.standing, s.copies.own()); !slices.ContainsFunc(named, func(x office.Recipient) bool { return x.Same(r.Email) }) {
+		if named := slices.Concat(s.copies.standing(), s.copies.own()); !slices.ContainsFunc(named, func(x office.Recipient) bool { return x.Same(r.Email) }) {
 			s.copies.added = append(s.copies.added, s.copies.newCopy(r))
 		}
 	}

@@ -54,7 +54,12 @@ func TestATemplateIsFoundFilledAndSentByKeys(t *testing.T) {
 	}
 	b.send()
 	b.Settle()
-	if len(o.Sent) != 1 {
+	if len(o.Sent) != 0 {
+		t.Fatal("nobody was asked about the empty field")
+	}
+	b.answer("Send anyway")
+	b.Settle()
+	if len(o.Sent) != 1 || !o.Sent[0].EmptyFields {
 		t.Fatalf("sent %+v, wrong %q", o.Sent, b.screen.bar.text.Text)
 	}
 	d := o.Sent[0]
@@ -139,6 +144,8 @@ func TestARefusedPackageFromATemplateIsChangedAndSentInItsPlace(t *testing.T) {
 	b.choose("lease")
 	b.screen.people[0].fill(jan)
 	b.screen.people[1].fill(ana)
+	b.screen.basis.originals[0].entries[0].SetText("Sonnenweg 4")
+	b.screen.basis.originals[0].entries[2].SetText("None")
 	b.send()
 	b.Settle()
 	if b.screen.basis == nil || b.screen.basis.refused != "d-9" {
@@ -150,6 +157,7 @@ func TestARefusedPackageFromATemplateIsChangedAndSentInItsPlace(t *testing.T) {
 		t.Errorf("it takes the place of %q", got)
 	}
 	kept := office.Draft{ID: "d-7", Name: "Flat", Template: o.Sent[0].Template, Signers: o.Sent[0].Signers}
+	o.Change(office.OutboxChanged, func(o *officetest.Office) { o.Waiting = append(o.Waiting, kept) })
 	b.screen.clear()
 	b.screen.Edit(kept)
 	b.Settle()

@@ -9,6 +9,7 @@ import (
 	"fyne.io/fyne/v2"
 
 	"countersign/internal/agent"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/ui/async"
 	"countersign/ui/i18n"
@@ -47,17 +48,16 @@ type Env struct {
 	Notice  func(text string)
 	Copy    func(text string)                  // to the clipboard
 	Later   func(d time.Duration, over func()) // calls over on the window's goroutine when d has passed
-	Soon    func(Deed)                         // does something after some seconds in which the person can undo it
+	Soon    func(Deed)                         // says for some seconds what was pressed, and offers to undo it
 	Go      Ways
 
 	Autostart Autostart // nil where the program cannot start with the computer
 }
 
-// Deed is something that cannot be taken back once it is done.
+// Deed is something that a person has pressed and can undo for some seconds. The office has it already, and does it then.
 type Deed struct {
-	Says   func(seconds int) string // what will be done, and in how many seconds
-	Do     func()
-	Undone func() // instead of Do; may be nil
+	Says   func(seconds int) string // what will be done, and in how many seconds, or what was done
+	Undone func()                   // has the office undo it
 }
 
 // Ways lead from one screen to another.
@@ -95,6 +95,24 @@ func (d *Env) Attempt(act func(context.Context) error, done func()) {
 		if done != nil {
 			done()
 		}
+	})
+}
+
+// Again hands over what a draft was made of, and tells the person of documents that are not there any more as they were.
+func (d *Env) Again(draftID string, then func(office.NewPackage)) {
+	var lost []string
+	async.Then(d.Work, func(ctx context.Context) (n office.NewPackage, err error) {
+		n, lost, err = d.Office.Again(ctx, draftID)
+		return n, err
+	}, func(n office.NewPackage, err error) {
+		if err != nil {
+			d.tell(err)
+			return
+		}
+		for _, name := range lost {
+			d.Notice(i18n.Message(message.FileGone(name)))
+		}
+		then(n)
 	})
 }
 

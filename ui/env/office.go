@@ -125,15 +125,17 @@ type Office interface {
 	// answer from memory at once.
 	KeepForm(form office.Form)
 	Form() office.Form
-	// Hold keeps a draft that can still be taken back, also over a restart; Send with its id in Draft.Replaces sends it, Cancel
-	// or Resolve forget it.
-	Hold(draft office.NewPackage) (id string, err error)
+	// Again is what a draft was made of, to be changed or to be sent once more. Its documents are those that the draft had, to
+	// the byte; lost are the names of those that are not there any more. It may take a moment.
+	Again(ctx context.Context, draftID string) (d office.NewPackage, lost []string, err error)
 	// Cancel withdraws a draft that has not been handed over yet, and says whether it came in time.
 	Cancel(draftID string) (inTime bool, err error)
 	// Stop holds a draft that waits to be sent, for a person to decide about, and says whether it came in time.
 	Stop(draftID string) (inTime bool, err error)
-	// Resolve is a person's decision about a draft that is unknown or refused: send it again, or forget it.
-	Resolve(draftID string, sendAgain bool) error
+	// Decide stores a person's decision about a draft that is held, unknown or refused: send it (again), or forget it. It is done
+	// once undo is over, also by another start; UndoDecision takes it back until then, and says whether that came in time.
+	Decide(draftID string, send bool, undo time.Duration) error
+	UndoDecision(draftID string) (inTime bool, err error)
 	// HotFolders are the folders that send. PutHotFolder checks and keeps one, a new one when it has no id; what is wrong is an
 	// agent.ConfigError. TryHotFolder checks one and says that it works.
 	HotFolders() ([]office.HotFolderRow, error)

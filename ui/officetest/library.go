@@ -46,7 +46,7 @@ func (o *Office) Package(id string) (row office.PackageRow, known bool, err erro
 
 // SaveAgain is env.Office's.
 func (o *Office) SaveAgain(packageID string) error {
-	o.Change(office.PackagesChanged, func(o *Office) { o.Again = append(o.Again, packageID) })
+	o.Change(office.PackagesChanged, func(o *Office) { o.SavedAgain = append(o.SavedAgain, packageID) })
 	return nil
 }
 
@@ -72,7 +72,17 @@ func (o *Office) Archive(packageID string, archived bool) error {
 }
 
 // Withdraw is env.Office's; OnWithdraw decides how it ends.
-func (o *Office) Withdraw(_ context.Context, n office.NewWithdrawal) (list []office.Withdrawn, err error) {
+func (o *Office) Withdraw(ctx context.Context, n office.NewWithdrawal) (list []office.Withdrawn, err error) {
+	if n.Stored != nil {
+		n.Stored()
+	}
+	n.Stored = nil
+	if o.Patient && n.Undo > 0 {
+		o.wish(n)
+		if err := o.waits(ctx); err != nil {
+			return nil, err
+		}
+	}
 	o.Change(office.PackagesChanged, func(o *Office) {
 		o.Withdrawn = append(o.Withdrawn, n)
 		for _, id := range n.Packages {
@@ -81,6 +91,10 @@ func (o *Office) Withdraw(_ context.Context, n office.NewWithdrawal) (list []off
 				row := &o.Rows[i]
 				if row.ID != id {
 					continue
+				}
+				if o.Patient && n.Undo > 0 && row.Withdrawal == nil {
+					x.State = ""
+					continue // undone
 				}
 				if x.Name = row.Name; o.OnWithdraw != nil {
 					x.State, x.Problem = o.OnWithdraw(id)
@@ -94,6 +108,17 @@ func (o *Office) Withdraw(_ context.Context, n office.NewWithdrawal) (list []off
 		}
 	})
 	return list, nil
+}
+
+// wish notes that packages are to be withdrawn.
+func (o *Office) wish(n office.NewWithdrawal) {
+	o.Change(office.PackagesChanged, func(o *Office) {
+		for i := range o.Rows {
+			if slices.Contains(n.Packages, o.Rows[i].ID) {
+				o.Rows[i].Withdrawal = &office.Withdrawal{State: office.WithdrawWanted, Message: n.Message, Quiet: n.Quiet, Asked: Now, NextTry: Now.Add(n.Undo)}
+			}
+		}
+	})
 }
 
 // LetWithdrawalGo is env.Office's.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"image"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -25,8 +26,10 @@ type Office struct {
 	Rows     []office.PackageRow
 	Happened []office.Activity
 	Waiting  []office.Draft
-	Asked    int // how often CheckNow was called
-	Held     int // how many drafts were held
+	Asked    int  // how often CheckNow was called
+	Patient  bool // what was pressed waits until Pass; else it is done at once
+	pressed  int  // how often Send was, for ids
+	passed   []func()
 	Typed    office.Form
 	Kept     office.Settings
 	Secret   office.Secrets
@@ -48,7 +51,6 @@ type Office struct {
 	OnConfigure func(office.Settings, office.Secrets) error
 	OnAct       func(agent.Issue) error // why an action did not help; nil does
 
-	OnHold        func(office.NewPackage) error // why a draft is not held; nil holds it
 	OnInspect     func(path string) agent.FileInfo
 	OnTestService func(office.Settings) error
 	OnTestTunnel  func(office.Settings, office.Secrets) (string, error)
@@ -62,9 +64,9 @@ type Office struct {
 
 	Withdrawn []office.NewWithdrawal
 
-	Sent  []office.NewPackage
-	Acted []agent.Issue
-	Again []string // packages to be saved again
+	Sent       []office.NewPackage
+	Acted      []agent.Issue
+	SavedAgain []string // packages to be saved again
 
 	Exports  []string        // what was to be exported: "folder: ids"
 	OnExport office.Exported // and what becomes of it
@@ -215,11 +217,49 @@ func (o *Office) SignOut(context.Context) error {
 	return nil
 }
 
+// Pass lets the time pass in which something can be undone.
+func (o *Office) Pass() {
+	for _, do := range read(o, func() []func() { do := o.passed; o.passed = nil; return do }) {
+		do()
+	}
+}
+
+// waits returns once the time has passed in which something can be undone; whatever ends ctx ends that.
+func (o *Office) waits(ctx context.Context) error {
+	passed := make(chan struct{})
+	o.Change(office.OutboxChanged, func(o *Office) { o.passed = append(o.passed, func() { close(passed) }) })
+	select {
+	case <-passed:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 // Send is env.Office's.
 func (o *Office) Send(ctx context.Context, d office.NewPackage, progress func(office.SendState)) (office.SendState, error) {
+	if o.Patient && d.Undo > 0 {
+		held := office.Draft{State: office.DraftHeld, Name: d.Name, Message: d.Message, Signers: d.Signers, Recipients: d.Recipients, Created: Now,
+			Decision: office.Decision{Send: true, At: Now.Add(d.Undo)}}
+		for _, path := range d.Files {
+			held.Files = append(held.Files, office.DraftFile{Path: path, Name: filepath.Base(path)})
+		}
+		o.Change(office.OutboxChanged, func(o *Office) {
+			o.pressed++
+			held.ID = fmt.Sprint("pressed-", o.pressed)
+			o.Waiting = append(o.Waiting, held)
+		})
+		state := office.SendState{DraftID: held.ID, State: office.DraftHeld, Undo: true}
+		progress(state)
+		if err := o.waits(ctx); err != nil {
+			return state, err
+		}
+		d.Replaces = append(slices.Clone(d.Replaces), held.ID)
+	}
 	o.Change(office.OutboxChanged, func(o *Office) {
 		o.Waiting = slices.DeleteFunc(slices.Clone(o.Waiting), func(kept office.Draft) bool { return slices.Contains(d.Replaces, kept.ID) })
-		d.Replaces = slices.DeleteFunc(append([]string(nil), d.Replaces...), func(id string) bool { return strings.HasPrefix(id, "held-") })
+		d.Replaces = slices.DeleteFunc(append([]string(nil), d.Replaces...), func(id string) bool { return strings.HasPrefix(id, "pressed-") })
+		d.Undo = 0
 		o.Sent = append(o.Sent, d)
 	})
 	if o.OnSend != nil {
@@ -229,6 +269,29 @@ func (o *Office) Send(ctx context.Context, d office.NewPackage, progress func(of
 		Sequential: d.Sequential, Signers: d.Signers, Recipients: d.Recipients, Due: d.Due, Created: time.Now(), SignersTotal: len(d.Signers)}}
 	o.Change(office.PackagesChanged, func(o *Office) { o.Rows = append([]office.PackageRow{row}, o.Rows...) })
 	return office.SendState{State: office.DraftSent, PackageID: row.ID}, nil
+}
+
+// Again is env.Office's, of documents that are all where they were.
+func (o *Office) Again(_ context.Context, draftID string) (d office.NewPackage, lost []string, err error) {
+	d, err = kept(o, func() office.NewPackage {
+		drafts := slices.Collect(maps.Values(o.Origins))
+		for _, draft := range append(drafts, o.Waiting...) {
+			if draft.ID != draftID {
+				continue
+			}
+			again := draft.Again()
+			for _, f := range draft.Files {
+				if f.Original > 0 {
+					again.Template.Documents[f.Original-1].File = f.Path
+				} else {
+					again.Files = append(again.Files, f.Path)
+				}
+			}
+			return again
+		}
+		return office.NewPackage{}
+	})
+	return d, nil, err
 }
 
 // Templates is env.Office's.
@@ -259,25 +322,6 @@ func (o *Office) KeepForm(form office.Form) {
 // Form is env.Office's.
 func (o *Office) Form() office.Form { return read(o, func() office.Form { return o.Typed }) }
 
-// Hold is env.Office's.
-func (o *Office) Hold(d office.NewPackage) (id string, err error) {
-	if o.OnHold != nil {
-		if err := o.OnHold(d); err != nil {
-			return "", err
-		}
-	}
-	o.Change(office.OutboxChanged, func(o *Office) {
-		o.Held++
-		id = fmt.Sprint("held-", o.Held)
-		kept := office.Draft{ID: id, State: office.DraftHeld, Name: d.Name, Message: d.Message, Signers: d.Signers, Recipients: d.Recipients, Created: Now}
-		for _, path := range d.Files {
-			kept.Files = append(kept.Files, office.DraftFile{Path: path, Name: filepath.Base(path)})
-		}
-		o.Waiting = append(o.Waiting, kept)
-	})
-	return id, nil
-}
-
 // Cancel is env.Office's. A draft that is with the service, here one that is "adding", comes too late.
 func (o *Office) Cancel(draftID string) (inTime bool, err error) {
 	o.Change(office.OutboxChanged, func(o *Office) {
@@ -306,21 +350,49 @@ func (o *Office) Stop(draftID string) (inTime bool, err error) {
 	return inTime, nil
 }
 
-// Resolve is env.Office's.
-func (o *Office) Resolve(draftID string, sendAgain bool) error {
-	o.Change(office.OutboxChanged, func(o *Office) {
-		left := []office.Draft{}
-		for _, d := range o.Waiting {
-			if d.ID == draftID && sendAgain {
-				d.State, d.Problem, d.Stopped = office.DraftQueued, message.Message{}, false
-			} else if d.ID == draftID {
-				continue
+// Decide is env.Office's.
+func (o *Office) Decide(draftID string, send bool, undo time.Duration) error {
+	do := func() {
+		o.Change(office.OutboxChanged, func(o *Office) {
+			left := []office.Draft{}
+			for _, d := range o.Waiting {
+				switch undone := o.Patient && undo > 0 && !d.Decision.Pending(); {
+				case d.ID != draftID || undone:
+				case send:
+					d.State, d.Problem, d.Stopped, d.Decision = office.DraftQueued, message.Message{}, false, office.Decision{}
+				default:
+					continue
+				}
+				left = append(left, d)
 			}
-			left = append(left, d)
+			o.Waiting = left
+		})
+	}
+	if !o.Patient || undo == 0 {
+		do()
+		return nil
+	}
+	o.Change(office.OutboxChanged, func(o *Office) {
+		for i := range o.Waiting {
+			if o.Waiting[i].ID == draftID {
+				o.Waiting[i].Decision = office.Decision{Send: send, At: Now.Add(undo)}
+			}
 		}
-		o.Waiting = left
+		o.passed = append(o.passed, do)
 	})
 	return nil
+}
+
+// UndoDecision is env.Office's.
+func (o *Office) UndoDecision(draftID string) (inTime bool, err error) {
+	o.Change(office.OutboxChanged, func(o *Office) {
+		for i := range o.Waiting {
+			if d := &o.Waiting[i]; d.ID == draftID && d.Decision.Pending() {
+				d.Decision, inTime = office.Decision{}, true
+			}
+		}
+	})
+	return inTime, nil
 }
 
 // Act is env.Office's.
@@ -363,6 +435,14 @@ func (o *Office) SignerPage(_ context.Context, _, signerID string) (string, erro
 func Must[T any](found T, err error) T {
 	if err != nil {
 		panic(err)
+	}
+	return found
+}
+
+// Must2 is what is found of an office that can read everything and has it.
+func Must2[T any](found T, known bool, err error) T {
+	if err != nil || !known {
+		panic(fmt.Sprint("not found: ", err))
 	}
 	return found
 }

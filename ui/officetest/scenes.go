@@ -95,7 +95,7 @@ func Busy() *Office {
 	signed := filepath.FromSlash("/home/office/Documents/Signed")
 	o.Files = []office.Job{{PackageID: "p3", Folder: signed, Target: "Mandate Keller - Letter of mandate.pdf"},
 		{PackageID: "p3", Folder: signed, Target: "Mandate Keller - certificate.pdf"}}
-	o.Origins = map[string]office.Draft{"p1": {Name: lease.Name, Sequential: true, Signers: lease.Signers, Message: "As discussed.",
+	o.Origins = map[string]office.Draft{"p1": {ID: "sent-p1", Name: lease.Name, Sequential: true, Signers: lease.Signers, Message: "As discussed.",
 		Files: []office.DraftFile{{Path: filepath.FromSlash("/home/office/Documents/Lease Sonnenweg 4.pdf"), Name: "Lease Sonnenweg 4.pdf"}}}}
 	o.Pictures = map[string]image.Image{"Lease Sonnenweg 4.pdf": Page(), "Mandate Keller - Letter of mandate.pdf": Page(), "Mandate Keller - certificate.pdf": Page()}
 	o.Arrived = arrived()

@@ -11,14 +11,18 @@ import (
 
 	"countersign/internal/message"
 	"countersign/internal/office"
+	"countersign/ui/async"
 	"countersign/ui/env"
 	"countersign/ui/i18n"
 	"countersign/ui/theme"
 	"countersign/ui/widgets"
 )
 
-// State is where a draft stands at now, as a shape and in words.
-func State(now time.Time, d office.Draft) (theme.Mark, string) {
+// State is where a draft stands, as a shape and in words.
+func State(d office.Draft) (theme.Mark, string) {
+	if d.Decision.Send { // it can still be undone
+		return theme.MarkLater, lang.L("not sent yet")
+	}
 	switch d.State {
 	case office.DraftHeld:
 		switch {
@@ -28,10 +32,8 @@ func State(now time.Time, d office.Draft) (theme.Mark, string) {
 			return theme.MarkNext, i18n.Message(d.Problem)
 		case d.Folder != "":
 			return theme.MarkNext, lang.L("From a folder: waits for your OK.")
-		case now.Before(d.Created.Add(widgets.GracePeriod)): // it can still be undone
-			return theme.MarkLater, lang.L("not sent yet")
 		}
-		return theme.MarkLater, lang.L("Not sent: Countersign was closed while you could still undo.")
+		return theme.MarkLater, lang.L("not sent yet")
 	case office.DraftUnknown:
 		if d.Away {
 			return theme.MarkProblem, i18n.Message(message.OutcomeUnknownElsewhere(d.Name))
@@ -68,18 +70,33 @@ func Waits(d office.Draft) bool {
 // Deeds are the buttons for what can be done with a draft. edit shows it where it can be changed; changed, which may be
 // nil, is called when the office has done its part.
 func Deeds(at *env.Env, d office.Draft, edit, changed func()) (buttons []fyne.CanvasObject) {
-	soon := func(says func(int) string, do func()) func() {
-		return func() { at.Soon(env.Deed{Says: says, Do: do}) }
+	if changed == nil {
+		changed = func() {}
 	}
-	resolve := func(again bool) func() {
+	decide := func(send bool, undo time.Duration, then func()) {
+		async.Try(at.Work, func(context.Context) error { return at.Office.Decide(d.ID, send, undo) }, func(err error) {
+			if err != nil {
+				at.Notice(i18n.Error(err))
+			} else {
+				then()
+			}
+			changed()
+		})
+	}
+	undo := func(send bool) func() { return func() { undoDecision(at, d.ID, send, changed) } }
+	soon := func(send bool, says func(int) string) func() {
 		return func() {
-			at.Attempt(func(context.Context) error { return at.Office.Resolve(d.ID, again) }, changed)
+			decide(send, widgets.UndoTime, func() { at.Soon(env.Deed{Says: says, Undone: undo(send)}) })
 		}
 	}
-	again, forget := resolve(true), resolve(false)
-	discard := soon(func(n int) string { return lang.N("Discarding it in {{.PluralCount}} seconds", n) }, forget)
-	resend := soon(func(n int) string { return lang.N("Sending in {{.PluralCount}} seconds", n) }, again)
+	again := func() { decide(true, 0, func() {}) }
+	discard := soon(false, func(n int) string { return lang.N("Discarding it in {{.PluralCount}} seconds", n) })
+	resend := soon(true, func(n int) string { return lang.N("Sending in {{.PluralCount}} seconds", n) })
 	add := func(text string, do func()) { buttons = append(buttons, widgets.NewButton(text, do)) }
+	if d.Decision.Pending() {
+		add(lang.L("Undo"), undo(d.Decision.Send))
+		return buttons
+	}
 	switch d.State {
 	case office.DraftHeld:
 		add(lang.L("Discard"), discard)
@@ -107,6 +124,20 @@ func askTwice(at *env.Env, again func()) {
 // TooLate says that a draft could not be taken back.
 func TooLate() string {
 	return lang.L("Too late to cancel. The signing service already has the package.")
+}
+
+// undoDecision takes back what was decided about a draft. What was sent meanwhile is stopped, if that is still in time.
+func undoDecision(at *env.Env, id string, send bool, changed func()) {
+	async.Then(at.Work, func(context.Context) (bool, error) { return at.Office.UndoDecision(id) }, func(inTime bool, err error) {
+		switch {
+		case err != nil:
+			at.Notice(i18n.Error(err))
+		case !inTime && send:
+			stop(at, id, changed)
+			return
+		}
+		changed()
+	})
 }
 
 // stop holds a draft that waits to be sent, so that it can be sent after all, and says so when that comes too late.

@@ -8,7 +8,6 @@ import (
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/ui/screentest"
-	"countersign/ui/widgets"
 )
 
 func TestMain(m *testing.M) { screentest.Main(m) }
@@ -21,24 +20,17 @@ func TestADraftThatWasNotConfirmedSaysWhatIsKnownOfIt(t *testing.T) {
 		{}:                              "The service did not confirm",
 	} {
 		d := office.Draft{State: office.DraftUnknown, Name: "Offer", Problem: problem}
-		if _, said := State(time.Time{}, d); !strings.HasPrefix(said, want) {
+		if _, said := State(d); !strings.HasPrefix(said, want) {
 			t.Errorf("it says %q", said)
 		}
 	}
 }
 
-func TestOnlyWhatWasLeftBehindIsCalledThat(t *testing.T) {
-	now := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
-	d := office.Draft{State: office.DraftHeld, Created: now}
-	for _, c := range []struct {
-		after time.Duration
-		want  string
-	}{
-		{widgets.GracePeriod - 1, "not sent yet"},
-		{widgets.GracePeriod, "Not sent: Countersign was closed while you could still undo."},
-	} {
-		if _, said := State(now.Add(c.after), d); said != c.want {
-			t.Errorf("%v after it was kept it says %q", c.after, said)
+func TestWhatCanStillBeUndoneIsNotCalledSent(t *testing.T) {
+	for _, d := range []office.Draft{{State: office.DraftHeld}, {State: office.DraftHeld, Decision: office.Decision{Send: true, At: time.Now()}},
+		{State: office.DraftFailed, Decision: office.Decision{Send: true, At: time.Now()}}} {
+		if _, said := State(d); said != "not sent yet" {
+			t.Errorf("%+v: it says %q", d, said)
 		}
 	}
 }

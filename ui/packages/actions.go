@@ -2,6 +2,7 @@ package packages
 
 import (
 	"context"
+	"time"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/lang"
@@ -61,7 +62,6 @@ func (s *Screen) putAway(id, name string) {
 		Says: func(int) string {
 			return lang.L("“{{.Package}}” is archived.", i18n.V{"Package": i18n.Title(name)})
 		},
-		Do:     func() {},
 		Undone: func() { s.wanted, s.chosen = id, id; s.archive(id, false) }, // shown when it is listed again
 	})
 }
@@ -117,17 +117,10 @@ func (s *Screen) saveAgain(row office.PackageRow) {
 }
 
 // sendAgain takes files, people, order, message and reference to a new package. The due date is not taken along: it
-// would be over. Files that are gone say so there.
-func (s *Screen) sendAgain(p record) { s.env.Go.SendLike(likeOf(p.draft)) }
-
-// likeOf is a new package like a draft, without its due date.
-func likeOf(d office.Draft) office.NewPackage {
-	var files []string
-	for _, f := range d.Files {
-		if f.Original == 0 { // else the template says where it is
-			files = append(files, f.Path)
-		}
-	}
-	return office.NewPackage{Name: d.Name, Message: d.Message, Files: files, Signers: d.Signers, Recipients: d.Recipients,
-		Sequential: d.Sequential, ExternalData: d.ExternalData, Template: d.Template.Clone()}
+// would be over.
+func (s *Screen) sendAgain(p record) {
+	s.env.Again(p.draft.ID, func(like office.NewPackage) {
+		like.Due, like.Corrects = time.Time{}, ""
+		s.env.Go.SendLike(like)
+	})
 }

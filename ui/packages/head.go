@@ -167,7 +167,7 @@ func (s *Screen) issuePage(i agent.Issue) fyne.CanvasObject {
 
 // draftPage is what waits to be sent, with what can be done about it.
 func (s *Screen) draftPage(d office.Draft) fyne.CanvasObject {
-	mark, text := outbox.State(s.env.Now(), d)
+	mark, text := outbox.State(d)
 	state := widgets.NewParagraph(text)
 	state.Colour = mark.Colour()
 	head := widgets.Stack(6, widgets.NewFullHeading(i18n.Title(d.Name)),

@@ -55,7 +55,7 @@ func (i *item) show(now time.Time, days int, r listed, o order) {
 	i.name.Text, i.name.Begins = i18n.Title(r.line.Name), r.issue != nil
 	i.line.Begins = r.draft != nil || r.standing == i18n.Wrong
 	i.age.Text = i18n.Age(now, r.line.Created)
-	marks := marksOf(now, r)
+	marks := marksOf(r)
 	for n, icon := range i.marks {
 		if n >= len(marks) {
 			i.cells[n].Hide()
@@ -101,7 +101,7 @@ func textOf(now time.Time, days int, r listed) string {
 	case r.issue != nil:
 		return i18n.Since(now, r.issue.Since)
 	case r.draft != nil:
-		_, text := outbox.State(now, *r.draft)
+		_, text := outbox.State(*r.draft)
 		return text
 	}
 	text := i18n.Line(r.line)
@@ -119,13 +119,13 @@ func textOf(now time.Time, days int, r listed) string {
 
 // marksOf is a shape for each signer: first those who have signed, then those whose turn it is, then the others. It is
 // one shape where the package is no longer open, there are too many signers or none is known.
-func marksOf(now time.Time, r listed) []theme.Mark {
+func marksOf(r listed) []theme.Mark {
 	l := r.line
 	switch {
 	case r.issue != nil && r.issue.Severity != agent.Problem:
 		return []theme.Mark{theme.MarkNext}
 	case r.draft != nil:
-		mark, _ := outbox.State(now, *r.draft)
+		mark, _ := outbox.State(*r.draft)
 		return []theme.Mark{mark}
 	}
 	if r.standing != i18n.Open || l.SignersTotal == 0 || l.SignersTotal > maxMarks || i18n.IsDraft(l.State) {

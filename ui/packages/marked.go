@@ -229,7 +229,6 @@ func (s *Screen) putAllAway(ids []string) {
 	s.archiveAll(ids, true)
 	s.env.Soon(env.Deed{
 		Says:   func(int) string { return lang.N("{{.PluralCount}} packages are archived.", len(ids)) },
-		Do:     func() {},
 		Undone: func() { s.archiveAll(ids, false) },
 	})
 }

@@ -134,7 +134,6 @@ func TestTheMarkedPackagesAreWithdrawnAndArchivedTogether(t *testing.T) {
 	}
 	b.press("p1", 0)
 	b.press("p2", ctrl)
-	b.Patient = true
 	pressIn(t, b, "Archive")
 	b.Settle()
 	if b.screen.rowOf("p1") >= 0 || b.screen.rowOf("p2") >= 0 {

@@ -162,6 +162,7 @@ func TestSendAgainTakesEverythingButTheDueDate(t *testing.T) {
 	b.screen.Show("p1")
 	b.Settle()
 	press(t, b.screen.actionsOf(b.screen.record), "Use for a new package")
+	b.Settle()
 	if len(b.Like) != 1 || len(b.Like[0].Files) != 1 || len(b.Like[0].Signers) != 3 || !b.Like[0].Sequential || !b.Like[0].Due.IsZero() {
 		t.Errorf("began %+v", b.Like)
 	}
@@ -208,8 +209,8 @@ func TestFilesThatAreGoneAreSaidAndSavedAgain(t *testing.T) {
 	}
 	press(t, b.screen.actionsOf(b.screen.record), "Save again")
 	b.Settle()
-	if len(b.Office.Again) != 1 || b.Office.Again[0] != "p3" || len(b.Notices) != 1 {
-		t.Errorf("saved %v again, said %q", b.Office.Again, b.Notices)
+	if len(b.Office.SavedAgain) != 1 || b.Office.SavedAgain[0] != "p3" || len(b.Notices) != 1 {
+		t.Errorf("saved %v again, said %q", b.Office.SavedAgain, b.Notices)
 	}
 }
 
@@ -267,10 +268,10 @@ func TestEveryRowSaysWhereItsPackageStands(t *testing.T) {
 			t.Errorf("%s says %q, want %q", id, got, want)
 		}
 	}
-	if got := fmt.Sprint(marksOf(officetest.Now, rows["p1"])); got != fmt.Sprint([]theme.Mark{theme.MarkSigned, theme.MarkNext, theme.MarkLater}) {
+	if got := fmt.Sprint(marksOf(rows["p1"])); got != fmt.Sprint([]theme.Mark{theme.MarkSigned, theme.MarkNext, theme.MarkLater}) {
 		t.Errorf("the lease has the shapes %s", got)
 	}
-	if got := len(marksOf(officetest.Now, rows["w2"])); got != 1 {
+	if got := len(marksOf(rows["w2"])); got != 1 {
 		t.Errorf("twelve signers have %d shapes", got)
 	}
 }
@@ -437,7 +438,6 @@ func TestTheRightSideIsNeverEmpty(t *testing.T) {
 
 func TestAPackageCanBeArchivedAndBroughtBack(t *testing.T) {
 	b := newBench(t, officetest.Busy())
-	b.Patient = true
 	b.screen.Show("p3")
 	b.Settle()
 	pressIn(t, b, "Archive")
@@ -519,7 +519,7 @@ func TestCancellingCanBeUndone(t *testing.T) {
 	if left := officetest.Must(o.Drafts()); len(left) != 1 || left[0].State != office.DraftHeld {
 		t.Fatalf("left are %+v", left)
 	}
-	if _, said := outbox.State(officetest.Now, officetest.Must(o.Drafts())[0]); said != "Not sent: you cancelled it." {
+	if _, said := outbox.State(officetest.Must(o.Drafts())[0]); said != "Not sent: you cancelled it." {
 		t.Errorf("it says %q", said)
 	}
 	pressIn(t, b, "Send")

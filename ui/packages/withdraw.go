@@ -86,16 +86,28 @@ func (s *Screen) askWithdrawal(ids []string, name string, then func()) {
 
 // withdraw has packages withdrawn after some seconds in which it can be undone, and says how that went.
 func (s *Screen) withdraw(n office.NewWithdrawal, name string) {
-	s.env.Soon(env.Deed{
-		Says: func(seconds int) string { return lang.N("Withdrawing in {{.PluralCount}} seconds", seconds) },
-		Do: func() {
-			async.Then(s.env.Work, func(ctx context.Context) ([]office.Withdrawn, error) { return s.env.Office.Withdraw(ctx, n) },
-				func(list []office.Withdrawn, err error) {
-					s.Reload()
-					s.env.Notice(howWithdrawn(list, name, err))
-				})
-		},
-	})
+	undone := false
+	n.Undo, n.Patience = widgets.UndoTime, n.Patience+widgets.UndoTime
+	n.Stored = func() {
+		s.env.Work.Do(func() {
+			s.env.Soon(env.Deed{
+				Says: func(seconds int) string { return lang.N("Withdrawing in {{.PluralCount}} seconds", seconds) },
+				Undone: func() {
+					undone = true
+					for _, id := range n.Packages {
+						s.keepPackage(id)
+					}
+				},
+			})
+		})
+	}
+	async.Then(s.env.Work, func(ctx context.Context) ([]office.Withdrawn, error) { return s.env.Office.Withdraw(ctx, n) },
+		func(list []office.Withdrawn, err error) {
+			s.Reload()
+			if !undone {
+				s.env.Notice(howWithdrawn(list, name, err))
+			}
+		})
 }
 
 // howWithdrawn says in a sentence or two what became of packages that were to be withdrawn.
@@ -195,7 +207,8 @@ func withdrawnNote(w *office.Withdrawal) fyne.CanvasObject {
 
 // correct takes everything of a package to a new one, which is sent once that one is withdrawn.
 func (s *Screen) correct(p record) {
-	like := likeOf(p.draft)
-	like.Due, like.Corrects, like.NoStanding = p.draft.Due, p.row.ID, true // the people are the same
-	s.env.Go.SendLike(like)
+	s.env.Again(p.draft.ID, func(like office.NewPackage) {
+		like.Corrects = p.row.ID
+		s.env.Go.SendLike(like)
+	})
 }

@@ -73,20 +73,37 @@ func (b *bench) button(text string) (found *widgets.Button) {
 
 func TestAPackageIsWithdrawnWithWordsAfterSomeSecondsToUndo(t *testing.T) {
 	b := newBench(t, officetest.Busy())
-	b.Patient = true
+	b.Office.Patient = true
 	b.screen.Show("p1")
 	b.Settle()
-	b.buttons()["Withdraw…"].OnTapped()
-	words := b.asked(t)
-	words.SetText("The rent was wrong.")
-	enter(words)
-	if b.Window.Canvas().Overlays().Top() != nil || len(b.Office.Withdrawn) != 0 || len(b.Deeds) != 1 {
-		t.Fatalf("withdrawn at once: %+v, %d deeds", b.Office.Withdrawn, len(b.Deeds))
+	press := func() {
+		deeds := len(b.Deeds)
+		b.buttons()["Withdraw…"].OnTapped()
+		words := b.asked(t)
+		words.SetText("The rent was wrong.")
+		enter(words)
+		b.Until(func() bool {
+			return len(b.Deeds) > deeds && officetest.Must2(b.Office.Package("p1")).Withdrawal.Pending()
+		})
+		if b.Window.Canvas().Overlays().Top() != nil || len(b.Office.Withdrawn) != 0 {
+			t.Fatalf("withdrawn at once: %+v", b.Office.Withdrawn)
+		}
 	}
-	b.Deeds[0].Do()
+	press()
+	b.Deeds[0].Undone()
+	b.Until(func() bool { return officetest.Must2(b.Office.Package("p1")).Withdrawal == nil })
+	b.Office.Pass()
 	b.Settle()
-	want := office.NewWithdrawal{Packages: []string{"p1"}, Message: "The rent was wrong.", Patience: withdrawPatience}
-	if len(b.Office.Withdrawn) != 1 || !equalWithdrawals(b.Office.Withdrawn[0], want) {
+	if p := officetest.Must2(b.Office.Package("p1")); p.State == office.PackageRescinded || len(b.Notices) != 0 {
+		t.Fatalf("what was undone is %s, said %q", p.State, b.Notices)
+	}
+	b.Office.Withdrawn = nil
+	b.Reload()
+	press()
+	b.Office.Pass()
+	b.Settle()
+	want := office.NewWithdrawal{Packages: []string{"p1"}, Message: "The rent was wrong.", Patience: withdrawPatience + widgets.UndoTime}
+	if len(b.Office.Withdrawn) != 1 || !equalWithdrawals(b.Office.Withdrawn[0], want) || b.Office.Withdrawn[0].Undo != widgets.UndoTime {
 		t.Errorf("withdrawn: %+v", b.Office.Withdrawn)
 	}
 	if !slices.Contains(b.Notices, "“Lease Sonnenweg 4” is withdrawn.") {

@@ -21,8 +21,7 @@ type Bench struct {
 	Notices, Copied []string            // what was said and copied
 	Went            []string            // the ways that were taken
 	Like            []office.NewPackage // what SendLike was to begin with
-	Deeds           []env.Deed          // what waits to be done
-	Patient         bool                // lets deeds wait; else they are done at once
+	Deeds           []env.Deed          // what can be undone
 	Later           []func()            // what waits for some time to pass
 
 	open Screen
@@ -44,10 +43,6 @@ func New(t testing.TB, office *officetest.Office) *Bench {
 	b.Window.SetPadded(false)
 	b.Env = &env.Env{Office: office, System: b.System, Work: pool, Window: b.Window, Go: ways{b}, Now: b.Now,
 		Soon: func(deed env.Deed) {
-			if !b.Patient {
-				deed.Do()
-				return
-			}
 			b.Deeds = append(b.Deeds, deed)
 		},
 		Later:  func(_ time.Duration, over func()) { b.Later = append(b.Later, over) },

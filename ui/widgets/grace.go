@@ -13,11 +13,12 @@ import (
 // graceSeconds is how long the person can undo something before it is done.
 const graceSeconds = 10
 
-// GracePeriod is the same as a duration.
-const GracePeriod = graceSeconds * time.Second
+// UndoTime is how long the office waits before it does what can be undone: a second longer than it is offered, so that whoever
+// presses at the last moment comes in time.
+const UndoTime = (graceSeconds + 1) * time.Second
 
 // Grace shows what is about to be done, each on a line with the seconds that are left and a button that prevents it. It takes
-// no room while there is nothing. What still waits when the program ends is not done.
+// no room while there is nothing. It does nothing itself: whoever was told to do it waits that long.
 type Grace struct {
 	widget.BaseWidget
 	Changed func() // called when a line came or went, for whoever lays it out; may be nil
@@ -29,7 +30,6 @@ type Grace struct {
 
 type graceLine struct {
 	says   func(seconds int) string
-	do     func()
 	left   int
 	text   *Prose
 	button *Button
@@ -48,16 +48,13 @@ func NewGrace(later func(d time.Duration, over func())) *Grace {
 // CreateRenderer is Fyne's.
 func (g *Grace) CreateRenderer() fyne.WidgetRenderer { return widget.NewSimpleRenderer(g.box) }
 
-// Begin lets something wait: do is called when the time is up, undone, which may be nil, when the button undo was pressed
-// before.
-func (g *Grace) Begin(says func(seconds int) string, undo string, do, undone func()) {
-	l := &graceLine{says: says, do: do, left: graceSeconds, text: NewFullName("")}
+// Begin shows what can be undone for some seconds: undone is called when the button undo is pressed.
+func (g *Grace) Begin(says func(seconds int) string, undo string, undone func()) {
+	l := &graceLine{says: says, left: graceSeconds, text: NewFullName("")}
 	l.text.Bold = true
 	l.button = NewButton(undo, func() {
 		g.end(l)
-		if undone != nil {
-			undone()
-		}
+		undone()
 	})
 	// The button stands where nothing is to be pressed once the line is gone, least of all what sends: whoever is late, or
 	// presses twice, must not meet that instead.
@@ -97,7 +94,6 @@ func (g *Grace) tick(l *graceLine) {
 			return
 		}
 		g.end(l)
-		l.do()
 	})
 }
 

@@ -43,7 +43,7 @@ func (w *Window) askToQuit() {
 // meant.
 func (w *Window) leftUndone(drafts []office.Draft) string {
 	if w.grace.Busy() {
-		return lang.L("You can still undo your last action. If you quit now, it will not happen.")
+		return lang.L("You can still undo your last action. If you quit now, you can no longer undo it. What is not done yet will be done when you start Countersign again.")
 	}
 	drafts = slices.DeleteFunc(drafts, func(d office.Draft) bool {
 		return d.Away || d.State != office.DraftQueued && d.State != office.DraftAdding

@@ -25,8 +25,8 @@ func TestQuittingAsksWhereSomethingWouldBeLeftUndone(t *testing.T) {
 			})
 		}, ""},
 		"what was asked for can be undone": {func(b *bench) {
-			b.window.soon(env.Deed{Says: func(int) string { return "Sending" }, Do: func() {}})
-		}, "If you quit now, it will not happen."},
+			b.window.soon(env.Deed{Says: func(int) string { return "Sending" }, Undone: func() {}})
+		}, "will be done when you start Countersign again."},
 	} {
 		b := newBench(t, officetest.Busy())
 		b.Office.Change(office.OutboxChanged, func(o *officetest.Office) { o.Waiting = nil })

@@ -69,7 +69,12 @@ func TestWhatIsSaidInPassingCoversNothingToPress(t *testing.T) {
 		{"something is wrong", officetest.Wrong(), func(*bench) {}},
 		{"long names", officetest.World(), func(*bench) {}},
 		{"signing in", officetest.Empty(), signingIn},
-		{"about to send", officetest.Busy(), func(b *bench) { fill(b); b.window.compose.get().Send(); b.Settle() }},
+		{"about to send", officetest.Busy(), func(b *bench) {
+			fill(b)
+			b.Office.Patient = true
+			b.window.compose.get().Send()
+			b.Until(b.window.grace.Busy)
+		}},
 	} {
 		for _, language := range []string{"en", "de", "fr", "es"} {
 			sizes := []fyne.Size{screentest.Small}

@@ -314,6 +314,7 @@ func (w *Window) changed(change office.Change) {
 		w.settings.ifMade((*settings.Screen).ReloadFolders)
 	case office.SettingsChanged:
 		w.settings.Reload()
+		w.compose.Reload() // which shows who gets a copy of everything
 		w.packages.Reload()
 		w.readSettings()
 	}

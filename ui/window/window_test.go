@@ -56,9 +56,10 @@ func TestWhatIsSentCanBeTakenBack(t *testing.T) {
 	b.window.Add([]string{b.file("a.pdf", 10)})
 	b.Settle()
 	b.window.compose.get().Fill(office.NewPackage{Message: "hello", Signers: signers(1)})
+	b.Office.Patient = true
 	press := func() {
 		b.window.compose.get().Send()
-		b.Settle()
+		b.Until(b.window.grace.Busy)
 		if b.window.grace.Text() != "Sending in 10 seconds" || len(officetest.Must(b.Office.Drafts())) != 1 {
 			t.Fatalf("said %q; %d drafts are kept, should the program end now", b.window.grace.Text(), len(officetest.Must(b.Office.Drafts())))
 		}
@@ -67,6 +68,7 @@ func TestWhatIsSentCanBeTakenBack(t *testing.T) {
 	b.window.Go(showActivity) // wherever the person is
 	b.window.window.Hide()
 	b.window.grace.Undo()
+	b.Until(func() bool { return b.Office.Form().Message == "hello" })
 	b.Settle()
 	if len(b.Office.Sent) != 0 || len(officetest.Must(b.Office.Drafts())) != 0 || b.window.at != showCompose || b.Office.Form().Message != "hello" {
 		t.Errorf("sent %d, kept %d: what was taken back is as it was typed", len(b.Office.Sent), len(officetest.Must(b.Office.Drafts())))
@@ -76,6 +78,7 @@ func TestWhatIsSentCanBeTakenBack(t *testing.T) {
 	if b.window.language == "de" {
 		t.Error("another language waits for what is to be done")
 	}
+	b.Office.Pass()
 	b.grace()
 	b.Settle()
 	if len(b.Office.Sent) != 1 || len(officetest.Must(b.Office.Drafts())) != 0 {

@@ -23,6 +23,9 @@ func (r *Room) Withdraw(ctx context.Context, n office.NewWithdrawal) ([]office.W
 	if err != nil {
 		return nil, fmt.Errorf("store what is to be withdrawn: %w", err)
 	}
+	if n.Stored != nil && slices.ContainsFunc(list, pending) {
+		n.Stored()
+	}
 	r.Wake()
 	r.Signal(office.PackagesChanged)
 	return r.follow(ctx, list, n.Patience, changes)
