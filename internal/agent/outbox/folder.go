@@ -67,13 +67,13 @@ func FileMoved(tx *store.Tx, draftID, from, to string) error {
 	return tx.PutDraft(d)
 }
 
-// Passes reports whether an error of FromFolder is one of the moment: the file is being written, or there is no room for
-// its copy.
+// Passes reports whether an error of FromFolder is one of the moment: the file is being written, there is no room for its copy, or
+// it could not be read to its end. The file could be opened: it is the share or the disk that failed, not the document.
 func Passes(err error) bool {
 	var refused *DraftError
 	if !errors.As(err, &refused) {
 		return false
 	}
-	passing := []message.Message{message.FileBusy(""), message.NoRoomForCopy(""), message.NotCopied("")}
+	passing := []message.Message{message.FileBusy(""), message.NoRoomForCopy(""), message.NotCopied(""), message.FileNotRead(""), message.FileMayNotBeRead("")}
 	return slices.ContainsFunc(passing, func(m message.Message) bool { return m.ID() == refused.Text.ID() })
 }
