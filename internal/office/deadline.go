@@ -31,7 +31,7 @@ const remindHour = 8
 
 // Waits reports whether somebody is still to sign and nobody has put the package away.
 func (l PackageLine) Waits() bool {
-	return l.Standing() == StandsWaiting && l.State != PackageDraft && !l.Archived
+	return l.Standing() == StandsWaiting && !l.State.Unsent() && !l.Archived
 }
 
 // DueSoon reports whether people are to be told at now that a package is due and not signed: from the morning so many days

@@ -113,6 +113,9 @@ func (s PackageState) Over() bool {
 	return s == PackageExpired || s == PackageRescinded
 }
 
+// Unsent reports that it is not sent yet: somebody still completes it in the service's own editor.
+func (s PackageState) Unsent() bool { return s == PackageDraft || s == "add" || s == "select" }
+
 // Final reports that the service need not be asked about p again: it is executed and its files are planned, or nobody
 // signs it any more and its record tells nothing else. That the service does not tell about it is never final.
 func (p Package) Final() bool {

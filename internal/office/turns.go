@@ -148,7 +148,7 @@ func (p *Package) PassTurn(documentID, signed, next string) {
 // nobody who has still to sign, it follows from the order: the first who has not signed in sequence, everyone who has not
 // otherwise. It is the one judgement of that. Whoever has declined is never next, and in sequence nobody behind them.
 func (p Package) Next() (next []Signer) {
-	if p.State == PackageExecuted || p.State.Over() || p.State == PackageDraft || !p.Executed.IsZero() {
+	if p.State == PackageExecuted || p.State.Over() || p.State.Unsent() || !p.Executed.IsZero() {
 		return nil
 	}
 	named := slices.ContainsFunc(p.Signers, func(s Signer) bool { return p.named(s) && p.signs(s) })

@@ -164,6 +164,7 @@ func TestWhoseTurnItIsFollowsFromTheOrderWhereTheServiceDoesNotSay(t *testing.T)
 		"not while an event is missing":              {"open", true, everybody, []string{"j"}, "", "", ""},
 		"nor where the one who signed is not known":  {"open", false, "a - -", []string{"x"}, "", "", "a"},
 		"nobody of what is not sent":                 {"draft", true, everybody, []string{""}, "a", "", ""},
+		"nor of what is being made":                  {"select", true, everybody, []string{""}, "a", "", ""},
 		"nor of what is over":                        {"rescinded", true, everybody, []string{""}, "a", "", ""},
 		"nor of what everybody has signed":           {"executed", true, everybody, []string{""}, "a", "", ""},
 		"of a package that nothing is known of, all": {"", false, everybody, nil, "", "", everybody},

@@ -74,11 +74,7 @@ func (p *Package) Settle() (ended bool) {
 
 // CanBeWithdrawn reports whether people may still be kept from signing p: it was sent, and nothing has ended it.
 func (s PackageState) CanBeWithdrawn() bool {
-	switch s {
-	case PackageDraft, "add", "select", PackageExecuted:
-		return false
-	}
-	return !s.Over()
+	return s != PackageExecuted && !s.Over() && !s.Unsent()
 }
 
 // NewWithdrawal is what a person wants withdrawn.

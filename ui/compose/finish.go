@@ -86,7 +86,7 @@ func (s *Screen) present(id, name, text string) {
 		if err != nil {
 			text = i18n.Error(err) // whether it is on its way, its page at the service says
 		}
-		if i18n.IsDraft(state) {
+		if state.Unsent() {
 			text = lang.L("“{{.Name}}” is not sent yet. Finish it in the browser by marking where each signer signs.", i18n.V{"Name": name})
 		}
 		s.env.Notice(text)

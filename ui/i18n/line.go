@@ -41,7 +41,7 @@ func Line(l office.PackageLine) string {
 	switch {
 	case l.Withdrawing:
 		return lang.L("being withdrawn")
-	case IsDraft(l.State):
+	case l.State.Unsent():
 		return lang.L("not sent yet")
 	case l.Next != "":
 		return lang.L("waiting for {{.Who}}", V{"Who": Names(NextOf(l))})
@@ -49,9 +49,6 @@ func Line(l office.PackageLine) string {
 		return lang.L("waiting")
 	}
 }
-
-// IsDraft says whether the service still waits for the package to be completed in its own editor.
-func IsDraft(state office.PackageState) bool { return state == office.PackageDraft }
 
 // NextOf are the names of those whose turn it is.
 func NextOf(l office.PackageLine) []string {

@@ -23,7 +23,7 @@ func (s *Screen) actionsOf(p record) (buttons []fyne.CanvasObject) {
 		open.Importance = widget.HighImportance
 		buttons = append(buttons, open)
 	}
-	if i18n.IsDraft(p.row.State) {
+	if p.row.State.Unsent() {
 		edit := widgets.NewButtonWithIcon(lang.L("Finish in the browser…"), theme.DocumentCreateIcon(), nil)
 		edit.Importance = widget.HighImportance
 		edit.OnTapped = func() { edit.Disable(); s.openEditor(p.row.ID, edit.Enable) }

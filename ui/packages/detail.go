@@ -100,7 +100,7 @@ func (s *Screen) headOf(p record) fyne.CanvasObject {
 	if row.FilesTotal > 0 {
 		facts = append(facts, lang.L("{{.Done}} of {{.Total}} files saved", i18n.V{"Done": row.FilesDone, "Total": row.FilesTotal}))
 	}
-	if at := row.Sent(); !at.IsZero() && !i18n.IsDraft(row.State) {
+	if at := row.Sent(); !at.IsZero() && !row.State.Unsent() {
 		facts = append(facts, lang.L("sent {{.When}}", i18n.V{"When": i18n.When(s.env.Now(), at)}))
 	}
 	if row.Reference != "" {

@@ -128,7 +128,7 @@ func marksOf(r listed) []theme.Mark {
 		mark, _ := outbox.State(*r.draft)
 		return []theme.Mark{mark}
 	}
-	if r.standing != i18n.Open || l.SignersTotal == 0 || l.SignersTotal > maxMarks || i18n.IsDraft(l.State) {
+	if r.standing != i18n.Open || l.SignersTotal == 0 || l.SignersTotal > maxMarks || l.State.Unsent() {
 		return []theme.Mark{r.standing.Mark()}
 	}
 	marks := make([]theme.Mark, l.SignersTotal)

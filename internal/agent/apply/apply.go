@@ -69,7 +69,7 @@ func Status(p *office.Package, s esign.Status, now time.Time) (news []office.Sig
 	if p.Met && !s.TimeCreated.IsZero() {
 		p.Created, p.Met = s.TimeCreated, false
 	}
-	if s.State != "" && office.PackageState(s.State) != office.PackageDraft {
+	if s.State != "" && !office.PackageState(s.State).Unsent() {
 		p.AddMoment(office.Moment{Time: office.At(time.Time{}, now), What: office.MomentSent})
 	}
 	news = mergeDocuments(p, s, now)

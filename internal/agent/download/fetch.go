@@ -156,7 +156,7 @@ func (r *Room) finish(j office.Job, recognised bool) error {
 			return err
 		}
 		if ok {
-			p.AddMoment(office.Moment{Time: office.When{Time: r.Now()}, What: office.MomentSaved, Ref: j.Target})
+			p.AddMoment(office.Moment{Time: office.When{Time: r.Now(), By: recognised}, What: office.MomentSaved, Ref: j.Target})
 			if facts, err = r.NoteFiles(tx, &p, recognised); err != nil {
 				return err
 			}

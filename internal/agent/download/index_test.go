@@ -343,7 +343,10 @@ func TestATimeByWhichSomethingHadHappenedIsNoTimeAtWhichItDid(t *testing.T) {
 	} {
 		x := newRoom(t)
 		x.settings.Language = language
-		line := x.indexWords(x.settings).line(p, office.Job{PackageID: "p", Done: at}, "Lease.pdf", "")
+		line := x.indexWords(x.settings).line(p, office.Job{PackageID: "p", Done: at, Found: true}, "Lease.pdf", "")
+		if !strings.HasSuffix(line[0], " 2026-11-23 20:09") {
+			t.Errorf("%s: a file that was there before was saved %q", language, line[0])
+		}
 		if got := [3]string(line[2:5]); got != want {
 			t.Errorf("%s: %q, want %q", language, got, want)
 		}

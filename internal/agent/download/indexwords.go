@@ -57,7 +57,7 @@ func (w indexWords) line(p office.Package, j office.Job, path, sum string) []str
 		}
 		people = append(people, who)
 	}
-	return []string{indexTime(j.Done), office.Cell(p.DisplayName()), office.Cell(strings.Join(people, " / ")), w.when(p.Sent()),
+	return []string{w.when(office.When{Time: j.Done, By: j.Found}), office.Cell(p.DisplayName()), office.Cell(strings.Join(people, " / ")), w.when(p.Sent()),
 		w.when(p.Executed), office.Cell(j.PackageID), path, sum}
 }
 

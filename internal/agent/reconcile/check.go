@@ -220,6 +220,9 @@ func (r *Room) putOff(asked office.Package, pause time.Duration) error {
 // checkPause is how long a package may be left alone: the older, the longer; without events, less.
 func (r *Room) checkPause(p office.Package, s office.Settings) time.Duration {
 	age := r.Age(p.Created)
+	if sent := p.Sent(); !sent.By { // which may be days later
+		age = min(age, r.Age(sent.Time))
+	}
 	var pause time.Duration
 	switch {
 	case p.State == office.PackageExecuted: // waits for its documents to be listed

@@ -26,7 +26,7 @@ func (r *Room) withRecord(ctx context.Context, client *esign.Client, before *off
 	owed := before.RecordOwed
 	before.RecordOwed = time.Time{}
 	waited := before.State != "" && !before.State.Over() || !owed.IsZero()
-	waits := s.State != esign.Executed && state != office.PackageDraft && (!state.Over() || waited)
+	waits := s.State != esign.Executed && !state.Unsent() && (!state.Over() || waited)
 	told := slices.ContainsFunc(s.Signers, func(x esign.Signer) bool { return x.StateTold })
 	unsaid := state == office.PackageRescinded && s.RescindMessage == ""
 	nameless := s.Name == "" && before.Name == ""

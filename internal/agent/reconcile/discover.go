@@ -21,9 +21,10 @@ const docListed = "listed"
 // listed is that moment; everything made before it and not final is known here.
 type listed struct {
 	Through time.Time `json:"through"`
-	Whole   time.Time `json:"whole,omitzero"` // when it was last read to its very end
-	Since   time.Time `json:"since"`          // the account.Since it was read with
-	Issuer  string    `json:"issuer"`         // as what client of which service, as esign.Client.Issuer
+	Whole   time.Time `json:"whole,omitzero"`  // when it was last read to its very end
+	Unsent  time.Time `json:"unsent,omitzero"` // when the oldest package was made that had not been sent then
+	Since   time.Time `json:"since"`           // the account.Since it was read with
+	Issuer  string    `json:"issuer"`          // as what client of which service, as esign.Client.Issuer
 }
 
 // known is what a reading that begins now need not read: what was made before. Now and then it is everything all the
@@ -33,7 +34,11 @@ func (l listed) known(now, since time.Time, issuer string) time.Time {
 	if l.Issuer != issuer || l.Through.After(now.Add(loop.ClockSlack)) || !l.Since.Equal(since) || whole < 0 || whole > listWholly {
 		return time.Time{}
 	}
-	return l.Through.Add(-listing.Margin)
+	known := l.Through.Add(-listing.Margin)
+	if u := l.Unsent.Add(-time.Second); !l.Unsent.IsZero() && u.Before(known) && now.Sub(u) < listUnsent {
+		return u // no event may tell that it is sent
+	}
+	return known
 }
 
 // first reports whether the list was not read to its end yet by the account that signed in then, as that issuer.
@@ -50,6 +55,7 @@ const (
 	listRefused = 24 * time.Hour
 	listPerPage = 10 * time.Second // for each page of the last reading at least
 	listWholly  = 7 * 24 * time.Hour
+	listUnsent  = 30 * 24 * time.Hour // for how long a package that is made in the web application is looked for until it is sent
 )
 
 // ForgetList forgets what was read of the service's list: another service has another one.
@@ -63,6 +69,7 @@ type discovery struct {
 	tries   int
 	reading *listing.Reader
 	since   time.Time // the account.Since that reading began with
+	unsent  time.Time // when the oldest package was made that it has met and that is not sent
 	behind  bool      // the beginning of the list, which reading has passed, is to be read again
 }
 
@@ -101,7 +108,7 @@ func (r *Room) discover(ctx context.Context, client *esign.Client, l *discovery)
 	}
 	if !l.reading.GoesOn(client) || !l.since.Equal(since) {
 		l.reading, l.since = listing.New(client, r.needs.Budget, r.Now(), last.known(r.Now(), since, client.Issuer())), since
-		l.behind = false
+		l.behind, l.unsent = false, time.Time{}
 	}
 	reading := l.reading
 	end := listing.More
@@ -109,6 +116,11 @@ func (r *Room) discover(ctx context.Context, client *esign.Client, l *discovery)
 		var items []esign.Status
 		if items, end, err = reading.Next(ctx); err != nil {
 			return 0, r.noteListError(ctx, err, l.tries)
+		}
+		for _, s := range items {
+			if made := s.TimeCreated; office.PackageState(s.State).Unsent() && !made.IsZero() && r.Now().Sub(made) < listUnsent && (l.unsent.IsZero() || made.Before(l.unsent)) {
+				l.unsent = made
+			}
 		}
 		r.needs.Answered(ctx, nil) // an office with no package under way asks for nothing else
 		if err := r.meetPackages(client.Home(), items, since, last.first(since, client.Issuer())); err != nil {
@@ -134,10 +146,10 @@ func (r *Room) discover(ctx context.Context, client *esign.Client, l *discovery)
 		r.Log.Info("the list of packages moved while it was read; it is read once more", "pages", reading.Pages)
 		return pause, nil
 	}
-	if !reading.Known.IsZero() && reading.Began.Sub(last.Through) < listing.Margin {
+	if !reading.Known.IsZero() && reading.Began.Sub(last.Through) < listing.Margin && l.unsent.Equal(last.Unsent) {
 		return pause, nil // the document says as much already
 	}
-	next := listed{Through: reading.Began, Whole: last.Whole, Since: since, Issuer: client.Issuer()}
+	next := listed{Through: reading.Began, Whole: last.Whole, Unsent: l.unsent, Since: since, Issuer: client.Issuer()}
 	if reading.Known.IsZero() {
 		next.Whole = reading.Began
 	}
@@ -293,7 +305,7 @@ func (r *Room) wasBefore(tx *store.Tx, home string, s esign.Status, since time.T
 func (r *Room) meet(s esign.Status) (p office.Package, wanted bool) {
 	state := office.PackageState(s.State)
 	executed := state == office.PackageExecuted
-	if s.PackageID == "" || state.Over() || state == office.PackageDraft {
+	if s.PackageID == "" || state.Over() || state.Unsent() {
 		return p, false
 	}
 	p = office.Package{

@@ -340,3 +340,62 @@ func TestAPackageOfAServiceNotInUseIsOfTheBackupToo(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// hourly is a service that lists 300 packages, the newest first, of which one was made each hour. One may be unsent.
+type hourly struct {
+	now    time.Time
+	unsent string // its state; it was made 150 hours ago
+	pages  int
+}
+
+// RoundTrip is http.RoundTripper's.
+func (s *hourly) RoundTrip(req *http.Request) (*http.Response, error) {
+	var q struct{ Skip int }
+	if err := json.NewDecoder(req.Body).Decode(&q); err != nil {
+		return nil, err
+	}
+	s.pages++
+	var items []string
+	for i := q.Skip; i < min(q.Skip+100, 300); i++ {
+		state := "open"
+		if i == 150 {
+			state = s.unsent
+		}
+		items = append(items, fmt.Sprintf(`{"packageId":"p%d","state":%q,"timeCreated":%q}`, i, state, s.now.Add(-time.Duration(i)*time.Hour).Format(time.RFC3339)))
+	}
+	body := fmt.Sprintf(`{"items":[%s],"total":300}`, strings.Join(items, ","))
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body)), Request: req}, nil
+}
+
+// No event tells that it is sent, and the list is read no further than to what was known before.
+func TestAPackageThatIsSentDaysAfterItWasMadeIsFoundWithoutAnEvent(t *testing.T) {
+	for _, unsent := range []string{"draft", "add", "select"} {
+		synctest.Test(t, func(t *testing.T) {
+			x, l := newRoom(t), &discovery{}
+			x.deaf = true
+			s := &hourly{now: x.Now(), unsent: unsent}
+			client := esign.NewClient(esign.Config{
+				AuthURL: "https://sign.test", BaseURL: "https://sign.test", ClientID: "office", HTTP: &http.Client{Transport: s}, Now: time.Now,
+			}, token{})
+			look := func() (pages int) {
+				t.Helper()
+				before := s.pages
+				x.lookAround(t.Context(), client, l)
+				time.Sleep(listOften + time.Minute)
+				return s.pages - before
+			}
+			look()
+			if x.lines() != 299 {
+				t.Fatalf("%d packages are known", x.lines())
+			}
+			look()
+			s.unsent = "open"
+			if look(); x.lines() != 300 {
+				t.Errorf("a package that was %q is not known once it is sent", unsent)
+			}
+			if pages := look(); pages > 1 {
+				t.Errorf("with nothing unsent, %d pages are read", pages)
+			}
+		})
+	}
+}
