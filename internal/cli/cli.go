@@ -158,6 +158,8 @@ func Main(args []string, p Program) (code int) {
 	chosen, err := k.Parse(args)
 	if err == nil && chosen.Selected().Name == "open" {
 		err = c.Open.wrong()
+	} else if err != nil {
+		err = nearest(args, err)
 	}
 	if err != nil {
 		_ = errs.Line("countersign: %s See countersign --help.", asSentence(err))

@@ -40,6 +40,20 @@ func namesCommand(k *kong.Kong, args []string) bool {
 	return len(args) > 0 && commandNamed(k.Model.Node, args[0]) != nil
 }
 
+// nearest is err, or what names the command that may have been meant in args. Where a group or the program has a default
+// command, kong takes every word for an argument of that.
+func nearest(args []string, err error) error {
+	k := parser(new(commands), "", io.Discard, io.Discard)
+	k.Model.DefaultCmd = nil
+	for _, group := range k.Model.Children {
+		group.DefaultCmd = nil
+	}
+	if _, meant := k.Parse(args); meant != nil && strings.Contains(meant.Error(), "did you mean") {
+		return meant
+	}
+	return err
+}
+
 // wrong says which of the files is none, and what may have been meant: a mistyped command comes here, for whatever is no
 // command is a document to send.
 func (c *openCmd) wrong() error {
@@ -49,12 +63,7 @@ func (c *openCmd) wrong() error {
 			continue
 		}
 		if i == 0 && filepath.Base(f) == f {
-			k := parser(new(commands), "", io.Discard, io.Discard)
-			k.Model.DefaultCmd = nil // so that kong looks for the nearest command
-			if _, err := k.Parse([]string{f}); err != nil && strings.HasSuffix(err.Error(), "?") {
-				return err
-			}
-			return fmt.Errorf("there is no file or command %q", f)
+			return nearest([]string{f}, fmt.Errorf("there is no file or command %q", f))
 		}
 		return fmt.Errorf("there is no file %q", f)
 	}

@@ -17,6 +17,9 @@ func TestWhatIsNeitherACommandNorAFileOpensNothing(t *testing.T) {
 	must(t, os.WriteFile(document, []byte("%PDF-1.7"), 0o600))
 	for args, says := range map[string]string{
 		"widthdraw 6761b":                 `did you mean "withdraw"?`,
+		"folders ad Scans":                `did you mean "add"?`,
+		"folders /tmp/Scans":              `unexpected argument /tmp/Scans.`,
+		"status --bogus":                  `unknown flag --bogus.`,
 		"stauts":                          `did you mean "status"?`,
 		"nonsense":                        `there is no file or command "nonsense".`,
 		"Offer.pdf":                       `there is no file or command "Offer.pdf".`,

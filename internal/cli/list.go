@@ -61,6 +61,9 @@ func (c *listCmd) query() (q office.Query, err error) {
 	if c.Until != "" {
 		q.Until, err = parseDue(c.Until)
 	}
+	if err == nil && !q.Until.IsZero() && q.Until.Before(q.Since) {
+		return q, &usage{"--since is later than --until."}
+	}
 	return q, err
 }
 

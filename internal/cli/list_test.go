@@ -126,6 +126,7 @@ func TestWhatIsWrongWithAListIsSaidInOneLine(t *testing.T) {
 		"show 1111":              {exitFailed, `"1111" means several packages: 11111111-bbbb (Offer, made 2026-03-03), 11111111-aaaa (Lease, made 2026-03-01). Name one by its id.`},
 		"events --package 9":     {exitFailed, "There is no package"},
 		"events --since ever":    {exitUsage, "is not a date"},
+		"list --since 2026-10-01 --until 2026-01-01": {exitUsage, "--since is later than --until."},
 	} {
 		code, stdout, stderr := s.run(strings.Fields(args)...)
 		if code != want.code || !strings.Contains(stderr, want.says) || strings.Count(stderr, "\n") != 1 || stdout != "" {

@@ -3,11 +3,15 @@
 package e2e
 
 import (
+	"crypto/sha256"
 	"crypto/tls"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -27,6 +31,7 @@ type releases struct {
 	mu    sync.Mutex
 	text  []byte
 	asked int
+	file  string // what lies beside the manifest
 }
 
 func newReleases(t *testing.T, a *harness.Authority) *releases {
@@ -34,7 +39,7 @@ func newReleases(t *testing.T, a *harness.Authority) *releases {
 	public, private, err := minisign.GenerateKey(nil)
 	harness.Must(t, err)
 	words := strings.Fields(public.String())
-	r := &releases{key: private, public: words[len(words)-1]}
+	r := &releases{file: strings.Repeat("x", 1234), key: private, public: words[len(words)-1]}
 	r.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -45,7 +50,7 @@ func newReleases(t *testing.T, a *harness.Authority) *releases {
 		case "/countersign.json.minisig":
 			w.Write(minisign.Sign(r.key, r.text))
 		default:
-			http.NotFound(w, q)
+			io.WriteString(w, r.file)
 		}
 	}))
 	leaf, err := a.Issue("127.0.0.1")
@@ -60,8 +65,9 @@ func newReleases(t *testing.T, a *harness.Authority) *releases {
 // announce makes a version the newest, as make release does.
 func (r *releases) announce(t *testing.T, version string) {
 	t.Helper()
+	sum := sha256.Sum256([]byte(strings.Repeat("x", 1234)))
 	file := func(kind, name string) map[string]any {
-		return map[string]any{"system": "linux", "arch": "amd64", "kind": kind, "name": name, "size": 1234, "sha256": strings.Repeat("0a", 32)}
+		return map[string]any{"system": "linux", "arch": "amd64", "kind": kind, "name": name, "size": 1234, "sha256": hex.EncodeToString(sum[:])}
 	}
 	text, err := json.Marshal(map[string]any{"product": "countersign", "version": version,
 		"signed": time.Now().UTC(), "expires": time.Now().UTC().AddDate(0, 3, 0), "page": "https://example.com/get",
@@ -110,8 +116,19 @@ func TestANewerVersionIsToldOnceAndOnlyToWhoWantsToKnow(t *testing.T) {
 	}
 	o.Stop()
 	said := o.Must("version", "--check") // without a running program
-	if !strings.HasPrefix(said, "countersign 1.0.0 (0a1b2c3d4e5f)\n") || !strings.Contains(said, "Countersign 1.3.0 is available. Download "+r.URL+"/countersign-1.3.0-linux-amd64.tar.xz, unpack it and run its install.sh.") {
+	if !strings.HasPrefix(said, "countersign 1.0.0 (0a1b2c3d4e5f)\n") || !strings.Contains(said, "Countersign 1.3.0 is available. Download it in the settings or with countersign version --download; the file is checked before you get it.") {
 		t.Errorf("it says %s", said)
+	}
+	_, path, _ := strings.Cut(o.Must("version", "--download"), "Unpack ")
+	path, _, _ = strings.Cut(path, " and run its install.sh.")
+	if b, err := os.ReadFile(path); err != nil || string(b) != strings.Repeat("x", 1234) {
+		t.Errorf("%s is not what was released: %d bytes, %v", path, len(b), err)
+	}
+	r.mu.Lock()
+	r.file = strings.Repeat("y", 1234)
+	r.mu.Unlock()
+	if got := o.Command("version", "--download"); got.Code != 1 || got.Stdout != "" || !strings.Contains(got.Stderr, "The download is not the file that was released") {
+		t.Errorf("a file that is not the signed one: %+v", got)
 	}
 	// What was known never goes back, also after a restart.
 	r.announce(t, "1.2.0")
