@@ -57,6 +57,10 @@ func TestFieldsAndDocumentsOfATemplateAreNamed(t *testing.T) {
 		{ID: "d1", Name: "Lease", Fields: []office.TemplateField{{ID: "rent", Name: "Monthly rent"}}}, {ID: "d2", Name: "House rules"}},
 		Roles:  []office.TemplateRole{{ID: "t", Role: "Tenant"}},
 		Copies: []office.TemplateRole{{Role: "Records", Email: "records@x.org"}, {Role: "Bank"}}}, {ID: "2", Name: "lease"}}
+	unasked := sendCmd{Template: "1", To: []string{"a@x.org"}}
+	if err := unasked.fromTemplate(&office.NewPackage{Signers: []office.Signer{{Email: "a@x.org"}}}, list); err == nil || !strings.Contains(err.Error(), "would go out empty: Monthly rent.") {
+		t.Errorf("nobody was asked about an empty field: %v", err)
+	}
 	send := sendCmd{Template: "1", To: []string{"a@x.org"}, Field: []string{"monthly rent=1=2"}, Replace: []string{"house rules=rules.pdf"}}
 	d, err := send.draft()
 	must(t, err)
@@ -66,6 +70,12 @@ func TestFieldsAndDocumentsOfATemplateAreNamed(t *testing.T) {
 	}
 	if len(d.Recipients) != 1 || d.Recipients[0].Email != "records@x.org" {
 		t.Errorf("recipients %+v", d.Recipients)
+	}
+	empty := sendCmd{Template: "1", To: []string{"a@x.org"}}
+	meant := office.NewPackage{Signers: []office.Signer{{Email: "a@x.org"}}}
+	empty.Field = []string{"rent="}
+	if err := empty.fromTemplate(&meant, list); err != nil || !meant.EmptyFields {
+		t.Errorf("a field that is to stay empty: %v", err)
 	}
 	for wrong, says := range map[string]sendCmd{
 		"2 templates are called": {Template: "Lease"}, "no template": {Template: "Rent"},

@@ -39,7 +39,7 @@ func TestAPackageFromATemplate(t *testing.T) {
 	}
 	send := []string{harness.Sample(t, "Offer 2026-118"), "--template", "lease agreement", "--name", "Flat 4",
 		"--to", "Landlord=Jan Weber <jan.weber@example.com>", "--to", "Tenant=Ana Ruiz <ana.ruiz@example.com>",
-		"--field", "rent=1,200", "--replace", "House rules=" + harness.Sample(t, "Mandate Keller")}
+		"--field", "rent=1,200", "--field", "address=Sonnenweg 4", "--field", "special=", "--replace", "House rules=" + harness.Sample(t, "Mandate Keller")}
 	out := o.Must("send", send...)
 	p := o.Service.Named("Flat 4")
 	var names []string

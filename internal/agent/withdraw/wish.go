@@ -51,7 +51,7 @@ func (r *Room) wish(n office.NewWithdrawal) (list []office.Withdrawn, err error)
 			}
 			if w := p.Withdrawal; p.State != office.PackageRescinded && (!w.Pending() || w.State == office.WithdrawWanted) {
 				p.Withdrawal = &office.Withdrawal{State: office.WithdrawWanted, Message: strings.TrimSpace(n.Message), Quiet: n.Quiet,
-					By: r.needs.Who(), Asked: r.Now(), NextTry: r.Now().Add(n.Undo), AskFirst: w.Wished() && (w.State == office.WithdrawUnknown || w.AskFirst)}
+					By: r.needs.Who(), Asked: r.Now(), NextTry: r.Now().Add(n.Undo), AskFirst: w != nil && (w.State == office.WithdrawUnknown || w.AskFirst)}
 				if err := tx.PutPackage(p); err != nil {
 					return err
 				}
