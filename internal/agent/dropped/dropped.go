@@ -156,15 +156,14 @@ func (d *Delivery) Keep(ctx context.Context, path string) string {
 	if utf8.ValidString(path) && !locations.Fleeting(path) {
 		return path
 	}
-	info, err := os.Stat(path)
-	if err != nil || !info.Mode().IsRegular() || info.Size() > d.left {
-		return path
-	}
-	file, err := os.Open(path)
+	file, info, err := disk.OpenFile(path)
 	if err != nil {
 		return path
 	}
 	defer file.Close()
+	if info.Size() > d.left {
+		return path
+	}
 	copied, err := d.Take(ctx, filename.FromLatin1(name), info.Size(), file)
 	if err != nil {
 		return path
