@@ -173,6 +173,7 @@ func (s *Screen) timelineOf(row office.PackageRow) fyne.CanvasObject {
 	list := widgets.Stack(6)
 	for _, m := range slices.Backward(row.Timeline) {
 		when := widgets.NewCaption(i18n.When(s.env.Now(), m.Time))
+		when.Shorten = false
 		list.Add(widgets.Across(widgets.Wide(92, when), widgets.NewParagraph(i18n.Moment(row, m)), nil))
 	}
 	return widgets.Section(lang.L("What happened"), 0, list)
