@@ -2,6 +2,8 @@ package office
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -114,4 +116,14 @@ func (p Package) reference() string {
 		}
 	}
 	return ""
+}
+
+// TagAt stands for an id of this computer's at a service: the same there, and another one at every other service, for nothing of
+// one service is to reach another. An empty id has an empty tag.
+func TagAt(service, id string) string {
+	if id == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(id + "\n" + service))
+	return hex.EncodeToString(sum[:8])
 }

@@ -73,7 +73,7 @@ type Package struct {
 	Name           string          `json:"name,omitempty"`
 	Origin         Origin          `json:"origin"`
 	DraftID        string          `json:"draft_id,omitempty"` // the draft it was sent from, when made here
-	Folder         string          `json:"folder,omitempty"`   // the folder that sends that it came from, by HotFolder.ID
+	Folder         string          `json:"folder,omitempty"`   // the folder that sends that it came from, by HotFolder.ID or its tag at the service
 	OrganizationID string          `json:"organization_id,omitempty"`
 	MemberID       string          `json:"member_id,omitempty"`
 	State          PackageState    `json:"state,omitempty"`

@@ -48,10 +48,12 @@ func WakeReturn(tx *store.Tx, p office.Package) error {
 // lostIntake is a new record of the document of p, whose folder sends and which has something to give back; known is false where
 // there is none to be made.
 func lostIntake(tx *store.Tx, p office.Package) (in office.Intake, known bool, err error) {
-	f, known, err := folderIn(tx, p.Folder)
-	if err != nil || !known {
+	folders, err := foldersIn(tx)
+	at := slices.IndexFunc(folders, func(f office.HotFolder) bool { return f.ID == p.Folder || office.TagAt(p.Service, f.ID) == p.Folder })
+	if err != nil || at < 0 {
 		return in, false, err
 	}
+	f := folders[at]
 	in = office.Intake{ID: uuid.NewString(), Folder: f.ID, Path: f.Path, Real: f.Real, Name: p.DisplayName(), Created: p.Created, Draft: p.DraftID}
 	if len(p.Documents) > 0 && p.Documents[0].FileName != "" {
 		in.Name = p.Documents[0].FileName

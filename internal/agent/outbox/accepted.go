@@ -110,7 +110,13 @@ func (r *Room) Claim(tx *store.Tx, p *office.Package, data json.RawMessage) erro
 		return nil
 	}
 	d, ok, err := tx.Draft(came.draft)
-	if err == nil && (ok || came.installation != "" && came.installation == r.needs.Installation()) {
+	var ours bool
+	if err == nil && !ok && came.installation != "" {
+		var home string
+		home, err = tx.Service()
+		ours = came.installation == office.TagAt(cmp.Or(p.Service, home), r.needs.Installation())
+	}
+	if err == nil && (ok || ours) {
 		var other office.Package
 		var taken bool
 		if other, taken, err = tx.PackageByDraft(came.draft); taken && other.ID != p.ID {
@@ -144,8 +150,8 @@ func (r *Room) Claim(tx *store.Tx, p *office.Package, data json.RawMessage) erro
 // event or a listing when the answer of packages/add was lost, or what was known of it.
 const correlationKey = "countersign"
 
-// source is what a package came from: a draft, of which installation, and which folder that sends; empty for none. In externalData
-// the three are parted by slashes.
+// source is what a package came from: a draft, of which installation, and which folder that sends; empty for none. The latter two
+// are tags (office.TagAt). In externalData the three are parted by slashes.
 type source struct{ draft, installation, folder string }
 
 func (s source) String() string {
@@ -153,7 +159,9 @@ func (s source) String() string {
 }
 
 // sourceOf is what the package of d comes from.
-func (r *Room) sourceOf(d office.Draft) source { return source{d.ID, r.needs.Installation(), d.Folder} }
+func (r *Room) sourceOf(d office.Draft) source {
+	return source{d.ID, office.TagAt(d.Service, r.needs.Installation()), office.TagAt(d.Service, d.Folder)}
+}
 
 // withCorrelation adds what a package came from to the caller's data, which stays readable under its own names.
 func withCorrelation(data json.RawMessage, from string) json.RawMessage {

@@ -43,22 +43,23 @@ func TestAPackageWhoseDraftCannotBeReadIsFollowedAsOneMadeElsewhere(t *testing.T
 // What a package carries outlives what is kept here: after a restore it tells which packages are our own, and where they came from.
 func TestAPackageOfALostDraftIsOursWhenThisInstallationHasSentIt(t *testing.T) {
 	r := newRoom(t, refuse)
-	d := office.Draft{ID: "draft", Folder: "folder", ExternalData: json.RawMessage(`{"reference":"7"}`)}
+	d := office.Draft{ID: "draft", Folder: "folder", Service: "one", ExternalData: json.RawMessage(`{"reference":"7"}`)}
 	ours := newPackage(d, r.sourceOf(d)).ExternalData
 	asText, _ := json.Marshal(string(ours))
-	byHand := withCorrelation(nil, source{"by hand", "here", ""}.String())
+	byHand := withCorrelation(nil, source{"by hand", office.TagAt("one", "here"), ""}.String())
 	for name, c := range map[string]struct {
 		data json.RawMessage
 		want office.Package
 	}{
-		"ours":                        {ours, office.Package{Origin: office.MadeHere, DraftID: "draft", Folder: "folder"}},
-		"ours, as a text":             {asText, office.Package{Origin: office.MadeHere, DraftID: "draft", Folder: "folder"}},
+		"ours":                        {ours, office.Package{Origin: office.MadeHere, DraftID: "draft", Folder: office.TagAt("one", "folder")}},
+		"ours, as a text":             {asText, office.Package{Origin: office.MadeHere, DraftID: "draft", Folder: office.TagAt("one", "folder")}},
 		"ours, sent by a person":      {byHand, office.Package{Origin: office.MadeHere, DraftID: "by hand"}},
-		"ours, of which there is one": {withCorrelation(nil, "twice/here"), office.Package{Origin: office.MadeElsewhere}},
+		"ours, of which there is one": {withCorrelation(nil, "twice/"+office.TagAt("one", "here")), office.Package{Origin: office.MadeElsewhere}},
+		"ours, at another service":    {withCorrelation(nil, "draft/"+office.TagAt("other", "here")), office.Package{Origin: office.MadeElsewhere}},
 		"another computer's":          {withCorrelation(nil, "draft/there/folder"), office.Package{Origin: office.MadeElsewhere}},
 		"nobody's":                    {json.RawMessage(`{"reference":"7"}`), office.Package{Origin: office.MadeElsewhere}},
 	} {
-		p := office.Package{ID: "p", Origin: office.MadeElsewhere}
+		p := office.Package{ID: "p", Origin: office.MadeElsewhere, Service: "one"}
 		if err := r.Data.Update(func(tx *store.Tx) error {
 			return errors.Join(tx.PutPackage(office.Package{ID: "other", DraftID: "twice"}), r.Claim(tx, &p, c.data))
 		}); err != nil {
