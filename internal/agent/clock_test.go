@@ -34,19 +34,10 @@ func TestAConnectionThatReturnsSoonAfterASweepIsOwedOne(t *testing.T) {
 		defer stop()
 		time.Sleep(time.Minute) // the sweep of the start is over
 		putPackageAged(t, a, "old", 8*24*time.Hour)
-		reopen := func() {
-			a.packages.Sweep(reconcile.SweepReturn)
-		}
-		for range 20 { // it flaps
-			reopen()
-			time.Sleep(time.Second)
-		}
-		if !a.packageOrZero("old").Checked.IsZero() {
-			t.Error("a connection that flaps makes as many sweeps")
-		}
-		time.Sleep(5 * time.Minute)
+		a.packages.Sweep(reconcile.SweepReturn)
+		time.Sleep(time.Second)
 		if a.packageOrZero("old").Checked.IsZero() {
-			t.Error("the package was not asked about after the pause")
+			t.Error("the package was not asked about")
 		}
 
 		// So is a service that answers again.

@@ -147,3 +147,27 @@ func asksForRecordsOnce(t *testing.T, no string) {
 		t.Errorf("asked %d times", asked)
 	}
 }
+
+// The record of each package hangs for longer than the test takes: what is known without them is recorded, saved and told.
+func TestFilesAreSavedAndEventsHandledThoughRecordsHang(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{})
+	o.eventually("the endpoint is registered", func() bool { return o.Status().Endpoint.ID != "" })
+	var ids []string
+	for range 20 {
+		ids = append(ids, o.send())
+		o.service.Inject(sandbox.Fault{Path: "/packages/" + ids[len(ids)-1], Method: "GET", DelayMS: 600_000})
+	}
+	o.packages.Sweep("test")
+	o.eventually("they are asked for", func() bool { return o.service.Faults()[0].Applied > 0 })
+	last := ids[len(ids)-1]
+	began := time.Now()
+	signAll(o, last)
+	o.eventually("saved", func() bool { return saved(o, last) && o.Status().Events.Pending == 0 })
+	o.eventually("told", func() bool { return o.count("Everyone has signed “Offer”") == 1 })
+	if took := time.Since(began); took > recordsHang {
+		t.Errorf("after %v", took)
+	}
+}
+
+// recordsHang is sooner than one of two records that are asked for at once is given up.
+const recordsHang = 9 * time.Second

@@ -247,12 +247,17 @@ func TestFilesThatWaitForTheDiskDoNotHoldUpDownloads(t *testing.T) {
 	waitUntil(t, a, "all are saved", func() bool { return must(a.Status()).Packages.Saved == many })
 }
 
-func TestAnExecutedPackageIsPlannedInTheCommitOfItsEvent(t *testing.T) {
+func TestAnExecutedPackageIsAskedAboutOnceBecauseOfItsEvent(t *testing.T) {
 	s := &executedService{}
 	a := openExecuted(t, s, nil)
 	executed(t, a, "p", false)
 	happened(t, a, "p")
-	runParts(t, a, PartEvents, PartSave) // nobody reconciles
+	runParts(t, a, PartEvents)
+	waitUntil(t, a, "it is recorded", func() bool { return a.packageOrZero("p").State == office.PackageExecuted })
+	if n := s.asked.Load(); n != 0 {
+		t.Errorf("asked %d times before it was recorded", n)
+	}
+	runParts(t, a, PartReconcile, PartSave)
 	waitUntil(t, a, "it is saved", func() bool { return a.packageOrZero("p").Saved })
 	if n := s.asked.Load(); n != 1 {
 		t.Errorf("asked %d times", n)

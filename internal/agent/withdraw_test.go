@@ -408,7 +408,8 @@ func TestWhatIsWithdrawnElsewhereSaysSoWithItsMessage(t *testing.T) {
 	id := o.send()
 	noErr(t, o.service.Rescind(id, "A better offer came.", true))
 	o.eventually("it is known", func() bool { return o.packageOrZero(id).State == office.PackageRescinded })
-	if w := o.packageOrZero(id).Withdrawal; w == nil || w.Message != "A better offer came." || w.Wished() {
+	o.eventually("its record is told", func() bool { return o.packageOrZero(id).Withdrawal != nil })
+	if w := o.packageOrZero(id).Withdrawal; w.Message != "A better offer came." || w.Wished() {
 		t.Errorf("known of it: %+v", w)
 	}
 	o.eventually("the activity tells it", func() bool { return o.toldInActivity("“Offer” was withdrawn.") == 1 })

@@ -93,7 +93,7 @@ type Package struct {
 	Events         int             `json:"events,omitempty"`     // that were handled: an answer asked for before the last of them may be older
 	Planned        bool            `json:"planned,omitempty"`    // save jobs exist for all of its documents
 	Saved          bool            `json:"saved,omitempty"`      // every wanted file is on disk
-	RecordOwed     time.Time       `json:"record_owed,omitzero"` // since when its full record could not be had, which may tell more of its end
+	RecordOwed     time.Time       `json:"record_owed,omitzero"` // since when its full record is to be asked for, which may tell more
 	Refused        time.Time       `json:"refused,omitzero"`     // since when the service does not tell what its files need
 	Gone           bool            `json:"gone,omitempty"`       // the service has not shown it for a while; it is asked all the same
 	Reference      string          `json:"reference,omitempty"`  // the caller's own word for it, from ExternalData
@@ -107,6 +107,9 @@ type Package struct {
 	Service        string          `json:"service,omitempty"` // the service it is at, as UseService names it
 	Away           bool            `json:"away,omitempty"`    // that is not the one in use; set by the store
 }
+
+// AtOnce is the NextCheck of a package that people wait for: it is due before those that have been due for long.
+var AtOnce = time.Unix(1, 0).UTC()
 
 // Over reports that nobody signs it any more (service-facts.md, 5), unless it is opened again.
 func (s PackageState) Over() bool {
@@ -133,6 +136,11 @@ func (p Package) Derived() Package {
 	p.cleanNames()
 	p.Timeline = p.narrowed()
 	return p
+}
+
+// NamesToCome reports that the service is about to be asked for what p and its people are called.
+func (p Package) NamesToCome() bool {
+	return p.Checked.IsZero() || !p.Final() && (p.NextCheck.Equal(AtOnce) || !p.RecordOwed.IsZero() && !p.State.Over())
 }
 
 // WithheldAfter is how long the service may keep to itself what everybody has signed before people are told.

@@ -90,6 +90,7 @@ func (r *Room) Announce(facts ...office.Fact) {
 	r.wait = append(r.wait, facts...)
 	r.mu.Unlock()
 	loop.Wake(r.facts)
+	loop.Wake(r.work) // it may be one that waits for no others
 }
 
 // WorkEnded says that something has ended for which facts may have been held back; it does not block.
@@ -138,12 +139,15 @@ func (r *Room) due(all bool) []notice {
 }
 
 // holdBack waits for the rest of what is found in one moment, and for the end of catching up; not at all when nothing
-// more is to come. It looks again whenever work ends.
+// more is to come; a decline, which is for somebody to act on, does not wait for that end. It looks again whenever work ends.
 func (r *Room) holdBack(ctx context.Context) {
 	began, until := time.Now(), meetPause
 	for r.needs.MoreToCome() {
 		waited := time.Since(began)
-		if r.needs.CatchingUp() {
+		switch {
+		case r.declineWaits():
+			until = meetPause
+		case r.needs.CatchingUp():
 			until = min(waited+catchingUpLast, maxCatchingUp)
 		}
 		if waited >= until || !loop.Wait(ctx, until-waited, r.work) {
@@ -160,6 +164,13 @@ func (r *Room) factsWaiting() (n int, caughtUp bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.wait), slices.ContainsFunc(r.wait, func(f office.Fact) bool { return f.CaughtUp })
+}
+
+// declineWaits reports whether somebody declined, and people were not told.
+func (r *Room) declineWaits() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.ContainsFunc(r.wait, func(f office.Fact) bool { return f.Kind == office.FactDeclined && !f.CaughtUp })
 }
 
 // takeFacts are the facts that wait, as far as people want to be told of them, and now.

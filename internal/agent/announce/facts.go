@@ -139,7 +139,7 @@ func signedFact(p office.Package, s office.Signature, last string) office.Fact {
 		Latest:     last != "" && s.SignerID == last,
 		Filed:      p.Saved,
 	}
-	if f.Unasked = p.Checked.IsZero() && (f.Called == "" || f.Name == ""); f.Unasked {
+	if f.Unasked = p.NamesToCome() && (f.Called == "" || f.Name == ""); f.Unasked {
 		f.Body = message.Message{} // nobody knows who else is to sign
 	}
 	return f

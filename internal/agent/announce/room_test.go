@@ -158,6 +158,25 @@ func TestCatchingUpIsWaitedForButNotForEver(t *testing.T) {
 	})
 }
 
+// Asking about hundreds of packages takes minutes.
+func TestADeclineWaitsForNoEndOfCatchingUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRoom(t, nil)
+		r.more.Store(true)
+		r.catchingUp.Store(true)
+		r.Announce(office.Fact{PackageID: "p", Title: message.SomeoneSigned("One"), CaughtUp: true})
+		time.Sleep(20 * time.Second)
+		if n := r.count(""); n != 0 {
+			t.Fatalf("told while more is caught up with: %q", r.raised)
+		}
+		r.Announce(office.Fact{PackageID: "q", Kind: office.FactDeclined, Title: message.Declined("Ana", "Lease")})
+		time.Sleep(time.Second)
+		if n := r.count("Ana declined"); n != 1 {
+			t.Errorf("told %q", r.raised)
+		}
+	})
+}
+
 func TestAProblemNotedAsToldIsToldThoughTheProgramEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRoom(t, nil)

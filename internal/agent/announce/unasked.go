@@ -9,8 +9,8 @@ import (
 	"countersign/internal/store"
 )
 
-// An event names a package and a person by their ids alone. Where the service could not be asked for their names yet, right after
-// a start for instance, its fact waits for the answer, looking again each unaskedLook, and for no longer than unaskedHeld: people
+// An event names a package and a person by their ids alone. Where the service has not told their names yet, its fact waits for the
+// answer, looking again each unaskedLook, and for no longer than unaskedHeld: people
 // would rather hear that somebody has signed something than nothing. One that waits when the program ends is owed.
 const (
 	unaskedHeld = 2 * time.Minute
@@ -39,17 +39,23 @@ func (r *Room) name(m *moment) {
 	if err != nil { // which health says
 		r.Log.Warn("read what signatures are on", "err", err)
 	}
+	heard := map[string]int{} // of each package, the signature that was heard of last
 	for i, h := range m.waiting {
-		if p := named[h.PackageID]; h.Unasked && !p.Checked.IsZero() {
-			m.waiting[i].Fact = renamed(h.Fact, p)
+		if h.Kind == office.FactSigned {
+			heard[h.PackageID] = i
+		}
+	}
+	for i, h := range m.waiting {
+		if p := named[h.PackageID]; h.Unasked && !p.NamesToCome() {
+			m.waiting[i].Fact = renamed(h.Fact, p, heard[h.PackageID] == i)
 			m.crowd = nil
 		}
 	}
 }
 
-// renamed is f in the words that p now has for it.
-func renamed(f office.Fact, p office.Package) office.Fact {
+// renamed is f in the words that p now has for it; last is set where no signature was heard of since.
+func renamed(f office.Fact, p office.Package, last bool) office.Fact {
 	now := signedFact(p, office.Signature{DocumentID: f.DocumentID, SignerID: f.Who}, p.LastSigner())
-	now.Last, now.CaughtUp = f.Last && p.EveryoneSigned(), f.CaughtUp
+	now.Last, now.CaughtUp = (f.Last || last) && p.EveryoneSigned(), f.CaughtUp
 	return now
 }

@@ -3,12 +3,12 @@ package reconcile
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"time"
 
 	"countersign/internal/agent/data"
-	"countersign/internal/agent/health"
 	"countersign/internal/agent/loop"
 	"countersign/internal/esign"
 	"countersign/internal/message"
@@ -19,7 +19,8 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// How fast packages are asked about: Pace.Statuses a second, so many seconds' worth in a burst, and so many at once.
+// How fast packages are asked about: Pace.Statuses a second, so many seconds' worth in a burst, and so many at once. One hand more is
+// kept for what people wait for (office.AtOnce), so that a service that is slow to tell about hundreds holds up none of that.
 const (
 	statusAtOnce = 4
 	statusBurst  = 4
@@ -31,20 +32,31 @@ func NewBudget(pace loop.Pace) *rate.Limiter {
 }
 
 // Run asks for the truth: on start, on wake, when the tunnel or the sign-in returns, after an event, and
-// otherwise at a pace that slows as packages grow old.
+// otherwise at a pace that slows as packages grow old. What is necessary, the status, is asked by itself; what is not, full records
+// and the list, apart from it, and neither waits for the other.
 //
 // One that failed is run again. It goes on where it was: what has it fail, such as a full disk, may do so for hours, and the
 // service is not to be asked about everything each time.
 func (r *Room) Run(ctx context.Context) error {
 	r.start.Do(func() { r.Sweep("start") })
+	g, gctx := errgroup.WithContext(ctx)
+	for name, run := range map[string]func(context.Context) error{
+		"status": r.runChecks, "records": r.runRecords, "list": r.runList, "watch": r.watch,
+	} {
+		g.Go(func() error { return loop.Protect(gctx, loop.Loop{Name: name, Run: run}) })
+	}
+	return g.Wait()
+}
+
+// watch keeps in step what becomes true with time alone, and notices that the wall clock has jumped.
+func (r *Room) watch(ctx context.Context) error {
 	clock := loop.WatchClock(r.Now())
 	for {
-		pause, err := r.reconcile(ctx, &r.list)
-		if err != nil {
-			return err
-		}
-		clock.Wait(r.Now(), pause)
-		if !loop.Wait(ctx, pause, r.work) {
+		r.needs.Webhook.Tell()
+		r.TellQuarantine()
+		r.needs.Files.TellRefused()
+		clock.Wait(r.Now(), maxIdle)
+		if !loop.Wait(ctx, maxIdle, r.look) {
 			return nil
 		}
 		if by := clock.Jumped(r.Now()); by != 0 {
@@ -56,93 +68,212 @@ func (r *Room) Run(ctx context.Context) error {
 // maxIdle is the longest pause between two looks at what is due.
 const maxIdle = time.Minute
 
-// reconcile asks about everything that is due and returns how long nothing will be.
-func (r *Room) reconcile(ctx context.Context, list *discovery) (pause time.Duration, err error) {
-	r.needs.Webhook.Tell()
-	r.TellQuarantine()
-	r.needs.Files.TellRefused()
-	client, online := r.needs.Online()
-	if !online {
-		return maxIdle, nil
-	}
-	if left := r.Breaker.Left(r.Now()); left > 0 {
-		return min(left, maxIdle), nil
-	}
-	if r.sweep.take(r.Now()) {
-		if err := r.MakeAllDue(); err != nil {
-			r.sweep.owe(false) // it is owed all the same
-			return 0, err
-		}
-		r.needs.Files.Resume()
-		r.needs.Files.Wake()
-		list.rest, list.behind = loop.Cooldown{}, list.reading != nil
-	}
-	if r.Health.Has(health.ServiceFails) && list.tries == 0 && list.doubted.Over(r.Now()) {
-		// What a person asked for failed, and nothing else may ask for hours whether it still does.
-		list.rest, list.doubted = loop.Cooldown{}, loop.CoolFor(r.Now(), listOften)
-	}
-	r.lookAround(ctx, client, list) // first: what it meets is caught up with, and told of, together with the rest
-	defer r.setBacklog(0)
-	for ctx.Err() == nil {
-		var next time.Time
-		due, err := data.Read(r.Data, "the packages that are due", func(tx *store.Tx) (due []office.Package, err error) {
-			if next, err = tx.NextPackageCheck(); err != nil {
-				return nil, err
-			}
-			return tx.PackagesDue(r.Due(loop.MaxPackageWait), 200+r.Quarantine.Len())
-		})
+// runChecks asks for the status of every package that is due.
+func (r *Room) runChecks(ctx context.Context) error {
+	for {
+		pause, err := r.reconcile(ctx)
 		if err != nil {
-			return 0, err
+			return err
 		}
-		all := len(due)
-		due = slices.DeleteFunc(due, func(p office.Package) bool {
-			return p.Service != client.Home() || r.LeftAlone("package "+p.ID) // the service may have been changed just now
-		})
-		if len(due) == 0 {
-			if r.sweep.ended(r.Now(), list.tries == 0) {
-				r.Signal(office.StatusChanged)
-			}
-			pause = min(loop.UntilNext(r.Now(), next, maxIdle), r.sweep.left(r.Now(), maxIdle), list.rest.Left(r.Now()))
-			return r.PauseBeside(all, max(pause, loop.MinPause)), nil
-		}
-		r.setBacklog(len(due))
-		if err := r.checkPackages(ctx, client, due); err != nil {
-			if ctx.Err() != nil || r.needs.SignedOut(err) {
-				return maxIdle, nil
-			}
-			var e *esign.Error
-			if !errors.As(err, &e) {
-				return 0, err
-			}
-			return r.PauseAfter(err, r.failures.Round(), loop.MaxRoundPause), nil
+		if !loop.Wait(ctx, pause, r.work) {
+			return nil
 		}
 	}
-	return maxIdle, nil
 }
 
-// checkPackages asks about every package in due. It stops early with an error that concerns the service as a whole.
-func (r *Room) checkPackages(ctx context.Context, client *esign.Client, due []office.Package) error {
-	// More than a person would cause in a moment: this is catching up, and is told in a summary.
-	quiet := len(due) > 5
+// reconcile asks about everything that is due and returns how long nothing will be.
+func (r *Room) reconcile(ctx context.Context) (pause time.Duration, err error) {
+	client, pause := r.mayAsk()
+	if client == nil {
+		return pause, nil
+	}
+	c := checks{room: r, client: client, busy: map[string]bool{}, ended: make(chan struct{}, 1)}
+	defer r.setBacklog(0)
+	pause, err = c.run(ctx)
+	var e *esign.Error
+	switch {
+	case err == nil:
+		return pause, nil
+	case ctx.Err() != nil || r.needs.SignedOut(err):
+		return maxIdle, nil
+	case !errors.As(err, &e):
+		return 0, err
+	}
+	return r.PauseAfter(err, r.failures.Round(), loop.MaxRoundPause), nil
+}
+
+// mayAsk returns the service that can be asked now; nil, and when to look again, where there is none.
+func (r *Room) mayAsk() (client *esign.Client, pause time.Duration) {
+	client, online := r.needs.Online()
+	if !online {
+		return nil, maxIdle
+	}
+	if left := r.Breaker.Left(r.Now()); left > 0 {
+		return nil, min(left, maxIdle)
+	}
+	return client, 0
+}
+
+// checks are the questions for the status of the packages that are due, until none is. What becomes due meanwhile is asked about, too.
+// Its fields belong to the goroutine of run, but for what is under mu.
+type checks struct {
+	room   *Room
+	client *esign.Client
+	due    []office.Package // and not asked about yet, the longest due first
+	crowd  time.Time        // when more were due last than a person would cause in a moment
+	ended  chan struct{}    // rings when a question was answered, or a package is not busy any more
+
+	mu     sync.Mutex
+	asking int             // questions that are not answered
+	busy   map[string]bool // packages that are asked about, or whose answer is being recorded
+}
+
+// run returns early with an error that concerns the service as a whole; else how long nothing will be due.
+func (c *checks) run(ctx context.Context) (pause time.Duration, err error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(loop.MaxCommits)
-	questions := loop.NewSemaphore(statusAtOnce)
-	for _, p := range due {
-		if err := r.needs.Budget.Wait(gctx); err != nil || !questions.Acquire(gctx) {
+	for gctx.Err() == nil {
+		var idle bool
+		if idle, pause, err = c.start(gctx, g); idle || err != nil {
 			break
 		}
-		g.Go(func() error {
-			answered := sync.OnceFunc(questions.Release)
-			defer answered()
-			status, err := client.Status(gctx, p.ID)
-			if err == nil { // a failure may be the last: nobody asks on until it is noted
-				status = r.withRecord(gctx, client, &p, status)
-				answered()
-			}
-			return r.One(gctx, "package "+p.ID, func() error { return r.notePackage(gctx, p, status, err, quiet) })
-		})
+		look := time.NewTimer(pause)
+		select {
+		case <-c.ended:
+		case <-c.room.work:
+			c.due = nil // something may be more urgent
+		case <-look.C:
+		case <-gctx.Done():
+		}
+		look.Stop()
 	}
-	return g.Wait()
+	if err != nil {
+		stop()
+	}
+	if failed := g.Wait(); failed != nil {
+		err = failed
+	}
+	return pause, err
+}
+
+// start has g ask about what is due, as far as there are hands. idle is set when nothing is, and nothing under way; pause is when to
+// look again.
+func (c *checks) start(ctx context.Context, g *errgroup.Group) (idle bool, pause time.Duration, err error) {
+	r := c.room
+	for ctx.Err() == nil {
+		if err := r.takeSweep(); err != nil {
+			return false, 0, err
+		}
+		if client, pause := r.mayAsk(); client != c.client { // else what is begun comes to its end
+			return !c.atWork(), max(pause, loop.MinPause), nil
+		}
+		if len(c.due) == 0 {
+			if pause, err = c.look(); err != nil {
+				return false, 0, err
+			}
+		}
+		r.setBacklog(len(c.due))
+		if len(c.due) == 0 {
+			return !c.atWork(), pause, nil
+		}
+		p := c.due[0]
+		urgent := p.NextCheck.Equal(office.AtOnce)
+		if !c.begin(p.ID, urgent) {
+			return false, maxIdle, nil
+		}
+		c.due = c.due[1:]
+		g.Go(func() error { return c.ask(ctx, p, !urgent && !p.NextCheck.After(c.crowd)) })
+		select {
+		case <-r.work:
+			c.due = nil
+		default:
+		}
+	}
+	return false, 0, nil
+}
+
+// catchingUpMany is how many packages may be due at once without that being catching up, which is told in a summary.
+const catchingUpMany = 5
+
+// dueAtOnce is how many of the packages that are due are looked at together.
+const dueAtOnce = 200
+
+// look finds packages that are due and not busy; without any, how long there will be none.
+func (c *checks) look() (pause time.Duration, err error) {
+	r, now := c.room, c.room.Now()
+	c.mu.Lock()
+	busy := maps.Clone(c.busy)
+	c.mu.Unlock()
+	var next time.Time
+	due, err := data.Read(r.Data, "the packages that are due", func(tx *store.Tx) (due []office.Package, err error) {
+		if next, err = tx.NextPackageCheck(); err != nil {
+			return nil, err
+		}
+		return tx.PackagesDue(r.Due(loop.MaxPackageWait), dueAtOnce+len(busy)+r.Quarantine.Len())
+	})
+	if err != nil {
+		return 0, err
+	}
+	all := len(due)
+	due = slices.DeleteFunc(due, func(p office.Package) bool {
+		return p.Service != c.client.Home() || r.LeftAlone("package "+p.ID) // the service may have been changed just now
+	})
+	if len(due) > catchingUpMany {
+		c.crowd = now
+	}
+	if len(due) == 0 || !r.sweep.covers(due[0].NextCheck) {
+		r.tellSwept(r.sweep.asked(now))
+	}
+	alone := all - len(due)
+	c.due = slices.DeleteFunc(due, func(p office.Package) bool { return busy[p.ID] })
+	pause = min(loop.UntilNext(now, next, maxIdle), r.sweepLeft(now))
+	return r.PauseBeside(alone+len(busy), max(pause, loop.MinPause)), nil
+}
+
+// begin takes a hand to ask about a package, unless there is none.
+func (c *checks) begin(id string, urgent bool) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.asking > statusAtOnce || c.asking == statusAtOnce && !urgent {
+		return false
+	}
+	c.asking++
+	c.busy[id] = true
+	return true
+}
+
+// atWork reports whether anything is under way.
+func (c *checks) atWork() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.busy) > 0
+}
+
+// ask asks about p and records the answer.
+func (c *checks) ask(ctx context.Context, p office.Package, quiet bool) error {
+	answered := sync.OnceFunc(func() {
+		c.mu.Lock()
+		c.asking--
+		c.mu.Unlock()
+		loop.Wake(c.ended)
+	})
+	defer func() {
+		c.mu.Lock()
+		delete(c.busy, p.ID)
+		c.mu.Unlock()
+		answered()
+		loop.Wake(c.ended)
+	}()
+	if c.room.needs.Budget.Wait(ctx) != nil {
+		return nil
+	}
+	status, err := c.client.Status(ctx, p.ID)
+	if err == nil { // a failure may be the last: nobody asks on until it is noted
+		answered()
+	}
+	return c.room.One(ctx, "package "+p.ID, func() error { return c.room.notePackage(ctx, p, status, err, quiet) })
 }
 
 // notePackage records what a status call brought: facts, save jobs, when to ask again. It returns only errors that concern
@@ -227,7 +358,7 @@ func (r *Room) checkPause(p office.Package, s office.Settings) time.Duration {
 	switch {
 	case p.State == office.PackageExecuted: // waits for its documents to be listed
 		return min(max(r.Age(p.Executed.Time), 30*time.Second), time.Hour)
-	case !p.RecordOwed.IsZero():
+	case p.State.Over() && !p.RecordOwed.IsZero():
 		return min(max(r.Age(p.RecordOwed), r.Pace.Retry), time.Hour)
 	case age < time.Hour:
 		pause = 5 * time.Minute

@@ -7,6 +7,7 @@ import (
 
 	"countersign/internal/agent/apply"
 	"countersign/internal/agent/data"
+	"countersign/internal/agent/health"
 	"countersign/internal/agent/listing"
 	"countersign/internal/agent/loop"
 	"countersign/internal/esign"
@@ -71,6 +72,41 @@ type discovery struct {
 	since   time.Time // the account.Since that reading began with
 	unsent  time.Time // when the oldest package was made that it has met and that is not sent
 	behind  bool      // the beginning of the list, which reading has passed, is to be read again
+}
+
+// runList reads the service's list now and then, and for every sweep. It has no part in what is asked of packages that are known: a
+// list that hangs holds up none of them.
+func (r *Room) runList(ctx context.Context) error {
+	for {
+		pause := r.readList(ctx, &r.list)
+		if !loop.Wait(ctx, max(pause, loop.MinPause), r.lists) {
+			return nil
+		}
+	}
+}
+
+// readList reads the list if it is time, and returns how long it will not be.
+func (r *Room) readList(ctx context.Context, l *discovery) (pause time.Duration) {
+	again, soon := r.sweep.takeList()
+	if again {
+		l.rest, l.behind = loop.Cooldown{}, l.reading != nil
+	}
+	client, pause := r.mayAsk()
+	if client == nil {
+		return pause
+	}
+	if soon { // for which it is read then
+		return maxIdle
+	}
+	if r.Health.Has(health.ServiceFails) && l.tries == 0 && l.doubted.Over(r.Now()) {
+		// What a person asked for failed, and nothing else may ask for hours whether it still does.
+		l.rest, l.doubted = loop.Cooldown{}, loop.CoolFor(r.Now(), listOften)
+	}
+	r.lookAround(ctx, client, l)
+	if ctx.Err() == nil && (l.reading == nil || l.tries > 0) {
+		r.tellSwept(r.sweep.listed(r.Now(), l.tries == 0))
+	}
+	return min(l.rest.Left(r.Now()), maxIdle)
 }
 
 // lookAround reads the service's list when it is time. A reading that failed is continued by itself.
@@ -241,6 +277,7 @@ func (r *Room) meetPackages(home string, items []esign.Status, since time.Time, 
 	if err == nil && fresh > 0 {
 		r.Signal(office.PackagesChanged)
 		r.needs.Drafts()
+		r.Wake()
 	}
 	return err
 }

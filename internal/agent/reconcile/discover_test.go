@@ -210,8 +210,11 @@ func TestAfterASweepTheBeginningOfTheListIsReadAgainThoughAReadingGoesOn(t *test
 		x.needs.Online = func() (*esign.Client, bool) { return client, true }
 		x.lookAround(t.Context(), client, l)
 		x.Sweep("the computer woke up")
-		if _, err := x.reconcile(t.Context(), l); err != nil || l.reading != nil {
-			t.Fatalf("%+v, %v", l.reading, err)
+		if _, err := x.reconcile(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if x.readList(t.Context(), l); l.reading != nil {
+			t.Fatalf("%+v", l.reading)
 		}
 		time.Sleep(listOften)
 		before := s.read
@@ -235,18 +238,20 @@ func TestASweepCountsOnceTheListCouldBeRead(t *testing.T) {
 		x.needs.Online = func() (*esign.Client, bool) { return client, true }
 		x.Sweep("a person asked")
 		for range 3 {
-			if _, err := x.reconcile(t.Context(), l); err != nil {
+			if _, err := x.reconcile(t.Context()); err != nil {
 				t.Fatal(err)
 			}
+			x.readList(t.Context(), l)
 			if last, under := x.Swept(); !last.IsZero() || under {
 				t.Errorf("checked at %v, under way: %v", last, under)
 			}
 			time.Sleep(time.Minute)
 		}
 		s.fails = false
-		if _, err := x.reconcile(t.Context(), l); err != nil {
+		if _, err := x.reconcile(t.Context()); err != nil {
 			t.Fatal(err)
 		}
+		x.readList(t.Context(), l)
 		if last, _ := x.Swept(); !last.Equal(x.Now()) {
 			t.Errorf("checked at %v, now is %v", last, x.Now())
 		}
@@ -315,10 +320,10 @@ func TestAPageOfTheListOpensNoPackageAgainThatTheStatusSaysIsOver(t *testing.T) 
 // settled records an answer together with the record of the package, which the service does not have.
 func (x *testRoom) settled(s esign.Status) {
 	x.t.Helper()
-	asked := x.now()
-	asked.RecordOwed = time.Time{}
-	if noted, err := x.applyCheck(asked, s, false); err != nil || !noted {
-		x.t.Fatal(noted, err)
+	x.check(s)
+	x.lacks.Note(x.now().Service, recordCall, x.Now())
+	if err := x.noteRecord(recordQuestion{id: "p"}, nil); err != nil {
+		x.t.Fatal(err)
 	}
 }
 

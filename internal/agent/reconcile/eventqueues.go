@@ -3,7 +3,6 @@ package reconcile
 import (
 	"sync"
 
-	"countersign/internal/agent/loop"
 	"countersign/internal/office"
 
 	"golang.org/x/sync/semaphore"
@@ -23,8 +22,7 @@ func weight(e office.Event) int64 {
 
 // eventQueues are the events under way, by their packages. Safe for concurrent use.
 type eventQueues struct {
-	room      *semaphore.Weighted // for events in all of them
-	questions loop.Semaphore      // for what the service is asked because of them
+	room *semaphore.Weighted // for events in all of them
 
 	mu     sync.Mutex
 	queues map[string][]office.Event

@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"countersign/internal/agent/apply"
 	"countersign/internal/agent/data"
-	"countersign/internal/agent/health"
 	"countersign/internal/agent/loop"
 	"countersign/internal/esign"
 	"countersign/internal/message"
@@ -20,14 +18,9 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// questionsAtOnce is how many packages the service is asked about at once because of events.
-const questionsAtOnce = 4
-
-// silentPause is how long the service is asked nothing because of events once it has let one wait in vain.
-const silentPause = time.Minute
-
 // RunEvents turns stored events into facts, oldest first. Events of one package keep their order; several packages are
-// worked on at once, because an unknown one costs a question to the service, and none waits for another.
+// worked on at once, because commits that wait at the same time are written together. The service is not asked: what an event says is
+// recorded first.
 func (r *Room) RunEvents(ctx context.Context) error {
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(1 + loop.MaxCommits)
@@ -39,7 +32,7 @@ func (r *Room) RunEvents(ctx context.Context) error {
 
 // readEvents has g handle what is stored, each event behind those of its package that are under way.
 func (r *Room) readEvents(ctx context.Context, g *errgroup.Group) error {
-	queues := eventQueues{room: semaphore.NewWeighted(eventsInHand * usualEvent), questions: loop.NewSemaphore(questionsAtOnce)}
+	queues := eventQueues{room: semaphore.NewWeighted(eventsInHand * usualEvent)}
 	var read office.Cursor // to where
 	var begun, left int    // packages, and events that are left alone, since it was read from the beginning
 	for {
@@ -88,7 +81,7 @@ func (r *Room) takeEvents(ctx context.Context, queues *eventQueues, packageID st
 			}
 			return nil
 		}
-		err := r.takeEvent(ctx, e, queues.questions)
+		err := r.takeEvent(ctx, e)
 		queues.room.Release(weight(e))
 		if err != nil || ctx.Err() != nil {
 			return err
@@ -103,9 +96,9 @@ var knownActions = map[string]bool{
 }
 
 // takeEvent handles one stored event. One that cannot be handled is kept where people see it, and holds up no other.
-func (r *Room) takeEvent(ctx context.Context, ev office.Event, questions loop.Semaphore) error {
+func (r *Room) takeEvent(ctx context.Context, ev office.Event) error {
 	key := "event " + ev.ID
-	err := r.One(ctx, key, func() error { return r.handleEvent(ctx, ev, questions) })
+	err := r.One(ctx, key, func() error { return r.handleEvent(ev) })
 	if err != nil || !r.LeftAlone(key) {
 		return err
 	}
@@ -121,8 +114,8 @@ func (r *Room) takeEvent(ctx context.Context, ev office.Event, questions loop.Se
 	return err
 }
 
-// handleEvent reads one stored event, asks the service where that spares something, and tells what was recorded.
-func (r *Room) handleEvent(ctx context.Context, ev office.Event, questions loop.Semaphore) error {
+// handleEvent reads one stored event, records what it says and tells that.
+func (r *Room) handleEvent(ev office.Event) error {
 	e, err := esign.ParseEvent(ev.Body)
 	if err != nil || e.PackageID == "" {
 		reason := message.EventNamesNone()
@@ -146,11 +139,7 @@ func (r *Room) handleEvent(ctx context.Context, ev office.Event, questions loop.
 		return err
 	}
 	e = apply.AsKnown(before, e)
-	status := r.statusForEvent(ctx, ev.Service, before, e, questions)
-	if ctx.Err() != nil {
-		return nil
-	}
-	found, line, err := r.recordEvent(ev, e, odd, before, status)
+	found, line, err := r.recordEvent(ev, e, odd)
 	if err != nil {
 		return fmt.Errorf("handle event %s: %w", ev.ID, err)
 	}
@@ -167,13 +156,8 @@ func (r *Room) handleEvent(ctx context.Context, ev office.Event, questions loop.
 	return nil
 }
 
-// recordEvent records in one commit what an event says of its package, which was known as before, and what the service
-// answered when it was asked because of it: status is nil when it was not. odd is what is wrong with the event.
-func (r *Room) recordEvent(ev office.Event, e esign.Event, odd message.Message, before office.Package, status *esign.Status) (found changes, line office.Activity, err error) {
-	applyTo, err := r.applyLater(before)
-	if err != nil {
-		return found, line, err
-	}
+// recordEvent records in one commit what an event says of its package. odd is what is wrong with the event.
+func (r *Room) recordEvent(ev office.Event, e esign.Event, odd message.Message) (found changes, line office.Activity, err error) {
 	err = r.Data.Update(func(tx *store.Tx) error {
 		found, line = changes{}, office.Activity{}
 		stored, ok, err := tx.Event(ev.ID)
@@ -190,27 +174,9 @@ func (r *Room) recordEvent(ev office.Event, e esign.Event, odd message.Message, 
 		if ev.Service != "" {
 			p.Service = ev.Service // which may not be the one in use any more
 		}
-		tell := before.ID != "" && r.tells(p)
 		signed := apply.Event(&p, e, ev.Received)
 		p.Events++
-		switch {
-		case status != nil && e.Action == esign.PackageExecuted && p.DraftID == before.DraftID:
-			if found, err = applyTo(tx, &p, *status); err != nil {
-				return err
-			}
-		case status != nil && e.Action == esign.DocumentSigned:
-			names := *status
-			if office.PackageState(names.State).Over() {
-				names.State = "" // which Run finds out, and tells
-			}
-			news := apply.Status(&p, names, r.Now())
-			if tell { // else they are old, or the next event's news; the event of each may be lost
-				signed = append(news, signed...)
-			}
-			r.checkSoon(&p)
-		default:
-			r.checkSoon(&p)
-		}
+		r.checkSoon(&p, e.Action == esign.DocumentSigned && (p.DisplayName() == "" || p.SignerName(e.SignerID) == ""))
 		if err := r.settle(tx, &p, &found); err != nil {
 			return err
 		}
@@ -251,66 +217,22 @@ func (r *Room) recordEvent(ev office.Event, e esign.Event, odd message.Message, 
 }
 
 // checkSoon has the service asked about p: an event is a hint, the status call is the truth. Events of one moment share
-// a call; a package that everybody has signed does not wait for them.
-func (r *Room) checkSoon(p *office.Package) {
-	next := r.Now()
-	if p.State != office.PackageExecuted {
-		next = next.Add(r.Pace.Retry)
-		if p.NextCheck.Before(next) && !p.NextCheck.IsZero() {
-			return
-		}
+// a call; files and names, for which people wait (urgent), do not wait for them.
+func (r *Room) checkSoon(p *office.Package, urgent bool) {
+	next := r.Now().Add(r.Pace.Retry)
+	if urgent || p.State == office.PackageExecuted {
+		p.NextCheck = office.AtOnce
+	} else if p.NextCheck.IsZero() || p.NextCheck.After(next) {
+		p.NextCheck = next
 	}
-	p.NextCheck = next
 }
 
 // afterEvents has the service asked about p again soon where an event came while it was asked: what it answered may be older. asked
 // is p as it was known when the question was put.
 func (r *Room) afterEvents(p *office.Package, asked office.Package) {
 	if p.Events != asked.Events {
-		r.checkSoon(p)
+		r.checkSoon(p, false)
 	}
-}
-
-// statusForEvent asks the service about p before the event is recorded, where that saves something: the name of a signer who
-// is not known yet, or, when everybody has signed, a second commit to plan the files. It asks only the service that the event
-// came from. It returns nil when it did not ask or got no answer: Run will.
-func (r *Room) statusForEvent(ctx context.Context, service string, p office.Package, e esign.Event, questions loop.Semaphore) *esign.Status {
-	client, online := r.needs.Online()
-	if !online || service != "" && service != client.Home() || max(r.Breaker.Left(r.Now()), r.silent.Left(r.Now())) > 0 {
-		return nil
-	}
-	switch e.Action {
-	case esign.DocumentSigned:
-		p.Signers = slices.Clone(p.Signers)
-		p.MatchSigners(e.SignerID, e.NextSignerID)
-		if e.DocumentID == "" || p.ID != "" && (e.SignerID == "" || p.SignerName(e.SignerID) != "") {
-			return nil
-		}
-	case esign.PackageExecuted:
-		// A service that is in trouble must not hold up events.
-		if p.ID == "" || p.Final() || r.Health.Has(health.ServiceFails) || !r.needs.Budget.Allow() {
-			return nil
-		}
-	default:
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second) // the wait for its turn included: behind a service that hangs there is a queue
-	defer cancel()
-	if !questions.Acquire(ctx) {
-		return nil
-	}
-	defer questions.Release()
-	s, err := client.Status(ctx, e.PackageID)
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) { // the next would wait as long, and hundreds may be of one package
-		r.silent.Open(r.Now(), silentPause)
-	}
-	if err != nil {
-		return nil
-	}
-	if p.Name == "" || len(p.Signers) == 0 { // else a bare answer says nothing that was asked for
-		s = r.withRecord(ctx, client, &p, s)
-	}
-	return &s
 }
 
 // packageForEvent finds the package an event is about, or starts its record: made here when its external data

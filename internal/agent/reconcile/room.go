@@ -4,7 +4,7 @@
 // often. No answer is for ever: what the service does not tell about is asked about again, more and more rarely.
 //
 // An event goes through here once: RunEvents reads it from the store, recordEvent notes it in one commit with what follows,
-// and publish has the others know. Run asks about packages that are due and reads the list.
+// and publish has the others know. Run asks about packages that are due, then for what their status does not tell, and reads the list.
 //
 // It must not know how events arrive, how files are saved, how people are told, nor how drafts are sent. (Its name is not
 // "sync", which is the standard library's.)
@@ -87,25 +87,30 @@ type Room struct {
 	needs Needs
 
 	events, work chan struct{} // ring when there may be an event, or a package that is due
+	look, lists  chan struct{} // ring with work, and when the list is to be read
 	deadlines    chan struct{} // rings when something may be due sooner than was thought
 
 	start     sync.Once // the sweep that the program begins with
 	sweep     sweeper
-	followers followers    // of the events
-	silent    loop.Breaker // opened by an event that waited in vain for the service
-	list      discovery    // of Run's goroutine alone
+	followers followers // of the events
+	list      discovery // of runList's goroutine alone
 	failures  loop.Failures
-	lacks     loop.Lacks   // what the service does not have, see withRecord
+	records   records
+	lacks     loop.Lacks   // what the service does not have, see owesRecord
 	backlog   atomic.Int64 // packages that wait to be asked about in this round
 }
 
 // New makes the room.
 func New(t loop.Tools, needs Needs) *Room {
-	return &Room{Tools: t, needs: needs, events: make(chan struct{}, 1), work: make(chan struct{}, 1), deadlines: make(chan struct{}, 1)}
+	ring := func() chan struct{} { return make(chan struct{}, 1) }
+	return &Room{Tools: t, needs: needs, events: ring(), work: ring(), look: ring(), lists: ring(), deadlines: ring(), records: records{ring: ring()}}
 }
 
 // Wake has packages looked at that are due.
-func (r *Room) Wake() { loop.Wake(r.work) }
+func (r *Room) Wake() {
+	loop.Wake(r.work)
+	loop.Wake(r.look)
+}
 
 // WakeEvents has events looked at that are stored.
 func (r *Room) WakeEvents() { loop.Wake(r.events) }

@@ -9,10 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"countersign/internal/agent/loop"
 	"countersign/internal/agent/loop/looptest"
 	"countersign/internal/esign"
-	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
 
@@ -104,14 +102,14 @@ func (x *testRoom) happens(id, action, signer string) {
 		x.t.Fatal(err)
 	}
 	for range 2 { // as after a crash right behind the commit
-		if err := x.handleEvent(x.t.Context(), ev, loop.NewSemaphore(1)); err != nil {
+		if err := x.handleEvent(ev); err != nil {
 			x.t.Fatal(err)
 		}
 	}
 }
 
 func TestWhatAnEventAndTheStatusTellIsToldOnceWhicheverComesFirst(t *testing.T) {
-	status := esign.Status{PackageID: "p", State: esign.Executed, Signers: []esign.Signer{{ID: "a"}}, Documents: []esign.Document{
+	status := esign.Status{PackageID: "p", Name: "Lease", State: esign.Executed, Signers: []esign.Signer{{ID: "a"}}, Documents: []esign.Document{
 		{ID: "d", Executed: true, Revisions: []esign.Revision{{SignerID: "a", IsSigned: true}}},
 	}}
 	for name, order := range map[string][]func(x *testRoom){
@@ -247,31 +245,7 @@ func (x *testRoom) now() office.Package {
 	return p
 }
 
-// That a package is over is found out, and told, by who asks for its status on its own account.
-func TestThatAPackageIsOverIsNotTakenFromTheAnswerThatNamesASigner(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		x := newRoom(t)
-		x.known(office.PackageOpen)
-		ev := office.Event{ID: "e", Action: esign.DocumentSigned, PackageID: "p", Received: x.Now()}
-		if err := x.Data.Update(func(tx *store.Tx) error { _, err := tx.AddEvent(ev); return err }); err != nil {
-			t.Fatal(err)
-		}
-		before, err := x.stored("p")
-		if err != nil {
-			t.Fatal(err)
-		}
-		e := esign.Event{Action: ev.Action, PackageID: "p", DocumentID: "d", SignerID: "a"}
-		status := esign.Status{PackageID: "p", State: "expired", Signers: []esign.Signer{{ID: "a", FirstName: "Ana"}}}
-		if _, _, err := x.recordEvent(ev, e, message.Message{}, before, &status); err != nil {
-			t.Fatal(err)
-		}
-		if p, _ := x.stored("p"); p.Final() || p.SignerName("a") != "Ana" {
-			t.Errorf("%+v", p)
-		}
-	})
-}
-
-// The answer that names who signed shows another signature, whose own event never comes.
+// The answer that an event has asked for shows another signature, whose own event never comes.
 func TestASignatureWhoseEventIsLostIsToldWhenAnotherEventAsks(t *testing.T) {
 	status := esign.Status{PackageID: "p", State: "open", Signers: []esign.Signer{{ID: "a", FirstName: "Ana"}, {ID: "j", FirstName: "Jan"}, {ID: "z"}},
 		Documents: []esign.Document{{ID: "d", Revisions: []esign.Revision{{SignerID: "a", IsSigned: true}, {SignerID: "j", IsSigned: true}, {SignerID: "z"}}}}}
@@ -293,18 +267,7 @@ func TestASignatureWhoseEventIsLostIsToldWhenAnotherEventAsks(t *testing.T) {
 					x.check(esign.Status{PackageID: "p", State: "open"})
 					time.Sleep(time.Hour)
 				}
-				before := x.now()
-				ev := office.Event{ID: "e", Action: esign.DocumentSigned, PackageID: "p", Received: x.Now()}
-				if err := x.Data.Update(func(tx *store.Tx) error { _, err := tx.AddEvent(ev); return err }); err != nil {
-					t.Fatal(err)
-				}
-				e := esign.Event{Action: ev.Action, PackageID: "p", DocumentID: "d", SignerID: "j"}
-				found, _, err := x.recordEvent(ev, e, message.Message{}, before, &status)
-				if err != nil {
-					t.Fatal(err)
-				}
-				x.publish(found)
-				time.Sleep(time.Minute)
+				x.happens("e", esign.DocumentSigned, "j")
 				x.check(status)
 				if c.event != "" {
 					x.happens(c.event, esign.DocumentSigned, "a")
@@ -379,12 +342,12 @@ func TestAnExecutedPackageWaitsForItsDocumentsToBeListed(t *testing.T) {
 	x := newRoom(t)
 	x.known(office.PackageOpen)
 	for _, documents := range [][]esign.Document{nil, {{Name: "Offer"}}} {
-		x.check(esign.Status{PackageID: "p", State: esign.Executed, Documents: documents})
+		x.check(esign.Status{PackageID: "p", Name: "Lease", State: esign.Executed, Documents: documents})
 		if p, _ := x.stored("p"); p.State != office.PackageExecuted || p.Planned || p.Final() {
 			t.Errorf("with %d documents: %+v", len(documents), p)
 		}
 	}
-	x.check(esign.Status{PackageID: "p", State: esign.Executed, Documents: []esign.Document{{ID: "d", Name: "Offer"}}})
+	x.check(esign.Status{PackageID: "p", Name: "Lease", State: esign.Executed, Documents: []esign.Document{{ID: "d", Name: "Offer"}}})
 	if p, _ := x.stored("p"); !p.Planned || !p.Final() {
 		t.Errorf("once it is listed: %+v", p)
 	}
@@ -416,7 +379,7 @@ func TestAnEventInCapitalsIsAboutThePackageThatIsKnown(t *testing.T) {
 			if err := x.Data.Update(func(tx *store.Tx) error { _, err := tx.AddEvent(ev); return err }); err != nil {
 				t.Fatal(err)
 			}
-			if err := x.handleEvent(t.Context(), ev, loop.NewSemaphore(1)); err != nil {
+			if err := x.handleEvent(ev); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -451,7 +414,7 @@ func TestAPackageThatIsMetInCapitalsIsKnownOnce(t *testing.T) {
 					if err := x.Data.Update(func(tx *store.Tx) error { _, err := tx.AddEvent(ev); return err }); err != nil {
 						t.Fatal(err)
 					}
-					if err := x.handleEvent(t.Context(), ev, loop.NewSemaphore(1)); err != nil {
+					if err := x.handleEvent(ev); err != nil {
 						t.Fatal(err)
 					}
 				}

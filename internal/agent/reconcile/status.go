@@ -16,14 +16,20 @@ import (
 // the question was put: where another answer was recorded since, nobody knows which of the two is the older one, and noted is
 // false. Only that everybody has signed is never too old. Where an event came since, the package is asked about again soon.
 func (r *Room) applyCheck(asked office.Package, status esign.Status, quiet bool) (noted bool, err error) {
+	return r.applyAnswer(asked, status, quiet, true)
+}
+
+// applyAnswer is applyCheck, for a package that may have no record (recorded).
+func (r *Room) applyAnswer(asked office.Package, status esign.Status, quiet, recorded bool) (noted bool, err error) {
 	id := asked.ID
 	before := asked
-	if r.needs.Settings().BesideOriginal { // a draft may have claimed it since, whose folder that would be
+	s := r.needs.Settings()
+	if s.BesideOriginal { // a draft may have claimed it since, whose folder that would be
 		if before, err = r.stored(id); err != nil {
 			return false, err
 		}
 	}
-	applyTo, err := r.applyLater(before)
+	folder, err := r.needs.Files.Folder(s, before)
 	if err != nil {
 		return false, err
 	}
@@ -40,8 +46,7 @@ func (r *Room) applyCheck(asked office.Package, status esign.Status, quiet bool)
 			return nil
 		}
 		before := p
-		p.RecordOwed = asked.RecordOwed
-		if found, err = applyTo(tx, &p, status); err != nil {
+		if found, err = r.noteStatus(tx, &p, status, s, folder, recorded); err != nil {
 			return err
 		}
 		r.afterEvents(&p, asked)
@@ -57,10 +62,13 @@ func (r *Room) applyCheck(asked office.Package, status esign.Status, quiet bool)
 	if silent {
 		r.needs.Webhook.Missed(id, now)
 	}
-	for i := range found.facts {
-		found.facts[i].CaughtUp = quiet
+	for i := range found.facts { // a decline is for somebody to act on: it waits for no summary
+		found.facts[i].CaughtUp = quiet && found.facts[i].Kind != office.FactDeclined
 	}
 	r.publish(found)
+	if found.record != nil {
+		r.records.add(*found.record)
+	}
 	r.Signal(office.PackagesChanged)
 	return noted, nil
 }
@@ -69,8 +77,9 @@ func (r *Room) applyCheck(asked office.Package, status esign.Status, quiet bool)
 type changes struct {
 	facts   []office.Fact
 	lines   []office.Activity
-	planned int  // files
-	moved   bool // something happened that an event should have told
+	planned int             // files
+	moved   bool            // something happened that an event should have told
+	record  *recordQuestion // nil for none
 }
 
 // publish has others know of what was found, once it is committed.
@@ -88,10 +97,11 @@ func (r *Room) publish(f changes) {
 	r.needs.Files.TellGiven()
 }
 
-// ended are the facts that people declined to sign p, and that it has expired, which was in state before. Neither people nor the
-// activity are told of what had happened when the office first signed in, nor of anything about a package that is old news as a
-// whole (tell is false): a fresh computer learns of last year's, too.
-func (r *Room) ended(tx *store.Tx, p office.Package, tell bool, state office.PackageState) ([]office.Fact, error) {
+// ended are the facts that people declined to sign p, and that it has expired, and the lines of the activity that say so; was is p as
+// it was known before. That it has expired waits until its record is told, which may say who declined. Neither people nor the activity are told
+// of what had happened when the office first signed in, nor of anything about a package that is old news as a whole (tell is false): a
+// fresh computer learns of last year's, too.
+func (r *Room) ended(tx *store.Tx, was, p office.Package, tell, told bool) (facts []office.Fact, lines []office.Activity, err error) {
 	since := r.needs.Since()
 	old := func(when time.Time) bool { return !tell || when.Before(since) }
 	before, lately := p, p
@@ -105,16 +115,16 @@ func (r *Room) ended(tx *store.Tx, p office.Package, tell bool, state office.Pac
 	}
 	past, err := r.needs.News.Declined(tx, before)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	facts, err := r.needs.News.Declined(tx, lately)
-	if err != nil {
-		return nil, err
+	if facts, err = r.needs.News.Declined(tx, lately); err != nil {
+		return nil, nil, err
 	}
-	if p.State == office.PackageExpired && state != "" && !state.Over() {
+	news := was.State != "" && !was.State.Over() || !was.RecordOwed.IsZero()
+	if p.State == office.PackageExpired && news && told {
 		expired, err := r.needs.News.Expired(tx, p)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if old(p.Due) && !p.Due.IsZero() {
 			past = append(past, expired...)
@@ -122,7 +132,14 @@ func (r *Room) ended(tx *store.Tx, p office.Package, tell bool, state office.Pac
 			facts = append(facts, expired...)
 		}
 	}
-	return facts, r.needs.News.Withhold(tx, past)
+	for _, d := range facts {
+		line := office.Activity{Time: r.Now(), Happened: d.When, Kind: "problem", PackageID: p.ID, Text: message.Then(d.Title, d.Body)}
+		if err := tx.AddActivity(line); err != nil {
+			return nil, nil, err
+		}
+		lines = append(lines, line)
+	}
+	return facts, lines, r.needs.News.Withhold(tx, past)
 }
 
 // tells reports whether people are told of what an answer shows of p beyond what is known. Signatures that were there before the
@@ -132,65 +149,60 @@ func (r *Room) tells(p office.Package) bool {
 	return p.Restored.IsZero() && (!p.Checked.IsZero() || r.Now().Sub(p.Created) < office.NewFor)
 }
 
-// applyTo notes a status answer in p and says what follows.
-type applyTo func(tx *store.Tx, p *office.Package, status esign.Status) (changes, error)
+func signed(d office.Document) bool { return len(d.SignedBy) > 0 }
 
-// applyLater prepares, outside the commit, what notes a status answer in a package, which before is as it is now:
-// signatures, save jobs once everybody has signed, and when to ask again.
-func (r *Room) applyLater(before office.Package) (applyTo, error) {
-	s := r.needs.Settings()
-	folder, err := r.needs.Files.Folder(s, before)
-	return func(tx *store.Tx, p *office.Package, status esign.Status) (f changes, err error) {
-		tell := r.tells(*p)
-		executed, state := p.State == office.PackageExecuted, p.State
-		news := apply.Status(p, status, r.Now())
-		f.moved = len(news) > 0 || !executed && p.State == office.PackageExecuted
-		if f.facts, err = r.needs.News.Signed(tx, *p, news); err != nil {
+// noteStatus notes a status answer in p, and what follows: signatures, whether the record is to be asked for, save jobs once everybody
+// has signed, and when to ask again. The files are called by the package's name for good, so that they wait for one that the record may
+// tell. s are the settings, and folder is where the files go.
+func (r *Room) noteStatus(tx *store.Tx, p *office.Package, status esign.Status, s office.Settings, folder string, recorded bool) (f changes, err error) {
+	was, tell := *p, r.tells(*p)
+	was.Signers = slices.Clone(p.Signers)
+	news := apply.Status(p, status, r.Now())
+	if p.RecordOwed = (time.Time{}); recorded {
+		f.record = r.oweRecord(p, was, status, tell)
+	}
+	f.moved = len(news) > 0 || was.State != office.PackageExecuted && p.State == office.PackageExecuted
+	if was.Origin == office.MadeElsewhere && was.Checked.IsZero() && slices.ContainsFunc(was.Documents, signed) {
+		news = nil // it became known by a signature: others are old, or the next event's news
+	}
+	if f.facts, err = r.needs.News.Signed(tx, *p, news); err != nil {
+		return f, err
+	}
+	if !tell {
+		if err := r.needs.News.Withhold(tx, f.facts); err != nil {
 			return f, err
 		}
-		if !tell {
-			if err := r.needs.News.Withhold(tx, f.facts); err != nil {
-				return f, err
-			}
-			f.facts = nil
-		}
-		ended, err := r.ended(tx, *p, tell, state)
-		if err != nil {
+		f.facts = nil
+	}
+	ended, lines, err := r.ended(tx, was, *p, tell, f.record == nil)
+	if err != nil {
+		return f, err
+	}
+	f.facts, f.lines = append(f.facts, ended...), lines
+	if p.State != office.PackageExecuted { // else its files may have been saved before
+		p.Restored = time.Time{}
+	}
+	if err := r.settle(tx, p, &f); err != nil {
+		return f, err
+	}
+	if p.DraftID == "" {
+		if err := r.needs.Claim(tx, p, p.ExternalData); err != nil {
 			return f, err
 		}
-		for _, d := range ended {
-			line := office.Activity{Time: r.Now(), Happened: d.When, Kind: "problem", PackageID: p.ID, Text: message.Then(d.Title, d.Body)}
-			if err := tx.AddActivity(line); err != nil {
-				return f, err
-			}
-			f.lines = append(f.lines, line)
-		}
-		f.facts = append(f.facts, ended...)
-		if p.State != office.PackageExecuted { // else its files may have been saved before
-			p.Restored = time.Time{}
-		}
-		if err := r.settle(tx, p, &f); err != nil {
+	}
+	if some, all := status.Lists(); p.State == office.PackageExecuted && !p.Planned && some && f.record == nil {
+		if f.planned, err = r.needs.Files.Plan(tx, p, s, folder); err != nil {
 			return f, err
 		}
-		if p.DraftID == "" {
-			if err := r.needs.Claim(tx, p, p.ExternalData); err != nil {
+		if p.Planned = all; all && f.planned == 0 { // the last answer left open whether there are more
+			told, err := r.needs.Files.NoteFiles(tx, p, false)
+			if err != nil {
 				return f, err
 			}
+			f.facts = append(f.facts, told...)
 		}
-		if some, all := status.Lists(); p.State == office.PackageExecuted && !p.Planned && some {
-			if f.planned, err = r.needs.Files.Plan(tx, p, s, folder); err != nil {
-				return f, err
-			}
-			if p.Planned = all; all && f.planned == 0 { // the last answer left open whether there are more
-				told, err := r.needs.Files.NoteFiles(tx, p, false)
-				if err != nil {
-					return f, err
-				}
-				f.facts = append(f.facts, told...)
-			}
-		}
-		noteAnswer(p, r.Now())
-		p.NextCheck = r.Now().Add(r.checkPause(*p, s))
-		return f, nil
-	}, err
+	}
+	noteAnswer(p, r.Now())
+	p.NextCheck = r.Now().Add(r.checkPause(*p, s))
+	return f, nil
 }

@@ -4,48 +4,94 @@ import (
 	"sync"
 	"time"
 
+	"countersign/internal/agent/data"
 	"countersign/internal/agent/loop"
 	"countersign/internal/office"
 	"countersign/internal/store"
 )
 
-// sweepPause is the least time between two sweeps over all open packages that nothing but a returning connection
-// asked for.
-const sweepPause = 5 * time.Minute
+// How many questions the sweeps may put that nothing but a returning connection asked for: so many in a row, and so many a second
+// on the average. An office with few open packages is owed one at once each time, and one with very many every five minutes.
+const (
+	sweepBurst  = 600
+	sweepSecond = 2
+)
 
 // sweeper remembers that all open packages are to be asked about. Whoever asks for a sweep is owed one: if not at once,
-// then when the pause after the last one is over. Safe for concurrent use.
+// then when those before it have been paid for. Safe for concurrent use.
 type sweeper struct {
 	mu     sync.Mutex
 	owed   bool
-	atOnce bool          // it does not wait for the pause
-	rest   loop.Cooldown // after the last one
+	atOnce bool          // it does not wait for its questions
+	rest   loop.Cooldown // until the sweeps so far are paid for, the next of which may cost less than sweepBurst
 
-	under    bool      // a sweep has begun and not come to its end
-	unlisted bool      // the last one has asked about everything, but the list could not be read since
-	last     time.Time // when everything had been asked about and the list could be read
+	began           time.Time // the last one
+	asking, listing bool      // what it has not come to the end of: the packages, the list
+	unlisted        bool      // it has, but the list could not be read since
+	relist          bool      // takeList has not said so yet
+	last            time.Time // when everything had been asked about and the list could be read
 }
 
-// ended notes that everything was asked about, and whether the list could be read: without it nobody knows what there is besides. It
-// reports whether that changes the state.
-func (s *sweeper) ended(now time.Time, listed bool) bool {
+// allDue notes that whatever is due by now is part of the sweep that has begun.
+func (s *sweeper) allDue(now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.under && (!s.unlisted || !listed) {
+	s.began = now.Round(0)
+}
+
+// covers reports whether the sweep under way, if any, asks about a package that is due since then.
+func (s *sweeper) covers(due time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !due.After(s.began)
+}
+
+// asked notes that every package was asked about, and reports whether that changes the state.
+func (s *sweeper) asked(now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.asking {
 		return false
 	}
-	s.under, s.unlisted = false, !listed
-	if listed {
+	s.asking = false
+	return s.ended(now)
+}
+
+// listed notes whether the list could be read: without it nobody knows what there is besides. It reports whether that changes the
+// state.
+func (s *sweeper) listed(now time.Time, ok bool) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.relist || !s.listing && (!s.unlisted || !ok) {
+		return false
+	}
+	s.listing, s.unlisted = false, !ok
+	return s.ended(now)
+}
+
+func (s *sweeper) ended(now time.Time) bool {
+	if s.asking || s.listing {
+		return false
+	}
+	if !s.unlisted {
 		s.last = now
 	}
 	return true
+}
+
+// takeList reports, once, that a sweep has begun for which the list is to be read from its beginning, and whether one begins soon.
+func (s *sweeper) takeList() (relist, soon bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	relist, s.relist = s.relist, false
+	return relist, s.owed && s.atOnce
 }
 
 // state is when the last sweep came to a good end, and whether one is under way or owed at once.
 func (s *sweeper) state() (last time.Time, under bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.last, s.under || s.owed && s.atOnce
+	return s.last, s.asking || s.listing || s.owed && s.atOnce
 }
 
 // owe asks for a sweep.
@@ -55,20 +101,26 @@ func (s *sweeper) owe(atOnce bool) {
 	s.owed, s.atOnce = true, s.atOnce || atOnce
 }
 
-// take reports whether a sweep is to begin now, and begins the pause after it.
-func (s *sweeper) take(now time.Time) bool {
+// take reports whether a sweep over so many open packages is to begin now, and has it paid for.
+func (s *sweeper) take(now time.Time, open int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.owed || !s.atOnce && !s.rest.Over(now) {
+	cost, debt := sweepCost(open), s.rest.Left(now)
+	if !s.owed || !s.atOnce && debt+cost > sweepCost(sweepBurst) {
 		return false
 	}
-	s.owed, s.atOnce, s.under = false, false, true
-	s.rest = loop.CoolFor(now, sweepPause)
+	s.owed, s.atOnce, s.asking, s.listing, s.unlisted, s.relist, s.began = false, false, true, true, false, true, now.Round(0)
+	s.rest = loop.CoolFor(now, min(debt+cost, sweepCost(sweepBurst)))
 	return true
 }
 
-// left is how long until the sweep that is owed may begin; limit when none is owed before.
-func (s *sweeper) left(now time.Time, limit time.Duration) time.Duration {
+// sweepCost is how long a sweep over so many open packages is to be paid for: the list is read, too.
+func sweepCost(open int) time.Duration {
+	return time.Duration(min(open+1, sweepBurst)) * time.Second / sweepSecond
+}
+
+// left is how long until the sweep over so many open packages that is owed may begin; limit when none is owed before.
+func (s *sweeper) left(now time.Time, open int, limit time.Duration) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -77,7 +129,59 @@ func (s *sweeper) left(now time.Time, limit time.Duration) time.Duration {
 	case s.atOnce:
 		return 0
 	default:
-		return min(s.rest.Left(now), limit)
+		return min(max(s.rest.Left(now)+sweepCost(open)-sweepCost(sweepBurst), 0), limit)
+	}
+}
+
+// owes reports whether a sweep is owed.
+func (s *sweeper) owes() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.owed
+}
+
+// openPackages is how many packages a sweep asks about, as far as the counters know.
+func (r *Room) openPackages() (int, error) {
+	counts, err := data.Read(r.Data, "how many packages are open", (*store.Tx).PackageCounts)
+	return counts.Open + counts.Declined, err
+}
+
+// takeSweep begins the sweep that is owed, once it may.
+func (r *Room) takeSweep() error {
+	if !r.sweep.owes() {
+		return nil
+	}
+	open, err := r.openPackages()
+	if err != nil || !r.sweep.take(r.Now(), open) {
+		return err
+	}
+	if err := r.MakeAllDue(); err != nil {
+		r.sweep.owe(false) // it is owed all the same
+		return err
+	}
+	r.sweep.allDue(r.Now())
+	r.needs.Files.Resume()
+	r.needs.Files.Wake()
+	loop.Wake(r.lists)
+	return nil
+}
+
+// sweepLeft is how long until the sweep that is owed may begin, at most maxIdle.
+func (r *Room) sweepLeft(now time.Time) time.Duration {
+	if !r.sweep.owes() {
+		return maxIdle
+	}
+	open, err := r.openPackages()
+	if err != nil { // which health says
+		return maxIdle
+	}
+	return r.sweep.left(now, open, maxIdle)
+}
+
+// tellSwept has people see how far the sweep is, where that has changed.
+func (r *Room) tellSwept(changed bool) {
+	if changed {
+		r.Signal(office.StatusChanged)
 	}
 }
 

@@ -8,18 +8,14 @@ import (
 )
 
 // Note records a status that another room has asked for, with what follows from it. asked is the package as it was known when the
-// question was put; noted is false where the answer may be older than what is known. Of a package that is over since, the record is
-// owed: somebody may have declined before (withRecord).
+// question was put; noted is false where the answer may be older than what is known.
 func (r *Room) Note(asked office.Package, status esign.Status) (noted bool, err error) {
-	if office.PackageState(status.State).Over() && !asked.State.Over() {
-		asked.RecordOwed = r.Now()
-	}
 	return r.applyCheck(asked, status, false)
 }
 
 // NoteGone records that asked is withdrawn, though the service, which said that it would be, shows it no more.
 func (r *Room) NoteGone(asked office.Package) error {
-	_, err := r.applyCheck(asked, esign.Status{PackageID: asked.ID, State: esign.State(office.PackageRescinded)}, false)
+	_, err := r.applyAnswer(asked, esign.Status{PackageID: asked.ID, State: esign.State(office.PackageRescinded)}, false, false)
 	return err
 }
 

@@ -1,0 +1,342 @@
+package reconcile
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"countersign/internal/agent/loop"
+	"countersign/internal/esign"
+	"countersign/internal/office"
+	"countersign/internal/store"
+)
+
+// desk is a service that tells of packages in its own time, which is virtual. A pause below zero never ends. Safe for concurrent use.
+type desk struct {
+	status, record, list time.Duration                 // how long each answer takes
+	say                  func(packageID string) string // of the status, beside the id; nil for an open package whose signers say nothing
+	sayRecord            func(packageID string) string // likewise of the record; nil for nothing
+	recordPause          func(id string) time.Duration // instead of record
+	mu                   sync.Mutex
+	asked                map[string]int // packageId, or "list" -> questions
+	total                int
+}
+
+// RoundTrip is http.RoundTripper's.
+func (d *desk) RoundTrip(req *http.Request) (*http.Response, error) {
+	parts := strings.Split(strings.TrimPrefix(req.URL.Path, "/api/v1"), "/")
+	id, pause, body := parts[2], d.record, ""
+	switch {
+	case len(parts) == 4:
+		pause, body = d.status, `"state":"open"`
+		if d.say != nil {
+			body = d.say(id)
+		}
+	case id == "list":
+		pause = d.list
+	case d.recordPause != nil:
+		pause = d.recordPause(id)
+	}
+	if body == "" && id != "list" && d.sayRecord != nil {
+		body = d.sayRecord(id)
+	}
+	d.mu.Lock()
+	if d.asked == nil {
+		d.asked = map[string]int{}
+	}
+	d.asked[id]++
+	d.total++
+	d.mu.Unlock()
+	if pause < 0 {
+		pause = 1000 * time.Hour
+	}
+	if !loop.Sleep(req.Context(), pause) {
+		return nil, req.Context().Err()
+	}
+	answer := fmt.Sprintf(`{"packageId":%q}`, id)
+	switch {
+	case id == "list":
+		answer = `{"items":[],"total":0}`
+	case body != "":
+		answer = fmt.Sprintf(`{"packageId":%q,%s}`, id, body)
+	}
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(answer)), Request: req}, nil
+}
+
+func (d *desk) questions() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.total
+}
+
+// at is a room at that desk with so many open packages p0, p1 and so on, which asks at the pace of a real one and runs until the test
+// ends.
+func (d *desk) at(t *testing.T, packages int) *hearer {
+	t.Helper()
+	h := hears(t)
+	h.needs.Budget = NewBudget(h.Pace)
+	client := esign.NewClient(esign.Config{
+		AuthURL: "https://sign.test", BaseURL: "https://sign.test", ClientID: "c", HTTP: &http.Client{Transport: d}, Now: time.Now,
+	}, token{})
+	h.needs.Online = func() (*esign.Client, bool) { return client, true }
+	err := h.Data.Update(func(tx *store.Tx) error {
+		if err := tx.UseService(client.Home()); err != nil {
+			return err
+		}
+		for i := range packages {
+			p := office.Package{ID: fmt.Sprint("p", i), Name: "Lease", State: office.PackageOpen, Created: h.Now().Add(-48 * time.Hour), Checked: h.Now().Add(-time.Hour),
+				NextCheck: h.Now(), Signers: []office.Signer{{ID: "s", FirstName: "Ana"}}, Documents: []office.Document{{ID: "d"}}}
+			if err := tx.PutPackage(p); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	for _, run := range []func(context.Context) error{h.RunEvents, h.Run} {
+		running.Go(func() {
+			if err := run(ctx); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	t.Cleanup(func() {
+		stop()
+		running.Wait()
+	})
+	return h
+}
+
+// until returns how long it takes until what is so, an hour at most.
+func until(what func() bool) time.Duration {
+	began := time.Now()
+	for time.Since(began) < time.Hour {
+		synctest.Wait()
+		if what() {
+			break
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	return time.Since(began)
+}
+
+// isPlanned reports whether the files of a package are planned.
+func (h *hearer) isPlanned(id string) bool {
+	p, err := h.stored(id)
+	return err == nil && p.Planned
+}
+
+const executedBare = `"state":"executed","documents":[{"documentId":"d"}]`
+
+// What is necessary, the status, waits for nothing that is not: neither for a full record, nor for the list, nor for two hundred others.
+func TestAnExecutedPackageIsPlannedWithinSecondsWhateverElseIsSlow(t *testing.T) {
+	for name, c := range map[string]struct {
+		desk *desk
+		most time.Duration
+	}{
+		"full records hang":                {&desk{record: -1}, 2 * time.Second},
+		"the list hangs":                   {&desk{list: -1}, 2 * time.Second},
+		"each status takes twenty seconds": {&desk{status: 20 * time.Second, record: 20 * time.Second, list: 20 * time.Second}, 25 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				executed := false
+				c.desk.say = func(id string) string {
+					if id == "p150" && executed {
+						return executedBare
+					}
+					return `"state":"open"`
+				}
+				h := c.desk.at(t, 200)
+				time.Sleep(10 * time.Second)
+				executed = true
+				h.arrives("done", esign.PackageExecuted, "p150")
+				if took := until(func() bool { return h.isPlanned("p150") }); took > c.most {
+					t.Errorf("its files are planned after %v", took)
+				}
+			})
+		})
+	}
+}
+
+// The files of a package are called by its name, which only the record may tell: they wait for it, but not for long.
+func TestFilesWaitForANameThatTheRecordMayTellButNotForLong(t *testing.T) {
+	for name, hangs := range map[string]bool{"it tells": false, "it hangs": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := desk{say: func(id string) string {
+					if id == "new" {
+						return executedBare
+					}
+					return `"state":"open"`
+				}, sayRecord: func(string) string { return `"name":"Contract"` }}
+				if hangs {
+					d.record = -1
+				}
+				h := d.at(t, 200)
+				time.Sleep(5 * time.Second)
+				h.arrives("done", esign.PackageExecuted, "new")
+				took := until(func() bool { return h.isPlanned("new") })
+				p, err := h.stored("new")
+				if most := 2*recordLimit + 2*time.Second; err != nil || took > most || !hangs && (took > 5*time.Second || p.Name != "Contract") {
+					t.Errorf("its files are planned after %v, as %q: %v", took, p.Name, err)
+				}
+			})
+		})
+	}
+}
+
+// What an event says is recorded before anybody is asked about anything.
+func TestAnEventIsRecordedAtOnceThoughTheServiceHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := desk{status: -1, record: -1, list: -1}
+		h := d.at(t, 200)
+		time.Sleep(10 * time.Second)
+		for n := range 100 {
+			h.arrives(fmt.Sprint("e", n), []string{esign.DocumentSigned, esign.PackageExecuted}[n%2], fmt.Sprint("unknown", n))
+		}
+		if took := until(func() bool { return len(h.handled()) == 100 }); took > time.Second {
+			t.Errorf("the events were recorded after %v", took)
+		}
+	})
+}
+
+// A service that was not heard of for half a minute, and that an office with a hundred open packages has just asked about each of them.
+func TestWhatWasSignedInAnOutageOfHalfAMinuteIsNoticedWithinTenSeconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		executed := ""
+		d := desk{status: 200 * time.Millisecond, say: func(id string) string {
+			if id == executed {
+				return executedBare
+			}
+			return `"state":"open"`
+		}}
+		h := d.at(t, 100)
+		for _, id := range []string{"p0", "p50", "p99"} { // three outages in a row
+			time.Sleep(30 * time.Second)
+			executed = id
+			h.Sweep(SweepReturn)
+			if took := until(func() bool { return h.isPlanned(id) }); took > 10*time.Second {
+				t.Errorf("%s: its files are planned after %v", id, took)
+			}
+		}
+	})
+}
+
+func TestAConnectionThatFlapsCostsNoMoreQuestionsThanItMay(t *testing.T) {
+	for _, packages := range []int{10, 100, 1000} {
+		synctest.Test(t, func(t *testing.T) {
+			d := desk{say: func(string) string { return `"state":"open","signers":[{"signerId":"s","state":"open"}]` }}
+			h := d.at(t, packages)
+			time.Sleep(10 * time.Minute)
+			before := d.questions()
+			const minutes = 10
+			for range minutes * 12 {
+				h.Sweep(SweepReturn)
+				time.Sleep(5 * time.Second)
+			}
+			most := sweepBurst + minutes*60*sweepSecond
+			if packages > sweepBurst {
+				most = (minutes/5 + 1) * (packages + 10)
+			}
+			asked := d.questions() - before
+			if most += minutes*packages/12 + packages; asked > most || asked < min(packages, 100)*3 {
+				t.Errorf("%d questions about %d packages in ten minutes, more than %d", asked, packages, most)
+			}
+		})
+	}
+}
+
+// A person who declined is for somebody to act on. The record, which tells of it, is asked for while others are asked about.
+func TestADeclineIsToldBeforeAllOthersHaveBeenAskedAbout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := desk{status: 5 * time.Second, sayRecord: func(id string) string {
+			if id == "p3" {
+				return `"signers":[{"signerId":"s","state":"declined"}]`
+			}
+			return `"signers":[{"signerId":"s","state":"open"}]`
+		}}
+		h := d.at(t, 200)
+		took := until(func() bool { p, _ := h.stored("p3"); return len(p.Signers) > 0 && !p.Signers[0].Declined.IsZero() })
+		if took > 10*time.Second {
+			t.Errorf("it was known after %v, with %d questions", took, d.questions())
+		}
+	})
+}
+
+// One record that hangs is asked for with a pause that grows, and others are told meanwhile.
+func TestARecordThatHangsIsLeftAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := desk{recordPause: func(id string) time.Duration {
+			if id == "p0" {
+				return -1
+			}
+			return 0
+		}, sayRecord: func(id string) string { return `"signers":[{"signerId":"s","firstName":"Jan","state":"declined"}]` }}
+		h := d.at(t, 50)
+		told := func() bool {
+			for i := 1; i < 50; i++ {
+				if p, _ := h.stored(fmt.Sprint("p", i)); p.Signers[0].Declined.IsZero() {
+					return false
+				}
+			}
+			return true
+		}
+		if took := until(told); took > 20*time.Second {
+			t.Errorf("others were told after %v", took)
+		}
+		for range 100 {
+			time.Sleep(time.Minute)
+			h.Sweep("somebody asks and asks")
+		}
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if status, all := d.asked["p1"]/2, d.asked["p0"]; all > status+20 {
+			t.Errorf("the record that hangs was asked for %d times", all-status)
+		}
+	})
+}
+
+// With more packages than can be asked about before the first of them is due again, questions never end.
+func TestTheListIsReadAndASweepEndsThoughQuestionsNeverDo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := desk{}
+		h := d.at(t, 0)
+		h.deaf = true
+		err := h.Data.Update(func(tx *store.Tx) error {
+			for i := range 500 {
+				p := office.Package{ID: fmt.Sprint("p", i), Name: "Lease", State: office.PackageOpen, Created: h.Now(), Checked: h.Now(), NextCheck: h.Now()}
+				if err := tx.PutPackage(p); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.Wake()
+		time.Sleep(time.Minute)
+		lists := d.asked["list"]
+		began := h.Now()
+		h.Sweep("a person asked")
+		swept := func() bool { last, under := h.Swept(); return !under && !last.Before(began) }
+		if took := until(swept); took > 6*time.Minute {
+			t.Errorf("all had been asked about after %v", took)
+		}
+		synctest.Wait()
+		if d.asked["list"] == lists {
+			t.Error("the list was not read")
+		}
+	})
+}

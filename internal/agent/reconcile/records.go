@@ -1,0 +1,259 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"countersign/internal/agent/apply"
+	"countersign/internal/agent/loop"
+	"countersign/internal/esign"
+	"countersign/internal/office"
+	"countersign/internal/store"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/time/rate"
+)
+
+// recordCall names the call for a package's full record among those that a service may not have.
+const recordCall = "packages/get"
+
+// recordOwedFor is how long the record of a package that is over is asked for. What it would tell after that is old news.
+const recordOwedFor = 14 * 24 * time.Hour
+
+// How many records are asked for at once, how long each may take, and the longest pause after one that could not be had. Nothing that
+// is necessary waits for them, so that they need not take long either.
+const (
+	recordsAtOnce = 2
+	recordLimit   = 10 * time.Second
+	recordPause   = time.Hour
+
+	recordShare = 0.2 // of what may be asked, while there are packages to be asked about
+)
+
+// records are the questions for full records that wait, and the packages whose record could not be had, which are left alone for a
+// while. They are lost when the program ends; the next status asks again. Safe for concurrent use.
+type records struct {
+	ring chan struct{} // rings when one was added
+
+	mu     sync.Mutex
+	queue  []recordQuestion
+	failed map[string]recordFailure // packageId
+}
+
+// recordQuestion asks for the record of a package.
+type recordQuestion struct {
+	id     string
+	tell   bool // people are told of what it shows; else it is old
+	urgent bool // files wait for it
+}
+
+type recordFailure struct {
+	tries int // in a row
+	rest  loop.Cooldown
+}
+
+// add has a question asked, once.
+func (q *records) add(question recordQuestion) {
+	q.mu.Lock()
+	if i := slices.IndexFunc(q.queue, func(x recordQuestion) bool { return x.id == question.id }); i >= 0 {
+		question.tell = question.tell && q.queue[i].tell
+		q.queue = slices.Delete(q.queue, i, i+1)
+	}
+	if question.urgent {
+		q.queue = slices.Insert(q.queue, 0, question)
+	} else {
+		q.queue = append(q.queue, question)
+	}
+	q.mu.Unlock()
+	loop.Wake(q.ring)
+}
+
+// next takes the first question.
+func (q *records) next() (question recordQuestion, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.queue) == 0 {
+		return question, false
+	}
+	question, q.queue = q.queue[0], q.queue[1:]
+	return question, true
+}
+
+// rests reports whether a package is left alone because its record could not be had.
+func (q *records) rests(id string, now time.Time) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	failure := q.failed[id]
+	return !failure.rest.Over(now)
+}
+
+// fail leaves a package alone for pause, of how often it has failed in a row.
+func (q *records) fail(id string, now time.Time, pause func(tries int) time.Duration) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.failed == nil {
+		q.failed = map[string]recordFailure{}
+	}
+	failure := q.failed[id]
+	failure.tries++
+	failure.rest = loop.CoolFor(now, pause(failure.tries))
+	q.failed[id] = failure
+}
+
+// clear notes that a package's record was told.
+func (q *records) clear(id string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	delete(q.failed, id)
+}
+
+// oweRecord notes in p, which was known as was before s, whether its full record is to be asked for, and returns the question. No
+// event tells of signers who declined, and the published status does not either (service-facts.md, 6 and 7.1), so that the record of a
+// package whose signers say nothing of themselves is asked for as often as the status, and of one that is over until it is told:
+// somebody may have declined before, while nobody asked. So is that of one whose name nobody has told, since its files are called by it
+// for good. A service without such records is asked once. tell is whether people are told of what an answer shows.
+func (r *Room) oweRecord(p *office.Package, was office.Package, s esign.Status, tell bool) *recordQuestion {
+	p.RecordOwed = time.Time{}
+	over, executed := p.State.Over(), p.State == office.PackageExecuted
+	waited := was.State != "" && !was.State.Over() || !was.RecordOwed.IsZero()
+	waits := !executed && !p.State.Unsent() && (!over || waited) &&
+		!slices.ContainsFunc(s.Signers, func(x esign.Signer) bool { return x.StateTold })
+	unsaid := p.State == office.PackageRescinded && s.RescindMessage == ""
+	if !waits && !unsaid && p.Name != "" || executed && p.Planned || r.lacks.Has(p.Service, recordCall, r.Now()) {
+		return nil
+	}
+	if over && was.State.Over() {
+		p.RecordOwed = was.RecordOwed
+	}
+	if office.RefusedFor(&p.RecordOwed, r.Now()) >= recordOwedFor || over && !waits && !unsaid {
+		p.RecordOwed = time.Time{}
+		return nil
+	}
+	if r.records.rests(p.ID, r.Now()) {
+		if !over || !waited {
+			p.RecordOwed = time.Time{}
+		}
+		return nil
+	}
+	return &recordQuestion{p.ID, tell, executed}
+}
+
+// runRecords asks for full records, apart from all that is necessary: one that hangs holds up others of its kind alone.
+func (r *Room) runRecords(ctx context.Context) error {
+	g, gctx := errgroup.WithContext(ctx)
+	hands := loop.NewSemaphore(recordsAtOnce)
+	beside := rate.NewLimiter(rate.Limit(r.Pace.Statuses*recordShare), 1)
+	for hands.Acquire(gctx) {
+		var question recordQuestion
+		client, pause := r.mayAsk()
+		ok := client != nil
+		if ok {
+			question, ok = r.records.next()
+			pause = time.Hour
+		}
+		if !ok {
+			hands.Release()
+			loop.Wait(gctx, pause, r.records.ring)
+			continue
+		}
+		g.Go(func() error {
+			defer hands.Release()
+			if !question.urgent && r.Backlog() > 0 && beside.Wait(gctx) != nil {
+				return nil
+			}
+			return r.One(gctx, "record of "+question.id, func() error { return r.askRecord(gctx, client, question) })
+		})
+	}
+	return g.Wait()
+}
+
+// askRecord asks for the record of a package and notes what it says.
+func (r *Room) askRecord(ctx context.Context, client *esign.Client, question recordQuestion) error {
+	if r.needs.Budget.Wait(ctx) != nil {
+		return nil
+	}
+	limited, cancel := context.WithTimeout(ctx, recordLimit)
+	defer cancel()
+	record, err := client.Package(limited, question.id)
+	var e *esign.Error
+	switch {
+	case ctx.Err() != nil:
+		return nil
+	case err == nil:
+		r.records.clear(question.id)
+		return r.noteRecord(question, &record)
+	case esign.NotOffered(err):
+		r.lacks.Note(client.Home(), recordCall, r.Now())
+	case loop.ConcernsAll(err), r.needs.SignedOut(err):
+		return nil // the next status asks again
+	case errors.As(err, &e) && e.RetryAfter > 0:
+		r.needs.Answered(ctx, err)
+	}
+	r.records.fail(question.id, r.Now(), func(tries int) time.Duration { return r.Backoff(tries, r.Pace.Retry, recordPause) })
+	return r.noteRecord(question, nil)
+}
+
+// noteRecord records what the full record of a package says beside its status, or with nil that it cannot be had for now. Nothing
+// waits for it any more: neither files for a name, nor news for who declined.
+func (r *Room) noteRecord(question recordQuestion, record *esign.Status) error {
+	var found changes
+	err := r.Data.Update(func(tx *store.Tx) error {
+		found = changes{}
+		p, ok, err := tx.Package(question.id)
+		if err != nil || !ok || p.RecordOwed.IsZero() {
+			return err
+		}
+		was := p
+		was.Signers = slices.Clone(p.Signers)
+		if record != nil {
+			apply.Status(&p, beside(p, *record), r.Now())
+			p.Checked = was.Checked
+			if !slices.ContainsFunc(record.Signers, func(x esign.Signer) bool { return x.IsNext }) {
+				p.NextSigners = was.NextSigners // as the status said
+			}
+		}
+		if record != nil || !p.State.Over() || r.lacks.Has(p.Service, recordCall, r.Now()) {
+			p.RecordOwed = time.Time{}
+		}
+		if found.facts, found.lines, err = r.ended(tx, was, p, question.tell, true); err != nil {
+			return err
+		}
+		if p.State == office.PackageExecuted && !p.Planned {
+			p.NextCheck = office.AtOnce
+		}
+		return tx.PutPackage(p)
+	})
+	if err != nil {
+		return fmt.Errorf("note the record of package %s: %w", question.id, err)
+	}
+	r.publish(found)
+	r.Wake()
+	r.Signal(office.PackagesChanged)
+	return nil
+}
+
+// beside is what a full record says of p that its status does not.
+func beside(p office.Package, record esign.Status) esign.Status {
+	s := esign.Status{
+		PackageID: p.ID, State: esign.State(p.State), // as it is known: the record may be older
+		TimeCreated: record.TimeCreated, TimeRescinded: record.TimeRescinded, TimeExecuted: record.TimeExecuted,
+		Name: record.Name, Type: record.Type, Recipients: record.Recipients, RescindMessage: record.RescindMessage, Signers: record.Signers,
+	}
+	for _, d := range p.Documents {
+		if i := slices.IndexFunc(record.Documents, func(x esign.Document) bool { return d.ID != "" && x.ID == d.ID }); i >= 0 {
+			named := esign.Document{ID: d.ID, ExternalID: d.ExternalID}
+			if d.Name == "" {
+				named.Name = record.Documents[i].Name
+			}
+			if d.FileName == "" {
+				named.FileName = record.Documents[i].FileName
+			}
+			s.Documents = append(s.Documents, named)
+		}
+	}
+	return s
+}
