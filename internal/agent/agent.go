@@ -16,7 +16,7 @@
 //	announce  facts -> notifications
 //	network   the network that the office is in: its sign-in page, and each step of the way out
 //	updates   newer versions of the program
-//	backups   the state as it was on other days, sealed
+//	transfer  the one sealed format: backups, moving to another computer, and what administrators hand out
 //
 // What concerns several of them is here: Configure, Status, Act, and what is forgotten once a day.
 //
@@ -56,7 +56,6 @@ import (
 
 	"countersign/internal/agent/account"
 	"countersign/internal/agent/announce"
-	"countersign/internal/agent/backups"
 	"countersign/internal/agent/data"
 	"countersign/internal/agent/download"
 	"countersign/internal/agent/form"
@@ -68,6 +67,7 @@ import (
 	"countersign/internal/agent/outbox"
 	"countersign/internal/agent/reconcile"
 	"countersign/internal/agent/templates"
+	"countersign/internal/agent/transfer"
 	"countersign/internal/agent/updates"
 	"countersign/internal/agent/webhook"
 	"countersign/internal/agent/withdraw"
@@ -163,7 +163,7 @@ type Agent struct {
 
 	withdrawals *withdraw.Room
 	network     *network.Room
-	backups     *backups.Room
+	backups     *transfer.Backups
 	gate        gate
 }
 
@@ -314,7 +314,6 @@ func (a *Agent) join(healthChanges <-chan struct{}) (err error) {
 // load reads the settings and the account, unlocks the keys and sets the service up. aside names a damaged file that
 // was set aside.
 func (a *Agent) load(ctx context.Context, aside string) error {
-	a.sweep()
 	settings, restored, err := a.restoreFirst(ctx)
 	if err != nil {
 		return err
@@ -333,7 +332,7 @@ func (a *Agent) load(ctx context.Context, aside string) error {
 	a.backUp()
 	a.loadUnread()
 	a.tellRestored(aside, settings, restored)
-	a.loadParting()
+	a.loadMoved()
 	if restored.waits {
 		a.Data.Freeze(message.RestoreWaits())
 	}

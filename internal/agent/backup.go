@@ -28,7 +28,7 @@ type backedUp struct {
 	Account      *account.Record    `json:"account,omitempty"`
 	KeyID        string             `json:"key_id,omitempty"`
 	Sealed       map[string][]byte  `json:"sealed,omitempty"`
-	Parting      *parting           `json:"parting,omitempty"` // why this computer does not work
+	Moved        *moved             `json:"moved,omitempty"` // why this computer does not work
 }
 
 const backupVersion = 1
@@ -85,10 +85,10 @@ func readBackedUp(tx *store.Tx) (x backedUp, err error) {
 		}
 	}
 	_, err5 := tx.GetDoc(hotfolder.DocFolders, &x.Folders)
-	var p parting
-	parted, err6 := tx.GetDoc(docParting, &p)
-	if parted {
-		x.Parting = &p
+	var m moved
+	away, err6 := tx.GetDoc(docMoved, &m)
+	if away {
+		x.Moved = &m
 	}
 	return x, errors.Join(err1, err2, err3, err4, err5, err6)
 }
@@ -135,7 +135,7 @@ func (b *backup) restore() (restored bool, err error) {
 // without is what of x is not here.
 func (x backedUp) without(here backedUp) backedUp {
 	if here.Installation != "" {
-		x.Installation, x.Parting = "", nil // a state that is there knows that itself
+		x.Installation, x.Moved = "", nil // a state that is there knows that itself
 	}
 	if here.Settings != nil {
 		x.Settings = nil
@@ -169,8 +169,8 @@ func putBackedUp(tx *store.Tx, x backedUp) error {
 	if x.Folders != nil {
 		errs = append(errs, tx.PutDoc(hotfolder.DocFolders, x.Folders))
 	}
-	if x.Parting != nil {
-		errs = append(errs, tx.PutDoc(docParting, x.Parting))
+	if x.Moved != nil {
+		errs = append(errs, tx.PutDoc(docMoved, x.Moved))
 	}
 	if x.KeyID != "" {
 		errs = append(errs, tx.PutDoc(account.DocKeyID, x.KeyID))

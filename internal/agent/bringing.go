@@ -4,226 +4,152 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
+	"time"
 
 	"countersign/internal/agent/account"
-	"countersign/internal/agent/backups"
 	"countersign/internal/agent/data"
-	"countersign/internal/agent/download"
 	"countersign/internal/agent/hotfolder"
-	"countersign/internal/agent/issuer"
-	"countersign/internal/agent/luggage"
+	"countersign/internal/agent/outbox"
+	"countersign/internal/agent/transfer"
 	"countersign/internal/disk"
 	"countersign/internal/locations"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/safe"
 	"countersign/internal/store"
-
-	"github.com/google/uuid"
 )
 
-// Brought is what came of bringing an office over.
-type Brought struct {
-	Computer string            // where it was
-	Paused   []message.Message // folders that send of the old computer which are not here
-	Waits    message.Message   // what it waits for before it works; empty for nothing
+// Arrival is what a file of another computer says, for a person to look at before it is brought over.
+type Arrival struct {
+	Digest   string            `json:"digest"` // of the file
+	Computer string            `json:"computer"`
+	Made     time.Time         `json:"made"`
+	SignIn   string            `json:"sign_in"`           // the host where people sign in
+	Service  string            `json:"service,omitempty"` // where documents go, if that is another one
+	Account  string            `json:"account,omitempty"` // who was signed in
+	Folder   string            `json:"folder"`            // for documents, on the old computer
+	Watched  []string          `json:"watched,omitempty"` // folders that send; here they are paused
+	Packages int               `json:"packages"`
+	Drafts   int               `json:"drafts"`
+	LeftOut  []message.Message `json:"left_out,omitempty"`
 }
 
-// MissingFolderError says that the folder for documents of the old computer is not here: another one is to be named.
-type MissingFolderError struct{ Folder string }
+// ReadMove reads the file of another computer, for a person to look at. It touches nothing, also no path that the file names.
+func (a *Agent) ReadMove(ctx context.Context, path, password string) (Arrival, error) {
+	if err := a.mayMoveIn(ctx); err != nil {
+		return Arrival{}, err
+	}
+	o, err := a.readMove(path, password, "")
+	if err != nil {
+		return Arrival{}, err
+	}
+	x := Arrival{
+		Digest: o.Digest, Computer: o.Header.Computer, Made: o.Header.Made, Account: o.Account.Email, Folder: o.Settings.SaveTo,
+		Packages: len(o.Packages), Drafts: len(o.Drafts), LeftOut: o.LeftOut,
+	}
+	x.SignIn, x.Service = o.Settings.Hosts()
+	for _, f := range o.Folders {
+		x.Watched = append(x.Watched, f.Path)
+	}
+	return x, nil
+}
 
-func (e *MissingFolderError) Error() string { return e.Message().String() }
+// readMove reads the file, and writes the documents of its drafts into a folder, if there is one.
+func (a *Agent) readMove(path, password, documents string) (o transfer.Office, err error) {
+	f, err := transfer.Open(path)
+	if err != nil {
+		return o, sealedError(path, err)
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil && documents != "" {
+		if free, known := store.FreeSpace(a.p.DataDir); known && free < 2*uint64(info.Size())+roomBeside {
+			return o, message.Error(message.SealedNoRoom(), nil)
+		}
+	}
+	o, err = transfer.ReadMove(f, password, a.Now(), documents)
+	if err != nil {
+		return o, sealedError(path, err)
+	}
+	return o, nil
+}
 
-// Message is what people are told.
-func (e *MissingFolderError) Message() message.Message { return message.FolderNotHere(e.Folder) }
+// roomBeside are the bytes that the disk must have left beside what is brought over.
+const roomBeside = 64 << 20
 
-// MoveIn brings an office over from the file of another computer, into one that knows none: see moving.go. saveTo is the folder
-// for documents here, for an office whose folder is not here; empty to take that of the old computer, which is a
-// *MissingFolderError where there is none. After an error nothing has changed.
-func (a *Agent) MoveIn(ctx context.Context, path, password, saveTo string) (b Brought, err error) {
+// MoveIn brings over the office of the file that a person has looked at, whose digest it is, to a computer that is not set up. saveTo is
+// the folder for documents here. After an error nothing has changed.
+func (a *Agent) MoveIn(ctx context.Context, path, password, digest, saveTo string) error {
+	if saveTo == "" {
+		return message.Error(message.ChooseFolder(), nil)
+	}
 	done := a.gate.begin()
 	defer done()
-	if err := a.mayMoveIn(ctx); err != nil {
-		return b, err
-	}
-	folder := filepath.Join(a.p.DataDir, arrivals)
-	if err := os.RemoveAll(folder); err != nil {
-		return b, err
-	}
-	defer os.RemoveAll(folder)
-	m, err := a.unpackArrival(path, password, folder)
-	if err != nil {
-		return b, sealedError(path, err)
-	}
-	other, err := store.Open(luggage.State(folder), store.Options{Now: a.Now, Log: a.Log})
-	if err != nil {
-		return b, sealedError(path, err)
-	}
-	defer other.Close()
-	here, err := placesHere(other, saveTo)
-	if err != nil {
-		return b, err
-	}
+	a.configuring.Lock()
+	defer a.configuring.Unlock()
 	release := a.gate.hold()
 	defer release()
-	if err := a.mayMoveIn(ctx); err != nil { // by now
-		return b, err
+	if err := a.mayMoveIn(ctx); err != nil {
+		return err
 	}
-	b.Computer = m.Computer
-	if b.Paused, err = a.adopt(other, m, folder, here); err != nil {
-		return b, sealedError(path, err)
+	copies := locations.Outbox(a.p.DataDir)
+	if err := disk.MkdirAll(copies, 0o700); err != nil {
+		return err
 	}
-	a.p.Crash("move adopted")
-	if err := a.reload(ctx); err != nil {
-		return b, err
-	}
-	a.loadParting()
-	if err := a.takeOver(ctx); err != nil {
-		b.Waits = Message(err)
-	}
-	return b, nil
-}
-
-// arrivals is the folder in the data folder in which a file is unpacked.
-const arrivals = "arriving"
-
-// mayMoveIn says why no office can be brought over to this computer.
-func (a *Agent) mayMoveIn(ctx context.Context) error {
-	var packages store.PackageCounts
-	var drafts []office.Draft
-	here, err := data.Read(a.Data, "what is known of the office", func(tx *store.Tx) (x backedUp, err error) {
-		if packages, err = tx.PackageCounts(); err != nil {
-			return x, err
-		}
-		if drafts, err = tx.Drafts(); err != nil {
-			return x, err
-		}
-		return readBackedUp(tx)
-	})
+	o, err := a.readMove(path, password, copies)
 	if err != nil {
 		return err
 	}
-	if here.Settings != nil || here.Account != nil || packages.Total+len(drafts) > 0 || a.parted().State != "" || a.restoreOwed() {
-		return message.Error(message.OfficeHere(), nil)
+	if o.Digest != digest {
+		return message.Error(message.SealedChanged(filepath.Base(path)), nil)
 	}
-	if !a.account.Unlock(ctx) {
-		return a.account.LockedError()
+	a.p.Crash("move unpacked")
+	a.readRules()
+	s := o.Settings
+	s.SaveTo = saveTo
+	if err := a.configure(ctx, s.Normal(), o.Secrets, func(tx *store.Tx) error { return a.adopt(tx, o) }); err != nil {
+		return err
+	}
+	a.p.Crash("move adopted")
+	a.form.Keep(o.Form)
+	if err := a.reload(ctx); err != nil {
+		return err
+	}
+	for _, text := range append([]message.Message{message.BroughtOver(o.Header.Computer)}, o.LeftOut...) {
+		a.Record(office.Activity{Kind: "moved", Text: text})
 	}
 	return nil
 }
 
-// roomBeside are the bytes that the disk must have left beside what is unpacked.
-const roomBeside = 64 << 20
-
-func (a *Agent) unpackArrival(path, password, folder string) (luggage.Manifest, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return luggage.Manifest{}, err
+// adopt keeps what was brought over beside the settings, in the commit that keeps those.
+func (a *Agent) adopt(tx *store.Tx, o transfer.Office) error {
+	errs := []error{tx.PutDoc(account.Doc, account.Record{Account: account.Account{OrganizationID: o.Account.OrganizationID}, Since: o.Account.Since}),
+		tx.PutDoc(hotfolder.DocFolders, o.Folders), outbox.PutPeople(tx, o.People)}
+	for _, p := range o.Packages {
+		errs = append(errs, tx.PutPackage(p))
 	}
-	if !info.Mode().IsRegular() { // a pipe would hold us up for ever
-		return luggage.Manifest{}, safe.ErrForeign
+	for _, d := range o.Drafts {
+		errs = append(errs, tx.PutDraft(outbox.Adopted(d, a.p.DataDir)))
 	}
-	return backups.Unpack(path, safe.Password(password), folder, func(m luggage.Manifest) error {
-		// It is unpacked once, and put into the state once more.
-		if free, known := store.FreeSpace(a.p.DataDir); known && free < uint64(m.Size()+m.State)+roomBeside {
-			return message.Error(message.SealedNoRoom(), nil)
-		}
-		return nil
-	})
+	return errors.Join(append(errs, a.unsettle(tx, a.Now()))...)
 }
 
-// places are the folders of an office as they are on this computer.
-type places struct {
-	settings office.Settings
-	before   string // the folder for documents on the old computer
-	folders  []office.HotFolder
-	paused   []message.Message
-}
-
-// placesHere looks which of the folders that a state from elsewhere names are here. It makes none, but for saveTo.
-func placesHere(other *store.Store, saveTo string) (p places, err error) {
-	err = other.View(func(tx *store.Tx) error {
-		_, err1 := tx.GetDoc(account.DocSettings, &p.settings)
-		_, err2 := tx.GetDoc(hotfolder.DocFolders, &p.folders)
-		return errors.Join(err1, err2)
+// mayMoveIn says why no office can be brought over to this computer.
+func (a *Agent) mayMoveIn(ctx context.Context) error {
+	here, err := data.Read(a.Data, "what is known of the office", func(tx *store.Tx) (bool, error) {
+		x, err1 := readBackedUp(tx)
+		packages, err2 := tx.PackageCounts()
+		drafts, err3 := tx.Drafts()
+		return x.Settings != nil || x.Account != nil || x.Moved != nil || packages.Total+len(drafts) > 0, errors.Join(err1, err2, err3)
 	})
 	if err != nil {
-		return p, err
+		return err
 	}
-	p.settings = p.settings.Normal()
-	p.before = p.settings.SaveTo
-	switch {
-	case saveTo != "":
-		s := p.settings
-		s.SaveTo = saveTo
-		if p.settings = s.Normal(); !filepath.IsAbs(p.settings.SaveTo) {
-			return p, &ConfigError{Fields: []office.FieldError{office.Finding(office.FieldSaveTo, office.CodePath)}}
-		}
-		if code := tryFolder(p.settings.SaveTo); code != "" {
-			return p, &ConfigError{Fields: []office.FieldError{office.Finding(office.FieldSaveTo, code)}}
-		}
-	case !isFolder(p.before):
-		return p, &MissingFolderError{p.before}
+	if here || a.restoreOwed() {
+		return message.Error(message.OfficeHere(), nil)
 	}
-	if _, err := os.Stat(p.settings.NgrokCA); p.settings.NgrokCA != "" && err != nil {
-		p.settings.NgrokCA = ""
-	}
-	for i := range p.folders {
-		if f := &p.folders[i]; !isFolder(f.Path) && !f.Paused {
-			f.Paused = true
-			p.paused = append(p.paused, message.FolderPaused(f.Path))
-		}
-	}
-	return p, nil
-}
-
-func isFolder(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir() && filepath.IsAbs(path)
-}
-
-// adopt puts the office of the file in the place of the empty state here. The gate is held.
-func (a *Agent) adopt(other *store.Store, m luggage.Manifest, folder string, here places) (paused []message.Message, err error) {
-	sealed, id, err := a.account.Seal(m.Secrets)
-	if err != nil {
-		return nil, err
-	}
-	if err := a.bringCopies(m, folder); err != nil {
-		return nil, err
-	}
-	a.p.Crash("move unpacked")
-	now := a.Now()
-	p := parting{State: arriving, ID: m.ID, Computer: m.Computer, Time: now.UTC()}
-	err = a.Data.Store.Adopt(other, func(tx *store.Tx) error {
-		return errors.Join(
-			account.ReplaceSealed(tx, sealed),
-			tx.PutDoc(account.DocKeyID, id),
-			tx.PutDoc(docInstallation, uuid.NewString()),
-			tx.PutDoc(account.DocSettings, here.settings),
-			tx.PutDoc(hotfolder.DocFolders, here.folders),
-			tx.PutDoc(docParting, p),
-			download.Relocate(tx, here.before, here.settings.SaveTo, a.Now),
-			tx.UseService(issuer.Home(here.settings)),
-			backups.Forget(tx),
-		)
-	})
-	return here.paused, err
-}
-
-// bringCopies puts the documents that wait where they are sent from.
-func (a *Agent) bringCopies(m luggage.Manifest, folder string) error {
-	to := locations.Outbox(a.p.DataDir)
-	if len(m.Documents) > 0 {
-		if err := disk.MkdirAll(to, 0o700); err != nil {
-			return err
-		}
-	}
-	for _, d := range m.Documents {
-		if err := disk.Rename(luggage.DocumentIn(folder, d.Name), filepath.Join(to, d.Name)); err != nil {
-			return err
-		}
+	if !a.account.Unlock(ctx) {
+		return a.account.LockedError()
 	}
 	return nil
 }
@@ -235,11 +161,11 @@ func sealedError(path string, err error) error {
 	switch {
 	case errors.Is(err, safe.ErrForeign):
 		return say(message.SealedForeign(name))
-	case errors.Is(err, safe.ErrNewer), errors.Is(err, luggage.ErrNewer), errors.Is(err, store.ErrNewer):
+	case errors.Is(err, safe.ErrNewer), errors.Is(err, transfer.ErrNewer):
 		return say(message.SealedNewer(name))
 	case errors.Is(err, safe.ErrKey):
 		return say(message.SealedPassword(name))
-	case errors.Is(err, safe.ErrDamaged), errors.Is(err, luggage.ErrDamaged), errors.Is(err, store.ErrCorrupt):
+	case errors.Is(err, safe.ErrDamaged), errors.Is(err, transfer.ErrDamaged):
 		return say(message.SealedDamaged(name))
 	case store.DiskFull(err):
 		return say(message.SealedNoRoom())

@@ -32,8 +32,9 @@ func (a *Agent) Change(ctx context.Context, change func(office.Settings) office.
 	return s, a.configure(ctx, s, secrets.Normal())
 }
 
-// configure is Configure of settings in their normal form, under the rules as they were read last. The caller holds configuring.
-func (a *Agent) configure(ctx context.Context, s office.Settings, secrets office.Secrets) error {
+// configure is Configure of settings in their normal form, under the rules as they were read last, in one commit with
+// also. The caller holds configuring.
+func (a *Agent) configure(ctx context.Context, s office.Settings, secrets office.Secrets, also ...func(*store.Tx) error) error {
 	if fixed := a.ruling.get().Broken(s); len(fixed) > 0 {
 		return &ConfigError{Fields: fixed[:1]} // one sentence says it of all
 	}
@@ -57,6 +58,9 @@ func (a *Agent) configure(ctx context.Context, s office.Settings, secrets office
 		err := errors.Join(download.MoveJobs(tx, before.SaveTo, s.SaveTo, named, a.Now), tx.UseService(issuer.Home(s)))
 		if moved { // packages and drafts of another service stay, and wait for it to come back
 			err = errors.Join(err, reconcile.ForgetList(tx), moveDrafts(tx))
+		}
+		for _, f := range also {
+			err = errors.Join(err, f(tx))
 		}
 		return err
 	})

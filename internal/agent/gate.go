@@ -5,18 +5,18 @@ import (
 	"sync"
 	"time"
 
-	"countersign/internal/agent/backups"
 	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
+	"countersign/internal/agent/transfer"
 	"countersign/internal/locations"
 	"countersign/internal/office"
 	"countersign/internal/store"
 )
 
 // gate is between Run and the loops: while it is shut none of them runs, and so nothing is sent, received or saved. It is shut
-// while the state is another one than it will be (restoring.go), or another computer's (moving.go).
+// while the state is another one than it will be (restoring.go), and while it moves to or from another computer (moving.go).
 type gate struct {
-	moves sync.Mutex // held by whoever moves the office or takes a move up, see begin
+	moves sync.Mutex // held by whoever moves the office or restores it, see begin
 
 	mu    sync.Mutex
 	held  int                // how many keep it shut for a moment
@@ -101,13 +101,11 @@ func (g *gate) ring() {
 // docRestore names the document that says that a backup is still to be restored.
 const docRestore = "restore-owed"
 
-// Longest pauses between two tries.
-const (
-	restorePause  = 5 * time.Minute
-	takeOverPause = 5 * time.Minute
-)
+// restorePause is the longest pause between two tries.
+const restorePause = 5 * time.Minute
 
-// pass returns true when the loops may run, and false once ctx has ended before that.
+// pass returns true when the loops may run, and false once ctx has ended before that. While the office is on another computer, the
+// service is still told what it is owed.
 func (a *Agent) pass(ctx context.Context) bool {
 	for tries := 1; ; tries++ {
 		changed := a.gate.changed()
@@ -115,20 +113,24 @@ func (a *Agent) pass(ctx context.Context) bool {
 		if open {
 			return true
 		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-ctx.Done():
-		case <-changed:
-		case <-timer.C:
+		waiting, stop := context.WithTimeout(ctx, pause)
+		var owed sync.WaitGroup
+		if _, away := a.movedAway(); away {
+			owed.Go(func() { _ = a.account.RunFarewells(waiting) }) // which health says
 		}
-		timer.Stop()
+		select {
+		case <-waiting.Done():
+		case <-changed:
+		}
+		stop()
+		owed.Wait()
 		if ctx.Err() != nil {
 			return false
 		}
 	}
 }
 
-// takeUp takes up what was interrupted, and reports whether the loops may run. When they may not, it is to be tried again after a
+// takeUp restores what is to be restored, and reports whether the loops may run. When they may not, it is to be tried again after a
 // pause, or with the next change.
 func (a *Agent) takeUp(ctx context.Context, tries int) (open bool, pause time.Duration) {
 	if a.gate.isHeld() || !a.gate.moves.TryLock() {
@@ -140,28 +142,8 @@ func (a *Agent) takeUp(ctx context.Context, tries int) (open bool, pause time.Du
 			return false, a.Backoff(tries, 10*a.Pace.Retry, restorePause)
 		}
 	}
-	if a.mayWork(ctx) {
-		return true, 0
-	}
-	if p := a.parted(); p.State == arriving || p.State == returning {
-		return false, a.Backoff(tries, 10*a.Pace.Retry, takeOverPause)
-	}
-	return false, time.Hour
-}
-
-// mayWork takes up a move where it was interrupted, and reports whether this computer has the office.
-func (a *Agent) mayWork(ctx context.Context) bool {
-	var err error
-	switch a.parted().State {
-	case leaving:
-		err = a.stay(ctx)
-	case arriving, returning:
-		err = a.takeOver(ctx)
-	}
-	if err != nil {
-		a.Log.Warn("take up a move", "err", err)
-	}
-	return a.parted().State == ""
+	_, away := a.movedAway()
+	return !away, time.Hour
 }
 
 // restoreOwed reports whether a backup is still to be restored.
@@ -199,7 +181,7 @@ func (a *Agent) oweRestore() error {
 	if err != nil || here.Installation != "" {
 		return err
 	}
-	files, err := backups.List(locations.Backups(a.p.DataDir))
+	files, err := transfer.List(locations.Backups(a.p.DataDir))
 	if err != nil || len(files) == 0 {
 		return err
 	}
@@ -225,7 +207,7 @@ func (a *Agent) restoreLate(ctx context.Context) {
 	if err := a.reload(ctx); err != nil {
 		a.Log.Error("read the restored state", "err", err)
 	}
-	a.loadParting()
+	a.loadMoved()
 	a.tellRestored("", true, r)
 }
 

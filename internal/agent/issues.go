@@ -53,7 +53,7 @@ func (a *Agent) Act(ctx context.Context, i Issue) error {
 	case ActTakeEndpoint:
 		return a.webhook.Register(ctx, true)
 	case ActTakeBack:
-		return a.TakeBack(ctx, a.parted().Anyway)
+		return a.TakeBack(ctx)
 	case ActRetry:
 		if i.ID == health.BackupFails.ID {
 			a.backups.Wake()

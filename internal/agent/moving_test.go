@@ -1,33 +1,29 @@
 package agent
 
 import (
-	"context"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"countersign/internal/agent/account"
+	"countersign/internal/agent/hotfolder"
 	"countersign/internal/agent/issuer"
+	"countersign/internal/agent/transfer"
 	"countersign/internal/locations"
 	"countersign/internal/message"
 	"countersign/internal/office"
+	"countersign/internal/safe"
 	"countersign/internal/sandbox"
 	"countersign/internal/secret"
 	"countersign/internal/store"
+
+	"github.com/google/uuid"
 )
 
 const password = "correct horse battery"
-
-// ahead is how far the service's clock is.
-var ahead atomic.Int64
-
-// aMinuteLater is a moment in which the service accepts no token again that was used before.
-func aMinuteLater() { ahead.Add(int64(2 * time.Minute)) }
 
 // newComputer is a computer of its own, with the same service.
 func (o *testOffice) newComputer() *testOffice {
@@ -52,8 +48,7 @@ func (o *testOffice) queue() (draftID string, heal func()) {
 // movable has a saved package, an open one, a draft that waits, and one that is held.
 func movable(t *testing.T) (o *testOffice, open, queued string, heal func()) {
 	t.Helper()
-	o = newOfficeWith(t, quick, sandbox.Options{Now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }})
-	t.Cleanup(func() { ahead.Store(0) })
+	o = newOfficeWith(t, quick, sandbox.Options{})
 	early := o.send()
 	signAll(o, early)
 	open = o.send()
@@ -64,14 +59,13 @@ func movable(t *testing.T) (o *testOffice, open, queued string, heal func()) {
 	return o, open, queued, heal
 }
 
-// noLeftovers fails when there are copies of the state or of documents that nobody needs.
-func (o *testOffice) noLeftovers() {
-	o.t.Helper()
-	for _, name := range []string{"arriving", "moving.new", filepath.Join("backups", "unpacking")} {
-		if _, err := os.Lstat(filepath.Join(o.data, name)); err == nil {
-			o.t.Errorf("%s is left", name)
-		}
+// arrive brings over what is in a file, as somebody who looked at it and said yes.
+func (o *testOffice) arrive(file string) error {
+	x, err := o.ReadMove(o.t.Context(), file, password)
+	if err != nil {
+		return err
 	}
+	return o.MoveIn(o.t.Context(), file, password, x.Digest, o.folder)
 }
 
 // quiet fails when the old computer does anything.
@@ -94,12 +88,25 @@ func (o *testOffice) quiet() {
 	}
 }
 
+// workHere signs somebody in, and has what waits sent.
+func (o *testOffice) workHere(queued string) {
+	o.t.Helper()
+	noErr(o.t, o.SignIn(o.t.Context(), SignInOptions{}, visit))
+	o.eventually("the endpoint is registered", func() bool { return o.Status().Endpoint.ID != "" })
+	noErr(o.t, o.Resolve(queued, true))
+	o.eventually("at a person's word it is sent", func() bool { return o.draftNow(queued).State == office.DraftSent })
+}
+
 func TestAnOfficeMovesAndTheOldComputerStaysQuiet(t *testing.T) {
 	old, open, queued, heal := movable(t)
 	old.KeepForm(office.Form{Name: "Lease"})
+	revoked := calls(old.service, "POST /connect/revoke")
 	file := filepath.Join(t.TempDir(), "office.move")
 	noErr(t, old.MoveOut(t.Context(), file, password))
 	old.quiet()
+	if n := calls(old.service, "POST /connect/revoke") - revoked; n == 0 {
+		t.Error("the sign-in of the old computer is not revoked")
+	}
 	info, err := os.Stat(file)
 	if err != nil || info.Mode().Perm()&0o077 != 0 {
 		t.Errorf("%v, %v", info, err)
@@ -110,58 +117,34 @@ func TestAnOfficeMovesAndTheOldComputerStaysQuiet(t *testing.T) {
 
 	now := old.newComputer()
 	heal()
-	b, err := now.MoveIn(t.Context(), file, password, "")
-	if err != nil || !b.Waits.IsZero() || b.Computer == "" {
-		t.Fatalf("%+v, %v", b, err)
+	x, err := now.ReadMove(t.Context(), file, password)
+	if err != nil || x.SignIn == "" || x.Folder != old.folder || x.Account == "" || x.Packages != 2 || x.Drafts != 2 || x.Computer == "" {
+		t.Errorf("it says %+v, %v", x, err)
 	}
-	if typed := now.Form().Name; typed != "Lease" {
-		t.Errorf("what was typed is %q", typed)
+	if s := now.Status(); s.Packages.Total != 0 || now.Settings().Configured() || len(now.kept()) != 0 {
+		t.Errorf("it was looked at, and did %+v", s)
 	}
-	now.eventually("what waited is sent", func() bool { return now.draftNow(queued).State == office.DraftSent })
-	signAll(now, open)
+	noErr(t, now.arrive(file))
+	if now.Form().Name != "Lease" || now.installation == old.installation {
+		t.Errorf("what was typed is %q", now.Form().Name)
+	}
+	if s := now.Status(); s.SignedIn || now.draftNow(queued).State != office.DraftUnknown {
+		t.Errorf("signed in %v, what waited is %s", s.SignedIn, now.draftNow(queued).State)
+	}
+	signAll(now, open) // whose event the new computer does not get
+	now.workHere(queued)
 	now.eventually("and what is signed is saved", func() bool { return now.Status().Packages.Saved == 2 })
 	if n := len(now.service.Packages()); n != 3 {
 		t.Errorf("%d packages at the service", n)
 	}
-	if got := now.Status(); !got.SignedIn || got.Packages.Total != 3 || now.Settings().SaveTo != old.folder {
+	if got := now.Status(); got.Packages.Total != 3 || now.Settings().SaveTo != now.folder {
 		t.Errorf("%+v", got)
 	}
-	now.eventually("told, of the one that was signed here alone", func() bool { return now.count(everyone) == 1 })
 	if n := old.count(everyone); n != 1 {
 		t.Errorf("the old computer told: %q", old.notifications())
 	}
 	old.restart()
 	old.quiet()
-	aMinuteLater()
-	if err := old.Act(t.Context(), *old.issue("moved")); err == nil {
-		t.Error("the old computer took the office back from the new one")
-	}
-	old.quiet()
-}
-
-func TestAFileThatIsBroughtOverTwiceWithinAMinuteSendsWhatWaitedOnce(t *testing.T) {
-	old, _, queued, heal := movable(t)
-	file := filepath.Join(t.TempDir(), "office.move")
-	noErr(t, old.MoveOut(t.Context(), file, password))
-	first, second := old.newComputer(), old.newComputer()
-	for _, o := range []*testOffice{first, second} {
-		b, err := o.MoveIn(t.Context(), file, password, "")
-		if err != nil || !b.Waits.IsZero() || !o.Status().SignedIn {
-			t.Fatalf("%+v, %v, %+v", b, err, o.Status())
-		}
-	}
-	second.stop()
-	heal()
-	first.eventually("what waited is sent", func() bool { return first.draftNow(queued).State == office.DraftSent })
-	second.open()
-	ctx, end := context.WithCancel(t.Context())
-	var running sync.WaitGroup
-	running.Go(func() { second.Run(ctx, PartOutbox) })
-	t.Cleanup(func() { end(); running.Wait() })
-	second.eventually("and found", func() bool { return second.draftNow(queued).State == office.DraftSent })
-	if n := len(old.service.Packages()); n != 3 {
-		t.Errorf("%d packages at the service", n)
-	}
 }
 
 func TestAFileIsBroughtOverOnceByTwoWhoDoItTogether(t *testing.T) {
@@ -171,10 +154,7 @@ func TestAFileIsBroughtOverOnceByTwoWhoDoItTogether(t *testing.T) {
 	now := old.newComputer()
 	results := make(chan error)
 	for range 2 {
-		go func() {
-			_, err := now.MoveIn(t.Context(), file, password, "")
-			results <- err
-		}()
+		go func() { results <- now.arrive(file) }()
 	}
 	one, other := <-results, <-results
 	if one != nil {
@@ -183,72 +163,30 @@ func TestAFileIsBroughtOverOnceByTwoWhoDoItTogether(t *testing.T) {
 	if one != nil || other == nil || Message(other) != message.OfficeHere() {
 		t.Errorf("%v, %v", one, other)
 	}
-	if s := now.Status(); !s.SignedIn || s.Packages.Total != 2 {
+	if s := now.Status(); s.Packages.Total != 2 {
 		t.Errorf("%+v", s)
 	}
 }
 
-func TestAnOfficeThatWasNeverBroughtOverIsTakenBack(t *testing.T) {
+func TestAnOfficeThatIsTakenBackSendsNothingTwice(t *testing.T) {
 	old, open, queued, heal := movable(t)
 	file := filepath.Join(t.TempDir(), "office.move")
 	noErr(t, old.MoveOut(t.Context(), file, password))
 	heal()
 	noErr(t, old.Act(t.Context(), *old.issue("moved")))
-	if old.issue("moved") != nil {
+	if old.issue("moved") != nil || old.Status().SignedIn {
 		t.Errorf("health: %+v", old.Status().Health)
 	}
-	signAll(old, open)
-	old.eventually("it works", func() bool { return old.Status().Packages.Saved == 2 })
 	if d := old.draftNow(queued); d.State != office.DraftUnknown {
 		t.Errorf("what waited is %s", d.State)
 	}
-	// Whoever brings the file over now comes second: nothing is sent twice.
-	aMinuteLater()
-	late := old.newComputer()
-	b, err := late.MoveIn(t.Context(), file, password, "")
-	if err != nil || !b.Waits.IsZero() {
-		t.Fatalf("%+v, %v", b, err)
-	}
-	if s := late.Status(); s.SignedIn || late.draftNow(queued).State != office.DraftUnknown {
-		t.Errorf("signed in %v, what waited is %s", s.SignedIn, late.draftNow(queued).State)
-	}
-	if !old.Status().SignedIn { // the service takes a token that comes again for a stolen one
-		noErr(t, old.SignIn(t.Context(), SignInOptions{}, visit))
-	}
-	noErr(t, old.Resolve(queued, true))
-	old.eventually("at a person's word it is sent", func() bool {
-		if !old.Status().SignedIn {
-			noErr(t, old.SignIn(t.Context(), SignInOptions{}, visit))
-		}
-		return old.draftNow(queued).State == office.DraftSent
-	})
+	late := old.newComputer() // the file was brought over all the same
+	noErr(t, late.arrive(file))
+	old.workHere(queued)
+	signAll(old, open)
+	old.eventually("it works", func() bool { return old.Status().Packages.Saved == 2 })
 	noErr(t, late.SignIn(t.Context(), SignInOptions{}, visit))
 	late.eventually("where it is found", func() bool { return late.draftNow(queued).State == office.DraftSent })
-	if n := len(old.service.Packages()); n != 3 {
-		t.Errorf("%d packages at the service", n)
-	}
-}
-
-func TestAnOfficeIsTakenBackFromAComputerThatIsOutOfUse(t *testing.T) {
-	old, _, queued, heal := movable(t)
-	file := filepath.Join(t.TempDir(), "office.move")
-	noErr(t, old.MoveOut(t.Context(), file, password))
-	now := old.newComputer()
-	heal()
-	_, err := now.MoveIn(t.Context(), file, password, "")
-	noErr(t, err)
-	now.eventually("what waited is sent", func() bool { return now.draftNow(queued).State == office.DraftSent })
-	now.stop()
-	aMinuteLater()
-	if err := old.Act(t.Context(), *old.issue("moved")); err == nil || !strings.Contains(Message(err).String(), "another computer") {
-		t.Error(err)
-	}
-	noErr(t, old.Act(t.Context(), *old.issue("moved")))
-	if old.Status().SignedIn || old.issue("moved") != nil {
-		t.Errorf("%+v", old.Status())
-	}
-	noErr(t, old.SignIn(t.Context(), SignInOptions{}, visit))
-	old.eventually("what the other one sent is found", func() bool { return old.draftNow(queued).State == office.DraftSent })
 	if n := len(old.service.Packages()); n != 3 {
 		t.Errorf("%d packages at the service", n)
 	}
@@ -262,29 +200,36 @@ func TestAMoveThatIsKilledLeavesOneOfficeThatWorks(t *testing.T) {
 	old.open()
 	old.run()
 	noErr(t, old.MoveOut(t.Context(), file, password))
+	noErr(t, old.TakeBack(t.Context()))
 	old.stop()
 	old.adjust = quick
-	for point, works := range map[string]bool{"move leaving": true, "move written": true, "move left": false, "move named": false} {
+	for point, works := range map[string]bool{"move written": true, "move left": false, "move named": false, "move returned": true} {
 		if kills[point] == "" {
 			t.Errorf("not killed at %q", point)
 			continue
 		}
 		old.data = kills[point]
 		old.open()
-		old.noLeftovers()
 		old.stop() // a start that ends at once
 		old.open()
-		if parted, _ := old.Parted(); !works && !parted {
-			t.Errorf("killed at %q, it works", point)
+		if _, away := old.movedAway(); away == works {
+			t.Errorf("killed at %q, it works: %v", point, !away)
 		}
 		old.run()
-		if works {
-			old.eventually(point+": it goes on", func() bool { parted, _ := old.Parted(); return !parted && old.Status().SignedIn })
+		switch {
+		case point == "move written":
+			old.eventually(point+": it goes on", func() bool { return old.Status().SignedIn })
 			if old.draftNow(queued).State != office.DraftQueued {
 				t.Errorf("killed at %q, what waited is %s", point, old.draftNow(queued).State)
 			}
-		} else {
+		case works:
+			if s := old.draftNow(queued).State; s != office.DraftUnknown || old.Status().SignedIn {
+				t.Errorf("killed at %q, what waited is %s", point, s)
+			}
+		default:
 			old.quiet()
+			owed := func() bool { list, err := old.owed(); return err == nil && len(list) == 0 }
+			old.eventually("the sign-in is revoked by the next start", owed)
 			old.stop()
 			noErr(t, os.Remove(locations.State(old.data))) // nor does a lost state forget it
 			old.open()
@@ -296,45 +241,37 @@ func TestAMoveThatIsKilledLeavesOneOfficeThatWorks(t *testing.T) {
 	heal()
 }
 
-func TestBringingOverThatIsKilledIsTakenUpByTheNextStart(t *testing.T) {
+func TestBringingOverThatIsKilledIsDoneOrNot(t *testing.T) {
 	old, _, queued, heal := movable(t)
 	file := filepath.Join(t.TempDir(), "office.move")
 	noErr(t, old.MoveOut(t.Context(), file, password))
+	heal()
 	now := old.newComputer()
 	now.stop()
 	kills := now.killedAt("move")
 	now.open()
-	_, err := now.MoveIn(t.Context(), file, password, "")
-	noErr(t, err)
+	noErr(t, now.arrive(file))
 	now.stop()
 	now.adjust = quick
-	heal()
-	for _, point := range []string{"move unpacked", "move adopted", "move renewed"} {
-		if kills[point] == "" {
-			t.Errorf("not killed at %q", point)
-			continue
-		}
-		now.data = kills[point]
-		now.open()
-		now.noLeftovers()
-		now.run()
-		if point == "move unpacked" {
-			if s := now.Status(); s.Packages.Total != 0 || now.Settings().Configured() {
-				t.Errorf("killed at %q: %+v", point, s)
-			}
-			_, err := now.MoveIn(t.Context(), file, password, "")
-			noErr(t, err)
-		}
-		now.eventually(point+": it arrives", func() bool {
-			parted, _ := now.Parted()
-			return !parted && now.Status().Packages.Total >= 2 && (now.draftNow(queued).State == office.DraftSent || now.draftNow(queued).State == office.DraftUnknown)
-		})
-		now.stop()
-		aMinuteLater() // the next one is another life of the same office
+	if len(kills) != 2 {
+		t.Fatalf("killed at %v", kills)
 	}
-	if n := len(old.service.Packages()); n != 3 {
-		t.Errorf("%d packages at the service", n)
+	now.data = kills["move unpacked"]
+	now.open()
+	now.run()
+	if s := now.Status(); s.Packages.Total != 0 || now.Settings().Configured() {
+		t.Errorf("killed before it was adopted: %+v", s)
 	}
+	now.eventually("what was unpacked is removed", func() bool { now.outbox.Wake(); return len(now.kept()) == 0 })
+	noErr(t, now.arrive(file))
+	now.workHere(queued)
+	now.stop()
+	now.data = kills["move adopted"]
+	now.open()
+	if s := now.Status(); s.Packages.Total != 2 || now.draftNow(queued).State != office.DraftUnknown {
+		t.Errorf("killed once it was adopted: %+v", s)
+	}
+	now.stop()
 }
 
 func TestAFileThatCannotBeBroughtOverChangesNothing(t *testing.T) {
@@ -346,42 +283,28 @@ func TestAFileThatCannotBeBroughtOverChangesNothing(t *testing.T) {
 	whole := mustRead(t, file)
 	now := old.newComputer()
 	before := now.Activity(10)
-	written := func(b []byte) string {
-		path := filepath.Join(dir, "other.move")
-		noErr(t, os.WriteFile(path, b, 0o600))
-		return path
-	}
-	changed := append([]byte(nil), whole...)
-	changed[len(changed)-100] ^= 1
+	altered := append([]byte(nil), whole...)
+	altered[len(altered)-100] ^= 1
 	for name, c := range map[string]struct {
-		path, password, want string
+		content        []byte
+		password, want string
 	}{
-		"wrong password": {file, password + "!", "password does not open"},
-		"cut":            {written(whole[:len(whole)/2]), password, "damaged or incomplete"},
-		"altered":        {"", password, "damaged or incomplete"},
-		"another file":   {"", password, "was not made by Countersign"},
-		"newer":          {"", password, "newer version"},
-		"missing":        {filepath.Join(dir, "none"), password, "could not be read"},
-		"a folder":       {dir, password, "was not made by Countersign"},
+		"wrong password": {whole, password + "!", "password does not open"},
+		"cut":            {whole[:len(whole)/2], password, "damaged or incomplete"},
+		"altered":        {altered, password, "damaged or incomplete"},
+		"another file":   {[]byte("%PDF-1.7\n"), password, "was not made by Countersign"},
+		"newer":          {[]byte(strings.Replace(string(whole), "sealed file 1\n", "sealed file 9\n", 1)), password, "newer version"},
 	} {
-		switch name {
-		case "cut":
-			c.path = written(whole[:len(whole)/2])
-		case "altered":
-			c.path = written(changed)
-		case "another file":
-			c.path = written([]byte("%PDF-1.7\n"))
-		case "newer":
-			c.path = written([]byte(strings.Replace(string(whole), "sealed file 1\n", "sealed file 9\n", 1)))
-		}
-		_, err := now.MoveIn(t.Context(), c.path, c.password, "")
-		if err == nil || !strings.Contains(Message(err).String(), c.want) {
+		path := filepath.Join(dir, "other.move")
+		noErr(t, os.WriteFile(path, c.content, 0o600))
+		if _, err := now.ReadMove(t.Context(), path, c.password); err == nil || !strings.Contains(Message(err).String(), c.want) {
 			t.Errorf("%s: %v", name, Message(err).String())
 		}
 	}
-	left, err := filepath.Glob(filepath.Join(now.data, "arriving*"))
-	if s := now.Status(); err != nil || len(left) > 0 || s.Packages.Total > 0 || now.Settings().Configured() || len(now.kept()) > 0 || len(now.Activity(10)) != len(before) {
-		t.Errorf("something was changed: %+v, %q", s, left)
+	for path, want := range map[string]string{filepath.Join(dir, "none"): "could not be read", dir: "was not made by Countersign"} {
+		if _, err := now.ReadMove(t.Context(), path, password); err == nil || !strings.Contains(Message(err).String(), want) {
+			t.Errorf("%s: %v", path, err)
+		}
 	}
 	usual := t.TempDir()
 	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "AppData", "LocalAppData"} {
@@ -389,50 +312,119 @@ func TestAFileThatCannotBeBroughtOverChangesNothing(t *testing.T) {
 	}
 	data, err := locations.Default()
 	noErr(t, err)
+	x, err := now.ReadMove(t.Context(), file, password)
+	noErr(t, err)
+	bring := func(digest, saveTo string) error { return now.MoveIn(t.Context(), file, password, digest, saveTo) }
 	var config *ConfigError
-	if _, err := now.MoveIn(t.Context(), file, password, filepath.Join(data, "Signed")); !errors.As(err, &config) || config.Fields[0].Text != message.FolderHoldsData() {
+	if err := bring(x.Digest, filepath.Join(data, "Signed")); !errors.As(err, &config) || config.Fields[0].Text != message.FolderHoldsData() {
 		t.Errorf("documents beside the program's own data: %v", err)
 	}
-	_, err = now.MoveIn(t.Context(), file, password, "")
-	noErr(t, err)
-	if _, err := now.MoveIn(t.Context(), file, password, ""); err == nil || !strings.Contains(Message(err).String(), "set up on this computer already") {
+	if err := bring("another", now.folder); err == nil || !strings.Contains(Message(err).String(), "has changed") {
+		t.Errorf("a file that nobody has looked at: %v", err)
+	}
+	if err := bring(x.Digest, ""); err == nil || Message(err) != message.ChooseFolder() {
+		t.Errorf("without a folder: %v", err)
+	}
+	if s := now.Status(); s.Packages.Total > 0 || now.Settings().Configured() || len(now.Activity(10)) != len(before) {
+		t.Errorf("something was changed: %+v", s)
+	}
+	noErr(t, bring(x.Digest, now.folder))
+	if err := bring(x.Digest, now.folder); err == nil || !strings.Contains(Message(err).String(), "set up on this computer already") {
 		t.Errorf("brought over twice: %v", err)
 	}
 }
 
-func TestFoldersThatAreNotHereAreAskedForAndNotMade(t *testing.T) {
-	old, open, _, heal := movable(t)
-	heal()
-	send := t.TempDir()
-	_, err := old.PutHotFolder(office.HotFolder{Path: send, Signers: []office.Signer{{FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"}}})
-	noErr(t, err)
-	file := filepath.Join(t.TempDir(), "office.move")
-	noErr(t, old.MoveOut(t.Context(), file, password))
-	there := filepath.Join(t.TempDir(), "copied")
-	noErr(t, os.Rename(old.folder, there)) // as somebody who copies the documents
-	noErr(t, os.RemoveAll(send))
-	now := old.newComputer()
-	now.folder = there
-	var missing *MissingFolderError
-	if _, err := now.MoveIn(t.Context(), file, password, ""); !errors.As(err, &missing) || missing.Folder != old.folder {
-		t.Fatal(err)
-	}
-	b, err := now.MoveIn(t.Context(), file, password, there)
-	if err != nil || len(b.Paused) != 1 {
-		t.Fatalf("%+v, %v", b, err)
-	}
-	for _, path := range []string{old.folder, send} {
-		if _, err := os.Stat(path); err == nil {
-			t.Errorf("%s was made", path)
+// Somebody who knows its password can make a file that says anything.
+func TestAHostileFileMovesNothingButWhatWasShown(t *testing.T) {
+	old, open, _, _ := movable(t)
+	home, outside := t.TempDir(), t.TempDir()
+	autostart, ssh, watched := filepath.Join(home, "autostart"), filepath.Join(home, ".ssh", "id"), filepath.Join(home, "Documents")
+	noErr(t, errors.Join(os.MkdirAll(autostart, 0o700), os.MkdirAll(filepath.Dir(ssh), 0o700), os.MkdirAll(watched, 0o700)))
+	noErr(t, errors.Join(os.WriteFile(ssh, []byte("a private key"), 0o600), os.WriteFile(filepath.Join(watched, "private.pdf"), mustRead(t, old.sample()), 0o600)))
+	noErr(t, old.Data.Update(func(tx *store.Tx) error {
+		_, err1 := tx.PlanJob(office.Job{PackageID: open, DocumentID: "x", Kind: office.FileSigned, Folder: autostart, Target: "update.desktop"})
+		p, _, err2 := tx.Package(open)
+		p.Planned, p.Withdrawal = true, &office.Withdrawal{State: office.WithdrawWanted, Asked: time.Now()}
+		people := []office.Signer{{FirstName: "Eve", LastName: "Evil", Email: "eve@evil.example"}}
+		draft := func(state office.DraftState, f office.DraftFile) error {
+			return tx.PutDraft(office.Draft{ID: uuid.NewString(), Name: "hostile", Signers: people, State: state, Files: []office.DraftFile{f}})
 		}
+		return errors.Join(err1, err2, tx.PutPackage(p),
+			draft(office.DraftQueued, office.DraftFile{Path: ssh, Name: "id", Size: 13}),
+			draft(office.DraftQueued, office.DraftFile{Path: ssh, Name: "../../id", Size: 13, Copy: "../../.ssh/id"}),
+			tx.PutDoc(hotfolder.DocFolders, []office.HotFolder{{ID: "1", Path: watched, Signers: people}, {ID: "2", Path: `\\evil.example\share`, Signers: people}}))
+	}))
+	o, err := old.whatMoves()
+	noErr(t, err)
+	o.Settings.SaveTo, o.Settings.NgrokCA, o.Settings.BlindCopyTo = `\\evil.example\share`, filepath.Join(outside, "ca.pem"), []string{"eve@evil.example"}
+	o.Settings.BesideOriginal = true
+	file := filepath.Join(outside, "office.move")
+	f, err := os.Create(file)
+	noErr(t, err)
+	noErr(t, transfer.WriteMove(f, safe.NewSealer(password), o, func(f office.DraftFile) string { return filepath.Join(locations.Outbox(old.data), f.Copy) }))
+	noErr(t, f.Close())
+
+	now := old.newComputer()
+	now.folder = t.TempDir()
+	x, err := now.ReadMove(t.Context(), file, password)
+	noErr(t, err)
+	if strings.Join(x.Watched, " ") != watched || x.Folder != `\\evil.example\share` || x.Drafts != 2 || len(x.LeftOut) != 6 {
+		t.Errorf("what is shown: %+v", x)
 	}
-	if list := must(now.HotFolders()); len(list) != 1 || !list[0].Paused {
+	noErr(t, now.arrive(file))
+	if s := now.Settings(); s.SaveTo != now.folder || s.NgrokCA != "" || len(s.BlindCopyTo)+len(s.CopyTo) != 0 || s.BesideOriginal || now.Status().SignedIn {
+		t.Errorf("%+v", s)
+	}
+	if list := must(now.HotFolders()); len(list) != 1 || !list[0].Paused || list[0].ID == "1" {
 		t.Errorf("%+v", list)
 	}
+	for _, d := range now.Drafts() {
+		if d.Name == "hostile" || d.State == office.DraftQueued {
+			t.Errorf("%+v", d)
+		}
+	}
 	signAll(now, open)
-	now.eventually("saved in the folder of here", func() bool { return now.Status().Packages.Saved == 2 })
+	noErr(t, now.SignIn(t.Context(), SignInOptions{}, visit))
+	now.eventually("what was open is saved here", func() bool { return now.Status().Packages.Saved == 2 })
+	for _, dir := range []string{autostart, filepath.Dir(ssh), watched} {
+		if entries, err := os.ReadDir(dir); err != nil || len(entries) != map[bool]int{true: 0, false: 1}[dir == autostart] {
+			t.Errorf("%s holds %v, %v", dir, entries, err)
+		}
+	}
 	for _, j := range must(now.Saved(10)) {
-		if j.Folder != there {
+		if j.Folder != now.folder || !strings.HasSuffix(j.Target, ".pdf") {
+			t.Errorf("saved as %s in %s", j.Target, j.Folder)
+		}
+	}
+	for _, b := range old.uploaded() {
+		if strings.Contains(string(b), "private key") {
+			t.Error("a private key was uploaded")
+		}
+	}
+	if n := len(now.service.Packages()); n != 2 {
+		t.Errorf("%d packages at the service", n)
+	}
+}
+
+// Documents that were copied over have the names that new ones would get.
+func TestWhatIsToBeSavedGoesBesideDocumentsThatWereCopiedOver(t *testing.T) {
+	old, open, _, heal := movable(t)
+	heal()
+	noErr(t, old.MoveOut(t.Context(), filepath.Join(t.TempDir(), "office.move"), password))
+	file, _ := old.movedAway()
+	now := old.newComputer()
+	now.folder = filepath.Join(t.TempDir(), "copied")
+	noErr(t, os.CopyFS(now.folder, os.DirFS(old.folder)))
+	before := len(now.files())
+	noErr(t, now.arrive(file.File))
+	signAll(now, open)
+	noErr(t, now.SignIn(t.Context(), SignInOptions{}, visit))
+	now.eventually("saved in the folder of here", func() bool { return now.Status().Packages.Saved == 2 })
+	if more := len(now.files()) - before; more == 0 || now.Status().Saves.Pending > 0 {
+		t.Errorf("%d files more: %q", more, now.files())
+	}
+	for _, j := range must(now.Saved(10)) {
+		if j.Folder != now.folder {
 			t.Errorf("a saved file is thought to be in %s", j.Folder)
 		}
 	}
@@ -460,8 +452,8 @@ func TestAMoveThatCannotBeWrittenChangesNothing(t *testing.T) {
 	}
 	signAll(old, open)
 	old.eventually("it works on", func() bool { return old.Status().Packages.Saved == 2 })
-	if parted, _ := old.Parted(); parted {
-		t.Error("it is parted")
+	if _, away := old.movedAway(); away {
+		t.Error("it has moved")
 	}
 }
 
@@ -477,8 +469,7 @@ func TestTheFileOfAMoveShowsNothingAndIsSealedAnew(t *testing.T) {
 		}
 	}
 	now := old.newComputer()
-	_, err := now.MoveIn(t.Context(), file, password, "")
-	noErr(t, err)
+	noErr(t, now.arrive(file))
 	if now.installation == old.installation {
 		t.Error("both computers have one name for their temporary files")
 	}

@@ -20,7 +20,7 @@ func TestAFileOfAMoveThatHasItsNameIsNotTakenAway(t *testing.T) {
 	noErr(t, errors.Join(os.MkdirAll(filepath.Join(home, "a", "temp"), 0o755), os.Symlink("a/temp/..", folder)))
 	temp, err := os.Open(filepath.Join(folder, "temp"))
 	noErr(t, err)
-	noErr(t, o.nameLuggage(temp, filepath.Join(folder, "Office")))
+	noErr(t, o.nameMove(temp, filepath.Join(folder, "Office")))
 	if _, err := os.Stat(filepath.Join(home, "a", "Office")); err != nil {
 		t.Error(err)
 	}

@@ -11,13 +11,12 @@ import (
 
 	"countersign/internal/agent/account"
 	"countersign/internal/agent/announce"
-	"countersign/internal/agent/backups"
 	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/hotfolder"
-	"countersign/internal/agent/luggage"
 	"countersign/internal/agent/outbox"
 	"countersign/internal/agent/reconcile"
+	"countersign/internal/agent/transfer"
 	"countersign/internal/disk"
 	"countersign/internal/locations"
 	"countersign/internal/message"
@@ -45,10 +44,10 @@ import (
 // All of this is one commit, with the backup's state in the place of the new one. While the key is out of reach nothing is
 // begun that the restoring would take back: see gate.go.
 
-// newBackups makes the room that makes backups.
-func (a *Agent) newBackups() *backups.Room {
-	return backups.New(a.Tools, backups.Needs{
-		Folder: locations.Backups(a.p.DataDir), Documents: locations.Outbox(a.p.DataDir), Label: a.label, Busy: a.catchingUp, Crash: a.p.Crash,
+// newBackups makes what makes backups.
+func (a *Agent) newBackups() *transfer.Backups {
+	return transfer.NewBackups(a.Tools, transfer.Options{
+		Folder: locations.Backups(a.p.DataDir), Documents: locations.Outbox(a.p.DataDir), Header: a.header, Busy: a.catchingUp, Crash: a.p.Crash,
 		Key: func() (safe.Secret, bool) {
 			key, err := a.account.BackupKey()
 			return safe.Secret(key), err == nil
@@ -56,13 +55,13 @@ func (a *Agent) newBackups() *backups.Room {
 	})
 }
 
-// label is what a sealed file says of who made it.
-func (a *Agent) label() luggage.Manifest {
+// header is what a sealed file says of who made it.
+func (a *Agent) header() transfer.Header {
 	computer, err := os.Hostname()
 	if err != nil {
 		computer = "?"
 	}
-	return luggage.Manifest{Program: a.p.Version, Computer: computer, Installation: a.installation}
+	return transfer.Header{Program: a.p.Version, Computer: computer, Installation: a.installation}
 }
 
 // restored is how restoring went.
@@ -120,8 +119,8 @@ var errOtherOffice = errors.New("the backup is of another office")
 
 // unusable reports whether err is about one backup, and the one before may be better.
 func unusable(err error) bool {
-	for _, own := range []error{safe.ErrKey, safe.ErrDamaged, safe.ErrForeign, safe.ErrNewer, luggage.ErrDamaged, luggage.ErrNewer,
-		store.ErrCorrupt, store.ErrNewer, fs.ErrNotExist, errOtherOffice} {
+	for _, own := range []error{safe.ErrKey, safe.ErrDamaged, safe.ErrForeign, safe.ErrNewer, transfer.ErrDamaged, transfer.ErrNewer,
+		store.ErrRecord, store.ErrBadID, store.ErrUnfit, store.ErrTargetTaken, fs.ErrNotExist, errOtherOffice} {
 		if errors.Is(err, own) {
 			return true
 		}
@@ -130,33 +129,20 @@ func unusable(err error) bool {
 }
 
 // restore puts a backup in the place of what is here: one of that installation, or any for none.
-func (a *Agent) restore(path string, with safe.Opener, installation string) error {
-	ours := func(m luggage.Manifest) error {
-		if installation != "" && m.Installation != installation {
-			return errOtherOffice
-		}
-		return nil
-	}
-	folder := filepath.Join(locations.Backups(a.p.DataDir), unpacking)
-	if err := os.RemoveAll(folder); err != nil {
-		return err
-	}
-	defer os.RemoveAll(folder)
-	m, err := backups.Unpack(path, with, folder, ours)
+func (a *Agent) restore(path string, key safe.Secret, installation string) error {
+	h, documents, err := transfer.CheckBackup(path, key)
 	if err != nil {
 		return err
 	}
-	other, err := store.Open(luggage.State(folder), store.Options{Now: a.Now, Log: a.Log})
-	if err != nil {
-		return err
+	if installation != "" && h.Installation != installation {
+		return errOtherOffice
 	}
-	defer other.Close()
 	needed := map[string]bool{}
-	for _, d := range m.Documents {
+	for _, d := range documents {
 		needed[d.Name] = true
 	}
 	a.outbox.SetCopiesAside(needed)
-	if err := a.bringDocuments(path, with, m.Documents); err != nil {
+	if err := a.bringDocuments(path, key, documents); err != nil {
 		return err
 	}
 	a.p.Crash("restore unpacked")
@@ -164,20 +150,25 @@ func (a *Agent) restore(path string, with safe.Opener, installation string) erro
 	if err != nil {
 		return err
 	}
+	file, err := transfer.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
 	now := a.Now()
-	err = a.Data.Store.Adopt(other, func(tx *store.Tx) error {
+	err = a.Data.Store.Update(func(tx *store.Tx) error {
+		if err := transfer.ImportBackup(tx, file, key); err != nil {
+			return err
+		}
 		return errors.Join(a.becomeHere(tx, here), a.unsettle(tx, now))
 	})
 	a.p.Crash("restored")
 	return err
 }
 
-// unpacking is the folder in that of the backups in which one is unpacked.
-const unpacking = "unpacking"
-
 // bringDocuments puts the documents of a backup where they are sent from, unless they are there. One that cannot be brought
 // is missed where its draft is to be sent, and keeps nothing else from being restored.
-func (a *Agent) bringDocuments(path string, with safe.Opener, documents []luggage.Document) error {
+func (a *Agent) bringDocuments(path string, key safe.Secret, documents []transfer.Document) error {
 	to := locations.Outbox(a.p.DataDir)
 	for _, d := range documents {
 		if _, err := os.Lstat(filepath.Join(to, d.Name)); err == nil {
@@ -186,7 +177,7 @@ func (a *Agent) bringDocuments(path string, with safe.Opener, documents []luggag
 		if err := disk.MkdirAll(to, 0o700); err != nil {
 			return err
 		}
-		if err := backups.Document(path, d, with, filepath.Join(to, d.Name)); err != nil {
+		if err := transfer.RestoreDocument(path, d, key, filepath.Join(to, d.Name)); err != nil {
 			a.Log.Warn("restore a document that waits", "document", d.Name, "err", err)
 		}
 	}
@@ -205,8 +196,8 @@ func (a *Agent) becomeHere(tx *store.Tx, here backedUp) error {
 		here.Sealed = nil
 		return errors.Join(err, putBackedUp(tx, here))
 	}
-	if here.Parting != nil { // which is of this computer, whatever office is here
-		err = tx.PutDoc(docParting, here.Parting)
+	if here.Moved != nil { // which is of this computer, whatever office is here
+		err = tx.PutDoc(docMoved, here.Moved)
 	}
 	return errors.Join(err, account.ForgetPassing(tx), account.Expire(tx))
 }
@@ -223,7 +214,7 @@ func (a *Agent) unsettle(tx *store.Tx, now time.Time) error {
 		}
 	}
 	err = errors.Join(outbox.Doubt(tx, now), reconcile.MarkRestored(tx, now), hotfolder.MarkRestored(tx, now), announce.ForgetOwed(tx),
-		backups.Forget(tx))
+		transfer.Forget(tx))
 	if err != nil {
 		return err
 	}

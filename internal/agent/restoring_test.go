@@ -11,8 +11,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"countersign/internal/agent/backups"
 	"countersign/internal/agent/loop/looptest"
+	"countersign/internal/agent/transfer"
 	"countersign/internal/locations"
 	"countersign/internal/message"
 	"countersign/internal/office"
@@ -106,7 +106,7 @@ func TestALostStateComesBackFromTheBackupAndNothingIsSentSavedOrToldAgain(t *tes
 	}
 	o.backups.Wake()
 	o.eventually("the next backup is made at once", func() bool {
-		files, err := backups.List(locations.Backups(o.data))
+		files, err := transfer.List(locations.Backups(o.data))
 		return err == nil && len(files) == 2
 	})
 }
@@ -199,7 +199,6 @@ func TestRestoringThatIsKilledIsTakenUpByTheNextStart(t *testing.T) {
 	for point, data := range kills {
 		o.data = data
 		o.open()
-		o.noLeftovers()
 		if d := o.draftNow(held); d.State != office.DraftHeld || len(o.kept()) != 1 || o.Status().Packages.Total != 2 || !o.Status().SignedIn || o.restoreOwed() {
 			t.Errorf("killed at %q: %+v, copies %q, %+v", point, d, o.kept(), o.Status().Packages)
 		}
@@ -266,7 +265,7 @@ func TestABackupOfAnotherKeyIsLeftAloneAndSaid(t *testing.T) {
 	if i := o.issue("data-restored"); i == nil || !strings.Contains(i.Text(), "does not open them") {
 		t.Errorf("health: %+v", o.Status().Health)
 	}
-	if files, err := backups.List(locations.Backups(o.data)); err != nil || len(files) != 1 {
+	if files, err := transfer.List(locations.Backups(o.data)); err != nil || len(files) != 1 {
 		t.Errorf("%v, %v", files, err)
 	}
 	o.stop()
@@ -277,7 +276,7 @@ func TestTheNewestBackupThatCanBeReadIsRestored(t *testing.T) {
 	_, err := o.Cancel(held)
 	noErr(t, err)
 	noErr(t, o.backups.Make())
-	files, err := backups.List(locations.Backups(o.data))
+	files, err := transfer.List(locations.Backups(o.data))
 	noErr(t, err)
 	noErr(t, os.Truncate(files[0].Path, 3000))
 	o.loseData()
@@ -294,8 +293,8 @@ func TestABackupOfTheTimeBeforeAnOfficeWasBroughtOverTakesNothingFromIt(t *testi
 	noErr(t, old.MoveOut(t.Context(), file, password))
 	now := old.newComputer()
 	noErr(t, now.backups.Make()) // while nothing was here
-	_, err := now.MoveIn(t.Context(), file, password, "")
-	noErr(t, err)
+	noErr(t, now.arrive(file))
+	noErr(t, now.SignIn(t.Context(), SignInOptions{}, visit))
 	now.loseData()
 	now.open()
 	now.run()
@@ -315,9 +314,9 @@ func TestABackupThatWasChosenInVainIsNotChosenLater(t *testing.T) {
 	noErr(t, err)
 	noErr(t, o.backups.Make())
 	o.stop()
-	files, err := backups.List(locations.Backups(o.data))
+	files, err := transfer.List(locations.Backups(o.data))
 	noErr(t, err)
-	aside, err := PrepareRestore(o.data, files[1].Path)
+	aside, err := PrepareRestore(t.Context(), o.keeper, o.data, files[1].Path)
 	noErr(t, err)
 	noErr(t, os.Rename(aside, locations.State(o.data))) // it was killed before
 	o.open()
@@ -332,7 +331,7 @@ func TestABackupThatWasChosenInVainIsNotChosenLater(t *testing.T) {
 func TestWhoAskedForABackupIsNotToldThatTheDataWasMissing(t *testing.T) {
 	o, _, _ := backedUpOffice(t)
 	o.stop()
-	_, err := PrepareRestore(o.data, "")
+	_, err := PrepareRestore(t.Context(), o.keeper, o.data, "")
 	noErr(t, err)
 	o.open()
 	for _, i := range o.Status().Health {
@@ -386,7 +385,7 @@ func TestDocumentsOfBackupsAreKeptAsLongAsOneListsThem(t *testing.T) {
 	for range 30 {
 		noErr(t, o.backups.Make())
 	}
-	files, err := backups.List(locations.Backups(o.data))
+	files, err := transfer.List(locations.Backups(o.data))
 	if err != nil || len(files) != 11 || documents() != 0 {
 		t.Errorf("%d backups, %d documents, %v", len(files), documents(), err)
 	}
@@ -407,4 +406,30 @@ func TestNothingIsWithdrawnAtAServiceThatIsUsedAgainAfterRestoring(t *testing.T)
 		}
 		return errors.Join(err, err2)
 	}))
+}
+
+func TestABackupThatCannotBeRestoredChangesNothingAndIsNamed(t *testing.T) {
+	o, _, _ := backedUpOffice(t)
+	noErr(t, o.backups.Make())
+	o.stop()
+	files, err := transfer.List(locations.Backups(o.data))
+	noErr(t, err)
+	copied := filepath.Join(t.TempDir(), filepath.Base(files[1].Path))
+	noErr(t, os.WriteFile(copied, mustRead(t, files[1].Path), 0o600))
+	noErr(t, os.Truncate(files[0].Path, 900))
+	for file, want := range map[string]string{
+		files[0].Path:                    "is damaged or was made with another key",
+		filepath.Join(o.data, "missing"): "There is no file",
+		copied:                           "is not one of the backups",
+	} {
+		if _, err := PrepareRestore(t.Context(), o.keeper, o.data, file); err == nil || !strings.Contains(Message(err).String(), want) {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
+	if _, err := PrepareRestore(t.Context(), secret.Memory(), o.data, ""); err == nil || !strings.Contains(Message(err).String(), "does not open them") {
+		t.Errorf("with another key: %v", err)
+	}
+	if _, err := os.Stat(locations.State(o.data)); err != nil {
+		t.Errorf("the data was put aside all the same: %v", err)
+	}
 }

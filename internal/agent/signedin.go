@@ -42,7 +42,7 @@ func (a *Agent) HasSecrets() (clientSecret, ngrokAuthtoken bool, err error) {
 // settings chose (or Paste), and returns once the tokens are kept. It ends early with ctx, or when another SignIn
 // starts.
 func (a *Agent) SignIn(ctx context.Context, o SignInOptions, open func(address string) error) error {
-	if p := a.parted(); p.State != "" {
+	if _, away := a.movedAway(); away {
 		return message.Error(message.MovingNow(), nil)
 	}
 	inBrowser := false

@@ -15,7 +15,7 @@ import (
 const docUnread = "unread"
 
 // keptUnread are the states that are told so.
-var keptUnread = []health.State{health.DataRestored, health.BroughtOver}
+var keptUnread = []health.State{health.DataRestored}
 
 // tellUntilRead has s, one of keptUnread, stand until somebody has read it.
 func (a *Agent) tellUntilRead(s health.State, text message.Message) {

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -9,18 +10,21 @@ import (
 	"strings"
 	"time"
 
-	"countersign/internal/agent/backups"
+	"countersign/internal/agent/account"
 	"countersign/internal/agent/health"
+	"countersign/internal/agent/transfer"
 	"countersign/internal/disk"
 	"countersign/internal/locations"
 	"countersign/internal/message"
+	"countersign/internal/safe"
+	"countersign/internal/secret"
 )
 
 // A person may have a backup restored though the state is well, or another one than the newest: what is there is set aside, and
 // the next start does the rest, as for a state that was lost.
 
 // Backup is a backup of a data folder.
-type Backup = backups.File
+type Backup = transfer.File
 
 // IssueRestored is the ID of what is said of a state that was lost.
 var IssueRestored = health.DataRestored.ID
@@ -29,11 +33,11 @@ var IssueRestored = health.DataRestored.ID
 const wanted = "restore-first"
 
 // Backups are those of a data folder, newest first.
-func Backups(dataDir string) ([]Backup, error) { return backups.List(locations.Backups(dataDir)) }
+func Backups(dataDir string) ([]Backup, error) { return transfer.List(locations.Backups(dataDir)) }
 
 // PrepareRestore sets the state of a data folder aside, which nobody uses, and has the next start restore a backup of it, the
 // newest for none. It returns where the state is kept; empty when there was none.
-func PrepareRestore(dataDir, file string) (aside string, err error) {
+func PrepareRestore(ctx context.Context, keeper secret.Keeper, dataDir, file string) (aside string, err error) {
 	list, err := Backups(dataDir)
 	if err != nil {
 		return "", err
@@ -42,7 +46,17 @@ func PrepareRestore(dataDir, file string) (aside string, err error) {
 		return file == "" || filepath.Base(b.Path) == filepath.Base(file) && sameFile(b.Path, file)
 	}
 	if !slices.ContainsFunc(list, same) {
-		return "", message.Error(message.NoBackups(), nil)
+		_, missing := os.Stat(file)
+		switch {
+		case len(list) == 0:
+			return "", message.Error(message.NoBackups(), nil)
+		case missing != nil:
+			return "", message.Error(message.BackupNotThere(filepath.Base(file)), missing)
+		}
+		return "", message.Error(message.BackupElsewhere(filepath.Base(file)), nil)
+	}
+	if err := usable(ctx, keeper, slices.DeleteFunc(list, func(b Backup) bool { return !same(b) })); err != nil {
+		return "", err
 	}
 	name := ""
 	if file != "" {
@@ -59,6 +73,27 @@ func PrepareRestore(dataDir, file string) (aside string, err error) {
 		return "", err
 	}
 	return aside, nil
+}
+
+// usable makes sure that one of the backups can be restored, before the state is set aside for it.
+func usable(ctx context.Context, keeper secret.Keeper, list []Backup) error {
+	key, err := keeper.Load(ctx)
+	if err != nil && !errors.Is(err, secret.ErrAbsent) {
+		return message.Error(account.KeyMessage(err), err)
+	}
+	var derived safe.Secret
+	if err == nil {
+		derived, err = key.Derive(account.BackupPurpose)
+	}
+	for i := 0; err == nil && i < len(list); i++ {
+		if _, _, bad := transfer.CheckBackup(list[i].Path, derived); bad == nil {
+			return nil
+		}
+	}
+	if len(list) == 1 {
+		return message.Error(message.BackupNotUsable(filepath.Base(list[0].Path)), err)
+	}
+	return message.Error(message.BackupsLocked(), err)
 }
 
 func sameFile(a, b string) bool {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path"
+	"strings"
 	"sync"
 
 	"countersign/internal/disk"
@@ -49,6 +50,9 @@ const (
 	StepDone    Step = "done"    // the folder is flushed too
 )
 
+// ending is how the names of documents end. Nothing else is saved: a file of another name may be one that a system runs.
+const ending = ".pdf"
+
 // sniffed is where "%PDF-" must begin: readers accept some bytes before it, and 970 of 971 documents keep to this.
 const sniffed = 1024
 
@@ -62,7 +66,7 @@ const sniffed = 1024
 // The context stops it between two reads of the body; a body that blocks in Read must end by the same context, as that of
 // an HTTP answer does. After the rename it no longer stops.
 func (f *Folder) Save(ctx context.Context, r Request) (Saved, error) {
-	if !filename.Safe(r.Target) {
+	if !filename.Safe(r.Target) || !strings.EqualFold(path.Ext(r.Target), ending) {
 		return Saved{}, f.fail(r.Target, ErrBadName, nil)
 	}
 	body := newIntake(ctx, r.Body, newDigest())

@@ -347,7 +347,8 @@ func TestStepsComeInOrder(t *testing.T) {
 func TestSaveRefusesNamesItDidNotMake(t *testing.T) {
 	dir := t.TempDir()
 	f := open(t, dir)
-	for _, target := range []string{"", ".", "..", "../a.pdf", "/a.pdf", "a/../../b.pdf", `a\b.pdf`, "c:a.pdf", "a//b.pdf", ".hidden.pdf", "NUL", "con.pdf", "a\x00.pdf", "x./a.pdf"} {
+	for _, target := range []string{"", ".", "..", "../a.pdf", "/a.pdf", "a/../../b.pdf", `a\b.pdf`, "c:a.pdf", "a//b.pdf", ".hidden.pdf", "NUL", "con.pdf", "a\x00.pdf", "x./a.pdf",
+		"autostart/update.desktop", "a.lnk", "a.pdf.bat", "a", "a.pdf/b"} {
 		if _, err := f.Save(t.Context(), request(target, pdf(2000))); !errors.Is(err, ErrBadName) {
 			t.Errorf("%q: got %v", target, err)
 		}

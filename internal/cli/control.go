@@ -53,7 +53,7 @@ type reply struct {
 	Offers    []candidate        `json:"offers,omitempty"`
 	Withdrawn []office.Withdrawn `json:"withdrawn,omitempty"`
 	Update    *office.Update     `json:"update,omitempty"`
-	Move      *moveAnswer        `json:"move,omitempty"`
+	Move      *agent.Arrival     `json:"move,omitempty"`
 }
 
 // hello is what an instance says of itself.
@@ -212,8 +212,8 @@ func (c *controller) handler() http.Handler {
 		return reply{Update: &u}, err
 	}))
 	mux.HandleFunc("POST "+pathMove, answer(c.ending, func(ctx context.Context, m moveRequest, _ func(reply)) (reply, error) {
-		done, err := c.Move(ctx, m)
-		return reply{Move: &done}, err
+		shown, err := c.Move(ctx, m)
+		return reply{Move: &shown}, err
 	}))
 	mux.HandleFunc("POST "+pathShow, answer(c.ending, func(_ context.Context, s showRequest, _ func(reply)) (reply, error) {
 		c.show(s.Files)

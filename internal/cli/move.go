@@ -2,20 +2,22 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"strings"
+
+	"countersign/internal/agent"
 
 	"golang.org/x/term"
 )
 
 // moveCmd moves the office to another computer.
 type moveCmd struct {
-	Out      string `help:"Write everything into a new FILE, sealed with a password, and stop working here." type:"path" placeholder:"FILE" xor:"what"`
-	In       string `help:"Bring over an office from the FILE of another computer." type:"path" placeholder:"FILE" xor:"what"`
-	TakeBack bool   `help:"Work here again, because the file was never brought over. If it was, the sign-in there ends." xor:"what"`
-	SaveTo   string `help:"With --in: the folder for signed documents, if that of the other computer does not exist here." type:"path" placeholder:"DIR"`
-	Anyway   bool   `help:"With --take-back: also when the other computer has taken over, and is out of use. Somebody signs in again."`
-	Yes      bool   `help:"With --out: do not ask whether this computer is to stop."`
+	Out      string `help:"Write everything into a new FILE, sealed with a password, sign out and stop working here." type:"path" placeholder:"FILE" xor:"what"`
+	In       string `help:"Show what is in the FILE of another computer, and bring it over once you agree." type:"path" placeholder:"FILE" xor:"what"`
+	TakeBack bool   `help:"Work here again, because the file was never brought over or the other computer is out of use." xor:"what"`
+	SaveTo   string `help:"With --in: the folder for signed documents on this computer." type:"path" placeholder:"DIR"`
+	Yes      bool   `help:"With --out: do not ask whether this computer is to stop. With --in: do not ask whether what is shown is right."`
 }
 
 // moveRequest is what is to be moved, and where. It travels over the control socket, which only the same user reaches.
@@ -23,38 +25,32 @@ type moveRequest struct {
 	Out      string `json:"out,omitempty"`
 	In       string `json:"in,omitempty"`
 	Password string `json:"password,omitempty"`
+	Digest   string `json:"digest,omitempty"` // of the file that was shown; without one it is shown
 	SaveTo   string `json:"save_to,omitempty"`
-	Anyway   bool   `json:"anyway,omitempty"`
 }
 
-// moveAnswer is what came of it, in sentences.
-type moveAnswer struct {
-	Told []string `json:"told,omitempty"`
-}
-
-// Move writes the office into a file, brings one over, or takes it back when the request names neither.
-func (c *controller) Move(ctx context.Context, m moveRequest) (done moveAnswer, err error) {
+// Move writes the office into a file, shows what is in one or brings it over, or takes the office back when the request names neither.
+func (c *controller) Move(ctx context.Context, m moveRequest) (shown agent.Arrival, err error) {
+	ctx = context.WithoutCancel(ctx)
 	switch {
 	case m.Out != "":
-		return done, c.agent.MoveOut(context.WithoutCancel(ctx), m.Out, m.Password)
+		return shown, c.agent.MoveOut(ctx, m.Out, m.Password)
 	case m.In == "":
-		return done, c.agent.TakeBack(ctx, m.Anyway)
+		return shown, c.agent.TakeBack(ctx)
+	case m.Digest == "":
+		return c.agent.ReadMove(ctx, m.In, m.Password)
 	}
-	b, err := c.agent.MoveIn(context.WithoutCancel(ctx), m.In, m.Password, m.SaveTo)
-	for _, paused := range b.Paused {
-		done.Told = append(done.Told, paused.String())
-	}
-	if !b.Waits.IsZero() {
-		done.Told = append(done.Told, b.Waits.String())
-	}
-	return done, err
+	return shown, c.agent.MoveIn(ctx, m.In, m.Password, m.Digest, m.SaveTo)
 }
 
 func (c *moveCmd) Run(r *run) error {
-	if c.Out == "" && c.In == "" && !c.TakeBack {
+	switch {
+	case c.Out == "" && c.In == "" && !c.TakeBack:
 		return &usage{"One of --out, --in and --take-back is needed."}
+	case c.In != "" && c.SaveTo == "":
+		return &usage{"--in needs --save-to, the folder for signed documents on this computer."}
 	}
-	m := moveRequest{Out: c.Out, In: c.In, SaveTo: c.SaveTo, Anyway: c.Anyway}
+	m := moveRequest{Out: c.Out, In: c.In, SaveTo: c.SaveTo}
 	if c.Out != "" && !c.Yes && !r.agrees("This computer then sends and saves nothing any more. Go on? (yes/no): ") {
 		return &failure{"Nothing was done. Confirm with yes, or use --yes."}
 	}
@@ -69,21 +65,50 @@ func (c *moveCmd) Run(r *run) error {
 		return err
 	}
 	defer o.Close()
-	done, err := o.Move(r.ctx, m)
+	shown, err := o.Move(r.ctx, m)
 	if err != nil {
 		return err
 	}
-	for _, told := range done.Told {
-		_ = r.out.Line("%s", told)
-	}
 	switch {
 	case c.Out != "":
-		return r.out.Line("Written: %s. This computer works no more for the office. On the new one: countersign move --in FILE, or Bring over in its first window.", c.Out)
-	case c.In != "":
-		return r.out.Line("The office was brought over. Delete the file once everything works here.")
-	default:
-		return r.out.Line("The office works on this computer again. Delete the file.")
+		return r.out.Line("Written: %s. This computer works no more for the office. On the new one: countersign move --in FILE --save-to DIR, or Bring over in its first window.", c.Out)
+	case c.TakeBack:
+		return r.out.Line("The office works on this computer again once somebody has signed in. Delete the file.")
 	}
+	if err := r.showArrival(shown); err != nil {
+		return err
+	}
+	if !c.Yes && !r.agrees("Bring this office over to this computer? (yes/no): ") {
+		return &failure{"Nothing was brought over. Confirm with yes, or use --yes."}
+	}
+	m.Digest = shown.Digest
+	if _, err := o.Move(r.ctx, m); err != nil {
+		return err
+	}
+	return r.out.Line("The office was brought over. Sign in with: countersign login. Delete the file once everything works here.")
+}
+
+// showArrival prints what a file of another computer says.
+func (r *run) showArrival(x agent.Arrival) error {
+	rows := [][2]string{
+		{"Computer", x.Computer}, {"Written", x.Made.Local().Format("2006-01-02 15:04")}, {"People sign in at", x.SignIn}, {"Documents go to", x.Service},
+		{"Account", x.Account}, {"Folder there", x.Folder}, {"Packages", fmt.Sprint(x.Packages)}, {"Drafts", fmt.Sprint(x.Drafts)},
+	}
+	for _, path := range x.Watched {
+		rows = append(rows, [2]string{"Watched, paused", path})
+	}
+	for _, text := range x.LeftOut {
+		rows = append(rows, [2]string{"Not taken over", text.String()})
+	}
+	for _, row := range rows {
+		if row[1] == "" {
+			continue
+		}
+		if err := r.out.Line("%-18s %s", row[0]+":", row[1]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // agrees asks the person at the terminal; nobody agrees without one.

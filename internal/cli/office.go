@@ -34,7 +34,7 @@ type instance interface {
 	Events(ctx context.Context, q eventsRequest) ([]listedEvent, error)
 	Withdraw(ctx context.Context, n office.NewWithdrawal) ([]office.Withdrawn, error)
 	Folders(ctx context.Context, q foldersRequest) ([]office.HotFolderRow, error)
-	Move(ctx context.Context, m moveRequest) (moveAnswer, error)
+	Move(ctx context.Context, m moveRequest) (agent.Arrival, error)
 	SignPage(ctx context.Context, q linkRequest) (address string, err error)
 	CheckUpdate(ctx context.Context, q updateRequest) (office.Update, error)
 	Close() error

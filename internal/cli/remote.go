@@ -170,14 +170,14 @@ func (r *remote) CheckUpdate(ctx context.Context, q updateRequest) (u office.Upd
 	return u, err
 }
 
-func (r *remote) Move(ctx context.Context, m moveRequest) (done moveAnswer, err error) {
+func (r *remote) Move(ctx context.Context, m moveRequest) (shown agent.Arrival, err error) {
 	err = r.call(ctx, pathMove, m, func(answer reply) error {
 		if answer.Move != nil {
-			done = *answer.Move
+			shown = *answer.Move
 		}
 		return nil
 	})
-	return done, err
+	return shown, err
 }
 
 func (r *remote) Templates(ctx context.Context, search string) (list []office.Template, err error) {

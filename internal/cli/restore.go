@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"log/slog"
+
 	"countersign/internal/agent"
 	"countersign/internal/single"
 )
@@ -18,7 +20,7 @@ func (c *restoreCmd) Run(r *run) error {
 	}
 	if c.List {
 		for _, f := range list {
-			if err := r.out.Line("%s  %s", f.Date, f.Path); err != nil {
+			if err := r.out.Line("%s  %s", f.Made.Local().Format("2006-01-02 15:04"), f.Path); err != nil {
 				return err
 			}
 		}
@@ -32,7 +34,7 @@ func (c *restoreCmd) Run(r *run) error {
 	if err != nil {
 		return err
 	}
-	aside, err := agent.PrepareRestore(r.global.Data, c.File)
+	aside, err := agent.PrepareRestore(r.ctx, r.keeper(slog.New(slog.DiscardHandler)), r.global.Data, c.File)
 	if err := instance.Close(); err != nil {
 		return err
 	}

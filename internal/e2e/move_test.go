@@ -41,10 +41,20 @@ func TestAnOfficeMovesToAnotherComputer(t *testing.T) {
 	now := harness.NewOffice(t, desk, old.Service, old.Front)
 	now.More, now.Folder = old.More, old.Folder
 	now.Serve()
-	if r := now.Command("move", "--in", filepath.Join(old.Data, "office.json")); r.Code != 1 || !strings.Contains(r.Stderr, "was not made by Countersign") {
+	into := func(path string, more ...string) []string { return append([]string{"--in", path, "--save-to", now.Folder}, more...) }
+	if r := now.Command("move", into(filepath.Join(old.Data, "office.json"), "--yes")...); r.Code != 1 || !strings.Contains(r.Stderr, "was not made by Countersign") {
 		t.Errorf("%+v", r)
 	}
-	now.Must("move", "--in", file)
+	if r := now.Command("move", "--in", file, "--yes"); r.Code != 2 {
+		t.Errorf("without a folder: %+v", r)
+	}
+	r := now.Command("move", into(file)...)
+	host := strings.TrimPrefix(old.Service.URL, "https://")
+	if r.Code != 1 || !strings.Contains(r.Stdout, host) || !strings.Contains(r.Stdout, old.Folder) || !strings.Contains(r.Stderr, "Nothing was brought over") || now.Status().Packages.Total != 0 {
+		t.Errorf("nobody has agreed: %+v", r)
+	}
+	now.Must("move", into(file, "--yes")...)
+	now.MustLogin()
 	if s := now.Status(); !s.SignedIn || s.Packages.Total != 2 || s.Packages.Saved != 1 {
 		t.Errorf("brought over: %+v", s)
 	}

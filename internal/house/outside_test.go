@@ -19,13 +19,13 @@ var parsers = []string{
 var ownData = map[string][]string{
 	"assets/gen": {"codeberg.org/go-pdf/fpdf", "golang.org/x/image/vector", "image/png"}, // draws icons and samples
 	// What it reads is sealed by an office of ours, goes to the disk as it comes, and is no longer than its list says.
-	"internal/agent/luggage": {"archive/tar", "compress/flate", "compress/gzip"},
-	"internal/esign":         {"compress/gzip"},                                                                                                 // a document that comes packed: it streams to the disk like any of unknown length
-	"internal/e2e/harness":   {"image/png"},                                                                                                     // looks at the window
-	"internal/notify":        {"golang.org/x/image/draw", "image/png"},                                                                          // the program's icon
-	"internal/release":       {"archive/tar", "archive/zip", "compress/gzip", "image/png", "golang.org/x/image/bmp", "golang.org/x/image/draw"}, // writes packages, and the icon into pictures
-	"ui/screentest":          {"image/png"},                                                                                                     // reads the tests' pictures
-	"ui/system":              {"encoding/xml"},                                                                                                  // writes a text with markup
+	"internal/agent/transfer": {"compress/flate", "compress/gzip"},
+	"internal/esign":          {"compress/gzip"},                                                                                                 // a document that comes packed: it streams to the disk like any of unknown length
+	"internal/e2e/harness":    {"image/png"},                                                                                                     // looks at the window
+	"internal/notify":         {"golang.org/x/image/draw", "image/png"},                                                                          // the program's icon
+	"internal/release":        {"archive/tar", "archive/zip", "compress/gzip", "image/png", "golang.org/x/image/bmp", "golang.org/x/image/draw"}, // writes packages, and the icon into pictures
+	"ui/screentest":           {"image/png"},                                                                                                     // reads the tests' pictures
+	"ui/system":               {"encoding/xml"},                                                                                                  // writes a text with markup
 }
 
 func TestDocumentsFromOutsideAreReadInOnePlace(t *testing.T) {

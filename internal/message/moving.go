@@ -12,7 +12,10 @@ func FileOfBefore(file string) Message { return of("moving.file-of-before", Name
 func WithdrawAgain(called string) Message {
 	return of("moving.withdraw-again", Package("Package", called))
 }
-func NoBackups() Message { return of("moving.no-backups") }
+func NoBackups() Message                  { return of("moving.no-backups") }
+func BackupNotThere(file string) Message  { return of("moving.backup-not-there", Name("File", file)) }
+func BackupNotUsable(file string) Message { return of("moving.backup-not-usable", Name("File", file)) }
+func BackupElsewhere(file string) Message { return of("moving.backup-elsewhere", Name("File", file)) }
 
 func SealedForeign(file string) Message  { return of("moving.sealed-foreign", Name("File", file)) }
 func SealedNewer(file string) Message    { return of("moving.sealed-newer", Name("File", file)) }
@@ -28,18 +31,19 @@ func MoveFileNotWritten(file string) Message {
 	return of("moving.file-not-written", Name("File", file))
 }
 func OfficeHere() Message { return of("moving.office-here") }
-func FolderNotHere(folder string) Message {
-	return of("moving.folder-not-here", Name("Folder", folder))
+func CopiesLeftOut(people string) Message {
+	return of("moving.copies-left-out", Text("People", people))
 }
-func FolderPaused(folder string) Message { return of("moving.folder-paused", Name("Folder", folder)) }
+func NgrokServerLeftOut() Message { return of("moving.ngrok-server-left-out") }
+func FolderLeftOut(folder string) Message {
+	return of("moving.folder-left-out", Name("Folder", folder))
+}
+func DraftLeftOut(called string) Message { return of("moving.draft-left-out", Name("Draft", called)) }
+func SealedChanged(file string) Message  { return of("moving.sealed-changed", Name("File", file)) }
+func ChooseFolder() Message              { return of("moving.choose-folder") }
 func MovedAway(file string) Message      { return of("moving.moved-away", Name("File", file)) }
 func MovingNow() Message                 { return of("moving.now") }
-func TakingOver() Message                { return of("moving.taking-over") }
-func ElsewhereNow() Message              { return of("moving.elsewhere-now") }
 func BroughtOver(computer string) Message {
 	return of("moving.brought-over", Name("Computer", computer))
-}
-func BroughtOverUsed(computer string) Message {
-	return of("moving.brought-over-used", Name("Computer", computer))
 }
 func TakenBack() Message { return of("moving.taken-back") }

@@ -62,7 +62,6 @@ type Draft struct {
 	Away         bool            `json:"away,omitempty"`        // that is not the one in use; set by the store
 	Folder       string          `json:"folder,omitempty"`      // the hot folder it came from, by HotFolder.ID
 	By           string          `json:"by,omitempty"`          // the account that is to send it, as HotFolder.By; empty for whoever is signed in
-	LookFirst    bool            `json:"look_first,omitempty"`  // another computer may have sent it: the service's list is read right before it is sent
 	Replaces     []string        `json:"replaces,omitempty"`    // while it is held, the drafts whose place it takes once it is sent
 	ReplacedBy   string          `json:"replaced_by,omitempty"` // the draft that was sent in its place
 	Was          DraftState      `json:"was,omitempty"`         // where it stood when a person decided that no more is done

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -42,9 +41,9 @@ const (
 
 // cost is what Argon2id is asked to do.
 type cost struct {
-	Passes  uint32 `json:"passes"`
-	Memory  uint32 `json:"memory"` // KiB
-	Threads uint8  `json:"threads"`
+	Passes  uint32
+	Memory  uint32 // KiB
+	Threads uint8
 }
 
 // check refuses what Argon2id cannot do, and what would cost more than it may.
@@ -55,8 +54,7 @@ func (c cost) check() error {
 	return nil
 }
 
-// Sealer is a password that files can be sealed for again and again, though it is not kept: what follows from it is, and
-// opens them as the password does. It is a secret; its JSON is to be sealed.
+// Sealer is a password that files are sealed for.
 type Sealer struct {
 	cost cost
 	salt [saltSize]byte
@@ -73,30 +71,6 @@ func NewSealer(password string) *Sealer {
 
 func (c cost) derive(password string, salt []byte) []byte {
 	return argon2.IDKey([]byte(password), salt, c.Passes, c.Memory, c.Threads, keySize)
-}
-
-type sealerForm struct {
-	cost
-	Salt []byte `json:"salt"`
-	Key  []byte `json:"key"`
-}
-
-// MarshalJSON writes the secret.
-func (s *Sealer) MarshalJSON() ([]byte, error) {
-	return json.Marshal(sealerForm{s.cost, s.salt[:], s.key})
-}
-
-// UnmarshalJSON reads what MarshalJSON has written.
-func (s *Sealer) UnmarshalJSON(b []byte) error {
-	var f sealerForm
-	if err := json.Unmarshal(b, &f); err != nil {
-		return err
-	}
-	if len(f.Salt) != saltSize || len(f.Key) != keySize {
-		return errors.New("not a key for sealed files")
-	}
-	s.cost, s.salt, s.key = f.cost, [saltSize]byte(f.Salt), f.Key
-	return s.cost.check()
 }
 
 // Wrap is age.Recipient's.

@@ -2,7 +2,6 @@ package safe
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -65,24 +64,6 @@ func TestWhatWasSealedIsOpenedWithEachOfItsKeysAndNoOther(t *testing.T) {
 		if _, err := opened(sealed(t, plain, secret), Password("correct horse")); !errors.Is(err, ErrKey) {
 			t.Errorf("a password opens what was sealed for a key alone: %v", err)
 		}
-	}
-}
-
-func TestThePasswordIsNotNeededToSealAgain(t *testing.T) {
-	kept, err := json.Marshal(NewSealer("correct horse"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var again Sealer
-	if err := json.Unmarshal(kept, &again); err != nil {
-		t.Fatal(err)
-	}
-	file := sealed(t, []byte("contract"), &again)
-	if got, err := opened(file, Password("correct horse")); err != nil || string(got) != "contract" {
-		t.Errorf("%q, %v", got, err)
-	}
-	if bytes.Contains(file, []byte("correct horse")) || bytes.Contains(kept, []byte("correct horse")) {
-		t.Error("the password stands in the clear")
 	}
 }
 

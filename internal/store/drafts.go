@@ -47,22 +47,27 @@ func (tx *Tx) PutDraft(d office.Draft) error {
 		}
 		old = draftFacets(stored, row)
 	}
+	d.Changed = tx.now()
+	return tx.putDraft(d, row, old)
+}
+
+func (tx *Tx) putDraft(d office.Draft, row []byte, old facets) error {
 	if err := tx.home(&d.Service, &d.Away); err != nil {
 		return err
 	}
 	if d.State == "" {
 		d.State = office.DraftQueued
 	}
-	d.Changed = tx.now()
 	if d.Created.IsZero() {
-		d.Created = d.Changed
+		d.Created = tx.now()
 	}
 	inUTC(&d.Created, &d.Changed, &d.Due, &d.NextTry)
 	d.Files = slices.Clone(d.Files)
 	for i := range d.Files {
 		inUTC(&d.Files[i].Uploaded)
 	}
-	if row, err = tx.place(drafts, d.ID, row, d.Created, d); err != nil {
+	row, err := tx.place(drafts, d.ID, row, d.Created, d)
+	if err != nil {
 		return fmt.Errorf("store draft: %w", err)
 	}
 	return tx.refacet(old, draftFacets(d, row))

@@ -39,8 +39,10 @@ var noted = []byte{1}
 // factKey is a fact in sixteen bytes: facts are kept for ever, so that nobody is told of anything twice.
 func factKey(fact []byte) []byte {
 	sum := sha256.Sum256(fact)
-	return sum[:16]
+	return sum[:factLength]
 }
+
+const factLength = 16 // bytes
 
 // Sealed returns the sealed bytes kept under name, and whether there are any.
 func (tx *Tx) Sealed(name string) ([]byte, bool) {

@@ -112,6 +112,15 @@ func (tx *Tx) forgetEvent(row []byte) error {
 // forgotten is what is left of an event: how often it came again. It is shorter than a row.
 func forgotten(copies int) []byte { return binary.AppendUvarint(nil, uint64(max(copies, 0))) }
 
+// copiesOf reads what is left of an event.
+func copiesOf(left []byte) (int, error) {
+	copies, size := binary.Uvarint(left)
+	if size != len(left) || len(left) >= rowLength {
+		return 0, errUnreadable
+	}
+	return int(copies), nil
+}
+
 func forgottenFacets(copies int) (f facets) {
 	f.count("events", 1)
 	f.count("events.duplicates", int64(copies))
@@ -120,16 +129,16 @@ func forgottenFacets(copies int) (f facets) {
 
 // forgottenAgain counts a copy of a forgotten event.
 func (tx *Tx) forgottenAgain(id string, left []byte) error {
-	copies, size := binary.Uvarint(left)
-	if size != len(left) {
+	copies, err := copiesOf(left)
+	if err != nil {
 		return fmt.Errorf("%w: %s %q", errUnreadable, bucketEventIDs, id)
 	}
 	key, err := idKey(id)
 	if err != nil {
 		return err
 	}
-	if err := tx.put(bucketEventIDs, key, forgotten(int(copies)+1)); err != nil {
+	if err := tx.put(bucketEventIDs, key, forgotten(copies+1)); err != nil {
 		return err
 	}
-	return tx.refacet(forgottenFacets(int(copies)), forgottenFacets(int(copies)+1))
+	return tx.refacet(forgottenFacets(copies), forgottenFacets(copies+1))
 }

@@ -96,10 +96,11 @@ type Office interface {
 
 	// ReadOffice reads what an administrator has made for the office; it changes nothing.
 	ReadOffice(path string) (agent.OfficeFile, error)
-	// MoveOut writes everything into a new sealed file and stops working here; MoveIn brings the office of such a file over,
-	// to a computer that is not set up. Each takes a moment. An *agent.MissingFolderError asks for saveTo.
+	// MoveOut writes everything into a new sealed file and stops working here. ReadMove says what is in such a file and touches
+	// nothing; MoveIn brings the office of the file with that digest over, to a computer that is not set up. Each takes a moment.
 	MoveOut(ctx context.Context, path, password string) error
-	MoveIn(ctx context.Context, path, password, saveTo string) (agent.Brought, error)
+	ReadMove(ctx context.Context, path, password string) (agent.Arrival, error)
+	MoveIn(ctx context.Context, path, password, digest, saveTo string) error
 	// KeepFirstRun keeps what was entered into the first run, sealed, until Configure; FirstRun gives it back.
 	KeepFirstRun(agent.FirstRun) error
 	FirstRun() (f agent.FirstRun, kept bool, err error)

@@ -2,6 +2,7 @@ package officetest
 
 import (
 	"context"
+	"time"
 
 	"countersign/internal/agent"
 	"countersign/internal/message"
@@ -16,7 +17,7 @@ func (o *Office) ReadOffice(path string) (agent.OfficeFile, error) {
 	return file, nil
 }
 
-// MovePassword opens every file of another computer. The first word of its office's folder is missing.
+// MovePassword opens every file of another computer.
 const MovePassword = "correct horse battery"
 
 // MoveOut is env.Office's.
@@ -27,18 +28,30 @@ func (o *Office) MoveOut(_ context.Context, path, _ string) error {
 	return nil
 }
 
-// MoveIn is env.Office's: the folder of the old computer is not here.
-func (o *Office) MoveIn(_ context.Context, path, password, saveTo string) (agent.Brought, error) {
+// ReadMove is env.Office's.
+func (o *Office) ReadMove(_ context.Context, path, password string) (agent.Arrival, error) {
+	if password != MovePassword {
+		return agent.Arrival{}, message.Error(message.SealedPassword(path), nil)
+	}
+	return agent.Arrival{
+		Digest: "d", Computer: "front-desk", Made: time.Date(2026, 11, 23, 16, 5, 0, 0, time.Local), SignIn: "sign.example.com", Service: "api.example.com",
+		Account: "olivia.office@example.com", Folder: "/home/olivia/Signed", Watched: []string{"/home/olivia/To sign", "/srv/leases"}, Packages: 214, Drafts: 2,
+		LeftOut: []message.Message{message.CopiesLeftOut("Ana Ruiz <ana@example.com>")},
+	}, nil
+}
+
+// MoveIn is env.Office's.
+func (o *Office) MoveIn(_ context.Context, path, password, digest, saveTo string) error {
 	switch {
-	case password != MovePassword:
-		return agent.Brought{}, message.Error(message.SealedPassword(path), nil)
+	case password != MovePassword || digest != "d":
+		return message.Error(message.SealedChanged(path), nil)
 	case saveTo == "":
-		return agent.Brought{}, &agent.MissingFolderError{Folder: "/home/olivia/Signed"}
+		return message.Error(message.ChooseFolder(), nil)
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.BroughtTo = saveTo
-	return agent.Brought{Computer: "old"}, nil
+	return nil
 }
 
 // LockKeyring locks the keyring, or unlocks it: while it is locked, what was entered can be neither kept nor read.

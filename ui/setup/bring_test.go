@@ -8,10 +8,11 @@ import (
 	"testing"
 
 	"countersign/ui/officetest"
+	"countersign/ui/screentest"
 	"countersign/ui/system"
 )
 
-func TestAnOfficeIsBroughtOverWithItsPasswordAndAFolderThatIsHere(t *testing.T) {
+func TestAnOfficeIsBroughtOverOnceItWasSeenAndIntoAFolderThatIsHere(t *testing.T) {
 	w := first(t)
 	path := filepath.Join(t.TempDir(), "Office moving.countersign")
 	if err := os.WriteFile(path, []byte("countersign sealed file 1\n"), 0o600); err != nil {
@@ -29,13 +30,24 @@ func TestAnOfficeIsBroughtOverWithItsPasswordAndAFolderThatIsHere(t *testing.T) 
 	b.password.SetText("wrong")
 	b.press()
 	w.Settle()
-	if !strings.Contains(b.said.Text, "password does not open") || b.place.Visible() || w.done != 0 {
+	if !strings.Contains(b.said.Text, "password does not open") || b.says.Visible() || w.done != 0 {
 		t.Errorf("said %q", b.said.Text)
 	}
 	b.password.SetText(officetest.MovePassword)
 	b.press()
 	w.Settle()
-	if !strings.Contains(b.said.Text, "does not exist here") || !b.place.Visible() || w.done != 0 {
+	if w.done != 0 || w.Office.BroughtTo != "" || !b.says.Visible() || b.ask.Visible() {
+		t.Fatal("it was brought over before anybody saw what is in it")
+	}
+	text := screentest.Text(b.rows)
+	for _, want := range []string{"sign.example.com", "api.example.com", "olivia.office@example.com", "front-desk", "/home/olivia/Signed", "/srv/leases", "214", "Ana Ruiz"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not shown in %q", want, text)
+		}
+	}
+	b.press()
+	w.Settle()
+	if !strings.Contains(b.said.Text, "Choose the folder") || w.done != 0 {
 		t.Errorf("said %q", b.said.Text)
 	}
 	b.folder.SetText("/signed")

@@ -10,6 +10,7 @@ import (
 	"countersign/ui/async"
 	"countersign/ui/env"
 	"countersign/ui/i18n"
+	"countersign/ui/widgets"
 )
 
 // showHealth shows the issue that matters most, or nothing.
@@ -63,6 +64,20 @@ func (w *Window) act(issue agent.Issue, done func()) {
 		w.options.Quit()
 		return
 	}
+	if issue.Action == agent.ActTakeBack {
+		widgets.Ask(w.env.Window.Canvas(), widgets.Question{
+			Title: lang.L("Take the office back?"),
+			Text:  lang.L("Do this only if the file was never brought over, or the other computer is out of use. You then sign in here again."),
+			Safe:  lang.L("Leave it there"), Do: lang.L("Take the office back"),
+			OnDo: func() { w.try(issue, done) }, OnSafe: done,
+		})
+		return
+	}
+	w.try(issue, done)
+}
+
+// try has the office do what can be done about an issue.
+func (w *Window) try(issue agent.Issue, done func()) {
 	office := w.env.Office
 	async.Try(w.pool, func(ctx context.Context) error { return office.Act(ctx, issue) }, func(err error) {
 		if err != nil {

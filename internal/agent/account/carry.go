@@ -9,11 +9,10 @@ import (
 
 	"countersign/internal/agent/issuer"
 	"countersign/internal/agent/loop"
-	"countersign/internal/esign"
 	"countersign/internal/store"
 )
 
-// What is carried from one state to another: into a backup, or to another computer.
+// What is carried from one state to another.
 
 // BackupKey is what backups are sealed for; an error while the keys are locked.
 func (r *Room) BackupKey() ([32]byte, error) {
@@ -33,44 +32,6 @@ const BackupPurpose = "backup"
 func passing(name string) bool {
 	kind, _, _ := strings.Cut(name, "@")
 	return slices.Contains([]string{string(issuer.Refresh), string(issuer.Endpoint), string(issuer.FormerEndpoints), sealedFarewells}, kind)
-}
-
-// Secrets are the sealed values, in the clear and by their names. Those whose key is gone are left out.
-func (r *Room) Secrets() (map[string][]byte, error) {
-	if r.keys.Locked() {
-		return nil, r.keys.reason()
-	}
-	names, err := r.keys.of("")
-	if err != nil {
-		return nil, err
-	}
-	values := map[string][]byte{}
-	for _, name := range names {
-		plain, err := r.keys.Get(name)
-		if err != nil {
-			return nil, err
-		}
-		if plain != nil {
-			values[name] = plain
-		}
-	}
-	return values, nil
-}
-
-// Seal seals values with the key of this computer, for PutSealed; id is for DocKeyID.
-func (r *Room) Seal(values map[string][]byte) (sealed map[string][]byte, id string, err error) {
-	r.keys.mu.Lock()
-	defer r.keys.mu.Unlock()
-	if r.keys.box == nil {
-		return nil, "", r.keys.lockedError()
-	}
-	sealed = map[string][]byte{}
-	for name, plain := range values {
-		if sealed[name], err = r.keys.box.Seal(name, plain); err != nil {
-			return nil, "", err
-		}
-	}
-	return sealed, r.keys.id, nil
 }
 
 // ReplaceSealed makes sealed values all that there are.
@@ -110,7 +71,7 @@ func Expire(tx *store.Tx) error {
 // Reload follows a state that was put in the place of the one before, and begins with a new session. It is called while no
 // loop runs.
 func (r *Room) Reload(ctx context.Context) error {
-	r.Pause()
+	r.pause()
 	r.keys.mu.Lock()
 	r.keys.opened = map[string][]byte{}
 	r.keys.mu.Unlock()
@@ -129,14 +90,14 @@ func (r *Room) Reload(ctx context.Context) error {
 	return nil
 }
 
-// Park has nobody call the service, but for Renew, or ends that.
+// Park has nobody call the service and nobody sign in, or ends that.
 func (r *Room) Park(on bool) {
 	r.parked.Store(on)
 	r.tellSignedOut()
 }
 
-// Pause ends the session. Reload begins with another one.
-func (r *Room) Pause() {
+// pause ends the session. Reload begins with another one.
+func (r *Room) pause() {
 	svc := r.current.Get().service
 	if svc == nil {
 		return
@@ -146,18 +107,4 @@ func (r *Room) Pause() {
 		o.service = nil
 		return o, nil
 	})
-}
-
-// Renew renews the sign-in at the service, which accepts what is kept of it from one computer alone: from whoever comes first.
-// esign.ErrSignedOut means that nobody is signed in here, or that somebody else was first.
-func (r *Room) Renew(ctx context.Context) error {
-	o := r.current.Get()
-	if r.keys.Locked() {
-		return r.keys.reason()
-	}
-	if o.service == nil || !o.SignedIn() {
-		return esign.ErrSignedOut
-	}
-	_, err := o.service.session.Access(ctx)
-	return err
 }

@@ -80,7 +80,7 @@ func (r *Room) moveOn(ctx context.Context, o, next Current, values map[string][]
 	ctx, cancel := context.WithTimeout(ctx, leaveLimit)
 	defer cancel()
 	left, found := o.Account.ended(), Record{}
-	_, err := r.leave(ctx, o, values, func(tx *store.Tx) error {
+	_, err := r.leave(ctx, o, true, values, func(tx *store.Tx) error {
 		found = Record{}
 		if _, err := tx.GetDoc(DocOf(issuer.Of(next.Settings)), &found); err != nil {
 			return err

@@ -2,6 +2,7 @@ package account
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"time"
@@ -31,7 +32,7 @@ func (r *Room) SignOut(ctx context.Context) error {
 		}
 		was := o
 		o.Account = o.Account.ended()
-		owed, err = r.leave(ctx, was, map[string][]byte{},
+		owed, err = r.leave(ctx, was, true, map[string][]byte{},
 			func(tx *store.Tx) error { return tx.PutDoc(Doc, o.Account) })
 		return o, err
 	})
@@ -53,10 +54,27 @@ func (r *Room) SignOut(ctx context.Context) error {
 	return nil
 }
 
+// HandOver ends the sign-in here in one commit with also, for another computer to sign in anew and to register in place of this one.
+// revoke tells the service at once, as far as it can be reached; else RunFarewells does.
+func (r *Room) HandOver(ctx context.Context, also func(*store.Tx) error) (revoke func(context.Context), err error) {
+	var owed string
+	err = r.current.Change(func(o Current) (Current, error) {
+		was := o
+		o.Account = o.Account.ended()
+		owed, err = r.leave(ctx, was, false, map[string][]byte{}, func(tx *store.Tx) error { return errors.Join(tx.PutDoc(Doc, o.Account), also(tx)) })
+		return o, err
+	})
+	return func(ctx context.Context) {
+		if owed != "" {
+			_, _ = r.sayFarewell(ctx, owed, false) // what is left is said again
+		}
+	}, err
+}
+
 // leave ends the sign-in of o in one commit with values and also. What the service is to be told is owed from then on,
-// under the id that is returned; it is "" when there is nothing to tell. Events that are still on their way count for a
-// little longer.
-func (r *Room) leave(ctx context.Context, o Current, values map[string][]byte, also ...func(*store.Tx) error) (owed string, err error) {
+// under the id that is returned; it is "" when there is nothing to tell. The registration of the public address is deleted there with
+// endpoint, and left to whoever registers next without. Events that are still on their way count for a little longer.
+func (r *Room) leave(ctx context.Context, o Current, endpoint bool, values map[string][]byte, also ...func(*store.Tx) error) (owed string, err error) {
 	i := issuer.Of(o.Settings)
 	values[issuer.Refresh.Of(i)] = nil
 	if o.service == nil {
@@ -78,11 +96,13 @@ func (r *Room) leave(ctx context.Context, o Current, values map[string][]byte, a
 	also = append(also, forget)
 	err = o.service.session.Leave(ctx, func(t esign.Tokens) error {
 		f := r.newFarewell(o.service, t)
-		var err error
-		if f.Endpoint, f.EndpointID, err = r.Endpoint.AtService(); err != nil {
-			return err
+		if endpoint {
+			var err error
+			if f.Endpoint, f.EndpointID, err = r.Endpoint.AtService(); err != nil {
+				return err
+			}
 		}
-		err = r.owe(f, t, values, also...)
+		err := r.owe(f, t, values, also...)
 		if err == nil && (t.Refresh != "" || t.Access != "") {
 			owed = f.ID
 		}

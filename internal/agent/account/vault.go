@@ -224,7 +224,7 @@ func (v *Vault) commit(values map[string][]byte, also []func(*store.Tx) error) e
 		}
 		sealed[name] = b
 	}
-	err := v.st.Update(func(tx *store.Tx) error {
+	err := v.st.UpdateFrozen(func(tx *store.Tx) error { // what a service was told is noted, also once the office has moved away
 		for name, b := range sealed {
 			if err := tx.PutSealed(name, b); err != nil {
 				return err

@@ -76,10 +76,6 @@ var (
 	BackupFails = State{ID: "backup", Severity: Warning, Action: ActRetry, After: time.Minute}
 	// MovedAway ends when the office is taken back.
 	MovedAway = State{ID: "moved", Severity: Problem, Action: ActTakeBack}
-	// TakingOver ends when the service has said whether this computer has the office.
-	TakingOver = State{ID: "moved", Severity: Warning, Action: ActRetry, After: soon}
-	// BroughtOver ends when somebody has read it.
-	BroughtOver = State{ID: "moved", Severity: Warning, Action: ActDismiss}
 	// RecordsUnreadable ends when somebody has read it, until there are more, or with the program.
 	RecordsUnreadable = State{ID: "records", Severity: Warning, Action: ActDismiss}
 	// RecordsPutOff ends when nothing is set aside any more.
@@ -101,7 +97,7 @@ func (i Issue) ConcernsData() bool {
 func States() []State {
 	return []State{NotSetUp, KeyringLocked, KeyOutOfReach, KeyReplaced, SecretElsewhere, SignedOut, SignInLapsed, SignInShort,
 		MayNotSend, ClientRefused, ServiceFails, NetworkAsks, AddressClosed, AddressRefused, NoAddress, EndpointFails, EndpointForbidden,
-		EndpointLost, FolderFails, HotFolderFails, HotFolderWaits, FilesRefused, FilesFailed, OutcomeUnknown, WithdrawalWaits, DataDamaged, DataNotWritten, DataNotRead, DataRestored, DataLost, RestoreWaits, BackupFails, MovedAway, TakingOver, BroughtOver, RecordsUnreadable, RecordsPutOff, IndexWaits, PolicyWrong, NotificationsFail}
+		EndpointLost, FolderFails, HotFolderFails, HotFolderWaits, FilesRefused, FilesFailed, OutcomeUnknown, WithdrawalWaits, DataDamaged, DataNotWritten, DataNotRead, DataRestored, DataLost, RestoreWaits, BackupFails, MovedAway, RecordsUnreadable, RecordsPutOff, IndexWaits, PolicyWrong, NotificationsFail}
 }
 
 // soon is how long most problems stand before people are told.

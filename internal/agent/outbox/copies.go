@@ -10,6 +10,7 @@ import (
 
 	"countersign/internal/agent/data"
 	"countersign/internal/disk"
+	"countersign/internal/locations"
 	"countersign/internal/office"
 	"countersign/internal/store"
 )
@@ -130,4 +131,17 @@ func (r *Room) SetCopiesAside(needed map[string]bool) {
 			r.Log.Warn("set a copy aside", "err", err)
 		}
 	}
+}
+
+// Adopted is a draft of another computer whose copies are here: its files were given nowhere on this one.
+func Adopted(d office.Draft, dataDir string) office.Draft {
+	d = d.Clone()
+	for i := range d.Files {
+		f := &d.Files[i]
+		f.Path = filepath.Join(locations.Outbox(dataDir)+".moved", f.Copy, f.Name)
+		if d.Template != nil && f.Original > 0 && f.Original <= len(d.Template.Documents) {
+			d.Template.Documents[f.Original-1].File = f.Path
+		}
+	}
+	return d
 }

@@ -119,7 +119,7 @@ func (r *Room) Resolve(draftID string, send bool, undo time.Duration) error {
 			return err
 		}
 		d.Decision = office.Decision{Send: send, At: r.Now().Add(undo)}
-		d.By, d.LookFirst = "", false // whoever decides sends it
+		d.By = "" // whoever decides sends it
 		if send {
 			d.CopyStanding(r.needs.Standing())
 		}

@@ -281,11 +281,6 @@ func (r *Room) sendDraft(ctx context.Context, client *esign.Client, uploader str
 			return err
 		}
 	}
-	if d.LookFirst {
-		if goOn, err := r.sentElsewhere(ctx, client, d); err != nil || !goOn {
-			return err
-		}
-	}
 	if err := r.putDraft(&d, office.DraftAdding); err != nil {
 		return err
 	}

@@ -20,6 +20,11 @@ func (r *Room) People() ([]office.Signer, error) {
 	return people, err
 }
 
+// PutPeople has people be all that are known.
+func PutPeople(tx *store.Tx, people []office.Signer) error {
+	return tx.PutDoc(docPeople, people[:min(len(people), maxPeople)])
+}
+
 // rememberPeople puts signers to the front of the people used before.
 func rememberPeople(tx *store.Tx, signers []office.Signer) error {
 	var people []office.Signer

@@ -1,10 +1,9 @@
-package backups
+package transfer
 
 import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -13,19 +12,21 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
-	"countersign/internal/agent/luggage"
 	"countersign/internal/disk"
 	"countersign/internal/office"
 	"countersign/internal/private"
 	"countersign/internal/safe"
+	"countersign/internal/store"
 )
 
 // File is a backup. The number counts the backups of an office; the date is for people.
 type File struct {
 	Path   string
 	Number int
-	Date   string // such as 2026-11-22
+	Date   string    // such as 2026-11-22
+	Made   time.Time // as the file system says
 }
 
 const (
@@ -47,8 +48,12 @@ func List(folder string) (files []File, err error) {
 		if m == nil || !e.Type().IsRegular() {
 			continue
 		}
+		info, err := e.Info()
+		if err != nil {
+			continue // it was removed a moment ago
+		}
 		n, _ := strconv.Atoi(m[1])
-		files = append(files, File{filepath.Join(folder, e.Name()), n, m[2]})
+		files = append(files, File{filepath.Join(folder, e.Name()), n, m[2], info.ModTime()})
 	}
 	slices.SortFunc(files, func(a, b File) int { return b.Number - a.Number })
 	return files, nil
@@ -75,7 +80,7 @@ func Kept(files []File) (keep, drop []File) {
 
 // create makes a file of its owner's under its name, whole or not at all.
 func create(path string, fill func(io.Writer) error) error {
-	f, err := private.CreateTemp(filepath.Dir(path), "*"+temporary)
+	f, err := private.CreateTemp(filepath.Dir(path), ".countersign-*"+temporary)
 	if err != nil {
 		return err
 	}
@@ -85,79 +90,67 @@ func create(path string, fill func(io.Writer) error) error {
 	return disk.Create(f, path)
 }
 
-// write makes a sealed file.
-func write(path string, fill func(io.Writer) error, keys ...safe.Key) error {
-	return create(path, func(out io.Writer) error {
-		w, err := safe.Seal(out, keys...)
-		if err != nil {
-			return err
-		}
-		if err := fill(w); err != nil {
-			return err
-		}
-		return w.Close()
+// documentPath is where a document is sealed for that key.
+func documentPath(folder, name string, key safe.Secret) string {
+	return filepath.Join(folder, documentsDir, name+documentEnding(key))
+}
+
+func documentEnding(key safe.Secret) string {
+	sum := sha256.Sum256(append([]byte("countersign backup documents 1"), key[:]...))
+	return "." + hex.EncodeToString(sum[:4]) + ending
+}
+
+// CheckBackup reads a backup to its end, and returns the documents that it lists.
+func CheckBackup(path string, with safe.Opener) (h Header, documents []Document, err error) {
+	err = readBackup(path, with, &h, Reading{
+		Record:   func(store.Record) error { return nil },
+		Document: func(d Document, _ io.Reader) error { documents = append(documents, d); return nil },
 	})
+	return h, documents, err
 }
 
-// Unpack opens a sealed file and unpacks it into a new folder, unless one of the checks has something against its list.
-func Unpack(path string, with safe.Opener, into string, checks ...func(luggage.Manifest) error) (m luggage.Manifest, err error) {
-	p, done, err := open(path, with)
-	if err != nil {
-		return m, err
-	}
-	for _, check := range checks {
-		if err := check(p.Manifest); err != nil {
-			return m, errors.Join(err, done())
-		}
-	}
-	return p.Manifest, errors.Join(p.Into(into), done())
-}
-
-// open opens a backup and reads its list.
-func open(path string, with safe.Opener) (p *luggage.Packed, done func() error, err error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, nil, err
-	}
-	plain, err := safe.Open(f, with)
+// ImportBackup puts all that is in a backup in the place of everything in tx. After an error tx is not to be committed.
+func ImportBackup(tx *store.Tx, from io.ReadSeeker, with safe.Opener) error {
+	_, err := from.Seek(0, io.SeekStart)
 	if err == nil {
-		p, err = luggage.Open(plain)
+		err = tx.Clear()
 	}
-	if err != nil {
-		return nil, nil, errors.Join(err, f.Close())
+	if err == nil {
+		_, _, err = Read(from, with, Backup, Reading{Record: tx.Import})
 	}
-	return p, f.Close, nil
+	return err
 }
 
-// Document opens a document that lies apart, beside the backup at path, and writes it to a new file. Another one in its place
-// is luggage.ErrDamaged.
-func Document(path string, d luggage.Document, with safe.Opener, into string) error {
-	in, err := os.Open(documentPath(filepath.Dir(path), d.Name))
+func readBackup(path string, with safe.Opener, h *Header, to Reading) error {
+	f, err := Open(path)
+	if err != nil {
+		return err
+	}
+	*h, _, err = Read(f, with, Backup, to)
+	return errors.Join(err, f.Close())
+}
+
+// RestoreDocument opens a document that lies apart, beside the backup at path, and writes it to a new file. Another one in its place
+// is ErrDamaged.
+func RestoreDocument(path string, d Document, key safe.Secret, into string) error {
+	in, err := os.Open(documentPath(filepath.Dir(path), d.Name, key))
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	plain, err := safe.Open(in, with)
+	plain, err := safe.Open(in, key)
 	if err != nil {
 		return err
 	}
-	return create(into, func(out io.Writer) error {
-		sum := sha256.New()
-		_, err := io.Copy(io.MultiWriter(out, sum), io.LimitReader(plain, d.Size+1))
-		if err == nil && hex.EncodeToString(sum.Sum(nil)) != d.SHA256 {
-			err = fmt.Errorf("%w: %s", luggage.ErrDamaged, d.Name)
-		}
-		return err
-	})
+	return create(into, func(out io.Writer) error { _, err := io.Copy(out, checked(plain, d)); return err })
 }
 
-func documentPath(folder, name string) string {
-	return filepath.Join(folder, documentsDir, name+ending)
-}
+// errEnough ends a reading of which the rest is of no use.
+var errEnough = errors.New("that was enough")
 
-// prune removes the backups that are not kept, and the documents that none of the others lists. What cannot be opened lists
-// nobody knows what: then every document stays.
-func prune(folder string, with safe.Opener) error {
+// prune removes the backups that are not kept, and the documents that none of the others lists. What a backup lists that this key
+// does not open nobody knows: then the documents of other keys stay, too.
+func prune(folder string, key safe.Secret) error {
 	files, err := List(folder)
 	if err != nil {
 		return err
@@ -167,23 +160,22 @@ func prune(folder string, with safe.Opener) error {
 	for _, f := range drop {
 		failed = append(failed, os.Remove(f.Path))
 	}
+	ours, others := documentEnding(key), false
 	needed := map[string]bool{}
 	for _, f := range keep {
-		p, done, err := open(f.Path, with)
-		if err != nil {
-			return errors.Join(append(failed, err)...)
-		}
-		failed = append(failed, done())
-		for _, d := range p.Manifest.Documents {
-			needed[d.Name+ending] = true
-		}
+		err := readBackup(f.Path, key, new(Header), Reading{
+			Record:   func(store.Record) error { return errEnough },
+			Document: func(d Document, _ io.Reader) error { needed[d.Name+ours] = true; return nil },
+		})
+		others = others || err != nil && !errors.Is(err, errEnough)
 	}
 	entries, err := os.ReadDir(filepath.Join(folder, documentsDir))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		failed = append(failed, err)
 	}
 	for _, e := range entries {
-		if !needed[e.Name()] && strings.HasSuffix(e.Name(), ending) {
+		mine := strings.HasSuffix(e.Name(), ours)
+		if strings.HasSuffix(e.Name(), ending) && !needed[e.Name()] && (mine || !others) {
 			failed = append(failed, os.Remove(filepath.Join(folder, documentsDir, e.Name())))
 		}
 	}

@@ -1,4 +1,4 @@
-package agent
+package transfer
 
 import (
 	"errors"
@@ -11,19 +11,19 @@ import (
 	"countersign/internal/office"
 )
 
-func theOffice() OfficeFile {
+func theOffice() Shared {
 	s := office.DefaultSettings()
 	s.AuthURL, s.BaseURL, s.ClientID = "https://sign.example.com", "https://sign.example.com/api/v1", "office"
 	s.Tunnel, s.Redirect = office.TunnelNone, office.RedirectLocalhost
 	s.SaveTo, s.NgrokCA, s.Theme = "/home/admin/Signed", "/home/admin/ca.pem", "dark"
-	return OfficeFile{Settings: s}
+	return Shared{Settings: s}
 }
 
 func TestAnOfficeFileCarriesTheOfficeAndNotTheComputer(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "Office.countersign")
 	o := theOffice()
-	noErr(t, WriteOffice(path, o))
-	got, err := ReadOffice(path)
+	must(t, WriteShared(path, o))
+	got, err := ReadShared(path)
 	if err != nil || got.ClientSecret != "" {
 		t.Fatal(got, err)
 	}
@@ -39,18 +39,18 @@ func TestAnOfficeFileCarriesTheOfficeAndNotTheComputer(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
 		t.Errorf("others can read it: %v", info.Mode())
 	}
-	if err := WriteOffice(path, o); err == nil || !strings.Contains(Message(err).String(), "already") {
+	if err := WriteShared(path, o); err == nil || !strings.Contains(said(err).String(), "already") {
 		t.Errorf("written over a file: %v", err)
 	}
 	o.ClientSecret = "s3cret"
-	path += OfficeEnding
-	noErr(t, WriteOffice(path, o))
-	if got, err := ReadOffice(path); err != nil || got.ClientSecret != "s3cret" {
+	path += office.OwnEnding
+	must(t, WriteShared(path, o))
+	if got, err := ReadShared(path); err != nil || got.ClientSecret != "s3cret" {
 		t.Errorf("got %q, %v", got.ClientSecret, err)
 	}
 	o.Settings.AuthURL = "http://sign.example.com"
-	var config *ConfigError
-	if err := WriteOffice(path+OfficeEnding, o); !errors.As(err, &config) {
+	var config *office.ConfigError
+	if err := WriteShared(path+office.OwnEnding, o); !errors.As(err, &config) {
 		t.Errorf("wrote what nobody can use: %v", err)
 	}
 }
@@ -74,8 +74,8 @@ func TestWhatIsNoOfficeFileIsRefusedInASentence(t *testing.T) {
 		"other JSON":       {`{"format":"recipe","version":1}`, "was not made by Countersign"},
 		"no version":       {with(`"version":1`, `"version":0`), "was not made by Countersign"},
 		"newer":            {with(`"version":1`, `"version":2`), "newer version"},
-		"huge":             {with(`"version":1`, `"version":1,"x":"`+strings.Repeat("x", maxOffice)+`"`), "was not made by Countersign"},
-		"deep":             {strings.Repeat("[", maxOffice), "was not made by Countersign"},
+		"huge":             {with(`"version":1`, `"version":1,"x":"`+strings.Repeat("x", maxShared)+`"`), "was not made by Countersign"},
+		"deep":             {strings.Repeat("[", maxShared), "was not made by Countersign"},
 		"other types":      {with(`"https://sign.example.com"`, `7`), "was not made by Countersign"},
 		"no address":       {with(`"auth_url":"https://sign.example.com",`, ``), "sign-in address"},
 		"no https":         {with(`"https://sign.example.com"`, `"http://sign.example.com"`), "sign-in address"},
@@ -88,9 +88,9 @@ func TestWhatIsNoOfficeFileIsRefusedInASentence(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(dir, "x.countersign")
-			noErr(t, os.WriteFile(path, []byte(c.text), 0o600))
-			o, err := ReadOffice(path)
-			text := Message(err).String()
+			must(t, os.WriteFile(path, []byte(c.text), 0o600))
+			o, err := ReadShared(path)
+			text := said(err).String()
 			if (c.says == "") != (err == nil) || !strings.Contains(text, c.says) || strings.Contains(text, "s3cr3t") {
 				t.Errorf("said %q", text)
 			}
@@ -100,7 +100,7 @@ func TestWhatIsNoOfficeFileIsRefusedInASentence(t *testing.T) {
 		})
 	}
 	for _, path := range []string{dir, filepath.Join(dir, "none.countersign"), os.DevNull} {
-		if _, err := ReadOffice(path); err == nil || !strings.Contains(Message(err).String(), "could not be read") {
+		if _, err := ReadShared(path); err == nil || !strings.Contains(said(err).String(), "could not be read") {
 			t.Errorf("%s: %v", path, err)
 		}
 	}

@@ -1,0 +1,230 @@
+package transfer
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"countersign/internal/agent/health"
+	"countersign/internal/agent/loop/looptest"
+	"countersign/internal/message"
+	"countersign/internal/office"
+	"countersign/internal/safe"
+	"countersign/internal/store"
+)
+
+// backups makes backups of an empty state.
+func backups(t *testing.T, adjust func(*Options)) *Backups {
+	t.Helper()
+	n := Options{
+		Folder: filepath.Join(t.TempDir(), "backups"), Documents: t.TempDir(),
+		Header: func() Header { return Header{Installation: "here"} },
+		Key:    func() (safe.Secret, bool) { return safe.Secret{1}, true },
+		Busy:   func() bool { return false },
+		Crash:  func(string) {},
+	}
+	if adjust != nil {
+		adjust(&n)
+	}
+	return NewBackups(looptest.Tools(t, func() {}), n)
+}
+
+// running runs a room in a bubble while do does something.
+func running(t *testing.T, r *Backups, do func()) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var done sync.WaitGroup
+	done.Go(func() {
+		if err := r.Run(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	do()
+	cancel()
+	done.Wait()
+}
+
+func made(t *testing.T, r *Backups) int {
+	t.Helper()
+	files, err := List(r.options.Folder)
+	if err != nil {
+		t.Error(err)
+	}
+	return len(files)
+}
+
+func (r *Backups) newDay(t *testing.T) {
+	t.Helper()
+	err := r.Data.Update(func(tx *store.Tx) error { _, err := tx.CountDay(time.Now()); return err })
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestThereIsOneBackupOfEachDayAndNoneWhileMuchIsUnderWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		busy := true
+		r := backups(t, func(n *Options) { n.Busy = func() bool { return busy } })
+		running(t, r, func() {
+			time.Sleep(30 * time.Minute)
+			if n := made(t, r); n != 0 {
+				t.Errorf("%d while much was under way", n)
+			}
+			time.Sleep(time.Hour)
+			if n := made(t, r); n != 1 {
+				t.Errorf("%d, though it waits no longer than an hour", n)
+			}
+			busy = false
+			time.Sleep(48 * time.Hour) // on which no day is counted
+			if n := made(t, r); n != 1 {
+				t.Errorf("%d of one day", n)
+			}
+			for day := range 3 {
+				time.Sleep(24 * time.Hour)
+				r.newDay(t)
+				time.Sleep(2 * time.Hour)
+				if n := made(t, r); n != day+2 {
+					t.Errorf("%d after %d more days", n, day+1)
+				}
+			}
+		})
+	})
+}
+
+func TestThatNoBackupCanBeMadeIsToldAfterAWhileAndEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := backups(t, nil)
+		inTheWay := os.WriteFile(r.options.Folder, []byte("a file"), 0o600)
+		running(t, r, func() {
+			time.Sleep(3 * time.Hour)
+			if r.Health.Has(health.BackupFails) {
+				t.Error("told at once")
+			}
+			time.Sleep(5 * time.Hour)
+			if !r.Health.Has(health.BackupFails) {
+				t.Error("not told")
+			}
+			if err := errors.Join(inTheWay, os.Remove(r.options.Folder)); err != nil {
+				t.Error(err)
+			}
+			r.Wake()
+			time.Sleep(time.Minute)
+			if r.Health.Has(health.BackupFails) || made(t, r) != 1 {
+				t.Error("it has not ended")
+			}
+		})
+	})
+}
+
+func TestNumbersCountAndDatesDoNot(t *testing.T) {
+	var files []File
+	for n := 100; n >= 1; n-- {
+		files = append(files, File{Number: n, Date: fmt.Sprint(2100 - n)})
+	}
+	keep, drop := Kept(files)
+	var kept []int
+	for _, f := range keep {
+		kept = append(kept, f.Number)
+	}
+	if got := fmt.Sprint(kept); got != "[100 99 98 97 96 95 94 91 84 77 70]" || len(drop) != 89 {
+		t.Errorf("kept %s", got)
+	}
+}
+
+func TestAnInterruptedBackupIsNoneAndLeavesNothing(t *testing.T) {
+	for _, at := range []string{"backup copied", "backup documents"} {
+		left := 0
+		r := backups(t, nil)
+		r.options.Crash = func(point string) {
+			if point != at {
+				return
+			}
+			now, _ := filepath.Glob(filepath.Join(r.options.Folder, ".*"+temporary))
+			for _, path := range now { // as a kill leaves it
+				left++
+				must(t, os.WriteFile(filepath.Join(r.options.Folder, ".countersign-killed"+temporary), read(t, path), 0o600))
+			}
+		}
+		must(t, r.Make())
+		r.options.Crash = func(string) {}
+		must(t, r.Make())
+		if now, _ := filepath.Glob(filepath.Join(r.options.Folder, ".*"+temporary)); len(now) != 0 || made(t, r) != 2 || left == 0 {
+			t.Errorf("killed at %q: left %d, then %q, %d backups", at, left, now, made(t, r))
+		}
+		files, _ := List(r.options.Folder)
+		if h, _, err := CheckBackup(files[0].Path, safe.Secret{1}); err != nil || h.Installation != "here" {
+			t.Errorf("%+v, %v", h, err)
+		}
+	}
+}
+
+// A key is made anew when the keyring has lost it. What it sealed before is left as it is, and costs nothing to have.
+func TestBackupsGoOnWithAnotherKeyBesideThoseOfTheOneBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		key := safe.Secret{1}
+		r := backups(t, func(o *Options) { o.Key = func() (safe.Secret, bool) { return key, true } })
+		text := []byte("a contract")
+		d := office.Draft{ID: "d", State: office.DraftHeld, Files: []office.DraftFile{{Copy: "d-1", Size: int64(len(text)), SHA256: sum(text)}}}
+		must(t, errors.Join(os.WriteFile(filepath.Join(r.options.Documents, "d-1"), text, 0o600), r.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(d) })))
+		must(t, r.Make())
+		key = safe.Secret{2}
+		inTheWay := filepath.Join(r.options.Folder, "000002-2026-01-01"+ending)
+		must(t, os.WriteFile(inTheWay, []byte("countersign sealed file 1\ndamaged"), 0o600))
+		running(t, r, func() {
+			r.Health.Set(health.BackupFails, tell(nil))
+			for range 20 {
+				r.newDay(t)
+				time.Sleep(24 * time.Hour)
+				if r.Health.Has(health.BackupFails) {
+					t.Fatal("a backup was made, and is said to fail")
+				}
+			}
+		})
+		files, err := List(r.options.Folder)
+		must(t, err)
+		if len(files) > 11 || files[0].Number != 22 {
+			t.Errorf("%d backups, the newest is number %d", len(files), files[0].Number)
+		}
+		_, documents, err := CheckBackup(files[0].Path, key)
+		if err != nil || len(documents) != 1 {
+			t.Fatalf("%+v, %v", documents, err)
+		}
+		back := filepath.Join(t.TempDir(), "back")
+		must(t, RestoreDocument(files[0].Path, documents[0], key, back))
+		if string(read(t, back)) != string(text) {
+			t.Error("another document was restored")
+		}
+	})
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func read(t *testing.T, path string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	must(t, err)
+	return b
+}
+
+func sum(b []byte) string {
+	h := sha256.Sum256(b)
+	return hex.EncodeToString(h[:])
+}
+
+// said is what people are told of err.
+func said(err error) message.Message {
+	m, _ := message.Of(err)
+	return m
+}

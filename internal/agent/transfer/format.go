@@ -1,0 +1,366 @@
+// Package transfer is the one format in which an office leaves its data folder, as a backup or on its way to another computer,
+// and the file of settings that administrators hand out.
+//
+// A sealed file is a list of records, compressed: a header, records of kinds that are known, the bytes of documents, and an end
+// that says how many records there were. It is never a data file that is opened.
+//
+// It promises:
+//   - Read is the one way in. It bounds the length and number of everything, takes no kind of record that does not belong in the
+//     file, reads to the last byte, and checks each document against its check sum.
+//   - ReadMove believes nothing that would choose a path, send something by itself or let somebody in, and says what it left out.
+//     It looks at no path that the file names.
+//   - What was read has done nothing. Whoever shows it and is told yes applies it: a Move in package agent, a backup by
+//     store.Import, settings of an administrator through Agent.Configure.
+//   - A backup is there whole or not at all, and is made while nothing much is under way.
+//
+// It must not know who is signed in, nor how loops are stopped.
+package transfer
+
+import (
+	"bufio"
+	"compress/flate"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"regexp"
+	"time"
+
+	"countersign/internal/office"
+	"countersign/internal/safe"
+	"countersign/internal/store"
+)
+
+var (
+	// ErrNewer means that a newer version wrote the file.
+	ErrNewer = errors.New("it was written by a newer version")
+
+	// ErrDamaged means that the file is not what Write makes.
+	ErrDamaged = errors.New("what is in it is damaged")
+)
+
+// Kind says what a file is for.
+type Kind string
+
+// The kinds of sealed files.
+const (
+	Backup Kind = "backup" // of this data folder, for its own key
+	Move   Kind = "move"   // an office on its way to another computer, for a password
+)
+
+// Header is what a file begins with. Fields are added, and do not change their meaning, while the version stays.
+type Header struct {
+	Version      int       `json:"version"`
+	Kind         Kind      `json:"kind"`
+	Made         time.Time `json:"made"`
+	Program      string    `json:"program"`  // the version that made it
+	Computer     string    `json:"computer"` // where
+	Installation string    `json:"installation"`
+}
+
+// Document is the copy of a file that waits to be sent.
+type Document struct {
+	Name   string `json:"name"` // of the copy
+	Size   int64  `json:"size"` // bytes
+	SHA256 string `json:"sha256"`
+	Apart  bool   `json:"apart,omitempty"` // its bytes do not follow: they are in a file of their own
+}
+
+// The kinds of records beside those of the store.
+const (
+	kindHeader   store.Kind = "header"
+	kindSettings store.Kind = "settings"
+	kindSecrets  store.Kind = "secrets"
+	kindAccount  store.Kind = "account"
+	kindFolder   store.Kind = "folder"
+	kindPerson   store.Kind = "person"
+	kindForm     store.Kind = "form"
+	kindBytes    store.Kind = "bytes" // of a document
+	kindEnd      store.Kind = "end"
+)
+
+// kinds are those that a file of that kind may hold, each with how many of them no real one exceeds.
+var kinds = map[Kind]map[store.Kind]int{
+	Backup: {
+		store.KindService: 1, store.KindPackage: many, store.KindJob: many, store.KindDraft: many, store.KindEvent: many,
+		store.KindForgotten: many, store.KindActivity: many, store.KindFact: many, store.KindSealed: 1000, store.KindDoc: many, kindBytes: maxDocuments,
+	},
+	Move: {
+		kindSettings: 1, kindSecrets: 1, kindAccount: 1, kindFolder: 100, kindPerson: 500, kindForm: 1,
+		store.KindPackage: 500_000, store.KindDraft: 10_000, kindBytes: maxDocuments,
+	},
+}
+
+const (
+	version      = 1
+	many         = 50_000_000
+	maxDocuments = 10_000
+	maxRecord    = 16 << 20 // bytes
+	maxDocument  = office.Largest
+)
+
+// maxAll are the bytes of all records, and those of all documents. What is on its way to another computer is held in memory until a
+// person has seen what it is.
+var maxAll = map[Kind]struct{ records, documents int64 }{Backup: {16 << 30, 0}, Move: {512 << 20, 64 << 30}}
+
+// Writer writes a sealed file.
+type Writer struct {
+	sealed io.WriteCloser
+	packed *gzip.Writer
+	count  int
+}
+
+// Write begins a file that is sealed for a key. Without Close it is cut.
+func Write(w io.Writer, key safe.Key, h Header) (*Writer, error) {
+	sealed, err := safe.Seal(w, key)
+	if err != nil {
+		return nil, err
+	}
+	packed, err := gzip.NewWriterLevel(sealed, gzip.BestSpeed)
+	if err != nil {
+		return nil, err
+	}
+	h.Version = version
+	x := &Writer{sealed: sealed, packed: packed}
+	return x, x.put(kindHeader, h)
+}
+
+// Put writes a record.
+func (w *Writer) Put(r store.Record) error {
+	line, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	if len(line) >= maxRecord {
+		return fmt.Errorf("a record of the kind %s has %d bytes", r.Kind, len(line))
+	}
+	w.count++
+	_, err = w.packed.Write(append(line, '\n'))
+	return err
+}
+
+func (w *Writer) put(kind store.Kind, v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return w.Put(store.Record{Kind: kind, JSON: b})
+}
+
+// Document writes a document that is what it was: another one in its place would be sent for it.
+func (w *Writer) Document(d Document, path string) error {
+	if err := w.put(kindBytes, d); err != nil {
+		return err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	sum := sha256.New()
+	n, err := io.Copy(io.MultiWriter(w.packed, sum), io.LimitReader(f, d.Size+1))
+	if err == nil && (n != d.Size || hex.EncodeToString(sum.Sum(nil)) != d.SHA256) {
+		err = fmt.Errorf("%s is not what it was", d.Name)
+	}
+	return err
+}
+
+// Close ends the file, and does not close what it is written to.
+func (w *Writer) Close() error {
+	if err := w.put(kindEnd, w.count); err != nil {
+		return err
+	}
+	return errors.Join(w.packed.Close(), w.sealed.Close())
+}
+
+// Reading is what Read hands out.
+type Reading struct {
+	// Record is given each record. Its error ends the reading.
+	Record func(store.Record) error
+	// Document is given each document, and what its bytes are read from, which ends with ErrDamaged where they are not what the
+	// document says. They are checked whether or not it reads them. Nil for nobody.
+	Document func(Document, io.Reader) error
+}
+
+// Read reads a sealed file of a kind to its end. digest is the same for the same content alone. Nobody may make use of anything in it
+// before it has returned without an error. Errors of r are returned as they are.
+func Read(r io.Reader, with safe.Opener, kind Kind, to Reading) (h Header, digest string, err error) {
+	plain, err := safe.Open(r, with)
+	if err != nil {
+		return h, "", err
+	}
+	packed, err := gzip.NewReader(plain)
+	if err != nil {
+		return h, "", judge(err)
+	}
+	packed.Multistream(false)
+	x := &reader{kind: kind, to: to, sum: sha256.New(), left: maxAll[kind].records, room: maxAll[kind].documents, counts: map[store.Kind]int{}}
+	x.in = bufio.NewReaderSize(io.TeeReader(packed, x.sum), 64<<10)
+	if err := x.header(&h); err != nil {
+		return h, "", err
+	}
+	for done := false; !done; {
+		if done, err = x.record(); err != nil {
+			return h, "", err
+		}
+	}
+	if _, err := x.in.ReadByte(); err != io.EOF { // until then nobody knows that it is whole
+		return h, "", errors.Join(judge(err), fmt.Errorf("%w: something follows", ErrDamaged))
+	}
+	return h, hex.EncodeToString(x.sum.Sum(nil)), nil
+}
+
+type reader struct {
+	kind       Kind
+	to         Reading
+	in         *bufio.Reader
+	sum        hash.Hash
+	left, room int64 // bytes that records and documents may still have
+	count      int
+	counts     map[store.Kind]int
+}
+
+// next reads a line.
+func (x *reader) next() (r store.Record, err error) {
+	var line []byte
+	for {
+		part, err := x.in.ReadSlice('\n')
+		x.left -= int64(len(part))
+		if len(line)+len(part) > maxRecord || x.left < 0 {
+			return r, fmt.Errorf("%w: it is longer than any real one", ErrDamaged)
+		}
+		line = append(line, part...)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return r, judge(err)
+		}
+	}
+	if err := json.Unmarshal(line, &r); err != nil {
+		return r, fmt.Errorf("%w: a record: %w", ErrDamaged, err)
+	}
+	x.count++
+	return r, nil
+}
+
+func (x *reader) header(h *Header) error {
+	r, err := x.next()
+	if err != nil {
+		return err
+	}
+	if r.Kind != kindHeader || json.Unmarshal(r.JSON, h) != nil || h.Version < 1 {
+		return fmt.Errorf("%w: its header", ErrDamaged)
+	}
+	if h.Version > version {
+		return ErrNewer
+	}
+	if h.Kind != x.kind {
+		return safe.ErrForeign
+	}
+	return nil
+}
+
+// record reads the next record, and reports whether it was the end.
+func (x *reader) record() (done bool, err error) {
+	r, err := x.next()
+	if err != nil {
+		return false, err
+	}
+	if r.Kind == kindEnd {
+		var count int
+		if json.Unmarshal(r.JSON, &count) != nil || count != x.count-1 {
+			return false, fmt.Errorf("%w: records are missing", ErrDamaged)
+		}
+		return true, nil
+	}
+	if x.counts[r.Kind]++; x.counts[r.Kind] > kinds[x.kind][r.Kind] {
+		return false, fmt.Errorf("%w: a record of the kind %q", ErrDamaged, r.Kind)
+	}
+	if r.Kind == kindBytes {
+		return false, x.document(r)
+	}
+	return false, x.to.Record(r)
+}
+
+// plainName is what copies are called.
+var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]{0,99}$`)
+
+func (x *reader) document(r store.Record) error {
+	var d Document
+	if json.Unmarshal(r.JSON, &d) != nil || !plainName.MatchString(d.Name) || d.Size < 0 || d.Size > maxDocument || d.Apart != (x.kind == Backup) {
+		return fmt.Errorf("%w: a document", ErrDamaged)
+	}
+	var in io.Reader = eof{}
+	if !d.Apart {
+		if x.room -= d.Size; x.room < 0 {
+			return fmt.Errorf("%w: it has more documents than any real one", ErrDamaged)
+		}
+		in = checked(x.in, d)
+	}
+	if x.to.Document != nil {
+		if err := x.to.Document(d, in); err != nil {
+			return err
+		}
+	}
+	_, err := io.Copy(io.Discard, in)
+	return err
+}
+
+type eof struct{}
+
+func (eof) Read([]byte) (int, error) { return 0, io.EOF }
+
+// checked reads d from the beginning of r. Its end is ErrDamaged where it is another one.
+func checked(r io.Reader, d Document) io.Reader {
+	return &checkedReader{in: io.LimitReader(r, d.Size), d: d, sum: sha256.New()}
+}
+
+type checkedReader struct {
+	in  io.Reader
+	d   Document
+	got int64
+	sum hash.Hash
+}
+
+func (c *checkedReader) Read(p []byte) (int, error) {
+	n, err := c.in.Read(p)
+	c.got += int64(n)
+	c.sum.Write(p[:n])
+	if err == io.EOF && (c.got != c.d.Size || hex.EncodeToString(c.sum.Sum(nil)) != c.d.SHA256) {
+		return n, fmt.Errorf("%w: %s", ErrDamaged, c.d.Name)
+	}
+	if err != io.EOF {
+		err = judge(err)
+	}
+	return n, err
+}
+
+// judge says what an error of reading means: that of the file beneath is returned as it is, any other is damage.
+func judge(err error) error {
+	var corrupt flate.CorruptInputError
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, gzip.ErrHeader), errors.Is(err, gzip.ErrChecksum), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.As(err, &corrupt):
+		return fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	return err
+}
+
+// Open opens a file, once, that a person or a program has named: a plain one, and nothing that is waited for.
+func Open(path string) (*os.File, error) {
+	f, err := openPlain(path)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Join(safe.ErrForeign, err, f.Close())
+	}
+	return f, nil
+}

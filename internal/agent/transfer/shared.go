@@ -1,0 +1,141 @@
+package transfer
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"countersign/internal/message"
+	"countersign/internal/office"
+)
+
+// Shared is what an administrator hands to the people of an office, so that they need not type it: the settings that
+// are the office's and not one computer's. It holds no folder, no path and no other server for ngrok: what comes from
+// outside chooses nothing that is not shown before it counts. Its file is plain JSON, which administrators make with their own
+// tools, too.
+type Shared struct {
+	Settings     office.Settings
+	ClientSecret string // empty unless the administrator asked for it
+}
+
+const (
+	sharedFormat  = "countersign office"
+	sharedVersion = 1
+	maxShared     = 64 << 10 // bytes; a real one has less than one KiB
+)
+
+// sharedForm is the file as JSON. Fields are added, and do not change their meaning, while the version stays.
+type sharedForm struct {
+	Format       string         `json:"format"`
+	Version      int            `json:"version"`
+	Settings     sharedSettings `json:"settings"`
+	ClientSecret string         `json:"client_secret,omitempty"`
+}
+
+type sharedSettings struct {
+	AuthURL         string              `json:"auth_url"`
+	BaseURL         string              `json:"base_url"`
+	ClientID        string              `json:"client_id,omitempty"`
+	Scopes          []string            `json:"scopes,omitempty"`
+	SignatureHeader string              `json:"signature_header,omitempty"`
+	Redirect        office.RedirectKind `json:"redirect,omitempty"`
+	RedirectURI     string              `json:"redirect_uri,omitempty"`
+	Tunnel          office.TunnelKind   `json:"tunnel,omitempty"`
+	NgrokDomain     string              `json:"ngrok_domain,omitempty"`
+	PublicURL       string              `json:"public_url,omitempty"`
+	Listen          string              `json:"listen,omitempty"`
+	NameTemplate    string              `json:"name_template,omitempty"`
+	SaveCAC         bool                `json:"save_cac,omitempty"`
+	SaveMaster      bool                `json:"save_masterfile,omitempty"`
+}
+
+// IsShared says whether a file is meant to be one, by its name.
+func IsShared(path string) bool { return strings.EqualFold(filepath.Ext(path), office.OwnEnding) }
+
+// WriteShared writes a new file that only its owner may read. One that is there already is left alone.
+func WriteShared(path string, o Shared) error {
+	if bad := o.check(); len(bad) > 0 {
+		return &office.ConfigError{Fields: bad}
+	}
+	b, err := json.MarshalIndent(sharedForm{sharedFormat, sharedVersion, sharedOf(o.Settings.Normal()), o.ClientSecret}, "", "  ")
+	if err != nil {
+		return err
+	}
+	err = create(path, func(w io.Writer) error { _, err := w.Write(append(b, '\n')); return err })
+	if errors.Is(err, fs.ErrExist) {
+		return message.Error(message.OfficeFileThere(filepath.Base(path)), nil)
+	}
+	if err != nil {
+		return message.Error(message.OfficeFileNotWritten(filepath.Base(path)), nil)
+	}
+	return nil
+}
+
+// ReadShared reads such a file and judges what it says as everything that is typed. What is wrong with it is a
+// message.Error.
+func ReadShared(path string) (Shared, error) {
+	name := filepath.Base(path)
+	b, err := readShared(path)
+	if err != nil {
+		return Shared{}, message.Error(message.OfficeFileNotRead(name), nil)
+	}
+	var form sharedForm
+	if len(b) > maxShared || json.Unmarshal(b, &form) != nil || form.Format != sharedFormat || form.Version < 1 {
+		return Shared{}, message.Error(message.OfficeFileForeign(name), nil)
+	}
+	if form.Version > sharedVersion {
+		return Shared{}, message.Error(message.OfficeFileNewer(name), nil)
+	}
+	o := Shared{form.Settings.into(office.DefaultSettings()).Normal(), strings.TrimSpace(form.ClientSecret)}
+	if bad := o.check(); len(bad) > 0 {
+		return Shared{}, message.Error(message.Then(message.OfficeFileUnusable(name), bad[0].Text), nil)
+	}
+	return o, nil
+}
+
+// readShared reads of a file that is too large a little more than may be in it.
+func readShared(path string) ([]byte, error) {
+	f, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxShared+1))
+	return bytes.TrimPrefix(b, []byte("\ufeff")), err
+}
+
+func sharedOf(s office.Settings) sharedSettings {
+	return sharedSettings{
+		s.AuthURL, s.BaseURL, s.ClientID, s.Scopes, s.SignatureHeader, s.Redirect, s.RedirectURI, s.Tunnel, s.NgrokDomain,
+		s.PublicURL, s.Listen, s.NameTemplate, s.SaveCAC, s.SaveMaster,
+	}
+}
+
+func (x sharedSettings) into(s office.Settings) office.Settings {
+	s.AuthURL, s.BaseURL, s.ClientID, s.Scopes, s.SignatureHeader = x.AuthURL, x.BaseURL, x.ClientID, x.Scopes, x.SignatureHeader
+	s.Redirect, s.RedirectURI, s.Tunnel, s.NgrokDomain = x.Redirect, x.RedirectURI, x.Tunnel, x.NgrokDomain
+	s.PublicURL, s.Listen, s.NameTemplate, s.SaveCAC, s.SaveMaster = x.PublicURL, x.Listen, x.NameTemplate, x.SaveCAC, x.SaveMaster
+	return s
+}
+
+// check is what is wrong with the file, without what it leaves to each computer and to each person.
+func (o Shared) check() (bad []office.FieldError) {
+	bad = append(bad, office.Secrets{ClientSecret: o.ClientSecret}.Normal().Check()...)
+	s := o.Settings.Normal()
+	if s.Tunnel == office.TunnelLoopback { // the demo's
+		bad = append(bad, office.Finding(office.FieldTunnel, office.CodeChoice))
+	}
+	for _, f := range s.Check() {
+		if f.Field != office.FieldSaveTo && (f.Field != office.FieldClientID || s.ClientID != "") {
+			bad = append(bad, f)
+		}
+	}
+	return bad
+}
+
+// Into are settings with what the file says in place of what they said. Whatever the file has no word for stays.
+func (o Shared) Into(s office.Settings) office.Settings { return sharedOf(o.Settings).into(s) }
