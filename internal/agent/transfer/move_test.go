@@ -1,0 +1,64 @@
+package transfer
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"countersign/internal/office"
+	"countersign/internal/safe"
+	"countersign/internal/store"
+)
+
+// FuzzRecords reads files that are sealed as they should be and hold anything.
+func FuzzRecords(f *testing.F) {
+	f.Add("package", []byte(`{"id":"a","draft_id":"../x"}`), true)
+	f.Add("draft", []byte(`{"id":"6f1e3a52-8c11-4d2a-9a55-0d6c9f3e7b10","state":"queued","files":[{"copy":"../../id","path":"/etc/passwd"}]}`), true)
+	f.Add("folder", []byte(`{"path":"/x","signers":[{"email":"a@b.example"}]}`), true)
+	f.Add("bytes", []byte(`{"name":"../x","size":3}`), false)
+	f.Add("job", []byte(`{"package_id":"a","folder":"/autostart","target":"x.desktop"}`), false)
+	settings, err := json.Marshal(theOffice().Settings)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, kind string, value []byte, end bool) {
+		var file bytes.Buffer
+		w, err := Write(&file, safe.Secret{1}, Header{Kind: Move})
+		must(t, err)
+		must(t, w.Put(store.Record{Kind: kindSettings, JSON: settings}))
+		if w.Put(store.Record{Kind: store.Kind(kind), JSON: value}) != nil {
+			return // no JSON
+		}
+		if end {
+			must(t, w.Close())
+		}
+		o := Office{}
+		m := &moving{Office: &o, now: time.Now(), needed: map[string]Document{}, ids: map[string]bool{}}
+		_, _, err = Read(&file, safe.Secret{1}, Move, Reading{Record: m.record})
+		if err == nil {
+			err = m.finish()
+		}
+		if err != nil {
+			return
+		}
+		if !end || len(o.Settings.CopyTo)+len(o.Settings.BlindCopyTo) > 0 || o.Settings.NgrokCA != "" || o.Settings.BesideOriginal {
+			t.Errorf("believed %+v", o.Settings)
+		}
+		for _, d := range o.Drafts {
+			for _, f := range d.Files {
+				t.Errorf("a file whose bytes are not in the file: %+v", f)
+			}
+		}
+		for _, d := range o.Folders {
+			if !d.Paused {
+				t.Errorf("a folder sends: %+v", d)
+			}
+		}
+		for _, p := range o.Packages {
+			if p.Withdrawal.Pending() || p.Planned && !p.Saved || p.State == office.PackageState("x") && p.ID == "" {
+				t.Errorf("%+v", p)
+			}
+		}
+	})
+}
