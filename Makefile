@@ -189,7 +189,7 @@ CROSS_PACKAGES := libc6-dev libgl-dev libegl-dev libx11-dev libxcursor-dev libxi
 # Without VERSION these are called as git describes the tree; what a release is called, its maker says.
 SHIP := go run ./internal/release $(if $(filter command line environment,$(origin VERSION)),--set-version '$(VERSION)') $(if $(ARCH),--arch $(ARCH))
 
-# ACCESSIBILITY=1 has the programs for Windows and macOS made with what Fyne has for screen readers, see README.md.
+# ACCESSIBILITY=1 has the programs for Windows and macOS made with what Fyne has for screen readers, see assets/docs/develop.md.
 export ACCESSIBILITY
 
 windows: build-packages windows-packages
@@ -211,7 +211,7 @@ macos:
 release: build-packages windows-packages deb-packages rpm-packages tar-packages
 	$(SHIP) all
 
-# Signs the manifest of the last release anew (UPDATE_URL, UPDATE_KEYS and RELEASE_KEY, see README.md), before it expires.
+# Signs the manifest of the last release anew (UPDATE_URL, UPDATE_KEYS and RELEASE_KEY, see assets/docs/develop.md), before it expires.
 renew:
 	$(SHIP) renew
 

@@ -33,6 +33,15 @@ var Messages embed.FS
 //go:embed completions
 var Completions embed.FS
 
+//go:embed docs
+var docs embed.FS
+
+// Doc returns a page of the manual as Markdown: admin, develop, interface, service-facts or changes. ok is false for another one.
+func Doc(topic string) (text []byte, ok bool) {
+	text, err := docs.ReadFile("docs/" + topic + ".md")
+	return text, err == nil
+}
+
 //go:embed icons icon.svg marks
 var pictures embed.FS
 

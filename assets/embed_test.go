@@ -12,6 +12,17 @@ import (
 	"testing"
 )
 
+func TestEveryPageOfTheManualBeginsWithItsTitle(t *testing.T) {
+	for _, topic := range []string{"admin", "develop", "interface", "service-facts", "changes"} {
+		if text, ok := Doc(topic); !ok || !bytes.HasPrefix(text, []byte("# ")) {
+			t.Errorf("%s: %.40q", topic, text)
+		}
+	}
+	if _, ok := Doc("nothing"); ok {
+		t.Error("there is a page about nothing")
+	}
+}
+
 func TestEveryIconHasTheSizeOnItsName(t *testing.T) {
 	check := func(data []byte, err error, size int) {
 		t.Helper()

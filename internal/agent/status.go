@@ -12,7 +12,7 @@ import (
 )
 
 // Status is the whole state in one value: what `countersign status --json` prints and what the window and the
-// tray show. Its JSON is stable and documented in README.md.
+// tray show. Its JSON is stable and documented in assets/docs/admin.md.
 type Status struct {
 	Version  string         `json:"version"`
 	SignedIn bool           `json:"signed_in"`

@@ -243,7 +243,7 @@ type run struct {
 
 	out, err *terminal.Writer // what people are told; nothing is printed otherwise
 	console  console
-	windowed bool  // a window is about to be shown
+	windowed bool // a window is about to be shown
 }
 
 // complete finds the data folder.

@@ -22,14 +22,14 @@ func commandsForPeople() (list []*kong.Node) {
 	return list
 }
 
-// README.md, --help and the manual page say the same of each command. The manual page is made from the grammar (package
+// The manual, --help and the manual page say the same of each command. The manual page is made from the grammar (package
 // release, which tests it); the others are compared here.
-func TestREADMEAndHelpTellOfTheSameCommands(t *testing.T) {
-	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+func TestTheManualAndHelpTellOfTheSameCommands(t *testing.T) {
+	readme, err := os.ReadFile(filepath.Join("..", "..", "assets", "docs", "admin.md"))
 	must(t, err)
 	_, table, found := strings.Cut(string(readme), "| command | what it does |\n|---|---|\n")
 	if !found {
-		t.Fatal("README.md has no table of commands")
+		t.Fatal("admin.md has no table of commands")
 	}
 	table, _, _ = strings.Cut(table, "\n\n")
 	var want []string
@@ -49,24 +49,24 @@ func TestREADMEAndHelpTellOfTheSameCommands(t *testing.T) {
 		}
 	}
 	if got := strings.Split(table, "\n"); !slices.Equal(got, want) {
-		t.Errorf("README.md has\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		t.Errorf("admin.md has\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 
 // Whoever knows one command knows the others.
 func TestCommandsReadAlike(t *testing.T) {
-	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	readme, err := os.ReadFile(filepath.Join("..", "..", "assets", "docs", "admin.md"))
 	must(t, err)
 	for _, c := range Grammar().Leaves(true) {
 		called := strings.TrimPrefix(c.FullPath(), Grammar().Name+" ")
 		family, _, _ := strings.Cut(called, " ") // which prints the same whatever it does
 		for _, f := range c.Flags {
 			if f.Name == "json" {
-				if !strings.HasPrefix(f.Help, "Print JSON, as README.md documents it") {
+				if !strings.HasPrefix(f.Help, "Print JSON, as countersign help admin documents it") {
 					t.Errorf("%s --json is explained as %q", called, f.Help)
 				}
 				if !strings.Contains(string(readme), "\n`countersign "+family+" --json") {
-					t.Errorf("README.md does not document %s --json", family)
+					t.Errorf("admin.md does not document %s --json", family)
 				}
 			}
 			if !strings.HasSuffix(f.Help, ".") {

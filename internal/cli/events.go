@@ -16,7 +16,7 @@ type eventsCmd struct {
 	Since   string `help:"Only events received on this day (2026-12-31) or moment (RFC 3339), or later." placeholder:"DATE"`
 	Limit   int    `default:"50" help:"At most so many, the last ones; 0 for all." placeholder:"N"`
 	Follow  bool   `short:"f" help:"Print events as they come, until stopped; with --since, first those since then. It waits where Countersign is not running."`
-	JSON    bool   `name:"json" help:"Print JSON, as README.md documents it; with --follow, one object a line."`
+	JSON    bool   `name:"json" help:"Print JSON, as countersign help admin documents it; with --follow, one object a line."`
 }
 
 func (c *eventsCmd) Run(r *run) error {
@@ -58,7 +58,7 @@ type eventList struct {
 	Events []listedEvent `json:"events"`
 }
 
-// listedEvent is an event as events --json prints it. Its fields are stable, always there, and documented in README.md.
+// listedEvent is an event as events --json prints it. Its fields are stable, always there, and documented in assets/docs/admin.md.
 type listedEvent struct {
 	ID         string     `json:"id"`
 	Kind       string     `json:"kind"`

@@ -22,7 +22,7 @@ type foldersCmd struct {
 }
 
 type foldersListCmd struct {
-	JSON bool `name:"json" help:"Print JSON, as README.md documents it."`
+	JSON bool `name:"json" help:"Print JSON, as countersign help admin documents it."`
 }
 
 type foldersAddCmd struct {
@@ -34,7 +34,7 @@ type foldersAddCmd struct {
 	DueDays    *int     `help:"Sign within so many days; 0 for no due date." placeholder:"N"`
 	Ask        *bool    `negatable:"" help:"Send nothing before somebody says so in the window."`
 	Pause      *bool    `negatable:"" help:"Send nothing for now."`
-	JSON       bool     `name:"json" help:"Print JSON, as README.md documents it."`
+	JSON       bool     `name:"json" help:"Print JSON, as countersign help admin documents it."`
 }
 
 type foldersPauseCmd struct{ namedFolder }
@@ -45,7 +45,7 @@ type foldersRemoveCmd struct{ namedFolder }
 
 type namedFolder struct {
 	Folder string `arg:"" help:"The folder, or its id."`
-	JSON   bool   `name:"json" help:"Print JSON, as README.md documents it."`
+	JSON   bool   `name:"json" help:"Print JSON, as countersign help admin documents it."`
 }
 
 // pathFolders is foldersRequest's path on the control socket.
@@ -177,7 +177,7 @@ type folderList struct {
 }
 
 // listedFolder is a folder that sends as folders --json prints it. Its fields are stable, always there, and documented in
-// README.md.
+// assets/docs/admin.md.
 type listedFolder struct {
 	ID         string         `json:"id"`
 	Path       string         `json:"path"`

@@ -9,14 +9,22 @@ import (
 	"path/filepath"
 	"strings"
 
+	"countersign/assets"
+
 	"github.com/alecthomas/kong"
 )
 
 type helpCmd struct {
-	Command []string `arg:"" optional:"" complete:"command" help:"The command."`
+	Command []string `arg:"" optional:"" complete:"command" help:"The command, or a page of the manual: admin, develop, interface, service-facts, changes."`
 }
 
 func (c *helpCmd) Run(r *run) error {
+	if len(c.Command) == 1 {
+		if page, ok := assets.Doc(c.Command[0]); ok {
+			_, err := r.out.Write(page)
+			return err
+		}
+	}
 	k := parser(new(commands), r.program.Version, r.out, r.err)
 	k.Model.DefaultCmd = nil                       // every word is a command
 	_, err := k.Parse(append(c.Command, "--help")) // which ends as --help does

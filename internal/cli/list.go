@@ -23,7 +23,7 @@ type listCmd struct {
 	Sort     string   `enum:"created,name,due,executed" default:"created" help:"What comes first: ${enum}." placeholder:"FIELD"`
 	Reverse  bool     `help:"The other way round."`
 	Limit    int      `help:"At most so many packages." placeholder:"N"`
-	JSON     bool     `name:"json" help:"Print JSON, as README.md documents it."`
+	JSON     bool     `name:"json" help:"Print JSON, as countersign help admin documents it."`
 }
 
 func (c *listCmd) Run(r *run) error {
@@ -83,7 +83,7 @@ type packageList struct {
 	Packages []listedPackage `json:"packages"`
 }
 
-// listedPackage is a package as list --json prints it. Its fields are stable, always there, and documented in README.md.
+// listedPackage is a package as list --json prints it. Its fields are stable, always there, and documented in assets/docs/admin.md.
 type listedPackage struct {
 	ID           string          `json:"id"`
 	Name         string          `json:"name"`

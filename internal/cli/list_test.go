@@ -322,16 +322,16 @@ func jsonFields(of reflect.Type, above string) (names []string) {
 	return names
 }
 
-// documentedFields are those of a command in README.md: the rows of the table after its name, the fields of what a row
+// documentedFields are those of a command in assets/docs/admin.md: the rows of the table after its name, the fields of what a row
 // tells of behind it in the second column.
 func documentedFields(t *testing.T, command string) (names []string) {
 	t.Helper()
-	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	readme, err := os.ReadFile(filepath.Join("..", "..", "assets", "docs", "admin.md"))
 	must(t, err)
 	_, after, found := strings.Cut(string(readme), "\n`countersign "+command+" --json")
 	_, table, tabled := strings.Cut(after, "| field | meaning |\n|---|---|\n")
 	if !found || !tabled {
-		t.Fatalf("README.md does not document %s --json", command)
+		t.Fatalf("admin.md does not document %s --json", command)
 	}
 	table, _, _ = strings.Cut(table, "\n\n")
 	code := regexp.MustCompile("`([a-z_.]+)`")
@@ -371,7 +371,7 @@ func TestTheDocumentedFieldsAreThoseThatArePrinted(t *testing.T) {
 		slices.Sort(want)
 		slices.Sort(got)
 		if !slices.Equal(got, want) {
-			t.Errorf("%s --json prints\n%q, README.md documents\n%q", command, got, want)
+			t.Errorf("%s --json prints\n%q, admin.md documents\n%q", command, got, want)
 		}
 	}
 }

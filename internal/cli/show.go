@@ -14,7 +14,7 @@ import (
 
 type showCmd struct {
 	Package string `arg:"" complete:"package" help:"Its id, the beginning of its id, or its name."`
-	JSON    bool   `name:"json" help:"Print JSON, as README.md documents it."`
+	JSON    bool   `name:"json" help:"Print JSON, as countersign help admin documents it."`
 }
 
 func (c *showCmd) Run(r *run) error {
@@ -33,7 +33,7 @@ func (c *showCmd) Run(r *run) error {
 	return printPackage(r.out, p)
 }
 
-// shownPackage is a package as show --json prints it. Its fields are stable, always there, and documented in README.md.
+// shownPackage is a package as show --json prints it. Its fields are stable, always there, and documented in assets/docs/admin.md.
 type shownPackage struct {
 	listedPackage
 	Sequential bool            `json:"sequential"`

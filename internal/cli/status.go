@@ -11,7 +11,7 @@ import (
 )
 
 type statusCmd struct {
-	JSON bool `name:"json" help:"Print JSON, as README.md documents it."`
+	JSON bool `name:"json" help:"Print JSON, as countersign help admin documents it."`
 }
 
 func (c *statusCmd) Run(r *run) error {

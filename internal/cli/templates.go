@@ -15,7 +15,7 @@ import (
 
 type templatesCmd struct {
 	Search string `help:"Only those that mention these words." placeholder:"WORDS"`
-	JSON   bool   `name:"json" help:"Print JSON, as README.md documents it."`
+	JSON   bool   `name:"json" help:"Print JSON, as countersign help admin documents it."`
 }
 
 func (c *templatesCmd) Run(r *run) error {
@@ -45,7 +45,7 @@ type templateList struct {
 }
 
 // listedTemplate is a template as templates --json prints it. Its fields are stable, always there, and documented in
-// README.md.
+// assets/docs/admin.md.
 type listedTemplate struct {
 	ID          string             `json:"id"`
 	Name        string             `json:"name"`

@@ -13,7 +13,7 @@ import (
 type versionCmd struct {
 	Check    bool `help:"Ask now whether there is a newer one, and say what to do."`
 	Download bool `help:"Fetch a newer one, check it, and say where it lies."`
-	JSON     bool `name:"json" help:"Print JSON, as README.md documents it; it goes with --check and --download."`
+	JSON     bool `name:"json" help:"Print JSON, as countersign help admin documents it; it goes with --check and --download."`
 }
 
 func (c *versionCmd) Run(r *run) error {
@@ -49,7 +49,7 @@ func updateText(u office.Update) string {
 	return message.Then(message.UpdateAvailable(u.Newest), u.Todo).String()
 }
 
-// checkedVersion is what version --check --json prints. README.md documents it, and it is stable.
+// checkedVersion is what version --check --json prints. assets/docs/admin.md documents it, and it is stable.
 type checkedVersion struct {
 	Version string      `json:"version"`
 	Newest  string      `json:"newest"`

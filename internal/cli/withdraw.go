@@ -14,7 +14,7 @@ type withdrawCmd struct {
 	Packages []string `arg:"" name:"package" complete:"waiting" help:"Each by its id, the beginning of its id, or its name."`
 	Message  string   `help:"A message to the signers."`
 	Quiet    bool     `help:"The service does not notify the signers."`
-	JSON     bool     `name:"json" help:"Print JSON, as README.md documents it."`
+	JSON     bool     `name:"json" help:"Print JSON, as countersign help admin documents it."`
 }
 
 func (c *withdrawCmd) Run(r *run) error {
@@ -63,7 +63,7 @@ type withdrawnList struct {
 }
 
 // withdrawnPackage is a package as withdraw --json prints it. Its fields are stable, always there, and documented in
-// README.md.
+// assets/docs/admin.md.
 type withdrawnPackage struct {
 	ID      string                 `json:"id"`
 	Name    string                 `json:"name"`

@@ -41,7 +41,9 @@ func TestAnOfficeMovesToAnotherComputer(t *testing.T) {
 	now := harness.NewOffice(t, desk, old.Service, old.Front)
 	now.More, now.Folder = old.More, old.Folder
 	now.Serve()
-	into := func(path string, more ...string) []string { return append([]string{"--in", path, "--save-to", now.Folder}, more...) }
+	into := func(path string, more ...string) []string {
+		return append([]string{"--in", path, "--save-to", now.Folder}, more...)
+	}
 	if r := now.Command("move", into(filepath.Join(old.Data, "office.json"), "--yes")...); r.Code != 1 || !strings.Contains(r.Stderr, "was not made by Countersign") {
 		t.Errorf("%+v", r)
 	}

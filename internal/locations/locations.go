@@ -11,17 +11,17 @@ import (
 
 // The names in a data folder.
 const (
-	state   = "state.db"        // everything that must not be forgotten
-	backup  = "office.json"     // what is needed to begin anew without state
-	logs    = "logs"            // a folder
-	trace   = "fault.txt"       // among the logs: what the fault leaves that ends the program
-	outbox  = "outbox"          // a folder: what waits to be sent
-	dropped = "dropped"         // a folder: files that other programs handed over without a place of their own
-	update  = "update"          // a folder: a newer version, while it is fetched and installed
-	backups = "backups"         // a folder: the state as it was, sealed
-	lock    = "instance.lock"   // held by the instance that runs
-	socket  = "control.sock"    // the way to that instance, on Unix
-	icon    = "icon.png"        // that notifications show, where the desktop wants it in a file
+	state   = "state.db"      // everything that must not be forgotten
+	backup  = "office.json"   // what is needed to begin anew without state
+	logs    = "logs"          // a folder
+	trace   = "fault.txt"     // among the logs: what the fault leaves that ends the program
+	outbox  = "outbox"        // a folder: what waits to be sent
+	dropped = "dropped"       // a folder: files that other programs handed over without a place of their own
+	update  = "update"        // a folder: a newer version, while it is fetched and installed
+	backups = "backups"       // a folder: the state as it was, sealed
+	lock    = "instance.lock" // held by the instance that runs
+	socket  = "control.sock"  // the way to that instance, on Unix
+	icon    = "icon.png"      // that notifications show, where the desktop wants it in a file
 )
 
 // State is the file with the state of a data folder.

@@ -143,4 +143,3 @@ func (m *Message) UnmarshalJSON(data []byte) error {
 	*m = of(w.ID, args...)
 	return nil
 }
-

@@ -9,19 +9,19 @@ import (
 
 // changes is what is new in p, in one paragraph.
 func (p product) changes() (string, error) {
-	readme, err := os.ReadFile(filepath.Join(p.root, "README.md"))
+	changes, err := os.ReadFile(filepath.Join(p.root, "assets", "docs", "changes.md"))
 	if err != nil {
 		return "", err
 	}
-	return changesIn(string(readme), p.version)
+	return changesIn(string(changes), p.version)
 }
 
-// changesIn is what README's changelog says of a version, without its markup; of one that it does not name, the newest entry, for
+// changesIn is what changes.md says of a version, without its markup; of one that it does not name, the newest entry, for
 // that is what a build between releases is.
-func changesIn(readme, version string) (string, error) {
-	_, list, found := strings.Cut(readme, "\n## Changelog\n")
+func changesIn(changes, version string) (string, error) {
+	_, list, found := strings.Cut(changes, "# Changes\n")
 	if !found {
-		return "", errors.New("README.md has no changelog")
+		return "", errors.New("changes.md does not begin with # Changes")
 	}
 	newest := ""
 	for entry := range strings.SplitSeq(list, "\n\n") {
@@ -38,7 +38,7 @@ func changesIn(readme, version string) (string, error) {
 		}
 	}
 	if newest == "" {
-		return "", errors.New("the changelog in README.md has no entry such as **1.2.0.** What is new")
+		return "", errors.New("changes.md has no entry such as **1.2.0.** What is new")
 	}
 	return newest, nil
 }

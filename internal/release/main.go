@@ -26,14 +26,14 @@ type commandLine struct {
 	Version string `name:"set-version" help:"The version; what git describes when left out."`
 	Arch    string `help:"The kind of processor on Linux: amd64 or arm64." default:"${arch}"`
 
-	Windows windowsCmd    `cmd:"" help:"Countersign.exe, its installer, its package for administrators, and winget's manifest."`
-	Deb     debCmd        `cmd:"" help:"The Debian package."`
-	Rpm     rpmCmd        `cmd:"" help:"The package for Fedora, openSUSE and their like."`
-	Tar     tarCmd        `cmd:"" help:"The archive with its install script."`
-	Sign    signCmd       `cmd:"" help:"Sign one file for Windows, with SIGN_PFX and SIGN_PASSWORD_FILE."`
-	Macos   macosCmd      `cmd:"" help:"The bundle; needs a Mac."`
-	Renew   renewCmd      `cmd:"" help:"Sign the manifest of the last release anew, with RELEASE_KEY, before it expires."`
-	All     allCmd        `cmd:"" help:"A release, from a clean tree: everything but the bundle for macOS, with sums, notices and bill of materials."`
+	Windows windowsCmd `cmd:"" help:"Countersign.exe, its installer, its package for administrators, and winget's manifest."`
+	Deb     debCmd     `cmd:"" help:"The Debian package."`
+	Rpm     rpmCmd     `cmd:"" help:"The package for Fedora, openSUSE and their like."`
+	Tar     tarCmd     `cmd:"" help:"The archive with its install script."`
+	Sign    signCmd    `cmd:"" help:"Sign one file for Windows, with SIGN_PFX and SIGN_PASSWORD_FILE."`
+	Macos   macosCmd   `cmd:"" help:"The bundle; needs a Mac."`
+	Renew   renewCmd   `cmd:"" help:"Sign the manifest of the last release anew, with RELEASE_KEY, before it expires."`
+	All     allCmd     `cmd:"" help:"A release, from a clean tree: everything but the bundle for macOS, with sums, notices and bill of materials."`
 }
 
 func main() {
