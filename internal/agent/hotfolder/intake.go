@@ -64,7 +64,7 @@ func (r *Room) advance(ctx context.Context, in office.Intake) error {
 	if err != nil {
 		return err
 	}
-	dir, err := openFolder(in.Path, real)
+	dir, err := r.openFolder(in.Path, real)
 	if err != nil {
 		return err
 	}

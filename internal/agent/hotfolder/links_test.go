@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 
 	"countersign/internal/agent/health"
+	"countersign/internal/disk"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
@@ -247,4 +248,39 @@ func TestALinkInThePlaceOfTheFolderItselfIsAQuestion(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The server of a share is gone, and whoever opens the folder waits for it: the other folders go on, people are told, and the folder
+// goes on by itself.
+func TestAFolderThatDoesNotAnswerHoldsUpNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		f, well := d.folder(), d.folder()
+		back, opened := make(chan struct{}), 0
+		d.open = func(path, real string) (*disk.Dir, error) {
+			if path == f.Path {
+				opened++
+				<-back
+			}
+			return openReal(path, real)
+		}
+		write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
+		write(t, filepath.Join(well.Path, "Offer.pdf"), pdf("offer"))
+		for range 3 {
+			d.looks()
+		}
+		if waiting := d.drafts(office.DraftQueued); len(waiting) != 1 || waiting[0].Folder != well.ID {
+			t.Errorf("the other folder has sent %+v", waiting)
+		}
+		if !d.Health.Has(health.HotFolderFails) || opened != 1 {
+			t.Errorf("opened %d times, health has %v", opened, d.Health.List())
+		}
+		close(back)
+		for range 3 {
+			d.looks()
+		}
+		if waiting := d.drafts(office.DraftQueued); len(waiting) != 2 || d.Health.Has(health.HotFolderFails) {
+			t.Errorf("once it answers: %+v, health has %v", waiting, d.Health.List())
+		}
+	})
 }

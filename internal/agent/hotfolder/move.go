@@ -7,6 +7,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"countersign/internal/disk"
 	"countersign/internal/message"
@@ -28,8 +29,51 @@ func (r *Room) realOf(in office.Intake) (string, error) {
 	})
 }
 
-// openFolder opens a hot folder where it was when a person saved it. Nobody knows where that was who was given no such path.
-func openFolder(path, real string) (dir *disk.Dir, err error) {
+// silence is how long a folder may take to be opened.
+const silence = 5 * time.Second
+
+// openFolder opens a hot folder, for which see openReal. One that does not answer, on a share whose server is gone, is taken for one that is
+// away until it has answered: nobody waits for it again meanwhile.
+func (r *Room) openFolder(path, real string) (*disk.Dir, error) {
+	r.mu.Lock()
+	silent := r.silent[path]
+	r.mu.Unlock()
+	if silent {
+		return nil, trouble(path, os.ErrDeadlineExceeded)
+	}
+	type opened struct {
+		dir *disk.Dir
+		err error
+	}
+	answer := make(chan opened, 1)
+	go func() {
+		dir, err := r.open(path, real)
+		answer <- opened{dir, err}
+	}()
+	timer := time.NewTimer(silence)
+	defer timer.Stop()
+	select {
+	case o := <-answer:
+		return o.dir, o.err
+	case <-timer.C:
+	}
+	r.mu.Lock()
+	r.silent[path] = true
+	r.mu.Unlock()
+	go func() {
+		if o := <-answer; o.err == nil {
+			o.dir.Close()
+		}
+		r.mu.Lock()
+		delete(r.silent, path)
+		r.mu.Unlock()
+		r.Wake()
+	}()
+	return nil, trouble(path, os.ErrDeadlineExceeded)
+}
+
+// openReal opens a hot folder where it was when a person saved it. Nobody knows where that was who was given no such path.
+func openReal(path, real string) (dir *disk.Dir, err error) {
 	if real == "" {
 		dir, err = disk.OpenDir(path)
 	} else if dir, err = disk.OpenReal(real); err == nil {

@@ -26,6 +26,7 @@ import (
 	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/loop"
+	"countersign/internal/disk"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
@@ -81,6 +82,8 @@ type Room struct {
 	mu       sync.Mutex
 	problems map[string]message.Message // what keeps folders from sending, by id
 	waiting  map[string]message.Message // what files of folders wait for, by the path of the folder
+	silent   map[string]bool            // folders that are being opened and have not answered, by path
+	open     func(path, real string) (*disk.Dir, error)
 
 	looks     map[string]look // of Run's goroutine
 	recovered map[string]bool // folders in which unknown files were looked for; of Run's goroutine
@@ -90,7 +93,7 @@ type Room struct {
 // New makes the room.
 func New(t loop.Tools, needs Needs) *Room {
 	return &Room{Tools: t, needs: needs, ring: make(chan struct{}, 1), problems: map[string]message.Message{},
-		waiting: map[string]message.Message{}, looks: map[string]look{}, recovered: map[string]bool{}}
+		waiting: map[string]message.Message{}, silent: map[string]bool{}, open: openReal, looks: map[string]look{}, recovered: map[string]bool{}}
 }
 
 // Wake has the room look into all folders.
@@ -198,7 +201,7 @@ func (r *Room) lookInto(ctx context.Context, f office.HotFolder, all []office.Ho
 	if m := r.refusal(f, all); !m.IsZero() {
 		return 0, &folderError{m}
 	}
-	dir, err := openFolder(f.Path, f.Real)
+	dir, err := r.openFolder(f.Path, f.Real)
 	if err != nil {
 		return 0, err
 	}
