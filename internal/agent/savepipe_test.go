@@ -107,15 +107,17 @@ func openExecuted(t *testing.T, s *executedService, adjust func(*Params)) *Agent
 }
 
 // runParts runs the parts until the end of the test.
-func runParts(t *testing.T, a *Agent, parts ...Part) {
+func runParts(t *testing.T, a *Agent, parts ...Part) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { a.Run(ctx, parts...) })
-	t.Cleanup(func() {
+	stop = func() {
 		cancel()
 		running.Wait()
-	})
+	}
+	t.Cleanup(stop)
+	return stop
 }
 
 // executed stores a package that is known and, when planned, the job of its file.
@@ -252,11 +254,12 @@ func TestAnExecutedPackageIsAskedAboutOnceBecauseOfItsEvent(t *testing.T) {
 	a := openExecuted(t, s, nil)
 	executed(t, a, "p", false)
 	happened(t, a, "p")
-	runParts(t, a, PartEvents)
+	stop := runParts(t, a, PartEvents)
 	waitUntil(t, a, "it is recorded", func() bool { return a.packageOrZero("p").State == office.PackageExecuted })
 	if n := s.asked.Load(); n != 0 {
 		t.Errorf("asked %d times before it was recorded", n)
 	}
+	stop()
 	runParts(t, a, PartReconcile, PartSave)
 	waitUntil(t, a, "it is saved", func() bool { return a.packageOrZero("p").Saved })
 	if n := s.asked.Load(); n != 1 {

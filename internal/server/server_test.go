@@ -49,7 +49,11 @@ func TestTheServersProgramDoesTheWholeJobWithoutAWindow(t *testing.T) {
 		t.Errorf("status ended with %d: %q %q", code, out, said)
 	}
 
-	for _, args := range [][]string{{}, {"Lease.pdf"}, {"open", "--hidden"}} {
+	lease := filepath.Join(home, "Lease.pdf")
+	if err := os.WriteFile(lease, []byte("%PDF-1.7"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{}, {lease}, {"open", "--hidden"}} {
 		code, out, said := run(args...)
 		if code != 1 || out != "" || strings.Count(said, "\n") != 1 || !strings.Contains(said, "`countersign serve`") {
 			t.Errorf("%q ended with %d: %q %q", args, code, out, said)

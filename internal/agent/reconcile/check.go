@@ -184,7 +184,8 @@ func (c *checks) start(ctx context.Context, g *errgroup.Group) (idle bool, pause
 			return false, maxIdle, nil
 		}
 		c.due = c.due[1:]
-		g.Go(func() error { return c.ask(ctx, p, !urgent && !p.NextCheck.After(c.crowd)) })
+		quiet := !urgent && !p.NextCheck.After(c.crowd)
+		g.Go(func() error { return c.ask(ctx, p, quiet) })
 		select {
 		case <-r.work:
 			c.due = nil
