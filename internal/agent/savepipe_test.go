@@ -107,17 +107,15 @@ func openExecuted(t *testing.T, s *executedService, adjust func(*Params)) *Agent
 }
 
 // runParts runs the parts until the end of the test.
-func runParts(t *testing.T, a *Agent, parts ...Part) (stop func()) {
+func runParts(t *testing.T, a *Agent, parts ...Part) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { a.Run(ctx, parts...) })
-	stop = func() {
+	t.Cleanup(func() {
 		cancel()
 		running.Wait()
-	}
-	t.Cleanup(stop)
-	return stop
+	})
 }
 
 // executed stores a package that is known and, when planned, the job of its file.
@@ -254,13 +252,7 @@ func TestAnExecutedPackageIsAskedAboutOnceBecauseOfItsEvent(t *testing.T) {
 	a := openExecuted(t, s, nil)
 	executed(t, a, "p", false)
 	happened(t, a, "p")
-	stop := runParts(t, a, PartEvents)
-	waitUntil(t, a, "it is recorded", func() bool { return a.packageOrZero("p").State == office.PackageExecuted })
-	if n := s.asked.Load(); n != 0 {
-		t.Errorf("asked %d times before it was recorded", n)
-	}
-	stop()
-	runParts(t, a, PartReconcile, PartSave)
+	runParts(t, a, PartEvents, PartReconcile, PartSave)
 	waitUntil(t, a, "it is saved", func() bool { return a.packageOrZero("p").Saved })
 	if n := s.asked.Load(); n != 1 {
 		t.Errorf("asked %d times", n)
