@@ -171,24 +171,31 @@ func TestAnExecutedPackageIsPlannedWithinSecondsWhateverElseIsSlow(t *testing.T)
 
 // The files of a package are called by its name, which only the record may tell: they wait for it, but not for long.
 func TestFilesWaitForANameThatTheRecordMayTellButNotForLong(t *testing.T) {
-	for name, hangs := range map[string]bool{"it tells": false, "it hangs": true} {
+	for name, c := range map[string]struct {
+		record, status time.Duration
+		says, called   string
+		most           time.Duration
+	}{
+		"it tells":                         {says: `"name":"Contract"`, called: "Contract", most: 5 * time.Second},
+		"it hangs":                         {record: -1, most: 2*recordLimit + 2*time.Second},
+		"it hangs, and the status is slow": {record: -1, status: 20 * time.Second, most: 90 * time.Second},
+		"it says nothing":                  {most: 5 * time.Second},
+		"it tells no name":                 {says: `"signers":[{"signerId":"s","state":"open"}]`, most: 5 * time.Second},
+	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				d := desk{say: func(id string) string {
+				d := desk{record: c.record, status: c.status, say: func(id string) string {
 					if id == "new" {
 						return executedBare
 					}
 					return `"state":"open"`
-				}, sayRecord: func(string) string { return `"name":"Contract"` }}
-				if hangs {
-					d.record = -1
-				}
+				}, sayRecord: func(string) string { return c.says }}
 				h := d.at(t, 200)
 				time.Sleep(5 * time.Second)
 				h.arrives("done", esign.PackageExecuted, "new")
 				took := until(func() bool { return h.isPlanned("new") })
 				p, err := h.stored("new")
-				if most := 2*recordLimit + 2*time.Second; err != nil || took > most || !hangs && (took > 5*time.Second || p.Name != "Contract") {
+				if err != nil || took > c.most || p.Name != c.called {
 					t.Errorf("its files are planned after %v, as %q: %v", took, p.Name, err)
 				}
 			})

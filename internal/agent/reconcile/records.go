@@ -30,6 +30,7 @@ const (
 	recordsAtOnce = 2
 	recordLimit   = 10 * time.Second
 	recordPause   = time.Hour
+	recordUrgent  = 10 * time.Minute // the shortest where files wait
 
 	recordShare = 0.2 // of what may be asked, while there are packages to be asked about
 )
@@ -183,6 +184,9 @@ func (r *Room) askRecord(ctx context.Context, client *esign.Client, question rec
 	switch {
 	case ctx.Err() != nil:
 		return nil
+	case err == nil && question.urgent && record.Name == "": // nor will it be told the next moment, and files wait
+		r.records.fail(question.id, r.Now(), r.recordPause(question))
+		return r.noteRecord(question, &record)
 	case err == nil:
 		r.records.clear(question.id)
 		return r.noteRecord(question, &record)
@@ -193,8 +197,20 @@ func (r *Room) askRecord(ctx context.Context, client *esign.Client, question rec
 	case errors.As(err, &e) && e.RetryAfter > 0:
 		r.needs.Answered(ctx, err)
 	}
-	r.records.fail(question.id, r.Now(), func(tries int) time.Duration { return r.Backoff(tries, r.Pace.Retry, recordPause) })
+	r.records.fail(question.id, r.Now(), r.recordPause(question))
 	return r.noteRecord(question, nil)
+}
+
+// recordPause is how long a package is left alone whose record does not tell. Where files wait for it, the status is answered
+// meanwhile, which plans them.
+func (r *Room) recordPause(question recordQuestion) func(tries int) time.Duration {
+	return func(tries int) time.Duration {
+		pause := r.Backoff(tries, r.Pace.Retry, recordPause)
+		if question.urgent {
+			pause = max(pause, recordUrgent)
+		}
+		return pause
+	}
 }
 
 // noteRecord records what the full record of a package says beside its status, or with nil that it cannot be had for now. Nothing
