@@ -18,6 +18,7 @@ func (w *world) quit() error {
 
 // stopped ends the program and waits until it has.
 func (w *world) stopped() error {
+	w.quitting = false
 	w.stop()
 	w.people.Wait()
 	w.running.Wait()
@@ -56,12 +57,16 @@ func (w *world) die(h *host) {
 
 // bury ends what is left of a process that was killed, and brings back the disk as of then.
 func (w *world) bury() {
+	if w.office != nil && w.quitting {
+		doQuit(w, step{})
+		return
+	}
 	if w.office == nil || w.left == nil {
 		return
 	}
 	left := w.left
 	w.left = nil
-	w.arm("", 0)
+	w.at("", 0, nil)
 	w.host.bury()
 	w.stopped() // what it says no longer matters
 	err := errors.Join(left.err, left.folders.restore(), os.RemoveAll(w.dataDir()), os.Rename(left.data, w.dataDir()))
@@ -74,14 +79,26 @@ func (w *world) bury() {
 	w.start()
 }
 
-// arm has the program killed at a point of its work, once it was passed so often.
-func (w *world) arm(point string, passes int) {
+// at has what happen at a point of the program's work, once it was passed so often: in the middle of it, where nobody waits.
+func (w *world) at(point string, passes int, what func()) {
 	w.crashMu.Lock()
 	defer w.crashMu.Unlock()
-	w.armed, w.passes = point, passes
+	w.armed, w.passes, w.happens = point, passes, what
 }
 
-// passed hears of the points that the program passes in its work, and kills it at the one that is armed.
+// dies has the program killed, and quits has it end as its menu does, at a point of its work.
+func (w *world) dies() {
+	w.die(w.host)
+	w.crashes <- struct{}{}
+}
+
+func (w *world) quits() {
+	w.quitting = true
+	w.stop()
+	w.crashes <- struct{}{}
+}
+
+// passed hears of the points that the program passes in its work.
 func (w *world) passed(h *host, point string) {
 	w.crashMu.Lock()
 	defer w.crashMu.Unlock()
@@ -91,11 +108,10 @@ func (w *world) passed(h *host, point string) {
 	if w.passes--; w.passes >= 0 {
 		return
 	}
-	w.trace.add("killed at %q", point)
+	w.trace.add("at %q", point)
 	w.armed = ""
 	w.mayBeOut = w.mayBeOut || strings.HasPrefix(point, "renew") // what is not kept yet counts for a minute at the service
-	w.die(h)
-	w.crashes <- struct{}{}
+	w.happens()
 }
 
 // start starts the program again.

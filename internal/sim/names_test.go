@@ -31,7 +31,7 @@ func (m *model) lookAtPlace(path string) {
 	parts := strings.Split(filepath.ToSlash(path), "/")
 	place, _, _ := strings.Cut(parts[0], " ")
 	switch {
-	case !slices.Contains([]string{"folder", "unplugged", "archive", "data", "scans"}, place):
+	case !slices.Contains([]string{"folder", "unplugged", "archive", "data", "scans", "private"}, place):
 		m.breaks("nothing leaves the folder: %q", path)
 	case (place == "folder" || place == "unplugged") && len(parts) != 2:
 		m.breaks("nothing leaves the folder: %q is below it", path)

@@ -120,7 +120,7 @@ func (h *host) offline() bool {
 	return h.dead || h.off
 }
 
-// keep notes what a cut would cut. It is false when there is no network to keep it on; ports do not need one.
+// keep notes what a cut would cut. It is false when there is no network to keep it on, which ports do not need.
 func (h *host) keep(c closer) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

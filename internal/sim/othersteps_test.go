@@ -230,6 +230,14 @@ func doSleep(w *world, s step) {
 	w.owesSweep("the computer woke up")
 }
 
+func doCrash(w *world, s step) {
+	what := w.dies
+	if s.word(2) == "quit" {
+		what = w.quits
+	}
+	w.at(crashPoints[s.number(0)%len(crashPoints)], s.number(1), what)
+}
+
 func doQuit(w *world, s step) {
 	if err := w.quit(); err != nil && !w.full {
 		w.model.breaks("the program ends: %v", err)

@@ -183,6 +183,8 @@ func (m *model) lookAtEndpoint() {
 
 // lookAtList: what people see of each package is what the service says, and they see each that they have sent, as they did.
 func (m *model) lookAtList() {
+	m.lookAtTurns()
+	m.lookAtTimes()
 	for _, p := range m.w.services[m.w.current].Packages() {
 		row, known, err := m.w.office.Package(p.PackageID)
 		if err != nil {
@@ -203,6 +205,42 @@ func (m *model) lookAtList() {
 		}
 		if known && p.State != "expired" && p.State != string(row.State) { // time passes between two questions
 			m.breaks("people see how things are: %q is %s and shown as %s", p.Name, p.State, row.State)
+		}
+	}
+}
+
+// lookAtTurns: people see whose turn it is.
+func (m *model) lookAtTurns() {
+	for _, p := range m.w.services[m.w.current].Packages() {
+		row, known, err := m.w.office.Package(p.PackageID)
+		if err != nil || !known || p.State != "open" || row.State != office.PackageOpen || row.Line().Refused() {
+			continue
+		}
+		for _, s := range p.Signers {
+			i := slices.IndexFunc(row.Signers, func(x office.Signer) bool { return x.Email == s.Email })
+			if i < 0 {
+				continue
+			}
+			if part, _ := row.PartOf(row.Signers[i]); (part == office.PartNext) != s.Turn {
+				m.breaks("people see how things are: of %q it is the turn of %s (%v), who is shown as %s", p.Name, s.Name, s.Turn, part)
+			}
+		}
+	}
+}
+
+// lookAtTimes: nobody is said to have signed after everybody had. What was learned late is said to have happened by then.
+func (m *model) lookAtTimes() {
+	for _, p := range m.w.services[m.w.current].Packages() {
+		e, executed := m.executed[p.Name]
+		row, known, err := m.w.office.Package(p.PackageID)
+		if err != nil || !known || !executed {
+			continue
+		}
+		for _, s := range row.Signers {
+			at := row.SignedAt(s.ID)
+			if !at.By && at.After(e.at.Add(time.Second)) || !row.Executed.IsZero() && at.After(row.Executed.Add(time.Second)) {
+				m.breaks("people see how things are: %q was complete at %v, and %s is said to have signed it at %v, and everybody at %v", p.Name, e.at, s.DisplayName(), at, row.Executed)
+			}
 		}
 	}
 }

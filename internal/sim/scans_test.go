@@ -18,85 +18,265 @@ type deaf struct{}
 func (deaf) Set([]string) {}
 func (deaf) Close()       {}
 
-// scans is the folder that sends.
-func (w *world) scans() string { return filepath.Join(w.disk(), "scans") }
+// scans is a folder that sends, by its number.
+func (w *world) scans(number string) string { return filepath.Join(w.disk(), "scans "+number) }
 
-// tryScans has files appear in a folder that sends, with the program killed on their way, and not: each becomes one package,
-// and lies beside it signed.
-func tryScans(w *world) {
-	if err := os.MkdirAll(w.scans(), 0o700); err != nil {
-		w.model.breaks("the world cannot write: %v", err)
-		return
-	}
-	folder, err := w.office.PutHotFolder(office.HotFolder{Path: w.scans(), Signers: signers[:1]})
-	if err != nil {
-		w.model.breaks("a folder can send: %v", err)
-		return
-	}
-	for _, point := range []string{"", "folder recorded", "folder moved", "folder drafted", "folder copied"} {
-		if !w.scan(point) {
+// sendsFrom has folders send while play runs, and clears them away.
+func (w *world) sendsFrom(many int, ask bool, play func(f []office.HotFolder)) {
+	var all []office.HotFolder
+	for n := range many {
+		f, err := w.office.PutHotFolder(office.HotFolder{Path: w.scans(fmt.Sprint(n + 1)), Signers: signers[:1], Ask: ask})
+		if err != nil {
+			w.model.breaks("a folder can send: %v", err)
 			return
 		}
+		all = append(all, f)
 	}
-	if w.office == nil {
-		return
-	}
-	if _, err := w.office.RemoveHotFolder(folder.ID); err != nil {
-		w.model.breaks("a folder need not send any more: %v", err)
+	play(all)
+	for _, f := range all {
+		if w.office == nil {
+			return
+		}
+		if _, err := w.office.RemoveHotFolder(f.ID); err != nil {
+			w.model.breaks("a folder need not send any more: %v", err)
+		}
 	}
 	if !w.calmly(time.Minute) {
 		return
 	}
-	if err := os.RemoveAll(w.scans()); err != nil {
-		w.model.breaks("the world cannot clear away: %v", err)
+	for _, f := range all {
+		if err := os.RemoveAll(f.Path); err != nil {
+			w.model.breaks("the world cannot clear away: %v", err)
+		}
 	}
 }
 
-// scan has one file appear, and the program killed at point. It is false when there is nothing more to see.
-func (w *world) scan(point string) bool {
+// drop has a file appear in a folder that sends, and returns what its package is called.
+func (w *world) drop(folder string) (name string) {
 	w.sends++
-	name := fmt.Sprintf("No %d", w.sends)
-	path := filepath.Join(w.scans(), name+".pdf")
-	if err := os.WriteFile(path, document(w.sends, 0), 0o600); err != nil {
+	name = fmt.Sprintf("No %d", w.sends)
+	w.write(filepath.Join(folder, name+".pdf"), document(w.sends, 0))
+	w.model.promised(office.NewPackage{Name: name, Files: []string{name + ".pdf"}, Signers: signers[:1]}, w.computer, w.current)
+	return name
+}
+
+// write has somebody else write a file.
+func (w *world) write(path string, body []byte) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		w.model.breaks("the world cannot write: %v", err)
-		return false
 	}
-	w.model.promised(office.NewPackage{Name: name, Files: []string{path}, Signers: signers[:1]}, w.computer, w.current)
-	if point != "" {
-		w.arm(point, 0)
-		defer w.arm("", 0)
+	if err := os.WriteFile(path, body, 0o600); err != nil {
+		w.model.breaks("the world cannot write: %v", err)
 	}
+}
+
+// tryScans has files appear in a folder that sends, with the program killed or ended on their way, and not: each becomes one
+// package, and lies beside it signed.
+func tryScans(w *world) {
+	doChoose(w, step{args: []string{"certificates"}}) // two files come back
+	w.sendsFrom(1, false, func(f []office.HotFolder) {
+		for _, point := range []string{"", "folder recorded", "folder moved", "folder drafted", "folder copied", "quit folder moved", "quit folder returned"} {
+			what := w.dies
+			at, quit := strings.CutPrefix(point, "quit ")
+			if quit {
+				what = w.quits
+			}
+			w.at(at, 0, what)
+			goesOn := w.scan(f[0].Path, point)
+			w.at("", 0, nil)
+			if !goesOn {
+				return
+			}
+		}
+	})
+}
+
+// scan has one file appear, and everybody sign it. It is false when there is nothing more to see.
+func (w *world) scan(folder, when string) bool {
+	name := w.drop(folder)
 	if !w.calmly(10 * time.Minute) {
 		return false
 	}
 	if _, sent := w.atService(name); !sent {
-		w.model.breaks("what lies in a folder that sends goes out: %q did not within ten minutes (killed at %q)", name, point)
+		w.model.breaks("what lies in a folder that sends goes out: %q did not within ten minutes (%s)", name, when)
 		return false
 	}
+	return w.comesBack(folder, name, when)
+}
+
+// comesBack has everybody sign what came from a folder, and judges that it lies there signed.
+func (w *world) comesBack(folder, name, when string) bool {
 	w.signAll(name)
 	if !w.calmly(20 * time.Minute) {
 		return false
 	}
 	w.model.mustBeSaved(name, "and came from a folder that sends")
-	w.model.mustBeBeside(name, point)
+	w.model.mustBeBeside(folder, name, when)
 	return len(w.model.check()) == 0
 }
 
-// mustBeBeside judges that a signed document lies in the folder that it was sent from, once.
-func (m *model) mustBeBeside(name, point string) {
-	var found int
-	files, _ := filepath.Glob(filepath.Join(m.w.scans(), office.HotSigned, "*"))
+// mustBeBeside judges that the files of a package lie in the folder that it was sent from, each once.
+func (m *model) mustBeBeside(folder, name, when string) {
+	found := map[string]int{}
+	files, _ := filepath.Glob(filepath.Join(folder, office.HotSigned, "*"))
 	for _, file := range files {
 		if strings.HasPrefix(filepath.Base(file), ".") {
 			m.breaks("nothing half is left: %s", file)
-			continue
-		}
-		body, err := os.ReadFile(file)
-		if err == nil && slices.Contains(m.executed[name].documents, m.documentOf(body)) {
-			found++
+		} else if body, err := os.ReadFile(file); err == nil {
+			found[m.documentOf(body)]++
 		}
 	}
-	if found != 1 {
-		m.breaks("what came from a folder that sends lies there signed: %q does %d times (killed at %q)", name, found, point)
+	for _, document := range m.owedFiles(m.executed[name]) {
+		if found[document] != 1 && document != m.executed[name].master {
+			m.breaks("what came from a folder that sends lies there signed: %s of %q does %d times (%s)", document, name, found[document], when)
+		}
 	}
+}
+
+// private is a file of somebody who writes in a folder that sends, which is nobody else's business.
+const private = 2_000_000
+
+// tryLinks has another writer put links and files where the program puts things in one of two folders that send: nothing leads
+// out of that one, and the other goes on.
+func tryLinks(w *world) {
+	secret := filepath.Join(w.disk(), "private", "No.pdf")
+	w.write(secret, document(private, 0))
+	w.sendsFrom(2, false, func(f []office.HotFolder) {
+		for _, place := range []string{office.HotSigned, office.HotSent, office.HotWaiting} {
+			name := w.drop(f[0].Path)
+			if !w.calmly(10 * time.Minute) {
+				return
+			}
+			where := filepath.Join(f[0].Path, place)
+			aside := filepath.Join(f[0].Path, "aside of "+place)
+			os.Rename(where, aside)
+			if err := os.Symlink(filepath.Dir(secret), where); err != nil {
+				return // a system without links
+			}
+			w.signAll(name)
+			w.drop(f[0].Path)
+			if !w.scan(f[1].Path, "the other one's "+place+" is a link") {
+				return
+			}
+			os.Remove(where)
+			os.Rename(aside, where)
+			if !w.comesBack(f[0].Path, name, place+" is no link any more") {
+				return
+			}
+		}
+		w.at("folder moved", 0, func() {
+			waiting, _ := filepath.Glob(filepath.Join(f[0].Path, office.HotWaiting, "*", "*.pdf"))
+			for _, path := range waiting {
+				os.Remove(path)
+				os.Symlink(secret, path)
+			}
+		})
+		w.write(filepath.Join(f[0].Path, "Swapped.pdf"), document(private+1, 0))
+		w.calmly(10 * time.Minute)
+		w.at("", 0, nil)
+	})
+	inside, err := os.ReadDir(filepath.Dir(secret))
+	if body, rerr := os.ReadFile(secret); err != nil || rerr != nil || len(inside) != 1 || !slices.Equal(body, document(private, 0)) {
+		w.model.breaks("nothing leaves the folder: %v and %v are where another writer's link led", inside, rerr)
+	}
+	os.RemoveAll(filepath.Dir(secret))
+}
+
+// tryDropped has the same file appear again within moments. Its program has written it twice, which is nothing; but where the
+// people of the folder were corrected meanwhile, or the package was withdrawn, people see what becomes of it, once.
+func tryDropped(w *world) {
+	for _, between := range []string{"nothing", "corrected", "withdrawn"} {
+		w.sendsFrom(1, false, func(all []office.HotFolder) {
+			f := all[0]
+			name := w.drop(f.Path)
+			body := document(w.sends, 0)
+			var p string
+			for range 30 {
+				if !w.calmly(2 * time.Second) {
+					return
+				}
+				if there, sent := w.atService(name); sent && w.model.knows(there.PackageID, name) {
+					p = there.PackageID
+					break
+				}
+			}
+			if p == "" {
+				return
+			}
+			want := 1
+			switch between {
+			case "corrected":
+				want, f.Signers = 2, signers[1:2]
+				if _, err := w.office.PutHotFolder(f); err != nil {
+					w.model.breaks("a folder can send to others: %v", err)
+				}
+			case "withdrawn":
+				want = 2
+				there, _ := w.atService(name)
+				w.withdraw(there)
+				w.calmly(20 * time.Second)
+			}
+			w.model.may[name] = want
+			w.write(filepath.Join(f.Path, name+".pdf"), body)
+			if !w.calmly(10 * time.Minute) {
+				return
+			}
+			if seen := w.outcomes(f.Path, name); seen != want {
+				w.model.breaks("what lies in a folder that sends is seen by people: %q appeared twice (%s in between), and %d are sent, held or refused", name, between, seen)
+			}
+			for _, d := range must(w.office.Drafts()) {
+				if d.Name == name {
+					w.office.Cancel(d.ID)
+				}
+			}
+			for _, p := range w.services[w.current].Packages() {
+				if p.Name == name && p.State == "open" {
+					w.model.mayWithdraw(p.PackageID)
+					w.services[w.current].Rescind(p.PackageID, "A trial", false)
+				}
+			}
+			w.calmly(time.Minute)
+		})
+	}
+}
+
+// outcomes is how many files of that name people know of: they were sent, wait in the outbox, or are said to be a problem.
+func (w *world) outcomes(folder, name string) (n int) {
+	for _, p := range w.services[w.current].Packages() {
+		if p.Name == name {
+			n++
+		}
+	}
+	for _, d := range must(w.office.Drafts()) {
+		if d.Name == name && d.State != office.DraftSent && d.State != office.DraftCancelled {
+			n++
+		}
+	}
+	texts, _ := filepath.Glob(filepath.Join(folder, office.HotProblems, name+"*.txt"))
+	return n + len(texts)
+}
+
+// tryExtended has a package run out, and be signed once its sender has given it more time: it comes back as any other.
+func tryExtended(w *world) {
+	w.sendsFrom(1, false, func(f []office.HotFolder) {
+		name := w.drop(f[0].Path)
+		if !w.calmly(10 * time.Minute) {
+			return
+		}
+		p, sent := w.atService(name)
+		for _, by := range []time.Duration{10 * time.Minute, 48 * time.Hour} {
+			if !sent {
+				return
+			}
+			if err := w.services[w.current].Extend(p.PackageID, w.now().Add(by)); err != nil {
+				w.model.breaks("the world cannot extend: %v", err)
+				return
+			}
+			w.checkNow()
+			if !w.calmly(time.Hour) {
+				return
+			}
+		}
+		w.comesBack(f[0].Path, name, "it had run out, and was given more time")
+	})
 }

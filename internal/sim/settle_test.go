@@ -24,7 +24,7 @@ const (
 // that nothing is said to be wrong any more, and that the program then rests. Whatever only people can mend, they do.
 func (w *world) settle() {
 	w.wire.heal()
-	w.arm("", 0)
+	w.at("", 0, nil)
 	for _, e := range w.due {
 		e.what()
 	}

@@ -37,6 +37,11 @@ var trials = map[string]func(w *world){
 	"withdrawal":    tryWithdrawal,
 	"token":         tryToken,
 	"scans":         tryScans,
+	"links":         tryLinks,
+	"times":         tryTimes,
+	"dropped":       tryDropped,
+	"extended":      tryExtended,
+	"turns":         tryTurns,
 	"decline":       tryDecline,
 	"outage":        tryOutage,
 }
@@ -535,10 +540,10 @@ func tryOutage(w *world) {
 // tryKilled has the program be killed while a package is added: before the service has it, and after.
 func tryKilled(w *world) {
 	for _, point := range []string{"adding", "added"} {
-		w.arm(point, 0)
+		w.at(point, 0, w.dies)
 		w.sendOne(1, 0)
 		goesOn := w.calmly(20 * time.Minute)
-		w.arm("", 0)
+		w.at("", 0, nil)
 		if !goesOn || w.office == nil {
 			return
 		}
@@ -604,5 +609,40 @@ func tryToken(w *world) {
 	}
 	if _, sent := w.atService(name); !sent {
 		w.model.breaks("a draft goes out: %q did not within two minutes, after a token was refused", name)
+	}
+}
+
+// tryTurns has the service not say whose turn it is: that follows from the order.
+func tryTurns(w *world) {
+	w.fails("turnless", "/packages", -1, 2*time.Hour)
+	doSend(w, step{args: []string{"1", "3", "sequential", "0s"}})
+	name := fmt.Sprintf("No %d", w.sends)
+	for range 3 {
+		if !w.calmly(20 * time.Minute) {
+			return
+		}
+		w.model.lookAtTurns()
+		for _, t := range w.services[w.current].turns() {
+			if t.name == name {
+				w.sign(w.services[w.current], t)
+				break
+			}
+		}
+	}
+}
+
+// noticedWithin is how soon what was signed is known once the public address is back.
+const noticedWithin = 10 * time.Second
+
+// tryTimes has the program learn late, by asking, of what was signed.
+func tryTimes(w *world) {
+	name := w.sendOne(1, 0)
+	if !w.calmly(time.Minute) {
+		return
+	}
+	w.fails("hook-dropped", "hook", -1, time.Hour)
+	w.signAll(name)
+	if w.calmly(40 * time.Minute) {
+		w.model.lookAtTimes()
 	}
 }

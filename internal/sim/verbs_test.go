@@ -51,7 +51,7 @@ func init() {
 		"wait":   {2, drawSpan(time.Minute, 2*time.Hour), func(w *world, s step) { w.sleep(s.span(0)) }},
 		"sleep":  {1, drawSpan(10*time.Minute, 3*time.Hour), doSleep},
 		"kill":   {2, nil, func(w *world, _ step) { w.kill() }},
-		"crash":  {3, drawCrash, func(w *world, s step) { w.arm(crashPoints[s.number(0)%len(crashPoints)], s.number(1)) }},
+		"crash":  {3, drawCrash, doCrash},
 		"quit":   {1, drawSpan(time.Second, time.Hour), doQuit},
 		"trial":  {0, drawWord(trialNames()...), doTrial},
 		"settle": {0, nil, func(w *world, _ step) { w.settle() }},
@@ -131,12 +131,12 @@ func drawClock(r *rand.Rand) []string {
 	return []string{by.Round(time.Second).String(), between(r, time.Minute, 20*time.Hour).Round(time.Second).String()}
 }
 
-// crashPoints are where the program can be killed in the middle of its work; see agent.Params.Crash.
+// crashPoints are where the program can be killed, or ended by its menu, in the middle of its work; see agent.Params.Crash.
 var crashPoints = []string{
 	"event stored", "adding", "added", "taken", "stored", "save created", "save written", "save flushed", "save named", "save done", "save committed",
 	"renewed", "renewal kept", "rescinding", "rescinded",
 }
 
 func drawCrash(r *rand.Rand) []string {
-	return []string{strconv.Itoa(r.IntN(len(crashPoints))), strconv.Itoa(r.IntN(4))}
+	return []string{strconv.Itoa(r.IntN(len(crashPoints))), strconv.Itoa(r.IntN(4)), oneOf(r, "killed", "killed", "quit")}
 }

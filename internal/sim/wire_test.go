@@ -39,7 +39,7 @@ func newWire(w *world) *wire {
 // fault is something that goes wrong on the way.
 type fault struct {
 	kind  string
-	path  string // that the route begins with; "" is every one
+	path  string // that the route begins with, or is with a $ at its end; "" is every one
 	left  int    // how often yet; below 0 until it is over
 	until time.Time
 }
@@ -118,7 +118,7 @@ func (x *wire) begin(key, route string) (n int, kind string) {
 	x.times[key]++
 	now := time.Now()
 	for _, f := range x.faults {
-		if f.left == 0 || now.After(f.until) || !strings.HasPrefix(route, f.path) || f.path == "/" && strings.HasPrefix(route, "/.") {
+		if f.left == 0 || now.After(f.until) || !strings.HasPrefix(route+"$", f.path) || f.path == "/" && strings.HasPrefix(route, "/.") {
 			continue
 		}
 		if f.left > 0 {

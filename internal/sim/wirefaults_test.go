@@ -2,10 +2,12 @@ package sim
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"net"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -34,6 +36,10 @@ var troubles = map[string]func(y way, r *http.Request, said []byte, draw int) (*
 			return nil, r.Context().Err()
 		}
 		return nil, errors.New("net/http: timeout awaiting response headers")
+	},
+	"hanging": func(_ way, r *http.Request, _ []byte, _ int) (*http.Response, error) {
+		pause(r.Context(), time.Hour)
+		return nil, cmp.Or(r.Context().Err(), io.ErrUnexpectedEOF)
 	},
 	"late": func(y way, r *http.Request, _ []byte, draw int) (*http.Response, error) {
 		if !pause(r.Context(), time.Duration(draw%25_000)*time.Millisecond) {
@@ -89,32 +95,43 @@ var troubles = map[string]func(y way, r *http.Request, said []byte, draw int) (*
 	},
 	// The authorization server answers oddly.
 	"oddtoken": func(y way, r *http.Request, _ []byte, draw int) (*http.Response, error) {
-		answer, err := y.next.RoundTrip(r)
-		if err != nil {
-			return nil, err
-		}
-		body, err := io.ReadAll(answer.Body)
-		answer.Body.Close()
-		if err != nil {
-			return nil, err
-		}
-		text := string(body)
-		switch draw % 5 {
-		case 0:
-			text = strings.Replace(text, `"expires_in":1800`, `"expires_in":"1800"`, 1)
-		case 1:
-			text = strings.Replace(text, `"expires_in":1800`, `"expires_in":0`, 1)
-		case 2:
-			text = strings.Replace(text, `"token_type":"Bearer"`, `"token_type":"bearer"`, 1)
-		case 3:
-			text = "\xef\xbb\xbf" + text
-		case 4:
-			text = strings.Replace(text, `"expires_in":1800`, `"expires_in":1e12`, 1)
-		}
-		answer.Body, answer.ContentLength = io.NopCloser(strings.NewReader(text)), int64(len(text))
-		answer.Header.Set("Content-Length", strconv.Itoa(len(text)))
-		return answer, nil
+		return reworded(y, r, func(text string) string {
+			switch draw % 5 {
+			case 0:
+				return strings.Replace(text, `"expires_in":1800`, `"expires_in":"1800"`, 1)
+			case 1:
+				return strings.Replace(text, `"expires_in":1800`, `"expires_in":0`, 1)
+			case 2:
+				return strings.Replace(text, `"token_type":"Bearer"`, `"token_type":"bearer"`, 1)
+			case 3:
+				return "\xef\xbb\xbf" + text
+			}
+			return strings.Replace(text, `"expires_in":1800`, `"expires_in":1e12`, 1)
+		})
 	},
+	// The service does not say whose turn it is.
+	"turnless": func(y way, r *http.Request, _ []byte, _ int) (*http.Response, error) {
+		return reworded(y, r, func(text string) string { return aTurn.ReplaceAllString(text, "") })
+	},
+}
+
+var aTurn = regexp.MustCompile(`"(?:isNext|next)":(?:true|false),`)
+
+// reworded is an answer that says it in other words.
+func reworded(y way, r *http.Request, words func(string) string) (*http.Response, error) {
+	answer, err := y.next.RoundTrip(r)
+	if err != nil || !strings.HasPrefix(answer.Header.Get("Content-Type"), "application/json") {
+		return answer, err
+	}
+	body, err := io.ReadAll(answer.Body)
+	answer.Body.Close()
+	if err != nil {
+		return nil, err
+	}
+	text := words(string(body))
+	answer.Body, answer.ContentLength = io.NopCloser(strings.NewReader(text)), int64(len(text))
+	answer.Header.Set("Content-Length", strconv.Itoa(len(text)))
+	return answer, nil
 }
 
 // troubled is what comes back.

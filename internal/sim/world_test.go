@@ -72,11 +72,13 @@ type world struct {
 	chosen   map[string]bool // folders that people chose since their drive went away
 	renames  int
 	due      []errand      // what happens later
-	crashes  chan struct{} // rings when the program was killed at a point of its work
+	crashes  chan struct{} // rings when the program was killed at a point of its work, or told to end
 	crashMu  sync.Mutex
 	armed    string    // the point ...
-	passes   int       // ... and how often it is passed before
+	passes   int       // ... and how often it is passed before ...
+	happens  func()    // ... this happens
 	left     *remains  // what the kill left
+	quitting bool      // the program was told to end
 	stranger *stranger // a colleague with another program
 }
 
@@ -310,11 +312,8 @@ func (w *world) folders() []string {
 
 // written are the folders that the program writes to besides its own.
 func (w *world) written() []string {
-	all := w.folders()
-	if _, err := os.Stat(w.scans()); err == nil {
-		all = append(all, w.scans())
-	}
-	return all
+	scans, _ := filepath.Glob(w.scans("*"))
+	return append(w.folders(), scans...)
 }
 
 // must is what an office has read, which it always can.
