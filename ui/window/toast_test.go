@@ -132,8 +132,9 @@ func TestUndoIsNeverWhereSendComes(t *testing.T) {
 		b.window.window.Resize(size)
 		b.Run()
 		send := b.buttons()["Send 2 documents to 2 people"]
+		b.Office.Patient = true
 		b.window.compose.get().Send()
-		b.Settle()
+		b.Until(b.window.grace.Busy)
 		undo := b.buttons()["Undo"]
 		if send.empty() || undo.empty() {
 			t.Fatalf("Send lies at %v, Undo at %v: %v", send, undo, b.buttons())
