@@ -251,7 +251,7 @@ func (a *Agent) join(healthChanges <-chan struct{}) (err error) {
 			a.wakeAll()
 		},
 		Unlocked: a.wakeAll,
-		Returned: func() { a.packages.Sweep(reconcile.SweepReturn) },
+		Returned: func() { a.packages.Sweep(reconcile.SweepService) },
 		Failed:   a.network.Failed,
 		Crash:    p.Crash,
 	})

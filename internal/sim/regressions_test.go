@@ -99,6 +99,12 @@ var regressions = []struct {
 ` + dates(office.KeepEventsDays+5) + `
 1h0m0s kill
 `},
+	{"the service is left in peace", 147576148, `
+1m0s send 1 1 sequential 0s
+1m0s trouble refused /packages/*/documents -1 2h14m44s
+1m0s sign 644
+5m20.955285531s sign 506
+`},
 }
 
 // dates are steps in which the computer shows so many dates, each for long enough to be counted.

@@ -11,10 +11,12 @@ import (
 )
 
 // How many questions the sweeps may put that nothing but a returning connection asked for: so many in a row, and so many a second
-// on the average. An office with few open packages is owed one at once each time, and one with very many every five minutes.
+// on the average. An office with few open packages is owed one at once each time, and one with very many every five minutes. The return
+// of a service that works in part follows from the questions themselves, which a sweep puts again: there is the pause between two.
 const (
 	sweepBurst  = 600
 	sweepSecond = 2
+	sweepPause  = 5 * time.Minute
 )
 
 // sweeper remembers that all open packages are to be asked about. Whoever asks for a sweep is owed one: if not at once,
@@ -23,7 +25,9 @@ type sweeper struct {
 	mu     sync.Mutex
 	owed   bool
 	atOnce bool          // it does not wait for its questions
+	opened bool          // the public address is open again, so that it waits for its questions and not for the pause
 	rest   loop.Cooldown // until the sweeps so far are paid for, the next of which may cost less than sweepBurst
+	pause  loop.Cooldown // after the last one
 
 	began           time.Time // the last one
 	asking, listing bool      // what it has not come to the end of: the packages, the list
@@ -94,24 +98,36 @@ func (s *sweeper) state() (last time.Time, under bool) {
 	return s.last, s.asking || s.listing || s.owed && s.atOnce
 }
 
-// owe asks for a sweep.
-func (s *sweeper) owe(atOnce bool) {
+// owe asks for a sweep: at once, or because the public address is open again, or else because the service works again.
+func (s *sweeper) owe(atOnce, opened bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.owed, s.atOnce = true, s.atOnce || atOnce
+	s.owed, s.atOnce, s.opened = true, s.atOnce || atOnce, s.opened || opened
 }
 
 // take reports whether a sweep over so many open packages is to begin now, and has it paid for.
 func (s *sweeper) take(now time.Time, open int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	cost, debt := sweepCost(open), s.rest.Left(now)
-	if !s.owed || !s.atOnce && debt+cost > sweepCost(sweepBurst) {
+	if !s.owed || s.waits(now, open) > 0 {
 		return false
 	}
-	s.owed, s.atOnce, s.asking, s.listing, s.unlisted, s.relist, s.began = false, false, true, true, false, true, now.Round(0)
-	s.rest = loop.CoolFor(now, min(debt+cost, sweepCost(sweepBurst)))
+	s.owed, s.atOnce, s.opened, s.asking, s.listing, s.unlisted, s.relist, s.began = false, false, false, true, true, false, true, now.Round(0)
+	s.rest = loop.CoolFor(now, min(s.rest.Left(now)+sweepCost(open), sweepCost(sweepBurst)))
+	s.pause = loop.CoolFor(now, sweepPause)
 	return true
+}
+
+// waits is how long the sweep that is owed waits. s is locked.
+func (s *sweeper) waits(now time.Time, open int) time.Duration {
+	switch {
+	case s.atOnce:
+		return 0
+	case s.opened:
+		return max(s.rest.Left(now)+sweepCost(open)-sweepCost(sweepBurst), 0)
+	default:
+		return s.pause.Left(now)
+	}
 }
 
 // sweepCost is how long a sweep over so many open packages is to be paid for: the list is read, too.
@@ -123,14 +139,10 @@ func sweepCost(open int) time.Duration {
 func (s *sweeper) left(now time.Time, open int, limit time.Duration) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch {
-	case !s.owed:
+	if !s.owed {
 		return limit
-	case s.atOnce:
-		return 0
-	default:
-		return min(max(s.rest.Left(now)+sweepCost(open)-sweepCost(sweepBurst), 0), limit)
 	}
+	return min(s.waits(now, open), limit)
 }
 
 // owes reports whether a sweep is owed.
@@ -156,7 +168,7 @@ func (r *Room) takeSweep() error {
 		return err
 	}
 	if err := r.MakeAllDue(); err != nil {
-		r.sweep.owe(false) // it is owed all the same
+		r.sweep.owe(false, true) // it is owed all the same
 		return err
 	}
 	r.sweep.allDue(r.Now())
@@ -185,13 +197,16 @@ func (r *Room) tellSwept(changed bool) {
 	}
 }
 
-// SweepReturn is the reason that may come in bursts: a tunnel that flaps.
-const SweepReturn = "the public address is open again"
+// The reasons that may come in bursts: a tunnel that flaps, and a service that works in part.
+const (
+	SweepReturn  = "the public address is open again"
+	SweepService = "the service works again"
+)
 
 // Sweep asks for the status of every package that is not final: something may have been missed.
 func (r *Room) Sweep(why string) {
 	r.Log.Debug("reconcile", "why", why)
-	r.sweep.owe(why != SweepReturn)
+	r.sweep.owe(why != SweepReturn && why != SweepService, why == SweepReturn)
 	r.Wake()
 }
 
