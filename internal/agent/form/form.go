@@ -103,7 +103,7 @@ func (r *Room) Run(ctx context.Context) error {
 			return nil
 		case <-r.changed:
 		}
-		if !loop.Sleep(ctx, pause) {
+		if r.current() != nil && !loop.Sleep(ctx, pause) { // what was handed over and is found here again would be sent twice
 			return nil // Flush writes it
 		}
 		for !r.Flush() && loop.Sleep(ctx, time.Minute) {

@@ -56,3 +56,27 @@ func TestTheFormIsWrittenAMomentLaterAndOnlyWhenItChanged(t *testing.T) {
 		}
 	})
 }
+
+// After a loss of power the office sends what was handed over: found in the form, too, it would be sent twice.
+func TestAFormThatWasHandedOverIsEmptyOnTheDiskAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tools := looptest.Tools(t, func() {})
+		r, err := New(tools)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Keep(office.Form{Name: "Lease"})
+		r.Flush()
+		ctx, stop := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { r.Run(ctx) })
+		time.Sleep(pause)
+		r.Keep(office.Form{})
+		synctest.Wait()
+		if next, err := New(tools); err != nil || !next.Form().Empty() {
+			t.Errorf("the next life finds %+v, %v", next.Form(), err)
+		}
+		stop()
+		running.Wait()
+	})
+}
