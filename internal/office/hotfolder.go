@@ -166,6 +166,8 @@ type Intake struct {
 	At      string    `json:"at"`             // where the file is, relative to Path, with forward slashes
 	Next    string    `json:"next,omitempty"`
 	Created time.Time `json:"created"`
+	Size    int64     `json:"size,omitempty"`   // of the file as it was found, in bytes
+	Changed time.Time `json:"changed,omitzero"` // likewise, as the file system says
 
 	Draft   string          `json:"draft,omitempty"`  // that it became
 	Again   bool            `json:"again,omitempty"`  // it is the draft's file a second time

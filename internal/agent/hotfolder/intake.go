@@ -25,7 +25,7 @@ func (r *Room) take(ctx context.Context, f office.HotFolder, dir *disk.Dir, seen
 	if !utf8.ValidString(name) {
 		return r.makeReadable(f, dir, name)
 	}
-	in := office.Intake{ID: r.newID(), Folder: f.ID, Path: f.Path, Real: f.Real, Name: name, At: name, Created: r.Now()}
+	in := office.Intake{ID: r.newID(), Folder: f.ID, Path: f.Path, Real: f.Real, Name: name, At: name, Created: r.Now(), Size: seen.Size(), Changed: seen.ModTime()}
 	// The subfolder has a name that no other computer gives: whoever finds the file there has moved it.
 	in.Next = ownPlace(in)
 	if err := r.put(in); err != nil {

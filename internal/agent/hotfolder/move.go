@@ -184,6 +184,8 @@ func (r *Room) move(dir *disk.Dir, in *office.Intake) (goOn bool, err error) {
 		return true, r.moved(dir, in)
 	case there != nil && in.Next == ownPlace(*in): // it was moved, and another one has come under its name
 		return true, r.moved(dir, in)
+	case in.Place() == "" && (here.Size() != in.Size || !here.ModTime().Equal(in.Changed)):
+		return false, r.drop(*in) // another one has its name, which may still be written: the next look tells
 	case there != nil:
 		return true, r.plan(dir, in, path.Dir(in.Next))
 	}

@@ -175,3 +175,51 @@ func TestAFolderThatIsRemovedWhileItsShareIsAwayIsDoneWithWhenThatIsBack(t *test
 		})
 	}
 }
+
+// What a share is mounted on is an empty folder while it is not.
+func TestWhatIsSignedComesBackWhenTheShareItWasSavedOnIsBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		f := d.folder()
+		d.sendsLease(f)
+		d.executed("Lease.pdf", pdf("signed"))
+		away := d.saveTo + " away"
+		noErr(t, os.Rename(d.saveTo, away))
+		noErr(t, os.Mkdir(d.saveTo, 0o755))
+		d.looks()
+		noErr(t, os.Remove(d.saveTo))
+		noErr(t, os.Rename(away, d.saveTo))
+		time.Sleep(longestRest)
+		d.looks()
+		if got := files(t, f.Path); !slices.Contains(got, "Signed/Lease signed.pdf") {
+			t.Errorf("there are %q", got)
+		}
+		d.tools.Data.Close()
+	})
+}
+
+// The first one could not be moved, and another one is being written under its name.
+func TestWhatCameUnderTheNameOfARecordedFileIsTakenOnceItStandsStill(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		f := d.folder()
+		file, inTheWay := filepath.Join(f.Path, "Lease.docx"), filepath.Join(f.Path, office.HotWaiting)
+		write(t, file, []byte("first"))
+		write(t, inTheWay, nil)
+		d.looks()
+		noErr(t, os.Remove(inTheWay))
+		for n := range 200 {
+			write(t, file, make([]byte, n+10))
+			_, err := d.look(t.Context(), deaf{})
+			noErr(t, err)
+			if _, err := os.Stat(file); err != nil {
+				t.Fatalf("it was taken while it was written: %q", files(t, f.Path))
+			}
+			time.Sleep(2 * time.Second)
+		}
+		if d.looks(); len(d.drafts()) != 1 {
+			t.Errorf("%d drafts; there are %q", len(d.drafts()), files(t, f.Path))
+		}
+		d.tools.Data.Close()
+	})
+}

@@ -22,8 +22,9 @@ type look struct {
 	size    int64
 	changed time.Time // as the file system says
 	since   time.Time
-	round   bool // it is still there
-	waits   bool // it has not stood still for long enough
+	first   time.Time // when it was seen first
+	round   bool      // it is still there
+	waits   bool      // it has not stood still for long enough
 }
 
 // patience is how much longer than others a file is waited for that does not look complete: an empty one, or a PDF without
@@ -70,7 +71,10 @@ func (r *Room) scan(f office.HotFolder, dir *disk.Dir) (ready []fs.FileInfo, soo
 		path := filepath.Join(f.Path, info.Name())
 		l, known := r.looks[path]
 		if !known || l.size != info.Size() || !l.changed.Equal(info.ModTime()) || now.Before(l.since) {
-			l = look{size: info.Size(), changed: info.ModTime(), since: now}
+			if !known || now.Before(l.first) {
+				l.first = now
+			}
+			l = look{size: info.Size(), changed: info.ModTime(), since: now, first: l.first}
 		}
 		l.round, l.waits = true, true
 		left := r.Pace.Still - now.Sub(l.since)
@@ -91,10 +95,10 @@ func (r *Room) scan(f office.HotFolder, dir *disk.Dir) (ready []fs.FileInfo, soo
 	return ready, soon, nil
 }
 
-// pending reports whether a file is waited for that may be ready soon.
+// pending reports whether a file is waited for that may be ready soon. One that is written all day, as a log is, keeps nobody waiting.
 func (r *Room) pending() bool {
 	for _, l := range r.looks {
-		if l.waits && r.Now().Sub(l.since) < 4*r.Pace.Still {
+		if l.waits && r.Now().Sub(l.first) < 4*r.Pace.Still {
 			return true
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -225,7 +224,7 @@ func (r *Room) reserve(in *office.Intake, j office.Job, x office.Returned) error
 // a person has taken from it does not: that is said once.
 func (r *Room) notReturned(in *office.Intake, j office.Job, cause error) error {
 	gone := errors.Is(cause, fs.ErrNotExist) || errors.Is(cause, errOther) || errors.Is(cause, disk.ErrLink) || errors.Is(cause, disk.ErrNotFile)
-	if _, err := os.Stat(j.Folder); err != nil || !gone {
+	if !gone || holdsNothing(j.Folder) {
 		return trouble(j.Folder, cause)
 	}
 	if err := r.returned(in, j, ""); err != nil {
@@ -233,4 +232,15 @@ func (r *Room) notReturned(in *office.Intake, j office.Job, cause error) error {
 	}
 	r.Record(office.Activity{Kind: "problem", PackageID: j.PackageID, Text: message.NotReturned(path.Base(j.Target), filepath.Base(in.Path))})
 	return nil
+}
+
+// holdsNothing reports whether a folder is away, or empty as what a share is mounted on is while it is not.
+func holdsNothing(path string) bool {
+	dir, err := disk.OpenDir(path)
+	if err != nil {
+		return true
+	}
+	defer dir.Close()
+	_, err = dir.File().Readdirnames(1)
+	return err != nil
 }

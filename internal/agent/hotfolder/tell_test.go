@@ -1,11 +1,13 @@
 package hotfolder
 
 import (
+	"bytes"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"countersign/internal/message"
 	"countersign/internal/office"
@@ -101,4 +103,22 @@ func TestKilledAnywhereWhatIsNotSentIsOwedOnce(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestAFileThatIsWrittenAllDayKeepsNothingFromBeingTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		log := filepath.Join(d.folder().Path, "scanner.log")
+		write(t, filepath.Join(d.folder().Path, "film.mov"), []byte("film"))
+		for n := range 60 {
+			write(t, log, bytes.Repeat([]byte("line"), n+1))
+			_, err := d.look(t.Context(), deaf{})
+			noErr(t, err)
+			time.Sleep(2 * time.Second)
+		}
+		if len(d.facts) != 1 {
+			t.Errorf("told %+v", d.facts)
+		}
+		d.tools.Data.Close()
+	})
 }
