@@ -86,6 +86,7 @@ type Signer struct {
 	DeclinedAt time.Time
 	Reason     string
 	StateTold  bool
+	Deleted    bool // who was to sign, and is not any more
 }
 
 // packageRecord is every published shape of a package at once.
@@ -218,7 +219,7 @@ func (r signerRecord) signer() Signer {
 	s := Signer{
 		ID: string(r.SignerID), FirstName: string(r.FirstName), LastName: string(r.LastName), Email: string(r.Email),
 		Locale: string(r.Locale), Order: int(r.Order + r.Index), IsNext: bool(r.IsNext || r.Next), TimeExecuted: r.TimeExecuted.Time,
-		StateTold: r.State != "" || !r.TimeDeclined.IsZero(),
+		StateTold: r.State != "" || !r.TimeDeclined.IsZero(), Deleted: r.State == "deleted",
 	}
 	if s.Declined = r.State == "declined" || !r.TimeDeclined.IsZero(); s.Declined {
 		s.DeclinedAt = r.TimeDeclined.Time

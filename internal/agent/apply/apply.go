@@ -107,6 +107,7 @@ func ended(p office.Package, s esign.Status, now time.Time) office.When {
 // mergeSigners notes who signs. An id that an event had connected with a person goes to whoever has the address that the service
 // names beside it.
 func mergeSigners(p *office.Package, signers []esign.Signer, now time.Time) {
+	signers = dropDeleted(p, signers)
 	address := func(email string) int {
 		return slices.IndexFunc(p.Signers, func(s office.Signer) bool { return email != "" && strings.EqualFold(s.Email, email) })
 	}
@@ -146,6 +147,22 @@ func mergeSigners(p *office.Package, signers []esign.Signer, now time.Time) {
 	}
 }
 
+// dropDeleted takes out of p whom the service says it has taken out, and returns the others of signers. Who has signed something stays.
+func dropDeleted(p *office.Package, signers []esign.Signer) []esign.Signer {
+	gone := func(x esign.Signer) bool {
+		return x.Deleted && !slices.ContainsFunc(p.Documents, func(d office.Document) bool { return slices.Contains(d.SignedBy, x.ID) })
+	}
+	if !slices.ContainsFunc(signers, gone) {
+		return signers
+	}
+	p.Signers = slices.DeleteFunc(slices.Clone(p.Signers), func(s office.Signer) bool {
+		return slices.ContainsFunc(signers, func(x esign.Signer) bool {
+			return gone(x) && (s.ID != "" && s.ID == x.ID || s.ID == "" && s.Email != "" && strings.EqualFold(s.Email, x.Email))
+		})
+	})
+	return slices.DeleteFunc(slices.Clone(signers), gone)
+}
+
 // mergeRecipients notes who gets a copy. Few answers tell: one that names nobody takes nobody away.
 func mergeRecipients(p *office.Package, said []esign.Recipient) {
 	if len(said) == 0 {
@@ -162,10 +179,11 @@ func mergeRecipients(p *office.Package, said []esign.Recipient) {
 	}
 }
 
-// mergeDecline notes that a signer declined. One who is asked again, or replaced, has not declined any more.
+// mergeDecline notes that a signer declined. One who is asked again, or replaced, has not declined any more; who was asked again and
+// declined once more between two looks declined at a later time.
 func mergeDecline(p *office.Package, signer *office.Signer, x esign.Signer, now time.Time) {
 	switch {
-	case x.Declined && signer.Declined.IsZero():
+	case x.Declined && (signer.Declined.IsZero() || !signer.Declined.By && x.DeclinedAt.After(signer.Declined.Time)):
 		signer.Declined, signer.DeclineReason = office.At(x.DeclinedAt, now), message.OneLine(x.Reason, office.MaxName)
 		p.AddMoment(office.Moment{Time: signer.Declined, What: office.MomentDeclined, Who: signer.ID})
 	case !x.Declined && x.StateTold:

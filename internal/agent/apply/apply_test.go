@@ -61,6 +61,32 @@ func TestWhoIsAskedAgainHasNotDeclinedAnyMore(t *testing.T) {
 	}
 }
 
+func TestWhoDeclinesOnceMoreBetweenTwoLooksHasDeclinedThen(t *testing.T) {
+	p := office.Package{}
+	for _, c := range []struct{ said, want time.Time }{{now, now}, {now.Add(time.Hour), now.Add(time.Hour)}, {now, now.Add(time.Hour)}, {time.Time{}, now.Add(time.Hour)}} {
+		Status(&p, esign.Status{State: "open", Signers: []esign.Signer{{ID: "a", Declined: true, DeclinedAt: c.said, StateTold: true}}}, now)
+		if got := p.Signers[0].Declined; got != (office.When{Time: c.want}) {
+			t.Errorf("said to have declined at %v: %v", c.said, got)
+		}
+	}
+}
+
+func TestNobodyWaitsForWhomTheServiceHasTakenOut(t *testing.T) {
+	p := office.Package{Signers: []office.Signer{{Email: "Jan@example.com"}}}
+	s := signedStatus("open")
+	s.Signers = append(s.Signers, esign.Signer{ID: "b", Email: "ben@example.com", StateTold: true})
+	Status(&p, s, now)
+	if next := p.Next(); len(next) != 2 {
+		t.Fatalf("next %+v", next)
+	}
+	s.Signers[0].Deleted, s.Signers[1].Deleted = true, true // the first has signed
+	s.Signers = append(s.Signers, esign.Signer{ID: "j", Email: "jan@example.com", Deleted: true})
+	Status(&p, s, now)
+	if len(p.Signers) != 1 || p.Signers[0].ID != "a" || len(p.Next()) != 0 || !p.EveryoneSigned() {
+		t.Errorf("%+v, next %+v", p.Signers, p.Next())
+	}
+}
+
 func TestWhoGetsACopyIsWhatTheServiceSaysWhereItSaysSo(t *testing.T) {
 	eva := office.Recipient{FirstName: "Eva", LastName: "Klein", Email: "eva@example.com"}
 	p := office.Package{Recipients: []office.Recipient{eva}}
