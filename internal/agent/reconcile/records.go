@@ -48,8 +48,9 @@ type records struct {
 // recordQuestion asks for the record of a package.
 type recordQuestion struct {
 	id     string
-	tell   bool // people are told of what it shows; else it is old
-	urgent bool // files wait for it
+	home   string // of the service that knows the package
+	tell   bool   // people are told of what it shows; else it is old
+	urgent bool   // files wait for it
 }
 
 type recordFailure struct {
@@ -140,7 +141,7 @@ func (r *Room) oweRecord(p *office.Package, was office.Package, s esign.Status, 
 		}
 		return nil
 	}
-	return &recordQuestion{p.ID, tell, executed}
+	return &recordQuestion{p.ID, p.Service, tell, executed}
 }
 
 // runRecords asks for full records, apart from all that is necessary: one that hangs holds up others of its kind alone.
@@ -174,7 +175,7 @@ func (r *Room) runRecords(ctx context.Context) error {
 
 // askRecord asks for the record of a package and notes what it says.
 func (r *Room) askRecord(ctx context.Context, client *esign.Client, question recordQuestion) error {
-	if r.needs.Budget.Wait(ctx) != nil {
+	if question.home != client.Home() || r.needs.Budget.Wait(ctx) != nil { // another service is in use since
 		return nil
 	}
 	limited, cancel := context.WithTimeout(ctx, recordLimit)
