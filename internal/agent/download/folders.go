@@ -2,8 +2,6 @@ package download
 
 import (
 	"errors"
-	"math"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -68,29 +66,6 @@ func wasNamed(j office.Job) bool {
 	}
 	defer folder.Close()
 	return isThere(folder, j)
-}
-
-// Relocate follows an office to a computer on which its folder is another one: what waits for the old one waits for that, and of
-// what is saved is known where it is, as far as it is there.
-func Relocate(tx *store.Tx, old, next string, now loop.Clock) error {
-	if old == next || old == "" {
-		return nil
-	}
-	if err := MoveJobs(tx, old, next, nil, now); err != nil {
-		return err
-	}
-	done, err := tx.JobsAfter("", math.MaxInt, func(j office.Job) bool { return j.State == office.JobDone && j.Folder == old })
-	for _, j := range done {
-		if err != nil {
-			return err
-		}
-		info, missing := os.Stat(filepath.Join(next, filepath.FromSlash(j.Target)))
-		if missing == nil && info.Mode().IsRegular() && info.Size() == j.Size {
-			j.Folder = next
-			err = tx.PutJob(j)
-		}
-	}
-	return err
 }
 
 // TryFolder makes a folder for documents if need be, and makes sure that files can be written there; "" when they can.

@@ -107,7 +107,7 @@ func copyName(d office.Draft, i int) string { return fmt.Sprintf("%s-%d", d.ID, 
 // ReadMove reads what another computer has written, and believes of it what can do no harm. The documents of its drafts are
 // written into a folder, unless that is "".
 func ReadMove(r io.Reader, password string, now time.Time, documents string) (o Office, err error) {
-	m := &moving{Office: &o, now: now, needed: map[string]Document{}, ids: map[string]bool{}}
+	m := &moving{Office: &o, now: now, needed: map[string]Document{}, ids: map[string]bool{}, here: map[string]string{}}
 	o.Header, o.Digest, err = Read(r, safe.Password(password), Move, Reading{Record: m.record, Document: func(d Document, in io.Reader) error {
 		if want, ok := m.needed[d.Name]; !ok || want != d {
 			return fmt.Errorf("%w: a document that no draft needs", ErrDamaged)
@@ -134,6 +134,7 @@ type moving struct {
 	now    time.Time
 	needed map[string]Document // the copies of drafts that were not read yet, by their names
 	ids    map[string]bool     // of packages and drafts
+	here   map[string]string   // the ids of folders, by those on the other computer
 }
 
 func (m *moving) record(r store.Record) error {
@@ -221,7 +222,9 @@ func (m *moving) folder(f office.HotFolder) error {
 		m.LeftOut = append(m.LeftOut, message.FolderLeftOut(f.Path))
 		return nil
 	}
+	there := f.ID
 	f.ID, f.By, f.Paused = uuid.NewString(), "", true
+	m.here[there] = f.ID
 	m.Folders = append(m.Folders, f)
 	return nil
 }
@@ -236,9 +239,20 @@ func (m *moving) aPackage(p office.Package) error {
 		m.LeftOut = append(m.LeftOut, message.WithdrawAgain(p.DisplayName()))
 		p.Withdrawal = nil
 	}
+	p.Folder = m.folderHere(p)
 	p.Problem, p.Planned = message.Message{}, p.Planned && p.Saved
 	m.Packages = append(m.Packages, p)
 	return nil
+}
+
+// folderHere is the folder that a package came from, by its id on this computer; empty for none that was brought over before it.
+func (m *moving) folderHere(p office.Package) string {
+	for there, here := range m.here {
+		if p.Folder == there || p.Folder == office.TagAt(p.Service, there) {
+			return here
+		}
+	}
+	return ""
 }
 
 // Waiting are the states of drafts that are not packages yet.

@@ -34,7 +34,7 @@ func FuzzRecords(f *testing.F) {
 			must(t, w.Close())
 		}
 		o := Office{}
-		m := &moving{Office: &o, now: time.Now(), needed: map[string]Document{}, ids: map[string]bool{}}
+		m := &moving{Office: &o, now: time.Now(), needed: map[string]Document{}, ids: map[string]bool{}, here: map[string]string{}}
 		_, _, err = Read(&file, safe.Secret{1}, Move, Reading{Record: m.record})
 		if err == nil {
 			err = m.finish()
@@ -61,4 +61,22 @@ func FuzzRecords(f *testing.F) {
 			}
 		}
 	})
+}
+
+// What comes back signed goes to the folder that the document came from, which has another id on this computer.
+func TestAPackageKnowsItsWatchedFolderOnTheNewComputer(t *testing.T) {
+	o := Office{Header: Header{Made: time.Now()}, Settings: theOffice().Settings}
+	o.Folders = []office.HotFolder{{ID: "f1", Path: "/srv/send", Signers: []office.Signer{{FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"}}}}
+	o.Packages = []office.Package{{ID: "by-id", Service: "s", Folder: "f1"}, {ID: "by-tag", Service: "s", Folder: office.TagAt("s", "f1")}, {ID: "of-none", Folder: "f2"}}
+	var file bytes.Buffer
+	must(t, WriteMove(&file, safe.NewSealer("password 10"), o, nil))
+	got, err := ReadMove(&file, "password 10", time.Now(), "")
+	must(t, err)
+	if len(got.Folders) != 1 || len(got.Packages) != 3 {
+		t.Fatalf("%+v, left out %v", got, got.LeftOut)
+	}
+	id := got.Folders[0].ID
+	if id == "f1" || got.Packages[0].Folder != id || got.Packages[1].Folder != id || got.Packages[2].Folder != "" {
+		t.Errorf("the folder is %s, the packages are %+v", id, got.Packages)
+	}
 }
