@@ -39,6 +39,8 @@ var trials = map[string]func(w *world){
 	"scans":         tryScans,
 	"links":         tryLinks,
 	"times":         tryTimes,
+	"hanging":       tryHanging,
+	"key":           tryKey,
 	"dropped":       tryDropped,
 	"extended":      tryExtended,
 	"turns":         tryTurns,
@@ -631,9 +633,6 @@ func tryTurns(w *world) {
 	}
 }
 
-// noticedWithin is how soon what was signed is known once the public address is back.
-const noticedWithin = 10 * time.Second
-
 // tryTimes has the program learn late, by asking, of what was signed.
 func tryTimes(w *world) {
 	name := w.sendOne(1, 0)
@@ -644,5 +643,54 @@ func tryTimes(w *world) {
 	w.signAll(name)
 	if w.calmly(40 * time.Minute) {
 		w.model.lookAtTimes()
+	}
+}
+
+// tryHanging has the service not answer what need not be known, of packages made elsewhere and of all that are asked about: that
+// keeps nobody from what must be.
+func tryHanging(w *world) {
+	names := []string{w.sendOne(1, 0), w.sendOne(1, 0)}
+	if !w.calmly(time.Minute) {
+		return
+	}
+	w.fails("hanging", "/packages/*$", -1, 2*time.Hour)
+	for range 6 {
+		if _, err := w.stranger.send(w.services[w.current]); err != nil {
+			w.model.breaks("the world cannot send from elsewhere: %v", err)
+		}
+	}
+	w.sleep(time.Second)
+	for _, name := range names { // of which one event tells, and of the other none
+		w.signAll(name)
+		w.sleep(time.Second)
+		w.fails("hook-dropped", "hook", -1, 10*time.Minute)
+	}
+	w.checkNow()
+	if !w.calmly(3 * time.Minute) {
+		return
+	}
+	for _, name := range names {
+		w.model.mustBeSaved(name, "and only what need not be known is not answered")
+	}
+	w.calmly(2 * time.Hour)
+}
+
+// tryKey has the key be made anew: what was sealed for the other one is left aside, and nothing is said to be wrong.
+func tryKey(w *world) {
+	if w.quit() != nil {
+		return
+	}
+	w.keyring, w.mayBeOut = newKeyring(), true
+	w.start()
+	w.configure(func(*office.Settings) {})
+	w.signIn()
+	for range 7 {
+		if !w.calmly(24 * time.Hour) {
+			return
+		}
+		if w.model.says("backup") {
+			w.model.breaks("nothing is said to be wrong that is not: backups are made for another key than before, and it is said that they fail")
+			return
+		}
 	}
 }
