@@ -107,7 +107,11 @@ func (a *Agent) MoveIn(ctx context.Context, path, password, digest, saveTo strin
 	a.readRules()
 	s := o.Settings
 	s.SaveTo = saveTo
-	if err := a.configure(ctx, s.Normal(), o.Secrets, func(tx *store.Tx) error { return a.adopt(tx, o) }); err != nil {
+	var told []office.Activity
+	for _, text := range append([]message.Message{message.BroughtOver(o.Header.Computer)}, o.LeftOut...) {
+		told = append(told, office.Activity{Time: a.Now(), Kind: "moved", Text: text})
+	}
+	if err := a.configure(ctx, s.Normal(), o.Secrets, func(tx *store.Tx) error { return a.adopt(tx, o, told) }); err != nil {
 		return err
 	}
 	a.p.Crash("move adopted")
@@ -115,14 +119,14 @@ func (a *Agent) MoveIn(ctx context.Context, path, password, digest, saveTo strin
 	if err := a.reload(ctx); err != nil {
 		return err
 	}
-	for _, text := range append([]message.Message{message.BroughtOver(o.Header.Computer)}, o.LeftOut...) {
-		a.Record(office.Activity{Kind: "moved", Text: text})
+	for _, x := range told {
+		a.Tell(x)
 	}
 	return nil
 }
 
-// adopt keeps what was brought over beside the settings, in the commit that keeps those.
-func (a *Agent) adopt(tx *store.Tx, o transfer.Office) error {
+// adopt keeps what was brought over beside the settings, and what people are told of it, in the commit that keeps those.
+func (a *Agent) adopt(tx *store.Tx, o transfer.Office, told []office.Activity) error {
 	errs := []error{tx.PutDoc(account.Doc, account.Record{Account: account.Account{OrganizationID: o.Account.OrganizationID}, Since: o.Account.Since}),
 		tx.PutDoc(hotfolder.DocFolders, o.Folders), outbox.PutPeople(tx, o.People)}
 	for _, p := range o.Packages {
@@ -131,7 +135,11 @@ func (a *Agent) adopt(tx *store.Tx, o transfer.Office) error {
 	for _, d := range o.Drafts {
 		errs = append(errs, tx.PutDraft(outbox.Adopted(d, a.p.DataDir)))
 	}
-	return errors.Join(append(errs, a.unsettle(tx, a.Now()))...)
+	errs = append(errs, a.unsettle(tx, a.Now()))
+	for _, x := range told {
+		errs = append(errs, tx.AddActivity(x))
+	}
+	return errors.Join(errs...)
 }
 
 // mayMoveIn says why no office can be brought over to this computer.

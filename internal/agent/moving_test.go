@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -270,6 +271,9 @@ func TestBringingOverThatIsKilledIsDoneOrNot(t *testing.T) {
 	now.open()
 	if s := now.Status(); s.Packages.Total != 2 || now.draftNow(queued).State != office.DraftUnknown {
 		t.Errorf("killed once it was adopted: %+v", s)
+	}
+	if !slices.ContainsFunc(now.Activity(10), func(x office.Activity) bool { return x.Kind == "moved" }) {
+		t.Errorf("killed once it was adopted, and nobody is told: %+v", now.Activity(10))
 	}
 	now.stop()
 }
