@@ -3,8 +3,10 @@ package agent
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"countersign/internal/agent/account"
@@ -13,6 +15,7 @@ import (
 	"countersign/internal/agent/outbox"
 	"countersign/internal/agent/transfer"
 	"countersign/internal/disk"
+	"countersign/internal/esign"
 	"countersign/internal/locations"
 	"countersign/internal/message"
 	"countersign/internal/office"
@@ -27,6 +30,8 @@ type Arrival struct {
 	Made     time.Time         `json:"made"`
 	SignIn   string            `json:"sign_in"`           // the host where people sign in
 	Service  string            `json:"service,omitempty"` // where documents go, if that is another one
+	Events   string            `json:"events,omitempty"`  // where what the service reports arrives
+	Returns  string            `json:"returns,omitempty"` // where the browser returns after a sign-in
 	Account  string            `json:"account,omitempty"` // who was signed in
 	Folder   string            `json:"folder"`            // for documents, on the old computer
 	Watched  []string          `json:"watched,omitempty"` // folders that send; here they are paused
@@ -49,6 +54,7 @@ func (a *Agent) ReadMove(ctx context.Context, path, password string) (Arrival, e
 		Packages: len(o.Packages), Drafts: len(o.Drafts), LeftOut: o.LeftOut,
 	}
 	x.SignIn, x.Service = o.Settings.Hosts()
+	x.Events, x.Returns = o.Settings.Reached()
 	for _, f := range o.Folders {
 		x.Watched = append(x.Watched, f.Path)
 	}
@@ -68,6 +74,9 @@ func (a *Agent) readMove(path, password, documents string) (o transfer.Office, e
 		}
 	}
 	o, err = transfer.ReadMove(f, password, a.Now(), documents)
+	if err == nil && slices.ContainsFunc(o.Packages, func(p office.Package) bool { return !esign.UsableID(p.ID) }) {
+		err = fmt.Errorf("%w: a package", transfer.ErrDamaged)
+	}
 	if err != nil {
 		return o, sealedError(path, err)
 	}

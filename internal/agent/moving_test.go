@@ -370,6 +370,14 @@ func TestAHostileFileMovesNothingButWhatWasShown(t *testing.T) {
 
 	now := old.newComputer()
 	now.folder = t.TempDir()
+	odd := o
+	odd.Drafts, odd.Packages = nil, []office.Package{{ID: "../../status"}}
+	f, err = os.Create(filepath.Join(outside, "odd.move"))
+	noErr(t, err)
+	noErr(t, errors.Join(transfer.WriteMove(f, safe.NewSealer(password), odd, nil), f.Close()))
+	if _, err := now.ReadMove(t.Context(), f.Name(), password); err == nil {
+		t.Error("a package whose id leads elsewhere was taken")
+	}
 	x, err := now.ReadMove(t.Context(), file, password)
 	noErr(t, err)
 	if strings.Join(x.Watched, " ") != watched || x.Folder != `\\evil.example\share` || x.Drafts != 2 || len(x.LeftOut) != 6 {

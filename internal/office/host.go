@@ -39,6 +39,22 @@ func HostName(address string) string {
 	return host
 }
 
+// Reached names where the service's events arrive, with the port where others reach that, and where the browser returns after a sign-in,
+// as far as the settings name them themselves.
+func (s Settings) Reached() (events, returns string) {
+	s = s.Normal()
+	switch s.Tunnel {
+	case TunnelExternal:
+		events = HostName(s.PublicURL) + " (" + s.Listen + ")"
+	case TunnelNgrok:
+		events = s.NgrokDomain
+	}
+	if s.RedirectURI != "" {
+		returns = HostName(s.RedirectURI)
+	}
+	return events, returns
+}
+
 // Hosts names whom the office trusts: where people sign in and, where that is another host, where documents go. service is empty
 // where both are the same.
 func (s Settings) Hosts() (signIn, service string) {

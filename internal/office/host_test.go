@@ -16,6 +16,16 @@ func TestAHostInAnotherScriptIsToldFromOneThatLooksTheSame(t *testing.T) {
 	}
 }
 
+func TestWhereReportsAndSignInsArriveIsNamed(t *testing.T) {
+	own := Settings{Tunnel: TunnelExternal, PublicURL: "https://s\u0456gn.example.com/hook", Listen: "0.0.0.0:99", RedirectURI: "https://back.example/cb"}
+	if events, returns := own.Reached(); events != "xn--sgn-jhd.example.com (s\u0456gn.example.com) (0.0.0.0:99)" || returns != "back.example" {
+		t.Errorf("%q, %q", events, returns)
+	}
+	if events, returns := (Settings{Tunnel: TunnelNgrok, NgrokDomain: "https://Office.ngrok.app/"}).Reached(); events != "office.ngrok.app" || returns != "" {
+		t.Errorf("%q, %q", events, returns)
+	}
+}
+
 func TestAServiceElsewhereThanTheSignInIsNamed(t *testing.T) {
 	at := func(signIn, service string) Settings { return Settings{AuthURL: signIn, BaseURL: service} }
 	for _, c := range []struct {

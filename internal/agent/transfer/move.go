@@ -260,7 +260,7 @@ var Waiting = []office.DraftState{office.DraftHeld, office.DraftQueued, office.D
 
 // draft takes one whose documents are in the file itself. It waits for a person, or until the service's list shows that it was sent.
 func (m *moving) draft(d office.Draft) error {
-	if uuid.Validate(d.ID) != nil || m.ids[d.ID] || d.ExternalData != nil && !json.Valid(d.ExternalData) {
+	if id, err := uuid.Parse(d.ID); err != nil || id.String() != d.ID || m.ids[d.ID] || d.ExternalData != nil && !json.Valid(d.ExternalData) {
 		return fmt.Errorf("%w: a draft", ErrDamaged)
 	}
 	m.ids[d.ID] = true
