@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -256,10 +257,10 @@ func TestAFolderThatDoesNotAnswerHoldsUpNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(t)
 		f, well := d.folder(), d.folder()
-		back, opened := make(chan struct{}), 0
+		back, opened := make(chan struct{}), new(atomic.Int64)
 		d.open = func(path, real string) (*disk.Dir, error) {
 			if path == f.Path {
-				opened++
+				opened.Add(1)
 				<-back
 			}
 			return openReal(path, real)
@@ -272,8 +273,8 @@ func TestAFolderThatDoesNotAnswerHoldsUpNoOther(t *testing.T) {
 		if waiting := d.drafts(office.DraftQueued); len(waiting) != 1 || waiting[0].Folder != well.ID {
 			t.Errorf("the other folder has sent %+v", waiting)
 		}
-		if !d.Health.Has(health.HotFolderFails) || opened != 1 {
-			t.Errorf("opened %d times, health has %v", opened, d.Health.List())
+		if !d.Health.Has(health.HotFolderFails) || opened.Load() != 1 {
+			t.Errorf("opened %d times, health has %v", opened.Load(), d.Health.List())
 		}
 		close(back)
 		for range 3 {

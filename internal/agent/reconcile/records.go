@@ -42,6 +42,7 @@ type records struct {
 
 	mu     sync.Mutex
 	queue  []recordQuestion
+	asking map[string]bool          // packageId: the question was put and is not answered
 	failed map[string]recordFailure // packageId
 }
 
@@ -58,9 +59,13 @@ type recordFailure struct {
 	rest  loop.Cooldown
 }
 
-// add has a question asked, once.
+// add has a question asked, once; the answer to one that was put a moment ago says as much.
 func (q *records) add(question recordQuestion) {
 	q.mu.Lock()
+	if q.asking[question.id] {
+		q.mu.Unlock()
+		return
+	}
 	if i := slices.IndexFunc(q.queue, func(x recordQuestion) bool { return x.id == question.id }); i >= 0 {
 		question.tell = question.tell && q.queue[i].tell
 		q.queue = slices.Delete(q.queue, i, i+1)
@@ -82,7 +87,18 @@ func (q *records) next() (question recordQuestion, ok bool) {
 		return question, false
 	}
 	question, q.queue = q.queue[0], q.queue[1:]
+	if q.asking == nil {
+		q.asking = map[string]bool{}
+	}
+	q.asking[question.id] = true
 	return question, true
+}
+
+// answered notes that the question about a package that next gave is answered, or given up.
+func (q *records) answered(id string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	delete(q.asking, id)
 }
 
 // rests reports whether a package is left alone because its record could not be had.
@@ -164,6 +180,7 @@ func (r *Room) runRecords(ctx context.Context) error {
 		}
 		g.Go(func() error {
 			defer hands.Release()
+			defer r.records.answered(question.id)
 			if !question.urgent && r.Backlog() > 0 && beside.Wait(gctx) != nil {
 				return nil
 			}
@@ -175,7 +192,8 @@ func (r *Room) runRecords(ctx context.Context) error {
 
 // askRecord asks for the record of a package and notes what it says.
 func (r *Room) askRecord(ctx context.Context, client *esign.Client, question recordQuestion) error {
-	if question.home != client.Home() || r.needs.Budget.Wait(ctx) != nil { // another service is in use since
+	// Another service may be in use since, or this one may have said that it has none.
+	if question.home != client.Home() || r.lacks.Has(question.home, recordCall, r.Now()) || r.needs.Budget.Wait(ctx) != nil {
 		return nil
 	}
 	limited, cancel := context.WithTimeout(ctx, recordLimit)
