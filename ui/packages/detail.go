@@ -91,8 +91,6 @@ func (s *Screen) place(page fyne.CanvasObject, fresh bool) {
 	}
 }
 
-func isOpen(row office.PackageRow) bool { return i18n.StandingOf(row) == i18n.Open }
-
 func (s *Screen) headOf(p record) fyne.CanvasObject {
 	row, standing := p.row, i18n.StandingOf(p.row)
 	state, _ := widgets.MarkLine(standing.Mark(), standing.Word())

@@ -239,16 +239,17 @@ func (m *moving) aPackage(p office.Package) error {
 		m.LeftOut = append(m.LeftOut, message.WithdrawAgain(p.DisplayName()))
 		p.Withdrawal = nil
 	}
-	p.Folder = m.folderHere(p)
+	p.Folder = m.folderHere(p.Service, p.Folder)
 	p.Problem, p.Planned = message.Message{}, p.Planned && p.Saved
 	m.Packages = append(m.Packages, p)
 	return nil
 }
 
-// folderHere is the folder that a package came from, by its id on this computer; empty for none that was brought over before it.
-func (m *moving) folderHere(p office.Package) string {
+// folderHere is the folder that a package or draft came from, by its id on this computer; empty for none that was brought over
+// before it. On the other computer it has that id, or that tag at the service.
+func (m *moving) folderHere(service, id string) string {
 	for there, here := range m.here {
-		if p.Folder == there || p.Folder == office.TagAt(p.Service, there) {
+		if id == there || id == office.TagAt(service, there) {
 			return here
 		}
 	}
@@ -269,7 +270,7 @@ func (m *moving) draft(d office.Draft) error {
 	}
 	kept := office.Draft{
 		ID: d.ID, Name: d.Name, Message: d.Message, Sequential: d.Sequential, Due: d.Due, ExternalData: d.ExternalData, State: d.State,
-		Created: d.Created, Template: d.Template.Clone(),
+		Created: d.Created, Template: d.Template.Clone(), Folder: m.folderHere(d.Service, d.Folder),
 	}
 	for _, s := range d.Signers {
 		s.ID = ""

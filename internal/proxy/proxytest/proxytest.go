@@ -38,7 +38,6 @@ type Proxy struct {
 
 	mu        sync.Mutex
 	connected []string          // host:port, one for each connection
-	asked     int               // requests
 	open      map[net.Conn]bool // both ends
 }
 
@@ -89,13 +88,6 @@ func (p *Proxy) Connected() []string {
 	return append([]string(nil), p.connected...)
 }
 
-// Asked is how many requests came.
-func (p *Proxy) Asked() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.asked
-}
-
 // hold has Close close conn; false when it has closed already.
 func (p *Proxy) hold(conn net.Conn) bool {
 	p.mu.Lock()
@@ -119,9 +111,6 @@ func (p *Proxy) serve(conn net.Conn) {
 		if err != nil {
 			return
 		}
-		p.mu.Lock()
-		p.asked++
-		p.mu.Unlock()
 		status, header := p.decide(request)
 		if status == http.StatusOK {
 			p.connect(conn, request.Host)
