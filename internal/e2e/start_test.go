@@ -137,9 +137,6 @@ func TestAWindowThatDoesNotComeSaysWhy(t *testing.T) {
 		}, "C.UTF-8", "does not answer.\n\nEnd it and try again."},
 		"no OpenGL, and nothing set up": {func(t *testing.T, o *harness.Office) {
 		}, "de_DE.UTF-8", "Diesem Bildschirm fehlt OpenGL 2.1.\n\nAuf Remotedesktops"},
-		"a wrong command line": {func(t *testing.T, o *harness.Office) {
-			o.Global = append(o.Global, "--tomato")
-		}, "de_DE.UTF-8", "unknown flag --tomato"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -42,8 +42,14 @@ func TestPackagesAreWithdrawnByCommandAndThroughKills(t *testing.T) {
 	}
 	want(beside.ID, "rescinded", 1)
 
+	kept := send("Kept")
+	if r := o.Command("withdraw", kept.ID, "nobody's"); r.Code != 1 || !strings.Contains(r.Stderr, `There is no package "nobody's".`) {
+		t.Errorf("withdraw of an unknown package ended with %d: %s", r.Code, r.Stderr)
+	}
+	want(kept.ID, "open", 0) // one word that names nothing withdraws nothing
+
 	o.Service.SignAll(signed.ID)
-	r := o.Command("withdraw", "--json", beside.ID, signed.ID, "nobody's")
+	r := o.Command("withdraw", "--json", beside.ID, signed.ID)
 	var said struct {
 		Packages []struct {
 			ID    string `json:"id"`
@@ -56,7 +62,7 @@ func TestPackagesAreWithdrawnByCommandAndThroughKills(t *testing.T) {
 	for _, p := range said.Packages {
 		states = append(states, p.State)
 	}
-	if got := strings.Join(states, " "); r.Code != 1 || got != "done late refused" || !strings.Contains(said.Packages[1].Text, "igned") {
+	if got := strings.Join(states, " "); r.Code != 1 || got != "done late" || !strings.Contains(said.Packages[1].Text, "igned") {
 		t.Errorf("withdraw ended with %d and said %s", r.Code, r.Stdout)
 	}
 	o.Until("what was signed is saved", func(s harness.Status) bool { return s.Packages.Saved == 1 })
