@@ -94,10 +94,10 @@ func (a *Agent) MoveIn(ctx context.Context, path, password, digest, saveTo strin
 	}
 	done := a.gate.begin()
 	defer done()
+	release := a.gate.hold() // before configuring, which loops take
+	defer release()
 	a.configuring.Lock()
 	defer a.configuring.Unlock()
-	release := a.gate.hold()
-	defer release()
 	if err := a.mayMoveIn(ctx); err != nil {
 		return err
 	}

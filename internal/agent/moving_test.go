@@ -169,6 +169,26 @@ func TestAFileIsBroughtOverOnceByTwoWhoDoItTogether(t *testing.T) {
 	}
 }
 
+// What puts the administrator's decisions to use is among what works, as is whatever changes the settings.
+func TestBringingOverWaitsForWhatChangesTheSettingsWithoutHoldingItUp(t *testing.T) {
+	o := &testOffice{t: t, keeper: secret.Memory(), data: t.TempDir(), folder: t.TempDir()}
+	o.open()
+	defer o.stop()
+	working, ended := o.gate.enter(t.Context())
+	brought := make(chan error)
+	go func() { brought <- o.MoveIn(t.Context(), filepath.Join(t.TempDir(), "none"), password, "", o.folder) }()
+	<-working.Done() // it waits for the work to end
+	if o.configuring.TryLock() {
+		o.configuring.Unlock()
+	} else {
+		t.Error("it keeps the settings to itself while it waits for what changes them: both wait for ever")
+	}
+	ended()
+	if err := <-brought; err == nil || !strings.Contains(Message(err).String(), "could not be read") {
+		t.Error(err)
+	}
+}
+
 func TestAnOfficeThatIsTakenBackSendsNothingTwice(t *testing.T) {
 	old, open, queued, heal := movable(t)
 	file := filepath.Join(t.TempDir(), "office.move")
