@@ -52,6 +52,11 @@ const (
 	PartLater    Part = "later"  // it is not their turn yet
 )
 
+// SomeoneDeclined reports whether a signer of p is known to have declined.
+func (p Package) SomeoneDeclined() bool {
+	return slices.ContainsFunc(p.Signers, func(s Signer) bool { return !s.Declined.IsZero() })
+}
+
 // PartOf is where a signer of p stands, and how many documents the person has signed.
 func (p Package) PartOf(signer Signer) (part Part, signed int) {
 	for _, d := range p.Documents {
@@ -59,13 +64,12 @@ func (p Package) PartOf(signer Signer) (part Part, signed int) {
 			signed++
 		}
 	}
-	declined := slices.ContainsFunc(p.Signers, func(s Signer) bool { return !s.Declined.IsZero() })
 	switch {
 	case p.State == PackageExecuted, !p.Executed.IsZero(), len(p.Documents) > 0 && signed == len(p.Documents):
 		return PartSigned, signed
 	case !signer.Declined.IsZero():
 		return PartDeclined, signed
-	case p.State.Over(), p.Gone, p.State == "declined" && !declined:
+	case p.State.Over(), p.Gone, p.State == "declined" && !p.SomeoneDeclined():
 		return PartMissed, signed
 	case slices.Contains(p.Next(), signer):
 		return PartNext, signed

@@ -44,8 +44,7 @@ func progressOf(tx *store.Tx, id string) (progress, error) {
 		return waiting, nil
 	}
 	p, known, err := tx.PackageByDraft(d.ID)
-	declined := slices.ContainsFunc(p.Signers, func(s office.Signer) bool { return !s.Declined.IsZero() })
-	if err != nil || !known || p.State.Over() || p.State == office.PackageExecuted || p.Withdrawal != nil || declined {
+	if err != nil || !known || p.State.Over() || p.State == office.PackageExecuted || p.Withdrawal != nil || p.SomeoneDeclined() {
 		return ended, err
 	}
 	return signing, nil

@@ -165,17 +165,20 @@ func (r *Room) openCopy(f office.DraftFile) (*os.File, error) {
 	if f.Copy == "" || f.SHA256 == "" {
 		return nil, &DraftError{message.FileGone(f.Name)}
 	}
-	folder, err := os.OpenRoot(r.copiesDir()) // a name that came with a record leads nowhere else
+	folder, err := disk.OpenDir(r.copiesDir()) // a name that came with a record leads nowhere else
 	if err != nil {
 		return nil, &DraftError{message.FileGone(f.Name)}
 	}
 	defer folder.Close()
-	if info, err := folder.Lstat(f.Copy); err != nil || !info.Mode().IsRegular() || filepath.Base(f.Copy) != f.Copy {
+	info, err := folder.Lstat(f.Copy)
+	if err != nil {
 		return nil, &DraftError{message.FileGone(f.Name)}
 	}
-	file, err := folder.Open(f.Copy)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = &DraftError{message.FileGone(f.Name)}
+	file, err := folder.Open(f.Copy, info, 0)
+	for _, other := range []error{fs.ErrNotExist, disk.ErrLink, disk.ErrNotFile, disk.ErrSwapped} {
+		if errors.Is(err, other) {
+			return nil, &DraftError{message.FileGone(f.Name)}
+		}
 	}
 	return file, err
 }

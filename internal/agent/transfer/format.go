@@ -31,6 +31,7 @@ import (
 	"regexp"
 	"time"
 
+	"countersign/internal/disk"
 	"countersign/internal/office"
 	"countersign/internal/safe"
 	"countersign/internal/store"
@@ -355,12 +356,9 @@ func judge(err error) error {
 
 // Open opens a file, once, that a person or a program has named: a plain one, and nothing that is waited for.
 func Open(path string) (*os.File, error) {
-	f, err := openPlain(path)
-	if err != nil {
-		return nil, err
+	f, _, err := disk.OpenFile(path)
+	if errors.Is(err, disk.ErrNotFile) {
+		err = errors.Join(safe.ErrForeign, err)
 	}
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, errors.Join(safe.ErrForeign, err, f.Close())
-	}
-	return f, nil
+	return f, err
 }
