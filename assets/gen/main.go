@@ -1,5 +1,5 @@
-// Command gen draws Countersign's icons and writes its sample documents. `go generate ./assets` runs it inside
-// assets/; the same input gives the same bytes, so its output is committed and a change shows up as a difference.
+// Command gen draws Countersign's icons, writes its sample documents and the Go functions of its messages. `go generate
+// ./assets` runs it inside assets/; the same input gives the same bytes, so its output is committed and a change shows up as a difference.
 // It is not part of the program.
 package main
 
@@ -50,6 +50,13 @@ func run(dir string) error {
 			return err
 		}
 		files["samples/"+name] = data
+	}
+	english, err := os.ReadFile(filepath.Join(dir, "messages/en.json"))
+	if err != nil {
+		return err
+	}
+	if files["../internal/message/catalogue.go"], err = messageFunctions(english); err != nil {
+		return err
 	}
 	for name, data := range files {
 		if err := os.WriteFile(filepath.Join(dir, filepath.FromSlash(name)), data, 0o644); err != nil {

@@ -87,7 +87,7 @@ func TestASignInPageOfTheNetworkIsNamedAndTakenForNothing(t *testing.T) {
 				t.Errorf("the page was taken for an answer: %+v, %q", s, o.files())
 			}
 			err := o.TestService(context.Background(), o.Settings())
-			if m, _ := message.Of(err); m.ID() != "network.wants-browser" {
+			if m, _ := message.Of(err); m.ID() != "network.network-wants-browser" {
 				t.Errorf("the trial says %v", err)
 			}
 			network.closed.Store(false)

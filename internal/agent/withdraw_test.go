@@ -152,7 +152,7 @@ func TestWhatWasSignedFirstIsSavedAndSaidSo(t *testing.T) {
 	id := o.send()
 	o.service.Hold() // no event tells
 	signAll(o, id)
-	if x := o.withdraw(id)[0]; x.State != office.WithdrawLate || x.Problem.ID() != "withdrawal.signed-before" {
+	if x := o.withdraw(id)[0]; x.State != office.WithdrawLate || x.Problem.ID() != "withdrawal.signed-before-withdrawn" {
 		t.Errorf("told: %+v", x)
 	}
 	o.eventually("it is saved", func() bool { return saved(o, id) })
@@ -179,7 +179,7 @@ func TestWhatExpiredFirstIsSaidSo(t *testing.T) {
 	refused := o.service.Inject(sandbox.Fault{Path: "/packages/rescind", Status: 400}) // the real service may take it for too late
 	defer o.service.Heal(refused)
 	x := o.withdraw(id)[0]
-	if x.State != office.WithdrawLate || x.Problem.ID() != "withdrawal.expired-before" && x.Problem.ID() != "withdrawal.expired-already" {
+	if x.State != office.WithdrawLate || x.Problem.ID() != "withdrawal.expired-before-withdrawn" && x.Problem.ID() != "withdrawal.expired-already" {
 		t.Errorf("told: %+v", x)
 	}
 }
@@ -201,15 +201,15 @@ func TestARefusedWithdrawalSaysWhyAndLeavesThePackageOpen(t *testing.T) {
 		fault sandbox.Fault
 		why   string
 	}{
-		"no permission":               {sandbox.Fault{Status: 403}, "withdrawal.not-allowed"},
-		"no permission, says a proxy": {sandbox.Fault{Status: 403, Body: "<h1>Forbidden</h1>"}, "withdrawal.not-allowed"},
-		"the service says no":         {sandbox.Fault{Status: 400}, "service.refused-because"},
-		"it says no without a word":   {sandbox.Fault{Status: 409, Body: "{}"}, "service.refused"},
+		"no permission":               {sandbox.Fault{Status: 403}, "withdrawal.may-not-withdraw"},
+		"no permission, says a proxy": {sandbox.Fault{Status: 403, Body: "<h1>Forbidden</h1>"}, "withdrawal.may-not-withdraw"},
+		"the service says no":         {sandbox.Fault{Status: 400}, "service.service-refused-because"},
+		"it says no without a word":   {sandbox.Fault{Status: 409, Body: "{}"}, "service.service-refused"},
 		"the service has no such call": {sandbox.Fault{Status: 404, Body: "<h1>Not Found</h1>"},
-			"withdrawal.not-offered"},
-		"nor may it be made": {sandbox.Fault{Status: 405, Body: "no"}, "withdrawal.not-offered"},
+			"withdrawal.cannot-withdraw-here"},
+		"nor may it be made": {sandbox.Fault{Status: 405, Body: "no"}, "withdrawal.cannot-withdraw-here"},
 		"it says so in its own form": {sandbox.Fault{Status: 404, Body: `{"error":"not_found","message":"Not found"}`},
-			"withdrawal.not-offered"},
+			"withdrawal.cannot-withdraw-here"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := newOfficeWith(t, quick, sandbox.Options{})
@@ -223,7 +223,7 @@ func TestARefusedWithdrawalSaysWhyAndLeavesThePackageOpen(t *testing.T) {
 			if o.toldInActivity("“Offer” was not withdrawn.") != 1 || o.at(id).State != "open" || o.packageOrZero(id).State != office.PackageOpen {
 				t.Errorf("activity: %+v", o.Activity(5))
 			}
-			missing := c.why == "withdrawal.not-offered"
+			missing := c.why == "withdrawal.cannot-withdraw-here"
 			if o.CanWithdraw() == missing {
 				t.Errorf("withdrawing is offered: %v", !missing)
 			}
@@ -247,9 +247,9 @@ func TestARefusedWithdrawalSaysWhyAndLeavesThePackageOpen(t *testing.T) {
 
 func TestAWithdrawalThatWaitsSaysWhatTheServiceAnswered(t *testing.T) {
 	for want, fault := range map[string]sandbox.Fault{
-		"service.ailing": {Status: 503},
-		"service.busy":   {Status: 429},
-		"service.silent": {Drop: true},
+		"service.service-ailing": {Status: 503},
+		"service.service-busy":   {Status: 429},
+		"service.service-silent": {Drop: true},
 	} {
 		t.Run(want, func(t *testing.T) {
 			o := newOfficeWith(t, quick, sandbox.Options{})
@@ -577,7 +577,7 @@ func TestAWithdrawalThatNobodyConfirmsIsToldAfterItsTimeAndLetGoByHand(t *testin
 func TestADamagedWishIsNotSentInOtherWords(t *testing.T) {
 	o, id := wished(t, office.Withdrawal{State: office.WithdrawAsked, Damaged: true}, func(*testOffice, string) {})
 	o.eventually("it ends", func() bool { return !o.packageOrZero(id).Withdrawal.Pending() })
-	if w := o.packageOrZero(id).Withdrawal; w.State != office.WithdrawRefused || w.Problem.ID() != "withdrawal.lost" || calls(o.service, rescindRoute) != 0 {
+	if w := o.packageOrZero(id).Withdrawal; w.State != office.WithdrawRefused || w.Problem.ID() != "withdrawal.withdrawal-lost" || calls(o.service, rescindRoute) != 0 {
 		t.Errorf("%+v, asked %d times", w, calls(o.service, rescindRoute))
 	}
 	if x := o.withdraw(id)[0]; x.State != office.WithdrawDone {

@@ -127,5 +127,5 @@ func distrusted(shown []*x509.Certificate) message.Message {
 	if len(shown[0].DNSNames) == 0 || signer == "" {
 		return message.ServiceDistrusted()
 	}
-	return message.ServiceInspected(shown[0].DNSNames[0], signer)
+	return message.ServiceInspected(signer, shown[0].DNSNames[0])
 }

@@ -52,7 +52,7 @@ func tlsService(t *testing.T) (*httptest.Server, *x509.CertPool) {
 func TestTheServiceIsReachedThroughTheProxyOfTheOffice(t *testing.T) {
 	s, pool := tlsService(t)
 	client, p := behind(t, s, pool, proxytest.Options{})
-	if _, err := client.Status(context.Background(), "p"); Message(err).ID() == "service.unreachable" || !slices.Equal(p.Connected(), []string{"example.com:443"}) {
+	if _, err := client.Status(context.Background(), "p"); Message(err).ID() == "service.service-unreachable" || !slices.Equal(p.Connected(), []string{"example.com:443"}) {
 		t.Errorf("%v, through %v", err, p.Connected())
 	}
 }
@@ -82,7 +82,7 @@ func TestWhatTheProxySaysReachesPeople(t *testing.T) {
 	for want, o := range map[string]proxytest.Options{
 		"network.proxy-wants-sign-in": {User: "u", Password: "proxySECRET"},
 		"network.proxy-blocks":        {Status: http.StatusForbidden},
-		"network.wants-browser":       {Status: http.StatusNetworkAuthenticationRequired},
+		"network.network-wants-browser":       {Status: http.StatusNetworkAuthenticationRequired},
 	} {
 		client, _ := behind(t, s, pool, o)
 		_, err := client.Status(context.Background(), "p")

@@ -5,15 +5,15 @@
 //
 // To add a message:
 //
-//  1. Write a function in the file of its topic, one statement long:
-//     func FileTooLarge(file string) Message { return of("file.too-large", Name("File", file)) }
-//  2. Add its words under that id to each assets/messages/LANGUAGE.json, with {{.File}} where the argument stands. A name
-//     gets its quotation marks, a number its separators. Behind the first sentence, the headline, the line ends (\n).
-//  3. With a Count, write plural forms: {"one": "{{.N}} file", "other": "{{.N}} files"}; "one" says its number too, for
-//     in French it is also the form of 0.
-//  4. Where something goes wrong: return message.Error(message.FileTooLarge(name), err). The caller keeps what it needs
+//  1. Write its words in each assets/messages/LANGUAGE.json: "folder.disk-full": "The disk with {{.Folder}} is full." What
+//     is called Folder is a name and gets its quotation marks, N is a count; assets/gen/messages.go lists them all. Behind
+//     the first sentence, the headline, the line ends (\n).
+//  2. With a count, write plural forms: {"one": "{{.N}} file", "other": "{{.N}} files"}; "one" says its number too, for
+//     in French it is also the form of 0. A "description" is for translators and for the function's comment.
+//  3. Run go generate ./assets: it writes func DiskFull(folder string) Message. Names behind the dot differ in all topics.
+//  4. Where something goes wrong: return message.Error(message.DiskFull(name), err). The caller keeps what it needs
 //     with errors.Is and errors.As; the edge asks For(err).
-//  5. Run go test ./internal/message: it finds ids without words, words without a function, and lost arguments.
+//  5. Run go test ./internal/message: it finds words that are missing, lost arguments, and messages that nobody tells.
 //
 // Whole messages may follow each other (Then); parts of a sentence are never put together. Ids stay as they are once
 // there is released data; a word can change at any time. Everything here is safe for concurrent use and does no I/O.
@@ -34,7 +34,7 @@ type Message struct {
 // sentences is the id of several messages that follow each other; their arguments are called 0, 1, 2...
 const sentences = "sentences"
 
-// of makes the message id. Only the catalogue calls it.
+// of makes the message id. Only catalogue.go calls it.
 func of(id string, args ...Arg) Message {
 	m := Message{id: id}
 	if len(args) == 0 {

@@ -77,7 +77,7 @@ func (e *Error) Message() message.Message {
 		if e.Address == "" || e.signer == "" {
 			return message.NgrokInspected()
 		}
-		return message.ConnectionInspected(e.Address, e.signer)
+		return message.ConnectionInspected(e.signer, e.Address)
 	case Listen:
 		if e.busy {
 			return message.PortInUse(e.Address)

@@ -331,22 +331,22 @@ func TestWhatIsNoFileOrNotWholeIsRefused(t *testing.T) {
 		offers []offer
 		told   string
 	}{
-		"a text":            {[]offer{{13, -1, inMemory, func() uintptr { return inMemoryOf([]byte("hello")) }}}, "drop.no-file"},
-		"another size":      {[]offer{group(virtual{name: "a", size: 9}), asStream(0, "four")}, "drop.not-whole"},
-		"less in memory":    {[]offer{group(virtual{name: "a", size: 9000}), {contents, 0, inMemory, func() uintptr { return inMemoryOf([]byte("four")) }}}, "drop.not-whole"},
-		"a stream breaks":   {[]offer{group(virtual{name: "a", size: -1}), {contents, 0, inStream, broken(false)}}, "drop.not-whole"},
-		"without end":       {[]offer{group(virtual{name: "a", size: -1}), {contents, 0, inStream, broken(true)}}, "drop.not-whole"},
-		"no contents":       {[]offer{group(virtual{name: "a", size: 1})}, "drop.not-whole"},
-		"a broken list":     {[]offer{{named("FileGroupDescriptorW"), -1, inMemory, func() uintptr { return inMemoryOf([]byte{9, 0, 0, 0}) }}}, "drop.silent"},
-		"two media at once": {[]offer{group(virtual{name: "a", size: -1}), {contents, 0, inStream | inMemory, func() uintptr { return streamOf("four") }}}, "drop.not-whole"},
-		"a mail breaks":     {[]offer{group(virtual{name: "a", size: -1}), {contents, 0, inStorage, brokenStorage}}, "drop.silent"},
-		"only folders":      {[]offer{group(virtual{name: `a\`, size: -1})}, "drop.no-file"},
-		"an empty CF_HDROP": {[]offer{paths()}, "drop.silent"},
+		"a text":            {[]offer{{13, -1, inMemory, func() uintptr { return inMemoryOf([]byte("hello")) }}}, "drop.drop-no-file"},
+		"another size":      {[]offer{group(virtual{name: "a", size: 9}), asStream(0, "four")}, "drop.drop-not-whole"},
+		"less in memory":    {[]offer{group(virtual{name: "a", size: 9000}), {contents, 0, inMemory, func() uintptr { return inMemoryOf([]byte("four")) }}}, "drop.drop-not-whole"},
+		"a stream breaks":   {[]offer{group(virtual{name: "a", size: -1}), {contents, 0, inStream, broken(false)}}, "drop.drop-not-whole"},
+		"without end":       {[]offer{group(virtual{name: "a", size: -1}), {contents, 0, inStream, broken(true)}}, "drop.drop-not-whole"},
+		"no contents":       {[]offer{group(virtual{name: "a", size: 1})}, "drop.drop-not-whole"},
+		"a broken list":     {[]offer{{named("FileGroupDescriptorW"), -1, inMemory, func() uintptr { return inMemoryOf([]byte{9, 0, 0, 0}) }}}, "drop.drop-silent"},
+		"two media at once": {[]offer{group(virtual{name: "a", size: -1}), {contents, 0, inStream | inMemory, func() uintptr { return streamOf("four") }}}, "drop.drop-not-whole"},
+		"a mail breaks":     {[]offer{group(virtual{name: "a", size: -1}), {contents, 0, inStorage, brokenStorage}}, "drop.drop-silent"},
+		"only folders":      {[]offer{group(virtual{name: `a\`, size: -1})}, "drop.drop-no-file"},
+		"an empty CF_HDROP": {[]offer{paths()}, "drop.drop-silent"},
 	} {
 		_, data := newObject(c.offers...)
 		b := newBoard(t)
 		over := b.drag(data)
-		if effect := b.drop(data); effect != effectNone || c.told == "drop.no-file" && name == "a text" && over != effectNone {
+		if effect := b.drop(data); effect != effectNone || c.told == "drop.drop-no-file" && name == "a text" && over != effectNone {
 			t.Errorf("%s: the other program is told %d", name, effect)
 		}
 		if len(b.paths) > 0 || len(b.wrong) != 1 || message.For(b.wrong[0]).ID() != c.told {
@@ -425,7 +425,7 @@ func TestAProgramThatHangsIsGivenUp(t *testing.T) {
 	case <-time.After(30 * time.Second):
 		t.Fatal("nobody is told")
 	}
-	if len(b.paths) > 0 || len(b.wrong) != 1 || message.For(b.wrong[0]).ID() != "drop.silent" || b.fetch != 0 {
+	if len(b.paths) > 0 || len(b.wrong) != 1 || message.For(b.wrong[0]).ID() != "drop.drop-silent" || b.fetch != 0 {
 		t.Errorf("got %q, wrong %v, %d are being fetched", b.paths, b.wrong, b.fetch)
 	}
 }

@@ -38,7 +38,7 @@ func OpenedWay() []office.Check {
 	wrong := func(i int, found message.Message) {
 		list[i].Result, list[i].Found = office.CheckWrong, found
 	}
-	opened := message.ConnectionInspected("connect.ngrok-agent.com:443", "Office inspection")
+	opened := message.ConnectionInspected("Office inspection", "connect.ngrok-agent.com:443")
 	wrong(6, opened)
 	list[7].Result, list[7].Found = office.CheckUnknown, message.NotReached()
 	wrong(8, message.SameReason())

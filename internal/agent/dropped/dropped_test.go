@@ -97,12 +97,12 @@ func TestNothingIsLeftOfWhatDoesNotArriveWhole(t *testing.T) {
 		from io.Reader
 		told string
 	}{
-		"shorter than it says": {t.Context(), 10, strings.NewReader("nine bytes"[:9]), "drop.not-whole"},
-		"longer than it says":  {t.Context(), 3, strings.NewReader("four"), "drop.not-whole"},
-		"longer without end":   {t.Context(), 3, &endless{}, "drop.not-whole"},
-		"broken":               {t.Context(), -1, io.MultiReader(strings.NewReader("half"), broken{}), "drop.not-whole"},
-		"says that it is huge": {t.Context(), office.Largest + 1, strings.NewReader("x"), "drop.too-large"},
-		"never ends":           {t.Context(), -1, &endless{}, "drop.too-large"},
+		"shorter than it says": {t.Context(), 10, strings.NewReader("nine bytes"[:9]), "drop.drop-not-whole"},
+		"longer than it says":  {t.Context(), 3, strings.NewReader("four"), "drop.drop-not-whole"},
+		"longer without end":   {t.Context(), 3, &endless{}, "drop.drop-not-whole"},
+		"broken":               {t.Context(), -1, io.MultiReader(strings.NewReader("half"), broken{}), "drop.drop-not-whole"},
+		"says that it is huge": {t.Context(), office.Largest + 1, strings.NewReader("x"), "drop.drop-too-large"},
+		"never ends":           {t.Context(), -1, &endless{}, "drop.drop-too-large"},
 		"given up":             {ended, 4, strings.NewReader("four"), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -133,12 +133,12 @@ func TestADropHasItsLimits(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := d.Take(t.Context(), "b", 6, strings.NewReader("sixsix"))
-	told(t, err, "drop.too-large")
+	told(t, err, "drop.drop-too-large")
 	d.files = Most
 	_, err = d.Take(t.Context(), "c", 1, strings.NewReader("1"))
-	told(t, err, "drop.too-many")
+	told(t, err, "drop.drop-too-many")
 	_, err = d.Place("c")
-	told(t, err, "drop.too-many")
+	told(t, err, "drop.drop-too-many")
 }
 
 func TestAFileThatTheOtherProgramWritesIsChecked(t *testing.T) {
@@ -152,7 +152,7 @@ func TestAFileThatTheOtherProgramWritesIsChecked(t *testing.T) {
 		return path
 	}
 	path := place()
-	told(t, d.Placed(path), "drop.not-whole")
+	told(t, d.Placed(path), "drop.drop-not-whole")
 	if err := os.WriteFile(path, []byte("bytes"), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -166,13 +166,13 @@ func TestAFileThatTheOtherProgramWritesIsChecked(t *testing.T) {
 	if err := os.Symlink(path, second); err != nil {
 		t.Skip(err)
 	}
-	told(t, d.Placed(second), "drop.not-whole")
+	told(t, d.Placed(second), "drop.drop-not-whole")
 	third := place()
 	if err := os.WriteFile(third, []byte("bytes"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	d.left = 4
-	told(t, d.Placed(third), "drop.too-large")
+	told(t, d.Placed(third), "drop.drop-too-large")
 	if _, err := os.Lstat(third); err == nil {
 		t.Error("a file that is too large stays")
 	}

@@ -37,7 +37,7 @@ func TestALinkInThePlaceOfASubfolderLeadsNowhere(t *testing.T) {
 				if got := files(t, elsewhere); !slices.Equal(got, []string{"private.pdf"}) {
 					t.Errorf("elsewhere there are %q", got)
 				}
-				waits := message.SendFolderLink(place, f.Called())
+				waits := message.SendFolderLink(f.Called(), place)
 				if rows, err := d.Folders(); err != nil || rows[0].Problem != waits || !rows[1].Problem.IsZero() {
 					t.Errorf("people read %+v, %v", rows, err)
 				}

@@ -173,7 +173,7 @@ func folderTrouble(path string, err error) message.Message {
 	var at *fs.PathError
 	switch {
 	case (errors.Is(err, disk.ErrLink) || errors.Is(err, disk.ErrNotFolder)) && errors.As(err, &at):
-		return message.SendFolderLink(filepath.Base(at.Path), name)
+		return message.SendFolderLink(name, filepath.Base(at.Path))
 	case disk.Busy(err):
 		return message.SendFolderBusy(name)
 	case errors.Is(err, archive.ErrReadOnly), errors.Is(err, fs.ErrPermission):
