@@ -4,18 +4,23 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
-
-	"countersign/internal/disk"
-	"countersign/internal/office/filename"
+	"sync"
+	"time"
 
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
+
+	"countersign/internal/disk"
+	"countersign/internal/message"
+	"countersign/internal/office/filename"
 )
 
 // Folder is an open folder: the one the office chose. It holds on to the folder itself, so one that is moved away is
@@ -296,4 +301,323 @@ func (f *Folder) fail(rel string, kind, cause error) error {
 // because makes the error for one file from what the system reported.
 func (f *Folder) because(rel string, cause error) error {
 	return f.fail(rel, kindOf(cause), cause)
+}
+
+// What can stand between a document and its file. Test for them with errors.Is; the errors returned are of type *[Error].
+var (
+	ErrExists    = errors.New("a file of that name is there already")
+	ErrFull      = errors.New("the disk is full")                     // or the quota is used up
+	ErrMissing   = errors.New("the folder is missing")                // also: its drive or share is not connected
+	ErrNotFolder = errors.New("not a folder")                         // or not an absolute path
+	ErrReadOnly  = errors.New("the folder may not be written")        // permissions, or a read-only disk
+	ErrOutside   = errors.New("a link instead of a subfolder")        // it may lead anywhere, and is not followed
+	ErrBadName   = errors.New("not a name that this program makes")   // the target is not a safe relative path
+	ErrNotPDF    = errors.New("not a PDF document")                   // no %PDF- within the first KiB
+	ErrShort     = errors.New("fewer bytes came than were announced") // see Error.Got and Error.Want
+	ErrLong      = errors.New("more bytes came than were announced")  // see Error.Want; or more than any document has
+	ErrNoEnd     = errors.New("the end of the document is missing")   // or it never had one, see Request.Before
+	ErrDownload  = errors.New("the download broke off")               // the body's own error is wrapped too
+	ErrChanged   = errors.New("the file was changed meanwhile")       // while it was taken
+	ErrUnread    = errors.New("the file could not be read")           // that is to be taken
+)
+
+// Error says what went wrong with which file or folder.
+type Error struct {
+	Kind      error  // one of the Err values above, or nil when the cause is none of them
+	Folder    string // the absolute folder
+	File      string // the target relative to Folder, empty when the folder itself is meant
+	Got, Want int64  // bytes, for ErrShort and ErrLong
+	Err       error  // the cause, nil when Kind says all
+}
+
+// Error is for logs: it names paths and the cause.
+func (e *Error) Error() string {
+	what := "open folder " + e.Folder
+	if e.File != "" {
+		what = "save " + e.File + " in " + e.Folder
+	}
+	switch {
+	case e.Kind == nil:
+		return fmt.Sprintf("%s: %v", what, e.Err)
+	case errors.Is(e.Kind, ErrShort), errors.Is(e.Kind, ErrLong):
+		return fmt.Sprintf("%s: %v: %d of %d", what, e.Kind, e.Got, e.Want)
+	case e.Err == nil:
+		return fmt.Sprintf("%s: %v", what, e.Kind)
+	default:
+		return fmt.Sprintf("%s: %v: %v", what, e.Kind, e.Err)
+	}
+}
+
+// Unwrap gives errors.Is and errors.As both the kind and the cause.
+func (e *Error) Unwrap() []error {
+	var list []error
+	for _, err := range []error{e.Kind, e.Err} {
+		if err != nil {
+			list = append(list, err)
+		}
+	}
+	return list
+}
+
+// Message is what people are told: what happened, to which file or folder.
+func (e *Error) Message() message.Message {
+	folder, file := filepath.Base(e.Folder), path.Base(e.File)
+	switch e.Kind {
+	case ErrExists:
+		return message.FileThere(file, folder)
+	case ErrFull:
+		return message.DiskFull(folder)
+	case ErrMissing:
+		return message.FolderMissing(folder)
+	case ErrNotFolder:
+		if e.File != "" {
+			return message.SubfolderIsFile(file, folder)
+		}
+		return message.NotAFolder(folder)
+	case ErrReadOnly:
+		return message.FolderForbidden(folder)
+	case ErrOutside:
+		return message.LeadsOut(file, folder)
+	case ErrBadName:
+		return message.NoFileName(file)
+	case ErrNotPDF:
+		return message.NotAPDF(file)
+	case ErrNoEnd:
+		return message.NoEnd(file)
+	case ErrShort, ErrLong, ErrDownload:
+		return message.DownloadInterrupted(file)
+	}
+	if e.File == "" {
+		return message.FolderUnusable(folder)
+	}
+	return message.NotSaved(file, folder)
+}
+
+// Message is what people are told of any error of this package. For nil it is nothing.
+func Message(err error) message.Message {
+	if err == nil {
+		return message.Message{}
+	}
+	if errors.Is(err, context.Canceled) {
+		return message.SavingStopped()
+	}
+	if m, ok := message.Of(err); ok {
+		return m
+	}
+	return message.DocumentNotSaved()
+}
+
+// isAny reports whether err is one of several.
+func isAny(err error, several ...error) bool {
+	return slices.ContainsFunc(several, func(one error) bool { return errors.Is(err, one) })
+}
+
+// kindOf recognises what the system reports. Being full comes before being forbidden: it is the one that passes.
+func kindOf(err error) error {
+	switch {
+	case isFull(err):
+		return ErrFull
+	case errors.Is(err, fs.ErrExist):
+		return ErrExists
+	case errors.Is(err, disk.ErrNotFolder):
+		return ErrNotFolder
+	case errors.Is(err, disk.ErrLink):
+		return ErrOutside
+	case isMissing(err), errors.Is(err, fs.ErrNotExist):
+		return ErrMissing
+	case isReadOnly(err), errors.Is(err, fs.ErrPermission):
+		return ErrReadOnly
+	case isNotFolder(err):
+		return ErrNotFolder
+	default:
+		return nil
+	}
+}
+
+// Flushes are the turns at the disk of those who save side by side: so many flushes run at once. A disk is not faster with
+// more of them, and whoever else waits for it, such as the caller's database, waits longer. Files that get their names in
+// one folder while it is being flushed share the next flush of it.
+type Flushes struct {
+	turns chan struct{}
+	flush func(folder *os.File) error
+
+	mu      sync.Mutex
+	folders []*folderFlush // that have not ended
+}
+
+// folderFlush is one flush of a folder, which makes every name durable that was there when it began.
+type folderFlush struct {
+	folder fs.FileInfo
+	begun  bool
+	done   chan struct{}
+	err    error // once done
+}
+
+// NewFlushes lets so many flushes run at once.
+func NewFlushes(atOnce int) *Flushes {
+	return &Flushes{turns: make(chan struct{}, atOnce), flush: disk.Flush}
+}
+
+// file waits for its turn, or for the end of ctx, and runs flush.
+func (q *Flushes) file(ctx context.Context, flush func() error) error {
+	select {
+	case q.turns <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-q.turns }()
+	return flush()
+}
+
+// names returns when every name that is in the folder now is durable.
+func (q *Flushes) names(dir *os.File) error {
+	info, err := dir.Stat()
+	if err != nil {
+		return err
+	}
+	own, others := q.join(info)
+	if own == nil {
+		<-others.done
+		return others.err
+	}
+	if others != nil {
+		<-others.done
+	}
+	q.turns <- struct{}{}
+	q.mu.Lock()
+	own.begun = true // who comes from now on may have a name that it misses
+	q.mu.Unlock()
+	own.err = q.flush(dir)
+	<-q.turns
+	q.mu.Lock()
+	q.folders = slices.DeleteFunc(q.folders, func(f *folderFlush) bool { return f == own })
+	q.mu.Unlock()
+	close(own.done)
+	return own.err
+}
+
+// join finds the flush of a folder that has not begun, which is as good as one's own; when there is none, it returns one
+// to run, after others if one is running.
+func (q *Flushes) join(folder fs.FileInfo) (own, others *folderFlush) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, f := range q.folders {
+		if os.SameFile(f.folder, folder) {
+			others = f
+		}
+	}
+	if others != nil && !others.begun {
+		return nil, others
+	}
+	own = &folderFlush{folder: folder, done: make(chan struct{})}
+	q.folders = append(q.folders, own)
+	return own, others
+}
+
+// Looks remember for a moment which names folders hold, for those who save many files side by side: each of them would
+// read all names of its folder otherwise. What comes into a folder meanwhile may be missed, as it may be while a document
+// is downloaded; the rename replaces nothing all the same. A folder that does not answer holds up no other.
+type Looks struct {
+	mu      sync.Mutex
+	folders map[string]*look
+}
+
+// look is what a folder held.
+type look struct {
+	mu    sync.Mutex // held while the names are read
+	at    time.Time
+	names *names
+}
+
+// names are those in a folder.
+type names struct {
+	alike   map[string][]string // by what is left of them without case
+	numbers []int               // that any of them ends with, see filename.Numbered; ascending
+}
+
+// lookFor is how long a look is good.
+const lookFor = time.Second
+
+// in returns what a folder holds, at most a moment ago.
+func (l *Looks) in(folder string, read func() (*names, error)) (*names, error) {
+	known := l.of(folder)
+	known.mu.Lock()
+	defer known.mu.Unlock()
+	if known.names != nil && time.Since(known.at) < lookFor {
+		return known.names, nil
+	}
+	at := time.Now()
+	held, err := read()
+	if err != nil {
+		l.forget(folder, known)
+		return nil, err
+	}
+	known.at, known.names = at, held
+	time.AfterFunc(lookFor, func() { l.forget(folder, known) })
+	return held, nil
+}
+
+// forget lets go of a look: the names of a year's files, or a folder for each package, are not to be held until the next one.
+func (l *Looks) forget(folder string, old *look) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.folders[folder] == old {
+		delete(l.folders, folder)
+	}
+}
+
+// of is the look at a folder, empty before the first one.
+func (l *Looks) of(folder string) *look {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	known := l.folders[folder]
+	if known == nil {
+		if l.folders == nil {
+			l.folders = map[string]*look{}
+		}
+		known = &look{}
+		l.folders[folder] = known
+	}
+	return known
+}
+
+// lookAt is what a subfolder holds. The result must not be changed.
+func (f *Folder) lookAt(sub string) (*names, error) {
+	read := func() (*names, error) {
+		held := &names{alike: map[string][]string{}}
+		err := f.each(sub, func(entry string) {
+			key := folded(entry)
+			held.alike[key] = append(held.alike[key], entry)
+			if n := filename.Number(entry); n > 0 {
+				held.numbers = append(held.numbers, n)
+			}
+		})
+		slices.Sort(held.numbers)
+		held.numbers = slices.Compact(held.numbers)
+		return held, err
+	}
+	if f.Looks == nil {
+		return read()
+	}
+	return f.Looks.in(filepath.Join(f.dir, filepath.FromSlash(sub)), read)
+}
+
+// Series lists what is there by the name of rel, or of rel with a number (filename.Numbered), in the order of the numbers.
+// There may be gaps: people take files away.
+func (f *Folder) Series(rel string) (found []string, err error) {
+	if !filename.Safe(rel) {
+		return nil, f.fail(rel, ErrBadName, nil)
+	}
+	sub := path.Dir(rel)
+	held, err := f.lookAt(sub)
+	if err != nil {
+		return nil, f.because(rel, err)
+	}
+	for _, n := range append([]int{1}, held.numbers...) {
+		name := filename.Numbered(rel, n)
+		if len(held.alike[folded(path.Base(name))]) > 0 {
+			found = append(found, name)
+		}
+	}
+	return found, nil
 }

@@ -1,15 +1,39 @@
+// Package archive is where an executed document becomes a file: it saves bytes so that a file under its final name is always
+// whole. It takes copies of the files that are to be signed, too.
+//
+// It promises:
+//   - A path that leaves the folder, or is not safe on every system, is refused (filename.Safe).
+//   - [Folder.Save] never replaces a file. The bytes go to a hidden temporary file in the folder of the target, are checked,
+//     flushed and then renamed without replacing; the folder is flushed last. After any error the temporary file is gone;
+//     after a crash [Folder.Sweep] removes it.
+//   - What cannot prove that it is whole, by the end of a PDF or by coming twice the same, gets no final name.
+//   - [Folder.Take] copies a file as it was at one moment, or not at all.
+//   - Memory does not grow with the size of a document.
+//   - Every error can be told to a person, see [Message].
+//
+// It does not know where the bytes come from, which packages exist, what was saved before, or when to try again: those are
+// its caller's. It logs nothing and leaves no goroutine behind.
 package archive
 
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
+	"io/fs"
 	"os"
 	"path"
+	"regexp"
+	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/zeebo/blake3"
 
 	"countersign/internal/disk"
 	"countersign/internal/office/filename"
@@ -244,4 +268,245 @@ func (f *Folder) download(rel string, cause error) error {
 		return f.fail(rel, nil, cause)
 	}
 	return f.fail(rel, ErrDownload, cause)
+}
+
+// blake marks a digest that is a BLAKE3 of 256 bits. One without a mark is a SHA-256, as earlier versions noted it.
+const blake = "blake3:"
+
+// newDigest is what documents are recognised by: as hard to forge as SHA-256, and fast on every processor. SHA-256 is
+// only where there are instructions for it, and slower than the network and the disk where there are none.
+func newDigest() hash.Hash { return blake3.New() }
+
+// digestText is how the digest of what sum has seen is written.
+func digestText(sum hash.Hash) string { return blake + hex.EncodeToString(sum.Sum(nil)) }
+
+// likeDigest is the hash that digest was made with, and what is to come out of it, in hex.
+func likeDigest(digest string) (sum hash.Hash, want string) {
+	if want, ok := strings.CutPrefix(digest, blake); ok {
+		return blake3.New(), want
+	}
+	return sha256.New(), digest
+}
+
+// SHA256 is that of the file at rel, in hex, if it is the one of this size in bytes and this digest, as Saved has it. It is
+// empty when there is another one, or none.
+func (f *Folder) SHA256(rel string, size int64, digest string) (string, error) {
+	if !filename.Safe(rel) {
+		return "", f.fail(rel, ErrBadName, nil)
+	}
+	file, err := f.openSized(rel, size)
+	if err != nil {
+		return "", f.because(rel, err)
+	}
+	if file == nil {
+		return "", nil
+	}
+	defer file.Close()
+	known, want := likeDigest(digest)
+	sum := sha256.New()
+	if _, err := io.Copy(io.MultiWriter(known, sum), io.LimitReader(file, size+1)); err != nil {
+		return "", f.because(rel, err)
+	}
+	if !strings.EqualFold(hex.EncodeToString(known.Sum(nil)), want) {
+		return "", nil
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// OpenSaved opens a saved document, rel below the folder, for reading. It may lie where nothing can be written. The error is that of
+// the system or of package disk.
+func OpenSaved(folder, rel string) (*os.File, error) {
+	dir, err := disk.OpenDir(folder)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	at, name, err := dir.Parent(rel)
+	if err != nil {
+		return nil, err
+	}
+	defer at.Close()
+	return at.Open(name, nil, 0)
+}
+
+// ended is how much of the end of a document is looked at: readers look for "%%EOF" in the last KiB (ISO 32000-1, Annex
+// H, 3.4.4), and 965 of 971 documents keep to this.
+const ended = 1024
+
+// evidence is what a document tells about being whole while it passes. A length that the sender announced is none: a
+// proxy that cuts a document off announces what is left of it.
+type evidence struct {
+	promised int64  // bytes, as a linearized document says at its beginning; 0 when it does not
+	tail     []byte // its last bytes
+}
+
+// linearized is the length that a document made for reading while it loads gives in its first bytes.
+var linearized = regexp.MustCompile(`/Linearized\b[^>]*?/L\s*(\d{1,18})\b|/L\s*(\d{1,18})\b[^>]*?/Linearized\b`)
+
+// begin looks at the beginning of the document.
+func (e *evidence) begin(head []byte) {
+	match := linearized.FindSubmatch(head[:min(len(head), sniffed)])
+	if match == nil {
+		return
+	}
+	e.promised, _ = strconv.ParseInt(string(match[1])+string(match[2]), 10, 64)
+}
+
+// pass looks at the next bytes.
+func (e *evidence) pass(chunk []byte) {
+	if len(chunk) >= ended {
+		e.tail = append(e.tail[:0], chunk[len(chunk)-ended:]...)
+		return
+	}
+	e.tail = append(e.tail, chunk...)
+	if over := len(e.tail) - ended; over > 0 {
+		e.tail = append(e.tail[:0], e.tail[over:]...)
+	}
+}
+
+// firstPart is the end of the first part of a linearized document, which looks like the end of a whole one.
+var firstPart = regexp.MustCompile(`startxref\s+0\s*$`)
+
+// whole reports whether a document of that many bytes ends as a PDF does. One that was signed or changed has several
+// ends: the last one must be the last thing in it, for a further part would begin with a number, a table or a comment.
+// Anything else behind it was appended by somebody on the way.
+func (e *evidence) whole(size int64) bool {
+	at := bytes.LastIndex(e.tail, []byte("%%EOF"))
+	if at < 0 || size < e.promised || firstPart.Match(e.tail[:at]) {
+		return false
+	}
+	rest := bytes.TrimLeft(e.tail[at+len("%%EOF"):], "\x00\t\n\f\r ")
+	return len(rest) == 0 || !bytes.ContainsRune([]byte("0123456789xts%"), rune(rest[0]))
+}
+
+// tempName recognises a temporary file of this program and gives its token.
+var tempName = regexp.MustCompile(`^\.countersign-([0-9a-f]{16})-[0-9a-f]{16}\.part$`)
+
+// Token is what the name of a temporary file carries of Request.Key: 16 hexadecimal digits, so that a key may hold
+// anything and shows nothing.
+func Token(key string) string {
+	sum := sha256.Sum256([]byte(key))
+	return hex.EncodeToString(sum[:8])
+}
+
+// temp is a document on its way: hidden, readable by its owner alone, and gone unless it is kept.
+type temp struct {
+	at   *disk.Dir // the subfolder of the target
+	name string
+	file *os.File
+	mode fs.FileMode // that of a usual document here
+	shut bool        // file is closed
+	kept bool        // it has its final name
+}
+
+// createTemp makes the temporary file of a job.
+func createTemp(at *disk.Dir, key string) (*temp, error) {
+	var random [8]byte
+	rand.Read(random[:]) // never fails
+	t := &temp{at: at, name: ".countersign-" + Token(key) + "-" + hex.EncodeToString(random[:]) + ".part"}
+	// The empty file is made with the mode of a document to learn what the umask leaves of it: asking for the umask
+	// means changing it, for every goroutine.
+	file, err := at.Create(t.name, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	t.file = file
+	info, err := file.Stat()
+	if err == nil {
+		t.mode = info.Mode().Perm()
+		err = conceal(file)
+	}
+	if err != nil {
+		t.discard()
+		return nil, err
+	}
+	return t, nil
+}
+
+// finish gives the file the looks of a document, flushes and closes it.
+func (t *temp) finish() error {
+	if err := reveal(t.file, t.mode); err != nil {
+		return err
+	}
+	if err := t.file.Sync(); err != nil {
+		return err
+	}
+	t.shut = true
+	return t.file.Close()
+}
+
+// discard closes and removes the file unless it is kept. What cannot be removed is left to Sweep.
+func (t *temp) discard() {
+	if !t.shut {
+		t.file.Close()
+	}
+	if !t.kept {
+		_ = t.at.Remove(t.name)
+	}
+}
+
+// tried is the key of the file that Try makes, the same on every computer.
+const tried = "whether files can be made here"
+
+// Try makes a file in the folder, as a save does first, and removes it. What a crash leaves of it Sweep removes.
+func (f *Folder) Try() error {
+	temp, err := createTemp(f.at, tried)
+	if err != nil {
+		return f.because(".", err)
+	}
+	err = errors.Join(temp.file.Close(), f.at.Remove(temp.name))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // another computer's Sweep may be quicker
+		return f.because(".", err)
+	}
+	return nil
+}
+
+// Sweep removes the temporary files that crashes left in the folder and its subfolders, and says how many. It touches
+// only regular files named as this program names them, and of these only those whose token keep refuses; a nil keep
+// refuses all, and those of Try and of a beginning index always go. Call it when no save is under way. Where several computers share the folder, each
+// puts an identity of its own into Request.Key and keeps the tokens it does not know: they are another's saves under way.
+//
+// A subfolder that cannot be read does not stop the rest; its error is returned at the end.
+func (f *Folder) Sweep(ctx context.Context, keep func(token string) bool) (removed int, err error) {
+	return f.sweep(ctx, f.at, ".", filename.MaxDepth-1, keep)
+}
+
+// sweep looks into one subfolder, name of the folder above, and, depth levels deep, into those below it. It skips hidden
+// folders: Template makes none.
+func (f *Folder) sweep(ctx context.Context, above *disk.Dir, name string, depth int, keep func(string) bool) (removed int, err error) {
+	dir, err := above.Sub(name)
+	if err != nil {
+		return 0, f.because(name, err)
+	}
+	defer dir.Close()
+	var failed []error
+	for {
+		if err := ctx.Err(); err != nil {
+			return removed, err
+		}
+		entries, err := dir.File().ReadDir(256)
+		for _, entry := range entries {
+			if entry.IsDir() && depth > 0 && entry.Name()[0] != '.' {
+				n, err := f.sweep(ctx, dir, entry.Name(), depth-1, keep)
+				removed += n
+				failed = append(failed, err)
+				continue
+			}
+			match := tempName.FindStringSubmatch(entry.Name())
+			if match == nil || !entry.Type().IsRegular() || (keep != nil && match[1] != Token(tried) && match[1] != Token(IndexName) && keep(match[1])) {
+				continue
+			}
+			if err := dir.Remove(entry.Name()); err != nil {
+				failed = append(failed, f.because(entry.Name(), err))
+				continue
+			}
+			removed++
+		}
+		if errors.Is(err, io.EOF) {
+			return removed, errors.Join(failed...)
+		}
+		if err != nil {
+			return removed, errors.Join(append(failed, f.because(name, err))...)
+		}
+	}
 }

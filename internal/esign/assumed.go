@@ -99,22 +99,22 @@ var signerRoles = []string{"signer", "guest", "host"}
 //
 //   - A 404 or 405 whose error, if it has one, names nothing in the path (package_not_found does, not_found does not) may
 //     say that the server does not serve the path, so the other form of the path is tried once, until one is known to be
-//     served (paths.go); interface.md, "Endpoints" writes both forms.
+//     served (http.go); interface.md, "Endpoints" writes both forms.
 //   - Discovery that answers 4xx or no usable JSON is no discovery; an endpoint it names on plain http is ignored in
-//     favour of the one in interface.md (discovery.go).
+//     favour of the one in interface.md (oauth.go).
 //   - Once packages/add went out, only a clear refusal means that there is no package: a 4xx but 408 with an error code of
 //     the service (service-facts.md, 10: words joined by "_", but {type}_exception_{error}), a 401 with WWW-Authenticate
 //     (RFC 9110, 15.5.2: "has not been applied"; 11.6.1 demands the header) and a 429 with Retry-After (RFC 6585, 4),
 //     which say themselves that they come before any work. Any other answer, a redirect, a page of a proxy, a bare 401,
-//     404 or 429 among them, may come from somebody in between who does not know (sending.go).
-//   - packages/add takes the form of its path from the calls before it, and interface.md's own without any (paths.go).
+//     404 or 429 among them, may come from somebody in between who does not know (http.go).
+//   - packages/add takes the form of its path from the calls before it, and interface.md's own without any (http.go).
 //   - A template's people and documents go by the ids that templates/list gives them. A role is named beside its id where
 //     the template has it once; where it has no id, by its name alone. A document that gets values and no file is named in
 //     documents[] by its id, or by its name where it has none (packages.go).
 //   - Which text fields a template's document has is read from data, fields or templateData, as a list or a map; the
 //     shape of service-facts.md, 7 for packages/data comes first (templates.go).
 //   - packages/rescind may be tried under both forms of its path, unlike packages/add: a path that is not served does nothing.
-//     Its answer counts only if it names the package, and even then the status has the last word (rescind.go).
+//     Its answer counts only if it names the package, and even then the status has the last word (packages.go).
 //   - Nobody follows a signer where nextSignerId is null, missing, empty, all zeros or the signer's own (interface.md, "Events":
 //     "not shown"; event.go).
 //   - An event for a package that was withdrawn would be called package_rescinded, as its state and the other events are
@@ -123,13 +123,13 @@ var signerRoles = []string{"signer", "guest", "host"}
 //     and goes back to the service as it was known first, unless the service does not tell about it so (agent/apply, known.go).
 //   - Documents that an answer names by their ids alone, all that interface.md promises of a status, are in the order they were
 //     added, as far as no externalId says otherwise (agent/apply, apply.go).
-//   - Deleting an endpoint the service does not know is a success (endpoint.go).
+//   - Deleting an endpoint the service does not know is a success (event.go).
 //   - A redirect is followed to the same scheme, host and port only; that of a download also to another host by https,
 //     without the token; that of packages/add never (http.go).
 //   - A body that begins with "<" is a web page, whatever its label, and nobody's answer to a call of the API or for tokens;
-//     with a 403 it is a network that blocks, for the service's own says why in JSON (paths.go, client.go, tokenanswer.go).
+//     with a 403 it is a network that blocks, for the service's own says why in JSON (http.go, client.go, oauth.go).
 //   - A token answer with either token is a success whatever else it holds; 4xx without a readable OAuth error is no
-//     word about the sign-in (tokenanswer.go).
+//     word about the sign-in (oauth.go).
 //   - An event without an offset in eventTime is in UTC, as interface.md, "Events" says it is (lenient.go).
 
 // interface.md lists /connect/revoke and shows no method, parameters or answer: a service that answers like one without

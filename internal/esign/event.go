@@ -2,12 +2,21 @@ package esign
 
 import (
 	"bytes"
+	"cmp"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
+	"net/http"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"countersign/internal/message"
 )
 
 // The kinds of events interface.md names; service-facts.md, 11.3 adds the rest. Others exist and must be accepted.
@@ -149,4 +158,123 @@ func checkNames(raw []byte) error {
 		}
 	}
 	return nil
+}
+
+// SignatureLength is the length of every well-formed signature: the base64 of 32 bytes.
+const SignatureLength = 44
+
+// Verify reports whether header is the signature of a notification sent to url (interface.md, "Webhook
+// authentication"): the base64 of the HMAC-SHA256 over url and the raw body, keyed with secret as UTF-8 bytes. url is
+// taken as registered, to the letter. Anything empty is not authentic. The comparison takes constant time.
+func Verify(url, secret, header string, body []byte) bool {
+	if url == "" || secret == "" || len(body) == 0 {
+		return false
+	}
+	claimed, ok := DecodeSignature(header)
+	if !ok {
+		return false
+	}
+	mac := hmac.New(sha256.New, []byte(secret))
+	mac.Write([]byte(url))
+	mac.Write(body)
+	var sum [sha256.Size]byte
+	return hmac.Equal(mac.Sum(sum[:0]), claimed[:])
+}
+
+// DecodeSignature reads the header's value: standard base64 with padding (RFC 4648, 4), nothing around it. It tells
+// cheaply, before a body is read, what cannot be a signature.
+func DecodeSignature(header string) (sum [sha256.Size]byte, ok bool) {
+	if len(header) != SignatureLength { // the decoder would skip line breaks
+		return sum, false
+	}
+	var buf [33]byte // what 44 characters can hold at most
+	n, err := base64.StdEncoding.Strict().Decode(buf[:], []byte(header))
+	if err != nil || n != len(sum) {
+		return sum, false
+	}
+	copy(sum[:], buf[:])
+	return sum, true
+}
+
+// Endpoint is a registered webhook endpoint (interface.md, "Webhook endpoint record"). URL and Secret are exactly
+// what the service answered, because they are what signatures are made of.
+type Endpoint struct {
+	ID     string // eventEndpointId
+	Name   string
+	URL    string
+	Secret string
+}
+
+// String leaves the secret out.
+func (e Endpoint) String() string { return fmt.Sprintf("esign.Endpoint{%s %s}", e.ID, e.URL) }
+
+// GoString is String.
+func (e Endpoint) GoString() string { return e.String() }
+
+// LogValue is String.
+func (e Endpoint) LogValue() slog.Value { return slog.StringValue(e.String()) }
+
+type endpointRequest struct {
+	URL    string `json:"url"`
+	Delete bool   `json:"delete,omitempty"`
+}
+
+const endpointPath = "/events/endpoints/set"
+
+// SetEndpoint registers url as the endpoint of this OAuth client, replacing the one before (interface.md, "POST
+// /events/endpoints/set"). An answer without a secret is an error: nothing could be verified with it.
+func (c *Client) SetEndpoint(ctx context.Context, url string) (Endpoint, error) {
+	k := &call{op: "registering the address for events", route: "endpoints/set", method: http.MethodPost, path: endpointPath}
+	if url == "" {
+		return Endpoint{}, invalid(k.op, message.NothingToRegister())
+	}
+	if err := k.jsonBody(endpointRequest{URL: url}); err != nil {
+		return Endpoint{}, err
+	}
+	var raw json.RawMessage
+	if err := c.json(ctx, k, &raw); err != nil {
+		return Endpoint{}, err
+	}
+	e := readEndpoint(raw)
+	if e.Secret == "" {
+		return Endpoint{}, k.unreadable()
+	}
+	e.URL = cmp.Or(e.URL, url)
+	return e, nil
+}
+
+// readEndpoint is the endpoint of an answer; what it does not say is "".
+func readEndpoint(answer []byte) Endpoint {
+	var said struct {
+		ID     text `json:"eventEndpointId"`
+		Name   text `json:"name"`
+		URL    text `json:"url"`
+		Secret text `json:"secret"`
+	}
+	if json.Unmarshal(unwrap(answer, "endpoint"), &said) != nil {
+		return Endpoint{}
+	}
+	return Endpoint{ID: string(said.ID), Name: string(said.Name), URL: string(said.URL), Secret: string(said.Secret)}
+}
+
+// DeleteEndpoint removes the endpoint of this OAuth client, whosever registration it is, and returns what the service
+// says it removed, as far as it does. One that is not there any more is no error.
+func (c *Client) DeleteEndpoint(ctx context.Context, url string) (Endpoint, error) {
+	k := &call{op: "removing the address for events", route: "endpoints/set", method: http.MethodPost, path: endpointPath}
+	if url == "" {
+		return Endpoint{}, invalid(k.op, message.NothingToRemove())
+	}
+	if err := k.jsonBody(endpointRequest{URL: url, Delete: true}); err != nil {
+		return Endpoint{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, callBound)
+	defer cancel()
+	body, err := c.answer(ctx, k)
+	if e, ok := errors.AsType[*Error](err); ok && e.Kind == NotFound && !NotServed(err) {
+		return Endpoint{}, nil
+	}
+	if err != nil {
+		return Endpoint{}, err
+	}
+	return readEndpoint(body), nil
 }

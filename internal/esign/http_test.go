@@ -5,16 +5,23 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"countersign/internal/proxy"
+	"countersign/internal/proxy/proxytest"
+	"countersign/internal/tunnel/ngroktest"
 )
 
 func TestAConnectionWithoutAByteIsGivenUp(t *testing.T) {
@@ -119,5 +126,237 @@ func TestNothingIsAskedOverHTTP2(t *testing.T) {
 	session.Revoke(t.Context())
 	if asked.Load() < 6 || over2.Load() > 0 {
 		t.Errorf("%d of %d requests went over HTTP/2", over2.Load(), asked.Load())
+	}
+}
+
+func TestAServiceThatSaysInItsOwnFormThatItHasNoSuchPathIsAskedUnderTheOther(t *testing.T) {
+	for name, no := range map[string]struct {
+		status int
+		body   string
+	}{
+		"in general":  {404, `{"error":"not_found","message":"Not found"}`},
+		"about paths": {404, `{"error":"resource_not_found","message":"There is nothing at this address."}`},
+		"one word":    {404, `{"error":"Not Found","message":"Cannot GET"}`},
+		"the method":  {405, `{"error":"method_not_allowed","message":"Method not allowed"}`},
+	} {
+		for _, serve := range []string{"", "/api/v1"} {
+			t.Run(name+" "+serve, func(t *testing.T) {
+				var asked []string
+				client, _ := api(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					io.Copy(io.Discard, r.Body)
+					asked = append(asked, r.URL.Path)
+					if strings.HasPrefix(r.URL.Path, "/api/v1") != (serve != "") {
+						w.Header().Set("Content-Type", "application/json")
+						w.WriteHeader(no.status)
+						io.WriteString(w, no.body)
+						return
+					}
+					switch strings.TrimPrefix(r.URL.Path, "/api/v1") {
+					case "/packages/p-1/status":
+						io.WriteString(w, bareStatus)
+					case "/masterfiles/p-1/pdf/download":
+						io.WriteString(w, "%PDF-1.7")
+					case "/events/endpoints/set":
+						io.WriteString(w, `{"endpoint":{"eventEndpointId":"e","url":"https://x.example.com/A/","secret":"s"}}`)
+					default:
+						w.WriteHeader(404)
+						io.WriteString(w, `{"error":"package_not_found","message":"No such package."}`)
+					}
+				}))
+				ctx := context.Background()
+				for range 2 {
+					if _, err := client.Status(ctx, "p-2"); kindOf(err) != NotFound || NotServed(err) || !strings.Contains(err.Error(), "package_not_found") {
+						t.Errorf("an unknown package: %v", err)
+					}
+					if _, err := client.Status(ctx, "p-1"); err != nil {
+						t.Errorf("status: %v", err)
+					}
+				}
+				d, err := client.Download(ctx, MasterFile, "p-1", "")
+				if err != nil {
+					t.Fatalf("download: %v", err)
+				}
+				d.Body.Close()
+				if _, err := client.SetEndpoint(ctx, "https://x.example.com/A/"); err != nil {
+					t.Errorf("endpoint: %v", err)
+				}
+				before := len(asked)
+				client.Status(ctx, "p-2")
+				if len(asked) != before+1 {
+					t.Errorf("once the form is known: %s", fmt.Sprint(asked[before:]))
+				}
+			})
+		}
+	}
+}
+
+// behind is a client whose way to https://example.com leads through a proxy, to the service given.
+func behind(t *testing.T, service *httptest.Server, trusted *x509.CertPool, o proxytest.Options) (*Client, *proxytest.Proxy) {
+	t.Helper()
+	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy", "ALL_PROXY", "all_proxy"} {
+		t.Setenv(name, "")
+	}
+	o.Hosts = map[string]string{"example.com:443": service.Listener.Addr().String()}
+	p, err := proxytest.Start(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	at := p.URL()
+	at.User = nil
+	network := &proxy.Finder{Ask: func(context.Context, *url.URL) (proxy.Answer, error) {
+		return proxy.Answer{Ways: []*url.URL{at}, Source: proxy.System}, nil
+	}}
+	client := NewHTTPClientOver(network.DialContext)
+	client.Transport.(*http.Transport).TLSClientConfig = &tls.Config{RootCAs: trusted, MinVersion: tls.VersionTLS12}
+	t.Cleanup(client.CloseIdleConnections)
+	return NewClient(Config{AuthURL: "https://example.com", BaseURL: "https://example.com", ClientID: "c", HTTP: client}, &tokens{}), p
+}
+
+// tlsService is a service that knows the organization alone.
+func tlsService(t *testing.T) (*httptest.Server, *x509.CertPool) {
+	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"id":"o-1"}`) }))
+	t.Cleanup(s.Close)
+	pool := x509.NewCertPool()
+	pool.AddCert(s.Certificate())
+	return s, pool
+}
+
+func TestTheServiceIsReachedThroughTheProxyOfTheOffice(t *testing.T) {
+	s, pool := tlsService(t)
+	client, p := behind(t, s, pool, proxytest.Options{})
+	if _, err := client.Status(context.Background(), "p"); Message(err).ID() == "service.service-unreachable" || !slices.Equal(p.Connected(), []string{"example.com:443"}) {
+		t.Errorf("%v, through %v", err, p.Connected())
+	}
+}
+
+func TestAProxyThatOpensTLSIsTrustedWhenTheComputerTrustsIt(t *testing.T) {
+	s, pool := tlsService(t)
+	inspection, err := ngroktest.NewAuthority("Office inspection")
+	if err != nil {
+		t.Fatal(err)
+	}
+	opening := proxytest.Options{Certificate: func(host string) (tls.Certificate, error) { return inspection.Issue(host) }, Upstream: &tls.Config{RootCAs: pool}}
+	trusting, _ := behind(t, s, inspection.Pool(), opening)
+	if err := trusting.cfg.Answers(context.Background()); err != nil {
+		t.Errorf("with its certificate installed: %v", err)
+	}
+	distrusting, _ := behind(t, s, pool, opening)
+	_, err = distrusting.Status(context.Background(), "p")
+	for _, want := range []string{"Office inspection", "example.com"} {
+		if text := Message(err).String(); !strings.Contains(text, want) {
+			t.Errorf("people read %q, without %q", text, want)
+		}
+	}
+}
+
+func TestWhatTheProxySaysReachesPeople(t *testing.T) {
+	s, pool := tlsService(t)
+	for want, o := range map[string]proxytest.Options{
+		"network.proxy-wants-sign-in":   {User: "u", Password: "proxySECRET"},
+		"network.proxy-blocks":          {Status: http.StatusForbidden},
+		"network.network-wants-browser": {Status: http.StatusNetworkAuthenticationRequired},
+	} {
+		client, _ := behind(t, s, pool, o)
+		_, err := client.Status(context.Background(), "p")
+		if got := Message(err); got.ID() != want || strings.Contains(err.Error(), "SECRET") {
+			t.Errorf("people read %q, want %q (%v)", got, want, err)
+		}
+		if answerLost(err) {
+			t.Errorf("%s: what never went out is taken for a lost answer", want)
+		}
+	}
+}
+
+// labels are what pages of a network say that they are; nil is for those that say nothing.
+var labels = map[string][]string{"none": nil, "its own": {"application/xhtml+xml"}, "plain text": {"text/plain"}}
+
+func TestAPageIsNoWordOfTheServiceWhateverItsLabel(t *testing.T) {
+	for name, label := range labels {
+		t.Run(name, func(t *testing.T) {
+			portal := func(w http.ResponseWriter, r *http.Request) {
+				io.Copy(io.Discard, r.Body)
+				w.Header()["Content-Type"] = label
+				io.WriteString(w, "\n<!doctype html><title>Welcome</title>")
+			}
+			client, _ := api(t, http.HandlerFunc(portal))
+			if e, err := client.DeleteEndpoint(t.Context(), "https://office.example.com/"); kindOf(err) != BadAnswer {
+				t.Errorf("taken for the deletion: %v %v", e, err)
+			}
+			if err := client.cfg.Answers(t.Context()); kindOf(err) != BadAnswer {
+				t.Errorf("taken for the API: %v", err)
+			}
+			bubble(t, nil, func(t *testing.T, p *provider, cfg Config) {
+				s, v := started(p, cfg)
+				if _, err := s.Access(t.Context()); err != nil {
+					t.Errorf("once the network is free: %v", err)
+				}
+				p.handler.(*http.ServeMux).HandleFunc("POST /", portal)
+				s.server.RevokeURL = p.url + "/portal"
+				if err := s.Revoke(t.Context()); kindOf(err) != BadAnswer || v.now() == "" || s.Ended() {
+					t.Errorf("taken for the revocation: %v, the vault holds %q", err, v.now())
+				}
+			})
+		})
+	}
+}
+
+func TestAPageThatForbidsIsTheNetworksWordAndNotTheServices(t *testing.T) {
+	blocked := answering(403, "<html><h1>Blocked by your network</h1></html>", "Content-Type", "text/html")
+	client, _ := api(t, blocked)
+	_, err := client.Status(t.Context(), "p-1")
+	_, err2 := client.Upload(t.Context(), fileOf("a.pdf", "%PDF-", ""))
+	_, err3 := client.SetEndpoint(t.Context(), "https://office.example.com/")
+	_, err4 := client.Download(t.Context(), ExecutedFile, "p-1", "d-1")
+	for _, err := range []error{err, err2, err3, err4, client.cfg.Answers(t.Context())} {
+		var e *Error
+		if e, _ = err.(*Error); e == nil || e.Kind != BadAnswer || !e.Temporary() {
+			t.Errorf("%v", err)
+		}
+	}
+	client, _ = api(t, answering(403, `{"error":"package_not_authorized"}`))
+	if _, err := client.Status(t.Context(), "p-1"); kindOf(err) != Forbidden {
+		t.Errorf("the service's own: %v", err)
+	}
+}
+
+func TestAPageInPlaceOfATokenAnswerCostsNothing(t *testing.T) {
+	for name, page := range map[string]func(w http.ResponseWriter, form url.Values){
+		"401": func(w http.ResponseWriter, _ url.Values) {
+			w.WriteHeader(401)
+			io.WriteString(w, "<html>Sign in</html>")
+		},
+		"403": func(w http.ResponseWriter, _ url.Values) {
+			w.WriteHeader(403)
+			io.WriteString(w, "<html>Blocked</html>")
+		},
+		"it repeats what was sent": func(w http.ResponseWriter, form url.Values) {
+			io.WriteString(w, `<html><form action="/login?`+form.Encode()+`"></form></html>`)
+		},
+		"it leads on with an error": func(w http.ResponseWriter, _ url.Values) {
+			io.WriteString(w, `<html><a href="/login?a=b&error=invalid_grant&c=d">here</a></html>`)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			closed := true
+			bubble(t, func(p *provider) {
+				p.token = func(w http.ResponseWriter, form url.Values, _ int) bool {
+					if closed {
+						page(w, form)
+					}
+					return closed
+				}
+			}, func(t *testing.T, p *provider, cfg Config) {
+				s, v := started(p, cfg)
+				_, err := s.Access(t.Context())
+				if kindOf(err) != BadAnswer || v.now() != "rt-0" || s.Ended() || strings.Contains(err.Error(), "rt-0") {
+					t.Errorf("%v, the vault holds %q", err, v.now())
+				}
+				closed = false
+				if _, err := s.Access(t.Context()); err != nil {
+					t.Errorf("once the network is free: %v", err)
+				}
+			})
+		})
 	}
 }

@@ -2,7 +2,10 @@ package esign
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -465,4 +468,201 @@ func TestLeavingHandsOverTheTokensAndEndsTheSession(t *testing.T) {
 			t.Errorf("%v, revoked: %v", err, p.revoked)
 		}
 	})
+}
+
+func TestOnlyInvalidGrantMeansSignedOut(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		status int
+		body   string
+		want   Kind
+	}{
+		{"invalid_grant", 400, `{"error":"invalid_grant","error_description":"rt-0 is used up"}`, SignedOut},
+		{"invalid_grant as 200", 200, `{"error":"invalid_grant"}`, SignedOut},
+		{"invalid_client", 401, `{"error":"invalid_client"}`, BadClient},
+		{"401 without a word", 401, ``, BadClient},
+		{"invalid_request", 400, `{"error":"invalid_request"}`, Refused},
+		{"an object for an error", 400, `{"error":{"code":"invalid_grant"}}`, SignedOut},
+		{"a number for an error", 400, `{"error":17}`, Refused},
+		{"another object", 400, `{"error":{"code":4,"message":"no"}}`, Refused},
+		{"429", 429, `{"error":"invalid_grant"}`, TooMany},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			bubble(t, func(p *provider) {
+				p.token = func(w http.ResponseWriter, _ url.Values, n int) bool {
+					if n == 1 {
+						w.WriteHeader(c.status)
+						w.Write([]byte(c.body))
+					}
+					return n == 1
+				}
+			}, func(t *testing.T, p *provider, cfg Config) {
+				s, v := started(p, cfg)
+				_, err := s.Access(context.Background())
+				if kindOf(err) != c.want || errors.Is(err, ErrSignedOut) != (c.want == SignedOut) {
+					t.Fatalf("%v", err)
+				}
+				harmless(t, err, "rt-0", p.secret)
+				if c.want != SignedOut {
+					access(t, s)
+					return
+				}
+				if _, err := s.Access(context.Background()); !errors.Is(err, ErrSignedOut) || len(p.asked()) != 1 {
+					t.Errorf("it did not stay signed out: %v", err)
+				}
+				if v.now() != "rt-0" {
+					t.Error("the vault was changed")
+				}
+				must(t, s.Adopt(context.Background(), Tokens{Access: "a", Refresh: "r", Expiry: time.Now().Add(time.Hour)}, nil))
+				if access(t, s) != "a" || v.now() != "r" {
+					t.Error("signing in again did not help")
+				}
+			})
+		})
+	}
+}
+
+func TestRevokeTellsTheServiceAndThenForgets(t *testing.T) {
+	bubble(t, nil, func(t *testing.T, p *provider, cfg Config) {
+		s, v := started(p, cfg)
+		access(t, s)
+		must(t, s.Revoke(context.Background()))
+		if len(p.revoked) != 2 || p.revoked[0].Get("token") != "rt-1" || p.revoked[0].Get("token_type_hint") != "refresh_token" ||
+			p.revoked[1].Get("token") != "at-1" || p.revoked[0].Get("client_secret") != p.secret {
+			t.Errorf("%v", p.revoked)
+		}
+		if _, err := s.Access(context.Background()); !errors.Is(err, ErrSignedOut) || v.now() != "" {
+			t.Errorf("%v, the vault holds %q", err, v.now())
+		}
+	})
+	t.Run("not before it answers", func(t *testing.T) {
+		bubble(t, nil, func(t *testing.T, p *provider, cfg Config) {
+			s, v := started(p, cfg)
+			cfg.HTTP.Transport.(*http.Transport).DialContext = func(context.Context, string, string) (net.Conn, error) {
+				return nil, &net.OpError{Op: "dial", Err: errors.New("down")}
+			}
+			if err := s.Revoke(context.Background()); kindOf(err) != Network || v.now() != "rt-0" || s.Ended() {
+				t.Errorf("%v, the vault holds %q", err, v.now())
+			}
+		})
+	})
+}
+
+// A service may revoke refresh tokens alone (RFC 7009, 2): an access token ends by itself.
+func TestAnAccessTokenThatTheServiceDoesNotRevokeIsLeftToEnd(t *testing.T) {
+	for kind, want := range map[string]Kind{"access_token": "", "refresh_token": Refused} {
+		bubble(t, func(p *provider) { p.irrevocable = kind }, func(t *testing.T, p *provider, cfg Config) {
+			s, v := started(p, cfg)
+			access(t, s)
+			err := s.Revoke(context.Background())
+			if (err == nil) != (want == "") || kindOf(err) != want || s.Ended() != (err == nil) || (v.now() == "") != (err == nil) {
+				t.Errorf("%s: %v, the vault holds %q", kind, err, v.now())
+			}
+		})
+	}
+}
+
+func TestCloseWaitsForTheRenewalUnderWay(t *testing.T) {
+	bubble(t, nil, func(t *testing.T, p *provider, cfg Config) {
+		hold := make(chan struct{})
+		p.token = func(http.ResponseWriter, url.Values, int) bool { <-hold; return false }
+		s, v := started(p, cfg)
+		go s.Access(context.Background())
+		synctest.Wait()
+		var closed atomic.Bool
+		go func() { s.Close(context.Background()); closed.Store(true) }()
+		synctest.Wait()
+		if closed.Load() {
+			t.Error("it did not wait")
+		}
+		close(hold)
+		synctest.Wait()
+		if !closed.Load() || v.now() != "rt-1" {
+			t.Errorf("the vault holds %q", v.now())
+		}
+		if _, err := s.Access(context.Background()); kindOf(err) != Interrupted {
+			t.Error(err)
+		}
+	})
+	t.Run("but no longer than it may", func(t *testing.T) {
+		bubble(t, func(p *provider) {
+			p.token = func(http.ResponseWriter, url.Values, int) bool { time.Sleep(20 * time.Second); return false }
+		}, func(t *testing.T, p *provider, cfg Config) {
+			s, _ := started(p, cfg)
+			go s.Access(context.Background())
+			synctest.Wait()
+			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+			defer cancel()
+			start := time.Now()
+			s.Close(ctx)
+			if d := time.Since(start); d != time.Second {
+				t.Errorf("%v", d)
+			}
+			time.Sleep(time.Minute)
+		})
+	})
+}
+
+// TestAStateHasOneFormWhateverAnswerItCameIn: how a service spells a state, and whether it says "executed" in the state
+// or with the flag beside it, is nobody's business beyond this package.
+func TestAStateHasOneFormWhateverAnswerItCameIn(t *testing.T) {
+	shapes := map[string]func(t *testing.T, fields string) Status{
+		"status": func(t *testing.T, fields string) Status {
+			c, _ := api(t, answering(200, `{"packageId":"p-1",`+fields+`}`))
+			s, err := c.Status(context.Background(), "p-1")
+			must(t, err)
+			return s
+		},
+		"the full record": func(t *testing.T, fields string) Status {
+			c, _ := api(t, answering(200, `{"package":{"packageId":"p-1",`+fields+`}}`))
+			s, err := c.Status(context.Background(), "p-1")
+			must(t, err)
+			return s
+		},
+		"list": func(t *testing.T, fields string) Status {
+			c, _ := api(t, answering(200, `{"items":[{"packageId":"p-1",`+fields+`}],"total":1}`))
+			page, err := c.List(context.Background(), ListQuery{})
+			if err != nil || len(page.Items) != 1 {
+				t.Fatalf("%+v %v", page, err)
+			}
+			return page.Items[0]
+		},
+		"add": func(t *testing.T, fields string) Status {
+			c, _ := api(t, answering(200, `{"packageId":"p-1","package":{"packageId":"p-1",`+fields+`}}`))
+			added, err := c.AddPackage(context.Background(), NewPackage{Name: "Lease"})
+			if err != nil || added.Status == nil {
+				t.Fatalf("%+v %v", added, err)
+			}
+			return *added.Status
+		},
+	}
+	for fields, want := range map[string]State{
+		`"state":"executed"`:                         Executed,
+		`"state":"Executed"`:                         Executed,
+		`"state":" EXECUTED\n"`:                      Executed,
+		`"state":"open","isExecuted":true`:           Executed,
+		`"state":"Expired","isExecuted":"True"`:      Executed,
+		`"state":"rescinded","isExecuted":1`:         Executed,
+		`"state":null,"isExecuted":true`:             Executed,
+		`"isExecuted":true`:                          Executed,
+		`"state":"executed","isExecuted":false`:      Executed,
+		`"state":"Open","isExecuted":null`:           "open",
+		`"state":"EXPIRED"`:                          "expired",
+		`"state":" Rescinded"`:                       "rescinded",
+		`"state":"Draft","isExecuted":"no"`:          "draft",
+		`"state":"Brand New"`:                        "brand new",
+		`"state":7`:                                  "7",
+		`"state":{"word":"open"},"isExecuted":false`: "",
+	} {
+		if !json.Valid([]byte("{" + fields + "}")) {
+			t.Fatalf("%s is no JSON", fields)
+		}
+		for shape, read := range shapes {
+			t.Run(fmt.Sprint(shape, " ", fields), func(t *testing.T) {
+				if s := read(t, fields+`,"documents":[{"documentId":"d-1","isExecuted":false}]`); s.State != want || s.Documents[0].Executed != (want == Executed) {
+					t.Errorf("%+v", s)
+				}
+			})
+		}
+	}
 }

@@ -2,6 +2,7 @@ package office
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 
 	"countersign/internal/message"
@@ -56,3 +57,200 @@ type EventQuery struct {
 	Since     time.Time `json:"since,omitzero"`       // received then or later
 	Limit     int       `json:"limit,omitempty"`      // the last ones; 0 for all
 }
+
+// Fact is something that happened and that people are told of once. Its key is committed together with what it is about,
+// and it is owed until it is raised, once. Facts can be compared.
+type Fact struct {
+	Key         string
+	PackageID   string
+	ProblemID   string  // of a problem, which has no package
+	Subject     Subject // what it is about, when that is neither a package nor a problem
+	Kind        FactKind
+	Title, Body message.Message
+	Document    message.Message // of a signature, what was signed, where there are several
+	DocumentID  string          // likewise
+	Who         string          // the signer's id, of a signature; of a saved package, whoever signed last, where that is certain
+	Name        string          // and name
+	Called      string          // and what the package is called
+	Partial     bool            // the person has other documents of the package left to sign
+	Last        bool            // heard of last: after it nobody is left to sign
+	Latest      bool            // made last of all, which is certain
+	Alone       bool            // nobody else signs the package
+	Unasked     bool            // of a signature, names are missing in it that the service was not asked for yet
+	Filed       bool            // of a signature, the files are saved already
+	Files       int             // of a saved package, its signed files
+	When        When            // it happened, of what no event tells
+	CaughtUp    bool            // found by catching up: told in a summary when there are many
+}
+
+// About is what f is about, for whoever wants to look at it.
+func (f Fact) About() Subject {
+	switch {
+	case f.ProblemID != "":
+		return ProblemSubject(f.ProblemID)
+	case f.PackageID != "":
+		return PackageSubject(f.PackageID)
+	}
+	return f.Subject
+}
+
+// FactKind is what a fact is about.
+type FactKind int
+
+const (
+	FactOther    FactKind = iota
+	FactSigned            // one person's signature on one document
+	FactDeclined          // one person's refusal
+	FactSaved             // a package that everyone has signed, with its files
+	FactDeadline          // a package that is due soon, or has expired
+	FactProblem           // what keeps the office from its documents
+)
+
+// NewFor is how long something is new: a package of which everything is news, or one whose files are.
+const NewFor = 10 * time.Minute
+
+// Activity is one line of the activity list: something that happened, for people.
+type Activity struct {
+	Time      time.Time       `json:"time"`              // when it was noted
+	Happened  When            `json:"happened,omitzero"` // as far as that was before; see When
+	Kind      string          `json:"kind"`              // event, sent, saved, signed_in, problem, ...
+	PackageID string          `json:"package_id,omitempty"`
+	EventID   string          `json:"event_id,omitempty"`
+	Text      message.Message `json:"text"`
+}
+
+// When is when it happened.
+func (a Activity) When() When {
+	if a.Happened.IsZero() {
+		return When{Time: a.Time}
+	}
+	return a.Happened
+}
+
+// Notice is a notification in words, and what can be pressed on it.
+type Notice struct {
+	Title, Body string
+	About       Subject
+	Buttons     []Button // the first is a press on the notification itself, whose label few desktops show; may be empty
+}
+
+// Button is what a press does, and what it is called.
+type Button struct {
+	Deed  Deed
+	Label string
+}
+
+// Deed is what a press on a notification does.
+type Deed string
+
+const (
+	DeedShow   Deed = "show"   // brings up the window, with what the notification is about
+	DeedOpen   Deed = "open"   // opens the saved file
+	DeedFolder Deed = "folder" // shows the saved file in its folder
+)
+
+// Press is a press on a notification. It comes from outside: whoever gets it looks up what the subject is, and counts on
+// nothing else.
+type Press struct {
+	About Subject
+	Deed  Deed
+	Token string // lets the program that opens something come to the front (the desktop's activation token); may be empty
+}
+
+// Subject is what a notification is about: a package, a problem, a draft, a folder that sends, the activity, or, when it is
+// empty, several of them.
+type Subject string
+
+const (
+	packageSubject = "package/"
+	problemSubject = "problem/"
+	draftSubject   = "draft/"
+	folderSubject  = "hot-folder/"
+)
+
+// ActivitySubject is what has happened lately, as a subject.
+const ActivitySubject Subject = "activity"
+
+// PackageSubject is a package as a subject.
+func PackageSubject(id string) Subject { return Subject(packageSubject + id) }
+
+// ProblemSubject is what is wrong, by the id that health has for it, as a subject.
+func ProblemSubject(id string) Subject { return Subject(problemSubject + id) }
+
+// DraftSubject is a draft that waits in the outbox for a person, as a subject.
+func DraftSubject(id string) Subject { return Subject(draftSubject + id) }
+
+// HotFolderSubject is what a folder that sends could not send, as a subject.
+func HotFolderSubject(id string) Subject { return Subject(folderSubject + id) }
+
+// Package is the package's id, when s is about one.
+func (s Subject) Package() (id string, ok bool) { return strings.CutPrefix(string(s), packageSubject) }
+
+// Problem is the problem's id, when s is about one.
+func (s Subject) Problem() (id string, ok bool) { return strings.CutPrefix(string(s), problemSubject) }
+
+// Draft is the draft's id, when s is about one.
+func (s Subject) Draft() (id string, ok bool) { return strings.CutPrefix(string(s), draftSubject) }
+
+// HotFolder is the id of the folder that sends, when s is about one.
+func (s Subject) HotFolder() (id string, ok bool) { return strings.CutPrefix(string(s), folderSubject) }
+
+// Change tells watchers what kind of thing changed; they read the new state from the Agent.
+type Change string
+
+const (
+	StatusChanged   Change = "status"
+	PackagesChanged Change = "packages"
+	ActivityChanged Change = "activity"
+	OutboxChanged   Change = "outbox"
+	SettingsChanged Change = "settings"
+	ShowRequested   Change = "show" // a second start asked for the window
+)
+
+// ShowSubject asks for the window with something in it.
+func ShowSubject(s Subject) Change { return ShowRequested + " " + Change(s) }
+
+// Shows reports whether the window is asked for, and with what; an empty subject leaves it as it is.
+func (c Change) Shows() (s Subject, asked bool) {
+	if c == ShowRequested {
+		return "", true
+	}
+	rest, asked := strings.CutPrefix(string(c), string(ShowRequested)+" ")
+	return Subject(rest), asked
+}
+
+// Update is what is known of newer versions of the program.
+type Update struct {
+	Version string    // that runs
+	Offered bool      // newer versions can be asked for: the program was built with an address for that
+	Newest  string    // the newest version known; empty while none was heard of
+	Newer   bool      // it comes after the one that runs
+	Checked time.Time // when that was last heard; zero for never
+
+	Todo     message.Message // what a person does to get it
+	Address  string          // of the file, or of a page where people get it by hand; empty where none is known
+	Offers   bool            // InstallUpdate fetches and checks the file
+	OneClick bool            // and installs it
+	Path     string          // of the file that was fetched and checked, for a person to install; empty before
+
+	// Trouble is what a person should know quietly: nothing valid was heard for long, or the last installation failed.
+	Trouble message.Message
+	File    UpdateFile // for this computer; zero where there is none
+}
+
+// UpdateFile is a file of a release.
+type UpdateFile struct {
+	Name    string
+	Address string
+	Size    int64
+	SHA256  string // in hexadecimal digits
+}
+
+// UpdateStep is how far an installation is.
+type UpdateStep struct {
+	Got, Total int64 // bytes; both zero before the download
+	Waits      bool  // until what is being sent and saved is done
+}
+
+// UpdateSubject is a newer version, as what a notification is about.
+const UpdateSubject Subject = "update"

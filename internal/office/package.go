@@ -1,7 +1,11 @@
 package office
 
 import (
+	"cmp"
+	"encoding/binary"
 	"encoding/json"
+	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -153,4 +157,335 @@ func RefusedFor(refused *time.Time, now time.Time) time.Duration {
 		*refused = now
 	}
 	return now.Sub(*refused)
+}
+
+// Archived is a package that people have taken out of their list.
+type Archived struct {
+	With []string `json:"with,omitempty"` // what was wrong with it then: it comes back for anything else
+}
+
+// Archive takes p out of the list, or puts it back.
+func (p *Package) Archive(archived bool) {
+	p.Archived = nil
+	if archived {
+		p.Archived = &Archived{With: p.wrong()}
+	}
+}
+
+// stillArchived is p's place outside the list, nil once something is wrong that was not when it was archived. What is
+// no longer wrong is forgotten, so that the same is news when it comes again.
+func (p Package) stillArchived() *Archived {
+	if p.Archived == nil {
+		return nil
+	}
+	wrong := p.wrong()
+	for _, what := range wrong {
+		if !slices.Contains(p.Archived.With, what) {
+			return nil
+		}
+	}
+	return &Archived{With: wrong}
+}
+
+// wrong names what is wrong with a package; the texts of problems may change while the problem is the same.
+func (p Package) wrong() (what []string) {
+	for name, is := range map[string]bool{"problem": !p.Problem.IsZero(), "gone": p.Gone, "expired": p.State == PackageExpired, "declined": p.State == "declined"} {
+		if is {
+			what = append(what, name)
+		}
+	}
+	for _, s := range p.Signers {
+		if !s.Declined.IsZero() {
+			what = append(what, "declined by "+s.ID)
+		}
+	}
+	slices.Sort(what)
+	return what
+}
+
+// Clone is p with memory of its own: whoever changes one of the two does not change the other.
+func (p Package) Clone() Package {
+	p.Signers, p.Recipients = slices.Clone(p.Signers), slices.Clone(p.Recipients)
+	p.Documents = slices.Clone(p.Documents)
+	for i := range p.Documents {
+		p.Documents[i].SignedBy = slices.Clone(p.Documents[i].SignedBy)
+	}
+	p.NextSigners, p.Turns, p.Timeline = slices.Clone(p.NextSigners), slices.Clone(p.Turns), slices.Clone(p.Timeline)
+	p.ExternalData = slices.Clone(p.ExternalData)
+	if p.Archived != nil {
+		p.Archived = &Archived{With: slices.Clone(p.Archived.With)}
+	}
+	if p.Withdrawal != nil {
+		w := *p.Withdrawal
+		p.Withdrawal = &w
+	}
+	return p
+}
+
+// Clone is d with memory of its own.
+func (d Draft) Clone() Draft {
+	d.Files, d.Signers, d.Recipients = slices.Clone(d.Files), slices.Clone(d.Signers), slices.Clone(d.Recipients)
+	d.ExternalData, d.Replaces = slices.Clone(d.ExternalData), slices.Clone(d.Replaces)
+	d.Standing, d.NoCopy = slices.Clone(d.Standing), slices.Clone(d.NoCopy)
+	d.Template = d.Template.Clone()
+	return d
+}
+
+// Clone is e with memory of its own.
+func (e Event) Clone() Event {
+	e.Body, e.Extra = slices.Clone(e.Body), slices.Clone(e.Extra)
+	return e
+}
+
+// PackageLine is what a long list of packages shows and searches. It is kept beside the package in a form that reads
+// at a fraction of the cost of its JSON.
+type PackageLine struct {
+	ID           string
+	Name         string
+	State        PackageState
+	Origin       Origin
+	People       string // names and addresses of the signers, separated by ", "
+	Next         string // names of those whose turn it is, separated by ", "
+	Words        string // names of documents and files, who gets a copy, and the reference, for the search
+	Decliners    string // names of those who declined to sign, as in Next; one that is not known is empty
+	Reason       string // the first of them who gave one
+	Declined     bool   // somebody did
+	SignersDone  int
+	SignersTotal int // 0 while unknown
+	Gone         bool
+	Planned      bool // its files are planned
+	Saved        bool // its files are on disk
+	Archived     bool // taken out of the list
+	Problem      bool // its files cannot be saved for now
+	Withdrawing  bool // it is to be withdrawn, and is not yet
+	Created      time.Time
+	Due          time.Time
+	Executed     time.Time
+}
+
+// Lines are the lines of all packages, newest first, or of those that are new or changed since a version.
+type Lines struct {
+	Version uint64 // to ask with for what has changed since; it is none before the first reading, 0
+	All     bool   // they are those of all packages
+	Lines   []PackedLine
+}
+
+// Line is p in a list.
+func (p Package) Line() PackageLine {
+	var people, next, declined, words []string
+	reason := ""
+	for _, s := range p.Next() {
+		if name := s.DisplayName(); name != "" {
+			next = append(next, name)
+		}
+	}
+	for _, s := range p.Signers {
+		name := s.DisplayName()
+		if !s.Declined.IsZero() {
+			declined, reason = append(declined, name), cmp.Or(reason, s.DeclineReason)
+		}
+		if s.Email != "" && s.Email != name {
+			name += " <" + s.Email + ">"
+		}
+		if name != "" {
+			people = append(people, name)
+		}
+	}
+	for _, d := range p.Documents {
+		words = append(words, d.Name, d.FileName)
+	}
+	for _, r := range p.Recipients {
+		words = append(words, r.Address())
+	}
+	words = append(words, p.Reference)
+	return PackageLine{
+		ID: p.ID, Name: p.DisplayName(), State: p.State, Origin: p.Origin, People: strings.Join(people, ", "),
+		Next: strings.Join(next, ", "), Words: strings.Join(words, "\n"), Declined: len(declined) > 0, Decliners: strings.Join(declined, ", "), Reason: reason,
+		SignersDone: p.SignersDone, SignersTotal: p.SignersTotal,
+		Gone: p.Gone, Planned: p.Planned, Saved: p.Saved, Problem: !p.Problem.IsZero(), Archived: p.Archived != nil, Withdrawing: p.Withdrawal.Pending(),
+		Created: p.Created, Due: p.Due, Executed: p.Executed.Time,
+	}
+}
+
+// PackedLine is a PackageLine as it is kept: three stamps, a byte of flags, two counts and the texts, each after its length.
+// A list of tens of thousands holds them like this and unpacks those that somebody looks at; that copies nothing, so the
+// texts of a line last as long as what it was unpacked from.
+type PackedLine string
+
+// The flags of a packed line.
+const (
+	lineGone = 1 << iota
+	linePlanned
+	lineSaved
+	lineProblem
+	lineDeclined
+	lineArchived
+	lineWithdrawing
+	lineReason
+)
+
+// packedHead is how long the stamps and the flags are.
+const packedHead = 3*8 + 1
+
+// Stamp is a time as a number that sorts like the times: nanoseconds since 1970. Times before that, and the zero time, are
+// 0; times after 2262 are the last one.
+func Stamp(t time.Time) uint64 {
+	switch {
+	case t.Year() > 2261:
+		return math.MaxInt64
+	case t.Unix() > 0:
+		return uint64(t.UnixNano())
+	}
+	return 0
+}
+
+// StampTime is the time of a stamp, in UTC; the zero time for 0.
+func StampTime(stamp uint64) time.Time {
+	if stamp == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, int64(stamp)).UTC()
+}
+
+// Pack is l as it is kept.
+func (l PackageLine) Pack() PackedLine {
+	texts := []string{l.ID, l.Name, string(l.State), string(l.Origin), l.People, l.Next, l.Words}
+	if l.Declined {
+		texts = append(texts, l.Decliners)
+	}
+	if l.Reason != "" {
+		texts = append(texts, l.Reason)
+	}
+	size := packedHead + 2*binary.MaxVarintLen32
+	for _, s := range texts {
+		size += binary.MaxVarintLen32 + len(s)
+	}
+	b := make([]byte, 0, size)
+	for _, t := range []time.Time{l.Created, l.Due, l.Executed} {
+		b = binary.BigEndian.AppendUint64(b, Stamp(t))
+	}
+	flags := byte(0)
+	for i, set := range [...]bool{l.Gone, l.Planned, l.Saved, l.Problem, l.Declined, l.Archived, l.Withdrawing, l.Reason != ""} {
+		if set {
+			flags |= 1 << i
+		}
+	}
+	b = append(b, flags)
+	b = binary.AppendUvarint(b, uint64(max(l.SignersDone, 0)))
+	b = binary.AppendUvarint(b, uint64(max(l.SignersTotal, 0)))
+	for _, s := range texts {
+		b = binary.AppendUvarint(b, uint64(len(s)))
+		b = append(b, s...)
+	}
+	return PackedLine(b)
+}
+
+// Unpack is the line; ok is false when it is cut short.
+func (p PackedLine) Unpack() (l PackageLine, ok bool) {
+	if len(p) < packedHead {
+		return PackageLine{}, false
+	}
+	flags := p[packedHead-1]
+	u := unpacking{rest: string(p[packedHead:])}
+	l = PackageLine{
+		Created: p.time(0), Due: p.time(8), Executed: p.time(16),
+		Gone: flags&lineGone != 0, Planned: flags&linePlanned != 0, Saved: flags&lineSaved != 0, Problem: flags&lineProblem != 0,
+		Declined: flags&lineDeclined != 0, Archived: flags&lineArchived != 0, Withdrawing: flags&lineWithdrawing != 0,
+		SignersDone: u.number(), SignersTotal: u.number(),
+		ID: u.text(), Name: u.text(), State: PackageState(u.text()).Normal(), Origin: Origin(u.text()),
+		People: u.text(), Next: u.text(), Words: u.text(),
+	}
+	if l.Declined {
+		l.Decliners = u.text()
+	}
+	if flags&lineReason != 0 {
+		l.Reason = u.text()
+	}
+	if u.short {
+		return PackageLine{}, false
+	}
+	return l, true
+}
+
+// Created is when the package was.
+func (p PackedLine) Created() time.Time { return p.time(0) }
+
+// Whole reports whether p can be unpacked.
+func (p PackedLine) Whole() bool {
+	if len(p) < packedHead {
+		return false
+	}
+	u := unpacking{rest: string(p[packedHead:])}
+	u.number()
+	u.number()
+	texts := 7
+	for _, flag := range []byte{lineDeclined, lineReason} {
+		if p[packedHead-1]&flag != 0 {
+			texts++
+		}
+	}
+	for range texts {
+		u.text()
+	}
+	return !u.short
+}
+
+// time is that of the stamp at a place.
+func (p PackedLine) time(at int) time.Time {
+	stamp := uint64(0)
+	for i := range 8 {
+		stamp = stamp<<8 | uint64(p[at+i])
+	}
+	return StampTime(stamp)
+}
+
+// unpacking is what is left of a packed line.
+type unpacking struct {
+	rest  string
+	short bool // there was less than there had to be
+}
+
+// number is a uvarint.
+func (u *unpacking) number() int {
+	n := 0
+	for i := 0; i < len(u.rest) && i < binary.MaxVarintLen32; i++ {
+		b := u.rest[i]
+		n |= int(b&0x7f) << (7 * i)
+		if b < 0x80 && n <= math.MaxInt32 {
+			u.rest = u.rest[i+1:]
+			return n
+		}
+	}
+	u.rest, u.short = "", true
+	return 0
+}
+
+func (u *unpacking) text() string {
+	n := u.number()
+	if n > len(u.rest) {
+		u.rest, u.short = "", true
+		return ""
+	}
+	text := u.rest[:n]
+	u.rest = u.rest[n:]
+	return text
+}
+
+// Packer packs lines that are kept together, in few large pieces of memory instead of one each. The zero Packer is ready.
+type Packer struct{ piece strings.Builder }
+
+// packedPiece is how large a piece is at most, in bytes, unless a line is larger. Each is twice as large as the one before
+// it: what is kept of a few lines is not much more than they are.
+const packedPiece = 256 << 10
+
+// Keep is a packed line that is read from b, which it does not keep.
+func (k *Packer) Keep(b []byte) PackedLine {
+	if k.piece.Cap()-k.piece.Len() < len(b) {
+		next := min(2*k.piece.Cap(), packedPiece)
+		k.piece.Reset()
+		k.piece.Grow(max(next, len(b)))
+	}
+	from := k.piece.Len()
+	k.piece.Write(b)
+	return PackedLine(k.piece.String()[from:])
 }

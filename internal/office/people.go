@@ -1,8 +1,12 @@
 package office
 
 import (
+	"cmp"
 	"net/mail"
+	"slices"
 	"strings"
+
+	"countersign/internal/message"
 )
 
 // ReadPeople reads people from text as mail programs copy it: "Ana Ruiz <ana@example.com>", "Ruiz, Ana <ana@…>", several
@@ -90,4 +94,210 @@ func Written(p Signer) string {
 		name = p.LastName + ", " + p.FirstName // where the last name is more than the last word
 	}
 	return name + " <" + p.Email + ">"
+}
+
+// Recipient is one person who gets a copy of a package and does not sign it.
+type Recipient struct {
+	FirstName string `json:"first_name,omitempty"`
+	LastName  string `json:"last_name,omitempty"`
+	Email     string `json:"email,omitempty"`
+	Blind     bool   `json:"blind,omitempty"` // the others are not shown that this person gets one (BCC)
+}
+
+// Person is r without how r gets the copy.
+func (r Recipient) Person() Signer {
+	return Signer{FirstName: r.FirstName, LastName: r.LastName, Email: r.Email}
+}
+
+// DisplayName is how people know r: by name, else by e-mail address.
+func (r Recipient) DisplayName() string { return r.Person().DisplayName() }
+
+// Address is r as it is written: "Ana Ruiz <ana@example.com>", or the address alone.
+func (r Recipient) Address() string { return Written(r.Person()) }
+
+// Same reports whether both are the same address; services do not tell them apart by case.
+func (r Recipient) Same(email string) bool { return strings.EqualFold(r.Email, email) }
+
+// CopyTo makes recipients of people.
+func CopyTo(people []Signer, blind bool) (list []Recipient) {
+	for _, p := range people {
+		list = append(list, Recipient{p.FirstName, p.LastName, p.Email, blind})
+	}
+	return list
+}
+
+// CheckCopies is the one judgement of who gets a copy of what the signers sign: for each recipient what is wrong, "" for
+// nothing. Signing and getting a copy exclude each other, and nobody gets two (service-facts.md, 10). Whatever the case of
+// the letters, it is the same address.
+func CheckCopies(recipients []Recipient, signers []Signer) []Code {
+	codes := make([]Code, len(recipients))
+	for i, r := range recipients {
+		switch {
+		case r.Email == "":
+			codes[i] = CodeMissing
+		case !IsAddress(r.Email):
+			codes[i] = CodeForm
+		case slices.ContainsFunc(signers, func(s Signer) bool { return r.Same(s.Email) }):
+			codes[i] = CodeSigns
+		case slices.ContainsFunc(recipients[:i], func(before Recipient) bool { return r.Same(before.Email) }):
+			codes[i] = CodeTwice
+		}
+	}
+	return codes
+}
+
+// Wrong is what people are told of a code of CheckCopies.
+func (r Recipient) Wrong(code Code) message.Message {
+	switch code {
+	case CodeSigns:
+		return message.CopySigns(r.DisplayName())
+	case CodeTwice:
+		return message.CopyTwice(r.DisplayName())
+	}
+	return message.CopyAddress(r.DisplayName())
+}
+
+// StandingCopies are those of the standing recipients who get a copy of what signers sign, beside own. Whoever signs, is named
+// already, or is taken off (noCopy are addresses), gets none.
+func StandingCopies(standing, own []Recipient, signers []Signer, noCopy []string) (list []Recipient) {
+	for i, code := range CheckCopies(slices.Concat(own, standing), signers)[len(own):] {
+		if code == "" && !slices.ContainsFunc(noCopy, standing[i].Same) {
+			list = append(list, standing[i])
+		}
+	}
+	return list
+}
+
+// OwnRecipients are those of d who get a copy beside the standing recipients of the settings.
+func (d Draft) OwnRecipients() []Recipient {
+	return slices.DeleteFunc(slices.Clone(d.Recipients), func(r Recipient) bool { return slices.ContainsFunc(d.Standing, r.Same) })
+}
+
+// CopyStanding has the standing recipients of the settings, as they are now, get a copy of d, and no others that were there
+// as such.
+func (d *Draft) CopyStanding(standing []Recipient) {
+	own := d.OwnRecipients()
+	d.Recipients, d.Standing = own, nil
+	for _, r := range StandingCopies(standing, own, d.Signers, d.NoCopy) {
+		d.Recipients, d.Standing = append(d.Recipients, r), append(d.Standing, r.Email)
+	}
+}
+
+// Standing are those who get a copy of every package that is sent from here.
+func (s Settings) Standing() []Recipient {
+	return append(standing(s.CopyTo, false), standing(s.BlindCopyTo, true)...)
+}
+
+func standing(written []string, blind bool) (list []Recipient) {
+	for _, text := range written {
+		people := ReadPeople(text)
+		if len(people) == 0 {
+			people = []Signer{{Email: text}} // which Check refuses
+		}
+		list = append(list, CopyTo(people, blind)...)
+	}
+	return list
+}
+
+// checkCopies judges the standing recipients, field by field.
+func (s Settings) checkCopies(say func(field string, code Code)) {
+	codes := CheckCopies(s.Standing(), nil)
+	open := len(standing(s.CopyTo, false))
+	say(FieldCopyTo, cmp.Or(codes[:open]...))
+	say(FieldBlindCopyTo, cmp.Or(codes[open:]...))
+}
+
+// writtenPeople is a list of people as it is kept: one a line, written one way.
+func writtenPeople(list []string) (kept []string) {
+	for _, text := range list {
+		people := ReadPeople(text)
+		for _, p := range people {
+			kept = append(kept, Written(p))
+		}
+		if text = strings.TrimSpace(text); len(people) == 0 && text != "" {
+			kept = append(kept, text)
+		}
+	}
+	return kept
+}
+
+// Standing is what a package means to a person, whatever the service calls it. Its words are part of what the commands
+// print for programs: they stay.
+type Standing string
+
+const (
+	StandsWaiting   Standing = "waiting"   // somebody still has to sign
+	StandsDone      Standing = "done"      // signed by everyone
+	StandsDeclined  Standing = "declined"  // a signer declined to sign
+	StandsExpired   Standing = "expired"   // the day to sign by went by first
+	StandsWithdrawn Standing = "withdrawn" // by the office
+	StandsProblem   Standing = "problem"   // the service does not show it, or its files cannot be saved
+)
+
+// Standing is where the package of a line stands. It is the one judgement of that, for the window and the commands. The
+// words of the service for its states are in service-facts.md, section 5; unknown ones count as waiting.
+func (l PackageLine) Standing() Standing {
+	switch {
+	case l.Problem:
+		return StandsProblem
+	case l.State == PackageExecuted || !l.Executed.IsZero():
+		return StandsDone
+	case l.State == PackageRescinded:
+		return StandsWithdrawn
+	case l.Gone:
+		return StandsProblem
+	case l.State == PackageExpired:
+		return StandsExpired
+	case l.Refused():
+		return StandsDeclined
+	}
+	return StandsWaiting
+}
+
+// Refused says that a signer declined: as the package is, nobody can complete it.
+func (l PackageLine) Refused() bool { return l.Declined || l.State == "declined" }
+
+// Standing is where p stands, as its line tells it.
+func (p Package) Standing() Standing { return p.Line().Standing() }
+
+// Part is where one signer of a package stands.
+type Part string
+
+const (
+	PartSigned   Part = "signed"
+	PartDeclined Part = "declined"
+	PartMissed   Part = "missed" // the package ended without the signature
+	PartNext     Part = "next"   // it is their turn
+	PartLater    Part = "later"  // it is not their turn yet
+)
+
+// SomeoneDeclined reports whether a signer of p is known to have declined.
+func (p Package) SomeoneDeclined() bool {
+	return slices.ContainsFunc(p.Signers, func(s Signer) bool { return !s.Declined.IsZero() })
+}
+
+// PartOf is where a signer of p stands, and how many documents the person has signed.
+func (p Package) PartOf(signer Signer) (part Part, signed int) {
+	for _, d := range p.Documents {
+		if signer.ID != "" && slices.Contains(d.SignedBy, signer.ID) {
+			signed++
+		}
+	}
+	switch {
+	case p.State == PackageExecuted, !p.Executed.IsZero(), len(p.Documents) > 0 && signed == len(p.Documents):
+		return PartSigned, signed
+	case !signer.Declined.IsZero():
+		return PartDeclined, signed
+	case p.State.Over(), p.Gone, p.State == "declined" && !p.SomeoneDeclined():
+		return PartMissed, signed
+	case slices.Contains(p.Next(), signer):
+		return PartNext, signed
+	}
+	return PartLater, signed
+}
+
+// StillSigns reports whether a signer of p has something to sign, now or when it is their turn.
+func (p Package) StillSigns(signer Signer) bool {
+	part, _ := p.PartOf(signer)
+	return p.Standing() == StandsWaiting && p.State.CanBeWithdrawn() && (part == PartNext || part == PartLater)
 }

@@ -4,7 +4,15 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+
+	"countersign/internal/message"
+	"countersign/internal/office/filename"
 )
 
 // Order is what a list of packages is sorted by.
@@ -162,4 +170,139 @@ func Named(lines []PackageLine, word string) (found []PackageLine) {
 		}
 	}
 	return found
+}
+
+// Cursor marks a place in a list that is read page by page. The empty Cursor is the beginning of the list when
+// passed in, and its end when returned. It stays valid when records are added or removed.
+type Cursor string
+
+// PackageRow is a package as a list shows it.
+type PackageRow struct {
+	Package
+	FilesDone  int
+	FilesTotal int    // 0 until planned
+	Files      []File // saved ones and those that are to be: signed documents, then certificates, then the master file
+}
+
+// File is one file of a package in the folder, or on its way there.
+type File struct {
+	Path       string // absolute; where it is, or will be
+	Kind       FileKind
+	DocumentID string // empty for a master file
+	State      JobState
+	Problem    message.Message // why it is not saved
+}
+
+// FileKind is what a file is.
+type FileKind = filename.Kind
+
+// The kinds of files, in the order in which a package shows them.
+const (
+	FileSigned      = filename.Signed
+	FileCertificate = filename.Certificate
+	FileMaster      = filename.Master
+)
+
+// undivided are letters that Unicode does not take apart into a letter and its mark, but people type without it.
+var undivided = strings.NewReplacer("ß", "ss", "ø", "o", "ł", "l", "đ", "d", "æ", "ae", "œ", "oe", "ı", "i")
+
+// Fold makes text comparable for people: neither case nor accents matter, nor how they are encoded.
+func Fold(text string) string {
+	at := 0
+	for at < len(text) && text[at] < utf8.RuneSelf {
+		at++
+	}
+	if at == len(text) {
+		return strings.ToLower(text)
+	}
+	folded := make([]byte, 0, len(text))
+	for _, r := range text {
+		switch {
+		case 'A' <= r && r <= 'Z':
+			folded = append(folded, byte(r-'A'+'a'))
+		case r < utf8.RuneSelf:
+			folded = append(folded, byte(r))
+		case r < usual:
+			folded = append(folded, foldedUsual()[r]...)
+		default:
+			return foldAny(text)
+		}
+	}
+	return string(folded)
+}
+
+// usual are the characters up to this one: the letters of Europe. Each of them folds to the same whatever is beside it, so
+// that looking it up does for tens of thousands of texts.
+const usual = 0x600
+
+var foldedUsual = sync.OnceValue(func() *[usual]string {
+	table := new([usual]string)
+	for r := range table {
+		table[r] = foldAny(string(rune(r)))
+	}
+	return table
+})
+
+// foldAny is Fold for whatever characters.
+func foldAny(text string) string {
+	return undivided.Replace(strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Mn, r) {
+			return -1
+		}
+		return r
+	}, norm.NFD.String(strings.ToLower(text))))
+}
+
+// HasWords reports whether a folded text has all the folded words.
+func HasWords(text string, words []string) bool {
+	for _, w := range words {
+		if !strings.Contains(text, w) {
+			return false
+		}
+	}
+	return true
+}
+
+// Cell is a text from outside as a cell of a table that a spreadsheet reads: on one line, and nothing in it is taken for a
+// formula, at the beginning or behind a character at which another spreadsheet would begin the next cell.
+func Cell(text string) string {
+	var out strings.Builder
+	begins := true
+	for _, r := range strings.TrimSpace(text) {
+		switch r {
+		case '\r', '\n', '\t', '\v', '\f', 0:
+			r = ' '
+		case '=', '+', '-', '@', '＝', '＋', '－', '＠':
+			if begins {
+				out.WriteByte('\'')
+			}
+		}
+		out.WriteRune(r)
+		switch r {
+		case ',', ';', '|':
+			begins = true
+		case ' ', '"', '\'':
+		default:
+			begins = false
+		}
+	}
+	return out.String()
+}
+
+// Comma is what stands between the cells of a table for the Excel of a language: where the comma is in its numbers, the
+// semicolon. A first line "sep=;" would say it to every Excel, which then forgets that the file is UTF-8.
+func Comma(language string) byte {
+	if language == "en" {
+		return ','
+	}
+	return ';'
+}
+
+// Exported is what became of the saved files of packages that were to be copied into a folder.
+type Exported struct {
+	Packages int             // that have saved files
+	Files    int             // these are
+	Copied   int             // of them are in the folder, also those that were there already
+	Lost     int             // are no longer where they were saved
+	Problem  message.Message // what kept the others from being copied
 }

@@ -1,6 +1,7 @@
 package office
 
 import (
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -125,5 +126,51 @@ func TestNamesAreInTheOrderPeopleExpect(t *testing.T) {
 	slices.SortFunc(got, func(a, b string) int { return CompareNames(Fold(a), Fold(b)) })
 	if !slices.Equal(got, want) {
 		t.Errorf("%q", got)
+	}
+}
+
+func TestLettersAreComparedAsPeopleTypeThem(t *testing.T) {
+	for in, want := range map[string]string{"Straße": "strasse", "Łódź": "lodz", "Nguyễn Đức": "nguyen duc", "Παπαδοπούλου": "παπαδοπουλου",
+		"Ünal İnce": "unal ince", "Þórðardóttir": "þorðardottir", "ASCII only": "ascii only"} {
+		if got := Fold(in); got != want {
+			t.Errorf("%q is compared as %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestTheUsualLettersAreFoldedLikeAllOthers(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for r := range rune(usual) {
+		for range 20 {
+			text := string([]rune{random.Int32N(usual), r, random.Int32N(usual), r, random.Int32N(2 * usual)}[:1+random.IntN(5)])
+			if got, want := Fold(text), foldAny(text); got != want {
+				t.Fatalf("%q is folded to %q, want %q", text, got, want)
+			}
+		}
+	}
+	if got, want := Fold("Caf\xe9 É"), foldAny("Caf\xe9 É"); got != want {
+		t.Errorf("what is no text is folded to %q, want %q", got, want)
+	}
+}
+
+func TestNoCellIsAFormula(t *testing.T) {
+	for text, want := range map[string]string{
+		"Lease 4":            "Lease 4",
+		"=1+1":               "'=1+1",
+		"+41 31 000":         "'+41 31 000",
+		"-2":                 "'-2",
+		"@SUM(A1)":           "'@SUM(A1)",
+		" \t=1":              "'=1",
+		"\"=1\"":             "\"'=1\"",
+		"Offer;=cmd|' /C'!A": "Offer;'=cmd|' /C'!A",
+		"Offer, @x":          "Offer, '@x",
+		"a\r\n=b":            "a  =b",
+		"＝1":                 "'＝1",
+		"A-B = C":            "A-B = C",
+		"":                   "",
+	} {
+		if got := Cell(text); got != want {
+			t.Errorf("%q is %q, want %q", text, got, want)
+		}
 	}
 }

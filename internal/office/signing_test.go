@@ -1,6 +1,8 @@
 package office
 
 import (
+	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"testing"
@@ -94,6 +96,193 @@ func TestOnlyWhoMaySignStillSigns(t *testing.T) {
 		}
 		if p.StillSigns(ana) {
 			t.Errorf("%q: who has signed everything signs on", state)
+		}
+	}
+}
+
+func TestASignerIsRecognisedOnlyWhereNobodyElseCanBeMeant(t *testing.T) {
+	for name, c := range map[string]struct {
+		sequential bool
+		signers    []Signer
+		next       string
+		want, then int // who signed, and who is next
+	}{
+		"one is left":                       {false, []Signer{{ID: "a"}, {}}, "", 1, -1},
+		"two are left":                      {false, []Signer{{}, {}}, "next", -1, -1},
+		"two in sequence":                   {true, []Signer{{}, {}}, "next", 0, 1},
+		"two in sequence, whom none follow": {true, []Signer{{}, {}}, "", -1, -1},
+		"three in sequence":                 {true, []Signer{{}, {}, {}}, "next", -1, -1},
+		"before one who is known":           {true, []Signer{{}, {}, {ID: "next"}}, "next", -1, 2},
+		"before the second":                 {true, []Signer{{}, {ID: "next"}, {}}, "next", 0, 1},
+		"before the first":                  {true, []Signer{{ID: "next"}, {}, {}}, "next", -1, 0},
+		"after one who is known":            {true, []Signer{{ID: "a"}, {}, {}}, "next", 1, 2},
+		"the last of a sequence":            {true, []Signer{{ID: "a"}, {}}, "", 1, -1},
+		"the id is known":                   {true, []Signer{{}, {ID: "new"}}, "", 1, -1},
+		"nobody is left":                    {true, []Signer{{ID: "a"}}, "next", -1, -1},
+		"nobody is known here":              {false, nil, "next", -1, -1},
+	} {
+		p := Package{Sequential: c.sequential, Signers: c.signers}
+		p.MatchSigners("new", c.next)
+		then := -1
+		if c.next != "" {
+			then = p.SignerIndex(c.next)
+		}
+		if got := p.SignerIndex("new"); got != c.want || then != c.then {
+			t.Errorf("%s: signer %d and %d, want %d and %d", name, got, then, c.want, c.then)
+		}
+	}
+}
+
+// TestInWhateverOrderEventsComeNobodyIsTakenForSomebodyElse has up to five people sign one after the other, and their events come
+// in every order.
+func TestInWhateverOrderEventsComeNobodyIsTakenForSomebodyElse(t *testing.T) {
+	for n := 1; n <= 5; n++ {
+		everybody := []string{"a", "b", "c", "d", "e"}[:n]
+		for order := range permutations(n) {
+			p := Package{Sequential: true, Signers: make([]Signer, n)}
+			for _, at := range order {
+				next := ""
+				if at+1 < n {
+					next = everybody[at+1]
+				}
+				p.MatchSigners(everybody[at], next)
+				p.MatchSigners(everybody[at], next) // it comes twice
+				for i, s := range p.Signers {
+					if s.ID != "" && s.ID != everybody[i] {
+						t.Fatalf("events in the order %v: place %d of %d is taken for %q", order, i, n, s.ID)
+					}
+				}
+			}
+			for i, s := range p.Signers {
+				if s.ID != everybody[i] {
+					t.Errorf("after all events, in the order %v, place %d is %q", order, i, s.ID)
+				}
+			}
+			if len(p.Turns) != 0 {
+				t.Errorf("everybody is known, and there is still %v", p.Turns)
+			}
+		}
+	}
+}
+
+// permutations are the orders of 0 to n-1.
+func permutations(n int) iter.Seq[[]int] {
+	return func(yield func([]int) bool) {
+		order := make([]int, 0, n)
+		var extend func() bool
+		extend = func() bool {
+			if len(order) == n {
+				return yield(slices.Clone(order))
+			}
+			for i := range n {
+				if slices.Contains(order, i) {
+					continue
+				}
+				order = append(order, i)
+				if !extend() {
+					return false
+				}
+				order = order[:len(order)-1]
+			}
+			return true
+		}
+		extend()
+	}
+}
+
+func TestTurnsThatContradictEachOtherNameNobody(t *testing.T) {
+	for name, turns := range map[string][]Turn{
+		"in a circle":         {{"a", "b"}, {"b", "c"}, {"c", "a"}},
+		"more than there are": {{"a", "b"}, {"b", "c"}, {"c", "d"}},
+		"there and back":      {{"a", "b"}, {"b", "a"}},
+	} {
+		p := Package{Sequential: true, Signers: make([]Signer, 3)}
+		for _, turn := range turns[len(turns)-1:] {
+			p.Turns = turns[:len(turns)-1]
+			p.MatchSigners(turn.Signer, turn.Next)
+		}
+		for _, s := range p.Signers {
+			if s.ID != "" {
+				t.Errorf("%s: somebody is %q", name, s.ID)
+			}
+		}
+	}
+}
+
+func TestNobodyIsNextWhoseTurnIsOver(t *testing.T) {
+	p := Package{Sequential: true, Signers: []Signer{{ID: "a"}, {ID: "j"}, {ID: "z"}}, Documents: []Document{{ID: "d"}}, NextSigners: []string{"a"}}
+	sign := func(who, next string, want ...string) {
+		t.Helper()
+		p.AddSignature(Signature{"d", who}, "", When{Time: time.Now()})
+		p.PassTurn("d", who, next)
+		if !slices.Equal(p.NextSigners, want) {
+			t.Errorf("after %s: next is %q, want %q", who, p.NextSigners, want)
+		}
+	}
+	sign("z", "") // the events come backwards
+	if !p.Skipped() || p.Next() != nil {
+		t.Errorf("%+v are to sign before somebody who has", p.Next())
+	}
+	sign("j", "z")
+	sign("a", "j")
+	if p.Skipped() || !p.EveryoneSigned() {
+		t.Errorf("everybody has signed: %+v", p)
+	}
+}
+
+func TestWhoseTurnItIsFollowsFromTheOrderWhereTheServiceDoesNotSay(t *testing.T) {
+	const everybody = "a j z"
+	for name, c := range map[string]struct {
+		state   PackageState
+		order   bool
+		signers string   // who sign; "-" has no id
+		signed  []string // of each document, who have
+		named   string   // as next, by the service
+		decline string
+		want    string
+	}{
+		"in sequence it is the first":                {"open", true, everybody, []string{""}, "", "", "a"},
+		"whom the service did not give an id":        {"open", true, "- - -", []string{""}, "", "", "-"},
+		"then the second":                            {"open", true, everybody, []string{"a"}, "", "", "j"},
+		"whoever has signed some goes on":            {"open", true, everybody, []string{"a", ""}, "", "", "a"},
+		"else it is everybody who has not signed":    {"open", false, everybody, []string{"j"}, "", "", "a z"},
+		"but whom the service names":                 {"open", false, everybody, []string{"j"}, "z", "", "z"},
+		"and who has begun":                          {"open", false, everybody, []string{"j", ""}, "z", "", "j z"},
+		"whoever was named and has signed is not":    {"open", true, everybody, []string{"a j"}, "j", "", "z"},
+		"nor who has declined":                       {"open", false, everybody, []string{""}, "a", "a", "j z"},
+		"nor, in sequence, anybody behind them":      {"open", true, everybody, []string{"a"}, "j", "j", ""},
+		"unless the service says so":                 {"open", true, everybody, []string{"a"}, "z", "j", "z"},
+		"not while an event is missing":              {"open", true, everybody, []string{"j"}, "", "", ""},
+		"nor where the one who signed is not known":  {"open", false, "a - -", []string{"x"}, "", "", "a"},
+		"nobody of what is not sent":                 {"draft", true, everybody, []string{""}, "a", "", ""},
+		"nor of what is being made":                  {"select", true, everybody, []string{""}, "a", "", ""},
+		"nor of what is over":                        {"rescinded", true, everybody, []string{""}, "a", "", ""},
+		"nor of what everybody has signed":           {"executed", true, everybody, []string{""}, "a", "", ""},
+		"of a package that nothing is known of, all": {"", false, everybody, nil, "", "", everybody},
+	} {
+		p := Package{State: c.state, Sequential: c.order, NextSigners: strings.Fields(c.named)}
+		for _, id := range strings.Fields(c.signers) {
+			s := Signer{ID: strings.Trim(id, "-"), FirstName: id}
+			if id == c.decline {
+				s.Declined = When{Time: time.Now()}
+			}
+			p.Signers = append(p.Signers, s)
+		}
+		for i, by := range c.signed {
+			p.Documents = append(p.Documents, Document{ID: fmt.Sprint(i), SignedBy: strings.Fields(by)})
+		}
+		var names []string
+		for _, s := range p.Next() {
+			names = append(names, s.FirstName)
+			if part, _ := p.PartOf(s); part != PartNext {
+				t.Errorf("%s: %s is next, and stands as %q", name, s.FirstName, part)
+			}
+		}
+		if got := strings.Join(names, " "); got != c.want {
+			t.Errorf("%s: next is %q, want %q", name, got, c.want)
+		}
+		if got, want := p.Line().Next, strings.ReplaceAll(c.want, " ", ", "); got != want {
+			t.Errorf("%s: in the list next is %q, want %q", name, got, want)
 		}
 	}
 }

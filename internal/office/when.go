@@ -2,8 +2,12 @@ package office
 
 import (
 	"encoding/json"
+	"path"
+	"slices"
 	"strings"
 	"time"
+
+	"countersign/internal/message"
 )
 
 // When is the time at which something happened, as the service said. Where it did not say, it is the time by which it had
@@ -120,4 +124,157 @@ func (p Package) precedes(m, x Moment) bool {
 		return x.What == MomentExecuted || x.What == MomentDocument && m.Ref == x.Ref
 	}
 	return m.What == MomentDocument && x.What == MomentExecuted
+}
+
+// DueDays is how many days before its due date people are told of a package, unless the office chooses otherwise; NoDueDays
+// stands for never, as 0 is not chosen.
+const (
+	DueDays       = 3
+	NoDueDays     = -1
+	maxRemindDays = 365
+)
+
+// DueDaysFrom is the setting for a number that a person types, of whom 0 means never.
+func DueDaysFrom(days int) int {
+	if days <= 0 {
+		return days + NoDueDays
+	}
+	return days
+}
+
+// SoonDays is how many days before its due date a package counts as due soon: as many as people are told before. Where they are
+// never told it does on the day itself.
+func (s Settings) SoonDays() int { return max(0, s.Normal().DueDays) }
+
+// remindHour is when, on that day, somebody is there to see it.
+const remindHour = 8
+
+// Waits reports whether somebody is still to sign and nobody has put the package away.
+func (l PackageLine) Waits() bool {
+	return l.Standing() == StandsWaiting && !l.State.Unsent() && !l.Archived
+}
+
+// DueSoon reports whether people are to be told at now that a package is due and not signed: from the morning so many days
+// before on, until it is over. One that was sent later than that has half of its time first.
+func (l PackageLine) DueSoon(now time.Time, days int) bool {
+	if l.Due.IsZero() || !l.Waits() || !now.Before(l.Due) {
+		return false
+	}
+	year, month, day := l.Due.In(now.Location()).Date()
+	from := time.Date(year, month, day-days, remindHour, 0, 0, 0, now.Location())
+	if l.Created.After(from) && l.Created.Before(l.Due) {
+		from = l.Created.Add(l.Due.Sub(l.Created) / 2)
+	}
+	return !now.Before(from)
+}
+
+// DuePassed reports whether a package that is due then would be over before anybody can sign it.
+func DuePassed(due, now time.Time) bool { return !due.IsZero() && !due.After(now) }
+
+// DueText says when a package that waits is due.
+func DueText(called string, now, due time.Time) message.Message {
+	switch days := DaysLeft(now, due); {
+	case days <= 0:
+		return message.DueToday(called)
+	case days == 1:
+		return message.DueTomorrow(called)
+	default:
+		return message.DueIn(called, days)
+	}
+}
+
+// DaysLeft is how many midnights lie between now and due.
+func DaysLeft(now, due time.Time) int {
+	day := func(t time.Time) time.Time {
+		year, month, day := t.In(now.Location()).Date()
+		return time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
+	}
+	return int(day(due).Sub(day(now)) / (24 * time.Hour))
+}
+
+// Moment is one line of a package's timeline.
+type Moment struct {
+	Time When   `json:"time"`
+	What string `json:"what"`          // sent, signed, document_executed, executed, saved, ...
+	Who  string `json:"who,omitempty"` // signerId
+	Ref  string `json:"ref,omitempty"` // documentId, file name, ...
+}
+
+// What a moment can be.
+const (
+	MomentSent     = "sent"
+	MomentSigned   = "signed"
+	MomentDocument = "document_executed"
+	MomentExecuted = "executed"
+	MomentSaved    = "saved"
+	MomentDeclined = "declined"
+	MomentEnded    = "ended" // expired, rescinded
+)
+
+// AddMoment adds a line to the timeline. Where the same thing is there already, its time alone is made more exact.
+func (p *Package) AddMoment(m Moment) {
+	i := slices.IndexFunc(p.Timeline, m.same)
+	if i < 0 {
+		p.Timeline = append(p.Timeline, m)
+		return
+	}
+	if at := p.Timeline[i].Time.Narrowed(m.Time); at != p.Timeline[i].Time {
+		p.Timeline = slices.Clone(p.Timeline)
+		p.Timeline[i].Time = at
+	}
+}
+
+// same reports whether x is the same thing, whenever it was.
+func (m Moment) same(x Moment) bool { return x.What == m.What && x.Who == m.Who && x.Ref == m.Ref }
+
+// Tell is one line of the timeline in words.
+func (p Package) Tell(m Moment) message.Message {
+	who, document := p.SignerName(m.Who), p.DocumentName(m.Ref)
+	switch m.What {
+	case MomentSent, "created":
+		if len(p.Signers) == 0 {
+			return message.MomentSent()
+		}
+		return message.MomentSentTo(len(p.Signers))
+	case MomentSigned, "document_signed":
+		switch {
+		case who == "" && document == "":
+			return message.MomentSomeone()
+		case who == "":
+			return message.MomentSomeoneSignedDocument(document)
+		case document == "":
+			return message.MomentSigned(who)
+		}
+		return message.MomentSignedDocument(who, document)
+	case MomentDocument:
+		if document == "" {
+			return message.MomentDocument()
+		}
+		return message.MomentDocumentCalled(document)
+	case MomentExecuted, "package_executed":
+		return message.MomentExecuted()
+	case MomentDeclined:
+		if who == "" {
+			return message.MomentSomeoneDeclined()
+		}
+		return message.MomentDeclined(who)
+	case MomentSaved:
+		return message.MomentSaved(path.Base(m.Ref))
+	case MomentEnded:
+		return closed(m.Ref)
+	}
+	return message.MomentOther(m.What)
+}
+
+// closed says how a package ended without being signed by everyone; state is the service's word.
+func closed(state string) message.Message {
+	switch PackageState(state) {
+	case PackageExpired:
+		return message.MomentExpired()
+	case PackageRescinded:
+		return message.MomentWithdrawn()
+	case "declined":
+		return message.MomentSomeoneDeclined()
+	}
+	return message.MomentClosed(state)
 }

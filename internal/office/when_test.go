@@ -104,3 +104,67 @@ func TestOfSeveralDocumentsTheLastSignatureCounts(t *testing.T) {
 		t.Errorf("somebody unknown signed at %v", at)
 	}
 }
+
+func TestAPackageIsDueSoonFromTheMorningSoManyDaysBefore(t *testing.T) {
+	zone := time.FixedZone("", 2*3600)
+	due := time.Date(2026, 5, 20, 23, 59, 59, 0, zone)
+	at := func(day, hour int) time.Time { return time.Date(2026, 5, day, hour, 0, 0, 0, zone) }
+	line := PackageLine{State: PackageOpen, Due: due.UTC(), Created: at(1, 9)}
+	for name, c := range map[string]struct {
+		change func(*PackageLine)
+		now    time.Time
+		want   bool
+	}{
+		"too early":            {nil, at(17, 7), false},
+		"in the morning":       {nil, at(17, 8), true},
+		"on the day":           {nil, at(20, 12), true},
+		"over":                 {nil, at(21, 0), false},
+		"without a date":       {func(l *PackageLine) { l.Due = time.Time{} }, at(18, 9), false},
+		"signed":               {func(l *PackageLine) { l.State = PackageExecuted }, at(18, 9), false},
+		"withdrawn":            {func(l *PackageLine) { l.State = PackageRescinded }, at(18, 9), false},
+		"a draft":              {func(l *PackageLine) { l.State = PackageDraft }, at(18, 9), false},
+		"archived":             {func(l *PackageLine) { l.Archived = true }, at(18, 9), false},
+		"declined":             {func(l *PackageLine) { l.Declined = true }, at(18, 9), false},
+		"sent just now":        {func(l *PackageLine) { l.Created = at(19, 9) }, at(19, 10), false},
+		"half of its time ago": {func(l *PackageLine) { l.Created = at(19, 9) }, at(20, 9), true},
+	} {
+		l := line
+		if c.change != nil {
+			c.change(&l)
+		}
+		if got := l.DueSoon(c.now, 3); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	if n := DaysLeft(at(17, 23), due); n != 3 {
+		t.Errorf("%d days left", n)
+	}
+}
+
+func TestEachMomentIsToldInWords(t *testing.T) {
+	p := Package{Signers: []Signer{{ID: "a", FirstName: "Ana"}, {ID: "j", FirstName: "Jan"}}, Documents: []Document{{ID: "d", Name: "Lease"}}}
+	for want, m := range map[string]Moment{
+		"Sent to 2 people":               {What: MomentSent},
+		"Ana signed":                     {What: MomentSigned, Who: "a"},
+		"Ana signed Lease":               {What: MomentSigned, Who: "a", Ref: "d"},
+		"Someone signed Lease":           {What: MomentSigned, Who: "gone", Ref: "d"},
+		"Someone signed":                 {What: MomentSigned},
+		"Everyone has signed Lease":      {What: MomentDocument, Ref: "d"},
+		"Everyone has signed a document": {What: MomentDocument, Ref: "gone"},
+		"Everyone has signed":            {What: MomentExecuted},
+		"Jan declined to sign":           {What: MomentDeclined, Who: "j"},
+		"Someone declined to sign":       {What: MomentEnded, Ref: "declined"},
+		"Saved Lease - signed.pdf":       {What: MomentSaved, Ref: "2026/Lease - signed.pdf"},
+		"Expired before everyone signed": {What: MomentEnded, Ref: "expired"},
+		"Withdrawn":                      {What: MomentEnded, Ref: "rescinded"},
+		"Closed: frozen":                 {What: MomentEnded, Ref: "frozen"},
+		"reopened":                       {What: "reopened"},
+	} {
+		if got := p.Tell(m).String(); got != want {
+			t.Errorf("%+v: %q, want %q", m, got, want)
+		}
+	}
+	if got := (Package{}).Tell(Moment{What: MomentSent}).String(); got != "Sent" {
+		t.Errorf("to nobody known: %q", got)
+	}
+}

@@ -8,12 +8,16 @@ import (
 	"crypto/sha256"
 	"crypto/tls"
 	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -214,4 +218,415 @@ func sign(address, secret string, body []byte) string {
 	mac.Write([]byte(address))
 	mac.Write(body)
 	return base64.StdEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// Kinds of events (interface.md, events; service-facts.md section 11.3).
+const (
+	actionExecuted         = "package_executed"
+	actionDocumentExecuted = "document_executed"
+	actionSigned           = "document_signed"
+	actionAdd              = "package_add"
+	actionSent             = "package_sent"
+	actionRescinded        = "package_rescinded"
+)
+
+// event is one notification as it is sent: the bytes are made once and never change, also when it is sent again.
+type event struct {
+	ID     string
+	Action string
+	Body   []byte
+}
+
+// field is one property of an event; value is JSON.
+type field struct {
+	name  string
+	value []byte
+}
+
+func textField(name, value string) field {
+	raw, _ := json.Marshal(value) // a string always encodes
+	return field{name, raw}
+}
+
+func rawField(name string, value json.RawMessage) field { return field{name, orNull(value)} }
+
+// newEvent writes the body. The order of the properties and the digits of eventTime differ from event to event, as
+// they do in the samples of the service, so that nobody comes to rely on them.
+func newEvent(action string, now time.Time, fields ...field) event {
+	id := newID()
+	fields = append(fields, textField("action", action), textField("eventId", id), textField("eventTime", eventTime(now)))
+	chance().Shuffle(len(fields), func(i, j int) { fields[i], fields[j] = fields[j], fields[i] })
+	return event{ID: id, Action: action, Body: encodeFields(fields)}
+}
+
+func encodeFields(fields []field) []byte {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, f := range fields {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteByte('"')
+		b.WriteString(f.name)
+		b.WriteString(`":`)
+		b.Write(f.value)
+	}
+	b.WriteByte('}')
+	return b.Bytes()
+}
+
+// eventTime is an ISO 8601 UTC time stamp with one to seven digits of fraction.
+func eventTime(t time.Time) string {
+	return t.UTC().Format("2006-01-02T15:04:05." + strings.Repeat("0", 1+chance().IntN(7)) + "Z")
+}
+
+// packageEvents are events that speak of a package as a whole.
+func packageEvents(p *pack, kinds []string, now time.Time) []event {
+	var events []event
+	for _, kind := range kinds {
+		events = append(events, newEvent(kind, now,
+			textField("packageId", p.PackageID),
+			rawField("externalData", p.ExternalData),
+			textField("eventOwnerOrganizationId", p.OrganizationID),
+			textField("eventOwnerMemberId", p.MemberID)))
+	}
+	return events
+}
+
+// documentExecutedEvent has no owner ids (interface.md, payload fields).
+func documentExecutedEvent(p *pack, d *document, now time.Time) event {
+	return newEvent(actionDocumentExecuted, now,
+		textField("packageId", p.PackageID),
+		textField("documentId", d.DocumentID),
+		rawField("externalId", d.ExternalID))
+}
+
+// signedEvent is for the n-th revision. nextSignerId is null when no signer follows; interface.md does not show it.
+func signedEvent(p *pack, d *document, n int, now time.Time) event {
+	next := rawField("nextSignerId", nil)
+	if id := d.nextSigner(n); id != "" {
+		next = textField("nextSignerId", id)
+	}
+	r := d.Revisions[n]
+	return newEvent(actionSigned, now,
+		textField("packageId", p.PackageID),
+		textField("documentId", d.DocumentID),
+		textField("revisionId", r.RevisionID),
+		textField("signerId", r.SignerID),
+		next,
+		rawField("externalId", d.ExternalID),
+		textField("eventOwnerOrganizationId", p.OrganizationID),
+		textField("eventOwnerMemberId", p.MemberID))
+}
+
+// Delivery is one event for one endpoint. Body is what was or will be sent, byte for byte.
+type Delivery struct {
+	EventID   string     `json:"event_id"`
+	Action    string     `json:"action"`
+	PackageID string     `json:"package_id"`
+	ClientID  string     `json:"client_id"`
+	Body      string     `json:"body"`
+	Created   time.Time  `json:"created"`
+	Delivered *time.Time `json:"delivered"` // the first 2xx
+	Attempts  int        `json:"attempts"`
+	Sent      int        `json:"sent"`     // how often it was answered 2xx: more than once when it was duplicated
+	Status    int        `json:"status"`   // of the last answer; 0: none came
+	Problem   string     `json:"problem"`  // of the last attempt; "" after a 2xx
+	GivenUp   bool       `json:"given_up"` // too old, or nobody is registered any more
+}
+
+// delivery is a Delivery as it is kept.
+type delivery struct {
+	Delivery
+	Seq            uint64    `json:"seq"`
+	OrganizationID string    `json:"organization_id"`
+	Body           []byte    `json:"body"` // JSON has no other form for bytes that are not UTF-8
+	Next           time.Time `json:"next"` // not before, in real time
+}
+
+func deliveryKey(seq uint64) string {
+	return string(binary.BigEndian.AppendUint64(nil, seq))
+}
+
+// pending is an entry of the queue in memory.
+type pending struct {
+	seq  uint64
+	next time.Time
+}
+
+// Disturbance is how events travel from now on.
+type Disturbance struct {
+	Duplicate int  `json:"duplicate"` // send every event this many times more
+	Reorder   bool `json:"reorder"`   // send what is waiting in random order
+	DelayMS   int  `json:"delay_ms"`  // wait this long before the first attempt
+}
+
+// Disturb changes how events that are not on their way yet travel. The zero value ends all disturbance.
+func (s *Server) Disturb(d Disturbance) {
+	s.delivery.mu.Lock()
+	s.delivery.disturbance = d
+	s.delivery.mu.Unlock()
+	s.delivery.wake()
+}
+
+// Hold keeps events back until Release.
+func (s *Server) Hold() {
+	s.delivery.mu.Lock()
+	defer s.delivery.mu.Unlock()
+	s.delivery.held = true
+}
+
+// Release lets events go: in the order they happened ("" or "fifo"), in "reverse" or in "random" order.
+func (s *Server) Release(order string) error {
+	d := s.delivery
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch order {
+	case "", "fifo":
+	case "reverse":
+		slices.Reverse(d.queue)
+	case "random":
+		chance().Shuffle(len(d.queue), func(i, j int) { d.queue[i], d.queue[j] = d.queue[j], d.queue[i] })
+	default:
+		return badRequest("admin_invalid_order", "The order must be fifo, reverse or random.")
+	}
+	d.held = false
+	d.wake()
+	return nil
+}
+
+// Redeliver sends an event again, also when it was delivered.
+func (s *Server) Redeliver(eventID string) error {
+	var again []uint64
+	err := s.db.View(func(tx *bolt.Tx) error {
+		return each(tx, bucketDeliveries, func(_ string, d delivery) error {
+			if d.EventID == eventID {
+				again = append(again, d.Seq)
+			}
+			return nil
+		})
+	})
+	if err != nil {
+		return err
+	}
+	if len(again) == 0 {
+		return notFound("event")
+	}
+	for _, seq := range again {
+		s.delivery.push(pending{seq: seq, next: time.Now()})
+	}
+	return nil
+}
+
+// Deliveries returns every event with how it fared, oldest first.
+func (s *Server) Deliveries() ([]Delivery, error) {
+	all := []Delivery{}
+	err := s.db.View(func(tx *bolt.Tx) error {
+		return each(tx, bucketDeliveries, func(_ string, d delivery) error {
+			d.Delivery.Body = string(d.Body)
+			all = append(all, d.Delivery)
+			return nil
+		})
+	})
+	return all, err
+}
+
+// enqueue stores events for every endpoint of the package's organization; they leave once tx is committed. An event
+// that nobody is registered for is lost, as it would be.
+func (d *dispatcher) enqueue(tx *bolt.Tx, p *pack, events []event) error {
+	var clients []string
+	err := each(tx, bucketEndpoints, func(_ string, e endpoint) error {
+		if e.OrganizationID == p.OrganizationID {
+			clients = append(clients, e.ClientID)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	d.mu.Lock()
+	how := d.disturbance
+	d.mu.Unlock()
+	next := time.Now().Add(time.Duration(how.DelayMS) * time.Millisecond)
+	var added []pending
+	for _, e := range events {
+		for _, client := range clients {
+			seq, err := tx.Bucket([]byte(bucketDeliveries)).NextSequence()
+			if err != nil {
+				return fmt.Errorf("numbering an event: %w", err)
+			}
+			item := delivery{
+				Delivery: Delivery{EventID: e.ID, Action: e.Action, PackageID: p.PackageID, ClientID: client, Created: time.Now()},
+				Seq:      seq, OrganizationID: p.OrganizationID, Body: e.Body, Next: next,
+			}
+			if err := put(tx, bucketDeliveries, deliveryKey(seq), item); err != nil {
+				return err
+			}
+			for range 1 + how.Duplicate {
+				added = append(added, pending{seq: seq, next: next})
+			}
+		}
+	}
+	if len(added) > 0 {
+		tx.OnCommit(func() { d.push(added...) })
+	}
+	return nil
+}
+
+// load fills the queue with what was not delivered before the last stop.
+func (d *dispatcher) load() error {
+	return d.s.db.View(func(tx *bolt.Tx) error {
+		return each(tx, bucketDeliveries, func(_ string, item delivery) error {
+			if item.Delivered == nil && !item.GivenUp {
+				d.queue = append(d.queue, pending{seq: item.Seq, next: item.Next})
+			}
+			return nil
+		})
+	})
+}
+
+// record notes how an attempt ended and says whether, and when, there is another.
+func (d *dispatcher) record(seq uint64, status int, problem string, gone bool) (again bool, next time.Time, err error) {
+	err = d.s.db.Update(func(tx *bolt.Tx) error {
+		item, err := get[delivery](tx, bucketDeliveries, deliveryKey(seq))
+		if err != nil {
+			return err
+		}
+		item.Attempts, item.Status, item.Problem = item.Attempts+1, status, problem
+		now := time.Now()
+		switch {
+		case problem == "":
+			item.Sent++
+			if item.Delivered == nil {
+				item.Delivered = &now
+			}
+		case item.Delivered != nil: // a copy of what has arrived: not worth trying again
+		case gone, now.Sub(item.Created) > d.s.opt.RetryFor:
+			item.GivenUp = true
+		default:
+			item.Next = now.Add(d.backoff(item.Attempts))
+			again, next = true, item.Next
+		}
+		return put(tx, bucketDeliveries, deliveryKey(seq), item)
+	})
+	if errors.Is(err, errNotFound) {
+		return false, next, nil
+	}
+	return again, next, err
+}
+
+// backoff doubles from RetryFirst to RetryMax.
+func (d *dispatcher) backoff(attempts int) time.Duration {
+	wait := d.s.opt.RetryFirst
+	for range attempts - 1 {
+		if wait *= 2; wait >= d.s.opt.RetryMax {
+			return d.s.opt.RetryMax
+		}
+	}
+	return min(wait, d.s.opt.RetryMax)
+}
+
+// endpointView is the endpoint record of interface.md.
+type endpointView struct {
+	EventEndpointID string `json:"eventEndpointId"`
+	Name            string `json:"name"`
+	URL             string `json:"url"`
+	Secret          string `json:"secret"`
+}
+
+func (e endpoint) view() endpointView {
+	return endpointView{e.EventEndpointID, e.Name, e.URL, e.Secret}
+}
+
+// setEndpoint is POST /events/endpoints/set. It replaces the endpoint of the calling client, with a fresh secret
+// every time, and names it after the client whatever name is asked for.
+func (s *Server) setEndpoint(w http.ResponseWriter, r *http.Request, who caller) (any, error) {
+	if !who.can("organization") || !who.Admin {
+		return nil, forbidden("event_endpoint_not_authorized",
+			"Setting the endpoint needs the organization scope and an Organization Administrator.")
+	}
+	var body struct {
+		URL    string `json:"url"`
+		Delete bool   `json:"delete"`
+	}
+	if err := readJSON(w, r, "event_endpoint", &body); err != nil {
+		return nil, err
+	}
+	var e endpoint
+	var err error
+	if body.Delete {
+		e, err = s.deleteEndpoint(who.OrganizationID, who.ClientID)
+	} else if !usableEndpoint(body.URL) {
+		err = badRequest("event_endpoint_invalid_url", "The url must be a complete HTTPS address.")
+	} else {
+		e, err = s.replaceEndpoint(who.OrganizationID, who.ClientID, body.URL)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return map[string]endpointView{"endpoint": e.view()}, nil
+}
+
+func usableEndpoint(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && u.Scheme == "https" && u.Hostname() != "" && u.User == nil && u.Fragment == "" && len(address) <= 2048
+}
+
+// replaceEndpoint registers url for a client. Setting the same url again updates the record; another url makes a new one.
+func (s *Server) replaceEndpoint(organizationID, clientID, address string) (endpoint, error) {
+	c, _ := s.client(clientID)
+	e := endpoint{
+		EventEndpointID: newID(), OrganizationID: organizationID, ClientID: clientID,
+		Name: c.Name, URL: address, Secret: newToken(), TimeSet: s.opt.Now(),
+	}
+	key := endpointKey(organizationID, clientID)
+	err := s.db.Update(func(tx *bolt.Tx) error {
+		before, err := get[endpoint](tx, bucketEndpoints, key)
+		if err != nil && !errors.Is(err, errNotFound) {
+			return err
+		}
+		if before.URL == address {
+			e.EventEndpointID = before.EventEndpointID
+		}
+		return put(tx, bucketEndpoints, key, e)
+	})
+	return e, err
+}
+
+// deleteEndpoint removes what is registered for a client, whatever its address is.
+func (s *Server) deleteEndpoint(organizationID, clientID string) (endpoint, error) {
+	var e endpoint
+	key := endpointKey(organizationID, clientID)
+	err := s.db.Update(func(tx *bolt.Tx) (err error) {
+		e, err = get[endpoint](tx, bucketEndpoints, key)
+		if errors.Is(err, errNotFound) {
+			return notFound("event_endpoint")
+		}
+		if err != nil {
+			return err
+		}
+		return remove(tx, bucketEndpoints, key)
+	})
+	return e, err
+}
+
+// organizationInfo is /organizations/info: the organization and, with the organization scope, all its members.
+func (s *Server) organizationInfo(_ http.ResponseWriter, _ *http.Request, who caller) (any, error) {
+	if !who.canUsePackages() {
+		return nil, forbidden("organization_not_authorized", "The organization or member scope is needed.")
+	}
+	type member struct {
+		MemberID  string `json:"memberId"`
+		Email     string `json:"email"`
+		FirstName string `json:"firstName"`
+		LastName  string `json:"lastName"`
+		IsAdmin   bool   `json:"isAdmin"`
+	}
+	members := []member{}
+	for _, u := range s.opt.Users {
+		if u.OrganizationID == who.OrganizationID && (who.can("organization") || u.MemberID == who.MemberID) {
+			members = append(members, member{u.MemberID, u.Email, u.FirstName, u.LastName, u.Admin})
+		}
+	}
+	return map[string]any{"organizationId": who.OrganizationID, "name": "Demo Office", "members": members}, nil
 }

@@ -5,13 +5,24 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"mime"
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
+	"unicode"
+
+	"codeberg.org/go-pdf/fpdf"
+	"golang.org/x/image/font/gofont/gobold"
+	"golang.org/x/image/font/gofont/goitalic"
+	"golang.org/x/image/font/gofont/goregular"
+	"golang.org/x/image/font/sfnt"
+	"golang.org/x/text/unicode/norm"
 )
 
 // downloadExecuted is GET /packages/{packageId}/documents/{documentId}/pdf/executed/download.
@@ -186,3 +197,355 @@ var filler = sync.OnceValue(func() []byte {
 	}
 	return block
 })
+
+// The three kinds of PDF that signing gives (interface.md, downloads). They follow from the state alone, so one that
+// is missing is made again.
+
+func (s *Server) executedPath(documentID string) string {
+	return filepath.Join(s.dir, "signed", documentID+".executed.pdf")
+}
+
+func (s *Server) cacPath(documentID string) string {
+	return filepath.Join(s.dir, "signed", documentID+".cac.pdf")
+}
+
+func (s *Server) masterPath(packageID string) string {
+	return filepath.Join(s.dir, "signed", packageID+".master.pdf")
+}
+
+// writeExecuted makes the executed PDF of a document: the uploaded pages and a signature page. What pdfcpu cannot
+// join is attached to the signature page, and what is too large for that is passed on as it came: whatever was
+// uploaded, the document is executed.
+func (s *Server) writeExecuted(p *pack, d *document) error {
+	original := s.filePath(d.FileID)
+	page, err := s.signaturePage(p, d, nil)
+	if err != nil || d.Size > maxParsed {
+		return copyFile(s.executedPath(d.DocumentID), original)
+	}
+	in, err := os.ReadFile(original)
+	if err != nil {
+		return fmt.Errorf("reading the pages of %q: %w", d.Name, err)
+	}
+	joined, err := s.press.Join(in, page)
+	if err != nil {
+		s.log.Info("pages could not be joined", "document", d.DocumentID, "error", err)
+		joined, err = s.signaturePage(p, d, in)
+	}
+	if err != nil {
+		joined = in
+	}
+	return writeFile(s.executedPath(d.DocumentID), joined)
+}
+
+func (s *Server) writeCAC(p *pack, d *document) error {
+	page, err := s.certificate(p, d)
+	if err != nil {
+		return err
+	}
+	return writeFile(s.cacPath(d.DocumentID), page)
+}
+
+// writeMaster joins a cover and all executed documents, leaving out what cannot be joined.
+func (s *Server) writeMaster(p *pack) error {
+	all, err := s.cover(p)
+	if err != nil {
+		return err
+	}
+	for i := range p.Documents {
+		d := &p.Documents[i]
+		path := s.executedPath(d.DocumentID)
+		if err := ensure(path, func() error { return s.writeExecuted(p, d) }); err != nil {
+			return err
+		}
+		if info, err := os.Stat(path); err != nil || info.Size() > maxParsed {
+			continue
+		}
+		part, err := os.ReadFile(path)
+		if err != nil {
+			return fmt.Errorf("reading the executed %q: %w", d.Name, err)
+		}
+		if longer, err := s.press.Join(all, part); err == nil {
+			all = longer
+		}
+	}
+	return writeFile(s.masterPath(p.PackageID), all)
+}
+
+// ensure calls build unless the file is there.
+func ensure(path string, build func() error) error {
+	_, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return build()
+	}
+	return err
+}
+
+// writeFile makes a file appear whole or not at all.
+func writeFile(path string, data []byte) error {
+	if err := os.WriteFile(path+".part", data, 0o600); err != nil {
+		return fmt.Errorf("writing a signed document: %w", err)
+	}
+	if err := os.Rename(path+".part", path); err != nil {
+		return fmt.Errorf("writing a signed document: %w", err)
+	}
+	return nil
+}
+
+func copyFile(target, source string) error {
+	in, err := os.Open(source)
+	if err != nil {
+		return fmt.Errorf("copying a document: %w", err)
+	}
+	defer in.Close() // only read
+	out, err := os.Create(target + ".part")
+	if err != nil {
+		return fmt.Errorf("copying a document: %w", err)
+	}
+	_, err = io.Copy(out, in)
+	if err = errors.Join(err, out.Close()); err == nil {
+		err = os.Rename(target+".part", target)
+	}
+	if err != nil {
+		return fmt.Errorf("copying a document: %w", err)
+	}
+	return nil
+}
+
+// paper writes A4 pages in the Go fonts, which cover Latin, Greek and Cyrillic.
+type paper struct {
+	*fpdf.Fpdf
+	font     string
+	plain    bool // in a font that every reader has, which has the letters of Latin-1 alone
+	replaced bool // a character was written that the fonts do not have
+}
+
+const (
+	fontName  = "Go"
+	pageEnd   = 270.0 // mm from the top
+	textWidth = 170.0 // mm
+)
+
+func (s *Server) newPaper(title string, at time.Time) *paper {
+	p := &paper{Fpdf: fpdf.New("P", "mm", "A4", ""), font: fontName, plain: s.opt.PlainPaper}
+	if p.plain {
+		p.font = "Helvetica"
+	} else {
+		p.AddUTF8FontFromBytes(fontName, "", goregular.TTF)
+		p.AddUTF8FontFromBytes(fontName, "B", gobold.TTF)
+		p.AddUTF8FontFromBytes(fontName, "I", goitalic.TTF)
+	}
+	p.SetMargins(20, 20, 20)
+	p.SetAutoPageBreak(true, 20)
+	p.SetCreationDate(at.UTC())
+	p.SetModificationDate(at.UTC())
+	p.SetTitle(title, true)
+	p.SetCreator("Signing service sandbox", true)
+	p.AddPage()
+	return p
+}
+
+var covered = sync.OnceValue(func() func(rune) bool {
+	font, err := sfnt.Parse(goregular.TTF)
+	if err != nil {
+		return func(r rune) bool { return r < unicode.MaxASCII }
+	}
+	return func(r rune) bool {
+		i, err := font.GlyphIndex(nil, r)
+		return err == nil && i != 0
+	}
+})
+
+// missing stands for a character the fonts do not have; it is visible, and the note at the end says why.
+const missing = '□'
+
+// fit makes any text printable in the fonts.
+func (p *paper) fit(text string) string {
+	has := covered()
+	if p.plain {
+		has = func(r rune) bool { return r <= unicode.MaxLatin1 }
+	}
+	fitting := strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case unicode.IsControl(r), unicode.In(r, unicode.Cf, unicode.Mn):
+			return -1
+		case has(r):
+			return r
+		}
+		p.replaced = true
+		if has(missing) {
+			return missing
+		}
+		return '?'
+	}, norm.NFC.String(text))
+	if !p.plain {
+		return fitting
+	}
+	letters := make([]byte, 0, len(fitting))
+	for _, r := range fitting {
+		letters = append(letters, byte(r))
+	}
+	return string(letters)
+}
+
+func (p *paper) heading(text string) {
+	p.SetFont(p.font, "B", 18)
+	p.SetTextColor(0x1C, 0x24, 0x30)
+	p.MultiCell(textWidth, 9, p.fit(text), "", "L", false)
+	p.Ln(2)
+}
+
+func (p *paper) line(style string, size float64, text string) {
+	p.SetFont(p.font, style, size)
+	p.MultiCell(textWidth, size*0.5, p.fit(text), "", "L", false)
+}
+
+func (p *paper) field(name, value string) {
+	p.SetFont(p.font, "", 10)
+	p.SetTextColor(0x5E, 0x69, 0x77)
+	p.CellFormat(35, 6, name, "", 0, "L", false, 0, "")
+	p.SetTextColor(0x1C, 0x24, 0x30)
+	p.MultiCell(textWidth-35, 6, p.fit(value), "", "L", false)
+}
+
+// room starts a new page unless so many mm are left on this one.
+func (p *paper) room(height float64) {
+	if p.GetY()+height > pageEnd {
+		p.AddPage()
+	}
+}
+
+func (p *paper) bytes() ([]byte, error) {
+	if p.replaced {
+		p.room(12)
+		p.Ln(4)
+		p.SetTextColor(0x5E, 0x69, 0x77)
+		p.line("I", 8, "Characters that the fonts of this page do not have are shown as "+string(missing)+". The record of the service has them in full.")
+	}
+	var out bytes.Buffer
+	if err := p.Output(&out); err != nil {
+		return nil, fmt.Errorf("writing a PDF: %w", err)
+	}
+	return out.Bytes(), nil
+}
+
+// convertedPage stands for the conversion of an office file: one page that names the original.
+func (s *Server) convertedPage(name string, size int64, at time.Time) ([]byte, error) {
+	p := s.newPaper(name, at)
+	p.heading(name)
+	p.field("Original", name)
+	p.field("Size", fmt.Sprintf("%d bytes", size))
+	p.field("Converted", words(at))
+	p.Ln(4)
+	p.line("", 11, "This page stands for the contents of the original, which the sandbox does not lay out.")
+	return p.bytes()
+}
+
+// signaturePage shows who signed a document, when and how.
+func (s *Server) signaturePage(pk *pack, d *document, attached []byte) ([]byte, error) {
+	p := s.newPaper("Signatures of "+d.Name, executedTime(d))
+	p.heading("Signatures")
+	p.field("Package", pk.Name)
+	p.field("Document", d.Name)
+	p.field("Executed", words(executedTime(d)))
+	for _, f := range d.Filled {
+		p.field(f.Label, f.Value)
+	}
+	p.Ln(4)
+	for i, r := range d.Revisions {
+		if sg, ok := pk.signer(r.SignerID); ok && r.TimeSigned != nil {
+			p.signed(i, sg, r)
+		}
+	}
+	if attached != nil {
+		p.Ln(4)
+		p.line("I", 9, "The pages of the original could not be joined with this one. The original is attached to this PDF, unchanged.")
+		p.SetAttachments([]fpdf.Attachment{{Content: attached, Filename: "original.pdf", Description: p.fit(d.FileName)}})
+	}
+	return p.bytes()
+}
+
+func (p *paper) signed(i int, sg *signer, r revision) {
+	p.room(42)
+	p.SetDrawColor(0xD0, 0xD4, 0xDA)
+	p.Line(20, p.GetY(), 190, p.GetY())
+	p.Ln(3)
+	p.SetTextColor(0x1C, 0x24, 0x30)
+	p.line("B", 12, sg.fullName())
+	p.SetTextColor(0x5E, 0x69, 0x77)
+	p.line("", 9, sg.Email+" · signed "+words(*r.TimeSigned))
+	p.Ln(2)
+	p.SetTextColor(0x24, 0x50, 0x7A)
+	if r.Signature != nil && r.Signature.Typed != "" {
+		p.line("I", 20, r.Signature.Typed)
+	}
+	if r.Signature != nil && len(r.Signature.PNG) > 0 {
+		name := fmt.Sprintf("signature-%d", i)
+		info := p.RegisterImageOptionsReader(name, fpdf.ImageOptions{ImageType: "PNG"}, bytes.NewReader(r.Signature.PNG))
+		if info != nil && info.Width() > 0 && info.Height() > 0 {
+			scale := min(60/info.Width(), 22/info.Height())
+			p.ImageOptions(name, 20, p.GetY(), info.Width()*scale, info.Height()*scale, true, fpdf.ImageOptions{ImageType: "PNG"}, 0, "")
+		}
+	}
+	p.Ln(3)
+}
+
+// certificate is the CAC PDF of a document: what happened to it, in words.
+func (s *Server) certificate(pk *pack, d *document) ([]byte, error) {
+	p := s.newPaper("Certificate of "+d.Name, executedTime(d))
+	p.heading("Certificate of completion")
+	p.field("Package", pk.Name)
+	p.field("Package id", pk.PackageID)
+	p.field("Document", d.Name)
+	p.field("Document id", d.DocumentID)
+	p.field("File", fmt.Sprintf("%s, %d bytes", d.FileName, d.Size))
+	p.field("Uploaded", words(d.TimeUploaded))
+	if pk.TimeSent != nil {
+		p.field("Sent", words(*pk.TimeSent))
+	}
+	for _, r := range d.Revisions {
+		if sg, ok := pk.signer(r.SignerID); ok && r.TimeSigned != nil {
+			p.room(14)
+			p.field("Signed", sg.fullName()+", "+sg.Email+", "+words(*r.TimeSigned))
+			p.field("Revision", r.RevisionID)
+		}
+	}
+	p.field("Executed", words(executedTime(d)))
+	return p.bytes()
+}
+
+// cover is the first page of a MasterFile.
+func (s *Server) cover(pk *pack) ([]byte, error) {
+	at := pk.TimeModified
+	if pk.TimeExecuted != nil {
+		at = *pk.TimeExecuted
+	}
+	p := s.newPaper(pk.Name, at)
+	p.heading(pk.Name)
+	p.field("Package id", pk.PackageID)
+	p.field("Created", words(pk.TimeCreated))
+	p.field("Executed", words(at))
+	if pk.Message != "" {
+		p.field("Message", pk.Message)
+	}
+	p.Ln(4)
+	for i, d := range pk.Documents {
+		p.room(8)
+		p.field(fmt.Sprintf("Document %d", i+1), d.Name)
+	}
+	for i := range pk.Signers {
+		p.room(8)
+		p.field(fmt.Sprintf("Signer %d", i+1), pk.Signers[i].fullName()+", "+pk.Signers[i].Email)
+	}
+	return p.bytes()
+}
+
+func executedTime(d *document) time.Time {
+	if d.TimeExecuted != nil {
+		return *d.TimeExecuted
+	}
+	return d.TimeUploaded
+}
+
+func words(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04:05 UTC") }

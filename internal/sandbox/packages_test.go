@@ -4,11 +4,15 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/pdfcpu/pdfcpu/pkg/api"
 )
 
 func TestAddRefusesWhatIsWrong(t *testing.T) {
@@ -201,4 +205,233 @@ func TestPrefixCanBeDemandedOrForbidden(t *testing.T) {
 		wantStatus(t, r.do("GET", "/organizations/info", "", nil), c.withno)
 		wantStatus(t, r.do("GET", "/.well-known/jwks", "", nil), 200)
 	}
+}
+
+func TestUploadTellsFilesApart(t *testing.T) {
+	r := start(t, Options{})
+	r.signIn(adminMail, allScopes)
+	pdf := samplePDF(t, 1)
+	var locked bytes.Buffer
+	conf := pdfConfig()
+	conf.UserPW, conf.OwnerPW, conf.EncryptUsingAES, conf.EncryptKeyLength = "user", "owner", true, 256
+	must(t, api.Encrypt(bytes.NewReader(pdf), &locked, conf))
+	var restricted bytes.Buffer
+	conf = pdfConfig()
+	conf.UserPW, conf.OwnerPW, conf.EncryptUsingAES, conf.EncryptKeyLength = "", "owner", true, 256
+	must(t, api.Encrypt(bytes.NewReader(pdf), &restricted, conf))
+	for _, c := range []struct {
+		name string
+		body []byte
+		flag string // "" is a good file
+	}{
+		{"plain.pdf", pdf, ""},
+		{"restricted.pdf", restricted.Bytes(), ""},
+		{"locked.pdf", locked.Bytes(), "isPasswordProtected"},
+		{"cut.pdf", pdf[:len(pdf)-60], "isInvalid"},
+		{"text.pdf", []byte("hello"), "isInvalid"},
+		{"empty.docx", nil, "isInvalid"},
+		{"letter.docx", []byte("PK"), "isConverted"},
+		{"program.exe", []byte("MZ"), "isNotSupported"},
+	} {
+		a := r.uploadRaw("", `form-data; filename="`+c.name+`"`, "application/octet-stream", bytes.NewReader(c.body))
+		wantStatus(t, a, 200)
+		f := a.json(t)["files"].([]any)[0].(map[string]any)
+		for _, flag := range []string{"isInvalid", "isConverted", "isNotSupported", "isPasswordProtected"} {
+			if f[flag] != (flag == c.flag) {
+				t.Errorf("%s: %s is %v", c.name, flag, f[flag])
+			}
+		}
+		usable := c.flag == "" || c.flag == "isConverted"
+		if (f["fileId"] != nil) != usable || (f["error"] == nil) != usable {
+			t.Errorf("%s: %v", c.name, f)
+		}
+	}
+	wantError(t, r.do("POST", "/files/upload", "application/json", strings.NewReader("{}"), "Authorization", "Bearer "+r.token), 400, "file_invalid_content_type")
+	wantError(t, r.uploadRaw("?type=permanent", `form-data; filename="a.pdf"`, "application/pdf", bytes.NewReader(pdf)), 400, "file_invalid_type")
+	wantError(t, r.uploadRaw("", `form-data; name="a"`, "text/plain", strings.NewReader("x")), 400, "file_upload_no_files")
+}
+
+func TestUploadNamesAndExternalID(t *testing.T) {
+	r := start(t, Options{})
+	r.signIn(adminMail, allScopes)
+	a := r.uploadRaw("?externalId=case+7", "form-data; filename*=UTF-8''L%C3%A4rm%20%E6%BC%A2.docx", "application/octet-stream", strings.NewReader("PK"))
+	wantStatus(t, a, 200)
+	f := a.json(t)["files"].([]any)[0].(map[string]any)
+	if f["fileName"] != "Lärm 漢.docx" || f["externalId"] != "case 7" {
+		t.Errorf("got %v", f)
+	}
+	for _, nasty := range []string{`..\..\evil.pdf`, "../../evil.pdf"} {
+		a := r.uploadRaw("", `form-data; filename="`+strings.ReplaceAll(nasty, `\`, `\\`)+`"`, "application/pdf", bytes.NewReader(samplePDF(t, 1)))
+		if f := a.json(t)["files"].([]any)[0].(map[string]any); f["fileName"] != "evil.pdf" {
+			t.Errorf("%s became %v", nasty, f["fileName"])
+		}
+	}
+	p := r.post("/packages/add", object{"name": "N", "type": "concurrent", "state": "open", "signers": people("A"),
+		"documents": []object{{"fileId": f["fileId"]}}})
+	wantStatus(t, p, 200)
+	d := p.json(t)["package"].(map[string]any)["documents"].([]any)[0].(map[string]any)
+	if d["externalId"] != "case 7" || d["name"] != "Lärm 漢" {
+		t.Errorf("document %v", d)
+	}
+}
+
+// longPDF is a long PDF that is made while it is read.
+func longPDF(size int64) io.Reader {
+	return io.MultiReader(strings.NewReader("%PDF-1.7\n"), io.LimitReader(repeat{}, size), strings.NewReader("\nstartxref\n0\n%%EOF\n"))
+}
+
+type repeat struct{}
+
+func (repeat) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = 'x'
+	}
+	return len(p), nil
+}
+
+func TestLargeUploadAndDownloadKeepMemoryFlat(t *testing.T) {
+	const size = 128 << 20
+	r := start(t, Options{})
+	r.signIn(adminMail, allScopes)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	a := r.uploadRaw("", `form-data; filename="long.pdf"`, "application/pdf", longPDF(size))
+	wantStatus(t, a, 200)
+	runtime.ReadMemStats(&after)
+	if grown := int64(after.HeapSys) - int64(before.HeapSys); grown > size/4 {
+		t.Errorf("an upload of %d bytes made the heap grow by %d", size, grown)
+	}
+	id := a.json(t)["files"].([]any)[0].(map[string]any)["fileId"]
+	added := r.post("/packages/add", object{"name": "Long", "type": "concurrent", "state": "open", "signers": people("A"), "documents": []object{{"fileId": id}}})
+	wantStatus(t, added, 200)
+	p := r.find(added.json(t)["packageId"].(string))
+	must(t, r.s.SignAll(p.PackageID))
+	head := r.do("HEAD", "/packages/"+p.PackageID+"/documents/"+p.Documents[0].DocumentID+"/pdf/executed/download", "", nil, "Authorization", "Bearer "+r.token)
+	if head.ContentLength < size {
+		t.Errorf("the executed PDF has %d bytes", head.ContentLength)
+	}
+}
+
+// template is the one of that name, as templates/list shows it.
+func (r *rig) template(name string) object {
+	r.t.Helper()
+	a := r.post("/templates/list", object{})
+	wantStatus(r.t, a, 200)
+	for _, item := range a.json(r.t)["items"].([]any) {
+		if item.(object)["name"] == name {
+			return item.(object)
+		}
+	}
+	r.t.Fatalf("no template %q in %s", name, a.body)
+	return nil
+}
+
+// ids are those of the objects under a field, in their order.
+func ids(o object, field, id string) (list []string) {
+	for _, x := range o[field].([]any) {
+		list = append(list, x.(object)[id].(string))
+	}
+	return list
+}
+
+func TestTemplatesAreListedSearchedAndSorted(t *testing.T) {
+	r := start(t, Options{})
+	r.signIn(adminMail, allScopes)
+	names := func(q object) (list []string) {
+		a := r.post("/templates/list", q)
+		wantStatus(t, a, 200)
+		return ids(a.json(t), "items", "name")
+	}
+	if got := names(object{}); len(got) != 3 {
+		t.Fatalf("samples: %q", got)
+	}
+	if got := names(object{"search": "tenant"}); !slices.Equal(got, []string{"Lease agreement"}) {
+		t.Errorf("by a role: %q", got)
+	}
+	if got := names(object{"search": "engag*", "types": []string{"template"}}); !slices.Equal(got, []string{"Engagement letter"}) {
+		t.Errorf("by the beginning of a word: %q", got)
+	}
+	if got := names(object{"types": []string{"auto_template"}}); len(got) != 0 {
+		t.Errorf("of another kind: %q", got)
+	}
+	nda := r.template("Non-disclosure agreement")
+	signers := ids(nda, "signers", "signerId")
+	wantStatus(t, r.post("/packages/add", object{"name": "N", "type": "concurrent", "templateId": nda["templateId"], "signers": []object{
+		{"templateSignerId": signers[1], "email": "b@example.com"}, {"templateSignerId": signers[0], "email": "a@example.com"}}}), 200)
+	if got := names(object{"sortBy": "last_used", "take": 1}); !slices.Equal(got, []string{"Non-disclosure agreement"}) {
+		t.Errorf("used last: %q", got)
+	}
+	wantError(t, r.post("/templates/list", object{"take": 0}), 400, "template_range_take")
+	wantError(t, r.post("/templates/list", object{"sortBy": "colour"}), 400, "template_invalid_sortBy")
+	r.signIn("max.member@example.com", "member")
+	wantError(t, r.post("/templates/list", object{"allMembers": true}), 403, "template_not_authorized")
+	if got := names(object{}); len(got) != 3 {
+		t.Errorf("a member sees %q", got)
+	}
+}
+
+func TestAPackageFromATemplateHasItsDocumentsPeopleAndValues(t *testing.T) {
+	r := start(t, Options{})
+	r.signIn(adminMail, allScopes)
+	lease := r.template("Lease agreement")
+	documents := ids(lease, "documents", "documentId")
+	a := r.post("/packages/add", object{"name": "Flat 4", "type": "Sequential", "state": "open", "templateId": lease["templateId"],
+		"signers": []object{
+			{"templateRole": "Landlord", "firstName": "Jan", "email": "jan@example.com"}, {"templateRole": "Tenant", "firstName": "Ana", "email": "ana@example.com"}},
+		"documents": []object{
+			{"fileId": r.upload("Plan.pdf", samplePDF(t, 2)), "fileName": "Plan.pdf"},
+			{"templateDocumentId": documents[0], "templateData": object{"rent": "1,200 €"}},
+			{"templateDocumentId": documents[1], "fileId": r.upload("Our rules.pdf", samplePDF(t, 3)), "fileName": "Our rules.pdf", "externalId": "x-1"},
+		}})
+	wantStatus(t, a, 200)
+	p := a.json(t)["package"].(object)
+	if got := ids(p, "documents", "name"); !slices.Equal(got, []string{"Lease agreement", "House rules", "Plan"}) {
+		t.Fatalf("documents %q", got)
+	}
+	if d := p["documents"].([]any)[1].(object); d["numberPages"] != 3.0 || d["externalId"] != "x-1" {
+		t.Errorf("the swapped document: %v", d)
+	}
+	if got := ids(p, "recipients", "email"); !slices.Equal(got, []string{"records@example.com"}) || p["message"] != "Read the lease and the house rules, then sign both." {
+		t.Errorf("recipients %q, message %q", got, p["message"])
+	}
+	id := p["packageId"].(string)
+	must(t, r.s.SignAll(id))
+	page := r.get("/packages/" + id + "/documents/" + ids(p, "documents", "documentId")[0] + "/pdf/executed/download")
+	wantStatus(t, page, 200)
+	stored, err := read[pack](r.s.db, bucketPackages, id)
+	must(t, err)
+	if got := stored.Documents[0].Filled; len(got) != 1 || got[0].Value != "1,200 €" {
+		t.Errorf("filled: %+v", got)
+	}
+}
+
+func TestWhatDoesNotFitATemplateIsRefused(t *testing.T) {
+	r := start(t, Options{})
+	r.signIn(adminMail, allScopes)
+	lease := r.template("Lease agreement")
+	base := func(change ...any) object {
+		body := object{"name": "N", "type": "concurrent", "state": "open", "templateId": lease["templateId"], "signers": []object{
+			{"templateRole": "Landlord", "email": "a@example.com"}, {"templateRole": "Tenant", "email": "b@example.com"}}}
+		for i := 0; i+1 < len(change); i += 2 {
+			body[change[i].(string)] = change[i+1]
+		}
+		return body
+	}
+	wantError(t, r.post("/packages/add", base("templateId", newID())), 404, "template_not_found")
+	wantError(t, r.post("/packages/add", base("signers", []object{{"templateRole": "Janitor", "email": "a@example.com"}})), 404, "template_signer_not_found")
+	wantError(t, r.post("/packages/add", base("signers", []object{{"templateRole": "Tenant", "email": "a@example.com"}})), 400, "package_invalid_template_signer")
+	wantError(t, r.post("/packages/add", base("documents", []object{{"templateDocumentId": newID()}})), 404, "template_document_not_found")
+	wantError(t, r.post("/packages/add", base("documents", []object{{"name": "House rules", "templateData": object{"rent": "1"}}})), 400, "document_invalid_templateData")
+	if got := len(r.s.Packages()); got != 0 {
+		t.Errorf("%d packages came of refused requests", got)
+	}
+	must(t, r.s.DeleteTemplate(lease["templateId"].(string)))
+	wantError(t, r.post("/packages/add", base()), 404, "template_not_found")
+	must(t, r.s.addSamples())
+	if got := r.post("/templates/list", object{}); strings.Contains(string(got.body), "Lease agreement") {
+		t.Error("a deleted sample came back")
+	}
+	empty, err := r.s.PutTemplate(Template{Name: "Empty", Signers: []TemplatePerson{{Role: "Client"}}})
+	must(t, err)
+	wantError(t, r.post("/packages/add", base("templateId", empty, "signers", []object{{"templateRole": "Client", "email": "a@example.com"}})), 400, "package_add_no_documents")
 }

@@ -1,24 +1,50 @@
+// Package sandbox is the whole electronic signature service on this machine: the authorization server, the API, the
+// pages where people sign, the events, and an admin port that makes it misbehave on request. It is the embedded
+// service of the demo, the sandbox command, and the counterpart of the tests.
+//
+// It promises to follow interface.md to the letter, service-facts.md where that is silent, and the RFCs where both
+// are; to keep everything it was told when it is killed and started again on the same folder; to sign the exact
+// bytes it delivers; and to leave no goroutine behind after Close.
+//
+// It must not know any other package of this program, and above all not esign: two independent readings of
+// interface.md check each other. It is made for one machine and for trying things out: whoever reaches its address
+// may act as any of its people.
 package sandbox
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"crypto/rand"
+	"crypto/sha256"
 	"crypto/tls"
+	"crypto/x509"
+	"embed"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"html/template"
+	"io"
 	"log/slog"
+	"maps"
+	mrand "math/rand/v2"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"countersign/internal/sandbox/press"
-
+	"github.com/google/uuid"
 	bolt "go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
+
+	"countersign/internal/sandbox/press"
 )
 
 // Server is a running service. Its methods may be called from any goroutine.
@@ -279,4 +305,632 @@ func (s *Server) apiRoutes() *http.ServeMux {
 		writeJSON(w, http.StatusNotFound, errorBody("resource_not_found", "There is nothing at this address."))
 	})
 	return mux
+}
+
+// apiError is an answer that is not 200 (service-facts.md section 10).
+type apiError struct {
+	Status  int
+	Code    string
+	Message string
+}
+
+func (e *apiError) Error() string { return e.Code + ": " + e.Message }
+
+func badRequest(code, format string, args ...any) *apiError {
+	return &apiError{http.StatusBadRequest, code, fmt.Sprintf(format, args...)}
+}
+
+func forbidden(code, message string) *apiError {
+	return &apiError{http.StatusForbidden, code, message}
+}
+
+// notFound says nothing about whether the thing exists for someone else.
+func notFound(kind string) *apiError {
+	return &apiError{http.StatusNotFound, kind + "_not_found", "The " + kind + " does not exist or you have no permission to see it."}
+}
+
+// call is an API operation: it answers with a value to encode or with an error.
+type call func(w http.ResponseWriter, r *http.Request, who caller) (any, error)
+
+// api turns an operation into a handler that checks the access token first.
+func (s *Server) api(fn call) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		who, err := s.authenticate(r)
+		if err != nil {
+			w.Header().Set("WWW-Authenticate", `Bearer realm="sandbox", error="invalid_token"`)
+			writeJSON(w, http.StatusUnauthorized, errorBody("access_token_invalid", "The access token is missing, unknown or expired."))
+			return
+		}
+		answer, err := fn(w, r, who)
+		if err != nil {
+			s.writeError(w, r, err)
+			return
+		}
+		if answer != nil {
+			writeJSON(w, http.StatusOK, answer)
+		}
+	}
+}
+
+func (s *Server) writeError(w http.ResponseWriter, r *http.Request, err error) {
+	var e *apiError
+	if !errors.As(err, &e) {
+		s.log.Error("request failed", "method", r.Method, "route", r.Pattern, "error", err)
+		e = &apiError{http.StatusInternalServerError, "service_exception_unexpected", "Something unexpected happened in the service."}
+	}
+	writeJSON(w, e.Status, errorBody(e.Code, e.Message))
+}
+
+func errorBody(code, message string) map[string]string {
+	return map[string]string{"error": code, "message": message}
+}
+
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.WriteHeader(status)
+	answer, whole := v.(json.RawMessage)
+	if whole {
+		answer = append(slices.Clip(answer), '\n')
+	} else {
+		answer, _ = encoded(v)
+	}
+	_, _ = w.Write(answer) // the caller has gone; there is nobody left to tell
+}
+
+// encoded is v as JSON, with a line end.
+func encoded(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return b.Bytes(), err
+}
+
+// maxBody bounds a JSON body; file contents never travel in one.
+const maxBody = 4 << 20
+
+// readJSON decodes a request body into v. Unknown fields are ignored, an empty body is an empty object.
+func readJSON(w http.ResponseWriter, r *http.Request, kind string, v any) error {
+	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		return &apiError{http.StatusRequestEntityTooLarge, kind + "_length_body", "The request is too large."}
+	case err != nil:
+		return badRequest(kind+"_invalid_body", "The request could not be read to its end.")
+	case len(strings.TrimSpace(string(raw))) == 0:
+		return nil
+	}
+	if err := json.Unmarshal(raw, v); err != nil {
+		return badRequest(kind+"_invalid_json", "The request is not the JSON that is expected here: %v.", err)
+	}
+	return nil
+}
+
+// Options say how a service is started. The zero value is a service for a demo: a free port on 127.0.0.1, nothing
+// kept after Close, one client and two people.
+type Options struct {
+	Dir         string // where state and documents live; "" is a temporary folder, removed by Close
+	Listen      string // host:port, default 127.0.0.1:0
+	AdminListen string // host:port of the admin port on a loopback address; "" is no admin port
+	PublicURL   string // the address people and programs see, when it is not the one listened on; no trailing slash
+	CertFile    string // with KeyFile, PEM files: serve HTTPS
+	KeyFile     string
+
+	Clients []Client // registered applications; none is DemoClient
+	Users   []User   // people who can sign in; none is DemoUsers
+
+	AccessTokenLifetime time.Duration // default 30 minutes
+	SignatureHeader     string        // header that carries the signature of an event, default X-Service-Signature
+
+	// Listener, when set, is served instead of Listen, and PublicURL names it. DeliverDial, when set, makes the connections
+	// to endpoints, secure ones included, instead of the system's network. So a whole service runs without a network.
+	Listener    net.Listener
+	DeliverDial func(ctx context.Context, network, addr string) (net.Conn, error)
+
+	DeliverCAs     *x509.CertPool    // trusted for delivery; nil means the system's roots
+	DeliverVia     map[string]string // host:port of an endpoint to the host:port to connect to instead
+	DeliverWorkers int               // deliveries at the same time, default 1, which keeps events in order
+	DeliverTimeout time.Duration     // for one attempt, default 10 s
+	RetryFirst     time.Duration     // wait after the first failure, doubled after each further one, default 1 s
+	RetryMax       time.Duration     // longest wait between attempts, default 5 minutes
+	RetryFor       time.Duration     // an event older than this is given up, default 72 hours
+
+	AutoSign    time.Duration // > 0: simulated signers sign each this long after it is their turn
+	AutoConsent bool          // the sign-in and consent pages answer themselves, for an unattended demo
+
+	Bare          bool // answer with exactly the fields interface.md shows instead of the public records
+	NoDiscovery   bool // 404 on /.well-known/openid-configuration
+	OnlyAPIPrefix bool // serve the API under /api/v1 alone
+	NoAPIPrefix   bool // serve the API without /api/v1 alone
+
+	// PlainPaper has signature pages, certificates and covers in a font that every reader has, which has the letters of Latin-1
+	// alone. They are made in a tenth of the time, for those who make thousands.
+	PlainPaper bool
+
+	KeyBits int // of the key that signs id_tokens, default 2048
+
+	Press []string // the program that reads uploaded documents, see press.Press; none is this process
+
+	Now func() time.Time // the clock for what the service says: lifetimes and time stamps. Waiting is done in real time
+	Log *slog.Logger     // default: nowhere
+}
+
+// Client is a registered OAuth application.
+type Client struct {
+	ID        string   `json:"id"`
+	Secret    string   `json:"secret"` // "" is a public client, which must use PKCE
+	Name      string   `json:"name"`   // names its webhook endpoint
+	Redirects []string `json:"redirects"`
+}
+
+// User is someone with an account. There are no passwords: whoever reaches the sign-in page chooses who to be.
+type User struct {
+	Email          string `json:"email"`
+	FirstName      string `json:"first_name"`
+	LastName       string `json:"last_name"`
+	OrganizationID string `json:"organization_id"` // UUID; "" is the demo organization
+	MemberID       string `json:"member_id"`       // UUID; "" is derived from the email, the same every time
+	Admin          bool   `json:"admin"`           // an Organization Administrator
+}
+
+// DemoClient is the application a service without Options.Clients knows. Its loopback redirects accept any port
+// (RFC 8252 section 7.3).
+func DemoClient() Client {
+	return Client{
+		ID: "countersign-demo", Secret: "demo-secret-not-a-secret", Name: "Countersign",
+		Redirects: []string{
+			"http://127.0.0.1/oauth/callback", "http://[::1]/oauth/callback",
+			"http://127.0.0.1/callback", "http://[::1]/callback",
+		},
+	}
+}
+
+// DemoUsers are the people a service without Options.Users knows: one administrator and one plain member.
+func DemoUsers() []User {
+	return []User{
+		{Email: "olivia.office@example.com", FirstName: "Olivia", LastName: "Office", Admin: true},
+		{Email: "max.member@example.com", FirstName: "Max", LastName: "Member"},
+	}
+}
+
+// namespace makes identifiers that are derived rather than random the same on every machine.
+var namespace = uuid.MustParse("6f2c1f7e-2f0b-5b0c-9a47-0d6b7e3c1a55")
+
+func derivedID(what string) string { return uuid.NewSHA1(namespace, []byte(what)).String() }
+
+// complete fills in the defaults and refuses what cannot work.
+func (o Options) complete() (Options, error) {
+	setDefault(&o.Listen, "127.0.0.1:0")
+	setDefault(&o.AccessTokenLifetime, 30*time.Minute)
+	setDefault(&o.KeyBits, 2048)
+	setDefault(&o.SignatureHeader, "X-Service-Signature")
+	setDefault(&o.DeliverWorkers, 1)
+	setDefault(&o.DeliverTimeout, 10*time.Second)
+	setDefault(&o.RetryFirst, time.Second)
+	setDefault(&o.RetryMax, 5*time.Minute)
+	setDefault(&o.RetryFor, 72*time.Hour)
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if len(o.Clients) == 0 {
+		o.Clients = []Client{DemoClient()}
+	}
+	if len(o.Users) == 0 {
+		o.Users = DemoUsers()
+	}
+	o.PublicURL = strings.TrimSuffix(o.PublicURL, "/")
+	if o.OnlyAPIPrefix && o.NoAPIPrefix {
+		return o, errors.New("the API cannot be served only with and only without /api/v1")
+	}
+	if o.Listener != nil && (o.PublicURL == "" || o.CertFile != "") {
+		return o, errors.New("a listener of one's own needs a public address and no certificate")
+	}
+	if (o.CertFile == "") != (o.KeyFile == "") {
+		return o, errors.New("HTTPS needs both a certificate file and a key file")
+	}
+	for _, c := range o.Clients {
+		if c.ID == "" {
+			return o, errors.New("a client has no id")
+		}
+		for _, r := range c.Redirects {
+			if why := redirectProblem(r); why != "" {
+				return o, fmt.Errorf("redirect %q of client %q %s", r, c.ID, why)
+			}
+		}
+	}
+	users := make([]User, len(o.Users))
+	for i, u := range o.Users {
+		if u.Email == "" {
+			return o, errors.New("a user has no email address")
+		}
+		setDefault(&u.OrganizationID, derivedID("organization"))
+		setDefault(&u.MemberID, derivedID("member:"+strings.ToLower(u.Email)))
+		users[i] = u
+	}
+	o.Users = users
+	return o, nil
+}
+
+func setDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+func (u User) subject() string { return derivedID("subject:" + strings.ToLower(u.Email)) }
+
+func (u User) fullName() string { return strings.TrimSpace(u.FirstName + " " + u.LastName) }
+
+func (s *Server) client(id string) (Client, bool) {
+	return first(s.opt.Clients, func(c Client) bool { return c.ID == id })
+}
+
+func (s *Server) user(email string) (User, bool) {
+	return first(s.opt.Users, func(u User) bool { return strings.EqualFold(u.Email, email) })
+}
+
+// first is the first of all that is wanted, and whether there is one.
+func first[T any](all []T, wanted func(T) bool) (found T, ok bool) {
+	if i := slices.IndexFunc(all, wanted); i >= 0 {
+		return all[i], true
+	}
+	return found, false
+}
+
+// chance decides what is left to chance. It comes from crypto/rand like every id and token, so that whoever makes that
+// repeatable (testing/cryptotest) repeats everything the service does.
+func chance() *mrand.Rand {
+	var seed [16]byte
+	_, _ = rand.Read(seed[:]) // never fails, as below
+	return mrand.New(mrand.NewPCG(binary.LittleEndian.Uint64(seed[:]), binary.LittleEndian.Uint64(seed[8:])))
+}
+
+// newToken is a secret of 256 random bits, safe in a URL.
+func newToken() string {
+	var b [32]byte
+	_, _ = rand.Read(b[:]) // never fails: crypto/rand ends the program instead
+	return base64.RawURLEncoding.EncodeToString(b[:])
+}
+
+// hashed is the form in which a token is stored, so that a copy of the state is no key.
+func hashed(token string) string {
+	sum := sha256.Sum256([]byte(token))
+	return base64.RawURLEncoding.EncodeToString(sum[:])
+}
+
+func newID() string { return uuid.NewString() }
+
+//go:embed web/*.html web/*.css web/*.js
+var webFiles embed.FS
+
+var pages = template.Must(template.New("").Funcs(template.FuncMap{
+	"css":  func() template.CSS { return template.CSS(asset("page.css")) },
+	"pad":  func() template.JS { return template.JS(asset("pad.js")) },
+	"when": func(t time.Time) string { return t.UTC().Format("2 Jan 2006 15:04 UTC") },
+}).ParseFS(webFiles, "web/*.html"))
+
+// asset reads a file that is part of the program.
+func asset(name string) string {
+	raw, err := webFiles.ReadFile("web/" + name)
+	if err != nil {
+		panic(err) // the build put it there
+	}
+	return string(raw)
+}
+
+// webRoutes are the authorization server and the pages for people: everything that has no /api/v1.
+func (s *Server) webRoutes() *http.ServeMux {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /.well-known/openid-configuration", s.discovery)
+	mux.HandleFunc("GET /.well-known/jwks", s.jwks)
+	mux.HandleFunc("GET /connect/authorize", s.authorize)
+	mux.HandleFunc("POST /connect/token", s.oauthForm(s.exchange))
+	mux.HandleFunc("POST /connect/revoke", s.oauthForm(s.revoke))
+	mux.HandleFunc("GET /connect/userinfo", s.api(s.userinfo))
+	mux.HandleFunc("POST /connect/userinfo", s.api(s.userinfo))
+	mux.HandleFunc("GET /connect/login", s.loginPage)
+	mux.HandleFunc("POST /connect/login", s.loginChoice)
+	mux.HandleFunc("GET /connect/consent", s.consentPage)
+	mux.HandleFunc("POST /connect/consent", s.consentChoice)
+	mux.HandleFunc("GET /{$}", s.indexPage)
+	mux.HandleFunc("POST /packages/{packageId}/withdraw", s.withdrawChoice)
+	mux.HandleFunc("GET /link/{token}", s.signerPage)
+	mux.HandleFunc("POST /link/{token}", s.signerChoice)
+	mux.HandleFunc("GET /link/{token}/documents/{documentId}", s.signerDocument)
+	return mux
+}
+
+// show answers with a page. Nothing on it comes from elsewhere, and no other site may frame it.
+func (s *Server) show(w http.ResponseWriter, status int, name string, data map[string]any) {
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; base-uri 'none'; frame-ancestors 'none'")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	noStore(w)
+	w.WriteHeader(status)
+	if err := pages.ExecuteTemplate(w, name, data); err != nil {
+		s.log.Debug("showing a page failed", "page", name, "error", err)
+	}
+}
+
+func (s *Server) showProblem(w http.ResponseWriter, status int, title, text string) {
+	s.show(w, status, "problem.html", map[string]any{"Title": title, "Text": text})
+}
+
+func (s *Server) showFailure(w http.ResponseWriter, err error) {
+	s.log.Error("a page failed", "error", err)
+	s.showProblem(w, http.StatusInternalServerError, "Something unexpected happened.", "The log of the service has the reason.")
+}
+
+// indexPackage is a package as the index shows it.
+type indexPackage struct {
+	Name, State string
+	Note        string // what its sender said and its people were told when it was withdrawn
+	Form        string // of what can be done with it; empty where nothing can
+	Withdraw    string // where that is sent
+	Created     time.Time
+	Signers     []indexSigner
+	Copies      []recipient
+}
+
+type indexSigner struct {
+	Name, Link, Word string
+	Done, Turn       bool
+}
+
+// maxIndex is how many packages the index shows, newest first.
+const maxIndex = 100
+
+// indexPage is GET /: what this service is, who can sign in, every package with its signers' pages, and
+// the templates.
+func (s *Server) indexPage(w http.ResponseWriter, _ *http.Request) {
+	all, err := s.packs()
+	if err != nil {
+		s.showFailure(w, err)
+		return
+	}
+	now := s.opt.Now()
+	shown := []indexPackage{}
+	for _, p := range all[:min(len(all), maxIndex)] {
+		in := indexPackage{Name: p.Name, State: p.stateAt(now), Created: p.TimeCreated, Copies: p.Recipients}
+		if in.State == stateOpen {
+			in.Form, in.Withdraw = s.formToken(p.PackageID), "/packages/"+p.PackageID+"/withdraw"
+		}
+		if in.State == stateRescinded {
+			in.Note = p.withdrawnNote()
+		}
+		for _, sg := range p.Signers {
+			word, done, turn := p.standing(&sg, now)
+			in.Signers = append(in.Signers, indexSigner{sg.fullName(), "/link/" + sg.LinkToken, word, done, turn})
+		}
+		shown = append(shown, in)
+	}
+	templates, err := s.templates()
+	if err != nil {
+		s.showFailure(w, err)
+		return
+	}
+	s.show(w, http.StatusOK, "index.html", map[string]any{
+		"Title": "Signing service", "URL": s.url, "Clients": s.opt.Clients, "Users": s.opt.Users,
+		"Packages": shown, "More": len(all) - len(shown), "Templates": templates,
+	})
+}
+
+// withdrawnNote says what the sender said of a withdrawn package, and whether its people were told.
+func (p *pack) withdrawnNote() string {
+	note := "The signers were not notified."
+	if slices.Contains(p.Notified, stateRescinded) {
+		note = "The signers were notified."
+	}
+	if p.RescindMessage != "" {
+		note = "“" + p.RescindMessage + "” " + note
+	}
+	return note
+}
+
+// standing says in a word where a signer stands.
+func (p *pack) standing(sg *signer, now time.Time) (word string, done, turn bool) {
+	switch {
+	case sg.State == signerDeclined:
+		return "declined", false, false
+	case p.signedBy(sg.SignerID):
+		return "signed", true, false
+	case p.hasTurn(sg.SignerID, now):
+		return "to sign", false, true
+	}
+	return "waiting", false, false
+}
+
+// Request is one line of the request log. Queries, bodies, headers and the tokens of signing links are not kept.
+type Request struct {
+	Time     time.Time     `json:"time"`
+	Method   string        `json:"method"`
+	Path     string        `json:"path"`
+	Route    string        `json:"route"`  // the pattern that served it, without /api/v1; "" for none
+	Status   int           `json:"status"` // 0: the connection was cut before an answer
+	Bytes    int64         `json:"bytes"`
+	Duration time.Duration `json:"duration_ns"`
+	Fault    int           `json:"fault,omitempty"` // the rule that interfered
+}
+
+// maxRequests bounds the log; the counters go on.
+const maxRequests = 2000
+
+// requestLog may be used from any goroutine.
+type requestLog struct {
+	mu     sync.Mutex
+	last   []Request
+	counts map[string]int
+}
+
+func (l *requestLog) add(r Request) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.last) >= maxRequests {
+		l.last = append(l.last[:0], l.last[maxRequests/2:]...)
+	}
+	l.last = append(l.last, r)
+	if l.counts == nil {
+		l.counts = map[string]int{}
+	}
+	l.counts[cmp.Or(r.Route, "other")]++
+}
+
+func (l *requestLog) snapshot() ([]Request, map[string]int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.last), maps.Clone(l.counts)
+}
+
+func (l *requestLog) clear() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.last, l.counts = nil, nil
+}
+
+// Requests returns the newest requests, oldest first, and the number of requests per route since the start.
+func (s *Server) Requests() ([]Request, map[string]int) { return s.requests.snapshot() }
+
+// meter notes what was answered.
+type meter struct {
+	http.ResponseWriter
+	status int
+	bytes  int64
+}
+
+func (m *meter) WriteHeader(status int) {
+	if m.status == 0 {
+		m.status = status
+	}
+	m.ResponseWriter.WriteHeader(status)
+}
+
+func (m *meter) Write(p []byte) (int, error) {
+	if m.status == 0 {
+		m.status = http.StatusOK
+	}
+	n, err := m.ResponseWriter.Write(p)
+	m.bytes += int64(n)
+	return n, err
+}
+
+func (m *meter) Unwrap() http.ResponseWriter { return m.ResponseWriter }
+
+// Every record is one JSON value in one bbolt bucket, so a kill at any instruction leaves the last whole transaction.
+const (
+	bucketKeys       = "keys"       // keyRS256, keyForms and keyTemplates
+	bucketSessions   = "sessions"   // hash of the cookie -> session
+	bucketConsents   = "consents"   // email|client -> granted scopes
+	bucketCodes      = "codes"      // hash of the code -> authCode
+	bucketGrants     = "grants"     // grant id -> grant: the family of tokens one sign-in gave
+	bucketAccess     = "access"     // hash of the token -> accessToken
+	bucketRefresh    = "refresh"    // hash of the token -> refreshToken
+	bucketEndpoints  = "endpoints"  // organization|client -> endpoint
+	bucketFiles      = "files"      // file id -> file
+	bucketPackages   = "packages"   // package id -> pack
+	bucketLinks      = "links"      // link token -> link
+	bucketDeliveries = "deliveries" // sequence -> delivery
+	bucketTemplates  = "templates"  // template id -> packTemplate
+)
+
+var buckets = []string{
+	bucketKeys, bucketSessions, bucketConsents, bucketCodes, bucketGrants, bucketAccess, bucketRefresh,
+	bucketEndpoints, bucketFiles, bucketPackages, bucketLinks, bucketDeliveries, bucketTemplates,
+}
+
+var errNotFound = errors.New("not found")
+
+// openDB opens the state in dir. durable also survives a power cut; without it, writes are left to the system.
+func openDB(dir string, durable bool) (*bolt.DB, error) {
+	path := filepath.Join(dir, "sandbox.db")
+	db, err := bolt.Open(path, 0o600, &bolt.Options{Timeout: 3 * time.Second, NoSync: !durable, NoFreelistSync: true})
+	if errors.Is(err, bolterrors.ErrTimeout) {
+		return nil, fmt.Errorf("the folder %q is in use by another sandbox", dir)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("opening the state in %q: %w", dir, err)
+	}
+	err = db.Update(func(tx *bolt.Tx) error {
+		for _, b := range buckets {
+			if _, err := tx.CreateBucketIfNotExists([]byte(b)); err != nil {
+				return err
+			}
+		}
+		_, err := get[[]byte](tx, bucketKeys, keyForms)
+		if errors.Is(err, errNotFound) {
+			return put(tx, bucketKeys, keyForms, []byte(newToken()))
+		}
+		return err
+	})
+	if err != nil {
+		_ = db.Close()
+		return nil, fmt.Errorf("preparing the state in %q: %w", dir, err)
+	}
+	return db, nil
+}
+
+// get reads one record, or errNotFound.
+func get[T any](tx *bolt.Tx, bucket, key string) (T, error) {
+	var v T
+	raw := tx.Bucket([]byte(bucket)).Get([]byte(key))
+	if raw == nil {
+		return v, errNotFound
+	}
+	if err := json.Unmarshal(raw, &v); err != nil {
+		return v, fmt.Errorf("reading %s %q: %w", bucket, key, err)
+	}
+	return v, nil
+}
+
+func put(tx *bolt.Tx, bucket, key string, v any) error {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("encoding %s: %w", bucket, err)
+	}
+	return tx.Bucket([]byte(bucket)).Put([]byte(key), raw)
+}
+
+func remove(tx *bolt.Tx, bucket, key string) error {
+	return tx.Bucket([]byte(bucket)).Delete([]byte(key))
+}
+
+// each calls fn with every record of a bucket in key order. fn must not write to the bucket.
+func each[T any](tx *bolt.Tx, bucket string, fn func(key string, v T) error) error {
+	return tx.Bucket([]byte(bucket)).ForEach(func(k, raw []byte) error {
+		var v T
+		if err := json.Unmarshal(raw, &v); err != nil {
+			return fmt.Errorf("reading %s %q: %w", bucket, k, err)
+		}
+		return fn(string(k), v)
+	})
+}
+
+// read is get in a transaction of its own.
+func read[T any](db *bolt.DB, bucket, key string) (v T, err error) {
+	err = db.View(func(tx *bolt.Tx) error {
+		v, err = get[T](tx, bucket, key)
+		return err
+	})
+	return v, err
+}
+
+// sweep deletes the records of a bucket for which stale says so.
+func sweep[T any](tx *bolt.Tx, bucket string, stale func(T) bool) error {
+	var keys []string
+	err := each(tx, bucket, func(key string, v T) error {
+		if stale(v) {
+			keys = append(keys, key)
+		}
+		return nil
+	})
+	for _, k := range keys {
+		err = errors.Join(err, remove(tx, bucket, k))
+	}
+	return err
 }

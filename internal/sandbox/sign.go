@@ -1,9 +1,19 @@
 package sandbox
 
 import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
 	"errors"
 	"hash/fnv"
+	"image"
+	"image/draw"
+	"image/png"
+	"net/http"
+	"os"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -112,4 +122,203 @@ func (s *Server) Decline(packageID, signerID, reason string) error {
 		sg.State, sg.DeclineReason, sg.TimeDeclined = signerDeclined, reason, &now
 		return nil, nil
 	})
+}
+
+func (s *Server) linkURL(token string) string { return s.url + "/link/" + token }
+
+// opened is what a signing link opens.
+type opened struct {
+	token  string
+	pack   *pack
+	signer *signer
+}
+
+// open finds the package and signer of a link. Whoever has the link is the signer.
+func (s *Server) open(w http.ResponseWriter, r *http.Request) (opened, bool) {
+	token := r.PathValue("token")
+	l, err := read[link](s.db, bucketLinks, token)
+	if err != nil {
+		s.showProblem(w, http.StatusNotFound, "This link opens nothing.", "It may be incomplete, or the package no longer exists.")
+		return opened{}, false
+	}
+	p, err := read[pack](s.db, bucketPackages, l.PackageID)
+	if err != nil {
+		s.showFailure(w, err)
+		return opened{}, false
+	}
+	sg, ok := p.signer(l.SignerID)
+	if !ok {
+		s.showFailure(w, errNotFound)
+		return opened{}, false
+	}
+	return opened{token, &p, sg}, true
+}
+
+// formToken ties a form to its page, so that another site cannot post it.
+func (s *Server) formToken(about string) string {
+	mac := hmac.New(sha256.New, s.formKey)
+	mac.Write([]byte(about))
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// signerPage is GET /link/{token}.
+func (s *Server) signerPage(w http.ResponseWriter, r *http.Request) {
+	if in, ok := s.open(w, r); ok {
+		s.showSigner(w, http.StatusOK, in, "")
+	}
+}
+
+func (s *Server) showSigner(w http.ResponseWriter, status int, in opened, problem string) {
+	type line struct {
+		Name, Link, Word string
+		Pages            int
+		Done, Turn       bool
+	}
+	now, p := s.opt.Now(), in.pack
+	documents, people := []line{}, []line{}
+	for i := range p.Documents {
+		d := &p.Documents[i]
+		at := line{Name: d.Name, Link: "/link/" + in.token + "/documents/" + d.DocumentID, Pages: d.Pages, Word: "waiting for the others"}
+		for n, r := range d.Revisions {
+			if r.SignerID != in.signer.SignerID {
+				continue
+			}
+			switch {
+			case r.TimeSigned != nil:
+				at.Done, at.Word = true, "you signed"
+			case p.isTurn(d, n, now):
+				at.Turn, at.Word = true, "your turn"
+			}
+		}
+		documents = append(documents, at)
+	}
+	for i := range p.Signers {
+		word, done, turn := p.standing(&p.Signers[i], now)
+		name := p.Signers[i].fullName()
+		if p.Signers[i].SignerID == in.signer.SignerID {
+			name += " (you)"
+		}
+		people = append(people, line{Name: name, Word: word, Done: done, Turn: turn})
+	}
+	s.show(w, status, "signer.html", map[string]any{
+		"Title": p.Name, "Pack": p, "Signer": in.signer, "Name": in.signer.fullName(), "Documents": documents, "People": people,
+		"CanSign": p.hasTurn(in.signer.SignerID, now), "Note": in.note(now), "Words": p.RescindMessage, "Problem": problem, "Form": s.formToken(in.token), "Action": "/link/" + in.token,
+	})
+}
+
+// note says why there is nothing to sign.
+func (in opened) note(now time.Time) string {
+	switch in.pack.stateAt(now) {
+	case stateExecuted:
+		return "Everyone has signed. There is nothing left to do."
+	case stateExpired:
+		return "The day by which this was to be signed has passed."
+	case stateRescinded:
+		return "The sender has withdrawn this package."
+	case stateOpen:
+	default:
+		return "The sender has not sent this package yet."
+	}
+	switch {
+	case in.signer.State == signerDeclined:
+		return "You have declined to sign."
+	case in.pack.signedBy(in.signer.SignerID):
+		return "You have signed. The others are still to sign."
+	}
+	return "Someone signs before you. Come back when it is your turn."
+}
+
+// signerChoice is POST /link/{token}: sign or decline.
+func (s *Server) signerChoice(w http.ResponseWriter, r *http.Request) {
+	in, ok := s.open(w, r)
+	if !ok {
+		return
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, 2<<20)
+	if !hmac.Equal([]byte(r.PostFormValue("form")), []byte(s.formToken(in.token))) {
+		s.showSigner(w, http.StatusForbidden, in, "The form was not sent from this page. Try once more.")
+		return
+	}
+	var err error
+	if r.PostFormValue("do") == "decline" {
+		err = s.Decline(in.pack.PackageID, in.signer.SignerID, strings.TrimSpace(r.PostFormValue("reason")))
+	} else {
+		how := signature{PNG: drawn(r.PostFormValue("drawn"))}
+		if how.PNG == nil {
+			how.Typed = strings.TrimSpace(r.PostFormValue("typed")) // filled in beforehand: what was drawn is meant
+		}
+		if how.Typed == "" && how.PNG == nil {
+			s.showSigner(w, http.StatusBadRequest, in, "Draw or type a signature first.")
+			return
+		}
+		err = s.signAs(in.pack.PackageID, in.signer.SignerID, how)
+	}
+	var known *apiError
+	switch {
+	case errors.As(err, &known):
+		s.showSigner(w, known.Status, in, known.Message)
+	case err != nil:
+		s.showFailure(w, err)
+	default:
+		http.Redirect(w, r, "/link/"+in.token, http.StatusSeeOther)
+	}
+}
+
+// drawn reads a signature drawn on the page, and writes it anew so that only a plain picture is kept. It is nil for
+// anything else.
+func drawn(dataURL string) []byte {
+	encoded, ok := strings.CutPrefix(dataURL, "data:image/png;base64,")
+	if !ok {
+		return nil
+	}
+	raw, err := base64.StdEncoding.DecodeString(encoded)
+	if err != nil {
+		return nil
+	}
+	const most = 3000 // pixels
+	size, err := png.DecodeConfig(bytes.NewReader(raw))
+	if err != nil || size.Width > most || size.Height > most || size.Width == 0 || size.Height == 0 {
+		return nil
+	}
+	picture, err := png.Decode(bytes.NewReader(raw))
+	if err != nil {
+		return nil
+	}
+	plain := image.NewNRGBA(image.Rect(0, 0, size.Width, size.Height))
+	draw.Draw(plain, plain.Bounds(), picture, picture.Bounds().Min, draw.Src)
+	var out bytes.Buffer
+	if png.Encode(&out, plain) != nil {
+		return nil
+	}
+	return out.Bytes()
+}
+
+// signerDocument is GET /link/{token}/documents/{documentId}: the pages to be signed, or as signed.
+func (s *Server) signerDocument(w http.ResponseWriter, r *http.Request) {
+	in, ok := s.open(w, r)
+	if !ok {
+		return
+	}
+	d, ok := in.pack.document(r.PathValue("documentId"))
+	if !ok {
+		s.showProblem(w, http.StatusNotFound, "This link opens nothing.", "The document is not part of the package.")
+		return
+	}
+	path := s.filePath(d.FileID)
+	if d.TimeExecuted != nil {
+		if _, err := os.Stat(s.executedPath(d.DocumentID)); err == nil {
+			path = s.executedPath(d.DocumentID)
+		}
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		s.showFailure(w, err)
+		return
+	}
+	defer f.Close() // only read
+	w.Header().Set("Content-Type", "application/pdf")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.Header().Set("Content-Disposition", strings.Replace(attachment(d.Name+".pdf"), "attachment", "inline", 1))
+	noStore(w)
+	http.ServeContent(w, r, "", time.Time{}, f)
 }

@@ -1,8 +1,19 @@
 package tunnel
 
 import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
 	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"regexp"
 	"strings"
+
+	"golang.ngrok.com/ngrok/v2"
 
 	"countersign/internal/message"
 )
@@ -109,4 +120,256 @@ func (e *Error) withCode(m message.Message) message.Message {
 		return m
 	}
 	return message.Then(m, message.NgrokCode(e.Code))
+}
+
+// codeKinds are the codes of https://ngrok.com/docs/errors/reference that a person can act on.
+var codeKinds = map[string]Kind{
+	"105":  Token, // does not look like an authtoken
+	"106":  Token, // a token of ngrok v1
+	"107":  Token, // well-formed but invalid
+	"300":  Token, // the credential was revoked
+	"4018": Token, // none given
+
+	"334": DomainInUse,
+
+	"313":  DomainNotYours, // subdomains need a paid plan
+	"314":  DomainNotYours, // own host names need a paid plan
+	"319":  DomainNotYours, // not reserved
+	"320":  DomainNotYours, // reserved for another account
+	"7117": DomainNotYours, // not reserved
+	"7118": DomainNotYours, // not reserved by this account
+
+	"102": Quota, // the last payment failed
+	"108": Quota, // too many agents at once
+	"324": Quota, // too many addresses at once
+}
+
+var codePattern = regexp.MustCompile(`ERR_NGROK_(\d+)`)
+
+// kindOf sorts the digits of an error code. All codes from 700 to 799 are about rates and volumes.
+func kindOf(digits string) Kind {
+	if kind, known := codeKinds[digits]; known {
+		return kind
+	}
+	if len(digits) == 3 && digits[0] == '7' {
+		return Quota
+	}
+	return Refused
+}
+
+// explain sorts an error of the SDK. It reads the code wherever the SDK hides it: in a method of one of two names, or
+// in the text only (a bind refused during a reconnect). The text itself is dropped, because ngrok repeats the
+// authtoken in it.
+func (c NgrokConfig) explain(err error) *Error {
+	if digits := errorCode(err); digits != "" {
+		kind := kindOf(digits)
+		e := &Error{Kind: kind, Code: "ERR_NGROK_" + digits}
+		switch kind {
+		case DomainInUse, DomainNotYours:
+			e.Address = c.host()
+		}
+		e.permanent = kind == Token || kind == DomainNotYours
+		return e
+	}
+	if told, ok := message.Of(err); ok {
+		return &Error{Kind: Network, Address: c.server(), told: told, cause: scrubbed{err, c.secrets()}}
+	}
+	e := &Error{Kind: Network, Address: c.server(), cause: scrubbed{err, c.secrets()}}
+	var unverified *tls.CertificateVerificationError
+	var unknown x509.UnknownAuthorityError
+	if errors.As(err, &unverified) {
+		e.Kind, e.signer = Certificate, signer(unverified.UnverifiedCertificates)
+	} else if errors.As(err, &unknown) {
+		e.Kind, e.signer = Certificate, signer([]*x509.Certificate{unknown.Cert})
+	}
+	return e
+}
+
+// signer is who has signed the last certificate of those that a server showed.
+func signer(shown []*x509.Certificate) string {
+	if len(shown) == 0 || shown[len(shown)-1] == nil {
+		return ""
+	}
+	by := shown[len(shown)-1].Issuer
+	return cmp.Or(by.CommonName, strings.Join(by.Organization, " "))
+}
+
+func errorCode(err error) string {
+	text := err.Error()
+	var withErrorCode interface{ ErrorCode() string }
+	var withCode interface{ Code() string }
+	switch {
+	case errors.As(err, &withErrorCode) && withErrorCode.ErrorCode() != "":
+		text = withErrorCode.ErrorCode()
+	case errors.As(err, &withCode) && withCode.Code() != "":
+		text = withCode.Code()
+	}
+	if match := codePattern.FindStringSubmatch(text); match != nil {
+		return match[1]
+	}
+	return ""
+}
+
+// explainEnd sorts why the SDK's listener ended: ngrok closed the address, for a reason with a code or without.
+func (c NgrokConfig) explainEnd(err error) *Error {
+	e := c.explain(err)
+	if e.Kind != Network && e.Kind != Refused {
+		return e
+	}
+	return &Error{Kind: Stopped, Code: e.Code, Address: c.host()}
+}
+
+// scrubbed is an error whose text has lost its secrets; what it wraps stays out of reach.
+type scrubbed struct {
+	err     error
+	secrets []string
+}
+
+func (s scrubbed) Error() string { return scrub(s.err.Error(), s.secrets) }
+
+// Is lets errors.Is see through, which shows nothing.
+func (s scrubbed) Is(target error) bool { return errors.Is(s.err, target) }
+
+func scrub(text string, secrets []string) string {
+	for _, secret := range secrets {
+		text = strings.ReplaceAll(text, secret, "[secret]")
+	}
+	return text
+}
+
+// sdkLog passes the SDK's log on at debug level, whatever level the SDK chose, and without secrets: the SDK logs
+// ngrok's answers, and those repeat the authtoken.
+type sdkLog struct {
+	to      slog.Handler
+	secrets []string
+}
+
+func sdkLogger(log *slog.Logger, secrets []string) *slog.Logger {
+	return slog.New(sdkLog{to: log.Handler(), secrets: secrets})
+}
+
+// Enabled implements slog.Handler.
+func (s sdkLog) Enabled(ctx context.Context, _ slog.Level) bool {
+	return s.to.Enabled(ctx, slog.LevelDebug)
+}
+
+// Handle implements slog.Handler.
+func (s sdkLog) Handle(ctx context.Context, r slog.Record) error {
+	clean := slog.NewRecord(r.Time, slog.LevelDebug, "ngrok: "+scrub(r.Message, s.secrets), r.PC)
+	r.Attrs(func(a slog.Attr) bool {
+		clean.AddAttrs(s.clean(a))
+		return true
+	})
+	return s.to.Handle(ctx, clean)
+}
+
+// WithAttrs implements slog.Handler.
+func (s sdkLog) WithAttrs(attrs []slog.Attr) slog.Handler {
+	clean := make([]slog.Attr, len(attrs))
+	for i, a := range attrs {
+		clean[i] = s.clean(a)
+	}
+	return sdkLog{to: s.to.WithAttrs(clean), secrets: s.secrets}
+}
+
+// WithGroup implements slog.Handler.
+func (s sdkLog) WithGroup(name string) slog.Handler {
+	return sdkLog{to: s.to.WithGroup(name), secrets: s.secrets}
+}
+
+// clean turns every value into text first, so that no handler prints a structure behind the scrubbing's back.
+func (s sdkLog) clean(a slog.Attr) slog.Attr {
+	value := a.Value.Resolve()
+	switch value.Kind() {
+	case slog.KindGroup:
+		members := value.Group()
+		clean := make([]any, len(members))
+		for i, member := range members {
+			clean[i] = s.clean(member)
+		}
+		return slog.Group(a.Key, clean...)
+	case slog.KindString, slog.KindAny:
+		if a.Key == "req" || a.Key == "resp" {
+			return slog.String(a.Key, "[message]") // protocol messages hold cookies and tokens
+		}
+		return slog.String(a.Key, scrub(fmt.Sprint(value.Any()), s.secrets))
+	}
+	return slog.Attr{Key: a.Key, Value: value}
+}
+
+// Step is one of those on the way to ngrok.
+type Step string
+
+const (
+	StepName    Step = "name"    // the server's name is found
+	StepConnect Step = "connect" // a connection, through a proxy where there is one
+	StepTLS     Step = "tls"     // it is encrypted, and nobody opens it
+	StepTunnel  Step = "tunnel"  // ngrok answers in its own protocol
+)
+
+// Steps are all of them, in order.
+var Steps = []Step{StepName, StepConnect, StepTLS, StepTunnel}
+
+// Diagnosis is how far the way to ngrok leads.
+type Diagnosis struct {
+	Failed Step   // empty when all of it works; what comes behind was not tried
+	Err    *Error // why
+}
+
+// Diagnose tries the way to ngrok step by step, with the SDK's own probe. It needs no authtoken and sends none. byProxy says
+// that a proxy looks the name up.
+func Diagnose(ctx context.Context, c NgrokConfig, byProxy bool) Diagnosis {
+	host, _, err := net.SplitHostPort(c.server())
+	if err != nil {
+		return Diagnosis{StepName, &Error{Kind: Setting, Address: c.server(), permanent: true}}
+	}
+	if _, err := netip.ParseAddr(host); err != nil && !byProxy {
+		if _, err := net.DefaultResolver.LookupHost(ctx, host); err != nil {
+			return Diagnosis{StepName, &Error{Kind: Network, Address: c.server(), told: message.NgrokNameUnknown(host), cause: err}}
+		}
+	}
+	options := []ngrok.AgentOption{ngrok.WithDialer(directly(c.dial)), ngrok.WithLogger(sdkLogger(c.log(), c.secrets()))}
+	if c.ConnectURL != "" {
+		options = append(options, ngrok.WithAgentConnectURL(c.ConnectURL))
+	}
+	if c.CAs != nil {
+		options = append(options, ngrok.WithAgentConnectCAs(c.CAs))
+	}
+	agent, err := ngrok.NewAgent(options...)
+	if err != nil {
+		return Diagnosis{StepConnect, c.explain(err)}
+	}
+	probe, can := agent.(ngrok.Diagnoser)
+	if !can {
+		return Diagnosis{StepConnect, c.explain(errors.New("this version of the SDK does not diagnose"))}
+	}
+	_, err = probe.Diagnose(ctx, "")
+	if err == nil {
+		return Diagnosis{}
+	}
+	e := c.explain(err)
+	step, told := StepTunnel, message.NgrokCutOff(c.server())
+	switch {
+	case ngrok.IsTCPDiagnoseFailure(err):
+		step, told = StepConnect, message.NgrokBlocked(c.server())
+	case ngrok.IsTLSDiagnoseFailure(err):
+		step = StepTLS
+	}
+	if e.Kind == Network && e.told.IsZero() {
+		e.told = told
+	}
+	return Diagnosis{step, e}
+}
+
+// directly is a function as an ngrok.Dialer.
+type directly func(ctx context.Context, network, address string) (net.Conn, error)
+
+// Dial implements ngrok.Dialer.
+func (d directly) Dial(network, address string) (net.Conn, error) {
+	return d(context.Background(), network, address)
+}
+
+// DialContext implements ngrok.Dialer.
+func (d directly) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	return d(ctx, network, address)
 }

@@ -3,13 +3,19 @@ package tunnel
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
+
+	"github.com/cenkalti/backoff/v5"
+	"golang.ngrok.com/ngrok/v2"
 )
 
 // NgrokConfig says how to reach ngrok and which address to ask for.
@@ -148,3 +154,507 @@ func (c NgrokConfig) dial(ctx context.Context, network, address string) (net.Con
 
 // secrets are what must not appear in any text.
 func (c NgrokConfig) secrets() []string { return []string{c.Authtoken} }
+
+// lifeline dials for one ngrok agent and holds the agent's connections, so that cut ends them whatever the SDK does.
+//
+// It keeps trying by itself: a failed dial is reported and repeated here, where a cancelled context ends the wait at
+// once, and the SDK's own wait between tries (up to 30 s, not to be interrupted) is left to failures after the dial.
+// Its methods may be called from any goroutine.
+type lifeline struct {
+	connect func(ctx context.Context, network, address string) (net.Conn, error) // one try
+	failed  func(error)                                                          // called after each failed try
+
+	mu    sync.Mutex
+	ended bool
+	conns map[*heldConn]bool
+}
+
+// Dial implements ngrok.Dialer.
+func (l *lifeline) Dial(network, address string) (net.Conn, error) {
+	return l.DialContext(context.Background(), network, address)
+}
+
+// DialContext implements ngrok.Dialer: it returns a connection, or an error once ctx or the lifeline ended.
+func (l *lifeline) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	waits := newWaits()
+	for {
+		conn, err := l.connect(ctx, network, address)
+		if err == nil {
+			return l.hold(conn)
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		l.failed(err)
+		if !pause(ctx, min(waits.NextBackOff(), longestWait)) {
+			return nil, ctx.Err()
+		}
+	}
+}
+
+func (l *lifeline) hold(conn net.Conn) (net.Conn, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ended {
+		conn.Close()
+		return nil, errors.New("the tunnel was closed")
+	}
+	held := &heldConn{Conn: conn, line: l}
+	if l.conns == nil {
+		l.conns = make(map[*heldConn]bool)
+	}
+	l.conns[held] = true
+	return held, nil
+}
+
+// cut closes every connection and refuses new ones.
+func (l *lifeline) cut() {
+	l.mu.Lock()
+	l.ended = true
+	conns := l.conns
+	l.conns = nil
+	l.mu.Unlock()
+	for conn := range conns {
+		conn.Conn.Close()
+	}
+}
+
+type heldConn struct {
+	net.Conn
+	line *lifeline
+}
+
+// Close implements net.Conn.
+func (c *heldConn) Close() error {
+	c.line.mu.Lock()
+	delete(c.line.conns, c)
+	c.line.mu.Unlock()
+	return c.Conn.Close()
+}
+
+const (
+	firstWait   = 500 * time.Millisecond
+	longestWait = 30 * time.Second
+	// longestQuotaWait is for limits and refusals that pass, if at all, in hours.
+	longestQuotaWait = 5 * time.Minute
+	// longestInUseWait keeps the return quick: after a sleep, ngrok frees the address within a minute.
+	longestInUseWait = 8 * time.Second
+)
+
+// newWaits doubles from firstWait on, with some jitter. The caller caps what it returns.
+func newWaits() *backoff.ExponentialBackOff {
+	waits := backoff.NewExponentialBackOff()
+	waits.InitialInterval = firstWait
+	waits.Multiplier = 2
+	waits.RandomizationFactor = 0.1
+	waits.MaxInterval = longestQuotaWait
+	waits.Reset()
+	return waits
+}
+
+// longestFor is the cap on waits after e.
+func longestFor(e *Error) time.Duration {
+	switch e.Kind {
+	case DomainInUse:
+		return longestInUseWait
+	case Quota, Refused:
+		return longestQuotaWait
+	}
+	return longestWait
+}
+
+// pause waits and says whether ctx is still alive after it.
+func pause(ctx context.Context, wait time.Duration) bool {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// maxMisses is after how many failed tries in a row an agent is given up for a fresh one. The SDK's waits between
+// them are 0.5, 1 and 2 s, which bounds how long its goroutine can outlive the agent.
+const maxMisses = 3
+
+// maxTokenMisses is how often ngrok must refuse the authtoken before we believe it.
+const maxTokenMisses = 2
+
+// link is one ngrok agent with one listener, used once: the SDK's agents cannot be started again, and a listener that
+// ngrok stopped would be bound again beside its successor. The SDK reconnects lost sessions inside a link and keeps
+// the URL.
+//
+// One goroutine (serve) belongs to the link; the SDK's event handler and the dialer only append to the queue, and the
+// goroutine that calls watch reads it.
+type link struct {
+	config NgrokConfig
+	queue  *queue
+	line   *lifeline
+	ctx    context.Context
+	cancel context.CancelFunc
+	done   chan struct{} // closed when serve returned
+
+	mu       sync.Mutex
+	listener ngrok.EndpointListener
+}
+
+// openLink starts an agent whose connections go to f. The link must be closed.
+func openLink(config NgrokConfig, f *feed) (*link, error) {
+	l := &link{config: config, queue: newQueue(), done: make(chan struct{})}
+	l.line = &lifeline{
+		connect: config.dial,
+		failed:  func(err error) { l.queue.add(event{kind: dialFailed, err: err}) },
+	}
+	agent, err := ngrok.NewAgent(l.options()...)
+	if err != nil {
+		return nil, err
+	}
+	// The context given to the connecting call is the session's lifetime, so it must neither have a deadline nor end
+	// with the caller's: close decides.
+	l.ctx, l.cancel = context.WithCancel(context.Background())
+	go l.serve(agent, f)
+	return l, nil
+}
+
+// options sets the agent up.
+func (l *link) options() []ngrok.AgentOption {
+	c := l.config
+	options := []ngrok.AgentOption{
+		ngrok.WithAuthtoken(c.Authtoken),
+		ngrok.WithClientInfo("countersign", "1"),
+		ngrok.WithLogger(sdkLogger(c.log(), c.secrets())),
+		ngrok.WithEventHandler(l.happened),
+		ngrok.WithDialer(l.line),
+	}
+	if c.ConnectURL != "" {
+		options = append(options, ngrok.WithAgentConnectURL(c.ConnectURL))
+	}
+	if c.CAs != nil {
+		options = append(options, ngrok.WithAgentConnectCAs(c.CAs))
+	}
+	if c.HeartbeatInterval > 0 {
+		options = append(options, ngrok.WithHeartbeatInterval(c.HeartbeatInterval))
+	}
+	if c.HeartbeatTolerance > 0 {
+		options = append(options, ngrok.WithHeartbeatTolerance(c.HeartbeatTolerance))
+	}
+	return options
+}
+
+// happened is the SDK's event handler. It runs while the agent holds its mutex.
+func (l *link) happened(e ngrok.Event) {
+	switch e := e.(type) {
+	case *ngrok.EventAgentConnectSucceeded:
+		l.queue.add(event{kind: connected})
+	case *ngrok.EventAgentDisconnected:
+		if e.Error != nil && l.ctx.Err() == nil {
+			l.queue.add(event{kind: missed, err: e.Error})
+		}
+	}
+}
+
+// serve connects, binds and hands connections on until the SDK's listener ends.
+func (l *link) serve(agent ngrok.Agent, f *feed) {
+	defer close(l.done)
+	var options []ngrok.EndpointOption
+	if host := l.config.host(); host != "" {
+		options = append(options, ngrok.WithURL("https://"+host))
+	}
+	listener, err := agent.Listen(l.ctx, options...)
+	if err != nil {
+		l.queue.add(event{kind: refused, err: err})
+		return
+	}
+	l.mu.Lock()
+	l.listener = listener
+	l.mu.Unlock()
+	l.queue.add(event{kind: listening, url: listener.URL().String()})
+	for {
+		// The SDK blocks for ever behind a connection that nobody accepts, so this goes on until the listener's end.
+		conn, err := listener.Accept()
+		if err != nil {
+			l.queue.add(event{kind: ended, err: err})
+			return
+		}
+		f.push(newStreamConn(conn, stallTime))
+	}
+}
+
+// watch reports what happens to the link. It returns nil when ctx ends, and an *Error when the link is of no more
+// use: a permanent one, or a reason to try with a fresh link.
+func (l *link) watch(ctx context.Context, st *states) *Error {
+	var (
+		url         string // set once bound
+		online      bool   // a session is authenticated and bound again
+		misses      int    // failed tries in a row
+		tokenMisses int
+	)
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-l.queue.ready:
+		}
+		for _, e := range l.queue.take() {
+			switch e.kind {
+			case dialFailed:
+				st.down(l.config.explain(e.err))
+			case connected:
+				online, misses, tokenMisses = true, 0, 0
+				if url != "" {
+					st.up(url)
+				}
+			case listening:
+				url = e.url
+				if online {
+					st.up(url)
+				}
+			case refused:
+				return l.config.explain(e.err)
+			case ended:
+				return l.config.explainEnd(e.err)
+			case missed:
+				why := l.config.explain(e.err)
+				if online {
+					online = false // lost; the SDK dials again without waiting
+					st.connecting(why)
+					continue
+				}
+				misses++
+				if why.Kind == Token {
+					tokenMisses++
+				}
+				if tokenMisses >= maxTokenMisses {
+					return why
+				}
+				why.permanent = false // not believed yet
+				if misses >= maxMisses {
+					return why
+				}
+				st.down(why)
+			}
+		}
+	}
+}
+
+// Waits of close; together with the server's shutdown they stay under 5 s.
+const (
+	unbindTime = 500 * time.Millisecond
+	endTime    = time.Second
+)
+
+// close gives the address back, ends the session and waits for serve. The SDK may keep a goroutine longer: one that
+// waits between two tries (at most 2 s, see maxMisses) or for its next heartbeat; neither can reach the network any
+// more.
+func (l *link) close() {
+	l.mu.Lock()
+	listener := l.listener
+	l.mu.Unlock()
+	if listener != nil {
+		// Close asks ngrok and has no time limit of its own; cut ends it on a silent network.
+		go listener.Close()
+		l.ended(unbindTime)
+	}
+	l.cancel()
+	l.line.cut()
+	if !l.ended(endTime) {
+		l.config.log().Debug("the ngrok session ends later")
+	}
+}
+
+func (l *link) ended(within time.Duration) bool {
+	timer := time.NewTimer(within)
+	defer timer.Stop()
+	select {
+	case <-l.done:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+// feed is a net.Listener whose connections come from whichever ngrok session is alive. The HTTP server keeps it
+// through every reconnect, and closing it never waits for the SDK.
+type feed struct {
+	conns chan net.Conn
+	once  sync.Once
+	done  chan struct{}
+}
+
+func newFeed() *feed { return &feed{conns: make(chan net.Conn), done: make(chan struct{})} }
+
+// push hands a connection to the server, or closes it when nobody accepts any more.
+func (f *feed) push(conn net.Conn) {
+	select {
+	case f.conns <- conn:
+	case <-f.done:
+		conn.Close()
+	}
+}
+
+// Accept implements net.Listener.
+func (f *feed) Accept() (net.Conn, error) {
+	select {
+	case conn := <-f.conns:
+		return conn, nil
+	case <-f.done:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close implements net.Listener.
+func (f *feed) Close() error {
+	f.once.Do(func() { close(f.done) })
+	return nil
+}
+
+// Addr implements net.Listener.
+func (f *feed) Addr() net.Addr { return feedAddr{} }
+
+type feedAddr struct{}
+
+func (feedAddr) Network() string { return "ngrok" }
+func (feedAddr) String() string  { return "ngrok" }
+
+// event is something that happened to a link.
+type event struct {
+	kind eventKind
+	err  error
+	url  string // listening
+}
+
+type eventKind int
+
+const (
+	dialFailed eventKind = iota // no connection to ngrok or the proxy; the dialer tries again
+	missed                      // the session was lost, or a try to open one failed; the SDK tries again
+	connected                   // the session is authenticated and its address bound again, if it had one
+	listening                   // the address is bound for the first time
+	refused                     // the address could not be bound; the agent is of no more use
+	ended                       // the listener ended; the agent is of no more use
+)
+
+// queue keeps events in order for one reader. add never blocks, as the SDK demands of its event handler.
+type queue struct {
+	ready chan struct{} // holds a value while there are events
+
+	mu     sync.Mutex
+	events []event
+}
+
+func newQueue() *queue { return &queue{ready: make(chan struct{}, 1)} }
+
+func (q *queue) add(e event) {
+	q.mu.Lock()
+	q.events = append(q.events, e)
+	q.mu.Unlock()
+	select {
+	case q.ready <- struct{}{}:
+	default:
+	}
+}
+
+func (q *queue) take() []event {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	events := q.events
+	q.events = nil
+	return events
+}
+
+// crowd bounds the connections of a server. When it is full, the newcomer gets in and the connection that has gone
+// longest without a step (first byte, request begun, request answered) is closed: clients that send slowly cannot
+// keep others out, they only lose their own place. Its methods may be called from any goroutine.
+type crowd struct {
+	max int
+
+	mu      sync.Mutex
+	members map[*member]bool
+}
+
+func newCrowd(limit int) *crowd { return &crowd{max: limit, members: make(map[*member]bool)} }
+
+// member is a connection in the crowd.
+type member struct {
+	net.Conn
+	crowd *crowd
+	// Both belong to the crowd's mutex.
+	step   time.Time
+	silent bool // has not sent a byte
+}
+
+// Close leaves the crowd and closes the connection.
+func (m *member) Close() error {
+	m.crowd.mu.Lock()
+	delete(m.crowd.members, m)
+	m.crowd.mu.Unlock()
+	return m.Conn.Close()
+}
+
+// listener returns l with every accepted connection in the crowd.
+func (c *crowd) listener(l net.Listener) net.Listener { return crowdListener{l, c} }
+
+type crowdListener struct {
+	net.Listener
+	crowd *crowd
+}
+
+func (l crowdListener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return l.crowd.join(conn), nil
+}
+
+func (c *crowd) join(conn net.Conn) net.Conn {
+	m := &member{Conn: conn, crowd: c, step: time.Now(), silent: true}
+	c.mu.Lock()
+	var slowest *member
+	if len(c.members) >= c.max {
+		for other := range c.members {
+			if slowest == nil || other.step.Before(slowest.step) {
+				slowest = other
+			}
+		}
+		delete(c.members, slowest)
+	}
+	c.members[m] = true
+	c.mu.Unlock()
+	if slowest != nil {
+		slowest.Close()
+	}
+	return m
+}
+
+// moved is the server's ConnState hook.
+func (c *crowd) moved(conn net.Conn, state http.ConnState) {
+	if secure, ok := conn.(*tls.Conn); ok {
+		conn = secure.NetConn()
+	}
+	m, ok := conn.(*member)
+	if !ok {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	m.step = time.Now()
+	m.silent = state == http.StateNew
+}
+
+// dismissSilent closes the connections on which nothing was ever sent.
+func (c *crowd) dismissSilent() {
+	c.mu.Lock()
+	var silent []*member
+	for m := range c.members {
+		if m.silent {
+			silent = append(silent, m)
+		}
+	}
+	c.mu.Unlock()
+	for _, m := range silent {
+		m.Close()
+	}
+}

@@ -5,13 +5,19 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
+	"crypto/tls"
 	"errors"
 	"io"
+	"net"
 	"net/http"
+	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"countersign/internal/proxy"
+	"countersign/internal/proxy/proxytest"
 	"countersign/internal/tunnel"
 	"countersign/internal/tunnel/ngroktest"
 )
@@ -332,4 +338,301 @@ func TestTwoTunnelsOneAfterTheOther(t *testing.T) {
 	if counts := e.Counts(); counts.Unbinds != 2 {
 		t.Errorf("%+v", counts)
 	}
+}
+
+// run's cleanup checks that Run returns nil within 5 s; these tests bring a tunnel into a state and leave it there.
+func TestCancelEndsItInTimeWhateverItIsDoing(t *testing.T) {
+	connections := func(n int) func(ngroktest.Counts) bool {
+		return func(c ngroktest.Counts) bool { return c.Connections >= n }
+	}
+	tests := map[string]func(t *testing.T, e *ngroktest.Edge, start func() *running){
+		"before anything": func(_ *testing.T, _ *ngroktest.Edge, start func() *running) { start() },
+		"waiting for a server": func(_ *testing.T, e *ngroktest.Edge, start func() *running) {
+			_ = e.Refuse()
+			start().wrong(tunnel.Network)
+		},
+		"silent server": func(t *testing.T, e *ngroktest.Edge, start func() *running) {
+			e.Silence()
+			start()
+			await(t, e, connections(1))
+		},
+		"refused": func(_ *testing.T, e *ngroktest.Edge, start func() *running) {
+			e.RejectAuth("ERR_NGROK_103")
+			start().wrong(tunnel.Refused)
+		},
+		"domain in use": func(t *testing.T, e *ngroktest.Edge, start func() *running) {
+			e.HoldDomain(domain, -1)
+			start().wrong(tunnel.DomainInUse)
+			await(t, e, func(c ngroktest.Counts) bool { return c.Binds >= 3 })
+		},
+		"wrong certificate": func(t *testing.T, e *ngroktest.Edge, start func() *running) {
+			e.ShowWrongCertificate(true)
+			start().wrong(tunnel.Certificate)
+			await(t, e, connections(3))
+		},
+		"up": func(_ *testing.T, _ *ngroktest.Edge, start func() *running) { start().up() },
+		"up and silent": func(_ *testing.T, e *ngroktest.Edge, start func() *running) {
+			start().up()
+			e.Silence()
+		},
+		"lost": func(_ *testing.T, e *ngroktest.Edge, start func() *running) {
+			r := start()
+			r.up()
+			_ = e.Refuse()
+			e.KillSessions()
+			r.wrong(tunnel.Network)
+		},
+		"lost and refused": func(t *testing.T, e *ngroktest.Edge, start func() *running) {
+			r := start()
+			r.up()
+			e.RejectAuth("ERR_NGROK_103")
+			e.KillSessions()
+			r.wrong(tunnel.Refused)
+			await(t, e, connections(3))
+		},
+		"stopped": func(_ *testing.T, e *ngroktest.Edge, start func() *running) {
+			r := start()
+			r.up()
+			_ = e.StopTunnel(domain, "Stopped.", "")
+			r.wrong(tunnel.Stopped)
+		},
+	}
+	for name, prepare := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := startEdge(t, ngroktest.Options{})
+			prepare(t, e, func() *running { return run(t, tunnel.Ngrok(through(e)), hello) })
+		})
+	}
+}
+
+func await(t *testing.T, e *ngroktest.Edge, enough func(ngroktest.Counts) bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	must(t, e.Wait(ctx, enough))
+}
+
+func TestAnAnswerUnderWayIsFinished(t *testing.T) {
+	e := startEdge(t, ngroktest.Options{})
+	arrived, finish := make(chan struct{}), make(chan struct{})
+	r := run(t, tunnel.Ngrok(through(e)), http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		close(arrived)
+		<-finish
+		_, _ = io.WriteString(w, "done")
+	}))
+	r.up()
+	answer := make(chan string, 1)
+	go func() {
+		response, err := e.Client().Get(public + "/")
+		if err != nil {
+			answer <- err.Error()
+			return
+		}
+		defer response.Body.Close()
+		body, _ := io.ReadAll(response.Body)
+		answer <- string(body)
+	}()
+	<-arrived
+	r.cancel()
+	close(finish)
+	r.stop()
+	if got := <-answer; got != "done" {
+		t.Errorf("the client got %q", got)
+	}
+}
+
+func TestAHandlerThatNeverEndsDoesNotHoldRun(t *testing.T) {
+	e := startEdge(t, ngroktest.Options{})
+	arrived, finish := make(chan struct{}), make(chan struct{})
+	r := run(t, tunnel.Ngrok(through(e)), http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		close(arrived)
+		<-finish
+	}))
+	defer close(finish)
+	r.up()
+	go func() {
+		if response, err := e.Client().Get(public + "/"); err == nil {
+			response.Body.Close()
+		}
+	}()
+	<-arrived
+	r.stop()
+}
+
+func TestAClientThatLeavesALargeAnswerHarmsNobody(t *testing.T) {
+	e := startEdge(t, ngroktest.Options{})
+	large := strings.Repeat("x", 4<<20)
+	begun := make(chan struct{}, 8)
+	mux := http.NewServeMux()
+	mux.Handle("/hello", hello)
+	mux.HandleFunc("/large", func(w http.ResponseWriter, _ *http.Request) {
+		begun <- struct{}{}
+		_, _ = io.WriteString(w, large)
+	})
+	r := run(t, tunnel.Ngrok(through(e)), mux)
+	r.up()
+	for range 8 {
+		conn, err := tls.Dial("tcp", e.PublicAddr(), &tls.Config{RootCAs: e.Authority().Pool(), ServerName: domain})
+		must(t, err)
+		_, _ = io.WriteString(conn, "GET /large HTTP/1.1\r\nHost: "+domain+"\r\n\r\n")
+		<-begun
+		_, _ = io.ReadFull(conn, make([]byte, 1000))
+		conn.NetConn().(*net.TCPConn).SetLinger(0)
+		conn.NetConn().Close()
+	}
+	if body := fetch(t, e.Client(), public+"/hello"); body != "hello" {
+		t.Errorf("body %q", body)
+	}
+	go func() { <-begun }()
+	if body := fetch(t, e.Client(), public+"/large"); body != large {
+		t.Errorf("%d bytes of the large answer", len(body))
+	}
+	r.stop()
+}
+
+const (
+	proxyPassword = "proxySECRET"
+	byName        = "connect.ngrok.test:443" // the edge's, which only the proxy knows
+)
+
+// splice copies both ways until either side ends.
+func splice(a, b net.Conn) {
+	go func() {
+		_, _ = io.Copy(a, b)
+		a.Close()
+	}()
+	_, _ = io.Copy(b, a)
+	b.Close()
+}
+
+func startProxy(t *testing.T, o proxytest.Options) *proxytest.Proxy {
+	t.Helper()
+	p, err := proxytest.Start(o)
+	must(t, err)
+	t.Cleanup(p.Close)
+	return p
+}
+
+// networkOf is a network whose system names one proxy.
+func networkOf(at *url.URL) *proxy.Finder {
+	return &proxy.Finder{Ask: func(context.Context, *url.URL) (proxy.Answer, error) {
+		return proxy.Answer{Ways: []*url.URL{at}, Source: proxy.System}, nil
+	}}
+}
+
+func noEnvironment(t *testing.T) {
+	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy", "ALL_PROXY", "all_proxy"} {
+		t.Setenv(name, "")
+	}
+}
+
+// socksProxy is a SOCKS 5 proxy (RFC 1928) without a password, which leads names to one address.
+func socksProxy(t *testing.T, to string, used *atomic.Int32) *url.URL {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	t.Cleanup(func() { listener.Close() })
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				head := make([]byte, 2)
+				_, _ = io.ReadFull(conn, head)
+				_, _ = io.ReadFull(conn, make([]byte, head[1]))
+				_, _ = conn.Write([]byte{5, 0})
+				request := make([]byte, 5) // version, connect, 0, a name, its length
+				if _, err := io.ReadFull(conn, request); err != nil || request[3] != 3 {
+					return
+				}
+				_, _ = io.ReadFull(conn, make([]byte, int(request[4])+2))
+				there, err := net.Dial("tcp", to)
+				if err != nil {
+					return
+				}
+				used.Add(1)
+				_, _ = conn.Write([]byte{5, 0, 0, 1, 0, 0, 0, 0, 0, 0})
+				splice(conn, there)
+			}()
+		}
+	}()
+	return &url.URL{Scheme: "socks5", Host: listener.Addr().String()}
+}
+
+func TestTheWayLeadsThroughTheProxy(t *testing.T) {
+	noEnvironment(t)
+	for name, from := range map[string]func(*testing.T, *ngroktest.Edge) (at *url.URL, used func() int){
+		"http": func(t *testing.T, e *ngroktest.Edge) (*url.URL, func() int) {
+			p := startProxy(t, proxytest.Options{User: "user", Password: proxyPassword, Hosts: map[string]string{byName: e.ConnectAddr()}})
+			return p.URL(), func() int { return len(p.Connected()) }
+		},
+		"socks5": func(t *testing.T, e *ngroktest.Edge) (*url.URL, func() int) {
+			var used atomic.Int32
+			return socksProxy(t, e.ConnectAddr(), &used), func() int { return int(used.Load()) }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := startEdge(t, ngroktest.Options{})
+			at, used := from(t, e)
+			config := through(e)
+			config.ConnectURL, config.Dial = byName, networkOf(at).DialContext
+			r := run(t, tunnel.Ngrok(config), hello)
+			r.up()
+			fetch(t, e.Client(), public+"/")
+			e.KillSessions()
+			r.until("the loss", func(s tunnel.State) bool { return s.Phase != tunnel.Up })
+			r.up()
+			if used() != 2 {
+				t.Errorf("the proxy was used %d times", used())
+			}
+		})
+	}
+}
+
+func TestAProxyThatSaysNoIsNamedAndItsPasswordIsNot(t *testing.T) {
+	noEnvironment(t)
+	e := startEdge(t, ngroktest.Options{})
+	at := startProxy(t, proxytest.Options{User: "user", Password: proxyPassword}).URL()
+	at.User = url.UserPassword("user", "wrong"+proxyPassword)
+	var log journal
+	config := through(e)
+	config.Log = log.logger()
+	config.ConnectURL, config.Dial = byName, networkOf(at).DialContext
+	r := run(t, tunnel.Ngrok(config), hello)
+	wrong := r.wrong(tunnel.Network)
+	if !strings.Contains(wrong.Message().String(), at.Host) {
+		t.Errorf("sentence %q does not name the proxy", wrong.Message().String())
+	}
+	if text := wrong.Error(); !strings.Contains(text, "407") || strings.Contains(text+log.String(), proxyPassword) {
+		t.Errorf("error %q, log %s", text, log.String())
+	}
+}
+
+func TestAProxyThatOpensTLSIsToldWhatToLeaveAlone(t *testing.T) {
+	noEnvironment(t)
+	e := startEdge(t, ngroktest.Options{})
+	office, err := ngroktest.NewAuthority("Office inspection")
+	must(t, err)
+	at := startProxy(t, proxytest.Options{Hosts: map[string]string{byName: e.ConnectAddr()},
+		Certificate: func(host string) (tls.Certificate, error) { return office.Issue(host) },
+		Upstream:    &tls.Config{RootCAs: e.Authority().Pool(), MinVersion: tls.VersionTLS12}}).URL()
+	config := through(e)
+	config.ConnectURL, config.Dial = byName, networkOf(at).DialContext
+	wrong := run(t, tunnel.Ngrok(config), hello).wrong(tunnel.Certificate)
+	for _, want := range []string{byName, "Office inspection"} {
+		if text := wrong.Message().String(); !strings.Contains(text, want) {
+			t.Errorf("people read %q, without %q", text, want)
+		}
+	}
+
+	// With the network's certificate among those that are trusted, it goes on as if nothing were there.
+	trusting := through(e)
+	trusting.ConnectURL, trusting.Dial, trusting.CAs = byName, networkOf(at).DialContext, office.Pool()
+	r := run(t, tunnel.Ngrok(trusting), hello)
+	r.up()
+	fetch(t, e.Client(), public+"/")
 }

@@ -2,11 +2,26 @@ package ngroktest
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
 	"fmt"
+	"io"
+	"log"
 	"maps"
+	"math/big"
 	"net"
+	"net/http"
+	"net/http/httputil"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 )
 
 // stage is where in a session an answer can be a refusal.
@@ -183,4 +198,263 @@ func (e *Edge) Stop() error {
 		}
 	}
 	return nil
+}
+
+var errNobody = errors.New("no agent serves this host")
+
+// arrival is what a public request's proxy stream needs to know about it.
+type arrival struct{ host, client string }
+
+type arrivalKey struct{}
+
+// newPublicServer forwards every request to the agent that has its host bound. Host, path, query and body go through
+// as they came; X-Forwarded-For is appended to and X-Forwarded-Proto and -Host are set, as ngrok does.
+func newPublicServer(e *Edge) *http.Server {
+	forward := &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.Out.URL.Scheme = "http" // TLS ends here; what follows runs inside the agent's session
+			r.Out.URL.Host = r.In.Host
+			r.Out.URL.RawQuery = r.In.URL.RawQuery
+			r.Out.Host = r.In.Host
+			r.Out.Header["X-Forwarded-For"] = r.In.Header["X-Forwarded-For"]
+			r.SetXForwarded()
+		},
+		Transport: &http.Transport{
+			// A stream per request: a pooled one could belong to a session that a test just killed.
+			DisableKeepAlives: true,
+			// Left to itself the transport would ask for gzip on the client's behalf.
+			DisableCompression: true,
+			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+				from := ctx.Value(arrivalKey{}).(arrival)
+				return e.dialAgent(from)
+			},
+		},
+		FlushInterval: -1,
+		ErrorLog:      log.New(io.Discard, "", 0),
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
+			if errors.Is(err, errNobody) {
+				http.Error(w, "The endpoint is offline.\r\n\r\nERR_NGROK_3200", http.StatusNotFound)
+				return
+			}
+			http.Error(w, "The agent did not answer.\r\n\r\nERR_NGROK_3004", http.StatusBadGateway)
+		},
+	}
+	return &http.Server{
+		ReadHeaderTimeout: 10 * time.Second,
+		ErrorLog:          log.New(io.Discard, "", 0),
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			number := e.arrived(r)
+			recorder := &statusRecorder{ResponseWriter: w}
+			defer func() { e.answered(number, recorder.status) }()
+			from := arrival{host: r.Host, client: r.RemoteAddr}
+			forward.ServeHTTP(recorder, r.WithContext(context.WithValue(r.Context(), arrivalKey{}, from)))
+		}),
+	}
+}
+
+func (e *Edge) dialAgent(from arrival) (net.Conn, error) {
+	e.mu.Lock()
+	session, bind := e.findLocked(from.host)
+	e.mu.Unlock()
+	if session == nil {
+		return nil, errNobody
+	}
+	return session.open(bind, from.client)
+}
+
+// findLocked finds who serves host. The port counts only when the bound URL names one.
+func (e *Edge) findLocked(host string) (*session, *bind) {
+	host = strings.ToLower(host)
+	name, _, err := net.SplitHostPort(host)
+	if err != nil {
+		name = host
+	}
+	for s := range e.sessions {
+		for _, b := range s.binds {
+			if b.host == host || b.host == name {
+				return s, b
+			}
+		}
+	}
+	return nil, nil
+}
+
+func (e *Edge) arrived(r *http.Request) (number int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.counts.Requests++
+	e.requests = append(e.requests, Request{Host: r.Host, Path: r.URL.Path})
+	e.bump()
+	return len(e.requests) - 1
+}
+
+func (e *Edge) answered(number, status int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.requests[number].Status = status
+	e.bump()
+}
+
+// Client returns an HTTP client to whom every host is this edge's public side and which trusts its certificates.
+// It follows no redirects and keeps no connections; any number of goroutines may use it.
+func (e *Edge) Client() *http.Client {
+	return &http.Client{
+		Timeout:       30 * time.Second,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Transport: &http.Transport{
+			TLSClientConfig:   &tls.Config{RootCAs: e.Authority().Pool(), MinVersion: tls.VersionTLS12},
+			DisableKeepAlives: true,
+			DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+				var dialer net.Dialer
+				return dialer.DialContext(ctx, network, e.PublicAddr())
+			},
+		},
+	}
+}
+
+type statusRecorder struct {
+	http.ResponseWriter
+	status int
+}
+
+func (r *statusRecorder) WriteHeader(status int) {
+	if r.status == 0 || r.status < 200 {
+		r.status = status
+	}
+	r.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap lets the proxy flush through the recorder.
+func (r *statusRecorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+
+// Authority is a certificate authority that lives as long as the process.
+type Authority struct {
+	certificate *x509.Certificate
+	key         *ecdsa.PrivateKey
+}
+
+// NewAuthority makes an authority of that name.
+func NewAuthority(name string) (*Authority, error) {
+	a := &Authority{}
+	template := &x509.Certificate{
+		Subject: pkix.Name{CommonName: name}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	}
+	der, key, err := a.sign(template)
+	if err != nil {
+		return nil, err
+	}
+	a.key = key
+	a.certificate, err = x509.ParseCertificate(der)
+	return a, err
+}
+
+// Issue makes a server's certificate for names, which are host names or IP addresses.
+func (a *Authority) Issue(names ...string) (tls.Certificate, error) {
+	template := &x509.Certificate{
+		Subject:  pkix.Name{CommonName: names[0]},
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	for _, name := range names {
+		if ip := net.ParseIP(name); ip != nil {
+			template.IPAddresses = append(template.IPAddresses, ip)
+		} else {
+			template.DNSNames = append(template.DNSNames, name)
+		}
+	}
+	der, key, err := a.sign(template)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	return tls.Certificate{Certificate: [][]byte{der, a.certificate.Raw}, PrivateKey: key}, nil
+}
+
+// sign makes a key and its certificate, which signs itself as long as the authority has none.
+func (a *Authority) sign(template *x509.Certificate) (der []byte, key *ecdsa.PrivateKey, err error) {
+	if key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
+		return nil, nil, err
+	}
+	now := time.Now()
+	template.SerialNumber, template.NotBefore, template.NotAfter = big.NewInt(now.UnixNano()), now.Add(-time.Hour), now.Add(7*24*time.Hour)
+	parent, signer := a.certificate, a.key
+	if parent == nil {
+		parent, signer = template, key
+	}
+	der, err = x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, signer)
+	return der, key, err
+}
+
+// PEM is the authority's own certificate.
+func (a *Authority) PEM() []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.certificate.Raw})
+}
+
+// Pool is the authority's own certificate as the only one trusted.
+func (a *Authority) Pool() *x509.CertPool {
+	pool := x509.NewCertPool()
+	pool.AddCert(a.certificate)
+	return pool
+}
+
+// authority is that of an Edge, and what it has issued.
+type authority struct {
+	*Authority
+	agentSide tls.Certificate
+	wrong     tls.Certificate // for the same names, signed by an authority nobody trusts
+
+	mu     sync.Mutex
+	byName map[string]*tls.Certificate
+	names  map[string]bool // what the public side may show a certificate for
+	first  *tls.Certificate
+}
+
+func newAuthority(names []string) (*authority, error) {
+	own, err := NewAuthority("Countersign test edge")
+	if err != nil {
+		return nil, err
+	}
+	stranger, err := NewAuthority("Nobody trusts this")
+	if err != nil {
+		return nil, err
+	}
+	a := &authority{Authority: own, byName: make(map[string]*tls.Certificate), names: make(map[string]bool)}
+	local := []string{"127.0.0.1", "::1", "localhost", "connect.ngrok.test"} // a name for those who come through a proxy
+	if a.agentSide, err = own.Issue(local...); err != nil {
+		return nil, err
+	}
+	if a.wrong, err = stranger.Issue(local...); err != nil {
+		return nil, err
+	}
+	first, err := own.Issue(names...)
+	if err != nil {
+		return nil, err
+	}
+	a.first = &first
+	return a, nil
+}
+
+// allow makes the public side able to show a certificate for host.
+func (a *authority) allow(host string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.names[strings.ToLower(host)] = true
+}
+
+// forHello is the public side's tls.Config.GetCertificate: bound hosts get their own certificate, everything else
+// the one for the configured names.
+func (a *authority) forHello(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+	name := strings.ToLower(hello.ServerName)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.names[name] {
+		return a.first, nil
+	}
+	if known, ok := a.byName[name]; ok {
+		return known, nil
+	}
+	issued, err := a.Issue(name)
+	if err != nil {
+		return nil, err
+	}
+	a.byName[name] = &issued
+	return &issued, nil
 }

@@ -1,0 +1,587 @@
+package esign
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+)
+
+// authority is the authorization server: what discovery said, and interface.md's paths for what it left out.
+type authority struct {
+	oidc.ProviderConfig
+	RevokeURL string
+	// Issuers are accepted in an id_token. Discovery names exactly one; without it auth_url counts, with and without
+	// the trailing slash.
+	Issuers []string
+	auth    *clientAuth
+}
+
+const discoveryPath = "/.well-known/openid-configuration"
+
+// discover asks the authorization server for its endpoints (OpenID Connect Discovery 4). A server without discovery
+// gets the endpoints of interface.md; a server that cannot be reached is an error. A page in the place of the document is what
+// networks show that want a sign-in in the browser first, and what web servers show that are something else: that is a BadAnswer,
+// unless the server has its keys where interface.md has them.
+func discover(ctx context.Context, cfg Config) (authority, error) {
+	const op = "asking the authorization server for its endpoints"
+	if err := cfg.Validate(); err != nil {
+		return authority{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, callBound)
+	defer cancel()
+
+	root := cfg.authRoot()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, root+discoveryPath, nil)
+	if err != nil {
+		return authority{}, noAnswer(op, err)
+	}
+	req.Header.Set("Accept", "application/json")
+	res, err := cfg.oauthClient().Do(req)
+	if err != nil {
+		return authority{}, noAnswer(op, err)
+	}
+	defer res.Body.Close()
+
+	kind := statusKind(res.StatusCode)
+	if kind == Server && res.StatusCode != http.StatusNotImplemented || kind == TooMany {
+		return authority{}, &Error{Op: op, Kind: kind, Status: res.StatusCode, RetryAfter: retryAfter(res.Header, cfg.now())}
+	}
+	a := authority{
+		ProviderConfig: oidc.ProviderConfig{
+			AuthURL:     root + "/connect/authorize",
+			TokenURL:    root + "/connect/token",
+			UserInfoURL: root + "/connect/userinfo",
+			JWKSURL:     root + "/.well-known/jwks",
+		},
+		RevokeURL: root + "/connect/revoke",
+		Issuers:   []string{root, root + "/"},
+		auth:      newClientAuth(cfg, nil),
+	}
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		return authority{}, noAnswer(op, err)
+	}
+	ok := res.StatusCode == http.StatusOK
+	switch {
+	case ok && isObject(body):
+		a.adopt(cfg, body)
+	case ok, res.StatusCode == http.StatusForbidden && looksLikePage(body):
+		if !hasKeys(ctx, cfg, a.JWKSURL) {
+			return authority{}, &Error{Op: op, Kind: BadAnswer, Status: res.StatusCode}
+		}
+	}
+	return a, nil
+}
+
+// hasKeys reports whether a key set lies at an address.
+func hasKeys(ctx context.Context, cfg Config, address string) bool {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return false
+	}
+	req.Header.Set("Accept", "application/json")
+	res, err := cfg.oauthClient().Do(req)
+	if err != nil {
+		return false
+	}
+	defer res.Body.Close()
+	var set struct {
+		Keys []json.RawMessage `json:"keys"`
+	}
+	body, err := io.ReadAll(res.Body)
+	return err == nil && res.StatusCode == http.StatusOK && json.Unmarshal(trimBOM(body), &set) == nil && len(set.Keys) > 0
+}
+
+func isObject(body []byte) bool {
+	var object map[string]json.RawMessage
+	return json.Unmarshal(trimBOM(body), &object) == nil && object != nil
+}
+
+// adopt takes over what a discovery document says, where it is usable.
+func (a *authority) adopt(cfg Config, document []byte) {
+	var said struct {
+		oidc.ProviderConfig
+		RevokeURL string   `json:"revocation_endpoint"`
+		Methods   []string `json:"token_endpoint_auth_methods_supported"`
+	}
+	if json.Unmarshal(trimBOM(document), &said) != nil {
+		return
+	}
+	for _, e := range []struct {
+		to   *string
+		from string
+	}{
+		{&a.AuthURL, said.AuthURL},
+		{&a.TokenURL, said.TokenURL},
+		{&a.UserInfoURL, said.UserInfoURL},
+		{&a.JWKSURL, said.JWKSURL},
+		{&a.RevokeURL, said.RevokeURL},
+	} {
+		// A server behind a proxy may believe that it is reached by plain http. Credentials are not sent that way.
+		if u, err := url.Parse(e.from); err == nil && u.Host != "" && secureURL(u) {
+			*e.to = e.from
+		}
+	}
+	a.auth = newClientAuth(cfg, said.Methods)
+	if said.IssuerURL != "" {
+		a.Issuers = []string{said.IssuerURL}
+	}
+}
+
+// client is the HTTP client for requests that carry the client's credentials in their body.
+func (a authority) client(cfg Config) *http.Client {
+	client := cfg.oauthClient()
+	client.Transport = authTransport{client.Transport, a.auth}
+	return client
+}
+
+// oauth is the client's registration in the terms of x/oauth2, which knows how to ask for authorization.
+func (a authority) oauth(cfg Config, redirectURI string) *oauth2.Config {
+	return &oauth2.Config{
+		ClientID:    cfg.ClientID,
+		Endpoint:    oauth2.Endpoint{AuthURL: a.AuthURL},
+		RedirectURL: redirectURI,
+		Scopes:      cfg.Scopes,
+	}
+}
+
+// issued is true when iss names this server.
+func (a authority) issued(iss string) bool {
+	return slices.Contains(a.Issuers, iss)
+}
+
+// hasScope is true when scopes has this one, in whatever letter case.
+func hasScope(scopes []string, scope string) bool {
+	return slices.ContainsFunc(scopes, func(s string) bool { return strings.EqualFold(s, scope) })
+}
+
+// authStyle is a way to present the client's credentials (interface.md, POST /connect/token).
+type authStyle int
+
+const (
+	inBody       authStyle = iota // client_id and client_secret as body fields
+	basicPlain                    // Basic base64(client_id:client_secret), to the letter of interface.md
+	basicEncoded                  // the same with both parts form-encoded first, RFC 6749, 2.3.1
+)
+
+// clientAuth knows which ways of presenting the credentials one authorization server takes. It begins with the way
+// that assumed.go prefers, or the only one that discovery offers, goes on to the next when the server does not
+// recognise the client, and stays with what worked. Safe for concurrent use.
+type clientAuth struct {
+	id, secret string
+
+	mu     sync.Mutex
+	styles []authStyle // those still worth trying, the one in use first
+}
+
+// newClientAuth takes the methods that discovery names (token_endpoint_auth_methods_supported); none means any.
+func newClientAuth(cfg Config, methods []string) *clientAuth {
+	c := &clientAuth{id: cfg.ClientID, secret: cfg.ClientSecret}
+	if cfg.ClientSecret == "" {
+		c.styles = []authStyle{inBody} // a public client has nothing to put into the header
+		return c
+	}
+	basic := []authStyle{basicPlain}
+	if url.QueryEscape(c.id)+url.QueryEscape(c.secret) != c.id+c.secret {
+		basic = append(basic, basicEncoded)
+	}
+	c.styles = append([]authStyle{inBody}, basic...)
+	body := len(methods) == 0 || slices.Contains(methods, "client_secret_post")
+	if !clientAuthInBody || !body {
+		c.styles = append(basic, inBody)
+	}
+	return c
+}
+
+func (c *clientAuth) inUse() []authStyle {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.styles)
+}
+
+// worked puts style to the front.
+func (c *clientAuth) worked(style authStyle) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.styles = append([]authStyle{style}, slices.DeleteFunc(c.styles, func(s authStyle) bool { return s == style })...)
+}
+
+// authTransport presents the credentials of requests that carry them in the body, in the way their server takes.
+type authTransport struct {
+	next http.RoundTripper
+	auth *clientAuth
+}
+
+// RoundTrip repeats a request only when the server answered that it does not know the client: it has then not looked
+// at the code or the refresh token.
+func (t authTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	form, err := readForm(req)
+	if err != nil || !form.Has("client_id") {
+		return t.send(req, form, inBody, err)
+	}
+	styles := t.auth.inUse()
+	for i, style := range styles {
+		res, err := t.send(req, form, style, nil)
+		if err != nil {
+			return nil, err
+		}
+		if i == len(styles)-1 || !unknownClient(res) {
+			if res.StatusCode < 300 {
+				t.auth.worked(style)
+			}
+			return res, nil
+		}
+		res.Body.Close()
+	}
+	return nil, errOtherHost // not reached: there is always a style
+}
+
+// readForm reads the body of a form post and leaves the request without one.
+func readForm(req *http.Request) (url.Values, error) {
+	if req.Body == nil || req.Method != http.MethodPost {
+		return nil, nil
+	}
+	defer req.Body.Close()
+	body, err := io.ReadAll(req.Body)
+	if err != nil {
+		return nil, err
+	}
+	return url.ParseQuery(string(body))
+}
+
+func (t authTransport) send(req *http.Request, form url.Values, style authStyle, err error) (*http.Response, error) {
+	if err != nil {
+		return nil, err
+	}
+	req = req.Clone(req.Context())
+	if form != nil {
+		if style != inBody {
+			form = url.Values(http.Header(form).Clone())
+			form.Del("client_id")
+			form.Del("client_secret")
+			req.Header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(t.auth.pair(style))))
+		}
+		body := form.Encode()
+		req.Body = io.NopCloser(strings.NewReader(body))
+		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(body)), nil }
+		req.ContentLength = int64(len(body))
+		req.Header.Set("Content-Length", strconv.Itoa(len(body)))
+	}
+	return t.next.RoundTrip(req)
+}
+
+func (c *clientAuth) pair(style authStyle) string {
+	if style == basicEncoded {
+		return url.QueryEscape(c.id) + ":" + url.QueryEscape(c.secret)
+	}
+	return c.id + ":" + c.secret
+}
+
+// unknownClient reports whether a server says that it does not know the client (RFC 6749, 5.2). The answer, which
+// boundedTransport has read, stays readable.
+func unknownClient(res *http.Response) bool {
+	if res.StatusCode != http.StatusUnauthorized && res.StatusCode != http.StatusBadRequest {
+		return false
+	}
+	body, err := io.ReadAll(res.Body)
+	res.Body.Close()
+	res.Body = io.NopCloser(bytes.NewReader(body))
+	if err != nil {
+		return false
+	}
+	said, _ := readTokenAnswer(body)
+	if said.Error == "" {
+		return res.StatusCode == http.StatusUnauthorized // of whatever shape: 401 is about the client
+	}
+	return said.Error == "invalid_client"
+}
+
+// errNoTokens is an answer to a code that holds no tokens.
+var errNoTokens = errors.New("the answer holds no tokens")
+
+// tokenAnswer is what the token endpoint said (interface.md, "Token response"; RFC 6749, 5.1 and 5.2), as far as it
+// can be made out. A refresh token is used up by the answer that brings the next one, so nothing else in that answer
+// may keep the next one from being read: an odd member is one that was not sent.
+type tokenAnswer struct {
+	Access      text      `json:"access_token"`
+	Refresh     text      `json:"refresh_token"`
+	ID          text      `json:"id_token"`
+	Lifetime    lifetime  `json:"expires_in"`
+	Scopes      scopes    `json:"scope"`
+	Error       errorCode `json:"error"`
+	Description text      `json:"error_description"`
+
+	sent time.Time // by the service's own clock; zero where it did not say
+}
+
+// empty is true for an answer that says nothing of what is asked of the token endpoint.
+func (a tokenAnswer) empty() bool { return a.Access == "" && a.Refresh == "" && a.Error == "" }
+
+// tokens are those of the answer. An access token that fits no header (RFC 6750, 2.1) is none.
+func (a tokenAnswer) tokens(now time.Time) Tokens {
+	t := Tokens{Access: strings.TrimSpace(string(a.Access)), Refresh: string(a.Refresh), Issued: now}
+	if strings.ContainsFunc(t.Access, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		t.Access = ""
+	}
+	life := time.Duration(a.Lifetime)
+	if life <= 0 {
+		life = assumedLifetime
+	}
+	t.Expiry = now.Add(life)
+	return t
+}
+
+// scopesOr is what was granted; RFC 6749, 5.1 lets the service leave it out when that is what was asked for.
+func (a tokenAnswer) scopesOr(asked []string) []string {
+	if len(a.Scopes) > 0 {
+		return a.Scopes
+	}
+	return append([]string(nil), asked...)
+}
+
+// post sends form, with the client's credentials, to one of the server's addresses.
+func (a authority) post(ctx context.Context, cfg Config, op, address string, form url.Values) (*http.Response, error) {
+	form.Set("client_id", cfg.ClientID)
+	if cfg.ClientSecret != "" {
+		form.Set("client_secret", cfg.ClientSecret)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(form.Encode()))
+	if err != nil {
+		return nil, noAnswer(op, err)
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	req.Header.Set("Accept", "application/json")
+	res, err := a.client(cfg).Do(req)
+	if err != nil {
+		return nil, noAnswer(op, err)
+	}
+	return res, nil
+}
+
+// askForTokens posts form to the token endpoint. Its error never holds one of the secrets, which are what the form
+// carried, in case the answer repeats it. An answer with either token is a success, whatever else it holds.
+func (a authority) askForTokens(ctx context.Context, cfg Config, op string, form url.Values, secrets ...string) (tokenAnswer, error) {
+	res, err := a.post(ctx, cfg, op, a.TokenURL, form)
+	if err != nil {
+		return tokenAnswer{}, err
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body) // bounded, see oauthClient
+	if err != nil {
+		return tokenAnswer{}, noAnswer(op, err)
+	}
+	answer, readable := readTokenAnswer(body)
+	if readable && res.StatusCode/100 == 2 && (answer.Access != "" || answer.Refresh != "") {
+		answer.sent, _ = http.ParseTime(res.Header.Get("Date"))
+		return answer, nil
+	}
+	return tokenAnswer{}, &Error{
+		Op:         op,
+		Kind:       refusalKind(res.StatusCode, string(answer.Error), readable, looksLikePage(body)),
+		Status:     res.StatusCode,
+		Code:       cleanCode(string(answer.Error), append(secrets, cfg.ClientSecret)...),
+		Said:       cleanMessage(string(answer.Description), append(secrets, cfg.ClientSecret)...),
+		RetryAfter: retryAfter(res.Header, cfg.now()),
+	}
+}
+
+// refusalKind is what a token answer without tokens means. readable says whether it is the authorization server's at
+// all: a page of something in between is no word about the sign-in.
+func refusalKind(status int, code string, readable, page bool) Kind {
+	switch {
+	case status >= 500:
+		return Server
+	case status == http.StatusTooManyRequests:
+		return TooMany
+	}
+	switch code { // RFC 6749, 5.2. Some servers send these with status 200.
+	case "invalid_grant":
+		return SignedOut
+	case "invalid_client", "unauthorized_client":
+		return BadClient
+	case "temporarily_unavailable", "server_error":
+		return Server
+	case "":
+	default:
+		return Refused
+	}
+	switch kind := statusKind(status); {
+	case page:
+		return BadAnswer
+	case kind == SignedOut:
+		return BadClient // RFC 6749, 5.2: 401 is about the client, not about the grant
+	case kind != Server && !readable:
+		return BadAnswer
+	default:
+		return kind
+	}
+}
+
+// readTokenAnswer finds the members of a token answer: in a JSON object, in an array around it, with anything after it,
+// or in a form (which some services send). It reports whether it is one of those.
+func readTokenAnswer(body []byte) (a tokenAnswer, ok bool) {
+	body = bytes.TrimSpace(trimBOM(body))
+	if looksLikePage(body) { // which may repeat what was sent to it, the refresh token among that
+		return tokenAnswer{}, false
+	}
+	var raw json.RawMessage
+	if json.NewDecoder(bytes.NewReader(body)).Decode(&raw) == nil {
+		var all list[tokenAnswer]
+		json.Unmarshal(raw, &all) // a list never fails
+		for _, a = range all {
+			if !a.empty() {
+				break
+			}
+		}
+		return a, len(all) > 0
+	}
+	form, err := url.ParseQuery(string(body))
+	if err != nil {
+		return tokenAnswer{}, false
+	}
+	a = tokenAnswer{
+		Access: text(form.Get("access_token")), Refresh: text(form.Get("refresh_token")), ID: text(form.Get("id_token")),
+		Lifetime: seconds(form.Get("expires_in")), Scopes: strings.Fields(form.Get("scope")),
+		Error: errorCode(form.Get("error")), Description: text(form.Get("error_description")),
+	}
+	return a, !a.empty()
+}
+
+// lifetime is a number of seconds, also with a fraction, an exponent or in quotes; 0 for anything else.
+type lifetime time.Duration
+
+func (l *lifetime) UnmarshalJSON(b []byte) error {
+	*l = seconds(strings.Trim(string(b), `"`))
+	return nil
+}
+
+// seconds reads a number of seconds, at most longestLifetime; 0 when there is none.
+func seconds(s string) lifetime {
+	f, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) || math.IsNaN(f) || f <= 0 {
+		return 0
+	}
+	return lifetime(min(f, longestLifetime.Seconds()) * float64(time.Second))
+}
+
+// scopes are the words of a string, or of a list of strings.
+type scopes []string
+
+func (s *scopes) UnmarshalJSON(b []byte) error {
+	*s = nil
+	var one string
+	var many []any
+	if json.Unmarshal(b, &one) == nil {
+		*s = strings.Fields(one)
+	}
+	if json.Unmarshal(b, &many) == nil {
+		for _, v := range many {
+			if v, ok := v.(string); ok {
+				*s = append(*s, strings.Fields(v)...)
+			}
+		}
+	}
+	return nil
+}
+
+// errorCode is a string, or what an object holds under code or error. Anything else is none.
+type errorCode string
+
+func (c *errorCode) UnmarshalJSON(b []byte) error {
+	*c = ""
+	var s string
+	var o struct{ Code, Error any }
+	if json.Unmarshal(b, &s) == nil {
+		*c = errorCode(s)
+	} else if json.Unmarshal(b, &o) == nil {
+		for _, v := range []any{o.Code, o.Error} {
+			if s, ok := v.(string); ok && *c == "" {
+				*c = errorCode(s)
+			}
+		}
+	}
+	return nil
+}
+
+// Tokens are what the token endpoint hands out (interface.md, "Token response"). They print as nothing.
+type Tokens struct {
+	Access  string    // "" when the service sent none that can be used; Refresh is worth keeping all the same
+	Refresh string    // "" without the offline_access scope
+	Issued  time.Time // when the answer came; zero is taken for now
+	Expiry  time.Time // of Access
+}
+
+// String tells until when, and no token.
+func (t Tokens) String() string {
+	return fmt.Sprintf("esign.Tokens{until %s}", t.Expiry.Format(time.RFC3339))
+}
+
+// GoString is String.
+func (t Tokens) GoString() string { return t.String() }
+
+// LogValue is String.
+func (t Tokens) LogValue() slog.Value { return slog.StringValue(t.String()) }
+
+// Vault keeps the refresh token. A Session calls it from one goroutine at a time. Its errors must not quote the token.
+type Vault interface {
+	// Refresh returns the kept token, "" when there is none. An error means that it is not known whether there is.
+	Refresh(ctx context.Context) (string, error)
+	// SetRefresh keeps token in place of the one before; "" forgets. When it returns nil, the token is on disk.
+	SetRefresh(ctx context.Context, token string) error
+}
+
+// usable is true while the access token may be handed out: until shortly before its end when it can be renewed. One that
+// came in the future came by a clock that was wrong, and nobody knows how long it still lives.
+func (t Tokens) usable(now time.Time) bool {
+	skew := min(refreshSkew, t.Expiry.Sub(t.Issued)/10)
+	return t.Access != "" && now.Before(t.Expiry.Add(-skew)) && !now.Before(t.Issued.Add(-refreshSkew))
+}
+
+// probeRoute is a call that only reads. Without a token nobody learns anything from it but that it is there.
+const probeRoute = "/organizations/info"
+
+// Answers reports whether the API answers at the service address: it asks without a token, under both forms of the path,
+// and takes being turned away for a yes. A page, a redirect or a "not found" is what any other web server gives; that is a
+// BadAnswer. What else is wrong is an *Error too.
+func (c Config) Answers(ctx context.Context) error {
+	const op = "looking for the API"
+	var last error
+	for _, form := range []pathForm{prefixed, bare} {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.apiRoot()+form.prefix()+probeRoute, nil)
+		if err != nil {
+			return &Error{Op: op, Kind: BadAnswer, err: err}
+		}
+		req.Header.Set("Accept", "application/json")
+		res, err := c.httpClient(redirectNowhere).Do(req)
+		if err != nil {
+			return noAnswer(op, err)
+		}
+		page := isPage(res)
+		res.Body.Close()
+		switch {
+		case res.StatusCode >= http.StatusInternalServerError:
+			return &Error{Op: op, Kind: Server, Status: res.StatusCode}
+		case res.StatusCode == http.StatusNotFound, res.StatusCode/100 == 3, (res.StatusCode/100 == 2 || res.StatusCode == http.StatusForbidden) && page:
+			last = &Error{Op: op, Kind: BadAnswer, Status: res.StatusCode}
+		default:
+			return nil
+		}
+	}
+	return last
+}

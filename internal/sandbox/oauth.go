@@ -1,0 +1,1130 @@
+package sandbox
+
+import (
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha256"
+	"crypto/subtle"
+	"crypto/x509"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+	"github.com/go-jose/go-jose/v4/jwt"
+	bolt "go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
+)
+
+var knownScopes = []string{"profile", "openid", "offline_access", "organization", "member"}
+
+// authorizeRequest is a checked authorization request.
+type authorizeRequest struct {
+	Client    Client
+	Redirect  string
+	Scopes    []string
+	State     string
+	HasState  bool
+	Nonce     string
+	Prompt    []string
+	Hint      string // login_hint of OpenID Connect: the email to offer first
+	Challenge string
+}
+
+var challengeShape = regexp.MustCompile(`^[A-Za-z0-9_-]{43}$`)
+
+// authorize is GET /connect/authorize. Until the client and the redirect are known to belong together, an error is
+// shown here and sent nowhere (RFC 6749 section 4.1.2.1).
+func (s *Server) authorize(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	c, ok := s.client(q.Get("client_id"))
+	if !ok || len(q["client_id"]) > 1 {
+		s.showProblem(w, http.StatusBadRequest, "This application is not registered here.",
+			"The sign-in was started by a program with an unknown client ID.")
+		return
+	}
+	redirect := q.Get("redirect_uri")
+	if len(q["redirect_uri"]) != 1 || !c.allowsRedirect(redirect) {
+		s.showProblem(w, http.StatusBadRequest, "The return address is not registered for "+c.Name+".",
+			"It must be one of the registered addresses, letter for letter, and HTTPS.")
+		return
+	}
+	req := authorizeRequest{
+		Client: c, Redirect: redirect, State: q.Get("state"), HasState: q.Has("state"),
+		Nonce: q.Get("nonce"), Hint: q.Get("login_hint"), Prompt: strings.Fields(q.Get("prompt")),
+		Scopes: uniqueFields(q.Get("scope")), Challenge: q.Get("code_challenge"),
+	}
+	if e := req.check(q); e != nil {
+		req.fail(w, r, e)
+		return
+	}
+	s.advance(w, r, s.logins.begin(req, s.browser(w, r)))
+}
+
+func uniqueFields(text string) []string {
+	var out []string
+	for f := range strings.FieldsSeq(text) {
+		if !slices.Contains(out, f) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+func (a *authorizeRequest) check(q url.Values) *oauthError {
+	for name, values := range q {
+		if len(values) > 1 {
+			return refuse("invalid_request", "The parameter %q is given more than once.", name)
+		}
+	}
+	if q.Get("response_type") == "" {
+		return refuse("invalid_request", "The response_type is missing.")
+	}
+	if q.Get("response_type") != "code" {
+		return refuse("unsupported_response_type", "Only the response type code is supported.")
+	}
+	if len(a.Scopes) == 0 {
+		a.Scopes = []string{"profile"} // RFC 6749 section 3.3 lets the server choose
+	}
+	for _, scope := range a.Scopes {
+		if !slices.Contains(knownScopes, scope) {
+			return refuse("invalid_scope", "The scope %q is unknown.", scope)
+		}
+	}
+	for _, p := range a.Prompt {
+		if p != "login" && p != "consent" && (p != "none" || len(a.Prompt) > 1) {
+			return refuse("invalid_request", "The prompt must be login or consent.")
+		}
+	}
+	return a.checkPKCE(q.Get("code_challenge_method"))
+}
+
+// checkPKCE accepts S256 alone: plain protects nothing (RFC 7636 section 7.2).
+func (a *authorizeRequest) checkPKCE(method string) *oauthError {
+	switch {
+	case a.Challenge == "" && method != "":
+		return refuse("invalid_request", "There is a code_challenge_method without a code_challenge.")
+	case a.Challenge == "" && a.Client.Secret == "":
+		return refuse("invalid_request", "A client without a secret must use PKCE.")
+	case a.Challenge == "":
+		return nil
+	case method != "S256":
+		return refuse("invalid_request", "The code_challenge_method must be S256.")
+	case !challengeShape.MatchString(a.Challenge):
+		return refuse("invalid_request", "The code_challenge is not the base64url form of a SHA-256 hash.")
+	}
+	return nil
+}
+
+// back sends the browser to the application with these parameters and the state as it came.
+func (a *authorizeRequest) back(w http.ResponseWriter, r *http.Request, params url.Values) {
+	if a.HasState {
+		params.Set("state", a.State)
+	}
+	target := a.Redirect
+	switch {
+	case strings.HasSuffix(target, "?") || strings.HasSuffix(target, "&"):
+	case strings.Contains(target, "?"):
+		target += "&"
+	default:
+		target += "?"
+	}
+	noStore(w)
+	w.Header().Set("Location", target+params.Encode())
+	if r.Method == http.MethodGet {
+		w.WriteHeader(http.StatusFound)
+		return
+	}
+	w.WriteHeader(http.StatusSeeOther) // a form was posted here; it must not be posted on
+}
+
+func (a *authorizeRequest) fail(w http.ResponseWriter, r *http.Request, e *oauthError) {
+	a.back(w, r, url.Values{"error": {e.Code}, "error_description": {e.Description}})
+}
+
+// granted are the scopes this user can give: organization needs an Organization Administrator (interface.md, scopes).
+func (a *authorizeRequest) granted(u User) []string {
+	return slices.DeleteFunc(slices.Clone(a.Scopes), func(scope string) bool {
+		return scope == "organization" && !u.Admin
+	})
+}
+
+func consentKey(u User, c Client) string { return strings.ToLower(u.Email) + "|" + c.ID }
+
+// consented reports whether the user gave the application all of these scopes before.
+func (s *Server) consented(u User, a *authorizeRequest) bool {
+	before, err := read[[]string](s.db, bucketConsents, consentKey(u, a.Client))
+	if err != nil {
+		return false
+	}
+	return !slices.ContainsFunc(a.granted(u), func(scope string) bool { return !slices.Contains(before, scope) })
+}
+
+func (s *Server) rememberConsent(u User, a *authorizeRequest) error {
+	key := consentKey(u, a.Client)
+	return s.db.Update(func(tx *bolt.Tx) error {
+		scopes, err := get[[]string](tx, bucketConsents, key)
+		if err != nil && !errors.Is(err, errNotFound) {
+			return err
+		}
+		for _, scope := range a.granted(u) {
+			if !slices.Contains(scopes, scope) {
+				scopes = append(scopes, scope)
+			}
+		}
+		return put(tx, bucketConsents, key, scopes)
+	})
+}
+
+// finish gives the application its code.
+func (s *Server) finish(w http.ResponseWriter, r *http.Request, a *authorizeRequest, u User, authTime time.Time) {
+	code, err := s.newCode(authCode{
+		ClientID: a.Client.ID, Redirect: a.Redirect, Challenge: a.Challenge, Nonce: a.Nonce,
+		Email: u.Email, Scopes: a.granted(u), AuthTime: authTime,
+	})
+	if err != nil {
+		s.log.Error("making an authorization code failed", "error", err)
+		a.fail(w, r, refuse("server_error", "Something unexpected happened in the service."))
+		return
+	}
+	a.back(w, r, url.Values{"code": {code}})
+}
+
+// oauthError is an error of RFC 6749 sections 4.1.2.1 and 5.2.
+type oauthError struct {
+	Status      int
+	Code        string
+	Description string
+}
+
+func (e *oauthError) Error() string { return e.Code + ": " + e.Description }
+
+func refuse(code, format string, args ...any) *oauthError {
+	return &oauthError{http.StatusBadRequest, code, fmt.Sprintf(format, args...)}
+}
+
+// errClient is the one answer to every failed client authentication.
+var errClient = &oauthError{http.StatusUnauthorized, "invalid_client", "The client is unknown or its secret is wrong."}
+
+func writeOAuthError(w http.ResponseWriter, e *oauthError) {
+	if e.Status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", `Basic realm="sandbox"`)
+	}
+	noStore(w)
+	writeJSON(w, e.Status, map[string]string{"error": e.Code, "error_description": e.Description})
+}
+
+func noStore(w http.ResponseWriter) {
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("Pragma", "no-cache")
+}
+
+// readForm reads a request of the token or revocation endpoint: a form body only, no parameter twice (RFC 6749
+// section 3.2). Parameters in the query do not count.
+func readForm(w http.ResponseWriter, r *http.Request) *oauthError {
+	kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
+	if !strings.EqualFold(strings.TrimSpace(kind), "application/x-www-form-urlencoded") {
+		return refuse("invalid_request", "The body must be application/x-www-form-urlencoded.")
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, 64<<10)
+	if err := r.ParseForm(); err != nil {
+		return refuse("invalid_request", "The body is not a form.")
+	}
+	for name, values := range r.PostForm {
+		if len(values) > 1 {
+			return refuse("invalid_request", "The parameter %q is given more than once.", name)
+		}
+	}
+	return nil
+}
+
+// authenticateClient finds the client of a form request by its Authorization header, or else by the body.
+func (s *Server) authenticateClient(r *http.Request) (Client, *oauthError) {
+	header := r.Header.Get("Authorization")
+	id, secret := r.PostForm.Get("client_id"), r.PostForm.Get("client_secret")
+	if header == "" {
+		return s.checkClient(id, secret)
+	}
+	if secret != "" {
+		return Client{}, refuse("invalid_request", "The client authenticates in the header and in the body; only one is allowed.")
+	}
+	scheme, encoded, _ := strings.Cut(header, " ")
+	raw, err := base64.StdEncoding.DecodeString(strings.TrimSpace(encoded))
+	basicID, basicSecret, ok := strings.Cut(string(raw), ":")
+	if !strings.EqualFold(scheme, "Basic") || err != nil || !ok {
+		return Client{}, errClient
+	}
+	// interface.md encodes id and secret as they are, RFC 6749 section 2.3.1 form-encodes them first: both are right.
+	c, failed := s.checkClient(basicID, basicSecret)
+	if failed != nil {
+		plainID, err1 := url.QueryUnescape(basicID)
+		plainSecret, err2 := url.QueryUnescape(basicSecret)
+		if err1 != nil || err2 != nil {
+			return Client{}, errClient
+		}
+		c, failed = s.checkClient(plainID, plainSecret)
+	}
+	if failed == nil && id != "" && id != c.ID {
+		return Client{}, refuse("invalid_request", "The client in the header is not the client in the body.")
+	}
+	return c, failed
+}
+
+func (s *Server) checkClient(id, secret string) (Client, *oauthError) {
+	c, ok := s.client(id)
+	if !ok || subtle.ConstantTimeCompare([]byte(hashed(secret)), []byte(hashed(c.Secret))) != 1 {
+		return Client{}, errClient
+	}
+	return c, nil
+}
+
+// redirectProblem says what is wrong with a redirect address, "" for nothing: HTTPS, or plain HTTP to this very
+// machine by its number (RFC 8252 section 7.3).
+func redirectProblem(redirect string) string {
+	u, err := url.Parse(redirect)
+	switch {
+	case err != nil || u.Host == "" || u.Opaque != "":
+		return "is not a complete web address"
+	case u.Fragment != "" || strings.Contains(redirect, "#"):
+		return "has a fragment"
+	case u.Scheme == "https", isLoopbackRedirect(u):
+		return ""
+	}
+	return "is not HTTPS"
+}
+
+func isLoopbackRedirect(u *url.URL) bool {
+	ip := net.ParseIP(u.Hostname())
+	return u.Scheme == "http" && ip != nil && ip.IsLoopback() && u.User == nil
+}
+
+// allowsRedirect compares exactly, except for the port of a loopback address.
+func (c Client) allowsRedirect(redirect string) bool {
+	if redirectProblem(redirect) != "" {
+		return false
+	}
+	if slices.Contains(c.Redirects, redirect) {
+		return true
+	}
+	got, err := url.Parse(redirect)
+	if err != nil || !isLoopbackRedirect(got) {
+		return false
+	}
+	return slices.ContainsFunc(c.Redirects, func(registered string) bool {
+		want, err := url.Parse(registered)
+		return err == nil && isLoopbackRedirect(want) && got.Hostname() == want.Hostname() &&
+			got.EscapedPath() == want.EscapedPath() && got.RawQuery == want.RawQuery
+	})
+}
+
+const (
+	codeLifetime    = time.Minute
+	refreshLifetime = 180 * 24 * time.Hour // "several months" (interface.md, token rules 4)
+	refreshGrace    = 60 * time.Second     // interface.md, limits
+)
+
+// authCode is an authorization code as stored, bound to all the request was made of.
+type authCode struct {
+	ClientID  string    `json:"client_id"`
+	Redirect  string    `json:"redirect"`
+	Challenge string    `json:"challenge,omitempty"`
+	Nonce     string    `json:"nonce,omitempty"`
+	Email     string    `json:"email"`
+	Scopes    []string  `json:"scopes"`
+	AuthTime  time.Time `json:"auth_time"`
+	Expires   time.Time `json:"expires"`
+	Used      bool      `json:"used,omitempty"`
+	GrantID   string    `json:"grant_id,omitempty"` // what it was exchanged for
+}
+
+// grant is the family of tokens that one sign-in gave. Revoking it ends them all.
+type grant struct {
+	GrantID  string    `json:"grant_id"`
+	ClientID string    `json:"client_id"`
+	Email    string    `json:"email"`
+	Scopes   []string  `json:"scopes"`
+	AuthTime time.Time `json:"auth_time"`
+	Revoked  bool      `json:"revoked,omitempty"`
+}
+
+type accessToken struct {
+	GrantID string    `json:"grant_id"`
+	Scopes  []string  `json:"scopes"`
+	Expires time.Time `json:"expires"`
+}
+
+type refreshToken struct {
+	GrantID  string     `json:"grant_id"`
+	Expires  time.Time  `json:"expires"`
+	Redeemed *time.Time `json:"redeemed,omitempty"` // the first redemption
+}
+
+// tokens is the token response (interface.md).
+type tokens struct {
+	AccessToken  string `json:"access_token"`
+	RefreshToken string `json:"refresh_token,omitempty"`
+	IDToken      string `json:"id_token,omitempty"`
+	TokenType    string `json:"token_type"`
+	ExpiresIn    int    `json:"expires_in"`
+	Scope        string `json:"scope"`
+}
+
+// newCode stores a fresh code.
+func (s *Server) newCode(c authCode) (string, error) {
+	code := newToken()
+	c.Expires = s.opt.Now().Add(codeLifetime)
+	err := s.db.Update(func(tx *bolt.Tx) error { return put(tx, bucketCodes, hashed(code), c) })
+	return code, err
+}
+
+// redeemCode exchanges a code once. A second use revokes what the first one gave (RFC 6749 section 4.1.2), and a
+// wrong verifier uses the code up, so that it cannot be guessed at.
+func (s *Server) redeemCode(c Client, code, redirect, verifier string) (answer tokens, failed error) {
+	now := s.opt.Now()
+	err := s.db.Update(func(tx *bolt.Tx) error {
+		a, err := get[authCode](tx, bucketCodes, hashed(code))
+		if errors.Is(err, errNotFound) {
+			failed = refuse("invalid_grant", "The code is unknown.")
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if a.ClientID != c.ID {
+			failed = refuse("invalid_grant", "The code was given to another client.")
+			return nil
+		}
+		if a.Used {
+			failed = refuse("invalid_grant", "The code was used before.")
+			return revokeGrant(tx, a.GrantID)
+		}
+		a.Used = true
+		if failed = a.check(redirect, verifier, now); failed == nil {
+			g := grant{GrantID: newID(), ClientID: c.ID, Email: a.Email, Scopes: a.Scopes, AuthTime: a.AuthTime}
+			a.GrantID = g.GrantID
+			if err := put(tx, bucketGrants, g.GrantID, g); err != nil {
+				return err
+			}
+			if answer, err = s.issue(tx, g, g.Scopes, a.Nonce, now); err != nil {
+				return err
+			}
+		}
+		return put(tx, bucketCodes, hashed(code), a)
+	})
+	return answer, errors.Join(err, failed)
+}
+
+// check compares the exchange with the request. interface.md lists no redirect_uri for the exchange, RFC 6749
+// section 4.1.3 wants it: it may be left out, but not differ.
+func (a authCode) check(redirect, verifier string, now time.Time) error {
+	switch {
+	case now.After(a.Expires):
+		return refuse("invalid_grant", "The code has expired.")
+	case redirect != "" && redirect != a.Redirect:
+		return refuse("invalid_grant", "The redirect_uri is not the one of the authorization request.")
+	case a.Challenge == "" && verifier != "":
+		return refuse("invalid_grant", "There is a code_verifier, but the authorization request had no code_challenge.")
+	case a.Challenge != "" && !verifies(verifier, a.Challenge):
+		return refuse("invalid_grant", "The code_verifier does not fit the code_challenge.")
+	}
+	return nil
+}
+
+// refresh redeems a refresh token. For 60 seconds after its first redemption it works again and gives another fresh
+// pair; after that its use means that it was copied, and ends the whole family.
+func (s *Server) refresh(c Client, token, scope string) (answer tokens, failed error) {
+	now := s.opt.Now()
+	err := s.db.Update(func(tx *bolt.Tx) error {
+		t, err := get[refreshToken](tx, bucketRefresh, hashed(token))
+		if errors.Is(err, errNotFound) {
+			failed = refuse("invalid_grant", "The refresh token is unknown.")
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		g, err := get[grant](tx, bucketGrants, t.GrantID)
+		if err != nil {
+			return fmt.Errorf("reading the grant of a refresh token: %w", err)
+		}
+		scopes, narrowed := narrow(g.Scopes, scope)
+		switch {
+		case g.ClientID != c.ID:
+			failed = refuse("invalid_grant", "The refresh token was given to another client.")
+		case g.Revoked:
+			failed = refuse("invalid_grant", "The refresh token was revoked.")
+		case now.After(t.Expires):
+			failed = refuse("invalid_grant", "The refresh token has expired.")
+		case t.Redeemed != nil && now.Sub(*t.Redeemed) > refreshGrace:
+			failed = refuse("invalid_grant", "The refresh token was redeemed before.")
+			return revokeGrant(tx, t.GrantID)
+		case !narrowed:
+			failed = refuse("invalid_scope", "The scope is wider than what was granted.")
+		}
+		if failed != nil {
+			return nil
+		}
+		if t.Redeemed == nil {
+			t.Redeemed = &now
+			if err := put(tx, bucketRefresh, hashed(token), t); err != nil {
+				return err
+			}
+		}
+		answer, err = s.issue(tx, g, scopes, "", now)
+		return err
+	})
+	return answer, errors.Join(err, failed)
+}
+
+// narrow returns the scopes asked for, all of them when none are; false when they exceed the granted ones.
+func narrow(granted []string, asked string) ([]string, bool) {
+	wanted := strings.Fields(asked)
+	if len(wanted) == 0 {
+		return granted, true
+	}
+	for _, w := range wanted {
+		if !slices.Contains(granted, w) {
+			return nil, false
+		}
+	}
+	return wanted, true
+}
+
+// issue makes an access token and, as the scopes say, a refresh token and an id_token.
+func (s *Server) issue(tx *bolt.Tx, g grant, scopes []string, nonce string, now time.Time) (tokens, error) {
+	t := tokens{
+		AccessToken: newToken(),
+		TokenType:   "Bearer",
+		ExpiresIn:   int(s.opt.AccessTokenLifetime / time.Second),
+		Scope:       strings.Join(scopes, " "),
+	}
+	access := accessToken{GrantID: g.GrantID, Scopes: scopes, Expires: now.Add(s.opt.AccessTokenLifetime)}
+	if err := put(tx, bucketAccess, hashed(t.AccessToken), access); err != nil {
+		return tokens{}, err
+	}
+	if slices.Contains(g.Scopes, "offline_access") {
+		t.RefreshToken = newToken()
+		refresh := refreshToken{GrantID: g.GrantID, Expires: now.Add(refreshLifetime)}
+		if err := put(tx, bucketRefresh, hashed(t.RefreshToken), refresh); err != nil {
+			return tokens{}, err
+		}
+	}
+	if slices.Contains(scopes, "openid") {
+		idToken, err := s.idToken(tx, g, t.AccessToken, nonce, now)
+		if err != nil {
+			return tokens{}, err
+		}
+		t.IDToken = idToken
+	}
+	return t, nil
+}
+
+func revokeGrant(tx *bolt.Tx, id string) error {
+	g, err := get[grant](tx, bucketGrants, id)
+	if errors.Is(err, errNotFound) {
+		return nil // the code failed its first exchange: there is nothing to revoke
+	}
+	if err != nil {
+		return err
+	}
+	g.Revoked = true
+	return put(tx, bucketGrants, id, g)
+}
+
+// sweepTokens forgets what nobody can use any more.
+func (s *Server) sweepTokens() error {
+	now := s.opt.Now()
+	return s.db.Update(func(tx *bolt.Tx) error {
+		return errors.Join(
+			sweep(tx, bucketCodes, func(c authCode) bool { return now.Sub(c.Expires) > 24*time.Hour }),
+			sweep(tx, bucketAccess, func(t accessToken) bool { return now.Sub(t.Expires) > 24*time.Hour }),
+			sweep(tx, bucketRefresh, func(t refreshToken) bool { return now.After(t.Expires) }),
+			sweep(tx, bucketSessions, func(t session) bool { return now.Sub(t.Time) > sessionLifetime }),
+		)
+	})
+}
+
+// signingKey is the RS256 key, made when it is first needed: most starts never sign an id_token.
+type signingKey struct {
+	mu  sync.Mutex
+	key *rsa.PrivateKey
+}
+
+// What bucketKeys holds.
+const (
+	keyRS256 = "rs256" // signs id_tokens
+	keyForms = "forms" // signs the forms on pages
+)
+
+// rsaKey returns the key kept in the state, making it the first time. In a read-only
+// tx the first time fails with ErrTxNotWritable.
+func (s *Server) rsaKey(tx *bolt.Tx) (*rsa.PrivateKey, error) {
+	s.key.mu.Lock()
+	defer s.key.mu.Unlock()
+	if s.key.key != nil {
+		return s.key.key, nil
+	}
+	der, err := get[[]byte](tx, bucketKeys, keyRS256)
+	if errors.Is(err, errNotFound) {
+		if !tx.Writable() {
+			return nil, bolterrors.ErrTxNotWritable
+		}
+		key, err := rsa.GenerateKey(rand.Reader, s.opt.KeyBits)
+		if err != nil {
+			return nil, fmt.Errorf("making the signing key: %w", err)
+		}
+		if err := put(tx, bucketKeys, keyRS256, x509.MarshalPKCS1PrivateKey(key)); err != nil {
+			return nil, err
+		}
+		tx.OnCommit(func() {
+			s.key.mu.Lock()
+			s.key.key = key
+			s.key.mu.Unlock()
+		})
+		return key, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	key, err := x509.ParsePKCS1PrivateKey(der)
+	if err != nil {
+		return nil, fmt.Errorf("reading the signing key: %w", err)
+	}
+	s.key.key = key
+	return key, nil
+}
+
+func keyID(key *rsa.PrivateKey) string {
+	sum := sha256.Sum256(x509.MarshalPKCS1PublicKey(&key.PublicKey))
+	return base64.RawURLEncoding.EncodeToString(sum[:12])
+}
+
+// claims are the user claims (interface.md) that the scopes allow. The profile comes with profile and with openid.
+func (u User) claims(scopes []string) map[string]any {
+	c := map[string]any{"sub": u.subject(), "s:organization": u.OrganizationID, "s:member": u.MemberID}
+	if slices.Contains(scopes, "profile") || slices.Contains(scopes, "openid") {
+		c["email"], c["given_name"], c["family_name"] = u.Email, u.FirstName, u.LastName
+		c["name"] = u.fullName()
+	}
+	return c
+}
+
+// idToken signs the claims of OpenID Connect Core section 2.
+func (s *Server) idToken(tx *bolt.Tx, g grant, access, nonce string, now time.Time) (string, error) {
+	u, ok := s.user(g.Email)
+	if !ok {
+		return "", refuse("invalid_grant", "The user has no account any more.")
+	}
+	key, err := s.rsaKey(tx)
+	if err != nil {
+		return "", err
+	}
+	claims := u.claims(g.Scopes)
+	claims["iss"], claims["aud"] = s.url, g.ClientID
+	claims["iat"], claims["exp"] = now.Unix(), now.Add(s.opt.AccessTokenLifetime).Unix()
+	claims["auth_time"] = g.AuthTime.Unix()
+	half := sha256.Sum256([]byte(access))
+	claims["at_hash"] = base64.RawURLEncoding.EncodeToString(half[:16])
+	if nonce != "" {
+		claims["nonce"] = nonce
+	}
+	signer, err := jose.NewSigner(
+		jose.SigningKey{Algorithm: jose.RS256, Key: jose.JSONWebKey{Key: key, KeyID: keyID(key)}},
+		(&jose.SignerOptions{}).WithType("JWT"))
+	if err != nil {
+		return "", fmt.Errorf("preparing the id_token: %w", err)
+	}
+	return jwt.Signed(signer).Claims(claims).Serialize()
+}
+
+// jwks is GET /.well-known/jwks.
+func (s *Server) jwks(w http.ResponseWriter, r *http.Request) {
+	var key *rsa.PrivateKey
+	fetch := func(tx *bolt.Tx) (err error) {
+		key, err = s.rsaKey(tx)
+		return err
+	}
+	err := s.db.View(fetch)
+	if errors.Is(err, bolterrors.ErrTxNotWritable) {
+		err = s.db.Update(fetch)
+	}
+	if err != nil {
+		s.writeError(w, r, err)
+		return
+	}
+	writeJSON(w, http.StatusOK, jose.JSONWebKeySet{Keys: []jose.JSONWebKey{
+		{Key: &key.PublicKey, KeyID: keyID(key), Algorithm: "RS256", Use: "sig"},
+	}})
+}
+
+// discovery is GET /.well-known/openid-configuration.
+func (s *Server) discovery(w http.ResponseWriter, r *http.Request) {
+	if s.opt.NoDiscovery {
+		writeJSON(w, http.StatusNotFound, errorBody("resource_not_found", "There is nothing at this address."))
+		return
+	}
+	writeJSON(w, http.StatusOK, map[string]any{
+		"issuer":                                s.url,
+		"authorization_endpoint":                s.url + "/connect/authorize",
+		"token_endpoint":                        s.url + "/connect/token",
+		"revocation_endpoint":                   s.url + "/connect/revoke",
+		"userinfo_endpoint":                     s.url + "/connect/userinfo",
+		"jwks_uri":                              s.url + "/.well-known/jwks",
+		"scopes_supported":                      knownScopes,
+		"claims_supported":                      []string{"sub", "email", "given_name", "family_name", "s:organization", "s:member"},
+		"response_types_supported":              []string{"code"},
+		"response_modes_supported":              []string{"query"},
+		"grant_types_supported":                 []string{"authorization_code", "refresh_token"},
+		"subject_types_supported":               []string{"public"},
+		"id_token_signing_alg_values_supported": []string{"RS256"},
+		"token_endpoint_auth_methods_supported": []string{"client_secret_basic", "client_secret_post"},
+		"code_challenge_methods_supported":      []string{"S256"},
+	})
+}
+
+// caller is who an access token speaks for.
+type caller struct {
+	User
+	ClientID string
+	Scopes   []string
+}
+
+func (c caller) can(scope string) bool { return slices.Contains(c.Scopes, scope) }
+
+// canUsePackages reports whether the token opens packages at all (interface.md, scopes).
+func (c caller) canUsePackages() bool { return c.can("organization") || c.can("member") }
+
+// sees reports whether the package is within the token's reach: the organization's, or the member's own.
+func (c caller) sees(p *pack) bool {
+	return c.OrganizationID == p.OrganizationID && (c.can("organization") || c.MemberID == p.MemberID)
+}
+
+var errNoAccess = errors.New("no valid access token")
+
+// authenticate reads the Bearer token (RFC 6750 section 2.1) of a call.
+func (s *Server) authenticate(r *http.Request) (caller, error) {
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") || token == "" {
+		return caller{}, errNoAccess
+	}
+	var who caller
+	err := s.db.View(func(tx *bolt.Tx) error {
+		t, err := get[accessToken](tx, bucketAccess, hashed(strings.TrimSpace(token)))
+		if err != nil || !s.opt.Now().Before(t.Expires) {
+			return errNoAccess
+		}
+		g, err := get[grant](tx, bucketGrants, t.GrantID)
+		if err != nil || g.Revoked {
+			return errNoAccess
+		}
+		u, ok := s.user(g.Email)
+		if !ok {
+			return errNoAccess
+		}
+		who = caller{User: u, ClientID: g.ClientID, Scopes: t.Scopes}
+		return nil
+	})
+	return who, err
+}
+
+// userinfo is GET or POST /connect/userinfo.
+func (s *Server) userinfo(_ http.ResponseWriter, _ *http.Request, who caller) (any, error) {
+	if !who.can("profile") && !who.can("openid") {
+		return nil, forbidden("user_not_authorized", "The profile or openid scope is needed.")
+	}
+	return who.claims(who.Scopes), nil
+}
+
+// login is one authorization request on its way through the pages. It belongs to one browser and is forgotten when
+// the service stops; what it leads to, the session and the consent, is kept.
+type login struct {
+	id        string
+	browser   string // hash of the cookie it was begun with
+	request   authorizeRequest
+	began     time.Time
+	signedIn  bool // the person has signed in for this very request (prompt=login)
+	consented bool // the person has agreed for this very request (prompt=consent)
+}
+
+const (
+	loginLifetime   = 15 * time.Minute
+	sessionLifetime = 12 * time.Hour
+	cookieBrowser   = "sandbox_browser"
+	cookieSession   = "sandbox_session"
+)
+
+// session is a browser's sign-in.
+type session struct {
+	Email string    `json:"email"`
+	Time  time.Time `json:"time"`
+}
+
+// mustSignIn reports whether a session from before is not enough.
+func (in login) mustSignIn() bool {
+	return slices.Contains(in.request.Prompt, "login") && !in.signedIn
+}
+
+// logins may be used from any goroutine; the login values in it are replaced, never changed.
+type logins struct {
+	mu   sync.Mutex
+	byID map[string]login
+}
+
+func (l *logins) begin(req authorizeRequest, browser string) login {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.byID == nil {
+		l.byID = map[string]login{}
+	}
+	for id, old := range l.byID {
+		if time.Since(old.began) > loginLifetime {
+			delete(l.byID, id)
+		}
+	}
+	in := login{id: newToken(), browser: hashed(browser), request: req, began: time.Now()}
+	l.byID[in.id] = in
+	return in
+}
+
+func (l *logins) find(id, browser string) (login, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	in, ok := l.byID[id]
+	return in, ok && in.browser == hashed(browser) && time.Since(in.began) <= loginLifetime
+}
+
+func (l *logins) keep(in login) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.byID[in.id] = in
+}
+
+func (l *logins) end(id string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.byID, id)
+}
+
+func (s *Server) setCookie(w http.ResponseWriter, name, value string) {
+	http.SetCookie(w, &http.Cookie{
+		Name: name, Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode,
+		Secure: strings.HasPrefix(s.url, "https:"),
+	})
+}
+
+// browser is the value that tells browsers apart, set on first sight.
+func (s *Server) browser(w http.ResponseWriter, r *http.Request) string {
+	if s.opt.AutoConsent {
+		return "" // a program without cookies must come through too
+	}
+	if c, err := r.Cookie(cookieBrowser); err == nil && c.Value != "" {
+		return c.Value
+	}
+	value := newToken()
+	s.setCookie(w, cookieBrowser, value)
+	return value
+}
+
+// session returns who this browser is signed in as.
+func (s *Server) session(r *http.Request) (User, time.Time, bool) {
+	c, err := r.Cookie(cookieSession)
+	if err != nil {
+		return User{}, time.Time{}, false
+	}
+	in, err := read[session](s.db, bucketSessions, hashed(c.Value))
+	if err != nil || s.opt.Now().Sub(in.Time) > sessionLifetime {
+		return User{}, time.Time{}, false
+	}
+	u, ok := s.user(in.Email)
+	return u, in.Time, ok
+}
+
+func (s *Server) signIn(w http.ResponseWriter, u User) (time.Time, error) {
+	token, now := newToken(), s.opt.Now()
+	err := s.db.Update(func(tx *bolt.Tx) error {
+		return put(tx, bucketSessions, hashed(token), session{Email: u.Email, Time: now})
+	})
+	if err == nil {
+		s.setCookie(w, cookieSession, token)
+	}
+	return now, err
+}
+
+// advance takes a login to the next page it needs, and to the application when it needs none.
+func (s *Server) advance(w http.ResponseWriter, r *http.Request, in login) {
+	u, at, ok := s.session(r)
+	forced := in.mustSignIn()
+	if (!ok || forced) && s.opt.AutoConsent {
+		var err error
+		u, ok, forced = s.autoUser(in.request.Hint), true, false
+		if at, err = s.signIn(w, u); err != nil {
+			s.showFailure(w, err)
+			return
+		}
+	}
+	s.advanceAs(w, r, in, u, at, ok && !forced)
+}
+
+// advanceAs is advance for a known person, who may have signed in within this very request.
+func (s *Server) advanceAs(w http.ResponseWriter, r *http.Request, in login, u User, at time.Time, signedIn bool) {
+	req := &in.request
+	silent := slices.Contains(req.Prompt, "none")
+	asked := slices.Contains(req.Prompt, "consent") && !in.consented
+	switch {
+	case !signedIn && silent:
+		s.logins.end(in.id)
+		req.fail(w, r, refuse("login_required", "You are not signed in."))
+	case !signedIn:
+		http.Redirect(w, r, "/connect/login?flow="+in.id, http.StatusSeeOther)
+	case (asked || !s.consented(u, req)) && silent:
+		s.logins.end(in.id)
+		req.fail(w, r, refuse("consent_required", "Consent was not given before."))
+	case asked || !s.consented(u, req):
+		http.Redirect(w, r, "/connect/consent?flow="+in.id, http.StatusSeeOther)
+	default:
+		s.logins.end(in.id)
+		s.finish(w, r, req, u, at)
+	}
+}
+
+// autoUser is who signs in when nobody is there: the hinted user, or else the first administrator.
+func (s *Server) autoUser(hint string) User {
+	if u, ok := s.user(hint); ok {
+		return u
+	}
+	if u, ok := first(s.opt.Users, func(u User) bool { return u.Admin }); ok {
+		return u
+	}
+	return s.opt.Users[0]
+}
+
+// flow finds the login of a page request, or explains that it is over.
+func (s *Server) flow(w http.ResponseWriter, r *http.Request) (login, bool) {
+	in, ok := s.logins.find(r.FormValue("flow"), s.browser(w, r))
+	if !ok {
+		s.showProblem(w, http.StatusBadRequest, "This sign-in is over.",
+			"It was finished, took too long, or was started in another browser. Start it again from the application.")
+	}
+	return in, ok
+}
+
+// loginPage is GET /connect/login.
+func (s *Server) loginPage(w http.ResponseWriter, r *http.Request) {
+	in, ok := s.flow(w, r)
+	if !ok {
+		return
+	}
+	s.show(w, http.StatusOK, "login.html", map[string]any{
+		"Title": "Sign in", "Flow": in.id, "Client": in.request.Client.Name,
+		"Users": s.opt.Users, "Hint": in.request.Hint,
+	})
+}
+
+// loginChoice is POST /connect/login.
+func (s *Server) loginChoice(w http.ResponseWriter, r *http.Request) {
+	in, ok := s.flow(w, r)
+	if !ok {
+		return
+	}
+	u, ok := s.user(r.PostFormValue("email"))
+	if !ok {
+		http.Redirect(w, r, "/connect/login?flow="+in.id, http.StatusSeeOther)
+		return
+	}
+	at, err := s.signIn(w, u)
+	if err != nil {
+		s.showFailure(w, err)
+		return
+	}
+	in.signedIn = true
+	s.logins.keep(in)
+	s.advanceAs(w, r, in, u, at, true)
+}
+
+// consentPage is GET /connect/consent. With AutoConsent the page agrees by itself: a browser shows it for a moment,
+// a program is sent on at once.
+func (s *Server) consentPage(w http.ResponseWriter, r *http.Request) {
+	in, ok := s.flow(w, r)
+	if !ok {
+		return
+	}
+	if s.opt.AutoConsent && r.FormValue("decision") != "" {
+		s.consentChoice(w, r)
+		return
+	}
+	agree := "/connect/consent?flow=" + in.id + "&decision=allow"
+	if s.opt.AutoConsent && !strings.Contains(r.Header.Get("Accept"), "text/html") {
+		http.Redirect(w, r, agree, http.StatusSeeOther)
+		return
+	}
+	u, _, ok := s.session(r)
+	if !ok || (in.mustSignIn() && !s.opt.AutoConsent) {
+		http.Redirect(w, r, "/connect/login?flow="+in.id, http.StatusSeeOther)
+		return
+	}
+	page := map[string]any{
+		"Title": "Allow access", "Flow": in.id, "Client": in.request.Client.Name, "User": u,
+		"Scopes": scopeWords(in.request.granted(u)), "Target": in.request.Redirect,
+		"Narrowed": len(in.request.granted(u)) < len(in.request.Scopes),
+	}
+	if s.opt.AutoConsent {
+		page["Refresh"] = agree
+	}
+	s.show(w, http.StatusOK, "consent.html", page)
+}
+
+// consentChoice is POST /connect/consent.
+func (s *Server) consentChoice(w http.ResponseWriter, r *http.Request) {
+	in, ok := s.flow(w, r)
+	if !ok {
+		return
+	}
+	u, at, ok := s.session(r)
+	if !ok && s.opt.AutoConsent {
+		u, at, ok = s.autoUser(in.request.Hint), s.opt.Now(), true
+	}
+	if !ok || (in.mustSignIn() && !s.opt.AutoConsent) {
+		http.Redirect(w, r, "/connect/login?flow="+in.id, http.StatusSeeOther)
+		return
+	}
+	if r.FormValue("decision") != "allow" {
+		s.logins.end(in.id)
+		in.request.fail(w, r, refuse("access_denied", "The person did not allow it."))
+		return
+	}
+	if err := s.rememberConsent(u, &in.request); err != nil {
+		s.showFailure(w, err)
+		return
+	}
+	in.consented = true
+	s.logins.keep(in)
+	s.advanceAs(w, r, in, u, at, true)
+}
+
+// scopeWords says in plain words what the scopes allow.
+func scopeWords(scopes []string) []string {
+	words := map[string]string{
+		"profile":        "see your name and email address",
+		"openid":         "know who you are",
+		"offline_access": "stay connected until you withdraw it",
+		"organization":   "see the organization, send packages for all its members and receive its events",
+		"member":         "send packages as you",
+	}
+	out := make([]string, len(scopes))
+	for i, scope := range scopes {
+		out[i] = words[scope]
+	}
+	return out
+}
+
+// oauthForm serves the form that a client posts about its tokens. A nil answer has no body.
+func (s *Server) oauthForm(answer func(Client, *http.Request) (any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if e := readForm(w, r); e != nil {
+			writeOAuthError(w, e)
+			return
+		}
+		c, e := s.authenticateClient(r)
+		if e != nil {
+			writeOAuthError(w, e)
+			return
+		}
+		body, err := answer(c, r)
+		if err != nil {
+			s.answerOAuthError(w, err)
+			return
+		}
+		noStore(w)
+		if body == nil {
+			w.WriteHeader(http.StatusOK)
+			return
+		}
+		writeJSON(w, http.StatusOK, body)
+	}
+}
+
+// exchange is POST /connect/token (interface.md; RFC 6749 sections 4.1.3 and 6).
+func (s *Server) exchange(c Client, r *http.Request) (any, error) {
+	form := r.PostForm
+	switch form.Get("grant_type") {
+	case "authorization_code":
+		if form.Get("code") == "" {
+			return nil, refuse("invalid_request", "The code is missing.")
+		}
+		return s.redeemCode(c, form.Get("code"), form.Get("redirect_uri"), form.Get("code_verifier"))
+	case "refresh_token":
+		if form.Get("refresh_token") == "" {
+			return nil, refuse("invalid_request", "The refresh_token is missing.")
+		}
+		return s.refresh(c, form.Get("refresh_token"), form.Get("scope"))
+	case "":
+		return nil, refuse("invalid_request", "The grant_type is missing.")
+	}
+	return nil, refuse("unsupported_grant_type", "The grant_type must be authorization_code or refresh_token.")
+}
+
+func (s *Server) answerOAuthError(w http.ResponseWriter, err error) {
+	var e *oauthError
+	if !errors.As(err, &e) {
+		s.log.Error("token request failed", "error", err)
+		e = &oauthError{http.StatusInternalServerError, "server_error", "Something unexpected happened in the service."}
+	}
+	writeOAuthError(w, e)
+}
+
+var verifierShape = regexp.MustCompile(`^[A-Za-z0-9._~-]{43,128}$`)
+
+// verifies is RFC 7636 section 4.6 for S256.
+func verifies(verifier, challenge string) bool {
+	sum := sha256.Sum256([]byte(verifier))
+	return verifierShape.MatchString(verifier) && base64.RawURLEncoding.EncodeToString(sum[:]) == challenge
+}
+
+// revoke is POST /connect/revoke (RFC 7009). A refresh token takes its whole family along, an unknown token is no error.
+func (s *Server) revoke(c Client, r *http.Request) (any, error) {
+	token := r.PostForm.Get("token")
+	if token == "" {
+		return nil, refuse("invalid_request", "The token is missing.")
+	}
+	return nil, s.revokeToken(c.ID, token)
+}
+
+// revokeToken ends a token of the client, or of any client for "".
+func (s *Server) revokeToken(clientID, token string) (failed error) {
+	key := hashed(token)
+	err := s.db.Update(func(tx *bolt.Tx) error {
+		refresh, err := get[refreshToken](tx, bucketRefresh, key)
+		isRefresh, id := err == nil, refresh.GrantID
+		if !isRefresh {
+			access, err := get[accessToken](tx, bucketAccess, key)
+			if errors.Is(err, errNotFound) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			id = access.GrantID
+		}
+		g, err := get[grant](tx, bucketGrants, id)
+		if err != nil {
+			return err
+		}
+		if clientID != "" && g.ClientID != clientID {
+			failed = refuse("invalid_grant", "The token was given to another client.")
+			return nil
+		}
+		if isRefresh {
+			return revokeGrant(tx, id)
+		}
+		return remove(tx, bucketAccess, key)
+	})
+	return errors.Join(err, failed)
+}
