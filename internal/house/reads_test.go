@@ -60,7 +60,7 @@ func called(call *ast.CallExpr) string {
 func readers(t *testing.T, files *token.FileSet) map[string]bool {
 	t.Helper()
 	names := map[string]bool{"data.Read": true, "data.Doc": true}
-	file, err := parser.ParseFile(files, filepath.Join(root, "ui/env/office.go"), nil, 0)
+	file, err := parser.ParseFile(files, filepath.Join(root, "ui/env/env.go"), nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

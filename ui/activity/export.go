@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"fyne.io/fyne/v2/lang"
-	"fyne.io/fyne/v2/theme"
+	fynetheme "fyne.io/fyne/v2/theme"
 
 	"countersign/internal/office"
 	"countersign/ui/async"
@@ -63,7 +63,7 @@ func (s *Screen) Export(to file, name string) {
 		return n, to.Keep()
 	}, func(n int, err error) {
 		s.stop = nil
-		s.export.SetIcon(theme.DocumentSaveIcon())
+		s.export.SetIcon(fynetheme.DocumentSaveIcon())
 		s.export.SetText(lang.L("Export as CSV…"))
 		switch {
 		case errors.Is(err, context.Canceled):
@@ -76,7 +76,7 @@ func (s *Screen) Export(to file, name string) {
 			s.env.Notice(lang.N("{{.PluralCount}} events were exported.", n))
 		}
 	})
-	s.export.SetIcon(theme.CancelIcon())
+	s.export.SetIcon(fynetheme.CancelIcon())
 	s.export.SetText(lang.L("Stop the export"))
 }
 

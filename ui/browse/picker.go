@@ -13,7 +13,7 @@ import (
 	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/lang"
 	"fyne.io/fyne/v2/layout"
-	"fyne.io/fyne/v2/theme"
+	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/ui/async"
@@ -114,7 +114,7 @@ func pickName(d *env.Env, title, name string, chosen func(path string)) *picker 
 func (p *picker) show(title, keys, accept string, below fyne.CanvasObject) {
 	p.path = widgets.NewEntry("")
 	p.path.OnSubmitted = p.open
-	up := widgets.NewButtonWithIcon("", theme.MoveUpIcon(), p.up)
+	up := widgets.NewButtonWithIcon("", fynetheme.MoveUpIcon(), p.up)
 	up.Tip = lang.L("The folder above")
 	p.why = widgets.NewField(lang.L("Folder"), widgets.Across(nil, p.path, up), "")
 	p.list = newFileList(p)

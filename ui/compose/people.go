@@ -1,17 +1,22 @@
 package compose
 
 import (
+	"cmp"
+	"context"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/layout"
 	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/office"
+	"countersign/ui/async"
 	"countersign/ui/i18n"
 	"countersign/ui/theme"
 	"countersign/ui/widgets"
@@ -228,4 +233,642 @@ func (s *Screen) removeSigner(p *person) {
 	s.showPeople()
 	s.changed()
 	s.env.Window.Canvas().Focus(s.people[min(i, len(s.people)-1)].remove)
+}
+
+// searchPause is how long a change of the search waits for the next one before the service is asked.
+const searchPause = 400 * time.Millisecond
+
+// chooser is the dialog in which a template is chosen. What is typed goes through the templates at hand at once, and to the
+// service some moments later, which knows more of them than it shows.
+type chooser struct {
+	screen *Screen
+	pop    *widgets.PopUp
+	search *widgets.Entry
+	list   *templateList
+	body   *fyne.Container
+	use    *widgets.Button
+	all    []office.Template
+	found  map[string]string // template id -> the search that the service found it with
+	shown  []office.Template
+}
+
+// ChooseTemplate shows the service's templates, from which one can be chosen.
+func (s *Screen) ChooseTemplate() {
+	if s.run != nil {
+		s.env.Notice(lang.L("A package is being sent. Continue when it is done."))
+		return
+	}
+	c := &chooser{screen: s, found: map[string]string{}, body: container.NewStack()}
+	c.search = widgets.NewEntry(lang.L("Search templates"))
+	c.search.OnChanged = func(string) { c.typed() }
+	c.search.OnSubmitted = func(string) { c.choose(c.list.At()) }
+	c.search.OnKey = c.key
+	c.list = newTemplateList(c)
+	c.use = widgets.NewButton(lang.L("Use the template"), func() { c.choose(c.list.At()) })
+	c.use.Importance = widget.HighImportance
+	head := widgets.Stack(8, widgets.NewHeading(lang.L("From a template")), c.search)
+	foot := container.NewHBox(layout.NewSpacer(), widgets.NewButton(lang.L("Cancel"), c.leave), c.use)
+	canvas := s.env.Window.Canvas()
+	content := widgets.Pad(16, widgets.Between(head, widgets.PadHV(0, 8, foot), c.body))
+	c.pop = widgets.Open(canvas, content, fyne.NewSize(560, min(520, canvas.Size().Height-32)), c.search, nil)
+	c.load()
+}
+
+func (c *chooser) leave() { c.pop.Close() }
+
+// load asks the service for all of its templates.
+func (c *chooser) load() {
+	busy := widget.NewActivity()
+	busy.Start()
+	c.show(container.NewCenter(busy))
+	c.ask("", func(list []office.Template, err error) {
+		busy.Stop()
+		switch {
+		case err != nil && !c.screen.env.Office.TemplatesOffered():
+			c.screen.offerTemplates(false)
+			c.show(widgets.Empty(fynetheme.NewColoredResource(fynetheme.DocumentIcon(), theme.Secondary), i18n.Error(err), "", nil))
+		case err != nil:
+			c.show(widgets.Failure(i18n.Error(err), c.load))
+		default:
+			c.all = list
+			c.filter()
+		}
+	})
+}
+
+func (c *chooser) ask(search string, then func([]office.Template, error)) {
+	async.Then(c.screen.env.Work, func(ctx context.Context) ([]office.Template, error) {
+		return c.screen.env.Office.Templates(ctx, search)
+	}, then)
+}
+
+func (c *chooser) show(content fyne.CanvasObject) {
+	c.use.Disable()
+	widgets.Remake(c.body, content)
+}
+
+// typed goes through what is at hand, and asks the service once nothing more is typed for a moment.
+func (c *chooser) typed() {
+	c.filter()
+	text := strings.TrimSpace(c.search.Text)
+	if text == "" || c.all == nil {
+		return
+	}
+	c.screen.env.Later(searchPause, func() {
+		if strings.TrimSpace(c.search.Text) != text {
+			return
+		}
+		c.ask(text, func(list []office.Template, err error) {
+			if err != nil {
+				return // what is at hand is shown
+			}
+			for _, t := range list {
+				c.found[t.ID] = text
+				if !slices.ContainsFunc(c.all, func(x office.Template) bool { return x.ID == t.ID }) {
+					c.all = append(c.all, t)
+				}
+			}
+			c.filter()
+		})
+	})
+}
+
+// filter shows the templates that the search finds, the first of them chosen.
+func (c *chooser) filter() {
+	if c.all == nil {
+		return
+	}
+	text := strings.TrimSpace(c.search.Text)
+	c.shown = nil
+	for _, t := range c.all {
+		if t.Mentions(text) || c.found[t.ID] == text {
+			c.shown = append(c.shown, t)
+		}
+	}
+	switch {
+	case len(c.all) == 0:
+		c.show(widgets.Empty(fynetheme.NewColoredResource(fynetheme.DocumentIcon(), theme.Secondary), lang.L("There are no templates yet. Make them on the signing service's website."), "", nil))
+	case len(c.shown) == 0:
+		c.show(widgets.Empty(fynetheme.NewColoredResource(fynetheme.DocumentIcon(), theme.Secondary), lang.L("No template matches the search."), "", nil))
+	default:
+		c.show(c.list)
+		c.use.Enable()
+		c.list.UnselectAll()
+		c.list.Refresh()
+		c.list.ScrollToTop()
+		c.list.Select(0)
+	}
+}
+
+// key leads the arrows from the search to the list.
+func (c *chooser) key(e *fyne.KeyEvent) bool {
+	switch e.Name {
+	case fyne.KeyUp, fyne.KeyDown, fyne.KeyPageUp, fyne.KeyPageDown:
+		if len(c.shown) > 0 {
+			c.list.TypedKey(e)
+		}
+		return true
+	}
+	return false
+}
+
+func (c *chooser) choose(at int) {
+	if at < 0 || at >= len(c.shown) || c.use.Disabled() {
+		return
+	}
+	t := c.shown[at]
+	c.leave()
+	c.screen.UseTemplate(t)
+}
+
+// templateList is the chooser's list.
+type templateList struct {
+	widgets.List
+	chooser *chooser
+}
+
+func newTemplateList(c *chooser) *templateList {
+	l := &templateList{chooser: c}
+	l.Length = func() int { return len(c.shown) }
+	l.CreateItem = func() fyne.CanvasObject { return newTemplateRow(l) }
+	l.UpdateItem = func(at int, o fyne.CanvasObject) { o.(*templateRow).show(at) }
+	l.OnSelected = l.Chose
+	l.Says = func() string { return lang.L("From a template") }
+	l.OnEnter = func() { c.choose(l.At()) }
+	l.ExtendBaseWidget(l)
+	return l
+}
+
+// templateRow is one template; a tap uses it.
+type templateRow struct {
+	widgets.ListRow
+	list       *templateList
+	at         int
+	name, what *widgets.Line
+}
+
+func newTemplateRow(l *templateList) *templateRow {
+	r := &templateRow{list: l, name: widgets.NewTitle(""), what: widgets.NewCaption("")}
+	r.Lines, r.Content = []*widgets.Line{r.name, r.what}, widgets.PadHV(8, 6, widgets.Stack(2, r.name, r.what))
+	r.ExtendBaseWidget(r)
+	return r
+}
+
+// Tapped is Fyne's.
+func (r *templateRow) Tapped(*fyne.PointEvent) {
+	r.list.Select(r.at)
+	r.list.chooser.choose(r.at)
+}
+
+func (r *templateRow) show(at int) {
+	t := r.list.chooser.shown[at]
+	r.at = at
+	r.name.Set(t.Name)
+	r.what.Set(templateFacts(t))
+	r.Shown()
+}
+
+// templateFacts are "For new clients · Client, Lawyer · 2 documents".
+func templateFacts(t office.Template) string {
+	var facts, roles []string
+	if t.Description != "" {
+		facts = append(facts, t.Description)
+	}
+	for _, r := range t.Roles {
+		if name := cmp.Or(r.Role, i18n.Name(r.Person())); name != "" && !slices.Contains(roles, name) {
+			roles = append(roles, name)
+		}
+	}
+	if len(roles) > 0 {
+		facts = append(facts, strings.Join(roles, ", "))
+	}
+	if len(t.Documents) > 0 {
+		facts = append(facts, i18n.Documents(len(t.Documents)))
+	}
+	return strings.Join(facts, " · ")
+}
+
+// FromTemplate begins a package from the template with that id, which is called so, or says why it cannot.
+func (s *Screen) FromTemplate(id, name string) {
+	if s.run != nil {
+		s.env.Notice(lang.L("A package is being sent. Continue when it is done."))
+		return
+	}
+	async.Then(s.env.Work, func(ctx context.Context) ([]office.Template, error) { return s.env.Office.Templates(ctx, "") },
+		func(list []office.Template, err error) {
+			found := office.NamedTemplate(list, id)
+			switch {
+			case err != nil:
+				s.env.Notice(i18n.Error(err))
+			case len(found) == 0:
+				s.env.Notice(lang.L("The template “{{.Template}}” no longer exists.", i18n.V{"Template": name}))
+				s.ChooseTemplate()
+			default:
+				s.replace(func() {
+					s.clear()
+					s.UseTemplate(found[0])
+				})
+			}
+		})
+}
+
+// offerTemplates shows the way to the templates, or not where the service has none.
+func (s *Screen) offerTemplates(offered bool) {
+	s.choose.Hidden = !offered
+	s.deeds.Refresh()
+}
+
+// maxOffers is how many people are offered at a time.
+const maxOffers = 4
+
+// offers are the people used before that fit what is being typed, under the fields of one person. The arrows choose
+// one, Enter takes it, Escape closes the list; Tab leads through it, too.
+type offers struct {
+	screen *Screen
+	none   func() bool            // nothing is typed
+	taken  func() map[string]bool // addresses of others, in lower case
+	accept func(office.Signer)
+	box    *fyne.Container
+	list   []office.Signer
+	rows   []*widgets.Press
+	at     int // -1 for none
+}
+
+func newOffers(s *Screen, none func() bool, taken func() map[string]bool, accept func(office.Signer)) *offers {
+	o := &offers{screen: s, none: none, taken: taken, accept: accept, box: widgets.Stack(0), at: -1}
+	o.box.Hide()
+	return o
+}
+
+// typed offers who fits the text of a field.
+func (o *offers) typed(in *widgets.Entry) {
+	if o.screen.env.Window.Canvas().Focused() != fyne.Focusable(in) || in.Text == "" {
+		o.clear()
+		return
+	}
+	o.show(matching(o.screen.known, in.Text, o.taken()))
+}
+
+func (o *offers) clear() { o.show(nil) }
+
+func (o *offers) show(list []office.Signer) {
+	if len(list) == 0 && len(o.list) == 0 {
+		return
+	}
+	o.list, o.rows, o.at = list, nil, -1
+	o.box.Objects = nil
+	for _, signer := range list {
+		name, email := widgets.NewName(i18n.Name(signer)), widgets.NewCaption(signer.Email)
+		var line fyne.CanvasObject = name
+		if signer.Email != name.Text {
+			line = container.NewGridWithColumns(2, name, email)
+		}
+		row := widgets.NewPress(widgets.PadHV(8, 5, line), func() { o.take(signer) })
+		row.Lines = []*widgets.Line{name, email}
+		o.rows = append(o.rows, row)
+		o.box.Add(row)
+	}
+	o.box.Hidden = len(list) == 0
+	o.box.Refresh()
+	o.screen.peopleField.Refresh()
+	o.screen.copies.field.Refresh()
+}
+
+// key moves through the offers; it says whether it used the key.
+func (o *offers) key(e *fyne.KeyEvent) bool {
+	if len(o.list) == 0 {
+		if e.Name == fyne.KeyDown && o.none() {
+			o.show(matching(o.screen.known, "", o.taken()))
+			return len(o.list) > 0
+		}
+		return false
+	}
+	switch e.Name {
+	case fyne.KeyDown:
+		o.choose(min(o.at+1, len(o.list)-1))
+	case fyne.KeyUp:
+		o.choose(max(o.at-1, -1))
+	case fyne.KeyEscape:
+		o.clear()
+	case fyne.KeyReturn, fyne.KeyEnter:
+		if o.at < 0 {
+			o.clear()
+			return false
+		}
+		o.take(o.list[o.at])
+	default:
+		return false
+	}
+	return true
+}
+
+func (o *offers) choose(at int) {
+	o.at = at
+	for i, row := range o.rows {
+		row.Choose(i == at)
+	}
+}
+
+func (o *offers) take(signer office.Signer) {
+	o.clear()
+	o.accept(signer)
+}
+
+// clearOffers takes the offers of all others away.
+func (s *Screen) clearOffers(but *offers) {
+	for _, p := range s.people {
+		if p.offers != but {
+			p.offers.clear()
+		}
+	}
+	for _, c := range s.copies.added {
+		if c.offers != but {
+			c.offers.clear()
+		}
+	}
+}
+
+// taken are the addresses of all others who sign or get a copy, in lower case.
+func (s *Screen) taken(but *widgets.Entry) map[string]bool {
+	taken := map[string]bool{}
+	for _, p := range s.people {
+		if p.email != but && p.email.Text != "" {
+			taken[strings.ToLower(strings.TrimSpace(p.email.Text))] = true
+		}
+	}
+	for _, c := range s.copies.added {
+		if c.entry != but {
+			taken[strings.ToLower(c.recipient().Email)] = true
+		}
+	}
+	return taken
+}
+
+// matching are the first people of whom a name or the address begins with text, without those who are taken and
+// without one that says nothing more than text does.
+func matching(people []office.Signer, text string, taken map[string]bool) (list []office.Signer) {
+	text = strings.ToLower(strings.TrimSpace(text))
+	for _, p := range people {
+		email := strings.ToLower(p.Email)
+		if taken[email] || email == text && text != "" || !begins(p, email, text) {
+			continue
+		}
+		if list = append(list, p); len(list) == maxOffers {
+			break
+		}
+	}
+	return list
+}
+
+func begins(p office.Signer, email, text string) bool {
+	name := strings.ToLower(p.FirstName + " " + p.LastName)
+	return strings.HasPrefix(email, text) || strings.HasPrefix(strings.TrimSpace(name), text) || strings.Contains(name, " "+text)
+}
+
+// copies are the people who get a copy and do not sign: those of the settings, who can be taken off this package, and those
+// who are added here.
+type copies struct {
+	screen *Screen
+	off    []string // addresses of those of the settings who do not get this one
+	added  []*copyTo
+	box    *fyne.Container
+	field  *widgets.Field
+	turns  map[string]*widgets.Button // by address of a standing recipient
+}
+
+func newCopies(s *Screen) *copies {
+	c := &copies{screen: s, box: widgets.Stack(6)}
+	c.field = widgets.NewField(lang.L("Copies"), c.box, "")
+	c.field.Hide()
+	return c
+}
+
+// standing are those of the settings as they are now: nothing here keeps them.
+func (c *copies) standing() []office.Recipient { return c.screen.env.Office.Settings().Standing() }
+
+// isOff says whether a standing recipient is taken off this package.
+func (c *copies) isOff(r office.Recipient) bool {
+	return slices.ContainsFunc(c.off, func(email string) bool { return r.Same(email) })
+}
+
+// typing are the rows with anything typed.
+func (c *copies) typing() (rows []*copyTo) {
+	for _, row := range c.added {
+		if strings.TrimSpace(row.entry.Text) != "" {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+// own are the people who are added here, as typed.
+func (c *copies) own() (list []office.Recipient) {
+	for _, row := range c.typing() {
+		list = append(list, row.recipient())
+	}
+	return list
+}
+
+// recipients are all who get a copy of what the signers sign, those that are added here last. Whoever signs gets none as a
+// standing recipient.
+func (c *copies) recipients(signers []office.Signer) []office.Recipient {
+	return append(office.StandingCopies(c.standing(), nil, signers, c.off), c.own()...)
+}
+
+// fill shows who gets a copy of a draft: own beside the standing ones that are not off.
+func (c *copies) fill(own []office.Recipient, off []string) {
+	c.added, c.off = nil, slices.Clone(off)
+	for _, r := range own {
+		c.added = append(c.added, c.newCopy(r))
+	}
+	c.show()
+}
+
+// add adds an empty row and puts the cursor there.
+func (c *copies) add() {
+	row := c.newCopy(office.Recipient{})
+	c.added = append(c.added, row)
+	c.show()
+	c.screen.changed()
+	c.screen.env.Window.Canvas().Focus(row.entry)
+}
+
+func (c *copies) remove(row *copyTo) {
+	i := slices.Index(c.added, row)
+	if i < 0 || c.screen.run != nil {
+		return
+	}
+	c.added = slices.Delete(c.added, i, i+1)
+	c.show()
+	c.screen.changed()
+	c.screen.env.Window.Canvas().Focus(c.screen.addCopy)
+}
+
+// turn takes a standing recipient off this package, or puts it back.
+func (c *copies) turn(r office.Recipient) {
+	if c.isOff(r) {
+		c.off = slices.DeleteFunc(c.off, r.Same)
+	} else {
+		c.off = append(c.off, r.Email)
+	}
+	c.screen.changed()
+	c.screen.env.Window.Canvas().Focus(c.turns[r.Email]) // it is another button now
+}
+
+// show puts up a row for everybody who gets a copy.
+func (c *copies) show() {
+	c.box.Objects, c.turns = nil, map[string]*widgets.Button{}
+	signers := c.screen.signers()
+	for _, r := range c.standing() {
+		c.box.Add(c.standingRow(r, signers))
+	}
+	for _, row := range c.added {
+		row.remove.Hidden = c.screen.run != nil
+		c.box.Add(row.row)
+	}
+	c.field.Hidden = len(c.box.Objects) == 0
+	c.field.Refresh()
+}
+
+// standingRow is a recipient of the settings. It says where that is from, and why there is none for this package.
+func (c *copies) standingRow(r office.Recipient, signers []office.Signer) fyne.CanvasObject {
+	name, note := widgets.NewName(r.Address()), widgets.NewCaption(kindOf(r.Blind)+" · "+lang.L("on every package"))
+	note.Shorten = false
+	icon, does := fynetheme.ContentClearIcon(), lang.L("Not for this package")
+	signs := office.CheckCopies([]office.Recipient{r}, signers)[0] == office.CodeSigns
+	switch {
+	case signs:
+		note.Text, name.Colour = lang.L("signs, so no copy"), theme.Secondary
+	case c.isOff(r):
+		note.Text, name.Colour = lang.L("no copy of this package"), theme.Secondary
+		icon, does = fynetheme.ContentUndoIcon(), lang.L("Send the copy after all")
+	}
+	var button fyne.CanvasObject
+	if !signs && c.screen.run == nil {
+		b := c.screen.newButton("", icon, func() { c.turn(r) })
+		b.Importance, b.Tip = widget.LowImportance, does
+		b.Says = func() string { return widgets.Said(does, r.Address()) }
+		button, c.turns[r.Email] = b, b
+	}
+	row, _ := tightCard(widgets.PadHV(10, 4, widgets.Across(nil, widgets.Stack(1, name, note), button)))
+	return row
+}
+
+// judge shows what is wrong with the people who are added here; codes are those of recipients. While somebody types, an
+// address that cannot get a copy shows at once, one that is not complete yet only when all is said.
+func (c *copies) judge(all []office.Recipient, codes []office.Code, said bool) {
+	rows := c.typing()
+	for i, row := range rows {
+		at, text := len(codes)-len(rows)+i, ""
+		if at < 0 { // nothing is wrong any more
+			row.wrong("")
+			continue
+		}
+		if code := codes[at]; said && code != "" || code == office.CodeSigns || code == office.CodeTwice {
+			text = i18n.Message(all[at].Wrong(code))
+		}
+		row.wrong(text)
+	}
+}
+
+// firstWrong is the first row that shows what is wrong; nil for none.
+func (c *copies) firstWrong() fyne.Focusable {
+	for _, row := range c.added {
+		if row.problem.Text != "" {
+			return row.entry
+		}
+	}
+	return nil
+}
+
+func kindOf(blind bool) string {
+	if blind {
+		return lang.L("BCC")
+	}
+	return lang.L("CC")
+}
+
+// copyTo is the row of one person who gets a copy: one field for name and address, as mail programs have it.
+type copyTo struct {
+	copies  *copies
+	entry   *widgets.Entry
+	kind    *widgets.Button
+	blind   bool
+	problem *widgets.Prose
+	say     fyne.CanvasObject
+	remove  *widgets.Button
+	offers  *offers
+	row     fyne.CanvasObject
+}
+
+func (c *copies) newCopy(r office.Recipient) *copyTo {
+	s := c.screen
+	row := &copyTo{copies: c, blind: r.Blind, entry: s.newInput(lang.L("Name <e-mail address>")), problem: widgets.NewProse("")}
+	row.problem.Colour = theme.Attention
+	row.say = widgets.Across(widget.NewIcon(theme.MarkProblem.Resource()), row.problem, nil)
+	row.say.Hide()
+	row.entry.SetText(r.Address())
+	row.kind = s.newButton(kindOf(r.Blind), nil, func() { row.turn() })
+	row.kind.Importance, row.kind.Tip = widget.LowImportance, lang.L("CC: the others see who gets a copy. BCC: they do not.")
+	row.remove = s.newButton("", fynetheme.DeleteIcon(), func() { c.remove(row) })
+	row.remove.Importance = widget.LowImportance
+	row.remove.Says = func() string { return widgets.Removing(cmp.Or(row.entry.Text, row.kind.Text)) }
+	row.entry.Why = func() string { return row.problem.Text }
+	row.offers = newOffers(s, func() bool { return strings.TrimSpace(row.entry.Text) == "" }, func() map[string]bool { return s.taken(row.entry) }, row.take)
+	row.entry.OnChanged = func(string) { s.changed(); row.offers.typed(row.entry) }
+	row.entry.OnKey = row.offers.key
+	row.entry.OnFocusGained = func() { row.offers.clear(); s.clearOffers(row.offers) }
+	row.entry.OnFocusLost = row.left
+	fields := widgets.Stack(6, widgets.Across(nil, row.entry, container.NewHBox(row.kind, row.remove)), row.offers.box, row.say)
+	row.row, _ = tightCard(widgets.PadHV(10, 4, fields))
+	return row
+}
+
+// recipient is what is typed; what is no address is one that cannot be right.
+func (r *copyTo) recipient() office.Recipient {
+	text := strings.TrimSpace(r.entry.Text)
+	if people := office.ReadPeople(text); len(people) == 1 {
+		return office.CopyTo(people, r.blind)[0]
+	}
+	return office.Recipient{Email: text, Blind: r.blind}
+}
+
+// turn makes an open copy a blind one, or the other way.
+func (r *copyTo) turn() {
+	if r.copies.screen.run != nil {
+		return
+	}
+	r.blind = !r.blind
+	r.kind.SetText(kindOf(r.blind))
+	r.copies.screen.changed()
+}
+
+// take takes over a person who was offered.
+func (r *copyTo) take(p office.Signer) {
+	r.entry.SetText(office.Written(p))
+	r.copies.screen.env.Window.Canvas().Focus(r.entry)
+}
+
+// left makes rows of several people who were typed or pasted into one.
+func (r *copyTo) left() {
+	people := office.ReadPeople(r.entry.Text)
+	if len(people) < 2 {
+		return
+	}
+	c := r.copies
+	at := slices.Index(c.added, r)
+	r.entry.SetText(office.Written(people[0]))
+	for _, p := range office.CopyTo(people[1:], r.blind) {
+		at++
+		c.added = slices.Insert(c.added, at, c.newCopy(p))
+	}
+	c.show()
+	c.screen.changed()
+}
+
+func (r *copyTo) wrong(text string) {
+	r.problem.Set(text)
+	widgets.Show(r.say, text != "")
+	r.entry.Mark(text != "")
+	r.row.Refresh()
 }

@@ -5,9 +5,12 @@ package compose
 import (
 	"context"
 	"slices"
+	"strings"
+	"time"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
+	"fyne.io/fyne/v2/driver/desktop"
 	"fyne.io/fyne/v2/lang"
 	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
@@ -16,6 +19,7 @@ import (
 	"countersign/ui/async"
 	"countersign/ui/env"
 	"countersign/ui/i18n"
+	"countersign/ui/keys"
 	"countersign/ui/theme"
 	"countersign/ui/widgets"
 )
@@ -254,4 +258,421 @@ func (s *Screen) showWrong(w wrong) {
 	if w.signers != "" && len(s.people) > 0 {
 		s.people[0].mark(true, true)
 	}
+}
+
+// bar is the line at the bottom: one button that says what it will do; while sending, how far it is and the ways to
+// stop or to let it go on alone.
+type bar struct {
+	content             fyne.CanvasObject
+	text                *widget.Label
+	mark                *widget.Icon
+	edge                fyne.CanvasObject // above, while nothing is sent
+	amount              *meter            // in its place while something is
+	send, leave, cancel *widgets.Button
+	marks               bool // it says that fields are marked
+	later               func(d time.Duration, over func())
+}
+
+func newBar(s *Screen) *bar {
+	b := &bar{text: widget.NewLabel(""), mark: widget.NewIcon(theme.MarkProblem.Resource()), edge: widget.NewSeparator(), amount: newMeter(3), later: s.env.Later}
+	b.text.Wrapping = fyne.TextWrapWord
+	b.send = s.newButton("", fynetheme.MailSendIcon(), s.Send)
+	b.send.Importance = widget.HighImportance
+	b.leave = s.newButton(lang.L("Continue in the background"), nil, s.Leave)
+	b.cancel = s.newButton(lang.L("Cancel"), nil, s.Stop)
+	line := widgets.Across(b.mark, b.text, container.NewHBox(b.leave, b.cancel, b.send))
+	b.content = widgets.On(theme.Paper, widgets.Stack(0, b.edge, b.amount.content, widgets.PadHV(20, 8, line)))
+	b.offer(lang.L("Send"))
+	b.end("")
+	return b
+}
+
+func (b *bar) offer(text string) { b.send.SetText(text) }
+
+func (b *bar) begin() {
+	b.working(true)
+	b.mark.Hide()
+	b.progress(0, lang.L("Preparing…"))
+	b.content.Refresh()
+}
+
+func (b *bar) working(yes bool) {
+	for _, o := range []fyne.CanvasObject{b.leave, b.cancel, b.amount.content} {
+		widgets.Show(o, yes)
+	}
+	for _, o := range []fyne.CanvasObject{b.send, b.edge} {
+		widgets.Show(o, !yes)
+	}
+}
+
+// wait has no button while what was pressed can be taken back elsewhere.
+func (b *bar) wait() {
+	b.end("")
+	b.send.Hide()
+	b.content.Refresh()
+}
+
+// progress shows how far it is; a negative part leaves the meter as it is.
+func (b *bar) progress(part float64, text string) {
+	if part >= 0 {
+		b.amount.set(part)
+	}
+	b.text.Importance = widget.MediumImportance
+	b.text.SetText(text)
+}
+
+// end shows the button again, with a quiet text that goes once it is read.
+func (b *bar) end(text string) {
+	b.marks = false
+	b.working(false)
+	b.mark.Hide()
+	b.text.Importance = widget.LowImportance
+	b.text.SetText(text)
+	b.content.Refresh()
+	if text == "" {
+		return
+	}
+	b.later(widgets.ReadingTime(text), func() {
+		if b.text.Text == text {
+			b.text.SetText("")
+			b.content.Refresh()
+		}
+	})
+}
+
+// marked says whether fields are marked.
+func (b *bar) marked(any bool) {
+	switch {
+	case any:
+		b.say(theme.MarkProblem, lang.L("Check the marked fields."))
+	case b.marks:
+		b.end("")
+	}
+	b.marks = any
+}
+
+// say shows the button again, with a text that matters.
+func (b *bar) say(mark theme.Mark, text string) {
+	b.marks = false
+	b.working(false)
+	b.mark.SetResource(mark.Resource())
+	b.mark.Show()
+	b.text.Importance = widget.DangerImportance
+	b.text.SetText(text)
+	b.content.Refresh()
+}
+
+// form is what is typed, to be typed anew by fill: by another screen, in another language, after another start.
+func (s *Screen) form() office.Form {
+	f := office.Form{Message: s.message.Text, Due: s.due.Text, Reference: s.reference.Text, Sequential: s.sequential(), Separate: s.separate(), Corrects: s.corrects}
+	if day, ok := s.days().Read(f.Due, s.env.Now()); ok {
+		f.Due = day.Format(time.DateOnly) // tomorrow would be another day by then
+	}
+	if s.name.Text != s.proposed {
+		f.Name = s.name.Text
+	}
+	for _, doc := range s.docs {
+		f.Files = append(f.Files, office.FormFile{Path: doc.path, From: doc.from, Draft: doc.draft})
+	}
+	if f.Template = s.basis.filled(); f.Template != nil {
+		f.Refused = s.basis.refused
+	}
+	for _, p := range s.signing() {
+		f.Signers = append(f.Signers, p.signer())
+	}
+	f.Recipients, f.NoCopy = s.copies.own(), s.copies.off
+	return f
+}
+
+// fill types a form into the empty screen.
+func (s *Screen) fill(f office.Form) {
+	s.filling = true
+	s.correct(f.Corrects)
+	s.each.Choose(second(f.Separate))
+	s.order.Choose(second(f.Sequential))
+	due := f.Due
+	if day, err := time.ParseInLocation(time.DateOnly, due, s.env.Now().Location()); err == nil {
+		due = s.days().Write(day)
+	}
+	for in, text := range map[*widgets.Entry]string{s.message: f.Message, s.due: due, s.reference: f.Reference, s.name: f.Name} {
+		in.SetText(text)
+	}
+	if len(f.Signers) > 0 {
+		s.people = nil
+		for _, signer := range f.Signers {
+			s.people = append(s.people, s.newPerson(signer))
+		}
+	}
+	s.copies.fill(f.Recipients, f.NoCopy)
+	s.setBasis(f.Template, f.Refused)
+	s.filling = false
+	s.showPeople()
+	s.addFiles(f.Files, atEnd)
+	for _, file := range f.Files {
+		if i := slices.IndexFunc(s.docs, func(d *document) bool { return d.path == file.Path }); i >= 0 {
+			s.docs[i].draft = file.Draft
+		}
+	}
+	if s.basis != nil {
+		s.filesChanged()
+	}
+	s.changed()
+}
+
+// second is the place of the second of two options, or of the first.
+func second(yes bool) int {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
+// keep has the office remember what is typed. What is on its way is the office's already.
+func (s *Screen) keep() {
+	if s.filling {
+		return
+	}
+	f := s.form()
+	if s.run != nil && s.run.kept() {
+		f = office.Form{}
+	}
+	s.env.Office.KeepForm(f)
+	s.clearing.Hidden = f.Empty() || s.run != nil
+	s.clearing.Refresh()
+	s.tellWaiting()
+	s.markEdited()
+}
+
+// Clear empties the form; for some seconds that can be undone.
+func (s *Screen) Clear() {
+	before := s.form()
+	if s.run != nil || before.Empty() {
+		return
+	}
+	s.clear()
+	s.changed()
+	s.Focus()
+	s.env.Soon(env.Deed{Says: func(int) string { return lang.L("The form was cleared.") }, Undone: func() {
+		s.replace(func() {
+			s.clear()
+			s.fill(before)
+		})
+		s.env.Go.ShowCompose()
+	}})
+}
+
+// Waiting says whether something here waits for the person: a form that is begun, or a draft to decide about.
+func (s *Screen) Waiting() bool { return s.undecided || s.run == nil && !s.form().Empty() }
+
+// tellWaiting tells when Waiting has changed.
+func (s *Screen) tellWaiting() {
+	if s.OnWaiting != nil {
+		s.OnWaiting(s.Waiting())
+	}
+}
+
+// clear makes room for the next package.
+func (s *Screen) clear() {
+	s.docs, s.people, s.proposed, s.tried = nil, nil, "", false
+	s.setBasis(nil, "")
+	s.copies.fill(nil, nil)
+	s.correct("")
+	for _, e := range []*widgets.Entry{s.name, s.message, s.due, s.reference} {
+		e.SetText("")
+	}
+	s.each.Choose(0)
+	s.order.Choose(0)
+	s.showWrong(wrong{})
+	s.bar.end("")
+	s.showFiles()
+	s.addSigner(noSigner, false)
+}
+
+// typed is the text of a field without the space around it.
+func typed(e *widgets.Entry) string { return strings.TrimSpace(e.Text) }
+
+// dragHandle is where an entry of an ordered list is held: dragging it moves the entry, and so do Alt+Up and Alt+Down while
+// it has the focus. Delete takes the entry away.
+type dragHandle struct {
+	widgets.Press
+	screen *Screen
+	list   *fyne.Container    // with a row for each entry
+	at     func() int         // the entry's place in it
+	place  func(from, to int) // moves an entry, where that is allowed and both places exist
+	remove func()
+}
+
+func (s *Screen) newDragHandle(list *fyne.Container, at func() int, place func(from, to int), remove func()) *dragHandle {
+	icon := widget.NewIcon(fynetheme.NewColoredResource(fynetheme.MenuIcon(), theme.Secondary))
+	h := &dragHandle{screen: s, list: list, at: at, place: place, remove: remove}
+	h.Content = widgets.Wide(24, widgets.Tall(28, container.NewCenter(container.NewGridWrap(fyne.NewSquareSize(18), icon))))
+	h.OnPress = func() { s.env.Window.Canvas().Focus(h) } // so that the keys go on where the mouse began
+	h.ExtendBaseWidget(h)
+	return h
+}
+
+// moving is what is said of a handle.
+func moving(what string) string { return lang.L("Move {{.Name}}", i18n.V{"Name": what}) }
+
+// Dragged is Fyne's.
+func (h *dragHandle) Dragged(e *fyne.DragEvent) {
+	h.Choose(true)
+	h.place(h.at(), placeAt(h.list.Objects, h.at(), e.AbsolutePosition.Y))
+}
+
+// DragEnd is Fyne's.
+func (h *dragHandle) DragEnd() { h.Choose(false) }
+
+// Cursor says that it can be moved up and down.
+func (h *dragHandle) Cursor() desktop.Cursor { return desktop.VResizeCursor }
+
+// TypedKey is Fyne's.
+func (h *dragHandle) TypedKey(k *fyne.KeyEvent) {
+	switch {
+	case keys.Remove.Is(k):
+		h.remove()
+	case keys.Leave.Is(k):
+		h.screen.unfocus()
+	}
+}
+
+// TypedShortcut is Fyne's.
+func (h *dragHandle) TypedShortcut(shortcut fyne.Shortcut) {
+	if !h.step(shortcut) {
+		widgets.PassShortcut(h, shortcut)
+	}
+}
+
+// step moves the entry by a place for Alt+Up and Alt+Down, and says whether the shortcut is one of those.
+func (h *dragHandle) step(shortcut fyne.Shortcut) bool {
+	if !keys.Carry.Are(shortcut) {
+		return false
+	}
+	by := 1
+	if shortcut.(*desktop.CustomShortcut).KeyName == fyne.KeyUp {
+		by = -1
+	}
+	h.place(h.at(), h.at()+by)
+	return true
+}
+
+// placeAt is where the entry at from belongs when it is dragged to height y of the window: beyond the middle of a
+// neighbour it takes that one's place.
+func placeAt(rows []fyne.CanvasObject, from int, y float32) int {
+	driver := fyne.CurrentApp().Driver()
+	to := from
+	for i, row := range rows {
+		middle := driver.AbsolutePositionForObject(row).Y + row.Size().Height/2
+		if i < from && y < middle {
+			return i
+		}
+		if i > from && y > middle {
+			to = i
+		}
+	}
+	return to
+}
+
+// moved is a list with the entry at from taken to the place to, where both exist.
+func moved[T any](list []T, from, to int) []T {
+	if min(from, to) < 0 || max(from, to) >= len(list) {
+		return list
+	}
+	entry := list[from]
+	return slices.Insert(slices.Delete(slices.Clone(list), from, from+1), to, entry)
+}
+
+// newInput is an entry of this screen.
+func (s *Screen) newInput(placeholder string) *widgets.Entry {
+	e := widgets.NewEntry(placeholder)
+	e.OnChanged = func(string) { s.changed() }
+	e.OnSubmitted = func(string) { s.goOn() }
+	e.OnEscape = s.unfocus
+	return e
+}
+
+// goOn goes to the next field, or to what adds one more signer or sends. Enter passes over the buttons in between, which remove
+// what was just typed, or replace it, were Enter to press them next; Tab stops at them.
+func (s *Screen) goOn() {
+	canvas := s.env.Window.Canvas()
+	from := canvas.Focused()
+	for {
+		canvas.FocusNext()
+		switch at := canvas.Focused().(type) {
+		case nil, *widgets.Entry:
+			return
+		case *widgets.Button:
+			if at == s.addPerson || at == s.bar.send {
+				return
+			}
+		}
+		if canvas.Focused() == from {
+			return
+		}
+	}
+}
+
+// newButton is a button of this screen, which Escape leaves.
+func (s *Screen) newButton(text string, icon fyne.Resource, pressed func()) *widgets.Button {
+	b := widgets.NewButtonWithIcon(text, icon, pressed)
+	b.OnEscape = s.unfocus
+	return b
+}
+
+// unfocus leaves a field; the next Escape is the window's, which leaves the screen.
+func (s *Screen) unfocus() { s.env.Window.Canvas().Unfocus() }
+
+// Landing is where files that are dragged over a place of the window would land, and what that would do. Refused is why they
+// would not, empty when they would.
+func (s *Screen) Landing(at fyne.Position) (place *widgets.Place, does, refused string) {
+	if s.run != nil {
+		return nil, "", lang.L("A package is being sent. Add files when it is done.")
+	}
+	if o := s.originalAt(at); o != nil {
+		return placeOf(o.row), lang.L("Drop to use instead of “{{.Document}}”", i18n.V{"Document": o.own.Name}), ""
+	}
+	does = lang.L("Drop to add to this package")
+	switch n := len(s.docs); {
+	case s.documentCount() == 0:
+		return placeOf(s.target), does, ""
+	case n == 0:
+		return placeOf(s.fileBox), does, ""
+	default:
+		return s.between(s.dropIndex(at)), does, ""
+	}
+}
+
+// dropIndex is the place among the documents at which files would be added that are dropped somewhere: beside them, at
+// their end.
+func (s *Screen) dropIndex(at fyne.Position) int {
+	list := placeOf(s.fileBox)
+	if at.X >= list.At.X+list.Size.Width {
+		return len(s.docs)
+	}
+	for i, d := range s.docs {
+		if row := placeOf(d.row); at.Y < row.At.Y+row.Size.Height/2 {
+			return i
+		}
+	}
+	return len(s.docs)
+}
+
+// between is the gap before document i, or after the last one.
+func (s *Screen) between(i int) *widgets.Place {
+	const gap = 4 // of fileBox
+	var y float32
+	if i < len(s.docs) {
+		y = placeOf(s.docs[i].row).At.Y - gap/2
+	} else {
+		last := placeOf(s.docs[len(s.docs)-1].row)
+		y = last.At.Y + last.Size.Height + gap/2
+	}
+	column := placeOf(s.filesColumn) // the rest of the list is scrolled away
+	y = min(max(y, column.At.Y), column.At.Y+column.Size.Height)
+	list := placeOf(s.fileBox)
+	return &widgets.Place{At: fyne.NewPos(list.At.X, y), Size: fyne.NewSize(list.Size.Width, 0)}
+}
+
+func placeOf(o fyne.CanvasObject) *widgets.Place {
+	return &widgets.Place{At: fyne.CurrentApp().Driver().AbsolutePositionForObject(o), Size: o.Size()}
 }

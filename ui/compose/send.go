@@ -1,18 +1,28 @@
 package compose
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
 
+	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/lang"
 
 	"countersign/internal/agent"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/ui/async"
+	"countersign/ui/day"
 	"countersign/ui/env"
 	"countersign/ui/i18n"
 	"countersign/ui/outbox"
+	"countersign/ui/theme"
 	"countersign/ui/widgets"
 )
 
@@ -221,3 +231,399 @@ func (s *Screen) settle(r *run, p *parcel) {
 	}
 	s.offerUndo(r) // which waited for this one
 }
+
+// finish shows how a run ended. What is typed goes away only when the office has taken it over; of several packages,
+// those that it has not stay here, each with its reason.
+func (s *Screen) finish(r *run) {
+	s.run = nil
+	for _, p := range r.parcels {
+		for _, doc := range p.docs {
+			if doc.draft, doc.refused = p.left(doc.draft), ""; p.fate == refused && len(r.parcels) > 1 {
+				doc.refused = p.problem
+			}
+		}
+		if p.fate.gone() {
+			s.docs = slices.DeleteFunc(s.docs, func(d *document) bool { return slices.Contains(p.docs, d) })
+		}
+		if s.basis != nil { // there is one parcel
+			s.basis.refused = p.left(s.basis.refused)
+			if p.fate.gone() {
+				s.setBasis(nil, "")
+			}
+		}
+	}
+	s.lock(false)
+	people := len(s.draft().Signers)
+	if len(s.docs) == 0 && s.basis == nil {
+		s.clear()
+	} else {
+		s.filesChanged()
+	}
+	s.changed()
+	s.tell(r, people)
+	s.Reload()
+}
+
+// tell says in one sentence how a run ended, and shows the package that was sent.
+func (s *Screen) tell(r *run, people int) {
+	of := map[fate][]*parcel{}
+	for _, p := range r.parcels {
+		of[p.fate] = append(of[p.fate], p)
+	}
+	all, name := len(r.parcels), r.parcels[0].draft.Name
+	s.bar.end("")
+	switch {
+	case len(of[sent]) == all:
+		s.present(r.parcels[0].state.PackageID, name, sentText(name, all, people))
+	case len(of[unknown]) > 1:
+		s.bar.say(theme.MarkProblem, i18n.Message(message.OutcomesUnknown(len(of[unknown]))))
+	case len(of[unknown]) == 1:
+		s.bar.say(theme.MarkProblem, i18n.Message(message.OutcomeUnknown(of[unknown][0].draft.Name)))
+	case len(of[stopped]) == all:
+		s.bar.end(lang.L("Cancelled. Nothing was sent."))
+	case len(of[refused]) == 1:
+		s.bar.say(theme.MarkProblem, of[refused][0].problem)
+	case len(of[refused]) > 1:
+		s.bar.say(theme.MarkProblem, lang.L("{{.Sent}} of {{.Packages}} sent. The reason is shown next to each of the others.",
+			i18n.V{"Sent": len(of[sent]), "Packages": packages(all)}))
+	case len(of[waiting]) > 0 && of[waiting][0].problem != "":
+		s.bar.say(theme.MarkProblem, of[waiting][0].problem)
+	case len(of[waiting]) > 0:
+		s.env.Notice(lang.L("“{{.Name}}” will be sent automatically as soon as possible.", i18n.V{"Name": of[waiting][0].draft.Name}))
+	default:
+		s.bar.end(lang.L("Cancelled. {{.Sent}} of {{.Packages}} sent.", i18n.V{"Sent": len(of[sent]), "Packages": packages(all)}))
+	}
+}
+
+// present shows the package that was sent. One that the service keeps until its fields are placed is not on its way
+// yet; the screen of packages offers the editor for that.
+func (s *Screen) present(id, name, text string) {
+	async.Then(s.env.Work, func(context.Context) (office.PackageState, error) {
+		row, _, err := s.env.Office.Package(id)
+		return row.State, err
+	}, func(state office.PackageState, err error) {
+		if err != nil {
+			text = i18n.Error(err) // whether it is on its way, its page at the service says
+		}
+		if state.Unsent() {
+			text = lang.L("“{{.Name}}” is not sent yet. Finish it in the browser by marking where each signer signs.", i18n.V{"Name": name})
+		}
+		s.env.Notice(text)
+		s.env.Go.ShowPackage(id)
+	})
+}
+
+func sentText(name string, all, people int) string {
+	if all > 1 {
+		return lang.L("{{.Packages}} were sent to {{.People}}.", i18n.V{"Packages": packages(all), "People": i18n.People(people)})
+	}
+	return lang.L("“{{.Name}}” was sent to {{.People}}.", i18n.V{"Name": name, "People": i18n.People(people)})
+}
+
+// lock keeps the fields from being changed while their content is on its way.
+func (s *Screen) lock(locked bool) {
+	fields := []interface {
+		Enable()
+		Disable()
+	}{s.name, s.message, s.due, s.reference, s.order, s.each, s.add, s.choose, s.addPerson, s.addCopy, s.day, s.sweep}
+	for _, p := range s.people {
+		p.offers.clear()
+		for _, e := range p.entries() {
+			fields = append(fields, e)
+		}
+	}
+	for _, c := range s.copies.added {
+		c.offers.clear()
+		fields = append(fields, c.entry, c.kind)
+	}
+	for _, f := range fields {
+		if locked {
+			f.Disable()
+		} else {
+			f.Enable()
+		}
+	}
+	s.showPeople()
+	s.copies.show()
+	s.showFiles()
+}
+
+// parcel is one package on its way: all documents together, or one of them.
+type parcel struct {
+	draft   office.NewPackage
+	docs    []*document
+	fate    fate
+	state   office.SendState
+	problem string // a sentence; empty when nothing went wrong
+}
+
+// left is the draft that another attempt takes the place of: what the office has of a parcel that was refused, or else before,
+// the one that the parcel was to take the place of.
+func (p *parcel) left(before string) string {
+	if p.fate == refused && p.state.DraftID != "" {
+		return p.state.DraftID
+	}
+	return before
+}
+
+// fate is how the sending of a parcel ended.
+type fate int
+
+const (
+	onItsWay fate = iota // not ended
+	sent
+	unknown // the answer was lost; the office finds out
+	waiting // the office keeps it and sends it later
+	stopped // taken back, nothing was sent
+	refused // by the service, or it could not begin
+)
+
+// gone says that the office has the parcel, so that what was typed is not needed here any more.
+func (f fate) gone() bool { return f == sent || f == unknown || f == waiting }
+
+// pack makes parcels of a draft: one, or one for each document, which then gives it its name.
+func pack(docs []*document, d office.NewPackage, each bool) (list []*parcel) {
+	seen := map[string]bool{}
+	add := func(d office.NewPackage, docs ...*document) {
+		p := &parcel{draft: d, docs: docs}
+		p.draft.Files = nil
+		for _, doc := range docs {
+			if doc.original == nil { // else the template says where it goes
+				p.draft.Files = append(p.draft.Files, doc.path)
+			}
+			if doc.draft != "" && !seen[doc.draft] {
+				p.draft.Replaces = append(p.draft.Replaces, doc.draft)
+				seen[doc.draft] = true
+			}
+		}
+		list = append(list, p)
+	}
+	if !each {
+		add(d, docs...)
+		return list
+	}
+	for _, doc := range docs {
+		d.Name = proposedName(doc.path)
+		add(d, doc)
+	}
+	return list
+}
+
+// run is one press of the button: parcels on their way, until the last one has ended.
+type run struct {
+	parcels  []*parcel
+	began    time.Time
+	open     int // parcels that have not ended
+	cancel   []func()
+	offered  bool // it can be undone, or could
+	going    bool // it is on its way to the service
+	stopping bool // the person takes it back
+	leaving  bool // the person lets the office do the rest
+}
+
+// kept says that the office has all of it, so that nothing is lost when the program ends.
+func (r *run) kept() bool {
+	return !slices.ContainsFunc(r.parcels, func(p *parcel) bool { return p.state.DraftID == "" })
+}
+
+// stored says that the office has what it could take of it.
+func (r *run) stored() bool {
+	return !slices.ContainsFunc(r.parcels, func(p *parcel) bool { return p.state.DraftID == "" && p.fate == onItsWay })
+}
+
+// owns says whether a draft of the office is one of the parcels that are on their way.
+func (r *run) owns(d office.Draft) bool {
+	if r == nil || d.Created.Before(r.began) {
+		return false
+	}
+	for _, p := range r.parcels {
+		if p.state.DraftID == d.ID || p.draft.Name == d.Name && sameTemplate(p.draft.Template, d.Template) && slices.Equal(p.draft.Files, besides(d)) {
+			return true
+		}
+	}
+	return false
+}
+
+// besides are the paths of a draft's files but for those in the place of a template's document.
+func besides(d office.Draft) (paths []string) {
+	for _, f := range d.Files {
+		if f.Original == 0 {
+			paths = append(paths, f.Path)
+		}
+	}
+	return paths
+}
+
+// amounts are the bytes that are on the service and those that shall be.
+func (r *run) amounts() (done, total int64) {
+	for _, p := range r.parcels {
+		for _, doc := range p.docs {
+			total += doc.info.Size
+		}
+		done += p.state.Sent
+		if p.fate == sent {
+			done += p.state.Total - p.state.Sent
+		}
+	}
+	return min(done, total), total
+}
+
+// wrong says what keeps a draft from being sent: a sentence for each field, empty where it is fine.
+type wrong struct {
+	files, signers, due, name string
+	signer                    []wrongSigner // one for each signer
+	copies                    []office.Code // one for each recipient
+}
+
+// wrongSigner says what is wrong with a signer: with the names, or else with the address. The text is empty for nothing.
+type wrongSigner struct {
+	text string
+	name bool
+}
+
+func (w wrong) any() bool {
+	return w.files+w.signers+w.due+w.name != "" || cmp.Or(w.copies...) != "" || slices.ContainsFunc(w.signer, func(s wrongSigner) bool { return s.text != "" })
+}
+
+// check judges what is typed.
+func (s *Screen) check(d office.NewPackage) wrong {
+	d.Recipients = s.copies.recipients(d.Signers) // with those of the settings
+	return check(s.files(), d, s.separate(), s.due.Text, s.days(), s.env.Now())
+}
+
+// focusWrong puts the cursor where something is wrong first.
+func (s *Screen) focusWrong(w wrong) {
+	var first fyne.Focusable
+	switch at := slices.IndexFunc(w.signer, func(s wrongSigner) bool { return s.text != "" }); {
+	case w.files != "":
+		first = s.add
+	case w.name != "":
+		first = s.name
+	case w.signers != "":
+		first = s.people[0].first
+	case at >= 0 && w.signer[at].name:
+		first = s.signing()[at].first
+	case at >= 0:
+		first = s.signing()[at].email
+	case s.copies.firstWrong() != nil:
+		first = s.copies.firstWrong()
+	default:
+		first = s.due
+	}
+	s.env.Window.Canvas().Focus(first)
+}
+
+// check judges what was typed. due is the text of the date field beside its meaning; each says that every document
+// becomes a package of its own, with its own name.
+func check(docs []*document, d office.NewPackage, each bool, due string, days day.Style, now time.Time) wrong {
+	w := wrong{signer: make([]wrongSigner, len(d.Signers)), copies: office.CheckCopies(d.Recipients, d.Signers)}
+	switch {
+	case len(docs) == 0 && d.Template.Empty():
+		w.files = lang.L("Add at least one document.")
+	case slices.ContainsFunc(docs, func(f *document) bool { return !f.info.Problem.IsZero() }):
+		w.files = lang.L("The marked documents cannot be sent.")
+	case slices.ContainsFunc(docs, func(f *document) bool { return !f.looked }):
+		w.files = lang.L("The documents are still loading. Try again in a moment.")
+	}
+	if strings.TrimSpace(d.Name) == "" && (len(docs) > 0 || d.Template != nil) && !each {
+		w.name = lang.L("Give the package a name.")
+	}
+	if len(d.Signers) == 0 {
+		w.signers = lang.L("Add at least one signer.")
+	}
+	seen := map[string]bool{}
+	for i, s := range d.Signers {
+		mail := strings.ToLower(s.Email)
+		switch {
+		case s.FirstName == "" && s.LastName == "":
+			w.signer[i] = wrongSigner{lang.L("Enter a name."), true}
+		case s.Email == "":
+			w.signer[i] = wrongSigner{text: lang.L("Enter an e-mail address.")}
+		case !office.IsAddress(s.Email):
+			w.signer[i] = wrongSigner{text: lang.L("This is not an e-mail address.")}
+		case seen[mail]:
+			w.signer[i] = wrongSigner{text: lang.L("This e-mail address is already in the list.")}
+		}
+		seen[mail] = true
+	}
+	switch {
+	case due != "" && d.Due.IsZero():
+		w.due = lang.L("Enter a date, for example {{.Date}}.", i18n.V{"Date": example(days, now)})
+	case office.DuePassed(d.Due, now):
+		w.due = lang.L("This date has passed.")
+	}
+	return w
+}
+
+// proposedName makes a package name of a file's: no ending, no underscores.
+func proposedName(path string) string {
+	name := filepath.Base(path)
+	name = strings.TrimSuffix(name, filepath.Ext(name))
+	return strings.Join(strings.Fields(strings.ReplaceAll(name, "_", " ")), " ")
+}
+
+// externalData carries a reference, which Package.Reference reads.
+func externalData(reference string) json.RawMessage {
+	if reference == "" {
+		return nil
+	}
+	data, err := json.Marshal(map[string]string{"reference": reference})
+	if err != nil {
+		return nil // a map of strings always has its JSON
+	}
+	return data
+}
+
+// referenceIn is the reference that external data carries, empty for none.
+func referenceIn(data json.RawMessage) string {
+	var members map[string]json.RawMessage
+	var text string
+	if json.Unmarshal(data, &members) != nil || json.Unmarshal(members["reference"], &text) != nil {
+		return ""
+	}
+	return text
+}
+
+// promise is the button's text: what pressing it will do.
+func promise(documents int, signers []office.Signer, each bool) string {
+	if documents == 0 || len(signers) == 0 {
+		return lang.L("Send")
+	}
+	if each {
+		return lang.L("Send {{.Packages}} to {{.People}}", i18n.V{"Packages": packages(documents), "People": i18n.People(len(signers))})
+	}
+	return lang.L("Send {{.Documents}} to {{.People}}", i18n.V{"Documents": i18n.Documents(documents), "People": i18n.People(len(signers))})
+}
+
+// stage says in words where sending is; sent and total are bytes.
+func stage(adding bool, sent, total int64) string {
+	switch {
+	case adding:
+		return lang.L("Sending the package…")
+	case total > 0:
+		return fmt.Sprintf("%s %s / %s", lang.L("Uploading…"), i18n.Size(sent), i18n.Size(total))
+	}
+	return lang.L("Preparing…")
+}
+
+// parts is how much of each of a draft's files is on the service, from 0 to 1. The outbox uploads them one after the
+// other, in their order.
+func parts(s office.SendState, sizes []int64) []float64 {
+	list := make([]float64, len(sizes))
+	left := s.Sent
+	if s.State == office.DraftAdding || s.State == office.DraftSent {
+		left = s.Total
+	}
+	for i, size := range sizes {
+		if size > 0 {
+			list[i] = float64(min(left, size)) / float64(size)
+		}
+		left = max(0, left-size)
+	}
+	return list
+}
+
+// packages is "1 package", "2 packages"; pages the same for pages.
+func packages(n int) string { return lang.N("{{.PluralCount}} packages", n) }
+
+func pages(n int) string { return lang.N("{{.PluralCount}} pages", n) }

@@ -5,13 +5,23 @@ package i18n
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
+	"log/slog"
+	"maps"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/lang"
+	goi18n "github.com/nicksnyder/go-i18n/v2/i18n"
+	"golang.org/x/text/language"
+	numbers "golang.org/x/text/message"
 
 	"countersign/assets"
 	"countersign/internal/message"
@@ -154,4 +164,229 @@ func weekday(t time.Time) string { return lang.X("weekday."+t.Format("Mon"), t.F
 
 func sameDay(a, b time.Time) bool {
 	return a.Year() == b.Year() && a.YearDay() == b.YearDay()
+}
+
+// Languages are the languages that can be chosen, as in agent.Settings, without "" for that of the system.
+func Languages() []string { return []string{"en", "fr", "de", "es"} }
+
+// LanguageName is what a language is called by those who speak it.
+func LanguageName(code string) string {
+	return map[string]string{"en": "English", "fr": "Français", "de": "Deutsch", "es": "Español"}[code]
+}
+
+// chosen is the language in use; nil before the first Use.
+var chosen atomic.Pointer[catalogue]
+
+// Code is the language in use, such as "de"; empty before the first Use. It may be called from any goroutine.
+func Code() string {
+	if c := chosen.Load(); c != nil {
+		return c.tag.String()
+	}
+	return ""
+}
+
+// system is the one of our languages that Fyne took from the system: it says so itself, in a text that all of them have.
+// Fyne's own lookups follow the system alone.
+var system = func() string { return "en" }
+
+// hook puts the choice in front of Fyne's lookups, once, before anything is said. They are variables, which Fyne's own
+// widgets use, too.
+var hook = sync.OnceFunc(func() {
+	localize, plurals, keyed := lang.L, lang.N, lang.X
+	system = func() string { return keyed("language.code", "en") }
+	lang.L = func(text string, data ...any) string {
+		if said, ok := chosen.Load().say(text, nil, data); ok {
+			return said
+		}
+		return localize(text, data...)
+	}
+	lang.N = func(text string, count int, data ...any) string {
+		if len(data) == 0 {
+			data = []any{V{"PluralCount": count}}
+		}
+		if said, ok := chosen.Load().say(text, count, data); ok {
+			return said
+		}
+		return plurals(text, count, data...)
+	}
+	lang.X = func(key, fallback string, data ...any) string {
+		if said, ok := chosen.Load().say(key, nil, data); ok {
+			return said
+		}
+		return keyed(key, fallback, data...)
+	}
+})
+
+// Use makes all texts from now on those of a language, or of the system's for "". A text that is already shown stays
+// as it is. The first call must come after Load and before anybody else speaks; later ones may come from any
+// goroutine. A language that is not known is the system's.
+func Use(code string) {
+	hook()
+	if !slices.Contains(Languages(), code) {
+		code = system()
+	}
+	c, err := load(code)
+	if err != nil {
+		slog.Error("the language cannot be used", "language", code, "err", err)
+		c = nil
+	}
+	chosen.Store(c)
+}
+
+// catalogue is the texts of one language. A nil catalogue knows none. It does not change.
+type catalogue struct {
+	tag      language.Tag
+	texts    *goi18n.Localizer
+	messages *message.Printer
+	numbers  *numbers.Printer
+}
+
+func load(code string) (*catalogue, error) {
+	data, err := assets.Translations.ReadFile("translations/" + code + ".json")
+	if err != nil {
+		return nil, err
+	}
+	return parse(code, data)
+}
+
+// parse reads translations as Fyne's lang has them.
+func parse(code string, translations []byte) (*catalogue, error) {
+	tag, err := language.Parse(code)
+	if err != nil {
+		return nil, fmt.Errorf("read the language %q: %w", code, err)
+	}
+	bundle := goi18n.NewBundle(tag)
+	bundle.RegisterUnmarshalFunc("json", json.Unmarshal)
+	if _, err := bundle.ParseMessageFileBytes(translations, code+".json"); err != nil {
+		return nil, fmt.Errorf("read the translations of %q: %w", code, err)
+	}
+	c := &catalogue{tag: tag, texts: goi18n.NewLocalizer(bundle, code), numbers: numbers.NewPrinter(tag)}
+	c.messages, err = message.NewPrinter(code)
+	return c, err
+}
+
+// say returns a text with its values filled in, each as it is, whatever it contains; a whole number gets its separators.
+// count, which may be nil, decides about the plural form.
+func (c *catalogue) say(key string, count any, data []any) (said string, ok bool) {
+	if c == nil {
+		return "", false
+	}
+	config := goi18n.LocalizeConfig{MessageID: key, PluralCount: count}
+	if len(data) > 0 {
+		config.TemplateData = data[0]
+	}
+	if ours, is := config.TemplateData.(V); is {
+		values := maps.Clone(ours)
+		for name, value := range values {
+			switch value.(type) {
+			case int, int64:
+				values[name] = c.numbers.Sprintf("%d", value)
+			}
+		}
+		config.TemplateData = values
+	}
+	// Where a form is missing (French and Spanish have one for whole millions), the library takes the form "other" and
+	// reports it all the same.
+	said, _ = c.texts.Localize(&config)
+	return said, said != ""
+}
+
+// NoBrowser says that no browser shows an address, why, and what to do instead.
+func NoBrowser(err error) string {
+	return Error(err) + " " + lang.L("Copy the address and open it in a browser yourself.")
+}
+
+// A pattern that names files has placeholders such as {package}. The settings, the commands and the files of
+// administrators hold the English ones; the window shows those of its language, and takes those of every language.
+
+// braces is a placeholder with what stands in it.
+var braces = regexp.MustCompile(`\{([^{}]*)\}`)
+
+// Pattern is a pattern, or a text about one, with its placeholders in the language of the window.
+func Pattern(canonical string) string {
+	return replaced(canonical, func(name string) (string, bool) {
+		if !known(name) {
+			return "", false
+		}
+		return lang.X("placeholder."+name, name), true
+	})
+}
+
+// CanonicalPattern is a pattern as it is kept. A placeholder that is none stays as it was typed.
+func CanonicalPattern(typed string) string {
+	return replaced(typed, func(name string) (string, bool) {
+		canonical, ok := placeholders()[strings.ToLower(strings.TrimSpace(name))]
+		return canonical, ok
+	})
+}
+
+// Placeholders lists what a pattern may hold, in the language of the window.
+func Placeholders() string { return Pattern(strings.Join(office.Placeholders(), " ")) }
+
+func replaced(text string, name func(string) (string, bool)) string {
+	return braces.ReplaceAllStringFunc(text, func(hole string) string {
+		if other, ok := name(hole[1 : len(hole)-1]); ok {
+			return "{" + other + "}"
+		}
+		return hole
+	})
+}
+
+// known says whether a name is a canonical one; it needs no language, and many are asked about at the start.
+func known(name string) bool { return slices.Contains(office.Placeholders(), "{"+name+"}") }
+
+// placeholders are the canonical names by those of all languages, in small letters.
+var placeholders = sync.OnceValue(func() map[string]string {
+	all := map[string]string{}
+	for _, code := range Languages() {
+		for canonical, name := range placeholdersOf(code) {
+			all[strings.ToLower(name)] = canonical
+		}
+	}
+	for _, canonical := range office.Placeholders() {
+		canonical = strings.Trim(canonical, "{}")
+		all[canonical] = canonical // English is taken in every language
+	}
+	return all
+})
+
+// placeholdersOf are the names of a language, by the canonical ones.
+func placeholdersOf(code string) map[string]string {
+	c, err := load(code)
+	if err != nil {
+		slog.Error("the placeholders cannot be read", "language", code, "err", err) // a test reads them
+	}
+	names := map[string]string{}
+	for _, canonical := range office.Placeholders() {
+		canonical = strings.Trim(canonical, "{}")
+		if name, ok := c.say("placeholder."+canonical, nil, nil); ok {
+			names[canonical] = name
+		}
+	}
+	return names
+}
+
+// Number is a whole number with its thousands kept apart as the language does: "50,000", "50.000".
+func Number(n int) string { return numberPrinter().Sprintf("%d", n) }
+
+// Size is a file's size: "840 KB", "2.4 MB", "2,4 Mo".
+func Size(bytes int64) string {
+	switch {
+	case bytes < 1000:
+		return lang.L("{{.N}} B", V{"N": bytes})
+	case bytes < 1_000_000:
+		return lang.L("{{.N}} KB", V{"N": bytes / 1000})
+	case bytes < 1_000_000_000:
+		return lang.L("{{.N}} MB", V{"N": numberPrinter().Sprintf("%.1f", float64(bytes)/1e6)})
+	default:
+		return lang.L("{{.N}} GB", V{"N": numberPrinter().Sprintf("%.1f", float64(bytes)/1e9)})
+	}
+}
+
+// numberPrinter writes numbers as the language does.
+func numberPrinter() *numbers.Printer {
+	if c := chosen.Load(); c != nil {
+		return c.numbers
+	}
+	return numbers.NewPrinter(language.English)
 }

@@ -3,10 +3,15 @@ package i18n
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
+	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/lang"
+	"golang.org/x/text/unicode/bidi"
 
+	"countersign/internal/agent"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/ui/theme"
 )
@@ -162,4 +167,228 @@ func Moment(row office.PackageRow, m office.Moment) string { return Message(row.
 // DocumentName is a document's name, else its file's, else a word, which stands by itself.
 func DocumentName(d office.Document) string {
 	return cmp.Or(d.Name, d.FileName, lang.L("A document"))
+}
+
+// EventKind says what kind of event it is. Kinds that interface.md does not name are in service-facts.md, section 11.3;
+// the service may have more, which are called by their own word.
+func EventKind(e office.Event) string {
+	switch e.Action {
+	case "document_signed":
+		return lang.L("Document signed")
+	case "document_executed":
+		return lang.L("Document fully signed")
+	case "package_executed":
+		return lang.L("Package fully signed")
+	case "package_add":
+		return lang.L("Package created")
+	case "package_sent", "package_send":
+		return lang.L("Package sent")
+	case "package_rescinded":
+		return lang.L("Package withdrawn")
+	case "":
+		return lang.L("Unreadable event")
+	}
+	return e.Action
+}
+
+// EventState says what became of an event, as a shape and a word.
+func EventState(e office.Event) (theme.Mark, string) {
+	switch e.Outcome {
+	case office.EventHandled:
+		return theme.MarkSigned, lang.L("processed")
+	case office.EventOdd:
+		return theme.MarkProblem, lang.L("could not be processed")
+	default:
+		return theme.MarkNext, lang.L("waiting to be processed")
+	}
+}
+
+// Exactly is a moment to the second, with its date, in the zone of now; empty when it is not known.
+func Exactly(now, t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	t = t.In(now.Location())
+	return Day(now, t) + " " + t.Format("15:04:05")
+}
+
+// Findings are what is wrong with settings, a sentence per field.
+func Findings(found []office.FieldError) map[string]string {
+	said := map[string]string{}
+	for _, f := range found {
+		if said[f.Field] == "" {
+			said[f.Field] = Message(f.Text)
+			if f.Field == office.FieldTemplate {
+				said[f.Field] = Pattern(said[f.Field])
+			}
+		}
+	}
+	return said
+}
+
+// Action is the text of an issue's button, empty when there is nothing to do.
+func Action(a agent.Action) string {
+	switch a {
+	case agent.ActSignIn:
+		return lang.L("Sign in")
+	case agent.ActSettings, agent.ActFolders:
+		return lang.L("Open settings")
+	case agent.ActChooseFolder:
+		return lang.L("Choose a folder")
+	case agent.ActUnlock:
+		return lang.L("Unlock")
+	case agent.ActNetwork:
+		return lang.L("Open the browser")
+	case agent.ActTakeEndpoint:
+		return lang.L("Report to this computer")
+	case agent.ActTakeBack:
+		return lang.L("Take the office back")
+	case agent.ActRetry:
+		return lang.L("Try again")
+	case agent.ActReview:
+		return lang.L("Show in Send")
+	case agent.ActQuit:
+		return lang.L("Quit")
+	case agent.ActDismiss:
+		return lang.L("Got it")
+	}
+	return ""
+}
+
+// StandingOfLine judges a package by what a list knows of it.
+func StandingOfLine(l office.PackageLine) Standing {
+	return standing(l.Standing(), l.Saved)
+}
+
+// Line says where a package stands in one short line, for the list.
+func Line(l office.PackageLine) string {
+	switch StandingOfLine(l) {
+	case Wrong:
+		if l.Problem {
+			return lang.L("Not all files could be saved yet.")
+		}
+		if l.Declined && !l.Gone && l.State != office.PackageExpired {
+			text := declined(strings.Split(l.Decliners, ", "))
+			if l.Reason != "" {
+				text += " " + lang.L("Reason: {{.Reason}}", V{"Reason": l.Reason})
+			}
+			return text
+		}
+		return trouble(l.Gone, l.State)
+	case Saved:
+		return lang.L("saved")
+	case Ended:
+		return lang.L("withdrawn")
+	case Saving:
+		return lang.L("fully signed, files not saved yet")
+	}
+	switch {
+	case l.Withdrawing:
+		return lang.L("being withdrawn")
+	case l.State.Unsent():
+		return lang.L("not sent yet")
+	case l.Next != "":
+		return lang.L("waiting for {{.Who}}", V{"Who": Names(NextOf(l))})
+	default:
+		return lang.L("waiting")
+	}
+}
+
+// NextOf are the names of those whose turn it is.
+func NextOf(l office.PackageLine) []string {
+	if l.Next == "" {
+		return nil
+	}
+	return strings.Split(l.Next, ", ")
+}
+
+// IsLate says whether a package that waits is overdue, or due within days, as many as the office is told before
+// (office.Settings.SoonDays). What it says of one changes at midnight alone.
+func IsLate(now, due time.Time, days int) bool {
+	return !due.IsZero() && office.DaysLeft(now, due) <= days
+}
+
+// Lateness is that in a word or two, empty for a package that has time or no due date.
+func Lateness(now, due time.Time, days int) string {
+	switch {
+	case !IsLate(now, due, days):
+		return ""
+	case due.Before(now):
+		return lang.L("overdue")
+	}
+	return lang.L("due soon")
+}
+
+// Due says until when a package is to be signed and in which colour, empty when it no longer matters.
+func Due(now, due time.Time, days int, standing Standing) (text string, colour fyne.ThemeColorName) {
+	if due.IsZero() || standing != Open {
+		return "", theme.Secondary
+	}
+	switch text = DueDate(now, due); {
+	case due.Before(now):
+		return text, theme.Attention
+	case IsLate(now, due, days):
+		return text, theme.Waiting
+	default:
+		return text, theme.Secondary
+	}
+}
+
+// DueDate says when a package is due, or was.
+func DueDate(now, due time.Time) string {
+	when := V{"When": Day(now, due)}
+	if due.Before(now) {
+		return lang.L("was due {{.When}}", when)
+	}
+	return lang.L("due {{.When}}", when)
+}
+
+// Message is what people are told, in the language of the window, in one line. It may be called from any goroutine.
+func Message(m message.Message) string { return leftToRight(Words().Text(m)) }
+
+// leftToRight marks a sentence that begins with a name in Arabic or Hebrew as one of our languages. Fyne draws the space
+// after the name before it otherwise.
+func leftToRight(text string) string {
+	for _, r := range text {
+		switch p, _ := bidi.LookupRune(r); p.Class() {
+		case bidi.L:
+			return text
+		case bidi.R, bidi.AL:
+			return "\u200e" + text
+		}
+	}
+	return text
+}
+
+// Error is what people are told of err, whatever it is.
+func Error(err error) string { return Message(agent.Message(err)) }
+
+// Again is what people are told of err, where shown stands already: not the same sentence twice.
+func Again(err error, shown string) string {
+	if text := Error(err); text != shown {
+		return text
+	}
+	return lang.L("That did not help yet.")
+}
+
+// WordsFor is what puts messages into the language of a person, given as "de" or "fr-CA"; Words where that is not known or
+// there are no words in it. It may be called from any goroutine.
+func WordsFor(locale string) *message.Printer {
+	code, _, _ := strings.Cut(strings.ReplaceAll(strings.ToLower(strings.TrimSpace(locale)), "_", "-"), "-")
+	if code == "" || !slices.Contains(message.Languages(), code) {
+		return Words()
+	}
+	p, err := message.NewPrinter(code)
+	if err != nil {
+		return Words()
+	}
+	return p
+}
+
+// Words is what puts messages into the language of the window. It may be called from any goroutine.
+func Words() *message.Printer {
+	if c := chosen.Load(); c != nil {
+		return c.messages
+	}
+	return message.English()
 }

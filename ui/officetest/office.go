@@ -4,15 +4,19 @@ package officetest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"image"
+	"os"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"countersign/internal/agent"
 	"countersign/internal/message"
 	"countersign/internal/office"
+	"countersign/ui/i18n"
 )
 
 // Office is the office. Its exported fields may be changed before it is handed over, later only through Change.
@@ -292,4 +296,235 @@ func Must2[T any](found T, known bool, err error) T {
 		panic(fmt.Sprint("not found: ", err))
 	}
 	return found
+}
+
+// English loads the translations for a process whose system speaks English, whatever the computer's does: tests
+// compare English texts. It belongs into TestMain.
+func English() error {
+	return errors.Join(os.Setenv("LC_ALL", "C"), os.Setenv("LANG", "C"), os.Unsetenv("LANGUAGE"), i18n.Load())
+}
+
+// ReadOffice is env.Office's: the files of Handed can be read.
+func (o *Office) ReadOffice(path string) (agent.OfficeFile, error) {
+	file, ok := o.Handed[path]
+	if !ok {
+		return agent.OfficeFile{}, message.Error(message.OfficeFileForeign("x.countersign"), nil)
+	}
+	return file, nil
+}
+
+// MovePassword opens every file of another computer.
+const MovePassword = "correct horse battery"
+
+// MoveOut is env.Office's.
+func (o *Office) MoveOut(_ context.Context, path, _ string) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.MovedTo = path
+	return nil
+}
+
+// ReadMove is env.Office's.
+func (o *Office) ReadMove(_ context.Context, path, password string) (agent.Arrival, error) {
+	if password != MovePassword {
+		return agent.Arrival{}, message.Error(message.SealedPassword(path), nil)
+	}
+	return agent.Arrival{
+		Digest: "d", Computer: "front-desk", Made: time.Date(2026, 11, 23, 16, 5, 0, 0, time.Local), SignIn: "sign.example.com", Service: "api.example.com",
+		Account: "olivia.office@example.com", Folder: "/home/olivia/Signed", Watched: []string{"/home/olivia/To sign", "/srv/leases"}, Packages: 214, Drafts: 2,
+		LeftOut: []message.Message{message.CopiesLeftOut("Ana Ruiz <ana@example.com>")},
+	}, nil
+}
+
+// MoveIn is env.Office's.
+func (o *Office) MoveIn(_ context.Context, path, password, digest, saveTo string) error {
+	switch {
+	case password != MovePassword || digest != "d":
+		return message.Error(message.SealedChanged(path), nil)
+	case saveTo == "":
+		return message.Error(message.ChooseFolder(), nil)
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.BroughtTo = saveTo
+	return nil
+}
+
+// LockKeyring locks the keyring, or unlocks it: while it is locked, what was entered can be neither kept nor read.
+func (o *Office) LockKeyring(locked bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.locked = locked
+}
+
+// KeepFirstRun is env.Office's.
+func (o *Office) KeepFirstRun(f agent.FirstRun) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.locked {
+		return message.Error(message.KeyringStillLocked(), nil)
+	}
+	o.Entered = &f
+	return nil
+}
+
+// FirstRun is env.Office's.
+func (o *Office) FirstRun() (agent.FirstRun, bool, error) {
+	f, err := kept(o, func() *agent.FirstRun { return o.Entered })
+	if err != nil || f == nil || read(o, func() bool { return o.locked }) {
+		return agent.FirstRun{}, false, err
+	}
+	return *f, true, nil
+}
+
+// TestService is env.Office's; OnTestService decides, nil is content.
+func (o *Office) TestService(_ context.Context, s office.Settings) error {
+	if o.OnTestService != nil {
+		return o.OnTestService(s)
+	}
+	return nil
+}
+
+// TestTunnel is env.Office's; OnTestTunnel decides, nil is content.
+func (o *Office) TestTunnel(_ context.Context, s office.Settings, secrets office.Secrets) (string, error) {
+	if o.OnTestTunnel != nil {
+		return o.OnTestTunnel(s, secrets)
+	}
+	return "https://office.ngrok.app", nil
+}
+
+// PreviewName is env.Office's; OnPreviewName decides, nil fills in the lease.
+func (o *Office) PreviewName(s office.Settings) (string, error) {
+	if o.OnPreviewName != nil {
+		return o.OnPreviewName(s)
+	}
+	return strings.NewReplacer("{package}", "Lease Sonnenweg 4", "{document}", "Lease", "{date}", "2026-11-21",
+		"{signer}", "Jan Weber", "{reference}", "2026-118", "{kind}", "signed").Replace(s.NameTemplate) + ".pdf", nil
+}
+
+// Services is env.Office's.
+func (o *Office) Services() []agent.Preset {
+	return []agent.Preset{{Name: "Other service", SignatureHeader: "X-Service-Signature"},
+		{Name: "Example Sign", AuthURL: "https://sign.example.com", BaseURL: "https://sign.example.com", SignatureHeader: "X-Example-Signature"}}
+}
+
+// About is env.Office's.
+func (o *Office) About() agent.About {
+	return agent.About{Version: "1.0", DataDir: "/home/office/.config/countersign", LogFile: "/home/office/.config/countersign/logs/countersign.log"}
+}
+
+// NetworkPage is env.Office's.
+func (o *Office) NetworkPage() string { return "http://login.network.test/" }
+
+// Diagnostics is env.Office's.
+func (o *Office) Diagnostics(context.Context) string { return "Countersign 1.0\n" }
+
+// Update is what Newest says.
+func (o *Office) Update() office.Update { return read(o, func() office.Update { return o.Newest }) }
+
+// Fixed are the settings in Rules.
+func (o *Office) Fixed(setting string) bool {
+	return read(o, func() bool { return slices.Contains(o.Rules, setting) })
+}
+
+// CheckUpdate finds Release, and fails with NoUpdate.
+func (o *Office) CheckUpdate(context.Context) (office.Update, error) {
+	o.Change(office.StatusChanged, func(o *Office) {
+		if o.NoUpdate == nil {
+			o.Newest = o.Release
+		}
+	})
+	return o.Update(), read(o, func() error { return o.NoUpdate })
+}
+
+// InstallUpdate counts in Installed, and fails with NoUpdate. Where it takes more than a click, the file is then at Update.Path.
+func (o *Office) InstallUpdate(_ context.Context, progress func(office.UpdateStep)) (path string, err error) {
+	progress(office.UpdateStep{Got: 1, Total: 2})
+	progress(office.UpdateStep{Got: 2, Total: 2, Waits: true})
+	o.Change(office.StatusChanged, func(o *Office) {
+		if o.NoUpdate == nil {
+			o.Installed++
+			if !o.Newest.OneClick {
+				o.Newest.Path = "/home/ana/.config/countersign/update/countersign_1.2.0_amd64.deb"
+				o.Newest.Todo = message.UpdateWithPackage(o.Newest.Path)
+			}
+		}
+	})
+	return o.Update().Path, read(o, func() error { return o.NoUpdate })
+}
+
+// Way is a way to the service and back on which everything works.
+func Way() []office.Check {
+	fine := func(step, found message.Message) office.Check {
+		return office.Check{Step: step, Result: office.CheckFine, Found: found}
+	}
+	list := []office.Check{
+		fine(message.StepProxy(), message.WaySystem("proxy.office.example:8080")),
+		fine(message.StepSignInAddress(), message.Answers()),
+		fine(message.StepService(), message.Answers()),
+		fine(message.StepSignIn(), message.SignedInNowAs("office@example.com")),
+		fine(message.StepNgrokName(), message.NameByProxy()),
+		fine(message.StepNgrokConnect(), message.ConnectionMade()),
+		fine(message.StepNgrokTLS(), message.Secure()),
+		fine(message.StepNgrokTunnel(), message.Answers()),
+		fine(message.StepAddress(), message.AddressOpen("https://office.ngrok.app")),
+		fine(message.StepEndpoint(), message.Registered("https://office.ngrok.app/webhook")),
+		fine(message.StepEvent(), message.EventArrived()),
+	}
+	for i := len(list) - 3; i < len(list); i++ {
+		list[i].At = Now.Add(-3 * 3600e9)
+	}
+	return list
+}
+
+// OpenedWay is one on which the network opens the encryption, so that ngrok is out of reach.
+func OpenedWay() []office.Check {
+	list := Way()
+	wrong := func(i int, found message.Message) {
+		list[i].Result, list[i].Found = office.CheckWrong, found
+	}
+	opened := message.ConnectionInspected("Office inspection", "connect.ngrok-agent.com:443")
+	wrong(6, opened)
+	list[7].Result, list[7].Found = office.CheckUnknown, message.NotReached()
+	wrong(8, message.SameReason())
+	return list
+}
+
+// Connection is env.Office's.
+func (o *Office) Connection(context.Context) []office.Check {
+	return read(o, func() []office.Check {
+		known := slices.Clone(o.Steps)
+		if known == nil {
+			known = Way()
+			for i := 4; i < 8; i++ {
+				known[i].Result, known[i].Found = office.CheckUnknown, message.NotTried()
+			}
+		}
+		return known
+	})
+}
+
+// TryConnection is env.Office's.
+func (o *Office) TryConnection(ctx context.Context, show func([]office.Check)) []office.Check {
+	found := Way()
+	if o.OnTry != nil {
+		found = o.OnTry(found)
+	}
+	show(found)
+	return found
+}
+
+// TryNgrok is env.Office's.
+func (o *Office) TryNgrok(ctx context.Context, _ office.Settings, show func([]office.Check)) []office.Check {
+	found := Way()
+	if o.OnTry != nil {
+		found = o.OnTry(found)
+	}
+	show(found[4:8])
+	return found[4:8]
+}
+
+// Hosts is env.Office's.
+func (o *Office) Hosts() []string {
+	return []string{"sign.example.com:443", "connect.ngrok-agent.com:443"}
 }

@@ -1,6 +1,9 @@
 package packages
 
 import (
+	"context"
+	"image"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -8,11 +11,16 @@ import (
 	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/lang"
 	"fyne.io/fyne/v2/layout"
+	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
+	"countersign/internal/agent"
 	"countersign/internal/message"
 	"countersign/internal/office"
+	"countersign/ui/async"
+	"countersign/ui/env"
 	"countersign/ui/i18n"
+	"countersign/ui/outbox"
 	"countersign/ui/theme"
 	"countersign/ui/widgets"
 )
@@ -175,4 +183,511 @@ func (s *Screen) timelineOf(row office.PackageRow) fyne.CanvasObject {
 		list.Add(widgets.Across(widgets.Wide(92, when), widgets.NewParagraph(i18n.Moment(row, m)), nil))
 	}
 	return widgets.Section(lang.L("What happened"), 0, list)
+}
+
+// What stands above the packages of the list: what is wrong with the office as a whole, and what waits to be sent. Their
+// ids tell them from packages.
+const (
+	issueID = "issue "
+	draftID = "draft "
+)
+
+func issueRow(i agent.Issue) listed {
+	text := i18n.Message(i.Message)
+	return listed{line: office.PackageLine{ID: issueID + i.ID, Name: text, Created: i.Since}, sorted: sorted{standing: i18n.Wrong}, text: office.Fold(text), issue: &i}
+}
+
+func draftRow(d office.Draft) listed {
+	people, files := namesOf(d)
+	r := listed{line: office.PackageLine{ID: draftID + d.ID, Name: d.Name, Created: d.Created}, sorted: sorted{standing: i18n.Open},
+		text: office.Fold(d.Name + "\n" + people + "\n" + files), draft: &d}
+	if !outbox.Waits(d) {
+		r.standing = i18n.Wrong
+	}
+	return r
+}
+
+// namesOf are the signers and the documents of a draft.
+func namesOf(d office.Draft) (people, files string) {
+	var who, what []string
+	for _, s := range d.Signers {
+		who = append(who, i18n.Name(s)+" "+s.Email)
+	}
+	for _, f := range d.Files {
+		what = append(what, f.Name)
+	}
+	for _, own := range ownDocuments(d) {
+		what = append(what, own.DisplayName())
+	}
+	return strings.Join(who, "\n"), strings.Join(what, "\n")
+}
+
+// ownDocuments are the documents of a draft that its template brings.
+func ownDocuments(d office.Draft) []office.TemplateDocument {
+	if d.Template == nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(d.Template.Documents), func(own office.TemplateDocument) bool { return own.File != "" })
+}
+
+// headsOf are the rows above the packages that match a search, are wanted and belong to a tab. It adds all that match to the counts of
+// their tabs: what is wrong with the office is under Problems alone.
+func (s *Screen) headsOf(text string, wish func(listed) bool, tab int, counts *counts) (rows []listed) {
+	wanted := strings.Fields(office.Fold(text))
+	for _, r := range append(slices.Clone(s.issues), s.drafts...) {
+		if _, beside := s.draftOf(r); beside || !office.HasWords(r.text, wanted) || !wish(r) {
+			continue
+		}
+		own := tabOf(r.standing)
+		counts[own]++
+		if r.draft != nil {
+			counts[tabAll]++
+		}
+		if own == tab || tab == tabAll && r.draft != nil {
+			rows = append(rows, r)
+		}
+	}
+	return rows
+}
+
+// headOfID finds an issue or a draft, also one that the tab does not show.
+func (s *Screen) headOfID(id string) (r listed, known bool) {
+	for _, r := range append(slices.Clone(s.issues), s.drafts...) {
+		if r.line.ID == id {
+			return r, true
+		}
+	}
+	return r, false
+}
+
+// ShowHealth lists what is wrong with the office as a whole: what the strip shows, and the rest.
+func (s *Screen) ShowHealth(issues []agent.Issue) {
+	rows := []listed{}
+	for _, i := range env.Problems(issues) {
+		rows = append(rows, issueRow(i))
+	}
+	same := slices.EqualFunc(rows, s.issues, func(a, b listed) bool { return *a.issue == *b.issue })
+	s.issues = rows
+	if !same {
+		s.relist()
+	}
+}
+
+// ShowProblem chooses what is wrong with the office, or the draft that it is about.
+func (s *Screen) ShowProblem(id string) {
+	id = issueID + id
+	if r, known := s.headOfID(id); known {
+		if draft, listed := s.draftOf(r); listed {
+			id = draft
+		}
+	}
+	s.Show(id)
+}
+
+// draftOf is the draft that r, an issue, is about. It is listed in its place: the two are one problem.
+func (s *Screen) draftOf(r listed) (id string, listed bool) {
+	if r.issue == nil || r.issue.Action != agent.ActReview {
+		return "", false
+	}
+	for _, r := range s.drafts {
+		if r.draft.State == office.DraftUnknown {
+			return r.line.ID, true
+		}
+	}
+	return "", false
+}
+
+// drawHead shows an issue or a draft on the right.
+func (s *Screen) drawHead(r listed) fyne.CanvasObject {
+	if r.issue != nil {
+		return s.issuePage(*r.issue)
+	}
+	return s.draftPage(*r.draft)
+}
+
+// issuePage is one thing that is wrong: what, since when, and what to do about it.
+func (s *Screen) issuePage(i agent.Issue) fyne.CanvasObject {
+	mark, word := theme.MarkProblem, lang.L("Problem")
+	if i.Severity != agent.Problem {
+		mark, word = theme.MarkNext, lang.L("Notice")
+	}
+	state, _ := widgets.MarkLine(mark, word)
+	text := widgets.NewParagraph(i18n.Message(i.Message))
+	text.Scale = theme.Title
+	page := widgets.Stack(12, state, text)
+	if !i.Since.IsZero() {
+		page.Add(widgets.NewProse(i18n.Since(s.env.Now(), i.Since)))
+	}
+	buttons := []fyne.CanvasObject{}
+	if word := i18n.Action(i.Action); word != "" {
+		do := widgets.NewButton(word, nil)
+		do.Importance = widget.HighImportance
+		do.OnTapped = func() { do.Disable(); s.env.Go.Act(i, do.Enable) }
+		buttons = append(buttons, do)
+	}
+	if i.Action == agent.ActChooseFolder && s.folder != "" {
+		buttons = append(buttons, widgets.NewButtonWithIcon(lang.L("Open folder"), fynetheme.FolderOpenIcon(), s.OpenFolder))
+	}
+	page.Add(widgets.Flow(8, buttons...))
+	return page
+}
+
+// draftPage is what waits to be sent, with what can be done about it.
+func (s *Screen) draftPage(d office.Draft) fyne.CanvasObject {
+	mark, text := outbox.State(d)
+	state := widgets.NewParagraph(text)
+	state.Colour = mark.Colour()
+	head := widgets.Stack(6, widgets.NewFullHeading(i18n.Title(d.Name)),
+		widgets.Across(widget.NewIcon(mark.Resource()), state, nil))
+	if !d.Created.IsZero() {
+		head.Add(widgets.NewProse(lang.L("in the outbox") + " · " + i18n.Since(s.env.Now(), d.Created)))
+	}
+	deeds := outbox.Deeds(s.env, d, func() { s.env.Go.EditDraft(d) }, s.Reload)
+	if len(deeds) > 0 {
+		head.Add(widgets.PadHV(0, 4, widgets.Flow(8, deeds...)))
+	}
+	people := widgets.Stack(8)
+	for _, signer := range d.Signers {
+		people.Add(widgets.Across(widget.NewIcon(theme.MarkLater.Resource()), whoIs(signer), nil))
+	}
+	files := widgets.Stack(8)
+	for _, own := range ownDocuments(d) {
+		files.Add(s.fileLine(fileLine{name: own.DisplayName(), note: lang.L("from the template"), mark: theme.MarkLater}, false))
+	}
+	for _, f := range d.Files {
+		files.Add(s.fileLine(fileLine{name: f.Name, note: lang.L("not sent yet"), mark: theme.MarkLater, path: f.Path}, false))
+	}
+	page := widgets.Stack(16, head)
+	if len(d.Signers) > 0 {
+		page.Add(widgets.Section(lang.L("Signers"), 0, people))
+	}
+	if len(d.Recipients) > 0 {
+		page.Add(copiesTo(d.Recipients))
+	}
+	if len(files.Objects) > 0 {
+		page.Add(widgets.Section(lang.L("Documents"), 0, files))
+	}
+	return page
+}
+
+// overview is what stands on the right while nothing is chosen: how many packages there are, or how it all goes.
+func (s *Screen) overview() fyne.CanvasObject {
+	add := widgets.NewButtonWithIcon(lang.L("New package"), fynetheme.ContentAddIcon(), s.env.Go.ShowCompose)
+	page := widgets.Stack(12, widgets.NewFullHeading(lang.L("Overview")))
+	if len(s.all.rows) == 0 && len(s.drafts) == 0 {
+		page.Add(widgets.NewParagraph(lang.L("The signing service e-mails the signers. Packages shows who has signed and who is next.")))
+		page.Add(widgets.NewParagraph(lang.L("When everyone has signed, Countersign saves the documents in your folder. Documents signed while it was closed are saved when you start it again.")))
+	} else {
+		marks := [...]theme.Mark{tabWaiting: theme.MarkNext, tabDue: theme.MarkNext, tabDone: theme.MarkSaved, tabProblems: theme.MarkProblem}
+		list := widgets.Stack(2)
+		counts := s.all.counts // whatever is searched for
+		s.headsOf("", func(listed) bool { return true }, tabAll, &counts)
+		for tab, mark := range marks {
+			if tab == tabDue && counts[tab] == 0 {
+				continue
+			}
+			count := widgets.NewLine(i18n.Number(counts[tab]))
+			count.Bold = true
+			list.Add(widgets.NewPress(widgets.PadHV(4, 6, widgets.Across(widget.NewIcon(mark.Resource()), widgets.NewLine(s.tabNames()[tab]), count)),
+				func() { s.widen(); s.tabs.Choose(tab) }))
+		}
+		page.Add(widgets.Card(list))
+	}
+	page.Add(widgets.Flow(8, add))
+	return page
+}
+
+// record is all that is known about the chosen package, read beside the window's goroutine.
+type record struct {
+	row       office.PackageRow
+	known     bool
+	failure   error           // why it could not be read
+	draft     office.Draft    // what it was sent from
+	sentHere  bool            // draft is known
+	originals map[int]string  // by its place in the draft, each file that is still there
+	missing   map[string]bool // saved files that are no longer where they were saved
+}
+
+// readRecord reads the chosen package, one reading at a time, so that holding an arrow key does not pile them up.
+func (s *Screen) readRecord() {
+	id := s.chosen
+	if id != s.record.row.ID {
+		for _, stop := range s.leave {
+			stop()
+		}
+		s.leave = nil
+		s.show(s.known(id)) // never what belongs to another one
+	}
+	if id == "" {
+		s.show(record{})
+		return
+	}
+	if _, isHead := s.headOfID(id); isHead { // all of it is known
+		s.draw(s.record.row.ID != id)
+		return
+	}
+	if s.reading {
+		s.again = true
+		return
+	}
+	s.reading = true
+	async.Then(s.env.Work, func(context.Context) (record, error) { return s.recordOf(id), nil }, func(p record, _ error) {
+		s.reading = false
+		if s.chosen == id {
+			s.show(p)
+		}
+		if s.again || s.chosen != id {
+			s.again = false
+			s.readRecord()
+		}
+	})
+}
+
+// known is as much of a package as the list knows: its name, until the rest is read.
+func (s *Screen) known(id string) (p record) {
+	p.row.ID = id
+	if place, listed := s.all.places[id]; listed {
+		p.row.Name = s.all.line(place).Name
+	}
+	return p
+}
+
+// recordOf reads a package. It runs beside the window's goroutine.
+func (s *Screen) recordOf(id string) (p record) {
+	if p.row, p.known, p.failure = s.env.Office.Package(id); p.known {
+		p.draft, p.sentHere, p.failure = s.env.Office.DraftOf(id)
+	}
+	if p.failure != nil {
+		return record{row: office.PackageRow{Package: office.Package{ID: id}}, failure: p.failure}
+	}
+	if !p.known {
+		return p
+	}
+	p.originals = map[int]string{}
+	for i, f := range p.draft.Files {
+		if s.env.System.Exists(f.Path) {
+			p.originals[i] = f.Path
+		}
+	}
+	p.missing = map[string]bool{}
+	for _, f := range p.row.Files {
+		if f.State == office.JobDone && !s.env.System.Exists(f.Path) {
+			p.missing[f.Path] = true
+		}
+	}
+	return p
+}
+
+// saved are the files that are in the folder, the signed documents first.
+func (p record) saved() (files []office.File) {
+	for _, f := range p.row.Files {
+		if f.State == office.JobDone && !p.missing[f.Path] {
+			files = append(files, f)
+		}
+	}
+	return files
+}
+
+// signed is the signed document that "Open signed document" opens, empty when none is saved.
+func (p record) signed() (path string) {
+	if saved := p.saved(); len(saved) > 0 && saved[0].Kind == office.FileSigned {
+		return saved[0].Path
+	}
+	return ""
+}
+
+// pages are the files of which a picture of page 1 is worth showing.
+func (p record) pages() (paths []string) {
+	for _, l := range p.files() {
+		if l.path != "" && isPDF(l.path) {
+			paths = append(paths, l.path)
+		}
+	}
+	return paths[:min(len(paths), maxPictures)]
+}
+
+func isPDF(path string) bool { return strings.EqualFold(filepath.Ext(path), ".pdf") }
+
+const (
+	maxPictures  = 12  // of one package
+	keepPictures = 64  // in memory
+	pictureWidth = 240 // pixels: enough for twice the density
+)
+
+// fetch asks, once for each, for the pictures, which takes a moment. It stops when another package is chosen, and what had
+// not come by then is asked for again next time.
+func (s *Screen) fetch(p record) {
+	var paths []string
+	for _, path := range p.pages() {
+		if _, asked := s.pictures[path]; !asked {
+			paths = append(paths, path)
+		}
+	}
+	if len(paths) > 0 {
+		s.fetchPictures(p.row.ID, paths)
+	}
+}
+
+func (s *Screen) fetchPictures(id string, paths []string) {
+	if len(s.pictures) > keepPictures {
+		clear(s.pictures)
+	}
+	for _, path := range paths {
+		s.pictures[path] = nil // asked
+	}
+	type pictures map[string]image.Image
+	s.leave = append(s.leave, async.Then(s.env.Work, func(ctx context.Context) (pictures, error) {
+		found := pictures{}
+		for _, path := range paths {
+			picture, err := s.env.Office.Preview(ctx, path, pictureWidth)
+			if ctx.Err() != nil {
+				return found, nil
+			}
+			if err != nil {
+				picture = nil // no picture: the name says enough
+			}
+			found[path] = picture
+		}
+		return found, nil
+	}, func(found pictures, _ error) {
+		fresh := false
+		for _, path := range paths {
+			picture, tried := found[path]
+			if !tried {
+				delete(s.pictures, path)
+				continue
+			}
+			s.pictures[path] = picture
+			fresh = fresh || picture != nil
+		}
+		if fresh {
+			s.redraw(id)
+		}
+	}))
+}
+
+// redraw shows the chosen package with what came in meanwhile.
+func (s *Screen) redraw(id string) {
+	if s.chosen == id && s.record.row.ID == id {
+		s.draw(false)
+	}
+}
+
+// pageSize is the room of the picture of a page, in the proportions of A4.
+var pageSize = fyne.NewSize(52, 73)
+
+// page is the first page of what a line can open: a click opens it. Until the picture comes, and where there is none, an
+// icon stands in its room.
+func (s *Screen) page(l fileLine, pictured bool) fyne.CanvasObject {
+	icon := widget.NewIcon(fynetheme.NewColoredResource(fynetheme.DocumentIcon(), theme.Secondary))
+	page := fyne.CanvasObject(container.NewGridWrap(pageSize, container.NewStack(widgets.NewBack(theme.Line), widgets.Pad(1, widgets.On(theme.Surface, container.NewCenter(icon))))))
+	if picture := s.pictures[l.path]; pictured && picture != nil && !picture.Bounds().Empty() {
+		page = widgets.Sheet(picture, pageSize, theme.Line)
+	}
+	if l.path == "" {
+		return page
+	}
+	open := widgets.NewPress(page, func() { s.env.OpenFile(l.path) })
+	open.Says = func() string { return lang.L("Open {{.File}}", i18n.V{"File": l.name}) }
+	return open
+}
+
+// small is an icon as high as a caption.
+func small(icon fyne.CanvasObject) fyne.CanvasObject {
+	return widgets.Mark(15, icon)
+}
+
+// fileLine is one line of a package's documents and files: what it is called, where it stands, and the file to open.
+type fileLine struct {
+	name, note string
+	mark       theme.Mark
+	path       string // of what can be opened, empty when there is nothing on this computer
+}
+
+// files are everything that belongs to a package: its files, the signed documents first, and the documents of which
+// there is no signed file yet.
+func (p record) files() (list []fileLine) {
+	filed := map[string]bool{} // documents of which the signed file is saved or planned
+	for _, f := range p.row.Files {
+		if f.Kind == office.FileSigned {
+			filed[f.DocumentID] = true
+		}
+		list = append(list, p.file(f))
+	}
+	var open []fileLine
+	for i, d := range p.row.Documents {
+		if d.ID == "" || !filed[d.ID] {
+			open = append(open, p.document(i, d))
+		}
+	}
+	return append(open, list...)
+}
+
+// file is the line of a file in the folder, or on its way there.
+func (p record) file(f office.File) fileLine {
+	folder := i18n.V{"Folder": filepath.Base(filepath.Dir(f.Path))}
+	l := fileLine{name: filepath.Base(f.Path), mark: theme.MarkSaved, path: f.Path}
+	kind := map[office.FileKind]string{office.FileSigned: lang.L("Signed document"), office.FileCertificate: lang.L("Certificate"),
+		office.FileMaster: lang.L("Master file")}[f.Kind]
+	where := lang.L("saved in {{.Folder}}", folder)
+	switch {
+	case p.missing[f.Path]:
+		l.mark, l.path, where = theme.MarkProblem, "", lang.L("no longer in {{.Folder}}", folder)
+	case f.State == office.JobFailed:
+		l.mark, l.path, where = theme.MarkProblem, "", lang.L("could not be saved")
+	case f.State != office.JobDone:
+		l.mark, l.path, where = theme.MarkNext, "", lang.L("waiting to be saved")
+	}
+	l.note = where
+	if kind != "" {
+		l.note = kind + " · " + where
+	}
+	return l
+}
+
+// document is the line of a document that has no signed file yet. What it was sent from can be looked at.
+func (p record) document(i int, d office.Document) fileLine {
+	l := fileLine{name: i18n.DocumentName(d), mark: theme.MarkNext, note: i18n.Progress(len(d.SignedBy), len(p.row.Signers))}
+	switch p.row.Standing() {
+	case office.StandsWithdrawn, office.StandsExpired, office.StandsDeclined: // nobody is waited for any more
+		l.mark = theme.MarkEnded
+	}
+	if d.Executed {
+		l.mark, l.note = theme.MarkSigned, lang.L("fully signed")
+	}
+	if len(p.draft.Files) == len(p.row.Documents) { // in the order they were added
+		l.path = p.originals[i]
+	}
+	return l
+}
+
+// documentsOf lists the documents and files.
+func (s *Screen) documentsOf(p record) fyne.CanvasObject {
+	list := widgets.Stack(10)
+	for i, l := range p.files() {
+		list.Add(s.fileLine(l, i < maxPictures))
+	}
+	if len(list.Objects) == 0 {
+		list.Add(widgets.NewProse(lang.L("The signing service has not listed the documents yet.")))
+	}
+	return widgets.Section(lang.L("Documents"), 0, list)
+}
+
+// fileLine shows one of them. Its picture has its place before it comes.
+func (s *Screen) fileLine(l fileLine, pictured bool) fyne.CanvasObject {
+	name := widgets.NewFullName(l.name)
+	note := widgets.NewProse(l.note)
+	if l.mark == theme.MarkProblem {
+		note.Colour = theme.Attention
+	}
+	text := widgets.Stack(2, name, widgets.Across(small(widget.NewIcon(l.mark.Resource())), note, nil))
+	if l.path == "" {
+		return widgets.Across(s.page(l, pictured), text, nil)
+	}
+	open := widgets.NewButton(lang.L("Open"), func() { s.env.OpenFile(l.path) })
+	show := widgets.NewButtonWithIcon("", fynetheme.FolderOpenIcon(), func() { s.env.ShowInFolder(l.path) })
+	show.Says = func() string { return lang.L("Show {{.File}} in its folder", i18n.V{"File": l.name}) }
+	menu := func() *fyne.Menu { return s.menuOfFile(l.path) }
+	buttons := widgets.Row(4, open, show, s.more(titleOf(l), menu))
+	return s.newFileRow(widgets.Across(s.page(l, pictured), widgets.Aside(110, text, buttons), nil), menu)
 }

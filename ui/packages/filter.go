@@ -1,14 +1,22 @@
 package packages
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/layout"
+
 	"countersign/internal/agent"
 	"countersign/internal/office"
+	"countersign/ui/day"
 	"countersign/ui/i18n"
+	"countersign/ui/widgets"
 )
 
 // The tabs, in their order.
@@ -246,4 +254,412 @@ func tabOf(s i18n.Standing) int {
 	default:
 		return tabWithdrawn
 	}
+}
+
+// period is a time in which a package was made.
+type period int
+
+const (
+	anyTime period = iota
+	today
+	thisWeek
+	thisMonth
+	thisYear
+	fromUntil // days that a person types
+)
+
+func (p period) name() string {
+	return [...]string{lang.L("Any time"), lang.L("Today"), lang.L("This week"), lang.L("This month"), lang.L("This year"), lang.L("From … until …")}[p]
+}
+
+// narrowing is what the list is narrowed to, beside tab and search. The zero value leaves all.
+type narrowing struct {
+	person      string
+	period      period
+	from, until string // for fromUntil, as typed
+	origin      office.Origin
+}
+
+// query is what n asks for at now. Days that cannot be read leave all.
+func (n narrowing) query(now time.Time, days day.Style) office.Query {
+	q := office.Query{Archived: true, Person: n.person, Origin: n.origin}
+	year, month, date := now.Date()
+	begin := func(month time.Month, date int) time.Time {
+		return time.Date(year, month, date, 0, 0, 0, 0, now.Location())
+	}
+	switch n.period {
+	case today:
+		q.Since = begin(month, date)
+	case thisWeek:
+		q.Since = begin(month, date-int(now.Weekday()-days.First()+7)%7) // as in the calendar
+	case thisMonth:
+		q.Since = begin(month, 1)
+	case thisYear:
+		q.Since = begin(time.January, 1)
+	case fromUntil:
+		if from, ok := days.ReadBack(n.from, now); ok {
+			q.Since = from
+		}
+		if until, ok := days.ReadBack(n.until, now); ok {
+			q.Until = until.AddDate(0, 0, 1).Add(-time.Nanosecond)
+		}
+	}
+	return q
+}
+
+// narrows says whether q leaves anything out.
+func narrows(q office.Query) bool {
+	return strings.TrimSpace(q.Person) != "" || q.Origin != "" || !q.Since.IsZero() || !q.Until.IsZero()
+}
+
+// days is how days are written here.
+func (s *Screen) days() day.Style { return day.Of(s.env.Country) }
+
+// asked is what the list is narrowed to now.
+func (s *Screen) asked() office.Query { return s.narrowed.query(s.env.Now(), s.days()) }
+
+// wish returns whether a package of the index is among what the list is narrowed to.
+func (s *Screen) wish() func(place int32) bool {
+	q, x := s.asked(), s.all
+	if !narrows(q) {
+		return func(int32) bool { return true }
+	}
+	person, fits := strings.Fields(office.Fold(q.Person)), q.Fits()
+	if len(person) > 0 && !s.resting {
+		x.texts.prepare(x)
+	}
+	// To fold whom a package waits for takes long; nearly always the folded text says the same.
+	return func(place int32) bool {
+		return x.has(place, person) && fits(x.line(place))
+	}
+}
+
+// headWish is wish for what stands above the packages. What is wrong with the office is about no package.
+func (s *Screen) headWish() func(listed) bool {
+	q := s.asked()
+	if !narrows(q) {
+		return func(listed) bool { return true }
+	}
+	fits := q.Fits()
+	return func(r listed) bool {
+		if r.draft == nil {
+			return false
+		}
+		people, _ := namesOf(*r.draft)
+		return fits(office.PackageLine{People: people, Created: r.draft.Created, Origin: office.MadeHere})
+	}
+}
+
+// narrow shows what is left of the list.
+func (s *Screen) narrow(n narrowing) {
+	if n == s.narrowed {
+		return
+	}
+	s.narrowed, s.found = n, nil
+	s.showNarrowing()
+	s.refilter()
+}
+
+// isNarrowed says whether the list is narrowed to anything.
+func (s *Screen) isNarrowed() bool { return narrows(s.asked()) }
+
+// widen shows all again that the tab has.
+func (s *Screen) widen() {
+	s.narrow(narrowing{})
+	s.search.SetText("")
+}
+
+// showNarrowing shows what the list is narrowed to, as words that can be removed.
+func (s *Screen) showNarrowing() {
+	var words []fyne.CanvasObject
+	chip := func(text string, without narrowing) {
+		words = append(words, widgets.NewChip(text, func() { s.narrow(without); s.env.Window.Canvas().Focus(s.list) }))
+	}
+	n, q := s.narrowed, s.asked()
+	if person := strings.TrimSpace(n.person); person != "" {
+		without := n
+		without.person = ""
+		chip(person, without)
+	}
+	if text := s.periodText(q); text != "" {
+		without := n
+		without.period = anyTime
+		chip(text, without)
+	}
+	if n.origin != "" {
+		without := n
+		without.origin = ""
+		chip(originName(n.origin), without)
+	}
+	s.chips.Hidden = len(words) == 0
+	widgets.Remake(s.words, words...)
+	s.chips.Refresh()
+	s.content.Refresh()
+}
+
+// periodText is the time that q leaves in a few words.
+func (s *Screen) periodText(q office.Query) string {
+	now := s.env.Now()
+	switch {
+	case q.Since.IsZero() && q.Until.IsZero():
+		return ""
+	case s.narrowed.period != fromUntil:
+		return s.narrowed.period.name()
+	case q.Until.IsZero():
+		return lang.L("from {{.Day}}", i18n.V{"Day": i18n.Date(now, q.Since)})
+	case q.Since.IsZero():
+		return lang.L("until {{.Day}}", i18n.V{"Day": i18n.Date(now, q.Until)})
+	}
+	return i18n.Date(now, q.Since) + " – " + i18n.Date(now, q.Until)
+}
+
+func originName(o office.Origin) string {
+	switch o {
+	case office.MadeHere:
+		return lang.L("Created here")
+	case office.MadeElsewhere:
+		return lang.L("Created elsewhere")
+	}
+	return lang.L("Anywhere")
+}
+
+// filterPanel is where people say what they want to see. The list follows at once.
+type filterPanel struct {
+	screen      *Screen
+	now         narrowing
+	from, until *widgets.Entry
+	days        [2]*widgets.Field
+	between     *fyne.Container
+}
+
+// askFilter opens the panel.
+func (s *Screen) askFilter() {
+	p := &filterPanel{screen: s, now: s.narrowed}
+	var pop *widgets.PopUp
+	leave := func() { pop.Close() }
+	person := widgets.NewEntry(lang.L("Name or e-mail address"))
+	person.SetText(p.now.person)
+	person.OnChanged = func(text string) { p.now.person = text; p.apply() }
+	person.OnSubmitted = func(string) { leave() }
+	periods := []period{anyTime, today, thisWeek, thisMonth, thisYear, fromUntil}
+	when := choose(periods, period.name, p.now.period, func(chosen period) { p.now.period = chosen; p.apply() })
+	p.from, p.until = p.entry(&p.now.from, leave), p.entry(&p.now.until, leave)
+	p.days = [...]*widgets.Field{widgets.NewField(lang.L("From"), p.from, ""), widgets.NewField(lang.L("Until"), p.until, "")}
+	p.between = widgets.Halves(p.days[0], p.days[1])
+	where := choose([]office.Origin{"", office.MadeHere, office.MadeElsewhere}, originName, p.now.origin, func(chosen office.Origin) { p.now.origin = chosen; p.apply() })
+	reset := widgets.NewButton(lang.L("Clear filter"), func() { leave(); s.narrow(narrowing{}) })
+	done := widgets.NewButton(lang.L("Close"), leave)
+	content := widgets.Pad(16, widgets.Wide(300, widgets.Stack(12,
+		widgets.NewField(lang.L("Person"), person, ""),
+		widgets.NewField(lang.L("Sent on"), when, ""), p.between,
+		widgets.NewField(lang.L("Created"), where, ""),
+		widgets.Row(8, layout.NewSpacer(), reset, done))))
+	p.show()
+	pop = widgets.OpenAt(s.env.Window.Canvas(), content, s.filterBy, person, nil)
+}
+
+// choose is a selection among a few things by their names.
+func choose[T comparable](things []T, name func(T) string, now T, chosen func(T)) *widgets.Select {
+	names := make([]string, len(things))
+	for i, t := range things {
+		names[i] = name(t)
+	}
+	pick := widgets.NewSelect(names, nil)
+	pick.SetSelectedIndex(slices.Index(things, now))
+	pick.OnChanged = func(string) { chosen(things[pick.SelectedIndex()]) }
+	return pick
+}
+
+// entry is a field for a day.
+func (p *filterPanel) entry(text *string, leave func()) *widgets.Entry {
+	days := p.screen.days()
+	e := widgets.NewEntry(days.Write(p.screen.env.Now()))
+	e.SetText(*text)
+	e.OnChanged = func(typed string) { *text = typed; p.apply() }
+	e.OnSubmitted = func(string) { leave() }
+	e.OnFocusLost = p.show
+	return e
+}
+
+func (p *filterPanel) apply() {
+	p.show()
+	p.screen.narrow(p.now)
+}
+
+// show says which days were understood; what names none, once the cursor has left it.
+func (p *filterPanel) show() {
+	env := p.screen.env
+	widgets.Show(p.between, p.now.period == fromUntil)
+	for i, e := range []*widgets.Entry{p.from, p.until} {
+		read, ok := p.screen.days().ReadBack(e.Text, env.Now())
+		p.days[i].Wrong("")
+		switch typing := env.Window.Canvas().Focused() == fyne.Focusable(e); {
+		case ok:
+			p.days[i].Hint(i18n.Day(env.Now(), read))
+		case strings.TrimSpace(e.Text) != "" && !typing:
+			p.days[i].Wrong(lang.L("Enter a date, for example {{.Date}}.", i18n.V{"Date": p.screen.days().Write(env.Now())}))
+		default:
+			p.days[i].Hint("")
+		}
+	}
+}
+
+// narrowBar is the line above the list: what it is narrowed to, and how it is sorted.
+func (s *Screen) narrowBar() fyne.CanvasObject {
+	s.filterBy = widgets.NewDrop(lang.L("Filter"), s.askFilter)
+	s.sorting = widgets.NewDrop(s.order.Load().name(), s.askOrder)
+	s.words = widgets.Flow(6)
+	s.chips = widgets.PadHV(6, 2, s.words)
+	s.chips.Hide()
+	return widgets.Stack(0, widgets.Row(0, s.filterBy, layout.NewSpacer(), s.sorting), s.chips)
+}
+
+// order is in what order the list shows packages. Its words are kept over a restart: they stay.
+type order string
+
+const (
+	newestFirst order = "newest"
+	oldestFirst order = "oldest"
+	byName      order = "name"
+	byDue       order = "due"
+)
+
+var orders = []order{newestFirst, oldestFirst, byName, byDue}
+
+// name is what people call it.
+func (o order) name() string {
+	switch o {
+	case oldestFirst:
+		return lang.L("Oldest first")
+	case byName:
+		return lang.L("By name")
+	case byDue:
+		return lang.L("By due date")
+	}
+	return lang.L("Newest first")
+}
+
+// sorts says whether it is another order than that in which packages came, or its reverse.
+func (o order) sorts() bool { return o == byName || o == byDue }
+
+// arrange puts all places in order. It costs what sorting costs, and is done beside the window's goroutine.
+func (x *index) arrange() {
+	switch x.order {
+	case byName:
+		x.texts.prepare(x)
+	case byDue:
+		x.dues = make([]office.DueKey, len(x.rows))
+		for i := range x.rows {
+			x.dues[i] = x.line(int32(i)).DueKey()
+		}
+	default:
+		return
+	}
+	x.arranged = make([]int32, len(x.rows))
+	for i := range x.arranged {
+		x.arranged[i] = int32(i)
+	}
+	slices.SortFunc(x.arranged, x.compare)
+}
+
+// arrangeOne puts one place in order that is not in it, with the line it has now.
+func (x *index) arrangeOne(place int32, l office.PackageLine) {
+	if !x.order.sorts() {
+		return
+	}
+	if x.order == byDue {
+		x.dues = append(x.dues, make([]office.DueKey, len(x.rows)-len(x.dues))...)
+		x.dues[place] = l.DueKey()
+	}
+	x.arranged = x.with(x.arranged, place)
+}
+
+// compare tells which of two places is further up in the list: the greater one. What is equal is the newest first.
+func (x *index) compare(a, b int32) int {
+	switch x.order {
+	case oldestFirst:
+		return cmp.Compare(b, a)
+	case byName:
+		return cmp.Or(office.CompareNames(x.foldedName(b), x.foldedName(a)), cmp.Compare(a, b))
+	case byDue:
+		return cmp.Or(x.dues[b].Compare(x.dues[a]), cmp.Compare(a, b))
+	}
+	return cmp.Compare(a, b)
+}
+
+// foldedName is the name of a package as it is compared: what its text for the search begins with.
+func (x *index) foldedName(place int32) string {
+	name, _, _ := strings.Cut(x.text(place), "\n")
+	return name
+}
+
+// inOrder sorts places, which ascend, without comparing what they hold.
+func (x *index) inOrder(places []int32) {
+	switch {
+	case x.order == oldestFirst:
+		slices.Reverse(places)
+	case x.order.sorts():
+		listed := make([]bool, len(x.rows))
+		for _, i := range places {
+			listed[i] = true
+		}
+		places = places[:0]
+		for _, i := range x.arranged {
+			if listed[i] {
+				places = append(places, i)
+			}
+		}
+	}
+}
+
+// find is where a place is among places in order, or would be.
+func (x *index) find(places []int32, place int32) (at int, there bool) {
+	return slices.BinarySearchFunc(places, place, x.compare)
+}
+
+// with is places in order with one more.
+func (x *index) with(places []int32, place int32) []int32 {
+	if at, there := x.find(places, place); !there {
+		return slices.Insert(places, at, place)
+	}
+	return places
+}
+
+// without is places in order without one of them.
+func (x *index) without(places []int32, place int32) []int32 {
+	if at, there := x.find(places, place); there {
+		return slices.Delete(places, at, at+1)
+	}
+	return places
+}
+
+// keptOrder is where the order is kept.
+const keptOrder = "packages.order"
+
+// lastOrder is the order that was chosen last, also by an earlier run.
+func lastOrder() order {
+	kept := order(fyne.CurrentApp().Preferences().String(keptOrder))
+	if slices.Contains(orders, kept) {
+		return kept
+	}
+	return newestFirst
+}
+
+// sortBy shows the list in another order. All lines are read for that, beside the window's goroutine, as on the first day.
+func (s *Screen) sortBy(o order) {
+	s.order.Store(&o)
+	s.sorting.SetText(o.name())
+	fyne.CurrentApp().Preferences().SetString(keptOrder, string(o))
+	s.Reload()
+}
+
+// askOrder offers the orders.
+func (s *Screen) askOrder() {
+	var items []*fyne.MenuItem
+	for _, o := range orders {
+		item := fyne.NewMenuItem(o.name(), func() { s.sortBy(o) })
+		item.Checked = o == *s.order.Load()
+		items = append(items, item)
+	}
+	widgets.OpenMenu(s.env.Window.Canvas(), fyne.NewMenu("", items...), s.sorting)
 }

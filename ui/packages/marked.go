@@ -2,14 +2,20 @@ package packages
 
 import (
 	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/driver/desktop"
 	"fyne.io/fyne/v2/lang"
-	"fyne.io/fyne/v2/theme"
+	fynetheme "fyne.io/fyne/v2/theme"
+	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/office"
 	"countersign/ui/async"
+	"countersign/ui/browse"
 	"countersign/ui/env"
 	"countersign/ui/i18n"
 	"countersign/ui/widgets"
@@ -144,21 +150,21 @@ func (s *Screen) deedsOf(list []listed) (deeds []deed) {
 		if len(open) == 1 {
 			name = s.nameOf(open[0])
 		}
-		deeds = append(deeds, deed{lang.L("Withdraw…"), theme.CancelIcon(), func() { s.askWithdrawal(open, name, nil) }})
+		deeds = append(deeds, deed{lang.L("Withdraw…"), fynetheme.CancelIcon(), func() { s.askWithdrawal(open, name, nil) }})
 	}
 	if len(saved) > 0 {
-		deeds = append(deeds, deed{lang.L("Save again"), theme.DownloadIcon(), func() { s.saveAllAgain(saved) }})
+		deeds = append(deeds, deed{lang.L("Save again"), fynetheme.DownloadIcon(), func() { s.saveAllAgain(saved) }})
 	}
 	if len(saved) > 0 {
 		deeds = append(deeds,
-			deed{lang.L("Export…"), theme.ContentCopyIcon(), func() { s.askExport(saved, len(list)-len(saved)) }},
-			deed{lang.L("Open folder"), theme.FolderOpenIcon(), func() { s.openFolders(saved) }})
+			deed{lang.L("Export…"), fynetheme.ContentCopyIcon(), func() { s.askExport(saved, len(list)-len(saved)) }},
+			deed{lang.L("Open folder"), fynetheme.FolderOpenIcon(), func() { s.openFolders(saved) }})
 	}
 	if len(listedOnes) > 0 {
-		deeds = append(deeds, deed{lang.L("Archive"), theme.StorageIcon(), func() { s.putAllAway(listedOnes) }})
+		deeds = append(deeds, deed{lang.L("Archive"), fynetheme.StorageIcon(), func() { s.putAllAway(listedOnes) }})
 	}
 	if len(archived) > 0 {
-		deeds = append(deeds, deed{lang.L("Move back to the list"), theme.ContentUndoIcon(), func() { s.archiveAll(archived, false) }})
+		deeds = append(deeds, deed{lang.L("Move back to the list"), fynetheme.ContentUndoIcon(), func() { s.archiveAll(archived, false) }})
 	}
 	return deeds
 }
@@ -230,5 +236,205 @@ func (s *Screen) putAllAway(ids []string) {
 	s.env.Soon(env.Deed{
 		Says:   func(int) string { return lang.N("{{.PluralCount}} packages are archived.", len(ids)) },
 		Undone: func() { s.archiveAll(ids, false) },
+	})
+}
+
+// What can be done with the saved files of several packages at once.
+
+// askExport copies the saved files of packages into a folder that the person chooses. without is how many others have none.
+func (s *Screen) askExport(ids []string, without int) {
+	browse.Folder(s.env, "", func(folder string) {
+		async.Then(s.env.Work, func(ctx context.Context) (office.Exported, error) { return s.env.Office.Export(ctx, ids, folder) },
+			func(x office.Exported, err error) {
+				if err != nil {
+					s.env.Notice(i18n.Error(err))
+					return
+				}
+				s.env.Notice(howExported(x, filepath.Base(folder), len(ids)-x.Packages+without))
+			})
+	})
+}
+
+// howExported says what was copied and what was not. without is how many packages have no saved files.
+func howExported(x office.Exported, folder string, without int) string {
+	what := i18n.V{"Folder": folder, "Files": lang.N("{{.PluralCount}} files", x.Files), "Done": i18n.Number(x.Copied)}
+	said := []string{lang.L("Copied to “{{.Folder}}”: {{.Files}}.", what)}
+	if x.Copied < x.Files {
+		said[0] = lang.L("Copied to “{{.Folder}}”: {{.Done}} of {{.Files}}.", what)
+	}
+	if x.Lost > 0 {
+		said = append(said, lang.N("{{.PluralCount}} files are no longer where they were saved.", x.Lost))
+	}
+	if !x.Problem.IsZero() {
+		said = append(said, i18n.Message(x.Problem))
+	}
+	if without > 0 {
+		said = append(said, lang.N("{{.PluralCount}} packages have no saved files.", without))
+	}
+	return strings.Join(said, " ")
+}
+
+// mostFolders is how many folders are opened beside each other.
+const mostFolders = 3
+
+// openFolders opens the folders in which packages are saved, or the one that all of them lie in where they are many.
+func (s *Screen) openFolders(ids []string) {
+	async.Then(s.env.Work, func(context.Context) ([]string, error) { return s.foldersOf(ids) }, func(folders []string, err error) {
+		switch {
+		case err != nil:
+			s.env.Notice(i18n.Error(err))
+		case len(folders) == 0:
+			s.env.Notice(lang.L("The files are no longer where they were saved."))
+		case len(folders) > mostFolders:
+			s.env.OpenFile(common(folders))
+		default:
+			for _, folder := range folders {
+				s.env.OpenFile(folder)
+			}
+		}
+	})
+}
+
+// foldersOf are the folders with saved files of packages, each once. It runs beside the window's goroutine.
+func (s *Screen) foldersOf(ids []string) (folders []string, err error) {
+	for _, id := range ids {
+		row, _, err := s.env.Office.Package(id)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range row.Files {
+			folder := filepath.Dir(f.Path)
+			if f.State == office.JobDone && !slices.Contains(folders, folder) && s.env.System.Exists(f.Path) {
+				folders = append(folders, folder)
+			}
+		}
+	}
+	return folders, nil
+}
+
+// common is the deepest folder that others lie in, or the first of them where they share none.
+func common(folders []string) string {
+	for folder := folders[0]; ; folder = filepath.Dir(folder) {
+		if filepath.Dir(folder) == folder {
+			return folders[0]
+		}
+		if !slices.ContainsFunc(folders, func(other string) bool { return !within(other, folder) }) {
+			return folder
+		}
+	}
+}
+
+// within says whether a folder is another one, or in it.
+func within(folder, other string) bool {
+	rel, err := filepath.Rel(other, folder)
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+}
+
+// actionsOf are the buttons for what can be done with a package, the one that is wanted most first.
+func (s *Screen) actionsOf(p record) (buttons []fyne.CanvasObject) {
+	if path := p.signed(); path != "" {
+		open := widgets.NewButtonWithIcon(lang.L("Open signed document"), fynetheme.FileTextIcon(), func() { s.env.OpenFile(path) })
+		open.Importance = widget.HighImportance
+		buttons = append(buttons, open)
+	}
+	if p.row.State.Unsent() {
+		edit := widgets.NewButtonWithIcon(lang.L("Finish in the browser…"), fynetheme.DocumentCreateIcon(), nil)
+		edit.Importance = widget.HighImportance
+		edit.OnTapped = func() { edit.Disable(); s.openEditor(p.row.ID, edit.Enable) }
+		buttons = append(buttons, edit)
+	}
+	if standing := i18n.StandingOf(p.row); standing == i18n.Saved || standing == i18n.Wrong && p.row.FilesDone > 0 {
+		buttons = append(buttons, widgets.NewButtonWithIcon(lang.L("Save again"), fynetheme.DownloadIcon(), func() { s.saveAgain(p.row) }))
+	}
+	buttons = append(buttons, s.withdrawals(p)...)
+	if p.sentHere {
+		buttons = append(buttons, widgets.NewButtonWithIcon(lang.L("Use for a new package"), fynetheme.MailForwardIcon(), func() { s.sendAgain(p) }))
+	}
+	if p.row.Archived != nil {
+		buttons = append(buttons, widgets.NewButtonWithIcon(lang.L("Move back to the list"), fynetheme.ContentUndoIcon(), func() { s.archive(p.row.ID, false) }))
+	} else {
+		buttons = append(buttons, widgets.NewButtonWithIcon(lang.L("Archive"), fynetheme.StorageIcon(), func() { s.putAway(p.row.ID, p.row.Name) }))
+	}
+	if paths := pathsOf(p.saved()); len(paths) > 1 {
+		buttons = append(buttons, s.more(lang.L("More for all files"), func() *fyne.Menu { return s.menuOfFiles(paths) }))
+	}
+	return buttons
+}
+
+// putAway takes a package out of the list, which can be undone for some seconds, and goes on to the next one.
+func (s *Screen) putAway(id, name string) {
+	if row := s.rowOf(id); row >= 0 && s.chosen == id {
+		switch {
+		case row+1 < s.rows():
+			s.chosen = s.at(row + 1).line.ID
+		case row > 0:
+			s.chosen = s.at(row - 1).line.ID
+		}
+	}
+	s.archive(id, true)
+	s.env.Soon(env.Deed{
+		Says: func(int) string {
+			return lang.L("“{{.Package}}” is archived.", i18n.V{"Package": i18n.Title(name)})
+		},
+		Undone: func() { s.wanted, s.chosen = id, id; s.archive(id, false) }, // shown when it is listed again
+	})
+}
+
+func (s *Screen) archive(id string, archived bool) {
+	s.env.Attempt(func(context.Context) error { return s.env.Office.Archive(id, archived) }, s.Reload)
+}
+
+// menuOf is what a press of the other mouse button on a row offers.
+func (s *Screen) menuOf(r listed) *fyne.Menu {
+	if r.issue != nil || r.draft != nil {
+		return nil
+	}
+	if several := s.several(); len(several) > 0 && s.marked[r.line.ID] {
+		return menu(s.deedsOf(several))
+	}
+	return menu(append(s.openDeeds(r), s.deedsOf([]listed{r})...))
+}
+
+// openDeeds are what can be opened of the chosen package.
+func (s *Screen) openDeeds(r listed) (deeds []deed) {
+	saved := s.record.saved()
+	if s.record.row.ID != r.line.ID || len(saved) == 0 {
+		return nil
+	}
+	return []deed{
+		{lang.L("Open"), fynetheme.FileTextIcon(), func() { s.env.OpenFile(saved[0].Path) }},
+		{lang.L("Show in folder"), fynetheme.FolderOpenIcon(), func() { s.env.ShowInFolder(saved[0].Path) }},
+	}
+}
+
+// openEditor shows the service's own editor for a package; done is called in any case.
+func (s *Screen) openEditor(id string, done func()) {
+	async.Then(s.env.Work, func(ctx context.Context) (string, error) { return s.env.Office.EditPage(ctx, id) },
+		func(address string, err error) {
+			done()
+			if err != nil {
+				s.env.Notice(i18n.Error(err))
+				return
+			}
+			s.env.OpenAddress(address)
+		})
+}
+
+func (s *Screen) saveAgain(row office.PackageRow) {
+	async.Try(s.env.Work, func(context.Context) error { return s.env.Office.SaveAgain(row.ID) }, func(err error) {
+		if err != nil {
+			s.env.Notice(i18n.Error(err))
+			return
+		}
+		s.env.Notice(lang.L("The files of “{{.Package}}” are being saved again.", i18n.V{"Package": i18n.Title(row.Name)}))
+	})
+}
+
+// sendAgain takes files, people, order, message and reference to a new package. The due date is not taken along: it
+// would be over.
+func (s *Screen) sendAgain(p record) {
+	s.env.Again(p.draft.ID, func(like office.NewPackage) {
+		like.Due, like.Corrects = time.Time{}, ""
+		s.env.Go.SendLike(like)
 	})
 }

@@ -7,6 +7,7 @@ package packages
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"image"
 	"slices"
@@ -21,6 +22,9 @@ import (
 	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
+	"countersign/internal/agent"
+	"countersign/internal/message"
+	"countersign/internal/office"
 	"countersign/ui/async"
 	"countersign/ui/env"
 	"countersign/ui/i18n"
@@ -370,4 +374,116 @@ func (s *Screen) nothing() fyne.CanvasObject {
 	default:
 		return widgets.Empty(theme.MarkLater.Resource(), lang.L("No package is fully signed yet."), "", nil)
 	}
+}
+
+// waysOf lead to the page on which a person signs: by a link to send on, at this desk, or in a letter.
+func (s *Screen) waysOf(row office.PackageRow, signer office.Signer) fyne.CanvasObject {
+	who := i18n.V{"Who": i18n.Name(signer)}
+	ways := widgets.Flow(4,
+		widgets.NewLink(fynetheme.ContentCopyIcon(), lang.L("Copy link"), func() {
+			s.withLink(row, signer, func(address string) {
+				s.env.Copy(address)
+				s.env.Notice(lang.L("Link to the signing page copied: {{.Who}}", who))
+			})
+		}),
+		widgets.NewLink(fynetheme.ComputerIcon(), lang.L("Sign here…"), func() { s.withLink(row, signer, s.env.OpenAddress) }))
+	if signer.Email != "" {
+		ways.Add(widgets.NewLink(fynetheme.MailComposeIcon(), lang.L("Write an e-mail"), func() {
+			s.withLink(row, signer, func(address string) { s.writeTo(row, signer, address) })
+		}))
+	}
+	for _, way := range ways.Objects {
+		way.(*widgets.Press).Lines[0].Shorten = false // they wrap
+	}
+	return ways
+}
+
+// withLink asks for the address of the page on which a person signs, and hands it over. It lives only briefly and lets
+// whoever has it sign, so that it is asked for when it is used, and kept nowhere.
+func (s *Screen) withLink(row office.PackageRow, signer office.Signer, use func(address string)) {
+	if s.asking { // the first press is enough
+		return
+	}
+	s.asking = true
+	async.Then(s.env.Work, func(ctx context.Context) (string, error) { return s.env.Office.SignerPage(ctx, row.ID, signer.ID) },
+		func(address string, err error) {
+			s.asking = false
+			switch {
+			case errors.Is(err, context.Canceled):
+			case err != nil:
+				if s.noLinks = s.noLinks || errors.Is(err, agent.ErrNoLinks); s.noLinks {
+					s.redraw(row.ID)
+				}
+				s.env.Notice(i18n.Error(err))
+			default:
+				use(address)
+			}
+		})
+}
+
+// writeTo begins a letter with the link in the mail program, in the language of the person where that is known.
+func (s *Screen) writeTo(row office.PackageRow, signer office.Signer, address string) {
+	words := i18n.WordsFor(signer.Locale)
+	asks := message.LetterAsks(row.DisplayName())
+	if part, _ := row.PartOf(signer); part == office.PartLater {
+		asks = message.LetterLater(row.DisplayName())
+	}
+	text := []string{words.Text(message.LetterGreeting(i18n.Name(signer))), words.Text(asks), address}
+	if now := s.env.Now(); row.Due.After(now) {
+		text = append(text, words.Text(office.DueText(row.DisplayName(), now, row.Due)))
+	}
+	text = append(text, words.Text(message.LetterPersonal()))
+	letter := env.Mailto(signer.Email, words.Text(message.LetterSubject(row.DisplayName())), strings.Join(text, "\n\n")+"\n")
+	s.env.Browse(letter, func(err error) {
+		if err != nil {
+			s.env.Notice(lang.L("No mail program could be opened. Copy the link instead."))
+		}
+	})
+}
+
+// Stuck are packages in the list that will not be signed as they stand: declined or expired.
+type Stuck struct {
+	First office.PackageLine // the newest
+	Count int
+}
+
+// tellStuck tells of the packages that are stuck when they are others than before. It looks at all only when all are new, or
+// more or fewer have a problem.
+func (s *Screen) tellStuck(all bool) {
+	if problems := s.all.counts[tabProblems]; !all && problems == s.problems {
+		return
+	}
+	s.problems = s.all.counts[tabProblems]
+	var now Stuck
+	for place, r := range slices.Backward(s.all.rows) { // the newest first
+		if r.tab() != tabProblems {
+			continue
+		}
+		l := s.all.line(int32(place))
+		if over := l.Standing(); over != office.StandsDeclined && over != office.StandsExpired {
+			continue
+		}
+		if now.Count++; now.Count == 1 {
+			now.First = l
+		}
+	}
+	if now != s.stuck {
+		s.stuck = now
+		if s.OnStuck != nil {
+			s.OnStuck(now)
+		}
+	}
+}
+
+// Stuck are the packages that are stuck now.
+func (s *Screen) Stuck() Stuck { return s.stuck }
+
+// ShowStuck shows what is stuck: the one package, or the tab with all of them.
+func (s *Screen) ShowStuck() {
+	if s.stuck.Count == 1 {
+		s.Show(s.stuck.First.ID)
+		return
+	}
+	s.widen()
+	s.tabs.Choose(tabProblems)
 }

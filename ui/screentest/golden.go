@@ -2,6 +2,7 @@ package screentest
 
 import (
 	"bytes"
+	"context"
 	"flag"
 	"fmt"
 	"image"
@@ -9,11 +10,21 @@ import (
 	"image/png"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/driver/software"
 
+	"countersign/internal/agent"
+	"countersign/internal/office"
+	"countersign/ui/async"
+	"countersign/ui/env"
+	"countersign/ui/officetest"
+	"countersign/ui/system"
 	"countersign/ui/theme"
 	"countersign/ui/widgets"
 )
@@ -144,4 +155,171 @@ func write(t testing.TB, path string, img image.Image) {
 	if err := os.WriteFile(path, out.Bytes(), 0o644); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// System is a env.System that remembers.
+type System struct {
+	mu        sync.Mutex
+	NoBrowser error           // why no address is opened; nil when it is
+	NoPrinter error           // likewise
+	Opened    []string        // what was opened, after its kind: "address https://…", "file /…", "folder of /…"
+	Lost      map[string]bool // files that are no longer there
+
+	// OnChoose is the desktop's file dialog; nil where it has none.
+	OnChoose func(context.Context, system.FileDialog) ([]string, error)
+}
+
+func (s *System) open(what string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.Opened = append(s.Opened, what)
+	return nil
+}
+
+// SoFar is Opened while work may still open something.
+func (s *System) SoFar() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.Opened)
+}
+
+// Exists is env.System's: a file is there unless it is lost.
+func (s *System) Exists(path string) bool { return !s.Lost[path] }
+
+// OpenAddress is env.System's.
+func (s *System) OpenAddress(_ context.Context, address string) error {
+	if s.NoBrowser != nil {
+		return s.NoBrowser
+	}
+	return s.open("address " + address)
+}
+
+// OpenFile is env.System's.
+func (s *System) OpenFile(path string) error { return s.open("file " + path) }
+
+// ShowInFolder is env.System's.
+func (s *System) ShowInFolder(path string) error { return s.open("folder of " + path) }
+
+// CopyFiles is env.System's.
+func (s *System) CopyFiles(_ context.Context, paths []string) error {
+	return s.open("copied " + strings.Join(paths, " "))
+}
+
+// MailFiles is env.System's.
+func (s *System) MailFiles(_ context.Context, paths []string) error {
+	return s.open("mailed " + strings.Join(paths, " "))
+}
+
+// PrintFiles is env.System's.
+func (s *System) PrintFiles(_ context.Context, paths []string) error {
+	if s.NoPrinter != nil {
+		return s.NoPrinter
+	}
+	return s.open("printed " + strings.Join(paths, " "))
+}
+
+// Choose is env.System's.
+func (s *System) Choose(ctx context.Context, d system.FileDialog) ([]string, error) {
+	if s.OnChoose == nil {
+		return nil, system.ErrNoDialog
+	}
+	return s.OnChoose(ctx, d)
+}
+
+// ways are env.Ways that remember.
+type ways struct{ b *Bench }
+
+func (w ways) went(where string) { w.b.Went = append(w.b.Went, where) }
+
+func (w ways) ShowPackage(id string) { w.went("package " + id) }
+func (w ways) ShowSettings()         { w.went("settings") }
+func (w ways) ShowCompose()          { w.went("compose") }
+func (w ways) ShowHelp()             { w.went("help") }
+func (w ways) SignIn(prompt string)  { w.went("sign in " + prompt) }
+func (w ways) SignOut()              { w.went("sign out") }
+func (w ways) Quit()                 { w.went("quit") }
+
+func (w ways) EditDraft(d office.Draft) { w.went("edit " + d.ID) }
+
+func (w ways) Act(i agent.Issue, done func()) {
+	w.went("act " + i.ID)
+	if done != nil {
+		done()
+	}
+}
+
+func (w ways) SendLike(d office.NewPackage) {
+	w.went("send like")
+	w.b.Like = append(w.b.Like, d)
+}
+
+// Bench is what one screen is put on: a stage with an env and an empty window.
+type Bench struct {
+	*Stage
+	Env    *env.Env
+	Window fyne.Window
+
+	Notices, Copied []string            // what was said and copied
+	Went            []string            // the ways that were taken
+	Like            []office.NewPackage // what SendLike was to begin with
+	Deeds           []env.Deed          // what can be undone
+	Later           []func()            // what waits for some time to pass
+
+	open Screen
+}
+
+// Screen is one that reads what it shows from the office.
+type Screen interface {
+	Content() fyne.CanvasObject
+	Reload()
+}
+
+// New returns a bench that ends with the test.
+func New(t testing.TB, office *officetest.Office) *Bench {
+	t.Helper()
+	b := &Bench{Stage: NewStage(t, office)}
+	pool := async.NewPool(t.Context(), b.Do)
+	b.Wait = pool.Wait
+	b.Window = b.App.NewWindow("")
+	b.Window.SetPadded(false)
+	b.Env = &env.Env{Office: office, System: b.System, Work: pool, Window: b.Window, Go: ways{b}, Now: b.Now,
+		Soon: func(deed env.Deed) {
+			b.Deeds = append(b.Deeds, deed)
+		},
+		Later:  func(_ time.Duration, over func()) { b.Later = append(b.Later, over) },
+		Notice: func(text string) { b.Notices = append(b.Notices, text) },
+		Copy:   func(text string) { b.Copied = append(b.Copied, text) }}
+	t.Cleanup(func() { pool.Close(); b.Window.Close() })
+	return b
+}
+
+// Pass lets all time pass that something waits for.
+func (b *Bench) Pass() {
+	waiting := b.Later
+	b.Later = nil
+	for _, over := range waiting {
+		over()
+	}
+	b.Settle()
+}
+
+// Open shows a screen in a window of a size, as it is when it has read all it shows.
+func (b *Bench) Open(screen Screen, size fyne.Size) {
+	b.open = screen
+	b.Show(screen.Content(), size)
+	b.Reload()
+}
+
+// Reload has the screen that was opened read anew, and lets all work end.
+func (b *Bench) Reload() {
+	b.open.Reload()
+	b.Settle()
+}
+
+// Show puts content into a window of a size and lets all work end.
+func (b *Bench) Show(content fyne.CanvasObject, size fyne.Size) {
+	b.Window.SetContent(content)
+	b.Window.Resize(size)
+	b.Window.Show()
+	b.Settle()
 }

@@ -3,14 +3,19 @@ package setup
 import (
 	"cmp"
 	"context"
+	"errors"
 	"net/url"
 	"slices"
 	"sync"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/lang"
+	fynetheme "fyne.io/fyne/v2/theme"
 
+	"countersign/internal/agent"
 	"countersign/internal/office"
+	"countersign/ui/async"
+	"countersign/ui/browse"
 	"countersign/ui/checks"
 	"countersign/ui/i18n"
 	"countersign/ui/theme"
@@ -158,4 +163,121 @@ func (p *address) diagnose(ctx context.Context, settings office.Settings) {
 	p.screen.env.Office.TryNgrok(ctx, settings, func(steps []office.Check) {
 		work.Do(func() { p.way.Show(steps) })
 	})
+}
+
+// folder is the step that asks where signed documents go. After it, the office gets all settings.
+type folder struct {
+	*step
+	screen      *Screen
+	path        *widgets.Entry
+	name        *widgets.Prose
+	cac, master *widgets.Check
+}
+
+func newFolder(s *Screen) *folder {
+	p := &folder{screen: s, path: widgets.NewEntry(""), name: widgets.NewFullName("")}
+	a := s.answers
+	s.bind(p.path, &a.settings.SaveTo)
+	p.cac = widgets.NewCheck(lang.L("Also save the certificate of each document"), func(on bool) { a.settings.SaveCAC = on; s.keep() })
+	p.master = widgets.NewCheck(lang.L("Also save the master file of each package"), func(on bool) { a.settings.SaveMaster = on; s.keep() })
+	p.show()
+	choose := widgets.NewButtonWithIcon(lang.L("Choose…"), fynetheme.FolderOpenIcon(), p.pick)
+	fields := map[string]*widgets.Field{
+		office.FieldSaveTo: widgets.NewField(lang.L("Folder"), widgets.Across(nil, p.path, choose), lang.L("The folder is created if it does not exist.")),
+	}
+	content := widgets.Card(widgets.Stack(12, fields[office.FieldSaveTo], widgets.NewField(lang.L("Example file name"), p.name, ""),
+		widgets.Stack(0, p.cac, p.master), widgets.NewProse(lang.L("Later, you can change file names, add subfolders, or save next to the originals."))))
+	p.step = &step{key: "folder", name: lang.L("Folder"), title: lang.L("Where do signed documents go?"),
+		text:    lang.L("When everyone has signed, Countersign saves the documents here. It never overwrites a file."),
+		content: content, first: p.path, fields: fields, next: lang.L("Continue"), enter: p.enter,
+		asking: lang.L("Saving the settings…"), ask: p.ask, answered: func() { a.finished = true }, blame: office.FieldSaveTo}
+	return p
+}
+
+// show shows the answers that are no text.
+func (p *folder) show() {
+	p.cac.SetChecked(p.screen.answers.settings.SaveCAC)
+	p.master.SetChecked(p.screen.answers.settings.SaveMaster)
+}
+
+func (p *folder) enter() {
+	office, settings := p.screen.env.Office, p.screen.answers.settings
+	async.Then(p.screen.env.Work, func(context.Context) (string, error) { return office.PreviewName(settings) },
+		func(name string, _ error) { p.name.Set(name) })
+}
+
+func (p *folder) pick() {
+	browse.Folder(p.screen.env, p.screen.answers.settings.SaveTo, p.path.SetText)
+}
+
+// ask hands all settings to the office, which makes the folder and tries to write there.
+func (p *folder) ask() func(context.Context) error {
+	a := p.screen.answers
+	office, settings, secrets := p.screen.env.Office, p.screen.given(), a.secrets
+	return func(ctx context.Context) error { return office.Configure(ctx, settings, secrets) }
+}
+
+// given are the settings as the office gets them: without what was typed for choices that were not taken.
+func (s *Screen) given() office.Settings {
+	settings := s.answers.settings
+	if settings.Redirect != office.RedirectPaste {
+		settings.RedirectURI = ""
+	}
+	return settings
+}
+
+// ShowHealth says that the keyring is out of reach, without which nothing that is entered can be kept, and what to do about
+// it. Once it is there, what was entered before the program ended is there, too, and what was entered since is kept. It also
+// says what is wrong with the office's data, for here it may be all that is left of an office.
+func (s *Screen) ShowHealth(issues []agent.Issue) {
+	if at := slices.IndexFunc(issues, func(i agent.Issue) bool { return i.ID == agent.IssueKeyring }); at >= 0 {
+		s.tell(issues[at])
+		return
+	}
+	if at := slices.IndexFunc(issues, agent.Issue.ConcernsData); at >= 0 {
+		s.tell(issues[at])
+	} else if s.strip.Visible() {
+		s.strip.Clear()
+		s.hush()
+		if s.env.Window.Canvas().Focused() == nil {
+			s.Focus()
+		}
+	}
+	a := s.answers
+	if a.recalled || a.finished || s.cancel != nil {
+		return
+	}
+	a.recalled = true
+	if a.recall(s.env.Office) { // from the local store
+		s.showAnswers()
+		s.resume()
+		s.show(a.at)
+	}
+	s.keep()
+}
+
+// tell says what is wrong, with a button for what can be done about it here.
+func (s *Screen) tell(issue agent.Issue) {
+	button := ""
+	if slices.Contains([]agent.Action{agent.ActRetry, agent.ActUnlock, agent.ActDismiss}, issue.Action) {
+		button = i18n.Action(issue.Action)
+	}
+	s.strip.Say(i18n.Message(issue.Message), "", button, func() { s.act(issue) })
+}
+
+// act does what can be done about an issue.
+func (s *Screen) act(issue agent.Issue) {
+	office := s.env.Office
+	async.Try(s.env.Work, func(ctx context.Context) error { return office.Act(ctx, issue) }, func(err error) {
+		if err != nil && !errors.Is(err, context.Canceled) {
+			s.Say(i18n.Again(err, s.strip.Text()))
+		}
+	})
+}
+
+// hush takes back what was said, unless something runs.
+func (s *Screen) hush() {
+	if s.cancel == nil {
+		s.bar.say("", "")
+	}
 }

@@ -3,6 +3,7 @@ package setup
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"strings"
 
 	"fyne.io/fyne/v2"
@@ -126,4 +127,90 @@ func (b *bring) show(x agent.Arrival) {
 	b.do.SetText(lang.L("Bring over"))
 	b.popup.Refresh()
 	b.screen.env.Window.Canvas().Focus(b.folder)
+}
+
+// PickFile lets the person choose the file that an administrator has made.
+func (s *Screen) PickFile() {
+	if s.cancel == nil {
+		browse.One(s.env, lang.L("Open a file from your administrator"), lang.L("Settings"), agent.OfficeEnding, s.OpenFile)
+	}
+}
+
+// PickMove lets the person choose the file that another computer has made for this one.
+func (s *Screen) PickMove() {
+	if s.cancel == nil {
+		browse.One(s.env, lang.L("Bring over from another computer"), lang.L("Office from another computer"), agent.OfficeEnding, s.OpenFile)
+	}
+}
+
+// OpenFile fills the wizard with the file of an administrator and shows its first step, so that the person sees which service
+// it is before anything is asked or kept. A file that cannot be used changes nothing.
+//
+// That of another computer, which is to bring its office over, asks for its password.
+func (s *Screen) OpenFile(path string) {
+	office := s.env.Office
+	if s.cancel == nil && !s.answers.finished && agent.IsMove(path) {
+		s.hush() // what was said of an earlier file
+		newBring(s, path)
+		return
+	}
+	async.Then(s.env.Work, func(context.Context) (agent.OfficeFile, error) { return office.ReadOffice(path) },
+		func(file agent.OfficeFile, err error) {
+			switch {
+			case s.cancel != nil || s.answers.finished: // the settings are on their way
+				s.bar.say(theme.MarkProblem, lang.L("The file was not opened, because something is still running."))
+			case err != nil:
+				s.bar.say(theme.MarkProblem, i18n.Error(err))
+			default:
+				s.take(file)
+			}
+		})
+}
+
+func (s *Screen) take(file agent.OfficeFile) {
+	a := s.answers
+	a.settings = file.Into(a.settings)
+	if file.ClientSecret != "" {
+		a.secrets.ClientSecret = file.ClientSecret
+	}
+	s.showAnswers()
+	a.reached = 0
+	s.show(0)
+	s.keep()
+	s.bar.say(theme.MarkSaved, lang.L("The file is open. Go through the steps and check what was filled in."))
+}
+
+// resume goes to where the person was when the program ended, but not beyond the folder: after it there are settings.
+func (s *Screen) resume() {
+	a := s.answers
+	for i, p := range s.steps[:len(s.steps)-1] {
+		if p.key == a.step && a.reached == 0 {
+			a.at, a.reached = i, i
+		}
+	}
+}
+
+// keep has the office keep what was entered, where that has changed, beside the window's goroutine. Where it cannot, the
+// answers are in memory still.
+func (s *Screen) keep() {
+	a := s.answers
+	now := a.entered()
+	if a.finished || len(s.steps) == 0 || reflect.DeepEqual(now, a.kept) {
+		return
+	}
+	a.kept = now
+	office := s.env.Office
+	async.Try(s.env.Work, func(context.Context) error { return office.KeepFirstRun(now) }, func(err error) {
+		if err != nil && reflect.DeepEqual(a.kept, now) {
+			a.kept = agent.FirstRun{} // next time
+		}
+	})
+}
+
+// showAnswers shows the answers in the fields of all steps.
+func (s *Screen) showAnswers() {
+	for _, show := range s.bound {
+		show()
+	}
+	s.folder.show()
 }

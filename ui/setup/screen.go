@@ -9,12 +9,20 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/lang"
+	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
+	"countersign/internal/agent"
+	"countersign/internal/office"
 	"countersign/ui/async"
 	"countersign/ui/env"
 	"countersign/ui/i18n"
@@ -288,4 +296,337 @@ func (s *Screen) DemoFailed(text string) {
 	if text != "" {
 		s.bar.say(theme.MarkProblem, text)
 	}
+}
+
+// bar is the line at the bottom: back, what is going on, and the way on. While something runs, it can be stopped.
+type bar struct {
+	content          fyne.CanvasObject
+	back, next, stop *widgets.Button
+	mark             *widget.Icon
+	text             *widgets.Prose
+	moves            *widget.ProgressBarInfinite
+	room             *fyne.Container // around moves
+}
+
+func newBar(back, next, stop func()) *bar {
+	b := &bar{mark: widget.NewIcon(theme.MarkProblem.Resource()), text: widgets.NewParagraph(""), moves: widget.NewProgressBarInfinite()}
+	b.back = widgets.NewButtonWithIcon(lang.L("Back"), fynetheme.NavigateBackIcon(), back)
+	b.next = widgets.NewButton("", next)
+	b.next.Importance = widget.HighImportance
+	b.stop = widgets.NewButton(lang.L("Cancel"), stop)
+	b.moves.Stop()
+	b.room = widgets.Wide(160, b.moves)
+	said := widgets.Across(b.mark, b.text, b.room)
+	b.content = widgets.On(theme.Paper, container.NewVBox(widget.NewSeparator(), widgets.PadHV(24, 10,
+		widgets.Across(b.back, said, container.NewHBox(b.stop, b.next)))))
+	return b
+}
+
+// rest shows the buttons of a step, with nothing to say.
+func (b *bar) rest(back bool, next string) {
+	b.moves.Stop()
+	b.room.Hide()
+	b.stop.Hide()
+	b.back.Hidden = !back
+	b.back.Enable()
+	b.next.SetText(next)
+	b.next.Show()
+	b.say("", "")
+}
+
+// busy says what runs and offers to stop it.
+func (b *bar) busy(text string) {
+	b.say("", text)
+	b.stop.Show()
+	b.next.Hide()
+	b.back.Disable()
+	b.room.Hidden = !fyne.CurrentApp().Settings().ShowAnimations() // the text says that it goes on
+	b.content.Refresh()
+	if b.room.Hidden {
+		b.moves.Stop() // drawn for the first time, it starts by itself
+	} else {
+		b.moves.Start()
+	}
+}
+
+// say shows a text; with a mark one that matters.
+func (b *bar) say(mark theme.Mark, text string) {
+	b.mark.Hidden = mark == ""
+	if mark != "" {
+		b.mark.SetResource(mark.Resource())
+	}
+	b.text.Colour, b.text.Text = theme.Text, text
+	if mark != "" {
+		b.text.Colour = mark.Colour()
+	}
+	b.text.Refresh()
+	b.content.Refresh()
+}
+
+// wrong is what cannot be right in what is typed so far, by the field.
+func (s *Screen) wrong() map[string]string {
+	wrong := i18n.Findings(s.answers.settings.Check())
+	s.address.check(wrong)
+	s.registration.check(wrong)
+	return wrong
+}
+
+// touched takes away the marks of what has become right, and with the last one what the foot says.
+func (s *Screen) touched() {
+	if s.cancel != nil || s.bar == nil || s.bar.text.Text == "" || len(s.steps) == 0 {
+		return
+	}
+	wrong, any := s.wrong(), false
+	for key, field := range s.current().fields {
+		if field.IsWrong() {
+			field.Wrong(wrong[key])
+			any = any || field.IsWrong()
+		}
+	}
+	if !any {
+		s.bar.say("", "")
+	}
+	s.page.Refresh()
+}
+
+// right checks what is typed in this step, and shows what is wrong beside its field.
+func (s *Screen) right() bool {
+	p, wrong := s.current(), s.wrong()
+	if p == s.service.step && s.service.kind.Chosen < 0 {
+		s.bar.say(theme.MarkProblem, lang.L("Choose a signing service."))
+		return false
+	}
+	all := true
+	for key, field := range p.fields {
+		field.Wrong(wrong[key])
+		all = all && wrong[key] == ""
+	}
+	s.bar.say("", "")
+	s.page.Refresh()
+	if !all {
+		s.bar.say(theme.MarkProblem, lang.L("Check the marked fields."))
+		s.focusWrong()
+	}
+	return all
+}
+
+// focusWrong puts the cursor where the person goes on: into the first field that is wrong.
+func (s *Screen) focusWrong() { widgets.FocusWrong(slices.Collect(maps.Values(s.current().fields))) }
+
+// blame shows an error beside the fields it is about, on the step of the first of them.
+func (s *Screen) blame(p *step, err error) {
+	var config *agent.ConfigError
+	if errors.As(err, &config) && s.blameFields(p, config.Fields) {
+		s.bar.say(theme.MarkProblem, lang.L("Check the marked fields."))
+		s.page.Refresh()
+		s.focusWrong()
+		return
+	}
+	text := i18n.Error(err)
+	if field := p.fields[p.blame]; field != nil {
+		if p.reveal != nil {
+			p.reveal()
+		}
+		field.Wrong(text)
+		s.page.Refresh()
+		s.focusWrong()
+		return
+	}
+	s.bar.say(theme.MarkProblem, text)
+}
+
+// blameFields marks the fields that the wizard has, and reports whether there is one.
+func (s *Screen) blameFields(p *step, wrong []office.FieldError) (some bool) {
+	for _, f := range wrong {
+		at, field := s.find(f.Field)
+		if field == nil {
+			continue
+		}
+		if !some && s.steps[at] != p {
+			s.show(at)
+		}
+		some = true
+		if reveal := s.steps[at].reveal; reveal != nil {
+			reveal()
+		}
+		field.Wrong(i18n.Message(f.Text))
+	}
+	return some
+}
+
+func (s *Screen) find(key string) (at int, field *widgets.Field) {
+	for i, p := range s.steps {
+		if f := p.fields[key]; f != nil {
+			return i, f
+		}
+	}
+	return 0, nil
+}
+
+// wayBack is the step that asks how the sign-in returns from the browser.
+type wayBack struct {
+	*step
+	screen     *Screen
+	kind       *widgets.Choice
+	registered *widgets.Entry
+	other      *widgets.Field
+	shown      *widgets.Prose
+	copyIt     *widgets.CopyButton
+	card       *fyne.Container
+}
+
+var redirects = []office.RedirectKind{office.RedirectTunnel, office.RedirectLocalhost, office.RedirectPaste}
+
+func newWayBack(s *Screen) *wayBack {
+	p := &wayBack{screen: s, registered: widgets.NewEntry("https://office.example/callback"), shown: widgets.NewFullName("")}
+	p.shown.Bold = true
+	s.bind(p.registered, &s.answers.settings.RedirectURI)
+	p.registered.OnChanged = func(text string) {
+		s.answers.settings.RedirectURI = text
+		p.showAddress()
+		s.touched()
+	}
+	p.kind = widgets.NewChoice([]widgets.Option{
+		{Name: lang.L("Through your office's public address"), Text: lang.L("The browser returns through your public address. With a free ngrok plan, a page from ngrok appears first. Continue from there.")},
+		{Name: lang.L("To this computer, https://localhost"), Text: lang.L("Works without a public address. The browser shows a warning once. The last step says what to press.")},
+		{Name: lang.L("By copy and paste"), Text: lang.L("Always works. After you sign in, you copy the address from the browser and paste it into Countersign.")},
+	}, -1, p.choose, s.Next)
+	p.other = widgets.NewField(lang.L("Return address registered with the service"), p.registered,
+		lang.L("Fill in only if a different address is already registered."))
+	p.copyIt = widgets.NewCopyButton(lang.L("Copy"), s.env.Later, func(copied func()) {
+		s.env.Copy(p.returns())
+		copied()
+	})
+	p.card = widgets.Stack(0, widgets.Card(widgets.Stack(6, widgets.NewCaption(lang.L("Address to register with the signing service")),
+		widgets.Across(nil, p.shown, p.copyIt),
+		widgets.NewProse(lang.L("You can sign in only if exactly this address is registered for your client ID. The letter to your administrator contains it.")))))
+	fields := map[string]*widgets.Field{office.FieldRedirectURI: p.other}
+	p.step = &step{key: "return", name: lang.L("Return address"), title: lang.L("How does the browser return to Countersign?"),
+		text:    lang.L("You sign in with your browser. It then opens the return address, and Countersign knows that you are signed in. The signing service must know this address."),
+		content: widgets.Stack(16, widgets.Card(p.kind), p.other, p.card), fields: fields, next: lang.L("Continue"), enter: p.enter}
+	p.first = p.kind.Items[0]
+	return p
+}
+
+func (p *wayBack) enter() {
+	s := &p.screen.answers.settings
+	public := s.Tunnel != office.TunnelNone
+	p.kind.Offer(0, public)
+	if !public && s.Redirect == office.RedirectTunnel {
+		s.Redirect = office.RedirectLocalhost
+	}
+	p.kind.Choose(max(0, slices.Index(redirects, s.Redirect)))
+	p.first = p.kind.Items[p.kind.Chosen]
+}
+
+func (p *wayBack) choose(i int) {
+	p.screen.answers.settings.Redirect = redirects[i]
+	p.other.Hidden = redirects[i] != office.RedirectPaste
+	p.copyIt.Forget()
+	p.showAddress()
+}
+
+// returns is the address to register; empty when nothing that was typed tells it.
+func (p *wayBack) returns() string {
+	s := p.screen.answers.settings
+	if s.Redirect != office.RedirectPaste {
+		s.RedirectURI = "" // belongs to pasting
+	}
+	return s.ReturnAddress()
+}
+
+func (p *wayBack) showAddress() {
+	address := p.returns()
+	p.card.Hidden = address == ""
+	p.shown.Set(address)
+	p.content.Refresh()
+}
+
+// Answers are what was typed into the wizard, and how far it came. They outlive the screen, so that nothing is typed
+// twice after a look at the demo or a change of language, and the program, sealed by the office: see Screen.keep. The zero
+// value is a wizard nobody has seen. They hold secrets.
+type Answers struct {
+	began    bool
+	at       int            // the step that is shown
+	reached  int            // the furthest step that may be shown
+	step     string         // its key
+	kept     agent.FirstRun // what the office keeps already
+	recalled bool           // nothing more is to be had from before the program ended
+	secrets  office.Secrets
+	settings office.Settings
+	proposed string         // the folder for documents while nobody has chosen another one
+	untyped  agent.FirstRun // what there was before anything was entered
+	opened   string         // what was tested when the public address last opened; see fingerprint
+	address  string         // the public address of that test
+	finished bool           // the office keeps the settings
+	failure  error          // why what was entered before could not be read; nil when it was
+}
+
+// begin takes what was entered before the program ended, else the office's own settings, as the first answers.
+func (a *Answers) begin(office env.Office) {
+	if a.began {
+		a.propose() // the language may be another one
+		return
+	}
+	*a = Answers{began: true, settings: office.Settings()}
+	a.propose()
+	a.untyped = a.entered()
+	a.recalled = a.recall(office)
+	a.kept = a.entered()
+}
+
+// propose has documents go to the proposed folder unless the person has chosen one.
+func (a *Answers) propose() {
+	before := a.proposed
+	if a.settings.SaveTo != before {
+		return
+	}
+	a.proposed = proposedFolder()
+	a.settings.SaveTo = a.proposed
+	if a.untyped.Settings.SaveTo == before {
+		a.untyped.Settings.SaveTo = a.proposed
+	}
+}
+
+// recall takes what was entered before the program ended, and reports whether there is any. What was entered since stays:
+// the keyring may have been locked meanwhile.
+func (a *Answers) recall(office env.Office) bool {
+	f, kept, err := office.FirstRun()
+	a.failure = err
+	if err != nil || !kept || !a.untouched() {
+		return false
+	}
+	now := a.settings
+	a.step, a.settings, a.secrets = f.Step, f.Settings, f.Secrets
+	a.settings.Language, a.settings.Theme, a.settings.Contrast, a.settings.TextSize, a.settings.Motion = now.Language, now.Theme, now.Contrast, now.TextSize, now.Motion
+	a.settings.SaveTo = cmp.Or(a.settings.SaveTo, proposedFolder())
+	return true
+}
+
+// untouched says whether nothing was entered yet.
+func (a *Answers) untouched() bool {
+	now := a.entered()
+	now.Step = a.untyped.Step
+	return reflect.DeepEqual(now, a.untyped)
+}
+
+// entered is what is kept of the answers.
+func (a *Answers) entered() agent.FirstRun {
+	return agent.FirstRun{Step: a.step, Settings: a.settings, Secrets: a.secrets}
+}
+
+// proposedFolder is where signed documents go unless the person chooses otherwise, named in the language in use; empty where there
+// is no home.
+func proposedFolder() string {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(home, "Documents", lang.X("name.signed", "Signed"))
+}
+
+// fingerprint is all that decides whether the public address opens.
+func (a *Answers) fingerprint() string {
+	s := a.settings
+	return string(s.Tunnel) + "\n" + s.NgrokDomain + "\n" + a.secrets.NgrokAuthtoken + "\n" + s.PublicURL + "\n" + s.Listen
 }

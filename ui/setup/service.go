@@ -1,17 +1,23 @@
 package setup
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
 
 	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/layout"
+	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
 	"countersign/internal/office"
+	"countersign/ui/env"
 	"countersign/ui/i18n"
+	"countersign/ui/theme"
 	"countersign/ui/widgets"
 )
 
@@ -149,4 +155,136 @@ func (s *Screen) bind(e *widgets.Entry, into *string) {
 	e.OnSubmitted = func(string) { s.Next() }
 	e.OnEscape = s.Leave
 	s.bound = append(s.bound, func() { e.SetText(*into) })
+}
+
+// registration is the step that asks what the service gave the office when it registered Countersign.
+type registration struct {
+	*step
+	screen         *Screen
+	client, secret *widgets.Entry
+	secretKept     bool
+}
+
+func newRegistration(s *Screen) *registration {
+	p := &registration{screen: s, client: widgets.NewEntry(""), secret: widgets.NewSecret()}
+	a := s.answers
+	s.bind(p.client, &a.settings.ClientID)
+	s.bind(p.secret, &a.secrets.ClientSecret)
+	fields := map[string]*widgets.Field{
+		office.FieldClientID: widgets.NewField(lang.L("Client ID"), p.client,
+			lang.L("The name under which the service knows your office's Countersign. It is not secret.")),
+		office.FieldClientSecret: widgets.NewField(lang.L("Client secret"), p.secret,
+			lang.L("The password that goes with the client ID. Countersign stores it in the keyring and never shows it.")),
+	}
+	help := widgets.NewButton(lang.L("Ask your administrator…"), s.AskAdministrator)
+	p.step = &step{key: "registration", name: lang.L("Registration"), title: lang.L("How is your office registered with the service?"),
+		text: lang.L("The service gives your office a client ID and a client secret once, when someone registers Countersign there. Enter both as you got them."),
+		content: widgets.Stack(16, widgets.Card(widgets.Stack(14, fields[office.FieldClientID], fields[office.FieldClientSecret])),
+			widgets.Card(widgets.Across(nil, widgets.NewParagraph(lang.L("You do not have them? A ready-made letter lists what to register and what to send back to you.")), help))),
+		first: p.client, fields: fields, next: lang.L("Continue"), blame: office.FieldClientID}
+	return p
+}
+
+// know takes whether a client secret is kept already.
+func (p *registration) know(k kept) {
+	p.secretKept = k.client
+	if k.client {
+		p.fields[office.FieldClientSecret].Hint(lang.L("Stored in the keyring. Enter a new one to replace it."))
+	}
+}
+
+// check says what the settings alone cannot know.
+func (p *registration) check(wrong map[string]string) {
+	if p.screen.answers.secrets.ClientSecret == "" && !p.secretKept {
+		wrong[office.FieldClientSecret] = lang.L("Enter the client secret that the service gave your office.")
+	}
+}
+
+// letter is what an administrator needs to know, as far as the answers tell: exactly what to register, what to send back,
+// and how to make the file that answers all of it. It holds no secret.
+func (s *Screen) letter() (subject, text string) {
+	a := s.answers
+	x := s.given()
+	subject = lang.L("Countersign: registration with the signing service")
+	lines := []string{
+		lang.L("I am setting up Countersign, which sends our documents for signature. It must be registered once with the signing service."),
+		"",
+		lang.L("Register an application with these values:"),
+		"• " + lang.L("Signing service: {{.Service}}", i18n.V{"Service": cmp.Or(hosts(x), lang.L("the one our office uses"))}),
+		"• " + lang.L("Return address (redirect URI), letter by letter: {{.Address}}", i18n.V{"Address": s.returnAddress()}),
+		"• " + lang.L("Scopes: {{.Scopes}}", i18n.V{"Scopes": strings.Join(x.Scopes, " ")}),
+		"• " + lang.L("Grant: authorization code with PKCE, and refresh tokens"),
+		"",
+		lang.L("Send me back:"),
+		"• " + lang.L("the client ID"),
+		"• " + lang.L("the client secret, in a way that nobody else can read"),
+	}
+	if x.AuthURL == "" || x.BaseURL == "" {
+		lines = append(lines, "• "+lang.L("the sign-in address and the service address"))
+	}
+	if x.Tunnel == office.TunnelNgrok && a.secrets.NgrokAuthtoken == "" && !s.address.tokenKept {
+		lines = append(lines, "• "+lang.L("the authtoken and the domain of our ngrok account"))
+	}
+	if x.Tunnel == office.TunnelExternal && (x.PublicURL == "" || x.Listen == "") {
+		lines = append(lines, "• "+lang.L("the public address of our web server, and where on this computer it sends what arrives"))
+	}
+	lines = append(lines, "", lang.L("Or make a file that I open with a double click:"), "    "+command(x, s.returnAddress()), "",
+		lang.L("The account that signs in should be an administrator of our organization at the signing service. Otherwise signatures arrive later."))
+	return subject, strings.Join(lines, "\n")
+}
+
+// returnAddress is the one to register, with a stand-in for what is not known yet.
+func (s *Screen) returnAddress() string {
+	return cmp.Or(s.given().ReturnAddress(), "https://YOUR-NGROK-DOMAIN/oauth/callback")
+}
+
+// command makes the file on the administrator's computer. Where it goes, others may read it.
+func command(x office.Settings, back string) string {
+	words := []string{"countersign", "setup", "--auth-url", cmp.Or(x.AuthURL, "URL"), "--base-url", cmp.Or(x.BaseURL, "URL"), "--client-id", "ID",
+		"--tunnel", string(x.Tunnel), "--redirect", string(x.Redirect)}
+	switch x.Tunnel {
+	case office.TunnelNgrok:
+		words = append(words, "--ngrok-domain", cmp.Or(x.NgrokDomain, "DOMAIN"))
+	case office.TunnelExternal:
+		words = append(words, "--public-url", cmp.Or(x.PublicURL, "URL"), "--listen", cmp.Or(x.Listen, "HOST:PORT"))
+	}
+	if x.Redirect == office.RedirectPaste {
+		words = append(words, "--redirect-uri", back)
+	}
+	return strings.Join(append(words, "--export", agent.OfficeName), " ")
+}
+
+// AskAdministrator shows the letter, to copy or to mail.
+func (s *Screen) AskAdministrator() {
+	subject, text := s.letter()
+	lines := widgets.Stack(2)
+	for line := range strings.SplitSeq(text, "\n") {
+		lines.Add(widgets.NewParagraph(cmp.Or(strings.TrimSpace(line), " ")))
+	}
+	trouble := widgets.NewProse("")
+	trouble.Colour = theme.Attention
+	trouble.Hide()
+	var pop *widgets.PopUp
+	copyIt := widgets.NewCopyButton(lang.L("Copy"), s.env.Later, func(copied func()) {
+		s.env.Copy(text)
+		trouble.Hide()
+		copied()
+	})
+	copyIt.Button.Importance = widget.HighImportance
+	mail := widgets.NewButtonWithIcon(lang.L("Write an e-mail"), fynetheme.MailComposeIcon(), func() {
+		s.env.Browse(env.Mailto("", subject, text), func(err error) {
+			if err != nil {
+				trouble.Set(lang.L("No mail program could be opened. Copy the text instead."))
+				trouble.Show()
+			}
+		})
+	})
+	shut := widgets.NewButton(lang.L("Close"), func() { pop.Close() })
+	foot := widgets.Stack(8, trouble, widgets.Row(8, layout.NewSpacer(), shut, mail, copyIt))
+	head := widgets.Stack(8, widgets.NewHeading(lang.L("Ask your administrator")),
+		widgets.NewProse(lang.L("This letter contains no secrets. Each step you answer completes it.")))
+	content := widgets.Pad(20, container.NewBorder(head, foot, nil, nil,
+		widgets.PadHV(0, 12, widgets.Card(widgets.NewVScroll(lines)))))
+	room := s.env.Window.Canvas().Size()
+	pop = widgets.Open(s.env.Window.Canvas(), content, fyne.NewSize(min(680, room.Width-48), min(540, room.Height-48)), copyIt.Button, nil)
 }

@@ -2,7 +2,7 @@ package theme
 
 import (
 	"fyne.io/fyne/v2"
-	"fyne.io/fyne/v2/theme"
+	fynetheme "fyne.io/fyne/v2/theme"
 
 	"countersign/assets"
 )
@@ -46,7 +46,7 @@ func loadMarks() map[Mark]fyne.Resource {
 		if err != nil {
 			panic(err) // embedded: the tests of assets read every one
 		}
-		all[m] = theme.NewColoredResource(fyne.NewStaticResource("mark-"+string(m)+".svg", data), m.Colour())
+		all[m] = fynetheme.NewColoredResource(fyne.NewStaticResource("mark-"+string(m)+".svg", data), m.Colour())
 	}
 	return all
 }

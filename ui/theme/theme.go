@@ -6,20 +6,20 @@ import (
 	"image/color"
 
 	"fyne.io/fyne/v2"
-	"fyne.io/fyne/v2/theme"
+	fynetheme "fyne.io/fyne/v2/theme"
 )
 
 // Colour roles, beside Fyne's own. Done, Waiting and Attention are also Fyne's success, warning and error, so that its
 // widgets use the same three.
 const (
-	Text      = theme.ColorNameForeground
-	Secondary = theme.ColorNamePlaceHolder
-	Ink       = theme.ColorNamePrimary
-	Done      = theme.ColorNameSuccess
-	Waiting   = theme.ColorNameWarning
-	Attention = theme.ColorNameError
-	Paper     = theme.ColorNameBackground
-	Line      = theme.ColorNameSeparator
+	Text      = fynetheme.ColorNameForeground
+	Secondary = fynetheme.ColorNamePlaceHolder
+	Ink       = fynetheme.ColorNamePrimary
+	Done      = fynetheme.ColorNameSuccess
+	Waiting   = fynetheme.ColorNameWarning
+	Attention = fynetheme.ColorNameError
+	Paper     = fynetheme.ColorNameBackground
+	Line      = fynetheme.ColorNameSeparator
 
 	Surface fyne.ThemeColorName = "countersignSurface" // cards and lists on the paper
 	Chosen  fyne.ThemeColorName = "countersignChosen"  // behind the chosen entry of the sidebar
@@ -31,10 +31,10 @@ const (
 
 // Text sizes.
 const (
-	Body    = theme.SizeNameText
-	Caption = theme.SizeNameCaptionText
-	Heading = theme.SizeNameHeadingText
-	Title   = theme.SizeNameSubHeadingText
+	Body    = fynetheme.SizeNameText
+	Caption = fynetheme.SizeNameCaptionText
+	Heading = fynetheme.SizeNameHeadingText
+	Title   = fynetheme.SizeNameSubHeadingText
 )
 
 // Theme is Countersign's theme, in light and dark. It is built on Fyne's default for fonts and icons.
@@ -43,15 +43,15 @@ type Theme struct {
 	look Look
 }
 
-// Look is what a person chooses of the theme. The zero value is the theme as it was drawn.
+// Look is what a person chooses of the fynetheme. The zero value is the theme as it was drawn.
 type Look struct {
 	Variant  string // "light", "dark", or as the system is for anything else
 	Contrast bool   // high
 	Text     int    // size in percent, 0 for 100
 }
 
-// New returns the theme.
-func New() *Theme { return &Theme{theme.DefaultTheme(), Look{}} }
+// New returns the fynetheme.
+func New() *Theme { return &Theme{fynetheme.DefaultTheme(), Look{}} }
 
 // Theme returns the theme with this look.
 func (l Look) Theme() fyne.Theme {
@@ -59,9 +59,9 @@ func (l Look) Theme() fyne.Theme {
 	t.look = l
 	switch l.Variant {
 	case "light":
-		return fixed{t, theme.VariantLight}
+		return fixed{t, fynetheme.VariantLight}
 	case "dark":
-		return fixed{t, theme.VariantDark}
+		return fixed{t, fynetheme.VariantDark}
 	}
 	return t
 }
@@ -107,25 +107,25 @@ var colours = map[fyne.ThemeColorName]pair{
 	Veil:      {veil(0x1C2430, 0x59), veil(0x000000, 0x8C)},
 	Edge:      {veil(0x000000, 0x00), veil(0xFFFFFF, 0x00)},
 
-	theme.ColorNameButton:              {rgb(0xEFEDE7), rgb(0x2A3039)},
-	theme.ColorNameDisabledButton:      {rgb(0xF1EFEA), rgb(0x22272E)},
-	theme.ColorNameDisabled:            {rgb(0x8A929C), rgb(0x6C7683)},
-	theme.ColorNameFocus:               {veil(0x24507A, 0x4D), veil(0x7FB0DD, 0x59)},
-	theme.ColorNameHover:               {veil(0x1C2430, 0x0F), veil(0xFFFFFF, 0x12)},
-	theme.ColorNamePressed:             {veil(0x1C2430, 0x1F), veil(0xFFFFFF, 0x1F)},
-	theme.ColorNameSelection:           {veil(0x24507A, 0x24), veil(0x7FB0DD, 0x33)},
-	theme.ColorNameHyperlink:           {rgb(0x24507A), rgb(0x7FB0DD)},
-	theme.ColorNameForegroundOnPrimary: {rgb(0xFFFFFF), rgb(0x10161D)},
-	theme.ColorNameForegroundOnSuccess: {rgb(0xFFFFFF), rgb(0x10161D)},
-	theme.ColorNameForegroundOnWarning: {rgb(0xFFFFFF), rgb(0x10161D)},
-	theme.ColorNameForegroundOnError:   {rgb(0xFFFFFF), rgb(0x10161D)},
-	theme.ColorNameInputBackground:     {rgb(0xFFFFFF), rgb(0x14171C)},
-	theme.ColorNameInputBorder:         {rgb(0x888C93), rgb(0x6E7886)},
-	theme.ColorNameHeaderBackground:    {rgb(0xF3F1EB), rgb(0x1A1E24)},
-	theme.ColorNameMenuBackground:      {rgb(0xFFFFFF), rgb(0x1D2127)},
-	theme.ColorNameOverlayBackground:   {rgb(0xFFFFFF), rgb(0x1D2127)},
-	theme.ColorNameScrollBar:           {veil(0x1C2430, 0x55), veil(0xFFFFFF, 0x55)},
-	theme.ColorNameShadow:              {veil(0x1C2430, 0x1C), veil(0x000000, 0x66)},
+	fynetheme.ColorNameButton:              {rgb(0xEFEDE7), rgb(0x2A3039)},
+	fynetheme.ColorNameDisabledButton:      {rgb(0xF1EFEA), rgb(0x22272E)},
+	fynetheme.ColorNameDisabled:            {rgb(0x8A929C), rgb(0x6C7683)},
+	fynetheme.ColorNameFocus:               {veil(0x24507A, 0x4D), veil(0x7FB0DD, 0x59)},
+	fynetheme.ColorNameHover:               {veil(0x1C2430, 0x0F), veil(0xFFFFFF, 0x12)},
+	fynetheme.ColorNamePressed:             {veil(0x1C2430, 0x1F), veil(0xFFFFFF, 0x1F)},
+	fynetheme.ColorNameSelection:           {veil(0x24507A, 0x24), veil(0x7FB0DD, 0x33)},
+	fynetheme.ColorNameHyperlink:           {rgb(0x24507A), rgb(0x7FB0DD)},
+	fynetheme.ColorNameForegroundOnPrimary: {rgb(0xFFFFFF), rgb(0x10161D)},
+	fynetheme.ColorNameForegroundOnSuccess: {rgb(0xFFFFFF), rgb(0x10161D)},
+	fynetheme.ColorNameForegroundOnWarning: {rgb(0xFFFFFF), rgb(0x10161D)},
+	fynetheme.ColorNameForegroundOnError:   {rgb(0xFFFFFF), rgb(0x10161D)},
+	fynetheme.ColorNameInputBackground:     {rgb(0xFFFFFF), rgb(0x14171C)},
+	fynetheme.ColorNameInputBorder:         {rgb(0x888C93), rgb(0x6E7886)},
+	fynetheme.ColorNameHeaderBackground:    {rgb(0xF3F1EB), rgb(0x1A1E24)},
+	fynetheme.ColorNameMenuBackground:      {rgb(0xFFFFFF), rgb(0x1D2127)},
+	fynetheme.ColorNameOverlayBackground:   {rgb(0xFFFFFF), rgb(0x1D2127)},
+	fynetheme.ColorNameScrollBar:           {veil(0x1C2430, 0x55), veil(0xFFFFFF, 0x55)},
+	fynetheme.ColorNameShadow:              {veil(0x1C2430, 0x1C), veil(0x000000, 0x66)},
 }
 
 // strong are the colours that high contrast changes: black on white or white on black, edges around all that can be used,
@@ -145,23 +145,23 @@ var strong = map[fyne.ThemeColorName]pair{
 	Calm:      {rgb(0xFFFFFF), rgb(0x000000)},
 	Edge:      {rgb(0x000000), rgb(0xFFFFFF)},
 
-	theme.ColorNameButton:              {rgb(0xFFFFFF), rgb(0x000000)},
-	theme.ColorNameDisabledButton:      {rgb(0xFFFFFF), rgb(0x000000)},
-	theme.ColorNameDisabled:            {rgb(0x595959), rgb(0xA6A6A6)},
-	theme.ColorNameFocus:               {veil(0x00366F, 0x33), veil(0x9CCBFF, 0x40)},
-	theme.ColorNameSelection:           {veil(0x00366F, 0x24), veil(0x9CCBFF, 0x33)},
-	theme.ColorNameHyperlink:           {rgb(0x00366F), rgb(0x9CCBFF)},
-	theme.ColorNameForegroundOnPrimary: {rgb(0xFFFFFF), rgb(0x000000)},
-	theme.ColorNameForegroundOnSuccess: {rgb(0xFFFFFF), rgb(0x000000)},
-	theme.ColorNameForegroundOnWarning: {rgb(0xFFFFFF), rgb(0x000000)},
-	theme.ColorNameForegroundOnError:   {rgb(0xFFFFFF), rgb(0x000000)},
-	theme.ColorNameInputBackground:     {rgb(0xFFFFFF), rgb(0x000000)},
-	theme.ColorNameInputBorder:         {rgb(0x000000), rgb(0xFFFFFF)},
-	theme.ColorNameHeaderBackground:    {rgb(0xFFFFFF), rgb(0x000000)},
-	theme.ColorNameMenuBackground:      {rgb(0xFFFFFF), rgb(0x000000)},
-	theme.ColorNameOverlayBackground:   {rgb(0xFFFFFF), rgb(0x000000)},
-	theme.ColorNameScrollBar:           {rgb(0x5A5A5A), rgb(0xB4B4B4)},
-	theme.ColorNameShadow:              {veil(0x000000, 0xCC), veil(0xFFFFFF, 0xCC)}, // all the edge that Fyne's menus have
+	fynetheme.ColorNameButton:              {rgb(0xFFFFFF), rgb(0x000000)},
+	fynetheme.ColorNameDisabledButton:      {rgb(0xFFFFFF), rgb(0x000000)},
+	fynetheme.ColorNameDisabled:            {rgb(0x595959), rgb(0xA6A6A6)},
+	fynetheme.ColorNameFocus:               {veil(0x00366F, 0x33), veil(0x9CCBFF, 0x40)},
+	fynetheme.ColorNameSelection:           {veil(0x00366F, 0x24), veil(0x9CCBFF, 0x33)},
+	fynetheme.ColorNameHyperlink:           {rgb(0x00366F), rgb(0x9CCBFF)},
+	fynetheme.ColorNameForegroundOnPrimary: {rgb(0xFFFFFF), rgb(0x000000)},
+	fynetheme.ColorNameForegroundOnSuccess: {rgb(0xFFFFFF), rgb(0x000000)},
+	fynetheme.ColorNameForegroundOnWarning: {rgb(0xFFFFFF), rgb(0x000000)},
+	fynetheme.ColorNameForegroundOnError:   {rgb(0xFFFFFF), rgb(0x000000)},
+	fynetheme.ColorNameInputBackground:     {rgb(0xFFFFFF), rgb(0x000000)},
+	fynetheme.ColorNameInputBorder:         {rgb(0x000000), rgb(0xFFFFFF)},
+	fynetheme.ColorNameHeaderBackground:    {rgb(0xFFFFFF), rgb(0x000000)},
+	fynetheme.ColorNameMenuBackground:      {rgb(0xFFFFFF), rgb(0x000000)},
+	fynetheme.ColorNameOverlayBackground:   {rgb(0xFFFFFF), rgb(0x000000)},
+	fynetheme.ColorNameScrollBar:           {rgb(0x5A5A5A), rgb(0xB4B4B4)},
+	fynetheme.ColorNameShadow:              {veil(0x000000, 0xCC), veil(0xFFFFFF, 0xCC)}, // all the edge that Fyne's menus have
 }
 
 // Color returns the colour of a role.
@@ -173,7 +173,7 @@ func (t *Theme) Color(name fyne.ThemeColorName, variant fyne.ThemeVariant) color
 	switch {
 	case !ok:
 		return t.base.Color(name, variant)
-	case variant == theme.VariantLight:
+	case variant == fynetheme.VariantLight:
 		return c.light
 	default:
 		return c.dark
@@ -185,7 +185,7 @@ func (t *Theme) Color(name fyne.ThemeColorName, variant fyne.ThemeVariant) color
 func (t *Theme) Size(name fyne.ThemeSizeName) float32 {
 	size := t.size(name)
 	switch name {
-	case Body, Caption, Title, Heading, theme.SizeNameInlineIcon:
+	case Body, Caption, Title, Heading, fynetheme.SizeNameInlineIcon:
 		if t.look.Text > 0 {
 			size = size * float32(t.look.Text) / 100
 		}
@@ -203,12 +203,12 @@ func (t *Theme) size(name fyne.ThemeSizeName) float32 {
 		return 16
 	case Heading:
 		return 20
-	case theme.SizeNameInlineIcon:
+	case fynetheme.SizeNameInlineIcon:
 		return 18
-	case theme.SizeNameScrollBar:
+	case fynetheme.SizeNameScrollBar:
 		return 10
-	case theme.SizeNameInputRadius, theme.SizeNameButtonRadius, theme.SizeNameCardRadius, theme.SizeNameDialogRadius,
-		theme.SizeNamePopupRadius, theme.SizeNameMenuRadius, theme.SizeNameSelectionRadius:
+	case fynetheme.SizeNameInputRadius, fynetheme.SizeNameButtonRadius, fynetheme.SizeNameCardRadius, fynetheme.SizeNameDialogRadius,
+		fynetheme.SizeNamePopupRadius, fynetheme.SizeNameMenuRadius, fynetheme.SizeNameSelectionRadius:
 		return 6
 	}
 	return t.base.Size(name)

@@ -10,7 +10,7 @@ import (
 	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/driver/software"
 	"fyne.io/fyne/v2/test"
-	"fyne.io/fyne/v2/theme"
+	fynetheme "fyne.io/fyne/v2/theme"
 )
 
 // luminance and contrast are those of WCAG 2.2, section 1.4.3.
@@ -41,12 +41,12 @@ func over(front, back color.Color) color.Color {
 // TestEveryPairOfColoursCanBeTold computes the contrast of everything that is shown on something, with what Fyne lays between:
 // WCAG 2.2 asks for 4.5 for text (1.4.3) and 3 for the edges of controls (1.4.11); high contrast has 7 for text (1.4.6).
 func TestEveryPairOfColoursCanBeTold(t *testing.T) {
-	texts := []fyne.ThemeColorName{Text, Secondary, Ink, Done, Waiting, Attention, theme.ColorNameHyperlink}
-	pages := []fyne.ThemeColorName{Paper, Surface, Calm, Wash, theme.ColorNameInputBackground, theme.ColorNameMenuBackground, theme.ColorNameOverlayBackground}
-	on := map[fyne.ThemeColorName]fyne.ThemeColorName{Ink: theme.ColorNameForegroundOnPrimary, Attention: theme.ColorNameForegroundOnError,
-		Done: theme.ColorNameForegroundOnSuccess, Waiting: theme.ColorNameForegroundOnWarning, theme.ColorNameButton: Text, Chosen: Text,
-		theme.ColorNameHeaderBackground: Text}
-	veils := []fyne.ThemeColorName{theme.ColorNameHover, theme.ColorNameSelection, theme.ColorNamePressed}
+	texts := []fyne.ThemeColorName{Text, Secondary, Ink, Done, Waiting, Attention, fynetheme.ColorNameHyperlink}
+	pages := []fyne.ThemeColorName{Paper, Surface, Calm, Wash, fynetheme.ColorNameInputBackground, fynetheme.ColorNameMenuBackground, fynetheme.ColorNameOverlayBackground}
+	on := map[fyne.ThemeColorName]fyne.ThemeColorName{Ink: fynetheme.ColorNameForegroundOnPrimary, Attention: fynetheme.ColorNameForegroundOnError,
+		Done: fynetheme.ColorNameForegroundOnSuccess, Waiting: fynetheme.ColorNameForegroundOnWarning, fynetheme.ColorNameButton: Text, Chosen: Text,
+		fynetheme.ColorNameHeaderBackground: Text}
+	veils := []fyne.ThemeColorName{fynetheme.ColorNameHover, fynetheme.ColorNameSelection, fynetheme.ColorNamePressed}
 	for _, look := range []Look{{Variant: "light"}, {Variant: "dark"}, {Variant: "light", Contrast: true}, {Variant: "dark", Contrast: true}} {
 		th, pairs := look.Theme(), 0
 		is := func(name fyne.ThemeColorName) color.Color { return th.Color(name, 0) }
@@ -68,19 +68,19 @@ func TestEveryPairOfColoursCanBeTold(t *testing.T) {
 			for _, veil := range veils {
 				want(string("text on "+back+" under "+veil), is(Text), over(is(veil), is(back)), text)
 			}
-			for _, edge := range []fyne.ThemeColorName{theme.ColorNameInputBorder, Ink, Attention} { // of inputs, of the focus, of what is wrong
+			for _, edge := range []fyne.ThemeColorName{fynetheme.ColorNameInputBorder, Ink, Attention} { // of inputs, of the focus, of what is wrong
 				want(string(edge+" around what is on "+back), is(edge), is(back), 3)
 			}
 			if look.Contrast {
-				want(string("the disabled on "+back), is(theme.ColorNameDisabled), is(back), text)
+				want(string("the disabled on "+back), is(fynetheme.ColorNameDisabled), is(back), text)
 				want(string("an edge on "+back), is(Edge), is(back), 3)
 				want(string("a line on "+back), is(Line), is(back), 3)
-				want(string("the scroll bar on "+back), is(theme.ColorNameScrollBar), is(back), 3)
+				want(string("the scroll bar on "+back), is(fynetheme.ColorNameScrollBar), is(back), 3)
 			}
 		}
 		for back, front := range on {
 			want(string(front+" on "+back), is(front), is(back), text)
-			want(string(front+" on a hovered "+back), is(front), over(is(theme.ColorNameHover), is(back)), min(text, 6))
+			want(string(front+" on a hovered "+back), is(front), over(is(fynetheme.ColorNameHover), is(back)), min(text, 6))
 		}
 		if pairs < 80 {
 			t.Errorf("only %d pairs", pairs)
@@ -90,12 +90,12 @@ func TestEveryPairOfColoursCanBeTold(t *testing.T) {
 
 func TestLargerTextLeavesTheRoomAroundItAlone(t *testing.T) {
 	plain, large := New(), Look{Text: 200}.Theme()
-	for _, name := range []fyne.ThemeSizeName{Body, Caption, Title, Heading, theme.SizeNameInlineIcon} {
+	for _, name := range []fyne.ThemeSizeName{Body, Caption, Title, Heading, fynetheme.SizeNameInlineIcon} {
 		if large.Size(name) != 2*plain.Size(name) {
 			t.Errorf("%s is %v, and %v where text is twice as large", name, plain.Size(name), large.Size(name))
 		}
 	}
-	for _, name := range []fyne.ThemeSizeName{theme.SizeNamePadding, theme.SizeNameInnerPadding, theme.SizeNameScrollBar, theme.SizeNameInputBorder, theme.SizeNameCardRadius} {
+	for _, name := range []fyne.ThemeSizeName{fynetheme.SizeNamePadding, fynetheme.SizeNameInnerPadding, fynetheme.SizeNameScrollBar, fynetheme.SizeNameInputBorder, fynetheme.SizeNameCardRadius} {
 		if large.Size(name) != plain.Size(name) {
 			t.Errorf("%s grows with the text", name)
 		}

@@ -9,7 +9,7 @@ import (
 	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/lang"
 	"fyne.io/fyne/v2/layout"
-	"fyne.io/fyne/v2/theme"
+	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 )
 
@@ -35,7 +35,7 @@ func NewCalendar(now, start time.Time, first time.Weekday, chosen func(day time.
 		b.Importance, b.Tip = widget.LowImportance, name
 		return b
 	}
-	head := container.NewBorder(nil, nil, turn(theme.NavigateBackIcon(), lang.L("Previous month"), -1), turn(theme.NavigateNextIcon(), lang.L("Next month"), 1), container.NewCenter(c.name))
+	head := container.NewBorder(nil, nil, turn(fynetheme.NavigateBackIcon(), lang.L("Previous month"), -1), turn(fynetheme.NavigateNextIcon(), lang.L("Next month"), 1), container.NewCenter(c.name))
 	c.content = Pad(8, Stack(4, head, c.grid))
 	c.ExtendBaseWidget(c)
 	c.turn(c.month)

@@ -3,7 +3,7 @@ package widgets
 import (
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
-	"fyne.io/fyne/v2/theme"
+	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 )
 
@@ -30,7 +30,7 @@ func NewChoice(options []Option, chosen int, changed func(int), again func()) *C
 	var rows []fyne.CanvasObject
 	gap := float32(0)
 	for i, option := range options {
-		mark, name := widget.NewIcon(theme.RadioButtonIcon()), NewLine(option.Name)
+		mark, name := widget.NewIcon(fynetheme.RadioButtonIcon()), NewLine(option.Name)
 		item := NewPress(PadHV(4, 6, Across(mark, name, nil)), func() { c.Choose(i) })
 		row := fyne.CanvasObject(container.NewHBox(item))
 		if option.Text != "" {
@@ -73,12 +73,12 @@ func (c *Choice) Disable() { c.disabled = true; c.show() }
 
 func (c *Choice) show() {
 	for i, mark := range c.marks {
-		icon := theme.RadioButtonIcon()
+		icon := fynetheme.RadioButtonIcon()
 		if i == c.Chosen {
-			icon = theme.RadioButtonCheckedIcon()
+			icon = fynetheme.RadioButtonCheckedIcon()
 		}
 		if c.disabled {
-			icon = theme.NewDisabledResource(icon)
+			icon = fynetheme.NewDisabledResource(icon)
 		}
 		mark.SetResource(icon)
 		c.Items[i].picked, c.Items[i].off = i == c.Chosen, c.disabled

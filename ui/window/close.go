@@ -2,12 +2,22 @@ package window
 
 import (
 	"context"
+	"errors"
+	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"time"
 
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/lang"
 
+	"countersign/internal/office"
 	"countersign/ui/async"
+	"countersign/ui/env"
+	"countersign/ui/i18n"
+	"countersign/ui/setup"
+	"countersign/ui/theme"
 	"countersign/ui/widgets"
 )
 
@@ -86,3 +96,183 @@ func (w *Window) Rest() {
 		}
 	})
 }
+
+// quitting is how far the window is with ending the program.
+type quitting struct {
+	looking  bool           // whether something would be left undone
+	question *widgets.PopUp // nil before the first one
+}
+
+// askToQuit ends the program, as a person asks for it. Where something would be left undone that people take for done, it asks
+// first; who asks once more meanwhile means it.
+func (w *Window) askToQuit() {
+	canvas := w.window.Canvas()
+	if w.quitting.looking || w.quitting.question != nil && canvas.Overlays().Top() == w.quitting.question {
+		w.options.Quit()
+		return
+	}
+	w.quitting.looking = true
+	async.Then(w.pool, func(context.Context) ([]office.Draft, error) { return w.env.Office.Drafts() }, func(drafts []office.Draft, _ error) {
+		w.quitting.looking = false
+		text := w.leftUndone(drafts)
+		if text == "" {
+			w.options.Quit()
+			return
+		}
+		w.Show()
+		w.quitting.question = widgets.Ask(canvas, widgets.Question{Title: lang.L("Quit now?"), Text: text,
+			Safe: lang.L("Keep running"), Do: lang.L("Quit"), OnDo: w.options.Quit})
+	})
+}
+
+// leftUndone says what would not be done when the program ended now; empty for nothing. What waits for a person is not
+// meant.
+func (w *Window) leftUndone(drafts []office.Draft) string {
+	if w.grace.Busy() {
+		return lang.L("You can still undo your last action. If you quit now, you can no longer undo it. What is not done yet will be done when you start Countersign again.")
+	}
+	drafts = slices.DeleteFunc(drafts, func(d office.Draft) bool {
+		return d.Away || d.State != office.DraftQueued && d.State != office.DraftAdding
+	})
+	if len(drafts) == 0 {
+		return ""
+	}
+	return lang.N("{{.PluralCount}} packages have not been sent yet. They will be sent when you start Countersign again.", len(drafts))
+}
+
+// openSetup shows the wizard in place of the screens, with what was typed into it before.
+func (w *Window) openSetup() {
+	at := *w.env
+	w.setup = setup.New(&at, &w.answers, setup.Ways{Done: w.closeSetup, Demo: w.demoWay()})
+	at.Notice = w.setup.Say
+	w.hang(w.setup.Content())
+	w.setup.Focus()
+}
+
+// openOffice hands the file of an administrator to the wizard. An office that is set up is not changed by a file.
+func (w *Window) openOffice(path string) {
+	if w.setup == nil && w.played.Load() != nil {
+		w.LeaveDemo()
+	}
+	if w.setup == nil {
+		w.env.Notice(lang.L("Countersign is already set up here, so “{{.File}}” was not opened. Change what is different in Settings.",
+			i18n.V{"File": filepath.Base(path)}))
+		return
+	}
+	w.setup.OpenFile(path)
+}
+
+// closeSetup shows the screens.
+func (w *Window) closeSetup() {
+	w.setup = nil
+	w.answers = setup.Answers{}
+	w.hang(w.main)
+	at := w.at // Send, when files were handed over meanwhile
+	w.at = -1
+	w.Go(at)
+	w.settings.Reload()
+}
+
+// demo is the demo that was started here: an office to look at, and how to end it.
+type demo struct {
+	office env.Office
+	stop   func()
+}
+
+// demoWay starts the demo; nil where there is none.
+func (w *Window) demoWay() func() (cancel func()) {
+	if w.options.StartDemo == nil {
+		return nil
+	}
+	return w.tryDemo
+}
+
+// tryDemo shows the demo as soon as it has started; the returned function gives up waiting for it.
+func (w *Window) tryDemo() (cancel func()) {
+	return async.Then(w.own, func(ctx context.Context) (*demo, error) {
+		office, stop, err := w.options.StartDemo(ctx)
+		if err != nil {
+			return nil, err
+		}
+		d := &demo{office, stop}
+		w.played.Store(d) // from here on Close ends it, should nobody else
+		if ctx.Err() != nil {
+			w.endDemo()
+		}
+		return d, ctx.Err()
+	}, func(d *demo, err error) {
+		switch {
+		case errors.Is(err, context.Canceled):
+			w.setup.DemoFailed("")
+		case err != nil:
+			w.setup.DemoFailed(i18n.Error(err))
+		default:
+			w.at = showPackages
+			w.enter(d.office, true)
+		}
+	})
+}
+
+// endDemo ends the demo that was started here, if there is one. It may be called from any goroutine and takes a moment.
+func (w *Window) endDemo() {
+	if d := w.played.Swap(nil); d != nil {
+		d.stop()
+	}
+}
+
+// LeaveDemo goes back to the office, and ends the demo beside the window's goroutine.
+func (w *Window) LeaveDemo() {
+	w.at = showPackages
+	w.enter(w.options.Office, w.options.Demo)
+	w.own.Start(func(context.Context) { w.endDemo() })
+}
+
+// demoStrip says that this is the demo and, when it was started from the wizard, how to leave it.
+func (w *Window) demoStrip() *widgets.Strip {
+	strip := widgets.NewStrip(theme.Calm, nil)
+	leave := ""
+	if w.played.Load() != nil {
+		leave = lang.L("Leave the demo")
+	}
+	strip.Say(lang.L("Demo: the signing service runs inside this program. Nothing leaves this computer."), "", leave, w.LeaveDemo)
+	return strip
+}
+
+// late is a screen that is made once somebody wants to see it or something on it is used: to make them all takes as long as
+// everything else before the window is there. Its methods belong to Fyne's goroutine.
+type late[S screen] struct {
+	create func() S
+	place  *fyne.Container // where it stands once it is made
+	it     S
+	made   bool
+}
+
+func newLate[S screen](create func() S) *late[S] {
+	return &late[S]{create: create, place: container.NewStack()}
+}
+
+// get is the screen. The first time it is made, and reads what it shows.
+func (l *late[S]) get() S {
+	if !l.made {
+		l.it, l.made = l.create(), true
+		l.place.Add(l.it.Content())
+		l.it.Reload()
+	}
+	return l.it
+}
+
+// ifMade does something with the screen if it is made: else it reads for itself what that was about.
+func (l *late[S]) ifMade(do func(S)) {
+	if l.made {
+		do(l.it)
+	}
+}
+
+// open makes the screen, which is about to be shown.
+func (l *late[S]) open() { l.get() }
+
+// Content is where the screen stands, made or not.
+func (l *late[S]) Content() fyne.CanvasObject { return l.place }
+
+// Reload has the screen read anew what it shows, if it is made.
+func (l *late[S]) Reload() { l.ifMade(S.Reload) }

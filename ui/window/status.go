@@ -1,14 +1,25 @@
 package window
 
 import (
+	"cmp"
+	"context"
+	"errors"
+	"strings"
+	"time"
+
 	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/lang"
+	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
 	"countersign/internal/office"
+	"countersign/ui/about"
+	"countersign/ui/async"
 	"countersign/ui/env"
 	"countersign/ui/i18n"
+	"countersign/ui/settings"
 	"countersign/ui/theme"
 	"countersign/ui/widgets"
 )
@@ -149,3 +160,316 @@ func (m *statusView) addressOf(t agent.TunnelStatus) (theme.Mark, string) {
 	}
 	return theme.MarkLater, lang.L("Not connected")
 }
+
+// showHealth shows the issue that matters most, or nothing.
+func (w *Window) showHealth(s agent.Status) {
+	issue, others := env.Problem(s.Health)
+	w.issue = issue
+	if issue.Message.IsZero() {
+		if w.health.Visible() {
+			w.health.Clear()
+		}
+		return
+	}
+	notes := []string{}
+	if since := i18n.Since(w.options.Now(), issue.Since); since != "" {
+		notes = append(notes, since)
+	}
+	if others > 0 {
+		notes = append(notes, lang.N("{{.PluralCount}} more problems", others))
+	}
+	w.health.Say(i18n.Message(issue.Message), strings.Join(notes, ", "), i18n.Action(issue.Action), func() { w.act(issue, nil) })
+}
+
+// act does what the button of an issue says: here where it leads to a screen, else through the office. done, which may
+// be nil, is called when the office has done its part.
+func (w *Window) act(issue agent.Issue, done func()) {
+	switch issue.Action {
+	case agent.ActSignIn:
+		w.account.signIn("")
+		return
+	case agent.ActSettings:
+		w.ShowSettings()
+		return
+	case agent.ActFolders:
+		w.ShowSettings()
+		w.settings.get().ShowFolders()
+		return
+	case agent.ActChooseFolder:
+		w.ShowSettings()
+		w.settings.get().PickFolder()
+		return
+	case agent.ActReview:
+		w.ShowCompose()
+		return
+	case agent.ActNetwork:
+		w.env.OpenAddress(w.env.Office.NetworkPage())
+		if done != nil {
+			done()
+		}
+		return
+	case agent.ActQuit:
+		w.options.Quit()
+		return
+	}
+	if issue.Action == agent.ActTakeBack {
+		widgets.Ask(w.env.Window.Canvas(), widgets.Question{
+			Title: lang.L("Take the office back?"),
+			Text:  lang.L("Do this only if the file was never brought over, or the other computer is out of use. You then sign in here again."),
+			Safe:  lang.L("Leave it there"), Do: lang.L("Take the office back"),
+			OnDo: func() { w.try(issue, done) }, OnSafe: done,
+		})
+		return
+	}
+	w.try(issue, done)
+}
+
+// try has the office do what can be done about an issue.
+func (w *Window) try(issue agent.Issue, done func()) {
+	office := w.env.Office
+	async.Try(w.pool, func(ctx context.Context) error { return office.Act(ctx, issue) }, func(err error) {
+		if err != nil {
+			w.env.Notice(i18n.Again(err, w.health.Text()))
+		}
+		if done != nil {
+			done()
+		}
+		w.status.Ask()
+	})
+}
+
+// lastSaved is how many saved files the tray offers.
+const lastSaved = 5
+
+// lastUsed is how many templates the tray offers.
+const lastUsed = 5
+
+// overview is what the strip, the status screen, the account and the tray show.
+type overview struct {
+	status agent.Status
+	saved  []office.Job // newest first
+	paused time.Time    // notifications are paused until then; zero when they are not
+
+	templates bool                  // the service may have some
+	used      []office.UsedTemplate // that packages were made from here, most recent first
+	update    office.Update
+}
+
+func overviewOf(office env.Office) (overview, error) {
+	status, err1 := office.Status()
+	saved, err2 := office.Saved(lastSaved)
+	used, err3 := office.UsedTemplates(lastUsed)
+	return overview{status, saved, office.Snoozed(), office.TemplatesOffered(), used, office.Update()}, cmp.Or(err1, err2, err3)
+}
+
+// showOverview shows what was read. What could not be read stays as it was, and health says why.
+func (w *Window) showOverview(o overview, err error) {
+	if err != nil && w.last != nil {
+		o.saved, o.used, o.status.Events, o.status.Packages, o.status.Saves = w.last.saved, w.last.used, w.last.status.Events, w.last.status.Packages, w.last.status.Saves
+	}
+	w.last = &o
+	if !o.paused.After(w.options.Now()) {
+		o.paused = time.Time{}
+	}
+	if o.paused != w.paused {
+		w.paused = o.paused
+		if !o.paused.IsZero() {
+			w.later(o.paused.Sub(w.options.Now()), w.status.Ask) // the tray says so until then
+		}
+	}
+	w.showHealth(o.status)
+	w.packages.ShowHealth(o.status.Health)
+	w.packages.ShowChecked(o.status.Checked, o.status.Checking)
+	w.statusView.show(o.status)
+	w.account.show(o.status)
+	w.settings.ifMade(func(s *settings.Screen) {
+		s.ShowStatus(o.status)
+		s.ShowUpdate(o.update)
+	})
+	w.about.ifMade(func(s *about.Screen) { s.ShowUpdate(o.update) })
+	w.tray.show(o)
+	if w.setup != nil {
+		w.setup.ShowHealth(o.status.Health)
+	}
+}
+
+// soon offers to undo what was pressed; also while the window is hidden.
+func (w *Window) soon(deed env.Deed) { w.grace.Begin(deed.Says, lang.L("Undo"), deed.Undone) }
+
+// later calls f on the window's goroutine when d has passed, unless the view is left by then.
+func (w *Window) later(d time.Duration, f func()) {
+	pool, passed := w.watcher, w.options.After(d)
+	pool.Start(func(ctx context.Context) {
+		select {
+		case <-ctx.Done():
+		case <-passed:
+			pool.Do(f)
+		}
+	})
+}
+
+// account is the foot of the sidebar: who is signed in, and the way in and out.
+type account struct {
+	env     *env.Env
+	content *fyne.Container
+
+	known    bool // the office has told who is signed in
+	signedIn bool
+	who      string
+	cancel   context.CancelFunc // ends the sign-in that runs; nil while none does
+	address  string             // what that sign-in wants to be shown in a browser
+	lost     bool               // no browser shows it
+	pasted   *widgets.Entry
+	problem  *widget.Label
+}
+
+func newAccount(d *env.Env) *account {
+	a := &account{env: d, content: container.NewStack(), problem: widget.NewLabel("")}
+	a.problem.Wrapping, a.problem.SizeName = fyne.TextWrapWord, theme.Caption
+	a.problem.Importance = widget.DangerImportance
+	a.pasted = widgets.NewEntry(lang.L("Paste address"))
+	a.pasted.OnSubmitted = func(string) { a.paste() }
+	a.pasted.OnEscape = a.stop
+	a.draw()
+	return a
+}
+
+// show takes what the office says.
+func (a *account) show(s agent.Status) {
+	a.known, a.signedIn, a.who = true, s.SignedIn, s.Account.Email
+	if a.who == "" && s.SignedIn {
+		a.who = s.Account.OrganizationID
+	}
+	if a.cancel == nil { // a running sign-in keeps its fields
+		a.draw()
+	}
+}
+
+func (a *account) draw() {
+	parts := widgets.Stack(8)
+	if a.problem.Text != "" {
+		parts.Add(a.problem)
+	}
+	switch {
+	case a.cancel != nil:
+		a.drawRunning(parts)
+	case a.signedIn:
+		more := widgets.NewButtonWithIcon("", fynetheme.MoreVerticalIcon(), nil)
+		more.Importance, more.Tip = widget.LowImportance, lang.L("Account")
+		more.OnTapped = func() { a.menu(more) }
+		state := widgets.NewLine(lang.L("Signed in"))
+		parts.Objects = []fyne.CanvasObject{widgets.Stack(0, append(parts.Objects,
+			widgets.Across(widget.NewIcon(theme.MarkSigned.Resource()), state, more), widgets.NewFullCaption(a.who))...)}
+	case a.known:
+		state := widgets.NewCaption(lang.L("Not signed in"))
+		in := widgets.NewButtonWithIcon(lang.L("Sign in"), fynetheme.LoginIcon(), func() { a.signIn("") })
+		in.Importance = widget.HighImportance
+		parts.Add(widgets.Across(widget.NewIcon(theme.MarkLater.Resource()), state, nil))
+		parts.Add(in)
+	}
+	widgets.Remake(a.content, widgets.PadHV(6, 8, parts))
+}
+
+func (a *account) drawRunning(parts *fyne.Container) {
+	if a.lost { // the problem says what to do
+		parts.Add(widgets.NewFullCaption(a.address))
+	} else {
+		text := widgets.NewProse(lang.L("Finish in your browser. If nothing happens here, copy the address from the browser and paste it below."))
+		text.Colour = theme.Text
+		parts.Add(text)
+	}
+	parts.Add(a.pasted)
+	use := widgets.NewButton(lang.L("Continue"), a.paste)
+	parts.Add(widgets.Flow(4, widgets.NewButton(lang.L("Cancel"), a.stop), use))
+	if a.address != "" {
+		link := widgets.NewButtonWithIcon(lang.L("Copy link"), fynetheme.ContentCopyIcon(), func() {
+			a.env.Copy(a.address)
+			a.env.Notice(lang.L("The sign-in link is copied."))
+		})
+		link.Importance = widget.LowImportance
+		parts.Add(link)
+	}
+}
+
+func (a *account) menu(at fyne.CanvasObject) {
+	items := fyne.NewMenu("",
+		fyne.NewMenuItem(lang.L("Sign in with another account"), func() { a.signIn("login") }),
+		fyne.NewMenuItem(lang.L("Sign out"), a.askSignOut))
+	widgets.OpenMenu(a.env.Window.Canvas(), items, at)
+}
+
+// signIn runs a sign-in in the browser; prompt is as in agent.SignInOptions.
+func (a *account) signIn(prompt string) {
+	if a.cancel != nil {
+		return
+	}
+	a.address, a.lost = "", false
+	a.problem.SetText("")
+	a.pasted.SetText("")
+	a.cancel = async.Try(a.env.Work, func(ctx context.Context) error {
+		return a.env.Office.SignIn(ctx, agent.SignInOptions{Prompt: prompt}, a.open)
+	}, a.ended)
+	a.draw()
+}
+
+// open shows the address in the browser, from whatever goroutine. Without a browser the link can still be copied, so
+// the sign-in goes on.
+func (a *account) open(address string) error {
+	a.env.Work.Do(func() {
+		a.address = address
+		a.draw()
+		a.env.Browse(address, func(err error) {
+			if err != nil && a.address == address {
+				a.lost = true
+				a.problem.SetText(i18n.NoBrowser(err))
+				a.draw()
+			}
+		})
+	})
+	return nil
+}
+
+func (a *account) ended(err error) {
+	a.cancel, a.address = nil, ""
+	a.pasted.SetText("")
+	a.problem.SetText("")
+	if err != nil && !errors.Is(err, context.Canceled) {
+		a.problem.SetText(i18n.Error(err))
+	}
+	a.reread()
+}
+
+// reread shows the account as it is now.
+func (a *account) reread() {
+	a.draw()
+	async.Then(a.env.Work, func(context.Context) (agent.Status, error) { return a.env.Office.Status() },
+		func(s agent.Status, _ error) { a.show(s) }) // who is signed in is known from memory
+}
+
+func (a *account) paste() {
+	if a.pasted.Text == "" {
+		return
+	}
+	address := a.pasted.Text
+	async.Try(a.env.Work, func(context.Context) error { return a.env.Office.Paste(address) }, func(err error) {
+		if err != nil {
+			a.problem.SetText(i18n.Error(err))
+			a.draw()
+		}
+	})
+}
+
+func (a *account) stop() {
+	if a.cancel != nil {
+		a.cancel()
+	}
+}
+
+// askSignOut asks before what takes a sign-in in the browser to take back.
+func (a *account) askSignOut() {
+	widgets.Ask(a.env.Window.Canvas(), widgets.Question{Title: lang.L("Sign out?"),
+		Text: lang.L("Until you sign in again, nothing is sent and signed documents are not saved."),
+		Safe: lang.L("Stay signed in"), Do: lang.L("Sign out"), OnDo: a.signOut})
+}
+
+func (a *account) signOut() { a.env.Attempt(a.env.Office.SignOut, a.reread) }

@@ -1,7 +1,9 @@
 package window
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"time"
 
 	"fyne.io/fyne/v2"
@@ -10,6 +12,7 @@ import (
 	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
+	"countersign/assets"
 	"countersign/internal/agent"
 	"countersign/internal/office"
 	"countersign/ui/about"
@@ -18,9 +21,11 @@ import (
 	"countersign/ui/compose"
 	"countersign/ui/env"
 	"countersign/ui/i18n"
+	"countersign/ui/keys"
 	"countersign/ui/packages"
 	"countersign/ui/settings"
 	"countersign/ui/setup"
+	"countersign/ui/system"
 	"countersign/ui/theme"
 	"countersign/ui/widgets"
 )
@@ -237,4 +242,199 @@ func (w *Window) hang(content fyne.CanvasObject) {
 	content = widgets.Roomy(content, fyne.NewSize(least.Width*grown, least.Height*grown))
 	page := widgets.On(theme.Paper, container.New(&floor{smallest}, content))
 	w.window.SetContent(widgets.WithTips(w.later, container.NewStack(page, w.landing)))
+}
+
+// floor keeps the window usable: it never gets smaller than this.
+type floor struct{ least fyne.Size }
+
+func (f *floor) Layout(objects []fyne.CanvasObject, size fyne.Size) {
+	for _, o := range objects {
+		o.Resize(size)
+	}
+}
+
+func (f *floor) MinSize([]fyne.CanvasObject) fyne.Size { return f.least }
+
+// shell puts the sidebar beside the page. Toasts, here called passing, stand in the free part of the sidebar, or below
+// everything else where that is too small: they cover nothing that one presses next.
+type shell struct{ nav, foot, edge, page, passing fyne.CanvasObject }
+
+const (
+	sidebarLeast = 174 // what is in it may need more width
+	sidebarRoom  = 8   // around what is in it
+)
+
+func newShell(nav, foot, edge, page, passing fyne.CanvasObject) *fyne.Container {
+	return container.New(&shell{nav, foot, edge, page, passing}, edge, nav, foot, page, passing)
+}
+
+func (s *shell) Layout(_ []fyne.CanvasObject, size fyne.Size) {
+	width := s.inner()
+	nav, foot := heightAt(s.nav, width), heightAt(s.foot, width)
+	place(s.nav, sidebarRoom, sidebarRoom, width, nav)
+	place(s.foot, sidebarRoom, size.Height-sidebarRoom-foot, width, foot)
+	edge := s.edge.MinSize().Width
+	left := s.sidebar()
+	place(s.edge, left-edge, 0, edge, size.Height)
+
+	free := size.Height - 4*sidebarRoom - nav - foot
+	below := float32(0)
+	if heightAt(s.passing, width) <= free {
+		place(s.passing, sidebarRoom, 2*sidebarRoom+nav, width, free)
+	} else {
+		below = heightAt(s.passing, size.Width-left)
+		place(s.passing, left, size.Height-below, size.Width-left, below)
+	}
+	place(s.page, left, 0, size.Width-left, size.Height-below)
+}
+
+// inner is the width of what is in the sidebar.
+func (s *shell) inner() float32 {
+	return max(sidebarLeast, s.nav.MinSize().Width, s.foot.MinSize().Width)
+}
+
+// sidebar is how wide all of it is, with its edge.
+func (s *shell) sidebar() float32 {
+	return s.inner() + 2*sidebarRoom + fynetheme.Padding() + s.edge.MinSize().Width
+}
+
+func (s *shell) MinSize([]fyne.CanvasObject) fyne.Size {
+	return s.page.MinSize().AddWidthHeight(s.sidebar(), 0)
+}
+
+func place(o fyne.CanvasObject, x, y, width, height float32) {
+	o.Move(fyne.NewPos(x, y))
+	o.Resize(fyne.NewSize(width, height))
+}
+
+// heightAt is how high an object is at a width, which text in it needs to know before it is measured.
+func heightAt(o fyne.CanvasObject, width float32) float32 {
+	o.Resize(fyne.NewSize(width, o.Size().Height))
+	return o.MinSize().Height
+}
+
+// icon is the program's icon as a PNG.
+func (w *Window) icon(size int) fyne.Resource {
+	data, err := assets.Icon(size)
+	if err != nil {
+		fyne.LogError("read the program's icon", err)
+		return nil
+	}
+	return fyne.NewStaticResource(fmt.Sprintf("countersign-%d.png", size), data)
+}
+
+// look is how the window looks and moves by these settings; what they leave open is as the system is.
+func (w *Window) look(s office.Settings) (l theme.Look, still bool) {
+	l = theme.Look{Variant: s.Theme, Contrast: s.Contrast == "high", Text: cmp.Or(s.TextSize, w.comfort.Text)}
+	if s.Contrast == "" {
+		l.Contrast = w.comfort.Contrast
+	}
+	if l.Text == 100 { // as it is by itself
+		l.Text = 0
+	}
+	return l, s.Motion == "reduced" || s.Motion == "" && w.comfort.Still
+}
+
+// paint makes the window look so, and its widgets stand still or move.
+func (w *Window) paint(l theme.Look, still bool) {
+	if w.options.Still != nil {
+		w.options.Still(still)
+	}
+	if w.painted == l {
+		return
+	}
+	w.painted = l
+	w.app.Settings().SetTheme(l.Theme())
+}
+
+// askComfort asks the system, beside the window, how it is set for people who see little: at the start, and whenever the
+// person comes back to the window, perhaps from the system's settings.
+func (w *Window) askComfort() {
+	if w.options.Comfort == nil {
+		return
+	}
+	async.Then(w.own, w.options.Comfort,
+		func(c system.Comfort, err error) {
+			if err == nil && w.comfort != c { // else it stays as it was, and is asked again
+				w.comfort = c
+				w.follows(w.env.Office.Settings())
+			}
+		})
+}
+
+// bindKeys binds the shortcuts of the window.
+func (w *Window) bindKeys() {
+	w.shortcuts = map[keys.Key]func(){}
+	for _, bound := range []struct {
+		keys   keys.Binding
+		do     func()
+		always bool // also in the wizard, behind which there is nothing to lead to
+	}{
+		{keys.New, w.ShowCompose, false},
+		{keys.Search, func() { w.Go(showPackages); w.packages.Find() }, false},
+		{keys.Settings, w.ShowSettings, false},
+		{keys.Send, w.sendNow, false},
+		{keys.Close, w.Hide, true},
+		{keys.Quit, w.askToQuit, true},
+	} {
+		for _, key := range bound.keys {
+			w.shortcuts[key] = bound.do
+			w.window.Canvas().AddShortcut(key.Shortcut(), func(fyne.Shortcut) {
+				if w.setup == nil || bound.always {
+					bound.do()
+				}
+			})
+		}
+	}
+	w.window.Canvas().SetOnTypedKey(w.onKey)
+}
+
+// sendNow is Ctrl+Enter: Enter alone sends nothing.
+func (w *Window) sendNow() {
+	if w.at == showCompose {
+		w.compose.get().Send()
+	}
+}
+
+// onKey gets keys that no field wants: Enter goes on, where that can be taken back, and Escape leaves.
+func (w *Window) onKey(e *fyne.KeyEvent) {
+	switch {
+	case keys.Leave.Is(e):
+		w.leave()
+	case keys.CheckNow.Is(e):
+		if w.setup == nil {
+			w.CheckNow()
+		}
+	case keys.Enter.Is(e):
+		if w.setup != nil && w.window.Canvas().Overlays().Top() == nil {
+			w.setup.Next()
+			return
+		}
+		switch {
+		case w.window.Canvas().Overlays().Top() != nil: // a question has its own buttons
+		case w.at == showSettings:
+			w.settings.get().Save()
+		}
+	}
+}
+
+// CheckNow asks the service about everything, and says so where nothing else shows it.
+func (w *Window) CheckNow() {
+	w.packages.CheckNow()
+	if w.at != showPackages && w.last != nil && w.last.status.SignedIn {
+		w.env.Notice(lang.L("Checking…"))
+	}
+}
+
+// leave closes what is on top, or goes back to the list of packages, which is as it was left.
+func (w *Window) leave() {
+	if widgets.CloseTop(w.window.Canvas()) {
+		return
+	}
+	if w.setup != nil {
+		w.setup.Leave()
+		return
+	}
+	w.Go(showPackages)
+	w.packages.FocusList()
 }

@@ -4,18 +4,23 @@
 package window
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync/atomic"
 	"time"
 
 	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/driver"
+	"fyne.io/fyne/v2/lang"
 
+	"countersign/assets"
 	"countersign/internal/agent"
 	"countersign/internal/office"
 	"countersign/ui/async"
 	"countersign/ui/drop"
 	"countersign/ui/env"
+	"countersign/ui/i18n"
 	"countersign/ui/keys"
 	"countersign/ui/settings"
 	"countersign/ui/setup"
@@ -319,4 +324,192 @@ func (w *Window) changed(change office.Change) {
 		w.readSettings()
 	}
 	w.status.Ask() // nearly everything is counted in it
+}
+
+// Bare is the tray of an office that has no window: what it shows, and what can be done there without one. It needs no
+// driver of Fyne's. Its methods may be called from any goroutine.
+type Bare struct {
+	Office env.Office
+	System env.System
+	Now    func() time.Time
+	Why    func() // tells why there is no window
+	Quit   func()
+	Report func(error) // of what was tried here
+}
+
+// BareTray is what the tray shows.
+type BareTray struct {
+	Icon    assets.Tray
+	Tooltip string
+	Entries []BareEntry
+	changes time.Time // when it says something else by itself; zero for never
+}
+
+// Until is ready when the tray has to be shown anew although nothing happened; nil for never.
+func (t BareTray) Until(now time.Time) <-chan time.Time {
+	if t.changes.IsZero() {
+		return nil
+	}
+	return time.After(t.changes.Sub(now))
+}
+
+// Same says whether two menus read the same.
+func (t BareTray) Same(other BareTray) bool {
+	return slices.EqualFunc(t.Entries, other.Entries, func(a, b BareEntry) bool { return a.Label == b.Label && a.leads == b.leads })
+}
+
+// BareEntry is a line of the tray's menu. One without a label separates others, one without Do only says something.
+type BareEntry struct {
+	Label string
+	Do    func()
+	leads string // to this file or folder
+}
+
+// Tray is what is to be shown now, in the language in use. What cannot be read is missing, and health says why.
+func (b Bare) Tray() BareTray {
+	o, _ := overviewOf(b.Office)
+	line := stateLine(o.status)
+	t := BareTray{Icon: trayState(o.status), Tooltip: "Countersign\n" + line}
+	add := func(label string, do func()) { t.Entries = append(t.Entries, BareEntry{Label: label, Do: do}) }
+	opens := func(label, path string) {
+		t.Entries = append(t.Entries, BareEntry{Label: label, Do: func() { b.Report(b.System.OpenFile(path)) }, leads: path})
+	}
+	add(line, nil)
+	if o.status.SignedIn {
+		add(accountLine(o.status), nil)
+	} else {
+		add(lang.L("Sign in"), b.signIn)
+	}
+	add("", nil)
+	add(lang.L("Why there is no window"), b.Why)
+	add("", nil)
+	if len(o.saved) > 0 {
+		add(lang.L("Recently saved"), nil)
+		for i, name := range savedNames(o.saved) {
+			opens(name, pathOf(o.saved[i]))
+		}
+	}
+	if folder := b.Office.Settings().SaveTo; folder != "" {
+		opens(lang.L("Open folder"), folder)
+	}
+	if until := o.paused; until.After(b.Now()) {
+		t.changes = until
+		when := until.In(b.Now().Location()).Format("15:04")
+		add(lang.L("Resume notifications, paused until {{.When}}", i18n.V{"When": when}), func() { b.Office.Snooze(time.Time{}) })
+	} else {
+		add(lang.L("Pause notifications for an hour"), func() { b.Office.Snooze(b.Now().Add(pauseFor)) })
+	}
+	add("", nil)
+	add(lang.L("Quit"), b.Quit)
+	return t
+}
+
+// signIn shows the service's page in the browser and waits for its answer.
+func (b Bare) signIn() {
+	b.Report(b.Office.SignIn(context.Background(), agent.SignInOptions{}, func(address string) error {
+		return b.System.OpenAddress(context.Background(), address)
+	}))
+}
+
+// show goes to what a notification is about. An empty subject leaves everything as it is, and so does the first run, which
+// has nothing to show yet.
+func (w *Window) show(s office.Subject) {
+	if w.setup != nil {
+		return
+	}
+	if id, ok := s.Package(); ok {
+		w.ShowPackage(id)
+	}
+	if id, ok := s.Problem(); ok {
+		w.ShowProblem(id)
+	}
+	if id, ok := s.Draft(); ok {
+		w.Go(showCompose)
+		w.compose.get().ShowDraft(id)
+	}
+	if _, ok := s.HotFolder(); ok || s == office.ActivitySubject {
+		w.Go(showActivity)
+	}
+	if s == office.UpdateSubject {
+		w.showUpdate()
+	}
+}
+
+// Drawn says whether the window, which was shown, is there. Fyne 2.8.1 tells nobody when it could not make it, for lack of
+// OpenGL, and ends the program with the next one.
+func (w *Window) Drawn() bool {
+	native, ok := w.window.(driver.NativeWindow)
+	if !ok {
+		return true
+	}
+	there := true
+	native.RunNative(func(context any) {
+		switch c := context.(type) {
+		case driver.WindowsWindowContext:
+			there = c.HWND != 0
+		case driver.X11WindowContext:
+			there = c.WindowHandle != 0
+		case driver.WaylandWindowContext:
+			there = c.WaylandSurface != 0
+		case driver.MacWindowContext:
+			there = c.NSWindow != 0
+		}
+	})
+	return there
+}
+
+// lookEvery is how often the window looks whether the screen draws finer or coarser than before.
+const lookEvery = 500 * time.Millisecond
+
+// staySharp has texts drawn anew whenever the screen draws them finer or coarser than before, until the window is hidden or
+// closed. On Wayland the window learns only after it was drawn how fine its screen is, and again when it comes to another one;
+// Fyne 2.8.1 goes on with the texts it has, blurred, as it does nowhere else.
+func (w *Window) staySharp() {
+	if w.sharpens || !w.onWayland() {
+		return
+	}
+	w.sharpens, w.drawn = true, cmp.Or(w.drawn, w.fineness())
+	w.lookAgain()
+}
+
+// lookAgain looks once more, and then again, unless the window is hidden by then: nobody sees it, and the program is to be idle.
+func (w *Window) lookAgain() {
+	passed := w.options.After(lookEvery)
+	w.own.Start(func(ctx context.Context) {
+		select {
+		case <-ctx.Done():
+			return
+		case <-passed:
+		}
+		w.own.Do(func() {
+			if w.resting {
+				w.sharpens = false
+				return
+			}
+			w.drawn = w.sharpen(w.drawn)
+			w.lookAgain()
+		})
+	})
+}
+
+func (w *Window) onWayland() (there bool) {
+	if native, ok := w.window.(driver.NativeWindow); ok {
+		native.RunNative(func(context any) { _, there = context.(driver.WaylandWindowContext) })
+	}
+	return there
+}
+
+// sharpen draws everything anew unless the screen is as fine as drawn, and returns how fine it is.
+func (w *Window) sharpen(drawn int) int {
+	now := w.fineness()
+	if now != drawn {
+		w.app.Settings().SetTheme(w.app.Settings().Theme()) // which drops what was drawn of texts
+	}
+	return now
+}
+
+// fineness is how many dots of the screen are in a thousand of the window's.
+func (w *Window) fineness() int {
+	dots, _ := w.window.Canvas().PixelCoordinateForPosition(fyne.NewPos(1000, 0))
+	return dots
 }
