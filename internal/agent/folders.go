@@ -28,11 +28,11 @@ func (a *Agent) newHotFolders() *hotfolder.Room {
 }
 
 // saved notes that a file of p is saved, and returns what people are to be told of it.
-func (a *Agent) saved(tx *store.Tx, p office.Package, jobs []office.Job, found bool) ([]office.Fact, error) {
+func (a *Agent) saved(tx *store.Tx, p office.Package, jobs []office.Job) ([]office.Fact, error) {
 	if err := hotfolder.WakeReturn(tx, p); err != nil {
 		return nil, err
 	}
-	return a.announcer.Saved(tx, p, jobs, found)
+	return a.announcer.Saved(tx, p, jobs)
 }
 
 // claim makes p a package of ours when its external data says so; see outbox.Room.Claim.

@@ -54,7 +54,7 @@ func (j Job) Key() string {
 	return KeyPart(j.PackageID) + "/" + KeyPart(j.DocumentID) + "/" + KeyPart(string(j.Kind))
 }
 
-// WantedName is j's name as it would be were every name free; the first jobs there were did not keep it.
+// WantedName is j's name as it would be were every name free.
 func (j Job) WantedName() string { return cmp.Or(j.Wanted, j.Target) }
 
 // IndexFolder is the folder whose index lists the file.

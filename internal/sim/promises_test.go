@@ -152,7 +152,7 @@ func (m *model) lookAtRest() {
 		if strings.HasSuffix(path, ".part") && m.w.computer == 0 { // what another computer left is not this one's to remove
 			m.breaks("nothing half is left: %s", path)
 		}
-		if strings.Contains(path, "outbox") && strings.HasPrefix(path, m.w.dataDir()) && len(must(m.w.office.Drafts())) == 0 {
+		if strings.Contains(path, "outbox") && !strings.Contains(path, "outbox.lost") && strings.HasPrefix(path, m.w.dataDir()) && len(must(m.w.office.Drafts())) == 0 {
 			m.breaks("nothing is kept that is done with: %s, and no draft waits", path)
 		}
 		if !strings.HasPrefix(path, m.w.dataDir()) {

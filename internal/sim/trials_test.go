@@ -46,6 +46,7 @@ var trials = map[string]func(w *world){
 	"turns":         tryTurns,
 	"decline":       tryDecline,
 	"outage":        tryOutage,
+	"restore":       tryRestore,
 }
 
 func trialNames() (names []string) {

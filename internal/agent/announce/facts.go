@@ -41,13 +41,13 @@ func (r *Room) NotWithdrawn(tx *store.Tx, p office.Package) ([]office.Fact, erro
 	})
 }
 
-// Saved is the fact that p is saved, when people were not told yet. found is set when its last file was there before this
-// program saved it. Call it in the commit that records the files.
-func (r *Room) Saved(tx *store.Tx, p office.Package, jobs []office.Job, found bool) ([]office.Fact, error) {
+// Saved is the fact that p is saved, when people were not told yet. Call it in the commit that records the files.
+func (r *Room) Saved(tx *store.Tx, p office.Package, jobs []office.Job) ([]office.Fact, error) {
 	if !p.Planned || !isSaved(jobs) {
 		return nil, nil // without knowing all of its documents, nobody can say
 	}
 	f := savedFact(p, jobs)
+	found := wereThere(jobs)
 	// A package that was executed long before it was saved here is news of a moment gone by.
 	f.CaughtUp = found || r.Now().Sub(p.Executed.Time) > office.NewFor
 	if first, err := tx.Once(f.Key); err != nil || !first {
@@ -56,10 +56,15 @@ func (r *Room) Saved(tx *store.Tx, p office.Package, jobs []office.Job, found bo
 	if err := nameLast(tx, p, &f); err != nil {
 		return nil, err
 	}
-	if found && !p.Restored.IsZero() { // who saved it has told, in the time that a backup does not know
+	if found && !p.Restored.IsZero() { // people were told, in the time that the backup does not know
 		return nil, nil
 	}
 	return []office.Fact{f}, owe(tx, f)
+}
+
+// wereThere reports whether every signed document was there before this program saved it. Other files may come weeks after it.
+func wereThere(jobs []office.Job) bool {
+	return !slices.ContainsFunc(jobs, func(j office.Job) bool { return j.Kind == office.FileSigned && j.State == office.JobDone && !j.Found })
 }
 
 // nameLast names in f whoever signed p last, where that is certain and people were not told of it before; nor are they told of it

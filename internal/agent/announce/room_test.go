@@ -214,7 +214,7 @@ func TestAFactIsNewsOnce(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				saved, err := r.Saved(tx, p, jobs, false)
+				saved, err := r.Saved(tx, p, jobs)
 				for _, f := range append(append(signed, declined...), saved...) {
 					titles = append(titles, f.Title.String())
 				}
@@ -256,7 +256,7 @@ func TestWhoeverSignedLastIsNamedWithTheFilesAndNotToldOfAgain(t *testing.T) {
 			}
 			var facts []office.Fact
 			err := r.Data.Update(func(tx *store.Tx) (err error) {
-				facts, err = r.Saved(tx, p, jobs, false)
+				facts, err = r.Saved(tx, p, jobs)
 				return err
 			})
 			if err != nil {
@@ -276,6 +276,32 @@ func TestWhoeverSignedLastIsNamedWithTheFilesAndNotToldOfAgain(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestARestoredOfficeTellsWhatWasSavedSinceTheBackupOnceInAll: its document is found in the folder, and its certificate comes weeks
+// later.
+func TestARestoredOfficeTellsWhatWasSavedSinceTheBackupOnceInAll(t *testing.T) {
+	for name, found := range map[string]bool{"found": true, "saved only now": false} {
+		r := newRoom(t, nil)
+		p := office.Package{ID: name, Planned: true, State: office.PackageExecuted, Restored: time.Now()}
+		jobs := []office.Job{
+			{Kind: office.FileSigned, State: office.JobDone, Found: found, Target: "Lease.pdf", Folder: "/Signed"},
+			{Kind: office.FileCertificate, State: office.JobPending, Tries: auxiliaryTries, Target: "Lease - certificate.pdf", Folder: "/Signed"},
+		}
+		err := r.Data.Update(func(tx *store.Tx) error {
+			if facts, err := r.Saved(tx, p, jobs); err != nil || (len(facts) == 0) != found {
+				t.Errorf("%s: %+v, %v", name, facts, err)
+			}
+			jobs[1].State = office.JobDone
+			if facts, err := r.Saved(tx, p, jobs); err != nil || len(facts) > 0 {
+				t.Errorf("%s, with its certificate: %+v, %v", name, facts, err)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 func TestNobodyIsToldWhatTheyChoseNotToHear(t *testing.T) {

@@ -157,7 +157,7 @@ func (r *Room) finish(j office.Job, recognised bool) error {
 		}
 		if ok {
 			p.AddMoment(office.Moment{Time: office.When{Time: r.Now(), By: recognised}, What: office.MomentSaved, Ref: j.Target})
-			if facts, err = r.NoteFiles(tx, &p, recognised); err != nil {
+			if facts, err = r.NoteFiles(tx, &p); err != nil {
 				return err
 			}
 			if err := tx.PutPackage(p); err != nil {
@@ -192,14 +192,13 @@ func (r *Room) finish(j office.Job, recognised bool) error {
 	return nil
 }
 
-// NoteFiles draws into p how far its files are, and returns the fact that it is saved, when people were not told yet. found
-// is as in firstSaved.
-func (r *Room) NoteFiles(tx *store.Tx, p *office.Package, found bool) ([]office.Fact, error) {
+// NoteFiles draws into p how far its files are, and returns the fact that it is saved, when people were not told yet.
+func (r *Room) NoteFiles(tx *store.Tx, p *office.Package) ([]office.Fact, error) {
 	jobs, err := tx.JobsOf(p.ID)
 	if err != nil {
 		return nil, err
 	}
 	p.Saved = p.Planned && office.AllSaved(jobs)
 	p.Problem = office.FirstProblem(jobs)
-	return r.needs.Saved(tx, *p, jobs, found)
+	return r.needs.Saved(tx, *p, jobs)
 }

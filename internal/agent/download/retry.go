@@ -198,7 +198,7 @@ func (r *Room) putOff(j office.Job, problem message.Message, atLeast time.Durati
 		if err != nil {
 			return err
 		}
-		facts, err = r.needs.Saved(tx, p, jobs, false)
+		facts, err = r.needs.Saved(tx, p, jobs)
 		return err
 	})
 	if err == nil {

@@ -30,9 +30,9 @@ type Needs struct {
 	Answered  func(ctx context.Context, err error) error // notes how the service answered, nil for well; returns err
 	SignedOut func(err error) bool                       // err means that nobody is signed in any more
 
-	// Saved is the fact that p's files are saved, when people were not told yet; found is set for a file that was there
-	// before. Announce tells it once it is committed.
-	Saved    func(tx *store.Tx, p office.Package, jobs []office.Job, found bool) ([]office.Fact, error)
+	// Saved is the fact that p's files are saved, when people were not told yet. Announce tells it once it is
+	// committed.
+	Saved    func(tx *store.Tx, p office.Package, jobs []office.Job) ([]office.Fact, error)
 	Announce func(...office.Fact)
 
 	Ended func()             // a file is not worked on any more

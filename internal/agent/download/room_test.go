@@ -36,7 +36,7 @@ func newRoom(t *testing.T) *testRoom {
 		Online:    func() (*esign.Client, bool) { return nil, false },
 		Answered:  func(_ context.Context, err error) error { return err },
 		SignedOut: func(error) bool { return false },
-		Saved: func(_ *store.Tx, p office.Package, jobs []office.Job, _ bool) ([]office.Fact, error) {
+		Saved: func(_ *store.Tx, p office.Package, jobs []office.Job) ([]office.Fact, error) {
 			if !office.AllSaved(jobs) {
 				return nil, nil
 			}

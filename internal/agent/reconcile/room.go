@@ -30,7 +30,7 @@ import (
 type Files interface {
 	Folder(s office.Settings, p office.Package) (string, error)
 	Plan(tx *store.Tx, p *office.Package, s office.Settings, folder string) (planned int, err error)
-	NoteFiles(tx *store.Tx, p *office.Package, found bool) ([]office.Fact, error)
+	NoteFiles(tx *store.Tx, p *office.Package) ([]office.Fact, error)
 	TellRefused() // keeps in step what health says of what the service does not give
 	TellGiven()   // the same, where something may have come that it did not give
 	Resume()      // lets downloads begin again that wait for the service

@@ -35,7 +35,7 @@ func (x *testRoom) Plan(_ *store.Tx, p *office.Package, _ office.Settings, _ str
 	x.planned++
 	return len(p.Documents), nil
 }
-func (x *testRoom) NoteFiles(*store.Tx, *office.Package, bool) ([]office.Fact, error) {
+func (x *testRoom) NoteFiles(*store.Tx, *office.Package) ([]office.Fact, error) {
 	return nil, nil
 }
 func (x *testRoom) TellRefused()                                             {}

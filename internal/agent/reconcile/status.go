@@ -195,7 +195,7 @@ func (r *Room) noteStatus(tx *store.Tx, p *office.Package, status esign.Status, 
 			return f, err
 		}
 		if p.Planned = all; all && f.planned == 0 { // the last answer left open whether there are more
-			told, err := r.needs.Files.NoteFiles(tx, p, false)
+			told, err := r.needs.Files.NoteFiles(tx, p)
 			if err != nil {
 				return f, err
 			}
