@@ -25,7 +25,7 @@
 //	                    and of another desk
 //	growth_test.go      what the program uses and writes while nothing happens; names_test.go what things from outside are called,
 //	                    and where their files may lie; scans_test.go the folder that sends;
-//	                    restore_test.go an office that goes back to a backup
+//	                    restore_test.go an office that goes back to a backup; undo_test.go what is taken back
 //	sim_test.go         plays a run; simulate_test.go many, in processes; shrink_test.go shortens one; watchdog_test.go ends one
 //	                    that goes round in circles
 //	turns_test.go       has the goroutines of a life take turns that the seed alone decides

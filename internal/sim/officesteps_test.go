@@ -29,6 +29,7 @@ func doSend(w *world, s step) {
 	if due := s.span(3); due > 0 {
 		d.Due = w.clock().Add(due)
 	}
+	d.Undo = w.undo()
 	for i := range max(1, s.number(0)) {
 		// Documents have few names in an office.
 		path := filepath.Join(w.dir, fmt.Sprintf("to send %d", w.sends), fmt.Sprintf("Contract %d.pdf", i+1))
@@ -57,6 +58,17 @@ func doSend(w *world, s step) {
 	})
 }
 
+// undoable is for how long what people do in the window can be taken back.
+const undoable = 10 * time.Second
+
+// undo is for how long what somebody does now can be taken back; commands are not to be.
+func (w *world) undo() time.Duration {
+	if w.pressed > 0 {
+		return w.pressed
+	}
+	return time.Duration(keyed(w.seed, "undo", time.Now().UnixNano()).IntN(2)) * undoable
+}
+
 // doWithdraw has somebody withdraw the nth of the packages that wait for signatures.
 func doWithdraw(w *world, s step) {
 	var open []sandbox.Package
@@ -74,9 +86,9 @@ func doWithdraw(w *world, s step) {
 // withdraw has somebody withdraw a package.
 func (w *world) withdraw(p sandbox.Package) {
 	w.model.mayWithdraw(p.PackageID)
-	computer, home, host := w.computer, w.current, w.host
+	computer, home, host, undo := w.computer, w.current, w.host, w.undo()
 	w.ask(10*time.Minute, func(ctx context.Context, a *agent.Agent) {
-		list, err := a.Withdraw(ctx, office.NewWithdrawal{Packages: []string{p.PackageID}, Message: "A mistake", Patience: time.Minute})
+		list, err := a.Withdraw(ctx, office.NewWithdrawal{Packages: []string{p.PackageID}, Message: "A mistake", Patience: time.Minute, Undo: undo})
 		w.trace.add("withdrawn %s: %v %v", p.Name, list, err)
 		if len(list) == 1 && list[0].State != office.WithdrawRefused && !host.gone() {
 			w.model.withdraws(p.PackageID, computer, home)

@@ -47,6 +47,7 @@ var trials = map[string]func(w *world){
 	"decline":       tryDecline,
 	"outage":        tryOutage,
 	"restore":       tryRestore,
+	"undo":          tryUndo,
 }
 
 func trialNames() (names []string) {

@@ -74,12 +74,13 @@ type world struct {
 	due      []errand      // what happens later
 	crashes  chan struct{} // rings when the program was killed at a point of its work, or told to end
 	crashMu  sync.Mutex
-	armed    string    // the point ...
-	passes   int       // ... and how often it is passed before ...
-	happens  func()    // ... this happens
-	left     *remains  // what the kill left
-	quitting bool      // the program was told to end
-	stranger *stranger // a colleague with another program
+	armed    string        // the point ...
+	passes   int           // ... and how often it is passed before ...
+	happens  func()        // ... this happens
+	left     *remains      // what the kill left
+	quitting bool          // the program was told to end
+	stranger *stranger     // a colleague with another program
+	pressed  time.Duration // for how long the next thing that is sent can be taken back; 0 leaves it to chance
 }
 
 // errand is something that happens later, while other steps go on.
