@@ -208,12 +208,12 @@ func (tx *Tx) JobsAfter(key string, limit int, want func(office.Job) bool) (list
 	return list, err
 }
 
-// JobsDue returns up to limit jobs that are not done and due by their NextTry, longest due first, without those whose
-// keys are in except.
-func (tx *Tx) JobsDue(d Due, limit int, except map[string]bool) ([]office.Job, error) {
+// JobsDue returns up to limit jobs that are not done and due by their NextTry, longest due first, without those of whose
+// keys skip says so; nil skips none.
+func (tx *Tx) JobsDue(d Due, limit int, skip func(key string) bool) ([]office.Job, error) {
 	return tx.jobs(limit, func(each visit) error {
 		return tx.due(bucketJobsDue, d, func(key, value []byte) (bool, error) {
-			if except[string(key[8:])] {
+			if skip != nil && skip(string(key[8:])) {
 				return true, nil
 			}
 			return each(key, value)

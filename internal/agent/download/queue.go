@@ -14,8 +14,12 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// atOnce is how many files are downloaded side by side, and how many are flushed.
-const atOnce = 4
+// How many files are downloaded side by side, and how many are flushed; and how many of one package are worked on at once, so that
+// one whose files come slowly does not hold up the others.
+const (
+	atOnce       = 4
+	packageShare = atOnce - 1
+)
 
 // Run downloads what is planned. Trouble with a folder stops its files with one message and resumes by itself;
 // trouble with one file leaves the others alone.
@@ -49,12 +53,12 @@ func (r *Room) saveDue(ctx context.Context) (pause time.Duration, err error) {
 			break
 		}
 		var due []office.Job
-		busy := r.state.busy()
+		underWay := r.state.busy()
 		if pause = r.pausedFor(); pause == 0 {
-			due, pause, err = r.jobsDue(busy, idle)
+			due, pause, err = r.jobsDue(underWay, idle)
 			due = slices.DeleteFunc(due, func(j office.Job) bool { return j.Service != client.Home() }) // changed just now
 		}
-		if err != nil || len(due)+len(busy) == 0 {
+		if err != nil || len(due)+len(underWay) == 0 {
 			break
 		}
 		r.sweepFolders(ctx, due)
@@ -93,17 +97,18 @@ type limits struct {
 	looks     *archive.Looks
 }
 
-// ended is called when nobody works on j any more. It may be due again, under another name.
+// ended is called when nobody works on j any more. It may be due again, under another name, and others of its package may be waiting
+// for it.
 func (r *Room) ended(j office.Job) {
-	if last := r.state.end(j.Key()); last {
+	if more := r.state.end(j.Key()); more {
 		r.Wake()
 	}
 	r.needs.Ended()
 }
 
 // jobsDue returns the jobs that can be worked on now, a hundred at most; without any, how long there will be none. Those
-// that were busy before it was called are left out, even if they have ended since.
-func (r *Room) jobsDue(busy map[string]bool, idle time.Duration) (due []office.Job, pause time.Duration, err error) {
+// that were under way before it was called are left out, even if they have ended since, and those beyond their package's share.
+func (r *Room) jobsDue(underWay map[string]bool, idle time.Duration) (due []office.Job, pause time.Duration, err error) {
 	most := 100 + r.Quarantine.Len()
 	now := r.Now()
 	defer func() {
@@ -114,24 +119,29 @@ func (r *Room) jobsDue(busy map[string]bool, idle time.Duration) (due []office.J
 	if !r.state.blocking(now) {
 		var next time.Time
 		due, err = data.Read(r.Data, "the files that are due", func(tx *store.Tx) (due []office.Job, err error) {
+			skip := r.state.beyondShare(underWay)
 			if next, err = tx.NextJob(); err != nil {
 				return nil, err
 			}
-			return tx.JobsDue(r.Due(loop.MaxJobWait), most, busy)
+			return tx.JobsDue(r.Due(loop.MaxJobWait), most, skip)
 		})
 		return due, loop.UntilNext(now, next, idle), err
 	}
 	// Jobs of a folder that takes no files stay due, so that the others have to be looked for among them.
 	next := r.state.nextTry(now)
 	waiting, err := data.Read(r.Data, "the files that wait", (*store.Tx).PendingJobs)
+	skip := r.state.beyondShare(underWay)
 	for _, j := range waiting {
-		if busy[j.Key()] || r.state.isBlocked(j.Folder, now) {
+		if r.state.isBlocked(j.Folder, now) {
 			continue
 		}
 		if r.Due(loop.MaxJobWait).Left(j.NextTry) > 0 {
 			if j.NextTry.Before(next) {
 				next = j.NextTry
 			}
+			continue
+		}
+		if skip(j.Key()) {
 			continue
 		}
 		if due = append(due, j); len(due) == most {

@@ -2,6 +2,7 @@ package download
 
 import (
 	"maps"
+	"strings"
 	"sync"
 	"time"
 
@@ -16,6 +17,7 @@ const maxFolderPause = 5 * time.Minute
 type state struct {
 	mu       sync.Mutex
 	underWay map[string]bool // keys of jobs
+	leftOut  bool            // some that are due were left out, for others of their package are under way
 	blocked  map[string]*block
 	clean    map[string]bool
 	fails    int
@@ -33,12 +35,41 @@ func (s *state) begin(key string) {
 	s.underWay[key] = true
 }
 
-// end notes that it is no longer, and reports whether no job is now.
-func (s *state) end(key string) (last bool) {
+// end notes that it is no longer, and reports whether to look for others that are due: no job is under way now, or some were left out.
+func (s *state) end(key string) (look bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.underWay, key)
-	return len(s.underWay) == 0
+	return len(s.underWay) == 0 || s.leftOut
+}
+
+// beyondShare is asked for the keys of jobs in turn, and tells which are not to be begun: those that are under way, and those of
+// packages that have their share of what is, and of what it has let pass. One goroutine asks.
+func (s *state) beyondShare(underWay map[string]bool) (skip func(key string) bool) {
+	share := map[string]int{}
+	of := func(key string) string {
+		pack, _, _ := strings.Cut(key, "/")
+		return pack
+	}
+	for key := range underWay {
+		share[of(key)]++
+	}
+	s.mu.Lock()
+	s.leftOut = false
+	s.mu.Unlock()
+	return func(key string) bool {
+		switch {
+		case underWay[key]:
+			return true
+		case share[of(key)] >= packageShare:
+			s.mu.Lock()
+			s.leftOut = true
+			s.mu.Unlock()
+			return true
+		}
+		share[of(key)]++
+		return false
+	}
 }
 
 // busy returns the keys of all jobs that are worked on.
