@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -49,14 +50,15 @@ func (a *Agent) ReadMove(ctx context.Context, path, password string) (Arrival, e
 	if err != nil {
 		return Arrival{}, err
 	}
+	plain := func(said string) string { return message.OneLine(said, 400) }
 	x := Arrival{
-		Digest: o.Digest, Computer: o.Header.Computer, Made: o.Header.Made, Account: o.Account.Email, Folder: o.Settings.SaveTo,
+		Digest: o.Digest, Computer: plain(o.Header.Computer), Made: o.Header.Made, Account: plain(o.Account.Email), Folder: plain(o.Settings.SaveTo),
 		Packages: len(o.Packages), Drafts: len(o.Drafts), LeftOut: o.LeftOut,
 	}
 	x.SignIn, x.Service = o.Settings.Hosts()
 	x.Events, x.Returns = o.Settings.Reached()
 	for _, f := range o.Folders {
-		x.Watched = append(x.Watched, f.Path)
+		x.Watched = append(x.Watched, plain(f.Path))
 	}
 	return x, nil
 }
@@ -120,7 +122,11 @@ func (a *Agent) MoveIn(ctx context.Context, path, password, digest, saveTo strin
 	for _, text := range append([]message.Message{message.BroughtOver(o.Header.Computer)}, o.LeftOut...) {
 		told = append(told, office.Activity{Time: a.Now(), Kind: "moved", Text: text})
 	}
-	if err := a.configure(ctx, s.Normal(), o.Secrets, func(tx *store.Tx) error { return a.adopt(tx, o, told) }); err != nil {
+	err = a.configure(ctx, s.Normal(), o.Secrets, func(tx *store.Tx) error { return a.adopt(tx, o, told) })
+	if errors.Is(err, transfer.ErrDamaged) {
+		return sealedError(path, err)
+	}
+	if err != nil {
 		return err
 	}
 	a.p.Crash("move adopted")
@@ -139,16 +145,24 @@ func (a *Agent) adopt(tx *store.Tx, o transfer.Office, told []office.Activity) e
 	errs := []error{tx.PutDoc(account.Doc, account.Record{Account: account.Account{OrganizationID: o.Account.OrganizationID}, Since: o.Account.Since}),
 		tx.PutDoc(hotfolder.DocFolders, o.Folders), outbox.PutPeople(tx, o.People)}
 	for _, p := range o.Packages {
-		errs = append(errs, tx.PutPackage(p))
+		errs = append(errs, ofTheFile(tx.PutPackage(p)))
 	}
 	for _, d := range o.Drafts {
-		errs = append(errs, tx.PutDraft(outbox.Adopted(d, a.p.DataDir)))
+		errs = append(errs, ofTheFile(tx.PutDraft(outbox.Adopted(d, a.p.DataDir))))
 	}
 	errs = append(errs, a.unsettle(tx, a.Now()))
 	for _, x := range told {
 		errs = append(errs, tx.AddActivity(x))
 	}
 	return errors.Join(errs...)
+}
+
+// ofTheFile says of an error of storing that what is stored is at fault where no store could keep it, such as a time in the year 10000.
+func ofTheFile(err error) error {
+	if _, ok := errors.AsType[*json.MarshalerError](err); ok {
+		return fmt.Errorf("%w: %w", transfer.ErrDamaged, err)
+	}
+	return err
 }
 
 // mayMoveIn says why no office can be brought over to this computer.

@@ -398,9 +398,16 @@ func TestAHostileFileMovesNothingButWhatWasShown(t *testing.T) {
 	if _, err := now.ReadMove(t.Context(), f.Name(), password); err == nil {
 		t.Error("a package whose id leads elsewhere was taken")
 	}
+	odd.Packages = []office.Package{{ID: "late", Created: time.Date(9999, 12, 31, 23, 0, 0, 0, time.FixedZone("", -12*60*60))}}
+	f, err = os.Create(filepath.Join(outside, "late.move"))
+	noErr(t, err)
+	noErr(t, errors.Join(transfer.WriteMove(f, safe.NewSealer(password), odd, nil), f.Close()))
+	if m, ok := message.Of(now.arrive(f.Name())); !ok || m != message.SealedDamaged("late.move") {
+		t.Errorf("a time that nothing can keep: %v", m)
+	}
 	x, err := now.ReadMove(t.Context(), file, password)
 	noErr(t, err)
-	if strings.Join(x.Watched, " ") != watched || x.Folder != `\\evil.example\share` || x.Drafts != 2 || len(x.LeftOut) != 6 {
+	if strings.Join(x.Watched, " ") != watched || x.Folder != `\\evil.example\share` || x.Drafts != 2 || len(x.LeftOut) != 5 {
 		t.Errorf("what is shown: %+v", x)
 	}
 	noErr(t, now.arrive(file))

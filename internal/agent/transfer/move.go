@@ -175,6 +175,16 @@ func decoded[T any](r store.Record, take func(T) error) error {
 	return take(v)
 }
 
+// mostLeftOut is how many lines people are shown of what is left out.
+const mostLeftOut = 100
+
+// leaveOut says, once, that something is left out. A file decides how many lines there are.
+func (m *moving) leaveOut(what message.Message) {
+	if len(m.LeftOut) < mostLeftOut && !slices.Contains(m.LeftOut, what) {
+		m.LeftOut = append(m.LeftOut, what)
+	}
+}
+
 // person is p without what another computer's service called it.
 func person(p office.Signer) office.Signer {
 	return office.Signer{FirstName: p.FirstName, LastName: p.LastName, Email: p.Email}
@@ -197,10 +207,10 @@ func (m *moving) settings(x office.Settings) error {
 	s.Theme, s.Contrast, s.TextSize, s.Motion, s.Language = x.Theme, x.Contrast, x.TextSize, x.Motion, x.Language
 	m.Settings = s.Normal()
 	if copies := slices.Concat(x.CopyTo, x.BlindCopyTo); len(copies) > 0 {
-		m.LeftOut = append(m.LeftOut, message.CopiesLeftOut(strings.Join(copies, ", ")))
+		m.leaveOut(message.CopiesLeftOut(strings.Join(copies, ", ")))
 	}
 	if x.NgrokConnectURL != "" || x.NgrokCA != "" {
-		m.LeftOut = append(m.LeftOut, message.NgrokServerLeftOut())
+		m.leaveOut(message.NgrokServerLeftOut())
 	}
 	return nil
 }
@@ -219,7 +229,7 @@ func (m *moving) account(x Account) error {
 func (m *moving) folder(f office.HotFolder) error {
 	f = f.Normal()
 	if len(f.Check()) > 0 || strings.HasPrefix(f.Path, `\\`) || strings.HasPrefix(f.Path, "//") {
-		m.LeftOut = append(m.LeftOut, message.FolderLeftOut(f.Path))
+		m.leaveOut(message.FolderLeftOut(f.Path))
 		return nil
 	}
 	there := f.ID
@@ -236,7 +246,7 @@ func (m *moving) aPackage(p office.Package) error {
 	}
 	m.ids[p.ID] = true
 	if p.Withdrawal.Pending() {
-		m.LeftOut = append(m.LeftOut, message.WithdrawAgain(p.DisplayName()))
+		m.leaveOut(message.WithdrawAgain(p.DisplayName()))
 		p.Withdrawal = nil
 	}
 	p.Folder = m.folderHere(p.Service, p.Folder)
@@ -278,7 +288,7 @@ func (m *moving) draft(d office.Draft) error {
 	}
 	for _, r := range d.Recipients {
 		if r.Blind {
-			m.LeftOut = append(m.LeftOut, message.CopiesLeftOut(r.Address()))
+			m.leaveOut(message.CopiesLeftOut(r.Address()))
 			continue
 		}
 		kept.Recipients = append(kept.Recipients, r)
@@ -290,7 +300,7 @@ func (m *moving) draft(d office.Draft) error {
 	}
 	for i, f := range d.Files {
 		if f.Copy != copyName(d, i) || f.SHA256 == "" || f.Size < 0 {
-			m.LeftOut = append(m.LeftOut, message.DraftLeftOut(d.Name))
+			m.leaveOut(message.DraftLeftOut(d.Name))
 			return nil
 		}
 		kept.Files = append(kept.Files, office.DraftFile{
@@ -314,7 +324,7 @@ func (m *moving) finish() error {
 	m.Drafts = slices.DeleteFunc(m.Drafts, func(d office.Draft) bool {
 		missing := slices.ContainsFunc(d.Files, func(f office.DraftFile) bool { _, missing := m.needed[f.Copy]; return missing })
 		if missing {
-			m.LeftOut = append(m.LeftOut, message.DraftLeftOut(d.Name))
+			m.leaveOut(message.DraftLeftOut(d.Name))
 		}
 		return missing
 	})

@@ -3,12 +3,15 @@ package transfer
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"testing"
 	"time"
 
 	"countersign/internal/office"
 	"countersign/internal/safe"
 	"countersign/internal/store"
+
+	"github.com/google/uuid"
 )
 
 // FuzzRecords reads files that are sealed as they should be and hold anything.
@@ -61,6 +64,22 @@ func FuzzRecords(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A file decides how much of it is left out.
+func TestWhatIsLeftOutIsSaidOnceAndWithinBounds(t *testing.T) {
+	o := Office{Header: Header{Made: time.Now()}, Settings: theOffice().Settings}
+	for n := range 300 {
+		d := office.Draft{ID: uuid.NewString(), Name: fmt.Sprint(n / 2), State: office.DraftHeld, Files: []office.DraftFile{{}}}
+		o.Drafts = append(o.Drafts, d)
+	}
+	var file bytes.Buffer
+	must(t, WriteMove(&file, safe.NewSealer("password 10"), o, nil))
+	got, err := ReadMove(&file, "password 10", time.Now(), "")
+	must(t, err)
+	if len(got.LeftOut) != mostLeftOut || got.LeftOut[0] == got.LeftOut[1] {
+		t.Errorf("%d lines, %v first", len(got.LeftOut), got.LeftOut[:2])
+	}
 }
 
 // What comes back signed goes to the folder that the document came from, which has another id on this computer.
