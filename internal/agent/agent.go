@@ -1,7 +1,7 @@
-// Package agent is the office's agent: it makes the rooms, joins them and knows the order of things. The UI and the
+// Package agent is the office's agent: it makes the services, joins them and knows the order of things. The UI and the
 // commands reach the office through it alone.
 //
-// The rooms are packages below it:
+// The services are packages below it:
 //
 //	account   who is signed in: keys, session, sign-in, return address, sign-out
 //	webhook   the public address, its registration, the inbox' keys, what was missed or taken over
@@ -20,14 +20,14 @@
 //
 // What concerns several of them is here: Configure, Status, Act, and what is forgotten once a day.
 //
-// Three ways through the house; each passes a room once:
+// Three ways through the house; each passes a service once:
 //
 //	event    webhook (verified, stored, answered) -> reconcile (what it means) -> download (files) -> announce (people)
 //	draft    outbox (stored, uploaded, added) -> its events and status answers, as above
 //	sign-in  account (redirect, tokens and account in one commit) -> everything that waited for it is woken; webhook registers
 //
-// Rooms share no memory and no mutex. They meet in the store; what runs back is a function field, wired in Open; they wake
-// each other. Each loop can be killed at any instruction and started again: what it has promised is in the store. What a room
+// Services share no memory and no mutex. They meet in the store; what runs back is a function field, wired in Open; they wake
+// each other. Each loop can be killed at any instruction and started again: what it has promised is in the store. What a service
 // may call while it holds what is in its package comment: account may call webhook while the sign-in changes, and webhook
 // never changes the sign-in.
 //
@@ -138,7 +138,7 @@ type Params struct {
 
 // Agent is one office's agent. All methods are safe for concurrent use.
 type Agent struct {
-	loop.Tools
+	loop.Base
 	p      Params
 	backup *backup
 
@@ -146,23 +146,23 @@ type Agent struct {
 
 	documents *preview.Reader
 	watchers  loop.Watchers
-	account   *account.Room
-	webhook   *webhook.Room
-	announcer *announce.Room
-	outbox    *outbox.Room
-	folders   *hotfolder.Room
-	form      *form.Room
-	templates *templates.Room
-	updates   *updates.Room
+	account   *account.Service
+	webhook   *webhook.Service
+	announcer *announce.Service
+	outbox    *outbox.Service
+	folders   *hotfolder.Service
+	form      *form.Service
+	templates *templates.Service
+	updates   *updates.Service
 	ruling    ruling
 
 	configuring sync.Mutex // held from reading the settings until they are changed
 	budget      *rate.Limiter
-	saves       *download.Room
-	packages    *reconcile.Room
+	saves       *download.Service
+	packages    *reconcile.Service
 
-	withdrawals *withdraw.Room
-	network     *network.Room
+	withdrawals *withdraw.Service
+	network     *network.Service
 	backups     *transfer.Backups
 	gate        gate
 }
@@ -212,7 +212,7 @@ func Open(ctx context.Context, p Params) (*Agent, error) {
 	}
 	p.Pace = p.Pace.Complete()
 	a := &Agent{p: p, documents: preview.NewReader(p.DocumentReader...), budget: reconcile.NewBudget(p.Pace)}
-	a.Tools = loop.Tools{
+	a.Base = loop.Base{
 		Log: p.Log, Now: p.Now, Jitter: p.Jitter, Pace: p.Pace, Signal: a.watchers.Signal, Show: p.ShowSteps,
 		Quarantine: &loop.Quarantine{}, Suspects: &loop.Suspects{}, Breaker: &loop.Breaker{},
 	}
@@ -237,11 +237,11 @@ func Open(ctx context.Context, p Params) (*Agent, error) {
 	return a, nil
 }
 
-// join makes the rooms and wires what runs from one to another. healthChanges rings when something else is wrong than before.
+// join makes the services and wires what runs from one to another. healthChanges rings when something else is wrong than before.
 func (a *Agent) join(healthChanges <-chan struct{}) (err error) {
 	p := a.p
-	a.network = network.New(a.Tools, network.Needs{Finder: p.Network, HTTP: p.HTTP, Settings: a.Settings, Free: a.networkFree})
-	a.account = account.New(a.Tools, account.Needs{
+	a.network = network.New(a.Base, network.Deps{Finder: p.Network, HTTP: p.HTTP, Settings: a.Settings, Free: a.networkFree})
+	a.account = account.New(a.Base, account.Deps{
 		Keeper: p.Keeper, HTTP: p.HTTP, Words: p.Words, Message: Message,
 		Address: func(ctx context.Context) (string, bool) { return a.webhook.WaitOpen(ctx) },
 		Changed: a.backUp,
@@ -255,7 +255,7 @@ func (a *Agent) join(healthChanges <-chan struct{}) (err error) {
 		Failed:   a.network.Failed,
 		Crash:    p.Crash,
 	})
-	a.webhook = webhook.New(a.Tools, webhook.Needs{
+	a.webhook = webhook.New(a.Base, webhook.Deps{
 		Vault: a.account.Vault(),
 		Current: func() webhook.Current {
 			o := a.account.Current()
@@ -276,20 +276,20 @@ func (a *Agent) join(healthChanges <-chan struct{}) (err error) {
 		Crash:       p.Crash,
 	})
 	a.account.Endpoint = a.webhook
-	a.announcer, err = announce.New(a.Tools, announce.Needs{
+	a.announcer, err = announce.New(a.Base, announce.Deps{
 		Settings: a.Settings, Notify: p.Notify, Words: p.Words, MoreToCome: a.moreToCome, CatchingUp: a.catchingUp, HealthChanges: healthChanges,
 		Windowed: p.Windowed, CanOpen: p.OpenSaved != nil,
 	})
 	if err != nil {
 		return err
 	}
-	a.saves = download.New(a.Tools, download.Needs{
+	a.saves = download.New(a.Base, download.Deps{
 		Settings: a.Settings, Language: p.Language, Installation: func() string { return a.installation },
 		Online: a.account.Online, Answered: a.account.Note, SignedOut: a.account.SignedOut,
 		Saved: a.saved, Announce: a.announcer.Announce, Ended: a.announcer.WorkEnded,
 		Ask: func() { a.packages.Wake() }, Crash: p.Crash,
 	})
-	a.packages = reconcile.New(a.Tools, reconcile.Needs{
+	a.packages = reconcile.New(a.Base, reconcile.Deps{
 		Settings: a.Settings, Since: func() time.Time { return a.account.Current().Account.Since },
 		Online: a.account.Online, Answered: a.account.Note, SignedOut: a.account.SignedOut, Budget: a.budget,
 		Files: a.saves, News: a.announcer, Webhook: a.webhook,
@@ -297,7 +297,7 @@ func (a *Agent) join(healthChanges <-chan struct{}) (err error) {
 		Drafts: func() { a.outbox.Wake() }, WokeUp: a.wokeUp,
 	})
 	a.Data.Committed = a.announcer.WorkEnded
-	a.templates = templates.New(a.Tools, templates.Needs{
+	a.templates = templates.New(a.Base, templates.Deps{
 		Online: a.account.Online, Answered: a.account.Note, Home: func() string { return issuer.Home(a.Settings()) },
 	})
 	a.outbox = a.newOutbox()
@@ -307,7 +307,7 @@ func (a *Agent) join(healthChanges <-chan struct{}) (err error) {
 		return err
 	}
 	a.backups = a.newBackups()
-	a.form, err = form.New(a.Tools)
+	a.form, err = form.New(a.Base)
 	return err
 }
 

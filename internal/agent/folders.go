@@ -11,8 +11,8 @@ import (
 )
 
 // newHotFolders joins the folders that send with the rest.
-func (a *Agent) newHotFolders() *hotfolder.Room {
-	return hotfolder.New(a.Tools, hotfolder.Needs{
+func (a *Agent) newHotFolders() *hotfolder.Service {
+	return hotfolder.New(a.Base, hotfolder.Deps{
 		DataDir: a.p.DataDir, Installation: func() string { return a.installation }, Settings: a.Settings, Words: a.p.Words,
 		Account: func() (hotfolder.Account, bool) {
 			o := a.account.Current()
@@ -35,7 +35,7 @@ func (a *Agent) saved(tx *store.Tx, p office.Package, jobs []office.Job) ([]offi
 	return a.announcer.Saved(tx, p, jobs)
 }
 
-// claim makes p a package of ours when its external data says so; see outbox.Room.Claim.
+// claim makes p a package of ours when its external data says so; see outbox.Service.Claim.
 func (a *Agent) claim(tx *store.Tx, p *office.Package, data json.RawMessage) error {
 	if err := a.outbox.Claim(tx, p, data); err != nil {
 		return err
@@ -43,13 +43,13 @@ func (a *Agent) claim(tx *store.Tx, p *office.Package, data json.RawMessage) err
 	return hotfolder.WakeReturn(tx, *p)
 }
 
-// HotFolders is hotfolder.Room.Folders.
+// HotFolders is hotfolder.Service.Folders.
 func (a *Agent) HotFolders() ([]office.HotFolderRow, error) { return a.folders.Folders() }
 
-// PutHotFolder is hotfolder.Room.Put.
+// PutHotFolder is hotfolder.Service.Put.
 func (a *Agent) PutHotFolder(f office.HotFolder) (office.HotFolder, error) { return a.folders.Put(f) }
 
-// RemoveHotFolder is hotfolder.Room.Remove.
+// RemoveHotFolder is hotfolder.Service.Remove.
 func (a *Agent) RemoveHotFolder(id string) (known bool, err error) { return a.folders.Remove(id) }
 
 // TryHotFolder checks a folder as PutHotFolder does, keeps nothing, and says that it works.

@@ -10,49 +10,49 @@ import (
 	"countersign/internal/office"
 )
 
-// Lines is reconcile.Room.Lines.
+// Lines is reconcile.Service.Lines.
 func (a *Agent) Lines() ([]office.PackageLine, error) { return a.packages.Lines() }
 
-// LinesSince is reconcile.Room.LinesSince.
+// LinesSince is reconcile.Service.LinesSince.
 func (a *Agent) LinesSince(version uint64) (office.Lines, error) {
 	return a.packages.LinesSince(version)
 }
 
-// Find is reconcile.Room.Find.
+// Find is reconcile.Service.Find.
 func (a *Agent) Find(q office.Query) ([]office.Package, error) { return a.packages.Find(q) }
 
-// Package is reconcile.Room.Package.
+// Package is reconcile.Service.Package.
 func (a *Agent) Package(id string) (office.PackageRow, bool, error) { return a.packages.Package(id) }
 
-// Archive is reconcile.Room.Archive.
+// Archive is reconcile.Service.Archive.
 func (a *Agent) Archive(packageID string, archived bool) error {
 	return a.packages.Archive(packageID, archived)
 }
 
-// Events is reconcile.Room.Events.
+// Events is reconcile.Service.Events.
 func (a *Agent) Events(before office.Cursor, limit int) ([]office.Event, office.Cursor, error) {
 	return a.packages.Events(before, limit)
 }
 
-// EventLines is reconcile.Room.EventLines.
+// EventLines is reconcile.Service.EventLines.
 func (a *Agent) EventLines(q office.EventQuery) ([]office.EventLine, error) {
 	return a.packages.EventLines(q)
 }
 
-// Follow is reconcile.Room.Follow.
+// Follow is reconcile.Service.Follow.
 func (a *Agent) Follow(ctx context.Context, since time.Time, tell func(office.EventLine) error) error {
 	return a.packages.Follow(ctx, since, tell)
 }
 
-// RetryEvent is reconcile.Room.RetryEvent.
+// RetryEvent is reconcile.Service.RetryEvent.
 func (a *Agent) RetryEvent(eventID string) error { return a.packages.RetryEvent(eventID) }
 
-// EditPage is reconcile.Room.EditPage.
+// EditPage is reconcile.Service.EditPage.
 func (a *Agent) EditPage(ctx context.Context, packageID string) (string, error) {
 	return a.packages.EditPage(ctx, packageID)
 }
 
-// SignerPage is reconcile.Room.SignerPage.
+// SignerPage is reconcile.Service.SignerPage.
 func (a *Agent) SignerPage(ctx context.Context, packageID, signerID string) (string, error) {
 	return a.packages.SignerPage(ctx, packageID, signerID)
 }
@@ -60,18 +60,18 @@ func (a *Agent) SignerPage(ctx context.Context, packageID, signerID string) (str
 // ErrNoLinks is reconcile.ErrNoLinks.
 var ErrNoLinks = reconcile.ErrNoLinks
 
-// Saved is download.Room.Recent.
+// Saved is download.Service.Recent.
 func (a *Agent) Saved(limit int) ([]office.Job, error) { return a.saves.Recent(limit) }
 
-// SaveAgain is download.Room.SaveAgain.
+// SaveAgain is download.Service.SaveAgain.
 func (a *Agent) SaveAgain(packageID string) error { return a.saves.SaveAgain(packageID) }
 
-// Export is download.Room.Export.
+// Export is download.Service.Export.
 func (a *Agent) Export(ctx context.Context, packageIDs []string, folder string) (office.Exported, error) {
 	return a.saves.Export(ctx, packageIDs, folder)
 }
 
-// PreviewName is download.Room.PreviewName.
+// PreviewName is download.Service.PreviewName.
 func (a *Agent) PreviewName(s office.Settings) (string, error) { return a.saves.PreviewName(s) }
 
 // Preview draws page 1 of a document on this computer, width pixels wide.

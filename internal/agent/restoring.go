@@ -46,7 +46,7 @@ import (
 
 // newBackups makes what makes backups.
 func (a *Agent) newBackups() *transfer.Backups {
-	return transfer.NewBackups(a.Tools, transfer.Options{
+	return transfer.NewBackups(a.Base, transfer.Options{
 		Folder: locations.Backups(a.p.DataDir), Documents: locations.Outbox(a.p.DataDir), Header: a.header, Busy: a.catchingUp, Crash: a.p.Crash,
 		Key: func() (safe.Secret, bool) {
 			key, err := a.account.BackupKey()

@@ -393,7 +393,7 @@ func TestDocumentsOfBackupsAreKeptAsLongAsOneListsThem(t *testing.T) {
 }
 
 func TestNothingIsWithdrawnAtAServiceThatIsUsedAgainAfterRestoring(t *testing.T) {
-	tools := looptest.Tools(t, func() {})
+	tools := looptest.Base(t, func() {})
 	noErr(t, tools.Data.Update(func(tx *store.Tx) error {
 		p := office.Package{ID: "p", State: office.PackageOpen, Withdrawal: &office.Withdrawal{State: office.WithdrawWanted}}
 		if err := errors.Join(tx.UseService("one"), tx.PutPackage(p), tx.UseService("other")); err != nil {

@@ -56,8 +56,8 @@ func (a *Agent) forgetDropped() error {
 }
 
 // newOutbox joins the outbox with the rest.
-func (a *Agent) newOutbox() *outbox.Room {
-	return outbox.New(a.Tools, outbox.Needs{
+func (a *Agent) newOutbox() *outbox.Service {
+	return outbox.New(a.Base, outbox.Deps{
 		DataDir: a.p.DataDir, Crash: a.p.Crash, Pages: a.documents.Pages, Watch: a.Watch,
 		Installation: func() string { return a.installation },
 		Standing:     func() []office.Recipient { return a.Settings().Standing() },
@@ -79,29 +79,29 @@ func (a *Agent) newOutbox() *outbox.Room {
 	})
 }
 
-// Send is outbox.Room.Send.
+// Send is outbox.Service.Send.
 func (a *Agent) Send(ctx context.Context, d office.NewPackage, progress func(office.SendState)) (office.SendState, error) {
 	return a.outbox.Send(ctx, d, progress)
 }
 
-// Cancel is outbox.Room.Cancel.
+// Cancel is outbox.Service.Cancel.
 func (a *Agent) Cancel(draftID string) (bool, error) { return a.outbox.Cancel(draftID) }
 
-// Stop takes a draft that waits to be sent from the queue, and holds it; see outbox.Room.Stop.
+// Stop takes a draft that waits to be sent from the queue, and holds it; see outbox.Service.Stop.
 func (a *Agent) Stop(draftID string) (bool, error) { return a.outbox.Stop(draftID) }
 
 // Resolve does at once what a person has decided about a draft.
 func (a *Agent) Resolve(draftID string, send bool) error { return a.outbox.Resolve(draftID, send, 0) }
 
-// Decide is outbox.Room.Resolve.
+// Decide is outbox.Service.Resolve.
 func (a *Agent) Decide(draftID string, send bool, undo time.Duration) error {
 	return a.outbox.Resolve(draftID, send, undo)
 }
 
-// UndoDecision is outbox.Room.Undo.
+// UndoDecision is outbox.Service.Undo.
 func (a *Agent) UndoDecision(draftID string) (inTime bool, err error) { return a.outbox.Undo(draftID) }
 
-// Inspect is outbox.Room.Inspect.
+// Inspect is outbox.Service.Inspect.
 func (a *Agent) Inspect(ctx context.Context, path string) FileInfo {
 	return a.outbox.Inspect(ctx, path)
 }
@@ -112,19 +112,19 @@ func (a *Agent) Again(ctx context.Context, draftID string) (d office.NewPackage,
 	return a.outbox.Again(ctx, draftID, a.NewDelivery().Take)
 }
 
-// People is outbox.Room.People.
+// People is outbox.Service.People.
 func (a *Agent) People() ([]office.Signer, error) { return a.outbox.People() }
 
-// Drafts is outbox.Room.Drafts.
+// Drafts is outbox.Service.Drafts.
 func (a *Agent) Drafts() ([]office.Draft, error) { return a.outbox.Drafts() }
 
-// DraftOf is outbox.Room.DraftOf.
+// DraftOf is outbox.Service.DraftOf.
 func (a *Agent) DraftOf(packageID string) (office.Draft, bool, error) {
 	return a.outbox.DraftOf(packageID)
 }
 
-// KeepForm is form.Room.Keep.
+// KeepForm is form.Service.Keep.
 func (a *Agent) KeepForm(f office.Form) { a.form.Keep(f) }
 
-// Form is form.Room.Form.
+// Form is form.Service.Form.
 func (a *Agent) Form() office.Form { return a.form.Form() }

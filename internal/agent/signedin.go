@@ -65,13 +65,13 @@ func (a *Agent) SignOut(ctx context.Context) error { return a.account.SignOut(ct
 // KeepFirstRun keeps what was entered on the first run, sealed. Configure forgets it.
 func (a *Agent) KeepFirstRun(f FirstRun) error { return a.account.KeepFirstRun(f) }
 
-// FirstRun is account.Room.FirstRun.
+// FirstRun is account.Service.FirstRun.
 func (a *Agent) FirstRun() (f FirstRun, kept bool, err error) { return a.account.FirstRun() }
 
 // Services returns the presets, the neutral one first.
 func (a *Agent) Services() []Preset { return a.account.Presets() }
 
-// TestService asks whether there is a signing service at both addresses of s; see account.Room.Test.
+// TestService asks whether there is a signing service at both addresses of s; see account.Service.Test.
 func (a *Agent) TestService(ctx context.Context, s office.Settings) error {
 	return a.orNetwork(ctx, s, a.account.Test(ctx, s))
 }
@@ -82,7 +82,7 @@ type Refusal = webhook.Refusal
 // Refused returns the samples, newest first.
 func (a *Agent) Refused() []Refusal { return a.webhook.Refused() }
 
-// TestTunnel opens the public address of s for a moment and returns it; see webhook.Room.Test.
+// TestTunnel opens the public address of s for a moment and returns it; see webhook.Service.Test.
 func (a *Agent) TestTunnel(ctx context.Context, s office.Settings, secrets office.Secrets) (publicURL string, err error) {
 	publicURL, err = a.webhook.Test(ctx, s, secrets)
 	return publicURL, a.orNetwork(ctx, s, err)

@@ -22,15 +22,15 @@ type Updates struct {
 	Again   []string // the arguments with which the program comes back once it is installed
 }
 
-// newUpdates joins the room of newer versions with the rest. A source that makes no sense is logged, and counts as none.
-func (a *Agent) newUpdates() (*updates.Room, error) {
+// newUpdates joins what looks for newer versions with the rest. A source that makes no sense is logged, and counts as none.
+func (a *Agent) newUpdates() (*updates.Service, error) {
 	p := a.p.Updates
 	source := update.ParseSource(p.Address, p.Keys)
 	client, err := update.New(source, a.p.HTTP)
 	if err != nil {
 		a.Log.Error("this program was built with a source of updates that cannot be used", "err", err)
 	}
-	return updates.New(a.Tools, updates.Needs{
+	return updates.New(a.Base, updates.Deps{
 		Client: client, Keys: source.Keys, Version: a.p.Version, Kind: update.Here(p.Server), System: runtime.GOOS, Arch: runtime.GOARCH,
 		Folder:   locations.Update(a.p.DataDir),
 		Settings: a.Settings, Silent: a.announcer.Silent, News: a.announcer.NewVersion, Announce: a.announcer.Announce, Busy: a.busy,
@@ -65,7 +65,7 @@ func (a *Agent) CheckUpdate(ctx context.Context) (office.Update, error) {
 	return a.updates.State(), err
 }
 
-// InstallUpdate is updates.Room.Install: after an empty path and nil the program has to end.
+// InstallUpdate is updates.Service.Install: after an empty path and nil the program has to end.
 func (a *Agent) InstallUpdate(ctx context.Context, progress func(office.UpdateStep)) (path string, err error) {
 	return a.updates.Install(ctx, progress)
 }

@@ -15,7 +15,7 @@ import (
 // What is carried from one state to another.
 
 // BackupKey is what backups are sealed for; an error while the keys are locked.
-func (r *Room) BackupKey() ([32]byte, error) {
+func (r *Service) BackupKey() ([32]byte, error) {
 	r.keys.mu.Lock()
 	defer r.keys.mu.Unlock()
 	if r.keys.box == nil {
@@ -70,7 +70,7 @@ func Expire(tx *store.Tx) error {
 
 // Reload follows a state that was put in the place of the one before, and begins with a new session. It is called while no
 // loop runs.
-func (r *Room) Reload(ctx context.Context) error {
+func (r *Service) Reload(ctx context.Context) error {
 	r.pause()
 	r.keys.mu.Lock()
 	r.keys.opened = map[string][]byte{}
@@ -91,13 +91,13 @@ func (r *Room) Reload(ctx context.Context) error {
 }
 
 // Park has nobody call the service and nobody sign in, or ends that.
-func (r *Room) Park(on bool) {
+func (r *Service) Park(on bool) {
 	r.parked.Store(on)
 	r.tellSignedOut()
 }
 
 // pause ends the session. Reload begins with another one.
-func (r *Room) pause() {
+func (r *Service) pause() {
 	svc := r.current.Get().service
 	if svc == nil {
 		return

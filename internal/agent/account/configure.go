@@ -17,7 +17,7 @@ import (
 // Configure keeps the settings s, which are checked, and whichever secrets are given, in one commit together with what keep
 // records, and has the service be asked as they say. keep gets the settings before, and whether s moves on to another
 // service, or to another client of the same one.
-func (r *Room) Configure(ctx context.Context, s office.Settings, secrets office.Secrets, keep func(tx *store.Tx, before office.Settings, moved bool) error) (moved bool, err error) {
+func (r *Service) Configure(ctx context.Context, s office.Settings, secrets office.Secrets, keep func(tx *store.Tx, before office.Settings, moved bool) error) (moved bool, err error) {
 	values := map[string][]byte{sealedFirstRun: nil}
 	if secrets.ClientSecret != "" {
 		values[issuer.ClientSecret.Of(issuer.Of(s))] = []byte(secrets.ClientSecret)
@@ -76,7 +76,7 @@ const leaveLimit = 5 * time.Second
 
 // moveOn goes over to another service, or to another client of the same one, in one commit: the sign-in before is ended,
 // and its service is told so when it can be. What is known of the account there waits for it to come back.
-func (r *Room) moveOn(ctx context.Context, o, next Current, values map[string][]byte, keep func(*store.Tx) error) (Current, error) {
+func (r *Service) moveOn(ctx context.Context, o, next Current, values map[string][]byte, keep func(*store.Tx) error) (Current, error) {
 	ctx, cancel := context.WithTimeout(ctx, leaveLimit)
 	defer cancel()
 	left, found := o.Account.ended(), Record{}

@@ -34,12 +34,12 @@ func (o Current) Sender() string {
 }
 
 // Online returns the API client when somebody is signed in.
-func (r *Room) Online() (*esign.Client, bool) {
+func (r *Service) Online() (*esign.Client, bool) {
 	return r.OnlineIn(r.current.Get())
 }
 
 // OnlineIn is Online for what was current at another moment.
-func (r *Room) OnlineIn(o Current) (*esign.Client, bool) {
+func (r *Service) OnlineIn(o Current) (*esign.Client, bool) {
 	if o.service == nil || r.parked.Load() || !o.SignedIn() || r.keys.Locked() {
 		return nil, false
 	}
@@ -47,7 +47,7 @@ func (r *Room) OnlineIn(o Current) (*esign.Client, bool) {
 }
 
 // SignedIn is whether somebody is signed in, though the keys may be locked for now.
-func (r *Room) SignedIn() bool { return r.current.Get().SignedIn() }
+func (r *Service) SignedIn() bool { return r.current.Get().SignedIn() }
 
 // Settings returns the current settings.
-func (r *Room) Settings() office.Settings { return r.current.Get().Settings }
+func (r *Service) Settings() office.Settings { return r.current.Get().Settings }

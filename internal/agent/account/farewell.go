@@ -52,7 +52,7 @@ type farewells struct {
 }
 
 // owe commits that f is owed, together with values and also; with nothing to say, those alone.
-func (r *Room) owe(f farewell, t esign.Tokens, values map[string][]byte, also ...func(*store.Tx) error) error {
+func (r *Service) owe(f farewell, t esign.Tokens, values map[string][]byte, also ...func(*store.Tx) error) error {
 	r.farewells.mu.Lock()
 	defer r.farewells.mu.Unlock()
 	if f.Refresh == "" && t.Access == "" {
@@ -76,7 +76,7 @@ func (r *Room) owe(f farewell, t esign.Tokens, values map[string][]byte, also ..
 }
 
 // newFarewell is a farewell from svc.
-func (r *Room) newFarewell(svc *service, t esign.Tokens) farewell {
+func (r *Service) newFarewell(svc *service, t esign.Tokens) farewell {
 	c := svc.config
 	return farewell{
 		ID: uuid.NewString(), AuthURL: c.AuthURL, BaseURL: c.BaseURL, ClientID: c.ClientID, ClientSecret: c.ClientSecret,
@@ -85,7 +85,7 @@ func (r *Room) newFarewell(svc *service, t esign.Tokens) farewell {
 }
 
 // discard owes the revocation of tokens that svc has given out and nobody is going to use.
-func (r *Room) discard(svc *service, t esign.Tokens) {
+func (r *Service) discard(svc *service, t esign.Tokens) {
 	if err := r.owe(r.newFarewell(svc, t), t, map[string][]byte{}); err != nil {
 		r.Log.Warn("revoke a sign-in that is not used", "err", err)
 	}
@@ -93,7 +93,7 @@ func (r *Room) discard(svc *service, t esign.Tokens) {
 }
 
 // readFarewells returns the list. mu is held. One that is damaged tells nobody what is owed, and keeps nobody from signing out.
-func (r *Room) readFarewells() (list []farewell, err error) {
+func (r *Service) readFarewells() (list []farewell, err error) {
 	b, err := r.keys.Get(sealedFarewells)
 	if err == nil && b != nil {
 		err = json.Unmarshal(b, &list)
@@ -108,14 +108,14 @@ func (r *Room) readFarewells() (list []farewell, err error) {
 }
 
 // owed returns what is owed now.
-func (r *Room) owed() ([]farewell, error) {
+func (r *Service) owed() ([]farewell, error) {
 	r.farewells.mu.Lock()
 	defer r.farewells.mu.Unlock()
 	return r.readFarewells()
 }
 
 // amend commits a change of one farewell, or its end when keep is false.
-func (r *Room) amend(id string, change func(*farewell) (keep bool)) error {
+func (r *Service) amend(id string, change func(*farewell) (keep bool)) error {
 	r.farewells.mu.Lock()
 	defer r.farewells.mu.Unlock()
 	list, err := r.readFarewells()
@@ -156,7 +156,7 @@ func putJSON(values map[string][]byte, name string, v any) error {
 
 // RunFarewells says what is owed, more and more rarely to a service that does not answer, nor while what was said cannot
 // be noted.
-func (r *Room) RunFarewells(ctx context.Context) error {
+func (r *Service) RunFarewells(ctx context.Context) error {
 	var unnoted loop.Failures
 	rests := map[string]loop.Cooldown{} // of those
 	for {
@@ -191,7 +191,7 @@ func (r *Room) RunFarewells(ctx context.Context) error {
 
 // sayFarewell tells one service what it is owed, and returns what it could not be told and whether that is noted. hold
 // keeps the sign-in for another time while the endpoint cannot be deleted.
-func (r *Room) sayFarewell(ctx context.Context, id string, hold bool) (left []message.Message, noted bool) {
+func (r *Service) sayFarewell(ctx context.Context, id string, hold bool) (left []message.Message, noted bool) {
 	unsaid := []message.Message{message.EndpointNotDeleted(), message.NotRevoked()}
 	select {
 	case r.farewells.saying <- struct{}{}:
@@ -267,7 +267,7 @@ func tellAgain(err error) bool {
 // deleteEndpoint deletes an endpoint of config's client, unless that has been registered anew meanwhile, which replaced
 // it. Whether another computer has registered since cannot be asked; where the service's answer shows that one had, the
 // error is an *othersEndpointError.
-func (r *Room) deleteEndpoint(ctx context.Context, client *esign.Client, config esign.Config, f farewell) error {
+func (r *Service) deleteEndpoint(ctx context.Context, client *esign.Client, config esign.Config, f farewell) error {
 	ctx, done, err := r.Endpoint.Change(ctx)
 	if err != nil {
 		return err
@@ -304,7 +304,7 @@ func endpointLeft(err error) message.Message {
 
 // farewellVault is the esign.Vault of a sign-in that is over here.
 type farewellVault struct {
-	r  *Room
+	r  *Service
 	id string
 }
 

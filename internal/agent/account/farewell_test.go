@@ -25,10 +25,10 @@ func (s *silent) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // leaving is an account that owes a farewell, since a while ago, to a service that is out of order.
-func leaving(t *testing.T, since time.Duration) (*Room, *silent) {
+func leaving(t *testing.T, since time.Duration) (*Service, *silent) {
 	t.Helper()
 	service := &silent{}
-	x := New(looptest.Tools(t, func() {}), Needs{
+	x := New(looptest.Base(t, func() {}), Deps{
 		Keeper: secret.Memory(), HTTP: &http.Client{Transport: service}, Words: message.English, Message: message.For,
 		Address: func(context.Context) (string, bool) { return "", false }, Changed: func() {}, SignedUp: func() {},
 		Unlocked: func() {}, Returned: func() {}, Failed: func(error) {}, Crash: func(string) {},
@@ -93,8 +93,8 @@ func TestAFarewellThatCannotBeNotedIsNotSaidWithoutEnd(t *testing.T) {
 
 // What is owed to a service that was left before keeps nobody from leaving another one.
 func TestAFarewellIsOwedThoughTheListOfThoseBeforeIsDamaged(t *testing.T) {
-	for name, damage := range map[string]func(x *Room) error{
-		"sealed by nobody": func(x *Room) error {
+	for name, damage := range map[string]func(x *Service) error{
+		"sealed by nobody": func(x *Service) error {
 			return x.Data.Update(func(tx *store.Tx) error {
 				b, _ := tx.Sealed(sealedFarewells)
 				b = bytes.Clone(b)
@@ -102,7 +102,7 @@ func TestAFarewellIsOwedThoughTheListOfThoseBeforeIsDamaged(t *testing.T) {
 				return tx.PutSealed(sealedFarewells, b)
 			})
 		},
-		"no list": func(x *Room) error { return x.keys.Put(map[string][]byte{sealedFarewells: []byte("{}")}) },
+		"no list": func(x *Service) error { return x.keys.Put(map[string][]byte{sealedFarewells: []byte("{}")}) },
 	} {
 		x, _ := leaving(t, 0)
 		if err := damage(x); err != nil {

@@ -17,7 +17,7 @@ type FirstRun struct {
 
 // KeepFirstRun keeps it, secrets and all, sealed as every secret is. Configure forgets it. While the key is not there,
 // nothing is kept.
-func (r *Room) KeepFirstRun(f FirstRun) error {
+func (r *Service) KeepFirstRun(f FirstRun) error {
 	b, err := json.Marshal(f)
 	if err != nil {
 		return err
@@ -30,7 +30,7 @@ func (r *Room) KeepFirstRun(f FirstRun) error {
 
 // FirstRun is what was kept; kept is false when there is nothing, or nothing while the key is out of reach, which health
 // says.
-func (r *Room) FirstRun() (f FirstRun, kept bool, err error) {
+func (r *Service) FirstRun() (f FirstRun, kept bool, err error) {
 	b, err := r.keys.Get(sealedFirstRun)
 	switch {
 	case errors.Is(err, ErrLocked):

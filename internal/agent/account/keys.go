@@ -13,7 +13,7 @@ import (
 )
 
 // Unlock tries to read the key and says in health how it went. It reports whether the keys are open.
-func (r *Room) Unlock(ctx context.Context) bool {
+func (r *Service) Unlock(ctx context.Context) bool {
 	r.unlocking.Lock()
 	defer r.unlocking.Unlock()
 	if !r.keys.Locked() {
@@ -55,11 +55,11 @@ func KeyMessage(err error) message.Message {
 }
 
 // LockedError says why the keys are locked.
-func (r *Room) LockedError() error { return r.keys.reason() }
+func (r *Service) LockedError() error { return r.keys.reason() }
 
 // RunKeys tries the keyring again while it is locked: at once when a person answers its question or the computer has woken up, and
 // otherwise more and more rarely, because each time may raise another one.
-func (r *Room) RunKeys(ctx context.Context) error {
+func (r *Service) RunKeys(ctx context.Context) error {
 	for tries := 1; r.keys.Locked(); tries++ {
 		pause := time.NewTimer(r.Backoff(tries, 30*r.Pace.Retry, 15*time.Minute))
 		select {
@@ -82,7 +82,7 @@ func (r *Room) RunKeys(ctx context.Context) error {
 }
 
 // WokeUp has a keyring that is locked tried at once: people unlock it when they sign in to the computer.
-func (r *Room) WokeUp() { loop.Wake(r.wokeUp) }
+func (r *Service) WokeUp() { loop.Wake(r.wokeUp) }
 
 // answered is closed when the keyring has answered what it was asked, if it has not yet.
 func answered(err error) <-chan struct{} {
@@ -94,7 +94,7 @@ func answered(err error) <-chan struct{} {
 }
 
 // HasSecrets reports which secrets are kept, never what they are. One whose key is gone is not.
-func (r *Room) HasSecrets() (clientSecret, ngrokAuthtoken bool, err error) {
+func (r *Service) HasSecrets() (clientSecret, ngrokAuthtoken bool, err error) {
 	s := r.Settings()
 	clientSecret, err1 := r.keys.holds(issuer.ClientSecret.Of(issuer.Of(s)))
 	ngrokAuthtoken, err2 := r.keys.holds(issuer.NgrokToken.Of(issuer.Ngrok(s)))

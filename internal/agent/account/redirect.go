@@ -26,7 +26,7 @@ type redirect struct {
 }
 
 // openRedirect opens the way back the settings chose. The tunnel is open already, or will be in a moment.
-func (r *Room) openRedirect(ctx context.Context, s office.Settings) (redirect, error) {
+func (r *Service) openRedirect(ctx context.Context, s office.Settings) (redirect, error) {
 	nothing := func() {}
 	switch s.Redirect {
 	case office.RedirectLocalhost:
@@ -69,7 +69,7 @@ func (r *Room) openRedirect(ctx context.Context, s office.Settings) (redirect, e
 }
 
 // waitForTunnel waits until the public address is open.
-func (r *Room) waitForTunnel(ctx context.Context, limit time.Duration) (string, error) {
+func (r *Service) waitForTunnel(ctx context.Context, limit time.Duration) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	address, open := r.Address(ctx)
@@ -79,7 +79,7 @@ func (r *Room) waitForTunnel(ctx context.Context, limit time.Duration) (string, 
 	return address, nil
 }
 
-func (r *Room) tunnelAdvice() message.Message {
+func (r *Service) tunnelAdvice() message.Message {
 	for _, i := range r.Health.List() {
 		if i.ID == "tunnel" || i.ID == "setup" {
 			return i.Message
@@ -90,7 +90,7 @@ func (r *Room) tunnelAdvice() message.Message {
 
 // listenForReturn opens a listener on this computer for the time of one sign-in. With a redirect address in the
 // settings its port is used, otherwise any free one.
-func (r *Room) listenForReturn(ctx context.Context, s office.Settings, open func(listen string) tunnel.Tunnel) (redirect, error) {
+func (r *Service) listenForReturn(ctx context.Context, s office.Settings, open func(listen string) tunnel.Tunnel) (redirect, error) {
 	listen := "127.0.0.1:0"
 	if s.Redirect == office.RedirectLocalhost { // registered in advance, so always the same
 		listen = "127.0.0.1:" + office.LocalhostPort
@@ -147,7 +147,7 @@ func sameState(got, want string) bool {
 }
 
 // Certificate is the certificate for https://localhost, made once and kept, so that the browser warns once.
-func (r *Room) Certificate() (tls.Certificate, error) {
+func (r *Service) Certificate() (tls.Certificate, error) {
 	pair, err := r.keys.Get(sealedLocalhost)
 	if err != nil {
 		return tls.Certificate{}, err
@@ -167,14 +167,14 @@ func (r *Room) Certificate() (tls.Certificate, error) {
 
 // inForce reports whether a browser will take cert today and tomorrow. One that is not in force yet was made by a clock
 // that was fast.
-func (r *Room) inForce(cert *x509.Certificate) bool {
+func (r *Service) inForce(cert *x509.Certificate) bool {
 	now := r.Now()
 	return !now.Before(cert.NotBefore) && now.Add(24*time.Hour).Before(cert.NotAfter)
 }
 
 // ServeCallback is where the browser returns. It answers with a page that says how the sign-in went; a request that
 // belongs to no sign-in of ours ends none.
-func (r *Room) ServeCallback(w http.ResponseWriter, req *http.Request) {
+func (r *Service) ServeCallback(w http.ResponseWriter, req *http.Request) {
 	if req.Method != http.MethodGet {
 		w.Header().Set("Allow", http.MethodGet)
 		http.Error(w, http.StatusText(http.StatusMethodNotAllowed), http.StatusMethodNotAllowed)

@@ -15,7 +15,7 @@ func TestTheBrowserReturnsToWhateverAddressIsRegistered(t *testing.T) {
 		"": "/favicon.ico", "/": "/favicon.ico", "/back": "/", "/back/": "/back/x", "/{where}": "/there", "/a/{b": "/a/", "/a//b": "/a/b", "/b%20%7B": "/b",
 	} {
 		t.Run("https://localhost"+path, func(t *testing.T) {
-			x := newRoom(t)
+			x := newService(t)
 			free, err := net.Listen("tcp", "127.0.0.1:0")
 			if err != nil {
 				t.Fatal(err)

@@ -26,7 +26,7 @@ type service struct {
 var errNothing = errors.New("there is nothing to change")
 
 // connect makes the service anew from the settings and the client secret, once the keys are unlocked.
-func (r *Room) connect() {
+func (r *Service) connect() {
 	retire := func() {}
 	err := r.current.Change(func(o Current) (Current, error) {
 		var err error
@@ -44,7 +44,7 @@ func (r *Room) connect() {
 // newService is the service that the settings next describe; nil while they describe none. clientSecret is nil for the
 // kept one. The session goes on where the same client asks the same server. Otherwise retire, to be called once the new
 // service is in use, closes the one before, and its successor does not begin before that has ended.
-func (r *Room) newService(before Current, next office.Settings, clientSecret []byte) (_ *service, retire func(), err error) {
+func (r *Service) newService(before Current, next office.Settings, clientSecret []byte) (_ *service, retire func(), err error) {
 	if clientSecret == nil {
 		if clientSecret, err = r.keys.Get(issuer.ClientSecret.Of(issuer.Of(next))); err != nil {
 			return nil, nil, err
@@ -113,7 +113,7 @@ func (r renewing) Access(ctx context.Context) (string, error) {
 
 // Note draws the general consequences of a failed call (of a successful one for nil): a lapsed sign-in, a
 // service that is out of reach or wants to be left alone. It returns err unchanged.
-func (r *Room) Note(ctx context.Context, err error) error {
+func (r *Service) Note(ctx context.Context, err error) error {
 	var e *esign.Error
 	var renewal *loop.RenewalError
 	if ctx.Err() == nil {
@@ -141,7 +141,7 @@ func (r *Room) Note(ctx context.Context, err error) error {
 }
 
 // serviceAnswers ends what was told about a service that did not. Whatever was put off meanwhile need not wait longer.
-func (r *Room) serviceAnswers() {
+func (r *Service) serviceAnswers() {
 	r.Suspects.Answered()
 	r.Health.Clear(health.ClientRefused)
 	r.Health.Clear(health.NetworkAsks)
@@ -152,7 +152,7 @@ func (r *Room) serviceAnswers() {
 
 // lapse records that the service has ended the sign-in. Events keep being received and stored. One call that was
 // refused with a token that is otherwise good does not end it.
-func (r *Room) lapse(ctx context.Context) {
+func (r *Service) lapse(ctx context.Context) {
 	if svc := r.current.Get().service; svc != nil {
 		ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 		defer cancel()
@@ -187,7 +187,7 @@ func (r *Room) lapse(ctx context.Context) {
 
 // SignedOut reports whether err means that nobody is signed in any more. A service that refuses one object with a
 // token it accepts elsewhere is not such a case.
-func (r *Room) SignedOut(err error) bool {
+func (r *Service) SignedOut(err error) bool {
 	if !errors.Is(err, esign.ErrSignedOut) {
 		return false
 	}
@@ -197,7 +197,7 @@ func (r *Room) SignedOut(err error) bool {
 
 // RunSession records that the service has ended the sign-in. With ctx it ends the session, so that a renewal that hangs
 // ends while the other parts do.
-func (r *Room) RunSession(ctx context.Context) error {
+func (r *Service) RunSession(ctx context.Context) error {
 	for loop.Wait(ctx, time.Hour, r.wakeSession) {
 		if o := r.current.Get(); o.Account.SignedIn && !o.SignedIn() {
 			r.lapse(ctx)

@@ -48,7 +48,7 @@ func (e *SignInError) Message() message.Message { return e.Text }
 // SignIn runs a whole sign-in: it hands the address to show in the browser to open, waits for the way back the
 // settings chose (or Paste), and returns once the tokens are kept. It ends early with ctx, or when another SignIn
 // starts.
-func (r *Room) SignIn(ctx context.Context, o SignInOptions, open func(address string) error) error {
+func (r *Service) SignIn(ctx context.Context, o SignInOptions, open func(address string) error) error {
 	err := r.signIn(ctx, o, open)
 	if err != nil && ctx.Err() == nil {
 		r.Log.Warn("sign in", "err", err)
@@ -56,7 +56,7 @@ func (r *Room) SignIn(ctx context.Context, o SignInOptions, open func(address st
 	return err
 }
 
-func (r *Room) signIn(ctx context.Context, o SignInOptions, open func(address string) error) error {
+func (r *Service) signIn(ctx context.Context, o SignInOptions, open func(address string) error) error {
 	if r.keys.Locked() && !r.Unlock(ctx) {
 		return r.keys.reason()
 	}
@@ -105,14 +105,14 @@ var (
 	errMovedOn    = &SignInError{message.SettingsChanged()}
 )
 
-func (r *Room) startLogin(state string) *login {
+func (r *Service) startLogin(state string) *login {
 	l := &login{state: state, answer: make(chan answer), ended: make(chan struct{})}
 	r.replaceLogin(l, errOtherLogin)
 	return l
 }
 
 // replaceLogin makes next (nil for none) the sign-in that waits, and ends the one before.
-func (r *Room) replaceLogin(next *login, why error) {
+func (r *Service) replaceLogin(next *login, why error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if old := r.login; old != nil {
@@ -122,7 +122,7 @@ func (r *Room) replaceLogin(next *login, why error) {
 	r.login = next
 }
 
-func (r *Room) endLogin(l *login) {
+func (r *Service) endLogin(l *login) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.login == l {
@@ -132,7 +132,7 @@ func (r *Room) endLogin(l *login) {
 }
 
 // waitsFor returns nil while l is the sign-in that waits, and otherwise why it is not.
-func (r *Room) waitsFor(l *login) error {
+func (r *Service) waitsFor(l *login) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.login != l {
@@ -146,7 +146,7 @@ var errNoLogin = &SignInError{message.NotExpected()}
 
 // deliver hands query to the sign-in that waits for its state and returns how that ended. A query with another
 // state disturbs nobody.
-func (r *Room) deliver(ctx context.Context, query url.Values) error {
+func (r *Service) deliver(ctx context.Context, query url.Values) error {
 	r.mu.Lock()
 	l := r.login
 	if l == nil || !sameState(query.Get("state"), l.state) {
@@ -171,7 +171,7 @@ func (r *Room) deliver(ctx context.Context, query url.Values) error {
 }
 
 // Paste completes the running sign-in with the address the browser ended on.
-func (r *Room) Paste(address string) error {
+func (r *Service) Paste(address string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), pasteLimit)
 	defer cancel()
 	query, err := esign.ParseCallback(address)
@@ -183,7 +183,7 @@ func (r *Room) Paste(address string) error {
 
 // adopt keeps the tokens and the account in one commit, unless l or the service was replaced while the person signed in.
 // Tokens that are not kept are revoked.
-func (r *Room) adopt(ctx context.Context, l *login, svc *service, g esign.Grant) error {
+func (r *Service) adopt(ctx context.Context, l *login, svc *service, g esign.Grant) error {
 	err := r.current.Change(func(o Current) (Current, error) {
 		if err := r.waitsFor(l); err != nil {
 			return o, err
@@ -228,7 +228,7 @@ func (r *Room) adopt(ctx context.Context, l *login, svc *service, g esign.Grant)
 }
 
 // newAccount is who signed in with g, after old.
-func (r *Room) newAccount(old Record, g esign.Grant) Record {
+func (r *Service) newAccount(old Record, g esign.Grant) Record {
 	acc := Record{
 		Account: Account{
 			Email: g.Account.Email, OrganizationID: g.Account.OrganizationID, MemberID: g.Account.MemberID,
@@ -243,7 +243,7 @@ func (r *Room) newAccount(old Record, g esign.Grant) Record {
 }
 
 // checkOrganization refuses an account of another organization while packages of the first one are here.
-func (r *Room) checkOrganization(old Record, next esign.Account) error {
+func (r *Service) checkOrganization(old Record, next esign.Account) error {
 	if old.OrganizationID == "" || next.OrganizationID == "" || old.OrganizationID == next.OrganizationID {
 		return nil
 	}
@@ -255,7 +255,7 @@ func (r *Room) checkOrganization(old Record, next esign.Account) error {
 }
 
 // tellScopes says in health what a narrower grant means for the office.
-func (r *Room) tellScopes(acc Record) {
+func (r *Service) tellScopes(acc Record) {
 	if acc.Fleeting {
 		r.Health.Set(health.SignInShort, message.SignInShort())
 	} else {

@@ -19,7 +19,7 @@ import (
 // SignOut ends the sign-in here, in one commit, and then deletes the endpoint and revokes the tokens at the service.
 // What cannot be done there, because it is out of reach, does not keep it from happening here; the error then says what
 // is left, and it is tried again.
-func (r *Room) SignOut(ctx context.Context) error {
+func (r *Service) SignOut(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	var left []message.Message
@@ -56,7 +56,7 @@ func (r *Room) SignOut(ctx context.Context) error {
 
 // HandOver ends the sign-in here in one commit with also, for another computer to sign in anew and to register in place of this one.
 // revoke tells the service at once, as far as it can be reached; else RunFarewells does.
-func (r *Room) HandOver(ctx context.Context, also func(*store.Tx) error) (revoke func(context.Context), err error) {
+func (r *Service) HandOver(ctx context.Context, also func(*store.Tx) error) (revoke func(context.Context), err error) {
 	var owed string
 	err = r.current.Change(func(o Current) (Current, error) {
 		was := o
@@ -74,7 +74,7 @@ func (r *Room) HandOver(ctx context.Context, also func(*store.Tx) error) (revoke
 // leave ends the sign-in of o in one commit with values and also. What the service is to be told is owed from then on,
 // under the id that is returned; it is "" when there is nothing to tell. The registration of the public address is deleted there with
 // endpoint, and left to whoever registers next without. Events that are still on their way count for a little longer.
-func (r *Room) leave(ctx context.Context, o Current, endpoint bool, values map[string][]byte, also ...func(*store.Tx) error) (owed string, err error) {
+func (r *Service) leave(ctx context.Context, o Current, endpoint bool, values map[string][]byte, also ...func(*store.Tx) error) (owed string, err error) {
 	i := issuer.Of(o.Settings)
 	values[issuer.Refresh.Of(i)] = nil
 	if o.service == nil {
@@ -115,7 +115,7 @@ func (r *Room) leave(ctx context.Context, o Current, endpoint bool, values map[s
 }
 
 // lostSecrets names what cannot be undone at the service because the key that sealed it is gone.
-func (r *Room) lostSecrets(o Current) (left []message.Message, err error) {
+func (r *Service) lostSecrets(o Current) (left []message.Message, err error) {
 	i := issuer.Of(o.Settings)
 	if token, err := r.keys.Get(issuer.Refresh.Of(i)); !o.Account.Fleeting && (err != nil || token == nil) {
 		left = append(left, message.NotRevokedForKey())

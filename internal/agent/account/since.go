@@ -13,7 +13,7 @@ const sinceUnsure = 90 * 24 * time.Hour
 
 // MendSince puts the moment of the first sign-in right when it lies ahead: what was finished before it is not fetched,
 // and nothing may be taken for that. by is how far the clock was set back, 0 when that is not known.
-func (r *Room) MendSince(by time.Duration) {
+func (r *Service) MendSince(by time.Duration) {
 	err := r.current.Change(func(o Current) (Current, error) {
 		now, acc := r.Now(), &o.Account
 		if !acc.Since.After(now.Add(loop.ClockSlack)) {

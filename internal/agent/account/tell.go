@@ -11,7 +11,7 @@ import (
 )
 
 // tellSignedOut keeps the health issue about the sign-in in step with the account.
-func (r *Room) tellSignedOut() {
+func (r *Service) tellSignedOut() {
 	r.telling.Lock()
 	defer r.telling.Unlock()
 	o := r.current.Get()
@@ -28,7 +28,7 @@ func (r *Room) tellSignedOut() {
 }
 
 // checkSetUp says in health what is missing before anything can work.
-func (r *Room) checkSetUp() {
+func (r *Service) checkSetUp() {
 	r.telling.Lock()
 	defer r.telling.Unlock()
 	s := r.Settings()
@@ -45,7 +45,7 @@ func (r *Room) checkSetUp() {
 
 // tellReplaced keeps the health issue about values in step that only a key which is gone can open; as it is when they cannot
 // be read.
-func (r *Room) tellReplaced() {
+func (r *Service) tellReplaced() {
 	o := r.current.Get()
 	i := issuer.Of(o.Settings)
 	r.tellOtherSecret(o)
@@ -77,7 +77,7 @@ func (r *Room) tellReplaced() {
 
 // tellOtherSecret says in health that the client secret is to be entered again, because the one that is kept belongs to
 // another service. A client that signs in has none, or has been given it.
-func (r *Room) tellOtherSecret(o Current) {
+func (r *Service) tellOtherSecret(o Current) {
 	own := issuer.ClientSecret.Of(issuer.Of(o.Settings))
 	kept, err := r.keys.of(issuer.ClientSecret)
 	if err != nil {

@@ -38,7 +38,7 @@ func (p Preset) Matches(s office.Settings) bool {
 }
 
 // Presets returns the presets, the neutral one first.
-func (r *Room) Presets() []Preset {
+func (r *Service) Presets() []Preset {
 	var list []Preset
 	if err := json.Unmarshal(assets.Services(), &list); err != nil {
 		r.Log.Error("read the presets", "err", err)
@@ -48,7 +48,7 @@ func (r *Room) Presets() []Preset {
 
 // Test asks whether there is a signing service at both addresses of s: it begins a sign-in that nobody finishes,
 // and asks for the API without a token. A *office.ConfigError says which of the two is wrong. Without a client ID it takes any.
-func (r *Room) Test(ctx context.Context, s office.Settings) error {
+func (r *Service) Test(ctx context.Context, s office.Settings) error {
 	s = s.Normal()
 	s.ClientID = cmp.Or(s.ClientID, "countersign")
 	for _, f := range s.Check() {

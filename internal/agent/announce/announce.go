@@ -5,7 +5,7 @@
 // A fact goes through here twice. Whoever finds one asks in its own commit what is news (Signed, Declined, Saved), and
 // hands that to Announce once the commit has succeeded. Run raises it.
 //
-// It must not know how facts are found, what else the commits hold, nor how a notification is raised (Needs.Notify).
+// It must not know how facts are found, what else the commits hold, nor how a notification is raised (Deps.Notify).
 package announce
 
 import (
@@ -45,8 +45,8 @@ const (
 	maxBody  = 600
 )
 
-// Needs are what the room takes from others. The functions are called from several goroutines.
-type Needs struct {
+// Deps are what a Service needs from others. The functions are called from several goroutines.
+type Deps struct {
 	Settings func() office.Settings
 	Notify   func(office.Notice) error // raises a notification; nil raises none
 	Words    func() *message.Printer   // of the language in use
@@ -60,10 +60,10 @@ type Needs struct {
 	HealthChanges <-chan struct{} // rings when health has changed
 }
 
-// Room holds the facts that wait to be told, and remembers what people were told of. Safe for concurrent use.
-type Room struct {
-	loop.Tools
-	needs  Needs
+// Service holds the facts that wait to be told, and remembers what people were told of. Safe for concurrent use.
+type Service struct {
+	loop.Base
+	deps   Deps
 	snooze data.Kept[loop.Cooldown]
 	facts  chan struct{} // rings when facts were added
 	work   chan struct{} // rings when work has ended
@@ -75,14 +75,14 @@ type Room struct {
 	settled []string // keys of facts that are not owed any more, as far as that is not recorded yet; likewise
 }
 
-// New makes the room and reads what it has kept.
-func New(t loop.Tools, needs Needs) (*Room, error) {
-	r := &Room{Tools: t, needs: needs, facts: make(chan struct{}, 1), work: make(chan struct{}, 1)}
+// New makes a Service and reads what it has kept.
+func New(t loop.Base, deps Deps) (*Service, error) {
+	r := &Service{Base: t, deps: deps, facts: make(chan struct{}, 1), work: make(chan struct{}, 1)}
 	return r, r.loadSnooze()
 }
 
 // Announce queues facts; it does not block.
-func (r *Room) Announce(facts ...office.Fact) {
+func (r *Service) Announce(facts ...office.Fact) {
 	if len(facts) == 0 {
 		return
 	}
@@ -94,10 +94,10 @@ func (r *Room) Announce(facts ...office.Fact) {
 }
 
 // WorkEnded says that something has ended for which facts may have been held back; it does not block.
-func (r *Room) WorkEnded() { loop.Wake(r.work) }
+func (r *Service) WorkEnded() { loop.Wake(r.work) }
 
 // Run raises notifications until ctx ends, then those that are still owed, and returns nil.
-func (r *Room) Run(ctx context.Context) error {
+func (r *Service) Run(ctx context.Context) error {
 	raising, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	var raiser sync.WaitGroup
@@ -109,7 +109,7 @@ func (r *Room) Run(ctx context.Context) error {
 }
 
 // raiseFacts raises notifications, apart from the loops that find the facts: a notification daemon may be slow.
-func (r *Room) raiseFacts(ctx context.Context) error {
+func (r *Service) raiseFacts(ctx context.Context) error {
 	m := &r.moment
 	for {
 		if !loop.Wait(ctx, m.left(time.Now()), r.facts) {
@@ -128,7 +128,7 @@ func (r *Room) raiseFacts(ctx context.Context) error {
 
 // due are the notifications to be raised now, of which nothing is owed from now on; with all set, all that wait, but for what the
 // next start can put a name to.
-func (r *Room) due(all bool) []notice {
+func (r *Service) due(all bool) []notice {
 	r.name(&r.moment)
 	notices := r.moment.take(time.Now(), all)
 	if told := r.moment.told; len(told) > 0 {
@@ -140,14 +140,14 @@ func (r *Room) due(all bool) []notice {
 
 // holdBack waits for the rest of what is found in one moment, and for the end of catching up; not at all when nothing
 // more is to come; a decline, which is for somebody to act on, does not wait for that end. It looks again whenever work ends.
-func (r *Room) holdBack(ctx context.Context) {
+func (r *Service) holdBack(ctx context.Context) {
 	began, until := time.Now(), meetPause
-	for r.needs.MoreToCome() {
+	for r.deps.MoreToCome() {
 		waited := time.Since(began)
 		switch {
 		case r.declineWaits():
 			until = meetPause
-		case r.needs.CatchingUp():
+		case r.deps.CatchingUp():
 			until = min(waited+catchingUpLast, maxCatchingUp)
 		}
 		if waited >= until || !loop.Wait(ctx, until-waited, r.work) {
@@ -160,21 +160,21 @@ func (r *Room) holdBack(ctx context.Context) {
 }
 
 // factsWaiting is how many facts wait, and whether any was found by catching up.
-func (r *Room) factsWaiting() (n int, caughtUp bool) {
+func (r *Service) factsWaiting() (n int, caughtUp bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.wait), slices.ContainsFunc(r.wait, func(f office.Fact) bool { return f.CaughtUp })
 }
 
 // declineWaits reports whether somebody declined, and people were not told.
-func (r *Room) declineWaits() bool {
+func (r *Service) declineWaits() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.ContainsFunc(r.wait, func(f office.Fact) bool { return f.Kind == office.FactDeclined && !f.CaughtUp })
 }
 
 // takeFacts are the facts that wait, as far as people want to be told of them, and now.
-func (r *Room) takeFacts() []office.Fact {
+func (r *Service) takeFacts() []office.Fact {
 	r.mu.Lock()
 	facts := r.wait
 	r.wait = nil
@@ -194,8 +194,8 @@ func (r *Room) takeFacts() []office.Fact {
 }
 
 // raiseAll raises notifications. A desktop that hangs must not hold up the end of the program: once ctx has ended it
-// has endLimit, and the goroutine lives on for as long as Needs.Notify does.
-func (r *Room) raiseAll(ctx context.Context, notices []notice) error {
+// has endLimit, and the goroutine lives on for as long as Deps.Notify does.
+func (r *Service) raiseAll(ctx context.Context, notices []notice) error {
 	if len(notices) == 0 {
 		return nil
 	}
@@ -228,14 +228,14 @@ func (r *Room) raiseAll(ctx context.Context, notices []notice) error {
 
 var errDesktopHangs = errors.New("the desktop takes no notifications")
 
-func (r *Room) raise(n notice) {
-	if r.needs.Notify == nil {
+func (r *Service) raise(n notice) {
+	if r.deps.Notify == nil {
 		return
 	}
-	words := r.needs.Words()
+	words := r.deps.Words()
 	title, rest := words.Lines(n.title)
 	body := strings.TrimSpace(rest + " " + words.Text(n.body))
-	err := r.needs.Notify(office.Notice{
+	err := r.deps.Notify(office.Notice{
 		Title: message.OneLine(title, maxTitle), Body: message.OneLine(body, maxBody), About: n.about, Buttons: r.buttons(n, words),
 	})
 	if err != nil {
@@ -247,17 +247,17 @@ func (r *Room) raise(n notice) {
 }
 
 // buttons are what can be pressed on n. Without a window a press on n itself does what the first button does.
-func (r *Room) buttons(n notice, words *message.Printer) (list []office.Button) {
+func (r *Service) buttons(n notice, words *message.Printer) (list []office.Button) {
 	add := func(deed office.Deed, label message.Message) {
 		list = append(list, office.Button{Deed: deed, Label: words.Text(label)})
 	}
-	if r.needs.Windowed {
+	if r.deps.Windowed {
 		add(office.DeedShow, message.PressToShow())
 	}
-	if r.needs.CanOpen && n.files == 1 {
+	if r.deps.CanOpen && n.files == 1 {
 		add(office.DeedOpen, message.PressToOpen())
 	}
-	if _, folder := n.about.HotFolder(); r.needs.CanOpen && (folder || n.files > 0) {
+	if _, folder := n.about.HotFolder(); r.deps.CanOpen && (folder || n.files > 0) {
 		add(office.DeedFolder, message.PressForFolder())
 	}
 	return list

@@ -12,7 +12,7 @@ import (
 )
 
 // Signed are the facts of signatures on p, without those that people were told of before. Call it in the commit that records them.
-func (r *Room) Signed(tx *store.Tx, p office.Package, signatures []office.Signature) ([]office.Fact, error) {
+func (r *Service) Signed(tx *store.Tx, p office.Package, signatures []office.Signature) ([]office.Fact, error) {
 	var facts []office.Fact
 	last := p.LastSigner()
 	for _, s := range signatures {
@@ -25,13 +25,13 @@ func (r *Room) Signed(tx *store.Tx, p office.Package, signatures []office.Signat
 
 // Declined are the facts that people declined to sign p, without those that people were told of before. Call it in the
 // commit that records them.
-func (r *Room) Declined(tx *store.Tx, p office.Package) ([]office.Fact, error) {
+func (r *Service) Declined(tx *store.Tx, p office.Package) ([]office.Fact, error) {
 	return untold(tx, declinedFacts(p)...)
 }
 
 // NotWithdrawn is the fact that p was not withdrawn though somebody wished for it, when people were not told yet. Call it
 // in the commit that records it.
-func (r *Room) NotWithdrawn(tx *store.Tx, p office.Package) ([]office.Fact, error) {
+func (r *Service) NotWithdrawn(tx *store.Tx, p office.Package) ([]office.Fact, error) {
 	w := p.Withdrawal
 	return untold(tx, office.Fact{
 		Key:       "not-withdrawn/" + p.ID + "/" + w.Asked.UTC().Format("20060102150405"),
@@ -42,7 +42,7 @@ func (r *Room) NotWithdrawn(tx *store.Tx, p office.Package) ([]office.Fact, erro
 }
 
 // Saved is the fact that p is saved, when people were not told yet. Call it in the commit that records the files.
-func (r *Room) Saved(tx *store.Tx, p office.Package, jobs []office.Job) ([]office.Fact, error) {
+func (r *Service) Saved(tx *store.Tx, p office.Package, jobs []office.Job) ([]office.Fact, error) {
 	if !p.Planned || !isSaved(jobs) {
 		return nil, nil // without knowing all of its documents, nobody can say
 	}
@@ -88,7 +88,7 @@ func nameLast(tx *store.Tx, p office.Package, f *office.Fact) error {
 
 // Owe notes, in the commit of what they are about, that people are to be told of facts. They are handed to Announce once it has
 // succeeded. Whoever commits sees to it that it is once.
-func (r *Room) Owe(tx *store.Tx, facts ...office.Fact) error {
+func (r *Service) Owe(tx *store.Tx, facts ...office.Fact) error {
 	for _, f := range facts {
 		if err := owe(tx, f); err != nil {
 			return err
@@ -99,7 +99,7 @@ func (r *Room) Owe(tx *store.Tx, facts ...office.Fact) error {
 
 // NewVersion is the fact that there is a newer version of the program, when people were not told of that one yet; with tell
 // unset they have just seen it, and are not told later either. Call it in the commit that records it.
-func (r *Room) NewVersion(tx *store.Tx, version string, todo message.Message, tell bool) ([]office.Fact, error) {
+func (r *Service) NewVersion(tx *store.Tx, version string, todo message.Message, tell bool) ([]office.Fact, error) {
 	f := office.Fact{Key: "update/" + version, Subject: office.UpdateSubject, Title: message.UpdateAvailable(version), Body: todo}
 	if !tell {
 		_, err := tx.Once(f.Key)

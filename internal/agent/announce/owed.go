@@ -31,7 +31,7 @@ func owed(key string) string {
 func owe(tx *store.Tx, f office.Fact) error { return tx.PutDoc(owed(f.Key), f) }
 
 // Withhold notes, in the commit that found them, that nobody is told of facts after all: they are old.
-func (r *Room) Withhold(tx *store.Tx, facts []office.Fact) error {
+func (r *Service) Withhold(tx *store.Tx, facts []office.Fact) error {
 	for _, f := range facts {
 		if err := tx.PutDoc(owed(f.Key), nil); err != nil {
 			return err
@@ -51,7 +51,7 @@ func ForgetOwed(tx *store.Tx) error {
 
 // Resume queues what an earlier start owes. It is for whoever stays long enough to be read. What is about a package of
 // another service stays owed until that one is in use again.
-func (r *Room) Resume() {
+func (r *Service) Resume() {
 	facts, err := data.Read(r.Data, "what people are to be told", func(tx *store.Tx) (map[string]office.Fact, error) {
 		facts, err := store.Docs[office.Fact](tx, docOwed, "", maxOwed)
 		if err != nil {
@@ -77,7 +77,7 @@ func (r *Room) Resume() {
 
 // settle records that facts are not owed any more. What cannot be recorded is recorded with the next ones: a disk that is full
 // keeps nothing from people.
-func (r *Room) settle(keys []string) {
+func (r *Service) settle(keys []string) {
 	r.settled = append(r.settled, slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return key == "" })...)
 	if len(r.settled) == 0 {
 		return

@@ -12,7 +12,7 @@ import (
 )
 
 // found is a fact that somebody has found, in its commit.
-func (x *testRoom) found(t *testing.T, p office.Package, signatures ...office.Signature) []office.Fact {
+func (x *testService) found(t *testing.T, p office.Package, signatures ...office.Signature) []office.Fact {
 	t.Helper()
 	var facts []office.Fact
 	err := x.Data.Update(func(tx *store.Tx) (err error) {
@@ -25,11 +25,11 @@ func (x *testRoom) found(t *testing.T, p office.Package, signatures ...office.Si
 	return facts
 }
 
-// again is a room of the next start, on the same data.
-func (x *testRoom) again(t *testing.T) *testRoom {
+// again is the Service of the next start, on the same data.
+func (x *testService) again(t *testing.T) *testService {
 	t.Helper()
-	y := &testRoom{}
-	room, err := New(x.Tools, Needs{
+	y := &testService{}
+	service, err := New(x.Base, Deps{
 		Words: message.English, Settings: func() office.Settings { return y.settings }, MoreToCome: y.more.Load, CatchingUp: y.catchingUp.Load,
 		HealthChanges: make(chan struct{}),
 		Notify: func(n office.Notice) error {
@@ -42,7 +42,7 @@ func (x *testRoom) again(t *testing.T) *testRoom {
 	if err != nil {
 		t.Fatal(err)
 	}
-	y.Room = room
+	y.Service = service
 	y.Resume()
 	var running sync.WaitGroup
 	running.Go(func() { y.Run(t.Context()) })
@@ -54,7 +54,7 @@ func TestWhatWaitedWhenTheProgramWasKilledIsToldOnceByTheNextStart(t *testing.T)
 	synctest.Test(t, func(t *testing.T) {
 		p := office.Package{ID: "p", Name: "Lease", Signers: []office.Signer{{ID: "jan", FirstName: "Jan", LastName: "Weber"}},
 			Documents: []office.Document{{ID: "a", SignedBy: []string{"jan"}}, {ID: "b"}}}
-		r := newRoom(t, nil)
+		r := newService(t, nil)
 		r.found(t, p, office.Signature{DocumentID: "a", SignerID: "jan"}) // and killed before it was announced
 		next := r.again(t)
 		time.Sleep(time.Minute)
@@ -73,7 +73,7 @@ func TestWhatIsOwedOfAnotherServiceIsToldOnceThatIsInUseAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := office.Package{ID: "p", Name: "Lease", Signers: []office.Signer{{ID: "jan", FirstName: "Jan", LastName: "Weber"}},
 			Documents: []office.Document{{ID: "a", SignedBy: []string{"jan"}}, {ID: "b"}}}
-		r := newRoom(t, nil)
+		r := newService(t, nil)
 		use := func(service string) {
 			if err := r.Data.Update(func(tx *store.Tx) error { return tx.UseService(service) }); err != nil {
 				t.Fatal(err)
@@ -100,7 +100,7 @@ func TestWhatIsOwedOfAnotherServiceIsToldOnceThatIsInUseAgain(t *testing.T) {
 
 func TestWhatPeopleDidNotWantToHearIsNotToldLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRoom(t, func(x *testRoom) { x.settings.Notify = office.NotifyNone })
+		r := newService(t, func(x *testService) { x.settings.Notify = office.NotifyNone })
 		p := office.Package{ID: "p", Name: "Lease", Signers: []office.Signer{{ID: "jan"}}, Documents: []office.Document{{ID: "a", SignedBy: []string{"jan"}}}}
 		r.Announce(r.found(t, p, office.Signature{DocumentID: "a", SignerID: "jan"})...)
 		time.Sleep(time.Minute)

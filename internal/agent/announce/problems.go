@@ -31,7 +31,7 @@ type toldProblem struct {
 }
 
 // watchProblems raises a notification for each problem in health that lasts.
-func (r *Room) watchProblems(ctx context.Context) error {
+func (r *Service) watchProblems(ctx context.Context) error {
 	told, known, err := data.Doc[map[string]toldProblem](r.Data, docProblems)
 	if err != nil {
 		return err
@@ -61,7 +61,7 @@ func (r *Room) watchProblems(ctx context.Context) error {
 		}
 		r.Announce(facts...)
 		clock.Wait(r.Now(), pause)
-		if !loop.Wait(ctx, pause, r.needs.HealthChanges) {
+		if !loop.Wait(ctx, pause, r.deps.HealthChanges) {
 			return nil
 		}
 	}
@@ -69,7 +69,7 @@ func (r *Room) watchProblems(ctx context.Context) error {
 
 // problemsDue are the problems to be told of now, which it notes in told, and how long there will be no other. awake is when the
 // computer woke up last, or its clock was set; zero for never.
-func (r *Room) problemsDue(told map[string]toldProblem, awake time.Time) (facts []office.Fact, pause time.Duration) {
+func (r *Service) problemsDue(told map[string]toldProblem, awake time.Time) (facts []office.Fact, pause time.Duration) {
 	now := r.Now()
 	pause = problemAgain
 	issues := r.Health.List()

@@ -14,7 +14,7 @@ var folderGone = message.WaitForFolder("Dr. Signed", 1)
 
 func TestAProblemThatLastsIsToldOnceAndOnceMoreEachDay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRoom(t, nil)
+		r := newService(t, nil)
 		r.Health.Set(health.FolderFails, folderGone)
 		r.Health.Set(health.ServiceFails, message.ServiceSilent())
 		time.Sleep(health.FolderFails.After - time.Second)
@@ -53,7 +53,7 @@ func TestAProblemThatLastsIsToldOnceAndOnceMoreEachDay(t *testing.T) {
 
 func TestAProblemIsToldAfterThePauseAndNotAgainAfterAStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRoom(t, nil)
+		r := newService(t, nil)
 		r.Snooze(time.Now().Add(2 * time.Hour))
 		r.Health.Set(health.FolderFails, folderGone)
 		time.Sleep(time.Hour)
@@ -81,7 +81,7 @@ func TestAProblemIsToldAfterThePauseAndNotAgainAfterAStart(t *testing.T) {
 
 func TestNobodyIsToldOfWhatTheyDidThemselves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRoom(t, nil)
+		r := newService(t, nil)
 		r.Health.Set(health.NotSetUp, message.NotSetUp())
 		r.Health.Set(health.SignedOut, message.NotSignedIn())
 		r.Health.Set(health.AddressClosed, message.NoConnection())
@@ -108,7 +108,7 @@ func TestWhatWentWrongForANightOfSleepIsNoNewsInTheMorning(t *testing.T) {
 func sleepsOverIt(t *testing.T, before time.Duration) {
 	synctest.Test(t, func(t *testing.T) {
 		var slept atomic.Int64
-		r := newRoom(t, func(x *testRoom) { x.now = func() time.Time { return time.Now().Add(time.Duration(slept.Load())) } })
+		r := newService(t, func(x *testService) { x.now = func() time.Time { return time.Now().Add(time.Duration(slept.Load())) } })
 		r.Health.Set(health.HotFolderFails, folderGone)
 		time.Sleep(before)
 		told := r.count("")

@@ -13,9 +13,9 @@ import (
 const docSnooze = "paused"
 
 // Load reads what is kept, once it may be another than New has read.
-func (r *Room) Load() error { return r.loadSnooze() }
+func (r *Service) Load() error { return r.loadSnooze() }
 
-func (r *Room) loadSnooze() error {
+func (r *Service) loadSnooze() error {
 	kept, _, err := data.Doc[[2]time.Time](r.Data, docSnooze)
 	if err != nil {
 		return err
@@ -25,7 +25,7 @@ func (r *Room) loadSnooze() error {
 }
 
 // Snooze raises no notifications until then, also after a restart; a moment gone by ends the snooze.
-func (r *Room) Snooze(until time.Time) {
+func (r *Service) Snooze(until time.Time) {
 	next := loop.Cooldown{From: r.Now().Round(0), Until: until.Round(0)}
 	err := r.snooze.Change(func(loop.Cooldown) (loop.Cooldown, error) {
 		return next, r.Data.Update(func(tx *store.Tx) error {
@@ -39,7 +39,7 @@ func (r *Room) Snooze(until time.Time) {
 }
 
 // Snoozed returns until when no notifications are raised; zero when they are.
-func (r *Room) Snoozed() time.Time {
+func (r *Service) Snoozed() time.Time {
 	snooze := r.snooze.Get()
 	if snooze.Over(r.Now()) {
 		return time.Time{}
@@ -49,8 +49,8 @@ func (r *Room) Snoozed() time.Time {
 
 // muted reports that f is not to be raised: people chose not to be told, or not now. What happened stays in the
 // activity list.
-func (r *Room) muted(f office.Fact) bool {
-	s := r.needs.Settings()
+func (r *Service) muted(f office.Fact) bool {
+	s := r.deps.Settings()
 	switch {
 	case s.Notify == office.NotifyNone, s.Notify == office.NotifyExecuted && f.Kind == office.FactSigned:
 		return true
@@ -60,6 +60,6 @@ func (r *Room) muted(f office.Fact) bool {
 }
 
 // Silent reports that people want to hear nothing for now: a snooze, or quiet hours.
-func (r *Room) Silent() bool {
-	return !r.Snoozed().IsZero() || r.needs.Settings().QuietAt(r.Now().Local())
+func (r *Service) Silent() bool {
+	return !r.Snoozed().IsZero() || r.deps.Settings().QuietAt(r.Now().Local())
 }

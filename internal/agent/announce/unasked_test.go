@@ -19,8 +19,8 @@ func TestASignatureWaitsForTheNamesThatTheServiceIsAskedFor(t *testing.T) {
 	nameless := unnamed
 	nameless.Checked = time.Now() // of a service that says no names
 	const nobody, jan = "Someone signed “Untitled package”. | ", "Jan Weber signed “Lease”. | 1 of 2 signers have signed."
-	begin := func(t *testing.T) *testRoom {
-		r := newRoom(t, nil)
+	begin := func(t *testing.T) *testService {
+		r := newService(t, nil)
 		r.put(t, unnamed)
 		r.Announce(r.found(t, unnamed, office.Signature{DocumentID: "a", SignerID: "jan"})...)
 		time.Sleep(time.Minute)
@@ -73,7 +73,7 @@ func TestASignatureWaitsForTheNamesThatTheServiceIsAskedFor(t *testing.T) {
 }
 
 func TestOnePackageThatCannotBeReadKeepsNoOtherFromItsName(t *testing.T) {
-	tools := looptest.Tools(t, func() {})
+	tools := looptest.Base(t, func() {})
 	put := func(p office.Package) error {
 		return tools.Data.Update(func(tx *store.Tx) error { return tx.PutPackage(p) })
 	}
@@ -82,7 +82,7 @@ func TestOnePackageThatCannotBeReadKeepsNoOtherFromItsName(t *testing.T) {
 		t.Fatal(err)
 	}
 	looptest.Spoil(t, &tools, "To be spoilt", "packages", "package_lines")
-	r, err := New(tools, Needs{})
+	r, err := New(tools, Deps{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestOnePackageThatCannotBeReadKeepsNoOtherFromItsName(t *testing.T) {
 }
 
 func TestAPackageIsReadOnceForAllItsSignaturesThatWait(t *testing.T) {
-	r, err := New(looptest.Tools(t, func() {}), Needs{})
+	r, err := New(looptest.Base(t, func() {}), Deps{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestAPackageIsReadOnceForAllItsSignaturesThatWait(t *testing.T) {
 	}
 }
 
-func (x *testRoom) put(t *testing.T, p office.Package) {
+func (x *testService) put(t *testing.T, p office.Package) {
 	t.Helper()
 	if err := x.Data.Update(func(tx *store.Tx) error { return tx.PutPackage(p) }); err != nil {
 		t.Fatal(err)

@@ -14,14 +14,14 @@ import (
 )
 
 // Recent returns the files saved last, newest first.
-func (r *Room) Recent(limit int) ([]office.Job, error) {
+func (r *Service) Recent(limit int) ([]office.Job, error) {
 	return data.Read(r.Data, "the saved files", func(tx *store.Tx) ([]office.Job, error) { return tx.RecentSaved(limit) })
 }
 
 // SaveAgain fetches the files of an executed package once more. One that is missing gets its name back; one that is there
 // as it was stays; beside one that was changed the next free name is taken.
-func (r *Room) SaveAgain(packageID string) error {
-	s := r.needs.Settings()
+func (r *Service) SaveAgain(packageID string) error {
+	s := r.deps.Settings()
 	inUse, err := r.namesInUse(packageID, s.SaveTo)
 	if err != nil {
 		return fmt.Errorf("save package %s again: %w", packageID, err)
@@ -61,14 +61,14 @@ func (r *Room) SaveAgain(packageID string) error {
 		return fmt.Errorf("save package %s again: %w", packageID, err)
 	}
 	loop.Wake(r.work)
-	r.needs.Ask()
+	r.deps.Ask()
 	r.Signal(office.PackagesChanged)
 	return nil
 }
 
 // namesInUse are the names that are in use, of those that the files of a package may get, by the folders in which they may lie. Of a
 // folder that is out of reach only the names of other jobs are known; the save itself never overwrites.
-func (r *Room) namesInUse(packageID, saveTo string) (map[string]map[string]bool, error) {
+func (r *Service) namesInUse(packageID, saveTo string) (map[string]map[string]bool, error) {
 	jobs, err := data.Read(r.Data, "the files of a package", func(tx *store.Tx) ([]office.Job, error) { return tx.JobsOf(packageID) })
 	inUse := map[string]map[string]bool{}
 	for _, j := range jobs {
@@ -105,7 +105,7 @@ func nameAgain(tx *store.Tx, j *office.Job, inUse map[string]bool) error {
 }
 
 // RetryFailed asks for the files now that the service did not give for weeks, and as often as for new ones.
-func (r *Room) RetryFailed() error {
+func (r *Service) RetryFailed() error {
 	err := r.Data.Update(func(tx *store.Tx) error {
 		failed, err := tx.FailedJobs()
 		if err != nil {

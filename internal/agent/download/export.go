@@ -21,7 +21,7 @@ const exportSpare = 16 << 20
 // office's. It replaces nothing: a file that is there already, as it was saved, stays, and beside another one of that name the
 // copy gets a number. It goes on after a file that cannot be copied, but not where the folder takes no more. An error is that
 // nothing could be begun.
-func (r *Room) Export(ctx context.Context, packageIDs []string, folder string) (x office.Exported, err error) {
+func (r *Service) Export(ctx context.Context, packageIDs []string, folder string) (x office.Exported, err error) {
 	var jobs []office.Job
 	for _, id := range packageIDs {
 		saved, err := data.Read(r.Data, "the saved files", func(tx *store.Tx) (done []office.Job, err error) {

@@ -13,7 +13,7 @@ import (
 )
 
 // keepFile stores a package with a saved file of a name and content.
-func (x *testRoom) keepFile(id, name, content string) office.Job {
+func (x *testService) keepFile(id, name, content string) office.Job {
 	x.t.Helper()
 	j := x.plan(id)[0]
 	old := j.Key()
@@ -59,7 +59,7 @@ func inside(t *testing.T, folder string) (names []string) {
 }
 
 func TestAnExportCopiesWhatIsSavedAndReplacesNothing(t *testing.T) {
-	x := newRoom(t)
+	x := newService(t)
 	x.keepFile("p", "Lease/Lease.pdf", pdf+"lease\n%%EOF\n")
 	x.keepFile("q", "Offer.pdf", pdf+"offer\n%%EOF\n")
 	x.plan("waits")
@@ -90,7 +90,7 @@ func TestAnExportCopiesWhatIsSavedAndReplacesNothing(t *testing.T) {
 }
 
 func TestAnExportGoesOnAfterAFileThatIsLostAndSaysSo(t *testing.T) {
-	x := newRoom(t)
+	x := newService(t)
 	lost := x.keepFile("p", "Lease.pdf", pdf+"lease\n%%EOF\n")
 	x.keepFile("q", "Offer.pdf", pdf+"offer\n%%EOF\n")
 	if err := os.Remove(filepath.Join(lost.Folder, lost.Target)); err != nil {

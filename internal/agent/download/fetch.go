@@ -17,7 +17,7 @@ import (
 )
 
 // save brings one file to the folder. It returns an error only when the queue is to pause.
-func (r *Room) save(ctx context.Context, client *esign.Client, j office.Job, l limits) error {
+func (r *Service) save(ctx context.Context, client *esign.Client, j office.Job, l limits) error {
 	if !l.downloads.Acquire(ctx) {
 		return nil
 	}
@@ -36,7 +36,7 @@ func (r *Room) save(ctx context.Context, client *esign.Client, j office.Job, l l
 	}
 	folder.Flushes, folder.Looks = l.flushes, l.looks
 	folder.Steps = func(step archive.Step, _ string) {
-		r.needs.Crash("save " + string(step))
+		r.deps.Crash("save " + string(step))
 		if step == archive.StepWritten {
 			received() // from here on only the disk is waited for
 		}
@@ -69,7 +69,7 @@ func isThere(folder *archive.Folder, j office.Job) bool {
 }
 
 // write brings what the service sends to j's place in the folder. With errOtherName it returns what was received.
-func (r *Room) write(ctx context.Context, folder *archive.Folder, j office.Job, body *esign.Download) (archive.Saved, error) {
+func (r *Service) write(ctx context.Context, folder *archive.Folder, j office.Job, body *esign.Download) (archive.Saved, error) {
 	var elsewhere archive.Saved
 	saved, err := folder.Save(ctx, archive.Request{
 		Target: j.Target, Key: r.tempKey(j), Declared: body.Length, Body: body.Body, Before: r.cameBefore(j, body.Length),
@@ -80,7 +80,7 @@ func (r *Room) write(ctx context.Context, folder *archive.Folder, j office.Job, 
 				elsewhere = s
 				return errOtherName
 			}
-			defer r.needs.Crash("save committed")
+			defer r.deps.Crash("save committed")
 			return r.Data.Update(func(tx *store.Tx) error { return commitBytes(tx, j, s) })
 		},
 	})
@@ -91,10 +91,10 @@ func (r *Room) write(ctx context.Context, folder *archive.Folder, j office.Job, 
 }
 
 // conclude records how writing j's file ended.
-func (r *Room) conclude(ctx context.Context, folder *archive.Folder, j office.Job, saved archive.Saved, err error) error {
+func (r *Service) conclude(ctx context.Context, folder *archive.Folder, j office.Job, saved archive.Saved, err error) error {
 	switch {
 	case err == nil:
-		r.needs.Answered(ctx, nil)
+		r.deps.Answered(ctx, nil)
 		r.state.worked()
 		if r.state.open(j.Folder, true) {
 			r.Health.Clear(health.FolderFails)
@@ -102,7 +102,7 @@ func (r *Room) conclude(ctx context.Context, folder *archive.Folder, j office.Jo
 		j.Size, j.Digest, j.Found = saved.Size, saved.Digest, false
 		return r.finish(j, false)
 	case errors.Is(err, archive.ErrExists), errors.Is(err, errOtherName):
-		r.needs.Answered(ctx, nil)
+		r.deps.Answered(ctx, nil)
 		return r.rename(folder, j, saved)
 	case errors.Is(err, archive.ErrNoEnd):
 		return r.unproven(j, err, saved)
@@ -131,7 +131,7 @@ func commitBytes(tx *store.Tx, j office.Job, s archive.Saved) error {
 
 // finish records a file that is on disk, and announces its package when that was what it waited for. recognised is a
 // file that was there before this program saved it.
-func (r *Room) finish(j office.Job, recognised bool) error {
+func (r *Service) finish(j office.Job, recognised bool) error {
 	var facts []office.Fact
 	var line office.Activity
 	err := r.Data.Update(func(tx *store.Tx) error {
@@ -183,7 +183,7 @@ func (r *Room) finish(j office.Job, recognised bool) error {
 		return fmt.Errorf("record the saved file %s: %w", j.Target, err)
 	}
 	r.Tell(line)
-	r.needs.Announce(facts...)
+	r.deps.Announce(facts...)
 	r.Suspects.Clear(j.Key())
 	r.TellGiven()
 	loop.Wake(r.index)
@@ -193,12 +193,12 @@ func (r *Room) finish(j office.Job, recognised bool) error {
 }
 
 // NoteFiles draws into p how far its files are, and returns the fact that it is saved, when people were not told yet.
-func (r *Room) NoteFiles(tx *store.Tx, p *office.Package) ([]office.Fact, error) {
+func (r *Service) NoteFiles(tx *store.Tx, p *office.Package) ([]office.Fact, error) {
 	jobs, err := tx.JobsOf(p.ID)
 	if err != nil {
 		return nil, err
 	}
 	p.Saved = p.Planned && office.AllSaved(jobs)
 	p.Problem = office.FirstProblem(jobs)
-	return r.needs.Saved(tx, *p, jobs)
+	return r.deps.Saved(tx, *p, jobs)
 }

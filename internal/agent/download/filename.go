@@ -9,7 +9,7 @@ import (
 
 // PreviewName is what the files of a real package, the latest one, would be called with s; of a made-up one where
 // there is none. A pattern that is wrong is an *office.ConfigError, as Settings.Check finds it.
-func (r *Room) PreviewName(s office.Settings) (string, error) {
+func (r *Service) PreviewName(s office.Settings) (string, error) {
 	t, err := filename.Parse(s.Normal().NameTemplate)
 	if err != nil {
 		return "", &office.ConfigError{Fields: []office.FieldError{office.TemplateFinding(err)}}

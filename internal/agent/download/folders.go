@@ -44,7 +44,7 @@ func MoveJobs(tx *store.Tx, old, next string, named map[string]bool, now loop.Cl
 
 // Named are the jobs, by their keys, that wait for a folder, and whose files have their names there: all that is left to do is to
 // record them. It takes as long as the folder does.
-func (r *Room) Named(folder string) (map[string]bool, error) {
+func (r *Service) Named(folder string) (map[string]bool, error) {
 	waiting, err := data.Read(r.Data, "the files that wait", (*store.Tx).UnfinishedJobs)
 	named := map[string]bool{}
 	for _, j := range waiting {
@@ -85,7 +85,7 @@ func TryFolder(path string) office.Code {
 }
 
 // blockFolder says once what is wrong with the folder, and leaves its files until it is well again.
-func (r *Room) blockFolder(j office.Job, cause error) error {
+func (r *Service) blockFolder(j office.Job, cause error) error {
 	var moved bool
 	counts, err := data.Read(r.Data, "the files that wait", func(tx *store.Tx) (c store.JobCounts, err error) {
 		stored, ok, err := tx.Job(j.Key())
@@ -102,7 +102,7 @@ func (r *Room) blockFolder(j office.Job, cause error) error {
 		return nil // it waits for another folder by now, and nobody may look at this one again
 	}
 	r.state.block(j.Folder, errors.Is(cause, archive.ErrFull), r.Now(), func(n int) time.Duration { return r.Backoff(n, r.Pace.Folder, maxFolderPause) })
-	if current := r.needs.Settings().SaveTo; j.Folder != current && r.state.isBlocked(current, r.Now()) {
+	if current := r.deps.Settings().SaveTo; j.Folder != current && r.state.isBlocked(current, r.Now()) {
 		return nil // one message, and that folder's matters more
 	}
 	r.Health.Set(health.FolderFails, folderMessage(j.Folder, cause, counts.Pending))

@@ -44,8 +44,8 @@ func unlisted(key string) string {
 }
 
 // oweLine records, in the commit that says that j is saved, that the index owes it a line.
-func (r *Room) oweLine(tx *store.Tx, j *office.Job) error {
-	s := r.needs.Settings()
+func (r *Service) oweLine(tx *store.Tx, j *office.Job) error {
+	s := r.deps.Settings()
 	j.ListIn = ""
 	if s.SaveTo != j.Folder {
 		j.ListIn = s.SaveTo
@@ -58,7 +58,7 @@ func (r *Room) oweLine(tx *store.Tx, j *office.Job) error {
 
 // RunIndex keeps the indexes up to date where the office wants any, apart from saving: a file that somebody has open in a
 // spreadsheet costs no document and no time.
-func (r *Room) RunIndex(ctx context.Context) error {
+func (r *Service) RunIndex(ctx context.Context) error {
 	for tries := 0; ; {
 		pause := time.Hour
 		switch err := r.listAll(ctx); {
@@ -81,11 +81,11 @@ func (r *Room) RunIndex(ctx context.Context) error {
 
 // listAll writes what is owed to every index. A folder that takes no lines keeps none from the others; one that the office has
 // left, and that is not there, is nobody's trouble: its lines wait for it.
-func (r *Room) listAll(ctx context.Context) error {
+func (r *Service) listAll(ctx context.Context) error {
 	var failed []error
 	away := map[string]bool{}
 	for after, first := "", true; ctx.Err() == nil; first = false {
-		s := r.needs.Settings()
+		s := r.deps.Settings()
 		if !s.Index || s.SaveTo == "" {
 			return nil
 		}
@@ -123,7 +123,7 @@ func (r *Room) listAll(ctx context.Context) error {
 
 // owedLines are the next files whose lines are owed, after a document, in the order in which they were saved, and after which
 // document there are more; "" for none. What is not saved any more, for it is saved again, owes none until it is.
-func (r *Room) owedLines(after string) (owed []office.Job, next string, err error) {
+func (r *Service) owedLines(after string) (owed []office.Job, next string, err error) {
 	var stale []string
 	owed, err = data.Read(r.Data, "the files to be listed", func(tx *store.Tx) (jobs []office.Job, err error) {
 		stale, next = nil, ""
@@ -165,7 +165,7 @@ func (r *Room) owedLines(after string) (owed []office.Job, next string, err erro
 }
 
 // list writes to one index what it owes to these files, and to all others when it is not as it was left.
-func (r *Room) list(ctx context.Context, s office.Settings, folder string, owed []office.Job, mark archive.Mark) error {
+func (r *Service) list(ctx context.Context, s office.Settings, folder string, owed []office.Job, mark archive.Mark) error {
 	f, err := archive.OpenFolder(folder)
 	if err != nil {
 		return err
@@ -211,7 +211,7 @@ func (r *Room) list(ctx context.Context, s office.Settings, folder string, owed 
 }
 
 // savedIn are the next files that are listed in the folder's index, in the order of their keys.
-func (r *Room) savedIn(folder, after string, most int) ([]office.Job, error) {
+func (r *Service) savedIn(folder, after string, most int) ([]office.Job, error) {
 	return data.Read(r.Data, "the saved files", func(tx *store.Tx) ([]office.Job, error) {
 		return tx.JobsAfter(after, most, func(j office.Job) bool { return j.State == office.JobDone && j.IndexFolder() == folder })
 	})
@@ -230,7 +230,7 @@ const noSum = "-"
 
 // writeLines appends what the index lacks of these files, and records that none of them is owed; with done set, also where the index
 // ends: all of it is as it should be up to there.
-func (r *Room) writeLines(folder string, x *archive.Index, jobs []office.Job, w indexWords, done bool) error {
+func (r *Service) writeLines(folder string, x *archive.Index, jobs []office.Job, w indexWords, done bool) error {
 	var lines [][]string
 	packages := map[string]office.Package{}
 	listed := map[string]bool{}
@@ -262,7 +262,7 @@ func (r *Room) writeLines(folder string, x *archive.Index, jobs []office.Job, w 
 	if err != nil {
 		return err
 	}
-	r.needs.Crash("index written")
+	r.deps.Crash("index written")
 	err = r.Data.Update(func(tx *store.Tx) error {
 		if done {
 			if err := keepMark(tx, folder, mark); err != nil {

@@ -20,13 +20,13 @@ import (
 )
 
 // saved plans a package and has its file saved, with these bytes.
-func (x *testRoom) saved(id, body string) office.Job {
+func (x *testService) saved(id, body string) office.Job {
 	x.t.Helper()
 	j := x.plan(id)[0]
 	return x.savedAs(j, body)
 }
 
-func (x *testRoom) savedAs(j office.Job, body string) office.Job {
+func (x *testService) savedAs(j office.Job, body string) office.Job {
 	x.t.Helper()
 	f, err := archive.OpenFolder(j.Folder)
 	noErr(x.t, err)
@@ -85,13 +85,13 @@ func wantListed(t *testing.T, folder string, comma rune, jobs ...office.Job) {
 	}
 }
 
-func (x *testRoom) list() {
+func (x *testService) list() {
 	x.t.Helper()
 	noErr(x.t, x.listAll(x.t.Context()))
 }
 
 func TestEachSavedFileIsListedOnce(t *testing.T) {
-	x := newRoom(t)
+	x := newService(t)
 	x.settings.Index = true
 	here := x.settings.SaveTo
 	a := x.saved("a", "first")
@@ -125,11 +125,11 @@ func TestEachSavedFileIsListedOnce(t *testing.T) {
 }
 
 func TestAKillBetweenTheLineAndItsRecordDoublesNothing(t *testing.T) {
-	x := newRoom(t)
+	x := newService(t)
 	x.settings.Index = true
 	a, b := x.saved("a", "first"), x.saved("b", "second")
 	type killed struct{}
-	x.needs.Crash = func(point string) {
+	x.deps.Crash = func(point string) {
 		if point == "index written" {
 			panic(killed{})
 		}
@@ -142,14 +142,14 @@ func TestAKillBetweenTheLineAndItsRecordDoublesNothing(t *testing.T) {
 		}()
 		_ = x.listAll(t.Context())
 	}()
-	x.needs.Crash = func(string) {}
+	x.deps.Crash = func(string) {}
 	x.list()
 	wantListed(t, x.settings.SaveTo, ',', a, b)
 }
 
 // The index lists what was saved since a backup was made, but the backup does not know it.
 func TestAFileThatIsFoundAgainIsNotListedTwice(t *testing.T) {
-	x := newRoom(t)
+	x := newService(t)
 	x.settings.Index = true
 	known := x.saved("known", "known")
 	x.list()
@@ -171,7 +171,7 @@ func TestAFileThatIsFoundAgainIsNotListedTwice(t *testing.T) {
 }
 
 func TestWhatWasSavedBeforeTheIndexWasWantedIsListedToo(t *testing.T) {
-	x := newRoom(t)
+	x := newService(t)
 	a := x.saved("a", "first")
 	x.list()
 	if _, err := os.Stat(filepath.Join(x.settings.SaveTo, archive.IndexName)); err == nil {
@@ -195,7 +195,7 @@ func TestWhatWasSavedBeforeTheIndexWasWantedIsListedToo(t *testing.T) {
 }
 
 func TestEachFolderHasItsOwnIndex(t *testing.T) {
-	x := newRoom(t)
+	x := newService(t)
 	x.settings.Index = true
 	first := x.settings.SaveTo
 	a := x.saved("a", "first")
@@ -222,7 +222,7 @@ func TestEachFolderHasItsOwnIndex(t *testing.T) {
 }
 
 func TestAFolderThatNeverReturnsKeepsNoLineFromTheOthers(t *testing.T) {
-	x := newRoom(t)
+	x := newService(t)
 	x.settings.Index = true
 	old, lost := x.settings.SaveTo, filepath.Join(t.TempDir(), "lost")
 	x.update(func(tx *store.Tx) error {
@@ -261,7 +261,7 @@ func TestAFolderThatNeverReturnsKeepsNoLineFromTheOthers(t *testing.T) {
 }
 
 func TestTwoComputersShareAnIndex(t *testing.T) {
-	x, y := newRoom(t), newRoom(t)
+	x, y := newService(t), newService(t)
 	x.settings.Index = true
 	y.settings = x.settings
 	y.settings.NameTemplate = "{package} - {document} of the other"
@@ -282,12 +282,12 @@ func TestTwoComputersShareAnIndex(t *testing.T) {
 }
 
 func TestAnIndexThatIsOpenElsewhereCostsNoDocument(t *testing.T) {
-	x := newRoom(t)
+	x := newService(t)
 	x.settings.Index = true
 	f, err := archive.OpenFolder(x.settings.SaveTo)
 	noErr(t, err)
 	defer f.Close()
-	open, err := f.OpenIndex((&Room{needs: x.needs}).indexWords(x.settings).titles(), ',', archive.Mark{})
+	open, err := f.OpenIndex((&Service{deps: x.deps}).indexWords(x.settings).titles(), ',', archive.Mark{})
 	noErr(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	over := make(chan error, 1)
@@ -310,7 +310,7 @@ func TestAnIndexThatIsOpenElsewhereCostsNoDocument(t *testing.T) {
 }
 
 func TestNoNameBecomesAFormula(t *testing.T) {
-	x := newRoom(t)
+	x := newService(t)
 	x.settings.Index = true
 	j := x.plan("a")[0]
 	x.update(func(tx *store.Tx) error {
@@ -341,7 +341,7 @@ func TestATimeByWhichSomethingHadHappenedIsNoTimeAtWhichItDid(t *testing.T) {
 		"en": {"Jan (by 2026-11-23 20:09) / Ana (2026-11-23 20:08)", "2026-11-23 19:09", "by 2026-11-23 20:09"},
 		"de": {"Jan (bis 2026-11-23 20:09) / Ana (2026-11-23 20:08)", "2026-11-23 19:09", "bis 2026-11-23 20:09"},
 	} {
-		x := newRoom(t)
+		x := newService(t)
 		x.settings.Language = language
 		line := x.indexWords(x.settings).line(p, office.Job{PackageID: "p", Done: at, Found: true}, "Lease.pdf", "")
 		if !strings.HasSuffix(line[0], " 2026-11-23 20:09") {

@@ -29,8 +29,8 @@ var printers = sync.OnceValue(func() map[string]*message.Printer {
 	return all
 })
 
-func (r *Room) indexWords(s office.Settings) indexWords {
-	code := cmp.Or(s.Language, r.needs.Language(), "en")
+func (r *Service) indexWords(s office.Settings) indexWords {
+	code := cmp.Or(s.Language, r.deps.Language(), "en")
 	p, known := printers()[code]
 	if !known {
 		p, code = printers()["en"], "en"

@@ -28,15 +28,15 @@ var kindWords = sync.OnceValue(func() map[string]map[office.FileKind]string {
 })
 
 // KindWord is what a kind of file is called in the language of an office.
-func (r *Room) KindWord(s office.Settings, kind office.FileKind) string {
+func (r *Service) KindWord(s office.Settings, kind office.FileKind) string {
 	words := kindWords()
-	return cmp.Or(words[cmp.Or(s.Language, r.needs.Language())][kind], words["en"][kind])
+	return cmp.Or(words[cmp.Or(s.Language, r.deps.Language())][kind], words["en"][kind])
 }
 
 // otherNames are what j's file is called by offices of other languages. It may have been saved under such a name before
 // the state was lost. Of a package whose record cannot be read they are not known: better a second copy than none.
-func (r *Room) otherNames(j office.Job) (names []string, err error) {
-	kind, template := j.Kind, r.needs.Settings().FileTemplate()
+func (r *Service) otherNames(j office.Job) (names []string, err error) {
+	kind, template := j.Kind, r.deps.Settings().FileTemplate()
 	if !template.Says(kind) {
 		return nil, nil
 	}
@@ -63,14 +63,14 @@ func (r *Room) otherNames(j office.Job) (names []string, err error) {
 }
 
 // sameNames are what j's file may be called: as it is wanted, and as offices of other languages would have it.
-func (r *Room) sameNames(j office.Job) ([]string, error) {
+func (r *Service) sameNames(j office.Job) ([]string, error) {
 	others, err := r.otherNames(j)
 	return append([]string{j.WantedName()}, others...), err
 }
 
 // hasOtherName reports whether j's file, of which saved was received, is in the folder under another of its names, and is
 // nobody else's.
-func (r *Room) hasOtherName(folder *archive.Folder, j office.Job, saved archive.Saved) (bool, error) {
+func (r *Service) hasOtherName(folder *archive.Folder, j office.Job, saved archive.Saved) (bool, error) {
 	names, err := r.sameNames(j)
 	if err != nil {
 		return false, err
@@ -94,7 +94,7 @@ func (r *Room) hasOtherName(folder *archive.Folder, j office.Job, saved archive.
 
 // mayHave reports whether the file of that name, whose bytes are j's, may become j's: see settle. One whose record cannot
 // be read has it.
-func (r *Room) mayHave(j office.Job, name, digest string) (bool, error) {
+func (r *Service) mayHave(j office.Job, name, digest string) (bool, error) {
 	mine, err := data.Read(r.Data, "who has a file name", func(tx *store.Tx) (bool, error) {
 		other, taken, err := tx.JobAt(j.Folder, name)
 		return err == nil && (!taken || other.Key() != j.Key() && !hasFile(other, digest)), err

@@ -86,7 +86,7 @@ func hasFile(j office.Job, digest string) bool {
 // Folder is where p's documents go: the office's folder, or beside the original when that was chosen and it is
 // still there. Where a draft that cannot be read had its original nobody will know later either, and its documents are
 // not to wait for that.
-func (r *Room) Folder(s office.Settings, p office.Package) (string, error) {
+func (r *Service) Folder(s office.Settings, p office.Package) (string, error) {
 	if !s.BesideOriginal || p.DraftID == "" {
 		return s.SaveTo, nil
 	}
@@ -112,7 +112,7 @@ func (r *Room) Folder(s office.Settings, p office.Package) (string, error) {
 // Plan records a job per wanted file of an executed package, each with its name, before the first byte is asked for. It
 // may be called again for documents that were not known before; whether all are known now is for the caller to say
 // (office.Package.Planned).
-func (r *Room) Plan(tx *store.Tx, p *office.Package, s office.Settings, folder string) (planned int, err error) {
+func (r *Service) Plan(tx *store.Tx, p *office.Package, s office.Settings, folder string) (planned int, err error) {
 	names := s.FileTemplate()
 	add := func(d office.Document, kind office.FileKind) error {
 		j := office.Job{

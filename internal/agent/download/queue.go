@@ -23,7 +23,7 @@ const (
 
 // Run downloads what is planned. Trouble with a folder stops its files with one message and resumes by itself;
 // trouble with one file leaves the others alone.
-func (r *Room) Run(ctx context.Context) error {
+func (r *Service) Run(ctx context.Context) error {
 	r.sweepAll(ctx)
 	for {
 		pause, err := r.saveDue(ctx)
@@ -37,17 +37,17 @@ func (r *Room) Run(ctx context.Context) error {
 }
 
 // tempKey names a job's temporary file; no other computer's job has the same.
-func (r *Room) tempKey(j office.Job) string { return r.needs.Installation() + "/" + j.Key() }
+func (r *Service) tempKey(j office.Job) string { return r.deps.Installation() + "/" + j.Key() }
 
 // saveDue works on all jobs that are due and returns how long nothing will be. Those that become due meanwhile do not
 // wait for a large file, and that goes on when others fail.
-func (r *Room) saveDue(ctx context.Context) (pause time.Duration, err error) {
+func (r *Service) saveDue(ctx context.Context) (pause time.Duration, err error) {
 	const idle = time.Hour
 	var g errgroup.Group
 	g.SetLimit(loop.MaxCommits)
 	limits := limits{downloads: loop.NewSemaphore(atOnce), flushes: archive.NewFlushes(atOnce), looks: &archive.Looks{}}
 	for ctx.Err() == nil {
-		client, online := r.needs.Online()
+		client, online := r.deps.Online()
 		if !online {
 			pause = idle
 			break
@@ -82,7 +82,7 @@ func (r *Room) saveDue(ctx context.Context) (pause time.Duration, err error) {
 }
 
 // pausedFor is how long no download begins, for the service is in trouble or asked for it.
-func (r *Room) pausedFor() time.Duration {
+func (r *Service) pausedFor() time.Duration {
 	now := r.Now()
 	return max(r.Breaker.Left(now), r.state.breaker.Left(now))
 }
@@ -99,16 +99,16 @@ type limits struct {
 
 // ended is called when nobody works on j any more. It may be due again, under another name, and others of its package may be waiting
 // for it.
-func (r *Room) ended(j office.Job) {
+func (r *Service) ended(j office.Job) {
 	if more := r.state.end(j.Key()); more {
 		r.Wake()
 	}
-	r.needs.Ended()
+	r.deps.Ended()
 }
 
 // jobsDue returns the jobs that can be worked on now, a hundred at most; without any, how long there will be none. Those
 // that were under way before it was called are left out, even if they have ended since, and those beyond their package's share.
-func (r *Room) jobsDue(underWay map[string]bool, idle time.Duration) (due []office.Job, pause time.Duration, err error) {
+func (r *Service) jobsDue(underWay map[string]bool, idle time.Duration) (due []office.Job, pause time.Duration, err error) {
 	most := 100 + r.Quarantine.Len()
 	now := r.Now()
 	defer func() {

@@ -10,7 +10,7 @@ import (
 
 // TellRefused keeps in step what health says of files that the service does not give: of packages that everybody has
 // signed, after an hour, whatever its reason; of what goes with them, after weeks, because some documents have none.
-func (r *Room) TellRefused() {
+func (r *Service) TellRefused() {
 	packages, extras, err := r.withheld()
 	if err != nil {
 		return // what is wrong stays as it was said
@@ -34,7 +34,7 @@ func (r *Room) TellRefused() {
 
 // withheld are the names of the packages, by their ids, whose signed documents the service does not give, and how many
 // other files it does not.
-func (r *Room) withheld() (packages map[string]string, extras int, err error) {
+func (r *Service) withheld() (packages map[string]string, extras int, err error) {
 	packages, err = data.Read(r.Data, "what the service does not give", func(tx *store.Tx) (map[string]string, error) {
 		names := map[string]string{}
 		since := r.Now().Add(-office.WithheldAfter)
@@ -71,7 +71,7 @@ func (r *Room) withheld() (packages map[string]string, extras int, err error) {
 }
 
 // TellGiven is TellRefused for the moment in which something came that may have been withheld.
-func (r *Room) TellGiven() {
+func (r *Service) TellGiven() {
 	if r.Health.Has(health.FilesRefused) || r.Health.Has(health.FilesFailed) {
 		r.TellRefused()
 	}

@@ -28,7 +28,7 @@ const (
 )
 
 // notSaved handles a download that did not end as a file.
-func (r *Room) notSaved(ctx context.Context, j office.Job, err error) error {
+func (r *Service) notSaved(ctx context.Context, j office.Job, err error) error {
 	switch {
 	case ctx.Err() != nil, errors.Is(err, errMoved):
 		return nil
@@ -47,7 +47,7 @@ func (r *Room) notSaved(ctx context.Context, j office.Job, err error) error {
 // rename is for a target that is taken. A file with the very bytes is the document, saved before the state was lost,
 // perhaps by an office of another language, or by hand; others are left alone, and the job gets the next name. saved is
 // what was received, zero when nothing was.
-func (r *Room) rename(folder *archive.Folder, j office.Job, saved archive.Saved) error {
+func (r *Service) rename(folder *archive.Folder, j office.Job, saved archive.Saved) error {
 	wanted := j.WantedName()
 	if saved.Digest != "" {
 		names, err := r.sameNames(j)
@@ -95,7 +95,7 @@ func (r *Room) rename(folder *archive.Folder, j office.Job, saved archive.Saved)
 
 // recognise makes the file of that name, or of that name and a number, which has the very bytes, j's own. It fails with
 // errMoved when there is none.
-func (r *Room) recognise(folder *archive.Folder, j office.Job, wanted string, saved archive.Saved) error {
+func (r *Service) recognise(folder *archive.Folder, j office.Job, wanted string, saved archive.Saved) error {
 	there, err := folder.Series(wanted)
 	if err != nil {
 		return errMoved
@@ -116,12 +116,12 @@ func (r *Room) recognise(folder *archive.Folder, j office.Job, wanted string, sa
 }
 
 // refused handles an answer of the service that is not the file.
-func (r *Room) refused(ctx context.Context, j office.Job, err error) error {
+func (r *Service) refused(ctx context.Context, j office.Job, err error) error {
 	if ctx.Err() != nil {
 		return nil
 	}
-	r.needs.Answered(ctx, err)
-	if loop.ConcernsAll(err) || r.needs.SignedOut(err) {
+	r.deps.Answered(ctx, err)
+	if loop.ConcernsAll(err) || r.deps.SignedOut(err) {
 		return err // nothing is wrong with this file
 	}
 	var e *esign.Error
@@ -143,7 +143,7 @@ func (r *Room) refused(ctx context.Context, j office.Job, err error) error {
 
 // fail puts off a job that the service failed to give. When several in a row fail, nothing is wrong with the
 // files, and the queue pauses.
-func (r *Room) fail(j office.Job, cause error, problem message.Message, refused bool) error {
+func (r *Service) fail(j office.Job, cause error, problem message.Message, refused bool) error {
 	var after time.Duration
 	var e *esign.Error
 	if errors.As(cause, &e) {
@@ -160,7 +160,7 @@ func (r *Room) fail(j office.Job, cause error, problem message.Message, refused 
 
 // putOff puts a job off: seconds at first, then minutes and hours, and about a day in the end. refused is set when that
 // is the service's doing.
-func (r *Room) putOff(j office.Job, problem message.Message, atLeast time.Duration, refused bool) error {
+func (r *Service) putOff(j office.Job, problem message.Message, atLeast time.Duration, refused bool) error {
 	var facts []office.Fact
 	err := r.Data.Update(func(tx *store.Tx) error {
 		facts = nil
@@ -198,11 +198,11 @@ func (r *Room) putOff(j office.Job, problem message.Message, atLeast time.Durati
 		if err != nil {
 			return err
 		}
-		facts, err = r.needs.Saved(tx, p, jobs)
+		facts, err = r.deps.Saved(tx, p, jobs)
 		return err
 	})
 	if err == nil {
-		r.needs.Announce(facts...)
+		r.deps.Announce(facts...)
 	}
 	r.TellRefused()
 	return err

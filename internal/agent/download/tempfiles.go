@@ -27,12 +27,12 @@ func leaveFolder(tx *store.Tx, folder string) error {
 
 // sweepAll removes temporary files that an earlier run left behind in the office's folder and in those it had
 // before. A folder that is not there now is looked into once files are to be saved in it, or with the next start.
-func (r *Room) sweepAll(ctx context.Context) {
+func (r *Service) sweepAll(ctx context.Context) {
 	left, _, err := data.Doc[[]string](r.Data, docFoldersLeft)
 	if err != nil {
 		return // the next start sweeps them
 	}
-	if s := r.needs.Settings(); s.SaveTo != "" {
+	if s := r.deps.Settings(); s.SaveTo != "" {
 		r.sweepFolder(ctx, s.SaveTo)
 	}
 	remaining := slices.DeleteFunc(slices.Clone(left), func(folder string) bool { return r.sweepFolder(ctx, folder) })
@@ -45,7 +45,7 @@ func (r *Room) sweepAll(ctx context.Context) {
 }
 
 // sweepFolders does the same for the folders of jobs, once per run each. No save is under way.
-func (r *Room) sweepFolders(ctx context.Context, jobs []office.Job) {
+func (r *Service) sweepFolders(ctx context.Context, jobs []office.Job) {
 	for _, j := range jobs {
 		if !r.state.swept(j.Folder) {
 			r.sweepFolder(ctx, j.Folder)
@@ -54,7 +54,7 @@ func (r *Room) sweepFolders(ctx context.Context, jobs []office.Job) {
 }
 
 // sweepFolder reports whether the folder could be looked through.
-func (r *Room) sweepFolder(ctx context.Context, folder string) bool {
+func (r *Service) sweepFolder(ctx context.Context, folder string) bool {
 	f, err := archive.OpenFolder(folder)
 	if err != nil {
 		return false

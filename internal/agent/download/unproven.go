@@ -15,7 +15,7 @@ const unprovenApart = time.Minute
 
 // cameBefore is what an earlier try received, as archive.Request.Before, when the next one may confirm it. A service
 // that announces the length, and keeps to it, is believed at the next try.
-func (r *Room) cameBefore(j office.Job, declared int64) string {
+func (r *Service) cameBefore(j office.Job, declared int64) string {
 	if declared < 0 && r.unprovenWait(j) > 0 {
 		return ""
 	}
@@ -23,14 +23,14 @@ func (r *Room) cameBefore(j office.Job, declared int64) string {
 }
 
 // unprovenWait is how long what j received may not be confirmed yet.
-func (r *Room) unprovenWait(j office.Job) time.Duration {
+func (r *Service) unprovenWait(j office.Job) time.Duration {
 	age := r.Now().Sub(j.UnprovenAt)
 	return unprovenApart - min(max(0, age), unprovenApart)
 }
 
 // unproven puts off a job whose document came without its end. Most of these were cut off, so the next try is soon;
 // when the same comes again, the one that may confirm it is the next.
-func (r *Room) unproven(j office.Job, cause error, got archive.Saved) error {
+func (r *Service) unproven(j office.Job, cause error, got archive.Saved) error {
 	var wait time.Duration
 	err := r.Data.Update(func(tx *store.Tx) error {
 		wait = 0

@@ -20,10 +20,10 @@ import (
 
 // A damaged record costs what is known of a package, never its signed document.
 func TestADocumentIsSavedThoughTheRecordOfItsPackageCannotBeRead(t *testing.T) {
-	x := newRoom(t)
+	x := newService(t)
 	x.settings.NameTemplate = "{document} {kind}"
 	j := x.plan("p")[0]
-	looptest.Spoil(t, &x.Tools, "", "packages", "package_lines")
+	looptest.Spoil(t, &x.Base, "", "packages", "package_lines")
 	folder, err := archive.OpenFolder(j.Folder)
 	if err != nil {
 		t.Fatal(err)
@@ -43,9 +43,9 @@ func TestADocumentIsSavedThoughTheRecordOfItsPackageCannotBeRead(t *testing.T) {
 }
 
 func TestADocumentWaitsItsTurnThoughTheRecordOfItsPackageCannotBeRead(t *testing.T) {
-	x := newRoom(t)
+	x := newService(t)
 	j := x.plan("p")[0]
-	looptest.Spoil(t, &x.Tools, "", "packages", "package_lines")
+	looptest.Spoil(t, &x.Base, "", "packages", "package_lines")
 	if err := x.refused(t.Context(), j, &esign.Error{Kind: esign.NotFound, Status: 404}); err != nil {
 		t.Error(err)
 	}
@@ -55,7 +55,7 @@ func TestADocumentWaitsItsTurnThoughTheRecordOfItsPackageCannotBeRead(t *testing
 }
 
 func TestDocumentsGoToTheOfficesFolderWhenTheDraftCannotBeRead(t *testing.T) {
-	x := newRoom(t)
+	x := newService(t)
 	x.settings.BesideOriginal = true
 	original := t.TempDir()
 	x.update(func(tx *store.Tx) error {
@@ -65,7 +65,7 @@ func TestDocumentsGoToTheOfficesFolderWhenTheDraftCannotBeRead(t *testing.T) {
 	if got, err := x.Folder(x.settings, p); got != original || err != nil {
 		t.Fatalf("beside the original: %q, %v", got, err)
 	}
-	looptest.Spoil(t, &x.Tools, "", "drafts")
+	looptest.Spoil(t, &x.Base, "", "drafts")
 	if got, err := x.Folder(x.settings, p); got != x.settings.SaveTo || err != nil {
 		t.Errorf("without the draft: %q, %v", got, err)
 	}
@@ -78,9 +78,9 @@ func TestDocumentsGoToTheOfficesFolderWhenTheDraftCannotBeRead(t *testing.T) {
 }
 
 func TestAFileThatCannotBeReadHoldsUpNoOtherOfItsName(t *testing.T) {
-	x := newRoom(t)
+	x := newService(t)
 	lost := x.plan("p")[0]
-	looptest.Spoil(t, &x.Tools, "", "jobs")
+	looptest.Spoil(t, &x.Base, "", "jobs")
 	if j := x.plan("q")[0]; j.Target != filename.Numbered(lost.Target, 2) {
 		t.Errorf("planned as %q", j.Target)
 	}
@@ -88,12 +88,12 @@ func TestAFileThatCannotBeReadHoldsUpNoOtherOfItsName(t *testing.T) {
 
 func TestPeopleAreToldOfWhatIsWithheldThoughItsPackageCannotBeRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		x := newRoom(t)
+		x := newService(t)
 		j := x.plan("p")[0]
 		if err := x.refused(t.Context(), j, &esign.Error{Kind: esign.Forbidden, Status: 403}); err != nil {
 			t.Fatal(err)
 		}
-		looptest.Spoil(t, &x.Tools, "", "packages", "package_lines")
+		looptest.Spoil(t, &x.Base, "", "packages", "package_lines")
 		time.Sleep(2 * office.WithheldAfter)
 		if x.TellRefused(); !x.Health.Has(health.FilesRefused) {
 			t.Errorf("health: %+v", x.Health.List())

@@ -21,10 +21,10 @@ const docForm = "form"
 // pause is how long a change waits for the next one before both are written.
 const pause = 2 * time.Second
 
-// Room has the form in memory and writes it some moments later, so that typing costs no disk. What the last moments
+// Service has the form in memory and writes it some moments later, so that typing costs no disk. What the last moments
 // before a kill have brought may be lost. Safe for concurrent use.
-type Room struct {
-	loop.Tools
+type Service struct {
+	loop.Base
 	changed chan struct{} // rings when now has
 
 	mu  sync.Mutex
@@ -35,16 +35,16 @@ type Room struct {
 }
 
 // New reads the form of the last run. One that cannot be read is as good as none.
-func New(t loop.Tools) (*Room, error) {
+func New(t loop.Base) (*Service, error) {
 	kept, _, err := data.Doc[json.RawMessage](t.Data, docForm)
 	if err != nil {
 		return nil, err
 	}
-	return &Room{Tools: t, changed: make(chan struct{}, 1), now: kept, written: kept}, nil
+	return &Service{Base: t, changed: make(chan struct{}, 1), now: kept, written: kept}, nil
 }
 
 // Load reads the form that is kept, once it may be another than New has read. What was typed since then stays.
-func (r *Room) Load() error {
+func (r *Service) Load() error {
 	r.writing.Lock()
 	defer r.writing.Unlock()
 	kept, _, err := data.Doc[json.RawMessage](r.Data, docForm)
@@ -61,7 +61,7 @@ func (r *Room) Load() error {
 }
 
 // Keep keeps what is typed, for this and the next run of the program.
-func (r *Room) Keep(f office.Form) {
+func (r *Service) Keep(f office.Form) {
 	var data []byte
 	if !f.Empty() {
 		var err error
@@ -77,7 +77,7 @@ func (r *Room) Keep(f office.Form) {
 }
 
 // Form is what was kept last, also by an earlier run.
-func (r *Room) Form() (f office.Form) {
+func (r *Service) Form() (f office.Form) {
 	data := r.current()
 	if data == nil {
 		return office.Form{}
@@ -89,14 +89,14 @@ func (r *Room) Form() (f office.Form) {
 	return f
 }
 
-func (r *Room) current() []byte {
+func (r *Service) current() []byte {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.now
 }
 
 // Run writes the form when it has changed, until ctx ends.
-func (r *Room) Run(ctx context.Context) error {
+func (r *Service) Run(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():
@@ -113,7 +113,7 @@ func (r *Room) Run(ctx context.Context) error {
 }
 
 // Flush writes the form where it has changed, and says whether it is on disk as it is. Call it before the store is closed.
-func (r *Room) Flush() bool {
+func (r *Service) Flush() bool {
 	r.writing.Lock()
 	defer r.writing.Unlock()
 	data := r.current()

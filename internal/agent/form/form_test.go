@@ -15,7 +15,7 @@ import (
 func TestTheFormIsWrittenAMomentLaterAndOnlyWhenItChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		commits := 0
-		tools := looptest.Tools(t, func() {})
+		tools := looptest.Base(t, func() {})
 		st := tools.Data
 		st.Committed = func() { commits++ }
 		r, err := New(tools)
@@ -60,7 +60,7 @@ func TestTheFormIsWrittenAMomentLaterAndOnlyWhenItChanged(t *testing.T) {
 // After a loss of power the office sends what was handed over: found in the form, too, it would be sent twice.
 func TestAFormThatWasHandedOverIsEmptyOnTheDiskAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tools := looptest.Tools(t, func() {})
+		tools := looptest.Base(t, func() {})
 		r, err := New(tools)
 		if err != nil {
 			t.Fatal(err)

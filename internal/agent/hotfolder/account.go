@@ -13,8 +13,8 @@ import (
 
 // sender reports whether documents of f may be sent now, and what people are told when a person has to confirm that first. What
 // is not sent stays where it is.
-func (r *Room) sender(f office.HotFolder) (confirm message.Message, may bool) {
-	now, signedIn := r.needs.Account()
+func (r *Service) sender(f office.HotFolder) (confirm message.Message, may bool) {
+	now, signedIn := r.deps.Account()
 	switch {
 	case !signedIn: // nobody knows as whom it would be sent
 		return message.Message{}, false
@@ -28,9 +28,9 @@ func (r *Room) sender(f office.HotFolder) (confirm message.Message, may bool) {
 }
 
 // owned are the folders that send. Those that were set up while nobody was signed in become those of whoever is first.
-func (r *Room) owned() ([]office.HotFolder, error) {
+func (r *Service) owned() ([]office.HotFolder, error) {
 	list, err := r.folders()
-	now, signedIn := r.needs.Account()
+	now, signedIn := r.deps.Account()
 	orphan := func(f office.HotFolder) bool { return f.By == "" }
 	if err != nil || !signedIn || now.ID == "" || !slices.ContainsFunc(list, orphan) {
 		return list, err
@@ -50,9 +50,9 @@ func (r *Room) owned() ([]office.HotFolder, error) {
 }
 
 // own notes in f, which takes the place of old, whose it is. Whoever saves a folder has confirmed it; a pause says nothing.
-func (r *Room) own(f *office.HotFolder, old office.HotFolder) {
+func (r *Service) own(f *office.HotFolder, old office.HotFolder) {
 	f.By = old.By
-	now, signedIn := r.needs.Account()
+	now, signedIn := r.deps.Account()
 	if signedIn && now.ID != "" && f.Paused == old.Paused {
 		f.By = now.ID
 	}

@@ -29,12 +29,12 @@ func textOf(at string) string {
 }
 
 // explain writes beside a file that was not sent why that is so. A text that is there is the one.
-func (r *Room) explain(dir *disk.Dir, in office.Intake) error {
+func (r *Service) explain(dir *disk.Dir, in office.Intake) error {
 	text := textOf(in.At)
 	if there, err := find(dir, &in, text); err != nil || there != nil {
 		return err
 	}
-	words := r.needs.Words()
+	words := r.deps.Words()
 	lines := []string{words.Text(message.FileNotSent(in.Name)), words.Text(in.Problem), words.Text(message.FileBackIn(filepath.Base(in.Path)))}
 	end := "\n"
 	if runtime.GOOS == "windows" {

@@ -15,7 +15,7 @@ import (
 )
 
 // Folders are the folders that send, in the order in which they were added, each with how it stands.
-func (r *Room) Folders() ([]office.HotFolderRow, error) {
+func (r *Service) Folders() ([]office.HotFolderRow, error) {
 	rows, err := read(r, "the folders that send", func(tx *store.Tx) (rows []office.HotFolderRow, err error) {
 		list, err := foldersIn(tx)
 		if err != nil {
@@ -49,7 +49,7 @@ func (r *Room) Folders() ([]office.HotFolderRow, error) {
 // Put checks and keeps a folder: a new one when its ID is empty, else in place of the one of that ID. It returns the folder
 // as it is kept. From then on it sends from the account that is signed in, unless it was only paused or resumed. One whose share
 // is away is kept all the same, and is never made anew in its place. What is wrong is an *office.ConfigError.
-func (r *Room) Put(f office.HotFolder) (office.HotFolder, error) {
+func (r *Service) Put(f office.HotFolder) (office.HotFolder, error) {
 	r.changes.Lock()
 	defer r.changes.Unlock()
 	f = f.Normal()
@@ -87,14 +87,14 @@ func (r *Room) Put(f office.HotFolder) (office.HotFolder, error) {
 	if err == nil {
 		r.retries.Now()
 		r.Wake()
-		r.needs.Changed()
+		r.deps.Changed()
 	}
 	return f, err
 }
 
 // Remove takes a folder from the list. What it has taken goes its way; its files and subfolders stay. It reports whether there
 // was one of that id.
-func (r *Room) Remove(id string) (known bool, err error) {
+func (r *Service) Remove(id string) (known bool, err error) {
 	r.changes.Lock()
 	defer r.changes.Unlock()
 	err = r.Data.Update(func(tx *store.Tx) error {
@@ -108,14 +108,14 @@ func (r *Room) Remove(id string) (known bool, err error) {
 	})
 	if err == nil {
 		r.Wake()
-		r.needs.Changed()
+		r.deps.Changed()
 	}
 	return known, err
 }
 
 // Try checks a folder as Put does, and keeps nothing. It returns how many documents are in the folder. One that sends already
 // has to be there.
-func (r *Room) Try(f office.HotFolder) (documents int, err error) {
+func (r *Service) Try(f office.HotFolder) (documents int, err error) {
 	r.changes.Lock()
 	defer r.changes.Unlock()
 	f = f.Normal()
@@ -130,7 +130,7 @@ func (r *Room) Try(f office.HotFolder) (documents int, err error) {
 	return documents, err
 }
 
-func (r *Room) check(f office.HotFolder) (documents int, err error) {
+func (r *Service) check(f office.HotFolder) (documents int, err error) {
 	if bad := f.Check(); len(bad) > 0 {
 		return 0, &office.ConfigError{Fields: bad}
 	}
@@ -188,14 +188,14 @@ func count(path string) (n int) {
 
 // refusal is why a folder cannot send: it is, or lies in, a place where other files come and go. It goes by where the folders
 // really are, and asks again with each look: links, drives and settings change.
-func (r *Room) refusal(f office.HotFolder, all []office.HotFolder) message.Message {
+func (r *Service) refusal(f office.HotFolder, all []office.HotFolder) message.Message {
 	if home, err := os.UserHomeDir(); filepath.Dir(f.Path) == f.Path || err == nil && disk.Same(f.Path, home) {
 		return message.SendFolderTooWide()
 	}
-	if r.needs.DataDir != "" && (disk.Inside(f.Path, r.needs.DataDir) || disk.Inside(r.needs.DataDir, f.Path)) {
+	if r.deps.DataDir != "" && (disk.Inside(f.Path, r.deps.DataDir) || disk.Inside(r.deps.DataDir, f.Path)) {
 		return message.FolderHoldsData()
 	}
-	saveTo := r.needs.Settings().SaveTo
+	saveTo := r.deps.Settings().SaveTo
 	if saveTo != "" && disk.Inside(f.Path, saveTo) {
 		return message.SendFolderSavesTo()
 	}

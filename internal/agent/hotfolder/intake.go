@@ -17,7 +17,7 @@ import (
 )
 
 // take begins the way of a file that was seen in its folder: from here on it is known, and nobody takes it for another one.
-func (r *Room) take(ctx context.Context, f office.HotFolder, dir *disk.Dir, seen fs.FileInfo) error {
+func (r *Service) take(ctx context.Context, f office.HotFolder, dir *disk.Dir, seen fs.FileInfo) error {
 	name := seen.Name()
 	if now, err := dir.Lstat(name); err != nil || !unchanged(now, seen) {
 		return nil // the next look tells what it is now
@@ -31,7 +31,7 @@ func (r *Room) take(ctx context.Context, f office.HotFolder, dir *disk.Dir, seen
 	if err := r.put(in); err != nil {
 		return err
 	}
-	r.needs.Crash("folder recorded")
+	r.deps.Crash("folder recorded")
 	return r.advance(ctx, in)
 }
 
@@ -41,7 +41,7 @@ func unchanged(now, seen fs.FileInfo) bool {
 }
 
 // makeReadable gives a file a name that can be recorded, in its folder, where it is found again by that.
-func (r *Room) makeReadable(f office.HotFolder, dir *disk.Dir, name string) error {
+func (r *Service) makeReadable(f office.HotFolder, dir *disk.Dir, name string) error {
 	for i := 1; ; i++ {
 		err := dir.Take(name, dir, filename.Numbered(strings.ToValidUTF8(name, "_"), i))
 		switch {
@@ -54,7 +54,7 @@ func (r *Room) makeReadable(f office.HotFolder, dir *disk.Dir, name string) erro
 }
 
 // advance brings a file as far as it can go now.
-func (r *Room) advance(ctx context.Context, in office.Intake) error {
+func (r *Service) advance(ctx context.Context, in office.Intake) error {
 	if in.Place() == office.HotSent && in.Next == "" {
 		if rests, err := r.rest(&in); err != nil || rests {
 			return err
@@ -82,7 +82,7 @@ func (r *Room) advance(ctx context.Context, in office.Intake) error {
 }
 
 // step does the next thing that is to be done about a file, and reports whether there may be more.
-func (r *Room) step(ctx context.Context, dir *disk.Dir, in *office.Intake) (goOn bool, err error) {
+func (r *Service) step(ctx context.Context, dir *disk.Dir, in *office.Intake) (goOn bool, err error) {
 	switch {
 	case in.Next != "":
 		return r.move(dir, in)
@@ -113,7 +113,7 @@ func (r *Room) step(ctx context.Context, dir *disk.Dir, in *office.Intake) (goOn
 
 // told says once why a file lies in Problems. Whoever clears it away is done with it. Nobody is notified of what a person has
 // taken back.
-func (r *Room) told(dir *disk.Dir, in *office.Intake) error {
+func (r *Service) told(dir *disk.Dir, in *office.Intake) error {
 	if in.Explained != in.At {
 		if err := r.explain(dir, *in); err != nil {
 			return err
@@ -122,7 +122,7 @@ func (r *Room) told(dir *disk.Dir, in *office.Intake) error {
 		if err := r.put(*in); err != nil {
 			return err
 		}
-		r.needs.Crash("folder explained")
+		r.deps.Crash("folder explained")
 	}
 	if in.Tell {
 		return nil
@@ -135,7 +135,7 @@ func (r *Room) told(dir *disk.Dir, in *office.Intake) error {
 }
 
 // become makes a draft of a file that was taken.
-func (r *Room) become(ctx context.Context, dir *disk.Dir, in *office.Intake) (goOn bool, err error) {
+func (r *Service) become(ctx context.Context, dir *disk.Dir, in *office.Intake) (goOn bool, err error) {
 	var known bool
 	f, err := read(r, "a folder that sends", func(tx *store.Tx) (f office.HotFolder, err error) {
 		f, known, err = folderIn(tx, in.Folder)
@@ -172,9 +172,9 @@ func (r *Room) become(ctx context.Context, dir *disk.Dir, in *office.Intake) (go
 			case ctx.Err() != nil:
 				return false, ctx.Err()
 			case err == nil:
-				r.needs.Crash("folder drafted")
+				r.deps.Crash("folder drafted")
 				return true, nil
-			case r.needs.Passes(err):
+			case r.deps.Passes(err):
 				return false, &folderError{message.For(err)}
 			}
 			var told interface{ Message() message.Message }
@@ -192,9 +192,9 @@ func (r *Room) become(ctx context.Context, dir *disk.Dir, in *office.Intake) (go
 var errAgain = errors.New("the same file was written again")
 
 // send stores a draft for a file, and in the same commit that it is this file's, or that it is the file of another one.
-func (r *Room) send(ctx context.Context, in *office.Intake, f office.HotFolder, file *os.File, info fs.FileInfo) error {
+func (r *Service) send(ctx context.Context, in *office.Intake, f office.HotFolder, file *os.File, info fs.FileInfo) error {
 	next := *in
-	err := r.needs.Send(ctx, f, file, r.fileOf(*in, in.At), func(tx *store.Tx, d *office.Draft) error {
+	err := r.deps.Send(ctx, f, file, r.fileOf(*in, in.At), func(tx *store.Tx, d *office.Draft) error {
 		next = *in
 		if in.Found {
 			d.State, d.Problem = office.DraftHeld, message.FileOfBefore(in.Name)
@@ -228,7 +228,7 @@ func (r *Room) send(ctx context.Context, in *office.Intake, f office.HotFolder, 
 }
 
 // place is the subfolder in which a file belongs, by what became of its draft.
-func (r *Room) place(in *office.Intake) (string, error) {
+func (r *Service) place(in *office.Intake) (string, error) {
 	if in.Draft == "" {
 		return office.HotProblems, nil
 	}

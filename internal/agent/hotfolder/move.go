@@ -19,7 +19,7 @@ import (
 // What is done to the files of a hot folder goes from one open folder to another by direct names, for others swap in what they like.
 
 // realOf is where the folder of in led when a person saved it last, or, of one that sends no more, when the file was found.
-func (r *Room) realOf(in office.Intake) (string, error) {
+func (r *Service) realOf(in office.Intake) (string, error) {
 	return read(r, "a folder that sends", func(tx *store.Tx) (string, error) {
 		f, known, err := folderIn(tx, in.Folder)
 		if known && f.Path == in.Path {
@@ -34,7 +34,7 @@ const silence = 5 * time.Second
 
 // openFolder opens a hot folder, for which see openReal. One that does not answer, on a share whose server is gone, is taken for one that is
 // away until it has answered: nobody waits for it again meanwhile.
-func (r *Room) openFolder(path, real string) (*disk.Dir, error) {
+func (r *Service) openFolder(path, real string) (*disk.Dir, error) {
 	r.mu.Lock()
 	silent := r.silent[path]
 	r.mu.Unlock()
@@ -134,12 +134,12 @@ func open(dir *disk.Dir, in *office.Intake) (*os.File, fs.FileInfo, error) {
 }
 
 // fileOf is the path of a file in the hot folder of in.
-func (r *Room) fileOf(in office.Intake, at string) string {
+func (r *Service) fileOf(in office.Intake, at string) string {
 	return filepath.Join(in.Path, filepath.FromSlash(at))
 }
 
 // plan chooses where a file goes next, and records that.
-func (r *Room) plan(dir *disk.Dir, in *office.Intake, place string) error {
+func (r *Service) plan(dir *disk.Dir, in *office.Intake, place string) error {
 	wanted := path.Join(place, in.Name)
 	if place == office.HotWaiting {
 		wanted = ownPlace(*in)
@@ -161,7 +161,7 @@ func (r *Room) plan(dir *disk.Dir, in *office.Intake, place string) error {
 }
 
 // move moves a file to where it goes next, or finds that it was moved.
-func (r *Room) move(dir *disk.Dir, in *office.Intake) (goOn bool, err error) {
+func (r *Service) move(dir *disk.Dir, in *office.Intake) (goOn bool, err error) {
 	here, err := find(dir, in, in.At)
 	if err != nil {
 		return false, err
@@ -195,7 +195,7 @@ func (r *Room) move(dir *disk.Dir, in *office.Intake) (goOn bool, err error) {
 	case err != nil:
 		return false, trouble(in.Path, err)
 	}
-	r.needs.Crash("folder moved")
+	r.deps.Crash("folder moved")
 	return true, r.moved(dir, in)
 }
 
@@ -228,14 +228,14 @@ func remove(dir *disk.Dir, at string) error {
 }
 
 // moved records that a file is where it went, and removes what is left behind.
-func (r *Room) moved(dir *disk.Dir, in *office.Intake) error {
+func (r *Service) moved(dir *disk.Dir, in *office.Intake) error {
 	from, before := in.At, in.Place()
 	next := *in
 	next.At, next.Next = in.Next, ""
 	next.Explained, next.Tell = "", false
 	err := r.Data.Update(func(tx *store.Tx) error {
 		if in.Draft != "" {
-			if err := r.needs.Moved(tx, in.Draft, r.fileOf(*in, from), r.fileOf(*in, in.Next)); err != nil {
+			if err := r.deps.Moved(tx, in.Draft, r.fileOf(*in, from), r.fileOf(*in, in.Next)); err != nil {
 				return err
 			}
 		}

@@ -10,7 +10,7 @@ import (
 	"countersign/internal/store"
 )
 
-// The documents of this room.
+// The documents of this service.
 const (
 	// DocFolders names the document with the list of folders.
 	DocFolders = "hot-folders"
@@ -20,7 +20,7 @@ const (
 )
 
 // folders are the folders that send.
-func (r *Room) folders() ([]office.HotFolder, error) {
+func (r *Service) folders() ([]office.HotFolder, error) {
 	return read(r, "the folders that send", foldersIn)
 }
 
@@ -40,7 +40,7 @@ func folderIn(tx *store.Tx, id string) (office.HotFolder, bool, error) {
 }
 
 // intakes are the files that are on their way, oldest first.
-func (r *Room) intakes() ([]office.Intake, error) {
+func (r *Service) intakes() ([]office.Intake, error) {
 	return read(r, "the files of folders that send", intakesIn)
 }
 
@@ -64,7 +64,7 @@ func intakesIn(tx *store.Tx) (list []office.Intake, err error) {
 }
 
 // recorded are the names of the files of a folder that are known already, and could not be moved yet.
-func (r *Room) recorded(folder string) (map[string]bool, error) {
+func (r *Service) recorded(folder string) (map[string]bool, error) {
 	all, err := r.intakes()
 	names := map[string]bool{}
 	for _, in := range all {
@@ -77,12 +77,12 @@ func (r *Room) recorded(folder string) (map[string]bool, error) {
 
 func putIntake(tx *store.Tx, in office.Intake) error { return tx.PutDoc(prefixIntake+in.ID, in) }
 
-func (r *Room) put(in office.Intake) error {
+func (r *Service) put(in office.Intake) error {
 	return r.Data.Update(func(tx *store.Tx) error { return putIntake(tx, in) })
 }
 
 // drop ends the way of a file.
-func (r *Room) drop(in office.Intake) error {
+func (r *Service) drop(in office.Intake) error {
 	return r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(prefixIntake+in.ID, nil) })
 }
 
@@ -115,7 +115,7 @@ const keepSeen = 730
 
 // Forget forgets what was sent from folders long ago: the same bytes are taken for new ones then, and what comes back of a package
 // that is over is not given back.
-func (r *Room) Forget() error {
+func (r *Service) Forget() error {
 	return r.Data.Update(func(tx *store.Tx) error {
 		today, err := tx.Day()
 		if err != nil {

@@ -28,11 +28,11 @@ const waitingTime = "2006-01-02 1504"
 const tagLength, shortID = 8, tagLength + 1 + 8
 
 // newID is the id of an intake of this installation.
-func (r *Room) newID() string { return r.tag() + "-" + uuid.NewString() }
+func (r *Service) newID() string { return r.tag() + "-" + uuid.NewString() }
 
 // tag is what the ids of all intakes of this installation begin with.
-func (r *Room) tag() string {
-	sum := sha256.Sum256([]byte(r.needs.Installation()))
+func (r *Service) tag() string {
+	sum := sha256.Sum256([]byte(r.deps.Installation()))
 	return hex.EncodeToString(sum[:])[:tagLength]
 }
 
@@ -43,7 +43,7 @@ func ownPlace(in office.Intake) string {
 
 // ownSubfolder is what the name of a subfolder of Waiting tells of the intake that made it; ours is not set where that was
 // another computer's.
-func (r *Room) ownSubfolder(name string) (in office.Intake, ours bool) {
+func (r *Service) ownSubfolder(name string) (in office.Intake, ours bool) {
 	at := strings.LastIndex(name, " ")
 	if at < 0 || len(name)-at-1 != shortID || !strings.HasPrefix(name[at+1:], r.tag()+"-") {
 		return in, false
@@ -53,7 +53,7 @@ func (r *Room) ownSubfolder(name string) (in office.Intake, ours bool) {
 }
 
 // recover records the files in Waiting that nobody knows, once in the life of the program.
-func (r *Room) recover(f office.HotFolder, dir *disk.Dir) error {
+func (r *Service) recover(f office.HotFolder, dir *disk.Dir) error {
 	if r.recovered[f.Path] || !isThere(dir) {
 		return nil
 	}
@@ -81,7 +81,7 @@ func (r *Room) recover(f office.HotFolder, dir *disk.Dir) error {
 }
 
 // unknownIn are the files in Waiting of which there is no record.
-func (r *Room) unknownIn(f office.HotFolder, dir *disk.Dir) (found []office.Intake, err error) {
+func (r *Service) unknownIn(f office.HotFolder, dir *disk.Dir) (found []office.Intake, err error) {
 	all, err := r.intakes()
 	if err != nil {
 		return nil, err

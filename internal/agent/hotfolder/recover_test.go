@@ -20,8 +20,8 @@ func lostState(t *testing.T, installation func(before string) string) (*desk, of
 	write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
 	before.looks()
 	d := newDesk(t)
-	name := installation(before.needs.Installation())
-	d.needs.Installation = func() string { return name }
+	name := installation(before.deps.Installation())
+	d.deps.Installation = func() string { return name }
 	d.restart()
 	t.Cleanup(func() { before.tools.Data.Close(); d.tools.Data.Close() })
 	return d, d.folder(func(x *office.HotFolder) { x.Path = f.Path })

@@ -88,7 +88,7 @@ func cameBefore(tx *store.Tx, doc, name string) (s seen, before bool, err error)
 
 // repeats decides about d, the draft of in's file, when its document came before: it holds d with the reason, or returns the draft
 // whose file this is. Else it notes that the document came.
-func (r *Room) repeats(tx *store.Tx, in office.Intake, d *office.Draft) (twin string, err error) {
+func (r *Service) repeats(tx *store.Tx, in office.Intake, d *office.Draft) (twin string, err error) {
 	doc := seenDoc(d.Folder, d.Files[0].SHA256)
 	before, again, err := cameBefore(tx, doc, in.Name)
 	if err != nil {

@@ -32,7 +32,7 @@ type look struct {
 const patience = 15
 
 // scan returns the files of a folder that can be taken, oldest first, and how long until another one may be; 0 for never.
-func (r *Room) scan(f office.HotFolder, dir *disk.Dir) (ready []fs.FileInfo, soon time.Duration, err error) {
+func (r *Service) scan(f office.HotFolder, dir *disk.Dir) (ready []fs.FileInfo, soon time.Duration, err error) {
 	entries, err := dir.List()
 	if err != nil {
 		return nil, 0, trouble(f.Path, err)
@@ -96,7 +96,7 @@ func (r *Room) scan(f office.HotFolder, dir *disk.Dir) (ready []fs.FileInfo, soo
 }
 
 // pending reports whether a file is waited for that may be ready soon. One that is written all day, as a log is, keeps nobody waiting.
-func (r *Room) pending() bool {
+func (r *Service) pending() bool {
 	for _, l := range r.looks {
 		if l.waits && r.Now().Sub(l.first) < 4*r.Pace.Still {
 			return true
@@ -106,7 +106,7 @@ func (r *Room) pending() bool {
 }
 
 // forgetLooks forgets files that were not seen this time, in the folders that were looked into.
-func (r *Room) forgetLooks(folders []string) {
+func (r *Service) forgetLooks(folders []string) {
 	for path, l := range r.looks {
 		if !l.round || !slices.Contains(folders, filepath.Dir(path)) {
 			delete(r.looks, path)
@@ -118,7 +118,7 @@ func (r *Room) forgetLooks(folders []string) {
 }
 
 // isOurs reports whether the file of that name was saved there by this program: signed documents are not sent.
-func (r *Room) isOurs(f office.HotFolder, name string) (bool, error) {
+func (r *Service) isOurs(f office.HotFolder, name string) (bool, error) {
 	return read(r, "who saved a file", func(tx *store.Tx) (bool, error) {
 		_, known, err := tx.JobAt(f.Path, name)
 		if store.OfOneRecord(err) {

@@ -64,7 +64,7 @@ func lostIntake(tx *store.Tx, p office.Package) (in office.Intake, known bool, e
 
 // rest has the record of a document in Sent rest when there is nothing to give back for now, or ends it when nothing more will
 // come. It reports whether it did.
-func (r *Room) rest(in *office.Intake) (rests bool, err error) {
+func (r *Service) rest(in *office.Intake) (rests bool, err error) {
 	if due, err := read(r, "what came back signed", func(tx *store.Tx) ([]office.Job, error) { return due(tx, in) }); err != nil || len(due) > 0 {
 		return false, err
 	}
@@ -104,7 +104,7 @@ func due(tx *store.Tx, in *office.Intake) ([]office.Job, error) {
 }
 
 // giveBack saves copies of the files that are due beside the document that they came from, each once.
-func (r *Room) giveBack(ctx context.Context, dir *disk.Dir, in *office.Intake) error {
+func (r *Service) giveBack(ctx context.Context, dir *disk.Dir, in *office.Intake) error {
 	jobs, err := read(r, "what came back signed", func(tx *store.Tx) ([]office.Job, error) { return due(tx, in) })
 	for _, j := range jobs {
 		if err == nil {
@@ -115,7 +115,7 @@ func (r *Room) giveBack(ctx context.Context, dir *disk.Dir, in *office.Intake) e
 }
 
 // giveBackFile saves a copy of one file.
-func (r *Room) giveBackFile(ctx context.Context, dir *disk.Dir, in *office.Intake, j office.Job) error {
+func (r *Service) giveBackFile(ctx context.Context, dir *disk.Dir, in *office.Intake, j office.Job) error {
 	if disk.Inside(filepath.Dir(filepath.Join(j.Folder, filepath.FromSlash(j.Target))), filepath.Join(in.Path, office.HotSigned)) {
 		return r.returned(in, j, in.Returned[j.Key()].Target) // the office saves it there itself
 	}
@@ -166,13 +166,13 @@ func (r *Room) giveBackFile(ctx context.Context, dir *disk.Dir, in *office.Intak
 				if strings.Contains(j.Digest, ":") && s.Digest != j.Digest {
 					return errOther
 				}
-				r.needs.Crash("folder copied")
+				r.deps.Crash("folder copied")
 				return nil
 			},
 		})
 		switch {
 		case err == nil:
-			r.needs.Crash("folder returned")
+			r.deps.Crash("folder returned")
 			return r.returned(in, j, target)
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -201,12 +201,12 @@ func isFree(folder *archive.Folder, target string) (bool, error) {
 	return !there, err
 }
 
-func (r *Room) returned(in *office.Intake, j office.Job, target string) error {
+func (r *Service) returned(in *office.Intake, j office.Job, target string) error {
 	return r.reserve(in, j, office.Returned{Target: target, Done: true})
 }
 
 // reserve records what is to be done, or was done, about one file.
-func (r *Room) reserve(in *office.Intake, j office.Job, x office.Returned) error {
+func (r *Service) reserve(in *office.Intake, j office.Job, x office.Returned) error {
 	next := *in
 	next.Returned = map[string]office.Returned{}
 	for key, value := range in.Returned {
@@ -222,7 +222,7 @@ func (r *Room) reserve(in *office.Intake, j office.Job, x office.Returned) error
 
 // notReturned is for a saved file that is not there, or is another one. A folder that is out of reach comes back; a file that
 // a person has taken from it does not: that is said once.
-func (r *Room) notReturned(in *office.Intake, j office.Job, cause error) error {
+func (r *Service) notReturned(in *office.Intake, j office.Job, cause error) error {
 	gone := errors.Is(cause, fs.ErrNotExist) || errors.Is(cause, errOther) || errors.Is(cause, disk.ErrLink) || errors.Is(cause, disk.ErrNotFile)
 	if !gone || holdsNothing(j.Folder) {
 		return trouble(j.Folder, cause)

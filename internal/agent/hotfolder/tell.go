@@ -10,7 +10,7 @@ import (
 
 // tell tells people of everything that waits for their word, and of everything that was not sent: each at once, when a lot is
 // over, and once, also after a kill.
-func (r *Room) tell() error {
+func (r *Service) tell() error {
 	if len(r.looks) > 0 && r.pending() {
 		return nil // the rest of the lot is on its way
 	}
@@ -37,10 +37,10 @@ func (r *Room) tell() error {
 				return err
 			}
 		}
-		return r.needs.Owe(tx, facts...)
+		return r.deps.Owe(tx, facts...)
 	})
 	if err == nil {
-		r.needs.Announce(facts...)
+		r.deps.Announce(facts...)
 		r.Wake() // what people were told of may be done with
 	}
 	return err

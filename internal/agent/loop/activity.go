@@ -8,7 +8,7 @@ import (
 )
 
 // Activity returns the newest lines of the activity list, newest first.
-func (t Tools) Activity(limit int) ([]office.Activity, error) {
+func (t Base) Activity(limit int) ([]office.Activity, error) {
 	return data.Read(t.Data, "the activity list", func(tx *store.Tx) ([]office.Activity, error) {
 		list, _, err := tx.Activities("", limit)
 		return list, err
@@ -16,7 +16,7 @@ func (t Tools) Activity(limit int) ([]office.Activity, error) {
 }
 
 // TellUnusable says so in the activity list, once for each.
-func (t Tools) TellUnusable(id, packageID string, text message.Message) {
+func (t Base) TellUnusable(id, packageID string, text message.Message) {
 	line := office.Activity{Time: t.Now(), Kind: "problem", PackageID: packageID, Text: text}
 	var first bool
 	err := t.Data.Update(func(tx *store.Tx) (err error) {
@@ -34,7 +34,7 @@ func (t Tools) TellUnusable(id, packageID string, text message.Message) {
 }
 
 // Record adds a line to the activity list.
-func (t Tools) Record(x office.Activity) {
+func (t Base) Record(x office.Activity) {
 	if x.Time.IsZero() {
 		x.Time = t.Now()
 	}
@@ -45,7 +45,7 @@ func (t Tools) Record(x office.Activity) {
 }
 
 // Tell shows an activity that is already stored.
-func (t Tools) Tell(x office.Activity) {
+func (t Base) Tell(x office.Activity) {
 	t.Show(x)
 	t.Signal(office.ActivityChanged)
 }

@@ -9,7 +9,7 @@ import (
 
 // Backoff is the pause after the nth failure in a row: base, doubled with each further one, at most limit, and up to a fifth
 // longer so that many jobs do not return in step. n is often kept on disk, which is why this is no type that counts by itself.
-func (t Tools) Backoff(n int, base, limit time.Duration) time.Duration {
+func (t Base) Backoff(n int, base, limit time.Duration) time.Duration {
 	d := base
 	for range min(n-1, 30) {
 		if d *= 2; d >= limit {
@@ -21,7 +21,7 @@ func (t Tools) Backoff(n int, base, limit time.Duration) time.Duration {
 }
 
 // PauseAfter is how long to leave the service alone after err, the nth failure in a row: Backoff, or what the service asks for.
-func (t Tools) PauseAfter(err error, n int, limit time.Duration) time.Duration {
+func (t Base) PauseAfter(err error, n int, limit time.Duration) time.Duration {
 	pause := t.Backoff(n, t.Pace.Retry, limit)
 	var e *esign.Error
 	if errors.As(err, &e) {

@@ -10,7 +10,7 @@ import (
 )
 
 func TestPausesDoubleUpToTheirLimit(t *testing.T) {
-	tools := Tools{Jitter: func() float64 { return 0 }, Pace: Pace{}.Complete()}
+	tools := Base{Jitter: func() float64 { return 0 }, Pace: Pace{}.Complete()}
 	var got []time.Duration
 	for n := 1; n <= 7; n++ {
 		got = append(got, tools.Backoff(n, tools.Pace.Retry, time.Minute)/time.Second)
@@ -28,7 +28,7 @@ func TestPausesDoubleUpToTheirLimit(t *testing.T) {
 }
 
 func TestWhatTheServiceAsksForIsTheLeastPause(t *testing.T) {
-	tools := Tools{Jitter: func() float64 { return 0 }, Pace: Pace{}.Complete()}
+	tools := Base{Jitter: func() float64 { return 0 }, Pace: Pace{}.Complete()}
 	for _, c := range []struct {
 		err  error
 		want time.Duration

@@ -70,7 +70,7 @@ func (q *Quarantine) Clear() {
 // One does what concerns a single object, which key tells from all others. When something is wrong with that object, it is
 // put in quarantine and the rest goes on. An error is returned only for what concerns all of them: the disk, the service,
 // the end of ctx.
-func (t Tools) One(ctx context.Context, key string, do func() error) error {
+func (t Base) One(ctx context.Context, key string, do func() error) error {
 	err := Protect(ctx, Loop{Name: key, Run: func(context.Context) error { return do() }})
 	var own *data.ObjectError
 	if !errors.As(err, &own) {
@@ -84,10 +84,10 @@ func (t Tools) One(ctx context.Context, key string, do func() error) error {
 }
 
 // LeftAlone reports whether the object of that key is in quarantine.
-func (t Tools) LeftAlone(key string) bool { return t.Quarantine.has(key, t.Now()) }
+func (t Base) LeftAlone(key string) bool { return t.Quarantine.has(key, t.Now()) }
 
 // PauseBeside is pause, but not so short that a loop runs on for objects that are due and left alone, of which there are n.
-func (t Tools) PauseBeside(n int, pause time.Duration) time.Duration {
+func (t Base) PauseBeside(n int, pause time.Duration) time.Duration {
 	if n == 0 {
 		return pause
 	}
@@ -95,7 +95,7 @@ func (t Tools) PauseBeside(n int, pause time.Duration) time.Duration {
 }
 
 // TellQuarantine keeps the health issue about what is left alone in step.
-func (t Tools) TellQuarantine() {
+func (t Base) TellQuarantine() {
 	t.Quarantine.prune(t.Now())
 	if t.Quarantine.Len() == 0 {
 		t.Health.Clear(health.RecordsPutOff)

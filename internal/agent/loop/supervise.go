@@ -1,5 +1,5 @@
-// Package loop has what every room of the agent works with: supervision, back-off, cool-downs, the breaker, wake-ups and
-// change signals. It knows no room, and nothing of packages or of the service but that it may ask to be left alone.
+// Package loop has what every service of the agent works with: supervision, back-off, cool-downs, the breaker, wake-ups and
+// change signals. It knows none of them, and nothing of packages or of the signing service but that it may ask to be left alone.
 package loop
 
 import (

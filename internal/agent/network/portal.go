@@ -27,7 +27,7 @@ func Suspicious(err error) bool {
 // there; when something else answers, or nothing, it asks the service's name for a page that does not exist, without TLS
 // where there is TLS. Only a network in between answers that with a page, or sends whoever asks to somebody else. It asks no
 // third party.
-func (r *Room) Asks(ctx context.Context, s office.Settings) (page string, asks bool) {
+func (r *Service) Asks(ctx context.Context, s office.Settings) (page string, asks bool) {
 	s = s.Normal()
 	address, err := url.Parse(s.BaseURL)
 	if err != nil || address.Host == "" {
@@ -59,7 +59,7 @@ func (r *Room) Asks(ctx context.Context, s office.Settings) (page string, asks b
 
 // stranger asks at an address of the service for a page that does not exist, and says whether somebody else answers, and
 // where browsers are to go then.
-func (r *Room) stranger(ctx context.Context, s office.Settings, address *url.URL) (page string, yes bool) {
+func (r *Service) stranger(ctx context.Context, s office.Settings, address *url.URL) (page string, yes bool) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, plain(address, "/countersign-network-check"), nil)
 	if err != nil {
 		return "", false

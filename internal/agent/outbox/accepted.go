@@ -15,7 +15,7 @@ import (
 )
 
 // accepted records that the service has accepted d: the draft and its package in one commit.
-func (r *Room) accepted(d office.Draft, added esign.Added) error {
+func (r *Service) accepted(d office.Draft, added esign.Added) error {
 	var line office.Activity
 	err := r.Data.Update(func(tx *store.Tx) error {
 		p, ok, err := tx.FirstPackage(apply.Cases(added.PackageID))
@@ -44,7 +44,7 @@ func (r *Room) accepted(d office.Draft, added esign.Added) error {
 		if err := rememberPeople(tx, d.Signers); err != nil {
 			return err
 		}
-		if err := r.needs.Used(tx, d); err != nil {
+		if err := r.deps.Used(tx, d); err != nil {
 			return err
 		}
 		line = office.Activity{Time: r.Now(), Kind: "sent", PackageID: p.ID, Text: message.SentTo(p.DisplayName(), len(d.Signers))}
@@ -56,7 +56,7 @@ func (r *Room) accepted(d office.Draft, added esign.Added) error {
 	r.Tell(line)
 	r.row = row{}
 	r.TellUnknown()
-	r.needs.PackageAdded()
+	r.deps.PackageAdded()
 	for _, c := range []office.Change{office.OutboxChanged, office.PackagesChanged, office.StatusChanged} {
 		r.Signal(c)
 	}
@@ -102,9 +102,9 @@ func fromDraft(p *office.Package, d office.Draft, sent office.When) {
 }
 
 // Claim makes p a package of ours when its external data carries the id of one of our drafts. A draft whose outcome was
-// unknown is thereby known to be sent; after the commit, Wake the room. One that this installation has sent, and of which
+// unknown is thereby known to be sent; after the commit, call Wake. One that this installation has sent, and of which
 // nothing is known any more, as after a restore, is ours without its draft. The caller stores p.
-func (r *Room) Claim(tx *store.Tx, p *office.Package, data json.RawMessage) error {
+func (r *Service) Claim(tx *store.Tx, p *office.Package, data json.RawMessage) error {
 	came := cameFrom(data)
 	if came.draft == "" {
 		return nil
@@ -114,7 +114,7 @@ func (r *Room) Claim(tx *store.Tx, p *office.Package, data json.RawMessage) erro
 	if err == nil && !ok && came.installation != "" {
 		var home string
 		home, err = tx.Service()
-		ours = came.installation == office.TagAt(cmp.Or(p.Service, home), r.needs.Installation())
+		ours = came.installation == office.TagAt(cmp.Or(p.Service, home), r.deps.Installation())
 	}
 	if err == nil && (ok || ours) {
 		var other office.Package
@@ -138,7 +138,7 @@ func (r *Room) Claim(tx *store.Tx, p *office.Package, data json.RawMessage) erro
 	// One that is held may have been sent in a time that a backup does not know.
 	if d.State == office.DraftUnknown || d.State == office.DraftHeld || d.State == office.DraftQueued || d.State == office.DraftFailed {
 		markSent(&d, p.ID, r.Now())
-		if err := r.needs.Used(tx, d); err != nil {
+		if err := r.deps.Used(tx, d); err != nil {
 			return err
 		}
 		return tx.PutDraft(d)
@@ -159,8 +159,8 @@ func (s source) String() string {
 }
 
 // sourceOf is what the package of d comes from.
-func (r *Room) sourceOf(d office.Draft) source {
-	return source{d.ID, office.TagAt(d.Service, r.needs.Installation()), office.TagAt(d.Service, d.Folder)}
+func (r *Service) sourceOf(d office.Draft) source {
+	return source{d.ID, office.TagAt(d.Service, r.deps.Installation()), office.TagAt(d.Service, d.Folder)}
 }
 
 // withCorrelation adds what a package came from to the caller's data, which stays readable under its own names.

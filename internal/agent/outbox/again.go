@@ -14,7 +14,7 @@ import (
 // Again is what a draft was made of, to be changed or to be sent once more. keep takes the bytes of each document and returns
 // where they are from then on. They are those that the draft had: from its copy, or from where the file was found if it still has
 // the same SHA-256. Documents of which that is not so are left out; lost are their names.
-func (r *Room) Again(ctx context.Context, draftID string, keep func(ctx context.Context, name string, size int64, from io.Reader) (path string, err error)) (d office.NewPackage, lost []string, err error) {
+func (r *Service) Again(ctx context.Context, draftID string, keep func(ctx context.Context, name string, size int64, from io.Reader) (path string, err error)) (d office.NewPackage, lost []string, err error) {
 	draft, known, err := r.draft(draftID)
 	if err != nil || !known {
 		return d, nil, err
@@ -40,7 +40,7 @@ func (r *Room) Again(ctx context.Context, draftID string, keep func(ctx context.
 // errOtherBytes is returned for a document whose bytes are not there any more.
 var errOtherBytes = errors.New("the bytes of the document are gone")
 
-func (r *Room) keepAgain(ctx context.Context, f office.DraftFile, keep func(context.Context, string, int64, io.Reader) (string, error)) (string, error) {
+func (r *Service) keepAgain(ctx context.Context, f office.DraftFile, keep func(context.Context, string, int64, io.Reader) (string, error)) (string, error) {
 	source, err := r.openCopy(f)
 	if err != nil {
 		if source, err = openSame(f); err != nil {

@@ -14,7 +14,7 @@ import (
 
 // What an event or a list brings is followed all the same: an error would have it dropped.
 func TestAPackageWhoseDraftCannotBeReadIsFollowedAsOneMadeElsewhere(t *testing.T) {
-	r := New(looptest.Tools(t, func() {}), Needs{})
+	r := New(looptest.Base(t, func() {}), Deps{})
 	if err := r.Data.Update(func(tx *store.Tx) error {
 		return tx.PutDraft(office.Draft{ID: "draft", Name: "Lease", State: office.DraftUnknown})
 	}); err != nil {
@@ -34,7 +34,7 @@ func TestAPackageWhoseDraftCannotBeReadIsFollowedAsOneMadeElsewhere(t *testing.T
 		}
 		return p
 	}
-	looptest.Spoil(t, &r.Tools, "Lease", "drafts")
+	looptest.Spoil(t, &r.Base, "Lease", "drafts")
 	if p := claim(); p.Origin != office.MadeElsewhere || p.DraftID != "" {
 		t.Errorf("without its draft: %+v", p)
 	}
@@ -42,7 +42,7 @@ func TestAPackageWhoseDraftCannotBeReadIsFollowedAsOneMadeElsewhere(t *testing.T
 
 // What a package carries outlives what is kept here: after a restore it tells which packages are our own, and where they came from.
 func TestAPackageOfALostDraftIsOursWhenThisInstallationHasSentIt(t *testing.T) {
-	r := newRoom(t, refuse)
+	r := newService(t, refuse)
 	d := office.Draft{ID: "draft", Folder: "folder", Service: "one", ExternalData: json.RawMessage(`{"reference":"7"}`)}
 	ours := newPackage(d, r.sourceOf(d)).ExternalData
 	asText, _ := json.Marshal(string(ours))
@@ -75,7 +75,7 @@ func TestAPackageOfALostDraftIsOursWhenThisInstallationHasSentIt(t *testing.T) {
 func TestAPackageThatAnEventMadeKnownInCapitalsIsTheOneThatWasAdded(t *testing.T) {
 	const id, capitals = "5b1e0000-0000-4000-8000-00000000000a", "5B1E0000-0000-4000-8000-00000000000A"
 	for want, refused := range map[string]time.Time{capitals: {}, id: time.Now()} { // by that name the service does not know it
-		r := newRoom(t, refuse)
+		r := newService(t, refuse)
 		d := office.Draft{ID: "draft", Name: "Lease", State: office.DraftAdding}
 		err := r.Data.Update(func(tx *store.Tx) error {
 			p := office.Package{ID: capitals, Origin: office.MadeElsewhere, State: office.PackageOpen, Refused: refused}

@@ -32,7 +32,7 @@ type swept struct {
 
 // sweepCopies removes what no draft needs any more, and what a kill left behind. It comes again: a moment at which a
 // draft is just being made is not the right one.
-func (r *Room) sweepCopies() {
+func (r *Service) sweepCopies() {
 	if !r.copies.taking.TryLock() {
 		return
 	}
@@ -86,7 +86,7 @@ func (r *Room) sweepCopies() {
 const refusedKeep = 30
 
 // ForgetCopies takes their copies from drafts that were refused long ago, so that they do not pile up.
-func (r *Room) ForgetCopies() error {
+func (r *Service) ForgetCopies() error {
 	err := r.Data.Update(func(tx *store.Tx) error {
 		today, err := tx.Day()
 		if err != nil {
@@ -113,7 +113,7 @@ func (r *Room) ForgetCopies() error {
 }
 
 // SetCopiesAside keeps the copies of drafts that a lost data file knew. Those that are needed stay where they are.
-func (r *Room) SetCopiesAside(needed map[string]bool) {
+func (r *Service) SetCopiesAside(needed map[string]bool) {
 	entries, err := os.ReadDir(r.copiesDir())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		r.Log.Warn("look through the copies", "err", err)

@@ -18,7 +18,7 @@ const (
 )
 
 // corrected is how it stands with the package that d corrects, and what that is called.
-func (r *Room) corrected(d office.Draft) (s standing, name string, err error) {
+func (r *Service) corrected(d office.Draft) (s standing, name string, err error) {
 	if d.Corrects == "" {
 		return outOfTheWay, "", nil
 	}
@@ -39,9 +39,9 @@ func (r *Room) corrected(d office.Draft) (s standing, name string, err error) {
 	return stillOpen, p.DisplayName(), nil
 }
 
-// waits reports whether d waits until the package that it corrects is withdrawn; the room is woken then. The first time it
+// waits reports whether d waits until the package that it corrects is withdrawn; Wake is called then. The first time it
 // says so in d.
-func (r *Room) waits(d office.Draft) bool {
+func (r *Service) waits(d office.Draft) bool {
 	if d.State != office.DraftQueued {
 		return false
 	}

@@ -19,7 +19,7 @@ import (
 const maxUndo = time.Minute
 
 // undoable is how a draft of d is stored that can be taken back for a while. Those whose place it is to take stay until then.
-func (r *Room) undoable(d office.NewPackage) storing {
+func (r *Service) undoable(d office.NewPackage) storing {
 	return storing{also: func(tx *store.Tx, draft *office.Draft) error {
 		draft.State, draft.Replaces = office.DraftHeld, d.Replaces
 		draft.Decision = office.Decision{Send: true, At: r.Now().Add(d.Undo)}
@@ -34,7 +34,7 @@ func (r *Room) undoable(d office.NewPackage) storing {
 
 // carryOut does what people have decided and cannot undo any more, and returns how long the next decision can still be undone, 0
 // when there is none.
-func (r *Room) carryOut() (next time.Duration, err error) {
+func (r *Service) carryOut() (next time.Duration, err error) {
 	drafts, err := data.Read(r.Data, "what was decided about drafts", func(tx *store.Tx) ([]office.Draft, error) {
 		return tx.Drafts(office.DraftHeld, office.DraftFailed, office.DraftUnknown)
 	})
@@ -79,15 +79,15 @@ func (r *Room) carryOut() (next time.Duration, err error) {
 }
 
 // Cancel withdraws a draft that has not been added yet, and forgets it. It reports whether it came in time.
-func (r *Room) Cancel(draftID string) (bool, error) {
+func (r *Service) Cancel(draftID string) (bool, error) {
 	return r.withdraw(draftID, office.DraftCancelled)
 }
 
 // Stop takes a draft that waits to be sent from the queue, and keeps it as Hold does for a person to decide about. It
 // reports whether it came in time.
-func (r *Room) Stop(draftID string) (bool, error) { return r.withdraw(draftID, office.DraftHeld) }
+func (r *Service) Stop(draftID string) (bool, error) { return r.withdraw(draftID, office.DraftHeld) }
 
-func (r *Room) withdraw(draftID string, into office.DraftState) (bool, error) {
+func (r *Service) withdraw(draftID string, into office.DraftState) (bool, error) {
 	var cancelled bool
 	err := r.Data.Update(func(tx *store.Tx) error {
 		d, ok, err := tx.Draft(draftID)
@@ -112,7 +112,7 @@ func (r *Room) withdraw(draftID string, into office.DraftState) (bool, error) {
 
 // Resolve is a person's decision about a draft whose outcome is unknown, that was refused or that is held: it goes out
 // (again), or nothing more is done about it. It is done once undo is over.
-func (r *Room) Resolve(draftID string, send bool, undo time.Duration) error {
+func (r *Service) Resolve(draftID string, send bool, undo time.Duration) error {
 	err := r.Data.Update(func(tx *store.Tx) error {
 		d, ok, err := tx.Draft(draftID)
 		if err != nil || !ok || !undecided(d.State) {
@@ -121,7 +121,7 @@ func (r *Room) Resolve(draftID string, send bool, undo time.Duration) error {
 		d.Decision = office.Decision{Send: send, At: r.Now().Add(undo)}
 		d.By = "" // whoever decides sends it
 		if send {
-			d.CopyStanding(r.needs.Standing())
+			d.CopyStanding(r.deps.Standing())
 		}
 		if undo > 0 {
 			return tx.PutDraft(d)
@@ -142,7 +142,7 @@ func undecided(s office.DraftState) bool {
 }
 
 // decided follows the commit of what was decided about a draft.
-func (r *Room) decided(draftID string, send bool) {
+func (r *Service) decided(draftID string, send bool) {
 	if send { // whoever sends it may wait for it still
 		r.live.cancel(draftID, false)
 	}
@@ -152,7 +152,7 @@ func (r *Room) decided(draftID string, send bool) {
 }
 
 // Undo takes back what was decided about a draft, which is as it was then. It reports whether it came in time.
-func (r *Room) Undo(draftID string) (inTime bool, err error) {
+func (r *Service) Undo(draftID string) (inTime bool, err error) {
 	err = r.Data.Update(func(tx *store.Tx) error {
 		d, ok, err := tx.Draft(draftID)
 		if inTime = err == nil && ok && d.Decision.Pending() && undecided(d.State); !inTime {
@@ -166,7 +166,7 @@ func (r *Room) Undo(draftID string) (inTime bool, err error) {
 }
 
 // resolve does what is decided about d.
-func (r *Room) resolve(tx *store.Tx, d office.Draft) error {
+func (r *Service) resolve(tx *store.Tx, d office.Draft) error {
 	if !undecided(d.State) {
 		return nil
 	}

@@ -102,7 +102,7 @@ func (list documents) close() {
 }
 
 // take copies the documents of a draft that is to be stored, and puts them into d.
-func (r *Room) take(ctx context.Context, d *office.Draft, list documents) error {
+func (r *Service) take(ctx context.Context, d *office.Draft, list documents) error {
 	var total int64
 	for _, doc := range list {
 		total += doc.Size
@@ -124,11 +124,11 @@ func (r *Room) take(ctx context.Context, d *office.Draft, list documents) error 
 	return nil
 }
 
-func (r *Room) takeCopy(ctx context.Context, source *os.File, name string) (archive.Taken, error) {
+func (r *Service) takeCopy(ctx context.Context, source *os.File, name string) (archive.Taken, error) {
 	if err := disk.MkdirAll(r.copiesDir(), 0o700); err != nil {
 		return archive.Taken{}, err
 	}
-	data, err := filepath.Abs(r.needs.DataDir)
+	data, err := filepath.Abs(r.deps.DataDir)
 	if err != nil {
 		return archive.Taken{}, err
 	}
@@ -140,7 +140,7 @@ func (r *Room) takeCopy(ctx context.Context, source *os.File, name string) (arch
 	return folder.Take(ctx, archive.Taking{Target: filepath.Base(r.copiesDir()) + "/" + name, Source: source, Spare: copySpare})
 }
 
-func (r *Room) copyError(f office.DraftFile, err error) error {
+func (r *Service) copyError(f office.DraftFile, err error) error {
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
@@ -155,13 +155,13 @@ func (r *Room) copyError(f office.DraftFile, err error) error {
 	return &DraftError{message.NotCopied(f.Name)}
 }
 
-func (r *Room) copiesDir() string { return locations.Outbox(r.needs.DataDir) }
+func (r *Service) copiesDir() string { return locations.Outbox(r.deps.DataDir) }
 
 // copyOf is the path of the copy of f, for programs that look at it.
-func (r *Room) copyOf(f office.DraftFile) string { return filepath.Join(r.copiesDir(), f.Copy) }
+func (r *Service) copyOf(f office.DraftFile) string { return filepath.Join(r.copiesDir(), f.Copy) }
 
 // openCopy opens the bytes that go out for f. They are in the copy that was taken for its draft: nothing else takes its place.
-func (r *Room) openCopy(f office.DraftFile) (*os.File, error) {
+func (r *Service) openCopy(f office.DraftFile) (*os.File, error) {
 	if f.Copy == "" || f.SHA256 == "" {
 		return nil, &DraftError{message.FileGone(f.Name)}
 	}

@@ -22,7 +22,7 @@ func (e *DraftError) Error() string { return e.Text.String() }
 func (e *DraftError) Message() message.Message { return e.Text }
 
 // newDraft checks what a person wants to send, of which docs are the documents.
-func (r *Room) newDraft(d office.NewPackage, docs documents) (office.Draft, error) {
+func (r *Service) newDraft(d office.NewPackage, docs documents) (office.Draft, error) {
 	out := office.Draft{
 		ID: uuid.NewString(), Name: strings.TrimSpace(d.Name), Message: d.Message, Sequential: d.Sequential, Due: d.Due,
 		ExternalData: d.ExternalData, State: office.DraftQueued, Created: r.Now(), Changed: r.Now(), NextTry: r.Now(),
@@ -62,7 +62,7 @@ func (r *Room) newDraft(d office.NewPackage, docs documents) (office.Draft, erro
 		return out, err
 	}
 	out.Recipients = slices.Clone(d.Recipients)
-	out.CopyStanding(r.needs.Standing())
+	out.CopyStanding(r.deps.Standing())
 	if office.HasExternalData(d.ExternalData) && !json.Valid(d.ExternalData) {
 		return out, &DraftError{message.ReferenceNotJSON()}
 	}

@@ -14,7 +14,7 @@ import (
 // FromFolder stores a draft for a file of a hot folder, which is open and was found at path. It is sent, or held for a person
 // to say so. What also does is in the same commit and may change the draft; it may be called more than once. The errors are
 // those of Send, and a *DraftError for a document that nobody could sign: what is judged is the copy that goes out.
-func (r *Room) FromFolder(ctx context.Context, folder office.HotFolder, file *os.File, path string, also func(*store.Tx, *office.Draft) error) error {
+func (r *Service) FromFolder(ctx context.Context, folder office.HotFolder, file *os.File, path string, also func(*store.Tx, *office.Draft) error) error {
 	doc, err := asDocument(file, path)
 	if err != nil {
 		return err

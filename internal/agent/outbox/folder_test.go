@@ -9,7 +9,7 @@ import (
 )
 
 func TestADocumentOfAFolderIsNotRefusedForTheShareThatItLiesOn(t *testing.T) {
-	r := newRoom(t, accept)
+	r := newService(t, accept)
 	for _, moment := range []error{archive.ErrUnread, archive.ErrChanged, archive.ErrFull, errors.New("what else the system says")} {
 		if err := r.copyError(office.DraftFile{Name: "Lease.pdf"}, moment); !Passes(err) {
 			t.Errorf("%v: it is refused, for %v", moment, err)

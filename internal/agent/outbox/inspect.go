@@ -25,7 +25,7 @@ type FileInfo struct {
 }
 
 // Inspect looks at a file that is to be sent. It may take a moment; run it off the UI's goroutine.
-func (r *Room) Inspect(ctx context.Context, path string) FileInfo {
+func (r *Service) Inspect(ctx context.Context, path string) FileInfo {
 	d, err := openDocument(path)
 	if err != nil {
 		return FileInfo{Path: path, Name: filepath.Base(path), Problem: message.For(err)}
@@ -35,7 +35,7 @@ func (r *Room) Inspect(ctx context.Context, path string) FileInfo {
 }
 
 // look tells of f, the bytes of which are in the file at path.
-func (r *Room) look(ctx context.Context, f office.DraftFile, path string) (info FileInfo) {
+func (r *Service) look(ctx context.Context, f office.DraftFile, path string) (info FileInfo) {
 	info = FileInfo{Path: f.Path, Name: f.Name, Size: f.Size}
 	if f.Size > hugeFile {
 		info.Warning = message.FileLarge(f.Name, f.Size)
@@ -44,7 +44,7 @@ func (r *Room) look(ctx context.Context, f office.DraftFile, path string) (info 
 		return info
 	}
 	var err error
-	info.Pages, err = r.needs.Pages(ctx, path)
+	info.Pages, err = r.deps.Pages(ctx, path)
 	switch {
 	case errors.Is(err, preview.ErrNotPDF):
 		info.Problem = message.FileNotPDF(f.Name)

@@ -12,7 +12,7 @@ import (
 var waiting = []office.DraftState{office.DraftHeld, office.DraftQueued, office.DraftAdding, office.DraftUnknown, office.DraftFailed}
 
 // Drafts returns the drafts that are not packages yet, oldest first.
-func (r *Room) Drafts() ([]office.Draft, error) {
+func (r *Service) Drafts() ([]office.Draft, error) {
 	return data.Read(r.Data, "the drafts", func(tx *store.Tx) ([]office.Draft, error) {
 		list, err := tx.Drafts(waiting...)
 		slices.Reverse(list)
@@ -21,7 +21,7 @@ func (r *Room) Drafts() ([]office.Draft, error) {
 }
 
 // DraftOf returns the draft that a package was sent from; known is false when it was not made here.
-func (r *Room) DraftOf(packageID string) (d office.Draft, known bool, err error) {
+func (r *Service) DraftOf(packageID string) (d office.Draft, known bool, err error) {
 	d, err = data.Read(r.Data, "the draft of package "+packageID, func(tx *store.Tx) (d office.Draft, err error) {
 		p, ok, err := tx.Package(packageID)
 		if err != nil || !ok || p.DraftID == "" {
@@ -34,7 +34,7 @@ func (r *Room) DraftOf(packageID string) (d office.Draft, known bool, err error)
 }
 
 // draft returns one draft; known is false when there is none of that id.
-func (r *Room) draft(id string) (d office.Draft, known bool, err error) {
+func (r *Service) draft(id string) (d office.Draft, known bool, err error) {
 	d, err = data.Read(r.Data, "draft "+id, func(tx *store.Tx) (d office.Draft, err error) {
 		d, known, err = tx.Draft(id)
 		return d, err

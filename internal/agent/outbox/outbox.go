@@ -23,8 +23,8 @@ import (
 	"countersign/internal/store"
 )
 
-// Needs are what the room takes from others. The functions are called from several goroutines.
-type Needs struct {
+// Deps are what a Service needs from others. The functions are called from several goroutines.
+type Deps struct {
 	DataDir string
 	Crash   func(point string)                                  // called at named points; tests end the process there
 	Pages   func(ctx context.Context, path string) (int, error) // counts the pages of a PDF file
@@ -62,10 +62,10 @@ type List interface {
 	Next(ctx context.Context) (page []esign.Status, more bool, err error)
 }
 
-// Room sends drafts and keeps copies of their files. Its methods are safe for concurrent use.
-type Room struct {
-	loop.Tools
-	needs   Needs
+// Service sends drafts and keeps copies of their files. Its methods are safe for concurrent use.
+type Service struct {
+	loop.Base
+	deps    Deps
 	due     chan struct{} // rings when there may be something to send
 	live    liveDrafts
 	copies  copies
@@ -77,19 +77,19 @@ type Room struct {
 	row     row
 }
 
-// New makes the room.
-func New(t loop.Tools, needs Needs) *Room {
-	return &Room{Tools: t, needs: needs, due: make(chan struct{}, 1)}
+// New makes a Service.
+func New(t loop.Base, deps Deps) *Service {
+	return &Service{Base: t, deps: deps, due: make(chan struct{}, 1)}
 }
 
-// Wake has the room look for what is due: the service is back, or a package was found to be of one of our drafts.
-func (r *Room) Wake() { loop.Wake(r.due) }
+// Wake has it look for what is due: the service is back, or a package was found to be of one of our drafts.
+func (r *Service) Wake() { loop.Wake(r.due) }
 
 // Sending reports whether a draft is being handed to the service at this moment.
-func (r *Room) Sending() bool { return r.sending.Load() }
+func (r *Service) Sending() bool { return r.sending.Load() }
 
 // Run sends what waits, until ctx ends.
-func (r *Room) Run(ctx context.Context) error {
+func (r *Service) Run(ctx context.Context) error {
 	if err := r.recoverAdding(); err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (r *Room) Run(ctx context.Context) error {
 }
 
 // sendDue sends what is due, oldest first and one at a time, and returns how long nothing will be.
-func (r *Room) sendDue(ctx context.Context) (time.Duration, error) {
+func (r *Service) sendDue(ctx context.Context) (time.Duration, error) {
 	const idle = time.Hour
 	for ctx.Err() == nil {
 		undo, err := r.carryOut()
@@ -121,11 +121,11 @@ func (r *Room) sendDue(ctx context.Context) (time.Duration, error) {
 			return d
 		}
 		r.TellUnknown() // an event may have told
-		client, uploader, online := r.needs.Service()
+		client, uploader, online := r.deps.Service()
 		if !online {
 			return pause(idle), nil
 		}
-		if left := r.needs.Rest(); left > 0 {
+		if left := r.deps.Rest(); left > 0 {
 			return pause(left), nil
 		}
 		due, next, err := r.draftsDue()
@@ -152,7 +152,7 @@ func (r *Room) sendDue(ctx context.Context) (time.Duration, error) {
 			}
 			return pause(r.PauseBeside(all, loop.UntilNext(r.Now(), next, idle))), nil
 		}
-		if err = r.work(ctx, client, uploader, due); r.needs.SignedOut(err) {
+		if err = r.work(ctx, client, uploader, due); r.deps.SignedOut(err) {
 			return pause(idle), nil
 		}
 		if err != nil && ctx.Err() == nil {
@@ -164,7 +164,7 @@ func (r *Room) sendDue(ctx context.Context) (time.Duration, error) {
 
 // work sends the drafts that are due, and finds out what became of those whose outcome is unknown. uploader is whom client
 // calls as.
-func (r *Room) work(ctx context.Context, client *esign.Client, uploader string, due []office.Draft) error {
+func (r *Service) work(ctx context.Context, client *esign.Client, uploader string, due []office.Draft) error {
 	r.sending.Store(true)
 	defer r.sending.Store(false)
 	unknown := false
@@ -194,7 +194,7 @@ func (r *Room) work(ctx context.Context, client *esign.Client, uploader string, 
 }
 
 // one does what concerns a single draft. That somebody else decided about it meanwhile is no error.
-func (r *Room) one(ctx context.Context, d office.Draft, do func() error) error {
+func (r *Service) one(ctx context.Context, d office.Draft, do func() error) error {
 	return r.One(ctx, key(d), func() error {
 		if err := do(); !errors.Is(err, errDecided) {
 			return err
@@ -204,8 +204,8 @@ func (r *Room) one(ctx context.Context, d office.Draft, do func() error) error {
 }
 
 // holdStrange holds the drafts that another account was to send, for a person to decide about, and returns the others.
-func (r *Room) holdStrange(due []office.Draft) ([]office.Draft, error) {
-	sender := r.needs.Sender()
+func (r *Service) holdStrange(due []office.Draft) ([]office.Draft, error) {
+	sender := r.deps.Sender()
 	strange := func(d office.Draft) bool {
 		return d.State == office.DraftQueued && d.By != "" && sender != "" && d.By != sender
 	}
@@ -225,7 +225,7 @@ func (r *Room) holdStrange(due []office.Draft) ([]office.Draft, error) {
 func key(d office.Draft) string { return "draft " + d.ID }
 
 // draftsDue are the drafts that are due, and when the next one will be.
-func (r *Room) draftsDue() (due []office.Draft, next time.Time, err error) {
+func (r *Service) draftsDue() (due []office.Draft, next time.Time, err error) {
 	due, err = data.Read(r.Data, "the drafts that are due", func(tx *store.Tx) (due []office.Draft, err error) {
 		if due, err = tx.DraftsDue(r.Due(loop.MaxWait(maxDraftPause))); err != nil {
 			return nil, err
@@ -250,7 +250,7 @@ func (r *Room) draftsDue() (due []office.Draft, next time.Time, err error) {
 }
 
 // sendDraft uploads what is not uploaded yet and adds the package. uploader is whom client calls as.
-func (r *Room) sendDraft(ctx context.Context, client *esign.Client, uploader string, d office.Draft) error {
+func (r *Service) sendDraft(ctx context.Context, client *esign.Client, uploader string, d office.Draft) error {
 	standing, name, err := r.corrected(d)
 	if err != nil {
 		return err
@@ -284,13 +284,13 @@ func (r *Room) sendDraft(ctx context.Context, client *esign.Client, uploader str
 	if err := r.putDraft(&d, office.DraftAdding); err != nil {
 		return err
 	}
-	r.needs.Crash("adding")
+	r.deps.Crash("adding")
 	added, err := client.AddPackage(ctx, newPackage(d, r.sourceOf(d)))
-	r.needs.Crash("added")
+	r.deps.Crash("added")
 	if err != nil {
 		return r.refused(ctx, d, err)
 	}
-	r.needs.Answered(ctx, nil)
+	r.deps.Answered(ctx, nil)
 	return r.accepted(d, added)
 }
 
@@ -299,7 +299,7 @@ var errDecided = errors.New("the draft was decided about meanwhile")
 
 // putDraft records that d has gone on to state, unless it was decided meanwhile: a person cancelled it or had it sent
 // again, or an event told that it was sent. A draft that has its package already is never added.
-func (r *Room) putDraft(d *office.Draft, state office.DraftState) error {
+func (r *Service) putDraft(d *office.Draft, state office.DraftState) error {
 	next := *d
 	var sent bool
 	err := r.Data.Update(func(tx *store.Tx) error {

@@ -15,7 +15,7 @@ const docPeople = "people"
 const maxPeople = 500
 
 // People returns the signers used before, most recent first.
-func (r *Room) People() ([]office.Signer, error) {
+func (r *Service) People() ([]office.Signer, error) {
 	people, _, err := data.Doc[[]office.Signer](r.Data, docPeople)
 	return people, err
 }

@@ -12,7 +12,7 @@ import (
 
 // refused handles a draft that did not become a package: refused for good, to be tried again later, or with an outcome
 // nobody knows.
-func (r *Room) refused(ctx context.Context, d office.Draft, cause error) error {
+func (r *Service) refused(ctx context.Context, d office.Draft, cause error) error {
 	var bad *DraftError
 	var e *esign.Error
 	var file *esign.FileError
@@ -26,7 +26,7 @@ func (r *Room) refused(ctx context.Context, d office.Draft, cause error) error {
 	case errors.Is(cause, esign.ErrOutcomeUnknown):
 		r.Log.Warn("the outcome of packages/add is unknown", "draft", d.ID, "err", cause)
 		if errors.As(cause, &e) {
-			r.needs.LeaveAlone(e.RetryAfter)
+			r.deps.LeaveAlone(e.RetryAfter)
 		}
 		d.Problem = message.OutcomeUnknown(d.Name)
 		d.NextTry = r.Now()
@@ -38,8 +38,8 @@ func (r *Room) refused(ctx context.Context, d office.Draft, cause error) error {
 		// Stopped on the way. Before packages/add nothing is lost; after it began, recoverAdding looks into it.
 		return nil
 	}
-	r.needs.Answered(ctx, cause)
-	if r.needs.SignedOut(cause) {
+	r.deps.Answered(ctx, cause)
+	if r.deps.SignedOut(cause) {
 		return errors.Join(r.putDraft(&d, office.DraftQueued), cause)
 	}
 	if d.Problem = templateProblem(d, cause); d.Problem.IsZero() {
@@ -55,12 +55,12 @@ func (r *Room) refused(ctx context.Context, d office.Draft, cause error) error {
 	}
 	d.Tries++
 	r.failed()
-	// A service that wants to be left alone is left alone by all (Needs.Answered).
+	// A service that wants to be left alone is left alone by all (Deps.Answered).
 	d.NextTry = r.Now().Add(r.Backoff(d.Tries, r.Pace.Retry, maxDraftPause))
 	return r.putDraft(&d, office.DraftQueued)
 }
 
-func (r *Room) fail(d office.Draft, problem message.Message) error {
+func (r *Service) fail(d office.Draft, problem message.Message) error {
 	d.Problem = problem
 	if err := r.putDraft(&d, office.DraftFailed); err != nil && !errors.Is(err, errDecided) {
 		return err

@@ -13,7 +13,7 @@ import (
 
 // replace has d take the place of an earlier draft, and of whatever has taken that one's place already. A *DraftError says that
 // the service has it, or may have.
-func (r *Room) replace(tx *store.Tx, draftID string, d *office.Draft) error {
+func (r *Service) replace(tx *store.Tx, draftID string, d *office.Draft) error {
 	old, known, err := replaceable(tx, draftID, d)
 	if err != nil || !known {
 		return err
@@ -52,7 +52,7 @@ func replaceable(tx *store.Tx, draftID string, d *office.Draft) (old office.Draf
 
 // takePlaces has a held draft that is to be sent take the place of those that it was made from. Where one of them was sent
 // meanwhile, that is said in d, which stays held: a person may send it all the same.
-func (r *Room) takePlaces(tx *store.Tx, d *office.Draft) (taken bool, err error) {
+func (r *Service) takePlaces(tx *store.Tx, d *office.Draft) (taken bool, err error) {
 	var sent *DraftError
 	for _, id := range d.Replaces {
 		if _, _, err := replaceable(tx, id, d); errors.As(err, &sent) {

@@ -13,7 +13,7 @@ import (
 // makes two packages.
 func TestPressingSendInTheFormAndInTheOutboxMakesOnePackage(t *testing.T) {
 	type desk struct {
-		*testRoom
+		*testService
 		t      *testing.T
 		old    string // what is held
 		change office.NewPackage
@@ -93,7 +93,7 @@ func TestPressingSendInTheFormAndInTheOutboxMakesOnePackage(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newRoom(t, accept)
+			r := newService(t, accept)
 			given := r.newPackage(t)
 			old, err := r.Hold(given)
 			if err != nil {
@@ -111,7 +111,7 @@ func TestPressingSendInTheFormAndInTheOutboxMakesOnePackage(t *testing.T) {
 }
 
 func TestAVersionThatCameTooLateSaysSoAndCanBeSentAllTheSame(t *testing.T) {
-	r := newRoom(t, accept)
+	r := newService(t, accept)
 	given := r.newPackage(t)
 	old, err := r.Hold(given)
 	if err != nil {
@@ -140,7 +140,7 @@ func TestAVersionThatCameTooLateSaysSoAndCanBeSentAllTheSame(t *testing.T) {
 }
 
 // settled waits until nothing is on its way.
-func (x *testRoom) settled(t *testing.T) {
+func (x *testService) settled(t *testing.T) {
 	t.Helper()
 	eventually(t, "nothing is on its way", func() bool {
 		var waiting []office.Draft

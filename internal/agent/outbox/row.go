@@ -18,7 +18,7 @@ type row struct {
 }
 
 // failed notes that a draft did.
-func (r *Room) failed() {
+func (r *Service) failed() {
 	if r.row.drafts++; r.row.drafts < restAfter {
 		return
 	}
@@ -28,7 +28,7 @@ func (r *Room) failed() {
 }
 
 // rests is how long d waits with others; 0 when it does not.
-func (r *Room) rests(d office.Draft) time.Duration {
+func (r *Service) rests(d office.Draft) time.Duration {
 	switch {
 	case d.State == office.DraftUnknown:
 		return r.list.rest.Left(r.Now())

@@ -17,11 +17,11 @@ func turnAway(w http.ResponseWriter) {
 }
 
 func TestAServiceThatTakesNothingIsNotAskedForEachDraft(t *testing.T) {
-	r := newRoom(t, turnAway)
+	r := newService(t, turnAway)
 	r.end() // the test does what it runs
-	r.needs.PackageAdded = func() {}
+	r.deps.PackageAdded = func() {}
 	r.Pace.Retry = time.Minute
-	client, _, _ := r.needs.Service()
+	client, _, _ := r.deps.Service()
 	put := func(id string, tries int) {
 		t.Helper()
 		d := office.Draft{ID: id, Name: id, State: office.DraftQueued, Service: client.Home(), Tries: tries, NextTry: time.Now()}

@@ -19,7 +19,7 @@ type search struct {
 }
 
 // search begins to read the list for the packages of drafts, of which there is one at least.
-func (r *Room) search(client *esign.Client, drafts []office.Draft) *search {
+func (r *Service) search(client *esign.Client, drafts []office.Draft) *search {
 	oldest := drafts[0]
 	s := &search{client: client, found: map[string]string{}}
 	for _, d := range drafts {
@@ -28,7 +28,7 @@ func (r *Room) search(client *esign.Client, drafts []office.Draft) *search {
 			oldest = d
 		}
 	}
-	s.list = r.needs.List(client, oldest)
+	s.list = r.deps.List(client, oldest)
 	return s
 }
 
@@ -80,7 +80,7 @@ type patience struct {
 }
 
 // noteList notes whether the list could be read.
-func (r *Room) noteList(err error) {
+func (r *Service) noteList(err error) {
 	if err == nil {
 		r.list = patience{}
 		return

@@ -14,7 +14,7 @@ import (
 // Send takes copies of the files, stores the draft and brings it to the service; it returns when the service has accepted
 // or refused it, when the outcome is unknown, or when it was taken back. When ctx ends earlier, the draft stays and goes out
 // later. progress may be nil; it is called from several goroutines, must not block, and is not called after Send has returned.
-func (r *Room) Send(ctx context.Context, d office.NewPackage, progress func(office.SendState)) (office.SendState, error) {
+func (r *Service) Send(ctx context.Context, d office.NewPackage, progress func(office.SendState)) (office.SendState, error) {
 	docs, err := openDocuments(d)
 	if err != nil {
 		return office.SendState{}, err
@@ -24,7 +24,7 @@ func (r *Room) Send(ctx context.Context, d office.NewPackage, progress func(offi
 	if err != nil {
 		return office.SendState{}, err
 	}
-	changes, stop := r.needs.Watch()
+	changes, stop := r.deps.Watch()
 	defer stop()
 	live := r.live.begin(draft.ID, progress)
 	defer r.live.end(draft.ID, live)
@@ -53,14 +53,14 @@ type storing struct {
 
 // storeDraft takes copies of the draft's documents and stores it. From its return on the draft goes out, as it was given,
 // whatever becomes of this process or of the files.
-func (r *Room) storeDraft(ctx context.Context, d *office.Draft, docs documents, s storing) error {
+func (r *Service) storeDraft(ctx context.Context, d *office.Draft, docs documents, s storing) error {
 	r.copies.taking.RLock()
 	defer r.copies.taking.RUnlock()
 	// Whoever stops waiting, as by Ctrl+C, is told that it is kept.
 	if err := r.take(context.WithoutCancel(ctx), d, docs); err != nil {
 		return err
 	}
-	r.needs.Crash("taken")
+	r.deps.Crash("taken")
 	if s.check != nil {
 		if err := s.check(d); err != nil {
 			r.Wake() // which lets go of the copies
@@ -83,13 +83,13 @@ func (r *Room) storeDraft(ctx context.Context, d *office.Draft, docs documents, 
 	if err != nil {
 		return fmt.Errorf("store the draft: %w", err)
 	}
-	r.needs.Crash("stored")
+	r.deps.Crash("stored")
 	return nil
 }
 
 // followDraft waits until the draft is sent, refused or unknown; no longer than patience for a service that does not
 // take it, and not for a person who has to sign in first.
-func (r *Room) followDraft(ctx context.Context, draft office.Draft, patience time.Duration, changes <-chan office.Change, live *liveDraft) (office.SendState, error) {
+func (r *Service) followDraft(ctx context.Context, draft office.Draft, patience time.Duration, changes <-chan office.Change, live *liveDraft) (office.SendState, error) {
 	last := draft.State
 	var late <-chan time.Time
 	if patience > 0 {
@@ -114,13 +114,13 @@ func (r *Room) followDraft(ctx context.Context, draft office.Draft, patience tim
 			last = state.State
 			live.tell(state)
 		}
-		if late != nil && !r.needs.SignedIn() {
+		if late != nil && !r.deps.SignedIn() {
 			return state, &DraftError{waitingMessage(draft, state, false)}
 		}
 		select {
 		case <-changes:
 		case <-late:
-			_, _, online := r.needs.Service()
+			_, _, online := r.deps.Service()
 			if !state.Problem.IsZero() || !online { // an upload that gets on is not late
 				return state, &DraftError{waitingMessage(draft, state, online)}
 			}
@@ -138,7 +138,7 @@ func waitingMessage(d office.Draft, s office.SendState, online bool) message.Mes
 	return message.Then(message.NotSentYet(d.Name), why, message.WillBeSent())
 }
 
-func (r *Room) draftState(id string) (office.SendState, error) {
+func (r *Service) draftState(id string) (office.SendState, error) {
 	d, known, err := r.draft(id)
 	if err == nil && !known {
 		err = fmt.Errorf("draft %s is gone", id)

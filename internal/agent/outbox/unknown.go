@@ -15,7 +15,7 @@ import (
 
 // recoverAdding finds drafts whose packages/add was under way when the program ended: nobody knows whether it was
 // handled, so nobody may send it again by itself.
-func (r *Room) recoverAdding() error {
+func (r *Service) recoverAdding() error {
 	err := r.Data.Update(func(tx *store.Tx) error {
 		drafts, err := tx.Drafts(office.DraftAdding)
 		if err != nil {
@@ -63,7 +63,7 @@ const searching = "the search for the packages of drafts"
 // resolveUnknown looks for the packages of all drafts whose outcome is unknown, in one reading of the service's list: many may
 // have lost their answers together, and the service is not asked for each. Not finding one proves nothing: only an event, a
 // listing or a person decides.
-func (r *Room) resolveUnknown(ctx context.Context, client *esign.Client) error {
+func (r *Service) resolveUnknown(ctx context.Context, client *esign.Client) error {
 	unknown, err := r.unknownAt(ctx, client)
 	if err != nil || len(unknown) == 0 {
 		return err
@@ -74,16 +74,16 @@ func (r *Room) resolveUnknown(ctx context.Context, client *esign.Client) error {
 	}
 	more := false
 	err = r.One(ctx, searching, func() (err error) {
-		more, err = s.read(ctx, r.needs.Answered)
+		more, err = s.read(ctx, r.deps.Answered)
 		return err
 	})
 	if ctx.Err() != nil {
 		return nil
 	}
 	if err != nil {
-		r.needs.Answered(ctx, err)
+		r.deps.Answered(ctx, err)
 	}
-	if r.needs.SignedOut(err) {
+	if r.deps.SignedOut(err) {
 		return err
 	}
 	r.noteList(err)
@@ -112,7 +112,7 @@ func (r *Room) resolveUnknown(ctx context.Context, client *esign.Client) error {
 
 // unknownAt are the drafts whose outcome is unknown and that client's list may tell of. Those whose package is known by now,
 // by its events, are settled.
-func (r *Room) unknownAt(ctx context.Context, client *esign.Client) ([]office.Draft, error) {
+func (r *Service) unknownAt(ctx context.Context, client *esign.Client) ([]office.Draft, error) {
 	packages := map[string]string{}
 	unknown, err := data.Read(r.Data, "the drafts whose outcome is unknown", func(tx *store.Tx) ([]office.Draft, error) {
 		unknown, err := tx.Drafts(office.DraftUnknown)
@@ -144,7 +144,7 @@ func (r *Room) unknownAt(ctx context.Context, client *esign.Client) ([]office.Dr
 }
 
 // TellUnknown keeps the health issue about drafts with an unknown outcome in step.
-func (r *Room) TellUnknown() {
+func (r *Service) TellUnknown() {
 	unknown, err := data.Read(r.Data, "the drafts whose outcome is unknown", func(tx *store.Tx) ([]office.Draft, error) {
 		return tx.Drafts(office.DraftUnknown)
 	})

@@ -28,14 +28,14 @@ func (l *countedList) Next(context.Context) (page []esign.Status, more bool, err
 // Forty answers lost together are one question to the service, however it answers, and one that is lost later does not begin anew
 // with a list that cannot be read.
 func TestTheListIsReadOnceForAllDraftsWhoseOutcomeIsUnknown(t *testing.T) {
-	r := newRoom(t, accept)
+	r := newService(t, accept)
 	r.end() // the test does what it runs
-	r.needs.PackageAdded = func() {}
+	r.deps.PackageAdded = func() {}
 	r.Pace.Retry = time.Minute
 	list := &countedList{err: errors.New("half an answer")}
 	var back time.Time
-	r.needs.List = func(_ *esign.Client, oldest office.Draft) List { back = oldest.Created; return list }
-	client, _, _ := r.needs.Service()
+	r.deps.List = func(_ *esign.Client, oldest office.Draft) List { back = oldest.Created; return list }
+	client, _, _ := r.deps.Service()
 	began := time.Now()
 	put := func(n int) string {
 		t.Helper()

@@ -14,7 +14,7 @@ import (
 const uploadLife = 22 * time.Hour
 
 // upload brings the bytes of file i of d to the service, unless they are not what was given.
-func (r *Room) upload(ctx context.Context, client *esign.Client, d office.Draft, i int) (esign.File, error) {
+func (r *Service) upload(ctx context.Context, client *esign.Client, d office.Draft, i int) (esign.File, error) {
 	f := d.Files[i]
 	file, err := r.openCopy(f)
 	if err != nil {

@@ -37,7 +37,7 @@ func NewBudget(pace loop.Pace) *rate.Limiter {
 //
 // One that failed is run again. It goes on where it was: what has it fail, such as a full disk, may do so for hours, and the
 // service is not to be asked about everything each time.
-func (r *Room) Run(ctx context.Context) error {
+func (r *Service) Run(ctx context.Context) error {
 	r.start.Do(func() { r.Sweep("start") })
 	g, gctx := errgroup.WithContext(ctx)
 	for name, run := range map[string]func(context.Context) error{
@@ -49,18 +49,18 @@ func (r *Room) Run(ctx context.Context) error {
 }
 
 // watch keeps in step what becomes true with time alone, and notices that the wall clock has jumped.
-func (r *Room) watch(ctx context.Context) error {
+func (r *Service) watch(ctx context.Context) error {
 	clock := loop.WatchClock(r.Now())
 	for {
-		r.needs.Webhook.Tell()
+		r.deps.Webhook.Tell()
 		r.TellQuarantine()
-		r.needs.Files.TellRefused()
+		r.deps.Files.TellRefused()
 		clock.Wait(r.Now(), maxIdle)
 		if !loop.Wait(ctx, maxIdle, r.look) {
 			return nil
 		}
 		if by := clock.Jumped(r.Now()); by != 0 {
-			r.needs.WokeUp(by)
+			r.deps.WokeUp(by)
 		}
 	}
 }
@@ -69,7 +69,7 @@ func (r *Room) watch(ctx context.Context) error {
 const maxIdle = time.Minute
 
 // runChecks asks for the status of every package that is due.
-func (r *Room) runChecks(ctx context.Context) error {
+func (r *Service) runChecks(ctx context.Context) error {
 	for {
 		pause, err := r.reconcile(ctx)
 		if err != nil {
@@ -82,19 +82,19 @@ func (r *Room) runChecks(ctx context.Context) error {
 }
 
 // reconcile asks about everything that is due and returns how long nothing will be.
-func (r *Room) reconcile(ctx context.Context) (pause time.Duration, err error) {
+func (r *Service) reconcile(ctx context.Context) (pause time.Duration, err error) {
 	client, pause := r.mayAsk()
 	if client == nil {
 		return pause, nil
 	}
-	c := checks{room: r, client: client, busy: map[string]bool{}, ended: make(chan struct{}, 1)}
+	c := checks{service: r, client: client, busy: map[string]bool{}, ended: make(chan struct{}, 1)}
 	defer r.setBacklog(0)
 	pause, err = c.run(ctx)
 	var e *esign.Error
 	switch {
 	case err == nil:
 		return pause, nil
-	case ctx.Err() != nil || r.needs.SignedOut(err):
+	case ctx.Err() != nil || r.deps.SignedOut(err):
 		return maxIdle, nil
 	case !errors.As(err, &e):
 		return 0, err
@@ -103,8 +103,8 @@ func (r *Room) reconcile(ctx context.Context) (pause time.Duration, err error) {
 }
 
 // mayAsk returns the service that can be asked now; nil, and when to look again, where there is none.
-func (r *Room) mayAsk() (client *esign.Client, pause time.Duration) {
-	client, online := r.needs.Online()
+func (r *Service) mayAsk() (client *esign.Client, pause time.Duration) {
+	client, online := r.deps.Online()
 	if !online {
 		return nil, maxIdle
 	}
@@ -117,11 +117,11 @@ func (r *Room) mayAsk() (client *esign.Client, pause time.Duration) {
 // checks are the questions for the status of the packages that are due, until none is. What becomes due meanwhile is asked about, too.
 // Its fields belong to the goroutine of run, but for what is under mu.
 type checks struct {
-	room   *Room
-	client *esign.Client
-	due    []office.Package // and not asked about yet, the longest due first
-	crowd  time.Time        // when more were due last than a person would cause in a moment
-	ended  chan struct{}    // rings when a question was answered, or a package is not busy any more
+	service *Service
+	client  *esign.Client
+	due     []office.Package // and not asked about yet, the longest due first
+	crowd   time.Time        // when more were due last than a person would cause in a moment
+	ended   chan struct{}    // rings when a question was answered, or a package is not busy any more
 
 	mu     sync.Mutex
 	asking int             // questions that are not answered
@@ -142,7 +142,7 @@ func (c *checks) run(ctx context.Context) (pause time.Duration, err error) {
 		look := time.NewTimer(pause)
 		select {
 		case <-c.ended:
-		case <-c.room.work:
+		case <-c.service.work:
 			c.due = nil // something may be more urgent
 		case <-look.C:
 		case <-gctx.Done():
@@ -161,7 +161,7 @@ func (c *checks) run(ctx context.Context) (pause time.Duration, err error) {
 // start has g ask about what is due, as far as there are hands. idle is set when nothing is, and nothing under way; pause is when to
 // look again.
 func (c *checks) start(ctx context.Context, g *errgroup.Group) (idle bool, pause time.Duration, err error) {
-	r := c.room
+	r := c.service
 	for ctx.Err() == nil {
 		if err := r.takeSweep(); err != nil {
 			return false, 0, err
@@ -203,7 +203,7 @@ const dueAtOnce = 200
 
 // look finds packages that are due and not busy; without any, how long there will be none.
 func (c *checks) look() (pause time.Duration, err error) {
-	r, now := c.room, c.room.Now()
+	r, now := c.service, c.service.Now()
 	c.mu.Lock()
 	busy := maps.Clone(c.busy)
 	c.mu.Unlock()
@@ -267,20 +267,20 @@ func (c *checks) ask(ctx context.Context, p office.Package, quiet bool) error {
 		answered()
 		loop.Wake(c.ended)
 	}()
-	if c.room.needs.Budget.Wait(ctx) != nil {
+	if c.service.deps.Budget.Wait(ctx) != nil {
 		return nil
 	}
 	status, err := c.client.Status(ctx, p.ID)
 	if err == nil { // a failure may be the last: nobody asks on until it is noted
 		answered()
 	}
-	return c.room.One(ctx, "package "+p.ID, func() error { return c.room.notePackage(ctx, p, status, err, quiet) })
+	return c.service.One(ctx, "package "+p.ID, func() error { return c.service.notePackage(ctx, p, status, err, quiet) })
 }
 
 // notePackage records what a status call brought: facts, save jobs, when to ask again. It returns only errors that concern
 // the service as a whole; trouble with one package puts off that package alone.
-func (r *Room) notePackage(ctx context.Context, p office.Package, status esign.Status, err error, quiet bool) error {
-	r.needs.Answered(ctx, err)
+func (r *Service) notePackage(ctx context.Context, p office.Package, status esign.Status, err error, quiet bool) error {
+	r.deps.Answered(ctx, err)
 	var e *esign.Error
 	switch {
 	case err == nil:
@@ -293,7 +293,7 @@ func (r *Room) notePackage(ctx context.Context, p office.Package, status esign.S
 		return r.putOff(p, 0)
 	case ctx.Err() != nil:
 		return nil
-	case loop.ConcernsAll(err), r.needs.SignedOut(err):
+	case loop.ConcernsAll(err), r.deps.SignedOut(err):
 		return err
 	}
 	errors.As(err, &e)
@@ -324,7 +324,7 @@ func (r *Room) notePackage(ctx context.Context, p office.Package, status esign.S
 }
 
 // setIDAside says of a package that its id cannot be used.
-func (r *Room) setIDAside(id string, problem message.Message) error {
+func (r *Service) setIDAside(id string, problem message.Message) error {
 	r.TellUnusable(id, id, problem)
 	return r.Data.Update(func(tx *store.Tx) error {
 		p, ok, err := tx.Package(id)
@@ -337,7 +337,7 @@ func (r *Room) setIDAside(id string, problem message.Message) error {
 }
 
 // putOff leaves a package alone for a while. asked is the package as it was known when the question was put.
-func (r *Room) putOff(asked office.Package, pause time.Duration) error {
+func (r *Service) putOff(asked office.Package, pause time.Duration) error {
 	return r.Data.Update(func(tx *store.Tx) error {
 		p, ok, err := tx.Package(asked.ID)
 		if err != nil || !ok {
@@ -350,7 +350,7 @@ func (r *Room) putOff(asked office.Package, pause time.Duration) error {
 }
 
 // checkPause is how long a package may be left alone: the older, the longer; without events, less.
-func (r *Room) checkPause(p office.Package, s office.Settings) time.Duration {
+func (r *Service) checkPause(p office.Package, s office.Settings) time.Duration {
 	age := r.Age(p.Created)
 	if sent := p.Sent(); !sent.By { // which may be days later
 		age = min(age, r.Age(sent.Time))
@@ -370,7 +370,7 @@ func (r *Room) checkPause(p office.Package, s office.Settings) time.Duration {
 	default:
 		pause = 12 * time.Hour
 	}
-	if r.needs.Webhook.Deaf() || s.Tunnel == office.TunnelNone {
+	if r.deps.Webhook.Deaf() || s.Tunnel == office.TunnelNone {
 		pause /= 10
 	}
 	return pause

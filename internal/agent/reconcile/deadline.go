@@ -18,7 +18,7 @@ const deadlineLook = 15 * time.Minute
 
 // RunDeadlines tells people of packages that are due soon and not signed, each once ever, until ctx ends. While they want
 // to hear nothing it is owed.
-func (r *Room) RunDeadlines(ctx context.Context) error {
+func (r *Service) RunDeadlines(ctx context.Context) error {
 	for {
 		if err := r.TellDueSoon(); err != nil {
 			return err
@@ -30,12 +30,12 @@ func (r *Room) RunDeadlines(ctx context.Context) error {
 }
 
 // WakeDeadlines has it looked at once: the settings or the clock have changed.
-func (r *Room) WakeDeadlines() { loop.Wake(r.deadlines) }
+func (r *Service) WakeDeadlines() { loop.Wake(r.deadlines) }
 
 // TellDueSoon is one look of RunDeadlines.
-func (r *Room) TellDueSoon() error {
-	days := r.needs.Settings().DueDays
-	if days <= 0 || r.needs.News.Silent() {
+func (r *Service) TellDueSoon() error {
+	days := r.deps.Settings().DueDays
+	if days <= 0 || r.deps.News.Silent() {
 		return nil
 	}
 	now := r.Now()
@@ -48,7 +48,7 @@ func (r *Room) TellDueSoon() error {
 		if err != nil {
 			return nil, err
 		}
-		return slices.DeleteFunc(ids, func(id string) bool { return r.needs.News.ToldDue(tx, id) }), nil
+		return slices.DeleteFunc(ids, func(id string) bool { return r.deps.News.ToldDue(tx, id) }), nil
 	})
 	if err != nil || len(due) == 0 {
 		return err
@@ -64,7 +64,7 @@ func (r *Room) TellDueSoon() error {
 			if err != nil {
 				return err
 			}
-			told, err := r.needs.News.DueSoon(tx, p, now)
+			told, err := r.deps.News.DueSoon(tx, p, now)
 			if err != nil {
 				return err
 			}
@@ -81,7 +81,7 @@ func (r *Room) TellDueSoon() error {
 	if err != nil {
 		return fmt.Errorf("tell what is due soon: %w", err)
 	}
-	r.needs.News.Announce(facts...)
+	r.deps.News.Announce(facts...)
 	if len(facts) > 0 {
 		r.Signal(office.ActivityChanged)
 	}

@@ -76,7 +76,7 @@ type discovery struct {
 
 // runList reads the service's list now and then, and for every sweep. It has no part in what is asked of packages that are known: a
 // list that hangs holds up none of them.
-func (r *Room) runList(ctx context.Context) error {
+func (r *Service) runList(ctx context.Context) error {
 	for {
 		pause := r.readList(ctx, &r.list)
 		if !loop.Wait(ctx, max(pause, loop.MinPause), r.lists) {
@@ -86,7 +86,7 @@ func (r *Room) runList(ctx context.Context) error {
 }
 
 // readList reads the list if it is time, and returns how long it will not be.
-func (r *Room) readList(ctx context.Context, l *discovery) (pause time.Duration) {
+func (r *Service) readList(ctx context.Context, l *discovery) (pause time.Duration) {
 	again, soon := r.sweep.takeList()
 	if again {
 		l.rest, l.behind = loop.Cooldown{}, l.reading != nil
@@ -110,7 +110,7 @@ func (r *Room) readList(ctx context.Context, l *discovery) (pause time.Duration)
 }
 
 // lookAround reads the service's list when it is time. A reading that failed is continued by itself.
-func (r *Room) lookAround(ctx context.Context, client *esign.Client, l *discovery) {
+func (r *Service) lookAround(ctx context.Context, client *esign.Client, l *discovery) {
 	now := r.Now()
 	if !l.rest.Over(now) {
 		return
@@ -136,14 +136,14 @@ func (r *Room) lookAround(ctx context.Context, client *esign.Client, l *discover
 // the service offers a list. It reads on to what was made before the last complete reading, so that one that broke off
 // in the middle leaves no gap. A long list is read in several rounds; what one did not read is owed to the next, which
 // may begin after pause. What was finished before the office first signed in is not fetched.
-func (r *Room) discover(ctx context.Context, client *esign.Client, l *discovery) (pause time.Duration, err error) {
-	since := r.needs.Since()
+func (r *Service) discover(ctx context.Context, client *esign.Client, l *discovery) (pause time.Duration, err error) {
+	since := r.deps.Since()
 	last, _, err := data.Doc[listed](r.Data, docListed)
 	if err != nil {
 		return 0, err
 	}
 	if !l.reading.GoesOn(client) || !l.since.Equal(since) {
-		l.reading, l.since = listing.New(client, r.needs.Budget, r.Now(), last.known(r.Now(), since, client.Issuer())), since
+		l.reading, l.since = listing.New(client, r.deps.Budget, r.Now(), last.known(r.Now(), since, client.Issuer())), since
 		l.behind, l.unsent = false, time.Time{}
 	}
 	reading := l.reading
@@ -158,7 +158,7 @@ func (r *Room) discover(ctx context.Context, client *esign.Client, l *discovery)
 				l.unsent = made
 			}
 		}
-		r.needs.Answered(ctx, nil) // an office with no package under way asks for nothing else
+		r.deps.Answered(ctx, nil) // an office with no package under way asks for nothing else
 		if err := r.meetPackages(client.Home(), items, since, last.first(since, client.Issuer())); err != nil {
 			return 0, err
 		}
@@ -174,7 +174,7 @@ func (r *Room) discover(ctx context.Context, client *esign.Client, l *discovery)
 	switch {
 	case l.behind:
 		pause = 0
-	case r.needs.Webhook.Deaf():
+	case r.deps.Webhook.Deaf():
 		pause = listOften
 	}
 	pause = max(pause, time.Duration(reading.Pages)*listPerPage)
@@ -199,17 +199,17 @@ const listAlone = 2
 // noteListError draws the consequences of what would befall any other call too: a list that does not work is no reason to
 // say that the service does not, unless it is all that is known of it after so many tries, and one that is refused is an answer. It
 // returns err unchanged.
-func (r *Room) noteListError(ctx context.Context, err error, tries int) error {
+func (r *Service) noteListError(ctx context.Context, err error, tries int) error {
 	var e *esign.Error
 	if loop.ConcernsAll(err) || errors.As(err, &e) && (!e.Temporary() || e.Kind == esign.Network || e.RetryAfter > 0) ||
 		tries >= listAlone && r.asksNothingElse() {
-		return r.needs.Answered(ctx, err)
+		return r.deps.Answered(ctx, err)
 	}
 	return err
 }
 
 // asksNothingElse reports whether there is no package that the service is asked about.
-func (r *Room) asksNothingElse() bool {
+func (r *Service) asksNothingElse() bool {
 	next, err := data.Read(r.Data, "the next package that is due", (*store.Tx).NextPackageCheck)
 	return err == nil && next.IsZero()
 }
@@ -217,7 +217,7 @@ func (r *Room) asksNothingElse() bool {
 // meetPackages draws what a part of home's list shows into the store: a record for every package that is not known and
 // not over, and another look at those that are over here and not there. One that was known at another service is at home
 // now: it is the same service under another address. first is set until the list was read to its end once.
-func (r *Room) meetPackages(home string, items []esign.Status, since time.Time, first bool) error {
+func (r *Service) meetPackages(home string, items []esign.Status, since time.Time, first bool) error {
 	var fresh int
 	restored, err := r.restored()
 	if err != nil {
@@ -264,7 +264,7 @@ func (r *Room) meetPackages(home string, items []esign.Status, since time.Time, 
 			p.Service = home
 			fresh++
 			if p.DraftID == "" {
-				if err := r.needs.Claim(tx, &p, s.ExternalData); err != nil {
+				if err := r.deps.Claim(tx, &p, s.ExternalData); err != nil {
 					return err
 				}
 			}
@@ -276,7 +276,7 @@ func (r *Room) meetPackages(home string, items []esign.Status, since time.Time, 
 	})
 	if err == nil && fresh > 0 {
 		r.Signal(office.PackagesChanged)
-		r.needs.Drafts()
+		r.deps.Drafts()
 		r.Wake()
 	}
 	return err
@@ -316,7 +316,7 @@ func MarkRestored(tx *store.Tx, now time.Time) error {
 
 // restored is when the state was restored; zero for never. A moment that is still to come was noted by a wrong clock: it was at
 // the latest now.
-func (r *Room) restored() (time.Time, error) {
+func (r *Service) restored() (time.Time, error) {
 	at, _, err := data.Doc[time.Time](r.Data, docRestored)
 	now := r.Now()
 	if err != nil || !at.After(now) {
@@ -327,7 +327,7 @@ func (r *Room) restored() (time.Time, error) {
 
 // wasBefore reports whether a package was finished before the office first signed in. Where the list does not say when,
 // what it shows as executed the first time was so before, and is remembered; what is new among it later was not.
-func (r *Room) wasBefore(tx *store.Tx, home string, s esign.Status, since time.Time, first bool) (bool, error) {
+func (r *Service) wasBefore(tx *store.Tx, home string, s esign.Status, since time.Time, first bool) (bool, error) {
 	if office.PackageState(s.State) != office.PackageExecuted || !s.TimeCreated.Before(since) {
 		return false, nil
 	}
@@ -339,7 +339,7 @@ func (r *Room) wasBefore(tx *store.Tx, home string, s esign.Status, since time.T
 }
 
 // meet begins the record of a package that is not known, unless it is over.
-func (r *Room) meet(s esign.Status) (p office.Package, wanted bool) {
+func (r *Service) meet(s esign.Status) (p office.Package, wanted bool) {
 	state := office.PackageState(s.State)
 	executed := state == office.PackageExecuted
 	if s.PackageID == "" || state.Over() || state.Unsent() {
@@ -361,7 +361,7 @@ func (r *Room) meet(s esign.Status) (p office.Package, wanted bool) {
 // openAgain has the service asked about a package at once of which the list knows more: it was signed by everyone, or it is
 // over here and not there. That may be because its time to sign was extended, or because the page is older than its end: the
 // status alone tells. That everybody has signed is never too old, and counts where the status call does not tell about it.
-func (r *Room) openAgain(p *office.Package, s esign.Status) (news bool) {
+func (r *Service) openAgain(p *office.Package, s esign.Status) (news bool) {
 	switch state := office.PackageState(s.State); {
 	case p.State == office.PackageExecuted:
 		return false // it is asked about until its files are planned

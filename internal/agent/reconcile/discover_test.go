@@ -62,7 +62,7 @@ func (token) Access(context.Context) (string, error) { return "a", nil }
 func (token) Invalidate(string)                      {}
 
 // lines is how many packages are known.
-func (x *testRoom) lines() int {
+func (x *testService) lines() int {
 	x.t.Helper()
 	lines, err := x.Lines()
 	if err != nil {
@@ -73,7 +73,7 @@ func (x *testRoom) lines() int {
 
 func TestALongListIsReadInRoundsAndWhatOneDidNotReadIsOwedToTheNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		x, s, l := newRoom(t), &shelf{packages: listing.Round + 3}, &discovery{}
+		x, s, l := newService(t), &shelf{packages: listing.Round + 3}, &discovery{}
 		client := s.client("office")
 		x.lookAround(t.Context(), client, l)
 		if l.reading == nil || !l.rest.Over(x.Now()) || x.lines() != listing.Round {
@@ -91,7 +91,7 @@ func TestALongListIsReadInRoundsAndWhatOneDidNotReadIsOwedToTheNext(t *testing.T
 
 func TestTheListOfOneClientSaysNothingAboutThatOfAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		x, s, l := newRoom(t), &shelf{packages: listing.Round + 3}, &discovery{}
+		x, s, l := newService(t), &shelf{packages: listing.Round + 3}, &discovery{}
 		client, other := s.client("office"), s.client("another")
 		x.lookAround(t.Context(), client, l)
 		x.lookAround(t.Context(), other, l)
@@ -109,7 +109,7 @@ func TestTheListOfOneClientSaysNothingAboutThatOfAnother(t *testing.T) {
 
 func TestTheListIsReadNowAndThen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		x, s, l := newRoom(t), &shelf{packages: 1}, &discovery{}
+		x, s, l := newService(t), &shelf{packages: 1}, &discovery{}
 		x.deaf = true
 		var wrong time.Duration // by how much the clock is
 		x.Now = func() time.Time { return time.Now().Add(wrong) }
@@ -140,10 +140,10 @@ func TestTheListIsReadNowAndThen(t *testing.T) {
 }
 
 func TestAPackageThatCannotBeReadHoldsUpNoOtherOfTheList(t *testing.T) {
-	x, s := newRoom(t), &shelf{packages: 1}
+	x, s := newService(t), &shelf{packages: 1}
 	client := s.client("office")
 	x.lookAround(t.Context(), client, &discovery{})
-	looptest.Spoil(t, &x.Tools, "p0", "packages", "package_lines")
+	looptest.Spoil(t, &x.Base, "p0", "packages", "package_lines")
 	s.packages = 3
 	l := &discovery{}
 	x.lookAround(t.Context(), client, l)
@@ -159,10 +159,10 @@ func TestAPackageThatCannotBeReadHoldsUpNoOtherOfTheList(t *testing.T) {
 
 func TestAPartThatStartsAgainAsksForNothingAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		x := newRoom(t)
+		x := newService(t)
 		s := &shelf{}
 		client := s.client("office")
-		x.needs.Online = func() (*esign.Client, bool) { return client, true }
+		x.deps.Online = func() (*esign.Client, bool) { return client, true }
 		for range 5 {
 			ctx, stop := context.WithTimeout(t.Context(), 10*time.Minute)
 			if err := x.Run(ctx); err != nil {
@@ -177,7 +177,7 @@ func TestAPartThatStartsAgainAsksForNothingAnew(t *testing.T) {
 }
 
 func TestAStateThatWasRestoredUnderAWrongClockTellsOfWhatIsNew(t *testing.T) {
-	x := newRoom(t)
+	x := newService(t)
 	now := x.Now()
 	mark := func(tx *store.Tx) error { return MarkRestored(tx, now.Add(365*24*time.Hour)) }
 	if err := x.Data.Update(mark); err != nil {
@@ -205,9 +205,9 @@ func TestAStateThatWasRestoredUnderAWrongClockTellsOfWhatIsNew(t *testing.T) {
 // What was made while the computer slept is at the beginning of the list, which is not where the reading goes on.
 func TestAfterASweepTheBeginningOfTheListIsReadAgainThoughAReadingGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		x, s, l := newRoom(t), &shelf{packages: listing.Round + 3}, &discovery{}
+		x, s, l := newService(t), &shelf{packages: listing.Round + 3}, &discovery{}
 		client := s.client("office")
-		x.needs.Online = func() (*esign.Client, bool) { return client, true }
+		x.deps.Online = func() (*esign.Client, bool) { return client, true }
 		x.lookAround(t.Context(), client, l)
 		x.Sweep("the computer woke up")
 		if _, err := x.reconcile(t.Context()); err != nil {
@@ -233,9 +233,9 @@ func TestAfterASweepTheBeginningOfTheListIsReadAgainThoughAReadingGoesOn(t *test
 // What cannot be read was not checked, whatever else was asked about.
 func TestASweepCountsOnceTheListCouldBeRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		x, s, l := newRoom(t), &shelf{fails: true}, &discovery{}
+		x, s, l := newService(t), &shelf{fails: true}, &discovery{}
 		client := s.client("office")
-		x.needs.Online = func() (*esign.Client, bool) { return client, true }
+		x.deps.Online = func() (*esign.Client, bool) { return client, true }
 		x.Sweep("a person asked")
 		for range 3 {
 			if _, err := x.reconcile(t.Context()); err != nil {
@@ -262,9 +262,9 @@ func TestASweepCountsOnceTheListCouldBeRead(t *testing.T) {
 func TestAListThatFailsWhileNothingElseIsAskedIsTheServicesTrouble(t *testing.T) {
 	for name, open := range map[string]bool{"no package is under way": false, "one is": true} {
 		synctest.Test(t, func(t *testing.T) {
-			x, s, l := newRoom(t), &shelf{fails: true}, &discovery{}
+			x, s, l := newService(t), &shelf{fails: true}, &discovery{}
 			var failed []error
-			x.needs.Answered = func(_ context.Context, err error) error { failed = append(failed, err); return err }
+			x.deps.Answered = func(_ context.Context, err error) error { failed = append(failed, err); return err }
 			if open {
 				x.known(office.PackageOpen)
 			}
@@ -285,7 +285,7 @@ func TestAPageOfTheListOpensNoPackageAgainThatTheStatusSaysIsOver(t *testing.T) 
 	for name, refused := range map[string]bool{"the status tells about it": false, "it did not, the last time": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				x := newRoom(t)
+				x := newService(t)
 				x.known(office.PackageOpen)
 				x.check(esign.Status{PackageID: "p", State: esign.State(office.PackageRescinded)})
 				if refused {
@@ -318,7 +318,7 @@ func TestAPageOfTheListOpensNoPackageAgainThatTheStatusSaysIsOver(t *testing.T) 
 }
 
 // settled records an answer together with the record of the package, which the service does not have.
-func (x *testRoom) settled(s esign.Status) {
+func (x *testService) settled(s esign.Status) {
 	x.t.Helper()
 	x.check(s)
 	x.lacks.Note(x.now().Service, recordCall, x.Now())
@@ -328,7 +328,7 @@ func (x *testRoom) settled(s esign.Status) {
 }
 
 func TestAPackageOfAServiceNotInUseIsOfTheBackupToo(t *testing.T) {
-	tools := looptest.Tools(t, func() {})
+	tools := looptest.Base(t, func() {})
 	err := tools.Data.Update(func(tx *store.Tx) error {
 		if err := errors.Join(tx.UseService("one"), tx.PutPackage(office.Package{ID: "p", State: office.PackageOpen}), tx.UseService("other")); err != nil {
 			return err
@@ -376,7 +376,7 @@ func (s *hourly) RoundTrip(req *http.Request) (*http.Response, error) {
 func TestAPackageThatIsSentDaysAfterItWasMadeIsFoundWithoutAnEvent(t *testing.T) {
 	for _, unsent := range []string{"draft", "add", "select"} {
 		synctest.Test(t, func(t *testing.T) {
-			x, l := newRoom(t), &discovery{}
+			x, l := newService(t), &discovery{}
 			x.deaf = true
 			s := &hourly{now: x.Now(), unsent: unsent}
 			client := esign.NewClient(esign.Config{

@@ -21,7 +21,7 @@ import (
 const eventsAtOnce = 500
 
 // EventLines returns the events that q asks for, oldest first.
-func (r *Room) EventLines(q office.EventQuery) (lines []office.EventLine, err error) {
+func (r *Service) EventLines(q office.EventQuery) (lines []office.EventLine, err error) {
 	for before, more := office.Cursor(""), true; more; {
 		before, err = data.Read(r.Data, "the events", func(tx *store.Tx) (next office.Cursor, err error) {
 			page, next, err := tx.Events(before, eventsAtOnce)
@@ -79,7 +79,7 @@ func eventLine(tx *store.Tx, e office.Event, packages map[string]office.Package)
 // Follow tells of each event from now on, once it is known what became of it, until ctx ends; before that, of those since
 // then (zero: none). One that is handled anew is told again. It returns ctx's error, or why it cannot go on: whoever reads
 // too slowly begins again.
-func (r *Room) Follow(ctx context.Context, since time.Time, tell func(office.EventLine) error) error {
+func (r *Service) Follow(ctx context.Context, since time.Time, tell func(office.EventLine) error) error {
 	news, stop := r.followers.join()
 	defer stop()
 	if !since.IsZero() {
@@ -124,7 +124,7 @@ func (r *Room) Follow(ctx context.Context, since time.Time, tell func(office.Eve
 var errBehind = errors.New("the reader of the events is too far behind")
 
 // outcome is what became of an event; known is false while it is not handled.
-func (r *Room) outcome(id string) (l office.EventLine, known bool, err error) {
+func (r *Service) outcome(id string) (l office.EventLine, known bool, err error) {
 	l, err = data.Read(r.Data, "event "+id, func(tx *store.Tx) (l office.EventLine, err error) {
 		e, ok, err := tx.Event(id)
 		if err != nil || !ok || e.Outcome == office.EventPending {
@@ -137,7 +137,7 @@ func (r *Room) outcome(id string) (l office.EventLine, known bool, err error) {
 }
 
 // Settled tells those who follow that it is known what became of an event. It never blocks.
-func (r *Room) Settled(eventID string) { r.followers.tell(eventID) }
+func (r *Service) Settled(eventID string) { r.followers.tell(eventID) }
 
 // followers are told which events were handled. Safe for concurrent use.
 type followers struct {

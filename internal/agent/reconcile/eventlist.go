@@ -12,7 +12,7 @@ import (
 )
 
 // Events returns authentic events, newest first, from before on ("" for the newest), and where the next page begins.
-func (r *Room) Events(before office.Cursor, limit int) (list []office.Event, next office.Cursor, err error) {
+func (r *Service) Events(before office.Cursor, limit int) (list []office.Event, next office.Cursor, err error) {
 	list, err = data.Read(r.Data, "the events", func(tx *store.Tx) (list []office.Event, err error) {
 		list, next, err = tx.Events(before, limit)
 		return list, err
@@ -22,7 +22,7 @@ func (r *Room) Events(before office.Cursor, limit int) (list []office.Event, nex
 
 // RetryEvent handles an event once more: one that could not be understood, by a newer version perhaps, or one whose
 // package deserves another look.
-func (r *Room) RetryEvent(eventID string) error {
+func (r *Service) RetryEvent(eventID string) error {
 	err := r.Data.Update(func(tx *store.Tx) error {
 		e, ok, err := tx.Event(eventID)
 		if err != nil || !ok {
@@ -43,8 +43,8 @@ const forgetAtOnce = 500
 
 // ForgetEvents forgets the contents of events that were handled as many days ago as the settings say, as the store counts
 // days; the id of each stays.
-func (r *Room) ForgetEvents(ctx context.Context) error {
-	keep, all := r.needs.Settings().KeepEvents, 0
+func (r *Service) ForgetEvents(ctx context.Context) error {
+	keep, all := r.deps.Settings().KeepEvents, 0
 	for n := forgetAtOnce; n == forgetAtOnce && ctx.Err() == nil; all += n {
 		err := r.Data.Update(func(tx *store.Tx) (err error) {
 			n, err = tx.ForgetEvents(keep, forgetAtOnce)

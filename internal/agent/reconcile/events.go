@@ -21,7 +21,7 @@ import (
 // RunEvents turns stored events into facts, oldest first. Events of one package keep their order; several packages are
 // worked on at once, because commits that wait at the same time are written together. The service is not asked: what an event says is
 // recorded first.
-func (r *Room) RunEvents(ctx context.Context) error {
+func (r *Service) RunEvents(ctx context.Context) error {
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(1 + loop.MaxCommits)
 	g.Go(func() error {
@@ -31,7 +31,7 @@ func (r *Room) RunEvents(ctx context.Context) error {
 }
 
 // readEvents has g handle what is stored, each event behind those of its package that are under way.
-func (r *Room) readEvents(ctx context.Context, g *errgroup.Group) error {
+func (r *Service) readEvents(ctx context.Context, g *errgroup.Group) error {
 	queues := eventQueues{room: semaphore.NewWeighted(eventsInHand * usualEvent)}
 	var read office.Cursor // to where
 	var begun, left int    // packages, and events that are left alone, since it was read from the beginning
@@ -72,7 +72,7 @@ func (r *Room) readEvents(ctx context.Context, g *errgroup.Group) error {
 }
 
 // takeEvents handles the events of one package until none waits.
-func (r *Room) takeEvents(ctx context.Context, queues *eventQueues, packageID string) error {
+func (r *Service) takeEvents(ctx context.Context, queues *eventQueues, packageID string) error {
 	for {
 		e, ok := queues.next(packageID)
 		if !ok {
@@ -96,7 +96,7 @@ var knownActions = map[string]bool{
 }
 
 // takeEvent handles one stored event. One that cannot be handled is kept where people see it, and holds up no other.
-func (r *Room) takeEvent(ctx context.Context, ev office.Event) error {
+func (r *Service) takeEvent(ctx context.Context, ev office.Event) error {
 	key := "event " + ev.ID
 	err := r.One(ctx, key, func() error { return r.handleEvent(ev) })
 	if err != nil || !r.LeftAlone(key) {
@@ -115,7 +115,7 @@ func (r *Room) takeEvent(ctx context.Context, ev office.Event) error {
 }
 
 // handleEvent reads one stored event, records what it says and tells that.
-func (r *Room) handleEvent(ev office.Event) error {
+func (r *Service) handleEvent(ev office.Event) error {
 	e, err := esign.ParseEvent(ev.Body)
 	if err != nil || e.PackageID == "" {
 		reason := message.EventNamesNone()
@@ -148,16 +148,16 @@ func (r *Room) handleEvent(ev office.Event) error {
 		r.Tell(line)
 	}
 	r.publish(found)
-	r.needs.Webhook.Heard(e, ev.Received)
+	r.deps.Webhook.Heard(e, ev.Received)
 	r.Wake()
-	r.needs.Drafts() // the event may carry the correlation id of a draft whose outcome is unknown
+	r.deps.Drafts() // the event may carry the correlation id of a draft whose outcome is unknown
 	r.Signal(office.PackagesChanged)
 	r.Signal(office.StatusChanged)
 	return nil
 }
 
 // recordEvent records in one commit what an event says of its package. odd is what is wrong with the event.
-func (r *Room) recordEvent(ev office.Event, e esign.Event, odd message.Message) (found changes, line office.Activity, err error) {
+func (r *Service) recordEvent(ev office.Event, e esign.Event, odd message.Message) (found changes, line office.Activity, err error) {
 	err = r.Data.Update(func(tx *store.Tx) error {
 		found, line = changes{}, office.Activity{}
 		stored, ok, err := tx.Event(ev.ID)
@@ -183,12 +183,12 @@ func (r *Room) recordEvent(ev office.Event, e esign.Event, odd message.Message) 
 		if err := tx.PutPackage(p); err != nil {
 			return err
 		}
-		facts, err := r.needs.News.Signed(tx, p, signed)
+		facts, err := r.deps.News.Signed(tx, p, signed)
 		if err != nil {
 			return err
 		}
 		if ev.Received.Before(p.Restored) { // it was told, in the time that the backup does not know
-			if err := r.needs.News.Withhold(tx, facts); err != nil {
+			if err := r.deps.News.Withhold(tx, facts); err != nil {
 				return err
 			}
 			facts = nil
@@ -218,7 +218,7 @@ func (r *Room) recordEvent(ev office.Event, e esign.Event, odd message.Message) 
 
 // checkSoon has the service asked about p: an event is a hint, the status call is the truth. Events of one moment share
 // a call; files and names, for which people wait (urgent), do not wait for them.
-func (r *Room) checkSoon(p *office.Package, urgent bool) {
+func (r *Service) checkSoon(p *office.Package, urgent bool) {
 	next := r.Now().Add(r.Pace.Retry)
 	if urgent || p.State == office.PackageExecuted {
 		p.NextCheck = office.AtOnce
@@ -229,7 +229,7 @@ func (r *Room) checkSoon(p *office.Package, urgent bool) {
 
 // afterEvents has the service asked about p again soon where an event came while it was asked: what it answered may be older. asked
 // is p as it was known when the question was put.
-func (r *Room) afterEvents(p *office.Package, asked office.Package) {
+func (r *Service) afterEvents(p *office.Package, asked office.Package) {
 	if p.Events != asked.Events {
 		r.checkSoon(p, false)
 	}
@@ -237,7 +237,7 @@ func (r *Room) afterEvents(p *office.Package, asked office.Package) {
 
 // packageForEvent finds the package an event is about, or starts its record: made here when its external data
 // carries the id of one of our drafts, made elsewhere in the organization otherwise.
-func (r *Room) packageForEvent(tx *store.Tx, e esign.Event, received time.Time) (office.Package, error) {
+func (r *Service) packageForEvent(tx *store.Tx, e esign.Event, received time.Time) (office.Package, error) {
 	p, ok, err := tx.FirstPackage(apply.Cases(e.PackageID))
 	if err != nil {
 		return p, err
@@ -249,7 +249,7 @@ func (r *Room) packageForEvent(tx *store.Tx, e esign.Event, received time.Time) 
 		}
 	}
 	if p.DraftID == "" {
-		if err := r.needs.Claim(tx, &p, e.ExternalData); err != nil {
+		if err := r.deps.Claim(tx, &p, e.ExternalData); err != nil {
 			return p, err
 		}
 	}
@@ -257,7 +257,7 @@ func (r *Room) packageForEvent(tx *store.Tx, e esign.Event, received time.Time) 
 }
 
 // finishOdd keeps an authentic event that nothing can be done with, where people see it.
-func (r *Room) finishOdd(ev office.Event, reason message.Message) error {
+func (r *Service) finishOdd(ev office.Event, reason message.Message) error {
 	err := r.Data.Update(func(tx *store.Tx) error {
 		stored, ok, err := tx.Event(ev.ID)
 		if err != nil || !ok {

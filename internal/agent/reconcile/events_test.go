@@ -20,20 +20,20 @@ import (
 
 // hearer notes the events in the order in which they are handled, each as "package/event". Safe for concurrent use.
 type hearer struct {
-	*testRoom
+	*testService
 	mu    sync.Mutex
 	heard []string
 }
 
-// hears is a room that notes its events, and whose service hangs.
+// hears is a Service that notes its events, and whose service hangs.
 func hears(t *testing.T) *hearer {
 	t.Helper()
-	h := &hearer{testRoom: newRoom(t)}
-	h.needs.Webhook, h.needs.News, h.needs.Files = h, h, h
+	h := &hearer{testService: newService(t)}
+	h.deps.Webhook, h.deps.News, h.deps.Files = h, h, h
 	client := esign.NewClient(esign.Config{
 		AuthURL: "https://sign.test", BaseURL: "https://sign.test", ClientID: "c", HTTP: &http.Client{Transport: hanging{}}, Now: time.Now,
 	}, token{})
-	h.needs.Online = func() (*esign.Client, bool) { return client, true }
+	h.deps.Online = func() (*esign.Client, bool) { return client, true }
 	return h
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // Find returns the packages that q asks for, in its order.
-func (r *Room) Find(q office.Query) ([]office.Package, error) {
+func (r *Service) Find(q office.Query) ([]office.Package, error) {
 	return data.Read(r.Data, "the packages", func(tx *store.Tx) (list []office.Package, err error) {
 		var lines []office.PackageLine
 		err = tx.PackageLines(func(l office.PackageLine) bool {

@@ -15,7 +15,7 @@ import (
 var ErrNoLinks = errors.New("the service has no links to sign with")
 
 // EditPage returns the address of the service's own editor for a package, where fields are placed.
-func (r *Room) EditPage(ctx context.Context, packageID string) (string, error) {
+func (r *Service) EditPage(ctx context.Context, packageID string) (string, error) {
 	return r.link(ctx, packageID, func(client *esign.Client, _ office.Package) (esign.SignLink, error) {
 		return client.EditLink(ctx, packageID)
 	})
@@ -23,7 +23,7 @@ func (r *Room) EditPage(ctx context.Context, packageID string) (string, error) {
 
 // SignerPage returns the address of the page where a person signs, whom signer names: by id, e-mail address or name. It is
 // asked for at the moment of use, because it does not live long, and is kept nowhere: whoever has it can sign.
-func (r *Room) SignerPage(ctx context.Context, packageID, signer string) (string, error) {
+func (r *Service) SignerPage(ctx context.Context, packageID, signer string) (string, error) {
 	return r.link(ctx, packageID, func(client *esign.Client, p office.Package) (esign.SignLink, error) {
 		s, ok := p.Find(signer)
 		switch {
@@ -46,8 +46,8 @@ func (r *Room) SignerPage(ctx context.Context, packageID, signer string) (string
 	})
 }
 
-func (r *Room) link(ctx context.Context, packageID string, ask func(*esign.Client, office.Package) (esign.SignLink, error)) (string, error) {
-	client, online := r.needs.Online()
+func (r *Service) link(ctx context.Context, packageID string, ask func(*esign.Client, office.Package) (esign.SignLink, error)) (string, error) {
+	client, online := r.deps.Online()
 	if !online {
 		return "", message.Error(message.SignInFirst(), nil)
 	}
@@ -61,5 +61,5 @@ func (r *Room) link(ctx context.Context, packageID string, ask func(*esign.Clien
 		return "", message.Error(message.AtAnotherService(), nil)
 	}
 	link, err := ask(client, p)
-	return link.URL, r.needs.Answered(ctx, err)
+	return link.URL, r.deps.Answered(ctx, err)
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // Lines returns every package in a few words, newest first.
-func (r *Room) Lines() ([]office.PackageLine, error) {
+func (r *Service) Lines() ([]office.PackageLine, error) {
 	return data.Read(r.Data, "the packages", func(tx *store.Tx) (lines []office.PackageLine, err error) {
 		err = tx.PackageLines(func(l office.PackageLine) bool {
 			lines = append(lines, l)
@@ -23,12 +23,12 @@ func (r *Room) Lines() ([]office.PackageLine, error) {
 }
 
 // LinesSince returns the packages in a few words: those that are new or changed since a version, or all.
-func (r *Room) LinesSince(version uint64) (office.Lines, error) {
+func (r *Service) LinesSince(version uint64) (office.Lines, error) {
 	return data.Read(r.Data, "the packages", func(tx *store.Tx) (office.Lines, error) { return tx.LinesSince(version) })
 }
 
 // Package returns one package with its files; known is false when there is none of that id.
-func (r *Room) Package(id string) (row office.PackageRow, known bool, err error) {
+func (r *Service) Package(id string) (row office.PackageRow, known bool, err error) {
 	row, err = data.Read(r.Data, "package "+id, func(tx *store.Tx) (office.PackageRow, error) {
 		p, ok, err := tx.Package(id)
 		if err != nil || !ok {
@@ -67,7 +67,7 @@ func documentIndex(p office.Package, id string) int {
 
 // Archive takes a package out of the list, or puts it back. Nothing else changes: it is followed, saved and told of as
 // before, and when something new goes wrong with it, it is in the list again.
-func (r *Room) Archive(packageID string, archived bool) error {
+func (r *Service) Archive(packageID string, archived bool) error {
 	err := r.Data.Update(func(tx *store.Tx) error {
 		p, ok, err := tx.Package(packageID)
 		if err != nil || !ok {

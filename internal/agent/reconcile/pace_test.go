@@ -82,16 +82,16 @@ func (d *desk) questions() int {
 	return d.total
 }
 
-// at is a room at that desk with so many open packages p0, p1 and so on, which asks at the pace of a real one and runs until the test
+// at is a Service at that desk with so many open packages p0, p1 and so on, which asks at the pace of a real one and runs until the test
 // ends.
 func (d *desk) at(t *testing.T, packages int) *hearer {
 	t.Helper()
 	h := hears(t)
-	h.needs.Budget = NewBudget(h.Pace)
+	h.deps.Budget = NewBudget(h.Pace)
 	client := esign.NewClient(esign.Config{
 		AuthURL: "https://sign.test", BaseURL: "https://sign.test", ClientID: "c", HTTP: &http.Client{Transport: d}, Now: time.Now,
 	}, token{})
-	h.needs.Online = func() (*esign.Client, bool) { return client, true }
+	h.deps.Online = func() (*esign.Client, bool) { return client, true }
 	err := h.Data.Update(func(tx *store.Tx) error {
 		if err := tx.UseService(client.Home()); err != nil {
 			return err

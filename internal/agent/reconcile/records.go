@@ -134,7 +134,7 @@ func (q *records) clear(id string) {
 // package whose signers say nothing of themselves is asked for as often as the status, and of one that is over until it is told:
 // somebody may have declined before, while nobody asked. So is that of one whose name nobody has told, since its files are called by it
 // for good. A service without such records is asked once. tell is whether people are told of what an answer shows.
-func (r *Room) oweRecord(p *office.Package, was office.Package, s esign.Status, tell bool) *recordQuestion {
+func (r *Service) oweRecord(p *office.Package, was office.Package, s esign.Status, tell bool) *recordQuestion {
 	p.RecordOwed = time.Time{}
 	over, executed := p.State.Over(), p.State == office.PackageExecuted
 	waited := was.State != "" && !was.State.Over() || !was.RecordOwed.IsZero()
@@ -161,7 +161,7 @@ func (r *Room) oweRecord(p *office.Package, was office.Package, s esign.Status, 
 }
 
 // runRecords asks for full records, apart from all that is necessary: one that hangs holds up others of its kind alone.
-func (r *Room) runRecords(ctx context.Context) error {
+func (r *Service) runRecords(ctx context.Context) error {
 	g, gctx := errgroup.WithContext(ctx)
 	hands := loop.NewSemaphore(recordsAtOnce)
 	beside := rate.NewLimiter(rate.Limit(r.Pace.Statuses*recordShare), 1)
@@ -191,9 +191,9 @@ func (r *Room) runRecords(ctx context.Context) error {
 }
 
 // askRecord asks for the record of a package and notes what it says.
-func (r *Room) askRecord(ctx context.Context, client *esign.Client, question recordQuestion) error {
+func (r *Service) askRecord(ctx context.Context, client *esign.Client, question recordQuestion) error {
 	// Another service may be in use since, or this one may have said that it has none.
-	if question.home != client.Home() || r.lacks.Has(question.home, recordCall, r.Now()) || r.needs.Budget.Wait(ctx) != nil {
+	if question.home != client.Home() || r.lacks.Has(question.home, recordCall, r.Now()) || r.deps.Budget.Wait(ctx) != nil {
 		return nil
 	}
 	limited, cancel := context.WithTimeout(ctx, recordLimit)
@@ -211,10 +211,10 @@ func (r *Room) askRecord(ctx context.Context, client *esign.Client, question rec
 		return r.noteRecord(question, &record)
 	case esign.NotOffered(err):
 		r.lacks.Note(client.Home(), recordCall, r.Now())
-	case loop.ConcernsAll(err), r.needs.SignedOut(err):
+	case loop.ConcernsAll(err), r.deps.SignedOut(err):
 		return nil // the next status asks again
 	case errors.As(err, &e) && e.RetryAfter > 0:
-		r.needs.Answered(ctx, err)
+		r.deps.Answered(ctx, err)
 	}
 	r.records.fail(question.id, r.Now(), r.recordPause(question))
 	return r.noteRecord(question, nil)
@@ -222,7 +222,7 @@ func (r *Room) askRecord(ctx context.Context, client *esign.Client, question rec
 
 // recordPause is how long a package is left alone whose record does not tell. Where files wait for it, the status is answered
 // meanwhile, which plans them.
-func (r *Room) recordPause(question recordQuestion) func(tries int) time.Duration {
+func (r *Service) recordPause(question recordQuestion) func(tries int) time.Duration {
 	return func(tries int) time.Duration {
 		pause := r.Backoff(tries, r.Pace.Retry, recordPause)
 		if question.urgent {
@@ -234,7 +234,7 @@ func (r *Room) recordPause(question recordQuestion) func(tries int) time.Duratio
 
 // noteRecord records what the full record of a package says beside its status, or with nil that it cannot be had for now. Nothing
 // waits for it any more: neither files for a name, nor news for who declined.
-func (r *Room) noteRecord(question recordQuestion, record *esign.Status) error {
+func (r *Service) noteRecord(question recordQuestion, record *esign.Status) error {
 	var found changes
 	err := r.Data.Update(func(tx *store.Tx) error {
 		found = changes{}

@@ -15,25 +15,25 @@ import (
 // applyCheck records a status answer and plans the files of a package that is executed. asked is the package as it was known when
 // the question was put: where another answer was recorded since, nobody knows which of the two is the older one, and noted is
 // false. Only that everybody has signed is never too old. Where an event came since, the package is asked about again soon.
-func (r *Room) applyCheck(asked office.Package, status esign.Status, quiet bool) (noted bool, err error) {
+func (r *Service) applyCheck(asked office.Package, status esign.Status, quiet bool) (noted bool, err error) {
 	return r.applyAnswer(asked, status, quiet, true)
 }
 
 // applyAnswer is applyCheck, for a package that may have no record (recorded).
-func (r *Room) applyAnswer(asked office.Package, status esign.Status, quiet, recorded bool) (noted bool, err error) {
+func (r *Service) applyAnswer(asked office.Package, status esign.Status, quiet, recorded bool) (noted bool, err error) {
 	id := asked.ID
 	before := asked
-	s := r.needs.Settings()
+	s := r.deps.Settings()
 	if s.BesideOriginal { // a draft may have claimed it since, whose folder that would be
 		if before, err = r.stored(id); err != nil {
 			return false, err
 		}
 	}
-	folder, err := r.needs.Files.Folder(s, before)
+	folder, err := r.deps.Files.Folder(s, before)
 	if err != nil {
 		return false, err
 	}
-	listening, now := r.needs.Webhook.ListeningSince(), r.Now() // of one moment: the clock may jump while it is committed
+	listening, now := r.deps.Webhook.ListeningSince(), r.Now() // of one moment: the clock may jump while it is committed
 	var found changes
 	var silent bool
 	err = r.Data.Update(func(tx *store.Tx) error {
@@ -60,7 +60,7 @@ func (r *Room) applyAnswer(asked office.Package, status esign.Status, quiet, rec
 		return false, nil
 	}
 	if silent {
-		r.needs.Webhook.Missed(id, now)
+		r.deps.Webhook.Missed(id, now)
 	}
 	for i := range found.facts { // a decline is for somebody to act on: it waits for no summary
 		found.facts[i].CaughtUp = quiet && found.facts[i].Kind != office.FactDeclined
@@ -83,26 +83,26 @@ type changes struct {
 }
 
 // publish has others know of what was found, once it is committed.
-func (r *Room) publish(f changes) {
+func (r *Service) publish(f changes) {
 	for _, line := range f.lines {
 		r.Tell(line)
 	}
 	if len(f.lines) > 0 {
-		r.needs.Drafts() // one may wait for what it corrects
+		r.deps.Drafts() // one may wait for what it corrects
 	}
 	if f.planned > 0 {
-		r.needs.Files.Wake()
+		r.deps.Files.Wake()
 	}
-	r.needs.News.Announce(f.facts...)
-	r.needs.Files.TellGiven()
+	r.deps.News.Announce(f.facts...)
+	r.deps.Files.TellGiven()
 }
 
 // ended are the facts that people declined to sign p, and that it has expired, and the lines of the activity that say so; was is p as
 // it was known before. That it has expired waits until its record is told, which may say who declined. Neither people nor the activity are told
 // of what had happened when the office first signed in, nor of anything about a package that is old news as a whole (tell is false): a
 // fresh computer learns of last year's, too.
-func (r *Room) ended(tx *store.Tx, was, p office.Package, tell, told bool) (facts []office.Fact, lines []office.Activity, err error) {
-	since := r.needs.Since()
+func (r *Service) ended(tx *store.Tx, was, p office.Package, tell, told bool) (facts []office.Fact, lines []office.Activity, err error) {
+	since := r.deps.Since()
 	old := func(when time.Time) bool { return !tell || when.Before(since) }
 	before, lately := p, p
 	before.Signers, lately.Signers = slices.Clone(p.Signers), slices.Clone(p.Signers)
@@ -113,16 +113,16 @@ func (r *Room) ended(tx *store.Tx, was, p office.Package, tell, told bool) (fact
 			before.Signers[i].Declined = office.When{}
 		}
 	}
-	past, err := r.needs.News.Declined(tx, before)
+	past, err := r.deps.News.Declined(tx, before)
 	if err != nil {
 		return nil, nil, err
 	}
-	if facts, err = r.needs.News.Declined(tx, lately); err != nil {
+	if facts, err = r.deps.News.Declined(tx, lately); err != nil {
 		return nil, nil, err
 	}
 	news := was.State != "" && !was.State.Over() || !was.RecordOwed.IsZero()
 	if p.State == office.PackageExpired && news && told {
-		expired, err := r.needs.News.Expired(tx, p)
+		expired, err := r.deps.News.Expired(tx, p)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -139,13 +139,13 @@ func (r *Room) ended(tx *store.Tx, was, p office.Package, tell, told bool) (fact
 		}
 		lines = append(lines, line)
 	}
-	return facts, lines, r.needs.News.Withhold(tx, past)
+	return facts, lines, r.deps.News.Withhold(tx, past)
 }
 
 // tells reports whether people are told of what an answer shows of p beyond what is known. Signatures that were there before the
 // package was known are old, unless everything about it is new. What happened to one from a backup was told before, in the time
 // that the backup does not know.
-func (r *Room) tells(p office.Package) bool {
+func (r *Service) tells(p office.Package) bool {
 	return p.Restored.IsZero() && (!p.Checked.IsZero() || r.Now().Sub(p.Created) < office.NewFor)
 }
 
@@ -154,7 +154,7 @@ func signed(d office.Document) bool { return len(d.SignedBy) > 0 }
 // noteStatus notes a status answer in p, and what follows: signatures, whether the record is to be asked for, save jobs once everybody
 // has signed, and when to ask again. The files are called by the package's name for good, so that they wait for one that the record may
 // tell. s are the settings, and folder is where the files go.
-func (r *Room) noteStatus(tx *store.Tx, p *office.Package, status esign.Status, s office.Settings, folder string, recorded bool) (f changes, err error) {
+func (r *Service) noteStatus(tx *store.Tx, p *office.Package, status esign.Status, s office.Settings, folder string, recorded bool) (f changes, err error) {
 	was, tell := *p, r.tells(*p)
 	was.Signers = slices.Clone(p.Signers)
 	news := apply.Status(p, status, r.Now())
@@ -165,11 +165,11 @@ func (r *Room) noteStatus(tx *store.Tx, p *office.Package, status esign.Status, 
 	if was.Origin == office.MadeElsewhere && was.Checked.IsZero() && slices.ContainsFunc(was.Documents, signed) {
 		news = nil // it became known by a signature: others are old, or the next event's news
 	}
-	if f.facts, err = r.needs.News.Signed(tx, *p, news); err != nil {
+	if f.facts, err = r.deps.News.Signed(tx, *p, news); err != nil {
 		return f, err
 	}
 	if !tell {
-		if err := r.needs.News.Withhold(tx, f.facts); err != nil {
+		if err := r.deps.News.Withhold(tx, f.facts); err != nil {
 			return f, err
 		}
 		f.facts = nil
@@ -186,16 +186,16 @@ func (r *Room) noteStatus(tx *store.Tx, p *office.Package, status esign.Status, 
 		return f, err
 	}
 	if p.DraftID == "" {
-		if err := r.needs.Claim(tx, p, p.ExternalData); err != nil {
+		if err := r.deps.Claim(tx, p, p.ExternalData); err != nil {
 			return f, err
 		}
 	}
 	if some, all := status.Lists(); p.State == office.PackageExecuted && !p.Planned && some && f.record == nil {
-		if f.planned, err = r.needs.Files.Plan(tx, p, s, folder); err != nil {
+		if f.planned, err = r.deps.Files.Plan(tx, p, s, folder); err != nil {
 			return f, err
 		}
 		if p.Planned = all; all && f.planned == 0 { // the last answer left open whether there are more
-			told, err := r.needs.Files.NoteFiles(tx, p)
+			told, err := r.deps.Files.NoteFiles(tx, p)
 			if err != nil {
 				return f, err
 			}

@@ -153,13 +153,13 @@ func (s *sweeper) owes() bool {
 }
 
 // openPackages is how many packages a sweep asks about, as far as the counters know.
-func (r *Room) openPackages() (int, error) {
+func (r *Service) openPackages() (int, error) {
 	counts, err := data.Read(r.Data, "how many packages are open", (*store.Tx).PackageCounts)
 	return counts.Open + counts.Declined, err
 }
 
 // takeSweep begins the sweep that is owed, once it may.
-func (r *Room) takeSweep() error {
+func (r *Service) takeSweep() error {
 	if !r.sweep.owes() {
 		return nil
 	}
@@ -172,14 +172,14 @@ func (r *Room) takeSweep() error {
 		return err
 	}
 	r.sweep.allDue(r.Now())
-	r.needs.Files.Resume()
-	r.needs.Files.Wake()
+	r.deps.Files.Resume()
+	r.deps.Files.Wake()
 	loop.Wake(r.lists)
 	return nil
 }
 
 // sweepLeft is how long until the sweep that is owed may begin, at most maxIdle.
-func (r *Room) sweepLeft(now time.Time) time.Duration {
+func (r *Service) sweepLeft(now time.Time) time.Duration {
 	if !r.sweep.owes() {
 		return maxIdle
 	}
@@ -191,7 +191,7 @@ func (r *Room) sweepLeft(now time.Time) time.Duration {
 }
 
 // tellSwept has people see how far the sweep is, where that has changed.
-func (r *Room) tellSwept(changed bool) {
+func (r *Service) tellSwept(changed bool) {
 	if changed {
 		r.Signal(office.StatusChanged)
 	}
@@ -204,14 +204,14 @@ const (
 )
 
 // Sweep asks for the status of every package that is not final: something may have been missed.
-func (r *Room) Sweep(why string) {
+func (r *Service) Sweep(why string) {
 	r.Log.Debug("reconcile", "why", why)
 	r.sweep.owe(why != SweepReturn && why != SweepService, why == SweepReturn)
 	r.Wake()
 }
 
 // MakeAllDue makes everything that waits for its time due now: packages that are not final, files and drafts.
-func (r *Room) MakeAllDue() error {
+func (r *Service) MakeAllDue() error {
 	now := r.Now()
 	return r.Data.Update(func(tx *store.Tx) error {
 		open, err := tx.AllOpen()

@@ -7,20 +7,20 @@ import (
 	"countersign/internal/store"
 )
 
-// Note records a status that another room has asked for, with what follows from it. asked is the package as it was known when the
+// Note records a status that another service of the agent has asked for, with what follows from it. asked is the package as it was known when the
 // question was put; noted is false where the answer may be older than what is known.
-func (r *Room) Note(asked office.Package, status esign.Status) (noted bool, err error) {
+func (r *Service) Note(asked office.Package, status esign.Status) (noted bool, err error) {
 	return r.applyCheck(asked, status, false)
 }
 
 // NoteGone records that asked is withdrawn, though the service, which said that it would be, shows it no more.
-func (r *Room) NoteGone(asked office.Package) error {
+func (r *Service) NoteGone(asked office.Package) error {
 	_, err := r.applyAnswer(asked, esign.Status{PackageID: asked.ID, State: esign.State(office.PackageRescinded)}, false, false)
 	return err
 }
 
 // settle ends the wish to withdraw p with what is known of it now, and notes in found what people are told of that.
-func (r *Room) settle(tx *store.Tx, p *office.Package, found *changes) error {
+func (r *Service) settle(tx *store.Tx, p *office.Package, found *changes) error {
 	if !p.Settle() {
 		return nil
 	}
@@ -29,7 +29,7 @@ func (r *Room) settle(tx *store.Tx, p *office.Package, found *changes) error {
 	if w.State == office.WithdrawDone {
 		line.Kind, line.Text, line.Happened = "withdrawn", withdrawnText(p.DisplayName(), w), p.Ended()
 	} else {
-		facts, err := r.needs.News.NotWithdrawn(tx, *p)
+		facts, err := r.deps.News.NotWithdrawn(tx, *p)
 		if err != nil {
 			return err
 		}

@@ -19,7 +19,7 @@ const maxMiss = 24 * time.Hour
 // missPackage notes that the service answered a question about a package with cause. It is asked again after pause, or
 // for none after as long as this has gone on already: seconds at first, a day in the end. asked is the package as it was known
 // when the question was put.
-func (r *Room) missPackage(asked office.Package, cause *esign.Error, pause time.Duration) error {
+func (r *Service) missPackage(asked office.Package, cause *esign.Error, pause time.Duration) error {
 	var shown bool // differently from before
 	err := r.Data.Update(func(tx *store.Tx) error {
 		p, ok, err := tx.Package(asked.ID)
@@ -46,7 +46,7 @@ func (r *Room) missPackage(asked office.Package, cause *esign.Error, pause time.
 	if shown {
 		r.Signal(office.PackagesChanged)
 	}
-	r.needs.Files.TellRefused()
+	r.deps.Files.TellRefused()
 	return nil
 }
 

@@ -62,14 +62,14 @@ func Forget(tx *store.Tx) error { return tx.PutDoc(docLast, nil) }
 
 // Backups makes them. Its methods are safe for concurrent use.
 type Backups struct {
-	loop.Tools
+	loop.Base
 	options Options
 	wake    chan struct{}
 }
 
 // NewBackups makes a Backups.
-func NewBackups(t loop.Tools, o Options) *Backups {
-	return &Backups{Tools: t, options: o, wake: make(chan struct{}, 1)}
+func NewBackups(t loop.Base, o Options) *Backups {
+	return &Backups{Base: t, options: o, wake: make(chan struct{}, 1)}
 }
 
 // Wake has a backup that is due tried at once.

@@ -34,10 +34,10 @@ func backups(t *testing.T, adjust func(*Options)) *Backups {
 	if adjust != nil {
 		adjust(&n)
 	}
-	return NewBackups(looptest.Tools(t, func() {}), n)
+	return NewBackups(looptest.Base(t, func() {}), n)
 }
 
-// running runs a room in a bubble while do does something.
+// running runs a Backups in a bubble while do does something.
 func running(t *testing.T, r *Backups, do func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var done sync.WaitGroup

@@ -19,7 +19,7 @@ const (
 
 // Install fetches the newest version and checks it. An installer for Windows it starts: after an empty path and nil the program
 // has to end. Other files are for a person to install: path is where the checked one lies. Progress may be nil.
-func (r *Room) Install(ctx context.Context, progress func(office.UpdateStep)) (path string, err error) {
+func (r *Service) Install(ctx context.Context, progress func(office.UpdateStep)) (path string, err error) {
 	if !r.Offered() {
 		return "", message.Error(message.UpdatesNotOffered(), nil)
 	}
@@ -34,7 +34,7 @@ func (r *Room) Install(ctx context.Context, progress func(office.UpdateStep)) (p
 	}
 	k := r.known.Get()
 	if !r.newer(k) {
-		return "", message.Error(message.UpdateNone(update.Plain(r.needs.Version)), nil)
+		return "", message.Error(message.UpdateNone(update.Plain(r.deps.Version)), nil)
 	}
 	f, known := r.file(m.Files)
 	if !known {
@@ -42,7 +42,7 @@ func (r *Room) Install(ctx context.Context, progress func(office.UpdateStep)) (p
 	}
 	r.setFetched("", "")
 	progress(office.UpdateStep{Total: f.Size})
-	path, err = r.needs.Client.Download(ctx, f, r.needs.Folder, func(got int64) { progress(office.UpdateStep{Got: got, Total: f.Size}) })
+	path, err = r.deps.Client.Download(ctx, f, r.deps.Folder, func(got int64) { progress(office.UpdateStep{Got: got, Total: f.Size}) })
 	if err != nil {
 		return "", err
 	}
@@ -51,7 +51,7 @@ func (r *Room) Install(ctx context.Context, progress func(office.UpdateStep)) (p
 		return path, nil
 	}
 	if err := r.start(ctx, m.Version, f, path, progress); err != nil {
-		if left := update.Clear(r.needs.Folder); left != nil {
+		if left := update.Clear(r.deps.Folder); left != nil {
 			r.Log.Warn("remove a download", "err", left)
 		}
 		return "", err
@@ -62,14 +62,14 @@ func (r *Room) Install(ctx context.Context, progress func(office.UpdateStep)) (p
 // fetched is the file of a version that was downloaded and checked, for a person to install.
 type fetched struct{ version, path string }
 
-func (r *Room) setFetched(version, path string) {
+func (r *Service) setFetched(version, path string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.fetched = fetched{version, path}
 }
 
 // pathOf is where the checked file of a version lies; empty for nowhere.
-func (r *Room) pathOf(version string) string {
+func (r *Service) pathOf(version string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.fetched.version != version {
@@ -79,11 +79,11 @@ func (r *Room) pathOf(version string) string {
 }
 
 // waits reports whether a file may lie in the folder that a person is still to install.
-func (r *Room) waits() bool { return r.needs.Kind != update.Installer && r.newer(r.known.Get()) }
+func (r *Service) waits() bool { return r.deps.Kind != update.Installer && r.newer(r.known.Get()) }
 
 // start starts the installer at path as soon as nothing is under way.
-func (r *Room) start(ctx context.Context, version string, f update.File, path string, progress func(office.UpdateStep)) error {
-	for until := time.Now().Add(patience); r.needs.Busy(); {
+func (r *Service) start(ctx context.Context, version string, f update.File, path string, progress func(office.UpdateStep)) error {
+	for until := time.Now().Add(patience); r.deps.Busy(); {
 		progress(office.UpdateStep{Got: f.Size, Total: f.Size, Waits: true})
 		if time.Now().After(until) {
 			return message.Error(message.UpdateWorkGoesOn(), nil)
@@ -102,7 +102,7 @@ func (r *Room) start(ctx context.Context, version string, f update.File, path st
 		r.setInstalling(false)
 		return err
 	}
-	if err := r.needs.Start(installer); err != nil {
+	if err := r.deps.Start(installer); err != nil {
 		r.setInstalling(false)
 		if undone := r.note(""); undone != nil {
 			r.Log.Warn("note that nothing is installed", "err", undone)
@@ -113,20 +113,20 @@ func (r *Room) start(ctx context.Context, version string, f update.File, path st
 }
 
 // note notes the version whose installer is started, so that the next start can tell whether it came.
-func (r *Room) note(version string) error {
+func (r *Service) note(version string) error {
 	return r.known.Change(func(k record) (record, error) {
 		k.Installing = version
 		return k, r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(doc, k) })
 	})
 }
 
-func (r *Room) isInstalling() bool {
+func (r *Service) isInstalling() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.installing
 }
 
-func (r *Room) setInstalling(on bool) {
+func (r *Service) setInstalling(on bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.installing = on

@@ -159,7 +159,7 @@ func stillValid(list []endpoint, now time.Time) (valid []endpoint) {
 }
 
 // RunEndpoint registers the public address whenever it, the account or the client changed.
-func (r *Room) RunEndpoint(ctx context.Context) error {
+func (r *Service) RunEndpoint(ctx context.Context) error {
 	tries := 0
 	for {
 		err := r.Register(ctx, false)
@@ -184,7 +184,7 @@ func (r *Room) RunEndpoint(ctx context.Context) error {
 
 // Register registers the public address if that is needed and possible now; force registers it even if it seems
 // to be registered already, to take it back from another computer.
-func (r *Room) Register(ctx context.Context, force bool) error {
+func (r *Service) Register(ctx context.Context, force bool) error {
 	ctx, done, err := r.endpoints.change(ctx)
 	if err != nil {
 		return err
@@ -244,7 +244,7 @@ func (r *Room) Register(ctx context.Context, force bool) error {
 }
 
 // tellEndpoint says in health why there is no endpoint.
-func (r *Room) tellEndpoint(err error) {
+func (r *Service) tellEndpoint(err error) {
 	var e *esign.Error
 	switch {
 	case loop.ConcernsAll(err), r.SignedOut(err): // said elsewhere
@@ -255,13 +255,13 @@ func (r *Room) tellEndpoint(err error) {
 	}
 }
 
-func (r *Room) endpointForbidden() {
+func (r *Service) endpointForbidden() {
 	r.Health.Set(health.EndpointForbidden, message.MayNotReceive())
 }
 
 // adopt makes x the current endpoint: on disk, and then in memory. Its events may already be on their way; they
 // wait until it is known, see ServeEvent.
-func (r *Room) adopt(i issuer.Name, x endpoint) error {
+func (r *Service) adopt(i issuer.Name, x endpoint) error {
 	former := r.endpoints.formerAfter(r.Now())
 	values, err := sealed(i, &x, former)
 	if err == nil {
@@ -299,13 +299,13 @@ func forget(tx *store.Tx) error {
 }
 
 // startOver forgets what was missed: it says nothing about a registration that is new.
-func (r *Room) startOver() {
+func (r *Service) startOver() {
 	r.missed.end()
 	r.Health.Clear(health.EndpointLost)
 }
 
 // Endpoint is the current registration; id is empty when there is none.
-func (r *Room) Endpoint() (id, url string, at time.Time) {
+func (r *Service) Endpoint() (id, url string, at time.Time) {
 	if e := r.endpoints.get(); e != nil {
 		return e.ID, e.URL, e.Registered
 	}

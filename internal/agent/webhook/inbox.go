@@ -11,7 +11,7 @@ import (
 )
 
 // newInbox makes the webhook receiver: verified events go to the store before they are answered.
-func (r *Room) newInbox() *inbox.Inbox {
+func (r *Service) newInbox() *inbox.Inbox {
 	return inbox.New(inbox.Options{
 		Keys:    func() []inbox.Key { return r.endpoints.valid(r.Now()) },
 		Header:  func() string { return r.Current().Settings.SignatureHeader },
@@ -24,7 +24,7 @@ func (r *Room) newInbox() *inbox.Inbox {
 }
 
 // storeEvent is the inbox's Store: the event is on disk when it returns without an error.
-func (r *Room) storeEvent(_ context.Context, in inbox.Received) (added bool, err error) {
+func (r *Service) storeEvent(_ context.Context, in inbox.Received) (added bool, err error) {
 	ev := office.Event{
 		ID: in.ID, Action: in.Event.Action, PackageID: in.Event.PackageID, Time: in.Event.Time,
 		Body: in.Body, URL: in.URL, // Received is when it is committed: whoever has read later ones has read it

@@ -111,7 +111,7 @@ func (s *missed) end() {
 }
 
 // ListeningSince is since when events could have come without a break; zero when they cannot now.
-func (r *Room) ListeningSince() time.Time {
+func (r *Service) ListeningSince() time.Time {
 	r.mu.Lock()
 	gap := r.gap
 	r.mu.Unlock()
@@ -119,7 +119,7 @@ func (r *Room) ListeningSince() time.Time {
 }
 
 // openSince is since when the address is open and registered, but not before gap; zero when it is not now.
-func (r *Room) openSince(gap time.Time) time.Time {
+func (r *Service) openSince(gap time.Time) time.Time {
 	e := r.endpoints.get()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -137,17 +137,17 @@ func (r *Room) openSince(gap time.Time) time.Time {
 }
 
 // Missed notes that what a status answer told of a package should have come as an event.
-func (r *Room) Missed(packageID string, now time.Time) { r.missed.note(packageID, now) }
+func (r *Service) Missed(packageID string, now time.Time) { r.missed.note(packageID, now) }
 
 // Tell keeps in step what becomes true with time alone: that an event has not come, that the address is closed for long.
 // It is called now and then.
-func (r *Room) Tell() {
+func (r *Service) Tell() {
 	r.tellMissed()
 	r.tellAddress()
 }
 
 // Heard is called for every event that was handled: the service does report to this computer, or did when it came.
-func (r *Room) Heard(e esign.Event, received time.Time) {
+func (r *Service) Heard(e esign.Event, received time.Time) {
 	explains := e.PackageID
 	if e.Action == esign.PackageAdd || e.Action == esign.PackageSent { // nobody's signature is found before these
 		explains = ""
@@ -166,7 +166,7 @@ func (r *Room) Heard(e esign.Event, received time.Time) {
 // tellMissed notes and says in health that the service does not report to this computer any more. From then on the
 // service is asked more often, as without a public address. Where an office has chosen to have none, nothing is missed; what
 // was lost before is said again once it has one.
-func (r *Room) tellMissed() {
+func (r *Service) tellMissed() {
 	now := r.Now()
 	r.missed.expectSince(r.openSince(time.Time{}))
 	switch {
@@ -190,14 +190,14 @@ func (r *Room) tellMissed() {
 	r.Sweep("events do not arrive")
 }
 
-func (r *Room) tellLost() {
+func (r *Service) tellLost() {
 	if !r.Health.Has(health.EndpointLost) {
 		r.Health.Set(health.EndpointLost, message.EndpointLost())
 	}
 }
 
 // recallMissed remembers what an earlier run knew.
-func (r *Room) recallMissed() error {
+func (r *Service) recallMissed() error {
 	since, known, err := data.Doc[time.Time](r.Data, docLost)
 	if known {
 		r.missed.lose(since)
@@ -207,4 +207,4 @@ func (r *Room) recallMissed() error {
 }
 
 // Deaf is true while no events can be expected.
-func (r *Room) Deaf() bool { return r.endpoints.get() == nil || r.missed.lost() }
+func (r *Service) Deaf() bool { return r.endpoints.get() == nil || r.missed.lost() }

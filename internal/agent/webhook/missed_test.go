@@ -46,15 +46,15 @@ func TestAnEventEndsTheDoubtItExplains(t *testing.T) {
 
 // A clock that was a year fast when the reports were taken for lost does not have them lost for a year.
 func TestReportsAreFoundAgainThoughTheClockWasFastWhenTheyWereLost(t *testing.T) {
-	for name, then := range map[string]func(*testRoom){
-		"in one run":      func(*testRoom) {},
-		"noticed at once": func(x *testRoom) { x.WokeUp(-365 * 24 * time.Hour) },
-		"after a restart": func(x *testRoom) {
+	for name, then := range map[string]func(*testService){
+		"in one run":      func(*testService) {},
+		"noticed at once": func(x *testService) { x.WokeUp(-365 * 24 * time.Hour) },
+		"after a restart": func(x *testService) {
 			x.missed.end()
 			must(t, x.recallMissed())
 		},
 	} {
-		x := newRoom(t)
+		x := newService(t)
 		x.up("https://office.test")
 		x.register(t)
 		const year = 365 * 24 * time.Hour
@@ -76,19 +76,19 @@ func TestReportsAreFoundAgainThoughTheClockWasFastWhenTheyWereLost(t *testing.T)
 
 // An event that could not come in its time is not taken for one that went elsewhere.
 func TestNothingIsTakenForLostThatCouldNotCome(t *testing.T) {
-	for name, then := range map[string]func(*testRoom){
-		"the address is closed": func(x *testRoom) { x.setState(tunnel.State{Phase: tunnel.Down}, string(tunnel.Down)) },
-		"the address was closed": func(x *testRoom) {
+	for name, then := range map[string]func(*testService){
+		"the address is closed": func(x *testService) { x.setState(tunnel.State{Phase: tunnel.Down}, string(tunnel.Down)) },
+		"the address was closed": func(x *testService) {
 			x.setState(tunnel.State{Phase: tunnel.Down}, string(tunnel.Down))
 			x.later(time.Minute)
 			x.up("https://office.test")
 		},
-		"the computer slept": func(x *testRoom) {
+		"the computer slept": func(x *testService) {
 			x.later(8 * time.Hour)
 			x.WokeUp(8 * time.Hour)
 		},
 	} {
-		x := newRoom(t)
+		x := newService(t)
 		x.up("https://office.test")
 		x.register(t)
 		x.later(time.Hour)

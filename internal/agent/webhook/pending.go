@@ -54,7 +54,7 @@ func (e *endpoints) underWay() (over <-chan struct{}, unsure bool) {
 }
 
 // ask registers url, after noting on disk that it is about to.
-func (r *Room) ask(ctx context.Context, client *esign.Client, url string) (esign.Endpoint, error) {
+func (r *Service) ask(ctx context.Context, client *esign.Client, url string) (esign.Endpoint, error) {
 	if err := r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(docPending, url) }); err != nil {
 		return esign.Endpoint{}, err
 	}
@@ -74,7 +74,7 @@ func mayBeDone(err error) bool {
 }
 
 // recallPending remembers a registration of an earlier run whose answer was not kept.
-func (r *Room) recallPending() {
+func (r *Service) recallPending() {
 	if r.unsure() {
 		r.endpoints.settle(true)
 	}
@@ -82,7 +82,7 @@ func (r *Room) recallPending() {
 
 // unsure reports whether a registration was sent whose answer is not kept, in this run or an earlier one, or may
 // have been.
-func (r *Room) unsure() bool {
+func (r *Service) unsure() bool {
 	_, asked, err := data.Doc[string](r.Data, docPending)
 	return asked || err != nil
 }
@@ -90,7 +90,7 @@ func (r *Room) unsure() bool {
 // ServeEvent hands a request to the inbox. While nothing can be verified, because the keyring is locked, or not
 // everything, because the endpoint's secret is just changing, the service is asked to come again rather than told that
 // its event is not authentic.
-func (r *Room) ServeEvent(w http.ResponseWriter, req *http.Request) {
+func (r *Service) ServeEvent(w http.ResponseWriter, req *http.Request) {
 	if r.Vault.Locked() {
 		comeAgain(w, time.Minute)
 		return
@@ -107,7 +107,7 @@ func (r *Room) ServeEvent(w http.ResponseWriter, req *http.Request) {
 }
 
 // waitForSecret waits a moment for the registration under way, unless many wait already.
-func (r *Room) waitForSecret(ctx context.Context, over <-chan struct{}) {
+func (r *Service) waitForSecret(ctx context.Context, over <-chan struct{}) {
 	if r.waiting.Add(1) > pendingCrowd {
 		r.waiting.Add(-1)
 		return

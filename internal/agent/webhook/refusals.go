@@ -27,7 +27,7 @@ type refusals struct {
 }
 
 // Refused returns the samples, newest first.
-func (r *Room) Refused() []Refusal {
+func (r *Service) Refused() []Refusal {
 	r.refusals.mu.Lock()
 	defer r.refusals.mu.Unlock()
 	out := make([]Refusal, 0, len(r.refusals.list))
@@ -37,7 +37,7 @@ func (r *Room) Refused() []Refusal {
 	return out
 }
 
-func (r *Room) noteRefusal(x inbox.Refusal) {
+func (r *Service) noteRefusal(x inbox.Refusal) {
 	r.refusals.mu.Lock()
 	r.refusals.list = append(r.refusals.list, Refusal{x.At, refusalMessage(x.Reason), x.Remote, int(x.Suppressed)})
 	if over := len(r.refusals.list) - maxRefusals; over > 0 {

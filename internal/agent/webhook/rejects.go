@@ -26,7 +26,7 @@ type rejects struct {
 	written atomic.Int64
 }
 
-func (r *Room) loadRejects() error {
+func (r *Service) loadRejects() error {
 	kept, _, err := data.Doc[rejectCount](r.Data, docRejects)
 	if err != nil {
 		return err
@@ -37,7 +37,7 @@ func (r *Room) loadRejects() error {
 }
 
 // Rejected is how many requests were refused, ever.
-func (r *Room) Rejected() int {
+func (r *Service) Rejected() int {
 	n := int(r.rejects.before.Load())
 	for _, count := range r.inbox.Counts().Rejected {
 		n += int(count)
@@ -46,14 +46,14 @@ func (r *Room) Rejected() int {
 }
 
 // RunRejects keeps the number on disk.
-func (r *Room) RunRejects(ctx context.Context) error {
+func (r *Service) RunRejects(ctx context.Context) error {
 	for loop.Sleep(ctx, time.Minute) {
 		r.flushRejects()
 	}
 	return nil
 }
 
-func (r *Room) flushRejects() {
+func (r *Service) flushRejects() {
 	n := r.Rejected()
 	if r.rejects.written.Load() == int64(n) {
 		return

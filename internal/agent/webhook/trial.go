@@ -16,7 +16,7 @@ import (
 
 // Test opens the public address of s for a moment and returns it. With an own public address it also asks
 // whether what is sent there arrives here.
-func (r *Room) Test(ctx context.Context, s office.Settings, secrets office.Secrets) (publicURL string, err error) {
+func (r *Service) Test(ctx context.Context, s office.Settings, secrets office.Secrets) (publicURL string, err error) {
 	s = s.Normal()
 	if s.Tunnel == office.TunnelNone {
 		return "", nil
@@ -43,7 +43,7 @@ func (r *Room) Test(ctx context.Context, s office.Settings, secrets office.Secre
 	return publicURL, err
 }
 
-func (r *Room) try(ctx context.Context, s office.Settings, t tunnel.Tunnel) (string, error) {
+func (r *Service) try(ctx context.Context, s office.Settings, t tunnel.Tunnel) (string, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	mark := "/countersign-check/" + rand.Text()
 	up := make(chan string, 1)
@@ -88,7 +88,7 @@ func (r *Room) try(ctx context.Context, s office.Settings, t tunnel.Tunnel) (str
 }
 
 // arrives asks for address and expects mark.
-func (r *Room) arrives(ctx context.Context, address, mark string) error {
+func (r *Service) arrives(ctx context.Context, address, mark string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return err

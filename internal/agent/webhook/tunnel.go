@@ -33,7 +33,7 @@ const (
 const tunnelLook = 5 * time.Minute
 
 // RunTunnel keeps the public address open as the settings describe it, and starts over when they change.
-func (r *Room) RunTunnel(ctx context.Context) error {
+func (r *Service) RunTunnel(ctx context.Context) error {
 	for ctx.Err() == nil {
 		s := r.Current().Settings
 		t, err := r.makeTunnel(s, "")
@@ -71,7 +71,7 @@ func (r *Room) RunTunnel(ctx context.Context) error {
 }
 
 // holdTunnel runs t until ctx ends, t gives up, or the settings that made it change.
-func (r *Room) holdTunnel(ctx context.Context, s office.Settings, t tunnel.Tunnel) error {
+func (r *Service) holdTunnel(ctx context.Context, s office.Settings, t tunnel.Tunnel) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var watching sync.WaitGroup
 	watching.Go(func() {
@@ -91,7 +91,7 @@ func (r *Room) holdTunnel(ctx context.Context, s office.Settings, t tunnel.Tunne
 
 // waitForTunnelSettings returns true when the tunnel is to be made anew: its settings changed, somebody asked for
 // a retry, or limit (0 for none) has passed.
-func (r *Room) waitForTunnelSettings(ctx context.Context, was office.Settings, limit time.Duration) bool {
+func (r *Service) waitForTunnelSettings(ctx context.Context, was office.Settings, limit time.Duration) bool {
 	if limit > 0 {
 		return loop.Wait(ctx, limit, r.wakeTunnel)
 	}
@@ -108,7 +108,7 @@ func (r *Room) waitForTunnelSettings(ctx context.Context, was office.Settings, l
 }
 
 // Reopen makes the tunnel anew although its settings are the same: its authtoken changed, or somebody asked.
-func (r *Room) Reopen() {
+func (r *Service) Reopen() {
 	r.restart.Store(true)
 	loop.Wake(r.wakeTunnel)
 }
@@ -119,7 +119,7 @@ func sameTunnel(a, b office.Settings) bool {
 }
 
 // makeTunnel returns nil where there is to be none. Without an authtoken the kept one is used.
-func (r *Room) makeTunnel(s office.Settings, authtoken string) (tunnel.Tunnel, error) {
+func (r *Service) makeTunnel(s office.Settings, authtoken string) (tunnel.Tunnel, error) {
 	switch s.Tunnel {
 	case office.TunnelNgrok:
 		if authtoken == "" {
@@ -153,7 +153,7 @@ func (r *Room) makeTunnel(s office.Settings, authtoken string) (tunnel.Tunnel, e
 }
 
 // Diagnose tries the way to ngrok with settings that need not be in use; see tunnel.Diagnose.
-func (r *Room) Diagnose(ctx context.Context, s office.Settings, byProxy bool) (tunnel.Diagnosis, error) {
+func (r *Service) Diagnose(ctx context.Context, s office.Settings, byProxy bool) (tunnel.Diagnosis, error) {
 	pool, err := readCAs(s.NgrokCA)
 	if err != nil {
 		return tunnel.Diagnosis{}, err
@@ -162,7 +162,7 @@ func (r *Room) Diagnose(ctx context.Context, s office.Settings, byProxy bool) (t
 }
 
 // Trouble is why the public address is closed; nil when it is open, or on its way.
-func (r *Room) Trouble() error {
+func (r *Service) Trouble() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.trouble.err == nil {
@@ -189,7 +189,7 @@ func readCAs(file string) (*x509.CertPool, error) {
 }
 
 // setTunnel records where the tunnel is and wakes who depends on it.
-func (r *Room) setState(st tunnel.State, state string) {
+func (r *Service) setState(st tunnel.State, state string) {
 	kind := string(r.Current().Settings.Tunnel)
 	r.mu.Lock()
 	old := r.address
@@ -229,7 +229,7 @@ type trouble struct {
 
 // tellAddress keeps the health issue about the public address in step. People are told once the trouble has lasted a
 // while, or at once when only they can end it.
-func (r *Room) tellAddress() {
+func (r *Service) tellAddress() {
 	r.mu.Lock()
 	trouble := r.trouble
 	r.mu.Unlock()
@@ -269,7 +269,7 @@ func (r *Room) tellAddress() {
 }
 
 // serve routes what arrives at the public address.
-func (r *Room) serve(w http.ResponseWriter, req *http.Request) {
+func (r *Service) serve(w http.ResponseWriter, req *http.Request) {
 	s := r.Current().Settings
 	switch req.URL.Path {
 	case webhookPath(s):

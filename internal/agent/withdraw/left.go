@@ -16,7 +16,7 @@ import (
 const lateAfter = time.Hour
 
 // tellLate keeps in step what health says of withdrawals that may have been done, and that the service does not confirm.
-func (r *Room) tellLate() error {
+func (r *Service) tellLate() error {
 	late, err := data.Read(r.Data, "the withdrawals that wait", func(tx *store.Tx) ([]office.Package, error) {
 		return tx.WithdrawalsDue(store.Due{Now: r.Now().Add(24 * time.Hour)}) // all of them
 	})
@@ -38,7 +38,7 @@ func (r *Room) tellLate() error {
 }
 
 // Retry has the service asked at once about every withdrawal that waits.
-func (r *Room) Retry() error {
+func (r *Service) Retry() error {
 	err := r.Data.Update(func(tx *store.Tx) error {
 		waiting, err := tx.WithdrawalsDue(store.Due{Now: r.Now().Add(24 * time.Hour)})
 		if err != nil {
@@ -66,7 +66,7 @@ func (r *Room) Retry() error {
 
 // LetGo ends a wish that the service may have fulfilled and does not confirm: a person has looked, or waits no more. The package
 // is what its status says, also later.
-func (r *Room) LetGo(id string) error {
+func (r *Service) LetGo(id string) error {
 	p, known, err := r.stored(id)
 	if err != nil || !known || !p.Withdrawal.Pending() || p.Withdrawal.State == office.WithdrawWanted {
 		return err

@@ -14,8 +14,8 @@ import (
 func TestPeopleAreToldOfAWithdrawalThatIsNotConfirmedAfterAnHour(t *testing.T) {
 	const year = 365 * 24 * time.Hour
 	for asked, want := range map[time.Duration]bool{-time.Minute: false, -lateAfter: true, time.Minute: false, year: true} {
-		tools := looptest.Tools(t, func() {})
-		r := New(tools, Needs{})
+		tools := looptest.Base(t, func() {})
+		r := New(tools, Deps{})
 		w := &office.Withdrawal{State: office.WithdrawAsked, Asked: r.Now().Add(asked), Tries: 1, NextTry: r.Now()}
 		p := office.Package{ID: "p", State: office.PackageOpen, Withdrawal: w}
 		if err := r.Data.Update(func(tx *store.Tx) error { return tx.PutPackage(p) }); err != nil {

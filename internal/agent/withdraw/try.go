@@ -15,7 +15,7 @@ import (
 )
 
 // try brings the withdrawal of p a step further. It returns only errors that concern the service or the disk as a whole.
-func (r *Room) try(ctx context.Context, client *esign.Client, p office.Package) error {
+func (r *Service) try(ctx context.Context, client *esign.Client, p office.Package) error {
 	w := *p.Withdrawal
 	if w.State != office.WithdrawWanted || w.AskFirst {
 		open, err := r.ask(ctx, client, p.ID)
@@ -36,9 +36,9 @@ func (r *Room) try(ctx context.Context, client *esign.Client, p office.Package) 
 	if err != nil || !begun {
 		return err
 	}
-	r.needs.Crash("rescinding")
+	r.deps.Crash("rescinding")
 	err = client.Rescind(ctx, p.ID, w.Message, !w.Quiet)
-	r.needs.Crash("rescinded")
+	r.deps.Crash("rescinded")
 	if ctx.Err() != nil {
 		return nil // what became of it is found out later
 	}
@@ -47,30 +47,30 @@ func (r *Room) try(ctx context.Context, client *esign.Client, p office.Package) 
 
 // answered goes on after packages/rescind was answered with err, nil for yes. What clearly did nothing leaves the wish as it
 // was before: an earlier call, whose answer was lost, may still do it.
-func (r *Room) answered(ctx context.Context, client *esign.Client, id string, before office.WithdrawalState, err error) error {
+func (r *Service) answered(ctx context.Context, client *esign.Client, id string, before office.WithdrawalState, err error) error {
 	var e *esign.Error
 	errors.As(err, &e)
 	switch {
 	case err == nil:
-		r.needs.Answered(ctx, nil)
+		r.deps.Answered(ctx, nil)
 		if _, err := r.step(id, func(w *office.Withdrawal) { w.State = office.WithdrawAccepted }); err != nil {
 			return err
 		}
-	case r.needs.SignedOut(err):
+	case r.deps.SignedOut(err):
 		_, kept := r.step(id, func(w *office.Withdrawal) { w.State = before })
 		return errors.Join(kept, err)
 	case e == nil:
 		return err
 	case e.Kind != esign.Unknown && e.Temporary():
-		r.needs.Answered(ctx, err)
+		r.deps.Answered(ctx, err)
 		return r.putOff(id, before, esign.Message(err))
 	case notKnown(err):
-		r.needs.Answered(ctx, err)
+		r.deps.Answered(ctx, err)
 		if _, err := r.step(id, func(w *office.Withdrawal) { w.State = before }); err != nil {
 			return err
 		}
 	default:
-		r.needs.Answered(ctx, err)
+		r.deps.Answered(ctx, err)
 	}
 	open, failed := r.ask(ctx, client, id)
 	switch {
@@ -111,8 +111,8 @@ func saysNo(status int) bool {
 
 // ask finds out from the status what became of a wish, and reports whether the package may still be signed by what that
 // says. A wish that the status could not be had for is put off.
-func (r *Room) ask(ctx context.Context, client *esign.Client, id string) (open bool, err error) {
-	if err := r.needs.Question(ctx); err != nil {
+func (r *Service) ask(ctx context.Context, client *esign.Client, id string) (open bool, err error) {
+	if err := r.deps.Question(ctx); err != nil {
 		return false, nil // ctx has ended
 	}
 	before, known, lost := r.stored(id)
@@ -123,16 +123,16 @@ func (r *Room) ask(ctx context.Context, client *esign.Client, id string) (open b
 	if ctx.Err() != nil {
 		return false, nil
 	}
-	r.needs.Answered(ctx, err)
+	r.deps.Answered(ctx, err)
 	if err == nil {
-		if noted, err := r.needs.Note(before, status); err != nil {
+		if noted, err := r.deps.Note(before, status); err != nil {
 			return false, err
 		} else if !noted { // somebody else had an answer meanwhile
 			return r.ask(ctx, client, id)
 		}
 		return r.pending(id)
 	}
-	if r.needs.SignedOut(err) {
+	if r.deps.SignedOut(err) {
 		return false, err
 	}
 	p, known, lost := r.stored(id)
@@ -143,7 +143,7 @@ func (r *Room) ask(ctx context.Context, client *esign.Client, id string) (open b
 		switch w := p.Withdrawal; {
 		case w.Problem == esign.Message(err) && w.Tries >= patience && w.State == office.WithdrawAccepted:
 			// It said that it withdrew it, which is its word, and shows it no more.
-			if err := r.needs.NoteGone(p); err != nil {
+			if err := r.deps.NoteGone(p); err != nil {
 				return false, err
 			}
 			return r.pending(id)
@@ -159,20 +159,20 @@ func (r *Room) ask(ctx context.Context, client *esign.Client, id string) (open b
 }
 
 // pending reports whether the wish is still to be done.
-func (r *Room) pending(id string) (open bool, err error) {
+func (r *Service) pending(id string) (open bool, err error) {
 	p, known, err := r.stored(id)
 	if err != nil || !known {
 		return false, err
 	}
 	if !p.Withdrawal.Pending() {
-		r.needs.Ended()
+		r.deps.Ended()
 		return false, nil
 	}
 	return true, nil
 }
 
 // step changes a wish that is still to be done, and reports whether it is.
-func (r *Room) step(id string, change func(*office.Withdrawal)) (pending bool, err error) {
+func (r *Service) step(id string, change func(*office.Withdrawal)) (pending bool, err error) {
 	err = r.Data.Update(func(tx *store.Tx) error {
 		p, known, err := tx.Package(id)
 		if pending = err == nil && known && p.Withdrawal.Pending(); !pending {
@@ -191,7 +191,7 @@ func (r *Room) step(id string, change func(*office.Withdrawal)) (pending bool, e
 }
 
 // putOff tries again after a pause that grows; problem is what keeps it from being done.
-func (r *Room) putOff(id string, state office.WithdrawalState, problem message.Message) error {
+func (r *Service) putOff(id string, state office.WithdrawalState, problem message.Message) error {
 	_, err := r.step(id, func(w *office.Withdrawal) {
 		w.State, w.Problem = state, problem
 		w.Tries++
@@ -201,12 +201,12 @@ func (r *Room) putOff(id string, state office.WithdrawalState, problem message.M
 }
 
 // refuse ends a wish that the service does not fulfil.
-func (r *Room) refuse(id string, problem message.Message) error {
+func (r *Service) refuse(id string, problem message.Message) error {
 	return r.end(id, office.WithdrawRefused, problem)
 }
 
 // end ends a wish without its being done, as far as anybody knows. People are notified unless they ended it themselves.
-func (r *Room) end(id string, state office.WithdrawalState, problem message.Message) error {
+func (r *Service) end(id string, state office.WithdrawalState, problem message.Message) error {
 	var line office.Activity
 	var facts []office.Fact
 	err := r.Data.Update(func(tx *store.Tx) error {
@@ -224,7 +224,7 @@ func (r *Room) end(id string, state office.WithdrawalState, problem message.Mess
 		text := message.Then(message.NotWithdrawn(p.DisplayName()), problem)
 		if state == office.WithdrawUnknown {
 			text = message.WithdrawalLeft(p.DisplayName())
-		} else if facts, err = r.needs.NotDone(tx, p); err != nil {
+		} else if facts, err = r.deps.NotDone(tx, p); err != nil {
 			return err
 		}
 		line = office.Activity{Time: r.Now(), Kind: "problem", PackageID: id, Text: text}
@@ -236,14 +236,14 @@ func (r *Room) end(id string, state office.WithdrawalState, problem message.Mess
 	if !line.Text.IsZero() {
 		r.Tell(line)
 	}
-	r.needs.Announce(facts...)
+	r.deps.Announce(facts...)
 	r.Signal(office.PackagesChanged)
-	r.needs.Ended()
+	r.deps.Ended()
 	return nil
 }
 
 // stored returns a package as it is stored.
-func (r *Room) stored(id string) (p office.Package, known bool, err error) {
+func (r *Service) stored(id string) (p office.Package, known bool, err error) {
 	p, err = data.Read(r.Data, "package "+id, func(tx *store.Tx) (p office.Package, err error) {
 		p, known, err = tx.Package(id)
 		return p, err

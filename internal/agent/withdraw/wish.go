@@ -16,8 +16,8 @@ import (
 
 // Withdraw stores the wish to withdraw packages and returns once it is known of each what became of it, in their order; when
 // ctx ends or Patience is over, with how far each is. What is wished for is done all the same, also after a restart.
-func (r *Room) Withdraw(ctx context.Context, n office.NewWithdrawal) ([]office.Withdrawn, error) {
-	changes, stop := r.needs.Watch()
+func (r *Service) Withdraw(ctx context.Context, n office.NewWithdrawal) ([]office.Withdrawn, error) {
+	changes, stop := r.deps.Watch()
 	defer stop()
 	list, err := r.wish(n)
 	if err != nil {
@@ -32,7 +32,7 @@ func (r *Room) Withdraw(ctx context.Context, n office.NewWithdrawal) ([]office.W
 }
 
 // wish stores the wish for each package that can be withdrawn.
-func (r *Room) wish(n office.NewWithdrawal) (list []office.Withdrawn, err error) {
+func (r *Service) wish(n office.NewWithdrawal) (list []office.Withdrawn, err error) {
 	offered := r.Offered()
 	err = r.Data.Update(func(tx *store.Tx) error {
 		list = nil
@@ -51,7 +51,7 @@ func (r *Room) wish(n office.NewWithdrawal) (list []office.Withdrawn, err error)
 			}
 			if w := p.Withdrawal; p.State != office.PackageRescinded && (!w.Pending() || w.State == office.WithdrawWanted) {
 				p.Withdrawal = &office.Withdrawal{State: office.WithdrawWanted, Message: strings.TrimSpace(n.Message), Quiet: n.Quiet,
-					By: r.needs.Who(), Asked: r.Now(), NextTry: r.Now().Add(n.Undo), AskFirst: w != nil && (w.State == office.WithdrawUnknown || w.AskFirst)}
+					By: r.deps.Who(), Asked: r.Now(), NextTry: r.Now().Add(n.Undo), AskFirst: w != nil && (w.State == office.WithdrawUnknown || w.AskFirst)}
 				if err := tx.PutPackage(p); err != nil {
 					return err
 				}
@@ -98,7 +98,7 @@ func withdrawn(p office.Package) office.Withdrawn {
 }
 
 // Keep takes a wish back of which the service does not know yet, and reports whether it came in time.
-func (r *Room) Keep(id string) (inTime bool, err error) {
+func (r *Service) Keep(id string) (inTime bool, err error) {
 	err = r.Data.Update(func(tx *store.Tx) error {
 		inTime = false
 		p, known, err := tx.Package(id)
@@ -114,13 +114,13 @@ func (r *Room) Keep(id string) (inTime bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("keep package %s: %w", id, err)
 	}
-	r.needs.Ended()
+	r.deps.Ended()
 	r.Signal(office.PackagesChanged)
 	return inTime, nil
 }
 
 // follow waits until each of list has come to its end.
-func (r *Room) follow(ctx context.Context, list []office.Withdrawn, patience time.Duration, changes <-chan office.Change) ([]office.Withdrawn, error) {
+func (r *Service) follow(ctx context.Context, list []office.Withdrawn, patience time.Duration, changes <-chan office.Change) ([]office.Withdrawn, error) {
 	var late <-chan time.Time
 	if patience > 0 {
 		t := time.NewTimer(patience)
@@ -131,7 +131,7 @@ func (r *Room) follow(ctx context.Context, list []office.Withdrawn, patience tim
 		if err := r.renew(list); err != nil {
 			return list, err
 		}
-		if !slices.ContainsFunc(list, pending) || late != nil && !r.needs.SignedIn() {
+		if !slices.ContainsFunc(list, pending) || late != nil && !r.deps.SignedIn() {
 			return list, nil
 		}
 		select {
@@ -145,7 +145,7 @@ func (r *Room) follow(ctx context.Context, list []office.Withdrawn, patience tim
 }
 
 // renew reads how far those are that are not at their end.
-func (r *Room) renew(list []office.Withdrawn) error {
+func (r *Service) renew(list []office.Withdrawn) error {
 	_, err := data.Read(r.Data, "the withdrawals", func(tx *store.Tx) (struct{}, error) {
 		for i, x := range list {
 			if !pending(x) {

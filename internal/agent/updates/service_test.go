@@ -29,9 +29,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// world is a room, and the place where its releases are announced.
+// world is a Service, and the place where its releases are announced.
 type world struct {
-	*Room
+	*Service
 	t        *testing.T
 	key      minisign.PrivateKey
 	public   string
@@ -59,7 +59,7 @@ func newWorld(t *testing.T, version string) *world {
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
 	w.key, w.public = private, lines[len(lines)-1]
 	w.release("1.2.0")
-	w.restart(looptest.Tools(t, func() {}), version)
+	w.restart(looptest.Base(t, func() {}), version)
 	return w
 }
 
@@ -70,15 +70,15 @@ func (w *world) release(version string) {
 	w.manifest = update.Manifest{Product: update.Product, Version: version, Signed: time.Now(), Expires: time.Now().Add(90 * 24 * time.Hour), Files: []update.File{f}}
 }
 
-// restart makes the room anew on the same store, as a new start of a program of that version does.
-func (w *world) restart(tools loop.Tools, version string) {
+// restart makes the Service anew on the same store, as a new start of a program of that version does.
+func (w *world) restart(tools loop.Base, version string) {
 	w.t.Helper()
 	client, err := update.New(update.Source{Address: "https://example.com/countersign.json", Keys: []string{w.public}}, &http.Client{Transport: w})
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	folder := filepath.Join(filepath.Dir(tools.Data.Store.Path()), "update")
-	w.Room, err = New(tools, Needs{
+	w.Service, err = New(tools, Deps{
 		Client: client, Keys: []string{w.public}, Version: version, Kind: update.Installer, System: "windows", Arch: "amd64", Folder: folder,
 		Settings: func() office.Settings { return office.Settings{CheckUpdates: w.on} },
 		Silent:   func() bool { return w.silent }, Busy: w.isBusy,
@@ -130,7 +130,7 @@ func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
 }
 
-// pass lets the room work for d.
+// pass lets it work for d.
 func (w *world) pass(d time.Duration) {
 	w.t.Helper()
 	ctx, stop := context.WithTimeout(w.t.Context(), d)
@@ -163,7 +163,7 @@ func TestItAsksOnceADayAndTellsOnceAVersion(t *testing.T) {
 		if w.asked != 10 {
 			t.Errorf("asked %d times in ten days", w.asked)
 		}
-		w.restart(w.Tools, "1.0.0")
+		w.restart(w.Base, "1.0.0")
 		w.pass(time.Hour)
 		if w.asked > 11 {
 			t.Errorf("a start asks again")
@@ -212,7 +212,7 @@ func TestTheNewestVersionKnownNeverGoesBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.manifest = old // signed, not expired, and kept back
-		w.restart(w.Tools, "1.0.0")
+		w.restart(w.Base, "1.0.0")
 		err := w.Check(t.Context())
 		if message.For(err) != message.UpdateOlder() || w.State().Newest != "1.4.0" {
 			t.Errorf("%v, %+v", err, w.State())
@@ -243,7 +243,7 @@ func TestOtherKeysBeginAnew(t *testing.T) {
 		if err := w.Check(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		tools, fresh := w.Tools, newWorld(t, "1.0.0")
+		tools, fresh := w.Base, newWorld(t, "1.0.0")
 		fresh.restart(tools, "1.0.0")
 		if err := fresh.Check(t.Context()); err != nil || fresh.State().Newest != "1.2.0" {
 			t.Errorf("%v, %+v", err, fresh.State())
@@ -277,7 +277,7 @@ func TestAWrongClockCostsADayAtMost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "1.0.0")
 		var wrong time.Duration
-		tools := w.Tools
+		tools := w.Base
 		tools.Now = func() time.Time { return time.Now().Add(wrong) }
 		w.restart(tools, "1.0.0")
 		for _, wrong = range []time.Duration{20 * 365 * day, -20 * 365 * day, 0, 2 * day, 0} {
@@ -305,9 +305,9 @@ func TestAnInstallationWaitsForWorkAndLeavesNothingBehind(t *testing.T) {
 		if !w.State().Trouble.IsZero() {
 			t.Error("it is only just being installed")
 		}
-		w.restart(w.Tools, "1.2.0")
+		w.restart(w.Base, "1.2.0")
 		w.pass(time.Minute)
-		if _, err := os.Lstat(w.needs.Folder); !os.IsNotExist(err) || !w.State().Trouble.IsZero() || w.State().Newer {
+		if _, err := os.Lstat(w.deps.Folder); !os.IsNotExist(err) || !w.State().Trouble.IsZero() || w.State().Newer {
 			t.Errorf("%v, %+v", err, w.State())
 		}
 	})
@@ -318,7 +318,7 @@ func TestWorkThatDoesNotEndKeepsTheProgram(t *testing.T) {
 		w := newWorld(t, "1.0.0")
 		w.busy = time.Hour
 		_, err := w.Install(t.Context(), nil)
-		if _, left := os.Lstat(w.needs.Folder); message.For(err) != message.UpdateWorkGoesOn() || len(w.started) > 0 || !os.IsNotExist(left) {
+		if _, left := os.Lstat(w.deps.Folder); message.For(err) != message.UpdateWorkGoesOn() || len(w.started) > 0 || !os.IsNotExist(left) {
 			t.Errorf("%v, started %d, %v", err, len(w.started), left)
 		}
 	})
@@ -330,12 +330,12 @@ func TestAnInstallationThatDidNotComeIsSaid(t *testing.T) {
 		if _, err := w.Install(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}
-		w.restart(w.Tools, "1.0.0")
+		w.restart(w.Base, "1.0.0")
 		if got := w.State().Trouble; got != message.UpdateNotInstalled("1.2.0") {
 			t.Errorf("%v", got)
 		}
 		w.noStart = errors.New("blocked")
-		w.restart(w.Tools, "1.0.0")
+		w.restart(w.Base, "1.0.0")
 		if _, err := w.Install(t.Context(), nil); err == nil || !w.State().Trouble.IsZero() {
 			t.Errorf("%v, %v", err, w.State().Trouble)
 		}
@@ -363,7 +363,7 @@ func TestWhatAPersonInstallsIsFetchedCheckedAndNamed(t *testing.T) {
 			f.System, f.Kind = "linux", kind
 			w.manifest.Files = append(w.manifest.Files, f)
 		}
-		path := filepath.Join(w.needs.Folder, "setup.exe")
+		path := filepath.Join(w.deps.Folder, "setup.exe")
 		for _, c := range []struct {
 			system, kind string
 			before, then message.Message
@@ -374,7 +374,7 @@ func TestWhatAPersonInstallsIsFetchedCheckedAndNamed(t *testing.T) {
 			{"linux", update.Server, message.UpdateDownloadServer(), message.UpdateWithProgram(path)},
 			{"linux", "", page, page}, {"darwin", "", page, page}, {"windows", "", page, page},
 		} {
-			w.needs.System, w.needs.Kind = c.system, c.kind
+			w.deps.System, w.deps.Kind = c.system, c.kind
 			w.setFetched("", "")
 			if err := w.Check(t.Context()); err != nil {
 				t.Fatal(err)
@@ -394,14 +394,14 @@ func TestWhatAPersonInstallsIsFetchedCheckedAndNamed(t *testing.T) {
 			if s := w.State(); err != nil || got != path || string(b) != w.file || s.Path != path || s.Todo != c.then || len(w.started) > 0 {
 				t.Errorf("%s %s: %q, %v, %+v", c.system, c.kind, got, err, s)
 			}
-			w.restart(w.Tools, "1.0.0")
-			w.needs.System, w.needs.Kind = c.system, c.kind
+			w.restart(w.Base, "1.0.0")
+			w.deps.System, w.deps.Kind = c.system, c.kind
 			w.pass(time.Minute)
 			if _, err := os.Lstat(path); err != nil {
 				t.Errorf("a start of the old version removed what is to be installed: %v", err)
 			}
 		}
-		w.needs.System, w.needs.Kind = "linux", update.Deb
+		w.deps.System, w.deps.Kind = "linux", update.Deb
 		w.file = strings.Repeat("other ", 1000) // of the same length
 		got, err := w.Install(t.Context(), nil)
 		if _, left := os.Lstat(path); got != "" || message.For(err) != message.UpdateDamaged() || !os.IsNotExist(left) || w.State().Path != "" {

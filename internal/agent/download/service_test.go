@@ -19,19 +19,19 @@ import (
 	"countersign/internal/store"
 )
 
-// testRoom is a room with what it needs in the test's hands. Nobody is signed in, and it does not run.
-type testRoom struct {
-	*Room
+// testService is a Service with what it needs in the test's hands. Nobody is signed in, and it does not run.
+type testService struct {
+	*Service
 	t        *testing.T
 	settings office.Settings
 	told     []office.Fact
 }
 
-func newRoom(t *testing.T) *testRoom {
+func newService(t *testing.T) *testService {
 	t.Helper()
-	x := &testRoom{t: t, settings: office.DefaultSettings()}
+	x := &testService{t: t, settings: office.DefaultSettings()}
 	x.settings.SaveTo = t.TempDir()
-	x.Room = New(looptest.Tools(t, func() {}), Needs{
+	x.Service = New(looptest.Base(t, func() {}), Deps{
 		Settings: func() office.Settings { return x.settings }, Installation: func() string { return "here" }, Language: func() string { return "" },
 		Online:    func() (*esign.Client, bool) { return nil, false },
 		Answered:  func(_ context.Context, err error) error { return err },
@@ -48,7 +48,7 @@ func newRoom(t *testing.T) *testRoom {
 	return x
 }
 
-func (x *testRoom) update(do func(tx *store.Tx) error) {
+func (x *testService) update(do func(tx *store.Tx) error) {
 	x.t.Helper()
 	if err := x.Data.Update(do); err != nil {
 		x.t.Fatal(err)
@@ -56,7 +56,7 @@ func (x *testRoom) update(do func(tx *store.Tx) error) {
 }
 
 // plan stores a package that is executed, with a document, and plans its files.
-func (x *testRoom) plan(id string) (planned []office.Job) {
+func (x *testService) plan(id string) (planned []office.Job) {
 	x.t.Helper()
 	x.update(func(tx *store.Tx) error {
 		p := office.Package{ID: id, Name: "Offer", State: office.PackageExecuted, Executed: office.When{Time: x.Now()}, Documents: []office.Document{{ID: "d", Name: "Lease"}}}
@@ -74,7 +74,7 @@ func (x *testRoom) plan(id string) (planned []office.Job) {
 	return planned
 }
 
-func (x *testRoom) job(j office.Job) office.Job {
+func (x *testService) job(j office.Job) office.Job {
 	x.t.Helper()
 	x.update(func(tx *store.Tx) (err error) {
 		j, _, err = tx.Job(j.Key())
@@ -84,7 +84,7 @@ func (x *testRoom) job(j office.Job) office.Job {
 }
 
 func TestPlanningTwiceChangesNothing(t *testing.T) {
-	x := newRoom(t)
+	x := newService(t)
 	x.settings.SaveCAC, x.settings.SaveMaster = true, true
 	first := x.plan("p")
 	if len(first) != 3 {
@@ -98,7 +98,7 @@ func TestPlanningTwiceChangesNothing(t *testing.T) {
 }
 
 func TestFilesOfOneNameGetTheirOwnPlaces(t *testing.T) {
-	x := newRoom(t)
+	x := newService(t)
 	one, other := x.plan("p")[0], x.plan("q")[0]
 	if one.Wanted != other.Wanted || one.Target == other.Target {
 		t.Errorf("%q and %q", one.Target, other.Target)
@@ -107,7 +107,7 @@ func TestFilesOfOneNameGetTheirOwnPlaces(t *testing.T) {
 
 func TestAFileThatIsFinishedAfterItsFolderWasChangedIsWhereItIs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		x := newRoom(t)
+		x := newService(t)
 		begun := x.plan("p0")[0]
 		old, next := x.settings.SaveTo, t.TempDir()
 		x.settings.SaveTo = next
@@ -135,7 +135,7 @@ func TestAFileThatIsFinishedAfterItsFolderWasChangedIsWhereItIs(t *testing.T) {
 
 // A full disk may take the file and not its record, and the folder may be changed before there is room again.
 func TestAFileThatIsThereStaysTheOnlyOneThoughItsFolderIsChangedBeforeThatIsRecorded(t *testing.T) {
-	x := newRoom(t)
+	x := newService(t)
 	named, waits := x.plan("p0")[0], x.plan("p1")[0]
 	content := []byte("%PDF-1.4 the document")
 	sum := sha256.Sum256(content)
@@ -166,7 +166,7 @@ func TestAFileThatIsThereStaysTheOnlyOneThoughItsFolderIsChangedBeforeThatIsReco
 }
 
 func TestWhatWaitsForAServiceNotInUseMovesToTheNewFolderToo(t *testing.T) {
-	x := newRoom(t)
+	x := newService(t)
 	x.update(func(tx *store.Tx) error { return tx.UseService("one") })
 	old, next := x.settings.SaveTo, t.TempDir()
 	away := x.plan("at the one")[0]
@@ -182,7 +182,7 @@ func TestWhatWaitsForAServiceNotInUseMovesToTheNewFolderToo(t *testing.T) {
 }
 
 func TestTroubleWithAFolderThatNoFileWaitsForAnyMoreIsNotTold(t *testing.T) {
-	x := newRoom(t)
+	x := newService(t)
 	j := x.plan("p")[0]
 	if err := x.notSaved(t.Context(), j, archive.ErrMissing); err != nil || !x.Health.Has(health.FolderFails) {
 		t.Fatalf("while it waits: %v, %+v", err, x.Health.List())
@@ -202,7 +202,7 @@ func TestTroubleWithAFolderThatNoFileWaitsForAnyMoreIsNotTold(t *testing.T) {
 
 func TestARefusedFileIsAskedForMoreAndMoreRarelyButAtLeastDaily(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		x := newRoom(t)
+		x := newService(t)
 		x.settings.SaveCAC = true
 		for _, j := range x.plan("p") {
 			asked := 0
@@ -231,7 +231,7 @@ func TestARefusedFileIsAskedForMoreAndMoreRarelyButAtLeastDaily(t *testing.T) {
 }
 
 func TestASweepLeavesWhatIsUnderWay(t *testing.T) {
-	x := newRoom(t)
+	x := newService(t)
 	var temps []string
 	for _, j := range []office.Job{x.plan("p")[0], x.plan("q")[0]} {
 		if j.PackageID == "p" {
@@ -253,7 +253,7 @@ func TestASweepLeavesWhatIsUnderWay(t *testing.T) {
 
 // What is recognised by its bytes in another language must not be another document's.
 func TestAFileInAnotherLanguageThatIsAnotherDocumentsStaysThat(t *testing.T) {
-	x := newRoom(t)
+	x := newService(t)
 	x.settings.NameTemplate, x.settings.Language = "{document} {kind}", "en"
 	j, other := x.plan("p")[0], x.plan("q")[0]
 	x.update(func(tx *store.Tx) error {

@@ -3,7 +3,7 @@
 //
 // A file goes this way. It is left alone until it has stood still and nobody writes it. Then it is recorded, and moved into
 // Waiting under a name that nobody else gives, so that of several computers on one share a single one has it. There a draft
-// is made of it (Needs.Send); once the service has accepted that, it is moved into Sent, and copies of its signed documents
+// is made of it (Deps.Send); once the service has accepted that, it is moved into Sent, and copies of its signed documents
 // are saved in Signed, after they are safe in the office's own folder. What cannot be sent is moved into Problems, with a
 // text that says why. Whatever is done to a file is recorded first (office.Intake): the next start takes up the rest.
 //
@@ -32,8 +32,8 @@ import (
 	"countersign/internal/store"
 )
 
-// Needs are what the room takes from others. The functions are called from several goroutines.
-type Needs struct {
+// Deps are what a Service needs from others. The functions are called from several goroutines.
+type Deps struct {
 	DataDir      string
 	Installation func() string // tells this data folder from every other one
 	Settings     func() office.Settings
@@ -53,7 +53,7 @@ type Needs struct {
 	Changed  func()             // the list of folders is another one
 	Crash    func(point string) // tests end the process there
 
-	// Events begins to listen for changes; nil for a room that only looks.
+	// Events begins to listen for changes; nil for one that only looks.
 	Events func(ring func()) Events
 }
 
@@ -72,10 +72,10 @@ type Events interface {
 // gap is how long to wait for more when something has changed.
 const gap = 300 * time.Millisecond
 
-// Room watches hot folders. Safe for concurrent use.
-type Room struct {
-	loop.Tools
-	needs   Needs
+// Service watches hot folders. Safe for concurrent use.
+type Service struct {
+	loop.Base
+	deps    Deps
 	ring    chan struct{} // something may have changed in a folder
 	changes sync.Mutex    // held while the list of folders is changed
 
@@ -90,23 +90,23 @@ type Room struct {
 	retries   loop.Retries    // of files on their way, by the ids of their intakes
 }
 
-// New makes the room.
-func New(t loop.Tools, needs Needs) *Room {
-	return &Room{Tools: t, needs: needs, ring: make(chan struct{}, 1), problems: map[string]message.Message{},
+// New makes a Service.
+func New(t loop.Base, deps Deps) *Service {
+	return &Service{Base: t, deps: deps, ring: make(chan struct{}, 1), problems: map[string]message.Message{},
 		waiting: map[string]message.Message{}, silent: map[string]bool{}, open: openReal, looks: map[string]look{}, recovered: map[string]bool{}}
 }
 
-// Wake has the room look into all folders.
-func (r *Room) Wake() { loop.Wake(r.ring) }
+// Wake has it look into all folders.
+func (r *Service) Wake() { loop.Wake(r.ring) }
 
 // Run takes what appears in the folders, until ctx ends.
-func (r *Room) Run(ctx context.Context) error {
+func (r *Service) Run(ctx context.Context) error {
 	var events Events = deaf{}
-	if r.needs.Events != nil {
-		events = r.needs.Events(r.Wake)
+	if r.deps.Events != nil {
+		events = r.deps.Events(r.Wake)
 	}
 	defer events.Close()
-	changes, stop := r.needs.Watch()
+	changes, stop := r.deps.Watch()
 	defer stop()
 	looked, pause, err := r.Now(), time.Duration(0), error(nil)
 	for {
@@ -150,7 +150,7 @@ func (r *Room) Run(ctx context.Context) error {
 }
 
 // look settles what is under way, looks into every folder, and returns when to look again.
-func (r *Room) look(ctx context.Context, events Events) (time.Duration, error) {
+func (r *Service) look(ctx context.Context, events Events) (time.Duration, error) {
 	folders, err := r.owned()
 	if err != nil {
 		return 0, err
@@ -197,7 +197,7 @@ func (r *Room) look(ctx context.Context, events Events) (time.Duration, error) {
 }
 
 // lookInto takes what can be taken of one folder, and returns how long until something else may be ready; 0 for nothing.
-func (r *Room) lookInto(ctx context.Context, f office.HotFolder, all []office.HotFolder) (soon time.Duration, err error) {
+func (r *Service) lookInto(ctx context.Context, f office.HotFolder, all []office.HotFolder) (soon time.Duration, err error) {
 	if m := r.refusal(f, all); !m.IsZero() {
 		return 0, &folderError{m}
 	}
@@ -248,7 +248,7 @@ func (r *Room) lookInto(ctx context.Context, f office.HotFolder, all []office.Ho
 const longestRest = 5 * time.Minute
 
 // settle goes on with every file that is on its way. One that cannot keeps none of the others, and is tried again after a while.
-func (r *Room) settle(ctx context.Context) error {
+func (r *Service) settle(ctx context.Context) error {
 	intakes, err := r.intakes()
 	if err != nil {
 		return err
@@ -292,7 +292,7 @@ func (r *Room) settle(ctx context.Context) error {
 }
 
 // waitingIn is what files of a folder wait for, the zero message for nothing.
-func (r *Room) waitingIn(path string) message.Message {
+func (r *Service) waitingIn(path string) message.Message {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.waiting[path]
@@ -308,7 +308,7 @@ func (e *folderError) Message() message.Message { return e.text }
 
 // tellProblems keeps in step what health says of the folders: of one that does not send, and of one in which files wait. What keeps a
 // folder from sending is said once.
-func (r *Room) tellProblems(folders []office.HotFolder, problems map[string]message.Message) {
+func (r *Service) tellProblems(folders []office.HotFolder, problems map[string]message.Message) {
 	r.mu.Lock()
 	changed := !maps.Equal(problems, r.problems)
 	r.problems = problems
@@ -332,7 +332,7 @@ func (r *Room) tellProblems(folders []office.HotFolder, problems map[string]mess
 		}
 	}
 	if changed {
-		r.needs.Changed()
+		r.deps.Changed()
 	}
 }
 
@@ -343,6 +343,6 @@ func (deaf) Set([]string) {}
 func (deaf) Close()       {}
 
 // read is data.Read.
-func read[T any](r *Room, what string, f func(*store.Tx) (T, error)) (T, error) {
+func read[T any](r *Service, what string, f func(*store.Tx) (T, error)) (T, error) {
 	return data.Read(r.Data, what, f)
 }

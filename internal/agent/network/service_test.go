@@ -34,12 +34,12 @@ func TestANetworkThatStaysAsItIsIsLookedAtMoreAndMoreRarely(t *testing.T) {
 
 // looksMoreRarely has calls of the service fail every second for hours.
 func looksMoreRarely(t *testing.T, answer answers, asks bool) {
-	tools := looptest.Tools(t, func() {})
+	tools := looptest.Base(t, func() {})
 	synctest.Test(t, func(t *testing.T) {
 		var asked atomic.Int64
 		settings := office.DefaultSettings()
 		settings.AuthURL, settings.BaseURL = "https://sign.test", "https://sign.test"
-		r := New(tools, Needs{
+		r := New(tools, Deps{
 			HTTP: &http.Client{Transport: answers(func(q *http.Request) (*http.Response, error) { asked.Add(1); return answer(q) })}, Free: func() {},
 			Settings: func() office.Settings { return settings },
 		})

@@ -32,12 +32,12 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// desk is an office with hot folders, without any other room: its drafts go nowhere by themselves.
+// desk is an office with hot folders, without any other service: its drafts go nowhere by themselves.
 type desk struct {
-	*Room
+	*Service
 	t     *testing.T
-	tools loop.Tools
-	needs Needs
+	tools loop.Base
+	deps  Deps
 
 	saveTo    string
 	signedOut bool
@@ -50,10 +50,10 @@ type desk struct {
 }
 
 func newDesk(t *testing.T) *desk {
-	d := &desk{t: t, tools: looptest.Tools(t, func() {}), saveTo: t.TempDir(), bad: map[string]bool{},
+	d := &desk{t: t, tools: looptest.Base(t, func() {}), saveTo: t.TempDir(), bad: map[string]bool{},
 		account: Account{ID: "service office ana", Email: "ana@example.com"}}
 	installation := uuid.NewString()
-	d.needs = Needs{
+	d.deps = Deps{
 		Installation: func() string { return installation },
 		DataDir:      t.TempDir(),
 		Settings:     func() office.Settings { return office.Settings{SaveTo: d.saveTo} },
@@ -77,7 +77,7 @@ func newDesk(t *testing.T) *desk {
 var errPassing = errors.New("not now")
 
 // restart forgets what is not on disk.
-func (d *desk) restart() { d.Room = New(d.tools, d.needs) }
+func (d *desk) restart() { d.Service = New(d.tools, d.deps) }
 
 // send stores a draft as the outbox does.
 func (d *desk) send(_ context.Context, f office.HotFolder, file *os.File, path string, also func(*store.Tx, *office.Draft) error) error {
@@ -682,8 +682,8 @@ func TestAFolderInTheWrongPlaceIsRefused(t *testing.T) {
 	full := t.TempDir()
 	write(t, filepath.Join(full, "Old.pdf"), pdf("old"))
 	for name, path := range map[string]string{
-		"the save folder": d.saveTo, "inside the save folder": filepath.Join(d.saveTo, "new"), "the data folder": d.needs.DataDir,
-		"inside the data folder": filepath.Join(d.needs.DataDir, "outbox"), "another one's": f.Path, "inside another one's": filepath.Join(f.Path, "Sent"),
+		"the save folder": d.saveTo, "inside the save folder": filepath.Join(d.saveTo, "new"), "the data folder": d.deps.DataDir,
+		"inside the data folder": filepath.Join(d.deps.DataDir, "outbox"), "another one's": f.Path, "inside another one's": filepath.Join(f.Path, "Sent"),
 		"around another one's": filepath.Dir(f.Path), "a link to another one": link, "inside a link": filepath.Join(link, "Signed"),
 		"the home folder": home, "everything": string(filepath.Separator), "no full path": "Scans", "nothing": "", "one with documents in it": full,
 	} {

@@ -1,5 +1,5 @@
-// Package looptest gives the tests of one room what every room works with: a store of its own, no log, no jitter and nobody
-// who watches. It must not know a room.
+// Package looptest gives the tests of one service what every service works with: a store of its own, no log, no jitter and nobody
+// who watches. It must not know a service.
 package looptest
 
 import (
@@ -18,9 +18,9 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// Tools are those of a room under test; their store is closed when the test ends. changed is called with each change of
+// Base is that of a service under test; its store is closed when the test ends. changed is called with each change of
 // what is wrong.
-func Tools(t testing.TB, changed func()) loop.Tools {
+func Base(t testing.TB, changed func()) loop.Base {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	issues := health.New(time.Now, changed)
@@ -29,7 +29,7 @@ func Tools(t testing.TB, changed func()) loop.Tools {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { st.Close() })
-	return loop.Tools{
+	return loop.Base{
 		Log: log, Now: time.Now, Jitter: func() float64 { return 0 }, Pace: loop.Pace{}.Complete(), Data: st, Health: issues,
 		Quarantine: &loop.Quarantine{}, Suspects: &loop.Suspects{}, Breaker: &loop.Breaker{},
 		Signal: func(office.Change) {}, Show: func(office.Activity) {},
@@ -37,7 +37,7 @@ func Tools(t testing.TB, changed func()) loop.Tools {
 }
 
 // Spoil makes all records of those buckets unreadable that hold part, and opens the store anew.
-func Spoil(t testing.TB, tools *loop.Tools, part string, buckets ...string) {
+func Spoil(t testing.TB, tools *loop.Base, part string, buckets ...string) {
 	t.Helper()
 	file := tools.Data.Store.Path()
 	if err := tools.Data.Close(); err != nil {

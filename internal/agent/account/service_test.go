@@ -98,9 +98,9 @@ func (e *registration) End(i issuer.Name) (map[string][]byte, func(*store.Tx) er
 		func() { e.note("ended") }, nil
 }
 
-// testRoom is an account with a signing service as its counterpart.
-type testRoom struct {
-	*Room
+// testService is an account with a signing service as its counterpart.
+type testService struct {
+	*Service
 	service  *sandbox.Server
 	keyring  *ring
 	endpoint *registration
@@ -108,9 +108,9 @@ type testRoom struct {
 	signedUp int
 }
 
-func newRoom(t *testing.T) *testRoom {
+func newService(t *testing.T) *testService {
 	t.Helper()
-	x := &testRoom{keyring: &ring{Keeper: secret.Memory()}}
+	x := &testService{keyring: &ring{Keeper: secret.Memory()}}
 	x.endpoint = &registration{}
 	client := sandbox.DemoClient()
 	var err error
@@ -121,7 +121,7 @@ func newRoom(t *testing.T) *testRoom {
 	x.settings = office.DefaultSettings()
 	x.settings.AuthURL, x.settings.BaseURL, x.settings.ClientID = x.service.URL(), x.service.URL(), client.ID
 	x.settings.Tunnel, x.settings.Redirect, x.settings.SaveTo = office.TunnelNone, office.RedirectLoopback, t.TempDir()
-	x.Room = New(looptest.Tools(t, func() {}), Needs{
+	x.Service = New(looptest.Base(t, func() {}), Deps{
 		Keeper: x.keyring, HTTP: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
 		Words: message.English, Message: message.For,
 		Address:  func(context.Context) (string, bool) { return "", false },
@@ -132,7 +132,7 @@ func newRoom(t *testing.T) *testRoom {
 		Failed:   func(error) {},
 		Crash:    func(string) {},
 	})
-	x.Room.Endpoint = x.endpoint
+	x.Service.Endpoint = x.endpoint
 	if err := x.Load(); err != nil {
 		t.Fatal(err)
 	}
@@ -142,8 +142,8 @@ func newRoom(t *testing.T) *testRoom {
 
 func keepNothing(*store.Tx, office.Settings, bool) error { return nil }
 
-// setUp has the room use its service.
-func (x *testRoom) setUp(t *testing.T) {
+// setUp has it use its signing service.
+func (x *testService) setUp(t *testing.T) {
 	t.Helper()
 	x.Begin(t.Context())
 	if _, err := x.Configure(t.Context(), x.settings, office.Secrets{ClientSecret: sandbox.DemoClient().Secret}, keepNothing); err != nil {
@@ -152,7 +152,7 @@ func (x *testRoom) setUp(t *testing.T) {
 }
 
 // signIn signs in as a browser does.
-func (x *testRoom) signIn(t *testing.T) {
+func (x *testService) signIn(t *testing.T) {
 	t.Helper()
 	var browser sync.WaitGroup
 	defer browser.Wait()
@@ -172,7 +172,7 @@ func (x *testRoom) signIn(t *testing.T) {
 }
 
 func TestTheEndpointEndsInTheCommitThatEndsTheSignIn(t *testing.T) {
-	x := newRoom(t)
+	x := newService(t)
 	x.setUp(t)
 	x.signIn(t)
 	if _, online := x.Online(); !online || x.signedUp != 1 || x.Current().Account.Email == "" {
@@ -197,7 +197,7 @@ func TestTheEndpointEndsInTheCommitThatEndsTheSignIn(t *testing.T) {
 }
 
 func TestWhatIsNotCommittedChangesNothing(t *testing.T) {
-	x := newRoom(t)
+	x := newService(t)
 	x.setUp(t)
 	x.signIn(t)
 	was, before := x.Current(), len(x.endpoint.noted())
@@ -225,7 +225,7 @@ func TestWhatIsNotCommittedChangesNothing(t *testing.T) {
 }
 
 func TestTheEndpointFollowsOnceTheServiceHasChanged(t *testing.T) {
-	x := newRoom(t)
+	x := newService(t)
 	x.setUp(t)
 	x.signIn(t)
 	before := len(x.endpoint.noted())
@@ -248,7 +248,7 @@ func TestTheEndpointFollowsOnceTheServiceHasChanged(t *testing.T) {
 }
 
 func TestAKeyringThatIsLockedChangesNothingAndOpensLater(t *testing.T) {
-	x := newRoom(t)
+	x := newService(t)
 	x.keyring.turn(true)
 	x.Begin(t.Context())
 	if !x.Health.Has(health.KeyringLocked) || len(x.endpoint.noted()) > 0 {

@@ -85,9 +85,9 @@ func (v *values) Put(next map[string][]byte, also ...func(*store.Tx) error) erro
 	return err
 }
 
-// testRoom is a room whose service registers whatever it is asked to, with a new secret each time.
-type testRoom struct {
-	*Room
+// testService is a Service whose signing service registers whatever it is asked to, with a new secret each time.
+type testService struct {
+	*Service
 	vault *values
 
 	mu       sync.Mutex
@@ -104,9 +104,9 @@ type anyone struct{}
 func (anyone) Access(context.Context) (string, error) { return "token", nil }
 func (anyone) Invalidate(string)                      {}
 
-func newRoom(t *testing.T) *testRoom {
+func newService(t *testing.T) *testService {
 	t.Helper()
-	x := &testRoom{now: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)}
+	x := &testService{now: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)}
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		var body bytes.Buffer
 		body.ReadFrom(req.Body)
@@ -135,14 +135,14 @@ func newRoom(t *testing.T) *testRoom {
 		st.Close()
 	})
 	x.vault = &values{st: st, kept: map[string][]byte{}}
-	tools := loop.Tools{
+	tools := loop.Base{
 		Log: log, Now: clock, Jitter: rand.Float64, Pace: loop.Pace{}.Complete(), Data: st, Health: issues, Breaker: &loop.Breaker{},
 		Signal: func(office.Change) {}, Show: func(office.Activity) {},
 	}
 	cfg := issuer.Config(x.settings)
 	cfg.HTTP, cfg.Log, cfg.Now = client, log, clock
 	api := esign.NewClient(cfg, anyone{})
-	x.Room = New(tools, Needs{
+	x.Service = New(tools, Deps{
 		Vault: x.vault,
 		Current: func() Current {
 			x.mu.Lock()
@@ -181,36 +181,36 @@ func newRoom(t *testing.T) *testRoom {
 	return x
 }
 
-func (x *testRoom) up(url string) {
+func (x *testService) up(url string) {
 	x.setState(tunnel.State{Phase: tunnel.Up, URL: url}, string(tunnel.Up))
 }
 
-func (x *testRoom) sweeps() int {
+func (x *testService) sweeps() int {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return len(x.swept)
 }
 
-func (x *testRoom) registrations() int {
+func (x *testService) registrations() int {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return len(x.asked)
 }
 
-func (x *testRoom) later(d time.Duration) {
+func (x *testService) later(d time.Duration) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.now = x.now.Add(d)
 }
 
-// register has the room register, as it must be able to.
-func (x *testRoom) register(t *testing.T) {
+// register has it register, as it must be able to.
+func (x *testService) register(t *testing.T) {
 	t.Helper()
 	must(t, x.Register(t.Context(), true))
 }
 
 // deliver sends an event signed with a secret and returns how it was answered.
-func (x *testRoom) deliver(id, url, secret string) int {
+func (x *testService) deliver(id, url, secret string) int {
 	body := []byte(`{"action": "document_executed", "packageId": "p", "documentId": "d", "eventId": "` + id + `"}`)
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write(append([]byte(url), body...))
@@ -224,7 +224,7 @@ func (x *testRoom) deliver(id, url, secret string) int {
 const hook = "https://office.test/webhook"
 
 func TestWhoFollowsIsToldOfAnEventThatCannotBeRead(t *testing.T) {
-	x := newRoom(t)
+	x := newService(t)
 	must(t, x.Register(t.Context(), false))
 	for range 2 {
 		if got := x.deliver(`"`, hook, "s1"); got != http.StatusOK { // which ends the text that is to hold it
@@ -237,7 +237,7 @@ func TestWhoFollowsIsToldOfAnEventThatCannotBeRead(t *testing.T) {
 }
 
 func TestAnEventIsTakenInOnceTheAddressIsRegistered(t *testing.T) {
-	x := newRoom(t)
+	x := newService(t)
 	if got := x.deliver("1", hook, "s1"); got != http.StatusUnauthorized {
 		t.Errorf("before: %d", got)
 	}
@@ -260,7 +260,7 @@ func TestAnEventIsTakenInOnceTheAddressIsRegistered(t *testing.T) {
 
 // The service is changed on disk first: what was verified with a key of the one before may be stored after that.
 func TestAnEventBelongsToTheServiceWhoseKeyItWasVerifiedWith(t *testing.T) {
-	x := newRoom(t)
+	x := newService(t)
 	x.register(t)
 	must(t, x.Data.Update(func(tx *store.Tx) error { return tx.UseService("https://another.test") }))
 	if got := x.deliver("1", hook, "s1"); got != http.StatusOK {
@@ -277,7 +277,7 @@ func TestAnEventBelongsToTheServiceWhoseKeyItWasVerifiedWith(t *testing.T) {
 }
 
 func TestAnEventWaitsForTheRegistrationUnderWay(t *testing.T) {
-	x := newRoom(t)
+	x := newService(t)
 	x.endpoints.begin() // as while an answer is read: the service signs with a secret that comes to be known a moment later
 	answered := make(chan int, 1)
 	go func() { answered <- x.deliver("1", hook, "new") }()
@@ -296,7 +296,7 @@ func TestAnEventWaitsForTheRegistrationUnderWay(t *testing.T) {
 }
 
 func TestARegistrationThatIsNotOnDiskDoesNotCount(t *testing.T) {
-	x := newRoom(t)
+	x := newService(t)
 	x.register(t)
 	must(t, x.Data.Store.Close())
 	if err := x.adopt(issuer.Of(x.settings), endpoint{ID: "another", URL: hook, Secret: "another"}); err == nil {
@@ -311,7 +311,7 @@ func TestARegistrationThatIsNotOnDiskDoesNotCount(t *testing.T) {
 }
 
 func TestWhileTheKeysAreLockedTheServiceIsAskedToComeAgain(t *testing.T) {
-	x := newRoom(t)
+	x := newService(t)
 	x.register(t)
 	x.vault.locked = true
 	if got := x.deliver("1", hook, "s1"); got != http.StatusServiceUnavailable {
@@ -323,13 +323,13 @@ func TestWhileTheKeysAreLockedTheServiceIsAskedToComeAgain(t *testing.T) {
 }
 
 func TestFormerSecretsCountForTenMinutesEachAndSurviveARestart(t *testing.T) {
-	x := newRoom(t)
+	x := newService(t)
 	for range 4 {
 		x.register(t)
 	}
-	again := New(x.Tools, x.Needs)
+	again := New(x.Base, x.Deps)
 	again.Open(issuer.Of(x.settings))
-	for _, r := range []*Room{x.Room, again} {
+	for _, r := range []*Service{x.Service, again} {
 		if n := len(r.endpoints.valid(x.Now())); n != 4 {
 			t.Errorf("%d secrets count", n)
 		}
@@ -343,7 +343,7 @@ func TestFormerSecretsCountForTenMinutesEachAndSurviveARestart(t *testing.T) {
 }
 
 func TestAnEndpointThatIsKnownToBeAnothersIsNotReplacedUnasked(t *testing.T) {
-	x := newRoom(t)
+	x := newService(t)
 	x.register(t)
 	x.Missed("p", x.Now())
 	x.later(MissedGrace)
@@ -358,7 +358,7 @@ func TestAnEndpointThatIsKnownToBeAnothersIsNotReplacedUnasked(t *testing.T) {
 	if address, id, err := x.AtService(); address != "" || id != "" || err != nil {
 		t.Errorf("a sign-out would delete %q %q", address, id)
 	}
-	again := New(x.Tools, x.Needs)
+	again := New(x.Base, x.Deps)
 	if err := again.Load(); err != nil || !again.Deaf() {
 		t.Errorf("a restart forgets it: %v", err)
 	}
@@ -369,7 +369,7 @@ func TestAnEndpointThatIsKnownToBeAnothersIsNotReplacedUnasked(t *testing.T) {
 }
 
 func TestAnEventThatCouldNotBeStoredIsNotTakenForOneThatWentElsewhere(t *testing.T) {
-	x := newRoom(t)
+	x := newService(t)
 	x.register(t)
 	x.later(time.Hour)
 	x.Missed("p", x.Now())
@@ -387,7 +387,7 @@ func TestAnEventThatCouldNotBeStoredIsNotTakenForOneThatWentElsewhere(t *testing
 }
 
 func TestWithoutAPublicAddressNothingIsMissed(t *testing.T) {
-	x := newRoom(t)
+	x := newService(t)
 	x.register(t)
 	choose := func(kind office.TunnelKind) {
 		x.mu.Lock()
@@ -412,7 +412,7 @@ func TestWithoutAPublicAddressNothingIsMissed(t *testing.T) {
 		t.Error("an office that has closed its public address is told that events go elsewhere")
 	}
 	choose(office.TunnelExternal)
-	again := New(x.Tools, x.Needs)
+	again := New(x.Base, x.Deps)
 	if err := again.Load(); err != nil {
 		t.Fatal(err)
 	}
@@ -422,7 +422,7 @@ func TestWithoutAPublicAddressNothingIsMissed(t *testing.T) {
 }
 
 func TestTheRegistrationEndsWithTheSignIn(t *testing.T) {
-	x := newRoom(t)
+	x := newService(t)
 	x.register(t)
 	i := issuer.Of(x.settings)
 	done, err := x.TakeOver(t.Context())
@@ -451,7 +451,7 @@ func TestTheRegistrationEndsWithTheSignIn(t *testing.T) {
 }
 
 func TestEachReturnOfTheAddressIsTold(t *testing.T) {
-	x := newRoom(t)
+	x := newService(t)
 	before := x.sweeps()
 	x.up("https://office.test")
 	if x.sweeps() != before {
@@ -482,10 +482,10 @@ func TestEachReturnOfTheAddressIsTold(t *testing.T) {
 }
 
 func TestTheNumberOfRefusedRequestsOutlivesARestart(t *testing.T) {
-	x := newRoom(t)
+	x := newService(t)
 	x.deliver("1", hook, "none")
 	x.Close()
-	again := New(x.Tools, x.Needs)
+	again := New(x.Base, x.Deps)
 	if err := again.Load(); err != nil || again.Rejected() != 1 {
 		t.Errorf("%d, %v", again.Rejected(), err)
 	}
@@ -501,7 +501,7 @@ func must(t testing.TB, err error) {
 
 // A browser asks for "/" where an address has no path.
 func TestTheBrowserReturnsToAnAddressWithoutAPath(t *testing.T) {
-	x := newRoom(t)
+	x := newService(t)
 	returned := 0
 	x.Callback = func(http.ResponseWriter, *http.Request) { returned++ }
 	for address, paths := range map[string]map[string]int{
@@ -524,7 +524,7 @@ func TestTheBrowserReturnsToAnAddressWithoutAPath(t *testing.T) {
 
 // Whoever reads the events that wait reads on behind the last: one that is committed later must not lie before it.
 func TestEventsLieInTheOrderOfTheirCommits(t *testing.T) {
-	x := newRoom(t)
+	x := newService(t)
 	for n, id := range []string{"first", "second"} {
 		in := inbox.Received{ID: id, Parsed: true, Body: []byte("{}"), At: x.now.Add(-time.Duration(n) * time.Second)}
 		if added, err := x.storeEvent(t.Context(), in); err != nil || !added {

@@ -27,7 +27,7 @@ import (
 // doc names the document with the record.
 const doc = "updates"
 
-// record is what the room remembers.
+// record is what is remembered.
 type record struct {
 	Keys   string        `json:"keys"` // that are built in; a program with others begins anew, whatever somebody signed with the old ones
 	Newest string        `json:"newest,omitempty"`
@@ -53,8 +53,8 @@ const (
 // silentFor is after how long without a valid manifest people are told, quietly.
 const silentFor = 14 * 24 * time.Hour
 
-// Needs are what the room takes from others. The functions are called from several goroutines.
-type Needs struct {
+// Deps are what a Service needs from others. The functions are called from several goroutines.
+type Deps struct {
 	Client  *update.Client // nil where the program was built without an address
 	Keys    []string       // that Client believes
 	Version string         // as the program says it
@@ -73,10 +73,10 @@ type Needs struct {
 	Start func(installer *os.File) error
 }
 
-// Room is safe for concurrent use.
-type Room struct {
-	loop.Tools
-	needs Needs
+// Service is safe for concurrent use.
+type Service struct {
+	loop.Base
+	deps  Deps
 	known data.Kept[record]
 	wake  chan struct{}
 	turn  sync.Mutex // one question or installation at a time
@@ -86,14 +86,14 @@ type Room struct {
 	fetched    fetched
 }
 
-// New makes the room and reads what it has kept.
-func New(t loop.Tools, needs Needs) (*Room, error) {
-	r := &Room{Tools: t, needs: needs, wake: make(chan struct{}, 1)}
+// New makes a Service and reads what it has kept.
+func New(t loop.Base, deps Deps) (*Service, error) {
+	r := &Service{Base: t, deps: deps, wake: make(chan struct{}, 1)}
 	kept, _, err := data.Doc[record](t.Data, doc)
 	if err != nil {
 		return nil, err
 	}
-	if keys := strings.Join(needs.Keys, " "); kept.Keys != keys {
+	if keys := strings.Join(deps.Keys, " "); kept.Keys != keys {
 		kept = record{Keys: keys}
 	}
 	r.known.Set(kept)
@@ -101,13 +101,13 @@ func New(t loop.Tools, needs Needs) (*Room, error) {
 }
 
 // Offered reports whether newer versions can be asked for.
-func (r *Room) Offered() bool { return r.needs.Client != nil && update.Plain(r.needs.Version) != "" }
+func (r *Service) Offered() bool { return r.deps.Client != nil && update.Plain(r.deps.Version) != "" }
 
-// Wake has the room look whether the office wants to know.
-func (r *Room) Wake() { loop.Wake(r.wake) }
+// Wake has it look whether the office wants to know.
+func (r *Service) Wake() { loop.Wake(r.wake) }
 
 // Run asks once a day until ctx ends, then returns nil. First it removes what an earlier installation has left.
-func (r *Room) Run(ctx context.Context) error {
+func (r *Service) Run(ctx context.Context) error {
 	if !r.Offered() {
 		<-ctx.Done()
 		return nil
@@ -126,8 +126,8 @@ func (r *Room) Run(ctx context.Context) error {
 }
 
 // askIfDue asks when the office wants that and the last time is long enough ago, and returns how long not to ask again.
-func (r *Room) askIfDue(ctx context.Context) time.Duration {
-	if !r.needs.Settings().CheckUpdates {
+func (r *Service) askIfDue(ctx context.Context) time.Duration {
+	if !r.deps.Settings().CheckUpdates {
 		return look
 	}
 	if left := r.known.Get().Rest.Left(r.Now()); left > 0 {
@@ -140,10 +140,10 @@ func (r *Room) askIfDue(ctx context.Context) time.Duration {
 }
 
 // clear removes what was downloaded, unless an installation is under way, and reports whether nothing is left.
-func (r *Room) clear() bool {
+func (r *Service) clear() bool {
 	r.turn.Lock()
 	defer r.turn.Unlock()
-	if err := update.Clear(r.needs.Folder); err != nil {
+	if err := update.Clear(r.deps.Folder); err != nil {
 		r.Log.Info("remove what an installation has left", "err", err)
 		return false
 	}
@@ -151,7 +151,7 @@ func (r *Room) clear() bool {
 }
 
 // Check asks now, because a person wants to know. Its errors carry a message for people.
-func (r *Room) Check(ctx context.Context) error {
+func (r *Service) Check(ctx context.Context) error {
 	if !r.Offered() {
 		return message.Error(message.UpdatesNotOffered(), nil)
 	}
@@ -159,7 +159,7 @@ func (r *Room) Check(ctx context.Context) error {
 }
 
 // ask asks for the manifest and remembers what it says. Only byItself tells people of a newer version.
-func (r *Room) ask(ctx context.Context, byItself bool) error {
+func (r *Service) ask(ctx context.Context, byItself bool) error {
 	r.turn.Lock()
 	defer r.turn.Unlock()
 	_, err := r.latest(ctx, byItself)
@@ -167,8 +167,8 @@ func (r *Room) ask(ctx context.Context, byItself bool) error {
 }
 
 // latest is ask, for whoever has the turn.
-func (r *Room) latest(ctx context.Context, byItself bool) (update.Manifest, error) {
-	m, err := r.needs.Client.Latest(ctx, r.Now())
+func (r *Service) latest(ctx context.Context, byItself bool) (update.Manifest, error) {
+	m, err := r.deps.Client.Latest(ctx, r.Now())
 	if ctx.Err() != nil {
 		return update.Manifest{}, context.Cause(ctx)
 	}
@@ -184,8 +184,8 @@ func (r *Room) latest(ctx context.Context, byItself bool) (update.Manifest, erro
 		}
 		return k, r.Data.Update(func(tx *store.Tx) (errNews error) {
 			facts = nil
-			if err == nil && r.newer(k) && !(byItself && r.needs.Silent()) {
-				facts, errNews = r.needs.News(tx, k.Newest, r.todo(k), byItself)
+			if err == nil && r.newer(k) && !(byItself && r.deps.Silent()) {
+				facts, errNews = r.deps.News(tx, k.Newest, r.todo(k), byItself)
 			}
 			if errNews != nil {
 				return errNews
@@ -197,11 +197,11 @@ func (r *Room) latest(ctx context.Context, byItself bool) (update.Manifest, erro
 	if notKept != nil {
 		return update.Manifest{}, notKept
 	}
-	r.needs.Announce(facts...)
+	r.deps.Announce(facts...)
 	return m, err
 }
 
-func (r *Room) heard(k record, m update.Manifest) record {
+func (r *Service) heard(k record, m update.Manifest) record {
 	now := r.Now().Round(0)
 	k.Newest, k.Page, k.Files, k.Heard = m.Version, m.Page, m.Files, now
 	k.Failing, k.Tries = time.Time{}, 0
@@ -209,7 +209,7 @@ func (r *Room) heard(k record, m update.Manifest) record {
 	return k
 }
 
-func (r *Room) failed(k record) record {
+func (r *Service) failed(k record) record {
 	now := r.Now().Round(0)
 	if k.Failing.IsZero() || k.Failing.After(now) {
 		k.Failing = now
@@ -220,8 +220,8 @@ func (r *Room) failed(k record) record {
 }
 
 // State is what is known, from memory.
-func (r *Room) State() office.Update {
-	u := office.Update{Version: r.needs.Version, Offered: r.Offered()}
+func (r *Service) State() office.Update {
+	u := office.Update{Version: r.deps.Version, Offered: r.Offered()}
 	if !u.Offered {
 		return u
 	}
@@ -238,24 +238,24 @@ func (r *Room) State() office.Update {
 	}
 	u.Todo, u.Address = r.todo(k), k.Page
 	if f, known := r.file(k.Files); known {
-		u.File = office.UpdateFile{Name: f.Name, Address: r.needs.Client.Address(f), Size: f.Size, SHA256: f.SHA256}
+		u.File = office.UpdateFile{Name: f.Name, Address: r.deps.Client.Address(f), Size: f.Size, SHA256: f.SHA256}
 		u.Offers, u.OneClick = true, f.Kind == update.Installer
 		u.Address, u.Path = u.File.Address, r.pathOf(k.Newest)
 	}
 	return u
 }
 
-func (r *Room) newer(k record) bool {
-	return k.Newest != "" && update.Newer(k.Newest, update.Plain(r.needs.Version))
+func (r *Service) newer(k record) bool {
+	return k.Newest != "" && update.Newer(k.Newest, update.Plain(r.deps.Version))
 }
 
 // file is the one of files that takes the place of this program.
-func (r *Room) file(files []update.File) (update.File, bool) {
-	return update.Manifest{Files: files}.File(r.needs.System, r.needs.Arch, r.needs.Kind)
+func (r *Service) file(files []update.File) (update.File, bool) {
+	return update.Manifest{Files: files}.File(r.deps.System, r.deps.Arch, r.deps.Kind)
 }
 
 // todo is what a person does to get the newest version.
-func (r *Room) todo(k record) message.Message {
+func (r *Service) todo(k record) message.Message {
 	if f, known := r.file(k.Files); known {
 		path := r.pathOf(k.Newest)
 		switch {

@@ -61,8 +61,8 @@ type Webhook interface {
 	Tell()                                   // keeps its health in step
 }
 
-// Needs are what the room takes from others. The functions are called from several goroutines.
-type Needs struct {
+// Deps are what a Service needs from others. The functions are called from several goroutines.
+type Deps struct {
 	Settings func() office.Settings
 	Since    func() time.Time // the first sign-in: what was finished before it is not fetched
 
@@ -81,10 +81,10 @@ type Needs struct {
 	WokeUp func(by time.Duration) // the wall clock has jumped
 }
 
-// Room follows packages. Safe for concurrent use.
-type Room struct {
-	loop.Tools
-	needs Needs
+// Service follows packages. Safe for concurrent use.
+type Service struct {
+	loop.Base
+	deps Deps
 
 	events, work chan struct{} // ring when there may be an event, or a package that is due
 	look, lists  chan struct{} // ring with work, and when the list is to be read
@@ -100,34 +100,34 @@ type Room struct {
 	backlog   atomic.Int64 // packages that wait to be asked about in this round
 }
 
-// New makes the room.
-func New(t loop.Tools, needs Needs) *Room {
+// New makes a Service.
+func New(t loop.Base, deps Deps) *Service {
 	ring := func() chan struct{} { return make(chan struct{}, 1) }
-	return &Room{Tools: t, needs: needs, events: ring(), work: ring(), look: ring(), lists: ring(), deadlines: ring(), records: records{ring: ring()}}
+	return &Service{Base: t, deps: deps, events: ring(), work: ring(), look: ring(), lists: ring(), deadlines: ring(), records: records{ring: ring()}}
 }
 
 // Wake has packages looked at that are due.
-func (r *Room) Wake() {
+func (r *Service) Wake() {
 	loop.Wake(r.work)
 	loop.Wake(r.look)
 }
 
 // WakeEvents has events looked at that are stored.
-func (r *Room) WakeEvents() { loop.Wake(r.events) }
+func (r *Service) WakeEvents() { loop.Wake(r.events) }
 
 // Backlog is how many packages wait to be asked about in this round.
-func (r *Room) Backlog() int { return int(r.backlog.Load()) }
+func (r *Service) Backlog() int { return int(r.backlog.Load()) }
 
-func (r *Room) setBacklog(n int) {
+func (r *Service) setBacklog(n int) {
 	r.backlog.Store(int64(n))
-	r.needs.News.WorkEnded()
+	r.deps.News.WorkEnded()
 }
 
 // Swept is when everything was last asked about, and whether that is under way.
-func (r *Room) Swept() (last time.Time, under bool) { return r.sweep.state() }
+func (r *Service) Swept() (last time.Time, under bool) { return r.sweep.state() }
 
 // stored returns the package as it is stored; the zero Package for none.
-func (r *Room) stored(id string) (office.Package, error) {
+func (r *Service) stored(id string) (office.Package, error) {
 	return data.Read(r.Data, "package "+id, func(tx *store.Tx) (office.Package, error) {
 		p, _, err := tx.Package(id)
 		return p, err

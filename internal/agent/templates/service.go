@@ -27,29 +27,29 @@ const (
 	call = "templates/list" // among those that a service may not have
 )
 
-// Needs are what the room takes from others. The functions are called from several goroutines.
-type Needs struct {
+// Deps are what a Service needs from others. The functions are called from several goroutines.
+type Deps struct {
 	Online   func() (*esign.Client, bool)               // the service, while somebody is signed in
 	Answered func(ctx context.Context, err error) error // notes how the service answered, nil for well; returns err
 	Home     func() string                              // the service in use, as esign.Client.Home
 }
 
-// Room is safe for concurrent use.
-type Room struct {
-	loop.Tools
-	needs Needs
+// Service is safe for concurrent use.
+type Service struct {
+	loop.Base
+	deps  Deps
 	lacks loop.Lacks
 }
 
-// New makes the room.
-func New(t loop.Tools, needs Needs) *Room {
-	return &Room{Tools: t, needs: needs}
+// New makes a Service.
+func New(t loop.Base, deps Deps) *Service {
+	return &Service{Base: t, deps: deps}
 }
 
 // List asks the service for its templates, those that search finds where it is not empty. Those used last come first, then
 // the others by name. Its errors carry a message for people.
-func (r *Room) List(ctx context.Context, search string) ([]office.Template, error) {
-	client, online := r.needs.Online()
+func (r *Service) List(ctx context.Context, search string) ([]office.Template, error) {
+	client, online := r.deps.Online()
 	if !online {
 		return nil, message.Error(message.SignInFirst(), nil)
 	}
@@ -60,7 +60,7 @@ func (r *Room) List(ctx context.Context, search string) ([]office.Template, erro
 		}
 		return nil, message.Error(message.TemplatesNotOffered(), err)
 	}
-	if err := r.needs.Answered(ctx, err); err != nil {
+	if err := r.deps.Answered(ctx, err); err != nil {
 		return nil, err
 	}
 	if r.lacks.Served(client.Home(), call, r.Now()) {
@@ -134,8 +134,8 @@ func wildcard(search string) string {
 }
 
 // Offered reports whether the service may have templates: it was not asked yet, or did not say that it has none.
-func (r *Room) Offered() bool {
-	return !r.lacks.Has(r.needs.Home(), call, r.Now())
+func (r *Service) Offered() bool {
+	return !r.lacks.Has(r.deps.Home(), call, r.Now())
 }
 
 // known is a template of the service as the rest of the program knows it, in texts that can be shown anywhere.
@@ -185,7 +185,7 @@ type use struct {
 }
 
 // Note remembers that the service has made a package from the template of d. It belongs into the commit that records it.
-func (r *Room) Note(tx *store.Tx, d office.Draft) error {
+func (r *Service) Note(tx *store.Tx, d office.Draft) error {
 	if d.Template == nil {
 		return nil
 	}
@@ -199,8 +199,8 @@ func (r *Room) Note(tx *store.Tx, d office.Draft) error {
 }
 
 // Used returns the templates that packages were made from here last, most recent first.
-func (r *Room) Used(limit int) ([]office.UsedTemplate, error) {
-	all, err := r.used(r.needs.Home())
+func (r *Service) Used(limit int) ([]office.UsedTemplate, error) {
+	all, err := r.used(r.deps.Home())
 	var list []office.UsedTemplate
 	for _, u := range all[:min(len(all), limit)] {
 		list = append(list, office.UsedTemplate{ID: u.ID, Name: u.Name})
@@ -209,13 +209,13 @@ func (r *Room) Used(limit int) ([]office.UsedTemplate, error) {
 }
 
 // used are those of one service, most recent first.
-func (r *Room) used(home string) ([]use, error) {
+func (r *Service) used(home string) ([]use, error) {
 	all, _, err := data.Doc[[]use](r.Data, docUsed)
 	return slices.DeleteFunc(all, func(u use) bool { return u.Service != home }), err
 }
 
 // keepOnly forgets the templates of a service that are no more, and knows the others by the names they have now.
-func (r *Room) keepOnly(home string, list []office.Template) {
+func (r *Service) keepOnly(home string, list []office.Template) {
 	names := map[string]string{}
 	for _, t := range list {
 		names[t.ID] = t.Name

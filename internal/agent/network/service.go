@@ -18,27 +18,27 @@ import (
 	"countersign/internal/proxy"
 )
 
-// Needs are what a Room needs from outside. All of them are required, and none may wait for this room.
-type Needs struct {
+// Deps are what a Service needs from outside. All of them are required, and none may wait for it.
+type Deps struct {
 	Finder   *proxy.Finder
 	HTTP     *http.Client // over Finder
 	Settings func() office.Settings
 	Free     func() // the network lets everybody out again
 }
 
-// Room watches the network. All methods are safe for concurrent use.
-type Room struct {
-	loop.Tools
-	Needs
+// Service watches the network. All methods are safe for concurrent use.
+type Service struct {
+	loop.Base
+	Deps
 	wake chan struct{}
 
 	mu   sync.Mutex
 	page string // where the network wants people to sign in
 }
 
-// New makes a Room.
-func New(tools loop.Tools, n Needs) *Room {
-	return &Room{Tools: tools, Needs: n, wake: make(chan struct{}, 1)}
+// New makes a Service.
+func New(tools loop.Base, n Deps) *Service {
+	return &Service{Base: tools, Deps: n, wake: make(chan struct{}, 1)}
 }
 
 const (
@@ -52,17 +52,17 @@ const (
 )
 
 // Failed is told of each call that the service has not answered. It returns at once.
-func (r *Room) Failed(err error) {
+func (r *Service) Failed(err error) {
 	if Suspicious(err) {
 		r.Look()
 	}
 }
 
 // Look has the network looked at soon. It returns at once.
-func (r *Room) Look() { loop.Wake(r.wake) }
+func (r *Service) Look() { loop.Wake(r.wake) }
 
 // Run looks at the network whenever the service does not answer, and follows a sign-in page until the network is free.
-func (r *Room) Run(ctx context.Context) error {
+func (r *Service) Run(ctx context.Context) error {
 	var looked time.Time
 	for rest := restTime; ; rest = min(2*rest, longestRest) {
 		select {
@@ -81,7 +81,7 @@ func (r *Room) Run(ctx context.Context) error {
 }
 
 // follow looks until the network asks for nothing, and reports whether it did ask for something.
-func (r *Room) follow(ctx context.Context) (asked bool) {
+func (r *Service) follow(ctx context.Context) (asked bool) {
 	var waited time.Duration
 	for {
 		page, asks := r.Asks(ctx, r.Settings())
@@ -112,7 +112,7 @@ func (r *Room) follow(ctx context.Context) (asked bool) {
 }
 
 // Page is the address at which the network wants people to sign in.
-func (r *Room) Page() string {
+func (r *Service) Page() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.page

@@ -7,7 +7,7 @@
 // late or refused. From asked on, and where there was an earlier wish, the status is asked before anything else: what is
 // withdrawn is not withdrawn again, and nobody is notified twice. Once it is accepted, packages/rescind is never sent again.
 //
-// It must not know who is signed in, nor how a status becomes what is known of a package (Needs.Note).
+// It must not know who is signed in, nor how a status becomes what is known of a package (Deps.Note).
 package withdraw
 
 import (
@@ -22,8 +22,8 @@ import (
 	"countersign/internal/store"
 )
 
-// Needs are what the room takes from others. The functions are called from several goroutines.
-type Needs struct {
+// Deps are what a Service needs from others. The functions are called from several goroutines.
+type Deps struct {
 	Crash func(point string) // called at named points; tests end the process there
 	Watch func() (changes <-chan office.Change, stop func())
 	Who   func() string // whose account it is, as people know it; empty when the service did not say
@@ -54,30 +54,30 @@ const maxPause = 10 * time.Minute
 // call names packages/rescind among those that a service may not have.
 const call = "packages/rescind"
 
-// Room withdraws packages. Its methods are safe for concurrent use.
-type Room struct {
-	loop.Tools
-	needs Needs
+// Service withdraws packages. Its methods are safe for concurrent use.
+type Service struct {
+	loop.Base
+	deps  Deps
 	due   chan struct{} // rings when there may be something to withdraw
 	lacks loop.Lacks
 }
 
-// New makes the room.
-func New(t loop.Tools, needs Needs) *Room {
-	return &Room{Tools: t, needs: needs, due: make(chan struct{}, 1)}
+// New makes a Service.
+func New(t loop.Base, deps Deps) *Service {
+	return &Service{Base: t, deps: deps, due: make(chan struct{}, 1)}
 }
 
-// Wake has the room look for what is due.
-func (r *Room) Wake() { loop.Wake(r.due) }
+// Wake has it look for what is due.
+func (r *Service) Wake() { loop.Wake(r.due) }
 
 // Offered reports whether the service is not known to lack the call.
-func (r *Room) Offered() bool {
-	client, online := r.needs.Online()
+func (r *Service) Offered() bool {
+	client, online := r.deps.Online()
 	return !online || !r.lacks.Has(client.Home(), call, r.Now())
 }
 
 // Run withdraws what is to be withdrawn, until ctx ends.
-func (r *Room) Run(ctx context.Context) error {
+func (r *Service) Run(ctx context.Context) error {
 	for {
 		pause, err := r.withdrawDue(ctx)
 		if err != nil {
@@ -90,13 +90,13 @@ func (r *Room) Run(ctx context.Context) error {
 }
 
 // withdrawDue tries what is due, the longest due first and one at a time, and returns how long nothing will be.
-func (r *Room) withdrawDue(ctx context.Context) (time.Duration, error) {
+func (r *Service) withdrawDue(ctx context.Context) (time.Duration, error) {
 	const idle = time.Hour
 	for ctx.Err() == nil {
 		if err := r.tellLate(); err != nil {
 			return 0, err
 		}
-		client, online := r.needs.Online()
+		client, online := r.deps.Online()
 		if !online {
 			return idle, nil
 		}
@@ -125,7 +125,7 @@ func (r *Room) withdrawDue(ctx context.Context) (time.Duration, error) {
 				break
 			}
 			err := r.One(ctx, key(p), func() error { return r.try(ctx, client, p) })
-			if r.needs.SignedOut(err) {
+			if r.deps.SignedOut(err) {
 				return idle, nil
 			}
 			if err != nil && ctx.Err() == nil {

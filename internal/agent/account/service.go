@@ -68,8 +68,8 @@ type Endpoint interface {
 	OutOfReach(i issuer.Name) (bool, error)
 }
 
-// Needs are what a Room needs from outside. The functions must not wait for this room.
-type Needs struct {
+// Deps are what a Service needs from outside. The functions must not wait for it.
+type Deps struct {
 	Keeper  secret.Keeper                   // where the key is
 	HTTP    *http.Client                    // for the service
 	Words   func() *message.Printer         // in the language in use
@@ -84,10 +84,10 @@ type Needs struct {
 	Crash    func(point string)
 }
 
-// Room is the office's account. All methods are safe for concurrent use.
-type Room struct {
-	loop.Tools
-	Needs
+// Service is the office's account. All methods are safe for concurrent use.
+type Service struct {
+	loop.Base
+	Deps
 	Endpoint Endpoint // set before anything else is called
 
 	keys      *Vault
@@ -106,16 +106,16 @@ type Room struct {
 	login *login     // the sign-in that waits for its answer
 }
 
-// New makes a Room. It reads nothing; Load does.
-func New(tools loop.Tools, p Needs) *Room {
-	r := &Room{Tools: tools, Needs: p, wakeFarewells: make(chan struct{}, 1), wakeSession: make(chan struct{}, 1), wokeUp: make(chan struct{}, 1)}
+// New makes a Service. It reads nothing; Load does.
+func New(tools loop.Base, p Deps) *Service {
+	r := &Service{Base: tools, Deps: p, wakeFarewells: make(chan struct{}, 1), wakeSession: make(chan struct{}, 1), wokeUp: make(chan struct{}, 1)}
 	r.keys = &Vault{st: tools.Data, keeper: p.Keeper, changed: p.Changed}
 	r.farewells.saying = make(chan struct{}, 1)
 	return r
 }
 
 // Load reads the settings and who is signed in. The keys follow with Begin.
-func (r *Room) Load() error {
+func (r *Service) Load() error {
 	here, err := data.Read(r.Data, "the settings", func(tx *store.Tx) (here Current, err error) {
 		_, err1 := tx.GetDoc(DocSettings, &here.Settings)
 		_, err2 := tx.GetDoc(Doc, &here.Account)
@@ -130,14 +130,14 @@ func (r *Room) Load() error {
 }
 
 // Begin opens the keys, sets the service up and says what is missing. A keyring that cannot be read now is not an error.
-func (r *Room) Begin(ctx context.Context) {
+func (r *Service) Begin(ctx context.Context) {
 	r.Unlock(ctx)
 	r.checkSetUp()
 	r.MendSince(0)
 }
 
 // Close ends the session and waits for those that were replaced.
-func (r *Room) Close() {
+func (r *Service) Close() {
 	if svc := r.current.Get().service; svc != nil {
 		closeSession(svc.session)
 	}
@@ -145,10 +145,10 @@ func (r *Room) Close() {
 }
 
 // Wake has the loop look at once whether there is something to say to a service that was left.
-func (r *Room) Wake() { loop.Wake(r.wakeFarewells) }
+func (r *Service) Wake() { loop.Wake(r.wakeFarewells) }
 
 // Vault keeps sealed values for others.
-func (r *Room) Vault() *Vault { return r.keys }
+func (r *Service) Vault() *Vault { return r.keys }
 
 // Current is what is set up and who is signed in. It is a copy: after waiting for anything, it is got again.
-func (r *Room) Current() Current { return r.current.Get() }
+func (r *Service) Current() Current { return r.current.Get() }

@@ -89,19 +89,19 @@ func (l listOf) Next(context.Context) (page []esign.Status, more bool, err error
 	return page, false, nil
 }
 
-// testRoom is a room with what it needs in the test's hands.
-type testRoom struct {
-	*Room
+// testService is a Service with what it needs in the test's hands.
+type testService struct {
+	*Service
 	service *service
 	dir     string
 	wakes   chan struct{} // rings for each package that was added
 	end     func()        // ends what runs
 }
 
-// newRoom is a room that runs until the test ends.
-func newRoom(t *testing.T, add func(http.ResponseWriter)) *testRoom {
+// newService is a Service that runs until the test ends.
+func newService(t *testing.T, add func(http.ResponseWriter)) *testService {
 	t.Helper()
-	x := &testRoom{service: &service{add: add}, dir: t.TempDir(), wakes: make(chan struct{}, 9)}
+	x := &testService{service: &service{add: add}, dir: t.TempDir(), wakes: make(chan struct{}, 9)}
 	server := httptest.NewServer(x.service)
 	t.Cleanup(server.Close)
 	client := esign.NewClient(esign.Config{AuthURL: server.URL, BaseURL: server.URL, ClientID: "c"}, tokens{})
@@ -115,11 +115,11 @@ func newRoom(t *testing.T, add func(http.ResponseWriter)) *testRoom {
 		t.Fatal(err)
 	}
 	var watchers loop.Watchers
-	x.Room = New(loop.Tools{
+	x.Service = New(loop.Base{
 		Log: log, Now: time.Now, Jitter: func() float64 { return 0 }, Pace: loop.Pace{Retry: 10 * time.Millisecond}.Complete(),
 		Data: st, Health: issues, Signal: watchers.Signal, Show: func(office.Activity) {},
 		Quarantine: &loop.Quarantine{}, Suspects: &loop.Suspects{},
-	}, Needs{
+	}, Deps{
 		Installation: func() string { return "here" },
 		DataDir:      x.dir, Crash: func(string) {}, Watch: watchers.Watch,
 		Pages:        func(context.Context, string) (int, error) { return 1, nil },
@@ -149,7 +149,7 @@ func newRoom(t *testing.T, add func(http.ResponseWriter)) *testRoom {
 	return x
 }
 
-func (x *testRoom) newPackage(t *testing.T) office.NewPackage {
+func (x *testService) newPackage(t *testing.T) office.NewPackage {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "Lease.pdf")
 	if err := os.WriteFile(path, []byte("%PDF-1.7"), 0o600); err != nil {
@@ -159,7 +159,7 @@ func (x *testRoom) newPackage(t *testing.T) office.NewPackage {
 }
 
 // Hold has a draft wait for a person, as one does whose sending was stopped.
-func (x *testRoom) Hold(d office.NewPackage) (id string, err error) {
+func (x *testService) Hold(d office.NewPackage) (id string, err error) {
 	ended, end := context.WithCancel(context.Background())
 	end()
 	d.Undo = time.Minute
@@ -172,12 +172,12 @@ func (x *testRoom) Hold(d office.NewPackage) (id string, err error) {
 }
 
 // copiesKept is how many copies of files there are.
-func (x *testRoom) copiesKept() int {
+func (x *testService) copiesKept() int {
 	entries, _ := os.ReadDir(locations.Outbox(x.dir))
 	return len(entries)
 }
 
-// eventually waits until ok, which the room works on.
+// eventually waits until ok, which the Service works on.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
@@ -188,7 +188,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 }
 
 func TestADraftBecomesOnePackage(t *testing.T) {
-	r := newRoom(t, accept)
+	r := newService(t, accept)
 	state, err := r.Send(t.Context(), r.newPackage(t), nil)
 	if err != nil || state.State != office.DraftSent || state.PackageID != "p1" {
 		t.Fatalf("%+v, %v", state, err)
@@ -208,7 +208,7 @@ func TestADraftBecomesOnePackage(t *testing.T) {
 }
 
 func TestALostAnswerNeverMakesASecondPackage(t *testing.T) {
-	r := newRoom(t, loseAnswer)
+	r := newService(t, loseAnswer)
 	state, err := r.Send(t.Context(), r.newPackage(t), nil)
 	if err != nil || state.State != office.DraftUnknown && state.State != office.DraftSent {
 		t.Fatalf("%+v, %v", state, err)
@@ -223,7 +223,7 @@ func TestALostAnswerNeverMakesASecondPackage(t *testing.T) {
 }
 
 func TestAnEventTellsWhatBecameOfADraft(t *testing.T) {
-	r := newRoom(t, refuse)
+	r := newService(t, refuse)
 	state, err := r.Send(t.Context(), r.newPackage(t), nil)
 	if err != nil || state.State != office.DraftFailed {
 		t.Fatalf("%+v, %v", state, err)
@@ -247,7 +247,7 @@ func TestAnEventTellsWhatBecameOfADraft(t *testing.T) {
 }
 
 func TestCopiesOfADraftRefusedLongAgoGo(t *testing.T) {
-	r := newRoom(t, refuse)
+	r := newService(t, refuse)
 	if state, err := r.Send(t.Context(), r.newPackage(t), nil); err != nil || state.State != office.DraftFailed {
 		t.Fatalf("%+v, %v", state, err)
 	}
@@ -278,12 +278,12 @@ func TestCopiesOfADraftRefusedLongAgoGo(t *testing.T) {
 }
 
 func TestACopyStaysForADraftThatCannotBeRead(t *testing.T) {
-	r := newRoom(t, refuse)
+	r := newService(t, refuse)
 	if state, err := r.Send(t.Context(), r.newPackage(t), nil); err != nil || state.State != office.DraftFailed {
 		t.Fatalf("%+v, %v", state, err)
 	}
 	r.end() // what runs has the store that is opened anew
-	looptest.Spoil(t, &r.Tools, "", "drafts")
+	looptest.Spoil(t, &r.Base, "", "drafts")
 	if r.sweepCopies(); r.copiesKept() != 1 {
 		t.Errorf("%d copies are kept", r.copiesKept())
 	}
@@ -291,7 +291,7 @@ func TestACopyStaysForADraftThatCannotBeRead(t *testing.T) {
 
 // Whoever sent it first waits for it still when it is stopped and sent after all.
 func TestADraftThatWasStoppedIsSentWhenItIsToBe(t *testing.T) {
-	r := newRoom(t, accept)
+	r := newService(t, accept)
 	id, err := r.Hold(r.newPackage(t))
 	if err != nil {
 		t.Fatal(err)
@@ -326,7 +326,7 @@ func TestNobodyIsToldOfProgressOnceSendHasReturned(t *testing.T) {
 }
 
 func TestWhatTheWindowRefusesIsRefusedToEverybodyBeforeAnythingIsStored(t *testing.T) {
-	r := newRoom(t, accept)
+	r := newService(t, accept)
 	for want, change := range map[string]func(*office.NewPackage){
 		"The due date has passed. Choose a later one.":          func(d *office.NewPackage) { d.Due = time.Now().Add(-time.Hour) },
 		"The e-mail address of “Ana” is missing or incomplete.": func(d *office.NewPackage) { d.Signers[0].Email = "ana@" },
@@ -346,7 +346,7 @@ func TestWhatTheWindowRefusesIsRefusedToEverybodyBeforeAnythingIsStored(t *testi
 
 // A copy belongs to its draft alone, whatever else was given under the same path.
 func TestADocumentIsNeverTakenFromAnotherDraft(t *testing.T) {
-	r := newRoom(t, refuse)
+	r := newService(t, refuse)
 	forAna := r.newPackage(t)
 	if _, err := r.Send(t.Context(), forAna, nil); err != nil {
 		t.Fatal(err)
@@ -366,7 +366,7 @@ func TestADocumentIsNeverTakenFromAnotherDraft(t *testing.T) {
 
 // Whoever sends something like a package of the past, or corrects it, finds the documents that it had, or is told.
 func TestWhatIsSentAgainHasTheSameBytesOrIsLeftOut(t *testing.T) {
-	r := newRoom(t, accept)
+	r := newService(t, accept)
 	d := r.newPackage(t)
 	state, err := r.Send(t.Context(), d, nil)
 	if err != nil {
@@ -390,7 +390,7 @@ func TestWhatIsSentAgainHasTheSameBytesOrIsLeftOut(t *testing.T) {
 
 // A pipe would have whoever opens it wait for its other end.
 func TestNoDocumentIsAFolderOrAPipe(t *testing.T) {
-	r := newRoom(t, accept)
+	r := newService(t, accept)
 	d := r.newPackage(t)
 	d.Files = []string{t.TempDir()}
 	if _, err := r.Send(t.Context(), d, nil); message.For(err) != message.FileIsFolder(filepath.Base(d.Files[0])) {
@@ -408,10 +408,10 @@ func TestWhatWasDecidedIsDoneOnceItCannotBeUndoneAndNotBefore(t *testing.T) {
 		send bool
 		want office.DraftState
 	}{"sent": {true, office.DraftSent}, "discarded": {false, office.DraftCancelled}} {
-		r := newRoom(t, accept)
+		r := newService(t, accept)
 		now := time.Now()
 		r.end()
-		r.Room.Now = func() time.Time { return now }
+		r.Service.Now = func() time.Time { return now }
 		id, err := r.Hold(r.newPackage(t))
 		if err != nil {
 			t.Fatal(err)

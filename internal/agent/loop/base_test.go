@@ -7,7 +7,7 @@ import (
 
 func TestWhatLiesAheadIsNotNewUntilItHasCome(t *testing.T) {
 	now := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
-	tools := Tools{Now: func() time.Time { return now }}
+	tools := Base{Now: func() time.Time { return now }}
 	for then, want := range map[time.Duration]time.Duration{
 		-3 * time.Hour: 3 * time.Hour, -60 * 24 * time.Hour: 60 * 24 * time.Hour, 0: 0,
 		5 * time.Second: 5 * time.Second, 10 * time.Hour: 10 * time.Hour, 400 * 24 * time.Hour: 24 * time.Hour,

@@ -20,8 +20,8 @@ import (
 	"countersign/internal/store"
 )
 
-// Needs are what the room takes from others. The functions are called from several goroutines.
-type Needs struct {
+// Deps are what a Service needs from others. The functions are called from several goroutines.
+type Deps struct {
 	Settings     func() office.Settings
 	Language     func() string // the system's, for an office that has chosen none
 	Installation func() string // tells this data folder from every other one
@@ -40,35 +40,35 @@ type Needs struct {
 	Crash func(point string) // tests end the process there
 }
 
-// Room downloads files. Safe for concurrent use.
-type Room struct {
-	loop.Tools
-	needs Needs
+// Service downloads files. Safe for concurrent use.
+type Service struct {
+	loop.Base
+	deps  Deps
 	state state
 	work  chan struct{} // rings when there may be work
 	index chan struct{} // rings when the index may lack a file
 }
 
-// New makes the room.
-func New(t loop.Tools, needs Needs) *Room {
-	return &Room{Tools: t, needs: needs, work: make(chan struct{}, 1), index: make(chan struct{}, 1)}
+// New makes a Service.
+func New(t loop.Base, deps Deps) *Service {
+	return &Service{Base: t, deps: deps, work: make(chan struct{}, 1), index: make(chan struct{}, 1)}
 }
 
 // Wake has Run and RunIndex look for work.
-func (r *Room) Wake() {
+func (r *Service) Wake() {
 	loop.Wake(r.work)
 	loop.Wake(r.index)
 }
 
 // Retry gives the service and every folder another chance at once.
-func (r *Room) Retry() { r.state.unblock() }
+func (r *Service) Retry() { r.state.unblock() }
 
 // Resume lets downloads begin again that wait for the service.
-func (r *Room) Resume() { r.state.breaker.Close() }
+func (r *Service) Resume() { r.state.breaker.Close() }
 
 // FolderChosen is Retry when people have chosen next for documents, and had chosen old before. What was wrong with another
 // folder is no news any more; with the same one it is wrong until a file was saved there.
-func (r *Room) FolderChosen(old, next string) {
+func (r *Service) FolderChosen(old, next string) {
 	if old == next {
 		r.Retry()
 		return
@@ -78,10 +78,10 @@ func (r *Room) FolderChosen(old, next string) {
 }
 
 // UnderWay is how many files are worked on.
-func (r *Room) UnderWay() int { return len(r.state.busy()) }
+func (r *Service) UnderWay() int { return len(r.state.busy()) }
 
 // Flowing reports whether downloads that are due begin: nothing is wrong with the service nor with any folder.
-func (r *Room) Flowing() bool {
-	_, online := r.needs.Online()
+func (r *Service) Flowing() bool {
+	_, online := r.deps.Online()
 	return online && r.pausedFor() == 0 && !r.state.blocking(r.Now())
 }

@@ -17,9 +17,9 @@ import (
 	"countersign/internal/store"
 )
 
-// testRoom is a room that runs, with what it needs in the test's hands. It lives in a bubble.
-type testRoom struct {
-	*Room
+// testService is a Service that runs, with what it needs in the test's hands. It lives in a bubble.
+type testService struct {
+	*Service
 	settings         office.Settings
 	more, catchingUp atomic.Bool
 	now              func() time.Time // nil for time.Now
@@ -31,20 +31,20 @@ type testRoom struct {
 	raised []string
 }
 
-// newRoom is a room that runs until the test ends.
-func newRoom(t *testing.T, adjust func(*testRoom)) *testRoom {
+// newService is a Service that runs until the test ends.
+func newService(t *testing.T, adjust func(*testService)) *testService {
 	t.Helper()
-	x := &testRoom{}
+	x := &testService{}
 	if adjust != nil {
 		adjust(x)
 	}
 	changes := make(chan struct{}, 1)
 	var err error
-	tools := looptest.Tools(t, func() { loop.Wake(changes) })
+	tools := looptest.Base(t, func() { loop.Wake(changes) })
 	if x.now != nil {
 		tools.Now = x.now
 	}
-	x.Room, err = New(tools, Needs{
+	x.Service, err = New(tools, Deps{
 		Words:      message.English,
 		Settings:   func() office.Settings { return x.settings },
 		MoreToCome: x.more.Load, CatchingUp: x.catchingUp.Load, HealthChanges: changes,
@@ -73,7 +73,7 @@ func newRoom(t *testing.T, adjust func(*testRoom)) *testRoom {
 }
 
 // count is how many notifications with text were raised.
-func (x *testRoom) count(text string) (n int) {
+func (x *testService) count(text string) (n int) {
 	synctest.Wait()
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -87,7 +87,7 @@ func (x *testRoom) count(text string) (n int) {
 
 func TestWhatIsFoundTogetherIsHeldBackUntilTheWorkEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRoom(t, nil)
+		r := newService(t, nil)
 		r.Announce(office.Fact{Title: message.SomeoneSigned("One")}, office.Fact{Title: message.SomeoneSigned("Two")})
 		if n := r.count(""); n != 2 {
 			t.Errorf("%d raised at once, with nothing under way", n)
@@ -116,7 +116,7 @@ func TestWhatIsFoundTogetherIsHeldBackUntilTheWorkEnds(t *testing.T) {
 
 func TestANotificationThatPanicsTakesNoOtherWithIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRoom(t, func(x *testRoom) { x.panics = "One" })
+		r := newService(t, func(x *testService) { x.panics = "One" })
 		r.more.Store(true)
 		for _, name := range []string{"One", "Two", "Three"} {
 			r.Announce(office.Fact{Key: name, PackageID: name, Title: message.SomeoneSigned(name)})
@@ -132,7 +132,7 @@ func TestANotificationThatPanicsTakesNoOtherWithIt(t *testing.T) {
 
 func TestCatchingUpIsWaitedForButNotForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRoom(t, nil)
+		r := newService(t, nil)
 		r.more.Store(true)
 		r.catchingUp.Store(true)
 		r.Announce(office.Fact{Title: message.SomeoneSigned("One"), CaughtUp: true})
@@ -161,7 +161,7 @@ func TestCatchingUpIsWaitedForButNotForEver(t *testing.T) {
 // Asking about hundreds of packages takes minutes.
 func TestADeclineWaitsForNoEndOfCatchingUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRoom(t, nil)
+		r := newService(t, nil)
 		r.more.Store(true)
 		r.catchingUp.Store(true)
 		r.Announce(office.Fact{PackageID: "p", Title: message.SomeoneSigned("One"), CaughtUp: true})
@@ -179,7 +179,7 @@ func TestADeclineWaitsForNoEndOfCatchingUp(t *testing.T) {
 
 func TestAProblemNotedAsToldIsToldThoughTheProgramEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRoom(t, nil)
+		r := newService(t, nil)
 		r.Data.Committed = func() { // the note that it was told is on disk, and at that moment the end comes
 			r.stop()
 			time.Sleep(time.Millisecond) // whatever ends by itself has ended
@@ -194,7 +194,7 @@ func TestAProblemNotedAsToldIsToldThoughTheProgramEnds(t *testing.T) {
 
 func TestAFactIsNewsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRoom(t, nil)
+		r := newService(t, nil)
 		p := office.Package{
 			ID: "p", Name: "Lease", Planned: true, State: office.PackageExecuted, Executed: office.When{Time: time.Now()},
 			Signers:   []office.Signer{{ID: "jan", FirstName: "Jan", LastName: "Peeters", Declined: office.When{Time: time.Now()}}},
@@ -249,7 +249,7 @@ func TestWhoeverSignedLastIsNamedWithTheFilesAndNotToldOfAgain(t *testing.T) {
 			{"one", "Ana Ruiz signed. “Lease.pdf” saved in Signed.", []office.Signer{ana}, 0},
 			{"two", " | “Lease.pdf” saved in Signed.", []office.Signer{ana, jan}, 1}, // of whom nobody knows who was the last
 		} {
-			r := newRoom(t, nil)
+			r := newService(t, nil)
 			p := office.Package{
 				ID: test.id, Name: test.id, Planned: true, State: office.PackageExecuted, Executed: office.When{Time: time.Now()}, Saved: true,
 				Signers: test.signers, Documents: []office.Document{{ID: test.id + "d"}, {ID: test.id + "e"}},
@@ -282,7 +282,7 @@ func TestWhoeverSignedLastIsNamedWithTheFilesAndNotToldOfAgain(t *testing.T) {
 // later.
 func TestARestoredOfficeTellsWhatWasSavedSinceTheBackupOnceInAll(t *testing.T) {
 	for name, found := range map[string]bool{"found": true, "saved only now": false} {
-		r := newRoom(t, nil)
+		r := newService(t, nil)
 		p := office.Package{ID: name, Planned: true, State: office.PackageExecuted, Restored: time.Now()}
 		jobs := []office.Job{
 			{Kind: office.FileSigned, State: office.JobDone, Found: found, Target: "Lease.pdf", Folder: "/Signed"},
@@ -315,7 +315,7 @@ func TestNobodyIsToldWhatTheyChoseNotToHear(t *testing.T) {
 			"executed":   {office.Settings{Notify: office.NotifyExecuted}, true, false},
 			"nothing":    {office.Settings{Notify: office.NotifyNone}, true, true},
 		} {
-			r := newRoom(t, func(x *testRoom) { x.settings = test.settings })
+			r := newService(t, func(x *testService) { x.settings = test.settings })
 			if r.muted(signed) != test.signed || r.muted(saved) != test.saved {
 				t.Errorf("%s: signed muted %v, saved muted %v", name, r.muted(signed), r.muted(saved))
 			}

@@ -17,9 +17,9 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// testRoom is a room with what it needs in the test's hands. Nobody is signed in, and it does not run.
-type testRoom struct {
-	*Room
+// testService is a Service with what it needs in the test's hands. Nobody is signed in, and it does not run.
+type testService struct {
+	*Service
 	t                      *testing.T
 	planned, missed, heard int
 	told                   []office.Fact
@@ -27,40 +27,40 @@ type testRoom struct {
 	madeOf                 string // the draft whose folder was asked for last
 }
 
-func (x *testRoom) Folder(_ office.Settings, p office.Package) (string, error) {
+func (x *testService) Folder(_ office.Settings, p office.Package) (string, error) {
 	x.madeOf = p.DraftID
 	return "/documents", nil
 }
-func (x *testRoom) Plan(_ *store.Tx, p *office.Package, _ office.Settings, _ string) (int, error) {
+func (x *testService) Plan(_ *store.Tx, p *office.Package, _ office.Settings, _ string) (int, error) {
 	x.planned++
 	return len(p.Documents), nil
 }
-func (x *testRoom) NoteFiles(*store.Tx, *office.Package) ([]office.Fact, error) {
+func (x *testService) NoteFiles(*store.Tx, *office.Package) ([]office.Fact, error) {
 	return nil, nil
 }
-func (x *testRoom) TellRefused()                                             {}
-func (x *testRoom) TellGiven()                                               {}
-func (x *testRoom) Resume()                                                  {}
-func (x *testRoom) Announce(facts ...office.Fact)                            { x.told = append(x.told, facts...) }
-func (x *testRoom) WorkEnded()                                               {}
-func (x *testRoom) ListeningSince() time.Time                                { return time.Time{} }
-func (x *testRoom) Deaf() bool                                               { return x.deaf }
-func (x *testRoom) Missed(string, time.Time)                                 { x.missed++ }
-func (x *testRoom) Heard(esign.Event, time.Time)                             { x.heard++ }
-func (x *testRoom) Tell()                                                    {}
-func (x *testRoom) Expired(*store.Tx, office.Package) ([]office.Fact, error) { return nil, nil }
+func (x *testService) TellRefused()                                             {}
+func (x *testService) TellGiven()                                               {}
+func (x *testService) Resume()                                                  {}
+func (x *testService) Announce(facts ...office.Fact)                            { x.told = append(x.told, facts...) }
+func (x *testService) WorkEnded()                                               {}
+func (x *testService) ListeningSince() time.Time                                { return time.Time{} }
+func (x *testService) Deaf() bool                                               { return x.deaf }
+func (x *testService) Missed(string, time.Time)                                 { x.missed++ }
+func (x *testService) Heard(esign.Event, time.Time)                             { x.heard++ }
+func (x *testService) Tell()                                                    {}
+func (x *testService) Expired(*store.Tx, office.Package) ([]office.Fact, error) { return nil, nil }
 
-func (x *testRoom) DueSoon(*store.Tx, office.Package, time.Time) ([]office.Fact, error) {
+func (x *testService) DueSoon(*store.Tx, office.Package, time.Time) ([]office.Fact, error) {
 	return nil, nil
 }
 
-func (x *testRoom) ToldDue(*store.Tx, string) bool { return false }
+func (x *testService) ToldDue(*store.Tx, string) bool { return false }
 
-func (x *testRoom) Silent() bool                            { return false }
-func (x *testRoom) Withhold(*store.Tx, []office.Fact) error { return nil }
+func (x *testService) Silent() bool                            { return false }
+func (x *testService) Withhold(*store.Tx, []office.Fact) error { return nil }
 
-func (x *testRoom) Declined(*store.Tx, office.Package) ([]office.Fact, error) { return nil, nil }
-func (x *testRoom) Signed(tx *store.Tx, p office.Package, signatures []office.Signature) (facts []office.Fact, err error) {
+func (x *testService) Declined(*store.Tx, office.Package) ([]office.Fact, error) { return nil, nil }
+func (x *testService) Signed(tx *store.Tx, p office.Package, signatures []office.Signature) (facts []office.Fact, err error) {
 	for _, s := range signatures {
 		first, err := tx.Once("signed/" + s.DocumentID + "/" + s.SignerID)
 		if err != nil {
@@ -73,12 +73,12 @@ func (x *testRoom) Signed(tx *store.Tx, p office.Package, signatures []office.Si
 	return facts, nil
 }
 
-func (*testRoom) NotWithdrawn(*store.Tx, office.Package) ([]office.Fact, error) { return nil, nil }
+func (*testService) NotWithdrawn(*store.Tx, office.Package) ([]office.Fact, error) { return nil, nil }
 
-func newRoom(t *testing.T) *testRoom {
+func newService(t *testing.T) *testService {
 	t.Helper()
-	x := &testRoom{t: t}
-	x.Room = New(looptest.Tools(t, func() {}), Needs{
+	x := &testService{t: t}
+	x.Service = New(looptest.Base(t, func() {}), Deps{
 		Settings: office.DefaultSettings, Since: func() time.Time { return time.Time{} },
 		Online:    func() (*esign.Client, bool) { return nil, false },
 		Answered:  func(_ context.Context, err error) error { return err },
@@ -91,7 +91,7 @@ func newRoom(t *testing.T) *testRoom {
 }
 
 // happens stores an event and handles it.
-func (x *testRoom) happens(id, action, signer string) {
+func (x *testService) happens(id, action, signer string) {
 	x.t.Helper()
 	body, err := json.Marshal(map[string]string{"eventId": id, "action": action, "packageId": "p", "documentId": "d", "signerId": signer})
 	if err != nil {
@@ -112,19 +112,19 @@ func TestWhatAnEventAndTheStatusTellIsToldOnceWhicheverComesFirst(t *testing.T) 
 	status := esign.Status{PackageID: "p", Name: "Lease", State: esign.Executed, Signers: []esign.Signer{{ID: "a"}}, Documents: []esign.Document{
 		{ID: "d", Executed: true, Revisions: []esign.Revision{{SignerID: "a", IsSigned: true}}},
 	}}
-	for name, order := range map[string][]func(x *testRoom){
+	for name, order := range map[string][]func(x *testService){
 		"the event first": {
-			func(x *testRoom) { x.happens("e", esign.DocumentSigned, "a") },
-			func(x *testRoom) { x.check(status) }, func(x *testRoom) { x.check(status) },
+			func(x *testService) { x.happens("e", esign.DocumentSigned, "a") },
+			func(x *testService) { x.check(status) }, func(x *testService) { x.check(status) },
 		},
 		"the status first": {
-			func(x *testRoom) { x.known(office.PackageOpen) }, func(x *testRoom) { x.check(status) },
-			func(x *testRoom) { x.happens("e", esign.DocumentSigned, "a") },
+			func(x *testService) { x.known(office.PackageOpen) }, func(x *testService) { x.check(status) },
+			func(x *testService) { x.happens("e", esign.DocumentSigned, "a") },
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				x := newRoom(t)
+				x := newService(t)
 				for _, do := range order {
 					do(x)
 				}
@@ -140,7 +140,7 @@ func TestWhatAnEventAndTheStatusTellIsToldOnceWhicheverComesFirst(t *testing.T) 
 }
 
 // known begins the record of the package.
-func (x *testRoom) known(state office.PackageState) {
+func (x *testService) known(state office.PackageState) {
 	x.t.Helper()
 	p := office.Package{ID: "p", State: state, Created: x.Now()}
 	if err := x.Data.Update(func(tx *store.Tx) error { return tx.PutPackage(p) }); err != nil {
@@ -148,7 +148,7 @@ func (x *testRoom) known(state office.PackageState) {
 	}
 }
 
-func (x *testRoom) check(s esign.Status) {
+func (x *testService) check(s esign.Status) {
 	x.t.Helper()
 	if noted, err := x.applyCheck(x.now(), s, false); err != nil || !noted {
 		x.t.Fatal(noted, err)
@@ -157,7 +157,7 @@ func (x *testRoom) check(s esign.Status) {
 
 func TestAnAnswerThatWasOvertakenTakesNothingBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		x := newRoom(t)
+		x := newService(t)
 		x.known(office.PackageOpen)
 		asked := x.now()
 		answer := esign.Status{PackageID: "p", State: esign.State(office.PackageOpen)}
@@ -178,8 +178,8 @@ func TestAnAnswerThatWasOvertakenTakesNothingBack(t *testing.T) {
 
 func TestFilesGoBesideTheOriginalOfADraftThatClaimedThePackageMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		x := newRoom(t)
-		x.needs.Settings = func() office.Settings {
+		x := newService(t)
+		x.deps.Settings = func() office.Settings {
 			s := office.DefaultSettings()
 			s.BesideOriginal = true
 			return s
@@ -208,7 +208,7 @@ func TestAnEventThatComesWhileTheAnswerIsUnderWayHasThePackageAskedAboutAgain(t 
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				x := newRoom(t)
+				x := newService(t)
 				x.known(office.PackageOpen)
 				open := esign.Status{PackageID: "p", State: esign.State(office.PackageOpen)}
 				answered := func(asked office.Package) {
@@ -236,7 +236,7 @@ func TestAnEventThatComesWhileTheAnswerIsUnderWayHasThePackageAskedAboutAgain(t 
 }
 
 // now is the package as it is known.
-func (x *testRoom) now() office.Package {
+func (x *testService) now() office.Package {
 	x.t.Helper()
 	p, err := x.stored("p")
 	if err != nil {
@@ -261,7 +261,7 @@ func TestASignatureWhoseEventIsLostIsToldWhenAnotherEventAsks(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				x := newRoom(t)
+				x := newService(t)
 				if c.known {
 					x.known(office.PackageOpen)
 					x.check(esign.Status{PackageID: "p", State: "open"})
@@ -287,7 +287,7 @@ func TestASignatureWhoseEventIsLostIsToldWhenAnotherEventAsks(t *testing.T) {
 // Whoever withdraws a package asks for its status, which tells of nobody who had declined. The record does.
 func TestTheRecordOfAPackageThatWasWithdrawnIsOwed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		x := newRoom(t)
+		x := newService(t)
 		x.known(office.PackageOpen)
 		before, err := x.stored("p")
 		if err != nil {
@@ -312,7 +312,7 @@ func TestTheRecordOfAPackageThatWasWithdrawnIsOwed(t *testing.T) {
 
 func TestARefusedPackageIsAskedAboutMoreAndMoreRarelyButAtLeastDaily(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		x := newRoom(t)
+		x := newService(t)
 		for _, state := range []office.PackageState{office.PackageExecuted, "brand new", "", office.PackageOpen} {
 			x.known(state)
 			asked := 0
@@ -339,7 +339,7 @@ func TestARefusedPackageIsAskedAboutMoreAndMoreRarelyButAtLeastDaily(t *testing.
 }
 
 func TestAnExecutedPackageWaitsForItsDocumentsToBeListed(t *testing.T) {
-	x := newRoom(t)
+	x := newService(t)
 	x.known(office.PackageOpen)
 	for _, documents := range [][]esign.Document{nil, {{Name: "Offer"}}} {
 		x.check(esign.Status{PackageID: "p", Name: "Lease", State: esign.Executed, Documents: documents})
@@ -364,7 +364,7 @@ func TestAnEventInCapitalsIsAboutThePackageThatIsKnown(t *testing.T) {
 		"whose parts are known":     {[]office.Document{{ID: d}}, []office.Signer{{ID: s, FirstName: "Ana"}, {ID: next}}, []string{s}},
 		"whose parts are not known": {[]office.Document{{ExternalID: "1"}}, []office.Signer{{FirstName: "Ana"}, {FirstName: "Jan"}}, nil},
 	} {
-		x := newRoom(t)
+		x := newService(t)
 		known := office.Package{ID: p, State: office.PackageOpen, Created: x.Now(), Documents: c.documents, Signers: c.signers}
 		if err := x.Data.Update(func(tx *store.Tx) error { return tx.PutPackage(known) }); err != nil {
 			t.Fatal(err)
@@ -404,7 +404,7 @@ func TestAPackageThatIsMetInCapitalsIsKnownOnce(t *testing.T) {
 	for name, refused := range map[string]bool{"in any case": false, "only as the service writes it": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				x := newRoom(t)
+				x := newService(t)
 				happens := func(id, pack, document, signer string) {
 					body, err := json.Marshal(map[string]string{"eventId": id, "action": esign.DocumentSigned, "packageId": pack, "documentId": document, "signerId": signer})
 					if err != nil {

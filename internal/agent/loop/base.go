@@ -13,8 +13,8 @@ import (
 	"countersign/internal/store"
 )
 
-// Tools are what every room of the agent works with. All of it is safe for concurrent use.
-type Tools struct {
+// Base is what every service of the agent works with. All of it is safe for concurrent use.
+type Base struct {
 	Log    *slog.Logger
 	Now    func() time.Time
 	Jitter func() float64 // 0..1
@@ -52,7 +52,7 @@ func (p Pace) Complete() Pace {
 // Supervise keeps p running until ctx ends. A loop that fails or panics is reported to health, rests, and starts
 // again; the rest doubles up to a minute. It starts small again, and the report ends, once the loop has run for a
 // minute.
-func (t Tools) Supervise(ctx context.Context, p Loop) {
+func (t Base) Supervise(ctx context.Context, p Loop) {
 	stopped := health.Stopped(p.Name)
 	for tries := 1; ; tries++ {
 		well := time.AfterFunc(wellAfter, func() { t.Health.Clear(stopped) })
@@ -76,13 +76,13 @@ func (t Tools) Supervise(ctx context.Context, p Loop) {
 }
 
 // Due asks the store for what is due now, of what waits longest at most.
-func (t Tools) Due(longest time.Duration) store.Due {
+func (t Base) Due(longest time.Duration) store.Due {
 	return store.Due{Now: t.Now().Round(0), Longest: longest}
 }
 
 // Age is how long ago then was. A moment ahead is by a clock that differs from ours: it counts for as old as it is far
 // away, and a day at most, so that nothing counts for new all the time until it has come.
-func (t Tools) Age(then time.Time) time.Duration {
+func (t Base) Age(then time.Time) time.Duration {
 	age := t.Now().Sub(then)
 	if age < 0 {
 		return min(-age, 24*time.Hour)

@@ -14,11 +14,11 @@
 // before it for previousLife longer; that registrations at the service happen one at a time.
 //
 // It must not know how a sign-in works, what an event means, nor how secrets are sealed: it asks for the client as of now
-// (Needs.Current) and for sealed values (Vault), each time anew.
+// (Deps.Current) and for sealed values (Vault), each time anew.
 //
 // Who may call what while holding what: a change of the registration (Change, TakeOver) is held while the service is
 // asked and while the vault commits. Whoever holds one must not begin another, nor wait for the sign-in to change; the
-// account may begin one while it changes the sign-in, and this room never changes the sign-in. The mutexes guard memory
+// account may begin one while it changes the sign-in, and this one never changes the sign-in. The mutexes guard memory
 // for a moment: nothing but the clock is called while they are held.
 package webhook
 
@@ -57,8 +57,8 @@ type Current struct {
 	MayRegister bool          // the account has the scope organization
 }
 
-// Needs are what a Room needs from outside. All of them are required but OpenPort, and none may wait for this room.
-type Needs struct {
+// Deps are what a Service needs from outside. All of them are required but OpenPort, and none may wait for it.
+type Deps struct {
 	Vault       Vault
 	Current     func() Current
 	Certificate func() (tls.Certificate, error) // of addresses on this computer
@@ -80,10 +80,10 @@ type Needs struct {
 // dial connects, through whatever proxy is on the way.
 type dial = func(ctx context.Context, network, address string) (net.Conn, error)
 
-// Room is the office's webhook. All methods are safe for concurrent use.
-type Room struct {
-	loop.Tools
-	Needs
+// Service is the office's webhook. All methods are safe for concurrent use.
+type Service struct {
+	loop.Base
+	Deps
 	inbox *inbox.Inbox
 
 	endpoints endpoints
@@ -102,16 +102,16 @@ type Room struct {
 	gap     time.Time // until when events could not be taken: the computer was seen to have slept, or one could not be stored
 }
 
-// New makes a Room. It calls nothing of p; Load does.
-func New(tools loop.Tools, p Needs) *Room {
-	r := &Room{Tools: tools, Needs: p, wakeTunnel: make(chan struct{}, 1), wakeEndpoint: make(chan struct{}, 1), moved: make(chan struct{})}
+// New makes a Service. It calls nothing of p; Load does.
+func New(tools loop.Base, p Deps) *Service {
+	r := &Service{Base: tools, Deps: p, wakeTunnel: make(chan struct{}, 1), wakeEndpoint: make(chan struct{}, 1), moved: make(chan struct{})}
 	r.endpoints.changing = make(chan struct{}, 1)
 	r.inbox = r.newInbox()
 	return r
 }
 
 // Load reads what earlier runs left. What is sealed follows with Open.
-func (r *Room) Load() error {
+func (r *Service) Load() error {
 	r.mu.Lock()
 	r.address = Address{Kind: string(r.Current().Settings.Tunnel), State: "off"}
 	r.mu.Unlock()
@@ -125,16 +125,16 @@ func (r *Room) Load() error {
 }
 
 // Close writes what is only in memory. The loops have ended.
-func (r *Room) Close() { r.flushRejects() }
+func (r *Service) Close() { r.flushRejects() }
 
 // Wake has both loops look at once whether there is something to do.
-func (r *Room) Wake() {
+func (r *Service) Wake() {
 	loop.Wake(r.wakeTunnel)
 	loop.Wake(r.wakeEndpoint)
 }
 
 // WokeUp is called when the wall clock has jumped by that much.
-func (r *Room) WokeUp(by time.Duration) {
+func (r *Service) WokeUp(by time.Duration) {
 	r.couldNotListen()
 	r.missed.expectNothing() // the service may have tried in vain meanwhile
 	if by < 0 {
@@ -143,7 +143,7 @@ func (r *Room) WokeUp(by time.Duration) {
 }
 
 // couldNotListen notes that no event could be taken until now.
-func (r *Room) couldNotListen() {
+func (r *Service) couldNotListen() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.gap = r.Now()
@@ -171,14 +171,14 @@ func (a Address) MarshalJSON() ([]byte, error) {
 }
 
 // Address is the public address as of now.
-func (r *Room) Address() Address {
+func (r *Service) Address() Address {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.address
 }
 
 // WaitOpen waits until the public address is open and returns its URL; false when ctx ends before.
-func (r *Room) WaitOpen(ctx context.Context) (url string, open bool) {
+func (r *Service) WaitOpen(ctx context.Context) (url string, open bool) {
 	for {
 		r.mu.Lock()
 		now, moved := r.address, r.moved
