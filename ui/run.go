@@ -86,7 +86,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	loop := &loop{app: a, ending: o.Ending}
 	w := window.New(ctx, a, window.Options{Office: o.Office, System: system.Opener{}, Do: loop.do, Now: time.Now,
 		HasTray: system.HasTray, Quit: loop.quit, Demo: o.Demo, StartDemo: o.StartDemo, Autostart: o.Autostart,
-		Country: country(), Tooltip: systray.SetTooltip, Comfort: system.ReadComfort, Still: motion.Of(a), Target: drop.Watch})
+		Country: country(), Tooltip: systray.SetTooltip, Accessibility: system.ReadAccessibility, ReduceMotion: motion.Of(a), Target: drop.Watch})
 	defer w.Close()
 	a.Lifecycle().SetOnStarted(func() {
 		debug.SetGCPercent(usual)

@@ -105,7 +105,7 @@ type Params struct {
 	// Windowed says that a window watches, which shows what somebody presses on in a notification.
 	Windowed bool
 
-	// OpenSaved opens a saved file, or shows it in its folder; token is that of the press, see office.Press. Where it is nil,
+	// OpenSaved opens a saved file, or shows it in its folder; token is that of the press, see office.Click. Where it is nil,
 	// notifications do not offer it.
 	OpenSaved func(path string, inFolder bool, token string) error
 

@@ -19,7 +19,7 @@ func (a *Agent) newHotFolders() *hotfolder.Service {
 			return hotfolder.Account{ID: o.Sender(), Email: o.Account.Email}, o.SignedIn()
 		},
 		Send: a.outbox.FromFolder, Passes: outbox.Passes, Moved: outbox.FileMoved,
-		Owe: a.announcer.Owe, Announce: a.announcer.Announce, Watch: a.Watch, Events: a.p.FolderEvents, Crash: a.p.Crash,
+		Owe: a.announcer.Queue, Announce: a.announcer.Announce, Watch: a.Watch, Events: a.p.FolderEvents, Crash: a.p.Crash,
 		Changed: func() {
 			a.backUp()
 			a.Signal(office.SettingsChanged)

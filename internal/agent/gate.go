@@ -116,7 +116,7 @@ func (a *Agent) pass(ctx context.Context) bool {
 		waiting, stop := context.WithTimeout(ctx, pause)
 		var owed sync.WaitGroup
 		if _, away := a.movedAway(); away {
-			owed.Go(func() { _ = a.account.RunFarewells(waiting) }) // which health says
+			owed.Go(func() { _ = a.account.RunRevocations(waiting) }) // which health says
 		}
 		select {
 		case <-waiting.Done():

@@ -105,16 +105,16 @@ func TestAPressOnWhatWasNotSentOpensItsFolder(t *testing.T) {
 	o.drop(f, "film.mov", []byte("film"))
 	o.eventually("people are told", func() bool { x.mu.Lock(); defer x.mu.Unlock(); return len(x.notices) == 1 })
 	said := x.last()
-	if said.About != office.HotFolderSubject(f.ID) || len(said.Buttons) != 2 || said.Buttons[0].Deed != office.DeedShow || said.Buttons[1].Deed != office.DeedFolder {
+	if said.About != office.HotFolderSubject(f.ID) || len(said.Buttons) != 2 || said.Buttons[0].Action != office.ActionShow || said.Buttons[1].Action != office.ActionFolder {
 		t.Errorf("%+v", said)
 	}
-	o.Press(office.Press{About: said.About, Deed: office.DeedFolder})
+	o.Click(office.Click{About: said.About, Action: office.ActionFolder})
 	if opened := x.take(); len(opened) != 1 || opened[0] != filepath.Join(f.Path, office.HotProblems) {
 		t.Errorf("opened %q", opened)
 	}
 	noErr(t, os.RemoveAll(filepath.Join(f.Path, office.HotProblems)))
 	for _, about := range []office.Subject{said.About, office.HotFolderSubject("../.."), office.HotFolderSubject("")} {
-		if o.Press(office.Press{About: about, Deed: office.DeedFolder}); len(x.take()) != 0 {
+		if o.Click(office.Click{About: about, Action: office.ActionFolder}); len(x.take()) != 0 {
 			t.Errorf("%s opened something", about)
 		}
 	}

@@ -46,7 +46,7 @@ func (o *testOffice) owed() (list []struct {
 	Endpoint string `json:"endpoint"`
 	Refresh  string `json:"refresh"`
 }, err error) {
-	b, err := o.account.Vault().Get("farewells")
+	b, err := o.account.Vault().Get("revocations")
 	if err == nil && b != nil {
 		err = json.Unmarshal(b, &list)
 	}

@@ -57,7 +57,7 @@ func TestWhoHasNothingToSignGetsNoLink(t *testing.T) {
 		id := o.send()
 		o.eventually("the signers are known", func() bool { p := o.packageOrZero(id); return len(p.Signers) == 2 && p.Signers[1].ID != "" })
 		noErr(t, end(id))
-		o.eventually(name+", as is known", func() bool { return o.packageOrZero(id).Standing() != office.StandsWaiting })
+		o.eventually(name+", as is known", func() bool { return o.packageOrZero(id).Status() != office.StatusWaiting })
 		got, err := o.SignerPage(t.Context(), id, "jan@example.com")
 		if said := Message(err).String(); got != "" || said != "Jan Weber has nothing to sign in this package now." {
 			t.Errorf("%s: %q, %q", name, got, said)

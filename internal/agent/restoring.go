@@ -213,7 +213,7 @@ func (a *Agent) unsettle(tx *store.Tx, now time.Time) error {
 			return err
 		}
 	}
-	err = errors.Join(outbox.Doubt(tx, now), reconcile.MarkRestored(tx, now), hotfolder.MarkRestored(tx, now), announce.ForgetOwed(tx),
+	err = errors.Join(outbox.Doubt(tx, now), reconcile.MarkRestored(tx, now), hotfolder.MarkRestored(tx, now), announce.ForgetPending(tx),
 		transfer.Forget(tx))
 	if err != nil {
 		return err

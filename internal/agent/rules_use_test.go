@@ -40,7 +40,7 @@ func TestACommandWorksUnderWhatTheAdministratorHasDecidedByNow(t *testing.T) {
 	decided.Store(fixing(now))
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan struct{})
-	go func() { defer close(done); _ = a.Run(ctx, PartOutbox) }()
+	go func() { defer close(done); _ = a.Run(ctx, ComponentOutbox) }()
 	for until := time.Now().Add(patience); a.account.Settings().SaveTo != now && time.Now().Before(until); {
 		time.Sleep(5 * time.Millisecond)
 	}

@@ -11,17 +11,17 @@ import (
 	"countersign/internal/store"
 )
 
-// Part names a piece of the agent for Run.
-type Part string
+// Component names a piece of the agent for Run.
+type Component string
 
 const (
-	PartTunnel    Part = "tunnel"
-	PartEndpoint  Part = "endpoint"
-	PartEvents    Part = "events"
-	PartReconcile Part = "reconcile"
-	PartSave      Part = "save"
-	PartOutbox    Part = "outbox"
-	PartWithdraw  Part = "withdraw"
+	ComponentTunnel    Component = "tunnel"
+	ComponentEndpoint  Component = "endpoint"
+	ComponentEvents    Component = "events"
+	ComponentReconcile Component = "reconcile"
+	ComponentSave      Component = "save"
+	ComponentOutbox    Component = "outbox"
+	ComponentWithdraw  Component = "withdraw"
 )
 
 // Run works until ctx ends, then returns nil with every goroutine gone, within five seconds whatever hangs. With no
@@ -29,7 +29,7 @@ const (
 // closed, and nothing else.
 //
 // Where the gate is shut (gate.go) it waits for that to end, and it begins anew when somebody has held it for a moment.
-func (a *Agent) Run(ctx context.Context, only ...Part) error {
+func (a *Agent) Run(ctx context.Context, only ...Component) error {
 	for a.pass(ctx) {
 		if working, ended := a.gate.enter(ctx); ended != nil {
 			a.work(working, only)
@@ -43,27 +43,27 @@ func (a *Agent) Run(ctx context.Context, only ...Part) error {
 }
 
 // work is what Run does while the gate is open.
-func (a *Agent) work(ctx context.Context, only []Part) {
+func (a *Agent) work(ctx context.Context, only []Component) {
 	// What finds facts ends first, then what tells them: a fact that is committed as told must be told. The tunnel may
 	// take longer, because it finishes its answers, and so may a renewal of the sign-in.
 	finding := []loop.Loop{
-		{Name: string(PartEndpoint), Run: a.webhook.RunEndpoint},
-		{Name: string(PartEvents), Run: a.packages.RunEvents},
-		{Name: string(PartReconcile), Run: a.packages.Run},
+		{Name: string(ComponentEndpoint), Run: a.webhook.RunEndpoint},
+		{Name: string(ComponentEvents), Run: a.packages.RunEvents},
+		{Name: string(ComponentReconcile), Run: a.packages.Run},
 		{Name: "deadlines", Run: a.packages.RunDeadlines},
-		{Name: string(PartSave), Run: a.saves.Run},
-		{Name: string(PartOutbox), Run: a.outbox.Run},
-		{Name: string(PartWithdraw), Run: a.withdrawals.Run},
+		{Name: string(ComponentSave), Run: a.saves.Run},
+		{Name: string(ComponentOutbox), Run: a.outbox.Run},
+		{Name: string(ComponentWithdraw), Run: a.withdrawals.Run},
 	}
 	beside := []loop.Loop{
-		{Name: string(PartTunnel), Run: a.webhook.RunTunnel},
+		{Name: string(ComponentTunnel), Run: a.webhook.RunTunnel},
 		{Name: "keys", Run: a.account.RunKeys},
 		{Name: "rejects", Run: a.webhook.RunRejects},
 		{Name: "form", Run: a.form.Run},
 		{Name: "index", Run: a.saves.RunIndex},
 		{Name: "network", Run: a.network.Run},
 		{Name: "session", Run: a.account.RunSession},
-		{Name: "farewells", Run: a.account.RunFarewells},
+		{Name: "revocations", Run: a.account.RunRevocations},
 	}
 	if len(only) == 0 {
 		finding = append(finding, loop.Loop{Name: "hot folders", Run: a.folders.Run})
@@ -73,11 +73,11 @@ func (a *Agent) work(ctx context.Context, only []Part) {
 	}
 	_ = a.obey(ctx) // which health says; before anything works, also for a command and an office that was brought over
 	wanted := func(p loop.Loop) bool {
-		named := slices.Contains([]Part{PartTunnel, PartEndpoint, PartEvents, PartReconcile, PartSave, PartOutbox, PartWithdraw}, Part(p.Name))
+		named := slices.Contains([]Component{ComponentTunnel, ComponentEndpoint, ComponentEvents, ComponentReconcile, ComponentSave, ComponentOutbox, ComponentWithdraw}, Component(p.Name))
 		if p.Name == "deadlines" { // a command that does one thing tells nobody of anything else
 			return len(only) == 0
 		}
-		return len(only) == 0 || !named || slices.Contains(only, Part(p.Name))
+		return len(only) == 0 || !named || slices.Contains(only, Component(p.Name))
 	}
 	announcing, stopAnnouncing := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopAnnouncing()

@@ -107,7 +107,7 @@ func openExecuted(t *testing.T, s *executedService, adjust func(*Params)) *Agent
 }
 
 // runParts runs the parts until the end of the test.
-func runParts(t *testing.T, a *Agent, parts ...Part) {
+func runParts(t *testing.T, a *Agent, parts ...Component) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
@@ -176,7 +176,7 @@ func largeUnderWay(t *testing.T, adjust func(*Params)) (*executedService, *Agent
 	s := &executedService{hold: map[string]chan struct{}{"large": make(chan struct{})}, begun: make(chan string, 1000)}
 	a := openExecuted(t, s, adjust)
 	executed(t, a, "large", true)
-	runParts(t, a, PartSave)
+	runParts(t, a, ComponentSave)
 	waitUntil(t, a, "the large one is under way", func() bool { return len(s.begun) == 1 })
 	return s, a
 }
@@ -232,7 +232,7 @@ func TestFilesThatWaitForTheDiskDoNotHoldUpDownloads(t *testing.T) {
 	for i := range many {
 		executed(t, a, fmt.Sprint("p", i), true)
 	}
-	runParts(t, a, PartSave)
+	runParts(t, a, ComponentSave)
 	limit := time.After(patience)
 	for i := range many {
 		select {
@@ -252,7 +252,7 @@ func TestAnExecutedPackageIsAskedAboutOnceBecauseOfItsEvent(t *testing.T) {
 	a := openExecuted(t, s, nil)
 	executed(t, a, "p", false)
 	happened(t, a, "p")
-	runParts(t, a, PartEvents, PartReconcile, PartSave)
+	runParts(t, a, ComponentEvents, ComponentReconcile, ComponentSave)
 	waitUntil(t, a, "it is saved", func() bool { return a.packageOrZero("p").Saved })
 	if n := s.asked.Load(); n != 1 {
 		t.Errorf("asked %d times", n)
@@ -265,7 +265,7 @@ func TestAServiceInTroubleDoesNotHoldUpEvents(t *testing.T) {
 	executed(t, a, "p", false)
 	a.Health.Set(health.ServiceFails, message.ServiceUnreachable())
 	happened(t, a, "p")
-	runParts(t, a, PartEvents)
+	runParts(t, a, ComponentEvents)
 	waitUntil(t, a, "the event is handled", func() bool { return must(a.Status()).Events.Pending == 0 })
 	p := a.packageOrZero("p")
 	if s.asked.Load() != 0 || p.State != office.PackageExecuted || p.Planned || p.NextCheck.After(time.Now()) {
@@ -279,7 +279,7 @@ func TestWhatIsFoundTogetherIsToldAtOnceWhenNothingMoreIsToCome(t *testing.T) {
 		a := openExecuted(t, &executedService{}, func(p *Params) {
 			p.Notify = func(office.Notice) error { told.Add(1); return nil }
 		})
-		runParts(t, a, PartOutbox)
+		runParts(t, a, ComponentOutbox)
 		synctest.Wait()
 		a.announcer.Announce(office.Fact{Key: "1", Title: message.SomeoneSigned("One")}, office.Fact{Key: "2", Title: message.SomeoneSigned("Two")})
 		synctest.Wait()

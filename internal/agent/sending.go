@@ -60,7 +60,7 @@ func (a *Agent) newOutbox() *outbox.Service {
 	return outbox.New(a.Base, outbox.Deps{
 		DataDir: a.p.DataDir, Crash: a.p.Crash, Pages: a.documents.Pages, Watch: a.Watch,
 		Installation: func() string { return a.installation },
-		Standing:     func() []office.Recipient { return a.Settings().Standing() },
+		Standing:     func() []office.Recipient { return a.Settings().DefaultRecipients() },
 		Service: func() (*esign.Client, string, bool) {
 			o := a.account.Current()
 			client, online := a.account.OnlineIn(o)

@@ -35,11 +35,11 @@ type Folder struct {
 	// before the first Save.
 	Steps func(Step, string)
 
-	// Flushes, when set, are the turns at the disk that this folder shares with others. Set it before the first Save.
-	Flushes *Flushes
+	// SyncLimiter, when set, are the turns at the disk that this folder shares with others. Set it before the first Save.
+	Syncs *SyncLimiter
 
-	// Looks, when set, let Exists miss what has come into a folder within the last second. Set it before the first call.
-	Looks *Looks
+	// DirCache, when set, let Exists miss what has come into a folder within the last second. Set it before the first call.
+	Cache *DirCache
 
 	// What a test sets, see bound.
 	largest int64
@@ -137,7 +137,7 @@ func (f *Folder) Twin(rel string) (bool, error) {
 // alike lists the names in a subfolder that fold to the same as name. A subfolder that is no folder holds none.
 func (f *Folder) alike(sub, name string) (found []string, err error) {
 	want := folded(name)
-	if f.Looks != nil {
+	if f.Cache != nil {
 		held, err := f.lookAt(sub)
 		if err != nil {
 			return nil, err
@@ -276,18 +276,18 @@ func (f *Folder) flushFolders(sub string) error {
 
 // flush waits for its turn, or for the end of ctx, and runs do.
 func (f *Folder) flush(ctx context.Context, do func() error) error {
-	if f.Flushes == nil {
+	if f.Syncs == nil {
 		return do()
 	}
-	return f.Flushes.file(ctx, do)
+	return f.Syncs.file(ctx, do)
 }
 
 // flushNames returns when every name that is in a folder now is durable.
 func (f *Folder) flushNames(dir *disk.Dir) error {
-	if f.Flushes == nil {
+	if f.Syncs == nil {
 		return dir.Flush()
 	}
-	return f.Flushes.names(dir.File())
+	return f.Syncs.names(dir.File())
 }
 
 // fail makes the error for one file, or for the folder itself when rel is ".".
@@ -434,10 +434,10 @@ func kindOf(err error) error {
 	}
 }
 
-// Flushes are the turns at the disk of those who save side by side: so many flushes run at once. A disk is not faster with
+// SyncLimiter are the turns at the disk of those who save side by side: so many flushes run at once. A disk is not faster with
 // more of them, and whoever else waits for it, such as the caller's database, waits longer. Files that get their names in
 // one folder while it is being flushed share the next flush of it.
-type Flushes struct {
+type SyncLimiter struct {
 	turns chan struct{}
 	flush func(folder *os.File) error
 
@@ -453,13 +453,13 @@ type folderFlush struct {
 	err    error // once done
 }
 
-// NewFlushes lets so many flushes run at once.
-func NewFlushes(atOnce int) *Flushes {
-	return &Flushes{turns: make(chan struct{}, atOnce), flush: disk.Flush}
+// NewSyncLimiter lets so many flushes run at once.
+func NewSyncLimiter(atOnce int) *SyncLimiter {
+	return &SyncLimiter{turns: make(chan struct{}, atOnce), flush: disk.Flush}
 }
 
 // file waits for its turn, or for the end of ctx, and runs flush.
-func (q *Flushes) file(ctx context.Context, flush func() error) error {
+func (q *SyncLimiter) file(ctx context.Context, flush func() error) error {
 	select {
 	case q.turns <- struct{}{}:
 	case <-ctx.Done():
@@ -470,7 +470,7 @@ func (q *Flushes) file(ctx context.Context, flush func() error) error {
 }
 
 // names returns when every name that is in the folder now is durable.
-func (q *Flushes) names(dir *os.File) error {
+func (q *SyncLimiter) names(dir *os.File) error {
 	info, err := dir.Stat()
 	if err != nil {
 		return err
@@ -498,7 +498,7 @@ func (q *Flushes) names(dir *os.File) error {
 
 // join finds the flush of a folder that has not begun, which is as good as one's own; when there is none, it returns one
 // to run, after others if one is running.
-func (q *Flushes) join(folder fs.FileInfo) (own, others *folderFlush) {
+func (q *SyncLimiter) join(folder fs.FileInfo) (own, others *folderFlush) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, f := range q.folders {
@@ -514,10 +514,10 @@ func (q *Flushes) join(folder fs.FileInfo) (own, others *folderFlush) {
 	return own, others
 }
 
-// Looks remember for a moment which names folders hold, for those who save many files side by side: each of them would
+// DirCache remember for a moment which names folders hold, for those who save many files side by side: each of them would
 // read all names of its folder otherwise. What comes into a folder meanwhile may be missed, as it may be while a document
 // is downloaded; the rename replaces nothing all the same. A folder that does not answer holds up no other.
-type Looks struct {
+type DirCache struct {
 	mu      sync.Mutex
 	folders map[string]*look
 }
@@ -539,7 +539,7 @@ type names struct {
 const lookFor = time.Second
 
 // in returns what a folder holds, at most a moment ago.
-func (l *Looks) in(folder string, read func() (*names, error)) (*names, error) {
+func (l *DirCache) in(folder string, read func() (*names, error)) (*names, error) {
 	known := l.of(folder)
 	known.mu.Lock()
 	defer known.mu.Unlock()
@@ -558,7 +558,7 @@ func (l *Looks) in(folder string, read func() (*names, error)) (*names, error) {
 }
 
 // forget lets go of a look: the names of a year's files, or a folder for each package, are not to be held until the next one.
-func (l *Looks) forget(folder string, old *look) {
+func (l *DirCache) forget(folder string, old *look) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.folders[folder] == old {
@@ -567,7 +567,7 @@ func (l *Looks) forget(folder string, old *look) {
 }
 
 // of is the look at a folder, empty before the first one.
-func (l *Looks) of(folder string) *look {
+func (l *DirCache) of(folder string) *look {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	known := l.folders[folder]
@@ -596,10 +596,10 @@ func (f *Folder) lookAt(sub string) (*names, error) {
 		held.numbers = slices.Compact(held.numbers)
 		return held, err
 	}
-	if f.Looks == nil {
+	if f.Cache == nil {
 		return read()
 	}
-	return f.Looks.in(filepath.Join(f.dir, filepath.FromSlash(sub)), read)
+	return f.Cache.in(filepath.Join(f.dir, filepath.FromSlash(sub)), read)
 }
 
 // Series lists what is there by the name of rel, or of rel with a number (filename.Numbered), in the order of the numbers.

@@ -145,14 +145,14 @@ func TestNamesAreReadOnceForFilesSavedSideBySide(t *testing.T) {
 	dir := t.TempDir()
 	must(t, os.WriteFile(filepath.Join(dir, "Lease.pdf"), nil, 0o600))
 	synctest.Test(t, func(t *testing.T) {
-		exists := func(looks *Looks, name string) bool {
+		exists := func(looks *DirCache, name string) bool {
 			f := open(t, dir)
-			f.Looks = looks
+			f.Cache = looks
 			there, err := f.Exists(name)
 			must(t, err)
 			return there
 		}
-		var looks Looks
+		var looks DirCache
 		if !exists(&looks, "LEASE.pdf") || exists(&looks, "OFFER.pdf") {
 			t.Error("the first look")
 		}
@@ -181,7 +181,7 @@ func TestANameThatIsFreeAgainIsFreeAtOnce(t *testing.T) {
 	must(t, os.Mkdir(filepath.Dir(file), 0o700))
 	must(t, os.WriteFile(file, nil, 0o600))
 	f := open(t, dir)
-	f.Looks = &Looks{}
+	f.Cache = &DirCache{}
 	for _, name := range []string{"Lease/Offer.pdf", "lease/OFFER.pdf"} {
 		if there, err := f.Exists(name); !there || err != nil {
 			t.Fatalf("%s: %v, %v", name, there, err)
@@ -196,7 +196,7 @@ func TestANameThatIsFreeAgainIsFreeAtOnce(t *testing.T) {
 }
 
 func TestAFolderThatDoesNotAnswerHoldsUpNoOther(t *testing.T) {
-	var looks Looks
+	var looks DirCache
 	asked, answer, other := make(chan bool), make(chan bool), make(chan bool)
 	var all sync.WaitGroup
 	defer all.Wait()
@@ -231,8 +231,8 @@ func TestASeriesOfNamesGoesOnAfterAGap(t *testing.T) {
 		must(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600))
 	}
 	f := open(t, dir)
-	for _, looks := range []*Looks{nil, {}} {
-		f.Looks = looks
+	for _, looks := range []*DirCache{nil, {}} {
+		f.Cache = looks
 		for rel, want := range map[string][]string{
 			"Lease.pdf": {"Lease (3).pdf", "Lease (12).pdf"}, "Offer.pdf": {"Offer.pdf"}, "Deed.pdf": nil,
 			"2026/Lease.pdf": {"2026/Lease.pdf", "2026/Lease (4).pdf"}, "2027/Lease.pdf": nil, long: {filename.Numbered(long, 5)},

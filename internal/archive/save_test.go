@@ -298,15 +298,15 @@ func TestCommitComesBeforeTheName(t *testing.T) {
 func TestWhatAFileWillBeIsRecordedWhileTheDiskIsBusyAndItsNameComesAfterBoth(t *testing.T) {
 	dir := t.TempDir()
 	f := open(t, dir)
-	f.Flushes = NewFlushes(1)
-	f.Flushes.turns <- struct{}{} // the disk is busy
+	f.Syncs = NewSyncLimiter(1)
+	f.Syncs.turns <- struct{}{} // the disk is busy
 	r := request("a.pdf", pdf(2000))
 	r.Commit = func(Saved) error {
 		time.Sleep(20 * time.Millisecond) // longer than the name would take
 		if found, err := filepath.Glob(filepath.Join(dir, "a.pdf")); len(found) > 0 || err != nil {
 			t.Errorf("a name before the flush: %v, %v", found, err)
 		}
-		<-f.Flushes.turns // would wait for ever if the commit came after the flush
+		<-f.Syncs.turns // would wait for ever if the commit came after the flush
 		return nil
 	}
 	if _, err := f.Save(t.Context(), r); err != nil {
@@ -359,8 +359,8 @@ func TestSaveRefusesNamesItDidNotMake(t *testing.T) {
 func TestFlushesTakeTurns(t *testing.T) {
 	dir := t.TempDir()
 	f := open(t, dir)
-	f.Flushes = NewFlushes(1)
-	f.Flushes.turns <- struct{}{} // another file's flush
+	f.Syncs = NewSyncLimiter(1)
+	f.Syncs.turns <- struct{}{} // another file's flush
 	written, flushed := make(chan struct{}), make(chan struct{})
 	f.Steps = func(step Step, _ string) {
 		switch step {
@@ -381,9 +381,9 @@ func TestFlushesTakeTurns(t *testing.T) {
 		t.Error("flushed out of turn")
 	case <-time.After(50 * time.Millisecond):
 	}
-	<-f.Flushes.turns
+	<-f.Syncs.turns
 	must(t, <-done)
-	if len(f.Flushes.turns) != 0 {
+	if len(f.Syncs.turns) != 0 {
 		t.Error("a turn was not given back")
 	}
 }
@@ -391,7 +391,7 @@ func TestFlushesTakeTurns(t *testing.T) {
 func TestFilesSavedSideBySideShareTheFlushOfTheirFolder(t *testing.T) {
 	const many = 20
 	dir := t.TempDir()
-	flushes := NewFlushes(many)
+	flushes := NewSyncLimiter(many)
 	var moment, flushed atomic.Int64 // flushed: the moment at which the latest flush that has ended had begun
 	var count, named atomic.Int64
 	flushes.flush = func(folder *os.File) error {
@@ -408,7 +408,7 @@ func TestFilesSavedSideBySideShareTheFlushOfTheirFolder(t *testing.T) {
 	for i := range many {
 		saves.Go(func() {
 			f := open(t, dir) // each its own, as the agent has
-			f.Flushes = flushes
+			f.Syncs = flushes
 			var when int64
 			f.Steps = func(step Step, target string) {
 				switch step {
@@ -438,8 +438,8 @@ func TestFilesSavedSideBySideShareTheFlushOfTheirFolder(t *testing.T) {
 func TestAFileThatWaitsForItsTurnCanBeGivenUp(t *testing.T) {
 	dir := t.TempDir()
 	f := open(t, dir)
-	f.Flushes = NewFlushes(1)
-	f.Flushes.turns <- struct{}{} // a flush that does not end
+	f.Syncs = NewSyncLimiter(1)
+	f.Syncs.turns <- struct{}{} // a flush that does not end
 	ctx, cancel := context.WithCancel(t.Context())
 	f.Steps = func(step Step, _ string) {
 		if step == StepWritten {

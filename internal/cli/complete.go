@@ -264,7 +264,7 @@ func (c *controller) Offers(kind string) ([]candidate, error) {
 	case ofPackage:
 		return c.packageOffers(office.Query{Archived: true, Limit: offersMost})
 	case ofWaiting:
-		return c.packageOffers(office.Query{States: []office.Standing{office.StandsWaiting}, Limit: offersMost})
+		return c.packageOffers(office.Query{States: []office.Status{office.StatusWaiting}, Limit: offersMost})
 	case ofPerson:
 		people, err := c.agent.People()
 		list := []candidate{}
@@ -291,7 +291,7 @@ func (c *controller) packageOffers(q office.Query) (list []candidate, err error)
 	}
 	chosen := q.Choose(lines)
 	for _, l := range chosen {
-		list = append(list, candidate{l.ID, fmt.Sprintf("%s (%s)", titleOf(l.Name), l.Standing())})
+		list = append(list, candidate{l.ID, fmt.Sprintf("%s (%s)", titleOf(l.Name), l.Status())})
 	}
 	called := map[string]int{}
 	for _, l := range lines {
@@ -299,7 +299,7 @@ func (c *controller) packageOffers(q office.Query) (list []candidate, err error)
 	}
 	for _, l := range chosen {
 		if l.Name != "" && called[l.Name] == 1 {
-			list = append(list, candidate{l.Name, string(l.Standing())})
+			list = append(list, candidate{l.Name, string(l.Status())})
 		}
 	}
 	return list, nil

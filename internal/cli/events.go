@@ -85,7 +85,7 @@ func listedEventOf(e office.EventLine) listedEvent {
 	switch e.Outcome {
 	case office.EventHandled:
 		outcome = outcomeHandled
-	case office.EventOdd:
+	case office.EventUnprocessable:
 		outcome = outcomeProblem
 	}
 	return listedEvent{

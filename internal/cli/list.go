@@ -53,7 +53,7 @@ func (c *listCmd) query() (q office.Query, err error) {
 		return q, &usage{"--limit takes a number of packages."}
 	}
 	for _, s := range c.State {
-		q.States = append(q.States, office.Standing(s))
+		q.States = append(q.States, office.Status(s))
 	}
 	if q.Since, err = parseSince(c.Since); err != nil {
 		return q, err
@@ -85,16 +85,16 @@ type packageList struct {
 
 // listedPackage is a package as list --json prints it. Its fields are stable, always there, and documented in assets/docs/admin.md.
 type listedPackage struct {
-	ID           string          `json:"id"`
-	Name         string          `json:"name"`
-	State        office.Standing `json:"state"`
-	ServiceState string          `json:"service_state"`
-	Origin       office.Origin   `json:"origin"`
-	Saved        bool            `json:"saved"`
-	Archived     bool            `json:"archived"`
-	Signed       int             `json:"signed"`
-	Signers      []listedSigner  `json:"signers"`
-	Due          *time.Time      `json:"due"`
+	ID           string         `json:"id"`
+	Name         string         `json:"name"`
+	State        office.Status  `json:"state"`
+	ServiceState string         `json:"service_state"`
+	Origin       office.Origin  `json:"origin"`
+	Saved        bool           `json:"saved"`
+	Archived     bool           `json:"archived"`
+	Signed       int            `json:"signed"`
+	Signers      []listedSigner `json:"signers"`
+	Due          *time.Time     `json:"due"`
 
 	Created        *time.Time `json:"created"`
 	CreatedBefore  *time.Time `json:"created_before"`
@@ -104,11 +104,11 @@ type listedPackage struct {
 
 // listedSigner is one person who signs.
 type listedSigner struct {
-	ID     string      `json:"id"`
-	Name   string      `json:"name"`
-	Email  string      `json:"email"`
-	State  office.Part `json:"state"`
-	Reason string      `json:"reason"`
+	ID     string              `json:"id"`
+	Name   string              `json:"name"`
+	Email  string              `json:"email"`
+	State  office.SignerStatus `json:"state"`
+	Reason string              `json:"reason"`
 
 	Signed         *time.Time `json:"signed"`
 	SignedBefore   *time.Time `json:"signed_before"`
@@ -128,17 +128,17 @@ func (c *controller) List(_ context.Context, q office.Query) ([]listedPackage, e
 
 func listed(p office.Package) listedPackage {
 	l := listedPackage{
-		ID: p.ID, Name: p.DisplayName(), State: p.Standing(), ServiceState: string(p.State), Origin: p.Origin, Saved: p.Saved,
+		ID: p.ID, Name: p.DisplayName(), State: p.Status(), ServiceState: string(p.State), Origin: p.Origin, Saved: p.Saved,
 		Archived: p.Archived != nil, Signed: p.SignersDone, Signers: []listedSigner{},
 		Due: moment(p.Due),
 	}
 	l.Created, l.CreatedBefore = moments(p.Made())
 	l.Executed, l.ExecutedBefore = moments(p.Executed)
 	for _, s := range p.Signers {
-		part, _ := p.PartOf(s)
+		part, _ := p.StatusOf(s)
 		signer := listedSigner{ID: s.ID, Name: s.DisplayName(), Email: s.Email, State: part, Reason: s.DeclineReason}
 		signer.Declined, signer.DeclinedBefore = moments(s.Declined)
-		if part == office.PartSigned && s.ID != "" {
+		if part == office.SignerSigned && s.ID != "" {
 			signer.Signed, signer.SignedBefore = moments(p.SignedAt(s.ID))
 		}
 		l.Signers = append(l.Signers, signer)
@@ -176,7 +176,7 @@ func printPackages(w *terminal.Writer, packages []listedPackage) error {
 		}
 		rows[i] = []terminal.Cell{
 			{Text: id}, {Text: string(p.State), Tint: tintOf(p.State)}, {Text: titleOf(p.Name)}, {Text: progress(p)},
-			{Text: strings.Join(names(p.Signers, office.PartNext), ", ")}, {Text: day(p.Due)}, {Text: day(cmp.Or(p.Created, p.CreatedBefore))},
+			{Text: strings.Join(names(p.Signers, office.SignerNext), ", ")}, {Text: day(p.Due)}, {Text: day(cmp.Or(p.Created, p.CreatedBefore))},
 		}
 	}
 	return w.Table([]terminal.Column{
@@ -186,13 +186,13 @@ func printPackages(w *terminal.Writer, packages []listedPackage) error {
 }
 
 // tintOf is the colour of a standing, beside its word.
-func tintOf(s office.Standing) terminal.Tint {
+func tintOf(s office.Status) terminal.Tint {
 	switch s {
-	case office.StandsDone:
+	case office.StatusDone:
 		return terminal.Green
-	case office.StandsWaiting:
+	case office.StatusWaiting:
 		return terminal.Yellow
-	case office.StandsWithdrawn:
+	case office.StatusWithdrawn:
 		return terminal.Dim
 	}
 	return terminal.Red
@@ -215,7 +215,7 @@ func progress(p listedPackage) string {
 }
 
 // names are the people in one part of signing; nobody's turn comes once the package has ended.
-func names(people []listedSigner, part office.Part) (list []string) {
+func names(people []listedSigner, part office.SignerStatus) (list []string) {
 	for _, s := range people {
 		if s.State == part && s.Name != "" {
 			list = append(list, s.Name)

@@ -61,7 +61,7 @@ func offices() []office.Package {
 		{ID: "11111111-aaaa", Name: "Lease", State: "open", Origin: office.MadeHere, Sequential: true, Created: march(1), Due: march(20),
 			Signers: []office.Signer{jan, ana}, NextSigners: []string{"a"}, Recipients: []office.Recipient{{FirstName: "Zoë", LastName: "Keller", Email: "zoe@example.com", Blind: true}},
 			Documents: []office.Document{{ID: "d1", Name: "Lease", SignedBy: []string{"j"}}},
-			Timeline:  []office.Moment{{Time: office.When{Time: march(1)}, What: office.MomentSent}, {Time: office.When{Time: march(2)}, What: office.MomentSigned, Who: "j", Ref: "d1"}}},
+			History:   []office.HistoryEntry{{Time: office.When{Time: march(1)}, What: office.EntrySent}, {Time: office.When{Time: march(2)}, What: office.EntrySigned, Who: "j", Ref: "d1"}}},
 		{ID: "11111111-bbbb", Name: "Offer", State: office.PackageExecuted, Origin: office.MadeElsewhere, Created: march(3), Executed: office.When{Time: march(4)}, Signers: []office.Signer{ana}},
 		{ID: "22222222-cccc", Name: "Offer", State: "open", Created: march(5), Signers: []office.Signer{no}},
 		{ID: "33333333-dddd", Name: "日本語の賃貸契約書についての長い名前 🏠", State: office.PackageExpired, Created: march(7)},
@@ -138,7 +138,7 @@ func TestWhatIsWrongWithAListIsSaidInOneLine(t *testing.T) {
 func TestATimeByWhichSomethingHadHappenedIsPrintedAsSuch(t *testing.T) {
 	at := office.When{Time: march(2), By: true}
 	p := office.Package{ID: "p", Name: "Lease", State: "open", Created: march(1), Met: true, Signers: []office.Signer{{ID: "j", FirstName: "Jan"}, {ID: "a", FirstName: "Ana", Declined: at}},
-		Documents: []office.Document{{ID: "d", SignedBy: []string{"j"}}}, Timeline: []office.Moment{{Time: at, What: office.MomentSigned, Who: "j", Ref: "d"}}}
+		Documents: []office.Document{{ID: "d", SignedBy: []string{"j"}}}, History: []office.HistoryEntry{{Time: at, What: office.EntrySigned, Who: "j", Ref: "d"}}}
 	shown := shown(office.PackageRow{Package: p})
 	jan, ana := shown.Signers[0], shown.Signers[1]
 	if jan.Signed != nil || !jan.SignedBefore.Equal(march(2)) || ana.Declined != nil || !ana.DeclinedBefore.Equal(march(2)) ||
@@ -266,10 +266,10 @@ func TestNamesFromOutsideAreNeverPrintedRaw(t *testing.T) {
 		Signers: []office.Signer{{ID: "a", FirstName: hostile, Email: "a@example.com", Declined: office.When{Time: march(2)}, DeclineReason: hostile}}, NextSigners: []string{"a"},
 		Recipients:   []office.Recipient{{FirstName: hostile, Email: "b@example.com"}},
 		Documents:    []office.Document{{ID: "d\x1b[0m", Name: hostile, FileName: hostile, ExternalID: hostile}},
-		Timeline:     []office.Moment{{Time: office.When{Time: march(1)}, What: office.MomentSigned, Who: "a", Ref: "d\x1b[0m"}, {Time: office.When{Time: march(1)}, What: hostile, Ref: hostile}, {Time: office.When{Time: march(2)}, What: office.MomentSaved, Ref: hostile}, {Time: office.When{Time: march(2)}, What: office.MomentEnded, Ref: hostile}},
+		History:      []office.HistoryEntry{{Time: office.When{Time: march(1)}, What: office.EntrySigned, Who: "a", Ref: "d\x1b[0m"}, {Time: office.When{Time: march(1)}, What: hostile, Ref: hostile}, {Time: office.When{Time: march(2)}, What: office.EntrySaved, Ref: hostile}, {Time: office.When{Time: march(2)}, What: office.EntryEnded, Ref: hostile}},
 		ExternalData: json.RawMessage(`{"reference":"x\u001b[0m\u202e"}`)}
 	other := office.Package{ID: "idx\x1b[2J", Name: hostile, State: "\x1b[2J\u202estate", Created: march(1)}
-	s.keep([]office.Package{p, other}, office.Event{ID: "e\u009b2J", Action: hostile, PackageID: "idx\x1b[2J", Received: march(2), Outcome: office.EventOdd, Body: []byte("no JSON")})
+	s.keep([]office.Package{p, other}, office.Event{ID: "e\u009b2J", Action: hostile, PackageID: "idx\x1b[2J", Received: march(2), Outcome: office.EventUnprocessable, Body: []byte("no JSON")})
 	for _, args := range [][]string{
 		{"list"}, {"list", "--json"}, {"show", "id"}, {"show", "id", "--json"}, {"show", "idx"}, {"events"}, {"events", "--json"},
 		{"show", "i"}, {"show", hostile}, {"events", "--package", hostile}, {"list", "--since", hostile}, {"status"}, {"status", "--json"}, {"send", "x.pdf", "--to", hostile}, {"list", "--" + hostile},

@@ -42,7 +42,7 @@ type instance interface {
 
 // office returns the running instance of the data folder, or starts an agent with the parts named that ends with
 // Close.
-func (r *run) office(part agent.Part) (instance, error) {
+func (r *run) office(part agent.Component) (instance, error) {
 	return dial(r, part == look,
 		func(running *remote) instance { return running },
 		func() (instance, error) { return r.start(part) })
@@ -63,7 +63,7 @@ type local struct {
 }
 
 // start takes the data folder, opens its agent and runs the parts named; none for all.
-func (r *run) start(parts ...agent.Part) (*local, error) {
+func (r *run) start(parts ...agent.Component) (*local, error) {
 	instance, err := r.take()
 	if err != nil {
 		return nil, err
@@ -90,7 +90,7 @@ func (r *run) start(parts ...agent.Part) (*local, error) {
 	if !ended.IsZero() {
 		a.Record(office.Activity{Kind: "problem", Text: message.EndedByFault(locations.Log(r.global.Data))})
 	}
-	notifier.OnPress(a.Press)
+	notifier.OnClick(a.Click)
 	ctx, stop := context.WithCancel(context.WithoutCancel(r.ctx))
 	l := &local{
 		agent: a, instance: instance, log: log, trace: trace, notifier: notifier, stop: stop, incoming: make(chan []string, 16),

@@ -74,7 +74,7 @@ func (c *sendCmd) Run(r *run) error {
 
 // signedIn is the office once somebody is signed in. so is what it means that nobody is.
 func (r *run) signedIn(so string) (instance, error) {
-	o, err := r.office(agent.PartOutbox)
+	o, err := r.office(agent.ComponentOutbox)
 	if err != nil {
 		return nil, err
 	}

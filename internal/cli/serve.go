@@ -15,8 +15,8 @@ import (
 
 // Parts no agent has: an agent with one of them alone runs no loop, for commands that only read or write the state.
 const (
-	idle agent.Part = "idle"
-	look agent.Part = "look" // and does not mind who else is at work
+	idle agent.Component = "idle"
+	look agent.Component = "look" // and does not mind who else is at work
 )
 
 type serveCmd struct{}

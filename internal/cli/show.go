@@ -140,7 +140,7 @@ func shown(row office.PackageRow) shownPackage {
 	for _, f := range row.Files {
 		p.Files = append(p.Files, shownFile{f.Path, f.Kind, f.DocumentID, f.State, f.Problem.String()})
 	}
-	for _, m := range row.Timeline {
+	for _, m := range row.History {
 		who, about := row.SignerName(m.Who), m.Ref
 		if name := row.DocumentName(m.Ref); name != "" {
 			about = name
@@ -214,7 +214,7 @@ func aside(p shownPackage) string {
 	if n := progress(p.listedPackage); n != "" {
 		parts = append(parts, n+" signed")
 	}
-	if next := names(p.Signers, office.PartNext); len(next) > 0 {
+	if next := names(p.Signers, office.SignerNext); len(next) > 0 {
 		parts = append(parts, "waiting for "+strings.Join(next, ", "))
 	}
 	if p.Saved {
@@ -232,17 +232,17 @@ func aside(p shownPackage) string {
 // part is where a signer stands, in words.
 func part(s listedSigner) string {
 	switch s.State {
-	case office.PartSigned:
+	case office.SignerSigned:
 		return strings.TrimSpace("signed " + when(s.Signed, s.SignedBefore))
-	case office.PartDeclined:
+	case office.SignerDeclined:
 		text := strings.TrimSpace("declined " + when(s.Declined, s.DeclinedBefore))
 		if s.Reason != "" {
 			text += ": " + s.Reason
 		}
 		return text
-	case office.PartMissed:
+	case office.SignerMissed:
 		return "did not sign"
-	case office.PartNext:
+	case office.SignerNext:
 		return "their turn to sign"
 	}
 	return "not their turn yet"

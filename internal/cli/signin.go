@@ -12,7 +12,7 @@ type loginCmd struct {
 }
 
 func (c *loginCmd) Run(r *run) error {
-	o, err := r.office(agent.PartTunnel)
+	o, err := r.office(agent.ComponentTunnel)
 	if err != nil {
 		return err
 	}

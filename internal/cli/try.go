@@ -41,7 +41,7 @@ func (r *run) startDemo(ctx context.Context, folder string) (a *agent.Agent, end
 	if err != nil {
 		return nil, nil, errors.Join(err, notifier.Close())
 	}
-	notifier.OnPress(d.Agent.Press)
+	notifier.OnClick(d.Agent.Click)
 	playing, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var plays sync.WaitGroup
 	plays.Go(func() {

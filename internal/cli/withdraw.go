@@ -18,7 +18,7 @@ type withdrawCmd struct {
 }
 
 func (c *withdrawCmd) Run(r *run) error {
-	o, err := r.office(agent.PartWithdraw)
+	o, err := r.office(agent.ComponentWithdraw)
 	if err != nil {
 		return err
 	}

@@ -146,7 +146,7 @@ func knownPackage(n int) records.Package {
 			{ID: id("jan"), FirstName: "Jan", LastName: "Weber", Email: "jan.weber@example.com"},
 		},
 		Documents: []records.Document{{ID: id("document"), Name: "Lease", FileName: "Lease.pdf", Executed: true, SignedBy: []string{id("ana"), id("jan")}}},
-		Timeline:  []records.Moment{{Time: records.When{Time: at}, What: "sent"}, {Time: records.When{Time: at.Add(time.Hour)}, What: "executed"}},
+		History:   []records.HistoryEntry{{Time: records.When{Time: at}, What: "sent"}, {Time: records.When{Time: at.Add(time.Hour)}, What: "executed"}},
 	}
 }
 

@@ -238,9 +238,38 @@ func WaitForPermission(folder string, n int) Message {
 func WaitForRoom(folder string, n int) Message {
 	return of("folder.wait-for-room", Name("Folder", folder), Count("N", n))
 }
-func LookOnItsPages() Message          { return of("general.look-on-its-pages") }
-func Stopped() Message                 { return of("general.stopped") }
-func Unexpected() Message              { return of("general.unexpected") }
+func LookOnItsPages() Message { return of("general.look-on-its-pages") }
+func Stopped() Message        { return of("general.stopped") }
+func Unexpected() Message     { return of("general.unexpected") }
+
+// ByTime is a time by which something had happened, of which nobody knows when it did.
+func ByTime(when string) Message { return of("history.by-time", Text("When", when)) }
+
+// HistoryClosed is a line with the service's own word for the state.
+func HistoryClosed(state string) Message { return of("history.history-closed", Text("State", state)) }
+func HistoryDeclined(who string) Message { return of("history.history-declined", Text("Who", who)) }
+func HistoryDocument() Message           { return of("history.history-document") }
+func HistoryDocumentCalled(title string) Message {
+	return of("history.history-document-called", Text("Title", title))
+}
+func HistoryExecuted() Message { return of("history.history-executed") }
+func HistoryExpired() Message  { return of("history.history-expired") }
+
+// HistoryOther is of a kind that this version does not know.
+func HistoryOther(what string) Message  { return of("history.history-other", Text("What", what)) }
+func HistorySaved(title string) Message { return of("history.history-saved", Text("Title", title)) }
+func HistorySent() Message              { return of("history.history-sent") }
+func HistorySentTo(n int) Message       { return of("history.history-sent-to", Count("N", n)) }
+func HistorySigned(who string) Message  { return of("history.history-signed", Text("Who", who)) }
+func HistorySignedDocument(who string, title string) Message {
+	return of("history.history-signed-document", Text("Who", who), Text("Title", title))
+}
+func HistorySomeone() Message         { return of("history.history-someone") }
+func HistorySomeoneDeclined() Message { return of("history.history-someone-declined") }
+func HistorySomeoneSignedDocument(title string) Message {
+	return of("history.history-someone-signed-document", Text("Title", title))
+}
+func HistoryWithdrawn() Message        { return of("history.history-withdrawn") }
 func FileBackIn(folder string) Message { return of("hot-folder.file-back-in", Name("Folder", folder)) }
 
 // FileCameTwice is of a document that waits to be sent as the very same file.
@@ -357,35 +386,6 @@ func LetterPersonal() Message             { return of("letter.letter-personal") 
 func LetterSubject(called string) Message {
 	return of("letter.letter-subject", Package("Package", called))
 }
-
-// ByTime is a time by which something had happened, of which nobody knows when it did.
-func ByTime(when string) Message { return of("moment.by-time", Text("When", when)) }
-
-// MomentClosed is a line with the service's own word for the state.
-func MomentClosed(state string) Message { return of("moment.moment-closed", Text("State", state)) }
-func MomentDeclined(who string) Message { return of("moment.moment-declined", Text("Who", who)) }
-func MomentDocument() Message           { return of("moment.moment-document") }
-func MomentDocumentCalled(title string) Message {
-	return of("moment.moment-document-called", Text("Title", title))
-}
-func MomentExecuted() Message { return of("moment.moment-executed") }
-func MomentExpired() Message  { return of("moment.moment-expired") }
-
-// MomentOther is of a kind that this version does not know.
-func MomentOther(what string) Message  { return of("moment.moment-other", Text("What", what)) }
-func MomentSaved(title string) Message { return of("moment.moment-saved", Text("Title", title)) }
-func MomentSent() Message              { return of("moment.moment-sent") }
-func MomentSentTo(n int) Message       { return of("moment.moment-sent-to", Count("N", n)) }
-func MomentSigned(who string) Message  { return of("moment.moment-signed", Text("Who", who)) }
-func MomentSignedDocument(who string, title string) Message {
-	return of("moment.moment-signed-document", Text("Who", who), Text("Title", title))
-}
-func MomentSomeone() Message         { return of("moment.moment-someone") }
-func MomentSomeoneDeclined() Message { return of("moment.moment-someone-declined") }
-func MomentSomeoneSignedDocument(title string) Message {
-	return of("moment.moment-someone-signed-document", Text("Title", title))
-}
-func MomentWithdrawn() Message            { return of("moment.moment-withdrawn") }
 func BackupElsewhere(file string) Message { return of("moving.backup-elsewhere", Name("File", file)) }
 func BackupFails() Message                { return of("moving.backup-fails") }
 func BackupNotThere(file string) Message  { return of("moving.backup-not-there", Name("File", file)) }

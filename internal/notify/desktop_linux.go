@@ -51,7 +51,7 @@ type desktop struct {
 // entry is the name of the program's entry in the desktop's menu, by which desktops tell whose a notification is.
 const entry = "ch.countersign.app"
 
-func newDesktop(o Options, log *slog.Logger, press func(office.Press)) *desktop {
+func newDesktop(o Options, log *slog.Logger, press func(office.Click)) *desktop {
 	d := &desktop{app: o.App, icon: "", log: log, presses: presses{press: press}, hint: map[string]dbus.Variant{
 		"urgency":       dbus.MakeVariant(byte(1)), // normal
 		"desktop-entry": dbus.MakeVariant(entry),

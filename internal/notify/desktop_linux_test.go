@@ -128,7 +128,7 @@ func TestDesktopShowsWhatWasMeant(t *testing.T) {
 				if body != tt.want {
 					t.Errorf("%s: body is %q, want %q", tt.name, body, tt.want)
 				}
-				if want := Harmless(tt.text, maxTitle); got.Title != want || got.App != "Countersign" {
+				if want := Sanitize(tt.text, maxTitle); got.Title != want || got.App != "Countersign" {
 					t.Errorf("%s: %q shows title %q, want %q", tt.name, got.App, got.Title, want)
 				}
 			}

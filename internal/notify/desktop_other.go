@@ -17,7 +17,7 @@ type desktop struct {
 	icon []byte
 }
 
-func newDesktop(o Options, _ *slog.Logger, _ func(office.Press)) *desktop {
+func newDesktop(o Options, _ *slog.Logger, _ func(office.Click)) *desktop {
 	beeep.AppName = o.App
 	return &desktop{icon: o.Icon}
 }

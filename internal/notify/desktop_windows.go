@@ -39,10 +39,10 @@ type desktop struct {
 	icon     []byte
 	iconFile string
 	log      *slog.Logger
-	press    func(office.Press)
+	press    func(office.Click)
 }
 
-func newDesktop(o Options, log *slog.Logger, press func(office.Press)) *desktop {
+func newDesktop(o Options, log *slog.Logger, press func(office.Click)) *desktop {
 	d := &desktop{app: o.App, icon: o.Icon, log: log, press: press}
 	if len(o.Icon) > 0 && o.IconFile != "" {
 		if err := keepIcon(o.IconFile, o.Icon); err != nil {

@@ -19,7 +19,7 @@ func TestEndingChild(t *testing.T) {
 	if how == "" {
 		t.Skip("only as a child")
 	}
-	d := newDesktop(Options{App: "Countersign test"}, slog.New(slog.DiscardHandler), func(office.Press) {})
+	d := newDesktop(Options{App: "Countersign test"}, slog.New(slog.DiscardHandler), func(office.Click) {})
 	listen()
 	_ = d.toast(office.Notice{Title: "Lease"}) // Wine takes the class, and has no toasts
 	if how == "fault" {

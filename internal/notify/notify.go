@@ -57,7 +57,7 @@ type Notifier struct {
 
 	mu      sync.Mutex
 	stuck   bool               // whoever holds the slot has run out of time
-	pressed func(office.Press) // may be nil
+	pressed func(office.Click) // may be nil
 }
 
 // New prepares a Notifier. It does not talk to the desktop yet.
@@ -75,15 +75,15 @@ func New(o Options) *Notifier {
 	return n
 }
 
-// OnPress sets what is told of each press on a notification that was raised here, on a goroutine of its own.
-func (n *Notifier) OnPress(pressed func(office.Press)) {
+// OnClick sets what is told of each press on a notification that was raised here, on a goroutine of its own.
+func (n *Notifier) OnClick(pressed func(office.Click)) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.pressed = pressed
 }
 
 // press passes one on, unless it is too late. What somebody does about it may take its time.
-func (n *Notifier) press(p office.Press) {
+func (n *Notifier) press(p office.Click) {
 	n.mu.Lock()
 	pressed := n.pressed
 	n.mu.Unlock()
@@ -128,10 +128,10 @@ func (n *Notifier) show(ctx context.Context, notice office.Notice) (err error) {
 			err = fmt.Errorf("raise a notification: %v", p)
 		}
 	}()
-	notice.Title, notice.Body = Harmless(notice.Title, maxTitle), Harmless(notice.Body, maxBody)
+	notice.Title, notice.Body = Sanitize(notice.Title, maxTitle), Sanitize(notice.Body, maxBody)
 	notice.Buttons = slices.Clone(notice.Buttons)
 	for i := range notice.Buttons {
-		notice.Buttons[i].Label = Harmless(notice.Buttons[i].Label, maxLabel)
+		notice.Buttons[i].Label = Sanitize(notice.Buttons[i].Label, maxLabel)
 	}
 	if err := n.raise(ctx, notice); err != nil {
 		return fmt.Errorf("raise a notification: %w", err)

@@ -31,7 +31,7 @@ const (
 // presses know which notifications are ours, and pass on who presses them. A number counts only together with the
 // service that gave it: one that was started anew counts from 1 again. Safe for concurrent use.
 type presses struct {
-	press func(office.Press)
+	press func(office.Click)
 
 	mu    sync.Mutex // also held while one is shown: it may be pressed before we have its number
 	shown []shownOnce
@@ -42,21 +42,21 @@ type shownOnce struct {
 	owner string // the service's own name on the bus
 	id    uint32
 	about office.Subject
-	deeds map[string]office.Deed // by the names of the actions
+	deeds map[string]office.Action // by the names of the actions
 	token string
 	ended time.Time // when it was closed; zero before
 }
 
 // show has a notification shown, with its buttons as the service wants them, and remembers it.
 func (p *presses) show(owner string, n office.Notice, notify func(actions []string) (uint32, error)) error {
-	deeds := map[string]office.Deed{}
+	deeds := map[string]office.Action{}
 	actions := []string{}
 	for i, b := range n.Buttons {
-		name := string(b.Deed)
+		name := string(b.Action)
 		if i == 0 {
 			name = pressItself
 		}
-		deeds[name] = b.Deed
+		deeds[name] = b.Action
 		actions = append(actions, name, b.Label)
 	}
 	p.mu.Lock()
@@ -124,7 +124,7 @@ func (p *presses) hear(s *dbus.Signal) {
 	case pressedSignal:
 		name, _ := s.Body[1].(string)
 		if deed, offered := one.deeds[name]; offered {
-			p.press(office.Press{About: one.about, Deed: deed, Token: one.token})
+			p.press(office.Click{About: one.about, Action: deed, Token: one.token})
 		}
 	}
 }

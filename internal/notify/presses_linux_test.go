@@ -11,22 +11,22 @@ import (
 
 // lease is a notification with everything that can be pressed.
 var lease = office.Notice{Title: "Everyone has signed", Body: "Lease", About: office.PackageSubject("p"), Buttons: []office.Button{
-	{Deed: office.DeedShow, Label: "Show"}, {Deed: office.DeedOpen, Label: "Open $(x)"}, {Deed: office.DeedFolder, Label: "Show in folder"},
+	{Action: office.ActionShow, Label: "Show"}, {Action: office.ActionOpen, Label: "Open $(x)"}, {Action: office.ActionFolder, Label: "Show in folder"},
 }}
 
 // pressable is a desktop that shows buttons, with a notifier, and where the presses arrive.
-func pressable(t *testing.T) (*server, *Notifier, chan office.Press) {
+func pressable(t *testing.T) (*server, *Notifier, chan office.Click) {
 	startBus(t)
 	s := &server{can: []string{"body", "actions"}}
 	startServer(t, s)
 	n := newNotifier(t, Options{App: "Countersign"})
-	pressed := make(chan office.Press, 10)
-	n.OnPress(func(p office.Press) { pressed <- p })
+	pressed := make(chan office.Click, 10)
+	n.OnClick(func(p office.Click) { pressed <- p })
 	return s, n, pressed
 }
 
 // wantPress waits for a press, before which nothing else may have been told: signals come in their order.
-func wantPress(t *testing.T, pressed chan office.Press, want office.Press) {
+func wantPress(t *testing.T, pressed chan office.Click, want office.Click) {
 	t.Helper()
 	if got := <-pressed; got != want {
 		t.Errorf("told of %+v, want %+v", got, want)
@@ -48,10 +48,10 @@ func TestAPressIsPassedOnWithWhatItIsAbout(t *testing.T) {
 	}
 	s.say(t, "ActivationToken", got.ID, "token")
 	s.say(t, "ActionInvoked", got.ID, "open")
-	wantPress(t, pressed, office.Press{About: "package/p", Deed: office.DeedOpen, Token: "token"})
+	wantPress(t, pressed, office.Click{About: "package/p", Action: office.ActionOpen, Token: "token"})
 	s.say(t, "NotificationClosed", got.ID, uint32(2))
 	s.say(t, "ActionInvoked", got.ID, "default") // a desktop that says it in this order
-	wantPress(t, pressed, office.Press{About: "package/p", Deed: office.DeedShow, Token: "token"})
+	wantPress(t, pressed, office.Click{About: "package/p", Action: office.ActionShow, Token: "token"})
 }
 
 func TestADesktopWithoutButtonsIsGivenNone(t *testing.T) {
@@ -77,7 +77,7 @@ func TestWhatIsNotOursMeansNothing(t *testing.T) {
 	s.say(t, "ActionInvoked", "not a number", "open")           // nonsense
 	s.say(t, "ActionInvoked")                                   // less than that
 	s.say(t, "ActionInvoked", ours, "folder")                   // and a press at last
-	wantPress(t, pressed, office.Press{About: "package/p", Deed: office.DeedFolder})
+	wantPress(t, pressed, office.Click{About: "package/p", Action: office.ActionFolder})
 }
 
 func TestANotificationServiceThatRestartsIsListenedTo(t *testing.T) {
@@ -97,7 +97,7 @@ func TestANotificationServiceThatRestartsIsListenedTo(t *testing.T) {
 		t.Fatalf("the numbers are %d and %d, and the test tells nothing", before, after)
 	}
 	again.say(t, "ActionInvoked", after, "open")
-	wantPress(t, pressed, office.Press{About: "package/other", Deed: office.DeedOpen})
+	wantPress(t, pressed, office.Click{About: "package/other", Action: office.ActionOpen})
 }
 
 func TestAfterCloseNobodyIsToldOfAPress(t *testing.T) {

@@ -26,7 +26,7 @@ func toastXML(app, iconFile string, n office.Notice) string {
 	}
 	launch, buttons := "", n.Buttons
 	if len(buttons) > 0 {
-		launch, buttons = arguments(app, n.About, buttons[0].Deed), buttons[1:]
+		launch, buttons = arguments(app, n.About, buttons[0].Action), buttons[1:]
 	}
 	put(`<toast activationType="foreground" launch="%s" duration="short"><visual><binding template="ToastGeneric">`, launch)
 	if iconFile != "" {
@@ -36,7 +36,7 @@ func toastXML(app, iconFile string, n office.Notice) string {
 	if len(buttons) > 0 {
 		put(`<actions>`)
 		for _, b := range buttons {
-			put(`<action activationType="foreground" content="%s" arguments="%s"/>`, b.Label, arguments(app, n.About, b.Deed))
+			put(`<action activationType="foreground" content="%s" arguments="%s"/>`, b.Label, arguments(app, n.About, b.Action))
 		}
 		put(`</actions>`)
 	}
@@ -45,20 +45,20 @@ func toastXML(app, iconFile string, n office.Notice) string {
 }
 
 // arguments say what a press means.
-func arguments(app string, about office.Subject, deed office.Deed) string {
+func arguments(app string, about office.Subject, deed office.Action) string {
 	text := url.Values{"app": {app}, "about": {string(about)}, "deed": {string(deed)}}.Encode()
 	if len(text) > mostArguments {
-		return arguments(app, "", office.DeedShow)
+		return arguments(app, "", office.ActionShow)
 	}
 	return text
 }
 
 // readPress reads arguments.
-func readPress(text string) (app string, p office.Press, ok bool) {
+func readPress(text string) (app string, p office.Click, ok bool) {
 	v, err := url.ParseQuery(text)
 	if err != nil || len(text) > mostArguments {
 		return "", p, false
 	}
-	p = office.Press{About: office.Subject(v.Get("about")), Deed: office.Deed(v.Get("deed"))}
-	return v.Get("app"), p, slices.Contains([]office.Deed{office.DeedShow, office.DeedOpen, office.DeedFolder}, p.Deed)
+	p = office.Click{About: office.Subject(v.Get("about")), Action: office.Action(v.Get("deed"))}
+	return v.Get("app"), p, slices.Contains([]office.Action{office.ActionShow, office.ActionOpen, office.ActionFolder}, p.Action)
 }

@@ -11,8 +11,8 @@ import (
 
 func TestAToastSaysWhatWasMeantAndNothingElse(t *testing.T) {
 	for _, tt := range nasty {
-		n := office.Notice{Title: Harmless(tt.text, maxTitle), Body: Harmless(tt.text, maxBody), About: office.PackageSubject(tt.text), Buttons: []office.Button{
-			{Deed: office.DeedShow, Label: "Show"}, {Deed: office.DeedOpen, Label: `"<Open>"`},
+		n := office.Notice{Title: Sanitize(tt.text, maxTitle), Body: Sanitize(tt.text, maxBody), About: office.PackageSubject(tt.text), Buttons: []office.Button{
+			{Action: office.ActionShow, Label: "Show"}, {Action: office.ActionOpen, Label: `"<Open>"`},
 		}}
 		text := toastXML("Countersign", `C:\Users\Müller & Söhne\icon.png`, n)
 		var texts, launches, buttons []string
@@ -45,9 +45,9 @@ func TestAToastSaysWhatWasMeantAndNothingElse(t *testing.T) {
 		if len(texts) != 2 || texts[0] != n.Title || texts[1] != n.Body || len(buttons) != 1 || buttons[0] != `"<Open>"` {
 			t.Errorf("%s: texts %q, buttons %q", tt.name, texts, buttons)
 		}
-		for i, want := range []office.Deed{office.DeedShow, office.DeedOpen} {
+		for i, want := range []office.Action{office.ActionShow, office.ActionOpen} {
 			app, press, ok := readPress(launches[i])
-			if !ok || app != "Countersign" || press != (office.Press{About: n.About, Deed: want}) && len(tt.text) < 100 {
+			if !ok || app != "Countersign" || press != (office.Click{About: n.About, Action: want}) && len(tt.text) < 100 {
 				t.Errorf("%s: a press says %q, %+v, %v", tt.name, app, press, ok)
 			}
 		}
@@ -55,8 +55,8 @@ func TestAToastSaysWhatWasMeantAndNothingElse(t *testing.T) {
 }
 
 func TestAToastOfALongSubjectLeadsToTheWindow(t *testing.T) {
-	text := arguments("Countersign", office.PackageSubject(strings.Repeat("x", 5000)), office.DeedOpen)
-	if app, press, ok := readPress(text); !ok || app != "Countersign" || press != (office.Press{Deed: office.DeedShow}) {
+	text := arguments("Countersign", office.PackageSubject(strings.Repeat("x", 5000)), office.ActionOpen)
+	if app, press, ok := readPress(text); !ok || app != "Countersign" || press != (office.Click{Action: office.ActionShow}) {
 		t.Errorf("%q says %q, %+v, %v", text, app, press, ok)
 	}
 }

@@ -12,9 +12,9 @@ import (
 type Outcome string
 
 const (
-	EventPending Outcome = ""        // stored, not yet handled
-	EventHandled Outcome = "handled" // its consequences are recorded
-	EventOdd     Outcome = "odd"     // authentic, but nothing could be done with it: shown under Problems
+	EventPending       Outcome = ""        // stored, not yet handled
+	EventHandled       Outcome = "handled" // its consequences are recorded
+	EventUnprocessable Outcome = "odd"     // authentic, but nothing could be done with it: shown under Problems
 )
 
 // Event is one authentic notification, exactly as it arrived.
@@ -136,25 +136,25 @@ type Notice struct {
 
 // Button is what a press does, and what it is called.
 type Button struct {
-	Deed  Deed
-	Label string
+	Action Action
+	Label  string
 }
 
-// Deed is what a press on a notification does.
-type Deed string
+// Action is what a press on a notification does.
+type Action string
 
 const (
-	DeedShow   Deed = "show"   // brings up the window, with what the notification is about
-	DeedOpen   Deed = "open"   // opens the saved file
-	DeedFolder Deed = "folder" // shows the saved file in its folder
+	ActionShow   Action = "show"   // brings up the window, with what the notification is about
+	ActionOpen   Action = "open"   // opens the saved file
+	ActionFolder Action = "folder" // shows the saved file in its folder
 )
 
-// Press is a press on a notification. It comes from outside: whoever gets it looks up what the subject is, and counts on
+// Click is a press on a notification. It comes from outside: whoever gets it looks up what the subject is, and counts on
 // nothing else.
-type Press struct {
-	About Subject
-	Deed  Deed
-	Token string // lets the program that opens something come to the front (the desktop's activation token); may be empty
+type Click struct {
+	About  Subject
+	Action Action
+	Token  string // lets the program that opens something come to the front (the desktop's activation token); may be empty
 }
 
 // Subject is what a notification is about: a package, a problem, a draft, a folder that sends, the activity, or, when it is

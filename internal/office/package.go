@@ -97,14 +97,14 @@ type Package struct {
 	Events         int             `json:"events,omitempty"`     // that were handled: an answer asked for before the last of them may be older
 	Planned        bool            `json:"planned,omitempty"`    // save jobs exist for all of its documents
 	Saved          bool            `json:"saved,omitempty"`      // every wanted file is on disk
-	RecordOwed     time.Time       `json:"record_owed,omitzero"` // since when its full record is to be asked for, which may tell more
+	RecordPending  time.Time       `json:"record_owed,omitzero"` // since when its full record is to be asked for, which may tell more
 	Refused        time.Time       `json:"refused,omitzero"`     // since when the service does not tell what its files need
 	Gone           bool            `json:"gone,omitempty"`       // the service has not shown it for a while; it is asked all the same
 	Reference      string          `json:"reference,omitempty"`  // the caller's own word for it, from ExternalData
 	SignersDone    int             `json:"signers_done,omitempty"`
 	SignersTotal   int             `json:"signers_total,omitempty"` // 0 while unknown
 	Problem        message.Message `json:"problem,omitzero"`        // what keeps its files from being saved
-	Timeline       []Moment        `json:"timeline,omitempty"`
+	History        []HistoryEntry  `json:"timeline,omitempty"`
 	Archived       *Archived       `json:"archived,omitempty"` // taken out of the list; nil for one that is in it
 	Withdrawal     *Withdrawal     `json:"withdrawal,omitempty"`
 	Restored       time.Time       `json:"restored,omitzero"` // when it came back from a backup, until the service has told what happened since
@@ -129,7 +129,7 @@ func (p Package) Final() bool {
 	if p.State == PackageExecuted {
 		return p.Planned
 	}
-	return p.State.Over() && p.RecordOwed.IsZero()
+	return p.State.Over() && p.RecordPending.IsZero()
 }
 
 // Derived is p as it is to be stored: with the fields that follow from others, and with texts that can be shown anywhere.
@@ -138,13 +138,13 @@ func (p Package) Derived() Package {
 	p.Reference = p.reference()
 	p.Archived = p.stillArchived()
 	p.cleanNames()
-	p.Timeline = p.narrowed()
+	p.History = p.narrowed()
 	return p
 }
 
 // NamesToCome reports that the service is about to be asked for what p and its people are called.
 func (p Package) NamesToCome() bool {
-	return p.Checked.IsZero() || !p.Final() && (p.NextCheck.Equal(AtOnce) || !p.RecordOwed.IsZero() && !p.State.Over())
+	return p.Checked.IsZero() || !p.Final() && (p.NextCheck.Equal(AtOnce) || !p.RecordPending.IsZero() && !p.State.Over())
 }
 
 // WithheldAfter is how long the service may keep to itself what everybody has signed before people are told.
@@ -210,7 +210,7 @@ func (p Package) Clone() Package {
 	for i := range p.Documents {
 		p.Documents[i].SignedBy = slices.Clone(p.Documents[i].SignedBy)
 	}
-	p.NextSigners, p.Turns, p.Timeline = slices.Clone(p.NextSigners), slices.Clone(p.Turns), slices.Clone(p.Timeline)
+	p.NextSigners, p.Turns, p.History = slices.Clone(p.NextSigners), slices.Clone(p.Turns), slices.Clone(p.History)
 	p.ExternalData = slices.Clone(p.ExternalData)
 	if p.Archived != nil {
 		p.Archived = &Archived{With: slices.Clone(p.Archived.With)}
@@ -226,7 +226,7 @@ func (p Package) Clone() Package {
 func (d Draft) Clone() Draft {
 	d.Files, d.Signers, d.Recipients = slices.Clone(d.Files), slices.Clone(d.Signers), slices.Clone(d.Recipients)
 	d.ExternalData, d.Replaces = slices.Clone(d.ExternalData), slices.Clone(d.Replaces)
-	d.Standing, d.NoCopy = slices.Clone(d.Standing), slices.Clone(d.NoCopy)
+	d.DefaultRecipients, d.NoCopy = slices.Clone(d.DefaultRecipients), slices.Clone(d.NoCopy)
 	d.Template = d.Template.Clone()
 	return d
 }

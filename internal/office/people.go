@@ -170,25 +170,25 @@ func StandingCopies(standing, own []Recipient, signers []Signer, noCopy []string
 
 // OwnRecipients are those of d who get a copy beside the standing recipients of the settings.
 func (d Draft) OwnRecipients() []Recipient {
-	return slices.DeleteFunc(slices.Clone(d.Recipients), func(r Recipient) bool { return slices.ContainsFunc(d.Standing, r.Same) })
+	return slices.DeleteFunc(slices.Clone(d.Recipients), func(r Recipient) bool { return slices.ContainsFunc(d.DefaultRecipients, r.Same) })
 }
 
-// CopyStanding has the standing recipients of the settings, as they are now, get a copy of d, and no others that were there
+// CopyDefaultRecipients has the standing recipients of the settings, as they are now, get a copy of d, and no others that were there
 // as such.
-func (d *Draft) CopyStanding(standing []Recipient) {
+func (d *Draft) CopyDefaultRecipients(standing []Recipient) {
 	own := d.OwnRecipients()
-	d.Recipients, d.Standing = own, nil
+	d.Recipients, d.DefaultRecipients = own, nil
 	for _, r := range StandingCopies(standing, own, d.Signers, d.NoCopy) {
-		d.Recipients, d.Standing = append(d.Recipients, r), append(d.Standing, r.Email)
+		d.Recipients, d.DefaultRecipients = append(d.Recipients, r), append(d.DefaultRecipients, r.Email)
 	}
 }
 
-// Standing are those who get a copy of every package that is sent from here.
-func (s Settings) Standing() []Recipient {
-	return append(standing(s.CopyTo, false), standing(s.BlindCopyTo, true)...)
+// DefaultRecipients are those who get a copy of every package that is sent from here.
+func (s Settings) DefaultRecipients() []Recipient {
+	return append(recipientsIn(s.CopyTo, false), recipientsIn(s.BlindCopyTo, true)...)
 }
 
-func standing(written []string, blind bool) (list []Recipient) {
+func recipientsIn(written []string, blind bool) (list []Recipient) {
 	for _, text := range written {
 		people := ReadPeople(text)
 		if len(people) == 0 {
@@ -201,8 +201,8 @@ func standing(written []string, blind bool) (list []Recipient) {
 
 // checkCopies judges the standing recipients, field by field.
 func (s Settings) checkCopies(say func(field string, code Code)) {
-	codes := CheckCopies(s.Standing(), nil)
-	open := len(standing(s.CopyTo, false))
+	codes := CheckCopies(s.DefaultRecipients(), nil)
+	open := len(recipientsIn(s.CopyTo, false))
 	say(FieldCopyTo, cmp.Or(codes[:open]...))
 	say(FieldBlindCopyTo, cmp.Or(codes[open:]...))
 }
@@ -221,54 +221,54 @@ func writtenPeople(list []string) (kept []string) {
 	return kept
 }
 
-// Standing is what a package means to a person, whatever the service calls it. Its words are part of what the commands
+// Status is what a package means to a person, whatever the service calls it. Its words are part of what the commands
 // print for programs: they stay.
-type Standing string
+type Status string
 
 const (
-	StandsWaiting   Standing = "waiting"   // somebody still has to sign
-	StandsDone      Standing = "done"      // signed by everyone
-	StandsDeclined  Standing = "declined"  // a signer declined to sign
-	StandsExpired   Standing = "expired"   // the day to sign by went by first
-	StandsWithdrawn Standing = "withdrawn" // by the office
-	StandsProblem   Standing = "problem"   // the service does not show it, or its files cannot be saved
+	StatusWaiting   Status = "waiting"   // somebody still has to sign
+	StatusDone      Status = "done"      // signed by everyone
+	StatusDeclined  Status = "declined"  // a signer declined to sign
+	StatusExpired   Status = "expired"   // the day to sign by went by first
+	StatusWithdrawn Status = "withdrawn" // by the office
+	StatusProblem   Status = "problem"   // the service does not show it, or its files cannot be saved
 )
 
-// Standing is where the package of a line stands. It is the one judgement of that, for the window and the commands. The
+// Status is where the package of a line stands. It is the one judgement of that, for the window and the commands. The
 // words of the service for its states are in service-facts.md, section 5; unknown ones count as waiting.
-func (l PackageLine) Standing() Standing {
+func (l PackageLine) Status() Status {
 	switch {
 	case l.Problem:
-		return StandsProblem
+		return StatusProblem
 	case l.State == PackageExecuted || !l.Executed.IsZero():
-		return StandsDone
+		return StatusDone
 	case l.State == PackageRescinded:
-		return StandsWithdrawn
+		return StatusWithdrawn
 	case l.Gone:
-		return StandsProblem
+		return StatusProblem
 	case l.State == PackageExpired:
-		return StandsExpired
+		return StatusExpired
 	case l.Refused():
-		return StandsDeclined
+		return StatusDeclined
 	}
-	return StandsWaiting
+	return StatusWaiting
 }
 
 // Refused says that a signer declined: as the package is, nobody can complete it.
 func (l PackageLine) Refused() bool { return l.Declined || l.State == "declined" }
 
-// Standing is where p stands, as its line tells it.
-func (p Package) Standing() Standing { return p.Line().Standing() }
+// Status is where p stands, as its line tells it.
+func (p Package) Status() Status { return p.Line().Status() }
 
-// Part is where one signer of a package stands.
-type Part string
+// SignerStatus is where one signer of a package stands.
+type SignerStatus string
 
 const (
-	PartSigned   Part = "signed"
-	PartDeclined Part = "declined"
-	PartMissed   Part = "missed" // the package ended without the signature
-	PartNext     Part = "next"   // it is their turn
-	PartLater    Part = "later"  // it is not their turn yet
+	SignerSigned   SignerStatus = "signed"
+	SignerDeclined SignerStatus = "declined"
+	SignerMissed   SignerStatus = "missed" // the package ended without the signature
+	SignerNext     SignerStatus = "next"   // it is their turn
+	SignerLater    SignerStatus = "later"  // it is not their turn yet
 )
 
 // SomeoneDeclined reports whether a signer of p is known to have declined.
@@ -276,8 +276,8 @@ func (p Package) SomeoneDeclined() bool {
 	return slices.ContainsFunc(p.Signers, func(s Signer) bool { return !s.Declined.IsZero() })
 }
 
-// PartOf is where a signer of p stands, and how many documents the person has signed.
-func (p Package) PartOf(signer Signer) (part Part, signed int) {
+// StatusOf is where a signer of p stands, and how many documents the person has signed.
+func (p Package) StatusOf(signer Signer) (part SignerStatus, signed int) {
 	for _, d := range p.Documents {
 		if signer.ID != "" && slices.Contains(d.SignedBy, signer.ID) {
 			signed++
@@ -285,19 +285,19 @@ func (p Package) PartOf(signer Signer) (part Part, signed int) {
 	}
 	switch {
 	case p.State == PackageExecuted, !p.Executed.IsZero(), len(p.Documents) > 0 && signed == len(p.Documents):
-		return PartSigned, signed
+		return SignerSigned, signed
 	case !signer.Declined.IsZero():
-		return PartDeclined, signed
+		return SignerDeclined, signed
 	case p.State.Over(), p.Gone, p.State == "declined" && !p.SomeoneDeclined():
-		return PartMissed, signed
+		return SignerMissed, signed
 	case slices.Contains(p.Next(), signer):
-		return PartNext, signed
+		return SignerNext, signed
 	}
-	return PartLater, signed
+	return SignerLater, signed
 }
 
 // StillSigns reports whether a signer of p has something to sign, now or when it is their turn.
 func (p Package) StillSigns(signer Signer) bool {
-	part, _ := p.PartOf(signer)
-	return p.Standing() == StandsWaiting && p.State.CanBeWithdrawn() && (part == PartNext || part == PartLater)
+	part, _ := p.StatusOf(signer)
+	return p.Status() == StatusWaiting && p.State.CanBeWithdrawn() && (part == SignerNext || part == SignerLater)
 }

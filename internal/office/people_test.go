@@ -33,11 +33,11 @@ func TestStandingRecipientsGetACopyUnlessTheySignOrAreNamedOrTakenOff(t *testing
 	d := NewPackage{Signers: []Signer{{Email: "Office@example.com"}}, Recipients: []Recipient{{Email: "EVA@example.com", Blind: true}}}
 	want := []Recipient{{Email: "EVA@example.com", Blind: true}, {Email: "boss@example.com", Blind: true}}
 	draft := Draft{Signers: d.Signers, Recipients: d.Recipients}
-	if draft.CopyStanding(s.Standing()); !slices.Equal(draft.Recipients, want) {
+	if draft.CopyDefaultRecipients(s.DefaultRecipients()); !slices.Equal(draft.Recipients, want) {
 		t.Errorf("%+v", draft.Recipients)
 	}
 	draft.NoCopy = []string{"BOSS@example.com"}
-	if draft.CopyStanding(s.Standing()); !slices.Equal(draft.Recipients, want[:1]) {
+	if draft.CopyDefaultRecipients(s.DefaultRecipients()); !slices.Equal(draft.Recipients, want[:1]) {
 		t.Errorf("taken off: %+v", draft.Recipients)
 	}
 }
@@ -45,8 +45,8 @@ func TestStandingRecipientsGetACopyUnlessTheySignOrAreNamedOrTakenOff(t *testing
 func TestADraftThatIsSentLaterGoesToThoseWhoAreStandingRecipientsThen(t *testing.T) {
 	eva, boss, jan := Recipient{Email: "eva@example.com"}, Recipient{Email: "boss@example.com"}, Recipient{Email: "jan@example.com"}
 	draft := Draft{Signers: []Signer{{Email: "ana@example.com"}}, Recipients: []Recipient{eva}}
-	draft.CopyStanding([]Recipient{boss})
-	draft.CopyStanding([]Recipient{jan})
+	draft.CopyDefaultRecipients([]Recipient{boss})
+	draft.CopyDefaultRecipients([]Recipient{jan})
 	if want := []Recipient{eva, jan}; !slices.Equal(draft.Recipients, want) {
 		t.Errorf("copies to %+v, want %+v", draft.Recipients, want)
 	}

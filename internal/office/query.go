@@ -27,16 +27,16 @@ const (
 
 // Query says which packages a person wants to see. The zero Query is all that are in the list, newest first.
 type Query struct {
-	States   []Standing `json:"states,omitempty"` // none for all
-	Person   string     `json:"person,omitempty"` // words in the name or address of somebody who signs
-	Search   string     `json:"search,omitempty"` // words, as in the window's search
-	Since    time.Time  `json:"since,omitzero"`   // known here from then on
-	Until    time.Time  `json:"until,omitzero"`   // and up to then
-	Origin   Origin     `json:"origin,omitempty"` // "" for wherever it was made
-	Archived bool       `json:"archived,omitempty"`
-	Sort     Order      `json:"sort,omitempty"` // "" is ByCreated
-	Reverse  bool       `json:"reverse,omitempty"`
-	Limit    int        `json:"limit,omitempty"` // 0 for none
+	States   []Status  `json:"states,omitempty"` // none for all
+	Person   string    `json:"person,omitempty"` // words in the name or address of somebody who signs
+	Search   string    `json:"search,omitempty"` // words, as in the window's search
+	Since    time.Time `json:"since,omitzero"`   // known here from then on
+	Until    time.Time `json:"until,omitzero"`   // and up to then
+	Origin   Origin    `json:"origin,omitempty"` // "" for wherever it was made
+	Archived bool      `json:"archived,omitempty"`
+	Sort     Order     `json:"sort,omitempty"` // "" is ByCreated
+	Reverse  bool      `json:"reverse,omitempty"`
+	Limit    int       `json:"limit,omitempty"` // 0 for none
 }
 
 // SearchText is what a search for words looks at, before Fold.
@@ -51,7 +51,7 @@ func (q Query) Fits() func(PackageLine) bool {
 			!q.Since.IsZero() && l.Created.Before(q.Since),
 			!q.Until.IsZero() && l.Created.After(q.Until),
 			q.Origin != "" && l.Origin != q.Origin,
-			len(q.States) > 0 && !slices.Contains(q.States, l.Standing()),
+			len(q.States) > 0 && !slices.Contains(q.States, l.Status()),
 			len(person) > 0 && !HasWords(Fold(l.People), person),
 			len(words) > 0 && !HasWords(Fold(l.SearchText()), words):
 			return false
@@ -99,7 +99,7 @@ type DueKey struct {
 }
 
 // DueKey is the key of a line.
-func (l PackageLine) DueKey() DueKey { return DueKey{l.Standing() != StandsWaiting, l.Due} }
+func (l PackageLine) DueKey() DueKey { return DueKey{l.Status() != StatusWaiting, l.Due} }
 
 // Compare is ByDue.
 func (k DueKey) Compare(other DueKey) int {

@@ -48,13 +48,13 @@ func TestAQueryChoosesAndOrders(t *testing.T) {
 	}{
 		{"all that are in the list", Query{}, "61 62 73 74 75 76"},
 		{"what was archived, too", Query{Archived: true}, "61 62 73 74 75 76 77"},
-		{"waiting, an unknown word of the service among them", Query{States: []Standing{StandsWaiting}, Archived: true}, "61 77"},
-		{"done", Query{States: []Standing{StandsDone}}, "62"},
-		{"declined", Query{States: []Standing{StandsDeclined}}, "73"},
-		{"expired", Query{States: []Standing{StandsExpired}}, "74"},
-		{"withdrawn", Query{States: []Standing{StandsWithdrawn}}, "75"},
-		{"a problem, though signed", Query{States: []Standing{StandsProblem}}, "76"},
-		{"two states", Query{States: []Standing{StandsExpired, StandsDone}}, "62 74"},
+		{"waiting, an unknown word of the service among them", Query{States: []Status{StatusWaiting}, Archived: true}, "61 77"},
+		{"done", Query{States: []Status{StatusDone}}, "62"},
+		{"declined", Query{States: []Status{StatusDeclined}}, "73"},
+		{"expired", Query{States: []Status{StatusExpired}}, "74"},
+		{"withdrawn", Query{States: []Status{StatusWithdrawn}}, "75"},
+		{"a problem, though signed", Query{States: []Status{StatusProblem}}, "76"},
+		{"two states", Query{States: []Status{StatusExpired, StatusDone}}, "62 74"},
 		{"a person", Query{Person: "weber"}, "62 73"},
 		{"an address", Query{Person: "ANA@"}, "61 62"},
 		{"words of a document", Query{Search: "strasse"}, "75"},
@@ -65,7 +65,7 @@ func TestAQueryChoosesAndOrders(t *testing.T) {
 		{"by name", Query{Sort: ByName}, "73 62 76 61 74 75"},
 		{"by due date, what waits first and none last", Query{Sort: ByDue}, "61 74 73 62 75 76"},
 		{"made here", Query{Origin: MadeHere}, "61"},
-		{"made elsewhere", Query{Origin: MadeElsewhere, States: []Standing{StandsDone}}, "62"},
+		{"made elsewhere", Query{Origin: MadeElsewhere, States: []Status{StatusDone}}, "62"},
 		{"by when all had signed", Query{Sort: ByExecuted}, "62 76 61 73 74 75"},
 		{"reversed", Query{Reverse: true, Limit: 1}, "76"},
 	} {
@@ -95,26 +95,26 @@ func TestAPackageIsMeantByItsIDItsBeginningOrItsName(t *testing.T) {
 func TestAPersonsPartFollowsThePackage(t *testing.T) {
 	ana, jan := Signer{ID: "a"}, Signer{ID: "j"}
 	p := Package{State: "open", Signers: []Signer{ana, jan}, NextSigners: []string{"a"}, Documents: []Document{{ID: "1", SignedBy: []string{"j"}}, {ID: "2"}}}
-	part := func(p Package, s Signer) Part { got, _ := p.PartOf(s); return got }
-	if a, j := part(p, ana), part(p, jan); a != PartNext || j != PartNext {
+	part := func(p Package, s Signer) SignerStatus { got, _ := p.StatusOf(s); return got }
+	if a, j := part(p, ana), part(p, jan); a != SignerNext || j != SignerNext {
 		t.Errorf("open: %s, %s", a, j)
 	}
 	p.Documents[0].SignedBy = nil
-	if j := part(p, jan); j != PartLater {
+	if j := part(p, jan); j != SignerLater {
 		t.Errorf("whose turn it is not: %s", j)
 	}
 	for _, state := range []PackageState{PackageExpired, PackageRescinded} {
 		p.State = state
-		if a := part(p, ana); a != PartMissed {
+		if a := part(p, ana); a != SignerMissed {
 			t.Errorf("%s: %s", state, a)
 		}
 	}
 	p.State, ana.Declined = "open", When{Time: day(1)}
-	if a := part(p, ana); a != PartDeclined {
+	if a := part(p, ana); a != SignerDeclined {
 		t.Errorf("declined: %s", a)
 	}
 	p.State = PackageExecuted
-	if a, j := part(p, ana), part(p, jan); a != PartSigned || j != PartSigned {
+	if a, j := part(p, ana), part(p, jan); a != SignerSigned || j != SignerSigned {
 		t.Errorf("executed: %s, %s", a, j)
 	}
 }

@@ -71,7 +71,7 @@ func (p *Package) AddSignature(s Signature, externalID string, when When) bool {
 	if news {
 		d.SignedBy = append(d.SignedBy, s.SignerID)
 	}
-	p.AddMoment(Moment{Time: when, What: MomentSigned, Who: s.SignerID, Ref: s.DocumentID})
+	p.AddHistory(HistoryEntry{Time: when, What: EntrySigned, Who: s.SignerID, Ref: s.DocumentID})
 	return news
 }
 
@@ -84,11 +84,11 @@ func (p Package) LastSigner() string {
 	if last := p.Signers[len(p.Signers)-1].ID; p.Sequential || len(p.Signers) == 1 {
 		return last
 	}
-	var last Moment
+	var last HistoryEntry
 	alone := false
 	heard := map[string]bool{}
-	for _, m := range p.Timeline {
-		if m.What != MomentSigned {
+	for _, m := range p.History {
+		if m.What != EntrySigned {
 			continue
 		}
 		if m.Time.By {
@@ -121,7 +121,7 @@ func (p *Package) Execute(when When) {
 	for i := range p.Documents {
 		p.Documents[i].Executed = true
 	}
-	p.AddMoment(Moment{Time: p.Executed, What: MomentExecuted})
+	p.AddHistory(HistoryEntry{Time: p.Executed, What: EntryExecuted})
 }
 
 // SignedAll reports whether a person has signed every document of p.

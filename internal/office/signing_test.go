@@ -15,7 +15,7 @@ func TestASignatureIsNewsOnce(t *testing.T) {
 	if !p.AddSignature(Signature{"d", "a"}, "x", When{now, true}) || p.AddSignature(Signature{"d", "a"}, "", When{now.Add(time.Hour), true}) {
 		t.Error("the same signature is not news once")
 	}
-	if len(p.Documents) != 1 || p.Documents[0].ID != "d" || len(p.Timeline) != 1 || !p.Timeline[0].Time.Equal(now) {
+	if len(p.Documents) != 1 || p.Documents[0].ID != "d" || len(p.History) != 1 || !p.History[0].Time.Equal(now) {
 		t.Errorf("the package: %+v", p)
 	}
 	if done, total := p.Progress(); done != 1 || total != 1 || !p.EveryoneSigned() {
@@ -274,7 +274,7 @@ func TestWhoseTurnItIsFollowsFromTheOrderWhereTheServiceDoesNotSay(t *testing.T)
 		var names []string
 		for _, s := range p.Next() {
 			names = append(names, s.FirstName)
-			if part, _ := p.PartOf(s); part != PartNext {
+			if part, _ := p.StatusOf(s); part != SignerNext {
 				t.Errorf("%s: %s is next, and stands as %q", name, s.FirstName, part)
 			}
 		}

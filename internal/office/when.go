@@ -61,18 +61,18 @@ func (p Package) Made() When { return When{p.Created, p.Met} }
 
 // Sent is when the package was sent to those who sign; where nothing is known of that, when it was made.
 func (p Package) Sent() When {
-	if at := p.when(MomentSent); !at.IsZero() {
+	if at := p.when(EntrySent); !at.IsZero() {
 		return at
 	}
 	return p.Made()
 }
 
 // Ended is when nobody could sign the package any more; zero while somebody can.
-func (p Package) Ended() When { return p.when(MomentEnded) }
+func (p Package) Ended() When { return p.when(EntryEnded) }
 
 // when is the last time at which something happened.
 func (p Package) when(what string) (at When) {
-	for _, m := range p.Timeline {
+	for _, m := range p.History {
 		if m.What == what {
 			at = m.Time
 		}
@@ -82,8 +82,8 @@ func (p Package) when(what string) (at When) {
 
 // SignedAt is when a signer of p signed last; zero when that is not known.
 func (p Package) SignedAt(signerID string) (at When) {
-	for _, m := range p.Timeline {
-		if later := m.Time.After(at.Time) || m.Time.Equal(at.Time) && at.By; m.What == MomentSigned && m.Who == signerID && signerID != "" && later {
+	for _, m := range p.History {
+		if later := m.Time.After(at.Time) || m.Time.Equal(at.Time) && at.By; m.What == EntrySigned && m.Who == signerID && signerID != "" && later {
 			at = m.Time
 		}
 	}
@@ -92,8 +92,8 @@ func (p Package) SignedAt(signerID string) (at When) {
 
 // narrowed is the timeline in which each time that the service did not say is bounded by what cannot have been before it: a
 // package is sent before anybody signs, in sequence each signs before the next, and nobody signs what everybody has signed.
-func (p Package) narrowed() []Moment {
-	list := append([]Moment(nil), p.Timeline...)
+func (p Package) narrowed() []HistoryEntry {
+	list := append([]HistoryEntry(nil), p.History...)
 	for again := true; again; {
 		again = false
 		for i, m := range list {
@@ -111,19 +111,19 @@ func (p Package) narrowed() []Moment {
 }
 
 // precedes reports whether m, though its time is later, cannot have happened after x.
-func (p Package) precedes(m, x Moment) bool {
+func (p Package) precedes(m, x HistoryEntry) bool {
 	switch {
 	case x.Time.IsZero() || !m.Time.After(x.Time.Time):
 		return false
-	case m.What == MomentSent:
-		return x.What == MomentSigned || x.What == MomentDocument || x.What == MomentExecuted
-	case m.What == MomentSigned && x.What == MomentSigned:
+	case m.What == EntrySent:
+		return x.What == EntrySigned || x.What == EntryDocument || x.What == EntryExecuted
+	case m.What == EntrySigned && x.What == EntrySigned:
 		before, behind := p.SignerIndex(m.Who), p.SignerIndex(x.Who)
 		return p.Sequential && m.Ref == x.Ref && before >= 0 && before < behind
-	case m.What == MomentSigned:
-		return x.What == MomentExecuted || x.What == MomentDocument && m.Ref == x.Ref
+	case m.What == EntrySigned:
+		return x.What == EntryExecuted || x.What == EntryDocument && m.Ref == x.Ref
 	}
-	return m.What == MomentDocument && x.What == MomentExecuted
+	return m.What == EntryDocument && x.What == EntryExecuted
 }
 
 // DueDays is how many days before its due date people are told of a package, unless the office chooses otherwise; NoDueDays
@@ -151,7 +151,7 @@ const remindHour = 8
 
 // Waits reports whether somebody is still to sign and nobody has put the package away.
 func (l PackageLine) Waits() bool {
-	return l.Standing() == StandsWaiting && !l.State.Unsent() && !l.Archived
+	return l.Status() == StatusWaiting && !l.State.Unsent() && !l.Archived
 }
 
 // DueSoon reports whether people are to be told at now that a package is due and not signed: from the morning so many days
@@ -192,8 +192,8 @@ func DaysLeft(now, due time.Time) int {
 	return int(day(due).Sub(day(now)) / (24 * time.Hour))
 }
 
-// Moment is one line of a package's timeline.
-type Moment struct {
+// HistoryEntry is one line of a package's timeline.
+type HistoryEntry struct {
 	Time When   `json:"time"`
 	What string `json:"what"`          // sent, signed, document_executed, executed, saved, ...
 	Who  string `json:"who,omitempty"` // signerId
@@ -202,79 +202,81 @@ type Moment struct {
 
 // What a moment can be.
 const (
-	MomentSent     = "sent"
-	MomentSigned   = "signed"
-	MomentDocument = "document_executed"
-	MomentExecuted = "executed"
-	MomentSaved    = "saved"
-	MomentDeclined = "declined"
-	MomentEnded    = "ended" // expired, rescinded
+	EntrySent     = "sent"
+	EntrySigned   = "signed"
+	EntryDocument = "document_executed"
+	EntryExecuted = "executed"
+	EntrySaved    = "saved"
+	EntryDeclined = "declined"
+	EntryEnded    = "ended" // expired, rescinded
 )
 
-// AddMoment adds a line to the timeline. Where the same thing is there already, its time alone is made more exact.
-func (p *Package) AddMoment(m Moment) {
-	i := slices.IndexFunc(p.Timeline, m.same)
+// AddHistory adds a line to the timeline. Where the same thing is there already, its time alone is made more exact.
+func (p *Package) AddHistory(m HistoryEntry) {
+	i := slices.IndexFunc(p.History, m.same)
 	if i < 0 {
-		p.Timeline = append(p.Timeline, m)
+		p.History = append(p.History, m)
 		return
 	}
-	if at := p.Timeline[i].Time.Narrowed(m.Time); at != p.Timeline[i].Time {
-		p.Timeline = slices.Clone(p.Timeline)
-		p.Timeline[i].Time = at
+	if at := p.History[i].Time.Narrowed(m.Time); at != p.History[i].Time {
+		p.History = slices.Clone(p.History)
+		p.History[i].Time = at
 	}
 }
 
 // same reports whether x is the same thing, whenever it was.
-func (m Moment) same(x Moment) bool { return x.What == m.What && x.Who == m.Who && x.Ref == m.Ref }
+func (m HistoryEntry) same(x HistoryEntry) bool {
+	return x.What == m.What && x.Who == m.Who && x.Ref == m.Ref
+}
 
 // Tell is one line of the timeline in words.
-func (p Package) Tell(m Moment) message.Message {
+func (p Package) Tell(m HistoryEntry) message.Message {
 	who, document := p.SignerName(m.Who), p.DocumentName(m.Ref)
 	switch m.What {
-	case MomentSent, "created":
+	case EntrySent, "created":
 		if len(p.Signers) == 0 {
-			return message.MomentSent()
+			return message.HistorySent()
 		}
-		return message.MomentSentTo(len(p.Signers))
-	case MomentSigned, "document_signed":
+		return message.HistorySentTo(len(p.Signers))
+	case EntrySigned, "document_signed":
 		switch {
 		case who == "" && document == "":
-			return message.MomentSomeone()
+			return message.HistorySomeone()
 		case who == "":
-			return message.MomentSomeoneSignedDocument(document)
+			return message.HistorySomeoneSignedDocument(document)
 		case document == "":
-			return message.MomentSigned(who)
+			return message.HistorySigned(who)
 		}
-		return message.MomentSignedDocument(who, document)
-	case MomentDocument:
+		return message.HistorySignedDocument(who, document)
+	case EntryDocument:
 		if document == "" {
-			return message.MomentDocument()
+			return message.HistoryDocument()
 		}
-		return message.MomentDocumentCalled(document)
-	case MomentExecuted, "package_executed":
-		return message.MomentExecuted()
-	case MomentDeclined:
+		return message.HistoryDocumentCalled(document)
+	case EntryExecuted, "package_executed":
+		return message.HistoryExecuted()
+	case EntryDeclined:
 		if who == "" {
-			return message.MomentSomeoneDeclined()
+			return message.HistorySomeoneDeclined()
 		}
-		return message.MomentDeclined(who)
-	case MomentSaved:
-		return message.MomentSaved(path.Base(m.Ref))
-	case MomentEnded:
+		return message.HistoryDeclined(who)
+	case EntrySaved:
+		return message.HistorySaved(path.Base(m.Ref))
+	case EntryEnded:
 		return closed(m.Ref)
 	}
-	return message.MomentOther(m.What)
+	return message.HistoryOther(m.What)
 }
 
 // closed says how a package ended without being signed by everyone; state is the service's word.
 func closed(state string) message.Message {
 	switch PackageState(state) {
 	case PackageExpired:
-		return message.MomentExpired()
+		return message.HistoryExpired()
 	case PackageRescinded:
-		return message.MomentWithdrawn()
+		return message.HistoryWithdrawn()
 	case "declined":
-		return message.MomentSomeoneDeclined()
+		return message.HistorySomeoneDeclined()
 	}
-	return message.MomentClosed(state)
+	return message.HistoryClosed(state)
 }

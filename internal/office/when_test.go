@@ -9,11 +9,11 @@ import (
 func TestATimeIsKeptAsItIsKnown(t *testing.T) {
 	at := time.Date(2026, 11, 23, 20, 9, 0, 5, time.UTC)
 	for _, want := range []When{{}, {Time: at}, {at, true}} {
-		b, err := json.Marshal(Moment{Time: want, What: MomentSigned})
+		b, err := json.Marshal(HistoryEntry{Time: want, What: EntrySigned})
 		if err != nil {
 			t.Fatal(err)
 		}
-		var m Moment
+		var m HistoryEntry
 		if err := json.Unmarshal(b, &m); err != nil || m.Time != want {
 			t.Errorf("%+v is read from %s as %+v, %v", want, b, m.Time, err)
 		}
@@ -63,7 +63,7 @@ func TestWhatWasLearnedLateHadHappenedBeforeWhatIsKnown(t *testing.T) {
 		"the service's word, whatever it is": {true, on(18, 0), on(20, 30), on(20, 31), [3]When{by(18, 0), on(20, 30), on(20, 31)}},
 	} {
 		p := Package{Sequential: c.sequential, Signers: []Signer{{ID: "a"}, {ID: "j"}}}
-		p.AddMoment(Moment{Time: by(20, 37), What: MomentSent})
+		p.AddHistory(HistoryEntry{Time: by(20, 37), What: EntrySent})
 		p.AddSignature(Signature{"d", "a"}, "", c.ana)
 		p.AddSignature(Signature{"d", "j"}, "", c.jan)
 		if !c.executed.IsZero() {
@@ -73,7 +73,7 @@ func TestWhatWasLearnedLateHadHappenedBeforeWhatIsKnown(t *testing.T) {
 		if got := [3]When{stored.Sent(), stored.SignedAt("a"), stored.SignedAt("j")}; got != c.wants {
 			t.Errorf("%s: %v, want %v", name, got, c.wants)
 		}
-		if p.Timeline[0].Time != by(20, 37) {
+		if p.History[0].Time != by(20, 37) {
 			t.Errorf("%s: the package itself was changed", name)
 		}
 	}
@@ -100,7 +100,7 @@ func TestOfSeveralDocumentsTheLastSignatureCounts(t *testing.T) {
 			}
 		}
 	}
-	if at := (Package{Timeline: []Moment{{Time: one, What: MomentSigned}}}).SignedAt(""); !at.IsZero() {
+	if at := (Package{History: []HistoryEntry{{Time: one, What: EntrySigned}}}).SignedAt(""); !at.IsZero() {
 		t.Errorf("somebody unknown signed at %v", at)
 	}
 }
@@ -143,28 +143,28 @@ func TestAPackageIsDueSoonFromTheMorningSoManyDaysBefore(t *testing.T) {
 
 func TestEachMomentIsToldInWords(t *testing.T) {
 	p := Package{Signers: []Signer{{ID: "a", FirstName: "Ana"}, {ID: "j", FirstName: "Jan"}}, Documents: []Document{{ID: "d", Name: "Lease"}}}
-	for want, m := range map[string]Moment{
-		"Sent to 2 people":               {What: MomentSent},
-		"Ana signed":                     {What: MomentSigned, Who: "a"},
-		"Ana signed Lease":               {What: MomentSigned, Who: "a", Ref: "d"},
-		"Someone signed Lease":           {What: MomentSigned, Who: "gone", Ref: "d"},
-		"Someone signed":                 {What: MomentSigned},
-		"Everyone has signed Lease":      {What: MomentDocument, Ref: "d"},
-		"Everyone has signed a document": {What: MomentDocument, Ref: "gone"},
-		"Everyone has signed":            {What: MomentExecuted},
-		"Jan declined to sign":           {What: MomentDeclined, Who: "j"},
-		"Someone declined to sign":       {What: MomentEnded, Ref: "declined"},
-		"Saved Lease - signed.pdf":       {What: MomentSaved, Ref: "2026/Lease - signed.pdf"},
-		"Expired before everyone signed": {What: MomentEnded, Ref: "expired"},
-		"Withdrawn":                      {What: MomentEnded, Ref: "rescinded"},
-		"Closed: frozen":                 {What: MomentEnded, Ref: "frozen"},
+	for want, m := range map[string]HistoryEntry{
+		"Sent to 2 people":               {What: EntrySent},
+		"Ana signed":                     {What: EntrySigned, Who: "a"},
+		"Ana signed Lease":               {What: EntrySigned, Who: "a", Ref: "d"},
+		"Someone signed Lease":           {What: EntrySigned, Who: "gone", Ref: "d"},
+		"Someone signed":                 {What: EntrySigned},
+		"Everyone has signed Lease":      {What: EntryDocument, Ref: "d"},
+		"Everyone has signed a document": {What: EntryDocument, Ref: "gone"},
+		"Everyone has signed":            {What: EntryExecuted},
+		"Jan declined to sign":           {What: EntryDeclined, Who: "j"},
+		"Someone declined to sign":       {What: EntryEnded, Ref: "declined"},
+		"Saved Lease - signed.pdf":       {What: EntrySaved, Ref: "2026/Lease - signed.pdf"},
+		"Expired before everyone signed": {What: EntryEnded, Ref: "expired"},
+		"Withdrawn":                      {What: EntryEnded, Ref: "rescinded"},
+		"Closed: frozen":                 {What: EntryEnded, Ref: "frozen"},
 		"reopened":                       {What: "reopened"},
 	} {
 		if got := p.Tell(m).String(); got != want {
 			t.Errorf("%+v: %q, want %q", m, got, want)
 		}
 	}
-	if got := (Package{}).Tell(Moment{What: MomentSent}).String(); got != "Sent" {
+	if got := (Package{}).Tell(HistoryEntry{What: EntrySent}).String(); got != "Sent" {
 		t.Errorf("to nobody known: %q", got)
 	}
 }

@@ -221,7 +221,7 @@ func (m *model) lookAtTurns() {
 			if i < 0 {
 				continue
 			}
-			if part, _ := row.PartOf(row.Signers[i]); (part == office.PartNext) != s.Turn {
+			if part, _ := row.StatusOf(row.Signers[i]); (part == office.SignerNext) != s.Turn {
 				m.breaks("people see how things are: of %q it is the turn of %s (%v), who is shown as %s", p.Name, s.Name, s.Turn, part)
 			}
 		}

@@ -103,7 +103,7 @@ func benchFile(b *testing.B, packages int) string {
 				p.ID = fmt.Sprintf("%08x-4f89-11d3-9a0c-%012x", rng.Uint32(), n)
 				p.Created = day.Add(-time.Duration(n) * time.Minute)
 				p.Documents = []office.Document{{ID: p.ID, Name: "Lease agreement", FileName: "lease.pdf", Executed: true}}
-				p.Timeline = []office.Moment{{Time: office.When{Time: p.Created}, What: "sent"}, {Time: office.When{Time: p.Created}, What: "executed"}}
+				p.History = []office.HistoryEntry{{Time: office.When{Time: p.Created}, What: "sent"}, {Time: office.When{Time: p.Created}, What: "executed"}}
 				if err := tx.PutPackage(p); err != nil {
 					return err
 				}

@@ -25,7 +25,7 @@ func eventFacets(e office.Event, row []byte) (f facets) {
 	case office.EventPending:
 		f.entry(bucketEventsPending, nil, row)
 		f.count("events.pending", 1)
-	case office.EventOdd:
+	case office.EventUnprocessable:
 		f.entry(bucketEventsOdd, nil, row)
 		f.count("events.odd", 1)
 	}

@@ -95,7 +95,7 @@ func TestPendingEventsComeOldestFirstUntilHandled(t *testing.T) {
 		update(t, s, func(tx *Tx) error { return tx.SetEvent(e) })
 	}
 	set("a", office.EventHandled)
-	set("b", office.EventOdd)
+	set("b", office.EventUnprocessable)
 	pending := func(limit int) string {
 		return ids(read(t, s, func(tx *Tx) ([]office.Event, error) { l, _, err := tx.PendingEvents("", limit); return l, err }))
 	}

@@ -95,7 +95,7 @@ func fillEverything(tx *Tx) error {
 	ana := office.Signer{ID: "s1", FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"}
 	jan := office.Signer{ID: "s2", FirstName: "Jan", LastName: "Weber", Email: "jan@example.com"}
 	lease := office.Document{ID: "d1", Name: "Lease", FileName: "lease.pdf", ExternalID: "x1", Executed: true, SignedBy: []string{"s1", "s2"}}
-	for i, outcome := range []office.Outcome{office.EventPending, office.EventHandled, office.EventOdd} {
+	for i, outcome := range []office.Outcome{office.EventPending, office.EventHandled, office.EventUnprocessable} {
 		_, err := tx.AddEvent(office.Event{ID: fmt.Sprint("event-", i), Action: "package_executed", PackageID: "package-executed",
 			Time: at0(time.Minute), Received: at0(time.Duration(i) * time.Hour), Body: []byte(`{"eventId":"1"}`),
 			URL: "https://example.com/hook", Outcome: outcome, Reason: message.EventUnreadable(), Copies: i})
@@ -104,7 +104,7 @@ func fillEverything(tx *Tx) error {
 	keep(tx.PutPackage(office.Package{ID: "package-open", Name: "Öffnung", Origin: office.MadeHere, DraftID: "draft-sent", State: "open",
 		Sequential: true, Signers: []office.Signer{ana, jan}, NextSigners: []string{"s2"}, Documents: []office.Document{lease},
 		ExternalData: json.RawMessage(`{"a":1}`), Created: day, Due: at0(time.Hour), NextCheck: at0(time.Hour),
-		Reference: "R-1", SignersDone: 1, SignersTotal: 2, Timeline: []office.Moment{{Time: office.When{Time: day}, What: "signed", Who: "s1", Ref: "d1"}}}))
+		Reference: "R-1", SignersDone: 1, SignersTotal: 2, History: []office.HistoryEntry{{Time: office.When{Time: day}, What: "signed", Who: "s1", Ref: "d1"}}}))
 	keep(tx.PutPackage(office.Package{ID: "package-executed", Name: "Lease", Origin: office.MadeElsewhere, State: "executed", OrganizationID: "o",
 		MemberID: "m", Signers: []office.Signer{ana}, Documents: []office.Document{lease}, Created: at0(time.Minute), Executed: office.When{Time: at0(time.Hour)},
 		Checked: at0(time.Hour), Planned: true, Saved: true}))

@@ -56,7 +56,7 @@ func (tx *Tx) days() (n int, err error) {
 // forgettable: it is done, and what it was about is known. An event that names no package stays until somebody has
 // looked into it.
 func forgettable(e office.Event) bool {
-	return e.Outcome == office.EventHandled || e.Outcome == office.EventOdd && e.PackageID != ""
+	return e.Outcome == office.EventHandled || e.Outcome == office.EventUnprocessable && e.PackageID != ""
 }
 
 func oldKey(e office.Event, row []byte) []byte {

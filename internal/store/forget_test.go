@@ -53,12 +53,12 @@ func TestAHandledEventIsForgottenInTimeAndItsCopyIsStillACopy(t *testing.T) {
 	s := newTest(t)
 	tomorrow := countDays(t, s, day, 1)
 	arrive(t, s, office.EventHandled, "a", "b")
-	arrive(t, s, office.EventOdd, "odd")
+	arrive(t, s, office.EventUnprocessable, "odd")
 	arrive(t, s, office.EventPending, "waits")
 	update(t, s, func(tx *Tx) error {
 		_, err := tx.AddEvent(office.Event{ID: "b"})
 		return errors.Join(err, func() error {
-			_, err := tx.AddEvent(office.Event{ID: "unreadable", Outcome: office.EventOdd})
+			_, err := tx.AddEvent(office.Event{ID: "unreadable", Outcome: office.EventUnprocessable})
 			return err
 		}())
 	})

@@ -81,7 +81,7 @@ func (o *practice) parcel() {
 			if _, err := tx.Once(key); err != nil {
 				return err
 			}
-			p.Timeline = append(p.Timeline, office.Moment{Time: office.When{Time: o.now}, What: what, Who: e.PackageID, Ref: doc})
+			p.History = append(p.History, office.HistoryEntry{Time: office.When{Time: o.now}, What: what, Who: e.PackageID, Ref: doc})
 			if err := tx.AddActivity(office.Activity{Time: o.now, Kind: "event", PackageID: p.ID, EventID: e.ID, Text: message.Signed("Ana Ruiz", "Lease Sonnenweg 4, second floor")}); err != nil {
 				return err
 			}

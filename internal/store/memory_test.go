@@ -95,13 +95,13 @@ func TestWhatIsRememberedTakesLittleRoomWhateverItIs(t *testing.T) {
 func TestWhatIsRememberedIsNotDecodedAgain(t *testing.T) {
 	s := newTest(t)
 	update(t, s, func(tx *Tx) error {
-		long := office.Package{ID: "long", Timeline: []office.Moment{{Ref: strings.Repeat("x", longestRemembered)}}}
-		return errors.Join(tx.PutPackage(office.Package{ID: "p", Timeline: []office.Moment{{Ref: "short"}}}), tx.PutPackage(long))
+		long := office.Package{ID: "long", History: []office.HistoryEntry{{Ref: strings.Repeat("x", longestRemembered)}}}
+		return errors.Join(tx.PutPackage(office.Package{ID: "p", History: []office.HistoryEntry{{Ref: "short"}}}), tx.PutPackage(long))
 	})
 	for range 2 {
 		for id, want := range map[string]int{"p": 5, "long": longestRemembered} {
-			if p := read(t, s, func(tx *Tx) (office.Package, error) { p, _, err := tx.Package(id); return p, err }); len(p.Timeline[0].Ref) != want {
-				t.Errorf("%s: %+v", id, p.Timeline)
+			if p := read(t, s, func(tx *Tx) (office.Package, error) { p, _, err := tx.Package(id); return p, err }); len(p.History[0].Ref) != want {
+				t.Errorf("%s: %+v", id, p.History)
 			}
 		}
 	}

@@ -46,7 +46,7 @@ func (f *facets) countPackage(p office.Package, line office.PackageLine) {
 	switch {
 	case p.State == office.PackageExecuted:
 		f.count("packages.executed", 1)
-	case line.Standing() == office.StandsDeclined && !line.Archived:
+	case line.Status() == office.StatusDeclined && !line.Archived:
 		f.count("packages.declined", 1)
 	case !p.State.Over() && !line.Refused():
 		f.count("packages.open", 1)
@@ -137,8 +137,8 @@ func (tx *Tx) PutPackage(p office.Package) error {
 		inUTC(&w.Asked, &w.NextTry)
 		p.Withdrawal = &w
 	}
-	for i := range p.Timeline { // a copy of Derived's
-		inUTC(&p.Timeline[i].Time.Time)
+	for i := range p.History { // a copy of Derived's
+		inUTC(&p.History[i].Time.Time)
 	}
 	if row, err = tx.place(packages, p.ID, row, p.Created, p); err != nil {
 		return fmt.Errorf("store package: %w", err)

@@ -38,7 +38,7 @@ func TestAPackageComesBackAsItWasPut(t *testing.T) {
 		ID: "p", Name: "Müller \u202e & Söhne", Origin: office.MadeHere, DraftID: "d", State: "open", Sequential: true,
 		Signers:   []office.Signer{{ID: "s1", FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"}},
 		Documents: []office.Document{{ID: "d1", SignedBy: []string{"s1"}}}, NextSigners: []string{"s1"}, ExternalData: []byte(`null`),
-		Created: day, Due: at0(time.Hour), Checked: day, NextCheck: at0(time.Minute), Timeline: []office.Moment{{Time: office.When{Time: day}, What: "sent"}},
+		Created: day, Due: at0(time.Hour), Checked: day, NextCheck: at0(time.Minute), History: []office.HistoryEntry{{Time: office.When{Time: day}, What: "sent"}},
 	}
 	putPackages(t, s, want)
 	want.Name, want.SignersDone, want.SignersTotal = "Müller & Söhne", 1, 1 // office.Package.Derived

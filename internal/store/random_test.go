@@ -60,7 +60,7 @@ func step(tx *Tx, rng *rand.Rand) error {
 		if err != nil || !ok {
 			return err
 		}
-		e.Outcome, e.Received = pick(rng, office.EventPending, office.EventHandled, office.EventOdd), someTime(rng)
+		e.Outcome, e.Received = pick(rng, office.EventPending, office.EventHandled, office.EventUnprocessable), someTime(rng)
 		return tx.SetEvent(e)
 	case 3, 4:
 		return tx.PutPackage(somePackage(rng))

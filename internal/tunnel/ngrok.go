@@ -60,7 +60,7 @@ func (t ngrokTunnel) Run(ctx context.Context, h http.Handler, report func(State)
 		st.down(e)
 		return e
 	}
-	connections := newFeed()
+	connections := newListener()
 	srv := newServer(h, 0, c.log())
 	served := make(chan struct{})
 	go func() {
@@ -94,8 +94,8 @@ func (t ngrokTunnel) Run(ctx context.Context, h http.Handler, report func(State)
 }
 
 // once runs one link. It returns nil when ctx ended, else why the link is of no more use.
-func (t ngrokTunnel) once(ctx context.Context, st *states, srv *server, connections *feed) *Error {
-	l, err := openLink(t.config, connections)
+func (t ngrokTunnel) once(ctx context.Context, st *states, srv *server, connections *listener) *Error {
+	l, err := openSession(t.config, connections)
 	if err != nil {
 		return t.config.explain(err)
 	}
@@ -282,13 +282,13 @@ const maxMisses = 3
 // maxTokenMisses is how often ngrok must refuse the authtoken before we believe it.
 const maxTokenMisses = 2
 
-// link is one ngrok agent with one listener, used once: the SDK's agents cannot be started again, and a listener that
+// session is one ngrok agent with one listener, used once: the SDK's agents cannot be started again, and a listener that
 // ngrok stopped would be bound again beside its successor. The SDK reconnects lost sessions inside a link and keeps
 // the URL.
 //
 // One goroutine (serve) belongs to the link; the SDK's event handler and the dialer only append to the queue, and the
 // goroutine that calls watch reads it.
-type link struct {
+type session struct {
 	config NgrokConfig
 	queue  *queue
 	line   *lifeline
@@ -300,9 +300,9 @@ type link struct {
 	listener ngrok.EndpointListener
 }
 
-// openLink starts an agent whose connections go to f. The link must be closed.
-func openLink(config NgrokConfig, f *feed) (*link, error) {
-	l := &link{config: config, queue: newQueue(), done: make(chan struct{})}
+// openSession starts an agent whose connections go to f. The link must be closed.
+func openSession(config NgrokConfig, f *listener) (*session, error) {
+	l := &session{config: config, queue: newQueue(), done: make(chan struct{})}
 	l.line = &lifeline{
 		connect: config.dial,
 		failed:  func(err error) { l.queue.add(event{kind: dialFailed, err: err}) },
@@ -319,7 +319,7 @@ func openLink(config NgrokConfig, f *feed) (*link, error) {
 }
 
 // options sets the agent up.
-func (l *link) options() []ngrok.AgentOption {
+func (l *session) options() []ngrok.AgentOption {
 	c := l.config
 	options := []ngrok.AgentOption{
 		ngrok.WithAuthtoken(c.Authtoken),
@@ -344,7 +344,7 @@ func (l *link) options() []ngrok.AgentOption {
 }
 
 // happened is the SDK's event handler. It runs while the agent holds its mutex.
-func (l *link) happened(e ngrok.Event) {
+func (l *session) happened(e ngrok.Event) {
 	switch e := e.(type) {
 	case *ngrok.EventAgentConnectSucceeded:
 		l.queue.add(event{kind: connected})
@@ -356,7 +356,7 @@ func (l *link) happened(e ngrok.Event) {
 }
 
 // serve connects, binds and hands connections on until the SDK's listener ends.
-func (l *link) serve(agent ngrok.Agent, f *feed) {
+func (l *session) serve(agent ngrok.Agent, f *listener) {
 	defer close(l.done)
 	var options []ngrok.EndpointOption
 	if host := l.config.host(); host != "" {
@@ -384,7 +384,7 @@ func (l *link) serve(agent ngrok.Agent, f *feed) {
 
 // watch reports what happens to the link. It returns nil when ctx ends, and an *Error when the link is of no more
 // use: a permanent one, or a reason to try with a fresh link.
-func (l *link) watch(ctx context.Context, st *states) *Error {
+func (l *session) watch(ctx context.Context, st *states) *Error {
 	var (
 		url         string // set once bound
 		online      bool   // a session is authenticated and bound again
@@ -448,7 +448,7 @@ const (
 // close gives the address back, ends the session and waits for serve. The SDK may keep a goroutine longer: one that
 // waits between two tries (at most 2 s, see maxMisses) or for its next heartbeat; neither can reach the network any
 // more.
-func (l *link) close() {
+func (l *session) close() {
 	l.mu.Lock()
 	listener := l.listener
 	l.mu.Unlock()
@@ -464,7 +464,7 @@ func (l *link) close() {
 	}
 }
 
-func (l *link) ended(within time.Duration) bool {
+func (l *session) ended(within time.Duration) bool {
 	timer := time.NewTimer(within)
 	defer timer.Stop()
 	select {
@@ -475,18 +475,18 @@ func (l *link) ended(within time.Duration) bool {
 	}
 }
 
-// feed is a net.Listener whose connections come from whichever ngrok session is alive. The HTTP server keeps it
+// listener is a net.Listener whose connections come from whichever ngrok session is alive. The HTTP server keeps it
 // through every reconnect, and closing it never waits for the SDK.
-type feed struct {
+type listener struct {
 	conns chan net.Conn
 	once  sync.Once
 	done  chan struct{}
 }
 
-func newFeed() *feed { return &feed{conns: make(chan net.Conn), done: make(chan struct{})} }
+func newListener() *listener { return &listener{conns: make(chan net.Conn), done: make(chan struct{})} }
 
 // push hands a connection to the server, or closes it when nobody accepts any more.
-func (f *feed) push(conn net.Conn) {
+func (f *listener) push(conn net.Conn) {
 	select {
 	case f.conns <- conn:
 	case <-f.done:
@@ -495,7 +495,7 @@ func (f *feed) push(conn net.Conn) {
 }
 
 // Accept implements net.Listener.
-func (f *feed) Accept() (net.Conn, error) {
+func (f *listener) Accept() (net.Conn, error) {
 	select {
 	case conn := <-f.conns:
 		return conn, nil
@@ -505,18 +505,18 @@ func (f *feed) Accept() (net.Conn, error) {
 }
 
 // Close implements net.Listener.
-func (f *feed) Close() error {
+func (f *listener) Close() error {
 	f.once.Do(func() { close(f.done) })
 	return nil
 }
 
 // Addr implements net.Listener.
-func (f *feed) Addr() net.Addr { return feedAddr{} }
+func (f *listener) Addr() net.Addr { return listenerAddr{} }
 
-type feedAddr struct{}
+type listenerAddr struct{}
 
-func (feedAddr) Network() string { return "ngrok" }
-func (feedAddr) String() string  { return "ngrok" }
+func (listenerAddr) Network() string { return "ngrok" }
+func (listenerAddr) String() string  { return "ngrok" }
 
 // event is something that happened to a link.
 type event struct {
@@ -564,22 +564,24 @@ func (q *queue) take() []event {
 	return events
 }
 
-// crowd bounds the connections of a server. When it is full, the newcomer gets in and the connection that has gone
+// connLimiter bounds the connections of a server. When it is full, the newcomer gets in and the connection that has gone
 // longest without a step (first byte, request begun, request answered) is closed: clients that send slowly cannot
 // keep others out, they only lose their own place. Its methods may be called from any goroutine.
-type crowd struct {
+type connLimiter struct {
 	max int
 
 	mu      sync.Mutex
 	members map[*member]bool
 }
 
-func newCrowd(limit int) *crowd { return &crowd{max: limit, members: make(map[*member]bool)} }
+func newConnLimiter(limit int) *connLimiter {
+	return &connLimiter{max: limit, members: make(map[*member]bool)}
+}
 
 // member is a connection in the crowd.
 type member struct {
 	net.Conn
-	crowd *crowd
+	crowd *connLimiter
 	// Both belong to the crowd's mutex.
 	step   time.Time
 	silent bool // has not sent a byte
@@ -594,14 +596,14 @@ func (m *member) Close() error {
 }
 
 // listener returns l with every accepted connection in the crowd.
-func (c *crowd) listener(l net.Listener) net.Listener { return crowdListener{l, c} }
+func (c *connLimiter) listener(l net.Listener) net.Listener { return limitedListener{l, c} }
 
-type crowdListener struct {
+type limitedListener struct {
 	net.Listener
-	crowd *crowd
+	crowd *connLimiter
 }
 
-func (l crowdListener) Accept() (net.Conn, error) {
+func (l limitedListener) Accept() (net.Conn, error) {
 	conn, err := l.Listener.Accept()
 	if err != nil {
 		return nil, err
@@ -609,7 +611,7 @@ func (l crowdListener) Accept() (net.Conn, error) {
 	return l.crowd.join(conn), nil
 }
 
-func (c *crowd) join(conn net.Conn) net.Conn {
+func (c *connLimiter) join(conn net.Conn) net.Conn {
 	m := &member{Conn: conn, crowd: c, step: time.Now(), silent: true}
 	c.mu.Lock()
 	var slowest *member
@@ -630,7 +632,7 @@ func (c *crowd) join(conn net.Conn) net.Conn {
 }
 
 // moved is the server's ConnState hook.
-func (c *crowd) moved(conn net.Conn, state http.ConnState) {
+func (c *connLimiter) moved(conn net.Conn, state http.ConnState) {
 	if secure, ok := conn.(*tls.Conn); ok {
 		conn = secure.NetConn()
 	}
@@ -645,7 +647,7 @@ func (c *crowd) moved(conn net.Conn, state http.ConnState) {
 }
 
 // dismissSilent closes the connections on which nothing was ever sent.
-func (c *crowd) dismissSilent() {
+func (c *connLimiter) dismissSilent() {
 	c.mu.Lock()
 	var silent []*member
 	for m := range c.members {

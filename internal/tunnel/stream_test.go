@@ -95,7 +95,7 @@ func TestALargeAnswerToAReadingClientArrivesWhole(t *testing.T) {
 
 func TestTheNewcomerTakesThePlaceOfTheSlowest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCrowd(3)
+		c := newConnLimiter(3)
 		far := make([]net.Conn, 4)
 		near := make([]net.Conn, 4)
 		join := func(i int) {

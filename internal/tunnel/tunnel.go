@@ -97,13 +97,13 @@ const (
 // state and ngrok speaks nothing else to an agent.
 type server struct {
 	http  *http.Server
-	crowd *crowd
+	crowd *connLimiter
 }
 
 // newServer makes a server for h. writeTimeout is 0 for connections inside an ngrok session: an expired write
 // deadline can corrupt the whole session, so streamConn bounds writes there in its own way.
 func newServer(h http.Handler, writeTimeout time.Duration, log *slog.Logger) *server {
-	s := &server{crowd: newCrowd(maxConnections)}
+	s := &server{crowd: newConnLimiter(maxConnections)}
 	s.http = &http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: 10 * time.Second,

@@ -490,7 +490,7 @@ type offers struct {
 	accept func(office.Signer)
 	box    *fyne.Container
 	list   []office.Signer
-	rows   []*widgets.Press
+	rows   []*widgets.Tappable
 	at     int // -1 for none
 }
 
@@ -523,7 +523,7 @@ func (o *offers) show(list []office.Signer) {
 		if signer.Email != name.Text {
 			line = container.NewGridWithColumns(2, name, email)
 		}
-		row := widgets.NewPress(widgets.PadHV(8, 5, line), func() { o.take(signer) })
+		row := widgets.NewTappable(widgets.PadHV(8, 5, line), func() { o.take(signer) })
 		row.Lines = []*widgets.Line{name, email}
 		o.rows = append(o.rows, row)
 		o.box.Add(row)
@@ -644,7 +644,9 @@ func newCopies(s *Screen) *copies {
 }
 
 // standing are those of the settings as they are now: nothing here keeps them.
-func (c *copies) standing() []office.Recipient { return c.screen.env.Office.Settings().Standing() }
+func (c *copies) standing() []office.Recipient {
+	return c.screen.env.Office.Settings().DefaultRecipients()
+}
 
 // isOff says whether a standing recipient is taken off this package.
 func (c *copies) isOff(r office.Recipient) bool {

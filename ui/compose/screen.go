@@ -452,7 +452,7 @@ func (s *Screen) Clear() {
 	s.clear()
 	s.changed()
 	s.Focus()
-	s.env.Soon(env.Deed{Says: func(int) string { return lang.L("The form was cleared.") }, Undone: func() {
+	s.env.Soon(env.Undoable{Says: func(int) string { return lang.L("The form was cleared.") }, Undone: func() {
 		s.replace(func() {
 			s.clear()
 			s.fill(before)
@@ -494,7 +494,7 @@ func typed(e *widgets.Entry) string { return strings.TrimSpace(e.Text) }
 // dragHandle is where an entry of an ordered list is held: dragging it moves the entry, and so do Alt+Up and Alt+Down while
 // it has the focus. Delete takes the entry away.
 type dragHandle struct {
-	widgets.Press
+	widgets.Tappable
 	screen *Screen
 	list   *fyne.Container    // with a row for each entry
 	at     func() int         // the entry's place in it

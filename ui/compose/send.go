@@ -81,7 +81,7 @@ func (s *Screen) offerUndo(r *run) {
 	}
 	r.offered = true
 	s.keep()
-	s.env.Soon(env.Deed{Undone: func() { s.undo(r) },
+	s.env.Soon(env.Undoable{Undone: func() { s.undo(r) },
 		Says: func(seconds int) string { return lang.N("Sending in {{.PluralCount}} seconds", seconds) }})
 }
 

@@ -53,20 +53,20 @@ type Env struct {
 	Notice  func(text string)
 	Copy    func(text string)                  // to the clipboard
 	Later   func(d time.Duration, over func()) // calls over on the window's goroutine when d has passed
-	Soon    func(Deed)                         // says for some seconds what was pressed, and offers to undo it
-	Go      Ways
+	Soon    func(Undoable)                     // says for some seconds what was pressed, and offers to undo it
+	Go      Navigator
 
 	Autostart Autostart // nil where the program cannot start with the computer
 }
 
-// Deed is something that a person has pressed and can undo for some seconds. The office has it already, and does it then.
-type Deed struct {
+// Undoable is something that a person has pressed and can undo for some seconds. The office has it already, and does it then.
+type Undoable struct {
 	Says   func(seconds int) string // what will be done, and in how many seconds, or what was done
 	Undone func()                   // has the office undo it
 }
 
-// Ways lead from one screen to another.
-type Ways interface {
+// Navigator lead from one screen to another.
+type Navigator interface {
 	ShowPackage(id string)
 	ShowSettings()
 	ShowCompose()

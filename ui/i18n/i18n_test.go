@@ -149,7 +149,7 @@ func TestASignerHasSignedWhenEveryDocumentIs(t *testing.T) {
 		t.Errorf("not his turn: %q", got)
 	}
 	row.Documents[1].SignedBy = []string{"a"}
-	row.Timeline = []office.Moment{{Time: office.When{Time: now.Add(-time.Hour)}, What: "signed", Who: "a"}}
+	row.History = []office.HistoryEntry{{Time: office.When{Time: now.Add(-time.Hour)}, What: "signed", Who: "a"}}
 	if got := StateOf(now, row, ana).Text; got != "signed 13:02" {
 		t.Errorf("both documents signed: %q", got)
 	}
@@ -159,7 +159,7 @@ func TestATimeByWhichSomebodySignedIsSaidAsSuch(t *testing.T) {
 	at := office.When{Time: now.Add(-time.Hour), By: true}
 	ana := office.Signer{ID: "a", FirstName: "Ana"}
 	row := office.PackageRow{Package: office.Package{State: "open", Signers: []office.Signer{ana}, Documents: []office.Document{{ID: "1", SignedBy: []string{"a"}}},
-		Timeline: []office.Moment{{Time: at, What: "signed", Who: "a"}}}}
+		History: []office.HistoryEntry{{Time: at, What: "signed", Who: "a"}}}}
 	if got := StateOf(now, row, ana).Text; got != "signed by 13:02" {
 		t.Errorf("%q", got)
 	}

@@ -31,20 +31,20 @@ const (
 // StandingOf judges a package.
 func StandingOf(row office.PackageRow) Standing {
 	saved := row.Saved || row.FilesTotal > 0 && row.FilesDone >= row.FilesTotal
-	return standing(row.Standing(), saved)
+	return standing(row.Status(), saved)
 }
 
 // standing is a standing in the fewer words that the window has for it.
-func standing(s office.Standing, saved bool) Standing {
+func standing(s office.Status, saved bool) Standing {
 	switch s {
-	case office.StandsDone:
+	case office.StatusDone:
 		if saved {
 			return Saved
 		}
 		return Saving
-	case office.StandsWithdrawn:
+	case office.StatusWithdrawn:
 		return Ended
-	case office.StandsWaiting:
+	case office.StatusWaiting:
 		return Open
 	}
 	return Wrong
@@ -142,27 +142,27 @@ type SignerState struct {
 
 // StateOf says where a signer stands: signed and when, whose turn it is, or later.
 func StateOf(now time.Time, row office.PackageRow, signer office.Signer) SignerState {
-	switch part, done := row.PartOf(signer); {
-	case part == office.PartSigned:
+	switch part, done := row.StatusOf(signer); {
+	case part == office.SignerSigned:
 		text := lang.L("signed")
 		if at := row.SignedAt(signer.ID); !at.IsZero() {
 			text = lang.L("signed {{.When}}", V{"When": When(now, at)})
 		}
 		return SignerState{theme.MarkSigned, text}
-	case part == office.PartDeclined:
+	case part == office.SignerDeclined:
 		return SignerState{theme.MarkProblem, lang.L("declined {{.When}}", V{"When": When(now, signer.Declined)})}
-	case part == office.PartMissed:
+	case part == office.SignerMissed:
 		return SignerState{theme.MarkEnded, lang.L("did not sign")}
 	case done > 0:
 		return SignerState{theme.MarkNext, lang.L("{{.Done}} of {{.Total}} signed", V{"Done": done, "Total": len(row.Documents)})}
-	case part == office.PartNext:
+	case part == office.SignerNext:
 		return SignerState{theme.MarkNext, lang.L("their turn to sign")}
 	}
 	return SignerState{theme.MarkLater, lang.L("not their turn yet")}
 }
 
 // Moment tells one line of a package's timeline.
-func Moment(row office.PackageRow, m office.Moment) string { return Message(row.Tell(m)) }
+func Moment(row office.PackageRow, m office.HistoryEntry) string { return Message(row.Tell(m)) }
 
 // DocumentName is a document's name, else its file's, else a word, which stands by itself.
 func DocumentName(d office.Document) string {
@@ -196,7 +196,7 @@ func EventState(e office.Event) (theme.Mark, string) {
 	switch e.Outcome {
 	case office.EventHandled:
 		return theme.MarkSigned, lang.L("processed")
-	case office.EventOdd:
+	case office.EventUnprocessable:
 		return theme.MarkProblem, lang.L("could not be processed")
 	default:
 		return theme.MarkNext, lang.L("waiting to be processed")
@@ -257,7 +257,7 @@ func Action(a agent.Action) string {
 
 // StandingOfLine judges a package by what a list knows of it.
 func StandingOfLine(l office.PackageLine) Standing {
-	return standing(l.Standing(), l.Saved)
+	return standing(l.Status(), l.Saved)
 }
 
 // Line says where a package stands in one short line, for the list.

@@ -247,7 +247,7 @@ func arrived() []office.Event {
 		return e
 	}
 	odd := office.Event{ID: "sha256:9f86d081884c7d65", Received: Now.Add(-50 * time.Hour), Body: []byte("{\"action\": \"pack"), URL: "https://office.ngrok.app/events/4f1c",
-		Outcome: office.EventOdd, Reason: message.EventUnreadable(), Handled: Now.Add(-50 * time.Hour)}
+		Outcome: office.EventUnprocessable, Reason: message.EventUnreadable(), Handled: Now.Add(-50 * time.Hour)}
 	again := at("e-3", "document_signed", "p3", `"documentId":"d4","signerId":"keller",`, 20*time.Minute, office.EventHandled)
 	again.Copies = 2
 	return []office.Event{

@@ -68,7 +68,7 @@ func Busy() *Office {
 	lease := office.PackageRow{Package: office.Package{ID: "p1", Name: "Lease Sonnenweg 4", State: "open", Sequential: true,
 		Created: Now.Add(-75 * time.Hour), Due: Now.AddDate(0, 0, 9), Signers: []office.Signer{jan, ana, bea},
 		Documents: []office.Document{{ID: "d1", Name: "Lease Sonnenweg 4", SignedBy: []string{jan.ID}}, {ID: "d2", Name: "House rules", SignedBy: []string{jan.ID}}},
-		Timeline: []office.Moment{{Time: office.When{Time: Now.Add(-75 * time.Hour)}, What: "sent"}, {Time: office.When{Time: Now.Add(-28 * time.Hour)}, What: "signed", Who: jan.ID, Ref: "d1"},
+		History: []office.HistoryEntry{{Time: office.When{Time: Now.Add(-75 * time.Hour)}, What: "sent"}, {Time: office.When{Time: Now.Add(-28 * time.Hour)}, What: "signed", Who: jan.ID, Ref: "d1"},
 			{Time: office.When{Time: Now.Add(-28 * time.Hour)}, What: "signed", Who: jan.ID, Ref: "d2"}},
 		SignersDone: 1, SignersTotal: 3}}
 	offer := office.PackageRow{Package: office.Package{ID: "p2", Name: "Offer 2026-118", State: "open", Created: Now.Add(-time.Hour),
@@ -76,7 +76,7 @@ func Busy() *Office {
 		SignersTotal: 2}}
 	mandate := office.PackageRow{Package: office.Package{ID: "p3", Name: "Mandate Keller", State: "executed", Created: Now.Add(-49 * time.Hour), Executed: office.When{Time: Now.Add(-20 * time.Minute)},
 		Signers: []office.Signer{nova, tom}, Documents: []office.Document{{ID: "d4", Name: "Letter of mandate", Executed: true, SignedBy: []string{nova.ID, tom.ID}}},
-		Timeline: []office.Moment{{Time: office.When{Time: Now.Add(-49 * time.Hour)}, What: "sent"}, {Time: office.When{Time: Now.Add(-30 * time.Hour)}, What: "signed", Who: nova.ID, Ref: "d4"},
+		History: []office.HistoryEntry{{Time: office.When{Time: Now.Add(-49 * time.Hour)}, What: "sent"}, {Time: office.When{Time: Now.Add(-30 * time.Hour)}, What: "signed", Who: nova.ID, Ref: "d4"},
 			{Time: office.When{Time: Now.Add(-20 * time.Minute)}, What: "signed", Who: tom.ID, Ref: "d4"}, {Time: office.When{Time: Now.Add(-20 * time.Minute)}, What: "executed"},
 			{Time: office.When{Time: Now.Add(-19 * time.Minute)}, What: "saved", Ref: "Mandate Keller - Letter of mandate.pdf"}},
 		SignersDone: 2, SignersTotal: 2}, FilesDone: 2, FilesTotal: 2,

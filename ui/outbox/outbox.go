@@ -86,7 +86,7 @@ func Deeds(at *env.Env, d office.Draft, edit, changed func()) (buttons []fyne.Ca
 	undo := func(send bool) func() { return func() { undoDecision(at, d.ID, send, changed) } }
 	soon := func(send bool, says func(int) string) func() {
 		return func() {
-			decide(send, widgets.UndoTime, func() { at.Soon(env.Deed{Says: says, Undone: undo(send)}) })
+			decide(send, widgets.UndoTime, func() { at.Soon(env.Undoable{Says: says, Undone: undo(send)}) })
 		}
 	}
 	again := func() { decide(true, 0, func() {}) }

@@ -80,7 +80,7 @@ func (s *Screen) draw(fresh bool) {
 	if len(p.row.Recipients) > 0 && p.row.FilesTotal > 0 {
 		page.Add(copiesTo(p.row.Recipients))
 	}
-	if len(p.row.Timeline) > 0 {
+	if len(p.row.History) > 0 {
 		page.Add(s.timelineOf(p.row))
 	}
 	s.place(page, fresh)
@@ -177,7 +177,7 @@ func whoIs(signer office.Signer) *fyne.Container {
 
 func (s *Screen) timelineOf(row office.PackageRow) fyne.CanvasObject {
 	list := widgets.Stack(6)
-	for _, m := range slices.Backward(row.Timeline) {
+	for _, m := range slices.Backward(row.History) {
 		when := widgets.NewCaption(i18n.When(s.env.Now(), m.Time))
 		when.Shorten = false
 		list.Add(widgets.Across(widgets.Wide(92, when), widgets.NewParagraph(i18n.Moment(row, m)), nil))
@@ -388,7 +388,7 @@ func (s *Screen) overview() fyne.CanvasObject {
 			}
 			count := widgets.NewLine(i18n.Number(counts[tab]))
 			count.Bold = true
-			list.Add(widgets.NewPress(widgets.PadHV(4, 6, widgets.Across(widget.NewIcon(mark.Resource()), widgets.NewLine(s.tabNames()[tab]), count)),
+			list.Add(widgets.NewTappable(widgets.PadHV(4, 6, widgets.Across(widget.NewIcon(mark.Resource()), widgets.NewLine(s.tabNames()[tab]), count)),
 				func() { s.widen(); s.tabs.Choose(tab) }))
 		}
 		page.Add(widgets.Card(list))
@@ -587,7 +587,7 @@ func (s *Screen) page(l fileLine, pictured bool) fyne.CanvasObject {
 	if l.path == "" {
 		return page
 	}
-	open := widgets.NewPress(page, func() { s.env.OpenFile(l.path) })
+	open := widgets.NewTappable(page, func() { s.env.OpenFile(l.path) })
 	open.Says = func() string { return lang.L("Open {{.File}}", i18n.V{"File": l.name}) }
 	return open
 }
@@ -648,8 +648,8 @@ func (p record) file(f office.File) fileLine {
 // document is the line of a document that has no signed file yet. What it was sent from can be looked at.
 func (p record) document(i int, d office.Document) fileLine {
 	l := fileLine{name: i18n.DocumentName(d), mark: theme.MarkNext, note: i18n.Progress(len(d.SignedBy), len(p.row.Signers))}
-	switch p.row.Standing() {
-	case office.StandsWithdrawn, office.StandsExpired, office.StandsDeclined: // nobody is waited for any more
+	switch p.row.Status() {
+	case office.StatusWithdrawn, office.StatusExpired, office.StatusDeclined: // nobody is waited for any more
 		l.mark = theme.MarkEnded
 	}
 	if d.Executed {

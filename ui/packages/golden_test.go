@@ -140,7 +140,7 @@ func declined() *officetest.Office {
 	lease := &o.Rows[2]
 	lease.Signers = slices.Clone(lease.Signers)
 	lease.Signers[1].Declined, lease.Signers[1].DeclineReason = office.When{Time: officetest.Now.Add(-40 * time.Minute)}, "The rent in section 4 is not what we agreed on the phone."
-	lease.Timeline = append(slices.Clone(lease.Timeline), office.Moment{Time: office.When{Time: officetest.Now.Add(-40 * time.Minute)}, What: "declined", Who: lease.Signers[1].ID})
+	lease.History = append(slices.Clone(lease.History), office.HistoryEntry{Time: office.When{Time: officetest.Now.Add(-40 * time.Minute)}, What: "declined", Who: lease.Signers[1].ID})
 	return o
 }
 
@@ -152,7 +152,7 @@ func withdrawn(w office.Withdrawal) *officetest.Office {
 	lease.Withdrawal = &w
 	if w.State == office.WithdrawDone {
 		lease.State = office.PackageRescinded
-		lease.Timeline = append(slices.Clone(lease.Timeline), office.Moment{Time: office.When{Time: officetest.Now.Add(-10 * time.Minute)}, What: "ended", Ref: "rescinded"})
+		lease.History = append(slices.Clone(lease.History), office.HistoryEntry{Time: office.When{Time: officetest.Now.Add(-10 * time.Minute)}, What: "ended", Ref: "rescinded"})
 	}
 	return o
 }

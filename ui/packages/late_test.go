@@ -71,7 +71,7 @@ func TestWhatIsDueSoonIsWhatPeopleAreToldBefore(t *testing.T) {
 func (b *bench) way(t *testing.T, name string) {
 	t.Helper()
 	for _, o := range b.screen.waysOf(b.screen.record.row, b.screen.record.row.Signers[0]).(*fyne.Container).Objects {
-		if way := o.(*widgets.Press); way.Lines[0].Text == name {
+		if way := o.(*widgets.Tappable); way.Lines[0].Text == name {
 			way.OnPress()
 			b.Settle()
 			return

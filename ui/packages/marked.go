@@ -233,7 +233,7 @@ func (s *Screen) putAllAway(ids []string) {
 		return
 	}
 	s.archiveAll(ids, true)
-	s.env.Soon(env.Deed{
+	s.env.Soon(env.Undoable{
 		Says:   func(int) string { return lang.N("{{.PluralCount}} packages are archived.", len(ids)) },
 		Undone: func() { s.archiveAll(ids, false) },
 	})
@@ -372,7 +372,7 @@ func (s *Screen) putAway(id, name string) {
 		}
 	}
 	s.archive(id, true)
-	s.env.Soon(env.Deed{
+	s.env.Soon(env.Undoable{
 		Says: func(int) string {
 			return lang.L("“{{.Package}}” is archived.", i18n.V{"Package": i18n.Title(name)})
 		},

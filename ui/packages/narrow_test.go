@@ -159,13 +159,13 @@ func TestWhatTheListIsNarrowedToIsSaidAndRemoved(t *testing.T) {
 	var said []string
 	words := func() []fyne.CanvasObject { return b.screen.words.Objects }
 	for _, o := range words() {
-		said = append(said, o.(*widgets.Press).Lines[0].Text)
+		said = append(said, o.(*widgets.Tappable).Lines[0].Text)
 	}
 	if !slices.Equal(said, []string{"ana", "This year", "Created here"}) {
 		t.Errorf("it says %q", said)
 	}
 	for n := len(said); n > 0; n-- {
-		words()[0].(*widgets.Press).OnPress()
+		words()[0].(*widgets.Tappable).OnPress()
 		b.Settle()
 		if len(words()) != n-1 {
 			t.Fatalf("%d words are left of %d", len(words()), n)

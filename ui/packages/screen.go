@@ -126,12 +126,12 @@ func New(d *env.Env) *Screen {
 	s.where = widgets.NewCaption("")
 	s.where.Colour = theme.Ink
 	icon := widget.NewIcon(fynetheme.NewColoredResource(fynetheme.FolderOpenIcon(), theme.Ink))
-	openFolder := widgets.NewPress(widgets.PadHV(4, 6, widgets.Across(icon, s.where, nil)), s.OpenFolder)
+	openFolder := widgets.NewTappable(widgets.PadHV(4, 6, widgets.Across(icon, s.where, nil)), s.OpenFolder)
 	openFolder.Lines = []*widgets.Line{s.where}
 	s.check = widgets.NewCaption(lang.L("Check now"))
 	s.check.Shorten, s.check.Colour = false, theme.Ink
 	again := widget.NewIcon(fynetheme.NewColoredResource(fynetheme.ViewRefreshIcon(), theme.Ink))
-	checkNow := widgets.NewPress(widgets.PadHV(4, 6, widgets.Across(again, s.check, nil)), s.CheckNow)
+	checkNow := widgets.NewTappable(widgets.PadHV(4, 6, widgets.Across(again, s.check, nil)), s.CheckNow)
 	foot := widgets.On(theme.Paper, widgets.PadHV(8, 4, widgets.Across(nil, openFolder, checkNow)))
 	head := widgets.Stack(4, widgets.PadHV(12, 0, s.search), widgets.PadHV(6, 0, s.tabs), widgets.PadHV(6, 0, s.narrowBar()))
 	side := widgets.On(theme.Surface, widgets.Frame(widgets.PadHV(0, 8, head), container.NewVBox(widget.NewSeparator(), foot), nil, s.left))
@@ -393,7 +393,7 @@ func (s *Screen) waysOf(row office.PackageRow, signer office.Signer) fyne.Canvas
 		}))
 	}
 	for _, way := range ways.Objects {
-		way.(*widgets.Press).Lines[0].Shorten = false // they wrap
+		way.(*widgets.Tappable).Lines[0].Shorten = false // they wrap
 	}
 	return ways
 }
@@ -425,7 +425,7 @@ func (s *Screen) withLink(row office.PackageRow, signer office.Signer, use func(
 func (s *Screen) writeTo(row office.PackageRow, signer office.Signer, address string) {
 	words := i18n.WordsFor(signer.Locale)
 	asks := message.LetterAsks(row.DisplayName())
-	if part, _ := row.PartOf(signer); part == office.PartLater {
+	if part, _ := row.StatusOf(signer); part == office.SignerLater {
 		asks = message.LetterLater(row.DisplayName())
 	}
 	text := []string{words.Text(message.LetterGreeting(i18n.Name(signer))), words.Text(asks), address}
@@ -460,7 +460,7 @@ func (s *Screen) tellStuck(all bool) {
 			continue
 		}
 		l := s.all.line(int32(place))
-		if over := l.Standing(); over != office.StandsDeclined && over != office.StandsExpired {
+		if over := l.Status(); over != office.StatusDeclined && over != office.StatusExpired {
 			continue
 		}
 		if now.Count++; now.Count == 1 {

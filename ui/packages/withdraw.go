@@ -91,7 +91,7 @@ func (s *Screen) withdraw(n office.NewWithdrawal, name string) {
 	n.Undo, n.Patience = widgets.UndoTime, n.Patience+widgets.UndoTime
 	n.Stored = func() {
 		s.env.Work.Do(func() {
-			s.env.Soon(env.Deed{
+			s.env.Soon(env.Undoable{
 				Says: func(seconds int) string { return lang.N("Withdrawing in {{.PluralCount}} seconds", seconds) },
 				Undone: func() {
 					undone = true

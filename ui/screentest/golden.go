@@ -226,7 +226,7 @@ func (s *System) Choose(ctx context.Context, d system.FileDialog) ([]string, err
 	return s.OnChoose(ctx, d)
 }
 
-// ways are env.Ways that remember.
+// ways are env.Navigator that remember.
 type ways struct{ b *Bench }
 
 func (w ways) went(where string) { w.b.Went = append(w.b.Went, where) }
@@ -262,7 +262,7 @@ type Bench struct {
 	Notices, Copied []string            // what was said and copied
 	Went            []string            // the ways that were taken
 	Like            []office.NewPackage // what SendLike was to begin with
-	Deeds           []env.Deed          // what can be undone
+	Deeds           []env.Undoable      // what can be undone
 	Later           []func()            // what waits for some time to pass
 
 	open Screen
@@ -283,7 +283,7 @@ func New(t testing.TB, office *officetest.Office) *Bench {
 	b.Window = b.App.NewWindow("")
 	b.Window.SetPadded(false)
 	b.Env = &env.Env{Office: office, System: b.System, Work: pool, Window: b.Window, Go: ways{b}, Now: b.Now,
-		Soon: func(deed env.Deed) {
+		Soon: func(deed env.Undoable) {
 			b.Deeds = append(b.Deeds, deed)
 		},
 		Later:  func(_ time.Duration, over func()) { b.Later = append(b.Later, over) },

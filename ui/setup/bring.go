@@ -82,7 +82,7 @@ func (b *bring) press() {
 	async.Try(b.screen.env.Work, func(ctx context.Context) error { return office.MoveIn(ctx, b.path, password, digest, folder) }, func(err error) {
 		if b.ended(err) {
 			b.popup.Close()
-			b.screen.ways.Done()
+			b.screen.exits.Done()
 		}
 	})
 }

@@ -30,8 +30,8 @@ import (
 	"countersign/ui/widgets"
 )
 
-// Ways lead out of the wizard.
-type Ways struct {
+// Exits lead out of the wizard.
+type Exits struct {
 	Done func()                 // the office is set up, signed in or not
 	Demo func() (cancel func()) // starts the demo in this window; nil where there is none
 }
@@ -56,17 +56,17 @@ type step struct {
 type Screen struct {
 	env     *env.Env
 	answers *Answers
-	ways    Ways
+	exits   Exits
 	content fyne.CanvasObject
 	steps   []*step
 	list    *fyne.Container
 	page    *fyne.Container
 	scroll  *container.Scroll // around page
 	bar     *bar
-	strip   *widgets.Strip // what is wrong with the keyring
-	bound   []func()       // show the answers in the fields
-	cancel  func()         // ends what runs; nil while nothing does
-	playing bool           // what runs is the start of the demo
+	strip   *widgets.Banner // what is wrong with the keyring
+	bound   []func()        // show the answers in the fields
+	cancel  func()          // ends what runs; nil while nothing does
+	playing bool            // what runs is the start of the demo
 
 	service      *service
 	address      *address
@@ -77,10 +77,10 @@ type Screen struct {
 }
 
 // New returns the wizard where answers left it.
-func New(d *env.Env, answers *Answers, ways Ways) *Screen {
+func New(d *env.Env, answers *Answers, ways Exits) *Screen {
 	answers.begin(d.Office) // from memory, like the question whether there is a wizard at all
-	s := &Screen{env: d, answers: answers, ways: ways, list: widgets.Stack(2), page: container.NewStack(),
-		strip: widgets.NewStrip(theme.Wash, theme.MarkProblem.Resource())}
+	s := &Screen{env: d, answers: answers, exits: ways, list: widgets.Stack(2), page: container.NewStack(),
+		strip: widgets.NewBanner(theme.Wash, theme.MarkProblem.Resource())}
 	s.bar = newBar(s.Back, s.Next, s.Stop)
 	s.service, s.address, s.back = newService(s), newAddress(s), newWayBack(s)
 	s.registration, s.folder, s.signIn = newRegistration(s), newFolder(s), newSignIn(s)
@@ -187,7 +187,7 @@ func (s *Screen) showList() {
 			s.list.Add(row)
 			continue
 		}
-		s.list.Add(widgets.NewPress(row, func() { s.jump(i) }))
+		s.list.Add(widgets.NewTappable(row, func() { s.jump(i) }))
 	}
 	s.list.Refresh()
 }
@@ -266,7 +266,7 @@ func (s *Screen) asked(p *step, err error) {
 
 func (s *Screen) forward() {
 	if s.answers.at == len(s.steps)-1 {
-		s.ways.Done()
+		s.exits.Done()
 		return
 	}
 	s.show(s.answers.at + 1)
@@ -281,12 +281,12 @@ func (s *Screen) Stop() {
 
 // Demo starts the demo, which then takes this window's place.
 func (s *Screen) Demo() {
-	if s.cancel != nil || s.ways.Demo == nil {
+	if s.cancel != nil || s.exits.Demo == nil {
 		return
 	}
 	s.bar.busy(lang.L("Starting the demo…"))
 	s.playing = true
-	s.cancel = s.ways.Demo()
+	s.cancel = s.exits.Demo()
 }
 
 // DemoFailed says why the demo did not start; an empty text when it was stopped.

@@ -66,7 +66,7 @@ func (p *service) list() (list []widgets.Option) {
 	}
 	p.presets = append(p.presets, other)
 	list = append(list, widgets.Option{Name: lang.L("Another service"), Text: lang.L("You need its two addresses. Your administrator knows them.")})
-	if p.screen.ways.Demo != nil {
+	if p.screen.exits.Demo != nil {
 		list = append(list, widgets.Option{Name: lang.L("Try it without an account"), Text: lang.L("The demo shows how it all works, on this computer only and with made-up signers.")})
 	}
 	return list

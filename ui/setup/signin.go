@@ -49,7 +49,7 @@ func newSignIn(s *Screen) *signIn {
 	p.running.Hide()
 	p.later = widgets.NewButton(lang.L("Sign in later"), func() {
 		if s.cancel == nil {
-			s.ways.Done()
+			s.exits.Done()
 		}
 	})
 	p.later.Importance = widget.LowImportance

@@ -15,7 +15,7 @@ type Option struct{ Name, Text string }
 type Choice struct {
 	widget.BaseWidget
 	Chosen   int // -1 while none is
-	Items    []*Press
+	Items    []*Tappable
 	changed  func(int)
 	options  []Option
 	marks    []*widget.Icon
@@ -31,7 +31,7 @@ func NewChoice(options []Option, chosen int, changed func(int), again func()) *C
 	gap := float32(0)
 	for i, option := range options {
 		mark, name := widget.NewIcon(fynetheme.RadioButtonIcon()), NewLine(option.Name)
-		item := NewPress(PadHV(4, 6, Across(mark, name, nil)), func() { c.Choose(i) })
+		item := NewTappable(PadHV(4, 6, Across(mark, name, nil)), func() { c.Choose(i) })
 		row := fyne.CanvasObject(container.NewHBox(item))
 		if option.Text != "" {
 			name.Bold, gap = true, 4

@@ -11,7 +11,7 @@ import (
 
 // Drop is a quiet word that opens a menu or a panel below itself.
 type Drop struct {
-	Press
+	Tappable
 	line *Line
 }
 
@@ -38,14 +38,14 @@ func (d *Drop) SetText(text string) {
 const chipRoom = 190
 
 // NewChip returns a word that is pressed to be rid of what it stands for.
-func NewChip(text string, remove func()) *Press {
+func NewChip(text string, remove func()) *Tappable {
 	line := NewCaption(text)
 	line.Colour = theme.Text
 	whole := fyne.MeasureText(text, fyne.CurrentApp().Settings().Theme().Size(line.Scale), fyne.TextStyle{}).Width
 	cross := widget.NewIcon(fynetheme.NewColoredResource(fynetheme.CancelIcon(), theme.Secondary))
 	back := NewBack(theme.Calm)
 	back.outline = theme.Line
-	p := NewPress(nil, remove)
+	p := NewTappable(nil, remove)
 	p.Says = func() string { return Removing(text) }
 	p.Content = container.NewStack(back, PadHV(8, 3, Row(4, Wide(min(whole+1, chipRoom), line), Mark(13, cross))))
 	p.Lines = []*Line{line}

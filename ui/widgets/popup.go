@@ -127,7 +127,7 @@ func (p *PopUp) TappedSecondary(*fyne.PointEvent) { p.Tapped(nil) }
 func (p *PopUp) CreateRenderer() fyne.WidgetRenderer {
 	veil, back := canvas.NewRectangle(color.Transparent), NewBack(fynetheme.ColorNameOverlayBackground)
 	back.outline = theme.Line
-	shield := &shield{of: p}
+	shield := &overlayGuard{of: p}
 	shield.ExtendBaseWidget(shield)
 	panel := container.NewStack(shield, back, newLens(p.content, p)) // which moves only where the window is too small for it
 	r := &renderer{objects: []fyne.CanvasObject{veil, panel}, least: none}
@@ -171,17 +171,17 @@ func (p *PopUp) place(panel fyne.CanvasObject, room fyne.Size) {
 	panel.Move(at)
 }
 
-// shield keeps presses on the panel from being presses beside it.
-type shield struct {
+// overlayGuard keeps presses on the panel from being presses beside it.
+type overlayGuard struct {
 	widget.BaseWidget
 	of *PopUp
 }
 
-func (s *shield) Tapped(*fyne.PointEvent)          {}
-func (s *shield) TappedSecondary(*fyne.PointEvent) {}
+func (s *overlayGuard) Tapped(*fyne.PointEvent)          {}
+func (s *overlayGuard) TappedSecondary(*fyne.PointEvent) {}
 
 // CreateRenderer is Fyne's.
-func (s *shield) CreateRenderer() fyne.WidgetRenderer {
+func (s *overlayGuard) CreateRenderer() fyne.WidgetRenderer {
 	return widget.NewSimpleRenderer(canvas.NewRectangle(color.Transparent))
 }
 

@@ -16,7 +16,7 @@ import (
 
 var (
 	_ fyne.Accessible = (*Button)(nil)
-	_ fyne.Accessible = (*Press)(nil)
+	_ fyne.Accessible = (*Tappable)(nil)
 	_ fyne.Accessible = (*Check)(nil)
 	_ fyne.Accessible = (*Select)(nil)
 	_ fyne.Accessible = (*Entry)(nil)
@@ -24,9 +24,9 @@ var (
 	_ fyne.Accessible = (*List)(nil)
 	_ fyne.Accessible = (*ListRow)(nil)
 	_ fyne.Accessible = (*Line)(nil)
-	_ fyne.Accessible = (*Strip)(nil)
+	_ fyne.Accessible = (*Banner)(nil)
 	_ fyne.Accessible = (*Toasts)(nil)
-	_ fyne.Accessible = (*Grace)(nil)
+	_ fyne.Accessible = (*UndoBar)(nil)
 	_ fyne.Accessible = (*Field)(nil)
 	_ fyne.Accessible = (*PopUp)(nil)
 )
@@ -125,12 +125,12 @@ func (b *Button) AccessibilityLabel() string { return Said(b.name(), unavailable
 func (b *Button) name() string { return cmp.Or(b.says(), Said(b.Text, b.Tip)) }
 
 // AccessibilityLabel is the words in it, and whether it is the chosen one.
-func (p *Press) AccessibilityLabel() string {
+func (p *Tappable) AccessibilityLabel() string {
 	return Said(cmp.Or(p.says(), Words(p.Content)), when(p.chosen || p.picked, lang.L("selected")), when(p.off, lang.L("not available")))
 }
 
 // AccessibilityRole is Fyne's.
-func (p *Press) AccessibilityRole() fyne.AccessibleRole { return fyne.AccessibleRoleButton }
+func (p *Tappable) AccessibilityRole() fyne.AccessibleRole { return fyne.AccessibleRoleButton }
 
 // AccessibilityLabel is its words, and whether it is ticked.
 func (c *Check) AccessibilityLabel() string {
@@ -214,10 +214,10 @@ func (l *Line) AccessibilityLabel() string { return l.Text }
 func (l *Line) AccessibilityRole() fyne.AccessibleRole { return fyne.AccessibleRoleText }
 
 // AccessibilityLabel is its sentence, and the note beside it.
-func (s *Strip) AccessibilityLabel() string { return Said(s.Text(), s.more.Text) }
+func (s *Banner) AccessibilityLabel() string { return Said(s.Text(), s.more.Text) }
 
 // AccessibilityRole is Fyne's.
-func (s *Strip) AccessibilityRole() fyne.AccessibleRole { return fyne.AccessibleRoleText }
+func (s *Banner) AccessibilityRole() fyne.AccessibleRole { return fyne.AccessibleRoleText }
 
 // AccessibilityLabel is what is shown, the oldest first.
 func (t *Toasts) AccessibilityLabel() string {
@@ -232,7 +232,7 @@ func (t *Toasts) AccessibilityLabel() string {
 func (t *Toasts) AccessibilityRole() fyne.AccessibleRole { return fyne.AccessibleRoleText }
 
 // AccessibilityLabel is what is about to be done.
-func (g *Grace) AccessibilityLabel() string {
+func (g *UndoBar) AccessibilityLabel() string {
 	var said []string
 	for _, l := range g.lines {
 		said = append(said, l.text.Text)
@@ -241,7 +241,7 @@ func (g *Grace) AccessibilityLabel() string {
 }
 
 // AccessibilityRole is Fyne's.
-func (g *Grace) AccessibilityRole() fyne.AccessibleRole { return fyne.AccessibleRoleText }
+func (g *UndoBar) AccessibilityRole() fyne.AccessibleRole { return fyne.AccessibleRoleText }
 
 // AccessibilityLabel is its name, and what it says under its input.
 func (f *Field) AccessibilityLabel() string { return Said(f.name, f.Said()) }
@@ -264,10 +264,10 @@ func (c *Calendar) AccessibilityLabel() string { return c.Month() }
 func (c *Calendar) AccessibilityRole() fyne.AccessibleRole { return fyne.AccessibleRoleContainer }
 
 // AccessibilityLabel is that of its pop-up.
-func (s *shield) AccessibilityLabel() string { return firstWords(s.of.content) }
+func (s *overlayGuard) AccessibilityLabel() string { return firstWords(s.of.content) }
 
 // AccessibilityRole is Fyne's.
-func (s *shield) AccessibilityRole() fyne.AccessibleRole { return fyne.AccessibleRoleContainer }
+func (s *overlayGuard) AccessibilityRole() fyne.AccessibleRole { return fyne.AccessibleRoleContainer }
 
 // firstWords are those that an object shows first.
 func firstWords(o fyne.CanvasObject) string {

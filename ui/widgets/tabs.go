@@ -18,7 +18,7 @@ type Tabs struct {
 	OnChosen func(index int)
 	row      *fyne.Container
 	names    []*Line
-	items    []*Press
+	items    []*Tappable
 	away     []bool  // not offered
 	kept     []bool  // stays in the line as long as it can
 	more     *Button // offers those that the line has no room for; nil where they go on below
@@ -47,7 +47,7 @@ func newTabs(texts []string, chosen func(index int), room float32, row *fyne.Con
 	t := &Tabs{OnChosen: chosen, row: row, more: more, away: make([]bool, len(texts)), kept: make([]bool, len(texts))}
 	for i, text := range texts {
 		line := NewLine(text)
-		item := NewPress(PadHV(room, 7, line), func() { t.Choose(i) })
+		item := NewTappable(PadHV(room, 7, line), func() { t.Choose(i) })
 		item.underline = true
 		t.names, t.items = append(t.names, line), append(t.items, item)
 		t.row.Add(item)

@@ -49,7 +49,7 @@ func (t *Toasts) Say(text string) {
 	line.Colour = theme.Text
 	x := &toast{text: text}
 	cross := container.NewGridWrap(fyne.NewSquareSize(16), widget.NewIcon(fynetheme.CancelIcon()))
-	end := NewPress(Pad(2, cross), func() { t.end(x) })
+	end := NewTappable(Pad(2, cross), func() { t.end(x) })
 	end.Says = func() string { return lang.L("Close") + ": " + text }
 	back := NewBack(theme.Calm)
 	back.outline = theme.Line

@@ -86,7 +86,7 @@ func TestAFieldShowsItsHintUntilSomethingIsWrong(t *testing.T) {
 func TestPressAnswersToTheKeyboard(t *testing.T) {
 	test.NewTempApp(t)
 	pressed := 0
-	p := NewPress(NewLine("x"), func() { pressed++ })
+	p := NewTappable(NewLine("x"), func() { pressed++ })
 	for _, key := range []fyne.KeyName{fyne.KeySpace, fyne.KeyReturn, fyne.KeyEnter, fyne.KeyA} {
 		p.TypedKey(&fyne.KeyEvent{Name: key})
 	}

@@ -143,7 +143,7 @@ func (w *Window) leftUndone(drafts []office.Draft) string {
 // openSetup shows the wizard in place of the screens, with what was typed into it before.
 func (w *Window) openSetup() {
 	at := *w.env
-	w.setup = setup.New(&at, &w.answers, setup.Ways{Done: w.closeSetup, Demo: w.demoWay()})
+	w.setup = setup.New(&at, &w.answers, setup.Exits{Done: w.closeSetup, Demo: w.demoWay()})
 	at.Notice = w.setup.Say
 	w.hang(w.setup.Content())
 	w.setup.Focus()
@@ -228,8 +228,8 @@ func (w *Window) LeaveDemo() {
 }
 
 // demoStrip says that this is the demo and, when it was started from the wizard, how to leave it.
-func (w *Window) demoStrip() *widgets.Strip {
-	strip := widgets.NewStrip(theme.Calm, nil)
+func (w *Window) demoBanner() *widgets.Banner {
+	strip := widgets.NewBanner(theme.Calm, nil)
 	leave := ""
 	if w.played.Load() != nil {
 		leave = lang.L("Leave the demo")

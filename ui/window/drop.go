@@ -48,10 +48,10 @@ func (w *Window) takeDrops() {
 func (w *Window) dragOver(at drop.Point, files bool) (takes bool) {
 	place, does, refused := w.landingOf(w.inWindow(at), files)
 	if refused != "" {
-		w.landing.Refuse(refused)
+		w.dropHint.Refuse(refused)
 		return false
 	}
-	w.landing.Take(does, place)
+	w.dropHint.Take(does, place)
 	return true
 }
 
@@ -71,7 +71,7 @@ func (w *Window) fetching(begins bool) {
 	w.fetches++
 	w.later(noticeable, func() {
 		w.fetchSeen = w.fetches > 0
-		if w.landing.Text() == "" {
+		if w.dropHint.Text() == "" {
 			w.clearLanding()
 		}
 	})
@@ -80,10 +80,10 @@ func (w *Window) fetching(begins bool) {
 // clearLanding shows nothing that is dragged over the window any more, but what is on its way.
 func (w *Window) clearLanding() {
 	if w.fetchSeen {
-		w.landing.Come(lang.L("Fetching the dropped files…"))
+		w.dropHint.Come(lang.L("Fetching the dropped files…"))
 		return
 	}
-	w.landing.Clear()
+	w.dropHint.Clear()
 }
 
 // dropped takes the files of a drop, and says why others are not among them.

@@ -35,17 +35,17 @@ func TestWhatIsDraggedOverTheWindowSeesWhereItWouldLand(t *testing.T) {
 		{"a link on send", showCompose, false, false, "Only files can be dropped here."},
 	} {
 		b.window.Go(c.at)
-		if takes := b.over(500, 300, c.files); takes != c.takes || b.window.landing.Takes() != c.takes || !strings.HasPrefix(b.window.landing.Text(), c.says) {
-			t.Errorf("%s: %v, %q", c.name, takes, b.window.landing.Text())
+		if takes := b.over(500, 300, c.files); takes != c.takes || b.window.dropHint.Takes() != c.takes || !strings.HasPrefix(b.window.dropHint.Text(), c.says) {
+			t.Errorf("%s: %v, %q", c.name, takes, b.window.dropHint.Text())
 		}
 		b.window.dragLeft()
-		if b.window.landing.Text() != "" {
+		if b.window.dropHint.Text() != "" {
 			t.Errorf("%s: the sign stays", c.name)
 		}
 	}
 	b.over(500, 300, true)
 	b.window.vanish()
-	if b.window.landing.Text() != "" {
+	if b.window.dropHint.Text() != "" {
 		t.Error("the sign stays while the window is closed")
 	}
 }
@@ -55,8 +55,8 @@ func TestAWizardTakesWhatIsDropped(t *testing.T) {
 	if b.window.setup == nil {
 		t.Fatal("there is no wizard")
 	}
-	if !b.over(500, 300, true) || !strings.HasPrefix(b.window.landing.Text(), "Drop a file from your administrator") {
-		t.Errorf("it says %q", b.window.landing.Text())
+	if !b.over(500, 300, true) || !strings.HasPrefix(b.window.dropHint.Text(), "Drop a file from your administrator") {
+		t.Errorf("it says %q", b.window.dropHint.Text())
 	}
 }
 
@@ -65,7 +65,7 @@ func TestFilesThatAreOnTheirWayAreShown(t *testing.T) {
 	says := func(when, want string) {
 		t.Helper()
 		b.Settle()
-		if got := b.window.landing.Text(); !strings.HasPrefix(got, want) || (got == "") != (want == "") {
+		if got := b.window.dropHint.Text(); !strings.HasPrefix(got, want) || (got == "") != (want == "") {
 			t.Errorf("%s: %q", when, got)
 		}
 	}

@@ -24,21 +24,21 @@ import (
 // TestTheWindowFollowsTheSystemsComfortUntilAPersonDecides sets the system, comes back to the window, then decides in Settings.
 func TestTheWindowFollowsTheSystemsComfortUntilAPersonDecides(t *testing.T) {
 	b := newBench(t, officetest.Busy())
-	set, still := system.Comfort{}, false
+	set, still := system.Accessibility{}, false
 	var mute error
 	asked := 0
-	b.window.options.Comfort = func(context.Context) (system.Comfort, error) {
+	b.window.options.Accessibility = func(context.Context) (system.Accessibility, error) {
 		asked++
 		if mute != nil {
-			return system.Comfort{}, mute
+			return system.Accessibility{}, mute
 		}
 		return set, nil
 	}
-	b.window.options.Still = func(now bool) { still = now }
-	returns := func(c system.Comfort) {
+	b.window.options.ReduceMotion = func(now bool) { still = now }
+	returns := func(c system.Accessibility) {
 		set = c
 		b.window.askComfort()
-		b.Until(func() bool { return b.window.comfort == c })
+		b.Until(func() bool { return b.window.accessibility == c })
 		b.Settle()
 	}
 	want := func(when string, contrast bool, text int, rest bool) {
@@ -51,9 +51,9 @@ func TestTheWindowFollowsTheSystemsComfortUntilAPersonDecides(t *testing.T) {
 		}
 	}
 	b.window.Go(showSettings)
-	returns(system.Comfort{Text: 100})
+	returns(system.Accessibility{Text: 100})
 	want("a system that asks for nothing", false, 0, false)
-	returns(system.Comfort{Contrast: true, Text: 150, Still: true})
+	returns(system.Accessibility{Contrast: true, Text: 150, ReducedMotion: true})
 	want("the system's", true, 150, true)
 	if b.window.at != showSettings {
 		t.Error("another text size led to another screen")
@@ -68,7 +68,7 @@ func TestTheWindowFollowsTheSystemsComfortUntilAPersonDecides(t *testing.T) {
 	b.window.follows(b.Office.Kept)
 	b.Settle()
 	want("decided otherwise", false, 125, false)
-	returns(system.Comfort{})
+	returns(system.Accessibility{})
 	b.Office.Kept.Contrast, b.Office.Kept.TextSize, b.Office.Kept.Motion = "high", 200, "reduced"
 	b.window.follows(b.Office.Kept)
 	b.Settle()
@@ -122,7 +122,7 @@ func (b *bench) losesNothing(where string, room fyne.Size) {
 			return
 		}
 		switch o.(type) {
-		case *widgets.Button, *widgets.Check, *widgets.Select, *widgets.Entry, *widgets.Press:
+		case *widgets.Button, *widgets.Check, *widgets.Select, *widgets.Entry, *widgets.Tappable:
 		default:
 			return
 		}

@@ -25,7 +25,7 @@ func TestQuittingAsksWhereSomethingWouldBeLeftUndone(t *testing.T) {
 			})
 		}, ""},
 		"what was asked for can be undone": {func(b *bench) {
-			b.window.soon(env.Deed{Says: func(int) string { return "Sending" }, Undone: func() {}})
+			b.window.soon(env.Undoable{Says: func(int) string { return "Sending" }, Undone: func() {}})
 		}, "will be done when you start Countersign again."},
 	} {
 		b := newBench(t, officetest.Busy())

@@ -108,10 +108,10 @@ func (b *bench) find(wanted func(fyne.CanvasObject) bool) (found []fyne.CanvasOb
 }
 
 // tabs are what turns pages on the screen that is shown.
-func (b *bench) tabs() (tabs []*widgets.Press) {
+func (b *bench) tabs() (tabs []*widgets.Tappable) {
 	for _, row := range b.find(func(o fyne.CanvasObject) bool { _, is := o.(*widgets.Tabs); return is }) {
 		b.within(row, nil, func(o, _ fyne.CanvasObject) {
-			if tab, is := o.(*widgets.Press); is {
+			if tab, is := o.(*widgets.Tappable); is {
 				tabs = append(tabs, tab)
 			}
 		})

@@ -294,7 +294,7 @@ func (w *Window) showOverview(o overview, err error) {
 }
 
 // soon offers to undo what was pressed; also while the window is hidden.
-func (w *Window) soon(deed env.Deed) { w.grace.Begin(deed.Says, lang.L("Undo"), deed.Undone) }
+func (w *Window) soon(deed env.Undoable) { w.grace.Begin(deed.Says, lang.L("Undo"), deed.Undone) }
 
 // later calls f on the window's goroutine when d has passed, unless the view is left by then.
 func (w *Window) later(d time.Duration, f func()) {

@@ -43,7 +43,7 @@ type view struct {
 	settings *late[*settings.Screen]
 	about    *late[*about.Screen]
 	screens  []screen
-	nav      []*widgets.Press
+	nav      []*widgets.Tappable
 	stage    *fyne.Container
 	setup    *setup.Screen // nil when the office is set up
 	main     *fyne.Container
@@ -52,9 +52,9 @@ type view struct {
 	status     *async.Reader[overview]
 	last       *overview   // that was shown; nil before the first
 	issue      agent.Issue // the one the strip shows
-	health     *widgets.Strip
+	health     *widgets.Banner
 	notice     *widgets.Toasts
-	grace      *widgets.Grace
+	grace      *widgets.UndoBar
 	statusView *statusView
 	paused     time.Time // as the tray shows it
 	stale      bool      // the activity has changed while it was not shown
@@ -80,9 +80,9 @@ func (w *Window) enter(office env.Office, demo bool) {
 	w.speak(s.Language)
 	w.paint(w.look(s))
 	w.view = view{demo: demo, pool: w.own.Inner(), watcher: w.own.Inner(),
-		health: widgets.NewStrip(theme.Wash, theme.MarkProblem.Resource())}
+		health: widgets.NewBanner(theme.Wash, theme.MarkProblem.Resource())}
 	w.notice = widgets.NewToasts(w.later)
-	w.grace = widgets.NewGrace(w.later)
+	w.grace = widgets.NewUndoBar(w.later)
 	w.env = &env.Env{Soon: w.soon, Later: w.later, Office: office, System: w.options.System, Work: w.pool, Now: w.options.Now, Country: w.options.Country, Window: w.window,
 		Notice: w.notice.Say, Copy: w.app.Clipboard().SetContent, Autostart: w.options.Autostart, Go: w}
 	w.shown.Store(w.env)
@@ -179,7 +179,7 @@ func (w *Window) build() {
 	}
 	top := widgets.Stack(0)
 	if w.demo {
-		top.Add(w.demoStrip())
+		top.Add(w.demoBanner())
 	}
 	w.health.OnNote = w.ShowStatus
 	w.health.Changed = func() { top.Refresh(); w.window.Content().Refresh() }
@@ -192,7 +192,7 @@ func (w *Window) build() {
 }
 
 // navToSend is the entry of Send, with a note while something there waits for the person.
-func (w *Window) navToSend(icon fyne.Resource, name string) *widgets.Press {
+func (w *Window) navToSend(icon fyne.Resource, name string) *widgets.Tappable {
 	note := widgets.NewCaption(lang.L("Draft"))
 	note.Colour, note.Shorten = theme.Ink, false
 	item := widgets.NavItemWith(icon, name, note, func() { w.Go(showCompose) })
@@ -230,7 +230,7 @@ var smallest = fyne.NewSize(620, 340)
 
 // hang shows something as the whole window.
 func (w *Window) hang(content fyne.CanvasObject) {
-	w.landing = widgets.NewLanding()
+	w.dropHint = widgets.NewDropHint()
 	w.clearLanding()
 	least := fyne.NewSize(860, 560)
 	// Room grows with the text; what is between does not. On a small screen, or a desktop that tiles, it keeps the room
@@ -241,7 +241,7 @@ func (w *Window) hang(content fyne.CanvasObject) {
 	}
 	content = widgets.Roomy(content, fyne.NewSize(least.Width*grown, least.Height*grown))
 	page := widgets.On(theme.Paper, container.New(&floor{smallest}, content))
-	w.window.SetContent(widgets.WithTips(w.later, container.NewStack(page, w.landing)))
+	w.window.SetContent(widgets.WithTips(w.later, container.NewStack(page, w.dropHint)))
 }
 
 // floor keeps the window usable: it never gets smaller than this.
@@ -325,20 +325,20 @@ func (w *Window) icon(size int) fyne.Resource {
 
 // look is how the window looks and moves by these settings; what they leave open is as the system is.
 func (w *Window) look(s office.Settings) (l theme.Look, still bool) {
-	l = theme.Look{Variant: s.Theme, Contrast: s.Contrast == "high", Text: cmp.Or(s.TextSize, w.comfort.Text)}
+	l = theme.Look{Variant: s.Theme, Contrast: s.Contrast == "high", Text: cmp.Or(s.TextSize, w.accessibility.Text)}
 	if s.Contrast == "" {
-		l.Contrast = w.comfort.Contrast
+		l.Contrast = w.accessibility.Contrast
 	}
 	if l.Text == 100 { // as it is by itself
 		l.Text = 0
 	}
-	return l, s.Motion == "reduced" || s.Motion == "" && w.comfort.Still
+	return l, s.Motion == "reduced" || s.Motion == "" && w.accessibility.ReducedMotion
 }
 
 // paint makes the window look so, and its widgets stand still or move.
 func (w *Window) paint(l theme.Look, still bool) {
-	if w.options.Still != nil {
-		w.options.Still(still)
+	if w.options.ReduceMotion != nil {
+		w.options.ReduceMotion(still)
 	}
 	if w.painted == l {
 		return
@@ -350,13 +350,13 @@ func (w *Window) paint(l theme.Look, still bool) {
 // askComfort asks the system, beside the window, how it is set for people who see little: at the start, and whenever the
 // person comes back to the window, perhaps from the system's settings.
 func (w *Window) askComfort() {
-	if w.options.Comfort == nil {
+	if w.options.Accessibility == nil {
 		return
 	}
-	async.Then(w.own, w.options.Comfort,
-		func(c system.Comfort, err error) {
-			if err == nil && w.comfort != c { // else it stays as it was, and is asked again
-				w.comfort = c
+	async.Then(w.own, w.options.Accessibility,
+		func(c system.Accessibility, err error) {
+			if err == nil && w.accessibility != c { // else it stays as it was, and is asked again
+				w.accessibility = c
 				w.follows(w.env.Office.Settings())
 			}
 		})

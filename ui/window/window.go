@@ -32,18 +32,18 @@ import (
 // Options are what a window is made of. All fields but Comfort, Still, Tooltip, Demo, After, StartDemo, Autostart and Target are
 // required.
 type Options struct {
-	Office  env.Office
-	System  env.System
-	Do      func(func()) // runs a function on the window's goroutine, soon; see async.NewPool
-	Now     func() time.Time
-	Country string                                        // that the system is set to; see env.Env
-	HasTray func(context.Context) bool                    // whether a hidden window can be found again
-	Comfort func(context.Context) (system.Comfort, error) // how the system is set for people who see little; nil where nobody asks
-	Still   func(bool)                                    // has Fyne's widgets stand still, or move; may be nil
-	Quit    func()
-	Tooltip func(text string)                    // over the tray's icon; nil where there is none
-	Demo    bool                                 // Office is the demo's
-	After   func(time.Duration) <-chan time.Time // time.After when nil
+	Office        env.Office
+	System        env.System
+	Do            func(func()) // runs a function on the window's goroutine, soon; see async.NewPool
+	Now           func() time.Time
+	Country       string                                              // that the system is set to; see env.Env
+	HasTray       func(context.Context) bool                          // whether a hidden window can be found again
+	Accessibility func(context.Context) (system.Accessibility, error) // how the system is set for people who see little; nil where nobody asks
+	ReduceMotion  func(bool)                                          // has Fyne's widgets stand still, or move; may be nil
+	Quit          func()
+	Tooltip       func(text string)                    // over the tray's icon; nil where there is none
+	Demo          bool                                 // Office is the demo's
+	After         func(time.Duration) <-chan time.Time // time.After when nil
 
 	// StartDemo starts the demo, for "Try it without an account"; ctx bounds only the start. Nil where there is none.
 	StartDemo func(ctx context.Context) (office env.Office, stop func(), err error)
@@ -77,25 +77,25 @@ type Window struct {
 	own     *async.Pool // for what outlives a change of office or language
 	view                // what it shows now; see enter
 
-	at        int
-	landing   *widgets.Landing
-	endDrops  func()                  // nil while the window is no drop target of its own
-	fetches   int                     // drops whose files are on their way
-	fetchSeen bool                    // which is shown, for it takes a moment
-	shown     atomic.Pointer[env.Env] // env, for other goroutines
-	shortcuts map[keys.Key]func()
-	tray      *tray
-	inTray    bool
-	resting   bool // the window is closed
-	sharpens  bool // see staySharp
-	drawn     int  // how fine the screen was when texts were drawn last; 0 before
-	leaving   leaving
-	quitting  quitting
-	language  string
-	painted   theme.Look
-	comfort   system.Comfort
-	answers   setup.Answers        // what was typed into the wizard, kept while the demo is shown
-	played    atomic.Pointer[demo] // the demo that was started here; nil while none runs
+	at            int
+	dropHint      *widgets.DropHint
+	endDrops      func()                  // nil while the window is no drop target of its own
+	fetches       int                     // drops whose files are on their way
+	fetchSeen     bool                    // which is shown, for it takes a moment
+	shown         atomic.Pointer[env.Env] // env, for other goroutines
+	shortcuts     map[keys.Key]func()
+	tray          *tray
+	inTray        bool
+	resting       bool // the window is closed
+	sharpens      bool // see staySharp
+	drawn         int  // how fine the screen was when texts were drawn last; 0 before
+	leaving       leaving
+	quitting      quitting
+	language      string
+	painted       theme.Look
+	accessibility system.Accessibility
+	answers       setup.Answers        // what was typed into the wizard, kept while the demo is shown
+	played        atomic.Pointer[demo] // the demo that was started here; nil while none runs
 }
 
 // New makes the window, hidden, and begins to follow the office. Close ends that.

@@ -31,7 +31,7 @@ const BackupPurpose = "backup"
 // taken for a thief, or believes what is not so any more.
 func passing(name string) bool {
 	kind, _, _ := strings.Cut(name, "@")
-	return slices.Contains([]string{string(issuer.Refresh), string(issuer.Endpoint), string(issuer.FormerEndpoints), sealedFarewells}, kind)
+	return slices.Contains([]string{string(issuer.Refresh), string(issuer.Endpoint), string(issuer.FormerEndpoints), sealedRevocations}, kind)
 }
 
 // ReplaceSealed makes sealed values all that there are.
@@ -86,7 +86,7 @@ func (r *Service) Reload(ctx context.Context) error {
 	r.Endpoint.Open(issuer.Of(r.Settings()))
 	r.connect()
 	r.checkSetUp()
-	loop.Wake(r.wakeFarewells)
+	loop.Wake(r.wakeRevocations)
 	return nil
 }
 

@@ -97,7 +97,7 @@ func (r *Service) moveOn(ctx context.Context, o, next Current, values map[string
 	}
 	next.Account = found
 	r.Endpoint.Move(issuer.Of(next.Settings))
-	loop.Wake(r.wakeFarewells)
+	loop.Wake(r.wakeRevocations)
 	return next, nil
 }
 

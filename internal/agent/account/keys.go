@@ -31,7 +31,7 @@ func (r *Service) Unlock(ctx context.Context) bool {
 	r.tellReplaced()
 	r.Endpoint.Open(issuer.Of(r.Settings()))
 	r.connect()
-	loop.Wake(r.wakeFarewells)
+	loop.Wake(r.wakeRevocations)
 	return true
 }
 

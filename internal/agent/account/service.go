@@ -9,7 +9,7 @@
 //	configure.go       other settings, and with them perhaps another service, in one commit
 //	signin.go          signing in; redirect.go has the ways back from the browser
 //	signout.go         signing out
-//	farewell.go        what a service that was left is still to be told
+//	revocations.go     what a service that was left is still to be told
 //	since.go           since when: what was finished before the first sign-in is not fetched
 //	firstrun.go        what was entered so far on the first run
 //	trial.go           tries a service before it is used
@@ -23,8 +23,8 @@
 //
 // Who may call what while holding what. In this order, and never the other way round: unlocking, held while the keyring is
 // asked; the turn of current (Kept.Change), held from reading it to the commit, which may wait for the service for a few
-// seconds; a change of the endpoint; the farewells' mutex; the vault's, which is held while the store commits. telling is
-// held from reading current to saying in health what follows; nobody calls it with the vault's or the farewells' mutex held. mu guards
+// seconds; a change of the endpoint; the pending revocations' mutex; the vault's, which is held while the store commits. telling is
+// held from reading current to saying in health what follows; nobody calls it with the vault's or the pending revocations' mutex held. mu guards
 // memory for a moment. Nothing here changes current while it is told how a call went (Note): whoever calls may hold the turn.
 package account
 
@@ -90,12 +90,12 @@ type Service struct {
 	Deps
 	Endpoint Endpoint // set before anything else is called
 
-	keys      *Vault
-	current   data.Kept[Current]
-	farewells farewells
-	closing   sync.WaitGroup // sessions that settings have replaced
+	keys    *Vault
+	current data.Kept[Current]
+	pending pendingRevocations
+	closing sync.WaitGroup // sessions that settings have replaced
 
-	wakeFarewells, wakeSession, wokeUp chan struct{}
+	wakeRevocations, wakeSession, wokeUp chan struct{}
 
 	parked atomic.Bool // another computer has the office, or may have: nobody calls the service
 
@@ -108,9 +108,9 @@ type Service struct {
 
 // New makes a Service. It reads nothing; Load does.
 func New(tools loop.Base, p Deps) *Service {
-	r := &Service{Base: tools, Deps: p, wakeFarewells: make(chan struct{}, 1), wakeSession: make(chan struct{}, 1), wokeUp: make(chan struct{}, 1)}
+	r := &Service{Base: tools, Deps: p, wakeRevocations: make(chan struct{}, 1), wakeSession: make(chan struct{}, 1), wokeUp: make(chan struct{}, 1)}
 	r.keys = &Vault{st: tools.Data, keeper: p.Keeper, changed: p.Changed}
-	r.farewells.saying = make(chan struct{}, 1)
+	r.pending.saying = make(chan struct{}, 1)
 	return r
 }
 
@@ -145,7 +145,7 @@ func (r *Service) Close() {
 }
 
 // Wake has the loop look at once whether there is something to say to a service that was left.
-func (r *Service) Wake() { loop.Wake(r.wakeFarewells) }
+func (r *Service) Wake() { loop.Wake(r.wakeRevocations) }
 
 // Vault keeps sealed values for others.
 func (r *Service) Vault() *Vault { return r.keys }

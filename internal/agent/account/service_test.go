@@ -241,7 +241,7 @@ func TestTheEndpointFollowsOnceTheServiceHasChanged(t *testing.T) {
 	if x.SignedIn() || x.Settings().ClientID != "another" {
 		t.Errorf("is %+v", x.Current())
 	}
-	list, err := x.owed()
+	list, err := x.pendingNow()
 	if err != nil || len(list) != 1 || list[0].Endpoint == "" || list[0].Refresh == "" {
 		t.Errorf("owed to the service that was left: %d, %v", len(list), err)
 	}

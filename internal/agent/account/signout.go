@@ -44,9 +44,9 @@ func (r *Service) SignOut(ctx context.Context) error {
 	r.Record(office.Activity{Kind: "signed_out", Text: message.SignedOut()})
 	r.Signal(office.StatusChanged)
 	if owed != "" {
-		unsaid, _ := r.sayFarewell(ctx, owed, false)
+		unsaid, _ := r.revokePending(ctx, owed, false)
 		left = append(left, unsaid...)
-		loop.Wake(r.wakeFarewells)
+		loop.Wake(r.wakeRevocations)
 	}
 	if len(left) > 0 {
 		return &SignInError{message.Then(append([]message.Message{message.SignedOutHere()}, left...)...)}
@@ -55,7 +55,7 @@ func (r *Service) SignOut(ctx context.Context) error {
 }
 
 // HandOver ends the sign-in here in one commit with also, for another computer to sign in anew and to register in place of this one.
-// revoke tells the service at once, as far as it can be reached; else RunFarewells does.
+// revoke tells the service at once, as far as it can be reached; else RunRevocations does.
 func (r *Service) HandOver(ctx context.Context, also func(*store.Tx) error) (revoke func(context.Context), err error) {
 	var owed string
 	err = r.current.Change(func(o Current) (Current, error) {
@@ -66,7 +66,7 @@ func (r *Service) HandOver(ctx context.Context, also func(*store.Tx) error) (rev
 	})
 	return func(ctx context.Context) {
 		if owed != "" {
-			_, _ = r.sayFarewell(ctx, owed, false) // what is left is said again
+			_, _ = r.revokePending(ctx, owed, false) // what is left is said again
 		}
 	}, err
 }
@@ -95,14 +95,14 @@ func (r *Service) leave(ctx context.Context, o Current, endpoint bool, values ma
 	maps.Copy(values, ending)
 	also = append(also, forget)
 	err = o.service.session.Leave(ctx, func(t esign.Tokens) error {
-		f := r.newFarewell(o.service, t)
+		f := r.newRevocation(o.service, t)
 		if endpoint {
 			var err error
 			if f.Endpoint, f.EndpointID, err = r.Endpoint.AtService(); err != nil {
 				return err
 			}
 		}
-		err := r.owe(f, t, values, also...)
+		err := r.keepPending(f, t, values, also...)
 		if err == nil && (t.Refresh != "" || t.Access != "") {
 			owed = f.ID
 		}

@@ -18,9 +18,9 @@ import (
 
 // The names of the sealed values that nobody gave out.
 const (
-	sealedLocalhost = "localhost-certificate"
-	sealedFarewells = "farewells" // JSON of what is owed to services that were left
-	sealedFirstRun  = "first-run" // JSON of FirstRun, until there are settings
+	sealedLocalhost   = "localhost-certificate"
+	sealedRevocations = "revocations" // JSON of what services that were left are still to be told
+	sealedFirstRun    = "first-run"   // JSON of FirstRun, until there are settings
 )
 
 // DocKeyID names the document with the fingerprint of the key that sealed the values.

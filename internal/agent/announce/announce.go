@@ -71,7 +71,7 @@ type Service struct {
 	mu   sync.Mutex
 	wait []office.Fact
 
-	moment  moment   // raiseFacts alone works with it; what waits in it survives a panic
+	digest  digest   // raiseFacts alone works with it; what waits in it survives a panic
 	settled []string // keys of facts that are not owed any more, as far as that is not recorded yet; likewise
 }
 
@@ -110,7 +110,7 @@ func (r *Service) Run(ctx context.Context) error {
 
 // raiseFacts raises notifications, apart from the loops that find the facts: a notification daemon may be slow.
 func (r *Service) raiseFacts(ctx context.Context) error {
-	m := &r.moment
+	m := &r.digest
 	for {
 		if !loop.Wait(ctx, m.left(time.Now()), r.facts) {
 			m.add(time.Now(), r.takeFacts()...)
@@ -129,10 +129,10 @@ func (r *Service) raiseFacts(ctx context.Context) error {
 // due are the notifications to be raised now, of which nothing is owed from now on; with all set, all that wait, but for what the
 // next start can put a name to.
 func (r *Service) due(all bool) []notice {
-	r.name(&r.moment)
-	notices := r.moment.take(time.Now(), all)
-	if told := r.moment.told; len(told) > 0 {
-		r.moment.told = nil
+	r.name(&r.digest)
+	notices := r.digest.take(time.Now(), all)
+	if told := r.digest.told; len(told) > 0 {
+		r.digest.told = nil
 		r.settle(told)
 	}
 	return notices
@@ -248,17 +248,17 @@ func (r *Service) raise(n notice) {
 
 // buttons are what can be pressed on n. Without a window a press on n itself does what the first button does.
 func (r *Service) buttons(n notice, words *message.Printer) (list []office.Button) {
-	add := func(deed office.Deed, label message.Message) {
-		list = append(list, office.Button{Deed: deed, Label: words.Text(label)})
+	add := func(deed office.Action, label message.Message) {
+		list = append(list, office.Button{Action: deed, Label: words.Text(label)})
 	}
 	if r.deps.Windowed {
-		add(office.DeedShow, message.PressToShow())
+		add(office.ActionShow, message.PressToShow())
 	}
 	if r.deps.CanOpen && n.files == 1 {
-		add(office.DeedOpen, message.PressToOpen())
+		add(office.ActionOpen, message.PressToOpen())
 	}
 	if _, folder := n.about.HotFolder(); r.deps.CanOpen && (folder || n.files > 0) {
-		add(office.DeedFolder, message.PressForFolder())
+		add(office.ActionFolder, message.PressForFolder())
 	}
 	return list
 }

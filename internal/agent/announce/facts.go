@@ -59,7 +59,7 @@ func (r *Service) Saved(tx *store.Tx, p office.Package, jobs []office.Job) ([]of
 	if found && !p.Restored.IsZero() { // people were told, in the time that the backup does not know
 		return nil, nil
 	}
-	return []office.Fact{f}, owe(tx, f)
+	return []office.Fact{f}, putPending(tx, f)
 }
 
 // wereThere reports whether every signed document was there before this program saved it. Other files may come weeks after it.
@@ -86,11 +86,11 @@ func nameLast(tx *store.Tx, p office.Package, f *office.Fact) error {
 	return nil
 }
 
-// Owe notes, in the commit of what they are about, that people are to be told of facts. They are handed to Announce once it has
+// Queue notes, in the commit of what they are about, that people are to be told of facts. They are handed to Announce once it has
 // succeeded. Whoever commits sees to it that it is once.
-func (r *Service) Owe(tx *store.Tx, facts ...office.Fact) error {
+func (r *Service) Queue(tx *store.Tx, facts ...office.Fact) error {
 	for _, f := range facts {
-		if err := owe(tx, f); err != nil {
+		if err := putPending(tx, f); err != nil {
 			return err
 		}
 	}
@@ -118,7 +118,7 @@ func untold(tx *store.Tx, all ...office.Fact) (news []office.Fact, err error) {
 		if !first {
 			continue
 		}
-		if err := owe(tx, f); err != nil {
+		if err := putPending(tx, f); err != nil {
 			return nil, err
 		}
 		news = append(news, f)

@@ -42,7 +42,7 @@ func TestTheOneSignerOfAPackageSignedAndNothingElseIsSaid(t *testing.T) {
 		saved := savedOf("Lease")
 		saved.PackageID = p.ID
 		for i, facts := range [][]office.Fact{{f}, {f, saved}} {
-			var m moment
+			var m digest
 			m.add(noon, facts...)
 			if got := texts(m.take(noon, true)); len(got) != 1 || got[0] != c.want[i] {
 				t.Errorf("%d of %d signers: told %q, want %q", i, len(c.signers), got, c.want[i])

@@ -49,7 +49,7 @@ func (r *Service) watchProblems(ctx context.Context) error {
 		if !maps.Equal(before, told) {
 			err := r.Data.Update(func(tx *store.Tx) error {
 				for _, f := range facts {
-					if err := owe(tx, f); err != nil {
+					if err := putPending(tx, f); err != nil {
 						return err
 					}
 				}

@@ -18,7 +18,7 @@ const (
 )
 
 // name puts the names into facts that wait for them, as far as the service has been asked since.
-func (r *Service) name(m *moment) {
+func (r *Service) name(m *digest) {
 	if !slices.ContainsFunc(m.waiting, func(h held) bool { return h.Unasked }) {
 		return
 	}

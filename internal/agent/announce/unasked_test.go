@@ -86,7 +86,7 @@ func TestOnePackageThatCannotBeReadKeepsNoOtherFromItsName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var m moment
+	var m digest
 	for _, id := range []string{"broken", "p"} {
 		m.add(time.Now(), signedFact(office.Package{ID: id}, office.Signature{DocumentID: "a", SignerID: "jan"}, ""))
 	}
@@ -106,7 +106,7 @@ func TestAPackageIsReadOnceForAllItsSignaturesThatWait(t *testing.T) {
 		t.Fatal(err)
 	}
 	work := func(facts int) float64 {
-		var m moment
+		var m digest
 		for range facts {
 			m.add(time.Now(), signedFact(p, office.Signature{DocumentID: "a", SignerID: "jan"}, ""))
 		}

@@ -39,12 +39,12 @@ func Event(p *office.Package, e esign.Event, received time.Time) (signed []offic
 	case esign.DocumentExecuted:
 		if e.DocumentID != "" {
 			p.Document(e.DocumentID, e.ExternalID).Executed = true
-			p.AddMoment(office.Moment{Time: when, What: office.MomentDocument, Ref: e.DocumentID})
+			p.AddHistory(office.HistoryEntry{Time: when, What: office.EntryDocument, Ref: e.DocumentID})
 		}
 	case esign.PackageExecuted:
 		p.Execute(when)
 	case esign.PackageSent:
-		p.AddMoment(office.Moment{Time: when, What: office.MomentSent})
+		p.AddHistory(office.HistoryEntry{Time: when, What: office.EntrySent})
 	}
 	return signed
 }
@@ -70,7 +70,7 @@ func Status(p *office.Package, s esign.Status, now time.Time) (news []office.Sig
 		p.Created, p.Met = s.TimeCreated, false
 	}
 	if s.State != "" && !office.PackageState(s.State).Unsent() {
-		p.AddMoment(office.Moment{Time: office.At(time.Time{}, now), What: office.MomentSent})
+		p.AddHistory(office.HistoryEntry{Time: office.At(time.Time{}, now), What: office.EntrySent})
 	}
 	news = mergeDocuments(p, s, now)
 	if next := saysNext(s); len(next) > 0 || s.Type != "" && !p.Sequential { // else it is as the last event said, or follows from the order
@@ -83,7 +83,7 @@ func Status(p *office.Package, s esign.Status, now time.Time) (news []office.Sig
 	case s.State != "" && p.State != office.PackageExecuted: // executed is final: an older answer does not take it back
 		p.State = office.PackageState(s.State)
 		if p.State.Over() {
-			p.AddMoment(office.Moment{Time: ended(*p, s, now), What: office.MomentEnded, Ref: string(s.State)})
+			p.AddHistory(office.HistoryEntry{Time: ended(*p, s, now), What: office.EntryEnded, Ref: string(s.State)})
 		}
 	}
 	if p.State == office.PackageRescinded && p.Withdrawal == nil && s.RescindMessage != "" { // withdrawn elsewhere
@@ -185,7 +185,7 @@ func mergeDecline(p *office.Package, signer *office.Signer, x esign.Signer, now 
 	switch {
 	case x.Declined && (signer.Declined.IsZero() || !signer.Declined.By && x.DeclinedAt.After(signer.Declined.Time)):
 		signer.Declined, signer.DeclineReason = office.At(x.DeclinedAt, now), message.OneLine(x.Reason, office.MaxName)
-		p.AddMoment(office.Moment{Time: signer.Declined, What: office.MomentDeclined, Who: signer.ID})
+		p.AddHistory(office.HistoryEntry{Time: signer.Declined, What: office.EntryDeclined, Who: signer.ID})
 	case !x.Declined && x.StateTold:
 		signer.Declined, signer.DeclineReason = office.When{}, ""
 	}

@@ -23,8 +23,8 @@ func TestAnEventAndAStatusAreOnePieceOfNews(t *testing.T) {
 	if news := Event(&p, e, now); len(news) != 1 {
 		t.Fatalf("the event told %v", news)
 	}
-	if said := Event(&p, e, now); len(said) != 1 || len(p.Timeline) != 1 {
-		t.Errorf("the second time it told %v, and there are %v", said, p.Timeline)
+	if said := Event(&p, e, now); len(said) != 1 || len(p.History) != 1 {
+		t.Errorf("the second time it told %v, and there are %v", said, p.History)
 	}
 	if news := Status(&p, signedStatus("open"), now); len(news) != 0 {
 		t.Errorf("the status told %v once more", news)

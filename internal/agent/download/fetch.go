@@ -34,7 +34,7 @@ func (r *Service) save(ctx context.Context, client *esign.Client, j office.Job, 
 	if r.state.open(j.Folder, false) {
 		r.Health.Clear(health.FolderFails)
 	}
-	folder.Flushes, folder.Looks = l.flushes, l.looks
+	folder.Syncs, folder.Cache = l.flushes, l.looks
 	folder.Steps = func(step archive.Step, _ string) {
 		r.deps.Crash("save " + string(step))
 		if step == archive.StepWritten {
@@ -143,7 +143,7 @@ func (r *Service) finish(j office.Job, recognised bool) error {
 		}
 		j.State, j.Done, j.Problem, j.NextTry = office.JobDone, r.Now(), message.Message{}, time.Time{}
 		j.Refused, j.Found = time.Time{}, j.Found || recognised
-		if err := r.oweLine(tx, &j); err != nil {
+		if err := r.planLine(tx, &j); err != nil {
 			return err
 		}
 		if err := tx.PutJob(j); err != nil {
@@ -156,7 +156,7 @@ func (r *Service) finish(j office.Job, recognised bool) error {
 			return err
 		}
 		if ok {
-			p.AddMoment(office.Moment{Time: office.When{Time: r.Now(), By: recognised}, What: office.MomentSaved, Ref: j.Target})
+			p.AddHistory(office.HistoryEntry{Time: office.When{Time: r.Now(), By: recognised}, What: office.EntrySaved, Ref: j.Target})
 			if facts, err = r.NoteFiles(tx, &p); err != nil {
 				return err
 			}

@@ -43,8 +43,8 @@ func unlisted(key string) string {
 	return docUnlisted + hex.EncodeToString(sum[:16])
 }
 
-// oweLine records, in the commit that says that j is saved, that the index owes it a line.
-func (r *Service) oweLine(tx *store.Tx, j *office.Job) error {
+// planLine records, in the commit that says that j is saved, that the index owes it a line.
+func (r *Service) planLine(tx *store.Tx, j *office.Job) error {
 	s := r.deps.Settings()
 	j.ListIn = ""
 	if s.SaveTo != j.Folder {

@@ -334,9 +334,9 @@ func TestNoNameBecomesAFormula(t *testing.T) {
 func TestATimeByWhichSomethingHadHappenedIsNoTimeAtWhichItDid(t *testing.T) {
 	at := time.Date(2026, 11, 23, 20, 9, 0, 0, time.Local)
 	p := office.Package{ID: "p", Name: "Lease", Created: at.Add(-time.Hour), Executed: office.When{Time: at, By: true},
-		Signers: []office.Signer{{ID: "j", FirstName: "Jan"}, {ID: "a", FirstName: "Ana"}}, Timeline: []office.Moment{
-			{Time: office.When{Time: at, By: true}, What: office.MomentSigned, Who: "j", Ref: "d"},
-			{Time: office.When{Time: at.Add(-time.Minute)}, What: office.MomentSigned, Who: "a", Ref: "d"}}}
+		Signers: []office.Signer{{ID: "j", FirstName: "Jan"}, {ID: "a", FirstName: "Ana"}}, History: []office.HistoryEntry{
+			{Time: office.When{Time: at, By: true}, What: office.EntrySigned, Who: "j", Ref: "d"},
+			{Time: office.When{Time: at.Add(-time.Minute)}, What: office.EntrySigned, Who: "a", Ref: "d"}}}
 	for language, want := range map[string][3]string{
 		"en": {"Jan (by 2026-11-23 20:09) / Ana (2026-11-23 20:08)", "2026-11-23 19:09", "by 2026-11-23 20:09"},
 		"de": {"Jan (bis 2026-11-23 20:09) / Ana (2026-11-23 20:08)", "2026-11-23 19:09", "bis 2026-11-23 20:09"},

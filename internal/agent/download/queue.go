@@ -45,7 +45,7 @@ func (r *Service) saveDue(ctx context.Context) (pause time.Duration, err error) 
 	const idle = time.Hour
 	var g errgroup.Group
 	g.SetLimit(loop.MaxCommits)
-	limits := limits{downloads: loop.NewSemaphore(atOnce), flushes: archive.NewFlushes(atOnce), looks: &archive.Looks{}}
+	limits := limits{downloads: loop.NewSemaphore(atOnce), flushes: archive.NewSyncLimiter(atOnce), looks: &archive.DirCache{}}
 	for ctx.Err() == nil {
 		client, online := r.deps.Online()
 		if !online {
@@ -93,8 +93,8 @@ const lookAgain = time.Second
 // limits bound what is done at once: the network and the disk are not faster with more.
 type limits struct {
 	downloads loop.Semaphore
-	flushes   *archive.Flushes
-	looks     *archive.Looks
+	flushes   *archive.SyncLimiter
+	looks     *archive.DirCache
 }
 
 // ended is called when nobody works on j any more. It may be due again, under another name, and others of its package may be waiting

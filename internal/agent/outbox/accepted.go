@@ -98,7 +98,7 @@ func fromDraft(p *office.Package, d office.Draft, sent office.When) {
 		}
 		p.Documents[i].FileName = cmp.Or(f.Name, p.Documents[i].FileName)
 	}
-	p.AddMoment(office.Moment{Time: sent, What: office.MomentSent})
+	p.AddHistory(office.HistoryEntry{Time: sent, What: office.EntrySent})
 }
 
 // Claim makes p a package of ours when its external data carries the id of one of our drafts. A draft whose outcome was

@@ -121,7 +121,7 @@ func (r *Service) Resolve(draftID string, send bool, undo time.Duration) error {
 		d.Decision = office.Decision{Send: send, At: r.Now().Add(undo)}
 		d.By = "" // whoever decides sends it
 		if send {
-			d.CopyStanding(r.deps.Standing())
+			d.CopyDefaultRecipients(r.deps.Standing())
 		}
 		if undo > 0 {
 			return tx.PutDraft(d)

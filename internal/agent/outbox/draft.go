@@ -62,7 +62,7 @@ func (r *Service) newDraft(d office.NewPackage, docs documents) (office.Draft, e
 		return out, err
 	}
 	out.Recipients = slices.Clone(d.Recipients)
-	out.CopyStanding(r.deps.Standing())
+	out.CopyDefaultRecipients(r.deps.Standing())
 	if office.HasExternalData(d.ExternalData) && !json.Valid(d.ExternalData) {
 		return out, &DraftError{message.ReferenceNotJSON()}
 	}

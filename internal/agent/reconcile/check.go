@@ -359,8 +359,8 @@ func (r *Service) checkPause(p office.Package, s office.Settings) time.Duration 
 	switch {
 	case p.State == office.PackageExecuted: // waits for its documents to be listed
 		return min(max(r.Age(p.Executed.Time), 30*time.Second), time.Hour)
-	case p.State.Over() && !p.RecordOwed.IsZero():
-		return min(max(r.Age(p.RecordOwed), r.Pace.Retry), time.Hour)
+	case p.State.Over() && !p.RecordPending.IsZero():
+		return min(max(r.Age(p.RecordPending), r.Pace.Retry), time.Hour)
 	case age < time.Hour:
 		pause = 5 * time.Minute
 	case age < 24*time.Hour:

@@ -369,7 +369,7 @@ func (r *Service) openAgain(p *office.Package, s esign.Status) (news bool) {
 	case state == office.PackageExecuted:
 		p.Execute(office.At(s.TimeExecuted, r.Now()))
 	case p.State.Over() && state != "" && !state.Over():
-		p.RecordOwed = r.Now() // so that it is not final
+		p.RecordPending = r.Now() // so that it is not final
 	default:
 		return false
 	}

@@ -199,7 +199,7 @@ func (r *Service) recordEvent(ev office.Event, e esign.Event, odd message.Messag
 			odd = message.EventUnknown()
 		}
 		if !odd.IsZero() {
-			stored.Outcome, stored.Reason = office.EventOdd, odd
+			stored.Outcome, stored.Reason = office.EventUnprocessable, odd
 		}
 		if err := tx.SetEvent(stored); err != nil {
 			return err
@@ -263,7 +263,7 @@ func (r *Service) finishOdd(ev office.Event, reason message.Message) error {
 		if err != nil || !ok {
 			return err
 		}
-		stored.Outcome, stored.Reason, stored.Handled = office.EventOdd, reason, r.Now()
+		stored.Outcome, stored.Reason, stored.Handled = office.EventUnprocessable, reason, r.Now()
 		return tx.SetEvent(stored)
 	})
 	if err != nil {

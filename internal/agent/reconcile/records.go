@@ -129,15 +129,15 @@ func (q *records) clear(id string) {
 	delete(q.failed, id)
 }
 
-// oweRecord notes in p, which was known as was before s, whether its full record is to be asked for, and returns the question. No
+// needRecord notes in p, which was known as was before s, whether its full record is to be asked for, and returns the question. No
 // event tells of signers who declined, and the published status does not either (service-facts.md, 6 and 7.1), so that the record of a
 // package whose signers say nothing of themselves is asked for as often as the status, and of one that is over until it is told:
 // somebody may have declined before, while nobody asked. So is that of one whose name nobody has told, since its files are called by it
 // for good. A service without such records is asked once. tell is whether people are told of what an answer shows.
-func (r *Service) oweRecord(p *office.Package, was office.Package, s esign.Status, tell bool) *recordQuestion {
-	p.RecordOwed = time.Time{}
+func (r *Service) needRecord(p *office.Package, was office.Package, s esign.Status, tell bool) *recordQuestion {
+	p.RecordPending = time.Time{}
 	over, executed := p.State.Over(), p.State == office.PackageExecuted
-	waited := was.State != "" && !was.State.Over() || !was.RecordOwed.IsZero()
+	waited := was.State != "" && !was.State.Over() || !was.RecordPending.IsZero()
 	waits := !executed && !p.State.Unsent() && (!over || waited) &&
 		!slices.ContainsFunc(s.Signers, func(x esign.Signer) bool { return x.StateTold })
 	unsaid := p.State == office.PackageRescinded && s.RescindMessage == ""
@@ -145,15 +145,15 @@ func (r *Service) oweRecord(p *office.Package, was office.Package, s esign.Statu
 		return nil
 	}
 	if over && was.State.Over() {
-		p.RecordOwed = was.RecordOwed
+		p.RecordPending = was.RecordPending
 	}
-	if office.RefusedFor(&p.RecordOwed, r.Now()) >= recordOwedFor || over && !waits && !unsaid {
-		p.RecordOwed = time.Time{}
+	if office.RefusedFor(&p.RecordPending, r.Now()) >= recordOwedFor || over && !waits && !unsaid {
+		p.RecordPending = time.Time{}
 		return nil
 	}
 	if r.records.rests(p.ID, r.Now()) {
 		if !over || !waited {
-			p.RecordOwed = time.Time{}
+			p.RecordPending = time.Time{}
 		}
 		return nil
 	}
@@ -239,7 +239,7 @@ func (r *Service) noteRecord(question recordQuestion, record *esign.Status) erro
 	err := r.Data.Update(func(tx *store.Tx) error {
 		found = changes{}
 		p, ok, err := tx.Package(question.id)
-		if err != nil || !ok || p.RecordOwed.IsZero() {
+		if err != nil || !ok || p.RecordPending.IsZero() {
 			return err
 		}
 		was := p
@@ -252,7 +252,7 @@ func (r *Service) noteRecord(question recordQuestion, record *esign.Status) erro
 			}
 		}
 		if record != nil || !p.State.Over() || r.lacks.Has(p.Service, recordCall, r.Now()) {
-			p.RecordOwed = time.Time{}
+			p.RecordPending = time.Time{}
 		}
 		if found.facts, found.lines, err = r.ended(tx, was, p, question.tell, true); err != nil {
 			return err

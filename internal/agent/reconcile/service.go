@@ -96,8 +96,8 @@ type Service struct {
 	list      discovery // of runList's goroutine alone
 	failures  loop.Failures
 	records   records
-	lacks     loop.Lacks   // what the service does not have, see owesRecord
-	backlog   atomic.Int64 // packages that wait to be asked about in this round
+	lacks     loop.Unsupported // what the service does not have, see owesRecord
+	backlog   atomic.Int64     // packages that wait to be asked about in this round
 }
 
 // New makes a Service.

@@ -120,7 +120,7 @@ func (r *Service) ended(tx *store.Tx, was, p office.Package, tell, told bool) (f
 	if facts, err = r.deps.News.Declined(tx, lately); err != nil {
 		return nil, nil, err
 	}
-	news := was.State != "" && !was.State.Over() || !was.RecordOwed.IsZero()
+	news := was.State != "" && !was.State.Over() || !was.RecordPending.IsZero()
 	if p.State == office.PackageExpired && news && told {
 		expired, err := r.deps.News.Expired(tx, p)
 		if err != nil {
@@ -158,8 +158,8 @@ func (r *Service) noteStatus(tx *store.Tx, p *office.Package, status esign.Statu
 	was, tell := *p, r.tells(*p)
 	was.Signers = slices.Clone(p.Signers)
 	news := apply.Status(p, status, r.Now())
-	if p.RecordOwed = (time.Time{}); recorded {
-		f.record = r.oweRecord(p, was, status, tell)
+	if p.RecordPending = (time.Time{}); recorded {
+		f.record = r.needRecord(p, was, status, tell)
 	}
 	f.moved = len(news) > 0 || was.State != office.PackageExecuted && p.State == office.PackageExecuted
 	if was.Origin == office.MadeElsewhere && was.Checked.IsZero() && slices.ContainsFunc(was.Documents, signed) {

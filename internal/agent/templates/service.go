@@ -38,7 +38,7 @@ type Deps struct {
 type Service struct {
 	loop.Base
 	deps  Deps
-	lacks loop.Lacks
+	lacks loop.Unsupported
 }
 
 // New makes a Service.

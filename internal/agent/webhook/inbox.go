@@ -31,7 +31,7 @@ func (r *Service) storeEvent(_ context.Context, in inbox.Received) (added bool, 
 		Service: in.Service, // which may not be the one in use any more
 	}
 	if !in.Parsed {
-		ev.Outcome, ev.Reason, ev.Handled = office.EventOdd, message.EventUnreadable(), in.At
+		ev.Outcome, ev.Reason, ev.Handled = office.EventUnprocessable, message.EventUnreadable(), in.At
 	}
 	err = r.Data.UpdateFirst(func(tx *store.Tx) error {
 		var err error

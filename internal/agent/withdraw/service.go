@@ -59,7 +59,7 @@ type Service struct {
 	loop.Base
 	deps  Deps
 	due   chan struct{} // rings when there may be something to withdraw
-	lacks loop.Lacks
+	lacks loop.Unsupported
 }
 
 // New makes a Service.

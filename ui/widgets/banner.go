@@ -7,8 +7,8 @@ import (
 	"countersign/ui/theme"
 )
 
-// Strip is a line across the top with a sentence and at most one action. It is hidden until it has something to say.
-type Strip struct {
+// Banner is a line across the top with a sentence and at most one action. It is hidden until it has something to say.
+type Banner struct {
 	widget.BaseWidget
 	content *fyne.Container
 	Changed func() // called when the strip came or went, for whoever lays it out; may be nil
@@ -19,9 +19,9 @@ type Strip struct {
 	button  *Button
 }
 
-// NewStrip returns a hidden strip in a colour, with a mark at its start (nil for none).
-func NewStrip(colour fyne.ThemeColorName, mark fyne.Resource) *Strip {
-	s := &Strip{text: widget.NewLabel(""), more: NewCaption(""), button: NewButton("", nil)}
+// NewBanner returns a hidden strip in a colour, with a mark at its start (nil for none).
+func NewBanner(colour fyne.ThemeColorName, mark fyne.Resource) *Banner {
+	s := &Banner{text: widget.NewLabel(""), more: NewCaption(""), button: NewButton("", nil)}
 	s.text.Wrapping = fyne.TextWrapWord
 	s.more.Shorten = false
 	var left fyne.CanvasObject
@@ -37,10 +37,10 @@ func NewStrip(colour fyne.ThemeColorName, mark fyne.Resource) *Strip {
 }
 
 // CreateRenderer is Fyne's.
-func (s *Strip) CreateRenderer() fyne.WidgetRenderer { return widget.NewSimpleRenderer(s.content) }
+func (s *Banner) CreateRenderer() fyne.WidgetRenderer { return widget.NewSimpleRenderer(s.content) }
 
 // Say shows a sentence, a small note beside it, and a button unless action is empty.
-func (s *Strip) Say(sentence, note, action string, act func()) {
+func (s *Banner) Say(sentence, note, action string, act func()) {
 	s.text.SetText(sentence)
 	s.more.Set(note)
 	s.more.Hidden = note == "" || s.OnNote != nil
@@ -55,7 +55,7 @@ func (s *Strip) Say(sentence, note, action string, act func()) {
 }
 
 // Clear says nothing any more. What was pressed last may have been its button: the focus does not stay there unseen.
-func (s *Strip) Clear() {
+func (s *Banner) Clear() {
 	if c := fyne.CurrentApp().Driver().CanvasForObject(s); c != nil && (c.Focused() == fyne.Focusable(s.button) || c.Focused() == fyne.Focusable(s.link)) {
 		c.Unfocus()
 	}
@@ -63,7 +63,7 @@ func (s *Strip) Clear() {
 	s.tell()
 }
 
-func (s *Strip) tell() {
+func (s *Banner) tell() {
 	s.content.Refresh()
 	if s.Changed != nil {
 		s.Changed()
@@ -71,7 +71,7 @@ func (s *Strip) tell() {
 }
 
 // Text is the sentence that is shown, empty while the strip is hidden.
-func (s *Strip) Text() string {
+func (s *Banner) Text() string {
 	if s.Hidden {
 		return ""
 	}

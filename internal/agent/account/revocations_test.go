@@ -24,7 +24,7 @@ func (s *silent) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusServiceUnavailable, Header: http.Header{}, Body: http.NoBody, Request: r}, nil
 }
 
-// leaving is an account that owes a farewell, since a while ago, to a service that is out of order.
+// leaving is an account that has a sign-in to revoke, since a while ago, at a service that is out of order.
 func leaving(t *testing.T, since time.Duration) (*Service, *silent) {
 	t.Helper()
 	service := &silent{}
@@ -39,26 +39,26 @@ func leaving(t *testing.T, since time.Duration) (*Service, *silent) {
 	}
 	t.Cleanup(x.Close)
 	x.Begin(t.Context())
-	owed := farewell{ID: "1", AuthURL: "https://sign.test", BaseURL: "https://sign.test", ClientID: "office", Refresh: "r", Since: x.Now().Add(-since), Next: x.Now()}
-	if err := x.owe(owed, esign.Tokens{}, map[string][]byte{}); err != nil {
+	owed := pendingRevocation{ID: "1", AuthURL: "https://sign.test", BaseURL: "https://sign.test", ClientID: "office", Refresh: "r", Since: x.Now().Add(-since), Next: x.Now()}
+	if err := x.keepPending(owed, esign.Tokens{}, map[string][]byte{}); err != nil {
 		t.Fatal(err)
 	}
 	return x, service
 }
 
 // The computer was off for a month when somebody had signed out, and the network is not there at once.
-func TestAFarewellIsNotGivenUpForATimeInWhichNobodyTried(t *testing.T) {
+func TestARevocationIsNotGivenUpForATimeInWhichNobodyTried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x, _ := leaving(t, 30*24*time.Hour)
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error)
-		go func() { ended <- x.RunFarewells(ctx) }()
+		go func() { ended <- x.RunRevocations(ctx) }()
 		time.Sleep(24 * time.Hour)
-		if list, err := x.owed(); err != nil || len(list) != 1 {
+		if list, err := x.pendingNow(); err != nil || len(list) != 1 {
 			t.Errorf("after a day: %+v, %v", list, err)
 		}
-		time.Sleep(maxFarewell)
-		if list, err := x.owed(); err != nil || len(list) != 0 {
+		time.Sleep(revocationLimit)
+		if list, err := x.pendingNow(); err != nil || len(list) != 0 {
 			t.Errorf("it is told for ever: %+v, %v", list, err)
 		}
 		stop()
@@ -68,20 +68,20 @@ func TestAFarewellIsNotGivenUpForATimeInWhichNobodyTried(t *testing.T) {
 	})
 }
 
-func TestAFarewellThatCannotBeNotedIsNotSaidWithoutEnd(t *testing.T) {
+func TestARevocationThatCannotBeNotedIsNotSentWithoutEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x, service := leaving(t, 0)
 		x.Data.Freeze(message.MovingNow())
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error)
-		go func() { ended <- x.RunFarewells(ctx) }()
+		go func() { ended <- x.RunRevocations(ctx) }()
 		time.Sleep(time.Hour)
 		if n := service.asked.Load(); n == 0 || n > 30 {
 			t.Errorf("asked %d times in an hour", n)
 		}
 		x.Data.Thaw()
 		time.Sleep(2 * time.Hour)
-		if list, err := x.owed(); err != nil || len(list) != 1 || list[0].Tries == 0 {
+		if list, err := x.pendingNow(); err != nil || len(list) != 1 || list[0].Tries == 0 {
 			t.Errorf("noted, once it can be: %+v, %v", list, err)
 		}
 		stop()
@@ -92,31 +92,31 @@ func TestAFarewellThatCannotBeNotedIsNotSaidWithoutEnd(t *testing.T) {
 }
 
 // What is owed to a service that was left before keeps nobody from leaving another one.
-func TestAFarewellIsOwedThoughTheListOfThoseBeforeIsDamaged(t *testing.T) {
+func TestARevocationIsKeptThoughTheListOfThoseBeforeIsDamaged(t *testing.T) {
 	for name, damage := range map[string]func(x *Service) error{
 		"sealed by nobody": func(x *Service) error {
 			return x.Data.Update(func(tx *store.Tx) error {
-				b, _ := tx.Sealed(sealedFarewells)
+				b, _ := tx.Sealed(sealedRevocations)
 				b = bytes.Clone(b)
 				b[len(b)-1] ^= 1
-				return tx.PutSealed(sealedFarewells, b)
+				return tx.PutSealed(sealedRevocations, b)
 			})
 		},
-		"no list": func(x *Service) error { return x.keys.Put(map[string][]byte{sealedFarewells: []byte("{}")}) },
+		"no list": func(x *Service) error { return x.keys.Put(map[string][]byte{sealedRevocations: []byte("{}")}) },
 	} {
 		x, _ := leaving(t, 0)
 		if err := damage(x); err != nil {
 			t.Fatal(err)
 		}
 		clear(x.keys.opened) // as after a restart
-		if list, err := x.owed(); err != nil || len(list) != 0 {
+		if list, err := x.pendingNow(); err != nil || len(list) != 0 {
 			t.Errorf("%s: owed are %+v, %v", name, list, err)
 		}
-		f := farewell{ID: "2", AuthURL: "https://sign.test", BaseURL: "https://sign.test", ClientID: "office", Refresh: "r", Since: x.Now(), Next: x.Now()}
-		if err := x.owe(f, esign.Tokens{}, map[string][]byte{}); err != nil {
+		f := pendingRevocation{ID: "2", AuthURL: "https://sign.test", BaseURL: "https://sign.test", ClientID: "office", Refresh: "r", Since: x.Now(), Next: x.Now()}
+		if err := x.keepPending(f, esign.Tokens{}, map[string][]byte{}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if list, err := x.owed(); err != nil || len(list) != 1 || list[0].ID != "2" {
+		if list, err := x.pendingNow(); err != nil || len(list) != 1 || list[0].ID != "2" {
 			t.Errorf("%s: afterwards %+v, %v", name, list, err)
 		}
 	}

@@ -35,9 +35,9 @@ type held struct {
 	since time.Time
 }
 
-// moment turns facts into notifications. It keeps no time of its own; the caller says what time it is, by a clock that
+// digest turns facts into notifications. It keeps no time of its own; the caller says what time it is, by a clock that
 // does not jump. It belongs to one goroutine.
-type moment struct {
+type digest struct {
 	waiting []held
 	latest  time.Time   // when the last fact came
 	raised  []time.Time // of the notifications within the moment
@@ -49,7 +49,7 @@ type moment struct {
 }
 
 // add has facts told when their moment is over.
-func (m *moment) add(now time.Time, facts ...office.Fact) {
+func (m *digest) add(now time.Time, facts ...office.Fact) {
 	for _, f := range facts {
 		m.waiting = append(m.waiting, held{f, now})
 		m.latest = now
@@ -60,7 +60,7 @@ func (m *moment) add(now time.Time, facts ...office.Fact) {
 }
 
 // left is how long until something is to be taken; an hour when nothing waits.
-func (m *moment) left(now time.Time) time.Duration {
+func (m *digest) left(now time.Time) time.Duration {
 	if len(m.waiting) == 0 {
 		return time.Hour
 	}
@@ -79,7 +79,7 @@ func (m *moment) left(now time.Time) time.Duration {
 }
 
 // nextDue is when the first of what waits is due.
-func (m *moment) nextDue(now time.Time) time.Time {
+func (m *digest) nextDue(now time.Time) time.Time {
 	next := now.Add(lastHeld)
 	known := m.completed()
 	for _, h := range m.waiting {
@@ -93,12 +93,12 @@ func (m *moment) nextDue(now time.Time) time.Time {
 }
 
 // over says whether the crowd that begins with first is over.
-func (m *moment) over(now time.Time, first held) bool {
+func (m *digest) over(now time.Time, first held) bool {
 	return now.Sub(m.latest) >= momentSettle || now.Sub(first.since) >= momentLimit
 }
 
 // take returns the notifications that are due; with all set, those for everything that waits.
-func (m *moment) take(now time.Time, all bool) []notice {
+func (m *digest) take(now time.Time, all bool) []notice {
 	m.raised = slices.DeleteFunc(m.raised, func(t time.Time) bool { return now.Sub(t) >= momentLength })
 	if m.crowd != nil && !all && !m.over(now, *m.crowd) {
 		return nil
@@ -147,7 +147,7 @@ func (m *moment) take(now time.Time, all bool) []notice {
 }
 
 // ready are the facts that need not wait any longer.
-func (m *moment) ready(now time.Time, all bool) (ready []held) {
+func (m *digest) ready(now time.Time, all bool) (ready []held) {
 	known := m.completed()
 	for _, h := range m.waiting {
 		if all && !h.Unasked || !known.due(h).After(now) {
@@ -166,7 +166,7 @@ type completed struct {
 	ended map[news]time.Time // of all their signatures that wait, which are told together
 }
 
-func (m *moment) completed() completed {
+func (m *digest) completed() completed {
 	c := completed{map[string]bool{}, map[news]bool{}, map[news]bool{}, map[news]time.Time{}, map[news]time.Time{}}
 	for _, h := range m.waiting {
 		switch h.Kind {

@@ -16,33 +16,33 @@ import (
 // notes it as told until it is raised: the next start raises it. That it is no longer owed is recorded right before it is raised,
 // so that a kill in between costs a notification, and none ever doubles one.
 
-// docOwed and the hash of a fact's key name the document with a fact that is owed.
-const docOwed = "owed fact/"
+// docPending and the hash of a fact's key name the document with a fact that is owed.
+const docPending = "owed fact/"
 
-// maxOwed is how many facts that are owed a start raises, more than anybody can read.
-const maxOwed = 10_000
+// maxPending is how many facts that are owed a start raises, more than anybody can read.
+const maxPending = 10_000
 
-func owed(key string) string {
+func pendingDoc(key string) string {
 	sum := sha256.Sum256([]byte(key))
-	return docOwed + hex.EncodeToString(sum[:16])
+	return docPending + hex.EncodeToString(sum[:16])
 }
 
-// owe notes, in the commit of what f is about, that people are to be told.
-func owe(tx *store.Tx, f office.Fact) error { return tx.PutDoc(owed(f.Key), f) }
+// putPending notes, in the commit of what f is about, that people are to be told.
+func putPending(tx *store.Tx, f office.Fact) error { return tx.PutDoc(pendingDoc(f.Key), f) }
 
 // Withhold notes, in the commit that found them, that nobody is told of facts after all: they are old.
 func (r *Service) Withhold(tx *store.Tx, facts []office.Fact) error {
 	for _, f := range facts {
-		if err := tx.PutDoc(owed(f.Key), nil); err != nil {
+		if err := tx.PutDoc(pendingDoc(f.Key), nil); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// ForgetOwed owes nothing any more: the state is that of a backup, and what was owed then was told since.
-func ForgetOwed(tx *store.Tx) error {
-	names, err := tx.DocNames(docOwed)
+// ForgetPending owes nothing any more: the state is that of a backup, and what was owed then was told since.
+func ForgetPending(tx *store.Tx) error {
+	names, err := tx.DocNames(docPending)
 	for _, name := range names {
 		err = errors.Join(err, tx.PutDoc(name, nil))
 	}
@@ -53,7 +53,7 @@ func ForgetOwed(tx *store.Tx) error {
 // another service stays owed until that one is in use again.
 func (r *Service) Resume() {
 	facts, err := data.Read(r.Data, "what people are to be told", func(tx *store.Tx) (map[string]office.Fact, error) {
-		facts, err := store.Docs[office.Fact](tx, docOwed, "", maxOwed)
+		facts, err := store.Docs[office.Fact](tx, docPending, "", maxPending)
 		if err != nil {
 			return nil, err
 		}
@@ -84,7 +84,7 @@ func (r *Service) settle(keys []string) {
 	}
 	err := r.Data.Update(func(tx *store.Tx) error {
 		for _, key := range r.settled {
-			if err := tx.PutDoc(owed(key), nil); err != nil {
+			if err := tx.PutDoc(pendingDoc(key), nil); err != nil {
 				return err
 			}
 		}

@@ -15,14 +15,14 @@ var errNothingSaved = errors.New("no saved file of the package is there")
 // errNothingUnsent means that a folder that sends is not there, or has sent everything.
 var errNothingUnsent = errors.New("there is no folder with what was not sent")
 
-// Press does what somebody pressed on a notification. It may be one of days ago, and what it says is not believed: only
+// Click does what somebody pressed on a notification. It may be one of days ago, and what it says is not believed: only
 // packages that are known, files that were saved here and are still there, and folders that send, are opened. It may wait for a disk.
-func (a *Agent) Press(p office.Press) {
-	if p.Deed == office.DeedShow {
+func (a *Agent) Click(p office.Click) {
+	if p.Action == office.ActionShow {
 		a.showSubject(p.About)
 		return
 	}
-	if p.Deed != office.DeedOpen && p.Deed != office.DeedFolder {
+	if p.Action != office.ActionOpen && p.Action != office.ActionFolder {
 		return
 	}
 	open := a.openSaved
@@ -42,7 +42,7 @@ func (a *Agent) showSubject(s office.Subject) {
 	}
 }
 
-func (a *Agent) openSaved(p office.Press) error {
+func (a *Agent) openSaved(p office.Click) error {
 	id, ok := p.About.Package()
 	if !ok || a.p.OpenSaved == nil {
 		return errNothingSaved
@@ -57,11 +57,11 @@ func (a *Agent) openSaved(p office.Press) error {
 	if at < 0 {
 		return errNothingSaved
 	}
-	return a.p.OpenSaved(row.Files[at].Path, p.Deed == office.DeedFolder, p.Token)
+	return a.p.OpenSaved(row.Files[at].Path, p.Action == office.ActionFolder, p.Token)
 }
 
 // openUnsent opens the folder with what a folder that sends could not send.
-func (a *Agent) openUnsent(p office.Press) error {
+func (a *Agent) openUnsent(p office.Click) error {
 	rows, err := a.HotFolders()
 	if err != nil {
 		return err

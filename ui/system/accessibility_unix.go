@@ -14,7 +14,7 @@ import (
 )
 
 // readComfort asks the desktop's portal (org.freedesktop.portal.Settings), which hands on what GNOME and others are set to.
-func readComfort(ctx context.Context) (c Comfort, err error) {
+func readComfort(ctx context.Context) (c Accessibility, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	conn, err := sessionbus.Open(ctx)
@@ -38,6 +38,6 @@ func readComfort(ctx context.Context) (c Comfort, err error) {
 	}
 	moves, said := desktop["enable-animations"].Value().(bool)
 	less, _ := all[appearance]["reduced-motion"].Value().(uint32)
-	c.Still = said && !moves || less == 1
+	c.ReducedMotion = said && !moves || less == 1
 	return c, nil
 }

@@ -34,7 +34,7 @@ var nasty = []struct{ name, text, want string }{
 func TestHarmless(t *testing.T) {
 	for _, tt := range nasty {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := Harmless(tt.text, 400); got != tt.want {
+			if got := Sanitize(tt.text, 400); got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})
@@ -55,7 +55,7 @@ func TestHarmlessIsCappedBetweenCharacters(t *testing.T) {
 		{"abc", 0, ""},
 		{strings.Repeat("😀", 10000), 3, "😀😀…"},
 	} {
-		if got := Harmless(tt.text, tt.max); got != tt.want {
+		if got := Sanitize(tt.text, tt.max); got != tt.want {
 			t.Errorf("%q to %d: got %q, want %q", tt.text[:min(20, len(tt.text))], tt.max, got, tt.want)
 		}
 	}
@@ -81,7 +81,7 @@ func FuzzHarmless(f *testing.F) {
 	f.Add("-\u0338", 2)
 	f.Fuzz(func(t *testing.T, text string, most int) {
 		most = min(most, 10000)
-		got := Harmless(text, most)
+		got := Sanitize(text, most)
 		if !utf8.ValidString(got) {
 			t.Error("not UTF-8")
 		}
@@ -97,7 +97,7 @@ func FuzzHarmless(f *testing.F) {
 				t.Errorf("%U is left in %q", r, got)
 			}
 		}
-		if again := Harmless(got, most); again != got {
+		if again := Sanitize(got, most); again != got {
 			t.Errorf("a second time it becomes %q, not %q", again, got)
 		}
 		if strings.ContainsAny(unmarked.Replace(got), "<>&") {

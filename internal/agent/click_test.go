@@ -60,11 +60,11 @@ func TestAPressOpensWhatWasSavedAndNothingElse(t *testing.T) {
 	noErr(t, o.service.SignAll(id))
 	o.eventually("people are told", func() bool { return o.count("Everyone has signed") == 1 })
 	said := x.last()
-	var deeds []office.Deed
+	var deeds []office.Action
 	for _, b := range said.Buttons {
-		deeds = append(deeds, b.Deed)
+		deeds = append(deeds, b.Action)
 	}
-	if want := []office.Deed{office.DeedShow, office.DeedOpen, office.DeedFolder}; said.About != office.PackageSubject(id) || !slices.Equal(deeds, want) {
+	if want := []office.Action{office.ActionShow, office.ActionOpen, office.ActionFolder}; said.About != office.PackageSubject(id) || !slices.Equal(deeds, want) {
 		t.Fatalf("%+v offers %q", said, deeds)
 	}
 	shown := func() office.Subject {
@@ -75,20 +75,20 @@ func TestAPressOpensWhatWasSavedAndNothingElse(t *testing.T) {
 		}
 		return "nothing"
 	}
-	press := func(about office.Subject, deed office.Deed) {
-		o.Press(office.Press{About: about, Deed: deed, Token: "t"})
+	press := func(about office.Subject, deed office.Action) {
+		o.Click(office.Click{About: about, Action: deed, Token: "t"})
 	}
-	press(said.About, office.DeedOpen)
-	press(said.About, office.DeedFolder)
+	press(said.About, office.ActionOpen)
+	press(said.About, office.ActionFolder)
 	if got := x.take(); !slices.Equal(got, []string{"open Offer - Offer 2026-118.pdf t", "folder Offer - Offer 2026-118.pdf t"}) {
 		t.Errorf("opened %q", got)
 	}
-	press(said.About, office.DeedShow)
+	press(said.About, office.ActionShow)
 	if got := shown(); got != said.About {
 		t.Errorf("shown %q", got)
 	}
 	for _, strange := range []office.Subject{"", "package/", "package/unknown", "problem/folder", "/etc/passwd", "package/../../etc/passwd"} {
-		press(strange, office.DeedOpen)
+		press(strange, office.ActionOpen)
 		if got := shown(); got != strange || len(x.take()) > 0 {
 			t.Errorf("a press on %q shows %q", strange, got)
 		}
@@ -99,7 +99,7 @@ func TestAPressOpensWhatWasSavedAndNothingElse(t *testing.T) {
 	file := filepath.Join(o.Settings().SaveTo, "Offer - Offer 2026-118.pdf")
 	noErr(t, os.Remove(file))
 	noErr(t, os.Symlink("/bin/sh", file))
-	press(said.About, office.DeedOpen)
+	press(said.About, office.ActionOpen)
 	if got := shown(); got != said.About {
 		t.Errorf("instead, %q is shown", got)
 	}

@@ -28,9 +28,9 @@ type Place struct {
 	Size fyne.Size
 }
 
-// Landing lies over a window, and shows where what is dragged over it from another program would land, or why nowhere, and
+// DropHint lies over a window, and shows where what is dragged over it from another program would land, or why nowhere, and
 // that it is on its way. It takes neither mouse nor keys, and shows nothing until it is told to.
-type Landing struct {
+type DropHint struct {
 	widget.BaseWidget
 	text  string // empty for nothing
 	sign  sign
@@ -46,32 +46,32 @@ const (
 	signComes
 )
 
-// NewLanding returns one that shows nothing.
-func NewLanding() *Landing {
-	l := &Landing{}
+// NewDropHint returns one that shows nothing.
+func NewDropHint() *DropHint {
+	l := &DropHint{}
 	l.ExtendBaseWidget(l)
 	return l
 }
 
 // Take says what a drop would do, at a place or, for nil, anywhere in the window.
-func (l *Landing) Take(text string, place *Place) { l.show(text, signTakes, place) }
+func (l *DropHint) Take(text string, place *Place) { l.show(text, signTakes, place) }
 
 // Refuse says why a drop would do nothing.
-func (l *Landing) Refuse(text string) { l.show(text, signRefuses, nil) }
+func (l *DropHint) Refuse(text string) { l.show(text, signRefuses, nil) }
 
 // Come says that what was dropped is on its way, at the window's lower edge: people go on working meanwhile.
-func (l *Landing) Come(text string) { l.show(text, signComes, nil) }
+func (l *DropHint) Come(text string) { l.show(text, signComes, nil) }
 
 // Clear shows nothing any more.
-func (l *Landing) Clear() { l.show("", signRefuses, nil) }
+func (l *DropHint) Clear() { l.show("", signRefuses, nil) }
 
 // Text is what is shown, empty for nothing, and Takes whether that is a place to drop something.
-func (l *Landing) Text() string { return l.text }
+func (l *DropHint) Text() string { return l.text }
 
 // Takes reports whether what is shown is a place for a drop.
-func (l *Landing) Takes() bool { return l.sign == signTakes }
+func (l *DropHint) Takes() bool { return l.sign == signTakes }
 
-func (l *Landing) show(text string, sign sign, place *Place) {
+func (l *DropHint) show(text string, sign sign, place *Place) {
 	same := (l.place == nil) == (place == nil) && (place == nil || *l.place == *place)
 	if l.text == text && l.sign == sign && same {
 		return
@@ -81,7 +81,7 @@ func (l *Landing) show(text string, sign sign, place *Place) {
 }
 
 // CreateRenderer is Fyne's.
-func (l *Landing) CreateRenderer() fyne.WidgetRenderer {
+func (l *DropHint) CreateRenderer() fyne.WidgetRenderer {
 	spot, back := canvas.NewRectangle(color.Transparent), canvas.NewRectangle(color.Transparent)
 	mark := canvas.NewImageFromResource(nil)
 	mark.FillMode = canvas.ImageFillContain
@@ -125,7 +125,7 @@ func (l *Landing) CreateRenderer() fyne.WidgetRenderer {
 
 // put puts the words, with their mark and their back, into the middle of the window, or at the place that they are about:
 // above it, or below it where there is no room. What is on its way is said at the window's lower edge.
-func (l *Landing) put(spot, back, mark fyne.CanvasObject, objects []fyne.CanvasObject, room fyne.Size) {
+func (l *DropHint) put(spot, back, mark fyne.CanvasObject, objects []fyne.CanvasObject, room fyne.Size) {
 	if len(objects) == 0 {
 		return
 	}

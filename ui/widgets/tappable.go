@@ -12,9 +12,9 @@ import (
 	"countersign/ui/theme"
 )
 
-// Press is content that can be pressed and chosen: an entry of the sidebar, a tab. It takes the focus, shows it, answers
+// Tappable is content that can be pressed and chosen: an entry of the sidebar, a tab. It takes the focus, shows it, answers
 // to Space and Enter, and leaves other keys to the window. Fyne's button holds a text and an icon, and nothing else.
-type Press struct {
+type Tappable struct {
 	widget.BaseWidget
 	hoverable
 	named
@@ -33,7 +33,7 @@ type Press struct {
 
 // Group makes presses one group, in which the arrows move the choice and the focus, as Home and End do. at is the chosen
 // one; hidden ones are passed over. Enter chooses; on the chosen one it calls again, which may be nil.
-func Group(items []*Press, at func() int, choose func(int), again func()) {
+func Group(items []*Tappable, at func() int, choose func(int), again func()) {
 	for i, item := range items {
 		item.again = again
 		item.step = func(by int) {
@@ -56,15 +56,15 @@ const (
 	barInset = 6 // above and below
 )
 
-// NewPress returns content that calls pressed.
-func NewPress(content fyne.CanvasObject, pressed func()) *Press {
-	p := &Press{Content: content, OnPress: pressed}
+// NewTappable returns content that calls pressed.
+func NewTappable(content fyne.CanvasObject, pressed func()) *Tappable {
+	p := &Tappable{Content: content, OnPress: pressed}
 	p.ExtendBaseWidget(p)
 	return p
 }
 
 // Choose marks the content as the chosen one, or not.
-func (p *Press) Choose(chosen bool) {
+func (p *Tappable) Choose(chosen bool) {
 	if p.chosen != chosen {
 		p.chosen = chosen
 		p.Refresh()
@@ -72,7 +72,7 @@ func (p *Press) Choose(chosen bool) {
 }
 
 // Tapped calls back.
-func (p *Press) Tapped(*fyne.PointEvent) {
+func (p *Tappable) Tapped(*fyne.PointEvent) {
 	pointAway(p.Content)
 	if p.OnPress != nil {
 		p.OnPress()
@@ -80,16 +80,16 @@ func (p *Press) Tapped(*fyne.PointEvent) {
 }
 
 // FocusGained is Fyne's.
-func (p *Press) FocusGained() { p.focused = true; p.Refresh(); reveal(p.Content) }
+func (p *Tappable) FocusGained() { p.focused = true; p.Refresh(); reveal(p.Content) }
 
 // FocusLost is Fyne's.
-func (p *Press) FocusLost() { p.focused = false; p.Refresh() }
+func (p *Tappable) FocusLost() { p.focused = false; p.Refresh() }
 
 // TypedRune is Fyne's.
-func (p *Press) TypedRune(rune) {}
+func (p *Tappable) TypedRune(rune) {}
 
 // TypedKey presses on Space and Enter.
-func (p *Press) TypedKey(e *fyne.KeyEvent) {
+func (p *Tappable) TypedKey(e *fyne.KeyEvent) {
 	switch e.Name {
 	case fyne.KeyReturn, fyne.KeyEnter:
 		if p.again != nil && p.chosen {
@@ -115,21 +115,21 @@ func (p *Press) TypedKey(e *fyne.KeyEvent) {
 }
 
 // MouseIn is Fyne's.
-func (p *Press) MouseIn(e *desktop.MouseEvent) {
+func (p *Tappable) MouseIn(e *desktop.MouseEvent) {
 	p.hovered = true
 	p.Refresh()
 	point(p.Content, e, cut(p.Lines))
 }
 
 // MouseOut is Fyne's.
-func (p *Press) MouseOut() {
+func (p *Tappable) MouseOut() {
 	p.hovered = false
 	p.Refresh()
 	pointAway(p.Content)
 }
 
 // CreateRenderer is Fyne's.
-func (p *Press) CreateRenderer() fyne.WidgetRenderer {
+func (p *Tappable) CreateRenderer() fyne.WidgetRenderer {
 	back, bar, ring := canvas.NewRectangle(color.Transparent), canvas.NewRectangle(color.Transparent), newRing()
 	return painted(&renderer{
 		objects: append([]fyne.CanvasObject{back, bar, p.Content}, ring.objects()...),
@@ -167,20 +167,20 @@ func (p *Press) CreateRenderer() fyne.WidgetRenderer {
 }
 
 // NewLink returns a text to be pressed that leads somewhere, with an icon, and shortens itself where there is no room.
-func NewLink(icon fyne.Resource, text string, pressed func()) *Press {
+func NewLink(icon fyne.Resource, text string, pressed func()) *Tappable {
 	line := NewLine(text)
 	line.Colour, line.Shorten = theme.Ink, true
-	p := NewPress(PadHV(4, 6, Across(widget.NewIcon(fynetheme.NewColoredResource(icon, theme.Ink)), line, nil)), pressed)
+	p := NewTappable(PadHV(4, 6, Across(widget.NewIcon(fynetheme.NewColoredResource(icon, theme.Ink)), line, nil)), pressed)
 	p.Lines = []*Line{line}
 	return p
 }
 
 // NavItem is an entry of the sidebar: an icon and a word.
-func NavItem(icon fyne.Resource, text string, pressed func()) *Press {
+func NavItem(icon fyne.Resource, text string, pressed func()) *Tappable {
 	return NavItemWith(icon, text, nil, pressed)
 }
 
 // NavItemWith is a NavItem with a note at its end.
-func NavItemWith(icon fyne.Resource, text string, note fyne.CanvasObject, pressed func()) *Press {
-	return NewPress(PadHV(12, 8, Across(widget.NewIcon(icon), NewLine(text), note)), pressed)
+func NavItemWith(icon fyne.Resource, text string, note fyne.CanvasObject, pressed func()) *Tappable {
+	return NewTappable(PadHV(12, 8, Across(widget.NewIcon(icon), NewLine(text), note)), pressed)
 }

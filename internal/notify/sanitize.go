@@ -9,7 +9,7 @@ import (
 	"countersign/internal/message"
 )
 
-// Harmless makes a text one line of at most max characters (more end in "…") that no way to a screen can take for
+// Sanitize makes a text one line of at most max characters (more end in "…") that no way to a screen can take for
 // anything but text. What becomes of what:
 //
 //   - Controls, bidirectional marks, zero-width and other invisible characters go; line ends and odd spaces are spaces.
@@ -21,7 +21,7 @@ import (
 //   - A hyphen at the beginning becomes ‐, so that no command takes the text for an option.
 //
 // "<", ">" and "&" stay: whether they mean something is known only where the text is shown.
-func Harmless(s string, max int) string {
+func Sanitize(s string, max int) string {
 	if max <= 0 {
 		return ""
 	}

@@ -17,9 +17,9 @@ const graceSeconds = 10
 // presses at the last moment comes in time.
 const UndoTime = (graceSeconds + 1) * time.Second
 
-// Grace shows what is about to be done, each on a line with the seconds that are left and a button that prevents it. It takes
+// UndoBar shows what is about to be done, each on a line with the seconds that are left and a button that prevents it. It takes
 // no room while there is nothing. It does nothing itself: whoever was told to do it waits that long.
-type Grace struct {
+type UndoBar struct {
 	widget.BaseWidget
 	Changed func() // called when a line came or went, for whoever lays it out; may be nil
 	Empty   func() // called once when the last line went; may be nil
@@ -37,19 +37,19 @@ type graceLine struct {
 	over   bool
 }
 
-// NewGrace returns no lines yet. later calls over on the window's goroutine when d has passed.
-func NewGrace(later func(d time.Duration, over func())) *Grace {
-	g := &Grace{later: later, box: Stack(0)}
+// NewUndoBar returns no lines yet. later calls over on the window's goroutine when d has passed.
+func NewUndoBar(later func(d time.Duration, over func())) *UndoBar {
+	g := &UndoBar{later: later, box: Stack(0)}
 	g.ExtendBaseWidget(g)
 	g.Hide()
 	return g
 }
 
 // CreateRenderer is Fyne's.
-func (g *Grace) CreateRenderer() fyne.WidgetRenderer { return widget.NewSimpleRenderer(g.box) }
+func (g *UndoBar) CreateRenderer() fyne.WidgetRenderer { return widget.NewSimpleRenderer(g.box) }
 
 // Begin shows what can be undone for some seconds: undone is called when the button undo is pressed.
-func (g *Grace) Begin(says func(seconds int) string, undo string, undone func()) {
+func (g *UndoBar) Begin(says func(seconds int) string, undo string, undone func()) {
 	l := &graceLine{says: says, left: graceSeconds, text: NewFullName("")}
 	l.text.Bold = true
 	l.button = NewButton(undo, func() {
@@ -66,10 +66,10 @@ func (g *Grace) Begin(says func(seconds int) string, undo string, undone func())
 }
 
 // Busy says whether something waits.
-func (g *Grace) Busy() bool { return len(g.lines) > 0 }
+func (g *UndoBar) Busy() bool { return len(g.lines) > 0 }
 
 // Text is the newest line, empty when there is none.
-func (g *Grace) Text() string {
+func (g *UndoBar) Text() string {
 	if !g.Busy() {
 		return ""
 	}
@@ -77,13 +77,13 @@ func (g *Grace) Text() string {
 }
 
 // Undo prevents what the newest line says.
-func (g *Grace) Undo() {
+func (g *UndoBar) Undo() {
 	if g.Busy() {
 		g.lines[len(g.lines)-1].button.OnTapped()
 	}
 }
 
-func (g *Grace) tick(l *graceLine) {
+func (g *UndoBar) tick(l *graceLine) {
 	g.later(time.Second, func() {
 		if l.over {
 			return
@@ -97,7 +97,7 @@ func (g *Grace) tick(l *graceLine) {
 	})
 }
 
-func (g *Grace) end(gone *graceLine) {
+func (g *UndoBar) end(gone *graceLine) {
 	gone.over = true
 	g.lines = slices.DeleteFunc(g.lines, func(l *graceLine) bool { return l == gone })
 	g.draw()
@@ -107,7 +107,7 @@ func (g *Grace) end(gone *graceLine) {
 	}
 }
 
-func (g *Grace) draw() {
+func (g *UndoBar) draw() {
 	g.Hidden = !g.Busy()
 	g.box.Objects = nil
 	for _, l := range g.lines {

@@ -26,14 +26,14 @@ type highContrast struct {
 var systemParametersInfo = windows.NewLazySystemDLL("user32.dll").NewProc("SystemParametersInfoW")
 
 // readComfort asks Windows: the contrast themes, "Text size" and "Animation effects" of Settings, Accessibility.
-func readComfort(context.Context) (c Comfort, err error) {
+func readComfort(context.Context) (c Accessibility, err error) {
 	contrast := highContrast{size: uint32(unsafe.Sizeof(highContrast{}))}
 	if ok, _, _ := systemParametersInfo.Call(spiGetHighContrast, uintptr(contrast.size), uintptr(unsafe.Pointer(&contrast)), 0); ok != 0 {
 		c.Contrast = contrast.flags&hcfHighContrastOn != 0
 	}
 	moves := int32(1)
 	if ok, _, _ := systemParametersInfo.Call(spiGetClientAreaAnimation, 0, uintptr(unsafe.Pointer(&moves)), 0); ok != 0 {
-		c.Still = moves == 0
+		c.ReducedMotion = moves == 0
 	}
 	key, err := registry.OpenKey(registry.CURRENT_USER, `Software\Microsoft\Accessibility`, registry.QUERY_VALUE)
 	if errors.Is(err, registry.ErrNotExist) {

@@ -113,7 +113,7 @@ func TestWhatPeopleDidNotWantToHearIsNotToldLater(t *testing.T) {
 }
 
 func TestAPersonWhoTakesTimeForEachDocumentIsToldOfOnce(t *testing.T) {
-	var m moment
+	var m digest
 	now := noon
 	sign := func(document string, last bool) {
 		f := signedBy("Jan", "Lease", document, false)

@@ -18,9 +18,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// farewell is what a service that this office has left is still to be told: that the endpoint is to be deleted and the
+// pendingRevocation is what a service that this office has left is still to be told: that the endpoint is to be deleted and the
 // sign-in revoked. It is kept from the commit on that ended the sign-in here, with everything that is needed to say it.
-type farewell struct {
+type pendingRevocation struct {
 	ID           string    `json:"id"`
 	AuthURL      string    `json:"auth_url"`
 	BaseURL      string    `json:"base_url"`
@@ -37,48 +37,48 @@ type farewell struct {
 // For how long a service that does not answer is told again, and how often at least (a computer that was off for weeks has not
 // tried); the longest pause between two tries, and how many tries the sign-in outlives: without it the endpoint cannot be deleted.
 const (
-	maxFarewell   = 7 * 24 * time.Hour
-	farewellTries = 20
-	farewellPause = 6 * time.Hour
-	farewellHolds = 5
+	revocationLimit = 7 * 24 * time.Hour
+	revocationTries = 20
+	revocationPause = 6 * time.Hour
+	revocationHolds = 5
 )
 
-// farewells are those that are owed. The list itself is sealed in the store. Safe for concurrent use.
-type farewells struct {
+// pendingRevocations are those that wait to be told. The list itself is sealed in the store. Safe for concurrent use.
+type pendingRevocations struct {
 	saying chan struct{} // holds one value while one is said
 
 	mu     sync.Mutex              // held while the list is read, changed and committed
-	access map[string]esign.Tokens // farewell id -> access token, which is in memory only
+	access map[string]esign.Tokens // its id -> access token, which is in memory only
 }
 
-// owe commits that f is owed, together with values and also; with nothing to say, those alone.
-func (r *Service) owe(f farewell, t esign.Tokens, values map[string][]byte, also ...func(*store.Tx) error) error {
-	r.farewells.mu.Lock()
-	defer r.farewells.mu.Unlock()
+// keepPending commits that f waits to be told, together with values and also; with nothing to say, those alone.
+func (r *Service) keepPending(f pendingRevocation, t esign.Tokens, values map[string][]byte, also ...func(*store.Tx) error) error {
+	r.pending.mu.Lock()
+	defer r.pending.mu.Unlock()
 	if f.Refresh == "" && t.Access == "" {
 		return r.keys.Put(values, also...)
 	}
-	list, err := r.readFarewells()
+	list, err := r.readRevocations()
 	if err != nil {
 		return err
 	}
-	if err := putJSON(values, sealedFarewells, append(list, f)); err != nil {
+	if err := putJSON(values, sealedRevocations, append(list, f)); err != nil {
 		return err
 	}
 	if err := r.keys.Put(values, also...); err != nil {
 		return err
 	}
-	if r.farewells.access == nil {
-		r.farewells.access = map[string]esign.Tokens{}
+	if r.pending.access == nil {
+		r.pending.access = map[string]esign.Tokens{}
 	}
-	r.farewells.access[f.ID] = t
+	r.pending.access[f.ID] = t
 	return nil
 }
 
-// newFarewell is a farewell from svc.
-func (r *Service) newFarewell(svc *service, t esign.Tokens) farewell {
+// newRevocation is what svc is to be told.
+func (r *Service) newRevocation(svc *service, t esign.Tokens) pendingRevocation {
 	c := svc.config
-	return farewell{
+	return pendingRevocation{
 		ID: uuid.NewString(), AuthURL: c.AuthURL, BaseURL: c.BaseURL, ClientID: c.ClientID, ClientSecret: c.ClientSecret,
 		Refresh: t.Refresh, Since: r.Now(), Next: r.Now(),
 	}
@@ -86,15 +86,15 @@ func (r *Service) newFarewell(svc *service, t esign.Tokens) farewell {
 
 // discard owes the revocation of tokens that svc has given out and nobody is going to use.
 func (r *Service) discard(svc *service, t esign.Tokens) {
-	if err := r.owe(r.newFarewell(svc, t), t, map[string][]byte{}); err != nil {
+	if err := r.keepPending(r.newRevocation(svc, t), t, map[string][]byte{}); err != nil {
 		r.Log.Warn("revoke a sign-in that is not used", "err", err)
 	}
-	loop.Wake(r.wakeFarewells)
+	loop.Wake(r.wakeRevocations)
 }
 
-// readFarewells returns the list. mu is held. One that is damaged tells nobody what is owed, and keeps nobody from signing out.
-func (r *Service) readFarewells() (list []farewell, err error) {
-	b, err := r.keys.Get(sealedFarewells)
+// readRevocations returns the list. mu is held. One that is damaged tells nobody, and keeps nobody from signing out.
+func (r *Service) readRevocations() (list []pendingRevocation, err error) {
+	b, err := r.keys.Get(sealedRevocations)
 	if err == nil && b != nil {
 		err = json.Unmarshal(b, &list)
 	} else if !errors.Is(err, secret.ErrDamaged) {
@@ -107,23 +107,23 @@ func (r *Service) readFarewells() (list []farewell, err error) {
 	return list, nil
 }
 
-// owed returns what is owed now.
-func (r *Service) owed() ([]farewell, error) {
-	r.farewells.mu.Lock()
-	defer r.farewells.mu.Unlock()
-	return r.readFarewells()
+// pendingNow returns what waits to be told now.
+func (r *Service) pendingNow() ([]pendingRevocation, error) {
+	r.pending.mu.Lock()
+	defer r.pending.mu.Unlock()
+	return r.readRevocations()
 }
 
-// amend commits a change of one farewell, or its end when keep is false.
-func (r *Service) amend(id string, change func(*farewell) (keep bool)) error {
-	r.farewells.mu.Lock()
-	defer r.farewells.mu.Unlock()
-	list, err := r.readFarewells()
+// amend commits a change of one of them, or its end when keep is false.
+func (r *Service) amend(id string, change func(*pendingRevocation) (keep bool)) error {
+	r.pending.mu.Lock()
+	defer r.pending.mu.Unlock()
+	list, err := r.readRevocations()
 	if err != nil {
 		return err
 	}
 	list = slices.Clone(list)
-	i := slices.IndexFunc(list, func(f farewell) bool { return f.ID == id })
+	i := slices.IndexFunc(list, func(f pendingRevocation) bool { return f.ID == id })
 	if i < 0 {
 		return nil
 	}
@@ -131,9 +131,9 @@ func (r *Service) amend(id string, change func(*farewell) (keep bool)) error {
 	if !keep {
 		list = slices.Delete(list, i, i+1)
 	}
-	values := map[string][]byte{sealedFarewells: nil}
+	values := map[string][]byte{sealedRevocations: nil}
 	if len(list) > 0 {
-		if err := putJSON(values, sealedFarewells, list); err != nil {
+		if err := putJSON(values, sealedRevocations, list); err != nil {
 			return err
 		}
 	}
@@ -141,7 +141,7 @@ func (r *Service) amend(id string, change func(*farewell) (keep bool)) error {
 		return err
 	}
 	if !keep {
-		delete(r.farewells.access, id)
+		delete(r.pending.access, id)
 	}
 	return nil
 }
@@ -154,56 +154,56 @@ func putJSON(values map[string][]byte, name string, v any) error {
 	return err
 }
 
-// RunFarewells says what is owed, more and more rarely to a service that does not answer, nor while what was said cannot
+// RunRevocations tells what waits, more and more rarely to a service that does not answer, nor while what was said cannot
 // be noted.
-func (r *Service) RunFarewells(ctx context.Context) error {
+func (r *Service) RunRevocations(ctx context.Context) error {
 	var unnoted loop.Failures
 	rests := map[string]loop.Cooldown{} // of those
 	for {
-		list, err := r.owed()
+		list, err := r.pendingNow()
 		if err != nil && !errors.Is(err, ErrLocked) {
 			return err
 		}
 		pause := time.Hour
 		for _, f := range list {
-			left := max(r.Due(loop.MaxWait(farewellPause)).Left(f.Next), rests[f.ID].Left(r.Now()))
+			left := max(r.Due(loop.MaxWait(revocationPause)).Left(f.Next), rests[f.ID].Left(r.Now()))
 			if left > 0 {
 				pause = min(pause, left)
 				continue
 			}
-			if _, noted := r.sayFarewell(ctx, f.ID, f.Tries < farewellHolds); noted {
+			if _, noted := r.revokePending(ctx, f.ID, f.Tries < revocationHolds); noted {
 				unnoted.Clear(f.ID)
 				delete(rests, f.ID)
 			} else {
 				tries, _ := unnoted.Add(f.ID)
-				rests[f.ID] = loop.CoolFor(r.Now(), r.Backoff(tries, 30*r.Pace.Retry, farewellPause))
+				rests[f.ID] = loop.CoolFor(r.Now(), r.Backoff(tries, 30*r.Pace.Retry, revocationPause))
 			}
 			pause = 0
 		}
 		if pause == 0 && ctx.Err() == nil {
 			continue
 		}
-		if !loop.Wait(ctx, pause, r.wakeFarewells) {
+		if !loop.Wait(ctx, pause, r.wakeRevocations) {
 			return nil
 		}
 	}
 }
 
-// sayFarewell tells one service what it is owed, and returns what it could not be told and whether that is noted. hold
+// revokePending tells one service what waits for it, and returns what it could not be told and whether that is noted. hold
 // keeps the sign-in for another time while the endpoint cannot be deleted.
-func (r *Service) sayFarewell(ctx context.Context, id string, hold bool) (left []message.Message, noted bool) {
+func (r *Service) revokePending(ctx context.Context, id string, hold bool) (left []message.Message, noted bool) {
 	unsaid := []message.Message{message.EndpointNotDeleted(), message.NotRevoked()}
 	select {
-	case r.farewells.saying <- struct{}{}:
-		defer func() { <-r.farewells.saying }()
+	case r.pending.saying <- struct{}{}:
+		defer func() { <-r.pending.saying }()
 	case <-ctx.Done():
 		return unsaid, false
 	}
-	list, err := r.owed()
+	list, err := r.pendingNow()
 	if err != nil {
 		return unsaid, false
 	}
-	i := slices.IndexFunc(list, func(f farewell) bool { return f.ID == id })
+	i := slices.IndexFunc(list, func(f pendingRevocation) bool { return f.ID == id })
 	if i < 0 {
 		return nil, true
 	}
@@ -212,11 +212,11 @@ func (r *Service) sayFarewell(ctx context.Context, id string, hold bool) (left [
 		AuthURL: f.AuthURL, BaseURL: f.BaseURL, ClientID: f.ClientID, ClientSecret: f.ClientSecret,
 		HTTP: r.HTTP, Now: r.Now, Log: r.Log,
 	}
-	session := esign.NewSession(config, farewellVault{r, id})
+	session := esign.NewSession(config, revocationVault{r, id})
 	defer closeSession(session)
-	r.farewells.mu.Lock()
-	t := r.farewells.access[id]
-	r.farewells.mu.Unlock()
+	r.pending.mu.Lock()
+	t := r.pending.access[id]
+	r.pending.mu.Unlock()
 	if t.Access != "" {
 		if err := session.Adopt(ctx, t, func(string) error { return nil }); err != nil {
 			return unsaid, false
@@ -243,12 +243,12 @@ func (r *Service) sayFarewell(ctx context.Context, id string, hold bool) (left [
 	} else {
 		again = false
 	}
-	if ctx.Err() == nil && r.Now().Sub(f.Since) > maxFarewell && f.Tries >= farewellTries {
+	if ctx.Err() == nil && r.Now().Sub(f.Since) > revocationLimit && f.Tries >= revocationTries {
 		again = false
 	}
-	err = r.amend(id, func(x *farewell) bool {
+	err = r.amend(id, func(x *pendingRevocation) bool {
 		x.Endpoint, x.Tries = f.Endpoint, x.Tries+1
-		x.Next = r.Now().Add(r.Backoff(x.Tries, 30*r.Pace.Retry, farewellPause))
+		x.Next = r.Now().Add(r.Backoff(x.Tries, 30*r.Pace.Retry, revocationPause))
 		return again || ctx.Err() != nil
 	})
 	if err != nil {
@@ -267,7 +267,7 @@ func tellAgain(err error) bool {
 // deleteEndpoint deletes an endpoint of config's client, unless that has been registered anew meanwhile, which replaced
 // it. Whether another computer has registered since cannot be asked; where the service's answer shows that one had, the
 // error is an *othersEndpointError.
-func (r *Service) deleteEndpoint(ctx context.Context, client *esign.Client, config esign.Config, f farewell) error {
+func (r *Service) deleteEndpoint(ctx context.Context, client *esign.Client, config esign.Config, f pendingRevocation) error {
 	ctx, done, err := r.Endpoint.Change(ctx)
 	if err != nil {
 		return err
@@ -302,15 +302,15 @@ func endpointLeft(err error) message.Message {
 	return message.EndpointNotDeleted()
 }
 
-// farewellVault is the esign.Vault of a sign-in that is over here.
-type farewellVault struct {
+// revocationVault is the esign.Vault of a sign-in that is over here.
+type revocationVault struct {
 	r  *Service
 	id string
 }
 
 // Refresh is esign.Vault's.
-func (v farewellVault) Refresh(context.Context) (string, error) {
-	list, err := v.r.owed()
+func (v revocationVault) Refresh(context.Context) (string, error) {
+	list, err := v.r.pendingNow()
 	for _, f := range list {
 		if f.ID == v.id {
 			return f.Refresh, err
@@ -320,6 +320,6 @@ func (v farewellVault) Refresh(context.Context) (string, error) {
 }
 
 // SetRefresh is esign.Vault's.
-func (v farewellVault) SetRefresh(_ context.Context, token string) error {
-	return v.r.amend(v.id, func(f *farewell) bool { f.Refresh = token; return true })
+func (v revocationVault) SetRefresh(_ context.Context, token string) error {
+	return v.r.amend(v.id, func(f *pendingRevocation) bool { f.Refresh = token; return true })
 }

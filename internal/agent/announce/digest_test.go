@@ -34,7 +34,7 @@ func texts(notices []notice) (all []string) {
 }
 
 func TestOneNotificationForOneSignerAndPackageInAMoment(t *testing.T) {
-	var m moment
+	var m digest
 	m.add(noon, signedBy("Jan", "Lease", "a", false), signedBy("Jan", "Lease", "b", false), signedBy("Jan", "Offer", "c", false),
 		signedBy("Ana", "Lease", "a", false), signedBy("Jan", "Lease", "d", false))
 	want := []string{"Jan signed 3 documents in “Lease”.", "Jan signed “Offer”. Document: “c”.", "Ana signed “Lease”. Document: “a”."}
@@ -47,7 +47,7 @@ func TestOneNotificationForOneSignerAndPackageInAMoment(t *testing.T) {
 }
 
 func TestAPersonWhoSignsOneDocumentAfterTheOtherIsToldOfOnce(t *testing.T) {
-	var m moment
+	var m digest
 	first := signedBy("Jan", "Lease", "a", false)
 	first.Partial = true
 	m.add(noon, first)
@@ -66,7 +66,7 @@ func TestAPersonWhoSignsOneDocumentAfterTheOtherIsToldOfOnce(t *testing.T) {
 }
 
 func TestTheLastSignatureAndTheFilesAreOneNotification(t *testing.T) {
-	var m moment
+	var m digest
 	m.add(noon, signedBy("Jan", "Lease", "a", true))
 	if got := m.take(noon, false); len(got) != 0 {
 		t.Errorf("told before its files: %q", texts(got))
@@ -80,7 +80,7 @@ func TestTheLastSignatureAndTheFilesAreOneNotification(t *testing.T) {
 
 // The events of the signatures may come after that of the executed package, when everyone has signed by each of them.
 func TestASignatureBesideTheOneThatIsToldWithTheFilesIsToldToo(t *testing.T) {
-	var m moment
+	var m digest
 	m.add(noon, signedBy("Jan", "Lease", "a", true), signedBy("Ana", "Lease", "a", true), savedOf("Lease"))
 	want := []string{"Jan signed “Lease”. Document: “a”. Everyone has signed.", "Everyone has signed “Lease”. Ana signed last. 2 files saved in Signed."}
 	if got := texts(m.take(noon, false)); !slices.Equal(got, want) {
@@ -99,7 +99,7 @@ func TestWhoSignedLastIsNotGuessedByWhoWasHeardOfLast(t *testing.T) {
 		"somebody does":    {[]string{"jan", "ana"}, []string{"Ana signed “Lease”. Document: “a”. Everyone has signed.", "Everyone has signed “Lease”. Jan signed last. 2 files saved in Signed."}},
 		"the other way on": {[]string{"ana", "jan"}, []string{"Ana signed “Lease”. Document: “a”. Everyone has signed.", "Everyone has signed “Lease”. Jan signed last. 2 files saved in Signed."}},
 	} {
-		var m moment
+		var m digest
 		for _, who := range c.heard {
 			m.add(noon, map[string]office.Fact{"ana": ana, "jan": jan}[who])
 		}
@@ -117,7 +117,7 @@ func TestWhoSignedLastIsNotGuessedByWhoWasHeardOfLast(t *testing.T) {
 func TestASignatureThatComesWithTheFilesIsToldWithThem(t *testing.T) {
 	jan := signedBy("Jan", "Lease", "a", true)
 	jan.Filed = true
-	var m moment
+	var m digest
 	m.add(noon, savedOf("Lease"), jan)
 	want := []string{"Everyone has signed “Lease”. Jan signed last. 2 files saved in Signed."}
 	if got := texts(m.take(noon, false)); !slices.Equal(got, want) {
@@ -130,7 +130,7 @@ func TestASignatureThatComesWithTheFilesIsToldWithThem(t *testing.T) {
 }
 
 func TestALastSignatureWhoseFilesDoNotComeIsToldByItself(t *testing.T) {
-	var m moment
+	var m digest
 	m.add(noon, signedBy("Jan", "Lease", "a", true))
 	later := noon.Add(m.left(noon))
 	if got := m.take(later, false); later.Sub(noon) != lastHeld || len(got) != 1 || !strings.Contains(got[0].body.String(), "Everyone has signed.") {
@@ -144,7 +144,7 @@ func TestALastSignatureWhoseFilesDoNotComeIsToldByItself(t *testing.T) {
 
 // TestACrowdBecomesASummary has 35 packages signed one after the other within half a minute.
 func TestACrowdBecomesASummary(t *testing.T) {
-	var m moment
+	var m digest
 	var got []notice
 	now := noon
 	until := func(end time.Time) {
@@ -177,7 +177,7 @@ func TestACrowdBecomesASummary(t *testing.T) {
 }
 
 func TestFewNotificationsAreNotDelayedByACrowdLongPast(t *testing.T) {
-	var m moment
+	var m digest
 	for i := range momentMany {
 		m.add(noon, signedBy("Ana", fmt.Sprint(i), "a", false))
 	}
@@ -192,7 +192,7 @@ func TestFewNotificationsAreNotDelayedByACrowdLongPast(t *testing.T) {
 }
 
 func TestWhatHasNoNameIsToldToo(t *testing.T) {
-	var m moment
+	var m digest
 	m.add(noon, office.Fact{Title: message.Stopped()}, office.Fact{Title: message.Unexpected()}, office.Fact{Kind: office.FactProblem, PackageID: "problem folder", Title: message.WaitForFolder("Signed", 1)})
 	if got := m.take(noon, false); len(got) != 3 {
 		t.Errorf("told %q", texts(got))
@@ -201,7 +201,7 @@ func TestWhatHasNoNameIsToldToo(t *testing.T) {
 
 // Hundreds of facts a second are nothing to look through all of them for.
 func TestOneMoreOfACrowdCostsNoLookAtTheOthers(t *testing.T) {
-	var m moment
+	var m digest
 	for i := range 1000 {
 		m.add(noon, signedBy("Jan", fmt.Sprint("Lease ", i), "a", false))
 	}
