@@ -37,7 +37,7 @@
 //   - loop.Failures, loop.Quarantine and download put off one package or one folder, and not the others.
 //   - reconcile gives up nothing that the service refuses, and limits how often everything is asked about.
 //   - loop.Cooldown and loop.ClockWatch believe no moment that a wrong clock has noted.
-//   - data, backup.go and restoring.go survive a full disk, and a data file that is damaged or lost.
+//   - data and backup.go survive a full disk, and a data file that is damaged or lost.
 //   - issuer keeps what one service gave out from every other one.
 //
 // It must not know how things look (ui), how a notification is raised (Params.Notify), nor how things are kept, sealed,

@@ -3,12 +3,18 @@ package agent
 import (
 	"bytes"
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -16,16 +22,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zeebo/blake3"
+	bolt "go.etcd.io/bbolt"
+
 	"countersign/internal/agent/account"
 	"countersign/internal/agent/issuer"
 	"countersign/internal/agent/loop"
 	"countersign/internal/esign"
+	"countersign/internal/locations"
 	"countersign/internal/office"
 	"countersign/internal/secret"
 	"countersign/internal/store"
-
-	"github.com/zeebo/blake3"
-	bolt "go.etcd.io/bbolt"
 )
 
 // benchPackages is how many packages one round is made of.
@@ -554,4 +561,157 @@ func (t *tally) all() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.n
+}
+
+// benchService answers from memory what a signing service answers about packages p0, p1 ... that are all executed.
+type benchService struct {
+	url    string
+	client *http.Client
+	server *httptest.Server
+	pdf    []byte // what each of its documents is
+}
+
+// benchFile is the size of a document of some pages.
+const benchFile = 200 << 10
+
+func newBenchService() *benchService { return newBenchServiceOf(benchFile) }
+
+// newBenchServiceOf is one whose documents have so many bytes and some more.
+func newBenchServiceOf(size int) *benchService {
+	pdf := append([]byte("%PDF-1.7\n"), bytes.Repeat([]byte("0123456789abcde\n"), size/16)...)
+	pdf = append(pdf, "%%EOF\n"...)
+	mux := http.NewServeMux()
+	for _, prefix := range []string{"", "/api/v1"} {
+		mux.HandleFunc("GET "+prefix+"/packages/{p}/status", func(w http.ResponseWriter, r *http.Request) {
+			p := r.PathValue("p")
+			fmt.Fprintf(w, `{"packageId":%q,"state":"executed","isExecuted":true,"documents":[{"documentId":%q,"name":"Contract","isExecuted":true}]}`,
+				p, "d"+strings.TrimPrefix(p, "p"))
+		})
+		mux.HandleFunc("GET "+prefix+"/packages/{p}/documents/{d}/pdf/executed/download", func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/pdf")
+			w.Header().Set("Content-Length", fmt.Sprint(len(pdf)))
+			w.Write(pdf)
+		})
+		mux.HandleFunc("POST "+prefix+"/packages/list", func(w http.ResponseWriter, r *http.Request) {
+			fmt.Fprint(w, `{"items":[],"total":0}`)
+		})
+	}
+	mux.HandleFunc("POST /connect/token", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"access_token":"a","refresh_token":"r","token_type":"Bearer","expires_in":1800}`)
+	})
+	s := &benchService{server: httptest.NewServer(mux), pdf: pdf}
+	s.url = s.server.URL
+	s.client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16}}
+	return s
+}
+
+// Close ends the service.
+func (s *benchService) Close() {
+	s.client.CloseIdleConnections()
+	s.server.Close()
+}
+
+// deliverEvent signs an event of package i, which Ana signs, and hands it to handle.
+func deliverEvent(handle http.HandlerFunc, secret, action string, i int) (status int) {
+	body := fmt.Appendf(nil, `{"action":%q,"packageId":"p%d","documentId":"d%d","signerId":"ana","externalData":null,"eventId":"00000000-0000-4000-8000-%012d","eventTime":%q}`,
+		action, i, i, i, time.Now().UTC().Format("2006-01-02T15:04:05.000Z"))
+	mac := hmac.New(sha256.New, []byte(secret))
+	mac.Write([]byte(benchURL))
+	mac.Write(body)
+	r := httptest.NewRequest(http.MethodPost, benchURL, bytes.NewReader(body))
+	r.Header.Set("X-Service-Signature", base64.StdEncoding.EncodeToString(mac.Sum(nil)))
+	w := httptest.NewRecorder()
+	handle(w, r)
+	return w.Code
+}
+
+// aDay is how many packages an office completes in a day.
+const aDay = 50
+
+// days lets an office work for so many days, from the day from on: packages that are known, their events, their files and
+// notifications, and what is forgotten once a day. Its clock is set ahead by the night.
+func (o *benchOffice) days(from, n int) {
+	o.b.Helper()
+	for day := from; day < from+n; day++ {
+		first := day * aDay
+		o.know(first, first+aDay)
+		saved, told := o.saved.expect(aDay), o.told.expect(aDay)
+		spread(8, aDay, func(i int) { o.deliver("package_executed", first+i) })
+		o.wait(saved)
+		if day == from+n-1 {
+			o.wait(told)
+		}
+		if err := o.forget(o.b.Context()); err != nil {
+			o.b.Fatal(err)
+		}
+		o.ahead.Add(int64(24 * time.Hour))
+	}
+}
+
+// holding is what an office holds while nothing goes on.
+type holding struct {
+	goroutines int
+	heap       float64  // MiB, after the garbage is gone
+	temporary  []string // files in the office's folder and in its data folder that are neither documents nor state
+	state      float64  // MiB of the data file
+}
+
+func (o *benchOffice) holds() (l holding) {
+	o.b.Helper()
+	o.service.client.CloseIdleConnections()
+	time.Sleep(2 * time.Second) // connections and what looks ahead a moment have ended
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	l.goroutines, l.heap = runtime.NumGoroutine(), float64(m.HeapAlloc)/(1<<20)
+	for _, dir := range []string{o.Settings().SaveTo, o.p.DataDir} {
+		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			if info, err := d.Info(); err == nil && path == locations.State(o.p.DataDir) {
+				l.state = float64(info.Size()) / (1 << 20)
+			}
+			if strings.HasSuffix(path, ".part") || strings.HasSuffix(path, ".tmp") || strings.HasSuffix(path, ".room") {
+				l.temporary = append(l.temporary, path)
+			}
+			return nil
+		})
+		if err != nil {
+			o.b.Fatal(err)
+		}
+	}
+	return l
+}
+
+// heapNoise is what differs from one look at the heap to the next, in MiB.
+const heapNoise = 1
+
+// BenchmarkAYearOfPackages is what an office that completes 50 packages on each of 250 days holds after a quarter, and after
+// the year: nothing but the data file is to grow.
+func BenchmarkAYearOfPackages(b *testing.B) {
+	const quarter = 250 / 4
+	for b.Loop() {
+		service := newBenchServiceOf(1 << 10)
+		o := newBenchOffice(b, service)
+		stop := o.start()
+		o.days(0, quarter)
+		first := o.holds()
+		o.days(quarter, 3*quarter)
+		year := o.holds()
+		stop()
+		service.Close()
+		if year.goroutines > first.goroutines || year.heap > first.heap+heapNoise || len(year.temporary) > 0 {
+			b.Errorf("after a quarter there were %d goroutines and %.1f MiB, after a year %d and %.1f MiB, and the files %v",
+				first.goroutines, first.heap, year.goroutines, year.heap, year.temporary)
+		}
+		b.ReportMetric(0, "ns/op")
+		b.ReportMetric(float64(year.goroutines), "goroutines")
+		b.ReportMetric(first.heap, "MiB-heap-quarter")
+		b.ReportMetric(year.heap, "MiB-heap-year")
+		b.ReportMetric(first.state, "MiB-state-quarter")
+		b.ReportMetric(year.state, "MiB-state-year")
+	}
 }

@@ -3,11 +3,15 @@ package agent
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,9 +19,14 @@ import (
 	"countersign/internal/agent/account"
 	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
+	"countersign/internal/agent/issuer"
 	"countersign/internal/agent/loop"
 	"countersign/internal/agent/reconcile"
+	"countersign/internal/agent/webhook"
+	"countersign/internal/locations"
 	"countersign/internal/office"
+	"countersign/internal/sandbox"
+	"countersign/internal/secret"
 	"countersign/internal/store"
 )
 
@@ -235,6 +244,664 @@ func TestAListMarkThatLiesAheadIsNotBelieved(t *testing.T) {
 		time.Sleep(21 * time.Minute)
 		if m, known, err := data.Doc[mark](a.Data, "listed"); err != nil || !known || m.Through.After(a.Now()) {
 			t.Errorf("the list counts as read through %v, and it is %v", m.Through, a.Now())
+		}
+	})
+}
+
+// wallClock is a wall clock that can jump, as after a sleep; timers do not notice.
+type wallClock struct {
+	mu  sync.Mutex
+	off time.Duration
+}
+
+func (c *wallClock) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return time.Now().Add(c.off)
+}
+
+func (c *wallClock) jump(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.off += d
+}
+
+// sleepy is an office whose computer can sleep.
+func sleepy(t *testing.T, service sandbox.Options, settings ...func(*office.Settings)) (*testOffice, *wallClock) {
+	t.Helper()
+	c := &wallClock{}
+	service.Now = c.now
+	return newOfficeWith(t, func(p *Params) { quick(p); p.Now = c.now }, service, settings...), c
+}
+
+// wake lets d go by unnoticed, and then what a loop does that looks at the clock.
+func (o *testOffice) wake(c *wallClock, d time.Duration) {
+	c.jump(d)
+	o.packages.Wake()
+}
+
+// pass lets d go by on a computer that is awake: somebody looks at the clock all the time.
+func (o *testOffice) pass(c *wallClock, d time.Duration) {
+	o.t.Helper()
+	const step = loop.ClockSlack / 3
+	for ; d > 0; d -= step {
+		c.jump(step)
+		before := o.Status().Checked
+		o.packages.Sweep("test")
+		o.eventually("everything was asked about", func() bool { return o.Status().Checked.After(before) })
+	}
+}
+
+func TestAfterASleepEverythingContinues(t *testing.T) {
+	o, c := sleepy(t, sandbox.Options{})
+	id := o.send()
+	o.eventually("the package was asked about", func() bool { return !o.packageOrZero(id).Checked.IsZero() })
+	o.service.Hold() // nothing reaches a computer that sleeps
+	signAll(o, id)
+	o.wake(c, 9*time.Hour) // the access token has expired, too
+	o.eventually("saved", func() bool { return saved(o, id) })
+	if n := calls(o.service, "POST /connect/token"); n < 2 {
+		t.Errorf("%d token calls", n)
+	}
+	// What happened while the computer slept is no sign of another one.
+	o.pass(c, 2*webhook.MissedGrace)
+	noErr(t, o.service.Release("reverse"))
+	o.eventually("the late events are handled", func() bool { e := o.Status().Events; return e.Received >= 4 && e.Pending == 0 })
+	if o.issue("endpoint-lost") != nil {
+		t.Errorf("health: %+v", o.Status().Health)
+	}
+	o.eventually("told once", func() bool { return o.count("Everyone has signed “") == 1 })
+}
+
+func TestAnEndpointThatAnotherComputerTookIsToldAndTakenBack(t *testing.T) {
+	o, c := sleepy(t, sandbox.Options{})
+	id := o.send()
+	noErr(t, o.service.ReplaceEndpoint("", "https://localhost:1/other"))
+	o.wake(c, 9*time.Hour)
+	woke, checked := o.Now(), o.packageOrZero(id).Checked
+	o.eventually("the package was asked about since", func() bool { return o.packageOrZero(id).Checked.After(checked) })
+	o.eventually("the sleep was noticed", func() bool { return !o.webhook.ListeningSince().Before(woke) })
+	c.jump(loop.ClockSlack / 2) // no sleep: nothing has to be done over
+	again := o.packageOrZero(id).Checked
+	o.packages.Sweep("test")
+	o.eventually("and once more", func() bool { return o.packageOrZero(id).Checked.After(again) })
+	signAll(o, id)
+	o.packages.Sweep("test")
+	o.eventually("saved without an event", func() bool { return saved(o, id) })
+	o.pass(c, 2*webhook.MissedGrace)
+	o.eventually("people are told", func() bool { return o.issue("endpoint-lost") != nil })
+	noErr(t, o.Act(t.Context(), *o.issue("endpoint-lost")))
+	if o.issue("endpoint-lost") != nil {
+		t.Errorf("health: %+v", o.Status().Health)
+	}
+	next := o.send()
+	signAll(o, next)
+	o.eventually("events arrive again", func() bool { return o.Status().Events.Received >= 4 })
+}
+
+func TestManyMissedCompletionsAreCaughtUpWithinTheBudget(t *testing.T) {
+	many := 200
+	if os.Getenv("COUNTERSIGN_E2E_TORTURE") != "" {
+		many = 1000
+	}
+	asking := newCounter(t)
+	o := newOfficeWith(t, func(p *Params) { quick(p); p.HTTP = asking.client() }, sandbox.Options{DeliverWorkers: 4})
+	ours, theirs := 8*many/10, 2*many/10
+	ids := o.prepare(ours, theirs)
+	asking.reset()
+	total := calls(o.service, "GET /packages/{packageId}/status")
+	o.open()
+	began := time.Now()
+	o.run()
+	o.within(4*time.Minute, "caught up", func() bool { return o.Status().Packages.Saved == many })
+	t.Logf("caught up %d packages in %v", many, time.Since(began).Round(time.Millisecond))
+	noErr(t, o.service.Release("random"))
+	o.within(2*time.Minute, "the late events are handled", func() bool {
+		e := o.Status().Events
+		return e.Received >= many && e.Pending == 0
+	})
+	for _, id := range ids {
+		if n := asking.count("/packages/" + id + "/status"); n < 1 || n > 2 {
+			t.Errorf("package %s was asked about %d times", id, n)
+		}
+		if n := asking.count("/packages/" + id + "/documents/"); n != 1 {
+			t.Errorf("the file of package %s was asked for %d times", id, n)
+		}
+	}
+	t.Logf("%d status calls", calls(o.service, "GET /packages/{packageId}/status")-total)
+	if got := o.files(); len(got) != many {
+		t.Errorf("%d files", len(got))
+	}
+	o.eventually("people are told", func() bool { return o.count(fmt.Sprintf("%d packages changed", many)) == 1 })
+	var finished int
+	for _, n := range o.notifications() {
+		if strings.Contains(n, "changed while you were away") || strings.Contains(n, "Everyone has signed “") {
+			finished++
+		}
+	}
+	if finished != 1 {
+		t.Errorf("%d notifications: %q", finished, o.notifications()[:min(10, len(o.notifications()))])
+	}
+}
+
+// prepare makes packages here and elsewhere, with nobody listening, and has them all signed. The office is closed then.
+func (o *testOffice) prepare(ours, theirs int) (ids []string) {
+	o.t.Helper()
+	o.eventually("the endpoint is registered", func() bool { return o.Status().Endpoint.ID != "" })
+	o.service.Hold()
+	d := o.draft()
+	d.Signers = d.Signers[:1]
+	for i := range ours {
+		d.Name = fmt.Sprintf("Ours %d", i+1)
+		state, err := o.Send(o.t.Context(), d, nil)
+		if err != nil || state.PackageID == "" {
+			o.t.Fatalf("send: %+v, %v", state, err)
+		}
+		ids = append(ids, state.PackageID)
+	}
+	o.eventually("all of them were asked about", func() bool {
+		for _, id := range ids {
+			if o.packageOrZero(id).Checked.IsZero() {
+				return false
+			}
+		}
+		return true
+	})
+	client, _ := o.account.Online()
+	path := o.sample()
+	for i := range theirs {
+		ids = append(ids, o.foreignBy(client, path, fmt.Sprintf("Elsewhere %d", i+1)))
+	}
+	if n := o.Status().Packages.Total; n != ours {
+		o.t.Fatalf("%d packages are known", n)
+	}
+	o.stop()
+	for _, id := range ids {
+		signAll(o, id)
+	}
+	return ids
+}
+
+// counter is an HTTP client that counts what is asked for.
+type counter struct {
+	transport *http.Transport
+	mu        sync.Mutex
+	paths     []string
+}
+
+func newCounter(t *testing.T) *counter {
+	t.Helper()
+	c := &counter{transport: &http.Transport{MaxIdleConnsPerHost: 8}}
+	t.Cleanup(c.transport.CloseIdleConnections)
+	return c
+}
+
+func (c *counter) client() *http.Client { return &http.Client{Transport: c} }
+
+func (c *counter) RoundTrip(r *http.Request) (*http.Response, error) {
+	c.mu.Lock()
+	c.paths = append(c.paths, r.URL.Path)
+	c.mu.Unlock()
+	return c.transport.RoundTrip(r)
+}
+
+func (c *counter) reset() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.paths = nil
+}
+
+// count is how many requests had part in their path.
+func (c *counter) count(part string) (n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, p := range c.paths {
+		if strings.Contains(p, part) {
+			n++
+		}
+	}
+	return n
+}
+
+func TestAListThatHangsHoldsNothingBack(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{})
+	o.eventually("the endpoint is registered", func() bool { return o.Status().Endpoint.ID != "" })
+	o.eventually("the list was read", func() bool { return calls(o.service, "POST /packages/list") > 0 })
+	hang := o.service.Inject(sandbox.Fault{Path: "/packages/list", DelayMS: 60_000})
+	t.Cleanup(func() { o.service.Heal(hang) })
+	o.packages.Sweep("test")
+	o.eventually("the list hangs", func() bool { return o.service.Faults()[0].Applied > 0 })
+	id := o.send()
+	signAll(o, id)
+	o.takes(10*time.Second, "saving and telling", func() {
+		o.eventually("saved and told", func() bool { return saved(o, id) && o.count("Everyone has signed “") == 1 })
+	})
+}
+
+const otherComputer = "https://localhost:1/other"
+
+// listening is an office with an open package that was asked about while the service reported to it.
+func listening(t *testing.T) (o *testOffice, c *wallClock, packageID string) {
+	t.Helper()
+	o, c = sleepy(t, sandbox.Options{})
+	packageID = o.send()
+	o.eventually("what is under way has arrived", func() bool {
+		all, err := o.service.Deliveries()
+		return err == nil && !slices.ContainsFunc(all, func(d sandbox.Delivery) bool { return d.Delivered == nil && !d.GivenUp }) && o.Status().Events.Pending == 0
+	})
+	o.eventually("the package was asked about", func() bool {
+		c.jump(time.Second)
+		o.packages.Sweep("test")
+		since := o.webhook.ListeningSince()
+		return !since.IsZero() && o.packageOrZero(packageID).Checked.After(since)
+	})
+	return o, c, packageID
+}
+
+// lose has the office find out that the service does not report to it, by what signing does.
+func (o *testOffice) lose(c *wallClock, packageID string, sign func(packageID string) error) {
+	o.t.Helper()
+	noErr(o.t, sign(packageID))
+	o.eventually("it was found out", func() bool {
+		o.packages.Sweep("test")
+		p := o.packageOrZero(packageID)
+		return p.SignersDone > 0 || p.State == office.PackageExecuted
+	})
+	o.pass(c, 2*webhook.MissedGrace)
+	o.eventually("people are told", func() bool { return o.issue("endpoint-lost") != nil })
+}
+
+// signOne lets the person sign whose turn it is.
+func (o *testOffice) signOne(packageID string) error {
+	for _, p := range o.service.Packages() {
+		for _, s := range p.Signers {
+			if p.PackageID == packageID && s.Turn {
+				return o.service.Sign(packageID, s.SignerID)
+			}
+		}
+	}
+	return nil
+}
+
+func TestAnEndpointThatIsGoneIsToldAndTakenBack(t *testing.T) {
+	for name, c := range map[string]struct {
+		url  string
+		sign func(o *testOffice) func(string) error
+	}{
+		"taken over, found by a signature":  {otherComputer, func(o *testOffice) func(string) error { return o.signOne }},
+		"deleted, found by a signature":     {"", func(o *testOffice) func(string) error { return o.signOne }},
+		"deleted, found when all is signed": {"", func(o *testOffice) func(string) error { return o.service.SignAll }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o, clock, id := listening(t)
+			noErr(t, o.service.ReplaceEndpoint("", c.url))
+			o.lose(clock, id, c.sign(o))
+			o.restart()
+			issue := o.issue("endpoint-lost")
+			if issue == nil || issue.Action != ActTakeEndpoint {
+				t.Fatalf("after a restart health is %+v", o.Status().Health)
+			}
+			o.eventually("the public address is open", func() bool { return o.Status().Tunnel.State == "up" })
+			noErr(t, o.Act(t.Context(), *issue))
+			if urls := o.service.EndpointURLs(""); len(urls) != 1 || urls[0] != o.Status().Endpoint.URL || o.issue("endpoint-lost") != nil {
+				t.Errorf("registered is %v, health is %+v", urls, o.Status().Health)
+			}
+			o.restart()
+			if o.issue("endpoint-lost") != nil {
+				t.Error("it was taken back and is told all the same")
+			}
+		})
+	}
+}
+
+func TestSigningOutLeavesTheEndpointThatIsKnownToBeAnothers(t *testing.T) {
+	o, clock, id := listening(t)
+	noErr(t, o.service.ReplaceEndpoint("", otherComputer))
+	o.lose(clock, id, o.signOne)
+	o.restart() // what is known outlives the program
+	noErr(t, o.SignOut(t.Context()))
+	if urls := o.service.EndpointURLs(""); !slices.Equal(urls, []string{otherComputer}) {
+		t.Errorf("registered is %v", urls)
+	}
+	if o.issue("endpoint-lost") != nil || o.Status().Endpoint.ID != "" {
+		t.Errorf("signed out: %+v", o.Status())
+	}
+	// Whoever signs in here again wants the reports here.
+	noErr(t, o.SignIn(t.Context(), SignInOptions{}, visit))
+	o.eventually("it is registered", func() bool { return !slices.Contains(o.service.EndpointURLs(""), otherComputer) })
+}
+
+func TestSigningOutSaysThatAnothersEndpointWasDeleted(t *testing.T) {
+	o, _, _ := listening(t)
+	noErr(t, o.service.ReplaceEndpoint("", otherComputer))
+	err := o.SignOut(t.Context())
+	if err == nil || !strings.Contains(Message(err).String(), "events for another computer") {
+		t.Errorf("said: %v", err)
+	}
+	if o.Status().SignedIn {
+		t.Error("still signed in")
+	}
+}
+
+func TestSigningOutDeletesTheOwnEndpoint(t *testing.T) {
+	o, _, _ := listening(t)
+	if err := o.SignOut(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if urls := o.service.EndpointURLs(""); len(urls) > 0 {
+		t.Errorf("registered is %v", urls)
+	}
+}
+
+func TestTakingTheReportsBackSaysWhyItCannotBe(t *testing.T) {
+	o, _, _ := listening(t)
+	o.stop()
+	o.open()
+	if err := o.Act(t.Context(), Issue{ID: "endpoint-lost", Action: ActTakeEndpoint}); err == nil || !strings.Contains(Message(err).String(), "public address is connected") {
+		t.Errorf("said: %v", err)
+	}
+}
+
+// canned is a service without a network, so that hours pass in a moment. It knows nothing, or answers nothing.
+type canned struct {
+	asked atomic.Int64
+	dead  atomic.Bool
+	say   func(path string) string // what is answered instead; "" for what always is. Nil for none
+	paths sync.Map                 // path -> how often it was asked for
+}
+
+// count is how often a path that ends so was asked for.
+func (c *canned) count(end string) (n int64) {
+	c.paths.Range(func(path, times any) bool {
+		if strings.HasSuffix(path.(string), end) {
+			n += times.(*atomic.Int64).Load()
+		}
+		return true
+	})
+	return n
+}
+
+func (c *canned) RoundTrip(r *http.Request) (*http.Response, error) {
+	c.asked.Add(1)
+	times, _ := c.paths.LoadOrStore(r.URL.Path, &atomic.Int64{})
+	times.(*atomic.Int64).Add(1)
+	if r.Body != nil {
+		io.Copy(io.Discard, r.Body)
+		r.Body.Close()
+	}
+	if c.dead.Load() {
+		return nil, errors.New("nobody answers")
+	}
+	status, body := http.StatusOK, `{"items":[],"total":0}`
+	switch {
+	case strings.HasSuffix(r.URL.Path, "/connect/token"):
+		body = `{"access_token":"a","refresh_token":"r","token_type":"Bearer","expires_in":1800}`
+	case strings.HasSuffix(r.URL.Path, "/status"):
+		id := strings.Split(strings.TrimPrefix(r.URL.Path, "/api/v1"), "/")[2]
+		body = fmt.Sprintf(`{"packageId":%q,"state":"open","documents":[]}`, id)
+	case strings.HasPrefix(r.URL.Path, "/.well-known"):
+		status, body = http.StatusNotFound, "{}"
+	}
+	if c.say != nil {
+		if said := c.say(r.URL.Path); said != "" {
+			status, body = http.StatusOK, said
+		}
+	}
+	return &http.Response{
+		StatusCode: status, Status: http.StatusText(status), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{"Content-Type": {"application/json"}}, ContentLength: int64(len(body)),
+		Body: io.NopCloser(strings.NewReader(body)), Request: r,
+	}, nil
+}
+
+// quietOffice starts a signed-in agent without a network, inside a bubble.
+func quietOffice(t *testing.T, packages int, adjust ...func(*Params)) (*Agent, *canned, func()) {
+	t.Helper()
+	c := &canned{}
+	p := Params{
+		DataDir: t.TempDir(), Keeper: secret.Memory(), HTTP: &http.Client{Transport: c}, Jitter: func() float64 { return 0 },
+	}
+	for _, f := range adjust {
+		f(&p)
+	}
+	a, err := Open(t.Context(), p)
+	noErr(t, err)
+	s := office.DefaultSettings()
+	s.AuthURL, s.BaseURL, s.ClientID = "https://sign.test", "https://sign.test", "office"
+	s.Tunnel, s.Redirect, s.RedirectURI, s.SaveTo = office.TunnelNone, office.RedirectPaste, "https://localhost/oauth/callback", t.TempDir()
+	acc := account.Record{SignedIn: true, Since: time.Now(), Scopes: []string{"organization"}}
+	err = a.account.Vault().Put(map[string][]byte{issuer.Refresh.Of(issuer.Of(s)): []byte("r")}, func(tx *store.Tx) error {
+		for i := range packages {
+			p := office.Package{ID: fmt.Sprintf("p%d", i), Origin: office.MadeHere, Created: time.Now(), NextCheck: time.Now()}
+			if err := tx.PutPackage(p); err != nil {
+				return err
+			}
+		}
+		return tx.PutDoc(account.DocOf(issuer.Of(s)), acc)
+	})
+	if err == nil {
+		err = a.Configure(t.Context(), s, office.Secrets{ClientSecret: "secret"})
+	}
+	noErr(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { a.Run(ctx) })
+	return a, c, func() {
+		cancel()
+		running.Wait()
+		if err := a.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestAnIdleOfficeWritesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, c, stop := quietOffice(t, 0)
+		defer stop()
+		time.Sleep(2 * time.Minute)
+		files := []string{locations.State(a.p.DataDir), locations.Backup(a.p.DataDir)}
+		before, asked := written(t, files), c.asked.Load()
+		const hours = 3
+		time.Sleep(hours * time.Hour)
+		if after := written(t, files); after != before {
+			t.Errorf("written in three idle hours:\n%s\n%s", before, after)
+		}
+		// Without events the list alone tells of packages made elsewhere; an access token lasts for half an hour.
+		if n, most := c.asked.Load()-asked, int64(hours*(3+2)); n > most {
+			t.Errorf("%d requests in three idle hours, more than %d", n, most)
+		}
+	})
+}
+
+// written is when each file was last written, and how large it is.
+func written(t *testing.T, files []string) string {
+	t.Helper()
+	var b strings.Builder
+	for _, f := range files {
+		info, err := os.Stat(f)
+		noErr(t, err)
+		fmt.Fprintln(&b, f, info.ModTime(), info.Size())
+	}
+	return b.String()
+}
+
+func TestADeadServiceIsAskedRarelyAndAtOnceWhenItIsBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, c, stop := quietOffice(t, 300)
+		defer stop()
+		time.Sleep(2 * time.Minute)
+		if n := c.asked.Load(); n < 300 || n > 1500 {
+			t.Errorf("%d requests at the beginning", n)
+		}
+		c.dead.Store(true)
+		a.packages.Sweep("test")
+		time.Sleep(5 * time.Minute)
+		before := c.asked.Load()
+		time.Sleep(time.Hour)
+		if n := c.asked.Load() - before; n < 10 || n > 500 {
+			t.Errorf("%d requests in an hour of silence", n)
+		}
+		if !a.Health.Has(health.ServiceFails) {
+			t.Errorf("health: %+v", a.Health.List())
+		}
+		c.dead.Store(false)
+		time.Sleep(3 * time.Minute)
+		if a.Health.Has(health.ServiceFails) {
+			t.Errorf("health: %+v", a.Health.List())
+		}
+		var late int
+		err := a.Data.Store.View(func(tx *store.Tx) error {
+			return tx.Packages(func(p office.Package) bool {
+				if time.Since(p.Checked) > 3*time.Minute {
+					late++
+				}
+				return true
+			})
+		})
+		if err != nil || late > 0 {
+			t.Errorf("%d packages were not asked about since, %v", late, err)
+		}
+	})
+}
+
+func TestAServiceThatGivesItsListAgainIsNotReportedAnyMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, c, stop := quietOffice(t, 0) // nothing is asked for but the list
+		defer stop()
+		time.Sleep(2 * time.Minute)
+		c.dead.Store(true)
+		time.Sleep(time.Hour)
+		if !a.Health.Has(health.ServiceFails) {
+			t.Fatalf("health: %+v", a.Health.List())
+		}
+		c.dead.Store(false)
+		time.Sleep(3 * time.Hour)
+		if a.Health.Has(health.ServiceFails) {
+			t.Errorf("health: %+v", a.Health.List())
+		}
+	})
+}
+
+// failForAPerson has the service fail while a person asks for something, and then no more.
+func failForAPerson(t *testing.T, a *Agent, c *canned) {
+	t.Helper()
+	c.dead.Store(true)
+	if _, err := a.Templates(t.Context(), ""); err == nil || !a.Health.Has(health.ServiceFails) {
+		t.Fatalf("%v, health: %+v", err, a.Health.List())
+	}
+	c.dead.Store(false)
+}
+
+func TestAServiceThatFailedForAPersonOnceIsSoonAskedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, c, stop := quietOffice(t, 0)
+		defer stop()
+		time.Sleep(2 * time.Minute)
+		failForAPerson(t, a, c)
+		time.Sleep(2 * time.Minute)
+		if a.Health.Has(health.ServiceFails) {
+			t.Errorf("health: %+v", a.Health.List())
+		}
+	})
+}
+
+// listless is a service that gives this account no list.
+type listless struct{ *canned }
+
+func (l listless) RoundTrip(r *http.Request) (*http.Response, error) {
+	answer, err := l.canned.RoundTrip(r)
+	if err == nil && strings.HasSuffix(r.URL.Path, "/packages/list") {
+		const body = `{"error":"package_not_authorized","message":"No."}`
+		answer.StatusCode, answer.ContentLength, answer.Body = http.StatusForbidden, int64(len(body)), io.NopCloser(strings.NewReader(body))
+	}
+	return answer, err
+}
+
+// That it refuses the list, the one thing that it is asked for, is an answer.
+func TestAServiceWithoutAListThatFailedForAPersonOnceIsNotReportedAnyMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, c, stop := quietOffice(t, 0, func(p *Params) { p.HTTP.Transport = listless{p.HTTP.Transport.(*canned)} })
+		defer stop()
+		time.Sleep(2 * time.Minute)
+		asked := c.count("/packages/list")
+		for range 2 {
+			failForAPerson(t, a, c)
+			time.Sleep(25 * time.Minute)
+			if a.Health.Has(health.ServiceFails) {
+				t.Errorf("health: %+v", a.Health.List())
+			}
+		}
+		if n := c.count("/packages/list") - asked; n > 4 {
+			t.Errorf("it was asked for its list %d times", n)
+		}
+	})
+}
+
+// Its list answers well, and says nothing of why packages cannot be asked about.
+func TestAServiceThatSaysNothingOfPackagesIsNotAskedForItsListAgainAndAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, c, stop := quietOffice(t, 20, func(p *Params) {
+			p.HTTP.Transport.(*canned).say = func(path string) string {
+				if strings.HasSuffix(path, "/status") {
+					return "nonsense"
+				}
+				return ""
+			}
+		})
+		defer stop()
+		time.Sleep(10 * time.Minute)
+		if !a.Health.Has(health.ServiceFails) {
+			t.Fatalf("health: %+v", a.Health.List())
+		}
+		before := c.count("/packages/list")
+		time.Sleep(time.Hour)
+		if asked := c.count("/packages/list") - before; asked > 20 {
+			t.Errorf("it was asked for its list %d times in an hour", asked)
+		}
+	})
+}
+
+func TestALoopThatFailsRestsLongerAndLonger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, _, stop := quietOffice(t, 0)
+		defer stop()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		var starts int
+		a.Supervise(ctx, loop.Loop{Name: "test", Run: func(context.Context) error {
+			starts++
+			if starts%2 == 0 {
+				panic("a bug")
+			}
+			return errors.New("a failure")
+		}})
+		if starts < 50 || starts > 80 {
+			t.Errorf("%d starts in an hour", starts)
+		}
+		if !a.Health.Has(health.Stopped("test")) {
+			t.Error("nobody was told")
+		}
+	})
+}
+
+func TestALoopThatIsWellAgainIsNotReportedAnyMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, _, stop := quietOffice(t, 0)
+		defer stop()
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+		defer cancel()
+		failed := false
+		a.Supervise(ctx, loop.Loop{Name: "test", Run: func(ctx context.Context) error {
+			if !failed {
+				failed = true
+				return errors.New("a failure")
+			}
+			<-ctx.Done()
+			return nil
+		}})
+		if a.Health.Has(health.Stopped("test")) {
+			t.Error("still reported")
 		}
 	})
 }

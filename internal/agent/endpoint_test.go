@@ -1,10 +1,30 @@
 package agent
 
 import (
+	"context"
+	"crypto/x509"
+	"encoding/json"
+	"fmt"
+	"io"
 	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"countersign/internal/agent/account"
+	"countersign/internal/agent/health"
+	"countersign/internal/agent/issuer"
+	"countersign/internal/agent/listing"
+	"countersign/internal/esign"
+	"countersign/internal/message"
+	"countersign/internal/office"
 	"countersign/internal/sandbox"
+	"countersign/internal/store"
+	"countersign/internal/tunnel/ngroktest"
 )
 
 func TestAnEventSignedWhileTheSecretChangesIsStored(t *testing.T) {
@@ -67,5 +87,452 @@ func TestARegistrationThatWasRefusedIsTriedAgainSoon(t *testing.T) {
 				return err == nil && status == http.StatusOK && calls(o.service, "POST /events/endpoints/set") >= before+4
 			})
 		})
+	}
+}
+
+// TestPackagesAreFoundWhateverTheListIsLike: a package made elsewhere whose event never came is found, and so is the one of
+// a draft whose answer was lost, however the service orders, cuts and moves its list.
+func TestPackagesAreFoundWhateverTheListIsLike(t *testing.T) {
+	for name, habits := range map[string]sandbox.ListHabits{
+		"oldest first, short pages": {Order: "oldest", MostTake: 3},
+		"by name, short pages":      {Order: "name", MostTake: 4},
+		"items come in":             {MostTake: 5, Shift: 2},
+		"items go away":             {Order: "oldest", MostTake: 8, Shift: -4},
+		"one a page":                {Order: "oldest", MostTake: 1},
+		"another order each time":   {Order: "random", MostTake: 6},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := newOfficeWith(t, quick, sandbox.Options{}, func(s *office.Settings) { s.Tunnel = office.TunnelNone })
+			client, _ := o.account.Online()
+			path := o.sample()
+			for i := range 14 {
+				o.foreignBy(client, path, fmt.Sprintf("Old %02d", i))
+			}
+			o.packages.Sweep("test")
+			o.eventually("all are known", func() bool { return o.Status().Packages.Total == 14 })
+			o.service.SetListHabits(habits)
+			id := o.foreignBy(client, path, "Old 07 and a half")
+			signAll(o, id)
+			o.service.Inject(sandbox.Fault{Method: "POST", Path: "/packages/add", Times: 1, LoseAnswer: true})
+			state, err := o.Send(t.Context(), o.draft(), nil)
+			if err != nil || state.State != office.DraftUnknown && state.State != office.DraftSent {
+				t.Fatalf("send: %+v, %v", state, err)
+			}
+			o.eventually("both are found", func() bool {
+				o.packages.Sweep("test")
+				o.outbox.Wake()
+				return saved(o, id) && o.draftIs(office.DraftSent)
+			})
+			if n := len(o.service.Packages()); n != 16 {
+				t.Errorf("%d packages", n)
+			}
+		})
+	}
+}
+
+func TestAListThatCannotBePagedIsReadAsFarAsItGoes(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{}, func(s *office.Settings) { s.Tunnel = office.TunnelNone })
+	o.eventually("the list was read", func() bool { return calls(o.service, "POST /packages/list") > 0 })
+	o.service.SetListHabits(sandbox.ListHabits{MostTake: 2, NoSkip: true})
+	o.colleague(t, 3)
+	began := calls(o.service, "POST /packages/list")
+	o.packages.Sweep("test")
+	o.eventually("the newest are found", func() bool { return o.Status().Packages.Saved >= 2 })
+	if n := calls(o.service, "POST /packages/list") - began; n > 2*(listing.ListStale+1) {
+		t.Errorf("the list was read %d times", n)
+	}
+	o.service.SetListHabits(sandbox.ListHabits{})
+	o.packages.Sweep("test")
+	o.eventually("and the rest once it can be", func() bool { return o.Status().Packages.Saved == 3 })
+}
+
+func TestAListThatDoesNotSayWhenSomethingWasFinishedHidesNothingThatIsNew(t *testing.T) {
+	for name, times := range map[string]string{"no times": "", "when it was made alone": `,"timeCreated":"1999-12-01T10:00:00Z"`} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var mu sync.Mutex
+				items := ""
+				add := func(id string) {
+					mu.Lock()
+					defer mu.Unlock()
+					if items != "" {
+						items += ","
+					}
+					items += `{"packageId":"` + id + `","state":"executed"` + times + `}`
+				}
+				add("old")
+				a, c, stop := quietOffice(t, 0, func(p *Params) {
+					service := p.HTTP.Transport.(*canned)
+					service.say = func(path string) string {
+						switch {
+						case strings.HasSuffix(path, "/packages/list"):
+							mu.Lock()
+							defer mu.Unlock()
+							return `{"items":[` + items + `]}`
+						case strings.HasSuffix(path, "/status"):
+							return `{"state":"executed","documents":[{"documentId":"d"}]}`
+						case strings.HasSuffix(path, "/download"):
+							return "%PDF-1.7\n" + path + "\n%%EOF\n"
+						}
+						return ""
+					}
+				})
+				defer stop()
+				time.Sleep(2 * time.Hour)
+				add("new")
+				time.Sleep((7*24 + 12) * time.Hour)
+				if c.count("/packages/new/status") == 0 || must(a.Status()).Packages.Saved != 1 {
+					t.Error("what was finished later, without an event, is not saved")
+				}
+				if c.count("/packages/old/status") != 0 {
+					t.Error("what was finished before the sign-in was asked for")
+				}
+			})
+		})
+	}
+}
+
+// colleague makes n packages with another program of the organization, lets everybody sign them, and returns their ids.
+func (o *testOffice) colleague(t *testing.T, n int) (ids []string) {
+	t.Helper()
+	for i := range n {
+		ids = append(ids, o.foreign(fmt.Sprintf("Elsewhere %d", i+1)))
+	}
+	for _, id := range ids {
+		noErr(t, o.service.SignAll(id))
+	}
+	return ids
+}
+
+// foreign makes a package that this office's store knows nothing of.
+func (o *testOffice) foreign(name string) (packageID string) {
+	o.t.Helper()
+	client, online := o.account.Online()
+	if !online {
+		o.t.Fatal("nobody is signed in")
+	}
+	return o.foreignBy(client, o.sample(), name)
+}
+
+// foreignBy makes it with a client that need not be the office's.
+func (o *testOffice) foreignBy(client *esign.Client, path, name string) (packageID string) {
+	o.t.Helper()
+	file, err := client.Upload(o.t.Context(), uploadOf(path))
+	noErr(o.t, err)
+	added, err := client.AddPackage(o.t.Context(), esign.NewPackage{
+		Name: name, Sequential: true,
+		Signers:   []esign.NewSigner{{FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"}},
+		Documents: []esign.NewDocument{{FileID: file.ID, FileName: "Contract.pdf", Name: "Contract"}},
+	})
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	return added.PackageID
+}
+
+// calls counts the requests the service got for a route.
+func calls(s *sandbox.Server, route string) int {
+	_, counts := s.Requests()
+	return counts[route]
+}
+
+func uploadOf(path string) esign.Upload {
+	info, err := os.Stat(path)
+	if err != nil {
+		panic(err)
+	}
+	return esign.Upload{
+		FileName: filepath.Base(path), Size: info.Size(), Open: func() (io.ReadCloser, error) { return os.Open(path) },
+	}
+}
+
+// another starts a second service, which o's address can be reached from.
+func (o *testOffice) another() *sandbox.Server {
+	o.t.Helper()
+	cert, err := o.LocalhostCertificate()
+	noErr(o.t, err)
+	pool := x509.NewCertPool()
+	pool.AddCert(cert)
+	s, err := sandbox.Start(sandbox.Options{AutoConsent: true, DeliverCAs: pool, RetryFirst: 50 * time.Millisecond, Clients: []sandbox.Client{sandbox.DemoClient()}})
+	noErr(o.t, err)
+	o.t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// use makes s the service in the settings.
+func (o *testOffice) use(s *sandbox.Server, secrets office.Secrets) {
+	o.t.Helper()
+	settings := o.Settings()
+	settings.AuthURL, settings.BaseURL = s.URL(), s.URL()
+	noErr(o.t, o.Configure(o.t.Context(), settings, secrets))
+}
+
+// owed is what services that were left are still to be told.
+func (o *testOffice) owed() (list []struct {
+	Endpoint string `json:"endpoint"`
+	Refresh  string `json:"refresh"`
+}, err error) {
+	b, err := o.account.Vault().Get("revocations")
+	if err == nil && b != nil {
+		err = json.Unmarshal(b, &list)
+	}
+	return list, err
+}
+
+func TestAnotherServiceIsGivenNothingOfTheFirst(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{})
+	id := o.send()
+	settled := func() bool { return !o.packageOrZero(id).Checked.IsZero() && !o.moreToCome() }
+	o.eventually("nothing asks any more", settled)
+	first, second := o.service, o.another()
+	events := calls(first, "POST /events/endpoints/set")
+	o.use(second, office.Secrets{})
+	if s := o.Status(); s.SignedIn || s.Endpoint.ID != "" || s.Account.Email != "" {
+		t.Errorf("status: %+v", s)
+	}
+	if secret, _, _ := o.HasSecrets(); secret {
+		t.Error("the client secret of the first service is there")
+	}
+	if i := o.issue("secret"); i == nil || i.Action != ActSettings {
+		t.Errorf("nobody asks for the client secret: %+v", o.Status().Health)
+	}
+	o.eventually("the first service is told", func() bool {
+		list, err := o.owed()
+		return err == nil && len(list) == 0
+	})
+	if calls(first, "POST /connect/revoke") == 0 || calls(first, "POST /events/endpoints/set") == events {
+		t.Error("the sign-in was not ended at the first service")
+	}
+	o.restart()
+	if o.issue("secret") == nil {
+		t.Error("after a restart nobody asks for the client secret")
+	}
+	if requests, _ := second.Requests(); len(requests) > 0 {
+		t.Errorf("the second service was asked %d times before anybody signed in", len(requests))
+	}
+	o.use(second, office.Secrets{ClientSecret: sandbox.DemoClient().Secret})
+	noErr(t, o.SignIn(t.Context(), SignInOptions{}, visit))
+	o.eventually("the endpoint is registered anew", func() bool { return o.Status().Endpoint.ID != "" && o.issue("secret") == nil })
+	o.eventually("everything was asked about", func() bool { return !o.moreToCome() })
+	if n := len(o.Lines()); n != 1 {
+		t.Errorf("%d packages are in the list", n)
+	}
+	requests, _ := second.Requests()
+	for _, r := range requests {
+		if strings.Contains(r.Path, id) {
+			t.Errorf("the second service was asked about a package of the first: %s", r.Path)
+		}
+	}
+}
+
+func TestGoingBackToAServiceTakesUpItsPackagesAndDrafts(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{})
+	id := o.send()
+	o.eventually("it was asked about", func() bool { return !o.packageOrZero(id).Checked.IsZero() })
+	first, second := o.service, o.another()
+	draft := o.queuedDraft()
+	first.Inject(sandbox.Fault{Path: "/files/upload", Status: http.StatusServiceUnavailable})
+	noErr(t, o.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(draft) }))
+	o.use(second, office.Secrets{ClientSecret: sandbox.DemoClient().Secret})
+	noErr(t, o.SignIn(t.Context(), SignInOptions{}, visit))
+	noErr(t, first.SignAll(id))
+	o.eventually("the second service is in use", func() bool { return o.Status().Endpoint.ID != "" && !o.moreToCome() })
+	if d := o.Drafts(); len(d) != 1 || d[0].Problem != otherService {
+		t.Errorf("drafts: %+v", d)
+	}
+	if n := len(second.Packages()); n != 0 {
+		t.Errorf("the draft went to the second service")
+	}
+	first.Heal(0)
+	o.use(first, office.Secrets{})
+	if secret, _, _ := o.HasSecrets(); !secret {
+		t.Error("the client secret of the first service is gone")
+	}
+	noErr(t, o.SignIn(t.Context(), SignInOptions{}, visit))
+	o.eventually("the package is saved and the draft is sent", func() bool {
+		return o.Status().Packages.Saved == 1 && len(first.Packages()) == 2 && len(o.Drafts()) == 0
+	})
+}
+
+// The service in use cannot tell what became of a draft for another one, so nobody is checking.
+func TestWhatBecameOfADraftForAnotherServiceIsNotSaidToBeChecked(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{})
+	first, second := o.service, o.another()
+	first.Inject(sandbox.Fault{Path: "/packages/list", Status: http.StatusServiceUnavailable}) // which could tell
+	draft := o.queuedDraft()
+	draft.State = office.DraftUnknown
+	noErr(t, o.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(draft) }))
+	says := func() (text message.Message) {
+		for _, i := range o.Status().Health {
+			if i.ID == health.OutcomeUnknown.ID {
+				text = i.Message
+			}
+		}
+		return text
+	}
+	o.use(second, office.Secrets{ClientSecret: sandbox.DemoClient().Secret})
+	if got := says(); got != message.OutcomeUnknownElsewhere(draft.Name) {
+		t.Errorf("at the second service it says %q", got)
+	}
+	o.use(first, office.Secrets{})
+	if got := says(); got != message.OutcomeUnknown(draft.Name) {
+		t.Errorf("at the first one again it says %q", got)
+	}
+}
+
+func TestAServiceThatIsDownDoesNotHoldUpItsSuccessorAndIsToldLater(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{})
+	o.eventually("the endpoint is registered", func() bool { return o.Status().Endpoint.ID != "" })
+	first := o.service
+	first.Inject(sandbox.Fault{DelayMS: 60_000})
+	second := o.another()
+	o.takes(5*time.Second, "the change", func() { o.use(second, office.Secrets{}) })
+	o.restart()
+	if list, err := o.owed(); err != nil || len(list) != 1 || list[0].Endpoint == "" || list[0].Refresh == "" {
+		t.Fatalf("owed: %d, %v", len(list), err)
+	}
+	first.Heal(0)
+	o.stop() // whatever hangs still
+	o.open()
+	o.run()
+	o.eventually("it is told", func() bool {
+		list, err := o.owed()
+		return err == nil && len(list) == 0 && calls(first, "POST /connect/revoke") > 0
+	})
+}
+
+func TestAnIssuerIsTheSameHoweverItIsWritten(t *testing.T) {
+	config := func(auth, base, client string) esign.Config {
+		return esign.Config{AuthURL: auth, BaseURL: base, ClientID: client}
+	}
+	one := config("https://auth.example.com", "https://api.example.com", "office")
+	for _, same := range []esign.Config{
+		config("https://AUTH.example.com/", "https://api.example.com/api/v1", "office"),
+		config("HTTPS://auth.example.com:443", "https://api.example.com:443/api/v1/", "office"),
+	} {
+		if same.Issuer() != one.Issuer() {
+			t.Errorf("%v is another issuer than %v", same, one)
+		}
+	}
+	for _, other := range []esign.Config{
+		config("https://auth.example.com/x", one.BaseURL, one.ClientID), config(one.AuthURL, "https://api.example.com:8443", one.ClientID),
+		config(one.AuthURL, one.BaseURL, "Office"), config("http://auth.example.com", one.BaseURL, one.ClientID),
+		config(one.BaseURL, one.AuthURL, one.ClientID),
+	} {
+		if other.Issuer() == one.Issuer() {
+			t.Errorf("%v is the same issuer as %v", other, one)
+		}
+	}
+}
+
+func TestASealedValueOpensForItsIssuerAlone(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{})
+	here := issuer.Refresh.Of(issuer.Of(o.Settings()))
+	there := issuer.Refresh.Of("another")
+	err := o.Data.Update(func(tx *store.Tx) error { // as whoever can write the file might
+		b, _ := tx.Sealed(here)
+		return tx.PutSealed(there, b)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if token, err := o.account.Vault().Get(there); err == nil || token != nil {
+		t.Errorf("it opens for another issuer: %v", err)
+	}
+}
+
+func TestValuesOfAnEarlierVersionBelongToTheServiceInTheSettings(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{})
+	id := o.send()
+	o.stop()
+	o.open()
+	i := issuer.Of(o.Settings())
+	values := map[string][]byte{}
+	for _, kind := range []issuer.Sealed{issuer.ClientSecret, issuer.Refresh, issuer.Endpoint, issuer.FormerEndpoints} {
+		plain, err := o.account.Vault().Get(kind.Of(i))
+		noErr(t, err)
+		values[string(kind)], values[kind.Of(i)] = plain, nil
+	}
+	noErr(t, o.account.Vault().Put(values))
+	o.restart()
+	if s := o.Status(); !s.SignedIn || s.Endpoint.ID == "" {
+		t.Errorf("status: %+v", s)
+	}
+	signAll(o, id)
+	o.eventually("it goes on", func() bool { return o.Status().Packages.Saved == 1 && len(o.Status().Health) == 0 })
+	for _, kind := range []issuer.Sealed{issuer.ClientSecret, issuer.Refresh, issuer.Endpoint, issuer.FormerEndpoints} {
+		if must(o.account.Vault().Has(string(kind))) {
+			t.Errorf("%s is still kept without an issuer", kind)
+		}
+	}
+}
+
+func TestAnotherNgrokServerIsNotGivenTheAuthtoken(t *testing.T) {
+	e, err := ngroktest.Start(ngroktest.Options{})
+	noErr(t, err)
+	t.Cleanup(func() { e.Close() })
+	o := newOfficeWith(t, quick, sandbox.Options{})
+	s := o.Settings()
+	s.Tunnel, s.NgrokDomain = office.TunnelNgrok, "office.ngrok.test"
+	s.NgrokConnectURL = "127.0.0.1:1" // nobody answers
+	noErr(t, o.Configure(t.Context(), s, office.Secrets{NgrokAuthtoken: "2abcTOKEN"}))
+	s.NgrokConnectURL = e.ConnectAddr()
+	noErr(t, o.Configure(t.Context(), s, office.Secrets{}))
+	if _, token, _ := o.HasSecrets(); token {
+		t.Error("the authtoken is there for another server")
+	}
+	o.eventually("it is asked for", func() bool { i := o.issue("tunnel"); return i != nil && i.Action == ActSettings })
+	if _, err := o.TestTunnel(context.Background(), s, office.Secrets{}); err == nil || !strings.Contains(Message(err).String(), "authtoken is missing") {
+		t.Errorf("tried: %v", err)
+	}
+}
+
+// secondClient is registered at the same service as sandbox.DemoClient.
+func secondClient() sandbox.Client {
+	c := sandbox.DemoClient()
+	c.ID += "-2"
+	return c
+}
+
+// What is noted of an upload may be an earlier client's: the upload may have ended after the client was changed.
+func TestAFileThatOneClientUploadedIsNotUsedByAnother(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{})
+	d := o.queuedDraft()
+	other := o.Settings()
+	other.ClientID = secondClient().ID
+	d.Files[0].FileID, d.Files[0].Uploaded = "another's", o.Now()
+	d.Files[0].UploadedBy = account.Current{Settings: other, Account: o.account.Current().Account}.Caller()
+	noErr(t, o.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(d) }))
+	o.outbox.Wake()
+	o.eventually("it is sent", func() bool { return o.draftIs(office.DraftSent) })
+	if n := calls(o.service, "POST /files/upload"); n != 1 {
+		t.Errorf("%d uploads", n)
+	}
+}
+
+func TestWhatIsSentAgainIsUploadedAgain(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{})
+	o.service.Inject(sandbox.Fault{Path: "/packages/add", Status: 404, Body: `{"error":"file_not_found"}`, Times: 1})
+	if state, err := o.Send(t.Context(), o.draft(), nil); err != nil || state.State != office.DraftFailed {
+		t.Fatalf("%+v, %v", state, err)
+	}
+	noErr(t, o.Resolve(o.Drafts()[0].ID, true))
+	o.eventually("it is sent", func() bool { return o.draftIs(office.DraftSent) })
+	if n := calls(o.service, "POST /files/upload"); n != 2 {
+		t.Errorf("%d uploads", n)
+	}
+}
+
+func TestTokensOfASignInThatFailsAreRevoked(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{})
+	revoked := calls(o.service, "POST /connect/revoke")
+	o.service.Inject(sandbox.Fault{Path: "*jwks*", Status: 500})
+	if err := o.SignIn(t.Context(), SignInOptions{}, visit); err == nil {
+		t.Fatal("it worked without the keys")
+	}
+	o.eventually("they are revoked", func() bool { return calls(o.service, "POST /connect/revoke") >= revoked+2 })
+	if !o.Status().SignedIn {
+		t.Error("the sign-in before is gone")
 	}
 }

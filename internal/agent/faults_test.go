@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -343,4 +344,121 @@ func TestAShortFileIsNeverSaved(t *testing.T) {
 	if err != nil || info.Size() < 200<<10 || len(o.files()) != 1 {
 		t.Errorf("files: %q, %v, %v", o.files(), info, err)
 	}
+}
+
+func TestSigningOutHappensHereWhateverTheServiceAnswers(t *testing.T) {
+	// What the service does not know, or knows no more, is as good as deleted.
+	gone := map[string]bool{"slow": true, "404": true}
+	for path, told := range map[string]string{
+		"/events/endpoints/delete": "The address for events could not be deleted", "/connect/revoke": "The sign-in could not be revoked",
+	} {
+		for _, w := range weathers() {
+			t.Run(strings.TrimPrefix(path, "/")+"/"+w.name, func(t *testing.T) {
+				t.Parallel()
+				o, b := stormy(t, sandbox.Options{})
+				o.eventually("the endpoint is registered", func() bool { return o.Status().Endpoint.ID != "" })
+				other := newStranger(t)
+				o.brew(faultyCall{path: path, part: path}, w, b, other)
+				err := o.SignOut(t.Context())
+				if text := Message(err).String(); gone[w.name] && err != nil || err != nil && !strings.Contains(text, told) {
+					t.Errorf("told: %q", text)
+				}
+				if s := o.Status(); s.SignedIn || s.Endpoint.ID != "" {
+					t.Errorf("status: %+v", s)
+				}
+				o.clearUp(b)
+				noErr(t, o.SignIn(t.Context(), SignInOptions{}, visit))
+				o.eventually("it works again", func() bool { return o.Status().Endpoint.ID != "" && len(o.Status().Health) == 0 })
+				if v := other.visits(); len(v) > 0 {
+					t.Errorf("another host was asked: %q", v)
+				}
+			})
+		}
+	}
+}
+
+func TestASignInThatFailsSaysSoInOneSentenceAndTheNextOneWorks(t *testing.T) {
+	for _, path := range []string{"/.well-known/openid-configuration", "/.well-known/jwks", "/connect/userinfo", "/connect/token"} {
+		for _, w := range weathers() {
+			t.Run(strings.TrimPrefix(path, "/")+"/"+w.name, func(t *testing.T) {
+				t.Parallel()
+				o, b := stormy(t, sandbox.Options{})
+				id := o.send()
+				noErr(t, o.SignOut(t.Context()))
+				other := newStranger(t)
+				o.brew(faultyCall{path: path, part: path}, w, b, other)
+				err := o.SignIn(t.Context(), SignInOptions{}, visit)
+				if text := Message(err).String(); strings.ContainsAny(text, "\n{}") || strings.Contains(text, "://") || strings.Contains(text, "connect/") {
+					t.Errorf("told: %q", text)
+				}
+				if err == nil && path == "/connect/token" && w.name != "slow" {
+					t.Error("signed in without a token")
+				}
+				if s := o.Status(); s.SignedIn != (err == nil) {
+					t.Errorf("%v, and the status says %+v", err, s)
+				}
+				o.clearUp(b)
+				noErr(t, o.SignIn(t.Context(), SignInOptions{}, visit))
+				signAll(o, id)
+				o.eventually("it works again", func() bool { return saved(o, id) && len(o.Status().Health) == 0 })
+				if v := other.visits(); len(v) > 0 {
+					t.Errorf("another host was asked: %q", v)
+				}
+			})
+		}
+	}
+}
+
+func TestWhateverIsAnsweredAfterTheWorkThereIsOnePackage(t *testing.T) {
+	const page = "<html>Sign in to the guest network</html>"
+	html := map[string]string{"Content-Type": "text/html"}
+	answers := map[string]sandbox.Fault{
+		"a captive portal":        {Status: 200, Body: page, Headers: html},
+		"no id":                   {Status: 200, Body: "{}"},
+		"another package's shape": {Status: 200, Body: `{"package":{"packageId":null}}`},
+		"no content":              {Status: 204, Body: " "},
+		"400 by a proxy":          {Status: 400, Body: page, Headers: html},
+		"401 by a proxy":          {Status: 401, Body: page, Headers: html},
+		"403 by a proxy":          {Status: 403, Body: page, Headers: html},
+		"404 by a proxy":          {Status: 404, Body: page, Headers: html},
+		"405 by a proxy":          {Status: 405, Body: page, Headers: html},
+		"413 by a proxy":          {Status: 413, Body: page, Headers: html},
+		"425":                     {Status: 425, Body: page, Headers: html},
+		"429 by a proxy":          {Status: 429, Body: page, Headers: html},
+		"408":                     {Status: 408},
+		"500":                     {Status: 500},
+		"503 with a time":         {Status: 503, Headers: map[string]string{"Retry-After": "1"}},
+		"an exception":            {Status: 400, Body: `{"error":"package_exception_mail","message":"Mail failed."}`},
+		"cut":                     {Status: 200, Body: `{"packageId":"0"}`, TruncateAfter: 8},
+		"late":                    {Status: 200, Body: "{}", DelayMS: forEver},
+	}
+	other := newStranger(t)
+	for _, status := range []int{301, 302, 303, 307, 308} {
+		for where, to := range map[string]string{"the same host": "/api/v1/packages/add", "another host": other.URL} {
+			answers[strconv.Itoa(status)+" to "+where] = sandbox.Fault{Status: status, Headers: map[string]string{"Location": to}}
+		}
+	}
+	for name, rule := range answers {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o, b := stormy(t, sandbox.Options{})
+			o.eventually("the endpoint is registered", func() bool { return o.Status().Endpoint.ID != "" })
+			o.service.Hold() // only the listing tells what became of it
+			rule.Path, rule.AfterWork = "/packages/add", true
+			if rule.DelayMS >= forEver {
+				b.giveUpAt(rule.Path)
+			}
+			o.service.Inject(rule) // for ever: whatever sends it again makes another one
+			go o.Send(t.Context(), o.draft(), nil)
+			o.eventually("it is found out that it was sent", func() bool { return o.draftIs(office.DraftSent) })
+			if n := len(o.service.Packages()); n != 1 {
+				t.Errorf("%d packages", n)
+			}
+		})
+	}
+	t.Cleanup(func() {
+		if v := other.visits(); len(v) > 0 {
+			t.Errorf("another host was asked: %q", v)
+		}
+	})
 }

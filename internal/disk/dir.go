@@ -1,3 +1,19 @@
+// Package disk gives files their names so that a loss of power takes none of them back. It is the one place of the program
+// that renames and makes folders: a name is on the disk when a function here returns, and the file that it stands for is
+// the whole one. It also says whether one place lies in another, whatever names lead there.
+//
+// What it counts on, beyond what File.Sync does for the bytes of a file (fsync(2); F_FULLFSYNC on macOS; FlushFileBuffers on
+// Windows, which has the bytes of the file, its length and its entry written, and the drive's own cache too):
+//   - POSIX promises of a name that was made, renamed or removed only that fsync of the folder brings it to the disk
+//     (fsync(2), NOTES). A folder is a name in the folder above: that one is flushed as well, and so on upwards. A rename
+//     is done or undone as a whole.
+//   - Windows has no flush of a folder. MoveFileEx with MOVEFILE_WRITE_THROUGH returns when the rename is on the disk.
+//     NTFS writes changes of names to a journal, in their order, so whatever was made before is there then, too: a folder
+//     needs nothing of its own. Without the flag, which os.Rename does not set, the journal is written when the system
+//     likes. FAT, as on a memory stick, has no journal, and keeps what it likes.
+//   - A network share does what its server does.
+//
+// It must not know what is kept. Its functions may be called from several goroutines.
 package disk
 
 import (
@@ -8,6 +24,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 )
 
 var (
@@ -324,3 +341,231 @@ func direct(name string) error {
 
 // isLink reports whether something leads elsewhere: a link, or what Windows calls a junction.
 func isLink(info fs.FileInfo) bool { return info.Mode()&(fs.ModeSymlink|fs.ModeIrregular) != 0 }
+
+// ErrUnflushed says that a file or folder has its new name, and that a power failure may give it its old one again: its folder
+// could not be flushed.
+var ErrUnflushed = errors.New("the new name may not be on the disk yet")
+
+// Replace flushes and closes temp and gives it a name in the same folder, in place of whatever has it: after that, and after
+// any interruption, the name stands for the old file or the whole new one. When it fails, temp is gone; with ErrUnflushed it has
+// its name.
+func Replace(temp *os.File, path string) error { return finish(temp, path, Rename) }
+
+// Create does what Replace does, but fails with fs.ErrExist where the name is taken.
+func Create(temp *os.File, path string) error { return finish(temp, path, RenameNew) }
+
+func finish(temp *os.File, path string, rename func(from, to string) error) error {
+	err := errors.Join(temp.Sync(), temp.Close())
+	if err == nil {
+		err = rename(temp.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(temp.Name())
+	}
+	return err
+}
+
+// Rename gives a file or folder, whose content is flushed, another name, in place of the file that has it, and flushes the
+// names, for which see ErrUnflushed. It does not copy from one disk to another.
+func Rename(from, to string) error {
+	if err := rename(from, to); err != nil {
+		return err
+	}
+	return flushBoth(from, to)
+}
+
+// RenameNew does what Rename does with a file, in one folder, but fails with fs.ErrExist where the name is taken.
+func RenameNew(from, to string) error {
+	folder, err := OpenDir(filepath.Dir(to))
+	if err != nil {
+		return err
+	}
+	defer folder.Close()
+	return folder.Move(filepath.Base(from), folder, filepath.Base(to))
+}
+
+// flushBoth flushes the folder of the new name, and then that of the old one.
+func flushBoth(from, to string) error {
+	there, here := filepath.Dir(to), filepath.Dir(from)
+	err := FlushFolder(there)
+	if err == nil && there != here {
+		err = FlushFolder(here)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrUnflushed, err)
+	}
+	return nil
+}
+
+// anchored are the folders whose names are known to be on the disk, by their paths. It forgets all of them now and then: an
+// office may have a folder for each package, and the next look costs no more than a flush.
+var anchored struct {
+	mu      sync.Mutex
+	folders map[string]fs.FileInfo
+}
+
+// mostAnchored is how many are remembered.
+const mostAnchored = 1000
+
+// Once calls flush, which makes the name of a folder durable, unless it succeeded before for this very folder at this path:
+// whoever saves a hundred files flushes the way to them once. The info is that of the folder.
+func Once(path string, info fs.FileInfo, flush func() error) error {
+	anchored.mu.Lock()
+	known, ok := anchored.folders[path]
+	anchored.mu.Unlock()
+	if ok && os.SameFile(known, info) {
+		return nil
+	}
+	if err := flush(); err != nil {
+		return err
+	}
+	anchored.mu.Lock()
+	defer anchored.mu.Unlock()
+	if anchored.folders == nil || len(anchored.folders) >= mostAnchored {
+		anchored.folders = map[string]fs.FileInfo{}
+	}
+	anchored.folders[path] = info
+	return nil
+}
+
+// Forget is for whoever has made a folder at a path: one that was there before and was removed may look like the same.
+func Forget(path string) {
+	anchored.mu.Lock()
+	defer anchored.mu.Unlock()
+	delete(anchored.folders, path)
+}
+
+// Anchor makes the way to a file or folder that is there durable: its name in the folder above, that one's name in the next,
+// and so on up to the first in which this user can make nothing. Who gave it its name, and when, does not matter: it may
+// have been this program, which was killed before it flushed it. What was found is therefore not to be counted on before it
+// is anchored. After the first time that costs a look.
+func Anchor(path string) error {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return err
+	}
+	if path, err = filepath.EvalSymlinks(path); err != nil {
+		return err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	above := filepath.Dir(path)
+	return Once(path, info, func() error {
+		if above == path || !writable(above) {
+			return nil
+		}
+		if err := FlushFolder(above); err != nil {
+			return err
+		}
+		return Anchor(above)
+	})
+}
+
+// MkdirAll is os.MkdirAll, and anchors the folder, whether it was there or not.
+func MkdirAll(path string, mode fs.FileMode) error {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return err
+	}
+	return mkdir(path, func() error { return os.MkdirAll(path, mode) })
+}
+
+// Mkdir is os.Mkdir, of a folder that is not there yet, and anchors it.
+func Mkdir(path string, mode fs.FileMode) error {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return err
+	}
+	return mkdir(path, func() error { return os.Mkdir(path, mode) })
+}
+
+// mkdir has a folder made, with those on the way to it, and anchors it.
+func mkdir(path string, make func() error) error {
+	missing := missingOn(path)
+	if err := make(); err != nil {
+		return err
+	}
+	for _, made := range missing {
+		made, err := filepath.EvalSymlinks(made)
+		if err != nil {
+			return err
+		}
+		Forget(made)
+	}
+	return Anchor(path)
+}
+
+// missingOn are the folders of a path that are not there.
+func missingOn(path string) (missing []string) {
+	for {
+		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+			return missing
+		}
+		missing = append(missing, path)
+		path = filepath.Dir(path)
+	}
+}
+
+// Inside reports whether path is dir or lies below it, whatever links lead there and however it is written. What is not there
+// yet lies where the nearest folder lies that is.
+func Inside(path, dir string) bool {
+	written := filepath.Clean(dir)
+	there, gone := os.Stat(dir)
+	paths := []string{path}
+	if real := resolved(path); real != path {
+		paths = append(paths, real)
+	}
+	for _, p := range paths {
+		for ; ; p = filepath.Dir(p) {
+			if p == written {
+				return true
+			}
+			if info, err := os.Stat(p); gone == nil && err == nil && os.SameFile(info, there) {
+				return true
+			}
+			if filepath.Dir(p) == p {
+				break
+			}
+		}
+	}
+	return false
+}
+
+// resolved is a path without links, as far as it is there.
+func resolved(path string) string {
+	for rest, p := "", path; ; rest, p = filepath.Join(filepath.Base(p), rest), filepath.Dir(p) {
+		if real, err := filepath.EvalSymlinks(p); err == nil {
+			return filepath.Join(real, rest)
+		}
+		if filepath.Dir(p) == p {
+			return path
+		}
+	}
+}
+
+// Same reports whether two paths lead to the same file or folder, which is there.
+func Same(a, b string) bool {
+	x, err1 := os.Stat(a)
+	y, err2 := os.Stat(b)
+	return err1 == nil && err2 == nil && os.SameFile(x, y)
+}
+
+// OpenFile opens a regular file that somebody named, to be read, and says what it is; links are followed. What was opened is what
+// is judged: the path may lead to another file a moment later. It never waits for the other end of a pipe.
+func OpenFile(path string) (*os.File, fs.FileInfo, error) {
+	file, err := os.OpenFile(path, os.O_RDONLY|nonBlocking, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := file.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = &fs.PathError{Op: "open", Path: path, Err: ErrNotFile}
+	}
+	if err != nil {
+		file.Close()
+		return nil, info, err
+	}
+	return file, info, nil
+}

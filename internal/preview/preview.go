@@ -15,17 +15,27 @@ package preview
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"image"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
+	"runtime/metrics"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/klippa-app/go-pdfium"
+	pdfiumerrors "github.com/klippa-app/go-pdfium/errors"
+	"github.com/klippa-app/go-pdfium/requests"
+	"github.com/klippa-app/go-pdfium/webassembly"
+	"github.com/tetratelabs/wazero"
 )
 
 // What is told of a document that cannot be looked into.
@@ -183,4 +193,200 @@ func harmlessEnvironment(all []string) []string {
 		}
 	}
 	return kept
+}
+
+// isReady is the first byte of an answer: the process is confined, and now it reads the document.
+const isReady = 'R'
+
+// verdict is how reading went.
+type verdict uint32
+
+const (
+	isRead verdict = iota + 1
+	isProtected
+	isUnreadable
+)
+
+// reply follows, in a fixed number of bytes, and then the picture's pixels as image.RGBA has them.
+type reply struct {
+	Verdict       verdict
+	Pages         uint32
+	Width, Height uint32 // of the picture, 0 when there is none
+}
+
+// send writes an answer. img is nil when no picture was asked for.
+func send(out io.Writer, r reply, img *image.RGBA) error {
+	if img != nil {
+		size := img.Bounds().Size()
+		r.Width, r.Height = uint32(size.X), uint32(size.Y)
+	}
+	if err := binary.Write(out, binary.LittleEndian, r); err != nil {
+		return err
+	}
+	if img == nil {
+		return nil
+	}
+	for y := range int(r.Height) {
+		if _, err := out.Write(img.Pix[y*img.Stride:][:4*r.Width]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// receive reads what send wrote. The sender is not trusted: nothing larger than what width allows is believed.
+func receive(in io.Reader, width int) (reply, *image.RGBA, error) {
+	var r reply
+	if err := binary.Read(in, binary.LittleEndian, &r); err != nil {
+		return reply{}, nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
+	}
+	switch {
+	case r.Verdict == isProtected:
+		return reply{}, nil, ErrPassword
+	case r.Verdict != isRead:
+		return reply{}, nil, ErrUnreadable
+	case width == 0:
+		return r, nil, nil
+	case r.Width == 0, r.Height == 0, r.Width > uint32(width), r.Height > uint32(maxTall*width):
+		return reply{}, nil, fmt.Errorf("%w: a picture of %d x %d pixels", ErrUnreadable, r.Width, r.Height)
+	}
+	img := image.NewRGBA(image.Rect(0, 0, int(r.Width), int(r.Height)))
+	if _, err := io.ReadFull(in, img.Pix); err != nil {
+		return reply{}, nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
+	}
+	return r, img, nil
+}
+
+// Limits of a process that reads a document.
+const (
+	maxCPU    = 6 * time.Second // of reading, not of compiling PDFium
+	maxPDFium = 256 << 20       // bytes that PDFium may have, the document among them
+	maxMemory = 640 << 20       // bytes of the whole process: PDFium's are copied when they become more
+
+	wasmPage = 64 << 10 // bytes
+)
+
+// Serve is what the process of a Reader does: it reads a document from in and writes to out how many pages it has and,
+// when width is not 0, page 1, that many pixels wide. The process is confined for good, and fit for nothing else then.
+func Serve(ctx context.Context, in *os.File, out io.Writer, width int) (err error) {
+	if width < 0 || width > maxWidth {
+		return fmt.Errorf("a width of %d pixels cannot be drawn", width)
+	}
+	engine, stop, err := startPDFium(ctx)
+	if err != nil {
+		return fmt.Errorf("start the PDF reader: %w", err)
+	}
+	defer func() { err = errors.Join(err, stop()) }()
+	if err := Confine(maxMemory, maxCPU); err != nil {
+		return fmt.Errorf("confine the PDF reader: %w", err)
+	}
+	if _, err := out.Write([]byte{isReady}); err != nil {
+		return err
+	}
+	document, err := readAll(in)
+	if err != nil {
+		return err
+	}
+	r, img := read(engine, document, width)
+	return send(out, r, img)
+}
+
+func readAll(in *os.File) ([]byte, error) {
+	info, err := in.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case info.Size() > maxFile:
+		return nil, ErrTooLarge
+	}
+	document := make([]byte, info.Size())
+	_, err = io.ReadFull(in, document)
+	return document, err
+}
+
+// startPDFium compiles PDFium, which takes more than a second; the result is kept for the next time.
+func startPDFium(ctx context.Context) (engine pdfium.Pdfium, stop func() error, err error) {
+	config := wazero.NewRuntimeConfig().WithMemoryLimitPages(maxPDFium / wasmPage)
+	if dir, err := os.UserCacheDir(); err == nil {
+		if cache, err := wazero.NewCompilationCacheWithDir(filepath.Join(dir, "countersign", "preview")); err == nil {
+			defer cache.Close(ctx)
+			config = config.WithCompilationCache(cache)
+		}
+	}
+	pool, err := webassembly.Init(webassembly.Config{
+		MinIdle: 1, MaxIdle: 1, MaxTotal: 1, RuntimeConfig: config, Stdout: io.Discard, Stderr: io.Discard,
+		FSConfig: wazero.NewFSConfig(), // nothing of the disk is shown to it
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	instance, err := pool.GetInstance(startPatience)
+	if err != nil {
+		return nil, nil, errors.Join(err, pool.Close())
+	}
+	return instance, pool.Close, nil
+}
+
+// read looks into a document. One whose pages can be counted but not drawn is unreadable to whoever wants a picture.
+func read(engine pdfium.Pdfium, document []byte, width int) (reply, *image.RGBA) {
+	opened, err := engine.OpenDocument(&requests.OpenDocument{File: &document})
+	switch {
+	case errors.Is(err, pdfiumerrors.ErrPassword):
+		return reply{Verdict: isProtected}, nil
+	case err != nil:
+		return reply{Verdict: isUnreadable}, nil
+	}
+	count, err := engine.FPDF_GetPageCount(&requests.FPDF_GetPageCount{Document: opened.Document})
+	if err != nil || count.PageCount < 1 {
+		return reply{Verdict: isUnreadable}, nil
+	}
+	r := reply{Verdict: isRead, Pages: uint32(count.PageCount)}
+	if width == 0 {
+		return r, nil
+	}
+	first := requests.Page{ByIndex: &requests.PageByIndex{Document: opened.Document, Index: 0}}
+	size, err := engine.GetPageSize(&requests.GetPageSize{Page: first})
+	if err != nil {
+		return reply{Verdict: isUnreadable}, nil
+	}
+	w, h, ok := fit(size.Width, size.Height, width)
+	if !ok {
+		return reply{Verdict: isUnreadable}, nil
+	}
+	page, err := engine.RenderPageInPixels(&requests.RenderPageInPixels{Page: first, Width: w, Height: h})
+	if err != nil {
+		return reply{Verdict: isUnreadable}, nil
+	}
+	return r, page.Result.Image
+}
+
+// fit is the size in pixels of the picture of a page: width pixels wide, and narrower when it would be too tall. It is
+// not ok for a page without a size.
+func fit(pageWidth, pageHeight float64, width int) (w, h int, ok bool) {
+	ratio := pageHeight / pageWidth
+	if math.IsNaN(ratio) || math.IsInf(ratio, 0) || pageWidth <= 0 || pageHeight <= 0 {
+		return 0, 0, false
+	}
+	if ratio > maxTall {
+		return max(1, int(maxTall*float64(width)/ratio)), maxTall * width, true
+	}
+	return width, max(1, int(math.Round(float64(width)*ratio))), true
+}
+
+// watch ends this process when Go has so many bytes from the system, or when it has used so much of the processor's
+// time. It is for the systems that do not keep to the limits that Confine sets: macOS for memory, Wine for time. When it
+// returns, a timer runs and the runtime has opened what it needs for timers.
+func watch(memory uint64, cpu time.Duration) {
+	debug.SetMemoryLimit(int64(memory / 2)) // Go tries harder from there on
+	have := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	var look func()
+	look = func() {
+		metrics.Read(have)
+		used, err := cpuTime()
+		if err != nil || used > cpu || have[0].Value.Uint64()-have[1].Value.Uint64() > memory {
+			os.Exit(1)
+		}
+		time.AfterFunc(50*time.Millisecond, look)
+	}
+	look()
 }

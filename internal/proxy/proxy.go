@@ -14,16 +14,29 @@
 package proxy
 
 import (
+	"bufio"
+	"cmp"
 	"context"
+	"crypto/tls"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
 	"net"
+	"net/http"
 	"net/netip"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"golang.org/x/net/http/httpproxy"
+	"golang.org/x/net/proxy"
 	"golang.org/x/sync/singleflight"
+
+	"countersign/internal/message"
 )
 
 // Source is what has named the way.
@@ -200,4 +213,266 @@ func hostPort(proxy *url.URL) string {
 		port = "80"
 	}
 	return net.JoinHostPort(proxy.Hostname(), port)
+}
+
+// fromEnvironment is what the environment says, as the standard library reads it, and with ALL_PROXY, which it does not
+// know. decided is false when it has nothing to say. NO_PROXY counts for the system's proxy, too.
+func fromEnvironment(to *url.URL) (answer Answer, decided bool, err error) {
+	config := httpproxy.FromEnvironment()
+	for _, name := range []string{"ALL_PROXY", "all_proxy"} {
+		if config.HTTPSProxy == "" {
+			config.HTTPSProxy = os.Getenv(name)
+		}
+	}
+	named := config.HTTPSProxy
+	config.HTTPSProxy = "http://proxy.invalid" // to learn what NO_PROXY says
+	if way, err := config.ProxyFunc()(to); err == nil && way == nil {
+		return Answer{straight, Environment}, true, nil
+	}
+	if named == "" {
+		return Answer{straight, Nothing}, false, nil
+	}
+	way, err := parseWay(named)
+	if err != nil {
+		return Answer{}, true, &Error{unreadable: true}
+	}
+	return Answer{[]*url.URL{way}, Environment}, true, nil
+}
+
+// Error is a proxy that does not let us through. Its text holds no user, password or token.
+type Error struct {
+	Proxy  string // host:port
+	To     string // where to, as host:port
+	Status int    // the proxy's answer, 0 if it gave none
+	// Page is where the proxy sends browsers to, if it does so instead of letting us through.
+	Page string
+
+	unreadable bool  // a setting cannot be understood
+	err        error // why there was no answer
+}
+
+// Error is for the log.
+func (e *Error) Error() string {
+	switch {
+	case e.unreadable:
+		return "the proxy in the environment cannot be understood"
+	case e.err != nil:
+		return fmt.Sprintf("proxy %s: %v", e.Proxy, e.err)
+	}
+	return fmt.Sprintf("proxy %s answered %d", e.Proxy, e.Status)
+}
+
+// Unwrap is the network's error.
+func (e *Error) Unwrap() error { return e.err }
+
+// WantsBrowser says whether the proxy asks for a sign-in in the browser (RFC 6585 section 6, or a redirect).
+func (e *Error) WantsBrowser() bool {
+	return e.Status == http.StatusNetworkAuthenticationRequired || e.Status/100 == 3
+}
+
+// Message is what people are told.
+func (e *Error) Message() message.Message {
+	switch {
+	case e.unreadable:
+		return message.ProxyUnreadable()
+	case e.WantsBrowser():
+		return message.NetworkWantsBrowser()
+	case e.Status == http.StatusProxyAuthRequired:
+		return message.ProxyWantsSignIn(e.Proxy)
+	case e.Status >= 500:
+		return message.ProxyCannotReach(e.Proxy, e.To)
+	case e.Status == 0 && !refusedBySOCKS(e.err):
+		return message.ProxySilent(e.Proxy)
+	}
+	return message.ProxyBlocks(e.Proxy, e.To)
+}
+
+// refusedBySOCKS says whether a SOCKS proxy was there, and said no.
+func refusedBySOCKS(err error) bool {
+	var outer, inner *net.OpError
+	return errors.As(err, &outer) && strings.HasPrefix(outer.Op, "socks") && !errors.As(outer.Err, &inner)
+}
+
+const (
+	silentFor = 3 * time.Second  // until the next way is tried beside one that says nothing
+	dialTime  = 30 * time.Second // to a server or a proxy
+	proxyTime = 30 * time.Second // until the proxy has connected
+)
+
+// errBroken is a proxy that hung up, or speaks something else than HTTP. What it said is not repeated.
+var errBroken = errors.New("no usable answer")
+
+// DialContext connects to address, the way that Find gives: the first of several that leads there. One that is silent has the
+// next begin beside it, so that whoever waits less than a connection may take gets through all the same. A proxy that does not
+// let us through is an *Error.
+func (f *Finder) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	answer, err := f.Find(ctx, address)
+	if err != nil {
+		return nil, err
+	}
+	trying, stop := context.WithCancel(ctx)
+	defer stop() // ends those that are too late
+	type result struct {
+		way  *url.URL
+		conn net.Conn
+		err  error
+	}
+	results := make(chan result, len(answer.Ways))
+	begun, underWay := 0, 0
+	begin := func() {
+		if begun < len(answer.Ways) && ctx.Err() == nil {
+			way := answer.Ways[begun]
+			begun, underWay = begun+1, underWay+1
+			go func() {
+				conn, err := through(trying, way, network, address)
+				results <- result{way, conn, err}
+			}()
+		}
+	}
+	silent := time.NewTicker(cmp.Or(f.patience, silentFor))
+	defer silent.Stop()
+	var failed error
+	for begin(); underWay > 0; {
+		select {
+		case <-silent.C:
+			begin()
+		case r := <-results:
+			underWay--
+			if r.err == nil {
+				go func() {
+					for range underWay {
+						if late := <-results; late.err == nil {
+							late.conn.Close()
+						}
+					}
+				}()
+				f.prefer(address, r.way)
+				return r.conn, nil
+			}
+			if failed == nil {
+				failed = r.err
+			}
+			begin()
+		}
+	}
+	if ctx.Err() == nil {
+		f.forget(address)
+	}
+	return nil, cmp.Or(failed, ctx.Err(), errNoWay) // nothing was tried where ctx had ended before
+}
+
+var errNoWay = errors.New("there is no way out")
+
+// through goes one way.
+func through(ctx context.Context, way *url.URL, network, address string) (net.Conn, error) {
+	switch {
+	case way == nil:
+		return dialer.DialContext(ctx, network, address)
+	case way.Scheme == "socks5":
+		return throughSOCKS(ctx, way, network, address)
+	}
+	return connect(ctx, way, address)
+}
+
+var dialer = &net.Dialer{Timeout: dialTime, KeepAlive: 30 * time.Second}
+
+// throughSOCKS has a SOCKS 5 proxy connect (RFC 1928), which looks the name up.
+func throughSOCKS(ctx context.Context, way *url.URL, network, address string) (net.Conn, error) {
+	at := hostPort(way)
+	var auth *proxy.Auth
+	if way.User != nil {
+		password, _ := way.User.Password()
+		auth = &proxy.Auth{User: way.User.Username(), Password: password}
+	}
+	socks, err := proxy.SOCKS5("tcp", at, auth, dialer)
+	if err != nil {
+		return nil, &Error{Proxy: at, To: address, err: err}
+	}
+	ctx, cancel := context.WithTimeout(ctx, proxyTime)
+	defer cancel()
+	conn, err := socks.(proxy.ContextDialer).DialContext(ctx, network, address)
+	if err != nil {
+		return nil, &Error{Proxy: at, To: address, err: err}
+	}
+	return conn, nil
+}
+
+// connect has an HTTP proxy connect (RFC 9110 section 9.3.6). The only sign-in it gets is one that stands in its address: the
+// network may have named it, and whoever is signed in to this computer was not asked.
+func connect(ctx context.Context, way *url.URL, address string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, proxyTime)
+	defer cancel()
+	at := hostPort(way)
+	no := func(err error) error { return &Error{Proxy: at, To: address, err: cmp.Or(ctx.Err(), err)} }
+	conn, err := dialer.DialContext(ctx, "tcp", at)
+	if err != nil {
+		return nil, no(err)
+	}
+	if way.Scheme == "https" {
+		conn = tls.Client(conn, &tls.Config{ServerName: way.Hostname(), MinVersion: tls.VersionTLS12})
+	}
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	response, reader, err := ask(conn, way.User, address)
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = &Error{Proxy: at, To: address, Status: response.StatusCode, Page: page(response)}
+	} else if err != nil {
+		err = no(harmless(err))
+	}
+	if !stop() && err == nil {
+		err = no(ctx.Err())
+	}
+	if err != nil {
+		conn.Close()
+		return nil, err
+	}
+	if reader.Buffered() > 0 {
+		return &ahead{conn, reader}, nil
+	}
+	return conn, nil
+}
+
+// ask sends a CONNECT and reads the head of its answer. reader has what came behind that already.
+func ask(conn net.Conn, user *url.Userinfo, address string) (*http.Response, *bufio.Reader, error) {
+	request := &http.Request{Method: http.MethodConnect, URL: &url.URL{Opaque: address}, Host: address, Header: http.Header{"User-Agent": {"Countersign"}}}
+	if user != nil {
+		password, _ := user.Password()
+		request.Header.Set("Proxy-Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(user.Username()+":"+password)))
+	}
+	if err := request.Write(conn); err != nil {
+		return nil, nil, err
+	}
+	reader := bufio.NewReader(conn)
+	response, err := http.ReadResponse(reader, request)
+	return response, reader, err
+}
+
+// ahead is a connection of which some bytes are read already.
+type ahead struct {
+	net.Conn
+	reader io.Reader
+}
+
+func (a *ahead) Read(p []byte) (int, error) { return a.reader.Read(p) }
+
+// harmless is err, if it is one of the network: the text of others repeats what the proxy said.
+func harmless(err error) error {
+	var network net.Error
+	var unverified *tls.CertificateVerificationError
+	switch {
+	case errors.As(err, &network), errors.As(err, &unverified):
+		return err
+	}
+	return errBroken
+}
+
+// page is where an answer sends browsers to.
+func page(response *http.Response) string {
+	if response.StatusCode/100 != 3 {
+		return ""
+	}
+	u, err := url.Parse(response.Header.Get("Location"))
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
+		return ""
+	}
+	return u.String()
 }

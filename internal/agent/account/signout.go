@@ -2,10 +2,16 @@ package account
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
+	"strings"
+	"sync"
 	"time"
+
+	"github.com/google/uuid"
 
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/issuer"
@@ -13,6 +19,7 @@ import (
 	"countersign/internal/esign"
 	"countersign/internal/message"
 	"countersign/internal/office"
+	"countersign/internal/secret"
 	"countersign/internal/store"
 )
 
@@ -125,4 +132,407 @@ func (r *Service) lostSecrets(o Current) (left []message.Message, err error) {
 		left = append(left, message.EndpointNotDeletedForKey())
 	}
 	return left, err
+}
+
+// pendingRevocation is what a service that this office has left is still to be told: that the endpoint is to be deleted and the
+// sign-in revoked. It is kept from the commit on that ended the sign-in here, with everything that is needed to say it.
+type pendingRevocation struct {
+	ID           string    `json:"id"`
+	AuthURL      string    `json:"auth_url"`
+	BaseURL      string    `json:"base_url"`
+	ClientID     string    `json:"client_id"`
+	ClientSecret string    `json:"client_secret,omitempty"`
+	Refresh      string    `json:"refresh,omitempty"`
+	Endpoint     string    `json:"endpoint,omitempty"` // the address to delete
+	EndpointID   string    `json:"endpoint_id,omitempty"`
+	Since        time.Time `json:"since"`
+	Next         time.Time `json:"next"` // when to try again
+	Tries        int       `json:"tries,omitempty"`
+}
+
+// For how long a service that does not answer is told again, and how often at least (a computer that was off for weeks has not
+// tried); the longest pause between two tries, and how many tries the sign-in outlives: without it the endpoint cannot be deleted.
+const (
+	revocationLimit = 7 * 24 * time.Hour
+	revocationTries = 20
+	revocationPause = 6 * time.Hour
+	revocationHolds = 5
+)
+
+// pendingRevocations are those that wait to be told. The list itself is sealed in the store. Safe for concurrent use.
+type pendingRevocations struct {
+	saying chan struct{} // holds one value while one is said
+
+	mu     sync.Mutex              // held while the list is read, changed and committed
+	access map[string]esign.Tokens // its id -> access token, which is in memory only
+}
+
+// keepPending commits that f waits to be told, together with values and also; with nothing to say, those alone.
+func (r *Service) keepPending(f pendingRevocation, t esign.Tokens, values map[string][]byte, also ...func(*store.Tx) error) error {
+	r.pending.mu.Lock()
+	defer r.pending.mu.Unlock()
+	if f.Refresh == "" && t.Access == "" {
+		return r.keys.Put(values, also...)
+	}
+	list, err := r.readRevocations()
+	if err != nil {
+		return err
+	}
+	if err := putJSON(values, sealedRevocations, append(list, f)); err != nil {
+		return err
+	}
+	if err := r.keys.Put(values, also...); err != nil {
+		return err
+	}
+	if r.pending.access == nil {
+		r.pending.access = map[string]esign.Tokens{}
+	}
+	r.pending.access[f.ID] = t
+	return nil
+}
+
+// newRevocation is what svc is to be told.
+func (r *Service) newRevocation(svc *service, t esign.Tokens) pendingRevocation {
+	c := svc.config
+	return pendingRevocation{
+		ID: uuid.NewString(), AuthURL: c.AuthURL, BaseURL: c.BaseURL, ClientID: c.ClientID, ClientSecret: c.ClientSecret,
+		Refresh: t.Refresh, Since: r.Now(), Next: r.Now(),
+	}
+}
+
+// discard owes the revocation of tokens that svc has given out and nobody is going to use.
+func (r *Service) discard(svc *service, t esign.Tokens) {
+	if err := r.keepPending(r.newRevocation(svc, t), t, map[string][]byte{}); err != nil {
+		r.Log.Warn("revoke a sign-in that is not used", "err", err)
+	}
+	loop.Wake(r.wakeRevocations)
+}
+
+// readRevocations returns the list. mu is held. One that is damaged tells nobody, and keeps nobody from signing out.
+func (r *Service) readRevocations() (list []pendingRevocation, err error) {
+	b, err := r.keys.Get(sealedRevocations)
+	if err == nil && b != nil {
+		err = json.Unmarshal(b, &list)
+	} else if !errors.Is(err, secret.ErrDamaged) {
+		return nil, err
+	}
+	if err != nil {
+		r.Log.Error("read what is owed to services that were left", "err", err)
+		return nil, nil
+	}
+	return list, nil
+}
+
+// pendingNow returns what waits to be told now.
+func (r *Service) pendingNow() ([]pendingRevocation, error) {
+	r.pending.mu.Lock()
+	defer r.pending.mu.Unlock()
+	return r.readRevocations()
+}
+
+// amend commits a change of one of them, or its end when keep is false.
+func (r *Service) amend(id string, change func(*pendingRevocation) (keep bool)) error {
+	r.pending.mu.Lock()
+	defer r.pending.mu.Unlock()
+	list, err := r.readRevocations()
+	if err != nil {
+		return err
+	}
+	list = slices.Clone(list)
+	i := slices.IndexFunc(list, func(f pendingRevocation) bool { return f.ID == id })
+	if i < 0 {
+		return nil
+	}
+	keep := change(&list[i])
+	if !keep {
+		list = slices.Delete(list, i, i+1)
+	}
+	values := map[string][]byte{sealedRevocations: nil}
+	if len(list) > 0 {
+		if err := putJSON(values, sealedRevocations, list); err != nil {
+			return err
+		}
+	}
+	if err := r.keys.Put(values); err != nil {
+		return err
+	}
+	if !keep {
+		delete(r.pending.access, id)
+	}
+	return nil
+}
+
+func putJSON(values map[string][]byte, name string, v any) error {
+	b, err := json.Marshal(v)
+	if err == nil {
+		values[name] = b
+	}
+	return err
+}
+
+// RunRevocations tells what waits, more and more rarely to a service that does not answer, nor while what was said cannot
+// be noted.
+func (r *Service) RunRevocations(ctx context.Context) error {
+	var unnoted loop.Failures
+	rests := map[string]loop.Cooldown{} // of those
+	for {
+		list, err := r.pendingNow()
+		if err != nil && !errors.Is(err, ErrLocked) {
+			return err
+		}
+		pause := time.Hour
+		for _, f := range list {
+			left := max(r.Due(loop.MaxWait(revocationPause)).Left(f.Next), rests[f.ID].Left(r.Now()))
+			if left > 0 {
+				pause = min(pause, left)
+				continue
+			}
+			if _, noted := r.revokePending(ctx, f.ID, f.Tries < revocationHolds); noted {
+				unnoted.Clear(f.ID)
+				delete(rests, f.ID)
+			} else {
+				tries, _ := unnoted.Add(f.ID)
+				rests[f.ID] = loop.CoolFor(r.Now(), r.Backoff(tries, 30*r.Pace.Retry, revocationPause))
+			}
+			pause = 0
+		}
+		if pause == 0 && ctx.Err() == nil {
+			continue
+		}
+		if !loop.Wait(ctx, pause, r.wakeRevocations) {
+			return nil
+		}
+	}
+}
+
+// revokePending tells one service what waits for it, and returns what it could not be told and whether that is noted. hold
+// keeps the sign-in for another time while the endpoint cannot be deleted.
+func (r *Service) revokePending(ctx context.Context, id string, hold bool) (left []message.Message, noted bool) {
+	unsaid := []message.Message{message.EndpointNotDeleted(), message.NotRevoked()}
+	select {
+	case r.pending.saying <- struct{}{}:
+		defer func() { <-r.pending.saying }()
+	case <-ctx.Done():
+		return unsaid, false
+	}
+	list, err := r.pendingNow()
+	if err != nil {
+		return unsaid, false
+	}
+	i := slices.IndexFunc(list, func(f pendingRevocation) bool { return f.ID == id })
+	if i < 0 {
+		return nil, true
+	}
+	f := list[i]
+	config := esign.Config{
+		AuthURL: f.AuthURL, BaseURL: f.BaseURL, ClientID: f.ClientID, ClientSecret: f.ClientSecret,
+		HTTP: r.HTTP, Now: r.Now, Log: r.Log,
+	}
+	session := esign.NewSession(config, revocationVault{r, id})
+	defer closeSession(session)
+	r.pending.mu.Lock()
+	t := r.pending.access[id]
+	r.pending.mu.Unlock()
+	if t.Access != "" {
+		if err := session.Adopt(ctx, t, func(string) error { return nil }); err != nil {
+			return unsaid, false
+		}
+	}
+	again := false
+	if f.Endpoint != "" {
+		err := r.deleteEndpoint(ctx, esign.NewClient(config, session), config, f)
+		if err != nil {
+			r.Log.Warn("delete the endpoint", "err", err)
+			left = append(left, endpointLeft(err))
+			again = tellAgain(err)
+		}
+		if !again {
+			f.Endpoint = ""
+		}
+	}
+	if again && hold {
+		left = unsaid
+	} else if err := session.Revoke(ctx); err != nil {
+		r.Log.Warn("revoke the sign-in", "err", err)
+		left = append(left, unsaid[1])
+		again = tellAgain(err)
+	} else {
+		again = false
+	}
+	if ctx.Err() == nil && r.Now().Sub(f.Since) > revocationLimit && f.Tries >= revocationTries {
+		again = false
+	}
+	err = r.amend(id, func(x *pendingRevocation) bool {
+		x.Endpoint, x.Tries = f.Endpoint, x.Tries+1
+		x.Next = r.Now().Add(r.Backoff(x.Tries, 30*r.Pace.Retry, revocationPause))
+		return again || ctx.Err() != nil
+	})
+	if err != nil {
+		r.Log.Warn("note what a service was told", "err", err)
+	}
+	return left, err == nil
+}
+
+// tellAgain reports whether what failed may succeed another time.
+func tellAgain(err error) bool {
+	var e *esign.Error
+	var others *othersEndpointError
+	return !errors.As(err, &others) && !errors.Is(err, esign.ErrSignedOut) && (!errors.As(err, &e) || e.Temporary() || e.Kind == esign.NotKept || e.Kind == esign.Interrupted)
+}
+
+// deleteEndpoint deletes an endpoint of config's client, unless that has been registered anew meanwhile, which replaced
+// it. Whether another computer has registered since cannot be asked; where the service's answer shows that one had, the
+// error is an *othersEndpointError.
+func (r *Service) deleteEndpoint(ctx context.Context, client *esign.Client, config esign.Config, f pendingRevocation) error {
+	ctx, done, err := r.Endpoint.Change(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if r.Endpoint.MayBeRegistered() && string(issuer.Of(r.Settings())) == config.Issuer() {
+		return nil
+	}
+	deleted, err := client.DeleteEndpoint(ctx, f.Endpoint)
+	if err == nil && differ(deleted.URL, f.Endpoint) && differ(deleted.ID, f.EndpointID) {
+		return &othersEndpointError{deleted}
+	}
+	return err
+}
+
+// differ is true for two that are known and not the same.
+func differ(a, b string) bool { return a != "" && b != "" && a != b }
+
+// othersEndpointError is a deletion that hit the registration of another computer.
+type othersEndpointError struct{ deleted esign.Endpoint }
+
+func (e *othersEndpointError) Error() string {
+	return "deleted another computer's endpoint: " + e.deleted.String()
+}
+
+// endpointLeft names what is left at the service of an endpoint that was not simply deleted.
+func endpointLeft(err error) message.Message {
+	var others *othersEndpointError
+	if errors.As(err, &others) {
+		return message.EventsElsewhereOff()
+	}
+	return message.EndpointNotDeleted()
+}
+
+// revocationVault is the esign.Vault of a sign-in that is over here.
+type revocationVault struct {
+	r  *Service
+	id string
+}
+
+// Refresh is esign.Vault's.
+func (v revocationVault) Refresh(context.Context) (string, error) {
+	list, err := v.r.pendingNow()
+	for _, f := range list {
+		if f.ID == v.id {
+			return f.Refresh, err
+		}
+	}
+	return "", err
+}
+
+// SetRefresh is esign.Vault's.
+func (v revocationVault) SetRefresh(_ context.Context, token string) error {
+	return v.r.amend(v.id, func(f *pendingRevocation) bool { f.Refresh = token; return true })
+}
+
+// What is carried from one state to another.
+
+// BackupKey is what backups are sealed for; an error while the keys are locked.
+func (r *Service) BackupKey() ([32]byte, error) {
+	r.keys.mu.Lock()
+	defer r.keys.mu.Unlock()
+	if r.keys.box == nil {
+		return [32]byte{}, r.keys.lockedError()
+	}
+	return r.keys.backup, nil
+}
+
+// BackupPurpose is what the key for backups is derived for.
+const BackupPurpose = "backup"
+
+// passing reports of a sealed value that it is one of the moment: tomorrow's is another, and whoever shows today's then is
+// taken for a thief, or believes what is not so any more.
+func passing(name string) bool {
+	kind, _, _ := strings.Cut(name, "@")
+	return slices.Contains([]string{string(issuer.Refresh), string(issuer.Endpoint), string(issuer.FormerEndpoints), sealedRevocations}, kind)
+}
+
+// ReplaceSealed makes sealed values all that there are.
+func ReplaceSealed(tx *store.Tx, sealed map[string][]byte) error {
+	var failed []error
+	for _, name := range tx.SealedNames() {
+		failed = append(failed, tx.PutSealed(name, nil))
+	}
+	for _, name := range slices.Sorted(maps.Keys(sealed)) {
+		failed = append(failed, tx.PutSealed(name, sealed[name]))
+	}
+	return errors.Join(failed...)
+}
+
+// ForgetPassing forgets the sealed values of another moment.
+func ForgetPassing(tx *store.Tx) error {
+	var failed []error
+	for _, name := range tx.SealedNames() {
+		if passing(name) {
+			failed = append(failed, tx.PutSealed(name, nil))
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// Expire notes, in a state from elsewhere, that nobody is signed in any more.
+func Expire(tx *store.Tx) error {
+	var acc Record
+	known, err := tx.GetDoc(Doc, &acc)
+	if err != nil || !known || !acc.SignedIn {
+		return err
+	}
+	acc.SignedIn, acc.Lapsed = false, true
+	return tx.PutDoc(Doc, acc)
+}
+
+// Reload follows a state that was put in the place of the one before, and begins with a new session. It is called while no
+// loop runs.
+func (r *Service) Reload(ctx context.Context) error {
+	r.pause()
+	r.keys.mu.Lock()
+	r.keys.opened = map[string][]byte{}
+	r.keys.mu.Unlock()
+	if err := r.Load(); err != nil {
+		return err
+	}
+	if r.keys.Locked() {
+		r.Begin(ctx)
+		return nil
+	}
+	r.tellReplaced()
+	r.Endpoint.Open(issuer.Of(r.Settings()))
+	r.connect()
+	r.checkSetUp()
+	loop.Wake(r.wakeRevocations)
+	return nil
+}
+
+// Park has nobody call the service and nobody sign in, or ends that.
+func (r *Service) Park(on bool) {
+	r.parked.Store(on)
+	r.tellSignedOut()
+}
+
+// pause ends the session. Reload begins with another one.
+func (r *Service) pause() {
+	svc := r.current.Get().service
+	if svc == nil {
+		return
+	}
+	closeSession(svc.session)
+	_ = r.current.Change(func(o Current) (Current, error) {
+		o.service = nil
+		return o, nil
+	})
 }

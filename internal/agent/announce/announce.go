@@ -21,6 +21,7 @@ import (
 	"countersign/internal/agent/loop"
 	"countersign/internal/message"
 	"countersign/internal/office"
+	"countersign/internal/store"
 )
 
 // How long facts that were found together may take to meet.
@@ -261,4 +262,95 @@ func (r *Service) buttons(n notice, words *message.Printer) (list []office.Butto
 		add(office.ActionFolder, message.PressForFolder())
 	}
 	return list
+}
+
+// docSnooze names the document with the two ends of the snooze.
+const docSnooze = "paused"
+
+// Load reads what is kept, once it may be another than New has read.
+func (r *Service) Load() error { return r.loadSnooze() }
+
+func (r *Service) loadSnooze() error {
+	kept, _, err := data.Doc[[2]time.Time](r.Data, docSnooze)
+	if err != nil {
+		return err
+	}
+	r.snooze.Set(loop.Cooldown{From: kept[0], Until: kept[1]})
+	return nil
+}
+
+// Snooze raises no notifications until then, also after a restart; a moment gone by ends the snooze.
+func (r *Service) Snooze(until time.Time) {
+	next := loop.Cooldown{From: r.Now().Round(0), Until: until.Round(0)}
+	err := r.snooze.Change(func(loop.Cooldown) (loop.Cooldown, error) {
+		return next, r.Data.Update(func(tx *store.Tx) error {
+			return tx.PutDoc(docSnooze, [2]time.Time{next.From, next.Until})
+		})
+	})
+	if err != nil { // which health says
+		r.Log.Error("snooze notifications", "err", err)
+	}
+	r.Signal(office.StatusChanged)
+}
+
+// Snoozed returns until when no notifications are raised; zero when they are.
+func (r *Service) Snoozed() time.Time {
+	snooze := r.snooze.Get()
+	if snooze.Over(r.Now()) {
+		return time.Time{}
+	}
+	return snooze.Until
+}
+
+// muted reports that f is not to be raised: people chose not to be told, or not now. What happened stays in the
+// activity list.
+func (r *Service) muted(f office.Fact) bool {
+	s := r.deps.Settings()
+	switch {
+	case s.Notify == office.NotifyNone, s.Notify == office.NotifyExecuted && f.Kind == office.FactSigned:
+		return true
+	default:
+		return r.Silent()
+	}
+}
+
+// Silent reports that people want to hear nothing for now: a snooze, or quiet hours.
+func (r *Service) Silent() bool {
+	return !r.Snoozed().IsZero() || r.deps.Settings().QuietAt(r.Now().Local())
+}
+
+// dueKey names the one notification there ever is of a package that is due soon.
+func dueKey(packageID string) string { return "due/" + packageID }
+
+// DueSoon is the fact that p is to be signed soon and is not, when people were not told yet. Call it in the commit that
+// records it.
+func (r *Service) DueSoon(tx *store.Tx, p office.Package, now time.Time) ([]office.Fact, error) {
+	return untold(tx, office.Fact{Key: dueKey(p.ID), PackageID: p.ID, Kind: office.FactDeadline,
+		Title: office.DueText(p.DisplayName(), now.Local(), p.Due), Body: unsigned(p)})
+}
+
+// ToldDue reports whether people were told that a package is due soon.
+func (r *Service) ToldDue(tx *store.Tx, packageID string) bool { return tx.Told(dueKey(packageID)) }
+
+// Expired is the fact that p can be signed no more, when people were not told yet. One that is opened again with another
+// due date may expire again. Call it in the commit that records it.
+func (r *Service) Expired(tx *store.Tx, p office.Package) ([]office.Fact, error) {
+	return untold(tx, office.Fact{
+		Key: "expired/" + p.ID + "/" + p.Due.UTC().Format("20060102150405"), PackageID: p.ID, Kind: office.FactDeadline,
+		Title: message.Expired(p.DisplayName()), Body: unsigned(p), When: p.Ended(),
+	})
+}
+
+// unsigned says who has not signed p, as far as their names are known.
+func unsigned(p office.Package) message.Message {
+	var names []string
+	for _, s := range p.Unsigned() {
+		if name := s.DisplayName(); name != "" {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return message.Message{}
+	}
+	return message.NotSignedBy(names)
 }

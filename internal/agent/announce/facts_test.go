@@ -1,10 +1,15 @@
 package announce
 
 import (
+	"errors"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"countersign/internal/agent/loop/looptest"
 	"countersign/internal/office"
+	"countersign/internal/store"
 )
 
 func TestSavedFilesAreNamedWhereTheyAreWhatWasSignedFirst(t *testing.T) {
@@ -48,5 +53,118 @@ func TestTheOneSignerOfAPackageSignedAndNothingElseIsSaid(t *testing.T) {
 				t.Errorf("%d of %d signers: told %q, want %q", i, len(c.signers), got, c.want[i])
 			}
 		}
+	}
+}
+
+// An event after a start comes before the service can be asked whose it is.
+func TestASignatureWaitsForTheNamesThatTheServiceIsAskedFor(t *testing.T) {
+	unnamed := office.Package{ID: "p", Documents: []office.Document{{ID: "a", SignedBy: []string{"jan"}}}}
+	named := unnamed
+	named.Name, named.Checked, named.Signers = "Lease", time.Now(), []office.Signer{{ID: "jan", FirstName: "Jan", LastName: "Weber"}, {ID: "ana", FirstName: "Ana"}}
+	nameless := unnamed
+	nameless.Checked = time.Now() // of a service that says no names
+	const nobody, jan = "Someone signed “Untitled package”. | ", "Jan Weber signed “Lease”. | 1 of 2 signers have signed."
+	begin := func(t *testing.T) *testService {
+		r := newService(t, nil)
+		r.put(t, unnamed)
+		r.Announce(r.found(t, unnamed, office.Signature{DocumentID: "a", SignerID: "jan"})...)
+		time.Sleep(time.Minute)
+		if n := r.count(""); n != 0 {
+			t.Errorf("told before the service was asked: %q", r.raised)
+		}
+		return r
+	}
+	for name, c := range map[string]struct {
+		answer office.Package
+		want   string
+	}{"which it says": {named, jan}, "which it does not say": {nameless, "Someone signed “Untitled package”. | Everyone has signed."}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := begin(t)
+				r.put(t, c.answer)
+				time.Sleep(10 * time.Second)
+				if n := r.count(c.want); n != 1 || len(r.raised) != 1 {
+					t.Errorf("told %q, want %q", r.raised, c.want)
+				}
+			})
+		})
+	}
+	t.Run("and is told without them in the end", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := begin(t)
+			time.Sleep(unaskedHeld)
+			r.put(t, named)
+			time.Sleep(time.Minute)
+			if n := r.count(nobody); n != 1 || len(r.raised) != 1 {
+				t.Errorf("told %q, want %q", r.raised, nobody)
+			}
+		})
+	})
+	t.Run("for the next start when the program ends", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := begin(t)
+			r.stop()
+			if n := r.count(""); n != 0 {
+				t.Errorf("told at the end: %q", r.raised)
+			}
+			next := r.again(t)
+			next.put(t, named)
+			time.Sleep(10 * time.Second)
+			if n := next.count(jan); n != 1 || len(next.raised) != 1 {
+				t.Errorf("told %q, want %q", next.raised, jan)
+			}
+		})
+	})
+}
+
+func TestOnePackageThatCannotBeReadKeepsNoOtherFromItsName(t *testing.T) {
+	tools := looptest.Base(t, func() {})
+	put := func(p office.Package) error {
+		return tools.Data.Update(func(tx *store.Tx) error { return tx.PutPackage(p) })
+	}
+	named := office.Package{ID: "p", Name: "Lease", Checked: time.Now(), Signers: []office.Signer{{ID: "jan", FirstName: "Jan"}}}
+	if err := errors.Join(put(office.Package{ID: "broken", Name: "To be spoilt"}), put(named)); err != nil {
+		t.Fatal(err)
+	}
+	looptest.Spoil(t, &tools, "To be spoilt", "packages", "package_lines")
+	r, err := New(tools, Deps{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m digest
+	for _, id := range []string{"broken", "p"} {
+		m.add(time.Now(), signedFact(office.Package{ID: id}, office.Signature{DocumentID: "a", SignerID: "jan"}, ""))
+	}
+	r.name(&m)
+	if !m.waiting[0].Unasked || m.waiting[1].Unasked || m.waiting[1].Name != "Jan" {
+		t.Errorf("%+v", m.waiting)
+	}
+}
+
+func TestAPackageIsReadOnceForAllItsSignaturesThatWait(t *testing.T) {
+	r, err := New(looptest.Base(t, func() {}), Deps{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := office.Package{ID: "p"}
+	if err := r.Data.Update(func(tx *store.Tx) error { return tx.PutPackage(p) }); err != nil {
+		t.Fatal(err)
+	}
+	work := func(facts int) float64 {
+		var m digest
+		for range facts {
+			m.add(time.Now(), signedFact(p, office.Signature{DocumentID: "a", SignerID: "jan"}, ""))
+		}
+		return testing.AllocsPerRun(20, func() { r.name(&m) })
+	}
+	if one, many := work(1), work(100); many > 2*one {
+		t.Errorf("%.0f allocations for a hundred signatures, %.0f for one", many, one)
+	}
+}
+
+func (x *testService) put(t *testing.T, p office.Package) {
+	t.Helper()
+	if err := x.Data.Update(func(tx *store.Tx) error { return tx.PutPackage(p) }); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -1,9 +1,13 @@
+// Package data is the data of the office on this computer: the store with an eye on the disk below it, and what is kept in
+// memory as well as there. It knows no rules about what it keeps.
 package data
 
 import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -139,4 +143,135 @@ func (s *Data) Close() error {
 	}
 	_, asideErr := store.SetAside(path, s.now())
 	return errors.Join(err, asideErr)
+}
+
+// Read returns what read finds in the store; what names it in the error. Everything is read this way: a failure is told in
+// health, and comes back as an error that carries a message for people, never as an empty list.
+func Read[T any](s *Data, what string, read func(*store.Tx) (T, error)) (found T, err error) {
+	err = s.Store.View(func(tx *store.Tx) (err error) {
+		found, err = read(tx)
+		return err
+	})
+	s.tellUnreadable()
+	if err == nil {
+		return found, nil
+	}
+	var none T
+	return none, s.notRead(fmt.Errorf("read %s: %w", what, err))
+}
+
+// Doc returns the document of that name; known is false when there is none.
+func Doc[T any](s *Data, name string) (doc T, known bool, err error) {
+	doc, err = Read(s, name, func(tx *store.Tx) (doc T, err error) {
+		known, err = tx.GetDoc(name, &doc)
+		return doc, err
+	})
+	return doc, known && err == nil, err
+}
+
+// notRead tells once in health why something could not be read, and returns err with what people are told of it.
+func (s *Data) notRead(err error) error {
+	if errors.Is(err, store.ErrClosed) {
+		return message.Error(message.Closing(), err)
+	}
+	known := s.failed.has(err.Error())
+	if !known {
+		s.log.Error("something that is kept cannot be read", "err", err)
+	}
+	switch {
+	case errors.Is(err, store.ErrCorrupt):
+		s.Note(err)
+		return message.Error(message.DataDamagedNow(), err)
+	case store.OfOneRecord(err):
+		if !known { // what somebody has read is not told again
+			s.health.Set(health.RecordsUnreadable, message.RecordsUnreadable())
+		}
+		return message.Error(message.RecordNotRead(), OfObject(err))
+	default:
+		s.health.Set(health.DataNotRead, message.DataNotRead())
+		return message.Error(message.DataNotRead(), err)
+	}
+}
+
+// remembered are the latest texts that were told. Those before them are told again when they come again: what fails in ever
+// other words is no reason to keep all of them.
+type remembered struct {
+	mu    sync.Mutex
+	texts []string // oldest first, at most mostRemembered
+}
+
+// mostRemembered is how many texts are remembered.
+const mostRemembered = 1000
+
+// has reports whether a text is remembered, and remembers it.
+func (m *remembered) has(text string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if slices.Contains(m.texts, text) {
+		return true
+	}
+	if len(m.texts) == mostRemembered {
+		m.texts = slices.Delete(m.texts, 0, 1)
+	}
+	m.texts = append(m.texts, text)
+	return false
+}
+
+// Kept is a value that is read from memory and kept on disk. It changes in memory only after the commit has succeeded, so
+// Change is the one way to change it. Safe for concurrent use.
+type Kept[T any] struct {
+	turn sync.Mutex // held from reading what is to be changed until memory has followed the commit
+	mu   sync.Mutex // guards now, for a moment
+	now  T
+}
+
+// Get returns the value as of now. It is a copy: after waiting for anything, it is got again.
+func (k *Kept[T]) Get() T {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.now
+}
+
+// Change gives the value as it is to commit, which returns what it is now, on disk; after an error nothing changes. Changes
+// happen one after the other. commit must not change the same value.
+func (k *Kept[T]) Change(commit func(T) (T, error)) error {
+	k.turn.Lock()
+	defer k.turn.Unlock()
+	next, err := commit(k.Get())
+	if err != nil {
+		return err
+	}
+	k.Set(next)
+	return nil
+}
+
+// Set is for what was just read from disk.
+func (k *Kept[T]) Set(now T) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.now = now
+}
+
+// roomNeeded is how much the disk must take, in bytes, before it counts as mended: more than a commit ever writes.
+const roomNeeded = 1 << 20
+
+// nothing is what is written to find out: one page of it after the other, for a disk that is full is tried for hours.
+var nothing [64 << 10]byte
+
+// hasRoom reports whether the disk takes what a large commit needs, by writing as much to a file beside the state. How much is
+// free would say nothing of how much this user may have.
+func (s *Data) hasRoom() bool {
+	s.trying.Lock()
+	defer s.trying.Unlock()
+	path := s.Store.Path() + ".room"
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return false
+	}
+	defer os.Remove(path) // where an open file keeps its name
+	_ = os.Remove(path)   // elsewhere nothing is left, should the program end right now
+	for left := roomNeeded; left > 0 && err == nil; left -= len(nothing) {
+		_, err = file.Write(nothing[:])
+	}
+	return errors.Join(err, file.Sync(), file.Close()) == nil
 }

@@ -7,17 +7,22 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/loop"
 	"countersign/internal/archive"
+	"countersign/internal/disk"
 	"countersign/internal/message"
 	"countersign/internal/office"
+	"countersign/internal/office/filename"
 	"countersign/internal/store"
 )
 
@@ -320,4 +325,152 @@ func sumOf(j office.Job) string {
 		return ""
 	}
 	return sum
+}
+
+// indexWords are how an index is written in the language of an office. One that was begun in another keeps its own.
+type indexWords struct {
+	*message.Printer
+	comma byte
+}
+
+// printers are those of all languages.
+var printers = sync.OnceValue(func() map[string]*message.Printer {
+	all := map[string]*message.Printer{}
+	for _, code := range message.Languages() {
+		p, err := message.NewPrinter(code)
+		if err != nil {
+			panic(err) // the words travel in the program, and a test reads them
+		}
+		all[code] = p
+	}
+	return all
+})
+
+func (r *Service) indexWords(s office.Settings) indexWords {
+	code := cmp.Or(s.Language, r.deps.Language(), "en")
+	p, known := printers()[code]
+	if !known {
+		p, code = printers()["en"], "en"
+	}
+	return indexWords{p, office.Comma(code)}
+}
+
+// titles are those of the columns but the last, which archive knows.
+func (w indexWords) titles() (list []string) {
+	for _, m := range []message.Message{message.IndexSaved(), message.IndexPackage(), message.IndexPeople(), message.IndexSent(),
+		message.IndexSigned(), message.IndexNumber(), message.IndexFile()} {
+		list = append(list, w.Text(m))
+	}
+	return list
+}
+
+// line is a file's.
+func (w indexWords) line(p office.Package, j office.Job, path, sum string) []string {
+	var people []string
+	for _, s := range p.Signers {
+		who := strings.NewReplacer(",", " ", ";", " ").Replace(s.DisplayName())
+		if when := w.when(p.SignedAt(s.ID)); when != "" {
+			who += " (" + when + ")"
+		}
+		people = append(people, who)
+	}
+	return []string{w.when(office.When{Time: j.Done, By: j.Found}), office.Cell(p.DisplayName()), office.Cell(strings.Join(people, " / ")), w.when(p.Sent()),
+		w.when(p.Executed), office.Cell(j.PackageID), path, sum}
+}
+
+// when is a time in a cell; empty where it is not known.
+func (w indexWords) when(at office.When) string {
+	text := indexTime(at.Time)
+	if at.By {
+		text = w.Text(message.ByTime(text))
+	}
+	return text
+}
+
+// indexTime is a time of this computer's zone as a spreadsheet of every language reads it.
+func indexTime(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.Local().Format("2006-01-02 15:04")
+}
+
+// exportSpare is how many bytes an export leaves free on the disk.
+const exportSpare = 16 << 20
+
+// Export copies the saved files of packages into a folder, which is made if need be, under the names they have below the
+// office's. It replaces nothing: a file that is there already, as it was saved, stays, and beside another one of that name the
+// copy gets a number. It goes on after a file that cannot be copied, but not where the folder takes no more. An error is that
+// nothing could be begun.
+func (r *Service) Export(ctx context.Context, packageIDs []string, folder string) (x office.Exported, err error) {
+	var jobs []office.Job
+	for _, id := range packageIDs {
+		saved, err := data.Read(r.Data, "the saved files", func(tx *store.Tx) (done []office.Job, err error) {
+			all, err := tx.JobsOf(id)
+			for _, j := range all {
+				if j.State == office.JobDone {
+					done = append(done, j)
+				}
+			}
+			return done, err
+		})
+		if err != nil {
+			return x, err
+		}
+		if len(saved) > 0 {
+			x.Packages++
+		}
+		jobs = append(jobs, saved...)
+	}
+	x.Files = len(jobs)
+	if err := disk.MkdirAll(folder, 0o755); err != nil {
+		r.Log.Warn("make a folder to export to", "err", err) // that it cannot be opened tells the rest
+	}
+	to, err := archive.OpenFolder(folder)
+	if err != nil {
+		return x, message.Error(archive.Message(err), err)
+	}
+	defer to.Close()
+	for _, j := range jobs {
+		err := export(ctx, to, j)
+		switch {
+		case err == nil:
+			x.Copied++
+			continue
+		case errors.Is(err, fs.ErrNotExist) && !errors.Is(err, archive.ErrMissing):
+			x.Lost++
+			continue
+		}
+		r.Log.Warn("export a file", "err", err)
+		x.Problem = archive.Message(err)
+		if ctx.Err() != nil || errors.Is(err, archive.ErrFull) || errors.Is(err, archive.ErrMissing) || errors.Is(err, archive.ErrReadOnly) {
+			return x, nil
+		}
+	}
+	return x, nil
+}
+
+// export copies one file under the first name that is free.
+func export(ctx context.Context, to *archive.Folder, j office.Job) error {
+	source, err := archive.OpenSaved(j.Folder, j.Target)
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	for n := 1; ; n++ {
+		name := filename.Numbered(j.Target, n)
+		taken, err := to.Exists(name)
+		if err != nil {
+			return err
+		}
+		if taken {
+			if same, err := to.Matches(name, j.Size, j.Digest); err == nil && same {
+				return nil
+			}
+			continue
+		}
+		if _, err := to.Take(ctx, archive.Taking{Target: name, Source: source, Spare: exportSpare, Shared: true}); !errors.Is(err, archive.ErrExists) {
+			return err
+		}
+	}
 }

@@ -1,12 +1,20 @@
 package download
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
+	"sync"
+	"time"
 
 	"countersign/internal/agent/data"
+	"countersign/internal/agent/health"
+	"countersign/internal/agent/loop"
 	"countersign/internal/archive"
+	"countersign/internal/disk"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/office/filename"
 	"countersign/internal/store"
@@ -152,4 +160,237 @@ func (r *Service) Plan(tx *store.Tx, p *office.Package, s office.Settings, folde
 		}
 	}
 	return planned, nil
+}
+
+// PreviewName is what the files of a real package, the latest one, would be called with s; of a made-up one where
+// there is none. A pattern that is wrong is an *office.ConfigError, as Settings.Check finds it.
+func (r *Service) PreviewName(s office.Settings) (string, error) {
+	t, err := filename.Parse(s.Normal().NameTemplate)
+	if err != nil {
+		return "", &office.ConfigError{Fields: []office.FieldError{office.TemplateFinding(err)}}
+	}
+	p, err := data.Read(r.Data, "the latest package", latestPackage)
+	if err != nil {
+		return "", err
+	}
+	p.Executed.Time = r.Now()
+	return t.Name(p.FileFields(p.Documents[0], office.FileSigned, r.KindWord(s, office.FileSigned))), nil
+}
+
+// latestPackage is the latest package that has documents, or one that shows what names look like.
+func latestPackage(tx *store.Tx) (office.Package, error) {
+	latest := office.Package{
+		Name: "Lease Sonnenweg 4", Reference: "2026-118",
+		Signers:   []office.Signer{{FirstName: "Jan", LastName: "Weber"}},
+		Documents: []office.Document{{ID: "1", Name: "Lease"}},
+	}
+	err := tx.Packages(func(p office.Package) bool {
+		if len(p.Documents) > 0 {
+			latest = p
+		}
+		return len(p.Documents) == 0
+	})
+	return latest, err
+}
+
+// kindWords are what kinds of files are called in the names of files, by language. A file keeps the name that it was
+// planned with, whatever language the office chooses later.
+var kindWords = sync.OnceValue(func() map[string]map[office.FileKind]string {
+	all := map[string]map[office.FileKind]string{}
+	for _, code := range message.Languages() {
+		p, err := message.NewPrinter(code)
+		if err != nil {
+			panic(err) // the words travel in the program, and a test reads them
+		}
+		all[code] = map[office.FileKind]string{office.FileSigned: p.Text(message.FileSigned()),
+			office.FileCertificate: p.Text(message.FileCertificate()), office.FileMaster: p.Text(message.FileMaster())}
+	}
+	return all
+})
+
+// KindWord is what a kind of file is called in the language of an office.
+func (r *Service) KindWord(s office.Settings, kind office.FileKind) string {
+	words := kindWords()
+	return cmp.Or(words[cmp.Or(s.Language, r.deps.Language())][kind], words["en"][kind])
+}
+
+// otherNames are what j's file is called by offices of other languages. It may have been saved under such a name before
+// the state was lost. Of a package whose record cannot be read they are not known: better a second copy than none.
+func (r *Service) otherNames(j office.Job) (names []string, err error) {
+	kind, template := j.Kind, r.deps.Settings().FileTemplate()
+	if !template.Says(kind) {
+		return nil, nil
+	}
+	p, err := data.Read(r.Data, "a package", func(tx *store.Tx) (office.Package, error) {
+		p, _, err := tx.Package(j.PackageID)
+		return p, err
+	})
+	if store.OfOneRecord(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var d office.Document
+	if i := slices.IndexFunc(p.Documents, func(d office.Document) bool { return d.ID == j.DocumentID }); i >= 0 {
+		d = p.Documents[i]
+	}
+	for _, words := range kindWords() {
+		if name := template.Name(p.FileFields(d, kind, words[kind])); name != j.WantedName() && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+// sameNames are what j's file may be called: as it is wanted, and as offices of other languages would have it.
+func (r *Service) sameNames(j office.Job) ([]string, error) {
+	others, err := r.otherNames(j)
+	return append([]string{j.WantedName()}, others...), err
+}
+
+// hasOtherName reports whether j's file, of which saved was received, is in the folder under another of its names, and is
+// nobody else's.
+func (r *Service) hasOtherName(folder *archive.Folder, j office.Job, saved archive.Saved) (bool, error) {
+	names, err := r.sameNames(j)
+	if err != nil {
+		return false, err
+	}
+	for _, wanted := range names {
+		there, err := folder.Series(wanted)
+		if err != nil {
+			return false, err
+		}
+		for _, name := range there {
+			if same, err := folder.Matches(name, saved.Size, saved.Digest); err != nil || !same {
+				continue
+			}
+			if mine, err := r.mayHave(j, name, saved.Digest); err != nil || mine {
+				return err == nil, err
+			}
+		}
+	}
+	return false, nil
+}
+
+// mayHave reports whether the file of that name, whose bytes are j's, may become j's: see settle. One whose record cannot
+// be read has it.
+func (r *Service) mayHave(j office.Job, name, digest string) (bool, error) {
+	mine, err := data.Read(r.Data, "who has a file name", func(tx *store.Tx) (bool, error) {
+		other, taken, err := tx.JobAt(j.Folder, name)
+		return err == nil && (!taken || other.Key() != j.Key() && !hasFile(other, digest)), err
+	})
+	if store.OfOneRecord(err) {
+		return false, nil
+	}
+	return mine, err
+}
+
+// MoveJobs sends the files that still wait for folder old to folder next, but not those that are named there already: they stay
+// the only ones of their documents. The old folder is remembered for its leftovers.
+func MoveJobs(tx *store.Tx, old, next string, named map[string]bool, now loop.Clock) error {
+	if old == next || old == "" || next == "" {
+		return nil
+	}
+	waiting, err := tx.UnfinishedJobs() // also those of a service not in use: it may be used again
+	if err != nil {
+		return err
+	}
+	for _, j := range waiting {
+		if j.Folder != old || named[j.Key()] {
+			continue
+		}
+		j.Folder = next
+		if j.Target, err = freeTarget(tx, next, j.WantedName()); err != nil {
+			return err
+		}
+		j.Size, j.Digest = 0, ""
+		j.NextTry = now()
+		if err := tx.PutJob(j); err != nil {
+			return err
+		}
+	}
+	return leaveFolder(tx, old)
+}
+
+// Named are the jobs, by their keys, that wait for a folder, and whose files have their names there: all that is left to do is to
+// record them. It takes as long as the folder does.
+func (r *Service) Named(folder string) (map[string]bool, error) {
+	waiting, err := data.Read(r.Data, "the files that wait", (*store.Tx).UnfinishedJobs)
+	named := map[string]bool{}
+	for _, j := range waiting {
+		if j.Folder == folder && wasNamed(j) {
+			named[j.Key()] = true
+		}
+	}
+	return named, err
+}
+
+// wasNamed reports whether the file of j, which waits, has its name already.
+func wasNamed(j office.Job) bool {
+	if j.Digest == "" { // whose bytes were never complete
+		return false
+	}
+	folder, err := archive.OpenFolder(j.Folder)
+	if err != nil {
+		return false
+	}
+	defer folder.Close()
+	return isThere(folder, j)
+}
+
+// TryFolder makes a folder for documents if need be, and makes sure that files can be written there; "" when they can.
+func TryFolder(path string) office.Code {
+	if err := disk.MkdirAll(path, 0o755); err != nil {
+		return office.CodeNotMade
+	}
+	f, err := archive.OpenFolder(path)
+	if err != nil {
+		return office.CodeNotWritable
+	}
+	defer f.Close()
+	if f.Try() != nil {
+		return office.CodeNotWritable
+	}
+	return ""
+}
+
+// blockFolder says once what is wrong with the folder, and leaves its files until it is well again.
+func (r *Service) blockFolder(j office.Job, cause error) error {
+	var moved bool
+	counts, err := data.Read(r.Data, "the files that wait", func(tx *store.Tx) (c store.JobCounts, err error) {
+		stored, ok, err := tx.Job(j.Key())
+		if err != nil {
+			return c, err
+		}
+		moved = !ok || stored.Folder != j.Folder
+		return tx.JobCounts()
+	})
+	if err != nil {
+		return err
+	}
+	if moved {
+		return nil // it waits for another folder by now, and nobody may look at this one again
+	}
+	r.state.block(j.Folder, errors.Is(cause, archive.ErrFull), r.Now(), func(n int) time.Duration { return r.Backoff(n, r.Pace.Folder, maxFolderPause) })
+	if current := r.deps.Settings().SaveTo; j.Folder != current && r.state.isBlocked(current, r.Now()) {
+		return nil // one message, and that folder's matters more
+	}
+	r.Health.Set(health.FolderFails, folderMessage(j.Folder, cause, counts.Pending))
+	return nil
+}
+
+// folderMessage says what keeps a folder from taking files, of which waiting wait.
+func folderMessage(folder string, cause error, waiting int) message.Message {
+	name := filepath.Base(folder)
+	switch {
+	case errors.Is(cause, archive.ErrFull):
+		return message.WaitForRoom(name, waiting)
+	case errors.Is(cause, archive.ErrReadOnly):
+		return message.WaitForPermission(name, waiting)
+	case errors.Is(cause, archive.ErrMissing):
+		return message.WaitForFolder(name, waiting)
+	default:
+		return message.Then(archive.Message(cause), message.FilesWait(waiting))
+	}
 }

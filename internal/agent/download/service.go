@@ -12,9 +12,18 @@ package download
 
 import (
 	"context"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
 
+	"golang.org/x/sync/errgroup"
+
+	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/loop"
+	"countersign/internal/archive"
 	"countersign/internal/esign"
 	"countersign/internal/office"
 	"countersign/internal/store"
@@ -84,4 +93,342 @@ func (r *Service) UnderWay() int { return len(r.state.busy()) }
 func (r *Service) Flowing() bool {
 	_, online := r.deps.Online()
 	return online && r.pausedFor() == 0 && !r.state.blocking(r.Now())
+}
+
+// How many files are downloaded side by side, and how many are flushed; and how many of one package are worked on at once, so that
+// one whose files come slowly does not hold up the others.
+const (
+	atOnce       = 4
+	packageShare = atOnce - 1
+)
+
+// Run downloads what is planned. Trouble with a folder stops its files with one message and resumes by itself;
+// trouble with one file leaves the others alone.
+func (r *Service) Run(ctx context.Context) error {
+	r.sweepAll(ctx)
+	for {
+		pause, err := r.saveDue(ctx)
+		if err != nil {
+			return err
+		}
+		if !loop.Wait(ctx, pause, r.work) {
+			return nil
+		}
+	}
+}
+
+// tempKey names a job's temporary file; no other computer's job has the same.
+func (r *Service) tempKey(j office.Job) string { return r.deps.Installation() + "/" + j.Key() }
+
+// saveDue works on all jobs that are due and returns how long nothing will be. Those that become due meanwhile do not
+// wait for a large file, and that goes on when others fail.
+func (r *Service) saveDue(ctx context.Context) (pause time.Duration, err error) {
+	const idle = time.Hour
+	var g errgroup.Group
+	g.SetLimit(loop.MaxCommits)
+	limits := limits{downloads: loop.NewSemaphore(atOnce), flushes: archive.NewSyncLimiter(atOnce), looks: &archive.DirCache{}}
+	for ctx.Err() == nil {
+		client, online := r.deps.Online()
+		if !online {
+			pause = idle
+			break
+		}
+		var due []office.Job
+		underWay := r.state.busy()
+		if pause = r.pausedFor(); pause == 0 {
+			due, pause, err = r.jobsDue(underWay, idle)
+			due = slices.DeleteFunc(due, func(j office.Job) bool { return j.Service != client.Home() }) // changed just now
+		}
+		if err != nil || len(due)+len(underWay) == 0 {
+			break
+		}
+		r.sweepFolders(ctx, due)
+		for _, j := range due {
+			r.state.begin(j.Key())
+			g.Go(func() error {
+				defer r.ended(j)
+				err := r.One(ctx, "file "+j.Key(), func() error { return r.save(ctx, client, j, limits) })
+				if err != nil {
+					r.state.trip(r.Now(), func(n int) time.Duration { return r.PauseAfter(err, n, loop.MaxRoundPause) })
+				}
+				return nil
+			})
+		}
+		if len(due) == 0 {
+			loop.Wait(ctx, lookAgain, r.work)
+		}
+	}
+	g.Wait()
+	return pause, err
+}
+
+// pausedFor is how long no download begins, for the service is in trouble or asked for it.
+func (r *Service) pausedFor() time.Duration {
+	now := r.Now()
+	return max(r.Breaker.Left(now), r.state.breaker.Left(now))
+}
+
+// lookAgain is how often to look for what became due by the time while files are under way.
+const lookAgain = time.Second
+
+// limits bound what is done at once: the network and the disk are not faster with more.
+type limits struct {
+	downloads loop.Semaphore
+	flushes   *archive.SyncLimiter
+	looks     *archive.DirCache
+}
+
+// ended is called when nobody works on j any more. It may be due again, under another name, and others of its package may be waiting
+// for it.
+func (r *Service) ended(j office.Job) {
+	if more := r.state.end(j.Key()); more {
+		r.Wake()
+	}
+	r.deps.Ended()
+}
+
+// jobsDue returns the jobs that can be worked on now, a hundred at most; without any, how long there will be none. Those
+// that were under way before it was called are left out, even if they have ended since, and those beyond their package's share.
+func (r *Service) jobsDue(underWay map[string]bool, idle time.Duration) (due []office.Job, pause time.Duration, err error) {
+	most := 100 + r.Quarantine.Len()
+	now := r.Now()
+	defer func() {
+		alone := len(due)
+		due = slices.DeleteFunc(due, func(j office.Job) bool { return r.LeftAlone("file " + j.Key()) })
+		pause = r.PauseBeside(alone-len(due), pause)
+	}()
+	if !r.state.blocking(now) {
+		var next time.Time
+		due, err = data.Read(r.Data, "the files that are due", func(tx *store.Tx) (due []office.Job, err error) {
+			skip := r.state.beyondShare(underWay)
+			if next, err = tx.NextJob(); err != nil {
+				return nil, err
+			}
+			return tx.JobsDue(r.Due(loop.MaxJobWait), most, skip)
+		})
+		return due, loop.UntilNext(now, next, idle), err
+	}
+	// Jobs of a folder that takes no files stay due, so that the others have to be looked for among them.
+	next := r.state.nextTry(now)
+	waiting, err := data.Read(r.Data, "the files that wait", (*store.Tx).PendingJobs)
+	skip := r.state.beyondShare(underWay)
+	for _, j := range waiting {
+		if r.state.isBlocked(j.Folder, now) {
+			continue
+		}
+		if r.Due(loop.MaxJobWait).Left(j.NextTry) > 0 {
+			if j.NextTry.Before(next) {
+				next = j.NextTry
+			}
+			continue
+		}
+		if skip(j.Key()) {
+			continue
+		}
+		if due = append(due, j); len(due) == most {
+			break
+		}
+	}
+	return due, loop.UntilNext(now, next, idle), err
+}
+
+// maxFolderPause is the longest pause between two looks at a folder that takes no files.
+const maxFolderPause = 5 * time.Minute
+
+// state is what the saving loop remembers beside the store: jobs under way, folders that take no files just now,
+// folders that were swept, and how many downloads failed in a row. Safe for concurrent use.
+type state struct {
+	mu       sync.Mutex
+	underWay map[string]bool // keys of jobs
+	leftOut  bool            // some that are due were left out, for others of their package are under way
+	blocked  map[string]*block
+	clean    map[string]bool
+	fails    int
+
+	breaker loop.Breaker // until when no download begins
+}
+
+// begin notes that the job of that key is worked on.
+func (s *state) begin(key string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.underWay == nil {
+		s.underWay = map[string]bool{}
+	}
+	s.underWay[key] = true
+}
+
+// end notes that it is no longer, and reports whether to look for others that are due: no job is under way now, or some were left out.
+func (s *state) end(key string) (look bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.underWay, key)
+	return len(s.underWay) == 0 || s.leftOut
+}
+
+// beyondShare is asked for the keys of jobs in turn, and tells which are not to be begun: those that are under way, and those of
+// packages that have their share of what is, and of what it has let pass. One goroutine asks.
+func (s *state) beyondShare(underWay map[string]bool) (skip func(key string) bool) {
+	share := map[string]int{}
+	of := func(key string) string {
+		pack, _, _ := strings.Cut(key, "/")
+		return pack
+	}
+	for key := range underWay {
+		share[of(key)]++
+	}
+	s.mu.Lock()
+	s.leftOut = false
+	s.mu.Unlock()
+	return func(key string) bool {
+		switch {
+		case underWay[key]:
+			return true
+		case share[of(key)] >= packageShare:
+			s.mu.Lock()
+			s.leftOut = true
+			s.mu.Unlock()
+			return true
+		}
+		share[of(key)]++
+		return false
+	}
+}
+
+// busy returns the keys of all jobs that are worked on.
+func (s *state) busy() map[string]bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return maps.Clone(s.underWay)
+}
+
+// block is a folder that could not take a file.
+type block struct {
+	cooldown loop.Cooldown
+	tries    int
+	full     bool // it is there, but has no room
+}
+
+// block leaves folder alone for after(n) after its nth failure in a row. Downloads that fail side by side count once.
+func (s *state) block(folder string, full bool, now time.Time, after func(n int) time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.blocked == nil {
+		s.blocked = map[string]*block{}
+	}
+	b := s.blocked[folder]
+	if b == nil {
+		b = &block{}
+		s.blocked[folder] = b
+	}
+	if !b.cooldown.Over(now) {
+		return
+	}
+	b.tries++
+	b.full = full
+	b.cooldown = loop.CoolFor(now, after(b.tries))
+}
+
+// isBlocked reports whether folder is to be left alone.
+func (s *state) isBlocked(folder string, now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := s.blocked[folder]
+	return b != nil && !b.cooldown.Over(now)
+}
+
+// blocking reports whether any folder is blocked.
+func (s *state) blocking(now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, b := range s.blocked {
+		if !b.cooldown.Over(now) {
+			return true
+		}
+	}
+	return false
+}
+
+// nextTry is when the next blocked folder may be looked at.
+func (s *state) nextTry(now time.Time) time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	least := maxFolderPause
+	for _, b := range s.blocked {
+		if left := b.cooldown.Left(now); left > 0 {
+			least = min(least, left)
+		}
+	}
+	return now.Add(least)
+}
+
+// open notes that folder could be opened or, when took is set, has taken a file, and reports whether no folder is in trouble
+// any more because of that. That a full disk can be opened is no news.
+func (s *state) open(folder string, took bool) (allWell bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := s.blocked[folder]
+	if b == nil || b.full && !took {
+		return false
+	}
+	delete(s.blocked, folder)
+	return len(s.blocked) == 0
+}
+
+// unblock gives the service and every folder another chance at once.
+func (s *state) unblock() {
+	s.breaker.Close()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, b := range s.blocked {
+		b.cooldown, b.tries = loop.Cooldown{}, 0
+	}
+}
+
+// forget is unblock when the files that waited may be meant for other folders now.
+func (s *state) forget() {
+	s.breaker.Close()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.blocked)
+}
+
+func (s *state) swept(folder string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.clean[folder]
+}
+
+func (s *state) sweptNow(folder string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.clean == nil {
+		s.clean = map[string]bool{}
+	}
+	s.clean[folder] = true
+}
+
+// fail counts a download that the service did not give, and returns how many there were in a row.
+func (s *state) fail() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fails++
+	return s.fails
+}
+
+// trip lets no download begin for pause(n) after the nth failure in a row; those under way go on. Failures side by side
+// count once.
+func (s *state) trip(now time.Time, pause func(n int) time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.breaker.Left(now) == 0 {
+		s.fails++
+		s.breaker.Open(now, pause(s.fails))
+	}
+}
+
+func (s *state) worked() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fails = 0
 }

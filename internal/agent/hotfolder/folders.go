@@ -1,17 +1,25 @@
 package hotfolder
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
 
 	"countersign/internal/archive"
 	"countersign/internal/disk"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
-
-	"github.com/google/uuid"
 )
 
 // Folders are the folders that send, in the order in which they were added, each with how it stands.
@@ -213,4 +221,261 @@ func (r *Service) refusal(f office.HotFolder, all []office.HotFolder) message.Me
 		}
 	}
 	return message.Message{}
+}
+
+// The documents of this service.
+const (
+	// DocFolders names the document with the list of folders.
+	DocFolders = "hot-folders"
+
+	prefixIntake = "hot-folder-intake/" // and its id
+	prefixSeen   = "hot-folder-seen/"   // and the id of the folder, a slash, and the SHA-256 of the file in hex
+)
+
+// folders are the folders that send.
+func (r *Service) folders() ([]office.HotFolder, error) {
+	return read(r, "the folders that send", foldersIn)
+}
+
+func foldersIn(tx *store.Tx) (list []office.HotFolder, err error) {
+	_, err = tx.GetDoc(DocFolders, &list)
+	return list, err
+}
+
+// folderIn is the folder of that id.
+func folderIn(tx *store.Tx, id string) (office.HotFolder, bool, error) {
+	list, err := foldersIn(tx)
+	i := slices.IndexFunc(list, func(f office.HotFolder) bool { return f.ID == id })
+	if err != nil || i < 0 {
+		return office.HotFolder{}, false, err
+	}
+	return list[i], true, nil
+}
+
+// intakes are the files that are on their way, oldest first.
+func (r *Service) intakes() ([]office.Intake, error) {
+	return read(r, "the files of folders that send", intakesIn)
+}
+
+func intakesIn(tx *store.Tx) (list []office.Intake, err error) {
+	names, err := tx.DocNames(prefixIntake)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		var in office.Intake
+		known, err := tx.GetDoc(name, &in)
+		if err != nil {
+			return nil, err
+		}
+		if known { // else it cannot be read; the file stays where it is
+			list = append(list, in)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b office.Intake) int { return a.Created.Compare(b.Created) })
+	return list, nil
+}
+
+// recorded are the names of the files of a folder that are known already, and could not be moved yet.
+func (r *Service) recorded(folder string) (map[string]bool, error) {
+	all, err := r.intakes()
+	names := map[string]bool{}
+	for _, in := range all {
+		if in.Path == folder && in.Place() == "" {
+			names[in.At] = true
+		}
+	}
+	return names, err
+}
+
+func putIntake(tx *store.Tx, in office.Intake) error { return tx.PutDoc(prefixIntake+in.ID, in) }
+
+func (r *Service) put(in office.Intake) error {
+	return r.Data.Update(func(tx *store.Tx) error { return putIntake(tx, in) })
+}
+
+// drop ends the way of a file.
+func (r *Service) drop(in office.Intake) error {
+	return r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(prefixIntake+in.ID, nil) })
+}
+
+// docRestored names the document with when the state was restored from a backup.
+const docRestored = "hot-folder-restored"
+
+// MarkRestored notes that the state is that of a backup, as of now: a file that was there before may have been sent in the time
+// that the backup does not know, and is sent at a person's word alone.
+func MarkRestored(tx *store.Tx, now time.Time) error { return tx.PutDoc(docRestored, now) }
+
+// holdOld holds the draft of a file that was changed last before the state was restored. A moment that is still to come was noted by a
+// wrong clock: it was at the latest now.
+func holdOld(tx *store.Tx, d *office.Draft, changed time.Time, name string, now time.Time) error {
+	var restored time.Time
+	known, err := tx.GetDoc(docRestored, &restored)
+	if err == nil && restored.After(now) {
+		restored, err = now, MarkRestored(tx, now)
+	}
+	if err != nil || !known {
+		return err
+	}
+	if changed.Before(restored) {
+		d.State, d.Problem = office.DraftHeld, message.FileOfBefore(name)
+	}
+	return nil
+}
+
+// keepSeen is for how many counted days the files are known that were sent.
+const keepSeen = 730
+
+// Forget forgets what was sent from folders long ago: the same bytes are taken for new ones then, and what comes back of a package
+// that is over is not given back.
+func (r *Service) Forget() error {
+	return r.Data.Update(func(tx *store.Tx) error {
+		today, err := tx.Day()
+		if err != nil {
+			return err
+		}
+		return errors.Join(
+			forget(tx, prefixSeen, func(s seen) (bool, error) { return today-s.Day > keepSeen, nil }),
+			forget(tx, prefixResting, func(in office.Intake) (bool, error) {
+				p, _, err := tx.PackageByDraft(in.Draft)
+				return today-in.Day > keepSeen && (p.ID == "" || p.State.Over()), err
+			}))
+	})
+}
+
+// forget removes the documents whose names begin so and that are old. One that cannot be read stays: its name tells what was sent.
+func forget[T any](tx *store.Tx, prefix string, old func(T) (bool, error)) error {
+	names, err := tx.DocNames(prefix)
+	for _, name := range names {
+		var x T
+		var known, gone bool
+		if known, err = tx.GetDoc(name, &x); err == nil && known {
+			gone, err = old(x)
+		}
+		if err == nil && gone {
+			err = tx.PutDoc(name, nil)
+		}
+		if err != nil {
+			break
+		}
+	}
+	return err
+}
+
+// A file in Waiting of which there is no record, because the state was lost or is that of a backup, waits for a person: it may have
+// been sent since. Which files in Waiting are this computer's, and not another one's on the same share, their subfolders tell.
+
+// waitingTime is how the name of a file's subfolder in Waiting begins; a space and the beginning of the intake's id follow.
+const waitingTime = "2006-01-02 1504"
+
+// tagLength is how many characters of an intake's id say which installation took the file; shortID is how many of the whole id
+// are in the name of its subfolder.
+const tagLength, shortID = 8, tagLength + 1 + 8
+
+// newID is the id of an intake of this installation.
+func (r *Service) newID() string { return r.tag() + "-" + uuid.NewString() }
+
+// tag is what the ids of all intakes of this installation begin with.
+func (r *Service) tag() string {
+	sum := sha256.Sum256([]byte(r.deps.Installation()))
+	return hex.EncodeToString(sum[:])[:tagLength]
+}
+
+// ownPlace is where a file lies in Waiting: in a subfolder in which nobody puts another.
+func ownPlace(in office.Intake) string {
+	return path.Join(office.HotWaiting, in.Created.Local().Format(waitingTime)+" "+in.ID[:shortID], in.Name)
+}
+
+// ownSubfolder is what the name of a subfolder of Waiting tells of the intake that made it; ours is not set where that was
+// another computer's.
+func (r *Service) ownSubfolder(name string) (in office.Intake, ours bool) {
+	at := strings.LastIndex(name, " ")
+	if at < 0 || len(name)-at-1 != shortID || !strings.HasPrefix(name[at+1:], r.tag()+"-") {
+		return in, false
+	}
+	made, err := time.ParseInLocation(waitingTime, name[:at], time.Local)
+	return office.Intake{ID: name[at+1:] + "-" + uuid.NewString(), Created: made}, err == nil
+}
+
+// recover records the files in Waiting that nobody knows, once in the life of the program.
+func (r *Service) recover(f office.HotFolder, dir *disk.Dir) error {
+	if r.recovered[f.Path] || !isThere(dir) {
+		return nil
+	}
+	found, err := r.unknownIn(f, dir)
+	if err != nil {
+		return err
+	}
+	if len(found) > 0 {
+		err = r.Data.Update(func(tx *store.Tx) error {
+			for _, in := range found {
+				if err := putIntake(tx, in); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	if err == nil {
+		r.recovered[f.Path] = true
+		if len(found) > 0 {
+			r.Wake()
+		}
+	}
+	return err
+}
+
+// unknownIn are the files in Waiting of which there is no record.
+func (r *Service) unknownIn(f office.HotFolder, dir *disk.Dir) (found []office.Intake, err error) {
+	all, err := r.intakes()
+	if err != nil {
+		return nil, err
+	}
+	known := map[string]bool{}
+	for _, in := range all {
+		if in.Path == f.Path {
+			known[in.At], known[in.Next] = true, true
+		}
+	}
+	subfolders, err := list(dir, office.HotWaiting)
+	for _, sub := range subfolders {
+		like, ours := r.ownSubfolder(sub)
+		if !ours {
+			continue
+		}
+		place := path.Join(office.HotWaiting, sub)
+		var names []string
+		if names, err = list(dir, place); err != nil {
+			break
+		}
+		for _, name := range names {
+			in := like
+			in.Folder, in.Path, in.Real, in.Name, in.At, in.Found = f.ID, f.Path, f.Real, name, path.Join(place, name), true
+			info, err := dir.Find(in.At)
+			if err == nil && info.Mode().IsRegular() && !known[in.At] && !ignored(name) && utf8.ValidString(name) {
+				found = append(found, in)
+			}
+		}
+	}
+	if err != nil {
+		return nil, trouble(f.Path, err)
+	}
+	return found, nil
+}
+
+// list is what is in a subfolder, by name. One that is none, or that is not there, has nothing in it.
+func list(dir *disk.Dir, sub string) (names []string, err error) {
+	at, err := dir.Sub(sub)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, disk.ErrLink) || errors.Is(err, disk.ErrNotFolder) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer at.Close()
+	entries, err := at.List()
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names, err
 }

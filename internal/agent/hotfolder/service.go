@@ -20,6 +20,7 @@ import (
 	"errors"
 	"maps"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -346,3 +347,123 @@ func (deaf) Close()       {}
 func read[T any](r *Service, what string, f func(*store.Tx) (T, error)) (T, error) {
 	return data.Read(r.Data, what, f)
 }
+
+// A folder sends from the account that set it up. Where somebody else signs in, it rests until a person says that it is
+// theirs, too, by saving it once more.
+
+// sender reports whether documents of f may be sent now, and what people are told when a person has to confirm that first. What
+// is not sent stays where it is.
+func (r *Service) sender(f office.HotFolder) (confirm message.Message, may bool) {
+	now, signedIn := r.deps.Account()
+	switch {
+	case !signedIn: // nobody knows as whom it would be sent
+		return message.Message{}, false
+	case f.By == "" || now.ID == "" || f.By == now.ID:
+		return message.Message{}, true
+	case now.Email == "":
+		return message.SendFolderOtherAccount(), false
+	default:
+		return message.SendFolderOtherAccountAs(now.Email), false
+	}
+}
+
+// owned are the folders that send. Those that were set up while nobody was signed in become those of whoever is first.
+func (r *Service) owned() ([]office.HotFolder, error) {
+	list, err := r.folders()
+	now, signedIn := r.deps.Account()
+	orphan := func(f office.HotFolder) bool { return f.By == "" }
+	if err != nil || !signedIn || now.ID == "" || !slices.ContainsFunc(list, orphan) {
+		return list, err
+	}
+	err = r.Data.Update(func(tx *store.Tx) error {
+		if list, err = foldersIn(tx); err != nil {
+			return err
+		}
+		for i := range list {
+			if orphan(list[i]) {
+				list[i].By = now.ID
+			}
+		}
+		return tx.PutDoc(DocFolders, list)
+	})
+	return list, err
+}
+
+// own notes in f, which takes the place of old, whose it is. Whoever saves a folder has confirmed it; a pause says nothing.
+func (r *Service) own(f *office.HotFolder, old office.HotFolder) {
+	f.By = old.By
+	now, signedIn := r.deps.Account()
+	if signedIn && now.ID != "" && f.Paused == old.Paused {
+		f.By = now.ID
+	}
+}
+
+// tell tells people of everything that waits for their word, and of everything that was not sent: each at once, when a lot is
+// over, and once, also after a kill.
+func (r *Service) tell() error {
+	if len(r.looks) > 0 && r.pending() {
+		return nil // the rest of the lot is on its way
+	}
+	all, err := r.intakes()
+	if err != nil {
+		return err
+	}
+	ask := slices.DeleteFunc(slices.Clone(all), func(in office.Intake) bool { return !in.Ask })
+	unsent := slices.DeleteFunc(all, func(in office.Intake) bool { return !in.Tell })
+	var facts []office.Fact
+	if len(ask) > 0 {
+		facts = append(facts, askFact(ask))
+	}
+	if len(unsent) > 0 {
+		facts = append(facts, unsentFact(unsent))
+	}
+	if len(facts) == 0 {
+		return nil
+	}
+	err = r.Data.Update(func(tx *store.Tx) error {
+		for _, in := range append(ask, unsent...) {
+			in.Ask, in.Tell = false, false
+			if err := putIntake(tx, in); err != nil {
+				return err
+			}
+		}
+		return r.deps.Owe(tx, facts...)
+	})
+	if err == nil {
+		r.deps.Announce(facts...)
+		r.Wake() // what people were told of may be done with
+	}
+	return err
+}
+
+// askFact is that files wait for a person's word.
+func askFact(files []office.Intake) office.Fact {
+	title := message.WaitForOKSomewhere(len(files))
+	if oneFolder(files) {
+		title = message.WaitForOK(len(files), calledFolder(files[0]))
+	}
+	return office.Fact{Key: "hot-folder/" + files[0].ID, Subject: office.DraftSubject(files[0].Draft), Title: title, Body: message.LookInOutbox()}
+}
+
+// unsentFact is that files lie in Problems.
+func unsentFact(files []office.Intake) office.Fact {
+	f := office.Fact{Key: "hot-folder/" + files[0].ID + "/" + files[0].At, Subject: office.ActivitySubject}
+	if oneFolder(files) {
+		f.Subject = office.HotFolderSubject(files[0].Folder)
+	}
+	switch {
+	case len(files) == 1:
+		f.Title, f.Body = message.FileNotSent(files[0].Name), files[0].Problem
+	case oneFolder(files):
+		f.Title, f.Body = message.FilesNotSent(len(files), calledFolder(files[0])), message.FilesInProblems()
+	default:
+		f.Title, f.Body = message.FilesNotSentSomewhere(len(files)), message.FilesInProblems()
+	}
+	return f
+}
+
+func oneFolder(files []office.Intake) bool {
+	return !slices.ContainsFunc(files, func(in office.Intake) bool { return in.Path != files[0].Path })
+}
+
+func calledFolder(in office.Intake) string { return office.HotFolder{Path: in.Path}.Called() }

@@ -18,6 +18,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/uuid"
+	"go.uber.org/goleak"
+
 	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/loop"
@@ -25,9 +28,6 @@ import (
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
-
-	"github.com/google/uuid"
-	"go.uber.org/goleak"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -710,4 +710,210 @@ func TestChangesAreHeard(t *testing.T) {
 	write(t, filepath.Join(dir, "Lease.pdf"), pdf("lease"))
 	<-rings
 	events.Set(nil)
+}
+
+func TestAFolderRestsForAnotherAccountUntilSomebodyConfirmsIt(t *testing.T) {
+	ana, max := Account{ID: "service office ana", Email: "ana@example.com"}, Account{ID: "service office max", Email: "max@example.com"}
+	rests := message.SendFolderOtherAccountAs("max@example.com")
+	for name, c := range map[string]struct {
+		maker   *Account // nil while nobody is signed in
+		now     Account
+		decide  func(d *desk, f office.HotFolder)
+		problem message.Message
+	}{
+		"the same account":                       {maker: &ana, now: ana},
+		"another account":                        {maker: &ana, now: max, problem: rests},
+		"another account, pausing and resuming":  {&ana, max, func(d *desk, f office.HotFolder) { d.put(paused(f)); d.put(f) }, rests},
+		"another account, signed out and edited": {&ana, max, func(d *desk, f office.HotFolder) { d.signedOut = true; d.put(named(f)); d.signedOut = false }, rests},
+		"another account that confirms":          {&ana, max, func(d *desk, f office.HotFolder) { d.put(f) }, message.Message{}},
+		"another account that edits":             {&ana, max, func(d *desk, f office.HotFolder) { d.put(named(f)) }, message.Message{}},
+		"another account without an address":     {maker: &ana, now: Account{ID: "x"}, problem: message.SendFolderOtherAccount()},
+		"one that the service does not name":     {maker: &ana, now: Account{}},
+		"the first account of all":               {now: max},
+		"the second account of all": {&Account{}, max, func(d *desk, f office.HotFolder) {
+			d.account = ana
+			d.looks()
+			d.account = max
+		}, rests},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newDesk(t)
+				if d.signedOut = c.maker == nil; c.maker != nil {
+					d.account = *c.maker
+				}
+				f := d.folder()
+				d.signedOut, d.account = false, c.now
+				if c.decide != nil {
+					c.decide(d, f)
+				}
+				write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
+				d.looks()
+				rows, err := d.Folders()
+				noErr(t, err)
+				want := 1
+				if !c.problem.IsZero() {
+					want = 0
+				}
+				if len(d.drafts()) != want || rows[0].Problem != c.problem || rows[0].Confirm != (want == 0) || d.Health.Has(health.HotFolderFails) != (want == 0) {
+					t.Errorf("sent %d; it says %q, to be confirmed: %v; health has %v", len(d.drafts()), rows[0].Problem, rows[0].Confirm, d.Health.List())
+				}
+				d.put(f)
+				d.looks()
+				if len(d.drafts()) != 1 || d.Health.Has(health.HotFolderFails) {
+					t.Errorf("once it is confirmed, %d are sent; health has %v", len(d.drafts()), d.Health.List())
+				}
+				d.tools.Data.Close()
+			})
+		})
+	}
+}
+
+// What was taken, and did not become a draft before the program ended, is sent by nobody else either.
+func TestWhatWasTakenForOneAccountIsNotSentByAnother(t *testing.T) {
+	for name, change := range map[string]func(d *desk){
+		"another account":     func(d *desk) { d.account = Account{ID: "service office max"} },
+		"nobody is signed in": func(d *desk) { d.signedOut = true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newDesk(t)
+				f := d.folder()
+				write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
+				d.killedAt("folder moved")
+				before := d.account
+				change(d)
+				d.looks()
+				if n := len(d.drafts()); n != 0 {
+					t.Errorf("%d were sent", n)
+				}
+				d.account, d.signedOut = before, false
+				d.looks()
+				if n := len(d.drafts()); n != 1 {
+					t.Errorf("%d were sent by the first account", n)
+				}
+				d.tools.Data.Close()
+			})
+		})
+	}
+}
+
+func (d *desk) put(f office.HotFolder) {
+	d.t.Helper()
+	_, err := d.Put(f)
+	noErr(d.t, err)
+}
+
+func paused(f office.HotFolder) office.HotFolder { f.Paused = true; return f }
+
+func named(f office.HotFolder) office.HotFolder { f.Name = "Scan {document}"; return f }
+
+func TestPeopleAreToldOnceOfEverythingInALotThatIsNotSent(t *testing.T) {
+	for name, c := range map[string]struct {
+		files int
+		title message.Message
+		body  message.Message
+	}{
+		"one":  {1, message.FileNotSent("scan 00.mov"), message.FileType("scan 00.mov")},
+		"many": {12, message.FilesNotSent(12, "Scans"), message.FilesInProblems()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newDesk(t)
+				f := d.folder()
+				for n := range c.files {
+					write(t, filepath.Join(f.Path, fmt.Sprintf("scan %02d.mov", n)), []byte("film"))
+				}
+				write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
+				d.looks()
+				d.restart()
+				d.looks()
+				if len(d.facts) != 1 || d.facts[0].Title != c.title || d.facts[0].Body != c.body || d.facts[0].About() != office.HotFolderSubject(f.ID) {
+					t.Errorf("told %+v", d.facts)
+				}
+				if !slices.Equal(d.owed, d.facts) {
+					t.Errorf("a kill costs what was not owed: %+v", d.owed)
+				}
+				if left, err := d.intakes(); err != nil || len(left) != 1 {
+					t.Errorf("on their way are %+v, %v", left, err)
+				}
+				d.tools.Data.Close()
+			})
+		})
+	}
+}
+
+func TestWhatSeveralFoldersCouldNotSendIsOneNotification(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		for range 2 {
+			write(t, filepath.Join(d.folder().Path, "film.mov"), []byte("film"))
+		}
+		d.looks()
+		if len(d.facts) != 1 || d.facts[0].Title != message.FilesNotSentSomewhere(2) || d.facts[0].About() != office.ActivitySubject {
+			t.Errorf("told %+v", d.facts)
+		}
+		d.tools.Data.Close()
+	})
+}
+
+func TestEachRefusalIsToldAndExplainedAndNoneOfWhatAPersonTookBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		f := d.folder()
+		write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
+		d.looks()
+		for n := 1; n <= 2; n++ {
+			d.decide(func(x *office.Draft) { x.State, x.Problem = office.DraftFailed, message.MayNotSendDocuments() })
+			d.looks()
+			if len(d.facts) != n || !slices.Contains(files(t, f.Path), "Problems/Lease.pdf.txt") {
+				t.Errorf("refused %d times: told %d times, there are %q", n, len(d.facts), files(t, f.Path))
+			}
+			d.decide(func(x *office.Draft) { x.State, x.Problem = office.DraftQueued, message.Message{} })
+			d.looks()
+		}
+		d.decide(func(x *office.Draft) { x.State = office.DraftCancelled })
+		d.looks()
+		if len(d.facts) != 2 || !slices.Contains(files(t, f.Path), "Problems/Lease.pdf.txt") {
+			t.Errorf("told %+v, there are %q", d.facts, files(t, f.Path))
+		}
+		d.tools.Data.Close()
+	})
+}
+
+// A kill costs at most the notification that it interrupts, and no other: every point is a place at which the program can end.
+func TestKilledAnywhereWhatIsNotSentIsOwedOnce(t *testing.T) {
+	for _, point := range []string{"folder recorded", "folder moved", "folder explained"} {
+		t.Run(point, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newDesk(t)
+				f := d.folder()
+				write(t, filepath.Join(f.Path, "film.mov"), []byte("film"))
+				d.killedAt(point)
+				d.looks()
+				if len(d.owed) != 1 {
+					t.Errorf("owed %+v", d.owed)
+				}
+				d.tools.Data.Close()
+			})
+		})
+	}
+}
+
+func TestAFileThatIsWrittenAllDayKeepsNothingFromBeingTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		log := filepath.Join(d.folder().Path, "scanner.log")
+		write(t, filepath.Join(d.folder().Path, "film.mov"), []byte("film"))
+		for n := range 60 {
+			write(t, log, bytes.Repeat([]byte("line"), n+1))
+			_, err := d.look(t.Context(), deaf{})
+			noErr(t, err)
+			time.Sleep(2 * time.Second)
+		}
+		if len(d.facts) != 1 {
+			t.Errorf("told %+v", d.facts)
+		}
+		d.tools.Data.Close()
+	})
 }

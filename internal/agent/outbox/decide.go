@@ -1,7 +1,12 @@
 package outbox
 
 import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"io"
+	"os"
 	"slices"
 	"time"
 
@@ -191,4 +196,178 @@ func (r *Service) resolve(tx *store.Tx, d office.Draft) error {
 		}
 	}
 	return tx.PutDraft(d)
+}
+
+// standing is how it stands with the package that a draft corrects. Two of one contract, both signed, must not come about.
+type standing int
+
+const (
+	outOfTheWay   standing = iota // there is none, or nobody can sign it any more
+	withdrawing                   // it is to be withdrawn, and may still be signed
+	signedInstead                 // everybody has signed it
+	stillOpen                     // it may be signed, and nobody withdraws it
+)
+
+// corrected is how it stands with the package that d corrects, and what that is called.
+func (r *Service) corrected(d office.Draft) (s standing, name string, err error) {
+	if d.Corrects == "" {
+		return outOfTheWay, "", nil
+	}
+	p, err := data.Read(r.Data, "the package that is corrected", func(tx *store.Tx) (office.Package, error) {
+		p, _, err := tx.Package(d.Corrects)
+		return p, err
+	})
+	switch {
+	case err != nil:
+		return outOfTheWay, "", err
+	case p.ID == "", p.State.Over():
+		return outOfTheWay, "", nil
+	case p.State == office.PackageExecuted:
+		return signedInstead, p.DisplayName(), nil
+	case p.Withdrawal.Pending():
+		return withdrawing, p.DisplayName(), nil
+	}
+	return stillOpen, p.DisplayName(), nil
+}
+
+// waits reports whether d waits until the package that it corrects is withdrawn; Wake is called then. The first time it
+// says so in d.
+func (r *Service) waits(d office.Draft) bool {
+	if d.State != office.DraftQueued {
+		return false
+	}
+	standing, name, err := r.corrected(d)
+	if err != nil || standing != withdrawing {
+		return false
+	}
+	if why := message.CorrectedWaits(name); d.Problem != why {
+		d.Problem = why
+		if err := r.putDraft(&d, office.DraftQueued); err != nil {
+			r.Log.Warn("say what a draft waits for", "err", err)
+		}
+	}
+	return true
+}
+
+// A draft can be changed and sent in the place of an earlier one, while that one can be sent, too: from the outbox, from a
+// form, from another window. Whichever is first has it; of both together never two packages come.
+
+// replace has d take the place of an earlier draft, and of whatever has taken that one's place already. A *DraftError says that
+// the service has it, or may have.
+func (r *Service) replace(tx *store.Tx, draftID string, d *office.Draft) error {
+	old, known, err := replaceable(tx, draftID, d)
+	if err != nil || !known {
+		return err
+	}
+	if old.State != office.DraftCancelled {
+		old.Was, old.State, old.Changed = old.State, office.DraftCancelled, r.Now()
+		old.Problem, old.Stopped = message.Message{}, false
+	}
+	if old.ReplacedBy = d.ID; d.Folder == "" {
+		d.Folder = old.Folder
+	}
+	return tx.PutDraft(old)
+}
+
+// replaceable is the draft whose place d takes where it is to take that of draftID; known is false when there is none.
+func replaceable(tx *store.Tx, draftID string, d *office.Draft) (old office.Draft, known bool, err error) {
+	for id := draftID; id != "" && id != d.ID; id = old.ReplacedBy {
+		next, ok, err := tx.Draft(id)
+		if err != nil {
+			return old, false, err
+		}
+		if !ok {
+			break
+		}
+		old, known = next, true
+	}
+	if !known {
+		return old, false, nil
+	}
+	sent := old.State == office.DraftAdding || old.State == office.DraftSent || old.State == office.DraftUnknown
+	if sent || old.State == office.DraftCancelled && old.Was == office.DraftUnknown {
+		return old, false, &DraftError{message.EarlierVersionSent(old.Name)}
+	}
+	return old, true, nil
+}
+
+// takePlaces has a held draft that is to be sent take the place of those that it was made from. Where one of them was sent
+// meanwhile, that is said in d, which stays held: a person may send it all the same.
+func (r *Service) takePlaces(tx *store.Tx, d *office.Draft) (taken bool, err error) {
+	var sent *DraftError
+	for _, id := range d.Replaces {
+		if _, _, err := replaceable(tx, id, d); errors.As(err, &sent) {
+			d.Problem, d.Replaces = sent.Text, nil
+			return false, nil
+		} else if err != nil {
+			return false, err
+		}
+	}
+	for _, id := range d.Replaces {
+		if err := r.replace(tx, id, d); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// Again is what a draft was made of, to be changed or to be sent once more. keep takes the bytes of each document and returns
+// where they are from then on. They are those that the draft had: from its copy, or from where the file was found if it still has
+// the same SHA-256. Documents of which that is not so are left out; lost are their names.
+func (r *Service) Again(ctx context.Context, draftID string, keep func(ctx context.Context, name string, size int64, from io.Reader) (path string, err error)) (d office.NewPackage, lost []string, err error) {
+	draft, known, err := r.draft(draftID)
+	if err != nil || !known {
+		return d, nil, err
+	}
+	d = draft.Again()
+	for _, f := range draft.Files {
+		path, err := r.keepAgain(ctx, f, keep)
+		if errors.Is(err, errOtherBytes) {
+			lost = append(lost, f.Name)
+		} else if err != nil {
+			return d, nil, err
+		}
+		switch {
+		case f.Original > 0 && d.Template != nil && f.Original <= len(d.Template.Documents):
+			d.Template.Documents[f.Original-1].File = path
+		case path != "":
+			d.Files = append(d.Files, path)
+		}
+	}
+	return d, lost, nil
+}
+
+// errOtherBytes is returned for a document whose bytes are not there any more.
+var errOtherBytes = errors.New("the bytes of the document are gone")
+
+func (r *Service) keepAgain(ctx context.Context, f office.DraftFile, keep func(context.Context, string, int64, io.Reader) (string, error)) (string, error) {
+	source, err := r.openCopy(f)
+	if err != nil {
+		if source, err = openSame(f); err != nil {
+			return "", errOtherBytes
+		}
+	}
+	defer source.Close()
+	sum := sha256.New()
+	path, err := keep(ctx, f.Name, f.Size, io.TeeReader(source, sum))
+	if err != nil {
+		return "", err
+	}
+	if hex.EncodeToString(sum.Sum(nil)) != f.SHA256 {
+		return "", errOtherBytes
+	}
+	return path, nil
+}
+
+// openSame opens the file that f was taken from, if it has the same length; whoever reads it compares the rest.
+func openSame(f office.DraftFile) (*os.File, error) {
+	doc, err := openDocument(f.Path)
+	if err != nil {
+		return nil, err
+	}
+	if f.SHA256 == "" || doc.Size != f.Size {
+		doc.file.Close()
+		return nil, errOtherBytes
+	}
+	return doc.file, nil
 }

@@ -10,10 +10,15 @@ package outbox
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"path/filepath"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/google/uuid"
 
 	"countersign/internal/agent/data"
 	"countersign/internal/agent/loop"
@@ -339,4 +344,262 @@ func (r *Service) putDraft(d *office.Draft, state office.DraftState) error {
 // markSent makes d a draft whose package the service has.
 func markSent(d *office.Draft, packageID string, now time.Time) {
 	d.State, d.PackageID, d.Problem, d.Changed, d.NextTry = office.DraftSent, packageID, message.Message{}, now, time.Time{}
+}
+
+// restAfter is how many drafts may fail in a row until those that failed before wait together: a service that is out of
+// reach is not asked for each of them. One that was not tried yet is tried at once.
+const restAfter = 4
+
+// row is of drafts that failed one after the other, none of which was taken in between.
+type row struct {
+	drafts, rests int
+	rest          loop.Cooldown
+}
+
+// failed notes that a draft did.
+func (r *Service) failed() {
+	if r.row.drafts++; r.row.drafts < restAfter {
+		return
+	}
+	r.row.drafts = 0
+	r.row.rests++
+	r.row.rest = loop.CoolFor(r.Now(), r.Backoff(r.row.rests, r.Pace.Retry, loop.MaxRoundPause))
+}
+
+// rests is how long d waits with others; 0 when it does not.
+func (r *Service) rests(d office.Draft) time.Duration {
+	switch {
+	case d.State == office.DraftUnknown:
+		return r.list.rest.Left(r.Now())
+	case d.Tries > 0:
+		return r.row.rest.Left(r.Now())
+	}
+	return 0
+}
+
+// waiting are the states of drafts that are not packages yet.
+var waiting = []office.DraftState{office.DraftHeld, office.DraftQueued, office.DraftAdding, office.DraftUnknown, office.DraftFailed}
+
+// Drafts returns the drafts that are not packages yet, oldest first.
+func (r *Service) Drafts() ([]office.Draft, error) {
+	return data.Read(r.Data, "the drafts", func(tx *store.Tx) ([]office.Draft, error) {
+		list, err := tx.Drafts(waiting...)
+		slices.Reverse(list)
+		return list, err
+	})
+}
+
+// DraftOf returns the draft that a package was sent from; known is false when it was not made here.
+func (r *Service) DraftOf(packageID string) (d office.Draft, known bool, err error) {
+	d, err = data.Read(r.Data, "the draft of package "+packageID, func(tx *store.Tx) (d office.Draft, err error) {
+		p, ok, err := tx.Package(packageID)
+		if err != nil || !ok || p.DraftID == "" {
+			return d, err
+		}
+		d, known, err = tx.Draft(p.DraftID)
+		return d, err
+	})
+	return d, known && err == nil, err
+}
+
+// draft returns one draft; known is false when there is none of that id.
+func (r *Service) draft(id string) (d office.Draft, known bool, err error) {
+	d, err = data.Read(r.Data, "draft "+id, func(tx *store.Tx) (d office.Draft, err error) {
+		d, known, err = tx.Draft(id)
+		return d, err
+	})
+	return d, known, err
+}
+
+// DraftError is a draft that was not accepted as it is. Nothing was stored or sent.
+type DraftError struct{ Text message.Message }
+
+func (e *DraftError) Error() string { return e.Text.String() }
+
+// Message is what people are told.
+func (e *DraftError) Message() message.Message { return e.Text }
+
+// newDraft checks what a person wants to send, of which docs are the documents.
+func (r *Service) newDraft(d office.NewPackage, docs documents) (office.Draft, error) {
+	out := office.Draft{
+		ID: uuid.NewString(), Name: strings.TrimSpace(d.Name), Message: d.Message, Sequential: d.Sequential, Due: d.Due,
+		ExternalData: d.ExternalData, State: office.DraftQueued, Created: r.Now(), Changed: r.Now(), NextTry: r.Now(),
+		Template: d.Template.Clone(), Corrects: d.Corrects, NoCopy: slices.Clone(d.NoCopy),
+	}
+	if len(d.Files) == 0 && d.Template.Empty() {
+		return out, &DraftError{message.NoDocument()}
+	}
+	if empty := d.Template.EmptyFields(); len(empty) > 0 && !d.EmptyFields {
+		return out, &DraftError{message.TemplateFieldsEmpty(empty)}
+	}
+	if out.Name == "" && d.Template != nil {
+		out.Name = d.Template.Name
+	}
+	if out.Name == "" && len(docs) > 0 {
+		out.Name = strings.TrimSuffix(docs[0].Name, filepath.Ext(docs[0].Name))
+	}
+	if len(d.Signers) == 0 {
+		return out, &DraftError{message.NoSigner()}
+	}
+	seen := map[string]bool{}
+	for _, s := range d.Signers {
+		if !office.IsAddress(s.Email) {
+			return out, &DraftError{message.EmailIncomplete(strings.TrimSpace(s.FirstName + " " + s.LastName))}
+		}
+		if key := strings.ToLower(s.Email); seen[key] {
+			return out, &DraftError{message.SignerTwice(s.Email)}
+		} else {
+			seen[key] = true
+		}
+		out.Signers = append(out.Signers, office.Signer{FirstName: s.FirstName, LastName: s.LastName, Email: s.Email, Role: s.Role, RoleID: s.RoleID})
+	}
+	if office.DuePassed(d.Due, r.Now()) {
+		return out, &DraftError{message.DueDatePassed()}
+	}
+	if err := checkCopies(d); err != nil {
+		return out, err
+	}
+	out.Recipients = slices.Clone(d.Recipients)
+	out.CopyDefaultRecipients(r.deps.Standing())
+	if office.HasExternalData(d.ExternalData) && !json.Valid(d.ExternalData) {
+		return out, &DraftError{message.ReferenceNotJSON()}
+	}
+	return out, nil
+}
+
+// checkCopies refuses a package of which somebody is to get a copy who cannot.
+func checkCopies(d office.NewPackage) error {
+	for i, code := range office.CheckCopies(d.Recipients, d.Signers) {
+		if code != "" {
+			return &DraftError{d.Recipients[i].Wrong(code)}
+		}
+	}
+	return nil
+}
+
+// newPackage is d, which came from there, as the service takes it.
+func newPackage(d office.Draft, from source) esign.NewPackage {
+	p := esign.NewPackage{
+		Name: d.Name, Message: d.Message, Sequential: d.Sequential, Due: d.Due,
+		ExternalData: withCorrelation(d.ExternalData, from.String()),
+	}
+	for _, s := range d.Signers {
+		p.Signers = append(p.Signers, signerOf(d.Template, s))
+	}
+	if d.Template != nil {
+		p.TemplateID = d.Template.ID
+	}
+	p.Recipients, p.Documents = recipients(d), documentsOf(d)
+	return p
+}
+
+// pagesAtOnce is how many pages of the service's list are read in one go; the rest is owed to the next.
+const pagesAtOnce = 20
+
+// search is a reading of the service's list for the packages of drafts. It belongs to one goroutine.
+type search struct {
+	client *esign.Client // whose list it is: another one's has other packages at other places
+	list   List
+	found  map[string]string // draft id -> package id, "" as long as there is none: the drafts that it is for
+}
+
+// search begins to read the list for the packages of drafts, of which there is one at least.
+func (r *Service) search(client *esign.Client, drafts []office.Draft) *search {
+	oldest := drafts[0]
+	s := &search{client: client, found: map[string]string{}}
+	for _, d := range drafts {
+		s.found[d.ID] = ""
+		if d.Created.Before(oldest.Created) {
+			oldest = d
+		}
+	}
+	s.list = r.deps.List(client, oldest)
+	return s
+}
+
+// goesOn reports whether s, which may be nil, is a reading of client's list.
+func (s *search) goesOn(client *esign.Client) bool { return s != nil && s.client == client }
+
+// isFor reports whether s, which may be nil, is for d.
+func (s *search) isFor(d office.Draft) bool {
+	if s == nil {
+		return false
+	}
+	_, ok := s.found[d.ID]
+	return ok
+}
+
+// read reads on until every draft's package is found. more is set when there is more to read, which the next call does, as it
+// does after an error.
+func (s *search) read(ctx context.Context, answered func(context.Context, error)) (more bool, err error) {
+	left := 0
+	for _, id := range s.found {
+		if id == "" {
+			left++
+		}
+	}
+	for range pagesAtOnce {
+		page, more, err := s.list.Next(ctx)
+		if err != nil {
+			return true, err
+		}
+		answered(ctx, nil)
+		for _, x := range page {
+			draft := cameFrom(x.ExternalData).draft
+			if id, wanted := s.found[draft]; wanted && id == "" {
+				s.found[draft] = x.PackageID
+				left--
+			}
+		}
+		if !more || left == 0 {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// patience is how long the list is left alone that could not be read, and how many tries in a row have failed.
+type patience struct {
+	tries int
+	rest  loop.Cooldown
+}
+
+// noteList notes whether the list could be read.
+func (r *Service) noteList(err error) {
+	if err == nil {
+		r.list = patience{}
+		return
+	}
+	r.list.tries++
+	r.list.rest = loop.CoolFor(r.Now(), r.Backoff(r.list.tries, 2*r.Pace.Retry, loop.MaxRoundPause))
+}
+
+// docPeople names the document with the people who were asked to sign before, most recent first.
+const docPeople = "people"
+
+// maxPeople is how many people are remembered.
+const maxPeople = 500
+
+// People returns the signers used before, most recent first.
+func (r *Service) People() ([]office.Signer, error) {
+	people, _, err := data.Doc[[]office.Signer](r.Data, docPeople)
+	return people, err
+}
+
+// PutPeople has people be all that are known.
+func PutPeople(tx *store.Tx, people []office.Signer) error {
+	return tx.PutDoc(docPeople, people[:min(len(people), maxPeople)])
+}
+
+// rememberPeople puts signers to the front of the people used before.
+func rememberPeople(tx *store.Tx, signers []office.Signer) error {
+	var people []office.Signer
+	if _, err := tx.GetDoc(docPeople, &people); err != nil {
+		return err
+	}
+	for _, s := range slices.Backward(signers) {
+		people = slices.DeleteFunc(people, func(x office.Signer) bool { return x.Email == s.Email })
+		people = slices.Insert(people, 0, office.Signer{FirstName: s.FirstName, LastName: s.LastName, Email: s.Email})
+	}
+	return tx.PutDoc(docPeople, people[:min(len(people), maxPeople)])
 }

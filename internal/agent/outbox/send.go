@@ -1,11 +1,22 @@
 package outbox
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
+	"countersign/internal/agent/apply"
+	"countersign/internal/agent/data"
+	"countersign/internal/agent/health"
+	"countersign/internal/agent/loop"
+	"countersign/internal/esign"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
@@ -238,4 +249,426 @@ func (d *liveDraft) end() {
 	d.telling.Lock()
 	defer d.telling.Unlock()
 	d.report = nil
+}
+
+// uploadLife is how long an upload may wait for packages/add; the service keeps it for 24 hours.
+const uploadLife = 22 * time.Hour
+
+// upload brings the bytes of file i of d to the service, unless they are not what was given.
+func (r *Service) upload(ctx context.Context, client *esign.Client, d office.Draft, i int) (esign.File, error) {
+	f := d.Files[i]
+	file, err := r.openCopy(f)
+	if err != nil {
+		return esign.File{}, err
+	}
+	info, err := file.Stat()
+	file.Close()
+	if err != nil {
+		return esign.File{}, &DraftError{message.FileGone(f.Name)}
+	}
+	if info.Size() != f.Size {
+		return esign.File{}, &DraftError{message.FileChanged(f.Name)}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	return client.Upload(ctx, esign.Upload{
+		FileName: f.Name, Size: f.Size, SHA256: f.SHA256, ExternalID: f.ExternalID,
+		Open: func() (io.ReadCloser, error) { return r.openCopy(f) },
+		Progress: func(sent int64) {
+			r.live.progress(d, i, sent)
+			if r.live.cancelled(d.ID) {
+				cancel()
+			}
+		},
+	})
+}
+
+// accepted records that the service has accepted d: the draft and its package in one commit.
+func (r *Service) accepted(d office.Draft, added esign.Added) error {
+	var line office.Activity
+	err := r.Data.Update(func(tx *store.Tx) error {
+		p, ok, err := tx.FirstPackage(apply.Cases(added.PackageID))
+		if err != nil {
+			return err
+		}
+		if !ok || !apply.SameAs(p, added.PackageID) { // its first event may have come before this answer
+			p = office.Package{ID: added.PackageID, Created: r.Now(), Service: d.Service}
+		}
+		fromDraft(&p, d, office.When{Time: r.Now()})
+		p.OrganizationID = cmp.Or(added.OrganizationID, p.OrganizationID)
+		p.MemberID = cmp.Or(added.MemberID, p.MemberID)
+		if added.Status != nil {
+			apply.Status(&p, *added.Status, r.Now())
+		}
+		if p.NextCheck.IsZero() {
+			p.NextCheck = r.Now()
+		}
+		if err := tx.PutPackage(p); err != nil {
+			return err
+		}
+		markSent(&d, p.ID, r.Now())
+		if err := tx.PutDraft(d); err != nil {
+			return err
+		}
+		if err := rememberPeople(tx, d.Signers); err != nil {
+			return err
+		}
+		if err := r.deps.Used(tx, d); err != nil {
+			return err
+		}
+		line = office.Activity{Time: r.Now(), Kind: "sent", PackageID: p.ID, Text: message.SentTo(p.DisplayName(), len(d.Signers))}
+		return tx.AddActivity(line)
+	})
+	if err != nil {
+		return fmt.Errorf("record the sent package %s: %w", added.PackageID, err)
+	}
+	r.Tell(line)
+	r.row = row{}
+	r.TellUnknown()
+	r.deps.PackageAdded()
+	for _, c := range []office.Change{office.OutboxChanged, office.PackagesChanged, office.StatusChanged} {
+		r.Signal(c)
+	}
+	return nil
+}
+
+// fromDraft makes p a package that was made here, from d, and sent then.
+func fromDraft(p *office.Package, d office.Draft, sent office.When) {
+	p.Origin, p.DraftID, p.Folder = office.MadeHere, d.ID, d.Folder
+	p.Name = cmp.Or(d.Name, p.Name)
+	p.Sequential = d.Sequential
+	if p.Due.IsZero() {
+		p.Due = d.Due
+	}
+	if p.State == "" {
+		p.State = office.PackageOpen
+	}
+	if p.ExternalData == nil {
+		p.ExternalData = withCorrelation(d.ExternalData, d.ID)
+	}
+	if len(p.Signers) == 0 {
+		p.Signers = withoutRoles(d.Signers)
+	}
+	if len(p.Recipients) == 0 {
+		p.Recipients = append(p.Recipients, d.Recipients...)
+	}
+	known := map[string]int{}
+	for i, x := range p.Documents {
+		known[x.ExternalID] = i
+	}
+	for _, f := range d.Files {
+		i, ok := known[f.ExternalID]
+		if !ok && d.Template != nil {
+			continue // it is one of several, and only the service knows the others
+		}
+		if !ok {
+			p.Documents = append(p.Documents, office.Document{ExternalID: f.ExternalID})
+			i = len(p.Documents) - 1
+		}
+		p.Documents[i].FileName = cmp.Or(f.Name, p.Documents[i].FileName)
+	}
+	p.AddHistory(office.HistoryEntry{Time: sent, What: office.EntrySent})
+}
+
+// Claim makes p a package of ours when its external data carries the id of one of our drafts. A draft whose outcome was
+// unknown is thereby known to be sent; after the commit, call Wake. One that this installation has sent, and of which
+// nothing is known any more, as after a restore, is ours without its draft. The caller stores p.
+func (r *Service) Claim(tx *store.Tx, p *office.Package, data json.RawMessage) error {
+	came := cameFrom(data)
+	if came.draft == "" {
+		return nil
+	}
+	d, ok, err := tx.Draft(came.draft)
+	var ours bool
+	if err == nil && !ok && came.installation != "" {
+		var home string
+		home, err = tx.Service()
+		ours = came.installation == office.TagAt(cmp.Or(p.Service, home), r.deps.Installation())
+	}
+	if err == nil && (ok || ours) {
+		var other office.Package
+		var taken bool
+		if other, taken, err = tx.PackageByDraft(came.draft); taken && other.ID != p.ID {
+			return err
+		}
+		if err == nil && !ok {
+			p.Origin, p.DraftID, p.Folder = office.MadeHere, came.draft, came.folder
+			return nil
+		}
+	}
+	if store.OfOneRecord(err) {
+		return nil // a package whose draft cannot be read is followed and saved like one made elsewhere
+	}
+	if err != nil || !ok {
+		return err
+	}
+	fromDraft(p, d, office.At(time.Time{}, r.Now()))
+	// A queued draft has its answer still to come, or was sent by a life that ended before the answer was kept.
+	// One that is held may have been sent in a time that a backup does not know.
+	if d.State == office.DraftUnknown || d.State == office.DraftHeld || d.State == office.DraftQueued || d.State == office.DraftFailed {
+		markSent(&d, p.ID, r.Now())
+		if err := r.deps.Used(tx, d); err != nil {
+			return err
+		}
+		return tx.PutDraft(d)
+	}
+	return nil
+}
+
+// correlationKey is the member of externalData that says what the package came from, so that it can be recognised in an
+// event or a listing when the answer of packages/add was lost, or what was known of it.
+const correlationKey = "countersign"
+
+// source is what a package came from: a draft, of which installation, and which folder that sends; empty for none. The latter two
+// are tags (office.TagAt). In externalData the three are parted by slashes.
+type source struct{ draft, installation, folder string }
+
+func (s source) String() string {
+	return strings.TrimRight(s.draft+"/"+s.installation+"/"+s.folder, "/")
+}
+
+// sourceOf is what the package of d comes from.
+func (r *Service) sourceOf(d office.Draft) source {
+	return source{d.ID, office.TagAt(d.Service, r.deps.Installation()), office.TagAt(d.Service, d.Folder)}
+}
+
+// withCorrelation adds what a package came from to the caller's data, which stays readable under its own names.
+func withCorrelation(data json.RawMessage, from string) json.RawMessage {
+	members := map[string]json.RawMessage{}
+	if office.HasExternalData(data) && json.Unmarshal(data, &members) != nil {
+		members = map[string]json.RawMessage{"value": data}
+	}
+	members[correlationKey], _ = json.Marshal(from)
+	out, _ := json.Marshal(members)
+	return out
+}
+
+// cameFrom is what a package came from by its external data, or nothing. Some services hand the data back as a string that holds
+// the JSON.
+func cameFrom(data json.RawMessage) (s source) {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(data, &members) != nil {
+		var inner string
+		if json.Unmarshal(data, &inner) != nil || json.Unmarshal([]byte(inner), &members) != nil {
+			return source{}
+		}
+	}
+	var text string
+	if json.Unmarshal(members[correlationKey], &text) != nil {
+		return source{}
+	}
+	s.draft, text, _ = strings.Cut(text, "/")
+	s.installation, s.folder, _ = strings.Cut(text, "/")
+	return s
+}
+
+// recoverAdding finds drafts whose packages/add was under way when the program ended: nobody knows whether it was
+// handled, so nobody may send it again by itself.
+func (r *Service) recoverAdding() error {
+	err := r.Data.Update(func(tx *store.Tx) error {
+		drafts, err := tx.Drafts(office.DraftAdding)
+		if err != nil {
+			return err
+		}
+		for _, d := range drafts {
+			d.State, d.Changed, d.NextTry = office.DraftUnknown, r.Now(), r.Now()
+			d.Problem = message.OutcomeUnknown(d.Name)
+			if err := tx.PutDraft(d); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	r.TellUnknown()
+	return err
+}
+
+// Doubt has nothing sent by itself that may have been sent in a time of which the state knows nothing: what became of a draft
+// that was to be sent is unknown, and one that waits for a person says why to look first.
+func Doubt(tx *store.Tx, now time.Time) error {
+	drafts, err := tx.Drafts(office.DraftHeld, office.DraftQueued, office.DraftAdding, office.DraftUnknown, office.DraftFailed)
+	for _, d := range drafts {
+		if err != nil {
+			return err
+		}
+		switch d.State {
+		case office.DraftQueued, office.DraftAdding:
+			d.State, d.NextTry = office.DraftUnknown, now
+			d.Problem = message.DraftOfBefore()
+		case office.DraftFailed:
+			d.Problem = message.Then(message.DraftOfBefore(), d.Problem)
+		default:
+			d.Problem = message.DraftOfBefore()
+		}
+		d.Changed, d.Decision = now, office.Decision{}
+		err = tx.PutDraft(d)
+	}
+	return err
+}
+
+// searching tells the search for packages from whatever else can be set aside.
+const searching = "the search for the packages of drafts"
+
+// resolveUnknown looks for the packages of all drafts whose outcome is unknown, in one reading of the service's list: many may
+// have lost their answers together, and the service is not asked for each. Not finding one proves nothing: only an event, a
+// listing or a person decides.
+func (r *Service) resolveUnknown(ctx context.Context, client *esign.Client) error {
+	unknown, err := r.unknownAt(ctx, client)
+	if err != nil || len(unknown) == 0 {
+		return err
+	}
+	s := r.unknown
+	if !s.goesOn(client) {
+		s = r.search(client, unknown)
+	}
+	more := false
+	err = r.One(ctx, searching, func() (err error) {
+		more, err = s.read(ctx, r.deps.Answered)
+		return err
+	})
+	if ctx.Err() != nil {
+		return nil
+	}
+	if err != nil {
+		r.deps.Answered(ctx, err)
+	}
+	if r.deps.SignedOut(err) {
+		return err
+	}
+	r.noteList(err)
+	if r.unknown = nil; more {
+		r.unknown = s
+	}
+	for _, d := range unknown {
+		found, looked := s.found[d.ID], s.isFor(d) && (err != nil || !more)
+		err := r.one(ctx, d, func() error {
+			switch {
+			case found != "":
+				return r.accepted(d, esign.Added{PackageID: found})
+			case looked:
+				d.Tries++
+				d.NextTry = r.Now().Add(r.Backoff(d.Tries, 2*r.Pace.Retry, maxUnknownPause))
+				return r.putDraft(&d, office.DraftUnknown)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unknownAt are the drafts whose outcome is unknown and that client's list may tell of. Those whose package is known by now,
+// by its events, are settled.
+func (r *Service) unknownAt(ctx context.Context, client *esign.Client) ([]office.Draft, error) {
+	packages := map[string]string{}
+	unknown, err := data.Read(r.Data, "the drafts whose outcome is unknown", func(tx *store.Tx) ([]office.Draft, error) {
+		unknown, err := tx.Drafts(office.DraftUnknown)
+		for _, d := range unknown {
+			p, _, err := tx.PackageByDraft(d.ID)
+			if err != nil && !store.OfOneRecord(err) { // which holds up no other
+				return nil, err
+			}
+			packages[d.ID] = p.ID
+		}
+		return unknown, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	var here []office.Draft
+	for _, d := range unknown {
+		switch id := packages[d.ID]; {
+		case d.Away || d.Service != client.Home() || r.LeftAlone(key(d)):
+		case id == "":
+			here = append(here, d)
+		default:
+			if err := r.one(ctx, d, func() error { return r.accepted(d, esign.Added{PackageID: id}) }); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return here, nil
+}
+
+// TellUnknown keeps the health issue about drafts with an unknown outcome in step.
+func (r *Service) TellUnknown() {
+	unknown, err := data.Read(r.Data, "the drafts whose outcome is unknown", func(tx *store.Tx) ([]office.Draft, error) {
+		return tx.Drafts(office.DraftUnknown)
+	})
+	if err != nil {
+		return
+	}
+	here := slices.DeleteFunc(slices.Clone(unknown), func(d office.Draft) bool { return d.Away })
+	switch {
+	case len(here) > 1:
+		r.Health.Set(health.OutcomeUnknown, message.OutcomesUnknown(len(here)))
+	case len(here) == 1:
+		r.Health.Set(health.OutcomeUnknown, message.OutcomeUnknown(here[0].Name))
+	case len(unknown) > 0: // nobody asks the service that could tell
+		r.Health.Set(health.OutcomeUnknown, message.OutcomeUnknownElsewhere(unknown[0].Name))
+	default:
+		r.Health.Clear(health.OutcomeUnknown)
+	}
+}
+
+// refused handles a draft that did not become a package: refused for good, to be tried again later, or with an outcome
+// nobody knows.
+func (r *Service) refused(ctx context.Context, d office.Draft, cause error) error {
+	var bad *DraftError
+	var e *esign.Error
+	var file *esign.FileError
+	switch {
+	case errors.Is(cause, errDecided) || r.live.cancelled(d.ID):
+		return nil
+	case errors.As(cause, &bad):
+		return r.fail(d, bad.Text)
+	case errors.As(cause, &file):
+		return r.fail(d, esign.Message(cause))
+	case errors.Is(cause, esign.ErrOutcomeUnknown):
+		r.Log.Warn("the outcome of packages/add is unknown", "draft", d.ID, "err", cause)
+		if errors.As(cause, &e) {
+			r.deps.LeaveAlone(e.RetryAfter)
+		}
+		d.Problem = message.OutcomeUnknown(d.Name)
+		d.NextTry = r.Now()
+		err := r.putDraft(&d, office.DraftUnknown)
+		r.TellUnknown()
+		r.Signal(office.StatusChanged)
+		return err
+	case ctx.Err() != nil:
+		// Stopped on the way. Before packages/add nothing is lost; after it began, recoverAdding looks into it.
+		return nil
+	}
+	r.deps.Answered(ctx, cause)
+	if r.deps.SignedOut(cause) {
+		return errors.Join(r.putDraft(&d, office.DraftQueued), cause)
+	}
+	if d.Problem = templateProblem(d, cause); d.Problem.IsZero() {
+		d.Problem = esign.Message(cause)
+	}
+	if errors.As(cause, &e) && !loop.ConcernsAll(cause) {
+		switch {
+		case e.Kind == esign.SignedOut:
+			return r.fail(d, message.MayNotSendDocuments())
+		case !e.Temporary():
+			return r.fail(d, d.Problem)
+		}
+	}
+	d.Tries++
+	r.failed()
+	// A service that wants to be left alone is left alone by all (Deps.Answered).
+	d.NextTry = r.Now().Add(r.Backoff(d.Tries, r.Pace.Retry, maxDraftPause))
+	return r.putDraft(&d, office.DraftQueued)
+}
+
+func (r *Service) fail(d office.Draft, problem message.Message) error {
+	d.Problem = problem
+	if err := r.putDraft(&d, office.DraftFailed); err != nil && !errors.Is(err, errDecided) {
+		return err
+	}
+	r.Record(office.Activity{Kind: "problem", Text: message.Then(message.NotSent(d.Name), problem)})
+	r.Signal(office.StatusChanged)
+	return nil
 }

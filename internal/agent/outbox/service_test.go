@@ -3,6 +3,8 @@ package outbox
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -20,6 +22,7 @@ import (
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/loop"
 	"countersign/internal/agent/loop/looptest"
+	"countersign/internal/archive"
 	"countersign/internal/esign"
 	"countersign/internal/locations"
 	"countersign/internal/message"
@@ -460,5 +463,140 @@ func TestWhatWasDecidedIsDoneOnceItCannotBeUndoneAndNotBefore(t *testing.T) {
 		if inTime, err := r.Undo(id); err != nil || inTime {
 			t.Errorf("%s: undone too late: %v, %v", name, inTime, err)
 		}
+	}
+}
+
+// What an event or a list brings is followed all the same: an error would have it dropped.
+func TestAPackageWhoseDraftCannotBeReadIsFollowedAsOneMadeElsewhere(t *testing.T) {
+	r := New(looptest.Base(t, func() {}), Deps{})
+	if err := r.Data.Update(func(tx *store.Tx) error {
+		return tx.PutDraft(office.Draft{ID: "draft", Name: "Lease", State: office.DraftUnknown})
+	}); err != nil {
+		t.Fatal(err)
+	}
+	claim := func() (p office.Package) {
+		t.Helper()
+		err := r.Data.Update(func(tx *store.Tx) error {
+			p = office.Package{ID: "p", Origin: office.MadeElsewhere}
+			if err := r.Claim(tx, &p, json.RawMessage(`{"countersign":"draft"}`)); err != nil {
+				return err
+			}
+			return tx.PutPackage(p)
+		})
+		if err != nil {
+			t.Error(err)
+		}
+		return p
+	}
+	looptest.Spoil(t, &r.Base, "Lease", "drafts")
+	if p := claim(); p.Origin != office.MadeElsewhere || p.DraftID != "" {
+		t.Errorf("without its draft: %+v", p)
+	}
+}
+
+// What a package carries outlives what is kept here: after a restore it tells which packages are our own, and where they came from.
+func TestAPackageOfALostDraftIsOursWhenThisInstallationHasSentIt(t *testing.T) {
+	r := newService(t, refuse)
+	d := office.Draft{ID: "draft", Folder: "folder", Service: "one", ExternalData: json.RawMessage(`{"reference":"7"}`)}
+	ours := newPackage(d, r.sourceOf(d)).ExternalData
+	asText, _ := json.Marshal(string(ours))
+	byHand := withCorrelation(nil, source{"by hand", office.TagAt("one", "here"), ""}.String())
+	for name, c := range map[string]struct {
+		data json.RawMessage
+		want office.Package
+	}{
+		"ours":                        {ours, office.Package{Origin: office.MadeHere, DraftID: "draft", Folder: office.TagAt("one", "folder")}},
+		"ours, as a text":             {asText, office.Package{Origin: office.MadeHere, DraftID: "draft", Folder: office.TagAt("one", "folder")}},
+		"ours, sent by a person":      {byHand, office.Package{Origin: office.MadeHere, DraftID: "by hand"}},
+		"ours, of which there is one": {withCorrelation(nil, "twice/"+office.TagAt("one", "here")), office.Package{Origin: office.MadeElsewhere}},
+		"ours, at another service":    {withCorrelation(nil, "draft/"+office.TagAt("other", "here")), office.Package{Origin: office.MadeElsewhere}},
+		"another computer's":          {withCorrelation(nil, "draft/there/folder"), office.Package{Origin: office.MadeElsewhere}},
+		"nobody's":                    {json.RawMessage(`{"reference":"7"}`), office.Package{Origin: office.MadeElsewhere}},
+	} {
+		p := office.Package{ID: "p", Origin: office.MadeElsewhere, Service: "one"}
+		if err := r.Data.Update(func(tx *store.Tx) error {
+			return errors.Join(tx.PutPackage(office.Package{ID: "other", DraftID: "twice"}), r.Claim(tx, &p, c.data))
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if c.want.ID = "p"; p.Origin != c.want.Origin || p.DraftID != c.want.DraftID || p.Folder != c.want.Folder {
+			t.Errorf("%s: %+v", name, p)
+		}
+	}
+}
+
+// Its first event may come before the answer that tells its id, and write that in capitals.
+func TestAPackageThatAnEventMadeKnownInCapitalsIsTheOneThatWasAdded(t *testing.T) {
+	const id, capitals = "5b1e0000-0000-4000-8000-00000000000a", "5B1E0000-0000-4000-8000-00000000000A"
+	for want, refused := range map[string]time.Time{capitals: {}, id: time.Now()} { // by that name the service does not know it
+		r := newService(t, refuse)
+		d := office.Draft{ID: "draft", Name: "Lease", State: office.DraftAdding}
+		err := r.Data.Update(func(tx *store.Tx) error {
+			p := office.Package{ID: capitals, Origin: office.MadeElsewhere, State: office.PackageOpen, Refused: refused}
+			return errors.Join(tx.PutDraft(d), tx.PutPackage(p))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.accepted(d, esign.Added{PackageID: id}); err != nil {
+			t.Fatal(err)
+		}
+		if now, _, err := r.draft("draft"); err != nil || now.PackageID != want {
+			t.Errorf("the draft became %+v, %v", now, err)
+		}
+	}
+}
+
+func TestADocumentOfAFolderIsNotRefusedForTheShareThatItLiesOn(t *testing.T) {
+	r := newService(t, accept)
+	for _, moment := range []error{archive.ErrUnread, archive.ErrChanged, archive.ErrFull, errors.New("what else the system says")} {
+		if err := r.copyError(office.DraftFile{Name: "Lease.pdf"}, moment); !Passes(err) {
+			t.Errorf("%v: it is refused, for %v", moment, err)
+		}
+	}
+}
+
+func turnAway(w http.ResponseWriter) {
+	w.WriteHeader(http.StatusTooManyRequests)
+	io.WriteString(w, `{"error":"too_many_requests","message":"Later."}`)
+}
+
+func TestAServiceThatTakesNothingIsNotAskedForEachDraft(t *testing.T) {
+	r := newService(t, turnAway)
+	r.end() // the test does what it runs
+	r.deps.PackageAdded = func() {}
+	r.Pace.Retry = time.Minute
+	client, _, _ := r.deps.Service()
+	put := func(id string, tries int) {
+		t.Helper()
+		d := office.Draft{ID: id, Name: id, State: office.DraftQueued, Service: client.Home(), Tries: tries, NextTry: time.Now()}
+		if err := r.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(d) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	work := func(asked int, what string) {
+		t.Helper()
+		before := r.service.added()
+		if pause, err := r.sendDue(t.Context()); err != nil || pause < 30*time.Second || pause > 2*time.Minute {
+			t.Errorf("%s: it pauses for %v, %v", what, pause, err)
+		}
+		if n := r.service.added() - before; n != asked {
+			t.Errorf("%s: the service was asked %d times, want %d", what, n, asked)
+		}
+	}
+	for i := range 20 {
+		put(fmt.Sprintf("tried before %d", i), 1)
+	}
+	work(restAfter, "twenty wait")
+	work(0, "they rest")
+	put("fresh", 0)
+	work(1, "one is new")
+	r.service.add = accept
+	put("fresher", 0)
+	if _, err := r.sendDue(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if d, _, err := r.draft("tried before 19"); err != nil || d.State != office.DraftSent {
+		t.Errorf("the service takes drafts again, and one that waits is %s, %v", d.State, err)
 	}
 }

@@ -4,7 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
 
 	"countersign/internal/agent/apply"
 	"countersign/internal/agent/data"
@@ -13,9 +17,6 @@ import (
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
-
-	"golang.org/x/sync/errgroup"
-	"golang.org/x/sync/semaphore"
 )
 
 // RunEvents turns stored events into facts, oldest first. Events of one package keep their order; several packages are
@@ -273,4 +274,90 @@ func (r *Service) finishOdd(ev office.Event, reason message.Message) error {
 	r.Record(office.Activity{Kind: "problem", EventID: ev.ID, Text: reason})
 	r.Signal(office.StatusChanged)
 	return nil
+}
+
+// eventsInHand is how many events are in memory to be handled, and as many again that were read behind them. Of those that are larger
+// than any real one, usualEvent bytes, there are fewer.
+const (
+	eventsInHand = 200
+	usualEvent   = 32 << 10
+)
+
+// weight is how much of the room for eventsInHand e takes.
+func weight(e office.Event) int64 {
+	return int64(min(max(len(e.Body), usualEvent), eventsInHand*usualEvent))
+}
+
+// eventQueues are the events under way, by their packages. Safe for concurrent use.
+type eventQueues struct {
+	room *semaphore.Weighted // for events in all of them
+
+	mu     sync.Mutex
+	queues map[string][]office.Event
+}
+
+// add puts an event behind those of its package, and reports whether there was none: somebody has to work on them.
+func (q *eventQueues) add(e office.Event) (first bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.queues == nil {
+		q.queues = map[string][]office.Event{}
+	}
+	queue, busy := q.queues[e.PackageID]
+	q.queues[e.PackageID] = append(queue, e)
+	return !busy
+}
+
+// next takes the first event of a package; ok is false when there is none, and nobody works on them any more.
+func (q *eventQueues) next(packageID string) (e office.Event, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	queue := q.queues[packageID]
+	if len(queue) == 0 {
+		delete(q.queues, packageID)
+		return e, false
+	}
+	e, queue[0] = queue[0], e // the array lets go of its body
+	q.queues[packageID] = queue[1:]
+	return e, true
+}
+
+// idle reports whether nobody works on any.
+func (q *eventQueues) idle() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.queues) == 0
+}
+
+// eventMessage is an event as the activity list tells it.
+func eventMessage(p office.Package, e esign.Event) message.Message {
+	name, signer, document := p.DisplayName(), p.SignerName(e.SignerID), p.DocumentName(e.DocumentID)
+	switch e.Action {
+	case esign.DocumentSigned:
+		several := document != "" && len(p.Documents) > 1
+		switch {
+		case several && signer != "":
+			return message.SignedDocument(signer, document, name)
+		case several:
+			return message.SomeoneSignedDocument(document, name)
+		case signer != "":
+			return message.Signed(signer, name)
+		}
+		return message.SomeoneSigned(name)
+	case esign.DocumentExecuted:
+		if document != "" && document != name { // as a document that is sent alone is mostly called
+			return message.EveryoneSignedDocument(document, name)
+		}
+		return message.EveryoneSignedADocument(name)
+	case esign.PackageExecuted:
+		return message.EveryoneSigned(name)
+	case esign.PackageAdd:
+		return message.PackageCreated(name)
+	case esign.PackageSent:
+		return message.PackageSent(name)
+	case esign.PackageRescinded:
+		return message.Withdrawn(name)
+	default:
+		return message.Reported(e.Action, name)
+	}
 }

@@ -1,11 +1,14 @@
 package reconcile
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"time"
 
 	"countersign/internal/agent/apply"
+	"countersign/internal/agent/data"
+	"countersign/internal/agent/loop"
 	"countersign/internal/esign"
 	"countersign/internal/message"
 	"countersign/internal/office"
@@ -205,4 +208,178 @@ func (r *Service) noteStatus(tx *store.Tx, p *office.Package, status esign.Statu
 	noteAnswer(p, r.Now())
 	p.NextCheck = r.Now().Add(r.checkPause(*p, s))
 	return f, nil
+}
+
+// Note records a status that another service of the agent has asked for, with what follows from it. asked is the package as it was known when the
+// question was put; noted is false where the answer may be older than what is known.
+func (r *Service) Note(asked office.Package, status esign.Status) (noted bool, err error) {
+	return r.applyCheck(asked, status, false)
+}
+
+// NoteGone records that asked is withdrawn, though the service, which said that it would be, shows it no more.
+func (r *Service) NoteGone(asked office.Package) error {
+	_, err := r.applyAnswer(asked, esign.Status{PackageID: asked.ID, State: esign.State(office.PackageRescinded)}, false, false)
+	return err
+}
+
+// settle ends the wish to withdraw p with what is known of it now, and notes in found what people are told of that.
+func (r *Service) settle(tx *store.Tx, p *office.Package, found *changes) error {
+	if !p.Settle() {
+		return nil
+	}
+	w := p.Withdrawal
+	line := office.Activity{Time: r.Now(), PackageID: p.ID}
+	if w.State == office.WithdrawDone {
+		line.Kind, line.Text, line.Happened = "withdrawn", withdrawnText(p.DisplayName(), w), p.Ended()
+	} else {
+		facts, err := r.deps.News.NotWithdrawn(tx, *p)
+		if err != nil {
+			return err
+		}
+		found.facts = append(found.facts, facts...)
+		line.Kind, line.Text = "problem", message.Then(message.NotWithdrawn(p.DisplayName()), w.Problem)
+	}
+	found.lines = append(found.lines, line)
+	return tx.AddActivity(line)
+}
+
+// withdrawnText says who withdrew what, and with what words.
+func withdrawnText(called string, w *office.Withdrawal) message.Message {
+	text := message.Withdrawn(called)
+	if w.By != "" {
+		text = message.Withdrew(w.By, called)
+	}
+	if w.Message != "" {
+		text = message.Then(text, message.WithdrawnSaying(message.OneLine(w.Message, office.MaxName)))
+	}
+	return text
+}
+
+// maxMiss is the longest pause between two questions about a package that the service does not tell about. Nothing is
+// final about such an answer: "not found" may mean "no permission at the moment" (service-facts.md, 10), roles are taken
+// away and given back, packages move to other members.
+const maxMiss = 24 * time.Hour
+
+// missPackage notes that the service answered a question about a package with cause. It is asked again after pause, or
+// for none after as long as this has gone on already: seconds at first, a day in the end. asked is the package as it was known
+// when the question was put.
+func (r *Service) missPackage(asked office.Package, cause *esign.Error, pause time.Duration) error {
+	var shown bool // differently from before
+	err := r.Data.Update(func(tx *store.Tx) error {
+		p, ok, err := tx.Package(asked.ID)
+		if err != nil || !ok {
+			return err
+		}
+		now, before := r.Now(), p
+		since := office.RefusedFor(&p.Refused, now)
+		p.NextCheck = now.Add(pause)
+		if pause == 0 {
+			p.NextCheck = now.Add(min(max(since, 5*r.Pace.Retry), maxMiss))
+			p.Gone = since >= office.WithheldAfter
+		}
+		r.afterEvents(&p, asked)
+		if since >= office.WithheldAfter && p.State == office.PackageExecuted && !p.Planned {
+			p.Problem = loop.RefusalProblem(cause)
+		}
+		shown = p.Gone != before.Gone || p.Problem != before.Problem
+		return tx.PutPackage(p)
+	})
+	if err != nil {
+		return fmt.Errorf("record what was said of package %s: %w", asked.ID, err)
+	}
+	if shown {
+		r.Signal(office.PackagesChanged)
+	}
+	r.deps.Files.TellRefused()
+	return nil
+}
+
+// noteAnswer ends what a refusal began, once the service has told about p. A package that everybody has signed, and whose
+// documents it does not list, is still withheld.
+func noteAnswer(p *office.Package, now time.Time) {
+	p.Gone = false
+	if p.State == office.PackageExecuted && !p.Planned {
+		if office.RefusedFor(&p.Refused, now) >= office.WithheldAfter {
+			p.Problem = message.DocumentsNotListed()
+		}
+		return
+	}
+	if !p.Refused.IsZero() {
+		p.Refused, p.Problem = time.Time{}, message.Message{}
+	}
+}
+
+// deadlineLook is how often it is looked for what is due soon. A look writes nothing unless there is something to tell.
+const deadlineLook = 15 * time.Minute
+
+// RunDeadlines tells people of packages that are due soon and not signed, each once ever, until ctx ends. While they want
+// to hear nothing it is owed.
+func (r *Service) RunDeadlines(ctx context.Context) error {
+	for {
+		if err := r.TellDueSoon(); err != nil {
+			return err
+		}
+		if !loop.Wait(ctx, deadlineLook, r.deadlines) {
+			return nil
+		}
+	}
+}
+
+// WakeDeadlines has it looked at once: the settings or the clock have changed.
+func (r *Service) WakeDeadlines() { loop.Wake(r.deadlines) }
+
+// TellDueSoon is one look of RunDeadlines.
+func (r *Service) TellDueSoon() error {
+	days := r.deps.Settings().DueDays
+	if days <= 0 || r.deps.News.Silent() {
+		return nil
+	}
+	now := r.Now()
+	due, err := data.Read(r.Data, "the packages that are due soon", func(tx *store.Tx) (ids []string, err error) {
+		err = tx.OpenLines(func(l office.PackageLine) {
+			if l.DueSoon(now, days) {
+				ids = append(ids, l.ID)
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+		return slices.DeleteFunc(ids, func(id string) bool { return r.deps.News.ToldDue(tx, id) }), nil
+	})
+	if err != nil || len(due) == 0 {
+		return err
+	}
+	var facts []office.Fact
+	err = r.Data.Update(func(tx *store.Tx) error {
+		facts = nil
+		for _, id := range due {
+			p, ok, err := tx.Package(id)
+			if store.OfOneRecord(err) || err == nil && (!ok || p.Away || !p.Line().DueSoon(now, days)) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			told, err := r.deps.News.DueSoon(tx, p, now)
+			if err != nil {
+				return err
+			}
+			for _, f := range told {
+				line := office.Activity{Time: now, Kind: "due", PackageID: p.ID, Text: message.Then(f.Title, f.Body)}
+				if err := tx.AddActivity(line); err != nil {
+					return err
+				}
+			}
+			facts = append(facts, told...)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("tell what is due soon: %w", err)
+	}
+	r.deps.News.Announce(facts...)
+	if len(facts) > 0 {
+		r.Signal(office.ActivityChanged)
+	}
+	return nil
 }

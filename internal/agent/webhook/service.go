@@ -2,13 +2,11 @@
 // (interface.md, POST /events/endpoints/set), takes in what the service sends there, and notices when nothing comes any
 // more.
 //
-//	tunnel.go    opens the public address, and opens it again
-//	endpoint.go  registers it: the current registration and those before it, whose events still count for a while
-//	pending.go   covers the moments in which nobody knows which secret the service signs with
-//	inbox.go     verifies and stores events
-//	missed.go    notices that the service reports to another computer, or to none
-//	refusals.go, rejects.go  what was refused: samples in memory, and a number
-//	trial.go     tries an address before it is used
+//	tunnel.go    opens the public address, and opens it again; tries one before it is used
+//	endpoint.go  registers it: the current registration and those before it, whose events still count for a while; notices that
+//	             the signing service reports to another computer, or to none
+//	service.go   covers the moments in which nobody knows which secret the signing service signs with, verifies and stores
+//	             events, and keeps what was refused: samples in memory, and a number
 //
 // It promises that an event which was answered 2xx is on disk; that a registration counts once it is on disk, and those
 // before it for previousLife longer; that registrations at the service happen one at a time.
@@ -26,16 +24,20 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"countersign/internal/agent/data"
 	"countersign/internal/agent/loop"
 	"countersign/internal/esign"
 	"countersign/internal/inbox"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
 	"countersign/internal/tunnel"
@@ -192,4 +194,288 @@ func (r *Service) WaitOpen(ctx context.Context) (url string, open bool) {
 			return "", false
 		}
 	}
+}
+
+// docPending names the document that says that a registration was sent to the service. It is there until the answer is
+// kept: after a crash in between, nobody knows which secret the service signs with.
+const docPending = "endpoint-asking"
+
+// Between the service's change and our reading of its answer, good events are signed with a secret that is not known
+// here yet. They wait this long for it, and so many of them; whoever cannot be verified then is asked to come again
+// rather than told that it is not authentic.
+const (
+	pendingWait  = 3 * time.Second
+	pendingCrowd = 64
+	pendingAgain = 5 * time.Second
+)
+
+// begin marks a registration as under way.
+func (e *endpoints) begin() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.pending == nil {
+		e.pending = make(chan struct{})
+	}
+}
+
+// settle marks it as over; unsure when it may have changed the secret without us knowing the new one.
+func (e *endpoints) settle(unsure bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.unsure = unsure
+	if e.pending != nil {
+		close(e.pending)
+		e.pending = nil
+	}
+}
+
+// underWay returns a channel that closes when the registration under way is over, nil when none is, and whether the
+// secret may be one that is not known here.
+func (e *endpoints) underWay() (over <-chan struct{}, unsure bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.pending, e.unsure || e.pending != nil
+}
+
+// ask registers url, after noting on disk that it is about to.
+func (r *Service) ask(ctx context.Context, client *esign.Client, url string) (esign.Endpoint, error) {
+	if err := r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(docPending, url) }); err != nil {
+		return esign.Endpoint{}, err
+	}
+	_, unsure := r.endpoints.underWay()
+	r.endpoints.begin()
+	answer, err := client.SetEndpoint(ctx, url)
+	if err != nil {
+		r.endpoints.settle(unsure || mayBeDone(err))
+	}
+	return answer, err
+}
+
+// mayBeDone reports whether the service may have done what it gave no usable answer to.
+func mayBeDone(err error) bool {
+	var e *esign.Error
+	return errors.As(err, &e) && e.MayBeDone
+}
+
+// recallPending remembers a registration of an earlier run whose answer was not kept.
+func (r *Service) recallPending() {
+	if r.unsure() {
+		r.endpoints.settle(true)
+	}
+}
+
+// unsure reports whether a registration was sent whose answer is not kept, in this run or an earlier one, or may
+// have been.
+func (r *Service) unsure() bool {
+	_, asked, err := data.Doc[string](r.Data, docPending)
+	return asked || err != nil
+}
+
+// ServeEvent hands a request to the inbox. While nothing can be verified, because the keyring is locked, or not
+// everything, because the endpoint's secret is just changing, the service is asked to come again rather than told that
+// its event is not authentic.
+func (r *Service) ServeEvent(w http.ResponseWriter, req *http.Request) {
+	if r.Vault.Locked() {
+		comeAgain(w, time.Minute)
+		return
+	}
+	over, unsure := r.endpoints.underWay()
+	if over != nil {
+		r.waitForSecret(req.Context(), over)
+		_, unsure = r.endpoints.underWay()
+	}
+	if unsure {
+		w = &undecided{ResponseWriter: w}
+	}
+	r.inbox.ServeHTTP(w, req)
+}
+
+// waitForSecret waits a moment for the registration under way, unless many wait already.
+func (r *Service) waitForSecret(ctx context.Context, over <-chan struct{}) {
+	if r.waiting.Add(1) > pendingCrowd {
+		r.waiting.Add(-1)
+		return
+	}
+	defer r.waiting.Add(-1)
+	limit := time.NewTimer(pendingWait)
+	defer limit.Stop()
+	select {
+	case <-over:
+	case <-limit.C:
+	case <-ctx.Done():
+	}
+}
+
+// undecided answers 503 in place of 401.
+type undecided struct{ http.ResponseWriter }
+
+// WriteHeader is http.ResponseWriter's.
+func (u *undecided) WriteHeader(status int) {
+	if status == http.StatusUnauthorized {
+		u.Header().Set("Retry-After", strconv.Itoa(int(pendingAgain/time.Second)))
+		status = http.StatusServiceUnavailable
+	}
+	u.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap lets the inbox reach the connection's deadlines.
+func (u *undecided) Unwrap() http.ResponseWriter { return u.ResponseWriter }
+
+func comeAgain(w http.ResponseWriter, after time.Duration) {
+	w.Header().Set("Retry-After", strconv.Itoa(int(after/time.Second)))
+	http.Error(w, http.StatusText(http.StatusServiceUnavailable), http.StatusServiceUnavailable)
+}
+
+// newInbox makes the webhook receiver: verified events go to the store before they are answered.
+func (r *Service) newInbox() *inbox.Inbox {
+	return inbox.New(inbox.Options{
+		Keys:    func() []inbox.Key { return r.endpoints.valid(r.Now()) },
+		Header:  func() string { return r.Current().Settings.SignatureHeader },
+		Store:   r.storeEvent,
+		Wake:    r.Arrived,
+		Refused: r.noteRefusal,
+		Now:     r.Now,
+		Log:     r.Log,
+	})
+}
+
+// storeEvent is the inbox's Store: the event is on disk when it returns without an error.
+func (r *Service) storeEvent(_ context.Context, in inbox.Received) (added bool, err error) {
+	ev := office.Event{
+		ID: in.ID, Action: in.Event.Action, PackageID: in.Event.PackageID, Time: in.Event.Time,
+		Body: in.Body, URL: in.URL, // Received is when it is committed: whoever has read later ones has read it
+		Service: in.Service, // which may not be the one in use any more
+	}
+	if !in.Parsed {
+		ev.Outcome, ev.Reason, ev.Handled = office.EventUnprocessable, message.EventUnreadable(), in.At
+	}
+	err = r.Data.UpdateFirst(func(tx *store.Tx) error {
+		var err error
+		added, err = tx.AddEvent(ev)
+		return err
+	})
+	if err != nil { // that it came shows where the service reports to, and others may wait behind it
+		r.couldNotListen()
+		r.missed.expectNothing()
+		return false, fmt.Errorf("store event %s: %w", ev.ID, err)
+	}
+	r.Crash("event stored")
+	if added && ev.Outcome != office.EventPending {
+		r.Settled(ev.ID)
+	}
+	r.Signal(office.StatusChanged)
+	return added, nil
+}
+
+// Refusal is a sample of the requests that were refused.
+type Refusal struct {
+	Time   time.Time
+	Reason message.Message
+	Remote string // who asked, as far as it can be told
+	More   int    // further ones that were not sampled
+}
+
+// maxRefusals is how many samples are kept, in memory alone: refused requests are no way to fill the disk.
+const maxRefusals = 200
+
+// refusals are the samples, oldest first. Safe for concurrent use.
+type refusals struct {
+	mu   sync.Mutex
+	list []Refusal
+}
+
+// Refused returns the samples, newest first.
+func (r *Service) Refused() []Refusal {
+	r.refusals.mu.Lock()
+	defer r.refusals.mu.Unlock()
+	out := make([]Refusal, 0, len(r.refusals.list))
+	for i := len(r.refusals.list) - 1; i >= 0; i-- {
+		out = append(out, r.refusals.list[i])
+	}
+	return out
+}
+
+func (r *Service) noteRefusal(x inbox.Refusal) {
+	r.refusals.mu.Lock()
+	r.refusals.list = append(r.refusals.list, Refusal{x.At, refusalMessage(x.Reason), x.Remote, int(x.Suppressed)})
+	if over := len(r.refusals.list) - maxRefusals; over > 0 {
+		r.refusals.list = append([]Refusal(nil), r.refusals.list[over:]...)
+	}
+	r.refusals.mu.Unlock()
+	r.Signal(office.ActivityChanged)
+	r.Signal(office.StatusChanged)
+}
+
+func refusalMessage(r inbox.Reason) message.Message {
+	switch r {
+	case inbox.Unsigned:
+		return message.RequestUnsigned()
+	case inbox.Forged:
+		return message.RequestForged()
+	case inbox.TooLarge:
+		return message.RequestTooLarge()
+	case inbox.WrongMethod:
+		return message.RequestNoEvent()
+	case inbox.NotStored:
+		return message.RequestNotStored()
+	case inbox.Busy:
+		return message.RequestsTooMany()
+	default:
+		return message.RequestCutShort()
+	}
+}
+
+// docRejects names the document with the number of refused requests.
+const docRejects = "tally"
+
+// rejectCount is what refused requests leave behind: a number, written at most once a minute, so that a flood of them
+// costs no disk.
+type rejectCount struct {
+	Rejected int `json:"rejected"`
+}
+
+// rejects are the number as it was when the program started, and as it is on disk.
+type rejects struct {
+	before  atomic.Int64
+	written atomic.Int64
+}
+
+func (r *Service) loadRejects() error {
+	kept, _, err := data.Doc[rejectCount](r.Data, docRejects)
+	if err != nil {
+		return err
+	}
+	r.rejects.before.Store(int64(kept.Rejected))
+	r.rejects.written.Store(int64(kept.Rejected))
+	return nil
+}
+
+// Rejected is how many requests were refused, ever.
+func (r *Service) Rejected() int {
+	n := int(r.rejects.before.Load())
+	for _, count := range r.inbox.Counts().Rejected {
+		n += int(count)
+	}
+	return n
+}
+
+// RunRejects keeps the number on disk.
+func (r *Service) RunRejects(ctx context.Context) error {
+	for loop.Sleep(ctx, time.Minute) {
+		r.flushRejects()
+	}
+	return nil
+}
+
+func (r *Service) flushRejects() {
+	n := r.Rejected()
+	if r.rejects.written.Load() == int64(n) {
+		return
+	}
+	if err := r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(docRejects, rejectCount{n}) }); err != nil {
+		r.Log.Warn("write the number of refused requests", "err", err)
+		return
+	}
+	r.rejects.written.Store(int64(n))
+	r.Signal(office.StatusChanged)
 }

@@ -1,0 +1,638 @@
+package agent
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"countersign/internal/agent/account"
+	"countersign/internal/agent/health"
+	"countersign/internal/agent/issuer"
+	"countersign/internal/agent/loop"
+	"countersign/internal/esign"
+	"countersign/internal/locations"
+	"countersign/internal/office"
+	"countersign/internal/sandbox"
+	"countersign/internal/secret"
+	"countersign/internal/store"
+)
+
+func TestADamagedDataFileIsSetAsideToldAndRebuilt(t *testing.T) {
+	damages := map[string]func(t *testing.T, path string){
+		"truncated": func(t *testing.T, path string) {
+			noErr(t, os.Truncate(path, 5000))
+		},
+		"empty": func(t *testing.T, path string) {
+			noErr(t, os.Truncate(path, 0))
+		},
+		"overwritten": func(t *testing.T, path string) {
+			noErr(t, os.WriteFile(path, bytes.Repeat([]byte("no database "), 10_000), 0o600))
+		},
+		"missing": func(t *testing.T, path string) {
+			noErr(t, os.Remove(path))
+		},
+	}
+	for name, damage := range damages {
+		t.Run(name, func(t *testing.T) {
+			o := newOfficeWith(t, quick, sandbox.Options{})
+			executed := o.send()
+			signAll(o, executed)
+			o.eventually("saved", func() bool { return saved(o, executed) })
+			open := o.send()
+			o.stop()
+			waits := filepath.Join(locations.Outbox(o.data), "of-a-draft-that-waited")
+			noErr(t, os.WriteFile(waits, []byte("%PDF-"), 0o600))
+			damage(t, locations.State(o.data))
+			o.open()
+			o.run()
+			if o.issue("data-restored") == nil {
+				t.Errorf("health: %+v", o.Status().Health)
+			}
+			if s := o.Settings(); s.SaveTo != o.folder || !o.Status().SignedIn {
+				t.Errorf("settings: %+v, status: %+v", s, o.Status())
+			}
+			if set, _, _ := o.HasSecrets(); !set {
+				t.Error("the client secret is lost")
+			}
+			o.eventually("packages are read again", func() bool {
+				p := o.Status().Packages
+				return p.Total == 2 && p.Saved == 1
+			})
+			signAll(o, open)
+			o.eventually("work goes on", func() bool { return o.Status().Packages.Saved == 2 })
+			if got := o.files(); len(got) != 2 {
+				t.Errorf("files: %q", got)
+			}
+			if kept, err := filepath.Glob(filepath.Join(locations.Outbox(o.data)+".lost-*", filepath.Base(waits))); err != nil || len(kept) != 1 {
+				t.Errorf("the copies of a draft that waited: %q, %v", kept, err)
+			}
+			aside, err := filepath.Glob(locations.State(o.data) + ".damaged-*")
+			if err != nil || (len(aside) == 1) != (name != "missing") {
+				t.Errorf("set aside: %q, %v", aside, err)
+			}
+		})
+	}
+}
+
+func TestDamageMetWhileRunningIsToldAndMendedByTheNextStart(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{})
+	id := o.send()
+	o.Data.Note(&store.CorruptError{Path: locations.State(o.data), Reason: "a test says so"})
+	if i := o.issue("data"); i == nil {
+		t.Fatalf("health: %+v", o.Status().Health)
+	}
+	o.restart()
+	o.eventually("it is rebuilt", func() bool { return o.Status().Packages.Total == 1 && o.issue("data") == nil })
+	signAll(o, id)
+	o.eventually("work goes on", func() bool { return o.Status().Packages.Saved == 1 })
+	if aside, err := filepath.Glob(locations.State(o.data) + ".damaged-*"); err != nil || len(aside) != 1 {
+		t.Errorf("set aside: %q, %v", aside, err)
+	}
+}
+
+func TestTheBackupHoldsNoSecretInTheClearAndIsWrittenOnlyOnChange(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{})
+	o.eventually("the endpoint is registered", func() bool { return o.Status().Endpoint.ID != "" })
+	o.stop()
+	path := locations.Backup(o.data)
+	text, err := os.ReadFile(path)
+	noErr(t, err)
+	var registered struct{ Secret string }
+	if b, err := o.account.Vault().Get(issuer.Endpoint.Of(issuer.Of(o.Settings()))); err != nil || json.Unmarshal(b, &registered) != nil || registered.Secret == "" {
+		t.Fatal("the endpoint's secret is not known", err)
+	}
+	for name, secret := range map[string]string{
+		"client secret": sandbox.DemoClient().Secret, "endpoint secret": registered.Secret,
+	} {
+		if bytes.Contains(text, []byte(secret)) {
+			t.Errorf("the %s is in the backup", name)
+		}
+	}
+	info, err := os.Stat(path)
+	if err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+		t.Errorf("mode: %v, %v", info.Mode(), err)
+	}
+	o.open()
+	if again, err := os.Stat(path); err != nil || !os.SameFile(info, again) && slices.Equal(text, mustRead(t, path)) {
+		t.Errorf("the backup was written again without a change: %v", err)
+	}
+	o.Close()
+}
+
+func mustRead(t *testing.T, path string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	noErr(t, err)
+	return b
+}
+
+// oddIDs are identifiers that cannot be part of a path.
+var oddIDs = []string{"a/b", "../../etc", "..", "%2F", "a?b", "a#b", `a\b`, "a b", "a\x00b", "line\nfeed", strings.Repeat("a", 10_000)}
+
+// receive stores an event as the inbox does.
+func receive(t *testing.T, a *Agent, fields map[string]string) {
+	t.Helper()
+	body, err := json.Marshal(fields)
+	noErr(t, err)
+	e, err := esign.ParseEvent(body)
+	noErr(t, err)
+	err = a.Data.Update(func(tx *store.Tx) error {
+		_, err := tx.AddEvent(office.Event{ID: e.EventID, Action: e.Action, PackageID: e.PackageID, Time: e.Time, Received: a.Now(), Body: body})
+		return err
+	})
+	noErr(t, err)
+	a.packages.WakeEvents()
+}
+
+func TestAnIDThatCannotBeUsedHoldsNothingUp(t *testing.T) {
+	documents := []map[string]string{{"documentId": "good"}}
+	var listed []map[string]string
+	for i, id := range oddIDs {
+		documents = append(documents, map[string]string{"documentId": id, "name": fmt.Sprint("Odd ", i)})
+		listed = append(listed, map[string]string{"packageId": id, "state": "open"})
+	}
+	listed = append(listed, map[string]string{"packageId": "listed", "state": "open"})
+	answers := map[string]any{
+		"/packages/mixed/status": map[string]any{"packageId": "mixed", "name": "Mixed", "state": "executed", "documents": documents},
+		"/packages/odd/status":   map[string]any{"packageId": "odd", "name": "Odd", "state": "executed", "documents": documents[1:]},
+		"/packages/list":         map[string]any{"items": listed, "total": len(listed)},
+	}
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var told []string
+		var begun atomic.Bool
+		answered := func(path string) string {
+			if !begun.Load() {
+				return ""
+			}
+			if strings.HasSuffix(path, "/download") {
+				return "%PDF-1.7\n%%EOF\n"
+			}
+			for end, answer := range answers {
+				if strings.HasSuffix(path, end) {
+					b, _ := json.Marshal(answer)
+					return string(b)
+				}
+			}
+			return ""
+		}
+		a, c, stop := quietOffice(t, 0, func(p *Params) {
+			p.HTTP.Transport.(*canned).say = answered
+			p.Notify = func(n office.Notice) error {
+				mu.Lock()
+				defer mu.Unlock()
+				told = append(told, n.Title+" "+n.Body)
+				return nil
+			}
+		})
+		defer stop()
+		time.Sleep(time.Second)
+		begun.Store(true)
+		for i, id := range oddIDs {
+			receive(t, a, map[string]string{"action": "package_executed", "eventId": fmt.Sprint("p", i), "packageId": id})
+			receive(t, a, map[string]string{"action": "document_signed", "eventId": fmt.Sprint("d", i), "packageId": "mixed", "documentId": id, "signerId": id})
+		}
+		receive(t, a, map[string]string{"action": "package_executed", "eventId": "e1", "packageId": "mixed"})
+		receive(t, a, map[string]string{"action": "package_executed", "eventId": "e2", "packageId": "odd"})
+		a.packages.Sweep("test")
+		time.Sleep(5 * time.Minute)
+
+		s := must(a.Status())
+		if s.Events.Pending != 0 || s.Events.Problems != 2*len(oddIDs) {
+			t.Errorf("events: %+v", s.Events)
+		}
+		for _, i := range s.Health {
+			if strings.HasPrefix(i.ID, "internal-") || i.ID == "aside" {
+				t.Errorf("health: %+v", i)
+			}
+		}
+		mixed, _, _ := a.Package("mixed")
+		if mixed.FilesDone != 1 || mixed.FilesTotal != len(documents) || mixed.Saved || mixed.Problem.IsZero() {
+			t.Errorf("%d of %d files, saved %v, problem %q", mixed.FilesDone, mixed.FilesTotal, mixed.Saved, mixed.Problem)
+		}
+		if c.count("/packages/listed/status") == 0 {
+			t.Error("the package after the odd ones of the list is not known")
+		}
+		mu.Lock()
+		all := strings.Join(told, "\n")
+		mu.Unlock()
+		if strings.Count(all, "“Mixed”") != 1 || strings.Count(all, "“Odd”. None of its files") != 1 {
+			t.Errorf("told: %s", all)
+		}
+		var lines int
+		for _, x := range must(a.Activity(1000)) {
+			if strings.Contains(x.Text.String(), "cannot be used") && x.Kind == "problem" {
+				lines++
+			}
+		}
+		time.Sleep(48 * time.Hour)
+		for _, x := range must(a.Activity(1000)) {
+			if strings.Contains(x.Text.String(), "cannot be used") && x.Kind == "problem" {
+				lines--
+			}
+		}
+		if lines != 0 {
+			t.Errorf("%d lines more after two days", -lines)
+		}
+	})
+}
+
+func TestAnObjectThatCannotBeWorkedOnIsLeftAloneAndTheRestIsNot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, _, stop := quietOffice(t, 0)
+		defer stop()
+		in := func(do func(tx *store.Tx) error) func() error { return func() error { return a.Data.Update(do) } }
+		for key, do := range map[string]func() error{
+			"package a": in(func(tx *store.Tx) error { return tx.PutPackage(office.Package{}) }),
+			"draft b": in(func(tx *store.Tx) error {
+				return tx.PutDraft(office.Draft{ID: "b", ExternalData: json.RawMessage("{")})
+			}),
+			"file b": in(func(tx *store.Tx) error { return tx.PutJob(office.Job{PackageID: "none"}) }),
+			"file c": func() error { panic("a bug") },
+		} {
+			if err := a.One(t.Context(), key, do); err != nil || !a.LeftAlone(key) {
+				t.Errorf("%s: %v, left alone %v", key, err, a.LeftAlone(key))
+			}
+		}
+		for _, err := range []error{os.ErrPermission, context.Canceled, &esign.Error{Kind: esign.Network}, errUnchanged} {
+			for what, do := range map[string]func() error{
+				"said": func() error { return err }, "said of a change": in(func(*store.Tx) error { return err }),
+			} {
+				if got := a.One(t.Context(), "draft c", do); !errors.Is(got, err) || a.LeftAlone("draft c") {
+					t.Errorf("%v, %s, is taken for the object's: %v", err, what, got)
+				}
+			}
+		}
+		if !a.Health.Has(health.RecordsPutOff) {
+			t.Errorf("nobody was told: %+v", a.Health.List())
+		}
+		time.Sleep(loop.QuarantinePause + 2*time.Minute)
+		if a.LeftAlone("package a") || a.Health.Has(health.RecordsPutOff) {
+			t.Errorf("still left alone: %+v", a.Health.List())
+		}
+	})
+}
+
+func TestAPackageWhoseRecordCannotBeReadIsReadFromTheServiceAndHoldsUpNoOther(t *testing.T) {
+	for name, lost := range map[string]bool{"its record": false, "all that is known of it": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a, c, stop := quietOffice(t, 3)
+				time.Sleep(time.Minute)
+				stopped := a.p
+				stop()
+				if c.count("/packages/p1/status") == 0 {
+					t.Error("it was not known")
+				}
+				spoilRecord(t, locations.State(stopped.DataDir), `"id":"p1"`, lost)
+				service := &canned{}
+				stopped.HTTP = &http.Client{Transport: service}
+				b, err := Open(t.Context(), stopped)
+				noErr(t, err)
+				running, end := context.WithCancel(t.Context())
+				var done sync.WaitGroup
+				done.Go(func() { b.Run(running) })
+				time.Sleep(time.Minute)
+				receive(t, b, map[string]string{"action": "package_executed", "eventId": "e1", "packageId": "p1"})
+				receive(t, b, map[string]string{"action": "package_executed", "eventId": "e2", "packageId": "p2"})
+				time.Sleep(time.Minute)
+				if service.count("/packages/p0/status") == 0 || service.count("/packages/p2/status") == 0 {
+					t.Error("not every other package was asked about")
+				}
+				if asked := service.count("/packages/p1/status") > 0; asked == lost {
+					t.Errorf("it was asked about: %v", asked)
+				}
+				if e := must(b.Status()).Events; e.Pending != 0 || (e.Problems == 1) != lost {
+					t.Errorf("events: %+v", e)
+				}
+				if b.Health.Has(health.RecordsUnreadable) != lost || b.Health.Has(health.DataNotWritten) || b.Health.Has(health.Stopped("reconcile")) || b.Health.Has(health.Stopped("events")) {
+					t.Errorf("health: %+v", b.Health.List())
+				}
+				if p := b.packageOrZero("p1"); !lost && (p.State != office.PackageExecuted || p.Checked.IsZero()) {
+					t.Errorf("it was not read from the service: %+v", p)
+				}
+				if n := len(must(b.Lines())); n != 3 && !lost || n < 2 {
+					t.Errorf("%d packages are listed", n)
+				}
+				end()
+				done.Wait()
+				if err := b.Close(); err != nil {
+					t.Error(err)
+				}
+				if aside, _ := filepath.Glob(locations.State(stopped.DataDir) + ".damaged*"); len(aside) > 0 {
+					t.Errorf("the whole file was set aside: %v", aside)
+				}
+			})
+		})
+	}
+}
+
+// spoilRecord makes the package unreadable in whose record that stands, and its line, too, if it is to be lost.
+func spoilRecord(t *testing.T, file, part string, lost bool) {
+	t.Helper()
+	inFile(t, file, func(tx *bolt.Tx) error {
+		packages := tx.Bucket([]byte("packages"))
+		c := packages.Cursor()
+		for key, value := c.First(); key != nil; key, value = c.Next() {
+			if !strings.Contains(string(value), part) {
+				continue
+			}
+			if key = bytes.Clone(key); lost {
+				if err := tx.Bucket([]byte("package_lines")).Put(key, nil); err != nil {
+					return err
+				}
+			}
+			return packages.Put(key, value[:len(value)/2])
+		}
+		return errors.New("no such record")
+	})
+}
+
+// inFile changes a data file that is not open.
+func inFile(t *testing.T, file string, change func(tx *bolt.Tx) error) {
+	t.Helper()
+	db, err := bolt.Open(file, 0o600, nil)
+	noErr(t, err)
+	noErr(t, errors.Join(db.Update(change), db.Close()))
+}
+
+func TestADocumentThatCannotBeReadKeepsNothingFromStarting(t *testing.T) {
+	for _, value := range []string{`{"cut":`, `[[]]`, `7`} {
+		t.Run(value, func(t *testing.T) {
+			a := signedInOffice(t)
+			before, account, p := a.Settings(), must(a.Status()).Account, a.p
+			noErr(t, a.Data.Update(func(tx *store.Tx) error {
+				return errors.Join(tx.PutDoc("tally", map[string]int{"rejected": 7}), tx.PutDoc("paused", [2]time.Time{}), tx.PutDoc("problems told", nil), tx.PutDoc("endpoint-lost", time.Now()),
+					tx.PutDoc("listed", nil), tx.PutDoc("people", nil), tx.PutDoc("form", nil))
+			}))
+			noErr(t, a.Close())
+			inFile(t, locations.State(p.DataDir), func(tx *bolt.Tx) (err error) {
+				docs := tx.Bucket([]byte("docs"))
+				var names [][]byte
+				docs.ForEach(func(name, _ []byte) error { names = append(names, bytes.Clone(name)); return nil })
+				for _, name := range names {
+					err = errors.Join(err, docs.Put(name, []byte(value)))
+				}
+				return err
+			})
+			b, err := Open(t.Context(), p)
+			noErr(t, err)
+			if s := must(b.Status()); b.Settings().SaveTo != before.SaveTo || b.Settings().ClientID != before.ClientID || !s.SignedIn || s.Account != account {
+				t.Errorf("settings %+v, status %+v", b.Settings(), s)
+			}
+			if !b.Health.Has(health.RecordsUnreadable) || b.Health.Has(health.DataNotWritten) || b.Health.Has(health.DataRestored) {
+				t.Errorf("health: %+v", b.Health.List())
+			}
+			if err := b.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// signedInOffice is an office that was signed in and is not running.
+func signedInOffice(t *testing.T) *Agent {
+	t.Helper()
+	p := Params{DataDir: t.TempDir(), Keeper: secret.Memory()}
+	a, err := Open(t.Context(), p)
+	noErr(t, err)
+	s := office.DefaultSettings()
+	s.AuthURL, s.BaseURL, s.ClientID, s.SaveTo = "https://sign.test", "https://sign.test", "office", t.TempDir()
+	s.Tunnel, s.Redirect, s.RedirectURI = office.TunnelNone, office.RedirectPaste, "https://localhost/oauth/callback"
+	acc := account.Record{SignedIn: true, Since: time.Now(), Scopes: []string{"organization"}}
+	acc.Email = "olivia@example.com"
+	err = a.account.Vault().Put(map[string][]byte{issuer.Refresh.Of(issuer.Of(s)): []byte("r")}, func(tx *store.Tx) error {
+		return tx.PutDoc(account.DocOf(issuer.Of(s)), acc)
+	})
+	noErr(t, errors.Join(err, a.Configure(t.Context(), s, office.Secrets{ClientSecret: "secret"})))
+	return a
+}
+
+// ringOf is a keyring that can be locked, and whose key can be taken away.
+type ringOf struct {
+	mu     sync.Mutex
+	keeper secret.Keeper
+	locked bool
+	reason secret.Reason // why it is out of reach; locked when empty
+	prompt chan struct{} // closed when a person answers its question, if it asks one
+}
+
+func (r *ringOf) Load(ctx context.Context) (secret.Key, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.locked {
+		return secret.Key{}, r.outOfReach()
+	}
+	return r.keeper.Load(ctx)
+}
+
+func (r *ringOf) Create(ctx context.Context) (secret.Key, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.locked {
+		return secret.Key{}, r.outOfReach()
+	}
+	return r.keeper.Create(ctx)
+}
+
+// outOfReach is what it says while it is locked. mu is held.
+func (r *ringOf) outOfReach() error {
+	return &secret.UnavailableError{Reason: cmp.Or(r.reason, secret.Locked), Answered: r.prompt}
+}
+
+// turn locks or unlocks it.
+func (r *ringOf) turn(locked bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.locked = locked
+}
+
+// swap puts another keyring in its place and returns the one before.
+func (r *ringOf) swap(next secret.Keeper) secret.Keeper {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	old := r.keeper
+	r.keeper = next
+	return old
+}
+
+// officeWithRing is an office whose address an own proxy leads to, so that events arrive while the key is out of reach.
+func officeWithRing(t *testing.T) (*testOffice, *ringOf) {
+	ring := &ringOf{keeper: secret.Memory()}
+	o := newOfficeWith(t, func(p *Params) { quick(p); p.Keeper = ring }, sandbox.Options{RetryMax: 100 * time.Millisecond})
+	return o, ring
+}
+
+func TestALockedKeyringLosesNothing(t *testing.T) {
+	o, ring := officeWithRing(t)
+	id := o.send()
+	o.stop()
+	ring.turn(true)
+	o.adjustPace(time.Hour) // a person unlocks, not the clock
+	o.open()
+	o.run()
+	if i := o.issue("keyring"); i == nil || i.Action != ActUnlock {
+		t.Fatalf("health: %+v", o.Status().Health)
+	}
+	if err := o.Act(t.Context(), *o.issue("keyring")); err == nil || Message(err).String() == "" {
+		t.Errorf("unlocked a locked keyring: %v", err)
+	}
+	answer := &recorder{header: http.Header{}}
+	o.webhook.ServeEvent(answer, &http.Request{Method: http.MethodPost})
+	if answer.status != http.StatusServiceUnavailable || answer.header.Get("Retry-After") == "" {
+		t.Errorf("an event was answered %d %v", answer.status, answer.header)
+	}
+	signAll(o, id)
+	ring.turn(false)
+	noErr(t, o.Act(t.Context(), Issue{ID: "keyring", Action: ActUnlock}))
+	o.eventually("everything continues", func() bool {
+		return o.Status().Packages.Saved == 1 && o.Status().Tunnel.State == "up" && o.issue("keyring") == nil
+	})
+}
+
+// TestAnAnswerToTheKeyringsOwnQuestionIsAllItTakes: nobody has to come back and press a button.
+func TestAnAnswerToTheKeyringsOwnQuestionIsAllItTakes(t *testing.T) {
+	o, ring := officeWithRing(t)
+	o.stop()
+	ring.turn(true)
+	ring.reason, ring.prompt = secret.TimedOut, make(chan struct{})
+	o.adjustPace(time.Hour) // a person unlocks, not the clock
+	o.open()
+	o.run()
+	if o.issue("keyring") == nil {
+		t.Fatalf("health: %+v", o.Status().Health)
+	}
+	ring.turn(false)
+	close(ring.prompt)
+	o.eventually("everything continues", func() bool { return o.Status().Tunnel.State == "up" && o.issue("keyring") == nil })
+}
+
+// TestAKeyringThatIsUnlockedAsTheComputerWakesUpIsFoundAtOnce: people unlock it when they sign in to the computer.
+func TestAKeyringThatIsUnlockedAsTheComputerWakesUpIsFoundAtOnce(t *testing.T) {
+	ring, c := &ringOf{keeper: secret.Memory()}, &wallClock{}
+	o := newOfficeWith(t, func(p *Params) { quick(p); p.Keeper, p.Now = ring, c.now }, sandbox.Options{Now: c.now})
+	o.stop()
+	ring.turn(true)
+	o.adjustPace(time.Hour) // waking up unlocks, not the next try
+	o.open()
+	o.run()
+	if o.issue("keyring") == nil {
+		t.Fatalf("health: %+v", o.Status().Health)
+	}
+	ring.turn(false)
+	o.eventually("everything continues", func() bool {
+		o.wake(c, 9*time.Hour) // again, where nobody watches the clock yet
+		return o.Status().Tunnel.State == "up" && o.issue("keyring") == nil
+	})
+}
+
+// TestUnlockIsOfferedOnlyWhereThereIsSomethingToUnlock also presses what is offered: first in vain, then once the keyring
+// is there.
+func TestUnlockIsOfferedOnlyWhereThereIsSomethingToUnlock(t *testing.T) {
+	for reason, want := range map[secret.Reason]Action{
+		secret.Locked: ActUnlock, secret.Refused: ActUnlock,
+		secret.NoBus: ActRetry, secret.NoService: ActRetry, secret.TimedOut: ActRetry, secret.Malformed: ActRetry,
+		secret.Unreadable: ActRetry, secret.TooOpen: ActRetry, secret.NotKept: ActRetry, secret.Conflict: ActRetry,
+	} {
+		t.Run(string(reason), func(t *testing.T) {
+			t.Parallel()
+			ring := &ringOf{keeper: secret.Memory(), locked: true, reason: reason}
+			a, err := Open(t.Context(), Params{DataDir: t.TempDir(), Keeper: ring})
+			noErr(t, err)
+			defer a.Close()
+			issues := must(a.Status()).Health
+			if len(issues) == 0 || issues[0].ID != "keyring" || issues[0].Action != want {
+				t.Fatalf("offered: %+v, want %q", issues, want)
+			}
+			if err := a.Act(t.Context(), issues[0]); err == nil {
+				t.Error("pressed in vain, and nobody is told")
+			}
+			ring.turn(false)
+			if err := a.Act(t.Context(), issues[0]); err != nil {
+				t.Error(err)
+			}
+			if left := must(a.Status()).Health; slices.ContainsFunc(left, func(i Issue) bool { return i.ID == "keyring" }) {
+				t.Errorf("it is there again, but health is %+v", left)
+			}
+		})
+	}
+}
+
+// adjustPace makes the next agent try the keyring after d.
+func (o *testOffice) adjustPace(d time.Duration) {
+	adjust := o.adjust
+	o.adjust = func(p *Params) {
+		adjust(p)
+		p.Pace.Retry = d / 30
+	}
+}
+
+type recorder struct {
+	header http.Header
+	status int
+}
+
+func (r *recorder) Header() http.Header         { return r.header }
+func (r *recorder) WriteHeader(status int)      { r.status = status }
+func (r *recorder) Write(b []byte) (int, error) { return len(b), nil }
+
+func TestAKeyringThatComesLaterIsFound(t *testing.T) {
+	o, ring := officeWithRing(t)
+	id := o.send()
+	o.stop()
+	ring.turn(true)
+	o.open()
+	o.run()
+	signAll(o, id)
+	ring.turn(false)
+	o.eventually("everything continues", func() bool { return o.Status().Packages.Saved == 1 && len(o.Status().Health) == 0 })
+}
+
+func TestALostKeyIsToldUntilItIsMendedAndDestroysNothing(t *testing.T) {
+	o, ring := officeWithRing(t)
+	o.send()
+	old := ring.swap(secret.Memory())
+	for range 2 { // also with the start after
+		o.restart()
+		if i := o.issue("keyring-replaced"); i == nil {
+			t.Fatalf("health: %+v", o.Status().Health)
+		}
+		if n := o.Status().Packages.Total; n != 1 {
+			t.Errorf("%d packages", n)
+		}
+	}
+	ring.swap(old)
+	o.restart()
+	o.eventually("the key that came back opens everything", func() bool {
+		return o.issue("keyring-replaced") == nil && o.Status().SignedIn && o.status(t.Context(), o.Lines()[0].ID) == nil
+	})
+}
+
+func TestALostKeyIsMendedByEnteringTheSecretAndSigningIn(t *testing.T) {
+	o, ring := officeWithRing(t)
+	id := o.send()
+	signAll(o, id)
+	o.stop()
+	ring.swap(secret.Memory())
+	o.open()
+	o.run()
+	noErr(t, o.Configure(t.Context(), o.Settings(), office.Secrets{ClientSecret: sandbox.DemoClient().Secret}))
+	noErr(t, o.SignIn(t.Context(), SignInOptions{}, visit))
+	o.eventually("everything continues", func() bool { return o.Status().Packages.Saved == 1 && o.issue("keyring-replaced") == nil })
+}

@@ -1,0 +1,454 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"countersign/internal/agent/account"
+	"countersign/internal/agent/data"
+	"countersign/internal/agent/health"
+	"countersign/internal/agent/hotfolder"
+	"countersign/internal/agent/issuer"
+	"countersign/internal/agent/outbox"
+	"countersign/internal/agent/transfer"
+	"countersign/internal/disk"
+	"countersign/internal/esign"
+	"countersign/internal/locations"
+	"countersign/internal/message"
+	"countersign/internal/office"
+	"countersign/internal/private"
+	"countersign/internal/safe"
+	"countersign/internal/store"
+)
+
+// An office moves to another computer in one sealed file (package transfer). Nothing in it works by itself:
+//
+//   - The old computer stops before the file has its name, and ends its own sign-in in the commit that notes so. There is no sign-in in
+//     the file: somebody signs in anew on the new one, and once more on the old one should the office be taken back.
+//   - The new computer shows what is in the file before it touches anything, and then keeps it as Configure keeps what is typed: the same
+//     validator, the same commit.
+//   - What was to be sent waits on whichever computer goes on, for the service's list or for a person, as after a restored backup. So two
+//     computers that have the same office, because a person took back what was brought over, send nothing twice by themselves.
+//   - What is to be saved is planned anew, into the folder that is chosen here; folders that send are paused.
+
+// docMoved names the document that says that this office has moved away. It belongs to the computer: the second file has it, too.
+const docMoved = "moved"
+
+// moved is where an office went.
+type moved struct {
+	File string    `json:"file"` // that was written
+	Time time.Time `json:"time"`
+}
+
+// LeastPassword is how many characters a password for a file has at least.
+const LeastPassword = 10
+
+// IsMove reports whether a file is one of a move, by its first bytes.
+func IsMove(path string) bool {
+	f, err := transfer.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return safe.Is(f)
+}
+
+// movedAway reports whether this computer does not work because its office has moved. As long as that cannot be read, which is told, it
+// had better not work.
+func (a *Agent) movedAway() (m moved, away bool) {
+	m, away, err := data.Doc[moved](a.Data, docMoved)
+	return m, away || err != nil
+}
+
+// loadMoved has a computer that its office has left stay quiet, from the first moment on.
+func (a *Agent) loadMoved() {
+	m, away := a.movedAway()
+	a.account.Park(away)
+	if away {
+		text := message.MovedAway(filepath.Base(m.File))
+		a.Data.Freeze(text)
+		a.Health.Set(health.MovedAway, text)
+	}
+}
+
+// MoveOut writes everything this office is into a new file, sealed with the password, and stops working here. Without an error
+// the file is on disk; with one, nothing has changed, unless the file could not be named: then the office is taken back.
+func (a *Agent) MoveOut(ctx context.Context, path, password string) error {
+	if utf8.RuneCountInString(password) < LeastPassword {
+		return message.Error(message.PasswordShort(LeastPassword), nil)
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return err
+	}
+	done := a.gate.begin()
+	defer done()
+	if err := a.mayMove(ctx, path); err != nil {
+		return err
+	}
+	sealer := safe.NewSealer(password)
+	a.form.Flush()
+	release := a.gate.hold()
+	defer release()
+	a.account.Park(true)
+	if err := a.account.Reload(ctx); err != nil { // the session has ended with the loops
+		return err
+	}
+	a.Data.Freeze(message.MovingNow())
+	revoke, err := a.writeMove(ctx, path, sealer)
+	if err != nil {
+		a.Log.Error("write what is to be moved", "err", err)
+		if _, away := a.movedAway(); away {
+			err = errors.Join(err, a.comeBack(ctx))
+		}
+		a.Data.Thaw()
+		a.account.Park(false)
+		return message.Error(message.MoveFileNotWritten(filepath.Base(path)), err)
+	}
+	a.loadMoved()
+	a.Health.End(health.WithSignIn)
+	revoke(ctx)
+	a.Signal(office.StatusChanged)
+	a.Signal(office.OutboxChanged)
+	return nil
+}
+
+// mayMove says why the office cannot be written to path.
+func (a *Agent) mayMove(ctx context.Context, path string) error {
+	if _, away := a.movedAway(); away {
+		return message.Error(message.MovingNow(), nil)
+	}
+	if !a.Settings().Configured() || a.restoreOwed() {
+		return message.Error(message.NothingToMove(), nil)
+	}
+	if !a.account.Unlock(ctx) {
+		return a.account.LockedError()
+	}
+	if _, err := os.Lstat(path); err == nil {
+		return message.Error(message.MoveFileThere(filepath.Base(path)), nil)
+	}
+	return nil
+}
+
+// writeMove makes the file, and notes right before it has its name that the office has left.
+func (a *Agent) writeMove(ctx context.Context, path string, sealer *safe.Sealer) (revoke func(context.Context), err error) {
+	o, err := a.whatMoves()
+	if err != nil {
+		return nil, err
+	}
+	temp, err := private.CreateTemp(filepath.Dir(path), ".countersign-move-*")
+	if err != nil {
+		return nil, err
+	}
+	err = transfer.WriteMove(temp, sealer, o, func(f office.DraftFile) string { return filepath.Join(locations.Outbox(a.p.DataDir), f.Copy) })
+	if err == nil {
+		err = temp.Sync()
+	}
+	if err == nil {
+		a.p.Crash("move written")
+		left := moved{File: path, Time: a.Now().UTC()}
+		revoke, err = a.account.HandOver(ctx, func(tx *store.Tx) error { return tx.PutDoc(docMoved, left) })
+	}
+	if err != nil {
+		return nil, errors.Join(err, temp.Close(), os.Remove(temp.Name()))
+	}
+	a.p.Crash("move left")
+	return revoke, a.nameMove(temp, path)
+}
+
+// nameMove gives the file its name. One that has it may be on its way at once: the office has left, though a power failure may
+// take the name away again. Then the office can be taken back, as from any file that is lost.
+func (a *Agent) nameMove(temp *os.File, path string) error {
+	err := disk.Create(temp, path)
+	if errors.Is(err, disk.ErrUnflushed) {
+		a.Log.Warn("flush the name of the file that is moved", "err", err)
+		err = nil
+	}
+	if err == nil {
+		a.p.Crash("move named")
+	}
+	return err
+}
+
+// whatMoves is everything that this office is.
+func (a *Agent) whatMoves() (o transfer.Office, err error) {
+	o.Header, o.Settings, o.Form = a.header(), a.Settings(), a.form.Form()
+	o.Header.Made = a.Now().UTC()
+	acc := a.account.Current().Account
+	o.Account = transfer.Account{Email: acc.Email, OrganizationID: acc.OrganizationID, Since: acc.Since}
+	for name, into := range map[string]*string{
+		issuer.ClientSecret.Of(issuer.Of(o.Settings)): &o.Secrets.ClientSecret, issuer.NgrokToken.Of(issuer.Ngrok(o.Settings)): &o.Secrets.NgrokAuthtoken,
+	} {
+		secret, err := a.account.Vault().Get(name)
+		if err != nil {
+			return o, err
+		}
+		*into = string(secret)
+	}
+	if o.People, err = a.outbox.People(); err != nil {
+		return o, err
+	}
+	err = a.Data.Store.View(func(tx *store.Tx) error {
+		o.Packages, o.Drafts = nil, nil
+		_, err1 := tx.GetDoc(hotfolder.DocFolders, &o.Folders)
+		err2 := tx.Packages(func(p office.Package) bool { o.Packages = append(o.Packages, p); return true })
+		drafts, err3 := tx.Drafts(transfer.Waiting...)
+		o.Drafts = slices.DeleteFunc(drafts, func(d office.Draft) bool { return d.Away }) // which no other service is to get
+		return errors.Join(err1, err2, err3)
+	})
+	return o, err
+}
+
+// TakeBack has the old computer work again, because the file was never brought over, or the other computer is out of use. Somebody
+// signs in anew, and what was to be sent waits for the service's list or for a person.
+func (a *Agent) TakeBack(ctx context.Context) error {
+	done := a.gate.begin()
+	defer done()
+	if _, away := a.movedAway(); !away {
+		return nil
+	}
+	if err := a.comeBack(ctx); err != nil {
+		return err
+	}
+	a.Record(office.Activity{Kind: "moved", Text: message.TakenBack()})
+	return nil
+}
+
+// comeBack ends that the office has moved away. No loop runs.
+func (a *Agent) comeBack(ctx context.Context) error {
+	now := a.Now()
+	err := a.Data.UpdateFrozen(func(tx *store.Tx) error { return errors.Join(a.unsettle(tx, now), tx.PutDoc(docMoved, nil)) })
+	if err != nil {
+		return err
+	}
+	a.p.Crash("move returned")
+	a.Data.Thaw()
+	a.account.Park(false)
+	a.Health.Clear(health.MovedAway)
+	return a.reload(ctx)
+}
+
+// Arrival is what a file of another computer says, for a person to look at before it is brought over.
+type Arrival struct {
+	Digest   string            `json:"digest"` // of the file
+	Computer string            `json:"computer"`
+	Made     time.Time         `json:"made"`
+	SignIn   string            `json:"sign_in"`           // the host where people sign in
+	Service  string            `json:"service,omitempty"` // where documents go, if that is another one
+	Events   string            `json:"events,omitempty"`  // where what the service reports arrives
+	Returns  string            `json:"returns,omitempty"` // where the browser returns after a sign-in
+	Account  string            `json:"account,omitempty"` // who was signed in
+	Folder   string            `json:"folder"`            // for documents, on the old computer
+	Watched  []string          `json:"watched,omitempty"` // folders that send; here they are paused
+	Packages int               `json:"packages"`
+	Drafts   int               `json:"drafts"`
+	LeftOut  []message.Message `json:"left_out,omitempty"`
+}
+
+// ReadMove reads the file of another computer, for a person to look at. It touches nothing, also no path that the file names.
+func (a *Agent) ReadMove(ctx context.Context, path, password string) (Arrival, error) {
+	if err := a.mayMoveIn(ctx); err != nil {
+		return Arrival{}, err
+	}
+	o, err := a.readMove(path, password, "")
+	if err != nil {
+		return Arrival{}, err
+	}
+	plain := func(said string) string { return message.OneLine(said, 400) }
+	x := Arrival{
+		Digest: o.Digest, Computer: plain(o.Header.Computer), Made: o.Header.Made, Account: plain(o.Account.Email), Folder: plain(o.Settings.SaveTo),
+		Packages: len(o.Packages), Drafts: len(o.Drafts), LeftOut: o.LeftOut,
+	}
+	x.SignIn, x.Service = o.Settings.Hosts()
+	x.Events, x.Returns = o.Settings.Reached()
+	for _, f := range o.Folders {
+		x.Watched = append(x.Watched, plain(f.Path))
+	}
+	return x, nil
+}
+
+// readMove reads the file, and writes the documents of its drafts into a folder, if there is one.
+func (a *Agent) readMove(path, password, documents string) (o transfer.Office, err error) {
+	f, err := transfer.Open(path)
+	if err != nil {
+		return o, sealedError(path, err)
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil && documents != "" {
+		if free, known := store.FreeSpace(a.p.DataDir); known && free < 2*uint64(info.Size())+roomBeside {
+			return o, message.Error(message.SealedNoRoom(), nil)
+		}
+	}
+	o, err = transfer.ReadMove(f, password, a.Now(), documents)
+	if err == nil && slices.ContainsFunc(o.Packages, func(p office.Package) bool { return !esign.UsableID(p.ID) }) {
+		err = fmt.Errorf("%w: a package", transfer.ErrDamaged)
+	}
+	if err != nil {
+		return o, sealedError(path, err)
+	}
+	return o, nil
+}
+
+// roomBeside are the bytes that the disk must have left beside what is brought over.
+const roomBeside = 64 << 20
+
+// MoveIn brings over the office of the file that a person has looked at, whose digest it is, to a computer that is not set up. saveTo is
+// the folder for documents here. After an error nothing has changed.
+func (a *Agent) MoveIn(ctx context.Context, path, password, digest, saveTo string) error {
+	if saveTo == "" {
+		return message.Error(message.ChooseFolder(), nil)
+	}
+	done := a.gate.begin()
+	defer done()
+	release := a.gate.hold() // before configuring, which loops take
+	defer release()
+	a.configuring.Lock()
+	defer a.configuring.Unlock()
+	if err := a.mayMoveIn(ctx); err != nil {
+		return err
+	}
+	copies := locations.Outbox(a.p.DataDir)
+	if err := disk.MkdirAll(copies, 0o700); err != nil {
+		return err
+	}
+	o, err := a.readMove(path, password, copies)
+	if err != nil {
+		return err
+	}
+	if o.Digest != digest {
+		return message.Error(message.SealedChanged(filepath.Base(path)), nil)
+	}
+	a.p.Crash("move unpacked")
+	a.readRules()
+	s := o.Settings
+	s.SaveTo = saveTo
+	var told []office.Activity
+	for _, text := range append([]message.Message{message.BroughtOver(o.Header.Computer)}, o.LeftOut...) {
+		told = append(told, office.Activity{Time: a.Now(), Kind: "moved", Text: text})
+	}
+	err = a.configure(ctx, s.Normal(), o.Secrets, func(tx *store.Tx) error { return a.adopt(tx, o, told) })
+	if errors.Is(err, transfer.ErrDamaged) {
+		return sealedError(path, err)
+	}
+	if err != nil {
+		return err
+	}
+	a.p.Crash("move adopted")
+	a.form.Keep(o.Form)
+	if err := a.reload(ctx); err != nil {
+		return err
+	}
+	for _, x := range told {
+		a.Tell(x)
+	}
+	return nil
+}
+
+// adopt keeps what was brought over beside the settings, and what people are told of it, in the commit that keeps those.
+func (a *Agent) adopt(tx *store.Tx, o transfer.Office, told []office.Activity) error {
+	errs := []error{tx.PutDoc(account.Doc, account.Record{Account: account.Account{OrganizationID: o.Account.OrganizationID}, Since: o.Account.Since}),
+		tx.PutDoc(hotfolder.DocFolders, o.Folders), outbox.PutPeople(tx, o.People)}
+	for _, p := range o.Packages {
+		errs = append(errs, ofTheFile(tx.PutPackage(p)))
+	}
+	for _, d := range o.Drafts {
+		errs = append(errs, ofTheFile(tx.PutDraft(outbox.Adopted(d, a.p.DataDir))))
+	}
+	errs = append(errs, a.unsettle(tx, a.Now()))
+	for _, x := range told {
+		errs = append(errs, tx.AddActivity(x))
+	}
+	return errors.Join(errs...)
+}
+
+// ofTheFile says of an error of storing that what is stored is at fault where no store could keep it, such as a time in the year 10000.
+func ofTheFile(err error) error {
+	if _, ok := errors.AsType[*json.MarshalerError](err); ok {
+		return fmt.Errorf("%w: %w", transfer.ErrDamaged, err)
+	}
+	return err
+}
+
+// mayMoveIn says why no office can be brought over to this computer.
+func (a *Agent) mayMoveIn(ctx context.Context) error {
+	here, err := data.Read(a.Data, "what is known of the office", func(tx *store.Tx) (bool, error) {
+		x, err1 := readBackedUp(tx)
+		packages, err2 := tx.PackageCounts()
+		drafts, err3 := tx.Drafts()
+		return x.Settings != nil || x.Account != nil || x.Moved != nil || packages.Total+len(drafts) > 0, errors.Join(err1, err2, err3)
+	})
+	if err != nil {
+		return err
+	}
+	if here || a.restoreOwed() {
+		return message.Error(message.OfficeHere(), nil)
+	}
+	if !a.account.Unlock(ctx) {
+		return a.account.LockedError()
+	}
+	return nil
+}
+
+// sealedError is what people are told of a file that cannot be brought over. Nothing was changed.
+func sealedError(path string, err error) error {
+	name := filepath.Base(path)
+	say := func(m message.Message) error { return message.Error(m, err) }
+	switch {
+	case errors.Is(err, safe.ErrForeign):
+		return say(message.SealedForeign(name))
+	case errors.Is(err, safe.ErrNewer), errors.Is(err, transfer.ErrNewer):
+		return say(message.SealedNewer(name))
+	case errors.Is(err, safe.ErrKey):
+		return say(message.SealedPassword(name))
+	case errors.Is(err, safe.ErrDamaged), errors.Is(err, transfer.ErrDamaged):
+		return say(message.SealedDamaged(name))
+	case store.DiskFull(err):
+		return say(message.SealedNoRoom())
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
+		return say(message.SealedNotRead(name))
+	}
+	if _, known := message.Of(err); known {
+		return err
+	}
+	return say(message.SealedNotRead(name))
+}
+
+// OfficeFile is what an administrator hands to the people of an office.
+type OfficeFile = transfer.Shared
+
+const (
+	// OfficeEnding is how the name of such a file ends.
+	OfficeEnding = office.OwnEnding
+	// OfficeName is what one is called where nobody has another name for it.
+	OfficeName = "Office" + OfficeEnding
+)
+
+// WriteOffice writes a new file for the people of an office.
+func WriteOffice(path string, o OfficeFile) error { return transfer.WriteShared(path, o) }
+
+// ReadOffice reads such a file.
+func ReadOffice(path string) (OfficeFile, error) { return transfer.ReadShared(path) }
+
+// IsOfficeFile says whether a file is meant to be one, by its name.
+func IsOfficeFile(path string) bool { return transfer.IsShared(path) }
+
+// ReadOffice is the function of that name, for the window.
+func (a *Agent) ReadOffice(path string) (OfficeFile, error) { return ReadOffice(path) }
+
+// Office is the file of this office, with other settings in place of the kept ones; with the client secret that is kept, as
+// far as it belongs to their service.
+func (a *Agent) Office(s office.Settings) (OfficeFile, error) {
+	secret, err := a.account.Vault().Get(issuer.ClientSecret.Of(issuer.Of(s)))
+	if err != nil {
+		return OfficeFile{}, err
+	}
+	return OfficeFile{Settings: s, ClientSecret: string(secret)}, nil
+}

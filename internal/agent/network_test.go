@@ -1,0 +1,601 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"countersign/internal/message"
+	"countersign/internal/office"
+	"countersign/internal/sandbox"
+	"countersign/internal/secret"
+	"countersign/internal/tunnel/ngroktest"
+)
+
+// bounded is an HTTP client that meets nobody at addresses whose path holds refuse, and gives up soon on those whose path
+// holds hang, for they are never answered. All others it waits for: on a busy computer an answer may take long.
+type bounded struct {
+	patient, hasty *http.Transport
+
+	mu           sync.Mutex
+	refuse, hang string
+	underway     map[*http.Request]bool // requests without an answer
+	answered     *sync.Cond
+}
+
+func newBounded(t *testing.T) *bounded {
+	t.Helper()
+	b := &bounded{
+		patient: &http.Transport{}, hasty: &http.Transport{ResponseHeaderTimeout: 400 * time.Millisecond, MaxIdleConnsPerHost: 8},
+		underway: map[*http.Request]bool{},
+	}
+	b.answered = sync.NewCond(&b.mu)
+	t.Cleanup(b.patient.CloseIdleConnections)
+	t.Cleanup(b.hasty.CloseIdleConnections)
+	return b
+}
+
+func (b *bounded) client() *http.Client { return &http.Client{Transport: b} }
+
+// RoundTrip fails like a port nobody listens at.
+func (b *bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+	b.mu.Lock()
+	refused, hasty := concerns(r, b.refuse), concerns(r, b.hang)
+	b.underway[r] = true
+	b.mu.Unlock()
+	defer b.answer(r)
+	switch {
+	case refused:
+		if r.Body != nil {
+			r.Body.Close()
+		}
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
+	case hasty:
+		return b.hasty.RoundTrip(r)
+	default:
+		return b.patient.RoundTrip(r)
+	}
+}
+
+func (b *bounded) answer(r *http.Request) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.underway, r)
+	b.answered.Broadcast()
+}
+
+func concerns(r *http.Request, part string) bool {
+	return part != "" && strings.Contains(r.URL.Path, part)
+}
+
+func (b *bounded) meetNobodyAt(part string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.refuse = part
+}
+
+func (b *bounded) giveUpAt(part string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.hang = part
+}
+
+// settle waits for the answers to what is under way to such addresses now.
+func (b *bounded) settle(part string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for r := range maps.Clone(b.underway) {
+		for concerns(r, part) && b.underway[r] {
+			b.answered.Wait()
+		}
+	}
+}
+
+// stranger is another host, which must never get a token.
+type stranger struct {
+	*httptest.Server
+	mu   sync.Mutex
+	seen []string // what carried a credential
+}
+
+func newStranger(t *testing.T) *stranger {
+	t.Helper()
+	s := &stranger{}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.ParseForm()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.seen = append(s.seen, r.Method+" "+r.URL.Path+" "+r.Header.Get("Authorization")+r.PostForm.Encode())
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *stranger) visits() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]string(nil), s.seen...)
+}
+
+// stormy is an office that tries again at once, and its client.
+func stormy(t *testing.T, service sandbox.Options, settings ...func(*office.Settings)) (*testOffice, *bounded) {
+	t.Helper()
+	b := newBounded(t)
+	return newOfficeWith(t, func(p *Params) { quick(p); p.HTTP = b.client() }, service, settings...), b
+}
+
+// endsSoon stops the office and fails when that takes five seconds.
+func (o *testOffice) endsSoon() {
+	o.t.Helper()
+	o.takes(5*time.Second, "the end", o.stop)
+}
+
+// takes fails when something takes as long as limit. Only the hundredths of a second count in which this process got its
+// turn: on a busy computer others have the rest, and nobody is at fault.
+func (o *testOffice) takes(limit time.Duration, what string, do func()) {
+	o.t.Helper()
+	const turn = 10 * time.Millisecond
+	done, counted := make(chan struct{}), make(chan time.Duration)
+	go func() {
+		turns := time.Duration(0)
+		defer func() { counted <- turns * turn }()
+		for ; ; turns++ {
+			select {
+			case <-done:
+				return
+			case <-time.After(turn):
+			}
+		}
+	}()
+	do()
+	close(done)
+	if took := <-counted; took >= limit {
+		o.t.Errorf("%s took %v", what, took)
+	}
+}
+
+// says reports whether a health issue of that id holds text.
+func (o *testOffice) says(id, text string) bool {
+	i := o.issue(id)
+	return i != nil && strings.Contains(i.Text(), text)
+}
+
+// status asks about a package as the loops do.
+func (o *testOffice) status(ctx context.Context, packageID string) error {
+	client, online := o.account.Online()
+	if !online {
+		return errors.New("nobody is signed in")
+	}
+	_, err := client.Status(ctx, packageID)
+	return err
+}
+
+// captive is a network that shows a page of its own to everybody, while it is closed.
+type captive struct {
+	http.RoundTripper
+	closed atomic.Bool
+	page   http.HandlerFunc
+}
+
+func (c *captive) RoundTrip(r *http.Request) (*http.Response, error) {
+	if !c.closed.Load() {
+		return c.RoundTripper.RoundTrip(r)
+	}
+	if r.Body != nil {
+		io.Copy(io.Discard, r.Body)
+		r.Body.Close()
+	}
+	w := httptest.NewRecorder()
+	c.page(w, r)
+	response := w.Result()
+	response.Request = r
+	return response, nil
+}
+
+func newCaptive(page http.HandlerFunc) *captive {
+	return &captive{RoundTripper: &http.Transport{DisableKeepAlives: true}, page: page}
+}
+
+// newOfficeBehind is an office in such a network, which is not closed yet.
+func newOfficeBehind(t *testing.T, page http.HandlerFunc) (*testOffice, *captive) {
+	t.Helper()
+	network := newCaptive(page)
+	o := newOfficeWith(t, func(p *Params) {
+		quick(p)
+		p.HTTP = &http.Client{Transport: network}
+	}, sandbox.Options{})
+	return o, network
+}
+
+var portals = map[string]http.HandlerFunc{
+	"a page": func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		io.WriteString(w, "<html><body>Welcome to the hotel</body></html>")
+	},
+	"a way to a page": func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "http://login.network.test/welcome", http.StatusFound)
+	},
+	"a demand": func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusNetworkAuthenticationRequired)
+		io.WriteString(w, "<html>Sign in first</html>")
+	},
+}
+
+func TestASignInPageOfTheNetworkIsNamedAndTakenForNothing(t *testing.T) {
+	for name, page := range portals {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o, network := newOfficeBehind(t, page)
+			id := o.send()
+			network.closed.Store(true)
+			signAll(o, id)
+			noErr(t, o.CheckNow())
+			o.eventually("the network's page is named", func() bool { return o.issue("network") != nil })
+			if i := o.issue("network"); i.Action != ActNetwork || !strings.Contains(i.Text(), "browser") {
+				t.Errorf("health says %q, with %q", i.Text(), i.Action)
+			}
+			if at := o.NetworkPage(); name == "a way to a page" && at != "http://login.network.test/welcome" || !strings.HasPrefix(at, "http://") {
+				t.Errorf("the browser would open %q", at)
+			}
+			if s := o.Status(); !s.SignedIn || s.Saves.Done > 0 || len(o.files()) > 0 {
+				t.Errorf("the page was taken for an answer: %+v, %q", s, o.files())
+			}
+			err := o.TestService(context.Background(), o.Settings())
+			if m, _ := message.Of(err); m.ID() != "network.network-wants-browser" {
+				t.Errorf("the trial says %v", err)
+			}
+			network.closed.Store(false)
+			o.eventually("the network is free by itself", func() bool { return o.issue("network") == nil })
+			o.eventually("the document is saved without anybody asking", func() bool { return saved(o, id) })
+		})
+	}
+}
+
+// What such a page leaves unsaid must not become the service's addresses: the browser would be sent to more of it.
+func TestASignInDoesNotTakeThePageOfTheNetworkForTheService(t *testing.T) {
+	for name, page := range portals {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o, network := newOfficeBehind(t, page)
+			noErr(t, o.SignOut(context.Background()))
+			network.closed.Store(true)
+			err := o.SignIn(context.Background(), SignInOptions{}, func(address string) error {
+				return errors.New("the browser is sent to " + address)
+			})
+			if m, _ := message.Of(err); m != message.NetworkWantsBrowser() {
+				t.Errorf("the sign-in says %v", err)
+			}
+			o.eventually("the network's page is named", func() bool { return o.issue("network") != nil })
+			network.closed.Store(false)
+			o.eventually("the network is free by itself", func() bool { return o.issue("network") == nil })
+		})
+	}
+}
+
+func TestADocumentWaitsWhileTheNetworkBlocksTheService(t *testing.T) {
+	o, network := newOfficeBehind(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusForbidden)
+		io.WriteString(w, "<html><body>This site is blocked</body></html>")
+	})
+	network.closed.Store(true)
+	type result struct {
+		state office.SendState
+		err   error
+	}
+	sent := make(chan result, 1)
+	go func() {
+		state, err := o.Send(context.Background(), o.draft(), nil)
+		sent <- result{state, err}
+	}()
+	o.eventually("people are told", func() bool { return o.issue("service") != nil })
+	select {
+	case r := <-sent:
+		t.Errorf("it waits for nobody: %+v, %v", r.state, r.err)
+	default:
+		network.closed.Store(false)
+		if r := <-sent; r.err != nil || r.state.State != office.DraftSent {
+			t.Errorf("once the network is free: %+v, %v", r.state, r.err)
+		}
+	}
+}
+
+func TestAServiceThatFailsIsNotTakenForTheNetwork(t *testing.T) {
+	for name, page := range map[string]http.HandlerFunc{
+		"its own page for what is not there": func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "text/html")
+			w.WriteHeader(http.StatusNotFound)
+			io.WriteString(w, "<html>not found</html>")
+		},
+		"its gateway": func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "text/html")
+			w.WriteHeader(http.StatusBadGateway)
+			io.WriteString(w, "<html>bad gateway</html>")
+		},
+		"a way to itself": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "/maintenance", http.StatusFound)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			network := newCaptive(page)
+			network.closed.Store(true)
+			p := Params{HTTP: &http.Client{Transport: network}}
+			a := openWith(t, p)
+			s := office.DefaultSettings()
+			s.AuthURL, s.BaseURL = "https://sign.test", "https://sign.test"
+			if at, asks := a.network.Asks(context.Background(), s); asks {
+				t.Errorf("it was taken for a sign-in page of the network at %q", at)
+			}
+		})
+	}
+}
+
+// openWith is an agent that nobody has set up.
+func openWith(t *testing.T, p Params) *Agent {
+	t.Helper()
+	o := &testOffice{t: t, data: t.TempDir(), adjust: func(q *Params) { q.HTTP = p.HTTP; q.Network = p.Network }}
+	o.keeper = secret.Memory()
+	o.open()
+	t.Cleanup(func() { o.stop() })
+	return o.Agent
+}
+
+func TestEachOfTheServicesAddressesIsTried(t *testing.T) {
+	a, err := Open(t.Context(), Params{DataDir: t.TempDir(), Keeper: secret.Memory()})
+	noErr(t, err)
+	defer a.Close()
+	service, err := sandbox.Start(sandbox.Options{Clients: []sandbox.Client{sandbox.DemoClient()}})
+	noErr(t, err)
+	defer service.Close()
+	answering := func(h http.HandlerFunc) string {
+		s := httptest.NewServer(h)
+		t.Cleanup(s.Close)
+		return s.URL
+	}
+	blank := answering(http.NotFound)
+	page := answering(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		w.Write([]byte("<!doctype html><p>Welcome"))
+	})
+	elsewhere := answering(func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "https://example.com", http.StatusFound)
+	})
+	ill := answering(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) })
+	gone := httptest.NewServer(nil)
+	gone.Close()
+	for name, c := range map[string]struct {
+		auth, base string
+		want       []string // the fields that are wrong
+		text       string
+	}{
+		"both right":        {service.URL(), service.URL(), nil, ""},
+		"with the prefix":   {service.URL(), service.URL() + "/api/v1", nil, ""},
+		"nothing there":     {service.URL(), gone.URL, []string{"base_url"}, "Nothing answers at the service address."},
+		"another server":    {service.URL(), blank, []string{"base_url"}, "The service address answers, but not as a signing service."},
+		"a web application": {service.URL(), page, []string{"base_url"}, "The service address answers, but not as a signing service."},
+		"a redirect":        {service.URL(), elsewhere, []string{"base_url"}, "The service address answers, but not as a signing service."},
+		"out of order":      {service.URL(), ill, []string{"base_url"}, "The service address answers, but the service has a technical problem."},
+		"no sign-in":        {blank, service.URL(), []string{"auth_url"}, "The sign-in address answers, but not as a signing service."},
+		"no sign-in server": {gone.URL, service.URL(), []string{"auth_url"}, "Nothing answers at the sign-in address."},
+		"neither":           {gone.URL, gone.URL, []string{"auth_url", "base_url"}, "Nothing answers at the service address."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := office.DefaultSettings()
+			s.AuthURL, s.BaseURL = c.auth, c.base
+			for _, s.ClientID = range []string{"", sandbox.DemoClient().ID} { // the client ID may come later
+				var config *ConfigError
+				err := a.TestService(t.Context(), s)
+				var got []string
+				if errors.As(err, &config) {
+					for _, f := range config.Fields {
+						got = append(got, f.Field)
+					}
+				}
+				if !slices.Equal(got, c.want) || (err == nil) != (c.want == nil) || !strings.Contains(Message(err).String(), c.text) {
+					t.Errorf("client %q: %v: %v", s.ClientID, got, err)
+				}
+				if strings.Contains(Message(err).String(), "Settings") {
+					t.Errorf("points to Settings: %v", err)
+				}
+			}
+		})
+	}
+	stopped, cancel := context.WithCancel(t.Context())
+	cancel()
+	s := office.DefaultSettings()
+	s.AuthURL, s.BaseURL = service.URL(), gone.URL
+	if err := a.TestService(stopped, s); !errors.Is(err, context.Canceled) {
+		t.Errorf("stopped: %v", err)
+	}
+	s.Tunnel, s.PublicURL, s.Listen = office.TunnelExternal, gone.URL, "127.0.0.1:0"
+	if _, err := a.TestTunnel(stopped, s, office.Secrets{}); err == nil {
+		t.Error("a stopped test found something")
+	}
+}
+
+func TestAFileIsLookedAtBeforeItIsSent(t *testing.T) {
+	o := &testOffice{t: t, data: t.TempDir(), keeper: secret.Memory(), adjust: readDocuments}
+	o.open()
+	defer o.stop()
+	write := func(name, body string) string {
+		path := filepath.Join(t.TempDir(), name)
+		noErr(t, os.WriteFile(path, []byte(body), 0o600))
+		return path
+	}
+	for _, tt := range []struct {
+		path             string
+		pages            int
+		problem, warning string
+	}{
+		{path: o.sample(), pages: 1},
+		{path: write("a.pdf", "PK"), problem: "not a PDF document, although its name says so"},
+		{path: write("b.pdf", "%PDF-1.7\n%%EOF\n"), warning: "cannot be read on this computer and may be damaged; it can still be sent"},
+		{path: write("c.docx", "%PDF-1.7\n%%EOF\n")},
+		{path: filepath.Join(t.TempDir(), "d.pdf"), problem: "d.pdf"},
+		{path: write("Office.countersign", "{}"), problem: "is a file of Countersign"},
+		{path: write("000001-2026-11-23.Countersign-Backup", "x"), problem: "is a file of Countersign"},
+	} {
+		i := o.Inspect(t.Context(), tt.path)
+		if i.Pages != tt.pages || (i.Problem.IsZero()) != (tt.problem == "") || (i.Warning.IsZero()) != (tt.warning == "") ||
+			!strings.Contains(i.Problem.String(), tt.problem) || !strings.Contains(i.Warning.String(), tt.warning) {
+			t.Errorf("%s: %+v", filepath.Base(tt.path), i)
+		}
+	}
+	if picture, err := o.Preview(t.Context(), o.sample(), 90); err != nil || picture.Bounds().Dx() != 90 {
+		t.Errorf("a picture: %v", err)
+	}
+}
+
+func TestAFileThatCannotBeReadHereCanStillBeSent(t *testing.T) {
+	o := newOfficeWith(t, func(p *Params) { quick(p); readDocuments(p) }, sandbox.Options{})
+	d := o.draft()
+	d.Files = []string{filepath.Join(t.TempDir(), "Odd.pdf")}
+	noErr(t, os.WriteFile(d.Files[0], []byte("%PDF-1.7\nnothing that anybody understands\nstartxref\n9\n%%EOF\n"), 0o600))
+	if i := o.Inspect(t.Context(), d.Files[0]); !i.Problem.IsZero() || !strings.Contains(i.Warning.String(), "can still be sent") {
+		t.Errorf("%+v", i)
+	}
+	if state, err := o.Send(t.Context(), d, nil); err != nil || state.State != office.DraftSent {
+		t.Errorf("%+v, %v", state, err)
+	}
+}
+
+func result(steps []office.Check, step message.Message) office.Check {
+	if i := slices.IndexFunc(steps, func(c office.Check) bool { return c.Step == step }); i >= 0 {
+		return steps[i]
+	}
+	return office.Check{}
+}
+
+func TestEveryStepOfTheConnectionIsTried(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{})
+	id := o.send()
+	signAll(o, id)
+	o.eventually("saved", func() bool { return saved(o, id) })
+	var shown int
+	steps := o.TryConnection(t.Context(), func([]office.Check) { shown++ })
+	for _, c := range steps {
+		if c.Result != office.CheckFine {
+			t.Errorf("%s: %s %s", c.Step, c.Result, c.Found)
+		}
+	}
+	for step, want := range map[message.Message]message.Message{
+		message.StepProxy():    message.WayHere(),
+		message.StepService():  message.Answers(),
+		message.StepSignIn():   message.SignedInNowAs(o.Status().Account.Email),
+		message.StepAddress():  message.AddressOpen(o.Status().Tunnel.URL),
+		message.StepEndpoint(): message.Registered(o.Status().Endpoint.URL),
+		message.StepEvent():    message.EventArrived(),
+	} {
+		if got := result(steps, step); got.Found != want {
+			t.Errorf("%s: %q, want %q", step, got.Found, want)
+		}
+	}
+	if hosts := o.Hosts(); len(hosts) > 0 {
+		t.Errorf("the network is to let %q through", hosts)
+	}
+	if shown < 4 {
+		t.Errorf("shown %d times", shown)
+	}
+
+	o.service.Close()
+	if got := result(o.TryConnection(t.Context(), nil), message.StepService()); got.Result != office.CheckWrong {
+		t.Errorf("a service that is gone: %+v", got)
+	}
+}
+
+func TestTheWayToNgrokIsTriedStepByStep(t *testing.T) {
+	edge, err := ngroktest.Start(ngroktest.Options{})
+	noErr(t, err)
+	defer edge.Close()
+	ca := filepath.Join(t.TempDir(), "ca.pem")
+	noErr(t, os.WriteFile(ca, edge.Authority().PEM(), 0o600))
+	a := openWith(t, Params{})
+	s := office.DefaultSettings()
+	s.Tunnel, s.NgrokConnectURL, s.NgrokCA = office.TunnelNgrok, edge.ConnectAddr(), ca
+	works := []office.CheckResult{office.CheckFine, office.CheckFine, office.CheckFine, office.CheckFine}
+	if got := resultsOf(a.TryNgrok(t.Context(), s, nil)); !slices.Equal(got, works) {
+		t.Errorf("all works: %v", got)
+	}
+	edge.ShowWrongCertificate(true)
+	steps := a.TryNgrok(t.Context(), s, nil)
+	if got := resultsOf(steps); !slices.Equal(got, []office.CheckResult{office.CheckFine, office.CheckFine, office.CheckWrong, office.CheckUnknown}) {
+		t.Errorf("a network that opens TLS: %v", got)
+	}
+	if text := steps[2].Found.String(); !strings.Contains(text, "Nobody trusts this") || !strings.Contains(text, edge.ConnectAddr()) {
+		t.Errorf("people read %q", text)
+	}
+	if connected := edge.Counts().Sessions; connected != 0 {
+		t.Errorf("%d sessions were begun", connected)
+	}
+}
+
+func resultsOf(steps []office.Check) (list []office.CheckResult) {
+	for _, c := range steps {
+		list = append(list, c.Result)
+	}
+	return list
+}
+
+func TestDiagnosticsTellOfTheConnectionAndOfNoSecret(t *testing.T) {
+	t.Setenv("NO_PROXY", "")
+	t.Setenv("HTTPS_PROXY", "http://user:proxySECRET@127.0.0.1:1")
+	a := openWith(t, Params{})
+	s := office.DefaultSettings()
+	s.AuthURL, s.BaseURL, s.ClientID = "https://sign.invalid", "https://sign.invalid", "c"
+	s.Tunnel, s.Redirect, s.SaveTo = office.TunnelNgrok, office.RedirectTunnel, t.TempDir()
+	s.NgrokDomain = "office.ngrok.test"
+	noErr(t, a.Configure(t.Context(), s, office.Secrets{ClientSecret: "clientSECRET", NgrokAuthtoken: "tokenSECRET"}))
+	text := a.Diagnostics(context.Background())
+	for _, want := range []string{"[x] Proxy: 127.0.0.1:1, from HTTPS_PROXY", "[!] Signing service", "[!] ngrok: connection", "[ ] ngrok: tunnel", "127.0.0.1:1 does not answer"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("without %q:\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "SECRET") {
+		t.Errorf("it holds a secret:\n%s", text)
+	}
+}
+
+func TestTheBrowserIsToldInTheLanguageOfTheWindow(t *testing.T) {
+	german, err := message.NewPrinter("de")
+	noErr(t, err)
+	speak := func(p *Params) { p.Words = func() *message.Printer { return german } }
+	o := newOfficeWith(t, speak, sandbox.Options{}, func(s *office.Settings) { s.Language = "de" })
+	pages := make(chan string, 1)
+	read := func(address string) error {
+		go func() {
+			client := &http.Client{Timeout: patience, Transport: &http.Transport{}}
+			defer client.CloseIdleConnections()
+			resp, err := client.Get(address)
+			if err != nil {
+				pages <- err.Error()
+				return
+			}
+			defer resp.Body.Close()
+			page, _ := io.ReadAll(resp.Body)
+			pages <- string(page)
+		}()
+		return nil
+	}
+	noErr(t, o.SignIn(t.Context(), SignInOptions{}, read))
+	page := <-pages
+	for _, want := range []string{
+		`<html lang="de">`, german.Text(message.YouAreSignedIn()), german.Text(message.WorksFor("olivia.office@example.com")), german.Text(message.ClosePage()),
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q:\n%s", want, page)
+		}
+	}
+}

@@ -1,0 +1,878 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	bolt "go.etcd.io/bbolt"
+
+	"countersign/internal/esign"
+	"countersign/internal/locations"
+	"countersign/internal/message"
+	"countersign/internal/office"
+	"countersign/internal/sandbox"
+	"countersign/internal/secret"
+	"countersign/internal/store"
+)
+
+// archived is whether the list of an office leaves a package out.
+func (o *testOffice) archived(id string) bool {
+	for _, l := range o.Lines() {
+		if l.ID == id {
+			return l.Archived
+		}
+	}
+	return false
+}
+
+// TestAnArchivedPackageComesBackWhenSomethingNewIsWrong archives one package and lets a signer decline.
+func TestAnArchivedPackageComesBackWhenSomethingNewIsWrong(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{})
+	id := o.send()
+	o.eventually("it was asked about", func() bool { row, _ := o.Package(id); return !row.Checked.IsZero() && len(row.Next()) == 1 })
+	noErr(t, o.Archive(id, true))
+	o.restart()
+	if !o.archived(id) {
+		t.Fatal("after a restart it is in the list again")
+	}
+	row, _ := o.Package(id)
+	noErr(t, o.service.Decline(id, row.Next()[0].ID, "No."))
+	noErr(t, o.askNow(id))
+	o.packages.Wake()
+	o.eventually("people are told as before", func() bool { return o.count("Ana Ruiz declined to sign “Offer”. Reason: “No.”") == 1 })
+	if o.archived(id) {
+		t.Error("a new problem is not in the list")
+	}
+	noErr(t, o.Archive(id, true))
+	row, _ = o.Package(id)
+	if err := o.Data.Update(func(tx *store.Tx) error { return tx.PutPackage(row.Package) }); err != nil || !o.archived(id) {
+		t.Errorf("what was known to be wrong brings it back: %v", err)
+	}
+	if err := o.Archive(id, false); err != nil || o.archived(id) {
+		t.Errorf("it does not come back: %v", err)
+	}
+}
+
+// TestSomebodyWhoAsksNowIsToldWhenThatWasDone: one sweep, and the moment of its end.
+func TestSomebodyWhoAsksNowIsToldWhenThatWasDone(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{})
+	id := o.send()
+	o.eventually("the first sweep is over", func() bool { s := o.Status(); return !s.Checked.IsZero() && !s.Checking })
+	row, _ := o.Package(id)
+	before, last := row.Checked, o.Status().Checked
+	noErr(t, o.CheckNow())
+	o.eventually("it was asked about and is over", func() bool {
+		row, _ := o.Package(id)
+		s := o.Status()
+		return row.Checked.After(before) && s.Checked.After(last) && !s.Checking
+	})
+	noErr(t, o.SignOut(t.Context()))
+	if err := o.CheckNow(); err == nil || o.Status().Checking {
+		t.Errorf("without a sign-in: %v", err)
+	}
+}
+
+// TestADeclinedSignatureIsToldOnceAndShown has the first of two signers decline. No event tells of it.
+func TestADeclinedSignatureIsToldOnceAndShown(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{})
+	id := o.send()
+	o.eventually("it was asked about", func() bool { row, _ := o.Package(id); return !row.Checked.IsZero() && len(row.Next()) == 1 })
+	row, _ := o.Package(id)
+	ana := row.Next()[0]
+	noErr(t, o.service.Decline(id, ana.ID, "The rent is wrong."))
+	noErr(t, o.askNow(id))
+	o.packages.Wake()
+	o.eventually("people are told", func() bool {
+		return o.count("Ana Ruiz declined to sign “Offer”. Reason: “The rent is wrong.”") == 1
+	})
+	row, _ = o.Package(id)
+	if s := row.Signers[0]; s.Declined.IsZero() || s.DeclineReason != "The rent is wrong." || len(row.Next()) != 0 {
+		t.Errorf("the row: %+v, next %+v", s, row.Next())
+	}
+	for range 3 {
+		before := row.Checked
+		noErr(t, o.askNow(id))
+		o.packages.Wake()
+		o.eventually("it is asked about again", func() bool { row, _ = o.Package(id); return row.Checked.After(before) })
+	}
+	o.restart()
+	o.stop()
+	if n := o.count("declined"); n != 1 {
+		t.Errorf("told %d times: %q", n, o.notifications())
+	}
+}
+
+// Who declined while the program was away is told of, though the time to sign has run out since: "not signed yet" would be half
+// of the truth.
+func TestADeclineIsToldThoughThePackageHasExpiredSince(t *testing.T) {
+	o, c := sleepy(t, sandbox.Options{}, func(s *office.Settings) { s.DueDays = office.NoDueDays })
+	id := o.sendDueIn(c, 2)
+	o.eventually("it was asked about", func() bool { row, _ := o.Package(id); return !row.Checked.IsZero() && len(row.Next()) == 1 })
+	row, _ := o.Package(id)
+	ana := row.Next()[0]
+	o.stop()
+	noErr(t, o.service.Decline(id, ana.ID, "The rent is wrong."))
+	c.jump(3 * 24 * time.Hour)
+	o.open()
+	o.run()
+	o.eventually("told", func() bool { return o.count("“Offer” has expired before everyone signed.") == 1 })
+	o.eventually("told of the decline", func() bool { return o.count("Ana Ruiz declined to sign “Offer”.") == 1 })
+	if row, _ = o.Package(id); row.Signers[0].Declined.IsZero() || row.Signers[0].DeclineReason != "The rent is wrong." {
+		t.Errorf("the row: %+v", row.Signers[0])
+	}
+	if n := o.count("Not signed yet by Ana Ruiz"); n != 0 {
+		t.Errorf("told %q", o.notifications())
+	}
+}
+
+// The record alone tells of a decline. What it did not tell when the package expired it tells as soon as it can be had.
+func TestADeclineIsToldThoughTheRecordCannotBeHadWhenThePackageExpires(t *testing.T) {
+	o, c := sleepy(t, sandbox.Options{}, func(s *office.Settings) { s.DueDays = office.NoDueDays })
+	id := o.sendDueIn(c, 2)
+	o.eventually("it was asked about", func() bool { row, _ := o.Package(id); return !row.Checked.IsZero() && len(row.Next()) == 1 })
+	row, _ := o.Package(id)
+	o.stop()
+	noErr(t, o.service.Decline(id, row.Next()[0].ID, "The rent is wrong."))
+	fault := o.service.Inject(sandbox.Fault{Path: "/packages/" + id, Method: "GET", Status: 500})
+	c.jump(3 * 24 * time.Hour)
+	o.open()
+	o.run()
+	o.eventually("told that it has expired", func() bool { return o.count("“Offer” has expired before everyone signed.") == 1 })
+	o.restart()
+	o.service.Heal(fault)
+	o.eventually("told of the decline", func() bool { return o.count("Ana Ruiz declined to sign “Offer”.") == 1 })
+	o.eventually("it is final", func() bool { return o.packageOrZero(id).Final() })
+	if n := o.count("has expired"); n != 1 {
+		t.Errorf("told %q", o.notifications())
+	}
+}
+
+// freshComputer is the office on another computer, which has just been set up.
+func (o *testOffice) freshComputer(t *testing.T) *testOffice {
+	t.Helper()
+	fresh := &testOffice{t: t, keeper: secret.Memory(), data: t.TempDir(), folder: t.TempDir(), adjust: quick, service: o.service}
+	fresh.open()
+	s := o.Settings()
+	s.SaveTo = fresh.folder
+	noErr(t, fresh.Configure(t.Context(), s, office.Secrets{ClientSecret: sandbox.DemoClient().Secret}))
+	fresh.run()
+	t.Cleanup(func() { fresh.stop() })
+	noErr(t, fresh.SignIn(t.Context(), SignInOptions{}, visit))
+	return fresh
+}
+
+// A fresh computer learns of what others made and declined long before; it is in the list, and nobody is told.
+func TestWhatWasDeclinedBeforeTheFirstSignInIsNoNews(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{})
+	id := o.send()
+	o.eventually("it was asked about", func() bool { row, _ := o.Package(id); return !row.Checked.IsZero() && len(row.Next()) == 1 })
+	row, _ := o.Package(id)
+	noErr(t, o.service.Decline(id, row.Next()[0].ID, "The rent is wrong."))
+	for name, known := range map[string]time.Duration{"first known long ago": -48 * time.Hour, "first known from an event just now": 0} {
+		t.Run(name, func(t *testing.T) {
+			fresh := o.freshComputer(t)
+			noErr(t, fresh.Data.Update(func(tx *store.Tx) error {
+				return tx.PutPackage(office.Package{ID: id, Origin: office.MadeElsewhere, Created: fresh.Now().Add(known), NextCheck: fresh.Now()})
+			}))
+			fresh.packages.Wake()
+			fresh.eventually("it is known", func() bool {
+				row, known := fresh.Package(id)
+				return known && len(row.Signers) > 0 && !row.Signers[0].Declined.IsZero()
+			})
+			if n := fresh.count("declined"); n != 0 || fresh.toldInActivity("declined") != 0 {
+				t.Errorf("told %q; the activity has %+v", fresh.notifications(), fresh.Activity(10))
+			}
+		})
+	}
+}
+
+// TestAServiceWithoutRecordsIsAskedForThemOnce: the call is not part of the interface.
+func TestAServiceWithoutRecordsIsAskedForThemOnce(t *testing.T) {
+	t.Run("and says so with a page", func(t *testing.T) { asksForRecordsOnce(t, "<h1>Not Found</h1>") })
+	t.Run("and says so in its own form", func(t *testing.T) { asksForRecordsOnce(t, `{"error":"not_found","message":"Not found"}`) })
+}
+
+func asksForRecordsOnce(t *testing.T, no string) {
+	o := newOfficeWith(t, quick, sandbox.Options{})
+	id := o.send()
+	o.eventually("it was asked about", func() bool { row, _ := o.Package(id); return !row.Checked.IsZero() })
+	fault := sandbox.Fault{Path: "/packages/" + id, Method: "GET", Status: 404, Body: no}
+	o.service.Inject(fault)
+	for range 3 {
+		row, _ := o.Package(id)
+		before := row.Checked
+		noErr(t, o.askNow(id))
+		o.packages.Wake()
+		o.eventually("it is asked about", func() bool { row, _ := o.Package(id); return row.Checked.After(before) })
+	}
+	if asked := o.service.Faults()[0].Applied; asked < 1 || asked > 2 { // perhaps with and without /api/v1, see esign's http.go
+		t.Errorf("asked %d times", asked)
+	}
+}
+
+// The record of each package hangs for longer than the test takes: what is known without them is recorded, saved and told.
+func TestFilesAreSavedAndEventsHandledThoughRecordsHang(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{})
+	o.eventually("the endpoint is registered", func() bool { return o.Status().Endpoint.ID != "" })
+	var ids []string
+	for range 20 {
+		ids = append(ids, o.send())
+		o.service.Inject(sandbox.Fault{Path: "/packages/" + ids[len(ids)-1], Method: "GET", DelayMS: 600_000})
+	}
+	o.packages.Sweep("test")
+	o.eventually("they are asked for", func() bool { return o.service.Faults()[0].Applied > 0 })
+	last := ids[len(ids)-1]
+	began := time.Now()
+	signAll(o, last)
+	o.eventually("saved", func() bool { return saved(o, last) && o.Status().Events.Pending == 0 })
+	o.eventually("told", func() bool { return o.count("Everyone has signed “Offer”") == 1 })
+	if took := time.Since(began); took > recordsHang {
+		t.Errorf("after %v", took)
+	}
+}
+
+// recordsHang is sooner than one of two records that are asked for at once is given up.
+const recordsHang = 9 * time.Second
+
+// sendDueIn sends the draft with a due date so many days ahead.
+func (o *testOffice) sendDueIn(c *wallClock, days int) string {
+	o.t.Helper()
+	d := o.draft()
+	d.Due = c.now().AddDate(0, 0, days)
+	state, err := o.Send(o.t.Context(), d, nil)
+	if err != nil || state.State != office.DraftSent {
+		o.t.Fatalf("send: %+v, %v", state, err)
+	}
+	return state.PackageID
+}
+
+// looked has it looked for what is due soon until that is told which is the last of what there is to tell.
+func (o *testOffice) looked(marker string) {
+	o.t.Helper()
+	o.eventually(marker, func() bool { o.packages.WakeDeadlines(); return o.count(marker) > 0 })
+}
+
+func TestAPackageThatIsDueSoonIsToldOnceEver(t *testing.T) {
+	o, c := sleepy(t, sandbox.Options{}, func(s *office.Settings) { s.DueDays = 3 })
+	id := o.sendDueIn(c, 10)
+	archived := o.sendDueIn(c, 10)
+	noErr(t, o.Archive(archived, true))
+	o.packages.WakeDeadlines()
+	o.wake(c, 8*24*time.Hour)
+	o.looked("“Offer” is due in 2 days. Not signed yet by Ana Ruiz, Jan Weber.")
+	o.restart()
+	c.jump(24 * time.Hour)
+	noErr(t, o.Archive(archived, false)) // now it may be told, and is the sign that the other one was passed over
+	o.looked("“Offer” is due tomorrow.")
+	if n := o.count("is due"); n != 2 {
+		t.Errorf("told %d times: %q", n, o.notifications())
+	}
+	if a := o.Activity(50); len(a) == 0 || id == "" {
+		t.Errorf("activity: %+v", a)
+	}
+}
+
+func TestWhatIsDueSoonIsOwedUntilPeopleWantToHear(t *testing.T) {
+	o, c := sleepy(t, sandbox.Options{})
+	o.sendDueIn(c, 5)
+	o.Snooze(c.now().Add(3*24*time.Hour + time.Hour))
+	c.jump(3 * 24 * time.Hour)
+	noErr(t, o.packages.TellDueSoon())
+	if n := o.count("is due"); n != 0 {
+		t.Errorf("told %d times during a snooze", n)
+	}
+	c.jump(2 * time.Hour)
+	o.looked("“Offer” is due")
+}
+
+func TestNobodyIsToldOfDueDatesWhereTheOfficeWantsNone(t *testing.T) {
+	o, c := sleepy(t, sandbox.Options{}, func(s *office.Settings) { s.DueDays = office.NoDueDays })
+	o.sendDueIn(c, 5)
+	c.jump(4 * 24 * time.Hour)
+	noErr(t, o.packages.TellDueSoon())
+	s := o.Settings()
+	s.DueDays = 2
+	noErr(t, o.Configure(t.Context(), s, office.Secrets{}))
+	o.looked("“Offer” is due")
+	if n := o.count("is due"); n != 1 {
+		t.Errorf("told %d times", n)
+	}
+}
+
+func TestAnExpiredPackageIsToldOnceWithWhoHadNotSigned(t *testing.T) {
+	o, c := sleepy(t, sandbox.Options{}, func(s *office.Settings) { s.DueDays = office.NoDueDays })
+	id := o.sendDueIn(c, 2)
+	o.eventually("it was asked about", func() bool { return !o.packageOrZero(id).Checked.IsZero() })
+	o.wake(c, 3*24*time.Hour)
+	o.eventually("told", func() bool {
+		o.packages.Wake()
+		return o.count("“Offer” has expired before everyone signed. Not signed yet by Ana Ruiz, Jan Weber.") == 1
+	})
+	o.restart()
+	o.stop()
+	if n := o.count("expired"); n != 1 {
+		t.Errorf("told %d times: %q", n, o.notifications())
+	}
+}
+
+func TestEventsBeforeTheAnswerOfAddBelongToTheDraft(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{})
+	o.eventually("the endpoint is registered", func() bool { return o.Status().Endpoint.ID != "" })
+	// The work is done and its events come, long before the answer does not.
+	o.service.Inject(sandbox.Fault{Path: "/packages/add", Times: 1, LoseAnswer: true})
+	o.service.Inject(sandbox.Fault{Path: "/packages/list", Status: 500})
+	state, err := o.Send(t.Context(), o.draft(), nil)
+	if err != nil || state.State != office.DraftUnknown && state.State != office.DraftSent {
+		t.Fatalf("send: %+v, %v", state, err)
+	}
+	o.eventually("the event tells", func() bool { return o.draftIs(office.DraftSent) })
+	id := o.service.Packages()[0].PackageID
+	signAll(o, id)
+	o.eventually("saved", func() bool { return saved(o, id) })
+	if l := o.Lines(); len(l) != 1 || l[0].Origin != office.MadeHere || l[0].Name != "Offer" {
+		t.Errorf("packages: %+v", l)
+	}
+	if n := len(o.service.Packages()); n != 1 {
+		t.Errorf("%d packages", n)
+	}
+}
+
+func TestADraftThatIsToBeSentAgainIsNotOnceItsEventCame(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{})
+	o.eventually("the endpoint is registered", func() bool { return o.Status().Endpoint.ID != "" })
+	o.service.Hold()
+	o.service.Inject(sandbox.Fault{Path: "/packages/add", Times: 1, LoseAnswer: true})
+	o.service.Inject(sandbox.Fault{Path: "/packages/list", Status: 500})
+	state, err := o.Send(t.Context(), o.draft(), nil)
+	if err != nil || state.State != office.DraftUnknown {
+		t.Fatalf("send: %+v, %v", state, err)
+	}
+	o.service.Inject(sandbox.Fault{Path: "/files/upload", Status: 500})
+	o.service.Inject(sandbox.Fault{Path: "/packages/add", Status: 429, Headers: map[string]string{"Retry-After": "1"}})
+	noErr(t, o.Resolve(state.DraftID, true))
+	noErr(t, o.service.Release(""))
+	o.eventually("the event tells", func() bool { return o.draftIs(office.DraftSent) })
+	o.service.Heal(0)
+	o.outbox.Wake()
+	o.Act(t.Context(), Issue{Action: ActRetry})
+	o.eventually("the package is known", func() bool { return len(o.Lines()) == 1 && o.Lines()[0].Origin == office.MadeHere })
+	if n := len(o.service.Packages()); n != 1 {
+		t.Errorf("%d packages", n)
+	}
+}
+
+func TestTheFirstSignatureOnAPackageMadeElsewhereIsTold(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{})
+	o.eventually("the endpoint is registered", func() bool { return o.Status().Endpoint.ID != "" })
+	o.service.Hold()
+	id := o.foreign("Lease")
+	signAll(o, id)
+	noErr(t, o.service.Release(""))
+	o.eventually("saved", func() bool { return saved(o, id) })
+	o.eventually("told", func() bool { return o.count("Everyone has signed “Lease”. Ana Ruiz signed.") == 1 })
+}
+
+func TestOldSignaturesAreNoNewsAfterARestartEither(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{})
+	id := o.send()
+	o.stop()
+	noErr(t, o.service.Sign(id, o.at(id).Signers[0].SignerID))
+	o.open()
+	noErr(t, o.Data.Update(func(tx *store.Tx) error { // as after the first sign-in, when the list told of it
+		p, _, err := tx.Package(id)
+		if err != nil {
+			return err
+		}
+		p.Checked, p.NextCheck, p.Created = time.Time{}, time.Time{}, o.Now().Add(-48*time.Hour)
+		return tx.PutPackage(p)
+	}))
+	told := len(o.notifications())
+	o.run()
+	o.eventually("it is asked about", func() bool { return o.packageOrZero(id).SignersDone == 1 })
+	o.restart()
+	o.eventually("it is online", func() bool { return o.Status().SignedIn && !o.moreToCome() })
+	o.stop()
+	if all := o.notifications(); len(all) != told {
+		t.Errorf("told: %q", all[told:])
+	}
+}
+
+func TestReplayedEventsChangeNothing(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{})
+	id := o.send()
+	signAll(o, id)
+	o.eventually("saved", func() bool { return saved(o, id) })
+	o.eventually("told", func() bool { return o.count("Everyone has signed “Offer”") == 1 })
+	sent, err := o.service.Deliveries()
+	noErr(t, err)
+	// The file may be there before the last event is: asking for the status found it.
+	o.eventually("every event came", func() bool { e := o.Status().Events; return e.Received >= len(sent) && e.Pending == 0 })
+	before, told := o.Status().Events, len(o.notifications())
+	for range 3 {
+		for _, d := range sent {
+			noErr(t, o.service.Redeliver(d.EventID))
+		}
+	}
+	o.eventually("they came", func() bool { return o.Status().Events.Duplicates >= before.Duplicates+3*len(sent) })
+	// The same facts under a new eventId are no news either.
+	status, err := o.service.Forge(t.Context(), sandbox.Forgery{Action: "package_executed", Fields: map[string]any{"packageId": id}})
+	if err != nil || status != 200 {
+		t.Fatalf("%d, %v", status, err)
+	}
+	o.eventually("it is handled", func() bool { e := o.Status().Events; return e.Received == before.Received+1 && e.Pending == 0 })
+	if n := len(o.notifications()); n != told || len(o.files()) != 1 {
+		t.Errorf("%d notifications, %d files", n, len(o.files()))
+	}
+}
+
+func TestEventsWhileSignedOutAreKeptAndUsedLater(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{})
+	id := o.send()
+	foreign := o.foreign("Elsewhere")
+	noErr(t, o.service.RevokeRefreshTokens(""))
+	noErr(t, o.service.ExpireAccessTokens())
+	o.packages.Sweep("test")
+	o.eventually("the sign-in has lapsed", func() bool { return !o.Status().SignedIn })
+	signAll(o, id)
+	signAll(o, foreign)
+	o.eventually("events are handled", func() bool { e := o.Status().Events; return e.Received >= 8 && e.Pending == 0 })
+	o.restart()
+	noErr(t, o.SignIn(t.Context(), SignInOptions{}, visit))
+	o.eventually("both are saved", func() bool { return o.Status().Packages.Saved == 2 })
+}
+
+var errDiskFull = fmt.Errorf("save: %w", errors.New(errNoRoom.Error()))
+
+func TestAnEventThatCannotBeStoredIsSentAgain(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{RetryMax: 100 * time.Millisecond})
+	id := o.send()
+	o.Data.Note(errDiskFull)
+	if !o.says("data", "is full") {
+		t.Errorf("health: %+v", o.Status().Health)
+	}
+	signAll(o, id)
+	o.eventually("a commit that works ends it", func() bool { return saved(o, id) && o.issue("data") == nil })
+}
+
+func TestAPackageTheServiceDoesNotKnowIsAskedAboutAgainAfterTheNextSignIn(t *testing.T) {
+	o, c := sleepy(t, sandbox.Options{})
+	id := o.send()
+	o.eventually("it was asked about", func() bool { return !o.packageOrZero(id).Checked.IsZero() })
+	// A page that is not there says nothing about a package.
+	page := o.service.Inject(sandbox.Fault{Path: "/packages/*/status", Status: 404, Body: "<h1>Not found</h1>", Headers: map[string]string{"Content-Type": "text/html"}})
+	o.wake(c, 48*time.Hour)
+	o.eventually("it is missed", func() bool {
+		return o.service.Faults()[0].Applied > 0 && o.packageOrZero(id).NextCheck.After(c.now())
+	})
+	if o.packageOrZero(id).Gone {
+		t.Fatal("taken for gone")
+	}
+	o.service.Heal(page)
+	o.service.Inject(sandbox.Fault{Path: "/packages/*/status", Status: 404, Body: `{"error":"package_not_found","message":"No."}`})
+	o.wake(c, time.Hour)
+	o.eventually("it is gone", func() bool { return o.packageOrZero(id).Gone })
+	o.service.Heal(0)
+	noErr(t, o.SignIn(t.Context(), SignInOptions{}, visit))
+	o.eventually("it is back", func() bool { return !o.packageOrZero(id).Gone })
+	if s := o.packageOrZero(id).State; s != office.PackageOpen {
+		t.Errorf("state %q", s)
+	}
+}
+
+// TestEverySignatureOnAPackageMadeElsewhereIsTold has two people sign before the first event arrives: the status that is asked for
+// the name of one knows of both.
+func TestEverySignatureOnAPackageMadeElsewhereIsTold(t *testing.T) {
+	o := newOffice(t, sandbox.Options{})
+	o.eventually("the endpoint is registered", func() bool { return o.Status().Endpoint.ID != "" })
+	o.service.Hold()
+	client, _ := o.account.Online()
+	file, err := client.Upload(t.Context(), uploadOf(o.sample()))
+	noErr(t, err)
+	added, err := client.AddPackage(t.Context(), esign.NewPackage{
+		Name: "Lease", Documents: []esign.NewDocument{{FileID: file.ID, FileName: "Contract.pdf", Name: "Contract"}},
+		Signers: []esign.NewSigner{
+			{FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"}, {FirstName: "Jan", LastName: "Weber", Email: "jan@example.com"},
+			{FirstName: "Zoë", LastName: "Keller", Email: "zoe@example.com"},
+		},
+	})
+	noErr(t, err)
+	for _, s := range o.at(added.PackageID).Signers[:2] {
+		noErr(t, o.service.Sign(added.PackageID, s.SignerID))
+	}
+	noErr(t, o.service.Release(""))
+	for _, who := range []string{"Ana Ruiz", "Jan Weber"} {
+		o.eventually(who+" is told of", func() bool { return o.count(who+" signed “Lease”.") == 1 })
+	}
+}
+
+// TestEventsInAnyOrderMakeNobodySignForSomebodyElse has three people sign one after the other, of whom the service tells no more than
+// ids.
+func TestEventsInAnyOrderMakeNobodySignForSomebodyElse(t *testing.T) {
+	order := map[string]int{"Ana": 1, "Jan": 2, "Zoë"[:3]: 3, "Som": 0}
+	for _, bare := range []bool{false, true} {
+		for _, release := range []string{"fifo", "reverse", "random"} {
+			t.Run(map[bool]string{false: "full ", true: "bare "}[bare]+release, func(t *testing.T) {
+				t.Parallel()
+				o := newOfficeWith(t, quick, sandbox.Options{Bare: bare})
+				o.eventually("the endpoint is registered", func() bool { return o.Status().Endpoint.ID != "" })
+				o.service.Hold()
+				d := o.draft()
+				d.Signers = append(d.Signers, office.Signer{FirstName: "Zoë", LastName: "Keller", Email: "zoe@example.com"})
+				state, err := o.Send(t.Context(), d, nil)
+				if err != nil || state.State != office.DraftSent {
+					t.Fatalf("send: %+v, %v", state, err)
+				}
+				noErr(t, o.service.SignAll(state.PackageID))
+				noErr(t, o.service.Release(release))
+				o.eventually("everything has arrived", func() bool {
+					e := o.Status().Events
+					return e.Received >= 5 && e.Pending == 0 && saved(o, state.PackageID)
+				})
+				p := o.packageOrZero(state.PackageID)
+				o.stop()
+				for i, said := range o.notifications() {
+					if strings.Contains(said, " signed last.") && !strings.Contains(said, "Zoë Keller signed last.") {
+						t.Errorf("told: %s", said)
+					}
+					if who, next, found := strings.Cut(said, " Next: "); found && order[who[:3]] >= order[next[:3]] {
+						t.Errorf("told: %s", said)
+					}
+					if strings.Contains(said, " of 3 signers") {
+						t.Errorf("told in sequence, after %d others: %s", i, said)
+					}
+				}
+				for i, s := range o.at(state.PackageID).Signers {
+					if id := p.Signers[i].ID; id != "" && id != s.SignerID {
+						t.Errorf("%s is taken for somebody else", p.Signers[i].FirstName)
+					}
+				}
+			})
+		}
+	}
+}
+
+// The status says no more than ids, and the list, which says more, does not work: the full record knows the names.
+func TestFilesOfAPackageMadeElsewhereAreCalledByItsName(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{Bare: true})
+	o.eventually("the endpoint is registered", func() bool { return o.Status().Endpoint.ID != "" })
+	o.service.Inject(sandbox.Fault{Path: "/packages/list", Status: 500})
+	o.service.Hold()
+	id := o.foreign("Lease")
+	signAll(o, id)
+	noErr(t, o.service.Release(""))
+	o.eventually("saved", func() bool { return saved(o, id) })
+	if got := o.files(); len(got) != 1 || got[0] != "Lease - Contract.pdf" {
+		t.Errorf("files: %q", got)
+	}
+	o.eventually("told", func() bool { return o.count("Everyone has signed “Lease”.") == 1 })
+}
+
+// received are the recipients of the one package that the service has.
+func (o *testOffice) received() (list []string) {
+	o.t.Helper()
+	all := o.service.Packages()
+	if len(all) != 1 {
+		o.t.Fatalf("%d packages", len(all))
+	}
+	for _, r := range all[0].Recipients {
+		list = append(list, r.Type+" "+r.Email)
+	}
+	return list
+}
+
+func copies(s *office.Settings) {
+	s.CopyTo, s.BlindCopyTo = []string{"Office <office@example.com>", "JAN@example.com"}, []string{"boss@example.com"}
+}
+
+// TestADraftKeepsWhoGetsACopyOverAKill has the program end between the press and the sending.
+func TestADraftKeepsWhoGetsACopyOverAKill(t *testing.T) {
+	o := newOffice(t, sandbox.Options{}, copies)
+	d := o.draft()
+	d.Recipients = []office.Recipient{{FirstName: "Eva", LastName: "Klein", Email: "eva@example.com"}}
+	id, err := o.Hold(d)
+	noErr(t, err)
+	o.restart()
+	noErr(t, o.Resolve(id, true))
+	o.eventually("it is sent", func() bool { return len(o.Lines()) == 1 })
+	// Jan signs, and so gets none.
+	want := []string{"CC eva@example.com", "CC office@example.com", "BCC boss@example.com"}
+	if got := o.received(); !slices.Equal(got, want) {
+		t.Errorf("the service has %q", got)
+	}
+	row, _ := o.Package(o.Lines()[0].ID)
+	if len(row.Recipients) != 3 || row.Recipients[0].DisplayName() != "Eva Klein" || !row.Recipients[2].Blind {
+		t.Errorf("the package: %+v", row.Recipients)
+	}
+}
+
+func TestAStandingRecipientCanBeTakenOffOnePackage(t *testing.T) {
+	o := newOffice(t, sandbox.Options{}, copies)
+	d := o.draft()
+	d.NoCopy = []string{"OFFICE@example.com", "boss@example.com"}
+	_, err := o.Send(t.Context(), d, nil)
+	noErr(t, err)
+	if got := o.received(); len(got) != 0 {
+		t.Errorf("the service has %q", got)
+	}
+}
+
+func TestACopyForASignerIsRefusedBeforeAnythingIsStored(t *testing.T) {
+	o := newOffice(t, sandbox.Options{}, copies)
+	for email, want := range map[string]string{"ANA@example.com": "Eva signs this package and cannot also get a copy.", "eva": "“Eva” is not an e-mail address for a copy."} {
+		d := o.draft()
+		d.Recipients = []office.Recipient{{FirstName: "Eva", Email: email}}
+		_, err := o.Send(t.Context(), d, nil)
+		if bad := (*DraftError)(nil); !errors.As(err, &bad) || bad.Text.String() != want {
+			t.Errorf("%s: %v", email, err)
+		}
+	}
+	if n := len(o.Drafts()) + len(o.service.Packages()); n != 0 {
+		t.Errorf("%d stored or sent", n)
+	}
+}
+
+func TestAHundredCallsAtOnceCauseOneRenewal(t *testing.T) {
+	o := newOffice(t, sandbox.Options{})
+	id := o.send()
+	o.eventually("nothing asks any more", func() bool { return !o.packageOrZero(id).Checked.IsZero() && !o.moreToCome() })
+	before := calls(o.service, "POST /connect/token")
+	noErr(t, o.service.ExpireAccessTokens())
+	var all sync.WaitGroup
+	for range 100 {
+		all.Go(func() {
+			if err := o.status(t.Context(), id); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if n := calls(o.service, "POST /connect/token") - before; n != 1 {
+		t.Errorf("%d renewals", n)
+	}
+}
+
+func TestADataFolderHasOneAgent(t *testing.T) {
+	o := newOffice(t, sandbox.Options{})
+	_, err := Open(t.Context(), Params{DataDir: o.data, Keeper: o.keeper})
+	if !errors.Is(err, store.ErrInUse) || !strings.Contains(Message(err).String(), "already running") {
+		t.Errorf("got %v: %s", err, Message(err).String())
+	}
+	if s := o.Status(); !s.SignedIn {
+		t.Errorf("the first one: %+v", s)
+	}
+}
+
+func TestDataOfANewerVersionIsRefusedAndLeftAlone(t *testing.T) {
+	data := t.TempDir()
+	open := func() (*Agent, error) { return Open(t.Context(), Params{DataDir: data, Keeper: secret.Memory()}) }
+	a, err := open()
+	noErr(t, err)
+	noErr(t, a.Close())
+	raiseSchema(t, locations.State(data))
+	_, err = open()
+	if !errors.Is(err, store.ErrNewer) || !strings.Contains(Message(err).String(), "newer version") {
+		t.Errorf("got %v: %s", err, Message(err).String())
+	}
+	aside, err := filepath.Glob(filepath.Join(data, "state.db.*"))
+	if err != nil || len(aside) > 0 {
+		t.Errorf("set aside: %q, %v", aside, err)
+	}
+}
+
+// raiseSchema makes the file look as a later version would write it.
+func raiseSchema(t *testing.T, path string) {
+	t.Helper()
+	db, err := bolt.Open(path, 0o600, nil)
+	noErr(t, err)
+	defer db.Close()
+	err = db.Update(func(tx *bolt.Tx) error { return tx.Bucket([]byte("meta")).Put([]byte("schema"), []byte("99")) })
+	noErr(t, err)
+}
+
+// An empty list says that there is nothing, which would be a lie about somebody's contracts.
+func TestWhatCannotBeReadIsAnErrorForPeople(t *testing.T) {
+	a, err := Open(t.Context(), Params{DataDir: t.TempDir(), Keeper: secret.Memory(), Version: "test"})
+	noErr(t, err)
+	if err := a.Close(); err != nil { // nothing can be read from here on
+		t.Fatal(err)
+	}
+	for name, read := range map[string]func() error{
+		"the status":        func() error { _, err := a.Status(); return err },
+		"the packages":      func() error { _, err := a.Lines(); return err },
+		"a package":         func() error { _, _, err := a.Package("p"); return err },
+		"its draft":         func() error { _, _, err := a.DraftOf("p"); return err },
+		"a file name":       func() error { _, err := a.PreviewName(a.Settings()); return err },
+		"the drafts":        func() error { _, err := a.Drafts(); return err },
+		"the people":        func() error { _, err := a.People(); return err },
+		"the activity":      func() error { _, err := a.Activity(10); return err },
+		"the events":        func() error { _, _, err := a.Events("", 10); return err },
+		"the saved files":   func() error { _, err := a.Saved(10); return err },
+		"which secrets":     func() error { _, _, err := a.HasSecrets(); return err },
+		"what was entered":  func() error { _, _, err := a.FirstRun(); return err },
+		"the office's file": func() error { _, err := a.Office(a.Settings()); return err },
+	} {
+		if m, ok := message.Of(read()); !ok || m != message.Closing() {
+			t.Errorf("%s: %v", name, read())
+		}
+	}
+}
+
+// hostileNames are names as nobody friendly gives them.
+var hostileNames = []string{
+	"a\nb\r\nc\u2028d\u2029e\vf\u0085g",
+	"evil\u202egnp.exe\u2066x\u2069\u200e\u200f\u061c",
+	"nul\x00 esc\x1b[31m bell\a del\x7f",
+	"<b>bold</b> $(reboot) `id` \"quoted\" 'single' ]]> \\",
+	strings.Repeat("Ä", 10_000),
+	"\xff\xfe broken",
+	"tags\U000e0041\U000e007f and \u3164filler",
+}
+
+func harmless(t *testing.T, what, s string, most int) {
+	t.Helper()
+	bad := func(r rune) bool {
+		return unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp, unicode.Bidi_Control) || r >= 0xe0000 && r <= 0xe0fff
+	}
+	if strings.ContainsFunc(s, bad) || !utf8.ValidString(s) || utf8.RuneCountInString(s) > most {
+		t.Errorf("%s: %d characters, %q", what, utf8.RuneCountInString(s), s[:min(len(s), 200)])
+	}
+}
+
+func TestTextsFromOutsideAreOneBoundedLine(t *testing.T) {
+	for _, name := range append(hostileNames, "", " two  words ", "family \u200d emoji", "naïve ﷺ 日本") {
+		got := message.OneLine(name, 80)
+		harmless(t, "oneLine", got, 80)
+		if again := message.OneLine(got, 80); again != got {
+			t.Errorf("not settled: %q, %q", got, again)
+		}
+	}
+	for text, want := range map[string]string{
+		"": "", "Offer": "Offer", " two  words ": "two words", "a\nb": "a b", "x\u202ey": "xy", "\u2066": "", "日本": "日本",
+	} {
+		if got := message.OneLine(text, 80); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestHostileNamesReachNoScreenAsTheyAre(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{})
+	o.eventually("the endpoint is registered", func() bool { return o.Status().Endpoint.ID != "" })
+	for _, name := range hostileNames {
+		d := o.draft()
+		d.Name, d.Sequential = strings.ToValidUTF8(strings.ReplaceAll(name, "\x00", ""), "?"), true
+		d.Signers = []office.Signer{{FirstName: d.Name[:min(len(d.Name), 60)], LastName: "\u202eLast\n", Email: "x@example.com"}}
+		d.Signers[0].FirstName = strings.ToValidUTF8(d.Signers[0].FirstName, "")
+		if state, err := o.Send(t.Context(), d, nil); err != nil || state.State != office.DraftSent {
+			continue // the service has its own mind about some of them
+		}
+	}
+	packages := o.service.Packages()
+	if len(packages) < 4 {
+		t.Fatalf("the service took %d packages", len(packages))
+	}
+	for _, p := range packages {
+		signAll(o, p.PackageID)
+	}
+	o.eventually("saved", func() bool { return o.Status().Packages.Saved == len(packages) })
+	o.eventually("told", func() bool {
+		return o.count("Everyone has signed “") > 0 || o.count("changed while you were away") > 0
+	})
+	for _, n := range o.notifications() {
+		harmless(t, "notification", n, 901)
+	}
+	for _, x := range o.Activity(1000) {
+		harmless(t, "activity", x.Text.String(), 900)
+	}
+	for _, l := range o.Lines() {
+		harmless(t, "line", l.Name, office.MaxName)
+		harmless(t, "line", l.Next+l.People, 4*office.MaxName)
+	}
+	if got := o.files(); len(got) != len(packages) {
+		t.Errorf("%d files for %d packages", len(got), len(packages))
+	}
+}
+
+// speak changes the language of the office.
+func (o *testOffice) speak(language string) {
+	o.t.Helper()
+	s := o.Settings()
+	s.Language = language
+	noErr(o.t, o.Configure(o.t.Context(), s, office.Secrets{}))
+}
+
+func TestNewFilesAreNamedInTheLanguageOfTheOffice(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{}, func(s *office.Settings) {
+		s.SaveCAC, s.SaveMaster, s.Language = true, true, "de"
+	})
+	id := o.send()
+	signAll(o, id)
+	o.eventually("saved", func() bool { return saved(o, id) })
+	if got := strings.Join(o.files(), "|"); got != "Offer - Gesamtdatei.pdf|Offer - Offer 2026-118 - Zertifikat.pdf|Offer - Offer 2026-118.pdf" {
+		t.Errorf("files: %s", got)
+	}
+}
+
+func TestAChangeOfLanguageNeitherRenamesNorDoublesAFile(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{}, func(s *office.Settings) {
+		s.SaveCAC, s.SaveMaster, s.NameTemplate, s.Language = true, true, "{document} {kind}", "en"
+	})
+	first := o.send()
+	signAll(o, first)
+	o.eventually("saved", func() bool { return saved(o, first) })
+	english := o.files()
+	same := func(when string) {
+		t.Helper()
+		if got := o.files(); !slices.Equal(got, english) {
+			t.Errorf("%s: %q, were %q", when, got, english)
+		}
+		for _, f := range o.packageRow(first).Files {
+			if _, err := os.Stat(f.Path); err != nil || f.State != office.JobDone {
+				t.Errorf("%s: %s is not found again: %v", when, f.Path, err)
+			}
+		}
+	}
+
+	o.speak("de")
+	o.restart()
+	o.eventually("the package is known", func() bool { return saved(o, first) })
+	same("after the change")
+
+	o.loseState()
+	o.eventually("the package is read again", func() bool { return saved(o, first) })
+	same("after the state was lost")
+
+	lost := filepath.Join(o.folder, english[0])
+	noErr(t, os.Remove(lost))
+	noErr(t, o.SaveAgain(first))
+	o.eventually("it is saved again", func() bool { _, err := os.Stat(lost); return err == nil && saved(o, first) })
+	same("after it was saved again")
+}
+
+func TestTheExampleIsInTheLanguageThatIsChosen(t *testing.T) {
+	a, err := Open(t.Context(), Params{DataDir: t.TempDir(), Keeper: secret.Memory(), Language: func() string { return "fr" }})
+	noErr(t, err)
+	defer a.Close()
+	for language, want := range map[string]string{"": "Lease signé.pdf", "es": "Lease firmado.pdf", "tlh": "Lease signed.pdf"} {
+		s := theOffice().Settings
+		s.SaveTo, s.NgrokCA, s.NameTemplate, s.Language = t.TempDir(), "", "{document} {kind}", language
+		if got, err := a.PreviewName(s); err != nil && language != "tlh" || err == nil && got != want {
+			t.Errorf("%q: %q, %v", language, got, err)
+		}
+	}
+}
+
+// packageRow is what the window shows of a package.
+func (o *testOffice) packageRow(id string) office.PackageRow {
+	row, _ := o.Package(id)
+	return row
+}
