@@ -2,9 +2,13 @@ package store
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/maphash"
+	"reflect"
+	"slices"
 	"time"
 
 	"countersign/internal/office"
@@ -231,4 +235,455 @@ func (tx *Tx) PackageCounts() (c PackageCounts, err error) {
 		"packages.saved":    &c.Saved,
 	})
 	return c, err
+}
+
+// facets are everything that follows from one record: its entries in the indexes and its share of the counters. They
+// are computed from the record alone, so the way from the old facets to the new ones is the same for every change,
+// and indexes and counters cannot drift from the records.
+type facets struct {
+	entries []entry
+	counts  []count
+}
+
+type entry struct {
+	bucket     string
+	key, value []byte
+}
+
+type count struct {
+	name string
+	n    int64
+}
+
+func (f *facets) entry(bucket string, value []byte, key ...[]byte) {
+	f.entries = append(f.entries, entry{bucket, join(key...), value})
+}
+
+func (f *facets) count(name string, n int64) {
+	if n != 0 {
+		f.counts = append(f.counts, count{name, n})
+	}
+}
+
+// mostFollowed is how many facets a transaction remembers. That is more than one update asks for.
+const mostFollowed = 100
+
+// follow remembers what follows from a record that was just read or written: whoever changes it next need not read it once
+// more for that.
+func (tx *Tx) follow(bucket string, key []byte, f facets) facets {
+	if tx.followed == nil || len(tx.followed) >= mostFollowed {
+		tx.followed = map[string]facets{}
+	}
+	tx.followed[bucket+string(key)] = f
+	return f
+}
+
+// refacet replaces what followed from the old record by what follows from the new one.
+func (tx *Tx) refacet(old, new facets) error {
+	for _, e := range old.entries {
+		if !new.has(e, false) {
+			if err := tx.del(e.bucket, e.key); err != nil {
+				return err
+			}
+		}
+	}
+	for _, e := range new.entries {
+		if !old.has(e, true) {
+			if err := tx.put(e.bucket, e.key, e.value); err != nil {
+				return err
+			}
+		}
+	}
+	net := map[string]int64{}
+	for _, c := range old.counts {
+		net[c.name] -= c.n
+	}
+	for _, c := range new.counts {
+		net[c.name] += c.n
+	}
+	for name, n := range net {
+		if err := tx.add(name, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f facets) has(e entry, sameValue bool) bool {
+	for _, own := range f.entries {
+		if own.bucket == e.bucket && bytes.Equal(own.key, e.key) && (!sameValue || bytes.Equal(own.value, e.value)) {
+			return true
+		}
+	}
+	return false
+}
+
+// add changes a counter.
+func (tx *Tx) add(name string, n int64) error {
+	if n == 0 {
+		return nil
+	}
+	have, err := tx.counter(name)
+	if err != nil {
+		return err
+	}
+	return tx.put(bucketCounts, []byte(name), encodeCount(have+n))
+}
+
+func (tx *Tx) counter(name string) (int64, error) {
+	v, err := tx.get(bucketCounts, []byte(name))
+	if err != nil {
+		return 0, err
+	}
+	return decodeCount(v), nil
+}
+
+// counters reads several counters at once.
+func (tx *Tx) counters(into map[string]*int) error {
+	for name, to := range into {
+		n, err := tx.counter(name)
+		if err != nil {
+			return fmt.Errorf("read counter %s: %w", name, err)
+		}
+		*to = int(n)
+	}
+	return nil
+}
+
+// Once records that something was done which must not be done twice, such as one notification, and reports whether
+// this is the first time. Record it before doing it: then a crash loses one notification rather than repeating all.
+func (tx *Tx) Once(fact string) (first bool, err error) {
+	id, err := idKey(fact)
+	if err != nil {
+		return false, fmt.Errorf("record fact: %w", err)
+	}
+	key := factKey(id)
+	have, err := tx.get(bucketOnce, key)
+	if err != nil || have != nil {
+		return false, err
+	}
+	return true, tx.put(bucketOnce, key, noted)
+}
+
+// Told reports whether Once has recorded a fact. It writes nothing.
+func (tx *Tx) Told(fact string) bool {
+	id, err := idKey(fact)
+	if err != nil {
+		return false
+	}
+	have, err := tx.get(bucketOnce, factKey(id))
+	return err == nil && have != nil
+}
+
+// noted is the value of a fact: there is nothing to say but that it is there.
+var noted = []byte{1}
+
+// factKey is a fact in sixteen bytes: facts are kept for ever, so that nobody is told of anything twice.
+func factKey(fact []byte) []byte {
+	sum := sha256.Sum256(fact)
+	return sum[:factLength]
+}
+
+const factLength = 16 // bytes
+
+// Sealed returns the sealed bytes kept under name, and whether there are any.
+func (tx *Tx) Sealed(name string) ([]byte, bool) {
+	key, err := idKey(name)
+	if err != nil {
+		return nil, false // nothing is ever kept under no name
+	}
+	value, err := tx.get(bucketSealed, key)
+	return bytes.Clone(value), err == nil && value != nil
+}
+
+// SealedNames returns the names of all sealed values.
+func (tx *Tx) SealedNames() (names []string) {
+	err := tx.oldest(bucketSealed, nil, func(key, _ []byte) (bool, error) {
+		names = append(names, string(key))
+		return true, nil
+	})
+	if err != nil {
+		return nil
+	}
+	return names
+}
+
+// PutSealed keeps sealed bytes under name; nil deletes them. The store cannot tell whether they are really sealed.
+func (tx *Tx) PutSealed(name string, value []byte) error {
+	key, err := idKey(name)
+	if err != nil {
+		return fmt.Errorf("keep sealed value: %w", err)
+	}
+	if value == nil {
+		return tx.del(bucketSealed, key)
+	}
+	return tx.put(bucketSealed, key, bytes.Clone(value))
+}
+
+// GetDoc decodes the document kept under name into v (a pointer) and reports whether there is one. One that cannot be read
+// is as good as none: it is noted, v stays as it was, and the next PutDoc replaces it.
+func (tx *Tx) GetDoc(name string, v any) (bool, error) {
+	key, err := idKey(name)
+	if err != nil {
+		return false, fmt.Errorf("read document: %w", err)
+	}
+	value, err := tx.get(bucketDocs, key)
+	if err != nil || value == nil {
+		return false, err
+	}
+	whole := reflect.New(reflect.TypeOf(v).Elem()) // an error in the middle leaves half a document behind
+	if err := json.Unmarshal(value, whole.Interface()); err != nil {
+		tx.leaveOut(fmt.Errorf("document %q: %w: %v", name, ErrRecord, err))
+		return false, nil
+	}
+	reflect.ValueOf(v).Elem().Set(whole.Elem())
+	return true, nil
+}
+
+// PutDoc keeps v as JSON under name; a nil v deletes the document. For settings and small state: every
+// change writes the whole document.
+func (tx *Tx) PutDoc(name string, v any) error {
+	key, err := idKey(name)
+	if err != nil {
+		return fmt.Errorf("keep document: %w", err)
+	}
+	if v == nil {
+		return tx.del(bucketDocs, key)
+	}
+	value, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("encode document %q: %w", name, err)
+	}
+	return tx.put(bucketDocs, key, value)
+}
+
+// Docs are up to limit documents whose names begin with prefix and follow after, which may be empty, by those names, which are
+// no longer than MaxID. One that cannot be read is left out.
+func Docs[T any](tx *Tx, prefix, after string, limit int) (map[string]T, error) {
+	docs := map[string]T{}
+	start := []byte(prefix)
+	if after != "" {
+		start = append([]byte(after), 0)
+	}
+	err := tx.between(bucketDocs, start, nil, func(key, value []byte) (bool, error) {
+		if !bytes.HasPrefix(key, []byte(prefix)) {
+			return false, nil
+		}
+		var v T
+		if err := json.Unmarshal(value, &v); err != nil {
+			tx.leaveOut(fmt.Errorf("document %q: %w: %v", key, ErrRecord, err))
+			return true, nil
+		}
+		docs[string(key)] = v
+		return len(docs) < limit, nil
+	})
+	return docs, err
+}
+
+// WithdrawalsDue returns the packages of the service in use that are to be withdrawn and are due by their
+// Withdrawal.NextTry, longest due first.
+func (tx *Tx) WithdrawalsDue(due Due) ([]office.Package, error) {
+	return tx.packages(-1, func(each visit) error { return tx.due(bucketWithdrawalsDue, due, each) })
+}
+
+// NextWithdrawal is the earliest Withdrawal.NextTry of all those packages: 1970 when one has none and is due at once, the
+// zero time when there is no such package.
+func (tx *Tx) NextWithdrawal() (time.Time, error) { return tx.first(bucketWithdrawalsDue) }
+
+var drafts = shelf{rows: bucketDrafts, ids: bucketDraftIDs}
+
+// DraftCounts counts drafts by state.
+type DraftCounts struct {
+	Queued    int
+	Adding    int
+	Unknown   int
+	Sent      int
+	Failed    int
+	Cancelled int
+}
+
+func draftFacets(d office.Draft, row []byte) (f facets) {
+	f.entry(bucketDraftStates, nil, stateKey(d.State), row)
+	f.count("drafts."+string(d.State), 1)
+	if d.State == office.DraftQueued && !d.Away {
+		f.entry(bucketDraftsDue, nil, stamp(d.NextTry), row)
+	}
+	return f
+}
+
+func stateKey(s office.DraftState) []byte { return append([]byte(s), 0) }
+
+// PutDraft stores a draft, new or changed. An empty State becomes DraftQueued, a zero Created now; Changed is set to
+// now.
+func (tx *Tx) PutDraft(d office.Draft) error {
+	row, value, err := tx.find(drafts, d.ID)
+	if err != nil {
+		return err
+	}
+	var old facets
+	if value != nil {
+		stored, err := recall[office.Draft](tx, bucketDrafts, row, value)
+		if err != nil {
+			return err
+		}
+		old = draftFacets(stored, row)
+	}
+	d.Changed = tx.now()
+	return tx.putDraft(d, row, old)
+}
+
+func (tx *Tx) putDraft(d office.Draft, row []byte, old facets) error {
+	if err := tx.home(&d.Service, &d.Away); err != nil {
+		return err
+	}
+	if d.State == "" {
+		d.State = office.DraftQueued
+	}
+	if d.Created.IsZero() {
+		d.Created = tx.now()
+	}
+	inUTC(&d.Created, &d.Changed, &d.Due, &d.NextTry)
+	d.Files = slices.Clone(d.Files)
+	for i := range d.Files {
+		inUTC(&d.Files[i].Uploaded)
+	}
+	row, err := tx.place(drafts, d.ID, row, d.Created, d)
+	if err != nil {
+		return fmt.Errorf("store draft: %w", err)
+	}
+	return tx.refacet(old, draftFacets(d, row))
+}
+
+// Draft returns a stored draft.
+func (tx *Tx) Draft(id string) (office.Draft, bool, error) {
+	row, value, err := tx.find(drafts, id)
+	if err != nil || value == nil {
+		return office.Draft{}, false, err
+	}
+	d, err := recall[office.Draft](tx, bucketDrafts, row, value)
+	return d, err == nil, err
+}
+
+// Drafts returns the drafts in any of the states, or all of them when none is given, newest first by Created.
+func (tx *Tx) Drafts(states ...office.DraftState) ([]office.Draft, error) {
+	var list []office.Draft
+	if len(states) == 0 {
+		err := tx.newest(bucketDrafts, "", func(row, value []byte) (bool, error) {
+			d, err := recall[office.Draft](tx, bucketDrafts, row, value)
+			return true, collect(tx, &list, d, err)
+		})
+		return list, err
+	}
+	for i, state := range states {
+		if slices.Contains(states[:i], state) {
+			continue
+		}
+		prefix := stateKey(state)
+		if err := tx.oldest(bucketDraftStates, prefix, func(key, _ []byte) (bool, error) {
+			d, err := at[office.Draft](tx, bucketDrafts, key[len(prefix):])
+			return true, collect(tx, &list, d, err)
+		}); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortStableFunc(list, func(a, b office.Draft) int { return b.Created.Compare(a.Created) })
+	return list, nil
+}
+
+var sums = maphash.MakeSeed()
+
+// DraftsSum is the same for as long as the drafts in any of the states are what they are, and this program runs. It reads none
+// of them.
+func (tx *Tx) DraftsSum(states ...office.DraftState) (uint64, error) {
+	var sum maphash.Hash
+	sum.SetSeed(sums)
+	for _, state := range states {
+		prefix := stateKey(state)
+		err := tx.oldest(bucketDraftStates, prefix, func(key, _ []byte) (bool, error) {
+			value, err := tx.get(bucketDrafts, key[len(prefix):])
+			sum.Write(key)
+			sum.Write(value)
+			return true, err
+		})
+		if err != nil {
+			return 0, err
+		}
+	}
+	return sum.Sum64(), nil
+}
+
+// DraftsDue returns the drafts in DraftQueued that are due by their NextTry, longest due first. Drafts in other states are
+// never due by themselves: packages/add may have been sent for them, and what became of it is not a matter of time.
+func (tx *Tx) DraftsDue(due Due) ([]office.Draft, error) {
+	return listed(tx, -1, func(each visit) error { return tx.due(bucketDraftsDue, due, each) },
+		func(key []byte) (office.Draft, error) { return at[office.Draft](tx, bucketDrafts, key[8:]) })
+}
+
+// NextDraft is the earliest NextTry of all queued drafts: 1970 when one has none and is due at once, the zero time
+// when none is queued.
+func (tx *Tx) NextDraft() (time.Time, error) { return tx.first(bucketDraftsDue) }
+
+// DraftCounts reads the counters; it does not scan.
+func (tx *Tx) DraftCounts() (c DraftCounts, err error) {
+	err = tx.counters(map[string]*int{
+		"drafts." + string(office.DraftQueued):    &c.Queued,
+		"drafts." + string(office.DraftAdding):    &c.Adding,
+		"drafts." + string(office.DraftUnknown):   &c.Unknown,
+		"drafts." + string(office.DraftSent):      &c.Sent,
+		"drafts." + string(office.DraftFailed):    &c.Failed,
+		"drafts." + string(office.DraftCancelled): &c.Cancelled,
+	})
+	return c, err
+}
+
+// maxActivities is how many lines the activity list keeps.
+const maxActivities = 20_000
+
+// AddActivity adds a line to the activity list and drops the oldest ones beyond the newest 20,000. A zero
+// Time becomes now.
+func (tx *Tx) AddActivity(a office.Activity) error {
+	if a.Time.IsZero() {
+		a.Time = tx.now()
+	}
+	inUTC(&a.Time)
+	value, err := encode(a)
+	if err != nil {
+		return fmt.Errorf("encode activity: %w", err)
+	}
+	row, err := tx.newRow(bucketActivity, a.Time)
+	if err != nil {
+		return err
+	}
+	if err := tx.put(bucketActivity, row, value); err != nil {
+		return err
+	}
+	if err := tx.add("activity", 1); err != nil {
+		return err
+	}
+	return tx.trimActivity()
+}
+
+func (tx *Tx) trimActivity() error {
+	have, err := tx.counter("activity")
+	if err != nil || have <= maxActivities {
+		return err
+	}
+	var drop [][]byte
+	if err := tx.oldest(bucketActivity, nil, func(key, _ []byte) (bool, error) {
+		drop = append(drop, bytes.Clone(key))
+		return int64(len(drop)) < have-maxActivities, nil
+	}); err != nil {
+		return err
+	}
+	for _, key := range drop {
+		if err := tx.del(bucketActivity, key); err != nil {
+			return err
+		}
+	}
+	return tx.add("activity", -int64(len(drop)))
+}
+
+// Activities returns up to limit lines of the activity list, newest first, and the cursor of the next page.
+func (tx *Tx) Activities(before office.Cursor, limit int) ([]office.Activity, office.Cursor, error) {
+	return page[office.Activity](tx, bucketActivity, before, limit)
 }

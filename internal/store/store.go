@@ -1,21 +1,48 @@
+// Package store keeps everything Countersign must not forget: events, packages, save jobs, drafts, the activity
+// list, settings and sealed values, in one bbolt file in the office's data folder.
+//
+// What it promises:
+//
+//   - [Store.Update] returns nil only when its changes are flushed to the disk. Whatever it acknowledged survives
+//     kill -9: that is tested. A loss of power is another thing, of which kill -9 shows nothing; bbolt flushes what it
+//     takes to survive one, on a disk that tells the truth about it.
+//   - An Update happens as a whole or not at all, and one that fails or panics does not harm those that share its
+//     commit.
+//   - Counters and indexes always agree with the records: all three change in one transaction, in one place
+//     (packages.go).
+//   - Open changes no file that a newer version wrote, that another process uses, or that it finds damaged.
+//   - Opening reads the list of free pages and a handful of others, however many records there are; but for the once that
+//     brings an older file up to date, or makes one smaller that has become mostly free (export.go).
+//   - What is forgotten (events.go) is old by the days on which the program ran, whatever the clock says.
+//
+// Identifiers come from outside. They are keys here and never paths; an empty one is refused, a very long one is
+// kept under its hash. Times are stored and returned in UTC.
+//
+// What it must not know: the network, the window, and keys. Sealed values are bytes that someone else sealed.
 package store
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"countersign/internal/disk"
-	"countersign/internal/private"
-
 	bolt "go.etcd.io/bbolt"
 	bolterrors "go.etcd.io/bbolt/errors"
+
+	"countersign/internal/disk"
+	"countersign/internal/message"
+	"countersign/internal/private"
 )
 
 // Options adjust Open. The zero value is right for production.
@@ -352,5 +379,269 @@ func SetAside(path string, now time.Time) (string, error) {
 			return "", fmt.Errorf("set aside %s: %w", path, err)
 		}
 		return to, nil
+	}
+}
+
+// createIfMissing makes an empty data file under a temporary name and gives it its own name when it is complete. So a
+// data file that is there is never half made, and an empty one is damage rather than a beginning.
+func createIfMissing(path string, opts Options) error {
+	if _, err := os.Lstat(path); err == nil || !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	temp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".new-*") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(temp.Name())
+	if err := temp.Close(); err != nil {
+		return err
+	}
+	if err := fill(temp.Name(), opts); err != nil {
+		return err
+	}
+	if err := disk.RenameNew(temp.Name(), path); !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil // another process was quicker, and its file wins
+}
+
+// fill makes temp an empty data file.
+func fill(temp string, opts Options) error {
+	db, err := bolt.Open(temp, 0o600, &bolt.Options{Timeout: opts.LockTimeout})
+	if err != nil {
+		return err
+	}
+	return errors.Join(db.Update(createBuckets), db.Close())
+}
+
+// The buckets. Records lie in the order of time under "stamp sequence" (16 bytes), so that lists are read in
+// order without a look-up; a bucket of identifiers leads to them.
+const (
+	bucketMeta   = "meta"   // "schema": decimal
+	bucketCounts = "counts" // counter name -> int64, big-endian
+
+	bucketEvents        = "events"         // row -> Event
+	bucketEventIDs      = "event_ids"      // id -> row, or what is left of a forgotten event, see forgotten
+	bucketEventsPending = "events_pending" // row
+	bucketEventsOdd     = "events_odd"     // row
+	bucketEventsOld     = "events_old"     // Event.Day as four bytes, row: events that can be forgotten in time
+
+	bucketPackages        = "packages"         // row -> Package
+	bucketPackageIDs      = "package_ids"      // id -> row
+	bucketPackageLines    = "package_lines"    // row -> PackageLine
+	bucketPackagesDue     = "packages_due"     // stamp of NextCheck, row
+	bucketPackagesRefused = "packages_refused" // stamp of Refused, row: signed by everyone, and not planned
+	bucketPackagesByDraft = "packages_drafts"  // draft id -> row
+	bucketWithdrawalsDue  = "withdrawals_due"  // stamp of Withdrawal.NextTry, row: pending
+	bucketJobs            = "jobs"             // Job.Key -> Job
+	bucketJobsDue         = "jobs_due"         // stamp of NextTry, Job.Key
+	bucketJobsRefused     = "jobs_refused"     // stamp of Refused, Job.Key: not done
+	bucketJobsFailed      = "jobs_failed"      // stamp of Planned, Job.Key
+	bucketJobsDone        = "jobs_done"        // stamp of Done, Job.Key: the newest mostRecent
+	bucketTargets         = "targets"          // targetKey -> Job.Key
+	bucketDrafts          = "drafts"           // row -> Draft
+	bucketDraftIDs        = "draft_ids"        // id -> row
+	bucketDraftStates     = "drafts_by_state"  // state, 0, row
+	bucketDraftsDue       = "drafts_due"       // stamp of NextTry, row
+	bucketActivity        = "activity"         // row -> Activity
+	bucketOnce            = "facts"            // hash of a fact
+	bucketSealed          = "sealed"           // name -> bytes
+	bucketDocs            = "docs"             // name -> JSON
+)
+
+// schema is the version of all this. Before the first release it stays 1 and may change.
+const schema = 1
+
+var keySchema = []byte("schema")
+
+// createBuckets makes an empty file one of this schema.
+func createBuckets(tx *bolt.Tx) error {
+	for _, name := range []string{
+		bucketMeta, bucketCounts,
+		bucketEvents, bucketEventIDs, bucketEventsPending, bucketEventsOdd, bucketEventsOld,
+		bucketPackages, bucketPackageIDs, bucketPackageLines, bucketPackagesDue, bucketPackagesRefused, bucketPackagesByDraft, bucketWithdrawalsDue,
+		bucketJobs, bucketJobsDue, bucketJobsRefused, bucketJobsFailed, bucketJobsDone, bucketTargets,
+		bucketDrafts, bucketDraftIDs, bucketDraftStates, bucketDraftsDue,
+		bucketActivity, bucketOnce, bucketSealed, bucketDocs,
+	} {
+		if _, err := tx.CreateBucket([]byte(name)); err != nil {
+			return fmt.Errorf("create bucket %s: %w", name, err)
+		}
+	}
+	return tx.Bucket([]byte(bucketMeta)).Put(keySchema, []byte(strconv.Itoa(schema)))
+}
+
+// checkSchema refuses a file of a newer schema, and one that is none of ours.
+func checkSchema(db *bolt.DB, path string) error {
+	return db.View(func(tx *bolt.Tx) error {
+		b := tx.Bucket([]byte(bucketMeta))
+		if b == nil {
+			return &CorruptError{Path: path, Reason: "not a Countersign data file"}
+		}
+		v := b.Get(keySchema)
+		have, err := strconv.Atoi(string(v))
+		switch {
+		case err != nil || have < schema:
+			return &CorruptError{Path: path, Reason: fmt.Sprintf("schema version %q", v)}
+		case have > schema:
+			return fmt.Errorf("%w: %s has schema %d, this version knows %d", ErrNewer, path, have, schema)
+		}
+		return nil
+	})
+}
+
+func encodeCount(n int64) []byte { return binary.BigEndian.AppendUint64(nil, uint64(n)) }
+
+func decodeCount(v []byte) int64 {
+	if len(v) != 8 {
+		return 0
+	}
+	return int64(binary.BigEndian.Uint64(v))
+}
+
+// errUnreadable marks a record that is there but does not decode. guard turns it into a CorruptError, which knows the
+// path.
+var errUnreadable = errors.New("unreadable record")
+
+// guard runs fn and turns the ways in which a damaged file shows itself into a CorruptError: bbolt's assertions,
+// which are panics; reads beyond the end of the mapped file, which are memory faults; and records that do not decode.
+// A panic that is the caller's own goes on.
+func (s *Store) guard(fn func() error) (err error) {
+	old := debug.SetPanicOnFault(true)
+	defer debug.SetPanicOnFault(old)
+	defer func() {
+		value := recover()
+		if value == nil {
+			return
+		}
+		if known, ok := value.(damaged); ok {
+			value = known.value
+		} else if !isFault(value) && !inBolt() {
+			panic(value)
+		}
+		damage := s.corrupt(fmt.Sprint(value))
+		s.log.Error("the data file is damaged", "path", s.path, "reason", damage.Reason)
+		// From here on bbolt may hold its locks for ever, and writing on could spread the damage.
+		s.damage.CompareAndSwap(nil, damage)
+		err = damage
+	}()
+	err = fn()
+	if errors.Is(err, errUnreadable) {
+		return s.corrupt(err.Error())
+	}
+	return err
+}
+
+// damaged is a panic that has been recognised as damage on its way to guard.
+type damaged struct{ value any }
+
+// isFault tells a read of memory that is not there (beyond the end of the file) from a nil pointer.
+func isFault(value any) bool {
+	fault, ok := value.(interface {
+		runtime.Error
+		Addr() uintptr
+	})
+	return ok && fault.Addr() >= 4096
+}
+
+// inBolt reports whether the panic being recovered was raised in bbolt itself. It must be called by the deferred
+// function.
+func inBolt() bool {
+	var pcs [64]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
+	panicked := false
+	for {
+		frame, more := frames.Next()
+		switch {
+		case frame.Function == "runtime.gopanic" || frame.Function == "runtime.sigpanic":
+			panicked = true
+		case panicked && !strings.HasPrefix(frame.Function, "runtime."):
+			return strings.HasPrefix(frame.Function, "go.etcd.io/bbolt")
+		}
+		if !more {
+			return false
+		}
+	}
+}
+
+var (
+	// ErrInUse means that another process has the file open.
+	ErrInUse = errors.New("the data folder is in use by another Countersign")
+
+	// ErrNewer means that a newer version wrote the file. It has not been touched.
+	ErrNewer = errors.New("the data was written by a newer version of Countersign")
+
+	// ErrCorrupt means that the file is damaged; the error is a [*CorruptError].
+	ErrCorrupt = errors.New("the data file is damaged")
+
+	// ErrClosed means that the store has been closed.
+	ErrClosed = errors.New("the data file is closed")
+
+	// ErrRecord means that one record cannot be read, though the file around it is well. It stays as it is; lists leave
+	// it out (see [Store.Unreadable]).
+	ErrRecord = errors.New("a record cannot be read")
+
+	// ErrUnfit means that one record cannot be kept as it is: it cannot be encoded, or is too large.
+	ErrUnfit = errors.New("a record cannot be kept")
+
+	// ErrNotFound means that a record to change does not exist.
+	ErrNotFound = errors.New("no such record")
+
+	// ErrTargetTaken means that another job has reserved the same file name.
+	ErrTargetTaken = errors.New("the file name is reserved by another document")
+
+	// ErrBadID means that an identifier is empty or not UTF-8.
+	ErrBadID = errors.New("the identifier cannot be used")
+)
+
+// DiskFull reports whether err says that a disk is full, or that its user may have no more of it.
+func DiskFull(err error) bool { return isDiskFull(err) }
+
+// OfOneRecord reports whether err is about a single record, which says nothing about the file or any other record.
+func OfOneRecord(err error) bool {
+	for _, own := range []error{ErrRecord, ErrUnfit, ErrNotFound, ErrTargetTaken, ErrBadID} {
+		if errors.Is(err, own) {
+			return true
+		}
+	}
+	return false
+}
+
+// CorruptError says which file is damaged and how it was noticed. errors.Is(err, ErrCorrupt) holds.
+type CorruptError struct {
+	Path   string
+	Reason string // for the log: what was wrong with which part
+}
+
+func (e *CorruptError) Error() string {
+	return fmt.Sprintf("%v: %s: %s", ErrCorrupt, e.Path, e.Reason)
+}
+
+// Is makes errors.Is(err, ErrCorrupt) hold.
+func (e *CorruptError) Is(target error) bool { return target == ErrCorrupt }
+
+// Message is what people are told.
+func (e *CorruptError) Message() message.Message { return message.DataDamaged(e.Path) }
+
+// Message is what people are told of an error of this package.
+func Message(err error) message.Message {
+	if m, ok := message.Of(err); ok {
+		return m
+	}
+	switch {
+	case errors.Is(err, ErrInUse):
+		return message.DataInUse()
+	case errors.Is(err, ErrNewer):
+		return message.DataNewer()
+	case errors.Is(err, ErrClosed):
+		return message.Closing()
+	case errors.Is(err, ErrTargetTaken):
+		return message.TargetTaken()
+	case isDiskFull(err):
+		return message.DataDiskFull()
+	case errors.Is(err, fs.ErrPermission):
+		return message.DataForbidden()
+	default:
+		return message.DataUnusable()
 	}
 }

@@ -2,16 +2,24 @@ package store
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path"
+	"path/filepath"
+	"strings"
 	"time"
-
-	"countersign/internal/office"
+	"unicode/utf8"
 
 	bolt "go.etcd.io/bbolt"
 	bolterrors "go.etcd.io/bbolt/errors"
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
+
+	"countersign/internal/office"
 )
 
 // Tx is a transaction: everything in the file as it is at one moment, and inside [Store.Update] the changes to it. It
@@ -320,4 +328,210 @@ func inUTC(times ...*time.Time) {
 	for _, t := range times {
 		*t = t.UTC()
 	}
+}
+
+// DocNames are the names of the documents whose names begin with prefix, which is not empty, in their order.
+func (tx *Tx) DocNames(prefix string) (names []string, err error) {
+	key, err := idKey(prefix)
+	if err != nil {
+		return nil, err
+	}
+	err = tx.oldest(bucketDocs, key, func(key, _ []byte) (bool, error) {
+		names = append(names, string(key))
+		return true, nil
+	})
+	return names, err
+}
+
+// idKey is the key of an identifier from outside. A very long one is kept under its hash; the record itself carries
+// the whole. Bytes that are not UTF-8 are refused: JSON would change them, and the record would not be found again
+// under the identifier it carries.
+func idKey(id string) ([]byte, error) {
+	switch {
+	case id == "":
+		return nil, fmt.Errorf("%w: it is empty", ErrBadID)
+	case !utf8.ValidString(id):
+		return nil, fmt.Errorf("%w: it is not text", ErrBadID)
+	case len(id) <= office.MaxID:
+		return []byte(id), nil
+	}
+	sum := sha256.Sum256([]byte(id))
+	return append([]byte{0}, sum[:]...), nil
+}
+
+// stamp is office.Stamp as eight bytes that sort like it.
+func stamp(t time.Time) []byte { return binary.BigEndian.AppendUint64(nil, office.Stamp(t)) }
+
+// stampTime is the time of a key that begins with stamp; the zero time for 0.
+func stampTime(key []byte) time.Time { return office.StampTime(binary.BigEndian.Uint64(key)) }
+
+// after is the least stamp that comes after t: keys before it are due at t.
+func after(t time.Time) []byte {
+	key := stamp(t)
+	return binary.BigEndian.AppendUint64(nil, binary.BigEndian.Uint64(key)+1)
+}
+
+func join(parts ...[]byte) []byte { return bytes.Join(parts, nil) }
+
+func cursorOf(key []byte) office.Cursor {
+	return office.Cursor(base64.RawURLEncoding.EncodeToString(key))
+}
+
+func cursorKey(c office.Cursor) ([]byte, error) {
+	key, err := base64.RawURLEncoding.DecodeString(string(c))
+	if err != nil {
+		return nil, fmt.Errorf("list position %q: %w", string(c), err)
+	}
+	return key, nil
+}
+
+// targetKey is the same for two names that any file system may take for one: it ignores case, Unicode normalisation,
+// the kind of slash, and dots and spaces at the end of an element (Windows drops them). That it takes a few names for
+// the same that are not costs no more than a number in a file name.
+func targetKey(folder, target string) []byte {
+	sum := sha256.Sum256([]byte(fold(filepath.Clean(folder)) + "\x00" + fold(target)))
+	return sum[:]
+}
+
+func fold(name string) string {
+	name = strings.ReplaceAll(name, `\`, "/")
+	if ascii(name) {
+		name = strings.ToLower(name) // the same, many times faster
+	} else {
+		name = foldText(name)
+	}
+	elements := strings.Split(path.Clean(name), "/")
+	for i, e := range elements {
+		elements[i] = strings.TrimRight(e, ". ")
+	}
+	return strings.Join(elements, "/")
+}
+
+func foldText(name string) string {
+	return norm.NFD.String(cases.Fold().String(strings.ToUpper(norm.NFD.String(name))))
+}
+
+func ascii(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
+}
+
+// Due asks for what is due: whatever's time has come, and whatever's time lies further ahead than anything waits. A clock
+// that was wrong has set such a time, and nothing is to wait for that clock.
+type Due struct {
+	Now     time.Time
+	Longest time.Duration // nothing waits longer; 0 for no such bound
+}
+
+// Left is how long until next; 0 when that is due.
+func (d Due) Left(next time.Time) time.Duration {
+	left := next.Sub(d.Now)
+	if left < 0 || d.Longest > 0 && left > d.Longest {
+		return 0
+	}
+	return left
+}
+
+// due visits what is due in an index by time, longest due first.
+func (tx *Tx) due(index string, d Due, each visit) error {
+	more := true
+	watched := func(key, value []byte) (bool, error) {
+		var err error
+		more, err = each(key, value)
+		return more, err
+	}
+	err := tx.between(index, nil, after(d.Now), watched)
+	if err != nil || !more || d.Longest <= 0 {
+		return err
+	}
+	return tx.between(index, after(d.Now.Add(d.Longest)), nil, watched)
+}
+
+// keyService is where bucketMeta keeps the name of the service in use.
+var keyService = []byte("service")
+
+// Service is the name of the service in use; "" before the first UseService. What is stored belongs to it unless it says
+// otherwise.
+func (tx *Tx) Service() (string, error) {
+	name, err := tx.get(bucketMeta, keyService)
+	return string(name), err
+}
+
+// home completes which service a record belongs to, and whether that is another one than the one in use.
+func (tx *Tx) home(service *string, away *bool) error {
+	here, err := tx.Service()
+	if err != nil {
+		return err
+	}
+	if *service == "" {
+		*service = here
+	}
+	*away = *service != here
+	return nil
+}
+
+// UseService makes name the service in use. Packages, drafts and jobs of another one stay, but are never due; those of
+// name are due again as they were when it was left. What was stored before the first call belongs to the first service.
+func (tx *Tx) UseService(name string) error {
+	here, err := tx.Service()
+	if err != nil || here == name {
+		return err
+	}
+	if err := tx.put(bucketMeta, keyService, []byte(name)); err != nil {
+		return err
+	}
+	changed, err := tx.notAtHome(name)
+	if err != nil {
+		return err
+	}
+	var failed []error
+	for _, p := range changed.packages {
+		failed = append(failed, tx.PutPackage(p))
+	}
+	for _, j := range changed.jobs {
+		failed = append(failed, tx.PutJob(j))
+	}
+	for _, d := range changed.drafts {
+		failed = append(failed, tx.PutDraft(d))
+	}
+	return errors.Join(failed...)
+}
+
+type records struct {
+	packages []office.Package
+	jobs     []office.Job
+	drafts   []office.Draft
+}
+
+// notAtHome are the records whose Service or Away is not as it is to be while name is in use.
+func (tx *Tx) notAtHome(name string) (r records, err error) {
+	wrong := func(service string, away bool) bool { return service == "" || away != (service != name) }
+	err = tx.Packages(func(p office.Package) bool {
+		if wrong(p.Service, p.Away) {
+			r.packages = append(r.packages, p)
+		}
+		return true
+	})
+	if err != nil {
+		return r, err
+	}
+	drafts, err := tx.Drafts()
+	for _, d := range drafts {
+		if wrong(d.Service, d.Away) {
+			r.drafts = append(r.drafts, d)
+		}
+	}
+	if err != nil {
+		return r, err
+	}
+	return r, tx.oldest(bucketJobs, nil, func(key, value []byte) (bool, error) {
+		j, err := decode[office.Job](bucketJobs, key, value)
+		if errors.Is(err, ErrRecord) {
+			tx.leaveOut(err)
+			return true, nil
+		}
+		if err == nil && wrong(j.Service, j.Away) {
+			r.jobs = append(r.jobs, j)
+		}
+		return true, err
+	})
 }
