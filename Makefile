@@ -67,58 +67,30 @@ test: first-build build-packages test-packages fuse
 fuse:
 	@test -w /dev/fuse || echo 'There is no FUSE here (/dev/fuse): what the program loses when the power fails is NOT tested.' >&2
 
-# Kills the program, cuts it off, feeds it nonsense and besieges it for TIME, then says what was lost, and has it catch
-# up with 1,000 completions it missed. SEED makes the choices of an earlier run again; FIGURES names a file for the table.
-TIME    ?= 5m
-SEED    ?=
-FIGURES ?=
-TORTURE := NothingIsLost|Strangers|SignedNonsense|Hostile|OnlyTheRight|SecretsAre|ManySends|TwoStarts|ItEnds|ItQuits|ControlSocket
+# What make test does for seconds, for TIME. SEED makes the choices of an earlier run again; FIGURES names a file for the table;
+# PACKAGES is how many a day, DAYS how many days in the office, CUTS how often the power fails (with FUSE), FAULT one of the planted
+# faults, or how several begin. See assets/docs/develop.md.
+TIME ?= 5m
+CUTS ?= 500
+DAYS ?= 365
+LIVES := go test -count=1 -timeout 0 -v ./internal/sim
 
-torture: export COUNTERSIGN_E2E_TORTURE = $(TIME)
-torture: export COUNTERSIGN_E2E_SEED = $(SEED)
-torture: export COUNTERSIGN_E2E_FIGURES = $(FIGURES)
 torture: build-packages test-packages
-	go test -count=1 -timeout 4h -v -run '$(TORTURE)' ./internal/e2e
+	COUNTERSIGN_E2E_TORTURE=$(TIME) COUNTERSIGN_E2E_SEED=$(SEED) COUNTERSIGN_E2E_FIGURES='$(FIGURES)' go test -count=1 -timeout 4h -v \
+		-run 'NothingIsLost|Strangers|SignedNonsense|Hostile|OnlyTheRight|SecretsAre|ManySends|TwoStarts|ItEnds|ItQuits|ControlSocket' ./internal/e2e
 	go test -count=1 -timeout 1h -v -run ManyMissed ./internal/agent
 
-# Has the power fail CUTS times under the real program, on a disk that loses what was not flushed. It needs FUSE, and root
-# or fusermount3.
-CUTS ?= 500
-
-powercut: export COUNTERSIGN_E2E_CUTS = $(CUTS)
-powercut: export COUNTERSIGN_E2E_SEED = $(SEED)
 powercut: build-packages test-packages
-	go test -count=1 -timeout 4h -v -run PowerFails ./internal/e2e
+	COUNTERSIGN_E2E_CUTS=$(CUTS) COUNTERSIGN_E2E_SEED=$(SEED) go test -count=1 -timeout 4h -v -run PowerFails ./internal/e2e
 
-# Lives through offices' lives in virtual time, on every processor, for TIME or until a promise breaks; SEED is the first
-# life's, and plays it again. PACKAGES is how many a day; the fewer, the more days in TIME.
-PACKAGES ?=
-
-simulate: export COUNTERSIGN_SIM_PACKAGES = $(PACKAGES)
-simulate: export COUNTERSIGN_SIM_TIME = $(TIME)
-simulate: export COUNTERSIGN_SIM_SEED = $(SEED)
 simulate:
-	go test -count=1 -timeout 0 -v -run '^TestSimulate$$' ./internal/sim
+	COUNTERSIGN_SIM_PACKAGES=$(PACKAGES) COUNTERSIGN_SIM_TIME=$(TIME) COUNTERSIGN_SIM_SEED=$(SEED) $(LIVES) -run '^TestSimulate$$'
 
-# Lives through a year of DAYS days in the office with twenty packages each, in lives of a month, on every processor.
-DAYS ?= 365
-
-simulate-year: export COUNTERSIGN_SIM_TIME = 1h
-simulate-year: export COUNTERSIGN_SIM_YEAR = $(DAYS)
-simulate-year: export COUNTERSIGN_SIM_DAYS = 31
-simulate-year: export COUNTERSIGN_SIM_SEED = $(SEED)
 simulate-year:
-	go test -count=1 -timeout 0 -v -run '^TestSimulate$$' ./internal/sim
+	COUNTERSIGN_SIM_TIME=1h COUNTERSIGN_SIM_YEAR=$(DAYS) COUNTERSIGN_SIM_DAYS=31 COUNTERSIGN_SIM_SEED=$(SEED) $(LIVES) -run '^TestSimulate$$'
 
-# Plants each of the faults kept with the simulation, one at a time, and counts those that it finds within a minute of a
-# processor; FAULT names one, or how several begin.
-FAULT ?=
-
-simulate-faults: export COUNTERSIGN_SIM_FAULT = $(FAULT)
-simulate-faults: export COUNTERSIGN_SIM_FAULTS = 1m
-simulate-faults: export COUNTERSIGN_SIM_SEED = $(SEED)
 simulate-faults:
-	go test -count=1 -timeout 0 -v -run '^TestPlantedFaultsAreFound$$' ./internal/sim
+	COUNTERSIGN_SIM_FAULTS=1m COUNTERSIGN_SIM_FAULT=$(FAULT) COUNTERSIGN_SIM_SEED=$(SEED) $(LIVES) -run '^TestPlantedFaultsAreFound$$'
 
 # Measures the program beside what it cannot do without, on this machine.
 bench: build-packages test-packages
@@ -168,77 +140,38 @@ endef
 
 # --- shipping
 
-.PHONY: windows deb rpm tar macos release renew test-shipping
-.PHONY: windows-packages deb-packages rpm-packages tar-packages cross-packages shipping-packages
-
-WINDOWS_PACKAGES  := gcc-mingw-w64-x86-64 mingw-w64-x86-64-dev nsis wixl msitools osslsigncode
-DEB_PACKAGES      := dpkg-dev xz-utils libdecor-0-0 libegl1 libwayland-cursor0 libwayland-egl1
-RPM_PACKAGES      := rpm
-TAR_PACKAGES      := xz-utils
-SHIPPING_PACKAGES := wine wine64 locales xvfb xdotool libgl1-mesa-dri openssl bsdutils debootstrap desktop-file-utils appstream mandoc lintian sway grim dbus
+.PHONY: windows deb rpm tar macos release renew test-shipping shipping-packages
 
 # ARCH is another kind of processor than this computer's, arm64 or amd64: `make deb ARCH=arm64`, and rpm and tar. Debian's
 # cross compiler makes the program, with that one's libraries, which apt-get has after `dpkg --add-architecture arm64`; that is left to
 # whoever owns the computer.
 ARCH ?=
-CROSS_COMPILER_arm64 := gcc-aarch64-linux-gnu
-CROSS_COMPILER_amd64 := gcc-x86-64-linux-gnu
-CROSS_PACKAGES := libc6-dev libgl-dev libegl-dev libx11-dev libxcursor-dev libxi-dev libxinerama-dev libxrandr-dev libxxf86vm-dev libxkbcommon-dev \
+HERE := $(shell dpkg --print-architecture 2>/dev/null)
+CROSS_LIBRARIES := libc6-dev libgl-dev libegl-dev libx11-dev libxcursor-dev libxi-dev libxinerama-dev libxrandr-dev libxxf86vm-dev libxkbcommon-dev \
 	libwayland-dev libx11-xcb1 libxext6 libdecor-0-0 libegl1
+cross := $(if $(ARCH),$(if $(filter-out $(HERE),$(ARCH)),$(if $(filter arm64,$(ARCH)),gcc-aarch64-linux-gnu,gcc-x86-64-linux-gnu) $(addsuffix :$(ARCH),$(CROSS_LIBRARIES))))
 
-# Without VERSION these are called as git describes the tree; what a release is called, its maker says.
-SHIP := go run ./internal/release $(if $(filter command line environment,$(origin VERSION)),--set-version '$(VERSION)') $(if $(ARCH),--arch $(ARCH))
+for_windows := gcc-mingw-w64-x86-64 mingw-w64-x86-64-dev nsis wixl msitools osslsigncode
+for_deb     := dpkg-dev xz-utils libdecor-0-0 libegl1 libwayland-cursor0 libwayland-egl1 $(cross)
+for_rpm     := rpm $(cross)
+for_tar     := xz-utils $(cross)
+for_release := $(for_windows) $(for_deb) $(for_rpm) $(for_tar)
 
-# ACCESSIBILITY=1 has the programs for Windows and macOS made with what Fyne has for screen readers, see assets/docs/develop.md.
+# Without VERSION these are called as git describes the tree; what a release is called, its maker says. macos works on a Mac, and
+# elsewhere makes what needs none; renew signs the last manifest anew; ACCESSIBILITY=1: see assets/docs/develop.md.
 export ACCESSIBILITY
 
-windows: build-packages windows-packages
-	$(SHIP) windows
-
-deb: build-packages deb-packages cross-packages
-	$(SHIP) deb
-
-rpm: build-packages rpm-packages cross-packages
-	$(SHIP) rpm
-
-tar: build-packages tar-packages cross-packages
-	$(SHIP) tar
-
-# Works on a Mac; elsewhere it makes what needs none, and says so.
-macos:
-	$(SHIP) macos
-
-release: build-packages windows-packages deb-packages rpm-packages tar-packages
-	$(SHIP) all
-
-# Signs the manifest of the last release anew (UPDATE_URL, UPDATE_KEYS and RELEASE_KEY, see assets/docs/develop.md), before it expires.
-renew:
-	$(SHIP) renew
+windows deb rpm tar macos release renew: build-packages
+	@test -z "$(cross)" || dpkg --print-foreign-architectures | grep -qx '$(ARCH)' || \
+		(echo 'This system does not know packages for $(ARCH). As root: dpkg --add-architecture $(ARCH) && apt-get update' >&2; false)
+	@$(call install,$(for_$@))
+	go run ./internal/release $(if $(filter command line environment,$(origin VERSION)),--set-version '$(VERSION)') $(if $(ARCH),--arch $(ARCH)) \
+		$(if $(filter release,$@),all,$@)
 
 # Installs what is shipped in Wine, in a fresh Debian and in an empty home, and builds it all twice.
-test-shipping: build-packages windows-packages deb-packages rpm-packages tar-packages shipping-packages
+test-shipping: build-packages shipping-packages
 	go vet -tags shipping ./internal/release
 	go test -tags shipping -count=1 -timeout 25m -v ./internal/release
 
-windows-packages:
-	@$(call install,$(WINDOWS_PACKAGES))
-
-deb-packages:
-	@$(call install,$(DEB_PACKAGES))
-
-rpm-packages:
-	@$(call install,$(RPM_PACKAGES))
-
-# Of a processor that apt-get does not know here it says what makes it known.
-cross-packages:
-ifneq ($(ARCH),)
-	@test $(ARCH) = "$$(dpkg --print-architecture)" || dpkg --print-foreign-architectures | grep -qx $(ARCH) || \
-		(echo 'This system does not know packages for $(ARCH). As root: dpkg --add-architecture $(ARCH) && apt-get update' >&2; false)
-	@test $(ARCH) = "$$(dpkg --print-architecture)" || { $(call install,$(CROSS_COMPILER_$(ARCH)) $(addsuffix :$(ARCH),$(CROSS_PACKAGES))); }
-endif
-
-tar-packages:
-	@$(call install,$(TAR_PACKAGES))
-
 shipping-packages:
-	@$(call install,$(SHIPPING_PACKAGES))
+	@$(call install,$(for_release) wine wine64 locales xvfb xdotool libgl1-mesa-dri openssl bsdutils debootstrap desktop-file-utils appstream mandoc lintian sway grim dbus)
