@@ -202,3 +202,165 @@ func written(p *harness.Process) (n int64) {
 	}
 	return n
 }
+
+// large is the size of the one document.
+const large = 512 << 20
+
+// BenchmarkOneLargeDocument is one executed PDF of 512 MB, from its request to the file that is told as saved, beside
+// curl and fsync.
+func BenchmarkOneLargeDocument(b *testing.B) {
+	o := harness.UsualOffice(b, harness.NewDesktop(b))
+	o.Setup("--no-cac", "--no-masterfile")
+	o.Serve()
+	o.MustLogin()
+	o.Registered()
+	o.Service.Tell("POST", "/downloads/pad", map[string]int{"bytes": large}, nil)
+	savesLarge(o, "Warm")
+	var ours, floor []time.Duration
+	more := 0
+	for b.Loop() {
+		for n := range 7 {
+			took, memory, p := savesLarge(o, fmt.Sprintf("Large %d", n))
+			ours, more = append(ours, took), max(more, memory)
+			floor = append(floor, curls(o, p))
+		}
+	}
+	b.ReportMetric(milliseconds(median(ours)), "ours-ms")
+	b.ReportMetric(milliseconds(median(floor)), "curl-ms")
+	b.ReportMetric(median(floor).Seconds()/median(ours).Seconds(), "x-curl")
+	b.ReportMetric(float64(more)/1024, "more-MiB")
+}
+
+// savesLarge has a package of one document signed and waits for its file, which it removes. It returns how long that took
+// from the request on, and how much memory it took at most, in KiB.
+func savesLarge(o *harness.Office, name string) (took time.Duration, memory int, p harness.Pack) {
+	o.T.Helper()
+	o.Must("send", harness.Sample(o.T, "Offer 2026-118"), "--name", name, "--to", ana)
+	p = o.Service.Named(name)
+	saved, before := o.Status().Saves.Done, o.Running.Costs().Memory
+	o.Service.SignAll(p.ID)
+	look := time.NewTicker(10 * time.Millisecond) // looking costs what is measured
+	defer look.Stop()
+	for began := time.Now(); ; <-look.C {
+		memory = max(memory, o.Running.Costs().Memory-before)
+		if s, err := o.Ask(); err == nil && s.Saves.Done > saved {
+			break
+		}
+		if time.Since(began) > 2*harness.Patience {
+			o.T.Fatal("the document does not arrive")
+		}
+	}
+	end := time.Now()
+	for _, f := range o.Files() {
+		harness.Must(o.T, os.Remove(filepath.Join(o.Folder, f)))
+	}
+	return end.Sub(askedAt(o.Service, executed(p))), memory, p
+}
+
+// curls downloads the same document with curl and brings it to the disk.
+func curls(o *harness.Office, p harness.Pack) time.Duration {
+	o.T.Helper()
+	path := filepath.Join(filepath.Dir(o.Folder), "curl.pdf")
+	defer os.Remove(path)
+	token := o.Service.Token()
+	began := time.Now()
+	out, err := exec.Command("curl", "-sSf", "-o", path, "-H", "Authorization: Bearer "+token, o.Service.URL+o.Service.Prefix+executed(p)).CombinedOutput()
+	if err != nil {
+		o.T.Fatalf("curl: %v: %s", err, out)
+	}
+	flush(o.T, path)
+	flush(o.T, filepath.Dir(path))
+	return time.Since(began)
+}
+
+// executed is the API's path of a package's first document as signed.
+func executed(p harness.Pack) string {
+	return "/packages/" + p.ID + "/documents/" + p.Documents[0].ID + "/pdf/executed/download"
+}
+
+// askedAt is when the service was asked at a path for the first time.
+func askedAt(s *harness.Service, path string) time.Time {
+	s.T.Helper()
+	var log struct {
+		Requests []struct {
+			Path string
+			Time time.Time
+		}
+	}
+	s.Tell("GET", "/requests", nil, &log)
+	for _, r := range log.Requests {
+		if strings.HasSuffix(r.Path, path) {
+			return r.Time
+		}
+	}
+	s.T.Fatalf("the service was never asked for %s", path)
+	return time.Time{}
+}
+
+// flush brings a file or a folder to the disk.
+func flush(t testing.TB, path string) {
+	t.Helper()
+	f, err := os.Open(path)
+	harness.Must(t, err)
+	defer f.Close()
+	harness.Must(t, f.Sync())
+}
+
+// BenchmarkHiddenInTheTray is the memory of the program in the tray, once its window has shown so many packages and was
+// closed, beside a bare window: what the system holds for it alone, and with the parts of files.
+func BenchmarkHiddenInTheTray(b *testing.B) {
+	desk := harness.NewDesktop(b)
+	desk.StartDisplay()
+	tray := harness.ServeTray(b, desk.Connect())
+	bare := harness.Start(b, desk.Env(), bareWindow(b))
+	desk.Window("Bare window")
+	o := stoppedOffice(b, desk)
+	have := 0
+	for _, n := range []int{0, 1000, 50000} {
+		b.Run(fmt.Sprintf("packages=%d", n), func(b *testing.B) {
+			know(o, have, n)
+			have = max(have, n)
+			for b.Loop() {
+				o.Running = harness.Start(b, desk.Env(), harness.Program, o.Global...)
+				o.Answers()
+				tray.Item()
+				window := desk.Window("Countersign")
+				window.Still()
+				shown := held(o.Running)
+				window.Hide()
+				<-time.After(15 * time.Second) // what was begun comes to rest
+				ours, floor := held(o.Running), held(bare)
+				const mega = 1 << 20
+				b.ReportMetric(shown.own/mega, "shown-MiB")
+				b.ReportMetric(ours.own/mega, "ours-MiB")
+				b.ReportMetric(floor.own/mega, "bare-MiB")
+				b.ReportMetric((ours.own-floor.own)/mega, "beyond-MiB")
+				b.ReportMetric((ours.all-floor.all)/mega, "beyond-with-files-MiB")
+				o.Stop()
+			}
+		})
+	}
+}
+
+// memory is what the system holds for a process, in bytes.
+type memory struct {
+	own float64 // in no file: it is there for this process alone, and could only be swapped out
+	all float64 // with the parts of files that are mapped, its own program among them
+}
+
+func held(p *harness.Process) (m memory) {
+	p.T.Helper()
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.Cmd.Process.Pid))
+	harness.Must(p.T, err)
+	for line := range strings.Lines(string(b)) {
+		name, rest, _ := strings.Cut(line, ":")
+		kib, _ := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 64)
+		switch name {
+		case "RssAnon":
+			m.own = kib * 1024
+		case "VmRSS":
+			m.all = kib * 1024
+		}
+	}
+	return m
+}

@@ -5,17 +5,23 @@ package e2e
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/csv"
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
+	"io/fs"
+	"net/mail"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
-	"countersign/internal/e2e/harness"
-
 	"github.com/pdfcpu/pdfcpu/pkg/api"
+
+	"countersign/internal/e2e/harness"
 )
 
 // TestTheWholeJob is the main job with everything at its usual setting and the commands beside the running program.
@@ -263,4 +269,552 @@ func keepsSecrets(o *harness.Office) {
 	if err != nil {
 		o.T.Error(err)
 	}
+}
+
+// TestPeopleGetCopiesAndLinks sends with copies, those of the settings among them, and has a link to sign printed, which is
+// left nowhere.
+func TestPeopleGetCopiesAndLinks(t *testing.T) {
+	t.Parallel()
+	o := harness.UsualOffice(t, harness.NewDesktop(t))
+	o.Serve()
+	o.Setup("--copy-to", "Office <office@example.com>; jan.weber@example.com")
+	o.MustLogin()
+	o.Registered()
+
+	if r := o.Command("send", harness.Sample(t, "Lease Sonnenweg 4"), "--to", "Ana Ruiz <ana.ruiz@example.com>", "--cc", "ANA.RUIZ@example.com"); r.Code != 1 ||
+		!strings.Contains(r.Stderr, "signs this package and cannot also get a copy") || len(o.Service.Packages()) != 0 {
+		t.Errorf("a copy for a signer: %+v", r)
+	}
+	o.Must("send", harness.Sample(t, "Lease Sonnenweg 4"), "--name", "Lease", "--sequential", "--to", "Jan Weber <jan.weber@example.com>",
+		"--to", "Ana Ruiz <ana.ruiz@example.com>", "--cc", "Eva Klein <eva@example.com>", "--bcc", "boss@example.com")
+	lease := o.Service.Named("Lease")
+	var copies []string
+	for _, r := range lease.Recipients {
+		copies = append(copies, r.Type+" "+r.Email)
+	}
+	if want := []string{"CC eva@example.com", "BCC boss@example.com", "CC office@example.com"}; !slices.Equal(copies, want) {
+		t.Errorf("the service got %q", copies)
+	}
+
+	link := strings.TrimSpace(o.Must("link", lease.ID, "jan.weber@example.com"))
+	if link != lease.Signers[0].Page {
+		t.Errorf("the link is %q, want %q", link, lease.Signers[0].Page)
+	}
+	o.Stop()
+	token := []byte(link[strings.LastIndex(link, "/")+1:])
+	harness.Must(t, filepath.WalkDir(o.Data, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || !e.Type().IsRegular() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		if bytes.Contains(b, token) {
+			t.Errorf("%s holds the link", e.Name())
+		}
+		return err
+	}))
+}
+
+// The process that reads documents gets no environment; without a home it has to do without the compiled PDFium.
+func TestADocumentIsReadWithoutAnEnvironment(t *testing.T) {
+	t.Parallel()
+	document, err := os.Open(harness.Sample(t, "Offer 2026-118"))
+	harness.Must(t, err)
+	defer document.Close()
+	read := exec.CommandContext(t.Context(), harness.Program, "page", "0")
+	read.Env, read.Stdin = []string{}, document
+	out, err := read.Output()
+	if want := []byte("R\x01\x00\x00\x00\x01\x00\x00\x00"); err != nil || !bytes.HasPrefix(out, want) {
+		t.Errorf("it said %q, %v; want that it was read and has one page", out, err)
+	}
+}
+
+// TestTheIndexListsEachFileOnce has the program killed between a line and its record, and the list erased.
+func TestTheIndexListsEachFileOnce(t *testing.T) {
+	t.Parallel()
+	desk := harness.NewDesktop(t)
+	o := harness.UsualOffice(t, desk)
+	o.Setup("--index")
+	o.More = []string{"COUNTERSIGN_CRASH_AT=index written:1"}
+	o.Serve()
+	o.More = nil
+	o.MustLogin()
+	o.Registered()
+	o.Must("send", harness.Sample(t, "Offer 2026-118"), "--name", "Offer", "--to", "Jan Weber <jan.weber@example.com>")
+	o.Service.SignAll(o.Service.Named("Offer").ID)
+	if code := o.Running.Wait(); code != -1 {
+		t.Fatalf("the program ended by itself, with %d: %s", code, o.Running.Stderr)
+	}
+	o.Serve()
+	listed(o, 3)
+	harness.Must(t, os.Remove(filepath.Join(o.Folder, "index.csv")))
+	o.Must("send", harness.Sample(t, "Mandate Keller"), "--name", "=Mandate", "--to", "Jan Weber <jan.weber@example.com>")
+	o.Service.SignAll(o.Service.Named("=Mandate").ID)
+	listed(o, 6)
+}
+
+// listed waits until the index lists n files, and checks that it lists each file in the folder with its sum.
+func listed(o *harness.Office, n int) {
+	o.T.Helper()
+	var lines [][]string
+	harness.Eventually(o.T, "all files are listed", func() bool {
+		b, err := os.ReadFile(filepath.Join(o.Folder, "index.csv"))
+		if err != nil {
+			return false
+		}
+		lines, err = csv.NewReader(strings.NewReader(strings.TrimPrefix(string(b), "\ufeff"))).ReadAll()
+		return err == nil && len(lines) > n
+	})
+	got := map[string]string{}
+	for _, l := range lines[1:] {
+		got[strings.TrimPrefix(l[6], "'")] = l[7]
+		if strings.HasPrefix(l[1], "=") {
+			o.T.Errorf("a formula: %q", l[1])
+		}
+	}
+	if len(lines) != n+1 || len(got) != n {
+		o.T.Errorf("%d lines about %d files, want %d: %q", len(lines)-1, len(got), n, lines)
+	}
+	for sum, file := range o.Contents() {
+		if want := hex.EncodeToString(sum[:]); !strings.HasSuffix(file, "index.csv") && got[file] != want {
+			o.T.Errorf("%s is listed with %q, not %s", file, got[file], want)
+		}
+	}
+}
+
+// hostileNames are what people, or a service, may call a package, a signer or a document to do harm. TRAP stands for a
+// file that a shell would make.
+var hostileNames = []string{
+	"$(touch TRAP)", "`touch TRAP`", "; touch TRAP #", "| touch TRAP", `"; touch TRAP; "`, `'; touch TRAP; '`, "%PATH% $HOME ${HOME} $env:HOME",
+	"<b>bold</b> <img src=x onerror=alert(1)> &amp; &lt;", "]]><script>x</script>", `" onmouseover="x`, `\" \n \\ \u0041`,
+	"one\ntwo\r\nthree\tfour", "\x1b[31mred\x1b[0m \x07\x08\x7f\u0085\u2028\u2029", "\u202efdp.exe\u202c \u2066a\u2069 \u200f\u200e\u200b\ufeff",
+	"../../../../TRAP", `..\..\TRAP`, "/etc/passwd", `C:\Windows\x`, "CON", "nul.pdf", ".hidden", "trailing. . .", "-rf", "~root", "a:b*c?d|e",
+	"e\u0301\u0301\u0301\u0301 \U0001F1E9\U0001F1EA \U000E0041\U000E0042 \uFFF9a\uFFFB", strings.Repeat("A", 10000), strings.Repeat("\u0416\u0301", 5000),
+	"{package} {document} {date} %s %d %n", "=HYPERLINK(\"http://x\")", "\u2018\u2019\u201c\u201d\u00b4",
+}
+
+func TestHostileNamesAreShownHarmlessly(t *testing.T) {
+	t.Parallel()
+	desk := harness.NewDesktop(t)
+	desk.StartDisplay()
+	desk.Notes.ReadMarkup()
+	tray := harness.ServeTray(t, desk.Connect())
+	o := harness.UsualOffice(t, desk)
+	o.Setup("--name-template", "{package}/{document} by {signer}")
+	o.Open()
+	icon := tray.Item()
+	o.MustLogin()
+	o.Registered()
+
+	trap := filepath.Join(harness.ShortDir(t), "trap")
+	sent := 0
+	for i, name := range hostileNames {
+		if sendAs(o, i, strings.ReplaceAll(name, "TRAP", trap)) {
+			sent++
+		}
+	}
+	if sent < len(hostileNames)*3/4 {
+		t.Errorf("only %d of %d names could be sent at all", sent, len(hostileNames))
+	}
+	harness.Suffered.Add(harness.Hostile, len(hostileNames))
+	for _, label := range icon.Labels() {
+		harmless(t, "the tray's menu", label, 200)
+	}
+	for _, p := range o.Service.Packages() {
+		o.Service.SignAll(p.ID)
+	}
+	n := len(o.Service.Packages())
+	o.Until("every package is saved", func(s harness.Status) bool { return s.Packages.Saved == n && s.Saves.Failed == 0 })
+	harness.Eventually(t, "people are told", func() bool { return len(desk.Notes.List()) > 0 })
+	leavesAQuestion(o, "$(touch "+trap+")\x1b[2J<b>\u202e"+strings.Repeat("B", 150))
+	for _, label := range append(icon.Labels(), icon.Title()) {
+		harmless(t, "the tray's menu", label, 200)
+	}
+	o.Stop()
+
+	isHarmless(o)
+	if _, err := os.Stat(trap); err == nil {
+		t.Error("a name was run by a shell")
+	}
+}
+
+// sendAs sends a package with a name that everything in it bears, and reports whether anybody would take it.
+func sendAs(o *harness.Office, n int, name string) bool {
+	o.T.Helper()
+	b, err := os.ReadFile(harness.Sample(o.T, "Offer 2026-118"))
+	harness.Must(o.T, err)
+	base := strings.NewReplacer("/", "", "\x00", "").Replace(name)
+	for len(base) > 200 {
+		base = string([]rune(base)[:len([]rune(base))/2])
+	}
+	file := filepath.Join(harness.ShortDir(o.T), base+".pdf")
+	harness.Must(o.T, os.WriteFile(file, b, 0o600))
+	to := mail.Address{Name: name, Address: fmt.Sprintf("signer%d@example.com", n)}
+	r := o.Command("send", file, "--name="+name, "--to="+to.String(), "--message="+name)
+	if r.Code != 0 {
+		o.T.Logf("%.40q is not sent: %s", name, r.Stderr)
+		harmless(o.T, "what send says", strings.TrimSpace(r.Stderr), 1000)
+	}
+	return r.Code == 0
+}
+
+// leavesAQuestion has the service lose the answer about a package with this name, so that health and the notifications
+// speak of it.
+func leavesAQuestion(o *harness.Office, name string) {
+	o.T.Helper()
+	o.Service.Tell("POST", "/events/hold", nil, nil)
+	o.Service.Misbehave(map[string]any{"path": "/packages/list", "status": 404})
+	o.Service.Misbehave(map[string]any{"path": "/packages/add", "drop": true, "times": 1})
+	r := o.Command("send", harness.Sample(o.T, "Offer 2026-118"), "--name", name, "--to", ana)
+	if r.Code != 1 {
+		o.T.Errorf("a lost answer: %+v", r)
+	}
+	harmless(o.T, "what send says", strings.TrimSpace(r.Stderr), 600)
+	text := o.Must("status")
+	for line := range strings.Lines(text) {
+		harmless(o.T, "status", strings.TrimSpace(line), 1000)
+	}
+	for _, i := range o.Status().Health {
+		harmless(o.T, "the health of status --json", i.Text, 600)
+	}
+}
+
+// TestAPackageFromATemplate is the job of an office that has a template: it is listed, filled, sent, signed and saved, and
+// once it is gone a second package is refused with a sentence.
+func TestAPackageFromATemplate(t *testing.T) {
+	t.Parallel()
+	desk := harness.NewDesktop(t)
+	o := harness.UsualOffice(t, desk)
+	o.Serve()
+	o.Setup()
+	o.MustLogin()
+	o.Registered()
+
+	var all struct {
+		Templates []struct {
+			ID        string `json:"id"`
+			Name      string `json:"name"`
+			Documents []struct {
+				Fields []struct {
+					ID string `json:"id"`
+				} `json:"fields"`
+			} `json:"documents"`
+		} `json:"templates"`
+	}
+	harness.Must(t, json.Unmarshal([]byte(o.Must("templates", "--json", "--search", "tenant")), &all))
+	list := all.Templates
+	if len(list) != 1 || list[0].Name != "Lease agreement" || len(list[0].Documents) != 2 || list[0].Documents[0].Fields[0].ID != "address" {
+		t.Fatalf("templates: %+v", list)
+	}
+	send := []string{harness.Sample(t, "Offer 2026-118"), "--template", "lease agreement", "--name", "Flat 4",
+		"--to", "Landlord=Jan Weber <jan.weber@example.com>", "--to", "Tenant=Ana Ruiz <ana.ruiz@example.com>",
+		"--field", "rent=1,200", "--field", "address=Sonnenweg 4", "--field", "special=", "--replace", "House rules=" + harness.Sample(t, "Mandate Keller")}
+	out := o.Must("send", send...)
+	p := o.Service.Named("Flat 4")
+	var names []string
+	for _, d := range p.Documents {
+		names = append(names, d.Name)
+	}
+	if strings.TrimSpace(out) != "Sent. Package "+p.ID || strings.Join(names, ", ") != "Lease agreement, House rules, Offer 2026-118" ||
+		!p.Signers[0].Turn || p.Signers[0].Name != "Jan Weber" {
+		t.Errorf("send printed %q; the service got %+v", out, p)
+	}
+	o.Service.SignAll(p.ID)
+	o.Until("it is saved", func(s harness.Status) bool { return s.Packages.Saved == 1 })
+	if text := o.Must("templates"); !strings.HasPrefix(text, "Lease agreement\n") {
+		t.Errorf("the template used last does not come first:\n%s", text)
+	}
+
+	o.Service.Tell("DELETE", "/templates/"+list[0].ID, nil, nil)
+	if r := o.Command("send", append(send, "--name", "Flat 5")...); r.Code != 1 || !strings.Contains(r.Stderr, "There is no template") {
+		t.Errorf("ended with %d and said %q", r.Code, r.Stderr)
+	}
+}
+
+// variant is one way in which a service, or an office, differs from the usual one.
+type variant struct {
+	name    string
+	service harness.ServiceOptions
+	path    string   // of the public address
+	base    string   // appended to the service's address for --base-url
+	setup   []string // flags of setup
+	keyFile bool
+	disturb map[string]any // how events travel
+	bare    bool           // the service says no more than interface.md shows
+}
+
+var variants = []variant{
+	{name: "exactly the fields of interface.md", service: harness.ServiceOptions{Flags: []string{"--bare"}}, bare: true},
+	{name: "no discovery", service: harness.ServiceOptions{Flags: []string{"--no-discovery"}}},
+	{name: "bare and without discovery", service: harness.ServiceOptions{Flags: []string{"--bare", "--no-discovery"}}, bare: true},
+	{name: "the API under its prefix alone", service: harness.ServiceOptions{Flags: []string{"--only-api-prefix"}}},
+	{name: "the API without its prefix alone", service: harness.ServiceOptions{Flags: []string{"--no-api-prefix"}, Prefix: "none"}},
+	{name: "tokens of three seconds", service: harness.ServiceOptions{Flags: []string{"--token-lifetime", "3s"}}},
+	{name: "a secret with odd characters", service: harness.ServiceOptions{Secret: `a+b/c=d&e%f g:ü"4711`}},
+	{name: "a base address with its prefix", base: "/api/v1"},
+	{name: "a base address with its prefix and a slash", base: "/api/v1/", service: harness.ServiceOptions{Flags: []string{"--only-api-prefix"}}},
+	{name: "a key file in place of the keyring", keyFile: true},
+	{name: "a public address with a path", path: "/hooks/Signing"},
+	{name: "another header for the signature", service: harness.ServiceOptions{Flags: []string{"--signature-header", "X-Signed-By-Me"}},
+		setup: []string{"--signature-header", "X-Signed-By-Me"}},
+	{name: "events twice and out of order", disturb: map[string]any{"duplicate": 1, "reorder": true}},
+}
+
+// TestTheWholeJobWithServicesAndOfficesOfAllKinds plays the main job once per variant.
+func TestTheWholeJobWithServicesAndOfficesOfAllKinds(t *testing.T) {
+	t.Parallel()
+	for _, v := range variants {
+		t.Run(v.name, func(t *testing.T) {
+			t.Parallel()
+			playVariant(t, v)
+		})
+	}
+}
+
+func playVariant(t testing.TB, v variant) {
+	desk := harness.NewDesktop(t)
+	f := harness.NewFront(t)
+	v.service.Redirects = []string{f.URL + v.path + "/oauth/callback"}
+	v.service.Flags = append([]string{"--trust", f.Authority.File}, v.service.Flags...)
+	s := harness.StartService(t, desk.Env(), v.service)
+	o := harness.NewOffice(t, desk, s, f)
+	if v.keyFile {
+		o.Global = append(o.Global, "--key-file", filepath.Join(filepath.Dir(o.Data), "key"))
+	}
+	if v.disturb != nil {
+		s.Tell("POST", "/events/disturb", v.disturb, nil)
+	}
+	o.Setup(append([]string{"--base-url", s.URL + v.base, "--public-url", f.URL + v.path}, v.setup...)...)
+	o.Serve()
+	o.MustLogin()
+	o.Registered()
+	lease, offer := sendLease(o), sendOffer(o)
+	s.SignAll(lease.ID)
+	s.SignAll(offer.ID)
+	o.Until("both packages are saved", func(s harness.Status) bool { return s.Packages.Saved == 2 })
+	savedAsServed(o, lease, offer)
+	toldOnce(o, v.bare, lease, offer)
+	statusIsRight(o, f.URL+v.path)
+	if v.keyFile {
+		if labels := desk.KeyringItems(); len(labels) != 0 {
+			t.Errorf("with a key file, the keyring holds %q", labels)
+		}
+		info, err := os.Stat(filepath.Join(filepath.Dir(o.Data), "key"))
+		if err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("the key file: %v, %v", info, err)
+		}
+	}
+	o.Stop()
+	keepsSecrets(o)
+}
+
+// TestCommandsWorkWithoutARunningProgram sets up, signs in and sends with nothing running, lets people sign meanwhile,
+// and expects the next start to catch up.
+func TestCommandsWorkWithoutARunningProgram(t *testing.T) {
+	t.Parallel()
+	desk := harness.NewDesktop(t)
+	o := harness.UsualOffice(t, desk)
+	s := o.Service
+	o.Setup()
+	o.MustLogin()
+	if s := o.Status(); !s.SignedIn || s.Account.Email != harness.Olivia {
+		t.Errorf("after the sign-in: %+v", s)
+	}
+	lease, offer := sendLease(o), sendOffer(o)
+	s.SignAll(lease.ID)
+	s.SignAll(offer.ID)
+	if s := o.Status(); s.Packages.Total != 2 || s.Packages.Saved != 0 {
+		t.Errorf("before the start: %+v", s)
+	}
+	o.Serve()
+	o.Until("both packages are saved", func(s harness.Status) bool { return s.Packages.Saved == 2 })
+	savedAsServed(o, lease, offer)
+	o.Stop()
+
+	if s := o.Status(); s.Packages.Saved != 2 || s.Saves.Done != 8 || s.Endpoint.ID == "" {
+		t.Errorf("after the stop: %+v", s)
+	}
+	o.Must("logout")
+	if s := o.Status(); s.SignedIn || s.Endpoint.ID != "" {
+		t.Errorf("after the sign-out: %+v", s)
+	}
+	if urls := s.Endpoints(); len(urls) != 0 {
+		t.Errorf("after the sign-out the service still reports events to %s", urls)
+	}
+	if r := o.Command("send", harness.Sample(t, "Offer 2026-118"), "--to", "a@example.com"); r.Code != 1 || !strings.Contains(r.Stderr, "Nobody is signed in") {
+		t.Errorf("signed out, send ended with %d: %s", r.Code, r.Stderr)
+	}
+}
+
+// rescinds is how often the service was asked to withdraw a package.
+func rescinds(s *harness.Service) int { return len(s.Requests("/packages/rescind")) }
+
+// TestPackagesAreWithdrawnByCommandAndThroughKills withdraws packages beside the running program and without it, and through
+// kills right before and right after the service was asked.
+func TestPackagesAreWithdrawnByCommandAndThroughKills(t *testing.T) {
+	t.Parallel()
+	o := harness.UsualOffice(t, harness.NewDesktop(t))
+	o.Serve()
+	o.Setup()
+	o.MustLogin()
+	o.Registered()
+	offer := harness.Sample(t, "Offer 2026-118")
+	send := func(name string) harness.Pack {
+		o.Must("send", offer, "--name", name, "--to", "Ana Ruiz <ana@example.com>")
+		return o.Service.Named(name)
+	}
+	want := func(id, state string, told int) {
+		t.Helper()
+		for _, p := range o.Service.Packages() {
+			if p.ID == id && (p.State != state || len(p.Notified) != told) {
+				t.Errorf("%s is %s, and its people were told %q", p.Name, p.State, p.Notified)
+			}
+		}
+	}
+
+	beside, signed := send("Beside"), send("Signed")
+	if out := o.Must("withdraw", beside.ID, "--message", "The rent was wrong."); strings.TrimSpace(out) != "Withdrawn. Package "+beside.ID {
+		t.Errorf("withdraw printed %q", out)
+	}
+	want(beside.ID, "rescinded", 1)
+
+	kept := send("Kept")
+	if r := o.Command("withdraw", kept.ID, "nobody's"); r.Code != 1 || !strings.Contains(r.Stderr, `There is no package "nobody's".`) {
+		t.Errorf("withdraw of an unknown package ended with %d: %s", r.Code, r.Stderr)
+	}
+	want(kept.ID, "open", 0) // one word that names nothing withdraws nothing
+
+	o.Service.SignAll(signed.ID)
+	r := o.Command("withdraw", "--json", beside.ID, signed.ID)
+	var said struct {
+		Packages []struct {
+			ID    string `json:"id"`
+			State string `json:"state"`
+			Text  string `json:"problem"`
+		} `json:"packages"`
+	}
+	harness.Must(t, json.Unmarshal([]byte(r.Stdout), &said))
+	var states []string
+	for _, p := range said.Packages {
+		states = append(states, p.State)
+	}
+	if got := strings.Join(states, " "); r.Code != 1 || got != "done late" || !strings.Contains(said.Packages[1].Text, "igned") {
+		t.Errorf("withdraw ended with %d and said %s", r.Code, r.Stdout)
+	}
+	o.Until("what was signed is saved", func(s harness.Status) bool { return s.Packages.Saved == 1 })
+
+	for _, point := range []string{"rescinding", "rescinded"} {
+		p := send("Dies while " + point)
+		o.Stop()
+		o.More = []string{"COUNTERSIGN_CRASH_AT=" + point + ":1"}
+		o.Running = o.Begin("serve")
+		o.More = nil
+		o.Answers()
+		r := o.Command("withdraw", p.ID)
+		if r.Code != 1 || !strings.Contains(r.Stderr, "goes on with that at its next start") {
+			t.Errorf("withdraw ended with %d and said %q", r.Code, r.Stderr)
+		}
+		if code := o.Running.Wait(); code != -1 {
+			t.Errorf("at %s the program ended by itself, with %d", point, code)
+		}
+		before := rescinds(o.Service)
+		o.Serve()
+		o.Registered()
+		harness.Eventually(t, "it is withdrawn", func() bool {
+			var all map[string]any
+			return json.Unmarshal([]byte(o.Must("show", p.ID, "--json")), &all) == nil && all["state"] == "withdrawn"
+		})
+		want(p.ID, "rescinded", 1)
+		if n := rescinds(o.Service) - before; n != map[string]int{"rescinding": 1, "rescinded": 0}[point] {
+			t.Errorf("killed at %s, the service was asked %d times more", point, n)
+		}
+	}
+
+	alone := send("Alone")
+	o.Stop()
+	o.Must("withdraw", alone.Name, "--quiet") // without a running program
+	want(alone.ID, "rescinded", 0)
+}
+
+// TestAFolderSendsEachDocumentOnce drops documents into a folder while the program runs, while it is off, and while it is
+// killed between each two of its steps.
+func TestAFolderSendsEachDocumentOnce(t *testing.T) {
+	t.Parallel()
+	o := harness.UsualOffice(t, harness.NewDesktop(t))
+	o.Setup()
+	o.Serve()
+	o.MustLogin()
+	o.Registered()
+	dir := filepath.Join(t.TempDir(), "Scans")
+	o.Must("folders", "add", dir, "--to", ana, "--name", "Scan {document}")
+
+	// Each has its own bytes: the same ones are a question for people.
+	drop := func(name string) {
+		t.Helper()
+		b, err := os.ReadFile(harness.Sample(t, "Offer 2026-118"))
+		harness.Must(t, err)
+		harness.Must(t, os.WriteFile(filepath.Join(dir, name+".pdf"), append(b, []byte("\n%"+name+"\n%%EOF\n")...), 0o644))
+	}
+	there := func(place, part string) bool {
+		list, err := os.ReadDir(filepath.Join(dir, place))
+		return err == nil && slices.ContainsFunc(list, func(e os.DirEntry) bool { return strings.Contains(e.Name(), part) && !strings.HasPrefix(e.Name(), ".") })
+	}
+	back := func(name string) {
+		t.Helper()
+		harness.Eventually(t, name+" lies in Sent", func() bool { return there("Sent", name) })
+		o.Service.SignAll(o.Service.Named("Scan " + name).ID)
+		harness.Eventually(t, name+" comes back", func() bool { return there("Signed", name) })
+	}
+	names := []string{"Running", "Off"}
+	drop("Running")
+	back("Running")
+	o.Stop()
+	drop("Off")
+	o.Serve()
+	back("Off")
+	for _, point := range []string{"folder recorded", "folder moved", "taken", "stored", "folder drafted", "added"} {
+		name := "Killed at " + point
+		names = append(names, name)
+		o.Stop()
+		o.More = []string{"COUNTERSIGN_CRASH_AT=" + point + ":1"}
+		o.Running = o.Begin("serve")
+		o.More = nil
+		drop(name)
+		if code := o.Running.Wait(); code != -1 {
+			t.Errorf("at %s the program ended by itself, with %d: %s", point, code, o.Running.Stderr)
+		}
+		o.Serve()
+		back(name)
+	}
+	drop("Killed at the end")
+	names = append(names, "Killed at the end")
+	harness.Eventually(t, "it lies in Sent", func() bool { return there("Sent", "Killed at the end") })
+	o.Stop()
+	o.More = []string{"COUNTERSIGN_CRASH_AT=folder returned:1"}
+	o.Running = o.Begin("serve")
+	o.More = nil
+	o.Service.SignAll(o.Service.Named("Scan Killed at the end").ID)
+	o.Running.Wait()
+	o.Serve()
+	harness.Eventually(t, "it comes back", func() bool { return there("Signed", "Killed at the end") })
+
+	harness.Must(t, os.WriteFile(filepath.Join(dir, "film.mov"), []byte("film"), 0o644))
+	harness.Eventually(t, "what cannot be sent is explained", func() bool { return there("Problems", "film.mov.txt") })
+	sent := map[string]int{}
+	for _, p := range o.Service.Packages() {
+		sent[p.Name]++
+	}
+	for _, name := range names {
+		if n := sent["Scan "+name]; n != 1 {
+			t.Errorf("%s was sent %d times", name, n)
+		}
+	}
+	signed, err := os.ReadDir(filepath.Join(dir, "Signed"))
+	harness.Must(t, err)
+	for _, e := range signed {
+		if strings.Contains(e.Name(), "(2)") {
+			t.Errorf("%s came back a second time", e.Name())
+		}
+	}
+	o.Must("folders", "remove", dir)
+	o.Stop()
 }

@@ -5,13 +5,16 @@ package e2e
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"go.etcd.io/bbolt"
 
 	"countersign/internal/e2e/harness"
+	"countersign/internal/locations"
 	"countersign/internal/single"
 )
 
@@ -166,4 +169,246 @@ func makeNewer(t *testing.T, path string) {
 	harness.Must(t, db.Update(func(tx *bbolt.Tx) error {
 		return tx.Bucket([]byte("meta")).Put([]byte("schema"), []byte("9999"))
 	}))
+}
+
+// rounds is how often the program is quit: some dozen times, and 500 times where the tests are to torture it.
+func rounds() int {
+	if os.Getenv("COUNTERSIGN_E2E_TORTURE") != "" {
+		return 500
+	}
+	return 24
+}
+
+// TestItQuitsEveryTime quits the program in every way there is, again and again with one data folder. Each time the
+// process is gone in time, and the next start has the folder and its window.
+func TestItQuitsEveryTime(t *testing.T) {
+	t.Parallel()
+	ways := map[string]func(*harness.Office, *harness.Window, *harness.Tray){
+		"by Ctrl+Q": func(o *harness.Office, w *harness.Window, x *harness.Tray) { w.Active().Keys("ctrl+q") },
+		"from the tray": func(o *harness.Office, w *harness.Window, x *harness.Tray) {
+			icon := x.Item()
+			icon.Click("Quit")
+		},
+		"by a command": func(o *harness.Office, w *harness.Window, x *harness.Tray) {
+			o.Must("quit")
+			wantFree(t, o.Data)
+		},
+		"by SIGTERM": func(o *harness.Office, w *harness.Window, x *harness.Tray) { o.Running.Signal(syscall.SIGTERM) },
+		"hidden, SIGTERM": func(o *harness.Office, w *harness.Window, x *harness.Tray) {
+			w.Hide()
+			o.Running.Signal(syscall.SIGTERM)
+		},
+		"by closing it, without a tray": func(o *harness.Office, w *harness.Window, x *harness.Tray) {
+			w.Drawn()
+			before := w.Active().Still()
+			w.Keys("ctrl+w") // asks whether to keep running, which is the safe answer
+			w.ChangesFrom(before)
+			w.Keys("Tab", "Return")
+		},
+	}
+	for name, quit := range ways {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			desk := harness.NewDesktop(t)
+			desk.StartDisplay()
+			var x *harness.Tray
+			if name != "by closing it, without a tray" {
+				x = harness.ServeTray(t, desk.Connect())
+			}
+			o := harness.UsualOffice(t, desk)
+			o.Setup()
+			var longest time.Duration
+			times := max(1, rounds()/len(ways))
+			for range times {
+				o.Open()
+				w := desk.Window("Countersign")
+				if x != nil && name != "from the tray" {
+					x.Item()
+				}
+				quit(o, w, x)
+				began := time.Now()
+				if code := o.Running.Wait(); code != 0 {
+					log, _ := os.ReadFile(locations.Log(o.Data))
+					t.Fatalf("it ended with %d: %s\n%s", code, o.Running.Stderr, log)
+				}
+				took := time.Since(began)
+				if took > endsWithin() {
+					t.Errorf("it took %v", took)
+				}
+				longest = max(longest, took)
+			}
+			t.Logf("quit %d times, in at most %v", times, longest.Round(time.Millisecond))
+		})
+	}
+}
+
+// wantFree checks that no process has a data folder.
+func wantFree(t *testing.T, folder string) {
+	t.Helper()
+	lock, err := os.Open(filepath.Join(folder, "instance.lock"))
+	harness.Must(t, err)
+	defer lock.Close()
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		t.Errorf("quit has returned, and somebody has the data folder: %v", err)
+	}
+}
+
+func TestQuitEndsWhatRunsWithoutAWindowToo(t *testing.T) {
+	t.Parallel()
+	o := harness.UsualOffice(t, harness.NewDesktop(t))
+	o.Setup()
+	if said := o.Must("quit"); !strings.Contains(said, "not running") {
+		t.Errorf("with nobody there it said %q", said)
+	}
+	o.Serve()
+	o.Must("quit")
+	wantFree(t, o.Data)
+	if code := o.Running.Wait(); code != 0 {
+		t.Errorf("it ended with %d: %s", code, o.Running.Stderr)
+	}
+}
+
+// TestADisplayThatHangsKeepsNothing stops the X server, so that the window hangs, and asks the program to end: it ends in
+// time, and the data folder is free.
+func TestADisplayThatHangsKeepsNothing(t *testing.T) {
+	t.Parallel()
+	o, _ := harness.OpenOffice(t)
+	harness.Must(t, o.Desk.Screen.Signal(syscall.SIGSTOP))
+	began := time.Now()
+	code := o.Running.Stop()
+	harness.Must(t, o.Desk.Screen.Signal(syscall.SIGCONT)) // for what else is on it
+	if took := time.Since(began); code != 0 || took > endsWithin() {
+		t.Errorf("it ended with %d after %v: %s", code, took, o.Running.Stderr)
+	}
+	o.Serve() // has the folder to itself
+	o.Stop()
+}
+
+// endsWithin is how long the program may take to end, whatever hangs: 5 s where it has a processor to itself, and as many
+// times as long as there are programs that share one. That it counts right, the tests of the ending show in virtual time.
+func endsWithin() time.Duration {
+	return time.Duration(float64(5*time.Second) * max(1, harness.Crowding()))
+}
+
+// TestItEndsInTheMiddleOfEverything asks the program to end while it does something, with a service that is slow or does
+// not move at all. It ends in time and well, and the next start goes on where it was.
+func TestItEndsInTheMiddleOfEverything(t *testing.T) {
+	t.Parallel()
+	for name, play := range map[string]func(*torture){
+		"sending": func(c *torture) {
+			c.Service.Misbehave(map[string]any{"path": "/files/upload", "delay_ms": 60000, "times": 1})
+			c.sendAndEnd("Cut while sending", "/files/upload")
+		},
+		"adding a package": func(c *torture) {
+			c.Service.Misbehave(map[string]any{"path": "/packages/add", "delay_ms": 60000, "times": 1})
+			c.sendAndEnd("Cut while adding", "/packages/add")
+		},
+		"saving": func(c *torture) {
+			c.Service.Tell("POST", "/downloads/pad", map[string]int{"bytes": 256 << 20}, nil)
+			c.mustSend("Cut while saving", harness.Sample(c.T, "Lease Sonnenweg 4"), harness.Sample(c.T, "Mandate Keller"))
+			c.Service.SignAll(c.Service.Named("Cut while saving").ID)
+			harness.Eventually(c.T, "a file is on its way", func() bool { return c.onTheirWay() > 0 })
+			c.endsWell()
+			c.Service.Tell("POST", "/downloads/pad", map[string]int{"bytes": 1 << 20}, nil)
+		},
+		"a service that hangs": func(c *torture) {
+			c.mustSend("Hanging", harness.Sample(c.T, "Offer 2026-118"))
+			c.Service.SignAll(c.Service.Named("Hanging").ID)
+			c.Service.P.Signal(syscall.SIGSTOP)
+			c.sent = append(c.sent, "Hanging too")
+			send := c.Begin("send", harness.Sample(c.T, "Offer 2026-118"), "--name", "Hanging too", "--to", ana)
+			c.Until("something waits for the service", func(s harness.Status) bool { return s.Outbox.Pending > 0 })
+			c.endsWell()
+			c.Service.P.Signal(syscall.SIGCONT)
+			c.tellsTheTruth(send)
+		},
+		"renewing the sign-in": func(c *torture) {
+			c.Service.Misbehave(map[string]any{"path": "/connect/token", "delay_ms": 60000, "times": 1})
+			c.Service.Tell("POST", "/tokens/expire", nil, nil)
+			c.sent = append(c.sent, "Cut while renewing")
+			send := c.Begin("send", harness.Sample(c.T, "Offer 2026-118"), "--name", "Cut while renewing", "--to", ana)
+			c.applied()
+			c.endsWell()
+			c.tellsTheTruth(send)
+		},
+		"a client that says nothing": func(c *torture) {
+			s := harness.Besiege(c.T, c.Office)
+			defer s.End()
+			open := c.Running.Costs().Files
+			s.Crowd(50, time.Minute, func(int) { s.Dawdle("") })
+			s.Crowd(50, time.Minute, func(int) {
+				s.Dawdle("POST /webhook HTTP/1.1\r\nHost: " + s.Host + "\r\nX-Service-Signature: " + strings.Repeat("A", 43) + "=\r\nContent-Length: 9\r\n\r\n{")
+			})
+			harness.Eventually(c.T, "they are connected", func() bool { return c.Running.Costs().Files > open+50 })
+			c.endsWell()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newTorture(t, true)
+			play(c)
+			c.Service.Tell("DELETE", "/faults", nil, nil)
+			c.Serve()
+			c.Registered()
+			c.settles()
+			c.nothingIsMissing()
+			c.Stop()
+			c.leavesNothingBehind()
+		})
+	}
+}
+
+// endsWell asks the running program to end.
+func (c *torture) endsWell() {
+	c.T.Helper()
+	began := time.Now()
+	code := c.Running.Stop()
+	if took := time.Since(began); code != 0 || took > endsWithin() {
+		c.T.Errorf("it ended with %d after %v: %s", code, took, c.Running.Stderr)
+	}
+	c.filesAreWhole()
+}
+
+// sendAndEnd sends a package and ends the program once the service has begun to answer late.
+func (c *torture) sendAndEnd(name, path string) {
+	c.T.Helper()
+	c.sent = append(c.sent, name)
+	send := c.Begin("send", harness.Sample(c.T, "Offer 2026-118"), "--name", name, "--to", ana)
+	c.applied()
+	c.endsWell()
+	c.tellsTheTruth(send)
+}
+
+// applied waits until the service misbehaves.
+func (c *torture) applied() {
+	c.T.Helper()
+	harness.Eventually(c.T, "the service is slow", func() bool {
+		var list []struct{ Applied int }
+		c.Service.Tell("GET", "/faults", nil, &list)
+		return list[0].Applied > 0
+	})
+}
+
+// tellsTheTruth waits for a send whose program has ended.
+func (c *torture) tellsTheTruth(send *harness.Process) {
+	c.T.Helper()
+	code, said := send.Wait(), strings.TrimSpace(send.Stderr.String())
+	kept := slices.ContainsFunc([]string{"goes out by itself", "will not be sent twice", "before sending it again"}, func(s string) bool { return strings.Contains(said, s) })
+	if code != 1 || !kept || strings.Contains(said, "\n") {
+		c.T.Errorf("send ended with %d and says %q, want one line that leads nobody to send it twice", code, said)
+	}
+}
+
+// onTheirWay is how many files have no final name yet.
+func (c *torture) onTheirWay() (n int) {
+	names, err := harness.ReadNames(c.Folder)
+	if err != nil {
+		return 0
+	}
+	for _, name := range names {
+		if onItsWay(name) {
+			n++
+		}
+	}
+	return n
 }

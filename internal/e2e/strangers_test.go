@@ -3,15 +3,40 @@
 package e2e
 
 import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"maps"
+	"net"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 	"time"
+	"unicode"
+
+	"github.com/google/uuid"
+	"golang.org/x/sys/unix"
 
 	"countersign/internal/e2e/harness"
+	"countersign/internal/locations"
 )
 
 // besiegedMemory is how much more memory the program may take while strangers do what they can, in KiB.
@@ -204,4 +229,809 @@ func TestStrangersWhoDawdleKeepNobodyOut(t *testing.T) {
 	o.Until("every event is stored", func(s harness.Status) bool {
 		return s.Events.Received == len(o.Service.Events()) && s.Events.Pending == 0
 	})
+}
+
+// tap stands between the program and the service, and reads what the service answers about the endpoint: forging well
+// takes the secret.
+type tap struct {
+	url string
+
+	mu   sync.Mutex
+	last harness.Registration
+}
+
+func newTap(t testing.TB, s *harness.Service) *tap {
+	t.Helper()
+	to, err := url.Parse(s.URL)
+	harness.Must(t, err)
+	x := &tap{}
+	proxy := &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) },
+		ModifyResponse: func(r *http.Response) error {
+			if !strings.HasSuffix(r.Request.URL.Path, "/events/endpoints/set") {
+				return nil
+			}
+			b, err := io.ReadAll(r.Body)
+			r.Body = io.NopCloser(bytes.NewReader(b))
+			var answer struct{ Endpoint harness.Registration }
+			if err == nil && json.Unmarshal(b, &answer) == nil {
+				x.mu.Lock()
+				x.last = answer.Endpoint
+				x.mu.Unlock()
+			}
+			return err
+		},
+	}
+	server := httptest.NewServer(proxy)
+	t.Cleanup(server.Close)
+	x.url = server.URL
+	return x
+}
+
+func (x *tap) registration() harness.Registration {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.last
+}
+
+// sign is interface.md, webhook authentication 3, as the tests read it.
+func sign(address, secret string, body []byte) []byte {
+	mac := hmac.New(sha256.New, []byte(secret))
+	mac.Write([]byte(address))
+	mac.Write(body)
+	return mac.Sum(nil)
+}
+
+func signature(r harness.Registration, body []byte) string {
+	return base64.StdEncoding.EncodeToString(sign(r.URL, r.Secret, body))
+}
+
+// event is an authentic looking event with an id of its own.
+func event(change map[string]any) []byte {
+	fields := map[string]any{
+		"action": "package_executed", "packageId": uuid.NewString(), "externalData": nil, "eventId": uuid.NewString(),
+		"eventOwnerOrganizationId": uuid.NewString(), "eventOwnerMemberId": uuid.NewString(),
+		"eventTime": time.Now().UTC().Format("2006-01-02T15:04:05.0000000Z"),
+	}
+	maps.Copy(fields, change)
+	b, err := json.Marshal(fields)
+	if err != nil {
+		panic(err) // only plain values are passed in
+	}
+	return b
+}
+
+// forgery is a request whose body and signature headers do not belong together.
+type forgery struct {
+	name   string
+	body   []byte
+	header http.Header
+	status int // the answer wanted; 0 is 401
+}
+
+// forgeries are the requests that must not get in, each wrong in one way.
+func forgeries(r harness.Registration) []forgery {
+	body := event(nil)
+	one := func(value string) http.Header { return http.Header{"X-Service-Signature": {value}} }
+	base64Of := func(b []byte) string { return base64.StdEncoding.EncodeToString(b) }
+	good := signature(r, body)
+	mangled := []byte(good)
+	mangled[3] ^= 1
+	upper, err := url.Parse(r.URL)
+	if err != nil {
+		panic(err) // the service accepted it
+	}
+	upper.Path = strings.ToUpper(upper.Path)
+	var indented bytes.Buffer
+	if err := json.Indent(&indented, body, "", " "); err != nil {
+		panic(err) // made a few lines above
+	}
+	huge := append(bytes.Repeat([]byte(" "), 32<<20), body...)
+	return []forgery{
+		{"no signature", body, http.Header{}, 0},
+		{"an empty signature", body, one(""), 0},
+		{"a mangled signature", body, one(string(mangled)), 0},
+		{"half a signature", body, one(good[:len(good)/2]), 0},
+		{"hexadecimal in place of base64", body, one(hex.EncodeToString(sign(r.URL, r.Secret, body))), 0},
+		{"a signature over the body alone", body, one(base64Of(sign("", r.Secret, body))), 0},
+		{"another case in the address", body, one(base64Of(sign(upper.String(), r.Secret, body))), 0},
+		{"a slash behind the address", body, one(base64Of(sign(r.URL+"/", r.Secret, body))), 0},
+		{"the same JSON written otherwise", indented.Bytes(), one(good), 0},
+		{"another secret", body, one(base64Of(sign(r.URL, "not "+r.Secret, body))), 0},
+		{"an empty body", nil, one(base64Of(sign(r.URL, r.Secret, nil))), 0},
+		{"a body of 32 MB", huge, one(base64Of(sign(r.URL, r.Secret, huge))), http.StatusRequestEntityTooLarge},
+		{"the signature of another event", event(nil), one(good), 0},
+		{"a right and a wrong signature", body, http.Header{"X-Service-Signature": {good, "AAAA"}}, 0},
+	}
+}
+
+// post sends a webhook request to the program's listener as the proxy in front of it would.
+func post(o *harness.Office, body []byte, header http.Header) int {
+	o.T.Helper()
+	u, err := url.Parse(o.Front.URL)
+	harness.Must(o.T, err)
+	req, err := http.NewRequestWithContext(o.T.Context(), http.MethodPost, "http://"+o.Front.Inside+"/webhook", bytes.NewReader(body))
+	harness.Must(o.T, err)
+	req.Host, req.Header = u.Host, header
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil && len(body) > 1<<20 {
+		return http.StatusRequestEntityTooLarge // the connection was closed before all was sent, and with it the answer lost
+	}
+	if err != nil {
+		o.T.Fatalf("post a webhook request: %v", err)
+	}
+	resp.Body.Close()
+	return resp.StatusCode
+}
+
+func TestNobodyGetsInAndOddEventsAreKept(t *testing.T) {
+	t.Parallel()
+	desk := harness.NewDesktop(t)
+	o := harness.UsualOffice(t, desk)
+	f, wire := o.Front, newTap(t, o.Service)
+	o.Setup("--base-url", wire.url)
+	o.Serve()
+	o.MustLogin()
+	o.Registered()
+	key := wire.registration()
+	if key.URL != f.URL+"/webhook" || key.Secret == "" {
+		t.Fatalf("registered: %q", key.URL)
+	}
+
+	forged := forgeries(key)
+	for _, x := range forged {
+		want := x.status
+		if want == 0 {
+			want = http.StatusUnauthorized
+		}
+		if got := post(o, x.body, x.header); got != want {
+			t.Errorf("%s was answered %d, want %d", x.name, got, want)
+		}
+	}
+	if s := o.Status(); s.Events.Received != 0 || s.Events.Rejected != len(forged) || s.Packages.Total != 0 {
+		t.Errorf("after %d forgeries: %+v, %+v", len(forged), s.Events, s.Packages)
+	}
+	for _, path := range []string{"/webhook/", "/", "/WEBHOOK"} {
+		resp, err := harness.NewVisitor(f.Authority).Client.Post(f.URL+path, "application/json", bytes.NewReader(event(nil)))
+		harness.Must(t, err)
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusNotFound {
+			t.Errorf("a post to %s was answered %d", path, resp.StatusCode)
+		}
+	}
+	oddEvents(o, key)
+	o.Stop()
+	if notes := desk.Notes.List(); len(notes) != 0 {
+		t.Errorf("told of things that did not happen: %q", notes)
+	}
+}
+
+// oddEvents posts authentic events that are strange, which are all to be accepted, kept and visible.
+func oddEvents(o *harness.Office, key harness.Registration) {
+	o.T.Helper()
+	first := event(map[string]any{"action": "package_teleported"})
+	odd := map[string][]byte{
+		"an unknown action":     first,
+		"an unknown package":    event(nil),
+		"a new field":           event(map[string]any{"action": "document_executed", "shoeSize": 44}),
+		"no JSON":               []byte("this is no JSON {"),
+		"a time without digits": event(map[string]any{"eventTime": "2019-03-04T05:06:07Z"}),
+		"a time in 100 ns":      event(map[string]any{"eventTime": "2019-03-04T05:06:07.1234567Z"}),
+		"a time with an offset": event(map[string]any{"eventTime": "2019-03-04T05:06:07.1+02:00"}),
+		"no time at all":        event(map[string]any{"eventTime": nil}),
+		"no package":            event(map[string]any{"packageId": nil}),
+	}
+	for name, body := range odd {
+		if got := post(o, body, http.Header{"X-Service-Signature": {signature(key, body)}}); got/100 != 2 {
+			o.T.Errorf("an event with %s was answered %d", name, got)
+		}
+	}
+	if got := post(o, first, http.Header{"X-Service-Signature": {signature(key, first)}}); got/100 != 2 {
+		o.T.Errorf("a duplicate was answered %d", got)
+	}
+	s := o.Until("the odd events are dealt with", func(s harness.Status) bool { return s.Events.Received == len(odd) && s.Events.Pending == 0 })
+	if s.Events.Duplicates != 1 || s.Events.Problems < 3 {
+		o.T.Errorf("after odd events: %+v; want the unknown action, the missing package and the garbage under problems", s.Events)
+	}
+}
+
+// nobody is a user of this computer who owns nothing.
+const nobody = 65534
+
+// asNobody runs do on a thread that belongs to nobody, and forgets the thread.
+func asNobody(t testing.TB, do func() error) error {
+	t.Helper()
+	done := make(chan error)
+	go func() {
+		runtime.LockOSThread() // and never unlocked: the thread ends with this goroutine
+		// The raw calls change this thread alone; those of package syscall would change all.
+		if _, _, errno := unix.RawSyscall(unix.SYS_SETRESGID, nobody, nobody, nobody); errno != 0 {
+			done <- errno
+			return
+		}
+		if _, _, errno := unix.RawSyscall(unix.SYS_SETRESUID, nobody, nobody, nobody); errno != 0 {
+			done <- errno
+			return
+		}
+		done <- do()
+	}()
+	return <-done
+}
+
+func TestTheControlSocketIsForItsUserAlone(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can try to be somebody else")
+	}
+	o := harness.UsualOffice(t, harness.NewDesktop(t))
+	o.Setup()
+	o.Serve()
+	socket := filepath.Join(o.Data, "control.sock")
+	request := func(path string) func() error {
+		return func() error {
+			conn, err := net.DialTimeout("unix", path, harness.Patience)
+			if err != nil {
+				return err
+			}
+			defer conn.Close()
+			conn.SetDeadline(time.Now().Add(harness.Patience))
+			if _, err := io.WriteString(conn, "GET /status HTTP/1.0\r\n\r\n"); err != nil {
+				return errors.Join(errRefused, err) // hung up before the question was out
+			}
+			answer, err := io.ReadAll(conn)
+			if len(answer) > 0 {
+				return errAnswered
+			}
+			return errors.Join(errRefused, err)
+		}
+	}
+	if err := asNobody(t, request(socket)); !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("another user who connects sees %v, want no way to the socket", err)
+	}
+	for _, name := range []string{"state.db", "logs/countersign.log"} {
+		err := asNobody(t, func() error {
+			f, err := os.Open(filepath.Join(o.Data, name))
+			if err == nil {
+				f.Close()
+			}
+			return err
+		})
+		if !errors.Is(err, fs.ErrPermission) {
+			t.Errorf("another user who opens %s sees %v", name, err)
+		}
+	}
+	// Even where somebody has opened the folder and the socket to everyone, the program asks who is there.
+	for path, mode := range map[string]os.FileMode{filepath.Dir(o.Data): 0o755, o.Data: 0o755, socket: 0o777} {
+		harness.Must(t, os.Chmod(path, mode))
+	}
+	if err := asNobody(t, request(socket)); !errors.Is(err, errRefused) {
+		t.Errorf("another user at an open socket sees %v, want to be refused without a word", err)
+	}
+	if err := request(socket)(); !errors.Is(err, errAnswered) {
+		t.Errorf("its own user sees %v", err)
+	}
+}
+
+// How a control socket treats whoever connects.
+var (
+	errAnswered = errors.New("answered")
+	errRefused  = errors.New("refused")
+)
+
+// TestOnlyTheRightAnswerEndsASignIn sends everything but the right answer to the return address while somebody signs
+// in, and then the right one twice.
+func TestOnlyTheRightAnswerEndsASignIn(t *testing.T) {
+	t.Parallel()
+	for way, flags := range map[string][]string{"tunnel": nil, "loopback": {"--redirect", "loopback"}} {
+		t.Run(way, func(t *testing.T) {
+			t.Parallel()
+			desk, f := harness.NewDesktop(t), harness.NewFront(t)
+			s := harness.StartService(t, desk.Env(), harness.ServiceOptions{
+				Redirects: []string{f.URL + "/oauth/callback", "http://127.0.0.1/oauth/callback"}, Flags: []string{"--trust", f.Authority.File},
+			})
+			o := harness.NewOffice(t, desk, s, f)
+			o.Setup(flags...)
+			o.Serve()
+
+			p := o.Begin("login", "--no-browser")
+			authorize, err := url.Parse("http" + p.Line("http"))
+			harness.Must(t, err)
+			back := authorize.Query().Get("redirect_uri")
+			v := harness.NewVisitor(f.Authority)
+			unrelated := []string{
+				"", "?", "?code=a", "?state=b", "?code=a&state=b", "?error=access_denied", "?error=access_denied&state=b", "?code=&state=",
+				"?code=a&state=" + strings.Repeat("s", 7000), "?code=a&code=b&state=c&state=d", "?%ff=%ff", "?state=" + authorize.Query().Get("nonce") + "&code=a",
+			}
+			for _, query := range unrelated {
+				answer(t, v, http.MethodGet, back+query)
+				answer(t, v, http.MethodPost, back+query)
+			}
+			harness.Suffered.Add(harness.Hostile, 2*len(unrelated))
+			select {
+			case <-p.Ended:
+				t.Fatalf("an unrelated request ended the sign-in: %s", p.Stderr)
+			default:
+			}
+			if st, err := o.Ask(); err != nil || st.SignedIn {
+				t.Errorf("before the sign-in: %+v, %v", st, err)
+			}
+			page, end, err := v.SignIn(t.Context(), authorize.String(), harness.Olivia, true)
+			if err != nil || !strings.Contains(page, "You are signed in") {
+				t.Fatalf("the right answer ends on %q, %v", page, err)
+			}
+			if code := p.Wait(); code != 0 {
+				t.Errorf("login ended with %d: %s", code, p.Stderr)
+			}
+			exchanged := len(s.Requests("/connect/token"))
+			if said := answer(t, v, http.MethodGet, end.String()); strings.Contains(said, "You are signed in") {
+				t.Errorf("the same answer again is taken for a sign-in: %q", said)
+			}
+			st, err := o.Ask()
+			if err != nil || !st.SignedIn || len(s.Requests("/connect/token")) != exchanged {
+				t.Errorf("after the same answer again: %+v, %v, %d exchanges, not %d", st, err, len(s.Requests("/connect/token")), exchanged)
+			}
+		})
+	}
+}
+
+// answer is what a request is told; where the listener is gone already, nothing.
+func answer(t testing.TB, v *harness.Visitor, method, address string) string {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, address, nil)
+	harness.Must(t, err)
+	resp, err := v.Client.Do(req)
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		return ""
+	}
+	if err != nil {
+		t.Fatalf("%s %s: %v", method, address, err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil && !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// TestAHostileServiceIsShownHarmlessly has the service call every package, signer and document of another computer of
+// the office something long and nasty, which no service lets its own users do.
+func TestAHostileServiceIsShownHarmlessly(t *testing.T) {
+	t.Parallel()
+	desk := harness.NewDesktop(t)
+	desk.Notes.ReadMarkup()
+	o := harness.UsualOffice(t, desk, "--redirect", "http://127.0.0.1/oauth/callback")
+	nasty := "$(touch /tmp/never) `x` <b>&\x1b[31m\u202e\n../../" + strings.Repeat("\u0416\u0301<", 5000)
+	o.Setup("--base-url", newLiar(t, o.Service, nasty))
+	o.Serve()
+	o.MustLogin()
+	o.Registered()
+
+	other := harness.NewOffice(t, harness.NewDesktop(t), o.Service, nil)
+	other.Setup("--tunnel", "none", "--redirect", "loopback")
+	other.MustLogin()
+	other.Must("send", harness.Sample(t, "Offer 2026-118"), "--name", "Offer", "--to", ana)
+	o.Until("the package made elsewhere is known", func(s harness.Status) bool { return s.Packages.Total == 1 })
+	o.Service.SignAll(o.Service.Named("Offer").ID)
+	o.Until("it is saved", func(s harness.Status) bool { return s.Packages.Saved == 1 })
+	harness.Eventually(t, "people are told", func() bool { return len(desk.Notes.List()) == 1 })
+	for line := range strings.Lines(o.Must("status")) {
+		harmless(t, "status", strings.TrimSpace(line), 1000)
+	}
+	o.Stop()
+	harness.Suffered.Add(harness.Hostile, 1)
+	isHarmless(o)
+	if n := len(o.Files()); n != 3 {
+		t.Errorf("%d files are saved: %q", n, o.Files())
+	}
+}
+
+// newLiar stands in front of the service's API and gives every name in its answers another value.
+func newLiar(t testing.TB, s *harness.Service, name string) (address string) {
+	t.Helper()
+	to, err := url.Parse(s.URL)
+	harness.Must(t, err)
+	server := httptest.NewServer(&httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) },
+		ModifyResponse: func(r *http.Response) error {
+			if !strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
+				return nil
+			}
+			b, err := io.ReadAll(r.Body)
+			var all any
+			if err == nil && json.Unmarshal(b, &all) == nil {
+				rename(all, name)
+				b, err = json.Marshal(all)
+			}
+			r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(b)), int64(len(b))
+			r.Header.Del("Content-Length")
+			return err
+		},
+	})
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// rename changes every name below v.
+func rename(v any, name string) {
+	switch v := v.(type) {
+	case map[string]any:
+		for key, value := range v {
+			switch key {
+			case "name", "firstName", "lastName", "fileName", "email", "message", "externalId":
+				v[key] = name
+			default:
+				rename(value, name)
+			}
+		}
+	case []any:
+		for _, value := range v {
+			rename(value, name)
+		}
+	}
+}
+
+// isHarmless checks all that was shown and saved.
+func isHarmless(o *harness.Office) {
+	o.T.Helper()
+	for _, note := range o.Desk.Notes.List() {
+		harmless(o.T, "a notification's title", note.Title, 100)
+		harmless(o.T, "a notification's body", note.Body, 2000)
+		if strings.ContainsAny(note.Body, "<>") || loneAmpersand.MatchString(note.Body) {
+			o.T.Errorf("a notification's body has markup in it: %q", note.Body)
+		}
+	}
+	for _, name := range o.Files() {
+		for part := range strings.SplitSeq(name, string(filepath.Separator)) {
+			harmlessFileName(o.T, part)
+		}
+	}
+	if names, err := harness.ReadNames(filepath.Dir(o.Folder)); err != nil || len(names) != 2 {
+		o.T.Errorf("beside the data and the documents there is something: %q, %v", names, err)
+	}
+}
+
+var loneAmpersand = regexp.MustCompile(`&($|[^agl#q]|a[^mp]|g[^t]|l[^t])`)
+
+// harmless checks that a text is one line of at most so many characters, none of which does more than be seen.
+func harmless(t testing.TB, what, text string, most int) {
+	t.Helper()
+	if n := len([]rune(text)); n > most {
+		t.Errorf("%s is %d characters long: %.60q", what, n, text)
+	}
+	for _, r := range text {
+		if r != ' ' && !unicode.IsGraphic(r) || unicode.Is(unicode.Bidi_Control, r) || unicode.Is(unicode.Cf, r) {
+			t.Errorf("%s holds %U: %.80q", what, r, text)
+			return
+		}
+	}
+}
+
+// reserved are names that Windows keeps for devices.
+var reserved = regexp.MustCompile(`(?i)^(con|prn|aux|nul|com\d|lpt\d)(\.|$)`)
+
+func harmlessFileName(t testing.TB, name string) {
+	t.Helper()
+	harmless(t, "a file's name", name, 255)
+	if len(name) > 255 || strings.ContainsAny(name, `<>:"/\|?*`) || strings.HasPrefix(name, ".") || strings.HasSuffix(name, ".") ||
+		strings.HasSuffix(name, " ") || strings.HasPrefix(name, " ") || reserved.MatchString(name) {
+		t.Errorf("a file is called %q", name)
+	}
+}
+
+// opener stands in for the program that shows the browser, and writes down what it was given.
+const opener = `#!/bin/sh
+{ echo "$@"; cat /proc/$$/environ /proc/$$/cmdline; } > FILE.part
+mv FILE.part FILE
+`
+
+// TestSecretsAreNowhere does everything there is to do with secrets, at --debug, and then looks for each of them in
+// whatever the program has written, shown or handed on.
+func TestSecretsAreNowhere(t *testing.T) {
+	t.Parallel()
+	desk := harness.NewDesktop(t)
+	f, address := harness.NewFront(t), harness.FreeAddress(t)
+	x := harness.NewSpy(t, address)
+	s := harness.StartService(t, desk.Env(), harness.ServiceOptions{
+		Secret: "canary-client-secret-93417", Redirects: []string{f.URL + "/oauth/callback"},
+		Flags: []string{"--trust", f.Authority.File, "--listen", address, "--address", x.URL},
+	})
+	o := harness.NewOffice(t, desk, s, f)
+	const ngrokToken = "canary-authtoken-60252"
+	x.Note("client secret", s.Secret)
+	x.Note("authtoken", ngrokToken)
+	o.Global = append(o.Global, "--debug")
+	o.Secrets = append(o.Secrets, "NGROK_AUTHTOKEN="+ngrokToken)
+	o.Setup()
+	o.More = []string{"GOTRACEBACK=all"}
+	o.Serve()
+	o.More = nil
+
+	w := &wiretap{Office: o, spy: x, seen: map[string][]byte{}}
+	w.signsIn()
+	w.works()
+	w.goesWrong()
+	w.dies()
+	w.isSilent()
+}
+
+// wiretap collects all that the program of an office gives away.
+type wiretap struct {
+	*harness.Office
+	spy  *harness.Spy
+	seen map[string][]byte // by where
+}
+
+func (w *wiretap) keep(where string, b []byte) { w.seen[where] = append(w.seen[where], b...) }
+
+// run runs a command and keeps what it says.
+func (w *wiretap) run(command string, args ...string) harness.Result {
+	w.T.Helper()
+	r := w.Command(command, args...)
+	w.keep("what "+command+" says", []byte(r.Stdout+r.Stderr))
+	return r
+}
+
+// signsIn signs in with the secrets in the environment, as README.md has people export them, and the browser that the
+// command opens must not inherit.
+func (w *wiretap) signsIn() {
+	w.T.Helper()
+	bin := harness.ShortDir(w.T)
+	given := filepath.Join(bin, "given")
+	script := strings.ReplaceAll(opener, "FILE", given)
+	for _, name := range []string{"xdg-open", "gio", "sensible-browser"} {
+		harness.Must(w.T, os.WriteFile(filepath.Join(bin, name), []byte(script), 0o755))
+	}
+	w.More = append(slices.Clone(w.Secrets), "PATH="+bin+":"+os.Getenv("PATH"))
+	p := w.Begin("login")
+	w.More = nil
+	var open []byte
+	harness.Eventually(w.T, "the browser is opened", func() bool {
+		var err error
+		open, err = os.ReadFile(given)
+		return err == nil
+	})
+	w.keep("what the browser was given", open)
+	authorize, _, _ := strings.Cut(string(open), "\n")
+	page, end, err := harness.NewVisitor(w.Front.Authority).SignIn(w.T.Context(), authorize, harness.Olivia, true)
+	if err != nil {
+		w.T.Fatalf("walk the sign-in: %v", err)
+	}
+	if code := p.Wait(); code != 0 {
+		w.T.Fatalf("login ended with %d: %s", code, p.Stderr)
+	}
+	w.keep("what login says", []byte(p.Stdout.String()+p.Stderr.String()))
+	w.keep("the page a sign-in ends on", []byte(page))
+	// The address the browser ends on is where a code belongs; coming back to it must not show it again.
+	again, _, err := harness.NewVisitor(w.Front.Authority).Do(w.T.Context(), "GET", end.String(), nil)
+	harness.Must(w.T, err)
+	w.keep("the page of a sign-in that is over", []byte(again))
+	w.Registered()
+}
+
+// works sends, receives and saves, with a renewal in between.
+func (w *wiretap) works() {
+	w.T.Helper()
+	lease := sendLease(w.Office)
+	w.Service.Tell("POST", "/tokens/expire", nil, nil)
+	offer := sendOffer(w.Office)
+	w.Service.SignAll(lease.ID)
+	w.Service.SignAll(offer.ID)
+	w.Until("both packages are saved", func(s harness.Status) bool { return s.Packages.Saved == 2 })
+	harness.Eventually(w.T, "every event is delivered", w.Service.AllDelivered)
+	w.run("status")
+	w.run("status", "--json")
+	for what, args := range map[string]string{"command line": "cmdline", "environment": "environ"} {
+		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", w.Running.Cmd.Process.Pid, args))
+		harness.Must(w.T, err)
+		w.keep("the program's "+what, b)
+	}
+}
+
+// goesWrong brings about the errors that have to do with secrets, and keeps how they are told.
+func (w *wiretap) goesWrong() {
+	w.T.Helper()
+	s := w.Service
+	forged := event(nil)
+	if got := post(w.Office, forged, map[string][]string{"X-Service-Signature": {"bm90IHRoZSByaWdodCBvbmU="}}); got != 401 {
+		w.T.Errorf("a forged event was answered %d", got)
+	}
+	s.Misbehave(map[string]any{"path": "/packages/add", "status": 400, "body": `{"error":"package_invalid","message":"No."}`, "times": 1})
+	s.Misbehave(map[string]any{"path": "/connect/token", "lose_answer": true, "times": 1})
+	s.Tell("POST", "/tokens/expire", nil, nil)
+	if r := w.run("send", harness.Sample(w.T, "Offer 2026-118"), "--name", "Blocked", "--to", ana); r.Code != 1 {
+		w.T.Errorf("a refused package: %+v", r)
+	}
+	s.Tell("POST", "/tokens/revoke", map[string]any{}, nil)
+	s.Tell("POST", "/tokens/expire", nil, nil)
+	p := w.Begin("send", harness.Sample(w.T, "Offer 2026-118"), "--name", "Signed out", "--to", ana)
+	w.Until("the end of the sign-in is told", func(s harness.Status) bool { return !s.SignedIn })
+	p.Stop()
+	w.keep("what an interrupted send says", []byte(p.Stdout.String()+p.Stderr.String()))
+	w.run("status", "--json")
+	w.MustLogin()
+	w.Registered()
+	// The draft goes out now. What the service reports of it has to be kept before nobody listens any more.
+	w.Until("what waited has been sent", func(s harness.Status) bool { return s.Outbox.Pending+s.Outbox.Unknown == 0 })
+	harness.Eventually(w.T, "every event is delivered", w.Service.AllDelivered)
+	w.run("logout")
+	w.MustLogin()
+	w.Registered()
+}
+
+// dies has the program write down all its goroutines, as after a crash.
+func (w *wiretap) dies() {
+	w.T.Helper()
+	w.Running.Quit()
+	dump := w.Running.Stderr.String()
+	if !strings.Contains(dump, "goroutine ") {
+		w.T.Errorf("there is no dump: %.200s", dump)
+	}
+	w.keep("a crash's output", []byte(dump))
+	w.Serve()
+	if log, err := os.ReadFile(locations.Log(w.Data)); err != nil || !strings.Contains(string(log), "a fault ended the program") || !strings.Contains(string(log), "goroutine ") {
+		w.T.Errorf("the log does not have what the crash left: %v", err)
+	}
+	w.run("status", "--json")
+	w.Stop()
+	w.keep("what serve says", []byte(w.Running.Stdout.String()+w.Running.Stderr.String()))
+}
+
+// isSilent looks for every secret in everything.
+func (w *wiretap) isSilent() {
+	w.T.Helper()
+	for _, n := range w.Desk.Notes.List() {
+		w.keep("a notification", []byte(n.Title+"\n"+n.Body+"\n"))
+	}
+	for where, dir := range map[string]string{"the data folder": w.Data, "the home folder": w.Desk.Home} {
+		err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+			if err != nil || !e.Type().IsRegular() {
+				return err
+			}
+			b, err := os.ReadFile(path)
+			w.keep(where+"'s "+e.Name(), b)
+			return err
+		})
+		harness.Must(w.T, err)
+	}
+	secrets := w.spy.Secrets()
+	found := map[string]bool{}
+	for _, what := range secrets {
+		found[what] = true
+	}
+	for _, what := range []string{"client secret", "authtoken", "access token", "refresh token", "id_token", "code", "verifier", "endpoint secret"} {
+		if !found[what] {
+			w.T.Errorf("no %s has passed, so looking for it proves nothing", what)
+		}
+	}
+	for where, b := range w.seen {
+		for secret, what := range secrets {
+			if harness.Holds(b, secret) {
+				w.T.Errorf("the %s is in %s", what, where)
+			}
+		}
+	}
+	w.keepsBodies()
+}
+
+// keepsBodies checks that what the service reports stays in the state, which is what it was reported for: it keeps
+// events until they are understood. Finding it there shows that the search works.
+func (w *wiretap) keepsBodies() {
+	w.T.Helper()
+	var all []struct{ Body string }
+	w.Service.Tell("GET", "/events", nil, &all)
+	for _, e := range all {
+		var fields map[string]any
+		harness.Must(w.T, json.Unmarshal([]byte(e.Body), &fields))
+		for where, b := range w.seen {
+			if in := harness.Holds(b, e.Body); in != (where == "the data folder's state.db") {
+				w.T.Errorf("the body of %v is in %s: %t", fields["action"], where, in)
+			}
+		}
+	}
+}
+
+// scopedOffice is an office whose program runs and is set up with other scopes.
+func scopedOffice(t testing.TB, scope string) *harness.Office {
+	t.Helper()
+	desk := harness.NewDesktop(t)
+	o := harness.UsualOffice(t, desk)
+	o.Setup("--scope", scope)
+	o.Serve()
+	return o
+}
+
+// works sends a package, lets it be signed and expects its files. Without events the program asks for news at its own
+// pace, and at every start.
+func works(o *harness.Office, events bool) {
+	o.T.Helper()
+	p := sendOffer(o)
+	o.Service.SignAll(p.ID)
+	if !events {
+		o.Stop()
+		o.Serve()
+	}
+	o.Until("the package is saved", func(s harness.Status) bool { return s.Packages.Saved == 1 })
+	savedAsServed(o, p)
+}
+
+func TestWithoutOfflineAccessTheSignInIsShort(t *testing.T) {
+	t.Parallel()
+	o := scopedOffice(t, "profile openid organization")
+	r, _ := o.Login(harness.Olivia, true)
+	if r.Code != 0 || !strings.Contains(r.Stderr, "offline_access") {
+		t.Errorf("login ended with %d: %s", r.Code, r.Stderr)
+	}
+	o.Registered()
+	if s := o.Status(); !s.SignedIn || !strings.Contains(s.Issue("scope-offline"), "sign in again soon") {
+		t.Errorf("no word about the short sign-in: %+v", s)
+	}
+	works(o, true)
+
+	// The token is gone with the process, and nothing can replace it.
+	o.Stop()
+	o.Serve()
+	s := o.Until("the sign-in is over", func(s harness.Status) bool { return !s.SignedIn })
+	if !strings.Contains(s.Issue("signin"), "offline_access") {
+		t.Errorf("after the restart: %+v", s.Health)
+	}
+}
+
+func TestWithoutOpenIDEverythingWorks(t *testing.T) {
+	t.Parallel()
+	o := scopedOffice(t, "profile offline_access organization")
+	o.MustLogin()
+	o.Registered()
+	if s := o.Status(); s.Account.Email != harness.Olivia || len(s.Health) != 0 {
+		t.Errorf("without openid the account is asked for: %+v", s)
+	}
+	works(o, true)
+	o.Stop()
+	o.Serve()
+	o.Until("still signed in", func(s harness.Status) bool { return s.SignedIn && s.Tunnel.State == "up" && len(s.Health) == 0 })
+}
+
+func TestAMemberWorksWithoutEvents(t *testing.T) {
+	t.Parallel()
+	o := scopedOffice(t, "profile openid offline_access organization member")
+	r, page := o.Login(harness.Maxim, true)
+	if r.Code != 0 || !strings.Contains(page, harness.Maxim) {
+		t.Fatalf("login ended with %d: %s", r.Code, r.Stderr)
+	}
+	s := o.Until("the limit is told", func(s harness.Status) bool { return s.Issue("endpoint") != "" })
+	if text := s.Issue("endpoint"); !strings.Contains(text, "administrator") || s.Endpoint.ID != "" {
+		t.Errorf("the limit is told as %q, the endpoint is %+v", text, s.Endpoint)
+	}
+	works(o, false)
+}
+
+func TestAMemberWithoutTheMemberScopeIsToldAtOnce(t *testing.T) {
+	t.Parallel()
+	o := scopedOffice(t, "profile openid offline_access organization")
+	r, _ := o.Login(harness.Maxim, true)
+	if r.Code != 0 || !strings.Contains(r.Stderr, "does not have permission to send packages") {
+		t.Errorf("login ended with %d: %s", r.Code, r.Stderr)
+	}
+	if text := o.Status().Issue("scope-packages"); !strings.Contains(text, "Sign in with an account that has permission.") {
+		t.Errorf("status says %q", text)
+	}
+	send := o.Command("send", harness.Sample(t, "Offer 2026-118"), "--to", "ana@example.com")
+	if send.Code != 1 || strings.Contains(strings.TrimSpace(send.Stderr), "\n") || !strings.Contains(send.Stderr, "does not have permission to do this") {
+		t.Errorf("send ended with %d: %q", send.Code, send.Stderr)
+	}
+}
+
+func TestDecliningEndsTheSignInWithOneSentence(t *testing.T) {
+	t.Parallel()
+	o := scopedOffice(t, "profile openid offline_access organization")
+	r, page := o.Login(harness.Olivia, false)
+	if r.Code != 1 || strings.Contains(strings.TrimSpace(r.Stderr), "\n") || !strings.HasPrefix(r.Stderr, "countersign: ") {
+		t.Errorf("login ended with %d: %q", r.Code, r.Stderr)
+	}
+	sentence := strings.TrimSpace(strings.TrimPrefix(r.Stderr, "countersign: "))
+	if !strings.Contains(page, "The sign-in did not work") || !strings.Contains(page, sentence) {
+		t.Errorf("the command says %q, the browser shows\n%s", sentence, page)
+	}
+	o.MustLogin() // the next try is not harmed
 }

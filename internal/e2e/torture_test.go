@@ -3,11 +3,15 @@
 package e2e
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -137,4 +141,651 @@ func unruly(random *rand.Rand) map[string]any {
 	fault := map[string]any{"path": path, "times": 1 + random.IntN(2), "skip": random.IntN(2)}
 	maps.Copy(fault, kinds[random.IntN(paths[path])])
 	return fault
+}
+
+// settling is how long the program may take to catch up after everything: it may have been told to wait.
+const settling = 3 * time.Minute
+
+// settles lets everyone sign, waits until the program has caught up, and has it do one thing more, in peace.
+func (c *torture) settles() {
+	c.T.Helper()
+	c.Service.Tell("POST", "/events/disturb", map[string]any{}, nil)
+	c.eventually("nothing waits in the outbox", func(s harness.Status) bool { return s.Outbox.Pending == 0 })
+	for _, p := range c.Service.Packages() {
+		c.Service.SignAll(p.ID)
+	}
+	c.catchesUp()
+	c.endsInPeace()
+}
+
+// endsInPeace sends a package that nothing disturbs, of which people are told by its name. A summary of what went before takes in
+// whatever is signed until it is raised, and names no more than a few: then it is the next package's turn.
+func (c *torture) endsInPeace() {
+	c.T.Helper()
+	for n := range 3 {
+		name := fmt.Sprintf("In peace %d", n)
+		before := len(c.Desk.Notes.List())
+		c.mustSend(name, harness.Sample(c.T, "Offer 2026-118"))
+		c.Service.SignAll(c.Service.Named(name).ID)
+		c.catchesUp()
+		key, told, summary := "Everyone has signed "+quoted(name)+".", false, false
+		harness.Eventually(c.T, "told: "+key, func() bool {
+			notes := c.Desk.Notes.List()[before:]
+			// Where the files come long before or after the signature, it has a notification of its own.
+			alone := slices.ContainsFunc(notes, func(n harness.Note) bool { return n.Title == "Ana Ruiz signed "+quoted(name)+"." })
+			for _, note := range notes {
+				told = told || note.Title == key && (alone || strings.HasPrefix(note.Body, "Ana Ruiz signed. ")) || strings.Contains(note.Body, key)
+				summary = summary || strings.Contains(note.Title, "packages changed")
+			}
+			return told || summary
+		})
+		if told {
+			return
+		}
+	}
+	c.loss("people were told of no package by its name: %+v", c.Desk.Notes.List())
+}
+
+// catchesUp waits until all that has happened at the service has happened here.
+func (c *torture) catchesUp() {
+	c.T.Helper()
+	n := len(c.Service.Packages())
+	// The service itself waits ever longer with events it could not deliver: have them come now.
+	for _, e := range c.Service.Events() {
+		if e.Delivered == nil {
+			c.Service.Tell("POST", "/events/redeliver", map[string]string{"event_id": e.ID}, nil)
+		}
+	}
+	c.eventually("every event is delivered and dealt with", func(s harness.Status) bool { return c.Service.AllDelivered() && s.Events.Pending == 0 })
+	c.eventually("every package is saved", func(s harness.Status) bool { return s.Packages.Saved == n && s.Saves.Pending == 0 })
+}
+
+func (c *torture) eventually(what string, ok func(s harness.Status) bool) {
+	c.T.Helper()
+	var last harness.Status
+	defer func() {
+		if c.T.Failed() {
+			c.T.Logf("last status: %+v", last)
+		}
+	}()
+	harness.EventuallyWithin(c.T, settling, what, func() bool {
+		s, err := c.Ask()
+		if err == nil {
+			last = s
+		}
+		return err == nil && ok(s)
+	})
+}
+
+// nothingIsMissing compares what the program has with what the service and the proxy know.
+func (c *torture) nothingIsMissing() {
+	c.T.Helper()
+	packages := c.Service.Packages()
+	byName := map[string]int{}
+	for _, p := range packages {
+		if byName[p.Name]++; byName[p.Name] > 1 {
+			c.loss("%q was sent %d times", p.Name, byName[p.Name])
+		}
+		if !slices.Contains(c.sent, p.Name) {
+			c.loss("%q was never to be sent", p.Name)
+		}
+	}
+	s, accepted, came := c.Status(), c.Front.Accepted(), 0
+	for _, a := range c.Front.Passed() {
+		if a.Status/100 == 2 {
+			came++
+		}
+	}
+	if s.Events.Received != len(accepted) {
+		c.loss("%d events were answered 2xx, %d are stored", len(accepted), s.Events.Received)
+	}
+	if !s.SignedIn || s.Issue("signin") != "" {
+		c.loss("the sign-in was lost: %+v", s.Health)
+	}
+	if s.Events.Problems != 0 || s.Saves.Failed != 0 || s.Outbox.Failed != 0 || s.Packages.Total != len(packages) {
+		c.loss("at the end: %+v; the service has %d packages", s, len(packages))
+	}
+	// A draft may stay unknown only when there is no package of it.
+	if missing := c.neverSent(byName); s.Outbox.Unknown > missing {
+		c.loss("%d drafts are unknown, %d never became packages", s.Outbox.Unknown, missing)
+	}
+	for _, name := range c.denied {
+		if byName[name] != 0 {
+			c.loss("%q was sent, though send said that it could be tried again", name)
+		}
+	}
+	failed := c.T.Failed()
+	savedAsServed(c.Office, packages...)
+	c.filesAreWhole()
+	c.toldAtMostOnce()
+	if c.T.Failed() && !failed {
+		harness.Suffered.Add(harness.Losses, 1)
+	}
+	harness.Suffered.Add(harness.Events, len(accepted))
+	harness.Suffered.Add(harness.Repeats, came-len(accepted))
+	harness.Suffered.Add(harness.PackagesMade, len(packages))
+	harness.Suffered.Add(harness.FilesSaved, len(c.Files()))
+	c.T.Logf("%d kills, %d packages, %d files, %d events and %d copies of them", c.kills, len(packages), len(c.Files()), len(accepted), came-len(accepted))
+}
+
+// neverSent is how many of the packages that were to be sent the service has not got.
+func (c *torture) neverSent(byName map[string]int) (n int) {
+	for _, name := range c.sent {
+		if byName[name] == 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// toldAtMostOnce checks the notifications: none of them twice, none again in a summary.
+func (c *torture) toldAtMostOnce() {
+	c.T.Helper()
+	told := map[string]int{}
+	all := c.Desk.Notes.List()
+	for _, n := range all {
+		if strings.Contains(n.Title, "packages changed") {
+			continue
+		}
+		key := n.Title
+		if document, _, ok := strings.Cut(n.Body, ". "); ok && strings.HasPrefix(document, "Document: ") {
+			key += "|" + document
+		}
+		told[key]++
+	}
+	for key, times := range told {
+		title, document, _ := strings.Cut(key, "|")
+		for _, n := range all {
+			// A summary names no documents, so that it cannot be held against one of several.
+			if document == "" && strings.Contains(n.Title, "packages changed") {
+				times += strings.Count(n.Body, title)
+			}
+		}
+		if times > 1 {
+			c.loss("told %d times: %s", times, key)
+		}
+	}
+}
+
+// leavesNothingBehind checks the folders after a clean end: no file on its way, no socket.
+func (c *torture) leavesNothingBehind() {
+	c.T.Helper()
+	for _, name := range c.Files() {
+		if onItsWay(name) {
+			c.loss("%q was left behind", name)
+		}
+	}
+	names, err := harness.ReadNames(c.Data)
+	harness.Must(c.T, err)
+	for _, name := range names {
+		if strings.HasSuffix(name, ".sock") || strings.Contains(name, ".tmp") {
+			c.loss("%q was left behind in the data folder", name)
+		}
+	}
+}
+
+// ana signs everything that the tortured offices send.
+const ana = "Ana Ruiz <ana.ruiz@example.com>"
+
+// play plays one round: the program works when it begins, and works again when it ends.
+func (c *torture) play(n int, how choice) {
+	c.T.Helper()
+	name := fmt.Sprintf("Round %d %s", n, how.phase)
+	prepared := c.prepare(name, how.phase)
+	for _, f := range how.faults {
+		c.Service.Misbehave(f)
+	}
+	c.Service.Tell("POST", "/events/disturb", how.travel, nil)
+	if all := c.Service.Events(); len(all) > 0 {
+		c.Service.Tell("POST", "/events/redeliver", map[string]string{"event_id": all[how.again%len(all)].ID}, nil)
+	}
+	switch how.phase {
+	case "sending", "renewing":
+		c.whileSending(name, how.after, c.Running)
+	case "signing":
+		c.whileSigning(prepared, how.after)
+	case "saving":
+		c.Service.SignAll(prepared.ID)
+		c.killAfter(how.after, c.Running)
+	case "starting":
+		c.killAfter(0, c.Running)
+		c.killAfter(how.after, c.Begin("serve"))
+	case "alone":
+		c.killAfter(0, c.Running)
+		c.whileSending(name, how.after, nil)
+	}
+	c.filesAreWhole()
+	c.Serve()
+	c.countFaults()
+	c.Service.Tell("DELETE", "/faults", nil, nil)
+	c.Registered()
+	c.T.Logf("%s: killed after %v with %d faults", name, how.after.Round(time.Millisecond), len(how.faults))
+}
+
+// prepare brings about, in peace, what a phase is about.
+func (c *torture) prepare(name, phase string) (p harness.Pack) {
+	c.T.Helper()
+	switch phase {
+	case "signing":
+		c.mustSend(name, "--to", "Jan Weber <jan.weber@example.com>", harness.Sample(c.T, "Offer 2026-118"))
+		p = c.Service.Named(name)
+	case "saving":
+		c.mustSend(name, harness.Sample(c.T, "Lease Sonnenweg 4"), harness.Sample(c.T, "Mandate Keller"))
+		p = c.Service.Named(name)
+	case "renewing":
+		c.Service.Tell("POST", "/tokens/expire", nil, nil)
+	}
+	return p
+}
+
+// mustSend sends to Ana; the outbox may still have to do with what earlier rounds left it.
+func (c *torture) mustSend(name string, args ...string) {
+	c.T.Helper()
+	c.sent = append(c.sent, name)
+	c.Must("send", append([]string{"--name", name, "--to", ana}, args...)...)
+}
+
+// killAfter kills a process; the wait is the experiment.
+func (c *torture) killAfter(wait time.Duration, p *harness.Process) {
+	c.T.Helper()
+	<-time.After(wait)
+	p.Kill()
+	c.kills++
+	harness.Suffered.Add(harness.Kills, 1)
+}
+
+// whileSending kills victim, or the command itself when that is nil, while a package is being sent. Whatever the command
+// says, it is true and leads nobody to send the package twice.
+func (c *torture) whileSending(name string, after time.Duration, victim *harness.Process) {
+	c.T.Helper()
+	c.sent = append(c.sent, name)
+	send := c.Begin("send", harness.Sample(c.T, "Offer 2026-118"), "--name", name, "--to", ana)
+	if victim == nil {
+		victim = send
+	}
+	c.killAfter(after, victim)
+	c.judge(name, send)
+}
+
+// judge notes what a send said. Whatever it was, it is true.
+func (c *torture) judge(name string, send *harness.Process) {
+	c.T.Helper()
+	code, said := send.Wait(), strings.TrimSpace(send.Stderr.String())
+	switch {
+	case code == 0:
+		c.Service.Named(name)
+	case code == 1 && (said == "" || strings.Contains(said, "\n")):
+		c.T.Errorf("send says %q, want one line", said)
+	case code == 1 && strings.Contains(said, "try again"):
+		c.denied = append(c.denied, name)
+	}
+}
+
+func (c *torture) whileSigning(p harness.Pack, after time.Duration) {
+	c.T.Helper()
+	signed := make(chan error, 1)
+	go func() { signed <- c.Service.Try("POST", "/sign", map[string]string{"package_id": p.ID}, nil) }()
+	c.killAfter(after, c.Running)
+	if err := <-signed; err != nil {
+		c.T.Error(err)
+	}
+}
+
+// countFaults adds up how often the service misbehaved in this round.
+func (c *torture) countFaults() {
+	c.T.Helper()
+	var list []struct{ Applied int }
+	c.Service.Tell("GET", "/faults", nil, &list)
+	for _, f := range list {
+		harness.Suffered.Add(harness.Faults, f.Applied)
+	}
+}
+
+// onItsWay reports whether a file has not got its final name yet.
+func onItsWay(name string) bool { return strings.HasPrefix(filepath.Base(name), ".countersign-") }
+
+// filesAreWhole checks, with the program dead, that whatever has its final name is complete and stays as it is.
+func (c *torture) filesAreWhole() {
+	c.T.Helper()
+	if _, err := os.Stat(c.Folder); err != nil {
+		return
+	}
+	for _, name := range c.Files() {
+		if onItsWay(name) {
+			continue
+		}
+		b, err := os.ReadFile(filepath.Join(c.Folder, name))
+		harness.Must(c.T, err)
+		sum := sha256.Sum256(b)
+		if before, known := c.seen[name]; known && before != sum {
+			c.loss("%q was overwritten", name)
+		}
+		c.seen[name] = sum
+		if !strings.HasPrefix(string(b), "%PDF-") || !strings.Contains(string(b[max(0, len(b)-1024):]), "%%EOF") {
+			c.loss("%q is not whole: %d bytes", name, len(b))
+		}
+	}
+}
+
+// loss fails the test and counts.
+func (c *torture) loss(format string, args ...any) {
+	c.T.Helper()
+	harness.Suffered.Add(harness.Losses, 1)
+	c.T.Errorf(format, args...)
+}
+
+// TestNothingIsLostBetweenTwoSteps ends the program exactly between two steps that belong together, each of which a kill
+// at a random moment hits but rarely.
+func TestNothingIsLostBetweenTwoSteps(t *testing.T) {
+	t.Parallel()
+	for name, play := range map[string]func(*torture){
+		"taking the files": (*torture).diesTaking, "sending": (*torture).diesSending, "receiving and saving": (*torture).diesReceiving, "renewing the sign-in": (*torture).diesRenewing,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newTorture(t, true)
+			play(c)
+			c.settles()
+			c.nothingIsMissing()
+			c.Stop()
+			c.leavesNothingBehind()
+		})
+	}
+}
+
+// untilCrash starts the program anew, to end when it passes a point of agent.Params.Crash for the nth time ("point:n"),
+// and plays until it has. Then the program works again.
+func (c *torture) untilCrash(point string, play func()) {
+	c.T.Helper()
+	c.Stop()
+	c.More = []string{"COUNTERSIGN_CRASH_AT=" + point}
+	c.Running = c.Begin("serve")
+	c.More = nil
+	play()
+	if code := c.Running.Wait(); code != -1 {
+		c.T.Errorf("at %s the program ended by itself, with %d: %s", point, code, c.Running.Stderr)
+	}
+	c.kills++
+	harness.Suffered.Add(harness.Kills, 1)
+	harness.Suffered.Add(harness.CrashPoints, 1)
+	c.filesAreWhole()
+	c.Serve()
+	c.Registered()
+}
+
+func (c *torture) diesSending() {
+	for _, x := range []struct {
+		point string
+		made  int // packages at the service
+	}{{"added", 1}, {"adding", 0}} {
+		name := "Dies while " + x.point
+		c.sent = append(c.sent, name)
+		c.untilCrash(x.point+":1", func() {
+			c.sendsInVain(harness.Sample(c.T, "Offer 2026-118"), name)
+		})
+		// What was made is found out. What was not made stays a question, which the service cannot answer for certain.
+		c.Until("it is known what became of "+name, func(s harness.Status) bool { return s.Outbox.Unknown == 1-x.made })
+		if n := c.made(name); n != x.made {
+			c.loss("killed at %q, the service has %d packages %q", x.point, n, name)
+		}
+	}
+}
+
+// sendsInVain sends a document with a program that ends before it has said what came of it.
+func (c *torture) sendsInVain(document, name string) {
+	c.T.Helper()
+	c.Answers()
+	c.Registered()
+	send := c.Begin("send", document, "--name", name, "--to", ana)
+	if code := send.Wait(); code != 1 || !strings.Contains(send.Stderr.String(), "Countersign ended before it said") {
+		c.T.Errorf("send ended with %d: %s", code, send.Stderr)
+	}
+}
+
+// made is how many packages of that name the service has.
+func (c *torture) made(name string) (n int) {
+	for _, p := range c.Service.Packages() {
+		if p.Name == name {
+			n++
+		}
+	}
+	return n
+}
+
+// diesTaking ends the program with copies of the documents that belong to no draft yet, and with a draft that nobody was
+// told of. The documents themselves are gone when it starts again.
+func (c *torture) diesTaking() {
+	for _, x := range []struct {
+		point string
+		made  int
+	}{{"taken", 0}, {"stored", 1}} {
+		name := "Dies with the files " + x.point
+		document := filepath.Join(c.T.TempDir(), "Offer.pdf")
+		b, err := os.ReadFile(harness.Sample(c.T, "Offer 2026-118"))
+		if err == nil {
+			err = os.WriteFile(document, b, 0o600)
+		}
+		harness.Must(c.T, err)
+		if x.made == 1 {
+			c.sent = append(c.sent, name)
+		}
+		c.untilCrash(x.point+":1", func() {
+			c.sendsInVain(document, name)
+			if err := os.Remove(document); err != nil {
+				c.T.Error(err)
+			}
+		})
+		c.mustSend("After "+name, harness.Sample(c.T, "Offer 2026-118")) // and so whatever went before it is sent
+		if n := c.made(name); n != x.made {
+			c.loss("killed with the files %s, the service has %d packages %q", x.point, n, name)
+		}
+		harness.Eventually(c.T, "no copy is left", func() bool {
+			copies, err := os.ReadDir(filepath.Join(c.Data, "outbox"))
+			return err == nil && len(copies) == 0
+		})
+	}
+}
+
+// savePoints are the points of a save, and of the event before it.
+var savePoints = []string{
+	"event stored:1", "event stored:2", "save created:1", "save written:2", "save flushed:1", "save committed:1", "save committed:5",
+	"save named:1", "save named:5", "save done:1", "save done:5",
+}
+
+func (c *torture) diesReceiving() {
+	for _, point := range savePoints {
+		name := "Dies at " + point
+		c.mustSend(name, harness.Sample(c.T, "Lease Sonnenweg 4"), harness.Sample(c.T, "Mandate Keller"))
+		harness.Eventually(c.T, "its making is reported", c.Service.AllDelivered)
+		c.untilCrash(point, func() {
+			c.Answers()
+			c.Registered()
+			c.Service.SignAll(c.Service.Named(name).ID)
+		})
+		n := len(c.Service.Packages())
+		c.Until("the package of "+point+" is saved", func(s harness.Status) bool { return s.Packages.Saved == n })
+		for _, f := range c.Files() {
+			if onItsWay(f) {
+				c.loss("after %s, %q was left behind", point, f)
+			}
+		}
+	}
+}
+
+// diesRenewing has the program die with a new refresh token that only it and the service know of, twice in a row, and
+// with one that is kept but not used. The access token is not kept, so every start renews.
+func (c *torture) diesRenewing() {
+	for _, point := range []string{"renewed:1", "renewed:1", "renewal kept:1"} {
+		c.untilCrash(point, func() {})
+	}
+	c.Service.Tell("POST", "/tokens/expire", nil, nil)
+	c.mustSend("Still signed in", harness.Sample(c.T, "Offer 2026-118"))
+}
+
+func TestAnUnrulyServiceCostsNothing(t *testing.T) {
+	t.Parallel()
+	desk := harness.NewDesktop(t)
+	o := harness.UsualOffice(t, desk, "--token-lifetime", "3s")
+	s := o.Service
+	o.Setup()
+	o.Serve()
+	o.MustLogin()
+	o.Registered()
+
+	// The new refresh token of one renewal is lost on its way, and so are whole answers and halves of files.
+	s.Misbehave(map[string]any{"path": "/connect/token", "lose_answer": true, "times": 1})
+	s.Misbehave(map[string]any{"path": "/files/upload", "drop": true, "times": 1})
+	s.Misbehave(map[string]any{"path": "*/status", "status": 500, "times": 1})
+	s.Misbehave(map[string]any{"path": "*/pdf/executed/download", "status": 404, "times": 1})
+	s.Misbehave(map[string]any{"path": "*/pdf/executed/download", "truncate_after": 2000, "times": 1})
+	s.Misbehave(map[string]any{"path": "*/pdf/cac/download", "status": 429, "headers": map[string]string{"Retry-After": "1"}, "times": 1})
+	s.Misbehave(map[string]any{"path": "/masterfiles/*", "status": 200, "body": `{"error":"not_yet"}`, "times": 1})
+	lease, offer := sendLease(o), sendOffer(o)
+	s.Tell("POST", "/tokens/expire", nil, nil)
+	s.SignAll(lease.ID)
+	s.SignAll(offer.ID)
+	harness.EventuallyWithin(t, 2*harness.Patience, "both packages are saved", func() bool {
+		st, err := o.Ask()
+		return err == nil && st.Packages.Saved == 2
+	})
+	savedAsServed(o, lease, offer)
+	toldOnce(o, false, lease, offer)
+	if st := o.Status(); !st.SignedIn || st.Saves.Failed != 0 {
+		t.Errorf("after all that: %+v", st)
+	}
+}
+
+func TestALostAnswerNeverMakesASecondPackage(t *testing.T) {
+	t.Parallel()
+	desk := harness.NewDesktop(t)
+	o := harness.UsualOffice(t, desk, "--bare")
+	s := o.Service
+	o.Setup()
+	o.Serve()
+	o.MustLogin()
+	o.Registered()
+	s.Tell("POST", "/events/hold", nil, nil)
+	s.Misbehave(map[string]any{"path": "/packages/add", "lose_answer": true, "times": 1})
+	s.Misbehave(map[string]any{"path": "/packages/list", "status": 404}) // as where interface.md is all there is
+
+	r := o.Command("send", harness.Sample(t, "Offer 2026-118"), "--name", "Lost", "--to", "Ana Ruiz <ana.ruiz@example.com>")
+	if r.Code != 1 || !strings.Contains(r.Stderr, "did not confirm") {
+		t.Errorf("send ended with %d: %s", r.Code, r.Stderr)
+	}
+	if st := o.Status(); st.Outbox.Unknown != 1 || st.Packages.Total != 0 {
+		t.Errorf("after the lost answer: %+v", st)
+	}
+	o.Stop()
+	o.Serve()
+	o.Registered()
+	s.Tell("POST", "/events/release", nil, nil)
+	o.Until("an event has told how it went", func(s harness.Status) bool { return s.Outbox.Unknown == 0 && s.Packages.Total == 1 })
+	p := s.Named("Lost") // and no other
+	s.SignAll(p.ID)
+	o.Until("the package is saved", func(s harness.Status) bool { return s.Packages.Saved == 1 })
+	savedAsServed(o, p)
+}
+
+// TestManySendsAtOnceAreEachSentOnce sends from many processes at once, where none runs and beside one: each is told the
+// truth, and no package is there twice.
+func TestManySendsAtOnceAreEachSentOnce(t *testing.T) {
+	t.Parallel()
+	const each = 8
+	o := harness.UsualOffice(t, harness.NewDesktop(t))
+	o.Setup()
+	o.Serve()
+	o.MustLogin()
+	o.Registered()
+
+	// The running program sends for all of them, and renews once for all of them.
+	asked := tokens(o)
+	o.Service.Tell("POST", "/tokens/expire", nil, nil)
+	sendsAtOnce(o, "beside", each)
+	if n := tokens(o) - asked; n != 1 {
+		t.Errorf("beside the program %d tokens were asked for, want one for all", n)
+	}
+	o.Stop()
+
+	// An access token is never kept, so whichever process sends for itself, or for those that find it, renews once.
+	asked = tokens(o)
+	o.Service.Tell("POST", "/tokens/expire", nil, nil)
+	sendsAtOnce(o, "alone", each)
+	if n := tokens(o) - asked; n < 1 || n > each {
+		t.Errorf("alone %d tokens were asked for by %d processes", n, each)
+	}
+
+	// Started together with the program, they find it, wait for it or are waited for.
+	asked = tokens(o)
+	o.Running = o.Begin("serve")
+	sendsAtOnce(o, "starting", each)
+	o.Answers()
+	st := o.Until("all are known", func(s harness.Status) bool { return s.Packages.Total == 3*each })
+	if !st.SignedIn || st.Outbox != (struct{ Pending, Unknown, Failed int }{}) {
+		t.Errorf("at the end: %+v", st)
+	}
+	if n := tokens(o) - asked; n < 1 || n > each+1 {
+		t.Errorf("with the program starting %d tokens were asked for by %d processes", n, each+1)
+	}
+}
+
+// tokens is how often the service was asked for tokens.
+func tokens(o *harness.Office) int { return len(o.Service.Requests("/connect/token")) }
+
+func sendsAtOnce(o *harness.Office, how string, n int) {
+	o.T.Helper()
+	var all []*harness.Process
+	for i := range n {
+		all = append(all, o.Begin("send", harness.Sample(o.T, "Offer 2026-118"), "--name", fmt.Sprintf("%s %d", how, i), "--to", ana))
+	}
+	for i, p := range all {
+		name := fmt.Sprintf("%s %d", how, i)
+		if code := p.Wait(); code != 0 {
+			o.T.Errorf("%s ended with %d: %s", name, code, p.Stderr)
+			continue
+		}
+		if id := o.Service.Named(name).ID; strings.TrimSpace(p.Stdout.String()) != "Sent. Package "+id {
+			o.T.Errorf("%s says %q, and is %s", name, p.Stdout, id)
+		}
+	}
+	if made := len(o.Service.Packages()); made%n != 0 {
+		o.T.Errorf("after %s the service has %d packages", how, made)
+	}
+}
+
+// TestTwoStartsLeaveOne starts the program many times at once, on a data folder that is new and on one that is not.
+func TestTwoStartsLeaveOne(t *testing.T) {
+	t.Parallel()
+	o := harness.UsualOffice(t, harness.NewDesktop(t))
+	for range 3 {
+		const starts = 4
+		ended := make(chan *harness.Process, starts)
+		var all []*harness.Process
+		for range starts {
+			p := o.Begin("serve")
+			all = append(all, p)
+			go func() {
+				<-p.Ended
+				ended <- p
+			}()
+		}
+		for range starts - 1 {
+			p := <-ended
+			if code := p.Wait(); code != 1 || !strings.Contains(p.Stderr.String(), "already running") {
+				t.Errorf("a further start ended with %d: %s", code, p.Stderr)
+			}
+		}
+		for _, p := range all {
+			select {
+			case <-p.Ended:
+			default:
+				o.Running = p
+			}
+		}
+		o.Answers()
+		o.Setup()
+		if st := o.Status(); st.Issue("setup") != "" {
+			t.Errorf("the one that is left was not set up: %+v", st.Health)
+		}
+		o.Stop()
+	}
 }

@@ -4,14 +4,23 @@ package e2e
 
 import (
 	"bytes"
+	"encoding/json"
+	"fmt"
 	"image"
+	"image/color"
 	"image/png"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/godbus/dbus/v5"
 
 	"countersign/internal/e2e/harness"
+	"countersign/internal/e2e/portaltest"
 )
 
 func TestTheWindowAndTheTrayShowTheOffice(t *testing.T) {
@@ -104,4 +113,544 @@ func keepPictures(t testing.TB, pictures map[string]image.Image) {
 		harness.Must(t, png.Encode(&b, p))
 		harness.Must(t, os.WriteFile(filepath.Join(os.Getenv("COUNTERSIGN_E2E_PICTURES"), name+".png"), b.Bytes(), 0o600))
 	}
+}
+
+// picker presses "Add documents" and answers in the desktop's dialog.
+type picker struct {
+	t      *testing.T
+	desk   *harness.Desktop
+	office *harness.Office
+	window *harness.Window
+}
+
+// newPicker starts the program with its window, a tray and somebody signed in.
+func newPicker(t *testing.T) *picker {
+	t.Helper()
+	o, w := harness.OpenSignedIn(t)
+	w.Active().Keys("ctrl+n") // the keyboard is at "Add documents" while there are none
+	w.Still()
+	return &picker{t, o.Desk, o, w}
+}
+
+// press asks for the dialog.
+func (p *picker) press() { p.window.Active().Keys("space") }
+
+// sent sends what stands in the draft, which was empty before, and returns the names of its documents in the service.
+func (p *picker) sent(before image.Image, name string) (names []string) {
+	p.t.Helper()
+	p.window.ChangesFrom(before)
+	p.window.Active().Keys("ctrl+n") // to the first person
+	for i, text := range []string{"Ana", "Ruiz", "ana.ruiz@example.com"} {
+		if i > 0 {
+			p.window.Keys("Tab")
+		}
+		p.window.Types(text)
+	}
+	sendsByKey(p.office, p.window)
+	for _, d := range p.office.Service.Named(name).Documents {
+		names = append(names, d.Name)
+	}
+	return names
+}
+
+func TestFilesChosenInTheDesktopsDialogStandInTheDraft(t *testing.T) {
+	t.Parallel()
+	p := newPicker(t)
+	portal := p.desk.StartPortal()
+	id, err := strconv.Atoi(p.window.ID)
+	harness.Must(t, err)
+
+	// Cancelling is no error and changes nothing.
+	before := p.window.Still()
+	p.press()
+	d := portal.Dialog()
+	if d.Method != "OpenFile" || d.Title != "Add documents" || d.Parent != fmt.Sprintf("x11:%x", id) {
+		t.Errorf("%s %q over %s, the window is %x", d.Method, d.Title, d.Parent, id)
+	}
+	p.window.ChangesFrom(before)
+	harness.Must(t, d.Cancel())
+	harness.Eventually(t, "the window is as it was", func() bool { return p.window.Same(before) })
+
+	// Pressing again while it is open opens no second one, and the file's names arrive exactly.
+	folder := filepath.Join(t.TempDir(), "Büro & 100% +\xff")
+	harness.Must(t, os.Mkdir(folder, 0o700))
+	names := []string{"Vertrag 4+5 (100%25)", "Größe #1"}
+	var paths []string
+	for _, name := range names {
+		content, err := os.ReadFile(harness.Sample(t, "Mandate Keller"))
+		harness.Must(t, err)
+		paths = append(paths, filepath.Join(folder, name+".pdf"))
+		harness.Must(t, os.WriteFile(paths[len(paths)-1], content, 0o600))
+	}
+	p.press()
+	d = portal.Dialog()
+	panel := p.window.ChangesFrom(before)
+	p.window.Keys("space", "Return", "space", "Tab") // the last one shows that the others have arrived
+	harness.Eventually(t, "the keyboard is at Cancel", func() bool { return !p.window.Same(panel) })
+	harness.Must(t, d.Choose(paths...))
+	p.window.ChangesFrom(panel)
+	if got := p.sent(before, names[0]); !slices.Equal(got, names) {
+		t.Errorf("the service got %q", got)
+	}
+	if !portal.None() {
+		t.Error("a second dialog was asked for")
+	}
+}
+
+// TestWithoutAPortalOurPickerAsks has no portal at first, and then one that dies while its dialog is open.
+func TestWithoutAPortalOurPickerAsks(t *testing.T) {
+	t.Parallel()
+	for name, dies := range map[string]bool{"none": false, "it dies": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPicker(t)
+			content, err := os.ReadFile(harness.Sample(t, "Mandate Keller"))
+			harness.Must(t, err)
+			for _, name := range []string{"Mandate A", "Mandate B"} {
+				harness.Must(t, os.WriteFile(filepath.Join(p.desk.Home, "home", name+".pdf"), content, 0o600))
+			}
+			before := p.window.Still()
+			if dies {
+				portal := p.desk.StartPortal()
+				p.press()
+				portal.Dialog()
+				panel := p.window.ChangesFrom(before)
+				portal.Die()
+				p.window.ChangesFrom(panel)
+			} else {
+				p.press()
+				p.window.ChangesFrom(before)
+			}
+			open := p.window.Still()
+			p.window.Keys("End", "space", "Up", "space", "Return")
+			p.window.ChangesFrom(open)
+			if got := p.sent(before, "Mandate B"); !slices.Equal(got, []string{"Mandate B", "Mandate A"}) {
+				t.Errorf("the service got %q", got)
+			}
+		})
+	}
+}
+
+// TestTheProgramEndsWhileADialogIsOpen: neither the person nor the portal has to do anything for it.
+func TestTheProgramEndsWhileADialogIsOpen(t *testing.T) {
+	t.Parallel()
+	p := newPicker(t)
+	portal := p.desk.StartPortal()
+	p.press()
+	d := portal.Dialog()
+	began := time.Now()
+	if code := p.office.Running.Stop(); code != 0 || time.Since(began) > endsWithin() {
+		t.Errorf("it ended with %d after %v: %s", code, time.Since(began), p.office.Running.Stderr)
+	}
+	closes(t, d)
+}
+
+// closes waits until the program has taken a dialog away.
+func closes(t *testing.T, d *portaltest.Dialog) {
+	t.Helper()
+	select {
+	case <-d.Closed:
+	case <-time.After(harness.Patience):
+		t.Errorf("the dialog %q stays open", d.Title)
+	}
+}
+
+// sendsByKey sends the draft in the window. That is refused until the files are looked at, and then does nothing more.
+func sendsByKey(o *harness.Office, w *harness.Window) {
+	o.T.Helper()
+	harness.EventuallyWithin(o.T, 2*harness.Patience, "the service has the package", func() bool {
+		w.Keys("ctrl+Return")
+		s, err := o.Ask()
+		return err == nil && s.Packages.Total == 1 && s.Outbox.Pending == 0
+	})
+}
+
+// takenBackWithin is how long what is sent from the window can be taken back.
+const takenBackWithin = 10 * time.Second
+
+// TestDroppedFilesAreSentByKeysAlone takes a file that another program drops and one that a second start hands over,
+// and needs nothing but the keyboard from there to the package in the service.
+func TestDroppedFilesAreSentByKeysAlone(t *testing.T) {
+	t.Parallel()
+	o, w := harness.OpenSignedIn(t)
+
+	before := w.Still()
+	o.Desk.Dragger().Drop(w.ID, harness.Sample(t, "Mandate Keller"))
+	dropped := w.ChangesFrom(before)
+	second := harness.Start(t, o.Desk.Env(), harness.Program, append(o.Global, harness.Sample(t, "Offer 2026-118"))...)
+	if code := second.Wait(); code != 0 {
+		t.Fatalf("the second start ended with %d: %s", code, second.Stderr)
+	}
+	w.ChangesFrom(dropped)
+	w.Still() // both are looked at
+
+	w.Active().Keys("ctrl+n") // the cursor is where work goes on: at the first person
+	w.Types("Ana")
+	w.Keys("Tab")
+	w.Types("Ruiz")
+	w.Keys("Tab")
+	w.Types("ana.ruiz@example.com")
+	w.Keys("Return") // goes on, and sends nothing
+	pressed := time.Now()
+	w.Keys("ctrl+Return")
+	if s, err := o.Ask(); err != nil || s.Packages.Total+s.Outbox.Pending > 0 && time.Since(pressed) < takenBackWithin {
+		t.Errorf("it is sent before it can be taken back: %+v, %v", s, err)
+	}
+
+	sendsByKey(o, w)
+	p := o.Service.Named("Mandate Keller")
+	var names []string
+	for _, d := range p.Documents {
+		names = append(names, d.Name)
+	}
+	if !slices.Equal(names, []string{"Mandate Keller", "Offer 2026-118"}) || len(p.Signers) != 1 {
+		t.Errorf("the service got %+v", p)
+	}
+}
+
+// TestAScriptFollowsAPackage is a script's day: it follows what the service reports over a restart, and lists and shows the
+// package meanwhile, beside the running program and without it. What it reads holds no secret and no signing link.
+func TestAScriptFollowsAPackage(t *testing.T) {
+	t.Parallel()
+	desk := harness.NewDesktop(t)
+	o := harness.UsualOffice(t, desk)
+	o.Setup()
+	follow := o.Begin("events", "--follow", "--json")
+	harness.Eventually(t, "it waits for Countersign", func() bool { return strings.Contains(follow.Stderr.String(), "is not running") })
+	o.Serve()
+	o.MustLogin()
+	o.Registered()
+	lease := sendLease(o)
+
+	type listed struct {
+		ID      string `json:"id"`
+		Name    string `json:"name"`
+		State   string `json:"state"`
+		Saved   bool   `json:"saved"`
+		Signers []struct {
+			Name  string `json:"name"`
+			State string `json:"state"`
+		} `json:"signers"`
+	}
+	list := func(args ...string) (all struct {
+		Packages []listed `json:"packages"`
+	}) {
+		t.Helper()
+		harness.Must(t, json.Unmarshal([]byte(o.Must("list", append(args, "--json")...)), &all))
+		return all
+	}
+	harness.Eventually(t, "it is listed with whose turn it is", func() bool {
+		all := list("--state", "waiting", "--person", "ruiz")
+		return len(all.Packages) == 1 && all.Packages[0].ID == lease.ID && len(all.Packages[0].Signers) == 2 &&
+			all.Packages[0].Signers[0].State == "next" && all.Packages[0].Signers[1].State == "later"
+	})
+	if word := strings.TrimSpace(o.Must("complete", "--", "show", "Lea")); word != "Lease\twaiting" {
+		t.Errorf("the shell is offered %q", word)
+	}
+	o.Service.SignAll(lease.ID)
+	o.Until("it is saved", func(s harness.Status) bool { return s.Packages.Saved == 1 && s.Events.Pending == 0 })
+	told := func(kind string) func() bool {
+		return func() bool { return strings.Contains(follow.Stdout.String(), `"kind":"`+kind+`"`) }
+	}
+	harness.Eventually(t, "the script heard of it", told("package_executed"))
+	var beside string
+	harness.Eventually(t, "the package is the same without the running program as beside it", func() bool {
+		beside = o.Must("show", "Lease", "--json")
+		o.Stop()
+		alone := o.Must("show", lease.ID[:8], "--json")
+		if alone != beside { // the program may have learnt more before it ended; nothing is learnt for ever
+			t.Logf("without the running program the package is\n%s\nbeside it\n%s", alone, beside)
+			o.Serve()
+			o.Registered()
+		}
+		return alone == beside
+	})
+	if all := list("--state", "done"); len(all.Packages) != 1 || !all.Packages[0].Saved {
+		t.Errorf("done: %+v", all)
+	}
+	events := o.Must("events", "--json", "--limit", "0")
+
+	o.Serve()
+	o.Registered()
+	offer := sendOffer(o)
+	o.Service.SignAll(offer.ID)
+	harness.Eventually(t, "the script heard of the next one, too", func() bool {
+		return strings.Contains(follow.Stdout.String(), offer.ID) && strings.Count(follow.Stdout.String(), `"kind":"package_executed"`) == 2
+	})
+	if code := follow.Stop(); code != 0 {
+		t.Errorf("following ended with %d: %s", code, follow.Stderr)
+	}
+	seen := map[string]bool{}
+	for line := range strings.Lines(follow.Stdout.String()) {
+		var e struct{ ID, Outcome string }
+		harness.Must(t, json.Unmarshal([]byte(line), &e))
+		if seen[e.ID+e.Outcome] {
+			t.Errorf("told twice: %s", line)
+		}
+		seen[e.ID+e.Outcome] = true
+	}
+	for _, secret := range []string{"/sign/", "signature", "token", "http://", "https://"} {
+		if text := follow.Stdout.String() + events + beside; strings.Contains(text, secret) {
+			t.Errorf("%q is in what scripts read:\n%s", secret, text)
+		}
+	}
+}
+
+// Where things are in the window as it opens, for a person who has not signed in.
+var (
+	navPackages    = image.Pt(80, 85)
+	navSend        = image.Pt(80, 124)
+	navStatus      = image.Pt(80, 202)
+	navSettings    = image.Pt(80, 241)
+	searchField    = image.Pt(450, 68)
+	addDocuments   = image.Pt(288, 304)
+	calendarButton = image.Pt(849, 408)
+	chooseFolder   = image.Pt(1020, 227)
+	readyMadeNames = image.Pt(430, 415)
+)
+
+// TestTheMouseReachesTheWindowAfterEscape opens what can lie over the window, leaves it with Escape, and clicks with a
+// real mouse: the click arrives, every time.
+func TestTheMouseReachesTheWindowAfterEscape(t *testing.T) {
+	t.Parallel()
+	_, w := harness.OpenOffice(t)
+	w.Active()
+	w.Still()
+	defer func() {
+		if t.Failed() && os.Getenv("COUNTERSIGN_E2E_PICTURES") != "" {
+			keepPictures(t, map[string]image.Image{"failed": w.Picture()})
+		}
+	}()
+	for _, c := range []struct {
+		name string
+		on   image.Point // the screen
+		at   image.Point // where the mouse is
+		open func()
+	}{
+		{"adding documents", navSend, addDocuments, func() { w.Press(1) }},
+		{"the calendar", navSend, calendarButton, func() { w.Press(1) }},
+		{"choosing a folder", navSettings, chooseFolder, func() { w.Press(1) }},
+		{"a selection", navSettings, readyMadeNames, func() { w.Press(1) }},
+		{"the menu of a field", navPackages, searchField, func() { w.Press(3) }},
+		{"closing without a tray", navPackages, searchField, func() { w.Keys("ctrl+w") }},
+	} {
+		w.Point(c.on)
+		w.Press(1)
+		w.Point(c.at) // what is under the mouse looks different already
+		before := w.Still()
+		if os.Getenv("COUNTERSIGN_E2E_PICTURES") != "" {
+			keepPictures(t, map[string]image.Image{c.name + " before": before})
+		}
+		c.open()
+		w.ChangesFrom(before)
+		opened := w.Still() // the focus comes first
+		w.Active().Keys("Escape")
+		w.ChangesFrom(opened)
+		w.Point(navStatus)
+		closed := w.Still()
+		w.Press(1)
+		now := w.ChangesFrom(closed)
+		if os.Getenv("COUNTERSIGN_E2E_PICTURES") != "" {
+			keepPictures(t, map[string]image.Image{c.name: opened, c.name + " closed": closed, c.name + " after": now})
+		}
+	}
+}
+
+// fileOpener is a desktop's way to open files that writes down what it is asked for, and with which token.
+func fileOpener(t testing.TB) (path string, asked func() string) {
+	t.Helper()
+	bin := t.TempDir()
+	log := filepath.Join(bin, "asked")
+	script := "#!/bin/sh\nprintf '%s|%s\\n' \"$1\" \"$XDG_ACTIVATION_TOKEN\" >> '" + log + "'\n"
+	harness.Must(t, os.WriteFile(filepath.Join(bin, "xdg-open"), []byte(script), 0o700))
+	return "PATH=" + bin + ":" + os.Getenv("PATH"), func() string {
+		b, err := os.ReadFile(log)
+		if err != nil {
+			return ""
+		}
+		return string(b)
+	}
+}
+
+// signedOffer has a package of one document signed, and waits until people are told of it.
+func signedOffer(o *harness.Office) (file string) {
+	o.Must("send", harness.Sample(o.T, "Offer 2026-118"), "--name", "Offer", "--to", "Jan Weber <jan.weber@example.com>")
+	o.Service.SignAll(o.Service.Named("Offer").ID)
+	harness.Eventually(o.T, "people are told that everyone has signed", func() bool {
+		for _, n := range o.Desk.Notes.List() {
+			if strings.HasPrefix(n.Title, "Everyone has signed") {
+				return true
+			}
+		}
+		return false
+	})
+	return filepath.Join(o.Folder, "Offer - Offer 2026-118.pdf")
+}
+
+func TestAPressOnANotificationLeadsToItsPackageAndFile(t *testing.T) {
+	t.Parallel()
+	desk := harness.NewDesktop(t)
+	desk.StartDisplay()
+	desk.Notes.ShowButtons()
+	tray := harness.ServeTray(t, desk.Connect())
+	o := harness.UsualOffice(t, desk)
+	path, asked := fileOpener(t)
+	o.More = append(o.More, path)
+	o.Setup()
+	o.Open()
+	w := desk.Window("Countersign")
+	w.Drawn()
+	tray.Item()
+	o.MustLogin()
+	o.Registered()
+	file := signedOffer(o)
+
+	notes := desk.Notes.List()
+	if last := notes[len(notes)-1]; last.Actions != "default\nShow\nopen\nOpen\nfolder\nShow in folder" {
+		t.Errorf("offered %q", last.Actions)
+	}
+	w.Active().Keys("ctrl+w") // hidden in the tray; the first time it says so
+	w.Still()
+	w.Keys("Return")
+	harness.Eventually(t, "the window is gone", func() bool { return len(desk.Visible("Countersign")) == 0 })
+	desk.Notes.Press(t, "Everyone has signed", "open", "a token")
+	harness.Eventually(t, "the file is opened", func() bool { return strings.Contains(asked(), file+"|a token\n") })
+	desk.Notes.Press(t, "Everyone has signed", "folder", "")
+	harness.Eventually(t, "the folder is opened", func() bool { return strings.HasSuffix(asked(), filepath.Dir(file)+"|a token\n") })
+	if len(desk.Visible("Countersign")) != 0 {
+		t.Error("the window came up, though the file was wanted")
+	}
+	desk.Notes.Press(t, "Everyone has signed", "default", "")
+	w = desk.Window("Countersign")
+	w.Drawn()
+	if os.Getenv("COUNTERSIGN_E2E_PICTURES") != "" {
+		harness.Must(t, os.MkdirAll(os.Getenv("COUNTERSIGN_E2E_PICTURES"), 0o700))
+		keepPictures(t, map[string]image.Image{"pressed": w.Still()})
+	}
+
+	// What has gone is shown in the window, where it says what has become of it.
+	w.Keys("ctrl+w")
+	harness.Eventually(t, "the window is gone again", func() bool { return len(desk.Visible("Countersign")) == 0 })
+	harness.Must(t, os.Remove(file))
+	before := asked()
+	desk.Notes.Press(t, "Everyone has signed", "open", "")
+	desk.Window("Countersign")
+	if after := asked(); after != before {
+		t.Errorf("opened %q", strings.TrimPrefix(after, before))
+	}
+}
+
+func TestWithoutAWindowAPressOpensTheFile(t *testing.T) {
+	t.Parallel()
+	desk := harness.NewDesktop(t)
+	desk.Notes.ShowButtons()
+	o := harness.UsualOffice(t, desk)
+	path, asked := fileOpener(t)
+	o.More = append(o.More, path)
+	o.Setup()
+	o.Serve()
+	o.MustLogin()
+	o.Registered()
+	file := signedOffer(o)
+	notes := desk.Notes.List()
+	if last := notes[len(notes)-1]; last.Actions != "default\nOpen\nfolder\nShow in folder" {
+		t.Errorf("offered %q", last.Actions)
+	}
+	desk.Notes.Press(t, "Everyone has signed", "default", "")
+	harness.Eventually(t, "the file is opened", func() bool { return asked() == file+"|\n" })
+}
+
+// TestTheWindowIsAsLightAsTheSystem has no theme of its own chosen: it comes up light where the system has no preference, and
+// follows what the person changes there while it is open.
+func TestTheWindowIsAsLightAsTheSystem(t *testing.T) {
+	t.Parallel()
+	desk := harness.NewDesktop(t)
+	desk.StartDisplay()
+	system := serveScheme(t, desk.Connect())
+	o := harness.UsualOffice(t, desk)
+	o.Setup()
+	o.Open()
+	w := desk.Window("Countersign")
+	w.Drawn()
+	const noPreference, dark, light = 0, 1, 2
+	becomes := func(what string, bright bool) {
+		t.Helper()
+		harness.Eventually(t, what, func() bool { return isBright(w.Picture()) == bright })
+	}
+	becomes("it is light by itself", true)
+	system.set(dark)
+	becomes("it is dark as the system", false)
+	system.set(light)
+	becomes("it is light as the system", true)
+	system.set(dark)
+	becomes("it is dark again", false)
+	system.set(noPreference)
+	becomes("it is light again", true)
+}
+
+// isBright says whether most of a picture is.
+func isBright(p image.Image) bool {
+	bright, all := 0, 0
+	for y := p.Bounds().Min.Y; y < p.Bounds().Max.Y; y += 4 {
+		for x := p.Bounds().Min.X; x < p.Bounds().Max.X; x += 4 {
+			all++
+			if color.GrayModel.Convert(p.At(x, y)).(color.Gray).Y > 0x80 {
+				bright++
+			}
+		}
+	}
+	return bright > all/2
+}
+
+// scheme is a portal that knows whether the system is light or dark
+// (https://flatpak.github.io/xdg-desktop-portal/docs/doc-org.freedesktop.portal.Settings.html).
+type scheme struct {
+	t    testing.TB
+	conn *dbus.Conn
+	now  chan uint32 // holds one
+}
+
+const (
+	portalObject   = "/org/freedesktop/portal/desktop"
+	portalSettings = "org.freedesktop.portal.Settings"
+	appearance     = "org.freedesktop.appearance"
+	colorScheme    = "color-scheme"
+)
+
+func serveScheme(t testing.TB, conn *dbus.Conn) *scheme {
+	t.Helper()
+	s := &scheme{t, conn, make(chan uint32, 1)}
+	s.now <- 0
+	harness.Must(t, conn.Export(schemeCalls{s}, portalObject, portalSettings))
+	if _, err := conn.RequestName("org.freedesktop.portal.Desktop", dbus.NameFlagDoNotQueue); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// set changes the system's look, as its own settings do.
+func (s *scheme) set(v uint32) {
+	s.t.Helper()
+	<-s.now
+	s.now <- v
+	harness.Must(s.t, s.conn.Emit(portalObject, portalSettings+".SettingChanged", appearance, colorScheme, dbus.MakeVariant(v)))
+}
+
+func (s *scheme) get() dbus.Variant {
+	v := <-s.now
+	s.now <- v
+	return dbus.MakeVariant(v)
+}
+
+type schemeCalls struct{ s *scheme }
+
+func (c schemeCalls) ReadOne(namespace, key string) (dbus.Variant, *dbus.Error) {
+	if namespace != appearance || key != colorScheme {
+		return dbus.Variant{}, dbus.NewError("org.freedesktop.portal.Error.NotFound", nil)
+	}
+	return c.s.get(), nil
+}
+
+func (c schemeCalls) ReadAll([]string) (map[string]map[string]dbus.Variant, *dbus.Error) {
+	return map[string]map[string]dbus.Variant{appearance: {colorScheme: c.s.get()}}, nil
 }

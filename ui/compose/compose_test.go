@@ -2,8 +2,11 @@ package compose
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -15,8 +18,13 @@ import (
 	"countersign/internal/agent"
 	"countersign/internal/message"
 	"countersign/internal/office"
+	"countersign/ui/day"
+	"countersign/ui/i18n"
 	"countersign/ui/officetest"
+	"countersign/ui/outbox"
+	"countersign/ui/screentest"
 	"countersign/ui/system"
+	"countersign/ui/widgets"
 )
 
 var big, small = fyne.NewSize(905, 720), fyne.NewSize(665, 560) // what the window leaves beside the sidebar
@@ -420,5 +428,954 @@ func TestMoreFilesThanAnybodyMeansAreNotAddedAtOnce(t *testing.T) {
 	}
 	if len(b.Notices) != 1 || !strings.Contains(b.Notices[0], "500 files") {
 		t.Errorf("said %q", b.Notices)
+	}
+}
+
+var (
+	eva   = office.Recipient{FirstName: "Eva", LastName: "Klein", Email: "eva@example.com"}
+	boss  = office.Recipient{Email: "boss@example.com", Blind: true}
+	clerk = office.Recipient{FirstName: "Clerk", Email: "clerk@example.com"}
+)
+
+// withStanding is an office in which the clerk and, unseen, the boss get a copy of everything.
+func withStanding() *officetest.Office {
+	o := officetest.Busy()
+	o.Kept.CopyTo, o.Kept.BlindCopyTo = []string{"Clerk <clerk@example.com>"}, []string{"boss@example.com"}
+	return o
+}
+
+// copies are all who would get a copy.
+func (b *bench) copies() []office.Recipient { return b.screen.copies.recipients(b.screen.signers()) }
+
+// Who was taken off in Settings gets nothing more, whatever the form has shown before.
+func TestTheFormSendsToThoseWhoGetACopyOfEverythingNow(t *testing.T) {
+	o := withStanding()
+	b := newBench(t, o)
+	b.add("Lease.pdf")
+	b.screen.Fill(filled(ana))
+	o.Change(office.SettingsChanged, func(o *officetest.Office) { o.Kept.CopyTo, o.Kept.BlindCopyTo = nil, []string{"eva@example.com"} })
+	if got := b.copies(); !slices.Equal(got, []office.Recipient{{Email: eva.Email, Blind: true}}) {
+		t.Errorf("the form shows %+v", got)
+	}
+	b.Reload()
+	if len(b.screen.copies.turns) != 1 || b.screen.copies.turns[eva.Email] == nil {
+		t.Errorf("it offers to take off %v", b.screen.copies.turns)
+	}
+	b.send()
+	b.Settle()
+	if len(o.Sent) != 1 || len(o.Sent[0].Recipients) != 0 { // the office adds those of its settings
+		t.Errorf("sent %+v", o.Sent)
+	}
+}
+
+func TestACopyIsAddedByKeysAlone(t *testing.T) {
+	o := withStanding()
+	o.Known = []office.Signer{jan, ana}
+	b := newBench(t, o)
+	b.add("Lease.pdf")
+	b.screen.Fill(filled(ana))
+	b.Window.Canvas().Focus(b.screen.addCopy)
+	b.key(fyne.KeyReturn)
+	b.write("ja")
+	b.key(fyne.KeyDown)
+	b.key(fyne.KeyReturn) // takes Jan
+	b.tab(1)
+	b.key(fyne.KeySpace) // a blind copy
+	b.send()
+	b.Settle()
+	if len(o.Sent) != 1 {
+		t.Fatalf("sent %d", len(o.Sent))
+	}
+	want := []office.Recipient{{FirstName: "Jan", LastName: "Weber", Email: jan.Email, Blind: true}} // beside those of the settings
+	if got := o.Sent[0]; !slices.Equal(got.Recipients, want) || len(got.NoCopy) != 0 {
+		t.Errorf("copies to %+v, none to %q", got.Recipients, got.NoCopy)
+	}
+}
+
+func TestWhoCannotGetACopyIsSaidWhileItIsTyped(t *testing.T) {
+	b := newBench(t, withStanding())
+	b.screen.Fill(filled(ana))
+	said := func(text string) string {
+		b.screen.copies.fill(nil, nil)
+		b.screen.copies.add()
+		b.write(text)
+		return b.screen.copies.added[0].problem.Text
+	}
+	for typed, want := range map[string]string{
+		"Ana Ruiz <ANA.RUIZ@Example.com>": "Ana Ruiz signs this package and cannot also get a copy.",
+		"Clerk@EXAMPLE.com":               "Clerk@EXAMPLE.com is listed twice to get a copy.",
+		"eva@example.com":                 "",
+		"ev":                              "", // not complete yet
+	} {
+		if got := said(typed); got != want {
+			t.Errorf("%s: %q", typed, got)
+		}
+	}
+	b.screen.addSigner(noSigner, true)
+	said("eva@example.com")
+	b.screen.people[1].email.SetText("EVA@example.com") // the other way round
+	if got := b.screen.copies.added[0].problem.Text; got == "" {
+		t.Error("who comes to sign afterwards keeps the copy")
+	}
+	b.screen.Send()
+	if b.screen.run != nil {
+		t.Error("it was sent")
+	}
+}
+
+func TestAStandingCopyIsTakenOffOnePackage(t *testing.T) {
+	o := withStanding()
+	b := newBench(t, o)
+	b.add("Lease.pdf")
+	b.screen.Fill(filled(ana, office.Signer{FirstName: "The", LastName: "Boss", Email: "BOSS@example.com"}))
+	if got := b.copies(); !slices.Equal(got, []office.Recipient{clerk}) {
+		t.Errorf("the boss signs; copies to %+v", got)
+	}
+	for range 3 { // off, on, off, with the cursor staying where it is
+		b.Window.Canvas().Focus(b.screen.copies.turns[clerk.Email])
+		b.key(fyne.KeySpace)
+		if b.focused() != fyne.Focusable(b.screen.copies.turns[clerk.Email]) {
+			t.Fatal("the cursor is lost")
+		}
+	}
+	again := newBench(t, o) // after another start
+	if got := again.copies(); len(got) != 0 || len(again.screen.copies.off) != 1 {
+		t.Errorf("after a restart, copies to %+v", got)
+	}
+	b.send()
+	b.Settle()
+	if len(o.Sent) != 1 || len(o.Sent[0].Recipients) != 0 || !slices.Equal(o.Sent[0].NoCopy, []string{clerk.Email}) {
+		t.Errorf("sent %+v", o.Sent)
+	}
+	if len(b.copies()) != 2 {
+		t.Error("the next package goes to both again")
+	}
+}
+
+func TestADraftComesBackWithWhoGetsACopy(t *testing.T) {
+	o := withStanding()
+	was := office.Recipient{Email: "was.standing@example.com"} // when the draft was made
+	o.Waiting = []office.Draft{{ID: "d", Name: "Lease", Signers: []office.Signer{ana}, Recipients: []office.Recipient{boss, was, eva},
+		DefaultRecipients: []string{boss.Email, was.Email}, NoCopy: []string{clerk.Email}}}
+	b := newBench(t, o)
+	b.screen.Edit(o.Waiting[0])
+	b.Settle()
+	if got := b.copies(); !slices.Equal(got, []office.Recipient{boss, eva}) {
+		t.Errorf("copies to %+v", got)
+	}
+	b.screen.clear()
+	b.screen.Like(office.NewPackage{Name: "Lease", Signers: []office.Signer{ana}, Recipients: []office.Recipient{eva}})
+	if got := b.copies(); !slices.Equal(got, []office.Recipient{clerk, boss, eva}) {
+		t.Errorf("a package like it: copies to %+v", got)
+	}
+}
+
+func TestSeveralAddressesBecomeSeveralCopies(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	b.screen.copies.add()
+	b.write("eva@example.com, Jan Weber <jan@example.com>")
+	b.tab(1)
+	if got := b.screen.copies.own(); len(got) != 2 || got[1].LastName != "Weber" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// american is how days are written where the tests play, as far as nothing else is said.
+var american = day.Of("")
+
+func TestTheNameIsProposedFromTheFirstFile(t *testing.T) {
+	for path, want := range map[string]string{
+		"/x/Lease Sonnenweg 4.pdf": "Lease Sonnenweg 4",
+		"/x/offer_2026__118.PDF":   "offer 2026 118",
+		"/x/.pdf":                  "",
+		"/x/Vertrag v1.2.docx":     "Vertrag v1.2",
+	} {
+		if got := proposedName(path); got != want {
+			t.Errorf("%s: %q, want %q", path, got, want)
+		}
+	}
+}
+
+func TestErrorsStandBesideTheirField(t *testing.T) {
+	ana := office.Signer{FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"}
+	with := func(change func(*office.Signer)) office.Signer { s := ana; change(&s); return s }
+	good := []*document{{path: "/x/a.pdf", looked: true}}
+	for name, c := range map[string]struct {
+		docs    []*document
+		each    bool
+		name    string
+		signers []office.Signer
+		due     string
+		want    wrong
+	}{
+		"fine":            {good, false, "A", []office.Signer{ana}, "2026-11-21", wrong{signer: []wrongSigner{{}}}},
+		"nothing":         {nil, false, "", nil, "", wrong{files: "Add at least one document.", signers: "Add at least one signer."}},
+		"bad file":        {[]*document{{looked: true, info: agent.FileInfo{Problem: message.FileEmpty("x")}}}, false, "A", []office.Signer{ana}, "", wrong{files: "The marked documents cannot be sent.", signer: []wrongSigner{{}}}},
+		"still reading":   {[]*document{{path: "a"}}, false, "A", []office.Signer{ana}, "", wrong{files: "The documents are still loading. Try again in a moment.", signer: []wrongSigner{{}}}},
+		"each by itself":  {append(good, good...), true, "", []office.Signer{ana}, "", wrong{signer: []wrongSigner{{}}}},
+		"no package name": {good, false, "  ", []office.Signer{ana}, "", wrong{name: "Give the package a name.", signer: []wrongSigner{{}}}},
+		"one name is enough": {good, false, "A", []office.Signer{with(func(s *office.Signer) { s.FirstName = "" })}, "",
+			wrong{signer: []wrongSigner{{}}}},
+		"no name": {good, false, "A", []office.Signer{{Email: "a@b.ch"}}, "", wrong{signer: []wrongSigner{{"Enter a name.", true}}}},
+		"no address": {good, false, "A", []office.Signer{with(func(s *office.Signer) { s.Email = "" })}, "",
+			wrong{signer: []wrongSigner{{text: "Enter an e-mail address."}}}},
+		"half an address": {good, false, "A", []office.Signer{with(func(s *office.Signer) { s.Email = "ana@example" })}, "",
+			wrong{signer: []wrongSigner{{text: "This is not an e-mail address."}}}},
+		"a name in the address": {good, false, "A", []office.Signer{with(func(s *office.Signer) { s.Email = "Ana <ana@example.com>" })}, "",
+			wrong{signer: []wrongSigner{{text: "This is not an e-mail address."}}}},
+		"twice": {good, false, "A", []office.Signer{ana, with(func(s *office.Signer) { s.Email = "ANA@example.com" })}, "",
+			wrong{signer: []wrongSigner{{}, {text: "This e-mail address is already in the list."}}}},
+		"yesterday": {good, false, "A", []office.Signer{ana}, "2026-11-20", wrong{due: "This date has passed.", signer: []wrongSigner{{}}}},
+		"no day":    {good, false, "A", []office.Signer{ana}, "next week", wrong{due: "Enter a date, for example 31 Dec 2026.", signer: []wrongSigner{{}}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := check(c.docs, office.NewPackage{Name: c.name, Signers: c.signers, Due: parseDue(american, c.due, officetest.Now)}, c.each, c.due, american, officetest.Now)
+			if got.files != c.want.files || got.signers != c.want.signers || got.name != c.want.name || got.due != c.want.due ||
+				!slices.Equal(got.signer, c.want.signer) && len(c.want.signer) > 0 {
+				t.Errorf("got %+v, want %+v", got, c.want)
+			}
+		})
+	}
+}
+
+func TestADueDayEndsAtMidnightInTheOffice(t *testing.T) {
+	want := time.Date(2026, 11, 30, 22, 59, 59, 0, time.UTC)
+	for _, text := range []string{"2026-11-30", " 2026-11-30 ", "30.11.2026", "30. 11. 2026"} {
+		if got := parseDue(american, text, officetest.Now); !got.Equal(want) {
+			t.Errorf("%q: %v", text, got.UTC())
+		}
+	}
+	if got := parseDue(american, "some day", officetest.Now); !got.IsZero() {
+		t.Errorf("got %v", got)
+	}
+}
+
+func TestTheDueDateShowsWhatWasUnderstood(t *testing.T) {
+	t.Cleanup(func() { i18n.Use("en") })
+	for code, c := range map[string]struct{ typed, hint, field, asks, waits string }{
+		"en": {"+6", "Fri 27 Nov", "27 Nov 2026", "Enter a date, for example 31 Dec 2026.", "For example 31 Dec 2026, or +14 for 14 days from today"},
+		"de": {"1.3.", "Mo, 1. März 2027", "01.03.2027", "Geben Sie das Datum als TT.MM.JJJJ ein, zum Beispiel 31.12.2026.", "Zum Beispiel 31.12.2026, oder +14 für heute in 14 Tagen"},
+		"fr": {"+14", "sam. 5 déc.", "05/12/2026", "Indiquez la date ainsi\u00a0: 31/12/2026 (jour/mois/année).", "Par exemple 31/12/2026, ou +14 pour dans 14\u00a0jours"},
+		"es": {"+14", "sáb 5 dic", "05/12/2026", "Escriba la fecha como día/mes/año, por ejemplo 31/12/2026.", "Por ejemplo 31/12/2026, o +14 para dentro de 14\u00a0días"},
+	} {
+		t.Run(code, func(t *testing.T) {
+			i18n.Use(code)
+			b := newBench(t, officetest.Busy())
+			due, field := b.screen.due, b.screen.dueField
+			b.Window.Canvas().Focus(due)
+			if field.Said() != c.waits {
+				t.Errorf("an empty field asks for %q, want %q", field.Said(), c.waits)
+			}
+			b.write(c.typed)
+			if field.Said() != c.hint || due.Text != c.typed {
+				t.Errorf("while it is typed it says %q below %q", field.Said(), due.Text)
+			}
+			b.tab(1)
+			if due.Text != c.field || field.Said() != c.hint {
+				t.Errorf("the field reads %q above %q, want %q", due.Text, field.Said(), c.field)
+			}
+			due.SetText("some day")
+			b.screen.Send()
+			if field.Said() != c.asks || !field.IsWrong() {
+				t.Errorf("it asks with %q, want %q", field.Said(), c.asks)
+			}
+		})
+	}
+}
+
+func TestTheCalendarFillsInTheDayAsTheLanguageWritesIt(t *testing.T) {
+	t.Cleanup(func() { i18n.Use("en") })
+	i18n.Use("de")
+	b := newBench(t, officetest.Busy())
+	b.screen.pickDay() // the cursor is on today
+	b.key(fyne.KeyRight)
+	b.key(fyne.KeyReturn)
+	if got := b.screen.due.Text; got != "22.11.2026" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// A calendar whose days stood under the names of others would have people choose a wrong date.
+func TestTheCalendarsWeekBeginsAsInTheCountry(t *testing.T) {
+	for country, want := range map[string]string{"": "Mon", "GB": "Mon", "US": "Sun"} {
+		b := newBench(t, officetest.Busy())
+		b.Env.Country = country
+		b.screen.pickDay()
+		heads, columns := map[string]float32{}, map[string]float32{}
+		for _, o := range test.LaidOutObjects(b.Window.Canvas().Overlays().Top()) {
+			at := b.App.Driver().AbsolutePositionForObject(o).X + o.Size().Width/2
+			switch o := o.(type) {
+			case *widgets.Line:
+				heads[o.Text] = at
+			case *widgets.Button:
+				columns[o.Text] = at
+			}
+		}
+		for name, x := range heads {
+			if len(name) == 3 && x < heads[want] {
+				t.Errorf("%q: weeks begin on %s", country, name)
+			}
+		}
+		if off := heads["Sat"] - columns["21"]; off < -2 || off > 2 { // today is one
+			t.Errorf("%q: the 21st is %v beside Saturday", country, off)
+		}
+	}
+}
+
+func TestMovingKeepsTheOrderOfTheOthers(t *testing.T) {
+	for _, c := range []struct {
+		from, to int
+		want     []int
+	}{{0, 2, []int{2, 3, 1, 4}}, {3, 1, []int{1, 4, 2, 3}}, {0, -1, []int{1, 2, 3, 4}}, {3, 4, []int{1, 2, 3, 4}}, {1, 1, []int{1, 2, 3, 4}}} {
+		if list := moved([]int{1, 2, 3, 4}, c.from, c.to); !slices.Equal(list, c.want) {
+			t.Errorf("%d to %d: got %v, want %v", c.from, c.to, list, c.want)
+		}
+	}
+}
+
+func TestPastedPeopleAreTakenApart(t *testing.T) {
+	ana := office.Signer{FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"}
+	jan := office.Signer{FirstName: "Jan Peter", LastName: "Weber", Email: "jan@example.com"}
+	for text, want := range map[string][]office.Signer{
+		"Ana Ruiz <ana@example.com>":                                          {ana},
+		"  \"Ana Ruiz\"   <ana@example.com>\n":                                {ana},
+		"Ruiz, Ana <ana@example.com>":                                         {ana},
+		"\"Ruiz, Ana\" <ana@example.com>; Weber, Jan Peter <jan@example.com>": {ana, jan},
+		"Ana Ruiz <ana@example.com>, Jan Peter Weber <jan@example.com>,":      {ana, jan},
+		"Ana Ruiz <ana@example.com>\r\nJan Peter Weber <jan@example.com>":     {ana, jan},
+		"ana@example.com": {{Email: "ana@example.com"}},
+		"Наталья Соколова <n@example.com>":      {{FirstName: "Наталья", LastName: "Соколова", Email: "n@example.com"}},
+		"Cher <cher@example.com>":               {{FirstName: "Cher", Email: "cher@example.com"}},
+		"Ana Ruiz":                              nil,
+		"Ana <ana@example>":                     nil,
+		"Ana <ana@example.com":                  nil,
+		"write to ana@example.com":              nil,
+		"Ana Ruiz <ana@example.com> and others": nil,
+		"":                                      nil,
+	} {
+		if got := office.ReadPeople(text); !slices.Equal(got, want) {
+			t.Errorf("%q: got %+v", text, got)
+		}
+	}
+}
+
+func TestPeopleAreOfferedByTheBeginningOfANameOrAddress(t *testing.T) {
+	known := []office.Signer{{FirstName: "Ana", LastName: "Ruiz", Email: "ana.ruiz@example.com"},
+		{FirstName: "Jan", LastName: "Weber", Email: "jw@example.com"}, {FirstName: "Anatol", LastName: "van Dam", Email: "avd@example.com"}}
+	for text, want := range map[string]int{"an": 2, "ANA R": 1, "ruiz": 1, "jw@": 1, "dam": 1, "uiz": 0, "": 3, "ana.ruiz@example.com": 0} {
+		if got := matching(known, text, nil); len(got) != want {
+			t.Errorf("%q: got %v, want %d", text, got, want)
+		}
+	}
+	if got := matching(known, "an", map[string]bool{"ana.ruiz@example.com": true}); len(got) != 1 || got[0].FirstName != "Anatol" {
+		t.Errorf("who signs already is not offered again: %v", got)
+	}
+}
+
+func TestProgressIsSharedOutOverTheFilesInTheirOrder(t *testing.T) {
+	sizes := []int64{100, 0, 50}
+	for name, c := range map[string]struct {
+		state office.SendState
+		want  []float64
+	}{
+		"nothing yet":   {office.SendState{}, []float64{0, 0, 0}},
+		"in the first":  {office.SendState{State: office.DraftQueued, Sent: 25, Total: 150}, []float64{0.25, 0, 0}},
+		"in the second": {office.SendState{State: office.DraftQueued, Sent: 125, Total: 150}, []float64{1, 0, 0.5}},
+		"handed over":   {office.SendState{State: office.DraftAdding, Total: 150}, []float64{1, 0, 1}},
+	} {
+		if got := parts(c.state, sizes); !slices.Equal(got, c.want) {
+			t.Errorf("%s: got %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+func TestEachDocumentCanBecomeItsOwnPackage(t *testing.T) {
+	docs := []*document{{path: "/x/a_1.pdf", draft: "old"}, {path: "/x/b.pdf", draft: "old"}}
+	d := office.NewPackage{Name: "All", Message: "hello"}
+	one := pack(docs, d, false)
+	if len(one) != 1 || one[0].draft.Name != "All" || !slices.Equal(one[0].draft.Files, []string{"/x/a_1.pdf", "/x/b.pdf"}) || !slices.Equal(one[0].draft.Replaces, []string{"old"}) {
+		t.Errorf("one package: %+v", one[0])
+	}
+	each := pack(docs, d, true)
+	if len(each) != 2 || each[0].draft.Name != "a 1" || each[1].draft.Name != "b" || each[1].draft.Message != "hello" ||
+		!slices.Equal(each[1].draft.Files, []string{"/x/b.pdf"}) || len(each[0].draft.Replaces)+len(each[1].draft.Replaces) != 1 {
+		t.Errorf("a package each: %+v %+v", each[0], each[1])
+	}
+}
+
+func TestTheReferenceTravelsAsTheStoreReadsIt(t *testing.T) {
+	if got := string(externalData(`A "1"`)); got != `{"reference":"A \"1\""}` {
+		t.Errorf("got %s", got)
+	}
+	if externalData("") != nil || referenceIn(nil) != "" || referenceIn(externalData("K-7")) != "K-7" {
+		t.Error("no reference is no data, and what was sent is read again")
+	}
+}
+
+func TestAHalfFilledFormIsThereAgainAtTheNextStart(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	b.add("Lease.pdf", "Rules.pdf")
+	b.screen.docs[1].draft = "refused-before"
+	b.screen.Fill(office.NewPackage{Message: "hello", Signers: []office.Signer{{Email: "half@"}, jan}, Sequential: true, ExternalData: externalData("K-7")})
+	b.screen.each.Choose(1)
+	b.screen.due.SetText("+6")
+
+	next := newBench(t, b.Office)
+	if got, want := next.screen.form(), b.screen.form(); !reflect.DeepEqual(got, want) {
+		t.Fatalf("got %+v, want %+v", got, want)
+	}
+	if next.screen.due.Text != "27 Nov 2026" || next.screen.name.Text != "Lease" || next.screen.bar.send.Text != "Send 2 packages to 2 people" {
+		t.Errorf("the due date reads %q, the name %q, the button %q", next.screen.due.Text, next.screen.name.Text, next.screen.bar.send.Text)
+	}
+	next.screen.removeDocument(next.screen.docs[0])
+	if next.screen.name.Text != "Rules" {
+		t.Error("a name that was proposed is still one that nobody typed")
+	}
+	next.screen.name.SetText("My own")
+	next.screen.due.SetText("some day")
+	if last := newBench(t, b.Office); last.screen.name.Text != "My own" || last.screen.due.Text != "some day" {
+		t.Errorf("got %q, %q", last.screen.name.Text, last.screen.due.Text)
+	}
+}
+
+func TestADayIsTheSameDayInAnotherLanguage(t *testing.T) {
+	t.Cleanup(func() { i18n.Use("en") })
+	b := newBench(t, officetest.Busy())
+	b.screen.due.SetText("3/1/2027") // in March, for Americans
+	i18n.Use("fr")
+	if other := newBench(t, b.Office); other.screen.due.Text != "01/03/2027" {
+		t.Errorf("got %q", other.screen.due.Text)
+	}
+}
+
+func TestAFileThatIsGoneAtTheNextStartSaysSo(t *testing.T) {
+	o := officetest.Busy()
+	o.Typed = office.Form{Files: []office.FormFile{{Path: "/x/gone.pdf"}}}
+	o.OnInspect = func(path string) agent.FileInfo {
+		return agent.FileInfo{Path: path, Name: "gone.pdf", Problem: message.FileMayNotBeRead("gone.pdf")}
+	}
+	b := newBench(t, o)
+	if !b.screen.docs[0].say.Visible() || !strings.Contains(b.screen.docs[0].say.Text, "could not be read") {
+		t.Errorf("said %q", b.screen.docs[0].say.Text)
+	}
+}
+
+// What waits to be sent is a draft of the office: the form would send it once more after a restart.
+func TestWhatIsBeingSentIsNotKeptAsTypedAsWell(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	b.Office.Patient = true
+	b.add("a.pdf")
+	b.screen.Fill(filled(ana))
+	b.send()
+	if !b.Office.Form().Empty() || b.screen.Waiting() {
+		t.Errorf("while it can be undone there is %+v", b.Office.Form())
+	}
+	b.Deeds[0].Undone()
+	b.Until(func() bool { return b.screen.run == nil })
+	b.Settle()
+	if got := b.Office.Form(); len(got.Files) != 1 || len(got.Signers) != 1 || len(b.Office.Cancelled) != 1 || len(b.Office.Sent) != 0 {
+		t.Errorf("after Undo there is %+v, taken back %q", got, b.Office.Cancelled)
+	}
+	b.send()
+	b.Office.Pass()
+	b.Until(func() bool { return b.screen.run == nil })
+	b.Settle()
+	if len(b.Office.Sent) != 1 || !b.Office.Form().Empty() {
+		t.Errorf("sent %d; typed is %+v", len(b.Office.Sent), b.Office.Form())
+	}
+}
+
+// Programs hand out temporary files and remove them at once; the computer may be started anew before anybody presses Send.
+func TestATemporaryFileIsKeptWithTheForm(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	b.Office.Arriving = t.TempDir()
+	path := filepath.Join(t.TempDir(), "Offer.pdf")
+	for range 2 { // what is added once more is the same document
+		if err := os.WriteFile(path, []byte("%PDF-1.7"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		b.screen.Add([]string{path})
+		b.Settle()
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	again := newBench(t, b.Office) // after another start
+	files := again.screen.draft().Files
+	if len(files) != 1 || files[0] == path || again.names()[0] != "Offer.pdf" {
+		t.Fatalf("the form has %q", files)
+	}
+	if bytes, err := os.ReadFile(files[0]); err != nil || string(bytes) != "%PDF-1.7" {
+		t.Errorf("kept is %q, %v", bytes, err)
+	}
+}
+
+func TestClearEmptiesTheFormAndCanBeUndone(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	if b.screen.clearing.Visible() || b.screen.Waiting() {
+		t.Error("there is nothing to clear yet")
+	}
+	waits := false
+	b.screen.OnWaiting = func(w bool) { waits = w }
+	b.add("a.pdf", "b.pdf")
+	b.screen.Fill(office.NewPackage{Message: "hello", Signers: []office.Signer{ana, jan}, Sequential: true, ExternalData: externalData("K-7")})
+	b.screen.due.SetText("12/31/2026")
+	before := b.screen.form()
+	if !b.screen.clearing.Visible() || !waits {
+		t.Error("what is typed can be cleared, and the sidebar says that it waits")
+	}
+	b.screen.clearing.OnTapped()
+	if !b.screen.form().Empty() || len(b.screen.people) != 1 || !b.Office.Form().Empty() || waits || b.screen.clearing.Visible() {
+		t.Errorf("left %+v", b.screen.form())
+	}
+	b.Deeds[0].Undone()
+	b.Settle()
+	if got := b.screen.form(); !reflect.DeepEqual(got, before) {
+		t.Errorf("undone, there is %+v, want %+v", got, before)
+	}
+	b.screen.Clear()
+	b.screen.Fill(filled(jan))
+	b.Deeds[1].Undone()
+	if b.Window.Canvas().Overlays().Top() == nil || len(b.screen.docs) != 0 {
+		t.Error("Undo asks before it takes the place of something typed since")
+	}
+}
+
+func TestWhatCannotBeSentIsRemovedAtOnce(t *testing.T) {
+	b := newBench(t, told(officetest.Busy()))
+	b.add("Lease Sonnenweg 4.pdf")
+	if b.screen.sweep.Visible() {
+		t.Error("all of it can be sent")
+	}
+	b.add("Offer.pdf", "Empty.pdf", "House rules.docx")
+	if !b.screen.sweep.Visible() {
+		t.Fatal("it is not offered")
+	}
+	b.screen.sweep.OnTapped()
+	if got := fmt.Sprint(b.names()); got != "[Lease Sonnenweg 4.pdf House rules.docx]" || b.screen.sweep.Visible() {
+		t.Errorf("left %s", got)
+	}
+}
+
+// drawer is a folder with documents and what is none.
+func drawer(t *testing.T, names ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range names {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte("x"), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func TestADroppedFolderMeansItsFiles(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	dir := drawer(t, "b.pdf", "A.docx", "notes.exe", ".hidden.pdf", "older/c.pdf")
+	b.screen.Add([]string{"/x/first.pdf", dir, filepath.Join(dir, "notes.exe")})
+	b.Settle()
+	if got := fmt.Sprint(b.names()); got != "[first.pdf A.docx b.pdf notes.exe]" {
+		t.Errorf("got %s", got)
+	}
+	empty := drawer(t, "older/c.pdf")
+	b.screen.Add([]string{empty})
+	b.Settle()
+	want := fmt.Sprintf("No document in “%s” can be sent. Documents in its subfolders are not added.", filepath.Base(empty))
+	if len(b.screen.docs) != 4 || !slices.Contains(b.Notices, want) {
+		t.Errorf("%d documents; said %q", len(b.screen.docs), b.Notices)
+	}
+}
+
+func TestAFolderWithManyDocumentsIsAskedAbout(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	var names []string
+	for i := range manyFiles + 1 {
+		names = append(names, fmt.Sprintf("%02d.pdf", i))
+	}
+	b.screen.Add([]string{drawer(t, names...)})
+	b.Settle()
+	if len(b.screen.docs) != 0 || b.Window.Canvas().Overlays().Top() == nil {
+		t.Fatalf("%d documents were added unasked", len(b.screen.docs))
+	}
+	widgets.CloseAll(b.Window.Canvas())
+	if len(b.screen.docs) != 0 {
+		t.Error("to leave is to add nothing")
+	}
+}
+
+func TestWhatTheOfficeGoesOnTryingSaysSo(t *testing.T) {
+	d := office.Draft{State: office.DraftQueued, Problem: message.ServiceUnreachable()}
+	if _, got := outbox.State(d); got != d.Problem.String()+" Your package will be sent automatically." {
+		t.Errorf("said %q", got)
+	}
+}
+
+func TestEnterGoesFromFieldToFieldAndRemovesNobody(t *testing.T) {
+	b, _ := withTemplates(t)
+	b.choose("tenant")
+	for _, text := range []string{"Jan", "Weber", "jan.weber@example.com", "Ana", "Ruiz", "ana.ruiz@example.com"} {
+		b.write(text)
+		b.key(fyne.KeyReturn)
+	}
+	if got := b.screen.signers(); len(got) != 2 || got[0].Email != jan.Email || got[1].Email != ana.Email {
+		t.Fatalf("the signers are %+v", got)
+	}
+	if b.focused() != fyne.Focusable(b.screen.addPerson) {
+		t.Errorf("Enter came from the last signer to %T", b.focused())
+	}
+	fields := b.screen.basis.originals[0].entries
+	b.Window.Canvas().Focus(fields[0])
+	b.key(fyne.KeyReturn)
+	if b.focused() != fyne.Focusable(fields[1]) {
+		t.Error("Enter should come to the next field of the template")
+	}
+	b.screen.copies.add()
+	b.write("office@example.com")
+	b.key(fyne.KeyReturn)
+	if b.focused() != fyne.Focusable(b.screen.message) {
+		t.Errorf("Enter came from a copy to %T", b.focused())
+	}
+	b.Window.Canvas().Focus(b.screen.due)
+	b.key(fyne.KeyReturn)
+	b.key(fyne.KeyReturn)
+	if b.focused() != fyne.Focusable(b.screen.bar.send) {
+		t.Errorf("Enter came from the last field to %T", b.focused())
+	}
+}
+
+func TestADropLandsWhereItWasSaid(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	if place, does, refused := b.screen.Landing(fyne.NewPos(100, 100)); *place != *placeOf(b.screen.target) || does == "" || refused != "" {
+		t.Errorf("without documents: %+v, %q, %q", place, does, refused)
+	}
+	b.add("a.pdf", "b.pdf")
+	rows := b.screen.fileBox.Objects
+	for _, c := range []struct {
+		name string
+		at   func() fyne.Position
+		want string
+	}{
+		{"before the second", func() fyne.Position { return placeOf(rows[1]).At.AddXY(20, 4) }, "[a.pdf new.pdf b.pdf]"},
+		{"after the first", func() fyne.Position { return placeOf(rows[0]).At.AddXY(20, rows[0].Size().Height-4) }, "[a.pdf new.pdf b.pdf]"},
+		{"above all", func() fyne.Position { return fyne.NewPos(placeOf(rows[0]).At.X, 1) }, "[new.pdf a.pdf b.pdf]"},
+		{"below all", func() fyne.Position { return placeOf(rows[1]).At.AddXY(20, 300) }, "[a.pdf b.pdf new.pdf]"},
+		{"beside them", func() fyne.Position { return placeOf(rows[0]).At.AddXY(rows[0].Size().Width+9, 0) }, "[a.pdf b.pdf new.pdf]"},
+		{"nowhere", func() fyne.Position { return fyne.Position{} }, "[a.pdf b.pdf new.pdf]"},
+	} {
+		at := c.at()
+		place, _, _ := b.screen.Landing(at)
+		if place.Size.Height != 0 || place.Size.Width == 0 {
+			t.Errorf("%s: it would land at %+v", c.name, place)
+		}
+		b.screen.Drop([]string{"/nowhere/new.pdf"}, at)
+		b.Settle()
+		if got := fmt.Sprint(b.names()); got != c.want {
+			t.Errorf("%s: %s", c.name, got)
+		}
+		for _, d := range b.screen.docs {
+			if d.title() == "new.pdf" {
+				b.screen.removeDocument(d)
+				break
+			}
+		}
+		b.Settle()
+		rows = b.screen.fileBox.Objects
+	}
+}
+
+func TestNothingCanBeDroppedWhileAPackageIsSent(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	b.add("a.pdf")
+	b.screen.run = &run{} // as while it is sent
+	defer func() { b.screen.run = nil }()
+	if _, _, refused := b.screen.Landing(fyne.NewPos(1, 1)); refused == "" {
+		t.Error("a drop would be taken")
+	}
+}
+
+// scanned is an office in whose outbox n documents from a folder wait.
+func scanned(n int) *officetest.Office {
+	o := officetest.Busy()
+	o.Waiting = nil
+	for i := range n {
+		o.Waiting = append(o.Waiting, office.Draft{ID: fmt.Sprint("scan ", i), Name: fmt.Sprint("Scan ", i), State: office.DraftHeld, Folder: "f", Signers: []office.Signer{ana},
+			Files: []office.DraftFile{{Path: fmt.Sprintf("/scans/Scan %d.pdf", i), Name: fmt.Sprintf("Scan %d.pdf", i)}}})
+	}
+	return o
+}
+
+func TestTheDraftThatANotificationIsAboutIsChosen(t *testing.T) {
+	b := newBench(t, scanned(20))
+	left := b.screen.columns.Objects[0]
+	b.screen.ShowDraft("scan 17")
+	b.Settle()
+	button, is := b.focused().(*widgets.Button)
+	if !is || button.Text != "Send" || fyne.CanvasObject(button) != b.screen.draftDeeds["scan 17"][2] {
+		t.Fatalf("%T has the focus", b.focused())
+	}
+	edge, at := fyne.CurrentApp().Driver().AbsolutePositionForObject(left), fyne.CurrentApp().Driver().AbsolutePositionForObject(button)
+	if at.Y < edge.Y || at.Y+button.Size().Height > edge.Y+left.Size().Height {
+		t.Errorf("it is out of sight: at %v of %v", at, left.Size())
+	}
+	b.screen.Reload()
+	b.Settle()
+	if again, is := b.focused().(*widgets.Button); !is || fyne.CanvasObject(again) != b.screen.draftDeeds["scan 17"][2] {
+		t.Errorf("once the list is drawn anew, %T has the focus", b.focused())
+	}
+	b.screen.ShowDraft("decided about meanwhile")
+	b.Settle()
+	if fyne.CanvasObject(b.focused().(*widgets.Button)) != b.screen.draftDeeds["scan 0"][2] {
+		t.Error("the next one that waits is not chosen")
+	}
+}
+
+func TestADraftIsNotSentFromTheOutboxWhileItIsChanged(t *testing.T) {
+	b := newBench(t, scanned(2))
+	b.screen.Reload()
+	b.Settle()
+	b.screen.Edit(b.Office.Waiting[0])
+	b.Settle()
+	if len(b.screen.draftDeeds["scan 0"]) != 0 || len(b.screen.draftDeeds["scan 1"]) != 3 {
+		t.Errorf("it can be sent beside the form:\n%s", screentest.Text(b.screen.outbox))
+	}
+	b.screen.Clear()
+	b.Settle()
+	if len(b.screen.draftDeeds["scan 0"]) != 3 {
+		t.Errorf("nobody changes it any more, and it cannot be sent:\n%s", screentest.Text(b.screen.outbox))
+	}
+}
+
+// An attempt that could not even begin takes the place of the same draft as before once it is made again.
+func TestTheNextAttemptTakesThePlaceOfWhatWasRefused(t *testing.T) {
+	p := parcel{fate: refused}
+	if p.left("before") != "before" {
+		t.Errorf("left is %q", p.left("before"))
+	}
+	if p.state.DraftID = "refused"; p.left("before") != "refused" {
+		t.Errorf("left is %q", p.left("before"))
+	}
+}
+
+// withTemplates is the screen in an office that has templates.
+func withTemplates(t *testing.T) (*bench, *officetest.Office) {
+	o := officetest.Busy()
+	o.Library = officetest.Templates()
+	return newBench(t, o), o
+}
+
+// choose opens the templates, searches for one and takes it, all by keys.
+func (b *bench) choose(search string) {
+	b.screen.ChooseTemplate()
+	b.Settle()
+	b.write(search)
+	b.key(fyne.KeyReturn)
+	b.Settle()
+}
+
+func (b *bench) roles() (list []string) {
+	for _, p := range b.screen.people {
+		list = append(list, p.role+":"+p.email.Text)
+	}
+	return list
+}
+
+func TestATemplateIsFoundFilledAndSentByKeys(t *testing.T) {
+	b, o := withTemplates(t)
+	b.choose("tenant")
+	if got := b.roles(); !slices.Equal(got, []string{"Landlord:", "Tenant:"}) || !b.screen.sequential() || b.screen.name.Text != "Lease agreement" {
+		t.Fatalf("roles %q, name %q", got, b.screen.name.Text)
+	}
+	b.write("Jan") // where the cursor is
+	b.screen.people[0].fill(jan)
+	b.screen.people[1].fill(ana)
+	lease := b.screen.basis.originals[0]
+	lease.entries[0].SetText("Sonnenweg 4")
+	b.screen.basis.originals[1].Replace("/x/Our rules.pdf")
+	b.add("Plan.pdf")
+	if got := b.screen.bar.send.Text; got != "Send 3 documents to 2 people" {
+		t.Errorf("the button says %q", got)
+	}
+	b.send()
+	b.Settle()
+	if len(o.Sent) != 0 {
+		t.Fatal("nobody was asked about the empty field")
+	}
+	b.answer("Send anyway")
+	b.Settle()
+	if len(o.Sent) != 1 || !o.Sent[0].EmptyFields {
+		t.Fatalf("sent %+v, wrong %q", o.Sent, b.screen.bar.text.Text)
+	}
+	d := o.Sent[0]
+	own := d.Template.Documents
+	if d.Template.ID != "t-lease" || len(own[0].Data) != 1 || own[0].Data["address"] != "Sonnenweg 4" || own[1].File != "/x/Our rules.pdf" || len(d.Files) != 1 {
+		t.Errorf("sent %+v with %q", d.Template, d.Files)
+	}
+	if d.Signers[1].RoleID != "s-2" || d.Signers[1].Email != ana.Email || d.Message != "Read both, then sign." {
+		t.Errorf("signers %+v, message %q", d.Signers, d.Message)
+	}
+	if !slices.ContainsFunc(d.Recipients, func(r office.Recipient) bool { return r.Same("records@example.com") }) {
+		t.Errorf("recipients %+v", d.Recipients)
+	}
+	if b.screen.basis != nil || len(b.screen.people) != 1 || !o.Form().Empty() {
+		t.Error("the form is not empty after the package was sent")
+	}
+}
+
+func TestPeopleWhoWereTypedTakeTheOpenRoles(t *testing.T) {
+	b, _ := withTemplates(t)
+	b.screen.Fill(filled(ana, jan))
+	b.choose("engagement")
+	if got := b.roles(); !slices.Equal(got, []string{"Client:" + ana.Email, "Lawyer:laura@example.com", ":" + jan.Email}) {
+		t.Errorf("%q", got)
+	}
+	b.add("Offer.pdf")
+	b.choose("lease")
+	if got := b.roles(); !slices.Equal(got, []string{"Landlord:" + ana.Email, "Tenant:" + jan.Email}) {
+		t.Errorf("after another template: %q", got)
+	}
+	b.screen.basis.drop.OnTapped()
+	b.Settle()
+	if got := b.roles(); !slices.Equal(got, []string{":" + ana.Email, ":" + jan.Email}) || len(b.screen.docs) != 1 || b.screen.message.Text != "" || len(b.screen.copies.added) != 0 {
+		t.Errorf("without a template: %q, %q, message %q", got, b.names(), b.screen.message.Text)
+	}
+}
+
+func TestAFileDroppedOnADocumentOfTheTemplateTakesItsPlace(t *testing.T) {
+	b, _ := withTemplates(t)
+	b.choose("lease")
+	rules := b.screen.basis.originals[1]
+	at := fyne.CurrentApp().Driver().AbsolutePositionForObject(rules.row).AddXY(20, 10)
+	b.screen.Drop([]string{"/x/Our rules.pdf"}, at)
+	b.Settle()
+	if rules.instead == nil || len(b.screen.docs) != 0 {
+		t.Fatalf("it was added: %q", b.names())
+	}
+	b.screen.Drop([]string{"/x/Plan.pdf"}, fyne.NewPos(0, 0))
+	b.Settle()
+	if len(b.screen.docs) != 1 {
+		t.Errorf("beside: %q", b.names())
+	}
+	rules.instead.remove.OnTapped()
+	b.Settle()
+	if rules.instead != nil || b.screen.documentCount() != 3 {
+		t.Error("the template's own document is not back")
+	}
+}
+
+func TestWhatWasFilledInComesBackAfterARestart(t *testing.T) {
+	b, o := withTemplates(t)
+	b.choose("lease")
+	b.screen.people[1].fill(ana)
+	b.screen.basis.originals[0].entries[1].SetText("950")
+	b.screen.basis.originals[1].Replace("/x/Our rules.pdf")
+	b.Settle()
+	again := newBench(t, o)
+	if got := again.roles(); !slices.Equal(got, []string{"Landlord:", "Tenant:" + ana.Email}) {
+		t.Errorf("roles %q", got)
+	}
+	d := again.screen.draft()
+	if d.Template == nil || d.Template.Documents[0].Data["rent"] != "950" || d.Template.Documents[1].File != "/x/Our rules.pdf" || d.Name != "Lease agreement" {
+		t.Errorf("%+v", d.Template)
+	}
+}
+
+func TestARefusedPackageFromATemplateIsChangedAndSentInItsPlace(t *testing.T) {
+	b, o := withTemplates(t)
+	o.OnSend = func(context.Context, office.NewPackage, func(office.SendState)) (office.SendState, error) {
+		return office.SendState{DraftID: "d-9", State: office.DraftFailed, Problem: message.TemplateGone("Lease agreement")}, nil
+	}
+	b.choose("lease")
+	b.screen.people[0].fill(jan)
+	b.screen.people[1].fill(ana)
+	b.screen.basis.originals[0].entries[0].SetText("Sonnenweg 4")
+	b.screen.basis.originals[0].entries[2].SetText("None")
+	b.send()
+	b.Settle()
+	if b.screen.basis == nil || b.screen.basis.refused != "d-9" {
+		t.Fatal("what was refused is gone")
+	}
+	b.send()
+	b.Settle()
+	if got := o.Sent[1].Replaces; !slices.Contains(got, "d-9") {
+		t.Errorf("it takes the place of %q", got)
+	}
+	kept := office.Draft{ID: "d-7", Name: "Flat", Template: o.Sent[0].Template, Signers: o.Sent[0].Signers}
+	o.Change(office.OutboxChanged, func(o *officetest.Office) { o.Waiting = append(o.Waiting, kept) })
+	b.screen.clear()
+	b.screen.Edit(kept)
+	b.Settle()
+	if got := b.roles(); b.screen.basis == nil || b.screen.basis.refused != "d-7" || got[0] != "Landlord:"+jan.Email {
+		t.Errorf("edited: %q", got)
+	}
+	b.choose("engagement")
+	if b.screen.basis.refused != "d-7" {
+		t.Error("with another template it would be sent beside the one that was refused")
+	}
+}
+
+func TestRolesAndDocumentsThatAreMissingAreMarked(t *testing.T) {
+	b, o := withTemplates(t)
+	b.choose("disclosure")
+	b.screen.Send()
+	b.Settle()
+	w := b.screen.check(b.screen.draft())
+	if len(o.Sent) != 0 || w.files == "" || len(w.signer) != 2 || w.signer[0].text == "" || w.signer[1].text == "" {
+		t.Errorf("sent %d, wrong %+v", len(o.Sent), w)
+	}
+}
+
+func TestAServiceWithoutTemplatesHidesThem(t *testing.T) {
+	b, o := withTemplates(t)
+	o.OnTemplates = func(string) ([]office.Template, error) {
+		o.Change(office.StatusChanged, func(o *officetest.Office) { o.NoLibrary = true })
+		return nil, message.Error(message.TemplatesNotOffered(), errors.New("404"))
+	}
+	b.screen.choose.OnTapped()
+	b.Settle()
+	if b.screen.choose.Visible() {
+		t.Error("templates are still offered")
+	}
+	b.key(fyne.KeyEscape)
+	if top := b.Window.Canvas().Overlays().Top(); top == nil {
+		t.Error("the sentence is gone at once")
+	}
+}
+
+// The service finds by what it does not show.
+func TestTheServiceSearchesToo(t *testing.T) {
+	b, o := withTemplates(t)
+	all := o.Library
+	o.OnTemplates = func(search string) ([]office.Template, error) {
+		if search == "4711" {
+			return all[2:], nil
+		}
+		return all[:2], nil
+	}
+	b.screen.ChooseTemplate()
+	b.Settle()
+	search := b.Window.Canvas().Focused()
+	b.Window.Canvas().FocusNext()
+	if _, is := b.Window.Canvas().Focused().(*templateList); !is {
+		t.Errorf("Tab goes from the search to %T", b.Window.Canvas().Focused())
+	}
+	b.Window.Canvas().Focus(search)
+	b.write("4711")
+	b.Pass()
+	b.key(fyne.KeyReturn)
+	b.Settle()
+	if b.screen.basis == nil || b.screen.basis.template.ID != "t-nda" {
+		t.Errorf("chose %+v", b.screen.basis)
+	}
+}
+
+// What the template brings pushes what stands below it down at once, also while that changes, too.
+func TestRowsThatComeAtOnceCoverNothing(t *testing.T) {
+	b, _ := withTemplates(t)
+	b.choose("lease")
+	driver := fyne.CurrentApp().Driver()
+	last := b.screen.basis.originals[1].row
+	if end, next := driver.AbsolutePositionForObject(last).Y+last.Size().Height, driver.AbsolutePositionForObject(b.screen.add).Y; next < end {
+		t.Errorf("the rows end at %v, and the buttons begin at %v", end, next)
 	}
 }

@@ -4,6 +4,10 @@ import (
 	"context"
 	"fmt"
 	"image"
+	"math/rand/v2"
+	"net/url"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -619,3 +623,494 @@ func TestWhoComesBackToTheListSeesWhatThereWas(t *testing.T) {
 		t.Error("an empty list takes no key")
 	}
 }
+
+// changing is an office whose packages change, and which tells what has changed, as the agent does.
+type changing struct {
+	env.Office
+	lines   []office.PackageLine // the newest first
+	changed []string             // ids, one for each version after the first
+	whole   int                  // how often all were asked for
+}
+
+func (c *changing) LinesSince(since uint64) (office.Lines, error) {
+	version := uint64(len(c.changed)) + 1
+	if since == 0 {
+		c.whole++
+		return office.Lines{Version: version, All: true, Lines: packed(c.lines)}, nil
+	}
+	changes := office.Lines{Version: version}
+	for _, l := range c.lines {
+		if slices.Contains(c.changed[since-1:], l.ID) {
+			changes.Lines = append(changes.Lines, l.Pack())
+		}
+	}
+	return changes, nil
+}
+
+func (c *changing) Package(id string) (office.PackageRow, bool, error) {
+	return office.PackageRow{}, false, nil
+}
+
+// change makes a package anew, or another one of what is there.
+func (c *changing) change(l office.PackageLine) {
+	if i := slices.IndexFunc(c.lines, func(x office.PackageLine) bool { return x.ID == l.ID }); i >= 0 {
+		c.lines[i] = l
+	} else {
+		c.lines = slices.Insert(c.lines, 0, l)
+	}
+	c.changed = append(c.changed, l.ID)
+}
+
+func newChanging(t testing.TB, n int) (*bench, *changing) {
+	c := &changing{lines: lines(n)}
+	b := &bench{Bench: screentest.New(t, officetest.Busy())}
+	c.Office = b.Env.Office
+	b.Env.Office = c
+	b.screen = New(b.Env)
+	b.Open(b.screen, b.Window.Canvas().Size())
+	return b, c
+}
+
+func TestChangesAreShownAsIfAllWereReadAnew(t *testing.T) {
+	for _, o := range orders {
+		t.Run(string(o), func(t *testing.T) { changesAreShown(t, o) })
+	}
+}
+
+func changesAreShown(t *testing.T, o order) {
+	b, c := newChanging(t, 60)
+	s := b.screen
+	s.sortBy(o)
+	b.Settle()
+	read := c.whole
+	random := rand.New(rand.NewPCG(1, 2))
+	states := []office.PackageState{"open", "executed", "expired", "rescinded"}
+	for i := range 200 {
+		switch random.IntN(7) {
+		case 0:
+			s.tabs.Choose(random.IntN(tabCount))
+			s.refilter()
+		case 1:
+			s.search.SetText([]string{"", "akes", "ana", "sonnenweg 1", "new"}[random.IntN(5)])
+		case 2:
+			c.change(office.PackageLine{ID: fmt.Sprint("new", i), Name: fmt.Sprint("New ", i), State: "open", Created: time.Unix(int64(1_790_000_000+i), 0)})
+		case 3:
+			s.narrow(narrowing{person: []string{"", "björn", "ruiz"}[random.IntN(3)], origin: []office.Origin{"", office.MadeHere}[random.IntN(2)]})
+		default:
+			l := c.lines[random.IntN(len(c.lines))]
+			l.State, l.Archived = states[random.IntN(4)], random.IntN(5) == 0
+			l.People = []string{"Ana Ruiz", "Björn Åkesson"}[random.IntN(2)]
+			l.Name = fmt.Sprint("Lease Sonnenweg ", random.IntN(20))
+			l.Origin = []office.Origin{office.MadeElsewhere, office.MadeHere}[random.IntN(2)]
+			l.Due = []time.Time{{}, time.Unix(1_790_000_000, 0).AddDate(0, 0, random.IntN(9))}[random.IntN(2)]
+			c.change(l)
+		}
+		b.Reload()
+		chosen, wanted := s.tabs.Chosen(), strings.Fields(office.Fold(s.search.Text))
+		q := office.Query{Archived: true, Person: s.narrowed.person, Origin: s.narrowed.origin, Sort: map[order]office.Order{byName: office.ByName, byDue: office.ByDue}[o]}
+		var match counts
+		var want []string
+		list := q.Choose(c.lines)
+		if o == oldestFirst {
+			slices.Reverse(list)
+		}
+		for _, l := range list {
+			r := newIndex(packed([]office.PackageLine{l})).rows[0].sorted
+			r.due = i18n.IsLate(officetest.Now, l.Due, office.DueDays)
+			if !office.HasWords(office.Fold(l.SearchText()), wanted) {
+				continue
+			}
+			match.add(r, 1)
+			if r.in(chosen) {
+				want = append(want, l.ID)
+			}
+		}
+		if got := s.Listed()[len(s.heads):]; !slices.Equal(got, want) || s.match != match {
+			t.Fatalf("change %d: %v %v, read anew %v %v", i, got, s.match, want, match)
+		}
+		for row, id := range s.Listed() {
+			if s.rowOf(id) != row {
+				t.Fatalf("change %d: %s is found in row %d, not in %d", i, id, s.rowOf(id), row)
+			}
+		}
+	}
+	if c.whole != read {
+		t.Errorf("all were read %d times more", c.whole-read)
+	}
+}
+
+func TestAListThatRestsFollowsTheOfficeAndIsSearchedAgain(t *testing.T) {
+	b, c := newChanging(t, 60)
+	s := b.screen
+	s.tabs.Choose(tabAll)
+	s.Rest()
+	if s.all.texts.of() != nil {
+		t.Error("it holds the texts for the search")
+	}
+	for i := range 3 {
+		c.change(office.PackageLine{ID: fmt.Sprint("new", i), Name: fmt.Sprint("Harbour ", i), State: "open", Created: time.Unix(int64(1_790_000_100+i), 0)})
+		l := c.lines[10+2*i]
+		l.Name = "Harbour"
+		c.change(l)
+		b.Reload()
+	}
+	if ids := s.Listed(); len(ids) != 63 || ids[0] != "new2" || c.whole != 1 || s.all.texts.of() != nil {
+		t.Errorf("%d packages are listed, %s first, after %d readings of all", len(ids), ids[0], c.whole)
+	}
+	s.Return()
+	b.Settle()
+	if s.all.texts.of() == nil {
+		t.Error("the texts for the search are not there before somebody types")
+	}
+	if s.search.SetText("harbour"); len(s.Listed()) != 6 {
+		t.Errorf("found are %q", s.Listed())
+	}
+	c.change(office.PackageLine{ID: "last", Name: "Harbour", State: "open", Created: time.Unix(1_790_000_200, 0)})
+	b.Reload()
+	if len(s.Listed()) != 7 || c.whole != 1 {
+		t.Errorf("found are %q after %d readings of all", s.Listed(), c.whole)
+	}
+}
+
+func TestAListThatRestsIsSearchedAllTheSame(t *testing.T) {
+	b, c := newChanging(t, 60)
+	b.screen.tabs.Choose(tabAll)
+	b.screen.search.SetText("akesson")
+	found := len(b.screen.Listed())
+	b.screen.Rest()
+	l := c.lines[1]
+	l.People = "Björn Åkesson"
+	c.change(l)
+	b.Reload()
+	b.Settle()
+	if got := len(b.screen.Listed()); got != found+1 || found == 0 {
+		t.Errorf("%d were found, and then %d", found, got)
+	}
+}
+
+func TestAnOldPackageThatBecomesKnownIsInItsPlace(t *testing.T) {
+	b, c := newChanging(t, 10)
+	b.screen.tabs.Choose(tabAll)
+	old := c.lines[5]
+	old.ID, old.Name = "found", "Found"
+	c.lines = slices.Insert(c.lines, 6, old)
+	c.changed = append(c.changed, old.ID)
+	old.Created = old.Created.Add(-time.Millisecond)
+	c.change(old)
+	b.Reload()
+	b.Settle()
+	if ids := b.screen.Listed(); slices.Index(ids, "found") != 6 || c.whole != 2 {
+		t.Errorf("%v after %d readings of all", ids, c.whole)
+	}
+}
+
+// BenchmarkChangeIn50000 is what a change costs in a window that shows 50,000 packages, of which it is one.
+func BenchmarkChangeIn50000(b *testing.B) {
+	for _, n := range []int{500, 50_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			bench, c := newChanging(b, n)
+			lines := c.lines
+			for i := 0; b.Loop(); i++ {
+				l := lines[i%len(lines)]
+				l.SignersDone = i
+				c.lines, c.changed = []office.PackageLine{l}, append(c.changed, l.ID)
+				bench.Reload()
+			}
+			if c.whole != 1 {
+				b.Errorf("all were read %d times", c.whole)
+			}
+		})
+	}
+}
+
+// late is an office in which one package is overdue, one due tomorrow and one has time.
+func late() *officetest.Office {
+	o := officetest.Busy()
+	row := func(id, name string, due time.Duration) office.PackageRow {
+		ana := office.Signer{ID: "s", FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"}
+		return office.PackageRow{Package: office.Package{ID: id, Name: name, State: office.PackageOpen, Created: officetest.Now.Add(-time.Hour),
+			Due: officetest.Now.Add(due), Documents: []office.Document{{ID: "d", Name: "Lease"}}, SignersTotal: 1, NextSigners: []string{"s"},
+			Signers: []office.Signer{ana}}}
+	}
+	o.Rows = []office.PackageRow{row("past", "Offer", -time.Hour), row("soon", "Lease", 24*time.Hour), row("time", "Mandate", 10*24*time.Hour)}
+	return o
+}
+
+func TestWhatIsDueHasATabAndSaysSoInWords(t *testing.T) {
+	b := newBench(t, late())
+	b.screen.tabs.Choose(tabDue)
+	if got := b.screen.Listed(); !slices.Equal(got, []string{"past", "soon"}) {
+		t.Errorf("listed %q", got)
+	}
+	for i, want := range []string{"overdue · waiting for Ana Ruiz", "due soon · waiting for Ana Ruiz"} {
+		if got := textOf(officetest.Now, office.DueDays, b.screen.at(i)); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	b.screen.tabs.Choose(tabWaiting)
+	if got := textOf(officetest.Now, office.DueDays, b.screen.at(2)); got != "waiting for Ana Ruiz" || len(b.screen.Listed()) != 3 {
+		t.Errorf("%q of %q", got, b.screen.Listed())
+	}
+	b.screen.Show("soon")
+	if b.screen.tabs.Chosen() != tabWaiting {
+		t.Error("it is where it was")
+	}
+}
+
+func TestWhatIsDueSoonIsWhatPeopleAreToldBefore(t *testing.T) {
+	o := late() // with a package that is due in ten days
+	b := newBench(t, o)
+	for _, c := range []struct {
+		days int
+		due  []string
+	}{{10, []string{"past", "soon", "time"}}, {9, []string{"past", "soon"}}, {office.NoDueDays, []string{"past"}}} {
+		o.Kept.DueDays = c.days
+		b.Reload()
+		b.screen.tabs.Choose(tabDue)
+		b.screen.refilter()
+		if got := b.screen.Listed(); !slices.Equal(got, c.due) {
+			t.Errorf("told %d days before: listed %q, want %q", c.days, got, c.due)
+		}
+	}
+}
+
+// way presses one of the ways to the page of the chosen package's first signer.
+func (b *bench) way(t *testing.T, name string) {
+	t.Helper()
+	for _, o := range b.screen.waysOf(b.screen.record.row, b.screen.record.row.Signers[0]).(*fyne.Container).Objects {
+		if way := o.(*widgets.Tappable); way.Lines[0].Text == name {
+			way.OnPress()
+			b.Settle()
+			return
+		}
+	}
+	t.Fatalf("there is no way %q", name)
+}
+
+func TestALinkToSignIsAskedForWhenItIsUsed(t *testing.T) {
+	const page = "https://sign.example.com/link/secret"
+	o := late()
+	b := newBench(t, o)
+	b.screen.Show("soon")
+	b.Settle()
+	o.Pages = map[string]string{"s": page} // only now
+	b.way(t, "Copy link")
+	if !slices.Equal(b.Copied, []string{page}) {
+		t.Errorf("copied %q", b.Copied)
+	}
+	b.way(t, "Sign here…")
+	o.Rows[1].Signers[0].Locale = "de-DE"
+	b.screen.Reload()
+	b.Settle()
+	b.way(t, "Write an e-mail")
+	if len(b.System.Opened) != 2 || b.System.Opened[0] != "address "+page {
+		t.Fatalf("opened %q", b.System.Opened)
+	}
+	u, err := url.Parse(strings.TrimPrefix(b.System.Opened[1], "address "))
+	if err != nil || u.Scheme != "mailto" || u.Opaque != "ana@example.com" {
+		t.Fatalf("%v, %v", u, err)
+	}
+	q := u.Query()
+	if !strings.HasPrefix(q.Get("subject"), "Ihre Unterschrift wird gebraucht: „Lease“") || !strings.Contains(q.Get("body"), "Guten Tag Ana Ruiz,\r\n") || !strings.Contains(q.Get("body"), "\r\n"+page+"\r\n") ||
+		!strings.Contains(q.Get("body"), "Die Frist endet morgen.") {
+		t.Errorf("the letter: %q", q)
+	}
+	for _, n := range b.Notices {
+		if strings.Contains(n, page) {
+			t.Errorf("a notice shows the link: %q", n)
+		}
+	}
+}
+
+func TestALetterDoesNotSayThatAPackageWaitsForWhoseTurnHasNotCome(t *testing.T) {
+	o := late()
+	o.Pages = map[string]string{"s": "https://sign.example.com/link/secret"}
+	o.Rows[1].Sequential, o.Rows[1].Signers = true, append(o.Rows[1].Signers, office.Signer{ID: "before"})
+	o.Rows[1].NextSigners = []string{"before"}
+	b := newBench(t, o)
+	b.screen.Show("soon")
+	b.Settle()
+	b.way(t, "Write an e-mail")
+	if len(b.System.Opened) != 1 {
+		t.Fatalf("opened %q", b.System.Opened)
+	}
+	letter, err := url.QueryUnescape(b.System.Opened[0])
+	if err != nil || strings.Contains(letter, "waiting for your signature") || !strings.Contains(letter, "once those before you have signed") {
+		t.Errorf("the letter: %q, %v", letter, err)
+	}
+}
+
+func TestAServiceWithoutLinksIsSaidInPlaceOfTheWays(t *testing.T) {
+	b := newBench(t, late())
+	b.screen.Show("soon")
+	b.Settle()
+	b.way(t, "Copy link")
+	if len(b.Notices) != 1 || b.Notices[0] != message.NoLinks().String() || !b.screen.noLinks {
+		t.Errorf("said %q", b.Notices)
+	}
+	if len(b.Copied) != 0 {
+		t.Errorf("copied %q", b.Copied)
+	}
+}
+
+func TestDeclinedAndExpiredPackagesAreToldToTheTray(t *testing.T) {
+	o := late()
+	o.Rows[0].State = office.PackageExpired
+	o.Rows[1].Signers = []office.Signer{{ID: "s", FirstName: "Ana", LastName: "Ruiz", Declined: office.When{Time: officetest.Now}, DeclineReason: "The rent is wrong."}}
+	b := newBench(t, o)
+	if got := b.screen.Stuck(); got.Count != 2 || got.First.ID != "past" {
+		t.Errorf("%+v", got)
+	}
+	if got := textOf(officetest.Now, office.DueDays, b.screen.all.listed(1)); got != "Ana Ruiz declined to sign. Reason: The rent is wrong." {
+		t.Errorf("%q", got)
+	}
+	b.screen.ShowStuck()
+	if got := b.screen.Listed(); !slices.Equal(got, []string{"past", "soon"}) {
+		t.Errorf("listed %q", got)
+	}
+}
+
+func TestWhatIsDueIsJudgedAnewAtMidnight(t *testing.T) {
+	for how, midnight := range map[string]func(*bench){
+		"awake":              func(b *bench) { b.Pass() },
+		"slept, told later":  func(b *bench) { b.screen.ShowChecked(time.Time{}, true); b.Settle() },
+		"slept, then a news": func(b *bench) { b.Reload() },
+	} {
+		b := newBench(t, late())
+		b.Office.Rows[2].Due = officetest.Now.AddDate(0, 0, office.DueDays+1)
+		b.Reload()
+		now := officetest.Now
+		b.Env.Now = func() time.Time { return now }
+		midnight(b)
+		if got := b.screen.counts[tabDue]; got != 2 {
+			t.Errorf("%s: on the same day %d are due", how, got)
+		}
+		now = time.Date(2026, 11, 22, 0, 0, 1, 0, now.Location())
+		midnight(b)
+		if got := b.screen.counts[tabDue]; got != 3 {
+			t.Errorf("%s: a second after midnight %d are due", how, got)
+		}
+	}
+}
+
+func TestNobodyWaitsForTheDocumentsOfWhatIsOver(t *testing.T) {
+	for state, want := range map[office.PackageState]theme.Mark{office.PackageOpen: theme.MarkNext, office.PackageRescinded: theme.MarkEnded,
+		office.PackageExpired: theme.MarkEnded, "declined": theme.MarkEnded} {
+		p := record{known: true, row: office.PackageRow{Package: office.Package{State: state, Documents: []office.Document{{ID: "d", Name: "Lease"}, {ID: "e", Executed: true}}}}}
+		if files := p.files(); files[0].mark != want || files[1].mark != theme.MarkSigned {
+			t.Errorf("%s: %v and %v", state, files[0].mark, files[1].mark)
+		}
+	}
+}
+
+// narrow is how wide a row is in the smallest window.
+const narrow = 271
+
+func TestARowWithADueDateSaysForWhomItWaits(t *testing.T) {
+	t.Cleanup(func() { i18n.Use("") })
+	for _, language := range []string{"en", "de", "fr", "es"} {
+		i18n.Use(language)
+		b := newBench(t, officetest.Busy())
+		row := newItem()
+		lease := b.screen.all.listed(b.screen.all.places["p1"])
+		for _, late := range []bool{false, true} {
+			if late {
+				lease.line.Due = officetest.Now.AddDate(0, 0, -1)
+			}
+			row.show(officetest.Now, office.DueDays, lease, newestFirst)
+			b.Show(row, fyne.NewSize(narrow, 60))
+			row.Resize(fyne.NewSize(narrow, row.MinSize().Height))
+			shown := func(o fyne.CanvasObject) string {
+				return test.WidgetRenderer(o.(fyne.Widget)).Objects()[0].(*canvas.Text).Text
+			}
+			if text := shown(row.line); !strings.Contains(text, "Ana Ruiz") || strings.Contains(text, "…") {
+				t.Errorf("in %s it says %q", language, text)
+			}
+			if shown(row.name) != "Lease Sonnenweg 4" || !row.dueBox.Visible() || shown(row.due) == "" || row.age.Visible() {
+				t.Errorf("in %s it says %q, due %q", language, shown(row.name), shown(row.due))
+			}
+		}
+	}
+}
+
+// leases is an office with n packages of all kinds, which have people and documents.
+func leases(n int) *officetest.Office {
+	o := many(n)
+	like := officetest.Busy().Rows[2]
+	states := []office.PackageState{"open", "executed", "expired", "rescinded"}
+	for i := range o.Rows {
+		r := &o.Rows[i]
+		r.Name, r.State = fmt.Sprintf("Lease Sonnenweg %d, second floor", i), states[i%4]
+		r.Signers, r.Documents = like.Signers, like.Documents
+	}
+	return o
+}
+
+func TestPagesOfPackagesDoNotPileUp(t *testing.T) {
+	b := newBench(t, leases(20))
+	page := b.screen.detail.Objects[0]
+	for range 15 {
+		b.screen.search.TypedKey(&fyne.KeyEvent{Name: fyne.KeyDown})
+		b.Settle()
+	}
+	if now := b.screen.detail.Objects; len(now) != 1 || now[0] != page {
+		t.Error("another package is in another scroll")
+	}
+}
+
+// BenchmarkKeyIn50000 types and deletes a word in the search of windows that show 50,000 packages, as fast as they take it: what
+// a person waits for before the next letter, the first key after a window has opened included. The floor beside it, measured in
+// turns, is to look for a word in each of the texts.
+func BenchmarkKeyIn50000(b *testing.B) {
+	const windows, words, word = 5, 20, "Lease 4"
+	var floor, first, keys []time.Duration
+	o := leases(50_000)
+	for b.Loop() {
+		for range windows {
+			bench := newBench(b, o)
+			search := bench.screen.search
+			bench.Window.Canvas().Focus(search)
+			runtime.GC() // a person is slower to type than the window to open
+			key := func(press func()) time.Duration {
+				floor = append(floor, timeOf(func() {
+					for _, text := range bench.screen.all.texts.of() {
+						sink = strings.Contains(text, "sonnenallee")
+					}
+				}))
+				took := timeOf(func() { press(); bench.Run() })
+				keys = append(keys, took)
+				return took
+			}
+			for n := range words {
+				for i, letter := range word {
+					if took := key(func() { search.TypedRune(letter) }); n+i == 0 {
+						first = append(first, took)
+					}
+				}
+				for range word {
+					key(func() { search.TypedKey(&fyne.KeyEvent{Name: fyne.KeyBackspace}) })
+				}
+			}
+			bench.Settle()
+		}
+	}
+	share := func(of []time.Duration, hundredths int) float64 {
+		slices.Sort(of)
+		return float64(of[(len(of)-1)*hundredths/100]) / float64(time.Millisecond)
+	}
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(share(floor, 50), "ms-floor")
+	b.ReportMetric(share(keys, 50), "ms/key")
+	b.ReportMetric(share(first, 100), "ms/slowest-first-key")
+	b.ReportMetric(share(keys, 99), "ms/99th-of-100-keys")
+	b.ReportMetric(share(keys, 100), "ms/slowest-key")
+}
+
+func timeOf(work func()) time.Duration {
+	began := time.Now()
+	work()
+	return time.Since(began)
+}
+
+// sink keeps the compiler from leaving out what nobody asks for.
+var sink bool

@@ -2,13 +2,17 @@ package settings
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/lang"
 	"fyne.io/fyne/v2/test"
 
 	"countersign/internal/agent"
@@ -354,4 +358,593 @@ func TestEveryLanguageOfTheWindowCanBeChosen(t *testing.T) {
 			t.Errorf("%s: %v", code, bad)
 		}
 	}
+}
+
+func results(s *Screen) (list []office.CheckResult) {
+	for _, c := range s.connection.list.Shown() {
+		list = append(list, c.Result)
+	}
+	return list
+}
+
+func count(s *Screen, wanted office.CheckResult) (n int) {
+	for _, r := range results(s) {
+		if r == wanted {
+			n++
+		}
+	}
+	return n
+}
+
+func TestTheConnectionIsShownStepByStepAndTriedWhenAsked(t *testing.T) {
+	o := officetest.Busy()
+	b, s := shown(t, o)
+	if len(results(s)) != 0 {
+		t.Error("the connection was asked for before anybody looked")
+	}
+	s.tabs.Choose(tabConnection)
+	b.Settle()
+	if count(s, office.CheckUnknown) != 4 || count(s, office.CheckFine) != 7 {
+		t.Errorf("at first: %v", results(s))
+	}
+	test.Tap(s.connection.try)
+	b.Settle()
+	if count(s, office.CheckFine) != 11 || s.connection.try.Text != "Try everything" {
+		t.Errorf("after everything was tried: %v, %q", results(s), s.connection.try.Text)
+	}
+	b.Office.Change(office.StatusChanged, func(*officetest.Office) {})
+	s.Reload()
+	b.Settle()
+	if count(s, office.CheckFine) != 11 {
+		t.Errorf("what was tried went away by itself: %v", results(s))
+	}
+	s.tabs.Choose(tabService)
+	s.tabs.Choose(tabConnection)
+	b.Settle()
+	if count(s, office.CheckUnknown) != 4 {
+		t.Errorf("when somebody comes back: %v", results(s))
+	}
+}
+
+func TestTryingCanBeStopped(t *testing.T) {
+	o := officetest.Busy()
+	asked, goOn := make(chan bool), make(chan bool)
+	o.OnTry = func(found []office.Check) []office.Check {
+		asked <- true
+		<-goOn
+		return found
+	}
+	b, s := shown(t, o)
+	s.tabs.Choose(tabConnection)
+	b.Settle()
+	test.Tap(s.connection.try)
+	<-asked
+	if s.connection.try.Text != "Stop" {
+		t.Errorf("the button says %q", s.connection.try.Text)
+	}
+	test.Tap(s.connection.try)
+	close(goOn)
+	b.Settle()
+	if s.connection.try.Text != "Try everything" || count(s, office.CheckUnknown) != 4 {
+		t.Errorf("after it was stopped: %q, %v", s.connection.try.Text, results(s))
+	}
+}
+
+func TestTheAddressesToAllowCanBeCopied(t *testing.T) {
+	b, s := shown(t, officetest.Busy())
+	s.tabs.Choose(tabConnection)
+	b.Settle()
+	test.Tap(s.connection.copy.Button)
+	b.Settle()
+	if want := strings.Join(b.Office.Hosts(), "\n"); !slices.Equal(b.Copied, []string{want}) {
+		t.Errorf("copied %q, want %q", b.Copied, want)
+	}
+}
+
+func TestTheConnectionLooksAsItWasApproved(t *testing.T) {
+	opened := func(o *officetest.Office) { o.Steps = officetest.OpenedWay() }
+	for _, c := range []struct {
+		name, language, theme string
+		set                   func(*officetest.Office)
+		scale                 float32
+	}{
+		{"connection", "en", "light", func(*officetest.Office) {}, 1},
+		{"connection-dark", "en", "dark", opened, 1},
+		{"connection-200", "en", "light", opened, 2},
+		{"de-connection", "de", "light", opened, 1},
+		{"fr-connection", "fr", "light", func(o *officetest.Office) {
+			o.Steps = officetest.Way()
+			o.Steps[2].Result, o.Steps[2].Found = office.CheckWrong, message.NetworkWantsBrowser()
+		}, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			i18n.Use(c.language)
+			t.Cleanup(func() { i18n.Use("en") })
+			o := officetest.Busy()
+			c.set(o)
+			b, s := shown(t, o)
+			s.tabs.Choose(tabConnection)
+			b.Settle()
+			b.Looks(c.name, c.theme, screentest.Small, c.scale)
+		})
+	}
+}
+
+func TestWhatTheAdministratorHasFixedIsShownAndSaidToBe(t *testing.T) {
+	o := officetest.Busy()
+	o.Rules = []string{office.FieldSaveTo, office.FieldTemplate, office.FieldTunnel, "index"}
+	b, s := shown(t, o)
+	const why = "Fixed by the administrator of this computer."
+	for _, key := range o.Rules {
+		if k := s.form.by[key]; !k.input.Disabled() || said(s, key) != why {
+			t.Errorf("%s: disabled %v, says %q", key, k.input.Disabled(), said(s, key))
+		}
+	}
+	if k := s.form.by[office.FieldClientID]; k.input.Disabled() || said(s, office.FieldClientID) == why || !s.form.choose.Disabled() || !s.form.shapes.Disabled() {
+		t.Error("only what is fixed is fixed, and with all that changes it")
+	}
+	b.Looks("fixed", "light", screentest.Big, 1)
+	o.Change(office.SettingsChanged, func(o *officetest.Office) { o.Rules = nil })
+	s.Reload()
+	b.Settle()
+	if k := s.form.by[office.FieldSaveTo]; k.input.Disabled() || said(s, office.FieldSaveTo) == why {
+		t.Error("it is the office's own again")
+	}
+}
+
+// sending is an office with two folders that send.
+func sending() *officetest.Office {
+	o := officetest.Busy()
+	o.Folders = []office.HotFolderRow{
+		{HotFolder: office.HotFolder{ID: "scans", Path: "/home/office/Scans", Signers: []office.Signer{{FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"}}, Ask: true}, Waiting: 3},
+		{HotFolder: office.HotFolder{ID: "leases", Path: "/mnt/share/Leases to sign", Name: "Lease {document}", DueDays: 14, Sequential: true,
+			Signers: []office.Signer{{FirstName: "Jan", LastName: "Weber", Email: "jan@example.com"}, {Email: "office@example.com"}}}, Problem: message.SendFolderAway("Leases to sign")},
+	}
+	return o
+}
+
+func foldersShown(t *testing.T, o *officetest.Office) (*screentest.Bench, *Screen) {
+	t.Helper()
+	b, s := shown(t, o)
+	s.tabs.Choose(tabFolders)
+	b.Settle()
+	return b, s
+}
+
+// buttons are the buttons in an object, in their order.
+func buttons(o fyne.CanvasObject) (list []*widgets.Button) {
+	switch x := o.(type) {
+	case *widgets.Button:
+		list = append(list, x)
+	case *fyne.Container:
+		for _, o := range x.Objects {
+			list = append(list, buttons(o)...)
+		}
+	}
+	return list
+}
+
+func press(t *testing.T, b *screentest.Bench, s *Screen, text string) {
+	t.Helper()
+	for _, button := range buttons(s.folders.list) {
+		if button.Text == text {
+			button.OnTapped()
+			b.Settle()
+			return
+		}
+	}
+	t.Fatalf("there is no button %q", text)
+}
+
+func TestAFolderIsAddedAndChanged(t *testing.T) {
+	b, s := foldersShown(t, officetest.Busy())
+	s.folders.add.OnTapped()
+	p := s.folders.form
+	p.folder.SetText("/home/office/Scans")
+	p.signers.SetText("Ana Ruiz <ana@example.com>\njan@example.com")
+	p.due.SetText("14")
+	p.order.Choose(1)
+	p.ask.Choose(1)
+	p.save.OnTapped()
+	b.Settle()
+	rows, _ := b.Office.HotFolders()
+	if len(rows) != 1 {
+		t.Fatalf("there are %+v", rows)
+	}
+	f := rows[0]
+	if f.Ask || !f.Sequential || f.DueDays != 14 || len(f.Signers) != 2 || f.Signers[0].FirstName != "Ana" {
+		t.Errorf("kept %+v", f)
+	}
+	if p.content.Visible() {
+		t.Error("the form is still there")
+	}
+	press(t, b, s, "Edit")
+	if p.signers.Text != "Ana Ruiz <ana@example.com>\njan@example.com" || p.due.Text != "14" || p.ask.Chosen != 1 {
+		t.Errorf("the form shows %q, %q, %d", p.signers.Text, p.due.Text, p.ask.Chosen)
+	}
+	p.due.SetText("")
+	p.save.OnTapped()
+	b.Settle()
+	if rows, _ := b.Office.HotFolders(); len(rows) != 1 || rows[0].DueDays != 0 || rows[0].ID != f.ID {
+		t.Errorf("changed into %+v", rows)
+	}
+}
+
+func TestWhatIsWrongWithAFolderIsSaidBesideIt(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(p *folderForm)
+		field  string
+	}{
+		"no folder":       {func(p *folderForm) { p.folder.SetText("") }, office.FieldHotPath},
+		"nobody":          {func(p *folderForm) { p.signers.SetText("") }, office.FieldHotSigners},
+		"no address":      {func(p *folderForm) { p.signers.SetText("Ana Ruiz") }, office.FieldHotSigners},
+		"twice":           {func(p *folderForm) { p.signers.SetText("ana@example.com\nANA@example.com") }, office.FieldHotSigners},
+		"no number":       {func(p *folderForm) { p.due.SetText("soon") }, office.FieldHotDue},
+		"too many days":   {func(p *folderForm) { p.due.SetText("4000") }, office.FieldHotDue},
+		"no placeholder":  {func(p *folderForm) { p.name.SetText("{client}") }, office.FieldHotName},
+		"an open bracket": {func(p *folderForm) { p.name.SetText("{document") }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, s := foldersShown(t, officetest.Busy())
+			s.folders.add.OnTapped()
+			p := s.folders.form
+			p.folder.SetText("/home/office/Scans")
+			p.signers.SetText("Ana Ruiz <ana@example.com>")
+			c.change(p)
+			p.save.OnTapped()
+			b.Settle()
+			for key, field := range p.fields {
+				if field.IsWrong() != (key == c.field) {
+					t.Errorf("%s says %q", key, field.Said())
+				}
+			}
+			if rows, _ := b.Office.HotFolders(); (len(rows) == 0) != (c.field != "") {
+				t.Errorf("kept %+v", rows)
+			}
+		})
+	}
+}
+
+func TestAFolderPausesIsTestedAndIsRemoved(t *testing.T) {
+	b, s := foldersShown(t, sending())
+	press(t, b, s, "Pause")
+	if rows, _ := b.Office.HotFolders(); !rows[0].Paused {
+		t.Error("it goes on")
+	}
+	press(t, b, s, "Resume")
+	if rows, _ := b.Office.HotFolders(); rows[0].Paused {
+		t.Error("it pauses for ever")
+	}
+	press(t, b, s, "Test")
+	if m := s.folders.answers["scans"]; !strings.HasPrefix(m.String(), "The folder works.") {
+		t.Errorf("it says %q", m)
+	}
+	press(t, b, s, "Pause")
+	if m, said := s.folders.answers["scans"]; said {
+		t.Errorf("of the folder before it still says %q", m)
+	}
+	press(t, b, s, "Open")
+	press(t, b, s, "Remove")
+	if rows, _ := b.Office.HotFolders(); len(rows) != 2 {
+		t.Error("it was removed without a question")
+	}
+	for _, o := range test.LaidOutObjects(b.Window.Canvas().Overlays().Top()) {
+		if button, is := o.(*widgets.Button); is && button.Text == "Remove" {
+			button.OnTapped()
+			break
+		}
+	}
+	b.Settle()
+	if rows, _ := b.Office.HotFolders(); len(rows) != 1 || rows[0].ID != "leases" {
+		t.Errorf("left are %+v", rows)
+	}
+}
+
+func TestAFolderOfAnotherAccountIsConfirmed(t *testing.T) {
+	o := sending()
+	o.Folders[0].Confirm, o.Folders[0].Problem = true, message.SendFolderOtherAccountAs("max@example.com")
+	b, s := foldersShown(t, o)
+	if said := screentest.Text(s.folders.list); !strings.Contains(said, "it sends as max@example.com now.") {
+		t.Errorf("it says %s", said)
+	}
+	press(t, b, s, "Confirm")
+	if rows, _ := b.Office.HotFolders(); rows[0].Confirm {
+		t.Error("it still rests")
+	}
+	for _, button := range buttons(s.folders.list) {
+		if button.Text == "Confirm" {
+			t.Error("it can be confirmed twice")
+		}
+	}
+}
+
+func TestTheFocusStaysOnTheButtonThatWasPressed(t *testing.T) {
+	b, s := foldersShown(t, sending())
+	for at, text := range []string{"Open", "Edit", "Pause", "Test"} {
+		if text == "Edit" {
+			continue // which leads to the form
+		}
+		b.Window.Canvas().Focus(s.folders.deeds["scans"][at])
+		press(t, b, s, text)
+		if b.Window.Canvas().Focused() != fyne.Focusable(s.folders.deeds["scans"][at]) {
+			t.Errorf("after %s %T has the focus", text, b.Window.Canvas().Focused())
+		}
+	}
+	b.Window.Canvas().Focus(s.folders.deeds["scans"][4])
+	_, err := b.Office.RemoveHotFolder("scans")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.folders.reload()
+	b.Settle()
+	if b.Window.Canvas().Focused() != fyne.Focusable(s.folders.add) {
+		t.Errorf("once the folder is gone %T has the focus", b.Window.Canvas().Focused())
+	}
+}
+
+func TestFoldersLookRight(t *testing.T) {
+	for _, c := range []struct {
+		name, variant, language string
+		office                  func() *officetest.Office
+		form                    bool
+	}{
+		{"folders-empty", "light", "en", officetest.Busy, false},
+		{"folders", "light", "en", sending, false},
+		{"folders-dark", "dark", "en", sending, false},
+		{"folders-form", "light", "en", sending, true},
+		{"de-folders", "light", "de", sending, false},
+		{"de-folders-form", "light", "de", sending, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			i18n.Use(c.language)
+			t.Cleanup(func() { i18n.Use("en") })
+			b, s := foldersShown(t, c.office())
+			if c.form {
+				s.folders.edit(s.folders.rows[1].HotFolder)
+				s.folders.form.wrong(map[string]string{office.FieldHotPath: i18n.Message(message.SendFolderOverlaps("Scans"))})
+				b.Settle()
+			}
+			b.Looks(c.name, c.variant, screentest.Small, 1)
+		})
+	}
+}
+
+func TestTheScreenHoldsInGerman(t *testing.T) {
+	i18n.Use("de")
+	t.Cleanup(func() { i18n.Use("en") })
+	for name, tab := range map[string]int{"de-documents": 0, "de-notices": tabNotices, "de-program": tabProgram, "de-service": tabService} {
+		t.Run(name, func(t *testing.T) {
+			b, s := shown(t, officetest.Busy())
+			s.tabs.Choose(tab)
+			b.Settle()
+			b.Looks(name, "light", screentest.Small, 1)
+		})
+	}
+}
+
+func TestAPercentageIsWrittenAsItsLanguageDoes(t *testing.T) {
+	t.Cleanup(func() { i18n.Use("en") })
+	for language, want := range map[string]string{"en": "200%", "de": "200 %", "fr": "200 %", "es": "200 %"} {
+		i18n.Use(language)
+		b, s := shown(t, officetest.Busy())
+		s.tabs.Choose(tabProgram)
+		b.Settle()
+		found := false
+		for _, o := range test.LaidOutObjects(s.Content()) {
+			list, is := o.(*widgets.Select)
+			found = found || is && slices.Contains(list.Options, want)
+		}
+		if !found {
+			t.Errorf("%s: no choice reads %q", language, want)
+		}
+	}
+}
+
+func TestNoSectionIsCalledAsAnotherPage(t *testing.T) {
+	t.Cleanup(func() { i18n.Use("en") })
+	for _, language := range i18n.Languages() {
+		i18n.Use(language)
+		b, s := shown(t, officetest.Busy())
+		for tab := range tabConnection {
+			s.tabs.Choose(tab)
+			b.Settle()
+			for _, o := range test.LaidOutObjects(s.Content()) {
+				if line, is := o.(*widgets.Line); is && line.Bold && line.Text == lang.L("Connection") {
+					t.Errorf("%s: page %d has a section %q", language, tab, line.Text)
+				}
+			}
+		}
+	}
+}
+
+func TestAPatternIsShownInTheLanguageOfTheWindowAndKeptInOneForm(t *testing.T) {
+	i18n.Use("de")
+	t.Cleanup(func() { i18n.Use("en") })
+	o := officetest.Busy()
+	b, s := shown(t, o)
+	kept := s.settings().NameTemplate
+	if s.form.template.Text != i18n.Pattern(kept) || s.form.template.Text == kept {
+		t.Errorf("%q is shown as %q", kept, s.form.template.Text)
+	}
+	for typed, want := range map[string]string{"{datum} {Paket}/{Zeichen}": "{date} {package}/{reference}", "{date} {package}": "{date} {package}"} {
+		s.form.template.SetText(typed)
+		b.Settle()
+		if got := s.settings().NameTemplate; got != want {
+			t.Errorf("%q is kept as %q", typed, got)
+		}
+	}
+	s.form.shapes.SetSelected("Ein Ordner je Monat")
+	b.Settle()
+	if got := s.form.template.Text; got != "{Monat}/{Paket} - {Dokument}" || s.settings().NameTemplate != "{month}/{package} - {document}" {
+		t.Errorf("a ready-made pattern is shown as %q, kept as %q", got, s.settings().NameTemplate)
+	}
+}
+
+func TestAnOfficeMovesWithAPasswordThatWasTypedTwice(t *testing.T) {
+	o := officetest.Busy()
+	b, s := shown(t, o)
+	m := s.move
+	for _, c := range []struct{ password, again string }{{"", ""}, {"short", "short"}, {"long enough 1", "long enough 2"}} {
+		m.password.SetText(c.password)
+		m.again.SetText(c.again)
+		m.press()
+		b.Settle()
+		if !m.first.IsWrong() && !m.second.IsWrong() {
+			t.Errorf("%q and %q are taken", c.password, c.again)
+		}
+	}
+	m.password.SetText("long enough 1")
+	m.again.SetText("long enough 1")
+	i18n.Use("de")
+	t.Cleanup(func() { i18n.Use("en") })
+	var name string
+	b.System.OnChoose = func(_ context.Context, d system.FileDialog) ([]string, error) {
+		name = d.Name
+		return nil, nil
+	}
+	m.press()
+	b.Settle()
+	if name != "Umzug des Büros.countersign" {
+		t.Errorf("the file is to be called %q", name)
+	}
+	i18n.Use("en")
+	m.write("/moving.countersign", m.password.Text)
+	b.Settle()
+	if o.MovedTo != "/moving.countersign" || m.password.Text != "" || m.again.Text != "" || !m.saying.Visible() {
+		t.Errorf("moved to %q, said %q", o.MovedTo, m.said.Text)
+	}
+	moved := o.State
+	moved.Health = []agent.Issue{{ID: "moved", Severity: agent.Problem, Action: agent.ActTakeBack}}
+	s.ShowStatus(moved)
+	if !m.saying.Visible() {
+		t.Error("while the office is away, the file is to be taken to the new computer")
+	}
+	s.ShowStatus(o.State)
+	if m.saying.Visible() {
+		t.Errorf("the office was taken back, and the settings say %q", m.said.Text)
+	}
+}
+
+// offered is an office that can ask for newer versions.
+func offered() *officetest.Office {
+	o := officetest.Busy()
+	o.Newest = office.Update{Version: "1.0.0", Offered: true}
+	return o
+}
+
+// release is a newer version, to be installed with one click on Windows.
+func release() office.Update {
+	return office.Update{Version: "1.0.0", Offered: true, Newest: "1.2.0", Newer: true, Checked: officetest.Now.Add(-time.Hour),
+		Todo: message.UpdateInSettings(), Offers: true, OneClick: true, Address: "https://example.com/Countersign-1.2.0-setup.exe"}
+}
+
+func TestUpdatesAreOfferedOnlyWhereTheProgramWasBuiltForThem(t *testing.T) {
+	_, s := shown(t, officetest.Busy())
+	if s.updates.content.Visible() {
+		t.Error("there is nobody to ask")
+	}
+	b, s := shown(t, offered())
+	if !s.updates.content.Visible() || b.Office.Kept.CheckUpdates {
+		t.Error("it is offered, and off until asked for")
+	}
+	if u := s.updates; u.line.Text != "Not checked yet." || u.get.Visible() {
+		t.Errorf("it says %q", u.line.Text)
+	}
+}
+
+func TestAPersonCanAskAndInstallWithOneClick(t *testing.T) {
+	o := offered()
+	o.Release = release()
+	b, s := shown(t, o)
+	u := s.updates
+	s.ShowProgram()
+	b.Settle()
+	right := func(b *widgets.Button) float32 {
+		return fyne.CurrentApp().Driver().AbsolutePositionForObject(b).X + b.Size().Width
+	}
+	before := right(u.check)
+	u.check.OnTapped()
+	b.Settle()
+	if right(u.check) != before {
+		t.Errorf("the second press of a double click meets another button than that at %v", before)
+	}
+	if u.line.Text != "Countersign 1.2.0 is available." || !u.get.Visible() || u.get.Text != "Install" {
+		t.Fatalf("it says %q, and offers %q", u.line.Text, u.get.Text)
+	}
+	u.get.OnTapped()
+	b.Settle()
+	if o.Installed != 1 || !slices.Contains(b.Went, "quit") || u.line.Text != "Countersign starts again in a moment." {
+		t.Errorf("installed %d times, went %q, says %q", o.Installed, b.Went, u.line.Text)
+	}
+}
+
+func TestWhatCannotBeInstalledIsSaidAndTheProgramStays(t *testing.T) {
+	o := offered()
+	o.Newest = release()
+	o.NoUpdate = message.Error(message.UpdateWorkGoesOn(), errors.New("busy"))
+	b, s := shown(t, o)
+	s.updates.get.OnTapped()
+	b.Settle()
+	if u := s.updates; slices.Contains(b.Went, "quit") || !strings.Contains(u.note.Text, "Install the update when that is done.") || !u.get.Visible() {
+		t.Errorf("went %q, says %q", b.Went, u.note.Text)
+	}
+	s.updates.check.OnTapped()
+	b.Settle()
+	if u := s.updates; u.check.Text != "Check now" || !strings.Contains(u.note.Text, "Install the update") {
+		t.Errorf("says %q", u.note.Text)
+	}
+	s.ShowUpdate(o.Newest) // the agent has news of its status whenever it has asked
+	if u := s.updates; !strings.Contains(u.note.Text, "Install the update") {
+		t.Errorf("a moment later it says %q", u.note.Text)
+	}
+	o.Newest.Checked = officetest.Now // by itself
+	s.ShowUpdate(o.Newest)
+	if u := s.updates; strings.Contains(u.note.Text, "Install the update") {
+		t.Errorf("once the service was heard it still says %q", u.note.Text)
+	}
+}
+
+func TestElsewhereTheCheckedFileIsNamedAndNoBrowserOpens(t *testing.T) {
+	o := offered()
+	o.Newest = release()
+	o.Newest.OneClick, o.Newest.Address, o.Newest.Todo = false, "https://example.com/countersign_1.2.0_amd64.deb", message.UpdateDownload()
+	b, s := shown(t, o)
+	if u := s.updates; !u.get.Visible() || u.get.Text != "Download" || !strings.Contains(u.note.Text, "is checked before you get it") {
+		t.Errorf("offers %q, says %q", u.get.Text, u.note.Text)
+	}
+	s.updates.get.OnTapped()
+	b.Settle()
+	if u := s.updates; u.get.Visible() || !strings.Contains(u.note.Text, "sudo apt install "+o.Newest.Path) || o.Installed != 1 || len(b.System.Opened) > 0 || slices.Contains(b.Went, "quit") {
+		t.Errorf("opened %q, went %q, says %q", b.System.Opened, b.Went, u.note.Text)
+	}
+}
+
+func TestAPageIsNamedAndNotOpened(t *testing.T) {
+	o := offered()
+	o.Newest = release()
+	o.Newest.OneClick, o.Newest.Offers, o.Newest.Address, o.Newest.Todo = false, false, "https://example.com/get", message.UpdateFromPage("https://example.com/get")
+	_, s := shown(t, o)
+	if u := s.updates; u.get.Visible() || !strings.Contains(u.note.Text, "https://example.com/get") {
+		t.Errorf("offers %q, says %q", u.get.Text, u.note.Text)
+	}
+}
+
+func TestTroubleWithUpdatesIsSaidQuietly(t *testing.T) {
+	o := offered()
+	o.Newest.Checked, o.Newest.Newest, o.Newest.Trouble = officetest.Now.AddDate(0, 0, -20), "1.0.0", message.UpdateSilence(20)
+	_, s := shown(t, o)
+	if u := s.updates; u.note.Text != "There has been no valid news about updates for 20 days." || u.line.Text != "Countersign 1.0.0 is the newest version." {
+		t.Errorf("says %q, %q", u.line.Text, u.note.Text)
+	}
+}
+
+func TestTheUpdatesLookAsTheyWereApproved(t *testing.T) {
+	o := offered()
+	o.Newest = release()
+	b, s := shown(t, o)
+	s.ShowProgram()
+	b.Settle()
+	tall := fyne.NewSize(screentest.Big.Width, 860) // down to what is there of updates
+	b.Looks("updates", "light", tall, 1)
+	b.Looks("updates-dark", "dark", tall, 1)
 }

@@ -3,6 +3,7 @@ package setup
 import (
 	"context"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -19,6 +20,7 @@ import (
 	"countersign/ui/officetest"
 	"countersign/ui/screentest"
 	"countersign/ui/system"
+	"countersign/ui/theme"
 	"countersign/ui/widgets"
 )
 
@@ -742,5 +744,135 @@ func TestTheSentenceOfTheKeyringStandsOnce(t *testing.T) {
 	w.Settle()
 	if w.strip.Text() != message.KeyringStillLocked().String() || w.bar.text.Text != "That did not help yet." {
 		t.Errorf("the strip says %q, the foot %q", w.strip.Text(), w.bar.text.Text)
+	}
+}
+
+func TestTheFolderIsProposedInTheLanguageInUseUntilAnotherIsChosen(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("USERPROFILE", t.TempDir())
+	t.Cleanup(func() { i18n.Use("en") })
+	o := officetest.Empty()
+	o.Kept = office.DefaultSettings()
+	var a Answers
+	for code, want := range map[string]string{"en": "Signed", "de": "Unterschrieben", "fr": "Signés", "es": "Firmados"} {
+		i18n.Use(code)
+		a.begin(o)
+		if got := filepath.Base(a.settings.SaveTo); got != want || !a.untouched() {
+			t.Errorf("%s: %q, want %q; untouched %v", code, got, want, a.untouched())
+		}
+	}
+	a.settings.SaveTo = "/srv/contracts"
+	i18n.Use("de")
+	a.begin(o)
+	if a.settings.SaveTo != "/srv/contracts" {
+		t.Errorf("what was chosen became %q", a.settings.SaveTo)
+	}
+}
+
+// calmApp is an app whose widgets can stand still.
+type calmApp struct {
+	fyne.App
+	settings *calmSettings
+}
+
+type calmSettings struct {
+	fyne.Settings
+	still bool
+}
+
+func (a calmApp) Settings() fyne.Settings    { return a.settings }
+func (s *calmSettings) ShowAnimations() bool { return !s.still }
+
+// TestTheBarSaysThatWorkGoesOnWithoutMoving: for people whom motion disturbs, the words alone say it.
+func TestTheBarSaysThatWorkGoesOnWithoutMoving(t *testing.T) {
+	app := test.NewTempApp(t)
+	app.Settings().SetTheme(theme.New())
+	settings := &calmSettings{Settings: app.Settings()}
+	fyne.SetCurrentApp(calmApp{app, settings})
+	b := newBar(nil, nil, nil)
+	const text = "Testing the service…"
+	for _, still := range []bool{true, false, true} {
+		settings.still = still
+		b.busy(text)
+		if b.moves.Running() == still || b.room.Visible() == still || b.text.Text != text {
+			t.Errorf("still %v: it moves %v, is seen %v and says %q", still, b.moves.Running(), b.room.Visible(), b.text.Text)
+		}
+		b.rest(true, "On")
+	}
+}
+
+func TestAnOfficeIsBroughtOverOnceItWasSeenAndIntoAFolderThatIsHere(t *testing.T) {
+	w := first(t)
+	path := filepath.Join(t.TempDir(), "Office moving.countersign")
+	if err := os.WriteFile(path, []byte("countersign sealed file 1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.System.OnChoose = func(_ context.Context, d system.FileDialog) ([]string, error) { return []string{path}, nil }
+	w.Say("The file before it is damaged.")
+	w.PickMove()
+	w.Settle()
+	if w.Env.Window.Canvas().Overlays().Top() == nil || w.bar.text.Text != "" {
+		t.Fatalf("nothing is asked; said %q", w.bar.text.Text)
+	}
+	w.Env.Window.Canvas().Overlays().Top().Hide()
+	b := newBring(w.Screen, path)
+	b.password.SetText("wrong")
+	b.press()
+	w.Settle()
+	if !strings.Contains(b.said.Text, "password does not open") || b.says.Visible() || w.done != 0 {
+		t.Errorf("said %q", b.said.Text)
+	}
+	b.password.SetText(officetest.MovePassword)
+	b.press()
+	w.Settle()
+	if w.done != 0 || w.Office.BroughtTo != "" || !b.says.Visible() || b.ask.Visible() {
+		t.Fatal("it was brought over before anybody saw what is in it")
+	}
+	text := screentest.Text(b.rows)
+	for _, want := range []string{"sign.example.com", "api.example.com", "olivia.office@example.com", "front-desk", "/home/olivia/Signed", "/srv/leases", "214", "Ana Ruiz"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not shown in %q", want, text)
+		}
+	}
+	b.press()
+	w.Settle()
+	if !strings.Contains(b.said.Text, "Choose the folder") || w.done != 0 {
+		t.Errorf("said %q", b.said.Text)
+	}
+	b.folder.SetText("/signed")
+	b.press()
+	w.Settle()
+	if w.done != 1 || w.Office.BroughtTo != "/signed" {
+		t.Errorf("done %d, into %q", w.done, w.Office.BroughtTo)
+	}
+}
+
+func TestTheWizardHoldsInEveryLanguage(t *testing.T) {
+	for _, code := range i18n.Languages()[1:] {
+		t.Run(code, func(t *testing.T) {
+			i18n.Use(code)
+			t.Cleanup(func() { i18n.Use("en") })
+			w := first(t)
+			w.fillService()
+			w.address.token.SetText("token")
+			for i, name := range []string{"service", "address", "wayback", "registration", "folder", "signin"} {
+				if i > 0 {
+					w.next()
+				}
+				if name == "wayback" {
+					w.back.kind.Choose(1)
+				}
+				if name == "folder" {
+					w.folder.path.SetText("/home/office/Documents/Signed")
+				}
+				w.Looks(code+"-"+name, "light", screentest.Small, 1)
+				if name == "folder" {
+					w.folder.path.SetText(filepath.Join(t.TempDir(), "Signed"))
+				}
+			}
+			w.AskAdministrator()
+			w.Settle()
+			widgets.CloseAll(w.Window.Canvas())
+		})
 	}
 }

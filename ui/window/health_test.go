@@ -1,17 +1,25 @@
 package window
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/container"
+	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/test"
 
 	"countersign/internal/agent"
+	"countersign/internal/agent/health"
 	"countersign/internal/message"
 	"countersign/internal/office"
+	"countersign/ui/i18n"
 	"countersign/ui/officetest"
 	"countersign/ui/screentest"
+	"countersign/ui/widgets"
 )
 
 func TestToastsGoAwayByThemselvesAndLeaveTheFocus(t *testing.T) {
@@ -66,5 +74,316 @@ func TestTheHealthStripOffersItsOneAction(t *testing.T) {
 	b.Settle()
 	if len(b.Office.Acted) != 1 || b.window.health.Text() != "" {
 		t.Errorf("acted %v, strip %q", b.Office.Acted, b.window.health.Text())
+	}
+}
+
+// has says whether a text or a button is to be seen among the packages.
+func (b *bench) has(text string) (shown bool) {
+	content, size := b.window.packages.Content(), b.window.window.Canvas().Size()
+	inSight(content, fyne.Position{}, rectangle{to: fyne.Position{}.Add(size)}, nil, func(o fyne.CanvasObject, _ rectangle, _ *container.Scroll) {
+		switch o := o.(type) {
+		case *widgets.Prose:
+			shown = shown || o.Text == text
+		case *widgets.Button:
+			shown = shown || o.Text == text && o.OnTapped != nil
+		}
+	})
+	return shown
+}
+
+// TestWhateverIsWrongIsListedAndOffersSomethingToDo shows everything that can be wrong with the office, one after the other.
+func TestWhateverIsWrongIsListedAndOffersSomethingToDo(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	p := &panel{App: b.App}
+	b.window.tray = newTray(p, b.window)
+	b.window.AttachTray()
+	for _, state := range append(health.States(), health.Stopped("loop")) {
+		issue := agent.Issue{ID: state.ID, Severity: state.Severity, Action: state.Action, Since: officetest.Now, Message: message.Stopped()}
+		b.Office.Change(office.StatusChanged, func(o *officetest.Office) { o.State.Health = []agent.Issue{issue} })
+		b.window.Go(showStatus)
+		b.window.status.Ask()
+		b.Settle()
+		if needed := state.Severity != agent.Info; b.window.health.Visible() != needed {
+			t.Errorf("%s: the strip is there: %v", state.ID, !needed)
+		} else if !needed {
+			continue
+		}
+		word := i18n.Action(issue.Action)
+		buttons := 0
+		for _, o := range test.LaidOutObjects(b.window.health) {
+			if button, ok := o.(*widgets.Button); ok && button.Visible() && button.Text == word && word != "" {
+				buttons++
+			}
+		}
+		if buttons != 1 {
+			t.Errorf("%s: the strip has %d buttons for %q", state.ID, buttons, state.Action)
+		}
+		p.press(t, i18n.Message(issue.Message)) // the tray's line leads to the problem
+		b.Settle()
+		if b.window.at != showPackages || !b.has(i18n.Message(issue.Message)) || !b.has(word) {
+			t.Errorf("%s: from the tray it is not found among the problems, with what to do", state.ID)
+		}
+		quits, acted, opened := b.quits, len(b.Office.Acted), len(b.System.SoFar())
+		p.press(t, word)
+		signing := b.window.account.cancel != nil
+		b.window.account.stop() // which waits for a browser
+		b.Settle()
+		if issue.Action == agent.ActTakeBack { // which is asked about first
+			for _, o := range test.LaidOutObjects(b.window.window.Canvas().Overlays().Top()) {
+				if button, is := o.(*widgets.Button); is && button.Text == word {
+					test.Tap(button)
+				}
+			}
+			b.Settle()
+		}
+		if !signing && b.quits == quits && len(b.Office.Acted) == acted && len(b.System.SoFar()) == opened && b.window.at == showPackages {
+			t.Errorf("%s: pressing %q does nothing", state.ID, word)
+		}
+		b.key(fyne.KeyEscape)
+	}
+}
+
+// F5 asks the service now, wherever the person is and whatever has the focus.
+func TestF5AsksNow(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	for at := range b.window.screens {
+		b.window.Go(at)
+		b.Settle()
+		var focusable []fyne.Focusable
+		b.inSight(func(o fyne.CanvasObject, _ rectangle, _ *container.Scroll) {
+			if f, ok := o.(fyne.Focusable); ok {
+				focusable = append(focusable, f)
+			}
+		})
+		for _, f := range append(focusable, nil) {
+			asked := b.Office.Asked
+			b.window.window.Canvas().Focus(f)
+			b.key(fyne.KeyF5)
+			if b.Office.Asked != asked+1 {
+				t.Errorf("screen %d: with the focus on %T, F5 asks %d times", at, f, b.Office.Asked-asked)
+			}
+		}
+	}
+}
+
+// rectangle is a part of the window.
+type rectangle struct{ from, to fyne.Position }
+
+func (r rectangle) cut(by rectangle) rectangle {
+	return rectangle{fyne.NewPos(max(r.from.X, by.from.X), max(r.from.Y, by.from.Y)), fyne.NewPos(min(r.to.X, by.to.X), min(r.to.Y, by.to.Y))}
+}
+
+func (r rectangle) empty() bool { return r.from.X >= r.to.X || r.from.Y >= r.to.Y }
+
+// inSight hands over every object within o that is to be seen, where, and what it is scrolled by, nil for nothing.
+func inSight(o fyne.CanvasObject, at fyne.Position, seen rectangle, by *container.Scroll, found func(fyne.CanvasObject, rectangle, *container.Scroll)) {
+	at = at.Add(o.Position())
+	own := rectangle{at, at.Add(o.Size())}.cut(seen)
+	if !o.Visible() || own.empty() {
+		return
+	}
+	found(o, own, by)
+	switch o := o.(type) {
+	case *fyne.Container:
+		for _, part := range o.Objects {
+			inSight(part, at, seen, by, found)
+		}
+	case fyne.Widget:
+		if scroll, scrolls := o.(*container.Scroll); scrolls {
+			seen, by = own, scroll
+		}
+		for _, part := range test.WidgetRenderer(o).Objects() {
+			inSight(part, at, seen, by, found)
+		}
+	}
+}
+
+// inSight is all that is to be seen of the window, without pop-ups.
+func (b *bench) inSight(found func(fyne.CanvasObject, rectangle, *container.Scroll)) {
+	canvas := b.window.window.Canvas()
+	inSight(canvas.Content(), fyne.Position{}, rectangle{to: fyne.Position{}.Add(canvas.Size())}, nil, found)
+}
+
+// TestWhatIsSaidInPassingCoversNothingToPress says things in passing wherever a person may be, at every size and in
+// every language.
+func TestWhatIsSaidInPassingCoversNothingToPress(t *testing.T) {
+	t.Cleanup(func() { i18n.Use("") })
+	short := "6 events were exported."
+	long := strings.Repeat("“Mandate Keller - certificate.pdf” is no longer where it was saved (/home/office/Documents/Signed). ", 2)
+	for _, scene := range []struct {
+		name   string
+		office *officetest.Office
+		play   func(*bench)
+	}{
+		{"an ordinary day", officetest.Busy(), func(*bench) {}},
+		{"something is wrong", officetest.Wrong(), func(*bench) {}},
+		{"long names", officetest.World(), func(*bench) {}},
+		{"signing in", officetest.Empty(), signingIn},
+		{"about to send", officetest.Busy(), pressed},
+	} {
+		for _, language := range []string{"en", "de", "fr", "es"} {
+			sizes := []fyne.Size{screentest.Small}
+			if language == "en" {
+				sizes = append(sizes, screentest.Big)
+			}
+			scene.office.Kept.Language = language
+			b := newBench(t, scene.office)
+			scene.play(b)
+			for _, text := range []string{short, long} {
+				b.window.env.Notice(text)
+				for _, size := range sizes {
+					b.window.window.Resize(size)
+					for at := range b.window.screens {
+						b.window.Go(at)
+						b.Run() // a sign-in waits
+						b.coversNothing(fmt.Sprintf("%s, in %s, screen %d, %v, %d letters", scene.name, language, at, size, len(text)))
+					}
+				}
+			}
+		}
+	}
+}
+
+func (b *bench) coversNothing(where string) {
+	b.t.Helper()
+	toasts, pressed := b.window.notice, 0
+	if !toasts.Visible() || toasts.MinSize().Height > toasts.Size().Height {
+		b.t.Fatalf("%s: it is not shown whole", where)
+	}
+	var room rectangle
+	b.inSight(func(o fyne.CanvasObject, seen rectangle, _ *container.Scroll) {
+		if o == toasts {
+			room = seen
+		}
+	})
+	own := test.LaidOutObjects(toasts)
+	b.inSight(func(o fyne.CanvasObject, seen rectangle, _ *container.Scroll) {
+		_, tappable := o.(fyne.Tappable)
+		_, draggable := o.(fyne.Draggable)
+		if !tappable && !draggable || slices.Contains(own, o) {
+			return
+		}
+		if !seen.cut(room).empty() {
+			b.t.Fatalf("%s: it covers a %T at %v", where, o, seen)
+		}
+		pressed++
+	})
+	if pressed < 6 {
+		b.t.Fatalf("%s: only %d things can be pressed", where, pressed)
+	}
+}
+
+// TestUndoIsNeverWhereSendComes presses the button that prevents something, once more or too late. What lies there then must
+// send nothing; nor must a second press on Send prevent what the first one meant.
+func TestUndoIsNeverWhereSendComes(t *testing.T) {
+	for _, size := range []fyne.Size{screentest.Small, screentest.Big} {
+		b := newBench(t, officetest.Busy())
+		fill(b)
+		b.window.window.Resize(size)
+		b.Run()
+		send := b.buttons()["Send 2 documents to 2 people"]
+		b.Office.Patient = true
+		b.window.compose.get().Send()
+		b.Until(b.window.grace.Busy)
+		undo := b.buttons()["Undo"]
+		if send.empty() || undo.empty() {
+			t.Fatalf("Send lies at %v, Undo at %v: %v", send, undo, b.buttons())
+		}
+		if !send.cut(undo).empty() {
+			t.Errorf("at %v a second press on Send, at %v, meets Undo, at %v", size, send, undo)
+		}
+	}
+}
+
+// buttons are those that are to be seen, by what they say.
+func (b *bench) buttons() map[string]rectangle {
+	all := map[string]rectangle{}
+	b.inSight(func(o fyne.CanvasObject, seen rectangle, _ *container.Scroll) {
+		if button, is := o.(*widgets.Button); is {
+			all[button.Text] = seen
+		}
+	})
+	return all
+}
+
+// key presses a key as the driver does: what has the focus gets it, else the window.
+func (b *bench) key(name fyne.KeyName) {
+	e := &fyne.KeyEvent{Name: name}
+	if focused := b.window.window.Canvas().Focused(); focused != nil {
+		focused.TypedKey(e)
+	} else {
+		b.window.onKey(e)
+	}
+	b.Settle()
+}
+
+// isOpen says whether something lies over the window.
+func (b *bench) isOpen() bool { return b.window.window.Canvas().Overlays().Top() != nil }
+
+// TestEscapeTakesEveryPopUpFromTheWindow presses everything there is to press on every screen. Whatever opens over the
+// window is gone after Escape, also when Tab has led through all of it.
+func TestEscapeTakesEveryPopUpFromTheWindow(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	opened := 0
+	escape := func(what string, tabs int) {
+		for range tabs {
+			b.window.window.Canvas().FocusNext()
+		}
+		b.key(fyne.KeyEscape)
+		if b.isOpen() {
+			t.Fatalf("%s, after %d times Tab: Escape leaves something over the window", what, tabs)
+		}
+	}
+	try := func(what string, open func()) {
+		for tabs := range 8 {
+			open()
+			b.Settle()
+			if !b.isOpen() {
+				return
+			}
+			if tabs == 0 {
+				opened++
+			}
+			escape(what, tabs)
+		}
+	}
+	b.openers(try)
+	if opened < 12 {
+		t.Errorf("only %d things opened", opened)
+	}
+}
+
+// openers tries everything there is to press on every screen, and what else opens something over the window.
+func (b *bench) openers(try func(what string, open func())) {
+	waits := []string{lang.L("Sign in"), lang.L("Sign in with another account"), lang.L("Test the service"), lang.L("Test the address")} // for somebody outside
+	for at := range b.window.screens {
+		b.window.Go(at)
+		b.Settle()
+		for _, o := range test.LaidOutObjects(b.window.main) {
+			switch o := o.(type) {
+			case *widgets.Button:
+				if o.Visible() && !o.Disabled() && o.OnTapped != nil && !slices.Contains(waits, o.Text) {
+					try(o.Text, func() { b.window.Go(at); o.OnTapped() })
+				}
+			case *widgets.Select:
+				try(o.Selected, func() { o.Tapped(nil) })
+			case *widgets.Entry:
+				try("the menu of an entry", func() { o.TappedSecondary(&fyne.PointEvent{}) })
+			}
+		}
+	}
+	b.tray = false
+	try("closing without a tray", b.window.Hide)
+	try("the folder", b.window.settings.get().PickFolder)
+	b.window.compose.get().Fill(office.NewPackage{Message: "typed", Signers: signers(1)})
+	try("beginning anew", func() { b.window.SendLike(office.NewPackage{Message: "another", Signers: signers(2)}) })
+	b.Office.Change(office.OutboxChanged, func(o *officetest.Office) {
+		o.Waiting = append(o.Waiting, office.Draft{ID: "d9", State: office.DraftUnknown})
+	})
+	b.Settle()
+	for _, o := range test.LaidOutObjects(b.window.compose.get().Content()) {
+		if again, ok := o.(*widgets.Button); ok && again.Text == lang.L("Send again") {
+			try(again.Text, again.OnTapped)
+		}
 	}
 }

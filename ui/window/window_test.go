@@ -3,19 +3,24 @@ package window
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/canvas"
 	"fyne.io/fyne/v2/storage"
 	"fyne.io/fyne/v2/test"
 
 	"countersign/internal/message"
 	"countersign/internal/office"
+	"countersign/ui/env"
 	"countersign/ui/i18n"
 	"countersign/ui/keys"
 	"countersign/ui/officetest"
 	"countersign/ui/screentest"
+	"countersign/ui/system"
 	"countersign/ui/widgets"
 )
 
@@ -332,5 +337,395 @@ func TestSettingsAreCheckedBeforeTheyAreSaved(t *testing.T) {
 	b.Settle()
 	if b.Office.Settings().NgrokDomain != "other.ngrok.app" || s.Said() != "Saved and in use." {
 		t.Errorf("after an error, what was typed is still there: %q, said %q", b.Office.Settings().NgrokDomain, s.Said())
+	}
+}
+
+// labels are the lines of a menu.
+func (t BareTray) labels() (list []string) {
+	for _, e := range t.Entries {
+		list = append(list, e.Label)
+	}
+	return list
+}
+
+// press does what the line of that label does.
+func (t BareTray) press(label string) bool {
+	at := slices.IndexFunc(t.Entries, func(e BareEntry) bool { return e.Label == label && e.Do != nil })
+	if at >= 0 {
+		t.Entries[at].Do()
+	}
+	return at >= 0
+}
+
+func TestTheTrayWithoutAWindowTellsTheStateAndDoesWhatNeedsNone(t *testing.T) {
+	t.Cleanup(func() { i18n.Use("") })
+	o := officetest.Busy()
+	now := time.Now()
+	asked, quit := 0, 0
+	b := Bare{Office: o, System: &screentest.System{}, Now: func() time.Time { return now },
+		Why: func() { asked++ }, Quit: func() { quit++ }, Report: func(err error) {
+			if err != nil {
+				t.Error(err)
+			}
+		}}
+	i18n.Use("de")
+	if german := b.Tray().labels(); !slices.Contains(german, "Warum kein Fenster da ist") {
+		t.Errorf("the menu is %q", german)
+	}
+	i18n.Use("en")
+	tray := b.Tray()
+	for _, label := range []string{"Why there is no window", "Quit", "Open folder", "Pause notifications for an hour"} {
+		if !tray.press(label) {
+			t.Errorf("the menu is %q, and %q does nothing", tray.labels(), label)
+		}
+	}
+	if asked != 1 || quit != 1 || !o.Snoozed().Equal(now.Add(time.Hour)) {
+		t.Errorf("asked %d times, quit %d times, paused until %v", asked, quit, o.Snoozed())
+	}
+	paused := b.Tray()
+	if paused.Same(tray) || paused.Until(now) == nil || tray.Until(now) != nil {
+		t.Errorf("a pause changes nothing: %q", paused.labels())
+	}
+	if again := b.Tray(); !again.Same(paused) {
+		t.Errorf("twice the same is two menus: %q and %q", paused.labels(), again.labels())
+	}
+	now = now.Add(2 * time.Hour)
+	if over := b.Tray(); !over.Same(tray) {
+		t.Errorf("after the pause the menu is %q", over.labels())
+	}
+}
+
+func TestQuittingAsksWhereSomethingWouldBeLeftUndone(t *testing.T) {
+	for name, c := range map[string]struct {
+		begin func(*bench)
+		asks  string // empty where it quits at once
+	}{
+		"nothing waits": {func(*bench) {}, ""},
+		"a package is not sent yet": {func(b *bench) {
+			b.Office.Change(office.OutboxChanged, func(o *officetest.Office) { o.Waiting = []office.Draft{{ID: "d", State: office.DraftQueued}} })
+		}, "1 package has not been sent yet."},
+		"a package waits for a person": {func(b *bench) {
+			b.Office.Change(office.OutboxChanged, func(o *officetest.Office) {
+				o.Waiting = []office.Draft{{ID: "d", State: office.DraftFailed}, {ID: "e", State: office.DraftHeld}}
+			})
+		}, ""},
+		"what was asked for can be undone": {func(b *bench) {
+			b.window.soon(env.Undoable{Says: func(int) string { return "Sending" }, Undone: func() {}})
+		}, "will be done when you start Countersign again."},
+	} {
+		b := newBench(t, officetest.Busy())
+		b.Office.Change(office.OutboxChanged, func(o *officetest.Office) { o.Waiting = nil })
+		c.begin(b)
+		b.Settle()
+		b.window.askToQuit()
+		b.Settle()
+		if c.asks == "" {
+			if b.quits != 1 || b.asks() != "" {
+				t.Errorf("%s: quit %d times, asked %q", name, b.quits, b.asks())
+			}
+			continue
+		}
+		if b.quits != 0 || !strings.Contains(b.asks(), c.asks) {
+			t.Fatalf("%s: quit %d times, asked %q", name, b.quits, b.asks())
+		}
+		widgets.CloseTop(b.window.window.Canvas()) // Escape
+		b.window.askToQuit()
+		b.Settle()
+		b.window.askToQuit() // who asks once more means it
+		b.Settle()
+		if b.quits != 1 {
+			t.Errorf("%s: asked twice, it quit %d times", name, b.quits)
+		}
+		b.window.grace.Undo()
+	}
+}
+
+func TestAPressOnANotificationShowsWhatItIsAbout(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	last := b.Office.Rows[len(b.Office.Rows)-1]
+	b.window.Go(showSettings)
+	b.window.show("")
+	if b.window.at != showSettings {
+		t.Errorf("a press on what is about several packages leads to %d", b.window.at)
+	}
+	b.Office.Change(office.ShowSubject(office.PackageSubject(last.ID)), func(*officetest.Office) {})
+	b.Until(func() bool { return b.window.at == showPackages })
+	b.Settle()
+	shown := screentest.Text(b.window.packages.Content())
+	if b.window.at != showPackages || strings.Count(shown, i18n.Title(last.Name)) < 2 { // in the list, and as the heading
+		t.Errorf("at %d, %q is not shown:\n%s", b.window.at, last.Name, shown)
+	}
+	b.window.Go(showSettings)
+	for subject, at := range map[office.Subject]int{office.DraftSubject("d"): showCompose, office.HotFolderSubject("scans"): showActivity, office.ActivitySubject: showActivity} {
+		if b.window.show(subject); b.window.at != at {
+			t.Errorf("a press on %s leads to %d", subject, b.window.at)
+		}
+	}
+	first := newBench(t, unset())
+	first.window.Go(showSettings)
+	first.window.show(office.PackageSubject(last.ID))
+	if first.window.setup == nil || first.window.at != showSettings {
+		t.Error("the first run is interrupted")
+	}
+}
+
+// TestAnotherLanguageKeepsThePlace changes the language in the settings: whatever was shown is shown on, at once, and
+// before anything is known nothing is said.
+func TestAnotherLanguageKeepsThePlace(t *testing.T) {
+	t.Cleanup(func() { i18n.Use("en") })
+	office := officetest.Busy()
+	b := newBench(t, office)
+	w := b.window
+	w.ShowPackage("p3")
+	w.Go(showActivity)
+	w.activity.ShowEvents()
+	w.Go(showSettings)
+	w.settings.get().ShowProgram()
+	b.Settle()
+	german := office.Settings()
+	german.Language = "de"
+	w.follows(german) // nothing is read yet: no queue ran
+	if w.at != showSettings || !w.settings.get().ShowsProgram() {
+		t.Error("the settings are not where they were")
+	}
+	if !w.account.known || !w.account.signedIn || w.packages.Chosen() != "p3" || len(w.packages.Listed()) == 0 {
+		t.Errorf("known %v, package %q, %d listed", w.account.known, w.packages.Chosen(), len(w.packages.Listed()))
+	}
+	b.Settle()
+	if w.packages.Chosen() != "p3" || w.at != showSettings {
+		t.Error("afterwards it is elsewhere")
+	}
+}
+
+// TestAnotherLanguageKeepsTheFocus chooses it by keys: the next key goes to the same input.
+func TestAnotherLanguageKeepsTheFocus(t *testing.T) {
+	t.Cleanup(func() { i18n.Use("en") })
+	office := officetest.Busy()
+	office.Kept.Language = "en"
+	b := newBench(t, office)
+	w := b.window
+	w.Go(showSettings)
+	w.settings.get().ShowProgram()
+	b.Settle()
+	canvas := w.window.Canvas()
+	selected := func() string {
+		if s, is := canvas.Focused().(*widgets.Select); is {
+			return s.Selected
+		}
+		return ""
+	}
+	for i := 0; selected() != "English"; i++ {
+		if canvas.FocusNext(); i > 50 {
+			t.Fatal("Tab does not lead to the language")
+		}
+	}
+	office.Kept.Language = "de"
+	w.follows(office.Settings())
+	b.Settle()
+	if got := selected(); got != "Deutsch" {
+		t.Errorf("the focus is on %T with %q", canvas.Focused(), got)
+	}
+}
+
+func TestNothingIsSaidBeforeItIsKnown(t *testing.T) {
+	b := &bench{Stage: screentest.NewStage(t, officetest.Busy()), t: t, tray: true}
+	b.window = New(t.Context(), b.App, Options{Office: b.Office, System: b.System, Do: b.Do, Now: b.Now,
+		HasTray: func(context.Context) bool { return true }, Quit: func() {}, After: b.after})
+	b.Wait = func() { b.window.pool.Wait() }
+	t.Cleanup(func() { b.window.Close(); b.window.window.Close() })
+	b.window.Show()
+	for at := range b.window.screens {
+		b.window.Go(at)
+		for _, o := range test.LaidOutObjects(b.window.main) {
+			if text, ok := o.(*canvas.Text); ok && (text.Text == "Not signed in" || strings.HasSuffix(text.Text, "yet.")) {
+				t.Errorf("screen %d says %q before anything is known", at, text.Text)
+			}
+		}
+	}
+	b.Settle()
+}
+
+func TestEscapeLeadsBackToTheListFromEverywhere(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	b.window.packages.Show("p1")
+	b.Settle()
+	for _, from := range []int{showCompose, showActivity, showStatus, showSettings, showAbout, showPackages} {
+		b.window.Go(from)
+		if from == showPackages {
+			b.window.window.Canvas().Focus(nil)
+		}
+		b.key(fyne.KeyEscape)
+		if _, list := b.window.window.Canvas().Focused().(*widgets.List); !list || b.window.at != showPackages || b.window.packages.Chosen() != "p1" {
+			t.Errorf("from screen %d: the focus is on %T, shown is %s", from, b.window.window.Canvas().Focused(), b.window.packages.Chosen())
+		}
+	}
+}
+
+// TestTheWindowComesBeforeWhatNobodySeesYet starts with the packages: the window does not wait for the other large screens,
+// and each of them is there, filled in, once somebody goes to it.
+func TestTheWindowComesBeforeWhatNobodySeesYet(t *testing.T) {
+	world := officetest.Busy()
+	world.Typed = office.Form{Message: "half written"}
+	b := &bench{Stage: screentest.NewStage(t, world), t: t, tray: true}
+	b.window = New(t.Context(), b.App, Options{Office: b.Office, System: b.System, Do: b.Do, Now: b.Now,
+		HasTray: func(context.Context) bool { return true }, Quit: func() {}, After: b.after})
+	w := b.window
+	b.Wait = func() { w.pool.Wait() }
+	t.Cleanup(func() { w.Close(); w.window.Close() })
+	w.Show()
+	if w.compose.made || w.settings.made || w.about.made {
+		t.Errorf("the window waited for Send: %v, Settings: %v, Help: %v", w.compose.made, w.settings.made, w.about.made)
+	}
+	b.Settle()
+	if !strings.Contains(screentest.Text(w.main), "Draft") {
+		t.Error("the entry of Send does not say that something waits there")
+	}
+	if w.settings.made || w.about.made {
+		t.Error("a screen is made that nobody went to")
+	}
+	for at, says := range map[int]string{showCompose: "half written", showSettings: "Signed documents", showAbout: "1.0"} {
+		w.Go(at)
+		b.Settle()
+		if got := screentest.Text(w.screens[at].Content()); !strings.Contains(got, says) {
+			t.Errorf("screen %d lacks %q:\n%s", at, says, got)
+		}
+	}
+}
+
+// unset is an office that nobody has set up.
+func unset() *officetest.Office {
+	o := officetest.Empty()
+	o.Kept = office.DefaultSettings()
+	return o
+}
+
+// playing makes the demo of a bench start as told, and counts how often it was ended.
+func (b *bench) playing(o env.Office, err error) (ended *int) {
+	ended = new(int)
+	b.window.options.StartDemo = func(context.Context) (env.Office, func(), error) {
+		if err != nil {
+			return nil, nil, err
+		}
+		return o, func() { *ended++ }, nil
+	}
+	b.window.openSetup() // anew, now that there is a demo
+	return ended
+}
+
+func TestTheWizardComesFirstAndGivesWayWhenAllIsSetUp(t *testing.T) {
+	b := newBench(t, unset())
+	if b.window.setup == nil {
+		t.Fatal("an office that is not set up begins with the wizard")
+	}
+	b.window.Add([]string{b.file("a.pdf", 10)})
+	b.Settle()
+	b.Office.Change(office.SettingsChanged, func(o *officetest.Office) { o.Kept = officetest.Settings() }) // by the command
+	b.Until(func() bool { return b.window.setup == nil })
+	if b.window.at != showCompose {
+		t.Error("files that were handed over meanwhile wait in Send")
+	}
+	if set := newBench(t, officetest.Busy()); set.window.setup != nil {
+		t.Error("an office that is set up needs no wizard")
+	}
+}
+
+func TestTheDemoTakesTheWindowAndGivesItBack(t *testing.T) {
+	b := newBench(t, unset())
+	ended := b.playing(officetest.Busy(), nil)
+	b.window.setup.Demo()
+	b.Until(func() bool { return b.window.demo })
+	b.Settle()
+	if b.window.setup != nil || b.window.env.Office == env.Office(b.Office) || b.window.account.who == "" {
+		t.Error("the demo's o is shown, signed in")
+	}
+	b.Office.Change(office.ShowRequested, func(*officetest.Office) {}) // of a second start: still heard
+	b.window.LeaveDemo()
+	b.Settle()
+	b.window.own.Close()
+	if b.window.demo || b.window.setup == nil || *ended != 1 {
+		t.Errorf("the wizard is back and the demo ended %d times", *ended)
+	}
+}
+
+// A dialog of the screens before would choose for them.
+func TestAFileDialogGoesWithItsScreens(t *testing.T) {
+	for name, change := range map[string]func(*bench){
+		"another office": func(b *bench) { b.window.LeaveDemo() },
+		"another language": func(b *bench) {
+			t.Cleanup(func() { i18n.Use("") })
+			b.window.env.Office.(*officetest.Office).Change(office.SettingsChanged, func(o *officetest.Office) { o.Kept.Language = "en" })
+			b.Until(func() bool { return b.window.language == "en" })
+		},
+	} {
+		b := newBench(t, unset())
+		b.playing(officetest.Busy(), nil)
+		b.window.setup.Demo()
+		b.Until(func() bool { return b.window.demo })
+		b.Settle()
+		left := make(chan struct{})
+		b.System.OnChoose = func(ctx context.Context, _ system.FileDialog) ([]string, error) {
+			<-ctx.Done()
+			close(left)
+			return nil, ctx.Err()
+		}
+		b.window.settings.get().PickFolder()
+		b.Run()
+		if !b.isOpen() {
+			t.Fatalf("%s: nothing says that a folder is asked for", name)
+		}
+		change(b)
+		<-left
+		b.Settle()
+		if b.isOpen() {
+			t.Errorf("%s: what was asked for the screens before covers those of now", name)
+		}
+	}
+}
+
+func TestADemoThatDoesNotStartIsToldInTheWizard(t *testing.T) {
+	b := newBench(t, unset())
+	b.playing(nil, message.Error(message.OwnDiskFull(), nil))
+	b.window.setup.Demo()
+	b.Until(func() bool { return b.window.setup.Said() != "" && b.window.setup.Said() != "Starting the demo…" })
+	if b.window.setup.Said() != message.OwnDiskFull().String() || b.window.demo {
+		t.Errorf("said %q", b.window.setup.Said())
+	}
+}
+
+func TestADemoEndsWithTheWindow(t *testing.T) {
+	b := newBench(t, unset())
+	ended := b.playing(officetest.Busy(), nil)
+	b.window.setup.Demo()
+	b.Until(func() bool { return b.window.demo })
+	b.window.Close()
+	if *ended != 1 {
+		t.Errorf("ended %d times", *ended)
+	}
+}
+
+func TestThemeAndLanguageChangeLive(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	t.Cleanup(func() { i18n.Use("") })
+	b.window.Go(showSettings)
+	b.Office.Change(office.SettingsChanged, func(o *officetest.Office) { o.Kept.Theme = "dark" })
+	b.Until(func() bool { return b.window.painted.Variant == "dark" })
+	view := b.window.pool
+	b.Office.Change(office.SettingsChanged, func(o *officetest.Office) { o.Kept.Language = "en" })
+	b.Until(func() bool { return b.window.language == "en" })
+	b.Settle()
+	if b.window.pool == view || b.window.at != showSettings {
+		t.Error("another language makes all texts anew, on the same screen")
+	}
+}
+
+func TestTheWizardKnowsItsKeys(t *testing.T) {
+	b := newBench(t, unset())
+	b.window.onKey(&fyne.KeyEvent{Name: fyne.KeyReturn})
+	if b.window.setup.Said() == "" {
+		t.Error("Enter goes on, and says what is missing")
+	}
+	b.window.onKey(&fyne.KeyEvent{Name: fyne.KeyEscape})
+	if b.window.setup == nil {
+		t.Error("Escape does not leave the wizard")
 	}
 }

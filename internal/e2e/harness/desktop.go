@@ -3,14 +3,26 @@
 package harness
 
 import (
+	"bytes"
+	"encoding/binary"
+	"image"
+	"image/color"
+	"image/png"
+	"io"
+	"net"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/godbus/dbus/v5"
+	"github.com/godbus/dbus/v5/prop"
 )
 
 // busConfig is a session bus on which nothing is started on demand: only what a test starts is there.
@@ -157,4 +169,646 @@ func (d *Desktop) KeyringItems() (labels []string) {
 	}
 	slices.Sort(labels)
 	return labels
+}
+
+// Note is one notification as the desktop was asked to show it.
+type Note struct {
+	App, Title, Body string
+	Actions          string // their names and labels, as they came, a line each
+}
+
+// Notes is a notification service that remembers everything. Safe for concurrent use.
+type Notes struct {
+	conn    *dbus.Conn
+	mu      sync.Mutex
+	all     []Note
+	markup  bool
+	buttons bool
+}
+
+// serveNotifications makes conn the notification service of its bus.
+func serveNotifications(t testing.TB, conn *dbus.Conn) *Notes {
+	t.Helper()
+	n := &Notes{conn: conn}
+	Must(t, conn.Export(notesService{n}, "/org/freedesktop/Notifications", "org.freedesktop.Notifications"))
+	reply, err := conn.RequestName("org.freedesktop.Notifications", dbus.NameFlagDoNotQueue)
+	if err != nil || reply != dbus.RequestNameReplyPrimaryOwner {
+		t.Fatalf("become the notification service: %v, %v", reply, err)
+	}
+	return n
+}
+
+// List returns what was shown so far, oldest first.
+func (n *Notes) List() []Note {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Clone(n.all)
+}
+
+// ReadMarkup makes it a service that takes "<b>" in a body for a wish.
+func (n *Notes) ReadMarkup() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.markup = true
+}
+
+// ShowButtons makes it a service that shows what can be pressed.
+func (n *Notes) ShowButtons() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.buttons = true
+}
+
+// Press presses on the newest notification whose title begins with some words: on a button, or, by the name of "default", on
+// the notification itself.
+func (n *Notes) Press(t testing.TB, title, action, token string) {
+	t.Helper()
+	var id uint32
+	for i, note := range n.List() {
+		if strings.HasPrefix(note.Title, title) {
+			id = uint32(i + 1)
+		}
+	}
+	if id == 0 {
+		t.Fatalf("no notification begins with %q: %q", title, n.List())
+	}
+	const path, name = "/org/freedesktop/Notifications", "org.freedesktop.Notifications"
+	if token != "" {
+		Must(t, n.conn.Emit(path, name+".ActivationToken", id, token))
+	}
+	Must(t, n.conn.Emit(path, name+".ActionInvoked", id, action))
+	Must(t, n.conn.Emit(path, name+".NotificationClosed", id, uint32(2)))
+}
+
+// notesService is the D-Bus side of notes: the Desktop Notifications Specification 1.2.
+type notesService struct{ n *Notes }
+
+func (s notesService) Notify(app string, _ uint32, _, title, body string, actions []string, _ map[string]dbus.Variant, _ int32) (uint32, *dbus.Error) {
+	s.n.mu.Lock()
+	defer s.n.mu.Unlock()
+	s.n.all = append(s.n.all, Note{app, title, body, strings.Join(actions, "\n")})
+	return uint32(len(s.n.all)), nil
+}
+
+func (s notesService) GetCapabilities() ([]string, *dbus.Error) {
+	s.n.mu.Lock()
+	defer s.n.mu.Unlock()
+	can := []string{"body"}
+	if s.n.markup {
+		can = append(can, "body-markup")
+	}
+	if s.n.buttons {
+		can = append(can, "actions")
+	}
+	return can, nil
+}
+
+func (s notesService) CloseNotification(uint32) *dbus.Error { return nil }
+
+func (s notesService) GetServerInformation() (string, string, string, string, *dbus.Error) {
+	return "notes", "countersign", "1", "1.2", nil
+}
+
+// Tray is the panel of a desktop: a StatusNotifierWatcher, and the host that shows its items.
+type Tray struct {
+	t          testing.TB
+	bus        *dbus.Conn
+	registered chan TrayItem
+}
+
+// TrayItem is one icon and its menu.
+type TrayItem struct {
+	tray   *Tray
+	object dbus.BusObject
+	menu   dbus.BusObject
+}
+
+func ServeTray(t testing.TB, conn *dbus.Conn) *Tray {
+	t.Helper()
+	const path, name = "/StatusNotifierWatcher", "org.kde.StatusNotifierWatcher"
+	x := &Tray{t: t, bus: conn, registered: make(chan TrayItem, 8)}
+	Must(t, conn.Export(watcher{x}, path, name))
+	if _, err := prop.Export(conn, path, prop.Map{name: {
+		"RegisteredStatusNotifierItems":  {Value: []string{}},
+		"IsStatusNotifierHostRegistered": {Value: true},
+		"ProtocolVersion":                {Value: int32(0)},
+	}}); err != nil {
+		t.Fatal(err)
+	}
+	reply, err := conn.RequestName(name, dbus.NameFlagDoNotQueue)
+	if err != nil || reply != dbus.RequestNameReplyPrimaryOwner {
+		t.Fatalf("become the tray: %v, %v", reply, err)
+	}
+	return x
+}
+
+// watcher is the D-Bus side of tray.
+type watcher struct{ tray *Tray }
+
+// RegisterStatusNotifierItem takes a bus name, or the path of an object of the sender.
+func (w watcher) RegisterStatusNotifierItem(service string, sender dbus.Sender) *dbus.Error {
+	path := dbus.ObjectPath("/StatusNotifierItem")
+	if strings.HasPrefix(service, "/") {
+		path = dbus.ObjectPath(service)
+	}
+	w.tray.registered <- TrayItem{tray: w.tray, object: w.tray.bus.Object(string(sender), path)}
+	return nil
+}
+
+func (w watcher) RegisterStatusNotifierHost(string) *dbus.Error { return nil }
+
+// Item waits for the program's icon.
+func (x *Tray) Item() TrayItem {
+	x.t.Helper()
+	select {
+	case i := <-x.registered:
+		Eventually(x.t, "the icon has a menu", func() bool {
+			v, err := i.object.GetProperty("org.kde.StatusNotifierItem.Menu")
+			path, ok := v.Value().(dbus.ObjectPath)
+			if err != nil || !ok {
+				return false
+			}
+			i.menu = x.bus.Object(i.object.Destination(), path)
+			return true
+		})
+		return i
+	case <-time.After(Patience):
+		x.t.Fatal("no icon came to the tray")
+		return TrayItem{}
+	}
+}
+
+// property is one that a StatusNotifierItem has.
+func (i TrayItem) property(name string) dbus.Variant {
+	i.tray.t.Helper()
+	v, err := i.object.GetProperty("org.kde.StatusNotifierItem." + name)
+	Must(i.tray.t, err)
+	return v
+}
+
+func (i TrayItem) Title() string {
+	i.tray.t.Helper()
+	title, _ := i.property("Title").Value().(string)
+	return title
+}
+
+// Tooltip is what the panel shows over the icon.
+func (i TrayItem) Tooltip() string {
+	i.tray.t.Helper()
+	var tip struct {
+		Icon    string
+		Picture []struct {
+			Width, Height int32
+			Pixels        []byte
+		}
+		Title, Text string
+	}
+	if err := dbus.Store([]any{i.property("ToolTip").Value()}, &tip); err != nil {
+		i.tray.t.Fatal(err)
+	}
+	return tip.Title
+}
+
+// entry is one line of the menu. Its id changes whenever the menu does.
+type entry struct {
+	id    int32
+	label string
+}
+
+func (i TrayItem) entries() (list []entry) {
+	i.tray.t.Helper()
+	type layout struct {
+		ID       int32
+		Props    map[string]dbus.Variant
+		Children []dbus.Variant
+	}
+	var revision uint32
+	var root layout
+	err := i.menu.Call("com.canonical.dbusmenu.GetLayout", 0, int32(0), int32(-1), []string{}).Store(&revision, &root)
+	if err != nil {
+		i.tray.t.Fatalf("read the tray's menu: %v", err)
+	}
+	for _, child := range root.Children {
+		var l layout
+		if err := dbus.Store([]any{child.Value()}, &l); err != nil {
+			i.tray.t.Fatalf("read the tray's menu: %v", err)
+		}
+		label, _ := l.Props["label"].Value().(string)
+		list = append(list, entry{l.ID, strings.ReplaceAll(label, "_", "")})
+	}
+	return list
+}
+
+// Labels are the words of the menu, from the top; a line between others is empty.
+func (i TrayItem) Labels() (list []string) {
+	i.tray.t.Helper()
+	for _, e := range i.entries() {
+		list = append(list, e.label)
+	}
+	return append(list, "")[:max(1, len(list))]
+}
+
+// Click chooses the entry with this label, once the menu has been the same for a moment: Fyne makes all of it anew at every
+// change, and what is clicked while it does so reaches nobody.
+func (i TrayItem) Click(label string) {
+	i.tray.t.Helper()
+	var all []entry
+	find := func() int { return slices.IndexFunc(all, func(e entry) bool { return e.label == label }) }
+	Eventually(i.tray.t, "the tray's menu has "+label+" and is at rest", func() bool {
+		before := i.entries()
+		time.Sleep(200 * time.Millisecond)
+		all = i.entries()
+		return slices.Equal(before, all) && find() >= 0
+	})
+	call := i.menu.Call("com.canonical.dbusmenu.Event", 0, all[find()].id, "clicked", dbus.MakeVariant(""), uint32(time.Now().Unix()))
+	if call.Err != nil {
+		i.tray.t.Fatalf("click %q in the tray: %v", label, call.Err)
+	}
+}
+
+func Contains(list []string, part string) bool {
+	return slices.ContainsFunc(list, func(s string) bool { return strings.Contains(s, part) })
+}
+
+// Dragger is an X client that drags files onto other windows by the XDND protocol, version 5. It speaks X11 itself: what
+// little is needed of the protocol is less than a library, and it moves no pointer that another test could be using.
+type Dragger struct {
+	t      testing.TB
+	conn   net.Conn
+	root   uint32
+	window uint32 // of its own, the source of the drag
+	atoms  map[string]uint32
+}
+
+// X11's request codes and event types that are used here.
+const (
+	reqCreateWindow   = 1
+	reqInternAtom     = 16
+	reqChangeProperty = 18
+	reqSetSelection   = 22
+	reqSendEvent      = 25
+
+	evSelectionRequest = 30
+	evSelectionNotify  = 31
+	evClientMessage    = 33
+)
+
+func (d *Desktop) Dragger() *Dragger {
+	d.T.Helper()
+	conn, err := net.Dial("unix", "/tmp/.X11-unix/X"+strings.TrimPrefix(d.display, ":"))
+	if err != nil {
+		d.T.Fatalf("connect to the display: %v", err)
+	}
+	d.T.Cleanup(func() { conn.Close() })
+	Must(d.T, conn.SetDeadline(time.Now().Add(Patience)))
+	x := &Dragger{t: d.T, conn: conn, atoms: map[string]uint32{}}
+	x.hello()
+	for _, answer := range []string{"XdndStatus", "XdndFinished"} {
+		x.atom(answer)
+	}
+	x.request(reqCreateWindow, 0, words(x.window, x.root, 0, 1<<16|1, 2<<16, 0, 0)) // 1 x 1, InputOnly
+	return x
+}
+
+// hello opens the connection and learns the root window and the ids that are ours.
+func (x *Dragger) hello() {
+	x.t.Helper()
+	x.write([]byte{'l', 0, 11, 0, 0, 0, 0, 0, 0, 0, 0, 0})
+	head := x.read(8)
+	if head[0] != 1 {
+		x.t.Fatal("the display refuses the connection")
+	}
+	body := x.read(4 * int(binary.LittleEndian.Uint16(head[6:])))
+	vendor := int(binary.LittleEndian.Uint16(body[16:]))
+	formats := int(body[21])
+	screen := 32 + (vendor+3)/4*4 + 8*formats
+	x.window = binary.LittleEndian.Uint32(body[4:]) + 1
+	x.root = binary.LittleEndian.Uint32(body[screen:])
+}
+
+// Drop drags a file onto the middle of a window and lets go.
+func (x *Dragger) Drop(window, path string) {
+	x.t.Helper()
+	id, err := strconv.ParseUint(window, 10, 32)
+	Must(x.t, err)
+	target := uint32(id)
+	list := (&url.URL{Scheme: "file", Path: path}).String() + "\r\n"
+	const version = 5 << 24
+	x.request(reqSetSelection, 0, words(x.window, x.atom("XdndSelection"), 0))
+	x.tell(target, "XdndEnter", x.window, version, x.atom("text/uri-list"), 0, 0)
+	x.tell(target, "XdndPosition", x.window, 0, 400<<16|300, 0, x.atom("XdndActionCopy"))
+	if data := x.told("XdndStatus"); data[1]&1 == 0 {
+		x.t.Fatal("the window does not accept the file")
+	}
+	x.tell(target, "XdndDrop", x.window, 0, 0, 0, 0)
+	for {
+		e := x.next()
+		switch {
+		case e[0]&0x7f == evSelectionRequest:
+			x.hand(e, list)
+		case x.is(e, "XdndFinished"):
+			return
+		}
+	}
+}
+
+// hand answers a SelectionRequest with the list of files.
+func (x *Dragger) hand(request []byte, list string) {
+	x.t.Helper()
+	field := func(at int) uint32 { return binary.LittleEndian.Uint32(request[at:]) }
+	time, requestor, selection, kind, property := field(4), field(12), field(16), field(20), field(24)
+	x.request(reqChangeProperty, 0, append(words(requestor, property, kind, 8, uint32(len(list))), padded(list)...))
+	notify := append([]byte{evSelectionNotify, 0, 0, 0}, words(time, requestor, selection, kind, property, 0, 0)...)
+	x.request(reqSendEvent, 0, append(words(requestor, 0), notify...))
+}
+
+// tell sends a client message.
+func (x *Dragger) tell(window uint32, kind string, data ...uint32) {
+	x.t.Helper()
+	message := append([]byte{evClientMessage, 32, 0, 0}, words(window, x.atom(kind))...)
+	x.request(reqSendEvent, 0, append(words(window, 0), append(message, words(data...)...)...))
+}
+
+// told waits for a client message of this kind and returns its data.
+func (x *Dragger) told(kind string) (data [5]uint32) {
+	x.t.Helper()
+	for {
+		e := x.next()
+		if !x.is(e, kind) {
+			continue
+		}
+		for i := range data {
+			data[i] = binary.LittleEndian.Uint32(e[12+4*i:])
+		}
+		return data
+	}
+}
+
+func (x *Dragger) is(event []byte, kind string) bool {
+	return event[0]&0x7f == evClientMessage && binary.LittleEndian.Uint32(event[8:]) == x.atoms[kind]
+}
+
+// atom is the number of a name; the names of answers must be known before they come.
+func (x *Dragger) atom(name string) uint32 {
+	x.t.Helper()
+	if a, known := x.atoms[name]; known {
+		return a
+	}
+	x.request(reqInternAtom, 0, append(words(uint32(len(name))), padded(name)...))
+	for {
+		e := x.next()
+		if e[0] == 1 {
+			x.atoms[name] = binary.LittleEndian.Uint32(e[8:])
+			return x.atoms[name]
+		}
+	}
+}
+
+// next reads an event or a reply; none of the replies used here is longer than an event.
+func (x *Dragger) next() []byte {
+	x.t.Helper()
+	e := x.read(32)
+	if e[0] == 0 {
+		x.t.Fatalf("the display answers with error %d to request %d", e[1], e[10])
+	}
+	return e
+}
+
+func (x *Dragger) request(code, detail byte, body []byte) {
+	x.t.Helper()
+	head := []byte{code, detail, 0, 0}
+	binary.LittleEndian.PutUint16(head[2:], uint16(1+len(body)/4))
+	x.write(append(head, body...))
+}
+
+func (x *Dragger) write(b []byte) {
+	x.t.Helper()
+	if _, err := x.conn.Write(b); err != nil {
+		x.t.Fatalf("talk to the display: %v", err)
+	}
+}
+
+func (x *Dragger) read(n int) []byte {
+	x.t.Helper()
+	b := make([]byte, n)
+	if _, err := io.ReadFull(x.conn, b); err != nil {
+		x.t.Fatalf("listen to the display: %v", err)
+	}
+	return b
+}
+
+func words(list ...uint32) (b []byte) {
+	for _, w := range list {
+		b = binary.LittleEndian.AppendUint32(b, w)
+	}
+	return b
+}
+
+// padded is s filled up to whole words.
+func padded(s string) []byte { return append([]byte(s), make([]byte, (4-len(s)%4)%4)...) }
+
+// Window is a window on the session's display.
+type Window struct {
+	d  *Desktop
+	ID string
+}
+
+// Window waits for a visible window with this title.
+func (d *Desktop) Window(title string) *Window {
+	d.T.Helper()
+	w := &Window{d: d}
+	Eventually(d.T, "there is a window "+title, func() bool {
+		ids := d.Visible(title)
+		if len(ids) == 1 {
+			w.ID = ids[0]
+		}
+		return len(ids) == 1
+	})
+	return w
+}
+
+// Visible returns the ids of the visible windows with this title.
+func (d *Desktop) Visible(title string) []string {
+	d.T.Helper()
+	out, err := d.Run("xdotool", "search", "--onlyvisible", "--name", "^"+title+"$")
+	if err != nil {
+		return nil // xdotool's way of saying that there is none
+	}
+	return strings.Fields(out)
+}
+
+// Picture is a screenshot of the window.
+func (w *Window) Picture() image.Image {
+	w.d.T.Helper()
+	out, err := w.d.Run("import", "-window", w.ID, "png:-")
+	if err != nil {
+		w.d.T.Fatalf("take a screenshot: %v", err)
+	}
+	picture, err := png.Decode(bytes.NewReader([]byte(out)))
+	if err != nil {
+		w.d.T.Fatalf("read the screenshot: %v", err)
+	}
+	return picture
+}
+
+// Drawn waits until the window shows more than a background.
+func (w *Window) Drawn() image.Image {
+	w.d.T.Helper()
+	var picture image.Image
+	Eventually(w.d.T, "something is drawn in the window", func() bool {
+		picture = w.Picture()
+		return len(colours(picture)) > 20
+	})
+	return picture
+}
+
+// Still waits until nothing moves any more.
+func (w *Window) Still() image.Image {
+	w.d.T.Helper()
+	last := w.Picture()
+	Eventually(w.d.T, "the window is still", func() bool {
+		before := last
+		last = w.Picture()
+		return differing(before, last) == 0
+	})
+	return last
+}
+
+// ChangesFrom waits until the window looks quite different, and returns how.
+func (w *Window) ChangesFrom(before image.Image) image.Image {
+	w.d.T.Helper()
+	var now image.Image
+	Eventually(w.d.T, "the window shows something else", func() bool {
+		now = w.Picture()
+		return differing(before, now) > 500
+	})
+	return now
+}
+
+// Same says whether the window looks as in a picture.
+func (w *Window) Same(p image.Image) bool {
+	w.d.T.Helper()
+	return Alike(p, w.Picture())
+}
+
+// Alike says whether two pictures are the same; no picture is like none.
+func Alike(a, b image.Image) bool { return a != nil && b != nil && differing(a, b) == 0 }
+
+func colours(p image.Image) map[color.Color]int {
+	count := map[color.Color]int{}
+	for y := p.Bounds().Min.Y; y < p.Bounds().Max.Y; y += 2 {
+		for x := p.Bounds().Min.X; x < p.Bounds().Max.X; x += 2 {
+			count[p.At(x, y)]++
+		}
+	}
+	return count
+}
+
+// differing is how many pixels two pictures do not share.
+func differing(a, b image.Image) (n int) {
+	if a.Bounds() != b.Bounds() {
+		return a.Bounds().Dx() * a.Bounds().Dy()
+	}
+	for y := a.Bounds().Min.Y; y < a.Bounds().Max.Y; y++ {
+		for x := a.Bounds().Min.X; x < a.Bounds().Max.X; x++ {
+			if a.At(x, y) != b.At(x, y) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// Open starts the program with its window.
+func (o *Office) Open(files ...string) {
+	o.T.Helper()
+	o.Running = Start(o.T, o.Desk.Env(o.More...), Program, append(o.Global, files...)...)
+	o.Answers()
+}
+
+// OpenOffice sets up a usual office on a desktop with a display and opens its window.
+func OpenOffice(t testing.TB) (*Office, *Window) {
+	t.Helper()
+	o := beforeItsWindow(t)
+	return o, o.opens()
+}
+
+// OpenSignedIn is OpenOffice where somebody is signed in before there is a window: what it shows changes with the sign-in,
+// some time after the commands know of it, and a test would take that for what it waits for.
+func OpenSignedIn(t testing.TB) (*Office, *Window) {
+	t.Helper()
+	o := beforeItsWindow(t)
+	o.Serve()
+	o.MustLogin()
+	o.Registered()
+	o.Stop()
+	w := o.opens()
+	o.Registered()
+	return o, w
+}
+
+func beforeItsWindow(t testing.TB) *Office {
+	t.Helper()
+	desk := NewDesktop(t)
+	desk.StartDisplay()
+	o := UsualOffice(t, desk)
+	o.Setup()
+	return o
+}
+
+func (o *Office) opens() *Window {
+	o.T.Helper()
+	o.Open()
+	w := o.Desk.Window("Countersign")
+	w.Drawn()
+	return w
+}
+
+// xdotool does what a hand does.
+func (w *Window) xdotool(args ...string) {
+	w.d.T.Helper()
+	if _, err := w.d.Run("xdotool", args...); err != nil {
+		w.d.T.Fatalf("xdotool %q: %v", args, err)
+	}
+}
+
+// Keys presses keys in the window, as a person does who has no mouse.
+func (w *Window) Keys(names ...string) {
+	w.d.T.Helper()
+	w.xdotool(append([]string{"key", "--clearmodifiers", "--delay", "60"}, names...)...)
+}
+
+func (w *Window) Types(text string) {
+	w.d.T.Helper()
+	w.xdotool("type", "--clearmodifiers", "--delay", "40", text)
+}
+
+// Point moves the mouse to a place of the window.
+func (w *Window) Point(at image.Point) {
+	w.d.T.Helper()
+	w.xdotool("mousemove", "--window", w.ID, strconv.Itoa(at.X), strconv.Itoa(at.Y))
+}
+
+// Press presses a mouse button where the mouse is, as long as a hand does.
+func (w *Window) Press(button int) {
+	w.d.T.Helper()
+	b := strconv.Itoa(button)
+	w.xdotool("mousedown", b, "sleep", "0.1", "mouseup", b)
+}
+
+// Hide closes the window as a person does who wants it gone: once more answers the question of the first time.
+func (w *Window) Hide() {
+	w.d.T.Helper()
+	w.Active()
+	Eventually(w.d.T, "the window is gone", func() bool {
+		w.Keys("ctrl+w")
+		return len(w.d.Visible("Countersign")) == 0
+	})
+}
+
+// Active is the window with the keyboard.
+func (w *Window) Active() *Window {
+	w.d.T.Helper()
+	w.xdotool("windowactivate", "--sync", w.ID)
+	return w
 }

@@ -4,14 +4,24 @@ package harness
 
 import (
 	"bytes"
+	"context"
+	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
+	"maps"
+	"net"
+	"net/http"
+	"net/netip"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -255,4 +265,271 @@ func Crowding() float64 {
 		return 1
 	}
 	return float64(si.Loads[0]) / (1 << unix.SI_LOAD_SHIFT) / float64(runtime.NumCPU())
+}
+
+// Program is the path of the binary under test, built once.
+var Program string
+
+// tools are what the tests start, and the Debian package each comes with.
+var tools = []struct{ name, debian string }{
+	{"dbus-daemon", "dbus"},
+	{"gnome-keyring-daemon", "gnome-keyring"},
+	{"Xvfb", "xvfb"},
+	{"openbox", "openbox"},
+	{"xdotool", "xdotool"},
+	{"import", "imagemagick"},
+	{"chromium", "chromium"},
+}
+
+// RunTests is for TestMain: it runs the tests on a fresh build of the program, and after when they have ended.
+func RunTests(m *testing.M, after func()) { os.Exit(build(m, after)) }
+
+// BuildWith builds the program with other words for the linker, as a release has them, and returns its path.
+func BuildWith(t testing.TB, ldflags string) string {
+	t.Helper()
+	path := filepath.Join(ShortDir(t), "countersign")
+	cmd := exec.Command("go", "build", "-buildvcs=false", "-ldflags", ldflags, "-o", path, "countersign")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("build the program: %v\n%s", err, out)
+	}
+	return path
+}
+
+func build(m *testing.M, after func()) int {
+	missing := false
+	for _, tool := range tools {
+		if _, err := exec.LookPath(tool.name); err != nil {
+			fmt.Fprintf(os.Stderr, "The end-to-end tests need %s, which comes with the Debian package %s.\n", tool.name, tool.debian)
+			missing = true
+		}
+	}
+	if missing {
+		return 1
+	}
+	dir, err := os.MkdirTemp("", "cs-build-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	Program = filepath.Join(dir, "countersign")
+	cmd := exec.Command("go", "build", "-buildvcs=false", "-o", Program, "countersign") // whoever owns the tree
+	if out, err := cmd.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "The program could not be built: %v\n%s", err, out)
+		return 1
+	}
+	defer after()
+	return m.Run()
+}
+
+// What a run reports, in the order of its table.
+const (
+	Kills        = "kills (SIGKILL)"
+	Cuts         = "power cuts"
+	CrashPoints  = "of them at a chosen point"
+	Faults       = "faults of the service"
+	Repeats      = "events that came again"
+	Hostile      = "hostile requests and connections"
+	Events       = "events answered 2xx"
+	PackagesMade = "packages"
+	FilesSaved   = "files"
+	Losses       = "lost, doubled, overwritten or half"
+)
+
+// Figures count what the tests did to the program and what came of it. Safe for concurrent use.
+type Figures struct {
+	mu    sync.Mutex
+	count map[string]int
+}
+
+// Suffered are the figures of this run.
+var Suffered Figures
+
+func (f *Figures) Add(name string, n int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.count == nil {
+		f.count = map[string]int{}
+	}
+	f.count[name] += n
+}
+
+// table is the figures as Markdown.
+func (f *Figures) table() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var b strings.Builder
+	fmt.Fprintf(&b, "| what | how many |\n|---|---|\n")
+	for _, name := range []string{Kills, CrashPoints, Cuts, Faults, Repeats, Hostile, Events, PackagesMade, FilesSaved, Losses} {
+		fmt.Fprintf(&b, "| %s | %d |\n", name, f.count[name])
+	}
+	return b.String()
+}
+
+// Report prints the figures after a long run, and writes them to the file that COUNTERSIGN_E2E_FIGURES names.
+func (f *Figures) Report() {
+	if os.Getenv(TortureTime) == "" {
+		return
+	}
+	fmt.Print("\n", f.table())
+	name := os.Getenv("COUNTERSIGN_E2E_FIGURES")
+	if name == "" {
+		return
+	}
+	if err := os.WriteFile(name, []byte(f.table()), 0o644); err != nil {
+		fmt.Fprintf(os.Stderr, "The figures could not be written: %v\n", err)
+	}
+}
+
+// TortureTime names the variable that says how long the program is tortured; without it, it is killed a few times.
+const TortureTime = "COUNTERSIGN_E2E_TORTURE"
+
+// Siege is many strangers at one address, until it is lifted.
+type Siege struct {
+	t       testing.TB
+	address string
+	Host    string // as the public address has it
+
+	Ctx    context.Context
+	lift   context.CancelFunc
+	All    sync.WaitGroup
+	Made   atomic.Int64 // connections and requests
+	strict http.Transport
+}
+
+func Besiege(t testing.TB, o *Office) *Siege {
+	t.Helper()
+	s := &Siege{t: t, address: o.Front.Inside, Host: strings.TrimPrefix(o.Front.URL, "https://")}
+	s.Ctx, s.lift = context.WithCancel(t.Context())
+	s.strict = http.Transport{DisableKeepAlives: true}
+	return s
+}
+
+// Crowd has so many strangers do something again and again, each with a pause.
+func (s *Siege) Crowd(n int, pause time.Duration, do func(n int)) {
+	for i := range n {
+		s.All.Go(func() {
+			again := time.NewTimer(0)
+			defer again.Stop()
+			for {
+				select {
+				case <-again.C:
+				case <-s.Ctx.Done():
+					return
+				}
+				s.Made.Add(1)
+				do(i)
+				again.Reset(pause)
+			}
+		})
+	}
+}
+
+// Dawdle opens a connection, says something and waits until it is thrown out.
+func (s *Siege) Dawdle(say string) {
+	s.visit(func(conn net.Conn) {
+		io.WriteString(conn, say)
+		io.Copy(io.Discard, conn)
+	})
+}
+
+// Drip opens a connection and sends a header that never ends, a byte at a time.
+func (s *Siege) Drip() {
+	s.visit(func(conn net.Conn) {
+		io.WriteString(conn, "POST /webhook HTTP/1.1\r\nHost: "+s.Host+"\r\nX-Long: ")
+		next := time.NewTicker(200 * time.Millisecond)
+		defer next.Stop()
+		for range next.C {
+			if _, err := io.WriteString(conn, "a"); err != nil {
+				return
+			}
+		}
+	})
+}
+
+// visit opens a connection that ends with the siege.
+func (s *Siege) visit(do func(conn net.Conn)) {
+	conn, err := (&net.Dialer{}).DialContext(s.Ctx, "tcp", s.address)
+	if err != nil {
+		return
+	}
+	defer context.AfterFunc(s.Ctx, func() { conn.Close() })()
+	defer conn.Close()
+	do(conn)
+}
+
+// Ask sends one request whatever comes of it.
+func (s *Siege) Ask(method, path string, header http.Header, body io.Reader, length int64) {
+	req, err := http.NewRequestWithContext(s.Ctx, method, "http://"+s.address+path, body)
+	if err != nil {
+		return
+	}
+	req.Host, req.ContentLength = s.Host, length
+	maps.Copy(req.Header, header)
+	resp, err := s.strict.RoundTrip(req)
+	if err != nil {
+		return
+	}
+	io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<20))
+	resp.Body.Close()
+}
+
+// End lifts the siege and counts it.
+func (s *Siege) End() {
+	s.lift()
+	s.All.Wait()
+	Suffered.Add(Hostile, int(s.Made.Load()))
+}
+
+// Zeros is an endless body.
+type Zeros struct{}
+
+func (Zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
+
+// Costs is what a process takes up.
+type Costs struct {
+	Memory int // resident, in KiB
+	Files  int // open
+}
+
+func (p *Process) Costs() (c Costs) {
+	p.T.Helper()
+	dir := fmt.Sprintf("/proc/%d", p.Cmd.Process.Pid)
+	status, err := os.ReadFile(filepath.Join(dir, "status"))
+	Must(p.T, err)
+	for line := range strings.Lines(string(status)) {
+		if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+			c.Memory, _ = strconv.Atoi(strings.Fields(rest)[0])
+		}
+	}
+	names, err := ReadNames(filepath.Join(dir, "fd"))
+	Must(p.T, err)
+	c.Files = len(names)
+	return c
+}
+
+// ConnectionsAt counts the connections that somebody on this computer has taken at an address and not closed (proc(5),
+// net/tcp).
+func ConnectionsAt(t testing.TB, address string) (n int) {
+	t.Helper()
+	a, err := netip.ParseAddrPort(address)
+	Must(t, err)
+	table, err := os.ReadFile("/proc/net/tcp")
+	Must(t, err)
+	ip := a.Addr().As4()
+	local := fmt.Sprintf("%08X:%04X", binary.LittleEndian.Uint32(ip[:]), a.Port())
+	const established, closeWait = "01", "08"
+	for line := range strings.Lines(string(table)) {
+		if f := strings.Fields(line); len(f) > 3 && f[1] == local && (f[3] == established || f[3] == closeWait) {
+			n++
+		}
+	}
+	return n
+}
+
+// Goroutines ends a Go program the way that has it list its goroutines, and counts them.
+func (p *Process) Goroutines() int {
+	p.T.Helper()
+	p.Quit()
+	return strings.Count("\n"+p.Stderr.String(), "\ngoroutine ")
 }

@@ -4,16 +4,39 @@ package harness
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"log"
+	"maps"
+	"net"
 	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/http/httputil"
 	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/godbus/dbus/v5"
+
+	"countersign/internal/e2e/portaltest"
+	"countersign/internal/tunnel/ngroktest"
 )
 
 // The people the sandbox knows.
@@ -246,4 +269,482 @@ func (s *Service) Download(token, path string) []byte {
 func (s *Service) Misbehave(fault map[string]any) {
 	s.T.Helper()
 	s.Tell("POST", "/faults", fault, nil)
+}
+
+// Spy stands where the service's public address leads, and notes every secret that passes. Safe for concurrent use.
+type Spy struct {
+	URL string
+
+	mu    sync.Mutex
+	known map[string]string // what it is, by the secret
+}
+
+// NewSpy passes everything on to the service that is going to listen at address.
+func NewSpy(t testing.TB, address string) *Spy {
+	t.Helper()
+	x := &Spy{known: map[string]string{}}
+	proxy := &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(&url.URL{Scheme: "http", Host: address})
+			r.Out.Host = r.In.Host
+		},
+		ModifyResponse: x.answer, ErrorLog: log.New(io.Discard, "", 0),
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/connect/") && r.Method == http.MethodPost {
+			x.request(r)
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	x.URL = server.URL
+	return x
+}
+
+// Note remembers a secret.
+func (x *Spy) Note(what, secret string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if secret != "" {
+		x.known[secret] = what
+	}
+}
+
+// request reads a request to the token or the revocation endpoint.
+func (x *Spy) request(r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	if err != nil {
+		return
+	}
+	form, err := url.ParseQuery(string(body))
+	if err != nil {
+		return
+	}
+	for field, what := range map[string]string{"code": "code", "code_verifier": "verifier", "refresh_token": "refresh token", "token": "revoked token"} {
+		x.Note(what, form.Get(field))
+	}
+	if basic, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Basic "); ok {
+		x.Note("client's credentials", basic)
+	}
+}
+
+// answer reads the answers that hold secrets.
+func (x *Spy) answer(r *http.Response) error {
+	if !strings.HasSuffix(r.Request.URL.Path, "/connect/token") && !strings.HasSuffix(r.Request.URL.Path, "/events/endpoints/set") {
+		return nil
+	}
+	b, err := io.ReadAll(r.Body)
+	r.Body = io.NopCloser(bytes.NewReader(b))
+	var held struct {
+		Access   string `json:"access_token"`
+		Refresh  string `json:"refresh_token"`
+		ID       string `json:"id_token"`
+		Endpoint Registration
+	}
+	if err == nil && json.Unmarshal(b, &held) == nil {
+		x.Note("access token", held.Access)
+		x.Note("refresh token", held.Refresh)
+		x.Note("id_token", held.ID)
+		x.Note("endpoint secret", held.Endpoint.Secret)
+	}
+	return err
+}
+
+// Secrets returns what passed, by the secret.
+func (x *Spy) Secrets() map[string]string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return maps.Clone(x.known)
+}
+
+// disguises are the ways a text may be written down: as it is, in an address, in JSON, in base64 wherever it begins, and
+// in hexadecimal.
+func disguises(text string) [][]byte {
+	quoted, _ := json.Marshal(text) // a string can always be written
+	forms := [][]byte{[]byte(text), []byte(url.QueryEscape(text)), quoted[1 : len(quoted)-1], []byte(hex.EncodeToString([]byte(text)))}
+	for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+		for shift := range 3 {
+			// The characters at both ends depend on what stands beside the text.
+			e := encoding.EncodeToString([]byte("xxx"[:shift] + text))
+			forms = append(forms, []byte(e[(shift*8+5)/6:len(e)-2]))
+		}
+	}
+	return forms
+}
+
+// Holds reports whether b has text in it, in whatever disguise.
+func Holds(b []byte, text string) bool {
+	for _, form := range disguises(text) {
+		if bytes.Contains(b, form) {
+			return true
+		}
+	}
+	return false
+}
+
+// Registration is what an endpoint's events are verified with.
+type Registration struct{ URL, Secret string }
+
+// Visitor walks the service's pages as a person with a browser does, without a browser.
+type Visitor struct {
+	Client    *http.Client
+	transport *http.Transport
+}
+
+// NewVisitor trusts what a issued, if there is one, and stops where it is sent to one of the addresses nobody, where
+// nobody listens.
+func NewVisitor(a *Authority, nobody ...string) *Visitor {
+	jar, _ := cookiejar.New(nil) // without options there is nothing to fail
+	transport := &http.Transport{DisableKeepAlives: true}
+	if a != nil {
+		transport.TLSClientConfig = &tls.Config{RootCAs: a.Pool()}
+	}
+	client := &http.Client{Jar: jar, Transport: transport, CheckRedirect: func(r *http.Request, via []*http.Request) error {
+		if len(via) > 10 {
+			return errors.New("redirected without end")
+		}
+		for _, address := range nobody {
+			if strings.HasPrefix(r.URL.String(), address+"?") {
+				return http.ErrUseLastResponse
+			}
+		}
+		return nil
+	}}
+	return &Visitor{client, transport}
+}
+
+// reach sends connections for one address to another.
+func (v *Visitor) reach(address, instead string) {
+	dialer := &net.Dialer{}
+	v.transport.DialContext = func(ctx context.Context, network, to string) (net.Conn, error) {
+		if to == address {
+			to = instead
+		}
+		return dialer.DialContext(ctx, network, to)
+	}
+}
+
+var flowField = regexp.MustCompile(`name="flow" value="([^"]+)"`)
+
+// SignIn follows an authorize address through the sign-in and consent pages, and returns the text and the address of
+// the page it ends on.
+func (v *Visitor) SignIn(ctx context.Context, address, email string, allow bool) (page string, end *url.URL, err error) {
+	page, end, err = v.Do(ctx, http.MethodGet, address, nil)
+	for range 5 {
+		if err != nil {
+			return "", nil, err
+		}
+		form := url.Values{}
+		switch {
+		case strings.HasSuffix(end.Path, "/connect/login"):
+			form.Set("email", email)
+		case strings.HasSuffix(end.Path, "/connect/consent") && allow:
+			form.Set("decision", "allow")
+		case strings.HasSuffix(end.Path, "/connect/consent"):
+			form.Set("decision", "deny")
+		default:
+			return page, end, nil
+		}
+		field := flowField.FindStringSubmatch(page)
+		if field == nil {
+			return "", nil, fmt.Errorf("the page %s has no form", end.Path)
+		}
+		form.Set("flow", field[1])
+		page, end, err = v.Do(ctx, http.MethodPost, end.Scheme+"://"+end.Host+end.Path, form)
+	}
+	return "", nil, errors.New("the sign-in goes in circles")
+}
+
+func (v *Visitor) Do(ctx context.Context, method, address string, form url.Values) (page string, end *url.URL, err error) {
+	var body io.Reader
+	if form != nil {
+		body = strings.NewReader(form.Encode())
+	}
+	req, err := http.NewRequestWithContext(ctx, method, address, body)
+	if err != nil {
+		return "", nil, err
+	}
+	req.Header.Set("Accept", "text/html")
+	if form != nil {
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	resp, err := v.Client.Do(req)
+	if err != nil {
+		return "", nil, err
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return "", nil, err
+	}
+	end = resp.Request.URL
+	if l, err := resp.Location(); err == nil {
+		end = l
+	}
+	return string(b), end, nil
+}
+
+// Chromium is a real browser without a window.
+type Chromium struct {
+	T   testing.TB
+	Ctx context.Context
+}
+
+// StartChromium starts a browser that trusts the front's certificate, and nothing else it would not trust anyway.
+func StartChromium(t testing.TB, d *Desktop, f *Front) *Chromium {
+	t.Helper()
+	allocator, stop := chromedp.NewExecAllocator(context.Background(),
+		chromedp.ExecPath("chromium"), chromedp.UserDataDir(filepath.Join(d.Home, "chromium")),
+		chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun, chromedp.NoDefaultBrowserCheck,
+		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("disable-sync", true), chromedp.Flag("disable-quic", true), chromedp.Flag("disable-dev-shm-usage", true),
+		chromedp.Flag("disable-extensions", true), chromedp.Flag("password-store", "basic"),
+		chromedp.Flag("ignore-certificate-errors-spki-list", f.pin), chromedp.WindowSize(1000, 1400),
+		chromedp.ModifyCmdFunc(func(cmd *exec.Cmd) { cmd.SysProcAttr = diesWithUs() }),
+		chromedp.NoInheritEnv, chromedp.Env(d.Env()...),
+	)
+	ctx, end := chromedp.NewContext(allocator)
+	t.Cleanup(func() {
+		if err := chromedp.Cancel(ctx); err != nil {
+			t.Errorf("end chromium: %v", err)
+		}
+		end()
+		stop() // waits for the process
+	})
+	c := &Chromium{t, ctx}
+	if err := chromedp.Do(ctx); err != nil { // starts it; a limit would be the browser's own
+		t.Fatalf("start chromium: %v", err)
+	}
+	return c
+}
+
+// Do carries out actions one after the other.
+func (c *Chromium) Do(what string, actions ...chromedp.Action[chromedp.Void]) {
+	c.T.Helper()
+	limited, cancel := context.WithTimeout(c.Ctx, Patience)
+	defer cancel()
+	if err := chromedp.Do(limited, actions...); err != nil {
+		c.T.Fatalf("in the browser, %s: %v; the page shows\n%s", what, err, c.text())
+	}
+}
+
+// text is what the page shows, as far as it has one: between two pages there is none to read.
+func (c *Chromium) text() string {
+	limited, cancel := context.WithTimeout(c.Ctx, Patience)
+	defer cancel()
+	text, err := chromedp.Run(limited, chromedp.Evaluate[string](`document.body.innerText`))
+	if err != nil {
+		return ""
+	}
+	return text
+}
+
+// Shows waits for a text anywhere on the page.
+func (c *Chromium) Shows(text string) {
+	c.T.Helper()
+	Eventually(c.T, "the browser shows "+text, func() bool { return strings.Contains(c.text(), text) })
+}
+
+// Portal is the desktop's file dialog, in which the test chooses.
+type Portal struct {
+	t       testing.TB
+	conn    *dbus.Conn
+	dialogs <-chan *portaltest.Dialog
+}
+
+// StartPortal gives the session a desktop portal.
+func (d *Desktop) StartPortal() *Portal {
+	d.T.Helper()
+	conn := d.Connect()
+	p, err := portaltest.Serve(conn, 4)
+	if err != nil {
+		d.T.Fatal(err)
+	}
+	return &Portal{d.T, conn, p.Dialogs}
+}
+
+// Dialog waits for the next dialog.
+func (p *Portal) Dialog() *portaltest.Dialog {
+	p.t.Helper()
+	select {
+	case d := <-p.dialogs:
+		return d
+	case <-time.After(Patience):
+		p.t.Fatal("no dialog was asked for")
+		return nil
+	}
+}
+
+// None says whether no further dialog was asked for.
+func (p *Portal) None() bool { return len(p.dialogs) == 0 }
+
+// Die ends the portal with all its dialogs.
+func (p *Portal) Die() { p.conn.Close() }
+
+const (
+	Domain    = "office.ngrok.test"
+	Authtoken = "the-authtoken-0815"
+)
+
+// Ngrok is the stand-in for ngrok's servers.
+type Ngrok struct {
+	*ngroktest.Edge
+	CA *Authority
+}
+
+func StartNgrok(t testing.TB) *Ngrok {
+	t.Helper()
+	e, err := ngroktest.Start(ngroktest.Options{Authtoken: Authtoken, Hosts: []string{Domain}})
+	Must(t, err)
+	t.Cleanup(func() { e.Close() })
+	return &Ngrok{e, trusting(t, e.Authority())}
+}
+
+// Visitor is a visitor who reaches the domain through the edge.
+func (n *Ngrok) Visitor() *Visitor {
+	v := NewVisitor(n.CA)
+	v.reach(Domain+":443", n.PublicAddr())
+	return v
+}
+
+// Authority issues the certificates of one test's public addresses.
+type Authority struct {
+	*ngroktest.Authority
+	File string // PEM
+}
+
+// trusting writes the certificate of a where programs can read it.
+func trusting(t testing.TB, a *ngroktest.Authority) *Authority {
+	t.Helper()
+	file := filepath.Join(ShortDir(t), "ca.pem")
+	Must(t, os.WriteFile(file, a.PEM(), 0o600))
+	return &Authority{a, file}
+}
+
+// Answered is a webhook request as the office's proxy saw it pass.
+type Answered struct {
+	EventID string
+	Status  int // what the program answered
+}
+
+// fingerprint is the hash of a certificate's public key, as Chromium takes it for one it may trust.
+func fingerprint(t testing.TB, c tls.Certificate) string {
+	t.Helper()
+	x, err := x509.ParseCertificate(c.Certificate[0])
+	Must(t, err)
+	sum := sha256.Sum256(x.RawSubjectPublicKeyInfo)
+	return base64.StdEncoding.EncodeToString(sum[:])
+}
+
+// Front is the office's own reverse proxy: HTTPS outside, plain HTTP to the program inside, the path kept. It is the
+// witness of what the program has answered.
+type Front struct {
+	URL       string // without a trailing slash
+	Authority *Authority
+	Inside    string // where the program listens
+	pin       string // fingerprint of its certificate
+
+	mu     sync.Mutex
+	events []Answered
+}
+
+func NewFront(t testing.TB) *Front {
+	t.Helper()
+	a, err := ngroktest.NewAuthority("the test's authority")
+	Must(t, err)
+	f := &Front{Authority: trusting(t, a), Inside: FreeAddress(t)}
+	quiet := log.New(io.Discard, "", 0)
+	proxy := &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.Out.URL.Scheme, r.Out.URL.Host = "http", f.Inside
+			r.Out.Host = r.In.Host
+			r.SetXForwarded()
+		},
+		Transport: &http.Transport{DisableKeepAlives: true}, // the program is killed and started again
+		ErrorLog:  quiet,
+	}
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			w.WriteHeader(http.StatusBadGateway)
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		m := &meter{ResponseWriter: w}
+		proxy.ServeHTTP(m, r)
+		if r.Method == http.MethodPost {
+			f.note(Answered{eventID(body), m.status})
+		}
+	}))
+	server.Config.ErrorLog = quiet
+	leaf, err := f.Authority.Issue("127.0.0.1")
+	Must(t, err)
+	server.TLS, f.pin = &tls.Config{Certificates: []tls.Certificate{leaf}}, fingerprint(t, leaf)
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	f.URL = server.URL
+	return f
+}
+
+func (f *Front) note(a Answered) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.events = append(f.events, a)
+}
+
+// Passed returns the webhook requests that came through, oldest first.
+func (f *Front) Passed() []Answered {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.events)
+}
+
+// Accepted returns the ids of the events that were answered 2xx, each once.
+func (f *Front) Accepted() []string {
+	var ids []string
+	for _, a := range f.Passed() {
+		if a.Status/100 == 2 && !slices.Contains(ids, a.EventID) {
+			ids = append(ids, a.EventID)
+		}
+	}
+	return ids
+}
+
+func eventID(body []byte) string {
+	var e struct {
+		EventID string `json:"eventId"`
+	}
+	json.Unmarshal(body, &e)
+	return e.EventID
+}
+
+// meter notes the status of an answer.
+type meter struct {
+	http.ResponseWriter
+	status int
+}
+
+func (m *meter) WriteHeader(status int) {
+	m.status = status
+	m.ResponseWriter.WriteHeader(status)
+}
+
+// lastLoopback numbers the loopback addresses given out, so that no two programs of a test run meet on one.
+var lastLoopback struct {
+	sync.Mutex
+	n byte
+}
+
+// FreeAddress is a host:port nobody else uses: an address of this computer of its own, and a port the kernel chose.
+func FreeAddress(t testing.TB) string {
+	t.Helper()
+	lastLoopback.Lock()
+	lastLoopback.n++
+	host := net.IPv4(127, 77, byte(os.Getpid()), lastLoopback.n).String()
+	lastLoopback.Unlock()
+	l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
+	Must(t, err)
+	defer l.Close()
+	return l.Addr().String()
 }
