@@ -350,7 +350,7 @@ func (a *Agent) loadInstallation() error {
 		if err != nil {
 			return err
 		}
-		return tx.UseService(issuer.Home(a.Settings())) // which an earlier version did not note
+		return tx.UseService(issuer.Home(a.Settings())) // that of a backup may have been another one
 	})
 	if err != nil {
 		return fmt.Errorf("read the settings: %w", err)

@@ -442,32 +442,6 @@ func TestASealedValueOpensForItsIssuerAlone(t *testing.T) {
 	}
 }
 
-func TestValuesOfAnEarlierVersionBelongToTheServiceInTheSettings(t *testing.T) {
-	o := newOfficeWith(t, quick, sandbox.Options{})
-	id := o.send()
-	o.stop()
-	o.open()
-	i := issuer.Of(o.Settings())
-	values := map[string][]byte{}
-	for _, kind := range []issuer.Sealed{issuer.ClientSecret, issuer.Refresh, issuer.Endpoint, issuer.FormerEndpoints} {
-		plain, err := o.account.Vault().Get(kind.Of(i))
-		noErr(t, err)
-		values[string(kind)], values[kind.Of(i)] = plain, nil
-	}
-	noErr(t, o.account.Vault().Put(values))
-	o.restart()
-	if s := o.Status(); !s.SignedIn || s.Endpoint.ID == "" {
-		t.Errorf("status: %+v", s)
-	}
-	signAll(o, id)
-	o.eventually("it goes on", func() bool { return o.Status().Packages.Saved == 1 && len(o.Status().Health) == 0 })
-	for _, kind := range []issuer.Sealed{issuer.ClientSecret, issuer.Refresh, issuer.Endpoint, issuer.FormerEndpoints} {
-		if must(o.account.Vault().Has(string(kind))) {
-			t.Errorf("%s is still kept without an issuer", kind)
-		}
-	}
-}
-
 func TestAnotherNgrokServerIsNotGivenTheAuthtoken(t *testing.T) {
 	e, err := ngroktest.Start(ngroktest.Options{})
 	noErr(t, err)

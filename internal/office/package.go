@@ -63,7 +63,7 @@ func (s PackageState) Normal() PackageState {
 	return PackageState(strings.ToLower(strings.TrimSpace(string(s))))
 }
 
-// UnmarshalJSON brings a word that an earlier version stored as the service wrote it to its one form.
+// UnmarshalJSON brings a word to its one form, whoever wrote it: records also come from another computer.
 func (s *PackageState) UnmarshalJSON(b []byte) error {
 	var word string
 	err := json.Unmarshal(b, &word)

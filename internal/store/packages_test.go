@@ -98,7 +98,7 @@ func TestALineTellsWhatAListShows(t *testing.T) {
 func TestAStoredStateHasOneFormHoweverItWasSpelled(t *testing.T) {
 	s := newTest(t)
 	putPackages(t, s, office.Package{ID: "p", State: " Executed", Created: day})
-	// As an earlier version stored it: the service's own spelling.
+	// As another computer may have written it.
 	var old office.Package
 	if err := json.Unmarshal([]byte(`{"id":"q","state":"EXPIRED "}`), &old); err != nil || old.State != office.PackageExpired || !old.Final() {
 		t.Errorf("%+v, %v", old, err)

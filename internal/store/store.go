@@ -11,8 +11,8 @@
 //   - Counters and indexes always agree with the records: all three change in one transaction, in one place
 //     (packages.go).
 //   - Open changes no file that a newer version wrote, that another process uses, or that it finds damaged.
-//   - Opening reads the list of free pages and a handful of others, however many records there are; but for the once that
-//     brings an older file up to date, or makes one smaller that has become mostly free (export.go).
+//   - Opening reads the list of free pages and a handful of others, however many records there are; but for the once that makes
+//     a file smaller that has become mostly free (export.go).
 //   - What is forgotten (events.go) is old by the days on which the program ran, whatever the clock says.
 //
 // Identifiers come from outside. They are keys here and never paths; an empty one is refused, a very long one is

@@ -28,7 +28,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -292,13 +291,11 @@ func (r *Service) tellReplaced() {
 		{issuer.NgrokToken.Of(issuer.Ngrok(o.Settings)), message.EnterAuthtoken()},
 		{issuer.Refresh.Of(i), message.SignIn()},
 	} {
-		kind, _, _ := strings.Cut(x.name, "@") // as an earlier version sealed it
-		now, err1 := r.keys.lost(x.name)
-		before, err2 := r.keys.lost(kind)
-		if errors.Join(err1, err2) != nil {
+		lost, err := r.keys.lost(x.name)
+		if err != nil {
 			return
 		}
-		if now || before {
+		if lost {
 			todo = append(todo, x.do)
 		}
 	}

@@ -355,28 +355,6 @@ func (v *Vault) Get(name string) ([]byte, error) {
 	return plain, nil
 }
 
-// adopt gives the values that an earlier version sealed without an issuer to those that the settings name. What another
-// key has sealed stays as it is.
-func (v *Vault) adopt(s office.Settings) error {
-	i := issuer.Of(s)
-	values := map[string][]byte{}
-	for kind, owner := range map[issuer.Sealed]issuer.Name{
-		issuer.ClientSecret: i, issuer.Refresh: i, issuer.Endpoint: i, issuer.FormerEndpoints: i, issuer.NgrokToken: issuer.Ngrok(s),
-	} {
-		plain, err := v.Get(string(kind))
-		if err != nil {
-			return err
-		}
-		if plain != nil {
-			values[kind.Of(owner)], values[string(kind)] = plain, nil
-		}
-	}
-	if len(values) == 0 {
-		return nil
-	}
-	return v.Put(values)
-}
-
 // of returns the names of the sealed values of a kind, whoever issued them; of all for none.
 func (v *Vault) of(kind issuer.Sealed) ([]string, error) {
 	names, err := data.Read(v.st, "what is sealed", func(tx *store.Tx) ([]string, error) { return tx.SealedNames(), nil })
@@ -506,9 +484,6 @@ func (r *Service) Unlock(ctx context.Context) bool {
 		return false
 	}
 	r.Health.Clear(health.KeyringLocked)
-	if err := r.keys.adopt(r.Settings()); err != nil {
-		r.Log.Error("name the issuer of what is kept", "err", err)
-	}
 	r.tellReplaced()
 	r.Endpoint.Open(issuer.Of(r.Settings()))
 	r.connect()
