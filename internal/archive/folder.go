@@ -2,7 +2,6 @@ package archive
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -244,12 +243,12 @@ func (f *Folder) matches(rel string, size int64, digest string) (bool, error) {
 		return false, err
 	}
 	defer file.Close()
-	sum, want := likeDigest(digest)
+	sum := newDigest()
 	n, err := io.Copy(sum, file)
 	if err != nil {
 		return false, err
 	}
-	if n != size || !strings.EqualFold(hex.EncodeToString(sum.Sum(nil)), want) {
+	if n != size || digestText(sum) != digest {
 		return false, nil
 	}
 	if err := flushRead(file); err != nil {

@@ -244,20 +244,6 @@ func TestASeriesOfNamesGoesOnAfterAGap(t *testing.T) {
 	}
 }
 
-func TestADocumentIsRecognisedByWhatAnEarlierVersionNoted(t *testing.T) {
-	dir := t.TempDir()
-	f := open(t, dir)
-	body := pdf(2000)
-	if err := os.WriteFile(filepath.Join(dir, "a.pdf"), body, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for noted, want := range map[string]bool{sha256Of(body): true, sha256Of(body[1:]): false, "": false, "blake3:": false, "blake3:" + sha256Of(body): false} {
-		if got, err := f.Matches("a.pdf", 2000, noted); got != want || err != nil {
-			t.Errorf("%q: got %v, %v", noted, got, err)
-		}
-	}
-}
-
 func TestSweepRemovesOnlyOurLeftovers(t *testing.T) {
 	dir := t.TempDir()
 	f := open(t, dir)

@@ -270,7 +270,7 @@ func (f *Folder) download(rel string, cause error) error {
 	return f.fail(rel, ErrDownload, cause)
 }
 
-// blake marks a digest that is a BLAKE3 of 256 bits. One without a mark is a SHA-256, as earlier versions noted it.
+// blake marks a digest as a BLAKE3 of 256 bits.
 const blake = "blake3:"
 
 // newDigest is what documents are recognised by: as hard to forge as SHA-256, and fast on every processor. SHA-256 is
@@ -279,14 +279,6 @@ func newDigest() hash.Hash { return blake3.New() }
 
 // digestText is how the digest of what sum has seen is written.
 func digestText(sum hash.Hash) string { return blake + hex.EncodeToString(sum.Sum(nil)) }
-
-// likeDigest is the hash that digest was made with, and what is to come out of it, in hex.
-func likeDigest(digest string) (sum hash.Hash, want string) {
-	if want, ok := strings.CutPrefix(digest, blake); ok {
-		return blake3.New(), want
-	}
-	return sha256.New(), digest
-}
 
 // SHA256 is that of the file at rel, in hex, if it is the one of this size in bytes and this digest, as Saved has it. It is
 // empty when there is another one, or none.
@@ -302,12 +294,11 @@ func (f *Folder) SHA256(rel string, size int64, digest string) (string, error) {
 		return "", nil
 	}
 	defer file.Close()
-	known, want := likeDigest(digest)
-	sum := sha256.New()
+	known, sum := newDigest(), sha256.New()
 	if _, err := io.Copy(io.MultiWriter(known, sum), io.LimitReader(file, size+1)); err != nil {
 		return "", f.because(rel, err)
 	}
-	if !strings.EqualFold(hex.EncodeToString(known.Sum(nil)), want) {
+	if digestText(known) != digest {
 		return "", nil
 	}
 	return hex.EncodeToString(sum.Sum(nil)), nil

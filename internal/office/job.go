@@ -34,7 +34,7 @@ type Job struct {
 	Refused    time.Time       `json:"refused,omitzero"` // since when the service does not give it
 	Problem    message.Message `json:"problem,omitzero"`
 	Size       int64           `json:"size,omitempty"`   // bytes, when done
-	Digest     string          `json:"sha256,omitempty"` // what package archive recognises the file by, when done; a SHA-256 in the beginning
+	Digest     string          `json:"sha256,omitempty"` // what package archive recognises the file by, when done
 	Done       time.Time       `json:"done,omitzero"`
 	Found      bool            `json:"found,omitempty"`   // the file was there before: an index may list it
 	Service    string          `json:"service,omitempty"` // its package's

@@ -2,7 +2,6 @@ package download
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/hex"
 	"io"
 	"os"
@@ -19,6 +18,8 @@ import (
 	"countersign/internal/office"
 	"countersign/internal/office/filename"
 	"countersign/internal/store"
+
+	"github.com/zeebo/blake3"
 )
 
 // testService is a Service with what it needs in the test's hands. Nobody is signed in, and it does not run.
@@ -140,14 +141,14 @@ func TestAFileThatIsThereStaysTheOnlyOneThoughItsFolderIsChangedBeforeThatIsReco
 	x := newService(t)
 	named, waits := x.plan("p0")[0], x.plan("p1")[0]
 	content := []byte("%PDF-1.4 the document")
-	sum := sha256.Sum256(content)
+	sum := blake3.Sum256(content)
 	if err := os.WriteFile(filepath.Join(named.Folder, named.Target), content, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	old, next := x.settings.SaveTo, t.TempDir()
 	x.update(func(tx *store.Tx) error {
 		for _, j := range []office.Job{named, waits} { // both were received, and one got its name
-			j.Size, j.Digest = int64(len(content)), hex.EncodeToString(sum[:])
+			j.Size, j.Digest = int64(len(content)), "blake3:"+hex.EncodeToString(sum[:])
 			if err := tx.PutJob(j); err != nil {
 				return err
 			}
@@ -268,8 +269,8 @@ func TestAFileInAnotherLanguageThatIsAnotherDocumentsStaysThat(t *testing.T) {
 	}
 	defer folder.Close()
 	content := []byte("the very bytes")
-	sum := sha256.Sum256(content) // which is recognised, too
-	saved := archive.Saved{Size: int64(len(content)), Digest: hex.EncodeToString(sum[:])}
+	sum := blake3.Sum256(content)
+	saved := archive.Saved{Size: int64(len(content)), Digest: "blake3:" + hex.EncodeToString(sum[:])}
 	for _, c := range []struct {
 		name string
 		want bool
