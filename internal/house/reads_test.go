@@ -70,7 +70,11 @@ func readers(t *testing.T, files *token.FileSet) map[string]bool {
 			return true
 		}
 		for _, m := range methods.Methods.List {
-			results := m.Type.(*ast.FuncType).Results
+			method, ok := m.Type.(*ast.FuncType)
+			if !ok {
+				continue // another interface
+			}
+			results := method.Results
 			if results.NumFields() < 2 {
 				continue
 			}
