@@ -124,11 +124,7 @@ func (r *Service) Resolve(draftID string, send bool, undo time.Duration) error {
 			return err
 		}
 		d.Decision = office.Decision{Send: send, At: r.Now().Add(undo)}
-		d.By = "" // whoever decides sends it
-		if send {
-			d.CopyDefaultRecipients(r.deps.Standing())
-		}
-		if undo > 0 {
+		if undo > 0 { // until when the draft stays as it is
 			return tx.PutDraft(d)
 		}
 		return r.resolve(tx, d)
@@ -182,10 +178,12 @@ func (r *Service) resolve(tx *store.Tx, d office.Draft) error {
 			return errors.Join(err, tx.PutDraft(d))
 		}
 	}
+	d.By = "" // whoever decides sends it
 	was := d.State
 	d.State, d.Problem, d.Tries, d.Changed, d.NextTry, d.Day = office.DraftCancelled, message.Message{}, 0, r.Now(), time.Time{}, 0
 	d.Stopped, d.Was = false, was
 	if send {
+		d.CopyDefaultRecipients(r.deps.Standing())
 		d.Was = ""
 		d.State, d.NextTry = office.DraftQueued, r.Now()
 		if was == office.DraftFailed { // which said why not; what is held waits for the withdrawal as ever

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -463,6 +464,39 @@ func TestWhatWasDecidedIsDoneOnceItCannotBeUndoneAndNotBefore(t *testing.T) {
 		if inTime, err := r.Undo(id); err != nil || inTime {
 			t.Errorf("%s: undone too late: %v, %v", name, inTime, err)
 		}
+	}
+}
+
+func TestADraftIsAsItWasOnceADecisionAboutItIsUndone(t *testing.T) {
+	r := newService(t, accept)
+	r.deps.Standing = func() []office.Recipient { return []office.Recipient{{Email: "new@example.com"}} }
+	was := office.Draft{
+		ID: "draft", Name: "Lease", State: office.DraftHeld, By: "ana", Signers: []office.Signer{{Email: "jan@example.com"}},
+		Recipients: []office.Recipient{{Email: "old@example.com"}}, DefaultRecipients: []string{"old@example.com"},
+	}
+	if err := r.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(was) }); err != nil {
+		t.Fatal(err)
+	}
+	before, _, err := r.draft(was.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Resolve(was.ID, true, 10*time.Second); err != nil {
+		t.Fatal(err)
+	}
+	if inTime, err := r.Undo(was.ID); err != nil || !inTime {
+		t.Fatalf("undone %v, %v", inTime, err)
+	}
+	after, _, err := r.draft(was.ID)
+	after.Changed = before.Changed // when it was stored last
+	if err != nil || !reflect.DeepEqual(after, before) {
+		t.Errorf("undone, it is %+v, %v\nand was %+v", after, err, before)
+	}
+	if err := r.Resolve(was.ID, true, 0); err != nil {
+		t.Fatal(err)
+	}
+	if sent, _, err := r.draft(was.ID); err != nil || sent.By != "" || !slices.Equal(sent.DefaultRecipients, []string{"new@example.com"}) {
+		t.Errorf("whoever sends it is %q, and who gets a copy is %q, %v", sent.By, sent.DefaultRecipients, err)
 	}
 }
 
