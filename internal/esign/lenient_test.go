@@ -149,3 +149,16 @@ type saying string
 func (s saying) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(string(s))), Request: req}, nil
 }
+
+// Who is asked again may keep the time of the earlier decline.
+func TestWhoHasDeclinedIsWhatTheStateSaysWhereItDoes(t *testing.T) {
+	for _, c := range []struct {
+		state string
+		want  bool
+	}{{`"active"`, false}, {`"Active"`, false}, {`"declined"`, true}, {`"rejected"`, true}, {`null`, true}} {
+		s, ok := readStatus([]byte(`{"packageId":"p","signers":[{"signerId":"s","timeDeclined":"2026-11-23T10:00:00Z","state":` + c.state + `}]}`))
+		if !ok || len(s.Signers) != 1 || s.Signers[0].Declined != c.want || !s.Signers[0].StateTold {
+			t.Errorf("state %s: %+v", c.state, s.Signers)
+		}
+	}
+}

@@ -223,7 +223,8 @@ func (r signerRecord) signer() Signer {
 		Locale: string(r.Locale), Order: int(r.Order + r.Index), IsNext: bool(r.IsNext || r.Next), TimeExecuted: r.TimeExecuted.Time,
 		StateTold: r.State != "" || !r.TimeDeclined.IsZero(), Deleted: r.State == "deleted",
 	}
-	if s.Declined = r.State == "declined" || !r.TimeDeclined.IsZero(); s.Declined {
+	// Who is asked again may keep the time of the earlier decline: the state counts where it says so.
+	if s.Declined = r.State == "declined" || r.State != "active" && !r.TimeDeclined.IsZero(); s.Declined {
 		s.DeclinedAt = r.TimeDeclined.Time
 		s.Reason = cmp.Or(string(r.DeclineMessage), string(r.DeclineReason))
 	}

@@ -185,6 +185,9 @@ func mergeDecline(p *office.Package, signer *office.Signer, x esign.Signer, now 
 	switch {
 	case x.Declined && (signer.Declined.IsZero() || !signer.Declined.By && x.DeclinedAt.After(signer.Declined.Time)):
 		signer.Declined, signer.DeclineReason = office.At(x.DeclinedAt, now), message.OneLine(x.Reason, office.MaxName)
+		p.History = slices.DeleteFunc(slices.Clone(p.History), func(m office.HistoryEntry) bool { // an earlier one, since which they were asked again
+			return m.What == office.EntryDeclined && m.Who == signer.ID
+		})
 		p.AddHistory(office.HistoryEntry{Time: signer.Declined, What: office.EntryDeclined, Who: signer.ID})
 	case !x.Declined && x.StateTold:
 		signer.Declined, signer.DeclineReason = office.When{}, ""

@@ -71,6 +71,20 @@ func TestWhoDeclinesOnceMoreBetweenTwoLooksHasDeclinedThen(t *testing.T) {
 	}
 }
 
+func TestTheTimelineTellsWhenSomebodyDeclinedLast(t *testing.T) {
+	for name, again := range map[string]time.Time{"the service says when": now.Add(time.Hour), "it does not": {}} {
+		p := office.Package{}
+		for _, x := range []esign.Signer{{Declined: true, DeclinedAt: now}, {}, {Declined: true, DeclinedAt: again}} {
+			x.ID, x.StateTold = "a", true
+			Status(&p, esign.Status{State: "draft", Signers: []esign.Signer{x}}, now.Add(2*time.Hour))
+		}
+		want := office.HistoryEntry{Time: office.At(again, now.Add(2*time.Hour)), What: office.EntryDeclined, Who: "a"}
+		if len(p.History) != 1 || p.History[0] != want {
+			t.Errorf("%s: %+v, want %+v", name, p.History, want)
+		}
+	}
+}
+
 func TestNobodyWaitsForWhomTheServiceHasTakenOut(t *testing.T) {
 	p := office.Package{Signers: []office.Signer{{Email: "Jan@example.com"}}}
 	s := signedStatus("open")
