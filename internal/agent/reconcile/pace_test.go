@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -26,7 +27,19 @@ type desk struct {
 	mu                   sync.Mutex
 	asked                map[string]int // packageId, or "list" -> questions
 	total                int
+	lapsed               atomic.Bool // the sign-in cannot be renewed
 }
+
+// Access is esign's token source.
+func (d *desk) Access(context.Context) (string, error) {
+	if d.lapsed.Load() {
+		return "", &loop.RenewalError{Err: &esign.Error{Kind: esign.Network}}
+	}
+	return "a", nil
+}
+
+// Invalidate is esign's token source.
+func (d *desk) Invalidate(string) {}
 
 // count is how often one was asked about.
 func (d *desk) count(id string) int {
@@ -90,7 +103,7 @@ func (d *desk) at(t *testing.T, packages int) *hearer {
 	h.deps.Budget = NewBudget(h.Pace)
 	client := esign.NewClient(esign.Config{
 		AuthURL: "https://sign.test", BaseURL: "https://sign.test", ClientID: "c", HTTP: &http.Client{Transport: d}, Now: time.Now,
-	}, token{})
+	}, d)
 	h.deps.Online = func() (*esign.Client, bool) { return client, true }
 	err := h.Data.Update(func(tx *store.Tx) error {
 		if err := tx.UseService(client.Home()); err != nil {
@@ -208,6 +221,33 @@ func TestFilesWaitForANameThatTheRecordMayTellButNotForLong(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Files wait for a record that was not asked for because the sign-in could not be renewed just then.
+func TestARecordThatFilesWaitForIsAskedForOnceTheSignInIsRenewed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &desk{sayRecord: func(string) string { return `"name":"Contract"` }}
+		var once sync.Once
+		d.say = func(id string) string {
+			if id != "new" {
+				return `"state":"open"`
+			}
+			once.Do(func() { d.lapsed.Store(true) })
+			return `"timeExecuted":"1999-01-01T00:00:00Z",` + executedBare
+		}
+		h := d.at(t, 1)
+		time.Sleep(5 * time.Second)
+		h.arrives("done", esign.PackageExecuted, "new")
+		time.Sleep(5 * time.Second)
+		if !d.lapsed.Load() || h.isPlanned("new") {
+			t.Fatal("the sign-in has not lapsed in between")
+		}
+		d.lapsed.Store(false)
+		took := until(func() bool { return h.isPlanned("new") })
+		if p, err := h.stored("new"); err != nil || took > 2*time.Minute || p.Name != "Contract" {
+			t.Errorf("its files are planned after %v, as %q: %v", took, p.Name, err)
+		}
+	})
 }
 
 // What an event says is recorded before anybody is asked about anything.

@@ -211,6 +211,8 @@ func (r *Service) askRecord(ctx context.Context, client *esign.Client, question 
 		return r.noteRecord(question, &record)
 	case esign.NotOffered(err):
 		r.lacks.Note(client.Home(), recordCall, r.Now())
+	case (loop.ConcernsAll(err) || r.deps.SignedOut(err)) && question.urgent:
+		return r.noteRecord(question, nil) // which has the status asked for at once, as soon as anything can be
 	case loop.ConcernsAll(err), r.deps.SignedOut(err):
 		return nil // the next status asks again
 	case errors.As(err, &e) && e.RetryAfter > 0:
