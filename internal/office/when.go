@@ -110,11 +110,30 @@ func (p Package) narrowed() []HistoryEntry {
 	return list
 }
 
+// CorrectBounds puts right each bound that a wrong clock gave: one that lies before what must have come first, whose time the service
+// said. It was by now.
+func (p *Package) CorrectBounds(now time.Time) {
+	p.History = slices.Clone(p.History)
+	for i, m := range p.History {
+		wrong := func(x HistoryEntry) bool { return !x.Time.By && m.Time.Before(x.Time.Time) && p.leads(x, m) }
+		if !m.Time.By || !m.Time.Before(now) || !slices.ContainsFunc(p.History, wrong) {
+			continue
+		}
+		p.History[i].Time.Time = now
+		if m.What == EntryExecuted {
+			p.Executed.Time = now
+		}
+	}
+}
+
 // precedes reports whether m, though its time is later, cannot have happened after x.
 func (p Package) precedes(m, x HistoryEntry) bool {
+	return !x.Time.IsZero() && m.Time.After(x.Time.Time) && p.leads(m, x)
+}
+
+// leads reports whether m cannot have happened after x, whatever their times say.
+func (p Package) leads(m, x HistoryEntry) bool {
 	switch {
-	case x.Time.IsZero() || !m.Time.After(x.Time.Time):
-		return false
 	case m.What == EntrySent:
 		return x.What == EntrySigned || x.What == EntryDocument || x.What == EntryExecuted
 	case m.What == EntrySigned && x.What == EntrySigned:

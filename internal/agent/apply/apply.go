@@ -46,6 +46,7 @@ func Event(p *office.Package, e esign.Event, received time.Time) (signed []offic
 	case esign.PackageSent:
 		p.AddHistory(office.HistoryEntry{Time: when, What: office.EntrySent})
 	}
+	p.CorrectBounds(received)
 	return signed
 }
 
@@ -89,6 +90,7 @@ func Status(p *office.Package, s esign.Status, now time.Time) (news []office.Sig
 	if p.State == office.PackageRescinded && p.Withdrawal == nil && s.RescindMessage != "" { // withdrawn elsewhere
 		p.Withdrawal = &office.Withdrawal{State: office.WithdrawDone, Message: message.OneLine(s.RescindMessage, office.MaxName)}
 	}
+	p.CorrectBounds(now)
 	p.Checked = now
 	return news
 }

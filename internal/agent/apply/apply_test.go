@@ -245,6 +245,38 @@ func TestWhoIsNextIsNotForgottenBecauseAnAnswerDoesNotSay(t *testing.T) {
 	next("named as a signer", "j")
 }
 
+// The computer's clock was a year behind when it learned that Jan had signed.
+func TestABoundOfAWrongClockGivesWayToTheServicesOwnTimes(t *testing.T) {
+	open := esign.Status{State: "open", Documents: []esign.Document{{ID: "d", Revisions: []esign.Revision{{SignerID: "j", IsSigned: true}}}}}
+	sent := esign.Event{Action: esign.PackageSent, Time: now.Add(-time.Hour)}
+	by := office.When{Time: now, By: true}
+	behind := now.AddDate(-1, 0, 0)
+
+	p := office.Package{Met: true}
+	Status(&p, open, behind)
+	if at := p.SignedAt("j"); at != (office.When{Time: behind, By: true}) {
+		t.Fatalf("learned with a wrong clock at %v", at)
+	}
+	Event(&p, sent, now)
+	if at := p.Derived().SignedAt("j"); at != by || p.Sent() != (office.When{Time: sent.Time}) {
+		t.Errorf("sent at %v, signed %v, want %v", p.Sent(), at, by)
+	}
+
+	p = office.Package{Created: now.AddDate(1, 0, 0)} // and ahead when the package was made, which proves nothing
+	executed := open
+	executed.State = esign.Executed
+	Status(&p, executed, behind)
+	if Status(&p, executed, now); p.Executed != (office.When{Time: behind, By: true}) {
+		t.Errorf("learned again, executed %v", p.Executed)
+	}
+	for _, at := range []time.Time{now, now.Add(time.Hour)} { // the second changes nothing
+		Event(&p, sent, at)
+		if p = p.Derived(); p.Executed != by || p.SignedAt("j") != by {
+			t.Errorf("executed %v and signed %v, want %v", p.Executed, p.SignedAt("j"), by)
+		}
+	}
+}
+
 // Jan signed at some time before 20:09, when the package was complete. The computer was off until 20:37.
 func TestATimeAtWhichSomethingWasLearnedIsNotTheTimeAtWhichItHappened(t *testing.T) {
 	evening := func(hour, minute int) time.Time { return time.Date(2026, 11, 23, hour, minute, 0, 0, time.UTC) }
