@@ -885,6 +885,34 @@ func TestWhatIsBeingSentIsNotKeptAsTypedAsWell(t *testing.T) {
 	}
 }
 
+// The program may end while the second of two packages is copied: the first is sent at the next start, and typed it would be again.
+func TestOfSeveralPackagesThoseThatTheOfficeHasAreNotKeptAsTyped(t *testing.T) {
+	o := officetest.Busy()
+	o.OnSend = func(ctx context.Context, d office.NewPackage, progress func(office.SendState)) (office.SendState, error) {
+		if d.Name == "a" {
+			progress(office.SendState{DraftID: "draft-a", State: office.DraftHeld, Undo: true})
+		}
+		<-ctx.Done()
+		return office.SendState{}, ctx.Err()
+	}
+	b := newBench(t, o)
+	b.add("a.pdf", "b.pdf")
+	b.screen.Fill(filled(ana))
+	b.screen.each.Choose(1)
+	both := b.Office.Form().Files
+	b.send()
+	b.Until(func() bool { return len(b.Office.Form().Files) < 2 })
+	if got := b.Office.Form(); len(both) != 2 || !slices.Equal(got.Files, both[1:]) || len(got.Signers) != 1 {
+		t.Errorf("typed is %+v of %+v", got, both)
+	}
+	b.screen.Stop()
+	b.Until(func() bool { return b.screen.run == nil })
+	b.Settle()
+	if got := b.Office.Form(); !slices.Equal(got.Files, both) {
+		t.Errorf("taken back, typed is %+v", got)
+	}
+}
+
 // Programs hand out temporary files and remove them at once; the computer may be started anew before anybody presses Send.
 func TestATemporaryFileIsKeptWithTheForm(t *testing.T) {
 	b := newBench(t, officetest.Busy())

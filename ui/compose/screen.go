@@ -433,8 +433,8 @@ func (s *Screen) keep() {
 		return
 	}
 	f := s.form()
-	if s.run != nil && s.run.kept() {
-		f = office.Form{}
+	if s.run != nil {
+		f = s.run.rest(f, s.docs)
 	}
 	s.env.Office.KeepForm(f)
 	s.clearing.Hidden = f.Empty() || s.run != nil

@@ -80,7 +80,6 @@ func (s *Screen) offerUndo(r *run) {
 		return
 	}
 	r.offered = true
-	s.keep()
 	s.env.Soon(env.Undoable{Undone: func() { s.undo(r) },
 		Says: func(seconds int) string { return lang.N("Sending in {{.PluralCount}} seconds", seconds) }})
 }
@@ -129,7 +128,10 @@ func (s *Screen) progress(r *run, p *parcel, state office.SendState) {
 	if s.run != r || p.fate != onItsWay {
 		return
 	}
-	p.state = state
+	stored := p.state.DraftID == "" && state.DraftID != ""
+	if p.state = state; stored {
+		s.keep()
+	}
 	if state.Undo {
 		s.offerUndo(r)
 		return
@@ -421,9 +423,21 @@ type run struct {
 	leaving  bool // the person lets the office do the rest
 }
 
-// kept says that the office has all of it, so that nothing is lost when the program ends.
-func (r *run) kept() bool {
-	return !slices.ContainsFunc(r.parcels, func(p *parcel) bool { return p.state.DraftID == "" })
+// rest is what the office does not have yet of a form with those documents: when the program ends, nothing is lost, and nothing that
+// will be sent is typed as well.
+func (r *run) rest(f office.Form, docs []*document) office.Form {
+	has := func(p *parcel) bool { return p.state.DraftID != "" }
+	if !slices.ContainsFunc(r.parcels, func(p *parcel) bool { return !has(p) }) {
+		return office.Form{}
+	}
+	var files []office.FormFile
+	for i, doc := range docs {
+		if !slices.ContainsFunc(r.parcels, func(p *parcel) bool { return has(p) && slices.Contains(p.docs, doc) }) {
+			files = append(files, f.Files[i])
+		}
+	}
+	f.Files = files
+	return f
 }
 
 // stored says that the office has what it could take of it.
