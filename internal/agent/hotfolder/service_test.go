@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/zeebo/blake3"
 	"go.uber.org/goleak"
 
 	"countersign/internal/agent/data"
@@ -372,7 +373,7 @@ func (d *desk) executed(name string, signed []byte) {
 	d.t.Helper()
 	target := strings.TrimSuffix(name, ".pdf") + " signed.pdf"
 	write(d.t, filepath.Join(d.saveTo, target), signed)
-	sum := sha256.Sum256(signed)
+	sum := blake3.Sum256(signed)
 	d.decide(func(x *office.Draft) {
 		x.State, x.PackageID = office.DraftSent, "package "+x.ID
 		noErr(d.t, d.tools.Data.Update(func(tx *store.Tx) error {
@@ -385,7 +386,7 @@ func (d *desk) executed(name string, signed []byte) {
 			if _, err := tx.PlanJob(j); err != nil {
 				return err
 			}
-			j.State, j.Size, j.Digest, j.Done = office.JobDone, int64(len(signed)), hex.EncodeToString(sum[:]), time.Now()
+			j.State, j.Size, j.Digest, j.Done = office.JobDone, int64(len(signed)), "blake3:"+hex.EncodeToString(sum[:]), time.Now()
 			return errors.Join(tx.PutJob(j), WakeReturn(tx, p))
 		}))
 	})
