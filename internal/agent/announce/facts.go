@@ -64,9 +64,10 @@ func (r *Service) Saved(tx *store.Tx, p office.Package, jobs []office.Job) ([]of
 	return []office.Fact{f}, putPending(tx, f)
 }
 
-// wereThere reports whether every signed document was there before this program saved it. Other files may come weeks after it.
+// wereThere reports whether the signed documents were there before this program saved them. Other files may come weeks after them.
 func wereThere(jobs []office.Job) bool {
-	return !slices.ContainsFunc(jobs, func(j office.Job) bool { return j.Kind == office.FileSigned && j.State == office.JobDone && !j.Found })
+	saved := slices.DeleteFunc(slices.Clone(jobs), func(j office.Job) bool { return j.Kind != office.FileSigned || j.State != office.JobDone })
+	return len(saved) > 0 && !slices.ContainsFunc(saved, func(j office.Job) bool { return !j.Found })
 }
 
 // nameLast names in f whoever signed p last, where that is certain and people were not told of it before; nor are they told of it

@@ -304,6 +304,21 @@ func TestARestoredOfficeTellsWhatWasSavedSinceTheBackupOnceInAll(t *testing.T) {
 	}
 }
 
+func TestOfARestoredPackageWithoutAnyFilePeopleAreTold(t *testing.T) {
+	r := newService(t, nil)
+	p := office.Package{ID: "p", Planned: true, State: office.PackageExecuted, Executed: office.When{Time: time.Now()}, Restored: time.Now()}
+	jobs := []office.Job{{PackageID: "p", DocumentID: "no/id", Kind: office.FileSigned, State: office.JobPending, Target: "Lease.pdf", Folder: "/Signed"}}
+	err := r.Data.Update(func(tx *store.Tx) error {
+		if facts, err := r.Saved(tx, p, jobs); err != nil || len(facts) != 1 || facts[0].CaughtUp {
+			t.Errorf("%+v, %v", facts, err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestNobodyIsToldWhatTheyChoseNotToHear(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // it is midnight, in UTC
 		signed, saved := office.Fact{Kind: office.FactSigned}, office.Fact{Kind: office.FactSaved}
