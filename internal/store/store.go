@@ -61,8 +61,8 @@ type Options struct {
 
 // Store is an open data file. All methods may be called from any goroutine.
 //
-// Whoever has the turn writes: the writer, a goroutine that Open starts and Close ends, or a caller that finds nobody else, see
-// [Store.Update]. Reading happens on the caller's goroutine and sees the last commit.
+// One caller at a time has the turn and commits what is queued, see [Store.Update]. Reading happens on the caller's goroutine and
+// sees the last commit.
 type Store struct {
 	path string
 	now  func() time.Time
@@ -71,14 +71,13 @@ type Store struct {
 	file *os.File // bbolt's own, to let go of the lock when bbolt cannot
 
 	mu     sync.Mutex
-	first  []*request // see UpdateFirst
-	queue  []*request
+	first  []*request // of UpdateFirst
+	queue  []*request // of Update
+	stream stream
 	closed bool
-	wake   chan struct{} // capacity 1: there is something in queue, or closed
-	done   chan struct{} // closed when the writer has ended
 
-	turn chan struct{} // capacity 1: full while somebody commits
-	line stream        // of whoever has the turn
+	turn   chan struct{} // capacity 1: full while somebody commits
+	leader chan struct{} // capacity 1: full while an Update waits for its turn, to commit those that wait beside it
 
 	lines  lineChanges
 	memory memory
@@ -117,12 +116,11 @@ func Open(path string, opts Options) (*Store, error) {
 		return nil, fmt.Errorf("create data file %s: %w", path, err)
 	}
 	s := &Store{
-		path: path,
-		now:  opts.Now,
-		log:  opts.Log,
-		wake: make(chan struct{}, 1),
-		done: make(chan struct{}),
-		turn: make(chan struct{}, 1),
+		path:   path,
+		now:    opts.Now,
+		log:    opts.Log,
+		turn:   make(chan struct{}, 1),
+		leader: make(chan struct{}, 1),
 	}
 	if err := s.openFile(opts.LockTimeout); err != nil {
 		return nil, err
@@ -135,7 +133,6 @@ func Open(path string, opts Options) (*Store, error) {
 	if err := s.db.View(func(tx *bolt.Tx) error { s.lines.before = uint64(tx.ID()); return nil }); err != nil {
 		return nil, fmt.Errorf("open data file: %w", err)
 	}
-	go s.write()
 	return s, nil
 }
 
@@ -350,8 +347,10 @@ func (s *Store) Close() error {
 	first := !s.closed
 	s.closed = true
 	s.mu.Unlock()
-	s.signal()
-	<-s.done
+	s.turn <- struct{}{}
+	s.commitQueues(&s.first, &s.queue)
+	s.turn <- struct{}{} // that has ended
+	defer func() { <-s.turn }()
 	if !first {
 		return nil
 	}

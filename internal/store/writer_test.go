@@ -192,7 +192,7 @@ func TestWhoeverIsAloneCommitsForHimself(t *testing.T) {
 		if !strings.Contains(by, t.Name()) {
 			t.Errorf("%s was handed over:\n%s", name, by)
 		}
-		time.Sleep(longestLull) // no stream of those that go first holds up the next
+		time.Sleep(lull) // no stream of those that go first holds up the next
 	}
 }
 
@@ -383,7 +383,7 @@ func TestAStreamOfEventsWithoutEndHoldsUpNothingForLong(t *testing.T) {
 			others.Go(func() { update(t, s, n.note(fmt.Sprint("other", i))) })
 		}
 		others.Wait()
-		if waited := time.Since(began); waited > patience+lull {
+		if waited := time.Since(began); waited > longestWait+lull {
 			t.Errorf("they waited %v", waited)
 		}
 		close(ended)
