@@ -9,7 +9,6 @@ import (
 
 	"countersign/internal/message"
 	"countersign/internal/office"
-	"countersign/internal/single"
 
 	"github.com/alecthomas/kong"
 )
@@ -231,25 +230,13 @@ const offersPatience = time.Second
 func (r *run) offers(kind string) []candidate {
 	ctx, cancel := context.WithTimeout(r.ctx, offersPatience)
 	defer cancel()
-	client, err := single.Client(r.global.Data)
+	o, err := r.running()
 	if err != nil {
 		return nil
 	}
-	running := &remote{client}
-	defer running.Close()
-	var list []candidate
-	err = running.call(ctx, pathOffers, offersRequest{kind}, func(m reply) error {
-		list = append(list, m.Offers...)
-		return nil
-	})
-	if err != nil {
-		return nil // what is wrong is said by the command itself
-	}
+	defer o.Close()
+	list, _ := callOffers.of(ctx, o, kind) // what is wrong is said by the command itself
 	return list
-}
-
-type offersRequest struct {
-	Kind string `json:"kind"`
 }
 
 // offersMost is how many words of a kind are offered: nobody looks through more.
@@ -258,22 +245,22 @@ const offersMost = 500
 // offersLongest is how long such a word is at most, in characters.
 const offersLongest = 4000
 
-// Offers are the words of a kind that may be typed.
-func (c *controller) Offers(kind string) ([]candidate, error) {
+// offers are the words of a kind that may be typed.
+func (l *local) offers(_ context.Context, kind string) ([]candidate, error) {
 	switch kind {
 	case ofPackage:
-		return c.packageOffers(office.Query{Archived: true, Limit: offersMost})
+		return l.packageOffers(office.Query{Archived: true, Limit: offersMost})
 	case ofWaiting:
-		return c.packageOffers(office.Query{States: []office.Status{office.StatusWaiting}, Limit: offersMost})
+		return l.packageOffers(office.Query{States: []office.Status{office.StatusWaiting}, Limit: offersMost})
 	case ofPerson:
-		people, err := c.agent.People()
+		people, err := l.agent.People()
 		list := []candidate{}
 		for _, p := range people[:min(offersMost, len(people))] {
 			list = append(list, candidate{Value: office.Written(p)})
 		}
 		return list, err
 	case ofTemplate:
-		used, err := c.agent.UsedTemplates(offersMost)
+		used, err := l.agent.UsedTemplates(offersMost)
 		list := []candidate{}
 		for _, t := range used {
 			list = append(list, candidate{Value: t.Name})
@@ -284,22 +271,22 @@ func (c *controller) Offers(kind string) ([]candidate, error) {
 }
 
 // packageOffers are the ids of packages, and the names that mean one package alone.
-func (c *controller) packageOffers(q office.Query) (list []candidate, err error) {
-	lines, err := c.agent.Lines()
+func (l *local) packageOffers(q office.Query) (list []candidate, err error) {
+	lines, err := l.agent.Lines()
 	if err != nil {
 		return nil, err
 	}
 	chosen := q.Choose(lines)
-	for _, l := range chosen {
-		list = append(list, candidate{l.ID, fmt.Sprintf("%s (%s)", titleOf(l.Name), l.Status())})
+	for _, p := range chosen {
+		list = append(list, candidate{p.ID, fmt.Sprintf("%s (%s)", titleOf(p.Name), p.Status())})
 	}
 	called := map[string]int{}
-	for _, l := range lines {
-		called[l.Name]++
+	for _, p := range lines {
+		called[p.Name]++
 	}
-	for _, l := range chosen {
-		if l.Name != "" && called[l.Name] == 1 {
-			list = append(list, candidate{l.Name, string(l.Status())})
+	for _, p := range chosen {
+		if p.Name != "" && called[p.Name] == 1 {
+			list = append(list, candidate{p.Name, string(p.Status())})
 		}
 	}
 	return list, nil

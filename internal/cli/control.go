@@ -1,305 +1,217 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
+	"sync"
 
 	"countersign/internal/agent"
-	"countersign/internal/message"
 	"countersign/internal/office"
+	"countersign/internal/single"
 )
 
-// The control socket speaks HTTP with JSON bodies: one path per method of office. What takes time answers with one
-// JSON message per line, the last of which has Done set.
+// A call is one question that commands put to an office: in this process, or through the control socket to the running
+// instance. The socket speaks HTTP with JSON bodies; an answer is a message a line, the last of which has Done set.
+type call[Q, A any] struct {
+	name string
+	// do may tell news of the answer before it returns it.
+	do func(l *local, ctx context.Context, question Q, tell func(A) error) (A, error)
+}
+
+// The calls. Those of alsoBrief are answered by a single command, too, while it has the data folder to itself.
+var (
+	callHello   = declare("hello", alsoBrief, (*local).hello)
+	callStatus  = declare("status", alsoBrief, func(l *local, _ context.Context, _ nothing) (agent.Status, error) { return l.agent.Status() })
+	callList    = declare("list", alsoBrief, (*local).list)
+	callShow    = declare("package", alsoBrief, (*local).shown)
+	callEvents  = declare("events", alsoBrief, (*local).events)
+	callLink    = declare("link", alsoBrief, (*local).link)
+	callOffers  = declare("offers", running, (*local).offers)
+	callSetup   = declare("configure", running, (*local).configure)
+	callExport  = declare("office", running, (*local).export)
+	callFolders = declare("folders", running, (*local).folders)
+	callPaste   = declare("paste", running, func(l *local, _ context.Context, address string) (nothing, error) {
+		return nothing{}, l.agent.Paste(address)
+	})
+	callSignOut = declare("logout", running, func(l *local, ctx context.Context, _ nothing) (nothing, error) {
+		return nothing{}, l.agent.SignOut(ctx)
+	})
+	callWithdraw = declare("withdraw", running, (*local).withdraw)
+	callUpdate   = declare("update", running, (*local).checkUpdate)
+	callMove     = declare("move", running, (*local).move)
+	callWindow   = declare("show", running, func(l *local, _ context.Context, files []string) (nothing, error) {
+		l.show(files)
+		return nothing{}, nil
+	})
+	callQuit = declare("quit", running, func(l *local, _ context.Context, _ nothing) (nothing, error) { l.quit(); return nothing{}, nil })
+
+	callTemplates = declare("templates", running, func(l *local, ctx context.Context, search string) ([]office.Template, error) {
+		return l.agent.Templates(ctx, search)
+	})
+
+	callSignIn = declareNews("login", running, (*local).signIn)
+	callSend   = declareNews("send", running, (*local).send)
+	callFollow = declareNews("follow", running, (*local).follow)
+)
+
 const (
-	pathHello     = "/hello"
-	pathStatus    = "/status"
-	pathConfigure = "/configure"
-	pathOffice    = "/office"
-	pathSignIn    = "/login"
-	pathPaste     = "/paste"
-	pathSignOut   = "/logout"
-	pathSend      = "/send"
-	pathLink      = "/link"
-	pathList      = "/list"
-	pathPackage   = "/package"
-	pathEvents    = "/events"
-	pathFollow    = "/follow"
-	pathOffers    = "/offers"
-	pathWithdraw  = "/withdraw"
-	pathShow      = "/show"
-	pathTemplates = "/templates"
-	pathUpdate    = "/update"
-	pathMove      = "/move"
-	pathQuit      = "/quit"
+	running   = false
+	alsoBrief = true
 )
 
-// reply is one line of an answer.
-type reply struct {
-	Done     bool                  `json:"done,omitempty"`
-	Error    string                `json:"error,omitempty"` // one sentence
-	Folders  []office.HotFolderRow `json:"folders,omitempty"`
-	Address  string                `json:"address,omitempty"`
-	State    *office.SendState     `json:"state,omitempty"`
-	Settings *office.Settings      `json:"settings,omitempty"`
-	Office   *agent.OfficeFile     `json:"office,omitempty"`
+// nothing is a question or an answer without content.
+type nothing struct{}
 
-	Templates []office.Template  `json:"templates,omitempty"`
-	Packages  []listedPackage    `json:"packages,omitempty"`
-	Package   *shownPackage      `json:"package,omitempty"`
-	Events    []listedEvent      `json:"events,omitempty"`
-	Offers    []candidate        `json:"offers,omitempty"`
-	Withdrawn []office.Withdrawn `json:"withdrawn,omitempty"`
-	Update    *office.Update     `json:"update,omitempty"`
-	Move      *agent.Arrival     `json:"move,omitempty"`
+// served are the calls as the control socket answers them.
+var served []answerer
+
+type answerer struct {
+	name      string
+	alsoBrief bool
+	handler   func(*local) http.HandlerFunc
 }
 
-// hello is what an instance says of itself.
-type hello struct {
-	Brief bool `json:"brief"` // a command with the data folder to itself, done in a moment: come again then
+func declare[Q, A any](name string, alsoBrief bool, do func(*local, context.Context, Q) (A, error)) call[Q, A] {
+	return declareNews(name, alsoBrief, func(l *local, ctx context.Context, q Q, _ func(A) error) (A, error) { return do(l, ctx, q) })
 }
 
-type pasteRequest struct {
-	Address string `json:"address"`
-}
-
-type templatesRequest struct {
-	Search string `json:"search,omitempty"`
-}
-
-type packageRequest struct {
-	Package string `json:"package"` // its id, the beginning of its id, or its name
-}
-
-type showRequest struct {
-	Files []string `json:"files,omitempty"`
-}
-
-// controller is the office in this process, and its side of the control socket.
-type controller struct {
-	agent *agent.Agent
-	show  func(files []string)
-	quit  func()
-	brief bool // this is a single command, which does nothing for others
-
-	ending context.Context // done when the agent is about to stop, and so are the requests under way
-}
-
-func (c *controller) Status(context.Context) (agent.Status, error) { return c.agent.Status() }
-
-func (c *controller) Configure(ctx context.Context, change settingsChange) (office.Settings, error) {
-	return c.agent.Change(ctx, change.apply, change.Secrets)
-}
-
-// Office is the office's file, with the change in it, and with the client secret only where that is asked for.
-func (c *controller) Office(_ context.Context, change settingsChange) (agent.OfficeFile, error) {
-	s := change.apply(c.agent.Settings())
-	if !change.Setup.WithSecret {
-		return agent.OfficeFile{Settings: s}, nil
-	}
-	return c.agent.Office(s)
-}
-
-func (c *controller) SignIn(ctx context.Context, o agent.SignInOptions, open func(string) error) error {
-	return c.agent.SignIn(ctx, o, open)
-}
-
-func (c *controller) Paste(_ context.Context, address string) error { return c.agent.Paste(address) }
-
-func (c *controller) SignOut(ctx context.Context) error { return c.agent.SignOut(ctx) }
-
-func (c *controller) Send(ctx context.Context, d office.NewPackage, progress func(office.SendState)) (office.SendState, error) {
-	state, err := c.agent.Send(ctx, d, progress)
-	if errors.Is(err, context.Canceled) && state.DraftID != "" { // kept, and sent later: sending it again would make two
-		err = &agent.DraftError{Text: message.WaitingStopped()}
-	}
-	return state, err
-}
-
-func (c *controller) SignPage(ctx context.Context, q linkRequest) (address string, err error) {
-	id, err := c.find(q.Package)
-	if err != nil {
-		return "", err
-	}
-	return c.agent.SignerPage(ctx, id, q.Person)
-}
-
-func (c *controller) Templates(ctx context.Context, search string) ([]office.Template, error) {
-	return c.agent.Templates(ctx, search)
+func declareNews[Q, A any](name string, alsoBrief bool, do func(*local, context.Context, Q, func(A) error) (A, error)) call[Q, A] {
+	c := call[Q, A]{name, do}
+	served = append(served, answerer{name, alsoBrief, c.handler})
+	return c
 }
 
 // handler serves the control socket.
-func (c *controller) handler() http.Handler {
+func (l *local) handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET "+pathHello, func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		json.NewEncoder(w).Encode(hello{Brief: c.brief})
-	})
-	mux.HandleFunc("GET "+pathStatus, func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		s, err := c.agent.Status()
-		if err != nil {
-			w.WriteHeader(http.StatusInternalServerError)
-			json.NewEncoder(w).Encode(reply{Error: agent.Message(err).String()})
-			return
+	for _, s := range served {
+		if s.alsoBrief || !l.brief {
+			mux.HandleFunc("POST /"+s.name, s.handler(l))
 		}
-		json.NewEncoder(w).Encode(s)
-	})
-	mux.HandleFunc("POST "+pathList, answer(c.ending, func(ctx context.Context, q office.Query, _ func(reply)) (reply, error) {
-		list, err := c.List(ctx, q)
-		return reply{Packages: list}, err
-	}))
-	mux.HandleFunc("POST "+pathPackage, answer(c.ending, func(ctx context.Context, q packageRequest, _ func(reply)) (reply, error) {
-		p, err := c.Show(ctx, q.Package)
-		return reply{Package: &p}, err
-	}))
-	mux.HandleFunc("POST "+pathEvents, answer(c.ending, func(ctx context.Context, q eventsRequest, _ func(reply)) (reply, error) {
-		list, err := c.Events(ctx, q)
-		return reply{Events: list}, err
-	}))
-	if c.brief {
-		return mux
 	}
-	mux.HandleFunc("POST "+pathFollow, c.serveFollow)
-	mux.HandleFunc("POST "+pathOffers, answer(c.ending, func(_ context.Context, q offersRequest, _ func(reply)) (reply, error) {
-		list, err := c.Offers(q.Kind)
-		return reply{Offers: list}, err
-	}))
-	mux.HandleFunc("POST "+pathFolders, answer(c.ending, func(ctx context.Context, q foldersRequest, _ func(reply)) (reply, error) {
-		rows, err := c.Folders(ctx, q)
-		return reply{Folders: rows}, err
-	}))
-	mux.HandleFunc("POST "+pathConfigure, answer(c.ending, func(ctx context.Context, change settingsChange, _ func(reply)) (reply, error) {
-		s, err := c.Configure(ctx, change)
-		return reply{Settings: &s}, err
-	}))
-	mux.HandleFunc("POST "+pathOffice, answer(c.ending, func(ctx context.Context, change settingsChange, _ func(reply)) (reply, error) {
-		file, err := c.Office(ctx, change)
-		return reply{Office: &file}, err
-	}))
-	mux.HandleFunc("POST "+pathSignIn, answer(c.ending, func(ctx context.Context, o agent.SignInOptions, tell func(reply)) (reply, error) {
-		return reply{}, c.SignIn(ctx, o, func(address string) error {
-			tell(reply{Address: address})
-			return nil
-		})
-	}))
-	mux.HandleFunc("POST "+pathPaste, answer(c.ending, func(ctx context.Context, p pasteRequest, _ func(reply)) (reply, error) {
-		return reply{}, c.Paste(ctx, p.Address)
-	}))
-	mux.HandleFunc("POST "+pathSignOut, answer(c.ending, func(ctx context.Context, _ struct{}, _ func(reply)) (reply, error) {
-		return reply{}, c.SignOut(ctx)
-	}))
-	mux.HandleFunc("POST "+pathSend, answer(c.ending, func(ctx context.Context, d office.NewPackage, tell func(reply)) (reply, error) {
-		state, err := c.Send(ctx, d, func(s office.SendState) { tell(reply{State: &s}) })
-		return reply{State: &state}, err
-	}))
-	mux.HandleFunc("POST "+pathLink, answer(c.ending, func(ctx context.Context, q linkRequest, _ func(reply)) (reply, error) {
-		address, err := c.SignPage(ctx, q)
-		return reply{Address: address}, err
-	}))
-	mux.HandleFunc("POST "+pathTemplates, answer(c.ending, func(ctx context.Context, q templatesRequest, _ func(reply)) (reply, error) {
-		list, err := c.Templates(ctx, q.Search)
-		return reply{Templates: list}, err
-	}))
-	mux.HandleFunc("POST "+pathWithdraw, answer(c.ending, func(ctx context.Context, n office.NewWithdrawal, _ func(reply)) (reply, error) {
-		list, err := c.Withdraw(ctx, n)
-		return reply{Withdrawn: list}, err
-	}))
-	mux.HandleFunc("POST "+pathUpdate, answer(c.ending, func(ctx context.Context, q updateRequest, _ func(reply)) (reply, error) {
-		u, err := c.CheckUpdate(ctx, q)
-		return reply{Update: &u}, err
-	}))
-	mux.HandleFunc("POST "+pathMove, answer(c.ending, func(ctx context.Context, m moveRequest, _ func(reply)) (reply, error) {
-		shown, err := c.Move(ctx, m)
-		return reply{Move: &shown}, err
-	}))
-	mux.HandleFunc("POST "+pathShow, answer(c.ending, func(_ context.Context, s showRequest, _ func(reply)) (reply, error) {
-		c.show(s.Files)
-		return reply{}, nil
-	}))
-	mux.HandleFunc("POST "+pathQuit, answer(c.ending, func(context.Context, struct{}, func(reply)) (reply, error) {
-		c.quit()
-		return reply{}, nil
-	}))
 	return mux
 }
 
-// answer reads the request, runs do, until ending at most, and writes its messages as they come, and what do returns as
-// the last one. Only one goroutine writes at a time. do may be survived by what it has started: what is told after its end
-// goes nowhere. Its panic ends the request alone (net/http).
-func answer[T any](ending context.Context, do func(ctx context.Context, request T, tell func(reply)) (reply, error)) http.HandlerFunc {
+// answerLine is a line of an answer.
+type answerLine[A any] struct {
+	Done   bool   `json:"done,omitempty"`
+	Error  string `json:"error,omitempty"` // one sentence
+	Answer A      `json:"answer"`
+}
+
+// handler answers a request, until the office ends at most. A panic ends the request alone (net/http).
+func (c call[Q, A]) handler(l *local) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		var request T
-		if err := json.NewDecoder(r.Body).Decode(&request); err != nil {
+		var q Q
+		if err := json.NewDecoder(r.Body).Decode(&q); err != nil {
 			http.Error(w, "unreadable request", http.StatusBadRequest)
 			return
 		}
 		w.Header().Set("Content-Type", "application/x-ndjson")
 		ctx, cancel := context.WithCancel(r.Context())
 		defer cancel()
-		defer context.AfterFunc(ending, cancel)()
-		lines := newLines(w)
-		defer lines.end()
-		m, err := do(ctx, request, lines.tell)
-		lines.end()
-		m.Done, m.Error = true, said(err)
-		lines.encoder.Encode(m)
+		defer context.AfterFunc(l.ending, cancel)()
+		out := &lines{encoder: json.NewEncoder(w), flusher: http.NewResponseController(w)}
+		defer out.end()
+		a, err := c.do(l, ctx, q, func(a A) error { return out.put(answerLine[A]{Answer: a}) })
+		_ = out.put(answerLine[A]{Done: true, Error: said(err), Answer: a}) // whoever asked may be gone
 	}
 }
 
-// lines writes messages on a goroutine of its own, so that a slow reader holds up nobody.
+// lines writes an answer. A call may be survived by what it has started: what is told after the end goes nowhere.
 type lines struct {
+	mu      sync.Mutex
+	over    bool
 	encoder *json.Encoder
 	flusher *http.ResponseController
-	news    chan reply // never closed, because nobody knows when the last one tells
-	over    context.CancelFunc
-	written chan struct{} // closed when the goroutine is gone
 }
 
-func newLines(w http.ResponseWriter) *lines {
-	l := &lines{
-		encoder: json.NewEncoder(w), flusher: http.NewResponseController(w),
-		news: make(chan reply, 64), written: make(chan struct{}),
+func (l *lines) put(line any) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.over {
+		return nil
 	}
-	ctx, over := context.WithCancel(context.Background())
-	l.over = over
-	go l.write(ctx.Done())
-	return l
+	return errors.Join(l.encoder.Encode(line), l.flusher.Flush())
 }
 
-// tell hands m over. It never blocks: progress is news, not a record, and what nobody takes is superseded.
-func (l *lines) tell(m reply) {
-	select {
-	case l.news <- m:
-	default:
-	}
-}
-
-// end returns when what was told so far is written, as far as anybody reads it. It may be called more than once.
 func (l *lines) end() {
-	l.over()
-	<-l.written
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.over = true
 }
 
-func (l *lines) write(over <-chan struct{}) {
-	defer close(l.written)
-	for {
-		select {
-		case m := <-l.news:
-			if !l.put(m) {
-				return
-			}
-		case <-over:
-			for range len(l.news) {
-				if !l.put(<-l.news) {
-					return
-				}
-			}
-			return
+// of puts a question to an office.
+func (c call[Q, A]) of(ctx context.Context, o *instance, q Q) (A, error) {
+	return c.news(ctx, o, q, func(A) error { return nil })
+}
+
+// alone opens the office with a part of the agent for one question.
+func (c call[Q, A]) alone(r *run, part agent.Component, q Q) (a A, err error) {
+	o, err := r.office(part)
+	if err != nil {
+		return a, err
+	}
+	defer o.Close()
+	return c.of(r.ctx, o, q)
+}
+
+// news puts a question to an office and hands on what is told before the answer. An error of each ends the question. With an
+// error, the answer is the last that was told.
+func (c call[Q, A]) news(ctx context.Context, o *instance, q Q, each func(A) error) (a A, err error) {
+	if o.here != nil {
+		return c.do(o.here, ctx, q, each)
+	}
+	body, err := json.Marshal(q)
+	if err != nil {
+		return a, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://countersign/"+c.name, bytes.NewReader(body))
+	if err != nil {
+		return a, err
+	}
+	resp, err := o.socket.Do(req)
+	if err != nil {
+		return a, unreachable(ctx, err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode == http.StatusNotFound {
+		return a, &failure{"The running Countersign is of another version and does not know this command. End it and start it again."}
+	}
+	if resp.StatusCode != http.StatusOK {
+		return a, fmt.Errorf("the running instance answered %s", resp.Status)
+	}
+	for lines := json.NewDecoder(resp.Body); ; {
+		var m answerLine[A]
+		if err := lines.Decode(&m); err != nil {
+			return a, unreachable(ctx, err)
+		}
+		a = m.Answer
+		if m.Error != "" {
+			return a, &failure{m.Error}
+		}
+		if m.Done {
+			return a, nil
+		}
+		if err := each(a); err != nil {
+			return a, err
 		}
 	}
 }
 
-func (l *lines) put(m reply) bool { return l.encoder.Encode(m) == nil && l.flusher.Flush() == nil }
+func unreachable(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if errors.Is(err, single.ErrNotRunning) {
+		return err
+	}
+	return errSilent
+}
+
+// errSilent is a running instance that was reached and then said nothing, or no more.
+var errSilent = &failure{"The running Countersign did not answer. End it and try again."}

@@ -14,66 +14,66 @@ import (
 
 	"countersign/internal/agent"
 	"countersign/internal/message"
-	"countersign/internal/office"
 	"countersign/internal/secret"
 )
 
-type asked struct{}
-
-// messages are the lines of an answer.
-func messages(t *testing.T, body io.Reader) (all []reply) {
+// asked serves a call, and asks it once more each time.
+func asked(t *testing.T, do func(ctx context.Context, tell func(int) error) (int, error)) (s *httptest.Server, ask func() []answerLine[int]) {
 	t.Helper()
-	for d := json.NewDecoder(body); ; {
-		var m reply
-		switch err := d.Decode(&m); {
-		case errors.Is(err, io.EOF):
-			return all
-		case err != nil:
-			t.Fatal(err)
+	c := call[nothing, int]{do: func(_ *local, ctx context.Context, _ nothing, tell func(int) error) (int, error) { return do(ctx, tell) }}
+	s = httptest.NewUnstartedServer(c.handler(&local{ending: t.Context()}))
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	s.Start()
+	t.Cleanup(s.Close)
+	return s, func() (all []answerLine[int]) {
+		t.Helper()
+		resp, err := s.Client().Post(s.URL, "", strings.NewReader("{}"))
+		must(t, err)
+		defer resp.Body.Close()
+		for d := json.NewDecoder(resp.Body); ; {
+			var m answerLine[int]
+			switch err := d.Decode(&m); {
+			case errors.Is(err, io.EOF):
+				return all
+			case err != nil:
+				t.Fatal(err)
+			}
+			all = append(all, m)
 		}
-		all = append(all, m)
 	}
 }
 
 // An upload may report its progress a moment after its Send has returned.
 func TestProgressAfterTheEndHarmsNothing(t *testing.T) {
-	var late func(reply)
-	s := httptest.NewServer(answer(t.Context(), func(_ context.Context, _ asked, tell func(reply)) (reply, error) {
+	var late func(int) error
+	_, ask := asked(t, func(_ context.Context, tell func(int) error) (int, error) {
 		late = tell
-		tell(reply{State: &office.SendState{Sent: 1}})
-		return reply{State: &office.SendState{Sent: 2}}, nil
-	}))
-	defer s.Close()
-	resp, err := s.Client().Post(s.URL, "", strings.NewReader("{}"))
-	must(t, err)
-	defer resp.Body.Close()
-	all := messages(t, resp.Body)
+		must(t, tell(1))
+		return 2, nil
+	})
+	all := ask()
 	for range 100 {
-		late(reply{})
+		_ = late(3)
 	}
-	if len(all) != 2 || all[0].Done || all[0].State.Sent != 1 || !all[1].Done || all[1].State.Sent != 2 {
+	if len(all) != 2 || all[0].Done || all[0].Answer != 1 || !all[1].Done || all[1].Answer != 2 {
 		t.Errorf("the answer was %+v", all)
 	}
 }
 
 func TestProgressFromManyEndsWithTheAnswer(t *testing.T) {
 	var still sync.WaitGroup
-	s := httptest.NewServer(answer(t.Context(), func(ctx context.Context, _ asked, tell func(reply)) (reply, error) {
+	_, ask := asked(t, func(ctx context.Context, tell func(int) error) (int, error) {
 		for range 4 {
 			still.Go(func() {
 				for ctx.Err() == nil { // beyond the end of the answer
-					tell(reply{Address: "https://sign.example.com"})
+					_ = tell(1)
 				}
 			})
 		}
-		return reply{}, nil
-	}))
-	defer s.Close()
+		return 2, nil
+	})
 	for range 20 {
-		resp, err := s.Client().Post(s.URL, "", strings.NewReader("{}"))
-		must(t, err)
-		all := messages(t, resp.Body)
-		resp.Body.Close()
+		all := ask()
 		for i, m := range all {
 			if last := i == len(all)-1; m.Done != last {
 				t.Fatalf("message %d of %d is %+v", i, len(all), m)
@@ -87,12 +87,7 @@ func TestProgressFromManyEndsWithTheAnswer(t *testing.T) {
 }
 
 func TestAPanicEndsItsRequestAlone(t *testing.T) {
-	s := httptest.NewUnstartedServer(answer(t.Context(), func(context.Context, asked, func(reply)) (reply, error) {
-		panic("a fault")
-	}))
-	s.Config.ErrorLog = log.New(io.Discard, "", 0)
-	s.Start()
-	defer s.Close()
+	s, _ := asked(t, func(context.Context, func(int) error) (int, error) { panic("a fault") })
 	for range 2 {
 		resp, err := s.Client().Post(s.URL, "", strings.NewReader("{}"))
 		if err == nil {
@@ -110,11 +105,11 @@ func TestAStatusThatCannotBeReadIsAFailureAndNotZeros(t *testing.T) {
 	if err := a.Close(); err != nil { // nothing can be read from here on
 		t.Fatal(err)
 	}
-	s := httptest.NewServer((&controller{agent: a, ending: t.Context()}).handler())
+	s := httptest.NewServer((&local{agent: a, ending: t.Context()}).handler())
 	defer s.Close()
 	client := s.Client()
 	client.Transport = rewritten{client.Transport, s.Listener.Addr().String()}
-	_, err = (&remote{client}).Status(t.Context())
+	_, err = callStatus.of(t.Context(), &instance{socket: client}, nothing{})
 	if want := message.Closing().String(); err == nil || err.Error() != want {
 		t.Errorf("%v, want %q", err, want)
 	}

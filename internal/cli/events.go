@@ -2,9 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"net/http"
 	"time"
 
 	"countersign/internal/cli/terminal"
@@ -31,12 +28,7 @@ func (c *eventsCmd) Run(r *run) error {
 	if c.Follow {
 		return c.follow(r, q)
 	}
-	o, err := r.office(look)
-	if err != nil {
-		return err
-	}
-	defer o.Close()
-	events, err := o.Events(r.ctx, q)
+	events, err := callEvents.alone(r, look, q)
 	if err != nil {
 		return err
 	}
@@ -94,73 +86,45 @@ func listedEventOf(e office.EventLine) listedEvent {
 	}
 }
 
-// Events are the last events that q asks for, oldest first.
-func (c *controller) Events(_ context.Context, q eventsRequest) ([]listedEvent, error) {
-	of := office.EventQuery{Since: q.Since, Limit: q.Limit}
-	if q.Package != "" {
-		id, err := c.find(q.Package)
-		if err != nil {
-			return nil, err
-		}
-		of.PackageID = id
+// events are the last events that q asks for, oldest first.
+func (l *local) events(_ context.Context, q eventsRequest) ([]listedEvent, error) {
+	only, err := l.only(q)
+	if err != nil {
+		return nil, err
 	}
-	lines, err := c.agent.EventLines(of)
+	lines, err := l.agent.EventLines(office.EventQuery{PackageID: only, Since: q.Since, Limit: q.Limit})
 	list := make([]listedEvent, len(lines))
-	for i, l := range lines {
-		list[i] = listedEventOf(l)
+	for i, e := range lines {
+		list[i] = listedEventOf(e)
 	}
 	return list, err
 }
 
-// serveFollow answers with one event a line until the client has enough or the agent ends. Unlike an answer's progress,
-// each event is a record: a slow reader holds up its own answer, and nothing else.
-func (c *controller) serveFollow(w http.ResponseWriter, req *http.Request) {
-	var q eventsRequest
-	if err := json.NewDecoder(req.Body).Decode(&q); err != nil {
-		http.Error(w, "unreadable request", http.StatusBadRequest)
-		return
+// only is the id of the package that q asks for; "" for all.
+func (l *local) only(q eventsRequest) (id string, err error) {
+	if q.Package == "" {
+		return "", nil
 	}
-	ctx, cancel := context.WithCancel(req.Context())
-	defer cancel()
-	defer context.AfterFunc(c.ending, cancel)()
-	w.Header().Set("Content-Type", "application/x-ndjson")
-	encoder, flusher := json.NewEncoder(w), http.NewResponseController(w)
-	put := func(m reply) error { return errors.Join(encoder.Encode(m), flusher.Flush()) }
-	only := ""
-	if q.Package != "" {
-		id, err := c.find(q.Package)
-		if err != nil {
-			_ = put(reply{Done: true, Error: said(err)}) // whoever asked is gone
-			return
-		}
-		only = id
-	}
-	if err := put(reply{}); err != nil { // whoever asked knows that nothing is missed from here on
-		return
-	}
-	_ = c.agent.Follow(ctx, q.Since, func(l office.EventLine) error { // whoever asked comes again for the rest
-		if only != "" && l.PackageID != only {
-			return nil
-		}
-		return put(reply{Events: []listedEvent{listedEventOf(l)}})
-	})
+	return l.find(q.Package)
 }
 
-// Follow hands over each event that is told, until the connection ends; it has begun once at is called.
-func (r *remote) Follow(ctx context.Context, q eventsRequest, at func(), each func(listedEvent) error) error {
-	begun := false
-	return r.call(ctx, pathFollow, q, func(m reply) error {
-		if !begun && m.Error == "" {
-			begun = true
-			at()
+// follow tells one event after the other until whoever asked has enough or the agent ends, after word that nothing is missed from
+// here on. A slow reader holds up its own answer, and nothing else.
+func (l *local) follow(ctx context.Context, q eventsRequest, tell func([]listedEvent) error) ([]listedEvent, error) {
+	only, err := l.only(q)
+	if err == nil {
+		err = tell(nil)
+	}
+	if err != nil {
+		return nil, err
+	}
+	_ = l.agent.Follow(ctx, q.Since, func(e office.EventLine) error { // whoever asked comes again for the rest
+		if only != "" && e.PackageID != only {
+			return nil
 		}
-		for _, e := range m.Events {
-			if err := each(e); err != nil {
-				return err
-			}
-		}
-		return nil
+		return tell([]listedEvent{listedEventOf(e)})
 	})
+	return nil, nil
 }
 
 // printEvents prints a line for each event.

@@ -48,9 +48,6 @@ type namedFolder struct {
 	JSON   bool   `name:"json" help:"Print JSON, as countersign help admin documents it."`
 }
 
-// pathFolders is foldersRequest's path on the control socket.
-const pathFolders = "/folders"
-
 // foldersRequest changes one of the folders that send, or none where it names none.
 type foldersRequest struct {
 	Folder string        `json:"folder,omitempty"` // its id, or its path as it was typed
@@ -84,8 +81,8 @@ func (c folderChange) apply(f office.HotFolder) office.HotFolder {
 	return f
 }
 
-func (c *controller) Folders(_ context.Context, q foldersRequest) ([]office.HotFolderRow, error) {
-	rows, err := c.agent.HotFolders()
+func (l *local) folders(_ context.Context, q foldersRequest) ([]office.HotFolderRow, error) {
+	rows, err := l.agent.HotFolders()
 	if err != nil || q.Folder == "" {
 		return rows, err
 	}
@@ -97,22 +94,14 @@ func (c *controller) Folders(_ context.Context, q foldersRequest) ([]office.HotF
 		return nil, message.Error(message.SendFolderUnknown(filepath.Base(q.Folder)), errors.New("unknown folder"))
 	}
 	if q.Remove {
-		_, err = c.agent.RemoveHotFolder(f.ID)
+		_, err = l.agent.RemoveHotFolder(f.ID)
 	} else if q.Change != nil {
-		_, err = c.agent.PutHotFolder(q.Change.apply(f))
+		_, err = l.agent.PutHotFolder(q.Change.apply(f))
 	}
 	if err != nil {
 		return nil, err
 	}
-	return c.agent.HotFolders()
-}
-
-func (r *remote) Folders(ctx context.Context, q foldersRequest) (rows []office.HotFolderRow, err error) {
-	err = r.call(ctx, pathFolders, q, func(m reply) error {
-		rows = m.Folders
-		return nil
-	})
-	return rows, err
+	return l.agent.HotFolders()
 }
 
 func (c *foldersListCmd) Run(r *run) error { return r.folders(foldersRequest{}, c.JSON) }
@@ -148,12 +137,7 @@ func (r *run) folders(q foldersRequest, asJSON bool) (err error) {
 			return err
 		}
 	}
-	o, err := r.office(idle)
-	if err != nil {
-		return err
-	}
-	defer o.Close()
-	rows, err := o.Folders(r.ctx, q)
+	rows, err := callFolders.alone(r, idle, q)
 	if err != nil {
 		return err
 	}

@@ -75,22 +75,30 @@ type following struct {
 
 // once follows the Countersign that runs, until it ends.
 func (f *following) once(r *run) error {
-	client, err := single.Client(r.global.Data)
+	o, err := r.running()
 	if err != nil {
 		if !errors.Is(err, single.ErrNotRunning) {
 			return &failure{single.Message(err).String()}
 		}
 		return err
 	}
-	running := &remote{client}
-	defer running.Close()
+	defer o.Close()
 	hello, cancel := context.WithTimeout(r.ctx, turnPatience)
 	defer cancel()
-	said, err := running.hello(hello)
+	said, err := callHello.of(hello, o, nothing{})
 	if err != nil || said.Brief { // a command that is done in a moment
 		return err
 	}
-	return running.Follow(r.ctx, f.request(), func() { f.connected = true }, f.tell)
+	_, err = callFollow.news(r.ctx, o, f.request(), func(events []listedEvent) error {
+		f.connected = true
+		for _, e := range events {
+			if err := f.tell(e); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return err
 }
 
 // request is what is asked of a Countersign: at first what the person asked for, and then also what was missed.

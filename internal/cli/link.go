@@ -1,5 +1,7 @@
 package cli
 
+import "context"
+
 // linkCmd prints where a person signs. Whoever has the link can sign, so that it goes to standard output and nowhere else.
 type linkCmd struct {
 	Package string `arg:"" complete:"package" help:"The package: its id, the beginning of its id, or its name."`
@@ -7,12 +9,7 @@ type linkCmd struct {
 }
 
 func (c *linkCmd) Run(r *run) error {
-	o, err := r.office(look)
-	if err != nil {
-		return err
-	}
-	defer o.Close()
-	link, err := o.SignPage(r.ctx, linkRequest{c.Package, c.Person})
+	link, err := callLink.alone(r, look, linkRequest{c.Package, c.Person})
 	if err != nil {
 		return err
 	}
@@ -23,4 +20,12 @@ func (c *linkCmd) Run(r *run) error {
 type linkRequest struct {
 	Package string `json:"package"`
 	Person  string `json:"person"`
+}
+
+func (l *local) link(ctx context.Context, q linkRequest) (address string, err error) {
+	id, err := l.find(q.Package)
+	if err != nil {
+		return "", err
+	}
+	return l.agent.SignerPage(ctx, id, q.Person)
 }

@@ -31,12 +31,7 @@ func (c *listCmd) Run(r *run) error {
 	if err != nil {
 		return err
 	}
-	o, err := r.office(look)
-	if err != nil {
-		return err
-	}
-	defer o.Close()
-	packages, err := o.List(r.ctx, q)
+	packages, err := callList.alone(r, look, q)
 	if err != nil {
 		return err
 	}
@@ -116,9 +111,9 @@ type listedSigner struct {
 	DeclinedBefore *time.Time `json:"declined_before"`
 }
 
-// List is what the office knows of the packages that q asks for.
-func (c *controller) List(_ context.Context, q office.Query) ([]listedPackage, error) {
-	found, err := c.agent.Find(q)
+// list is what the office knows of the packages that q asks for.
+func (l *local) list(_ context.Context, q office.Query) ([]listedPackage, error) {
+	found, err := l.agent.Find(q)
 	list := make([]listedPackage, len(found))
 	for i, p := range found {
 		list[i] = listed(p)

@@ -402,7 +402,7 @@ func TestAPackageThatNobodyKnowsIsNamedAsItWasTyped(t *testing.T) {
 	o, err := s.here(t.Context(), io.Discard, io.Discard).start(idle)
 	must(t, err)
 	defer o.Close()
-	_, err = o.Withdraw(t.Context(), office.NewWithdrawal{Packages: []string{"Lease", "widthdrawn"}})
+	_, err = o.withdraw(t.Context(), office.NewWithdrawal{Packages: []string{"Lease", "widthdrawn"}})
 	if got := said(err); got != `There is no package "widthdrawn". Look for it with countersign list.` {
 		t.Errorf("withdraw: %s", got)
 	}

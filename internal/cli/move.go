@@ -29,18 +29,18 @@ type moveRequest struct {
 	SaveTo   string `json:"save_to,omitempty"`
 }
 
-// Move writes the office into a file, shows what is in one or brings it over, or takes the office back when the request names neither.
-func (c *controller) Move(ctx context.Context, m moveRequest) (shown agent.Arrival, err error) {
+// move writes the office into a file, shows what is in one or brings it over, or takes the office back when the request names neither.
+func (l *local) move(ctx context.Context, m moveRequest) (shown agent.Arrival, err error) {
 	ctx = context.WithoutCancel(ctx)
 	switch {
 	case m.Out != "":
-		return shown, c.agent.MoveOut(ctx, m.Out, m.Password)
+		return shown, l.agent.MoveOut(ctx, m.Out, m.Password)
 	case m.In == "":
-		return shown, c.agent.TakeBack(ctx)
+		return shown, l.agent.TakeBack(ctx)
 	case m.Digest == "":
-		return c.agent.ReadMove(ctx, m.In, m.Password)
+		return l.agent.ReadMove(ctx, m.In, m.Password)
 	}
-	return shown, c.agent.MoveIn(ctx, m.In, m.Password, m.Digest, m.SaveTo)
+	return shown, l.agent.MoveIn(ctx, m.In, m.Password, m.Digest, m.SaveTo)
 }
 
 func (c *moveCmd) Run(r *run) error {
@@ -65,7 +65,7 @@ func (c *moveCmd) Run(r *run) error {
 		return err
 	}
 	defer o.Close()
-	shown, err := o.Move(r.ctx, m)
+	shown, err := callMove.of(r.ctx, o, m)
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func (c *moveCmd) Run(r *run) error {
 		return &failure{"Nothing was brought over. Confirm with yes, or use --yes."}
 	}
 	m.Digest = shown.Digest
-	if _, err := o.Move(r.ctx, m); err != nil {
+	if _, err := callMove.of(r.ctx, o, m); err != nil {
 		return err
 	}
 	return r.out.Line("The office was brought over. Sign in with: countersign login. Delete the file once everything works here.")

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/http"
 	"os"
 	"sync"
+	"time"
 
 	"countersign/assets"
 	"countersign/internal/agent"
@@ -19,39 +21,88 @@ import (
 	"countersign/internal/single"
 )
 
-// instance is an agent, here or in the running instance.
-type instance interface {
-	Status(ctx context.Context) (agent.Status, error)
-	Configure(ctx context.Context, change settingsChange) (office.Settings, error)
-	Office(ctx context.Context, change settingsChange) (agent.OfficeFile, error)
-	SignIn(ctx context.Context, o agent.SignInOptions, open func(address string) error) error
-	Paste(ctx context.Context, address string) error
-	SignOut(ctx context.Context) error
-	Send(ctx context.Context, d office.NewPackage, progress func(office.SendState)) (office.SendState, error)
-	Templates(ctx context.Context, search string) ([]office.Template, error)
-	List(ctx context.Context, q office.Query) ([]listedPackage, error)
-	Show(ctx context.Context, word string) (shownPackage, error)
-	Events(ctx context.Context, q eventsRequest) ([]listedEvent, error)
-	Withdraw(ctx context.Context, n office.NewWithdrawal) ([]office.Withdrawn, error)
-	Folders(ctx context.Context, q foldersRequest) ([]office.HotFolderRow, error)
-	Move(ctx context.Context, m moveRequest) (agent.Arrival, error)
-	SignPage(ctx context.Context, q linkRequest) (address string, err error)
-	CheckUpdate(ctx context.Context, q updateRequest) (office.Update, error)
-	Close() error
+// instance is the office that a command works with: in this process, or the running one.
+type instance struct {
+	here   *local // nil for the running one
+	socket *http.Client
 }
 
-// office returns the running instance of the data folder, or starts an agent with the parts named that ends with
-// Close.
-func (r *run) office(part agent.Component) (instance, error) {
-	return dial(r, part == look,
-		func(running *remote) instance { return running },
-		func() (instance, error) { return r.start(part) })
+func (o *instance) Close() error {
+	if o.here != nil {
+		return o.here.Close()
+	}
+	o.socket.CloseIdleConnections()
+	return nil
 }
+
+// Where another command has the data folder to itself, the next one waits for its turn; not as long where a person looks at a
+// screen on which nothing happens.
+const (
+	turnPatience = 5 * time.Minute
+	openPatience = 15 * time.Second
+	turnPause    = 100 * time.Millisecond
+)
+
+// office returns the running instance of the data folder, or starts an agent with the part named that ends with Close.
+func (r *run) office(part agent.Component) (*instance, error) {
+	return r.dial(part == look, func() (*local, error) { return r.start(part) })
+}
+
+// dial finds the running instance of the data folder. Another command at work there is waited for, unless it is only
+// to be looked at. Without a running instance it returns what start makes of the data folder.
+func (r *run) dial(look bool, start func() (*local, error)) (*instance, error) {
+	patience := turnPatience
+	if r.windowed {
+		patience = openPatience
+	}
+	ctx, cancel := context.WithTimeout(r.ctx, patience)
+	defer cancel()
+	for {
+		o, err := r.running()
+		switch {
+		case errors.Is(err, single.ErrNotRunning):
+			l, err := start()
+			if !errors.Is(err, single.ErrRunning) { // another command was quicker
+				return &instance{here: l}, err
+			}
+		case err != nil:
+			return nil, message.Error(single.Message(err), err)
+		default:
+			if said, err := callHello.of(ctx, o, nothing{}); err == nil && (look || !said.Brief) {
+				return o, nil
+			}
+			o.Close()
+		}
+		select {
+		case <-time.After(turnPause):
+		case <-ctx.Done():
+			return nil, message.Error(message.OtherIsSilent(), ctx.Err())
+		}
+	}
+}
+
+// running is the instance that runs with the data folder.
+func (r *run) running() (*instance, error) {
+	client, err := single.Client(r.global.Data)
+	if err != nil {
+		return nil, err
+	}
+	return &instance{socket: client}, nil
+}
+
+// hello is what an instance says of itself.
+type hello struct {
+	Brief bool `json:"brief"` // a command with the data folder to itself, done in a moment: come again then
+}
+
+func (l *local) hello(context.Context, nothing) (hello, error) { return hello{Brief: l.brief}, nil }
 
 // local is an agent in this process, with the data folder to itself.
 type local struct {
-	*controller
 	agent    *agent.Agent
+	quit     func()          // ends what the command does until stopped
+	brief    bool            // this is a single command, which does nothing for others
+	ending   context.Context // done when the agent is about to stop, and so are the requests under way
 	instance *single.Instance
 	log      *logFile
 	trace    *trace
@@ -94,11 +145,10 @@ func (r *run) start(parts ...agent.Component) (*local, error) {
 	ctx, stop := context.WithCancel(context.WithoutCancel(r.ctx))
 	l := &local{
 		agent: a, instance: instance, log: log, trace: trace, notifier: notifier, stop: stop, incoming: make(chan []string, 16),
-		controller: &controller{agent: a, quit: r.quit, brief: len(parts) > 0, ending: ctx},
+		quit: r.quit, brief: len(parts) > 0, ending: ctx,
 	}
-	l.controller.show = l.show
 	l.serving.Go(func() {
-		if err := instance.Serve(l.controller.handler()); err != nil && ctx.Err() == nil {
+		if err := instance.Serve(l.handler()); err != nil && ctx.Err() == nil {
 			logger.Error("serve the control socket", "err", err)
 		}
 	})

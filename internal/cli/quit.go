@@ -40,15 +40,14 @@ func (c *quitCmd) end(ctx context.Context, r *run) error {
 		}
 		return err
 	}
-	client, err := single.Client(r.global.Data)
+	o, err := r.running()
 	if err != nil {
 		return err
 	}
-	running := &remote{client}
-	defer running.Close()
-	said, err := running.hello(ctx)
+	defer o.Close()
+	said, err := callHello.of(ctx, o, nothing{})
 	if err == nil && !said.Brief { // such a command is about to end anyway
-		err = running.call(ctx, pathQuit, struct{}{}, nil)
+		_, err = callQuit.of(ctx, o, nothing{})
 	}
 	if err != nil && !errors.Is(err, single.ErrNotRunning) && !errors.Is(err, errSilent) { // which may be its end
 		return err

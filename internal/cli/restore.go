@@ -4,7 +4,6 @@ import (
 	"log/slog"
 
 	"countersign/internal/agent"
-	"countersign/internal/single"
 )
 
 // restoreCmd puts a backup in the place of what is there.
@@ -26,8 +25,8 @@ func (c *restoreCmd) Run(r *run) error {
 		}
 		return nil
 	}
-	if running, err := single.Client(r.global.Data); err == nil {
-		running.CloseIdleConnections()
+	if o, err := r.running(); err == nil {
+		o.Close()
 		return &failure{"Countersign is running with this data folder. End it first."}
 	}
 	instance, err := r.take()
@@ -49,7 +48,7 @@ func (c *restoreCmd) Run(r *run) error {
 	if aside != "" {
 		_ = r.out.Line("The data as it was is kept: %s", aside)
 	}
-	status, err := o.Status(r.ctx)
+	status, err := callStatus.of(r.ctx, o, nothing{})
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -43,7 +44,7 @@ func (c *sendCmd) Run(r *run) error {
 	}
 	defer o.Close()
 	if c.Template != "" {
-		list, err := o.Templates(r.ctx, "")
+		list, err := callTemplates.of(r.ctx, o, "")
 		if err != nil {
 			return err
 		}
@@ -51,13 +52,16 @@ func (c *sendCmd) Run(r *run) error {
 			return err
 		}
 	}
-	state, err := o.Send(r.ctx, draft, uploading(r.err))
+	state, err := callSend.news(r.ctx, o, draft, uploading(r.err))
 	_ = r.err.Progress("")
 	switch {
 	case r.ctx.Err() != nil && state.DraftID != "":
 		return &failure{message.WaitingStopped().String()}
 	case r.ctx.Err() != nil:
 		return &failure{"Stopped before Countersign said that it keeps the package. Look at countersign status before sending it again."}
+	}
+	if errors.Is(err, errSilent) { // the draft is kept and may still go out: trying again could send it twice
+		return &failure{"Countersign ended before it said whether the package was sent. Look at countersign status before sending it again."}
 	}
 	if err != nil {
 		return err
@@ -72,8 +76,31 @@ func (c *sendCmd) Run(r *run) error {
 	}
 }
 
+// send is agent.Agent.Send; a slow reader of its progress holds up nobody.
+func (l *local) send(ctx context.Context, d office.NewPackage, tell func(office.SendState) error) (office.SendState, error) {
+	news, told := make(chan office.SendState, 1), make(chan struct{})
+	go func() {
+		defer close(told)
+		for s := range news {
+			_ = tell(s) // the answer says what became of it
+		}
+	}()
+	state, err := l.agent.Send(ctx, d, func(s office.SendState) {
+		select {
+		case news <- s:
+		default: // the next one says more
+		}
+	})
+	close(news)
+	<-told
+	if errors.Is(err, context.Canceled) && state.DraftID != "" { // kept, and sent later: sending it again would make two
+		err = &agent.DraftError{Text: message.WaitingStopped()}
+	}
+	return state, err
+}
+
 // signedIn is the office once somebody is signed in. so is what it means that nobody is.
-func (r *run) signedIn(so string) (instance, error) {
+func (r *run) signedIn(so string) (*instance, error) {
 	o, err := r.office(agent.ComponentOutbox)
 	if err != nil {
 		return nil, err
@@ -84,8 +111,8 @@ func (r *run) signedIn(so string) (instance, error) {
 	return o, nil
 }
 
-func (r *run) ready(o instance, so string) error {
-	status, err := o.Status(r.ctx)
+func (r *run) ready(o *instance, so string) error {
+	status, err := callStatus.of(r.ctx, o, nothing{})
 	if err != nil {
 		return err
 	}

@@ -22,13 +22,13 @@ const (
 type serveCmd struct{}
 
 func (serveCmd) Run(r *run) error {
-	l, err := dial(r, false,
-		func(running *remote) *local { running.Close(); return nil },
-		func() (*local, error) { return r.start() })
+	o, err := r.dial(false, func() (*local, error) { return r.start() })
 	if err != nil {
 		return err
 	}
+	l := o.here
 	if l == nil {
+		o.Close()
 		return &failure{"Countersign is already running with this data folder."}
 	}
 	_ = r.err.Line("Countersign is running with %s. Stop it with Ctrl+C.", r.global.Data)
@@ -49,7 +49,6 @@ func (c *openCmd) Run(r *run) error {
 	if c.IfUsed && !locations.Holds(r.global.Data) && new(policy.Reader).Read().From == "" {
 		return nil // a computer of several people starts Countersign for each of them
 	}
-	var handed error // how a running instance took the files
 	files := make([]string, len(c.Files))
 	for i, f := range c.Files {
 		abs, err := filepath.Abs(f)
@@ -63,22 +62,22 @@ func (c *openCmd) Run(r *run) error {
 	if r.program.TakeOver != nil {
 		other = r.program.TakeOver()
 	}
-	l, err := dial(r, false,
-		func(running *remote) *local {
-			defer running.Close()
-			if !c.Hidden || len(files) > 0 {
-				handed = running.show(r.ctx, files)
-			}
-			return nil
-		},
-		func() (*local, error) {
-			if err := r.program.Display(r.ctx); err != nil {
-				return nil, err
-			}
-			return r.start()
-		})
-	if err != nil || l == nil {
-		return errors.Join(err, handed)
+	o, err := r.dial(false, func() (*local, error) {
+		if err := r.program.Display(r.ctx); err != nil {
+			return nil, err
+		}
+		return r.start()
+	})
+	if err != nil {
+		return err
+	}
+	l := o.here
+	if l == nil {
+		defer o.Close()
+		if !c.Hidden || len(files) > 0 {
+			_, err = callWindow.of(r.ctx, o, files)
+		}
+		return err
 	}
 	if other != nil {
 		l.log.logger(r.global.Debug).Warn("another installation does not give way", "err", other)

@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"cmp"
+	"context"
 	"os"
 	"strings"
 
@@ -106,6 +107,19 @@ func set[T any](field *T, value *T) {
 	}
 }
 
+func (l *local) configure(ctx context.Context, change settingsChange) (office.Settings, error) {
+	return l.agent.Change(ctx, change.apply, change.Secrets)
+}
+
+// export is the office's file, with the change in it, and with the client secret only where that is asked for.
+func (l *local) export(_ context.Context, change settingsChange) (agent.OfficeFile, error) {
+	s := change.apply(l.agent.Settings())
+	if !change.Setup.WithSecret {
+		return agent.OfficeFile{Settings: s}, nil
+	}
+	return l.agent.Office(s)
+}
+
 func (c *setupCmd) Run(r *run) error {
 	change := settingsChange{Setup: *c}
 	var err error
@@ -136,7 +150,7 @@ func (c *setupCmd) Run(r *run) error {
 		return err
 	}
 	defer o.Close()
-	s, err := o.Configure(r.ctx, change)
+	s, err := callSetup.of(r.ctx, o, change)
 	if err != nil {
 		return err
 	}
@@ -153,8 +167,8 @@ func (c *setupCmd) Run(r *run) error {
 }
 
 // tellMissing says what is wrong that only other settings or secrets can mend.
-func (r *run) tellMissing(o instance) error {
-	status, err := o.Status(r.ctx)
+func (r *run) tellMissing(o *instance) error {
+	status, err := callStatus.of(r.ctx, o, nothing{})
 	if err != nil {
 		return err
 	}
@@ -172,12 +186,7 @@ func (c *setupCmd) export(r *run, change settingsChange) error {
 	if !agent.IsOfficeFile(path) {
 		path += agent.OfficeEnding
 	}
-	o, err := r.office(idle)
-	if err != nil {
-		return err
-	}
-	defer o.Close()
-	file, err := o.Office(r.ctx, change)
+	file, err := callExport.alone(r, idle, change)
 	if err != nil {
 		return err
 	}

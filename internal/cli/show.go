@@ -18,12 +18,7 @@ type showCmd struct {
 }
 
 func (c *showCmd) Run(r *run) error {
-	o, err := r.office(look)
-	if err != nil {
-		return err
-	}
-	defer o.Close()
-	p, err := o.Show(r.ctx, c.Package)
+	p, err := callShow.alone(r, look, c.Package)
 	if err != nil {
 		return err
 	}
@@ -76,13 +71,13 @@ type shownMoment struct {
 	Text   string     `json:"text"`
 }
 
-// Show is all that is known of the package that word means.
-func (c *controller) Show(_ context.Context, word string) (shownPackage, error) {
-	id, err := c.find(word)
+// shown is all that is known of the package that word means.
+func (l *local) shown(_ context.Context, word string) (shownPackage, error) {
+	id, err := l.find(word)
 	if err != nil {
 		return shownPackage{}, err
 	}
-	row, known, err := c.agent.Package(id)
+	row, known, err := l.agent.Package(id)
 	if err == nil && !known {
 		err = noSuchPackage(word)
 	}
@@ -93,8 +88,8 @@ func (c *controller) Show(_ context.Context, word string) (shownPackage, error) 
 }
 
 // find is the id of the one package that word means: its id, the beginning of its id, or its name.
-func (c *controller) find(word string) (id string, err error) {
-	lines, err := c.agent.Lines()
+func (l *local) find(word string) (id string, err error) {
+	lines, err := l.agent.Lines()
 	if err != nil {
 		return "", err
 	}

@@ -20,14 +20,14 @@ func (c *loginCmd) Run(r *run) error {
 	ctx, cancel := context.WithCancel(r.ctx)
 	defer cancel()
 	go c.paste(ctx, r, o)
-	err = o.SignIn(ctx, agent.SignInOptions{Prompt: c.Prompt}, func(address string) error { return c.show(r, address) })
+	_, err = callSignIn.news(ctx, o, agent.SignInOptions{Prompt: c.Prompt}, func(address string) error { return c.show(r, address) })
 	if r.ctx.Err() != nil {
 		return &failure{"The sign-in was stopped."}
 	}
 	if err != nil {
 		return err
 	}
-	s, err := o.Status(r.ctx)
+	s, err := callStatus.of(r.ctx, o, nothing{})
 	if err != nil {
 		return err
 	}
@@ -44,6 +44,11 @@ func (c *loginCmd) Run(r *run) error {
 	return nil
 }
 
+// signIn tells the address to sign in at.
+func (l *local) signIn(ctx context.Context, o agent.SignInOptions, tell func(address string) error) (string, error) {
+	return "", l.agent.SignIn(ctx, o, tell)
+}
+
 // show brings the address to the person: alone on a line, and in the browser unless there is to be none. Whether one opens
 // is known late or never, and the sign-in must not wait for it.
 func (c *loginCmd) show(r *run, address string) error {
@@ -55,7 +60,7 @@ func (c *loginCmd) show(r *run, address string) error {
 }
 
 // paste hands lines of stdin to the sign-in. A wrong one is told and waited out.
-func (c *loginCmd) paste(ctx context.Context, r *run, o instance) {
+func (c *loginCmd) paste(ctx context.Context, r *run, o *instance) {
 	lines := r.lines()
 	for {
 		select {
@@ -66,7 +71,7 @@ func (c *loginCmd) paste(ctx context.Context, r *run, o instance) {
 			if line == "" {
 				continue
 			}
-			if err := o.Paste(ctx, line); err != nil && ctx.Err() == nil {
+			if _, err := callPaste.of(ctx, o, line); err != nil && ctx.Err() == nil {
 				fail(r.err, err)
 			}
 		case <-ctx.Done():
@@ -78,12 +83,7 @@ func (c *loginCmd) paste(ctx context.Context, r *run, o instance) {
 type logoutCmd struct{}
 
 func (logoutCmd) Run(r *run) error {
-	o, err := r.office(idle)
-	if err != nil {
-		return err
-	}
-	defer o.Close()
-	if err := o.SignOut(r.ctx); err != nil {
+	if _, err := callSignOut.alone(r, idle, nothing{}); err != nil {
 		return err
 	}
 	return r.err.Line("Signed out.")

@@ -15,12 +15,7 @@ type statusCmd struct {
 }
 
 func (c *statusCmd) Run(r *run) error {
-	o, err := r.office(look)
-	if err != nil {
-		return err
-	}
-	defer o.Close()
-	s, err := o.Status(r.ctx)
+	s, err := callStatus.alone(r, look, nothing{})
 	if err != nil {
 		return err
 	}
@@ -67,10 +62,11 @@ func printStatus(w *terminal.Writer, s agent.Status) (err error) {
 }
 
 // uploading shows how far an upload is.
-func uploading(w *terminal.Writer) func(office.SendState) {
-	return func(s office.SendState) {
+func uploading(w *terminal.Writer) func(office.SendState) error {
+	return func(s office.SendState) error {
 		if s.Total > 0 {
 			_ = w.Progress(fmt.Sprintf("Sending %d %%", 100*s.Sent/s.Total)) // nothing depends on it
 		}
+		return nil
 	}
 }

@@ -24,7 +24,7 @@ func (c *templatesCmd) Run(r *run) error {
 		return err
 	}
 	defer o.Close()
-	list, err := o.Templates(r.ctx, c.Search)
+	list, err := callTemplates.of(r.ctx, o, c.Search)
 	if err != nil {
 		return err
 	}

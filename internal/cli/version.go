@@ -26,12 +26,7 @@ func (c *versionCmd) Run(r *run) error {
 	if r.program.Updates == "" { // without a look at the data folder
 		return &failure{message.UpdatesNotOffered().String()}
 	}
-	o, err := r.office(idle)
-	if err != nil {
-		return err
-	}
-	defer o.Close()
-	u, err := o.CheckUpdate(r.ctx, updateRequest{c.Download})
+	u, err := callUpdate.alone(r, idle, updateRequest{c.Download})
 	if err != nil {
 		return err
 	}
@@ -93,11 +88,11 @@ type updateRequest struct {
 	Download bool `json:"download,omitempty"` // it is fetched and checked, but where it is installed with one click
 }
 
-func (c *controller) CheckUpdate(ctx context.Context, q updateRequest) (office.Update, error) {
-	u, err := c.agent.CheckUpdate(ctx)
+func (l *local) checkUpdate(ctx context.Context, q updateRequest) (office.Update, error) {
+	u, err := l.agent.CheckUpdate(ctx)
 	if err != nil || !q.Download || !u.Offers || u.OneClick {
 		return u, err
 	}
-	_, err = c.agent.InstallUpdate(ctx, nil)
-	return c.agent.Update(), err
+	_, err = l.agent.InstallUpdate(ctx, nil)
+	return l.agent.Update(), err
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -23,16 +24,19 @@ func (c *withdrawCmd) Run(r *run) error {
 		return err
 	}
 	defer o.Close()
-	status, err := o.Status(r.ctx)
+	status, err := callStatus.of(r.ctx, o, nothing{})
 	if err != nil {
 		return err
 	}
 	if !status.SignedIn { // the wish would wait for a person, and so would whoever typed this
 		return &failure{"Nobody is signed in, so nothing was withdrawn. Sign in with countersign login first."}
 	}
-	list, err := o.Withdraw(r.ctx, office.NewWithdrawal{Packages: c.Packages, Message: c.Message, Quiet: c.Quiet, Patience: sendPatience})
+	list, err := callWithdraw.of(r.ctx, o, office.NewWithdrawal{Packages: c.Packages, Message: c.Message, Quiet: c.Quiet, Patience: sendPatience})
 	if r.ctx.Err() != nil {
 		return &failure{message.WaitingStopped().String()}
+	}
+	if errors.Is(err, errSilent) { // the wish is kept: it is done later
+		return &failure{"Countersign ended before it said whether the packages were withdrawn. It goes on with that at its next start."}
 	}
 	if err != nil {
 		return err
@@ -43,18 +47,18 @@ func (c *withdrawCmd) Run(r *run) error {
 	return notWithdrawn(list)
 }
 
-// Withdraw is agent.Agent.Withdraw, of packages that are named as find knows them. Where it does not know one, none is
+// withdraw is agent.Agent.Withdraw, of packages that are named as find knows them. Where it does not know one, none is
 // withdrawn.
-func (c *controller) Withdraw(ctx context.Context, n office.NewWithdrawal) ([]office.Withdrawn, error) {
+func (l *local) withdraw(ctx context.Context, n office.NewWithdrawal) ([]office.Withdrawn, error) {
 	n.Packages = slices.Clone(n.Packages)
 	for i, word := range n.Packages {
-		id, err := c.find(word)
+		id, err := l.find(word)
 		if err != nil {
 			return nil, err
 		}
 		n.Packages[i] = id
 	}
-	return c.agent.Withdraw(ctx, n)
+	return l.agent.Withdraw(ctx, n)
 }
 
 // withdrawnList is what withdraw --json prints.

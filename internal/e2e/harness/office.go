@@ -218,7 +218,7 @@ func (s Status) Issue(id string) string {
 
 // Ask reads the status through the control socket.
 func (o *Office) Ask() (s Status, err error) {
-	resp, err := o.socket.Get("http://countersign/status")
+	resp, err := o.socket.Post("http://countersign/status", "application/json", strings.NewReader("{}"))
 	if err != nil {
 		return s, err
 	}
@@ -226,7 +226,14 @@ func (o *Office) Ask() (s Status, err error) {
 	if resp.StatusCode != http.StatusOK {
 		return s, errors.New(resp.Status)
 	}
-	return s, json.NewDecoder(resp.Body).Decode(&s)
+	answer := struct {
+		Error  string
+		Answer *Status
+	}{Answer: &s}
+	if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil || answer.Error == "" {
+		return s, err
+	}
+	return s, errors.New(answer.Error)
 }
 
 // Status reads the status with the command, beside a running program or without one.
