@@ -34,7 +34,7 @@
 // Configure (configure.go) is the order of steps when the settings change. What keeps a fault from spreading:
 //
 //   - loop.Breaker leaves a service alone that asks for it.
-//   - loop.Failures, loop.Quarantine and download put off one package or one folder, and not the others.
+//   - loop.Retries puts off one package or one folder, and not the others.
 //   - reconcile gives up nothing that the service refuses, and limits how often everything is asked about.
 //   - loop.Cooldown and loop.ClockWatch believe no moment that a wrong clock has noted.
 //   - data and backup.go survive a full disk, and a data file that is damaged or lost.
@@ -214,7 +214,7 @@ func Open(ctx context.Context, p Params) (*Agent, error) {
 	a := &Agent{p: p, documents: preview.NewReader(p.DocumentReader...), budget: reconcile.NewBudget(p.Pace)}
 	a.Base = loop.Base{
 		Log: p.Log, Now: p.Now, Jitter: p.Jitter, Pace: p.Pace, Signal: a.watchers.Signal, Show: p.ShowSteps,
-		Quarantine: &loop.Quarantine{}, Suspects: &loop.Suspects{}, Breaker: &loop.Breaker{},
+		Quarantine: &loop.Retries{}, Asked: &loop.Retries{}, Breaker: &loop.Breaker{},
 	}
 	healthChanges := make(chan struct{}, 1)
 	a.Health = health.New(p.Now, func() {

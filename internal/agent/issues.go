@@ -84,7 +84,7 @@ func (a *Agent) Act(ctx context.Context, i Issue) error {
 		a.p.Network.Forget()
 		a.Breaker.Close()
 		a.saves.Retry()
-		a.Quarantine.Clear()
+		a.Quarantine.Now()
 		if err := a.packages.MakeAllDue(); err != nil { // not only with the sweep, which waits for the questions under way
 			return fmt.Errorf("try everything again: %w", err)
 		}

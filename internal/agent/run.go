@@ -384,7 +384,7 @@ func (a *Agent) networkFree() {
 	a.Breaker.Close()
 	a.webhook.Reopen()
 	a.saves.Retry()
-	a.Quarantine.Clear()
+	a.Quarantine.Now()
 	a.packages.Sweep("the network is free")
 	a.wakeAll()
 }
@@ -401,7 +401,7 @@ func (a *Agent) wokeUp(by time.Duration) {
 		a.Health.MendSince()
 	}
 	a.saves.Retry()
-	a.Quarantine.Clear()
+	a.Quarantine.Now()
 	a.packages.Sweep("the computer woke up")
 	a.wakeAll()
 }

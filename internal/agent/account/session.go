@@ -149,7 +149,7 @@ func (r *Service) Note(ctx context.Context, err error) error {
 
 // serviceAnswers ends what was told about a service that did not. Whatever was put off meanwhile need not wait longer.
 func (r *Service) serviceAnswers() {
-	r.Suspects.Answered()
+	r.Asked.Answered()
 	r.Health.Clear(health.ClientRefused)
 	r.Health.Clear(health.NetworkAsks)
 	if r.Health.Clear(health.ServiceFails) {

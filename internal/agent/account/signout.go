@@ -273,8 +273,7 @@ func putJSON(values map[string][]byte, name string, v any) error {
 // RunRevocations tells what waits, more and more rarely to a service that does not answer, nor while what was said cannot
 // be noted.
 func (r *Service) RunRevocations(ctx context.Context) error {
-	var unnoted loop.Failures
-	rests := map[string]loop.Cooldown{} // of those
+	var unnoted loop.Retries
 	for {
 		list, err := r.pendingNow()
 		if err != nil && !errors.Is(err, ErrLocked) {
@@ -282,17 +281,15 @@ func (r *Service) RunRevocations(ctx context.Context) error {
 		}
 		pause := time.Hour
 		for _, f := range list {
-			left := max(r.Due(loop.MaxWait(revocationPause)).Left(f.Next), rests[f.ID].Left(r.Now()))
+			left := max(r.Due(loop.MaxWait(revocationPause)).Left(f.Next), unnoted.Left(f.ID, r.Now()))
 			if left > 0 {
 				pause = min(pause, left)
 				continue
 			}
 			if _, noted := r.revokePending(ctx, f.ID, f.Tries < revocationHolds); noted {
-				unnoted.Clear(f.ID)
-				delete(rests, f.ID)
+				unnoted.Worked(f.ID)
 			} else {
-				tries, _ := unnoted.Add(f.ID)
-				rests[f.ID] = loop.CoolFor(r.Now(), r.Backoff(tries, 30*r.Pace.Retry, revocationPause))
+				unnoted.Failed(f.ID, r.Now(), func(tries int) time.Duration { return r.Backoff(tries, 30*r.Pace.Retry, revocationPause) })
 			}
 			pause = 0
 		}

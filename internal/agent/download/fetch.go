@@ -186,7 +186,7 @@ func (r *Service) finish(j office.Job, recognised bool) error {
 	}
 	r.Tell(line)
 	r.deps.Announce(facts...)
-	r.Suspects.Clear(j.Key())
+	r.Asked.Worked(j.Key())
 	r.TellGiven()
 	loop.Wake(r.index)
 	r.Signal(office.PackagesChanged)

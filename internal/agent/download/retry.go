@@ -129,7 +129,8 @@ func (r *Service) refused(ctx context.Context, j office.Job, err error) error {
 	}
 	var e *esign.Error
 	errors.As(err, &e)
-	refused := r.Suspects.Refuses(j.Key(), e)
+	_, alone := r.Asked.Failed(j.Key(), r.Now(), nil)
+	refused := loop.Refuses(e, alone)
 	switch e.Kind {
 	case esign.Invalid: // the service was not asked
 		problem := message.Then(esign.Message(err), message.LookOnItsPages())
@@ -155,7 +156,7 @@ func (r *Service) fail(j office.Job, cause error, problem message.Message, refus
 	if err := r.putOff(j, problem, after, refused); err != nil {
 		return err
 	}
-	if r.state.fail() > atOnce {
+	if r.state.fail(r.Now()) > atOnce {
 		return cause
 	}
 	return nil

@@ -73,7 +73,7 @@ func (r *Service) Wake() {
 func (r *Service) Retry() { r.state.unblock() }
 
 // Resume lets downloads begin again that wait for the service.
-func (r *Service) Resume() { r.state.breaker.Close() }
+func (r *Service) Resume() { r.state.resume() }
 
 // FolderChosen is Retry when people have chosen next for documents, and had chosen old before. What was wrong with another
 // folder is no news any more; with the same one it is wrong until a file was saved there.
@@ -165,7 +165,7 @@ func (r *Service) saveDue(ctx context.Context) (pause time.Duration, err error) 
 // pausedFor is how long no download begins, for the service is in trouble or asked for it.
 func (r *Service) pausedFor() time.Duration {
 	now := r.Now()
-	return max(r.Breaker.Left(now), r.state.breaker.Left(now))
+	return max(r.Breaker.Left(now), r.state.rests(now))
 }
 
 // lookAgain is how often to look for what became due by the time while files are under way.
@@ -190,7 +190,7 @@ func (r *Service) ended(j office.Job) {
 // jobsDue returns the jobs that can be worked on now, a hundred at most; without any, how long there will be none. Those
 // that were under way before it was called are left out, even if they have ended since, and those beyond their package's share.
 func (r *Service) jobsDue(underWay map[string]bool, idle time.Duration) (due []office.Job, pause time.Duration, err error) {
-	most := 100 + r.Quarantine.Len()
+	most := 100 + r.Quarantine.Waiting(r.Now())
 	now := r.Now()
 	defer func() {
 		alone := len(due)
@@ -236,16 +236,14 @@ func (r *Service) jobsDue(underWay map[string]bool, idle time.Duration) (due []o
 const maxFolderPause = 5 * time.Minute
 
 // state is what the saving loop remembers beside the store: jobs under way, folders that take no files just now,
-// folders that were swept, and how many downloads failed in a row. Safe for concurrent use.
+// folders that were swept, and what the service did not give. Safe for concurrent use.
 type state struct {
 	mu       sync.Mutex
 	underWay map[string]bool // keys of jobs
 	leftOut  bool            // some that are due were left out, for others of their package are under way
 	blocked  map[string]*block
 	clean    map[string]bool
-	fails    int
-
-	breaker loop.Breaker // until when no download begins
+	service  loop.Retry // until when no download begins
 }
 
 // begin notes that the job of that key is worked on.
@@ -304,9 +302,8 @@ func (s *state) busy() map[string]bool {
 
 // block is a folder that could not take a file.
 type block struct {
-	cooldown loop.Cooldown
-	tries    int
-	full     bool // it is there, but has no room
+	loop.Retry
+	full bool // it is there, but has no room
 }
 
 // block leaves folder alone for after(n) after its nth failure in a row. Downloads that fail side by side count once.
@@ -321,12 +318,10 @@ func (s *state) block(folder string, full bool, now time.Time, after func(n int)
 		b = &block{}
 		s.blocked[folder] = b
 	}
-	if !b.cooldown.Over(now) {
-		return
+	if b.Left(now) == 0 {
+		b.full = full
 	}
-	b.tries++
-	b.full = full
-	b.cooldown = loop.CoolFor(now, after(b.tries))
+	b.Failed(now, after)
 }
 
 // isBlocked reports whether folder is to be left alone.
@@ -334,7 +329,7 @@ func (s *state) isBlocked(folder string, now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	b := s.blocked[folder]
-	return b != nil && !b.cooldown.Over(now)
+	return b != nil && b.Left(now) > 0
 }
 
 // blocking reports whether any folder is blocked.
@@ -342,7 +337,7 @@ func (s *state) blocking(now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, b := range s.blocked {
-		if !b.cooldown.Over(now) {
+		if b.Left(now) > 0 {
 			return true
 		}
 	}
@@ -355,7 +350,7 @@ func (s *state) nextTry(now time.Time) time.Time {
 	defer s.mu.Unlock()
 	least := maxFolderPause
 	for _, b := range s.blocked {
-		if left := b.cooldown.Left(now); left > 0 {
+		if left := b.Left(now); left > 0 {
 			least = min(least, left)
 		}
 	}
@@ -377,19 +372,19 @@ func (s *state) open(folder string, took bool) (allWell bool) {
 
 // unblock gives the service and every folder another chance at once.
 func (s *state) unblock() {
-	s.breaker.Close()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.service.Now()
 	for _, b := range s.blocked {
-		b.cooldown, b.tries = loop.Cooldown{}, 0
+		b.Retry = loop.Retry{}
 	}
 }
 
 // forget is unblock when the files that waited may be meant for other folders now.
 func (s *state) forget() {
-	s.breaker.Close()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.service.Now()
 	clear(s.blocked)
 }
 
@@ -409,11 +404,10 @@ func (s *state) sweptNow(folder string) {
 }
 
 // fail counts a download that the service did not give, and returns how many there were in a row.
-func (s *state) fail() int {
+func (s *state) fail(now time.Time) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.fails++
-	return s.fails
+	return s.service.Failed(now, nil)
 }
 
 // trip lets no download begin for pause(n) after the nth failure in a row; those under way go on. Failures side by side
@@ -421,14 +415,26 @@ func (s *state) fail() int {
 func (s *state) trip(now time.Time, pause func(n int) time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.breaker.Left(now) == 0 {
-		s.fails++
-		s.breaker.Open(now, pause(s.fails))
-	}
+	s.service.Failed(now, pause)
 }
 
+// worked notes that the service gave a file.
 func (s *state) worked() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.fails = 0
+	s.service.Worked()
+}
+
+// resume lets downloads begin again.
+func (s *state) resume() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.service.Now()
+}
+
+// rests is how long no download begins.
+func (s *state) rests(now time.Time) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.service.Left(now)
 }

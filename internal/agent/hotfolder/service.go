@@ -265,7 +265,7 @@ func (r *Service) settle(ctx context.Context) error {
 		if r.LeftAlone(key) {
 			continue
 		}
-		if r.retries.Rests(in.ID, r.Now()) {
+		if r.retries.Waits(in.ID, r.Now()) {
 			waiting[in.Path] = r.waitingIn(in.Path)
 			continue
 		}
@@ -280,7 +280,7 @@ func (r *Service) settle(ctx context.Context) error {
 			return err
 		default:
 			waiting[in.Path] = trouble.text
-			if r.retries.Failed(in.ID, r.Now(), func(n int) time.Duration { return r.Backoff(n, r.Pace.Folder, longestRest) }) {
+			if tries, _ := r.retries.Failed(in.ID, r.Now(), func(n int) time.Duration { return r.Backoff(n, r.Pace.Folder, longestRest) }); tries == 1 {
 				r.Log.Warn("a file of a hot folder waits", "intake", in.ID, "err", err)
 			}
 		}

@@ -22,8 +22,8 @@ type Base struct {
 	Data   *data.Data
 	Health *health.Tracker
 
-	Quarantine *Quarantine
-	Suspects   *Suspects
+	Quarantine *Retries // events, packages, files and drafts about which alone something went wrong, see One
+	Asked      *Retries // what the service was asked about: packages and files, by their ids
 	Breaker    *Breaker // the service is left alone
 
 	Signal func(office.Change)   // tells whoever watches

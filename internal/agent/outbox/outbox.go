@@ -77,8 +77,8 @@ type Service struct {
 	sending atomic.Bool // a draft is being worked on
 
 	// Of Run's goroutine alone.
-	unknown *search // for the packages of those whose outcome is unknown; nil while none goes on
-	list    patience
+	unknown *search    // for the packages of those whose outcome is unknown; nil while none goes on
+	list    loop.Retry // of the list that drafts are looked for in
 	row     row
 }
 
@@ -352,8 +352,8 @@ const restAfter = 4
 
 // row is of drafts that failed one after the other, none of which was taken in between.
 type row struct {
-	drafts, rests int
-	rest          loop.Cooldown
+	loop.Retry
+	drafts int
 }
 
 // failed notes that a draft did.
@@ -362,17 +362,16 @@ func (r *Service) failed() {
 		return
 	}
 	r.row.drafts = 0
-	r.row.rests++
-	r.row.rest = loop.CoolFor(r.Now(), r.Backoff(r.row.rests, r.Pace.Retry, loop.MaxRoundPause))
+	r.row.Failed(r.Now(), func(tries int) time.Duration { return r.Backoff(tries, r.Pace.Retry, loop.MaxRoundPause) })
 }
 
 // rests is how long d waits with others; 0 when it does not.
 func (r *Service) rests(d office.Draft) time.Duration {
 	switch {
 	case d.State == office.DraftUnknown:
-		return r.list.rest.Left(r.Now())
+		return r.list.Left(r.Now())
 	case d.Tries > 0:
-		return r.row.rest.Left(r.Now())
+		return r.row.Left(r.Now())
 	}
 	return 0
 }
@@ -558,20 +557,13 @@ func (s *search) read(ctx context.Context, answered func(context.Context, error)
 	return true, nil
 }
 
-// patience is how long the list is left alone that could not be read, and how many tries in a row have failed.
-type patience struct {
-	tries int
-	rest  loop.Cooldown
-}
-
 // noteList notes whether the list could be read.
 func (r *Service) noteList(err error) {
 	if err == nil {
-		r.list = patience{}
+		r.list = loop.Retry{}
 		return
 	}
-	r.list.tries++
-	r.list.rest = loop.CoolFor(r.Now(), r.Backoff(r.list.tries, 2*r.Pace.Retry, loop.MaxRoundPause))
+	r.list.Failed(r.Now(), func(tries int) time.Duration { return r.Backoff(tries, 2*r.Pace.Retry, loop.MaxRoundPause) })
 }
 
 // docPeople names the document with the people who were asked to sign before, most recent first.

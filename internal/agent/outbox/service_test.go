@@ -122,7 +122,7 @@ func newService(t *testing.T, add func(http.ResponseWriter)) *testService {
 	x.Service = New(loop.Base{
 		Log: log, Now: time.Now, Jitter: func() float64 { return 0 }, Pace: loop.Pace{Retry: 10 * time.Millisecond}.Complete(),
 		Data: st, Health: issues, Signal: watchers.Signal, Show: func(office.Activity) {},
-		Quarantine: &loop.Quarantine{}, Suspects: &loop.Suspects{},
+		Quarantine: &loop.Retries{}, Asked: &loop.Retries{},
 	}, Deps{
 		Installation: func() string { return "here" },
 		DataDir:      x.dir, Crash: func(string) {}, Watch: watchers.Watch,

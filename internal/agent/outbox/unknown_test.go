@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"countersign/internal/agent/loop"
 	"countersign/internal/esign"
 	"countersign/internal/office"
 	"countersign/internal/store"
@@ -78,7 +79,7 @@ func TestTheListIsReadOnceForAllDraftsWhoseOutcomeIsUnknown(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	list.err, r.list = nil, patience{}
+	list.err, r.list = nil, loop.Retry{}
 	for n := range 40 {
 		id := put(n)
 		if n%2 == 0 {

@@ -99,7 +99,7 @@ func (r *Service) reconcile(ctx context.Context) (pause time.Duration, err error
 	case !errors.As(err, &e):
 		return 0, err
 	}
-	return r.PauseAfter(err, r.failures.Round(), loop.MaxRoundPause), nil
+	return r.PauseAfter(err, int(r.failedRounds.Add(1)), loop.MaxRoundPause), nil
 }
 
 // mayAsk returns the service that can be asked now; nil, and when to look again, where there is none.
@@ -212,7 +212,7 @@ func (c *checks) look() (pause time.Duration, err error) {
 		if next, err = tx.NextPackageCheck(); err != nil {
 			return nil, err
 		}
-		return tx.PackagesDue(r.Due(loop.MaxPackageWait), dueAtOnce+len(busy)+r.Quarantine.Len())
+		return tx.PackagesDue(r.Due(loop.MaxPackageWait), dueAtOnce+len(busy)+r.Quarantine.Waiting(r.Now()))
 	})
 	if err != nil {
 		return 0, err
@@ -284,8 +284,9 @@ func (r *Service) notePackage(ctx context.Context, p office.Package, status esig
 	var e *esign.Error
 	switch {
 	case err == nil:
-		r.failures.Clear(p.ID)
-		r.Suspects.Clear(p.ID)
+		r.Asked.Worked(p.ID)
+		r.failedInRow.Store(0)
+		r.failedRounds.Store(0)
 		noted, err := r.applyCheck(p, status, quiet)
 		if err != nil || noted {
 			return err
@@ -307,9 +308,9 @@ func (r *Service) notePackage(ctx context.Context, p office.Package, status esig
 			return err
 		}
 	}
-	tries, row := r.failures.Add(p.ID)
+	tries, alone := r.Asked.Failed(p.ID, r.Now(), nil)
 	pause := r.Backoff(tries, r.Pace.Retry, time.Hour)
-	if r.Suspects.Refuses(p.ID, e) {
+	if loop.Refuses(e, alone) {
 		err = r.missPackage(p, e, pause)
 	} else {
 		err = r.putOff(p, pause)
@@ -317,7 +318,7 @@ func (r *Service) notePackage(ctx context.Context, p office.Package, status esig
 	if err != nil {
 		return err
 	}
-	if row > statusAtOnce {
+	if r.failedInRow.Add(1) > statusAtOnce { // a service that is out of reach is not asked about each package
 		return e
 	}
 	return nil

@@ -14,6 +14,7 @@ import (
 
 	"countersign/internal/agent/data"
 	"countersign/internal/agent/listing"
+	"countersign/internal/agent/loop"
 	"countersign/internal/agent/loop/looptest"
 	"countersign/internal/esign"
 	"countersign/internal/office"
@@ -321,7 +322,7 @@ func TestAPageOfTheListOpensNoPackageAgainThatTheStatusSaysIsOver(t *testing.T) 
 func (x *testService) settled(s esign.Status) {
 	x.t.Helper()
 	x.check(s)
-	x.lacks.Note(x.now().Service, recordCall, x.Now())
+	x.noRecords.Failed(x.now().Service, x.Now(), loop.NotOfferedFor)
 	if err := x.noteRecord(recordQuestion{id: "p"}, nil); err != nil {
 		x.t.Fatal(err)
 	}

@@ -109,7 +109,7 @@ func (r *Service) takeEvent(ctx context.Context, ev office.Event) error {
 		return nil // it waits until it is no longer left alone
 	}
 	if err == nil {
-		r.Quarantine.Release(key)
+		r.Quarantine.Worked(key)
 		r.TellQuarantine()
 	}
 	return err

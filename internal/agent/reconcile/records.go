@@ -18,9 +18,6 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// recordCall names the call for a package's full record among those that a service may not have.
-const recordCall = "packages/get"
-
 // recordOwedFor is how long the record of a package that is over is asked for. What it would tell after that is old news.
 const recordOwedFor = 14 * 24 * time.Hour
 
@@ -42,8 +39,8 @@ type records struct {
 
 	mu     sync.Mutex
 	queue  []recordQuestion
-	asking map[string]bool          // packageId: the question was put and is not answered
-	failed map[string]recordFailure // packageId
+	asking map[string]bool // packageId: the question was put and is not answered
+	failed loop.Retries    // packageId
 }
 
 // recordQuestion asks for the record of a package.
@@ -52,11 +49,6 @@ type recordQuestion struct {
 	home   string // of the service that knows the package
 	tell   bool   // people are told of what it shows; else it is old
 	urgent bool   // files wait for it
-}
-
-type recordFailure struct {
-	tries int // in a row
-	rest  loop.Cooldown
 }
 
 // add has a question asked, once; the answer to one that was put a moment ago says as much.
@@ -101,34 +93,6 @@ func (q *records) answered(id string) {
 	delete(q.asking, id)
 }
 
-// rests reports whether a package is left alone because its record could not be had.
-func (q *records) rests(id string, now time.Time) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	failure := q.failed[id]
-	return !failure.rest.Over(now)
-}
-
-// fail leaves a package alone for pause, of how often it has failed in a row.
-func (q *records) fail(id string, now time.Time, pause func(tries int) time.Duration) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.failed == nil {
-		q.failed = map[string]recordFailure{}
-	}
-	failure := q.failed[id]
-	failure.tries++
-	failure.rest = loop.CoolFor(now, pause(failure.tries))
-	q.failed[id] = failure
-}
-
-// clear notes that a package's record was told.
-func (q *records) clear(id string) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	delete(q.failed, id)
-}
-
 // needRecord notes in p, which was known as was before s, whether its full record is to be asked for, and returns the question. No
 // event tells of signers who declined, and the published status does not either (service-facts.md, 6 and 7.1), so that the record of a
 // package whose signers say nothing of themselves is asked for as often as the status, and of one that is over until it is told:
@@ -141,7 +105,7 @@ func (r *Service) needRecord(p *office.Package, was office.Package, s esign.Stat
 	waits := !executed && !p.State.Unsent() && (!over || waited) &&
 		!slices.ContainsFunc(s.Signers, func(x esign.Signer) bool { return x.StateTold })
 	unsaid := p.State == office.PackageRescinded && s.RescindMessage == ""
-	if !waits && !unsaid && p.Name != "" || executed && p.Planned || r.lacks.Has(p.Service, recordCall, r.Now()) {
+	if !waits && !unsaid && p.Name != "" || executed && p.Planned || r.noRecords.Waits(p.Service, r.Now()) {
 		return nil
 	}
 	if over && was.State.Over() {
@@ -151,7 +115,7 @@ func (r *Service) needRecord(p *office.Package, was office.Package, s esign.Stat
 		p.RecordPending = time.Time{}
 		return nil
 	}
-	if r.records.rests(p.ID, r.Now()) {
+	if r.records.failed.Waits(p.ID, r.Now()) {
 		if !over || !waited {
 			p.RecordPending = time.Time{}
 		}
@@ -193,7 +157,7 @@ func (r *Service) runRecords(ctx context.Context) error {
 // askRecord asks for the record of a package and notes what it says.
 func (r *Service) askRecord(ctx context.Context, client *esign.Client, question recordQuestion) error {
 	// Another service may be in use since, or this one may have said that it has none.
-	if question.home != client.Home() || r.lacks.Has(question.home, recordCall, r.Now()) || r.deps.Budget.Wait(ctx) != nil {
+	if question.home != client.Home() || r.noRecords.Waits(question.home, r.Now()) || r.deps.Budget.Wait(ctx) != nil {
 		return nil
 	}
 	limited, cancel := context.WithTimeout(ctx, recordLimit)
@@ -204,13 +168,13 @@ func (r *Service) askRecord(ctx context.Context, client *esign.Client, question 
 	case ctx.Err() != nil:
 		return nil
 	case err == nil && question.urgent && record.Name == "": // nor will it be told the next moment, and files wait
-		r.records.fail(question.id, r.Now(), r.recordPause(question))
+		r.records.failed.Failed(question.id, r.Now(), r.recordPause(question))
 		return r.noteRecord(question, &record)
 	case err == nil:
-		r.records.clear(question.id)
+		r.records.failed.Worked(question.id)
 		return r.noteRecord(question, &record)
 	case esign.NotOffered(err):
-		r.lacks.Note(client.Home(), recordCall, r.Now())
+		r.noRecords.Failed(client.Home(), r.Now(), loop.NotOfferedFor)
 	case (loop.ConcernsAll(err) || r.deps.SignedOut(err)) && question.urgent:
 		return r.noteRecord(question, nil) // which has the status asked for at once, as soon as anything can be
 	case loop.ConcernsAll(err), r.deps.SignedOut(err):
@@ -218,7 +182,7 @@ func (r *Service) askRecord(ctx context.Context, client *esign.Client, question 
 	case errors.As(err, &e) && e.RetryAfter > 0:
 		r.deps.Answered(ctx, err)
 	}
-	r.records.fail(question.id, r.Now(), r.recordPause(question))
+	r.records.failed.Failed(question.id, r.Now(), r.recordPause(question))
 	return r.noteRecord(question, nil)
 }
 
@@ -253,7 +217,7 @@ func (r *Service) noteRecord(question recordQuestion, record *esign.Status) erro
 				p.NextSigners = was.NextSigners // as the status said
 			}
 		}
-		if record != nil || !p.State.Over() || r.lacks.Has(p.Service, recordCall, r.Now()) {
+		if record != nil || !p.State.Over() || r.noRecords.Waits(p.Service, r.Now()) {
 			p.RecordPending = time.Time{}
 		}
 		if found.facts, found.lines, err = r.ended(tx, was, p, question.tell, true); err != nil {

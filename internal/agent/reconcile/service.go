@@ -94,10 +94,12 @@ type Service struct {
 	sweep     sweeper
 	followers followers // of the events
 	list      discovery // of runList's goroutine alone
-	failures  loop.Failures
+
+	failedInRow, failedRounds atomic.Int64 // questions about packages since the last answer, and rounds broken off since then
+
 	records   records
-	lacks     loop.Unsupported // what the service does not have, see owesRecord
-	backlog   atomic.Int64     // packages that wait to be asked about in this round
+	noRecords loop.Retries // by the home of a service that does not have them, see needRecord
+	backlog   atomic.Int64 // packages that wait to be asked about in this round
 }
 
 // New makes a Service.

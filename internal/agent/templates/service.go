@@ -23,8 +23,6 @@ import (
 const (
 	perPage  = 100
 	maxPages = 20 // what nobody could look through
-
-	call = "templates/list" // among those that a service may not have
 )
 
 // Deps are what a Service needs from others. The functions are called from several goroutines.
@@ -37,8 +35,8 @@ type Deps struct {
 // Service is safe for concurrent use.
 type Service struct {
 	loop.Base
-	deps  Deps
-	lacks loop.Unsupported
+	deps       Deps
+	notOffered loop.Retries // by the service's home
 }
 
 // New makes a Service.
@@ -55,7 +53,8 @@ func (r *Service) List(ctx context.Context, search string) ([]office.Template, e
 	}
 	all, whole, err := read(ctx, client, wildcard(search))
 	if esign.NotOffered(err) {
-		if r.lacks.Note(client.Home(), call, r.Now()) {
+		if !r.notOffered.Waits(client.Home(), r.Now()) {
+			r.notOffered.Failed(client.Home(), r.Now(), loop.NotOfferedFor)
 			r.Signal(office.StatusChanged)
 		}
 		return nil, message.Error(message.TemplatesNotOffered(), err)
@@ -63,7 +62,8 @@ func (r *Service) List(ctx context.Context, search string) ([]office.Template, e
 	if err := r.deps.Answered(ctx, err); err != nil {
 		return nil, err
 	}
-	if r.lacks.Served(client.Home(), call, r.Now()) {
+	if r.notOffered.Waits(client.Home(), r.Now()) {
+		r.notOffered.Worked(client.Home())
 		r.Signal(office.StatusChanged)
 	}
 	used, err := r.used(client.Home())
@@ -135,7 +135,7 @@ func wildcard(search string) string {
 
 // Offered reports whether the service may have templates: it was not asked yet, or did not say that it has none.
 func (r *Service) Offered() bool {
-	return !r.lacks.Has(r.deps.Home(), call, r.Now())
+	return !r.notOffered.Waits(r.deps.Home(), r.Now())
 }
 
 // known is a template of the service as the rest of the program knows it, in texts that can be shown anywhere.

@@ -51,15 +51,12 @@ type Deps struct {
 // maxPause is the longest pause before a package is tried again.
 const maxPause = 10 * time.Minute
 
-// call names packages/rescind among those that a service may not have.
-const call = "packages/rescind"
-
 // Service withdraws packages. Its methods are safe for concurrent use.
 type Service struct {
 	loop.Base
-	deps  Deps
-	due   chan struct{} // rings when there may be something to withdraw
-	lacks loop.Unsupported
+	deps       Deps
+	due        chan struct{} // rings when there may be something to withdraw
+	notOffered loop.Retries  // by the service's home
 }
 
 // New makes a Service.
@@ -73,7 +70,7 @@ func (r *Service) Wake() { loop.Wake(r.due) }
 // Offered reports whether the service is not known to lack the call.
 func (r *Service) Offered() bool {
 	client, online := r.deps.Online()
-	return !online || !r.lacks.Has(client.Home(), call, r.Now())
+	return !online || !r.notOffered.Waits(client.Home(), r.Now())
 }
 
 // Run withdraws what is to be withdrawn, until ctx ends.

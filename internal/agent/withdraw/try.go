@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"countersign/internal/agent/data"
+	"countersign/internal/agent/loop"
 	"countersign/internal/esign"
 	"countersign/internal/message"
 	"countersign/internal/office"
@@ -79,7 +80,7 @@ func (r *Service) answered(ctx context.Context, client *esign.Client, id string,
 	case err == nil:
 		return r.putOff(id, office.WithdrawAccepted, message.Message{})
 	case esign.NotOffered(err):
-		r.lacks.Note(client.Home(), call, r.Now())
+		r.notOffered.Failed(client.Home(), r.Now(), loop.NotOfferedFor)
 		r.Signal(office.StatusChanged)
 		return r.refuse(id, message.CannotWithdrawHere())
 	case e.Kind == esign.Forbidden, e.Status == http.StatusForbidden:

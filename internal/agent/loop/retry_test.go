@@ -46,21 +46,25 @@ func TestWhatTheServiceAsksForIsTheLeastPause(t *testing.T) {
 func TestWhatFailsIsLeftAloneByItselfAndNoLongerThanItsPause(t *testing.T) {
 	var r Retries
 	now := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
-	pause := func(tries int) time.Duration { return time.Duration(tries) * time.Minute }
-	if !r.Failed("a", now, pause) || r.Failed("a", now, pause) {
-		t.Error("the first failure is the first")
+	fail := func(key string, now time.Time) int {
+		tries, _ := r.Failed(key, now, func(tries int) time.Duration { return time.Duration(tries) * time.Minute })
+		return tries
 	}
-	if !r.Rests("a", now.Add(119*time.Second)) || r.Rests("b", now) || r.Rests("a", now.Add(2*time.Minute)) {
-		t.Error("it rests for two minutes, and it alone")
+	if fail("a", now) != 1 || fail("a", now.Add(59*time.Second)) != 1 || fail("a", now.Add(time.Minute)) != 2 {
+		t.Error("failures side by side count once, later ones each")
 	}
-	if r.Rests("a", now.Add(-time.Hour)) {
+	now = now.Add(time.Minute)
+	if !r.Waits("a", now.Add(119*time.Second)) || r.Waits("b", now) || r.Waits("a", now.Add(2*time.Minute)) || r.Waiting(now) != 1 {
+		t.Error("it is left alone for two minutes, and it alone")
+	}
+	if r.Waits("a", now.Add(-time.Hour)) {
 		t.Error("the clock was wrong, and it waits for that")
 	}
-	if r.Now(); r.Rests("a", now) {
-		t.Error("a person wants it now")
+	if r.Now(); r.Waits("a", now) || fail("a", now) != 3 {
+		t.Error("a person wants it now; what fails then is one more in a row")
 	}
 	r.Worked("a")
-	if !r.Failed("a", now, pause) {
+	if fail("a", now) != 1 {
 		t.Error("it has worked since")
 	}
 	if r.Keep(func(string) bool { return false }); len(r.list) != 0 {
@@ -69,20 +73,24 @@ func TestWhatFailsIsLeftAloneByItselfAndNoLongerThanItsPause(t *testing.T) {
 }
 
 func TestTroubleWithOneThingIsToldFromTroubleWithTheService(t *testing.T) {
-	var s Suspects
-	if s.Fail("a") {
+	var r Retries
+	alone := func() bool {
+		_, alone := r.Failed("a", time.Time{}, nil)
+		return alone
+	}
+	if alone() {
 		t.Error("a first failure says nothing")
 	}
-	if s.Fail("a") {
+	if alone() {
 		t.Error("nothing else was answered between the two")
 	}
-	s.Answered()
-	if !s.Fail("a") || s.Fail("a") {
+	r.Answered()
+	if !alone() || alone() {
 		t.Error("an answer to something else makes the trouble that thing's own, once")
 	}
-	s.Answered()
-	s.Clear("a")
-	if s.Fail("a") {
+	r.Answered()
+	r.Worked("a")
+	if alone() {
 		t.Error("it worked between the two")
 	}
 }
