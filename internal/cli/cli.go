@@ -258,6 +258,19 @@ func (c *commands) complete() error {
 	return nil
 }
 
+// jsonFlag is the flag of commands that print for people or for other programs.
+type jsonFlag struct {
+	JSON bool `name:"json" help:"Print JSON, as countersign help admin documents it."`
+}
+
+// print prints what was found: data where JSON is asked for, else words.
+func (f jsonFlag) print(r *run, data any, words func(*terminal.Writer) error) error {
+	if f.JSON {
+		return r.out.JSON(data)
+	}
+	return words(r.out)
+}
+
 // failure is an error whose text is one sentence for people.
 type failure struct{ text string }
 

@@ -20,7 +20,9 @@ import (
 // asked serves a call, and asks it once more each time.
 func asked(t *testing.T, do func(ctx context.Context, tell func(int) error) (int, error)) (s *httptest.Server, ask func() []answerLine[int]) {
 	t.Helper()
-	c := call[nothing, int]{do: func(_ *local, ctx context.Context, _ nothing, tell func(int) error) (int, error) { return do(ctx, tell) }}
+	c := call[nothing, int]{do: func(_ *local, ctx context.Context, _ nothing, tell func(int) error) (int, error) {
+		return do(ctx, tell)
+	}}
 	s = httptest.NewUnstartedServer(c.handler(&local{ending: t.Context()}))
 	s.Config.ErrorLog = log.New(io.Discard, "", 0)
 	s.Start()

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"countersign/internal/cli/terminal"
 	"countersign/internal/message"
 	"countersign/internal/office"
 )
@@ -21,9 +22,7 @@ type foldersCmd struct {
 	Remove foldersRemoveCmd `cmd:"" help:"Send nothing from a folder any more. Its files stay."`
 }
 
-type foldersListCmd struct {
-	JSON bool `name:"json" help:"Print JSON, as countersign help admin documents it."`
-}
+type foldersListCmd struct{ jsonFlag }
 
 type foldersAddCmd struct {
 	Folder     string   `arg:"" help:"The folder; it is made where it is missing."`
@@ -34,18 +33,18 @@ type foldersAddCmd struct {
 	DueDays    *int     `help:"Sign within so many days; 0 for no due date." placeholder:"N"`
 	Ask        *bool    `negatable:"" help:"Send nothing before somebody says so in the window."`
 	Pause      *bool    `negatable:"" help:"Send nothing for now."`
-	JSON       bool     `name:"json" help:"Print JSON, as countersign help admin documents it."`
+	jsonFlag
 }
 
-type foldersPauseCmd struct{ namedFolder }
-
-type foldersResumeCmd struct{ namedFolder }
-
-type foldersRemoveCmd struct{ namedFolder }
+type (
+	foldersPauseCmd  struct{ namedFolder }
+	foldersResumeCmd struct{ namedFolder }
+	foldersRemoveCmd struct{ namedFolder }
+)
 
 type namedFolder struct {
 	Folder string `arg:"" help:"The folder, or its id."`
-	JSON   bool   `name:"json" help:"Print JSON, as countersign help admin documents it."`
+	jsonFlag
 }
 
 // foldersRequest changes one of the folders that send, or none where it names none.
@@ -104,7 +103,7 @@ func (l *local) folders(_ context.Context, q foldersRequest) ([]office.HotFolder
 	return l.agent.HotFolders()
 }
 
-func (c *foldersListCmd) Run(r *run) error { return r.folders(foldersRequest{}, c.JSON) }
+func (c *foldersListCmd) Run(r *run) error { return c.folders(r, foldersRequest{}) }
 
 func (c *foldersAddCmd) Run(r *run) error {
 	change := folderChange{Name: c.Name, Message: c.Message, Sequential: c.Sequential, DueDays: c.DueDays, Ask: c.Ask, Paused: c.Pause}
@@ -115,23 +114,23 @@ func (c *foldersAddCmd) Run(r *run) error {
 		}
 		change.Signers = append(change.Signers, s)
 	}
-	return r.folders(foldersRequest{Folder: c.Folder, Add: true, Change: &change}, c.JSON)
+	return c.folders(r, foldersRequest{Folder: c.Folder, Add: true, Change: &change})
 }
 
 func (c *foldersPauseCmd) Run(r *run) error {
-	return r.folders(foldersRequest{Folder: c.Folder, Change: &folderChange{Paused: new(true)}}, c.JSON)
+	return c.folders(r, foldersRequest{Folder: c.Folder, Change: &folderChange{Paused: new(true)}})
 }
 
 func (c *foldersResumeCmd) Run(r *run) error {
-	return r.folders(foldersRequest{Folder: c.Folder, Change: &folderChange{Paused: new(false)}}, c.JSON)
+	return c.folders(r, foldersRequest{Folder: c.Folder, Change: &folderChange{Paused: new(false)}})
 }
 
 func (c *foldersRemoveCmd) Run(r *run) error {
-	return r.folders(foldersRequest{Folder: c.Folder, Remove: true}, c.JSON)
+	return c.folders(r, foldersRequest{Folder: c.Folder, Remove: true})
 }
 
 // folders has the office change its folders, and prints them as they are then.
-func (r *run) folders(q foldersRequest, asJSON bool) (err error) {
+func (f jsonFlag) folders(r *run, q foldersRequest) (err error) {
 	if q.Folder != "" {
 		if q.Path, err = filepath.Abs(q.Folder); err != nil {
 			return err
@@ -141,18 +140,15 @@ func (r *run) folders(q foldersRequest, asJSON bool) (err error) {
 	if err != nil {
 		return err
 	}
-	if asJSON {
-		return r.out.JSON(listedFolders(rows))
-	}
-	if len(rows) == 0 {
-		return r.out.Line("No folder sends.")
-	}
-	for _, f := range rows {
-		if err := r.out.Line("%s: %s", f.Path, foldersLine(f)); err != nil {
-			return err
+	return f.print(r, listedFolders(rows), func(w *terminal.Writer) (err error) {
+		if len(rows) == 0 {
+			return w.Line("No folder sends.")
 		}
-	}
-	return nil
+		for _, f := range rows {
+			err = errors.Join(err, w.Line("%s: %s", f.Path, foldersLine(f)))
+		}
+		return err
+	})
 }
 
 // folderList is what folders --json prints.

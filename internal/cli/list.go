@@ -23,7 +23,7 @@ type listCmd struct {
 	Sort     string   `enum:"created,name,due,executed" default:"created" help:"What comes first: ${enum}." placeholder:"FIELD"`
 	Reverse  bool     `help:"The other way round."`
 	Limit    int      `help:"At most so many packages." placeholder:"N"`
-	JSON     bool     `name:"json" help:"Print JSON, as countersign help admin documents it."`
+	jsonFlag
 }
 
 func (c *listCmd) Run(r *run) error {
@@ -35,10 +35,7 @@ func (c *listCmd) Run(r *run) error {
 	if err != nil {
 		return err
 	}
-	if c.JSON {
-		return r.out.JSON(packageList{packages})
-	}
-	return printPackages(r.out, packages)
+	return c.print(r, packageList{packages}, func(w *terminal.Writer) error { return printPackages(w, packages) })
 }
 
 // query is the command line as a question; what is wrong with it is a usage error.

@@ -38,7 +38,7 @@ func (c *sendCmd) Run(r *run) error {
 	if err != nil {
 		return err
 	}
-	o, err := r.signedIn(", so nothing was sent")
+	o, err := r.signedIn(agent.ComponentOutbox, ", so nothing was sent")
 	if err != nil {
 		return err
 	}
@@ -100,8 +100,8 @@ func (l *local) send(ctx context.Context, d office.NewPackage, tell func(office.
 }
 
 // signedIn is the office once somebody is signed in. so is what it means that nobody is.
-func (r *run) signedIn(so string) (*instance, error) {
-	o, err := r.office(agent.ComponentOutbox)
+func (r *run) signedIn(part agent.Component, so string) (*instance, error) {
+	o, err := r.office(part)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +121,7 @@ func (r *run) ready(o *instance, so string) error {
 			return &failure{i.Text()}
 		}
 	}
-	if !status.SignedIn { // the draft would wait for a person, and so would whoever typed this
+	if !status.SignedIn { // what is asked for would wait for a person, and so would whoever typed this
 		return &failure{"Nobody is signed in" + so + ". Sign in with countersign login first."}
 	}
 	return nil

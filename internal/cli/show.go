@@ -14,7 +14,7 @@ import (
 
 type showCmd struct {
 	Package string `arg:"" complete:"package" help:"Its id, the beginning of its id, or its name."`
-	JSON    bool   `name:"json" help:"Print JSON, as countersign help admin documents it."`
+	jsonFlag
 }
 
 func (c *showCmd) Run(r *run) error {
@@ -22,10 +22,7 @@ func (c *showCmd) Run(r *run) error {
 	if err != nil {
 		return err
 	}
-	if c.JSON {
-		return r.out.JSON(p)
-	}
-	return printPackage(r.out, p)
+	return c.print(r, p, func(w *terminal.Writer) error { return printPackage(w, p) })
 }
 
 // shownPackage is a package as show --json prints it. Its fields are stable, always there, and documented in assets/docs/admin.md.

@@ -10,19 +10,14 @@ import (
 	"countersign/internal/office"
 )
 
-type statusCmd struct {
-	JSON bool `name:"json" help:"Print JSON, as countersign help admin documents it."`
-}
+type statusCmd struct{ jsonFlag }
 
 func (c *statusCmd) Run(r *run) error {
 	s, err := callStatus.alone(r, look, nothing{})
 	if err != nil {
 		return err
 	}
-	if c.JSON {
-		return r.out.JSON(s)
-	}
-	return printStatus(r.out, s)
+	return c.print(r, s, func(w *terminal.Writer) error { return printStatus(w, s) })
 }
 
 func printStatus(w *terminal.Writer, s agent.Status) (err error) {

@@ -9,17 +9,18 @@ import (
 	"strings"
 	"time"
 
+	"countersign/internal/agent"
 	"countersign/internal/cli/terminal"
 	"countersign/internal/office"
 )
 
 type templatesCmd struct {
 	Search string `help:"Only those that mention these words." placeholder:"WORDS"`
-	JSON   bool   `name:"json" help:"Print JSON, as countersign help admin documents it."`
+	jsonFlag
 }
 
 func (c *templatesCmd) Run(r *run) error {
-	o, err := r.signedIn("")
+	o, err := r.signedIn(agent.ComponentOutbox, "")
 	if err != nil {
 		return err
 	}
@@ -28,15 +29,12 @@ func (c *templatesCmd) Run(r *run) error {
 	if err != nil {
 		return err
 	}
-	if c.JSON {
-		return r.out.JSON(listedTemplates(list))
-	}
-	for _, t := range list {
-		if err := printTemplate(r.out, t); err != nil {
-			return err
+	return c.print(r, listedTemplates(list), func(w *terminal.Writer) (err error) {
+		for _, t := range list {
+			err = errors.Join(err, printTemplate(w, t))
 		}
-	}
-	return nil
+		return err
+	})
 }
 
 // templateList is what templates --json prints.

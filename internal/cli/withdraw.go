@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"countersign/internal/agent"
+	"countersign/internal/cli/terminal"
 	"countersign/internal/message"
 	"countersign/internal/office"
 )
@@ -15,22 +16,15 @@ type withdrawCmd struct {
 	Packages []string `arg:"" name:"package" complete:"waiting" help:"Each by its id, the beginning of its id, or its name."`
 	Message  string   `help:"A message to the signers."`
 	Quiet    bool     `help:"The service does not notify the signers."`
-	JSON     bool     `name:"json" help:"Print JSON, as countersign help admin documents it."`
+	jsonFlag
 }
 
 func (c *withdrawCmd) Run(r *run) error {
-	o, err := r.office(agent.ComponentWithdraw)
+	o, err := r.signedIn(agent.ComponentWithdraw, ", so nothing was withdrawn")
 	if err != nil {
 		return err
 	}
 	defer o.Close()
-	status, err := callStatus.of(r.ctx, o, nothing{})
-	if err != nil {
-		return err
-	}
-	if !status.SignedIn { // the wish would wait for a person, and so would whoever typed this
-		return &failure{"Nobody is signed in, so nothing was withdrawn. Sign in with countersign login first."}
-	}
 	list, err := callWithdraw.of(r.ctx, o, office.NewWithdrawal{Packages: c.Packages, Message: c.Message, Quiet: c.Quiet, Patience: sendPatience})
 	if r.ctx.Err() != nil {
 		return &failure{message.WaitingStopped().String()}
@@ -41,7 +35,7 @@ func (c *withdrawCmd) Run(r *run) error {
 	if err != nil {
 		return err
 	}
-	if err := c.print(r, list); err != nil {
+	if err := c.print(r, listedWithdrawn(list), func(w *terminal.Writer) error { return printWithdrawn(w, list) }); err != nil {
 		return err
 	}
 	return notWithdrawn(list)
@@ -75,24 +69,23 @@ type withdrawnPackage struct {
 	Problem string                 `json:"problem"`
 }
 
-func (c *withdrawCmd) print(r *run, list []office.Withdrawn) error {
-	if c.JSON {
-		out := withdrawnList{[]withdrawnPackage{}}
-		for _, x := range list {
-			out.Packages = append(out.Packages, withdrawnPackage{x.PackageID, x.Name, x.State, whyNot(x).String()})
-		}
-		return r.out.JSON(out)
+func listedWithdrawn(list []office.Withdrawn) withdrawnList {
+	out := withdrawnList{[]withdrawnPackage{}}
+	for _, x := range list {
+		out.Packages = append(out.Packages, withdrawnPackage{x.PackageID, x.Name, x.State, whyNot(x).String()})
 	}
+	return out
+}
+
+func printWithdrawn(w *terminal.Writer, list []office.Withdrawn) (err error) {
 	for _, x := range list {
 		line := "Withdrawn. Package " + x.PackageID
 		if x.State != office.WithdrawDone {
 			line = fmt.Sprintf("Not withdrawn. Package %s: %s", x.PackageID, whyNot(x))
 		}
-		if err := r.out.Line("%s", line); err != nil {
-			return err
-		}
+		err = errors.Join(err, w.Line("%s", line))
 	}
-	return nil
+	return err
 }
 
 // whyNot says what keeps a package from being withdrawn, or kept it; nothing when it is withdrawn.
