@@ -225,7 +225,7 @@ func (a *Agent) backUp() {
 //   - a file in a folder that sends is sent at a person's word when it is older than this moment;
 //   - what the service tells of a package is noted, and nobody is told of it again, see reconcile.MarkRestored;
 //   - a file that is saved already is recognised by its bytes, as ever (package download);
-//   - what was owed to people then was told since.
+//   - what people were to be told then was told since.
 //
 // The settings, the sign-in and the registration are those of the office's second file (backup.go), which has today's. Without
 // it somebody has to sign in again.

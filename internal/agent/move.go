@@ -126,7 +126,7 @@ func (a *Agent) mayMove(ctx context.Context, path string) error {
 	if _, away := a.movedAway(); away {
 		return message.Error(message.MovingNow(), nil)
 	}
-	if !a.Settings().Configured() || a.restoreOwed() {
+	if !a.Settings().Configured() || a.restorePending() {
 		return message.Error(message.NothingToMove(), nil)
 	}
 	if !a.account.Unlock(ctx) {
@@ -388,7 +388,7 @@ func (a *Agent) mayMoveIn(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if here || a.restoreOwed() {
+	if here || a.restorePending() {
 		return message.Error(message.OfficeHere(), nil)
 	}
 	if !a.account.Unlock(ctx) {

@@ -199,7 +199,7 @@ func TestRestoringThatIsKilledIsTakenUpByTheNextStart(t *testing.T) {
 	for point, data := range kills {
 		o.data = data
 		o.open()
-		if d := o.draftNow(held); d.State != office.DraftHeld || len(o.kept()) != 1 || o.Status().Packages.Total != 2 || !o.Status().SignedIn || o.restoreOwed() {
+		if d := o.draftNow(held); d.State != office.DraftHeld || len(o.kept()) != 1 || o.Status().Packages.Total != 2 || !o.Status().SignedIn || o.restorePending() {
 			t.Errorf("killed at %q: %+v, copies %q, %+v", point, d, o.kept(), o.Status().Packages)
 		}
 		o.stop()

@@ -243,13 +243,13 @@ func (g *gate) ring() {
 }
 
 // docRestore names the document that says that a backup is still to be restored.
-const docRestore = "restore-owed"
+const docRestore = "restore-pending"
 
 // restorePause is the longest pause between two tries.
 const restorePause = 5 * time.Minute
 
 // pass returns true when the loops may run, and false once ctx has ended before that. While the office is on another computer, the
-// service is still told what it is owed.
+// service is still told of sign-ins that have ended.
 func (a *Agent) pass(ctx context.Context) bool {
 	for tries := 1; ; tries++ {
 		changed := a.gate.changed()
@@ -258,16 +258,16 @@ func (a *Agent) pass(ctx context.Context) bool {
 			return true
 		}
 		waiting, stop := context.WithTimeout(ctx, pause)
-		var owed sync.WaitGroup
+		var revocations sync.WaitGroup
 		if _, away := a.movedAway(); away {
-			owed.Go(func() { _ = a.account.RunRevocations(waiting) }) // which health says
+			revocations.Go(func() { _ = a.account.RunRevocations(waiting) }) // which health says
 		}
 		select {
 		case <-waiting.Done():
 		case <-changed:
 		}
 		stop()
-		owed.Wait()
+		revocations.Wait()
 		if ctx.Err() != nil {
 			return false
 		}
@@ -281,8 +281,8 @@ func (a *Agent) takeUp(ctx context.Context, tries int) (open bool, pause time.Du
 		return false, time.Hour
 	}
 	defer a.gate.moves.Unlock()
-	if a.restoreOwed() {
-		if a.restoreLate(ctx); a.restoreOwed() {
+	if a.restorePending() {
+		if a.restoreLate(ctx); a.restorePending() {
 			return false, a.Backoff(tries, 10*a.Pace.Retry, restorePause)
 		}
 	}
@@ -290,10 +290,10 @@ func (a *Agent) takeUp(ctx context.Context, tries int) (open bool, pause time.Du
 	return !away, time.Hour
 }
 
-// restoreOwed reports whether a backup is still to be restored.
-func (a *Agent) restoreOwed() bool {
-	_, owed, err := data.Doc[bool](a.Data, docRestore)
-	return owed && err == nil
+// restorePending reports whether a backup is still to be restored.
+func (a *Agent) restorePending() bool {
+	_, pending, err := data.Doc[bool](a.Data, docRestore)
+	return pending && err == nil
 }
 
 // restoreFirst restores a backup in the place of a state that was lost, before anything else is made of it.
@@ -304,7 +304,7 @@ func (a *Agent) restoreFirst(ctx context.Context) (settings bool, r restored, er
 	if settings, err = a.backup.restore(); err != nil {
 		return false, r, err
 	}
-	if !a.restoreOwed() {
+	if !a.restorePending() {
 		a.forgetWanted() // whoever chose one was killed before the state was set aside
 		return settings, r, nil
 	}

@@ -1,7 +1,7 @@
 // Package notify raises desktop notifications and is the only place that does.
 //
 // It promises:
-//   - Text from outside is harmless when it leaves this package, on every path a desktop offers: see [Harmless].
+//   - Text from outside is sanitized when it leaves this package, on every path a desktop offers: see [Sanitize].
 //   - A notification service that hangs holds up nobody for longer than five seconds, and costs one goroutine at most.
 //   - Nothing starts because of it: no D-Bus daemon, no shell where there is another way.
 //

@@ -41,7 +41,7 @@ type Options struct {
 	// is such a desktop. Empty for none.
 	IconFile string
 
-	// Raise shows texts that are harmless already, in place of the desktop. Nil means the desktop.
+	// Raise shows texts that are sanitized already, in place of the desktop. Nil means the desktop.
 	Raise func(office.Notice) error
 }
 
@@ -97,7 +97,7 @@ func (n *Notifier) press(p office.Click) {
 	}
 }
 
-// Notify shows a notification, made harmless and cut to size. It returns when the desktop has taken it, and after five
+// Notify shows a notification, sanitized and cut to size. It returns when the desktop has taken it, and after five
 // seconds at the latest. ErrBusy and ErrTimeout tell of a desktop that hangs; any other error, that it shows none.
 func (n *Notifier) Notify(notice office.Notice) error {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)

@@ -14,7 +14,7 @@ type Outcome string
 const (
 	EventPending       Outcome = ""        // stored, not yet handled
 	EventHandled       Outcome = "handled" // its consequences are recorded
-	EventUnprocessable Outcome = "odd"     // authentic, but nothing could be done with it: shown under Problems
+	EventUnprocessable Outcome = "unprocessable"     // authentic, but nothing could be done with it: shown under Problems
 )
 
 // Event is one authentic notification, exactly as it arrived.
@@ -27,7 +27,7 @@ type Event struct {
 	Body      []byte          `json:"body"`
 	URL       string          `json:"url"` // the registered URL it was verified against
 	Outcome   Outcome         `json:"outcome,omitempty"`
-	Reason    message.Message `json:"reason,omitzero"` // why it is odd
+	Reason    message.Message `json:"reason,omitzero"` // why nothing could be done with it
 	Handled   time.Time       `json:"handled,omitzero"`
 	Day       int             `json:"day,omitempty"`     // when it was handled, in days counted by Tx.CountDay
 	Copies    int             `json:"copies,omitempty"`  // how often it came again
@@ -59,7 +59,7 @@ type EventQuery struct {
 }
 
 // Fact is something that happened and that people are told of once. Its key is committed together with what it is about,
-// and it is owed until it is raised, once. Facts can be compared.
+// and it is pending until it is raised, once. Facts can be compared.
 type Fact struct {
 	Key         string
 	PackageID   string

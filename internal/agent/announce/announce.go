@@ -27,7 +27,7 @@ import (
 // How long facts that were found together may take to meet.
 const meetPause = 300 * time.Millisecond
 
-// lookPause is the least time between two looks whether more is to come: work ends hundreds of times a second in a crowd.
+// lookPause is the least time between two looks whether more is to come: work ends hundreds of times a second in a burst.
 const lookPause = 10 * time.Millisecond
 
 // While the agent is catching up, facts are held back for one summary: for this long after the last look that found more to
@@ -73,7 +73,7 @@ type Service struct {
 	wait []office.Fact
 
 	digest  digest   // raiseFacts alone works with it; what waits in it survives a panic
-	settled []string // keys of facts that are not owed any more, as far as that is not recorded yet; likewise
+	settled []string // keys of facts that are not pending any more, as far as that is not recorded yet; likewise
 }
 
 // New makes a Service and reads what it has kept.
@@ -97,7 +97,7 @@ func (r *Service) Announce(facts ...office.Fact) {
 // WorkEnded says that something has ended for which facts may have been held back; it does not block.
 func (r *Service) WorkEnded() { loop.Wake(r.work) }
 
-// Run raises notifications until ctx ends, then those that are still owed, and returns nil.
+// Run raises notifications until ctx ends, then those that are still pending, and returns nil.
 func (r *Service) Run(ctx context.Context) error {
 	raising, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
@@ -127,7 +127,7 @@ func (r *Service) raiseFacts(ctx context.Context) error {
 	}
 }
 
-// due are the notifications to be raised now, of which nothing is owed from now on; with all set, all that wait, but for what the
+// due are the notifications to be raised now, none of which is pending from now on; with all set, all that wait, but for what the
 // next start can put a name to.
 func (r *Service) due(all bool) []notice {
 	r.name(&r.digest)
@@ -203,7 +203,7 @@ func (r *Service) raiseAll(ctx context.Context, notices []notice) error {
 	raised := make(chan error, 1)
 	go func() {
 		var failed error
-		for _, n := range notices { // one that panics takes no other with it: none is owed any more
+		for _, n := range notices { // one that panics takes no other with it: none is pending any more
 			failed = errors.Join(failed, loop.Protect(ctx, loop.Loop{Name: "announce", Run: func(context.Context) error {
 				r.raise(n)
 				return nil

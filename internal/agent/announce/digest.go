@@ -14,7 +14,7 @@ import (
 const (
 	momentMany     = 5                // notifications within a moment; what is more is told in a summary
 	momentLength   = 10 * time.Second // how long a moment lasts
-	momentSettle   = 3 * time.Second  // the pause after which a crowd of facts is over
+	momentSettle   = 3 * time.Second  // the pause after which a burst of facts is over
 	momentLimit    = 30 * time.Second // but a summary comes no later than this
 	momentCaughtUp = 3                // facts found by catching up that are told one by one
 	lastHeld       = 20 * time.Second // how long the last signature waits for the files
@@ -43,9 +43,9 @@ type digest struct {
 	raised  []time.Time // of the notifications within the moment
 	told    []string    // keys of the facts that were taken; whoever takes notes them and empties it
 
-	// crowd is the first fact of more than are told one by one: only time ends that they wait for a summary. While more of
+	// burst is the first fact of more than are told one by one: only time ends that they wait for a summary. While more of
 	// them come, hundreds a second, they are not looked through again for each; nil when they are to be.
-	crowd *held
+	burst *held
 }
 
 // add has facts told when their moment is over.
@@ -54,7 +54,7 @@ func (m *digest) add(now time.Time, facts ...office.Fact) {
 		m.waiting = append(m.waiting, held{f, now})
 		m.latest = now
 		if f.CaughtUp { // what is found so is told at once
-			m.crowd = nil
+			m.burst = nil
 		}
 	}
 }
@@ -65,7 +65,7 @@ func (m *digest) left(now time.Time) time.Duration {
 		return time.Hour
 	}
 	next := now
-	if m.crowd == nil {
+	if m.burst == nil {
 		next = m.nextDue(now)
 	}
 	// What is due and was not taken waits until no more facts come, to be told in a summary.
@@ -92,7 +92,7 @@ func (m *digest) nextDue(now time.Time) time.Time {
 	return next
 }
 
-// over says whether the crowd that begins with first is over.
+// over says whether the burst that begins with first is over.
 func (m *digest) over(now time.Time, first held) bool {
 	return now.Sub(m.latest) >= momentSettle || now.Sub(first.since) >= momentLimit
 }
@@ -100,10 +100,10 @@ func (m *digest) over(now time.Time, first held) bool {
 // take returns the notifications that are due; with all set, those for everything that waits.
 func (m *digest) take(now time.Time, all bool) []notice {
 	m.raised = slices.DeleteFunc(m.raised, func(t time.Time) bool { return now.Sub(t) >= momentLength })
-	if m.crowd != nil && !all && !m.over(now, *m.crowd) {
+	if m.burst != nil && !all && !m.over(now, *m.burst) {
 		return nil
 	}
-	m.crowd = nil
+	m.burst = nil
 	ready := m.ready(now, all)
 	groups := merge(ready)
 	if len(groups) == 0 {
@@ -115,10 +115,10 @@ func (m *digest) take(now time.Time, all bool) []notice {
 			caughtUp++
 		}
 	}
-	crowd := caughtUp > momentCaughtUp || len(groups)+len(m.raised) > momentMany
-	if crowd && !all && caughtUp <= momentCaughtUp && !m.over(now, ready[0]) {
+	burst := caughtUp > momentCaughtUp || len(groups)+len(m.raised) > momentMany
+	if burst && !all && caughtUp <= momentCaughtUp && !m.over(now, ready[0]) {
 		if len(groups) > momentMany {
-			m.crowd = &ready[0]
+			m.burst = &ready[0]
 		}
 		return nil
 	}
@@ -137,7 +137,7 @@ func (m *digest) take(now time.Time, all bool) []notice {
 	for _, f := range groups {
 		notices = append(notices, notice{f.Title, message.Then(f.Document, f.Body), f.About(), f.Files})
 	}
-	if crowd && len(groups) > 1 {
+	if burst && len(groups) > 1 {
 		notices = []notice{summary(groups, caughtUp > 0)}
 	}
 	for range notices {

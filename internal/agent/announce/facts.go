@@ -283,7 +283,7 @@ func folderName(jobs []office.Job) string {
 
 // An event names a package and a person by their ids alone. Where the service has not told their names yet, its fact waits for the
 // answer, looking again each unaskedLook, and for no longer than unaskedHeld: people
-// would rather hear that somebody has signed something than nothing. One that waits when the program ends is owed.
+// would rather hear that somebody has signed something than nothing. One that waits when the program ends is pending.
 const (
 	unaskedHeld = 2 * time.Minute
 	unaskedLook = time.Second
@@ -320,7 +320,7 @@ func (r *Service) name(m *digest) {
 	for i, h := range m.waiting {
 		if p := named[h.PackageID]; h.Unasked && !p.NamesToCome() {
 			m.waiting[i].Fact = renamed(h.Fact, p, heard[h.PackageID] == i)
-			m.crowd = nil
+			m.burst = nil
 		}
 	}
 }

@@ -12,14 +12,14 @@ import (
 	"countersign/internal/store"
 )
 
-// A fact waits for the rest of its moment, and the program may be killed meanwhile. It is therefore owed from the commit that
-// notes it as told until it is raised: the next start raises it. That it is no longer owed is recorded right before it is raised,
-// so that a kill in between costs a notification, and none ever doubles one.
+// A fact waits for others of its moment, and the program may be killed meanwhile. It is therefore pending from the commit that
+// notes it until right before it is raised, and the next start raises what is pending. A kill between the two costs a notification;
+// none doubles one.
 
-// docPending and the hash of a fact's key name the document with a fact that is owed.
-const docPending = "owed fact/"
+// docPending and the hash of a fact's key name the document with a pending fact.
+const docPending = "pending-fact/"
 
-// maxPending is how many facts that are owed a start raises, more than anybody can read.
+// maxPending is how many pending facts a start raises, more than anybody can read.
 const maxPending = 10_000
 
 func pendingDoc(key string) string {
@@ -40,7 +40,7 @@ func (r *Service) Withhold(tx *store.Tx, facts []office.Fact) error {
 	return nil
 }
 
-// ForgetPending owes nothing any more: the state is that of a backup, and what was owed then was told since.
+// ForgetPending drops what is pending: the state is that of a backup, and what was pending then was told since.
 func ForgetPending(tx *store.Tx) error {
 	names, err := tx.DocNames(docPending)
 	for _, name := range names {
@@ -49,8 +49,8 @@ func ForgetPending(tx *store.Tx) error {
 	return err
 }
 
-// Resume queues what an earlier start owes. It is for whoever stays long enough to be read. What is about a package of
-// another service stays owed until that one is in use again.
+// Resume queues what an earlier start left pending. It is for whoever stays long enough to be read. What is about a package of
+// another service stays pending until that one is in use again.
 func (r *Service) Resume() {
 	facts, err := data.Read(r.Data, "what people are to be told", func(tx *store.Tx) (map[string]office.Fact, error) {
 		facts, err := store.Docs[office.Fact](tx, docPending, "", maxPending)
@@ -75,7 +75,7 @@ func (r *Service) Resume() {
 	}
 }
 
-// settle records that facts are not owed any more. What cannot be recorded is recorded with the next ones: a disk that is full
+// settle records that facts are not pending any more. What cannot be recorded is recorded with the next ones: a disk that is full
 // keeps nothing from people.
 func (r *Service) settle(keys []string) {
 	r.settled = append(r.settled, slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return key == "" })...)

@@ -103,7 +103,7 @@ func (r *Service) problemsDue(told map[string]toldProblem, awake time.Time) (fac
 			continue
 		}
 		f := problemFact(i, now)
-		if r.muted(f) { // owed until people want to hear again
+		if r.muted(f) { // pending until people want to hear again
 			pause = min(pause, problemLook)
 			continue
 		}

@@ -26,13 +26,13 @@ import (
 	"countersign/internal/store"
 )
 
-// The index of a folder lists each saved file once. That a line is owed is recorded together with the file; the line is
-// written and flushed; then it is recorded that it is not owed any more. Whatever comes between the last two is found in the
+// The index of a folder lists each saved file once. That its line is missing is recorded together with the file; the line is
+// written and flushed; then it is recorded that it is there. Whatever comes between the last two is found in the
 // index when the line is written again. Where the index is not as it was left, because people or another computer changed it, it was
 // erased, or the folder is another one, all files are compared with it, and what it lacks is added.
 
 const (
-	docUnlisted = "unlisted/" // and the hash of a job's key: a file whose line is owed
+	docUnlisted = "unlisted/" // and the hash of a job's key: a file whose line is missing
 	docIndexes  = "indexes"   // where the indexes ended, by their folders
 )
 
@@ -42,13 +42,13 @@ const (
 	indexPause = 5 * time.Minute
 )
 
-// unlisted is the name of the document that says that j's line is owed.
+// unlisted is the name of the document that says that j's line is missing.
 func unlisted(key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return docUnlisted + hex.EncodeToString(sum[:16])
 }
 
-// planLine records, in the commit that says that j is saved, that the index owes it a line.
+// planLine records, in the commit that says that j is saved, that its line is missing in the index.
 func (r *Service) planLine(tx *store.Tx, j *office.Job) error {
 	s := r.deps.Settings()
 	j.ListIn = ""
@@ -84,7 +84,7 @@ func (r *Service) RunIndex(ctx context.Context) error {
 	}
 }
 
-// listAll writes what is owed to every index. A folder that takes no lines keeps none from the others; one that the office has
+// listAll writes what every index is missing. A folder that takes no lines keeps none from the others; one that the office has
 // left, and that is not there, is nobody's trouble: its lines wait for it.
 func (r *Service) listAll(ctx context.Context) error {
 	var failed []error
@@ -94,7 +94,7 @@ func (r *Service) listAll(ctx context.Context) error {
 		if !s.Index || s.SaveTo == "" {
 			return nil
 		}
-		owed, next, err := r.owedLines(after)
+		missing, next, err := r.missingLines(after)
 		if err != nil {
 			return err
 		}
@@ -103,7 +103,7 @@ func (r *Service) listAll(ctx context.Context) error {
 			return err
 		}
 		folders := map[string][]office.Job{}
-		for _, j := range owed {
+		for _, j := range missing {
 			folders[j.IndexFolder()] = append(folders[j.IndexFolder()], j)
 		}
 		if _, begun := marks[s.SaveTo]; first && !begun && len(folders[s.SaveTo]) == 0 { // it was switched on, or the folder is another
@@ -126,11 +126,11 @@ func (r *Service) listAll(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// owedLines are the next files whose lines are owed, after a document, in the order in which they were saved, and after which
-// document there are more; "" for none. What is not saved any more, for it is saved again, owes none until it is.
-func (r *Service) owedLines(after string) (owed []office.Job, next string, err error) {
+// missingLines are the next files whose lines are missing, after a document, in the order in which they were saved, and after which
+// document there are more; "" for none. What is not saved any more, for it is saved again, has none until it is.
+func (r *Service) missingLines(after string) (missing []office.Job, next string, err error) {
 	var stale []string
-	owed, err = data.Read(r.Data, "the files to be listed", func(tx *store.Tx) (jobs []office.Job, err error) {
+	missing, err = data.Read(r.Data, "the files to be listed", func(tx *store.Tx) (jobs []office.Job, err error) {
 		stale, next = nil, ""
 		keys, err := store.Docs[string](tx, docUnlisted, after, indexBatch)
 		if err != nil {
@@ -155,11 +155,11 @@ func (r *Service) owedLines(after string) (owed []office.Job, next string, err e
 	if err != nil {
 		return nil, "", err
 	}
-	slices.SortFunc(owed, func(a, b office.Job) int { return cmp.Or(a.Done.Compare(b.Done), cmp.Compare(a.Key(), b.Key())) })
+	slices.SortFunc(missing, func(a, b office.Job) int { return cmp.Or(a.Done.Compare(b.Done), cmp.Compare(a.Key(), b.Key())) })
 	if len(stale) == 0 {
-		return owed, next, nil
+		return missing, next, nil
 	}
-	return owed, next, r.Data.Update(func(tx *store.Tx) error {
+	return missing, next, r.Data.Update(func(tx *store.Tx) error {
 		for _, name := range stale {
 			if err := tx.PutDoc(name, nil); err != nil {
 				return err
@@ -169,15 +169,15 @@ func (r *Service) owedLines(after string) (owed []office.Job, next string, err e
 	})
 }
 
-// list writes to one index what it owes to these files, and to all others when it is not as it was left.
-func (r *Service) list(ctx context.Context, s office.Settings, folder string, owed []office.Job, mark archive.Mark) error {
+// list writes to one index the missing lines of these files, and to all others when it is not as it was left.
+func (r *Service) list(ctx context.Context, s office.Settings, folder string, missing []office.Job, mark archive.Mark) error {
 	f, err := archive.OpenFolder(folder)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
 	w := r.indexWords(s)
-	if mark.Name == "" && len(owed) == 0 {
+	if mark.Name == "" && len(missing) == 0 {
 		if first, err := r.savedIn(folder, "", 1); err != nil || len(first) == 0 {
 			return err // nothing to begin an index with
 		}
@@ -187,12 +187,12 @@ func (r *Service) list(ctx context.Context, s office.Settings, folder string, ow
 		return err
 	}
 	defer x.Close()
-	if slices.ContainsFunc(owed, func(j office.Job) bool { return j.Found }) { // such as what was saved since the backup that was restored
+	if slices.ContainsFunc(missing, func(j office.Job) bool { return j.Found }) { // such as what was saved since the backup that was restored
 		if err := x.ReadAll(); err != nil {
 			return err
 		}
 	}
-	if err := r.writeLines(folder, x, owed, w, !x.Whole()); err != nil || !x.Whole() {
+	if err := r.writeLines(folder, x, missing, w, !x.Whole()); err != nil || !x.Whole() {
 		return err
 	}
 	for after := ""; ctx.Err() == nil; {
@@ -233,7 +233,7 @@ func listedSum(j office.Job) string {
 // noSum stands for the sum of a file that was moved or changed before it was listed.
 const noSum = "-"
 
-// writeLines appends what the index lacks of these files, and records that none of them is owed; with done set, also where the index
+// writeLines appends what the index lacks of these files, and records that they are there; with done set, also where the index
 // ends: all of it is as it should be up to there.
 func (r *Service) writeLines(folder string, x *archive.Index, jobs []office.Job, w indexWords, done bool) error {
 	var lines [][]string
@@ -280,7 +280,7 @@ func (r *Service) writeLines(folder string, x *archive.Index, jobs []office.Job,
 				if err != nil && !store.OfOneRecord(err) {
 					return err
 				}
-				continue // saved again meanwhile, which owes a line of its own
+				continue // saved again meanwhile, which has a line of its own
 			}
 			now.Listed = j.Listed
 			if err := errors.Join(tx.PutJob(now), tx.PutDoc(unlisted(j.Key()), nil)); err != nil {

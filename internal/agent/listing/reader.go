@@ -1,5 +1,5 @@
 // Package listing reads the service's list of packages page by page, and relies on nothing that the service has not shown: neither
-// the order, nor the size of a page, nor the list standing still. It says when a list moved too much to be read. It stores nothing.
+// the order, nor the size of a page, nor that the list stays as it is. It says when a list moved too much to be read. It stores nothing.
 package listing
 
 import (
@@ -15,7 +15,7 @@ import (
 const (
 	listPage    = 100 // items asked for at once; the service may give fewer
 	listOverlap = 10  // items asked for twice, so that a page that begins too late is noticed
-	Round       = 20  // pages read in one go; the rest is owed to the next
+	Round       = 20  // pages read in one go; the rest is left to the next
 	ListStale   = 3   // pages without anything new after which a list has no more
 	listBacks   = 10  // steps back after which a list moves too much to be read
 
@@ -27,7 +27,7 @@ const (
 const Margin = 24 * time.Hour
 
 // Reader goes through the service's list page by page, and may pause between two. It relies on nothing that the service
-// has not shown: neither on the order that was asked for, nor on the size of a page, nor on the list standing still. Only
+// has not shown: neither on the order that was asked for, nor on the size of a page, nor on the list staying as it is. Only
 // where what came is newest first does it end before the list does, at what is known already.
 type Reader struct {
 	Client *esign.Client // whose list it is: another one's has other packages at other places

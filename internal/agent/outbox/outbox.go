@@ -492,7 +492,7 @@ func newPackage(d office.Draft, from source) esign.NewPackage {
 	return p
 }
 
-// pagesAtOnce is how many pages of the service's list are read in one go; the rest is owed to the next.
+// pagesAtOnce is how many pages of the service's list are read in one go; the rest is left to the next.
 const pagesAtOnce = 20
 
 // search is a reading of the service's list for the packages of drafts. It belongs to one goroutine.

@@ -120,7 +120,7 @@ type checks struct {
 	service *Service
 	client  *esign.Client
 	due     []office.Package // and not asked about yet, the longest due first
-	crowd   time.Time        // when more were due last than a person would cause in a moment
+	burst   time.Time        // when more were due last than a person would cause in a moment
 	ended   chan struct{}    // rings when a question was answered, or a package is not busy any more
 
 	mu     sync.Mutex
@@ -184,7 +184,7 @@ func (c *checks) start(ctx context.Context, g *errgroup.Group) (idle bool, pause
 			return false, maxIdle, nil
 		}
 		c.due = c.due[1:]
-		quiet := !urgent && !p.NextCheck.After(c.crowd)
+		quiet := !urgent && !p.NextCheck.After(c.burst)
 		g.Go(func() error { return c.ask(ctx, p, quiet) })
 		select {
 		case <-r.work:
@@ -222,7 +222,7 @@ func (c *checks) look() (pause time.Duration, err error) {
 		return p.Service != c.client.Home() || r.LeftAlone("package "+p.ID) // the service may have been changed just now
 	})
 	if len(due) > catchingUpMany {
-		c.crowd = now
+		c.burst = now
 	}
 	if len(due) == 0 || !r.sweep.covers(due[0].NextCheck) {
 		r.tellSwept(r.sweep.asked(now))

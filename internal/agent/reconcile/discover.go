@@ -134,7 +134,7 @@ func (r *Service) lookAround(ctx context.Context, client *esign.Client, l *disco
 
 // discover finds packages of the organization that were made elsewhere while this computer did not listen, as far as
 // the service offers a list. It reads on to what was made before the last complete reading, so that one that broke off
-// in the middle leaves no gap. A long list is read in several rounds; what one did not read is owed to the next, which
+// in the middle leaves no gap. A long list is read in several rounds; what one did not read is left to the next, which
 // may begin after pause. What was finished before the office first signed in is not fetched.
 func (r *Service) discover(ctx context.Context, client *esign.Client, l *discovery) (pause time.Duration, err error) {
 	since := r.deps.Since()

@@ -104,7 +104,7 @@ func (r *Service) takeEvent(ctx context.Context, ev office.Event) error {
 		return err
 	}
 	var own *data.ObjectError
-	err = r.finishOdd(ev, message.EventUnhandled())
+	err = r.finishUnprocessable(ev, message.EventUnhandled())
 	if errors.As(err, &own) {
 		return nil // it waits until it is no longer left alone
 	}
@@ -123,14 +123,14 @@ func (r *Service) handleEvent(ev office.Event) error {
 		if err != nil {
 			reason = message.EventUnreadable()
 		}
-		return r.finishOdd(ev, reason)
+		return r.finishUnprocessable(ev, reason)
 	}
 	if !esign.UsableID(e.PackageID) {
-		return r.finishOdd(ev, message.EventPackageUnusable())
+		return r.finishUnprocessable(ev, message.EventPackageUnusable())
 	}
-	var odd message.Message
+	var problem message.Message
 	if e.DocumentID != "" && !esign.UsableID(e.DocumentID) {
-		e.DocumentID, odd = "", message.EventDocumentUnusable()
+		e.DocumentID, problem = "", message.EventDocumentUnusable()
 	}
 	before, err := data.Read(r.Data, "the package of an event", func(tx *store.Tx) (office.Package, error) {
 		p, _, err := tx.FirstPackage(apply.Cases(e.PackageID))
@@ -140,7 +140,7 @@ func (r *Service) handleEvent(ev office.Event) error {
 		return err
 	}
 	e = apply.AsKnown(before, e)
-	found, line, err := r.recordEvent(ev, e, odd)
+	found, line, err := r.recordEvent(ev, e, problem)
 	if err != nil {
 		return fmt.Errorf("handle event %s: %w", ev.ID, err)
 	}
@@ -157,8 +157,8 @@ func (r *Service) handleEvent(ev office.Event) error {
 	return nil
 }
 
-// recordEvent records in one commit what an event says of its package. odd is what is wrong with the event.
-func (r *Service) recordEvent(ev office.Event, e esign.Event, odd message.Message) (found changes, line office.Activity, err error) {
+// recordEvent records in one commit what an event says of its package. problem is what is wrong with the event.
+func (r *Service) recordEvent(ev office.Event, e esign.Event, problem message.Message) (found changes, line office.Activity, err error) {
 	err = r.Data.Update(func(tx *store.Tx) error {
 		found, line = changes{}, office.Activity{}
 		stored, ok, err := tx.Event(ev.ID)
@@ -197,10 +197,10 @@ func (r *Service) recordEvent(ev office.Event, e esign.Event, odd message.Messag
 		found.facts = append(found.facts, facts...)
 		stored.PackageID, stored.Outcome, stored.Handled = p.ID, office.EventHandled, r.Now()
 		if !knownActions[e.Action] {
-			odd = message.EventUnknown()
+			problem = message.EventUnknown()
 		}
-		if !odd.IsZero() {
-			stored.Outcome, stored.Reason = office.EventUnprocessable, odd
+		if !problem.IsZero() {
+			stored.Outcome, stored.Reason = office.EventUnprocessable, problem
 		}
 		if err := tx.SetEvent(stored); err != nil {
 			return err
@@ -257,8 +257,8 @@ func (r *Service) packageForEvent(tx *store.Tx, e esign.Event, received time.Tim
 	return p, nil
 }
 
-// finishOdd keeps an authentic event that nothing can be done with, where people see it.
-func (r *Service) finishOdd(ev office.Event, reason message.Message) error {
+// finishUnprocessable keeps an authentic event that nothing can be done with, where people see it.
+func (r *Service) finishUnprocessable(ev office.Event, reason message.Message) error {
 	err := r.Data.Update(func(tx *store.Tx) error {
 		stored, ok, err := tx.Event(ev.ID)
 		if err != nil || !ok {

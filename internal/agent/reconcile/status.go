@@ -313,7 +313,7 @@ func noteAnswer(p *office.Package, now time.Time) {
 const deadlineLook = 15 * time.Minute
 
 // RunDeadlines tells people of packages that are due soon and not signed, each once ever, until ctx ends. While they want
-// to hear nothing it is owed.
+// to hear nothing it waits.
 func (r *Service) RunDeadlines(ctx context.Context) error {
 	for {
 		if err := r.TellDueSoon(); err != nil {

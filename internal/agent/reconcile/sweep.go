@@ -11,7 +11,7 @@ import (
 )
 
 // How many questions the sweeps may put that nothing but a returning connection asked for: so many in a row, and so many a second
-// on the average. An office with few open packages is owed one at once each time, and one with very many every five minutes. The return
+// on the average. An office with few open packages gets one at once each time, and one with very many every five minutes. The return
 // of a service that works in part follows from the questions themselves, which a sweep puts again: there is the pause between two.
 const (
 	sweepBurst  = 600
@@ -19,11 +19,11 @@ const (
 	sweepPause  = 5 * time.Minute
 )
 
-// sweeper remembers that all open packages are to be asked about. Whoever asks for a sweep is owed one: if not at once,
+// sweeper remembers that all open packages are to be asked about. Whoever asks for a sweep gets one: if not at once,
 // then when those before it have been paid for. Safe for concurrent use.
 type sweeper struct {
 	mu     sync.Mutex
-	owed   bool
+	wanted bool
 	atOnce bool          // it does not wait for its questions
 	opened bool          // the public address is open again, so that it waits for its questions and not for the pause
 	rest   loop.Cooldown // until the sweeps so far are paid for, the next of which may cost less than sweepBurst
@@ -88,37 +88,37 @@ func (s *sweeper) takeList() (relist, soon bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	relist, s.relist = s.relist, false
-	return relist, s.owed && s.atOnce
+	return relist, s.wanted && s.atOnce
 }
 
-// state is when the last sweep came to a good end, and whether one is under way or owed at once.
+// state is when the last sweep came to a good end, and whether one is under way or begins at once.
 func (s *sweeper) state() (last time.Time, under bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.last, s.asking || s.listing || s.owed && s.atOnce
+	return s.last, s.asking || s.listing || s.wanted && s.atOnce
 }
 
-// owe asks for a sweep: at once, or because the public address is open again, or else because the service works again.
-func (s *sweeper) owe(atOnce, opened bool) {
+// request asks for a sweep: at once, or because the public address is open again, or else because the service works again.
+func (s *sweeper) request(atOnce, opened bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.owed, s.atOnce, s.opened = true, s.atOnce || atOnce, s.opened || opened
+	s.wanted, s.atOnce, s.opened = true, s.atOnce || atOnce, s.opened || opened
 }
 
 // take reports whether a sweep over so many open packages is to begin now, and has it paid for.
 func (s *sweeper) take(now time.Time, open int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.owed || s.waits(now, open) > 0 {
+	if !s.wanted || s.waits(now, open) > 0 {
 		return false
 	}
-	s.owed, s.atOnce, s.opened, s.asking, s.listing, s.unlisted, s.relist, s.began = false, false, false, true, true, false, true, now.Round(0)
+	s.wanted, s.atOnce, s.opened, s.asking, s.listing, s.unlisted, s.relist, s.began = false, false, false, true, true, false, true, now.Round(0)
 	s.rest = loop.CoolFor(now, min(s.rest.Left(now)+sweepCost(open), sweepCost(sweepBurst)))
 	s.pause = loop.CoolFor(now, sweepPause)
 	return true
 }
 
-// waits is how long the sweep that is owed waits. s is locked.
+// waits is how long the sweep that is wanted waits. s is locked.
 func (s *sweeper) waits(now time.Time, open int) time.Duration {
 	switch {
 	case s.atOnce:
@@ -135,21 +135,21 @@ func sweepCost(open int) time.Duration {
 	return time.Duration(min(open+1, sweepBurst)) * time.Second / sweepSecond
 }
 
-// left is how long until the sweep over so many open packages that is owed may begin; limit when none is owed before.
+// left is how long until the sweep over so many open packages that is wanted may begin; limit when none is.
 func (s *sweeper) left(now time.Time, open int, limit time.Duration) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.owed {
+	if !s.wanted {
 		return limit
 	}
 	return min(s.waits(now, open), limit)
 }
 
-// owes reports whether a sweep is owed.
-func (s *sweeper) owes() bool {
+// isWanted reports whether a sweep is wanted.
+func (s *sweeper) isWanted() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.owed
+	return s.wanted
 }
 
 // openPackages is how many packages a sweep asks about, as far as the counters know.
@@ -158,9 +158,9 @@ func (r *Service) openPackages() (int, error) {
 	return counts.Open + counts.Declined, err
 }
 
-// takeSweep begins the sweep that is owed, once it may.
+// takeSweep begins the sweep that is wanted, once it may.
 func (r *Service) takeSweep() error {
-	if !r.sweep.owes() {
+	if !r.sweep.isWanted() {
 		return nil
 	}
 	open, err := r.openPackages()
@@ -168,7 +168,7 @@ func (r *Service) takeSweep() error {
 		return err
 	}
 	if err := r.MakeAllDue(); err != nil {
-		r.sweep.owe(false, true) // it is owed all the same
+		r.sweep.request(false, true) // it is wanted all the same
 		return err
 	}
 	r.sweep.allDue(r.Now())
@@ -178,9 +178,9 @@ func (r *Service) takeSweep() error {
 	return nil
 }
 
-// sweepLeft is how long until the sweep that is owed may begin, at most maxIdle.
+// sweepLeft is how long until the sweep that is wanted may begin, at most maxIdle.
 func (r *Service) sweepLeft(now time.Time) time.Duration {
-	if !r.sweep.owes() {
+	if !r.sweep.isWanted() {
 		return maxIdle
 	}
 	open, err := r.openPackages()
@@ -206,7 +206,7 @@ const (
 // Sweep asks for the status of every package that is not final: something may have been missed.
 func (r *Service) Sweep(why string) {
 	r.Log.Debug("reconcile", "why", why)
-	r.sweep.owe(why != SweepReturn && why != SweepService, why == SweepReturn)
+	r.sweep.request(why != SweepReturn && why != SweepService, why == SweepReturn)
 	r.Wake()
 }
 
