@@ -40,7 +40,6 @@ require (
 	golang.org/x/term v0.47.0
 	golang.org/x/text v0.43.0
 	golang.org/x/time v0.16.0
-	howett.net/plist v1.0.1
 )
 
 require (

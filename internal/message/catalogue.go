@@ -682,9 +682,8 @@ func OfficeFileThere(file string) Message {
 func OfficeFileUnusable(file string) Message {
 	return of("settings.office-file-unusable", Name("File", file))
 }
-func PolicyNoFile(where string) Message  { return of("settings.policy-no-file", Text("Where", where)) }
-func PolicyNoJSON(where string) Message  { return of("settings.policy-no-json", Text("Where", where)) }
-func PolicyNoPlist(where string) Message { return of("settings.policy-no-plist", Text("Where", where)) }
+func PolicyNoFile(where string) Message { return of("settings.policy-no-file", Text("Where", where)) }
+func PolicyNoJSON(where string) Message { return of("settings.policy-no-json", Text("Where", where)) }
 
 // PolicyNotInUse is followed by what is wrong.
 func PolicyNotInUse(where string) Message {

@@ -17,38 +17,38 @@ import (
 	"countersign/internal/message"
 )
 
-// readFile reads a file in which the administrator writes JSON. What it has beside the two lists, a mistyped name above all, is
-// named, for whoever wrote it takes it for decided.
-func readFile(path string) Policy {
-	return readAs(path, func(text []byte) (p Policy) {
-		var written map[string]json.RawMessage
-		if err := json.Unmarshal(text, &written); err != nil {
-			return Policy{Wrong: message.PolicyNoJSON(path)}
+func sources() []source { return []source{{place, readFile}} }
+
+// parse reads the JSON of an administrator. What it has beside the two lists, a mistyped name above all, is named, for whoever
+// wrote it takes it for decided.
+func parse(path string, text []byte) (p Policy) {
+	var written map[string]json.RawMessage
+	if err := json.Unmarshal(text, &written); err != nil {
+		return Policy{Wrong: message.PolicyNoJSON(path)}
+	}
+	var wrong []message.Message
+	for _, name := range slices.Sorted(maps.Keys(written)) {
+		var err error
+		switch {
+		case strings.EqualFold(name, "fixed"):
+			err = json.Unmarshal(written[name], &p.Fixed)
+		case strings.EqualFold(name, "defaults"):
+			err = json.Unmarshal(written[name], &p.Defaults)
+		default:
+			err = errUnknown
 		}
-		var wrong []message.Message
-		for _, name := range slices.Sorted(maps.Keys(written)) {
-			var err error
-			switch {
-			case strings.EqualFold(name, "fixed"):
-				err = json.Unmarshal(written[name], &p.Fixed)
-			case strings.EqualFold(name, defaults):
-				err = json.Unmarshal(written[name], &p.Defaults)
-			default:
-				err = errUnknown
-			}
-			if err != nil {
-				wrong = append(wrong, message.PolicyValueNotRead(name, path))
-			}
+		if err != nil {
+			wrong = append(wrong, message.PolicyValueNotRead(name, path))
 		}
-		p.Wrong = message.Then(wrong...)
-		return p
-	})
+	}
+	p.Wrong = message.Then(wrong...)
+	return p
 }
 
 var errUnknown = errors.New("nothing of ours is called so")
 
-// readAs reads a file that only an administrator may be able to write, and has parse say what it holds.
-func readAs(path string, parse func(text []byte) Policy) Policy {
+// readFile reads a file that only an administrator may be able to write.
+func readFile(path string) Policy {
 	wrong := func(m message.Message) Policy { return Policy{From: path, Wrong: m} }
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe would have us wait for its writer
 	switch {
@@ -77,7 +77,7 @@ func readAs(path string, parse func(text []byte) Policy) Policy {
 	case len(text) > maxFile:
 		return wrong(message.PolicyTooLong(path))
 	}
-	p := parse(text)
+	p := parse(path, text)
 	if len(p.Fixed)+len(p.Defaults) > maxValues {
 		return wrong(message.PolicyTooLong(path))
 	}

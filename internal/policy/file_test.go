@@ -92,11 +92,15 @@ func TestWhatCanBeReadOfAPolicyCountsAndTheRestIsNamed(t *testing.T) {
 	}
 }
 
-func TestAFileThatIsHalfWrittenTakesNothingBack(t *testing.T) {
-	path := written(t, `{"fixed": {"theme": "dark"}}`, 0o644)
-	places := []source{{path, readFile}}
+// The first of two places that decide the same counts.
+func TestAPlaceThatIsHalfWrittenTakesNothingBack(t *testing.T) {
+	path, below := written(t, `{"fixed": {"theme": "dark"}}`, 0o644), written(t, `{"fixed": {"theme": "light", "language": "fr"}}`, 0o644)
+	places := []source{{path, readFile}, {below, readFile}}
 	var r Reader
 	before := r.join(places)
+	if !reflect.DeepEqual(before.Fixed, map[string]any{"theme": "dark", "language": "fr"}) || before.From != path+", "+below {
+		t.Errorf("%+v", before)
+	}
 	must(t, os.WriteFile(path, []byte(`{"fixed": {`), 0o644))
 	for range 2 {
 		if p := r.join(places); !reflect.DeepEqual(p.Fixed, before.Fixed) || p.Wrong != message.PolicyNoJSON(path) {
@@ -104,7 +108,12 @@ func TestAFileThatIsHalfWrittenTakesNothingBack(t *testing.T) {
 		}
 	}
 	must(t, os.WriteFile(path, []byte(`{}`), 0o644))
-	if p := r.join(places); len(p.Fixed) > 0 || !p.Wrong.IsZero() || p.From != path {
-		t.Errorf("nothing is decided any more: %+v", p)
+	if p := r.join(places); p.Fixed["theme"] != "light" || !p.Wrong.IsZero() || p.From != path+", "+below {
+		t.Errorf("nothing is decided there any more: %+v", p)
+	}
+	must(t, os.Remove(path))
+	must(t, os.Remove(below))
+	if p := r.join(places); !reflect.DeepEqual(p, Policy{}) {
+		t.Errorf("gone: %+v", p)
 	}
 }

@@ -1,7 +1,6 @@
 // Package policy reads what the administrator of this computer has decided for Countersign: settings by their names, fixed
 // ones and those to begin with. On Windows they are values below HKEY_LOCAL_MACHINE, Software\Policies\Countersign, those to
-// begin with in the key Defaults there; elsewhere they are a file that only an administrator can write, and on macOS what
-// configuration profiles force on top of that.
+// begin with in the key Defaults there; elsewhere they are a file that only an administrator can write.
 //
 // It promises to read a bounded amount, to say in one sentence what it cannot use and read the rest, and to take nothing back
 // because a place cannot be read for a while. It must not know what the settings mean.
