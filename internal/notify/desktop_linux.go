@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 
 	"countersign/internal/office"
@@ -21,17 +22,20 @@ const (
 	object  = dbus.ObjectPath("/org/freedesktop/Notifications")
 )
 
-// nobody are the answers that say for certain that no service has shown the notification, so another way cannot show it
-// twice.
+// nobody are the answers of the bus that say for certain that no service has shown the notification, so another way cannot show it
+// twice; so are all those about starting one, which begin with spawn.
 var nobody = []string{
 	"org.freedesktop.DBus.Error.ServiceUnknown",
 	"org.freedesktop.DBus.Error.NameHasNoOwner",
 	"org.freedesktop.DBus.Error.UnknownMethod",
 	"org.freedesktop.DBus.Error.UnknownObject",
 	"org.freedesktop.DBus.Error.UnknownInterface",
-	"org.freedesktop.DBus.Error.Spawn.ExecFailed",
-	"org.freedesktop.DBus.Error.Spawn.ChildExited",
-	"org.freedesktop.DBus.Error.Spawn.ServiceNotFound",
+}
+
+const spawn = "org.freedesktop.DBus.Error.Spawn."
+
+func isNobody(answer dbus.Error) bool {
+	return slices.Contains(nobody, answer.Name) || strings.HasPrefix(answer.Name, spawn)
 }
 
 // desktop is the notification service of the session. raise is called by one goroutine at a time, close by any.
@@ -86,7 +90,7 @@ func (d *desktop) raise(ctx context.Context, n office.Notice) error {
 		d.drop(conn)
 		return err
 	}
-	if !slices.Contains(nobody, answer.Name) {
+	if !errors.Is(err, errUnasked) && !isNobody(answer) {
 		return err
 	}
 	d.log.Debug("no notification service, trying another way", "answer", answer.Name)
@@ -97,8 +101,12 @@ func (d *desktop) raise(ctx context.Context, n office.Notice) error {
 	return nil
 }
 
-// errLeft means that the notification service went away between two questions.
-var errLeft = errors.New("the notification service has left")
+// errLeft means that the notification service went away between two questions, and errUnasked that it has not even said what it can,
+// and so shown nothing: it may have ended as soon as it was started.
+var (
+	errLeft    = errors.New("the notification service has left")
+	errUnasked = errors.New("the notification service does not say what it can show")
+)
 
 // call is one Notify, with the body escaped when, and only when, the service reads markup, and with buttons where it shows
 // them. The title is never markup. The one that answers what it can is the one that is asked to show it, and the only one
@@ -106,7 +114,7 @@ var errLeft = errors.New("the notification service has left")
 func (d *desktop) call(ctx context.Context, conn *dbus.Conn, n office.Notice) error {
 	var can []string
 	if err := conn.Object(service, object).CallWithContext(ctx, service+".GetCapabilities", 0).Store(&can); err != nil {
-		return fmt.Errorf("ask the notification service: %w", err)
+		return errors.Join(errUnasked, fmt.Errorf("ask the notification service: %w", err))
 	}
 	var owner string
 	if err := conn.BusObject().CallWithContext(ctx, "org.freedesktop.DBus.GetNameOwner", 0, service).Store(&owner); err != nil {
@@ -128,7 +136,7 @@ func (d *desktop) call(ctx context.Context, conn *dbus.Conn, n office.Notice) er
 	}
 	err = fmt.Errorf("call the notification service: %w", err)
 	var answer dbus.Error
-	if errors.As(err, &answer) && slices.Contains(nobody, answer.Name) {
+	if errors.As(err, &answer) && isNobody(answer) {
 		return errors.Join(errLeft, err)
 	}
 	return err

@@ -1,7 +1,6 @@
 package notify
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -10,7 +9,6 @@ import (
 	"image/png"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,36 +16,13 @@ import (
 	"time"
 
 	"countersign/internal/office"
+	"countersign/internal/sessionbus/bustest"
 
 	"github.com/godbus/dbus/v5"
 	"go.uber.org/goleak"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// startBus runs a session bus of the test's own and makes it the session's.
-func startBus(t *testing.T) {
-	t.Helper()
-	path, err := exec.LookPath("dbus-run-session")
-	if err != nil {
-		t.Fatal("these tests need dbus-run-session (package dbus-daemon or dbus): ", err)
-	}
-	bus := exec.Command(path, "--", "sh", "-c", `echo "$DBUS_SESSION_BUS_ADDRESS"; cat`)
-	in, err := bus.StdinPipe()
-	must(t, err)
-	out, err := bus.StdoutPipe()
-	must(t, err)
-	must(t, bus.Start())
-	t.Cleanup(func() {
-		in.Close()
-		bus.Wait()
-	})
-	address, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatal("the bus did not start: ", err)
-	}
-	t.Setenv("DBUS_SESSION_BUS_ADDRESS", strings.TrimSpace(address))
-}
 
 // shown is a notification as the server got it.
 type shown struct {
@@ -105,7 +80,7 @@ func newNotifier(t *testing.T, o Options) *Notifier {
 }
 
 func TestDesktopShowsWhatWasMeant(t *testing.T) {
-	startBus(t)
+	bustest.OfSession(t, nil)
 	for name, can := range map[string][]string{"markup": {"body", "body-markup"}, "plain text": {"body"}} {
 		t.Run(name, func(t *testing.T) {
 			s := &server{can: can}
@@ -137,7 +112,7 @@ func TestDesktopShowsWhatWasMeant(t *testing.T) {
 }
 
 func TestIconIsSmall(t *testing.T) {
-	startBus(t)
+	bustest.OfSession(t, nil)
 	s := &server{}
 	startServer(t, s)
 	var icon bytes.Buffer
@@ -151,7 +126,7 @@ func TestIconIsSmall(t *testing.T) {
 }
 
 func TestConnectionIsKeptAndOurOwn(t *testing.T) {
-	startBus(t)
+	bustest.OfSession(t, nil)
 	s := &server{}
 	startServer(t, s)
 	n := newNotifier(t, Options{})
@@ -172,7 +147,7 @@ func TestBusThatRestartsIsFoundAgain(t *testing.T) {
 	n := newNotifier(t, Options{})
 	for range 2 {
 		t.Run("session", func(t *testing.T) {
-			startBus(t)
+			bustest.OfSession(t, nil)
 			s := &server{}
 			startServer(t, s)
 			must(t, n.Notify(office.Notice{Title: "a", Body: "b"}))
@@ -182,7 +157,7 @@ func TestBusThatRestartsIsFoundAgain(t *testing.T) {
 }
 
 func TestServiceThatHangsIsGivenUp(t *testing.T) {
-	startBus(t)
+	bustest.OfSession(t, nil)
 	s := &server{hang: make(chan struct{})}
 	startServer(t, s)
 	d := newDesktop(Options{App: "Countersign"}, New(Options{}).log, nil)
@@ -210,19 +185,53 @@ func TestWithoutABusNothingIsStarted(t *testing.T) {
 }
 
 func TestWithoutAServiceNotifySendIsAsked(t *testing.T) {
-	startBus(t)
-	bin := t.TempDir()
-	ran := script(t, bin, "notify-send")
-	t.Setenv("PATH", bin)
-	must(t, newNotifier(t, Options{App: "Countersign", Icon: nil}).Notify(office.Notice{Title: "<b> $(x)", Body: "<b> $(x)"}))
-	out, err := os.ReadFile(ran)
-	if err != nil || !strings.HasPrefix(string(out), "<b> ＄(x)\n&lt;b&gt; ＄(x)\n-a\nCountersign\n") {
-		t.Errorf("asked for %q, %v", out, err)
+	for name, services := range map[string]map[string]string{
+		"none":                        nil,
+		"one that ends when started":  {service: "/bin/false"},
+		"one that is killed":          {service: "/bin/sh -c 'kill -9 $$'"},
+		"one that cannot be started":  {service: "/nonexistent"},
+		"one that leaves when called": {service: os.Args[0] + " -test.run=^TestAServiceThatLeaves$"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv(leavingEnv, "1")
+			bustest.OfSession(t, services)
+			bin := t.TempDir()
+			ran := script(t, bin, "notify-send")
+			t.Setenv("PATH", bin)
+			must(t, newNotifier(t, Options{App: "Countersign", Icon: nil}).Notify(office.Notice{Title: "<b> $(x)", Body: "<b> $(x)"}))
+			out, err := os.ReadFile(ran)
+			if err != nil || !strings.HasPrefix(string(out), "<b> ＄(x)\n&lt;b&gt; ＄(x)\n-a\nCountersign\n") {
+				t.Errorf("asked for %q, %v", out, err)
+			}
+			// beeep leaves godbus's shared connection open.
+			if shared, err := dbus.SessionBus(); err == nil {
+				shared.Close()
+			}
+		})
 	}
-	// beeep leaves godbus's shared connection open.
-	if shared, err := dbus.SessionBus(); err == nil {
-		shared.Close()
+}
+
+const leavingEnv = "COUNTERSIGN_TEST_LEAVING_SERVICE"
+
+// leaving ends as soon as it is asked what it can show.
+type leaving struct{}
+
+func (leaving) GetCapabilities() ([]string, *dbus.Error) {
+	os.Exit(1)
+	return nil, nil
+}
+
+// TestAServiceThatLeaves is a notification service, where the bus starts it.
+func TestAServiceThatLeaves(t *testing.T) {
+	if os.Getenv(leavingEnv) == "" || os.Getenv("DBUS_STARTER_ADDRESS") == "" {
+		return
 	}
+	conn, err := dbus.Connect(os.Getenv("DBUS_STARTER_ADDRESS"))
+	must(t, err)
+	must(t, conn.Export(leaving{}, object, service))
+	_, err = conn.RequestName(service, 0)
+	must(t, err)
+	select {}
 }
 
 // script puts a command into bin that writes its arguments, a line each, into the file whose name is returned.

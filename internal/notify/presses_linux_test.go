@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"countersign/internal/office"
+	"countersign/internal/sessionbus/bustest"
 
 	"github.com/godbus/dbus/v5"
 )
@@ -16,7 +17,7 @@ var lease = office.Notice{Title: "Everyone has signed", Body: "Lease", About: of
 
 // pressable is a desktop that shows buttons, with a notifier, and where the presses arrive.
 func pressable(t *testing.T) (*server, *Notifier, chan office.Click) {
-	startBus(t)
+	bustest.OfSession(t, nil)
 	s := &server{can: []string{"body", "actions"}}
 	startServer(t, s)
 	n := newNotifier(t, Options{App: "Countersign"})
@@ -55,7 +56,7 @@ func TestAPressIsPassedOnWithWhatItIsAbout(t *testing.T) {
 }
 
 func TestADesktopWithoutButtonsIsGivenNone(t *testing.T) {
-	startBus(t)
+	bustest.OfSession(t, nil)
 	s := &server{can: []string{"body"}}
 	startServer(t, s)
 	must(t, newNotifier(t, Options{}).Notify(lease))

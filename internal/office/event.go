@@ -12,9 +12,9 @@ import (
 type Outcome string
 
 const (
-	EventPending       Outcome = ""        // stored, not yet handled
-	EventHandled       Outcome = "handled" // its consequences are recorded
-	EventUnprocessable Outcome = "unprocessable"     // authentic, but nothing could be done with it: shown under Problems
+	EventPending       Outcome = ""              // stored, not yet handled
+	EventHandled       Outcome = "handled"       // its consequences are recorded
+	EventUnprocessable Outcome = "unprocessable" // authentic, but nothing could be done with it: shown under Problems
 )
 
 // Event is one authentic notification, exactly as it arrived.

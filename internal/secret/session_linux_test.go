@@ -12,13 +12,15 @@ import (
 	"testing"
 	"time"
 
+	"countersign/internal/sessionbus/bustest"
+
 	"github.com/godbus/dbus/v5"
 	"go.uber.org/goleak"
 )
 
 // The tests of this file run against a real Secret Service on a private bus. Each starts this test binary again
-// inside dbus-run-session, with a home of its own, and is then carried out there. They fail where dbus-run-session or
-// gnome-keyring-daemon is missing: nothing else shows that a locked keyring is not taken for an empty one.
+// with a bus and a home of its own, and is then carried out there. They fail where dbus-daemon or gnome-keyring-daemon is
+// missing: nothing else shows that a locked keyring is not taken for an empty one.
 
 const sessionEnv = "COUNTERSIGN_TEST_SESSION"
 
@@ -29,12 +31,6 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// busConfig is a session bus without activatable services: only what a test starts is there.
-const busConfig = `<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN" "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
-<busconfig><type>session</type><listen>unix:tmpdir=/tmp</listen><auth>EXTERNAL</auth>
-<policy context="default"><allow send_destination="*" eavesdrop="true"/><allow eavesdrop="true"/><allow own="*"/></policy>
-</busconfig>`
-
 // inSession reports whether the test already runs inside its private session. Outside of one it runs the test there
 // and takes over the outcome.
 func inSession(t *testing.T) bool {
@@ -44,11 +40,9 @@ func inSession(t *testing.T) bool {
 	}
 	t.Parallel()
 	dir := t.TempDir()
-	config := filepath.Join(dir, "bus.conf")
-	must(t, os.WriteFile(config, []byte(busConfig), 0o600))
-	cmd := exec.CommandContext(t.Context(), "dbus-run-session", "--config-file="+config, "--",
-		os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout=60s")
-	cmd.Env = privateEnv(t, dir)
+	address, _ := bustest.Start(t, nil)
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout=60s")
+	cmd.Env = append(privateEnv(t, dir), "DBUS_SESSION_BUS_ADDRESS="+address)
 	out, err := cmd.CombinedOutput()
 	if err != nil || !bytes.Contains(out, []byte("--- PASS: "+t.Name())) {
 		t.Fatalf("in its session: %v\n%s", err, out)

@@ -5,6 +5,8 @@ package system
 import (
 	"testing"
 
+	"countersign/internal/sessionbus/bustest"
+
 	"github.com/godbus/dbus/v5"
 )
 
@@ -35,7 +37,7 @@ func TestTheDesktopsComfortIsRead(t *testing.T) {
 		"other types":       {settingsPortal{"org.gnome.desktop.interface": {"text-scaling-factor": v("2"), "enable-animations": v(0), "gtk-theme": v(1)}}, Accessibility{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			startBus(t)
+			bustest.OfSession(t, nil)
 			conn, err := dbus.ConnectSessionBus()
 			if err != nil {
 				t.Fatal(err)

@@ -3,57 +3,19 @@
 package system
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/godbus/dbus/v5"
 
 	"countersign/internal/e2e/portaltest"
+	"countersign/internal/sessionbus/bustest"
 )
-
-// emptyBus is a session bus on which nothing is started on demand.
-const emptyBus = `<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN" "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
-<busconfig><type>session</type><listen>unix:tmpdir=/tmp</listen><auth>EXTERNAL</auth>
-<policy context="default"><allow send_destination="*" eavesdrop="true"/><allow eavesdrop="true"/><allow own="*"/></policy>
-</busconfig>`
-
-// startBus makes a bus of the test's own the session's. stop ends it before the test does.
-func startBus(t *testing.T) (stop func()) {
-	t.Helper()
-	config := filepath.Join(t.TempDir(), "bus.conf")
-	if err := os.WriteFile(config, []byte(emptyBus), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	bus := exec.Command("dbus-daemon", "--config-file="+config, "--nofork", "--print-address")
-	out, err := bus.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := bus.Start(); err != nil {
-		t.Fatal("these tests need dbus-daemon: ", err)
-	}
-	stop = sync.OnceFunc(func() {
-		bus.Process.Kill()
-		bus.Wait()
-	})
-	t.Cleanup(stop)
-	address, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatal("the bus did not start: ", err)
-	}
-	t.Setenv("DBUS_SESSION_BUS_ADDRESS", strings.TrimSpace(address))
-	return stop
-}
 
 // startPortal runs a portal on the test's bus.
 func startPortal(t *testing.T, version uint32) (p *portaltest.Portal, conn *dbus.Conn) {
@@ -86,7 +48,7 @@ func choosing(ctx context.Context, d FileDialog) <-chan chosen {
 }
 
 func TestChosenFilesArriveExactlyAsTheyAreCalled(t *testing.T) {
-	startBus(t)
+	bustest.OfSession(t, nil)
 	p, _ := startPortal(t, 4)
 	want := []string{"/home/ö/Vertrag Nr. 4+5 (100%).pdf", "/home/%41/#1?.pdf", "/home/latin1/\xe9t\xe9.pdf", "/run/user/1000/doc/99bfa7fa/Lease.pdf", "/a;b&c=d 'x' \"y\"\n.pdf"}
 	done := choosing(t.Context(), FileDialog{Kind: OpenFiles})
@@ -99,7 +61,7 @@ func TestChosenFilesArriveExactlyAsTheyAreCalled(t *testing.T) {
 }
 
 func TestTheDesktopIsAskedForWhatIsMeant(t *testing.T) {
-	startBus(t)
+	bustest.OfSession(t, nil)
 	p, _ := startPortal(t, 4)
 	dir := t.TempDir()
 	begins := fmt.Sprint("ay ", append([]byte(dir), 0))
@@ -150,7 +112,7 @@ func TestTheDesktopIsAskedForWhatIsMeant(t *testing.T) {
 }
 
 func TestTheEndOfTheProgramClosesTheDialog(t *testing.T) {
-	startBus(t)
+	bustest.OfSession(t, nil)
 	p, _ := startPortal(t, 4)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := choosing(ctx, FileDialog{})
@@ -170,11 +132,11 @@ func TestWithoutADialogTheWindowIsToldSo(t *testing.T) {
 			return FileDialog{}
 		},
 		"no portal": func(t *testing.T) FileDialog {
-			startBus(t)
+			bustest.OfSession(t, nil)
 			return FileDialog{}
 		},
 		"no file chooser": func(t *testing.T) FileDialog {
-			startBus(t)
+			bustest.OfSession(t, nil)
 			conn, err := dbus.ConnectSessionBus()
 			if err != nil {
 				t.Fatal(err)
@@ -186,24 +148,24 @@ func TestWithoutADialogTheWindowIsToldSo(t *testing.T) {
 			return FileDialog{}
 		},
 		"knows no folders": func(t *testing.T) FileDialog {
-			startBus(t)
+			bustest.OfSession(t, nil)
 			startPortal(t, 2)
 			return FileDialog{Kind: OpenFolder}
 		},
 		"nobody behind the portal": func(t *testing.T) FileDialog {
-			startBus(t)
+			bustest.OfSession(t, nil)
 			p, _ := startPortal(t, 4)
 			go func() { (<-p.Dialogs).Answer(2, nil) }()
 			return FileDialog{}
 		},
 		"an answer that is none": func(t *testing.T) FileDialog {
-			startBus(t)
+			bustest.OfSession(t, nil)
 			p, _ := startPortal(t, 4)
 			go func() { (<-p.Dialogs).Answer(0, nil) }()
 			return FileDialog{}
 		},
 		"a file elsewhere": func(t *testing.T) FileDialog {
-			startBus(t)
+			bustest.OfSession(t, nil)
 			p, _ := startPortal(t, 4)
 			go func() {
 				(<-p.Dialogs).Answer(0, map[string]dbus.Variant{"uris": dbus.MakeVariant([]string{"sftp://server/Lease.pdf"})})
@@ -211,7 +173,7 @@ func TestWithoutADialogTheWindowIsToldSo(t *testing.T) {
 			return FileDialog{}
 		},
 		"the portal dies": func(t *testing.T) FileDialog {
-			startBus(t)
+			bustest.OfSession(t, nil)
 			p, conn := startPortal(t, 4)
 			go func() {
 				<-p.Dialogs
@@ -220,7 +182,7 @@ func TestWithoutADialogTheWindowIsToldSo(t *testing.T) {
 			return FileDialog{}
 		},
 		"the bus dies": func(t *testing.T) FileDialog {
-			stop := startBus(t)
+			stop := bustest.OfSession(t, nil)
 			p, _ := startPortal(t, 4)
 			go func() {
 				<-p.Dialogs
@@ -239,7 +201,7 @@ func TestWithoutADialogTheWindowIsToldSo(t *testing.T) {
 }
 
 func TestAPortalThatHangsIsGivenUp(t *testing.T) {
-	startBus(t)
+	bustest.OfSession(t, nil)
 	conn, err := dbus.ConnectSessionBus()
 	if err != nil {
 		t.Fatal(err)

@@ -21,15 +21,11 @@ import (
 	"testing"
 	"time"
 
+	"countersign/internal/sessionbus/bustest"
+
 	"github.com/godbus/dbus/v5"
 	"github.com/godbus/dbus/v5/prop"
 )
-
-// busConfig is a session bus on which nothing is started on demand: only what a test starts is there.
-const busConfig = `<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN" "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
-<busconfig><type>session</type><listen>unix:tmpdir=FOLDER</listen><auth>EXTERNAL</auth>
-<policy context="default"><allow send_destination="*" eavesdrop="true"/><allow eavesdrop="true"/><allow own="*"/></policy>
-</busconfig>`
 
 // Desktop is one person's session: a home, a bus with a keyring and a notification service, and perhaps a display.
 type Desktop struct {
@@ -50,10 +46,7 @@ func NewDesktop(t testing.TB) *Desktop {
 	for _, sub := range []string{"home", "run"} {
 		Must(t, os.Mkdir(filepath.Join(d.Home, sub), 0o700))
 	}
-	config := filepath.Join(d.Home, "bus.conf")
-	Must(t, os.WriteFile(config, []byte(strings.ReplaceAll(busConfig, "FOLDER", d.Home)), 0o600))
-	d.address = "unix:path=/nonexistent" // an unset one starts stray daemons
-	d.address = Start(t, d.Env(), "dbus-daemon", "--config-file="+config, "--nofork", "--print-address").Line("")
+	d.address, _ = bustest.Start(t, nil)
 	d.Bus = d.Connect()
 	d.Notes = serveNotifications(t, d.Connect())
 	d.startKeyring()
