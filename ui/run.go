@@ -291,4 +291,4 @@ func lastAct(l fyne.Lifecycle) func() {
 }
 
 // Office is the window's view of the agent; *agent.Agent is one. It is declared where the screens can reach it.
-type Office = env.Office
+type Office = window.Office

@@ -18,7 +18,7 @@ func TestMain(m *testing.M) { screentest.Main(m) }
 func shown(t *testing.T) (*screentest.Bench, *Screen) {
 	t.Helper()
 	b := screentest.New(t, officetest.Busy())
-	s := New(b.Env)
+	s := New(b.Env, b.Office)
 	b.Open(s, screentest.Big)
 	return b, s
 }

@@ -22,9 +22,16 @@ import (
 	"countersign/ui/widgets"
 )
 
+// Office is what the screen needs of the agent, which says what each does.
+type Office interface {
+	About() agent.About
+	Diagnostics(ctx context.Context) string
+}
+
 // Screen is the help screen. All methods belong to the window's goroutine.
 type Screen struct {
 	env     *env.Env
+	office  Office
 	reader  *async.Reader[agent.About]
 	content fyne.CanvasObject
 	about   agent.About
@@ -35,11 +42,11 @@ type Screen struct {
 }
 
 // New returns the screen; Reload fills in what the office knows.
-func New(d *env.Env) *Screen {
-	s := &Screen{env: d, version: value(), data: value(), log: value(), update: widgets.NewFullCaption("")}
+func New(d *env.Env, o Office) *Screen {
+	s := &Screen{env: d, office: o, version: value(), data: value(), log: value(), update: widgets.NewFullCaption("")}
 	s.update.Hide()
 	s.diagnostics = widgets.NewCopyButton(lang.L("Copy diagnostics"), d.Later, s.copyDiagnostics)
-	s.reader = async.NewReader(d.Work, func(context.Context) (agent.About, error) { return d.Office.About(), nil }, s.show)
+	s.reader = async.NewReader(d.Work, func(context.Context) (agent.About, error) { return o.About(), nil }, s.show)
 	head := widgets.PadHV(20, 16, widgets.NewHeading(lang.L("Help")))
 	parts := widgets.Stack(16, s.help(), bindings(), s.facts(), layout.NewSpacer())
 	s.content = container.NewBorder(head, nil, nil, nil, widgets.NewVScroll(widgets.PadHV(20, 4, parts)))
@@ -114,7 +121,7 @@ func (s *Screen) facts() fyne.CanvasObject {
 
 // copyDiagnostics puts a text for whoever helps into the clipboard.
 func (s *Screen) copyDiagnostics(copied func()) {
-	async.Then(s.env.Work, func(ctx context.Context) (string, error) { return s.env.Office.Diagnostics(ctx), nil },
+	async.Then(s.env.Work, func(ctx context.Context) (string, error) { return s.office.Diagnostics(ctx), nil },
 		func(text string, _ error) {
 			s.env.Copy(text)
 			copied()

@@ -33,7 +33,7 @@ type bench struct {
 func newBench(t *testing.T, o *officetest.Office) *bench {
 	t.Helper()
 	b := &bench{Bench: screentest.New(t, o)}
-	b.screen = New(b.Env)
+	b.screen = New(b.Env, b.Office)
 	b.Open(b.screen, fyne.NewSize(900, 600))
 	return b
 }

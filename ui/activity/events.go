@@ -18,7 +18,6 @@ import (
 	"countersign/internal/agent"
 	"countersign/internal/office"
 	"countersign/ui/async"
-	"countersign/ui/env"
 	"countersign/ui/i18n"
 	"countersign/ui/theme"
 	"countersign/ui/widgets"
@@ -41,7 +40,7 @@ const mostNames = 10_000
 
 // names finds the names of packages. Safe for concurrent use.
 type names struct {
-	office env.Office
+	office Office
 	mu     sync.Mutex
 	known  map[string]string
 }
@@ -430,7 +429,7 @@ func (l *eventDetail) openPackage() {
 // retry has the event handled once more; failed is called when that cannot be.
 func (l *eventDetail) retry(failed func()) {
 	id := l.event.ID
-	async.Try(l.screen.env.Work, func(context.Context) error { return l.screen.env.Office.RetryEvent(id) }, func(err error) {
+	async.Try(l.screen.env.Work, func(context.Context) error { return l.screen.office.RetryEvent(id) }, func(err error) {
 		if err != nil {
 			failed()
 			l.screen.env.Notice(i18n.Error(err))

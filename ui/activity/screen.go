@@ -33,9 +33,20 @@ const (
 // most is how many lines of the diary are listed.
 const most = 500
 
+// Office is what the screen needs of the agent, which says what each does.
+type Office interface {
+	Package(id string) (row office.PackageRow, known bool, err error)
+	Events(before office.Cursor, limit int) (page []office.Event, next office.Cursor, err error)
+	Refused() []agent.Refusal
+	RetryEvent(eventID string) error
+	Activity(limit int) ([]office.Activity, error)
+	Status() (agent.Status, error)
+}
+
 // Screen is the activity screen. All methods belong to the window's goroutine.
 type Screen struct {
 	env     *env.Env
+	office  Office
 	reader  *async.Reader[news]
 	names   *names
 	tabs    *widgets.Tabs
@@ -53,8 +64,8 @@ type Screen struct {
 }
 
 // New returns the screen, empty until Reload.
-func New(d *env.Env) *Screen {
-	s := &Screen{env: d, body: container.NewStack(), names: &names{office: d.Office, known: map[string]string{}}}
+func New(d *env.Env, o Office) *Screen {
+	s := &Screen{env: d, office: o, body: container.NewStack(), names: &names{office: o, known: map[string]string{}}}
 	s.reader = async.NewReader(d.Work, s.read, s.fill)
 	s.happened.build(s)
 	s.events.build(s)
@@ -107,12 +118,12 @@ type news struct {
 }
 
 func (s *Screen) read(context.Context) (n news, err error) {
-	status, err := s.env.Office.Status()
+	status, err := s.office.Status()
 	if err != nil {
 		return n, err
 	}
-	n.refused, n.counts = s.env.Office.Refused(), status.Events
-	if n.happened, err = s.env.Office.Activity(most); err != nil {
+	n.refused, n.counts = s.office.Refused(), status.Events
+	if n.happened, err = s.office.Activity(most); err != nil {
 		return n, err
 	}
 	n.events, n.next, err = s.names.page("", int(s.events.wanted.Load()))

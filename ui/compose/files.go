@@ -80,7 +80,7 @@ type found struct {
 // they are sent, also after a restart: programs hand out temporary files and remove them at once. It runs beside the window's
 // goroutine.
 func (s *Screen) unfold(ctx context.Context, paths []string) (f found) {
-	kept := s.env.Office.NewDelivery()
+	kept := s.office.NewDelivery()
 	for _, path := range paths {
 		if len(f.files) > mostFiles {
 			break
@@ -146,7 +146,7 @@ func (s *Screen) inspect(docs []*document) {
 			if ctx.Err() != nil {
 				return
 			}
-			info := s.env.Office.Inspect(ctx, paths[i])
+			info := s.office.Inspect(ctx, paths[i])
 			s.env.Work.Do(func() {
 				if d.path != paths[i] {
 					return // it was added anew meanwhile
@@ -165,7 +165,7 @@ func (s *Screen) inspect(docs []*document) {
 
 // preview shows page 1 where the office has a picture of it. It runs beside the window's goroutine.
 func (s *Screen) preview(ctx context.Context, d *document, path string) {
-	if page, err := s.env.Office.Preview(ctx, path, 3*int(pictureSize.Width)); err == nil {
+	if page, err := s.office.Preview(ctx, path, 3*int(pictureSize.Width)); err == nil {
 		s.env.Work.Do(func() { d.showPage(page) })
 	}
 }

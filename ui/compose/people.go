@@ -284,7 +284,7 @@ func (c *chooser) load() {
 	c.ask("", func(list []office.Template, err error) {
 		busy.Stop()
 		switch {
-		case err != nil && !c.screen.env.Office.TemplatesOffered():
+		case err != nil && !c.screen.office.TemplatesOffered():
 			c.screen.offerTemplates(false)
 			c.show(widgets.Empty(fynetheme.NewColoredResource(fynetheme.DocumentIcon(), theme.Secondary), i18n.Error(err), "", nil))
 		case err != nil:
@@ -298,7 +298,7 @@ func (c *chooser) load() {
 
 func (c *chooser) ask(search string, then func([]office.Template, error)) {
 	async.Then(c.screen.env.Work, func(ctx context.Context) ([]office.Template, error) {
-		return c.screen.env.Office.Templates(ctx, search)
+		return c.screen.office.Templates(ctx, search)
 	}, then)
 }
 
@@ -454,7 +454,7 @@ func (s *Screen) FromTemplate(id, name string) {
 		s.env.Notice(lang.L("A package is being sent. Continue when it is done."))
 		return
 	}
-	async.Then(s.env.Work, func(ctx context.Context) ([]office.Template, error) { return s.env.Office.Templates(ctx, "") },
+	async.Then(s.env.Work, func(ctx context.Context) ([]office.Template, error) { return s.office.Templates(ctx, "") },
 		func(list []office.Template, err error) {
 			found := office.NamedTemplate(list, id)
 			switch {
@@ -645,7 +645,7 @@ func newCopies(s *Screen) *copies {
 
 // standing are those of the settings as they are now: nothing here keeps them.
 func (c *copies) standing() []office.Recipient {
-	return c.screen.env.Office.Settings().DefaultRecipients()
+	return c.screen.office.Settings().DefaultRecipients()
 }
 
 // isOff says whether a standing recipient is taken off this package.

@@ -4,6 +4,7 @@ package compose
 
 import (
 	"context"
+	"image"
 	"slices"
 	"strings"
 	"time"
@@ -15,20 +16,48 @@ import (
 	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
+	"countersign/internal/agent"
 	"countersign/internal/office"
 	"countersign/ui/async"
 	"countersign/ui/env"
 	"countersign/ui/i18n"
 	"countersign/ui/keys"
+	"countersign/ui/outbox"
 	"countersign/ui/theme"
 	"countersign/ui/widgets"
 )
 
 var noSigner office.Signer
 
+// Office is what the screen needs of the agent, which says what each does.
+type Office interface {
+	Documents
+	outbox.Office
+
+	Package(id string) (row office.PackageRow, known bool, err error)
+	Templates(ctx context.Context, search string) ([]office.Template, error)
+	TemplatesOffered() bool
+	People() ([]office.Signer, error)
+	Drafts() ([]office.Draft, error)
+	Status() (agent.Status, error)
+	Settings() office.Settings
+}
+
+// Documents are files that are to be sent, the form they are in, and the sending.
+type Documents interface {
+	Inspect(ctx context.Context, path string) agent.FileInfo
+	NewDelivery() *agent.Delivery
+	Preview(ctx context.Context, path string, width int) (image.Image, error)
+	KeepForm(form office.Form)
+	Form() office.Form
+	Send(ctx context.Context, draft office.NewPackage, progress func(office.SendState)) (office.SendState, error)
+	Cancel(draftID string) (inTime bool, err error)
+}
+
 // Screen is the send screen. All methods belong to the window's goroutine.
 type Screen struct {
 	env     *env.Env
+	office  Office
 	reader  *async.Reader[news]
 	content fyne.CanvasObject
 
@@ -73,8 +102,8 @@ type Screen struct {
 }
 
 // New returns the screen with one empty signer.
-func New(d *env.Env) *Screen {
-	s := &Screen{env: d, fileBox: widgets.Stack(4), peopleBox: widgets.Stack(6), outbox: container.NewStack()}
+func New(d *env.Env, o Office) *Screen {
+	s := &Screen{env: d, office: o, fileBox: widgets.Stack(4), peopleBox: widgets.Stack(6), outbox: container.NewStack()}
 	s.reader = async.NewReader(d.Work, s.read, s.show)
 	s.name, s.message, s.due, s.reference = s.newInput(""), s.newInput(""), s.newInput(lang.L("No due date")), s.newInput("")
 	s.message.MultiLine, s.message.Wrapping = true, fyne.TextWrapWord
@@ -105,7 +134,7 @@ func New(d *env.Env) *Screen {
 	s.filling = true
 	s.addSigner(noSigner, false)
 	s.showFiles()
-	s.fill(d.Office.Form())
+	s.fill(o.Form())
 	return s
 }
 
@@ -156,11 +185,11 @@ type news struct {
 func (s *Screen) Reload() { s.reader.Ask() }
 
 func (s *Screen) read(context.Context) (n news, err error) {
-	if n.people, err = s.env.Office.People(); err != nil {
+	if n.people, err = s.office.People(); err != nil {
 		return n, err
 	}
-	n.templates = s.env.Office.TemplatesOffered()
-	n.drafts, err = s.env.Office.Drafts()
+	n.templates = s.office.TemplatesOffered()
+	n.drafts, err = s.office.Drafts()
 	return n, err
 }
 
@@ -436,7 +465,7 @@ func (s *Screen) keep() {
 	if s.run != nil {
 		f = s.run.rest(f, s.docs)
 	}
-	s.env.Office.KeepForm(f)
+	s.office.KeepForm(f)
 	s.clearing.Hidden = f.Empty() || s.run != nil
 	s.clearing.Refresh()
 	s.tellWaiting()

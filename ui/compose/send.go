@@ -106,7 +106,7 @@ func (s *Screen) begun(r *run) {
 func (s *Screen) hand(r *run, p *parcel) context.CancelFunc {
 	newest := &async.Newest[office.SendState]{}
 	return async.Then(s.env.Work, func(ctx context.Context) (office.SendState, error) {
-		return s.env.Office.Send(ctx, p.draft, func(state office.SendState) {
+		return s.office.Send(ctx, p.draft, func(state office.SendState) {
 			if newest.Put(state) {
 				s.env.Work.Do(func() { s.progress(r, p, newest.Take()) })
 			}
@@ -116,7 +116,7 @@ func (s *Screen) hand(r *run, p *parcel) context.CancelFunc {
 
 // askWhetherSignedIn says why nothing moves while nobody is signed in.
 func (s *Screen) askWhetherSignedIn(r *run) {
-	async.Then(s.env.Work, func(context.Context) (agent.Status, error) { return s.env.Office.Status() }, func(now agent.Status, _ error) {
+	async.Then(s.env.Work, func(context.Context) (agent.Status, error) { return s.office.Status() }, func(now agent.Status, _ error) {
 		if !now.SignedIn && s.run == r { // which is known from memory
 			s.bar.progress(-1, lang.L("You are not signed in. The package will be sent after you sign in."))
 		}
@@ -209,7 +209,7 @@ func problemOf(state office.SendState) string {
 
 // takeBack withdraws a parcel that the person stopped. When that comes too late, the office has it.
 func (s *Screen) takeBack(r *run, p *parcel) {
-	async.Then(s.env.Work, func(context.Context) (bool, error) { return s.env.Office.Cancel(p.state.DraftID) }, func(inTime bool, err error) {
+	async.Then(s.env.Work, func(context.Context) (bool, error) { return s.office.Cancel(p.state.DraftID) }, func(inTime bool, err error) {
 		p.fate = stopped
 		switch {
 		case err != nil:
@@ -301,7 +301,7 @@ func (s *Screen) tell(r *run, people int) {
 // yet; the screen of packages offers the editor for that.
 func (s *Screen) present(id, name, text string) {
 	async.Then(s.env.Work, func(context.Context) (office.PackageState, error) {
-		row, _, err := s.env.Office.Package(id)
+		row, _, err := s.office.Package(id)
 		return row.State, err
 	}, func(state office.PackageState, err error) {
 		if err != nil {

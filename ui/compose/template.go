@@ -14,6 +14,7 @@ import (
 	"countersign/internal/office"
 	"countersign/ui/browse"
 	"countersign/ui/i18n"
+	"countersign/ui/outbox"
 	"countersign/ui/theme"
 	"countersign/ui/widgets"
 )
@@ -424,7 +425,7 @@ func (s *Screen) begin(d office.NewPackage) {
 
 // Edit brings back a draft that was not taken, to be changed and sent in its place, with the documents that it has.
 func (s *Screen) Edit(kept office.Draft) {
-	s.env.Again(kept.ID, func(d office.NewPackage) {
+	outbox.Again(s.env, s.office, kept.ID, func(d office.NewPackage) {
 		if s.run != nil {
 			s.env.Notice(lang.L("A package is being sent. Continue when it is done."))
 			return

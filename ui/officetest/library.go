@@ -17,7 +17,7 @@ import (
 	"countersign/internal/office"
 )
 
-// LinesSince is env.Office's; it knows no versions.
+// LinesSince is the agent's; it knows no versions.
 func (o *Office) LinesSince(uint64) (office.Lines, error) {
 	return kept(o, func() office.Lines {
 		lines := make([]office.PackedLine, len(o.Rows))
@@ -35,7 +35,7 @@ func lineOf(row office.PackageRow) office.PackageLine {
 	return p.Line()
 }
 
-// Package is env.Office's.
+// Package is the agent's.
 func (o *Office) Package(id string) (row office.PackageRow, known bool, err error) {
 	row, err = kept(o, func() office.PackageRow {
 		if i := slices.IndexFunc(o.Rows, func(r office.PackageRow) bool { return r.ID == id }); i >= 0 {
@@ -47,19 +47,19 @@ func (o *Office) Package(id string) (row office.PackageRow, known bool, err erro
 	return row, known, err
 }
 
-// SaveAgain is env.Office's.
+// SaveAgain is the agent's.
 func (o *Office) SaveAgain(packageID string) error {
 	o.Change(office.PackagesChanged, func(o *Office) { o.SavedAgain = append(o.SavedAgain, packageID) })
 	return nil
 }
 
-// Export is env.Office's; OnExport decides how it ends.
+// Export is the agent's; OnExport decides how it ends.
 func (o *Office) Export(_ context.Context, packageIDs []string, folder string) (office.Exported, error) {
 	o.Exports = append(o.Exports, folder+": "+strings.Join(packageIDs, " "))
 	return o.OnExport, nil
 }
 
-// Archive is env.Office's.
+// Archive is the agent's.
 func (o *Office) Archive(packageID string, archived bool) error {
 	o.Change(office.PackagesChanged, func(o *Office) {
 		for i := range o.Rows {
@@ -74,7 +74,7 @@ func (o *Office) Archive(packageID string, archived bool) error {
 	return nil
 }
 
-// Withdraw is env.Office's; OnWithdraw decides how it ends.
+// Withdraw is the agent's; OnWithdraw decides how it ends.
 func (o *Office) Withdraw(ctx context.Context, n office.NewWithdrawal) (list []office.Withdrawn, err error) {
 	if n.Stored != nil {
 		n.Stored()
@@ -124,7 +124,7 @@ func (o *Office) wish(n office.NewWithdrawal) {
 	})
 }
 
-// LetWithdrawalGo is env.Office's.
+// LetWithdrawalGo is the agent's.
 func (o *Office) LetWithdrawalGo(id string) error {
 	o.Change(office.PackagesChanged, func(o *Office) {
 		for i := range o.Rows {
@@ -136,7 +136,7 @@ func (o *Office) LetWithdrawalGo(id string) error {
 	return nil
 }
 
-// KeepPackage is env.Office's.
+// KeepPackage is the agent's.
 func (o *Office) KeepPackage(id string) (inTime bool, err error) {
 	o.Change(office.PackagesChanged, func(o *Office) {
 		for i := range o.Rows {
@@ -148,10 +148,10 @@ func (o *Office) KeepPackage(id string) (inTime bool, err error) {
 	return inTime, nil
 }
 
-// CanWithdraw is env.Office's.
+// CanWithdraw is the agent's.
 func (o *Office) CanWithdraw() bool { return read(o, func() bool { return !o.NoWithdrawing }) }
 
-// CheckNow is env.Office's; without somebody signed in it fails.
+// CheckNow is the agent's; without somebody signed in it fails.
 func (o *Office) CheckNow() (err error) {
 	o.Change(office.StatusChanged, func(o *Office) {
 		o.Asked++
@@ -163,7 +163,7 @@ func (o *Office) CheckNow() (err error) {
 	return err
 }
 
-// DraftOf is env.Office's.
+// DraftOf is the agent's.
 func (o *Office) DraftOf(packageID string) (d office.Draft, known bool, err error) {
 	d, err = kept(o, func() (d office.Draft) {
 		d, known = o.Origins[packageID]
@@ -172,7 +172,7 @@ func (o *Office) DraftOf(packageID string) (d office.Draft, known bool, err erro
 	return d, known, err
 }
 
-// EditPage is env.Office's.
+// EditPage is the agent's.
 func (o *Office) EditPage(_ context.Context, packageID string) (string, error) {
 	if page := read(o, func() string { return o.Pages[packageID] }); page != "" {
 		return page, nil
@@ -180,7 +180,7 @@ func (o *Office) EditPage(_ context.Context, packageID string) (string, error) {
 	return "", message.Error(message.ServiceKnowsNot(), nil)
 }
 
-// Preview is env.Office's.
+// Preview is the agent's.
 func (o *Office) Preview(_ context.Context, path string, _ int) (image.Image, error) {
 	if picture := read(o, func() image.Image { return o.Pictures[filepath.Base(path)] }); picture != nil {
 		return picture, nil
@@ -188,17 +188,17 @@ func (o *Office) Preview(_ context.Context, path string, _ int) (image.Image, er
 	return nil, errors.New("there is no picture")
 }
 
-// Saved is env.Office's.
+// Saved is the agent's.
 func (o *Office) Saved(limit int) ([]office.Job, error) {
 	return kept(o, func() []office.Job { return append([]office.Job{}, o.Files[:min(limit, len(o.Files))]...) })
 }
 
-// People is env.Office's.
+// People is the agent's.
 func (o *Office) People() ([]office.Signer, error) {
 	return kept(o, func() []office.Signer { return append([]office.Signer{}, o.Known...) })
 }
 
-// Inspect is env.Office's; what OnInspect does not say is a good file of one page.
+// Inspect is the agent's; what OnInspect does not say is a good file of one page.
 func (o *Office) Inspect(_ context.Context, path string) agent.FileInfo {
 	if o.OnInspect != nil {
 		return o.OnInspect(path)
@@ -206,15 +206,15 @@ func (o *Office) Inspect(_ context.Context, path string) agent.FileInfo {
 	return agent.FileInfo{Path: path, Name: filepath.Base(path), Size: 48_211, Pages: 1}
 }
 
-// NewDelivery is env.Office's.
+// NewDelivery is the agent's.
 func (o *Office) NewDelivery() *agent.Delivery { return agent.DeliverInto(o.Arriving) }
 
-// Snooze is env.Office's.
+// Snooze is the agent's.
 func (o *Office) Snooze(until time.Time) {
 	o.Change(office.StatusChanged, func(o *Office) { o.Quiet = until })
 }
 
-// Snoozed is env.Office's.
+// Snoozed is the agent's.
 func (o *Office) Snoozed() time.Time { return read(o, func() time.Time { return o.Quiet }) }
 
 // Page is a picture of a page of text: grey lines on white, in the proportions of A4.

@@ -150,7 +150,7 @@ func World() *Office {
 	return o
 }
 
-// Events is env.Office's. Its cursor is the id of the last event of the page before.
+// Events is the agent's. Its cursor is the id of the last event of the page before.
 func (o *Office) Events(before office.Cursor, limit int) ([]office.Event, office.Cursor, error) {
 	if err := o.unread(); err != nil {
 		return nil, "", err
@@ -166,12 +166,12 @@ func (o *Office) Events(before office.Cursor, limit int) ([]office.Event, office
 	return append([]office.Event{}, o.Arrived[from:to]...), next, nil
 }
 
-// Refused is env.Office's.
+// Refused is the agent's.
 func (o *Office) Refused() []agent.Refusal {
 	return read(o, func() []agent.Refusal { return append([]agent.Refusal{}, o.Turned...) })
 }
 
-// RetryEvent is env.Office's: the event waits again.
+// RetryEvent is the agent's: the event waits again.
 func (o *Office) RetryEvent(eventID string) error {
 	err := message.Error(message.EventUnreadable(), nil)
 	o.Change(office.ActivityChanged, func(o *Office) {
@@ -184,12 +184,12 @@ func (o *Office) RetryEvent(eventID string) error {
 	return err
 }
 
-// HotFolders is env.Office's.
+// HotFolders is the agent's.
 func (o *Office) HotFolders() ([]office.HotFolderRow, error) {
 	return kept(o, func() []office.HotFolderRow { return slices.Clone(o.Folders) })
 }
 
-// PutHotFolder is env.Office's.
+// PutHotFolder is the agent's.
 func (o *Office) PutHotFolder(f office.HotFolder) (office.HotFolder, error) {
 	f = f.Normal()
 	if bad := f.Check(); len(bad) > 0 {
@@ -209,7 +209,7 @@ func (o *Office) PutHotFolder(f office.HotFolder) (office.HotFolder, error) {
 	return f, nil
 }
 
-// RemoveHotFolder is env.Office's.
+// RemoveHotFolder is the agent's.
 func (o *Office) RemoveHotFolder(id string) (known bool, err error) {
 	o.Change(office.SettingsChanged, func(o *Office) {
 		before := len(o.Folders)
@@ -219,7 +219,7 @@ func (o *Office) RemoveHotFolder(id string) (known bool, err error) {
 	return known, nil
 }
 
-// TryHotFolder is env.Office's.
+// TryHotFolder is the agent's.
 func (o *Office) TryHotFolder(f office.HotFolder) (message.Message, error) {
 	if bad := f.Normal().Check(); len(bad) > 0 {
 		return message.Message{}, &office.ConfigError{Fields: bad}
@@ -246,7 +246,7 @@ func (o *Office) waits(ctx context.Context) error {
 	}
 }
 
-// Send is env.Office's.
+// Send is the agent's.
 func (o *Office) Send(ctx context.Context, d office.NewPackage, progress func(office.SendState)) (office.SendState, error) {
 	if o.Patient && d.Undo > 0 {
 		held := office.Draft{State: office.DraftHeld, Name: d.Name, Message: d.Message, Signers: d.Signers, Recipients: d.Recipients, Created: Now,
@@ -281,7 +281,7 @@ func (o *Office) Send(ctx context.Context, d office.NewPackage, progress func(of
 	return office.SendState{State: office.DraftSent, PackageID: row.ID}, nil
 }
 
-// Again is env.Office's, of documents that are all where they were.
+// Again is the agent's, of documents that are all where they were.
 func (o *Office) Again(_ context.Context, draftID string) (d office.NewPackage, lost []string, err error) {
 	d, err = kept(o, func() office.NewPackage {
 		drafts := slices.Collect(maps.Values(o.Origins))
@@ -304,7 +304,7 @@ func (o *Office) Again(_ context.Context, draftID string) (d office.NewPackage, 
 	return d, nil, err
 }
 
-// Cancel is env.Office's. A draft that is with the service, here one that is "adding", comes too late.
+// Cancel is the agent's. A draft that is with the service, here one that is "adding", comes too late.
 func (o *Office) Cancel(draftID string) (inTime bool, err error) {
 	o.Change(office.OutboxChanged, func(o *Office) {
 		o.Cancelled = append(o.Cancelled, draftID)
@@ -320,7 +320,7 @@ func (o *Office) Cancel(draftID string) (inTime bool, err error) {
 	return inTime, nil
 }
 
-// Stop is env.Office's. A draft that is with the service comes too late here, too.
+// Stop is the agent's. A draft that is with the service comes too late here, too.
 func (o *Office) Stop(draftID string) (inTime bool, err error) {
 	o.Change(office.OutboxChanged, func(o *Office) {
 		for i, d := range o.Waiting {
@@ -332,7 +332,7 @@ func (o *Office) Stop(draftID string) (inTime bool, err error) {
 	return inTime, nil
 }
 
-// Decide is env.Office's.
+// Decide is the agent's.
 func (o *Office) Decide(draftID string, send bool, undo time.Duration) error {
 	do := func() {
 		o.Change(office.OutboxChanged, func(o *Office) {
@@ -365,7 +365,7 @@ func (o *Office) Decide(draftID string, send bool, undo time.Duration) error {
 	return nil
 }
 
-// UndoDecision is env.Office's.
+// UndoDecision is the agent's.
 func (o *Office) UndoDecision(draftID string) (inTime bool, err error) {
 	o.Change(office.OutboxChanged, func(o *Office) {
 		for i := range o.Waiting {

@@ -18,6 +18,14 @@ import (
 	"countersign/ui/widgets"
 )
 
+// Office is what the outbox needs of the agent, which says what each does.
+type Office interface {
+	Again(ctx context.Context, draftID string) (d office.NewPackage, lost []string, err error)
+	Decide(draftID string, send bool, undo time.Duration) error
+	UndoDecision(draftID string) (inTime bool, err error)
+	Stop(draftID string) (inTime bool, err error)
+}
+
 // State is where a draft stands, as a shape and in words.
 func State(d office.Draft) (theme.Mark, string) {
 	if d.Decision.Send { // it can still be undone
@@ -69,12 +77,12 @@ func Waits(d office.Draft) bool {
 
 // Deeds are the buttons for what can be done with a draft. edit shows it where it can be changed; changed, which may be
 // nil, is called when the office has done its part.
-func Deeds(at *env.Env, d office.Draft, edit, changed func()) (buttons []fyne.CanvasObject) {
+func Deeds(at *env.Env, o Office, d office.Draft, edit, changed func()) (buttons []fyne.CanvasObject) {
 	if changed == nil {
 		changed = func() {}
 	}
 	decide := func(send bool, undo time.Duration, then func()) {
-		async.Try(at.Work, func(context.Context) error { return at.Office.Decide(d.ID, send, undo) }, func(err error) {
+		async.Try(at.Work, func(context.Context) error { return o.Decide(d.ID, send, undo) }, func(err error) {
 			if err != nil {
 				at.Notice(i18n.Error(err))
 			} else {
@@ -83,7 +91,7 @@ func Deeds(at *env.Env, d office.Draft, edit, changed func()) (buttons []fyne.Ca
 			changed()
 		})
 	}
-	undo := func(send bool) func() { return func() { undoDecision(at, d.ID, send, changed) } }
+	undo := func(send bool) func() { return func() { undoDecision(at, o, d.ID, send, changed) } }
 	soon := func(send bool, says func(int) string) func() {
 		return func() {
 			decide(send, widgets.UndoTime, func() { at.Soon(env.Undoable{Says: says, Undone: undo(send)}) })
@@ -110,7 +118,7 @@ func Deeds(at *env.Env, d office.Draft, edit, changed func()) (buttons []fyne.Ca
 		add(lang.L("Edit"), edit)
 		add(lang.L("Send again"), resend)
 	case office.DraftQueued:
-		add(lang.L("Cancel sending"), func() { stop(at, d.ID, changed) })
+		add(lang.L("Cancel sending"), func() { stop(at, o, d.ID, changed) })
 	}
 	return buttons
 }
@@ -127,13 +135,13 @@ func TooLate() string {
 }
 
 // undoDecision takes back what was decided about a draft. What was sent meanwhile is stopped, if that is still in time.
-func undoDecision(at *env.Env, id string, send bool, changed func()) {
-	async.Then(at.Work, func(context.Context) (bool, error) { return at.Office.UndoDecision(id) }, func(inTime bool, err error) {
+func undoDecision(at *env.Env, o Office, id string, send bool, changed func()) {
+	async.Then(at.Work, func(context.Context) (bool, error) { return o.UndoDecision(id) }, func(inTime bool, err error) {
 		switch {
 		case err != nil:
 			at.Notice(i18n.Error(err))
 		case !inTime && send:
-			stop(at, id, changed)
+			stop(at, o, id, changed)
 			return
 		}
 		changed()
@@ -141,10 +149,10 @@ func undoDecision(at *env.Env, id string, send bool, changed func()) {
 }
 
 // stop holds a draft that waits to be sent, so that it can be sent after all, and says so when that comes too late.
-func stop(at *env.Env, id string, changed func()) {
+func stop(at *env.Env, o Office, id string, changed func()) {
 	late := false
 	at.Attempt(func(context.Context) error {
-		inTime, err := at.Office.Stop(id)
+		inTime, err := o.Stop(id)
 		late = !inTime && err == nil
 		return err
 	}, func() {
@@ -154,5 +162,23 @@ func stop(at *env.Env, id string, changed func()) {
 		if changed != nil {
 			changed()
 		}
+	})
+}
+
+// Again hands over what a draft was made of, and tells the person of documents that are not there any more as they were.
+func Again(at *env.Env, o Office, draftID string, then func(office.NewPackage)) {
+	var lost []string
+	async.Then(at.Work, func(ctx context.Context) (n office.NewPackage, err error) {
+		n, lost, err = o.Again(ctx, draftID)
+		return n, err
+	}, func(n office.NewPackage, err error) {
+		if err != nil {
+			at.Notice(i18n.Error(err))
+			return
+		}
+		for _, name := range lost {
+			at.Notice(i18n.Message(message.FileGone(name)))
+		}
+		then(n)
 	})
 }

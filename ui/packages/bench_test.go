@@ -20,7 +20,7 @@ type bench struct {
 func newBench(t testing.TB, office *officetest.Office) *bench {
 	t.Helper()
 	b := &bench{Bench: screentest.New(t, office)}
-	b.screen = New(b.Env)
+	b.screen = New(b.Env, b.Office)
 	b.Open(b.screen, fyne.NewSize(900, 600))
 	return b
 }

@@ -342,7 +342,7 @@ func (s *Screen) draftPage(d office.Draft) fyne.CanvasObject {
 	if !d.Created.IsZero() {
 		head.Add(widgets.NewProse(lang.L("in the outbox") + " · " + i18n.Since(s.env.Now(), d.Created)))
 	}
-	deeds := outbox.Deeds(s.env, d, func() { s.env.Go.EditDraft(d) }, s.Reload)
+	deeds := outbox.Deeds(s.env, s.office, d, func() { s.env.Go.EditDraft(d) }, s.Reload)
 	if len(deeds) > 0 {
 		head.Add(widgets.PadHV(0, 4, widgets.Flow(8, deeds...)))
 	}
@@ -454,8 +454,8 @@ func (s *Screen) known(id string) (p record) {
 
 // recordOf reads a package. It runs beside the window's goroutine.
 func (s *Screen) recordOf(id string) (p record) {
-	if p.row, p.known, p.failure = s.env.Office.Package(id); p.known {
-		p.draft, p.sentHere, p.failure = s.env.Office.DraftOf(id)
+	if p.row, p.known, p.failure = s.office.Package(id); p.known {
+		p.draft, p.sentHere, p.failure = s.office.DraftOf(id)
 	}
 	if p.failure != nil {
 		return record{row: office.PackageRow{Package: office.Package{ID: id}}, failure: p.failure}
@@ -539,7 +539,7 @@ func (s *Screen) fetchPictures(id string, paths []string) {
 	s.leave = append(s.leave, async.Then(s.env.Work, func(ctx context.Context) (pictures, error) {
 		found := pictures{}
 		for _, path := range paths {
-			picture, err := s.env.Office.Preview(ctx, path, pictureWidth)
+			picture, err := s.office.Preview(ctx, path, pictureWidth)
 			if ctx.Err() != nil {
 				return found, nil
 			}

@@ -209,7 +209,7 @@ func TestTheListIsSortedAsThePersonWantsAndStaysSo(t *testing.T) {
 	}
 	b.screen.sortBy(byName)
 	b.Settle()
-	next := New(b.Env) // as the next start does
+	next := New(b.Env, b.Office) // as the next start does
 	b.Open(next, fyne.NewSize(900, 600))
 	if got := next.Listed(); !slices.Equal(got, []string{"d", "b", "a", "c", "e"}) {
 		t.Errorf("the next time: %q", got)

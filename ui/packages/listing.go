@@ -34,14 +34,14 @@ type news struct {
 }
 
 func (s *Screen) read(context.Context) (news, error) {
-	waiting, err1 := s.env.Office.Drafts()
+	waiting, err1 := s.office.Drafts()
 	version := s.version.Load()
-	now, order, settings := s.env.Now(), *s.order.Load(), s.env.Office.Settings()
+	now, order, settings := s.env.Now(), *s.order.Load(), s.office.Settings()
 	days := settings.SoonDays()
 	if *s.made.Load() != (making{dayNumber(now), days, order}) {
 		version = 0
 	}
-	lines, err2 := s.env.Office.LinesSince(version)
+	lines, err2 := s.office.LinesSince(version)
 	if err := cmp.Or(err1, err2); err != nil {
 		return news{}, err
 	}

@@ -18,6 +18,7 @@ import (
 	"countersign/ui/browse"
 	"countersign/ui/env"
 	"countersign/ui/i18n"
+	"countersign/ui/outbox"
 	"countersign/ui/widgets"
 )
 
@@ -145,7 +146,7 @@ func (s *Screen) deedsOf(list []listed) (deeds []deed) {
 			listedOnes = append(listedOnes, id)
 		}
 	}
-	if len(open) > 0 && s.env.Office.CanWithdraw() {
+	if len(open) > 0 && s.office.CanWithdraw() {
 		name := ""
 		if len(open) == 1 {
 			name = s.nameOf(open[0])
@@ -199,7 +200,7 @@ func menu(deeds []deed) *fyne.Menu {
 func (s *Screen) saveAllAgain(ids []string) {
 	async.Try(s.env.Work, func(context.Context) error {
 		for _, id := range ids {
-			if err := s.env.Office.SaveAgain(id); err != nil {
+			if err := s.office.SaveAgain(id); err != nil {
 				return err
 			}
 		}
@@ -217,7 +218,7 @@ func (s *Screen) archiveAll(ids []string, archived bool) {
 	s.marked = nil
 	s.env.Attempt(func(context.Context) error {
 		for _, id := range ids {
-			if err := s.env.Office.Archive(id, archived); err != nil {
+			if err := s.office.Archive(id, archived); err != nil {
 				return err
 			}
 		}
@@ -244,7 +245,7 @@ func (s *Screen) putAllAway(ids []string) {
 // askExport copies the saved files of packages into a folder that the person chooses. without is how many others have none.
 func (s *Screen) askExport(ids []string, without int) {
 	browse.Folder(s.env, "", func(folder string) {
-		async.Then(s.env.Work, func(ctx context.Context) (office.Exported, error) { return s.env.Office.Export(ctx, ids, folder) },
+		async.Then(s.env.Work, func(ctx context.Context) (office.Exported, error) { return s.office.Export(ctx, ids, folder) },
 			func(x office.Exported, err error) {
 				if err != nil {
 					s.env.Notice(i18n.Error(err))
@@ -298,7 +299,7 @@ func (s *Screen) openFolders(ids []string) {
 // foldersOf are the folders with saved files of packages, each once. It runs beside the window's goroutine.
 func (s *Screen) foldersOf(ids []string) (folders []string, err error) {
 	for _, id := range ids {
-		row, _, err := s.env.Office.Package(id)
+		row, _, err := s.office.Package(id)
 		if err != nil {
 			return nil, err
 		}
@@ -381,7 +382,7 @@ func (s *Screen) putAway(id, name string) {
 }
 
 func (s *Screen) archive(id string, archived bool) {
-	s.env.Attempt(func(context.Context) error { return s.env.Office.Archive(id, archived) }, s.Reload)
+	s.env.Attempt(func(context.Context) error { return s.office.Archive(id, archived) }, s.Reload)
 }
 
 // menuOf is what a press of the other mouse button on a row offers.
@@ -409,7 +410,7 @@ func (s *Screen) openDeeds(r listed) (deeds []deed) {
 
 // openEditor shows the service's own editor for a package; done is called in any case.
 func (s *Screen) openEditor(id string, done func()) {
-	async.Then(s.env.Work, func(ctx context.Context) (string, error) { return s.env.Office.EditPage(ctx, id) },
+	async.Then(s.env.Work, func(ctx context.Context) (string, error) { return s.office.EditPage(ctx, id) },
 		func(address string, err error) {
 			done()
 			if err != nil {
@@ -421,7 +422,7 @@ func (s *Screen) openEditor(id string, done func()) {
 }
 
 func (s *Screen) saveAgain(row office.PackageRow) {
-	async.Try(s.env.Work, func(context.Context) error { return s.env.Office.SaveAgain(row.ID) }, func(err error) {
+	async.Try(s.env.Work, func(context.Context) error { return s.office.SaveAgain(row.ID) }, func(err error) {
 		if err != nil {
 			s.env.Notice(i18n.Error(err))
 			return
@@ -433,7 +434,7 @@ func (s *Screen) saveAgain(row office.PackageRow) {
 // sendAgain takes files, people, order, message and reference to a new package. The due date is not taken along: it
 // would be over.
 func (s *Screen) sendAgain(p record) {
-	s.env.Again(p.draft.ID, func(like office.NewPackage) {
+	outbox.Again(s.env, s.office, p.draft.ID, func(like office.NewPackage) {
 		like.Due, like.Corrects = time.Time{}, ""
 		s.env.Go.SendLike(like)
 	})

@@ -28,13 +28,47 @@ import (
 	"countersign/ui/async"
 	"countersign/ui/env"
 	"countersign/ui/i18n"
+	"countersign/ui/outbox"
 	"countersign/ui/theme"
 	"countersign/ui/widgets"
 )
 
+// Office is what the screen needs of the agent, which says what each does.
+type Office interface {
+	Packages
+	Withdrawals
+	outbox.Office
+
+	Drafts() ([]office.Draft, error)
+	Settings() office.Settings
+	Preview(ctx context.Context, path string, width int) (image.Image, error)
+}
+
+// Packages are the office's packages, and what can be asked about one.
+type Packages interface {
+	LinesSince(version uint64) (office.Lines, error)
+	Package(id string) (row office.PackageRow, known bool, err error)
+	DraftOf(packageID string) (d office.Draft, known bool, err error)
+	SaveAgain(packageID string) error
+	Export(ctx context.Context, packageIDs []string, folder string) (office.Exported, error)
+	Archive(packageID string, archived bool) error
+	CheckNow() error
+	EditPage(ctx context.Context, packageID string) (string, error)
+	SignerPage(ctx context.Context, packageID, signerID string) (string, error)
+}
+
+// Withdrawals are what becomes of packages that are to be withdrawn.
+type Withdrawals interface {
+	Withdraw(ctx context.Context, n office.NewWithdrawal) ([]office.Withdrawn, error)
+	KeepPackage(id string) (inTime bool, err error)
+	LetWithdrawalGo(id string) error
+	CanWithdraw() bool
+}
+
 // Screen is the packages screen. All methods belong to the window's goroutine.
 type Screen struct {
 	env     *env.Env
+	office  Office
 	reader  *async.Reader[news]
 	content fyne.CanvasObject
 
@@ -93,8 +127,8 @@ type Screen struct {
 }
 
 // New returns the screen, empty until Reload.
-func New(d *env.Env) *Screen {
-	s := &Screen{env: d, all: newIndex(nil), pictures: map[string]image.Image{}, held: heldKeys}
+func New(d *env.Env, o Office) *Screen {
+	s := &Screen{env: d, office: o, all: newIndex(nil), pictures: map[string]image.Image{}, held: heldKeys}
 	s.made.Store(&making{})
 	order := lastOrder()
 	s.order.Store(&order)
@@ -233,7 +267,7 @@ func (s *Screen) rows() int { return len(s.heads) + len(s.shown) }
 
 // CheckNow asks the service about everything.
 func (s *Screen) CheckNow() {
-	s.env.Attempt(func(context.Context) error { return s.env.Office.CheckNow() }, nil)
+	s.env.Attempt(func(context.Context) error { return s.office.CheckNow() }, nil)
 }
 
 // ShowChecked says when everything was last asked about, and whether that is going on.
@@ -405,7 +439,7 @@ func (s *Screen) withLink(row office.PackageRow, signer office.Signer, use func(
 		return
 	}
 	s.asking = true
-	async.Then(s.env.Work, func(ctx context.Context) (string, error) { return s.env.Office.SignerPage(ctx, row.ID, signer.ID) },
+	async.Then(s.env.Work, func(ctx context.Context) (string, error) { return s.office.SignerPage(ctx, row.ID, signer.ID) },
 		func(address string, err error) {
 			s.asking = false
 			switch {

@@ -21,7 +21,6 @@ import (
 	"countersign/internal/agent"
 	"countersign/internal/message"
 	"countersign/internal/office"
-	"countersign/ui/env"
 	"countersign/ui/i18n"
 	"countersign/ui/officetest"
 	"countersign/ui/outbox"
@@ -106,7 +105,7 @@ func TestAPackageCanBeShownBeforeItIsListed(t *testing.T) {
 func TestHoldingAnArrowKeyReadsOnlyWhereItEnds(t *testing.T) {
 	b := newBench(t, many(200))
 	counted := &counting{Office: b.Office}
-	b.screen.env.Office = counted
+	b.screen.office = counted
 	for range 100 {
 		b.screen.search.TypedKey(&fyne.KeyEvent{Name: fyne.KeyDown})
 	}
@@ -118,7 +117,7 @@ func TestHoldingAnArrowKeyReadsOnlyWhereItEnds(t *testing.T) {
 
 // counting counts how often all packages are listed, and how many are read whole. The pool reads one at a time here.
 type counting struct {
-	env.Office
+	Office
 	listed, read int
 }
 
@@ -140,7 +139,7 @@ func TestAKeyDoesAsMuchInALargeOfficeAsInASmallOne(t *testing.T) {
 		b := newBench(t, many(n))
 		s := b.screen
 		counted := &counting{Office: b.Office}
-		s.env.Office = counted
+		s.office = counted
 		create, update := s.list.CreateItem, s.list.UpdateItem
 		s.list.CreateItem = func() fyne.CanvasObject { w.made++; return create() }
 		s.list.UpdateItem = func(id int, o fyne.CanvasObject) { w.drawn++; update(id, o) }
@@ -220,7 +219,7 @@ func TestFilesThatAreGoneAreSaidAndSavedAgain(t *testing.T) {
 
 // slow is an office whose pictures take until they are let go.
 type slow struct {
-	env.Office
+	Office
 	asked chan string
 	let   chan image.Image
 }
@@ -238,7 +237,7 @@ func (s *slow) Preview(ctx context.Context, path string, _ int) (image.Image, er
 func TestAPictureThatIsLeftIsNotWaitedFor(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	o := &slow{Office: b.Office, asked: make(chan string, 8), let: make(chan image.Image, 8)}
-	b.screen.env.Office = o
+	b.screen.office = o
 	b.screen.Show("p3")
 	b.Until(func() bool { return b.screen.record.row.ID == "p3" && b.screen.record.known })
 	<-o.asked
@@ -310,7 +309,7 @@ func TestNothingRunsOverTheEdgeInAnyLanguage(t *testing.T) {
 func TestThePicturesHaveTheirRoomBeforeTheyCome(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	o := &slow{Office: b.Office, asked: make(chan string, 8), let: make(chan image.Image, 8)}
-	b.screen.env.Office = o
+	b.screen.office = o
 	b.screen.Show("p3")
 	b.Until(func() bool { return b.screen.record.known && b.screen.record.row.ID == "p3" })
 	before := b.screen.detail.Objects[0].(*container.Scroll).Content.MinSize()
@@ -626,7 +625,7 @@ func TestWhoComesBackToTheListSeesWhatThereWas(t *testing.T) {
 
 // changing is an office whose packages change, and which tells what has changed, as the agent does.
 type changing struct {
-	env.Office
+	Office
 	lines   []office.PackageLine // the newest first
 	changed []string             // ids, one for each version after the first
 	whole   int                  // how often all were asked for
@@ -664,9 +663,8 @@ func (c *changing) change(l office.PackageLine) {
 func newChanging(t testing.TB, n int) (*bench, *changing) {
 	c := &changing{lines: lines(n)}
 	b := &bench{Bench: screentest.New(t, officetest.Busy())}
-	c.Office = b.Env.Office
-	b.Env.Office = c
-	b.screen = New(b.Env)
+	c.Office = b.Office
+	b.screen = New(b.Env, c)
 	b.Open(b.screen, b.Window.Canvas().Size())
 	return b, c
 }

@@ -18,6 +18,7 @@ import (
 	"countersign/ui/env"
 	"countersign/ui/i18n"
 	"countersign/ui/keys"
+	"countersign/ui/outbox"
 	"countersign/ui/theme"
 	"countersign/ui/widgets"
 )
@@ -32,7 +33,7 @@ func canWithdraw(row office.PackageRow) bool {
 
 // withdrawals are the buttons for a package that waits.
 func (s *Screen) withdrawals(p record) (buttons []fyne.CanvasObject) {
-	if !canWithdraw(p.row) || !s.env.Office.CanWithdraw() {
+	if !canWithdraw(p.row) || !s.office.CanWithdraw() {
 		return nil
 	}
 	id, name := p.row.ID, p.row.Name
@@ -102,7 +103,7 @@ func (s *Screen) withdraw(n office.NewWithdrawal, name string) {
 			})
 		})
 	}
-	async.Then(s.env.Work, func(ctx context.Context) ([]office.Withdrawn, error) { return s.env.Office.Withdraw(ctx, n) },
+	async.Then(s.env.Work, func(ctx context.Context) ([]office.Withdrawn, error) { return s.office.Withdraw(ctx, n) },
 		func(list []office.Withdrawn, err error) {
 			s.Reload()
 			if !undone {
@@ -136,7 +137,7 @@ func howWithdrawn(list []office.Withdrawn, name string, err error) string {
 func (s *Screen) withdrawalOf(p record) fyne.CanvasObject {
 	w := p.row.Withdrawal
 	switch {
-	case w == nil && canWithdraw(p.row) && !s.env.Office.CanWithdraw():
+	case w == nil && canWithdraw(p.row) && !s.office.CanWithdraw():
 		return widgets.NewProse(i18n.Message(message.CannotWithdrawHere()))
 	case w == nil:
 		return nil
@@ -169,7 +170,7 @@ func (s *Screen) pendingWithdrawal(row office.PackageRow) fyne.CanvasObject {
 		leave := widgets.NewButton(lang.L("Stop waiting"), nil)
 		leave.OnTapped = func() {
 			leave.Disable()
-			s.env.Attempt(func(context.Context) error { return s.env.Office.LetWithdrawalGo(row.ID) }, s.Reload)
+			s.env.Attempt(func(context.Context) error { return s.office.LetWithdrawalGo(row.ID) }, s.Reload)
 		}
 		return widgets.Stack(8, line, widgets.Flow(8, leave))
 	}
@@ -180,7 +181,7 @@ func (s *Screen) pendingWithdrawal(row office.PackageRow) fyne.CanvasObject {
 
 // keepPackage takes a withdrawal back, and says so when that comes too late.
 func (s *Screen) keepPackage(id string) {
-	async.Then(s.env.Work, func(context.Context) (bool, error) { return s.env.Office.KeepPackage(id) }, func(inTime bool, err error) {
+	async.Then(s.env.Work, func(context.Context) (bool, error) { return s.office.KeepPackage(id) }, func(inTime bool, err error) {
 		switch {
 		case err != nil:
 			s.env.Notice(i18n.Error(err))
@@ -208,7 +209,7 @@ func withdrawnNote(w *office.Withdrawal) fyne.CanvasObject {
 
 // correct takes everything of a package to a new one, which is sent once that one is withdrawn.
 func (s *Screen) correct(p record) {
-	s.env.Again(p.draft.ID, func(like office.NewPackage) {
+	outbox.Again(s.env, s.office, p.draft.ID, func(like office.NewPackage) {
 		like.Corrects = p.row.ID
 		s.env.Go.SendLike(like)
 	})

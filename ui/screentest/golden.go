@@ -282,7 +282,7 @@ func New(t testing.TB, office *officetest.Office) *Bench {
 	b.Wait = pool.Wait
 	b.Window = b.App.NewWindow("")
 	b.Window.SetPadded(false)
-	b.Env = &env.Env{Office: office, System: b.System, Work: pool, Window: b.Window, Go: ways{b}, Now: b.Now,
+	b.Env = &env.Env{System: b.System, Work: pool, Window: b.Window, Go: ways{b}, Now: b.Now,
 		Soon: func(deed env.Undoable) {
 			b.Deeds = append(b.Deeds, deed)
 		},

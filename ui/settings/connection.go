@@ -42,7 +42,7 @@ type found struct {
 func newConnection(s *Screen) *connection {
 	c := &connection{screen: s, list: checks.New(s.env.Now), hosts: widgets.NewParagraph("")}
 	c.reader = async.NewReader(s.env.Work, func(ctx context.Context) (found, error) {
-		return found{s.env.Office.Connection(ctx), s.env.Office.Hosts()}, nil
+		return found{s.office.Connection(ctx), s.office.Hosts()}, nil
 	}, c.show)
 	c.try = widgets.NewButton(lang.L("Try everything"), c.press)
 	c.try.Importance = widget.HighImportance
@@ -97,7 +97,7 @@ func (c *connection) press() {
 	c.try.SetText(lang.L("Stop"))
 	work := c.screen.env.Work
 	c.cancel = async.Then(work, func(ctx context.Context) ([]office.Check, error) {
-		return c.screen.env.Office.TryConnection(ctx, func(steps []office.Check) { work.Do(func() { c.progress(steps) }) }), ctx.Err()
+		return c.screen.office.TryConnection(ctx, func(steps []office.Check) { work.Do(func() { c.progress(steps) }) }), ctx.Err()
 	}, c.ended)
 }
 
@@ -131,10 +131,10 @@ type tests struct {
 func newTests(s *Screen) *tests {
 	t := &tests{screen: s, address: widgets.NewFullName("")}
 	t.service = newTrial(s, lang.L("Test the service"), func(ctx context.Context, settings office.Settings, _ office.Secrets) (string, error) {
-		return lang.L("The service answers."), s.env.Office.TestService(ctx, settings)
+		return lang.L("The service answers."), s.office.TestService(ctx, settings)
 	})
 	t.tunnel = newTrial(s, lang.L("Test the address"), func(ctx context.Context, settings office.Settings, secrets office.Secrets) (string, error) {
-		address, err := s.env.Office.TestTunnel(ctx, settings, secrets)
+		address, err := s.office.TestTunnel(ctx, settings, secrets)
 		return lang.L("The address works: {{.Address}}", i18n.V{"Address": address}), err
 	})
 	t.address.Bold = true

@@ -38,7 +38,7 @@ type folders struct {
 
 func newFolders(s *Screen) *folders {
 	f := &folders{screen: s, list: widgets.Stack(12), answers: map[string]message.Message{}}
-	f.reader = async.NewReader(s.env.Work, func(context.Context) ([]office.HotFolderRow, error) { return s.env.Office.HotFolders() }, f.show)
+	f.reader = async.NewReader(s.env.Work, func(context.Context) ([]office.HotFolderRow, error) { return s.office.HotFolders() }, f.show)
 	f.add = widgets.NewButtonWithIcon(lang.L("Add folder"), fynetheme.ContentAddIcon(), func() { f.edit(office.HotFolder{Ask: true}) })
 	f.form = newFolderForm(f)
 	f.overall = widgets.Section(lang.L("Folders that send"), 16, widgets.NewProse(lang.L("A document that appears in one of these folders, from a scanner or another program, is sent to the people of the folder. Signed documents also come back into its subfolder “Signed”. What cannot be sent is moved to “Problems”, with a text saying why.")),
@@ -146,13 +146,13 @@ func (f *folders) pause(x office.HotFolder) {
 func (f *folders) put(x office.HotFolder) {
 	delete(f.answers, x.ID)
 	f.screen.env.Attempt(func(context.Context) error {
-		_, err := f.screen.env.Office.PutHotFolder(x)
+		_, err := f.screen.office.PutHotFolder(x)
 		return err
 	}, f.reload)
 }
 
 func (f *folders) test(x office.HotFolder) {
-	async.Then(f.screen.env.Work, func(context.Context) (message.Message, error) { return f.screen.env.Office.TryHotFolder(x) }, func(m message.Message, err error) {
+	async.Then(f.screen.env.Work, func(context.Context) (message.Message, error) { return f.screen.office.TryHotFolder(x) }, func(m message.Message, err error) {
 		if f.answers[x.ID] = m; err != nil {
 			f.answers[x.ID] = message.For(err)
 		}
@@ -172,7 +172,7 @@ func (f *folders) remove(x office.HotFolder) {
 		Text: lang.L("The folder and the files in it stay as they are. What it has taken is still sent."), Safe: lang.L("Keep sending"), Do: lang.L("Remove"),
 		OnDo: func() {
 			f.screen.env.Attempt(func(context.Context) error {
-				_, err := f.screen.env.Office.RemoveHotFolder(x.ID)
+				_, err := f.screen.office.RemoveHotFolder(x.ID)
 				return err
 			}, f.reload)
 		}})
@@ -311,7 +311,7 @@ func (p *folderForm) keep() {
 	}
 	p.save.Disable()
 	async.Try(p.folders.screen.env.Work, func(context.Context) error {
-		_, err := p.folders.screen.env.Office.PutHotFolder(x)
+		_, err := p.folders.screen.office.PutHotFolder(x)
 		return err
 	}, func(err error) {
 		p.save.Enable()

@@ -433,7 +433,7 @@ func newPreview(s *Screen) *preview {
 
 // ask previews what is shown now.
 func (p *preview) ask() {
-	settings, office := p.screen.settings(), p.screen.env.Office
+	settings, office := p.screen.settings(), p.screen.office
 	if settings.NameTemplate == p.asked.NameTemplate && settings.SaveTo == p.asked.SaveTo {
 		return
 	}

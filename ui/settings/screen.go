@@ -16,6 +16,7 @@ import (
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/ui/async"
 	"countersign/ui/browse"
@@ -25,9 +26,49 @@ import (
 	"countersign/ui/widgets"
 )
 
+// Office is what the screen needs of the agent, which says what each does.
+type Office interface {
+	Connection
+	Folders
+	Updates
+
+	Settings() office.Settings
+	Configure(ctx context.Context, settings office.Settings, secrets office.Secrets) error
+	Fixed(setting string) bool
+	PreviewName(settings office.Settings) (string, error)
+	HasSecrets() (clientSecret, ngrokToken bool, err error)
+	Status() (agent.Status, error)
+	MoveOut(ctx context.Context, path, password string) error
+}
+
+// Connection is the way to the service and back.
+type Connection interface {
+	TestService(ctx context.Context, settings office.Settings) error
+	TestTunnel(ctx context.Context, settings office.Settings, secrets office.Secrets) (publicURL string, err error)
+	Connection(ctx context.Context) []office.Check
+	TryConnection(ctx context.Context, show func([]office.Check)) []office.Check
+	Hosts() []string
+}
+
+// Folders are the folders that send.
+type Folders interface {
+	HotFolders() ([]office.HotFolderRow, error)
+	PutHotFolder(office.HotFolder) (office.HotFolder, error)
+	RemoveHotFolder(id string) (known bool, err error)
+	TryHotFolder(office.HotFolder) (message.Message, error)
+}
+
+// Updates are newer versions of the program.
+type Updates interface {
+	Update() office.Update
+	CheckUpdate(ctx context.Context) (office.Update, error)
+	InstallUpdate(ctx context.Context, progress func(office.UpdateStep)) (path string, err error)
+}
+
 // Screen is the settings screen. All methods belong to the window's goroutine.
 type Screen struct {
 	env     *env.Env
+	office  Office
 	reader  *async.Reader[news]
 	content fyne.CanvasObject
 	form    *form
@@ -54,8 +95,8 @@ type Screen struct {
 }
 
 // New returns the screen with the settings as they are in memory: what is done on it at once is about these. Reload reads the rest.
-func New(d *env.Env) *Screen {
-	s := &Screen{env: d, text: widgets.NewLine("")}
+func New(d *env.Env, o Office) *Screen {
+	s := &Screen{env: d, office: o, text: widgets.NewLine("")}
 	s.text.Shorten = true
 	s.reader = async.NewReader(d.Work, s.read, s.show)
 	s.form = newForm(s.changed, s.chosen, s.PickFolder)
@@ -69,9 +110,9 @@ func New(d *env.Env) *Screen {
 	s.move = newMove(s)
 	s.connection = newConnection(s)
 	s.build()
-	s.kept = d.Office.Settings()
+	s.kept = o.Settings()
 	s.form.show(s.kept, s.kept, true)
-	s.form.lock(d.Office.Fixed)
+	s.form.lock(o.Fixed)
 	s.adapt()
 	s.offerUndo()
 	return s
@@ -100,13 +141,13 @@ type news struct {
 }
 
 func (s *Screen) read(context.Context) (n news, err error) {
-	n.settings = s.env.Office.Settings()
+	n.settings = s.office.Settings()
 	if s.env.Autostart != nil {
 		n.autostart, n.autostartErr = s.env.Autostart.Enabled()
 	}
-	n.update = s.env.Office.Update()
-	status, err1 := s.env.Office.Status()
-	client, ngrok, err2 := s.env.Office.HasSecrets()
+	n.update = s.office.Update()
+	status, err1 := s.office.Status()
+	client, ngrok, err2 := s.office.HasSecrets()
 	n.status, n.client, n.ngrok = status, client, ngrok
 	return n, cmp.Or(err1, err2)
 }
@@ -114,7 +155,7 @@ func (s *Screen) read(context.Context) (n news, err error) {
 // show shows what was read. The settings and who is signed in are always known; health says why the rest could not be read.
 func (s *Screen) show(n news, err error) {
 	s.form.show(n.settings, s.kept, false)
-	s.form.lock(s.env.Office.Fixed)
+	s.form.lock(s.office.Fixed)
 	s.kept = n.settings
 	if err == nil {
 		s.form.showSecrets(n.client, n.ngrok)
@@ -271,7 +312,7 @@ func (s *Screen) Save() {
 		return
 	}
 	s.saving = true
-	async.Try(s.env.Work, func(ctx context.Context) error { return s.env.Office.Configure(ctx, settings, secrets) },
+	async.Try(s.env.Work, func(ctx context.Context) error { return s.office.Configure(ctx, settings, secrets) },
 		func(err error) { s.saved(settings, secrets, err) })
 }
 

@@ -46,7 +46,7 @@ func shown(t *testing.T, o *officetest.Office) (*screentest.Bench, *Screen) {
 	t.Helper()
 	b := screentest.New(t, o)
 	b.Env.Autostart = &starts{}
-	s := New(b.Env)
+	s := New(b.Env, b.Office)
 	b.Open(s, screentest.Big)
 	return b, s
 }

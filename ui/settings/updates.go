@@ -115,7 +115,7 @@ func (u *updates) ask() {
 		return
 	}
 	s := u.screen
-	u.begin(lang.L("Asking…"), async.Then(s.env.Work, s.env.Office.CheckUpdate, func(known office.Update, err error) {
+	u.begin(lang.L("Asking…"), async.Then(s.env.Work, s.office.CheckUpdate, func(known office.Update, err error) {
 		if err == nil {
 			u.known = known
 		}
@@ -128,10 +128,10 @@ func (u *updates) ask() {
 func (u *updates) fetch() {
 	s := u.screen
 	u.begin(lang.L("Downloading…"), async.Then(s.env.Work, func(ctx context.Context) (string, error) {
-		return s.env.Office.InstallUpdate(ctx, func(step office.UpdateStep) { s.env.Work.Do(func() { u.progress(step) }) })
+		return s.office.InstallUpdate(ctx, func(step office.UpdateStep) { s.env.Work.Do(func() { u.progress(step) }) })
 	}, func(path string, err error) {
 		if err == nil && path != "" {
-			u.known = s.env.Office.Update()
+			u.known = s.office.Update()
 		} else if err == nil {
 			u.say(lang.L("Countersign starts again in a moment."), "")
 			s.env.Go.Quit()
@@ -209,7 +209,7 @@ func (m *move) press() {
 
 // write writes the file beside the window's goroutine.
 func (m *move) write(path, password string) {
-	office := m.screen.env.Office
+	office := m.screen.office
 	m.begin.Disable()
 	async.Try(m.screen.env.Work, func(ctx context.Context) error { return office.MoveOut(ctx, path, password) }, func(err error) {
 		m.begin.Enable()

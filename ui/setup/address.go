@@ -125,7 +125,7 @@ func (p *address) ask() func(context.Context) error {
 		return nil
 	}
 	p.way.Show(nil)
-	agent, settings, secrets, mark := p.screen.env.Office, a.settings, a.secrets, a.fingerprint()
+	agent, settings, secrets, mark := p.screen.office, a.settings, a.secrets, a.fingerprint()
 	return func(ctx context.Context) error {
 		beside, cancel := context.WithCancel(ctx)
 		defer cancel()
@@ -160,7 +160,7 @@ func (p *address) answered() {
 // diagnose shows how far the way to ngrok leads.
 func (p *address) diagnose(ctx context.Context, settings office.Settings) {
 	work := p.screen.env.Work
-	p.screen.env.Office.TryNgrok(ctx, settings, func(steps []office.Check) {
+	p.screen.office.TryNgrok(ctx, settings, func(steps []office.Check) {
 		work.Do(func() { p.way.Show(steps) })
 	})
 }
@@ -201,7 +201,7 @@ func (p *folder) show() {
 }
 
 func (p *folder) enter() {
-	office, settings := p.screen.env.Office, p.screen.answers.settings
+	office, settings := p.screen.office, p.screen.answers.settings
 	async.Then(p.screen.env.Work, func(context.Context) (string, error) { return office.PreviewName(settings) },
 		func(name string, _ error) { p.name.Set(name) })
 }
@@ -213,7 +213,7 @@ func (p *folder) pick() {
 // ask hands all settings to the office, which makes the folder and tries to write there.
 func (p *folder) ask() func(context.Context) error {
 	a := p.screen.answers
-	office, settings, secrets := p.screen.env.Office, p.screen.given(), a.secrets
+	office, settings, secrets := p.screen.office, p.screen.given(), a.secrets
 	return func(ctx context.Context) error { return office.Configure(ctx, settings, secrets) }
 }
 
@@ -248,7 +248,7 @@ func (s *Screen) ShowHealth(issues []agent.Issue) {
 		return
 	}
 	a.recalled = true
-	if a.recall(s.env.Office) { // from the local store
+	if a.recall(s.office) { // from the local store
 		s.showAnswers()
 		s.resume()
 		s.show(a.at)
@@ -267,7 +267,7 @@ func (s *Screen) tell(issue agent.Issue) {
 
 // act does what can be done about an issue.
 func (s *Screen) act(issue agent.Issue) {
-	office := s.env.Office
+	office := s.office
 	async.Try(s.env.Work, func(ctx context.Context) error { return office.Act(ctx, issue) }, func(err error) {
 		if err != nil && !errors.Is(err, context.Canceled) {
 			s.Say(i18n.Again(err, s.strip.Text()))

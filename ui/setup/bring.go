@@ -68,7 +68,7 @@ func (b *bring) press() {
 	if b.do.Disabled() {
 		return
 	}
-	office, password, digest, folder := b.screen.env.Office, b.password.Text, b.shown.Digest, b.folder.Text
+	office, password, digest, folder := b.screen.office, b.password.Text, b.shown.Digest, b.folder.Text
 	b.do.Disable()
 	b.saying.Hide()
 	if digest == "" {
@@ -148,7 +148,7 @@ func (s *Screen) PickMove() {
 //
 // That of another computer, which is to bring its office over, asks for its password.
 func (s *Screen) OpenFile(path string) {
-	office := s.env.Office
+	office := s.office
 	if s.cancel == nil && !s.answers.finished && agent.IsMove(path) {
 		s.hush() // what was said of an earlier file
 		newBring(s, path)
@@ -199,7 +199,7 @@ func (s *Screen) keep() {
 		return
 	}
 	a.kept = now
-	office := s.env.Office
+	office := s.office
 	async.Try(s.env.Work, func(context.Context) error { return office.KeepFirstRun(now) }, func(err error) {
 		if err != nil && reflect.DeepEqual(a.kept, now) {
 			a.kept = agent.FirstRun{} // next time

@@ -52,9 +52,41 @@ type step struct {
 	reveal            func()                             // shows the fields before one of them is marked; may be nil
 }
 
+// Office is what the screen needs of the agent, which says what each does.
+type Office interface {
+	Service
+	Files
+
+	Settings() office.Settings
+	PreviewName(settings office.Settings) (string, error)
+	Configure(ctx context.Context, settings office.Settings, secrets office.Secrets) error
+	Act(ctx context.Context, issue agent.Issue) error
+	KeepFirstRun(agent.FirstRun) error
+	FirstRun() (f agent.FirstRun, kept bool, err error)
+}
+
+// Service is the signing service, and the way to it.
+type Service interface {
+	Services() []agent.Preset
+	HasSecrets() (clientSecret, ngrokToken bool, err error)
+	TestService(ctx context.Context, settings office.Settings) error
+	TestTunnel(ctx context.Context, settings office.Settings, secrets office.Secrets) (publicURL string, err error)
+	TryNgrok(ctx context.Context, settings office.Settings, show func([]office.Check)) []office.Check
+	SignIn(ctx context.Context, options agent.SignInOptions, open func(address string) error) error
+	Paste(address string) error
+}
+
+// Files are those that an office can begin with.
+type Files interface {
+	ReadOffice(path string) (agent.OfficeFile, error)
+	ReadMove(ctx context.Context, path, password string) (agent.Arrival, error)
+	MoveIn(ctx context.Context, path, password, digest, saveTo string) error
+}
+
 // Screen is the wizard. All methods belong to the window's goroutine.
 type Screen struct {
 	env     *env.Env
+	office  Office
 	answers *Answers
 	exits   Exits
 	content fyne.CanvasObject
@@ -77,9 +109,9 @@ type Screen struct {
 }
 
 // New returns the wizard where answers left it.
-func New(d *env.Env, answers *Answers, ways Exits) *Screen {
-	answers.begin(d.Office) // from memory, like the question whether there is a wizard at all
-	s := &Screen{env: d, answers: answers, exits: ways, list: widgets.Stack(2), page: container.NewStack(),
+func New(d *env.Env, o Office, answers *Answers, ways Exits) *Screen {
+	answers.begin(o) // from memory, like the question whether there is a wizard at all
+	s := &Screen{env: d, office: o, answers: answers, exits: ways, list: widgets.Stack(2), page: container.NewStack(),
 		strip: widgets.NewBanner(theme.Wash, theme.MarkProblem.Resource())}
 	s.bar = newBar(s.Back, s.Next, s.Stop)
 	s.service, s.address, s.back = newService(s), newAddress(s), newWayBack(s)
@@ -89,7 +121,7 @@ func New(d *env.Env, answers *Answers, ways Exits) *Screen {
 	s.build()
 	s.turn(answers.at)
 	async.Then(d.Work, func(context.Context) (kept, error) {
-		client, ngrok, err := d.Office.HasSecrets()
+		client, ngrok, err := o.HasSecrets()
 		return kept{client, ngrok}, err
 	}, func(k kept, err error) {
 		if err = cmp.Or(err, answers.failure); err != nil {
@@ -563,7 +595,7 @@ type Answers struct {
 }
 
 // begin takes what was entered before the program ended, else the office's own settings, as the first answers.
-func (a *Answers) begin(office env.Office) {
+func (a *Answers) begin(office Office) {
 	if a.began {
 		a.propose() // the language may be another one
 		return
@@ -590,7 +622,7 @@ func (a *Answers) propose() {
 
 // recall takes what was entered before the program ended, and reports whether there is any. What was entered since stays:
 // the keyring may have been locked meanwhile.
-func (a *Answers) recall(office env.Office) bool {
+func (a *Answers) recall(office Office) bool {
 	f, kept, err := office.FirstRun()
 	a.failure = err
 	if err != nil || !kept || !a.untouched() {

@@ -56,7 +56,7 @@ func newService(s *Screen) *service {
 // list are the services to choose from: those known by name, then any other, then the demo.
 func (p *service) list() (list []widgets.Option) {
 	var other agent.Preset
-	for _, preset := range p.screen.env.Office.Services() { // from memory
+	for _, preset := range p.screen.office.Services() { // from memory
 		if preset.AuthURL == "" {
 			other = preset
 			continue
@@ -140,7 +140,7 @@ func (p *service) fill(now agent.Preset) {
 }
 
 func (p *service) ask() func(context.Context) error {
-	office, settings := p.screen.env.Office, p.screen.answers.settings
+	office, settings := p.screen.office, p.screen.answers.settings
 	return func(ctx context.Context) error { return office.TestService(ctx, settings) }
 }
 

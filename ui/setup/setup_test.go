@@ -48,7 +48,7 @@ func first(t *testing.T) *wizard {
 
 // open shows the wizard, as at the start and after a look at the demo.
 func (w *wizard) open() {
-	w.Screen = New(w.Env, w.answers, Exits{Done: func() { w.done++ }, Demo: func() func() { w.demos++; return func() { w.DemoFailed("") } }})
+	w.Screen = New(w.Env, w.Office, w.answers, Exits{Done: func() { w.done++ }, Demo: func() func() { w.demos++; return func() { w.DemoFailed("") } }})
 	w.Bench.Show(w.Content(), screentest.Big)
 }
 

@@ -96,7 +96,7 @@ func (p *signIn) rest() {
 
 // ask runs the sign-in.
 func (p *signIn) ask() func(context.Context) error {
-	office, d := p.screen.env.Office, p.screen.env
+	office, d := p.screen.office, p.screen.env
 	p.rest()
 	p.address = ""
 	open := func(address string) error {
@@ -134,7 +134,7 @@ func (p *signIn) ended() {
 
 // paste hands over the address on which the browser ended.
 func (p *signIn) paste() {
-	text, office := p.pasted.Text, p.screen.env.Office
+	text, office := p.pasted.Text, p.screen.office
 	if text == "" || p.screen.cancel == nil {
 		return
 	}

@@ -14,7 +14,6 @@ import (
 
 	"countersign/internal/office"
 	"countersign/ui/async"
-	"countersign/ui/env"
 	"countersign/ui/i18n"
 	"countersign/ui/setup"
 	"countersign/ui/theme"
@@ -112,7 +111,7 @@ func (w *Window) askToQuit() {
 		return
 	}
 	w.quitting.looking = true
-	async.Then(w.pool, func(context.Context) ([]office.Draft, error) { return w.env.Office.Drafts() }, func(drafts []office.Draft, _ error) {
+	async.Then(w.pool, func(context.Context) ([]office.Draft, error) { return w.office.Drafts() }, func(drafts []office.Draft, _ error) {
 		w.quitting.looking = false
 		text := w.leftUndone(drafts)
 		if text == "" {
@@ -143,7 +142,7 @@ func (w *Window) leftUndone(drafts []office.Draft) string {
 // openSetup shows the wizard in place of the screens, with what was typed into it before.
 func (w *Window) openSetup() {
 	at := *w.env
-	w.setup = setup.New(&at, &w.answers, setup.Exits{Done: w.closeSetup, Demo: w.demoWay()})
+	w.setup = setup.New(&at, w.office, &w.answers, setup.Exits{Done: w.closeSetup, Demo: w.demoWay()})
 	at.Notice = w.setup.Say
 	w.hang(w.setup.Content())
 	w.setup.Focus()
@@ -175,7 +174,7 @@ func (w *Window) closeSetup() {
 
 // demo is the demo that was started here: an office to look at, and how to end it.
 type demo struct {
-	office env.Office
+	office Office
 	stop   func()
 }
 

@@ -35,7 +35,7 @@ func (w *Window) takeDrops() {
 			return
 		}
 		stop, err := w.options.Target(handle, drop.Window{Do: w.own.Do, Over: w.dragOver, Left: w.dragLeft, Fetching: w.fetching, Dropped: w.dropped,
-			Shelf: func() drop.Shelf { return w.shown.Load().Office.NewDelivery() }})
+			Shelf: func() drop.Shelf { return (*w.shown.Load()).NewDelivery() }})
 		if err != nil {
 			fyne.LogError("take what is dragged onto the window", err)
 			return

@@ -203,7 +203,7 @@ func (w *Window) act(issue agent.Issue, done func()) {
 		w.ShowCompose()
 		return
 	case agent.ActNetwork:
-		w.env.OpenAddress(w.env.Office.NetworkPage())
+		w.env.OpenAddress(w.office.NetworkPage())
 		if done != nil {
 			done()
 		}
@@ -226,7 +226,7 @@ func (w *Window) act(issue agent.Issue, done func()) {
 
 // try has the office do what can be done about an issue.
 func (w *Window) try(issue agent.Issue, done func()) {
-	office := w.env.Office
+	office := w.office
 	async.Try(w.pool, func(ctx context.Context) error { return office.Act(ctx, issue) }, func(err error) {
 		if err != nil {
 			w.env.Notice(i18n.Again(err, w.health.Text()))
@@ -255,7 +255,7 @@ type overview struct {
 	update    office.Update
 }
 
-func overviewOf(office env.Office) (overview, error) {
+func overviewOf(office Office) (overview, error) {
 	status, err1 := office.Status()
 	saved, err2 := office.Saved(lastSaved)
 	used, err3 := office.UsedTemplates(lastUsed)
@@ -311,6 +311,7 @@ func (w *Window) later(d time.Duration, f func()) {
 // account is the foot of the sidebar: who is signed in, and the way in and out.
 type account struct {
 	env     *env.Env
+	office  Office
 	content *fyne.Container
 
 	known    bool // the office has told who is signed in
@@ -323,8 +324,8 @@ type account struct {
 	problem  *widget.Label
 }
 
-func newAccount(d *env.Env) *account {
-	a := &account{env: d, content: container.NewStack(), problem: widget.NewLabel("")}
+func newAccount(d *env.Env, o Office) *account {
+	a := &account{env: d, office: o, content: container.NewStack(), problem: widget.NewLabel("")}
 	a.problem.Wrapping, a.problem.SizeName = fyne.TextWrapWord, theme.Caption
 	a.problem.Importance = widget.DangerImportance
 	a.pasted = widgets.NewEntry(lang.L("Paste address"))
@@ -407,7 +408,7 @@ func (a *account) signIn(prompt string) {
 	a.problem.SetText("")
 	a.pasted.SetText("")
 	a.cancel = async.Try(a.env.Work, func(ctx context.Context) error {
-		return a.env.Office.SignIn(ctx, agent.SignInOptions{Prompt: prompt}, a.open)
+		return a.office.SignIn(ctx, agent.SignInOptions{Prompt: prompt}, a.open)
 	}, a.ended)
 	a.draw()
 }
@@ -442,7 +443,7 @@ func (a *account) ended(err error) {
 // reread shows the account as it is now.
 func (a *account) reread() {
 	a.draw()
-	async.Then(a.env.Work, func(context.Context) (agent.Status, error) { return a.env.Office.Status() },
+	async.Then(a.env.Work, func(context.Context) (agent.Status, error) { return a.office.Status() },
 		func(s agent.Status, _ error) { a.show(s) }) // who is signed in is known from memory
 }
 
@@ -451,7 +452,7 @@ func (a *account) paste() {
 		return
 	}
 	address := a.pasted.Text
-	async.Try(a.env.Work, func(context.Context) error { return a.env.Office.Paste(address) }, func(err error) {
+	async.Try(a.env.Work, func(context.Context) error { return a.office.Paste(address) }, func(err error) {
 		if err != nil {
 			a.problem.SetText(i18n.Error(err))
 			a.draw()
@@ -472,4 +473,4 @@ func (a *account) askSignOut() {
 		Safe: lang.L("Stay signed in"), Do: lang.L("Sign out"), OnDo: a.signOut})
 }
 
-func (a *account) signOut() { a.env.Attempt(a.env.Office.SignOut, a.reread) }
+func (a *account) signOut() { a.env.Attempt(a.office.SignOut, a.reread) }

@@ -142,7 +142,7 @@ func (w *Window) showUpdate() {
 
 // pause pauses notifications until then, or resumes them.
 func (w *Window) pause(until time.Time) {
-	office := w.env.Office
+	office := w.office
 	async.Try(w.pool, func(context.Context) error { office.Snooze(until); return nil }, func(error) { w.status.Ask() })
 }
 

@@ -32,6 +32,7 @@ import (
 
 // view is what the window shows of one office in one language and size of text. Another of these gets a new one.
 type view struct {
+	office  Office
 	env     *env.Env
 	pool    *async.Pool // slow work of the screens
 	watcher *async.Pool // the one that waits for changes
@@ -73,34 +74,34 @@ func (r *view) close() {
 }
 
 // enter shows an office in place of the one before, in the language it has chosen.
-func (w *Window) enter(office env.Office, demo bool) {
+func (w *Window) enter(office Office, demo bool) {
 	before, at := w.view, w.at
 	w.leaving, w.quitting = leaving{}, quitting{} // what was asked is dropped with the view
 	s := office.Settings()                        // from memory: the window must know at once whether to begin with the wizard
 	w.speak(s.Language)
 	w.paint(w.look(s))
-	w.view = view{demo: demo, pool: w.own.Inner(), watcher: w.own.Inner(),
+	w.view = view{office: office, demo: demo, pool: w.own.Inner(), watcher: w.own.Inner(),
 		health: widgets.NewBanner(theme.Wash, theme.MarkProblem.Resource())}
 	w.notice = widgets.NewToasts(w.later)
 	w.grace = widgets.NewUndoBar(w.later)
-	w.env = &env.Env{Soon: w.soon, Later: w.later, Office: office, System: w.options.System, Work: w.pool, Now: w.options.Now, Country: w.options.Country, Window: w.window,
+	w.env = &env.Env{Soon: w.soon, Later: w.later, System: w.options.System, Work: w.pool, Now: w.options.Now, Country: w.options.Country, Window: w.window,
 		Notice: w.notice.Say, Copy: w.app.Clipboard().SetContent, Autostart: w.options.Autostart, Go: w}
-	w.shown.Store(w.env)
-	w.packages, w.activity = packages.New(w.env), activity.New(w.env)
+	w.shown.Store(&office)
+	w.packages, w.activity = packages.New(w.env, w.office), activity.New(w.env, w.office)
 	w.packages.OnStuck = func(packages.Stuck) {
 		if w.last != nil {
 			w.tray.show(*w.last)
 		}
 	}
 	w.compose = newLate(w.newCompose)
-	w.settings = newLate(func() *settings.Screen { return settings.New(w.env) })
+	w.settings = newLate(func() *settings.Screen { return settings.New(w.env, w.office) })
 	w.about = newLate(w.newAbout)
 	w.statusView = newStatusView(w)
 	w.screens = []screen{w.packages, w.compose, w.activity, w.statusView, w.settings, w.about}
-	same := before.env != nil && before.env.Office == office
+	same := before.env != nil && before.office == office
 	widgets.CloseAll(w.window.Canvas()) // what is asked there belongs to the screens before
 	focused := w.window.Canvas().Focused()
-	w.account = newAccount(w.env)
+	w.account = newAccount(w.env, w.office)
 	w.status = async.NewReader(w.pool, func(context.Context) (overview, error) { return overviewOf(office) }, w.showOverview)
 	w.tray = newTray(w.app, w)
 	w.build()
@@ -155,7 +156,7 @@ func (w *Window) follows(s office.Settings) {
 	case again && w.grace.Busy():
 		w.grace.Empty = w.readSettings // what waits belongs to these screens
 	case again:
-		w.enter(w.env.Office, w.demo)
+		w.enter(w.office, w.demo)
 	case w.setup != nil && s.Configured() && !w.setup.Finishing():
 		w.closeSetup() // it was set up from elsewhere
 	}
@@ -210,14 +211,14 @@ func (w *Window) navToSend(icon fyne.Resource, name string) *widgets.Tappable {
 }
 
 func (w *Window) newCompose() *compose.Screen {
-	s := compose.New(w.env)
+	s := compose.New(w.env, w.office)
 	s.OnWaiting = w.waiting
 	w.waiting(s.Waiting())
 	return s
 }
 
 func (w *Window) newAbout() *about.Screen {
-	s := about.New(w.env)
+	s := about.New(w.env, w.office)
 	if w.last != nil {
 		s.ShowUpdate(w.last.update)
 	}
@@ -357,7 +358,7 @@ func (w *Window) askComfort() {
 		func(c system.Accessibility, err error) {
 			if err == nil && w.accessibility != c { // else it stays as it was, and is asked again
 				w.accessibility = c
-				w.follows(w.env.Office.Settings())
+				w.follows(w.office.Settings())
 			}
 		})
 }

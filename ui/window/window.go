@@ -17,11 +17,15 @@ import (
 	"countersign/assets"
 	"countersign/internal/agent"
 	"countersign/internal/office"
+	"countersign/ui/about"
+	"countersign/ui/activity"
 	"countersign/ui/async"
+	"countersign/ui/compose"
 	"countersign/ui/drop"
 	"countersign/ui/env"
 	"countersign/ui/i18n"
 	"countersign/ui/keys"
+	"countersign/ui/packages"
 	"countersign/ui/settings"
 	"countersign/ui/setup"
 	"countersign/ui/system"
@@ -29,10 +33,30 @@ import (
 	"countersign/ui/widgets"
 )
 
+// Office is the window's view of the agent: what its screens need, and the window itself. All methods may be called from any
+// goroutine. Those without a context answer from memory or the local store, but may take milliseconds for large offices; the
+// window calls them off its own goroutine. What could not be read is an error with a message for people, never an empty list.
+type Office interface {
+	packages.Office
+	compose.Office
+	activity.Office
+	settings.Office
+	setup.Office
+	about.Office
+
+	Watch() (changes <-chan office.Change, stop func())
+	Snooze(until time.Time)
+	Snoozed() time.Time
+	Saved(limit int) ([]office.Job, error)
+	UsedTemplates(limit int) ([]office.UsedTemplate, error)
+	NetworkPage() string
+	SignOut(ctx context.Context) error
+}
+
 // Options are what a window is made of. All fields but Comfort, Still, Tooltip, Demo, After, StartDemo, Autostart and Target are
 // required.
 type Options struct {
-	Office        env.Office
+	Office        Office
 	System        env.System
 	Do            func(func()) // runs a function on the window's goroutine, soon; see async.NewPool
 	Now           func() time.Time
@@ -46,7 +70,7 @@ type Options struct {
 	After         func(time.Duration) <-chan time.Time // time.After when nil
 
 	// StartDemo starts the demo, for "Try it without an account"; ctx bounds only the start. Nil where there is none.
-	StartDemo func(ctx context.Context) (office env.Office, stop func(), err error)
+	StartDemo func(ctx context.Context) (office Office, stop func(), err error)
 	Autostart env.Autostart // nil where the program cannot start with the computer
 
 	// Target makes a window of the system a drop target, as drop.Watch does. Nil where there is none.
@@ -79,10 +103,10 @@ type Window struct {
 
 	at            int
 	dropHint      *widgets.DropHint
-	endDrops      func()                  // nil while the window is no drop target of its own
-	fetches       int                     // drops whose files are on their way
-	fetchSeen     bool                    // which is shown, for it takes a moment
-	shown         atomic.Pointer[env.Env] // env, for other goroutines
+	endDrops      func()                 // nil while the window is no drop target of its own
+	fetches       int                    // drops whose files are on their way
+	fetchSeen     bool                   // which is shown, for it takes a moment
+	shown         atomic.Pointer[Office] // office, for other goroutines
 	shortcuts     map[keys.Key]func()
 	tray          *tray
 	inTray        bool
@@ -243,7 +267,7 @@ func (w *Window) Add(paths []string) {
 
 // readSettings follows the settings that concern the window itself.
 func (w *Window) readSettings() {
-	o := w.env.Office
+	o := w.office
 	async.Then(w.pool, func(context.Context) (office.Settings, error) { return o.Settings(), nil },
 		func(s office.Settings, _ error) { w.follows(s) })
 }
@@ -263,7 +287,7 @@ func (w *Window) Post(f func()) { w.own.Do(f) }
 
 // watch follows the office and reloads what changed.
 func (w *Window) watch() {
-	follow(w.watcher, w.env.Office, w.changed)
+	follow(w.watcher, w.office, w.changed)
 }
 
 // listen shows the window when a later start asks for it, also while the demo is shown.
@@ -273,14 +297,14 @@ func (w *Window) listen() {
 		if asked {
 			w.Show()
 		}
-		if asked && w.env.Office == w.options.Office {
+		if asked && w.office == w.options.Office {
 			w.show(subject)
 		}
 	})
 }
 
 // follow tells of an office's changes, on the window's goroutine, until the pool closes.
-func follow(pool *async.Pool, office env.Office, tell func(office.Change)) {
+func follow(pool *async.Pool, office Office, tell func(office.Change)) {
 	changes, stop := office.Watch()
 	pool.Start(func(ctx context.Context) {
 		defer stop()
@@ -300,7 +324,7 @@ func follow(pool *async.Pool, office env.Office, tell func(office.Change)) {
 
 func (w *Window) changed(change office.Change) {
 	if subject, asked := change.Shows(); asked {
-		if w.env.Office != w.options.Office { // the demo's; listen hears the office's own
+		if w.office != w.options.Office { // the demo's; listen hears the office's own
 			w.Show()
 			w.show(subject)
 		}
@@ -329,7 +353,7 @@ func (w *Window) changed(change office.Change) {
 // Bare is the tray of an office that has no window: what it shows, and what can be done there without one. It needs no
 // driver of Fyne's. Its methods may be called from any goroutine.
 type Bare struct {
-	Office env.Office
+	Office Office
 	System env.System
 	Now    func() time.Time
 	Why    func() // tells why there is no window

@@ -600,9 +600,9 @@ func unset() *officetest.Office {
 }
 
 // playing makes the demo of a bench start as told, and counts how often it was ended.
-func (b *bench) playing(o env.Office, err error) (ended *int) {
+func (b *bench) playing(o Office, err error) (ended *int) {
 	ended = new(int)
-	b.window.options.StartDemo = func(context.Context) (env.Office, func(), error) {
+	b.window.options.StartDemo = func(context.Context) (Office, func(), error) {
 		if err != nil {
 			return nil, nil, err
 		}
@@ -635,7 +635,7 @@ func TestTheDemoTakesTheWindowAndGivesItBack(t *testing.T) {
 	b.window.setup.Demo()
 	b.Until(func() bool { return b.window.demo })
 	b.Settle()
-	if b.window.setup != nil || b.window.env.Office == env.Office(b.Office) || b.window.account.who == "" {
+	if b.window.setup != nil || b.window.office == Office(b.Office) || b.window.account.who == "" {
 		t.Error("the demo's o is shown, signed in")
 	}
 	b.Office.Change(office.ShowRequested, func(*officetest.Office) {}) // of a second start: still heard
@@ -653,7 +653,7 @@ func TestAFileDialogGoesWithItsScreens(t *testing.T) {
 		"another office": func(b *bench) { b.window.LeaveDemo() },
 		"another language": func(b *bench) {
 			t.Cleanup(func() { i18n.Use("") })
-			b.window.env.Office.(*officetest.Office).Change(office.SettingsChanged, func(o *officetest.Office) { o.Kept.Language = "en" })
+			b.window.office.(*officetest.Office).Change(office.SettingsChanged, func(o *officetest.Office) { o.Kept.Language = "en" })
 			b.Until(func() bool { return b.window.language == "en" })
 		},
 	} {
