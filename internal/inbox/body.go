@@ -5,120 +5,37 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"slices"
 	"sync"
-	"time"
 )
 
 const (
-	maxBodies   = 64       // read at the same time
-	smallBody   = 64 << 10 // bytes; every real event is far smaller
-	largeBodies = 4        // of maxBodies, those that may grow beyond smallBody
-
-	fairTime  = 250 * time.Millisecond // for one body while others wait
-	queueTime = 2 * time.Second        // to wait for room
+	smallBody   = 16 << 10 // bytes; every real event is far smaller
+	largeBodies = 4        // that may grow beyond smallBody at the same time
 )
 
-// bodies bounds what requests that nobody has vouched for yet may cost: at most 64 in memory, of 64 KiB each but for
-// four that may grow to 1 MiB. That is 8 MiB at the worst. When there is no room, whoever has been sending longest, beyond
-// a fair time, loses it to the next: strangers who send slowly cannot keep events out. Who finds no room all the same is
-// told to come back.
+// bodies bounds what a request that nobody has vouched for yet may cost: 16 KiB, but for four that may grow to 1 MiB.
+// Package tunnel bounds how many there are, and has those who send slowly lose their place.
 type bodies struct {
-	slots chan struct{}
 	large chan struct{}
 	small *sync.Pool // *[]byte of smallBody+1
-
-	mu      sync.Mutex
-	readers []*reader // the longest first
-}
-
-// reader is a body that is being read.
-type reader struct {
-	began     time.Time
-	interrupt func()
 }
 
 func newBodies() *bodies {
 	return &bodies{
-		slots: make(chan struct{}, maxBodies),
 		large: make(chan struct{}, largeBodies),
 		small: &sync.Pool{New: func() any { b := make([]byte, smallBody+1); return &b }},
 	}
 }
 
-// enter waits for room and reports whether there is some.
-func (b *bodies) enter(r *http.Request) bool {
-	select {
-	case b.slots <- struct{}{}:
-		return true
-	default:
-	}
-	limit := time.NewTimer(queueTime)
-	defer limit.Stop()
-	for {
-		again := time.NewTimer(b.hurry())
-		select {
-		case b.slots <- struct{}{}:
-			again.Stop()
-			return true
-		case <-again.C:
-			continue
-		case <-limit.C:
-		case <-r.Context().Done():
-		}
-		again.Stop()
-		return false
-	}
-}
-
-// hurry interrupts the body that has been read longest, if it has had its fair time, and returns how long to wait
-// before looking again.
-func (b *bodies) hurry() time.Duration {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if len(b.readers) == 0 {
-		return fairTime
-	}
-	longest := b.readers[0]
-	if left := fairTime - time.Since(longest.began); left > 0 {
-		return left
-	}
-	b.readers = b.readers[1:]
-	longest.interrupt()
-	return fairTime
-}
-
-func (b *bodies) begin(interrupt func()) *reader {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	x := &reader{time.Now(), interrupt}
-	b.readers = append(b.readers, x)
-	return x
-}
-
-// end makes sure that x is interrupted no more.
-func (b *bodies) end(x *reader) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.readers = slices.DeleteFunc(b.readers, func(other *reader) bool { return other == x })
-}
-
-// read returns the whole body, or why not. The body is good until release, which must be called in any case. interrupt
-// ends the reading with os.ErrDeadlineExceeded; it is not called after release.
-func (b *bodies) read(r *http.Request, interrupt func()) (body []byte, release func(), reason Reason) {
-	if !b.enter(r) {
-		return nil, func() {}, Busy
-	}
-	self := b.begin(interrupt)
+// read returns the whole body, or why not. The body is good until release, which must be called in any case.
+func (b *bodies) read(r *http.Request) (body []byte, release func(), reason Reason) {
 	buffer := b.small.Get().(*[]byte)
 	hasLarge := false
 	release = func() {
-		b.end(self)
 		if hasLarge {
 			<-b.large
 		}
 		b.small.Put(buffer)
-		<-b.slots
 	}
 
 	n, err := io.ReadFull(r.Body, *buffer)

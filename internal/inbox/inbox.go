@@ -107,7 +107,7 @@ func (in *Inbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	connection := http.NewResponseController(w)
 	connection.SetReadDeadline(time.Now().Add(bodyTimeout))
 
-	received, reason := in.receive(r, func() { connection.SetReadDeadline(time.Now()) })
+	received, reason := in.receive(r)
 	if reason != "" {
 		in.refuse(w, r, reason)
 		return
@@ -128,13 +128,13 @@ func (in *Inbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // receive reads and verifies. The room the body took is free again when it returns: what it returns is a copy, made
-// only for those who belong here. interrupt ends the reading of a body that takes too long.
-func (in *Inbox) receive(r *http.Request, interrupt func()) (Received, Reason) {
+// only for those who belong here.
+func (in *Inbox) receive(r *http.Request) (Received, Reason) {
 	signature, reason := in.admit(r)
 	if reason != "" {
 		return Received{}, reason
 	}
-	body, release, reason := in.bodies.read(r, interrupt)
+	body, release, reason := in.bodies.read(r)
 	defer release()
 	if reason != "" {
 		return Received{}, reason

@@ -564,9 +564,12 @@ func (q *queue) take() []event {
 	return events
 }
 
-// connLimiter bounds the connections of a server. When it is full, the newcomer gets in and the connection that has gone
-// longest without a step (first byte, request begun, request answered) is closed: clients that send slowly cannot
-// keep others out, they only lose their own place. Its methods may be called from any goroutine.
+// fairTime is how long a connection may go without a step while others wait.
+const fairTime = 50 * time.Millisecond
+
+// connLimiter bounds the connections of a server. When it is full, the connection that has gone longest without a step (first
+// byte, request begun, request answered) is closed for the newcomer, once it has had its fair time: clients that send slowly
+// cannot keep others out, they only lose their own place. Its methods may be called from any goroutine.
 type connLimiter struct {
 	max int
 
@@ -611,24 +614,35 @@ func (l limitedListener) Accept() (net.Conn, error) {
 	return l.crowd.join(conn), nil
 }
 
+// join waits until there is room.
 func (c *connLimiter) join(conn net.Conn) net.Conn {
-	m := &member{Conn: conn, crowd: c, step: time.Now(), silent: true}
+	m := &member{Conn: conn, crowd: c, silent: true}
+	for !c.enter(m) {
+		time.Sleep(fairTime / 20)
+	}
+	return m
+}
+
+// enter lets m in if there is room, or somebody has to give way.
+func (c *connLimiter) enter(m *member) bool {
 	c.mu.Lock()
-	var slowest *member
+	defer c.mu.Unlock()
 	if len(c.members) >= c.max {
+		var slowest *member
 		for other := range c.members {
 			if slowest == nil || other.step.Before(slowest.step) {
 				slowest = other
 			}
 		}
+		if time.Since(slowest.step) < fairTime {
+			return false
+		}
 		delete(c.members, slowest)
+		_ = slowest.Conn.Close() // which serves nobody any more
 	}
+	m.step = time.Now()
 	c.members[m] = true
-	c.mu.Unlock()
-	if slowest != nil {
-		slowest.Close()
-	}
-	return m
+	return true
 }
 
 // moved is the server's ConnState hook.

@@ -108,7 +108,16 @@ func TestTheNewcomerTakesThePlaceOfTheSlowest(t *testing.T) {
 		}
 		c.moved(near[0], http.StateActive) // the oldest does something
 		join(3)
-		for i, gone := range []bool{false, true, false, false} {
+		began := time.Now()
+		c.moved(near[0], http.StateIdle)
+		time.Sleep(time.Millisecond)
+		c.moved(near[2], http.StateActive)
+		c.moved(near[3], http.StateActive)
+		_, other := net.Pipe()
+		if c.join(other); time.Since(began) < fairTime || time.Since(began) > 2*fairTime { // nobody gives way before
+			t.Errorf("the newcomer waited for %v", time.Since(began))
+		}
+		for i, gone := range []bool{true, true, false, false} {
 			_ = far[i].SetReadDeadline(time.Now())
 			_, err := far[i].Read(make([]byte, 1))
 			if closed := errors.Is(err, io.EOF); closed != gone {
