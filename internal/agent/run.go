@@ -64,7 +64,6 @@ func (a *Agent) work(ctx context.Context, only []Component) {
 	beside := []loop.Loop{
 		{Name: string(ComponentTunnel), Run: a.webhook.RunTunnel},
 		{Name: "keys", Run: a.account.RunKeys},
-		{Name: "rejects", Run: a.webhook.RunRejects},
 		{Name: "form", Run: a.form.Run},
 		{Name: "index", Run: a.saves.RunIndex},
 		{Name: "network", Run: a.network.Run},
@@ -136,7 +135,6 @@ func (a *Agent) forget(ctx context.Context) error {
 // Close closes the store. Call it after Run has returned.
 func (a *Agent) Close() error {
 	a.account.Close()
-	a.webhook.Close()
 	a.form.Flush()
 	a.p.HTTP.CloseIdleConnections()
 	return a.Data.Close()

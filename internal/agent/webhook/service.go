@@ -6,7 +6,7 @@
 //	endpoint.go  registers it: the current registration and those before it, whose events still count for a while; notices that
 //	             the signing service reports to another computer, or to none
 //	service.go   covers the moments in which nobody knows which secret the signing service signs with, verifies and stores
-//	             events, and keeps what was refused: samples in memory, and a number
+//	             events, and keeps samples of what was refused, in memory
 //
 // It promises that an event which was answered 2xx is on disk; that a registration counts once it is on disk, and those
 // before it for previousLife longer; that registrations at the service happen one at a time.
@@ -91,7 +91,6 @@ type Service struct {
 	endpoints endpoints
 	missed    missed
 	refusals  refusals
-	rejects   rejects
 	waiting   atomic.Int64 // events that wait for a registration under way
 
 	restart                  atomic.Bool // the address is to be opened anew though its settings are the same
@@ -117,17 +116,11 @@ func (r *Service) Load() error {
 	r.mu.Lock()
 	r.address = Address{Kind: string(r.Current().Settings.Tunnel), State: "off"}
 	r.mu.Unlock()
-	if err := r.loadRejects(); err != nil {
-		return err
-	}
 	if err := r.recallMissed(); err != nil {
 		return fmt.Errorf("read what is known of the endpoint: %w", err)
 	}
 	return nil
 }
-
-// Close writes what is only in memory. The loops have ended.
-func (r *Service) Close() { r.flushRejects() }
 
 // Wake has both loops look at once whether there is something to do.
 func (r *Service) Wake() {
@@ -425,57 +418,10 @@ func refusalMessage(r inbox.Reason) message.Message {
 	}
 }
 
-// docRejects names the document with the number of refused requests.
-const docRejects = "tally"
-
-// rejectCount is what refused requests leave behind: a number, written at most once a minute, so that a flood of them
-// costs no disk.
-type rejectCount struct {
-	Rejected int `json:"rejected"`
-}
-
-// rejects are the number as it was when the program started, and as it is on disk.
-type rejects struct {
-	before  atomic.Int64
-	written atomic.Int64
-}
-
-func (r *Service) loadRejects() error {
-	kept, _, err := data.Doc[rejectCount](r.Data, docRejects)
-	if err != nil {
-		return err
-	}
-	r.rejects.before.Store(int64(kept.Rejected))
-	r.rejects.written.Store(int64(kept.Rejected))
-	return nil
-}
-
-// Rejected is how many requests were refused, ever.
-func (r *Service) Rejected() int {
-	n := int(r.rejects.before.Load())
+// Rejected is how many requests were refused since the start.
+func (r *Service) Rejected() (n int) {
 	for _, count := range r.inbox.Counts().Rejected {
 		n += int(count)
 	}
 	return n
-}
-
-// RunRejects keeps the number on disk.
-func (r *Service) RunRejects(ctx context.Context) error {
-	for loop.Sleep(ctx, time.Minute) {
-		r.flushRejects()
-	}
-	return nil
-}
-
-func (r *Service) flushRejects() {
-	n := r.Rejected()
-	if r.rejects.written.Load() == int64(n) {
-		return
-	}
-	if err := r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(docRejects, rejectCount{n}) }); err != nil {
-		r.Log.Warn("write the number of refused requests", "err", err)
-		return
-	}
-	r.rejects.written.Store(int64(n))
-	r.Signal(office.StatusChanged)
 }

@@ -483,16 +483,6 @@ func TestEachReturnOfTheAddressIsTold(t *testing.T) {
 	}
 }
 
-func TestTheNumberOfRefusedRequestsOutlivesARestart(t *testing.T) {
-	x := newService(t)
-	x.deliver("1", hook, "none")
-	x.Close()
-	again := New(x.Base, x.Deps)
-	if err := again.Load(); err != nil || again.Rejected() != 1 {
-		t.Errorf("%d, %v", again.Rejected(), err)
-	}
-}
-
 // must ends the test at an error.
 func must(t testing.TB, err error) {
 	t.Helper()
