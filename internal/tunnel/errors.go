@@ -172,9 +172,9 @@ func (c NgrokConfig) explain(err error) *Error {
 		return e
 	}
 	if told, ok := message.Of(err); ok {
-		return &Error{Kind: Network, Address: c.server(), told: told, cause: scrubbed{err, c.secrets()}}
+		return &Error{Kind: Network, Address: c.server(), told: told, cause: scrubbed{err, c.Authtoken}}
 	}
-	e := &Error{Kind: Network, Address: c.server(), cause: scrubbed{err, c.secrets()}}
+	e := &Error{Kind: Network, Address: c.server(), cause: scrubbed{err, c.Authtoken}}
 	var unverified *tls.CertificateVerificationError
 	var unknown x509.UnknownAuthorityError
 	if errors.As(err, &unverified) {
@@ -219,83 +219,24 @@ func (c NgrokConfig) explainEnd(err error) *Error {
 	return &Error{Kind: Stopped, Code: e.Code, Address: c.host()}
 }
 
-// scrubbed is an error whose text has lost its secrets; what it wraps stays out of reach.
+// scrubbed is an error whose text has lost a secret; what it wraps stays out of reach.
 type scrubbed struct {
-	err     error
-	secrets []string
+	err    error
+	secret string
 }
 
-func (s scrubbed) Error() string { return scrub(s.err.Error(), s.secrets) }
+func (s scrubbed) Error() string {
+	if s.secret == "" {
+		return s.err.Error()
+	}
+	return strings.ReplaceAll(s.err.Error(), s.secret, "[secret]")
+}
 
 // Is lets errors.Is see through, which shows nothing.
 func (s scrubbed) Is(target error) bool { return errors.Is(s.err, target) }
 
-func scrub(text string, secrets []string) string {
-	for _, secret := range secrets {
-		text = strings.ReplaceAll(text, secret, "[secret]")
-	}
-	return text
-}
-
-// sdkLog passes the SDK's log on at debug level, whatever level the SDK chose, and without secrets: the SDK logs
-// ngrok's answers, and those repeat the authtoken.
-type sdkLog struct {
-	to      slog.Handler
-	secrets []string
-}
-
-func sdkLogger(log *slog.Logger, secrets []string) *slog.Logger {
-	return slog.New(sdkLog{to: log.Handler(), secrets: secrets})
-}
-
-// Enabled implements slog.Handler.
-func (s sdkLog) Enabled(ctx context.Context, _ slog.Level) bool {
-	return s.to.Enabled(ctx, slog.LevelDebug)
-}
-
-// Handle implements slog.Handler.
-func (s sdkLog) Handle(ctx context.Context, r slog.Record) error {
-	clean := slog.NewRecord(r.Time, slog.LevelDebug, "ngrok: "+scrub(r.Message, s.secrets), r.PC)
-	r.Attrs(func(a slog.Attr) bool {
-		clean.AddAttrs(s.clean(a))
-		return true
-	})
-	return s.to.Handle(ctx, clean)
-}
-
-// WithAttrs implements slog.Handler.
-func (s sdkLog) WithAttrs(attrs []slog.Attr) slog.Handler {
-	clean := make([]slog.Attr, len(attrs))
-	for i, a := range attrs {
-		clean[i] = s.clean(a)
-	}
-	return sdkLog{to: s.to.WithAttrs(clean), secrets: s.secrets}
-}
-
-// WithGroup implements slog.Handler.
-func (s sdkLog) WithGroup(name string) slog.Handler {
-	return sdkLog{to: s.to.WithGroup(name), secrets: s.secrets}
-}
-
-// clean turns every value into text first, so that no handler prints a structure behind the scrubbing's back.
-func (s sdkLog) clean(a slog.Attr) slog.Attr {
-	value := a.Value.Resolve()
-	switch value.Kind() {
-	case slog.KindGroup:
-		members := value.Group()
-		clean := make([]any, len(members))
-		for i, member := range members {
-			clean[i] = s.clean(member)
-		}
-		return slog.Group(a.Key, clean...)
-	case slog.KindString, slog.KindAny:
-		if a.Key == "req" || a.Key == "resp" {
-			return slog.String(a.Key, "[message]") // protocol messages hold cookies and tokens
-		}
-		return slog.String(a.Key, scrub(fmt.Sprint(value.Any()), s.secrets))
-	}
-	return slog.Attr{Key: a.Key, Value: value}
-}
+// silent is the SDK's log: it holds ngrok's answers, and those repeat the authtoken.
+var silent = slog.New(slog.DiscardHandler)
 
 // Step is one of those on the way to ngrok.
 type Step string
@@ -328,7 +269,7 @@ func Diagnose(ctx context.Context, c NgrokConfig, byProxy bool) Diagnosis {
 			return Diagnosis{StepName, &Error{Kind: Network, Address: c.server(), told: message.NgrokNameUnknown(host), cause: err}}
 		}
 	}
-	options := []ngrok.AgentOption{ngrok.WithDialer(directly(c.dial)), ngrok.WithLogger(sdkLogger(c.log(), c.secrets()))}
+	options := []ngrok.AgentOption{ngrok.WithDialer(directly(c.dial)), ngrok.WithLogger(silent)}
 	if c.ConnectURL != "" {
 		options = append(options, ngrok.WithAgentConnectURL(c.ConnectURL))
 	}

@@ -32,7 +32,7 @@ type NgrokConfig struct {
 	// SDK's 10 s and 15 s.
 	HeartbeatInterval  time.Duration
 	HeartbeatTolerance time.Duration
-	Log                *slog.Logger // nil logs nothing; the SDK's own log arrives at debug level
+	Log                *slog.Logger // nil logs nothing
 }
 
 const ngrokServer = "connect.ngrok-agent.com:443"
@@ -151,9 +151,6 @@ func (c NgrokConfig) dial(ctx context.Context, network, address string) (net.Con
 	defer cancel()
 	return dial(ctx, network, address)
 }
-
-// secrets are what must not appear in any text.
-func (c NgrokConfig) secrets() []string { return []string{c.Authtoken} }
 
 // lifeline dials for one ngrok agent and holds the agent's connections, so that cut ends them whatever the SDK does.
 //
@@ -324,7 +321,7 @@ func (l *session) options() []ngrok.AgentOption {
 	options := []ngrok.AgentOption{
 		ngrok.WithAuthtoken(c.Authtoken),
 		ngrok.WithClientInfo("countersign", "1"),
-		ngrok.WithLogger(sdkLogger(c.log(), c.secrets())),
+		ngrok.WithLogger(silent),
 		ngrok.WithEventHandler(l.happened),
 		ngrok.WithDialer(l.line),
 	}

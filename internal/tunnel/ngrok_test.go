@@ -130,10 +130,7 @@ func TestAKilledSessionComesBackWithTheSameURL(t *testing.T) {
 
 func TestAWrongTokenIsTriedTwice(t *testing.T) {
 	e := startEdge(t, ngroktest.Options{Authtoken: "another"})
-	var log journal
-	config := through(e)
-	config.Log = log.logger()
-	err := run(t, tunnel.Ngrok(config), hello).end()
+	err := run(t, tunnel.Ngrok(through(e)), hello).end()
 	var wrong *tunnel.Error
 	if !errors.As(err, &wrong) || wrong.Kind != tunnel.Token || wrong.Code != "ERR_NGROK_107" || wrong.Temporary() {
 		t.Fatalf("ended with %v", err)
@@ -144,12 +141,6 @@ func TestAWrongTokenIsTriedTwice(t *testing.T) {
 	}
 	if auths := e.Counts().Auths; auths != 2 {
 		t.Errorf("%d auths", auths)
-	}
-	if strings.Contains(log.String(), token) {
-		t.Errorf("the log discloses the authtoken:\n%s", log.String())
-	}
-	if !strings.Contains(log.String(), "Your authtoken: [secret]") {
-		t.Errorf("the edge's answer was not logged, so this test proves nothing:\n%s", log.String())
 	}
 }
 
@@ -598,17 +589,15 @@ func TestAProxyThatSaysNoIsNamedAndItsPasswordIsNot(t *testing.T) {
 	e := startEdge(t, ngroktest.Options{})
 	at := startProxy(t, proxytest.Options{User: "user", Password: proxyPassword}).URL()
 	at.User = url.UserPassword("user", "wrong"+proxyPassword)
-	var log journal
 	config := through(e)
-	config.Log = log.logger()
 	config.ConnectURL, config.Dial = byName, networkOf(at).DialContext
 	r := run(t, tunnel.Ngrok(config), hello)
 	wrong := r.wrong(tunnel.Network)
 	if !strings.Contains(wrong.Message().String(), at.Host) {
 		t.Errorf("sentence %q does not name the proxy", wrong.Message().String())
 	}
-	if text := wrong.Error(); !strings.Contains(text, "407") || strings.Contains(text+log.String(), proxyPassword) {
-		t.Errorf("error %q, log %s", text, log.String())
+	if text := wrong.Error(); !strings.Contains(text, "407") || strings.Contains(text, proxyPassword) {
+		t.Errorf("error %q", text)
 	}
 }
 
