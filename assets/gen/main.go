@@ -1,4 +1,5 @@
-// Command gen draws Countersign's icons, writes its sample documents and the Go functions of its messages. `go generate
+// Command gen draws Countersign's icons, writes its sample documents, the Go functions of its messages and the
+// templates for the Group Policy editor of Windows. `go generate
 // ./assets` runs it inside assets/; the same input gives the same bytes, so its output is committed and a change shows up as a difference.
 // It is not part of the program.
 package main
@@ -6,6 +7,7 @@ package main
 import (
 	"fmt"
 	"log"
+	"maps"
 	"os"
 	"path/filepath"
 )
@@ -58,6 +60,11 @@ func run(dir string) error {
 	if files["../internal/message/catalogue.go"], err = messageFunctions(english); err != nil {
 		return err
 	}
+	templates, err := policyTemplates()
+	if err != nil {
+		return err
+	}
+	maps.Copy(files, templates)
 	for name, data := range files {
 		if err := os.WriteFile(filepath.Join(dir, filepath.FromSlash(name)), data, 0o644); err != nil {
 			return fmt.Errorf("write %s: %w", name, err)

@@ -17,7 +17,7 @@ var parsers = []string{
 
 // ownData are the packages beside preview that may import some of them, because what they read is this program's own.
 var ownData = map[string][]string{
-	"assets/gen": {"codeberg.org/go-pdf/fpdf", "golang.org/x/image/vector", "image/png"}, // draws icons and samples
+	"assets/gen": {"codeberg.org/go-pdf/fpdf", "golang.org/x/image/vector", "image/png", "encoding/xml"}, // draws icons and samples, writes templates
 	// What it reads is sealed by an office of ours, goes to the disk as it comes, and is no longer than its list says.
 	"internal/agent/transfer": {"compress/flate", "compress/gzip"},
 	"internal/esign":          {"compress/gzip"},                                                                                                 // a document that comes packed: it streams to the disk like any of unknown length

@@ -53,7 +53,11 @@ func ruleOf(name string, v any) (rule, bool) {
 			continue
 		}
 		to := reflect.New(kind.Field(i).Type).Elem()
-		return rule{name, i, to}, fill(to, v)
+		ok := fill(to, v)
+		if name == FieldDueDays && ok && to.Int() == 0 {
+			to.SetInt(NoDueDays) // 0 is not chosen
+		}
+		return rule{name, i, to}, ok
 	}
 	return rule{}, false
 }

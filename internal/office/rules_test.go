@@ -53,3 +53,10 @@ func TestARuleThatCannotBeUsedIsNamedAndTheRestCounts(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 }
+
+func TestAnAdministratorWritesNeverAsPeopleDo(t *testing.T) {
+	r := NewRules(map[string]any{"due_days": 0.0}, nil)
+	if s := r.Into(DefaultSettings()); r.Wrong != nil || s.DueDays != NoDueDays {
+		t.Errorf("0 days are %d, wrong %q", s.DueDays, r.Wrong)
+	}
+}

@@ -9,11 +9,13 @@
 package main
 
 import (
+	"archive/zip"
 	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -170,6 +172,7 @@ func (p product) release(ctx context.Context) error {
 	err = errors.Join(
 		write(filepath.Join(published, "NOTICES.txt"), notices),
 		write(filepath.Join(published, "countersign-"+p.version+".cdx.json"), bill),
+		p.publishPolicy(filepath.Join(published, "Countersign-"+p.version+"-group-policy.zip")),
 		p.publishScreenshots(published),
 		writeSums(published),
 	)
@@ -177,6 +180,28 @@ func (p product) release(ctx context.Context) error {
 		return err
 	}
 	return p.announce(published, filepath.Base(deb), filepath.Base(rpm), filepath.Base(tarball), filepath.Base(setup))
+}
+
+// publishPolicy packs the templates for the Group Policy editor as they belong below PolicyDefinitions.
+func (p product) publishPolicy(path string) error {
+	var packed bytes.Buffer
+	w := zip.NewWriter(&packed)
+	folder := os.DirFS(p.packaging("windows", "policy"))
+	err := fs.WalkDir(folder, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := fs.ReadFile(folder, name)
+		if err != nil {
+			return err
+		}
+		to, err := w.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate, Modified: p.made.UTC()})
+		if err == nil {
+			_, err = to.Write(text)
+		}
+		return err
+	})
+	return errors.Join(err, w.Close(), write(path, packed.Bytes()))
 }
 
 // announce writes the manifest with the files in dir that programs replace themselves with. It comes after the sums, which are

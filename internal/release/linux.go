@@ -210,6 +210,11 @@ func (p product) deb(ctx context.Context, program string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	for i, f := range files {
+		if dir, name := path.Split(f.path); dir == "share/zsh/site-functions/" {
+			files[i].path = "share/zsh/vendor-completions/" + name // where Debian's zsh looks
+		}
+	}
 	files = append(below("usr", files), file{"usr/share/doc/countersign/changelog.gz", 0o644, packed(changelog)},
 		file{"usr/share/lintian/overrides/countersign", 0o644, overrides})
 	shared, err := p.forEverybody()
@@ -498,7 +503,7 @@ func (p product) linuxFiles(ctx context.Context, program string) ([]file, error)
 	}
 	for to, shell := range map[string]string{
 		"share/bash-completion/completions/countersign":    "bash",
-		"share/zsh/vendor-completions/_countersign":        "zsh",
+		"share/zsh/site-functions/_countersign":            "zsh",
 		"share/fish/vendor_completions.d/countersign.fish": "fish",
 	} {
 		script, err := cli.Completion(shell)
@@ -525,7 +530,11 @@ func (p product) linuxFiles(ctx context.Context, program string) ([]file, error)
 		if err != nil {
 			return nil, err
 		}
-		files = append(files, file{to, 0o644, content})
+		mode := os.FileMode(0o644)
+		if strings.HasPrefix(to, "share/kio/servicemenus/") {
+			mode = 0o755 // Plasma offers no other
+		}
+		files = append(files, file{to, mode, content})
 	}
 	return sorted(files), nil
 }

@@ -46,7 +46,7 @@ else
 	files | while IFS= read -r f; do
 		mkdir -p -- "$(dirname -- "$prefix/$f")"
 		mode=644
-		case $f in bin/*) mode=755 ;; esac
+		case $f in bin/* | share/kio/servicemenus/*) mode=755 ;; esac
 		# A program that runs cannot be written to, but replaced it can.
 		cp -- "$here/files/$f" "$prefix/$f.new"
 		case $f in

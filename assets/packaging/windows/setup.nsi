@@ -21,6 +21,7 @@ ManifestSupportedOS Win10
 !include FileFunc.nsh
 !include WordFunc.nsh
 !include LogicLib.nsh
+!include WinMessages.nsh
 !include Win\COM.nsh
 !include Win\Propkey.nsh
 
@@ -171,11 +172,33 @@ Function LeaveFormer
   RMDir "$former"
 FunctionEnd
 
+; The program is nearly all there is to install, so that the bar would stand still at its beginning: it only moves meanwhile.
+!define PBS_MARQUEE 8
+Function ShowMarquee
+  SetDetailsPrint none
+  FindWindow $0 "#32770" "" $HWNDPARENT
+  GetDlgItem $0 $0 1004
+  System::Call 'user32::GetWindowLong(p r0, i ${GWL_STYLE}) i .r1'
+  IntOp $1 $1 | ${PBS_MARQUEE}
+  System::Call 'user32::SetWindowLong(p r0, i ${GWL_STYLE}, i r1)'
+  SendMessage $0 ${PBM_SETMARQUEE} 1 30
+FunctionEnd
+Function EndMarquee
+  FindWindow $0 "#32770" "" $HWNDPARENT
+  GetDlgItem $0 $0 1004
+  SendMessage $0 ${PBM_SETMARQUEE} 0 0
+  System::Call 'user32::GetWindowLong(p r0, i ${GWL_STYLE}) i .r1'
+  IntOp $1 $1 ^ ${PBS_MARQUEE}
+  System::Call 'user32::SetWindowLong(p r0, i ${GWL_STYLE}, i r1)'
+  SetDetailsPrint both
+FunctionEnd
+
 Section "Countersign" the_program
   SectionIn RO
   Call LeaveFormer
   Call WaitForEnd
   SetOutPath "$INSTDIR"
+  Call ShowMarquee
   ; The program is the old one or the new one, whatever goes wrong: no room, no power.
   ClearErrors
   File "/oname=Countersign.new" "${PROGRAM}"
@@ -189,6 +212,7 @@ Section "Countersign" the_program
   Delete "$INSTDIR\Countersign.new"
   Abort
   named:
+  Call EndMarquee
   File "/oname=NOTICES.txt" "${NOTICES}"
   WriteUninstaller "$INSTDIR\uninstall.exe"
   CreateShortCut "$SMPROGRAMS\Countersign.lnk" "$INSTDIR\Countersign.exe"
@@ -218,7 +242,7 @@ Section "$(send_to_name)" send_to
   CreateShortCut "$SENDTO\Countersign.lnk" "$INSTDIR\Countersign.exe"
 SectionEnd
 
-Section /o "$(autostart_name)" start_with_windows
+Section "$(autostart_name)" start_with_windows
   WriteRegStr HKCU "${RUN_KEY}" "Countersign" '"$INSTDIR\Countersign.exe" --hidden'
   DeleteRegValue HKCU "${APPROVED_KEY}" "Countersign"
 SectionEnd
@@ -309,12 +333,15 @@ Function .onInit
       ${EndIf}
     ${EndIf}
   ${EndIf}
+  ; Ticked for a person who installs it first; later as the person has it, and silently only where that was asked for.
   ClearErrors
   ${GetOptions} $0 "/AUTOSTART" $1
-  ${IfNot} ${Errors}
-    !insertmacro SelectSection ${start_with_windows}
-  ${ElseIf} $starts = 1
-    !insertmacro SelectSection ${start_with_windows}
+  ${If} ${Errors}
+  ${AndIf} $starts <> 1
+    ${If} ${Silent}
+    ${OrIf} ${FileExists} "$former\Countersign.exe"
+      !insertmacro UnselectSection ${start_with_windows}
+    ${EndIf}
   ${EndIf}
 FunctionEnd
 
@@ -371,6 +398,7 @@ Section "Uninstall"
   Delete "$INSTDIR\uninstall.exe"
   RMDir "$INSTDIR"
   Delete "$SMPROGRAMS\Countersign.lnk"
+  Delete "$TEMP\systray_temp_icon_*" ; the tray's pictures, which any program that has such makes again
   ${If} $replaced == ""
     Delete "$SENDTO\Countersign.lnk"
     DeleteRegValue HKCU "${RUN_KEY}" "Countersign"

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"encoding/xml"
+	"io"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"countersign/internal/office"
+)
+
+// What the templates let an administrator choose is what the program takes, and nothing else.
+func TestWhatCanBeChosenIsTaken(t *testing.T) {
+	list, err := policies(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	taken := func(name string, value any) bool {
+		return office.NewRules(map[string]any{name: value}, nil).Wrong == nil
+	}
+	for _, p := range list {
+		for _, c := range p.choice {
+			if !taken(p.name, c.value) {
+				t.Errorf("%s does not take %v", p.name, c.value)
+			}
+		}
+		switch p.Kind() {
+		case "choice":
+			if taken(p.name, "anything") || taken(p.name, 7.0) {
+				t.Errorf("%s takes what cannot be chosen", p.name)
+			}
+		case "number":
+			if !taken(p.name, float64(p.least)) || !taken(p.name, float64(p.most)) || taken(p.name, float64(p.most+1)) {
+				t.Errorf("%s is not from %d to %d", p.name, p.least, p.most)
+			}
+		case "switch":
+			if !taken(p.name, 1.0) || !taken(p.name, 0.0) {
+				t.Errorf("%s is no switch", p.name)
+			}
+		}
+	}
+}
+
+// Against Microsoft's own schema they were validated by hand (libxml2, PolicyDefinitionFiles.xsd), since its licence keeps it from here. What it
+// cannot see is that each name that is referred to is there, in each language, and that nothing else is.
+func TestTheTemplatesReferToWhatIsThere(t *testing.T) {
+	files, err := policyTemplates()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const folder = "packaging/windows/policy/"
+	refers := regexp.MustCompile(`\$\((string|presentation)\.([a-z_0-9]+)\)`)
+	wanted := map[string]bool{}
+	for _, m := range refers.FindAllStringSubmatch(string(files[folder+"Countersign.admx"]), -1) {
+		wanted[m[1]+" "+m[2]] = true
+	}
+	for name, text := range files {
+		if kept, err := os.ReadFile("../" + name); err != nil || string(kept) != string(text) {
+			t.Errorf("%s is not what go generate ./assets makes: %v", name, err)
+		}
+		there := map[string]bool{}
+		for d := xml.NewDecoder(strings.NewReader(string(text))); ; {
+			token, err := d.Token()
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				t.Fatal(name, err)
+			}
+			if e, ok := token.(xml.StartElement); ok && (e.Name.Local == "string" || e.Name.Local == "presentation") && len(e.Attr) == 1 {
+				there[e.Name.Local+" "+e.Attr[0].Value] = true
+			}
+		}
+		if strings.HasSuffix(name, ".admx") {
+			continue
+		}
+		for x := range wanted {
+			if !there[x] {
+				t.Errorf("%s has no %s", name, x)
+			}
+		}
+		for x := range there {
+			if !wanted[x] {
+				t.Errorf("%s has a %s that nothing refers to", name, x)
+			}
+		}
+	}
+}
