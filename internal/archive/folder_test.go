@@ -157,7 +157,8 @@ func TestNamesAreReadOnceForFilesSavedSideBySide(t *testing.T) {
 			t.Error("the first look")
 		}
 		must(t, os.WriteFile(filepath.Join(dir, "Offer.pdf"), nil, 0o600))
-		if exists(&looks, "OFFER.pdf") {
+		_, err := os.Lstat(filepath.Join(dir, "OFFER.pdf"))
+		if err != nil && exists(&looks, "OFFER.pdf") { // else the file system takes the two for one
 			t.Error("the names were read again at once")
 		}
 		if !exists(&looks, "Offer.pdf") || !exists(nil, "OFFER.pdf") {

@@ -397,8 +397,8 @@ func TestFilesSavedSideBySideShareTheFlushOfTheirFolder(t *testing.T) {
 	flushes.flush = func(folder *os.File) error {
 		count.Add(1)
 		began := moment.Add(1)
-		for count.Load() == 1 && named.Load() < many {
-			time.Sleep(time.Millisecond) // the disk is slow
+		for time.Sleep(20 * time.Millisecond); count.Load() == 1 && named.Load() < many; { // the disk is slow
+			time.Sleep(time.Millisecond)
 		}
 		err := disk.Flush(folder)
 		flushed.Store(began)

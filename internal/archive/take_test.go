@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 )
 
 // source is a file of another program's, open for reading.
@@ -49,13 +50,14 @@ func TestACopyIsTheFileAndForItsOwnerAlone(t *testing.T) {
 }
 
 func TestAFileThatChangesWhileItIsTakenIsNotTaken(t *testing.T) {
+	const step = 100 * time.Nanosecond // the smallest that every file system tells apart
 	content := bytes.Repeat([]byte("old "), 1000)
 	for name, change := range map[string]func(path string, was fs.FileInfo) error{
 		"other bytes under the old time": func(path string, was fs.FileInfo) error {
 			return errors.Join(os.WriteFile(path, bytes.Repeat([]byte("new "), 1000), 0o644), os.Chtimes(path, was.ModTime(), was.ModTime()))
 		},
 		"touched": func(path string, was fs.FileInfo) error {
-			return os.Chtimes(path, was.ModTime().Add(1), was.ModTime().Add(1))
+			return os.Chtimes(path, was.ModTime().Add(step), was.ModTime().Add(step))
 		},
 		"longer": func(path string, was fs.FileInfo) error {
 			f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
