@@ -283,7 +283,7 @@ func (a *Agent) readMove(path, password, documents string) (o transfer.Office, e
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err == nil && documents != "" {
-		if free, known := store.FreeSpace(a.p.DataDir); known && free < 2*uint64(info.Size())+roomBeside {
+		if free, known := disk.FreeIn(a.p.DataDir); known && free < 2*uint64(info.Size())+roomBeside {
 			return o, message.Error(message.SealedNoRoom(), nil)
 		}
 	}
@@ -410,7 +410,7 @@ func sealedError(path string, err error) error {
 		return say(message.SealedPassword(name))
 	case errors.Is(err, safe.ErrDamaged), errors.Is(err, transfer.ErrDamaged):
 		return say(message.SealedDamaged(name))
-	case store.DiskFull(err):
+	case disk.Full(err):
 		return say(message.SealedNoRoom())
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
 		return say(message.SealedNotRead(name))

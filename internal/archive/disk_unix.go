@@ -13,10 +13,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func isFull(err error) bool {
-	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
-}
-
 // isMissing also knows a share or a stick that went away under an open folder.
 func isMissing(err error) bool {
 	return isAny(err, syscall.ENOTCONN, syscall.ESTALE, syscall.ENODEV, syscall.ENXIO, syscall.EHOSTDOWN)
@@ -30,15 +26,6 @@ func isNotFolder(err error) bool {
 
 // writable asks whether this user may make files in dir.
 func writable(dir string) error { return unix.Access(dir, unix.W_OK|unix.X_OK) }
-
-// freeSpace is what is left for this user on the disk of dir, in bytes. Some network file systems do not know.
-func freeSpace(dir *os.File) (uint64, bool) {
-	var s unix.Statfs_t
-	if err := unix.Fstatfs(int(dir.Fd()), &s); err != nil || s.Blocks == 0 {
-		return 0, false
-	}
-	return s.Bavail * uint64(s.Bsize), true
-}
 
 // conceal keeps others from reading half a document. Its name hides it already.
 func conceal(file *os.File) error { return chmod(file, 0o600) }

@@ -11,11 +11,6 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-func isFull(err error) bool {
-	return errors.Is(err, windows.ERROR_DISK_FULL) || errors.Is(err, windows.ERROR_HANDLE_DISK_FULL) ||
-		errors.Is(err, windows.ERROR_DISK_QUOTA_EXCEEDED)
-}
-
 // isMissing also knows a share or a stick that went away under an open folder.
 func isMissing(err error) bool {
 	return isAny(err, windows.ERROR_PATH_NOT_FOUND, windows.ERROR_NOT_READY, windows.ERROR_INVALID_DRIVE, windows.ERROR_BAD_NETPATH,
@@ -32,21 +27,6 @@ func isNotFolder(err error) bool {
 
 // writable cannot be asked cheaply here: the first save tells.
 func writable(string) error { return nil }
-
-// freeSpace is what is left for this user on the disk of dir, in bytes.
-func freeSpace(dir *os.File) (uint64, bool) {
-	path, err := disk.Path(dir)
-	if err != nil {
-		return 0, false
-	}
-	name, err := windows.UTF16PtrFromString(path)
-	if err != nil {
-		return 0, false
-	}
-	var free uint64
-	err = windows.GetDiskFreeSpaceEx(name, &free, nil, nil)
-	return free, err == nil
-}
 
 // basicInfo is FILE_BASIC_INFO (winbase.h). Zero times stay as they are.
 type basicInfo struct {

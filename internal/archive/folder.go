@@ -85,7 +85,7 @@ func ready(at *disk.Dir) (*Folder, error) {
 		at.Close()
 		return nil, &Error{Kind: kindOf(err), Folder: dir, Err: err}
 	}
-	return &Folder{at: at, dir: dir, largest: largest, free: freeSpace}, nil
+	return &Folder{at: at, dir: dir, largest: largest, free: disk.Free}, nil
 }
 
 // Close lets go of the folder. Saves under way end with an error.
@@ -414,7 +414,7 @@ func isAny(err error, several ...error) bool {
 // kindOf recognises what the system reports. Being full comes before being forbidden: it is the one that passes.
 func kindOf(err error) error {
 	switch {
-	case isFull(err):
+	case disk.Full(err):
 		return ErrFull
 	case errors.Is(err, fs.ErrExist):
 		return ErrExists

@@ -247,7 +247,7 @@ func (f *Folder) measure(ctx context.Context, t Taking, dir *disk.Dir, name stri
 // copyOver copies size bytes of the source, and reads them a second time: a time stamp is too coarse, and on a share too
 // late, to tell of every change.
 func (f *Folder) copyOver(ctx context.Context, t Taking, dir, file *os.File, size int64) (Taken, error) {
-	if free, known := freeSpace(dir); known && uint64(size)+t.Spare > free {
+	if free, known := disk.Free(dir); known && uint64(size)+t.Spare > free {
 		return Taken{}, f.fail(t.Target, ErrFull, nil)
 	}
 	body := newIntake(ctx, io.NewSectionReader(t.Source, 0, size+1), sha256.New())

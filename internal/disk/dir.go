@@ -569,3 +569,13 @@ func OpenFile(path string) (*os.File, fs.FileInfo, error) {
 	}
 	return file, info, nil
 }
+
+// FreeIn is Free of the folder at a path.
+func FreeIn(folder string) (uint64, bool) {
+	dir, err := os.Open(folder)
+	if err != nil {
+		return 0, false
+	}
+	defer dir.Close()
+	return Free(dir)
+}

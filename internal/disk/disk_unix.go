@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -95,4 +96,18 @@ func unsupported(err error) bool {
 		}
 	}
 	return false
+}
+
+// Full reports whether err says that there is no room, or none for this user. bbolt gives some of its errors as text alone.
+func Full(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || err != nil && strings.Contains(err.Error(), syscall.ENOSPC.Error())
+}
+
+// Free is what is left for this user on the disk of an open folder, in bytes. Some network file systems do not know.
+func Free(dir *os.File) (uint64, bool) {
+	var s unix.Statfs_t
+	if err := unix.Fstatfs(int(dir.Fd()), &s); err != nil || s.Blocks == 0 {
+		return 0, false
+	}
+	return uint64(s.Bavail) * uint64(s.Bsize), true
 }

@@ -3,6 +3,7 @@ package disk
 import (
 	"errors"
 	"os"
+	"strings"
 	"time"
 	"unsafe"
 
@@ -125,3 +126,23 @@ func Flush(*os.File) error { return nil }
 func FlushFolder(string) error { return nil }
 
 func writable(string) bool { return false } // nothing is to be flushed there
+
+// Full reports whether err says that there is no room, or none for this user. bbolt gives some of its errors as text alone.
+func Full(err error) bool {
+	return errors.Is(err, windows.ERROR_DISK_FULL) || errors.Is(err, windows.ERROR_HANDLE_DISK_FULL) ||
+		errors.Is(err, windows.ERROR_DISK_QUOTA_EXCEEDED) || err != nil && strings.Contains(err.Error(), windows.ERROR_DISK_FULL.Error())
+}
+
+// Free is what is left for this user on the disk of an open folder, in bytes.
+func Free(dir *os.File) (free uint64, known bool) {
+	path, err := Path(dir)
+	if err != nil {
+		return 0, false
+	}
+	name, err := windows.UTF16PtrFromString(path)
+	if err != nil {
+		return 0, false
+	}
+	err = windows.GetDiskFreeSpaceEx(name, &free, nil, nil)
+	return free, err == nil
+}

@@ -199,7 +199,7 @@ var allowed = map[string][]string{
 	"internal/cli/terminal":        {},
 	"internal/demo":                {"internal/office", "internal/agent", "internal/sandbox", "internal/secret", "internal/store", "assets"},
 	"internal/office/settingstest": {"internal/office"},
-	"internal/agent/data":          {"internal/agent/health", "internal/message", "internal/store"},
+	"internal/agent/data":          {"internal/disk", "internal/agent/health", "internal/message", "internal/store"},
 	"internal/agent/loop":          {"internal/agent/data", "internal/agent/health", "internal/message", "internal/office", "internal/store", "internal/esign"},
 	"internal/agent/loop/looptest": {"internal/agent/data", "internal/agent/health", "internal/agent/loop", "internal/office"},
 	"internal/agent/health":        {},

@@ -18,6 +18,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
+	"countersign/internal/disk"
 	"countersign/internal/office"
 )
 
@@ -331,7 +332,7 @@ func (s *Store) compact(o Options) error {
 	if !pays {
 		return nil
 	}
-	if free, known := FreeSpace(filepath.Dir(s.path)); known && free < uint64(used)+uint64(used)/4+spaceLeft {
+	if free, known := disk.FreeIn(filepath.Dir(s.path)); known && free < uint64(used)+uint64(used)/4+spaceLeft {
 		s.log.Info("the data file stays as large as it is: the disk has too little room for a copy", "free", free)
 		return nil
 	}

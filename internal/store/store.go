@@ -593,9 +593,6 @@ var (
 	ErrBadID = errors.New("the identifier cannot be used")
 )
 
-// DiskFull reports whether err says that a disk is full, or that its user may have no more of it.
-func DiskFull(err error) bool { return isDiskFull(err) }
-
 // OfOneRecord reports whether err is about a single record, which says nothing about the file or any other record.
 func OfOneRecord(err error) bool {
 	for _, own := range []error{ErrRecord, ErrUnfit, ErrNotFound, ErrTargetTaken, ErrBadID} {
@@ -636,7 +633,7 @@ func Message(err error) message.Message {
 		return message.Closing()
 	case errors.Is(err, ErrTargetTaken):
 		return message.TargetTaken()
-	case isDiskFull(err):
+	case disk.Full(err):
 		return message.DataDiskFull()
 	case errors.Is(err, fs.ErrPermission):
 		return message.DataForbidden()

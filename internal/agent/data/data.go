@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"countersign/internal/agent/health"
+	"countersign/internal/disk"
 	"countersign/internal/message"
 	"countersign/internal/store"
 )
@@ -127,7 +128,7 @@ func (s *Data) Note(err error) {
 	case errors.Is(err, store.ErrCorrupt):
 		s.damaged.Store(true)
 		s.health.Set(health.DataDamaged, message.DataDamagedNow())
-	case diskFull(err):
+	case disk.Full(err):
 		s.health.Set(health.DataNotWritten, message.OwnDiskFull())
 	default:
 		s.health.Set(health.DataNotWritten, message.DataNotWritten())
