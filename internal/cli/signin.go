@@ -2,8 +2,14 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"time"
 
 	"countersign/internal/agent"
+	"countersign/internal/cli/terminal"
+	"countersign/internal/message"
+	"countersign/internal/office"
 )
 
 type loginCmd struct {
@@ -87,4 +93,147 @@ func (logoutCmd) Run(r *run) error {
 		return err
 	}
 	return r.err.Line("Signed out.")
+}
+
+type statusCmd struct{ jsonFlag }
+
+func (c *statusCmd) Run(r *run) error {
+	s, err := callStatus.alone(r, look, nothing{})
+	if err != nil {
+		return err
+	}
+	return c.print(r, s, func(w *terminal.Writer) error { return printStatus(w, s) })
+}
+
+func printStatus(w *terminal.Writer, s agent.Status) (err error) {
+	line := func(name, format string, args ...any) {
+		err = errors.Join(err, w.Line("%-10s %s", name, fmt.Sprintf(format, args...)))
+	}
+	switch {
+	case s.SignedIn && s.Account.Email != "":
+		line("Account", "signed in as %s", s.Account.Email)
+	case s.SignedIn:
+		line("Account", "signed in")
+	default:
+		line("Account", "not signed in")
+	}
+	address := s.Tunnel.State
+	if s.Tunnel.URL != "" {
+		address += ", " + s.Tunnel.URL
+	}
+	line("Address", "%s (%s)", address, s.Tunnel.Kind)
+	if s.Endpoint.ID != "" || s.Endpoint.URL != "" {
+		line("Events", "reported to %s since %s", s.Endpoint.URL, s.Endpoint.RegisteredAt.Local().Format(time.DateTime))
+	} else {
+		line("Events", "not reported to this computer")
+	}
+	line("Received", "%d events, %d waiting, %d with problems; %d requests blocked", s.Events.Received, s.Events.Pending, s.Events.Problems, s.Events.Rejected)
+	line("Packages", "%d: %d waiting for signatures, %d declined, %d fully signed, %d saved",
+		s.Packages.Total, s.Packages.Open, s.Packages.Declined, s.Packages.Executed, s.Packages.Saved)
+	line("Files", "%d saved, %d waiting, %d failed", s.Saves.Done, s.Saves.Pending, s.Saves.Failed)
+	line("Outbox", "%d waiting, %d unconfirmed, %d failed", s.Outbox.Pending, s.Outbox.Unknown, s.Outbox.Failed)
+	if len(s.Health) == 0 {
+		line("Health", "everything works")
+	}
+	for _, i := range s.Health {
+		line("Health", "%s (since %s)", i.Text(), i.Since.Local().Format(time.DateTime))
+	}
+	return err
+}
+
+// uploading shows how far an upload is.
+func uploading(w *terminal.Writer) func(office.SendState) error {
+	return func(s office.SendState) error {
+		if s.Total > 0 {
+			_ = w.Progress(fmt.Sprintf("Sending %d %%", 100*s.Sent/s.Total)) // nothing depends on it
+		}
+		return nil
+	}
+}
+
+type versionCmd struct {
+	Check    bool `help:"Ask now whether there is a newer one, and say what to do."`
+	Download bool `help:"Fetch a newer one, check it, and say where it lies."`
+	JSON     bool `name:"json" help:"Print JSON, as countersign help admin documents it; it goes with --check and --download."`
+}
+
+func (c *versionCmd) Run(r *run) error {
+	if !c.Check && !c.Download {
+		if c.JSON {
+			return &usage{"--json goes with --check or --download."}
+		}
+		return r.out.Line("countersign %s", r.program.Version)
+	}
+	if r.program.Updates == "" { // without a look at the data folder
+		return &failure{message.UpdatesNotOffered().String()}
+	}
+	u, err := callUpdate.alone(r, idle, updateRequest{c.Download})
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return r.out.JSON(newestVersion(u))
+	}
+	return errors.Join(r.out.Line("countersign %s", r.program.Version), r.out.Line("%s", updateText(u)))
+}
+
+// updateText is the newest version and what to do about it.
+func updateText(u office.Update) string {
+	if !u.Newer {
+		return message.UpdateNone(u.Version).String()
+	}
+	return message.Then(message.UpdateAvailable(u.Newest), u.Todo).String()
+}
+
+// checkedVersion is what version --check --json prints. assets/docs/admin.md documents it, and it is stable.
+type checkedVersion struct {
+	Version string      `json:"version"`
+	Newest  string      `json:"newest"`
+	Newer   bool        `json:"newer"`
+	Checked *time.Time  `json:"checked"`
+	Text    string      `json:"text"`
+	Address string      `json:"address"`
+	Path    string      `json:"path"`
+	File    updatedFile `json:"file"`
+}
+
+type updatedFile struct {
+	Name    string `json:"name"`
+	Address string `json:"address"`
+	Size    int64  `json:"size"`
+	SHA256  string `json:"sha256"`
+}
+
+func newestVersion(u office.Update) checkedVersion {
+	v := checkedVersion{Version: u.Version, Newest: u.Newest, Newer: u.Newer, Text: updateText(u), Address: u.Address, Path: u.Path, File: updatedFile(u.File)}
+	if !u.Checked.IsZero() {
+		v.Checked = &u.Checked
+	}
+	return v
+}
+
+// updates is how this program comes to newer versions of itself.
+func (r *run) updates() agent.Updates {
+	u := agent.Updates{Address: r.program.Updates, Keys: r.program.UpdateKeys, Server: r.program.Window == nil}
+	if r.global.chosen {
+		u.Again = append(u.Again, "--data", r.global.Data)
+	}
+	if r.global.KeyFile != "" {
+		u.Again = append(u.Again, "--key-file", r.global.KeyFile)
+	}
+	return u
+}
+
+// updateRequest asks for the newest version.
+type updateRequest struct {
+	Download bool `json:"download,omitempty"` // it is fetched and checked, but where it is installed with one click
+}
+
+func (l *local) checkUpdate(ctx context.Context, q updateRequest) (office.Update, error) {
+	u, err := l.agent.CheckUpdate(ctx)
+	if err != nil || !q.Download || !u.Offers || u.OneClick {
+		return u, err
+	}
+	_, err = l.agent.InstallUpdate(ctx, nil)
+	return l.agent.Update(), err
 }
