@@ -48,7 +48,7 @@ func TestAFaultOfTheProgramsOwnIsToldAndKeptInTheLog(t *testing.T) {
 	}
 	log, err := os.ReadFile(locations.Log(data))
 	must(t, err)
-	if !strings.Contains(string(log), "a sad accident") || !strings.Contains(string(log), "alarm_test.go") {
+	if !strings.Contains(string(log), "a sad accident") || !strings.Contains(string(log), "faults_test.go") {
 		t.Errorf("the log has %q", log)
 	}
 }

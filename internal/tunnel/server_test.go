@@ -2,13 +2,17 @@ package tunnel
 
 import (
 	"bufio"
+	"errors"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"golang.ngrok.com/muxado/v2"
 )
 
 // pipes is a listener of this process's own, so that a server on it can live in a synctest bubble.
@@ -87,4 +91,120 @@ func TestAnAnswerUnderWayGetsItsTimeAndNoMore(t *testing.T) {
 	if all := shutdownTime + unbindTime + endTime; all >= 5*time.Second {
 		t.Errorf("all the waits at the end make %v", all)
 	}
+}
+
+// streams returns both ends of a stream of a muxado session, opened by the other end as ngrok does.
+func streams(t *testing.T) (ours, theirs net.Conn) {
+	t.Helper()
+	a, b := net.Pipe()
+	here, there := muxado.Client(a, nil), muxado.Server(b, nil)
+	t.Cleanup(func() {
+		here.Close()
+		there.Close()
+	})
+	opened, err := there.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := opened.Write([]byte("?")); err != nil { // a stream exists from its first byte on
+		t.Fatal(err)
+	}
+	accepted, err := here.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return accepted, opened
+}
+
+func TestAWriteToAClientThatDoesNotReadIsGivenUp(t *testing.T) {
+	raw, _ := streams(t)
+	conn := newStreamConn(raw, 50*time.Millisecond)
+	var err error
+	for err == nil {
+		_, err = conn.Write(make([]byte, 64<<10))
+	}
+	if !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("given up with %v", err)
+	}
+	// Neither another write nor Close waits behind the stuck one.
+	if _, err := conn.Write([]byte("x")); err == nil {
+		t.Error("another write succeeded")
+	}
+	if err := conn.Close(); err != nil {
+		t.Errorf("Close: %v", err)
+	}
+}
+
+func TestCloseEndsAWriteUnderWay(t *testing.T) {
+	raw, _ := streams(t)
+	conn := newStreamConn(raw, time.Hour)
+	full := make(chan struct{})
+	result := make(chan error)
+	go func() {
+		_, err := conn.Write(make([]byte, streamWindow))
+		close(full)
+		for err == nil {
+			_, err = conn.Write(make([]byte, 64<<10))
+		}
+		result <- err
+	}()
+	<-full
+	conn.Close()
+	if err := <-result; !errors.Is(err, net.ErrClosed) {
+		t.Errorf("the write ended with %v", err)
+	}
+}
+
+func TestALargeAnswerToAReadingClientArrivesWhole(t *testing.T) {
+	raw, theirs := streams(t)
+	conn := newStreamConn(raw, stallTime)
+	const size = 3 << 20
+	go func() {
+		for sent := 0; sent < size; sent += 32 << 10 {
+			if _, err := conn.Write(make([]byte, 32<<10)); err != nil {
+				t.Errorf("write: %v", err)
+			}
+		}
+		conn.Close()
+	}()
+	n, err := io.Copy(io.Discard, theirs)
+	if err != nil || n != size {
+		t.Errorf("%d bytes, %v", n, err)
+	}
+}
+
+func TestTheNewcomerTakesThePlaceOfTheSlowest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newConnLimiter(3)
+		far := make([]net.Conn, 4)
+		near := make([]net.Conn, 4)
+		join := func(i int) {
+			a, b := net.Pipe()
+			far[i], near[i] = b, c.join(a)
+			time.Sleep(time.Second) // the fake clock's, so that joins have an order
+		}
+		for i := range 3 {
+			join(i)
+		}
+		c.moved(near[0], http.StateActive) // the oldest does something
+		join(3)
+		began := time.Now()
+		c.moved(near[0], http.StateIdle)
+		time.Sleep(time.Millisecond)
+		c.moved(near[2], http.StateActive)
+		c.moved(near[3], http.StateActive)
+		_, other := net.Pipe()
+		if c.join(other); time.Since(began) < fairTime || time.Since(began) > 2*fairTime { // nobody gives way before
+			t.Errorf("the newcomer waited for %v", time.Since(began))
+		}
+		for i, gone := range []bool{true, true, false, false} {
+			_ = far[i].SetReadDeadline(time.Now())
+			_, err := far[i].Read(make([]byte, 1))
+			if closed := errors.Is(err, io.EOF); closed != gone {
+				t.Errorf("connection %d closed: %v", i, closed)
+			}
+			far[i].Close()
+			near[i].Close()
+		}
+	})
 }
