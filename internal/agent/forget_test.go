@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -55,6 +56,9 @@ func TestAnEventIsForgottenOnceItIsOldAndNeverHandledTwice(t *testing.T) {
 }
 
 func TestOneKindOfOldThingsThatStaysKeepsNoOther(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a file in the place of a folder counts as no folder there, so that nothing stays")
+	}
 	a, err := Open(t.Context(), Params{DataDir: t.TempDir(), Keeper: secret.Memory()})
 	noErr(t, err)
 	defer a.Close()
