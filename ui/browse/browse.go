@@ -1,7 +1,7 @@
 // Package browse is how people point at files and folders: several documents to add, a folder to save in, a file to write.
-// It asks with the desktop's own dialog, and with a picker of ours where the desktop has none: Fyne's takes one file, cannot be
-// left with Escape, is English in part and empties the file it is to save before anybody has written it. It reads names from
-// the disk, beside the window's goroutine, and changes nothing there.
+// It asks with the desktop's own dialog, and with a picker of ours where the desktop has none: Fyne's draws what pictures it
+// finds in folders (.background.png) in the window's own process, takes one file, and cannot be left with Escape once something
+// in it has the focus. It reads names from the disk, beside the window's goroutine, and changes nothing there.
 package browse
 
 import (

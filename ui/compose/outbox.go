@@ -13,6 +13,16 @@ import (
 	"countersign/ui/widgets"
 )
 
+// outboxList is the drafts of the office that wait.
+type outboxList struct {
+	undecided   bool                           // drafts of the office wait for a decision
+	drafts      []office.Draft                 // as the outbox shows them
+	draftDeeds  map[string][]fyne.CanvasObject // their buttons, by id
+	shownEdited []string                       // those that it shows as being changed
+	wanted      string                         // the one that somebody wants to see; empty for none
+	outbox      *fyne.Container
+}
+
 // showOutbox lists the drafts that are not packages yet, each with what can be done about it.
 func (s *Screen) showOutbox(drafts []office.Draft) {
 	list := widgets.Stack(12)

@@ -22,6 +22,17 @@ import (
 	"countersign/ui/widgets"
 )
 
+// signerList is who signs, and who gets a copy.
+type signerList struct {
+	people             []*person
+	copies             *copies
+	known              []office.Signer // people used before, most recent first
+	peopleBox          *fyne.Container
+	peopleField        *widgets.Field
+	order              *widgets.Choice
+	addPerson, addCopy *widgets.Button
+}
+
 // person is the fields of one signer, and their row. It stays the same while people are moved, so that nothing typed
 // and no focus is lost.
 type person struct {
@@ -575,13 +586,13 @@ func (o *offers) take(signer office.Signer) {
 }
 
 // clearOffers takes the offers of all others away.
-func (s *Screen) clearOffers(but *offers) {
-	for _, p := range s.people {
+func (l *signerList) clearOffers(but *offers) {
+	for _, p := range l.people {
 		if p.offers != but {
 			p.offers.clear()
 		}
 	}
-	for _, c := range s.copies.added {
+	for _, c := range l.copies.added {
 		if c.offers != but {
 			c.offers.clear()
 		}
@@ -589,14 +600,14 @@ func (s *Screen) clearOffers(but *offers) {
 }
 
 // taken are the addresses of all others who sign or get a copy, in lower case.
-func (s *Screen) taken(but *widgets.Entry) map[string]bool {
+func (l *signerList) taken(but *widgets.Entry) map[string]bool {
 	taken := map[string]bool{}
-	for _, p := range s.people {
+	for _, p := range l.people {
 		if p.email != but && p.email.Text != "" {
 			taken[strings.ToLower(strings.TrimSpace(p.email.Text))] = true
 		}
 	}
-	for _, c := range s.copies.added {
+	for _, c := range l.copies.added {
 		if c.entry != but {
 			taken[strings.ToLower(c.recipient().Email)] = true
 		}

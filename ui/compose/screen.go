@@ -27,6 +27,15 @@ import (
 	"countersign/ui/widgets"
 )
 
+// details are what is said of the package as a whole.
+type details struct {
+	proposed                      string // the name that was filled in by itself
+	name, message, due, reference *widgets.Entry
+	nameField, dueField           *widgets.Field
+	day                           *widgets.Button
+	inDue                         bool // the cursor is in the due date
+}
+
 var noSigner office.Signer
 
 // Office is what the screen needs of the agent, which says what each does.
@@ -61,49 +70,31 @@ type Screen struct {
 	reader  *async.Reader[news]
 	content fyne.CanvasObject
 
+	documentList
+	signerList
+	details
+	outboxList
+
 	OnWaiting func(bool) // told when Waiting may have changed; may be nil
 
-	docs     []*document
-	people   []*person
 	basis    *basis // the template that it is made from; nil for none
-	copies   *copies
-	known    []office.Signer // people used before, most recent first
-	loaded   bool            // the office has told who they are, and what waits to be sent
-	proposed string          // the name that was filled in by itself
-	folder   string          // where the last file was picked
-	tried    bool            // the button was pressed: from now on errors show as they are typed
-	run      *run            // what is on its way; nil while nothing is
-	corrects string          // the package that this one takes the place of; empty for none
+	loaded   bool   // the office has told who they are, and what waits to be sent
+	tried    bool   // the button was pressed: from now on errors show as they are typed
+	run      *run   // what is on its way; nil while nothing is
+	corrects string // the package that this one takes the place of; empty for none
 
-	filling   bool // fields are filled one after the other: what is kept is kept when all are
-	undecided bool // drafts of the office wait for a decision
+	filling bool // fields are filled one after the other: what is kept is kept when all are
 
-	drafts      []office.Draft                 // as the outbox shows them
-	draftDeeds  map[string][]fyne.CanvasObject // their buttons, by id
-	shownEdited []string                       // those that it shows as being changed
-	wanted      string                         // the one that somebody wants to see; empty for none
-
-	fileBox, peopleBox, outbox    *fyne.Container
-	columns                       *fyne.Container // in which all of it stands; see layOutAnew
-	filesColumn                   fyne.CanvasObject
-	deeds                         *fyne.Container // what can be done with the documents
-	target                        fyne.CanvasObject
-	targetEdge                    *widgets.Back
-	filesField, peopleField       *widgets.Field
-	name, message, due, reference *widgets.Entry
-	nameField, dueField           *widgets.Field
-	each, order                   *widgets.Choice
-	add, addPerson, addCopy, day  *widgets.Button
-	choose                        *widgets.Button // a template
-	sweep, clearing               *widgets.Button
-	bar                           *bar
-	inDue                         bool // the cursor is in the due date
-	heading                       *widgets.Line
+	columns  *fyne.Container // in which all of it stands; see layOutAnew
+	clearing *widgets.Button
+	bar      *bar
+	heading  *widgets.Line
 }
 
 // New returns the screen with one empty signer.
 func New(d *env.Env, o Office) *Screen {
-	s := &Screen{env: d, office: o, fileBox: widgets.Stack(4), peopleBox: widgets.Stack(6), outbox: container.NewStack()}
+	s := &Screen{env: d, office: o}
+	s.fileBox, s.peopleBox, s.outbox = widgets.Stack(4), widgets.Stack(6), container.NewStack()
 	s.reader = async.NewReader(d.Work, s.read, s.show)
 	s.name, s.message, s.due, s.reference = s.newInput(""), s.newInput(""), s.newInput(lang.L("No due date")), s.newInput("")
 	s.message.MultiLine, s.message.Wrapping = true, fyne.TextWrapWord
@@ -220,21 +211,21 @@ func (s *Screen) draft() office.NewPackage {
 }
 
 // signers are the people who sign, as typed.
-func (s *Screen) signers() (list []office.Signer) {
-	for _, p := range s.signing() {
+func (l *signerList) signers() (list []office.Signer) {
+	for _, p := range l.signing() {
 		list = append(list, p.signer())
 	}
 	return list
 }
 
-func (s *Screen) sequential() bool { return s.order.Chosen == 1 }
+func (l *signerList) sequential() bool { return l.order.Chosen == 1 }
 
 // separate says that every document becomes a package of its own.
 func (s *Screen) separate() bool { return len(s.docs) > 1 && s.basis == nil && s.each.Chosen == 1 }
 
 // signing are the people with anything typed.
-func (s *Screen) signing() (people []*person) {
-	for _, p := range s.people {
+func (l *signerList) signing() (people []*person) {
+	for _, p := range l.people {
 		if p.signer() != noSigner {
 			people = append(people, p)
 		}
@@ -673,32 +664,32 @@ func (s *Screen) Landing(at fyne.Position) (place *widgets.Place, does, refused 
 
 // dropIndex is the place among the documents at which files would be added that are dropped somewhere: beside them, at
 // their end.
-func (s *Screen) dropIndex(at fyne.Position) int {
-	list := placeOf(s.fileBox)
+func (l *documentList) dropIndex(at fyne.Position) int {
+	list := placeOf(l.fileBox)
 	if at.X >= list.At.X+list.Size.Width {
-		return len(s.docs)
+		return len(l.docs)
 	}
-	for i, d := range s.docs {
+	for i, d := range l.docs {
 		if row := placeOf(d.row); at.Y < row.At.Y+row.Size.Height/2 {
 			return i
 		}
 	}
-	return len(s.docs)
+	return len(l.docs)
 }
 
 // between is the gap before document i, or after the last one.
-func (s *Screen) between(i int) *widgets.Place {
+func (l *documentList) between(i int) *widgets.Place {
 	const gap = 4 // of fileBox
 	var y float32
-	if i < len(s.docs) {
-		y = placeOf(s.docs[i].row).At.Y - gap/2
+	if i < len(l.docs) {
+		y = placeOf(l.docs[i].row).At.Y - gap/2
 	} else {
-		last := placeOf(s.docs[len(s.docs)-1].row)
+		last := placeOf(l.docs[len(l.docs)-1].row)
 		y = last.At.Y + last.Size.Height + gap/2
 	}
-	column := placeOf(s.filesColumn) // the rest of the list is scrolled away
+	column := placeOf(l.filesColumn) // the rest of the list is scrolled away
 	y = min(max(y, column.At.Y), column.At.Y+column.Size.Height)
-	list := placeOf(s.fileBox)
+	list := placeOf(l.fileBox)
 	return &widgets.Place{At: fyne.NewPos(list.At.X, y), Size: fyne.NewSize(list.Size.Width, 0)}
 }
 

@@ -25,6 +25,19 @@ import (
 	"countersign/ui/widgets"
 )
 
+// packageDetail is the chosen package, beside the list.
+type packageDetail struct {
+	record   record // the chosen package, as far as it is read
+	reading  bool   // it is being read
+	again    bool   // and must be read once more
+	asking   bool   // a link to sign is being asked for
+	noLinks  bool   // the service gives none out
+	pictures map[string]image.Image
+	leave    []context.CancelFunc // end what is fetched for it
+	detail   *fyne.Container
+	sheet    *container.Scroll // what detail shows of the chosen package
+}
+
 // show shows a package on the right; another one than before starts at its top.
 func (s *Screen) show(p record) {
 	fresh := p.row.ID != s.record.row.ID
@@ -232,10 +245,10 @@ func ownDocuments(d office.Draft) []office.TemplateDocument {
 
 // headsOf are the rows above the packages that match a search, are wanted and belong to a tab. It adds all that match to the counts of
 // their tabs: what is wrong with the office is under Problems alone.
-func (s *Screen) headsOf(text string, wish func(listed) bool, tab int, counts *counts) (rows []listed) {
+func (l *packageList) headsOf(text string, wish func(listed) bool, tab int, counts *counts) (rows []listed) {
 	wanted := strings.Fields(office.Fold(text))
-	for _, r := range append(slices.Clone(s.issues), s.drafts...) {
-		if _, beside := s.draftOf(r); beside || !office.HasWords(r.text, wanted) || !wish(r) {
+	for _, r := range append(slices.Clone(l.issues), l.drafts...) {
+		if _, beside := l.draftOf(r); beside || !office.HasWords(r.text, wanted) || !wish(r) {
 			continue
 		}
 		own := tabOf(r.standing)
@@ -251,8 +264,8 @@ func (s *Screen) headsOf(text string, wish func(listed) bool, tab int, counts *c
 }
 
 // headOfID finds an issue or a draft, also one that the tab does not show.
-func (s *Screen) headOfID(id string) (r listed, known bool) {
-	for _, r := range append(slices.Clone(s.issues), s.drafts...) {
+func (l *packageList) headOfID(id string) (r listed, known bool) {
+	for _, r := range append(slices.Clone(l.issues), l.drafts...) {
 		if r.line.ID == id {
 			return r, true
 		}
@@ -285,11 +298,11 @@ func (s *Screen) ShowProblem(id string) {
 }
 
 // draftOf is the draft that r, an issue, is about. It is listed in its place: the two are one problem.
-func (s *Screen) draftOf(r listed) (id string, listed bool) {
+func (l *packageList) draftOf(r listed) (id string, listed bool) {
 	if r.issue == nil || r.issue.Action != agent.ActReview {
 		return "", false
 	}
-	for _, r := range s.drafts {
+	for _, r := range l.drafts {
 		if r.draft.State == office.DraftUnknown {
 			return r.line.ID, true
 		}
@@ -444,10 +457,10 @@ func (s *Screen) readRecord() {
 }
 
 // known is as much of a package as the list knows: its name, until the rest is read.
-func (s *Screen) known(id string) (p record) {
+func (l *packageList) known(id string) (p record) {
 	p.row.ID = id
-	if place, listed := s.all.places[id]; listed {
-		p.row.Name = s.all.line(place).Name
+	if place, listed := l.all.places[id]; listed {
+		p.row.Name = l.all.line(place).Name
 	}
 	return p
 }

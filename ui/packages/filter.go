@@ -19,6 +19,19 @@ import (
 	"countersign/ui/widgets"
 )
 
+// packageFilter is what the list is narrowed to, and its order.
+type packageFilter struct {
+	order    atomic.Pointer[order] // that is wanted
+	narrowed narrowing
+	among    []int32 // places in all that narrowed leaves; nil for all
+	tabs     *widgets.Tabs
+	filterBy *widgets.Drop
+	sorting  *widgets.Drop
+	chips    *fyne.Container // around words
+	words    *fyne.Container // what the list is narrowed to
+	search   *widgets.Entry
+}
+
 // The tabs, in their order.
 const (
 	tabWaiting = iota

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"fyne.io/fyne/v2"
@@ -23,6 +24,27 @@ import (
 	"countersign/ui/theme"
 	"countersign/ui/widgets"
 )
+
+// packageList is every package, and the rows that are listed of them.
+type packageList struct {
+	all     *index
+	found   []int32                // places in all that narrowed and the search leave; nil while that is not known
+	sought  string                 // the search that left them
+	shown   []int32                // what the tab leaves of them; the last one is the newest, the first of the list
+	tab     int                    // the tab that left them
+	match   counts                 // how much of what the search leaves is in each tab
+	issues  []listed               // what is wrong with the office as a whole, the gravest first
+	drafts  []listed               // what waits to be sent, the newest first
+	heads   []listed               // what tab and search leave of both; they stand above the packages
+	counts  counts                 // match and what stands above the packages
+	chosen  string                 // id of its row
+	wanted  string                 // chosen before it was listed: it goes to a tab that shows it
+	loaded  bool                   // the office has told: before, an empty list says nothing
+	version atomic.Uint64          // of what all holds, once it is prepared; 0 before
+	made    atomic.Pointer[making] // what all was made for
+	list    *widgets.List
+	left    *fyne.Container // the list, or why there is none
+}
 
 // news is what Reload reads.
 type news struct {
@@ -113,12 +135,12 @@ func (s *Screen) fill(n news, err error) {
 }
 
 // resorted is the anchor for another order: the chosen row where it is in sight, or else the top of the list.
-func (s *Screen) resorted(top int) (anchor string, newTop, above int) {
-	row := s.rowOf(s.chosen)
-	if row < top || row > s.list.Bottom() {
+func (l *packageList) resorted(top int) (anchor string, newTop, above int) {
+	row := l.rowOf(l.chosen)
+	if row < top || row > l.list.Bottom() {
 		return "", 0, 0
 	}
-	return s.chosen, top, row - top
+	return l.chosen, top, row - top
 }
 
 // replace takes another index.
@@ -210,10 +232,10 @@ func (s *Screen) relist() {
 }
 
 // anchor is the row at the upper edge, unless it is the first, and how the list is scrolled.
-func (s *Screen) anchor() (id string, top int, hidden float32) {
-	top, hidden = s.list.Top()
-	if top > 0 && top < s.rows() {
-		id = s.at(top).line.ID
+func (l *packageList) anchor() (id string, top int, hidden float32) {
+	top, hidden = l.list.Top()
+	if top > 0 && top < l.rows() {
+		id = l.at(top).line.ID
 	}
 	return id, top, hidden
 }
@@ -290,39 +312,39 @@ func (s *Screen) present() {
 
 // keepOrChooseFirst keeps the choice while its row is listed. A package that leaves the tab by itself, because it was
 // signed for example, stays the chosen one; after a change by the person the first of the list is chosen instead.
-func (s *Screen) keepOrChooseFirst(byPerson bool) {
-	if s.chosen != "" && (!byPerson || s.rowOf(s.chosen) >= 0 || s.chosen == s.wanted) {
-		if s.isKnown(s.chosen) || s.chosen == s.wanted {
+func (l *packageList) keepOrChooseFirst(byPerson bool) {
+	if l.chosen != "" && (!byPerson || l.rowOf(l.chosen) >= 0 || l.chosen == l.wanted) {
+		if l.isKnown(l.chosen) || l.chosen == l.wanted {
 			return
 		}
 	}
-	s.chosen = ""
-	if s.rows() > 0 {
-		s.chosen = s.at(0).line.ID
+	l.chosen = ""
+	if l.rows() > 0 {
+		l.chosen = l.at(0).line.ID
 	}
 }
 
 // isKnown says whether there is a package, an issue or a draft of that id.
-func (s *Screen) isKnown(id string) bool {
-	_, listed := s.all.places[id]
-	_, head := s.headOfID(id)
+func (l *packageList) isKnown(id string) bool {
+	_, listed := l.all.places[id]
+	_, head := l.headOfID(id)
 	return listed || head
 }
 
 // rowOf is the row of an id in the list, -1 when tab and search do not leave it.
-func (s *Screen) rowOf(id string) int {
-	if row := slices.IndexFunc(s.heads, func(r listed) bool { return r.line.ID == id }); row >= 0 {
+func (l *packageList) rowOf(id string) int {
+	if row := slices.IndexFunc(l.heads, func(r listed) bool { return r.line.ID == id }); row >= 0 {
 		return row
 	}
-	place, known := s.all.places[id]
+	place, known := l.all.places[id]
 	if !known {
 		return -1
 	}
-	row, shown := s.all.find(s.shown, place)
+	row, shown := l.all.find(l.shown, place)
 	if !shown {
 		return -1
 	}
-	return s.rows() - 1 - row
+	return l.rows() - 1 - row
 }
 
 func (s *Screen) choose(id string) {

@@ -22,6 +22,13 @@ import (
 	"countersign/ui/widgets"
 )
 
+// marking is which packages are to be dealt with together.
+type marking struct {
+	marked map[string]bool         // packages to be dealt with together, by id
+	from   string                  // where Shift begins to mark
+	held   func() fyne.KeyModifier // the modifiers that are held
+}
+
 // Several packages can be marked, to be dealt with together: with Ctrl one beside the others, with Shift all from the one
 // that was chosen last without it, with Ctrl+A all. Escape, or a choice without either, ends that.
 
@@ -174,7 +181,7 @@ func canWithdrawLine(l office.PackageLine) bool {
 	return l.State.CanBeWithdrawn() && !l.Gone && !l.Withdrawing
 }
 
-func (s *Screen) nameOf(id string) string { return s.known(id).row.Name }
+func (l *packageList) nameOf(id string) string { return l.known(id).row.Name }
 
 // severalPage is what stands on the right while several packages are marked.
 func (s *Screen) severalPage(list []listed) fyne.CanvasObject {

@@ -12,7 +12,6 @@ import (
 	"image"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"fyne.io/fyne/v2"
@@ -72,63 +71,28 @@ type Screen struct {
 	reader  *async.Reader[news]
 	content fyne.CanvasObject
 
-	all    *index
-	found  []int32  // places in all that narrowed and the search leave; nil while that is not known
-	sought string   // the search that left them
-	shown  []int32  // what the tab leaves of them; the last one is the newest, the first of the list
-	tab    int      // the tab that left them
-	match  counts   // how much of what the search leaves is in each tab
-	issues []listed // what is wrong with the office as a whole, the gravest first
-	drafts []listed // what waits to be sent, the newest first
-	heads  []listed // what tab and search leave of both; they stand above the packages
-	counts counts   // match and what stands above the packages
-	chosen string   // id of its row
-	wanted string   // chosen before it was listed: it goes to a tab that shows it
-	folder string   // where files are saved
-	loaded bool     // the office has told: before, an empty list says nothing
+	packageList
+	packageFilter
+	marking
+	packageDetail
+
+	folder string // where files are saved
 
 	resting bool // the window is closed
 
-	version atomic.Uint64          // of what all holds, once it is prepared; 0 before
-	made    atomic.Pointer[making] // what all was made for
-	order   atomic.Pointer[order]  // that is wanted
-
-	narrowed narrowing
-	among    []int32 // places in all that narrowed leaves; nil for all
-
-	marked map[string]bool         // packages to be dealt with together, by id
-	from   string                  // where Shift begins to mark
-	held   func() fyne.KeyModifier // the modifiers that are held
-
 	OnStuck func(Stuck) // told when packages that are declined or expired are others than before; may be nil
 
-	record   record // the chosen package, as far as it is read
-	reading  bool   // it is being read
-	again    bool   // and must be read once more
-	asking   bool   // a link to sign is being asked for
-	noLinks  bool   // the service gives none out
-	stuck    Stuck  // as it was told last
-	problems int    // packages that had one then
-	pictures map[string]image.Image
-	leave    []context.CancelFunc // end what is fetched for it
+	stuck    Stuck // as it was told last
+	problems int   // packages that had one then
 
-	tabs     *widgets.Tabs
-	filterBy *widgets.Drop
-	sorting  *widgets.Drop
-	chips    *fyne.Container // around words
-	words    *fyne.Container // what the list is narrowed to
-	search   *widgets.Entry
-	list     *widgets.List
-	left     *fyne.Container // the list, or why there is none
-	detail   *fyne.Container
-	sheet    *container.Scroll // what detail shows of the chosen package
-	where    *widgets.Line
-	check    *widgets.Line // when everything was last asked about
+	where *widgets.Line
+	check *widgets.Line // when everything was last asked about
 }
 
 // New returns the screen, empty until Reload.
 func New(d *env.Env, o Office) *Screen {
-	s := &Screen{env: d, office: o, all: newIndex(nil), pictures: map[string]image.Image{}, held: heldKeys}
+	s := &Screen{env: d, office: o}
+	s.all, s.pictures, s.held = newIndex(nil), map[string]image.Image{}, heldKeys
 	s.made.Store(&making{})
 	order := lastOrder()
 	s.order.Store(&order)
@@ -263,7 +227,7 @@ func (s *Screen) openMenu(r listed, at fyne.Position) {
 }
 
 // rows is how many rows the list has.
-func (s *Screen) rows() int { return len(s.heads) + len(s.shown) }
+func (l *packageList) rows() int { return len(l.heads) + len(l.shown) }
 
 // CheckNow asks the service about everything.
 func (s *Screen) CheckNow() {
@@ -289,11 +253,11 @@ func (s *Screen) ShowChecked(last time.Time, now bool) {
 }
 
 // at is a row of the list.
-func (s *Screen) at(row int) listed {
-	if row < len(s.heads) {
-		return s.heads[row]
+func (l *packageList) at(row int) listed {
+	if row < len(l.heads) {
+		return l.heads[row]
 	}
-	return s.all.listed(s.shown[s.rows()-1-row])
+	return l.all.listed(l.shown[l.rows()-1-row])
 }
 
 func (s *Screen) leaveSearch() {

@@ -26,6 +26,13 @@ import (
 	"countersign/ui/widgets"
 )
 
+// footer is the line below the pages, which says how keeping went.
+type footer struct {
+	foot *fyne.Container
+	text *widgets.Line
+	undo *widgets.Button
+}
+
 // Office is what the screen needs of the agent, which says what each does.
 type Office interface {
 	Connection
@@ -76,6 +83,8 @@ type Screen struct {
 	scroll  *container.Scroll
 	tabs    *widgets.Tabs
 
+	footer
+
 	kept          office.Settings // as the office last gave them
 	saving, again bool
 
@@ -88,15 +97,12 @@ type Screen struct {
 	move    *move
 
 	connection *connection
-
-	foot *fyne.Container
-	text *widgets.Line
-	undo *widgets.Button
 }
 
 // New returns the screen with the settings as they are in memory: what is done on it at once is about these. Reload reads the rest.
 func New(d *env.Env, o Office) *Screen {
-	s := &Screen{env: d, office: o, text: widgets.NewLine("")}
+	s := &Screen{env: d, office: o}
+	s.text = widgets.NewLine("")
 	s.text.Shorten = true
 	s.reader = async.NewReader(d.Work, s.read, s.show)
 	s.form = newForm(s.changed, s.chosen, s.PickFolder)

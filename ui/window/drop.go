@@ -16,6 +16,14 @@ import (
 	"countersign/ui/widgets"
 )
 
+// drops is what is dragged onto the window.
+type drops struct {
+	dropHint  *widgets.DropHint
+	endDrops  func() // nil while the window is no drop target of its own
+	fetches   int    // drops whose files are on their way
+	fetchSeen bool   // which is shown, for it takes a moment
+}
+
 // takeDrops makes the window its own drop target, where the system has one and the window is there. Otherwise OnDropped hears
 // of files alone, when they were let go of.
 func (w *Window) takeDrops() {

@@ -30,6 +30,29 @@ import (
 	"countersign/ui/widgets"
 )
 
+// bars are what is said around the screens.
+type bars struct {
+	issue  agent.Issue // the one the strip shows
+	health *widgets.Banner
+	notice *widgets.Toasts
+	grace  *widgets.UndoBar
+}
+
+// pages are the screens, and the way to each.
+type pages struct {
+	packages   *packages.Screen
+	compose    *late[*compose.Screen]
+	activity   *activity.Screen
+	settings   *late[*settings.Screen]
+	about      *late[*about.Screen]
+	screens    []screen
+	nav        []*widgets.Tappable
+	stage      *fyne.Container
+	waiting    func(bool) // says at the entry of Send whether something there waits for the person
+	statusView *statusView
+	stale      bool // the activity has changed while it was not shown
+}
+
 // view is what the window shows of one office in one language and size of text. Another of these gets a new one.
 type view struct {
 	office  Office
@@ -38,28 +61,16 @@ type view struct {
 	watcher *async.Pool // the one that waits for changes
 	demo    bool
 
-	packages *packages.Screen
-	compose  *late[*compose.Screen]
-	activity *activity.Screen
-	settings *late[*settings.Screen]
-	about    *late[*about.Screen]
-	screens  []screen
-	nav      []*widgets.Tappable
-	stage    *fyne.Container
-	setup    *setup.Screen // nil when the office is set up
-	main     *fyne.Container
-	waiting  func(bool) // says at the entry of Send whether something there waits for the person
+	pages
+	bars
 
-	status     *async.Reader[overview]
-	last       *overview   // that was shown; nil before the first
-	issue      agent.Issue // the one the strip shows
-	health     *widgets.Banner
-	notice     *widgets.Toasts
-	grace      *widgets.UndoBar
-	statusView *statusView
-	paused     time.Time // as the tray shows it
-	stale      bool      // the activity has changed while it was not shown
-	account    *account
+	setup *setup.Screen // nil when the office is set up
+	main  *fyne.Container
+
+	status  *async.Reader[overview]
+	last    *overview // that was shown; nil before the first
+	paused  time.Time // as the tray shows it
+	account *account
 }
 
 // leave ends everything the view runs, without waiting; what it wanted to show is dropped.
@@ -80,8 +91,8 @@ func (w *Window) enter(office Office, demo bool) {
 	s := office.Settings()                        // from memory: the window must know at once whether to begin with the wizard
 	w.speak(s.Language)
 	w.paint(w.look(s))
-	w.view = view{office: office, demo: demo, pool: w.own.Inner(), watcher: w.own.Inner(),
-		health: widgets.NewBanner(theme.Wash, theme.MarkProblem.Resource())}
+	w.view = view{office: office, demo: demo, pool: w.own.Inner(), watcher: w.own.Inner()}
+	w.health = widgets.NewBanner(theme.Wash, theme.MarkProblem.Resource())
 	w.notice = widgets.NewToasts(w.later)
 	w.grace = widgets.NewUndoBar(w.later)
 	w.env = &env.Env{Soon: w.soon, Later: w.later, System: w.options.System, Work: w.pool, Now: w.options.Now, Country: w.options.Country, Window: w.window,

@@ -33,6 +33,15 @@ import (
 	"countersign/ui/widgets"
 )
 
+// looks is the language and the look of what is shown.
+type looks struct {
+	sharpens      bool // see staySharp
+	drawn         int  // how fine the screen was when texts were drawn last; 0 before
+	language      string
+	painted       theme.Look
+	accessibility system.Accessibility
+}
+
 // Office is the window's view of the agent: what its screens need, and the window itself. All methods may be called from any
 // goroutine. Those without a context answer from memory or the local store, but may take milliseconds for large offices; the
 // window calls them off its own goroutine. What could not be read is an error with a message for people, never an empty list.
@@ -101,25 +110,19 @@ type Window struct {
 	own     *async.Pool // for what outlives a change of office or language
 	view                // what it shows now; see enter
 
-	at            int
-	dropHint      *widgets.DropHint
-	endDrops      func()                 // nil while the window is no drop target of its own
-	fetches       int                    // drops whose files are on their way
-	fetchSeen     bool                   // which is shown, for it takes a moment
-	shown         atomic.Pointer[Office] // office, for other goroutines
-	shortcuts     map[keys.Key]func()
-	tray          *tray
-	inTray        bool
-	resting       bool // the window is closed
-	sharpens      bool // see staySharp
-	drawn         int  // how fine the screen was when texts were drawn last; 0 before
-	leaving       leaving
-	quitting      quitting
-	language      string
-	painted       theme.Look
-	accessibility system.Accessibility
-	answers       setup.Answers        // what was typed into the wizard, kept while the demo is shown
-	played        atomic.Pointer[demo] // the demo that was started here; nil while none runs
+	drops
+	looks
+
+	at        int
+	shown     atomic.Pointer[Office] // office, for other goroutines
+	shortcuts map[keys.Key]func()
+	tray      *tray
+	inTray    bool
+	resting   bool // the window is closed
+	leaving   leaving
+	quitting  quitting
+	answers   setup.Answers        // what was typed into the wizard, kept while the demo is shown
+	played    atomic.Pointer[demo] // the demo that was started here; nil while none runs
 }
 
 // New makes the window, hidden, and begins to follow the office. Close ends that.
