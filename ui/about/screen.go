@@ -53,7 +53,6 @@ func New(d *env.Env, o Office) *Screen {
 	return s
 }
 
-// Content is what the window shows.
 func (s *Screen) Content() fyne.CanvasObject { return s.content }
 
 // Reload reads where things are, beside the window's goroutine.
@@ -92,7 +91,6 @@ func (s *Screen) help() fyne.CanvasObject {
 	return widgets.Section(lang.L("How it works"), 8, steps)
 }
 
-// bindings lists the keys of the window, as they are bound.
 func bindings() fyne.CanvasObject {
 	var names []*widgets.Line
 	width := float32(0)

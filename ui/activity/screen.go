@@ -78,7 +78,6 @@ func New(d *env.Env, o Office) *Screen {
 	return s
 }
 
-// Content is what the window shows.
 func (s *Screen) Content() fyne.CanvasObject { return s.content }
 
 // Reload reads everything anew, beside the window's goroutine. Choices and views stay where they are.
@@ -99,13 +98,10 @@ func (s *Screen) Continue(old *Screen) {
 	}
 }
 
-// ShowEvents shows the tab of the events.
 func (s *Screen) ShowEvents() { s.tabs.Choose(tabEvents) }
 
-// ChooseEvent chooses a row of the events.
 func (s *Screen) ChooseEvent(row int) { s.events.list.Select(row) }
 
-// ShowRefused shows the tab of what was refused.
 func (s *Screen) ShowRefused() { s.tabs.Choose(tabRefused) }
 
 // news is what Reload reads.
@@ -157,7 +153,6 @@ func tabTexts(counts agent.EventCounts) []string {
 
 var nothing = layout.NewSpacer()
 
-// show shows the chosen tab.
 func (s *Screen) show() {
 	parts := [...]fyne.CanvasObject{s.happened.content(), s.events.content(), s.refused.content()}
 	switch {

@@ -45,7 +45,6 @@ func (p *Pool) Start(job func(context.Context)) context.CancelFunc {
 	return cancel
 }
 
-// Wait returns when no job runs.
 func (p *Pool) Wait() { p.wg.Wait() }
 
 // Stop ends all jobs without waiting for them; Close does that. What they wanted to show afterwards is dropped.

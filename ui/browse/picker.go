@@ -71,7 +71,6 @@ func pickFolder(d *env.Env, start string, chosen func(path string)) *picker {
 	return p
 }
 
-// pickOne lets a person choose a file by its ending.
 func pickOne(d *env.Env, title, ending string, chosen func(path string)) *picker {
 	p := &picker{env: d, endings: []string{ending}}
 	p.done = func() {
@@ -215,7 +214,6 @@ func (p *picker) enter(at int) {
 	}
 }
 
-// count says on the button how many documents are chosen.
 func (p *picker) count() {
 	p.add.SetText(lang.L("Add"))
 	p.add.Disable()

@@ -29,7 +29,6 @@ func newFileList(p *picker) *fileList {
 	return l
 }
 
-// TypedKey is Fyne's.
 func (l *fileList) TypedKey(k *fyne.KeyEvent) {
 	switch k.Name {
 	case fyne.KeySpace:
@@ -63,7 +62,6 @@ func newFileRow(l *fileList) *fileRow {
 	return r
 }
 
-// Tapped is Fyne's.
 func (r *fileRow) Tapped(*fyne.PointEvent) {
 	r.list.Select(r.at)
 	r.list.picker.press(r.at)

@@ -361,18 +361,31 @@ func TestAPackageThatNeedsItsFieldsPlacedIsNotSaidToBeOnItsWay(t *testing.T) {
 	}
 }
 
-func TestAnErrorBeforeAnythingBeganKeepsWhatIsTyped(t *testing.T) {
-	o := officetest.Busy()
-	o.OnSend = func(context.Context, office.NewPackage, func(office.SendState)) (office.SendState, error) {
-		return office.SendState{}, message.Error(message.OwnDiskFull(), nil)
-	}
-	b := newBench(t, o)
-	b.add("a.pdf")
-	b.screen.Fill(filled(ana))
-	b.send()
-	b.Settle()
-	if b.screen.bar.text.Text != message.OwnDiskFull().String() || len(b.screen.docs) != 1 {
-		t.Errorf("said %q", b.screen.bar.text.Text)
+func TestNothingTypedIsLostWhenSendingFails(t *testing.T) {
+	for name, c := range map[string]struct {
+		state office.SendState
+		err   error
+		said  string // empty where the office has it now: what is unknown must not be sent twice
+	}{
+		"nothing began": {office.SendState{}, message.Error(message.OwnDiskFull(), nil), message.OwnDiskFull().String()},
+		"refused":       {office.SendState{State: office.DraftFailed, Problem: message.ServiceRefused()}, nil, message.ServiceRefused().String()},
+		"unknown":       {office.SendState{State: office.DraftUnknown}, nil, ""},
+	} {
+		o := officetest.Busy()
+		o.OnSend = func(context.Context, office.NewPackage, func(office.SendState)) (office.SendState, error) {
+			return c.state, c.err
+		}
+		b := newBench(t, o)
+		b.add("a.pdf")
+		b.screen.Fill(office.NewPackage{Message: "hello", Signers: []office.Signer{ana, jan}, Sequential: true})
+		typed := b.screen.form()
+		b.send()
+		b.Settle()
+		if kept := c.said != ""; kept && (!strings.Contains(screentest.Text(b.screen.Content()), c.said) || b.screen.form().Message != typed.Message || len(b.screen.docs) != 1) {
+			t.Errorf("%s: typed is %+v, was %+v; said %q", name, b.screen.form(), typed, b.screen.bar.text.Text)
+		} else if !kept && !b.screen.form().Empty() {
+			t.Errorf("%s: typed is %+v", name, b.screen.form())
+		}
 	}
 }
 

@@ -125,7 +125,6 @@ func asFiles(paths []string) (files []office.FormFile) {
 	return files
 }
 
-// addFiles adds files at once, at a place of the list or at its end.
 func (s *Screen) addFiles(files []office.FormFile, at int) {
 	if len(files) == 0 || s.run != nil {
 		return
@@ -186,7 +185,6 @@ func (s *Screen) preview(ctx context.Context, d *document, path string) {
 	}
 }
 
-// showFiles shows the documents, or the place to drop them.
 func (s *Screen) showFiles() {
 	s.fileBox.Objects = nil
 	if s.documentCount() == 0 && s.basis == nil {
@@ -207,14 +205,12 @@ func (s *Screen) showFiles() {
 	s.layOutAnew()
 }
 
-// showSweep offers to take away what cannot be sent, while there is any.
 func (s *Screen) showSweep() {
 	s.sweep.Hidden = s.run != nil || !slices.ContainsFunc(s.files(), (*document).unsendable)
 	s.sweep.Refresh()
 	s.deeds.Refresh()
 }
 
-// removeWrong takes away all documents that cannot be sent.
 func (s *Screen) removeWrong() {
 	if s.run != nil {
 		return
@@ -410,7 +406,6 @@ func (d *document) sayWhat() {
 	d.say.SetText(text)
 }
 
-// showPage puts a picture of page 1 in the icon's place.
 func (d *document) showPage(page image.Image) {
 	if page.Bounds().Empty() {
 		return
@@ -440,7 +435,6 @@ func (m *meter) set(part float64) {
 	m.content.Refresh()
 }
 
-// Layout is Fyne's.
 func (m *meter) Layout(objects []fyne.CanvasObject, size fyne.Size) {
 	for i, width := range []float32{size.Width, size.Width * m.part} {
 		objects[i].Move(fyne.NewPos(0, (size.Height-m.height)/2))
@@ -448,10 +442,8 @@ func (m *meter) Layout(objects []fyne.CanvasObject, size fyne.Size) {
 	}
 }
 
-// MinSize is Fyne's.
 func (m *meter) MinSize([]fyne.CanvasObject) fyne.Size { return fyne.NewSize(0, m.height) }
 
-// days is how days are written here.
 func (s *Screen) days() day.Style { return day.Of(s.env.Country) }
 
 // parseDue is the end of the day that a text means, as a due day is over when the day is. A text that is no day gives
@@ -491,7 +483,6 @@ func (s *Screen) dueFocus(here bool) {
 	s.hintDue(parseDue(s.days(), s.due.Text, now))
 }
 
-// pickDay shows a calendar at the due date.
 func (s *Screen) pickDay() {
 	now := s.env.Now()
 	start := now

@@ -121,7 +121,6 @@ func undecided(d office.Draft) bool {
 	return d.State == office.DraftHeld || d.State == office.DraftFailed
 }
 
-// hintOf says what keeps a draft that is being sent.
 func (s *Screen) hintOf(d office.Draft) {
 	if d.State == office.DraftQueued && !d.Problem.IsZero() && !s.run.stopping {
 		s.bar.progress(-1, outbox.HeldUp(d))

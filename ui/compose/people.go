@@ -176,7 +176,6 @@ func (p *person) left(text string) {
 	}
 }
 
-// take puts the first of some people here and the others behind.
 func (p *person) take(people []office.Signer) {
 	s := p.screen
 	mine := people[0]
@@ -199,7 +198,6 @@ func (p *person) take(people []office.Signer) {
 	s.changed()
 }
 
-// addSigner adds a person; focus puts the cursor there.
 func (s *Screen) addSigner(signer office.Signer, focus bool) {
 	p := s.newPerson(signer)
 	s.people = append(s.people, p)
@@ -287,7 +285,6 @@ func (s *Screen) ChooseTemplate() {
 
 func (c *chooser) leave() { c.pop.Close() }
 
-// load asks the service for all of its templates.
 func (c *chooser) load() {
 	busy := widget.NewActivity()
 	busy.Start()
@@ -371,7 +368,6 @@ func (c *chooser) filter() {
 	}
 }
 
-// key leads the arrows from the search to the list.
 func (c *chooser) key(e *fyne.KeyEvent) bool {
 	switch e.Name {
 	case fyne.KeyUp, fyne.KeyDown, fyne.KeyPageUp, fyne.KeyPageDown:
@@ -425,7 +421,6 @@ func newTemplateRow(l *templateList) *templateRow {
 	return r
 }
 
-// Tapped is Fyne's.
 func (r *templateRow) Tapped(*fyne.PointEvent) {
 	r.list.Select(r.at)
 	r.list.chooser.choose(r.at)
@@ -545,7 +540,6 @@ func (o *offers) show(list []office.Signer) {
 	o.screen.copies.field.Refresh()
 }
 
-// key moves through the offers; it says whether it used the key.
 func (o *offers) key(e *fyne.KeyEvent) bool {
 	if len(o.list) == 0 {
 		if e.Name == fyne.KeyDown && o.none() {
@@ -659,12 +653,10 @@ func (c *copies) standing() []office.Recipient {
 	return c.screen.office.Settings().DefaultRecipients()
 }
 
-// isOff says whether a standing recipient is taken off this package.
 func (c *copies) isOff(r office.Recipient) bool {
 	return slices.ContainsFunc(c.off, func(email string) bool { return r.Same(email) })
 }
 
-// typing are the rows with anything typed.
 func (c *copies) typing() (rows []*copyTo) {
 	for _, row := range c.added {
 		if strings.TrimSpace(row.entry.Text) != "" {
@@ -674,7 +666,6 @@ func (c *copies) typing() (rows []*copyTo) {
 	return rows
 }
 
-// own are the people who are added here, as typed.
 func (c *copies) own() (list []office.Recipient) {
 	for _, row := range c.typing() {
 		list = append(list, row.recipient())
@@ -697,7 +688,6 @@ func (c *copies) fill(own []office.Recipient, off []string) {
 	c.show()
 }
 
-// add adds an empty row and puts the cursor there.
 func (c *copies) add() {
 	row := c.newCopy(office.Recipient{})
 	c.added = append(c.added, row)
@@ -728,7 +718,6 @@ func (c *copies) turn(r office.Recipient) {
 	c.screen.env.Window.Canvas().Focus(c.turns[r.Email]) // it is another button now
 }
 
-// show puts up a row for everybody who gets a copy.
 func (c *copies) show() {
 	c.box.Objects, c.turns = nil, map[string]*widgets.Button{}
 	signers := c.screen.signers()
@@ -856,7 +845,6 @@ func (r *copyTo) turn() {
 	r.copies.screen.changed()
 }
 
-// take takes over a person who was offered.
 func (r *copyTo) take(p office.Signer) {
 	r.entry.SetText(office.Written(p))
 	r.copies.screen.env.Window.Canvas().Focus(r.entry)

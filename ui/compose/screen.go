@@ -152,7 +152,6 @@ func (s *Screen) layOutAnew() {
 	}
 }
 
-// Content is what the window shows.
 func (s *Screen) Content() fyne.CanvasObject { return s.content }
 
 // Focus puts the cursor where work goes on.
@@ -210,7 +209,6 @@ func (s *Screen) draft() office.NewPackage {
 	return d
 }
 
-// signers are the people who sign, as typed.
 func (l *signerList) signers() (list []office.Signer) {
 	for _, p := range l.signing() {
 		list = append(list, p.signer())
@@ -463,7 +461,6 @@ func (s *Screen) keep() {
 	s.markEdited()
 }
 
-// Clear empties the form; for some seconds that can be undone.
 func (s *Screen) Clear() {
 	before := s.form()
 	if s.run != nil || before.Empty() {
@@ -508,7 +505,6 @@ func (s *Screen) clear() {
 	s.addSigner(noSigner, false)
 }
 
-// typed is the text of a field without the space around it.
 func typed(e *widgets.Entry) string { return strings.TrimSpace(e.Text) }
 
 // dragHandle is where an entry of an ordered list is held: dragging it moves the entry, and so do Alt+Up and Alt+Down while
@@ -534,19 +530,16 @@ func (s *Screen) newDragHandle(list *fyne.Container, at func() int, place func(f
 // moving is what is said of a handle.
 func moving(what string) string { return lang.L("Move {{.Name}}", i18n.V{"Name": what}) }
 
-// Dragged is Fyne's.
 func (h *dragHandle) Dragged(e *fyne.DragEvent) {
 	h.Choose(true)
 	h.place(h.at(), placeAt(h.list.Objects, h.at(), e.AbsolutePosition.Y))
 }
 
-// DragEnd is Fyne's.
 func (h *dragHandle) DragEnd() { h.Choose(false) }
 
 // Cursor says that it can be moved up and down.
 func (h *dragHandle) Cursor() desktop.Cursor { return desktop.VResizeCursor }
 
-// TypedKey is Fyne's.
 func (h *dragHandle) TypedKey(k *fyne.KeyEvent) {
 	switch {
 	case keys.Remove.Is(k):
@@ -556,7 +549,6 @@ func (h *dragHandle) TypedKey(k *fyne.KeyEvent) {
 	}
 }
 
-// TypedShortcut is Fyne's.
 func (h *dragHandle) TypedShortcut(shortcut fyne.Shortcut) {
 	if !h.step(shortcut) {
 		widgets.PassShortcut(h, shortcut)
@@ -602,7 +594,6 @@ func moved[T any](list []T, from, to int) []T {
 	return slices.Insert(slices.Delete(slices.Clone(list), from, from+1), to, entry)
 }
 
-// newInput is an entry of this screen.
 func (s *Screen) newInput(placeholder string) *widgets.Entry {
 	e := widgets.NewEntry(placeholder)
 	e.OnChanged = func(string) { s.changed() }

@@ -123,7 +123,6 @@ func (s *Screen) askWhetherSignedIn(r *run) {
 	})
 }
 
-// progress shows how far a parcel is.
 func (s *Screen) progress(r *run, p *parcel, state office.SendState) {
 	if s.run != r || p.fate != onItsWay {
 		return
@@ -499,7 +498,6 @@ func (w wrong) any() bool {
 	return w.files+w.signers+w.due+w.name != "" || cmp.Or(w.copies...) != "" || slices.ContainsFunc(w.signer, func(s wrongSigner) bool { return s.text != "" })
 }
 
-// check judges what is typed.
 func (s *Screen) check(d office.NewPackage) wrong {
 	d.Recipients = s.copies.recipients(d.Signers) // with those of the settings
 	return check(s.files(), d, s.separate(), s.due.Text, s.days(), s.env.Now())
@@ -609,7 +607,6 @@ func promise(documents int, signers []office.Signer, each bool) string {
 	return lang.L("Send {{.Documents}} to {{.People}}", i18n.V{"Documents": i18n.Documents(documents), "People": i18n.People(len(signers))})
 }
 
-// stage says in words where sending is; sent and total are bytes.
 func stage(adding bool, sent, total int64) string {
 	switch {
 	case adding:

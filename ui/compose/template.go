@@ -235,7 +235,6 @@ func (o *original) replace(path string) {
 	o.instead.remove.Tip = lang.L("Use the template's document again")
 }
 
-// restore takes the template's own document again.
 func (o *original) restore() {
 	o.instead = nil
 	o.screen.filesChanged()
@@ -321,7 +320,6 @@ func (s *Screen) files() (list []*document) {
 	return append(list, s.docs...)
 }
 
-// documentCount is how many documents the package has.
 func (s *Screen) documentCount() int {
 	n := len(s.docs)
 	if s.basis != nil {

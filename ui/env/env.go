@@ -100,10 +100,8 @@ func (d *Env) Attempt(act func(context.Context) error, done func()) {
 	})
 }
 
-// OpenFile opens a file or folder and tells the person when that fails.
 func (d *Env) OpenFile(path string) { d.tell(d.System.OpenFile(path)) }
 
-// ShowInFolder shows a file in its folder and tells the person when that fails.
 func (d *Env) ShowInFolder(path string) { d.tell(d.System.ShowInFolder(path)) }
 
 func (d *Env) tell(err error) {

@@ -249,7 +249,6 @@ func load(code string) (*catalogue, error) {
 	return parse(code, data)
 }
 
-// parse reads translations as Fyne's lang has them.
 func parse(code string, translations []byte) (*catalogue, error) {
 	tag, err := language.Parse(code)
 	if err != nil {
@@ -383,7 +382,6 @@ func Size(bytes int64) string {
 	}
 }
 
-// numberPrinter writes numbers as the language does.
 func numberPrinter() *numbers.Printer {
 	if c := chosen.Load(); c != nil {
 		return c.numbers

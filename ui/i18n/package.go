@@ -34,7 +34,6 @@ func StandingOf(row office.PackageRow) Standing {
 	return standing(row.Status(), saved)
 }
 
-// standing is a standing in the fewer words that the window has for it.
 func standing(s office.Status, saved bool) Standing {
 	switch s {
 	case office.StatusDone:
@@ -54,7 +53,6 @@ func executed(row office.PackageRow) bool {
 	return row.State == office.PackageExecuted || !row.Executed.IsZero()
 }
 
-// Mark is the shape of a standing.
 func (s Standing) Mark() theme.Mark {
 	return [...]theme.Mark{Open: theme.MarkNext, Saving: theme.MarkSigned, Saved: theme.MarkSaved, Ended: theme.MarkEnded, Wrong: theme.MarkProblem}[s]
 }
@@ -75,7 +73,6 @@ func (s Standing) Word() string {
 	}
 }
 
-// Trouble says what is wrong with a package, empty when nothing is.
 func Trouble(row office.PackageRow) string {
 	switch {
 	case !row.Problem.IsZero():
@@ -89,7 +86,6 @@ func Trouble(row office.PackageRow) string {
 	return trouble(row.Gone, row.State)
 }
 
-// decliners are the signers who declined.
 func decliners(row office.PackageRow) (names []string) {
 	for _, s := range row.Signers {
 		if !s.Declined.IsZero() {
@@ -334,7 +330,6 @@ func Due(now, due time.Time, days int, standing Standing) (text string, colour f
 	}
 }
 
-// DueDate says when a package is due, or was.
 func DueDate(now, due time.Time) string {
 	when := V{"When": Day(now, due)}
 	if due.Before(now) {

@@ -147,7 +147,6 @@ func nameOf(key fyne.KeyName) string {
 	return string(key)
 }
 
-// Are says whether a shortcut is of these keys.
 func (b Binding) Are(shortcut fyne.Shortcut) bool {
 	custom, is := shortcut.(*desktop.CustomShortcut)
 	return is && slices.Contains(b, Key{custom.KeyName, custom.Modifier})
@@ -156,7 +155,6 @@ func (b Binding) Are(shortcut fyne.Shortcut) bool {
 // Is says whether a key that was pressed, with nothing held, is one of these.
 func (b Binding) Is(e *fyne.KeyEvent) bool { return slices.Contains(b, Key{Name: e.Name}) }
 
-// Shortcut is a key as a window knows it.
 func (k Key) Shortcut() fyne.Shortcut {
 	return &desktop.CustomShortcut{KeyName: k.Name, Modifier: k.Held}
 }

@@ -35,7 +35,6 @@ func lineOf(row office.PackageRow) office.PackageLine {
 	return p.Line()
 }
 
-// Package is the agent's.
 func (o *Office) Package(id string) (row office.PackageRow, known bool, err error) {
 	row, err = kept(o, func() office.PackageRow {
 		if i := slices.IndexFunc(o.Rows, func(r office.PackageRow) bool { return r.ID == id }); i >= 0 {
@@ -47,7 +46,6 @@ func (o *Office) Package(id string) (row office.PackageRow, known bool, err erro
 	return row, known, err
 }
 
-// SaveAgain is the agent's.
 func (o *Office) SaveAgain(packageID string) error {
 	o.Change(office.PackagesChanged, func(o *Office) { o.SavedAgain = append(o.SavedAgain, packageID) })
 	return nil
@@ -59,7 +57,6 @@ func (o *Office) Export(_ context.Context, packageIDs []string, folder string) (
 	return o.OnExport, nil
 }
 
-// Archive is the agent's.
 func (o *Office) Archive(packageID string, archived bool) error {
 	o.Change(office.PackagesChanged, func(o *Office) {
 		for i := range o.Rows {
@@ -124,7 +121,6 @@ func (o *Office) wish(n office.NewWithdrawal) {
 	})
 }
 
-// LetWithdrawalGo is the agent's.
 func (o *Office) LetWithdrawalGo(id string) error {
 	o.Change(office.PackagesChanged, func(o *Office) {
 		for i := range o.Rows {
@@ -136,7 +132,6 @@ func (o *Office) LetWithdrawalGo(id string) error {
 	return nil
 }
 
-// KeepPackage is the agent's.
 func (o *Office) KeepPackage(id string) (inTime bool, err error) {
 	o.Change(office.PackagesChanged, func(o *Office) {
 		for i := range o.Rows {
@@ -148,7 +143,6 @@ func (o *Office) KeepPackage(id string) (inTime bool, err error) {
 	return inTime, nil
 }
 
-// CanWithdraw is the agent's.
 func (o *Office) CanWithdraw() bool { return read(o, func() bool { return !o.NoWithdrawing }) }
 
 // CheckNow is the agent's; without somebody signed in it fails.
@@ -163,7 +157,6 @@ func (o *Office) CheckNow() (err error) {
 	return err
 }
 
-// DraftOf is the agent's.
 func (o *Office) DraftOf(packageID string) (d office.Draft, known bool, err error) {
 	d, err = kept(o, func() (d office.Draft) {
 		d, known = o.Origins[packageID]
@@ -172,7 +165,6 @@ func (o *Office) DraftOf(packageID string) (d office.Draft, known bool, err erro
 	return d, known, err
 }
 
-// EditPage is the agent's.
 func (o *Office) EditPage(_ context.Context, packageID string) (string, error) {
 	if page := read(o, func() string { return o.Pages[packageID] }); page != "" {
 		return page, nil
@@ -180,7 +172,6 @@ func (o *Office) EditPage(_ context.Context, packageID string) (string, error) {
 	return "", message.Error(message.ServiceKnowsNot(), nil)
 }
 
-// Preview is the agent's.
 func (o *Office) Preview(_ context.Context, path string, _ int) (image.Image, error) {
 	if picture := read(o, func() image.Image { return o.Pictures[filepath.Base(path)] }); picture != nil {
 		return picture, nil
@@ -188,12 +179,10 @@ func (o *Office) Preview(_ context.Context, path string, _ int) (image.Image, er
 	return nil, errors.New("there is no picture")
 }
 
-// Saved is the agent's.
 func (o *Office) Saved(limit int) ([]office.Job, error) {
 	return kept(o, func() []office.Job { return append([]office.Job{}, o.Files[:min(limit, len(o.Files))]...) })
 }
 
-// People is the agent's.
 func (o *Office) People() ([]office.Signer, error) {
 	return kept(o, func() []office.Signer { return append([]office.Signer{}, o.Known...) })
 }
@@ -206,15 +195,12 @@ func (o *Office) Inspect(_ context.Context, path string) agent.FileInfo {
 	return agent.FileInfo{Path: path, Name: filepath.Base(path), Size: 48_211, Pages: 1}
 }
 
-// NewDelivery is the agent's.
 func (o *Office) NewDelivery() *agent.Delivery { return agent.DeliverInto(o.Arriving) }
 
-// Snooze is the agent's.
 func (o *Office) Snooze(until time.Time) {
 	o.Change(office.StatusChanged, func(o *Office) { o.Quiet = until })
 }
 
-// Snoozed is the agent's.
 func (o *Office) Snoozed() time.Time { return read(o, func() time.Time { return o.Quiet }) }
 
 // Page is a picture of a page of text: grey lines on white, in the proportions of A4.

@@ -131,28 +131,23 @@ func (o *Office) Status() (agent.Status, error) {
 	return read(o, func() agent.Status { return o.State }), o.unread()
 }
 
-// Activity is the agent's.
 func (o *Office) Activity(limit int) ([]office.Activity, error) {
 	return kept(o, func() []office.Activity {
 		return append([]office.Activity{}, o.Happened[:min(limit, len(o.Happened))]...)
 	})
 }
 
-// Drafts is the agent's.
 func (o *Office) Drafts() ([]office.Draft, error) {
 	return kept(o, func() []office.Draft { return append([]office.Draft{}, o.Waiting...) })
 }
 
-// Settings is the agent's.
 func (o *Office) Settings() office.Settings { return read(o, func() office.Settings { return o.Kept }) }
 
-// HasSecrets is the agent's.
 func (o *Office) HasSecrets() (clientSecret, ngrokToken bool, err error) {
 	s := read(o, func() office.Secrets { return o.Secret })
 	return s.ClientSecret != "", s.NgrokAuthtoken != "", o.unread()
 }
 
-// Configure is the agent's.
 func (o *Office) Configure(_ context.Context, s office.Settings, secrets office.Secrets) error {
 	s = s.Normal()
 	if bad := s.Check(); len(bad) > 0 {
@@ -175,7 +170,6 @@ func (o *Office) Configure(_ context.Context, s office.Settings, secrets office.
 	return nil
 }
 
-// SignIn is the agent's.
 func (o *Office) SignIn(ctx context.Context, options agent.SignInOptions, open func(string) error) error {
 	pasted := make(chan string, 1)
 	o.Change(office.StatusChanged, func(o *Office) { o.paste = pasted })
@@ -199,7 +193,6 @@ func (o *Office) SignIn(ctx context.Context, options agent.SignInOptions, open f
 	return nil
 }
 
-// Paste is the agent's.
 func (o *Office) Paste(address string) error {
 	pasted := read(o, func() chan string { return o.paste })
 	if pasted == nil {
@@ -212,13 +205,11 @@ func (o *Office) Paste(address string) error {
 	return nil
 }
 
-// SignOut is the agent's.
 func (o *Office) SignOut(context.Context) error {
 	o.Change(office.StatusChanged, func(o *Office) { o.State.SignedIn, o.State.Account = false, agent.Account{} })
 	return nil
 }
 
-// Templates is the agent's.
 func (o *Office) Templates(_ context.Context, search string) ([]office.Template, error) {
 	if o.OnTemplates != nil {
 		return o.OnTemplates(search)
@@ -228,25 +219,20 @@ func (o *Office) Templates(_ context.Context, search string) ([]office.Template,
 	})
 }
 
-// TemplatesOffered is the agent's.
 func (o *Office) TemplatesOffered() bool { return read(o, func() bool { return !o.NoLibrary }) }
 
-// UsedTemplates is the agent's.
 func (o *Office) UsedTemplates(limit int) ([]office.UsedTemplate, error) {
 	return kept(o, func() []office.UsedTemplate { return slices.Clone(o.Used[:min(len(o.Used), limit)]) })
 }
 
-// KeepForm is the agent's.
 func (o *Office) KeepForm(form office.Form) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.Typed = form
 }
 
-// Form is the agent's.
 func (o *Office) Form() office.Form { return read(o, func() office.Form { return o.Typed }) }
 
-// Act is the agent's.
 func (o *Office) Act(_ context.Context, issue agent.Issue) error {
 	if o.OnAct != nil {
 		return o.OnAct(issue)
@@ -258,7 +244,6 @@ func (o *Office) Act(_ context.Context, issue agent.Issue) error {
 	return nil
 }
 
-// Watch is the agent's.
 func (o *Office) Watch() (<-chan office.Change, func()) {
 	c := make(chan office.Change, 8)
 	o.mu.Lock()
@@ -274,7 +259,6 @@ func (o *Office) Watch() (<-chan office.Change, func()) {
 	}
 }
 
-// SignerPage is the agent's.
 func (o *Office) SignerPage(_ context.Context, _, signerID string) (string, error) {
 	if page := read(o, func() string { return o.Pages[signerID] }); page != "" {
 		return page, nil
@@ -316,7 +300,6 @@ func (o *Office) ReadOffice(path string) (agent.OfficeFile, error) {
 // MovePassword opens every file of another computer.
 const MovePassword = "correct horse battery"
 
-// MoveOut is the agent's.
 func (o *Office) MoveOut(_ context.Context, path, _ string) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -324,7 +307,6 @@ func (o *Office) MoveOut(_ context.Context, path, _ string) error {
 	return nil
 }
 
-// ReadMove is the agent's.
 func (o *Office) ReadMove(_ context.Context, path, password string) (agent.Arrival, error) {
 	if password != MovePassword {
 		return agent.Arrival{}, message.Error(message.SealedPassword(path), nil)
@@ -336,7 +318,6 @@ func (o *Office) ReadMove(_ context.Context, path, password string) (agent.Arriv
 	}, nil
 }
 
-// MoveIn is the agent's.
 func (o *Office) MoveIn(_ context.Context, path, password, digest, saveTo string) error {
 	switch {
 	case password != MovePassword || digest != "d":
@@ -357,7 +338,6 @@ func (o *Office) LockKeyring(locked bool) {
 	o.locked = locked
 }
 
-// KeepFirstRun is the agent's.
 func (o *Office) KeepFirstRun(f agent.FirstRun) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -368,7 +348,6 @@ func (o *Office) KeepFirstRun(f agent.FirstRun) error {
 	return nil
 }
 
-// FirstRun is the agent's.
 func (o *Office) FirstRun() (agent.FirstRun, bool, error) {
 	f, err := kept(o, func() *agent.FirstRun { return o.Entered })
 	if err != nil || f == nil || read(o, func() bool { return o.locked }) {
@@ -402,21 +381,17 @@ func (o *Office) PreviewName(s office.Settings) (string, error) {
 		"{signer}", "Jan Weber", "{reference}", "2026-118", "{kind}", "signed").Replace(s.NameTemplate) + ".pdf", nil
 }
 
-// Services is the agent's.
 func (o *Office) Services() []agent.Preset {
 	return []agent.Preset{{Name: "Other service", SignatureHeader: "X-Service-Signature"},
 		{Name: "Example Sign", AuthURL: "https://sign.example.com", BaseURL: "https://sign.example.com", SignatureHeader: "X-Example-Signature"}}
 }
 
-// About is the agent's.
 func (o *Office) About() agent.About {
 	return agent.About{Version: "1.0", DataDir: "/home/office/.config/countersign", LogFile: "/home/office/.config/countersign/logs/countersign.log"}
 }
 
-// NetworkPage is the agent's.
 func (o *Office) NetworkPage() string { return "http://login.network.test/" }
 
-// Diagnostics is the agent's.
 func (o *Office) Diagnostics(context.Context) string { return "Countersign 1.0\n" }
 
 // Update is what Newest says.
@@ -490,7 +465,6 @@ func OpenedWay() []office.Check {
 	return list
 }
 
-// Connection is the agent's.
 func (o *Office) Connection(context.Context) []office.Check {
 	return read(o, func() []office.Check {
 		known := slices.Clone(o.Steps)
@@ -504,7 +478,6 @@ func (o *Office) Connection(context.Context) []office.Check {
 	})
 }
 
-// TryConnection is the agent's.
 func (o *Office) TryConnection(ctx context.Context, show func([]office.Check)) []office.Check {
 	found := Way()
 	if o.OnTry != nil {
@@ -514,7 +487,6 @@ func (o *Office) TryConnection(ctx context.Context, show func([]office.Check)) [
 	return found
 }
 
-// TryNgrok is the agent's.
 func (o *Office) TryNgrok(ctx context.Context, _ office.Settings, show func([]office.Check)) []office.Check {
 	found := Way()
 	if o.OnTry != nil {
@@ -524,7 +496,6 @@ func (o *Office) TryNgrok(ctx context.Context, _ office.Settings, show func([]of
 	return found[4:8]
 }
 
-// Hosts is the agent's.
 func (o *Office) Hosts() []string {
 	return []string{"sign.example.com:443", "connect.ngrok-agent.com:443"}
 }

@@ -166,7 +166,6 @@ func (o *Office) Events(before office.Cursor, limit int) ([]office.Event, office
 	return append([]office.Event{}, o.Arrived[from:to]...), next, nil
 }
 
-// Refused is the agent's.
 func (o *Office) Refused() []agent.Refusal {
 	return read(o, func() []agent.Refusal { return append([]agent.Refusal{}, o.Turned...) })
 }
@@ -184,12 +183,10 @@ func (o *Office) RetryEvent(eventID string) error {
 	return err
 }
 
-// HotFolders is the agent's.
 func (o *Office) HotFolders() ([]office.HotFolderRow, error) {
 	return kept(o, func() []office.HotFolderRow { return slices.Clone(o.Folders) })
 }
 
-// PutHotFolder is the agent's.
 func (o *Office) PutHotFolder(f office.HotFolder) (office.HotFolder, error) {
 	f = f.Normal()
 	if bad := f.Check(); len(bad) > 0 {
@@ -209,7 +206,6 @@ func (o *Office) PutHotFolder(f office.HotFolder) (office.HotFolder, error) {
 	return f, nil
 }
 
-// RemoveHotFolder is the agent's.
 func (o *Office) RemoveHotFolder(id string) (known bool, err error) {
 	o.Change(office.SettingsChanged, func(o *Office) {
 		before := len(o.Folders)
@@ -219,7 +215,6 @@ func (o *Office) RemoveHotFolder(id string) (known bool, err error) {
 	return known, nil
 }
 
-// TryHotFolder is the agent's.
 func (o *Office) TryHotFolder(f office.HotFolder) (message.Message, error) {
 	if bad := f.Normal().Check(); len(bad) > 0 {
 		return message.Message{}, &office.ConfigError{Fields: bad}
@@ -246,7 +241,6 @@ func (o *Office) waits(ctx context.Context) error {
 	}
 }
 
-// Send is the agent's.
 func (o *Office) Send(ctx context.Context, d office.NewPackage, progress func(office.SendState)) (office.SendState, error) {
 	if o.Patient && d.Undo > 0 {
 		held := office.Draft{State: office.DraftHeld, Name: d.Name, Message: d.Message, Signers: d.Signers, Recipients: d.Recipients, Created: Now,
@@ -332,7 +326,6 @@ func (o *Office) Stop(draftID string) (inTime bool, err error) {
 	return inTime, nil
 }
 
-// Decide is the agent's.
 func (o *Office) Decide(draftID string, send bool, undo time.Duration) error {
 	do := func() {
 		o.Change(office.OutboxChanged, func(o *Office) {
@@ -365,7 +358,6 @@ func (o *Office) Decide(draftID string, send bool, undo time.Duration) error {
 	return nil
 }
 
-// UndoDecision is the agent's.
 func (o *Office) UndoDecision(draftID string) (inTime bool, err error) {
 	o.Change(office.OutboxChanged, func(o *Office) {
 		for i := range o.Waiting {

@@ -129,7 +129,6 @@ func askTwice(at *env.Env, again func()) {
 		Safe: lang.L("Wait"), Do: lang.L("Send again"), OnDo: again})
 }
 
-// TooLate says that a draft could not be taken back.
 func TooLate() string {
 	return lang.L("Too late to cancel. The signing service already has the package.")
 }

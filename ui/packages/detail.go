@@ -220,7 +220,6 @@ func draftRow(d office.Draft) listed {
 	return r
 }
 
-// namesOf are the signers and the documents of a draft.
 func namesOf(d office.Draft) (people, files string) {
 	var who, what []string
 	for _, s := range d.Signers {
@@ -235,7 +234,6 @@ func namesOf(d office.Draft) (people, files string) {
 	return strings.Join(who, "\n"), strings.Join(what, "\n")
 }
 
-// ownDocuments are the documents of a draft that its template brings.
 func ownDocuments(d office.Draft) []office.TemplateDocument {
 	if d.Template == nil {
 		return nil
@@ -310,7 +308,6 @@ func (l *packageList) draftOf(r listed) (id string, listed bool) {
 	return "", false
 }
 
-// drawHead shows an issue or a draft on the right.
 func (s *Screen) drawHead(r listed) fyne.CanvasObject {
 	if r.issue != nil {
 		return s.issuePage(*r.issue)
@@ -345,7 +342,6 @@ func (s *Screen) issuePage(i agent.Issue) fyne.CanvasObject {
 	return page
 }
 
-// draftPage is what waits to be sent, with what can be done about it.
 func (s *Screen) draftPage(d office.Draft) fyne.CanvasObject {
 	mark, text := outbox.State(d)
 	state := widgets.NewParagraph(text)
@@ -579,7 +575,6 @@ func (s *Screen) fetchPictures(id string, paths []string) {
 	}))
 }
 
-// redraw shows the chosen package with what came in meanwhile.
 func (s *Screen) redraw(id string) {
 	if s.chosen == id && s.record.row.ID == id {
 		s.draw(false)
@@ -674,7 +669,6 @@ func (p record) document(i int, d office.Document) fileLine {
 	return l
 }
 
-// documentsOf lists the documents and files.
 func (s *Screen) documentsOf(p record) fyne.CanvasObject {
 	list := widgets.Stack(10)
 	for i, l := range p.files() {

@@ -120,13 +120,11 @@ func (x *index) sorted(l office.PackageLine) sorted {
 	return sorted{standing: i18n.StandingOfLine(l), due: !x.at.IsZero() && i18n.IsLate(x.at, l.Due, x.days), archived: l.Archived}
 }
 
-// line is the package at a place.
 func (x *index) line(place int32) office.PackageLine {
 	l, _ := x.rows[place].packed.Unpack()
 	return l
 }
 
-// listed is the row of the package at a place.
 func (x *index) listed(place int32) listed {
 	return listed{line: x.line(place), sorted: x.rows[place].sorted}
 }
@@ -175,12 +173,10 @@ func (t *folded) prepare(x *index) {
 	})
 }
 
-// has reports whether the package at a place has all the folded words.
 func (x *index) has(place int32, wanted []string) bool {
 	return len(wanted) == 0 || office.HasWords(x.text(place), wanted)
 }
 
-// text is the folded text of the package at a place.
 func (x *index) text(place int32) string {
 	if texts := x.texts.of(); texts != nil {
 		return texts[place]
@@ -241,7 +237,6 @@ func (c *counts) add(r sorted, n int) {
 	}
 }
 
-// in says whether a row belongs to a tab.
 func (r sorted) in(tab int) bool {
 	own := r.tab()
 	return own == tab || tab == tabDue && r.due && own == tabWaiting || tab == tabAll && own != tabArchived
@@ -255,7 +250,6 @@ func (r sorted) tab() int {
 	return tabOf(r.standing)
 }
 
-// tabOf is the tab of a standing.
 func tabOf(s i18n.Standing) int {
 	switch s {
 	case i18n.Open:
@@ -320,7 +314,6 @@ func (n narrowing) query(now time.Time, days day.Style) office.Query {
 	return q
 }
 
-// narrows says whether q leaves anything out.
 func narrows(q office.Query) bool {
 	return strings.TrimSpace(q.Person) != "" || q.Origin != "" || !q.Since.IsZero() || !q.Until.IsZero()
 }
@@ -328,7 +321,6 @@ func narrows(q office.Query) bool {
 // days is how days are written here.
 func (s *Screen) days() day.Style { return day.Of(s.env.Country) }
 
-// asked is what the list is narrowed to now.
 func (s *Screen) asked() office.Query { return s.narrowed.query(s.env.Now(), s.days()) }
 
 // wish returns whether a package of the index is among what the list is narrowed to.
@@ -373,7 +365,6 @@ func (s *Screen) narrow(n narrowing) {
 	s.refilter()
 }
 
-// isNarrowed says whether the list is narrowed to anything.
 func (s *Screen) isNarrowed() bool { return narrows(s.asked()) }
 
 // widen shows all again that the tab has.
@@ -410,7 +401,6 @@ func (s *Screen) showNarrowing() {
 	s.content.Refresh()
 }
 
-// periodText is the time that q leaves in a few words.
 func (s *Screen) periodText(q office.Query) string {
 	now := s.env.Now()
 	switch {
@@ -445,7 +435,6 @@ type filterPanel struct {
 	between     *fyne.Container
 }
 
-// askFilter opens the panel.
 func (s *Screen) askFilter() {
 	p := &filterPanel{screen: s, now: s.narrowed}
 	var pop *widgets.PopUp
@@ -483,7 +472,6 @@ func choose[T comparable](things []T, name func(T) string, now T, chosen func(T)
 	return pick
 }
 
-// entry is a field for a day.
 func (p *filterPanel) entry(text *string, leave func()) *widgets.Entry {
 	days := p.screen.days()
 	e := widgets.NewEntry(days.Write(p.screen.env.Now()))
@@ -625,7 +613,6 @@ func (x *index) inOrder(places []int32) {
 	}
 }
 
-// find is where a place is among places in order, or would be.
 func (x *index) find(places []int32, place int32) (at int, there bool) {
 	return slices.BinarySearchFunc(places, place, x.compare)
 }
@@ -649,7 +636,6 @@ func (x *index) without(places []int32, place int32) []int32 {
 // keptOrder is where the order is kept.
 const keptOrder = "packages.order"
 
-// lastOrder is the order that was chosen last, also by an earlier run.
 func lastOrder() order {
 	kept := order(fyne.CurrentApp().Preferences().String(keptOrder))
 	if slices.Contains(orders, kept) {
@@ -666,7 +652,6 @@ func (s *Screen) sortBy(o order) {
 	s.Reload()
 }
 
-// askOrder offers the orders.
 func (s *Screen) askOrder() {
 	var items []*fyne.MenuItem
 	for _, o := range orders {

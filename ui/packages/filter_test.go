@@ -12,7 +12,6 @@ import (
 
 	"countersign/internal/office"
 	"countersign/ui/day"
-	"countersign/ui/i18n"
 	"countersign/ui/officetest"
 	"countersign/ui/widgets"
 )
@@ -73,53 +72,6 @@ func lines(n int) []office.PackageLine {
 		}
 	}
 	return lines
-}
-
-// BenchmarkIndexOf50000 makes the index that the list is shown from, and prepares it for the search.
-func BenchmarkIndexOf50000(b *testing.B) {
-	all := packed(lines(50_000))
-	b.Run("list", func(b *testing.B) {
-		for b.Loop() {
-			newIndex(all)
-		}
-	})
-	b.Run("search", func(b *testing.B) {
-		for b.Loop() {
-			b.StopTimer()
-			x := newIndex(all)
-			b.StartTimer()
-			x.texts.prepare(x)
-		}
-	})
-}
-
-// BenchmarkFirstKeyOf50000 searches everything, as the first key of a search does; later ones search what it left.
-func BenchmarkFirstKeyOf50000(b *testing.B) {
-	x := newIndex(packed(lines(50_000)))
-	x.texts.prepare(x)
-	for b.Loop() {
-		x.sort(x.search("w", nil, nil), tabWaiting)
-	}
-}
-
-// BenchmarkFirstKeyByName is that of a list sorted by name.
-func BenchmarkFirstKeyByName(b *testing.B) {
-	x := newIndexAt(officetest.Now, office.DueDays, byName, packed(lines(50_000)))
-	for b.Loop() {
-		x.sort(x.search("w", nil, nil), tabAll)
-	}
-}
-
-// BenchmarkSortingOf50000 is what another order costs beside the window.
-func BenchmarkSortingOf50000(b *testing.B) {
-	all := packed(lines(50_000))
-	for _, o := range orders {
-		b.Run(string(o), func(b *testing.B) {
-			for b.Loop() {
-				newIndexAt(officetest.Now, office.DueDays, o, all)
-			}
-		})
-	}
 }
 
 // BenchmarkRareWordIn50000 is the worst case: every text is read to its end.
@@ -347,33 +299,5 @@ func TestARangeOfDaysIsSaidInShort(t *testing.T) {
 		if got := b.screen.periodText(n.query(b.Now(), day.Of(""))); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
-	}
-}
-
-func TestNarrowingLooksAsItWasApproved(t *testing.T) {
-	for _, c := range []struct {
-		name     string
-		act      func(*bench)
-		size     fyne.Size
-		theme    string
-		scale    float32
-		language string
-	}{
-		{"narrowed", func(*bench) {}, large, "light", 1, "en"},
-		{"narrowed-small-de", func(*bench) {}, little, "dark", 1, "de"},
-		{"narrowed-small-fr-200", func(*bench) {}, little, "light", 2, "fr"},
-		{"narrowed-to-nothing-es", func(b *bench) { b.screen.narrow(narrowing{person: "nadie"}) }, little, "dark", 1, "es"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			i18n.Use(c.language)
-			t.Cleanup(func() { i18n.Use("en") })
-			b := newBench(t, spread())
-			b.Window.Resize(c.size)
-			b.screen.sortBy(byDue)
-			b.screen.narrow(narrowing{person: "Ana Bernadette von Hohenstein-Liechtenberg", period: fromUntil, from: "2025-01-01", until: "2026-10-31", origin: office.MadeHere})
-			c.act(b)
-			b.Settle()
-			b.Looks(c.name, c.theme, c.size, c.scale)
-		})
 	}
 }

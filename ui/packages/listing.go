@@ -143,7 +143,6 @@ func (l *packageList) resorted(top int) (anchor string, newTop, above int) {
 	return l.chosen, top, row - top
 }
 
-// replace takes another index.
 func (s *Screen) replace(all *index, version uint64) {
 	s.all, s.found = all, nil
 	s.made.Store(&making{dayNumber(all.at), all.days, all.order})
@@ -171,7 +170,6 @@ func (s *Screen) Rest() {
 	s.all.texts = new(folded)
 }
 
-// Return ends Rest.
 func (s *Screen) Return() {
 	if s.resting {
 		s.resting = false
@@ -431,7 +429,6 @@ func (i *item) showDue(now time.Time, days int, r listed, o order) {
 	i.calendar.SetResource(fynetheme.NewColoredResource(icon, colour))
 }
 
-// textOf is what the row says beside the shapes.
 func textOf(now time.Time, days int, r listed) string {
 	switch {
 	case r.issue != nil:

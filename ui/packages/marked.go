@@ -32,7 +32,6 @@ type marking struct {
 // Several packages can be marked, to be dealt with together: with Ctrl one beside the others, with Shift all from the one
 // that was chosen last without it, with Ctrl+A all. Escape, or a choice without either, ends that.
 
-// heldKeys are the modifiers that are held at the moment.
 func heldKeys() fyne.KeyModifier {
 	if d, ok := fyne.CurrentApp().Driver().(desktop.Driver); ok {
 		return d.CurrentKeyModifiers()
@@ -87,7 +86,6 @@ func (s *Screen) markTo(row int) {
 	}
 }
 
-// markAll marks every package that is listed.
 func (s *Screen) markAll() {
 	for i := len(s.heads); i < s.rows(); i++ {
 		s.mark(s.at(i).line.ID, true)
@@ -193,7 +191,6 @@ func (s *Screen) severalPage(list []listed) fyne.CanvasObject {
 	return widgets.Stack(12, widgets.NewFullHeading(lang.N("{{.PluralCount}} packages selected", len(list))), widgets.Flow(8, buttons...))
 }
 
-// menu is a menu of deeds.
 func menu(deeds []deed) *fyne.Menu {
 	var items []*fyne.MenuItem
 	for _, d := range deeds {
@@ -332,7 +329,6 @@ func common(folders []string) string {
 	}
 }
 
-// within says whether a folder is another one, or in it.
 func within(folder, other string) bool {
 	rel, err := filepath.Rel(other, folder)
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))

@@ -141,7 +141,6 @@ func New(d *env.Env, o Office) *Screen {
 	return s
 }
 
-// Content is what the window shows.
 func (s *Screen) Content() fyne.CanvasObject { return s.content }
 
 // Reload reads the packages anew, beside the window's goroutine. The choice, the view of the list and that of the
@@ -166,7 +165,6 @@ func (s *Screen) Continue(old *Screen) {
 	s.sheet.Offset = old.sheet.Offset
 }
 
-// Find puts the focus into the search field.
 func (s *Screen) Find() { s.env.Window.Canvas().Focus(s.search) }
 
 // Show chooses a package, in whatever tab it is, also one that is not listed yet, and it alone.
@@ -208,10 +206,8 @@ func (s *Screen) Listed() (ids []string) {
 	return ids
 }
 
-// Chosen is the id of the chosen package, empty when there is none.
 func (s *Screen) Chosen() string { return s.chosen }
 
-// OpenFolder opens the folder that files are saved in.
 func (s *Screen) OpenFolder() {
 	if s.folder == "" {
 		s.env.Go.ShowSettings()
@@ -226,10 +222,8 @@ func (s *Screen) openMenu(r listed, at fyne.Position) {
 	}
 }
 
-// rows is how many rows the list has.
 func (l *packageList) rows() int { return len(l.heads) + len(l.shown) }
 
-// CheckNow asks the service about everything.
 func (s *Screen) CheckNow() {
 	s.env.Attempt(func(context.Context) error { return s.office.CheckNow() }, nil)
 }
@@ -252,7 +246,6 @@ func (s *Screen) ShowChecked(last time.Time, now bool) {
 	}
 }
 
-// at is a row of the list.
 func (l *packageList) at(row int) listed {
 	if row < len(l.heads) {
 		return l.heads[row]
@@ -335,7 +328,6 @@ func (s *Screen) foundIn() int {
 	return -1
 }
 
-// nothing explains an empty list.
 func (s *Screen) nothing() fyne.CanvasObject {
 	icon := theme.MarkSigned.Resource()
 	here, sought := s.tabNames()[s.tabs.Chosen()], strings.TrimSpace(s.search.Text) != ""
@@ -473,7 +465,6 @@ func (s *Screen) tellStuck(all bool) {
 	}
 }
 
-// Stuck are the packages that are stuck now.
 func (s *Screen) Stuck() Stuck { return s.stuck }
 
 // ShowStuck shows what is stuck: the one package, or the tab with all of them.

@@ -217,7 +217,6 @@ func (s *Screen) correct(p record) {
 
 // What leaves the window: a file, or all of a package, on the clipboard, attached to a mail, or on paper.
 
-// menuOfFile is what can be done with one file.
 func (s *Screen) menuOfFile(path string) *fyne.Menu {
 	one := []string{path}
 	return fyne.NewMenu("",
@@ -239,7 +238,6 @@ func (s *Screen) menuOfFiles(paths []string) *fyne.Menu {
 		menuItem(lang.L("Open folder"), fynetheme.FolderOpenIcon(), func() { s.env.OpenFile(filepath.Dir(paths[0])) }))
 }
 
-// pathsOf are where files are.
 func pathsOf(files []office.File) (paths []string) {
 	for _, f := range files {
 		paths = append(paths, f.Path)
@@ -309,18 +307,14 @@ func (s *Screen) newFileRow(content fyne.CanvasObject, menu func() *fyne.Menu) *
 // AccessibilityLabel is the words in it.
 func (r *fileRow) AccessibilityLabel() string { return widgets.Words(r.content) }
 
-// AccessibilityRole is Fyne's.
 func (r *fileRow) AccessibilityRole() fyne.AccessibleRole { return fyne.AccessibleRoleContainer }
 
-// CreateRenderer is Fyne's.
 func (r *fileRow) CreateRenderer() fyne.WidgetRenderer { return widget.NewSimpleRenderer(r.content) }
 
-// TappedSecondary offers the menu.
 func (r *fileRow) TappedSecondary(e *fyne.PointEvent) {
 	widgets.OpenMenuAt(r.window, r.menu(), e.AbsolutePosition)
 }
 
-// titleOf is the tip of a file's menu.
 func titleOf(l fileLine) string { return lang.L("More for {{.File}}", i18n.V{"File": l.name}) }
 
 // copiesTo lists who gets a copy and does not sign.

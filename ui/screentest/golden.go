@@ -186,7 +186,6 @@ func (s *System) SoFar() []string {
 // Exists is env.System's: a file is there unless it is lost.
 func (s *System) Exists(path string) bool { return !s.Lost[path] }
 
-// OpenAddress is env.System's.
 func (s *System) OpenAddress(_ context.Context, address string) error {
 	if s.NoBrowser != nil {
 		return s.NoBrowser
@@ -194,23 +193,18 @@ func (s *System) OpenAddress(_ context.Context, address string) error {
 	return s.open("address " + address)
 }
 
-// OpenFile is env.System's.
 func (s *System) OpenFile(path string) error { return s.open("file " + path) }
 
-// ShowInFolder is env.System's.
 func (s *System) ShowInFolder(path string) error { return s.open("folder of " + path) }
 
-// CopyFiles is env.System's.
 func (s *System) CopyFiles(_ context.Context, paths []string) error {
 	return s.open("copied " + strings.Join(paths, " "))
 }
 
-// MailFiles is env.System's.
 func (s *System) MailFiles(_ context.Context, paths []string) error {
 	return s.open("mailed " + strings.Join(paths, " "))
 }
 
-// PrintFiles is env.System's.
 func (s *System) PrintFiles(_ context.Context, paths []string) error {
 	if s.NoPrinter != nil {
 		return s.NoPrinter
@@ -218,7 +212,6 @@ func (s *System) PrintFiles(_ context.Context, paths []string) error {
 	return s.open("printed " + strings.Join(paths, " "))
 }
 
-// Choose is env.System's.
 func (s *System) Choose(ctx context.Context, d system.FileDialog) ([]string, error) {
 	if s.OnChoose == nil {
 		return nil, system.ErrNoDialog

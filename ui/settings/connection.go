@@ -58,7 +58,6 @@ func newConnection(s *Screen) *connection {
 	return c
 }
 
-// visible says whether the page is the one that is shown.
 func (c *connection) visible() bool {
 	return c.screen.tabs != nil && c.screen.tabs.Chosen() == tabConnection
 }
@@ -165,7 +164,6 @@ func (t *tests) show(s agent.Status) {
 	}
 }
 
-// showReturn shows the return address that follows from what is chosen.
 func (t *tests) showReturn() {
 	address := t.screen.settings().ReturnAddress()
 	if t.address.Text != address {

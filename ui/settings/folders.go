@@ -83,7 +83,6 @@ func (f *folders) focused() (id string, at int) {
 	return "", 0
 }
 
-// row is one folder with what can be done with it.
 func (f *folders) row(x office.HotFolderRow) fyne.CanvasObject {
 	mark, state := theme.MarkSigned, lang.L("Sends at once.")
 	switch {
@@ -128,7 +127,6 @@ func (f *folders) row(x office.HotFolderRow) fyne.CanvasObject {
 	return row
 }
 
-// people are the names of signers in one line.
 func people(signers []office.Signer) string {
 	var names []string
 	for _, s := range signers {
@@ -186,7 +184,6 @@ func (f *folders) edit(x office.HotFolder) {
 	f.screen.env.Window.Canvas().Focus(f.form.folder)
 }
 
-// turn shows the form, or the list.
 func (f *folders) turn(form bool) {
 	widgets.Show(f.overall, !form)
 	widgets.Show(f.form.content, form)
@@ -328,7 +325,6 @@ func (p *folderForm) keep() {
 	})
 }
 
-// leave shows the list again.
 func (p *folderForm) leave() { p.folders.turn(false) }
 
 // wrong marks what is wrong, by field, and says the rest above the buttons.

@@ -108,7 +108,6 @@ func (f *form) flag(key, name string, at func(*office.Settings) *bool) *setting 
 	return k
 }
 
-// pattern is the pattern for the names as it is kept.
 func (f *form) pattern() string { return i18n.CanonicalPattern(typed(f.template)) }
 
 // shape takes a ready-made pattern for the names.
@@ -351,7 +350,6 @@ func flag(set bool) string {
 	return off
 }
 
-// text makes a setting of a typed text.
 func (f *form) text(key, name, hint string, e *widgets.Entry, at func(*office.Settings) *string) *setting {
 	return f.add(&setting{key: key, input: e, field: widgets.NewField(name, e, hint), get: func() string { return typed(e) }, set: e.SetText,
 		read:  func(s office.Settings) string { return *at(&s) },
@@ -400,7 +398,6 @@ func (f *form) pick(key, name, hint string, c *choice, read func(office.Settings
 	}, nil)
 }
 
-// check makes a setting of a check box.
 func (f *form) check(key string, c *widgets.Check, at func(*office.Settings) *bool) *setting {
 	return f.add(&setting{key: key, input: c, field: widgets.NewField("", c, ""),
 		get:   func() string { return flag(c.Checked) },
@@ -410,7 +407,6 @@ func (f *form) check(key string, c *widgets.Check, at func(*office.Settings) *bo
 	}, nil)
 }
 
-// typed is what stands in an entry.
 func typed(e *widgets.Entry) string { return strings.TrimSpace(e.Text) }
 
 // preview shows, while the pattern is typed, what a file of a real package would be called.
@@ -431,7 +427,6 @@ func newPreview(s *Screen) *preview {
 	return p
 }
 
-// ask previews what is shown now.
 func (p *preview) ask() {
 	settings, office := p.screen.settings(), p.screen.office
 	if settings.NameTemplate == p.asked.NameTemplate && settings.SaveTo == p.asked.SaveTo {
@@ -460,5 +455,4 @@ func (p *preview) show(settings office.Settings, name string, err error) {
 	p.line.Set(filepath.Join(filepath.Base(settings.SaveTo), filepath.FromSlash(name)))
 }
 
-// Preview is the name that is shown.
 func (s *Screen) Preview() string { return s.preview.line.Text }

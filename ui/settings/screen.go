@@ -124,7 +124,6 @@ func New(d *env.Env, o Office) *Screen {
 	return s
 }
 
-// Content is what the window shows.
 func (s *Screen) Content() fyne.CanvasObject { return s.content }
 
 // Reload reads the settings anew, beside the window's goroutine. What is typed and not kept stays.
@@ -198,7 +197,6 @@ func (s *Screen) Continue(old *Screen, focused fyne.Focusable) {
 	}
 }
 
-// ShowStatus shows who is signed in and how the public address is.
 func (s *Screen) ShowStatus(status agent.Status) {
 	s.account.show(status)
 	s.tests.show(status)
@@ -206,7 +204,6 @@ func (s *Screen) ShowStatus(status agent.Status) {
 	s.connection.reload()
 }
 
-// ShowUpdate shows what is known of newer versions of the program.
 func (s *Screen) ShowUpdate(known office.Update) { s.updates.show(known) }
 
 // settings is what is shown, kept or not.
@@ -221,13 +218,11 @@ func (s *Screen) PickFolder() {
 	})
 }
 
-// ShowFolders shows the page of the folders that send.
 func (s *Screen) ShowFolders() { s.tabs.Choose(tabFolders) }
 
 // ShowProgram shows the page of the program itself: colours, language, starting.
 func (s *Screen) ShowProgram() { s.tabs.Choose(tabProgram) }
 
-// ShowsProgram says whether the page of the program itself is shown.
 func (s *Screen) ShowsProgram() bool { return s.tabs.Chosen() == tabProgram }
 
 // dirty says whether something is typed that is not kept.
@@ -283,7 +278,6 @@ func (s *Screen) takeBack(e *widgets.Entry, k *setting) {
 	e.SetText(k.read(s.kept)) // which also takes the remark away
 }
 
-// Undo shows the settings as they are kept.
 func (s *Screen) Undo() {
 	s.form.show(s.kept, s.kept, true)
 	s.form.clearSecrets()
@@ -440,7 +434,6 @@ func (s *Screen) say(colour fyne.ThemeColorName, text string) {
 	}
 }
 
-// Said is the sentence at the foot.
 func (s *Screen) Said() string { return s.text.Text }
 
 // build puts the inputs onto their pages.
@@ -460,7 +453,6 @@ func (s *Screen) build() {
 	s.turn(tabDocuments)
 }
 
-// turn shows a page.
 func (s *Screen) turn(page int) {
 	for i, p := range s.pages {
 		widgets.Show(p, i == page)

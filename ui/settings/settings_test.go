@@ -281,34 +281,60 @@ func TestStartingWithTheComputer(t *testing.T) {
 }
 
 func TestTheScreenLooksAsItWasApproved(t *testing.T) {
+	type act func(*screentest.Bench, *Screen)
+	tab := func(i int) act { return func(_ *screentest.Bench, s *Screen) { s.tabs.Choose(i) } }
 	wrong := func(b *screentest.Bench, s *Screen) {
 		s.tabs.Choose(tabService)
 		s.form.tunnel.SetSelected(s.form.tunnel.Options[1])
 		entry(t, s, office.FieldAuthURL).SetText("sign.example.com")
 		s.Save()
+	}
+	form := func(b *screentest.Bench, s *Screen) {
+		s.tabs.Choose(tabFolders)
 		b.Settle()
+		s.folders.edit(s.folders.rows[1].HotFolder)
+		s.folders.form.wrong(map[string]string{office.FieldHotPath: i18n.Message(message.SendFolderOverlaps("Scans"))})
 	}
-	tab := func(i int) func(*screentest.Bench, *Screen) {
-		return func(_ *screentest.Bench, s *Screen) { s.tabs.Choose(i) }
-	}
+	opened, asks, newer := officetest.Busy(), officetest.Busy(), offered()
+	opened.Steps, asks.Steps, newer.Newest = officetest.OpenedWay(), officetest.Way(), release()
+	asks.Steps[2].Result, asks.Steps[2].Found = office.CheckWrong, message.NetworkWantsBrowser()
+	tall := fyne.NewSize(screentest.Big.Width, 860) // down to what is there of updates
 	for _, c := range []struct {
-		name, theme string
-		act         func(*screentest.Bench, *Screen)
-		size        fyne.Size
-		scale       float32
+		name, language, theme string
+		office                *officetest.Office
+		act                   act
+		size                  fyne.Size
+		scale                 float32
 	}{
-		{"documents", "light", func(b *screentest.Bench, s *Screen) {
-			s.form.template.SetText("{date} {package}/{document}")
-			b.Settle()
-		}, screentest.Big, 1},
-		{"notices-dark", "dark", tab(tabNotices), screentest.Small, 1},
-		{"program", "light", tab(tabProgram), screentest.Small, 1},
-		{"service-200", "light", tab(tabService), screentest.Small, 2},
-		{"service-wrong", "light", wrong, screentest.Big, 1},
+		{"documents", "en", "light", officetest.Busy(), func(_ *screentest.Bench, s *Screen) { s.form.template.SetText("{date} {package}/{document}") }, screentest.Big, 1},
+		{"notices-dark", "en", "dark", officetest.Busy(), tab(tabNotices), screentest.Small, 1},
+		{"program", "en", "light", officetest.Busy(), tab(tabProgram), screentest.Small, 1},
+		{"service-200", "en", "light", officetest.Busy(), tab(tabService), screentest.Small, 2},
+		{"service-wrong", "en", "light", officetest.Busy(), wrong, screentest.Big, 1},
+		{"connection", "en", "light", officetest.Busy(), tab(tabConnection), screentest.Small, 1},
+		{"connection-dark", "en", "dark", opened, tab(tabConnection), screentest.Small, 1},
+		{"connection-200", "en", "light", opened, tab(tabConnection), screentest.Small, 2},
+		{"de-connection", "de", "light", opened, tab(tabConnection), screentest.Small, 1},
+		{"connection-wrong", "en", "light", asks, tab(tabConnection), screentest.Small, 1},
+		{"folders-empty", "en", "light", officetest.Busy(), tab(tabFolders), screentest.Small, 1},
+		{"folders", "en", "light", sending(), tab(tabFolders), screentest.Small, 1},
+		{"folders-dark", "en", "dark", sending(), tab(tabFolders), screentest.Small, 1},
+		{"folders-form", "en", "light", sending(), form, screentest.Small, 1},
+		{"de-folders", "de", "light", sending(), tab(tabFolders), screentest.Small, 1},
+		{"de-folders-form", "de", "light", sending(), form, screentest.Small, 1},
+		{"de-documents", "de", "light", officetest.Busy(), tab(0), screentest.Small, 1},
+		{"de-notices", "de", "light", officetest.Busy(), tab(tabNotices), screentest.Small, 1},
+		{"de-program", "de", "light", officetest.Busy(), tab(tabProgram), screentest.Small, 1},
+		{"de-service", "de", "light", officetest.Busy(), tab(tabService), screentest.Small, 1},
+		{"updates", "en", "light", newer, tab(tabProgram), tall, 1},
+		{"updates-dark", "en", "dark", newer, tab(tabProgram), tall, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			b, s := shown(t, officetest.Busy())
+			i18n.Use(c.language)
+			t.Cleanup(func() { i18n.Use("en") })
+			b, s := shown(t, c.office)
 			c.act(b, s)
+			b.Settle()
 			b.Looks(c.name, c.theme, c.size, c.scale)
 		})
 	}
@@ -438,35 +464,6 @@ func TestTheAddressesToAllowCanBeCopied(t *testing.T) {
 	b.Settle()
 	if want := strings.Join(b.Office.Hosts(), "\n"); !slices.Equal(b.Copied, []string{want}) {
 		t.Errorf("copied %q, want %q", b.Copied, want)
-	}
-}
-
-func TestTheConnectionLooksAsItWasApproved(t *testing.T) {
-	opened := func(o *officetest.Office) { o.Steps = officetest.OpenedWay() }
-	for _, c := range []struct {
-		name, language, theme string
-		set                   func(*officetest.Office)
-		scale                 float32
-	}{
-		{"connection", "en", "light", func(*officetest.Office) {}, 1},
-		{"connection-dark", "en", "dark", opened, 1},
-		{"connection-200", "en", "light", opened, 2},
-		{"de-connection", "de", "light", opened, 1},
-		{"fr-connection", "fr", "light", func(o *officetest.Office) {
-			o.Steps = officetest.Way()
-			o.Steps[2].Result, o.Steps[2].Found = office.CheckWrong, message.NetworkWantsBrowser()
-		}, 1},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			i18n.Use(c.language)
-			t.Cleanup(func() { i18n.Use("en") })
-			o := officetest.Busy()
-			c.set(o)
-			b, s := shown(t, o)
-			s.tabs.Choose(tabConnection)
-			b.Settle()
-			b.Looks(c.name, c.theme, screentest.Small, c.scale)
-		})
 	}
 }
 
@@ -679,46 +676,6 @@ func TestTheFocusStaysOnTheButtonThatWasPressed(t *testing.T) {
 	b.Settle()
 	if b.Window.Canvas().Focused() != fyne.Focusable(s.folders.add) {
 		t.Errorf("once the folder is gone %T has the focus", b.Window.Canvas().Focused())
-	}
-}
-
-func TestFoldersLookRight(t *testing.T) {
-	for _, c := range []struct {
-		name, variant, language string
-		office                  func() *officetest.Office
-		form                    bool
-	}{
-		{"folders-empty", "light", "en", officetest.Busy, false},
-		{"folders", "light", "en", sending, false},
-		{"folders-dark", "dark", "en", sending, false},
-		{"folders-form", "light", "en", sending, true},
-		{"de-folders", "light", "de", sending, false},
-		{"de-folders-form", "light", "de", sending, true},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			i18n.Use(c.language)
-			t.Cleanup(func() { i18n.Use("en") })
-			b, s := foldersShown(t, c.office())
-			if c.form {
-				s.folders.edit(s.folders.rows[1].HotFolder)
-				s.folders.form.wrong(map[string]string{office.FieldHotPath: i18n.Message(message.SendFolderOverlaps("Scans"))})
-				b.Settle()
-			}
-			b.Looks(c.name, c.variant, screentest.Small, 1)
-		})
-	}
-}
-
-func TestTheScreenHoldsInGerman(t *testing.T) {
-	i18n.Use("de")
-	t.Cleanup(func() { i18n.Use("en") })
-	for name, tab := range map[string]int{"de-documents": 0, "de-notices": tabNotices, "de-program": tabProgram, "de-service": tabService} {
-		t.Run(name, func(t *testing.T) {
-			b, s := shown(t, officetest.Busy())
-			s.tabs.Choose(tab)
-			b.Settle()
-			b.Looks(name, "light", screentest.Small, 1)
-		})
 	}
 }
 
@@ -936,15 +893,4 @@ func TestTroubleWithUpdatesIsSaidQuietly(t *testing.T) {
 	if u := s.updates; u.note.Text != "There has been no valid news about updates for 20 days." || u.line.Text != "Countersign 1.0.0 is the newest version." {
 		t.Errorf("says %q, %q", u.line.Text, u.note.Text)
 	}
-}
-
-func TestTheUpdatesLookAsTheyWereApproved(t *testing.T) {
-	o := offered()
-	o.Newest = release()
-	b, s := shown(t, o)
-	s.ShowProgram()
-	b.Settle()
-	tall := fyne.NewSize(screentest.Big.Width, 860) // down to what is there of updates
-	b.Looks("updates", "light", tall, 1)
-	b.Looks("updates-dark", "dark", tall, 1)
 }

@@ -108,7 +108,6 @@ func (u *updates) over(err error) {
 	u.tell()
 }
 
-// ask asks for the newest version, or stops what is under way.
 func (u *updates) ask() {
 	if u.cancel != nil {
 		u.cancel()
@@ -207,7 +206,6 @@ func (m *move) press() {
 	})
 }
 
-// write writes the file beside the window's goroutine.
 func (m *move) write(path, password string) {
 	office := m.screen.office
 	m.begin.Disable()

@@ -157,7 +157,6 @@ func (p *address) answered() {
 	p.showFound()
 }
 
-// diagnose shows how far the way to ngrok leads.
 func (p *address) diagnose(ctx context.Context, settings office.Settings) {
 	work := p.screen.env.Work
 	p.screen.office.TryNgrok(ctx, settings, func(steps []office.Check) {
@@ -265,7 +264,6 @@ func (s *Screen) tell(issue agent.Issue) {
 	s.strip.Say(i18n.Message(issue.Message), "", button, func() { s.act(issue) })
 }
 
-// act does what can be done about an issue.
 func (s *Screen) act(issue agent.Issue) {
 	office := s.office
 	async.Try(s.env.Work, func(ctx context.Context) error { return office.Act(ctx, issue) }, func(err error) {

@@ -37,7 +37,6 @@ type bring struct {
 	do       *widgets.Button
 }
 
-// newBring asks for the password.
 func newBring(s *Screen, path string) *bring {
 	b := &bring{screen: s, path: path, password: widgets.NewSecret(), folder: widgets.NewEntry(""), said: widgets.NewProse("")}
 	choose := widgets.NewButton(lang.L("Choose…"), func() { browse.Folder(s.env, b.folder.Text, b.folder.SetText) })

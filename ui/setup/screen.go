@@ -136,7 +136,6 @@ func New(d *env.Env, o Office, answers *Answers, ways Exits) *Screen {
 // kept is which secrets the office has already.
 type kept struct{ client, ngrok bool }
 
-// Content is what the window shows.
 func (s *Screen) Content() fyne.CanvasObject { return s.content }
 
 // Finishing says that the wizard has handed over the settings, or is about to: it ends by itself.
@@ -145,7 +144,6 @@ func (s *Screen) Finishing() bool { return s.answers.finished || s.cancel != nil
 // Say tells the person something that belongs to no field.
 func (s *Screen) Say(text string) { s.bar.say(theme.MarkProblem, text) }
 
-// Said is what the wizard says at its foot.
 func (s *Screen) Said() string { return s.bar.text.Text }
 
 func (s *Screen) build() {
@@ -162,7 +160,6 @@ func (s *Screen) build() {
 		widgets.Between(s.strip, s.bar.content, s.scroll))
 }
 
-// current is the step that is shown.
 func (s *Screen) current() *step { return s.steps[s.answers.at] }
 
 // show shows a step, with the cursor in it.
@@ -366,7 +363,6 @@ func (b *bar) rest(back bool, next string) {
 	b.say("", "")
 }
 
-// busy says what runs and offers to stop it.
 func (b *bar) busy(text string) {
 	b.say("", text)
 	b.stop.Show()

@@ -106,7 +106,6 @@ func (p *service) chosen() int {
 	return at
 }
 
-// demo says whether the demo is chosen.
 func (p *service) demo() bool { return p.kind.Chosen == len(p.presets) }
 
 // choose fills in a service. Another one empties what a known one has filled in, and leaves what was typed.

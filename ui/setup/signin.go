@@ -94,7 +94,6 @@ func (p *signIn) rest() {
 	p.pasted.SetText("")
 }
 
-// ask runs the sign-in.
 func (p *signIn) ask() func(context.Context) error {
 	office, d := p.screen.office, p.screen.env
 	p.rest()

@@ -111,7 +111,6 @@ func ask(ctx context.Context, conn *dbus.Conn, now func() time.Time, d FileDialo
 	return r, nil
 }
 
-// options are those of the request.
 func (d FileDialog) options() map[string]dbus.Variant {
 	o := map[string]dbus.Variant{
 		"handle_token": dbus.MakeVariant("countersign" + rand.Text()),
@@ -154,7 +153,6 @@ func (d FileDialog) options() map[string]dbus.Variant {
 	return o
 }
 
-// answer waits for what the person answers.
 func (r *request) answer(ctx context.Context) ([]string, error) {
 	for {
 		select {

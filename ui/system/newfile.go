@@ -29,7 +29,6 @@ func Create(path string, replace bool) (*NewFile, error) {
 	return &NewFile{temp, path, replace}, nil
 }
 
-// Write adds to the file.
 func (f *NewFile) Write(b []byte) (int, error) { return f.temp.Write(b) }
 
 // Keep gives the file its name. When it fails, nothing of it is left.

@@ -68,7 +68,6 @@ func (o Opener) OpenAddress(ctx context.Context, address string) error {
 	}
 }
 
-// OpenFile opens a saved document or a folder.
 func (o Opener) OpenFile(path string) error {
 	path, err := existing(path)
 	if err != nil {

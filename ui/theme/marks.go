@@ -21,7 +21,6 @@ const (
 	MarkDrop    Mark = "drop"    // an arrow into a tray: drop files here
 )
 
-// Colour returns the role that a mark is painted in.
 func (m Mark) Colour() fyne.ThemeColorName {
 	switch m {
 	case MarkSigned, MarkSaved:

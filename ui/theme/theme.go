@@ -72,7 +72,6 @@ type fixed struct {
 	variant fyne.ThemeVariant
 }
 
-// Color returns the colour of a role in the one variant.
 func (f fixed) Color(name fyne.ThemeColorName, _ fyne.ThemeVariant) color.Color {
 	return f.Theme.Color(name, f.variant)
 }
@@ -164,7 +163,6 @@ var strong = map[fyne.ThemeColorName]pair{
 	fynetheme.ColorNameShadow:              {veil(0x000000, 0xCC), veil(0xFFFFFF, 0xCC)}, // all the edge that Fyne's menus have
 }
 
-// Color returns the colour of a role.
 func (t *Theme) Color(name fyne.ThemeColorName, variant fyne.ThemeVariant) color.Color {
 	c, ok := colours[name]
 	if s, changes := strong[name]; changes && t.look.Contrast {
@@ -214,8 +212,6 @@ func (t *Theme) size(name fyne.ThemeSizeName) float32 {
 	return t.base.Size(name)
 }
 
-// Font returns Fyne's font.
 func (t *Theme) Font(style fyne.TextStyle) fyne.Resource { return t.base.Font(style) }
 
-// Icon returns Fyne's icon.
 func (t *Theme) Icon(name fyne.ThemeIconName) fyne.Resource { return t.base.Icon(name) }

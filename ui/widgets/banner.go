@@ -36,7 +36,6 @@ func NewBanner(colour fyne.ThemeColorName, mark fyne.Resource) *Banner {
 	return s
 }
 
-// CreateRenderer is Fyne's.
 func (s *Banner) CreateRenderer() fyne.WidgetRenderer { return widget.NewSimpleRenderer(s.content) }
 
 // Say shows a sentence, a small note beside it, and a button unless action is empty.
@@ -78,7 +77,6 @@ func (s *Banner) Text() string {
 	return s.text.Text
 }
 
-// MarkLine is a mark with words beside it.
 func MarkLine(mark theme.Mark, text string) (*fyne.Container, *Line) {
 	line := NewLine(text)
 	line.Colour = mark.Colour()

@@ -30,7 +30,6 @@ func NewButtonWithIcon(text string, icon fyne.Resource, pressed func()) *Button 
 	return b
 }
 
-// CreateRenderer is Fyne's.
 func (b *Button) CreateRenderer() fyne.WidgetRenderer {
 	b.ExtendBaseWidget(b)
 	r := newRinged(b.Button.CreateRenderer(), b, b.Theme, func() bool { return b.focused })
@@ -39,20 +38,17 @@ func (b *Button) CreateRenderer() fyne.WidgetRenderer {
 	return r
 }
 
-// FocusGained is Fyne's.
 func (b *Button) FocusGained() {
 	b.focused = true
 	b.Button.FocusGained()
 	reveal(b)
 }
 
-// FocusLost is Fyne's.
 func (b *Button) FocusLost() {
 	b.focused = false
 	b.Button.FocusLost()
 }
 
-// MouseIn is Fyne's.
 func (b *Button) MouseIn(m *desktop.MouseEvent) {
 	b.Button.MouseIn(m)
 	tip := b.Tip
@@ -64,19 +60,16 @@ func (b *Button) MouseIn(m *desktop.MouseEvent) {
 	}
 }
 
-// Tapped is Fyne's.
 func (b *Button) Tapped(e *fyne.PointEvent) {
 	pointAway(b)
 	b.Button.Tapped(e)
 }
 
-// MouseOut is Fyne's.
 func (b *Button) MouseOut() {
 	b.Button.MouseOut()
 	pointAway(b)
 }
 
-// TypedKey is Fyne's.
 func (b *Button) TypedKey(e *fyne.KeyEvent) {
 	switch {
 	case b.OnKey != nil && b.OnKey(e):

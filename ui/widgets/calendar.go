@@ -46,7 +46,6 @@ func dayOf(t time.Time, day int) time.Time {
 	return time.Date(t.Year(), t.Month(), day, 0, 0, 0, 0, t.Location())
 }
 
-// CreateRenderer is Fyne's.
 func (c *Calendar) CreateRenderer() fyne.WidgetRenderer { return widget.NewSimpleRenderer(c.content) }
 
 // First is where the cursor begins: a day of the month that may be chosen.
@@ -59,7 +58,6 @@ func (c *Calendar) First(day time.Time) fyne.Focusable {
 	return c.days[day.Day()-1]
 }
 
-// turn shows a month.
 func (c *Calendar) turn(month time.Time) {
 	c.month = month
 	short := month.Format("Jan")

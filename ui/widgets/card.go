@@ -37,7 +37,6 @@ func (b *Back) Outline(colour fyne.ThemeColorName) {
 	}
 }
 
-// CreateRenderer is Fyne's.
 func (b *Back) CreateRenderer() fyne.WidgetRenderer {
 	rect := canvas.NewRectangle(color.Transparent)
 	return painted(&renderer{objects: []fyne.CanvasObject{rect}, layout: rect.Resize, least: none, paint: func() {

@@ -47,7 +47,6 @@ func NewChoice(options []Option, chosen int, changed func(int), again func()) *C
 	return c
 }
 
-// CreateRenderer is Fyne's.
 func (c *Choice) CreateRenderer() fyne.WidgetRenderer { return widget.NewSimpleRenderer(c.list) }
 
 // Choose chooses an option and tells.

@@ -33,7 +33,6 @@ func NewCopyButton(name string, later func(d time.Duration, over func()), do fun
 	return c
 }
 
-// CreateRenderer is Fyne's.
 func (c *CopyButton) CreateRenderer() fyne.WidgetRenderer {
 	return widget.NewSimpleRenderer(c.content)
 }

@@ -80,7 +80,6 @@ func (l *DropHint) show(text string, sign sign, place *Place) {
 	l.Refresh()
 }
 
-// CreateRenderer is Fyne's.
 func (l *DropHint) CreateRenderer() fyne.WidgetRenderer {
 	spot, back := canvas.NewRectangle(color.Transparent), canvas.NewRectangle(color.Transparent)
 	mark := canvas.NewImageFromResource(nil)

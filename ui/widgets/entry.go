@@ -76,7 +76,6 @@ func (e *Entry) TypedKey(k *fyne.KeyEvent) {
 	}
 }
 
-// CreateRenderer is Fyne's.
 func (e *Entry) CreateRenderer() fyne.WidgetRenderer {
 	inner := e.Entry.CreateRenderer()
 	for _, o := range inner.Objects() {
@@ -106,13 +105,11 @@ func (e *Entry) MouseIn(m *desktop.MouseEvent) {
 	}
 }
 
-// MouseOut is Fyne's.
 func (e *Entry) MouseOut() {
 	under = nil
 	pointAway(e)
 }
 
-// FocusGained is Fyne's.
 func (e *Entry) FocusGained() {
 	e.focused, e.entered = true, true
 	e.Entry.FocusGained()

@@ -141,7 +141,6 @@ func FocusWrong(fields []*Field) {
 	}
 }
 
-// CreateRenderer is Fyne's.
 func (f *Field) CreateRenderer() fyne.WidgetRenderer { return widget.NewSimpleRenderer(f.parts) }
 
 // Hint changes what is shown while nothing is wrong.

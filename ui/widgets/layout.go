@@ -298,7 +298,6 @@ func (a *aside) MinSize(objects []fyne.CanvasObject) fyne.Size {
 	return least
 }
 
-// Show shows an object, or hides it.
 func Show(o fyne.CanvasObject, shown bool) {
 	if shown {
 		o.Show()

@@ -119,10 +119,8 @@ func (l *Line) Set(text string) {
 	}
 }
 
-// MouseIn is Fyne's.
 func (p *Prose) MouseIn(e *desktop.MouseEvent) { point(p, e, cut([]*Line{&p.Line})) }
 
-// MouseOut is Fyne's.
 func (p *Prose) MouseOut() { pointAway(p) }
 
 // cut are the texts among some lines that are not shown whole.
@@ -135,7 +133,6 @@ func cut(lines []*Line) (texts []string) {
 	return texts
 }
 
-// CreateRenderer is Fyne's.
 func (l *Line) CreateRenderer() fyne.WidgetRenderer {
 	r := &renderer{least: l.least}
 	r.layout = func(size fyne.Size) {

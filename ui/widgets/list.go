@@ -43,15 +43,12 @@ func NewList(length func() int, create func() fyne.CanvasObject, update func(int
 	return l
 }
 
-// CreateRenderer is Fyne's.
 func (l *List) CreateRenderer() fyne.WidgetRenderer {
 	return newRinged(l.List.CreateRenderer(), l, l.Theme, func() bool { return l.focused })
 }
 
-// FocusGained is Fyne's.
 func (l *List) FocusGained() { l.focused = true; l.List.FocusGained() }
 
-// FocusLost is Fyne's.
 func (l *List) FocusLost() { l.focused = false; l.List.FocusLost() }
 
 // Select chooses a row, as a tap on it does, and scrolls to it.
@@ -218,7 +215,6 @@ func (r *ListRow) Mark(marked bool) {
 	}
 }
 
-// CreateRenderer is Fyne's.
 func (r *ListRow) CreateRenderer() fyne.WidgetRenderer {
 	back, bar := canvas.NewRectangle(color.Transparent), canvas.NewRectangle(color.Transparent)
 	return painted(&renderer{
@@ -246,7 +242,6 @@ func (r *ListRow) CreateRenderer() fyne.WidgetRenderer {
 	})
 }
 
-// MouseIn is Fyne's.
 func (r *ListRow) MouseIn(e *desktop.MouseEvent) {
 	r.hover(true)
 	texts := cut(r.Lines)
@@ -256,7 +251,6 @@ func (r *ListRow) MouseIn(e *desktop.MouseEvent) {
 	point(r.Content, e, texts)
 }
 
-// MouseOut is Fyne's.
 func (r *ListRow) MouseOut() {
 	r.hover(false)
 	pointAway(r.Content)

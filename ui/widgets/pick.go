@@ -21,16 +21,13 @@ func NewCheck(text string, changed func(bool)) *Check {
 	return c
 }
 
-// CreateRenderer is Fyne's.
 func (c *Check) CreateRenderer() fyne.WidgetRenderer {
 	c.ExtendBaseWidget(c)
 	return newRinged(c.Check.CreateRenderer(), c, c.Theme, func() bool { return c.focused })
 }
 
-// FocusGained is Fyne's.
 func (c *Check) FocusGained() { c.focused = !c.Disabled(); c.Check.FocusGained(); reveal(c) }
 
-// FocusLost is Fyne's.
 func (c *Check) FocusLost() { c.focused = false; c.Check.FocusLost() }
 
 // TypedKey is Fyne's; Space comes as a rune.
@@ -61,7 +58,6 @@ func NewSelect(texts []string, changed func(string)) *Select {
 	return s
 }
 
-// CreateRenderer is Fyne's.
 func (s *Select) CreateRenderer() fyne.WidgetRenderer {
 	s.ExtendBaseWidget(s)
 	r := newRinged(s.Select.CreateRenderer(), s, s.Theme, func() bool { return s.focused })
@@ -70,13 +66,10 @@ func (s *Select) CreateRenderer() fyne.WidgetRenderer {
 	return r
 }
 
-// FocusGained is Fyne's.
 func (s *Select) FocusGained() { s.focused = true; s.Select.FocusGained(); reveal(s) }
 
-// FocusLost is Fyne's.
 func (s *Select) FocusLost() { s.focused = false; s.Select.FocusLost() }
 
-// TypedKey is Fyne's.
 func (s *Select) TypedKey(e *fyne.KeyEvent) {
 	switch e.Name {
 	case fyne.KeyReturn, fyne.KeyEnter:

@@ -123,7 +123,6 @@ func (p *PopUp) Tapped(*fyne.PointEvent) {
 // TappedSecondary is a press beside the content.
 func (p *PopUp) TappedSecondary(*fyne.PointEvent) { p.Tapped(nil) }
 
-// CreateRenderer is Fyne's.
 func (p *PopUp) CreateRenderer() fyne.WidgetRenderer {
 	veil, back := canvas.NewRectangle(color.Transparent), NewBack(fynetheme.ColorNameOverlayBackground)
 	back.outline = theme.Line
@@ -180,7 +179,6 @@ type overlayGuard struct {
 func (s *overlayGuard) Tapped(*fyne.PointEvent)          {}
 func (s *overlayGuard) TappedSecondary(*fyne.PointEvent) {}
 
-// CreateRenderer is Fyne's.
 func (s *overlayGuard) CreateRenderer() fyne.WidgetRenderer {
 	return widget.NewSimpleRenderer(canvas.NewRectangle(color.Transparent))
 }

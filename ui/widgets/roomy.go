@@ -27,7 +27,6 @@ func newLens(content, over fyne.CanvasObject) *container.Scroll {
 	return l.scroll
 }
 
-// CreateRenderer is Fyne's.
 func (l *lens) CreateRenderer() fyne.WidgetRenderer { return newUnseen(l) }
 
 // reveal moves the content until what is at a place of the window is in sight.

@@ -56,7 +56,6 @@ func (e *Entry) scrolls(by float32) bool {
 	return by > 0 && above > 0 || by < 0 && above+e.inner.Size().Height < e.inner.Content.MinSize().Height
 }
 
-// CreateRenderer is Fyne's.
 func (w *wheel) CreateRenderer() fyne.WidgetRenderer { return newUnseen(w) }
 
 // unseen draws nothing of a wheel or a lens, which is among drawn meanwhile.
@@ -70,7 +69,6 @@ func newUnseen(of fyne.Widget) *unseen {
 	return &unseen{widget.NewSimpleRenderer(canvas.NewRectangle(color.Transparent)), of}
 }
 
-// Destroy is Fyne's.
 func (r *unseen) Destroy() {
 	drawn.Delete(r.of)
 	r.WidgetRenderer.Destroy()

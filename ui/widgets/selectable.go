@@ -38,7 +38,6 @@ func (s *Selectable) Resize(size fyne.Size) {
 	s.fit()
 }
 
-// SetText is Fyne's.
 func (s *Selectable) SetText(text string) {
 	s.Entry.SetText(text)
 	s.fit()
@@ -61,16 +60,12 @@ func (s *Selectable) fit() {
 	}
 }
 
-// AcceptsTab is Fyne's.
 func (s *Selectable) AcceptsTab() bool { return false }
 
-// FocusGained is Fyne's.
 func (s *Selectable) FocusGained() { s.focused = true; s.Entry.FocusGained(); reveal(s) }
 
-// FocusLost is Fyne's.
 func (s *Selectable) FocusLost() { s.focused = false; s.Entry.FocusLost() }
 
-// TypedRune is Fyne's.
 func (s *Selectable) TypedRune(rune) {}
 
 // TypedKey moves in the text, and leaves other keys to the window.
@@ -116,7 +111,6 @@ func (s *Selectable) TappedSecondary(e *fyne.PointEvent) {
 	}
 }
 
-// CreateRenderer is Fyne's.
 func (s *Selectable) CreateRenderer() fyne.WidgetRenderer {
 	return newRinged(unboxed{s.Entry.CreateRenderer()}, s, s.Theme, func() bool { return s.focused })
 }
@@ -136,18 +130,14 @@ type small struct{}
 
 func (small) now() fyne.Theme { return fyne.CurrentApp().Settings().Theme() }
 
-// Color is Fyne's.
 func (t small) Color(name fyne.ThemeColorName, variant fyne.ThemeVariant) color.Color {
 	return t.now().Color(name, variant)
 }
 
-// Font is Fyne's.
 func (t small) Font(style fyne.TextStyle) fyne.Resource { return t.now().Font(style) }
 
-// Icon is Fyne's.
 func (t small) Icon(name fyne.ThemeIconName) fyne.Resource { return t.now().Icon(name) }
 
-// Size is Fyne's.
 func (t small) Size(name fyne.ThemeSizeName) float32 {
 	if name == fynetheme.SizeNameText {
 		name = theme.Caption

@@ -129,7 +129,6 @@ func (p *Tappable) AccessibilityLabel() string {
 	return Said(cmp.Or(p.says(), Words(p.Content)), when(p.chosen || p.picked, lang.L("selected")), when(p.off, lang.L("not available")))
 }
 
-// AccessibilityRole is Fyne's.
 func (p *Tappable) AccessibilityRole() fyne.AccessibleRole { return fyne.AccessibleRoleButton }
 
 // AccessibilityLabel is its words, and whether it is ticked.
@@ -141,7 +140,6 @@ func (c *Check) AccessibilityLabel() string {
 	return Said(cmp.Or(c.Text, c.title()), ticked, unavailable(c), c.said())
 }
 
-// AccessibilityRole is Fyne's, which has none for a box to tick.
 func (c *Check) AccessibilityRole() fyne.AccessibleRole { return fyne.AccessibleRoleButton }
 
 // AccessibilityLabel is its field's name, and what is chosen.
@@ -151,7 +149,6 @@ func (s *Select) AccessibilityLabel() string {
 
 func (s *Select) name() string { return cmp.Or(s.says(), s.title()) }
 
-// AccessibilityRole is Fyne's, which has none for a selection.
 func (s *Select) AccessibilityRole() fyne.AccessibleRole { return fyne.AccessibleRoleButton }
 
 // AccessibilityLabel is its field's name, what is typed, unless it is a secret, and what is wrong with that.
@@ -165,19 +162,16 @@ func (e *Entry) AccessibilityLabel() string {
 
 func (e *Entry) name() string { return cmp.Or(e.says(), e.title(), e.PlaceHolder) }
 
-// AccessibilityRole is Fyne's, which has none for a text field.
 func (e *Entry) AccessibilityRole() fyne.AccessibleRole { return fyne.AccessibleRoleText }
 
 // AccessibilityLabel is its text.
 func (s *Selectable) AccessibilityLabel() string { return Said(s.title(), s.Text) }
 
-// AccessibilityRole is Fyne's.
 func (s *Selectable) AccessibilityRole() fyne.AccessibleRole { return fyne.AccessibleRoleText }
 
 // AccessibilityLabel is what its rows are, and its chosen row: the keys move through that, not through the rows.
 func (l *List) AccessibilityLabel() string { return Said(l.says(), lang.L("list"), l.chosenRow()) }
 
-// AccessibilityRole is Fyne's, which has none for a list.
 func (l *List) AccessibilityRole() fyne.AccessibleRole { return fyne.AccessibleRoleButton }
 
 // chosenRow is what the chosen row says, in sight or not, empty for none.
@@ -204,19 +198,16 @@ func (r *ListRow) AccessibilityLabel() string {
 	return Said(r.words(), when(r.list != nil && r.list.at == r.at, lang.L("selected")))
 }
 
-// AccessibilityRole is Fyne's.
 func (r *ListRow) AccessibilityRole() fyne.AccessibleRole { return fyne.AccessibleRoleButton }
 
 // AccessibilityLabel is the whole text, also where it is shortened.
 func (l *Line) AccessibilityLabel() string { return l.Text }
 
-// AccessibilityRole is Fyne's.
 func (l *Line) AccessibilityRole() fyne.AccessibleRole { return fyne.AccessibleRoleText }
 
 // AccessibilityLabel is its sentence, and the note beside it.
 func (s *Banner) AccessibilityLabel() string { return Said(s.Text(), s.more.Text) }
 
-// AccessibilityRole is Fyne's.
 func (s *Banner) AccessibilityRole() fyne.AccessibleRole { return fyne.AccessibleRoleText }
 
 // AccessibilityLabel is what is shown, the oldest first.
@@ -228,7 +219,6 @@ func (t *Toasts) AccessibilityLabel() string {
 	return Said(said...)
 }
 
-// AccessibilityRole is Fyne's.
 func (t *Toasts) AccessibilityRole() fyne.AccessibleRole { return fyne.AccessibleRoleText }
 
 // AccessibilityLabel is what is about to be done.
@@ -240,13 +230,11 @@ func (g *UndoBar) AccessibilityLabel() string {
 	return Said(said...)
 }
 
-// AccessibilityRole is Fyne's.
 func (g *UndoBar) AccessibilityRole() fyne.AccessibleRole { return fyne.AccessibleRoleText }
 
 // AccessibilityLabel is its name, and what it says under its input.
 func (f *Field) AccessibilityLabel() string { return Said(f.name, f.Said()) }
 
-// AccessibilityRole is Fyne's.
 func (f *Field) AccessibilityRole() fyne.AccessibleRole { return fyne.AccessibleRoleText }
 
 // AccessibilityLabel is what the pop-up is about, the first text in it, and that a press beside it leads back.
@@ -254,19 +242,16 @@ func (p *PopUp) AccessibilityLabel() string {
 	return Said(firstWords(p.content), when(p.at != nil, lang.L("Close")))
 }
 
-// AccessibilityRole is Fyne's.
 func (p *PopUp) AccessibilityRole() fyne.AccessibleRole { return fyne.AccessibleRoleContainer }
 
 // AccessibilityLabel is the month that is shown.
 func (c *Calendar) AccessibilityLabel() string { return c.Month() }
 
-// AccessibilityRole is Fyne's.
 func (c *Calendar) AccessibilityRole() fyne.AccessibleRole { return fyne.AccessibleRoleContainer }
 
 // AccessibilityLabel is that of its pop-up.
 func (s *overlayGuard) AccessibilityLabel() string { return firstWords(s.of.content) }
 
-// AccessibilityRole is Fyne's.
 func (s *overlayGuard) AccessibilityRole() fyne.AccessibleRole { return fyne.AccessibleRoleContainer }
 
 // firstWords are those that an object shows first.

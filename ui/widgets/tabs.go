@@ -61,7 +61,6 @@ func newTabs(texts []string, chosen func(index int), room float32, row *fyne.Con
 	return t
 }
 
-// CreateRenderer is Fyne's.
 func (t *Tabs) CreateRenderer() fyne.WidgetRenderer { return widget.NewSimpleRenderer(t.row) }
 
 // Choose chooses a tab and calls back when that is a change.
@@ -76,7 +75,6 @@ func (t *Tabs) Choose(index int) {
 	}
 }
 
-// Chosen is the index of the chosen tab.
 func (t *Tabs) Chosen() int { return t.chosen }
 
 // step goes on to the next tab that is offered, in the line or not.
@@ -96,7 +94,6 @@ func (t *Tabs) focus(index int) {
 	}
 }
 
-// Offer shows a tab, or hides it.
 func (t *Tabs) Offer(index int, offered bool) {
 	if t.away[index] == offered {
 		t.away[index], t.items[index].Hidden = !offered, !offered
@@ -222,7 +219,6 @@ func (l *tabLine) offered() (list []int) {
 	return list
 }
 
-// width is that of some tabs beside each other.
 func (l *tabLine) width(tabs []int) (width float32) {
 	for n, i := range tabs {
 		if n > 0 {

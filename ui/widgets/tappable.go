@@ -56,7 +56,6 @@ const (
 	barInset = 6 // above and below
 )
 
-// NewTappable returns content that calls pressed.
 func NewTappable(content fyne.CanvasObject, pressed func()) *Tappable {
 	p := &Tappable{Content: content, OnPress: pressed}
 	p.ExtendBaseWidget(p)
@@ -71,7 +70,6 @@ func (p *Tappable) Choose(chosen bool) {
 	}
 }
 
-// Tapped calls back.
 func (p *Tappable) Tapped(*fyne.PointEvent) {
 	pointAway(p.Content)
 	if p.OnPress != nil {
@@ -79,13 +77,10 @@ func (p *Tappable) Tapped(*fyne.PointEvent) {
 	}
 }
 
-// FocusGained is Fyne's.
 func (p *Tappable) FocusGained() { p.focused = true; p.Refresh(); reveal(p.Content) }
 
-// FocusLost is Fyne's.
 func (p *Tappable) FocusLost() { p.focused = false; p.Refresh() }
 
-// TypedRune is Fyne's.
 func (p *Tappable) TypedRune(rune) {}
 
 // TypedKey presses on Space and Enter.
@@ -114,21 +109,18 @@ func (p *Tappable) TypedKey(e *fyne.KeyEvent) {
 	}
 }
 
-// MouseIn is Fyne's.
 func (p *Tappable) MouseIn(e *desktop.MouseEvent) {
 	p.hovered = true
 	p.Refresh()
 	point(p.Content, e, cut(p.Lines))
 }
 
-// MouseOut is Fyne's.
 func (p *Tappable) MouseOut() {
 	p.hovered = false
 	p.Refresh()
 	pointAway(p.Content)
 }
 
-// CreateRenderer is Fyne's.
 func (p *Tappable) CreateRenderer() fyne.WidgetRenderer {
 	back, bar, ring := canvas.NewRectangle(color.Transparent), canvas.NewRectangle(color.Transparent), newRing()
 	return painted(&renderer{

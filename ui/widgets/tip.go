@@ -106,7 +106,6 @@ func EndTips(window fyne.Canvas) {
 // hoverable is embedded by what wants to know when the mouse comes and goes, and no more.
 type hoverable struct{}
 
-// MouseMoved is Fyne's.
 func (hoverable) MouseMoved(*desktop.MouseEvent) {}
 
 // pointAway ends what is shown over an object.
@@ -119,7 +118,6 @@ func (t *tips) show(text string, at fyne.Position) {
 	}
 }
 
-// CreateRenderer is Fyne's.
 func (t *tips) CreateRenderer() fyne.WidgetRenderer {
 	back := canvas.NewRectangle(color.Transparent)
 	r := &renderer{least: none}

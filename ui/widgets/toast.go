@@ -39,7 +39,6 @@ func NewToasts(later func(d time.Duration, over func())) *Toasts {
 	return t
 }
 
-// CreateRenderer is Fyne's.
 func (t *Toasts) CreateRenderer() fyne.WidgetRenderer { return widget.NewSimpleRenderer(t.box) }
 
 // Say shows a sentence, for as long as it takes to read. One that is shown already is not shown twice.

@@ -45,7 +45,6 @@ func NewUndoBar(later func(d time.Duration, over func())) *UndoBar {
 	return g
 }
 
-// CreateRenderer is Fyne's.
 func (g *UndoBar) CreateRenderer() fyne.WidgetRenderer { return widget.NewSimpleRenderer(g.box) }
 
 // Begin shows what can be undone for some seconds: undone is called when the button undo is pressed.
@@ -65,7 +64,6 @@ func (g *UndoBar) Begin(says func(seconds int) string, undo string, undone func(
 	g.tick(l)
 }
 
-// Busy says whether something waits.
 func (g *UndoBar) Busy() bool { return len(g.lines) > 0 }
 
 // Text is the newest line, empty when there is none.

@@ -74,7 +74,6 @@ func (w *Window) leaveFor(key string) {
 	w.vanish()
 }
 
-// vanish takes the window from the screen.
 func (w *Window) vanish() {
 	w.clearLanding()
 	w.window.Hide()

@@ -425,7 +425,6 @@ func TestWhereADropLandsLooksAsItWasApproved(t *testing.T) {
 		{"drop-packages", "en", "light", func(b *bench) { b.over(500, 300, true) }},
 		{"drop-packages-dark", "de", "dark", func(b *bench) { b.over(500, 300, true) }},
 		{"drop-send", "en", "light", func(b *bench) { fill(b); b.over(400, 152, true) }},
-		{"drop-send-empty-dark", "fr", "dark", func(b *bench) { b.window.Go(showCompose); b.Settle(); b.over(500, 300, true) }},
 		{"drop-fetching", "de", "light", func(b *bench) {
 			fill(b)
 			b.window.fetching(true)

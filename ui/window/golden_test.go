@@ -25,41 +25,55 @@ import (
 	"countersign/ui/widgets"
 )
 
+// TestTheWindowLooksAsItWasApproved looks also at German, whose words are the longest.
 func TestTheWindowLooksAsItWasApproved(t *testing.T) {
 	plain := func(*bench) {}
 	to := func(screen int) func(*bench) { return func(b *bench) { b.window.Go(screen) } }
 	for _, c := range []struct {
-		name   string
-		office *officetest.Office
-		act    func(*bench)
-		size   fyne.Size
-		theme  string
-		scale  float32
+		name, language string
+		office         *officetest.Office
+		act            func(*bench)
+		size           fyne.Size
+		theme          string
+		scale          float32
 	}{
-		{"packages", officetest.Busy(), plain, screentest.Big, "light", 1},
-		{"packages-dark", officetest.Busy(), plain, screentest.Big, "dark", 1},
-		{"packages-200", officetest.Busy(), plain, screentest.Small, "light", 2},
-		{"packages-small", officetest.Busy(), plain, screentest.Small, "light", 1},
-		{"packages-empty", officetest.Empty(), plain, screentest.Big, "light", 1},
-		{"packages-wrong", officetest.Wrong(), func(b *bench) { b.window.packages.Show("p3"); b.Settle() }, screentest.Big, "light", 1},
-		{"packages-wrong-dark", officetest.Wrong(), func(b *bench) { b.window.packages.Show("p3"); b.Settle() }, screentest.Big, "dark", 1},
-		{"packages-world", officetest.World(), plain, screentest.Small, "light", 1},
-		{"packages-saved", officetest.Busy(), func(b *bench) { b.window.packages.Show("p3"); b.Settle() }, screentest.Big, "light", 1},
-		{"packages-lost", officetest.Busy(), lost, screentest.Small, "dark", 2},
-		{"send-filled", officetest.Busy(), fill, screentest.Big, "light", 1},
-		{"activity", officetest.Busy(), to(showActivity), screentest.Big, "light", 1},
-		{"activity-events", officetest.Busy(), events, screentest.Big, "light", 1},
-		{"activity-odd-dark", officetest.Busy(), func(b *bench) { events(b); b.window.activity.ChooseEvent(5) }, screentest.Small, "dark", 1},
-		{"activity-refused", officetest.Busy(), func(b *bench) { b.window.Go(showActivity); b.window.activity.ShowRefused() }, screentest.Small, "light", 1},
-		{"status-wrong", officetest.Wrong(), to(showStatus), screentest.Big, "light", 1},
-		{"status-dark", officetest.Busy(), said, screentest.Small, "dark", 1},
-		{"activity-empty-dark", officetest.Empty(), to(showActivity), screentest.Small, "dark", 1},
-		{"signing-in", officetest.Empty(), signingIn, screentest.Small, "light", 1},
-		{"signing-in-said", officetest.Empty(), func(b *bench) { signingIn(b); say(b) }, screentest.Small, "light", 1},
-		{"send-said-200", officetest.Wrong(), func(b *bench) { pressed(b); say(b) }, screentest.Small, "light", 2},
+		{"packages", "en", officetest.Busy(), plain, screentest.Big, "light", 1},
+		{"packages-dark", "en", officetest.Busy(), plain, screentest.Big, "dark", 1},
+		{"packages-200", "en", officetest.Busy(), plain, screentest.Small, "light", 2},
+		{"packages-small", "en", officetest.Busy(), plain, screentest.Small, "light", 1},
+		{"packages-empty", "en", officetest.Empty(), plain, screentest.Big, "light", 1},
+		{"packages-wrong", "en", officetest.Wrong(), func(b *bench) { b.window.packages.Show("p3"); b.Settle() }, screentest.Big, "light", 1},
+		{"packages-wrong-dark", "en", officetest.Wrong(), func(b *bench) { b.window.packages.Show("p3"); b.Settle() }, screentest.Big, "dark", 1},
+		{"packages-world", "en", officetest.World(), plain, screentest.Small, "light", 1},
+		{"packages-saved", "en", officetest.Busy(), func(b *bench) { b.window.packages.Show("p3"); b.Settle() }, screentest.Big, "light", 1},
+		{"packages-lost", "en", officetest.Busy(), lost, screentest.Small, "dark", 2},
+		{"send-filled", "en", officetest.Busy(), fill, screentest.Big, "light", 1},
+		{"activity", "en", officetest.Busy(), to(showActivity), screentest.Big, "light", 1},
+		{"activity-events", "en", officetest.Busy(), events, screentest.Big, "light", 1},
+		{"activity-odd-dark", "en", officetest.Busy(), func(b *bench) { events(b); b.window.activity.ChooseEvent(5) }, screentest.Small, "dark", 1},
+		{"activity-refused", "en", officetest.Busy(), func(b *bench) { b.window.Go(showActivity); b.window.activity.ShowRefused() }, screentest.Small, "light", 1},
+		{"status-wrong", "en", officetest.Wrong(), to(showStatus), screentest.Big, "light", 1},
+		{"status-dark", "en", officetest.Busy(), said, screentest.Small, "dark", 1},
+		{"activity-empty-dark", "en", officetest.Empty(), to(showActivity), screentest.Small, "dark", 1},
+		{"signing-in", "en", officetest.Empty(), signingIn, screentest.Small, "light", 1},
+		{"signing-in-said", "en", officetest.Empty(), func(b *bench) { signingIn(b); say(b) }, screentest.Small, "light", 1},
+		{"send-said-200", "en", officetest.Wrong(), func(b *bench) { pressed(b); say(b) }, screentest.Small, "light", 2},
+		{"de-packages", "de", officetest.Busy(), func(*bench) {}, screentest.Big, "light", 1},
+		{"de-packages-small", "de", officetest.Busy(), func(*bench) {}, screentest.Small, "light", 1},
+		{"de-packages-wrong", "de", officetest.Wrong(), func(b *bench) { b.window.packages.Show("p3"); b.Settle() }, screentest.Small, "light", 1},
+		{"de-packages-saved", "de", officetest.Busy(), func(b *bench) { b.window.packages.Show("p3"); b.Settle() }, screentest.Big, "light", 1},
+		{"de-send-empty", "de", officetest.Busy(), to(showCompose), screentest.Small, "light", 1},
+		{"de-send-filled", "de", officetest.Busy(), fill, screentest.Small, "light", 1},
+		{"de-send-wrong", "de", officetest.Wrong(), func(b *bench) { b.window.Go(showCompose); b.send() }, screentest.Small, "light", 1},
+		{"de-activity", "de", officetest.Busy(), to(showActivity), screentest.Small, "light", 1},
+		{"de-events", "de", officetest.Busy(), events, screentest.Small, "light", 1},
+		{"de-refused", "de", officetest.Busy(), func(b *bench) { b.window.Go(showActivity); b.window.activity.ShowRefused() }, screentest.Small, "light", 1},
+		{"de-status", "de", officetest.Wrong(), to(showStatus), screentest.Small, "light", 1},
+		{"de-help", "de", officetest.Busy(), to(showAbout), screentest.Small, "light", 1},
+		{"de-signing-in", "de", officetest.Empty(), signingIn, screentest.Small, "light", 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			b := newBench(t, c.office)
+			b := inLanguage(t, c.language, c.office)
 			b.App.Settings().SetTheme(theme.Look{Variant: c.theme}.Theme())
 			c.act(b)
 			b.looks(c.name, c.size, c.scale)
@@ -106,20 +120,6 @@ func pressed(b *bench) {
 	b.Until(b.window.grace.Busy)
 }
 
-func sending(b *bench) {
-	half := make(chan struct{})
-	b.Office.OnSend = func(ctx context.Context, _ office.NewPackage, progress func(office.SendState)) (office.SendState, error) {
-		progress(office.SendState{State: office.DraftQueued, Sent: 620_000, Total: 1_252_211})
-		close(half)
-		<-ctx.Done()
-		return office.SendState{DraftID: "d1", State: office.DraftQueued}, ctx.Err()
-	}
-	fill(b)
-	b.window.compose.get().Send()
-	<-half
-	b.Run()
-}
-
 func signingIn(b *bench) {
 	b.window.account.signIn("")
 	b.Until(func() bool { return b.window.account.address != "" })
@@ -131,46 +131,6 @@ func inLanguage(t *testing.T, code string, o *officetest.Office) *bench {
 	o.Kept.Language = code
 	t.Cleanup(func() { i18n.Use("en") })
 	return newBench(t, o)
-}
-
-// TestTheWindowLooksAsApprovedInEveryLanguage looks most at German, whose words are the longest.
-func TestTheWindowLooksAsApprovedInEveryLanguage(t *testing.T) {
-	to := func(screen int) func(*bench) { return func(b *bench) { b.window.Go(screen) } }
-	for _, c := range []struct {
-		name     string
-		language string
-		office   *officetest.Office
-		act      func(*bench)
-		size     fyne.Size
-	}{
-		{"packages", "de", officetest.Busy(), func(*bench) {}, screentest.Big},
-		{"packages-small", "de", officetest.Busy(), func(*bench) {}, screentest.Small},
-		{"packages-wrong", "de", officetest.Wrong(), func(b *bench) { b.window.packages.Show("p3"); b.Settle() }, screentest.Small},
-		{"packages-saved", "de", officetest.Busy(), func(b *bench) { b.window.packages.Show("p3"); b.Settle() }, screentest.Big},
-		{"send-empty", "de", officetest.Busy(), to(showCompose), screentest.Small},
-		{"send-filled", "de", officetest.Busy(), fill, screentest.Small},
-		{"send-wrong", "de", officetest.Wrong(), func(b *bench) { b.window.Go(showCompose); b.send() }, screentest.Small},
-		{"activity", "de", officetest.Busy(), to(showActivity), screentest.Small},
-		{"events", "de", officetest.Busy(), events, screentest.Small},
-		{"refused", "de", officetest.Busy(), func(b *bench) { b.window.Go(showActivity); b.window.activity.ShowRefused() }, screentest.Small},
-		{"status", "de", officetest.Wrong(), to(showStatus), screentest.Small},
-		{"help", "de", officetest.Busy(), to(showAbout), screentest.Small},
-		{"signing-in", "de", officetest.Empty(), signingIn, screentest.Small},
-		{"packages", "fr", officetest.Wrong(), func(*bench) {}, screentest.Small},
-		{"send-filled", "fr", officetest.Busy(), fill, screentest.Small},
-		{"status", "fr", officetest.Wrong(), to(showStatus), screentest.Small},
-		{"packages", "es", officetest.Busy(), func(*bench) {}, screentest.Small},
-		{"send-filled", "es", officetest.Busy(), fill, screentest.Small},
-		{"activity", "es", officetest.Busy(), to(showActivity), screentest.Small},
-	} {
-		name := c.language + "-" + c.name
-		t.Run(name, func(t *testing.T) {
-			b := inLanguage(t, c.language, c.office)
-			b.App.Settings().SetTheme(theme.Look{Variant: "light"}.Theme())
-			c.act(b)
-			b.looks(name, c.size, 1)
-		})
-	}
 }
 
 // english are words that German texts do not have. Names of people, documents and files are made up of others.

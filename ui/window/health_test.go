@@ -61,22 +61,6 @@ func TestTroubleWithAFolderThatSendsLeadsToTheFolders(t *testing.T) {
 	}
 }
 
-func TestTheHealthStripOffersItsOneAction(t *testing.T) {
-	b := newBench(t, officetest.Wrong())
-	if !strings.HasPrefix(b.window.health.Text(), "Your sign-in has expired.") {
-		t.Errorf("the gravest issue comes first, got %q", b.window.health.Text())
-	}
-	b.Office.Change(office.StatusChanged, func(o *officetest.Office) {
-		o.State.Health = []agent.Issue{{ID: "net", Severity: agent.Warning, Message: message.PublicAddressSilent(), Action: agent.ActRetry}}
-	})
-	b.Until(func() bool { return b.window.health.Text() == message.PublicAddressSilent().String() })
-	b.window.act(b.window.issue, nil)
-	b.Settle()
-	if len(b.Office.Acted) != 1 || b.window.health.Text() != "" {
-		t.Errorf("acted %v, strip %q", b.Office.Acted, b.window.health.Text())
-	}
-}
-
 // has says whether a text or a button is to be seen among the packages.
 func (b *bench) has(text string) (shown bool) {
 	content, size := b.window.packages.Content(), b.window.window.Canvas().Size()

@@ -40,10 +40,8 @@ func newStatusView(w *Window) *statusView {
 	return m
 }
 
-// Content is what the window shows.
 func (m *statusView) Content() fyne.CanvasObject { return m.content }
 
-// Reload reads the status anew.
 func (m *statusView) Reload() { m.window.status.Ask() }
 
 func (m *statusView) show(s agent.Status) {
@@ -144,7 +142,6 @@ func markOf(waiting, wrong int) theme.Mark {
 	return theme.MarkSigned
 }
 
-// addressOf says how the public address stands.
 func (m *statusView) addressOf(t agent.TunnelStatus) (theme.Mark, string) {
 	switch {
 	case t.Kind == string(office.TunnelNone):
@@ -224,7 +221,6 @@ func (w *Window) act(issue agent.Issue, done func()) {
 	w.try(issue, done)
 }
 
-// try has the office do what can be done about an issue.
 func (w *Window) try(issue agent.Issue, done func()) {
 	office := w.office
 	async.Try(w.pool, func(ctx context.Context) error { return office.Act(ctx, issue) }, func(err error) {
@@ -440,7 +436,6 @@ func (a *account) ended(err error) {
 	a.reread()
 }
 
-// reread shows the account as it is now.
 func (a *account) reread() {
 	a.draw()
 	async.Then(a.env.Work, func(context.Context) (agent.Status, error) { return a.office.Status() },

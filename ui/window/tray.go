@@ -146,7 +146,6 @@ func (w *Window) pause(until time.Time) {
 	async.Try(w.pool, func(context.Context) error { office.Snooze(until); return nil }, func(error) { w.status.Ask() })
 }
 
-// attach puts the icon into the panel.
 func (t *tray) attach(w *Window) {
 	if t.app == nil {
 		return

@@ -240,7 +240,6 @@ func (w *Window) newAbout() *about.Screen {
 // and what lies beyond the screen cannot be reached.
 var smallest = fyne.NewSize(620, 340)
 
-// hang shows something as the whole window.
 func (w *Window) hang(content fyne.CanvasObject) {
 	w.dropHint = widgets.NewDropHint()
 	w.clearLanding()
@@ -325,7 +324,6 @@ func heightAt(o fyne.CanvasObject, width float32) float32 {
 	return o.MinSize().Height
 }
 
-// icon is the program's icon as a PNG.
 func (w *Window) icon(size int) fyne.Resource {
 	data, err := assets.Icon(size)
 	if err != nil {
@@ -374,7 +372,6 @@ func (w *Window) askComfort() {
 		})
 }
 
-// bindKeys binds the shortcuts of the window.
 func (w *Window) bindKeys() {
 	w.shortcuts = map[keys.Key]func(){}
 	for _, bound := range []struct {

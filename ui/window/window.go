@@ -144,7 +144,6 @@ func New(ctx context.Context, app fyne.App, o Options) *Window {
 	return w
 }
 
-// Go shows a screen.
 func (w *Window) Go(to int) {
 	if w.at == to {
 		return
@@ -177,19 +176,15 @@ func (w *Window) ShowPackage(id string) {
 	}
 }
 
-// ShowHelp shows what the program is and how it is used.
 func (w *Window) ShowHelp() { w.Go(showAbout) }
 
-// Quit ends the program.
 func (w *Window) Quit() { w.options.Quit() }
 
 // ShowStatus shows what is wrong, and how the office is connected.
 func (w *Window) ShowStatus() { w.Go(showStatus) }
 
-// ShowSettings shows the settings.
 func (w *Window) ShowSettings() { w.Go(showSettings) }
 
-// ShowCompose shows the screen for a new package.
 func (w *Window) ShowCompose() {
 	w.Go(showCompose)
 	if w.setup == nil {
@@ -197,7 +192,6 @@ func (w *Window) ShowCompose() {
 	}
 }
 
-// ShowTemplates shows the templates from which a package can be made.
 func (w *Window) ShowTemplates() {
 	w.Go(showCompose)
 	if w.setup == nil {
@@ -205,7 +199,6 @@ func (w *Window) ShowTemplates() {
 	}
 }
 
-// newFrom begins a package from a template.
 func (w *Window) newFrom(t office.UsedTemplate) {
 	w.Go(showCompose)
 	if w.setup == nil {
@@ -213,7 +206,6 @@ func (w *Window) newFrom(t office.UsedTemplate) {
 	}
 }
 
-// EditDraft shows what waits to be sent where it can be changed.
 func (w *Window) EditDraft(d office.Draft) {
 	w.Go(showCompose)
 	w.compose.get().Edit(d)
@@ -245,7 +237,6 @@ func (w *Window) SendLike(draft office.NewPackage) {
 	w.compose.get().Like(draft)
 }
 
-// Show brings the window to the front.
 func (w *Window) Show() {
 	w.resting = false
 	w.packages.Return()

@@ -103,74 +103,6 @@ func TestAWebAddressCannotBeDropped(t *testing.T) {
 	}
 }
 
-func TestNothingTypedIsLostWhenSendingFails(t *testing.T) {
-	for name, c := range map[string]struct {
-		state office.SendState
-		err   error
-		kept  bool
-	}{
-		"refused":   {office.SendState{State: office.DraftFailed, Problem: message.FileProtected("a.pdf")}, nil, true},
-		"no answer": {office.SendState{}, message.Error(message.ServiceSilent(), nil), true},
-		"stopped":   {office.SendState{State: office.DraftCancelled}, context.Canceled, true},
-		"unknown":   {office.SendState{State: office.DraftUnknown}, nil, false}, // the o keeps it; a second press must not send it twice
-		"accepted":  {office.SendState{State: office.DraftSent, PackageID: "p1"}, nil, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			b := newBench(t, officetest.Busy())
-			b.Office.OnSend = func(context.Context, office.NewPackage, func(office.SendState)) (office.SendState, error) {
-				return c.state, c.err
-			}
-			b.window.Add([]string{b.file("a.pdf", 10)})
-			b.Settle()
-			b.window.compose.get().Fill(office.NewPackage{Message: "hello", Signers: signers(2), Sequential: true})
-			b.send()
-			b.Settle()
-			b.send() // sends the same again when it was kept, and nothing when it was not
-			b.Settle()
-			want := 1
-			if c.kept {
-				want = 2
-			}
-			if len(b.Office.Sent) != want {
-				t.Fatalf("sent %d times, want %d", len(b.Office.Sent), want)
-			}
-			if c.kept && fmt.Sprint(b.Office.Sent[0]) != fmt.Sprint(b.Office.Sent[1]) {
-				t.Errorf("something typed was lost: %v became %v", b.Office.Sent[0], b.Office.Sent[1])
-			}
-		})
-	}
-}
-
-func TestCancelEndsTheSendingThatRuns(t *testing.T) {
-	b := newBench(t, officetest.Busy())
-	sending(b)
-	b.window.compose.get().Stop()
-	b.Settle()
-	if len(b.Office.Sent) != 1 || len(b.Office.Cancelled) != 1 || b.Office.Cancelled[0] != "d1" {
-		t.Errorf("sent %d, withdrawn %v: what is stopped must not go out later", len(b.Office.Sent), b.Office.Cancelled)
-	}
-}
-
-func TestWhatWasRefusedIsReplacedByTheNextAttempt(t *testing.T) {
-	b := newBench(t, officetest.Busy())
-	b.Office.OnSend = func(context.Context, office.NewPackage, func(office.SendState)) (office.SendState, error) {
-		b.Office.Change(office.OutboxChanged, func(o *officetest.Office) {
-			o.Waiting = append(o.Waiting, office.Draft{ID: fmt.Sprint("d", len(o.Sent)), State: office.DraftFailed, Problem: message.ServiceRefused()})
-		})
-		return office.SendState{DraftID: "d1", State: office.DraftFailed, Problem: message.ServiceRefused()}, nil
-	}
-	b.window.Add([]string{b.file("a.pdf", 10)})
-	b.Settle()
-	b.window.compose.get().Fill(office.NewPackage{Signers: signers(1)})
-	for range 2 {
-		b.send()
-		b.Settle()
-	}
-	if left := officetest.Must(b.Office.Drafts()); len(left) != 1 || left[0].ID != "d2" {
-		t.Errorf("the o still keeps %v", left)
-	}
-}
-
 func TestSigningInByPaste(t *testing.T) {
 	b := newBench(t, officetest.Empty())
 	signingIn(b)
@@ -206,16 +138,6 @@ func TestWithoutABrowserTheAddressIsShown(t *testing.T) {
 	b.Until(func() bool { return a.cancel == nil })
 	if a.problem.Text != "" {
 		t.Errorf("left behind: %q", a.problem.Text)
-	}
-}
-
-func TestACancelledSignInSaysNothing(t *testing.T) {
-	b := newBench(t, officetest.Empty())
-	signingIn(b)
-	b.window.account.stop()
-	b.Until(func() bool { return b.window.account.cancel == nil })
-	if b.window.account.problem.Text != "" {
-		t.Errorf("got %q", b.window.account.problem.Text)
 	}
 }
 
@@ -286,57 +208,6 @@ func TestTheFirstCloseSaysOnceWhereTheWindowIsFoundAgain(t *testing.T) {
 		if b.isOpen() || shut() != "" {
 			t.Errorf("in %s: it says again where the window is", language)
 		}
-	}
-}
-
-func TestSearchFindsPeopleAndKeepsThePackageThatWasChosen(t *testing.T) {
-	b := newBench(t, officetest.Busy())
-	b.press(fyne.KeyF)
-	test.Type(b.window.window.Canvas().Focused(), "RUIZ lease")
-	if got := b.window.packages.Listed(); len(got) != 1 || got[0] != "p1" {
-		t.Errorf("found %v", got)
-	}
-}
-
-func TestSendAgainFillsInWhatWasSent(t *testing.T) {
-	b := newBench(t, officetest.Busy())
-	path := b.file("Lease.pdf", 10)
-	b.window.SendLike(office.NewPackage{Name: "Lease Sonnenweg 4", Files: []string{path}, Signers: signers(2), Sequential: true})
-	b.Settle()
-	b.send()
-	b.Settle()
-	if len(b.Office.Sent) != 1 || len(b.Office.Sent[0].Signers) != 2 || !b.Office.Sent[0].Sequential || b.Office.Sent[0].Files[0] != path {
-		t.Errorf("sent %+v", b.Office.Sent)
-	}
-}
-
-func TestSettingsAreCheckedBeforeTheyAreSaved(t *testing.T) {
-	b := newBench(t, officetest.Busy())
-	var saved []office.Settings
-	b.Office.OnConfigure = func(s office.Settings, _ office.Secrets) error {
-		saved = append(saved, s)
-		return message.Error(message.FolderForbidden("Signed"), nil)
-	}
-	s := b.window.settings.get()
-	bad, good := officetest.Settings(), officetest.Settings()
-	bad.NgrokDomain, good.NgrokDomain = "https://office.ngrok.app/path", "other.ngrok.app"
-	s.Fill(bad)
-	s.Save()
-	b.Settle()
-	if len(saved) != 0 {
-		t.Fatal("a bad domain must not be saved")
-	}
-	s.Fill(good)
-	s.Save()
-	b.Settle()
-	if len(saved) != 1 || saved[0].NgrokDomain != "other.ngrok.app" || s.Said() != message.FolderForbidden("Signed").String() {
-		t.Fatalf("saved %v, said %q", saved, s.Said())
-	}
-	b.Office.OnConfigure = nil
-	s.Save()
-	b.Settle()
-	if b.Office.Settings().NgrokDomain != "other.ngrok.app" || s.Said() != "Saved and in use." {
-		t.Errorf("after an error, what was typed is still there: %q, said %q", b.Office.Settings().NgrokDomain, s.Said())
 	}
 }
 
