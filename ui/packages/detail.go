@@ -55,7 +55,11 @@ func (s *Screen) draw(fresh bool) {
 		return
 	}
 	if r, isHead := s.headOfID(s.chosen); isHead {
-		s.place(s.drawHead(r), fresh)
+		if r.issue != nil {
+			s.place(s.issuePage(*r.issue), fresh)
+		} else {
+			s.place(s.draftPage(*r.draft), fresh)
+		}
 		return
 	}
 	if !p.known {
@@ -81,17 +85,16 @@ func (s *Screen) draw(fresh bool) {
 	if len(p.missing) > 0 {
 		page.Add(warning(lang.N("{{.PluralCount}} saved files cannot be found in their folders. Save them again, unless you moved them yourself.", len(p.missing))))
 	}
-	signers, documents := s.signersOf(p.row), s.documentsOf(p)
+	parts := []fyne.CanvasObject{s.signersOf(p.row)}
+	if len(p.row.Recipients) > 0 {
+		parts = append(parts, copiesTo(p.row.Recipients))
+	}
+	at := len(parts)
 	if p.row.FilesTotal > 0 { // what came back is what one looks for
-		signers, documents = documents, signers
+		at = 0
 	}
-	page.Add(signers)
-	if len(p.row.Recipients) > 0 && p.row.FilesTotal == 0 {
-		page.Add(copiesTo(p.row.Recipients))
-	}
-	page.Add(documents)
-	if len(p.row.Recipients) > 0 && p.row.FilesTotal > 0 {
-		page.Add(copiesTo(p.row.Recipients))
+	for _, part := range slices.Insert(parts, at, s.documentsOf(p)) {
+		page.Add(part)
 	}
 	if len(p.row.History) > 0 {
 		page.Add(s.timelineOf(p.row))
@@ -308,13 +311,6 @@ func (l *packageList) draftOf(r listed) (id string, listed bool) {
 	return "", false
 }
 
-func (s *Screen) drawHead(r listed) fyne.CanvasObject {
-	if r.issue != nil {
-		return s.issuePage(*r.issue)
-	}
-	return s.draftPage(*r.draft)
-}
-
 // issuePage is one thing that is wrong: what, since when, and what to do about it.
 func (s *Screen) issuePage(i agent.Issue) fyne.CanvasObject {
 	mark, word := theme.MarkProblem, lang.L("Problem")
@@ -508,14 +504,12 @@ func (p record) signed() (path string) {
 // pages are the files of which a picture of page 1 is worth showing.
 func (p record) pages() (paths []string) {
 	for _, l := range p.files() {
-		if l.path != "" && isPDF(l.path) {
+		if strings.EqualFold(filepath.Ext(l.path), ".pdf") {
 			paths = append(paths, l.path)
 		}
 	}
 	return paths[:min(len(paths), maxPictures)]
 }
-
-func isPDF(path string) bool { return strings.EqualFold(filepath.Ext(path), ".pdf") }
 
 const (
 	maxPictures  = 12  // of one package
@@ -600,11 +594,6 @@ func (s *Screen) page(l fileLine, pictured bool) fyne.CanvasObject {
 	return open
 }
 
-// small is an icon as high as a caption.
-func small(icon fyne.CanvasObject) fyne.CanvasObject {
-	return widgets.Mark(15, icon)
-}
-
 // fileLine is one line of a package's documents and files: what it is called, where it stands, and the file to open.
 type fileLine struct {
 	name, note string
@@ -687,7 +676,7 @@ func (s *Screen) fileLine(l fileLine, pictured bool) fyne.CanvasObject {
 	if l.mark == theme.MarkProblem {
 		note.Colour = theme.Attention
 	}
-	text := widgets.Stack(2, name, widgets.Across(small(widget.NewIcon(l.mark.Resource())), note, nil))
+	text := widgets.Stack(2, name, widgets.Across(widgets.Mark(15, widget.NewIcon(l.mark.Resource())), note, nil))
 	if l.path == "" {
 		return widgets.Across(s.page(l, pictured), text, nil)
 	}
@@ -695,6 +684,6 @@ func (s *Screen) fileLine(l fileLine, pictured bool) fyne.CanvasObject {
 	show := widgets.NewButtonWithIcon("", fynetheme.FolderOpenIcon(), func() { s.env.ShowInFolder(l.path) })
 	show.Says = func() string { return lang.L("Show {{.File}} in its folder", i18n.V{"File": l.name}) }
 	menu := func() *fyne.Menu { return s.menuOfFile(l.path) }
-	buttons := widgets.Row(4, open, show, s.more(titleOf(l), menu))
+	buttons := widgets.Row(4, open, show, s.more(lang.L("More for {{.File}}", i18n.V{"File": l.name}), menu))
 	return s.newFileRow(widgets.Across(s.page(l, pictured), widgets.Aside(110, text, buttons), nil), menu)
 }

@@ -139,7 +139,7 @@ func (s *Screen) deedsOf(list []listed) (deeds []deed) {
 	var open, saved, listedOnes, archived []string
 	for _, r := range list {
 		id := r.line.ID
-		if canWithdrawLine(r.line) {
+		if r.line.State.CanBeWithdrawn() && !r.line.Gone && !r.line.Withdrawing {
 			open = append(open, id)
 		}
 		if r.line.Saved {
@@ -159,10 +159,10 @@ func (s *Screen) deedsOf(list []listed) (deeds []deed) {
 		deeds = append(deeds, deed{lang.L("Withdraw…"), fynetheme.CancelIcon(), func() { s.askWithdrawal(open, name, nil) }})
 	}
 	if len(saved) > 0 {
-		deeds = append(deeds, deed{lang.L("Save again"), fynetheme.DownloadIcon(), func() { s.saveAllAgain(saved) }})
-	}
-	if len(saved) > 0 {
 		deeds = append(deeds,
+			deed{lang.L("Save again"), fynetheme.DownloadIcon(), func() {
+				s.saveAgain(saved, lang.N("The files of {{.PluralCount}} packages are being saved again.", len(saved)))
+			}},
 			deed{lang.L("Export…"), fynetheme.ContentCopyIcon(), func() { s.askExport(saved, len(list)-len(saved)) }},
 			deed{lang.L("Open folder"), fynetheme.FolderOpenIcon(), func() { s.openFolders(saved) }})
 	}
@@ -170,13 +170,9 @@ func (s *Screen) deedsOf(list []listed) (deeds []deed) {
 		deeds = append(deeds, deed{lang.L("Archive"), fynetheme.StorageIcon(), func() { s.putAllAway(listedOnes) }})
 	}
 	if len(archived) > 0 {
-		deeds = append(deeds, deed{lang.L("Move back to the list"), fynetheme.ContentUndoIcon(), func() { s.archiveAll(archived, false) }})
+		deeds = append(deeds, deed{lang.L("Move back to the list"), fynetheme.ContentUndoIcon(), func() { s.archive(archived, false) }})
 	}
 	return deeds
-}
-
-func canWithdrawLine(l office.PackageLine) bool {
-	return l.State.CanBeWithdrawn() && !l.Gone && !l.Withdrawing
 }
 
 func (l *packageList) nameOf(id string) string { return l.known(id).row.Name }
@@ -194,53 +190,42 @@ func (s *Screen) severalPage(list []listed) fyne.CanvasObject {
 func menu(deeds []deed) *fyne.Menu {
 	var items []*fyne.MenuItem
 	for _, d := range deeds {
-		item := fyne.NewMenuItem(d.name, d.do)
-		item.Icon = d.icon
-		items = append(items, item)
+		items = append(items, menuItem(d.name, d.icon, d.do))
 	}
 	return fyne.NewMenu("", items...)
 }
 
-func (s *Screen) saveAllAgain(ids []string) {
-	async.Try(s.env.Work, func(context.Context) error {
+// each does something with packages until that fails.
+func each(ids []string, do func(id string) error) func(context.Context) error {
+	return func(context.Context) error {
 		for _, id := range ids {
-			if err := s.office.SaveAgain(id); err != nil {
+			if err := do(id); err != nil {
 				return err
 			}
 		}
 		return nil
-	}, func(err error) {
-		if err != nil {
-			s.env.Notice(i18n.Error(err))
-			return
-		}
-		s.env.Notice(lang.N("The files of {{.PluralCount}} packages are being saved again.", len(ids)))
-	})
+	}
 }
 
-func (s *Screen) archiveAll(ids []string, archived bool) {
+func (s *Screen) saveAgain(ids []string, said string) {
+	s.carry(each(ids, s.office.SaveAgain), func() string { return said })
+}
+
+func (s *Screen) archive(ids []string, archived bool) {
 	s.marked = nil
-	s.env.Attempt(func(context.Context) error {
-		for _, id := range ids {
-			if err := s.office.Archive(id, archived); err != nil {
-				return err
-			}
-		}
-		return nil
-	}, s.Reload)
+	s.env.Attempt(each(ids, func(id string) error { return s.office.Archive(id, archived) }), s.Reload)
 }
 
 // putAllAway takes packages out of the list, which can be undone for some seconds.
 func (s *Screen) putAllAway(ids []string) {
 	if len(ids) == 1 {
-		s.marked = nil
 		s.putAway(ids[0], s.nameOf(ids[0]))
 		return
 	}
-	s.archiveAll(ids, true)
+	s.archive(ids, true)
 	s.env.Soon(env.Undoable{
 		Says:   func(int) string { return lang.N("{{.PluralCount}} packages are archived.", len(ids)) },
-		Undone: func() { s.archiveAll(ids, false) },
+		Undone: func() { s.archive(ids, false) },
 	})
 }
 
@@ -348,14 +333,16 @@ func (s *Screen) actionsOf(p record) (buttons []fyne.CanvasObject) {
 		buttons = append(buttons, edit)
 	}
 	if standing := i18n.StandingOf(p.row); standing == i18n.Saved || standing == i18n.Wrong && p.row.FilesDone > 0 {
-		buttons = append(buttons, widgets.NewButtonWithIcon(lang.L("Save again"), fynetheme.DownloadIcon(), func() { s.saveAgain(p.row) }))
+		buttons = append(buttons, widgets.NewButtonWithIcon(lang.L("Save again"), fynetheme.DownloadIcon(), func() {
+			s.saveAgain([]string{p.row.ID}, lang.L("The files of “{{.Package}}” are being saved again.", i18n.V{"Package": i18n.Title(p.row.Name)}))
+		}))
 	}
 	buttons = append(buttons, s.withdrawals(p)...)
 	if p.sentHere {
 		buttons = append(buttons, widgets.NewButtonWithIcon(lang.L("Use for a new package"), fynetheme.MailForwardIcon(), func() { s.sendAgain(p) }))
 	}
 	if p.row.Archived != nil {
-		buttons = append(buttons, widgets.NewButtonWithIcon(lang.L("Move back to the list"), fynetheme.ContentUndoIcon(), func() { s.archive(p.row.ID, false) }))
+		buttons = append(buttons, widgets.NewButtonWithIcon(lang.L("Move back to the list"), fynetheme.ContentUndoIcon(), func() { s.archive([]string{p.row.ID}, false) }))
 	} else {
 		buttons = append(buttons, widgets.NewButtonWithIcon(lang.L("Archive"), fynetheme.StorageIcon(), func() { s.putAway(p.row.ID, p.row.Name) }))
 	}
@@ -375,17 +362,13 @@ func (s *Screen) putAway(id, name string) {
 			s.chosen = s.at(row - 1).line.ID
 		}
 	}
-	s.archive(id, true)
+	s.archive([]string{id}, true)
 	s.env.Soon(env.Undoable{
 		Says: func(int) string {
 			return lang.L("“{{.Package}}” is archived.", i18n.V{"Package": i18n.Title(name)})
 		},
-		Undone: func() { s.wanted, s.chosen = id, id; s.archive(id, false) }, // shown when it is listed again
+		Undone: func() { s.wanted, s.chosen = id, id; s.archive([]string{id}, false) }, // shown when it is listed again
 	})
-}
-
-func (s *Screen) archive(id string, archived bool) {
-	s.env.Attempt(func(context.Context) error { return s.office.Archive(id, archived) }, s.Reload)
 }
 
 // menuOf is what a press of the other mouse button on a row offers.
@@ -422,16 +405,6 @@ func (s *Screen) openEditor(id string, done func()) {
 			}
 			s.env.OpenAddress(address)
 		})
-}
-
-func (s *Screen) saveAgain(row office.PackageRow) {
-	async.Try(s.env.Work, func(context.Context) error { return s.office.SaveAgain(row.ID) }, func(err error) {
-		if err != nil {
-			s.env.Notice(i18n.Error(err))
-			return
-		}
-		s.env.Notice(lang.L("The files of “{{.Package}}” are being saved again.", i18n.V{"Package": i18n.Title(row.Name)}))
-	})
 }
 
 // sendAgain takes files, people, order, message and reference to a new package. The due date is not taken along: it

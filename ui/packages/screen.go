@@ -116,7 +116,11 @@ func New(d *env.Env, o Office) *Screen {
 	s.list.OnEnter = s.open
 	s.list.OnEscape = s.unmark
 	s.list.OnAll = s.markAll
-	s.list.OnMenu = func(row int, at fyne.Position) { s.openMenu(s.at(row), at) }
+	s.list.OnMenu = func(row int, at fyne.Position) {
+		if menu := s.menuOf(s.at(row)); menu != nil {
+			widgets.OpenMenuAt(s.env.Window.Canvas(), menu, at)
+		}
+	}
 	s.list.HideSeparators = true
 	s.left = container.NewStack()
 	s.detail = container.NewStack()
@@ -214,12 +218,6 @@ func (s *Screen) OpenFolder() {
 		return
 	}
 	s.env.OpenFile(s.folder)
-}
-
-func (s *Screen) openMenu(r listed, at fyne.Position) {
-	if menu := s.menuOf(r); menu != nil {
-		widgets.OpenMenuAt(s.env.Window.Canvas(), menu, at)
-	}
 }
 
 func (l *packageList) rows() int { return len(l.heads) + len(l.shown) }

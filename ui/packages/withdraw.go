@@ -315,8 +315,6 @@ func (r *fileRow) TappedSecondary(e *fyne.PointEvent) {
 	widgets.OpenMenuAt(r.window, r.menu(), e.AbsolutePosition)
 }
 
-func titleOf(l fileLine) string { return lang.L("More for {{.File}}", i18n.V{"File": l.name}) }
-
 // copiesTo lists who gets a copy and does not sign.
 func copiesTo(recipients []office.Recipient) fyne.CanvasObject {
 	list := widgets.Stack(8)

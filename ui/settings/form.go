@@ -103,9 +103,7 @@ func (f *form) documents(pickFolder func()) {
 
 // flag makes a check box of a setting that is on or off.
 func (f *form) flag(key, name string, at func(*office.Settings) *bool) *setting {
-	var k *setting
-	k = f.check(key, widgets.NewCheck(name, func(bool) { f.chosen(k) }), at)
-	return k
+	return f.check(key, widgets.NewCheck(name, func(bool) { f.chosen(f.by[key]) }), at)
 }
 
 func (f *form) pattern() string { return i18n.CanonicalPattern(typed(f.template)) }
@@ -121,83 +119,64 @@ func (f *form) shape() {
 // people makes a setting of a list of people, typed with commas between them.
 func (f *form) people(key, name, hint string, at func(*office.Settings) *[]string) {
 	e := widgets.NewEntry(lang.L("Name <e-mail address>"))
-	k := f.text(key, name, hint, e, func(s *office.Settings) *string { return new(string) })
-	k.read = func(s office.Settings) string { return strings.Join(*at(&s), "; ") }
-	k.write = func(s *office.Settings, v string) {
+	f.value(key, name, hint, e, func(s office.Settings) string { return strings.Join(*at(&s), "; ") }, func(s *office.Settings, v string) {
 		if *at(s) = nil; v != "" {
 			*at(s) = []string{v}
 		}
-	}
+	})
 }
 
 func (f *form) notices() {
-	var k *setting
-	c := newChoice([]string{string(office.NotifyEach), string(office.NotifyExecuted), string(office.NotifyNone)},
-		[]string{lang.L("Each signature and fully signed packages"), lang.L("Fully signed packages only"), lang.L("Nothing")}, func() { f.chosen(k) })
-	k = f.pick(office.FieldNotify, lang.L("Notify me about"), "", c,
-		func(s office.Settings) string {
-			if s.Notify == "" {
-				return string(office.NotifyEach)
+	f.pick(office.FieldNotify, lang.L("Notify me about"), []string{string(office.NotifyEach), string(office.NotifyExecuted), string(office.NotifyNone)},
+		[]string{lang.L("Each signature and fully signed packages"), lang.L("Fully signed packages only"), lang.L("Nothing")},
+		func(s office.Settings) string { return string(cmp.Or(s.Notify, office.NotifyEach)) }, func(s *office.Settings, v string) { s.Notify = office.NotifyKind(v) })
+	f.value(office.FieldDueDays, lang.L("Days before the due date"), lang.L("You are told once of each package that is not signed by then. 0 for never."),
+		widgets.NewEntry(strconv.Itoa(office.DueDays)), func(s office.Settings) string { return strconv.Itoa(max(0, cmp.Or(s.DueDays, office.DueDays))) },
+		func(s *office.Settings, v string) {
+			n, err := strconv.Atoi(v)
+			if s.DueDays = office.DueDaysFrom(n); err != nil {
+				s.DueDays = office.DueDaysFrom(-1)
 			}
-			return string(s.Notify)
-		},
-		func(s *office.Settings, v string) { s.Notify = office.NotifyKind(v) })
-	days := f.text(office.FieldDueDays, lang.L("Days before the due date"), lang.L("You are told once of each package that is not signed by then. 0 for never."),
-		widgets.NewEntry(strconv.Itoa(office.DueDays)), func(s *office.Settings) *string { return new(string) })
-	days.read = func(s office.Settings) string { return strconv.Itoa(max(0, cmp.Or(s.DueDays, office.DueDays))) }
-	days.write = func(s *office.Settings, v string) {
-		n, err := strconv.Atoi(v)
-		if s.DueDays = office.DueDaysFrom(n); err != nil {
-			s.DueDays = office.DueDaysFrom(-1)
-		}
-	}
+		})
 	f.text(office.FieldQuietFrom, lang.L("Quiet from"), lang.L("No notifications between these times. Leave both empty to be notified at any time."), widgets.NewEntry("22:00"),
 		func(s *office.Settings) *string { return &s.QuietFrom })
 	f.text(office.FieldQuietTo, lang.L("Quiet until"), "", widgets.NewEntry("07:00"), func(s *office.Settings) *string { return &s.QuietTo })
 }
 
 func (f *form) program() {
-	var look, tongue *setting
-	themes := newChoice([]string{"", "light", "dark"}, []string{lang.L("Same as the system"), lang.L("Light"), lang.L("Dark")}, func() { f.chosen(look) })
-	look = f.pick("theme", lang.L("Theme"), "", themes,
-		func(s office.Settings) string { return s.Theme }, func(s *office.Settings, v string) { s.Theme = v })
-	codes, names := []string{""}, []string{lang.L("Same as the system")}
-	for _, code := range i18n.Languages() {
-		codes, names = append(codes, code), append(names, i18n.LanguageName(code))
+	system := lang.L("Same as the system")
+	pick := func(key, name string, values, texts []string, at func(*office.Settings) *string) {
+		f.pick(key, name, append([]string{""}, values...), append([]string{system}, texts...),
+			func(s office.Settings) string { return *at(&s) }, func(s *office.Settings, v string) { *at(s) = v })
 	}
-	languages := newChoice(codes, names, func() { f.chosen(tongue) })
-	tongue = f.pick("language", lang.L("Language"), "", languages,
-		func(s office.Settings) string { return s.Language }, func(s *office.Settings, v string) { s.Language = v })
-	var contrast, size, moves *setting
-	contrasts := newChoice([]string{"", "high", "normal"}, []string{lang.L("Same as the system"), lang.L("High"), lang.L("Normal")}, func() { f.chosen(contrast) })
-	contrast = f.pick(office.FieldContrast, lang.L("Contrast"), "", contrasts,
-		func(s office.Settings) string { return s.Contrast }, func(s *office.Settings, v string) { s.Contrast = v })
-	percents, texts := []string{""}, []string{lang.L("Same as the system")}
+	pick("theme", lang.L("Theme"), []string{"light", "dark"}, []string{lang.L("Light"), lang.L("Dark")}, func(s *office.Settings) *string { return &s.Theme })
+	var names []string
+	for _, code := range i18n.Languages() {
+		names = append(names, i18n.LanguageName(code))
+	}
+	pick("language", lang.L("Language"), i18n.Languages(), names, func(s *office.Settings) *string { return &s.Language })
+	pick(office.FieldContrast, lang.L("Contrast"), []string{"high", "normal"}, []string{lang.L("High"), lang.L("Normal")}, func(s *office.Settings) *string { return &s.Contrast })
+	percents, texts := []string{""}, []string{system}
 	for _, percent := range office.TextSizes() {
 		percents, texts = append(percents, strconv.Itoa(percent)), append(texts, lang.L("{{.Percent}}%", i18n.V{"Percent": percent}))
 	}
-	sizes := newChoice(percents, texts, func() { f.chosen(size) })
-	size = f.pick(office.FieldTextSize, lang.L("Text size"), "", sizes, func(s office.Settings) string {
+	f.pick(office.FieldTextSize, lang.L("Text size"), percents, texts, func(s office.Settings) string {
 		if s.TextSize == 0 {
 			return ""
 		}
 		return strconv.Itoa(s.TextSize)
 	}, func(s *office.Settings, v string) { s.TextSize, _ = strconv.Atoi(v) })
-	motions := newChoice([]string{"", "reduced", "full"}, []string{lang.L("Same as the system"), lang.L("Reduced"), lang.L("Normal")}, func() { f.chosen(moves) })
-	moves = f.pick(office.FieldMotion, lang.L("Animations"), "", motions,
-		func(s office.Settings) string { return s.Motion }, func(s *office.Settings, v string) { s.Motion = v })
+	pick(office.FieldMotion, lang.L("Animations"), []string{"reduced", "full"}, []string{lang.L("Reduced"), lang.L("Normal")}, func(s *office.Settings) *string { return &s.Motion })
 	f.flag("check_updates", lang.L("Check for a new version once a day"), func(s *office.Settings) *bool { return &s.CheckUpdates }).
 		field.Hint(lang.L("It asks for the newest version number alone and says nothing about you or your documents."))
-	days := widgets.NewEntry(strconv.Itoa(office.KeepEventsDays))
-	k := f.text(office.FieldKeepEvents, lang.L("Days to keep the contents of events"), lang.L("Packages and saved files stay in the list."),
-		days, func(s *office.Settings) *string { return new(string) })
-	k.read = func(s office.Settings) string { return strconv.Itoa(cmp.Or(s.KeepEvents, office.KeepEventsDays)) }
-	k.write = func(s *office.Settings, v string) {
-		var err error
-		if s.KeepEvents, err = strconv.Atoi(v); err != nil || s.KeepEvents == 0 {
-			s.KeepEvents = -1 // 0 would mean the default
-		}
-	}
+	f.value(office.FieldKeepEvents, lang.L("Days to keep the contents of events"), lang.L("Packages and saved files stay in the list."),
+		widgets.NewEntry(strconv.Itoa(office.KeepEventsDays)), func(s office.Settings) string { return strconv.Itoa(cmp.Or(s.KeepEvents, office.KeepEventsDays)) },
+		func(s *office.Settings, v string) {
+			var err error
+			if s.KeepEvents, err = strconv.Atoi(v); err != nil || s.KeepEvents == 0 {
+				s.KeepEvents = -1 // 0 would mean the default
+			}
+		})
 }
 
 func (f *form) service() {
@@ -209,10 +188,8 @@ func (f *form) service() {
 	plain(office.FieldClientID, lang.L("Client ID"), "", "", func(s *office.Settings) *string { return &s.ClientID })
 	plain(office.FieldHeader, lang.L("Event signature header"), "X-Service-Signature", "", func(s *office.Settings) *string { return &s.SignatureHeader })
 	scopes := widgets.NewEntry("openid profile offline_access organization")
-	k := f.text(office.FieldScopes, lang.L("Scopes"), "", scopes, func(s *office.Settings) *string { return new(string) })
-	k.get = func() string { return strings.Join(strings.Fields(scopes.Text), " ") }
-	k.read = func(s office.Settings) string { return strings.Join(s.Scopes, " ") }
-	k.write = func(s *office.Settings, v string) { s.Scopes = strings.Fields(v) }
+	f.value(office.FieldScopes, lang.L("Scopes"), "", scopes, func(s office.Settings) string { return strings.Join(s.Scopes, " ") },
+		func(s *office.Settings, v string) { s.Scopes = strings.Fields(v) }).get = func() string { return strings.Join(strings.Fields(scopes.Text), " ") }
 	f.clientSecret, f.ngrokToken = widgets.NewSecret(), widgets.NewSecret()
 	f.clientField = widgets.NewField(lang.L("Client secret"), f.clientSecret, "")
 	f.ngrokField = widgets.NewField(lang.L("ngrok authtoken"), f.ngrokToken, "")
@@ -220,18 +197,15 @@ func (f *form) service() {
 		f.inputs[e] = nil
 		e.OnChanged = func(string) { f.changed(nil) }
 	}
-	f.redirect = newChoice(
+	f.redirect = f.pick(office.FieldRedirect, lang.L("How the browser returns to Countersign"),
 		[]string{string(office.RedirectTunnel), string(office.RedirectLocalhost), string(office.RedirectLoopback), string(office.RedirectPaste)},
 		[]string{lang.L("Through your office's public address"), lang.L("To this computer, https://localhost"),
-			lang.L("To this computer, http://127.0.0.1"), lang.L("By copy and paste")}, func() { f.chosen(f.by[office.FieldRedirect]) })
-	f.pick(office.FieldRedirect, lang.L("How the browser returns to Countersign"), "", f.redirect,
+			lang.L("To this computer, http://127.0.0.1"), lang.L("By copy and paste")},
 		func(s office.Settings) string { return string(s.Redirect) }, func(s *office.Settings, v string) { s.Redirect = office.RedirectKind(v) })
 	plain(office.FieldRedirectURI, lang.L("Registered return address"), lang.L("according to the choice above"), "", func(s *office.Settings) *string { return &s.RedirectURI })
-	f.tunnel = newChoice(
+	f.tunnel = f.pick(office.FieldTunnel, lang.L("How the service reaches this computer"),
 		[]string{string(office.TunnelNgrok), string(office.TunnelExternal), string(office.TunnelNone), string(office.TunnelLoopback)},
 		[]string{lang.L("An ngrok address"), lang.L("Your office's web server (reverse proxy)"), lang.L("No public address"), lang.L("This computer only (demo)")},
-		func() { f.chosen(f.by[office.FieldTunnel]) })
-	f.pick(office.FieldTunnel, lang.L("How the service reaches this computer"), "", f.tunnel,
 		func(s office.Settings) string { return string(s.Tunnel) }, func(s *office.Settings, v string) { s.Tunnel = office.TunnelKind(v) })
 	plain(office.FieldNgrokDomain, lang.L("ngrok domain"), "office.ngrok.app", lang.L("Leave empty to use your ngrok account's own domain."), func(s *office.Settings) *string { return &s.NgrokDomain })
 	plain(office.FieldNgrokConnect, lang.L("Other ngrok server (optional)"), "", "", func(s *office.Settings) *string { return &s.NgrokConnectURL })
@@ -351,10 +325,12 @@ func flag(set bool) string {
 }
 
 func (f *form) text(key, name, hint string, e *widgets.Entry, at func(*office.Settings) *string) *setting {
-	return f.add(&setting{key: key, input: e, field: widgets.NewField(name, e, hint), get: func() string { return typed(e) }, set: e.SetText,
-		read:  func(s office.Settings) string { return *at(&s) },
-		write: func(s *office.Settings, v string) { *at(s) = v },
-	}, e)
+	return f.value(key, name, hint, e, func(s office.Settings) string { return *at(&s) }, func(s *office.Settings, v string) { *at(s) = v })
+}
+
+// value makes a setting of a typed text that is not kept as one.
+func (f *form) value(key, name, hint string, e *widgets.Entry, read func(office.Settings) string, write func(*office.Settings, string)) *setting {
+	return f.add(&setting{key: key, input: e, field: widgets.NewField(name, e, hint), get: func() string { return typed(e) }, set: e.SetText, read: read, write: write}, e)
 }
 
 // choice is a selection of which each text stands for a value.
@@ -384,9 +360,9 @@ func (c *choice) show(value string) {
 }
 
 // pick makes a setting of a choice. A value of a later version that is not among the choices stays until another is chosen.
-func (f *form) pick(key, name, hint string, c *choice, read func(office.Settings) string, write func(*office.Settings, string)) *setting {
-	unknown := ""
-	return f.add(&setting{key: key, input: c.Select, field: widgets.NewField(name, c.Select, hint),
+func (f *form) pick(key, name string, values, texts []string, read func(office.Settings) string, write func(*office.Settings, string)) *choice {
+	c, unknown := newChoice(values, texts, func() { f.chosen(f.by[key]) }), ""
+	f.add(&setting{key: key, input: c.Select, field: widgets.NewField(name, c.Select, ""),
 		get: func() string {
 			if c.SelectedIndex() < 0 {
 				return unknown
@@ -396,6 +372,7 @@ func (f *form) pick(key, name, hint string, c *choice, read func(office.Settings
 		set:  func(v string) { unknown = v; c.show(v) },
 		read: read, write: write,
 	}, nil)
+	return c
 }
 
 func (f *form) check(key string, c *widgets.Check, at func(*office.Settings) *bool) *setting {
