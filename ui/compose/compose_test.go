@@ -1397,7 +1397,7 @@ func TestTheServiceSearchesToo(t *testing.T) {
 	b.Settle()
 	search := b.Window.Canvas().Focused()
 	b.Window.Canvas().FocusNext()
-	if _, is := b.Window.Canvas().Focused().(*templateList); !is {
+	if _, is := b.Window.Canvas().Focused().(*widgets.List); !is {
 		t.Errorf("Tab goes from the search to %T", b.Window.Canvas().Focused())
 	}
 	b.Window.Canvas().Focus(search)

@@ -253,7 +253,7 @@ type chooser struct {
 	screen *Screen
 	pop    *widgets.PopUp
 	search *widgets.Entry
-	list   *templateList
+	list   *widgets.List
 	body   *fyne.Container
 	use    *widgets.Button
 	all    []office.Template
@@ -272,7 +272,10 @@ func (s *Screen) ChooseTemplate() {
 	c.search.OnChanged = func(string) { c.typed() }
 	c.search.OnSubmitted = func(string) { c.choose(c.list.At()) }
 	c.search.OnKey = c.key
-	c.list = newTemplateList(c)
+	c.list = widgets.NewList(func() int { return len(c.shown) }, c.newRow, func(at int, o fyne.CanvasObject) { o.(*templateRow).show(at) })
+	c.list.OnSelected = c.list.Chose
+	c.list.Says = func() string { return lang.L("From a template") }
+	c.list.OnEnter = func() { c.choose(c.list.At()) }
 	c.use = widgets.NewButton(lang.L("Use the template"), func() { c.choose(c.list.At()) })
 	c.use.Importance = widget.HighImportance
 	head := widgets.Stack(8, widgets.NewHeading(lang.L("From a template")), c.search)
@@ -388,46 +391,28 @@ func (c *chooser) choose(at int) {
 	c.screen.UseTemplate(t)
 }
 
-// templateList is the chooser's list.
-type templateList struct {
-	widgets.List
-	chooser *chooser
-}
-
-func newTemplateList(c *chooser) *templateList {
-	l := &templateList{chooser: c}
-	l.Length = func() int { return len(c.shown) }
-	l.CreateItem = func() fyne.CanvasObject { return newTemplateRow(l) }
-	l.UpdateItem = func(at int, o fyne.CanvasObject) { o.(*templateRow).show(at) }
-	l.OnSelected = l.Chose
-	l.Says = func() string { return lang.L("From a template") }
-	l.OnEnter = func() { c.choose(l.At()) }
-	l.ExtendBaseWidget(l)
-	return l
-}
-
 // templateRow is one template; a tap uses it.
 type templateRow struct {
 	widgets.ListRow
-	list       *templateList
+	chooser    *chooser
 	at         int
 	name, what *widgets.Line
 }
 
-func newTemplateRow(l *templateList) *templateRow {
-	r := &templateRow{list: l, name: widgets.NewTitle(""), what: widgets.NewCaption("")}
+func (c *chooser) newRow() fyne.CanvasObject {
+	r := &templateRow{chooser: c, name: widgets.NewTitle(""), what: widgets.NewCaption("")}
 	r.Lines, r.Content = []*widgets.Line{r.name, r.what}, widgets.PadHV(8, 6, widgets.Stack(2, r.name, r.what))
 	r.ExtendBaseWidget(r)
 	return r
 }
 
 func (r *templateRow) Tapped(*fyne.PointEvent) {
-	r.list.Select(r.at)
-	r.list.chooser.choose(r.at)
+	r.chooser.list.Select(r.at)
+	r.chooser.choose(r.at)
 }
 
 func (r *templateRow) show(at int) {
-	t := r.list.chooser.shown[at]
+	t := r.chooser.shown[at]
 	r.at = at
 	r.name.Set(t.Name)
 	r.what.Set(templateFacts(t))

@@ -110,19 +110,10 @@ func (d *Env) tell(err error) {
 	}
 }
 
-// Problems are the issues that need a person, the gravest first and within a severity the oldest first: what the strip and
-// the list of problems show. Infos need nobody.
-func Problems(issues []agent.Issue) (list []agent.Issue) {
-	for _, severity := range []agent.Severity{agent.Problem, agent.Warning} {
-		from := len(list)
-		for _, issue := range issues {
-			if issue.Severity == severity {
-				list = append(list, issue)
-			}
-		}
-		slices.SortStableFunc(list[from:], func(a, b agent.Issue) int { return a.Since.Compare(b.Since) })
-	}
-	return list
+// Problems are the issues that need a person, in the agent's order: the gravest first and within a severity the oldest first. They
+// are what the strip and the list of problems show. Infos need nobody.
+func Problems(issues []agent.Issue) []agent.Issue {
+	return slices.DeleteFunc(slices.Clone(issues), func(i agent.Issue) bool { return i.Severity == agent.Info })
 }
 
 // Problem returns the issue that matters most, and how many others there are.
