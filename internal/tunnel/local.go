@@ -103,30 +103,21 @@ func (t local) Run(ctx context.Context, h http.Handler, report func(State)) erro
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	st := newStates(report)
+	st := &states{report: report}
 	if e := t.check(); e != nil {
 		st.down(e)
 		return e
 	}
-	st.connecting(nil)
-	waits := newWaits()
-	for {
-		began := time.Now()
-		e := t.once(ctx, h, st, log)
-		if e == nil {
-			return nil
-		}
-		st.down(e)
-		if e.permanent || !t.patient {
-			return e
-		}
-		if time.Since(began) > time.Minute {
-			waits.Reset()
-		}
-		if !pause(ctx, min(waits.NextBackOff(), longestWait)) {
-			return nil
-		}
+	once := func() *Error { return t.once(ctx, h, st, log) }
+	if t.patient {
+		return st.keepOpen(ctx, once)
 	}
+	st.connecting(nil)
+	if e := once(); e != nil {
+		st.down(e)
+		return e
+	}
+	return nil
 }
 
 // once listens and serves. It returns nil when ctx ended.

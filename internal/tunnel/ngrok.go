@@ -55,7 +55,7 @@ type ngrokTunnel struct{ config NgrokConfig }
 // Run implements Tunnel.
 func (t ngrokTunnel) Run(ctx context.Context, h http.Handler, report func(State)) error {
 	c := t.config
-	st := newStates(report)
+	st := &states{report: report}
 	if e := c.check(); e != nil {
 		st.down(e)
 		return e
@@ -72,25 +72,7 @@ func (t ngrokTunnel) Run(ctx context.Context, h http.Handler, report func(State)
 		<-served
 	}()
 
-	st.connecting(nil)
-	waits := newWaits()
-	for {
-		began := time.Now()
-		e := t.once(ctx, st, srv, connections)
-		if e == nil {
-			return nil
-		}
-		st.down(e)
-		if e.permanent {
-			return e
-		}
-		if time.Since(began) > time.Minute {
-			waits.Reset()
-		}
-		if !pause(ctx, min(waits.NextBackOff(), longestFor(e))) {
-			return nil
-		}
-	}
+	return st.keepOpen(ctx, func() *Error { return t.once(ctx, st, srv, connections) })
 }
 
 // once runs one link. It returns nil when ctx ended, else why the link is of no more use.

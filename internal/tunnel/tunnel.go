@@ -10,6 +10,7 @@
 package tunnel
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -44,7 +45,7 @@ type State struct {
 // Tunnel keeps a public address open.
 type Tunnel interface {
 	// Run opens the address and serves h on it until ctx ends, reconnecting by itself for ever. It calls report with
-	// every change, from one goroutine at a time; report must not block. h is called from many goroutines.
+	// where it stands, from one goroutine at a time; report must not block. h is called from many goroutines.
 	//
 	// Run returns nil once everything is closed after ctx ended, within 5 seconds: requests being answered get 3 of
 	// them. It returns an *Error earlier only for what trying again cannot mend, such as a wrong authtoken. A Tunnel
@@ -52,40 +53,82 @@ type Tunnel interface {
 	Run(ctx context.Context, h http.Handler, report func(State)) error
 }
 
-// states passes changes on and swallows repetitions. It belongs to the goroutine that calls Run.
+// states reports, with the address as it was last known. It belongs to the goroutine that calls Run.
 type states struct {
 	report func(State)
-	last   State
+	url    string
 }
-
-func newStates(report func(State)) *states { return &states{report: report} }
 
 // connecting says that the tunnel is on its way; why is nil on the first try.
-func (s *states) connecting(why *Error) { s.set(Connecting, s.last.URL, why) }
+func (s *states) connecting(why *Error) { s.tell(Connecting, why) }
 
-func (s *states) down(why *Error) { s.set(Down, s.last.URL, why) }
+func (s *states) down(why *Error) { s.tell(Down, why) }
 
-func (s *states) up(url string) { s.set(Up, url, nil) }
-
-func (s *states) set(phase Phase, url string, why *Error) {
-	next := State{Phase: phase, URL: url}
-	if why != nil {
-		next.Err = why
-	}
-	if next.Phase == s.last.Phase && next.URL == s.last.URL && sameReason(next.Err, s.last.Err) {
-		return
-	}
-	s.last = next
-	s.report(next)
+func (s *states) up(url string) {
+	s.url = url
+	s.tell(Up, nil)
 }
 
-// sameReason compares what a person would be told, not the technical cause, which differs in every try.
-func sameReason(a, b error) bool {
-	var left, right *Error
-	if !errors.As(a, &left) || !errors.As(b, &right) {
-		return a == nil && b == nil
+func (s *states) tell(phase Phase, why *Error) {
+	now := State{Phase: phase, URL: s.url}
+	if why != nil {
+		now.Err = why
 	}
-	return left.Message() == right.Message()
+	s.report(now)
+}
+
+// keepOpen tries until ctx ends, or what is wrong does not pass. once returns nil when ctx ended.
+func (s *states) keepOpen(ctx context.Context, once func() *Error) error {
+	s.connecting(nil)
+	waits := newWaits()
+	for {
+		began := time.Now()
+		e := once()
+		if e == nil {
+			return nil
+		}
+		s.down(e)
+		if e.permanent {
+			return e
+		}
+		if time.Since(began) > time.Minute {
+			waits.Reset()
+		}
+		if !pause(ctx, min(waits.NextBackOff(), longestFor(e))) {
+			return nil
+		}
+	}
+}
+
+// Open runs a tunnel until its address is open, which it returns; end closes it. When it ends before, or ctx does, the error
+// says what was in the way, and is nil where nothing is known.
+func Open(ctx context.Context, t Tunnel, h http.Handler) (address string, end func(), err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	up, ended := make(chan string, 1), make(chan error, 1)
+	var last error // read after Run has returned
+	go func() {
+		ended <- t.Run(ctx, h, func(s State) {
+			switch {
+			case s.Phase == Up:
+				select {
+				case up <- s.URL:
+				default: // it was up before
+				}
+			case s.Err != nil:
+				last = s.Err
+			}
+		})
+	}()
+	select {
+	case address = <-up:
+		return address, func() { cancel(); <-ended }, nil
+	case err = <-ended:
+		cancel()
+	case <-ctx.Done():
+		cancel()
+		err = <-ended
+	}
+	return "", nil, cmp.Or(err, last)
 }
 
 const (

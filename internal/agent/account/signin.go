@@ -371,40 +371,11 @@ func (r *Service) listenForReturn(ctx context.Context, s office.Settings, open f
 		}
 		r.ServeCallback(w, req)
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	up := make(chan string, 1)
-	var running sync.WaitGroup
-	var failed error
-	running.Go(func() {
-		err := open(listen).Run(ctx, http.HandlerFunc(serve), func(st tunnel.State) {
-			if st.Phase == tunnel.Up {
-				select {
-				case up <- st.URL:
-				default: // it was up before
-				}
-			}
-		})
-		failed = err
-		cancel()
-	})
-	closeAll := func() {
-		cancel()
-		running.Wait()
+	base, end, err := tunnel.Open(ctx, open(listen), http.HandlerFunc(serve))
+	if end == nil {
+		return redirect{}, cmp.Or(err, context.Cause(ctx))
 	}
-	select {
-	case base := <-up:
-		uri := base + path
-		if s.RedirectURI != "" {
-			uri = s.RedirectURI
-		}
-		return redirect{uri, closeAll}, nil
-	case <-ctx.Done():
-		closeAll()
-		if failed != nil {
-			return redirect{}, failed
-		}
-		return redirect{}, context.Cause(ctx)
-	}
+	return redirect{cmp.Or(s.RedirectURI, base+path), end}, nil
 }
 
 func sameState(got, want string) bool {

@@ -331,47 +331,22 @@ func (r *Service) Test(ctx context.Context, s office.Settings, secrets office.Se
 }
 
 func (r *Service) try(ctx context.Context, s office.Settings, t tunnel.Tunnel) (string, error) {
-	ctx, cancel := context.WithCancel(ctx)
 	mark := "/countersign-check/" + rand.Text()
-	up := make(chan string, 1)
-	var last error
-	ended := make(chan error, 1)
-	go func() {
-		ended <- t.Run(ctx, http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-			if !strings.HasSuffix(req.URL.Path, mark) {
-				http.NotFound(w, req)
-				return
-			}
-			io.WriteString(w, mark)
-		}), func(st tunnel.State) {
-			if st.Phase == tunnel.Up {
-				select {
-				case up <- st.URL:
-				default: // it was up before
-				}
-			} else if st.Err != nil {
-				last = st.Err // read after Run has returned
-			}
-		})
-	}()
-	stop := func() error {
-		cancel()
-		return cmp.Or(<-ended, last)
-	}
-	select {
-	case public := <-up:
-		var err error
-		if s.Tunnel == office.TunnelExternal {
-			err = r.arrives(ctx, strings.TrimSuffix(public, "/")+mark, mark)
+	public, end, err := tunnel.Open(ctx, t, http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if !strings.HasSuffix(req.URL.Path, mark) {
+			http.NotFound(w, req)
+			return
 		}
-		stop()
-		return public, err
-	case err := <-ended:
-		cancel()
-		return "", tunnelError(cmp.Or(err, last))
-	case <-ctx.Done():
-		return "", tunnelError(stop())
+		io.WriteString(w, mark)
+	}))
+	if end == nil {
+		return "", tunnelError(err)
 	}
+	defer end()
+	if s.Tunnel == office.TunnelExternal {
+		err = r.arrives(ctx, strings.TrimSuffix(public, "/")+mark, mark)
+	}
+	return public, err
 }
 
 // arrives asks for address and expects mark.
