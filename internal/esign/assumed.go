@@ -111,8 +111,8 @@ var signerRoles = []string{"signer", "guest", "host"}
 //   - A template's people and documents go by the ids that templates/list gives them. A role is named beside its id where
 //     the template has it once; where it has no id, by its name alone. A document that gets values and no file is named in
 //     documents[] by its id, or by its name where it has none (packages.go).
-//   - Which text fields a template's document has is read from data, fields or templateData, as a list or a map; the
-//     shape of service-facts.md, 7 for packages/data comes first (templates.go).
+//   - Which text fields a template's document has is read from data, in the shape of service-facts.md, 7 for packages/data
+//     (templates.go).
 //   - packages/rescind may be tried under both forms of its path, unlike packages/add: a path that is not served does nothing.
 //     Its answer counts only if it names the package, and even then the status has the last word (packages.go).
 //   - Nobody follows a signer where nextSignerId is null, missing, empty, all zeros or the signer's own (interface.md, "Events":

@@ -59,6 +59,28 @@ func answering(status int, body string, headers ...string) http.HandlerFunc {
 	}
 }
 
+// recording is a service that answers the same to everything, which is JSON, and what it was asked: method, path and body, a line each.
+func recording(t *testing.T, answer string) (client *Client, asked func() string) {
+	t.Helper()
+	var mu sync.Mutex
+	var all []string
+	client, _ = api(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if kind := r.Header.Get("Content-Type"); kind != "application/json" {
+			t.Errorf("sent as %q", kind)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		all = append(all, r.Method+" "+r.URL.Path+" "+string(body))
+		io.WriteString(w, answer)
+	}))
+	return client, func() string {
+		mu.Lock()
+		defer mu.Unlock()
+		return strings.Join(all, "\n")
+	}
+}
+
 const (
 	bareStatus = `{"packageId":"p-1","state":"executed","documents":[{"documentId":"d-1"},{"documentId":"d-2"}]}`
 	fullStatus = `{"packageId":"p-1","organizationId":"o-1","memberId":"m-1","name":"Lease","timeSignBy":"2026-12-01T10:00:00.5Z",
@@ -124,35 +146,7 @@ func TestTheBaseAddressMayOrMayNotHaveThePrefix(t *testing.T) {
 	}
 }
 
-func TestBothFormsOfAPathAreFoundAndRemembered(t *testing.T) {
-	for _, c := range []struct {
-		name  string
-		serve string
-		want  []string
-	}{
-		{"under the prefix", "/api/v1", []string{"/api/v1", "/api/v1"}},
-		{"without it", "", []string{"/api/v1", "", ""}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			var asked []string
-			client, _ := api(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				asked = append(asked, strings.TrimSuffix(r.URL.Path, "/packages/p-1/status"))
-				if r.URL.Path != c.serve+"/packages/p-1/status" {
-					http.NotFound(w, r)
-					return
-				}
-				io.WriteString(w, bareStatus)
-			}))
-			for range 2 {
-				if _, err := client.Status(context.Background(), "p-1"); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if fmt.Sprint(asked) != fmt.Sprint(c.want) {
-				t.Errorf("asked %q", asked)
-			}
-		})
-	}
+func TestWhatIsServedInNeitherFormIsNotFound(t *testing.T) {
 	t.Run("the service's own 404 is an answer", func(t *testing.T) {
 		n := 0
 		client, _ := api(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -185,21 +179,6 @@ func TestBothFormsOfAPathAreFoundAndRemembered(t *testing.T) {
 		}
 		if _, err := client.Upload(context.Background(), fileOf("a.pdf", "%PDF-", "")); kindOf(err) != NotFound {
 			t.Error(err)
-		}
-	})
-	t.Run("a POST arrives once and whole", func(t *testing.T) {
-		var bodies []string
-		client, _ := api(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if strings.HasPrefix(r.URL.Path, "/api/v1") {
-				w.WriteHeader(405)
-				return
-			}
-			b, _ := io.ReadAll(r.Body)
-			bodies = append(bodies, string(b))
-			io.WriteString(w, `{"endpoint":{"eventEndpointId":"e","url":"https://x.example.com/A/","secret":"s"}}`)
-		}))
-		if _, err := client.SetEndpoint(context.Background(), "https://x.example.com/A/"); err != nil || len(bodies) != 1 || bodies[0] != `{"url":"https://x.example.com/A/"}` {
-			t.Errorf("%v %q", err, bodies)
 		}
 	})
 }

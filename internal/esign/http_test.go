@@ -129,11 +129,13 @@ func TestNothingIsAskedOverHTTP2(t *testing.T) {
 	}
 }
 
-func TestAServiceThatSaysInItsOwnFormThatItHasNoSuchPathIsAskedUnderTheOther(t *testing.T) {
+func TestBothFormsOfAPathAreFoundAndRemembered(t *testing.T) {
 	for name, no := range map[string]struct {
 		status int
 		body   string
 	}{
+		"in no words": {404, `404 page not found`},
+		"with a page": {200, "<!doctype html><title>Sign in</title>"}, // of its web application
 		"in general":  {404, `{"error":"not_found","message":"Not found"}`},
 		"about paths": {404, `{"error":"resource_not_found","message":"There is nothing at this address."}`},
 		"one word":    {404, `{"error":"Not Found","message":"Cannot GET"}`},
@@ -168,8 +170,8 @@ func TestAServiceThatSaysInItsOwnFormThatItHasNoSuchPathIsAskedUnderTheOther(t *
 					if _, err := client.Status(ctx, "p-2"); kindOf(err) != NotFound || NotServed(err) || !strings.Contains(err.Error(), "package_not_found") {
 						t.Errorf("an unknown package: %v", err)
 					}
-					if _, err := client.Status(ctx, "p-1"); err != nil {
-						t.Errorf("status: %v", err)
+					if s, err := client.Status(ctx, "p-1"); err != nil || s.State != Executed {
+						t.Errorf("status: %+v, %v", s, err)
 					}
 				}
 				d, err := client.Download(ctx, MasterFile, "p-1", "")
@@ -179,6 +181,9 @@ func TestAServiceThatSaysInItsOwnFormThatItHasNoSuchPathIsAskedUnderTheOther(t *
 				d.Body.Close()
 				if _, err := client.SetEndpoint(ctx, "https://x.example.com/A/"); err != nil {
 					t.Errorf("endpoint: %v", err)
+				}
+				if path := serve + "/events/endpoints/set"; slices.Index(asked, path) < 0 || slices.Index(asked, path) != len(asked)-1 {
+					t.Errorf("a POST arrives more than once: %q", asked)
 				}
 				before := len(asked)
 				client.Status(ctx, "p-2")
@@ -269,7 +274,7 @@ func TestWhatTheProxySaysReachesPeople(t *testing.T) {
 }
 
 // labels are what pages of a network say that they are; nil is for those that say nothing.
-var labels = map[string][]string{"none": nil, "its own": {"application/xhtml+xml"}, "plain text": {"text/plain"}}
+var labels = map[string][]string{"none": nil, "HTML": {"text/html; charset=utf-8"}, "its own": {"application/xhtml+xml"}, "plain text": {"text/plain"}}
 
 func TestAPageIsNoWordOfTheServiceWhateverItsLabel(t *testing.T) {
 	for name, label := range labels {

@@ -84,11 +84,6 @@ type list[T any] []T
 
 func (l *list[T]) UnmarshalJSON(b []byte) error {
 	*l = nil
-	var plain []*T
-	if json.Unmarshal(b, &plain) == nil { // which reads each byte once; else one by one
-		*l = present(plain)
-		return nil
-	}
 	for _, r := range elements(b) {
 		var v T
 		if len(r) > 0 && r[0] == '{' && json.Unmarshal(r, &v) == nil {
@@ -96,55 +91,6 @@ func (l *list[T]) UnmarshalJSON(b []byte) error {
 		}
 	}
 	return nil
-}
-
-// present are those that are not null.
-func present[T any](plain []*T) (all []T) {
-	for _, v := range plain {
-		if v != nil {
-			all = append(all, *v)
-		}
-	}
-	return all
-}
-
-// repeatsList reports whether an object in valid JSON may have one of the lists of a plainPackage twice. The second would be read into the
-// elements of the first, which lend it what it does not say: that a document is executed, for one.
-func repeatsList(raw []byte) bool {
-	names := [...]string{"documents", "signers", "recipients", "revisions", "items"}
-	var seen []uint8 // of each object that is open, a bit for each name; likewise of each array
-	for i := 0; i < len(raw); i++ {
-		switch raw[i] {
-		case '{', '[':
-			seen = append(seen, 0)
-		case '}', ']':
-			seen = seen[:len(seen)-1]
-		case '"':
-			start, plain := i+1, true
-			for i++; raw[i] != '"'; i++ {
-				if raw[i] == '\\' {
-					i, plain = i+1, false
-				}
-			}
-			if rest := bytes.TrimLeft(raw[i+1:], " \t\r\n"); len(rest) == 0 || rest[0] != ':' {
-				continue // a value
-			}
-			if !plain {
-				return true // it may be any name
-			}
-			for n, name := range names {
-				if !bytes.EqualFold(raw[start:i], []byte(name)) {
-					continue
-				}
-				bit, of := uint8(1)<<n, &seen[len(seen)-1]
-				if *of&bit != 0 {
-					return true
-				}
-				*of |= bit
-			}
-		}
-	}
-	return false
 }
 
 // elements are those of an array, or b alone.

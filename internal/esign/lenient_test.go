@@ -64,13 +64,8 @@ func TestAPackageIsReadTheSameWhetherItsListsAreOrNot(t *testing.T) {
 	const plain = `{"packageId":"p","PackageID":"q","state":" OPEN ","isExecuted":"true","externalData":[1, 2],"timeCreated":"2026-11-23T01:02:03Z",` +
 		`"documents":[` + document + `,null,{}],"signers":[{"signerId":"s","order":1},null,{"email":"a@b.c","timeDeclined":"2026-11-23"}],` +
 		`"recipients":[{"email":"c@d.e","type":"bcc"}],"more":{"signers":7}}`
-	var quickly plainPackage
-	var slowly packageRecord
-	if err := json.Unmarshal([]byte(plain), &quickly); err != nil || json.Unmarshal([]byte(plain), &slowly) != nil {
-		t.Fatal(err)
-	}
-	if got := quickly.record(); !reflect.DeepEqual(got, slowly) || got.PackageID != "q" || len(got.Documents) != 3 || len(got.Signers) != 2 {
-		t.Errorf("a plain package is read as\n%+v, and not as\n%+v", got, slowly)
+	if s, ok := readStatus([]byte(plain)); !ok || s.PackageID != "q" || len(s.Documents) != 3 || len(s.Signers) != 2 {
+		t.Errorf("%+v", s)
 	}
 	for odd, same := range map[string]string{
 		`{"packageId":"p","documents":` + document + `}`:                                                               `{"packageId":"p","documents":[` + document + `]}`,

@@ -47,12 +47,7 @@ func discover(ctx context.Context, cfg Config) (authority, error) {
 	defer cancel()
 
 	root := cfg.authRoot()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, root+discoveryPath, nil)
-	if err != nil {
-		return authority{}, noAnswer(op, err)
-	}
-	req.Header.Set("Accept", "application/json")
-	res, err := cfg.oauthClient().Do(req)
+	res, err := get(ctx, cfg.oauthClient(), root+discoveryPath)
 	if err != nil {
 		return authority{}, noAnswer(op, err)
 	}
@@ -89,14 +84,19 @@ func discover(ctx context.Context, cfg Config) (authority, error) {
 	return a, nil
 }
 
-// hasKeys reports whether a key set lies at an address.
-func hasKeys(ctx context.Context, cfg Config, address string) bool {
+// get asks for JSON, as nobody in particular.
+func get(ctx context.Context, client *http.Client, address string) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return false
+		return nil, err
 	}
 	req.Header.Set("Accept", "application/json")
-	res, err := cfg.oauthClient().Do(req)
+	return client.Do(req)
+}
+
+// hasKeys reports whether a key set lies at an address.
+func hasKeys(ctx context.Context, cfg Config, address string) bool {
+	res, err := get(ctx, cfg.oauthClient(), address)
 	if err != nil {
 		return false
 	}
@@ -563,12 +563,7 @@ func (c Config) Answers(ctx context.Context) error {
 	const op = "looking for the API"
 	var last error
 	for _, form := range []pathForm{prefixed, bare} {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.apiRoot()+form.prefix()+probeRoute, nil)
-		if err != nil {
-			return &Error{Op: op, Kind: BadAnswer, err: err}
-		}
-		req.Header.Set("Accept", "application/json")
-		res, err := c.httpClient(redirectNowhere).Do(req)
+		res, err := get(ctx, c.httpClient(redirectNowhere), c.apiRoot()+form.prefix()+probeRoute)
 		if err != nil {
 			return noAnswer(op, err)
 		}

@@ -200,14 +200,20 @@ func (s *Session) all(ctx context.Context, op string) (Tokens, error) {
 	if s.pending != nil && s.pending.Refresh != "" {
 		refresh = s.pending.Refresh
 	}
+	t := s.living()
+	t.Refresh = refresh
+	return t, nil
+}
+
+// living are the tokens in use, without an access token that has come to its end.
+func (s *Session) living() Tokens {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	t := s.tokens
-	s.mu.Unlock()
 	if !s.cfg.now().Before(t.Expiry) {
 		t.Access = ""
 	}
-	t.Refresh = refresh
-	return t, nil
+	return t
 }
 
 // Ended reports whether the service has ended the sign-in, or Leave or Revoke has: only Adopt helps.
@@ -277,16 +283,6 @@ func (s *Session) end() {
 	s.mu.Unlock()
 }
 
-// unexpired is the access token as long as it lives at all; "" otherwise.
-func (s *Session) unexpired(now time.Time) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if now.Before(s.tokens.Expiry) {
-		return s.tokens.Access
-	}
-	return ""
-}
-
 // renew redeems the kept refresh token and returns the new access token. Only the flight under way calls it.
 func (s *Session) renew(ctx context.Context) (string, error) {
 	const op = "renewing the sign-in"
@@ -304,8 +300,8 @@ func (s *Session) renew(ctx context.Context) (string, error) {
 		return "", s.replacedOr(ctx, &Error{Op: op, Kind: NotKept, err: err})
 	}
 	if kept == "" {
-		if access := s.unexpired(s.cfg.now()); access != "" {
-			return access, nil
+		if t := s.living(); t.Access != "" {
+			return t.Access, nil
 		}
 		s.end()
 		return "", &Error{Op: op, Kind: SignedOut}

@@ -16,37 +16,6 @@ import (
 	"time"
 )
 
-func TestATokenIsUsedUntilShortlyBeforeItsEnd(t *testing.T) {
-	for _, c := range []struct {
-		name     string
-		change   func(*provider)
-		lifetime time.Duration
-		skew     time.Duration
-	}{
-		{"half an hour", nil, 1800 * time.Second, 30 * time.Second},
-		{"three seconds", func(p *provider) { p.expiresIn = 3 }, 3 * time.Second, 300 * time.Millisecond},
-		{"as a string", func(p *provider) { p.expiresIn = "100" }, 100 * time.Second, 10 * time.Second},
-		{"not said", func(p *provider) { p.noExpiry = true }, assumedLifetime, 30 * time.Second},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			bubble(t, c.change, func(t *testing.T, p *provider, cfg Config) {
-				s, v := started(p, cfg)
-				if access(t, s) != "at-1" || v.now() != "rt-1" {
-					t.Fatal("not renewed")
-				}
-				time.Sleep(c.lifetime - c.skew - time.Millisecond)
-				if a := access(t, s); a != "at-1" {
-					t.Errorf("renewed too early: %s", a)
-				}
-				time.Sleep(2 * time.Millisecond)
-				if a := access(t, s); a != "at-2" || v.now() != "rt-2" {
-					t.Errorf("not renewed: %s", a)
-				}
-			})
-		})
-	}
-}
-
 func TestATokenThatAFastClockGotIsNotBelievedOnceTheClockIsRight(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, p *provider, cfg Config) {
 		fast := 5 * time.Hour
@@ -283,26 +252,6 @@ func TestInvalidateConcernsOnlyTheCurrentToken(t *testing.T) {
 		s.Invalidate(first)
 		if second == first || access(t, s) != second {
 			t.Error("renewed twice for one token")
-		}
-	})
-}
-
-func TestAdoptWinsOverARenewalUnderWay(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, p *provider, cfg Config) {
-		hold := make(chan struct{})
-		p.token = func(http.ResponseWriter, url.Values, int) bool { <-hold; return false }
-		s, v := started(p, cfg)
-		got := make(chan string)
-		go func() { a, _ := s.Access(context.Background()); got <- a }()
-		synctest.Wait()
-		must(t, s.Adopt(context.Background(), Tokens{Access: "a", Refresh: "r", Expiry: time.Now().Add(time.Hour)}, nil))
-		if a := <-got; a != "a" {
-			t.Errorf("the waiting caller got %q", a)
-		}
-		close(hold)
-		synctest.Wait()
-		if v.now() != "r" || access(t, s) != "a" {
-			t.Error("the old renewal won")
 		}
 	})
 }

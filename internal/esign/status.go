@@ -93,58 +93,22 @@ type Signer struct {
 
 // packageRecord is every published shape of a package at once.
 type packageRecord struct {
-	packageFields
-	Documents  documentList          `json:"documents"`
-	Signers    list[signerRecord]    `json:"signers"`
-	Recipients list[recipientRecord] `json:"recipients"`
-}
-
-type packageFields struct {
-	PackageID      text            `json:"packageId"`
-	OrganizationID text            `json:"organizationId"`
-	MemberID       text            `json:"memberId"`
-	Name           text            `json:"name"`
-	State          state           `json:"state"`
-	Type           text            `json:"type"`
-	IsExecuted     flag            `json:"isExecuted"`
-	ExternalData   json.RawMessage `json:"externalData"`
-	TimeSignBy     stamp           `json:"timeSignBy"`
-	TimeCreated    stamp           `json:"timeCreated"`
-	TimeExecuted   stamp           `json:"timeExecuted"`
-	TimeRescinded  stamp           `json:"timeRescinded"`
-	RescindMessage text            `json:"rescindMessage"`
-}
-
-// plainPackage is a packageRecord in which every list is one, as nearly all are: encoding/json reads each byte of it once, and
-// those of a documentRecord in its list, which says itself how it is read, ten times. Where it finds anything else in the place of
-// a list, it fails, and the packageRecord is for that; so it is where a list comes twice, see repeatsList.
-type plainPackage struct {
-	packageFields
-	Documents  []plainDocument    `json:"documents"`
-	Signers    []*signerRecord    `json:"signers"`
-	Recipients []*recipientRecord `json:"recipients"`
-}
-
-type plainDocument struct {
-	documentFields
-	Revisions []*revisionRecord `json:"revisions"`
-}
-
-func (p plainPackage) record() packageRecord {
-	r := packageRecord{packageFields: p.packageFields, Signers: present(p.Signers), Recipients: present(p.Recipients)}
-	for _, d := range p.Documents {
-		r.Documents = append(r.Documents, documentRecord{d.documentFields, present(d.Revisions)})
-	}
-	return r
-}
-
-// readPackage reads a record, plain or not; ok is false for what is no object.
-func readPackage(raw []byte) (r packageRecord, ok bool) {
-	var plain plainPackage
-	if json.Unmarshal(raw, &plain) == nil && !repeatsList(raw) {
-		return plain.record(), true
-	}
-	return r, json.Unmarshal(raw, &r) == nil
+	PackageID      text                  `json:"packageId"`
+	OrganizationID text                  `json:"organizationId"`
+	MemberID       text                  `json:"memberId"`
+	Name           text                  `json:"name"`
+	State          state                 `json:"state"`
+	Type           text                  `json:"type"`
+	IsExecuted     flag                  `json:"isExecuted"`
+	ExternalData   json.RawMessage       `json:"externalData"`
+	TimeSignBy     stamp                 `json:"timeSignBy"`
+	TimeCreated    stamp                 `json:"timeCreated"`
+	TimeExecuted   stamp                 `json:"timeExecuted"`
+	TimeRescinded  stamp                 `json:"timeRescinded"`
+	RescindMessage text                  `json:"rescindMessage"`
+	Documents      documentList          `json:"documents"`
+	Signers        list[signerRecord]    `json:"signers"`
+	Recipients     list[recipientRecord] `json:"recipients"`
 }
 
 // documentList is a list that has a place for every document, also for one that cannot be read: none may be forgotten.
@@ -152,11 +116,6 @@ type documentList []documentRecord
 
 func (l *documentList) UnmarshalJSON(b []byte) error {
 	*l = nil
-	var plain []documentRecord
-	if json.Unmarshal(b, &plain) == nil {
-		*l = plain
-		return nil
-	}
 	for _, r := range elements(b) {
 		var d documentRecord
 		if json.Unmarshal(r, &d) != nil {
@@ -168,20 +127,16 @@ func (l *documentList) UnmarshalJSON(b []byte) error {
 }
 
 type documentRecord struct {
-	documentFields
-	Revisions list[revisionRecord] `json:"revisions"`
-}
-
-type documentFields struct {
-	DocumentID   text            `json:"documentId"`
-	FileID       text            `json:"fileId"`
-	ExternalID   json.RawMessage `json:"externalId"`
-	Name         text            `json:"name"`
-	FileName     text            `json:"fileName"`
-	IsExecuted   flag            `json:"isExecuted"`
-	TimeExecuted stamp           `json:"timeExecuted"`
-	Order        number          `json:"order"` // status
-	Index        number          `json:"index"` // everything else
+	DocumentID   text                 `json:"documentId"`
+	FileID       text                 `json:"fileId"`
+	ExternalID   json.RawMessage      `json:"externalId"`
+	Name         text                 `json:"name"`
+	FileName     text                 `json:"fileName"`
+	IsExecuted   flag                 `json:"isExecuted"`
+	TimeExecuted stamp                `json:"timeExecuted"`
+	Order        number               `json:"order"` // status
+	Index        number               `json:"index"` // everything else
+	Revisions    list[revisionRecord] `json:"revisions"`
 }
 
 type revisionRecord struct {
@@ -264,14 +219,13 @@ func (c *Client) record(ctx context.Context, op, route, packageID, end string) (
 
 // readStatus decodes a package, bare or under "package". ok is false when it is none: neither an id nor a state.
 func readStatus(raw []byte) (Status, bool) {
-	r, ok := readPackage(raw)
-	if ok && r.PackageID == "" && r.State == "" {
-		r, ok = readPackage(unwrap(raw, "package", "status"))
+	for _, record := range [][]byte{raw, unwrap(raw, "package", "status")} {
+		var r packageRecord
+		if json.Unmarshal(record, &r) == nil && (r.PackageID != "" || r.State != "") {
+			return r.status(), true
+		}
 	}
-	if !ok {
-		return Status{}, false
-	}
-	return r.status(), r.PackageID != "" || r.State != ""
+	return Status{}, false
 }
 
 func (r packageRecord) status() Status {
@@ -368,12 +322,19 @@ func (c *Client) List(ctx context.Context, q ListQuery) (Page, error) {
 	return page, nil
 }
 
-// readPage reads {"items", "total"} or a bare array. What is neither, or holds items of which none is a package, is no
-// list, least of all an empty one: whoever reads a list to its end takes what is not in it for not there.
 func readPage(raw []byte) (page Page, ok bool) {
-	if page, ok = readPlainPage(raw); ok {
-		return page, true
+	records, _, total, ok := readList(raw, func(r packageRecord) bool { return r.PackageID != "" })
+	page.Total = total
+	for _, r := range records {
+		page.Items = append(page.Items, r.status())
 	}
+	return page, ok
+}
+
+// readList reads {"items", "total"} or a bare array: the elements that are what is listed, how many there are with all others, and
+// how many the service says there are in all. What is neither, or holds elements of which none is known, is no list, least of all an
+// empty one: whoever reads a list to its end takes what is not in it for not there.
+func readList[T any](raw []byte, known func(T) bool) (items []T, given, total int, ok bool) {
 	var said struct {
 		Items json.RawMessage `json:"items"`
 		Total *number         `json:"total"`
@@ -381,48 +342,21 @@ func readPage(raw []byte) (page Page, ok bool) {
 	if bytes.HasPrefix(raw, []byte("[")) {
 		said.Items = raw
 	} else if json.Unmarshal(raw, &said) != nil || said.Items == nil && said.Total == nil {
-		return Page{}, false
+		return nil, 0, 0, false
 	}
 	if said.Total != nil {
-		page.Total = int(*said.Total)
+		total = int(*said.Total)
 	}
-	var items list[packageRecord]
-	json.Unmarshal(said.Items, &items) // a list never fails
-	for _, r := range items {
-		if r.PackageID != "" {
-			page.Items = append(page.Items, r.status())
+	if rawOrNil(said.Items) != nil {
+		for _, element := range elements(said.Items) {
+			var v T
+			if json.Unmarshal(element, &v) == nil && known(v) {
+				items = append(items, v)
+			}
+			given++
 		}
 	}
-	if len(page.Items) > 0 {
-		return page, true
-	}
-	var given []json.RawMessage
-	empty := rawOrNil(said.Items) == nil || json.Unmarshal(said.Items, &given) == nil && len(given) == 0
-	return page, empty
-}
-
-// readPlainPage reads a page that holds packages and nothing odd. Nearly all do, and have hundreds.
-func readPlainPage(raw []byte) (page Page, ok bool) {
-	var said struct {
-		Items []*plainPackage `json:"items"`
-		Total *number         `json:"total"`
-	}
-	into := any(&said)
-	if bytes.HasPrefix(raw, []byte("[")) {
-		into = &said.Items
-	}
-	if json.Unmarshal(raw, into) != nil || repeatsList(raw) {
-		return Page{}, false
-	}
-	if said.Total != nil {
-		page.Total = int(*said.Total)
-	}
-	for _, p := range said.Items {
-		if p != nil && p.PackageID != "" {
-			page.Items = append(page.Items, p.record().status())
-		}
-	}
-	return page, len(page.Items) > 0
+	return items, given, total, given == 0 || len(items) > 0
 }
 
 // Organization is what organizations/info says, as far as it can be recognised: its answer is not shown.

@@ -1,11 +1,8 @@
 package esign
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -84,8 +81,8 @@ func (c *Client) Templates(ctx context.Context, q TemplateQuery) (TemplatePage, 
 	if err != nil {
 		return TemplatePage{}, err
 	}
-	var raw json.RawMessage
-	if err := c.json(ctx, k, &raw); err != nil {
+	raw, err := c.whole(ctx, k)
+	if err != nil {
 		return TemplatePage{}, err
 	}
 	page, ok := readTemplates(raw)
@@ -95,65 +92,40 @@ func (c *Client) Templates(ctx context.Context, q TemplateQuery) (TemplatePage, 
 	return page, nil
 }
 
-// readTemplates reads {"items", "total"} or a bare array. What is neither, or holds entries of which none is a template,
-// is no list.
 func readTemplates(raw []byte) (page TemplatePage, ok bool) {
-	var said struct {
-		Items     json.RawMessage `json:"items"`
-		Templates json.RawMessage `json:"templates"`
-		Total     *number         `json:"total"`
-	}
-	if bytes.HasPrefix(raw, []byte("[")) {
-		said.Items = raw
-	} else if json.Unmarshal(raw, &said) != nil || said.Items == nil && said.Templates == nil && said.Total == nil {
-		return TemplatePage{}, false
-	}
-	if said.Total != nil {
-		page.Total = int(*said.Total)
-	}
-	known := 0
-	for _, item := range slices.Concat(given(said.Items), given(said.Templates)) {
-		page.Given++
-		var r templateRecord
-		if json.Unmarshal(item, &r) != nil || cmp.Or(r.TemplateID, r.ID) == "" {
-			continue
-		}
-		known++
+	records, given, total, ok := readList(raw, func(r templateRecord) bool { return cmp.Or(r.TemplateID, r.ID) != "" })
+	page.Given, page.Total = given, total
+	for _, r := range records {
 		if !slices.Contains(notForPackages, string(r.Type)) {
 			page.Items = append(page.Items, r.template())
 		}
 	}
-	return page, page.Given == 0 || known > 0
+	return page, ok
 }
 
-// templateRecord is every shape of a template at once.
 type templateRecord struct {
-	TemplateID   text           `json:"templateId"`
-	ID           text           `json:"id"`
-	Name         text           `json:"name"`
-	Description  text           `json:"description"`
-	Message      text           `json:"message"`
-	PackageType  text           `json:"packageType"`
-	Type         state          `json:"type"`
-	TimeLastUsed stamp          `json:"timeLastUsed"`
-	LastUsed     stamp          `json:"lastUsed"`
-	Documents    templateFiles  `json:"documents"`
-	Signers      templatePeople `json:"signers"`
-	Roles        templatePeople `json:"roles"`
-	Recipients   templatePeople `json:"recipients"`
+	TemplateID   text                 `json:"templateId"`
+	ID           text                 `json:"id"`
+	Name         text                 `json:"name"`
+	Description  text                 `json:"description"`
+	Message      text                 `json:"message"`
+	PackageType  text                 `json:"packageType"`
+	Type         state                `json:"type"`
+	TimeLastUsed stamp                `json:"timeLastUsed"`
+	Documents    list[templateFile]   `json:"documents"`
+	Signers      list[templatePerson] `json:"signers"`
+	Recipients   list[templatePerson] `json:"recipients"`
 }
 
 func (r templateRecord) template() Template {
 	t := Template{
 		ID: string(cmp.Or(r.TemplateID, r.ID)), Name: string(r.Name), Description: string(r.Description), Message: string(r.Message),
 		Sequential: sequentialType(string(r.PackageType)) || sequentialType(string(r.Type)), LastUsed: r.TimeLastUsed.Time,
-		Documents: r.Documents.inOrder(), Signers: r.Signers.inOrder(), Recipients: r.Recipients.inOrder(),
+		Signers: people(r.Signers), Recipients: people(r.Recipients),
 	}
-	if t.LastUsed.IsZero() {
-		t.LastUsed = r.LastUsed.Time
-	}
-	if len(t.Signers) == 0 {
-		t.Signers = r.Roles.inOrder()
+	slices.SortStableFunc(r.Documents, func(a, b templateFile) int { return cmp.Compare(a.Index+a.Order, b.Index+b.Order) })
+	for _, f := range r.Documents {
+		t.Documents = append(t.Documents, f.document())
 	}
 	return t
 }
@@ -162,53 +134,39 @@ func (r templateRecord) template() Template {
 // template says it as packageType beside the type of the template, or as its type alone (assumed.go).
 func sequentialType(name string) bool { return strings.EqualFold(name, typeSequential) }
 
-// templateFiles are the documents of a template: objects, or names alone.
-type templateFiles []templateFile
-
 type templateFile struct {
-	TemplateDocumentID text           `json:"templateDocumentId"`
-	DocumentID         text           `json:"documentId"`
-	ID                 text           `json:"id"`
-	Name               text           `json:"name"`
-	FileName           text           `json:"fileName"`
-	Index              number         `json:"index"`
-	Order              number         `json:"order"`
-	Data               templateFields `json:"data"`
-	Fields             templateFields `json:"fields"`
-	TemplateData       templateFields `json:"templateData"`
+	TemplateDocumentID text                `json:"templateDocumentId"`
+	DocumentID         text                `json:"documentId"`
+	ID                 text                `json:"id"`
+	Name               text                `json:"name"`
+	FileName           text                `json:"fileName"`
+	Index              number              `json:"index"`
+	Order              number              `json:"order"`
+	Data               list[templateField] `json:"data"`
 }
 
-func (l *templateFiles) UnmarshalJSON(b []byte) error {
-	*l = nil
-	for _, raw := range given(b) {
-		var f templateFile
-		if json.Unmarshal(raw, &f) != nil {
-			f = templateFile{}
-			f.Name.UnmarshalJSON(raw)
+// document has the text fields alone that have a data id: others, such as signatures, cannot be filled (service-facts.md, 4.3).
+func (f templateFile) document() TemplateDocument {
+	d := TemplateDocument{ID: string(cmp.Or(f.TemplateDocumentID, f.DocumentID, f.ID)), Name: string(f.Name), FileName: string(f.FileName)}
+	seen := map[text]bool{"": true}
+	for _, x := range f.Data {
+		multiline := strings.Contains(string(x.Type), "multi") || strings.Contains(string(x.Type), "area")
+		if seen[x.DataID] || x.Type != "" && !multiline && !strings.Contains(string(x.Type), "text") {
+			continue
 		}
-		*l = append(*l, f)
+		seen[x.DataID] = true
+		d.Fields = append(d.Fields, TemplateField{DataID: string(x.DataID), Name: string(cmp.Or(x.Label, x.Name)), Value: string(x.Value), Multiline: multiline})
 	}
-	return nil
+	return d
 }
 
-func (l templateFiles) inOrder() (list []TemplateDocument) {
-	slices.SortStableFunc(l, func(a, b templateFile) int { return cmp.Compare(a.Index+a.Order, b.Index+b.Order) })
-	for _, f := range l {
-		d := TemplateDocument{ID: string(cmp.Or(f.TemplateDocumentID, f.DocumentID, f.ID)), Name: string(f.Name), FileName: string(f.FileName)}
-		seen := map[string]bool{}
-		for _, x := range slices.Concat(f.Data, f.Fields, f.TemplateData) {
-			if !seen[x.DataID] {
-				d.Fields = append(d.Fields, x)
-			}
-			seen[x.DataID] = true
-		}
-		list = append(list, d)
-	}
-	return list
+type templateField struct {
+	DataID text  `json:"dataId"`
+	Label  text  `json:"label"`
+	Name   text  `json:"name"`
+	Type   state `json:"type"`
+	Value  text  `json:"value"`
 }
-
-// templatePeople are roles: objects, or their names alone.
-type templatePeople []templatePerson
 
 type templatePerson struct {
 	TemplateSignerID    text   `json:"templateSignerId"`
@@ -226,105 +184,18 @@ type templatePerson struct {
 	Order               number `json:"order"`
 }
 
-func (l *templatePeople) UnmarshalJSON(b []byte) error {
-	*l = nil
-	for _, raw := range given(b) {
-		var p templatePerson
-		if json.Unmarshal(raw, &p) != nil {
-			p = templatePerson{}
-			p.TemplateRole.UnmarshalJSON(raw)
-		}
-		*l = append(*l, p)
-	}
-	return nil
-}
-
-func (l templatePeople) inOrder() (list []TemplatePerson) {
-	slices.SortStableFunc(l, func(a, b templatePerson) int { return cmp.Compare(a.Index+a.Order, b.Index+b.Order) })
-	for _, p := range l {
+// people are those of a template in its order.
+func people(records []templatePerson) (all []TemplatePerson) {
+	slices.SortStableFunc(records, func(a, b templatePerson) int { return cmp.Compare(a.Index+a.Order, b.Index+b.Order) })
+	for _, p := range records {
 		role := p.TemplateRole
 		if role == "" && !slices.Contains(signerRoles, strings.ToLower(string(p.Role))) {
 			role = p.Role
 		}
-		list = append(list, TemplatePerson{
+		all = append(all, TemplatePerson{
 			ID:   string(cmp.Or(p.TemplateSignerID, p.TemplateRecipientID, p.SignerID, p.RecipientID, p.ID)),
 			Role: string(role), FirstName: string(p.FirstName), LastName: string(p.LastName), Email: string(p.Email), Type: string(p.Type),
 		})
 	}
-	return list
-}
-
-// templateFields are text fields: objects, data ids alone, or a map of data ids to values. Fields that are no text, such
-// as signatures, and those without a data id cannot be filled and are left out (service-facts.md, 4.3).
-type templateFields []TemplateField
-
-func (l *templateFields) UnmarshalJSON(b []byte) error {
-	*l = nil
-	var byID map[string]json.RawMessage
-	if json.Unmarshal(b, &byID) == nil {
-		if _, one := byID["dataId"]; !one {
-			for _, id := range slices.Sorted(maps.Keys(byID)) {
-				var f templateFieldRecord
-				if json.Unmarshal(byID[id], &f) != nil {
-					f.Value.UnmarshalJSON(byID[id])
-				}
-				f.DataID = (*text)(&id)
-				l.add(f)
-			}
-			return nil
-		}
-	}
-	for _, raw := range given(b) {
-		var f templateFieldRecord
-		if json.Unmarshal(raw, &f) != nil {
-			var id text
-			id.UnmarshalJSON(raw)
-			f = templateFieldRecord{DataID: &id}
-		}
-		l.add(f)
-	}
-	return nil
-}
-
-func (l *templateFields) add(f templateFieldRecord) {
-	var id text
-	if f.DataID != nil {
-		id = *f.DataID
-	} else if !f.told {
-		id = f.ID // the only name it has
-	}
-	kind := strings.ToLower(string(f.Type))
-	if id == "" || kind != "" && !strings.Contains(kind, "text") && !strings.Contains(kind, "multi") {
-		return
-	}
-	*l = append(*l, TemplateField{DataID: string(id), Name: string(cmp.Or(f.Label, f.Name, f.Title)), Value: string(f.Value),
-		Multiline: strings.Contains(kind, "multi") || strings.Contains(kind, "area")})
-}
-
-type templateFieldRecord struct {
-	DataID *text `json:"dataId"`
-	ID     text  `json:"id"`
-	Label  text  `json:"label"`
-	Name   text  `json:"name"`
-	Title  text  `json:"title"`
-	Type   text  `json:"type"`
-	Value  text  `json:"value"`
-
-	told bool // it says that it has no data id
-}
-
-func (f *templateFieldRecord) UnmarshalJSON(b []byte) error {
-	type plain templateFieldRecord
-	if err := json.Unmarshal(b, (*plain)(f)); err != nil {
-		return err
-	}
-	var members map[string]json.RawMessage
-	json.Unmarshal(b, &members)
-	_, f.told = members["dataId"]
-	return nil
-}
-
-// given are the elements of a list that say anything.
-func given(b []byte) []json.RawMessage {
-	return slices.DeleteFunc(elements(b), func(raw json.RawMessage) bool { return rawOrNil(raw) == nil })
+	return all
 }
