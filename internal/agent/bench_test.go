@@ -2,7 +2,6 @@ package agent
 
 import (
 	"bytes"
-	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
@@ -25,13 +24,11 @@ import (
 	"github.com/zeebo/blake3"
 	bolt "go.etcd.io/bbolt"
 
-	"countersign/internal/agent/account"
 	"countersign/internal/agent/issuer"
 	"countersign/internal/agent/loop"
 	"countersign/internal/esign"
 	"countersign/internal/locations"
 	"countersign/internal/office"
-	"countersign/internal/secret"
 	"countersign/internal/store"
 )
 
@@ -406,10 +403,9 @@ const benchURL = "https://office.test/webhook"
 func newBenchOffice(b testing.TB, service *benchService) *benchOffice {
 	b.Helper()
 	o := &benchOffice{b: b, service: service, secret: "a secret of an endpoint"}
-	a, err := Open(b.Context(), Params{
-		DataDir: b.TempDir(), Keeper: secret.Memory(), HTTP: service.client, Pace: loop.Pace{Statuses: 1e6},
-		Notify: o.notify,
-		Now:    func() time.Time { return time.Now().Add(time.Duration(o.ahead.Load())) },
+	o.Agent = openSignedIn(b, Params{
+		HTTP: service.client, Pace: loop.Pace{Statuses: 1e6}, Notify: o.notify,
+		Now: func() time.Time { return time.Now().Add(time.Duration(o.ahead.Load())) },
 		ShowSteps: func(x office.Activity) {
 			switch x.Kind {
 			case "event":
@@ -418,26 +414,7 @@ func newBenchOffice(b testing.TB, service *benchService) *benchOffice {
 				o.saved.add(1)
 			}
 		},
-	})
-	if err != nil {
-		b.Fatal(err)
-	}
-	o.Agent = a
-	s := office.DefaultSettings()
-	s.AuthURL, s.BaseURL, s.ClientID = service.url, service.url, "office"
-	s.Tunnel, s.Redirect, s.RedirectURI, s.SaveTo = office.TunnelNone, office.RedirectPaste, "https://localhost/oauth/callback", b.TempDir()
-	acc := account.Record{SignedIn: true, Since: time.Now(), Scopes: []string{"organization"}}
-	err = a.account.Vault().Put(map[string][]byte{
-		issuer.Refresh.Of(issuer.Of(s)):  []byte("r"),
-		issuer.Endpoint.Of(issuer.Of(s)): fmt.Appendf(nil, `{"id": "e", "url": %q, "secret": %q}`, benchURL, o.secret),
-	},
-		func(tx *store.Tx) error { return tx.PutDoc(account.DocOf(issuer.Of(s)), acc) })
-	if err != nil {
-		b.Fatal(err)
-	}
-	if err := a.Configure(b.Context(), s, office.Secrets{ClientSecret: "secret"}); err != nil {
-		b.Fatal(err)
-	}
+	}, service.url, map[issuer.Sealed]string{issuer.Endpoint: fmt.Sprintf(`{"id": "e", "url": %q, "secret": %q}`, benchURL, o.secret)})
 	return o
 }
 
@@ -468,18 +445,10 @@ const benchWarm = 1_000_000
 // start runs the agent until stop, signed in and past all that a start asks for.
 func (o *benchOffice) start() (stop func()) {
 	o.b.Helper()
-	ctx, cancel := context.WithCancel(o.b.Context())
-	var running sync.WaitGroup
 	o.know(benchWarm, benchWarm+1)
-	running.Go(func() { o.Run(ctx) })
+	stop = runUntil(o.b, o.Agent)
 	o.timed(1, &o.told, func() { o.deliver(esign.PackageExecuted, benchWarm) })
-	return func() {
-		cancel()
-		running.Wait()
-		if err := o.Close(); err != nil {
-			o.b.Error(err)
-		}
-	}
+	return stop
 }
 
 // timed is what it takes from begin until what is counted has become n more. By then as many files are on the disk.

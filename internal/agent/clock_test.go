@@ -19,14 +19,12 @@ import (
 	"countersign/internal/agent/account"
 	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
-	"countersign/internal/agent/issuer"
 	"countersign/internal/agent/loop"
 	"countersign/internal/agent/reconcile"
 	"countersign/internal/agent/webhook"
 	"countersign/internal/locations"
 	"countersign/internal/office"
 	"countersign/internal/sandbox"
-	"countersign/internal/secret"
 	"countersign/internal/store"
 )
 
@@ -124,26 +122,17 @@ func TestAClockThatWasPutRightWhileTheProgramWasOffHoldsNothingUp(t *testing.T) 
 	synctest.Test(t, func(t *testing.T) {
 		clock := &wallClock{}
 		clock.jump(5 * time.Hour)
-		var p Params
-		a, _, stop := quietOffice(t, 0, func(x *Params) { x.Now = clock.now; p = *x })
+		a, _, stop := quietOffice(t, 0, func(p *Params) { p.Now = clock.now })
 		a.Breaker.Open(a.Now(), time.Hour)
 		waits(t, a, 5*time.Minute)
 		stop()
 		clock.jump(-5 * time.Hour)
-		c := &canned{}
+		c, p := &canned{}, a.p
 		p.HTTP = &http.Client{Transport: c}
-		a, err := Open(t.Context(), p)
-		noErr(t, err)
-		running, end := context.WithCancel(t.Context())
-		var done sync.WaitGroup
-		done.Go(func() { a.Run(running) })
+		_, end := startAgain(t, p)
 		time.Sleep(time.Minute)
 		c.tried(t, "a minute after the start")
 		end()
-		done.Wait()
-		if err := a.Close(); err != nil {
-			t.Error(err)
-		}
 	})
 }
 
@@ -311,32 +300,6 @@ func TestAfterASleepEverythingContinues(t *testing.T) {
 		t.Errorf("health: %+v", o.Status().Health)
 	}
 	o.eventually("told once", func() bool { return o.count("Everyone has signed “") == 1 })
-}
-
-func TestAnEndpointThatAnotherComputerTookIsToldAndTakenBack(t *testing.T) {
-	o, c := sleepy(t, sandbox.Options{})
-	id := o.send()
-	noErr(t, o.service.ReplaceEndpoint("", "https://localhost:1/other"))
-	o.wake(c, 9*time.Hour)
-	woke, checked := o.Now(), o.packageOrZero(id).Checked
-	o.eventually("the package was asked about since", func() bool { return o.packageOrZero(id).Checked.After(checked) })
-	o.eventually("the sleep was noticed", func() bool { return !o.webhook.ListeningSince().Before(woke) })
-	c.jump(loop.ClockSlack / 2) // no sleep: nothing has to be done over
-	again := o.packageOrZero(id).Checked
-	o.packages.Sweep("test")
-	o.eventually("and once more", func() bool { return o.packageOrZero(id).Checked.After(again) })
-	signAll(o, id)
-	o.packages.Sweep("test")
-	o.eventually("saved without an event", func() bool { return saved(o, id) })
-	o.pass(c, 2*webhook.MissedGrace)
-	o.eventually("people are told", func() bool { return o.issue("endpoint-lost") != nil })
-	noErr(t, o.Act(t.Context(), *o.issue("endpoint-lost")))
-	if o.issue("endpoint-lost") != nil {
-		t.Errorf("health: %+v", o.Status().Health)
-	}
-	next := o.send()
-	signAll(o, next)
-	o.eventually("events arrive again", func() bool { return o.Status().Events.Received >= 4 })
 }
 
 func TestManyMissedCompletionsAreCaughtUpWithinTheBudget(t *testing.T) {
@@ -583,16 +546,6 @@ func TestSigningOutSaysThatAnothersEndpointWasDeleted(t *testing.T) {
 	}
 }
 
-func TestSigningOutDeletesTheOwnEndpoint(t *testing.T) {
-	o, _, _ := listening(t)
-	if err := o.SignOut(t.Context()); err != nil {
-		t.Error(err)
-	}
-	if urls := o.service.EndpointURLs(""); len(urls) > 0 {
-		t.Errorf("registered is %v", urls)
-	}
-}
-
 func TestTakingTheReportsBackSaysWhyItCannotBe(t *testing.T) {
 	o, _, _ := listening(t)
 	o.stop()
@@ -658,41 +611,18 @@ func (c *canned) RoundTrip(r *http.Request) (*http.Response, error) {
 func quietOffice(t *testing.T, packages int, adjust ...func(*Params)) (*Agent, *canned, func()) {
 	t.Helper()
 	c := &canned{}
-	p := Params{
-		DataDir: t.TempDir(), Keeper: secret.Memory(), HTTP: &http.Client{Transport: c}, Jitter: func() float64 { return 0 },
-	}
+	p := Params{HTTP: &http.Client{Transport: c}, Jitter: func() float64 { return 0 }}
 	for _, f := range adjust {
 		f(&p)
 	}
-	a, err := Open(t.Context(), p)
-	noErr(t, err)
-	s := office.DefaultSettings()
-	s.AuthURL, s.BaseURL, s.ClientID = "https://sign.test", "https://sign.test", "office"
-	s.Tunnel, s.Redirect, s.RedirectURI, s.SaveTo = office.TunnelNone, office.RedirectPaste, "https://localhost/oauth/callback", t.TempDir()
-	acc := account.Record{SignedIn: true, Since: time.Now(), Scopes: []string{"organization"}}
-	err = a.account.Vault().Put(map[string][]byte{issuer.Refresh.Of(issuer.Of(s)): []byte("r")}, func(tx *store.Tx) error {
+	a := openSignedIn(t, p, "https://sign.test", nil)
+	noErr(t, a.Data.Update(func(tx *store.Tx) (err error) {
 		for i := range packages {
-			p := office.Package{ID: fmt.Sprintf("p%d", i), Origin: office.MadeHere, Created: time.Now(), NextCheck: time.Now()}
-			if err := tx.PutPackage(p); err != nil {
-				return err
-			}
+			err = errors.Join(err, tx.PutPackage(office.Package{ID: fmt.Sprintf("p%d", i), Origin: office.MadeHere, Created: time.Now(), NextCheck: time.Now()}))
 		}
-		return tx.PutDoc(account.DocOf(issuer.Of(s)), acc)
-	})
-	if err == nil {
-		err = a.Configure(t.Context(), s, office.Secrets{ClientSecret: "secret"})
-	}
-	noErr(t, err)
-	ctx, cancel := context.WithCancel(t.Context())
-	var running sync.WaitGroup
-	running.Go(func() { a.Run(ctx) })
-	return a, c, func() {
-		cancel()
-		running.Wait()
-		if err := a.Close(); err != nil {
-			t.Error(err)
-		}
-	}
+		return err
+	}))
+	return a, c, runUntil(t, a)
 }
 
 func TestAnIdleOfficeWritesNothing(t *testing.T) {
@@ -765,47 +695,6 @@ func TestADeadServiceIsAskedRarelyAndAtOnceWhenItIsBack(t *testing.T) {
 	})
 }
 
-func TestAServiceThatGivesItsListAgainIsNotReportedAnyMore(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		a, c, stop := quietOffice(t, 0) // nothing is asked for but the list
-		defer stop()
-		time.Sleep(2 * time.Minute)
-		c.dead.Store(true)
-		time.Sleep(time.Hour)
-		if !a.Health.Has(health.ServiceFails) {
-			t.Fatalf("health: %+v", a.Health.List())
-		}
-		c.dead.Store(false)
-		time.Sleep(3 * time.Hour)
-		if a.Health.Has(health.ServiceFails) {
-			t.Errorf("health: %+v", a.Health.List())
-		}
-	})
-}
-
-// failForAPerson has the service fail while a person asks for something, and then no more.
-func failForAPerson(t *testing.T, a *Agent, c *canned) {
-	t.Helper()
-	c.dead.Store(true)
-	if _, err := a.Templates(t.Context(), ""); err == nil || !a.Health.Has(health.ServiceFails) {
-		t.Fatalf("%v, health: %+v", err, a.Health.List())
-	}
-	c.dead.Store(false)
-}
-
-func TestAServiceThatFailedForAPersonOnceIsSoonAskedAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		a, c, stop := quietOffice(t, 0)
-		defer stop()
-		time.Sleep(2 * time.Minute)
-		failForAPerson(t, a, c)
-		time.Sleep(2 * time.Minute)
-		if a.Health.Has(health.ServiceFails) {
-			t.Errorf("health: %+v", a.Health.List())
-		}
-	})
-}
-
 // listless is a service that gives this account no list.
 type listless struct{ *canned }
 
@@ -818,24 +707,37 @@ func (l listless) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, err
 }
 
-// That it refuses the list, the one thing that it is asked for, is an answer.
-func TestAServiceWithoutAListThatFailedForAPersonOnceIsNotReportedAnyMore(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		a, c, stop := quietOffice(t, 0, func(p *Params) { p.HTTP.Transport = listless{p.HTTP.Transport.(*canned)} })
-		defer stop()
-		time.Sleep(2 * time.Minute)
-		asked := c.count("/packages/list")
-		for range 2 {
-			failForAPerson(t, a, c)
-			time.Sleep(25 * time.Minute)
-			if a.Health.Has(health.ServiceFails) {
-				t.Errorf("health: %+v", a.Health.List())
+// The list is the one thing that it is asked for. That it refuses it is an answer.
+func TestAServiceThatFailedForAPersonOnceIsSoonAskedAgain(t *testing.T) {
+	for name, c := range map[string]struct {
+		refuses bool
+		within  time.Duration
+	}{"it gives its list": {false, 2 * time.Minute}, "it refuses its list": {true, 25 * time.Minute}} {
+		synctest.Test(t, func(t *testing.T) {
+			a, service, stop := quietOffice(t, 0, func(p *Params) {
+				if c.refuses {
+					p.HTTP.Transport = listless{p.HTTP.Transport.(*canned)}
+				}
+			})
+			defer stop()
+			time.Sleep(2 * time.Minute)
+			asked := service.count("/packages/list")
+			for range 2 {
+				service.dead.Store(true)
+				if _, err := a.Templates(t.Context(), ""); err == nil || !a.Health.Has(health.ServiceFails) {
+					t.Fatalf("%s: %v, health: %+v", name, err, a.Health.List())
+				}
+				service.dead.Store(false)
+				time.Sleep(c.within)
+				if a.Health.Has(health.ServiceFails) {
+					t.Errorf("%s: health: %+v", name, a.Health.List())
+				}
 			}
-		}
-		if n := c.count("/packages/list") - asked; n > 4 {
-			t.Errorf("it was asked for its list %d times", n)
-		}
-	})
+			if n := service.count("/packages/list") - asked; n > 4 {
+				t.Errorf("%s: it was asked for its list %d times", name, n)
+			}
+		})
+	}
 }
 
 // Its list answers well, and says nothing of why packages cannot be asked about.
@@ -862,45 +764,30 @@ func TestAServiceThatSaysNothingOfPackagesIsNotAskedForItsListAgainAndAgain(t *t
 	})
 }
 
-func TestALoopThatFailsRestsLongerAndLonger(t *testing.T) {
+func TestALoopThatFailsRestsLongerAndLongerAndIsReportedUntilItIsWell(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, _, stop := quietOffice(t, 0)
 		defer stop()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-		defer cancel()
-		var starts int
-		a.Supervise(ctx, loop.Loop{Name: "test", Run: func(context.Context) error {
-			starts++
-			if starts%2 == 0 {
-				panic("a bug")
-			}
-			return errors.New("a failure")
-		}})
-		if starts < 50 || starts > 80 {
-			t.Errorf("%d starts in an hour", starts)
+		fails, starts := true, 0
+		supervise := func(span time.Duration) {
+			ctx, cancel := context.WithTimeout(t.Context(), span)
+			defer cancel()
+			a.Supervise(ctx, loop.Loop{Name: "test", Run: func(ctx context.Context) error {
+				if starts++; fails && starts%2 == 0 {
+					panic("a bug")
+				} else if fails {
+					return errors.New("a failure")
+				}
+				<-ctx.Done()
+				return nil
+			}})
 		}
-		if !a.Health.Has(health.Stopped("test")) {
-			t.Error("nobody was told")
+		supervise(time.Hour)
+		if starts < 50 || starts > 80 || !a.Health.Has(health.Stopped("test")) {
+			t.Errorf("%d starts in an hour; health: %+v", starts, a.Health.List())
 		}
-	})
-}
-
-func TestALoopThatIsWellAgainIsNotReportedAnyMore(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		a, _, stop := quietOffice(t, 0)
-		defer stop()
-		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
-		defer cancel()
-		failed := false
-		a.Supervise(ctx, loop.Loop{Name: "test", Run: func(ctx context.Context) error {
-			if !failed {
-				failed = true
-				return errors.New("a failure")
-			}
-			<-ctx.Done()
-			return nil
-		}})
-		if a.Health.Has(health.Stopped("test")) {
+		fails = false
+		if supervise(3 * time.Minute); a.Health.Has(health.Stopped("test")) {
 			t.Error("still reported")
 		}
 	})

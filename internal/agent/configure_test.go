@@ -22,9 +22,7 @@ import (
 
 // The example says what is wrong with a pattern in the words of the one judgement of settings.
 func TestAWrongPatternIsExplainedWhereItIsTyped(t *testing.T) {
-	a, err := Open(t.Context(), Params{DataDir: t.TempDir(), Keeper: secret.Memory()})
-	noErr(t, err)
-	defer a.Close()
+	a := openWith(t, Params{})
 	for pattern, says := range map[string]string{"{packge}": "packge", "../{package}": "", "{package": "", "": "-"} {
 		s := theOffice().Settings
 		s.SaveTo, s.NgrokCA, s.NameTemplate = t.TempDir(), "", pattern
@@ -52,10 +50,7 @@ func TestAWrongPatternIsExplainedWhereItIsTyped(t *testing.T) {
 // ruledBy is an agent whose administrator decides what the pointer holds.
 func ruledBy(t *testing.T, decided *atomic.Pointer[policy.Policy]) *Agent {
 	t.Helper()
-	a, err := Open(t.Context(), Params{DataDir: t.TempDir(), Keeper: secret.Memory(), Version: "test", Policy: func() policy.Policy { return *decided.Load() }})
-	must(t, err)
-	t.Cleanup(func() { a.Close() })
-	return a
+	return openWith(t, Params{Policy: func() policy.Policy { return *decided.Load() }})
 }
 
 func fixing(saveTo string) *policy.Policy {
@@ -63,16 +58,59 @@ func fixing(saveTo string) *policy.Policy {
 		"client_id": "office", "tunnel": "none", "redirect": "localhost", "save_to": saveTo}}
 }
 
-func TestACommandWorksUnderWhatTheAdministratorHasDecidedByNow(t *testing.T) {
+func TestAnAdministratorSetsAnOfficeUpAndNobodyChangesIt(t *testing.T) {
+	folder, then := filepath.Join(t.TempDir(), "Signed"), filepath.Join(t.TempDir(), "B")
+	var decided atomic.Pointer[policy.Policy]
+	rules := fixing(folder)
+	rules.Fixed["tomato"] = true
+	decided.Store(rules)
+	a := ruledBy(t, &decided)
+	if s := a.Settings(); s.SaveTo != folder || !a.Fixed("save_to") || a.Fixed("theme") {
+		t.Errorf("%+v", s)
+	}
+	s := a.Settings()
+	s.Theme = "dark"
+	if err := a.Configure(t.Context(), s, office.Secrets{ClientSecret: "secret"}); err != nil {
+		t.Fatalf("the rest is the office's own: %v", err)
+	}
+	s.SaveTo = t.TempDir()
+	err := a.Configure(t.Context(), s, office.Secrets{})
+	if c, ok := errors.AsType[*ConfigError](err); !ok || len(c.Fields) != 1 || c.Fields[0].Field != office.FieldSaveTo || Message(err) != message.FixedSetting("save_to") {
+		t.Errorf("%v", err)
+	}
+	if !a.saysOfPolicy(message.Then(message.PolicyWrong("here"), message.PolicyUnusable("tomato"))) {
+		t.Errorf("what cannot be used is not said: %+v", a.Health.List())
+	}
+	decided.Store(fixing(then))
+	if err := a.Configure(t.Context(), a.Settings(), office.Secrets{}); Message(err) != message.FixedSetting("save_to") {
+		t.Errorf("settings of before were taken: %v", err)
+	}
+	if s := a.Settings(); s.SaveTo != then {
+		t.Errorf("saved in %s", s.SaveTo)
+	}
+}
+
+// saysOfPolicy reports whether people are told that of the administrator's decisions.
+func (a *Agent) saysOfPolicy(said message.Message) bool {
+	return slices.ContainsFunc(must(a.Status()).Health, func(i Issue) bool { return i.ID == "policy" && i.Message == said })
+}
+
+func TestTheProgramAndItsCommandsWorkUnderWhatTheAdministratorHasDecidedByNow(t *testing.T) {
+	for name, parts := range map[string][]Component{"the program": nil, "a command": {ComponentOutbox}} {
+		t.Run(name, func(t *testing.T) { worksUnderDecisions(t, parts...) })
+	}
+}
+
+func worksUnderDecisions(t *testing.T, parts ...Component) {
 	var decided atomic.Pointer[policy.Policy]
 	before, now := filepath.Join(t.TempDir(), "A"), filepath.Join(t.TempDir(), "B")
 	decided.Store(fixing(before))
 	a := ruledBy(t, &decided)
-	must(t, a.obey(t.Context()))
+	noErr(t, a.obey(t.Context()))
 	decided.Store(fixing(now))
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan struct{})
-	go func() { defer close(done); _ = a.Run(ctx, ComponentOutbox) }()
+	go func() { defer close(done); _ = a.Run(ctx, parts...) }()
 	for until := time.Now().Add(patience); a.account.Settings().SaveTo != now && time.Now().Before(until); {
 		time.Sleep(5 * time.Millisecond)
 	}
@@ -86,7 +124,7 @@ func TestACommandWorksUnderWhatTheAdministratorHasDecidedByNow(t *testing.T) {
 func TestDecisionsThatCannotBePutToUseAreToldUntilTheyAre(t *testing.T) {
 	var decided atomic.Pointer[policy.Policy]
 	inTheWay := filepath.Join(t.TempDir(), "share")
-	must(t, os.WriteFile(inTheWay, nil, 0o600))
+	noErr(t, os.WriteFile(inTheWay, nil, 0o600))
 	decided.Store(fixing(filepath.Join(inTheWay, "Signed")))
 	a := ruledBy(t, &decided)
 	told := func() bool {
@@ -95,8 +133,8 @@ func TestDecisionsThatCannotBePutToUseAreToldUntilTheyAre(t *testing.T) {
 	if err := a.obey(t.Context()); err == nil || !told() {
 		t.Errorf("%v; health says %+v", err, a.Health.List())
 	}
-	must(t, os.Remove(inTheWay))
-	must(t, a.obey(t.Context()))
+	noErr(t, os.Remove(inTheWay))
+	noErr(t, a.obey(t.Context()))
 	if told() {
 		t.Error("it is still said once they are in use")
 	}
@@ -107,7 +145,7 @@ func TestWhatIsFixedStaysSoWhileItsPlaceCannotBeRead(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "A")
 	decided.Store(fixing(folder))
 	a := ruledBy(t, &decided)
-	must(t, a.obey(t.Context()))
+	noErr(t, a.obey(t.Context()))
 	unread := fixing(folder) // which package policy goes by meanwhile
 	unread.Wrong = message.PolicyNoJSON("here")
 	decided.Store(unread)
@@ -120,7 +158,7 @@ func TestWhatIsFixedStaysSoWhileItsPlaceCannotBeRead(t *testing.T) {
 		t.Error("nobody is told")
 	}
 	decided.Store(&policy.Policy{})
-	must(t, a.Configure(t.Context(), s, office.Secrets{}))
+	noErr(t, a.Configure(t.Context(), s, office.Secrets{}))
 	if a.Fixed("save_to") || a.Health.Has(health.PolicyWrong) {
 		t.Error("it is gone, and counts")
 	}
@@ -131,11 +169,8 @@ func TestWhatCannotBeReadHidesNoSettingThatCannotBeUsed(t *testing.T) {
 	unread := message.PolicyValueNotRead("theme", "here")
 	decided.Store(&policy.Policy{From: "here", Wrong: unread, Fixed: map[string]any{"tomato": true}})
 	a := ruledBy(t, &decided)
-	status, err := a.Status()
-	must(t, err)
-	want := message.Then(message.PolicyWrong("here"), unread, message.PolicyUnusable("tomato"))
-	if !slices.ContainsFunc(status.Health, func(i Issue) bool { return i.ID == "policy" && i.Message == want }) {
-		t.Errorf("health says %+v", status.Health)
+	if !a.saysOfPolicy(message.Then(message.PolicyWrong("here"), unread, message.PolicyUnusable("tomato"))) {
+		t.Errorf("health says %+v", a.Health.List())
 	}
 }
 
@@ -181,9 +216,7 @@ func TestWhatWasEnteredOutlivesTheProgramSealedAndGoesWithTheFirstSettings(t *te
 
 func TestWithoutTheKeyNothingIsKept(t *testing.T) {
 	ring := &ringOf{keeper: secret.Memory(), locked: true}
-	a, err := Open(t.Context(), Params{DataDir: t.TempDir(), Keeper: ring})
-	noErr(t, err)
-	defer a.Close()
+	a := openWith(t, Params{Keeper: ring})
 	if err := a.KeepFirstRun(FirstRun{Step: "address"}); err == nil {
 		t.Error("kept, with what key?")
 	}

@@ -21,7 +21,6 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
-	"countersign/internal/agent/account"
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/issuer"
 	"countersign/internal/agent/loop"
@@ -303,11 +302,7 @@ func TestAPackageWhoseRecordCannotBeReadIsReadFromTheServiceAndHoldsUpNoOther(t 
 				spoilRecord(t, locations.State(stopped.DataDir), `"id":"p1"`, lost)
 				service := &canned{}
 				stopped.HTTP = &http.Client{Transport: service}
-				b, err := Open(t.Context(), stopped)
-				noErr(t, err)
-				running, end := context.WithCancel(t.Context())
-				var done sync.WaitGroup
-				done.Go(func() { b.Run(running) })
+				b, end := startAgain(t, stopped)
 				time.Sleep(time.Minute)
 				receive(t, b, map[string]string{"action": "package_executed", "eventId": "e1", "packageId": "p1"})
 				receive(t, b, map[string]string{"action": "package_executed", "eventId": "e2", "packageId": "p2"})
@@ -331,10 +326,6 @@ func TestAPackageWhoseRecordCannotBeReadIsReadFromTheServiceAndHoldsUpNoOther(t 
 					t.Errorf("%d packages are listed", n)
 				}
 				end()
-				done.Wait()
-				if err := b.Close(); err != nil {
-					t.Error(err)
-				}
 				if aside, _ := filepath.Glob(locations.State(stopped.DataDir) + ".damaged*"); len(aside) > 0 {
 					t.Errorf("the whole file was set aside: %v", aside)
 				}
@@ -375,7 +366,7 @@ func inFile(t *testing.T, file string, change func(tx *bolt.Tx) error) {
 func TestADocumentThatCannotBeReadKeepsNothingFromStarting(t *testing.T) {
 	for _, value := range []string{`{"cut":`, `[[]]`, `7`} {
 		t.Run(value, func(t *testing.T) {
-			a := signedInOffice(t)
+			a := openSignedIn(t, Params{}, "https://sign.test", nil)
 			before, account, p := a.Settings(), must(a.Status()).Account, a.p
 			noErr(t, a.Data.Update(func(tx *store.Tx) error {
 				return errors.Join(tx.PutDoc("tally", map[string]int{"rejected": 7}), tx.PutDoc("paused", [2]time.Time{}), tx.PutDoc("problems told", nil), tx.PutDoc("endpoint-lost", time.Now()),
@@ -404,24 +395,6 @@ func TestADocumentThatCannotBeReadKeepsNothingFromStarting(t *testing.T) {
 			}
 		})
 	}
-}
-
-// signedInOffice is an office that was signed in and is not running.
-func signedInOffice(t *testing.T) *Agent {
-	t.Helper()
-	p := Params{DataDir: t.TempDir(), Keeper: secret.Memory()}
-	a, err := Open(t.Context(), p)
-	noErr(t, err)
-	s := office.DefaultSettings()
-	s.AuthURL, s.BaseURL, s.ClientID, s.SaveTo = "https://sign.test", "https://sign.test", "office", t.TempDir()
-	s.Tunnel, s.Redirect, s.RedirectURI = office.TunnelNone, office.RedirectPaste, "https://localhost/oauth/callback"
-	acc := account.Record{SignedIn: true, Since: time.Now(), Scopes: []string{"organization"}}
-	acc.Email = "olivia@example.com"
-	err = a.account.Vault().Put(map[string][]byte{issuer.Refresh.Of(issuer.Of(s)): []byte("r")}, func(tx *store.Tx) error {
-		return tx.PutDoc(account.DocOf(issuer.Of(s)), acc)
-	})
-	noErr(t, errors.Join(err, a.Configure(t.Context(), s, office.Secrets{ClientSecret: "secret"})))
-	return a
 }
 
 // ringOf is a keyring that can be locked, and whose key can be taken away.
@@ -479,18 +452,11 @@ func officeWithRing(t *testing.T) (*testOffice, *ringOf) {
 	return o, ring
 }
 
-func TestALockedKeyringLosesNothing(t *testing.T) {
+func TestWhileTheKeyringIsLockedNothingIsLost(t *testing.T) {
 	o, ring := officeWithRing(t)
 	id := o.send()
-	o.stop()
-	ring.turn(true)
-	o.adjustPace(time.Hour) // a person unlocks, not the clock
-	o.open()
-	o.run()
-	if i := o.issue("keyring"); i == nil || i.Action != ActUnlock {
-		t.Fatalf("health: %+v", o.Status().Health)
-	}
-	if err := o.Act(t.Context(), *o.issue("keyring")); err == nil || Message(err).String() == "" {
+	o.lockAway(ring, time.Hour)
+	if err := o.Act(t.Context(), *o.issue("keyring")); o.issue("keyring").Action != ActUnlock || err == nil || Message(err).String() == "" {
 		t.Errorf("unlocked a locked keyring: %v", err)
 	}
 	answer := &recorder{header: http.Header{}}
@@ -501,45 +467,57 @@ func TestALockedKeyringLosesNothing(t *testing.T) {
 	signAll(o, id)
 	ring.turn(false)
 	noErr(t, o.Act(t.Context(), Issue{ID: "keyring", Action: ActUnlock}))
-	o.eventually("everything continues", func() bool {
-		return o.Status().Packages.Saved == 1 && o.Status().Tunnel.State == "up" && o.issue("keyring") == nil
-	})
+	o.eventually("everything continues", func() bool { return o.Status().Packages.Saved == 1 && o.unlocked() })
 }
 
-// TestAnAnswerToTheKeyringsOwnQuestionIsAllItTakes: nobody has to come back and press a button.
-func TestAnAnswerToTheKeyringsOwnQuestionIsAllItTakes(t *testing.T) {
-	o, ring := officeWithRing(t)
+// lockAway starts the office again with a locked keyring, which it tries again after pause.
+func (o *testOffice) lockAway(ring *ringOf, pause time.Duration) {
+	o.t.Helper()
 	o.stop()
 	ring.turn(true)
-	ring.reason, ring.prompt = secret.TimedOut, make(chan struct{})
-	o.adjustPace(time.Hour) // a person unlocks, not the clock
+	adjust := o.adjust
+	o.adjust = func(p *Params) {
+		adjust(p)
+		p.Pace.Retry = pause / 30
+	}
 	o.open()
 	o.run()
 	if o.issue("keyring") == nil {
-		t.Fatalf("health: %+v", o.Status().Health)
+		o.t.Fatalf("health: %+v", o.Status().Health)
 	}
-	ring.turn(false)
-	close(ring.prompt)
-	o.eventually("everything continues", func() bool { return o.Status().Tunnel.State == "up" && o.issue("keyring") == nil })
 }
 
-// TestAKeyringThatIsUnlockedAsTheComputerWakesUpIsFoundAtOnce: people unlock it when they sign in to the computer.
-func TestAKeyringThatIsUnlockedAsTheComputerWakesUpIsFoundAtOnce(t *testing.T) {
-	ring, c := &ringOf{keeper: secret.Memory()}, &wallClock{}
-	o := newOfficeWith(t, func(p *Params) { quick(p); p.Keeper, p.Now = ring, c.now }, sandbox.Options{Now: c.now})
-	o.stop()
-	ring.turn(true)
-	o.adjustPace(time.Hour) // waking up unlocks, not the next try
-	o.open()
-	o.run()
-	if o.issue("keyring") == nil {
-		t.Fatalf("health: %+v", o.Status().Health)
+func (o *testOffice) unlocked() bool {
+	return o.Status().Tunnel.State == "up" && o.issue("keyring") == nil
+}
+
+// Nobody has to come back and press a button.
+func TestAKeyringThatIsUnlockedIsFound(t *testing.T) {
+	for name, c := range map[string]struct {
+		retry time.Duration
+		then  func(o *testOffice, ring *ringOf)
+	}{
+		"by itself after a while":           {300 * time.Millisecond, func(*testOffice, *ringOf) {}},
+		"once its own question is answered": {time.Hour, func(_ *testOffice, ring *ringOf) { close(ring.prompt) }},
+		"by whoever signs in":               {time.Hour, func(o *testOffice, _ *ringOf) { noErr(o.t, o.SignIn(o.t.Context(), SignInOptions{}, visit)) }},
+		"as the computer wakes up, where people unlock it as they sign in": {time.Hour, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ring, clock := &ringOf{keeper: secret.Memory(), reason: secret.TimedOut, prompt: make(chan struct{})}, &wallClock{}
+			o := newOfficeWith(t, func(p *Params) { quick(p); p.Keeper, p.Now = ring, clock.now }, sandbox.Options{Now: clock.now})
+			o.lockAway(ring, c.retry)
+			ring.turn(false)
+			if c.then != nil {
+				c.then(o, ring)
+			}
+			o.eventually("everything continues", func() bool {
+				if c.then == nil {
+					o.wake(clock, 9*time.Hour) // again, where nobody watches the clock yet
+				}
+				return o.unlocked()
+			})
+		})
 	}
-	ring.turn(false)
-	o.eventually("everything continues", func() bool {
-		o.wake(c, 9*time.Hour) // again, where nobody watches the clock yet
-		return o.Status().Tunnel.State == "up" && o.issue("keyring") == nil
-	})
 }
 
 // TestUnlockIsOfferedOnlyWhereThereIsSomethingToUnlock also presses what is offered: first in vain, then once the keyring
@@ -553,9 +531,7 @@ func TestUnlockIsOfferedOnlyWhereThereIsSomethingToUnlock(t *testing.T) {
 		t.Run(string(reason), func(t *testing.T) {
 			t.Parallel()
 			ring := &ringOf{keeper: secret.Memory(), locked: true, reason: reason}
-			a, err := Open(t.Context(), Params{DataDir: t.TempDir(), Keeper: ring})
-			noErr(t, err)
-			defer a.Close()
+			a := openWith(t, Params{Keeper: ring})
 			issues := must(a.Status()).Health
 			if len(issues) == 0 || issues[0].ID != "keyring" || issues[0].Action != want {
 				t.Fatalf("offered: %+v, want %q", issues, want)
@@ -574,15 +550,6 @@ func TestUnlockIsOfferedOnlyWhereThereIsSomethingToUnlock(t *testing.T) {
 	}
 }
 
-// adjustPace makes the next agent try the keyring after d.
-func (o *testOffice) adjustPace(d time.Duration) {
-	adjust := o.adjust
-	o.adjust = func(p *Params) {
-		adjust(p)
-		p.Pace.Retry = d / 30
-	}
-}
-
 type recorder struct {
 	header http.Header
 	status int
@@ -591,18 +558,6 @@ type recorder struct {
 func (r *recorder) Header() http.Header         { return r.header }
 func (r *recorder) WriteHeader(status int)      { r.status = status }
 func (r *recorder) Write(b []byte) (int, error) { return len(b), nil }
-
-func TestAKeyringThatComesLaterIsFound(t *testing.T) {
-	o, ring := officeWithRing(t)
-	id := o.send()
-	o.stop()
-	ring.turn(true)
-	o.open()
-	o.run()
-	signAll(o, id)
-	ring.turn(false)
-	o.eventually("everything continues", func() bool { return o.Status().Packages.Saved == 1 && len(o.Status().Health) == 0 })
-}
 
 func TestALostKeyIsToldUntilItIsMendedAndDestroysNothing(t *testing.T) {
 	o, ring := officeWithRing(t)

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -10,7 +9,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -129,25 +127,6 @@ func TestWhatGoesOutIsWhatWasGivenWhateverBecomesOfTheFile(t *testing.T) {
 	}
 }
 
-func TestADamagedCopyIsNeverSent(t *testing.T) {
-	o := keeping(t, nil)
-	fault := o.service.Inject(sandbox.Fault{Path: "/files/upload", Status: 503})
-	go o.Send(t.Context(), o.draft(), nil)
-	o.eventually("it waits", func() bool { return o.draftIs(office.DraftQueued) })
-	o.stop() // what was whole and is on its way goes out
-	path := filepath.Join(locations.Outbox(o.data), o.kept()[0])
-	b := mustRead(t, path)
-	b[len(b)/2] ^= 1
-	noErr(t, os.WriteFile(path, b, 0o600))
-	o.service.Heal(fault)
-	o.open()
-	o.run()
-	o.eventually("it is refused", func() bool { return o.draftIs(office.DraftFailed) })
-	if got := o.uploaded(); len(got) != 0 || len(o.service.Packages()) != 0 {
-		t.Errorf("%d files, %d packages", len(got), len(o.service.Packages()))
-	}
-}
-
 func TestCopiesStayAsLongAsTheirDraftMayBeSent(t *testing.T) {
 	o := keeping(t, nil)
 	fault := o.service.Inject(sandbox.Fault{Path: "/packages/add", Status: 403})
@@ -188,24 +167,6 @@ func TestCopiesStayAsLongAsTheirDraftMayBeSent(t *testing.T) {
 	o.eventually("the copy is gone", func() bool { return len(o.kept()) == 0 })
 }
 
-func TestCopiesOfWhatIsTakenBackGo(t *testing.T) {
-	o := keeping(t, nil)
-	o.service.Inject(sandbox.Fault{Path: "/files/upload", Status: 503})
-	ctx, stop := context.WithCancel(t.Context())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		o.Send(ctx, o.draft(), nil)
-	}()
-	o.eventually("it waits", func() bool { return o.draftIs(office.DraftQueued) })
-	if ok, err := o.Cancel(o.Drafts()[0].ID); !ok || err != nil {
-		t.Fatal(ok, err)
-	}
-	o.eventually("the copy is gone", func() bool { return len(o.kept()) == 0 })
-	stop()
-	<-done
-}
-
 func TestWhatAKillLeavesIsSweptAndNothingElse(t *testing.T) {
 	o := keeping(t, nil)
 	o.service.Inject(sandbox.Fault{Path: "/files/upload", Status: 503})
@@ -225,12 +186,20 @@ func TestWhatAKillLeavesIsSweptAndNothingElse(t *testing.T) {
 }
 
 // What lies at the path by now is another document.
-func TestADraftWithoutItsCopySendsNothing(t *testing.T) {
-	for name, lose := range map[string]func(f *office.DraftFile) error{
-		"its copy was let go of":       func(f *office.DraftFile) error { f.Copy = ""; return nil },
-		"its copy is gone":             func(f *office.DraftFile) error { f.Copy = "another-1"; return nil },
-		"its name leads elsewhere":     func(f *office.DraftFile) error { f.Copy = "../dropped/Lease.pdf"; return nil },
-		"nobody knows what it is like": func(f *office.DraftFile) error { f.SHA256 = ""; return nil },
+func TestADraftWithoutItsWholeCopySendsNothing(t *testing.T) {
+	for name, lose := range map[string]func(f *office.DraftFile, copied string) error{
+		"its copy was let go of":       func(f *office.DraftFile, _ string) error { f.Copy = ""; return nil },
+		"its copy is gone":             func(f *office.DraftFile, _ string) error { f.Copy = "another-1"; return nil },
+		"its name leads elsewhere":     func(f *office.DraftFile, _ string) error { f.Copy = "../dropped/Lease.pdf"; return nil },
+		"nobody knows what it is like": func(f *office.DraftFile, _ string) error { f.SHA256 = ""; return nil },
+		"its copy is damaged": func(_ *office.DraftFile, copied string) error {
+			b, err := os.ReadFile(copied)
+			if err != nil {
+				return err
+			}
+			b[len(b)/2] ^= 1
+			return os.WriteFile(copied, b, 0o600)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -239,13 +208,14 @@ func TestADraftWithoutItsCopySendsNothing(t *testing.T) {
 			d := o.draft()
 			go o.Send(t.Context(), d, nil)
 			o.eventually("it waits", func() bool { return o.draftIs(office.DraftQueued) })
-			o.stop()
+			o.stop() // what was whole and is on its way goes out
+			copied := filepath.Join(locations.Outbox(o.data), o.kept()[0])
 			noErr(t, os.MkdirAll(locations.Dropped(o.data), 0o700))
 			noErr(t, os.WriteFile(filepath.Join(locations.Dropped(o.data), "Lease.pdf"), mustRead(t, d.Files[0]), 0o600))
 			o.open()
 			noErr(t, o.Data.Update(func(tx *store.Tx) error {
 				d := must(tx.Drafts(office.DraftQueued))[0]
-				return errors.Join(lose(&d.Files[0]), tx.PutDraft(d))
+				return errors.Join(lose(&d.Files[0], copied), tx.PutDraft(d))
 			}))
 			o.service.Heal(fault)
 			o.run()
@@ -272,57 +242,6 @@ func TestWhatCannotBeTakenIsSaidAndNotStored(t *testing.T) {
 	}
 	if len(o.Drafts()) != 0 || len(o.kept()) != 0 {
 		t.Errorf("drafts: %+v, copies: %q", o.Drafts(), o.kept())
-	}
-}
-
-func TestCopiesOfRefusedDraftsDoNotPileUp(t *testing.T) {
-	o := keeping(t, nil)
-	fault := o.service.Inject(sandbox.Fault{Path: "/packages/add", Status: 403})
-	d := o.draft()
-	if state, err := o.Send(t.Context(), d, nil); err != nil || state.State != office.DraftFailed {
-		t.Fatalf("%+v, %v", state, err)
-	}
-	day := o.Now()
-	work := func(days int) {
-		for range days {
-			day = day.AddDate(0, 0, 1)
-			noErr(t, o.Data.Update(func(tx *store.Tx) error { _, err := tx.CountDay(day); return err }))
-		}
-		noErr(t, o.outbox.ForgetCopies())
-		o.outbox.Wake() // which sweeps them
-	}
-	work(1)
-	if work(30); len(o.kept()) != 1 {
-		t.Fatalf("kept: %q", o.kept())
-	}
-	work(1)
-	o.eventually("the copy is gone", func() bool { return len(o.kept()) == 0 })
-	o.service.Heal(fault)
-	noErr(t, o.Resolve(o.Drafts()[0].ID, true))
-	o.eventually("it is refused: what lies where it was given may be another document", func() bool {
-		return o.Drafts()[0].Problem == message.FileGone(filepath.Base(d.Files[0]))
-	})
-}
-
-func TestWhatIsTypedIsThereAgainAfterARestart(t *testing.T) {
-	o := newOffice(t, sandbox.Options{})
-	if !o.Form().Empty() {
-		t.Fatalf("at first there is %+v", o.Form())
-	}
-	form := office.Form{Files: []office.FormFile{{Path: "/x/lease.pdf", Draft: "d1"}}, Signers: []office.Signer{{FirstName: "Ana", Email: "half@"}},
-		Name: "Lease", Message: "hello", Due: "some day", Reference: "K-7", Sequential: true, Separate: true}
-	o.KeepForm(form)
-	if got := o.Form(); !reflect.DeepEqual(got, form) {
-		t.Errorf("at once there is %+v", got)
-	}
-	o.restart()
-	if got := o.Form(); !reflect.DeepEqual(got, form) {
-		t.Errorf("after a restart there is %+v", got)
-	}
-	o.KeepForm(office.Form{Sequential: true}) // nothing is typed
-	o.restart()
-	if got := o.Form(); !got.Empty() {
-		t.Errorf("what was cleared came back: %+v", got)
 	}
 }
 

@@ -31,73 +31,32 @@ import (
 
 const offerFile = "Offer - Offer 2026-118.pdf"
 
-func TestFilesThatWaitMoveToTheNewFolder(t *testing.T) {
-	o := newOfficeWith(t, quick, sandbox.Options{})
-	id := o.send()
-	old := o.folder
-	noErr(t, os.Rename(old, old+"-away"))
-	signAll(o, id)
-	o.eventually("people are told", func() bool { return o.issue("folder") != nil })
-	o.folder = t.TempDir()
-	s := o.Settings()
-	s.SaveTo = o.folder
-	noErr(t, o.Configure(t.Context(), s, office.Secrets{}))
-	o.eventually("saved", func() bool { return o.Status().Packages.Saved == 1 && o.issue("folder") == nil })
-	if got := o.files(); !slices.Equal(got, []string{offerFile}) {
-		t.Errorf("files: %q", got)
-	}
-	if row, _ := o.Package(id); len(row.Files) != 1 || filepath.Dir(row.Files[0].Path) != o.folder {
-		t.Errorf("the package says %q", row.Files)
-	}
-}
-
-func TestAFolderThatChangesInTheMiddleOfSavesLosesNothing(t *testing.T) {
-	o := newOfficeWith(t, quick, sandbox.Options{})
-	o.service.PadDownloads(2 << 20)
-	folders := []string{o.folder, t.TempDir(), t.TempDir()}
-	var ids []string
-	for range 6 {
-		ids = append(ids, o.send())
-	}
-	for i, id := range ids {
-		signAll(o, id)
-		s := o.Settings()
-		s.SaveTo = folders[i%len(folders)]
-		noErr(t, o.Configure(t.Context(), s, office.Secrets{}))
-	}
-	o.eventually("saved", func() bool { return o.Status().Packages.Saved == len(ids) })
-	var total int
-	for _, folder := range folders {
-		o.folder = folder
-		for _, name := range o.files() {
-			if strings.HasSuffix(name, ".pdf") {
-				total++
+func TestWhatWaitsForAFolderIsSavedOnceItIsBackOrAnotherIsChosen(t *testing.T) {
+	for name, then := range map[string]func(o *testOffice){
+		"it is back": func(o *testOffice) {
+			noErr(o.t, os.Rename(o.folder+"-away", o.folder))
+			noErr(o.t, o.Act(o.t.Context(), Issue{ID: "service", Action: ActRetry}))
+		},
+		"another is chosen": func(o *testOffice) {
+			o.folder = o.t.TempDir()
+			s := o.Settings()
+			s.SaveTo = o.folder
+			noErr(o.t, o.Configure(o.t.Context(), s, office.Secrets{}))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := newOfficeWith(t, func(p *Params) { quick(p); p.Pace.Folder = time.Hour }, sandbox.Options{})
+			id := o.send()
+			noErr(t, os.Rename(o.folder, o.folder+"-away"))
+			signAll(o, id)
+			o.eventually("people are told", func() bool { return o.says("folder", "1 file is waiting") })
+			then(o)
+			o.eventually("saved", func() bool { return saved(o, id) && o.issue("folder") == nil })
+			if row, _ := o.Package(id); !slices.Equal(o.files(), []string{offerFile}) || len(row.Files) != 1 || filepath.Dir(row.Files[0].Path) != o.folder {
+				t.Errorf("files: %q; the package says %q", o.files(), row.Files)
 			}
-		}
+		})
 	}
-	if total != len(ids) {
-		t.Errorf("%d files", total)
-	}
-	for _, id := range ids {
-		row, _ := o.Package(id)
-		for _, f := range row.Files {
-			path := f.Path
-			if info, err := os.Stat(path); err != nil || info.Size() < 2<<20 {
-				t.Errorf("%s: %v, %v", path, info, err)
-			}
-		}
-	}
-}
-
-func TestAFolderThatIsBackIsNotReportedAnyMoreWhoeverAsked(t *testing.T) {
-	o := newOfficeWith(t, func(p *Params) { quick(p); p.Pace.Folder = time.Hour }, sandbox.Options{})
-	id := o.send()
-	noErr(t, os.Rename(o.folder, o.folder+"-away"))
-	signAll(o, id)
-	o.eventually("people are told", func() bool { return o.issue("folder") != nil })
-	noErr(t, os.Rename(o.folder+"-away", o.folder))
-	noErr(t, o.Act(t.Context(), Issue{ID: "service", Action: ActRetry}))
-	o.eventually("saved", func() bool { return saved(o, id) && o.issue("folder") == nil })
 }
 
 func TestOneFolderInTroubleLeavesTheOthersAlone(t *testing.T) {
@@ -134,6 +93,9 @@ func TestTheSameDocumentIsRecognisedAndOthersAreNumbered(t *testing.T) {
 	o.eventually("saved", func() bool { return o.Status().Packages.Saved == 2 })
 	if got := o.files(); len(got) != 4 || !slices.Contains(got, "Offer - Offer 2026-118 (4).pdf") {
 		t.Errorf("files: %q", got)
+	}
+	if own := string(mustRead(t, other)) + string(mustRead(t, twin)); own != "the office's ownthe same on a Mac" {
+		t.Errorf("the office's own files: %q", own)
 	}
 	// The whole state is lost; the folder is not.
 	o.loseState()
@@ -442,33 +404,6 @@ func TestADocumentThatWasCutOffIsNeverSaved(t *testing.T) {
 	}
 }
 
-func TestAPartIsNeverSaved(t *testing.T) {
-	o := newOfficeWith(t, quick, sandbox.Options{})
-	id := o.send()
-	o.service.Inject(sandbox.Fault{Path: "*/executed/download", Range: "bytes=0-2000", Times: 3})
-	signAll(o, id)
-	o.eventually("saved", func() bool { return saved(o, id) })
-	if n := o.downloads(); n != 4 || len(o.files()) != 1 {
-		t.Errorf("%d downloads of %q", n, o.files())
-	}
-}
-
-// TestWhatComesPackedIsSavedAsItWas: something on the way packs every answer, however it is asked.
-func TestWhatComesPackedIsSavedAsItWas(t *testing.T) {
-	o := newOfficeWith(t, quick, sandbox.Options{})
-	id := o.send()
-	o.service.Inject(sandbox.Fault{Path: "*/executed/download", Gzip: true, Times: 3})
-	signAll(o, id)
-	o.eventually("saved", func() bool { return saved(o, id) })
-	if n := o.downloads(); n != 1 || len(o.files()) != 1 {
-		t.Fatalf("%d downloads of %q", n, o.files())
-	}
-	b, err := os.ReadFile(filepath.Join(o.folder, o.files()[0]))
-	if err != nil || !strings.HasPrefix(string(b), "%PDF-") || !strings.Contains(string(b[max(0, len(b)-1024):]), "%%EOF") {
-		t.Errorf("%d bytes that are no document, %v", len(b), err)
-	}
-}
-
 func TestADocumentThatNeverHadAnEndIsSavedWhenItComesTwiceTheSame(t *testing.T) {
 	o := newOfficeWith(t, quick, sandbox.Options{})
 	id := o.send()
@@ -729,22 +664,6 @@ func TestASnoozeOutlivesARestart(t *testing.T) {
 	}
 }
 
-func TestSigningInUnlocksTheKeyringFirst(t *testing.T) {
-	o, ring := officeWithRing(t)
-	o.stop()
-	ring.turn(true)
-	o.adjustPace(time.Hour) // a person unlocks, not the clock
-	o.open()
-	o.run()
-	if o.issue("keyring") == nil {
-		t.Fatalf("health: %+v", o.Status().Health)
-	}
-	ring.turn(false)
-	if err := o.SignIn(t.Context(), SignInOptions{}, visit); err != nil {
-		t.Errorf("the first attempt: %v", err)
-	}
-}
-
 // exchanges is an HTTP client that notes the refresh tokens that were given out, by grant_type, and those that were spent.
 type exchanges struct {
 	http.Transport
@@ -862,45 +781,6 @@ func TestASignInDoesNotOutliveTheSettingsItBeganWith(t *testing.T) {
 	}
 }
 
-func TestWhatAServiceIsOwedSurvivesARestart(t *testing.T) {
-	o := newOfficeWith(t, quick, sandbox.Options{})
-	o.send()
-	o.service.Inject(sandbox.Fault{Path: "/connect/revoke", Status: http.StatusServiceUnavailable})
-	if err := o.SignOut(t.Context()); err == nil {
-		t.Fatal("the service did not answer, and nobody said so")
-	}
-	if list, err := o.owed(); err != nil || len(list) != 1 {
-		t.Fatalf("owed: %v", err)
-	}
-	o.restart()
-	if s := o.Status(); s.SignedIn || s.Endpoint.ID != "" {
-		t.Errorf("status: %+v", s)
-	}
-	o.service.Heal(0)
-	before := calls(o.service, "POST /connect/revoke")
-	o.eventually("the service is told", func() bool {
-		list, err := o.owed()
-		return err == nil && len(list) == 0
-	})
-	if calls(o.service, "POST /connect/revoke") == before {
-		t.Error("it was not told")
-	}
-}
-
-func TestNothingIsOwedToAServiceForEver(t *testing.T) {
-	o, clock := sleepy(t, sandbox.Options{})
-	o.service.Inject(sandbox.Fault{Path: "/connect/revoke", Status: http.StatusServiceUnavailable})
-	if err := o.SignOut(t.Context()); err == nil {
-		t.Fatal("the service did not answer, and nobody said so")
-	}
-	o.eventually("it is given up", func() bool {
-		clock.jump(7 * time.Hour) // longer than the longest pause between two tries
-		o.account.Wake()
-		list, err := o.owed()
-		return err == nil && len(list) == 0
-	})
-}
-
 // Hold has a draft wait for a person, as one does whose sending was stopped.
 func (o *testOffice) Hold(d office.NewPackage) (id string, err error) {
 	ended, end := context.WithCancel(context.Background())
@@ -943,30 +823,6 @@ func TestWhatWasPressedIsSentByTheNextStart(t *testing.T) {
 	pressed(300 * time.Millisecond)
 	o.restart()
 	o.eventually("it is sent", func() bool { return len(o.service.Packages()) == 1 && len(o.Drafts()) == 0 })
-}
-
-// A draft that waits for a person is neither sent nor lost with the program.
-func TestAHeldDraftIsNeitherSentNorLost(t *testing.T) {
-	o := newOffice(t, sandbox.Options{})
-	id, err := o.Hold(o.draft())
-	noErr(t, err)
-	o.restart()
-	if held := o.Drafts(); len(held) != 1 || held[0].ID != id || held[0].State != office.DraftHeld || o.Status().Packages.Total != 0 {
-		t.Fatalf("after a restart there is %+v", held)
-	}
-	sent := o.draft()
-	sent.Replaces = []string{id}
-	if state, err := o.Send(t.Context(), sent, nil); err != nil || state.State != office.DraftSent {
-		t.Fatalf("%+v, %v", state, err)
-	}
-	if left := o.Drafts(); len(left) != 0 {
-		t.Errorf("what is sent is still held: %+v", left)
-	}
-	id, err = o.Hold(o.draft())
-	noErr(t, err)
-	if inTime, err := o.Cancel(id); err != nil || !inTime || len(o.Drafts()) != 0 {
-		t.Errorf("taken back: %v, %v, %d left", inTime, err, len(o.Drafts()))
-	}
 }
 
 func TestWhatIsHeldGoesOutAsItWas(t *testing.T) {

@@ -59,9 +59,7 @@ func TestOneKindOfOldThingsThatStaysKeepsNoOther(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("a file in the place of a folder counts as no folder there, so that nothing stays")
 	}
-	a, err := Open(t.Context(), Params{DataDir: t.TempDir(), Keeper: secret.Memory()})
-	noErr(t, err)
-	defer a.Close()
+	a := openWith(t, Params{})
 	noErr(t, os.WriteFile(locations.Dropped(a.p.DataDir), nil, 0o600)) // no folder to look through
 	e := office.Event{ID: "e", PackageID: "p", Outcome: office.EventHandled, Received: time.Now(), Body: []byte("{}")}
 	noErr(t, a.Data.Update(func(tx *store.Tx) error { _, err := tx.AddEvent(e); return err }))
@@ -82,22 +80,6 @@ func countDays(tx *store.Tx, n int) error {
 		}
 	}
 	return nil
-}
-
-func TestDaysToKeepEventsAreChecked(t *testing.T) {
-	for days, want := range map[int]int{0: 0, 1: 0, 90: 0, 3650: 0, -1: 1, 3651: 1} {
-		s := office.DefaultSettings()
-		s.KeepEvents = days
-		n := 0
-		for _, f := range s.Check() {
-			if f.Field == "keep_events_days" {
-				n++
-			}
-		}
-		if n != want {
-			t.Errorf("%d days: %d findings, want %d", days, n, want)
-		}
-	}
 }
 
 func TestWhatWasDroppedStaysWhileADraftThatMayNeedItCannotBeRead(t *testing.T) {

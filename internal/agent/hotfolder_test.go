@@ -45,8 +45,12 @@ func (o *testOffice) isThere(path string) bool {
 	return err == nil
 }
 
-func TestADroppedFileIsSentAndComesBackSigned(t *testing.T) {
+// It is safe in the office's folder, too, whatever becomes of the folder; beside the original it would be sent again.
+func TestADroppedFileIsSentOnceAndComesBackSigned(t *testing.T) {
 	o, f := sending(t)
+	s := o.Settings()
+	s.BesideOriginal = true
+	noErr(t, o.Configure(t.Context(), s, office.Secrets{}))
 	given := sampleDocument(t)
 	o.drop(f, "Lease.pdf", given)
 	o.eventually("it is with the service", func() bool { return len(o.service.Packages()) == 1 })
@@ -150,24 +154,6 @@ func TestAFolderThatAsksWaitsForAPerson(t *testing.T) {
 	})
 }
 
-func TestAFolderSendsNothingWhileSignedOutAndCatchesUp(t *testing.T) {
-	o, f := sending(t)
-	if err := o.SignOut(t.Context()); o.Status().SignedIn {
-		t.Fatal(err)
-	}
-	o.drop(f, "Lease.pdf", sampleDocument(t))
-	if documents, err := o.folders.Try(f); err != nil || documents != 1 {
-		t.Error(documents, err)
-	}
-	o.restart()
-	o.drop(f, "Offer.pdf", append(sampleDocument(t), '\n'))
-	if !o.isThere(filepath.Join(f.Path, "Lease.pdf")) {
-		t.Error("it was taken while nobody was signed in")
-	}
-	noErr(t, o.SignIn(t.Context(), SignInOptions{}, visit))
-	o.eventually("it is with the service", func() bool { return len(o.service.Packages()) == 2 })
-}
-
 // The draft of a folder that waits when somebody else signs in waits for a person, and so does the folder.
 func TestNothingOfAFolderIsSentByAnAccountThatDidNotSetItUp(t *testing.T) {
 	o, f := sending(t)
@@ -193,22 +179,6 @@ func TestNothingOfAFolderIsSentByAnAccountThatDidNotSetItUp(t *testing.T) {
 	_, err := o.PutHotFolder(f)
 	noErr(t, err)
 	o.eventually("the folder is confirmed", func() bool { return len(o.service.Packages()) == 2 })
-}
-
-// What a folder sends is safe in the office's folder, whatever becomes of the folder; "beside the original" would send it again.
-func TestWhatComesBackIsNotSentAgain(t *testing.T) {
-	o, f := sending(t)
-	s := o.Settings()
-	s.BesideOriginal = true
-	noErr(t, o.Configure(t.Context(), s, office.Secrets{}))
-	o.drop(f, "Lease.pdf", sampleDocument(t))
-	o.eventually("it is with the service", func() bool { return len(o.service.Packages()) == 1 })
-	noErr(t, o.service.SignAll(o.service.Packages()[0].PackageID))
-	o.eventually("it comes back", func() bool {
-		names, _ := filepath.Glob(filepath.Join(f.Path, "Signed", "*.pdf"))
-		own, _ := filepath.Glob(filepath.Join(o.folder, "*.pdf"))
-		return len(names) == 1 && len(own) == 1
-	})
 }
 
 func TestFoldersThatSendOutliveALostState(t *testing.T) {

@@ -54,51 +54,24 @@ func TestReadingWhatWasSaidBeforeEndsNothingNew(t *testing.T) {
 	}
 }
 
-func TestAPackageWithoutItsCertificateIsToldOfAllTheSame(t *testing.T) {
-	o := newOfficeWith(t, quick, sandbox.Options{}, func(s *office.Settings) { s.SaveCAC = true })
-	id := o.send()
-	o.service.Inject(sandbox.Fault{Path: "*/cac/download", Status: 404})
-	signAll(o, id)
-	o.eventually("people are told", func() bool { return o.count("Everyone has signed “") == 1 })
-	if n := o.count("Offer 2026-118.pdf” saved in"); n != 1 {
-		t.Errorf("told: %q", o.notifications())
-	}
-	if n := o.count("1 more file is not ready yet."); n != 1 {
-		t.Errorf("told: %q", o.notifications())
-	}
-	o.service.Heal(0)
-	o.eventually("the certificate comes", func() bool { row, _ := o.Package(id); return row.Saved && row.Problem.IsZero() })
-	o.stop()
-	if n := o.count("Everyone has signed “"); n != 1 {
-		t.Errorf("told: %q", o.notifications())
-	}
-}
-
-func TestAPackageIsToldOfWithItsCertificateWhenThatIsOnlySlow(t *testing.T) {
-	o := newOfficeWith(t, quick, sandbox.Options{}, func(s *office.Settings) { s.SaveCAC = true })
-	id := o.send()
-	o.service.Inject(sandbox.Fault{Path: "*/cac/download", Status: 404, Times: 4})
-	signAll(o, id)
-	o.eventually("people are told", func() bool { return o.count("Everyone has signed “") == 1 })
-	if n := o.count("not ready yet"); n != 0 {
-		t.Errorf("told: %q", o.notifications())
-	}
-}
-
-func TestNobodyComesAfterTheSummary(t *testing.T) {
-	const many = 12
-	o := newOfficeWith(t, quick, sandbox.Options{})
-	ids := o.prepare(many, 0)
-	o.service.Inject(sandbox.Fault{Path: "/packages/" + ids[many-1] + "/*/download", DelayMS: 1500})
-	o.open()
-	o.run()
-	o.eventually("saved", func() bool { return o.Status().Packages.Saved == many })
-	o.eventually("people are told", func() bool { return o.count("12 packages changed") == 1 })
-	o.stop()
-	for _, n := range o.notifications() {
-		if strings.Contains(n, "Everyone has signed “") && !strings.Contains(n, "changed while you were away") {
-			t.Errorf("told: %q", n)
-		}
+func TestAPackageIsToldOfOnceWithItsCertificateUnlessThatDoesNotCome(t *testing.T) {
+	for name, times := range map[string]int{"it is slow": 4, "it does not come": 0} {
+		t.Run(name, func(t *testing.T) {
+			o := newOfficeWith(t, quick, sandbox.Options{}, func(s *office.Settings) { s.SaveCAC = true })
+			id := o.send()
+			o.service.Inject(sandbox.Fault{Path: "*/cac/download", Status: 404, Times: times})
+			signAll(o, id)
+			o.eventually("people are told", func() bool { return o.count("Everyone has signed “") == 1 })
+			if n := o.count("1 more file is not ready yet."); (n == 1) != (times == 0) || times == 0 && o.count("Offer 2026-118.pdf” saved in") != 1 {
+				t.Errorf("told: %q", o.notifications())
+			}
+			o.service.Heal(0)
+			o.eventually("the certificate comes", func() bool { row, _ := o.Package(id); return row.Saved && row.Problem.IsZero() })
+			o.stop()
+			if n := o.count("Everyone has signed “"); n != 1 {
+				t.Errorf("told: %q", o.notifications())
+			}
+		})
 	}
 }
 

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -342,20 +343,18 @@ func TestAServiceThatFailsIsNotTakenForTheNetwork(t *testing.T) {
 	}
 }
 
-// openWith is an agent that nobody has set up.
+// openWith is an agent that nobody has set up, until the end of the test.
 func openWith(t *testing.T, p Params) *Agent {
 	t.Helper()
-	o := &testOffice{t: t, data: t.TempDir(), adjust: func(q *Params) { q.HTTP = p.HTTP; q.Network = p.Network }}
-	o.keeper = secret.Memory()
-	o.open()
-	t.Cleanup(func() { o.stop() })
-	return o.Agent
+	p.DataDir, p.Keeper, p.Version = t.TempDir(), cmp.Or[secret.Keeper](p.Keeper, secret.Memory()), "test"
+	a, err := Open(t.Context(), p)
+	noErr(t, err)
+	t.Cleanup(func() { a.Close() })
+	return a
 }
 
 func TestEachOfTheServicesAddressesIsTried(t *testing.T) {
-	a, err := Open(t.Context(), Params{DataDir: t.TempDir(), Keeper: secret.Memory()})
-	noErr(t, err)
-	defer a.Close()
+	a := openWith(t, Params{})
 	service, err := sandbox.Start(sandbox.Options{Clients: []sandbox.Client{sandbox.DemoClient()}})
 	noErr(t, err)
 	defer service.Close()

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"countersign/assets"
+	"countersign/internal/agent/account"
+	"countersign/internal/agent/issuer"
 	"countersign/internal/agent/loop"
 	"countersign/internal/office"
 	"countersign/internal/preview"
@@ -141,20 +143,7 @@ func (o *testOffice) open() {
 
 // run runs the agent until stop, which may be called more than once.
 func (o *testOffice) run() {
-	ctx, cancel := context.WithCancel(context.Background())
-	var running sync.WaitGroup
-	a := o.Agent
-	running.Go(func() { a.Run(ctx) })
-	var once sync.Once
-	o.stop = func() {
-		once.Do(func() {
-			cancel()
-			running.Wait()
-			if err := a.Close(); err != nil {
-				o.t.Error(err)
-			}
-		})
-	}
+	o.stop = sync.OnceFunc(runUntil(o.t, o.Agent))
 }
 
 // restart ends the agent and starts another one on the same data.
@@ -174,7 +163,18 @@ func (o *testOffice) eventually(what string, ok func() bool) {
 // within is eventually with another patience.
 func (o *testOffice) within(patience time.Duration, what string, ok func() bool) {
 	o.t.Helper()
-	changes, stop := o.Watch()
+	waitWithin(o.t, o.Agent, patience, what, ok)
+}
+
+// waitUntil is eventually for an agent without an office around it.
+func waitUntil(t *testing.T, a *Agent, what string, ok func() bool) {
+	t.Helper()
+	waitWithin(t, a, patience, what, ok)
+}
+
+func waitWithin(t *testing.T, a *Agent, patience time.Duration, what string, ok func() bool) {
+	t.Helper()
+	changes, stop := a.Watch()
 	defer stop()
 	limit := time.NewTimer(patience)
 	defer limit.Stop()
@@ -185,7 +185,7 @@ func (o *testOffice) within(patience time.Duration, what string, ok func() bool)
 		case <-changes:
 		case <-look.C:
 		case <-limit.C:
-			o.t.Fatalf("never: %s\nstatus: %+v\nactivity: %+v", what, o.Status(), o.Activity(20))
+			t.Fatalf("never: %s\nstatus: %+v\nactivity: %+v", what, must(a.Status()), must(a.Activity(20)))
 		}
 	}
 }
@@ -307,6 +307,51 @@ func noErr(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// openSignedIn opens an agent without a tunnel, which was signed in before at the service at that address.
+func openSignedIn(t testing.TB, p Params, service string, also map[issuer.Sealed]string) *Agent {
+	t.Helper()
+	if p.Keeper == nil {
+		p.DataDir, p.Keeper = t.TempDir(), secret.Memory()
+	}
+	a, err := Open(t.Context(), p)
+	noErr(t, err)
+	s := office.DefaultSettings()
+	s.AuthURL, s.BaseURL, s.ClientID = service, service, "office"
+	s.Tunnel, s.Redirect, s.RedirectURI, s.SaveTo = office.TunnelNone, office.RedirectPaste, "https://localhost/oauth/callback", t.TempDir()
+	acc := account.Record{SignedIn: true, Since: time.Now(), Scopes: []string{"organization"}}
+	acc.Email = "olivia@example.com"
+	here := issuer.Of(s)
+	kept := map[string][]byte{issuer.Refresh.Of(here): []byte("r")}
+	for name, value := range also {
+		kept[name.Of(here)] = []byte(value)
+	}
+	noErr(t, a.account.Vault().Put(kept, func(tx *store.Tx) error { return tx.PutDoc(account.DocOf(here), acc) }))
+	noErr(t, a.Configure(t.Context(), s, office.Secrets{ClientSecret: "secret"}))
+	return a
+}
+
+// startAgain opens an agent of what another one was, runs it, and returns what ends it.
+func startAgain(t *testing.T, p Params) (a *Agent, end func()) {
+	t.Helper()
+	a, err := Open(t.Context(), p)
+	noErr(t, err)
+	return a, runUntil(t, a)
+}
+
+// runUntil runs an agent until it is ended and closed.
+func runUntil(t testing.TB, a *Agent) (end func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { a.Run(ctx) })
+	return func() {
+		cancel()
+		running.Wait()
+		if err := a.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

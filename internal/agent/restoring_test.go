@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"countersign/internal/agent/loop/looptest"
@@ -206,37 +205,42 @@ func TestRestoringThatIsKilledIsTakenUpByTheNextStart(t *testing.T) {
 	}
 }
 
-// locked is a keyring that is locked until it is opened.
-type locked struct {
-	secret.Keeper
-	open atomic.Bool
-}
-
-func (l *locked) Load(ctx context.Context) (secret.Key, error) {
-	if !l.open.Load() {
-		return secret.Key{}, &secret.UnavailableError{Reason: secret.Locked}
-	}
-	return l.Keeper.Load(ctx)
-}
-
-func TestRestoringWaitsForTheKeyAndNothingIsBegunMeanwhile(t *testing.T) {
-	o, _, held := backedUpOffice(t)
+// lostBehindLock loses the data and starts the office again with its keyring locked.
+func (o *testOffice) lostBehindLock() *ringOf {
+	o.t.Helper()
 	o.loseData()
-	ring := &locked{Keeper: o.keeper}
+	ring := &ringOf{keeper: o.keeper, locked: true}
 	o.keeper = ring
 	o.open()
 	o.run()
 	o.eventually("it says what it waits for", func() bool { i := o.issue("data-restored"); return i != nil && i.Action == ActUnlock })
+	return ring
+}
+
+// restoredBy unlocks the keyring, and has it restored.
+func (o *testOffice) restoredBy(ring *ringOf) {
+	o.t.Helper()
+	ring.turn(false)
+	noErr(o.t, o.Act(o.t.Context(), *o.issue("data-restored")))
+	o.eventually("it is restored, and said", func() bool {
+		i := o.issue("data-restored")
+		return o.Status().Packages.Total == 2 && i != nil && i.Action == ActDismiss
+	})
+}
+
+func TestRestoringWaitsForTheKeyAndNothingIsBegunMeanwhile(t *testing.T) {
+	o, _, held := backedUpOffice(t)
+	ring := o.lostBehindLock()
 	if o.Settings().SaveTo != o.folder {
 		t.Error("the settings are not there") // the window would show the first run
 	}
 	if _, err := o.Hold(o.draft()); err == nil {
 		t.Error("a draft was taken that the restoring takes away")
 	}
-	ring.open.Store(true)
-	noErr(t, o.Act(t.Context(), *o.issue("data-restored")))
-	o.eventually("it is restored", func() bool { return o.Status().Packages.Total == 2 && o.draftNow(held).State == office.DraftHeld })
-	o.eventually("and said", func() bool { i := o.issue("data-restored"); return i != nil && i.Action == ActDismiss })
+	o.restoredBy(ring)
+	if s := o.draftNow(held).State; s != office.DraftHeld {
+		t.Errorf("the draft is %s", s)
+	}
 	signAll(o, o.send())
 	o.eventually("work goes on", func() bool { return o.Status().Packages.Saved == 2 })
 }
@@ -244,16 +248,7 @@ func TestRestoringWaitsForTheKeyAndNothingIsBegunMeanwhile(t *testing.T) {
 func TestAComputerThatAnOfficeHasLeftStaysQuietAfterRestoringLate(t *testing.T) {
 	o, _, _ := backedUpOffice(t)
 	noErr(t, o.MoveOut(t.Context(), filepath.Join(t.TempDir(), "office.move"), password))
-	o.loseData()
-	ring := &locked{Keeper: o.keeper}
-	o.keeper = ring
-	o.open()
-	o.run()
-	o.eventually("it says what it waits for", func() bool { i := o.issue("data-restored"); return i != nil && i.Action == ActUnlock })
-	ring.open.Store(true)
-	noErr(t, o.Act(t.Context(), *o.issue("data-restored")))
-	o.eventually("it is restored", func() bool { return o.Status().Packages.Total == 2 })
-	o.eventually("and said", func() bool { i := o.issue("data-restored"); return i != nil && i.Action == ActDismiss })
+	o.restoredBy(o.lostBehindLock())
 	o.quiet()
 }
 

@@ -9,21 +9,14 @@ import (
 
 	"countersign/internal/office"
 	"countersign/internal/policy"
-	"countersign/internal/secret"
 )
 
 // While the administrator's decisions change all the time, a person and a command each change a setting of their own.
 func TestChangesAtTheSameInstantKeepEachOther(t *testing.T) {
 	dir := t.TempDir()
 	var reads atomic.Int64
-	a, err := Open(t.Context(), Params{DataDir: t.TempDir(), Keeper: secret.Memory(), Version: "test", Policy: func() policy.Policy {
-		return policy.Policy{From: "here", Fixed: map[string]any{
-			"auth_url": "https://sign.example.com", "base_url": "https://sign.example.com", "client_id": "office", "tunnel": "none",
-			"redirect": "localhost", "save_to": filepath.Join(dir, fmt.Sprint(reads.Add(1)%2))}}
-	}})
-	must(t, err)
-	defer a.Close()
-	must(t, a.obey(t.Context()))
+	a := openWith(t, Params{Policy: func() policy.Policy { return *fixing(filepath.Join(dir, fmt.Sprint(reads.Add(1)%2))) }})
+	noErr(t, a.obey(t.Context()))
 	over := make(chan struct{})
 	var ruling, changing sync.WaitGroup
 	ruling.Go(func() {
@@ -32,7 +25,7 @@ func TestChangesAtTheSameInstantKeepEachOther(t *testing.T) {
 			case <-over:
 				return
 			default:
-				must(t, a.obey(t.Context()))
+				noErr(t, a.obey(t.Context()))
 			}
 		}
 	})

@@ -12,12 +12,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"countersign/internal/agent/account"
 	"countersign/internal/agent/health"
-	"countersign/internal/agent/issuer"
 	"countersign/internal/message"
 	"countersign/internal/office"
-	"countersign/internal/secret"
 	"countersign/internal/store"
 )
 
@@ -83,26 +80,12 @@ func (w waiting) Read([]byte) (int, error) {
 // openExecuted opens an agent of s that is signed in.
 func openExecuted(t *testing.T, s *executedService, adjust func(*Params)) *Agent {
 	t.Helper()
-	p := Params{DataDir: t.TempDir(), Keeper: secret.Memory(), HTTP: &http.Client{Transport: s}}
+	p := Params{HTTP: &http.Client{Transport: s}}
 	if adjust != nil {
 		adjust(&p)
 	}
-	a, err := Open(t.Context(), p)
-	noErr(t, err)
-	t.Cleanup(func() {
-		if err := a.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	settings := office.DefaultSettings()
-	settings.AuthURL, settings.BaseURL, settings.ClientID = "https://sign.test", "https://sign.test", "office"
-	settings.Tunnel, settings.Redirect, settings.RedirectURI = office.TunnelNone, office.RedirectPaste, "https://localhost/oauth/callback"
-	settings.SaveTo = t.TempDir()
-	acc := account.Record{SignedIn: true, Since: time.Now(), Scopes: []string{"organization"}}
-	err = a.account.Vault().Put(map[string][]byte{issuer.Refresh.Of(issuer.Of(settings)): []byte("r")},
-		func(tx *store.Tx) error { return tx.PutDoc(account.DocOf(issuer.Of(settings)), acc) })
-	noErr(t, err)
-	noErr(t, a.Configure(t.Context(), settings, office.Secrets{ClientSecret: "secret"}))
+	a := openSignedIn(t, p, "https://sign.test", nil)
+	t.Cleanup(func() { noErr(t, a.Close()) })
 	return a
 }
 
@@ -150,24 +133,6 @@ func happened(t *testing.T, a *Agent, id string) {
 	})
 	noErr(t, err)
 	a.packages.WakeEvents()
-}
-
-// waitUntil looks again whenever the agent says that something changed.
-func waitUntil(t *testing.T, a *Agent, what string, ok func() bool) {
-	t.Helper()
-	changes, stop := a.Watch()
-	defer stop()
-	limit := time.After(patience)
-	look := time.NewTicker(20 * time.Millisecond)
-	defer look.Stop()
-	for !ok() {
-		select {
-		case <-changes:
-		case <-look.C:
-		case <-limit:
-			t.Fatalf("never: %s; %+v", what, must(a.Status()))
-		}
-	}
 }
 
 // largeUnderWay is an agent in the middle of the document of package "large", which ends when its hold is closed.

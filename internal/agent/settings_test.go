@@ -1,35 +1,19 @@
-package agent_test
+package agent
 
 import (
-	"context"
 	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
-	"time"
 
-	"countersign/internal/agent"
 	"countersign/internal/esign"
 	"countersign/internal/locations"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/office/settingstest"
-	"countersign/internal/policy"
-	"countersign/internal/secret"
 )
-
-func openAgent(t *testing.T) *agent.Agent {
-	t.Helper()
-	a, err := agent.Open(t.Context(), agent.Params{DataDir: t.TempDir(), Keeper: secret.Memory(), Version: "test"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { a.Close() })
-	return a
-}
 
 // found is the finding for a field.
 func found(all []office.FieldError, field string) (f office.FieldError) {
@@ -40,7 +24,7 @@ func found(all []office.FieldError, field string) (f office.FieldError) {
 }
 
 func TestEverySettingIsJudgedOnce(t *testing.T) {
-	a, folder := openAgent(t), t.TempDir()
+	a, folder := openWith(t, Params{}), t.TempDir()
 	judged := map[string]bool{}
 	for _, c := range settingstest.Cases(folder) {
 		judged[c.Field] = true
@@ -50,14 +34,14 @@ func TestEverySettingIsJudgedOnce(t *testing.T) {
 			if f.Code != c.Code || c.Wrong() == f.Text.IsZero() {
 				t.Fatalf("found %+v, want %q", f, c.Code)
 			}
-			var config *agent.ConfigError
+			var config *ConfigError
 			err := a.Configure(t.Context(), s, office.Secrets{})
 			if c.Wrong() {
 				if !errors.As(err, &config) || found(config.Fields, c.Field) != f {
 					t.Errorf("Configure says %v", err)
 				}
-				if strings.Contains(agent.Message(err).String(), settingstest.Secret) {
-					t.Errorf("a password is repeated: %s", agent.Message(err).String())
+				if strings.Contains(Message(err).String(), settingstest.Secret) {
+					t.Errorf("a password is repeated: %s", Message(err).String())
 				}
 				return
 			}
@@ -117,13 +101,13 @@ func TestQuietHoursAreTwoTimes(t *testing.T) {
 }
 
 func TestSecretsArePastedWithALineEnd(t *testing.T) {
-	a := openAgent(t)
+	a := openWith(t, Params{})
 	s := settingstest.Case{}.Settings(t.TempDir())
 	if err := a.Configure(t.Context(), s, office.Secrets{ClientSecret: " s3cret\r\n", NgrokAuthtoken: "t0ken\n"}); err != nil {
 		t.Fatal(err)
 	}
 	err := a.Configure(t.Context(), s, office.Secrets{ClientSecret: "s3\ncret", NgrokAuthtoken: "t0\x00ken"})
-	var config *agent.ConfigError
+	var config *ConfigError
 	if !errors.As(err, &config) || found(config.Fields, office.FieldClientSecret).Code != office.CodeCharacters ||
 		found(config.Fields, office.FieldNgrokToken).Code != office.CodeCharacters {
 		t.Errorf("said: %v", err)
@@ -142,7 +126,7 @@ func TestANewFolderIsMadeAndTried(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, dir := openAgent(t), t.TempDir()
+	a, dir := openWith(t, Params{}), t.TempDir()
 	s := settingstest.Case{}.Settings(filepath.Join(dir, "a", "b"))
 	if err := a.Configure(t.Context(), s, office.Secrets{}); err != nil {
 		t.Fatal(err)
@@ -156,7 +140,7 @@ func TestANewFolderIsMadeAndTried(t *testing.T) {
 	}
 	wrong := s
 	wrong.SaveTo = filepath.Join(file, "c")
-	var config *agent.ConfigError
+	var config *ConfigError
 	if err := a.Configure(t.Context(), wrong, office.Secrets{}); !errors.As(err, &config) || config.Fields[0].Code != office.CodeNotMade {
 		t.Errorf("said: %v", err)
 	}
@@ -177,80 +161,4 @@ func TestANewFolderIsMadeAndTried(t *testing.T) {
 	if _, err := os.Stat(s.SaveTo); err == nil {
 		t.Error("a folder that is away was made anew")
 	}
-}
-
-// ruled is an agent on a computer whose administrator decides what policy holds.
-func ruled(t *testing.T, decided *atomic.Pointer[policy.Policy]) *agent.Agent {
-	t.Helper()
-	a, err := agent.Open(t.Context(), agent.Params{DataDir: t.TempDir(), Keeper: secret.Memory(), Version: "test",
-		Policy: func() policy.Policy { return *decided.Load() }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { a.Close() })
-	return a
-}
-
-func runs(t *testing.T, a *agent.Agent) {
-	ctx, stop := context.WithCancel(t.Context())
-	done := make(chan struct{})
-	go func() { defer close(done); a.Run(ctx) }()
-	t.Cleanup(func() { stop(); <-done })
-}
-
-func TestAnAdministratorSetsAnOfficeUpAndNobodyChangesIt(t *testing.T) {
-	folder := filepath.Join(t.TempDir(), "Signed")
-	var decided atomic.Pointer[policy.Policy]
-	decided.Store(&policy.Policy{From: "/etc/countersign/policy.json", Fixed: map[string]any{
-		"auth_url": "https://sign.example.com", "base_url": "https://sign.example.com", "client_id": "office", "save_to": folder,
-		"tunnel": "none", "redirect": "localhost", "tomato": true}})
-	a := ruled(t, &decided)
-	if s := a.Settings(); s.SaveTo != folder || !a.Fixed("save_to") || a.Fixed("theme") {
-		t.Errorf("%+v", s)
-	}
-	s := a.Settings()
-	s.Theme = "dark"
-	if err := a.Configure(t.Context(), s, office.Secrets{ClientSecret: "secret"}); err != nil {
-		t.Fatalf("the rest is the office's own: %v", err)
-	}
-	s.SaveTo = t.TempDir()
-	err := a.Configure(t.Context(), s, office.Secrets{})
-	if c, ok := errors.AsType[*agent.ConfigError](err); !ok || len(c.Fields) != 1 || c.Fields[0].Field != office.FieldSaveTo || agent.Message(err) != message.FixedSetting("save_to") {
-		t.Errorf("%v", err)
-	}
-	status, err := a.Status()
-	if err != nil || !slices.ContainsFunc(status.Health, func(i agent.Issue) bool {
-		return i.ID == "policy" && i.Message == message.Then(message.PolicyWrong("/etc/countersign/policy.json"), message.PolicyUnusable("tomato"))
-	}) {
-		t.Errorf("what cannot be used is not said: %+v, %v", status.Health, err)
-	}
-}
-
-func TestWhatAnAdministratorDecidesIsPutToUseAtTheStart(t *testing.T) {
-	first, then := filepath.Join(t.TempDir(), "A"), filepath.Join(t.TempDir(), "B")
-	var decided atomic.Pointer[policy.Policy]
-	rules := func(folder string) {
-		decided.Store(&policy.Policy{From: "here", Fixed: map[string]any{
-			"auth_url": "https://sign.example.com", "base_url": "https://sign.example.com", "client_id": "office", "save_to": folder, "tunnel": "none", "redirect": "localhost"}})
-	}
-	rules(first)
-	a := ruled(t, &decided)
-	runs(t, a)
-	for until := time.Now().Add(time.Minute); notThere(first); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(until) {
-			t.Fatal("the office was not set up")
-		}
-	}
-	rules(then)
-	if err := a.Configure(t.Context(), a.Settings(), office.Secrets{}); agent.Message(err) != message.FixedSetting("save_to") {
-		t.Errorf("settings of before were taken: %v", err)
-	}
-	if s := a.Settings(); s.SaveTo != then {
-		t.Errorf("saved in %s", s.SaveTo)
-	}
-}
-
-func notThere(path string) bool {
-	_, err := os.Stat(path)
-	return err != nil
 }

@@ -122,22 +122,12 @@ func TestAWithdrawalSurvivesAKillAtAnyMoment(t *testing.T) {
 		"after the answer was kept": {office.WithdrawAccepted, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := newOfficeWith(t, quick, sandbox.Options{})
-			id := o.send()
-			o.stop()
-			if c.came {
-				noErr(t, o.service.Rescind(id, "The rent was wrong.", true))
-			}
-			o.open()
-			noErr(t, o.Data.Update(func(tx *store.Tx) error {
-				p, _, err := tx.Package(id)
-				if err != nil {
-					return err
+			w := office.Withdrawal{State: c.state, Message: "The rent was wrong.", By: "ana@example.com", Asked: time.Now()}
+			o, id := wished(t, w, func(o *testOffice, id string) {
+				if c.came {
+					noErr(t, o.service.Rescind(id, "The rent was wrong.", true))
 				}
-				p.Withdrawal = &office.Withdrawal{State: c.state, Message: "The rent was wrong.", By: "ana@example.com", Asked: o.Now(), NextTry: o.Now()}
-				return tx.PutPackage(p)
-			}))
-			o.run()
+			})
 			o.eventually("it is withdrawn", func() bool { return !o.packageOrZero(id).Withdrawal.Pending() })
 			o.wantWithdrawn(id)
 			if n := calls(o.service, rescindRoute); c.came && n != 0 {
@@ -426,58 +416,35 @@ func (o *testOffice) correction(id string) office.NewPackage {
 }
 
 func TestACorrectionGoesOutOnceTheFirstOneIsWithdrawn(t *testing.T) {
-	o := newOfficeWith(t, quick, sandbox.Options{})
-	id := o.send()
-	drop := o.service.Inject(sandbox.Fault{Path: "/packages/rescind", Drop: true})
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	withdrawn := make(chan error, 1)
-	go func() {
-		_, err := o.Withdraw(ctx, office.NewWithdrawal{Packages: []string{id}})
-		withdrawn <- err
-	}()
-	o.eventually("the wish is kept", func() bool { return o.packageOrZero(id).Withdrawal.Pending() })
-	sent := make(chan office.SendState, 1)
-	go func() {
-		state, _ := o.Send(t.Context(), o.correction(id), nil)
-		sent <- state
-	}()
-	o.eventually("it says what it waits for", func() bool {
-		return slices.ContainsFunc(o.Drafts(), func(d office.Draft) bool { return d.Problem.ID() == "withdrawal.corrected-waits" })
-	})
-	if n := len(o.service.Packages()); n != 1 {
-		t.Errorf("the service has %d packages", n)
-	}
-	o.service.Heal(drop)
-	if state := <-sent; state.State != office.DraftSent {
-		t.Errorf("sent: %+v", state)
-	}
-	noErr(t, <-withdrawn)
-	if o.at(id).State != "rescinded" || len(o.service.Packages()) != 2 {
-		t.Errorf("the service has %+v", o.service.Packages())
-	}
-}
-
-func TestACorrectionThatIsHeldWaitsForTheWithdrawalToo(t *testing.T) {
-	o := newOfficeWith(t, quick, sandbox.Options{})
-	id := o.send()
-	drop := o.service.Inject(sandbox.Fault{Path: "/packages/rescind", Drop: true})
-	_, err := o.Withdraw(t.Context(), office.NewWithdrawal{Packages: []string{id}, Patience: time.Millisecond})
-	noErr(t, err)
-	draft, err := o.Hold(o.correction(id))
-	noErr(t, err)
-	noErr(t, o.Resolve(draft, true))
-	o.eventually("it waits or is sent", func() bool {
-		return len(o.service.Packages()) == 2 ||
-			slices.ContainsFunc(o.Drafts(), func(d office.Draft) bool { return d.Problem.ID() == "withdrawal.corrected-waits" })
-	})
-	if n := len(o.service.Packages()); n != 1 {
-		t.Errorf("the service has %d packages that can be signed", n)
-	}
-	o.service.Heal(drop)
-	o.eventually("it is sent", func() bool { return len(o.service.Packages()) == 2 })
-	if o.at(id).State != "rescinded" {
-		t.Errorf("the first one is %s", o.at(id).State)
+	for name, send := range map[string]func(o *testOffice, d office.NewPackage) error{
+		"sent at once": func(o *testOffice, d office.NewPackage) error {
+			go o.Send(o.t.Context(), d, nil)
+			return nil
+		},
+		"held before": func(o *testOffice, d office.NewPackage) error {
+			draft, err := o.Hold(d)
+			return errors.Join(err, o.Resolve(draft, true))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := newOfficeWith(t, quick, sandbox.Options{})
+			id := o.send()
+			drop := o.service.Inject(sandbox.Fault{Path: "/packages/rescind", Drop: true})
+			_, err := o.Withdraw(t.Context(), office.NewWithdrawal{Packages: []string{id}, Patience: time.Millisecond})
+			noErr(t, err)
+			noErr(t, send(o, o.correction(id)))
+			o.eventually("it says what it waits for", func() bool {
+				return slices.ContainsFunc(o.Drafts(), func(d office.Draft) bool { return d.Problem.ID() == "withdrawal.corrected-waits" })
+			})
+			if n := len(o.service.Packages()); n != 1 {
+				t.Errorf("the service has %d packages that can be signed", n)
+			}
+			o.service.Heal(drop)
+			o.eventually("it is sent", func() bool { return len(o.service.Packages()) == 2 && len(o.Drafts()) == 0 })
+			if o.at(id).State != "rescinded" {
+				t.Errorf("the first one is %s", o.at(id).State)
+			}
+		})
 	}
 }
 

@@ -102,6 +102,18 @@ func TestHostileNamesAreShownAsTheyAre(t *testing.T) {
 	}
 }
 
+func TestATextFromOutsideIsOneBoundedLine(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "", "Offer": "Offer", " two  words ": "two words", "a\nb\r\nc\u2028d\u2029e\vf\u0085g": "a b c d e f g", "x\u202ey\u2066\u200e\u061c": "xy",
+		"nul\x00 esc\x1b[31m del\x7f": "nul esc[31m del", "\xff\xfe broken": "broken", "tags\U000e0041\U000e007f and \u3164filler": "tags and filler",
+		"family \u200d emoji": "family \u200d emoji", "naïve ﷺ 日本": "naïve ﷺ 日本", strings.Repeat("Ä", 10_000): strings.Repeat("Ä", 79) + "…",
+	} {
+		if got := OneLine(text, 80); got != want || OneLine(got, 80) != got {
+			t.Errorf("%.40q: %q, want %q", text, got, want)
+		}
+	}
+}
+
 func TestAnErrorIsToldByTheOutermostMessageInIt(t *testing.T) {
 	cause := errors.New("disk on fire")
 	err := fmt.Errorf("while saving: %w", Error(Stopped(), fmt.Errorf("inside: %w", Error(Unexpected(), cause))))

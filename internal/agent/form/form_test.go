@@ -2,6 +2,7 @@ package form
 
 import (
 	"context"
+	"reflect"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -65,8 +66,13 @@ func TestAFormThatWasHandedOverIsEmptyOnTheDiskAtOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.Keep(office.Form{Name: "Lease"})
+		typed := office.Form{Files: []office.FormFile{{Path: "/x/lease.pdf", Draft: "d1"}}, Signers: []office.Signer{{FirstName: "Ana", Email: "half@"}},
+			Name: "Lease", Message: "hello", Due: "some day", Reference: "K-7", Sequential: true, Separate: true}
+		r.Keep(typed)
 		r.Flush()
+		if next, err := New(tools); err != nil || !reflect.DeepEqual(next.Form(), typed) {
+			t.Errorf("typed was %+v, and the next life finds %+v, %v", typed, next.Form(), err)
+		}
 		ctx, stop := context.WithCancel(t.Context())
 		var running sync.WaitGroup
 		running.Go(func() { r.Run(ctx) })
