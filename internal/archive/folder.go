@@ -135,32 +135,16 @@ func (f *Folder) Twin(rel string) (bool, error) {
 
 // alike lists the names in a subfolder that fold to the same as name. A subfolder that is no folder holds none.
 func (f *Folder) alike(sub, name string) (found []string, err error) {
-	want := folded(name)
-	if f.Cache != nil {
-		held, err := f.lookAt(sub)
-		if err != nil {
-			return nil, err
-		}
-		for _, entry := range held.alike[want] { // what has gone meanwhile is not taken any more
-			if _, gone := f.at.Find(path.Join(sub, entry)); !errors.Is(gone, fs.ErrNotExist) {
-				found = append(found, entry)
-			}
-		}
-		return found, nil
+	held, err := f.lookAt(sub)
+	if err != nil {
+		return nil, err
 	}
-	plain := ascii(want)
-	err = f.each(sub, func(entry string) {
-		if plain && ascii(entry) {
-			if strings.EqualFold(entry, want) {
-				found = append(found, entry)
-			}
-			return
-		}
-		if folded(entry) == want {
+	for _, entry := range held.alike[folded(name)] { // what has gone meanwhile is not taken any more
+		if _, gone := f.at.Find(path.Join(sub, entry)); !errors.Is(gone, fs.ErrNotExist) {
 			found = append(found, entry)
 		}
-	})
-	return found, err
+	}
+	return found, nil
 }
 
 // each calls do with every name in a subfolder. A subfolder that is no folder holds none.

@@ -138,42 +138,24 @@ func cutShort(b []byte) error {
 	return fmt.Errorf("%w: a package line of %d bytes is cut short", ErrRecord, len(b))
 }
 
-// PackageLines calls each with the line of every package, newest first by Created, until it returns false. A line that
+// PackageLines calls take with the line of every package, newest first by Created, until it returns false. A line that
 // cannot be read is made anew from its package.
-func (tx *Tx) PackageLines(each func(office.PackageLine) bool) error {
-	return tx.newest(bucketPackageLines, "", func(row, value []byte) (bool, error) {
-		l, err := tx.line(row, value)
-		if errors.Is(err, ErrRecord) {
-			tx.leaveOut(err)
-			return true, nil
-		}
-		if err != nil {
-			return false, err
-		}
-		return each(l), nil
-	})
+func (tx *Tx) PackageLines(take func(office.PackageLine) bool) error {
+	return each(tx, tx.in(bucketPackageLines), tx.line, take)
 }
 
-// OpenLines calls each with the lines of the packages that are not [Package.Final], in the order of NextCheck. It reads no
+// OpenLines calls take with the lines of the packages that are not [Package.Final], in the order of NextCheck. It reads no
 // others, however many there are.
-func (tx *Tx) OpenLines(each func(office.PackageLine)) error {
-	return tx.oldest(bucketPackagesDue, nil, func(key, _ []byte) (bool, error) {
-		row := key[8:]
-		value, err := tx.get(bucketPackageLines, row)
+func (tx *Tx) OpenLines(take func(office.PackageLine)) error {
+	due := func(v visit) error { return tx.oldest(bucketPackagesDue, nil, v) }
+	line := func(key, _ []byte) (office.PackageLine, error) {
+		value, err := tx.get(bucketPackageLines, key[8:])
 		if err != nil {
-			return false, err
+			return office.PackageLine{}, err
 		}
-		l, err := tx.line(row, value)
-		switch {
-		case errors.Is(err, ErrRecord):
-			tx.leaveOut(err)
-		case err != nil:
-			return false, err
-		default:
-			each(l)
-		}
-		return true, nil
-	})
+		return tx.line(key[8:], value)
+	}
+	return each(tx, due, line, func(l office.PackageLine) bool { take(l); return true })
 }
 
 // How many records are kept as they were decoded, more than an office has in hand at once, how long one of them may be in bytes, and

@@ -524,7 +524,7 @@ func BenchmarkAYear(b *testing.B) {
 			}
 		}
 		began, small := time.Now(), o.s.Path()+".compact"
-		must(b, o.s.copyTo(b.Context(), small, time.Second))
+		must(b, o.s.copyTo(small, time.Second))
 		b.ReportMetric(time.Since(began).Seconds(), "s-to-copy")
 		b.ReportMetric(float64(len(readFile(b, small)))/(1<<20), "MiB-copied")
 		o.s.Close()

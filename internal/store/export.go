@@ -2,18 +2,13 @@ package store
 
 import (
 	"bytes"
-	"context"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/fnv"
-	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
-	"slices"
-	"strconv"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -192,113 +187,6 @@ func importAs[T any](r Record, put func(T) error) error {
 	return put(record)
 }
 
-// The layout of a bbolt file, as far as it is checked here (bbolt internal/common, stable since boltdb). All numbers
-// are in the byte order of the machine, which is little-endian wherever Countersign runs.
-const (
-	pageHeaderSize = 16 // id uint64, flags uint16, count uint16, overflow uint32
-	metaSize       = 64
-	metaMagic      = 0xED0CDAED
-	noFreelist     = ^uint64(0)
-
-	flagBranch   = 0x01
-	flagLeaf     = 0x02
-	flagFreelist = 0x10
-
-	minFileSize = 4 * 1024 // smaller than any file bbolt makes: four pages
-)
-
-// meta is what a meta page says about the file.
-type meta struct {
-	pageSize uint64
-	root     uint64 // page number
-	freelist uint64 // page number
-	pages    uint64 // high-water mark: how many pages the file must have
-	txid     uint64
-}
-
-// checkFile looks for damage that bbolt would meet as a crash rather than as an error: a file shorter than its own
-// page count, or a root or free list page that is none. It reads four pages. bbolt holds the lock meanwhile.
-func checkFile(f *os.File) error {
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	m, err := newestMeta(f, info.Size())
-	if err != nil {
-		return err
-	}
-	if need := m.pages * m.pageSize; uint64(info.Size()) < need {
-		return fmt.Errorf("truncated: %d bytes of %d", info.Size(), need)
-	}
-	if err := checkPage(f, m, m.root, flagBranch, flagLeaf); err != nil {
-		return fmt.Errorf("root page: %w", err)
-	}
-	if m.freelist == noFreelist {
-		return errors.New("no list of free pages")
-	}
-	if err := checkPage(f, m, m.freelist, flagFreelist); err != nil {
-		return fmt.Errorf("list of free pages: %w", err)
-	}
-	return nil
-}
-
-// newestMeta returns the valid meta page with the highest transaction number. One of the two may be torn: that is
-// what a crash in the middle of a commit leaves, and the other one is then the truth.
-func newestMeta(r io.ReaderAt, size int64) (meta, error) {
-	best, found := readMeta(r, 0)
-	for pageSize := int64(1 << 10); pageSize <= 1<<16 && pageSize < size; pageSize <<= 1 {
-		if found && pageSize != int64(best.pageSize) {
-			continue
-		}
-		if second, ok := readMeta(r, pageSize); ok && int64(second.pageSize) == pageSize && (!found || second.txid > best.txid) {
-			best, found = second, true
-		}
-	}
-	if !found {
-		return meta{}, errors.New("no valid meta page")
-	}
-	return best, nil
-}
-
-func readMeta(r io.ReaderAt, at int64) (meta, bool) {
-	var page [pageHeaderSize + metaSize]byte
-	if _, err := r.ReadAt(page[:], at); err != nil {
-		return meta{}, false
-	}
-	b := page[pageHeaderSize:]
-	sum := fnv.New64a()
-	sum.Write(b[:56])
-	if binary.LittleEndian.Uint32(b) != metaMagic || binary.LittleEndian.Uint64(b[56:]) != sum.Sum64() {
-		return meta{}, false
-	}
-	return meta{
-		pageSize: uint64(binary.LittleEndian.Uint32(b[8:])),
-		root:     binary.LittleEndian.Uint64(b[16:]),
-		freelist: binary.LittleEndian.Uint64(b[32:]),
-		pages:    binary.LittleEndian.Uint64(b[40:]),
-		txid:     binary.LittleEndian.Uint64(b[48:]),
-	}, true
-}
-
-// checkPage verifies that page id lies in the file, knows its own number and is of one of the kinds.
-func checkPage(r io.ReaderAt, m meta, id uint64, kinds ...uint16) error {
-	if id < 2 || id >= m.pages {
-		return fmt.Errorf("page %d of %d", id, m.pages)
-	}
-	var head [pageHeaderSize]byte
-	if _, err := r.ReadAt(head[:], int64(id*m.pageSize)); err != nil {
-		return fmt.Errorf("read page %d: %w", id, err)
-	}
-	if own := binary.LittleEndian.Uint64(head[:]); own != id {
-		return fmt.Errorf("page %d says it is page %d", id, own)
-	}
-	flags := binary.LittleEndian.Uint16(head[8:])
-	if slices.Contains(kinds, flags) {
-		return nil
-	}
-	return fmt.Errorf("page %d is of kind %#x", id, flags)
-}
-
 // bbolt uses a page that became free again, but never gives one back. When most of a file is free, Open copies what is
 // in use to a new file and puts that one in its place.
 //
@@ -308,17 +196,11 @@ func checkPage(r io.ReaderAt, m meta, id uint64, kinds ...uint16) error {
 // Open removes.
 
 const (
-	compactGain  = 32 << 20            // so many bytes must be free, and as many as are in use
-	compactTime  = 10 * time.Second    // so long may a start take longer
-	compactPause = 30 * 24 * time.Hour // after a copy that took too long
-	compactPart  = 1 << 20             // bytes in one transaction of the copy
-	spaceLeft    = 64 << 20            // bytes that the disk must have left beside the copy
+	compactGain = 32 << 20  // so many bytes must be free, and as many as are in use
+	compactMost = 512 << 20 // with more than that in use a start would be held up: some seconds on a slow disk
+	compactPart = 1 << 20   // bytes in one transaction of the copy
+	spaceLeft   = 64 << 20  // bytes that the disk must have left beside the copy
 )
-
-// keyCompact is the time, in Unix seconds, of the last copy that took too long.
-var keyCompact = []byte("compact_failed")
-
-var errTooSlow = errors.New("copying what is in use takes too long")
 
 // compact makes the file smaller when that pays off, and leaves it alone when anything is in the way. The error is that
 // of opening the file again.
@@ -328,62 +210,54 @@ func (s *Store) compact(o Options) error {
 		s.log.Warn("remove an unfinished copy of the data file", "err", err)
 		return nil
 	}
-	used, pays := s.paysOff(o.compactGain)
-	if !pays {
+	used, free := s.share()
+	if used < 0 || used > o.compactMost || free < max(used, o.compactGain) {
 		return nil
 	}
 	if free, known := disk.FreeIn(filepath.Dir(s.path)); known && free < uint64(used)+uint64(used)/4+spaceLeft {
 		s.log.Info("the data file stays as large as it is: the disk has too little room for a copy", "free", free)
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), o.CompactTime)
-	defer cancel()
-	if err := s.copyTo(ctx, temp, o.LockTimeout); err != nil {
+	err := s.copyTo(temp, o.LockTimeout)
+	if err != nil {
 		s.log.Warn("the data file stays as large as it is", "err", err)
-		if errors.Is(err, errTooSlow) {
-			s.noteSlow()
-		}
 		removeQuietly(temp)
 		return nil
 	}
-	err := replaceLocked(temp, s.path, s.release)
+	if runtime.GOOS == "windows" { // which replaces no file that is open
+		err = s.release()
+	}
+	if err == nil {
+		err = disk.Rename(temp, s.path)
+	}
 	if err != nil {
 		s.log.Warn("the data file stays as large as it is", "err", err)
 		removeQuietly(temp)
 	} else {
 		s.log.Info("the data file was made smaller", "bytes", used)
 	}
-	s.release() // which is the second time where files cannot be replaced while they are open
+	s.release() // there a second time
 	s.db, s.file = nil, nil
 	return s.openFile(o.LockTimeout)
 }
 
-// paysOff reports how many bytes are in use, and whether enough others are free.
-func (s *Store) paysOff(gain int64) (used int64, pays bool) {
+// share is how many bytes of the file are in use, less than none where that cannot be read, and how many are free.
+func (s *Store) share() (used, free int64) {
 	var size int64
-	var slow time.Time
-	err := s.db.View(func(tx *bolt.Tx) error {
-		size = tx.Size()
-		if v, err := strconv.ParseInt(string(tx.Bucket([]byte(bucketMeta)).Get(keyCompact)), 10, 64); err == nil {
-			slow = time.Unix(v, 0)
-		}
-		return nil
-	})
+	if s.db.View(func(tx *bolt.Tx) error { size = tx.Size(); return nil }) != nil {
+		return -1, 0
+	}
 	st := s.db.Stats()
-	free := int64(st.FreePageN+st.PendingPageN) * int64(s.db.Info().PageSize)
-	used = size - free
-	// A time in the future is no reason to wait: the clock was wrong then, or is now.
-	since := s.now().Sub(slow)
-	waits := since >= 0 && since < compactPause
-	return used, err == nil && free >= max(used, gain) && !waits
+	free = int64(st.FreePageN+st.PendingPageN) * int64(s.db.Info().PageSize)
+	return size - free, free
 }
 
 // copyTo writes all that is in use to a file of that name, and flushes it. Damage that it meets is an error here: a
 // start must not depend on pages that nobody has asked for.
-func (s *Store) copyTo(ctx context.Context, temp string, wait time.Duration) (err error) {
+func (s *Store) copyTo(temp string, wait time.Duration) (err error) {
 	old := debug.SetPanicOnFault(true)
 	defer debug.SetPanicOnFault(old)
-	dst, err := bolt.Open(temp, 0o600, &bolt.Options{Timeout: wait, FreelistType: bolt.FreelistMapType, NoSync: true})
+	to, err := bolt.Open(temp, 0o600, &bolt.Options{Timeout: wait, FreelistType: bolt.FreelistMapType, NoSync: true})
 	if err != nil {
 		return err
 	}
@@ -391,70 +265,12 @@ func (s *Store) copyTo(ctx context.Context, temp string, wait time.Duration) (er
 		if reason := recover(); reason != nil {
 			err = fmt.Errorf("the data file may be damaged: %v", reason)
 		}
-		err = errors.Join(err, dst.Close())
+		err = errors.Join(err, to.Close())
 	}()
-	err = s.db.View(func(from *bolt.Tx) error {
-		return from.ForEach(func(name []byte, b *bolt.Bucket) error {
-			if err := copyBucket(ctx, dst, name, b); err != nil {
-				return fmt.Errorf("copy %s: %w", name, err)
-			}
-			return nil
-		})
-	})
-	if err != nil {
+	if err := bolt.Compact(to, s.db, compactPart); err != nil {
 		return err
 	}
-	return dst.Sync()
-}
-
-// copyBucket copies a bucket, a part at a time, and makes sure that all of it has arrived.
-func copyBucket(ctx context.Context, dst *bolt.DB, name []byte, from *bolt.Bucket) error {
-	c, copied := from.Cursor(), 0
-	key, value := c.First()
-	for {
-		if ctx.Err() != nil {
-			return errTooSlow
-		}
-		err := dst.Update(func(tx *bolt.Tx) error {
-			b, err := tx.CreateBucketIfNotExists(name)
-			if err != nil {
-				return err
-			}
-			if err := b.SetSequence(from.Sequence()); err != nil {
-				return err
-			}
-			b.FillPercent = 0.9
-			for size := 0; key != nil && size < compactPart; key, value = c.Next() {
-				if err := b.Put(key, value); err != nil {
-					return err
-				}
-				size, copied = size+len(key)+len(value), copied+1
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		if key == nil {
-			break
-		}
-	}
-	return dst.View(func(tx *bolt.Tx) error {
-		if n := tx.Bucket(name).Stats().KeyN; n != copied || from.Stats().KeyN != copied {
-			return fmt.Errorf("%d records arrived of %d", n, copied)
-		}
-		return nil
-	})
-}
-
-// noteSlow keeps the next starts from trying again.
-func (s *Store) noteSlow() {
-	err := s.db.Update(func(tx *bolt.Tx) error {
-		return tx.Bucket([]byte(bucketMeta)).Put(keyCompact, strconv.AppendInt(nil, s.now().Unix(), 10))
-	})
-	if err != nil {
-		s.log.Warn("note that the data file was not made smaller", "err", err)
-	}
+	return to.Sync()
 }
 
 // ownsName reports whether the file that was opened and locked still has its name: another process may have put a

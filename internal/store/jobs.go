@@ -194,16 +194,13 @@ func (tx *Tx) JobsAfter(key string, limit int, want func(office.Job) bool) (list
 	if key != "" {
 		start = append(start, 0)
 	}
-	err = tx.between(bucketJobs, start, nil, func(key, value []byte) (bool, error) {
-		j, err := decode[office.Job](bucketJobs, key, value)
-		if errors.Is(err, ErrRecord) {
-			tx.leaveOut(err)
-			return true, nil
-		}
-		if err == nil && want(j) {
+	behind := func(v visit) error { return tx.between(bucketJobs, start, nil, v) }
+	job := func(key, value []byte) (office.Job, error) { return decode[office.Job](bucketJobs, key, value) }
+	err = each(tx, behind, job, func(j office.Job) bool {
+		if want(j) {
 			list = append(list, j)
 		}
-		return len(list) < limit, err
+		return len(list) < limit
 	})
 	return list, err
 }

@@ -150,20 +150,10 @@ func (tx *Tx) PutPackage(p office.Package) error {
 	return tx.refacet(old, tx.follow(bucketPackages, row, packageFacets(p, row)))
 }
 
-// Packages calls each with all packages, newest first by Created, until it returns false. Where a list needs only
+// Packages calls take with all packages, newest first by Created, until it returns false. Where a list needs only
 // a line of each, PackageLines is many times faster.
-func (tx *Tx) Packages(each func(office.Package) bool) error {
-	return tx.newest(bucketPackages, "", func(row, value []byte) (bool, error) {
-		p, err := tx.packageOf(row, value)
-		if errors.Is(err, ErrRecord) {
-			tx.leaveOut(err)
-			return true, nil
-		}
-		if err != nil {
-			return false, err
-		}
-		return each(p), nil
-	})
+func (tx *Tx) Packages(take func(office.Package) bool) error {
+	return each(tx, tx.in(bucketPackages), tx.packageOf, take)
 }
 
 // PackagesDue returns up to limit packages that are not [Package.Final] and due by their NextCheck, longest due first.

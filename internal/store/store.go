@@ -22,6 +22,7 @@
 package store
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -54,9 +55,8 @@ type Options struct {
 	// Compact lets Open make a file smaller of which most is free. Where a file cannot be replaced while it is open, on
 	// Windows, its lock is lost for a moment: the caller keeps other processes away from the folder, as package single
 	// does.
-	Compact     bool
-	CompactTime time.Duration // how much longer Open may take for it; 10 s when zero
-	compactGain int64         // so many bytes must be free, and as many as are in use; 32 MiB when zero
+	Compact                  bool
+	compactGain, compactMost int64 // those of export.go when zero
 }
 
 // Store is an open data file. All methods may be called from any goroutine.
@@ -100,15 +100,8 @@ func Open(path string, opts Options) (*Store, error) {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
-	if opts.LockTimeout == 0 {
-		opts.LockTimeout = 150 * time.Millisecond
-	}
-	if opts.CompactTime == 0 {
-		opts.CompactTime = compactTime
-	}
-	if opts.compactGain == 0 {
-		opts.compactGain = compactGain
-	}
+	opts.LockTimeout = cmp.Or(opts.LockTimeout, 150*time.Millisecond)
+	opts.compactGain, opts.compactMost = cmp.Or(opts.compactGain, compactGain), cmp.Or(opts.compactMost, compactMost)
 	if err := prepareFolder(path, opts.Log); err != nil {
 		return nil, err
 	}
@@ -161,10 +154,7 @@ func (s *Store) openFile(wait time.Duration) (err error) {
 		if err := s.inspect(wait); err != nil {
 			return err
 		}
-		if err := s.lockFile(wait); err != nil {
-			return err
-		}
-		return checkSchema(s.db, s.path)
+		return s.lockFile(wait)
 	})
 	if err != nil {
 		return err
@@ -181,21 +171,9 @@ func (s *Store) openFile(wait time.Duration) (err error) {
 // lockFile opens the file for this process alone. The wait for a file that was replaced meanwhile begins anew.
 func (s *Store) lockFile(wait time.Duration) error {
 	for range 3 {
-		db, err := bolt.Open(s.path, 0o600, &bolt.Options{
-			Timeout:      wait,
-			FreelistType: bolt.FreelistMapType,
-			OpenFile: func(name string, flag int, mode os.FileMode) (*os.File, error) {
-				// Without O_CREATE: a file that vanished meanwhile must not come back empty.
-				f, err := os.OpenFile(name, flag&^os.O_CREATE, mode)
-				if err != nil {
-					return nil, err
-				}
-				s.file = f
-				return f, nil
-			},
-		})
+		db, err := s.bolt(&bolt.Options{Timeout: wait, FreelistType: bolt.FreelistMapType})
 		if err != nil {
-			return s.openError(err)
+			return err
 		}
 		s.db = db
 		owns, err := s.ownsName()
@@ -216,31 +194,53 @@ func (s *Store) lockFile(wait time.Duration) error {
 // inspect looks for damage before bbolt may write. On Windows bbolt makes a file as long as the memory it maps it to, at
 // once: a truncated one would be neither recognised afterwards nor left as it was.
 func (s *Store) inspect(wait time.Duration) (err error) {
-	var file *os.File
-	db, err := bolt.Open(s.path, 0o600, &bolt.Options{
-		Timeout:  wait,
-		ReadOnly: true,
-		OpenFile: func(name string, flag int, mode os.FileMode) (*os.File, error) {
-			f, err := os.OpenFile(name, flag&^os.O_CREATE, mode)
-			if err != nil {
-				return nil, err
-			}
-			if err := s.checkSize(f); err != nil {
-				return nil, errors.Join(err, f.Close())
-			}
-			file = f
-			return f, nil
-		},
-	})
+	db, err := s.bolt(&bolt.Options{Timeout: wait, ReadOnly: true})
 	if err != nil {
-		return s.openError(err)
+		return err
 	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	if err := checkFile(file); err != nil {
-		return s.corrupt(err.Error())
+	defer func() { // also where guard catches what bbolt says of a page
+		err = errors.Join(err, db.Close())
+		s.file = nil
+	}()
+	info, err := s.file.Stat()
+	if err != nil {
+		return err
 	}
-	return nil
+	return db.View(func(tx *bolt.Tx) error {
+		if tx.Size() > info.Size() {
+			return s.corrupt(fmt.Sprintf("truncated: %d bytes of %d", info.Size(), tx.Size()))
+		}
+		return checkSchema(tx, s.path)
+	})
 }
+
+// bolt opens the file, which s.file is then.
+func (s *Store) bolt(o *bolt.Options) (*bolt.DB, error) {
+	o.OpenFile = func(name string, flag int, mode os.FileMode) (*os.File, error) {
+		// Without O_CREATE: a file that vanished meanwhile must not come back empty.
+		f, err := os.OpenFile(name, flag&^os.O_CREATE, mode)
+		if err != nil {
+			return nil, err
+		}
+		// bbolt would take an empty file for a new one. createIfMissing never leaves one behind.
+		if info, err := f.Stat(); err != nil || info.Mode().IsRegular() && info.Size() < minFileSize {
+			if err == nil {
+				err = s.corrupt(fmt.Sprintf("only %d bytes", info.Size()))
+			}
+			return nil, errors.Join(err, f.Close())
+		}
+		s.file = f
+		return f, nil
+	}
+	db, err := bolt.Open(s.path, 0o600, o)
+	if err != nil {
+		return nil, s.openError(err)
+	}
+	return db, nil
+}
+
+// minFileSize is that of the smallest file that bbolt makes: four pages.
+const minFileSize = 16 << 10
 
 func (s *Store) openError(err error) error {
 	switch {
@@ -252,25 +252,7 @@ func (s *Store) openError(err error) error {
 	if errors.Is(err, ErrCorrupt) {
 		return err
 	}
-	if f, openErr := os.Open(s.path); openErr == nil {
-		defer f.Close()
-		if damage := checkFile(f); damage != nil {
-			return s.corrupt(damage.Error())
-		}
-	}
 	return fmt.Errorf("open data file: %w", err)
-}
-
-// checkSize refuses an empty file, which bbolt would take for a new one. createIfMissing never leaves one behind.
-func (s *Store) checkSize(f *os.File) error {
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	if info.Mode().IsRegular() && info.Size() < minFileSize {
-		return s.corrupt(fmt.Sprintf("only %d bytes", info.Size()))
-	}
-	return nil
 }
 
 func (s *Store) corrupt(reason string) *CorruptError {
@@ -348,7 +330,7 @@ func (s *Store) Close() error {
 	s.closed = true
 	s.mu.Unlock()
 	s.turn <- struct{}{}
-	s.commitQueues(&s.first, &s.queue)
+	s.commitQueues(nil, &s.first, &s.queue)
 	s.turn <- struct{}{} // that has ended
 	defer func() { <-s.turn }()
 	if !first {
@@ -471,22 +453,20 @@ func createBuckets(tx *bolt.Tx) error {
 }
 
 // checkSchema refuses a file of a newer schema, and one that is none of ours.
-func checkSchema(db *bolt.DB, path string) error {
-	return db.View(func(tx *bolt.Tx) error {
-		b := tx.Bucket([]byte(bucketMeta))
-		if b == nil {
-			return &CorruptError{Path: path, Reason: "not a Countersign data file"}
-		}
-		v := b.Get(keySchema)
-		have, err := strconv.Atoi(string(v))
-		switch {
-		case err != nil || have < schema:
-			return &CorruptError{Path: path, Reason: fmt.Sprintf("schema version %q", v)}
-		case have > schema:
-			return fmt.Errorf("%w: %s has schema %d, this version knows %d", ErrNewer, path, have, schema)
-		}
-		return nil
-	})
+func checkSchema(tx *bolt.Tx, path string) error {
+	b := tx.Bucket([]byte(bucketMeta))
+	if b == nil {
+		return &CorruptError{Path: path, Reason: "not a Countersign data file"}
+	}
+	v := b.Get(keySchema)
+	have, err := strconv.Atoi(string(v))
+	switch {
+	case err != nil || have < schema:
+		return &CorruptError{Path: path, Reason: fmt.Sprintf("schema version %q", v)}
+	case have > schema:
+		return fmt.Errorf("%w: %s has schema %d, this version knows %d", ErrNewer, path, have, schema)
+	}
+	return nil
 }
 
 func encodeCount(n int64) []byte { return binary.BigEndian.AppendUint64(nil, uint64(n)) }

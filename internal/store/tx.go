@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"path"
 	"path/filepath"
 	"strings"
@@ -138,6 +139,27 @@ func listed[T any](tx *Tx, limit int, walk func(visit) error, record func(key []
 		return true, collect(tx, &list, r, err)
 	})
 	return list, err
+}
+
+// each calls take with the records that walk leads to, until it returns false. One that cannot be read is left out and noted, so
+// that it holds up none of the others.
+func each[T any](tx *Tx, walk func(visit) error, read func(key, value []byte) (T, error), take func(T) bool) error {
+	return walk(func(key, value []byte) (bool, error) {
+		record, err := read(key, value)
+		switch {
+		case errors.Is(err, ErrRecord):
+			tx.leaveOut(err)
+			return true, nil
+		case err != nil:
+			return false, err
+		}
+		return take(record), nil
+	})
+}
+
+// in walks through a bucket from the newest to the oldest.
+func (tx *Tx) in(bucket string) func(visit) error {
+	return func(v visit) error { return tx.newest(bucket, "", v) }
 }
 
 // leaveOut notes a record that cannot be read.
@@ -523,15 +545,6 @@ func (tx *Tx) notAtHome(name string) (r records, err error) {
 	if err != nil {
 		return r, err
 	}
-	return r, tx.oldest(bucketJobs, nil, func(key, value []byte) (bool, error) {
-		j, err := decode[office.Job](bucketJobs, key, value)
-		if errors.Is(err, ErrRecord) {
-			tx.leaveOut(err)
-			return true, nil
-		}
-		if err == nil && wrong(j.Service, j.Away) {
-			r.jobs = append(r.jobs, j)
-		}
-		return true, err
-	})
+	r.jobs, err = tx.JobsAfter("", math.MaxInt, func(j office.Job) bool { return wrong(j.Service, j.Away) })
+	return r, err
 }

@@ -71,7 +71,7 @@ func (s *Store) Update(fn func(*Tx) error) error {
 		defer func() { <-s.leader }() // once the others of the batch have their answer, too
 		if s.awaitLull(r) {
 			s.turn <- struct{}{}
-			s.commitQueues(&s.first, &s.queue)
+			s.commitQueues(r, &s.first, &s.queue)
 		}
 	}
 	return r.outcome()
@@ -95,7 +95,7 @@ func (s *Store) UpdateFirst(fn func(*Tx) error) error {
 	select {
 	case <-r.done:
 	case s.turn <- struct{}{}:
-		s.commitQueues(&s.first)
+		s.commitQueues(r, &s.first)
 	}
 	return r.outcome()
 }
@@ -135,9 +135,14 @@ func (s *Store) awaitLull(r *request) bool {
 	}
 }
 
-// commitQueues commits what is queued, each queue in a transaction, and gives back the turn, which the caller has taken. Several
-// requests are run on a goroutine of their own: one that ends it (a test's FailNow, say) ends no other caller's.
-func (s *Store) commitQueues(queues ...*[]*request) {
+// commitQueues commits what is queued, each queue in a transaction, and gives back the turn, which the caller has taken to have
+// own committed; nil is for all that there is. Where somebody else has committed it by now, whoever is queued does so for himself.
+// What is not the caller's own is run on another goroutine: a function that ends it (a test's FailNow, say) ends no other caller's.
+func (s *Store) commitQueues(own *request, queues ...*[]*request) {
+	if own != nil && own.answered {
+		<-s.turn
+		return
+	}
 	var batches [][]*request
 	s.mu.Lock()
 	for _, queue := range queues {
@@ -158,10 +163,10 @@ func (s *Store) commitQueues(queues ...*[]*request) {
 			s.commit(batch)
 		}
 	}
-	if len(all) > 1 {
-		go commit()
-	} else {
+	if len(all) == 1 && all[0] == own {
 		commit()
+	} else {
+		go commit()
 	}
 }
 

@@ -183,6 +183,24 @@ func TestAnUpdateThatEndsItsGoroutineDoesNotEndTheStore(t *testing.T) {
 	}
 }
 
+// Whoever is next may have been answered by then: what is queued by others is theirs to commit.
+func TestWhoHasAnAnswerRunsNobodyElsesUpdate(t *testing.T) {
+	s := newTest(t)
+	s.turn <- struct{}{}
+	other, err := s.enqueue(&s.queue, func(*Tx) error { runtime.Goexit(); return nil })
+	must(t, err)
+	s.commitQueues(&request{answered: true}, &s.queue)
+	select {
+	case <-other.done:
+		t.Error("it ran another one")
+	default:
+	}
+	must(t, s.Close()) // which has all committed, and goes on
+	if err := other.outcome(); err == nil {
+		t.Error("no error")
+	}
+}
+
 // To hand a commit to another goroutine and to be woken after it takes about as long as a fast disk.
 func TestWhoeverIsAloneCommitsForHimself(t *testing.T) {
 	s := newTest(t)
