@@ -117,8 +117,8 @@ func (c call[Q, A]) handler(l *local) http.HandlerFunc {
 		defer context.AfterFunc(l.ending, cancel)()
 		out := &lines{encoder: json.NewEncoder(w), flusher: http.NewResponseController(w)}
 		defer out.end()
-		a, err := c.do(l, ctx, q, func(a A) error { return out.put(answerLine[A]{Answer: a}) })
-		_ = out.put(answerLine[A]{Done: true, Error: said(err), Answer: a}) // whoever asked may be gone
+		a, err := c.do(l, ctx, q, func(a A) error { return out.put(answerLine[A]{Answer: a}, false) })
+		_ = out.put(answerLine[A]{Done: true, Error: said(err), Answer: a}, true) // whoever asked may be gone
 	}
 }
 
@@ -130,12 +130,13 @@ type lines struct {
 	flusher *http.ResponseController
 }
 
-func (l *lines) put(line any) error {
+func (l *lines) put(line any, last bool) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.over {
 		return nil
 	}
+	l.over = last
 	return errors.Join(l.encoder.Encode(line), l.flusher.Flush())
 }
 

@@ -25,14 +25,9 @@ type foldersCmd struct {
 type foldersListCmd struct{ jsonFlag }
 
 type foldersAddCmd struct {
-	Folder     string   `arg:"" help:"The folder; it is made where it is missing."`
-	To         []string `complete:"person" sep:"none" help:"A signer; repeat it for more, in their order. A new folder needs one." placeholder:"\"NAME <E-MAIL>\""`
-	Name       *string  `help:"Name of the packages; {document} and {date} are filled in. {document} at first."`
-	Message    *string  `help:"A message to the signers."`
-	Sequential *bool    `negatable:"" help:"One signs after the other, in the order of --to."`
-	DueDays    *int     `help:"Sign within so many days; 0 for no due date." placeholder:"N"`
-	Ask        *bool    `negatable:"" help:"Send nothing before somebody says so in the window."`
-	Pause      *bool    `negatable:"" help:"Send nothing for now."`
+	Folder string   `arg:"" help:"The folder; it is made where it is missing."`
+	To     []string `complete:"person" sep:"none" help:"A signer; repeat it for more, in their order. A new folder needs one." placeholder:"\"NAME <E-MAIL>\""`
+	folderChange
 	jsonFlag
 }
 
@@ -58,13 +53,13 @@ type foldersRequest struct {
 
 // folderChange is what is to change of a folder that sends; nil stays as it is.
 type folderChange struct {
-	Signers    []office.Signer `json:"signers,omitempty"`
-	Name       *string         `json:"name,omitempty"`
-	Message    *string         `json:"message,omitempty"`
-	Sequential *bool           `json:"sequential,omitempty"`
-	DueDays    *int            `json:"due_days,omitempty"`
-	Ask        *bool           `json:"ask,omitempty"`
-	Paused     *bool           `json:"paused,omitempty"`
+	Signers    []office.Signer `kong:"-"` // those of --to
+	Name       *string         `help:"Name of the packages; {document} and {date} are filled in. {document} at first."`
+	Message    *string         `help:"A message to the signers."`
+	Sequential *bool           `negatable:"" help:"One signs after the other, in the order of --to."`
+	DueDays    *int            `help:"Sign within so many days; 0 for no due date." placeholder:"N"`
+	Ask        *bool           `negatable:"" help:"Send nothing before somebody says so in the window."`
+	Paused     *bool           `name:"pause" negatable:"" help:"Send nothing for now."`
 }
 
 func (c folderChange) apply(f office.HotFolder) office.HotFolder {
@@ -106,15 +101,14 @@ func (l *local) folders(_ context.Context, q foldersRequest) ([]office.HotFolder
 func (c *foldersListCmd) Run(r *run) error { return c.folders(r, foldersRequest{}) }
 
 func (c *foldersAddCmd) Run(r *run) error {
-	change := folderChange{Name: c.Name, Message: c.Message, Sequential: c.Sequential, DueDays: c.DueDays, Ask: c.Ask, Paused: c.Pause}
 	for _, to := range c.To {
 		s, err := parseSigner(to)
 		if err != nil {
 			return err
 		}
-		change.Signers = append(change.Signers, s)
+		c.Signers = append(c.Signers, s)
 	}
-	return c.folders(r, foldersRequest{Folder: c.Folder, Add: true, Change: &change})
+	return c.folders(r, foldersRequest{Folder: c.Folder, Add: true, Change: &c.folderChange})
 }
 
 func (c *foldersPauseCmd) Run(r *run) error {

@@ -17,8 +17,6 @@ import (
 	"countersign/internal/message"
 )
 
-func sources() []source { return []source{{place, readFile}} }
-
 // parse reads the JSON of an administrator. What it has beside the two lists, a mistyped name above all, is named, for whoever
 // wrote it takes it for decided.
 func parse(path string, text []byte) (p Policy) {
@@ -26,14 +24,16 @@ func parse(path string, text []byte) (p Policy) {
 	if err := json.Unmarshal(text, &written); err != nil {
 		return Policy{Wrong: message.PolicyNoJSON(path)}
 	}
+	p.Fixed, p.Defaults = map[string]any{}, map[string]any{}
 	var wrong []message.Message
 	for _, name := range slices.Sorted(maps.Keys(written)) {
-		var err error
+		var list map[string]any
+		err := json.Unmarshal(written[name], &list)
 		switch {
 		case strings.EqualFold(name, "fixed"):
-			err = json.Unmarshal(written[name], &p.Fixed)
+			p.Fixed = list
 		case strings.EqualFold(name, "defaults"):
-			err = json.Unmarshal(written[name], &p.Defaults)
+			p.Defaults = list
 		default:
 			err = errUnknown
 		}
@@ -47,8 +47,8 @@ func parse(path string, text []byte) (p Policy) {
 
 var errUnknown = errors.New("nothing of ours is called so")
 
-// readFile reads a file that only an administrator may be able to write.
-func readFile(path string) Policy {
+// read reads a file that only an administrator may be able to write.
+func read(path string) Policy {
 	wrong := func(m message.Message) Policy { return Policy{From: path, Wrong: m} }
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe would have us wait for its writer
 	switch {

@@ -34,12 +34,12 @@ func must(t *testing.T, err error) {
 
 func TestThePolicyOfTheComputerIsRead(t *testing.T) {
 	t.Setenv("HOME", "/home/clerk")
-	p := readFile(written(t, `{"fixed": {"save_to": "~/Signed", "check_updates": false, "due_days": 5, "scopes": ["a"], "name_template": "~"}, "Defaults": {"theme": "dark"}}`, 0o644))
+	p := read(written(t, `{"fixed": {"save_to": "~/Signed", "check_updates": false, "due_days": 5, "scopes": ["a"], "name_template": "~"}, "Defaults": {"theme": "dark"}}`, 0o644))
 	want := map[string]any{"save_to": "/home/clerk/Signed", "check_updates": false, "due_days": 5.0, "scopes": []any{"a"}, "name_template": "/home/clerk"}
 	if !reflect.DeepEqual(p.Fixed, want) || !reflect.DeepEqual(p.Defaults, map[string]any{"theme": "dark"}) || !p.Wrong.IsZero() || p.From == "" {
 		t.Errorf("%+v", p)
 	}
-	if p := readFile(filepath.Join(t.TempDir(), "none")); !reflect.DeepEqual(p, Policy{}) {
+	if p := read(filepath.Join(t.TempDir(), "none")); !reflect.DeepEqual(p, Policy{}) {
 		t.Errorf("without a file: %+v", p)
 	}
 }
@@ -66,7 +66,7 @@ func TestWhatIsNoPolicyIsNotUsedAndSaid(t *testing.T) {
 		"a folder":            t.TempDir(),
 		"a file that stalls":  "/dev/zero",
 	} {
-		if p := readFile(path); p.Wrong.IsZero() || len(p.Fixed) > 0 {
+		if p := read(path); p.Wrong.IsZero() || len(p.Fixed) > 0 {
 			t.Errorf("%s: %+v", name, p)
 		}
 	}
@@ -81,7 +81,7 @@ func TestWhatCanBeReadOfAPolicyCountsAndTheRestIsNamed(t *testing.T) {
 		`{"fixed": {"theme": "dark"}, "defaults": null}`:              "",
 	} {
 		path := written(t, text, 0o644)
-		p := readFile(path)
+		p := read(path)
 		want := message.Then()
 		if named != "" {
 			want = message.Then(message.PolicyValueNotRead(named, path))
@@ -92,28 +92,27 @@ func TestWhatCanBeReadOfAPolicyCountsAndTheRestIsNamed(t *testing.T) {
 	}
 }
 
-// The first of two places that decide the same counts.
-func TestAPlaceThatIsHalfWrittenTakesNothingBack(t *testing.T) {
-	path, below := written(t, `{"fixed": {"theme": "dark"}}`, 0o644), written(t, `{"fixed": {"theme": "light", "language": "fr"}}`, 0o644)
-	places := []source{{path, readFile}, {below, readFile}}
+func TestAFileThatIsHalfWrittenTakesNothingBack(t *testing.T) {
+	usual := place
+	defer func() { place = usual }()
+	place = written(t, `{"fixed": {"theme": "dark"}, "defaults": {"language": "fr"}}`, 0o644)
 	var r Reader
-	before := r.join(places)
-	if !reflect.DeepEqual(before.Fixed, map[string]any{"theme": "dark", "language": "fr"}) || before.From != path+", "+below {
-		t.Errorf("%+v", before)
-	}
-	must(t, os.WriteFile(path, []byte(`{"fixed": {`), 0o644))
-	for range 2 {
-		if p := r.join(places); !reflect.DeepEqual(p.Fixed, before.Fixed) || p.Wrong != message.PolicyNoJSON(path) {
-			t.Errorf("%+v", p)
+	before := r.Read()
+	for text, wrong := range map[string]message.Message{`{"fixed": {`: message.PolicyNoJSON(place),
+		`{"fixed": {"theme": "dark"}, "defaults": [`: message.PolicyNoJSON(place), `{"fixed": {"theme": "dark"}, "defaults": []}`: message.Then(message.PolicyValueNotRead("defaults", place))} {
+		must(t, os.WriteFile(place, []byte(text), 0o644))
+		for range 2 {
+			if p := r.Read(); !reflect.DeepEqual(p.Fixed, before.Fixed) || !reflect.DeepEqual(p.Defaults, before.Defaults) || p.Wrong != wrong {
+				t.Errorf("%s: %+v", text, p)
+			}
 		}
 	}
-	must(t, os.WriteFile(path, []byte(`{}`), 0o644))
-	if p := r.join(places); p.Fixed["theme"] != "light" || !p.Wrong.IsZero() || p.From != path+", "+below {
-		t.Errorf("nothing is decided there any more: %+v", p)
+	must(t, os.WriteFile(place, []byte(`{"x": 1}`), 0o644))
+	if p := r.Read(); len(p.Fixed)+len(p.Defaults) > 0 || p.From != place {
+		t.Errorf("nothing is decided any more: %+v", p)
 	}
-	must(t, os.Remove(path))
-	must(t, os.Remove(below))
-	if p := r.join(places); !reflect.DeepEqual(p, Policy{}) {
+	must(t, os.Remove(place))
+	if p := r.Read(); !reflect.DeepEqual(p, Policy{}) {
 		t.Errorf("gone: %+v", p)
 	}
 }

@@ -13,42 +13,37 @@ import (
 // place is the key of the policy below HKEY_LOCAL_MACHINE. A build for tests has another.
 var place = `Software\Policies\Countersign`
 
-// sources are the key of what is fixed, and that of what an office begins with.
-func sources() []source {
-	return []source{
-		{place, func(path string) Policy {
-			p, found := readKey(path)
-			p.Fixed = found
-			return p
-		}},
-		{place + `\Defaults`, func(path string) Policy {
-			p, found := readKey(path)
-			p.Defaults = found
-			return p
-		}},
+// read reads the values of a key below HKEY_LOCAL_MACHINE, which are fixed, and of its key Defaults.
+func read(path string) (p Policy) {
+	there := true
+	var wrong [2]message.Message
+	if p.Fixed, there, wrong[0] = readKey(path); !there {
+		return Policy{}
 	}
+	p.Defaults, _, wrong[1] = readKey(path + `\Defaults`)
+	p.From, p.Wrong = `HKLM\`+path, message.Then(wrong[:]...)
+	return p
 }
 
-// readKey reads the values of a key below HKEY_LOCAL_MACHINE; nil for those of one that is not there or cannot be read.
-func readKey(path string) (p Policy, found map[string]any) {
+// readKey reads the values of a key; nil for those of one that cannot be read.
+func readKey(path string) (found map[string]any, there bool, wrong message.Message) {
+	found = map[string]any{}
+	key, err := registry.OpenKey(registry.LOCAL_MACHINE, path, registry.QUERY_VALUE|registry.WOW64_64KEY)
 	path = `HKLM\` + path
-	wrong := func(m message.Message) (Policy, map[string]any) { return Policy{From: path, Wrong: m}, nil }
-	key, err := registry.OpenKey(registry.LOCAL_MACHINE, strings.TrimPrefix(path, `HKLM\`), registry.QUERY_VALUE|registry.WOW64_64KEY)
 	switch {
 	case errors.Is(err, registry.ErrNotExist):
-		return Policy{}, nil
+		return found, false, wrong
 	case err != nil:
-		return wrong(message.PolicyNotRead(path))
+		return nil, true, message.PolicyNotRead(path)
 	}
 	defer key.Close()
 	names, err := key.ReadValueNames(maxValues + 1)
 	switch {
 	case err != nil && !errors.Is(err, io.EOF): // which means that there are fewer
-		return wrong(message.PolicyNotRead(path))
+		return nil, true, message.PolicyNotRead(path)
 	case len(names) > maxValues:
-		return wrong(message.PolicyTooLong(path))
+		return nil, true, message.PolicyTooLong(path)
 	}
-	found = map[string]any{}
 	var unread []message.Message
 	for _, name := range names {
 		v, err := value(key, name)
@@ -58,7 +53,7 @@ func readKey(path string) (p Policy, found map[string]any) {
 		}
 		found[strings.ToLower(name)] = v
 	}
-	return Policy{From: path, Wrong: message.Then(unread...)}, home(found)
+	return home(found), true, message.Then(unread...)
 }
 
 func value(key registry.Key, name string) (any, error) {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -194,11 +193,11 @@ func (s *Data) notRead(err error) error {
 	}
 }
 
-// remembered are the latest texts that were told. Those before them are told again when they come again: what fails in ever
-// other words is no reason to keep all of them.
+// remembered are texts that were told. When there are many they are told again when they come again: what fails in ever other
+// words is no reason to keep all of them.
 type remembered struct {
 	mu    sync.Mutex
-	texts []string // oldest first, at most mostRemembered
+	texts map[string]bool // at most mostRemembered
 }
 
 // mostRemembered is how many texts are remembered.
@@ -208,14 +207,12 @@ const mostRemembered = 1000
 func (m *remembered) has(text string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if slices.Contains(m.texts, text) {
-		return true
+	known := m.texts[text]
+	if m.texts == nil || len(m.texts) == mostRemembered {
+		m.texts = map[string]bool{}
 	}
-	if len(m.texts) == mostRemembered {
-		m.texts = slices.Delete(m.texts, 0, 1)
-	}
-	m.texts = append(m.texts, text)
-	return false
+	m.texts[text] = true
+	return known
 }
 
 // Kept is a value that is read from memory and kept on disk. It changes in memory only after the commit has succeeded, so
