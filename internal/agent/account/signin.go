@@ -40,8 +40,8 @@ type SignInOptions struct {
 type login struct {
 	state  string
 	answer chan answer
-	ended  chan struct{} // closed when nobody waits any more
-	why    error         // why not, for the sign-in itself; set before ended is closed
+	waits  context.Context // ends when nobody waits any more; its cause says why, for the sign-in itself
+	end    context.CancelCauseFunc
 }
 
 // pasteLimit bounds how long the exchange of a pasted address may take.
@@ -93,7 +93,7 @@ func (r *Service) signIn(ctx context.Context, o SignInOptions, open func(address
 	if err != nil {
 		return fmt.Errorf("start the sign-in: %w", err)
 	}
-	l := r.startLogin(flow.State())
+	l := r.startLogin(ctx, flow.State())
 	defer r.endLogin(l)
 	if err := open(flow.AuthorizeURL()); err != nil {
 		return fmt.Errorf("open the browser: %w", err)
@@ -108,10 +108,8 @@ func (r *Service) signIn(ctx context.Context, o SignInOptions, open func(address
 		}
 		got.result <- err
 		return err
-	case <-l.ended:
-		return l.why
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	case <-l.waits.Done():
+		return context.Cause(l.waits)
 	}
 }
 
@@ -121,8 +119,9 @@ var (
 	errMovedOn    = &SignInError{message.SettingsChanged()}
 )
 
-func (r *Service) startLogin(state string) *login {
-	l := &login{state: state, answer: make(chan answer), ended: make(chan struct{})}
+func (r *Service) startLogin(ctx context.Context, state string) *login {
+	l := &login{state: state, answer: make(chan answer)}
+	l.waits, l.end = context.WithCancelCause(ctx)
 	r.replaceLogin(l, errOtherLogin)
 	return l
 }
@@ -131,30 +130,19 @@ func (r *Service) startLogin(state string) *login {
 func (r *Service) replaceLogin(next *login, why error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if old := r.login; old != nil {
-		old.why = why
-		close(old.ended)
+	if r.login != nil {
+		r.login.end(why)
 	}
 	r.login = next
 }
 
 func (r *Service) endLogin(l *login) {
+	l.end(nil)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.login == l {
 		r.login = nil
-		close(l.ended)
 	}
-}
-
-// waitsFor returns nil while l is the sign-in that waits, and otherwise why it is not.
-func (r *Service) waitsFor(l *login) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.login != l {
-		return l.why
-	}
-	return nil
 }
 
 // errNoLogin is the answer to a callback or a pasted address that belongs to no sign-in of ours.
@@ -165,15 +153,14 @@ var errNoLogin = &SignInError{message.NotExpected()}
 func (r *Service) deliver(ctx context.Context, query url.Values) error {
 	r.mu.Lock()
 	l := r.login
-	if l == nil || !sameState(query.Get("state"), l.state) {
-		r.mu.Unlock()
+	r.mu.Unlock()
+	if l == nil || subtle.ConstantTimeCompare([]byte(query.Get("state")), []byte(l.state)) != 1 {
 		return errNoLogin
 	}
-	r.mu.Unlock()
 	result := make(chan error, 1)
 	select {
 	case l.answer <- answer{query, result}:
-	case <-l.ended:
+	case <-l.waits.Done():
 		return errNoLogin
 	case <-ctx.Done():
 		return ctx.Err()
@@ -201,7 +188,7 @@ func (r *Service) Paste(address string) error {
 // Tokens that are not kept are revoked.
 func (r *Service) adopt(ctx context.Context, l *login, svc *service, g esign.Grant) error {
 	err := r.current.Change(func(o Current) (Current, error) {
-		if err := r.waitsFor(l); err != nil {
+		if err := context.Cause(l.waits); err != nil {
 			return o, err
 		}
 		if o.service == nil || !sameClient(o.service.config, svc.config) {
@@ -290,6 +277,9 @@ type redirect struct {
 	close func() // gives up what was opened for it
 }
 
+// returnOpens is how long a sign-in waits for the public address to open.
+const returnOpens = 45 * time.Second
+
 // openRedirect opens the way back the settings chose. The tunnel is open already, or will be in a moment.
 func (r *Service) openRedirect(ctx context.Context, s office.Settings) (redirect, error) {
 	nothing := func() {}
@@ -319,9 +309,11 @@ func (r *Service) openRedirect(ctx context.Context, s office.Settings) (redirect
 	if s.RedirectURI != "" && s.Redirect != office.RedirectTunnel {
 		return redirect{s.RedirectURI, nothing}, nil
 	}
-	public, err := r.waitForTunnel(ctx, 45*time.Second)
-	if err != nil {
-		return redirect{}, err
+	ctx, cancel := context.WithTimeout(ctx, returnOpens)
+	defer cancel()
+	public, open := r.Address(ctx)
+	if !open {
+		return redirect{}, &SignInError{message.Then(message.ReturnClosed(), r.tunnelAdvice())}
 	}
 	switch {
 	case s.RedirectURI != "":
@@ -331,17 +323,6 @@ func (r *Service) openRedirect(ctx context.Context, s office.Settings) (redirect
 	default:
 		return redirect{public + office.CallbackPath, nothing}, nil
 	}
-}
-
-// waitForTunnel waits until the public address is open.
-func (r *Service) waitForTunnel(ctx context.Context, limit time.Duration) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	address, open := r.Address(ctx)
-	if !open {
-		return "", &SignInError{message.Then(message.ReturnClosed(), r.tunnelAdvice())}
-	}
-	return address, nil
 }
 
 func (r *Service) tunnelAdvice() message.Message {
@@ -376,10 +357,6 @@ func (r *Service) listenForReturn(ctx context.Context, s office.Settings, open f
 		return redirect{}, cmp.Or(err, context.Cause(ctx))
 	}
 	return redirect{cmp.Or(s.RedirectURI, base+path), end}, nil
-}
-
-func sameState(got, want string) bool {
-	return subtle.ConstantTimeCompare([]byte(got), []byte(want)) == 1
 }
 
 // Certificate is the certificate for https://localhost, made once and kept, so that the browser warns once.
