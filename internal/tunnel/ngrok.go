@@ -265,11 +265,11 @@ const maxTokenMisses = 2
 // ngrok stopped would be bound again beside its successor. The SDK reconnects lost sessions inside a link and keeps
 // the URL.
 //
-// One goroutine (serve) belongs to the link; the SDK's event handler and the dialer only append to the queue, and the
-// goroutine that calls watch reads it.
+// One goroutine (serve) belongs to the link; it, the SDK's event handler and the dialer hand events to the goroutine that calls
+// watch, which never waits for any of them.
 type session struct {
 	config NgrokConfig
-	queue  *queue
+	events chan event
 	line   *lifeline
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -281,10 +281,10 @@ type session struct {
 
 // openSession starts an agent whose connections go to f. The link must be closed.
 func openSession(config NgrokConfig, f *listener) (*session, error) {
-	l := &session{config: config, queue: newQueue(), done: make(chan struct{})}
+	l := &session{config: config, events: make(chan event, 64), done: make(chan struct{})}
 	l.line = &lifeline{
 		connect: config.dial,
-		failed:  func(err error) { l.queue.add(event{kind: dialFailed, err: err}) },
+		failed:  func(err error) { l.tell(event{kind: dialFailed, err: err}) },
 	}
 	agent, err := ngrok.NewAgent(l.options()...)
 	if err != nil {
@@ -322,14 +322,22 @@ func (l *session) options() []ngrok.AgentOption {
 	return options
 }
 
+// tell hands an event to whoever watches, as long as the link is of use.
+func (l *session) tell(e event) {
+	select {
+	case l.events <- e:
+	case <-l.ctx.Done():
+	}
+}
+
 // happened is the SDK's event handler. It runs while the agent holds its mutex.
 func (l *session) happened(e ngrok.Event) {
 	switch e := e.(type) {
 	case *ngrok.EventAgentConnectSucceeded:
-		l.queue.add(event{kind: connected})
+		l.tell(event{kind: connected})
 	case *ngrok.EventAgentDisconnected:
 		if e.Error != nil && l.ctx.Err() == nil {
-			l.queue.add(event{kind: missed, err: e.Error})
+			l.tell(event{kind: missed, err: e.Error})
 		}
 	}
 }
@@ -343,18 +351,18 @@ func (l *session) serve(agent ngrok.Agent, f *listener) {
 	}
 	listener, err := agent.Listen(l.ctx, options...)
 	if err != nil {
-		l.queue.add(event{kind: refused, err: err})
+		l.tell(event{kind: refused, err: err})
 		return
 	}
 	l.mu.Lock()
 	l.listener = listener
 	l.mu.Unlock()
-	l.queue.add(event{kind: listening, url: listener.URL().String()})
+	l.tell(event{kind: listening, url: listener.URL().String()})
 	for {
 		// The SDK blocks for ever behind a connection that nobody accepts, so this goes on until the listener's end.
 		conn, err := listener.Accept()
 		if err != nil {
-			l.queue.add(event{kind: ended, err: err})
+			l.tell(event{kind: ended, err: err})
 			return
 		}
 		f.push(newStreamConn(conn, stallTime))
@@ -371,49 +379,48 @@ func (l *session) watch(ctx context.Context, st *states) *Error {
 		tokenMisses int
 	)
 	for {
+		var e event
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-l.queue.ready:
+		case e = <-l.events:
 		}
-		for _, e := range l.queue.take() {
-			switch e.kind {
-			case dialFailed:
-				st.down(l.config.explain(e.err))
-			case connected:
-				online, misses, tokenMisses = true, 0, 0
-				if url != "" {
-					st.up(url)
-				}
-			case listening:
-				url = e.url
-				if online {
-					st.up(url)
-				}
-			case refused:
-				return l.config.explain(e.err)
-			case ended:
-				return l.config.explainEnd(e.err)
-			case missed:
-				why := l.config.explain(e.err)
-				if online {
-					online = false // lost; the SDK dials again without waiting
-					st.connecting(why)
-					continue
-				}
-				misses++
-				if why.Kind == Token {
-					tokenMisses++
-				}
-				if tokenMisses >= maxTokenMisses {
-					return why
-				}
-				why.permanent = false // not believed yet
-				if misses >= maxMisses {
-					return why
-				}
-				st.down(why)
+		switch e.kind {
+		case dialFailed:
+			st.down(l.config.explain(e.err))
+		case connected:
+			online, misses, tokenMisses = true, 0, 0
+			if url != "" {
+				st.up(url)
 			}
+		case listening:
+			url = e.url
+			if online {
+				st.up(url)
+			}
+		case refused:
+			return l.config.explain(e.err)
+		case ended:
+			return l.config.explainEnd(e.err)
+		case missed:
+			why := l.config.explain(e.err)
+			if online {
+				online = false // lost; the SDK dials again without waiting
+				st.connecting(why)
+				continue
+			}
+			misses++
+			if why.Kind == Token {
+				tokenMisses++
+			}
+			if tokenMisses >= maxTokenMisses {
+				return why
+			}
+			why.permanent = false // not believed yet
+			if misses >= maxMisses {
+				return why
+			}
+			st.down(why)
 		}
 	}
 }
@@ -514,34 +521,6 @@ const (
 	refused                     // the address could not be bound; the agent is of no more use
 	ended                       // the listener ended; the agent is of no more use
 )
-
-// queue keeps events in order for one reader. add never blocks, as the SDK demands of its event handler.
-type queue struct {
-	ready chan struct{} // holds a value while there are events
-
-	mu     sync.Mutex
-	events []event
-}
-
-func newQueue() *queue { return &queue{ready: make(chan struct{}, 1)} }
-
-func (q *queue) add(e event) {
-	q.mu.Lock()
-	q.events = append(q.events, e)
-	q.mu.Unlock()
-	select {
-	case q.ready <- struct{}{}:
-	default:
-	}
-}
-
-func (q *queue) take() []event {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	events := q.events
-	q.events = nil
-	return events
-}
 
 // fairTime is how long a connection may go without a step while others wait.
 const fairTime = 50 * time.Millisecond
