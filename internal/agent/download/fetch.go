@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"countersign/internal/agent/data"
-	"countersign/internal/agent/health"
 	"countersign/internal/agent/loop"
 	"countersign/internal/archive"
 	"countersign/internal/esign"
@@ -25,7 +24,7 @@ func (r *Service) save(ctx context.Context, client *esign.Client, j office.Job, 
 	}
 	received := sync.OnceFunc(l.downloads.Release)
 	defer received()
-	if r.state.isBlocked(j.Folder, r.Now()) || r.pausedFor() > 0 {
+	if r.blocked(j.Folder) || r.pausedFor() > 0 {
 		return nil
 	}
 	folder, err := archive.OpenFolder(j.Folder)
@@ -33,9 +32,7 @@ func (r *Service) save(ctx context.Context, client *esign.Client, j office.Job, 
 		return r.blockFolder(j, err)
 	}
 	defer folder.Close()
-	if r.state.open(j.Folder, false) {
-		r.Health.Clear(health.FolderFails)
-	}
+	r.opened(j.Folder, false)
 	folder.Syncs, folder.Cache = l.flushes, l.looks
 	folder.Steps = func(step archive.Step, _ string) {
 		r.deps.Crash("save " + string(step))
@@ -97,10 +94,8 @@ func (r *Service) conclude(ctx context.Context, folder *archive.Folder, j office
 	switch {
 	case err == nil:
 		r.deps.Answered(ctx, nil)
-		r.state.worked()
-		if r.state.open(j.Folder, true) {
-			r.Health.Clear(health.FolderFails)
-		}
+		r.service.Worked("")
+		r.opened(j.Folder, true)
 		j.Size, j.Digest, j.Found = saved.Size, saved.Digest, false
 		return r.finish(j, false)
 	case errors.Is(err, archive.ErrExists), errors.Is(err, errOtherName):
@@ -242,7 +237,7 @@ func (r *Service) sweepAll(ctx context.Context) {
 // sweepFolders does the same for the folders of jobs, once per run each. No save is under way.
 func (r *Service) sweepFolders(ctx context.Context, jobs []office.Job) {
 	for _, j := range jobs {
-		if !r.state.swept(j.Folder) {
+		if _, swept := r.swept.Load(j.Folder); !swept {
 			r.sweepFolder(ctx, j.Folder)
 		}
 	}
@@ -273,7 +268,7 @@ func (r *Service) sweepFolder(ctx context.Context, folder string) bool {
 	if n > 0 {
 		r.Log.Info("removed leftover files", "count", n)
 	}
-	r.state.sweptNow(folder)
+	r.swept.Store(folder, nil)
 	return true
 }
 

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
-	"time"
 
 	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
@@ -372,8 +371,8 @@ func (r *Service) blockFolder(j office.Job, cause error) error {
 	if moved {
 		return nil // it waits for another folder by now, and nobody may look at this one again
 	}
-	r.state.block(j.Folder, errors.Is(cause, archive.ErrFull), r.Now(), func(n int) time.Duration { return r.Backoff(n, r.Pace.Folder, maxFolderPause) })
-	if current := r.deps.Settings().SaveTo; j.Folder != current && r.state.isBlocked(current, r.Now()) {
+	r.block(j.Folder, cause)
+	if current := r.deps.Settings().SaveTo; j.Folder != current && r.blocked(current) {
 		return nil // one message, and that folder's matters more
 	}
 	r.Health.Set(health.FolderFails, folderMessage(j.Folder, cause, counts.Pending))

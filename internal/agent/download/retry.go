@@ -156,7 +156,7 @@ func (r *Service) fail(j office.Job, cause error, problem message.Message, refus
 	if err := r.putOff(j, problem, after, refused); err != nil {
 		return err
 	}
-	if r.state.fail(r.Now()) > atOnce {
+	if tries, _ := r.service.Failed("", r.Now(), nil); tries > atOnce {
 		return cause
 	}
 	return nil

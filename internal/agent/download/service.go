@@ -12,6 +12,7 @@ package download
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -54,6 +55,11 @@ type Service struct {
 	loop.Base
 	deps  Deps
 	state state
+
+	folders loop.Retries // that take no files just now, by what is wrong with them and their paths
+	service loop.Retries // under the empty key: no download begins
+	swept   sync.Map     // folders without temporary files of an earlier run
+
 	work  chan struct{} // rings when there may be work
 	index chan struct{} // rings when the index may lack a file
 }
@@ -70,10 +76,13 @@ func (r *Service) Wake() {
 }
 
 // Retry gives the service and every folder another chance at once.
-func (r *Service) Retry() { r.state.unblock() }
+func (r *Service) Retry() {
+	r.service.Now()
+	r.folders.Now()
+}
 
 // Resume lets downloads begin again that wait for the service.
-func (r *Service) Resume() { r.state.resume() }
+func (r *Service) Resume() { r.service.Now() }
 
 // FolderChosen is Retry when people have chosen next for documents, and had chosen old before. What was wrong with another
 // folder is no news any more; with the same one it is wrong until a file was saved there.
@@ -82,7 +91,8 @@ func (r *Service) FolderChosen(old, next string) {
 		r.Retry()
 		return
 	}
-	r.state.forget()
+	r.service.Now()
+	r.folders.Keep(func(string) bool { return false })
 	r.Health.Clear(health.FolderFails)
 }
 
@@ -92,7 +102,7 @@ func (r *Service) UnderWay() int { return len(r.state.busy()) }
 // Flowing reports whether downloads that are due begin: nothing is wrong with the service nor with any folder.
 func (r *Service) Flowing() bool {
 	_, online := r.deps.Online()
-	return online && r.pausedFor() == 0 && !r.state.blocking(r.Now())
+	return online && r.pausedFor() == 0 && r.folders.Waiting(r.Now()) == 0
 }
 
 // How many files are downloaded side by side, and how many are flushed; and how many of one package are worked on at once, so that
@@ -149,7 +159,7 @@ func (r *Service) saveDue(ctx context.Context) (pause time.Duration, err error) 
 				defer r.ended(j)
 				err := r.One(ctx, "file "+j.Key(), func() error { return r.save(ctx, client, j, limits) })
 				if err != nil {
-					r.state.trip(r.Now(), func(n int) time.Duration { return r.PauseAfter(err, n, loop.MaxRoundPause) })
+					r.service.Failed("", r.Now(), func(n int) time.Duration { return r.PauseAfter(err, n, loop.MaxRoundPause) })
 				}
 				return nil
 			})
@@ -165,7 +175,7 @@ func (r *Service) saveDue(ctx context.Context) (pause time.Duration, err error) 
 // pausedFor is how long no download begins, for the service is in trouble or asked for it.
 func (r *Service) pausedFor() time.Duration {
 	now := r.Now()
-	return max(r.Breaker.Left(now), r.state.rests(now))
+	return max(r.Breaker.Left(now), r.service.Left("", now))
 }
 
 // lookAgain is how often to look for what became due by the time while files are under way.
@@ -197,7 +207,7 @@ func (r *Service) jobsDue(underWay map[string]bool, idle time.Duration) (due []o
 		due = slices.DeleteFunc(due, func(j office.Job) bool { return r.LeftAlone("file " + j.Key()) })
 		pause = r.PauseBeside(alone-len(due), pause)
 	}()
-	if !r.state.blocking(now) {
+	if r.folders.Waiting(now) == 0 {
 		var next time.Time
 		due, err = data.Read(r.Data, "the files that are due", func(tx *store.Tx) (due []office.Job, err error) {
 			skip := r.state.beyondShare(underWay)
@@ -209,11 +219,11 @@ func (r *Service) jobsDue(underWay map[string]bool, idle time.Duration) (due []o
 		return due, loop.UntilNext(now, next, idle), err
 	}
 	// Jobs of a folder that takes no files stay due, so that the others have to be looked for among them.
-	next := r.state.nextTry(now)
+	next := now.Add(r.folders.Next(now, maxFolderPause))
 	waiting, err := data.Read(r.Data, "the files that wait", (*store.Tx).PendingJobs)
 	skip := r.state.beyondShare(underWay)
 	for _, j := range waiting {
-		if r.state.isBlocked(j.Folder, now) {
+		if r.blocked(j.Folder) {
 			continue
 		}
 		if r.Due(loop.MaxJobWait).Left(j.NextTry) > 0 {
@@ -235,15 +245,11 @@ func (r *Service) jobsDue(underWay map[string]bool, idle time.Duration) (due []o
 // maxFolderPause is the longest pause between two looks at a folder that takes no files.
 const maxFolderPause = 5 * time.Minute
 
-// state is what the saving loop remembers beside the store: jobs under way, folders that take no files just now,
-// folders that were swept, and what the service did not give. Safe for concurrent use.
+// state is the jobs under way. Safe for concurrent use.
 type state struct {
 	mu       sync.Mutex
 	underWay map[string]bool // keys of jobs
 	leftOut  bool            // some that are due were left out, for others of their package are under way
-	blocked  map[string]*block
-	clean    map[string]bool
-	service  loop.Retry // until when no download begins
 }
 
 // begin notes that the job of that key is worked on.
@@ -300,141 +306,29 @@ func (s *state) busy() map[string]bool {
 	return maps.Clone(s.underWay)
 }
 
-// block is a folder that could not take a file.
-type block struct {
-	loop.Retry
-	full bool // it is there, but has no room
-}
+// A folder that takes no files is kept in folders under its path, or where it is there and has no room, under full and its path.
+const full = "full "
 
-// block leaves folder alone for after(n) after its nth failure in a row. Downloads that fail side by side count once.
-func (s *state) block(folder string, full bool, now time.Time, after func(n int) time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.blocked == nil {
-		s.blocked = map[string]*block{}
+// block leaves a folder alone, longer with each failure in a row. Downloads that fail side by side count once.
+func (r *Service) block(folder string, cause error) {
+	if errors.Is(cause, archive.ErrFull) {
+		folder = full + folder
 	}
-	b := s.blocked[folder]
-	if b == nil {
-		b = &block{}
-		s.blocked[folder] = b
+	r.folders.Failed(folder, r.Now(), func(n int) time.Duration { return r.Backoff(n, r.Pace.Folder, maxFolderPause) })
+}
+
+// blocked reports whether a folder is to be left alone.
+func (r *Service) blocked(folder string) bool {
+	return r.folders.Waits(folder, r.Now()) || r.folders.Waits(full+folder, r.Now())
+}
+
+// opened notes that a folder could be opened or, when took is set, has taken a file: that a full disk can be opened is no news.
+func (r *Service) opened(folder string, took bool) {
+	was := r.folders.Worked(folder)
+	if took {
+		was = r.folders.Worked(full+folder) || was
 	}
-	if b.Left(now) == 0 {
-		b.full = full
+	if was && r.folders.Len() == 0 {
+		r.Health.Clear(health.FolderFails)
 	}
-	b.Failed(now, after)
-}
-
-// isBlocked reports whether folder is to be left alone.
-func (s *state) isBlocked(folder string, now time.Time) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	b := s.blocked[folder]
-	return b != nil && b.Left(now) > 0
-}
-
-// blocking reports whether any folder is blocked.
-func (s *state) blocking(now time.Time) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, b := range s.blocked {
-		if b.Left(now) > 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// nextTry is when the next blocked folder may be looked at.
-func (s *state) nextTry(now time.Time) time.Time {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	least := maxFolderPause
-	for _, b := range s.blocked {
-		if left := b.Left(now); left > 0 {
-			least = min(least, left)
-		}
-	}
-	return now.Add(least)
-}
-
-// open notes that folder could be opened or, when took is set, has taken a file, and reports whether no folder is in trouble
-// any more because of that. That a full disk can be opened is no news.
-func (s *state) open(folder string, took bool) (allWell bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	b := s.blocked[folder]
-	if b == nil || b.full && !took {
-		return false
-	}
-	delete(s.blocked, folder)
-	return len(s.blocked) == 0
-}
-
-// unblock gives the service and every folder another chance at once.
-func (s *state) unblock() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.service.Now()
-	for _, b := range s.blocked {
-		b.Retry = loop.Retry{}
-	}
-}
-
-// forget is unblock when the files that waited may be meant for other folders now.
-func (s *state) forget() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.service.Now()
-	clear(s.blocked)
-}
-
-func (s *state) swept(folder string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.clean[folder]
-}
-
-func (s *state) sweptNow(folder string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.clean == nil {
-		s.clean = map[string]bool{}
-	}
-	s.clean[folder] = true
-}
-
-// fail counts a download that the service did not give, and returns how many there were in a row.
-func (s *state) fail(now time.Time) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.service.Failed(now, nil)
-}
-
-// trip lets no download begin for pause(n) after the nth failure in a row; those under way go on. Failures side by side
-// count once.
-func (s *state) trip(now time.Time, pause func(n int) time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.service.Failed(now, pause)
-}
-
-// worked notes that the service gave a file.
-func (s *state) worked() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.service.Worked()
-}
-
-// resume lets downloads begin again.
-func (s *state) resume() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.service.Now()
-}
-
-// rests is how long no download begins.
-func (s *state) rests(now time.Time) time.Duration {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.service.Left(now)
 }

@@ -27,12 +27,6 @@ func (r *Retry) Failed(now time.Time, pause func(tries int) time.Duration) (trie
 // Left is how long it is still left alone; 0 when it may be tried.
 func (r *Retry) Left(now time.Time) time.Duration { return r.pause.Left(now) }
 
-// Worked notes that it worked: the next failure is the first in a row. A pause goes on.
-func (r *Retry) Worked() { r.tries = 0 }
-
-// Now ends the pause; another failure is one more in a row.
-func (r *Retry) Now() { r.pause = Cooldown{} }
-
 // Retries is the Retry of each of many things, by whatever key tells them apart: one that always fails keeps nobody from the others,
 // even when its record cannot be changed, since this is kept in memory. The zero value has none. Safe for concurrent use.
 type Retries struct {
@@ -91,11 +85,32 @@ func (r *Retries) Waiting(now time.Time) (n int) {
 	return n
 }
 
-// Worked notes that nothing is wrong with the thing any more.
-func (r *Retries) Worked(key string) {
+// Next is how long until one of the things that are left alone may be tried, at most limit.
+func (r *Retries) Next(now time.Time, limit time.Duration) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	for _, x := range r.list {
+		if left := x.Left(now); left > 0 {
+			limit = min(limit, left)
+		}
+	}
+	return limit
+}
+
+// Len is how many things have failed and not worked since.
+func (r *Retries) Len() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.list)
+}
+
+// Worked notes that nothing is wrong with the thing any more, and reports whether something was.
+func (r *Retries) Worked(key string) (failed bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, failed = r.list[key]
 	delete(r.list, key)
+	return failed
 }
 
 // Keep forgets the things that are no more.
@@ -105,12 +120,12 @@ func (r *Retries) Keep(there func(key string) bool) {
 	maps.DeleteFunc(r.list, func(key string, _ retried) bool { return !there(key) })
 }
 
-// Now has everything tried at the next occasion.
+// Now has everything tried at the next occasion, and what fails then has failed once.
 func (r *Retries) Now() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for key, x := range r.list {
-		x.Retry.Now()
+		x.Retry = Retry{}
 		r.list[key] = x
 	}
 }
