@@ -192,12 +192,7 @@ func tintOf(s office.Status) terminal.Tint {
 }
 
 // titleOf is a package's name, or words where it has none.
-func titleOf(name string) string {
-	if name == "" {
-		return "Untitled package"
-	}
-	return name
-}
+func titleOf(name string) string { return cmp.Or(name, "Untitled package") }
 
 // progress is how many have signed of how many, empty while the people are not known.
 func progress(p listedPackage) string {
@@ -395,9 +390,11 @@ func shown(row office.PackageRow) shownPackage {
 func printPackage(w *terminal.Writer, p shownPackage) (err error) {
 	line := func(format string, args ...any) { err = errors.Join(err, w.Line(format, args...)) }
 	parts := func(cells ...terminal.Cell) { err = errors.Join(err, w.Parts(cells...)) }
-	head := func(text string) {
-		line("")
-		parts(terminal.Cell{Text: text, Tint: terminal.Bold})
+	section := func(text string, lines int) {
+		if lines > 0 {
+			line("")
+			parts(terminal.Cell{Text: text, Tint: terminal.Bold})
+		}
 	}
 	field := func(name, text string) {
 		if text != "" {
@@ -411,37 +408,27 @@ func printPackage(w *terminal.Writer, p shownPackage) (err error) {
 	field("Made", when(p.Created, p.CreatedBefore)+map[office.Origin]string{office.MadeElsewhere: ", not on this computer"}[p.Origin])
 	field("Due", here(p.Due, time.DateTime))
 	field("Reference", p.Reference)
-	if len(p.Signers) > 0 {
-		head("Signers" + map[bool]string{true: ", one after the other"}[p.Sequential])
-	}
+	section("Signers"+map[bool]string{true: ", one after the other"}[p.Sequential], len(p.Signers))
 	for _, x := range p.Signers {
 		line("  %s: %s", address(x.Name, x.Email), part(x))
 	}
-	if len(p.Copies) > 0 {
-		head("Copies")
-	}
+	section("Copies", len(p.Copies))
 	for _, x := range p.Copies {
 		line("  %s", address(x.Name, x.Email)+map[bool]string{true: " (not shown to the others)"}[x.Blind])
 	}
-	if len(p.Documents) > 0 {
-		head("Documents")
-	}
+	section("Documents", len(p.Documents))
 	for _, d := range p.Documents {
 		state := fmt.Sprintf("%d of %d signed", len(d.SignedBy), max(len(p.Signers), len(d.SignedBy)))
 		if d.Executed {
 			state = "signed by everyone"
 		}
-		line("  %s: %s", titleOr(d.Name, "A document"), state)
+		line("  %s: %s", cmp.Or(d.Name, "A document"), state)
 	}
-	if len(p.Files) > 0 {
-		head("Files")
-	}
+	section("Files", len(p.Files))
 	for _, f := range p.Files {
 		line("  %s: %s", f.Path, fileState(f))
 	}
-	if len(p.History) > 0 {
-		head("What happened")
-	}
+	section("What happened", len(p.History))
 	for _, m := range p.History {
 		line("  %s  %s", when(m.Time, m.Before), m.Text)
 	}
@@ -501,16 +488,9 @@ func fileState(f shownFile) string {
 // address is a person as people write one; name may be the address.
 func address(name, email string) string {
 	if email == "" || name == email {
-		return titleOr(name, "Someone")
+		return cmp.Or(name, "Someone")
 	}
 	return name + " <" + email + ">"
-}
-
-func titleOr(name, otherwise string) string {
-	if name == "" {
-		return otherwise
-	}
-	return name
 }
 
 // linkCmd prints where a person signs. Whoever has the link can sign, so that it goes to standard output and nowhere else.

@@ -445,27 +445,16 @@ func cast(t office.Template, people []office.Signer) ([]office.Signer, error) {
 			rest = append(rest, p)
 			continue
 		}
-		at := slices.IndexFunc(t.Roles, func(r office.TemplateRole) bool { return strings.EqualFold(r.Role, p.Role) || r.ID == p.Role })
-		for at >= 0 && at < len(filled) && filled[at] { // the next of the same name
-			next := slices.IndexFunc(t.Roles[at+1:], func(r office.TemplateRole) bool { return strings.EqualFold(r.Role, p.Role) })
-			if next < 0 {
-				at = -1
-				break
-			}
-			at += 1 + next
+		at := 0
+		for at < len(signers) && (filled[at] || !strings.EqualFold(t.Roles[at].Role, p.Role) && t.Roles[at].ID != p.Role) {
+			at++
 		}
-		if at < 0 {
+		if at == len(signers) {
 			return nil, &failure{fmt.Sprintf("The template %q has no role %q left. Its roles are: %s.", t.Name, p.Role, strings.Join(roleNames(t.Roles), ", "))}
 		}
 		take(at, p)
 	}
-	free := 0
-	for _, f := range filled {
-		if !f {
-			free++
-		}
-	}
-	all := len(rest) == free
+	all := len(people) == len(signers)
 	for i := range signers {
 		if len(rest) > 0 && !filled[i] && (all || signers[i].Email == "") {
 			take(i, rest[0])

@@ -51,21 +51,9 @@ func WriteMove(w io.Writer, key safe.Key, o Office, bytesOf func(office.DraftFil
 	if err != nil {
 		return err
 	}
-	for _, r := range []struct {
-		kind  store.Kind
-		value any
-	}{{kindSettings, o.Settings}, {kindSecrets, o.Secrets}, {kindAccount, o.Account}, {kindForm, o.Form}} {
-		if err := out.put(r.kind, r.value); err != nil {
-			return err
-		}
-	}
-	if err := putAll(out, kindFolder, o.Folders); err != nil {
-		return err
-	}
-	if err := putAll(out, kindPerson, o.People); err != nil {
-		return err
-	}
-	if err := putAll(out, store.KindPackage, o.Packages); err != nil {
+	err = errors.Join(out.put(kindSettings, o.Settings), out.put(kindSecrets, o.Secrets), out.put(kindAccount, o.Account), out.put(kindForm, o.Form),
+		putAll(out, kindFolder, o.Folders), putAll(out, kindPerson, o.People), putAll(out, store.KindPackage, o.Packages))
+	if err != nil {
 		return err
 	}
 	var documents []Document
