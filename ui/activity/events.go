@@ -149,18 +149,13 @@ func merge(old []event, oldNext office.Cursor, fresh []event, next office.Cursor
 	last := fresh[len(fresh)-1].ID
 	for i := range old {
 		if old[i].ID == last {
-			return append(fresh, old[i+1:]...), oldNextOr(next, oldNext, len(old)-i-1)
+			if len(old) > i+1 {
+				next = oldNext
+			}
+			return append(fresh, old[i+1:]...), next
 		}
 	}
 	return fresh, next
-}
-
-// oldNextOr is the cursor behind the old events where some of them stay, else that behind the fresh ones.
-func oldNextOr(next, oldNext office.Cursor, stay int) office.Cursor {
-	if stay > 0 {
-		return oldNext
-	}
-	return next
 }
 
 func (v *events) rowOf(id string) int {

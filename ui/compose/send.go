@@ -193,17 +193,12 @@ func (s *Screen) arrived(r *run, p *parcel, state office.SendState, err error) {
 		p.fate = stopped
 	case err != nil && state.Problem.IsZero():
 		p.problem = i18n.Error(err)
+	case state.Problem.IsZero():
+		p.problem = lang.L("The signing service did not accept the package.")
 	default:
-		p.problem = problemOf(state)
+		p.problem = i18n.Message(state.Problem)
 	}
 	s.settle(r, p)
-}
-
-func problemOf(state office.SendState) string {
-	if state.Problem.IsZero() {
-		return lang.L("The signing service did not accept the package.")
-	}
-	return i18n.Message(state.Problem)
 }
 
 // takeBack withdraws a parcel that the person stopped. When that comes too late, the office has it.

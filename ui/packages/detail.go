@@ -283,7 +283,8 @@ func (s *Screen) ShowHealth(issues []agent.Issue) {
 	same := slices.EqualFunc(rows, s.issues, func(a, b listed) bool { return *a.issue == *b.issue })
 	s.issues = rows
 	if !same {
-		s.relist()
+		anchor, top, hidden := s.anchor()
+		s.settle(anchor, 0, top, hidden)
 	}
 }
 

@@ -74,15 +74,6 @@ func lines(n int) []office.PackageLine {
 	return lines
 }
 
-// BenchmarkRareWordIn50000 is the worst case: every text is read to its end.
-func BenchmarkRareWordIn50000(b *testing.B) {
-	x := newIndex(packed(lines(50_000)))
-	x.texts.prepare(x)
-	for b.Loop() {
-		x.sort(x.search("sonnenallee åkessen", nil, nil), tabAll)
-	}
-}
-
 // A search in one tab that finds nothing there says where there is something, rather than that there is nothing.
 func TestWhatIsFoundElsewhereIsShownWithOnePress(t *testing.T) {
 	b := newBench(t, spread())

@@ -87,9 +87,6 @@ type making struct {
 	order order
 }
 
-// isAnotherDay says whether the list was judged on a day that is over.
-func (s *Screen) isAnotherDay() bool { return s.made.Load().day != dayNumber(s.env.Now()) }
-
 // dayNumber tells the days of a calendar apart.
 func dayNumber(t time.Time) int64 { return int64(t.Year())*1000 + int64(t.YearDay()) }
 
@@ -221,12 +218,6 @@ func withPlace(places []int32, place int32, with bool) []int32 {
 		return slices.Delete(places, i, i+1)
 	}
 	return places
-}
-
-// relist shows the rows anew after those above the packages have changed.
-func (s *Screen) relist() {
-	anchor, top, hidden := s.anchor()
-	s.settle(anchor, 0, top, hidden)
 }
 
 // anchor is the row at the upper edge, unless it is the first, and how the list is scrolled.

@@ -239,7 +239,7 @@ func (s *Screen) ShowChecked(last time.Time, now bool) {
 		s.check.Set(text)
 		s.content.Refresh()
 	}
-	if s.loaded && s.isAnotherDay() { // it slept at midnight
+	if s.loaded && s.made.Load().day != dayNumber(s.env.Now()) { // it slept at midnight
 		s.Reload()
 	}
 }

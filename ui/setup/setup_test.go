@@ -664,26 +664,6 @@ func TestEveryFieldIsJudgedAsTheAgentDoes(t *testing.T) {
 	}
 }
 
-func TestTheWheelScrollsOverTheFieldsOfEveryStep(t *testing.T) {
-	w := first(t)
-	w.fillService()
-	w.Window.Resize(fyne.NewSize(860, 300)) // as little as large letters leave
-	for _, field := range []struct {
-		name  string
-		entry *widgets.Entry
-	}{{"Public address", w.address.token}, {"Registration", w.registration.client}, {"Folder", w.folder.path}} {
-		w.to(field.name)
-		driver := w.App.Driver()
-		foot := driver.AbsolutePositionForObject(w.bar.content).Y
-		w.scroll.ScrollToOffset(fyne.NewPos(0, max(0, driver.AbsolutePositionForObject(field.entry).Y-foot+60))) // into sight
-		before := w.scroll.Offset.Y
-		test.Scroll(w.Window.Canvas(), driver.AbsolutePositionForObject(field.entry).AddXY(20, 10), 0, -10)
-		if w.scroll.Offset.Y != before+10 {
-			t.Errorf("%s: over a field the wheel moves the page by %v", field.name, w.scroll.Offset.Y-before)
-		}
-	}
-}
-
 func TestEveryStepBeginsAtItsTop(t *testing.T) {
 	w := first(t)
 	w.fillService()

@@ -83,19 +83,6 @@ func TestAFieldShowsItsHintUntilSomethingIsWrong(t *testing.T) {
 	}
 }
 
-func TestPressAnswersToTheKeyboard(t *testing.T) {
-	test.NewTempApp(t)
-	pressed := 0
-	p := NewTappable(NewLine("x"), func() { pressed++ })
-	for _, key := range []fyne.KeyName{fyne.KeySpace, fyne.KeyReturn, fyne.KeyEnter, fyne.KeyA} {
-		p.TypedKey(&fyne.KeyEvent{Name: key})
-	}
-	test.Tap(p)
-	if pressed != 4 {
-		t.Errorf("pressed %d times", pressed)
-	}
-}
-
 func TestALongSentenceIsReadToItsEnd(t *testing.T) {
 	letters := func(s string) float32 { return float32(len([]rune(s))) }
 	for _, c := range []struct {

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
@@ -21,20 +20,6 @@ import (
 	"countersign/ui/screentest"
 	"countersign/ui/widgets"
 )
-
-func TestToastsGoAwayByThemselvesAndLeaveTheFocus(t *testing.T) {
-	b := newBench(t, officetest.Busy())
-	b.press(fyne.KeyF)
-	focused := b.window.window.Canvas().Focused()
-	for _, text := range []string{"One.", "Two.", "Two.", "Three.", "Four."} {
-		b.window.env.Notice(text)
-	}
-	if b.window.notice.Text() != "Four." || b.window.window.Canvas().Focused() != focused || b.window.window.Canvas().Overlays().Top() != nil {
-		t.Error("a toast is shown over the window without taking anything from it")
-	}
-	b.pass(14 * time.Second)
-	b.Until(func() bool { return b.window.notice.Text() == "" })
-}
 
 func TestTheStatusScreenListsEverythingWithItsAction(t *testing.T) {
 	b := newBench(t, officetest.Wrong())

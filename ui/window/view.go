@@ -89,7 +89,8 @@ func (w *Window) enter(office Office, demo bool) {
 	before, at := w.view, w.at
 	w.leaving, w.quitting = leaving{}, quitting{} // what was asked is dropped with the view
 	s := office.Settings()                        // from memory: the window must know at once whether to begin with the wizard
-	w.speak(s.Language)
+	w.language = s.Language
+	i18n.Use(s.Language)
 	w.paint(w.look(s))
 	w.view = view{office: office, demo: demo, pool: w.own.Inner(), watcher: w.own.Inner()}
 	w.health = widgets.NewBanner(theme.Wash, theme.MarkProblem.Resource())
@@ -136,7 +137,7 @@ func (w *Window) enter(office Office, demo bool) {
 	if w.resting {
 		w.Rest()
 	}
-	w.watch() // before the first reading, so that no change falls between
+	follow(w.watcher, w.office, w.changed) // before the first reading, so that no change falls between
 	w.status.Ask()
 	for _, s := range w.screens {
 		s.Reload()
@@ -147,12 +148,6 @@ func (w *Window) enter(office Office, demo bool) {
 		before.leave()
 		w.own.Start(func(context.Context) { before.close() })
 	}
-}
-
-// speak makes all texts from now on those of a language; see i18n.Use.
-func (w *Window) speak(language string) {
-	w.language = language
-	i18n.Use(language)
 }
 
 // follows shows settings that concern the window itself.
@@ -198,8 +193,9 @@ func (w *Window) build() {
 	w.grace.Changed = func() { w.window.Content().Refresh() }
 	top.Add(w.health)
 	w.notice.Changed = func() { w.window.Content().Refresh() }
-	w.main = newShell(container.NewVBox(widgets.Brand(), list), w.account.content, widget.NewSeparator(),
-		widgets.Frame(top, w.grace, nil, w.stage), w.notice)
+	s := &shell{nav: container.NewVBox(widgets.Brand(), list), foot: w.account.content, edge: widget.NewSeparator(),
+		page: widgets.Frame(top, w.grace, nil, w.stage), passing: w.notice}
+	w.main = container.New(s, s.edge, s.nav, s.foot, s.page, s.passing)
 	w.hang(w.main)
 }
 
@@ -274,10 +270,6 @@ const (
 	sidebarLeast = 174 // what is in it may need more width
 	sidebarRoom  = 8   // around what is in it
 )
-
-func newShell(nav, foot, edge, page, passing fyne.CanvasObject) *fyne.Container {
-	return container.New(&shell{nav, foot, edge, page, passing}, edge, nav, foot, page, passing)
-}
 
 func (s *shell) Layout(_ []fyne.CanvasObject, size fyne.Size) {
 	width := s.inner()

@@ -279,11 +279,6 @@ func (w *Window) Close() {
 // Post runs f on Fyne's goroutine. It may be called from any goroutine.
 func (w *Window) Post(f func()) { w.own.Do(f) }
 
-// watch follows the office and reloads what changed.
-func (w *Window) watch() {
-	follow(w.watcher, w.office, w.changed)
-}
-
 // listen shows the window when a later start asks for it, also while the demo is shown.
 func (w *Window) listen() {
 	follow(w.own, w.options.Office, func(change office.Change) {
