@@ -55,6 +55,21 @@ func (b *bench) send() {
 	b.Until(func() bool { return b.screen.run == nil || !b.Office.Patient || len(b.Deeds) > deeds })
 }
 
+// sent sends, and waits until that has ended.
+func (b *bench) sent() {
+	b.send()
+	b.Settle()
+}
+
+// ready is a bench with a document and a signer.
+func ready(t *testing.T, office *officetest.Office) *bench {
+	t.Helper()
+	b := newBench(t, office)
+	b.add("a.pdf")
+	b.screen.Fill(filled(ana))
+	return b
+}
+
 // answer presses a button of the question that is asked.
 func (b *bench) answer(text string) {
 	top := b.Window.Canvas().Overlays().Top()

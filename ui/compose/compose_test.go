@@ -159,8 +159,7 @@ func TestWhatCannotBeSentSaysSoAtOnce(t *testing.T) {
 		t.Errorf("said %q", d.say.Text)
 	}
 	b.screen.Fill(filled(ana))
-	b.send()
-	b.Settle()
+	b.sent()
 	if len(o.Sent) != 0 {
 		t.Error("it must not be sent")
 	}
@@ -185,8 +184,7 @@ func TestSeveralDocumentsBecomeAPackageEach(t *testing.T) {
 	if got := b.screen.bar.send.Text; got != "Send 3 packages to 1 person" {
 		t.Errorf("the button says %q", got)
 	}
-	b.send()
-	b.Settle()
+	b.sent()
 	if len(o.Sent) != 3 || len(o.Sent[0].Files) != 1 {
 		t.Fatalf("sent %+v", o.Sent)
 	}
@@ -249,9 +247,7 @@ func TestWhileNobodyIsSignedInItSaysWhatItWaitsFor(t *testing.T) {
 		<-ctx.Done()
 		return office.SendState{DraftID: "d1", State: office.DraftQueued}, ctx.Err()
 	}
-	b := newBench(t, o)
-	b.add("a.pdf")
-	b.screen.Fill(filled(ana))
+	b := ready(t, o)
 	b.send()
 	b.Until(func() bool { return strings.HasPrefix(b.screen.bar.text.Text, "You are not signed in.") })
 	<-stored
@@ -279,9 +275,7 @@ func TestStoppingTakesBackInTimeOrSaysThatItIsTooLate(t *testing.T) {
 			o := officetest.Busy()
 			o.Waiting = []office.Draft{{ID: "d1", Name: "a", State: c.state}}
 			begun := slow(o)
-			b := newBench(t, o)
-			b.add("a.pdf")
-			b.screen.Fill(filled(ana))
+			b := ready(t, o)
 			b.send()
 			<-begun
 			b.screen.Stop()
@@ -309,8 +303,7 @@ func TestDraftsOfAnEarlierStartAreShownAndDecided(t *testing.T) {
 	if got := b.screen.draft(); got.Name != "Refused" || len(got.Files) != 1 || !slices.Equal(got.Signers, []office.Signer{jan}) {
 		t.Fatalf("brought back %+v", got)
 	}
-	b.send()
-	b.Settle()
+	b.sent()
 	if left := officetest.Must(o.Drafts()); len(left) != 1 || left[0].ID != "q" {
 		t.Errorf("what is sent now takes the place of what was refused: %+v", left)
 	}
@@ -351,11 +344,8 @@ func TestAPackageThatNeedsItsFieldsPlacedIsNotSaidToBeOnItsWay(t *testing.T) {
 		})
 		return office.SendState{State: office.DraftSent, PackageID: "n1"}, nil
 	}
-	b := newBench(t, o)
-	b.add("a.pdf")
-	b.screen.Fill(filled(ana))
-	b.send()
-	b.Settle()
+	b := ready(t, o)
+	b.sent()
 	if len(b.Went) != 1 || b.Went[0] != "package n1" || !strings.Contains(b.Notices[0], "where each signer signs") {
 		t.Errorf("shown %v, said %q", b.Went, b.Notices)
 	}
@@ -379,8 +369,7 @@ func TestNothingTypedIsLostWhenSendingFails(t *testing.T) {
 		b.add("a.pdf")
 		b.screen.Fill(office.NewPackage{Message: "hello", Signers: []office.Signer{ana, jan}, Sequential: true})
 		typed := b.screen.form()
-		b.send()
-		b.Settle()
+		b.sent()
 		if kept := c.said != ""; kept && (!strings.Contains(screentest.Text(b.screen.Content()), c.said) || b.screen.form().Message != typed.Message || len(b.screen.docs) != 1) {
 			t.Errorf("%s: typed is %+v, was %+v; said %q", name, b.screen.form(), typed, b.screen.bar.text.Text)
 		} else if !kept && !b.screen.form().Empty() {
@@ -390,9 +379,7 @@ func TestNothingTypedIsLostWhenSendingFails(t *testing.T) {
 }
 
 func TestTheFootGoesWithTheLastMark(t *testing.T) {
-	b := newBench(t, officetest.Busy())
-	b.add("a.pdf")
-	b.screen.Fill(filled(ana))
+	b := ready(t, officetest.Busy())
 	b.screen.people[0].email.SetText("nobody")
 	b.send()
 	if b.screen.bar.text.Text == "" {
@@ -474,8 +461,7 @@ func TestTheFormSendsToThoseWhoGetACopyOfEverythingNow(t *testing.T) {
 	if len(b.screen.copies.turns) != 1 || b.screen.copies.turns[eva.Email] == nil {
 		t.Errorf("it offers to take off %v", b.screen.copies.turns)
 	}
-	b.send()
-	b.Settle()
+	b.sent()
 	if len(o.Sent) != 1 || len(o.Sent[0].Recipients) != 0 { // the office adds those of its settings
 		t.Errorf("sent %+v", o.Sent)
 	}
@@ -494,8 +480,7 @@ func TestACopyIsAddedByKeysAlone(t *testing.T) {
 	b.key(fyne.KeyReturn) // takes Jan
 	b.tab(1)
 	b.key(fyne.KeySpace) // a blind copy
-	b.send()
-	b.Settle()
+	b.sent()
 	if len(o.Sent) != 1 {
 		t.Fatalf("sent %d", len(o.Sent))
 	}
@@ -555,8 +540,7 @@ func TestAStandingCopyIsTakenOffOnePackage(t *testing.T) {
 	if got := again.copies(); len(got) != 0 || len(again.screen.copies.off) != 1 {
 		t.Errorf("after a restart, copies to %+v", got)
 	}
-	b.send()
-	b.Settle()
+	b.sent()
 	if len(o.Sent) != 1 || len(o.Sent[0].Recipients) != 0 || !slices.Equal(o.Sent[0].NoCopy, []string{clerk.Email}) {
 		t.Errorf("sent %+v", o.Sent)
 	}
@@ -1237,8 +1221,7 @@ func TestATemplateIsFoundFilledAndSentByKeys(t *testing.T) {
 	if got := b.screen.bar.send.Text; got != "Send 3 documents to 2 people" {
 		t.Errorf("the button says %q", got)
 	}
-	b.send()
-	b.Settle()
+	b.sent()
 	if len(o.Sent) != 0 {
 		t.Fatal("nobody was asked about the empty field")
 	}
@@ -1331,13 +1314,11 @@ func TestARefusedPackageFromATemplateIsChangedAndSentInItsPlace(t *testing.T) {
 	b.screen.people[1].fill(ana)
 	b.screen.basis.originals[0].entries[0].SetText("Sonnenweg 4")
 	b.screen.basis.originals[0].entries[2].SetText("None")
-	b.send()
-	b.Settle()
+	b.sent()
 	if b.screen.basis == nil || b.screen.basis.refused != "d-9" {
 		t.Fatal("what was refused is gone")
 	}
-	b.send()
-	b.Settle()
+	b.sent()
 	if got := o.Sent[1].Replaces; !slices.Contains(got, "d-9") {
 		t.Errorf("it takes the place of %q", got)
 	}

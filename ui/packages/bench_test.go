@@ -24,3 +24,23 @@ func newBench(t testing.TB, office *officetest.Office) *bench {
 	b.Open(b.screen, fyne.NewSize(900, 600))
 	return b
 }
+
+// showing is a bench on which a package is chosen.
+func showing(t testing.TB, office *officetest.Office, id string) *bench {
+	t.Helper()
+	b := newBench(t, office)
+	b.show(id)
+	return b
+}
+
+// show chooses a package.
+func (b *bench) show(id string) {
+	b.screen.Show(id)
+	b.Settle()
+}
+
+// turn chooses a tab.
+func (b *bench) turn(tab int) {
+	b.screen.tabs.Choose(tab)
+	b.Settle()
+}

@@ -211,8 +211,7 @@ func TestAFilterLeavesWhatItSays(t *testing.T) {
 	if got := b.screen.Listed(); !slices.Equal(got, []string{"e"}) {
 		t.Errorf("with a search: %q", got)
 	}
-	b.screen.Show("a")
-	b.Settle()
+	b.show("a")
 	if b.screen.isNarrowed() || b.screen.list.At() != 0 {
 		t.Error("a package that is asked for is shown")
 	}

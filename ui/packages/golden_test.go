@@ -25,7 +25,7 @@ var large, little = fyne.NewSize(906, 720), fyne.NewSize(666, 560)
 
 func TestTheScreenLooksAsItWasApproved(t *testing.T) {
 	show := func(id string) func(*bench) {
-		return func(b *bench) { b.screen.Show(id); b.Settle() }
+		return func(b *bench) { b.show(id) }
 	}
 	for _, c := range []struct {
 		name     string
@@ -69,9 +69,7 @@ func TestTheScreenLooksAsItWasApproved(t *testing.T) {
 
 // TestNoWordVanishesUnnoticed takes the words from a picture, one after the other: the tests above would notice each.
 func TestNoWordVanishesUnnoticed(t *testing.T) {
-	b := newBench(t, officetest.Busy())
-	b.screen.Show("p3")
-	b.Settle()
+	b := showing(t, officetest.Busy(), "p3")
 	laid := b.Laid(widgets.On(theme.Paper, b.Window.Content()), large, 1)
 	whole := laid.Capture()
 	var taken []string
@@ -155,16 +153,14 @@ func withdrawn(w office.Withdrawal) *officetest.Office {
 
 // several has three packages marked.
 func several(b *bench) {
-	b.screen.tabs.Choose(tabAll)
-	b.Settle()
+	b.turn(tabAll)
 	b.press("p2", 0)
 	b.press("p1", shift)
 }
 
 // archived shows the archive, while everything is asked about.
 func archived(b *bench) {
-	b.screen.Show("p3")
-	b.Settle()
+	b.show("p3")
 	b.screen.putAway("p3", "Mandate Keller")
 	b.Settle()
 	b.screen.tabs.Choose(tabArchived)

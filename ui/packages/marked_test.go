@@ -93,8 +93,7 @@ func TestWhatWasTakenOutOfTheMarkedStaysOut(t *testing.T) {
 func TestAPackageThatIsLedToEndsTheMarking(t *testing.T) {
 	b := newBench(t, many(10))
 	b.screen.markAll()
-	b.screen.Show("n5")
-	b.Settle()
+	b.show("n5")
 	if got := b.markedIDs(); got != "" || b.screen.Chosen() != "n5" || shows(b, "10 packages selected") {
 		t.Errorf("%s are marked, %s is chosen", got, b.screen.Chosen())
 	}
@@ -118,8 +117,7 @@ func TestWhatLeavesTheListIsNotMarkedAnyMore(t *testing.T) {
 
 func TestTheMarkedPackagesAreWithdrawnAndArchivedTogether(t *testing.T) {
 	b := newBench(t, officetest.Busy())
-	b.screen.tabs.Choose(tabAll)
-	b.Settle()
+	b.turn(tabAll)
 	b.press("p1", 0)
 	b.press("p2", ctrl)
 	b.press("p3", ctrl)
@@ -139,7 +137,6 @@ func TestTheMarkedPackagesAreWithdrawnAndArchivedTogether(t *testing.T) {
 	b.press("p1", 0)
 	b.press("p2", ctrl)
 	pressIn(t, b, "Archive")
-	b.Settle()
 	if b.screen.rowOf("p1") >= 0 || b.screen.rowOf("p2") >= 0 {
 		t.Error("they are not archived")
 	}
@@ -266,8 +263,7 @@ func savedPackage(t *testing.T) (b *bench, paths []string) {
 	b = newBench(t, officetest.Busy())
 	for _, row := range b.Office.Rows {
 		if row.FilesDone > 1 && row.FilesDone == row.FilesTotal {
-			b.screen.Show(row.ID)
-			b.Settle()
+			b.show(row.ID)
 			return b, pathsOf(b.screen.record.saved())
 		}
 	}
@@ -385,9 +381,7 @@ func TestAWithdrawalThatNobodyConfirmsIsLetGo(t *testing.T) {
 	o := officetest.Busy()
 	i := slices.IndexFunc(o.Rows, func(r office.PackageRow) bool { return r.ID == "p1" })
 	o.Rows[i].Withdrawal = &office.Withdrawal{State: office.WithdrawAsked, Asked: officetest.Now.Add(-2 * time.Hour), Tries: 9, Problem: message.ServiceSilent()}
-	b := newBench(t, o)
-	b.screen.Show("p1")
-	b.Settle()
+	b := showing(t, o, "p1")
 	leave := b.button("Stop waiting")
 	if leave == nil {
 		t.Fatal("nobody can stop waiting")
@@ -415,8 +409,7 @@ func (b *bench) button(text string) (found *widgets.Button) {
 func TestAPackageIsWithdrawnWithWordsAfterSomeSecondsToUndo(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	b.Office.Patient = true
-	b.screen.Show("p1")
-	b.Settle()
+	b.show("p1")
 	press := func() {
 		deeds := len(b.Deeds)
 		b.buttons()["Withdraw…"].OnTapped()
@@ -450,8 +443,7 @@ func TestAPackageIsWithdrawnWithWordsAfterSomeSecondsToUndo(t *testing.T) {
 	if !slices.Contains(b.Notices, "“Lease Sonnenweg 4” is withdrawn.") {
 		t.Errorf("said: %q", b.Notices)
 	}
-	b.screen.tabs.Choose(tabWithdrawn)
-	b.Settle()
+	b.turn(tabWithdrawn)
 	if ids := b.screen.Listed(); !slices.Contains(ids, "p1") || b.buttons()["Withdraw…"] != nil {
 		t.Errorf("listed as withdrawn: %q", ids)
 	}
@@ -467,9 +459,7 @@ func TestCorrectingWithdrawsAndOpensSendFilledIn(t *testing.T) {
 	lease := o.Origins["p1"]
 	lease.Due = due
 	o.Origins["p1"] = lease
-	b := newBench(t, o)
-	b.screen.Show("p1")
-	b.Settle()
+	b := showing(t, o, "p1")
 	b.buttons()["Correct and send again…"].OnTapped()
 	enter(b.asked(t))
 	b.Settle()
@@ -483,9 +473,7 @@ func TestCorrectingWithdrawsAndOpensSendFilledIn(t *testing.T) {
 }
 
 func TestEscapeLeavesThePackageAsItIs(t *testing.T) {
-	b := newBench(t, officetest.Busy())
-	b.screen.Show("p1")
-	b.Settle()
+	b := showing(t, officetest.Busy(), "p1")
 	b.buttons()["Withdraw…"].OnTapped()
 	widgets.CloseTop(b.Window.Canvas())
 	if len(b.Office.Withdrawn)+len(b.Deeds) != 0 || b.Window.Canvas().Overlays().Top() != nil {
@@ -509,8 +497,7 @@ func TestWhatKeptAPackageFromBeingWithdrawnIsSaid(t *testing.T) {
 func TestOnlyWhatWaitsIsOfferedToBeWithdrawn(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	for id, offered := range map[string]bool{"p1": true, "p2": true, "p3": false, "p4": false, "p5": false} {
-		b.screen.Show(id)
-		b.Settle()
+		b.show(id)
 		if got := b.buttons()["Withdraw…"] != nil; got != offered {
 			t.Errorf("%s: offered %v", id, got)
 		}

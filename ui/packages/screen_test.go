@@ -74,16 +74,13 @@ func TestAtTheTopTheNewestIsSeen(t *testing.T) {
 }
 
 func TestAPackageThatIsSignedMeanwhileStaysInView(t *testing.T) {
-	b := newBench(t, officetest.Busy())
-	b.screen.Show("p1")
-	b.Settle()
+	b := showing(t, officetest.Busy(), "p1")
 	b.Office.Change(office.PackagesChanged, func(o *officetest.Office) { o.Rows[2].State = "executed" })
 	b.Reload()
 	if b.screen.chosen != "p1" || b.screen.record.row.State != "executed" || b.screen.list.At() != -1 {
 		t.Errorf("chosen %s, row %d", b.screen.chosen, b.screen.list.At())
 	}
-	b.screen.tabs.Choose(tabDone)
-	b.Settle()
+	b.turn(tabDone)
 	if b.screen.list.At() < 0 {
 		t.Error("in its new tab it is the chosen row")
 	}
@@ -92,8 +89,7 @@ func TestAPackageThatIsSignedMeanwhileStaysInView(t *testing.T) {
 func TestAPackageCanBeShownBeforeItIsListed(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	b.screen.search.SetText("offer")
-	b.screen.Show("late")
-	b.Settle()
+	b.show("late")
 	late := office.PackageRow{Package: office.Package{ID: "late", Name: "Late", State: "executed"}}
 	b.Office.Change(office.PackagesChanged, func(o *officetest.Office) { o.Rows = append([]office.PackageRow{late}, o.Rows...) })
 	b.Reload()
@@ -161,9 +157,7 @@ func TestAKeyDoesAsMuchInALargeOfficeAsInASmallOne(t *testing.T) {
 }
 
 func TestSendAgainTakesEverythingButTheDueDate(t *testing.T) {
-	b := newBench(t, officetest.Busy())
-	b.screen.Show("p1")
-	b.Settle()
+	b := showing(t, officetest.Busy(), "p1")
 	press(t, b.screen.actionsOf(b.screen.record), "Use for a new package")
 	b.Settle()
 	if len(b.Like) != 1 || len(b.Like[0].Files) != 1 || len(b.Like[0].Signers) != 3 || !b.Like[0].Sequential || !b.Like[0].Due.IsZero() {
@@ -186,9 +180,7 @@ func press(t *testing.T, objects []fyne.CanvasObject, text string) {
 func TestADraftIsOpenedInTheServicesEditor(t *testing.T) {
 	o := officetest.Busy()
 	o.Rows[0].State = "draft"
-	b := newBench(t, o)
-	b.screen.Show("p2")
-	b.Settle()
+	b := showing(t, o, "p2")
 	press(t, b.screen.actionsOf(b.screen.record), "Finish in the browser…")
 	b.Settle()
 	if len(b.System.Opened) != 0 || len(b.Notices) != 1 || b.Notices[0] != message.ServiceKnowsNot().String() {
@@ -205,8 +197,7 @@ func TestADraftIsOpenedInTheServicesEditor(t *testing.T) {
 func TestFilesThatAreGoneAreSaidAndSavedAgain(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	b.System.Lost = map[string]bool{b.Office.Rows[1].Files[0].Path: true}
-	b.screen.Show("p3")
-	b.Settle()
+	b.show("p3")
 	if len(b.screen.record.missing) != 1 || len(b.screen.record.pages()) != 1 {
 		t.Errorf("missing %v, pages of %v", b.screen.record.missing, b.screen.record.pages())
 	}
@@ -248,8 +239,7 @@ func TestAPictureThatIsLeftIsNotWaitedFor(t *testing.T) {
 	}
 	o.let <- officetest.Page()
 	o.let <- officetest.Page()
-	b.screen.Show("p3")
-	b.Settle()
+	b.show("p3")
 	if len(b.screen.pictures) != 2 {
 		t.Error("the second time the pictures come")
 	}
@@ -296,8 +286,7 @@ func TestNothingRunsOverTheEdgeInAnyLanguage(t *testing.T) {
 				t.Errorf("%s, %s: the screen is at least %v wide", language, name, least.Width)
 			}
 			for _, row := range o.Rows {
-				b.screen.Show(row.ID)
-				b.Settle()
+				b.show(row.ID)
 				if least, shown := b.widest(); least > shown {
 					t.Errorf("%s, %s: %q needs %v, there are %v", language, name, row.Name, least, shown)
 				}
@@ -322,9 +311,7 @@ func TestThePicturesHaveTheirRoomBeforeTheyCome(t *testing.T) {
 }
 
 func TestTheSignedDocumentIsFirst(t *testing.T) {
-	b := newBench(t, officetest.Busy())
-	b.screen.Show("p3")
-	b.Settle()
+	b := showing(t, officetest.Busy(), "p3")
 	p := b.screen.record
 	first := b.screen.actionsOf(p)[0].(*widgets.Button)
 	if first.Text != "Open signed document" || first.Importance != widget.HighImportance {
@@ -336,8 +323,7 @@ func TestTheSignedDocumentIsFirst(t *testing.T) {
 	}
 	for id, want := range map[string]string{"p1": "Lease Sonnenweg 4: 1 of 3 signed|House rules: 1 of 3 signed",
 		"p4": "Mandate Keller - Letter of mandate.pdf: Signed document · saved in Signed|Mandate Keller - certificate.pdf: Certificate · waiting to be saved"} {
-		b.screen.Show(id)
-		b.Settle()
+		b.show(id)
 		var got []string
 		for _, l := range b.screen.record.files() {
 			got = append(got, l.name+": "+l.note)
@@ -351,8 +337,7 @@ func TestTheSignedDocumentIsFirst(t *testing.T) {
 func TestWhateverIsWrongIsListedUnderProblems(t *testing.T) {
 	b := newBench(t, officetest.Wrong())
 	b.screen.ShowHealth(b.Office.State.Health)
-	b.screen.tabs.Choose(tabProblems)
-	b.Settle()
+	b.turn(tabProblems)
 	if got := strings.Join(b.screen.Listed(), ", "); got != "issue signin, issue tunnel, draft x, draft y, p3, p2" && got != "issue signin, issue tunnel, draft y, draft x, p3, p2" {
 		t.Errorf("under Problems: %s", got)
 	}
@@ -362,14 +347,12 @@ func TestWhateverIsWrongIsListedUnderProblems(t *testing.T) {
 	if got := strings.Join(b.Went, ", "); got != "act signin" {
 		t.Errorf("went %s", got)
 	}
-	b.screen.Show("draft y")
-	b.Settle()
+	b.show("draft y")
 	pressIn(t, b, "Edit")
 	if got := b.Went[len(b.Went)-1]; got != "edit y" {
 		t.Errorf("went %s", got)
 	}
 	pressIn(t, b, "Discard")
-	b.Settle()
 	b.Reload()
 	if len(officetest.Must(b.Office.Drafts())) != 1 || b.screen.chosen == "draft y" {
 		t.Errorf("left are %v, chosen is %s", officetest.Must(b.Office.Drafts()), b.screen.chosen)
@@ -390,8 +373,7 @@ func TestWhateverIsWrongIsListedUnderProblems(t *testing.T) {
 func TestADraftThatWasNotConfirmedIsOneProblem(t *testing.T) {
 	b := newBench(t, officetest.Wrong())
 	b.screen.ShowHealth([]agent.Issue{{ID: "outbox", Severity: agent.Warning, Message: message.OutcomeUnknown("Offer 2026-119"), Action: agent.ActReview}})
-	b.screen.tabs.Choose(tabProblems)
-	b.Settle()
+	b.turn(tabProblems)
 	if got := strings.Join(b.screen.Listed(), ", "); strings.Contains(got, "issue") || !strings.Contains(got, "draft x") {
 		t.Errorf("under Problems: %s", got)
 	}
@@ -408,6 +390,7 @@ func pressIn(t *testing.T, b *bench, text string) {
 	for _, o := range test.LaidOutObjects(b.screen.detail) {
 		if button, ok := o.(*widgets.Button); ok && button.Text == text {
 			button.OnTapped()
+			b.Settle()
 			return
 		}
 	}
@@ -440,21 +423,16 @@ func TestTheRightSideIsNeverEmpty(t *testing.T) {
 }
 
 func TestAPackageCanBeArchivedAndBroughtBack(t *testing.T) {
-	b := newBench(t, officetest.Busy())
-	b.screen.Show("p3")
-	b.Settle()
+	b := showing(t, officetest.Busy(), "p3")
 	pressIn(t, b, "Archive")
-	b.Settle()
 	if got := strings.Join(b.screen.Listed(), ", "); got != "p2, p1, p4, p5" || b.screen.chosen != "p1" {
 		t.Errorf("listed %s, chosen %s", got, b.screen.chosen)
 	}
-	b.screen.tabs.Choose(tabArchived)
-	b.Settle()
+	b.turn(tabArchived)
 	if got := strings.Join(b.screen.Listed(), ", "); got != "p3" {
 		t.Errorf("the archive has %s", got)
 	}
 	pressIn(t, b, "Move back to the list")
-	b.Settle()
 	b.screen.tabs.Choose(tabAll)
 	for _, item := range b.screen.menuOf(b.screen.at(b.screen.rowOf("p3"))).Items {
 		if item.Label == "Archive" {
@@ -497,9 +475,7 @@ func TestAskingNowShowsThatItHappens(t *testing.T) {
 }
 
 func TestDetailsNeverStandBesideTheRowOfAnotherPackage(t *testing.T) {
-	b := newBench(t, officetest.Busy())
-	b.screen.Show("p1")
-	b.Settle()
+	b := showing(t, officetest.Busy(), "p1")
 	for _, id := range []string{"p3", "not listed yet"} {
 		b.screen.Show(id) // and nothing is read
 		if b.screen.record.row.ID != id || b.screen.record.known {
@@ -512,11 +488,8 @@ func TestDetailsNeverStandBesideTheRowOfAnotherPackage(t *testing.T) {
 func TestCancellingCanBeUndone(t *testing.T) {
 	o := officetest.Busy()
 	o.Waiting = []office.Draft{{ID: "w", Name: "Offer 2026-120", State: office.DraftQueued, Created: officetest.Now}}
-	b := newBench(t, o)
-	b.screen.Show("draft w")
-	b.Settle()
+	b := showing(t, o, "draft w")
 	pressIn(t, b, "Cancel sending")
-	b.Settle()
 	b.Reload()
 	b.Settle()
 	if left := officetest.Must(o.Drafts()); len(left) != 1 || left[0].State != office.DraftHeld {
@@ -526,7 +499,6 @@ func TestCancellingCanBeUndone(t *testing.T) {
 		t.Errorf("it says %q", said)
 	}
 	pressIn(t, b, "Send")
-	b.Settle()
 	if left := officetest.Must(o.Drafts()); len(left) != 1 || left[0].State != office.DraftQueued {
 		t.Errorf("sent after all: %+v", left)
 	}
@@ -549,8 +521,7 @@ func TestWhatCannotBeReadIsNotShownAsNothing(t *testing.T) {
 	if len(b.screen.Listed()) != 3 {
 		t.Error("what was read before is gone")
 	}
-	b.screen.Show("n2")
-	b.Settle()
+	b.show("n2")
 	if got := screentest.Text(b.screen.detail); !strings.Contains(got, "could not read its own record") {
 		t.Errorf("the package says %q", got)
 	}
@@ -562,9 +533,7 @@ func TestADraftFromATemplateShowsWhatTheTemplateBrings(t *testing.T) {
 	lease.Documents[1].File = "/x/Our rules.pdf"
 	o.Waiting = []office.Draft{{ID: "w", Name: "Flat 4", State: office.DraftQueued, Created: officetest.Now, Template: &lease,
 		Files: []office.DraftFile{{Path: "/x/Our rules.pdf", Name: "Our rules.pdf", Original: 2}}}}
-	b := newBench(t, o)
-	b.screen.Show("draft w")
-	b.Settle()
+	b := showing(t, o, "draft w")
 	text := screentest.Text(b.screen.Content())
 	if !strings.Contains(text, "from the template") || !strings.Contains(text, "Our rules.pdf") || strings.Contains(text, "House rules") ||
 		!strings.Contains(text, "waiting to be sent, 2 documents") {
@@ -888,9 +857,7 @@ func (b *bench) way(t *testing.T, name string) {
 func TestALinkToSignIsAskedForWhenItIsUsed(t *testing.T) {
 	const page = "https://sign.example.com/link/secret"
 	o := late()
-	b := newBench(t, o)
-	b.screen.Show("soon")
-	b.Settle()
+	b := showing(t, o, "soon")
 	o.Pages = map[string]string{"s": page} // only now
 	b.way(t, "Copy link")
 	if !slices.Equal(b.Copied, []string{page}) {
@@ -925,9 +892,7 @@ func TestALetterDoesNotSayThatAPackageWaitsForWhoseTurnHasNotCome(t *testing.T) 
 	o.Pages = map[string]string{"s": "https://sign.example.com/link/secret"}
 	o.Rows[1].Sequential, o.Rows[1].Signers = true, append(o.Rows[1].Signers, office.Signer{ID: "before"})
 	o.Rows[1].NextSigners = []string{"before"}
-	b := newBench(t, o)
-	b.screen.Show("soon")
-	b.Settle()
+	b := showing(t, o, "soon")
 	b.way(t, "Write an e-mail")
 	if len(b.System.Opened) != 1 {
 		t.Fatalf("opened %q", b.System.Opened)
@@ -939,9 +904,7 @@ func TestALetterDoesNotSayThatAPackageWaitsForWhoseTurnHasNotCome(t *testing.T) 
 }
 
 func TestAServiceWithoutLinksIsSaidInPlaceOfTheWays(t *testing.T) {
-	b := newBench(t, late())
-	b.screen.Show("soon")
-	b.Settle()
+	b := showing(t, late(), "soon")
 	b.way(t, "Copy link")
 	if len(b.Notices) != 1 || b.Notices[0] != message.NoLinks().String() || !b.screen.noLinks {
 		t.Errorf("said %q", b.Notices)
