@@ -5,7 +5,6 @@ import (
 	"log/slog"
 
 	"fyne.io/fyne/v2"
-	"fyne.io/fyne/v2/driver"
 	"fyne.io/fyne/v2/lang"
 	"fyne.io/fyne/v2/layout"
 
@@ -19,7 +18,7 @@ import (
 // covers the window: not every desktop keeps the person from it, and a dialog may start slowly, or behind. Leaving the panel
 // leaves the dialog. The panel takes no focus, so that a second press of Enter does nothing.
 func ask(d *env.Env, q system.FileDialog, chosen func(paths []string), ours func()) {
-	q.Window = handle(d.Window)
+	q.Window = env.Handle(d.Window)
 	var panel *widgets.PopUp
 	left := false
 	stop := async.Then(d.Work, func(ctx context.Context) ([]string, error) { return d.System.Choose(ctx, q) }, func(paths []string, err error) {
@@ -42,21 +41,4 @@ func ask(d *env.Env, q system.FileDialog, chosen func(paths []string), ours func
 		left = true
 		stop()
 	})
-}
-
-// handle is the window as the desktop calls it, or 0 where it cannot be told (Wayland, macOS, tests).
-func handle(w fyne.Window) (id uintptr) {
-	native, ok := w.(driver.NativeWindow)
-	if !ok {
-		return 0
-	}
-	native.RunNative(func(context any) {
-		switch c := context.(type) {
-		case driver.X11WindowContext:
-			id = c.WindowHandle
-		case driver.WindowsWindowContext:
-			id = c.HWND
-		}
-	})
-	return id
 }

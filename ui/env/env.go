@@ -1,5 +1,5 @@
-// Package env is what every screen works at: the office it shows, and the few things around it (slow work, the
-// clock, the system's openers, a line to the person). It holds no widgets and decides nothing.
+// Package env is what every screen works at, beside its office: slow work, the clock, the system's openers, a line to the
+// person. It holds no widgets and decides nothing.
 package env
 
 import (
@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/driver"
 
 	"countersign/internal/agent"
 	"countersign/internal/office"
@@ -131,4 +132,21 @@ func Mailto(to, subject, text string) string {
 	escape := func(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+", "%20") }
 	to = strings.ReplaceAll(escape(to), "%40", "@")
 	return "mailto:" + to + "?subject=" + escape(subject) + "&body=" + escape(strings.ReplaceAll(text, "\n", "\r\n"))
+}
+
+// Handle is a window as the desktop calls it, or 0 where it cannot be told (Wayland, macOS, tests).
+func Handle(w fyne.Window) (id uintptr) {
+	native, ok := w.(driver.NativeWindow)
+	if !ok {
+		return 0
+	}
+	native.RunNative(func(context any) {
+		switch c := context.(type) {
+		case driver.X11WindowContext:
+			id = c.WindowHandle
+		case driver.WindowsWindowContext:
+			id = c.HWND
+		}
+	})
+	return id
 }

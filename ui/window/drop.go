@@ -6,12 +6,12 @@ import (
 	"time"
 
 	"fyne.io/fyne/v2"
-	"fyne.io/fyne/v2/driver"
 	"fyne.io/fyne/v2/lang"
 
 	"countersign/internal/agent"
 	"countersign/internal/message"
 	"countersign/ui/drop"
+	"countersign/ui/env"
 	"countersign/ui/i18n"
 	"countersign/ui/widgets"
 )
@@ -27,29 +27,17 @@ type drops struct {
 // takeDrops makes the window its own drop target, where the system has one and the window is there. Otherwise OnDropped hears
 // of files alone, when they were let go of.
 func (w *Window) takeDrops() {
-	native, can := w.window.(driver.NativeWindow)
-	if w.endDrops != nil || w.options.Target == nil || !can {
+	handle := env.Handle(w.window)
+	if w.endDrops != nil || w.options.Target == nil || handle == 0 {
 		return
 	}
-	native.RunNative(func(context any) {
-		var handle uintptr
-		switch c := context.(type) {
-		case driver.X11WindowContext:
-			handle = c.WindowHandle
-		case driver.WindowsWindowContext:
-			handle = c.HWND
-		}
-		if handle == 0 {
-			return
-		}
-		stop, err := w.options.Target(handle, drop.Window{Do: w.own.Do, Over: w.dragOver, Left: w.dragLeft, Fetching: w.fetching, Dropped: w.dropped,
-			Shelf: func() drop.Shelf { return (*w.shown.Load()).NewDelivery() }})
-		if err != nil {
-			fyne.LogError("take what is dragged onto the window", err)
-			return
-		}
-		w.endDrops = stop
-	})
+	stop, err := w.options.Target(handle, drop.Window{Do: w.own.Do, Over: w.dragOver, Left: w.dragLeft, Fetching: w.fetching, Dropped: w.dropped,
+		Shelf: func() drop.Shelf { return (*w.shown.Load()).NewDelivery() }})
+	if err != nil {
+		fyne.LogError("take what is dragged onto the window", err)
+		return
+	}
+	w.endDrops = stop
 }
 
 // dragOver shows where what is over the window would land, and says whether it would be taken.
