@@ -318,10 +318,7 @@ func sentText(name string, all, people int) string {
 
 // lock keeps the fields from being changed while their content is on its way.
 func (s *Screen) lock(locked bool) {
-	fields := []interface {
-		Enable()
-		Disable()
-	}{s.name, s.message, s.due, s.reference, s.order, s.each, s.add, s.choose, s.addPerson, s.addCopy, s.day, s.sweep}
+	fields := []widgets.Enabler{s.name, s.message, s.due, s.reference, s.order, s.each, s.add, s.choose, s.addPerson, s.addCopy, s.day, s.sweep}
 	for _, p := range s.people {
 		p.offers.clear()
 		for _, e := range p.entries() {
@@ -333,11 +330,7 @@ func (s *Screen) lock(locked bool) {
 		fields = append(fields, c.entry, c.kind)
 	}
 	for _, f := range fields {
-		if locked {
-			f.Disable()
-		} else {
-			f.Enable()
-		}
+		widgets.Enable(f, !locked)
 	}
 	s.showPeople()
 	s.copies.show()

@@ -54,34 +54,34 @@ func (s *Screen) UseTemplate(t office.Template) {
 	}
 	s.order.Choose(second(t.Sequential))
 	s.setBasis(&t, refused)
-	s.people = nil
-	for _, signer := range t.Signers() {
-		if signer.Email == "" && len(typed) > 0 {
-			signer.FirstName, signer.LastName, signer.Email = typed[0].FirstName, typed[0].LastName, typed[0].Email
+	signers := t.Signers()
+	for i := range signers {
+		if x := &signers[i]; x.Email == "" && len(typed) > 0 {
+			x.FirstName, x.LastName, x.Email = typed[0].FirstName, typed[0].LastName, typed[0].Email
 			typed = typed[1:]
 		}
-		s.people = append(s.people, s.newPerson(signer))
-	}
-	for _, signer := range typed {
-		s.people = append(s.people, s.newPerson(signer))
-	}
-	if len(s.people) == 0 {
-		s.people = append(s.people, s.newPerson(noSigner))
 	}
 	for _, r := range t.Recipients() {
 		if named := slices.Concat(s.copies.standing(), s.copies.own()); !slices.ContainsFunc(named, func(x office.Recipient) bool { return x.Same(r.Email) }) {
 			s.copies.added = append(s.copies.added, s.copies.newCopy(r))
 		}
 	}
-	s.showPeople()
-	s.filesChanged()
-	s.focusPeople()
+	s.setPeople(append(signers, typed...))
+	at := max(0, slices.IndexFunc(s.people, (*person).blank)) // of whom nothing is known
+	s.env.Window.Canvas().Focus(s.people[at].first)
 }
 
-// focusPeople puts the cursor to the first person of whom nothing is known, else to the first one.
-func (s *Screen) focusPeople() {
-	at := max(0, slices.IndexFunc(s.people, (*person).blank))
-	s.env.Window.Canvas().Focus(s.people[at].first)
+// setPeople has some people sign, or one who is to be typed.
+func (s *Screen) setPeople(signers []office.Signer) {
+	if len(signers) == 0 {
+		signers = []office.Signer{noSigner}
+	}
+	s.people = nil
+	for _, signer := range signers {
+		s.people = append(s.people, s.newPerson(signer))
+	}
+	s.showPeople()
+	s.filesChanged()
 }
 
 // withoutTemplate takes away the template with all that it brought, and returns who was typed, and what the office keeps of
@@ -119,15 +119,7 @@ func (s *Screen) dropTemplate() {
 	if len(s.docs) > 0 && refused != "" {
 		s.docs[0].draft = refused
 	}
-	s.people = nil
-	for _, signer := range typed {
-		s.people = append(s.people, s.newPerson(signer))
-	}
-	if len(s.people) == 0 {
-		s.people = append(s.people, s.newPerson(noSigner))
-	}
-	s.showPeople()
-	s.filesChanged()
+	s.setPeople(typed)
 	s.env.Window.Canvas().Focus(s.choose)
 }
 
@@ -251,17 +243,9 @@ func (o *original) show(locked bool) {
 		widgets.Remake(o.body, widgets.Stack(4, label, o.instead.row))
 	}
 	for _, e := range o.entries {
-		if locked {
-			e.Disable()
-		} else {
-			e.Enable()
-		}
+		widgets.Enable(e, !locked)
 	}
-	if locked {
-		o.swap.Disable()
-	} else {
-		o.swap.Enable()
-	}
+	widgets.Enable(o.swap, !locked)
 	o.row.Refresh()
 }
 

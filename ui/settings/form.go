@@ -230,20 +230,15 @@ func (f *form) show(now, before office.Settings, all bool) {
 // lock lets nobody change what the administrator of the computer has fixed, and says why.
 func (f *form) lock(fixed func(setting string) bool) {
 	for _, k := range f.all {
+		why := ""
 		if fixed(k.key) {
-			k.field.Lock(lang.L("Fixed by the administrator of this computer."))
-			k.input.Disable()
-		} else {
-			k.field.Lock("")
-			k.input.Enable()
+			why = lang.L("Fixed by the administrator of this computer.")
 		}
+		k.field.Lock(why)
+		widgets.Enable(k.input, why == "")
 	}
 	for part, key := range map[fyne.Disableable]string{f.choose: office.FieldSaveTo, f.shapes.Select: office.FieldTemplate} {
-		if fixed(key) {
-			part.Disable()
-		} else {
-			part.Enable()
-		}
+		widgets.Enable(part, !fixed(key))
 	}
 }
 

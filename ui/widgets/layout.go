@@ -306,6 +306,21 @@ func Show(o fyne.CanvasObject, shown bool) {
 	}
 }
 
+// Enabler is what can be used, or not.
+type Enabler interface {
+	Enable()
+	Disable()
+}
+
+// Enable lets people use something, or not.
+func Enable(o Enabler, enabled bool) {
+	if enabled {
+		o.Enable()
+	} else {
+		o.Disable()
+	}
+}
+
 // Remake shows new content in a container that stays where it is.
 func Remake(in *fyne.Container, objects ...fyne.CanvasObject) {
 	in.Objects = objects
