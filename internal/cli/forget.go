@@ -38,35 +38,31 @@ func (forgetCmd) Run(r *run) error {
 	return nil
 }
 
-// errStays means that data is left, and with it the keys of what it seals.
+// errStays means that data is left, and with it the key of what it seals.
 var errStays = errors.New("there is data left")
 
-// forgetData removes a data folder and its keys. The folder goes last: it alone knows what its keys are called, so that this can be
+// forgetData removes a data folder and its key. The folder goes last: it alone knows what its key is called, so that this can be
 // done once more where the keyring cannot be reached.
-func forgetData(folder string, forgetKey func(name string) error) (err error) {
+func forgetData(folder string, forgetKey func(name string) error) error {
 	stays := func(m message.Message, err error) error { return message.Error(m, errors.Join(errStays, err)) }
-	keys := locations.Entries(folder)
-	var held *single.Instance // nobody else may have it meanwhile
-	if _, err := os.Lstat(folder); err == nil {
-		held, err = single.Acquire(folder)
-		switch {
-		case errors.Is(err, single.ErrRunning):
-			return stays(message.Running(), err)
-		case err != nil:
-			return stays(message.NotAllRemoved(folder), err)
-		}
-		if err := locations.Clear(folder); err != nil {
-			return errors.Join(stays(message.NotAllRemoved(folder), err), held.Close())
-		}
+	if _, err := os.Lstat(folder); err != nil {
+		return nil
 	}
-	for _, name := range keys {
-		err = errors.Join(err, forgetKey(name))
-	}
-	if held == nil {
-		return err
+	held, err := single.Acquire(folder) // nobody else may have it meanwhile
+	if errors.Is(err, single.ErrRunning) {
+		return stays(message.Running(), err)
 	}
 	if err != nil {
-		return errors.Join(err, held.Close())
+		return stays(message.NotAllRemoved(folder), err)
+	}
+	name, err := locations.Noted(folder)
+	if err := errors.Join(err, locations.Clear(folder)); err != nil {
+		return errors.Join(stays(message.NotAllRemoved(folder), err), held.Close())
+	}
+	if name != "" {
+		if err := forgetKey(name); err != nil {
+			return errors.Join(err, held.Close())
+		}
 	}
 	if err := errors.Join(held.Close(), os.RemoveAll(folder)); err != nil {
 		return stays(message.NotAllRemoved(folder), err)

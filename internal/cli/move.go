@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -171,11 +172,12 @@ func (c *restoreCmd) Run(r *run) error {
 	if err != nil {
 		return err
 	}
-	aside, err := agent.PrepareRestore(r.ctx, r.keeper(slog.New(slog.DiscardHandler)), r.global.Data, c.File)
-	if err := instance.Close(); err != nil {
-		return err
+	var aside string
+	keeper, err := r.keeper(slog.New(slog.DiscardHandler))
+	if err == nil {
+		aside, err = agent.PrepareRestore(r.ctx, keeper, r.global.Data, c.File)
 	}
-	if err != nil {
+	if err := errors.Join(err, instance.Close()); err != nil {
 		return err
 	}
 	o, err := r.office(idle)

@@ -128,10 +128,14 @@ func (r *run) start(parts ...agent.Component) (*local, error) {
 	if err := private.Files(locations.All(r.global.Data)...); err != nil {
 		logger.Warn("what is in the data folder could not be made private", "err", err)
 	}
+	keeper, err := r.keeper(logger)
+	if err != nil {
+		return nil, errors.Join(err, log.Close(), instance.Close())
+	}
 	trace, ended := keepTrace(r.global.Data, r.faults(), logger)
 	notifier := notify.New(notify.Options{App: "Countersign", Icon: icon(), IconFile: locations.Icon(r.global.Data), Log: logger})
 	a, err := agent.Open(r.ctx, agent.Params{
-		DataDir: r.global.Data, Keeper: r.keeper(logger), Version: r.program.Version, Log: logger, Notify: notifier.Notify,
+		DataDir: r.global.Data, Keeper: keeper, Version: r.program.Version, Log: logger, Notify: notifier.Notify,
 		Windowed: r.windowed, OpenSaved: r.program.OpenSaved, Words: r.words(), Language: r.language(), Updates: r.updates(), Policy: new(policy.Reader).Read, DocumentReader: documentReader(), Crash: crashAt(os.Getenv(crashVariable)),
 	})
 	if err != nil {
@@ -209,15 +213,18 @@ func (r *run) language() func() string {
 }
 
 // keeper is where the key is.
-func (r *run) keeper(log *slog.Logger) secret.Keeper {
+func (r *run) keeper(log *slog.Logger) (secret.Keeper, error) {
 	if r.global.KeyFile != "" {
-		return secret.File(r.global.KeyFile)
+		return secret.File(r.global.KeyFile), nil
 	}
 	name, err := locations.Entry(r.global.Data)
-	if err != nil {
-		log.Warn("the key is found only as long as the data folder stays where it is", "err", err)
+	if name == "" {
+		return nil, message.Error(message.DataFolderNotWritten(r.global.Data), err)
 	}
-	return secret.Keyring("Countersign", name)
+	if err != nil {
+		log.Warn("the name of the keyring's entry may not outlive a power failure", "err", err)
+	}
+	return secret.Keyring("Countersign", name), nil
 }
 
 func icon() []byte {
