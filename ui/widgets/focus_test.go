@@ -16,7 +16,7 @@ func TestKeysPressAndChoose(t *testing.T) {
 	choice := NewChoice([]Option{{Name: "a"}, {Name: "b"}, {Name: "c"}}, 0, func(i int) { chosen = "abc"[i : i+1] }, nil)
 	check := NewCheck("on", func(bool) {})
 	tabs := NewTabs([]string{"x", "y"}, nil)
-	link := NewLink(nil, "x", func() { pressed++ })
+	link := NewTappable(NewLine("x"), func() { pressed++ })
 	window.SetContent(container.NewVBox(button, choice, check, tabs, link))
 	window.Canvas().SetOnTypedKey(func(*fyne.KeyEvent) { passed++ })
 	press := func(on fyne.Focusable, keys ...fyne.KeyName) {
