@@ -296,7 +296,8 @@ func NoBrowser(err error) string {
 }
 
 // A pattern that names files has placeholders such as {package}. The settings, the commands and the files of
-// administrators hold the English ones; the window shows those of its language, and takes those of every language.
+// administrators hold the English ones; the window shows those of its language, and takes those of every one: it may be changed while a
+// pattern is typed.
 
 // braces is a placeholder with what stands in it.
 var braces = regexp.MustCompile(`\{([^{}]*)\}`)
