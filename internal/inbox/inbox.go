@@ -226,11 +226,11 @@ func (in *Inbox) refuse(w http.ResponseWriter, r *http.Request, reason Reason) {
 }
 
 const (
-	smallBody   = 16 << 10 // bytes; every real event is far smaller
+	smallBody   = 32 << 10 // bytes; every real event is far smaller
 	largeBodies = 4        // that may grow beyond smallBody at the same time
 )
 
-// bodies bounds what a request that nobody has vouched for yet may cost: 16 KiB, but for four that may grow to 1 MiB.
+// bodies bounds what a request that nobody has vouched for yet may cost: 32 KiB, but for four that may grow to 1 MiB.
 // Package tunnel bounds how many there are, and has those who send slowly lose their place.
 type bodies struct {
 	large chan struct{}

@@ -582,11 +582,16 @@ func (c *connLimiter) join(conn net.Conn) net.Conn {
 }
 
 // enter lets m in if there is room, or somebody has to give way.
-func (c *connLimiter) enter(m *member) bool {
+func (c *connLimiter) enter(m *member) (in bool) {
+	var slowest *member
 	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer func() {
+		c.mu.Unlock()
+		if in && slowest != nil {
+			_ = slowest.Conn.Close() // which serves nobody any more, and may take as long as it likes
+		}
+	}()
 	if len(c.members) >= c.max {
-		var slowest *member
 		for other := range c.members {
 			if slowest == nil || other.step.Before(slowest.step) {
 				slowest = other
@@ -596,7 +601,6 @@ func (c *connLimiter) enter(m *member) bool {
 			return false
 		}
 		delete(c.members, slowest)
-		_ = slowest.Conn.Close() // which serves nobody any more
 	}
 	m.step = time.Now()
 	c.members[m] = true
