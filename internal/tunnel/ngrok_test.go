@@ -89,24 +89,18 @@ func TestWithoutADomainTheAccountsOwnIsUsed(t *testing.T) {
 	fetch(t, e.Client(), "https://calm-otter.ngrok.test/")
 }
 
-func TestAPastedAddressIsADomain(t *testing.T) {
+func TestAPastedAddressAndOneWithAPortAreDomains(t *testing.T) {
 	e := startEdge(t, ngroktest.Options{})
-	config := through(e)
-	config.Domain = " " + public + "/"
-	if url := run(t, tunnel.Ngrok(config), hello).up().URL; url != public {
-		t.Fatalf("URL %q", url)
+	for domain, want := range map[string]string{" " + public + "/": public, e.PublicAddr(): "https://" + e.PublicAddr()} {
+		config := through(e)
+		config.Domain = domain
+		r := run(t, tunnel.Ngrok(config), hello)
+		if url := r.up().URL; url != want {
+			t.Fatalf("URL %q", url)
+		}
+		fetch(t, e.Client(), want+"/")
+		r.stop()
 	}
-}
-
-func TestAnAddressWithAPortIsADomain(t *testing.T) {
-	e := startEdge(t, ngroktest.Options{})
-	config := through(e)
-	config.Domain = e.PublicAddr()
-	url := run(t, tunnel.Ngrok(config), hello).up().URL
-	if url != "https://"+e.PublicAddr() {
-		t.Fatalf("URL %q", url)
-	}
-	fetch(t, e.Client(), url+"/")
 }
 
 func TestAKilledSessionComesBackWithTheSameURL(t *testing.T) {

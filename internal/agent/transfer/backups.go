@@ -56,14 +56,8 @@ const (
 	tellFor  = 6 * time.Hour
 )
 
-// docLast names the document with the last backup that was made.
+// docLast names the document with the counted day of the last backup that was made.
 const docLast = "backup"
-
-// last is the last backup that was made.
-type last struct {
-	Day  int       `json:"day"` // the counted day
-	Time time.Time `json:"time"`
-}
 
 // Forget has the next backup made at once: what is stored is another office's, or one of another day.
 func Forget(tx *store.Tx) error { return tx.PutDoc(docLast, nil) }
@@ -129,13 +123,13 @@ func tell(err error) message.Message {
 // due reports whether no backup was made on this day.
 func (b *Backups) due() (bool, error) {
 	return data.Read(b.Data, "the last backup", func(tx *store.Tx) (bool, error) {
-		var l last
-		known, err := tx.GetDoc(docLast, &l)
+		var last int
+		known, err := tx.GetDoc(docLast, &last)
 		if err != nil {
 			return false, err
 		}
 		today, err := tx.Day()
-		return !known || l.Day != today, err
+		return !known || last != today, err
 	})
 }
 
@@ -172,7 +166,7 @@ func (b *Backups) Make() error {
 		if err != nil {
 			return err
 		}
-		return tx.PutDoc(docLast, last{today, h.Made})
+		return tx.PutDoc(docLast, today)
 	})
 	if err := prune(folder, key); err != nil {
 		b.Log.Warn("remove old backups", "err", err)

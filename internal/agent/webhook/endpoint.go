@@ -52,38 +52,6 @@ type endpoints struct {
 	cancel   context.CancelFunc // ends that change early; nil while there is none
 }
 
-// change waits until no other change is under way; done ends this one, and a takeOver ends its context.
-func (e *endpoints) change(ctx context.Context) (_ context.Context, done func(), err error) {
-	select {
-	case e.changing <- struct{}{}:
-	case <-ctx.Done():
-		return nil, nil, ctx.Err()
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	e.mu.Lock()
-	e.cancel = cancel
-	e.mu.Unlock()
-	return ctx, func() {
-		cancel()
-		e.mu.Lock()
-		e.cancel = nil
-		e.mu.Unlock()
-		<-e.changing
-	}, nil
-}
-
-// takeOver is change that does not wait for a service that hangs.
-func (e *endpoints) takeOver(ctx context.Context) (done func(), err error) {
-	e.mu.Lock()
-	cancel := e.cancel
-	e.mu.Unlock()
-	if cancel != nil {
-		cancel()
-	}
-	_, done, err = e.change(ctx)
-	return done, err
-}
-
 // load reads the registrations that are kept of issuer i.
 func (e *endpoints) load(keys Vault, i issuer.Name, now time.Time) error {
 	var current *endpoint
@@ -187,7 +155,7 @@ func (r *Service) RunEndpoint(ctx context.Context) error {
 // Register registers the public address if that is needed and possible now; force registers it even if it seems
 // to be registered already, to take it back from another computer.
 func (r *Service) Register(ctx context.Context, force bool) error {
-	ctx, done, err := r.endpoints.change(ctx)
+	ctx, done, err := r.Change(ctx)
 	if err != nil {
 		return err
 	}
@@ -319,12 +287,35 @@ func (r *Service) Endpoint() (id, url string, at time.Time) {
 
 // Change waits until no other change of the registration is under way. done ends this one; a TakeOver ends its context.
 func (r *Service) Change(ctx context.Context) (_ context.Context, done func(), err error) {
-	return r.endpoints.change(ctx)
+	e := &r.endpoints
+	select {
+	case e.changing <- struct{}{}:
+	case <-ctx.Done():
+		return nil, nil, ctx.Err()
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	e.mu.Lock()
+	e.cancel = cancel
+	e.mu.Unlock()
+	return ctx, func() {
+		cancel()
+		e.mu.Lock()
+		e.cancel = nil
+		e.mu.Unlock()
+		<-e.changing
+	}, nil
 }
 
 // TakeOver is Change that does not wait for a service that hangs.
 func (r *Service) TakeOver(ctx context.Context) (done func(), err error) {
-	return r.endpoints.takeOver(ctx)
+	r.endpoints.mu.Lock()
+	cancel := r.endpoints.cancel
+	r.endpoints.mu.Unlock()
+	if cancel != nil {
+		cancel()
+	}
+	_, done, err = r.Change(ctx)
+	return done, err
 }
 
 // End is the end of the registration at i: values and also are to be committed with the end of the sign-in, and then ended
