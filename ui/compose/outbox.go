@@ -32,7 +32,9 @@ func (s *Screen) showOutbox(drafts []office.Draft) {
 	s.tellWaiting()
 	for _, d := range drafts {
 		if s.run.owns(d) { // the bar tells about it
-			s.hintOf(d)
+			if d.State == office.DraftQueued && !d.Problem.IsZero() && !s.run.stopping {
+				s.bar.progress(-1, outbox.HeldUp(d))
+			}
 			continue
 		}
 		list.Add(s.draftRow(d))
@@ -119,12 +121,6 @@ func (s *Screen) markEdited() {
 // undecided says that nothing happens to a draft until the person decides.
 func undecided(d office.Draft) bool {
 	return d.State == office.DraftHeld || d.State == office.DraftFailed
-}
-
-func (s *Screen) hintOf(d office.Draft) {
-	if d.State == office.DraftQueued && !d.Problem.IsZero() && !s.run.stopping {
-		s.bar.progress(-1, outbox.HeldUp(d))
-	}
 }
 
 func (s *Screen) draftRow(d office.Draft) fyne.CanvasObject {

@@ -80,16 +80,15 @@ func (s *Screen) offerUndo(r *run) {
 		return
 	}
 	r.offered = true
-	s.env.Soon(env.Undoable{Undone: func() { s.undo(r) },
-		Says: func(seconds int) string { return lang.N("Sending in {{.PluralCount}} seconds", seconds) }})
-}
-
-// undo makes what was about to be sent something typed again.
-func (s *Screen) undo(r *run) {
-	if s.run == r {
-		s.Stop()
-	}
-	s.env.Go.ShowCompose()
+	s.env.Soon(env.Undoable{
+		Says: func(seconds int) string { return lang.N("Sending in {{.PluralCount}} seconds", seconds) },
+		Undone: func() { // it is something typed again
+			if s.run == r {
+				s.Stop()
+			}
+			s.env.Go.ShowCompose()
+		},
+	})
 }
 
 // begun shows that what can no longer be undone is on its way.

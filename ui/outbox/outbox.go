@@ -97,7 +97,6 @@ func Deeds(at *env.Env, o Office, d office.Draft, edit, changed func()) (buttons
 			decide(send, widgets.UndoTime, func() { at.Soon(env.Undoable{Says: says, Undone: undo(send)}) })
 		}
 	}
-	again := func() { decide(true, 0, func() {}) }
 	discard := soon(false, func(n int) string { return lang.N("Discarding it in {{.PluralCount}} seconds", n) })
 	resend := soon(true, func(n int) string { return lang.N("Sending in {{.PluralCount}} seconds", n) })
 	add := func(text string, do func()) { buttons = append(buttons, widgets.NewButton(text, do)) }
@@ -112,7 +111,10 @@ func Deeds(at *env.Env, o Office, d office.Draft, edit, changed func()) (buttons
 		add(lang.L("Send"), resend)
 	case office.DraftUnknown:
 		add(lang.L("Mark as sent"), discard)
-		add(lang.L("Send again"), func() { askTwice(at, again) })
+		add(lang.L("Send again"), func() {
+			widgets.Ask(at.Window.Canvas(), widgets.Question{Title: lang.L("Send it again?"), Text: lang.L("If the first attempt got through, the signers will receive the package twice."),
+				Safe: lang.L("Wait"), Do: lang.L("Send again"), OnDo: func() { decide(true, 0, func() {}) }})
+		})
 	case office.DraftFailed:
 		add(lang.L("Discard"), discard)
 		add(lang.L("Edit"), edit)
@@ -121,12 +123,6 @@ func Deeds(at *env.Env, o Office, d office.Draft, edit, changed func()) (buttons
 		add(lang.L("Cancel sending"), func() { stop(at, o, d.ID, changed) })
 	}
 	return buttons
-}
-
-// askTwice asks before something is sent that may have been sent already.
-func askTwice(at *env.Env, again func()) {
-	widgets.Ask(at.Window.Canvas(), widgets.Question{Title: lang.L("Send it again?"), Text: lang.L("If the first attempt got through, the signers will receive the package twice."),
-		Safe: lang.L("Wait"), Do: lang.L("Send again"), OnDo: again})
 }
 
 func TooLate() string {

@@ -58,10 +58,6 @@ func newConnection(s *Screen) *connection {
 	return c
 }
 
-func (c *connection) visible() bool {
-	return c.screen.tabs != nil && c.screen.tabs.Chosen() == tabConnection
-}
-
 // enter reads anew what is known: somebody turned to the page.
 func (c *connection) enter() {
 	if c.cancel == nil {
@@ -72,7 +68,7 @@ func (c *connection) enter() {
 
 // reload does so while the page is shown, unless it shows what was tried.
 func (c *connection) reload() {
-	if c.visible() && c.cancel == nil && !c.tried {
+	if c.screen.tabs.Chosen() == tabConnection && c.cancel == nil && !c.tried {
 		c.reader.Ask()
 	}
 }

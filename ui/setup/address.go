@@ -131,7 +131,9 @@ func (p *address) ask() func(context.Context) error {
 		defer cancel()
 		var diagnosis sync.WaitGroup
 		if settings.Tunnel == office.TunnelNgrok {
-			diagnosis.Go(func() { p.diagnose(beside, settings) })
+			diagnosis.Go(func() {
+				agent.TryNgrok(beside, settings, func(steps []office.Check) { p.screen.env.Work.Do(func() { p.way.Show(steps) }) })
+			})
 		}
 		public, err := agent.TestTunnel(ctx, settings, secrets)
 		if err == nil {
@@ -155,13 +157,6 @@ func (p *address) answered() {
 	}
 	p.way.Show(nil)
 	p.showFound()
-}
-
-func (p *address) diagnose(ctx context.Context, settings office.Settings) {
-	work := p.screen.env.Work
-	p.screen.office.TryNgrok(ctx, settings, func(steps []office.Check) {
-		work.Do(func() { p.way.Show(steps) })
-	})
 }
 
 // folder is the step that asks where signed documents go. After it, the office gets all settings.
