@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -159,12 +160,7 @@ func merge(old []event, oldNext office.Cursor, fresh []event, next office.Cursor
 }
 
 func (v *events) rowOf(id string) int {
-	for i := range v.rows {
-		if v.rows[i].ID == id {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(v.rows, func(e event) bool { return e.ID == id })
 }
 
 func (v *events) choose(row int) {

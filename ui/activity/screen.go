@@ -6,6 +6,7 @@ package activity
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
@@ -217,12 +218,7 @@ func addedInFront(old, now []office.Activity) int {
 	if len(old) == 0 {
 		return 0
 	}
-	for i, a := range now {
-		if a == old[0] {
-			return i
-		}
-	}
-	return 0
+	return max(0, slices.Index(now, old[0]))
 }
 
 func (d *diary) openChosen() {

@@ -26,7 +26,7 @@ type outboxList struct {
 // showOutbox lists the drafts that are not packages yet, each with what can be done about it.
 func (s *Screen) showOutbox(drafts []office.Draft) {
 	list := widgets.Stack(12)
-	focused, at := s.focusedDraft()
+	focused, at := widgets.FocusedIn(s.env.Window.Canvas(), s.draftDeeds)
 	s.drafts, s.draftDeeds, s.shownEdited = drafts, map[string][]fyne.CanvasObject{}, s.edited()
 	s.undecided = slices.ContainsFunc(drafts, undecided)
 	s.tellWaiting()
@@ -74,22 +74,6 @@ func (s *Screen) chooseWanted() {
 	if len(deeds) > 0 {
 		s.focusDeed(deeds[len(deeds)-1])
 	}
-}
-
-// focusedDraft is the draft of which a button has the focus, and which one; "" for none.
-func (s *Screen) focusedDraft() (id string, at int) {
-	focused := s.env.Window.Canvas().Focused()
-	if focused == nil {
-		return "", 0
-	}
-	for id, deeds := range s.draftDeeds {
-		for at, deed := range deeds {
-			if button, is := deed.(fyne.Focusable); is && button == focused {
-				return id, at
-			}
-		}
-	}
-	return "", 0
 }
 
 func (s *Screen) focusDeed(deed fyne.CanvasObject) {

@@ -436,12 +436,9 @@ func (r *run) owns(d office.Draft) bool {
 	if r == nil || d.Created.Before(r.began) {
 		return false
 	}
-	for _, p := range r.parcels {
-		if p.state.DraftID == d.ID || p.draft.Name == d.Name && sameTemplate(p.draft.Template, d.Template) && slices.Equal(p.draft.Files, besides(d)) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.parcels, func(p *parcel) bool {
+		return p.state.DraftID == d.ID || p.draft.Name == d.Name && sameTemplate(p.draft.Template, d.Template) && slices.Equal(p.draft.Files, besides(d))
+	})
 }
 
 // besides are the paths of a draft's files but for those in the place of a template's document.

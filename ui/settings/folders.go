@@ -55,7 +55,7 @@ func (f *folders) show(rows []office.HotFolderRow, err error) {
 		widgets.Remake(f.list, widgets.Failure(i18n.Error(err), f.reload))
 		return
 	}
-	id, at := f.focused()
+	id, at := widgets.FocusedIn(f.screen.env.Window.Canvas(), f.deeds)
 	f.rows, f.deeds = rows, map[string][]*widgets.Button{}
 	var parts []fyne.CanvasObject
 	for _, row := range rows {
@@ -68,19 +68,6 @@ func (f *folders) show(rows []office.HotFolderRow, err error) {
 	} else if id != "" { // the row is gone
 		f.screen.env.Window.Canvas().Focus(f.add)
 	}
-}
-
-// focused is the folder of which a button has the focus, and which one; "" for none.
-func (f *folders) focused() (id string, at int) {
-	focused := f.screen.env.Window.Canvas().Focused()
-	for id, deeds := range f.deeds {
-		for at, b := range deeds {
-			if focused == fyne.Focusable(b) {
-				return id, at
-			}
-		}
-	}
-	return "", 0
 }
 
 func (f *folders) row(x office.HotFolderRow) fyne.CanvasObject {

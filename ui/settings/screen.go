@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"slices"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
@@ -227,15 +228,7 @@ func (s *Screen) ShowsProgram() bool { return s.tabs.Chosen() == tabProgram }
 
 // dirty says whether something is typed that is not kept.
 func (s *Screen) dirty() bool {
-	if s.form.secrets() != (office.Secrets{}) {
-		return true
-	}
-	for _, k := range s.form.all {
-		if k.differs(s.kept) {
-			return true
-		}
-	}
-	return false
+	return s.form.secrets() != (office.Secrets{}) || slices.ContainsFunc(s.form.all, func(k *setting) bool { return k.differs(s.kept) })
 }
 
 // changed says beside a field that it is not kept yet; k is nil for a secret.
@@ -395,13 +388,11 @@ func (s *Screen) showWrong(wrong map[string]string) {
 
 // sayMarked says at the foot whether a field is marked, for as long as one is.
 func (s *Screen) sayMarked() {
-	for _, k := range s.form.all {
-		if k.field.IsWrong() {
-			s.say(theme.Attention, lang.L("Not everything is saved. Check the marked fields."))
-			return
-		}
+	if slices.ContainsFunc(s.form.all, func(k *setting) bool { return k.field.IsWrong() }) {
+		s.say(theme.Attention, lang.L("Not everything is saved. Check the marked fields."))
+	} else {
+		s.say(theme.Secondary, "")
 	}
-	s.say(theme.Secondary, "")
 }
 
 // blame shows an error of the office beside the fields it names, else at the foot.

@@ -142,6 +142,19 @@ func FirstIn(o fyne.CanvasObject) fyne.Focusable {
 	return nil
 }
 
+// FocusedIn is the row, by its id, in which a button has the focus, and which one; "" for none.
+func FocusedIn[T fyne.CanvasObject](window fyne.Canvas, rows map[string][]T) (id string, at int) {
+	focused := window.Focused()
+	for id, row := range rows {
+		for at, button := range row {
+			if focused != nil && any(button) == any(focused) {
+				return id, at
+			}
+		}
+	}
+	return "", 0
+}
+
 // pass hands a key that a widget has no use for to the window, as it gets those that no widget has the focus for.
 func pass(from fyne.CanvasObject, e *fyne.KeyEvent) {
 	window := fyne.CurrentApp().Driver().CanvasForObject(from)
