@@ -91,7 +91,6 @@ type Service struct {
 	endpoints endpoints
 	missed    missed
 	refusals  refusals
-	waiting   atomic.Int64 // events that wait for a registration under way
 
 	restart                  atomic.Bool // the address is to be opened anew though its settings are the same
 	wakeTunnel, wakeEndpoint chan struct{}
@@ -194,11 +193,10 @@ func (r *Service) WaitOpen(ctx context.Context) (url string, open bool) {
 const docPending = "endpoint-asking"
 
 // Between the service's change and our reading of its answer, good events are signed with a secret that is not known
-// here yet. They wait this long for it, and so many of them; whoever cannot be verified then is asked to come again
-// rather than told that it is not authentic.
+// here yet. They wait this long for it; whoever cannot be verified then is asked to come again rather than told that it is not
+// authentic. How many wait is bounded where connections are (package tunnel).
 const (
 	pendingWait  = 3 * time.Second
-	pendingCrowd = 64
 	pendingAgain = 5 * time.Second
 )
 
@@ -274,29 +272,19 @@ func (r *Service) ServeEvent(w http.ResponseWriter, req *http.Request) {
 	}
 	over, unsure := r.endpoints.underWay()
 	if over != nil {
-		r.waitForSecret(req.Context(), over)
+		limit := time.NewTimer(pendingWait)
+		select {
+		case <-over:
+		case <-limit.C:
+		case <-req.Context().Done():
+		}
+		limit.Stop()
 		_, unsure = r.endpoints.underWay()
 	}
 	if unsure {
 		w = &undecided{ResponseWriter: w}
 	}
 	r.inbox.ServeHTTP(w, req)
-}
-
-// waitForSecret waits a moment for the registration under way, unless many wait already.
-func (r *Service) waitForSecret(ctx context.Context, over <-chan struct{}) {
-	if r.waiting.Add(1) > pendingCrowd {
-		r.waiting.Add(-1)
-		return
-	}
-	defer r.waiting.Add(-1)
-	limit := time.NewTimer(pendingWait)
-	defer limit.Stop()
-	select {
-	case <-over:
-	case <-limit.C:
-	case <-ctx.Done():
-	}
 }
 
 // undecided answers 503 in place of 401.
