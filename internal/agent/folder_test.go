@@ -365,7 +365,7 @@ func TestWhatWaitedInAFolderIsInTheOutboxAfterRestoring(t *testing.T) {
 	}
 }
 
-// downloads counts what was asked of the service.
+// downloads counts what was asked of the service. It notes a request after it has answered it.
 func (o *testOffice) downloads() int {
 	_, counts := o.service.Requests()
 	n := 0
@@ -390,10 +390,7 @@ func TestADocumentThatWasCutOffIsNeverSaved(t *testing.T) {
 				}
 			}
 			signAll(o, id)
-			o.eventually("saved", func() bool { return saved(o, id) })
-			if n := o.downloads(); n != 12 || len(o.files()) != 3 {
-				t.Errorf("%d downloads of %q", n, o.files())
-			}
+			o.eventually("saved, of the fourth download of each", func() bool { return saved(o, id) && o.downloads() == 12 && len(o.files()) == 3 })
 			for _, name := range o.files() {
 				b, err := os.ReadFile(filepath.Join(o.folder, name))
 				if err != nil || !strings.Contains(string(b[max(0, len(b)-1024):]), "%%EOF") {
@@ -409,10 +406,7 @@ func TestADocumentThatNeverHadAnEndIsSavedWhenItComesTwiceTheSame(t *testing.T) 
 	id := o.send()
 	o.service.Inject(sandbox.Fault{Path: "*/executed/download", EndAfter: -12, Framing: sandbox.FramingLength})
 	signAll(o, id)
-	o.eventually("saved", func() bool { return saved(o, id) })
-	if n := o.downloads(); n != 2 || len(o.files()) != 1 {
-		t.Errorf("%d downloads of %q", n, o.files())
-	}
+	o.eventually("saved, of the second download", func() bool { return saved(o, id) && o.downloads() == 2 && len(o.files()) == 1 })
 	var told bool
 	for _, line := range o.Activity(20) {
 		told = told || line.Kind == "saved" && strings.Contains(line.Text.String(), "open it and check that it is complete")
@@ -445,10 +439,7 @@ func TestTwoTriesWithoutALengthConfirmEachOtherOnlyWhenTheyLieApart(t *testing.T
 	}
 	clock.jump(2 * time.Minute)
 	o.restart()
-	o.eventually("saved", func() bool { return saved(o, id) })
-	if n := o.downloads(); n != 3 {
-		t.Errorf("%d downloads", n)
-	}
+	o.eventually("saved, of the third download", func() bool { return saved(o, id) && o.downloads() == 3 })
 }
 
 // refusalsOfOne are the ways in which a service may refuse one object and not the others.

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"crypto/x509"
+	"flag"
 	"io"
 	"net/http"
 	"os"
@@ -38,6 +39,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	flag.Set("test.parallel", "8") // what runs beside others mostly waits; the command line may say otherwise
 	goleak.VerifyTestMain(m,
 		// ngrok's SDK looks at a session that was closed only when the next heartbeat is due, see package tunnel.
 		goleak.IgnoreAnyFunction("golang.ngrok.com/muxado/v2.(*Heartbeat).requester"))
@@ -72,6 +74,9 @@ func quick(p *Params) {
 	p.Pace = loop.Pace{Retry: 10 * time.Millisecond, Folder: 10 * time.Millisecond, Statuses: 1000}
 }
 
+// shortKey is of how many bits the key of a service is: to make a usual one took more than half of the processor's time.
+const shortKey = 1024
+
 // newOffice starts a service and an agent that is set up for it and signed in.
 func newOffice(t *testing.T, service sandbox.Options, settings ...func(*office.Settings)) *testOffice {
 	t.Helper()
@@ -88,7 +93,7 @@ func newOfficeWith(t *testing.T, adjust func(*Params), service sandbox.Options, 
 	service.AutoConsent = true
 	service.DeliverCAs = x509.NewCertPool()
 	service.DeliverCAs.AddCert(cert)
-	service.RetryFirst = 50 * time.Millisecond
+	service.RetryFirst, service.KeyBits = 50*time.Millisecond, shortKey
 	client := sandbox.DemoClient()
 	service.Clients = []sandbox.Client{client}
 	if o.service, err = sandbox.Start(service); err != nil {
