@@ -72,28 +72,17 @@ func (f *file) absent() (Key, error) {
 }
 
 func (f *file) Create(ctx context.Context) (Key, error) {
-	switch _, err := f.Load(ctx); {
-	case err == nil:
-		return Key{}, ErrPresent
-	case !errors.Is(err, ErrAbsent):
-		return Key{}, err
+	write := func(k Key) error {
+		err := f.write(k)
+		switch {
+		case errors.Is(err, fs.ErrExist):
+			return ErrPresent // somebody was quicker
+		case err != nil:
+			return f.unavailable(Unreadable, err)
+		}
+		return nil
 	}
-	k := newKey()
-	if err := f.write(k); errors.Is(err, fs.ErrExist) {
-		return Key{}, ErrPresent // somebody was quicker
-	} else if err != nil {
-		return Key{}, f.unavailable(Unreadable, err)
-	}
-	kept, err := f.Load(ctx)
-	switch {
-	case errors.Is(err, ErrAbsent):
-		return Key{}, f.unavailable(NotKept, nil)
-	case err != nil:
-		return Key{}, err
-	case kept != k:
-		return Key{}, f.unavailable(Conflict, nil)
-	}
-	return k, nil
+	return createWith(func() (Key, error) { return f.Load(ctx) }, write, func(why Reason) error { return f.unavailable(why, nil) })
 }
 
 // write brings the key to disk under a temporary name and then gives the file its own, unless that is taken.

@@ -135,6 +135,30 @@ func (e *UnavailableError) Message() message.Message {
 	}
 }
 
+// createWith has a new key written where load finds none, and returns it once load has found it.
+func createWith(load func() (Key, error), write func(Key) error, unavailable func(Reason) error) (Key, error) {
+	switch _, err := load(); {
+	case err == nil:
+		return Key{}, ErrPresent
+	case !errors.Is(err, ErrAbsent):
+		return Key{}, err
+	}
+	k := newKey()
+	if err := write(k); err != nil {
+		return Key{}, err
+	}
+	kept, err := load()
+	switch {
+	case errors.Is(err, ErrAbsent):
+		return Key{}, unavailable(NotKept)
+	case err != nil:
+		return Key{}, err
+	case kept != k:
+		return Key{}, unavailable(Conflict)
+	}
+	return k, nil
+}
+
 // Memory returns a Keeper that forgets its key with the process, for the demo.
 func Memory() Keeper { return &memory{} }
 

@@ -100,29 +100,16 @@ func (r *ring) read() (Key, error) {
 
 // create makes a key where there is none. ctx ends when nobody waits any more: then it must not write.
 func (r *ring) create(ctx context.Context) (Key, error) {
-	switch _, err := r.read(); {
-	case err == nil:
-		return Key{}, ErrPresent
-	case !errors.Is(err, ErrAbsent):
-		return Key{}, err
+	write := func(k Key) error {
+		if err := ctx.Err(); err != nil {
+			return &UnavailableError{Reason: TimedOut, err: err}
+		}
+		if err := r.entry.set(k.text()); err != nil {
+			return &UnavailableError{Reason: classify(err), err: err}
+		}
+		return nil
 	}
-	if err := ctx.Err(); err != nil {
-		return Key{}, &UnavailableError{Reason: TimedOut, err: err}
-	}
-	k := newKey()
-	if err := r.entry.set(k.text()); err != nil {
-		return Key{}, &UnavailableError{Reason: classify(err), err: err}
-	}
-	kept, err := r.read()
-	switch {
-	case errors.Is(err, ErrAbsent):
-		return Key{}, &UnavailableError{Reason: NotKept}
-	case err != nil:
-		return Key{}, err
-	case kept != k:
-		return Key{}, &UnavailableError{Reason: Conflict}
-	}
-	return k, nil
+	return createWith(r.read, write, func(why Reason) error { return &UnavailableError{Reason: why} })
 }
 
 // answer is how a call ended.

@@ -41,11 +41,7 @@ func event(t *testing.T, s *Store, id string) office.Event {
 }
 
 func ids(events []office.Event) string {
-	var all []string
-	for _, e := range events {
-		all = append(all, e.ID)
-	}
-	return strings.Join(all, " ")
+	return names(events, func(e office.Event) string { return e.ID })
 }
 
 func TestAnEventComesBackAsItArrived(t *testing.T) {

@@ -3,6 +3,7 @@ package store
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -59,6 +60,15 @@ func read[T any](t testing.TB, s *Store, fn func(*Tx) (T, error)) (out T) {
 		return err
 	})
 	return out
+}
+
+// names are those of a list, in its order.
+func names[T any](list []T, name func(T) string) string {
+	var all []string
+	for _, x := range list {
+		all = append(all, name(x))
+	}
+	return strings.Join(all, " ")
 }
 
 // must ends the test at an error.

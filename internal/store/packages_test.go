@@ -28,11 +28,7 @@ func putPackages(t *testing.T, s *Store, all ...office.Package) {
 }
 
 func packageIDs(all []office.Package) string {
-	var ids []string
-	for _, p := range all {
-		ids = append(ids, p.ID)
-	}
-	return strings.Join(ids, " ")
+	return names(all, func(p office.Package) string { return p.ID })
 }
 
 func TestAPackageComesBackAsItWasPut(t *testing.T) {
@@ -157,15 +153,6 @@ func TestWhoAsksForOpenPackagesGetsThoseAlone(t *testing.T) {
 	}
 }
 
-func TestADamagedLineIsAnErrorAndNoCrash(t *testing.T) {
-	whole := encodeLine(office.Package{ID: "p", Name: "Lease", Created: day}.Line())
-	for n := range whole {
-		if _, err := decodeLine(whole[:n]); err == nil {
-			t.Errorf("cut to %d of %d bytes it was accepted", n, len(whole))
-		}
-	}
-}
-
 func TestOnlyPackagesThatAreNotFinalAreAskedAbout(t *testing.T) {
 	cases := []struct {
 		p     office.Package
@@ -238,11 +225,8 @@ func TestWhatTheServiceDoesNotHandOutIsFoundByHowLong(t *testing.T) {
 		if got := packageIDs(read(t, s, func(tx *Tx) ([]office.Package, error) { return tx.PackagesRefused(at0(since)) })); got != want {
 			t.Errorf("refused since %v: packages %q, want %q", since, got, want)
 		}
-		var ids []string
-		for _, j := range read(t, s, func(tx *Tx) ([]office.Job, error) { return tx.JobsRefused(at0(since)) }) {
-			ids = append(ids, j.PackageID)
-		}
-		if got := strings.Join(ids, " "); got != want {
+		jobs := read(t, s, func(tx *Tx) ([]office.Job, error) { return tx.JobsRefused(at0(since)) })
+		if got := names(jobs, func(j office.Job) string { return j.PackageID }); got != want {
 			t.Errorf("refused since %v: jobs %q, want %q", since, got, want)
 		}
 	}
@@ -288,15 +272,11 @@ func TestAPackageIsFoundByItsDraft(t *testing.T) {
 
 func TestAGlanceIsOfTheWholePackage(t *testing.T) {
 	s := newTest(t)
-	if err := s.Update(func(tx *Tx) error { return tx.UseService("here") }); err != nil {
-		t.Fatal(err)
-	}
+	update(t, s, func(tx *Tx) error { return tx.UseService("here") })
 	for _, p := range []office.Package{{ID: "a", State: "Open", Refused: day}, {ID: "b", State: office.PackageExecuted}, {ID: "c", State: "news"}} {
-		if err := s.Update(func(tx *Tx) error { return tx.PutPackage(p) }); err != nil {
-			t.Fatal(err)
-		}
+		putPackages(t, s, p)
 		whole := read(t, s, func(tx *Tx) (office.Package, error) { p, _, err := tx.Package(p.ID); return p, err })
-		err := s.View(func(tx *Tx) error {
+		view(t, s, func(tx *Tx) error {
 			got, ok := tx.Glance(p.ID)
 			if !ok || got.State != whole.State || !got.Refused.Equal(whole.Refused) || got.Service != "here" {
 				t.Errorf("%+v, %v of %+v", got, ok, whole)
@@ -306,18 +286,11 @@ func TestAGlanceIsOfTheWholePackage(t *testing.T) {
 			}
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
 	}
 }
 
 func draftIDs(drafts []office.Draft) string {
-	var ids []string
-	for _, d := range drafts {
-		ids = append(ids, d.ID)
-	}
-	return strings.Join(ids, " ")
+	return names(drafts, func(d office.Draft) string { return d.ID })
 }
 
 func TestDraftsAreFoundByStateAndOnlyQueuedOnesAreDue(t *testing.T) {
@@ -494,12 +467,7 @@ func TestTheSumOfDraftsChangesWithThemAlone(t *testing.T) {
 	sum := func() uint64 {
 		return read(t, s, func(tx *Tx) (uint64, error) { return tx.DraftsSum(office.DraftQueued, office.DraftFailed) })
 	}
-	put := func(d office.Draft) {
-		t.Helper()
-		if err := s.Update(func(tx *Tx) error { return tx.PutDraft(d) }); err != nil {
-			t.Fatal(err)
-		}
-	}
+	put := func(d office.Draft) { update(t, s, func(tx *Tx) error { return tx.PutDraft(d) }) }
 	last := sum()
 	for _, d := range []office.Draft{
 		{ID: "a", State: office.DraftQueued}, {ID: "b", State: office.DraftFailed}, {ID: "a", State: office.DraftFailed},

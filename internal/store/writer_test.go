@@ -12,8 +12,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"countersign/internal/office"
 )
 
 // hold keeps the writer busy inside an Update until the returned function is called, so that what is queued meanwhile
@@ -211,22 +209,6 @@ func TestWhoeverIsAloneCommitsForHimself(t *testing.T) {
 			t.Errorf("%s was handed over:\n%s", name, by)
 		}
 		time.Sleep(lull) // no stream of those that go first holds up the next
-	}
-}
-
-func TestAFailedUpdateChangesNothing(t *testing.T) {
-	s := newTest(t)
-	err := s.Update(func(tx *Tx) error {
-		if _, err := tx.AddEvent(office.Event{ID: "e"}); err != nil {
-			return err
-		}
-		return ErrNotFound
-	})
-	if !errors.Is(err, ErrNotFound) {
-		t.Fatal(err)
-	}
-	if c := read(t, s, (*Tx).EventCounts); c != (EventCounts{}) {
-		t.Errorf("counts %+v", c)
 	}
 }
 

@@ -7,16 +7,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"countersign/internal/message"
 	"countersign/internal/office"
 )
 
 func TestAFileThatCannotBeMovedIsRecordedOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(t)
-		f := d.folder()
+	atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
 		write(t, filepath.Join(f.Path, office.HotWaiting), nil) // where the folder of that name is to be
 		write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
 		write(t, filepath.Join(f.Path, "Offer.pdf"), pdf("offer"))
@@ -31,16 +28,13 @@ func TestAFileThatCannotBeMovedIsRecordedOnce(t *testing.T) {
 		if n := len(d.drafts()); n != 2 {
 			t.Errorf("%d packages", n)
 		}
-		d.tools.Data.Close()
 	})
 }
 
 func TestWhatAPersonClearsFromProblemsStaysCleared(t *testing.T) {
 	for name, state := range map[string]office.DraftState{"refused": office.DraftFailed, "taken back": office.DraftCancelled} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				d := newDesk(t)
-				f := d.folder()
+			atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
 				write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
 				d.looks()
 				d.decide(func(x *office.Draft) { x.State, x.Problem = state, message.MayNotSendDocuments() })
@@ -55,7 +49,6 @@ func TestWhatAPersonClearsFromProblemsStaysCleared(t *testing.T) {
 				if got := files(t, f.Path); len(got) != 0 {
 					t.Errorf("%q came back", got)
 				}
-				d.tools.Data.Close()
 			})
 		})
 	}
@@ -64,9 +57,7 @@ func TestWhatAPersonClearsFromProblemsStaysCleared(t *testing.T) {
 func TestAFileOutlivesThatItsDiskIsNotThere(t *testing.T) {
 	for _, point := range []string{"folder recorded", "folder moved"} {
 		t.Run(point, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				d := newDesk(t)
-				f := d.folder()
+			atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
 				write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
 				d.killedAt(point)
 				if n := len(d.drafts()); n != 0 {
@@ -83,7 +74,6 @@ func TestAFileOutlivesThatItsDiskIsNotThere(t *testing.T) {
 				if n := len(d.drafts()); n != 1 {
 					t.Errorf("%d packages, and there are %q", n, files(t, f.Path))
 				}
-				d.tools.Data.Close()
 			})
 		})
 	}
@@ -92,9 +82,7 @@ func TestAFileOutlivesThatItsDiskIsNotThere(t *testing.T) {
 func TestTheNextFileOfTheSameNameIsAnotherOne(t *testing.T) {
 	for _, point := range []string{"folder recorded", "folder moved"} {
 		t.Run(point, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				d := newDesk(t)
-				f := d.folder()
+			atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
 				scan := filepath.Join(f.Path, "scan.pdf")
 				write(t, scan, pdf("lease"))
 				d.killedAt(point)
@@ -110,7 +98,6 @@ func TestTheNextFileOfTheSameNameIsAnotherOne(t *testing.T) {
 				if n, got := len(d.drafts()), files(t, f.Path); n != want || len(got) != want || !strings.HasPrefix(got[0], "Sent/") {
 					t.Errorf("%d packages, and there are %q", n, got)
 				}
-				d.tools.Data.Close()
 			})
 		})
 	}
@@ -118,9 +105,7 @@ func TestTheNextFileOfTheSameNameIsAnotherOne(t *testing.T) {
 
 // A share that comes back would be hidden by a folder that was made in its place, with whatever people put there meanwhile.
 func TestAFolderWhoseShareIsAwayIsNeverMadeAnew(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(t)
-		f := d.folder()
+	atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
 		away := f.Path + " away"
 		noErr(t, os.Rename(f.Path, away))
 		for name, change := range map[string]office.HotFolder{"edited": named(f), "paused": paused(f), "resumed": f} {
@@ -140,7 +125,6 @@ func TestAFolderWhoseShareIsAwayIsNeverMadeAnew(t *testing.T) {
 		if n := len(d.drafts()); n != 1 {
 			t.Errorf("once it is back, %d are sent", n)
 		}
-		d.tools.Data.Close()
 	})
 }
 
@@ -162,9 +146,7 @@ func (d *desk) killedAt(point string) {
 }
 
 func TestAFolderIsNotAskedAboutWhatWaitsForPeople(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(t)
-		f := d.folder()
+	atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
 		d.sendsLease(f)
 		noErr(t, os.Rename(f.Path, f.Path+" away"))
 		d.looks()
@@ -178,7 +160,6 @@ func TestAFolderIsNotAskedAboutWhatWaitsForPeople(t *testing.T) {
 		if got := files(t, f.Path); !slices.Equal(got, []string{"Sent/Lease.pdf", "Signed/Lease signed.pdf"}) {
 			t.Errorf("there are %q", got)
 		}
-		d.tools.Data.Close()
 	})
 }
 
@@ -189,9 +170,7 @@ func TestAFileOfAnyNameBecomesOnePackage(t *testing.T) {
 		"of two lines":   "Lease\nfor Ana.pdf",
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				d := newDesk(t)
-				f := d.folder()
+			atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
 				if err := os.WriteFile(filepath.Join(f.Path, file), pdf("lease"), 0o644); err != nil {
 					t.Skip("no such name here:", err)
 				}
@@ -207,7 +186,6 @@ func TestAFileOfAnyNameBecomesOnePackage(t *testing.T) {
 				if n := len(d.drafts()); n != 1 || len(got) != 2 || !strings.HasPrefix(got[0], "Problems/") || !strings.HasPrefix(got[1], "Problems/") {
 					t.Errorf("%d packages, and there are %q", n, got)
 				}
-				d.tools.Data.Close()
 			})
 		})
 	}

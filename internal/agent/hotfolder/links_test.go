@@ -62,7 +62,6 @@ func TestALinkInThePlaceOfASubfolderLeadsNowhere(t *testing.T) {
 				if got := files(t, f.Path); !slices.Equal(got, want) || d.Health.Has(health.HotFolderWaits) || d.Health.Has(health.HotFolderFails) {
 					t.Errorf("once it is gone there are %q, and health has %v", got, d.Health.List())
 				}
-				d.tools.Data.Close()
 			})
 		})
 	}
@@ -72,9 +71,7 @@ func TestALinkInThePlaceOfASubfolderLeadsNowhere(t *testing.T) {
 func TestALinkInThePlaceOfAFilesOwnSubfolderLeadsNowhere(t *testing.T) {
 	for name, sent := range map[string]bool{"before it is sent": false, "when it was sent": true} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				d := newDesk(t)
-				f := d.folder()
+			atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
 				write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
 				if sent {
 					d.looks()
@@ -96,7 +93,6 @@ func TestALinkInThePlaceOfAFilesOwnSubfolderLeadsNowhere(t *testing.T) {
 				if got := files(t, elsewhere); !slices.Equal(got, []string{"Lease.pdf"}) || !d.Health.Has(health.HotFolderWaits) {
 					t.Errorf("elsewhere there are %q; health has %v", got, d.Health.List())
 				}
-				d.tools.Data.Close()
 			})
 		})
 	}
@@ -109,9 +105,7 @@ func TestWhatTookThePlaceOfAFileIsNotSent(t *testing.T) {
 	} {
 		for _, point := range []string{"folder recorded", "folder moved"} {
 			t.Run(name+", "+point, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					d := newDesk(t)
-					f := d.folder()
+				atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
 					private := filepath.Join(t.TempDir(), "private.pdf")
 					write(t, private, pdf("private"))
 					write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
@@ -130,7 +124,6 @@ func TestWhatTookThePlaceOfAFileIsNotSent(t *testing.T) {
 					if text, err := os.ReadFile(private); err != nil || string(text) != string(pdf("private")) {
 						t.Errorf("the private file is %q, %v", text, err)
 					}
-					d.tools.Data.Close()
 				})
 			})
 		}
@@ -141,9 +134,7 @@ func TestWhatTookThePlaceOfAFileIsNotSent(t *testing.T) {
 func TestWhatAnOrderlyQuitInterruptsComesBackWithTheNextStart(t *testing.T) {
 	for _, point := range []string{"folder copied", "folder returned"} {
 		t.Run(point, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				d := newDesk(t)
-				f := d.folder()
+			atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
 				d.sendsLease(f)
 				d.executed("Lease.pdf", pdf("signed"))
 				ctx, quit := context.WithCancel(t.Context())
@@ -163,7 +154,6 @@ func TestWhatAnOrderlyQuitInterruptsComesBackWithTheNextStart(t *testing.T) {
 				if got := files(t, f.Path); !slices.Equal(got, []string{"Sent/Lease.pdf", "Signed/Lease signed.pdf"}) {
 					t.Errorf("there are %q", got)
 				}
-				d.tools.Data.Close()
 			})
 		})
 	}
@@ -174,9 +164,7 @@ func TestAFileThatIsReplacedRightBeforeItIsTakenIsLeftAlone(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("an open folder")
 	}
-	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(t)
-		f := d.folder()
+	atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
 		for _, name := range []string{"a.pdf", "b.pdf"} {
 			write(t, filepath.Join(f.Path, name), pdf(name))
 		}
@@ -197,7 +185,6 @@ func TestAFileThatIsReplacedRightBeforeItIsTakenIsLeftAlone(t *testing.T) {
 		if sent := d.drafts(); len(sent) != 2 {
 			t.Errorf("%d were sent", len(sent))
 		}
-		d.tools.Data.Close()
 	})
 }
 
@@ -205,9 +192,7 @@ func TestAFileThatIsReplacedRightBeforeItIsTakenIsLeftAlone(t *testing.T) {
 func TestALinkInThePlaceOfTheFolderItselfIsAQuestion(t *testing.T) {
 	for name, before := range map[string]bool{"before a file is sent": true, "when one was sent": false} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				d := newDesk(t)
-				f := d.folder()
+			atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
 				if !before {
 					d.sendsLease(f)
 				}
@@ -245,7 +230,6 @@ func TestALinkInThePlaceOfTheFolderItselfIsAQuestion(t *testing.T) {
 				if n := len(d.drafts()); n != sent+1 {
 					t.Errorf("once a person has confirmed it, there are %d packages", n)
 				}
-				d.tools.Data.Close()
 			})
 		})
 	}

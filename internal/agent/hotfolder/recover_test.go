@@ -23,7 +23,6 @@ func lostState(t *testing.T, installation func(before string) string) (*desk, of
 	name := installation(before.deps.Installation())
 	d.deps.Installation = func() string { return name }
 	d.restart()
-	t.Cleanup(func() { before.tools.Data.Close(); d.tools.Data.Close() })
 	return d, d.folder(func(x *office.HotFolder) { x.Path = f.Path })
 }
 
@@ -56,7 +55,6 @@ func TestADocumentInWaitingThatNobodyKnowsWaitsForAPerson(t *testing.T) {
 				if got := files(t, f.Path); !slices.Equal(got, want) {
 					t.Errorf("there are %q, want %q", got, want)
 				}
-				d.tools.Data.Close()
 			})
 		})
 	}
@@ -72,15 +70,12 @@ func TestWhatAnotherComputerHasInWaitingIsLeftAlone(t *testing.T) {
 		if n, got := len(d.drafts()), files(t, f.Path); n != 0 || len(got) != 3 {
 			t.Errorf("%d drafts, and there are %q", n, got)
 		}
-		d.tools.Data.Close()
 	})
 }
 
 // The record alone was lost: its draft is the one that waits.
 func TestADocumentInWaitingWhoseRecordIsLostIsItsDraftsAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(t)
-		f := d.folder()
+	atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
 		write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
 		d.looks()
 		name := d.records()[0]
@@ -95,7 +90,6 @@ func TestADocumentInWaitingWhoseRecordIsLostIsItsDraftsAgain(t *testing.T) {
 		if got := files(t, f.Path); len(d.drafts()) != 1 || !slices.Equal(got, []string{"Sent/Lease.pdf", "Signed/Lease signed.pdf"}) {
 			t.Errorf("%d drafts, and there are %q", len(d.drafts()), got)
 		}
-		d.tools.Data.Close()
 	})
 }
 
@@ -113,6 +107,5 @@ func TestADocumentInWaitingIsFoundWhenItsShareIsBack(t *testing.T) {
 		if held := d.drafts(office.DraftHeld); len(held) != 1 {
 			t.Errorf("held are %+v", held)
 		}
-		d.tools.Data.Close()
 	})
 }

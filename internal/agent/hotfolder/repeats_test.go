@@ -76,9 +76,7 @@ func TestADocumentThatComesAgainHasOneVisibleEnd(t *testing.T) {
 		"while its correction waits":       {func(d *desk, _ office.HotFolder) { d.corrected(office.DraftQueued) }, "Lease.pdf", theSame},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				d := newDesk(t)
-				f := d.folder()
+			atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
 				write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
 				d.lookTwice()
 				first := d.ids()
@@ -123,16 +121,13 @@ func TestADocumentThatComesAgainHasOneVisibleEnd(t *testing.T) {
 				if told := slices.ContainsFunc(d.facts, func(x office.Fact) bool { return held && x.About() == office.DraftSubject(fresh[0].ID) }); told != held {
 					t.Errorf("told were %+v", d.facts)
 				}
-				d.tools.Data.Close()
 			})
 		})
 	}
 }
 
 func TestADocumentThatComesAgainLaterIsAQuestionThoughItCanBeSigned(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(t)
-		f := d.folder()
+	atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
 		write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
 		d.looks()
 		d.accepted(func(*office.Package) {})
@@ -142,15 +137,12 @@ func TestADocumentThatComesAgainLaterIsAQuestionThoughItCanBeSigned(t *testing.T
 		if held := d.drafts(office.DraftHeld); len(held) != 1 || held[0].Problem != message.FileSentBefore("Lease.pdf") {
 			t.Errorf("held are %+v", held)
 		}
-		d.tools.Data.Close()
 	})
 }
 
 // The file that was refused first, and sent when it came again, is one that was sent.
 func TestADocumentThatWasSentAtTheSecondTryIsAQuestionTheThirdTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(t)
-		f := d.folder()
+	atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
 		write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
 		d.looks()
 		d.decide(func(x *office.Draft) { x.State = office.DraftFailed })
@@ -167,7 +159,6 @@ func TestADocumentThatWasSentAtTheSecondTryIsAQuestionTheThirdTime(t *testing.T)
 		if held := d.drafts(office.DraftHeld); len(d.drafts()) != 3 || len(held) != 1 || held[0].Problem != message.FileSentBefore("Lease.pdf") {
 			t.Errorf("held are %+v", held)
 		}
-		d.tools.Data.Close()
 	})
 }
 
@@ -181,7 +172,6 @@ func TestEachFolderSendsTheSameDocument(t *testing.T) {
 		if n := len(d.drafts(office.DraftQueued)); n != 2 {
 			t.Errorf("%d packages", n)
 		}
-		d.tools.Data.Close()
 	})
 }
 

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"countersign/internal/office"
@@ -31,9 +30,7 @@ func TestWhatIsSignedComesBackWhateverThePackageWentThrough(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				d := newDesk(t)
-				f := d.folder()
+			atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
 				write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
 				d.looks()
 				d.accepted(func(*office.Package) {})
@@ -49,7 +46,6 @@ func TestWhatIsSignedComesBackWhateverThePackageWentThrough(t *testing.T) {
 				if left := d.records(); len(left) != 0 {
 					t.Errorf("its record stays: %q", left)
 				}
-				d.tools.Data.Close()
 			})
 		})
 	}
@@ -57,9 +53,7 @@ func TestWhatIsSignedComesBackWhateverThePackageWentThrough(t *testing.T) {
 
 // With thousands of packages under way nothing is read of them at each change.
 func TestWhatWaitsForPeopleIsNotLookedAt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(t)
-		f := d.folder()
+	atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
 		write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
 		d.looks()
 		d.accepted(func(*office.Package) {})
@@ -67,15 +61,12 @@ func TestWhatWaitsForPeopleIsNotLookedAt(t *testing.T) {
 		if all, err := d.intakes(); err != nil || len(all) != 0 {
 			t.Errorf("%+v, %v", all, err)
 		}
-		d.tools.Data.Close()
 	})
 }
 
 func TestWhatNeverCameBackIsForgottenAfterYearsUnlessItCanStillBeSigned(t *testing.T) {
 	for state, kept := range map[office.PackageState]int{office.PackageOpen: 1, office.PackageExpired: 0} {
-		synctest.Test(t, func(t *testing.T) {
-			d := newDesk(t)
-			f := d.folder()
+		atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
 			write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
 			d.looks()
 			d.accepted(func(p *office.Package) { p.State = state })
@@ -90,7 +81,6 @@ func TestWhatNeverCameBackIsForgottenAfterYearsUnlessItCanStillBeSigned(t *testi
 			if n := len(d.records()); n != kept {
 				t.Errorf("%s: after longer there are %d records, want %d", state, n, kept)
 			}
-			d.tools.Data.Close()
 		})
 	}
 }
@@ -144,9 +134,7 @@ func TestAFolderThatIsRemovedWhileItsShareIsAwayIsDoneWithWhenThatIsBack(t *test
 		"after it was sent":     {func(d *desk) { d.looks() }, func(d *desk) { d.executed("Lease.pdf", pdf("signed")) }, []string{"Sent/Lease.pdf", "Signed/Lease signed.pdf"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				d := newDesk(t)
-				f := d.folder()
+			atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
 				write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
 				c.taken(d)
 				away := f.Path + " away"
@@ -170,7 +158,6 @@ func TestAFolderThatIsRemovedWhileItsShareIsAwayIsDoneWithWhenThatIsBack(t *test
 				if n := len(d.drafts(office.DraftQueued)); n > 1 || name == "before it was a draft" && n > 0 {
 					t.Errorf("%d drafts", n)
 				}
-				d.tools.Data.Close()
 			})
 		})
 	}
@@ -178,9 +165,7 @@ func TestAFolderThatIsRemovedWhileItsShareIsAwayIsDoneWithWhenThatIsBack(t *test
 
 // What a share is mounted on is an empty folder while it is not.
 func TestWhatIsSignedComesBackWhenTheShareItWasSavedOnIsBack(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(t)
-		f := d.folder()
+	atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
 		d.sendsLease(f)
 		d.executed("Lease.pdf", pdf("signed"))
 		away := d.saveTo + " away"
@@ -194,15 +179,12 @@ func TestWhatIsSignedComesBackWhenTheShareItWasSavedOnIsBack(t *testing.T) {
 		if got := files(t, f.Path); !slices.Contains(got, "Signed/Lease signed.pdf") {
 			t.Errorf("there are %q", got)
 		}
-		d.tools.Data.Close()
 	})
 }
 
 // The first one could not be moved, and another one is being written under its name.
 func TestWhatCameUnderTheNameOfARecordedFileIsTakenOnceItStandsStill(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(t)
-		f := d.folder()
+	atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
 		file, inTheWay := filepath.Join(f.Path, "Lease.docx"), filepath.Join(f.Path, office.HotWaiting)
 		write(t, file, []byte("first"))
 		write(t, inTheWay, nil)
@@ -220,6 +202,5 @@ func TestWhatCameUnderTheNameOfARecordedFileIsTakenOnceItStandsStill(t *testing.
 		if d.looks(); len(d.drafts()) != 1 {
 			t.Errorf("%d drafts; there are %q", len(d.drafts()), files(t, f.Path))
 		}
-		d.tools.Data.Close()
 	})
 }

@@ -75,6 +75,15 @@ func newDesk(t *testing.T) *desk {
 	return d
 }
 
+// atDesk has something happen at a desk with a hot folder, in a time of its own.
+func atDesk(t *testing.T, happens func(t *testing.T, d *desk, f office.HotFolder)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		happens(t, d, d.folder())
+	})
+}
+
 var errPassing = errors.New("not now")
 
 // restart forgets what is not on disk.
@@ -282,9 +291,7 @@ func TestAFileBecomesOnePackageHoweverItComes(t *testing.T) {
 		}, 0, []string{"Lease signed.pdf"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				d := newDesk(t)
-				f := d.folder()
+			atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
 				c.come(t, d, f.Path)
 				d.looks()
 				if n := len(d.drafts()); n != c.want {
@@ -299,7 +306,6 @@ func TestAFileBecomesOnePackageHoweverItComes(t *testing.T) {
 				if got := files(t, f.Path); c.left != nil && !slices.Equal(got, c.left) {
 					t.Errorf("left are %q, want %q", got, c.left)
 				}
-				d.tools.Data.Close()
 			})
 		})
 	}
@@ -308,9 +314,7 @@ func TestAFileBecomesOnePackageHoweverItComes(t *testing.T) {
 // Every point is a place at which the program can be killed: what is on disk then is all that the next life knows.
 func TestKilledAnywhereAFileBecomesOnePackageAndComesBackOnce(t *testing.T) {
 	for kill, reached := 1, true; reached; kill++ {
-		synctest.Test(t, func(t *testing.T) {
-			d := newDesk(t)
-			f := d.folder()
+		atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
 			points := 0
 			reached = false
 			d.crash = func(string) {
@@ -351,7 +355,6 @@ func TestKilledAnywhereAFileBecomesOnePackageAndComesBackOnce(t *testing.T) {
 			if left, err := d.intakes(); err != nil || len(left) != 0 {
 				t.Errorf("killed at %d: %+v is still on its way (%v)", kill, left, err)
 			}
-			d.tools.Data.Close()
 		})
 		if kill > 40 {
 			t.Fatal("it never ends")
@@ -417,16 +420,12 @@ func TestTwoComputersOnOneShareSendAFileOnce(t *testing.T) {
 		if n, m := len(one.drafts()), len(other.drafts()); n != 0 || m != 1 {
 			t.Errorf("sent %d and %d times", n, m)
 		}
-		one.tools.Data.Close()
-		other.tools.Data.Close()
 	})
 }
 
 func TestTheSameBytesAgainAreAQuestion(t *testing.T) {
 	for _, name := range []string{"Lease.pdf", "Copy of Lease.pdf"} {
-		synctest.Test(t, func(t *testing.T) {
-			d := newDesk(t)
-			f := d.folder()
+		atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
 			d.sendsLease(f)
 			time.Sleep(time.Hour)
 			write(t, filepath.Join(f.Path, name), pdf("lease"))
@@ -438,16 +437,13 @@ func TestTheSameBytesAgainAreAQuestion(t *testing.T) {
 			if len(d.facts) != 1 {
 				t.Errorf("%s: told %d times", name, len(d.facts))
 			}
-			d.tools.Data.Close()
 		})
 	}
 }
 
 // A record that cannot be read still says by its name which bytes were sent.
 func TestTheSameBytesAreAQuestionThoughTheirRecordCannotBeRead(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(t)
-		f := d.folder()
+	atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
 		d.sendsLease(f)
 		noErr(t, d.tools.Data.Update(func(tx *store.Tx) error {
 			names, err := tx.DocNames(prefixSeen)
@@ -463,7 +459,6 @@ func TestTheSameBytesAreAQuestionThoughTheirRecordCannotBeRead(t *testing.T) {
 		if held := d.drafts(office.DraftHeld); len(d.drafts()) != 2 || len(held) != 1 || held[0].Problem != message.FileSentBefore("Copy.pdf") {
 			t.Errorf("held are %+v", held)
 		}
-		d.tools.Data.Close()
 	})
 }
 
@@ -499,7 +494,6 @@ func TestWhatIsToBeAskedIsToldOnceForTheWholeLot(t *testing.T) {
 		if len(d.facts) != 1 || d.facts[0].Title != message.WaitForOK(30, "Scans") || d.facts[0].About() != office.DraftSubject(d.firstHeld()) {
 			t.Errorf("told %v", d.facts)
 		}
-		d.tools.Data.Close()
 	})
 }
 
@@ -512,9 +506,7 @@ func (d *desk) firstHeld() string {
 }
 
 func TestWhatCannotBeSentLiesInProblemsWithTheReason(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(t)
-		f := d.folder()
+	atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
 		d.bad["Locked.pdf"] = true
 		write(t, filepath.Join(f.Path, "Locked.pdf"), pdf("locked"))
 		write(t, filepath.Join(f.Path, "film.mov"), []byte("film"))
@@ -539,7 +531,6 @@ func TestWhatCannotBeSentLiesInProblemsWithTheReason(t *testing.T) {
 		if got := files(t, f.Path); !slices.Contains(got, "Sent/Lease.pdf") || slices.Contains(got, "Problems/Lease.pdf.txt") {
 			t.Errorf("after it was sent there are %q", got)
 		}
-		d.tools.Data.Close()
 	})
 }
 
@@ -556,14 +547,11 @@ func TestADraftThatIsChangedTakesItsFileWithIt(t *testing.T) {
 		if got := files(t, f.Path); !slices.Equal(got, []string{"Sent/Lease.pdf"}) {
 			t.Errorf("there are %q", got)
 		}
-		d.tools.Data.Close()
 	})
 }
 
 func TestNothingIsReplacedInSigned(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(t)
-		f := d.folder()
+	atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
 		noErr(t, os.Mkdir(filepath.Join(f.Path, "Signed"), 0o755))
 		write(t, filepath.Join(f.Path, "Signed", "Lease signed.pdf"), []byte("mine"))
 		write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
@@ -582,7 +570,6 @@ func TestNothingIsReplacedInSigned(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(f.Path, "Signed", "Lease signed (2).pdf")); err == nil {
 			t.Error("what a person has taken away came back")
 		}
-		d.tools.Data.Close()
 	})
 }
 
@@ -610,7 +597,6 @@ func TestAFolderThatGoesAwayIsToldAndComesBackByItself(t *testing.T) {
 		if d.Health.Has(health.HotFolderFails) || len(d.drafts()) != 2 {
 			t.Errorf("health has %v, and %d were sent", d.Health.List(), len(d.drafts()))
 		}
-		d.tools.Data.Close()
 	})
 }
 
@@ -637,9 +623,7 @@ func TestNothingIsTakenFromAFolderThatMayNotSend(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				d := newDesk(t)
-				f := d.folder()
+			atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
 				resume := stop(d, f)
 				write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
 				d.looks()
@@ -651,16 +635,13 @@ func TestNothingIsTakenFromAFolderThatMayNotSend(t *testing.T) {
 				if len(d.drafts()) != 1 {
 					t.Errorf("%d packages afterwards", len(d.drafts()))
 				}
-				d.tools.Data.Close()
 			})
 		})
 	}
 }
 
 func TestAFileThatCannotBeCopiedJustNowIsTriedAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(t)
-		f := d.folder()
+	atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
 		d.refuse = errPassing
 		write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
 		d.looks()
@@ -669,7 +650,6 @@ func TestAFileThatCannotBeCopiedJustNowIsTriedAgain(t *testing.T) {
 		if len(d.drafts()) != 1 {
 			t.Errorf("%d packages", len(d.drafts()))
 		}
-		d.tools.Data.Close()
 	})
 }
 
@@ -764,7 +744,6 @@ func TestAFolderRestsForAnotherAccountUntilSomebodyConfirmsIt(t *testing.T) {
 				if len(d.drafts()) != 1 || d.Health.Has(health.HotFolderFails) {
 					t.Errorf("once it is confirmed, %d are sent; health has %v", len(d.drafts()), d.Health.List())
 				}
-				d.tools.Data.Close()
 			})
 		})
 	}
@@ -777,9 +756,7 @@ func TestWhatWasTakenForOneAccountIsNotSentByAnother(t *testing.T) {
 		"nobody is signed in": func(d *desk) { d.signedOut = true },
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				d := newDesk(t)
-				f := d.folder()
+			atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
 				write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
 				d.killedAt("folder moved")
 				before := d.account
@@ -793,7 +770,6 @@ func TestWhatWasTakenForOneAccountIsNotSentByAnother(t *testing.T) {
 				if n := len(d.drafts()); n != 1 {
 					t.Errorf("%d were sent by the first account", n)
 				}
-				d.tools.Data.Close()
 			})
 		})
 	}
@@ -819,9 +795,7 @@ func TestPeopleAreToldOnceOfEverythingInALotThatIsNotSent(t *testing.T) {
 		"many": {12, message.FilesNotSent(12, "Scans"), message.FilesInProblems()},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				d := newDesk(t)
-				f := d.folder()
+			atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
 				for n := range c.files {
 					write(t, filepath.Join(f.Path, fmt.Sprintf("scan %02d.mov", n)), []byte("film"))
 				}
@@ -838,7 +812,6 @@ func TestPeopleAreToldOnceOfEverythingInALotThatIsNotSent(t *testing.T) {
 				if left, err := d.intakes(); err != nil || len(left) != 1 {
 					t.Errorf("on their way are %+v, %v", left, err)
 				}
-				d.tools.Data.Close()
 			})
 		})
 	}
@@ -854,14 +827,11 @@ func TestWhatSeveralFoldersCouldNotSendIsOneNotification(t *testing.T) {
 		if len(d.facts) != 1 || d.facts[0].Title != message.FilesNotSentSomewhere(2) || d.facts[0].About() != office.ActivitySubject {
 			t.Errorf("told %+v", d.facts)
 		}
-		d.tools.Data.Close()
 	})
 }
 
 func TestEachRefusalIsToldAndExplainedAndNoneOfWhatAPersonTookBack(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(t)
-		f := d.folder()
+	atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
 		write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
 		d.looks()
 		for n := 1; n <= 2; n++ {
@@ -878,7 +848,6 @@ func TestEachRefusalIsToldAndExplainedAndNoneOfWhatAPersonTookBack(t *testing.T)
 		if len(d.facts) != 2 || !slices.Contains(files(t, f.Path), "Problems/Lease.pdf.txt") {
 			t.Errorf("told %+v, there are %q", d.facts, files(t, f.Path))
 		}
-		d.tools.Data.Close()
 	})
 }
 
@@ -886,16 +855,13 @@ func TestEachRefusalIsToldAndExplainedAndNoneOfWhatAPersonTookBack(t *testing.T)
 func TestKilledAnywhereWhatIsNotSentIsOwedOnce(t *testing.T) {
 	for _, point := range []string{"folder recorded", "folder moved", "folder explained"} {
 		t.Run(point, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				d := newDesk(t)
-				f := d.folder()
+			atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
 				write(t, filepath.Join(f.Path, "film.mov"), []byte("film"))
 				d.killedAt(point)
 				d.looks()
 				if len(d.owed) != 1 {
 					t.Errorf("owed %+v", d.owed)
 				}
-				d.tools.Data.Close()
 			})
 		})
 	}
@@ -915,6 +881,5 @@ func TestAFileThatIsWrittenAllDayKeepsNothingFromBeingTold(t *testing.T) {
 		if len(d.facts) != 1 {
 			t.Errorf("told %+v", d.facts)
 		}
-		d.tools.Data.Close()
 	})
 }

@@ -1,7 +1,0 @@
-//go:build unix
-
-package agent
-
-import "syscall"
-
-const errNoRoom = syscall.ENOSPC
