@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
@@ -59,7 +58,7 @@ func pickFiles(d *env.Env, start string, chosen func(paths []string)) *picker {
 func pickFolder(d *env.Env, start string, chosen func(path string)) *picker {
 	p := &picker{env: d}
 	p.done = func() {
-		if path := strings.TrimSpace(p.path.Text); filepath.IsAbs(path) {
+		if path := p.path.Typed(); filepath.IsAbs(path) {
 			p.leave()
 			chosen(filepath.Clean(path))
 			return
@@ -89,7 +88,7 @@ func pickName(d *env.Env, title, name string, chosen func(path string)) *picker 
 	field := widgets.NewField(lang.L("File name"), p.name, "")
 	p.name.SetText(name)
 	p.done = func() {
-		name := strings.TrimSpace(p.name.Text)
+		name := p.name.Typed()
 		path := filepath.Join(p.folder, filepath.Base(name))
 		async.Then(d.Work, func(context.Context) (bool, error) {
 			_, err := os.Lstat(path)

@@ -50,7 +50,7 @@ type person struct {
 }
 
 func (p *person) signer() office.Signer {
-	return office.Signer{FirstName: strings.TrimSpace(p.first.Text), LastName: strings.TrimSpace(p.last.Text), Email: strings.TrimSpace(p.email.Text),
+	return office.Signer{FirstName: p.first.Typed(), LastName: p.last.Typed(), Email: p.email.Typed(),
 		Role: p.role, RoleID: p.roleID}
 }
 
@@ -180,7 +180,7 @@ func (p *person) take(people []office.Signer) {
 	s := p.screen
 	mine := people[0]
 	if mine.FirstName+mine.LastName == "" {
-		mine.FirstName, mine.LastName = strings.TrimSpace(p.first.Text), strings.TrimSpace(p.last.Text)
+		mine.FirstName, mine.LastName = p.first.Typed(), p.last.Typed()
 	}
 	p.fill(mine)
 	p.offers.clear()
@@ -321,12 +321,12 @@ func (c *chooser) show(content fyne.CanvasObject) {
 // typed goes through what is at hand, and asks the service once nothing more is typed for a moment.
 func (c *chooser) typed() {
 	c.filter()
-	text := strings.TrimSpace(c.search.Text)
+	text := c.search.Typed()
 	if text == "" || c.all == nil {
 		return
 	}
 	c.screen.env.Later(searchPause, func() {
-		if strings.TrimSpace(c.search.Text) != text {
+		if c.search.Typed() != text {
 			return
 		}
 		c.ask(text, func(list []office.Template, err error) {
@@ -349,7 +349,7 @@ func (c *chooser) filter() {
 	if c.all == nil {
 		return
 	}
-	text := strings.TrimSpace(c.search.Text)
+	text := c.search.Typed()
 	c.shown = nil
 	for _, t := range c.all {
 		if t.Mentions(text) || c.found[t.ID] == text {
@@ -583,7 +583,7 @@ func (l *signerList) taken(but *widgets.Entry) map[string]bool {
 	taken := map[string]bool{}
 	for _, p := range l.people {
 		if p.email != but && p.email.Text != "" {
-			taken[strings.ToLower(strings.TrimSpace(p.email.Text))] = true
+			taken[strings.ToLower(p.email.Typed())] = true
 		}
 	}
 	for _, c := range l.copies.added {
@@ -644,7 +644,7 @@ func (c *copies) isOff(r office.Recipient) bool {
 
 func (c *copies) typing() (rows []*copyTo) {
 	for _, row := range c.added {
-		if strings.TrimSpace(row.entry.Text) != "" {
+		if row.entry.Typed() != "" {
 			rows = append(rows, row)
 		}
 	}
@@ -801,7 +801,7 @@ func (c *copies) newCopy(r office.Recipient) *copyTo {
 	row.remove.Importance = widget.LowImportance
 	row.remove.Says = func() string { return widgets.Removing(cmp.Or(row.entry.Text, row.kind.Text)) }
 	row.entry.Why = func() string { return row.problem.Text }
-	row.offers = newOffers(s, func() bool { return strings.TrimSpace(row.entry.Text) == "" }, func() map[string]bool { return s.taken(row.entry) }, row.take)
+	row.offers = newOffers(s, func() bool { return row.entry.Typed() == "" }, func() map[string]bool { return s.taken(row.entry) }, row.take)
 	row.entry.OnChanged = func(string) { s.changed(); row.offers.typed(row.entry) }
 	row.entry.OnKey = row.offers.key
 	row.entry.OnFocusGained = func() { row.offers.clear(); s.clearOffers(row.offers) }
@@ -813,7 +813,7 @@ func (c *copies) newCopy(r office.Recipient) *copyTo {
 
 // recipient is what is typed; what is no address is one that cannot be right.
 func (r *copyTo) recipient() office.Recipient {
-	text := strings.TrimSpace(r.entry.Text)
+	text := r.entry.Typed()
 	if people := office.ReadPeople(text); len(people) == 1 {
 		return office.CopyTo(people, r.blind)[0]
 	}

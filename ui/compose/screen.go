@@ -6,7 +6,6 @@ import (
 	"context"
 	"image"
 	"slices"
-	"strings"
 	"time"
 
 	"fyne.io/fyne/v2"
@@ -199,8 +198,8 @@ func (s *Screen) show(n news, err error) {
 
 // draft is what is typed, as the office takes it. Signers that are wholly empty are left out beside others.
 func (s *Screen) draft() office.NewPackage {
-	d := office.NewPackage{Name: typed(s.name), Message: typed(s.message), Sequential: s.sequential(), Corrects: s.corrects,
-		Due: parseDue(s.days(), s.due.Text, s.env.Now()), ExternalData: externalData(typed(s.reference)), Template: s.basis.filled()}
+	d := office.NewPackage{Name: s.name.Typed(), Message: s.message.Typed(), Sequential: s.sequential(), Corrects: s.corrects,
+		Due: parseDue(s.days(), s.due.Text, s.env.Now()), ExternalData: externalData(s.reference.Typed()), Template: s.basis.filled()}
 	for _, doc := range s.docs {
 		d.Files = append(d.Files, doc.path)
 	}
@@ -406,8 +405,8 @@ func (s *Screen) form() office.Form {
 func (s *Screen) fill(f office.Form) {
 	s.filling = true
 	s.correct(f.Corrects)
-	s.each.Choose(second(f.Separate))
-	s.order.Choose(second(f.Sequential))
+	s.each.ChooseSecond(f.Separate)
+	s.order.ChooseSecond(f.Sequential)
 	due := f.Due
 	if day, err := time.ParseInLocation(time.DateOnly, due, s.env.Now().Location()); err == nil {
 		due = s.days().Write(day)
@@ -435,14 +434,6 @@ func (s *Screen) fill(f office.Form) {
 		s.filesChanged()
 	}
 	s.changed()
-}
-
-// second is the place of the second of two options, or of the first.
-func second(yes bool) int {
-	if yes {
-		return 1
-	}
-	return 0
 }
 
 // keep has the office remember what is typed. What is on its way is the office's already.
@@ -504,8 +495,6 @@ func (s *Screen) clear() {
 	s.showFiles()
 	s.addSigner(noSigner, false)
 }
-
-func typed(e *widgets.Entry) string { return strings.TrimSpace(e.Text) }
 
 // dragHandle is where an entry of an ordered list is held: dragging it moves the entry, and so do Alt+Up and Alt+Down while
 // it has the focus. Delete takes the entry away.

@@ -52,7 +52,7 @@ func (s *Screen) UseTemplate(t office.Template) {
 	if s.message.Text == "" {
 		s.message.SetText(t.Message)
 	}
-	s.order.Choose(second(t.Sequential))
+	s.order.ChooseSecond(t.Sequential)
 	s.setBasis(&t, refused)
 	signers := t.Signers()
 	for i := range signers {
@@ -354,7 +354,7 @@ func sameTemplate(a, b *office.Template) bool {
 // that are there stay.
 func (s *Screen) Fill(d office.NewPackage) {
 	s.correct(d.Corrects)
-	s.order.Choose(second(d.Sequential))
+	s.order.ChooseSecond(d.Sequential)
 	if d.Name != "" {
 		s.name.SetText(d.Name)
 	}

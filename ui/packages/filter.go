@@ -497,7 +497,7 @@ func (p *filterPanel) show() {
 		switch typing := env.Window.Canvas().Focused() == fyne.Focusable(e); {
 		case ok:
 			p.days[i].Hint(i18n.Day(env.Now(), read))
-		case strings.TrimSpace(e.Text) != "" && !typing:
+		case e.Typed() != "" && !typing:
 			p.days[i].Wrong(lang.L("Enter a date, for example {{.Date}}.", i18n.V{"Date": p.screen.days().Write(env.Now())}))
 		default:
 			p.days[i].Hint("")

@@ -328,7 +328,7 @@ func (s *Screen) foundIn() int {
 
 func (s *Screen) nothing() fyne.CanvasObject {
 	icon := theme.MarkSigned.Resource()
-	here, sought := s.tabNames()[s.tabs.Chosen()], strings.TrimSpace(s.search.Text) != ""
+	here, sought := s.tabNames()[s.tabs.Chosen()], s.search.Typed() != ""
 	switch elsewhere := s.foundIn(); {
 	case !s.loaded:
 		return layout.NewSpacer()

@@ -216,7 +216,7 @@ func newFolderForm(f *folders) *folderForm {
 		{Name: lang.L("Send at once"), Text: lang.L("Nobody looks at a document before it is sent.")}}, 0, ignore, nil)
 	p.order = widgets.NewChoice([]widgets.Option{{Name: lang.L("In any order")}, {Name: lang.L("In the order shown")}}, 0, ignore, nil)
 	choose := widgets.NewButtonWithIcon(lang.L("Choose…"), fynetheme.FolderOpenIcon(), func() {
-		browse.Folder(f.screen.env, typed(p.folder), p.folder.SetText)
+		browse.Folder(f.screen.env, p.folder.Typed(), p.folder.SetText)
 	})
 	p.fields = map[string]*widgets.Field{
 		office.FieldHotPath:    widgets.NewField(lang.L("Folder"), widgets.Across(nil, p.folder, choose), lang.L("The folder is created if it does not exist.")),
@@ -258,26 +258,19 @@ func (p *folderForm) show(x office.HotFolder) {
 	for e, text := range map[*widgets.Entry]string{p.folder: x.Path, p.signers: strings.Join(lines, "\n"), p.name: i18n.Pattern(x.Name), p.message: x.Message, p.due: due} {
 		e.SetText(text)
 	}
-	p.ask.Choose(index(!x.Ask))
-	p.order.Choose(index(x.Sequential))
+	p.ask.ChooseSecond(!x.Ask)
+	p.order.ChooseSecond(x.Sequential)
 	p.wrong(nil)
-}
-
-func index(second bool) int {
-	if second {
-		return 1
-	}
-	return 0
 }
 
 // folderTyped is what is typed. Signers that are none make it one without signers.
 func (p *folderForm) folderTyped() office.HotFolder {
 	x := p.about
-	x.Path, x.Name, x.Message = typed(p.folder), i18n.CanonicalPattern(typed(p.name)), typed(p.message)
+	x.Path, x.Name, x.Message = p.folder.Typed(), i18n.CanonicalPattern(p.name.Typed()), p.message.Typed()
 	x.Signers = office.ReadPeople(p.signers.Text)
 	x.Sequential, x.Ask = p.order.Chosen == 1, p.ask.Chosen == 0
 	x.DueDays = 0
-	if text := typed(p.due); text != "" {
+	if text := p.due.Typed(); text != "" {
 		days, err := strconv.Atoi(text)
 		if x.DueDays = days; err != nil {
 			x.DueDays = -1 // which no folder has
@@ -289,7 +282,7 @@ func (p *folderForm) folderTyped() office.HotFolder {
 // keep keeps what is typed, or shows what is wrong with it.
 func (p *folderForm) keep() {
 	x := p.folderTyped()
-	if typed(p.signers) != "" && len(x.Signers) == 0 {
+	if p.signers.Typed() != "" && len(x.Signers) == 0 {
 		p.wrong(map[string]string{office.FieldHotSigners: lang.L("Write each signer as Ana Ruiz <ana@example.com>.")})
 		return
 	}

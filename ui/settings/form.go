@@ -106,7 +106,7 @@ func (f *form) flag(key, name string, at func(*office.Settings) *bool) *setting 
 	return f.check(key, widgets.NewCheck(name, func(bool) { f.chosen(f.by[key]) }), at)
 }
 
-func (f *form) pattern() string { return i18n.CanonicalPattern(typed(f.template)) }
+func (f *form) pattern() string { return i18n.CanonicalPattern(f.template.Typed()) }
 
 // shape takes a ready-made pattern for the names.
 func (f *form) shape() {
@@ -265,7 +265,7 @@ func (f *form) settings(kept office.Settings) office.Settings {
 }
 
 func (f *form) secrets() office.Secrets {
-	return office.Secrets{ClientSecret: typed(f.clientSecret), NgrokAuthtoken: typed(f.ngrokToken)}
+	return office.Secrets{ClientSecret: f.clientSecret.Typed(), NgrokAuthtoken: f.ngrokToken.Typed()}
 }
 
 func (f *form) clearSecrets() {
@@ -325,7 +325,7 @@ func (f *form) text(key, name, hint string, e *widgets.Entry, at func(*office.Se
 
 // value makes a setting of a typed text that is not kept as one.
 func (f *form) value(key, name, hint string, e *widgets.Entry, read func(office.Settings) string, write func(*office.Settings, string)) *setting {
-	return f.add(&setting{key: key, input: e, field: widgets.NewField(name, e, hint), get: func() string { return typed(e) }, set: e.SetText, read: read, write: write}, e)
+	return f.add(&setting{key: key, input: e, field: widgets.NewField(name, e, hint), get: func() string { return e.Typed() }, set: e.SetText, read: read, write: write}, e)
 }
 
 // choice is a selection of which each text stands for a value.
@@ -378,8 +378,6 @@ func (f *form) check(key string, c *widgets.Check, at func(*office.Settings) *bo
 		write: func(s *office.Settings, v string) { *at(s) = v == on },
 	}, nil)
 }
-
-func typed(e *widgets.Entry) string { return strings.TrimSpace(e.Text) }
 
 // preview shows, while the pattern is typed, what a file of a real package would be called.
 type preview struct {

@@ -213,7 +213,7 @@ func (s *Screen) settings() office.Settings { return s.form.settings(s.kept) }
 // PickFolder asks for the folder for signed documents and keeps the choice.
 func (s *Screen) PickFolder() {
 	s.tabs.Choose(tabDocuments)
-	browse.Folder(s.env, typed(s.form.folder), func(path string) {
+	browse.Folder(s.env, s.form.folder.Typed(), func(path string) {
 		s.form.folder.SetText(path)
 		s.Save()
 	})

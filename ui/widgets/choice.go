@@ -58,6 +58,15 @@ func (c *Choice) Choose(i int) {
 	}
 }
 
+// ChooseSecond chooses the second of two options, or the first.
+func (c *Choice) ChooseSecond(yes bool) {
+	if yes {
+		c.Choose(1)
+	} else {
+		c.Choose(0)
+	}
+}
+
 // Offer shows an option, or takes it away.
 func (c *Choice) Offer(i int, offered bool) {
 	c.Items[i].Hidden = !offered

@@ -2,6 +2,7 @@ package widgets
 
 import (
 	"image/color"
+	"strings"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/canvas"
@@ -36,6 +37,9 @@ func (e *Entry) Mark(wrong bool) {
 		e.Refresh()
 	}
 }
+
+// Typed is the text without the room around it.
+func (e *Entry) Typed() string { return strings.TrimSpace(e.Text) }
 
 // NewEntry returns an entry of one line.
 func NewEntry(placeholder string) *Entry {
