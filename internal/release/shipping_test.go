@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -87,6 +88,8 @@ func (c command) run(t *testing.T, args ...string) (string, int) {
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Env, cmd.Dir = append(os.Environ(), c.env...), c.dir
 	cmd.WaitDelay = 5 * time.Second
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // what it has started ends with it
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	out, err := cmd.CombinedOutput()
 	if cmd.ProcessState == nil || ctx.Err() != nil {
 		t.Fatalf("%s: %v\n%s", args[0], err, out)
