@@ -333,13 +333,7 @@ func (e *Error) Error() string {
 
 // Unwrap gives errors.Is and errors.As both the kind and the cause.
 func (e *Error) Unwrap() []error {
-	var list []error
-	for _, err := range []error{e.Kind, e.Err} {
-		if err != nil {
-			list = append(list, err)
-		}
-	}
-	return list
+	return slices.DeleteFunc([]error{e.Kind, e.Err}, func(err error) bool { return err == nil })
 }
 
 // Message is what people are told: what happened, to which file or folder.

@@ -219,28 +219,32 @@ type endpointRequest struct {
 	Delete bool   `json:"delete,omitempty"`
 }
 
-const endpointPath = "/events/endpoints/set"
-
 // SetEndpoint registers url as the endpoint of this OAuth client, replacing the one before (interface.md, "POST
 // /events/endpoints/set"). An answer without a secret is an error: nothing could be verified with it.
 func (c *Client) SetEndpoint(ctx context.Context, url string) (Endpoint, error) {
-	k := &call{op: "registering the address for events", route: "endpoints/set", method: http.MethodPost, path: endpointPath}
-	if url == "" {
-		return Endpoint{}, invalid(k.op, message.NothingToRegister())
-	}
-	if err := k.jsonBody(endpointRequest{URL: url}); err != nil {
+	k := &call{op: "registering the address for events"}
+	body, err := c.endpoint(ctx, k, endpointRequest{URL: url}, message.NothingToRegister())
+	if err != nil {
 		return Endpoint{}, err
 	}
-	var raw json.RawMessage
-	if err := c.json(ctx, k, &raw); err != nil {
-		return Endpoint{}, err
-	}
-	e := readEndpoint(raw)
+	e := readEndpoint(body)
 	if e.Secret == "" {
 		return Endpoint{}, k.unreadable()
 	}
 	e.URL = cmp.Or(e.URL, url)
 	return e, nil
+}
+
+// endpoint makes the one call that there is for endpoints; nothing is told of a request without an address.
+func (c *Client) endpoint(ctx context.Context, k *call, r endpointRequest, nothing message.Message) ([]byte, error) {
+	k.route, k.method, k.path = "endpoints/set", http.MethodPost, "/events/endpoints/set"
+	if r.URL == "" {
+		return nil, invalid(k.op, nothing)
+	}
+	if err := k.jsonBody(r); err != nil {
+		return nil, err
+	}
+	return c.whole(ctx, k)
 }
 
 // readEndpoint is the endpoint of an answer; what it does not say is "".
@@ -260,16 +264,8 @@ func readEndpoint(answer []byte) Endpoint {
 // DeleteEndpoint removes the endpoint of this OAuth client, whosever registration it is, and returns what the service
 // says it removed, as far as it does. One that is not there any more is no error.
 func (c *Client) DeleteEndpoint(ctx context.Context, url string) (Endpoint, error) {
-	k := &call{op: "removing the address for events", route: "endpoints/set", method: http.MethodPost, path: endpointPath}
-	if url == "" {
-		return Endpoint{}, invalid(k.op, message.NothingToRemove())
-	}
-	if err := k.jsonBody(endpointRequest{URL: url, Delete: true}); err != nil {
-		return Endpoint{}, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, callBound)
-	defer cancel()
-	body, err := c.answer(ctx, k)
+	k := &call{op: "removing the address for events"}
+	body, err := c.endpoint(ctx, k, endpointRequest{URL: url, Delete: true}, message.NothingToRemove())
 	if e, ok := errors.AsType[*Error](err); ok && e.Kind == NotFound && !NotServed(err) {
 		return Endpoint{}, nil
 	}

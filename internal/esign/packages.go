@@ -118,9 +118,7 @@ func (c *Client) AddPackage(ctx context.Context, p NewPackage) (Added, error) {
 	if err := k.jsonBody(addBody(p)); err != nil {
 		return Added{}, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, callBound)
-	defer cancel()
-	body, err := c.answer(ctx, k)
+	body, err := c.whole(ctx, k)
 	if err != nil {
 		return Added{}, outcome(err)
 	}
@@ -216,9 +214,7 @@ func (c *Client) Rescind(ctx context.Context, packageID, words string, notify bo
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, callBound)
-	defer cancel()
-	body, err := c.answer(ctx, k)
+	body, err := c.whole(ctx, k)
 	if NotServed(err) {
 		return err
 	}
