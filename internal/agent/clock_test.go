@@ -496,7 +496,7 @@ func TestAnEndpointThatIsGoneIsToldAndTakenBack(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o, clock, id := listening(t)
-			noErr(t, o.service.ReplaceEndpoint("", c.url))
+			noErr(t, o.service.ReplaceEndpoint(c.url))
 			o.lose(clock, id, c.sign(o))
 			o.restart()
 			issue := o.issue("endpoint-lost")
@@ -505,7 +505,7 @@ func TestAnEndpointThatIsGoneIsToldAndTakenBack(t *testing.T) {
 			}
 			o.eventually("the public address is open", func() bool { return o.Status().Tunnel.State == "up" })
 			noErr(t, o.Act(t.Context(), *issue))
-			if urls := o.service.EndpointURLs(""); len(urls) != 1 || urls[0] != o.Status().Endpoint.URL || o.issue("endpoint-lost") != nil {
+			if urls := o.service.EndpointURLs(); len(urls) != 1 || urls[0] != o.Status().Endpoint.URL || o.issue("endpoint-lost") != nil {
 				t.Errorf("registered is %v, health is %+v", urls, o.Status().Health)
 			}
 			o.restart()
@@ -518,11 +518,11 @@ func TestAnEndpointThatIsGoneIsToldAndTakenBack(t *testing.T) {
 
 func TestSigningOutLeavesTheEndpointThatIsKnownToBeAnothers(t *testing.T) {
 	o, clock, id := listening(t)
-	noErr(t, o.service.ReplaceEndpoint("", otherComputer))
+	noErr(t, o.service.ReplaceEndpoint(otherComputer))
 	o.lose(clock, id, o.signOne)
 	o.restart() // what is known outlives the program
 	noErr(t, o.SignOut(t.Context()))
-	if urls := o.service.EndpointURLs(""); !slices.Equal(urls, []string{otherComputer}) {
+	if urls := o.service.EndpointURLs(); !slices.Equal(urls, []string{otherComputer}) {
 		t.Errorf("registered is %v", urls)
 	}
 	if o.issue("endpoint-lost") != nil || o.Status().Endpoint.ID != "" {
@@ -530,12 +530,12 @@ func TestSigningOutLeavesTheEndpointThatIsKnownToBeAnothers(t *testing.T) {
 	}
 	// Whoever signs in here again wants the reports here.
 	noErr(t, o.SignIn(t.Context(), SignInOptions{}, visit))
-	o.eventually("it is registered", func() bool { return !slices.Contains(o.service.EndpointURLs(""), otherComputer) })
+	o.eventually("it is registered", func() bool { return !slices.Contains(o.service.EndpointURLs(), otherComputer) })
 }
 
 func TestSigningOutSaysThatAnothersEndpointWasDeleted(t *testing.T) {
 	o, _, _ := listening(t)
-	noErr(t, o.service.ReplaceEndpoint("", otherComputer))
+	noErr(t, o.service.ReplaceEndpoint(otherComputer))
 	err := o.SignOut(t.Context())
 	if err == nil || !strings.Contains(Message(err).String(), "events for another computer") {
 		t.Errorf("said: %v", err)

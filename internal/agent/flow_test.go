@@ -78,7 +78,7 @@ func TestALostAnswerToAddNeverMakesASecondPackage(t *testing.T) {
 func TestSendDoesNotWaitForAPersonToSignIn(t *testing.T) {
 	o := newOffice(t, sandbox.Options{})
 	noErr(t, o.service.ExpireAccessTokens())
-	noErr(t, o.service.RevokeRefreshTokens(""))
+	noErr(t, o.service.RevokeRefreshTokens())
 	d := o.draft()
 	d.Patience = time.Hour
 	_, err := o.Send(t.Context(), d, nil)
@@ -96,7 +96,7 @@ func TestSigningOutDeletesTheEndpointAndForgetsTheTokens(t *testing.T) {
 	if s := o.Status(); s.SignedIn || s.Endpoint.ID != "" || s.Account.Email != "" {
 		t.Errorf("status: %+v", s)
 	}
-	if urls := o.service.EndpointURLs(""); len(urls) > 0 || calls(o.service, "POST /connect/revoke") == 0 {
+	if urls := o.service.EndpointURLs(); len(urls) > 0 || calls(o.service, "POST /connect/revoke") == 0 {
 		t.Errorf("registered is %v, %d revocations", urls, calls(o.service, "POST /connect/revoke"))
 	}
 	if b, err := o.account.Vault().Get(issuer.Refresh.Of(issuer.Of(o.Settings()))); err != nil || b != nil {

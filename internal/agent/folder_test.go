@@ -594,7 +594,7 @@ func TestMemoryNeverLeadsTheCommit(t *testing.T) {
 			if err := o.service.ExpireAccessTokens(); err != nil {
 				return err
 			}
-			if err := o.service.RevokeRefreshTokens(""); err != nil {
+			if err := o.service.RevokeRefreshTokens(); err != nil {
 				return err
 			}
 			o.status(o.t.Context(), "p") // by which the program notices

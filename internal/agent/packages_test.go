@@ -327,7 +327,7 @@ func TestEventsWhileSignedOutAreKeptAndUsedLater(t *testing.T) {
 	o := newOfficeWith(t, quick, sandbox.Options{})
 	id := o.send()
 	foreign := o.foreign("Elsewhere")
-	noErr(t, o.service.RevokeRefreshTokens(""))
+	noErr(t, o.service.RevokeRefreshTokens())
 	noErr(t, o.service.ExpireAccessTokens())
 	o.packages.Sweep("test")
 	o.eventually("people are told", func() bool { return !o.Status().SignedIn && o.issue("signin") != nil })

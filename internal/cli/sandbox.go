@@ -16,8 +16,6 @@ type sandboxCmd struct {
 	Admin           string            `help:"Where the admin port listens; none by default." placeholder:"HOST:PORT"`
 	Dir             string            `help:"Keep the state in this folder; it survives a restart." type:"path" placeholder:"DIR"`
 	Address         string            `help:"The address others see, when it is not the one listened on." placeholder:"URL"`
-	TLSCert         string            `name:"tls-cert" help:"Serve HTTPS with this certificate (PEM)." type:"path" placeholder:"FILE"`
-	TLSKey          string            `name:"tls-key" help:"The certificate's key (PEM)." type:"path" placeholder:"FILE"`
 	ClientID        string            `name:"oauth-client" help:"OAuth client id; its secret is read from COUNTERSIGN_CLIENT_SECRET." placeholder:"ID"`
 	Redirect        []string          `help:"A return address registered for the client; repeat it for more." sep:"none" placeholder:"URL"`
 	TokenLifetime   time.Duration     `help:"Lifetime of access tokens." default:"30m"`
@@ -25,8 +23,6 @@ type sandboxCmd struct {
 	Trust           string            `help:"PEM file with certificates to trust when delivering events." type:"path" placeholder:"FILE"`
 	Connect         map[string]string `help:"Deliver to another address: HOST:PORT=HOST:PORT." placeholder:"FROM=TO"`
 	RetryFirst      time.Duration     `help:"Pause before an event is delivered again; it doubles." default:"1s"`
-	AutoSign        time.Duration     `help:"Simulated signers sign this long after it is their turn; 0 for never." default:"0"`
-	AutoConsent     bool              `help:"Approve every sign-in without asking."`
 	Bare            bool              `help:"Answer with exactly the fields interface.md shows."`
 	NoDiscovery     bool              `help:"Offer no OpenID discovery."`
 	OnlyAPIPrefix   bool              `name:"only-api-prefix" help:"Serve the API under /api/v1 alone."`
@@ -35,9 +31,9 @@ type sandboxCmd struct {
 
 func (c *sandboxCmd) Run(r *run) error {
 	o := sandbox.Options{
-		Dir: c.Dir, Listen: c.Listen, AdminListen: c.Admin, PublicURL: c.Address, CertFile: c.TLSCert, KeyFile: c.TLSKey,
+		Dir: c.Dir, Listen: c.Listen, AdminListen: c.Admin, PublicURL: c.Address,
 		AccessTokenLifetime: c.TokenLifetime, SignatureHeader: c.SignatureHeader, DeliverVia: c.Connect,
-		RetryFirst: c.RetryFirst, Press: documentPress(), AutoSign: c.AutoSign, AutoConsent: c.AutoConsent,
+		RetryFirst: c.RetryFirst, Press: documentPress(),
 		Bare: c.Bare, NoDiscovery: c.NoDiscovery, OnlyAPIPrefix: c.OnlyAPIPrefix, NoAPIPrefix: c.NoAPIPrefix,
 	}
 	level := slog.LevelWarn

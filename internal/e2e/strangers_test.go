@@ -919,13 +919,13 @@ func (w *wiretap) isSilent() {
 // events until they are understood. Finding it there shows that the search works.
 func (w *wiretap) keepsBodies() {
 	w.T.Helper()
-	var all []struct{ Body string }
+	var all []struct{ Body []byte }
 	w.Service.Tell("GET", "/events", nil, &all)
 	for _, e := range all {
 		var fields map[string]any
-		harness.Must(w.T, json.Unmarshal([]byte(e.Body), &fields))
+		harness.Must(w.T, json.Unmarshal(e.Body, &fields))
 		for where, b := range w.seen {
-			if in := harness.Holds(b, e.Body); in != (where == "the data folder's state.db") {
+			if in := harness.Holds(b, string(e.Body)); in != (where == "the data folder's state.db") {
 				w.T.Errorf("the body of %v is in %s: %t", fields["action"], where, in)
 			}
 		}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -52,23 +51,17 @@ type Signer struct {
 
 // Packages returns all packages, oldest first, as they are at this moment. They are shared: nobody may change them.
 func (s *Server) Packages() []Package {
-	all, err := s.packs()
-	if err != nil {
-		s.log.Error("reading the packages failed", "error", err)
-	}
-	now, out := s.opt.Now(), make([]Package, 0, len(all))
+	all := s.packs()
+	out := make([]Package, 0, len(all))
 	for _, p := range slices.Backward(all) {
-		if p.view != nil {
-			out = append(out, *p.view)
-		} else {
-			out = append(out, s.controlView(&p.pack, now))
-		}
+		out = append(out, tell(s, p, "control", s.controlView))
 	}
 	return out
 }
 
 // controlView is p as tests look at it.
-func (s *Server) controlView(p *pack, now time.Time) Package {
+func (s *Server) controlView(p *pack) Package {
+	now := s.opt.Now()
 	v := Package{PackageID: p.PackageID, Name: p.Name, State: p.stateAt(now), Notified: append([]string{}, p.Notified...), Documents: []Document{}, Signers: []Signer{}, Recipients: []Recipient{}}
 	for _, d := range p.Documents {
 		v.Documents = append(v.Documents, Document{d.DocumentID, d.Name, d.TimeExecuted != nil})
@@ -89,12 +82,9 @@ func (s *Server) controlView(p *pack, now time.Time) Package {
 // SignAll lets every signer sign in turn until nobody has anything left to sign.
 func (s *Server) SignAll(packageID string) error {
 	for {
-		p, err := read[pack](s.db, bucketPackages, packageID)
-		if errors.Is(err, errNotFound) {
+		p := s.pack(packageID)
+		if p == nil {
 			return notFound("package")
-		}
-		if err != nil {
-			return err
 		}
 		turns := p.turns(s.opt.Now())
 		if len(turns) == 0 {
@@ -121,11 +111,8 @@ func (s *Server) ExpireAccessTokens() error {
 	})
 }
 
-// RevokeRefreshTokens ends the family of one refresh token, or every family for "".
-func (s *Server) RevokeRefreshTokens(token string) error {
-	if token != "" {
-		return s.revokeToken("", token)
-	}
+// RevokeRefreshTokens ends every family of tokens.
+func (s *Server) RevokeRefreshTokens() error {
 	return s.db.Update(func(tx *bolt.Tx) error {
 		var ids []string
 		err := each(tx, bucketGrants, func(id string, _ grant) error {
@@ -139,27 +126,19 @@ func (s *Server) RevokeRefreshTokens(token string) error {
 	})
 }
 
-// ReplaceEndpoint registers another address for a client in every organization that has people, as another computer
+// ReplaceEndpoint registers another address for the first client in every organization that has people, as another computer
 // of the office would; with "" it deletes what is registered, as that one would by signing out.
-func (s *Server) ReplaceEndpoint(clientID, url string) error {
-	setDefault(&clientID, s.opt.Clients[0].ID)
-	if _, ok := s.client(clientID); !ok {
-		return notFound("client")
-	}
-	if url != "" && !usableEndpoint(url) {
-		return badRequest("event_endpoint_invalid_url", "The url must be a complete HTTPS address.")
-	}
-	done := map[string]bool{}
+func (s *Server) ReplaceEndpoint(url string) error {
+	organizations := map[string]bool{}
 	for _, u := range s.opt.Users {
-		if done[u.OrganizationID] {
-			continue
-		}
-		done[u.OrganizationID] = true
+		organizations[u.OrganizationID] = true
+	}
+	for _, id := range slices.Sorted(maps.Keys(organizations)) {
 		var err error
 		if url == "" {
-			_, err = s.deleteEndpoint(u.OrganizationID, clientID)
+			_, err = s.deleteEndpoint(id, s.opt.Clients[0].ID)
 		} else {
-			_, err = s.replaceEndpoint(u.OrganizationID, clientID, url)
+			_, err = s.replaceEndpoint(id, s.opt.Clients[0].ID, url)
 		}
 		if err != nil {
 			return err
@@ -168,13 +147,20 @@ func (s *Server) ReplaceEndpoint(clientID, url string) error {
 	return nil
 }
 
-// EndpointURLs are the addresses registered for a client, one for each organization.
-func (s *Server) EndpointURLs(clientID string) (urls []string) {
-	setDefault(&clientID, s.opt.Clients[0].ID)
+// EndpointURLs are the addresses registered for the first client, one for each organization.
+func (s *Server) EndpointURLs() (urls []string) {
+	for _, e := range s.endpoints() {
+		urls = append(urls, e.URL)
+	}
+	return urls
+}
+
+// endpoints are those of the first client.
+func (s *Server) endpoints() (all []endpoint) {
 	err := s.db.View(func(tx *bolt.Tx) error {
 		return each(tx, bucketEndpoints, func(_ string, e endpoint) error {
-			if e.ClientID == clientID {
-				urls = append(urls, e.URL)
+			if e.ClientID == s.opt.Clients[0].ID {
+				all = append(all, e)
 			}
 			return nil
 		})
@@ -182,85 +168,46 @@ func (s *Server) EndpointURLs(clientID string) (urls []string) {
 	if err != nil {
 		s.log.Error("reading the endpoints failed", "error", err)
 	}
-	return urls
+	return all
 }
 
-// Forgery is an event, or any bytes, sent to a registered endpoint without anything having happened.
+// Forgery is an event, or any bytes, sent to the first client's endpoint without anything having happened.
 type Forgery struct {
-	ClientID  string            `json:"client_id"`  // whose endpoint; "" is the first client
-	Action    string            `json:"action"`     // kind of the event; made-up ids where Fields has none
-	Fields    map[string]any    `json:"fields"`     // properties to set; a null value is sent as null
-	Omit      []string          `json:"omit"`       // properties to leave out
-	Body      *string           `json:"body"`       // sent as it is, instead of an event
-	Path      string            `json:"path"`       // sent to this path of the endpoint's host instead
-	Signature string            `json:"signature"`  // "valid" (default), "wrong" (another secret), "other-url", "none", or the header's value
-	Headers   map[string]string `json:"headers"`    // set on the request; "" removes one
-	EventTime *time.Time        `json:"event_time"` // default now
+	Action    string         // kind of the event; made-up ids where Fields has none
+	Fields    map[string]any // properties to set; a nil value is sent as null
+	Body      string         // sent as it is, instead of an event
+	Signature string         // "valid" (default), "wrong" (another secret), "other-url", "none", or the header's value
 }
 
 // Forge sends a forgery at once and returns the receiver's answer.
 func (s *Server) Forge(ctx context.Context, f Forgery) (status int, err error) {
-	setDefault(&f.ClientID, s.opt.Clients[0].ID)
-	to, err := s.anyEndpoint(f.ClientID)
-	if err != nil {
-		return 0, err
+	registered := s.endpoints()
+	if len(registered) == 0 {
+		return 0, notFound("event_endpoint")
 	}
+	to := registered[len(registered)-1]
 	body, err := f.body(s.opt.Now())
 	if err != nil {
 		return 0, err
 	}
-	headers := map[string]string{}
-	name := http.CanonicalHeaderKey(s.opt.SignatureHeader)
+	signature := f.Signature
 	switch f.Signature {
 	case "", "valid":
+		signature = sign(to.URL, to.Secret, body)
 	case "wrong":
-		headers[name] = sign(to.URL, newToken(), body)
+		signature = sign(to.URL, newToken(), body)
 	case "other-url":
-		headers[name] = sign(to.URL+"/", to.Secret, body)
+		signature = sign(to.URL+"/", to.Secret, body)
 	case "none":
-		headers[name] = ""
-	default:
-		headers[name] = f.Signature
+		signature = ""
 	}
-	maps.Copy(headers, f.Headers)
-	address := to.URL
-	if f.Path != "" {
-		scheme, rest, _ := strings.Cut(to.URL, "://")
-		host, _, _ := strings.Cut(rest, "/")
-		address = scheme + "://" + host + f.Path
-		if _, set := headers[name]; !set {
-			headers[name] = sign(to.URL, to.Secret, body)
-		}
-	}
-	return s.delivery.send(ctx, address, to.Secret, body, headers)
-}
-
-func (s *Server) anyEndpoint(clientID string) (endpoint, error) {
-	var found *endpoint
-	err := s.db.View(func(tx *bolt.Tx) error {
-		return each(tx, bucketEndpoints, func(_ string, e endpoint) error {
-			if e.ClientID == clientID {
-				found = &e
-			}
-			return nil
-		})
-	})
-	if err == nil && found == nil {
-		err = notFound("event_endpoint")
-	}
-	if err != nil {
-		return endpoint{}, err
-	}
-	return *found, nil
+	return s.delivery.send(ctx, to.URL, signature, body)
 }
 
 // body writes the bytes: as given, or an event with the properties its kind has.
 func (f *Forgery) body(now time.Time) ([]byte, error) {
-	if f.Body != nil {
-		return []byte(*f.Body), nil
-	}
-	if f.EventTime != nil {
-		now = *f.EventTime
+	if f.Body != "" {
+		return []byte(f.Body), nil
 	}
 	names := []string{"packageId", "externalData", "eventOwnerOrganizationId", "eventOwnerMemberId"}
 	switch f.Action {
@@ -270,7 +217,7 @@ func (f *Forgery) body(now time.Time) ([]byte, error) {
 		names = []string{"packageId", "documentId", "revisionId", "signerId", "nextSignerId", "externalId",
 			"eventOwnerOrganizationId", "eventOwnerMemberId"}
 	}
-	values := map[string]any{"action": f.Action, "eventId": newID(), "eventTime": eventTime(now)}
+	values := object{"action": f.Action, "eventId": newID(), "eventTime": eventTime(now)}
 	for _, name := range names {
 		values[name] = newID()
 		if strings.HasPrefix(name, "external") {
@@ -278,9 +225,6 @@ func (f *Forgery) body(now time.Time) ([]byte, error) {
 		}
 	}
 	maps.Copy(values, f.Fields)
-	for _, name := range f.Omit {
-		delete(values, name)
-	}
 	raw, err := json.Marshal(values)
 	if err != nil {
 		return nil, fmt.Errorf("writing a forged event: %w", err)

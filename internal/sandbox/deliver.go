@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -38,6 +39,11 @@ type dispatcher struct {
 	disturbance Disturbance
 }
 
+const (
+	deliverTimeout = 10 * time.Second // for one attempt
+	retryFor       = 72 * time.Hour   // an event older than this is given up
+)
+
 func newDispatcher(s *Server) (*dispatcher, error) {
 	d := &dispatcher{s: s, signal: make(chan struct{}, 1), http: deliveryClient(s.opt)}
 	if err := d.load(); err != nil {
@@ -48,7 +54,7 @@ func newDispatcher(s *Server) (*dispatcher, error) {
 
 // deliveryClient follows no redirect.
 func deliveryClient(o Options) *http.Client {
-	dialer := &net.Dialer{Timeout: o.DeliverTimeout}
+	dialer := &net.Dialer{Timeout: deliverTimeout}
 	transport := &http.Transport{
 		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
 			if via, ok := o.DeliverVia[addr]; ok {
@@ -72,7 +78,7 @@ func deliveryClient(o Options) *http.Client {
 	}
 	return &http.Client{
 		Transport:     transport,
-		Timeout:       o.DeliverTimeout,
+		Timeout:       deliverTimeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }
@@ -150,10 +156,10 @@ func (d *dispatcher) take(now time.Time) (pending, time.Duration) {
 
 // attempt sends one event once, to the endpoint as it is registered at this moment.
 func (d *dispatcher) attempt(ctx context.Context, p pending) {
-	var item delivery
+	var item Delivery
 	var to endpoint
 	err := d.s.db.View(func(tx *bolt.Tx) (err error) {
-		if item, err = get[delivery](tx, bucketDeliveries, deliveryKey(p.seq)); err != nil {
+		if item, err = get[Delivery](tx, bucketDeliveries, deliveryKey(p.seq)); err != nil {
 			return err
 		}
 		to, err = get[endpoint](tx, bucketEndpoints, endpointKey(item.OrganizationID, item.ClientID))
@@ -161,7 +167,7 @@ func (d *dispatcher) attempt(ctx context.Context, p pending) {
 	})
 	status, problem := 0, ""
 	if err == nil {
-		status, err = d.send(ctx, to.URL, to.Secret, item.Body, nil)
+		status, err = d.send(ctx, to.URL, sign(to.URL, to.Secret, item.Body), item.Body)
 	}
 	if ctx.Err() != nil {
 		return // stopped, not failed: the database still has it
@@ -187,20 +193,16 @@ func (d *dispatcher) attempt(ctx context.Context, p pending) {
 	}
 }
 
-// send posts a body with its signature. Headers replace the ones that would be sent; an empty one removes it.
-func (d *dispatcher) send(ctx context.Context, address, secret string, body []byte, headers map[string]string) (int, error) {
+// send posts a body with its signature, "" for none.
+func (d *dispatcher) send(ctx context.Context, address, signature string, body []byte) (int, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
 	if err != nil {
 		return 0, fmt.Errorf("addressing the endpoint: %w", err)
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "signing-service-sandbox")
-	req.Header.Set(d.s.opt.SignatureHeader, sign(address, secret, body))
-	for name, value := range headers {
-		req.Header.Del(name)
-		if value != "" {
-			req.Header.Set(name, value)
-		}
+	if signature != "" {
+		req.Header.Set(d.s.opt.SignatureHeader, signature)
 	}
 	resp, err := d.http.Do(req)
 	if err != nil {
@@ -230,49 +232,31 @@ const (
 	actionRescinded        = "package_rescinded"
 )
 
-// event is one notification as it is sent: the bytes are made once and never change, also when it is sent again.
+// event is one notification: the bytes are made once and never change, also when it is sent again.
 type event struct {
 	ID     string
 	Action string
 	Body   []byte
 }
 
-// field is one property of an event; value is JSON.
-type field struct {
-	name  string
-	value []byte
-}
-
-func textField(name, value string) field {
-	raw, _ := json.Marshal(value) // a string always encodes
-	return field{name, raw}
-}
-
-func rawField(name string, value json.RawMessage) field { return field{name, orNull(value)} }
-
 // newEvent writes the body. The order of the properties and the digits of eventTime differ from event to event, as
 // they do in the samples of the service, so that nobody comes to rely on them.
-func newEvent(action string, now time.Time, fields ...field) event {
+func newEvent(action string, now time.Time, fields object) event {
 	id := newID()
-	fields = append(fields, textField("action", action), textField("eventId", id), textField("eventTime", eventTime(now)))
-	chance().Shuffle(len(fields), func(i, j int) { fields[i], fields[j] = fields[j], fields[i] })
-	return event{ID: id, Action: action, Body: encodeFields(fields)}
-}
-
-func encodeFields(fields []field) []byte {
+	fields["action"], fields["eventId"], fields["eventTime"] = action, id, eventTime(now)
+	names := slices.Sorted(maps.Keys(fields))
+	chance().Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
 	var b bytes.Buffer
-	b.WriteByte('{')
-	for i, f := range fields {
-		if i > 0 {
-			b.WriteByte(',')
+	for i, name := range names {
+		b.WriteByte("{,"[min(i, 1)])
+		value, _ := fields[name].(json.RawMessage) // the caller's own data, with its spaces
+		if value == nil {
+			value, _ = json.Marshal(fields[name]) // a string or null always encodes
 		}
-		b.WriteByte('"')
-		b.WriteString(f.name)
-		b.WriteString(`":`)
-		b.Write(f.value)
+		fmt.Fprintf(&b, "%q:%s", name, value)
 	}
 	b.WriteByte('}')
-	return b.Bytes()
+	return event{ID: id, Action: action, Body: b.Bytes()}
 }
 
 // eventTime is an ISO 8601 UTC time stamp with one to seven digits of fraction.
@@ -281,67 +265,47 @@ func eventTime(t time.Time) string {
 }
 
 // packageEvents are events that speak of a package as a whole.
-func packageEvents(p *pack, kinds []string, now time.Time) []event {
-	var events []event
+func packageEvents(p *pack, now time.Time, kinds ...string) (events []event) {
 	for _, kind := range kinds {
-		events = append(events, newEvent(kind, now,
-			textField("packageId", p.PackageID),
-			rawField("externalData", p.ExternalData),
-			textField("eventOwnerOrganizationId", p.OrganizationID),
-			textField("eventOwnerMemberId", p.MemberID)))
+		events = append(events, newEvent(kind, now, object{
+			"packageId": p.PackageID, "externalData": p.ExternalData,
+			"eventOwnerOrganizationId": p.OrganizationID, "eventOwnerMemberId": p.MemberID,
+		}))
 	}
 	return events
 }
 
 // documentExecutedEvent has no owner ids (interface.md, payload fields).
 func documentExecutedEvent(p *pack, d *document, now time.Time) event {
-	return newEvent(actionDocumentExecuted, now,
-		textField("packageId", p.PackageID),
-		textField("documentId", d.DocumentID),
-		rawField("externalId", d.ExternalID))
+	return newEvent(actionDocumentExecuted, now, object{"packageId": p.PackageID, "documentId": d.DocumentID, "externalId": d.ExternalID})
 }
 
 // signedEvent is for the n-th revision. nextSignerId is null when no signer follows; interface.md does not show it.
 func signedEvent(p *pack, d *document, n int, now time.Time) event {
-	next := rawField("nextSignerId", nil)
-	if id := d.nextSigner(n); id != "" {
-		next = textField("nextSignerId", id)
-	}
 	r := d.Revisions[n]
-	return newEvent(actionSigned, now,
-		textField("packageId", p.PackageID),
-		textField("documentId", d.DocumentID),
-		textField("revisionId", r.RevisionID),
-		textField("signerId", r.SignerID),
-		next,
-		rawField("externalId", d.ExternalID),
-		textField("eventOwnerOrganizationId", p.OrganizationID),
-		textField("eventOwnerMemberId", p.MemberID))
+	return newEvent(actionSigned, now, object{
+		"packageId": p.PackageID, "documentId": d.DocumentID, "revisionId": r.RevisionID, "signerId": r.SignerID,
+		"nextSignerId": orNil(d.nextSigner(n)), "externalId": d.ExternalID,
+		"eventOwnerOrganizationId": p.OrganizationID, "eventOwnerMemberId": p.MemberID,
+	})
 }
 
-// Delivery is one event for one endpoint. Body is what was or will be sent, byte for byte.
+// Delivery is one event for one endpoint. Body is what was or will be sent, byte for byte: not all of it need be UTF-8.
 type Delivery struct {
-	EventID   string     `json:"event_id"`
-	Action    string     `json:"action"`
-	PackageID string     `json:"package_id"`
-	ClientID  string     `json:"client_id"`
-	Body      string     `json:"body"`
-	Created   time.Time  `json:"created"`
-	Delivered *time.Time `json:"delivered"` // the first 2xx
-	Attempts  int        `json:"attempts"`
-	Sent      int        `json:"sent"`     // how often it was answered 2xx: more than once when it was duplicated
-	Status    int        `json:"status"`   // of the last answer; 0: none came
-	Problem   string     `json:"problem"`  // of the last attempt; "" after a 2xx
-	GivenUp   bool       `json:"given_up"` // too old, or nobody is registered any more
-}
-
-// delivery is a Delivery as it is kept.
-type delivery struct {
-	Delivery
-	Seq            uint64    `json:"seq"`
-	OrganizationID string    `json:"organization_id"`
-	Body           []byte    `json:"body"` // JSON has no other form for bytes that are not UTF-8
-	Next           time.Time `json:"next"` // not before, in real time
+	Seq            uint64     `json:"seq"`
+	EventID        string     `json:"event_id"`
+	Action         string     `json:"action"`
+	PackageID      string     `json:"package_id"`
+	OrganizationID string     `json:"organization_id"`
+	ClientID       string     `json:"client_id"`
+	Body           []byte     `json:"body"`
+	Created        time.Time  `json:"created"`
+	Next           time.Time  `json:"next"`      // not before, in real time
+	Delivered      *time.Time `json:"delivered"` // the first 2xx
+	Attempts       int        `json:"attempts"`
+	Status         int        `json:"status"`   // of the last answer; 0: none came
+	Problem        string     `json:"problem"`  // of the last attempt; "" after a 2xx
+	GivenUp        bool       `json:"given_up"` // too old, or nobody is registered any more
 }
 
 func deliveryKey(seq uint64) string {
@@ -399,7 +363,7 @@ func (s *Server) Release(order string) error {
 func (s *Server) Redeliver(eventID string) error {
 	var again []uint64
 	err := s.db.View(func(tx *bolt.Tx) error {
-		return each(tx, bucketDeliveries, func(_ string, d delivery) error {
+		return each(tx, bucketDeliveries, func(_ string, d Delivery) error {
 			if d.EventID == eventID {
 				again = append(again, d.Seq)
 			}
@@ -422,9 +386,8 @@ func (s *Server) Redeliver(eventID string) error {
 func (s *Server) Deliveries() ([]Delivery, error) {
 	all := []Delivery{}
 	err := s.db.View(func(tx *bolt.Tx) error {
-		return each(tx, bucketDeliveries, func(_ string, d delivery) error {
-			d.Delivery.Body = string(d.Body)
-			all = append(all, d.Delivery)
+		return each(tx, bucketDeliveries, func(_ string, d Delivery) error {
+			all = append(all, d)
 			return nil
 		})
 	})
@@ -455,10 +418,7 @@ func (d *dispatcher) enqueue(tx *bolt.Tx, p *pack, events []event) error {
 			if err != nil {
 				return fmt.Errorf("numbering an event: %w", err)
 			}
-			item := delivery{
-				Delivery: Delivery{EventID: e.ID, Action: e.Action, PackageID: p.PackageID, ClientID: client, Created: time.Now()},
-				Seq:      seq, OrganizationID: p.OrganizationID, Body: e.Body, Next: next,
-			}
+			item := Delivery{Seq: seq, EventID: e.ID, Action: e.Action, PackageID: p.PackageID, OrganizationID: p.OrganizationID, ClientID: client, Body: e.Body, Created: time.Now(), Next: next}
 			if err := put(tx, bucketDeliveries, deliveryKey(seq), item); err != nil {
 				return err
 			}
@@ -476,7 +436,7 @@ func (d *dispatcher) enqueue(tx *bolt.Tx, p *pack, events []event) error {
 // load fills the queue with what was not delivered before the last stop.
 func (d *dispatcher) load() error {
 	return d.s.db.View(func(tx *bolt.Tx) error {
-		return each(tx, bucketDeliveries, func(_ string, item delivery) error {
+		return each(tx, bucketDeliveries, func(_ string, item Delivery) error {
 			if item.Delivered == nil && !item.GivenUp {
 				d.queue = append(d.queue, pending{seq: item.Seq, next: item.Next})
 			}
@@ -488,7 +448,7 @@ func (d *dispatcher) load() error {
 // record notes how an attempt ended and says whether, and when, there is another.
 func (d *dispatcher) record(seq uint64, status int, problem string, gone bool) (again bool, next time.Time, err error) {
 	err = d.s.db.Update(func(tx *bolt.Tx) error {
-		item, err := get[delivery](tx, bucketDeliveries, deliveryKey(seq))
+		item, err := get[Delivery](tx, bucketDeliveries, deliveryKey(seq))
 		if err != nil {
 			return err
 		}
@@ -496,12 +456,11 @@ func (d *dispatcher) record(seq uint64, status int, problem string, gone bool) (
 		now := time.Now()
 		switch {
 		case problem == "":
-			item.Sent++
 			if item.Delivered == nil {
 				item.Delivered = &now
 			}
 		case item.Delivered != nil: // a copy of what has arrived: not worth trying again
-		case gone, now.Sub(item.Created) > d.s.opt.RetryFor:
+		case gone, now.Sub(item.Created) > retryFor:
 			item.GivenUp = true
 		default:
 			item.Next = now.Add(d.backoff(item.Attempts))
@@ -524,18 +483,6 @@ func (d *dispatcher) backoff(attempts int) time.Duration {
 		}
 	}
 	return min(wait, d.s.opt.RetryMax)
-}
-
-// endpointView is the endpoint record of interface.md.
-type endpointView struct {
-	EventEndpointID string `json:"eventEndpointId"`
-	Name            string `json:"name"`
-	URL             string `json:"url"`
-	Secret          string `json:"secret"`
-}
-
-func (e endpoint) view() endpointView {
-	return endpointView{e.EventEndpointID, e.Name, e.URL, e.Secret}
 }
 
 // setEndpoint is POST /events/endpoints/set. It replaces the endpoint of the calling client, with a fresh secret
@@ -564,7 +511,7 @@ func (s *Server) setEndpoint(w http.ResponseWriter, r *http.Request, who caller)
 	if err != nil {
 		return nil, err
 	}
-	return map[string]endpointView{"endpoint": e.view()}, nil
+	return object{"endpoint": object{"eventEndpointId": e.EventEndpointID, "name": e.Name, "url": e.URL, "secret": e.Secret}}, nil
 }
 
 func usableEndpoint(address string) bool {
@@ -615,18 +562,11 @@ func (s *Server) organizationInfo(_ http.ResponseWriter, _ *http.Request, who ca
 	if !who.canUsePackages() {
 		return nil, forbidden("organization_not_authorized", "The organization or member scope is needed.")
 	}
-	type member struct {
-		MemberID  string `json:"memberId"`
-		Email     string `json:"email"`
-		FirstName string `json:"firstName"`
-		LastName  string `json:"lastName"`
-		IsAdmin   bool   `json:"isAdmin"`
-	}
-	members := []member{}
+	members := []object{}
 	for _, u := range s.opt.Users {
 		if u.OrganizationID == who.OrganizationID && (who.can("organization") || u.MemberID == who.MemberID) {
-			members = append(members, member{u.MemberID, u.Email, u.FirstName, u.LastName, u.Admin})
+			members = append(members, object{"memberId": u.MemberID, "email": u.Email, "firstName": u.FirstName, "lastName": u.LastName, "isAdmin": u.Admin})
 		}
 	}
-	return map[string]any{"organizationId": who.OrganizationID, "name": "Demo Office", "members": members}, nil
+	return object{"organizationId": who.OrganizationID, "name": "Demo Office", "members": members}, nil
 }

@@ -11,9 +11,9 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 	"unicode"
 
@@ -31,11 +31,7 @@ func (s *Server) downloadExecuted(w http.ResponseWriter, r *http.Request, who ca
 	if err != nil {
 		return nil, err
 	}
-	path := s.executedPath(d.DocumentID)
-	if err := s.ensureFor(p, path, func() error { return s.writeExecuted(p, d) }); err != nil {
-		return nil, err
-	}
-	return nil, serveFile(w, r, path, d.Name+".pdf", s.pad.bytes.Load())
+	return nil, s.serveMade(w, r, p, s.executedPath(d.DocumentID), d.Name+".pdf", s.pad.Load(), func() error { return s.writeExecuted(p, d) })
 }
 
 // downloadCAC is GET /packages/{packageId}/documents/{documentId}/pdf/cac/download.
@@ -44,11 +40,7 @@ func (s *Server) downloadCAC(w http.ResponseWriter, r *http.Request, who caller)
 	if err != nil {
 		return nil, err
 	}
-	path := s.cacPath(d.DocumentID)
-	if err := s.ensureFor(p, path, func() error { return s.writeCAC(p, d) }); err != nil {
-		return nil, err
-	}
-	return nil, serveFile(w, r, path, d.Name+" - CAC.pdf", 0)
+	return nil, s.serveMade(w, r, p, s.cacPath(d.DocumentID), d.Name+" - CAC.pdf", 0, func() error { return s.writeCAC(p, d) })
 }
 
 // downloadMasterFile is GET /masterfiles/{packageId}/pdf/download.
@@ -60,11 +52,7 @@ func (s *Server) downloadMasterFile(w http.ResponseWriter, r *http.Request, who 
 	if p.State != stateExecuted {
 		return nil, badRequest("package_not_executed", "The package is not signed by everyone yet.")
 	}
-	path := s.masterPath(p.PackageID)
-	if err := s.ensureFor(&p.pack, path, func() error { return s.writeMaster(&p.pack) }); err != nil {
-		return nil, err
-	}
-	return nil, serveFile(w, r, path, p.Name+" - MasterFile.pdf", 0)
+	return nil, s.serveMade(w, r, p, s.masterPath(p.PackageID), p.Name+" - MasterFile.pdf", 0, func() error { return s.writeMaster(p) })
 }
 
 func (s *Server) executedDocument(r *http.Request, who caller) (*pack, *document, error) {
@@ -79,19 +67,19 @@ func (s *Server) executedDocument(r *http.Request, who caller) (*pack, *document
 	if d.TimeExecuted == nil {
 		return nil, nil, badRequest("document_not_executed", "The document is not signed by everyone yet.")
 	}
-	return &p.pack, d, nil
+	return p, d, nil
 }
 
-// ensureFor is ensure, one at a time for a package.
-func (s *Server) ensureFor(p *pack, path string, build func() error) error {
+// serveMade answers with a PDF, whole or in ranges, padded to a size if that is larger. It is made first if it is missing, one at a
+// time for a package.
+func (s *Server) serveMade(w http.ResponseWriter, r *http.Request, p *pack, path, name string, padTo int64, build func() error) error {
 	lock := s.locks.of(p.PackageID)
 	lock.Lock()
-	defer lock.Unlock()
-	return ensure(path, build)
-}
-
-// serveFile answers with a PDF, whole or in ranges, padded to a size if that is larger.
-func serveFile(w http.ResponseWriter, r *http.Request, path, name string, padTo int64) error {
+	err := ensure(path, build)
+	lock.Unlock()
+	if err != nil {
+		return err
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return fmt.Errorf("opening a signed document: %w", err)
@@ -101,18 +89,15 @@ func serveFile(w http.ResponseWriter, r *http.Request, path, name string, padTo 
 	if err != nil {
 		return fmt.Errorf("opening a signed document: %w", err)
 	}
-	content := io.ReadSeeker(f)
-	if padTo > info.Size() {
-		if content, err = padded(f, info.Size(), padTo); err != nil {
-			return err
-		}
-	}
 	h := w.Header()
 	h.Set("Content-Type", "application/pdf")
 	h.Set("Content-Disposition", attachment(name))
 	h.Set("Cache-Control", "private, no-store")
-	http.ServeContent(w, r, "", info.ModTime(), content)
-	return nil
+	if padTo <= info.Size() {
+		http.ServeContent(w, r, "", info.ModTime(), f)
+		return nil
+	}
+	return sendPadded(w, f, info.Size(), padTo)
 }
 
 // attachment names a download for every browser: plain letters, and the whole name beside it (RFC 6266).
@@ -127,76 +112,46 @@ func attachment(name string) string {
 		"; filename*=UTF-8''" + strings.ReplaceAll(url.QueryEscape(name), "+", "%20")
 }
 
-// padding is the size to which executed downloads are padded; 0 leaves them as they are.
-type padding struct{ bytes atomic.Int64 }
-
 // PadDownloads makes every executed download at least this large, still a PDF that opens; 0 ends it. The bytes are
 // made while they are sent.
-func (s *Server) PadDownloads(size int64) { s.pad.bytes.Store(max(0, size)) }
+func (s *Server) PadDownloads(size int64) { s.pad.Store(max(0, size)) }
 
-// padded is the PDF in f, comments up to the wanted size, and the end of the PDF once more, because readers look for
+// sendPadded sends the PDF in f, comments up to the wanted size, and the end of the PDF once more, because readers look for
 // the cross-reference from the end of the file.
-func padded(f io.ReaderAt, size, want int64) (io.ReadSeeker, error) {
+func sendPadded(w http.ResponseWriter, f *os.File, size, want int64) error {
 	end := make([]byte, min(size, 1024))
-	if _, err := f.ReadAt(end, size-int64(len(end))); err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("reading the end of a PDF: %w", err)
+	if _, err := f.ReadAt(end, size-int64(len(end))); err != nil {
+		return fmt.Errorf("reading the end of a PDF: %w", err)
 	}
 	tail := []byte("\n%%EOF\n")
 	if i := bytes.LastIndex(end, []byte("startxref")); i >= 0 {
 		tail = append([]byte("\n"), end[i:]...)
 	}
 	want = max(want, size+int64(len(tail)))
-	return io.NewSectionReader(&filled{f: f, size: size, tail: tail, total: want}, 0, want), nil
+	w.Header().Set("Content-Length", strconv.FormatInt(want, 10))
+	filling := io.LimitReader(&filler{}, want-size-int64(len(tail)))
+	_, _ = io.Copy(w, io.MultiReader(f, filling, bytes.NewReader(tail))) // the caller has gone; there is nobody left to tell
+	return nil
 }
 
-// filled is the bytes of a padded PDF by their position.
-type filled struct {
-	f     io.ReaderAt
-	size  int64
-	tail  []byte
-	total int64
-}
+// filler is lines of comment without end, no two of the next 26 alike, so that a shifted copy does not look right.
+type filler struct{ left, line []byte }
 
-// ReadAt implements io.ReaderAt.
-func (p *filled) ReadAt(b []byte, off int64) (int, error) {
-	n := 0
-	for n < len(b) && off < p.total {
-		var got int
-		switch tailAt := p.total - int64(len(p.tail)); {
-		case off < p.size:
-			var err error
-			got, err = p.f.ReadAt(b[n:min(len(b), n+int(min(p.size-off, int64(len(b)))))], off)
-			if got == 0 {
-				return n, err
-			}
-		case off < tailAt:
-			fill := filler()
-			room := b[n : n+int(min(tailAt-off, int64(len(b)-n)))]
-			got = copy(room, fill[(off-p.size)%int64(len(fill)):])
-		default:
-			got = copy(b[n:], p.tail[off-tailAt:])
+func (r *filler) Read(b []byte) (n int, err error) {
+	if r.line == nil {
+		for i := range 26 {
+			r.line = append(append(r.line, "\n%"...), bytes.Repeat([]byte{'a' + byte(i)}, 78)...)
 		}
-		n, off = n+got, off+int64(got)
 	}
-	if n < len(b) {
-		return n, io.EOF
+	for n < len(b) {
+		if len(r.left) == 0 {
+			r.left = r.line
+		}
+		m := copy(b[n:], r.left)
+		n, r.left = n+m, r.left[m:]
 	}
 	return n, nil
 }
-
-// filler is lines of comment, no two of them alike, so that a shifted copy does not look right. It is whole periods
-// of the filling, long enough to copy from at any position.
-var filler = sync.OnceValue(func() []byte {
-	block := make([]byte, 0, 80*26*32)
-	for len(block) < cap(block) {
-		n := len(block) / 80
-		block = append(block, "\n%"...)
-		for i := range 78 {
-			block = append(block, 'a'+byte((n+i)%26))
-		}
-	}
-	return block
-})
 
 // The three kinds of PDF that signing gives (interface.md, downloads). They follow from the state alone, so one that
 // is missing is made again.

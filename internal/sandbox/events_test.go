@@ -230,7 +230,7 @@ func TestEndpointTakenOverStopsAuthenticating(t *testing.T) {
 	r := start(t, o)
 	r.signIn(adminMail, allScopes)
 	r.register(rc.URL)
-	must(t, r.s.ReplaceEndpoint("", thief.URL+"/theirs"))
+	must(t, r.s.ReplaceEndpoint(thief.URL+"/theirs"))
 	r.post("/packages/add", object{"name": "N", "type": "concurrent", "state": "draft"})
 	if d := thief.next(t); d.path != "/theirs" {
 		t.Errorf("delivered to %s", d.path)
@@ -241,7 +241,6 @@ func TestForgeries(t *testing.T) {
 	rc := newReceiver(t, func(n int) int { return 200 + n })
 	r := start(t, quick(Options{}, rc))
 	r.signIn(adminMail, allScopes)
-	body := `{"not json`
 	if _, err := r.s.Forge(t.Context(), Forgery{Action: "package_executed"}); err == nil {
 		t.Error("sent without an endpoint")
 	}
@@ -255,9 +254,8 @@ func TestForgeries(t *testing.T) {
 		{Forgery{Action: "document_signed", Signature: "other-url"}, false},
 		{Forgery{Action: "document_executed", Signature: "none"}, false},
 		{Forgery{Action: "document_executed", Signature: "AAAA"}, false},
-		{Forgery{Body: &body}, true},
-		{Forgery{Action: "package_executed", Path: "/elsewhere"}, true},
-		{Forgery{Action: "package_executed", Fields: map[string]any{"packageId": nil}, Omit: []string{"eventId"}, Headers: map[string]string{"X-More": "1"}}, true},
+		{Forgery{Body: `{"not json`}, true},
+		{Forgery{Action: "package_executed", Fields: map[string]any{"packageId": nil}}, true},
 	} {
 		status, err := r.s.Forge(t.Context(), c.f)
 		if err != nil || status != 201+i {
@@ -289,7 +287,7 @@ func TestReceiverThatHangsDoesNotBlockSigning(t *testing.T) {
 	hang := make(chan struct{})
 	rc := newReceiver(t, func(int) int { <-hang; return 200 })
 	defer close(hang)
-	r := start(t, quick(Options{DeliverTimeout: time.Minute}, rc))
+	r := start(t, quick(Options{}, rc))
 	r.signIn(adminMail, allScopes)
 	r.register(rc.URL)
 	p := r.add("concurrent", 1, "Ana")
@@ -392,7 +390,7 @@ func TestPageSignsWithoutJavaScript(t *testing.T) {
 	r := start(t, Options{})
 	r.signIn(adminMail, allScopes)
 	p := r.add("Sequential", 1, "Ana", "Jan")
-	page := strings.TrimPrefix(r.signerPage(p.PackageID, p.Signers[0].SignerID), r.s.URL())
+	page := strings.TrimPrefix(p.Signers[0].Page, r.s.URL())
 	body := string(r.do("GET", page, "", nil).body)
 	_, after, ok := strings.Cut(body, `name="form" value="`)
 	if !ok || !strings.Contains(body, "Lease Sonnenweg 4") || !strings.Contains(body, "your turn") {
@@ -415,7 +413,7 @@ func TestPageSignsWithoutJavaScript(t *testing.T) {
 	}
 	wantStatus(t, r.form(page, url.Values{"do": {"sign"}, "form": {token}, "typed": {"Ana"}}), 400)
 
-	next := strings.TrimPrefix(r.signerPage(p.PackageID, p.Signers[1].SignerID), r.s.URL())
+	next := strings.TrimPrefix(p.Signers[1].Page, r.s.URL())
 	_, after, _ = strings.Cut(string(r.do("GET", next, "", nil).body), `name="form" value="`)
 	token, _, _ = strings.Cut(after, `"`)
 	wantStatus(t, r.form(next, url.Values{"do": {"decline"}, "form": {token}, "reason": {"no"}}), 303)

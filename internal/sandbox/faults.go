@@ -3,10 +3,10 @@ package sandbox
 import (
 	"bytes"
 	"compress/gzip"
-	"context"
 	"fmt"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -58,7 +58,9 @@ type faults struct {
 	last  int
 }
 
-func (f *faults) add(rule Fault) int {
+// Inject adds a rule and returns its id.
+func (s *Server) Inject(rule Fault) int {
+	f := &s.faults
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.last++
@@ -67,34 +69,29 @@ func (f *faults) add(rule Fault) int {
 	return rule.ID
 }
 
-// remove deletes one rule, or all of them for id 0.
-func (f *faults) remove(id int) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	var kept []*Fault
-	for _, r := range f.rules {
-		if id != 0 && r.ID != id {
-			kept = append(kept, r)
-		}
-	}
-	f.rules = kept
+// Heal removes the rule with this id, or every rule for 0.
+func (s *Server) Heal(id int) {
+	s.faults.mu.Lock()
+	defer s.faults.mu.Unlock()
+	s.faults.rules = slices.DeleteFunc(s.faults.rules, func(r *Fault) bool { return id == 0 || r.ID == id })
 }
 
-func (f *faults) list() []Fault {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	all := make([]Fault, len(f.rules))
-	for i, r := range f.rules {
-		all[i] = *r
+// Faults returns the rules with how often each was applied.
+func (s *Server) Faults() []Fault {
+	s.faults.mu.Lock()
+	defer s.faults.mu.Unlock()
+	all := []Fault{}
+	for _, r := range s.faults.rules {
+		all = append(all, *r)
 	}
 	return all
 }
 
-// take returns the rule to apply to a request and counts it as applied.
-func (f *faults) take(method, path string) (Fault, bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, r := range f.rules {
+// takeFault returns the rule to apply to a request and counts it as applied.
+func (s *Server) takeFault(method, path string) (Fault, bool) {
+	s.faults.mu.Lock()
+	defer s.faults.mu.Unlock()
+	for _, r := range s.faults.rules {
 		if (r.Times > 0 && r.Applied >= r.Times) || !r.matches(method, path) {
 			continue
 		}
@@ -107,17 +104,8 @@ func (f *faults) take(method, path string) (Fault, bool) {
 	return Fault{}, false
 }
 
-// Inject adds a rule and returns its id.
-func (s *Server) Inject(rule Fault) int { return s.faults.add(rule) }
-
-// Heal removes the rule with this id, or every rule for 0.
-func (s *Server) Heal(id int) { s.faults.remove(id) }
-
-// Faults returns the rules with how often each was applied.
-func (s *Server) Faults() []Fault { return s.faults.list() }
-
 // misbehave serves a request under a rule.
-func (s *Server) misbehave(ctx context.Context, rule Fault, w http.ResponseWriter, r *http.Request, next http.Handler) {
+func (s *Server) misbehave(rule Fault, w http.ResponseWriter, r *http.Request, next http.Handler) {
 	if rule.AfterWork && rule.Status != 0 {
 		next.ServeHTTP(&deaf{header: http.Header{}}, r)
 	}
@@ -125,7 +113,7 @@ func (s *Server) misbehave(ctx context.Context, rule Fault, w http.ResponseWrite
 		select {
 		case <-time.After(time.Duration(rule.DelayMS) * time.Millisecond):
 		case <-r.Context().Done():
-		case <-ctx.Done():
+		case <-s.ctx.Done():
 		}
 	}
 	if rule.Drop {
@@ -152,7 +140,11 @@ func (s *Server) misbehave(ctx context.Context, rule Fault, w http.ResponseWrite
 		return
 	}
 	if rule.Body == "" {
-		writeJSON(w, rule.Status, errorBody(injectedCode(rule.Status), "This failure was asked for."))
+		code := "service_refusal_injected"
+		if rule.Status >= 500 {
+			code = "service_exception_injected"
+		}
+		writeJSON(w, rule.Status, errorBody(code, "This failure was asked for."))
 		return
 	}
 	if w.Header().Get("Content-Type") == "" {
@@ -160,14 +152,6 @@ func (s *Server) misbehave(ctx context.Context, rule Fault, w http.ResponseWrite
 	}
 	w.WriteHeader(rule.Status)
 	_, _ = w.Write([]byte(rule.Body))
-}
-
-// injectedCode is an exception for what went wrong in the service, and a refusal for the rest.
-func injectedCode(status int) string {
-	if status >= 500 {
-		return "service_exception_injected"
-	}
-	return "service_refusal_injected"
 }
 
 // deaf takes an answer that nobody will hear.
@@ -210,10 +194,20 @@ func reframe(w *http.ResponseWriter, rule Fault) (send func()) {
 	held := &heldBack{ResponseWriter: *w, status: http.StatusOK}
 	*w = held
 	return func() {
-		body := cutBody(held.body.Bytes(), rule.EndAfter)
+		body := held.body.Bytes()
+		switch n := int64(len(body)); {
+		case rule.EndAfter > 0:
+			body = body[:min(n, rule.EndAfter)]
+		case rule.EndAfter < 0:
+			body = body[:max(0, n+rule.EndAfter)]
+		}
 		h := held.Header()
 		if rule.Gzip {
-			body = gzipped(body)
+			var b bytes.Buffer
+			z := gzip.NewWriter(&b)
+			_, _ = z.Write(body) // a buffer takes everything
+			_ = z.Close()
+			body = b.Bytes()
 			h.Set("Content-Encoding", "gzip")
 		}
 		switch rule.Framing {
@@ -245,26 +239,6 @@ func closing(held *heldBack, body []byte) {
 	_, _ = out.WriteString("\r\n")
 	_, _ = out.Write(body)
 	_ = out.Flush()
-}
-
-// cutBody is what a body of EndAfter comes to.
-func cutBody(body []byte, after int64) []byte {
-	n := int64(len(body))
-	switch {
-	case after > 0:
-		n = min(n, after)
-	case after < 0:
-		n = max(0, n+after)
-	}
-	return body[:n]
-}
-
-func gzipped(body []byte) []byte {
-	var b bytes.Buffer
-	z := gzip.NewWriter(&b)
-	_, _ = z.Write(body) // a buffer takes everything
-	_ = z.Close()
-	return b.Bytes()
 }
 
 // heldBack keeps an answer until it is sent.

@@ -14,7 +14,6 @@ import (
 	"net/http/httptest"
 	"net/textproto"
 	"net/url"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -372,24 +371,6 @@ func (r *rig) register(url string) map[string]any {
 func quick(o Options, rc *receiver) Options {
 	o.DeliverCAs, o.RetryFirst, o.RetryMax = rc.pool(), 5*time.Millisecond, 20*time.Millisecond
 	return o
-}
-
-func mustWrite(t *testing.T, path string, data []byte) {
-	t.Helper()
-	must(t, os.WriteFile(path, data, 0o600))
-}
-
-// signerPage is the address of the page where a signer signs, "" when there is no such signer.
-func (r *rig) signerPage(packageID, signerID string) string {
-	p, err := read[pack](r.s.db, bucketPackages, packageID)
-	if err != nil {
-		return ""
-	}
-	sg, ok := p.signer(signerID)
-	if !ok {
-		return ""
-	}
-	return r.s.linkURL(sg.LinkToken)
 }
 
 // must ends the test at an error.

@@ -1,8 +1,10 @@
 package sandbox
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -13,8 +15,6 @@ const (
 	stateExecuted  = "executed"
 	stateExpired   = "expired"
 	stateRescinded = "rescinded"
-	stateAdd       = "add"
-	stateSelect    = "select"
 )
 
 // Signer states (service-facts.md section 5).
@@ -49,6 +49,8 @@ type pack struct {
 	Documents      []document      `json:"documents"`
 	Signers        []signer        `json:"signers"`
 	Recipients     []recipient     `json:"recipients"`
+
+	said map[string]any // what was told of it while it lies on the shelf, see tell
 }
 
 type document struct {
@@ -237,15 +239,16 @@ func (d *document) nextSigner(i int) string {
 }
 
 func (s *signer) fullName() string {
-	name := s.FirstName
-	if s.LastName != "" {
-		if name != "" {
-			name += " "
+	return cmp.Or(strings.TrimSpace(s.FirstName+" "+s.LastName), s.Email)
+}
+
+// turns are the signers who can sign something now.
+func (p *pack) turns(now time.Time) []string {
+	var ids []string
+	for _, sg := range p.Signers {
+		if p.hasTurn(sg.SignerID, now) {
+			ids = append(ids, sg.SignerID)
 		}
-		name += s.LastName
 	}
-	if name == "" {
-		return s.Email
-	}
-	return name
+	return ids
 }

@@ -9,6 +9,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -21,7 +22,6 @@ import (
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
 	bolt "go.etcd.io/bbolt"
-	bolterrors "go.etcd.io/bbolt/errors"
 )
 
 var knownScopes = []string{"profile", "openid", "offline_access", "organization", "member"}
@@ -66,7 +66,24 @@ func (s *Server) authorize(w http.ResponseWriter, r *http.Request) {
 		req.fail(w, r, e)
 		return
 	}
-	s.advance(w, r, s.logins.begin(req, s.browser(w, r)))
+	if s.opt.AutoConsent {
+		s.finish(w, r, &req, s.autoUser(req.Hint), s.opt.Now())
+		return
+	}
+	in := s.logins.begin(req, s.browser(w, r))
+	u, at, ok := s.session(r)
+	s.advance(w, r, in, u, at, ok && !in.mustSignIn())
+}
+
+// autoUser is who signs in when nobody is there: the hinted user, or else the first administrator.
+func (s *Server) autoUser(hint string) User {
+	if u, ok := s.user(hint); ok {
+		return u
+	}
+	if u, ok := first(s.opt.Users, func(u User) bool { return u.Admin }); ok {
+		return u
+	}
+	return s.opt.Users[0]
 }
 
 func uniqueFields(text string) []string {
@@ -547,15 +564,8 @@ func (s *Server) sweepTokens() error {
 			sweep(tx, bucketCodes, func(c authCode) bool { return now.Sub(c.Expires) > 24*time.Hour }),
 			sweep(tx, bucketAccess, func(t accessToken) bool { return now.Sub(t.Expires) > 24*time.Hour }),
 			sweep(tx, bucketRefresh, func(t refreshToken) bool { return now.After(t.Expires) }),
-			sweep(tx, bucketSessions, func(t session) bool { return now.Sub(t.Time) > sessionLifetime }),
 		)
 	})
-}
-
-// signingKey is the RS256 key, made when it is first needed: most starts never sign an id_token.
-type signingKey struct {
-	mu  sync.Mutex
-	key *rsa.PrivateKey
 }
 
 // What bucketKeys holds.
@@ -564,42 +574,20 @@ const (
 	keyForms = "forms" // signs the forms on pages
 )
 
-// rsaKey returns the key kept in the state, making it the first time. In a read-only
-// tx the first time fails with ErrTxNotWritable.
+// rsaKey returns the RS256 key. It is made when it is first needed: most starts never sign an id_token.
 func (s *Server) rsaKey(tx *bolt.Tx) (*rsa.PrivateKey, error) {
-	s.key.mu.Lock()
-	defer s.key.mu.Unlock()
-	if s.key.key != nil {
-		return s.key.key, nil
-	}
 	der, err := get[[]byte](tx, bucketKeys, keyRS256)
-	if errors.Is(err, errNotFound) {
-		if !tx.Writable() {
-			return nil, bolterrors.ErrTxNotWritable
-		}
-		key, err := rsa.GenerateKey(rand.Reader, s.opt.KeyBits)
-		if err != nil {
-			return nil, fmt.Errorf("making the signing key: %w", err)
-		}
-		if err := put(tx, bucketKeys, keyRS256, x509.MarshalPKCS1PrivateKey(key)); err != nil {
-			return nil, err
-		}
-		tx.OnCommit(func() {
-			s.key.mu.Lock()
-			s.key.key = key
-			s.key.mu.Unlock()
-		})
-		return key, nil
+	if err == nil {
+		return x509.ParsePKCS1PrivateKey(der)
 	}
-	if err != nil {
+	if !errors.Is(err, errNotFound) {
 		return nil, err
 	}
-	key, err := x509.ParsePKCS1PrivateKey(der)
+	key, err := rsa.GenerateKey(rand.Reader, s.opt.KeyBits)
 	if err != nil {
-		return nil, fmt.Errorf("reading the signing key: %w", err)
+		return nil, fmt.Errorf("making the signing key: %w", err)
 	}
-	s.key.key = key
-	return key, nil
+	return key, put(tx, bucketKeys, keyRS256, x509.MarshalPKCS1PrivateKey(key))
 }
 
 func keyID(key *rsa.PrivateKey) string {
@@ -648,14 +636,10 @@ func (s *Server) idToken(tx *bolt.Tx, g grant, access, nonce string, now time.Ti
 // jwks is GET /.well-known/jwks.
 func (s *Server) jwks(w http.ResponseWriter, r *http.Request) {
 	var key *rsa.PrivateKey
-	fetch := func(tx *bolt.Tx) (err error) {
+	err := s.db.Update(func(tx *bolt.Tx) (err error) {
 		key, err = s.rsaKey(tx)
 		return err
-	}
-	err := s.db.View(fetch)
-	if errors.Is(err, bolterrors.ErrTxNotWritable) {
-		err = s.db.Update(fetch)
-	}
+	})
 	if err != nil {
 		s.writeError(w, r, err)
 		return
@@ -743,8 +727,7 @@ func (s *Server) userinfo(_ http.ResponseWriter, _ *http.Request, who caller) (a
 	return who.claims(who.Scopes), nil
 }
 
-// login is one authorization request on its way through the pages. It belongs to one browser and is forgotten when
-// the service stops; what it leads to, the session and the consent, is kept.
+// login is one authorization request on its way through the pages. It belongs to one browser.
 type login struct {
 	id        string
 	browser   string // hash of the cookie it was begun with
@@ -763,8 +746,8 @@ const (
 
 // session is a browser's sign-in.
 type session struct {
-	Email string    `json:"email"`
-	Time  time.Time `json:"time"`
+	email string
+	began time.Time
 }
 
 // mustSignIn reports whether a session from before is not enough.
@@ -772,10 +755,12 @@ func (in login) mustSignIn() bool {
 	return slices.Contains(in.request.Prompt, "login") && !in.signedIn
 }
 
-// logins may be used from any goroutine; the login values in it are replaced, never changed.
+// logins are forgotten when the service stops; the consent, which they lead to, is kept. It may be used from any goroutine; the
+// login values in it are replaced, never changed.
 type logins struct {
-	mu   sync.Mutex
-	byID map[string]login
+	mu       sync.Mutex
+	byID     map[string]login
+	sessions map[string]session // by the hash of the cookie
 }
 
 func (l *logins) begin(req authorizeRequest, browser string) login {
@@ -784,11 +769,7 @@ func (l *logins) begin(req authorizeRequest, browser string) login {
 	if l.byID == nil {
 		l.byID = map[string]login{}
 	}
-	for id, old := range l.byID {
-		if time.Since(old.began) > loginLifetime {
-			delete(l.byID, id)
-		}
-	}
+	maps.DeleteFunc(l.byID, func(_ string, old login) bool { return time.Since(old.began) > loginLifetime })
 	in := login{id: newToken(), browser: hashed(browser), request: req, began: time.Now()}
 	l.byID[in.id] = in
 	return in
@@ -813,23 +794,17 @@ func (l *logins) end(id string) {
 	delete(l.byID, id)
 }
 
-func (s *Server) setCookie(w http.ResponseWriter, name, value string) {
-	http.SetCookie(w, &http.Cookie{
-		Name: name, Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode,
-		Secure: strings.HasPrefix(s.url, "https:"),
-	})
+func setCookie(w http.ResponseWriter, name, value string) {
+	http.SetCookie(w, &http.Cookie{Name: name, Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode})
 }
 
 // browser is the value that tells browsers apart, set on first sight.
 func (s *Server) browser(w http.ResponseWriter, r *http.Request) string {
-	if s.opt.AutoConsent {
-		return "" // a program without cookies must come through too
-	}
 	if c, err := r.Cookie(cookieBrowser); err == nil && c.Value != "" {
 		return c.Value
 	}
 	value := newToken()
-	s.setCookie(w, cookieBrowser, value)
+	setCookie(w, cookieBrowser, value)
 	return value
 }
 
@@ -839,71 +814,48 @@ func (s *Server) session(r *http.Request) (User, time.Time, bool) {
 	if err != nil {
 		return User{}, time.Time{}, false
 	}
-	in, err := read[session](s.db, bucketSessions, hashed(c.Value))
-	if err != nil || s.opt.Now().Sub(in.Time) > sessionLifetime {
+	s.logins.mu.Lock()
+	in, ok := s.logins.sessions[hashed(c.Value)]
+	s.logins.mu.Unlock()
+	if !ok || s.opt.Now().Sub(in.began) > sessionLifetime {
 		return User{}, time.Time{}, false
 	}
-	u, ok := s.user(in.Email)
-	return u, in.Time, ok
+	u, ok := s.user(in.email)
+	return u, in.began, ok
 }
 
-func (s *Server) signIn(w http.ResponseWriter, u User) (time.Time, error) {
+func (s *Server) signIn(w http.ResponseWriter, u User) time.Time {
 	token, now := newToken(), s.opt.Now()
-	err := s.db.Update(func(tx *bolt.Tx) error {
-		return put(tx, bucketSessions, hashed(token), session{Email: u.Email, Time: now})
-	})
-	if err == nil {
-		s.setCookie(w, cookieSession, token)
+	setCookie(w, cookieSession, token)
+	s.logins.mu.Lock()
+	defer s.logins.mu.Unlock()
+	if s.logins.sessions == nil {
+		s.logins.sessions = map[string]session{}
 	}
-	return now, err
+	s.logins.sessions[hashed(token)] = session{u.Email, now}
+	return now
 }
 
 // advance takes a login to the next page it needs, and to the application when it needs none.
-func (s *Server) advance(w http.ResponseWriter, r *http.Request, in login) {
-	u, at, ok := s.session(r)
-	forced := in.mustSignIn()
-	if (!ok || forced) && s.opt.AutoConsent {
-		var err error
-		u, ok, forced = s.autoUser(in.request.Hint), true, false
-		if at, err = s.signIn(w, u); err != nil {
-			s.showFailure(w, err)
-			return
-		}
-	}
-	s.advanceAs(w, r, in, u, at, ok && !forced)
-}
-
-// advanceAs is advance for a known person, who may have signed in within this very request.
-func (s *Server) advanceAs(w http.ResponseWriter, r *http.Request, in login, u User, at time.Time, signedIn bool) {
+func (s *Server) advance(w http.ResponseWriter, r *http.Request, in login, u User, at time.Time, signedIn bool) {
 	req := &in.request
 	silent := slices.Contains(req.Prompt, "none")
-	asked := slices.Contains(req.Prompt, "consent") && !in.consented
+	ask := slices.Contains(req.Prompt, "consent") && !in.consented || signedIn && !s.consented(u, req)
 	switch {
 	case !signedIn && silent:
 		s.logins.end(in.id)
 		req.fail(w, r, refuse("login_required", "You are not signed in."))
 	case !signedIn:
 		http.Redirect(w, r, "/connect/login?flow="+in.id, http.StatusSeeOther)
-	case (asked || !s.consented(u, req)) && silent:
+	case ask && silent:
 		s.logins.end(in.id)
 		req.fail(w, r, refuse("consent_required", "Consent was not given before."))
-	case asked || !s.consented(u, req):
+	case ask:
 		http.Redirect(w, r, "/connect/consent?flow="+in.id, http.StatusSeeOther)
 	default:
 		s.logins.end(in.id)
 		s.finish(w, r, req, u, at)
 	}
-}
-
-// autoUser is who signs in when nobody is there: the hinted user, or else the first administrator.
-func (s *Server) autoUser(hint string) User {
-	if u, ok := s.user(hint); ok {
-		return u
-	}
-	if u, ok := first(s.opt.Users, func(u User) bool { return u.Admin }); ok {
-		return u
-	}
-	return s.opt.Users[0]
 }
 
 // flow finds the login of a page request, or explains that it is over.
@@ -939,60 +891,41 @@ func (s *Server) loginChoice(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "/connect/login?flow="+in.id, http.StatusSeeOther)
 		return
 	}
-	at, err := s.signIn(w, u)
-	if err != nil {
-		s.showFailure(w, err)
-		return
-	}
+	at := s.signIn(w, u)
 	in.signedIn = true
 	s.logins.keep(in)
-	s.advanceAs(w, r, in, u, at, true)
+	s.advance(w, r, in, u, at, true)
 }
 
-// consentPage is GET /connect/consent. With AutoConsent the page agrees by itself: a browser shows it for a moment,
-// a program is sent on at once.
+// signedInFlow is flow for somebody who has signed in; others are sent to do so.
+func (s *Server) signedInFlow(w http.ResponseWriter, r *http.Request) (in login, u User, at time.Time, ok bool) {
+	if in, ok = s.flow(w, r); !ok {
+		return in, u, at, false
+	}
+	if u, at, ok = s.session(r); !ok || in.mustSignIn() {
+		http.Redirect(w, r, "/connect/login?flow="+in.id, http.StatusSeeOther)
+		return in, u, at, false
+	}
+	return in, u, at, true
+}
+
+// consentPage is GET /connect/consent.
 func (s *Server) consentPage(w http.ResponseWriter, r *http.Request) {
-	in, ok := s.flow(w, r)
+	in, u, _, ok := s.signedInFlow(w, r)
 	if !ok {
 		return
 	}
-	if s.opt.AutoConsent && r.FormValue("decision") != "" {
-		s.consentChoice(w, r)
-		return
-	}
-	agree := "/connect/consent?flow=" + in.id + "&decision=allow"
-	if s.opt.AutoConsent && !strings.Contains(r.Header.Get("Accept"), "text/html") {
-		http.Redirect(w, r, agree, http.StatusSeeOther)
-		return
-	}
-	u, _, ok := s.session(r)
-	if !ok || (in.mustSignIn() && !s.opt.AutoConsent) {
-		http.Redirect(w, r, "/connect/login?flow="+in.id, http.StatusSeeOther)
-		return
-	}
-	page := map[string]any{
+	s.show(w, http.StatusOK, "consent.html", map[string]any{
 		"Title": "Allow access", "Flow": in.id, "Client": in.request.Client.Name, "User": u,
 		"Scopes": scopeWords(in.request.granted(u)), "Target": in.request.Redirect,
 		"Narrowed": len(in.request.granted(u)) < len(in.request.Scopes),
-	}
-	if s.opt.AutoConsent {
-		page["Refresh"] = agree
-	}
-	s.show(w, http.StatusOK, "consent.html", page)
+	})
 }
 
 // consentChoice is POST /connect/consent.
 func (s *Server) consentChoice(w http.ResponseWriter, r *http.Request) {
-	in, ok := s.flow(w, r)
+	in, u, at, ok := s.signedInFlow(w, r)
 	if !ok {
-		return
-	}
-	u, at, ok := s.session(r)
-	if !ok && s.opt.AutoConsent {
-		u, at, ok = s.autoUser(in.request.Hint), s.opt.Now(), true
-	}
-	if !ok || (in.mustSignIn() && !s.opt.AutoConsent) {
-		http.Redirect(w, r, "/connect/login?flow="+in.id, http.StatusSeeOther)
 		return
 	}
 	if r.FormValue("decision") != "allow" {
@@ -1006,7 +939,7 @@ func (s *Server) consentChoice(w http.ResponseWriter, r *http.Request) {
 	}
 	in.consented = true
 	s.logins.keep(in)
-	s.advanceAs(w, r, in, u, at, true)
+	s.advance(w, r, in, u, at, true)
 }
 
 // scopeWords says in plain words what the scopes allow.
@@ -1039,7 +972,11 @@ func (s *Server) oauthForm(answer func(Client, *http.Request) (any, error)) http
 		}
 		body, err := answer(c, r)
 		if err != nil {
-			s.answerOAuthError(w, err)
+			if !errors.As(err, &e) {
+				s.log.Error("token request failed", "error", err)
+				e = &oauthError{http.StatusInternalServerError, "server_error", "Something unexpected happened in the service."}
+			}
+			writeOAuthError(w, e)
 			return
 		}
 		noStore(w)
@@ -1071,15 +1008,6 @@ func (s *Server) exchange(c Client, r *http.Request) (any, error) {
 	return nil, refuse("unsupported_grant_type", "The grant_type must be authorization_code or refresh_token.")
 }
 
-func (s *Server) answerOAuthError(w http.ResponseWriter, err error) {
-	var e *oauthError
-	if !errors.As(err, &e) {
-		s.log.Error("token request failed", "error", err)
-		e = &oauthError{http.StatusInternalServerError, "server_error", "Something unexpected happened in the service."}
-	}
-	writeOAuthError(w, e)
-}
-
 var verifierShape = regexp.MustCompile(`^[A-Za-z0-9._~-]{43,128}$`)
 
 // verifies is RFC 7636 section 4.6 for S256.
@@ -1094,11 +1022,7 @@ func (s *Server) revoke(c Client, r *http.Request) (any, error) {
 	if token == "" {
 		return nil, refuse("invalid_request", "The token is missing.")
 	}
-	return nil, s.revokeToken(c.ID, token)
-}
-
-// revokeToken ends a token of the client, or of any client for "".
-func (s *Server) revokeToken(clientID, token string) (failed error) {
+	var failed error
 	key := hashed(token)
 	err := s.db.Update(func(tx *bolt.Tx) error {
 		refresh, err := get[refreshToken](tx, bucketRefresh, key)
@@ -1117,7 +1041,7 @@ func (s *Server) revokeToken(clientID, token string) (failed error) {
 		if err != nil {
 			return err
 		}
-		if clientID != "" && g.ClientID != clientID {
+		if g.ClientID != c.ID {
 			failed = refuse("invalid_grant", "The token was given to another client.")
 			return nil
 		}
@@ -1126,5 +1050,5 @@ func (s *Server) revokeToken(clientID, token string) (failed error) {
 		}
 		return remove(tx, bucketAccess, key)
 	})
-	return errors.Join(err, failed)
+	return nil, errors.Join(err, failed)
 }

@@ -2,10 +2,8 @@ package sandbox
 
 import (
 	"cmp"
-	"crypto/hmac"
 	"encoding/json"
-	"errors"
-	"fmt"
+	"maps"
 	"net/http"
 	"net/mail"
 	"slices"
@@ -103,21 +101,20 @@ func (s *Server) addPackage(w http.ResponseWriter, r *http.Request, who caller) 
 		if err := s.putPack(tx, p); err != nil {
 			return err
 		}
-		return s.delivery.enqueue(tx, p, packageEvents(p, kinds, now))
+		return s.delivery.enqueue(tx, p, packageEvents(p, now, kinds...))
 	})
 	if err != nil {
 		return nil, err
 	}
-	s.playSigners(p)
 	return s.added(p, body.ReturnPackage == nil || *body.ReturnPackage), nil
 }
 
 // added is the answer in the shape that is asked for.
 func (s *Server) added(p *pack, full bool) any {
 	if s.opt.Bare {
-		return map[string]any{"organizationId": p.OrganizationID, "memberId": p.MemberID, "packageId": p.PackageID}
+		return object{"organizationId": p.OrganizationID, "memberId": p.MemberID, "packageId": p.PackageID}
 	}
-	answer := map[string]any{"packageId": p.PackageID, "package": nil}
+	answer := object{"packageId": p.PackageID, "package": nil}
 	if full {
 		answer["package"] = s.packageView(p)
 	}
@@ -165,7 +162,7 @@ func checkHead(p *pack, b *addRequest, now time.Time) error {
 		return badRequest("package_length_name", "The name is longer than %d characters.", maxName)
 	case !slices.Contains(packageTypes, p.Type):
 		return badRequest("package_invalid_type", "The type must be one of %s, in this casing.", strings.Join(packageTypes, ", "))
-	case !slices.Contains([]string{stateDraft, stateOpen, stateAdd, stateSelect}, p.State):
+	case !slices.Contains([]string{stateDraft, stateOpen}, p.State):
 		return badRequest("package_invalid_state", "The state must be draft or open.")
 	case p.State == stateOpen && len(b.Documents) == 0:
 		return badRequest("package_add_no_documents", "An open package needs at least one document.")
@@ -282,69 +279,25 @@ func fileExt(name string) string {
 }
 
 // visiblePack is a package the caller may see. It belongs to the shelf.
-func (s *Server) visiblePack(id string, who caller) (*shelved, error) {
+func (s *Server) visiblePack(id string, who caller) (*pack, error) {
 	if !who.canUsePackages() {
 		return nil, forbidden("package_not_authorized", "The organization or member scope is needed.")
 	}
-	p, err := s.pack(id)
-	if err != nil {
-		return nil, err
+	if p := s.pack(id); p != nil && who.sees(p) {
+		return p, nil
 	}
-	if p == nil || !who.sees(&p.pack) {
-		return nil, notFound("package")
-	}
-	return p, nil
+	return nil, notFound("package")
 }
 
-// getPackage is GET /packages/{packageId}.
-func (s *Server) getPackage(_ http.ResponseWriter, r *http.Request, who caller) (any, error) {
-	p, err := s.visiblePack(r.PathValue("packageId"), who)
-	if err != nil {
-		return nil, err
-	}
-	return p.answer(asRecord, s.opt.Now(), s.packageView)
-}
-
-// packageStatus is GET /packages/{packageId}/status.
-func (s *Server) packageStatus(_ http.ResponseWriter, r *http.Request, who caller) (any, error) {
-	p, err := s.visiblePack(r.PathValue("packageId"), who)
-	if err != nil {
-		return nil, err
-	}
-	return p.answer(asStatus, s.opt.Now(), s.statusView)
-}
-
-// sendPackage is POST /packages/send: select, add and draft become open.
-func (s *Server) sendPackage(w http.ResponseWriter, r *http.Request, who caller) (any, error) {
-	var body struct {
-		PackageID string `json:"packageId"`
-	}
-	if err := readJSON(w, r, "package", &body); err != nil {
-		return nil, err
-	}
-	return s.changeState(body.PackageID, who, func(p *pack, now time.Time) ([]event, error) {
-		switch {
-		case p.State != stateDraft && p.State != stateAdd && p.State != stateSelect:
-			return nil, badRequest("package_invalid_state", "Only a draft can be sent.")
-		case len(p.Documents) == 0:
-			return nil, badRequest("package_add_no_documents", "An open package needs at least one document.")
-		case len(p.Signers) == 0:
-			return nil, badRequest("package_add_no_signers", "An open package needs at least one signer.")
+// packageAnswer is GET /packages/{packageId} and what is below it.
+func (s *Server) packageAnswer(kind string, view func(*pack) object) call {
+	return func(_ http.ResponseWriter, r *http.Request, who caller) (any, error) {
+		p, err := s.visiblePack(r.PathValue("packageId"), who)
+		if err != nil {
+			return nil, err
 		}
-		p.State, p.TimeSent = stateOpen, &now
-		return packageEvents(p, []string{actionSent}, now), nil
-	})
-}
-
-// changeState changes a package that the caller may see, and answers with its id.
-func (s *Server) changeState(id string, who caller, change func(p *pack, now time.Time) ([]event, error)) (any, error) {
-	if _, err := s.visiblePack(id, who); err != nil {
-		return nil, err
+		return tell(s, p, kind, encoded(view)), nil
 	}
-	if err := s.changePack(id, change); err != nil {
-		return nil, err
-	}
-	return map[string]string{"packageId": id}, nil
 }
 
 // signLink is POST /packages/{packageId}/link/sign/{signerId}.
@@ -360,24 +313,10 @@ func (s *Server) signLink(_ http.ResponseWriter, r *http.Request, who caller) (a
 	if p.stateAt(s.opt.Now()) != stateOpen {
 		return nil, badRequest("package_invalid_state", "The package is not open for signing.")
 	}
-	return map[string]any{
+	return object{
 		"packageId": p.PackageID, "name": p.Name, "link": s.linkURL(sg.LinkToken), "type": "package_sign",
 		"token": sg.LinkToken, "timeExpires": stampOrNil(p.TimeSignBy),
 	}, nil
-}
-
-// listRequest is the body of packages/list. Teams and folders do not exist here.
-type listRequest struct {
-	MemberID   string   `json:"memberId"`
-	AllMembers bool     `json:"allMembers"`
-	Search     string   `json:"search"`
-	Types      []string `json:"types"`
-	States     []string `json:"states"`
-	IsExecuted *bool    `json:"isExecuted"`
-	Days       *int     `json:"days"`
-	SortBy     string   `json:"sortBy"` // created, newest first; anything else is refused
-	Take       *int     `json:"take"`
-	Skip       int      `json:"skip"`
 }
 
 const (
@@ -385,66 +324,60 @@ const (
 	maxTake     = 500
 )
 
-// listPackages is POST /packages/list.
-func (s *Server) listPackages(w http.ResponseWriter, r *http.Request, who caller) (any, error) {
+// listQuery is the body of packages/list and templates/list, as far as it is known here (service-facts.md section 7). Teams and
+// folders do not exist here.
+type listQuery struct {
+	AllMembers bool     `json:"allMembers"`
+	Search     string   `json:"search"`
+	States     []string `json:"states"` // of packages
+	SortBy     string   `json:"sortBy"`
+	Take       *int     `json:"take"`
+	Skip       int      `json:"skip"`
+}
+
+// readList reads a list's query about a kind of thing, which can be sorted in some ways.
+func readList(w http.ResponseWriter, r *http.Request, who caller, kind string, sorts ...string) (q listQuery, take int, err error) {
 	if !who.canUsePackages() {
-		return nil, forbidden("package_not_authorized", "The organization or member scope is needed.")
+		return q, 0, forbidden(kind+"_not_authorized", "The organization or member scope is needed.")
 	}
-	var q listRequest
-	if err := readJSON(w, r, "package", &q); err != nil {
-		return nil, err
+	if err := readJSON(w, r, kind, &q); err != nil {
+		return q, 0, err
 	}
-	take := defaultTake
+	take = defaultTake
 	if q.Take != nil {
 		take = *q.Take
 	}
-	if take < 1 || take > maxTake || q.Skip < 0 {
-		return nil, badRequest("package_range_take", "take must be between 1 and %d and skip must not be negative.", maxTake)
+	switch {
+	case take < 1 || take > maxTake || q.Skip < 0:
+		return q, 0, badRequest(kind+"_range_take", "take must be between 1 and %d and skip must not be negative.", maxTake)
+	case q.SortBy != "" && !slices.Contains(sorts, q.SortBy):
+		return q, 0, badRequest(kind+"_invalid_sortBy", "The list cannot be sorted by that.")
+	case q.AllMembers && !who.can("organization"):
+		return q, 0, forbidden(kind+"_not_authorized", "What belongs to other members needs the organization scope.")
 	}
-	if q.SortBy != "" && q.SortBy != "created" {
-		return nil, badRequest("package_invalid_sortBy", "Packages cannot be sorted by that.")
-	}
-	if (q.AllMembers || (q.MemberID != "" && q.MemberID != who.MemberID)) && !who.can("organization") {
-		return nil, forbidden("package_not_authorized", "The packages of other members need the organization scope.")
-	}
-	now := s.opt.Now()
-	all, err := s.packs()
+	return q, take, nil
+}
+
+// listPackages is POST /packages/list, newest first.
+func (s *Server) listPackages(w http.ResponseWriter, r *http.Request, who caller) (any, error) {
+	q, take, err := readList(w, r, who, "package", "created")
 	if err != nil {
 		return nil, err
 	}
-	var found []*shelved
-	for _, p := range all {
-		if who.sees(&p.pack) && q.matches(&p.pack, who, now) {
+	now := s.opt.Now()
+	var found []*pack
+	for _, p := range s.packs() {
+		if who.sees(p) && (q.AllMembers || p.MemberID == who.MemberID) &&
+			(len(q.States) == 0 || slices.Contains(q.States, p.stateAt(now))) && p.mentions(q.Search) {
 			found = append(found, p)
 		}
 	}
 	from, to := s.lists.part(found, q.Skip, take)
-	answer := []byte(`{"items":[`)
-	for i, p := range found[from:to] {
-		item, err := p.answer(asItem, now, s.itemView)
-		if err != nil {
-			return nil, err
-		}
-		if i > 0 {
-			answer = append(answer, ',')
-		}
-		answer = append(answer, item...)
+	items := []json.RawMessage{}
+	for _, p := range found[from:to] {
+		items = append(items, tell(s, p, "item", encoded(s.itemView)))
 	}
-	return json.RawMessage(fmt.Appendf(answer, `],"skip":%d,"take":%d,"total":%d}`, q.Skip, take, len(found))), nil
-}
-
-func (q *listRequest) matches(p *pack, who caller, now time.Time) bool {
-	member := q.MemberID
-	setDefault(&member, who.MemberID)
-	switch {
-	case !q.AllMembers && p.MemberID != member,
-		len(q.Types) > 0 && !slices.Contains(q.Types, p.Type),
-		len(q.States) > 0 && !slices.Contains(q.States, p.stateAt(now)),
-		q.IsExecuted != nil && *q.IsExecuted != (p.State == stateExecuted),
-		q.Days != nil && (p.TimeSignBy == nil || p.TimeSignBy.After(now.AddDate(0, 0, *q.Days))):
-		return false
-	}
-	return p.mentions(q.Search)
+	return object{"items": items, "skip": q.Skip, "take": take, "total": len(found)}, nil
 }
 
 // mentions reports whether the search finds the package.
@@ -484,6 +417,21 @@ func mentioned(search string, text []string) bool {
 
 type object = map[string]any
 
+// head is what every answer about a package has.
+func (p *pack) head(now time.Time) object {
+	return object{
+		"packageId": p.PackageID, "organizationId": p.OrganizationID, "memberId": p.MemberID, "name": p.Name, "type": p.Type,
+		"state": p.stateAt(now), "timeSignBy": stampOrNil(p.TimeSignBy), "externalData": orNull(p.ExternalData),
+		"isExecuted": p.State == stateExecuted,
+	}
+}
+
+// with is o with what more has.
+func with(o, more object) object {
+	maps.Copy(o, more)
+	return o
+}
+
 // packageView is the full record (service-facts.md section 7.1), as far as this service knows it.
 func (s *Server) packageView(p *pack) object {
 	now := s.opt.Now()
@@ -511,15 +459,13 @@ func (s *Server) packageView(p *pack) object {
 	for i := range p.Signers {
 		signers = append(signers, s.signerView(p, i, now))
 	}
-	return object{
-		"packageId": p.PackageID, "organizationId": p.OrganizationID, "memberId": p.MemberID,
-		"name": p.Name, "type": p.Type, "state": p.stateAt(now), "message": p.Message, "description": p.Description,
-		"rescindMessage": p.RescindMessage, "templateId": orNil(p.TemplateID), "externalData": orNull(p.ExternalData),
-		"timeCreated": stamp(p.TimeCreated), "timeLastModified": stamp(p.TimeModified), "timeSignBy": stampOrNil(p.TimeSignBy),
+	return with(p.head(now), object{
+		"message": p.Message, "description": p.Description, "rescindMessage": p.RescindMessage, "templateId": orNil(p.TemplateID),
+		"timeCreated": stamp(p.TimeCreated), "timeLastModified": stamp(p.TimeModified),
 		"timeRescinded": stampOrNil(p.TimeRescinded), "timeExecuted": stampOrNil(p.TimeExecuted),
-		"isExecuted": p.State == stateExecuted, "revisionsSigned": signed, "revisionsCount": total,
+		"revisionsSigned": signed, "revisionsCount": total,
 		"api": true, "version": 4, "documents": documents, "signers": signers, "recipients": p.Recipients,
-	}
+	})
 }
 
 func (s *Server) signerView(p *pack, i int, now time.Time) object {
@@ -589,11 +535,7 @@ func (s *Server) statusView(p *pack) object {
 		}
 		signers = append(signers, v)
 	}
-	return object{
-		"packageId": p.PackageID, "organizationId": p.OrganizationID, "memberId": p.MemberID, "name": p.Name, "type": p.Type,
-		"state": p.stateAt(now), "timeSignBy": stampOrNil(p.TimeSignBy), "externalData": orNull(p.ExternalData),
-		"isExecuted": p.State == stateExecuted, "documents": documents, "signers": signers,
-	}
+	return with(p.head(now), object{"documents": documents, "signers": signers})
 }
 
 // itemView is one entry of packages/list (service-facts.md section 7).
@@ -613,12 +555,10 @@ func (s *Server) itemView(p *pack) object {
 			"isNext": p.hasTurn(sg.SignerID, now), "isExecuted": p.signedBy(sg.SignerID),
 		})
 	}
-	return object{
-		"packageId": p.PackageID, "organizationId": p.OrganizationID, "memberId": p.MemberID, "name": p.Name, "type": p.Type,
-		"state": p.stateAt(now), "timeCreated": stamp(p.TimeCreated), "timeLastModified": stamp(p.TimeModified),
-		"timeSignBy": stampOrNil(p.TimeSignBy), "externalData": orNull(p.ExternalData), "isExecuted": p.State == stateExecuted,
-		"timeExecuted": stampOrNil(p.TimeExecuted), "documents": documents, "signers": signers, "recipients": p.Recipients,
-	}
+	return with(p.head(now), object{
+		"timeCreated": stamp(p.TimeCreated), "timeLastModified": stamp(p.TimeModified), "timeExecuted": stampOrNil(p.TimeExecuted),
+		"documents": documents, "signers": signers, "recipients": p.Recipients,
+	})
 }
 
 func stampOrNil(t *time.Time) any {
@@ -638,17 +578,16 @@ func (s *Server) rescindPackage(w http.ResponseWriter, r *http.Request, who call
 	if err := readJSON(w, r, "package", &body); err != nil {
 		return nil, err
 	}
-	return s.changeState(body.PackageID, who, rescind(body.RescindMessage, body.Notify))
+	if _, err := s.visiblePack(body.PackageID, who); err != nil {
+		return nil, err
+	}
+	return object{"packageId": body.PackageID}, s.Rescind(body.PackageID, body.RescindMessage, body.Notify)
 }
 
-// Rescind withdraws a package, as its sender does on the service's own pages. notify tells its people.
+// Rescind withdraws a package, as its sender does on the service's own pages. notify tells its people. What event the service
+// sends, if any, is not documented: this one is named as its others are.
 func (s *Server) Rescind(packageID, message string, notify bool) error {
-	return s.changePack(packageID, rescind(message, notify))
-}
-
-// rescind is the change. What event the service sends, if any, is not documented: this one is named as its others are.
-func rescind(message string, notify bool) func(*pack, time.Time) ([]event, error) {
-	return func(p *pack, now time.Time) ([]event, error) {
+	return s.changePack(packageID, func(p *pack, now time.Time) ([]event, error) {
 		if state := p.stateAt(now); state != stateOpen && state != stateExpired {
 			return nil, badRequest("package_invalid_state", "Only a package that was sent and is not executed can be withdrawn.")
 		}
@@ -656,28 +595,8 @@ func rescind(message string, notify bool) func(*pack, time.Time) ([]event, error
 		if notify {
 			p.Notified = append(p.Notified, stateRescinded)
 		}
-		return packageEvents(p, []string{actionRescinded}, now), nil
-	}
-}
-
-// withdrawChoice is POST /packages/{packageId}/withdraw: the sender's press on the page.
-func (s *Server) withdrawChoice(w http.ResponseWriter, r *http.Request) {
-	id := r.PathValue("packageId")
-	r.Body = http.MaxBytesReader(w, r.Body, 64<<10)
-	if !hmac.Equal([]byte(r.PostFormValue("form")), []byte(s.formToken(id))) {
-		s.showProblem(w, http.StatusForbidden, "The form was not sent from this page.", "Go back and try once more.")
-		return
-	}
-	err := s.Rescind(id, strings.TrimSpace(r.PostFormValue("message")), r.PostFormValue("notify") != "")
-	var known *apiError
-	switch {
-	case errors.As(err, &known):
-		s.showProblem(w, known.Status, "The package was not withdrawn.", known.Message)
-	case err != nil:
-		s.showFailure(w, err)
-	default:
-		http.Redirect(w, r, "/", http.StatusSeeOther)
-	}
+		return packageEvents(p, now, actionRescinded), nil
+	})
 }
 
 // ListHabits are oddities of packages/list that the interface does not rule out. The zero value has none of them.
@@ -703,7 +622,7 @@ func (s *Server) SetListHabits(h ListHabits) {
 }
 
 // part sorts found, which is newest first, as the habits have it, and returns where the page begins and ends in it.
-func (l *lists) part(found []*shelved, skip, take int) (from, to int) {
+func (l *lists) part(found []*pack, skip, take int) (from, to int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	h := l.habits
@@ -726,21 +645,16 @@ func (l *lists) part(found []*shelved, skip, take int) (from, to int) {
 	return from, min(len(found), from+take)
 }
 
-// newestFirst orders packages by creation.
-func newestFirst(a, b *pack) int {
-	return cmp.Or(b.TimeCreated.Compare(a.TimeCreated), strings.Compare(a.PackageID, b.PackageID))
-}
-
 // sortPacks sorts by creation, newest first, unless order says otherwise.
-func sortPacks(list []*shelved, order string) {
-	slices.SortFunc(list, func(a, b *shelved) int {
+func sortPacks(list []*pack, order string) {
+	slices.SortFunc(list, func(a, b *pack) int {
 		switch order {
 		case "oldest":
 			a, b = b, a
 		case "name":
 			return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.PackageID, b.PackageID))
 		}
-		return byAge(a, b)
+		return newestFirst(a, b)
 	})
 	if order == "random" {
 		chance().Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })

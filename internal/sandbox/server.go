@@ -12,12 +12,10 @@
 package sandbox
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
-	"crypto/tls"
 	"crypto/x509"
 	"embed"
 	"encoding/base64"
@@ -49,8 +47,7 @@ import (
 
 // Server is a running service. Its methods may be called from any goroutine.
 //
-// Requests run on the goroutines of net/http. Beside them there are Options.DeliverWorkers goroutines that deliver
-// events and, with Options.AutoSign, one for each package that somebody is about to sign. All of them end with Close.
+// Requests run on the goroutines of net/http, and Options.DeliverWorkers goroutines deliver events. All of them end with Close.
 type Server struct {
 	opt     Options
 	log     *slog.Logger
@@ -61,14 +58,13 @@ type Server struct {
 	admin   string
 
 	db       *bolt.DB
-	key      signingKey
 	formKey  []byte
 	logins   logins
 	faults   faults
 	requests requestLog
 	delivery *dispatcher
 	locks    packageLocks
-	pad      padding
+	pad      atomic.Int64 // the size to which executed downloads are padded
 	lists    lists
 	shelf    shelf
 	swept    atomic.Pointer[time.Time] // when old uploads were last looked for
@@ -131,6 +127,9 @@ func (s *Server) start() (err error) {
 	if err := s.addSamples(); err != nil {
 		return fmt.Errorf("adding the sample templates: %w", err)
 	}
+	if err := s.loadShelf(); err != nil {
+		return fmt.Errorf("reading the packages: %w", err)
+	}
 	if s.delivery, err = newDispatcher(s); err != nil {
 		return err
 	}
@@ -138,7 +137,7 @@ func (s *Server) start() (err error) {
 		return err
 	}
 	s.delivery.start()
-	return s.playAllSigners()
+	return nil
 }
 
 // listen opens both ports before either is served, so that a failure leaves no goroutine.
@@ -150,20 +149,7 @@ func (s *Server) listen() error {
 	if err != nil {
 		return fmt.Errorf("listening on %s: %w", s.opt.Listen, err)
 	}
-	scheme := "http"
-	if s.opt.CertFile != "" {
-		cert, err := tls.LoadX509KeyPair(s.opt.CertFile, s.opt.KeyFile)
-		if err != nil {
-			_ = main.Close()
-			return fmt.Errorf("reading the certificate: %w", err)
-		}
-		main = tls.NewListener(main, &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12})
-		scheme = "https"
-	}
-	s.url = scheme + "://" + main.Addr().String()
-	if s.opt.PublicURL != "" {
-		s.url = s.opt.PublicURL
-	}
+	s.url = cmp.Or(s.opt.PublicURL, "http://"+main.Addr().String())
 	if s.opt.AdminListen != "" {
 		l, err := listenLoopback(s.opt.AdminListen)
 		if err != nil {
@@ -219,57 +205,26 @@ func (s *Server) Close() error {
 	return s.closed
 }
 
-// handler is the public port: the log, the faults, and then the routes with and without /api/v1.
+// handler is the public port: the log, the faults, and then the routes.
 func (s *Server) handler() http.Handler {
-	web, api := s.webRoutes(), s.apiRoutes()
-	routes := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		prefixed := strings.HasPrefix(r.URL.Path, apiPrefix+"/")
-		if prefixed && !s.opt.NoAPIPrefix {
-			stripPrefix(r)
-			api.ServeHTTP(w, r)
-			return
-		}
-		if _, pattern := web.Handler(r); pattern != "" || s.opt.OnlyAPIPrefix || prefixed {
-			web.ServeHTTP(w, r)
-			return
-		}
-		api.ServeHTTP(w, r)
-	})
-	// routeOf is the pattern that would serve a request.
-	routeOf := func(r *http.Request) string {
-		at := *r.URL
-		of := *r
-		of.URL = &at
-		prefixed := strings.HasPrefix(at.Path, apiPrefix+"/")
-		if _, pattern := web.Handler(&of); !prefixed && pattern != "" {
-			return pattern
-		}
-		stripPrefix(&of)
-		_, pattern := api.Handler(&of)
-		return pattern
-	}
+	routes := s.routes()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.workers.Add(1)
 		defer s.workers.Done()
-		start, method, path := time.Now(), r.Method, r.URL.Path
-		m := &meter{ResponseWriter: w}
-		rule, faulty := s.faults.take(method, strings.TrimPrefix(path, apiPrefix))
-		var route string
-		if faulty { // which may keep it from where it is noted
-			route = routeOf(r)
+		_, route := routes.Handler(r)
+		note := Request{Time: time.Now(), Method: r.Method, Path: r.URL.Path, Route: strings.Replace(route, " "+apiPrefix, " ", 1)}
+		if strings.HasPrefix(note.Path, "/link/") {
+			note.Path = "/link/…" // the token opens the document
 		}
+		m := &meter{ResponseWriter: w}
+		rule, faulty := s.takeFault(r.Method, strings.TrimPrefix(r.URL.Path, apiPrefix))
 		defer func() {
-			if strings.HasPrefix(path, "/link/") {
-				path = "/link/…" // the token opens the document
-			}
-			s.requests.add(Request{
-				Time: start, Method: method, Path: path, Route: cmp.Or(r.Pattern, route), Status: m.status, Bytes: m.bytes,
-				Duration: time.Since(start), Fault: rule.ID,
-			})
-			s.log.Debug("request", "method", method, "path", path, "status", m.status)
+			note.Status, note.Bytes, note.Duration, note.Fault = m.status, m.bytes, time.Since(note.Time), rule.ID
+			s.requests.add(note)
+			s.log.Debug("request", "method", note.Method, "path", note.Path, "status", note.Status)
 		}()
 		if faulty {
-			s.misbehave(s.ctx, rule, m, r, routes)
+			s.misbehave(rule, m, r, routes)
 			return
 		}
 		routes.ServeHTTP(m, r)
@@ -278,32 +233,56 @@ func (s *Server) handler() http.Handler {
 
 const apiPrefix = "/api/v1"
 
-func stripPrefix(r *http.Request) {
-	r.URL.Path = strings.TrimPrefix(r.URL.Path, apiPrefix)
-	r.URL.RawPath = strings.TrimPrefix(r.URL.RawPath, apiPrefix)
-}
-
-// apiRoutes are the operations under {base_url}.
-func (s *Server) apiRoutes() *http.ServeMux {
+// routes are the authorization server, the pages for people, and the operations under {base_url}, with and without /api/v1.
+func (s *Server) routes() *http.ServeMux {
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST /events/endpoints/set", s.api(s.setEndpoint))
-	mux.HandleFunc("GET /organizations/info", s.api(s.organizationInfo))
-	mux.HandleFunc("POST /organizations/info", s.api(s.organizationInfo)) // the method is not shown: both
-	mux.HandleFunc("POST /files/upload", s.api(s.uploadFiles))
-	mux.HandleFunc("POST /packages/add", s.api(s.addPackage))
-	mux.HandleFunc("POST /packages/list", s.api(s.listPackages))
-	mux.HandleFunc("POST /templates/list", s.api(s.listTemplates))
-	mux.HandleFunc("POST /packages/send", s.api(s.sendPackage))
-	mux.HandleFunc("POST /packages/rescind", s.api(s.rescindPackage))
-	mux.HandleFunc("GET /packages/{packageId}", s.api(s.getPackage))
-	mux.HandleFunc("GET /packages/{packageId}/status", s.api(s.packageStatus))
-	mux.HandleFunc("POST /packages/{packageId}/link/sign/{signerId}", s.api(s.signLink))
-	mux.HandleFunc("GET /packages/{packageId}/documents/{documentId}/pdf/executed/download", s.api(s.downloadExecuted))
-	mux.HandleFunc("GET /packages/{packageId}/documents/{documentId}/pdf/cac/download", s.api(s.downloadCAC))
-	mux.HandleFunc("GET /masterfiles/{packageId}/pdf/download", s.api(s.downloadMasterFile))
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		writeJSON(w, http.StatusNotFound, errorBody("resource_not_found", "There is nothing at this address."))
-	})
+	for pattern, page := range map[string]http.HandlerFunc{
+		"GET /.well-known/openid-configuration":    s.discovery,
+		"GET /.well-known/jwks":                    s.jwks,
+		"GET /connect/authorize":                   s.authorize,
+		"POST /connect/token":                      s.oauthForm(s.exchange),
+		"POST /connect/revoke":                     s.oauthForm(s.revoke),
+		"GET /connect/userinfo":                    s.api(s.userinfo),
+		"POST /connect/userinfo":                   s.api(s.userinfo),
+		"GET /connect/login":                       s.loginPage,
+		"POST /connect/login":                      s.loginChoice,
+		"GET /connect/consent":                     s.consentPage,
+		"POST /connect/consent":                    s.consentChoice,
+		"GET /{$}":                                 s.indexPage,
+		"GET /link/{token}":                        s.signerPage,
+		"POST /link/{token}":                       s.signerChoice,
+		"GET /link/{token}/documents/{documentId}": s.signerDocument,
+		"/": func(w http.ResponseWriter, _ *http.Request) {
+			writeJSON(w, http.StatusNotFound, errorBody("resource_not_found", "There is nothing at this address."))
+		},
+	} {
+		mux.HandleFunc(pattern, page)
+	}
+	const document = "/packages/{packageId}/documents/{documentId}/pdf/"
+	for pattern, operation := range map[string]call{
+		"POST /events/endpoints/set":                      s.setEndpoint,
+		"GET /organizations/info":                         s.organizationInfo, // the method is not shown: both
+		"POST /organizations/info":                        s.organizationInfo,
+		"POST /files/upload":                              s.uploadFiles,
+		"POST /packages/add":                              s.addPackage,
+		"POST /packages/list":                             s.listPackages,
+		"POST /templates/list":                            s.listTemplates,
+		"POST /packages/rescind":                          s.rescindPackage,
+		"GET /packages/{packageId}":                       s.packageAnswer("package", s.packageView),
+		"GET /packages/{packageId}/status":                s.packageAnswer("status", s.statusView),
+		"POST /packages/{packageId}/link/sign/{signerId}": s.signLink,
+		"GET " + document + "executed/download":           s.downloadExecuted,
+		"GET " + document + "cac/download":                s.downloadCAC,
+		"GET /masterfiles/{packageId}/pdf/download":       s.downloadMasterFile,
+	} {
+		method, path, _ := strings.Cut(pattern, " ")
+		if !s.opt.NoAPIPrefix {
+			mux.HandleFunc(method+" "+apiPrefix+path, s.api(operation))
+		}
+		if !s.opt.OnlyAPIPrefix {
+			mux.HandleFunc(pattern, s.api(operation))
+		}
+	}
 	return mux
 }
 
@@ -368,22 +347,9 @@ func errorBody(code, message string) map[string]string {
 func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(status)
-	answer, whole := v.(json.RawMessage)
-	if whole {
-		answer = append(slices.Clip(answer), '\n')
-	} else {
-		answer, _ = encoded(v)
-	}
-	_, _ = w.Write(answer) // the caller has gone; there is nobody left to tell
-}
-
-// encoded is v as JSON, with a line end.
-func encoded(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
+	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
-	err := enc.Encode(v)
-	return b.Bytes(), err
+	_ = enc.Encode(v) // the caller has gone; there is nobody left to tell
 }
 
 // maxBody bounds a JSON body; file contents never travel in one.
@@ -414,8 +380,6 @@ type Options struct {
 	Listen      string // host:port, default 127.0.0.1:0
 	AdminListen string // host:port of the admin port on a loopback address; "" is no admin port
 	PublicURL   string // the address people and programs see, when it is not the one listened on; no trailing slash
-	CertFile    string // with KeyFile, PEM files: serve HTTPS
-	KeyFile     string
 
 	Clients []Client // registered applications; none is DemoClient
 	Users   []User   // people who can sign in; none is DemoUsers
@@ -431,13 +395,10 @@ type Options struct {
 	DeliverCAs     *x509.CertPool    // trusted for delivery; nil means the system's roots
 	DeliverVia     map[string]string // host:port of an endpoint to the host:port to connect to instead
 	DeliverWorkers int               // deliveries at the same time, default 1, which keeps events in order
-	DeliverTimeout time.Duration     // for one attempt, default 10 s
 	RetryFirst     time.Duration     // wait after the first failure, doubled after each further one, default 1 s
 	RetryMax       time.Duration     // longest wait between attempts, default 5 minutes
-	RetryFor       time.Duration     // an event older than this is given up, default 72 hours
 
-	AutoSign    time.Duration // > 0: simulated signers sign each this long after it is their turn
-	AutoConsent bool          // the sign-in and consent pages answer themselves, for an unattended demo
+	AutoConsent bool // whoever is hinted at, or else an administrator, is signed in and agrees without a page
 
 	Bare          bool // answer with exactly the fields interface.md shows instead of the public records
 	NoDiscovery   bool // 404 on /.well-known/openid-configuration
@@ -506,10 +467,8 @@ func (o Options) complete() (Options, error) {
 	setDefault(&o.KeyBits, 2048)
 	setDefault(&o.SignatureHeader, "X-Service-Signature")
 	setDefault(&o.DeliverWorkers, 1)
-	setDefault(&o.DeliverTimeout, 10*time.Second)
 	setDefault(&o.RetryFirst, time.Second)
 	setDefault(&o.RetryMax, 5*time.Minute)
-	setDefault(&o.RetryFor, 72*time.Hour)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -526,11 +485,8 @@ func (o Options) complete() (Options, error) {
 	if o.OnlyAPIPrefix && o.NoAPIPrefix {
 		return o, errors.New("the API cannot be served only with and only without /api/v1")
 	}
-	if o.Listener != nil && (o.PublicURL == "" || o.CertFile != "") {
-		return o, errors.New("a listener of one's own needs a public address and no certificate")
-	}
-	if (o.CertFile == "") != (o.KeyFile == "") {
-		return o, errors.New("HTTPS needs both a certificate file and a key file")
+	if o.Listener != nil && o.PublicURL == "" {
+		return o, errors.New("a listener of one's own needs a public address")
 	}
 	for _, c := range o.Clients {
 		if c.ID == "" {
@@ -623,28 +579,6 @@ func asset(name string) string {
 	return string(raw)
 }
 
-// webRoutes are the authorization server and the pages for people: everything that has no /api/v1.
-func (s *Server) webRoutes() *http.ServeMux {
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /.well-known/openid-configuration", s.discovery)
-	mux.HandleFunc("GET /.well-known/jwks", s.jwks)
-	mux.HandleFunc("GET /connect/authorize", s.authorize)
-	mux.HandleFunc("POST /connect/token", s.oauthForm(s.exchange))
-	mux.HandleFunc("POST /connect/revoke", s.oauthForm(s.revoke))
-	mux.HandleFunc("GET /connect/userinfo", s.api(s.userinfo))
-	mux.HandleFunc("POST /connect/userinfo", s.api(s.userinfo))
-	mux.HandleFunc("GET /connect/login", s.loginPage)
-	mux.HandleFunc("POST /connect/login", s.loginChoice)
-	mux.HandleFunc("GET /connect/consent", s.consentPage)
-	mux.HandleFunc("POST /connect/consent", s.consentChoice)
-	mux.HandleFunc("GET /{$}", s.indexPage)
-	mux.HandleFunc("POST /packages/{packageId}/withdraw", s.withdrawChoice)
-	mux.HandleFunc("GET /link/{token}", s.signerPage)
-	mux.HandleFunc("POST /link/{token}", s.signerChoice)
-	mux.HandleFunc("GET /link/{token}/documents/{documentId}", s.signerDocument)
-	return mux
-}
-
 // show answers with a page. Nothing on it comes from elsewhere, and no other site may frame it.
 func (s *Server) show(w http.ResponseWriter, status int, name string, data map[string]any) {
 	h := w.Header()
@@ -668,70 +602,33 @@ func (s *Server) showFailure(w http.ResponseWriter, err error) {
 	s.showProblem(w, http.StatusInternalServerError, "Something unexpected happened.", "The log of the service has the reason.")
 }
 
-// indexPackage is a package as the index shows it.
-type indexPackage struct {
-	Name, State string
-	Note        string // what its sender said and its people were told when it was withdrawn
-	Form        string // of what can be done with it; empty where nothing can
-	Withdraw    string // where that is sent
-	Created     time.Time
-	Signers     []indexSigner
-	Copies      []recipient
-}
-
 type indexSigner struct {
 	Name, Link, Word string
 	Done, Turn       bool
 }
 
-// maxIndex is how many packages the index shows, newest first.
-const maxIndex = 100
-
-// indexPage is GET /: what this service is, who can sign in, every package with its signers' pages, and
-// the templates.
+// indexPage is GET /: what this service is, who can sign in, and the newest packages with their signers' pages.
 func (s *Server) indexPage(w http.ResponseWriter, _ *http.Request) {
-	all, err := s.packs()
-	if err != nil {
-		s.showFailure(w, err)
-		return
+	type indexPackage struct {
+		Name, State string
+		Created     time.Time
+		Signers     []indexSigner
 	}
-	now := s.opt.Now()
+	const most = 100
+	all, now := s.packs(), s.opt.Now()
 	shown := []indexPackage{}
-	for _, p := range all[:min(len(all), maxIndex)] {
-		in := indexPackage{Name: p.Name, State: p.stateAt(now), Created: p.TimeCreated, Copies: p.Recipients}
-		if in.State == stateOpen {
-			in.Form, in.Withdraw = s.formToken(p.PackageID), "/packages/"+p.PackageID+"/withdraw"
-		}
-		if in.State == stateRescinded {
-			in.Note = p.withdrawnNote()
-		}
+	for _, p := range all[:min(len(all), most)] {
+		in := indexPackage{Name: p.Name, State: p.stateAt(now), Created: p.TimeCreated}
 		for _, sg := range p.Signers {
 			word, done, turn := p.standing(&sg, now)
 			in.Signers = append(in.Signers, indexSigner{sg.fullName(), "/link/" + sg.LinkToken, word, done, turn})
 		}
 		shown = append(shown, in)
 	}
-	templates, err := s.templates()
-	if err != nil {
-		s.showFailure(w, err)
-		return
-	}
 	s.show(w, http.StatusOK, "index.html", map[string]any{
 		"Title": "Signing service", "URL": s.url, "Clients": s.opt.Clients, "Users": s.opt.Users,
-		"Packages": shown, "More": len(all) - len(shown), "Templates": templates,
+		"Packages": shown, "More": len(all) - len(shown),
 	})
-}
-
-// withdrawnNote says what the sender said of a withdrawn package, and whether its people were told.
-func (p *pack) withdrawnNote() string {
-	note := "The signers were not notified."
-	if slices.Contains(p.Notified, stateRescinded) {
-		note = "The signers were notified."
-	}
-	if p.RescindMessage != "" {
-		note = "“" + p.RescindMessage + "” " + note
-	}
-	return note
 }
 
 // standing says in a word where a signer stands.
@@ -752,7 +649,7 @@ type Request struct {
 	Time     time.Time     `json:"time"`
 	Method   string        `json:"method"`
 	Path     string        `json:"path"`
-	Route    string        `json:"route"`  // the pattern that served it, without /api/v1; "" for none
+	Route    string        `json:"route"`  // the pattern that served it, without /api/v1; / where there is nothing
 	Status   int           `json:"status"` // 0: the connection was cut before an answer
 	Bytes    int64         `json:"bytes"`
 	Duration time.Duration `json:"duration_ns"`
@@ -779,23 +676,15 @@ func (l *requestLog) add(r Request) {
 	if l.counts == nil {
 		l.counts = map[string]int{}
 	}
-	l.counts[cmp.Or(r.Route, "other")]++
-}
-
-func (l *requestLog) snapshot() ([]Request, map[string]int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return slices.Clone(l.last), maps.Clone(l.counts)
-}
-
-func (l *requestLog) clear() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.last, l.counts = nil, nil
+	l.counts[r.Route]++
 }
 
 // Requests returns the newest requests, oldest first, and the number of requests per route since the start.
-func (s *Server) Requests() ([]Request, map[string]int) { return s.requests.snapshot() }
+func (s *Server) Requests() ([]Request, map[string]int) {
+	s.requests.mu.Lock()
+	defer s.requests.mu.Unlock()
+	return slices.Clone(s.requests.last), maps.Clone(s.requests.counts)
+}
 
 // meter notes what was answered.
 type meter struct {
@@ -825,7 +714,6 @@ func (m *meter) Unwrap() http.ResponseWriter { return m.ResponseWriter }
 // Every record is one JSON value in one bbolt bucket, so a kill at any instruction leaves the last whole transaction.
 const (
 	bucketKeys       = "keys"       // keyRS256, keyForms and keyTemplates
-	bucketSessions   = "sessions"   // hash of the cookie -> session
 	bucketConsents   = "consents"   // email|client -> granted scopes
 	bucketCodes      = "codes"      // hash of the code -> authCode
 	bucketGrants     = "grants"     // grant id -> grant: the family of tokens one sign-in gave
@@ -840,7 +728,7 @@ const (
 )
 
 var buckets = []string{
-	bucketKeys, bucketSessions, bucketConsents, bucketCodes, bucketGrants, bucketAccess, bucketRefresh,
+	bucketKeys, bucketConsents, bucketCodes, bucketGrants, bucketAccess, bucketRefresh,
 	bucketEndpoints, bucketFiles, bucketPackages, bucketLinks, bucketDeliveries, bucketTemplates,
 }
 

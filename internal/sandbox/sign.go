@@ -47,16 +47,12 @@ func (s *Server) changePack(id string, change func(p *pack, now time.Time) ([]ev
 		return err
 	}
 	p.TimeModified = now
-	err = s.db.Update(func(tx *bolt.Tx) error {
+	return s.db.Update(func(tx *bolt.Tx) error {
 		if err := s.putPack(tx, &p); err != nil {
 			return err
 		}
 		return s.delivery.enqueue(tx, &p, events)
 	})
-	if err == nil {
-		s.playSigners(&p)
-	}
-	return err
 }
 
 // Sign signs every document that is this signer's turn with the signer's typed name. It fails when there is none.
@@ -99,7 +95,7 @@ func (s *Server) signAs(packageID, signerID string, how signature) error {
 		}
 		if p.allExecuted() {
 			p.State, p.TimeExecuted = stateExecuted, &now
-			events = append(events, packageEvents(p, []string{actionExecuted}, now)...)
+			events = append(events, packageEvents(p, now, actionExecuted)...)
 		}
 		return events, nil
 	})
@@ -141,17 +137,9 @@ func (s *Server) open(w http.ResponseWriter, r *http.Request) (opened, bool) {
 		s.showProblem(w, http.StatusNotFound, "This link opens nothing.", "It may be incomplete, or the package no longer exists.")
 		return opened{}, false
 	}
-	p, err := read[pack](s.db, bucketPackages, l.PackageID)
-	if err != nil {
-		s.showFailure(w, err)
-		return opened{}, false
-	}
-	sg, ok := p.signer(l.SignerID)
-	if !ok {
-		s.showFailure(w, errNotFound)
-		return opened{}, false
-	}
-	return opened{token, &p, sg}, true
+	p := s.pack(l.PackageID) // is made together with its links
+	sg, _ := p.signer(l.SignerID)
+	return opened{token, p, sg}, true
 }
 
 // formToken ties a form to its page, so that another site cannot post it.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"slices"
@@ -13,30 +14,30 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// packTemplate is a template as stored: documents with fields, and people to be named when a package is made from it.
+// packTemplate is a template: documents with fields, and people to be named when a package is made from it.
 type packTemplate struct {
 	TemplateID     string             `json:"template_id"`
 	OrganizationID string             `json:"organization_id"`
 	MemberID       string             `json:"member_id"`
 	Name           string             `json:"name"`
 	Description    string             `json:"description,omitempty"`
-	Message        string             `json:"message,omitempty"`
+	Message        string             `json:"message,omitempty"` // to the signers, where the package has none
 	PackageType    string             `json:"package_type"`
-	Personal       bool               `json:"personal,omitempty"` // of its member alone
 	TimeCreated    time.Time          `json:"time_created"`
 	TimeLastUsed   *time.Time         `json:"time_last_used,omitempty"`
 	Documents      []templateDocument `json:"documents"`
-	Signers        []TemplatePerson   `json:"signers"`
-	Recipients     []TemplatePerson   `json:"recipients"`
+	Signers        []templatePerson   `json:"signers"`
+	Recipients     []templatePerson   `json:"recipients"`
 }
 
 type templateDocument struct {
 	DocumentID string          `json:"document_id"`
 	Name       string          `json:"name"`
-	FileName   string          `json:"file_name"`
 	Text       string          `json:"text"` // what its page says
 	Fields     []templateField `json:"fields"`
 }
+
+func (d *templateDocument) fileName() string { return d.Name + ".pdf" }
 
 // templateField is a text field that can be filled when a package is made (service-facts.md section 4.3: text and
 // multiline only).
@@ -46,54 +47,30 @@ type templateField struct {
 	Label  string `json:"label"`
 }
 
+// templatePerson is a role of a template, with the person who has it where that is settled.
+type templatePerson struct {
+	ID        string `json:"id"`
+	Role      string `json:"role"`
+	FirstName string `json:"first_name"`
+	LastName  string `json:"last_name"`
+	Email     string `json:"email"`
+	Type      string `json:"type"` // of a recipient: CC, BCC
+}
+
 // usableBy reports whether the caller may see the template and make packages from it.
-func (t *packTemplate) usableBy(c caller) bool {
-	return t.OrganizationID == c.OrganizationID && (!t.Personal || t.MemberID == c.MemberID || c.can("organization"))
-}
+func (t *packTemplate) usableBy(c caller) bool { return t.OrganizationID == c.OrganizationID }
 
-// templatesRequest is the body of templates/list (service-facts.md section 7). Teams, folders and collections do not
-// exist here.
-type templatesRequest struct {
-	MemberID     string   `json:"memberId"`
-	AllMembers   bool     `json:"allMembers"`
-	Search       string   `json:"search"`
-	Personal     bool     `json:"personal"`
-	Shared       bool     `json:"shared"`
-	MostRecent   *int     `json:"mostRecent"` // used within so many days
-	SortBy       string   `json:"sortBy"`     // last_used or created, newest first; anything else is refused
-	PackageTypes []string `json:"packageTypes"`
-	Types        []string `json:"types"`
-	Take         *int     `json:"take"`
-	Skip         int      `json:"skip"`
-}
-
-// listTemplates is POST /templates/list.
+// listTemplates is POST /templates/list, newest first, or that used last first.
 func (s *Server) listTemplates(w http.ResponseWriter, r *http.Request, who caller) (any, error) {
-	if !who.canUsePackages() {
-		return nil, forbidden("template_not_authorized", "The organization or member scope is needed.")
-	}
-	var q templatesRequest
-	if err := readJSON(w, r, "template", &q); err != nil {
+	q, take, err := readList(w, r, who, "template", "created", "last_used")
+	if err != nil {
 		return nil, err
-	}
-	take := defaultTake
-	if q.Take != nil {
-		take = *q.Take
-	}
-	switch {
-	case take < 1 || take > maxTake || q.Skip < 0:
-		return nil, badRequest("template_range_take", "take must be between 1 and %d and skip must not be negative.", maxTake)
-	case !slices.Contains([]string{"", "last_used", "created"}, q.SortBy):
-		return nil, badRequest("template_invalid_sortBy", "Templates cannot be sorted by that.")
-	case (q.AllMembers || q.MemberID != "" && q.MemberID != who.MemberID) && !who.can("organization"):
-		return nil, forbidden("template_not_authorized", "The templates of other members need the organization scope.")
 	}
 	all, err := s.templates()
 	if err != nil {
 		return nil, err
 	}
-	now := s.opt.Now()
-	all = slices.DeleteFunc(all, func(t packTemplate) bool { return !t.usableBy(who) || !q.matches(&t, who, now) })
+	all = slices.DeleteFunc(all, func(t packTemplate) bool { return !t.usableBy(who) || !t.mentions(q.Search) })
 	if q.SortBy == "last_used" {
 		slices.SortStableFunc(all, func(a, b packTemplate) int { return b.used().Compare(a.used()) })
 	}
@@ -104,26 +81,14 @@ func (s *Server) listTemplates(w http.ResponseWriter, r *http.Request, who calle
 	return object{"items": items, "total": len(all), "take": take, "skip": q.Skip}, nil
 }
 
-func (q *templatesRequest) matches(t *packTemplate, who caller, now time.Time) bool {
-	member := q.MemberID
-	setDefault(&member, who.MemberID)
-	switch {
-	case t.Personal && t.MemberID != member && !q.AllMembers,
-		q.Personal && !t.Personal, q.Shared && t.Personal,
-		q.MostRecent != nil && t.used().Before(now.AddDate(0, 0, -*q.MostRecent)),
-		len(q.PackageTypes) > 0 && !slices.Contains(q.PackageTypes, t.PackageType),
-		len(q.Types) > 0 && !slices.Contains(q.Types, templateType):
-		return false
-	}
+// mentions reports whether the search finds the template.
+func (t *packTemplate) mentions(search string) bool {
 	text := []string{t.Name, t.Description, t.Message}
 	for _, p := range slices.Concat(t.Signers, t.Recipients) {
 		text = append(text, p.Role, p.FirstName, p.LastName, p.Email)
 	}
-	return mentioned(q.Search, text)
+	return mentioned(search, text)
 }
-
-// templateType is the type of all templates here; the other one is auto_template.
-const templateType = "template"
 
 func (t *packTemplate) used() time.Time {
 	if t.TimeLastUsed == nil {
@@ -140,7 +105,7 @@ func (t *packTemplate) view() object {
 		for _, f := range d.Fields {
 			fields = append(fields, object{"id": derivedID(d.DocumentID + f.DataID), "dataId": f.DataID, "name": f.Label, "type": f.Type, "value": nil, "pageNumber": 1})
 		}
-		documents = append(documents, object{"documentId": d.DocumentID, "index": i, "name": d.Name, "fileName": d.FileName, "data": fields})
+		documents = append(documents, object{"documentId": d.DocumentID, "index": i, "name": d.Name, "fileName": d.fileName(), "data": fields})
 	}
 	for i, p := range t.Signers {
 		signers = append(signers, object{"signerId": p.ID, "index": i, "firstName": orNil(p.FirstName), "lastName": orNil(p.LastName),
@@ -151,8 +116,8 @@ func (t *packTemplate) view() object {
 			"email": orNil(p.Email), "templateRole": p.Role, "type": p.Type})
 	}
 	return object{
-		"templateId": t.TemplateID, "organizationId": t.OrganizationID, "memberId": t.MemberID, "shared": !t.Personal,
-		"name": t.Name, "description": orNil(t.Description), "message": orNil(t.Message), "packageType": t.PackageType, "type": templateType,
+		"templateId": t.TemplateID, "organizationId": t.OrganizationID, "memberId": t.MemberID, "shared": true,
+		"name": t.Name, "description": orNil(t.Description), "message": orNil(t.Message), "packageType": t.PackageType, "type": "template",
 		"timeCreated": stamp(t.TimeCreated), "timeLastUsed": stampOrNil(t.TimeLastUsed),
 		"documents": documents, "signers": signers, "recipients": recipients,
 	}
@@ -177,88 +142,6 @@ func (s *Server) templates() (all []packTemplate, err error) {
 		return cmp.Or(b.TimeCreated.Compare(a.TimeCreated), strings.Compare(a.Name, b.Name))
 	})
 	return all, err
-}
-
-// Template is a template as tests and the admin port make one.
-type Template struct {
-	ID          string             `json:"id"`           // "" for a new one
-	MemberID    string             `json:"member_id"`    // "" is the first user, whose organization it belongs to
-	Personal    bool               `json:"personal"`     // of that member alone
-	Name        string             `json:"name"`         //
-	Description string             `json:"description"`  //
-	Message     string             `json:"message"`      // to the signers, where the package has none
-	PackageType string             `json:"package_type"` // "" is concurrent
-	Documents   []TemplateDocument `json:"documents"`
-	Signers     []TemplatePerson   `json:"signers"`
-	Recipients  []TemplatePerson   `json:"recipients"`
-}
-
-// TemplateDocument is a document of a Template.
-type TemplateDocument struct {
-	ID     string          `json:"id"`
-	Name   string          `json:"name"`
-	Text   string          `json:"text"` // what its page says
-	Fields []TemplateField `json:"fields"`
-}
-
-// TemplateField is a text field of a TemplateDocument.
-type TemplateField struct {
-	DataID    string `json:"data_id"`
-	Label     string `json:"label"`
-	Multiline bool   `json:"multiline"`
-}
-
-// TemplatePerson is a role of a Template, with the person who has it where that is settled.
-type TemplatePerson struct {
-	ID        string `json:"id"`
-	Role      string `json:"role"`
-	FirstName string `json:"first_name"`
-	LastName  string `json:"last_name"`
-	Email     string `json:"email"`
-	Type      string `json:"type"` // of a recipient: CC, BCC
-}
-
-// PutTemplate stores a template, new or in the place of the one with its id, and returns its id.
-func (s *Server) PutTemplate(in Template) (string, error) {
-	owner, ok := first(s.opt.Users, func(u User) bool { return in.MemberID == "" || u.MemberID == in.MemberID })
-	switch {
-	case !ok:
-		return "", notFound("member")
-	case strings.TrimSpace(in.Name) == "":
-		return "", badRequest("template_invalid_name", "The name is missing.")
-	}
-	t := in.stored(owner, s.opt.Now())
-	return t.TemplateID, s.db.Update(func(tx *bolt.Tx) error { return put(tx, bucketTemplates, t.TemplateID, t) })
-}
-
-func (in Template) stored(owner User, now time.Time) packTemplate {
-	t := packTemplate{
-		TemplateID: in.ID, OrganizationID: owner.OrganizationID, MemberID: owner.MemberID, Personal: in.Personal,
-		Name: in.Name, Description: in.Description, Message: in.Message, PackageType: in.PackageType, TimeCreated: now,
-	}
-	setDefault(&t.PackageType, "concurrent")
-	setID := func(id string) string { return cmp.Or(id, newID()) }
-	t.TemplateID = setID(t.TemplateID)
-	for _, d := range in.Documents {
-		doc := templateDocument{DocumentID: setID(d.ID), Name: d.Name, FileName: d.Name + ".pdf", Text: d.Text}
-		for _, f := range d.Fields {
-			kind := "text"
-			if f.Multiline {
-				kind = "multiline"
-			}
-			doc.Fields = append(doc.Fields, templateField{f.DataID, kind, f.Label})
-		}
-		t.Documents = append(t.Documents, doc)
-	}
-	for _, p := range in.Signers {
-		p.ID, p.Type = setID(p.ID), ""
-		t.Signers = append(t.Signers, p)
-	}
-	for _, p := range in.Recipients {
-		p.ID, p.Type = setID(p.ID), cmp.Or(p.Type, "CC")
-		t.Recipients = append(t.Recipients, p)
-	}
-	return t
 }
 
 // DeleteTemplate deletes a template, as somebody in the service's web page would. Packages made from it stay.
@@ -303,7 +186,7 @@ func (s *Server) fromTemplate(b *addRequest, who caller) error {
 
 // people are those named in a request, each in the role it names, and behind them those of the template whom nobody
 // takes the place of. Each role is filled once; complete demands that all are.
-func (t *packTemplate) people(kind string, named []person, roles []TemplatePerson, complete bool) ([]person, error) {
+func (t *packTemplate) people(kind string, named []person, roles []templatePerson, complete bool) ([]person, error) {
 	filled := make([]bool, len(roles))
 	role := func(p person) (int, error) {
 		id := p.TemplateSignerID + p.TemplateRecipientID
@@ -343,7 +226,7 @@ func (t *packTemplate) documents(given []addDocument) (all []addDocument, err er
 	taken := make([]bool, len(given))
 	for i := range t.Documents {
 		own := &t.Documents[i]
-		d := addDocument{Name: own.Name, FileName: own.FileName, template: own}
+		d := addDocument{Name: own.Name, FileName: own.fileName(), template: own}
 		for j, in := range given {
 			if taken[j] || in.TemplateDocumentID != own.DocumentID && (in.TemplateDocumentID != "" || in.Name != own.Name) {
 				continue
@@ -378,7 +261,7 @@ func (s *Server) ownFile(tx *bolt.Tx, in addDocument, who caller, now time.Time)
 	if err != nil {
 		return file{}, err
 	}
-	f := file{FileID: newID(), FileName: in.template.FileName, MemberID: who.MemberID, Size: int64(len(page)), Pages: 1, Used: true, TimeCreated: now}
+	f := file{FileID: newID(), FileName: in.template.fileName(), MemberID: who.MemberID, Size: int64(len(page)), Pages: 1, Used: true, TimeCreated: now}
 	if err := os.WriteFile(s.filePath(f.FileID), page, 0o600); err != nil {
 		return file{}, fmt.Errorf("storing a document of a template: %w", err)
 	}
@@ -430,63 +313,69 @@ func filledIn(in addDocument) (fields []filledField) {
 const keyTemplates = "templates"
 
 // sampleTemplates are what every organization begins with. Their ids are the same each time.
-func sampleTemplates(u User) []Template {
+func sampleTemplates(u User, now time.Time) []packTemplate {
 	id := func(what string) string { return derivedID("template:" + u.OrganizationID + ":" + what) }
-	return []Template{
+	text := func(dataID, label string) templateField { return templateField{dataID, "text", label} }
+	lines := func(dataID, label string) templateField { return templateField{dataID, "multiline", label} }
+	all := []packTemplate{
 		{
-			ID: id("lease"), Name: "Lease agreement", Description: "A flat, with the house rules", PackageType: typeSequential,
+			TemplateID: id("lease"), Name: "Lease agreement", Description: "A flat, with the house rules", PackageType: typeSequential,
 			Message: "Read the lease and the house rules, then sign both.",
-			Documents: []TemplateDocument{
-				{ID: id("lease/1"), Name: "Lease agreement", Text: "The landlord lets the flat named here to the tenant.", Fields: []TemplateField{
-					{DataID: "address", Label: "Address of the flat"}, {DataID: "rent", Label: "Monthly rent"},
-					{DataID: "special", Label: "Special agreements", Multiline: true}}},
-				{ID: id("lease/2"), Name: "House rules", Text: "Quiet hours are from 10 pm to 6 am."},
+			Documents: []templateDocument{
+				{id("lease/1"), "Lease agreement", "The landlord lets the flat named here to the tenant.", []templateField{
+					text("address", "Address of the flat"), text("rent", "Monthly rent"), lines("special", "Special agreements")}},
+				{id("lease/2"), "House rules", "Quiet hours are from 10 pm to 6 am.", nil},
 			},
-			Signers:    []TemplatePerson{{ID: id("lease/landlord"), Role: "Landlord"}, {ID: id("lease/tenant"), Role: "Tenant"}},
-			Recipients: []TemplatePerson{{ID: id("lease/records"), Role: "Records", FirstName: "Rita", LastName: "Records", Email: "records@example.com", Type: "CC"}},
+			Signers:    []templatePerson{{ID: id("lease/landlord"), Role: "Landlord"}, {ID: id("lease/tenant"), Role: "Tenant"}},
+			Recipients: []templatePerson{{id("lease/records"), "Records", "Rita", "Records", "records@example.com", recipientOpen}},
 		},
 		{
-			ID: id("mandate"), Name: "Engagement letter", Description: "For new clients",
-			Documents: []TemplateDocument{
-				{ID: id("mandate/1"), Name: "Engagement letter", Text: "The client engages the lawyer in the matter named here.", Fields: []TemplateField{
-					{DataID: "matter", Label: "Matter"}, {DataID: "fee", Label: "Fee"}}},
-				{ID: id("mandate/2"), Name: "Privacy notice", Text: "What is kept about the client, and for how long."},
+			TemplateID: id("mandate"), Name: "Engagement letter", Description: "For new clients", PackageType: "concurrent",
+			Documents: []templateDocument{
+				{id("mandate/1"), "Engagement letter", "The client engages the lawyer in the matter named here.", []templateField{
+					text("matter", "Matter"), text("fee", "Fee")}},
+				{id("mandate/2"), "Privacy notice", "What is kept about the client, and for how long.", nil},
 			},
-			Signers: []TemplatePerson{
-				{ID: id("mandate/client"), Role: "Client"},
-				{ID: id("mandate/lawyer"), Role: "Lawyer", FirstName: "Laura", LastName: "Lawyer", Email: "laura.lawyer@example.com"}},
+			Signers: []templatePerson{
+				{ID: id("mandate/client"), Role: "Client"}, {id("mandate/lawyer"), "Lawyer", "Laura", "Lawyer", "laura.lawyer@example.com", ""}},
 		},
 		{
-			ID: id("nda"), Name: "Non-disclosure agreement", Description: "Mutual",
-			Documents: []TemplateDocument{{ID: id("nda/1"), Name: "Non-disclosure agreement", Text: "Both parties keep to themselves what they learn of each other.",
-				Fields: []TemplateField{{DataID: "purpose", Label: "Purpose", Multiline: true}}}},
-			Signers: []TemplatePerson{{ID: id("nda/1st"), Role: "Party"}, {ID: id("nda/2nd"), Role: "Party"}}, // one role, two people
+			TemplateID: id("nda"), Name: "Non-disclosure agreement", Description: "Mutual", PackageType: "concurrent",
+			Documents: []templateDocument{
+				{id("nda/1"), "Non-disclosure agreement", "Both parties keep to themselves what they learn of each other.", []templateField{
+					lines("purpose", "Purpose")}}},
+			Signers: []templatePerson{{ID: id("nda/1st"), Role: "Party"}, {ID: id("nda/2nd"), Role: "Party"}}, // one role, two people
 		},
 	}
+	for i := range all {
+		all[i].OrganizationID, all[i].MemberID, all[i].TimeCreated = u.OrganizationID, u.MemberID, now
+	}
+	return all
 }
 
 // addSamples gives each organization the sample templates, once.
 func (s *Server) addSamples() error {
 	return s.db.Update(func(tx *bolt.Tx) error {
-		done := map[string]time.Time{}
-		if raw, err := get[map[string]time.Time](tx, bucketKeys, keyTemplates); err == nil {
-			done = raw
+		done, err := get[map[string]time.Time](tx, bucketKeys, keyTemplates)
+		if err != nil && !errors.Is(err, errNotFound) {
+			return err
 		}
-		known := len(done)
+		given := map[string]time.Time{}
+		maps.Copy(given, done)
 		for _, u := range s.opt.Users {
-			if _, given := done[u.OrganizationID]; given {
+			if _, ok := given[u.OrganizationID]; ok {
 				continue
 			}
-			done[u.OrganizationID] = s.opt.Now()
-			for _, t := range sampleTemplates(u) {
-				if err := put(tx, bucketTemplates, t.ID, t.stored(u, s.opt.Now())); err != nil {
+			given[u.OrganizationID] = s.opt.Now()
+			for _, t := range sampleTemplates(u, s.opt.Now()) {
+				if err := put(tx, bucketTemplates, t.TemplateID, t); err != nil {
 					return err
 				}
 			}
 		}
-		if len(done) == known {
+		if len(given) == len(done) {
 			return nil
 		}
-		return put(tx, bucketKeys, keyTemplates, done)
+		return put(tx, bucketKeys, keyTemplates, given)
 	})
 }

@@ -2,10 +2,12 @@ package sandbox
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"mime"
 	"net/http"
 	"os"
@@ -17,6 +19,8 @@ import (
 	"time"
 
 	bolt "go.etcd.io/bbolt"
+
+	"countersign/internal/sandbox/press"
 )
 
 // uploadedFile is one entry of the answer to files/upload (service-facts.md section 3).
@@ -145,6 +149,64 @@ func (s *Server) receive(body io.Reader, f file) (uploadedFile, error) {
 	return answer, err
 }
 
+// maxParsed is the size up to which PDFs are read as a whole. Larger ones are only copied: memory stays flat.
+const maxParsed = 32 << 20
+
+// inspection is what an uploaded file shows.
+type inspection struct {
+	size      int64
+	isPDF     bool // %PDF- within the first KiB
+	complete  bool // has the start of a cross-reference near its end: not cut off
+	protected bool // needs a password to be opened; not looked for in large files
+	pages     int  // 0 when they cannot be counted
+}
+
+// saveAndInspect writes body to a file and looks at it.
+func (s *Server) saveAndInspect(target string, body io.Reader) (look inspection, err error) {
+	out, err := os.OpenFile(target, os.O_CREATE|os.O_TRUNC|os.O_RDWR, 0o600)
+	if err != nil {
+		return look, fmt.Errorf("storing an upload: %w", err)
+	}
+	defer out.Close() // what matters was checked before
+	look.size, err = io.Copy(out, body)
+	if _, ok := errors.AsType[*fs.PathError](err); ok {
+		return look, fmt.Errorf("storing an upload: %w", err)
+	}
+	if err != nil {
+		return look, badRequest("file_invalid_body", "The upload broke off.")
+	}
+	const near = 1024
+	end := make([]byte, min(look.size, near))
+	head := make([]byte, len(end))
+	_, err1 := out.ReadAt(head, 0)
+	_, err2 := out.ReadAt(end, look.size-int64(len(end)))
+	if err := errors.Join(err1, err2); err != nil {
+		return look, fmt.Errorf("reading an upload: %w", err)
+	}
+	look.isPDF = bytes.Contains(head, []byte("%PDF-"))
+	look.complete = bytes.Contains(end, []byte("startxref"))
+	if !look.isPDF || !look.complete || look.size > maxParsed {
+		return look, nil
+	}
+	document, err := os.ReadFile(target)
+	if err != nil {
+		return look, fmt.Errorf("reading an upload: %w", err)
+	}
+	look.pages, err = s.press.Pages(document)
+	look.protected = errors.Is(err, press.ErrProtected)
+	return look, nil
+}
+
+// convertible reports whether the service makes a PDF of files with this name.
+func convertible(name string) bool {
+	switch strings.ToLower(path.Ext(name)) {
+	case ".docx", ".doc", ".odt", ".rtf", ".txt", ".md", ".html", ".htm", ".xlsx", ".xls", ".ods", ".csv",
+		".pptx", ".ppt", ".odp", ".png", ".jpg", ".jpeg", ".tif", ".tiff":
+		return true
+	}
+	return false
+}
+
 // bareUpload is the other documented shape: one bare object. A file with a problem carries its flags all the same.
 func bareUpload(f uploadedFile, now time.Time) any {
 	bare := map[string]any{"fileId": f.FileID, "name": f.FileName, "fileName": f.FileName, "type": f.Type, "timeCreated": stamp(now)}
@@ -185,140 +247,83 @@ func orNull(raw json.RawMessage) json.RawMessage {
 // stamp is an ISO 8601 UTC time stamp with milliseconds.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// shelf keeps the packages as they were read last: a busy year has thousands, and lists are asked for all day. What lies
-// on it is read and never changed; whoever changes a package reads one of its own. It may be used from any goroutine.
+// shelf keeps all packages in memory as they were committed last, for lists are asked for all day. What lies on it is read and never
+// changed: whoever changes a package reads one of its own. It may be used from any goroutine.
 type shelf struct {
-	reading sync.Mutex // one reads what is written since, at a time
-	whole   bool       // everything was read once
-	all     []*shelved // newest first; a new one each time it changes
-	byID    map[string]*shelved
-
-	mu    sync.Mutex
-	stale map[string]bool // ids of packages that were written since they were read
-}
-
-// shelved is a package and how tests look at it, nil as long as that goes with the time.
-type shelved struct {
-	pack
-	view *Package
-
 	mu   sync.Mutex
-	said [kindsOfAnswer]said
+	all  []*pack // newest first; a new list each time it changes
+	byID map[string]*pack
 }
 
-// said is what was answered about a package in that state.
-type said struct {
-	state  string
-	answer json.RawMessage
+func (s *Server) loadShelf() error {
+	s.shelf.byID = map[string]*pack{}
+	err := s.db.View(func(tx *bolt.Tx) error {
+		return each(tx, bucketPackages, func(id string, p pack) error {
+			s.shelf.all = append(s.shelf.all, &p)
+			s.shelf.byID[id] = &p
+			return nil
+		})
+	})
+	slices.SortFunc(s.shelf.all, newestFirst)
+	return err
 }
 
-// The answers that tell of a package: what they say changes with the package, and with the state that the time gives it.
-const (
-	asItem = iota
-	asStatus
-	asRecord
-	kindsOfAnswer
-)
-
-// answer is what view says of the package: it is put into words once, for programs ask all day.
-func (p *shelved) answer(kind int, now time.Time, view func(*pack) object) (json.RawMessage, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	last := &p.said[kind]
-	if state := p.stateAt(now); last.answer == nil || last.state != state {
-		answer, err := encoded(view(&p.pack))
-		if err != nil {
-			return nil, err
-		}
-		*last = said{state, bytes.TrimSuffix(answer, []byte("\n"))}
-	}
-	return last.answer, nil
-}
-
-// putPack stores a package, and has it read anew.
+// putPack stores a package, which nobody changes any more, and lays it on the shelf once that is committed.
 func (s *Server) putPack(tx *bolt.Tx, p *pack) error {
-	id := p.PackageID
 	tx.OnCommit(func() {
 		s.shelf.mu.Lock()
 		defer s.shelf.mu.Unlock()
-		if s.shelf.stale == nil {
-			s.shelf.stale = map[string]bool{}
+		all := slices.Clone(s.shelf.all)
+		at, known := slices.BinarySearchFunc(all, p, newestFirst)
+		if !known {
+			all = slices.Insert(all, at, p)
 		}
-		s.shelf.stale[id] = true
+		all[at] = p
+		s.shelf.all, s.shelf.byID[p.PackageID] = all, p
 	})
-	return put(tx, bucketPackages, id, p)
+	return put(tx, bucketPackages, p.PackageID, p)
 }
 
 // packs are all packages, newest first. The list and what is in it belong to the shelf.
-func (s *Server) packs() ([]*shelved, error) {
-	h := &s.shelf
-	h.reading.Lock()
-	defer h.reading.Unlock()
-	h.mu.Lock()
-	stale := h.stale // before the view: what is written after it is stale again
-	h.stale = nil
-	h.mu.Unlock()
-	if h.whole && len(stale) == 0 {
-		return h.all, nil
-	}
-	var read []*shelved
-	err := s.db.View(func(tx *bolt.Tx) error {
-		if !h.whole {
-			return each(tx, bucketPackages, func(_ string, p pack) error {
-				read = append(read, s.shelve(p))
-				return nil
-			})
-		}
-		for id := range stale {
-			p, err := get[pack](tx, bucketPackages, id)
-			if err != nil {
-				return err
-			}
-			read = append(read, s.shelve(p))
-		}
-		return nil
-	})
-	if err != nil {
-		h.whole = false
-		return nil, err
-	}
-	if h.whole {
-		h.all = slices.Clone(h.all)
-		for _, p := range read {
-			at, known := slices.BinarySearchFunc(h.all, p, byAge)
-			if !known {
-				h.all = slices.Insert(h.all, at, p)
-			}
-			h.all[at] = p
-		}
-	} else {
-		h.all, h.whole, h.byID = read, true, map[string]*shelved{}
-		slices.SortFunc(h.all, byAge)
-	}
-	for _, p := range read {
-		h.byID[p.PackageID] = p
-	}
-	return h.all, nil
+func (s *Server) packs() []*pack {
+	s.shelf.mu.Lock()
+	defer s.shelf.mu.Unlock()
+	return s.shelf.all
 }
 
 // pack is the package with that id, nil for none. It belongs to the shelf.
-func (s *Server) pack(id string) (*shelved, error) {
-	if _, err := s.packs(); err != nil {
-		return nil, err
-	}
-	s.shelf.reading.Lock()
-	defer s.shelf.reading.Unlock()
-	return s.shelf.byID[id], nil
+func (s *Server) pack(id string) *pack {
+	s.shelf.mu.Lock()
+	defer s.shelf.mu.Unlock()
+	return s.shelf.byID[id]
 }
 
-func byAge(a, b *shelved) int { return newestFirst(&a.pack, &b.pack) }
-
-// shelve is p with how tests look at it, once that no longer goes with the time.
-func (s *Server) shelve(p pack) *shelved {
-	x := &shelved{pack: p}
-	if p.State != stateOpen {
-		view := s.controlView(&x.pack, s.opt.Now())
-		x.view = &view
+// tell is what view says of a package on the shelf. Only the state that the time gives it can change that, so it is put into words once
+// for each: programs ask all day.
+func tell[T any](s *Server, p *pack, kind string, view func(*pack) T) T {
+	s.shelf.mu.Lock()
+	defer s.shelf.mu.Unlock()
+	kind += " " + p.stateAt(s.opt.Now())
+	said, ok := p.said[kind].(T)
+	if !ok {
+		if p.said == nil {
+			p.said = map[string]any{}
+		}
+		said = view(p)
+		p.said[kind] = said
 	}
-	return x
+	return said
+}
+
+// encoded is what view says, as JSON.
+func encoded(view func(*pack) object) func(*pack) json.RawMessage {
+	return func(p *pack) json.RawMessage {
+		raw, _ := json.Marshal(view(p)) // has nothing that cannot be encoded
+		return raw
+	}
+}
+
+// newestFirst orders packages by creation.
+func newestFirst(a, b *pack) int {
+	return cmp.Or(b.TimeCreated.Compare(a.TimeCreated), strings.Compare(a.PackageID, b.PackageID))
 }

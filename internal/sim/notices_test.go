@@ -34,7 +34,7 @@ func (m *model) noticesAbsence() {
 func (m *model) noticesDesk() {
 	w := m.w
 	service := w.services[w.current]
-	ours := slices.Contains(service.EndpointURLs(""), w.settings.PublicURL+"/webhook")
+	ours := slices.Contains(service.EndpointURLs(), w.settings.PublicURL+"/webhook")
 	if !ours || w.settings.Tunnel != office.TunnelExternal || len(m.check()) > 0 {
 		return
 	}

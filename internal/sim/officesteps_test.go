@@ -115,7 +115,7 @@ func doSignOut(w *world, _ step) {
 	w.ask(time.Minute, func(ctx context.Context, a *agent.Agent) {
 		err := a.SignOut(ctx)
 		w.trace.add("signed out: %v", err == nil)
-		if err == nil && judged && slices.Contains(service.EndpointURLs(""), address) {
+		if err == nil && judged && slices.Contains(service.EndpointURLs(), address) {
 			w.model.breaks("signing out deletes the endpoint: it is still there")
 		}
 	})

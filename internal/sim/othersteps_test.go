@@ -82,13 +82,13 @@ func doElsewhere(w *world, _ step) {
 func doDesk(w *world, s step) {
 	address := "https://desk.test/webhook"
 	if s.word(0) == "deletes" {
-		if len(w.services[w.current].EndpointURLs("")) == 0 {
+		if len(w.services[w.current].EndpointURLs()) == 0 {
 			return
 		}
 		address = ""
 	}
 	w.taken = true
-	if err := w.services[w.current].ReplaceEndpoint("", address); err != nil {
+	if err := w.services[w.current].ReplaceEndpoint(address); err != nil {
 		w.model.breaks("the world cannot take the endpoint: %v", err)
 	}
 }
@@ -97,12 +97,11 @@ func doDesk(w *world, s step) {
 func doForge(w *world, s step) {
 	f := sandbox.Forgery{Action: "package_executed", Signature: s.word(0)}
 	if s.word(0) == "garbage" {
-		body := "{"
-		f.Body, f.Signature = &body, "wrong"
+		f.Body, f.Signature = "{", "wrong"
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
-	if !slices.Contains(w.services[w.current].EndpointURLs(""), w.settings.PublicURL+"/webhook") {
+	if !slices.Contains(w.services[w.current].EndpointURLs(), w.settings.PublicURL+"/webhook") {
 		return
 	}
 	if status, err := w.services[w.current].Forge(ctx, f); err == nil && status/100 == 2 {
@@ -115,7 +114,7 @@ func doRevoke(w *world, s step) {
 	err := service.ExpireAccessTokens()
 	if s.word(0) == "refresh" {
 		w.lapsed, w.mayBeOut = true, true
-		err = service.RevokeRefreshTokens("")
+		err = service.RevokeRefreshTokens()
 	}
 	if err != nil {
 		w.model.breaks("the world cannot revoke: %v", err)

@@ -171,7 +171,7 @@ func (m *model) lookAtRest() {
 
 // lookAtEndpoint: the service reports to the office, unless another desk has taken that.
 func (m *model) lookAtEndpoint() {
-	urls := m.w.services[m.w.current].EndpointURLs("")
+	urls := m.w.services[m.w.current].EndpointURLs()
 	ours := slices.Contains(urls, m.w.settings.PublicURL+"/webhook")
 	switch {
 	case ours:

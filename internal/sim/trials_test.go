@@ -467,7 +467,7 @@ func tryFull(w *world) {
 // larger one, and people read that the disk is full for as long as it is.
 func tryRoom(w *world) {
 	service := w.services[w.current]
-	if !w.mounted || !slices.Contains(service.EndpointURLs(""), w.settings.PublicURL+"/webhook") || w.settings.Tunnel != office.TunnelExternal {
+	if !w.mounted || !slices.Contains(service.EndpointURLs(), w.settings.PublicURL+"/webhook") || w.settings.Tunnel != office.TunnelExternal {
 		return
 	}
 	name := w.sendOne(1, 0)

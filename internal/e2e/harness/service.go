@@ -212,11 +212,7 @@ func (s *Service) Requests(path string) (list []Asked) {
 // Endpoints returns the addresses events are reported to.
 func (s *Service) Endpoints() (urls []string) {
 	s.T.Helper()
-	var state struct{ Endpoints []struct{ URL string } }
-	s.Tell("GET", "/state", nil, &state)
-	for _, e := range state.Endpoints {
-		urls = append(urls, e.URL)
-	}
+	s.Tell("GET", "/endpoints", nil, &urls)
 	return urls
 }
 
