@@ -5,8 +5,6 @@ package e2e
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/csv"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -328,59 +326,6 @@ func TestADocumentIsReadWithoutAnEnvironment(t *testing.T) {
 	}
 }
 
-// TestTheIndexListsEachFileOnce has the program killed between a line and its record, and the list erased.
-func TestTheIndexListsEachFileOnce(t *testing.T) {
-	t.Parallel()
-	desk := harness.NewDesktop(t)
-	o := harness.UsualOffice(t, desk)
-	o.Setup("--index")
-	o.More = []string{"COUNTERSIGN_CRASH_AT=index written:1"}
-	o.Serve()
-	o.More = nil
-	o.MustLogin()
-	o.Registered()
-	o.Must("send", harness.Sample(t, "Offer 2026-118"), "--name", "Offer", "--to", "Jan Weber <jan.weber@example.com>")
-	o.Service.SignAll(o.Service.Named("Offer").ID)
-	if code := o.Running.Wait(); code != -1 {
-		t.Fatalf("the program ended by itself, with %d: %s", code, o.Running.Stderr)
-	}
-	o.Serve()
-	listed(o, 3)
-	harness.Must(t, os.Remove(filepath.Join(o.Folder, "index.csv")))
-	o.Must("send", harness.Sample(t, "Mandate Keller"), "--name", "=Mandate", "--to", "Jan Weber <jan.weber@example.com>")
-	o.Service.SignAll(o.Service.Named("=Mandate").ID)
-	listed(o, 6)
-}
-
-// listed waits until the index lists n files, and checks that it lists each file in the folder with its sum.
-func listed(o *harness.Office, n int) {
-	o.T.Helper()
-	var lines [][]string
-	harness.Eventually(o.T, "all files are listed", func() bool {
-		b, err := os.ReadFile(filepath.Join(o.Folder, "index.csv"))
-		if err != nil {
-			return false
-		}
-		lines, err = csv.NewReader(strings.NewReader(strings.TrimPrefix(string(b), "\ufeff"))).ReadAll()
-		return err == nil && len(lines) > n
-	})
-	got := map[string]string{}
-	for _, l := range lines[1:] {
-		got[strings.TrimPrefix(l[6], "'")] = l[7]
-		if strings.HasPrefix(l[1], "=") {
-			o.T.Errorf("a formula: %q", l[1])
-		}
-	}
-	if len(lines) != n+1 || len(got) != n {
-		o.T.Errorf("%d lines about %d files, want %d: %q", len(lines)-1, len(got), n, lines)
-	}
-	for sum, file := range o.Contents() {
-		if want := hex.EncodeToString(sum[:]); !strings.HasSuffix(file, "index.csv") && got[file] != want {
-			o.T.Errorf("%s is listed with %q, not %s", file, got[file], want)
-		}
-	}
-}
-
 // hostileNames are what people, or a service, may call a package, a signer or a document to do harm. TRAP stands for a
 // file that a shell would make.
 var hostileNames = []string{
@@ -645,12 +590,8 @@ func TestCommandsWorkWithoutARunningProgram(t *testing.T) {
 	}
 }
 
-// rescinds is how often the service was asked to withdraw a package.
-func rescinds(s *harness.Service) int { return len(s.Requests("/packages/rescind")) }
-
-// TestPackagesAreWithdrawnByCommandAndThroughKills withdraws packages beside the running program and without it, and through
-// kills right before and right after the service was asked.
-func TestPackagesAreWithdrawnByCommandAndThroughKills(t *testing.T) {
+// TestPackagesAreWithdrawnByCommand withdraws packages beside the running program and without it.
+func TestPackagesAreWithdrawnByCommand(t *testing.T) {
 	t.Parallel()
 	o := harness.UsualOffice(t, harness.NewDesktop(t))
 	o.Serve()
@@ -702,41 +643,13 @@ func TestPackagesAreWithdrawnByCommandAndThroughKills(t *testing.T) {
 	}
 	o.Until("what was signed is saved", func(s harness.Status) bool { return s.Packages.Saved == 1 })
 
-	for _, point := range []string{"rescinding", "rescinded"} {
-		p := send("Dies while " + point)
-		o.Stop()
-		o.More = []string{"COUNTERSIGN_CRASH_AT=" + point + ":1"}
-		o.Running = o.Begin("serve")
-		o.More = nil
-		o.Answers()
-		r := o.Command("withdraw", p.ID)
-		if r.Code != 1 || !strings.Contains(r.Stderr, "goes on with that at its next start") {
-			t.Errorf("withdraw ended with %d and said %q", r.Code, r.Stderr)
-		}
-		if code := o.Running.Wait(); code != -1 {
-			t.Errorf("at %s the program ended by itself, with %d", point, code)
-		}
-		before := rescinds(o.Service)
-		o.Serve()
-		o.Registered()
-		harness.Eventually(t, "it is withdrawn", func() bool {
-			var all map[string]any
-			return json.Unmarshal([]byte(o.Must("show", p.ID, "--json")), &all) == nil && all["state"] == "withdrawn"
-		})
-		want(p.ID, "rescinded", 1)
-		if n := rescinds(o.Service) - before; n != map[string]int{"rescinding": 1, "rescinded": 0}[point] {
-			t.Errorf("killed at %s, the service was asked %d times more", point, n)
-		}
-	}
-
 	alone := send("Alone")
 	o.Stop()
 	o.Must("withdraw", alone.Name, "--quiet") // without a running program
 	want(alone.ID, "rescinded", 0)
 }
 
-// TestAFolderSendsEachDocumentOnce drops documents into a folder while the program runs, while it is off, and while it is
-// killed between each two of its steps.
+// TestAFolderSendsEachDocumentOnce drops documents into a folder while the program runs and while it is off.
 func TestAFolderSendsEachDocumentOnce(t *testing.T) {
 	t.Parallel()
 	o := harness.UsualOffice(t, harness.NewDesktop(t))
@@ -771,32 +684,6 @@ func TestAFolderSendsEachDocumentOnce(t *testing.T) {
 	drop("Off")
 	o.Serve()
 	back("Off")
-	for _, point := range []string{"folder recorded", "folder moved", "taken", "stored", "folder drafted", "added"} {
-		name := "Killed at " + point
-		names = append(names, name)
-		o.Stop()
-		o.More = []string{"COUNTERSIGN_CRASH_AT=" + point + ":1"}
-		o.Running = o.Begin("serve")
-		o.More = nil
-		drop(name)
-		if code := o.Running.Wait(); code != -1 {
-			t.Errorf("at %s the program ended by itself, with %d: %s", point, code, o.Running.Stderr)
-		}
-		o.Serve()
-		back(name)
-	}
-	drop("Killed at the end")
-	names = append(names, "Killed at the end")
-	harness.Eventually(t, "it lies in Sent", func() bool { return there("Sent", "Killed at the end") })
-	o.Stop()
-	o.More = []string{"COUNTERSIGN_CRASH_AT=folder returned:1"}
-	o.Running = o.Begin("serve")
-	o.More = nil
-	o.Service.SignAll(o.Service.Named("Scan Killed at the end").ID)
-	o.Running.Wait()
-	o.Serve()
-	harness.Eventually(t, "it comes back", func() bool { return there("Signed", "Killed at the end") })
-
 	harness.Must(t, os.WriteFile(filepath.Join(dir, "film.mov"), []byte("film"), 0o644))
 	harness.Eventually(t, "what cannot be sent is explained", func() bool { return there("Problems", "film.mov.txt") })
 	sent := map[string]int{}

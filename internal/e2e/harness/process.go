@@ -121,36 +121,19 @@ func diesWithUs() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: 
 // Line waits for a line of stdout that begins with prefix and returns what follows it.
 func (p *Process) Line(prefix string) string {
 	p.T.Helper()
-	return p.lineOf(p.Stdout, prefix)
-}
-
-func (p *Process) lineOf(s *Transcript, prefix string) string {
-	p.T.Helper()
-	deadline := time.After(Patience)
-	over := false
-	for {
-		lines, changed := s.snapshot()
-		for _, l := range lines {
-			if rest, ok := strings.CutPrefix(l, prefix); ok {
-				return rest
-			}
-		}
-		if over {
-			p.T.Fatalf("%s ended without a line that begins with %q", p.name, prefix)
-		}
-		select {
-		case <-changed:
-		case <-p.Ended:
-			over = true
-		case <-deadline:
-			p.T.Fatalf("%s has not said %q", p.name, prefix)
-		}
+	late := make(chan struct{})
+	defer time.AfterFunc(Patience, func() { close(late) }).Stop()
+	rest, ok := p.Said(prefix, late)
+	if !ok {
+		p.T.Fatalf("%s has not said %q", p.name, prefix)
 	}
+	return rest
 }
 
 // Said waits for a line of stdout that begins with prefix and returns what follows it, unless the process or the wait is
 // over first.
 func (p *Process) Said(prefix string, over <-chan struct{}) (rest string, ok bool) {
+	ended := false
 	for {
 		lines, changed := p.Stdout.snapshot()
 		for _, l := range lines {
@@ -158,10 +141,13 @@ func (p *Process) Said(prefix string, over <-chan struct{}) (rest string, ok boo
 				return rest, true
 			}
 		}
+		if ended {
+			return "", false
+		}
 		select {
 		case <-changed:
-		case <-p.Ended:
-			return "", false
+		case <-p.Ended: // after its last line
+			ended = true
 		case <-over:
 			return "", false
 		}
@@ -326,7 +312,6 @@ func build(m *testing.M, after func()) int {
 const (
 	Kills        = "kills (SIGKILL)"
 	Cuts         = "power cuts"
-	CrashPoints  = "of them at a chosen point"
 	Faults       = "faults of the service"
 	Repeats      = "events that came again"
 	Hostile      = "hostile requests and connections"
@@ -360,7 +345,7 @@ func (f *Figures) table() string {
 	defer f.mu.Unlock()
 	var b strings.Builder
 	fmt.Fprintf(&b, "| what | how many |\n|---|---|\n")
-	for _, name := range []string{Kills, CrashPoints, Cuts, Faults, Repeats, Hostile, Events, PackagesMade, FilesSaved, Losses} {
+	for _, name := range []string{Kills, Cuts, Faults, Repeats, Hostile, Events, PackagesMade, FilesSaved, Losses} {
 		fmt.Fprintf(&b, "| %s | %d |\n", name, f.count[name])
 	}
 	return b.String()
