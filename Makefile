@@ -1,49 +1,36 @@
 # Countersign. `make demo` shows the whole job; `make test` runs the tests of the program, `make test-shipping` those of
 # what is shipped. They install what they need from Debian's or Ubuntu's packages, and nothing else is downloaded but Go
-# modules.
-
-# The oldest Go that fetches the one that go.mod names is 1.21. Older ones, such as Debian 12's own, only say that they cannot read it.
-GO := $(word 3,$(shell go version 2>/dev/null))
-ifneq ($(or $(if $(GO),,none),$(filter go1.1% go1.20%,$(GO))),)
-$(error Countersign needs Go 1.21 or later, which fetches the version that it needs; here is $(or $(GO),none). See https://go.dev/doc/install)
-endif
+# modules. assets/docs/develop.md has the variables.
 
 VERSION ?= $(shell git -c safe.directory='*' describe --tags --always --dirty 2>/dev/null || echo dev)
 BINARY  := build/countersign
 SERVER  := build/countersign-server
 
-# A tree that somebody else owns, as in a container, is made too: git has to be told that it is safe, and Go not to ask
-# git, for the version comes from here.
+# A tree that somebody else owns, as in a container, is made too; Go need not ask git, for the version comes from here.
 export GIT_CONFIG_COUNT := 1
 export GIT_CONFIG_KEY_0 := safe.directory
 export GIT_CONFIG_VALUE_0 := *
 export GOFLAGS := $(strip $(shell go env GOFLAGS) -buildvcs=false)
 
-# cgo has GCC try what each of OpenGL's thousands of names is. For one that nobody declared GCC looks among all of them for the one
-# that may be meant, which took nine tenths of the time that the graphics library took; for one that is declared it does not.
+# cgo has GCC guess at each of OpenGL's thousands of names that is not declared, which took nine tenths of compiling it.
 CGO_CFLAGS ?= -O2 -g -D__cgo_undefined__2=_GoBytes_
 export CGO_CFLAGS
 
 BUILD_PACKAGES := gcc libc6-dev pkg-config libgl1-mesa-dev xorg-dev libxkbcommon-dev libwayland-dev
 TEST_PACKAGES  := xvfb openbox xdotool dbus gnome-keyring chromium imagemagick libgl1-mesa-dri
 
-# Tested without the race detector: what links Fyne's driver, whose C code would be compiled once more for it alone
-# (minutes), the end-to-end tests, which look at the program from outside, and what draws hundreds of pictures: the window as a
-# whole, which takes two minutes without it and over ten with it, and the three screens that draw most, whose goroutines are those of
-# ui/async; and the simulation, whose runs replay only where goroutines take turns as they come.
+# Tested without the race detector: what links Fyne's driver (its C code would be compiled once more), the end-to-end tests, what
+# draws hundreds of pictures (over ten minutes with it), and the simulation, whose goroutines take turns.
 PLAIN := . ./ui ./ui/motion ./ui/opengl ./ui/window ./ui/packages ./ui/settings ./ui/compose ./internal/e2e ./internal/sim
 
-# One package more at a time than there are usually processors: the slowest tests wait for most of their time.
-TOGETHER := 3
-
-.PHONY: all build first-build server demo no-display test fuse torture powercut simulate simulate-year simulate-faults bench check vulncheck clean build-packages test-packages
+.PHONY: all build first-build server demo no-display test torture powercut simulate simulate-year simulate-faults bench check vulncheck \
+	clean build-packages test-packages windows deb rpm tar macos release renew test-shipping
 
 all: build
 
 build: first-build build-packages
 	go build -ldflags '-X main.version=$(VERSION)' -o $(BINARY) .
 
-# Said before anything is installed or compiled: the graphics library is C code, and its compiler works in silence.
 first-build:
 	@test -e $(BINARY) || echo 'Building Countersign. The first time its graphics library is compiled too, which takes a few minutes; later it takes seconds.'
 
@@ -59,23 +46,18 @@ demo: build
 else
 demo: no-display server
 	$(SERVER) demo --dir build/demo
+endif
 
 no-display:
 	@echo 'There is no display here (DISPLAY and WAYLAND_DISPLAY are not set): the demo runs as text, without the window.'
-endif
 
-# Not vetted here: what go test asks of a package, and of all that it needs, is a part of what check asks.
-test: first-build build-packages test-packages fuse
-	go test -vet=off -p $(TOGETHER) -race -timeout 20m $$(go list ./... | grep -vxF "$$(go list $(PLAIN))")
-	go test -vet=off -p $(TOGETHER) -timeout 20m $(PLAIN)
-
-# A test that is skipped says nothing; this does.
-fuse:
+# Not vetted here: check does that. One package more at a time than there are usually processors: the slowest tests mostly wait.
+test: first-build build-packages test-packages
 	@test -w /dev/fuse || echo 'There is no FUSE here (/dev/fuse): what the program loses when the power fails is NOT tested.' >&2
+	go test -vet=off -p 3 -race -timeout 20m $$(go list ./... | grep -vxF "$$(go list $(PLAIN))")
+	go test -vet=off -p 3 -timeout 20m $(PLAIN)
 
-# What make test does for seconds, for TIME. SEED makes the choices of an earlier run again; FIGURES names a file for the table;
-# PACKAGES is how many a day, DAYS how many days in the office, CUTS how often the power fails (with FUSE), FAULT one of the planted
-# faults, or how several begin. See assets/docs/develop.md.
+# What make test does for seconds, for TIME.
 TIME ?= 5m
 CUTS ?= 500
 DAYS ?= 365
@@ -105,10 +87,10 @@ bench: build-packages test-packages
 	go test -run '^$$' -bench . -benchtime 1x -timeout 1h ./internal/e2e
 	go test -run '^$$' -bench 'In50000$$' ./ui/packages
 
-# What a reader would miss and no test sees. Functions that nothing reaches are removed; what only tests reach belongs to
-# them. Exempt from the latter is what is there for tests (packages called ...test, the harness, the disks that forget or are
-# small, the controls of the embedded service, the list of health states) and the forms of other systems.
-FOR_TESTS := (test|harness|powercut|smalldisk)/|^internal/notify/toast\.go|^internal/(sandbox/control|agent/health/registry)\.go|^ui/(system/(autostart_forms|takeover)|drop/descriptor)\.go|^internal/proxy/(alone|list|scutil)\.go|func: DropSilent$$
+# What a reader would miss and no test sees. What only tests reach belongs to them, but for what is there for tests (packages called
+# ...test, the harness, the disks that forget or are small, the controls of the embedded service, the list of health states) and the
+# forms of other systems.
+FOR_TESTS := (test|harness|powercut|smalldisk)/|^internal/notify/toast\.go|^internal/(sandbox/control|agent/health/registry)\.go|^ui/(system/(autostart_forms|takeover)|drop/descriptor)\.go|^internal/proxy/(alone|list|scutil)\.go|^internal/policy/managed\.go|func: (Policy(ValueNotRead|NoPlist)|DropSilent)$$
 
 check: build-packages
 	@odd=$$(gofmt -l .) && test -z "$$odd" || (printf 'gofmt: not formatted:\n%s\n' "$$odd" >&2; false)
@@ -118,15 +100,28 @@ check: build-packages
 	@tests=$$(go tool deadcode ./...) && tests=$$(echo "$$tests" | sed -E '\@$(FOR_TESTS)@d') && test -z "$$tests" || \
 		(printf 'deadcode: tests alone call\n%s\n' "$$tests" >&2; false)
 
-# Known faults in Go and in the modules. It is not part of check, which works without the internet: the list of faults is
-# at vuln.go.dev, and neither Go's module proxy nor Debian has it. VULNDB names a copy (file:///...).
+# Known faults in Go and in the modules, from vuln.go.dev, or a copy of it that VULNDB names (file:///...).
 VULNDB ?= https://vuln.go.dev
-
 vulncheck: build-packages
 	go tool govulncheck -db $(VULNDB) ./...
 
 clean:
 	rm -rf build
+
+# What is shipped. ARCH is another kind of processor than this computer's, arm64 or amd64. Without VERSION these are called as git
+# describes the tree; what a release is called, its maker says.
+export ACCESSIBILITY
+RELEASE := go run ./internal/release $(if $(filter command line environment,$(origin VERSION)),--set-version '$(VERSION)') $(if $(ARCH),--arch $(ARCH))
+
+windows deb rpm tar macos release renew: build-packages
+	@needs=$$($(RELEASE) needs $@) && { $(call install,$$needs); }
+	$(RELEASE) $@
+
+# Installs what is shipped in Wine, in a fresh Debian and in an empty home, and builds it all twice.
+test-shipping: build-packages
+	@needs=$$($(RELEASE) needs $@) && { $(call install,$$needs); }
+	go vet -tags shipping ./internal/release
+	go test -tags shipping -count=1 -timeout 25m -v ./internal/release
 
 build-packages:
 	@$(call install,$(BUILD_PACKAGES))
@@ -140,46 +135,6 @@ missing=""; for p in $(1); do dpkg-query -W -f '$${Status}' $$p 2>/dev/null | gr
 if [ -n "$$missing" ] && command -v apt-get >/dev/null; then \
   as=""; [ "$$(id -u)" = 0 ] || as=sudo; \
   echo "Installing:$$missing"; \
-  if [ -n "$$as" ] && ! { command -v sudo && sudo true; } >/dev/null; then \
-    echo "Ask an administrator to run: apt-get install --no-install-recommends$$missing" >&2; exit 1; fi; \
-  $$as apt-get update -qq && $$as env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null; \
+  $$as apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$as apt-get install -y -qq --no-install-recommends $$missing >/dev/null; \
 elif [ -n "$$missing" ]; then echo "This system has no apt-get; install the equivalents of:$$missing" >&2; fi
 endef
-
-# --- shipping
-
-.PHONY: windows deb rpm tar macos release renew test-shipping shipping-packages
-
-# ARCH is another kind of processor than this computer's, arm64 or amd64: `make deb ARCH=arm64`, and rpm and tar. Debian's
-# cross compiler makes the program, with that one's libraries, which apt-get has after `dpkg --add-architecture arm64`; that is left to
-# whoever owns the computer.
-ARCH ?=
-HERE := $(shell dpkg --print-architecture 2>/dev/null)
-CROSS_LIBRARIES := libc6-dev libgl-dev libegl-dev libx11-dev libxcursor-dev libxi-dev libxinerama-dev libxrandr-dev libxxf86vm-dev libxkbcommon-dev \
-	libwayland-dev libx11-xcb1 libxext6 libdecor-0-0 libegl1
-cross := $(if $(ARCH),$(if $(filter-out $(HERE),$(ARCH)),$(if $(filter arm64,$(ARCH)),gcc-aarch64-linux-gnu,gcc-x86-64-linux-gnu) $(addsuffix :$(ARCH),$(CROSS_LIBRARIES))))
-
-for_windows := gcc-mingw-w64-x86-64 mingw-w64-x86-64-dev nsis wixl msitools osslsigncode
-for_deb     := dpkg-dev xz-utils libdecor-0-0 libegl1 libwayland-cursor0 libwayland-egl1 $(cross)
-for_rpm     := rpm $(cross)
-for_tar     := xz-utils $(cross)
-for_release := $(for_windows) $(for_deb) $(for_rpm) $(for_tar)
-
-# Without VERSION these are called as git describes the tree; what a release is called, its maker says. macos works on a Mac, and
-# elsewhere makes what needs none; renew signs the last manifest anew; ACCESSIBILITY=1: see assets/docs/develop.md.
-export ACCESSIBILITY
-
-windows deb rpm tar macos release renew: build-packages
-	@test -z "$(cross)" || dpkg --print-foreign-architectures | grep -qx '$(ARCH)' || \
-		(echo 'This system does not know packages for $(ARCH). As root: dpkg --add-architecture $(ARCH) && apt-get update' >&2; false)
-	@$(call install,$(for_$@))
-	go run ./internal/release $(if $(filter command line environment,$(origin VERSION)),--set-version '$(VERSION)') $(if $(ARCH),--arch $(ARCH)) \
-		$(if $(filter release,$@),all,$@)
-
-# Installs what is shipped in Wine, in a fresh Debian and in an empty home, and builds it all twice.
-test-shipping: build-packages shipping-packages
-	go vet -tags shipping ./internal/release
-	go test -tags shipping -count=1 -timeout 25m -v ./internal/release
-
-shipping-packages:
-	@$(call install,$(for_release) wine wine64 locales xvfb xdotool libgl1-mesa-dri openssl bsdutils debootstrap desktop-file-utils appstream mandoc lintian sway grim dbus)

@@ -1,6 +1,6 @@
 // Command release makes what people install: the Windows program and its installer, the Debian package, the archive
 // for other Linuxes, the bundle for macOS, and a whole release with check sums, licence notices and a bill of
-// materials. The Makefile calls it, and has installed the tools of the system that it calls in turn.
+// materials. The Makefile calls it, and installs the tools of the system that it says it needs.
 //
 // It promises that the same commit and version give the same bytes, on any day and in any folder, as long as the tools are
 // the same: times come from the commit, nothing of this computer's paths goes in, and lists are sorted. The texts and forms it
@@ -35,11 +35,11 @@ import (
 	"countersign/internal/update"
 )
 
-type allCmd struct{}
+type releaseCmd struct{}
 
 // Run makes a release of the last commit. It works on a copy of the commit, so that nothing else in the tree can get
 // in, and still demands a clean tree, so that nobody believes that more was released.
-func (allCmd) Run(ctx context.Context, c *commandLine) error {
+func (releaseCmd) Run(ctx context.Context, c *commandLine) error {
 	p, err := c.product(ctx)
 	if err != nil {
 		return err
@@ -270,7 +270,45 @@ type commandLine struct {
 	Sign    signCmd    `cmd:"" help:"Sign one file for Windows, with SIGN_PFX and SIGN_PASSWORD_FILE."`
 	Macos   macosCmd   `cmd:"" help:"The bundle; needs a Mac."`
 	Renew   renewCmd   `cmd:"" help:"Sign the manifest of the last release anew, with RELEASE_KEY, before it expires."`
-	All     allCmd     `cmd:"" help:"A release, from a clean tree: everything but the bundle for macOS, with sums, notices and bill of materials."`
+	Release releaseCmd `cmd:"" help:"A release, from a clean tree: everything but the bundle for macOS, with sums, notices and bill of materials."`
+	Needs   needsCmd   `cmd:"" help:"The Debian packages that making something takes."`
+}
+
+type needsCmd struct {
+	What string `arg:"" help:"windows, deb, rpm, tar, macos, release, renew or test-shipping."`
+}
+
+// Run prints the packages for the Makefile to install. Those for another kind of processor are cross compilers and that one's
+// libraries: that this computer's apt-get may have them, its owner decides.
+func (n needsCmd) Run(ctx context.Context, c *commandLine) error {
+	windows := strings.Fields("gcc-mingw-w64-x86-64 mingw-w64-x86-64-dev nsis wixl msitools osslsigncode")
+	deb := strings.Fields("dpkg-dev xz-utils libdecor-0-0 libegl1 libwayland-cursor0 libwayland-egl1")
+	release := slices.Concat(windows, deb, []string{"rpm"})
+	packages := map[string][]string{
+		"windows": windows, "deb": deb, "rpm": {"rpm"}, "tar": {"xz-utils"}, "release": release,
+		"test-shipping": append(slices.Clone(release), strings.Fields("wine wine64 locales xvfb xdotool libgl1-mesa-dri openssl bsdutils debootstrap"+
+			" desktop-file-utils appstream mandoc lintian sway grim dbus")...),
+	}[n.What]
+	if c.Arch != runtime.GOARCH && slices.Contains([]string{"deb", "rpm", "tar", "release"}, n.What) {
+		m, err := machineCalled(c.Arch)
+		if err != nil {
+			return err
+		}
+		known, err := output(ctx, ".", "dpkg", "--print-foreign-architectures")
+		if err != nil {
+			return err
+		}
+		if !slices.Contains(strings.Fields(known), m.arch) {
+			return fmt.Errorf("this system does not know packages for %s; as root: dpkg --add-architecture %[1]s && apt-get update", m.arch)
+		}
+		packages = append(packages, "gcc-"+strings.ReplaceAll(strings.TrimSuffix(m.compiler, "-gcc"), "_", "-"))
+		for name := range strings.FieldsSeq("libc6-dev libgl-dev libegl-dev libx11-dev libxcursor-dev libxi-dev libxinerama-dev libxrandr-dev" +
+			" libxxf86vm-dev libxkbcommon-dev libwayland-dev libx11-xcb1 libxext6 libdecor-0-0 libegl1") {
+			packages = append(packages, name+":"+m.arch)
+		}
+	}
+	fmt.Println(strings.Join(packages, " "))
+	return nil
 }
 
 func main() {

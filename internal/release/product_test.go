@@ -155,12 +155,12 @@ func repository(t *testing.T) string {
 func TestAReleaseNeedsACleanTreeAndAVersion(t *testing.T) {
 	dir := repository(t)
 	c := &commandLine{Root: dir, Out: t.TempDir()}
-	if err := (allCmd{}).Run(context.Background(), c); err == nil || !strings.Contains(err.Error(), "needs a version") {
+	if err := (releaseCmd{}).Run(context.Background(), c); err == nil || !strings.Contains(err.Error(), "needs a version") {
 		t.Errorf("without a version: %v", err)
 	}
 	must(t, os.WriteFile(filepath.Join(dir, "stray.go"), nil, 0o600))
 	c.Version = "1.0.0"
-	if err := (allCmd{}).Run(context.Background(), c); err == nil || !strings.Contains(err.Error(), "stray.go") {
+	if err := (releaseCmd{}).Run(context.Background(), c); err == nil || !strings.Contains(err.Error(), "stray.go") {
 		t.Errorf("with a stray file: %v", err)
 	}
 }
