@@ -78,10 +78,7 @@ func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Mi
 // stoppedOffice is an office that is set up, signed in and registered, and whose program has ended.
 func stoppedOffice(b *testing.B, desk *harness.Desktop) *harness.Office {
 	o := harness.UsualOffice(b, desk)
-	o.Setup()
-	o.Serve()
-	o.MustLogin()
-	o.Registered()
+	o.Ready()
 	o.Stop()
 	return o
 }
@@ -210,10 +207,7 @@ const large = 512 << 20
 // curl and fsync.
 func BenchmarkOneLargeDocument(b *testing.B) {
 	o := harness.UsualOffice(b, harness.NewDesktop(b))
-	o.Setup("--no-cac", "--no-masterfile")
-	o.Serve()
-	o.MustLogin()
-	o.Registered()
+	o.Ready("--no-cac", "--no-masterfile")
 	o.Service.Tell("POST", "/downloads/pad", map[string]int{"bytes": large}, nil)
 	savesLarge(o, "Warm")
 	var ours, floor []time.Duration

@@ -61,10 +61,7 @@ func TestNothingIsLostWhenThePowerFails(t *testing.T) {
 		t.Run("at work, key in "+key, func(t *testing.T) {
 			t.Parallel()
 			c := newBlackout(t, harness.UsualOffice(t, harness.NewDesktop(t)), rand.New(rand.NewPCG(seed, uint64(i+1))), key == "a file")
-			c.Setup("--name-template", []string{"{package} - {document}", "{month}/{package}/{document}"}[i])
-			c.Serve()
-			c.MustLogin()
-			c.Registered()
+			c.Ready("--name-template", []string{"{package} - {document}", "{month}/{package}/{document}"}[i])
 			c.Service.Tell("POST", "/downloads/pad", map[string]int{"bytes": 100_000}, nil)
 			c.fail(c.Running)
 			for n := 0; c.cuts < cuts/3; n++ {

@@ -91,10 +91,7 @@ func TestALockedKeyringIsToldAndNothingIsLost(t *testing.T) {
 	desk := harness.NewDesktop(t)
 	o := harness.UsualOffice(t, desk)
 	s, f := o.Service, o.Front
-	o.Setup()
-	o.Serve()
-	o.MustLogin()
-	o.Registered()
+	o.Ready()
 	lease := sendLease(o)
 	o.Stop()
 

@@ -274,10 +274,7 @@ func keepsSecrets(o *harness.Office) {
 func TestPeopleGetCopiesAndLinks(t *testing.T) {
 	t.Parallel()
 	o := harness.UsualOffice(t, harness.NewDesktop(t))
-	o.Serve()
-	o.Setup("--copy-to", "Office <office@example.com>; jan.weber@example.com")
-	o.MustLogin()
-	o.Registered()
+	o.Ready("--copy-to", "Office <office@example.com>; jan.weber@example.com")
 
 	if r := o.Command("send", harness.Sample(t, "Lease Sonnenweg 4"), "--to", "Ana Ruiz <ana.ruiz@example.com>", "--cc", "ANA.RUIZ@example.com"); r.Code != 1 ||
 		!strings.Contains(r.Stderr, "signs this package and cannot also get a copy") || len(o.Service.Packages()) != 0 {
@@ -427,12 +424,8 @@ func leavesAQuestion(o *harness.Office, name string) {
 // once it is gone a second package is refused with a sentence.
 func TestAPackageFromATemplate(t *testing.T) {
 	t.Parallel()
-	desk := harness.NewDesktop(t)
-	o := harness.UsualOffice(t, desk)
-	o.Serve()
-	o.Setup()
-	o.MustLogin()
-	o.Registered()
+	o := harness.UsualOffice(t, harness.NewDesktop(t))
+	o.Ready()
 
 	var all struct {
 		Templates []struct {
@@ -528,10 +521,7 @@ func playVariant(t testing.TB, v variant) {
 	if v.disturb != nil {
 		s.Tell("POST", "/events/disturb", v.disturb, nil)
 	}
-	o.Setup(append([]string{"--base-url", s.URL + v.base, "--public-url", f.URL + v.path}, v.setup...)...)
-	o.Serve()
-	o.MustLogin()
-	o.Registered()
+	o.Ready(append([]string{"--base-url", s.URL + v.base, "--public-url", f.URL + v.path}, v.setup...)...)
 	lease, offer := sendLease(o), sendOffer(o)
 	s.SignAll(lease.ID)
 	s.SignAll(offer.ID)
@@ -556,8 +546,7 @@ func playVariant(t testing.TB, v variant) {
 // and expects the next start to catch up.
 func TestCommandsWorkWithoutARunningProgram(t *testing.T) {
 	t.Parallel()
-	desk := harness.NewDesktop(t)
-	o := harness.UsualOffice(t, desk)
+	o := harness.UsualOffice(t, harness.NewDesktop(t))
 	s := o.Service
 	o.Setup()
 	o.MustLogin()
@@ -594,10 +583,7 @@ func TestCommandsWorkWithoutARunningProgram(t *testing.T) {
 func TestPackagesAreWithdrawnByCommand(t *testing.T) {
 	t.Parallel()
 	o := harness.UsualOffice(t, harness.NewDesktop(t))
-	o.Serve()
-	o.Setup()
-	o.MustLogin()
-	o.Registered()
+	o.Ready()
 	offer := harness.Sample(t, "Offer 2026-118")
 	send := func(name string) harness.Pack {
 		o.Must("send", offer, "--name", name, "--to", "Ana Ruiz <ana@example.com>")
@@ -653,10 +639,7 @@ func TestPackagesAreWithdrawnByCommand(t *testing.T) {
 func TestAFolderSendsEachDocumentOnce(t *testing.T) {
 	t.Parallel()
 	o := harness.UsualOffice(t, harness.NewDesktop(t))
-	o.Setup()
-	o.Serve()
-	o.MustLogin()
-	o.Registered()
+	o.Ready()
 	dir := filepath.Join(t.TempDir(), "Scans")
 	o.Must("folders", "add", dir, "--to", ana, "--name", "Scan {document}")
 

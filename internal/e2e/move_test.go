@@ -19,10 +19,7 @@ func TestAnOfficeMovesToAnotherComputer(t *testing.T) {
 	desk := harness.NewDesktop(t)
 	old := harness.UsualOffice(t, desk)
 	old.More = []string{"COUNTERSIGN_PASSWORD=correct horse battery"}
-	old.Serve()
-	old.Setup()
-	old.MustLogin()
-	old.Registered()
+	old.Ready()
 	lease, offer := sendLease(old), sendOffer(old)
 	old.Service.SignAll(lease.ID)
 	old.Until("one package is saved", func(s harness.Status) bool { return s.Packages.Saved == 1 })
@@ -82,10 +79,7 @@ func TestAnOfficeMovesToAnotherComputer(t *testing.T) {
 func TestALostStateIsRestoredFromTheBackup(t *testing.T) {
 	t.Parallel()
 	o := harness.UsualOffice(t, harness.NewDesktop(t))
-	o.Serve()
-	o.Setup()
-	o.MustLogin()
-	o.Registered()
+	o.Ready()
 	lease, offer := sendLease(o), sendOffer(o)
 	o.Service.SignAll(lease.ID)
 	o.Until("one package is saved", func(s harness.Status) bool { return s.Packages.Saved == 1 })

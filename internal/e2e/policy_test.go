@@ -14,8 +14,7 @@ import (
 
 func TestAnAdministratorSetsTheOfficeUpForEverybody(t *testing.T) {
 	t.Parallel()
-	desk := harness.NewDesktop(t)
-	o := harness.UsualOffice(t, desk)
+	o := harness.UsualOffice(t, harness.NewDesktop(t))
 	rules := filepath.Join(harness.ShortDir(t), "policy.json")
 	o.Build = harness.BuildWith(t, "-X countersign/internal/policy.place="+rules)
 	decide := func(fixed map[string]any) {

@@ -26,7 +26,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -50,10 +49,7 @@ const idleConnections = 12
 func TestStrangersCostLittleAndKeepNobodyOut(t *testing.T) {
 	o := harness.UsualOffice(t, harness.NewDesktop(t)) // not beside other tests: it measures
 	o.More = []string{"GOTRACEBACK=all"}
-	o.Setup()
-	o.Serve()
-	o.MustLogin()
-	o.Registered()
+	o.Ready()
 	works(o, false)
 	quiet := o.Running.Goroutines()
 	o.Serve()
@@ -153,12 +149,9 @@ func siegeLease(o *harness.Office) []harness.Pack {
 func TestSignedNonsenseIsKeptAndHurtsNobody(t *testing.T) {
 	t.Parallel()
 	o := harness.UsualOffice(t, harness.NewDesktop(t))
-	wire := newTap(t, o.Service)
-	o.Setup("--base-url", wire.url)
-	o.Serve()
-	o.MustLogin()
-	o.Registered()
-	key := wire.registration()
+	wire := harness.NewSpy(t, strings.TrimPrefix(o.Service.URL, "http://"))
+	o.Ready("--base-url", wire.URL)
+	key := wire.Registered()
 	id := func(n int) string { return fmt.Sprintf(`"eventId":"00000000-0000-4000-8000-%012d"`, n) }
 	bodies := []string{
 		"{", "}", "nul", "null", "[]", `""`, "7", "{}{}", "\ufeff{}", "\x00", "{\x00}", `{"action":}`, `{"action":"package_executed",}`, "{'action':'x'}",
@@ -215,10 +208,7 @@ func TestSignedNonsenseIsKeptAndHurtsNobody(t *testing.T) {
 func TestStrangersWhoDawdleKeepNobodyOut(t *testing.T) {
 	t.Parallel()
 	o := harness.UsualOffice(t, harness.NewDesktop(t))
-	o.Setup()
-	o.Serve()
-	o.MustLogin()
-	o.Registered()
+	o.Ready()
 	s := harness.Besiege(t, o)
 	defer s.End()
 	begun := "POST /webhook HTTP/1.1\r\nHost: " + s.Host + "\r\nX-Service-Signature: " + base64.StdEncoding.EncodeToString(make([]byte, 32)) + "\r\n"
@@ -229,49 +219,6 @@ func TestStrangersWhoDawdleKeepNobodyOut(t *testing.T) {
 	o.Until("every event is stored", func(s harness.Status) bool {
 		return s.Events.Received == len(o.Service.Events()) && s.Events.Pending == 0
 	})
-}
-
-// tap stands between the program and the service, and reads what the service answers about the endpoint: forging well
-// takes the secret.
-type tap struct {
-	url string
-
-	mu   sync.Mutex
-	last harness.Registration
-}
-
-func newTap(t testing.TB, s *harness.Service) *tap {
-	t.Helper()
-	to, err := url.Parse(s.URL)
-	harness.Must(t, err)
-	x := &tap{}
-	proxy := &httputil.ReverseProxy{
-		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) },
-		ModifyResponse: func(r *http.Response) error {
-			if !strings.HasSuffix(r.Request.URL.Path, "/events/endpoints/set") {
-				return nil
-			}
-			b, err := io.ReadAll(r.Body)
-			r.Body = io.NopCloser(bytes.NewReader(b))
-			var answer struct{ Endpoint harness.Registration }
-			if err == nil && json.Unmarshal(b, &answer) == nil {
-				x.mu.Lock()
-				x.last = answer.Endpoint
-				x.mu.Unlock()
-			}
-			return err
-		},
-	}
-	server := httptest.NewServer(proxy)
-	t.Cleanup(server.Close)
-	x.url = server.URL
-	return x
-}
-
-func (x *tap) registration() harness.Registration {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.last
 }
 
 // sign is interface.md, webhook authentication 3, as the tests read it.
@@ -369,12 +316,9 @@ func TestNobodyGetsInAndOddEventsAreKept(t *testing.T) {
 	t.Parallel()
 	desk := harness.NewDesktop(t)
 	o := harness.UsualOffice(t, desk)
-	f, wire := o.Front, newTap(t, o.Service)
-	o.Setup("--base-url", wire.url)
-	o.Serve()
-	o.MustLogin()
-	o.Registered()
-	key := wire.registration()
+	f, wire := o.Front, harness.NewSpy(t, strings.TrimPrefix(o.Service.URL, "http://"))
+	o.Ready("--base-url", wire.URL)
+	key := wire.Registered()
 	if key.URL != f.URL+"/webhook" || key.Secret == "" {
 		t.Fatalf("registered: %q", key.URL)
 	}
@@ -603,10 +547,7 @@ func TestAHostileServiceIsShownHarmlessly(t *testing.T) {
 	desk.Notes.ReadMarkup()
 	o := harness.UsualOffice(t, desk, "--redirect", "http://127.0.0.1/oauth/callback")
 	nasty := "$(touch /tmp/never) `x` <b>&\x1b[31m\u202e\n../../" + strings.Repeat("\u0416\u0301<", 5000)
-	o.Setup("--base-url", newLiar(t, o.Service, nasty))
-	o.Serve()
-	o.MustLogin()
-	o.Registered()
+	o.Ready("--base-url", newLiar(t, o.Service, nasty))
 
 	other := harness.NewOffice(t, harness.NewDesktop(t), o.Service, nil)
 	other.Setup("--tunnel", "none", "--redirect", "loopback")
@@ -935,8 +876,7 @@ func (w *wiretap) keepsBodies() {
 // scopedOffice is an office whose program runs and is set up with other scopes.
 func scopedOffice(t testing.TB, scope string) *harness.Office {
 	t.Helper()
-	desk := harness.NewDesktop(t)
-	o := harness.UsualOffice(t, desk)
+	o := harness.UsualOffice(t, harness.NewDesktop(t))
 	o.Setup("--scope", scope)
 	o.Serve()
 	return o

@@ -73,10 +73,7 @@ func newTorture(t testing.TB, keyFile bool) *torture {
 	if keyFile {
 		c.Global = append(c.Global, "--key-file", filepath.Join(harness.ShortDir(t), "key"))
 	}
-	c.Setup()
-	c.Serve()
-	c.MustLogin()
-	c.Registered()
+	c.Ready()
 	c.Service.Tell("POST", "/downloads/pad", map[string]int{"bytes": 1 << 20}, nil)
 	return c
 }
@@ -480,10 +477,7 @@ func TestManySendsAtOnceAreEachSentOnce(t *testing.T) {
 	t.Parallel()
 	const each = 8
 	o := harness.UsualOffice(t, harness.NewDesktop(t))
-	o.Setup()
-	o.Serve()
-	o.MustLogin()
-	o.Registered()
+	o.Ready()
 
 	// The running program sends for all of them, and renews once for all of them.
 	asked := tokens(o)

@@ -312,8 +312,7 @@ func TestDroppedFilesAreSentByKeysAlone(t *testing.T) {
 // package meanwhile, beside the running program and without it. What it reads holds no secret and no signing link.
 func TestAScriptFollowsAPackage(t *testing.T) {
 	t.Parallel()
-	desk := harness.NewDesktop(t)
-	o := harness.UsualOffice(t, desk)
+	o := harness.UsualOffice(t, harness.NewDesktop(t))
 	o.Setup()
 	follow := o.Begin("events", "--follow", "--json")
 	harness.Eventually(t, "it waits for Countersign", func() bool { return strings.Contains(follow.Stderr.String(), "is not running") })
@@ -547,10 +546,7 @@ func TestWithoutAWindowAPressOpensTheFile(t *testing.T) {
 	o := harness.UsualOffice(t, desk)
 	path, asked := fileOpener(t)
 	o.More = append(o.More, path)
-	o.Setup()
-	o.Serve()
-	o.MustLogin()
-	o.Registered()
+	o.Ready()
 	file := signedOffer(o)
 	notes := desk.Notes.List()
 	if last := notes[len(notes)-1]; last.Actions != "default\nOpen\nfolder\nShow in folder" {

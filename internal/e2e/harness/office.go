@@ -128,6 +128,15 @@ func (o *Office) Setup(flags ...string) {
 	o.Must("setup", append(o.SetupFlags(), flags...)...)
 }
 
+// Ready sets the office up, starts the program without a window, signs in and waits until events are reported to it.
+func (o *Office) Ready(flags ...string) {
+	o.T.Helper()
+	o.Setup(flags...)
+	o.Serve()
+	o.MustLogin()
+	o.Registered()
+}
+
 // Serve starts the program without a window and waits until it answers.
 func (o *Office) Serve(flags ...string) {
 	o.T.Helper()

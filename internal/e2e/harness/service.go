@@ -273,6 +273,7 @@ type Spy struct {
 
 	mu    sync.Mutex
 	known map[string]string // what it is, by the secret
+	last  Registration
 }
 
 // NewSpy passes everything on to the service that is going to listen at address.
@@ -342,9 +343,20 @@ func (x *Spy) answer(r *http.Response) error {
 		x.Note("access token", held.Access)
 		x.Note("refresh token", held.Refresh)
 		x.Note("id_token", held.ID)
-		x.Note("endpoint secret", held.Endpoint.Secret)
+		if x.Note("endpoint secret", held.Endpoint.Secret); held.Endpoint.Secret != "" {
+			x.mu.Lock()
+			x.last = held.Endpoint
+			x.mu.Unlock()
+		}
 	}
 	return err
+}
+
+// Registered returns the endpoint that was registered last: forging well takes its secret.
+func (x *Spy) Registered() Registration {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.last
 }
 
 // Secrets returns what passed, by the secret.
