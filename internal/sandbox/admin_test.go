@@ -25,8 +25,7 @@ func (r *rig) try(path string) (int, []byte, error) {
 }
 
 func TestEveryFault(t *testing.T) {
-	r := start(t, Options{})
-	r.signIn(adminMail, allScopes)
+	r := signedIn(t, Options{})
 	const path = "/api/v1/organizations/info"
 	fine := func() {
 		t.Helper()
@@ -73,8 +72,7 @@ func TestEveryFault(t *testing.T) {
 }
 
 func TestDroppedAndLostAnswers(t *testing.T) {
-	r := start(t, Options{})
-	r.signIn(adminMail, allScopes)
+	r := signedIn(t, Options{})
 	add := func() error {
 		req, _ := http.NewRequest("POST", r.s.URL()+"/packages/add", strings.NewReader(`{"name":"N","type":"concurrent","state":"draft"}`))
 		req.Header.Set("Authorization", "Bearer "+r.token)
@@ -103,8 +101,7 @@ func TestDroppedAndLostAnswers(t *testing.T) {
 }
 
 func TestRequestLogHasNoSecrets(t *testing.T) {
-	r := start(t, Options{})
-	r.signIn(adminMail, allScopes)
+	r := signedIn(t, Options{})
 	p := r.add("concurrent", 1, "Ana")
 	page := p.Signers[0].Page
 	wantStatus(t, r.do("GET", page, "", nil), 200)
@@ -209,8 +206,7 @@ func TestOptionsThatCannotWorkAreRefused(t *testing.T) {
 }
 
 func TestDownloadsThatEndInTheMiddle(t *testing.T) {
-	r := start(t, Options{})
-	r.signIn(adminMail, allScopes)
+	r := signedIn(t, Options{})
 	p := r.add("concurrent", 1, "Ana")
 	must(t, r.s.SignAll(p.PackageID))
 	path := "/api/v1/packages/" + p.PackageID + "/documents/" + p.Documents[0].DocumentID + "/pdf/executed/download"

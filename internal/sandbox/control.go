@@ -231,3 +231,10 @@ func (f *Forgery) body(now time.Time) ([]byte, error) {
 	}
 	return raw, nil
 }
+
+// SetListHabits makes packages/list answer in that way from now on.
+func (s *Server) SetListHabits(h ListHabits) {
+	s.lists.mu.Lock()
+	defer s.lists.mu.Unlock()
+	s.lists.habits, s.lists.pages = h, 0
+}

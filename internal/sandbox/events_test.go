@@ -37,8 +37,7 @@ var eventFields = map[string]string{
 
 func TestEventsCarryExactlyTheFieldsOfTheirKindAndAreSigned(t *testing.T) {
 	rc := newReceiver(t, nil)
-	r := start(t, quick(Options{}, rc))
-	r.signIn(adminMail, allScopes)
+	r := signedIn(t, quick(Options{}, rc))
 	hook := rc.URL + "/Hooks/Sign/"
 	e := r.register(hook)
 	if e["name"] != "Countersign" || e["url"] != hook {
@@ -80,8 +79,7 @@ func TestEventsCarryExactlyTheFieldsOfTheirKindAndAreSigned(t *testing.T) {
 
 func TestExternalDataComesBackInEvents(t *testing.T) {
 	rc := newReceiver(t, nil)
-	r := start(t, quick(Options{}, rc))
-	r.signIn(adminMail, allScopes)
+	r := signedIn(t, quick(Options{}, rc))
 	r.register(rc.URL)
 	a := r.post("/packages/add", object{"name": "N", "type": "concurrent", "state": "open", "signers": people("A"),
 		"externalData": object{"case": 7}, "documents": []object{{"fileId": r.upload("a.pdf", samplePDF(t, 1)), "externalId": "d-1"}}})
@@ -98,8 +96,7 @@ func TestExternalDataComesBackInEvents(t *testing.T) {
 
 func TestSettingTheEndpointReplacesItWithAFreshSecret(t *testing.T) {
 	rc := newReceiver(t, nil)
-	r := start(t, quick(Options{}, rc))
-	r.signIn(adminMail, allScopes)
+	r := signedIn(t, quick(Options{}, rc))
 	first := r.register(rc.URL + "/a")
 	second := r.register(rc.URL + "/a")
 	if first["secret"] == second["secret"] || first["eventEndpointId"] != second["eventEndpointId"] {
@@ -126,8 +123,7 @@ func TestFailedDeliveryIsRepeatedWithTheSameBytes(t *testing.T) {
 		}
 		return http.StatusNoContent
 	})
-	r := start(t, quick(Options{}, rc))
-	r.signIn(adminMail, allScopes)
+	r := signedIn(t, quick(Options{}, rc))
 	r.register(rc.URL)
 	a := r.post("/packages/add", object{"name": "N", "type": "concurrent", "state": "draft"})
 	wantStatus(t, a, 200)
@@ -161,8 +157,7 @@ func waitFor(t *testing.T, ok func() bool) {
 func TestUntrustedCertificateIsNoDelivery(t *testing.T) {
 	rc := newReceiver(t, nil)
 	o := quick(Options{}, rc)
-	r := start(t, o)
-	r.signIn(adminMail, allScopes)
+	r := signedIn(t, o)
 	u, _ := url.Parse(rc.URL)
 	r.register("https://localhost:" + u.Port()) // the certificate is for 127.0.0.1 and example.com
 	r.post("/packages/add", object{"name": "N", "type": "concurrent", "state": "draft"})
@@ -176,8 +171,7 @@ func TestDeliveryCanBeSentAnotherWay(t *testing.T) {
 	rc := newReceiver(t, nil)
 	o := quick(Options{}, rc)
 	o.DeliverVia = map[string]string{"example.com:443": strings.TrimPrefix(rc.URL, "https://")}
-	r := start(t, o)
-	r.signIn(adminMail, allScopes)
+	r := signedIn(t, o)
 	e := r.register("https://example.com/hook")
 	r.post("/packages/add", object{"name": "N", "type": "concurrent", "state": "draft"})
 	if d := rc.next(t); !authentic(d, "https://example.com/hook", e["secret"].(string)) {
@@ -187,8 +181,7 @@ func TestDeliveryCanBeSentAnotherWay(t *testing.T) {
 
 func TestEventsCanBeHeldReversedDuplicatedAndRepeated(t *testing.T) {
 	rc := newReceiver(t, nil)
-	r := start(t, quick(Options{}, rc))
-	r.signIn(adminMail, allScopes)
+	r := signedIn(t, quick(Options{}, rc))
 	r.register(rc.URL)
 	r.s.Hold()
 	p := r.add("concurrent", 1, "Ana")
@@ -227,8 +220,7 @@ func TestEndpointTakenOverStopsAuthenticating(t *testing.T) {
 	rc, thief := newReceiver(t, nil), newReceiver(t, nil)
 	o := quick(Options{}, rc)
 	o.DeliverCAs.AddCert(thief.Certificate())
-	r := start(t, o)
-	r.signIn(adminMail, allScopes)
+	r := signedIn(t, o)
 	r.register(rc.URL)
 	must(t, r.s.ReplaceEndpoint(thief.URL+"/theirs"))
 	r.post("/packages/add", object{"name": "N", "type": "concurrent", "state": "draft"})
@@ -239,8 +231,7 @@ func TestEndpointTakenOverStopsAuthenticating(t *testing.T) {
 
 func TestForgeries(t *testing.T) {
 	rc := newReceiver(t, func(n int) int { return 200 + n })
-	r := start(t, quick(Options{}, rc))
-	r.signIn(adminMail, allScopes)
+	r := signedIn(t, quick(Options{}, rc))
 	if _, err := r.s.Forge(t.Context(), Forgery{Action: "package_executed"}); err == nil {
 		t.Error("sent without an endpoint")
 	}
@@ -274,8 +265,7 @@ func TestForgeries(t *testing.T) {
 func TestHeaderNameIsAnOption(t *testing.T) {
 	rc := newReceiver(t, nil)
 	o := quick(Options{SignatureHeader: "X-Other-Signature"}, rc)
-	r := start(t, o)
-	r.signIn(adminMail, allScopes)
+	r := signedIn(t, o)
 	r.register(rc.URL)
 	r.post("/packages/add", object{"name": "N", "type": "concurrent", "state": "draft"})
 	if d := rc.next(t); d.signature != "" || d.header.Get("X-Other-Signature") == "" {
@@ -287,8 +277,7 @@ func TestReceiverThatHangsDoesNotBlockSigning(t *testing.T) {
 	hang := make(chan struct{})
 	rc := newReceiver(t, func(int) int { <-hang; return 200 })
 	defer close(hang)
-	r := start(t, quick(Options{}, rc))
-	r.signIn(adminMail, allScopes)
+	r := signedIn(t, quick(Options{}, rc))
 	r.register(rc.URL)
 	p := r.add("concurrent", 1, "Ana")
 	if err := r.s.SignAll(p.PackageID); err != nil || r.find(p.PackageID).State != "executed" {
@@ -350,8 +339,7 @@ func TestVictim(t *testing.T) {
 	if dir == "" {
 		t.Skip("runs as the child of TestKillLeavesWholeState")
 	}
-	r := start(t, Options{Dir: dir})
-	r.signIn(adminMail, allScopes)
+	r := signedIn(t, Options{Dir: dir})
 	for {
 		p := r.add("concurrent", 1, "Ana")
 		must(t, r.s.SignAll(p.PackageID))
@@ -375,8 +363,7 @@ func TestKillLeavesWholeState(t *testing.T) {
 	if len(executed) < 3 {
 		t.Fatalf("the victim ended by itself after %v", executed)
 	}
-	r := start(t, Options{Dir: dir})
-	r.signIn(adminMail, allScopes)
+	r := signedIn(t, Options{Dir: dir})
 	for _, id := range executed {
 		p := r.find(id)
 		a := r.get("/packages/" + id + "/documents/" + p.Documents[0].DocumentID + "/pdf/executed/download")
@@ -387,8 +374,7 @@ func TestKillLeavesWholeState(t *testing.T) {
 }
 
 func TestPageSignsWithoutJavaScript(t *testing.T) {
-	r := start(t, Options{})
-	r.signIn(adminMail, allScopes)
+	r := signedIn(t, Options{})
 	p := r.add("Sequential", 1, "Ana", "Jan")
 	page := strings.TrimPrefix(p.Signers[0].Page, r.s.URL())
 	body := string(r.do("GET", page, "", nil).body)

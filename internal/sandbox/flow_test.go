@@ -22,8 +22,7 @@ func pagesOf(t *testing.T, raw []byte) int {
 }
 
 func TestUploadAddSignExecuteDownload(t *testing.T) {
-	r := start(t, Options{})
-	r.signIn(adminMail, allScopes)
+	r := signedIn(t, Options{})
 	p := r.add("Sequential", 3, "Ana", "Jan", "Ζωή Жанна 漢字 🖋")
 	d := p.Documents[0].DocumentID
 	base := "/packages/" + p.PackageID
@@ -77,8 +76,7 @@ func TestUploadAddSignExecuteDownload(t *testing.T) {
 }
 
 func TestConcurrentSignersSignInAnyOrder(t *testing.T) {
-	r := start(t, Options{})
-	r.signIn(adminMail, allScopes)
+	r := signedIn(t, Options{})
 	p := r.add("concurrent", 1, "Ana", "Jan")
 	for _, i := range []int{1, 0} {
 		must(t, r.s.Sign(p.PackageID, p.Signers[i].SignerID))
@@ -89,8 +87,7 @@ func TestConcurrentSignersSignInAnyOrder(t *testing.T) {
 }
 
 func TestStrangePDFsStillExecute(t *testing.T) {
-	r := start(t, Options{})
-	r.signIn(adminMail, allScopes)
+	r := signedIn(t, Options{})
 	strange := []byte("%PDF-1.4\nthis is no PDF that a library reads\nstartxref\n0\n%%EOF\n")
 	id := r.upload("strange.pdf", strange)
 	good := r.upload("good.pdf", samplePDF(t, 2))
@@ -142,8 +139,7 @@ func TestADocumentThatEndsItsReaderEndsNothingElse(t *testing.T) {
 }
 
 func TestPaddedDownloadIsStillAPDF(t *testing.T) {
-	r := start(t, Options{})
-	r.signIn(adminMail, allScopes)
+	r := signedIn(t, Options{})
 	p := r.add("concurrent", 2, "Ana")
 	must(t, r.s.SignAll(p.PackageID))
 	const want = 3<<20 + 17

@@ -77,6 +77,14 @@ func start(t *testing.T, o Options) *rig {
 	return r
 }
 
+// signedIn is start with the administrator signed in.
+func signedIn(t *testing.T, o Options) *rig {
+	t.Helper()
+	r := start(t, o)
+	r.signIn(adminMail, allScopes)
+	return r
+}
+
 func (r *rig) browser() *http.Client {
 	jar, _ := cookiejar.New(nil)
 	transport := &http.Transport{}

@@ -614,13 +614,6 @@ type lists struct {
 	pages  int // read since the last first one
 }
 
-// SetListHabits makes packages/list answer in that way from now on.
-func (s *Server) SetListHabits(h ListHabits) {
-	s.lists.mu.Lock()
-	defer s.lists.mu.Unlock()
-	s.lists.habits, s.lists.pages = h, 0
-}
-
 // part sorts found, which is newest first, as the habits have it, and returns where the page begins and ends in it.
 func (l *lists) part(found []*pack, skip, take int) (from, to int) {
 	l.mu.Lock()

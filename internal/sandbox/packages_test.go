@@ -16,8 +16,7 @@ import (
 )
 
 func TestAddRefusesWhatIsWrong(t *testing.T) {
-	r := start(t, Options{})
-	r.signIn(adminMail, allScopes)
+	r := signedIn(t, Options{})
 	id := r.upload("a.pdf", samplePDF(t, 1))
 	base := func() object {
 		return object{"name": "N", "type": "concurrent", "state": "open", "signers": people("A"), "documents": []object{{"fileId": id}}}
@@ -57,8 +56,7 @@ func TestAddRefusesWhatIsWrong(t *testing.T) {
 }
 
 func TestADraftIsNotSignedAndAnOpenPackageIsRescinded(t *testing.T) {
-	r := start(t, Options{})
-	r.signIn(adminMail, allScopes)
+	r := signedIn(t, Options{})
 	a := r.post("/packages/add", object{"name": "N", "type": "concurrent", "state": "draft", "returnPackage": false,
 		"signers": people("A"), "documents": []object{{"fileId": r.upload("a.pdf", samplePDF(t, 1))}}})
 	wantStatus(t, a, 200)
@@ -82,8 +80,7 @@ func TestADraftIsNotSignedAndAnOpenPackageIsRescinded(t *testing.T) {
 }
 
 func TestPackageExpires(t *testing.T) {
-	r := start(t, Options{AccessTokenLifetime: 100 * time.Hour})
-	r.signIn(adminMail, allScopes)
+	r := signedIn(t, Options{AccessTokenLifetime: 100 * time.Hour})
 	a := r.post("/packages/add", object{"name": "N", "type": "concurrent", "state": "open", "signers": people("A"),
 		"timeSignBy": r.clock.Now().Add(time.Hour), "documents": []object{{"fileId": r.upload("a.pdf", samplePDF(t, 1))}}})
 	wantStatus(t, a, 200)
@@ -98,8 +95,7 @@ func TestPackageExpires(t *testing.T) {
 }
 
 func TestListFiltersAndPages(t *testing.T) {
-	r := start(t, Options{})
-	r.signIn(adminMail, allScopes)
+	r := signedIn(t, Options{})
 	file := r.upload("a.pdf", samplePDF(t, 1))
 	for i := range 5 {
 		r.clock.add(time.Second)
@@ -169,8 +165,7 @@ func TestListFiltersAndPages(t *testing.T) {
 }
 
 func TestBareAnswersHaveOnlyTheFieldsShown(t *testing.T) {
-	r := start(t, Options{Bare: true})
-	r.signIn(adminMail, allScopes)
+	r := signedIn(t, Options{Bare: true})
 	keys := func(v map[string]any) string { raw, _ := json.Marshal(slices.Sorted(maps.Keys(v))); return string(raw) }
 	up := r.uploadRaw("", `form-data; filename="a.pdf"`, "application/pdf", bytes.NewReader(samplePDF(t, 1))).json(t)
 	if got := keys(up); got != `["fileId","fileName","name","timeCreated","type"]` {
@@ -205,8 +200,7 @@ func TestPrefixCanBeDemandedOrForbidden(t *testing.T) {
 }
 
 func TestUploadTellsFilesApart(t *testing.T) {
-	r := start(t, Options{})
-	r.signIn(adminMail, allScopes)
+	r := signedIn(t, Options{})
 	pdf := samplePDF(t, 1)
 	var locked bytes.Buffer
 	conf := pdfConfig()
@@ -249,8 +243,7 @@ func TestUploadTellsFilesApart(t *testing.T) {
 }
 
 func TestUploadNamesAndExternalID(t *testing.T) {
-	r := start(t, Options{})
-	r.signIn(adminMail, allScopes)
+	r := signedIn(t, Options{})
 	a := r.uploadRaw("?externalId=case+7", "form-data; filename*=UTF-8''L%C3%A4rm%20%E6%BC%A2.docx", "application/octet-stream", strings.NewReader("PK"))
 	wantStatus(t, a, 200)
 	f := a.json(t)["files"].([]any)[0].(map[string]any)
@@ -288,8 +281,7 @@ func (repeat) Read(p []byte) (int, error) {
 
 func TestLargeUploadAndDownloadKeepMemoryFlat(t *testing.T) {
 	const size = 128 << 20
-	r := start(t, Options{})
-	r.signIn(adminMail, allScopes)
+	r := signedIn(t, Options{})
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	a := r.uploadRaw("", `form-data; filename="long.pdf"`, "application/pdf", longPDF(size))
@@ -332,8 +324,7 @@ func ids(o object, field, id string) (list []string) {
 }
 
 func TestTemplatesAreListedSearchedAndSorted(t *testing.T) {
-	r := start(t, Options{})
-	r.signIn(adminMail, allScopes)
+	r := signedIn(t, Options{})
 	names := func(q object) (list []string) {
 		a := r.post("/templates/list", q)
 		wantStatus(t, a, 200)
@@ -365,8 +356,7 @@ func TestTemplatesAreListedSearchedAndSorted(t *testing.T) {
 }
 
 func TestAPackageFromATemplateHasItsDocumentsPeopleAndValues(t *testing.T) {
-	r := start(t, Options{})
-	r.signIn(adminMail, allScopes)
+	r := signedIn(t, Options{})
 	lease := r.template("Lease agreement")
 	documents := ids(lease, "documents", "documentId")
 	a := r.post("/packages/add", object{"name": "Flat 4", "type": "Sequential", "state": "open", "templateId": lease["templateId"],
@@ -400,8 +390,7 @@ func TestAPackageFromATemplateHasItsDocumentsPeopleAndValues(t *testing.T) {
 }
 
 func TestWhatDoesNotFitATemplateIsRefused(t *testing.T) {
-	r := start(t, Options{})
-	r.signIn(adminMail, allScopes)
+	r := signedIn(t, Options{})
 	lease := r.template("Lease agreement")
 	base := func(change ...any) object {
 		body := object{"name": "N", "type": "concurrent", "state": "open", "templateId": lease["templateId"], "signers": []object{
