@@ -2,6 +2,12 @@
 # what is shipped. They install what they need from Debian's or Ubuntu's packages, and nothing else is downloaded but Go
 # modules. assets/docs/develop.md has the variables.
 
+# The oldest Go that fetches the one that go.mod names is 1.21. Older ones, such as Debian 12's own, only say that they cannot read it.
+GO := $(word 3,$(shell go version 2>/dev/null))
+ifneq ($(or $(if $(GO),,none),$(filter go1.1% go1.20%,$(GO))),)
+$(error Countersign needs Go 1.21 or later, which fetches the version that it needs; here is $(or $(GO),none). See https://go.dev/doc/install)
+endif
+
 VERSION ?= $(shell git -c safe.directory='*' describe --tags --always --dirty 2>/dev/null || echo dev)
 BINARY  := build/countersign
 SERVER  := build/countersign-server
@@ -135,6 +141,8 @@ missing=""; for p in $(1); do dpkg-query -W -f '$${Status}' $$p 2>/dev/null | gr
 if [ -n "$$missing" ] && command -v apt-get >/dev/null; then \
   as=""; [ "$$(id -u)" = 0 ] || as=sudo; \
   echo "Installing:$$missing"; \
-  $$as apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$as apt-get install -y -qq --no-install-recommends $$missing >/dev/null; \
+  if [ -n "$$as" ] && ! { command -v sudo && sudo true; } >/dev/null; then \
+    echo "Ask an administrator to run: apt-get install --no-install-recommends$$missing" >&2; exit 1; fi; \
+  $$as apt-get update -qq && $$as env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null; \
 elif [ -n "$$missing" ]; then echo "This system has no apt-get; install the equivalents of:$$missing" >&2; fi
 endef
