@@ -494,6 +494,7 @@ func TestWhatEverybodySignedIsAskedForUntilItComesWhateverTheRefusal(t *testing.
 				o, c := sleepy(t, sandbox.Options{})
 				id := o.send()
 				o.eventually("it was asked about", func() bool { return !o.packageOrZero(id).Checked.IsZero() })
+				fault := fault // those of the status and of the file run side by side
 				fault.Path = path
 				o.service.Inject(fault)
 				signAll(o, id)
