@@ -85,7 +85,7 @@ func (a *Agent) Act(ctx context.Context, i Issue) error {
 		a.Breaker.Close()
 		a.saves.Retry()
 		a.Quarantine.Now()
-		if err := a.packages.MakeAllDue(); err != nil { // not only with the sweep, which waits for the questions under way
+		if err := a.packages.Retry(); err != nil { // not only with the sweep, which waits for the questions under way
 			return fmt.Errorf("try everything again: %w", err)
 		}
 		a.packages.Sweep("somebody asked")

@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -58,6 +59,7 @@ type Service struct {
 
 	folders loop.Retries // that take no files just now, by what is wrong with them and their paths
 	service loop.Retries // under the empty key: no download begins
+	retried atomic.Int64 // how often everything was to be tried at once
 	swept   sync.Map     // folders without temporary files of an earlier run
 
 	work  chan struct{} // rings when there may be work
@@ -77,6 +79,7 @@ func (r *Service) Wake() {
 
 // Retry gives the service and every folder another chance at once.
 func (r *Service) Retry() {
+	r.retried.Add(1)
 	r.service.Now()
 	r.folders.Now()
 }
@@ -157,8 +160,11 @@ func (r *Service) saveDue(ctx context.Context) (pause time.Duration, err error) 
 			r.state.begin(j.Key())
 			g.Go(func() error {
 				defer r.ended(j)
+				retried := r.retried.Load()
 				err := r.One(ctx, "file "+j.Key(), func() error { return r.save(ctx, client, j, limits) })
-				if err != nil {
+				if retried != r.retried.Load() { // what failed is older than the person's word
+					r.again(j)
+				} else if err != nil {
 					r.service.Failed("", r.Now(), func(n int) time.Duration { return r.PauseAfter(err, n, loop.MaxRoundPause) })
 				}
 				return nil
@@ -170,6 +176,21 @@ func (r *Service) saveDue(ctx context.Context) (pause time.Duration, err error) 
 	}
 	g.Wait()
 	return pause, err
+}
+
+// again makes a job due that has failed.
+func (r *Service) again(j office.Job) {
+	err := r.Data.Update(func(tx *store.Tx) error {
+		stored, ok, err := tx.Job(j.Key())
+		if err != nil || !ok || stored.State == office.JobDone || !stored.NextTry.After(r.Now()) {
+			return err
+		}
+		stored.NextTry = r.Now()
+		return tx.PutJob(stored)
+	})
+	if err != nil {
+		r.Log.Warn("try a file again", "err", err)
+	}
 }
 
 // pausedFor is how long no download begins, for the service is in trouble or asked for it.

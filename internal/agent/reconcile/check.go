@@ -270,11 +270,18 @@ func (c *checks) ask(ctx context.Context, p office.Package, quiet bool) error {
 	if c.service.deps.Budget.Wait(ctx) != nil {
 		return nil
 	}
+	retried := c.service.retried.Load()
 	status, err := c.client.Status(ctx, p.ID)
 	if err == nil { // a failure may be the last: nobody asks on until it is noted
 		answered()
 	}
-	return c.service.One(ctx, "package "+p.ID, func() error { return c.service.notePackage(ctx, p, status, err, quiet) })
+	return c.service.One(ctx, "package "+p.ID, func() error {
+		noted := c.service.notePackage(ctx, p, status, err, quiet)
+		if err != nil && noted == nil && retried != c.service.retried.Load() {
+			return c.service.putOff(p, 0) // the refusal is older than the person's word
+		}
+		return noted
+	})
 }
 
 // notePackage records what a status call brought: facts, save jobs, when to ask again. It returns only errors that concern

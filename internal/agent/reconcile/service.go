@@ -99,6 +99,7 @@ type Service struct {
 
 	records   records
 	noRecords loop.Retries // by the home of a service that does not have them, see needRecord
+	retried   atomic.Int64 // how often a person has asked for everything to be tried
 	backlog   atomic.Int64 // packages that wait to be asked about in this round
 }
 

@@ -210,6 +210,12 @@ func (r *Service) Sweep(why string) {
 	r.Wake()
 }
 
+// Retry has everything tried at once that waits for its time, also what is asked about just now and about to be refused.
+func (r *Service) Retry() error {
+	r.retried.Add(1)
+	return r.MakeAllDue()
+}
+
 // MakeAllDue makes everything that waits for its time due now: packages that are not final, files and drafts.
 func (r *Service) MakeAllDue() error {
 	now := r.Now()
