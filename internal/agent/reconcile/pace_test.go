@@ -28,6 +28,7 @@ type desk struct {
 	asked                map[string]int // packageId, or "list" -> questions
 	total                int
 	lapsed               atomic.Bool // the sign-in cannot be renewed
+	forbids              atomic.Bool // it tells no status, of what is asked from now on
 }
 
 // Access is esign's token source.
@@ -51,10 +52,13 @@ func (d *desk) count(id string) int {
 // RoundTrip is http.RoundTripper's.
 func (d *desk) RoundTrip(req *http.Request) (*http.Response, error) {
 	parts := strings.Split(strings.TrimPrefix(req.URL.Path, "/api/v1"), "/")
-	id, pause, body := parts[2], d.record, ""
+	id, pause, body, code := parts[2], d.record, "", http.StatusOK
 	switch {
 	case len(parts) == 4:
 		pause, body = d.status, `"state":"open"`
+		if d.forbids.Load() {
+			code = http.StatusForbidden
+		}
 		if d.say != nil {
 			body = d.say(id)
 		}
@@ -86,7 +90,7 @@ func (d *desk) RoundTrip(req *http.Request) (*http.Response, error) {
 	case body != "":
 		answer = fmt.Sprintf(`{"packageId":%q,%s}`, id, body)
 	}
-	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(answer)), Request: req}, nil
+	return &http.Response{StatusCode: code, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(answer)), Request: req}, nil
 }
 
 func (d *desk) questions() int {
@@ -157,6 +161,30 @@ func (h *hearer) isPlanned(id string) bool {
 }
 
 const executedBare = `"state":"executed","documents":[{"documentId":"d"}]`
+
+// What was asked before somebody wanted everything tried again is answered as it was before, and put off for hours by that.
+func TestWhatIsAskedAboutWhileAPersonWantsEverythingTriedIsAskedAboutOnceMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &desk{status: 5 * time.Second, record: time.Second}
+		d.forbids.Store(true)
+		h := d.at(t, 1)
+		time.Sleep(5 * 24 * time.Hour)
+		again := func() {
+			if err := h.Retry(); err != nil {
+				t.Error(err)
+			}
+			h.Wake()
+			time.Sleep(2 * time.Second)
+		}
+		again()
+		before := d.count("p0") // it is asked about
+		d.forbids.Store(false)
+		again()
+		if took := until(func() bool { return d.count("p0") > before }); took > 10*time.Second {
+			t.Errorf("it is asked about again after %v", took)
+		}
+	})
+}
 
 // What is necessary, the status, waits for nothing that is not: neither for a full record, nor for the list, nor for two hundred others.
 func TestAnExecutedPackageIsPlannedWithinSecondsWhateverElseIsSlow(t *testing.T) {
