@@ -21,8 +21,14 @@ const (
 	problemLook  = time.Minute
 )
 
-// docProblems names the document with the problems that people were told of.
-const docProblems = "problems told"
+// docProblems names the document with the problems that people were told of, docStanding the one with those that stand.
+const (
+	docProblems = "problems told"
+	docStanding = "problems standing"
+)
+
+// foundAgain is how long after a start a problem that stood at the end is found again.
+const foundAgain = 10 * time.Minute
 
 // toldProblem is when people were last told of a problem, and since when it is over; zero while it stands.
 type toldProblem struct {
@@ -30,7 +36,7 @@ type toldProblem struct {
 	Ended time.Time `json:"ended,omitzero"`
 }
 
-// watchProblems raises a notification for each problem in health that lasts.
+// watchProblems raises a notification for each problem in health that lasts, and keeps since when each stands.
 func (r *Service) watchProblems(ctx context.Context) error {
 	told, known, err := data.Doc[map[string]toldProblem](r.Data, docProblems)
 	if err != nil {
@@ -39,25 +45,38 @@ func (r *Service) watchProblems(ctx context.Context) error {
 	if !known {
 		told = map[string]toldProblem{}
 	}
-	clock, awake := loop.WatchClock(r.Now()), time.Time{}
+	stored, _, err := data.Doc[map[string]time.Time](r.Data, docStanding) // by the problem's id
+	if err != nil {
+		return err
+	}
+	stood, until := maps.Clone(stored), r.Now().Add(foundAgain)
+	clock, awake := loop.WatchClock(r.Now()), r.Now()
 	for {
 		if clock.Jumped(r.Now()) != 0 {
 			awake = r.Now()
 		}
+		if r.Now().After(until) {
+			stood = nil
+		}
+		standing := r.standing(stood)
 		before := maps.Clone(told)
 		facts, pause := r.problemsDue(told, awake)
-		if !maps.Equal(before, told) {
+		if !maps.Equal(before, told) || !maps.EqualFunc(stored, standing, time.Time.Equal) {
 			err := r.Data.Update(func(tx *store.Tx) error {
 				for _, f := range facts {
 					if err := putPending(tx, f); err != nil {
 						return err
 					}
 				}
+				if err := tx.PutDoc(docStanding, standing); err != nil {
+					return err
+				}
 				return tx.PutDoc(docProblems, told)
 			})
 			if err != nil {
 				return err
 			}
+			stored = standing
 		}
 		r.Announce(facts...)
 		clock.Wait(r.Now(), pause)
@@ -65,6 +84,23 @@ func (r *Service) watchProblems(ctx context.Context) error {
 			return nil
 		}
 	}
+}
+
+// standing is since when each problem in health stands. One of stood, which stood when the program ended, has stood ever since,
+// and is taken out once it is found again; those not found yet are kept.
+func (r *Service) standing(stood map[string]time.Time) map[string]time.Time {
+	standing := map[string]time.Time{}
+	for _, i := range r.Health.List() {
+		since, before := i.Since, stood[i.ID]
+		if !before.IsZero() && before.Before(since) {
+			since = before
+			r.Health.StandsSince(i.ID, since)
+		}
+		delete(stood, i.ID)
+		standing[i.ID] = since.Round(0).UTC()
+	}
+	maps.Copy(standing, stood)
+	return standing
 }
 
 // problemsDue are the problems to be told of now, which it notes in told, and how long there will be no other. awake is when the

@@ -79,6 +79,46 @@ func TestAProblemIsToldAfterThePauseAndNotAgainAfterAStart(t *testing.T) {
 	})
 }
 
+// What stood when the program ended and is found again after the start has not begun with the start.
+func TestAProblemStandsSinceBeforeTheStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		since := time.Now()
+		first := newService(t, nil)
+		first.Health.Set(health.FolderFails, folderGone)
+		first.Health.Set(health.SignedOut, message.NotSignedIn())
+		time.Sleep(time.Hour)
+		first.stop()
+		time.Sleep(8 * time.Hour)
+		r := newService(t, func(x *testService) { x.before = first })
+		stands := func(s health.State) (since time.Time) {
+			synctest.Wait()
+			for _, i := range r.Health.List() {
+				if i.ID == s.ID {
+					since = i.Since
+				}
+			}
+			return since
+		}
+		time.Sleep(time.Minute)
+		r.Health.Set(health.FolderFails, folderGone)
+		if got := stands(health.FolderFails); !got.Equal(since) {
+			t.Errorf("after the start it stands since %v, want %v", got, since)
+		}
+		r.Health.Clear(health.FolderFails)
+		synctest.Wait()
+		time.Sleep(time.Minute)
+		r.Health.Set(health.FolderFails, folderGone)
+		if got := stands(health.FolderFails); !got.Equal(time.Now()) {
+			t.Errorf("one that was mended stands since %v, want now", got)
+		}
+		time.Sleep(foundAgain)
+		r.Health.Set(health.SignedOut, message.NotSignedIn())
+		if got := stands(health.SignedOut); !got.Equal(time.Now()) {
+			t.Errorf("one that was not found again for long stands since %v, want now", got)
+		}
+	})
+}
+
 func TestNobodyIsToldOfWhatTheyDidThemselves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newService(t, nil)

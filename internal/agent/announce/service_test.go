@@ -23,6 +23,7 @@ type testService struct {
 	settings         office.Settings
 	more, catchingUp atomic.Bool
 	now              func() time.Time // nil for time.Now
+	before           *testService     // the one before the start, whose store it has; nil for none
 	panics           string           // what the desktop is told that has it panic
 
 	stop func() // ends Run
@@ -43,6 +44,9 @@ func newService(t *testing.T, adjust func(*testService)) *testService {
 	tools := looptest.Base(t, func() { loop.Wake(changes) })
 	if x.now != nil {
 		tools.Now = x.now
+	}
+	if x.before != nil {
+		tools.Data = x.before.Data
 	}
 	x.Service, err = New(tools, Deps{
 		Words:      message.English,
@@ -180,11 +184,12 @@ func TestADeclineWaitsForNoEndOfCatchingUp(t *testing.T) {
 func TestAProblemNotedAsToldIsToldThoughTheProgramEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newService(t, nil)
+		r.Health.Set(health.FolderFails, folderGone)
+		synctest.Wait()             // that it stands is noted
 		r.Data.Committed = func() { // the note that it was told is on disk, and at that moment the end comes
 			r.stop()
 			time.Sleep(time.Millisecond) // whatever ends by itself has ended
 		}
-		r.Health.Set(health.FolderFails, folderGone)
 		time.Sleep(health.FolderFails.After + time.Second)
 		if n := r.count(""); n != 1 {
 			t.Errorf("told %d times", n)

@@ -156,6 +156,20 @@ func (t *Tracker) MendSince() {
 	}
 }
 
+// StandsSince notes that the issue with that id, which stands, has stood since before it was found.
+func (t *Tracker) StandsSince(id string, since time.Time) {
+	t.mu.Lock()
+	i, stands := t.issues[id]
+	i.Since = since
+	if stands {
+		t.issues[id] = i
+	}
+	t.mu.Unlock()
+	if stands {
+		t.changed()
+	}
+}
+
 // Dismiss ends an issue that a person has read, unless it says something else by now, and reports whether it ended.
 func (t *Tracker) Dismiss(i Issue) bool {
 	t.mu.Lock()
