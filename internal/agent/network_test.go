@@ -439,7 +439,7 @@ func TestAFileIsLookedAtBeforeItIsSent(t *testing.T) {
 		problem, warning string
 	}{
 		{path: o.sample(), pages: 1},
-		{path: write("a.pdf", "PK"), problem: "not a PDF document, although its name says so"},
+		{path: write("a.pdf", "PK"), problem: "isn’t a valid PDF"},
 		{path: write("b.pdf", "%PDF-1.7\n%%EOF\n"), warning: "cannot be read on this computer and may be damaged; it can still be sent"},
 		{path: write("c.docx", "%PDF-1.7\n%%EOF\n")},
 		{path: filepath.Join(t.TempDir(), "d.pdf"), problem: "d.pdf"},

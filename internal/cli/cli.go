@@ -112,7 +112,7 @@ type commands struct {
 	List       listCmd       `cmd:"" help:"List the packages."`
 	Show       showCmd       `cmd:"" help:"Show one package: its people, documents, files, and what happened."`
 	Events     eventsCmd     `cmd:"" help:"Show what the service reported, or follow it."`
-	Folders    foldersCmd    `cmd:"" help:"Folders that send: what appears in one becomes a package."`
+	Folders    foldersCmd    `cmd:"" help:"Watched folders: what appears in one becomes a package."`
 	Status     statusCmd     `cmd:"" help:"Show what is connected, waiting, saved and wrong."`
 	Quit       quitCmd       `cmd:"" help:"End the running Countersign as its menu does, and wait until it has ended."`
 	Sandbox    sandboxCmd    `cmd:"" help:"Run the embedded signing service alone, for trying things out and for tests."`

@@ -15,11 +15,11 @@ import (
 
 // foldersCmd is about the folders that send. Each of its commands prints the folders as they are then.
 type foldersCmd struct {
-	List   foldersListCmd   `cmd:"" default:"withargs" help:"Show the folders that send."`
+	List   foldersListCmd   `cmd:"" default:"withargs" help:"Show the watched folders."`
 	Add    foldersAddCmd    `cmd:"" help:"Send what appears in a folder, or change how that is done: what is not named stays as it is."`
 	Pause  foldersPauseCmd  `cmd:"" help:"Send nothing from a folder for now."`
 	Resume foldersResumeCmd `cmd:"" help:"Send from a paused folder again."`
-	Remove foldersRemoveCmd `cmd:"" help:"Send nothing from a folder any more. Its files stay."`
+	Remove foldersRemoveCmd `cmd:"" help:"Stop sending from a folder. Its files stay."`
 }
 
 type foldersListCmd struct{ jsonFlag }

@@ -428,7 +428,7 @@ func printPackage(w *terminal.Writer, p shownPackage) (err error) {
 	for _, f := range p.Files {
 		line("  %s: %s", f.Path, fileState(f))
 	}
-	section("What happened", len(p.History))
+	section("History", len(p.History))
 	for _, m := range p.History {
 		line("  %s  %s", when(m.Time, m.Before), m.Text)
 	}

@@ -53,7 +53,7 @@ func (c *moveCmd) Run(r *run) error {
 		return &usage{"--in needs --save-to, the folder for signed documents on this computer."}
 	}
 	m := moveRequest{Out: c.Out, In: c.In, SaveTo: c.SaveTo}
-	if c.Out != "" && !c.Yes && !r.agrees("This computer then sends and saves nothing any more. Go on? (yes/no): ") {
+	if c.Out != "" && !c.Yes && !r.agrees("This computer then sends and saves nothing. Go on? (yes/no): ") {
 		return &failure{"Nothing was done. Confirm with yes, or use --yes."}
 	}
 	if !c.TakeBack {

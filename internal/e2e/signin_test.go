@@ -35,7 +35,7 @@ func TestSignInAndSignaturesInARealBrowser(t *testing.T) {
 	login := o.Begin("login", "--no-browser")
 	c.Do("choose a user", chromedp.Navigate("http"+login.Line("http")), press(harness.Olivia))
 	c.Do("decline", press("deny"))
-	c.Shows("The sign-in did not work")
+	c.Shows("Sign-in failed")
 	code := login.Wait()
 	sentence := strings.TrimPrefix(strings.TrimSpace(login.Stderr.String()), "countersign: ")
 	if code != 1 || sentence == "" || strings.Contains(sentence, "\n") {

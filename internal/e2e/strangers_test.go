@@ -970,7 +970,7 @@ func TestDecliningEndsTheSignInWithOneSentence(t *testing.T) {
 		t.Errorf("login ended with %d: %q", r.Code, r.Stderr)
 	}
 	sentence := strings.TrimSpace(strings.TrimPrefix(r.Stderr, "countersign: "))
-	if !strings.Contains(page, "The sign-in did not work") || !strings.Contains(page, sentence) {
+	if !strings.Contains(page, "Sign-in failed") || !strings.Contains(page, sentence) {
 		t.Errorf("the command says %q, the browser shows\n%s", sentence, page)
 	}
 	o.MustLogin() // the next try is not harmed

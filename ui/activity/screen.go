@@ -143,7 +143,7 @@ func (s *Screen) fill(n news, err error) {
 }
 
 func tabTexts(counts agent.EventCounts) []string {
-	texts := []string{lang.L("What happened"), lang.L("Events"), lang.L("Blocked")}
+	texts := []string{lang.L("History"), lang.L("Events"), lang.L("Blocked")}
 	for i, n := range []int{0, counts.Received, counts.Rejected} {
 		if n > 0 {
 			texts[i] = fmt.Sprintf("%s %d", texts[i], n)

@@ -76,7 +76,7 @@ func pickOne(d *env.Env, title, ending string, chosen func(path string)) *picker
 		p.leave()
 		chosen(p.chosen[0])
 	}
-	p.show(title, lang.L("Press the file to open it."), "", nil)
+	p.show(title, lang.L("Click a file to open it."), "", nil)
 	p.add.Hide()
 	p.open("")
 	return p

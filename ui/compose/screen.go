@@ -110,7 +110,7 @@ func New(d *env.Env, o Office) *Screen {
 	s.add = s.newButton(lang.L("Add documents"), fynetheme.ContentAddIcon(), s.pickFiles)
 	s.choose = s.newButton(lang.L("From a template…"), fynetheme.ListIcon(), s.ChooseTemplate)
 	s.addPerson = s.newButton(lang.L("Add signer"), fynetheme.ContentAddIcon(), func() { s.addSigner(noSigner, true) })
-	s.addCopy = s.newButton(lang.L("Add copy"), fynetheme.ContentAddIcon(), func() { s.copies.add() })
+	s.addCopy = s.newButton(lang.L("Add CC"), fynetheme.ContentAddIcon(), func() { s.copies.add() })
 	s.addCopy.Importance, s.addCopy.Tip = widget.LowImportance, lang.L("Somebody who gets a copy and does not sign")
 	s.copies = newCopies(s)
 	s.sweep = s.newButton(lang.L("Remove what cannot be sent"), nil, s.removeWrong)

@@ -1,11 +1,13 @@
 package packages
 
 import (
+	"cmp"
 	"context"
 	"image"
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
@@ -75,12 +77,9 @@ func (s *Screen) draw(fresh bool) {
 		}
 		return
 	}
-	page := widgets.Stack(16, s.headOf(p))
+	page := widgets.Stack(24, s.headOf(p))
 	if note := s.withdrawalOf(p); note != nil {
 		page.Add(note)
-	}
-	if trouble := i18n.Trouble(p.row); trouble != "" {
-		page.Add(warning(trouble))
 	}
 	if len(p.missing) > 0 {
 		page.Add(warning(lang.N("{{.PluralCount}} saved files cannot be found in their folders. Save them again, unless you moved them yourself.", len(p.missing))))
@@ -109,7 +108,7 @@ func (s *Screen) place(page fyne.CanvasObject, fresh bool) {
 	if fresh || !shown {
 		at = fyne.Position{}
 	}
-	widgets.Turn(s.sheet, widgets.PadHV(20, 16, page), at)
+	widgets.Turn(s.sheet, widgets.PadHV(24, 20, widgets.AtMost(760, page)), at)
 	if !shown {
 		widgets.Remake(s.detail, s.sheet)
 	}
@@ -117,7 +116,14 @@ func (s *Screen) place(page fyne.CanvasObject, fresh bool) {
 
 func (s *Screen) headOf(p record) fyne.CanvasObject {
 	row, standing := p.row, i18n.StandingOf(p.row)
-	state, _ := widgets.MarkLine(standing.Mark(), standing.Word())
+	state := widgets.NewProse(standing.Word())
+	if next := namesOfNext(row); standing == i18n.Open && next != "" {
+		state.Text = lang.L("Waiting for {{.Who}}", i18n.V{"Who": next})
+	}
+	if trouble := i18n.Trouble(row); trouble != "" {
+		state.Text = trouble
+	}
+	state.Colour = standing.Mark().Colour()
 	facts := []string{i18n.Documents(len(row.Documents))}
 	if row.FilesTotal > 0 {
 		facts = append(facts, lang.L("{{.Done}} of {{.Total}} files saved", i18n.V{"Done": row.FilesDone, "Total": row.FilesTotal}))
@@ -131,16 +137,28 @@ func (s *Screen) headOf(p record) fyne.CanvasObject {
 	if row.Origin == office.MadeElsewhere {
 		facts = append(facts, lang.L("created elsewhere in your organization"))
 	}
-	head := widgets.Stack(6, widgets.NewFullHeading(i18n.Title(row.Name)), state, widgets.NewProse(strings.Join(facts, " · ")))
-	if due, colour := i18n.Due(s.env.Now(), row.Due, s.all.days, standing); due != "" {
+	due, colour := i18n.Due(s.env.Now(), row.Due, s.all.days, standing)
+	if due != "" && colour == theme.Secondary {
+		facts = append(facts, due)
+	}
+	mark := widgets.Mark(16, widget.NewIcon(standing.Mark().Resource()))
+	head := widgets.Stack(6, widgets.NewFullHeading(i18n.Title(row.Name)), widgets.Across(mark, state, nil), widgets.NewProse(strings.Join(facts, " · ")))
+	if due != "" && colour != theme.Secondary {
 		line := widgets.NewCaption(due)
 		line.Colour = colour
 		head.Add(line)
 	}
-	if actions := s.actionsOf(p); len(actions) > 0 {
-		head.Add(widgets.PadHV(0, 4, widgets.Flow(8, actions...)))
-	}
+	head.Add(widgets.PadHV(0, 4, widgets.Flow(4, s.actionsOf(p)...)))
 	return head
+}
+
+// namesOfNext are the names of those whose turn it is.
+func namesOfNext(row office.PackageRow) string {
+	var names []string
+	for _, signer := range row.Next() {
+		names = append(names, i18n.Name(signer))
+	}
+	return i18n.Names(names)
 }
 
 func warning(text string) fyne.CanvasObject {
@@ -154,7 +172,7 @@ func (s *Screen) signersOf(row office.PackageRow) fyne.CanvasObject {
 	if progress := i18n.Progress(row.SignersDone, row.SignersTotal); progress != "" {
 		title += "  ·  " + progress
 	}
-	list := widgets.Stack(8)
+	list := widgets.Stack(12)
 	links := false
 	for _, signer := range row.Signers {
 		state := i18n.StateOf(s.env.Now(), row, signer)
@@ -164,12 +182,13 @@ func (s *Screen) signersOf(row office.PackageRow) fyne.CanvasObject {
 		if signer.DeclineReason != "" {
 			who.Add(widgets.NewProse(lang.L("Reason: {{.Reason}}", i18n.V{"Reason": signer.DeclineReason})))
 		}
-		mark := widget.NewIcon(state.Mark.Resource())
-		list.Add(widgets.Across(mark, widgets.Aside(150, who, when), nil))
-		if signer.ID != "" && row.StillSigns(signer) {
+		avatar := widgets.Avatar(initials(signer), state.Mark)
+		standing := widgets.Row(6, widgets.Mark(14, widget.NewIcon(state.Mark.Resource())), when)
+		list.Add(widgets.Across(avatar, widgets.Aside(150, who, standing), nil))
+		if signer.ID != "" && state.Mark == theme.MarkNext {
 			links = true
 			if !s.noLinks {
-				list.Add(widgets.Across(widgets.Wide(mark.MinSize().Width, layout.NewSpacer()), s.waysOf(row, signer), nil))
+				list.Add(widgets.Across(widgets.Wide(avatar.MinSize().Width, layout.NewSpacer()), s.waysOf(row, signer), nil))
 			}
 		}
 	}
@@ -179,7 +198,22 @@ func (s *Screen) signersOf(row office.PackageRow) fyne.CanvasObject {
 	if len(row.Signers) == 0 {
 		list.Add(widgets.NewCaption(lang.L("The signing service has not listed the signers yet.")))
 	}
-	return widgets.Section(title, 0, list)
+	return widgets.Part(title, 0, list)
+}
+
+// initials are the first letters of a signer's names, or that of the address.
+func initials(signer office.Signer) string {
+	letters := ""
+	for _, name := range []string{signer.FirstName, signer.LastName} {
+		for _, r := range name {
+			letters += string(unicode.ToUpper(r))
+			break
+		}
+	}
+	for _, r := range i18n.Name(signer) {
+		return cmp.Or(letters, string(unicode.ToUpper(r)))
+	}
+	return letters
 }
 
 // whoIs is a signer's name, and the address where that is not the name.
@@ -198,7 +232,7 @@ func (s *Screen) timelineOf(row office.PackageRow) fyne.CanvasObject {
 		when.Shorten = false
 		list.Add(widgets.Across(widgets.Wide(92, when), widgets.NewParagraph(i18n.Moment(row, m)), nil))
 	}
-	return widgets.Section(lang.L("What happened"), 0, list)
+	return widgets.Part(lang.L("History"), 0, list)
 }
 
 // What stands above the packages of the list: what is wrong with the office as a whole, and what waits to be sent. Their
@@ -352,9 +386,9 @@ func (s *Screen) draftPage(d office.Draft) fyne.CanvasObject {
 	if len(deeds) > 0 {
 		head.Add(widgets.PadHV(0, 4, widgets.Flow(8, deeds...)))
 	}
-	people := widgets.Stack(8)
+	people := widgets.Stack(12)
 	for _, signer := range d.Signers {
-		people.Add(widgets.Across(widget.NewIcon(theme.MarkLater.Resource()), whoIs(signer), nil))
+		people.Add(widgets.Across(widgets.Avatar(initials(signer), theme.MarkLater), whoIs(signer), nil))
 	}
 	files := widgets.Stack(8)
 	for _, own := range ownDocuments(d) {
@@ -363,15 +397,15 @@ func (s *Screen) draftPage(d office.Draft) fyne.CanvasObject {
 	for _, f := range d.Files {
 		files.Add(s.fileLine(fileLine{name: f.Name, note: lang.L("not sent yet"), mark: theme.MarkLater, path: f.Path}, false))
 	}
-	page := widgets.Stack(16, head)
+	page := widgets.Stack(24, head)
 	if len(d.Signers) > 0 {
-		page.Add(widgets.Section(lang.L("Signers"), 0, people))
+		page.Add(widgets.Part(lang.L("Signers"), 0, people))
 	}
 	if len(d.Recipients) > 0 {
 		page.Add(copiesTo(d.Recipients))
 	}
 	if len(files.Objects) > 0 {
-		page.Add(widgets.Section(lang.L("Documents"), 0, files))
+		page.Add(widgets.Part(lang.L("Documents"), 0, files))
 	}
 	return page
 }
@@ -515,7 +549,7 @@ func (p record) pages() (paths []string) {
 const (
 	maxPictures  = 12  // of one package
 	keepPictures = 64  // in memory
-	pictureWidth = 240 // pixels: enough for twice the density
+	pictureWidth = 336 // pixels: enough for twice the density
 )
 
 // fetch asks, once for each, for the pictures, which takes a moment. It stops when another package is chosen, and what had
@@ -577,7 +611,7 @@ func (s *Screen) redraw(id string) {
 }
 
 // pageSize is the room of the picture of a page, in the proportions of A4.
-var pageSize = fyne.NewSize(52, 73)
+var pageSize = fyne.NewSize(84, 119)
 
 // page is the first page of what a line can open: a click opens it. Until the picture comes, and where there is none, an
 // icon stands in its room.
@@ -660,14 +694,14 @@ func (p record) document(i int, d office.Document) fileLine {
 }
 
 func (s *Screen) documentsOf(p record) fyne.CanvasObject {
-	list := widgets.Stack(10)
+	list := widgets.Stack(16)
 	for i, l := range p.files() {
 		list.Add(s.fileLine(l, i < maxPictures))
 	}
 	if len(list.Objects) == 0 {
 		list.Add(widgets.NewProse(lang.L("The signing service has not listed the documents yet.")))
 	}
-	return widgets.Section(lang.L("Documents"), 0, list)
+	return widgets.Part(lang.L("Documents"), 0, list)
 }
 
 // fileLine shows one of them. Its picture has its place before it comes.
@@ -682,9 +716,8 @@ func (s *Screen) fileLine(l fileLine, pictured bool) fyne.CanvasObject {
 		return widgets.Across(s.page(l, pictured), text, nil)
 	}
 	open := widgets.NewButton(lang.L("Open"), func() { s.env.OpenFile(l.path) })
-	show := widgets.NewButtonWithIcon("", fynetheme.FolderOpenIcon(), func() { s.env.ShowInFolder(l.path) })
-	show.Says = func() string { return lang.L("Show {{.File}} in its folder", i18n.V{"File": l.name}) }
+	open.Importance = widget.LowImportance
 	menu := func() *fyne.Menu { return s.menuOfFile(l.path) }
-	buttons := widgets.Row(4, open, show, s.more(lang.L("More for {{.File}}", i18n.V{"File": l.name}), menu))
+	buttons := widgets.Row(0, open, s.more(lang.L("More for {{.File}}", i18n.V{"File": l.name}), menu))
 	return s.newFileRow(widgets.Across(s.page(l, pictured), widgets.Aside(110, text, buttons), nil), menu)
 }

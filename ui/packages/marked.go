@@ -183,7 +183,7 @@ func (s *Screen) severalPage(list []listed) fyne.CanvasObject {
 	for _, d := range s.deedsOf(list) {
 		buttons = append(buttons, widgets.NewButtonWithIcon(d.name, d.icon, d.do))
 	}
-	buttons = append(buttons, widgets.NewButton(lang.L("End selection"), func() { s.unmark() }))
+	buttons = append(buttons, widgets.NewButton(lang.L("Clear selection"), func() { s.unmark() }))
 	return widgets.Stack(12, widgets.NewFullHeading(lang.N("{{.PluralCount}} packages selected", len(list))), widgets.Flow(8, buttons...))
 }
 
@@ -319,35 +319,55 @@ func within(folder, other string) bool {
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
-// actionsOf are the buttons for what can be done with a package, the one that is wanted most first.
+// deedsOfPackage are all that can be done with the chosen package, the one that is wanted most first. first is whether that
+// one is what the package waits for.
+func (s *Screen) deedsOfPackage(p record) (deeds []deed, first bool) {
+	id, name := p.row.ID, p.row.Name
+	add := func(wanted bool, name string, icon fyne.Resource, do func()) {
+		if wanted {
+			deeds = append(deeds, deed{name, icon, do})
+		}
+	}
+	signed, saved := p.signed(), pathsOf(p.saved())
+	add(signed != "", lang.L("Open signed document"), fynetheme.FileTextIcon(), func() { s.env.OpenFile(signed) })
+	add(p.row.State.Unsent(), lang.L("Finish in the browser…"), fynetheme.DocumentCreateIcon(), func() { s.openEditor(id) })
+	first = len(deeds) > 0
+	withdraw := canWithdraw(p.row) && s.office.CanWithdraw()
+	add(withdraw, lang.L("Withdraw…"), fynetheme.CancelIcon(), func() { s.askWithdrawal([]string{id}, name, nil) })
+	add(p.sentHere, lang.L("Duplicate"), fynetheme.ContentCopyIcon(), func() { s.sendAgain(p) })
+	add(p.row.Archived == nil, lang.L("Archive"), fynetheme.StorageIcon(), func() { s.putAway(id, name) })
+	add(p.row.Archived != nil, lang.L("Move back to the list"), fynetheme.ContentUndoIcon(), func() { s.archive([]string{id}, false) })
+	add(withdraw && p.sentHere, lang.L("Correct and send again…"), fynetheme.DocumentCreateIcon(),
+		func() { s.askWithdrawal([]string{id}, name, func() { s.correct(p) }) })
+	standing := i18n.StandingOf(p.row)
+	add(standing == i18n.Saved || standing == i18n.Wrong && p.row.FilesDone > 0, lang.L("Save again"), fynetheme.DownloadIcon(), func() {
+		s.saveAgain([]string{id}, lang.L("The files of “{{.Package}}” are being saved again.", i18n.V{"Package": i18n.Title(name)}))
+	})
+	add(len(saved) > 0, lang.L("Open folder"), fynetheme.FolderOpenIcon(), func() { s.env.OpenFile(filepath.Dir(saved[0])) })
+	add(len(saved) > 0, lang.L("Export…"), fynetheme.ContentCopyIcon(), func() { s.askExport([]string{id}, 0) })
+	add(len(saved) > 1, lang.L("Copy all files"), fynetheme.ContentCopyIcon(), func() { s.copyFiles(saved) })
+	add(len(saved) > 1, lang.L("Attach all files to a mail…"), fynetheme.MailAttachmentIcon(), func() { s.mailFiles(saved) })
+	add(len(saved) > 1, lang.L("Print all files"), fynetheme.DocumentPrintIcon(), func() { s.printFiles(saved) })
+	return deeds, first
+}
+
+// actionsOf are the buttons for what can be done with a package: what it waits for, two more, and a menu of the others.
 func (s *Screen) actionsOf(p record) (buttons []fyne.CanvasObject) {
-	if path := p.signed(); path != "" {
-		open := widgets.NewButtonWithIcon(lang.L("Open signed document"), fynetheme.FileTextIcon(), func() { s.env.OpenFile(path) })
-		open.Importance = widget.HighImportance
-		buttons = append(buttons, open)
+	deeds, first := s.deedsOfPackage(p)
+	shown := 2
+	if first {
+		shown++
 	}
-	if p.row.State.Unsent() {
-		edit := widgets.NewButtonWithIcon(lang.L("Finish in the browser…"), fynetheme.DocumentCreateIcon(), nil)
-		edit.Importance = widget.HighImportance
-		edit.OnTapped = func() { edit.Disable(); s.openEditor(p.row.ID, edit.Enable) }
-		buttons = append(buttons, edit)
+	for i, d := range deeds[:min(shown, len(deeds))] {
+		button := widgets.NewButton(d.name, d.do)
+		button.Importance = widget.LowImportance
+		if first && i == 0 {
+			button.Icon, button.Importance = d.icon, widget.HighImportance
+		}
+		buttons = append(buttons, button)
 	}
-	if standing := i18n.StandingOf(p.row); standing == i18n.Saved || standing == i18n.Wrong && p.row.FilesDone > 0 {
-		buttons = append(buttons, widgets.NewButtonWithIcon(lang.L("Save again"), fynetheme.DownloadIcon(), func() {
-			s.saveAgain([]string{p.row.ID}, lang.L("The files of “{{.Package}}” are being saved again.", i18n.V{"Package": i18n.Title(p.row.Name)}))
-		}))
-	}
-	buttons = append(buttons, s.withdrawals(p)...)
-	if p.sentHere {
-		buttons = append(buttons, widgets.NewButtonWithIcon(lang.L("Use for a new package"), fynetheme.MailForwardIcon(), func() { s.sendAgain(p) }))
-	}
-	if p.row.Archived != nil {
-		buttons = append(buttons, widgets.NewButtonWithIcon(lang.L("Move back to the list"), fynetheme.ContentUndoIcon(), func() { s.archive([]string{p.row.ID}, false) }))
-	} else {
-		buttons = append(buttons, widgets.NewButtonWithIcon(lang.L("Archive"), fynetheme.StorageIcon(), func() { s.putAway(p.row.ID, p.row.Name) }))
-	}
-	if paths := pathsOf(p.saved()); len(paths) > 1 {
-		buttons = append(buttons, s.more(lang.L("More for all files"), func() *fyne.Menu { return s.menuOfFiles(paths) }))
+	if rest := deeds[len(buttons):]; len(rest) > 0 {
+		buttons = append(buttons, s.more(lang.L("More"), func() *fyne.Menu { return menu(rest) }))
 	}
 	return buttons
 }
@@ -379,26 +399,22 @@ func (s *Screen) menuOf(r listed) *fyne.Menu {
 	if several := s.several(); len(several) > 0 && s.marked[r.line.ID] {
 		return menu(s.deedsOf(several))
 	}
-	return menu(append(s.openDeeds(r), s.deedsOf([]listed{r})...))
+	if s.record.known && s.record.row.ID == r.line.ID {
+		deeds, _ := s.deedsOfPackage(s.record)
+		return menu(deeds)
+	}
+	return menu(s.deedsOf([]listed{r}))
 }
 
-// openDeeds are what can be opened of the chosen package.
-func (s *Screen) openDeeds(r listed) (deeds []deed) {
-	saved := s.record.saved()
-	if s.record.row.ID != r.line.ID || len(saved) == 0 {
-		return nil
+// openEditor shows the service's own editor for a package; a second press meanwhile does nothing.
+func (s *Screen) openEditor(id string) {
+	if s.asking {
+		return
 	}
-	return []deed{
-		{lang.L("Open"), fynetheme.FileTextIcon(), func() { s.env.OpenFile(saved[0].Path) }},
-		{lang.L("Show in folder"), fynetheme.FolderOpenIcon(), func() { s.env.ShowInFolder(saved[0].Path) }},
-	}
-}
-
-// openEditor shows the service's own editor for a package; done is called in any case.
-func (s *Screen) openEditor(id string, done func()) {
+	s.asking = true
 	async.Then(s.env.Work, func(ctx context.Context) (string, error) { return s.office.EditPage(ctx, id) },
 		func(address string, err error) {
-			done()
+			s.asking = false
 			if err != nil {
 				s.env.Notice(i18n.Error(err))
 				return

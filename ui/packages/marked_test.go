@@ -283,7 +283,8 @@ func itemOf(t *testing.T, m *fyne.Menu, name string) *fyne.MenuItem {
 
 func TestFilesLeaveTheWindow(t *testing.T) {
 	b, paths := savedPackage(t)
-	one, all := b.screen.menuOfFile(paths[0]), b.screen.menuOfFiles(paths)
+	deeds, _ := b.screen.deedsOfPackage(b.screen.record)
+	one, all := b.screen.menuOfFile(paths[0]), menu(deeds)
 	every := strings.Join(paths, " ")
 	for _, c := range []struct {
 		menu *fyne.Menu
@@ -319,7 +320,7 @@ func TestFilesLeaveTheWindow(t *testing.T) {
 // menus are the buttons that open one, in the order in which they are drawn.
 func (b *bench) menus() (list []*widgets.Button) {
 	for _, o := range test.LaidOutObjects(b.screen.detail) {
-		if button, ok := o.(*widgets.Button); ok && button.Visible() && button.Icon == fynetheme.MoreVerticalIcon() {
+		if button, ok := o.(*widgets.Button); ok && button.Visible() && button.Icon == fynetheme.MoreHorizontalIcon() {
 			list = append(list, button)
 		}
 	}
@@ -343,7 +344,7 @@ func TestTheMenusOfFilesOpenByKeysAndByTheOtherMouseButton(t *testing.T) {
 	open.TypedKey(&fyne.KeyEvent{Name: fyne.KeyDown})
 	open.TypedKey(&fyne.KeyEvent{Name: fyne.KeyReturn})
 	b.Settle()
-	if len(b.System.Opened) != 1 || !strings.HasPrefix(b.System.Opened[0], "copied ") {
+	if len(b.System.Opened) != 1 || !strings.HasPrefix(b.System.Opened[0], "file ") {
 		t.Errorf("the first entry did %q", b.System.Opened)
 	}
 	row := b.screen.newFileRow(widget.NewLabel(""), func() *fyne.Menu { return b.screen.menuOfFile(paths[0]) })
@@ -353,12 +354,12 @@ func TestTheMenusOfFilesOpenByKeysAndByTheOtherMouseButton(t *testing.T) {
 	}
 }
 
-// buttons are those of the chosen package, by their text.
-func (b *bench) buttons() map[string]*widgets.Button {
-	all := map[string]*widgets.Button{}
-	for _, o := range b.screen.actionsOf(b.screen.record) {
-		button := o.(*widgets.Button)
-		all[button.Text] = button
+// deeds are what can be done with the chosen package, by their names.
+func (b *bench) deeds() map[string]func() {
+	all := map[string]func(){}
+	deeds, _ := b.screen.deedsOfPackage(b.screen.record)
+	for _, d := range deeds {
+		all[d.name] = d.do
 	}
 	return all
 }
@@ -391,7 +392,7 @@ func TestAWithdrawalThatNobodyConfirmsIsLetGo(t *testing.T) {
 	if w := b.Office.Rows[i].Withdrawal; w.State != office.WithdrawUnknown {
 		t.Errorf("%+v", w)
 	}
-	if b.button("Stop waiting") != nil || b.buttons()["Withdraw…"] == nil {
+	if b.button("Stop waiting") != nil || b.deeds()["Withdraw…"] == nil {
 		t.Error("it cannot be withdrawn again")
 	}
 }
@@ -412,7 +413,7 @@ func TestAPackageIsWithdrawnWithWordsAfterSomeSecondsToUndo(t *testing.T) {
 	b.show("p1")
 	press := func() {
 		deeds := len(b.Deeds)
-		b.buttons()["Withdraw…"].OnTapped()
+		b.deeds()["Withdraw…"]()
 		words := b.asked(t)
 		words.SetText("The rent was wrong.")
 		enter(words)
@@ -444,7 +445,7 @@ func TestAPackageIsWithdrawnWithWordsAfterSomeSecondsToUndo(t *testing.T) {
 		t.Errorf("said: %q", b.Notices)
 	}
 	b.turn(tabWithdrawn)
-	if ids := b.screen.Listed(); !slices.Contains(ids, "p1") || b.buttons()["Withdraw…"] != nil {
+	if ids := b.screen.Listed(); !slices.Contains(ids, "p1") || b.deeds()["Withdraw…"] != nil {
 		t.Errorf("listed as withdrawn: %q", ids)
 	}
 }
@@ -460,7 +461,7 @@ func TestCorrectingWithdrawsAndOpensSendFilledIn(t *testing.T) {
 	lease.Due = due
 	o.Origins["p1"] = lease
 	b := showing(t, o, "p1")
-	b.buttons()["Correct and send again…"].OnTapped()
+	b.deeds()["Correct and send again…"]()
 	enter(b.asked(t))
 	b.Settle()
 	if len(b.Like) != 1 || len(b.Office.Withdrawn) != 1 {
@@ -474,7 +475,7 @@ func TestCorrectingWithdrawsAndOpensSendFilledIn(t *testing.T) {
 
 func TestEscapeLeavesThePackageAsItIs(t *testing.T) {
 	b := showing(t, officetest.Busy(), "p1")
-	b.buttons()["Withdraw…"].OnTapped()
+	b.deeds()["Withdraw…"]()
 	widgets.CloseTop(b.Window.Canvas())
 	if len(b.Office.Withdrawn)+len(b.Deeds) != 0 || b.Window.Canvas().Overlays().Top() != nil {
 		t.Errorf("withdrawn: %+v", b.Office.Withdrawn)
@@ -498,7 +499,7 @@ func TestOnlyWhatWaitsIsOfferedToBeWithdrawn(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	for id, offered := range map[string]bool{"p1": true, "p2": true, "p3": false, "p4": false, "p5": false} {
 		b.show(id)
-		if got := b.buttons()["Withdraw…"] != nil; got != offered {
+		if got := b.deeds()["Withdraw…"] != nil; got != offered {
 			t.Errorf("%s: offered %v", id, got)
 		}
 		inMenu := slices.ContainsFunc(b.screen.menuOf(b.screen.at(b.screen.rowOf(id))).Items, func(i *fyne.MenuItem) bool { return i.Label == "Withdraw…" })
@@ -509,7 +510,7 @@ func TestOnlyWhatWaitsIsOfferedToBeWithdrawn(t *testing.T) {
 	b.Office.Change(office.StatusChanged, func(o *officetest.Office) { o.NoWithdrawing = true })
 	b.screen.Show("p1")
 	b.Reload()
-	if b.buttons()["Withdraw…"] != nil || b.screen.withdrawalOf(b.screen.record) == nil {
+	if b.deeds()["Withdraw…"] != nil || b.screen.withdrawalOf(b.screen.record) == nil {
 		t.Error("a service that cannot is asked to, or nobody says that it cannot")
 	}
 }

@@ -158,36 +158,24 @@ func TestAKeyDoesAsMuchInALargeOfficeAsInASmallOne(t *testing.T) {
 
 func TestSendAgainTakesEverythingButTheDueDate(t *testing.T) {
 	b := showing(t, officetest.Busy(), "p1")
-	press(t, b.screen.actionsOf(b.screen.record), "Use for a new package")
+	b.deeds()["Duplicate"]()
 	b.Settle()
 	if len(b.Like) != 1 || len(b.Like[0].Files) != 1 || len(b.Like[0].Signers) != 3 || !b.Like[0].Sequential || !b.Like[0].Due.IsZero() {
 		t.Errorf("began %+v", b.Like)
 	}
 }
 
-// press presses the button of a text.
-func press(t *testing.T, objects []fyne.CanvasObject, text string) {
-	t.Helper()
-	for _, o := range objects {
-		if button, ok := o.(*widgets.Button); ok && button.Text == text {
-			button.OnTapped()
-			return
-		}
-	}
-	t.Fatalf("there is no button %q", text)
-}
-
 func TestADraftIsOpenedInTheServicesEditor(t *testing.T) {
 	o := officetest.Busy()
 	o.Rows[0].State = "draft"
 	b := showing(t, o, "p2")
-	press(t, b.screen.actionsOf(b.screen.record), "Finish in the browser…")
+	b.deeds()["Finish in the browser…"]()
 	b.Settle()
 	if len(b.System.Opened) != 0 || len(b.Notices) != 1 || b.Notices[0] != message.ServiceKnowsNot().String() {
 		t.Errorf("opened %v, said %q", b.System.Opened, b.Notices)
 	}
 	o.Pages = map[string]string{"p2": "https://sign.example.com/edit/p2"}
-	press(t, b.screen.actionsOf(b.screen.record), "Finish in the browser…")
+	b.deeds()["Finish in the browser…"]()
 	b.Settle()
 	if len(b.System.Opened) != 1 || b.System.Opened[0] != "address https://sign.example.com/edit/p2" {
 		t.Errorf("opened %v", b.System.Opened)
@@ -201,7 +189,7 @@ func TestFilesThatAreGoneAreSaidAndSavedAgain(t *testing.T) {
 	if len(b.screen.record.missing) != 1 || len(b.screen.record.pages()) != 1 {
 		t.Errorf("missing %v, pages of %v", b.screen.record.missing, b.screen.record.pages())
 	}
-	press(t, b.screen.actionsOf(b.screen.record), "Save again")
+	b.deeds()["Save again"]()
 	b.Settle()
 	if len(b.Office.SavedAgain) != 1 || b.Office.SavedAgain[0] != "p3" || len(b.Notices) != 1 {
 		t.Errorf("saved %v again, said %q", b.Office.SavedAgain, b.Notices)

@@ -2,7 +2,6 @@ package packages
 
 import (
 	"context"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -31,20 +30,6 @@ func canWithdraw(row office.PackageRow) bool {
 	return row.State.CanBeWithdrawn() && !row.Away && !row.Gone && !row.Withdrawal.Pending()
 }
 
-// withdrawals are the buttons for a package that waits.
-func (s *Screen) withdrawals(p record) (buttons []fyne.CanvasObject) {
-	if !canWithdraw(p.row) || !s.office.CanWithdraw() {
-		return nil
-	}
-	id, name := p.row.ID, p.row.Name
-	buttons = append(buttons, widgets.NewButtonWithIcon(lang.L("Withdraw…"), fynetheme.CancelIcon(), func() { s.askWithdrawal([]string{id}, name, nil) }))
-	if p.sentHere {
-		buttons = append(buttons, widgets.NewButtonWithIcon(lang.L("Correct and send again…"), fynetheme.DocumentCreateIcon(),
-			func() { s.askWithdrawal([]string{id}, name, func() { s.correct(p) }) }))
-	}
-	return buttons
-}
-
 // askWithdrawal asks with what words packages are withdrawn; name is that of a single one. then, which may be nil, goes on
 // once that is answered: what is withdrawn takes some seconds, in which it can be undone.
 func (s *Screen) askWithdrawal(ids []string, name string, then func()) {
@@ -54,13 +39,13 @@ func (s *Screen) askWithdrawal(ids []string, name string, then func()) {
 	words.SetMinRowsVisible(3)
 	notify := widgets.NewCheck(lang.L("Notify the signers"), func(bool) {})
 	notify.SetChecked(true)
-	title, text, do := lang.L("Withdraw “{{.Package}}”?", i18n.V{"Package": i18n.Title(name)}), lang.L("Nobody can sign it any more."), lang.L("Withdraw")
+	title, text, do := lang.L("Withdraw “{{.Package}}”?", i18n.V{"Package": i18n.Title(name)}), lang.L("No one will be able to sign it."), lang.L("Withdraw")
 	if len(ids) > 1 {
-		title, text = lang.N("Withdraw {{.PluralCount}} packages?", len(ids)), lang.L("Nobody can sign them any more.")
+		title, text = lang.N("Withdraw {{.PluralCount}} packages?", len(ids)), lang.L("No one will be able to sign them.")
 	}
 	if then != nil {
 		title, do = lang.L("Correct “{{.Package}}”?", i18n.V{"Package": i18n.Title(name)}), lang.L("Withdraw and correct")
-		text = lang.L("It is withdrawn, and nobody can sign it any more. Send opens with the same documents and signers. The corrected package is sent only after this one is withdrawn.")
+		text = lang.L("It is withdrawn, and no one can sign it. Send opens with the same documents and signers. The corrected package is sent only after this one is withdrawn.")
 	}
 	withdraw := func() {
 		pop.Close()
@@ -228,16 +213,6 @@ func (s *Screen) menuOfFile(path string) *fyne.Menu {
 		menuItem(lang.L("Print"), fynetheme.DocumentPrintIcon(), func() { s.printFiles(one) }))
 }
 
-// menuOfFiles is what can be done with all saved files of a package at once.
-func (s *Screen) menuOfFiles(paths []string) *fyne.Menu {
-	return fyne.NewMenu("",
-		menuItem(lang.L("Copy all files"), fynetheme.ContentCopyIcon(), func() { s.copyFiles(paths) }),
-		menuItem(lang.L("Attach all files to a mail…"), fynetheme.MailAttachmentIcon(), func() { s.mailFiles(paths) }),
-		menuItem(lang.L("Print all files"), fynetheme.DocumentPrintIcon(), func() { s.printFiles(paths) }),
-		fyne.NewMenuItemSeparator(),
-		menuItem(lang.L("Open folder"), fynetheme.FolderOpenIcon(), func() { s.env.OpenFile(filepath.Dir(paths[0])) }))
-}
-
 func pathsOf(files []office.File) (paths []string) {
 	for _, f := range files {
 		paths = append(paths, f.Path)
@@ -253,8 +228,8 @@ func menuItem(name string, icon fyne.Resource, do func()) *fyne.MenuItem {
 
 // more is a button that opens a menu, of which a tip says what it is about.
 func (s *Screen) more(tip string, menu func() *fyne.Menu) *widgets.Button {
-	b := widgets.NewButtonWithIcon("", fynetheme.MoreVerticalIcon(), nil)
-	b.Tip = tip
+	b := widgets.NewButtonWithIcon("", fynetheme.MoreHorizontalIcon(), nil)
+	b.Tip, b.Importance = tip, widget.LowImportance
 	b.OnTapped = func() { widgets.OpenMenu(s.env.Window.Canvas(), menu(), b) }
 	return b
 }
@@ -328,5 +303,5 @@ func copiesTo(recipients []office.Recipient) fyne.CanvasObject {
 		icon := widget.NewIcon(fynetheme.NewColoredResource(fynetheme.MailComposeIcon(), theme.Secondary))
 		list.Add(widgets.Across(icon, widgets.Aside(150, whoIs(r.Person()), how), nil))
 	}
-	return widgets.Section(lang.L("Copies"), 0, list)
+	return widgets.Part(lang.L("Copies"), 0, list)
 }

@@ -44,14 +44,14 @@ func newConnection(s *Screen) *connection {
 	c.reader = async.NewReader(s.env.Work, func(ctx context.Context) (found, error) {
 		return found{s.office.Connection(ctx), s.office.Hosts()}, nil
 	}, c.show)
-	c.try = widgets.NewButton(lang.L("Try everything"), c.press)
+	c.try = widgets.NewButton(lang.L("Run all checks"), c.press)
 	c.try.Importance = widget.HighImportance
 	c.copy = widgets.NewCopyButton(lang.L("Copy"), s.env.Later, func(copied func()) {
 		s.env.Copy(c.hosts.Text)
 		copied()
 	})
 	intro := widgets.NewProse(lang.L("How this computer reaches the signing service, and how the service reports signatures to this computer."))
-	allow := widgets.NewProse(lang.L("If a firewall or a proxy is in the way, ask your administrator to allow these addresses and not to open their encryption."))
+	allow := widgets.NewProse(lang.L("If a firewall or proxy blocks them, ask your administrator to allow these addresses and to exempt them from inspection."))
 	c.allow = widgets.Section(lang.L("Addresses to allow"), 12, allow, widgets.Across(nil, c.hosts, c.copy))
 	c.content = page(
 		widgets.Section(lang.L("To the service and back"), 12, widgets.Across(nil, intro, c.try), c.list.Content), c.allow)
@@ -104,7 +104,7 @@ func (c *connection) progress(steps []office.Check) {
 
 func (c *connection) ended(steps []office.Check, err error) {
 	c.cancel = nil
-	c.try.SetText(lang.L("Try everything"))
+	c.try.SetText(lang.L("Run all checks"))
 	c.tried = err == nil
 	if err != nil {
 		c.reader.Ask() // it was stopped
@@ -130,7 +130,7 @@ func newTests(s *Screen) *tests {
 	})
 	t.tunnel = newTrial(s, lang.L("Test the address"), func(ctx context.Context, settings office.Settings, secrets office.Secrets) (string, error) {
 		address, err := s.office.TestTunnel(ctx, settings, secrets)
-		return lang.L("The address works: {{.Address}}", i18n.V{"Address": address}), err
+		return lang.L("Reachable: {{.Address}}", i18n.V{"Address": address}), err
 	})
 	t.address.Bold = true
 	t.copyBack = widgets.NewCopyButton(lang.L("Copy"), s.env.Later, func(copied func()) {

@@ -41,7 +41,7 @@ func newFolders(s *Screen) *folders {
 	f.reader = async.NewReader(s.env.Work, func(context.Context) ([]office.HotFolderRow, error) { return s.office.HotFolders() }, f.show)
 	f.add = widgets.NewButtonWithIcon(lang.L("Add folder"), fynetheme.ContentAddIcon(), func() { f.edit(office.HotFolder{Ask: true}) })
 	f.form = newFolderForm(f)
-	f.overall = widgets.Section(lang.L("Folders that send"), 16, widgets.NewProse(lang.L("A document that appears in one of these folders, from a scanner or another program, is sent to the people of the folder. Signed documents also come back into its subfolder “Signed”. What cannot be sent is moved to “Problems”, with a text saying why.")),
+	f.overall = widgets.Section(lang.L("Watched folders"), 16, widgets.NewProse(lang.L("A document that appears in one of these folders, from a scanner or another program, is sent to the people of the folder. Signed documents also come back into its subfolder “Signed”. What cannot be sent is moved to “Problems”, with a text saying why.")),
 		f.list, widgets.Row(0, f.add))
 	f.content = page(f.overall, f.form.content)
 	f.form.content.Hide()

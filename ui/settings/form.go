@@ -97,7 +97,7 @@ func (f *form) documents(pickFolder func()) {
 	f.people(office.FieldBlindCopyTo, lang.L("Blind copies (BCC)"), lang.L("The others do not see these people."), func(s *office.Settings) *[]string { return &s.BlindCopyTo })
 	f.flag("beside_original", lang.L("Save signed copies next to the originals sent from this computer"), func(s *office.Settings) *bool { return &s.BesideOriginal })
 	f.flag("save_cac", lang.L("Also save the certificate of each document"), func(s *office.Settings) *bool { return &s.SaveCAC })
-	f.flag("save_masterfile", lang.L("Also save the master file of each package"), func(s *office.Settings) *bool { return &s.SaveMaster })
+	f.flag("save_masterfile", lang.L("Also save one combined PDF of each package"), func(s *office.Settings) *bool { return &s.SaveMaster })
 	f.flag("index", lang.L("Also list every saved file in index.csv, for Excel"), func(s *office.Settings) *bool { return &s.Index })
 }
 
@@ -130,7 +130,7 @@ func (f *form) notices() {
 	f.pick(office.FieldNotify, lang.L("Notify me about"), []string{string(office.NotifyEach), string(office.NotifyExecuted), string(office.NotifyNone)},
 		[]string{lang.L("Each signature and fully signed packages"), lang.L("Fully signed packages only"), lang.L("Nothing")},
 		func(s office.Settings) string { return string(cmp.Or(s.Notify, office.NotifyEach)) }, func(s *office.Settings, v string) { s.Notify = office.NotifyKind(v) })
-	f.value(office.FieldDueDays, lang.L("Days before the due date"), lang.L("You are told once of each package that is not signed by then. 0 for never."),
+	f.value(office.FieldDueDays, lang.L("Remind me, days before the due date"), lang.L("You are told once of each package that is not signed by then. 0 for never."),
 		widgets.NewEntry(strconv.Itoa(office.DueDays)), func(s office.Settings) string { return strconv.Itoa(max(0, cmp.Or(s.DueDays, office.DueDays))) },
 		func(s *office.Settings, v string) {
 			n, err := strconv.Atoi(v)
@@ -169,7 +169,7 @@ func (f *form) program() {
 	pick(office.FieldMotion, lang.L("Animations"), []string{"reduced", "full"}, []string{lang.L("Reduced"), lang.L("Normal")}, func(s *office.Settings) *string { return &s.Motion })
 	f.flag("check_updates", lang.L("Check for a new version once a day"), func(s *office.Settings) *bool { return &s.CheckUpdates }).
 		field.Hint(lang.L("It asks for the newest version number alone and says nothing about you or your documents."))
-	f.value(office.FieldKeepEvents, lang.L("Days to keep the contents of events"), lang.L("Packages and saved files stay in the list."),
+	f.value(office.FieldKeepEvents, lang.L("Days to keep event data"), lang.L("Packages and saved files stay in the list."),
 		widgets.NewEntry(strconv.Itoa(office.KeepEventsDays)), func(s office.Settings) string { return strconv.Itoa(cmp.Or(s.KeepEvents, office.KeepEventsDays)) },
 		func(s *office.Settings, v string) {
 			var err error
@@ -418,7 +418,7 @@ func (p *preview) show(settings office.Settings, name string, err error) {
 	p.mark.Hidden = err != nil
 	p.content.Refresh()
 	if err != nil {
-		p.line.Set(lang.L("no example: the pattern is incomplete"))
+		p.line.Set(lang.L("no preview: the pattern isn’t valid"))
 		field.Wrong(i18n.Pattern(i18n.Error(err)))
 		return
 	}

@@ -342,7 +342,7 @@ func (s *Screen) saved(settings office.Settings, secrets office.Secrets, err err
 	var noted []*setting
 	for _, k := range s.form.all {
 		if !k.differs(s.kept) && k.read(before) != k.read(s.kept) {
-			k.field.Note(theme.Done, lang.L("Saved and in use."))
+			k.field.Note(theme.Done, lang.L("Saved."))
 			noted = append(noted, k)
 		}
 	}
@@ -352,7 +352,7 @@ func (s *Screen) saved(settings office.Settings, secrets office.Secrets, err err
 	if s.dirty() {
 		s.say(theme.Attention, lang.L("Not everything is saved. Check the marked fields."))
 	} else {
-		s.say(theme.Done, lang.L("Saved and in use."))
+		s.say(theme.Done, lang.L("Saved."))
 	}
 	s.quietLater(noted)
 	s.offerUndo()
@@ -471,7 +471,7 @@ func (s *Screen) documents() fyne.CanvasObject {
 	return page(
 		widgets.Section(lang.L("Where signed documents go"), 12, at(office.FieldSaveTo), at("beside_original")),
 		widgets.Section(lang.L("File names"), 12, widgets.Halves(widgets.NewField(lang.L("Ready-made patterns"), s.form.shapes.Select, ""), at(office.FieldTemplate)),
-			widgets.NewProse(lang.L("You can use {{.Placeholders}}. What stands before a / is a folder.", i18n.V{"Placeholders": i18n.Placeholders()})),
+			widgets.NewProse(lang.L("You can use {{.Placeholders}}. Use / to create subfolders.", i18n.V{"Placeholders": i18n.Placeholders()})),
 			s.preview.content),
 		widgets.Section(lang.L("Copies of every package"), 12, widgets.Halves(at(office.FieldCopyTo), at(office.FieldBlindCopyTo))),
 		widgets.Section(lang.L("Additional files"), 12, widgets.Stack(0, at("save_cac"), at("save_masterfile"), at("index"))))
@@ -559,6 +559,6 @@ func (t *starter) set(on bool) {
 			return
 		}
 		t.field.Wrong("")
-		t.field.Note(theme.Done, lang.L("Saved and in use."))
+		t.field.Note(theme.Done, lang.L("Saved."))
 	})
 }

@@ -97,10 +97,10 @@ func TestAChoiceIsKeptAtOnce(t *testing.T) {
 	s.form.redirect.SetSelected(s.form.redirect.Options[1])
 	b.Settle()
 	got := b.Office.Settings()
-	if got.Tunnel != office.TunnelNone || got.Redirect != office.RedirectLocalhost || s.Said() != "Saved and in use." {
+	if got.Tunnel != office.TunnelNone || got.Redirect != office.RedirectLocalhost || s.Said() != "Saved." {
 		t.Errorf("got %q %q, said %q", got.Tunnel, got.Redirect, s.Said())
 	}
-	if said(s, office.FieldRedirect) != "Saved and in use." {
+	if said(s, office.FieldRedirect) != "Saved." {
 		t.Errorf("beside the field: %q", said(s, office.FieldRedirect))
 	}
 	b.Pass()
@@ -132,7 +132,7 @@ func TestAFolderThatIsChosenIsKept(t *testing.T) {
 	}
 	s.PickFolder()
 	b.Settle()
-	if got := b.Office.Settings().SaveTo; got != folder || s.Said() != "Saved and in use." {
+	if got := b.Office.Settings().SaveTo; got != folder || s.Said() != "Saved." {
 		t.Errorf("kept %q, said %q", got, s.Said())
 	}
 }
@@ -253,7 +253,7 @@ func TestATestTellsHowItWent(t *testing.T) {
 	b, s := shown(t, o)
 	s.tests.tunnel.press()
 	b.Settle()
-	if s.tests.tunnel.line.Text != "The address works: https://office.ngrok.app" {
+	if s.tests.tunnel.line.Text != "Reachable: https://office.ngrok.app" {
 		t.Errorf("said %q", s.tests.tunnel.line.Text)
 	}
 	o.OnTestService = func(office.Settings) error { return message.Error(message.ServiceAddressSilent(), nil) }
@@ -415,7 +415,7 @@ func TestTheConnectionIsShownStepByStepAndTriedWhenAsked(t *testing.T) {
 	}
 	test.Tap(s.connection.try)
 	b.Settle()
-	if count(s, office.CheckFine) != 11 || s.connection.try.Text != "Try everything" {
+	if count(s, office.CheckFine) != 11 || s.connection.try.Text != "Run all checks" {
 		t.Errorf("after everything was tried: %v, %q", results(s), s.connection.try.Text)
 	}
 	b.Office.Change(office.StatusChanged, func(*officetest.Office) {})
@@ -451,7 +451,7 @@ func TestTryingCanBeStopped(t *testing.T) {
 	test.Tap(s.connection.try)
 	close(goOn)
 	b.Settle()
-	if s.connection.try.Text != "Try everything" || count(s, office.CheckUnknown) != 4 {
+	if s.connection.try.Text != "Run all checks" || count(s, office.CheckUnknown) != 4 {
 		t.Errorf("after it was stopped: %q, %v", s.connection.try.Text, results(s))
 	}
 }

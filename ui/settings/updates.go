@@ -175,7 +175,7 @@ func newMove(s *Screen) *move {
 	}
 	m.saying = widgets.Across(m.mark, m.said, nil)
 	m.saying.Hide()
-	m.content = widgets.Stack(12, widgets.NewProse(lang.L("One sealed file takes settings, packages and drafts to the new computer. Open it there in the first window of Countersign and sign in. This computer signs out and stops working for the office.")),
+	m.content = widgets.Stack(12, widgets.NewProse(lang.L("One encrypted file takes settings, packages and drafts to the new computer. Open it there in the first window of Countersign and sign in. This computer signs out and stops working for the office.")),
 		widgets.Halves(m.first, m.second), m.saying, widgets.Row(8, m.begin))
 	return m
 }

@@ -66,7 +66,7 @@ func newAddress(s *Screen) *address {
 	content := widgets.Stack(16, widgets.Card(p.kind), widgets.Stack(0, p.ngrok, p.external), p.found, p.way.Content)
 	p.step = &step{key: "address", name: lang.L("Public address"), title: lang.L("How does the service reach this computer?"),
 		text:    lang.L("A public address is a web address that leads to this computer. The signing service reports each signature there. If you are not sure, choose “No public address”."),
-		content: content, fields: fields, next: lang.L("Test and continue"), asking: lang.L("Connecting the address for a moment…"),
+		content: content, fields: fields, next: lang.L("Test and continue"), asking: lang.L("Testing the connection…"),
 		enter: p.enter, ask: p.ask, answered: p.answered, blame: office.FieldTunnel}
 	p.first = p.kind.Items[0]
 	return p
@@ -108,7 +108,7 @@ func (p *address) choose(i int) {
 func (p *address) showFound() {
 	a := p.screen.answers
 	p.found.Hidden = a.address == "" || a.opened != a.fingerprint()
-	p.foundLine.Set(lang.L("The address works: {{.Address}}", i18n.V{"Address": a.address}))
+	p.foundLine.Set(lang.L("Reachable: {{.Address}}", i18n.V{"Address": a.address}))
 }
 
 func (p *address) check(wrong map[string]string) {
@@ -173,7 +173,7 @@ func newFolder(s *Screen) *folder {
 	a := s.answers
 	s.bind(p.path, &a.settings.SaveTo)
 	p.cac = widgets.NewCheck(lang.L("Also save the certificate of each document"), func(on bool) { a.settings.SaveCAC = on; s.keep() })
-	p.master = widgets.NewCheck(lang.L("Also save the master file of each package"), func(on bool) { a.settings.SaveMaster = on; s.keep() })
+	p.master = widgets.NewCheck(lang.L("Also save one combined PDF of each package"), func(on bool) { a.settings.SaveMaster = on; s.keep() })
 	p.show()
 	choose := widgets.NewButtonWithIcon(lang.L("Choose…"), fynetheme.FolderOpenIcon(), p.pick)
 	fields := map[string]*widgets.Field{

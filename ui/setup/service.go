@@ -179,7 +179,7 @@ func newRegistration(s *Screen) *registration {
 	p.step = &step{key: "registration", name: lang.L("Registration"), title: lang.L("How is your office registered with the service?"),
 		text: lang.L("The service gives your office a client ID and a client secret once, when someone registers Countersign there. Enter both as you got them."),
 		content: widgets.Stack(16, widgets.Card(widgets.Stack(14, fields[office.FieldClientID], fields[office.FieldClientSecret])),
-			widgets.Card(widgets.Across(nil, widgets.NewParagraph(lang.L("You do not have them? A ready-made letter lists what to register and what to send back to you.")), help))),
+			widgets.Card(widgets.Across(nil, widgets.NewParagraph(lang.L("Don’t have these? Send your administrator this request.")), help))),
 		first: p.client, fields: fields, next: lang.L("Continue"), blame: office.FieldClientID}
 	return p
 }
@@ -210,7 +210,7 @@ func (s *Screen) letter() (subject, text string) {
 		"",
 		lang.L("Register an application with these values:"),
 		"• " + lang.L("Signing service: {{.Service}}", i18n.V{"Service": cmp.Or(hosts(x), lang.L("the one our office uses"))}),
-		"• " + lang.L("Return address (redirect URI), letter by letter: {{.Address}}", i18n.V{"Address": s.returnAddress()}),
+		"• " + lang.L("Return address (redirect URI, must match exactly): {{.Address}}", i18n.V{"Address": s.returnAddress()}),
 		"• " + lang.L("Scopes: {{.Scopes}}", i18n.V{"Scopes": strings.Join(x.Scopes, " ")}),
 		"• " + lang.L("Grant: authorization code with PKCE, and refresh tokens"),
 		"",

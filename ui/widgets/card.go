@@ -20,6 +20,7 @@ type Back struct {
 	widget.BaseWidget
 	colour  fyne.ThemeColorName
 	outline fyne.ThemeColorName // empty for none
+	round   bool                // as round as it can be
 }
 
 // NewBack returns an area of one colour; of none for "".
@@ -48,6 +49,9 @@ func (b *Back) CreateRenderer() fyne.WidgetRenderer {
 			rect.StrokeColor, rect.StrokeWidth = th.Color(b.outline, variant), 1
 			rect.CornerRadius = th.Size(fynetheme.SizeNameCardRadius)
 		}
+		if b.round {
+			rect.CornerRadius = canvas.RadiusMaximum
+		}
 	}})
 }
 
@@ -56,6 +60,22 @@ func Card(content fyne.CanvasObject) fyne.CanvasObject {
 	back := NewBack(theme.Surface)
 	back.outline = theme.Line
 	return container.NewStack(back, Pad(12, content))
+}
+
+// Avatar is a person's initials on a disc, in the colour of where the person stands.
+func Avatar(initials string, mark theme.Mark) fyne.CanvasObject {
+	disc := NewBack(theme.Calm)
+	disc.round = true
+	text := NewCaption(initials)
+	text.Bold, text.Shorten, text.Colour = true, false, mark.Colour()
+	return Mark(32, container.NewStack(disc, container.NewCenter(text)))
+}
+
+// Part is things under a small title, on what is around them.
+func Part(title string, gap float32, objects ...fyne.CanvasObject) fyne.CanvasObject {
+	head := NewCaption(title)
+	head.Bold = true
+	return Stack(10, head, Stack(gap, objects...))
 }
 
 // Section is things under a title, on a card.

@@ -191,6 +191,20 @@ func Wide(w float32, content fyne.CanvasObject) *fyne.Container {
 	return atLeast(fyne.NewSize(w, 0), content)
 }
 
+// AtMost is content that gets no wider than w units: long lines are hard to read. What is left stays free at its right.
+func AtMost(w float32, content fyne.CanvasObject) *fyne.Container {
+	return container.New(atMost(w), content)
+}
+
+type atMost float32
+
+func (w atMost) Layout(objects []fyne.CanvasObject, size fyne.Size) {
+	objects[0].Resize(fyne.NewSize(min(size.Width, float32(w)), size.Height))
+	objects[0].Move(fyne.NewPos(0, 0))
+}
+
+func (w atMost) MinSize(objects []fyne.CanvasObject) fyne.Size { return objects[0].MinSize() }
+
 // Tall is content that is at least h units high, also while parts of it are hidden.
 func Tall(h float32, content fyne.CanvasObject) *fyne.Container {
 	return atLeast(fyne.NewSize(0, h), content)

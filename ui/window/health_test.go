@@ -41,7 +41,7 @@ func TestTroubleWithAFolderThatSendsLeadsToTheFolders(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	b.window.act(agent.Issue{ID: "hot-folder", Severity: agent.Problem, Message: message.SendFolderStopped("Scans"), Action: agent.ActFolders}, nil)
 	b.Settle()
-	if b.window.at != showSettings || !strings.Contains(screentest.Text(b.window.settings.get().Content()), "Folders that send") {
+	if b.window.at != showSettings || !strings.Contains(screentest.Text(b.window.settings.get().Content()), "Watched folders") {
 		t.Errorf("at %d:\n%s", b.window.at, screentest.Text(b.window.settings.get().Content()))
 	}
 }

@@ -33,7 +33,7 @@ func TestNothingPressableIsWithoutAName(t *testing.T) {
 				b := inLanguage(t, language, scene.office)
 				b.window.window.Resize(screentest.Small)
 				if !strings.HasPrefix(scene.name, "first run") {
-					b.window.env.Notice(lang.L("Saved and in use."))
+					b.window.env.Notice(lang.L("Saved."))
 				}
 				scene.act(b)
 				b.Run() // a sign-in waits for the person
