@@ -5,13 +5,13 @@ import (
 	"errors"
 	"path/filepath"
 	"runtime/debug"
-	"slices"
 	"time"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/lang"
 
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/ui/async"
 	"countersign/ui/i18n"
@@ -129,13 +129,23 @@ func (w *Window) leftUndone(drafts []office.Draft) string {
 	if w.grace.Busy() {
 		return lang.L("You can still undo your last action. If you quit now, you can no longer undo it. What is not done yet will be done when you start Countersign again.")
 	}
-	drafts = slices.DeleteFunc(drafts, func(d office.Draft) bool {
-		return d.Away || d.State != office.DraftQueued && d.State != office.DraftAdding
-	})
-	if len(drafts) == 0 {
-		return ""
+	unsent, unknown := 0, 0
+	for _, d := range drafts {
+		switch {
+		case d.Away:
+		case d.State == office.DraftQueued || d.State == office.DraftAdding:
+			unsent++
+		case d.State == office.DraftUnknown:
+			unknown++
+		}
 	}
-	return lang.N("{{.PluralCount}} packages have not been sent yet. They will be sent when you start Countersign again.", len(drafts))
+	switch {
+	case unsent > 0:
+		return lang.N("{{.PluralCount}} packages have not been sent yet. They will be sent when you start Countersign again.", unsent)
+	case unknown > 0:
+		return i18n.Message(message.OutcomesUnknown(unknown))
+	}
+	return ""
 }
 
 // openSetup shows the wizard in place of the screens, with what was typed into it before.

@@ -275,6 +275,9 @@ func TestQuittingAsksWhereSomethingWouldBeLeftUndone(t *testing.T) {
 		"a package is not sent yet": {func(b *bench) {
 			b.Office.Change(office.OutboxChanged, func(o *officetest.Office) { o.Waiting = []office.Draft{{ID: "d", State: office.DraftQueued}} })
 		}, "1 package has not been sent yet."},
+		"nobody knows whether a package was sent": {func(b *bench) {
+			b.Office.Change(office.OutboxChanged, func(o *officetest.Office) { o.Waiting = []office.Draft{{ID: "d", State: office.DraftUnknown}} })
+		}, "Countersign is checking whether it was sent."},
 		"a package waits for a person": {func(b *bench) {
 			b.Office.Change(office.OutboxChanged, func(o *officetest.Office) {
 				o.Waiting = []office.Draft{{ID: "d", State: office.DraftFailed}, {ID: "e", State: office.DraftHeld}}
