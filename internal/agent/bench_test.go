@@ -77,9 +77,7 @@ func BenchmarkOneEventToFileToNotification(b *testing.B) {
 		bare := newPromised(b, service)
 		for i := range fewAlone {
 			floor = append(floor, costOf(func() {
-				if err := floorDownload(service, dir, i); err != nil {
-					b.Fatal(err)
-				}
+				noErr(b, floorDownload(service, dir, i))
 			}))
 			promised = append(promised, costOf(func() { bare.event(i); bare.save(i); bare.tell(i) }))
 			whole = append(whole, o.timed(1, &o.told, func() { o.deliver(esign.PackageExecuted, i) }))
@@ -146,9 +144,7 @@ func BenchmarkReceive(b *testing.B) {
 func floorUpdates(b *testing.B, connections, n int) cost {
 	b.Helper()
 	db, err := bolt.Open(filepath.Join(b.TempDir(), "floor.db"), 0o600, &bolt.Options{FreelistType: bolt.FreelistMapType})
-	if err != nil {
-		b.Fatal(err)
-	}
+	noErr(b, err)
 	defer db.Close()
 	return costOf(func() {
 		spread(connections, n, func(i int) {
@@ -240,9 +236,7 @@ type promised struct {
 func newPromised(b *testing.B, service *benchService) *promised {
 	b.Helper()
 	s, err := store.Open(filepath.Join(b.TempDir(), "floor.db"), store.Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	noErr(b, err)
 	b.Cleanup(func() { s.Close() })
 	return &promised{b: b, service: service, store: s, dir: b.TempDir(), network: loop.NewSemaphore(4)}
 }
@@ -421,7 +415,7 @@ func newBenchOffice(b testing.TB, service *benchService) *benchOffice {
 // know stores packages as they are before they are executed, due only when an event comes.
 func (o *benchOffice) know(from, to int) {
 	o.b.Helper()
-	err := o.Data.Update(func(tx *store.Tx) error {
+	noErr(o.b, o.Data.Update(func(tx *store.Tx) error {
 		for i := from; i < to; i++ {
 			p := office.Package{
 				ID: fmt.Sprintf("p%d", i), Name: fmt.Sprintf("Package %d", i), Origin: office.MadeHere, State: "open",
@@ -433,10 +427,7 @@ func (o *benchOffice) know(from, to int) {
 			}
 		}
 		return nil
-	})
-	if err != nil {
-		o.b.Fatal(err)
-	}
+	}))
 }
 
 // benchWarm is a package that has gone the whole way before anything is measured.
@@ -611,9 +602,7 @@ func (o *benchOffice) days(from, n int) {
 		if day == from+n-1 {
 			o.wait(told)
 		}
-		if err := o.forget(o.b.Context()); err != nil {
-			o.b.Fatal(err)
-		}
+		noErr(o.b, o.forget(o.b.Context()))
 		o.ahead.Add(int64(24 * time.Hour))
 	}
 }
@@ -636,7 +625,7 @@ func (o *benchOffice) holds() (l holding) {
 	runtime.ReadMemStats(&m)
 	l.goroutines, l.heap = runtime.NumGoroutine(), float64(m.HeapAlloc)/(1<<20)
 	for _, dir := range []string{o.Settings().SaveTo, o.p.DataDir} {
-		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		noErr(o.b, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() {
 				return err
 			}
@@ -647,10 +636,7 @@ func (o *benchOffice) holds() (l holding) {
 				l.temporary = append(l.temporary, path)
 			}
 			return nil
-		})
-		if err != nil {
-			o.b.Fatal(err)
-		}
+		}))
 	}
 	return l
 }

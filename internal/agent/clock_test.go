@@ -74,7 +74,7 @@ func waits(t *testing.T, a *Agent, d time.Duration) {
 		t.Fatal(err)
 	}
 	next := a.Now().Add(d)
-	err := a.Data.Update(func(tx *store.Tx) error {
+	noErr(t, a.Data.Update(func(tx *store.Tx) error {
 		drafts, err := tx.Drafts(office.DraftQueued)
 		for _, draft := range drafts {
 			draft.NextTry = next
@@ -83,8 +83,7 @@ func waits(t *testing.T, a *Agent, d time.Duration) {
 		_, planErr := tx.PlanJob(office.Job{PackageID: "executed", DocumentID: "d", Kind: "executed", Folder: a.Settings().SaveTo,
 			Target: "Lease.pdf", NextTry: next})
 		return errors.Join(err, planErr, tx.PutPackage(office.Package{ID: "open", Created: a.Now(), NextCheck: next}))
-	})
-	noErr(t, err)
+	}))
 }
 
 // tried fails unless everything that waits stores was tried.
@@ -208,9 +207,7 @@ func TestWhatWasFinishedWhileTheClockWasFastIsFetched(t *testing.T) {
 			if back != 0 && !since.Equal(signedIn) {
 				t.Errorf("%s: signed in at %v, want %v", name, since, signedIn)
 			}
-			if err := a.Configure(t.Context(), a.Settings(), office.Secrets{}); err != nil { // has the service asked again
-				t.Fatal(err)
-			}
+			noErr(t, a.Configure(t.Context(), a.Settings(), office.Secrets{})) // has the service asked again
 			time.Sleep(time.Hour)
 			if _, known, err := a.Package("p"); err != nil || !known {
 				t.Errorf("%s: the package is not known, %v", name, err)

@@ -189,7 +189,7 @@ func TestWhatWasEnteredOutlivesTheProgramSealedAndGoesWithTheFirstSettings(t *te
 	entered := FirstRun{Step: "address", Settings: theOffice().Settings, Secrets: office.Secrets{ClientSecret: "cl13nt-s3cret", NgrokAuthtoken: "t0ken-s3cret"}}
 	noErr(t, a.KeepFirstRun(entered))
 	a.Close()
-	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+	noErr(t, filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return err
 		}
@@ -198,8 +198,7 @@ func TestWhatWasEnteredOutlivesTheProgramSealedAndGoesWithTheFirstSettings(t *te
 			t.Errorf("%s holds a secret as it is", path)
 		}
 		return err
-	})
-	noErr(t, err)
+	}))
 	a = open()
 	defer a.Close()
 	got, kept, _ := a.FirstRun()

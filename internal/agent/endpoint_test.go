@@ -225,9 +225,7 @@ func (o *testOffice) foreignBy(client *esign.Client, path, name string) (package
 		Signers:   []esign.NewSigner{{FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"}},
 		Documents: []esign.NewDocument{{FileID: file.ID, FileName: "Contract.pdf", Name: "Contract"}},
 	})
-	if err != nil {
-		o.t.Fatal(err)
-	}
+	noErr(o.t, err)
 	return added.PackageID
 }
 
@@ -434,9 +432,7 @@ func TestASealedValueOpensForItsIssuerAlone(t *testing.T) {
 		b, _ := tx.Sealed(here)
 		return tx.PutSealed(there, b)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	if token, err := o.account.Vault().Get(there); err == nil || token != nil {
 		t.Errorf("it opens for another issuer: %v", err)
 	}

@@ -127,7 +127,7 @@ func TestADocumentIsRecognisedUnderANameThatAnotherOneHasReserved(t *testing.T) 
 			a, b := o.job(ids[0]), o.job(ids[1])
 			o.stop()
 			o.open()
-			err := o.Data.Update(func(tx *store.Tx) error {
+			noErr(t, o.Data.Update(func(tx *store.Tx) error {
 				before := []office.Job{a, b}
 				for _, j := range []*office.Job{&a, &b} {
 					j.State, j.NextTry, j.Size, j.Digest = office.JobPending, time.Now(), 0, ""
@@ -150,10 +150,7 @@ func TestADocumentIsRecognisedUnderANameThatAnotherOneHasReserved(t *testing.T) 
 					}
 				}
 				return nil
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			}))
 			o.run()
 			o.eventually("both are found again", func() bool { return o.Status().Packages.Saved == 2 })
 			if got := o.files(); len(got) != 3 {
@@ -608,9 +605,7 @@ func TestMemoryNeverLeadsTheCommit(t *testing.T) {
 			t.Parallel()
 			o := newOfficeWith(t, quick, sandbox.Options{})
 			o.eventually("the endpoint is registered", func() bool { return o.Status().Endpoint.ID != "" })
-			if err := o.Data.Store.Close(); err != nil { // nothing can be committed from here on
-				t.Fatal(err)
-			}
+			noErr(t, o.Data.Store.Close()) // nothing can be committed from here on
 			was, snoozed := o.account.Current(), o.Snoozed()
 			endpoint, _, _ := o.webhook.Endpoint()
 			if err := do(o); err == nil {

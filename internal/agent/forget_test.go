@@ -28,11 +28,10 @@ func TestAnEventIsForgottenOnceItIsOldAndNeverHandledTwice(t *testing.T) {
 		time.Sleep(time.Minute)
 		e := office.Event{ID: "e", PackageID: "p", Outcome: office.EventHandled, Received: time.Now(), Body: []byte("{}")}
 		add := func() (added bool) {
-			err := a.Data.Update(func(tx *store.Tx) (err error) {
+			noErr(t, a.Data.Update(func(tx *store.Tx) (err error) {
 				added, err = tx.AddEvent(e)
 				return err
-			})
-			noErr(t, err)
+			}))
 			return added
 		}
 		if !add() {

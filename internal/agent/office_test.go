@@ -18,6 +18,7 @@ import (
 	"countersign/internal/agent/account"
 	"countersign/internal/agent/issuer"
 	"countersign/internal/agent/loop"
+	"countersign/internal/agent/loop/looptest"
 	"countersign/internal/office"
 	"countersign/internal/preview"
 	"countersign/internal/sandbox"
@@ -26,6 +27,8 @@ import (
 
 	"go.uber.org/goleak"
 )
+
+var noErr = looptest.NoErr
 
 // TestMain is the reader of documents as well, see readDocuments.
 func TestMain(m *testing.M) {
@@ -305,14 +308,6 @@ func must[T any](value T, err error) T {
 		panic(err)
 	}
 	return value
-}
-
-// noErr ends the test at an error.
-func noErr(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // openSignedIn opens an agent without a tunnel, which was signed in before at the service at that address.

@@ -567,9 +567,7 @@ func raiseSchema(t *testing.T, path string) {
 func TestWhatCannotBeReadIsAnErrorForPeople(t *testing.T) {
 	a, err := Open(t.Context(), Params{DataDir: t.TempDir(), Keeper: secret.Memory(), Version: "test"})
 	noErr(t, err)
-	if err := a.Close(); err != nil { // nothing can be read from here on
-		t.Fatal(err)
-	}
+	noErr(t, a.Close()) // nothing can be read from here on
 	for name, read := range map[string]func() error{
 		"the status":        func() error { _, err := a.Status(); return err },
 		"the packages":      func() error { _, err := a.Lines(); return err },

@@ -104,7 +104,7 @@ func runParts(t *testing.T, a *Agent, parts ...Component) {
 // executed stores a package that is known and, when planned, the job of its file.
 func executed(t *testing.T, a *Agent, id string, planned bool) {
 	t.Helper()
-	err := a.Data.Update(func(tx *store.Tx) error {
+	noErr(t, a.Data.Update(func(tx *store.Tx) error {
 		p := office.Package{ID: id, Name: "Package " + id, Origin: office.MadeHere, State: "open", Created: time.Now(), NextCheck: time.Now().Add(time.Hour)}
 		if planned {
 			p.State, p.Documents = office.PackageExecuted, []office.Document{{ID: "d" + id, Name: "Contract " + id}}
@@ -114,24 +114,20 @@ func executed(t *testing.T, a *Agent, id string, planned bool) {
 			p.Planned = true
 		}
 		return tx.PutPackage(p)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	a.saves.Wake()
 }
 
 // happened stores the event that package id is executed.
 func happened(t *testing.T, a *Agent, id string) {
 	t.Helper()
-	err := a.Data.Update(func(tx *store.Tx) error {
+	noErr(t, a.Data.Update(func(tx *store.Tx) error {
 		_, err := tx.AddEvent(office.Event{
 			ID: "event-" + id, Action: "package_executed", PackageID: id, Received: time.Now(),
 			Body: fmt.Appendf(nil, `{"action":"package_executed","packageId":%q,"eventId":"event-%s"}`, id, id),
 		})
 		return err
-	})
-	noErr(t, err)
+	}))
 	a.packages.WakeEvents()
 }
 

@@ -103,9 +103,7 @@ func TestQuietHoursAreTwoTimes(t *testing.T) {
 func TestSecretsArePastedWithALineEnd(t *testing.T) {
 	a := openWith(t, Params{})
 	s := settingstest.Case{}.Settings(t.TempDir())
-	if err := a.Configure(t.Context(), s, office.Secrets{ClientSecret: " s3cret\r\n", NgrokAuthtoken: "t0ken\n"}); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, a.Configure(t.Context(), s, office.Secrets{ClientSecret: " s3cret\r\n", NgrokAuthtoken: "t0ken\n"}))
 	err := a.Configure(t.Context(), s, office.Secrets{ClientSecret: "s3\ncret", NgrokAuthtoken: "t0\x00ken"})
 	var config *ConfigError
 	if !errors.As(err, &config) || found(config.Fields, office.FieldClientSecret).Code != office.CodeCharacters ||
@@ -123,21 +121,15 @@ func TestANewFolderIsMadeAndTried(t *testing.T) {
 		t.Setenv(name, home)
 	}
 	usual, err := locations.Default()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	a, dir := openWith(t, Params{}), t.TempDir()
 	s := settingstest.Case{}.Settings(filepath.Join(dir, "a", "b"))
-	if err := a.Configure(t.Context(), s, office.Secrets{}); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, a.Configure(t.Context(), s, office.Secrets{}))
 	if left, err := os.ReadDir(s.SaveTo); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v %v", left, err)
 	}
 	file := filepath.Join(dir, "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, os.WriteFile(file, nil, 0o600))
 	wrong := s
 	wrong.SaveTo = filepath.Join(file, "c")
 	var config *ConfigError
@@ -151,9 +143,7 @@ func TestANewFolderIsMadeAndTried(t *testing.T) {
 		}
 	}
 	// A drive that is away for a while keeps nobody from changing something else.
-	if err := os.RemoveAll(filepath.Join(dir, "a")); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, os.RemoveAll(filepath.Join(dir, "a")))
 	s.Notify = office.NotifyNone
 	if err := a.Configure(t.Context(), s, office.Secrets{}); err != nil {
 		t.Error(err)

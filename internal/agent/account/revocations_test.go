@@ -34,15 +34,11 @@ func leaving(t *testing.T, since time.Duration) (*Service, *silent) {
 		Unlocked: func() {}, Returned: func() {}, Failed: func(error) {}, Crash: func(string) {},
 	})
 	x.Endpoint = &registration{}
-	if err := x.Load(); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, x.Load())
 	t.Cleanup(x.Close)
 	x.Begin(t.Context())
 	owed := pendingRevocation{ID: "1", AuthURL: "https://sign.test", BaseURL: "https://sign.test", ClientID: "office", Refresh: "r", Since: x.Now().Add(-since), Next: x.Now()}
-	if err := x.keepPending(owed, esign.Tokens{}, map[string][]byte{}); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, x.keepPending(owed, esign.Tokens{}, map[string][]byte{}))
 	return x, service
 }
 
@@ -105,9 +101,7 @@ func TestARevocationIsKeptThoughTheListOfThoseBeforeIsDamaged(t *testing.T) {
 		"no list": func(x *Service) error { return x.keys.Put(map[string][]byte{sealedRevocations: []byte("{}")}) },
 	} {
 		x, _ := leaving(t, 0)
-		if err := damage(x); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, damage(x))
 		clear(x.keys.opened) // as after a restart
 		if list, err := x.pendingNow(); err != nil || len(list) != 0 {
 			t.Errorf("%s: owed are %+v, %v", name, list, err)

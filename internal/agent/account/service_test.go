@@ -24,6 +24,8 @@ import (
 	"countersign/internal/store"
 )
 
+var noErr = looptest.NoErr
+
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // ring is a keyring that can be locked.
@@ -135,9 +137,7 @@ func newService(t *testing.T) *testService {
 		Crash:    func(string) {},
 	})
 	x.Service.Endpoint = x.endpoint
-	if err := x.Load(); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, x.Load())
 	t.Cleanup(x.Close)
 	return x
 }
@@ -158,7 +158,7 @@ func (x *testService) signIn(t *testing.T) {
 	t.Helper()
 	var browser sync.WaitGroup
 	defer browser.Wait()
-	err := x.SignIn(t.Context(), SignInOptions{}, func(address string) error {
+	noErr(t, x.SignIn(t.Context(), SignInOptions{}, func(address string) error {
 		browser.Go(func() {
 			client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 			if resp, err := client.Get(address); err == nil {
@@ -167,10 +167,7 @@ func (x *testService) signIn(t *testing.T) {
 			}
 		})
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 func TestTheEndpointEndsInTheCommitThatEndsTheSignIn(t *testing.T) {
@@ -181,9 +178,7 @@ func TestTheEndpointEndsInTheCommitThatEndsTheSignIn(t *testing.T) {
 		t.Fatalf("signed in: %+v, told %d times", x.Current().Account, x.signedUp)
 	}
 	i := issuer.Of(x.settings)
-	if err := x.Vault().Put(map[string][]byte{issuer.Endpoint.Of(i): []byte("{}")}); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, x.Vault().Put(map[string][]byte{issuer.Endpoint.Of(i): []byte("{}")}))
 	x.SignOut(t.Context()) // the service knows no such endpoint, and says so
 	if got := x.endpoint.noted(); !slices.Equal(got[len(got)-2:], []string{"commit", "ended"}) {
 		t.Errorf("the endpoint: %q", got)
@@ -282,24 +277,18 @@ func TestTheBrowserReturnsToWhateverAddressIsRegistered(t *testing.T) {
 		t.Run("https://localhost"+path, func(t *testing.T) {
 			x := newService(t)
 			free, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, err)
 			host := free.Addr().String()
 			free.Close()
 			s := office.Settings{Redirect: office.RedirectLoopback, RedirectURI: "http://" + host + path}
 			back, err := x.openRedirect(t.Context(), s)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, err)
 			defer back.close()
 			client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute,
 				CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 			for address, want := range map[string]int{back.uri + "?state=x&code=y": http.StatusBadRequest, "http://" + host + strange: http.StatusNotFound} {
 				resp, err := client.Get(address)
-				if err != nil {
-					t.Fatal(err)
-				}
+				noErr(t, err)
 				resp.Body.Close()
 				if resp.StatusCode != want {
 					t.Errorf("%s: %s, want %d", address, resp.Status, want)

@@ -123,14 +123,10 @@ func TestOnePackageThatCannotBeReadKeepsNoOtherFromItsName(t *testing.T) {
 		return tools.Data.Update(func(tx *store.Tx) error { return tx.PutPackage(p) })
 	}
 	named := office.Package{ID: "p", Name: "Lease", Checked: time.Now(), Signers: []office.Signer{{ID: "jan", FirstName: "Jan"}}}
-	if err := errors.Join(put(office.Package{ID: "broken", Name: "To be spoilt"}), put(named)); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, errors.Join(put(office.Package{ID: "broken", Name: "To be spoilt"}), put(named)))
 	looptest.Spoil(t, &tools, "To be spoilt", "packages", "package_lines")
 	r, err := New(tools, Deps{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	var m digest
 	for _, id := range []string{"broken", "p"} {
 		m.add(time.Now(), signedFact(office.Package{ID: id}, office.Signature{DocumentID: "a", SignerID: "jan"}, ""))
@@ -143,13 +139,9 @@ func TestOnePackageThatCannotBeReadKeepsNoOtherFromItsName(t *testing.T) {
 
 func TestAPackageIsReadOnceForAllItsSignaturesThatWait(t *testing.T) {
 	r, err := New(looptest.Base(t, func() {}), Deps{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	p := office.Package{ID: "p"}
-	if err := r.Data.Update(func(tx *store.Tx) error { return tx.PutPackage(p) }); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, r.Data.Update(func(tx *store.Tx) error { return tx.PutPackage(p) }))
 	work := func(facts int) float64 {
 		var m digest
 		for range facts {
@@ -164,7 +156,5 @@ func TestAPackageIsReadOnceForAllItsSignaturesThatWait(t *testing.T) {
 
 func (x *testService) put(t *testing.T, p office.Package) {
 	t.Helper()
-	if err := x.Data.Update(func(tx *store.Tx) error { return tx.PutPackage(p) }); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, x.Data.Update(func(tx *store.Tx) error { return tx.PutPackage(p) }))
 }

@@ -15,13 +15,10 @@ import (
 func (x *testService) found(t *testing.T, p office.Package, signatures ...office.Signature) []office.Fact {
 	t.Helper()
 	var facts []office.Fact
-	err := x.Data.Update(func(tx *store.Tx) (err error) {
+	noErr(t, x.Data.Update(func(tx *store.Tx) (err error) {
 		facts, err = x.Signed(tx, p, signatures)
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return facts
 }
 
@@ -39,9 +36,7 @@ func (x *testService) again(t *testing.T) *testService {
 			return nil
 		},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	y.Service = service
 	y.Resume()
 	var running sync.WaitGroup
@@ -75,14 +70,10 @@ func TestWhatIsOwedOfAnotherServiceIsToldOnceThatIsInUseAgain(t *testing.T) {
 			Documents: []office.Document{{ID: "a", SignedBy: []string{"jan"}}, {ID: "b"}}}
 		r := newService(t, nil)
 		use := func(service string) {
-			if err := r.Data.Update(func(tx *store.Tx) error { return tx.UseService(service) }); err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, r.Data.Update(func(tx *store.Tx) error { return tx.UseService(service) }))
 		}
 		use("one")
-		if err := r.Data.Update(func(tx *store.Tx) error { return tx.PutPackage(p) }); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, r.Data.Update(func(tx *store.Tx) error { return tx.PutPackage(p) }))
 		r.found(t, p, office.Signature{DocumentID: "a", SignerID: "jan"}) // and killed before it was announced
 		for _, at := range []struct {
 			service string

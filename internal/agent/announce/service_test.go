@@ -17,6 +17,8 @@ import (
 	"countersign/internal/store"
 )
 
+var noErr = looptest.NoErr
+
 // testService is a Service that runs, with what it needs in the test's hands. It lives in a bubble.
 type testService struct {
 	*Service
@@ -62,9 +64,7 @@ func newService(t *testing.T, adjust func(*testService)) *testService {
 			return nil
 		},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	x.stop = stop
 	var running sync.WaitGroup
@@ -209,7 +209,7 @@ func TestAFactIsNewsOnce(t *testing.T) {
 		open.State = office.PackageOpen
 		jobs := []office.Job{{Kind: "executed", State: office.JobDone, Target: "Lease.pdf", Folder: "/Signed"}}
 		find := func() (titles []string) {
-			err := r.Data.Update(func(tx *store.Tx) error {
+			noErr(t, r.Data.Update(func(tx *store.Tx) error {
 				titles = nil
 				signed, err := r.Signed(tx, p, []office.Signature{{DocumentID: "d", SignerID: "jan"}})
 				if err != nil {
@@ -224,10 +224,7 @@ func TestAFactIsNewsOnce(t *testing.T) {
 					titles = append(titles, f.Title.String())
 				}
 				return err
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			}))
 			return titles
 		}
 		want := "Jan Peeters signed “Lease”. Jan Peeters declined to sign “Lease”. Everyone has signed “Lease”."
@@ -260,13 +257,10 @@ func TestWhoeverSignedLastIsNamedWithTheFilesAndNotToldOfAgain(t *testing.T) {
 				Signers: test.signers, Documents: []office.Document{{ID: test.id + "d"}, {ID: test.id + "e"}},
 			}
 			var facts []office.Fact
-			err := r.Data.Update(func(tx *store.Tx) (err error) {
+			noErr(t, r.Data.Update(func(tx *store.Tx) (err error) {
 				facts, err = r.Saved(tx, p, jobs)
 				return err
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			}))
 			r.Announce(facts...)
 			if n := r.count(test.want); n != 1 {
 				t.Errorf("%s: %q, want %q once", test.id, r.raised, test.want)
@@ -293,7 +287,7 @@ func TestARestoredOfficeTellsWhatWasSavedSinceTheBackupOnceInAll(t *testing.T) {
 			{Kind: office.FileSigned, State: office.JobDone, Found: found, Target: "Lease.pdf", Folder: "/Signed"},
 			{Kind: office.FileCertificate, State: office.JobPending, Tries: auxiliaryTries, Target: "Lease - certificate.pdf", Folder: "/Signed"},
 		}
-		err := r.Data.Update(func(tx *store.Tx) error {
+		noErr(t, r.Data.Update(func(tx *store.Tx) error {
 			if facts, err := r.Saved(tx, p, jobs); err != nil || (len(facts) == 0) != found {
 				t.Errorf("%s: %+v, %v", name, facts, err)
 			}
@@ -302,10 +296,7 @@ func TestARestoredOfficeTellsWhatWasSavedSinceTheBackupOnceInAll(t *testing.T) {
 				t.Errorf("%s, with its certificate: %+v, %v", name, facts, err)
 			}
 			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 }
 
@@ -313,15 +304,12 @@ func TestOfARestoredPackageWithoutAnyFilePeopleAreTold(t *testing.T) {
 	r := newService(t, nil)
 	p := office.Package{ID: "p", Planned: true, State: office.PackageExecuted, Executed: office.When{Time: time.Now()}, Restored: time.Now()}
 	jobs := []office.Job{{PackageID: "p", DocumentID: "no/id", Kind: office.FileSigned, State: office.JobPending, Target: "Lease.pdf", Folder: "/Signed"}}
-	err := r.Data.Update(func(tx *store.Tx) error {
+	noErr(t, r.Data.Update(func(tx *store.Tx) error {
 		if facts, err := r.Saved(tx, p, jobs); err != nil || len(facts) != 1 || facts[0].CaughtUp {
 			t.Errorf("%+v, %v", facts, err)
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 func TestNobodyIsToldWhatTheyChoseNotToHear(t *testing.T) {

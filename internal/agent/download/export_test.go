@@ -19,23 +19,15 @@ func (x *testService) keepFile(id, name, content string) office.Job {
 	old := j.Key()
 	j.Target = name
 	folder, err := archive.OpenFolder(j.Folder)
-	if err != nil {
-		x.t.Fatal(err)
-	}
+	noErr(x.t, err)
 	defer folder.Close()
 	source := filepath.Join(x.t.TempDir(), "source")
-	if err := os.WriteFile(source, []byte(content), 0o600); err != nil {
-		x.t.Fatal(err)
-	}
+	noErr(x.t, os.WriteFile(source, []byte(content), 0o600))
 	file, err := os.Open(source)
-	if err != nil {
-		x.t.Fatal(err)
-	}
+	noErr(x.t, err)
 	defer file.Close()
 	saved, err := folder.Save(x.t.Context(), archive.Request{Target: name, Key: old, Declared: -1, Body: file})
-	if err != nil {
-		x.t.Fatal(err)
-	}
+	noErr(x.t, err)
 	j.State, j.Size, j.Digest, j.Done = office.JobDone, saved.Size, saved.Digest, x.Now()
 	x.update(func(tx *store.Tx) error { return tx.PutJob(j) })
 	return j
@@ -45,16 +37,13 @@ const pdf = "%PDF-1.4\nof the "
 
 func inside(t *testing.T, folder string) (names []string) {
 	t.Helper()
-	err := filepath.Walk(folder, func(path string, info os.FileInfo, err error) error {
+	noErr(t, filepath.Walk(folder, func(path string, info os.FileInfo, err error) error {
 		if err == nil && !info.IsDir() {
 			rel, _ := filepath.Rel(folder, path)
 			names = append(names, filepath.ToSlash(rel))
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return names
 }
 
@@ -64,9 +53,7 @@ func TestAnExportCopiesWhatIsSavedAndReplacesNothing(t *testing.T) {
 	x.keepFile("q", "Offer.pdf", pdf+"offer\n%%EOF\n")
 	x.plan("waits")
 	to := t.TempDir()
-	if err := os.WriteFile(filepath.Join(to, "offer.PDF"), []byte("another one"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, os.WriteFile(filepath.Join(to, "offer.PDF"), []byte("another one"), 0o600))
 	for range 2 { // the second time everything is there
 		got, err := x.Export(t.Context(), []string{"p", "q", "waits", "unknown"}, to)
 		if want := (office.Exported{Packages: 2, Files: 2, Copied: 2}); err != nil || got != want {
@@ -93,9 +80,7 @@ func TestAnExportGoesOnAfterAFileThatIsLostAndSaysSo(t *testing.T) {
 	x := newService(t)
 	lost := x.keepFile("p", "Lease.pdf", pdf+"lease\n%%EOF\n")
 	x.keepFile("q", "Offer.pdf", pdf+"offer\n%%EOF\n")
-	if err := os.Remove(filepath.Join(lost.Folder, lost.Target)); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, os.Remove(filepath.Join(lost.Folder, lost.Target)))
 	to := t.TempDir()
 	got, err := x.Export(t.Context(), []string{"p", "q"}, to)
 	if want := (office.Exported{Packages: 2, Files: 2, Copied: 1, Lost: 1}); err != nil || got != want {

@@ -39,13 +39,6 @@ func (x *testService) savedAs(j office.Job, body string) office.Job {
 	return x.job(j)
 }
 
-func noErr(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // index reads a folder's index as a spreadsheet does.
 func index(t *testing.T, folder string, comma rune) (lines [][]string) {
 	t.Helper()

@@ -22,6 +22,8 @@ import (
 	"github.com/zeebo/blake3"
 )
 
+var noErr = looptest.NoErr
+
 // testService is a Service with what it needs in the test's hands. Nobody is signed in, and it does not run.
 type testService struct {
 	*Service
@@ -53,9 +55,7 @@ func newService(t *testing.T) *testService {
 
 func (x *testService) update(do func(tx *store.Tx) error) {
 	x.t.Helper()
-	if err := x.Data.Update(do); err != nil {
-		x.t.Fatal(err)
-	}
+	noErr(x.t, x.Data.Update(do))
 }
 
 // plan stores a package that is executed, with a document, and plans its files.
@@ -121,9 +121,7 @@ func TestAFileThatIsFinishedAfterItsFolderWasChangedIsWhereItIs(t *testing.T) {
 		if other.Target != begun.Target {
 			t.Fatalf("the other one: %+v", other)
 		}
-		if err := x.finish(begun, false); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, x.finish(begun, false))
 		if j := x.job(begun); j.State != office.JobDone || j.Folder != old || j.Target != begun.Target {
 			t.Errorf("the finished one: %+v", j)
 		}
@@ -142,9 +140,7 @@ func TestAFileThatIsThereStaysTheOnlyOneThoughItsFolderIsChangedBeforeThatIsReco
 	named, waits := x.plan("p0")[0], x.plan("p1")[0]
 	content := []byte("%PDF-1.4 the document")
 	sum := blake3.Sum256(content)
-	if err := os.WriteFile(filepath.Join(named.Folder, named.Target), content, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, os.WriteFile(filepath.Join(named.Folder, named.Target), content, 0o600))
 	old, next := x.settings.SaveTo, t.TempDir()
 	x.update(func(tx *store.Tx) error {
 		for _, j := range []office.Job{named, waits} { // both were received, and one got its name
@@ -156,9 +152,7 @@ func TestAFileThatIsThereStaysTheOnlyOneThoughItsFolderIsChangedBeforeThatIsReco
 		return nil
 	})
 	there, err := x.Named(old)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	x.update(func(tx *store.Tx) error { return MoveJobs(tx, old, next, there, x.Now) })
 	if j := x.job(named); j.Folder != old || j.Target != named.Target || j.Digest == "" {
 		t.Errorf("the file that is there: %+v", j)
@@ -210,9 +204,7 @@ func TestARefusedFileIsAskedForMoreAndMoreRarelyButAtLeastDaily(t *testing.T) {
 		for _, j := range x.plan("p") {
 			asked := 0
 			for began := x.Now(); x.Now().Sub(began) < 60*24*time.Hour; asked++ {
-				if err := x.refused(t.Context(), j, &esign.Error{Kind: esign.Forbidden, Status: 403}); err != nil {
-					t.Fatal(err)
-				}
+				noErr(t, x.refused(t.Context(), j, &esign.Error{Kind: esign.Forbidden, Status: 403}))
 				j = x.job(j)
 				pause := j.NextTry.Sub(x.Now())
 				if pause > 24*time.Hour || pause <= 0 {
@@ -241,9 +233,7 @@ func TestASweepLeavesWhatIsUnderWay(t *testing.T) {
 			x.state.begin(j.Key())
 		}
 		temps = append(temps, filepath.Join(j.Folder, ".countersign-"+archive.Token(x.tempKey(j))+"-0123456789abcdef.part"))
-		if err := os.WriteFile(temps[len(temps)-1], nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, os.WriteFile(temps[len(temps)-1], nil, 0o600))
 	}
 	x.sweepFolder(t.Context(), x.settings.SaveTo)
 	if _, err := os.Stat(temps[0]); err != nil {
@@ -264,9 +254,7 @@ func TestAFileInAnotherLanguageThatIsAnotherDocumentsStaysThat(t *testing.T) {
 		return tx.PutJob(other)
 	})
 	folder, err := archive.OpenFolder(j.Folder)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	defer folder.Close()
 	content := []byte("the very bytes")
 	sum := blake3.Sum256(content)
@@ -275,9 +263,7 @@ func TestAFileInAnotherLanguageThatIsAnotherDocumentsStaysThat(t *testing.T) {
 		name string
 		want bool
 	}{{"Lease signé.pdf", false}, {"Lease unterschrieben.pdf", true}} {
-		if err := os.WriteFile(filepath.Join(j.Folder, c.name), content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, os.WriteFile(filepath.Join(j.Folder, c.name), content, 0o600))
 		if got, err := x.hasOtherName(folder, j, saved); got != c.want || err != nil {
 			t.Errorf("%s: recognised %v, %v", c.name, got, err)
 		}
@@ -291,9 +277,7 @@ func TestADocumentIsSavedThoughTheRecordOfItsPackageCannotBeRead(t *testing.T) {
 	j := x.plan("p")[0]
 	looptest.Spoil(t, &x.Base, "", "packages", "package_lines")
 	folder, err := archive.OpenFolder(j.Folder)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	defer folder.Close()
 	body := "%PDF-1.7\n%%EOF\n"
 	download := &esign.Download{Body: io.NopCloser(strings.NewReader(body)), Length: int64(len(body))}
@@ -335,9 +319,7 @@ func TestDocumentsGoToTheOfficesFolderWhenTheDraftCannotBeRead(t *testing.T) {
 	if got, err := x.Folder(x.settings, p); got != x.settings.SaveTo || err != nil {
 		t.Errorf("without the draft: %q, %v", got, err)
 	}
-	if err := x.Data.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, x.Data.Close())
 	if got, err := x.Folder(x.settings, p); err == nil {
 		t.Errorf("when nothing can be read: %q, which the next try may know better", got)
 	}
@@ -356,9 +338,7 @@ func TestPeopleAreToldOfWhatIsWithheldThoughItsPackageCannotBeRead(t *testing.T)
 	synctest.Test(t, func(t *testing.T) {
 		x := newService(t)
 		j := x.plan("p")[0]
-		if err := x.refused(t.Context(), j, &esign.Error{Kind: esign.Forbidden, Status: 403}); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, x.refused(t.Context(), j, &esign.Error{Kind: esign.Forbidden, Status: 403}))
 		looptest.Spoil(t, &x.Base, "", "packages", "package_lines")
 		time.Sleep(2 * office.WithheldAfter)
 		if x.TellRefused(); !x.Health.Has(health.FilesRefused) {

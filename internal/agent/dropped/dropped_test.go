@@ -10,9 +10,12 @@ import (
 	"testing"
 	"time"
 
+	"countersign/internal/agent/loop/looptest"
 	"countersign/internal/message"
 	"countersign/internal/office"
 )
+
+var noErr = looptest.NoErr
 
 func told(t *testing.T, err error, id string) {
 	t.Helper()
@@ -24,9 +27,7 @@ func told(t *testing.T, err error, id string) {
 func read(t *testing.T, path string) string {
 	t.Helper()
 	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	return string(b)
 }
 
@@ -153,9 +154,7 @@ func TestAFileThatTheOtherProgramWritesIsChecked(t *testing.T) {
 	}
 	path := place()
 	told(t, d.Placed(path), "drop.drop-not-whole")
-	if err := os.WriteFile(path, []byte("bytes"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, os.WriteFile(path, []byte("bytes"), 0o644))
 	if err := d.Placed(path); err != nil || read(t, path) != "bytes" {
 		t.Error(err)
 	}
@@ -168,9 +167,7 @@ func TestAFileThatTheOtherProgramWritesIsChecked(t *testing.T) {
 	}
 	told(t, d.Placed(second), "drop.drop-not-whole")
 	third := place()
-	if err := os.WriteFile(third, []byte("bytes"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, os.WriteFile(third, []byte("bytes"), 0o600))
 	d.left = 4
 	told(t, d.Placed(third), "drop.drop-too-large")
 	if _, err := os.Lstat(third); err == nil {
@@ -182,9 +179,7 @@ func TestOnlyOldDropsThatNothingNamesAreForgotten(t *testing.T) {
 	root := filepath.Join(t.TempDir(), "dropped")
 	take := func() string {
 		path, err := New(root).Take(t.Context(), "a.pdf", 1, strings.NewReader("x"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 		return path
 	}
 	needed, not := take(), take()
@@ -193,9 +188,7 @@ func TestOnlyOldDropsThatNothingNamesAreForgotten(t *testing.T) {
 		after time.Duration
 		stays bool
 	}{{time.Hour, true}, {29 * 24 * time.Hour, true}, {31 * 24 * time.Hour, false}} {
-		if err := Sweep(root, now.Add(c.after), map[string]bool{needed: true}); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, Sweep(root, now.Add(c.after), map[string]bool{needed: true}))
 		if _, err := os.Stat(needed); err != nil {
 			t.Error("what a draft names is gone:", err)
 		}
@@ -212,17 +205,11 @@ func TestOnlyOldDropsThatNothingNamesAreForgotten(t *testing.T) {
 func TestNothingIsLookedForOnOtherDisks(t *testing.T) {
 	root := filepath.Join(t.TempDir(), "dropped")
 	path, err := New(root).Take(t.Context(), "a.pdf", 1, strings.NewReader("x"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	rel, err := filepath.Rel(root, path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	gone := filepath.Join(t.TempDir(), "not connected", rel)
-	if err := Sweep(root, time.Now().Add(31*24*time.Hour), map[string]bool{gone: true}); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, Sweep(root, time.Now().Add(31*24*time.Hour), map[string]bool{gone: true}))
 	if _, err := os.Stat(path); err != nil {
 		t.Error("what a draft names by a way that leads nowhere now is gone:", err)
 	}
@@ -231,9 +218,7 @@ func TestNothingIsLookedForOnOtherDisks(t *testing.T) {
 func TestAFileIsNeededHoweverItsPathLeadsThere(t *testing.T) {
 	root := filepath.Join(t.TempDir(), "dropped")
 	path, err := New(root).Take(t.Context(), "a.pdf", 1, strings.NewReader("x"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	link := filepath.Join(t.TempDir(), "link")
 	if err := os.Symlink(root, link); err != nil {
 		t.Skip(err)
@@ -242,13 +227,9 @@ func TestAFileIsNeededHoweverItsPathLeadsThere(t *testing.T) {
 		t.Skip("links lead nowhere here, as under Wine: ", err)
 	}
 	rel, err := filepath.Rel(root, path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	needed := map[string]bool{filepath.Join(link, rel): true}
-	if err := Sweep(root, time.Now().Add(31*24*time.Hour), needed); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, Sweep(root, time.Now().Add(31*24*time.Hour), needed))
 	if _, err := os.Stat(path); err != nil {
 		t.Error("what a draft names is gone:", err)
 	}

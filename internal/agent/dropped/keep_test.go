@@ -14,17 +14,13 @@ func TestWhatWillNotLastIsCopied(t *testing.T) {
 	put := func(folder, name string) string {
 		t.Helper()
 		path := filepath.Join(folder, name)
-		if err := os.WriteFile(path, []byte("bytes"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, os.WriteFile(path, []byte("bytes"), 0o600))
 		return path
 	}
 	d := New(root)
 	fleeting := put(cache, "Lease.pdf")
 	kept := d.Keep(t.Context(), fleeting)
-	if err := os.Remove(fleeting); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, os.Remove(fleeting))
 	if filepath.Base(kept) != "Lease.pdf" || read(t, kept) != "bytes" {
 		t.Errorf("kept is %s", kept)
 	}

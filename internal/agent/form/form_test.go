@@ -13,6 +13,8 @@ import (
 	"countersign/internal/store"
 )
 
+var noErr = looptest.NoErr
+
 func TestTheFormIsWrittenAMomentLaterAndOnlyWhenItChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		commits := 0
@@ -20,13 +22,9 @@ func TestTheFormIsWrittenAMomentLaterAndOnlyWhenItChanged(t *testing.T) {
 		st := tools.Data
 		st.Committed = func() { commits++ }
 		r, err := New(tools)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 		onDisk := func() (kept office.Form) {
-			if err := st.Store.View(func(tx *store.Tx) error { _, err := tx.GetDoc(docForm, &kept); return err }); err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, st.Store.View(func(tx *store.Tx) error { _, err := tx.GetDoc(docForm, &kept); return err }))
 			return kept
 		}
 		ctx, stop := context.WithCancel(t.Context())
@@ -63,9 +61,7 @@ func TestAFormThatWasHandedOverIsEmptyOnTheDiskAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tools := looptest.Base(t, func() {})
 		r, err := New(tools)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 		typed := office.Form{Files: []office.FormFile{{Path: "/x/lease.pdf", Draft: "d1"}}, Signers: []office.Signer{{FirstName: "Ana", Email: "half@"}},
 			Name: "Lease", Message: "hello", Due: "some day", Reference: "K-7", Sequential: true, Separate: true}
 		r.Keep(typed)

@@ -13,14 +13,10 @@ func TestAFileOfAfterTheRestoringIsSentThoughTheClockWasWrongThen(t *testing.T) 
 	now := d.Now()
 	held := func(made, now time.Time) bool {
 		draft := office.Draft{State: office.DraftQueued}
-		if err := d.Data.Update(func(tx *store.Tx) error { return holdOld(tx, &draft, made, "offer.pdf", now) }); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, d.Data.Update(func(tx *store.Tx) error { return holdOld(tx, &draft, made, "offer.pdf", now) }))
 		return draft.State == office.DraftHeld
 	}
-	if err := d.Data.Update(func(tx *store.Tx) error { return MarkRestored(tx, now.Add(365*24*time.Hour)) }); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, d.Data.Update(func(tx *store.Tx) error { return MarkRestored(tx, now.Add(365*24*time.Hour)) }))
 	if !held(now.Add(-time.Hour), now) {
 		t.Error("a file of before was sent")
 	}

@@ -31,6 +31,8 @@ import (
 	"countersign/internal/store"
 )
 
+var noErr = looptest.NoErr
+
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // desk is an office with hot folders, without any other service: its drafts go nowhere by themselves.
@@ -181,13 +183,6 @@ func pdf(text string) []byte { return []byte("%PDF-1.7\n" + text + "\n%%EOF\n") 
 func write(t *testing.T, path string, bytes []byte) {
 	t.Helper()
 	noErr(t, os.WriteFile(path, bytes, 0o644))
-}
-
-func noErr(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // files are the files below a folder, with the names of Waiting's subfolders left out.

@@ -96,9 +96,7 @@ func TestPressingSendInTheFormAndInTheOutboxMakesOnePackage(t *testing.T) {
 			r := newService(t, accept)
 			given := r.newPackage(t)
 			old, err := r.Hold(given)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, err)
 			d := &desk{r, t, old, given}
 			d.change.Name, d.change.Replaces = "Lease, changed", []string{old}
 			both(d)
@@ -114,26 +112,18 @@ func TestAVersionThatCameTooLateSaysSoAndCanBeSentAllTheSame(t *testing.T) {
 	r := newService(t, accept)
 	given := r.newPackage(t)
 	old, err := r.Hold(given)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	given.Replaces = []string{old}
 	held, err := r.Hold(given)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	for _, id := range []string{old, held} {
-		if err := r.Resolve(id, true, 0); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, r.Resolve(id, true, 0))
 		r.settled(t)
 	}
 	if d, _, err := r.draft(held); err != nil || d.State != office.DraftHeld || d.Problem != message.EarlierVersionSent("Lease") {
 		t.Errorf("%+v, %v", d, err)
 	}
-	if err := r.Resolve(held, true, 0); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, r.Resolve(held, true, 0))
 	if r.settled(t); r.service.added() != 2 {
 		t.Errorf("%d packages though a person wants both", r.service.added())
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -19,7 +18,6 @@ import (
 	"testing"
 	"time"
 
-	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/loop"
 	"countersign/internal/agent/loop/looptest"
@@ -30,6 +28,8 @@ import (
 	"countersign/internal/office"
 	"countersign/internal/store"
 )
+
+var noErr = looptest.NoErr
 
 // service takes files and packages. It does with packages/add what the test says.
 type service struct {
@@ -109,21 +109,11 @@ func newService(t *testing.T, add func(http.ResponseWriter)) *testService {
 	server := httptest.NewServer(x.service)
 	t.Cleanup(server.Close)
 	client := esign.NewClient(esign.Config{AuthURL: server.URL, BaseURL: server.URL, ClientID: "c"}, tokens{})
-	log := slog.New(slog.DiscardHandler)
-	issues := health.New(time.Now, func() {})
-	st, _, err := data.Open(locations.State(x.dir), log, time.Now, issues)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := st.Update(func(tx *store.Tx) error { return tx.UseService(client.Home()) }); err != nil {
-		t.Fatal(err)
-	}
 	var watchers loop.Watchers
-	x.Service = New(loop.Base{
-		Log: log, Now: time.Now, Jitter: func() float64 { return 0 }, Pace: loop.Pace{Retry: 10 * time.Millisecond}.Complete(),
-		Data: st, Health: issues, Signal: watchers.Signal, Show: func(office.Activity) {},
-		Quarantine: &loop.Retries{}, Asked: &loop.Retries{},
-	}, Deps{
+	base := looptest.Base(t, func() {})
+	base.Pace, base.Signal = loop.Pace{Retry: 10 * time.Millisecond}.Complete(), watchers.Signal
+	noErr(t, base.Data.Update(func(tx *store.Tx) error { return tx.UseService(client.Home()) }))
+	x.Service = New(base, Deps{
 		Installation: func() string { return "here" },
 		DataDir:      x.dir, Crash: func(string) {}, Watch: watchers.Watch,
 		Pages:        func(context.Context, string) (int, error) { return 1, nil },
@@ -146,19 +136,14 @@ func newService(t *testing.T, add func(http.ResponseWriter)) *testService {
 		stop()
 		running.Wait()
 	}
-	t.Cleanup(func() {
-		x.end()
-		x.Data.Close()
-	})
+	t.Cleanup(x.end)
 	return x
 }
 
 func (x *testService) newPackage(t *testing.T) office.NewPackage {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "Lease.pdf")
-	if err := os.WriteFile(path, []byte("%PDF-1.7"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, os.WriteFile(path, []byte("%PDF-1.7"), 0o600))
 	return office.NewPackage{Name: "Lease", Files: []string{path}, Signers: []office.Signer{{FirstName: "Ana", Email: "ana@example.com"}}}
 }
 
@@ -199,9 +184,7 @@ func TestADraftBecomesOnePackage(t *testing.T) {
 	}
 	<-r.wakes
 	var p office.Package
-	if err := r.Data.Store.View(func(tx *store.Tx) (err error) { p, _, err = tx.Package("p1"); return err }); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, r.Data.Store.View(func(tx *store.Tx) (err error) { p, _, err = tx.Package("p1"); return err }))
 	if p.Origin != office.MadeHere || p.DraftID != state.DraftID || p.Name != "Lease" || len(p.Documents) != 1 || r.service.added() != 1 {
 		t.Errorf("%d added; %+v", r.service.added(), p)
 	}
@@ -242,9 +225,7 @@ func TestAnEventTellsWhatBecameOfADraft(t *testing.T) {
 		}
 		return r.Claim(tx, &other, withCorrelation(nil, state.DraftID)) // which it cannot be, too
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	if state, err = r.draftState(state.DraftID); err != nil || state.State != office.DraftSent || state.PackageID != "p7" || other.DraftID != "" {
 		t.Errorf("%+v, %v; the other: %+v", state, err, other)
 	}
@@ -259,13 +240,9 @@ func TestCopiesOfADraftRefusedLongAgoGo(t *testing.T) {
 	work := func(days int) {
 		for range days {
 			day = day.AddDate(0, 0, 1)
-			if err := r.Data.Update(func(tx *store.Tx) error { _, err := tx.CountDay(day); return err }); err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, r.Data.Update(func(tx *store.Tx) error { _, err := tx.CountDay(day); return err }))
 		}
-		if err := r.ForgetCopies(); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, r.ForgetCopies())
 		r.sweepCopies()
 	}
 	work(1)
@@ -297,17 +274,13 @@ func TestACopyStaysForADraftThatCannotBeRead(t *testing.T) {
 func TestADraftThatWasStoppedIsSentWhenItIsToBe(t *testing.T) {
 	r := newService(t, accept)
 	id, err := r.Hold(r.newPackage(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	waits := r.live.begin(id, nil)
 	defer r.live.end(id, waits)
 	if stopped, err := r.Stop(id); err != nil || !stopped {
 		t.Fatal(stopped, err)
 	}
-	if err := r.Resolve(id, true, 0); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, r.Resolve(id, true, 0))
 	eventually(t, "it is sent", func() bool {
 		state, err := r.draftState(id)
 		return err == nil && state.State == office.DraftSent
@@ -355,9 +328,7 @@ func TestADocumentIsNeverTakenFromAnotherDraft(t *testing.T) {
 	if _, err := r.Send(t.Context(), forAna, nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Remove(forAna.Files[0]); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, os.Remove(forAna.Files[0]))
 	forBob := forAna
 	forBob.Signers = []office.Signer{{FirstName: "Bob", Email: "bob@example.com"}}
 	if info := r.Inspect(t.Context(), forBob.Files[0]); info.Problem.IsZero() {
@@ -373,9 +344,7 @@ func TestWhatIsSentAgainHasTheSameBytesOrIsLeftOut(t *testing.T) {
 	r := newService(t, accept)
 	d := r.newPackage(t)
 	state, err := r.Send(t.Context(), d, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	eventually(t, "the copy is gone", func() bool { return r.copiesKept() == 0 })
 	keep := func(_ context.Context, name string, size int64, from io.Reader) (string, error) {
 		b, err := io.ReadAll(from)
@@ -384,9 +353,7 @@ func TestWhatIsSentAgainHasTheSameBytesOrIsLeftOut(t *testing.T) {
 	if again, lost, err := r.Again(t.Context(), state.DraftID, keep); err != nil || len(lost) != 0 || !slices.Equal(again.Files, []string{"%PDF-1.7"}) {
 		t.Errorf("%+v, lost %q, %v", again, lost, err)
 	}
-	if err := os.WriteFile(d.Files[0], []byte("%PDF-2.0"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, os.WriteFile(d.Files[0], []byte("%PDF-2.0"), 0o600))
 	if again, lost, err := r.Again(t.Context(), state.DraftID, keep); err != nil || len(again.Files) != 0 || !slices.Equal(lost, []string{"Lease.pdf"}) {
 		t.Errorf("another file came: %+v, lost %q, %v", again, lost, err)
 	}
@@ -417,9 +384,7 @@ func TestWhatWasDecidedIsDoneOnceItCannotBeUndoneAndNotBefore(t *testing.T) {
 		r.end()
 		r.Service.Now = func() time.Time { return now }
 		id, err := r.Hold(r.newPackage(t))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 		pass := func(d time.Duration) office.DraftState {
 			t.Helper()
 			now = now.Add(d)
@@ -433,16 +398,12 @@ func TestWhatWasDecidedIsDoneOnceItCannotBeUndoneAndNotBefore(t *testing.T) {
 				t.Error(err)
 			}
 			d2, _, err := r.draft(id)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, err)
 			return d2.State
 		}
 		decide := func() {
 			t.Helper()
-			if err := r.Resolve(id, c.send, 10*time.Second); err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, r.Resolve(id, c.send, 10*time.Second))
 		}
 		decide()
 		if state := pass(9 * time.Second); state != office.DraftHeld {
@@ -474,16 +435,10 @@ func TestADraftIsAsItWasOnceADecisionAboutItIsUndone(t *testing.T) {
 		ID: "draft", Name: "Lease", State: office.DraftHeld, By: "ana", Signers: []office.Signer{{Email: "jan@example.com"}},
 		Recipients: []office.Recipient{{Email: "old@example.com"}}, DefaultRecipients: []string{"old@example.com"},
 	}
-	if err := r.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(was) }); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, r.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(was) }))
 	before, _, err := r.draft(was.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Resolve(was.ID, true, 10*time.Second); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
+	noErr(t, r.Resolve(was.ID, true, 10*time.Second))
 	if inTime, err := r.Undo(was.ID); err != nil || !inTime {
 		t.Fatalf("undone %v, %v", inTime, err)
 	}
@@ -492,9 +447,7 @@ func TestADraftIsAsItWasOnceADecisionAboutItIsUndone(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(after, before) {
 		t.Errorf("undone, it is %+v, %v\nand was %+v", after, err, before)
 	}
-	if err := r.Resolve(was.ID, true, 0); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, r.Resolve(was.ID, true, 0))
 	if sent, _, err := r.draft(was.ID); err != nil || sent.By != "" || !slices.Equal(sent.DefaultRecipients, []string{"new@example.com"}) {
 		t.Errorf("whoever sends it is %q, and who gets a copy is %q, %v", sent.By, sent.DefaultRecipients, err)
 	}
@@ -503,11 +456,9 @@ func TestADraftIsAsItWasOnceADecisionAboutItIsUndone(t *testing.T) {
 // What an event or a list brings is followed all the same: an error would have it dropped.
 func TestAPackageWhoseDraftCannotBeReadIsFollowedAsOneMadeElsewhere(t *testing.T) {
 	r := New(looptest.Base(t, func() {}), Deps{})
-	if err := r.Data.Update(func(tx *store.Tx) error {
+	noErr(t, r.Data.Update(func(tx *store.Tx) error {
 		return tx.PutDraft(office.Draft{ID: "draft", Name: "Lease", State: office.DraftUnknown})
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	claim := func() (p office.Package) {
 		t.Helper()
 		err := r.Data.Update(func(tx *store.Tx) error {
@@ -548,11 +499,9 @@ func TestAPackageOfALostDraftIsOursWhenThisInstallationHasSentIt(t *testing.T) {
 		"nobody's":                    {json.RawMessage(`{"reference":"7"}`), office.Package{Origin: office.MadeElsewhere}},
 	} {
 		p := office.Package{ID: "p", Origin: office.MadeElsewhere, Service: "one"}
-		if err := r.Data.Update(func(tx *store.Tx) error {
+		noErr(t, r.Data.Update(func(tx *store.Tx) error {
 			return errors.Join(tx.PutPackage(office.Package{ID: "other", DraftID: "twice"}), r.Claim(tx, &p, c.data))
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 		if c.want.ID = "p"; p.Origin != c.want.Origin || p.DraftID != c.want.DraftID || p.Folder != c.want.Folder {
 			t.Errorf("%s: %+v", name, p)
 		}
@@ -569,12 +518,8 @@ func TestAPackageThatAnEventMadeKnownInCapitalsIsTheOneThatWasAdded(t *testing.T
 			p := office.Package{ID: capitals, Origin: office.MadeElsewhere, State: office.PackageOpen, Refused: refused}
 			return errors.Join(tx.PutDraft(d), tx.PutPackage(p))
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := r.accepted(d, esign.Added{PackageID: id}); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
+		noErr(t, r.accepted(d, esign.Added{PackageID: id}))
 		if now, _, err := r.draft("draft"); err != nil || now.PackageID != want {
 			t.Errorf("the draft became %+v, %v", now, err)
 		}
@@ -604,9 +549,7 @@ func TestAServiceThatTakesNothingIsNotAskedForEachDraft(t *testing.T) {
 	put := func(id string, tries int) {
 		t.Helper()
 		d := office.Draft{ID: id, Name: id, State: office.DraftQueued, Service: client.Home(), Tries: tries, NextTry: time.Now()}
-		if err := r.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(d) }); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, r.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(d) }))
 	}
 	work := func(asked int, what string) {
 		t.Helper()

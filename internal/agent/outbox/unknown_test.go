@@ -42,9 +42,7 @@ func TestTheListIsReadOnceForAllDraftsWhoseOutcomeIsUnknown(t *testing.T) {
 		t.Helper()
 		id := fmt.Sprint("draft ", n)
 		d := office.Draft{ID: id, Name: id, State: office.DraftUnknown, Service: client.Home(), Created: began.Add(-time.Duration(n) * time.Hour), NextTry: time.Now()}
-		if err := r.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(d) }); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, r.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(d) }))
 		return id
 	}
 	work := func(reads int, what string) {
@@ -68,16 +66,12 @@ func TestTheListIsReadOnceForAllDraftsWhoseOutcomeIsUnknown(t *testing.T) {
 	}
 
 	waits := office.Draft{ID: "waits", Name: "waits", State: office.DraftQueued, Service: client.Home(), NextTry: time.Now().Add(30 * time.Second)}
-	if err := r.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(waits) }); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, r.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(waits) }))
 	if pause, err := r.sendDue(t.Context()); err != nil || pause > 30*time.Second {
 		t.Errorf("one is to be sent in half a minute, and it pauses for %v, %v", pause, err)
 	}
 	waits.State = office.DraftSent
-	if err := r.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(waits) }); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, r.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(waits) }))
 
 	list.err, r.list = nil, loop.Retry{}
 	for n := range 40 {
@@ -90,9 +84,7 @@ func TestTheListIsReadOnceForAllDraftsWhoseOutcomeIsUnknown(t *testing.T) {
 	for n := range 41 {
 		id := fmt.Sprint("draft ", n)
 		d, _, err := r.draft(id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 		if sent := n%2 == 0 && n < 40; sent && (d.State != office.DraftSent || d.PackageID != "package of "+id) || !sent && (d.State != office.DraftUnknown || d.Tries == 0) {
 			t.Errorf("%s is %s, as package %q, after %d tries", id, d.State, d.PackageID, d.Tries)
 		}

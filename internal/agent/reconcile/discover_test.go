@@ -66,9 +66,7 @@ func (token) Invalidate(string)                      {}
 func (x *testService) lines() int {
 	x.t.Helper()
 	lines, err := x.Lines()
-	if err != nil {
-		x.t.Fatal(err)
-	}
+	noErr(x.t, err)
 	return len(lines)
 }
 
@@ -166,9 +164,7 @@ func TestAPartThatStartsAgainAsksForNothingAnew(t *testing.T) {
 		x.deps.Online = func() (*esign.Client, bool) { return client, true }
 		for range 5 {
 			ctx, stop := context.WithTimeout(t.Context(), 10*time.Minute)
-			if err := x.Run(ctx); err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, x.Run(ctx))
 			stop()
 		}
 		if s.read != 1 {
@@ -181,14 +177,10 @@ func TestAStateThatWasRestoredUnderAWrongClockTellsOfWhatIsNew(t *testing.T) {
 	x := newService(t)
 	now := x.Now()
 	mark := func(tx *store.Tx) error { return MarkRestored(tx, now.Add(365*24*time.Hour)) }
-	if err := x.Data.Update(mark); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, x.Data.Update(mark))
 	later := esign.Status{PackageID: "later", State: "open", TimeCreated: now.Add(time.Hour)}
 	before := esign.Status{PackageID: "before", State: "open", TimeCreated: now.Add(-time.Hour)}
-	if err := x.meetPackages("home", []esign.Status{later, before}, time.Time{}, false); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, x.meetPackages("home", []esign.Status{later, before}, time.Time{}, false))
 	for id, told := range map[string]bool{"later": true, "before": false} {
 		err := x.Data.Store.View(func(tx *store.Tx) error {
 			p, known, err := tx.Package(id)
@@ -290,14 +282,10 @@ func TestAPageOfTheListOpensNoPackageAgainThatTheStatusSaysIsOver(t *testing.T) 
 				x.known(office.PackageOpen)
 				x.check(esign.Status{PackageID: "p", State: esign.State(office.PackageRescinded)})
 				if refused {
-					if err := x.missPackage(x.now(), &esign.Error{Kind: esign.NotFound, Status: 404}, 0); err != nil {
-						t.Fatal(err)
-					}
+					noErr(t, x.missPackage(x.now(), &esign.Error{Kind: esign.NotFound, Status: 404}, 0))
 				}
 				page := []esign.Status{{PackageID: "p", State: esign.State(office.PackageOpen)}}
-				if err := x.meetPackages("", page, time.Time{}, false); err != nil {
-					t.Fatal(err)
-				}
+				noErr(t, x.meetPackages("", page, time.Time{}, false))
 				p := x.now()
 				if p.State != office.PackageRescinded || p.Final() || p.NextCheck.After(x.Now()) {
 					t.Fatalf("after the page it is %s, final: %v, asked about at %v", p.State, p.Final(), p.NextCheck)
@@ -306,9 +294,7 @@ func TestAPageOfTheListOpensNoPackageAgainThatTheStatusSaysIsOver(t *testing.T) 
 				if p := x.now(); p.State != office.PackageRescinded || !p.Final() {
 					t.Errorf("after the status it is %s, final: %v", p.State, p.Final())
 				}
-				if err := x.meetPackages("", page, time.Time{}, false); err != nil {
-					t.Fatal(err)
-				}
+				noErr(t, x.meetPackages("", page, time.Time{}, false))
 				x.settled(esign.Status{PackageID: "p", State: esign.State(office.PackageOpen)})
 				if p := x.now(); p.State != office.PackageOpen || p.Final() {
 					t.Errorf("extended, it is %s, final: %v", p.State, p.Final())
@@ -323,14 +309,12 @@ func (x *testService) settled(s esign.Status) {
 	x.t.Helper()
 	x.check(s)
 	x.noRecords.Failed(x.now().Service, x.Now(), loop.NotOfferedFor)
-	if err := x.noteRecord(recordQuestion{id: "p"}, nil); err != nil {
-		x.t.Fatal(err)
-	}
+	noErr(x.t, x.noteRecord(recordQuestion{id: "p"}, nil))
 }
 
 func TestAPackageOfAServiceNotInUseIsOfTheBackupToo(t *testing.T) {
 	tools := looptest.Base(t, func() {})
-	err := tools.Data.Update(func(tx *store.Tx) error {
+	noErr(t, tools.Data.Update(func(tx *store.Tx) error {
 		if err := errors.Join(tx.UseService("one"), tx.PutPackage(office.Package{ID: "p", State: office.PackageOpen}), tx.UseService("other")); err != nil {
 			return err
 		}
@@ -341,10 +325,7 @@ func TestAPackageOfAServiceNotInUseIsOfTheBackupToo(t *testing.T) {
 			t.Errorf("what happened to it since is told again: %+v, %v", p, err)
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 // hourly is a service that lists 300 packages, the newest first, of which one was made each hour. One may be unsent.

@@ -68,9 +68,7 @@ func (h *hearer) arrives(id, action, packageID string) {
 	h.t.Helper()
 	body := fmt.Appendf(nil, `{"eventId":%q,"action":%q,"packageId":%q,"documentId":"d","signerId":"s"}`, id, action, packageID)
 	ev := office.Event{ID: id, Action: action, PackageID: packageID, Received: h.Now(), Body: body}
-	if err := h.Data.Update(func(tx *store.Tx) error { _, err := tx.AddEvent(ev); return err }); err != nil {
-		h.t.Fatal(err)
-	}
+	noErr(h.t, h.Data.Update(func(tx *store.Tx) error { _, err := tx.AddEvent(ev); return err }))
 	h.WakeEvents()
 }
 
@@ -139,9 +137,7 @@ func TestLargeEventsThatWaitTakeLittleMemory(t *testing.T) {
 			time.Sleep(time.Nanosecond)
 			body := fmt.Appendf(nil, `{"eventId":"%d","action":%q,"packageId":"%d","documentId":"d","signerId":"s","externalId":%q}`, n, esign.DocumentSigned, n, large)
 			ev := office.Event{ID: fmt.Sprint(n), Action: esign.DocumentSigned, PackageID: fmt.Sprint(n), Received: h.Now(), Body: body}
-			if err := h.Data.Update(func(tx *store.Tx) error { _, err := tx.AddEvent(ev); return err }); err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, h.Data.Update(func(tx *store.Tx) error { _, err := tx.AddEvent(ev); return err }))
 		}
 		held := func() int {
 			runtime.GC()

@@ -122,9 +122,7 @@ func (d *desk) at(t *testing.T, packages int) *hearer {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	ctx, stop := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	for _, run := range []func(context.Context) error{h.RunEvents, h.Run} {
@@ -395,7 +393,7 @@ func TestTheListIsReadAndASweepEndsThoughQuestionsNeverDo(t *testing.T) {
 		d := desk{}
 		h := d.at(t, 0)
 		h.deaf = true
-		err := h.Data.Update(func(tx *store.Tx) error {
+		noErr(t, h.Data.Update(func(tx *store.Tx) error {
 			for i := range 500 {
 				p := office.Package{ID: fmt.Sprint("p", i), Name: "Lease", State: office.PackageOpen, Created: h.Now(), Checked: h.Now(), NextCheck: h.Now()}
 				if err := tx.PutPackage(p); err != nil {
@@ -403,10 +401,7 @@ func TestTheListIsReadAndASweepEndsThoughQuestionsNeverDo(t *testing.T) {
 				}
 			}
 			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		h.Wake()
 		time.Sleep(time.Minute)
 		lists := d.count("list")

@@ -17,6 +17,8 @@ import (
 	"golang.org/x/time/rate"
 )
 
+var noErr = looptest.NoErr
+
 // testService is a Service with what it needs in the test's hands. Nobody is signed in, and it does not run.
 type testService struct {
 	*Service
@@ -94,17 +96,11 @@ func newService(t *testing.T) *testService {
 func (x *testService) happens(id, action, signer string) {
 	x.t.Helper()
 	body, err := json.Marshal(map[string]string{"eventId": id, "action": action, "packageId": "p", "documentId": "d", "signerId": signer})
-	if err != nil {
-		x.t.Fatal(err)
-	}
+	noErr(x.t, err)
 	ev := office.Event{ID: id, Action: action, PackageID: "p", Received: x.Now(), Body: body}
-	if err := x.Data.Update(func(tx *store.Tx) error { _, err := tx.AddEvent(ev); return err }); err != nil {
-		x.t.Fatal(err)
-	}
+	noErr(x.t, x.Data.Update(func(tx *store.Tx) error { _, err := tx.AddEvent(ev); return err }))
 	for range 2 { // as after a crash right behind the commit
-		if err := x.handleEvent(ev); err != nil {
-			x.t.Fatal(err)
-		}
+		noErr(x.t, x.handleEvent(ev))
 	}
 }
 
@@ -143,9 +139,7 @@ func TestWhatAnEventAndTheStatusTellIsToldOnceWhicheverComesFirst(t *testing.T) 
 func (x *testService) known(state office.PackageState) {
 	x.t.Helper()
 	p := office.Package{ID: "p", State: state, Created: x.Now()}
-	if err := x.Data.Update(func(tx *store.Tx) error { return tx.PutPackage(p) }); err != nil {
-		x.t.Fatal(err)
-	}
+	noErr(x.t, x.Data.Update(func(tx *store.Tx) error { return tx.PutPackage(p) }))
 }
 
 func (x *testService) check(s esign.Status) {
@@ -163,9 +157,7 @@ func TestAnAnswerThatWasOvertakenTakesNothingBack(t *testing.T) {
 		answer := esign.Status{PackageID: "p", State: esign.State(office.PackageOpen)}
 		x.check(esign.Status{PackageID: "p", State: esign.State(office.PackageRescinded)})
 		time.Sleep(time.Second)
-		if err := x.notePackage(t.Context(), asked, answer, nil, false); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, x.notePackage(t.Context(), asked, answer, nil, false))
 		if p, err := x.stored("p"); err != nil || p.State != office.PackageRescinded || p.NextCheck.After(x.Now()) {
 			t.Errorf("%s, asked again at %s: %v", p.State, p.NextCheck, err)
 		}
@@ -188,9 +180,7 @@ func TestFilesGoBesideTheOriginalOfADraftThatClaimedThePackageMeanwhile(t *testi
 		asked := x.now()
 		claimed := asked
 		claimed.DraftID = "draft"
-		if err := x.Data.Update(func(tx *store.Tx) error { return tx.PutPackage(claimed) }); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, x.Data.Update(func(tx *store.Tx) error { return tx.PutPackage(claimed) }))
 		noted, err := x.applyCheck(asked, esign.Status{PackageID: "p", State: esign.Executed}, false)
 		if err != nil || !noted || x.madeOf != "draft" {
 			t.Errorf("noted %v, the folder is that of draft %q: %v", noted, x.madeOf, err)
@@ -239,9 +229,7 @@ func TestAnEventThatComesWhileTheAnswerIsUnderWayHasThePackageAskedAboutAgain(t 
 func (x *testService) now() office.Package {
 	x.t.Helper()
 	p, err := x.stored("p")
-	if err != nil {
-		x.t.Fatal(err)
-	}
+	noErr(x.t, err)
 	return p
 }
 
@@ -290,9 +278,7 @@ func TestTheRecordOfAPackageThatWasWithdrawnIsOwed(t *testing.T) {
 		x := newService(t)
 		x.known(office.PackageOpen)
 		before, err := x.stored("p")
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 		if noted, err := x.Note(before, esign.Status{PackageID: "p", State: esign.State(office.PackageRescinded)}); err != nil || !noted {
 			t.Fatal(noted, err)
 		}
@@ -301,9 +287,7 @@ func TestTheRecordOfAPackageThatWasWithdrawnIsOwed(t *testing.T) {
 			t.Fatalf("it is not asked about any more: %+v, %v", p, err)
 		}
 		x.known(office.PackageOpen)
-		if err := x.NoteGone(before); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, x.NoteGone(before))
 		if p, err = x.stored("p"); err != nil || !p.Final() {
 			t.Errorf("the service shows it no more, and is to be asked about it: %+v, %v", p, err)
 		}
@@ -317,9 +301,7 @@ func TestARefusedPackageIsAskedAboutMoreAndMoreRarelyButAtLeastDaily(t *testing.
 			x.known(state)
 			asked := 0
 			for began := time.Now(); time.Since(began) < 60*24*time.Hour; asked++ {
-				if err := x.missPackage(x.now(), &esign.Error{Kind: esign.NotFound, Status: 404}, 0); err != nil {
-					t.Fatal(err)
-				}
+				noErr(t, x.missPackage(x.now(), &esign.Error{Kind: esign.NotFound, Status: 404}, 0))
 				p, _ := x.stored("p")
 				pause := p.NextCheck.Sub(x.Now())
 				if p.Final() || pause <= 0 || pause > maxMiss {
@@ -366,22 +348,14 @@ func TestAnEventInCapitalsIsAboutThePackageThatIsKnown(t *testing.T) {
 	} {
 		x := newService(t)
 		known := office.Package{ID: p, State: office.PackageOpen, Created: x.Now(), Documents: c.documents, Signers: c.signers}
-		if err := x.Data.Update(func(tx *store.Tx) error { return tx.PutPackage(known) }); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, x.Data.Update(func(tx *store.Tx) error { return tx.PutPackage(known) }))
 		for n, action := range []string{esign.DocumentSigned, esign.PackageExecuted} {
 			body, err := json.Marshal(map[string]string{"eventId": action, "action": action, "packageId": strings.ToUpper(p), "documentId": strings.ToUpper(d),
 				"signerId": strings.ToUpper(s), "nextSignerId": strings.ToUpper(next)})
-			if err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, err)
 			ev := office.Event{ID: action, Action: action, PackageID: strings.ToUpper(p), Received: x.Now().Add(time.Duration(n)), Body: body}
-			if err := x.Data.Update(func(tx *store.Tx) error { _, err := tx.AddEvent(ev); return err }); err != nil {
-				t.Fatal(err)
-			}
-			if err := x.handleEvent(ev); err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, x.Data.Update(func(tx *store.Tx) error { _, err := tx.AddEvent(ev); return err }))
+			noErr(t, x.handleEvent(ev))
 		}
 		now, err := x.stored(p)
 		if err != nil || now.State != office.PackageExecuted || len(now.Documents) != 1 || !slices.Equal(now.Documents[0].SignedBy, c.signedBy) || len(now.Signers) != 2 {
@@ -407,32 +381,20 @@ func TestAPackageThatIsMetInCapitalsIsKnownOnce(t *testing.T) {
 				x := newService(t)
 				happens := func(id, pack, document, signer string) {
 					body, err := json.Marshal(map[string]string{"eventId": id, "action": esign.DocumentSigned, "packageId": pack, "documentId": document, "signerId": signer})
-					if err != nil {
-						t.Fatal(err)
-					}
+					noErr(t, err)
 					ev := office.Event{ID: id, Action: esign.DocumentSigned, PackageID: pack, Received: x.Now(), Body: body}
-					if err := x.Data.Update(func(tx *store.Tx) error { _, err := tx.AddEvent(ev); return err }); err != nil {
-						t.Fatal(err)
-					}
-					if err := x.handleEvent(ev); err != nil {
-						t.Fatal(err)
-					}
+					noErr(t, x.Data.Update(func(tx *store.Tx) error { _, err := tx.AddEvent(ev); return err }))
+					noErr(t, x.handleEvent(ev))
 				}
 				happens("1", capitals, strings.ToUpper(d), strings.ToUpper(signer))
 				id, other := capitals, p
 				if refused {
 					asked, err := x.stored(capitals)
-					if err != nil {
-						t.Fatal(err)
-					}
-					if err := x.notePackage(t.Context(), asked, esign.Status{}, &esign.Error{Kind: esign.NotFound, Status: 404}, false); err != nil {
-						t.Fatal(err)
-					}
+					noErr(t, err)
+					noErr(t, x.notePackage(t.Context(), asked, esign.Status{}, &esign.Error{Kind: esign.NotFound, Status: 404}, false))
 					id, other = p, ""
 				}
-				if err := x.meetPackages("", []esign.Status{{PackageID: p, State: "open"}}, time.Time{}, false); err != nil {
-					t.Fatal(err)
-				}
+				noErr(t, x.meetPackages("", []esign.Status{{PackageID: p, State: "open"}}, time.Time{}, false))
 				asked, err := x.stored(id)
 				if err != nil || asked.ID != id {
 					t.Fatalf("%+v, %v", asked, err)

@@ -21,6 +21,8 @@ import (
 	"countersign/internal/store"
 )
 
+var noErr = looptest.NoErr
+
 // backups makes backups of an empty state.
 func backups(t *testing.T, adjust func(*Options)) *Backups {
 	t.Helper()
@@ -149,12 +151,12 @@ func TestAnInterruptedBackupIsNoneAndLeavesNothing(t *testing.T) {
 			now, _ := filepath.Glob(filepath.Join(r.options.Folder, ".*"+temporary))
 			for _, path := range now { // as a kill leaves it
 				left++
-				must(t, os.WriteFile(filepath.Join(r.options.Folder, ".countersign-killed"+temporary), read(t, path), 0o600))
+				noErr(t, os.WriteFile(filepath.Join(r.options.Folder, ".countersign-killed"+temporary), read(t, path), 0o600))
 			}
 		}
-		must(t, r.Make())
+		noErr(t, r.Make())
 		r.options.Crash = func(string) {}
-		must(t, r.Make())
+		noErr(t, r.Make())
 		if now, _ := filepath.Glob(filepath.Join(r.options.Folder, ".*"+temporary)); len(now) != 0 || made(t, r) != 2 || left == 0 {
 			t.Errorf("killed at %q: left %d, then %q, %d backups", at, left, now, made(t, r))
 		}
@@ -172,11 +174,11 @@ func TestBackupsGoOnWithAnotherKeyBesideThoseOfTheOneBefore(t *testing.T) {
 		r := backups(t, func(o *Options) { o.Key = func() (safe.Secret, bool) { return key, true } })
 		text := []byte("a contract")
 		d := office.Draft{ID: "d", State: office.DraftHeld, Files: []office.DraftFile{{Copy: "d-1", Size: int64(len(text)), SHA256: sum(text)}}}
-		must(t, errors.Join(os.WriteFile(filepath.Join(r.options.Documents, "d-1"), text, 0o600), r.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(d) })))
-		must(t, r.Make())
+		noErr(t, errors.Join(os.WriteFile(filepath.Join(r.options.Documents, "d-1"), text, 0o600), r.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(d) })))
+		noErr(t, r.Make())
 		key = safe.Secret{2}
 		inTheWay := filepath.Join(r.options.Folder, "000002-2026-01-01"+ending)
-		must(t, os.WriteFile(inTheWay, []byte("countersign sealed file 1\ndamaged"), 0o600))
+		noErr(t, os.WriteFile(inTheWay, []byte("countersign sealed file 1\ndamaged"), 0o600))
 		running(t, r, func() {
 			r.Health.Set(health.BackupFails, tell(nil))
 			for range 20 {
@@ -188,7 +190,7 @@ func TestBackupsGoOnWithAnotherKeyBesideThoseOfTheOneBefore(t *testing.T) {
 			}
 		})
 		files, err := List(r.options.Folder)
-		must(t, err)
+		noErr(t, err)
 		if len(files) > 11 || files[0].Number != 22 {
 			t.Errorf("%d backups, the newest is number %d", len(files), files[0].Number)
 		}
@@ -197,24 +199,17 @@ func TestBackupsGoOnWithAnotherKeyBesideThoseOfTheOneBefore(t *testing.T) {
 			t.Fatalf("%+v, %v", documents, err)
 		}
 		back := filepath.Join(t.TempDir(), "back")
-		must(t, RestoreDocument(files[0].Path, documents[0], key, back))
+		noErr(t, RestoreDocument(files[0].Path, documents[0], key, back))
 		if string(read(t, back)) != string(text) {
 			t.Error("another document was restored")
 		}
 	})
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func read(t *testing.T, path string) []byte {
 	t.Helper()
 	b, err := os.ReadFile(path)
-	must(t, err)
+	noErr(t, err)
 	return b
 }
 

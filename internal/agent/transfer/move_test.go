@@ -22,19 +22,17 @@ func FuzzRecords(f *testing.F) {
 	f.Add("bytes", []byte(`{"name":"../x","size":3}`), false)
 	f.Add("job", []byte(`{"package_id":"a","folder":"/autostart","target":"x.desktop"}`), false)
 	settings, err := json.Marshal(theOffice().Settings)
-	if err != nil {
-		f.Fatal(err)
-	}
+	noErr(f, err)
 	f.Fuzz(func(t *testing.T, kind string, value []byte, end bool) {
 		var file bytes.Buffer
 		w, err := Write(&file, safe.Secret{1}, Header{Kind: Move})
-		must(t, err)
-		must(t, w.Put(store.Record{Kind: kindSettings, JSON: settings}))
+		noErr(t, err)
+		noErr(t, w.Put(store.Record{Kind: kindSettings, JSON: settings}))
 		if w.Put(store.Record{Kind: store.Kind(kind), JSON: value}) != nil {
 			return // no JSON
 		}
 		if end {
-			must(t, w.Close())
+			noErr(t, w.Close())
 		}
 		o := Office{}
 		m := &moving{Office: &o, now: time.Now(), needed: map[string]Document{}, ids: map[string]bool{}, here: map[string]string{}}
@@ -74,9 +72,9 @@ func TestWhatIsLeftOutIsSaidOnceAndWithinBounds(t *testing.T) {
 		o.Drafts = append(o.Drafts, d)
 	}
 	var file bytes.Buffer
-	must(t, WriteMove(&file, safe.NewSealer("password 10"), o, nil))
+	noErr(t, WriteMove(&file, safe.NewSealer("password 10"), o, nil))
 	got, err := ReadMove(&file, "password 10", time.Now(), "")
-	must(t, err)
+	noErr(t, err)
 	if len(got.LeftOut) != mostLeftOut || got.LeftOut[0] == got.LeftOut[1] {
 		t.Errorf("%d lines, %v first", len(got.LeftOut), got.LeftOut[:2])
 	}
@@ -88,9 +86,9 @@ func TestAPackageKnowsItsWatchedFolderOnTheNewComputer(t *testing.T) {
 	o.Folders = []office.HotFolder{{ID: "f1", Path: "/srv/send", Signers: []office.Signer{{FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"}}}}
 	o.Packages = []office.Package{{ID: "by-id", Service: "s", Folder: "f1"}, {ID: "by-tag", Service: "s", Folder: office.TagAt("s", "f1")}, {ID: "of-none", Folder: "f2"}}
 	var file bytes.Buffer
-	must(t, WriteMove(&file, safe.NewSealer("password 10"), o, nil))
+	noErr(t, WriteMove(&file, safe.NewSealer("password 10"), o, nil))
 	got, err := ReadMove(&file, "password 10", time.Now(), "")
-	must(t, err)
+	noErr(t, err)
 	if len(got.Folders) != 1 || len(got.Packages) != 3 {
 		t.Fatalf("%+v, left out %v", got, got.LeftOut)
 	}

@@ -22,7 +22,7 @@ func theOffice() Shared {
 func TestAnOfficeFileCarriesTheOfficeAndNotTheComputer(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "Office.countersign")
 	o := theOffice()
-	must(t, WriteShared(path, o))
+	noErr(t, WriteShared(path, o))
 	got, err := ReadShared(path)
 	if err != nil || got.ClientSecret != "" {
 		t.Fatal(got, err)
@@ -44,7 +44,7 @@ func TestAnOfficeFileCarriesTheOfficeAndNotTheComputer(t *testing.T) {
 	}
 	o.ClientSecret = "s3cret"
 	path += office.OwnEnding
-	must(t, WriteShared(path, o))
+	noErr(t, WriteShared(path, o))
 	if got, err := ReadShared(path); err != nil || got.ClientSecret != "s3cret" {
 		t.Errorf("got %q, %v", got.ClientSecret, err)
 	}
@@ -88,7 +88,7 @@ func TestWhatIsNoOfficeFileIsRefusedInASentence(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(dir, "x.countersign")
-			must(t, os.WriteFile(path, []byte(c.text), 0o600))
+			noErr(t, os.WriteFile(path, []byte(c.text), 0o600))
 			o, err := ReadShared(path)
 			text := said(err).String()
 			if (c.says == "") != (err == nil) || !strings.Contains(text, c.says) || strings.Contains(text, "s3cr3t") {

@@ -27,6 +27,8 @@ import (
 	"go.uber.org/goleak"
 )
 
+var noErr = looptest.NoErr
+
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // world is a Service, and the place where its releases are announced.
@@ -52,9 +54,7 @@ func newWorld(t *testing.T, version string) *world {
 	t.Helper()
 	w := &world{t: t, file: strings.Repeat("setup ", 1000), on: true}
 	pub, private, err := minisign.GenerateKey(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	text, _ := pub.MarshalText()
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
 	w.key, w.public = private, lines[len(lines)-1]
@@ -74,9 +74,7 @@ func (w *world) release(version string) {
 func (w *world) restart(tools loop.Base, version string) {
 	w.t.Helper()
 	client, err := update.New(update.Source{Address: "https://example.com/countersign.json", Keys: []string{w.public}}, &http.Client{Transport: w})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	noErr(w.t, err)
 	folder := filepath.Join(filepath.Dir(tools.Data.Store.Path()), "update")
 	w.Service, err = New(tools, Deps{
 		Client: client, Keys: []string{w.public}, Version: version, Kind: update.Installer, System: "windows", Arch: "amd64", Folder: folder,
@@ -100,9 +98,7 @@ func (w *world) restart(tools loop.Base, version string) {
 			return errors.Join(err, w.noStart)
 		},
 	})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	noErr(w.t, err)
 }
 
 func (w *world) isBusy() bool {
@@ -208,9 +204,7 @@ func TestTheNewestVersionKnownNeverGoesBack(t *testing.T) {
 		w := newWorld(t, "1.0.0")
 		old := w.manifest
 		w.release("1.4.0")
-		if err := w.Check(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, w.Check(t.Context()))
 		w.manifest = old // signed, not expired, and kept back
 		w.restart(w.Base, "1.0.0")
 		err := w.Check(t.Context())
@@ -240,9 +234,7 @@ func TestOtherKeysBeginAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "1.0.0")
 		w.release("99999.0.0")
-		if err := w.Check(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, w.Check(t.Context()))
 		tools, fresh := w.Base, newWorld(t, "1.0.0")
 		fresh.restart(tools, "1.0.0")
 		if err := fresh.Check(t.Context()); err != nil || fresh.State().Newest != "1.2.0" {
@@ -376,9 +368,7 @@ func TestWhatAPersonInstallsIsFetchedCheckedAndNamed(t *testing.T) {
 		} {
 			w.deps.System, w.deps.Kind = c.system, c.kind
 			w.setFetched("", "")
-			if err := w.Check(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, w.Check(t.Context()))
 			offers := c.before != page
 			if s := w.State(); s.Todo != c.before || s.OneClick || s.Offers != offers || s.Path != "" {
 				t.Errorf("%s %s: %+v", c.system, c.kind, s)

@@ -9,8 +9,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"log/slog"
-	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -25,7 +23,7 @@ import (
 	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/issuer"
-	"countersign/internal/agent/loop"
+	"countersign/internal/agent/loop/looptest"
 	"countersign/internal/esign"
 	"countersign/internal/inbox"
 	"countersign/internal/message"
@@ -34,6 +32,8 @@ import (
 	"countersign/internal/store"
 	"countersign/internal/tunnel"
 )
+
+var noErr = looptest.NoErr
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
@@ -127,22 +127,15 @@ func newService(t *testing.T) *testService {
 		defer x.mu.Unlock()
 		return x.now
 	}
-	log := slog.New(slog.DiscardHandler)
-	issues := health.New(clock, func() {})
-	st, _, err := data.Open(filepath.Join(t.TempDir(), "state.db"), log, clock, issues)
-	must(t, err)
+	tools := looptest.Base(t, func() {})
+	tools.Now, tools.Health = clock, health.New(clock, func() {})
 	t.Cleanup(func() {
 		service.Close()
 		client.CloseIdleConnections()
-		st.Close()
 	})
-	x.vault = &values{st: st, kept: map[string][]byte{}}
-	tools := loop.Base{
-		Log: log, Now: clock, Jitter: rand.Float64, Pace: loop.Pace{}.Complete(), Data: st, Health: issues, Breaker: &loop.Breaker{},
-		Signal: func(office.Change) {}, Show: func(office.Activity) {},
-	}
+	x.vault = &values{st: tools.Data, kept: map[string][]byte{}}
 	cfg := issuer.Config(x.settings)
-	cfg.HTTP, cfg.Log, cfg.Now = client, log, clock
+	cfg.HTTP, cfg.Log, cfg.Now = client, tools.Log, clock
 	api := esign.NewClient(cfg, anyone{})
 	x.Service = New(tools, Deps{
 		Vault: x.vault,
@@ -177,7 +170,7 @@ func newService(t *testing.T) *testService {
 		},
 		Crash: func(string) {},
 	})
-	must(t, x.Load())
+	noErr(t, x.Load())
 	x.Open(issuer.Of(x.settings))
 	x.up("https://office.test")
 	return x
@@ -208,7 +201,7 @@ func (x *testService) later(d time.Duration) {
 // register has it register, as it must be able to.
 func (x *testService) register(t *testing.T) {
 	t.Helper()
-	must(t, x.Register(t.Context(), true))
+	noErr(t, x.Register(t.Context(), true))
 }
 
 // deliver sends an event signed with a secret and returns how it was answered.
@@ -227,7 +220,7 @@ const hook = "https://office.test/webhook"
 
 func TestWhoFollowsIsToldOfAnEventThatCannotBeRead(t *testing.T) {
 	x := newService(t)
-	must(t, x.Register(t.Context(), false))
+	noErr(t, x.Register(t.Context(), false))
 	for range 2 {
 		if got := x.deliver(`"`, hook, "s1"); got != http.StatusOK { // which ends the text that is to hold it
 			t.Errorf("answered %d", got)
@@ -243,7 +236,7 @@ func TestAnEventIsTakenInOnceTheAddressIsRegistered(t *testing.T) {
 	if got := x.deliver("1", hook, "s1"); got != http.StatusUnauthorized {
 		t.Errorf("before: %d", got)
 	}
-	must(t, x.Register(t.Context(), false))
+	noErr(t, x.Register(t.Context(), false))
 	for _, what := range []string{"first", "again"} {
 		if got := x.deliver("1", hook, "s1"); got != http.StatusOK {
 			t.Errorf("%s: %d", what, got)
@@ -264,18 +257,17 @@ func TestAnEventIsTakenInOnceTheAddressIsRegistered(t *testing.T) {
 func TestAnEventBelongsToTheServiceWhoseKeyItWasVerifiedWith(t *testing.T) {
 	x := newService(t)
 	x.register(t)
-	must(t, x.Data.Update(func(tx *store.Tx) error { return tx.UseService("https://another.test") }))
+	noErr(t, x.Data.Update(func(tx *store.Tx) error { return tx.UseService("https://another.test") }))
 	if got := x.deliver("1", hook, "s1"); got != http.StatusOK {
 		t.Fatalf("answered %d", got)
 	}
-	err := x.Data.Store.View(func(tx *store.Tx) error {
+	noErr(t, x.Data.Store.View(func(tx *store.Tx) error {
 		e, ok, err := tx.Event("1")
 		if want := issuer.Home(x.settings); !ok || e.Service != want {
 			t.Errorf("the event is kept for %q, want %q", e.Service, want)
 		}
 		return err
-	})
-	must(t, err)
+	}))
 }
 
 func TestAnEventWaitsForTheRegistrationUnderWay(t *testing.T) {
@@ -288,7 +280,7 @@ func TestAnEventWaitsForTheRegistrationUnderWay(t *testing.T) {
 		t.Fatalf("answered %d before the secret was known", status)
 	case <-time.After(50 * time.Millisecond):
 	}
-	must(t, x.adopt(issuer.Of(x.settings), endpoint{ID: "e", URL: hook, Secret: "new"}))
+	noErr(t, x.adopt(issuer.Of(x.settings), endpoint{ID: "e", URL: hook, Secret: "new"}))
 	if status := <-answered; status != http.StatusOK {
 		t.Errorf("answered %d", status)
 	}
@@ -297,7 +289,7 @@ func TestAnEventWaitsForTheRegistrationUnderWay(t *testing.T) {
 func TestARegistrationThatIsNotOnDiskDoesNotCount(t *testing.T) {
 	x := newService(t)
 	x.register(t)
-	must(t, x.Data.Store.Close())
+	noErr(t, x.Data.Store.Close())
 	if err := x.adopt(issuer.Of(x.settings), endpoint{ID: "another", URL: hook, Secret: "another"}); err == nil {
 		t.Error("it went well without a commit")
 	}
@@ -373,7 +365,7 @@ func TestAnEventThatCouldNotBeStoredIsNotTakenForOneThatWentElsewhere(t *testing
 	x.later(time.Hour)
 	x.Missed("p", x.Now())
 	x.later(time.Minute)
-	must(t, x.Data.Store.Close()) // as on a full disk
+	noErr(t, x.Data.Store.Close()) // as on a full disk
 	if got := x.deliver("1", hook, "s1"); got != http.StatusServiceUnavailable {
 		t.Fatalf("answered %d", got)
 	}
@@ -425,16 +417,16 @@ func TestTheRegistrationEndsWithTheSignIn(t *testing.T) {
 	x.register(t)
 	i := issuer.Of(x.settings)
 	done, err := x.TakeOver(t.Context())
-	must(t, err)
+	noErr(t, err)
 	if address, id, err := x.AtService(); address != hook || id != "e1" || err != nil {
 		t.Errorf("to be deleted: %q %q", address, id)
 	}
 	values, also, ended, err := x.End(i)
-	must(t, err)
+	noErr(t, err)
 	if id, _, _ := x.Endpoint(); id == "" {
 		t.Error("it ended before the commit")
 	}
-	must(t, x.vault.Put(values, also))
+	noErr(t, x.vault.Put(values, also))
 	ended()
 	done()
 	if x.MayBeRegistered() {
@@ -477,14 +469,6 @@ func TestEachReturnOfTheAddressIsTold(t *testing.T) {
 	cancel()
 	if url, open := x.WaitOpen(ctx); open {
 		t.Errorf("open at %q", url)
-	}
-}
-
-// must ends the test at an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }
 
@@ -571,7 +555,7 @@ func TestReportsAreFoundAgainThoughTheClockWasFastWhenTheyWereLost(t *testing.T)
 		"noticed at once": func(x *testService) { x.WokeUp(-365 * 24 * time.Hour) },
 		"after a restart": func(x *testService) {
 			x.missed.end()
-			must(t, x.recallMissed())
+			noErr(t, x.recallMissed())
 		},
 	} {
 		x := newService(t)

@@ -25,9 +25,7 @@ func Base(t testing.TB, changed func()) loop.Base {
 	log := slog.New(slog.DiscardHandler)
 	issues := health.New(time.Now, changed)
 	st, _, err := data.Open(filepath.Join(t.TempDir(), "state.db"), log, time.Now, issues)
-	if err != nil {
-		t.Fatal(err)
-	}
+	NoErr(t, err)
 	t.Cleanup(func() { st.Close() })
 	return loop.Base{
 		Log: log, Now: time.Now, Jitter: func() float64 { return 0 }, Pace: loop.Pace{}.Complete(), Data: st, Health: issues,
@@ -36,17 +34,21 @@ func Base(t testing.TB, changed func()) loop.Base {
 	}
 }
 
+// NoErr ends the test at an error.
+func NoErr(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Spoil makes all records of those buckets unreadable that hold part, and opens the store anew.
 func Spoil(t testing.TB, tools *loop.Base, part string, buckets ...string) {
 	t.Helper()
 	file := tools.Data.Store.Path()
-	if err := tools.Data.Close(); err != nil {
-		t.Fatal(err)
-	}
+	NoErr(t, tools.Data.Close())
 	db, err := bolt.Open(file, 0o600, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	NoErr(t, err)
 	err = db.Update(func(tx *bolt.Tx) (err error) {
 		for _, name := range buckets {
 			bucket := tx.Bucket([]byte(name))
@@ -63,13 +65,9 @@ func Spoil(t testing.TB, tools *loop.Base, part string, buckets ...string) {
 		}
 		return err
 	})
-	if err := errors.Join(err, db.Close()); err != nil {
-		t.Fatal(err)
-	}
+	NoErr(t, errors.Join(err, db.Close()))
 	st, _, err := data.Open(file, tools.Log, time.Now, tools.Health)
-	if err != nil {
-		t.Fatal(err)
-	}
+	NoErr(t, err)
 	t.Cleanup(func() { st.Close() })
 	tools.Data = st
 }
