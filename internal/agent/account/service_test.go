@@ -118,7 +118,7 @@ func newService(t *testing.T) *testService {
 	x.endpoint = &registration{}
 	client := sandbox.DemoClient()
 	var err error
-	if x.service, err = sandbox.Start(sandbox.Options{AutoConsent: true, Clients: []sandbox.Client{client}}); err != nil {
+	if x.service, err = sandbox.Start(sandbox.Options{AutoConsent: true, KeyBits: 1024, Clients: []sandbox.Client{client}}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { x.service.Close() })
@@ -153,12 +153,11 @@ func (x *testService) setUp(t *testing.T) {
 	}
 }
 
-// signIn signs in as a browser does.
-func (x *testService) signIn(t *testing.T) {
-	t.Helper()
+// tryToSignIn signs in as a browser does.
+func (x *testService) tryToSignIn(t *testing.T) error {
 	var browser sync.WaitGroup
 	defer browser.Wait()
-	noErr(t, x.SignIn(t.Context(), SignInOptions{}, func(address string) error {
+	return x.SignIn(t.Context(), SignInOptions{}, func(address string) error {
 		browser.Go(func() {
 			client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 			if resp, err := client.Get(address); err == nil {
@@ -167,7 +166,12 @@ func (x *testService) signIn(t *testing.T) {
 			}
 		})
 		return nil
-	}))
+	})
+}
+
+func (x *testService) signIn(t *testing.T) {
+	t.Helper()
+	noErr(t, x.tryToSignIn(t))
 }
 
 func TestTheEndpointEndsInTheCommitThatEndsTheSignIn(t *testing.T) {

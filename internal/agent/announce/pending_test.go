@@ -2,6 +2,7 @@ package announce
 
 import (
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -132,4 +133,25 @@ func TestAPersonWhoTakesTimeForEachDocumentIsToldOfOnce(t *testing.T) {
 	if told != 2 {
 		t.Errorf("told %d times in two and a half minutes", told)
 	}
+}
+
+func TestASnoozeOutlivesARestartAndEndsThoughTheClockIsSetBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var wrong atomic.Int64 // by how much the clock is
+		r := newService(t, func(x *testService) { x.now = func() time.Time { return time.Now().Add(time.Duration(wrong.Load())) } })
+		until := time.Now().Add(time.Hour).Round(0)
+		r.Snooze(until)
+		next := r.again(t)
+		if got := next.Snoozed(); !got.Equal(until) {
+			t.Errorf("after a restart snoozed until %v", got)
+		}
+		wrong.Store(int64(-5 * time.Hour))
+		if got := next.Snoozed(); !got.IsZero() {
+			t.Errorf("nobody is told anything until %v, and it is %v", got, next.Now())
+		}
+		next.Snooze(time.Time{})
+		if got := r.again(t).Snoozed(); !got.IsZero() {
+			t.Errorf("after it was ended, snoozed until %v", got)
+		}
+	})
 }

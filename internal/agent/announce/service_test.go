@@ -197,6 +197,18 @@ func TestAProblemNotedAsToldIsToldThoughTheProgramEnds(t *testing.T) {
 	})
 }
 
+func TestWhatIsCommittedAsToldIsToldBeforeTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newService(t, nil)
+		for range 3 { // the third is held back by the pause for more
+			r.Announce(office.Fact{Title: message.Signed("Told", "Lease"), CaughtUp: true})
+		}
+		if r.stop(); r.count("Told") != 3 {
+			t.Errorf("told %q", r.raised)
+		}
+	})
+}
+
 func TestAFactIsNewsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newService(t, nil)

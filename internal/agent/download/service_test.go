@@ -181,8 +181,13 @@ func TestWhatWaitsForAServiceNotInUseMovesToTheNewFolderToo(t *testing.T) {
 func TestTroubleWithAFolderThatNoFileWaitsForAnyMoreIsNotTold(t *testing.T) {
 	x := newService(t)
 	j := x.plan("p")[0]
-	if err := x.notSaved(t.Context(), j, archive.ErrMissing); err != nil || !x.Health.Has(health.FolderFails) {
-		t.Fatalf("while it waits: %v, %+v", err, x.Health.List())
+	for trouble, says := range map[error]string{
+		archive.ErrFull: "is full. 1 file is waiting", archive.ErrReadOnly: "not allowed to save", archive.ErrNotFolder: "1 file", archive.ErrMissing: "1 file is waiting",
+	} {
+		err := x.notSaved(t.Context(), j, trouble)
+		if told := x.Health.List(); err != nil || len(told) != 1 || told[0].ID != health.FolderFails.ID || !strings.Contains(told[0].Text(), says) {
+			t.Fatalf("%v, while it waits: %v, %+v", trouble, err, told)
+		}
 	}
 	next := t.TempDir()
 	x.update(func(tx *store.Tx) error { return MoveJobs(tx, x.settings.SaveTo, next, nil, x.Now) })
@@ -201,19 +206,22 @@ func TestARefusedFileIsAskedForMoreAndMoreRarelyButAtLeastDaily(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := newService(t)
 		x.settings.SaveCAC = true
-		for _, j := range x.plan("p") {
-			asked := 0
-			for began := x.Now(); x.Now().Sub(began) < 60*24*time.Hour; asked++ {
-				noErr(t, x.refused(t.Context(), j, &esign.Error{Kind: esign.Forbidden, Status: 403}))
-				j = x.job(j)
-				pause := j.NextTry.Sub(x.Now())
-				if pause > 24*time.Hour || pause <= 0 {
-					t.Fatalf("%s: asked for again after %v: %+v", j.Key(), pause, j)
+		for kind, days := range map[esign.Kind]int{esign.Forbidden: 60, esign.NotFound: 2, esign.Refused: 2, esign.SignedOut: 2, esign.Server: 2, esign.BadAnswer: 2} {
+			for _, j := range x.plan(string(kind)) {
+				asked := 0
+				for began := x.Now(); x.Now().Sub(began) < time.Duration(days)*24*time.Hour; asked++ {
+					x.service.Worked("") // others are given
+					noErr(t, x.refused(t.Context(), j, &esign.Error{Kind: kind}))
+					j = x.job(j)
+					pause := j.NextTry.Sub(x.Now())
+					if pause > 24*time.Hour || pause <= 0 || j.Problem.IsZero() {
+						t.Fatalf("%s: asked for again after %v: %+v", j.Key(), pause, j)
+					}
+					time.Sleep(pause)
 				}
-				time.Sleep(pause)
-			}
-			if asked < 60 || asked > 300 {
-				t.Errorf("%s: asked for %d times in 60 days", j.Key(), asked)
+				if asked < days || asked > 300 {
+					t.Errorf("%s: asked for %d times in %d days", j.Key(), asked, days)
+				}
 			}
 		}
 		if !x.Health.Has(health.FilesRefused) || !x.Health.Has(health.FilesFailed) {
@@ -340,7 +348,11 @@ func TestPeopleAreToldOfWhatIsWithheldThoughItsPackageCannotBeRead(t *testing.T)
 		j := x.plan("p")[0]
 		noErr(t, x.refused(t.Context(), j, &esign.Error{Kind: esign.Forbidden, Status: 403}))
 		looptest.Spoil(t, &x.Base, "", "packages", "package_lines")
-		time.Sleep(2 * office.WithheldAfter)
+		time.Sleep(office.WithheldAfter / 2)
+		if x.TellRefused(); x.Health.Has(health.FilesRefused) {
+			t.Error("told too early")
+		}
+		time.Sleep(office.WithheldAfter)
 		if x.TellRefused(); !x.Health.Has(health.FilesRefused) {
 			t.Errorf("health: %+v", x.Health.List())
 		}

@@ -126,20 +126,6 @@ func TestADocumentThatComesAgainHasOneVisibleEnd(t *testing.T) {
 	}
 }
 
-func TestADocumentThatComesAgainLaterIsAQuestionThoughItCanBeSigned(t *testing.T) {
-	atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
-		write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
-		d.looks()
-		d.accepted(func(*office.Package) {})
-		time.Sleep(time.Hour)
-		write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
-		d.looks()
-		if held := d.drafts(office.DraftHeld); len(held) != 1 || held[0].Problem != message.FileSentBefore("Lease.pdf") {
-			t.Errorf("held are %+v", held)
-		}
-	})
-}
-
 // The file that was refused first, and sent when it came again, is one that was sent.
 func TestADocumentThatWasSentAtTheSecondTryIsAQuestionTheThirdTime(t *testing.T) {
 	atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {

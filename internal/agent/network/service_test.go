@@ -2,7 +2,9 @@ package network
 
 import (
 	"context"
+	"io"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -70,4 +72,24 @@ func looksMoreRarely(t *testing.T, answer answers, asks bool) {
 		stop()
 		<-ended
 	})
+}
+
+func TestAServiceThatFailsIsNotTakenForTheNetwork(t *testing.T) {
+	for name, c := range map[string]struct {
+		status int
+		header http.Header
+	}{
+		"its own page for what is not there": {http.StatusNotFound, http.Header{"Content-Type": {"text/html"}}},
+		"its gateway":                        {http.StatusBadGateway, http.Header{"Content-Type": {"text/html"}}},
+		"a way to itself":                    {http.StatusFound, http.Header{"Location": {"/maintenance"}}},
+	} {
+		r := New(looptest.Base(t, func() {}), Deps{HTTP: &http.Client{Transport: answers(func(q *http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: c.status, Header: c.header, Body: io.NopCloser(strings.NewReader("<html>sorry</html>")), Request: q}, nil
+		})}})
+		s := office.DefaultSettings()
+		s.AuthURL, s.BaseURL = "https://sign.test", "https://sign.test"
+		if at, asks := r.Asks(t.Context(), s); asks {
+			t.Errorf("%s was taken for a sign-in page of the network at %q", name, at)
+		}
+	}
 }

@@ -18,7 +18,6 @@ import (
 	"testing"
 	"time"
 
-	"countersign/internal/agent/health"
 	"countersign/internal/agent/loop"
 	"countersign/internal/agent/loop/looptest"
 	"countersign/internal/archive"
@@ -33,21 +32,29 @@ var noErr = looptest.NoErr
 
 // service takes files and packages. It does with packages/add what the test says.
 type service struct {
-	add func(w http.ResponseWriter)
+	add    func(w http.ResponseWriter)
+	upload func(w http.ResponseWriter) // nil for one that takes the file
 
 	mu       sync.Mutex
-	uploads  int
+	uploads  [][]byte          // what was sent each time
 	packages []json.RawMessage // the external data of those that were added
 }
 
 func (s *service) ServeHTTP(w http.ResponseWriter, q *http.Request) {
-	body, _ := io.ReadAll(q.Body)
+	body, err := io.ReadAll(q.Body)
+	if err != nil {
+		return // the program has given it up
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w.Header().Set("Content-Type", "application/json")
 	switch {
 	case strings.HasSuffix(q.URL.Path, "/files/upload"):
-		s.uploads++
+		if s.upload != nil {
+			s.upload(w)
+			return
+		}
+		s.uploads = append(s.uploads, body)
 		io.WriteString(w, `{"fileId":"f"}`)
 	case strings.HasSuffix(q.URL.Path, "/packages/add"):
 		var p struct {
@@ -64,6 +71,20 @@ func (s *service) added() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.packages)
+}
+
+// answer has it answer so from now on.
+func (s *service) answer(add, upload func(w http.ResponseWriter)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.add, s.upload = add, upload
+}
+
+// sent are the bodies of all uploads.
+func (s *service) sent() [][]byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.uploads)
 }
 
 func accept(w http.ResponseWriter) { io.WriteString(w, `{"packageId":"p1"}`) }
@@ -194,40 +215,28 @@ func TestADraftBecomesOnePackage(t *testing.T) {
 	eventually(t, "the copy is gone", func() bool { return r.copiesKept() == 0 })
 }
 
-func TestALostAnswerNeverMakesASecondPackage(t *testing.T) {
-	r := newService(t, loseAnswer)
-	state, err := r.Send(t.Context(), r.newPackage(t), nil)
-	if err != nil || state.State != office.DraftUnknown && state.State != office.DraftSent {
-		t.Fatalf("%+v, %v", state, err)
-	}
-	<-r.wakes // the list has it
-	if state, err = r.draftState(state.DraftID); err != nil || state.State != office.DraftSent || r.service.added() != 1 {
-		t.Errorf("%d added; %+v, %v", r.service.added(), state, err)
-	}
-	if r.Health.Has(health.OutcomeUnknown) {
-		t.Error("people are still told that nobody knows")
-	}
-}
-
 func TestAnEventTellsWhatBecameOfADraft(t *testing.T) {
-	r := newService(t, refuse)
-	state, err := r.Send(t.Context(), r.newPackage(t), nil)
-	if err != nil || state.State != office.DraftFailed {
-		t.Fatalf("%+v, %v", state, err)
-	}
-	p, other := office.Package{ID: "p7"}, office.Package{ID: "p8"}
-	err = r.Data.Update(func(tx *store.Tx) error {
-		if err := r.Claim(tx, &p, withCorrelation(nil, state.DraftID)); err != nil {
-			return err
+	for want, add := range map[office.DraftState]func(http.ResponseWriter){office.DraftFailed: refuse, office.DraftQueued: turnAway} {
+		r := newService(t, add)
+		r.end() // the test does what it runs
+		r.Pace.Retry = time.Minute
+		id, err := r.Hold(r.newPackage(t))
+		noErr(t, errors.Join(err, r.Resolve(id, true, 0)))
+		_, err = r.sendDue(t.Context())
+		if state, err2 := r.draftState(id); err != nil || err2 != nil || state.State != want {
+			t.Fatalf("%+v, %v, %v", state, err, err2)
 		}
-		if err := tx.PutPackage(p); err != nil {
-			return err
+		p, other := office.Package{ID: "p7"}, office.Package{ID: "p8"}
+		noErr(t, r.Data.Update(func(tx *store.Tx) error {
+			return errors.Join(r.Claim(tx, &p, withCorrelation(nil, id)), tx.PutPackage(p),
+				r.Claim(tx, &other, withCorrelation(nil, id))) // which it cannot be, too
+		}))
+		r.Service.Now = func() time.Time { return time.Now().Add(time.Hour) } // when it would be tried again
+		_, err = r.sendDue(t.Context())
+		noErr(t, err)
+		if state, err := r.draftState(id); err != nil || state.State != office.DraftSent || state.PackageID != "p7" || other.DraftID != "" || r.service.added() != 1 {
+			t.Errorf("%+v, %v, added %d times; the other: %+v", state, err, r.service.added(), other)
 		}
-		return r.Claim(tx, &other, withCorrelation(nil, state.DraftID)) // which it cannot be, too
-	})
-	noErr(t, err)
-	if state, err = r.draftState(state.DraftID); err != nil || state.State != office.DraftSent || state.PackageID != "p7" || other.DraftID != "" {
-		t.Errorf("%+v, %v; the other: %+v", state, err, other)
 	}
 }
 
@@ -308,11 +317,20 @@ func TestWhatTheWindowRefusesIsRefusedToEverybodyBeforeAnythingIsStored(t *testi
 		"The due date has passed. Choose a later one.":          func(d *office.NewPackage) { d.Due = time.Now().Add(-time.Hour) },
 		"The e-mail address of “Ana” is missing or incomplete.": func(d *office.NewPackage) { d.Signers[0].Email = "ana@" },
 		"There is no document to send. Add at least one file.":  func(d *office.NewPackage) { d.Files = nil },
+		"Eva signs this package and cannot also get a copy.": func(d *office.NewPackage) {
+			d.Recipients = []office.Recipient{{FirstName: "Eva", Email: "ANA@example.com"}}
+		},
+		"“Eva” is not an e-mail address for a copy.": func(d *office.NewPackage) {
+			d.Recipients = []office.Recipient{{FirstName: "Eva", Email: "eva"}}
+		},
+		message.DraftTooLarge("Lease", office.Largest+1, office.Largest).String(): func(d *office.NewPackage) {
+			noErr(t, os.Truncate(d.Files[0], office.Largest+1)) // it takes no room
+		},
 	} {
 		d := r.newPackage(t)
 		change(&d)
 		_, err := r.Send(t.Context(), d, nil)
-		if err == nil || err.Error() != want {
+		if bad, ok := errors.AsType[*DraftError](err); !ok || bad.Text.String() != want {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
@@ -453,6 +471,36 @@ func TestADraftIsAsItWasOnceADecisionAboutItIsUndone(t *testing.T) {
 	}
 }
 
+func TestADraftForAnotherAccountWaitsForAPerson(t *testing.T) {
+	r := newService(t, accept)
+	r.end() // the test does what it runs
+	r.deps.PackageAdded = func() {}
+	r.deps.Sender = func() string { return "ana" }
+	id, err := r.Hold(r.newPackage(t))
+	noErr(t, errors.Join(err, r.Resolve(id, true, 0)))
+	r.deps.Sender = func() string { return "max" }
+	work := func() office.Draft {
+		t.Helper()
+		_, err := r.sendDue(t.Context())
+		noErr(t, err)
+		d, _, err := r.draft(id)
+		noErr(t, err)
+		return d
+	}
+	noErr(t, r.Data.Update(func(tx *store.Tx) error { // as a folder that Ana has set up sends it
+		d, _, err := tx.Draft(id)
+		d.By = "ana"
+		return errors.Join(err, tx.PutDraft(d))
+	}))
+	if d := work(); d.State != office.DraftHeld || d.Problem != message.ForAnotherAccount() || r.service.added() != 0 {
+		t.Errorf("Max is signed in: %+v", d)
+	}
+	noErr(t, r.Resolve(id, true, 0))
+	if d := work(); d.State != office.DraftSent {
+		t.Errorf("at his word: %+v", d)
+	}
+}
+
 // What an event or a list brings is followed all the same: an error would have it dropped.
 func TestAPackageWhoseDraftCannotBeReadIsFollowedAsOneMadeElsewhere(t *testing.T) {
 	r := New(looptest.Base(t, func() {}), Deps{})
@@ -568,7 +616,7 @@ func TestAServiceThatTakesNothingIsNotAskedForEachDraft(t *testing.T) {
 	work(0, "they rest")
 	put("fresh", 0)
 	work(1, "one is new")
-	r.service.add = accept
+	r.service.answer(accept, nil)
 	put("fresher", 0)
 	if _, err := r.sendDue(t.Context()); err != nil {
 		t.Fatal(err)

@@ -46,15 +46,24 @@ func (s *shelf) RoundTrip(req *http.Request) (*http.Response, error) {
 	case q.Skip < s.packages:
 		items = fmt.Sprintf(`{"packageId":"p%d","state":"open"}`, q.Skip)
 	}
-	body := fmt.Sprintf(`{"items":[%s],"total":%d}`, items, s.packages)
-	return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body)), Request: req}, nil
+	return answer(req, status, fmt.Sprintf(`{"items":[%s],"total":%d}`, items, s.packages))
 }
 
 // client is a client of the shelf.
 func (s *shelf) client(id string) *esign.Client {
+	return clientOf(s, token{}, id)
+}
+
+// clientOf is a client of the service that answers so.
+func clientOf(service http.RoundTripper, tokens esign.TokenSource, id string) *esign.Client {
 	return esign.NewClient(esign.Config{
-		AuthURL: "https://sign.test", BaseURL: "https://sign.test", ClientID: id, HTTP: &http.Client{Transport: s}, Now: time.Now,
-	}, token{})
+		AuthURL: "https://sign.test", BaseURL: "https://sign.test", ClientID: id, HTTP: &http.Client{Transport: service}, Now: time.Now,
+	}, tokens)
+}
+
+// answer is one to a request.
+func answer(req *http.Request, status int, body string) (*http.Response, error) {
+	return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body)), Request: req}, nil
 }
 
 type token struct{}
@@ -102,6 +111,10 @@ func TestTheListOfOneClientSaysNothingAboutThatOfAnother(t *testing.T) {
 		if read.known(now, now, client.Issuer()).IsZero() || read.first(now, client.Issuer()) ||
 			!read.known(now, now, other.Issuer()).IsZero() || !read.first(now, other.Issuer()) {
 			t.Error("what one client has read is taken for known by another")
+		}
+		read.Through = now.Add(300 * time.Hour)
+		if known := read.known(now, now, client.Issuer()); !known.IsZero() {
+			t.Errorf("the list counts as read through %v, and it is %v", known, now)
 		}
 	})
 }
@@ -350,8 +363,7 @@ func (s *hourly) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		items = append(items, fmt.Sprintf(`{"packageId":"p%d","state":%q,"timeCreated":%q}`, i, state, s.now.Add(-time.Duration(i)*time.Hour).Format(time.RFC3339)))
 	}
-	body := fmt.Sprintf(`{"items":[%s],"total":300}`, strings.Join(items, ","))
-	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body)), Request: req}, nil
+	return answer(req, http.StatusOK, fmt.Sprintf(`{"items":[%s],"total":300}`, strings.Join(items, ",")))
 }
 
 // No event tells that it is sent, and the list is read no further than to what was known before.
@@ -361,9 +373,7 @@ func TestAPackageThatIsSentDaysAfterItWasMadeIsFoundWithoutAnEvent(t *testing.T)
 			x, l := newService(t), &discovery{}
 			x.deaf = true
 			s := &hourly{now: x.Now(), unsent: unsent}
-			client := esign.NewClient(esign.Config{
-				AuthURL: "https://sign.test", BaseURL: "https://sign.test", ClientID: "office", HTTP: &http.Client{Transport: s}, Now: time.Now,
-			}, token{})
+			client := clientOf(s, token{}, "office")
 			look := func() (pages int) {
 				t.Helper()
 				before := s.pages

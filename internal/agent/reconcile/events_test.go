@@ -30,9 +30,7 @@ func hears(t *testing.T) *hearer {
 	t.Helper()
 	h := &hearer{testService: newService(t)}
 	h.deps.Webhook, h.deps.News, h.deps.Files = h, h, h
-	client := esign.NewClient(esign.Config{
-		AuthURL: "https://sign.test", BaseURL: "https://sign.test", ClientID: "c", HTTP: &http.Client{Transport: hanging{}}, Now: time.Now,
-	}, token{})
+	client := clientOf(hanging{}, token{}, "c")
 	h.deps.Online = func() (*esign.Client, bool) { return client, true }
 	return h
 }

@@ -3,7 +3,6 @@ package reconcile
 import (
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -83,14 +82,13 @@ func (d *desk) RoundTrip(req *http.Request) (*http.Response, error) {
 	if !loop.Sleep(req.Context(), pause) {
 		return nil, req.Context().Err()
 	}
-	answer := fmt.Sprintf(`{"packageId":%q}`, id)
 	switch {
 	case id == "list":
-		answer = `{"items":[],"total":0}`
+		return answer(req, code, `{"items":[],"total":0}`)
 	case body != "":
-		answer = fmt.Sprintf(`{"packageId":%q,%s}`, id, body)
+		return answer(req, code, fmt.Sprintf(`{"packageId":%q,%s}`, id, body))
 	}
-	return &http.Response{StatusCode: code, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(answer)), Request: req}, nil
+	return answer(req, code, fmt.Sprintf(`{"packageId":%q}`, id))
 }
 
 func (d *desk) questions() int {
@@ -105,9 +103,7 @@ func (d *desk) at(t *testing.T, packages int) *hearer {
 	t.Helper()
 	h := hears(t)
 	h.deps.Budget = NewBudget(h.Pace)
-	client := esign.NewClient(esign.Config{
-		AuthURL: "https://sign.test", BaseURL: "https://sign.test", ClientID: "c", HTTP: &http.Client{Transport: d}, Now: time.Now,
-	}, d)
+	client := clientOf(d, d, "c")
 	h.deps.Online = func() (*esign.Client, bool) { return client, true }
 	err := h.Data.Update(func(tx *store.Tx) error {
 		if err := tx.UseService(client.Home()); err != nil {

@@ -297,27 +297,53 @@ func TestTheRecordOfAPackageThatWasWithdrawnIsOwed(t *testing.T) {
 func TestARefusedPackageIsAskedAboutMoreAndMoreRarelyButAtLeastDaily(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := newService(t)
-		for _, state := range []office.PackageState{office.PackageExecuted, "brand new", "", office.PackageOpen} {
-			x.known(state)
+		for _, c := range []struct {
+			state office.PackageState
+			kind  esign.Kind
+			days  int
+		}{
+			{office.PackageExecuted, esign.NotFound, 60}, {office.PackageExecuted, esign.Forbidden, 2}, {office.PackageExecuted, esign.Refused, 2},
+			{office.PackageExecuted, esign.SignedOut, 2}, {"brand new", esign.NotFound, 60}, {"", esign.NotFound, 60}, {office.PackageOpen, esign.NotFound, 60},
+		} {
+			x.known(c.state)
 			asked := 0
-			for began := time.Now(); time.Since(began) < 60*24*time.Hour; asked++ {
-				noErr(t, x.missPackage(x.now(), &esign.Error{Kind: esign.NotFound, Status: 404}, 0))
-				p, _ := x.stored("p")
+			for began := time.Now(); time.Since(began) < time.Duration(c.days)*24*time.Hour; asked++ {
+				noErr(t, x.notePackage(t.Context(), x.now(), esign.Status{}, &esign.Error{Kind: c.kind}, false))
+				p := x.now()
 				pause := p.NextCheck.Sub(x.Now())
-				if p.Final() || pause <= 0 || pause > maxMiss {
-					t.Fatalf("%q: asked again after %v, final: %v", state, pause, p.Final())
+				if p.Final() || pause <= 0 || pause > maxMiss || p.Gone != (asked > 0 && time.Since(began) >= office.WithheldAfter) {
+					t.Fatalf("%+v: asked again after %v, final: %v, said to be missing: %v", c, pause, p.Final(), p.Gone)
 				}
 				time.Sleep(pause)
 			}
-			if p, _ := x.stored("p"); asked < 60 || asked > 100 || !p.Gone {
-				t.Errorf("%q: asked %d times in 60 days, said to be missing: %v", state, asked, p.Gone)
+			if p := x.now(); asked < c.days || asked > c.days+40 || p.Problem.IsZero() == (c.state == office.PackageExecuted) {
+				t.Errorf("%+v: asked %d times, the problem is %q", c, asked, p.Problem)
 			}
 		}
 		x.check(esign.Status{PackageID: "p", State: "open"})
-		if p, _ := x.stored("p"); p.Gone || !p.Refused.IsZero() {
+		if p := x.now(); p.Gone || !p.Refused.IsZero() {
 			t.Errorf("after an answer: %+v", p)
 		}
 	})
+}
+
+func TestWhatTheListShowsAsExecutedIsFetchedThoughItWasOverHere(t *testing.T) {
+	for _, over := range []office.PackageState{office.PackageExpired, office.PackageRescinded} {
+		x := newService(t)
+		x.known(over)
+		noErr(t, x.meetPackages("", []esign.Status{{PackageID: "p", State: esign.Executed}}, time.Time{}, false))
+		if p := x.now(); p.Final() || p.NextCheck.After(x.Now()) {
+			t.Errorf("%s: final: %v, asked about at %v", over, p.Final(), p.NextCheck)
+		}
+		noErr(t, x.missPackage(x.now(), &esign.Error{Kind: esign.NotFound}, 0)) // which only holds it up
+		if p := x.now(); p.Final() {
+			t.Errorf("%s: a status call that refuses it ends it: %+v", over, p)
+		}
+		x.check(esign.Status{PackageID: "p", Name: "Lease", State: esign.Executed, Documents: []esign.Document{{ID: "d", Name: "Lease"}}})
+		if p := x.now(); p.State != office.PackageExecuted || x.planned != 1 {
+			t.Errorf("%s: planned %d times: %+v", over, x.planned, p)
+		}
+	}
 }
 
 func TestAnExecutedPackageWaitsForItsDocumentsToBeListed(t *testing.T) {

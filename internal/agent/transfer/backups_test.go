@@ -1,6 +1,7 @@
 package transfer
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -172,9 +173,7 @@ func TestBackupsGoOnWithAnotherKeyBesideThoseOfTheOneBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		key := safe.Secret{1}
 		r := backups(t, func(o *Options) { o.Key = func() (safe.Secret, bool) { return key, true } })
-		text := []byte("a contract")
-		d := office.Draft{ID: "d", State: office.DraftHeld, Files: []office.DraftFile{{Copy: "d-1", Size: int64(len(text)), SHA256: sum(text)}}}
-		noErr(t, errors.Join(os.WriteFile(filepath.Join(r.options.Documents, "d-1"), text, 0o600), r.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(d) })))
+		text := r.holdsDraft(t)
 		noErr(t, r.Make())
 		key = safe.Secret{2}
 		inTheWay := filepath.Join(r.options.Folder, "000002-2026-01-01"+ending)
@@ -204,6 +203,43 @@ func TestBackupsGoOnWithAnotherKeyBesideThoseOfTheOneBefore(t *testing.T) {
 			t.Error("another document was restored")
 		}
 	})
+}
+
+// holdsDraft stores a draft that waits, and returns its document.
+func (r *Backups) holdsDraft(t *testing.T) (text []byte) {
+	t.Helper()
+	text = []byte("a contract")
+	d := office.Draft{ID: "d", State: office.DraftHeld, Files: []office.DraftFile{{Copy: "d-1", Size: int64(len(text)), SHA256: sum(text)}}}
+	noErr(t, os.WriteFile(filepath.Join(r.options.Documents, "d-1"), text, 0o600))
+	noErr(t, r.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(d) }))
+	return text
+}
+
+func TestDocumentsOfBackupsAreKeptAsLongAsOneListsThem(t *testing.T) {
+	r := backups(t, nil)
+	text := r.holdsDraft(t)
+	noErr(t, r.Make())
+	noErr(t, r.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(office.Draft{ID: "d", State: office.DraftCancelled}) }))
+	documents := func(more, want int) {
+		t.Helper()
+		for range more {
+			noErr(t, r.Make())
+		}
+		entries, err := os.ReadDir(filepath.Join(r.options.Folder, "documents"))
+		if err != nil || len(entries) != want {
+			t.Errorf("after %d more there are %d documents, %v", more, len(entries), err)
+		}
+		for _, e := range entries {
+			if bytes.Contains(read(t, filepath.Join(r.options.Folder, "documents", e.Name())), text) {
+				t.Error("a document of a backup can be read without the key")
+			}
+		}
+	}
+	documents(6, 1)
+	documents(30, 0)
+	if n := made(t, r); n != 11 {
+		t.Errorf("%d backups", n)
+	}
 }
 
 func read(t *testing.T, path string) []byte {

@@ -96,6 +96,7 @@ type testService struct {
 	now      time.Time
 	settings office.Settings
 	asked    []string // the addresses that were registered
+	fail     []int    // how the next registrations are refused; 0 for an answer that is lost
 	swept    []string
 	arrived  int
 	settled  []string // events that nothing can be done with
@@ -115,6 +116,13 @@ func newService(t *testing.T) *testService {
 		x.mu.Lock()
 		defer x.mu.Unlock()
 		x.asked = append(x.asked, body.String())
+		if len(x.fail) > 0 {
+			status := x.fail[0]
+			if x.fail = x.fail[1:]; status == 0 {
+				panic(http.ErrAbortHandler)
+			}
+			w.WriteHeader(status)
+		}
 		fmt.Fprintf(w, `{"endpoint": {"eventEndpointId": "e%d", "secret": "s%d"}}`, len(x.asked), len(x.asked))
 	}))
 	client := &http.Client{Transport: &http.Transport{}}
@@ -298,6 +306,46 @@ func TestARegistrationThatIsNotOnDiskDoesNotCount(t *testing.T) {
 	}
 	if got := x.deliver("1", hook, "another"); got != http.StatusServiceUnavailable { // the service signs with it
 		t.Errorf("answered %d", got)
+	}
+}
+
+// The service has registered the address, and signs with a secret that did not arrive.
+func TestARegistrationWhoseAnswerWasLostIsMadeAgain(t *testing.T) {
+	for name, fail := range map[string][]int{
+		"after the next start": {0}, "after conflicts": {0, 409, 409}, "missing": {0, 404, 404}, "refused": {0, 400, 400}, "forbidden": {0, 403, 403},
+	} {
+		t.Run(name, func(t *testing.T) {
+			x := newService(t)
+			x.Base.Pace.Retry = time.Millisecond
+			x.register(t)
+			x.fail = fail
+			if err := x.Register(t.Context(), true); err == nil {
+				t.Fatal("the answer was not lost")
+			}
+			if got := x.deliver("1", hook, "s2"); got != http.StatusServiceUnavailable {
+				t.Errorf("signed with the unknown secret: answered %d", got)
+			}
+			if name == "after the next start" {
+				x.Service = New(x.Base, x.Deps)
+				noErr(t, x.Load())
+				x.Open(issuer.Of(x.settings))
+				x.up("https://office.test")
+			}
+			ctx, stop := context.WithCancel(t.Context())
+			var running sync.WaitGroup
+			running.Go(func() { x.RunEndpoint(ctx) })
+			defer running.Wait()
+			defer stop()
+			for x.registrations() < len(fail)+2 {
+				time.Sleep(time.Millisecond)
+			}
+			if got := x.deliver("2", hook, fmt.Sprint("s", len(fail)+2)); got != http.StatusOK {
+				t.Errorf("signed with the new secret: answered %d", got)
+			}
+			if got := x.deliver("3", hook, "wrong"); got != http.StatusUnauthorized {
+				t.Errorf("forged: answered %d", got)
+			}
+		})
 	}
 }
 

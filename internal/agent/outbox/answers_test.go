@@ -1,0 +1,150 @@
+package outbox
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"testing"
+	"time"
+
+	"countersign/internal/agent/health"
+	"countersign/internal/esign"
+	"countersign/internal/office"
+	"countersign/internal/store"
+)
+
+const page = "<html>Sign in to the guest network</html>"
+
+// answering is a service that answers so.
+func answering(status int, body string, header ...string) func(http.ResponseWriter) {
+	return func(w http.ResponseWriter) {
+		w.Header().Set("Content-Type", "application/json")
+		if body == page {
+			w.Header().Set("Content-Type", "text/html")
+		}
+		for i := 0; i < len(header); i += 2 {
+			w.Header().Set(header[i], header[i+1])
+		}
+		w.WriteHeader(status)
+		if status != http.StatusNoContent {
+			io.WriteString(w, body)
+		}
+	}
+}
+
+func cut(w http.ResponseWriter) {
+	w.Header().Set("Content-Length", "100")
+	io.WriteString(w, `{"packageId":`)
+}
+
+func TestWhatIsAnsweredSaysWhatBecomesOfADraftWhichIsNeverSentTwice(t *testing.T) {
+	const failed, queued, unknown = office.DraftFailed, office.DraftQueued, office.DraftUnknown
+	no := `{"error":"access_denied","message":"No."}`
+	for name, c := range map[string]struct {
+		answer        func(http.ResponseWriter)
+		upload, added office.DraftState // what becomes of it when that is the answer to the one or the other
+	}{
+		"400":              {answering(400, no), failed, failed},
+		"401":              {answering(401, no), failed, failed},
+		"403":              {answering(403, no), failed, failed},
+		"404":              {answering(404, no), failed, failed},
+		"429 with seconds": {answering(429, no, "Retry-After", "1"), queued, queued},
+		"429 with a date":  {answering(429, no, "Retry-After", time.Now().Add(time.Minute).UTC().Format(http.TimeFormat)), queued, queued},
+		"500":              {answering(500, no), queued, unknown},
+		"a web page":       {answering(200, page), queued, unknown},
+		"nothing":          {answering(200, "\n"), queued, unknown},
+		"a redirect":       {answering(307, "", "Location", "http://127.0.0.1:1/elsewhere"), queued, unknown},
+		"dropped":          {loseAnswer, queued, unknown},
+		"cut":              {cut, queued, unknown},
+	} {
+		for i, want := range []office.DraftState{c.upload, c.added} {
+			r := newService(t, accept)
+			r.end() // the test does what it runs
+			r.Pace.Retry = time.Minute
+			r.deps.List = func(*esign.Client, office.Draft) List { return &countedList{err: errors.New("no list")} }
+			r.deps.PackageAdded = func() {}
+			work := func(want office.DraftState) string {
+				t.Helper()
+				_, err := r.sendDue(t.Context())
+				noErr(t, err)
+				all, err := r.Drafts()
+				if want == office.DraftSent && len(all) == 0 {
+					return ""
+				}
+				if err != nil || len(all) != 1 || all[0].State != want || all[0].Problem.IsZero() {
+					t.Fatalf("%s: %+v, %v, want %s", name, all, err, want)
+				}
+				return all[0].ID
+			}
+			if i == 0 {
+				r.service.answer(accept, c.answer)
+			} else {
+				r.service.answer(c.answer, nil)
+			}
+			id, err := r.Hold(r.newPackage(t))
+			noErr(t, errors.Join(err, r.Resolve(id, true, 0)))
+			work(want)
+			asked := r.service.added()
+			r.service.answer(accept, nil)
+			r.Service.Now = func() time.Time { return time.Now().Add(time.Hour) }
+			if want != queued { // the service did nothing, which nobody here can know: a person decides
+				noErr(t, r.Resolve(id, true, 0))
+			}
+			if work(office.DraftSent); r.service.added() != asked+1 {
+				t.Errorf("%s: sent %d times more", name, r.service.added()-asked)
+			}
+		}
+	}
+}
+
+// The list shows the package that was made.
+func TestWhateverIsAnsweredAfterTheWorkThereIsOnePackage(t *testing.T) {
+	answers := map[string]func(http.ResponseWriter){
+		"a captive portal": answering(200, page), "no id": answering(200, "{}"), "another package's shape": answering(200, `{"package":{"packageId":null}}`),
+		"no content": answering(204, ""), "503 with a time": answering(503, "", "Retry-After", "1"), "cut": cut, "lost": loseAnswer,
+		"an exception": answering(400, `{"error":"package_exception_mail","message":"Mail failed."}`),
+	}
+	for _, status := range []int{400, 401, 403, 404, 405, 408, 413, 425, 429, 500} {
+		answers[strconv.Itoa(status)+" by a proxy"] = answering(status, page)
+	}
+	for _, status := range []int{301, 302, 303, 307, 308} {
+		for where, to := range map[string]string{"the same host": "/api/v1/packages/add", "another host": "http://127.0.0.1:1/elsewhere"} {
+			answers[strconv.Itoa(status)+" to "+where] = answering(status, "", "Location", to)
+		}
+	}
+	for name, answer := range answers {
+		r := newService(t, answer)
+		state, err := r.Send(t.Context(), r.newPackage(t), nil)
+		if err != nil || state.State != office.DraftUnknown && state.State != office.DraftSent {
+			t.Errorf("%s: %+v, %v", name, state, err)
+			continue
+		}
+		eventually(t, name+": the list tells that it was sent", func() bool {
+			state, err = r.draftState(state.DraftID)
+			return err == nil && state.State == office.DraftSent
+		})
+		if r.service.added() != 1 {
+			t.Errorf("%s: %d added", name, r.service.added())
+		}
+		if r.Health.Has(health.OutcomeUnknown) {
+			t.Errorf("%s: people are still told that nobody knows", name)
+		}
+		r.end()
+	}
+}
+
+// The program was killed while it asked: nobody knows what became of it.
+func TestADraftThatWasBeingAddedWhenTheProgramWasKilledIsNotSentAgain(t *testing.T) {
+	r := newService(t, accept)
+	r.end() // the test does what it runs
+	id, err := r.Hold(r.newPackage(t))
+	noErr(t, err)
+	d, _, err := r.draft(id)
+	noErr(t, err)
+	d.State = office.DraftAdding
+	noErr(t, errors.Join(r.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(d) }), r.recoverAdding()))
+	if state, err := r.draftState(id); err != nil || state.State != office.DraftUnknown {
+		t.Errorf("%+v, %v", state, err)
+	}
+}
