@@ -41,22 +41,16 @@ const benchPackages = 200
 // beside it, measured in turns, is the durable download alone; the second one is what the promises need besides, and nothing
 // else.
 func BenchmarkEventToFileToNotification(b *testing.B) {
-	service := newBenchService()
-	defer service.Close()
-	var floor, promised, whole []cost
-	for b.Loop() {
-		floor = append(floor, floorDownloads(b, service, benchPackages))
-		promised = append(promised, newPromised(b, service).all(benchPackages))
+	beside(b, benchPackages, func(service *benchService, m *measured) {
+		m.floor = append(m.floor, floorDownloads(b, service, benchPackages))
+		m.promised = append(m.promised, newPromised(b, service).all(benchPackages))
 		o := newBenchOffice(b, service)
-		stop := o.start()
+		defer o.start()()
 		o.know(0, benchPackages)
 		told := o.told.expect(benchPackages)
-		whole = append(whole, o.timed(benchPackages, &o.saved, func() { o.deliverAll(benchPackages) }))
+		m.whole = append(m.whole, o.timed(benchPackages, &o.saved, func() { o.deliverAll(benchPackages) }))
 		o.wait(told)
-		stop()
-	}
-	compare(b, benchPackages, floor, whole)
-	comparePromised(b, benchPackages, floor, promised, whole)
+	})
 }
 
 // fewAlone is how many notifications an agent raises one by one, after that of benchWarm: what comes then within the same
@@ -66,48 +60,34 @@ const fewAlone = 4
 // BenchmarkOneEventToFileToNotification is the same for packages that come one by one, up to their notification: how long
 // a person waits.
 func BenchmarkOneEventToFileToNotification(b *testing.B) {
-	service := newBenchService()
-	defer service.Close()
-	var floor, promised, whole []cost
-	for b.Loop() {
+	beside(b, 1, func(service *benchService, m *measured) {
 		o := newBenchOffice(b, service)
-		stop := o.start()
+		defer o.start()()
 		o.know(0, fewAlone)
 		dir := b.TempDir()
 		bare := newPromised(b, service)
 		for i := range fewAlone {
-			floor = append(floor, costOf(func() {
-				noErr(b, floorDownload(service, dir, i))
-			}))
-			promised = append(promised, costOf(func() { bare.event(i); bare.save(i); bare.tell(i) }))
-			whole = append(whole, o.timed(1, &o.told, func() { o.deliver(esign.PackageExecuted, i) }))
+			m.floor = append(m.floor, costOf(func() { noErr(b, floorDownload(service, dir, i)) }))
+			m.promised = append(m.promised, costOf(func() { bare.event(i); bare.save(i); bare.tell(i) }))
+			m.whole = append(m.whole, o.timed(1, &o.told, func() { o.deliver(esign.PackageExecuted, i) }))
 		}
-		stop()
-	}
-	compare(b, 1, floor, whole)
-	comparePromised(b, 1, floor, promised, whole)
+	})
 }
 
 // BenchmarkCatchUp is a computer that finds its packages executed, with no event at all, at full speed. It ends as
 // BenchmarkEventToFileToNotification does.
 func BenchmarkCatchUp(b *testing.B) {
 	const many = 1000
-	service := newBenchService()
-	defer service.Close()
-	var floor, promised, whole []cost
-	for b.Loop() {
-		floor = append(floor, floorDownloads(b, service, many))
-		promised = append(promised, newPromised(b, service).missed(many))
+	beside(b, many, func(service *benchService, m *measured) {
+		m.floor = append(m.floor, floorDownloads(b, service, many))
+		m.promised = append(m.promised, newPromised(b, service).missed(many))
 		o := newBenchOffice(b, service)
-		stop := o.start()
+		defer o.start()()
 		o.know(0, many)
 		told := o.told.expect(many)
-		whole = append(whole, o.timed(many, &o.saved, func() { o.packages.Sweep("the benchmark") }))
+		m.whole = append(m.whole, o.timed(many, &o.saved, func() { o.packages.Sweep("the benchmark") }))
 		o.wait(told)
-		stop()
-	}
-	compare(b, many, floor, whole)
-	comparePromised(b, many, floor, promised, whole)
+	})
 }
 
 // BenchmarkReceive is events that are stored and answered while those before them are handled, from one connection to many.
@@ -116,26 +96,20 @@ func BenchmarkCatchUp(b *testing.B) {
 // besides what an event and its handling must leave there.
 func BenchmarkReceive(b *testing.B) {
 	const many = 400
-	service := newBenchService()
-	defer service.Close()
 	for _, connections := range []int{1, 8, 50} {
 		b.Run(fmt.Sprintf("connections=%d", connections), func(b *testing.B) {
-			var floor, promised, whole []cost
-			for b.Loop() {
-				floor = append(floor, floorUpdates(b, connections, many))
-				promised = append(promised, newPromised(b, service).receive(connections, many))
+			beside(b, many, func(service *benchService, m *measured) {
+				m.floor = append(m.floor, floorUpdates(b, connections, many))
+				m.promised = append(m.promised, newPromised(b, service).receive(connections, many))
 				o := newBenchOffice(b, service)
-				stop := o.start()
+				defer o.start()()
 				o.know(0, many)
 				handled := o.handled.expect(many)
-				whole = append(whole, costOf(func() {
+				m.whole = append(m.whole, costOf(func() {
 					spread(connections, many, func(i int) { o.deliver(esign.DocumentSigned, i) })
 				}))
 				o.wait(handled)
-				stop()
-			}
-			compare(b, many, floor, whole)
-			comparePromised(b, many, floor, promised, whole)
+			})
 		})
 	}
 }
@@ -148,13 +122,14 @@ func floorUpdates(b *testing.B, connections, n int) cost {
 	defer db.Close()
 	return costOf(func() {
 		spread(connections, n, func(i int) {
-			if err := db.Update(func(tx *bolt.Tx) error {
+			err := db.Update(func(tx *bolt.Tx) error {
 				bucket, err := tx.CreateBucketIfNotExists([]byte("events"))
 				if err != nil {
 					return err
 				}
 				return bucket.Put(fmt.Appendf(nil, "00000000-0000-4000-8000-%012d", i), bytes.Repeat([]byte("x"), 600))
-			}); err != nil {
+			})
+			if err != nil {
 				b.Error(err)
 			}
 		})
@@ -185,39 +160,46 @@ func costOf(work func()) cost {
 	return cost{time.Since(start), processorTime() - used}
 }
 
-// median is that of one of the two figures.
-func median(costs []cost, figure func(cost) time.Duration) time.Duration {
-	var all []time.Duration
-	for _, c := range costs {
-		all = append(all, figure(c))
+// measured is what some work cost each time: as the first floor does it, as the second one does, and as the agent does.
+type measured struct{ floor, promised, whole []cost }
+
+// beside measures rounds beside each other, and reports the medians for so many packages a round.
+func beside(b *testing.B, packages int, round func(*benchService, *measured)) {
+	service := newBenchService()
+	defer service.Close()
+	var m measured
+	for b.Loop() {
+		round(service, &m)
 	}
-	slices.Sort(all)
-	return all[len(all)/2]
+	m.report(b, packages)
 }
 
-// compare reports the medians, and how much of the floor's speed is left.
-func compare(b *testing.B, packages int, floor, whole []cost) {
-	elapsed := func(c cost) time.Duration { return c.time }
-	processor := func(c cost) time.Duration { return c.processor }
-	f, w := median(floor, elapsed), median(whole, elapsed)
-	fp, wp := median(floor, processor), median(whole, processor)
-	b.ReportMetric(float64(fp.Microseconds())/float64(packages), "cpu-us-floor")
-	b.ReportMetric(float64(wp.Microseconds())/float64(packages), "cpu-us-agent")
+// report reports the medians, how much of each floor's speed is left, and how much of the first one's the second has: more than
+// that limit nobody reaches who keeps the promises.
+func (m *measured) report(b *testing.B, packages int) {
+	median := func(costs []cost, figure func(cost) time.Duration) time.Duration {
+		var all []time.Duration
+		for _, c := range costs {
+			all = append(all, figure(c))
+		}
+		slices.Sort(all)
+		return all[len(all)/2]
+	}
+	elapsed := func(costs []cost) float64 {
+		return median(costs, func(c cost) time.Duration { return c.time }).Seconds()
+	}
+	for unit, costs := range map[string][]cost{"floor": m.floor, "agent": m.whole, "promised": m.promised} {
+		processor := median(costs, func(c cost) time.Duration { return c.processor })
+		b.ReportMetric(float64(processor.Microseconds())/float64(packages), "cpu-us-"+unit)
+	}
+	floor, whole, promised := elapsed(m.floor), elapsed(m.whole), elapsed(m.promised)
 	b.ReportMetric(0, "ns/op")
-	b.ReportMetric(f.Seconds()*1000, "ms-floor")
-	b.ReportMetric(w.Seconds()*1000, "ms-agent")
-	b.ReportMetric(float64(packages)/w.Seconds(), "packages/s")
-	b.ReportMetric(f.Seconds()/w.Seconds(), "x-floor")
-}
-
-// comparePromised reports how much of the speed of the second floor is left, and how much of the first one's that one has: more
-// than that limit nobody reaches who keeps the promises.
-func comparePromised(b *testing.B, packages int, floor, promised, whole []cost) {
-	elapsed := func(c cost) time.Duration { return c.time }
-	p := median(promised, elapsed).Seconds()
-	b.ReportMetric(float64(median(promised, func(c cost) time.Duration { return c.processor }).Microseconds())/float64(packages), "cpu-us-promised")
-	b.ReportMetric(p/median(whole, elapsed).Seconds(), "x-promised")
-	b.ReportMetric(median(floor, elapsed).Seconds()/p, "x-limit")
+	b.ReportMetric(floor*1000, "ms-floor")
+	b.ReportMetric(whole*1000, "ms-agent")
+	b.ReportMetric(float64(packages)/whole, "packages/s")
+	b.ReportMetric(floor/whole, "x-floor")
+	b.ReportMetric(promised/whole, "x-promised")
+	b.ReportMetric(floor/promised, "x-limit")
 }
 
 // promised is the second floor: what the promises ask of the disk and of the network, in their order, with records of the

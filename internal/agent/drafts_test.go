@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -9,9 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/uuid"
@@ -22,17 +19,6 @@ import (
 	"countersign/internal/sandbox"
 	"countersign/internal/store"
 )
-
-// uploaded are the files that the service was given.
-func (o *testOffice) uploaded() (files [][]byte) {
-	o.t.Helper()
-	paths, err := filepath.Glob(filepath.Join(o.serviceDir, "files", "*.pdf"))
-	noErr(o.t, err)
-	for _, path := range paths {
-		files = append(files, mustRead(o.t, path))
-	}
-	return files
-}
 
 // kept are the names of the copies in the data folder.
 func (o *testOffice) kept() (names []string) {
@@ -63,184 +49,6 @@ func (o *testOffice) queuedDraft() office.Draft {
 	noErr(o.t, os.WriteFile(filepath.Join(locations.Outbox(o.data), copied), given, 0o600))
 	draft.State = office.DraftQueued
 	return draft
-}
-
-// keeping is an office whose service keeps what it is given in a folder that the test can look into.
-func keeping(t *testing.T, adjust func(*Params)) *testOffice {
-	t.Helper()
-	dir := t.TempDir()
-	o := newOfficeWith(t, func(p *Params) {
-		quick(p)
-		if adjust != nil {
-			adjust(p)
-		}
-	}, sandbox.Options{Dir: dir})
-	o.serviceDir = dir
-	return o
-}
-
-func TestWhatGoesOutIsWhatWasGivenWhateverBecomesOfTheFile(t *testing.T) {
-	for name, change := range map[string]func(path string) error{
-		"edited, of the same length": func(path string) error {
-			b, err := os.ReadFile(path)
-			if err != nil {
-				return err
-			}
-			return os.WriteFile(path, bytes.Replace(b, []byte("%PDF-1."), []byte("%PDF-2."), 1), 0o600)
-		},
-		"longer": func(path string) error {
-			f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
-			if err != nil {
-				return err
-			}
-			_, err = f.WriteString("\nmore")
-			return errors.Join(err, f.Close())
-		},
-		"deleted": os.Remove,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			o := keeping(t, nil)
-			fault := o.service.Inject(sandbox.Fault{Path: "/files/upload", Status: 503})
-			d := o.draft()
-			given := mustRead(t, d.Files[0])
-			go o.Send(t.Context(), d, nil)
-			o.eventually("it waits", func() bool { return o.draftIs(office.DraftQueued) })
-			info, err := os.Stat(filepath.Join(locations.Outbox(o.data), o.kept()[0]))
-			if err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
-				t.Errorf("mode %v, %v", info.Mode(), err)
-			}
-			noErr(t, change(d.Files[0]))
-			o.restart()
-			o.service.Heal(fault)
-			o.eventually("it is sent", func() bool { return o.draftIs(office.DraftSent) })
-			for _, got := range o.uploaded() { // twice, when the restart came in between
-				if !bytes.Equal(got, given) {
-					t.Error("other bytes went out")
-				}
-			}
-			if n := len(o.service.Packages()); n != 1 {
-				t.Errorf("%d packages", n)
-			}
-			o.eventually("the copy is gone", func() bool { return len(o.kept()) == 0 })
-		})
-	}
-}
-
-func TestCopiesStayAsLongAsTheirDraftMayBeSent(t *testing.T) {
-	o := keeping(t, nil)
-	fault := o.service.Inject(sandbox.Fault{Path: "/packages/add", Status: 403})
-	d := o.draft()
-	given := mustRead(t, d.Files[0])
-	if state, err := o.Send(t.Context(), d, nil); err != nil || state.State != office.DraftFailed {
-		t.Fatalf("%+v, %v", state, err)
-	}
-	noErr(t, os.RemoveAll(filepath.Dir(d.Files[0])))
-	o.restart()
-	if len(o.kept()) != 1 {
-		t.Fatalf("kept: %q", o.kept())
-	}
-
-	// Changed and sent in its place, from the copy.
-	again, lost, err := o.Again(t.Context(), o.Drafts()[0].ID)
-	noErr(t, err)
-	if len(lost) != 0 || len(again.Files) != 1 || again.Files[0] == d.Files[0] || !bytes.Equal(mustRead(t, again.Files[0]), given) {
-		t.Fatalf("to be changed: %+v, lost %q", again, lost)
-	}
-	again.Name, again.Replaces = "Offer, second try", []string{o.Drafts()[0].ID}
-	if state, err := o.Send(t.Context(), again, nil); err != nil || state.State != office.DraftFailed {
-		t.Fatalf("%+v, %v", state, err)
-	}
-	if all := o.Drafts(); len(all) != 1 || all[0].Name != again.Name {
-		t.Errorf("drafts: %+v", all)
-	}
-	o.eventually("the first copy is gone", func() bool { return len(o.kept()) == 1 })
-
-	o.service.Heal(fault)
-	noErr(t, o.Resolve(o.Drafts()[0].ID, true))
-	o.eventually("it is sent", func() bool { return len(o.service.Packages()) == 1 })
-	for _, got := range o.uploaded() {
-		if !bytes.Equal(got, given) {
-			t.Error("other bytes went out")
-		}
-	}
-	o.eventually("the copy is gone", func() bool { return len(o.kept()) == 0 })
-}
-
-func TestWhatAKillLeavesIsSweptAndNothingElse(t *testing.T) {
-	o := keeping(t, nil)
-	o.service.Inject(sandbox.Fault{Path: "/files/upload", Status: 503})
-	go o.Send(t.Context(), o.draft(), nil)
-	o.eventually("it waits", func() bool { return o.draftIs(office.DraftQueued) })
-	o.stop()
-	mine := o.kept()[0]
-	for _, left := range []string{"4b3c0000-0000-4000-8000-000000000000-1", ".countersign-0011223344556677-0011223344556677.part", "held-x"} {
-		noErr(t, os.WriteFile(filepath.Join(locations.Outbox(o.data), left), []byte("%PDF-"), 0o600))
-	}
-	o.open()
-	o.run()
-	o.eventually("swept", func() bool { return len(o.kept()) == 1 })
-	if o.kept()[0] != mine {
-		t.Errorf("kept: %q", o.kept())
-	}
-}
-
-// What lies at the path by now is another document.
-func TestADraftWithoutItsWholeCopySendsNothing(t *testing.T) {
-	for name, lose := range map[string]func(f *office.DraftFile, copied string) error{
-		"its copy was let go of":       func(f *office.DraftFile, _ string) error { f.Copy = ""; return nil },
-		"its copy is gone":             func(f *office.DraftFile, _ string) error { f.Copy = "another-1"; return nil },
-		"its name leads elsewhere":     func(f *office.DraftFile, _ string) error { f.Copy = "../dropped/Lease.pdf"; return nil },
-		"nobody knows what it is like": func(f *office.DraftFile, _ string) error { f.SHA256 = ""; return nil },
-		"its copy is damaged": func(_ *office.DraftFile, copied string) error {
-			b, err := os.ReadFile(copied)
-			if err != nil {
-				return err
-			}
-			b[len(b)/2] ^= 1
-			return os.WriteFile(copied, b, 0o600)
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			o := keeping(t, nil)
-			fault := o.service.Inject(sandbox.Fault{Path: "/files/upload", Status: 503})
-			d := o.draft()
-			go o.Send(t.Context(), d, nil)
-			o.eventually("it waits", func() bool { return o.draftIs(office.DraftQueued) })
-			o.stop() // what was whole and is on its way goes out
-			copied := filepath.Join(locations.Outbox(o.data), o.kept()[0])
-			noErr(t, os.MkdirAll(locations.Dropped(o.data), 0o700))
-			noErr(t, os.WriteFile(filepath.Join(locations.Dropped(o.data), "Lease.pdf"), mustRead(t, d.Files[0]), 0o600))
-			o.open()
-			noErr(t, o.Data.Update(func(tx *store.Tx) error {
-				d := must(tx.Drafts(office.DraftQueued))[0]
-				return errors.Join(lose(&d.Files[0], copied), tx.PutDraft(d))
-			}))
-			o.service.Heal(fault)
-			o.run()
-			o.eventually("it is refused", func() bool { return o.draftIs(office.DraftFailed) })
-			if n := len(o.uploaded()) + len(o.service.Packages()); n != 0 {
-				t.Errorf("%d files and packages went out", n)
-			}
-		})
-	}
-}
-
-func TestWhatCannotBeTakenIsSaidAndNotStored(t *testing.T) {
-	o := keeping(t, nil)
-	huge := filepath.Join(t.TempDir(), "Plans.pdf")
-	noErr(t, os.WriteFile(huge, []byte("%PDF-1.7"), 0o600))
-	noErr(t, os.Truncate(huge, 2_000_000_001)) // it takes no room
-	d := o.draft()
-	d.Files = []string{huge}
-	_, err := o.Send(t.Context(), d, nil)
-	if text := Message(err).String(); !strings.Contains(text, "Send fewer or smaller documents.") {
-		t.Errorf("%q", text)
-	}
-	if len(o.Drafts()) != 0 || len(o.kept()) != 0 {
-		t.Errorf("drafts: %+v, copies: %q", o.Drafts(), o.kept())
-	}
 }
 
 // chosen is the template of that name, as the service has it.
@@ -387,30 +195,5 @@ func TestAServiceWithoutTemplatesIsNotAskedAgain(t *testing.T) {
 	noErr(t, o.SignOut(t.Context()))
 	if _, err := o.Templates(t.Context(), ""); Message(err) != message.SignInFirst() {
 		t.Error(err)
-	}
-}
-
-// The answer to packages/add is lost, or the program is killed around it: one package, as with any other draft.
-func TestAPackageFromATemplateIsMadeOnceWhateverIsLost(t *testing.T) {
-	o := newOfficeWith(t, quick, sandbox.Options{})
-	d := office.NewPackage{Name: "Flat", EmptyFields: true, Template: o.chosen("Lease agreement")}
-	d.Template.Documents[1].File = o.sample()
-	d.Signers = d.Template.Signers()
-	d.Signers[0].Email, d.Signers[1].Email = "jan@example.com", "ana@example.com"
-	o.service.Inject(sandbox.Fault{Path: "*/packages/add", LoseAnswer: true, Times: 1})
-	if _, err := o.Send(t.Context(), d, nil); err != nil {
-		t.Fatal(err)
-	}
-	o.eventually("it is found among the packages", func() bool { return o.Status().Outbox.Unknown == 0 && len(o.Drafts()) == 0 })
-	packages := o.service.Packages()
-	if len(packages) != 1 {
-		t.Fatalf("%d packages", len(packages))
-	}
-	row, known := o.Package(packages[0].PackageID)
-	if !known || row.Origin != office.MadeHere || !strings.Contains(row.Name, "Flat") {
-		t.Errorf("%+v", row)
-	}
-	if used, err := o.UsedTemplates(9); err != nil || len(used) != 1 {
-		t.Errorf("used here: %+v, %v", used, err)
 	}
 }

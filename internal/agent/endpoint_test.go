@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/x509"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -18,7 +17,6 @@ import (
 	"countersign/internal/agent/account"
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/issuer"
-	"countersign/internal/agent/listing"
 	"countersign/internal/esign"
 	"countersign/internal/message"
 	"countersign/internal/office"
@@ -26,126 +24,6 @@ import (
 	"countersign/internal/store"
 	"countersign/internal/tunnel/ngroktest"
 )
-
-func TestAnEventSignedWhileTheSecretChangesIsStored(t *testing.T) {
-	o := newOfficeWith(t, quick, sandbox.Options{})
-	o.eventually("the endpoint is registered", func() bool { return o.Status().Endpoint.ID != "" })
-	// The answer with the new secret comes byte by byte; meanwhile the service signs with it.
-	o.service.Inject(sandbox.Fault{Path: "/events/endpoints/set", LoseAnswer: true})
-	if err := o.webhook.Register(t.Context(), true); err == nil {
-		t.Fatal("the answer was not lost")
-	}
-	status, err := o.service.Forge(t.Context(), sandbox.Forgery{Action: "document_executed"})
-	if err != nil || status != http.StatusServiceUnavailable {
-		t.Errorf("an event signed with the unknown secret: %d, %v", status, err)
-	}
-	o.service.Heal(0)
-	o.eventually("it is set again", func() bool {
-		status, err := o.service.Forge(t.Context(), sandbox.Forgery{Action: "document_executed"})
-		return err == nil && status == http.StatusOK
-	})
-	// Who is not authentic learns so again.
-	status, err = o.service.Forge(t.Context(), sandbox.Forgery{Action: "document_executed", Signature: "wrong"})
-	if err != nil || status != http.StatusUnauthorized {
-		t.Errorf("a forged event: %d, %v", status, err)
-	}
-}
-
-func TestARegistrationThatWasCutShortByTheEndIsMadeAgain(t *testing.T) {
-	o := newOfficeWith(t, quick, sandbox.Options{})
-	o.eventually("the endpoint is registered", func() bool { return o.Status().Endpoint.ID != "" })
-	o.service.Inject(sandbox.Fault{Path: "/events/endpoints/set", LoseAnswer: true})
-	if err := o.webhook.Register(t.Context(), true); err == nil {
-		t.Fatal("the answer was not lost")
-	}
-	o.stop()
-	o.service.Heal(0)
-	before := calls(o.service, "POST /events/endpoints/set")
-	o.open()
-	o.run()
-	o.eventually("it is set again", func() bool { return calls(o.service, "POST /events/endpoints/set") > before })
-	o.eventually("its events are stored", func() bool {
-		status, err := o.service.Forge(t.Context(), sandbox.Forgery{Action: "document_executed"})
-		return err == nil && status == http.StatusOK
-	})
-}
-
-func TestARegistrationThatWasRefusedIsTriedAgainSoon(t *testing.T) {
-	for _, status := range []int{http.StatusConflict, http.StatusNotFound, http.StatusBadRequest, http.StatusForbidden} {
-		t.Run(http.StatusText(status), func(t *testing.T) {
-			t.Parallel()
-			o := newOfficeWith(t, quick, sandbox.Options{})
-			o.eventually("the endpoint is registered", func() bool { return o.Status().Endpoint.ID != "" })
-			before := calls(o.service, "POST /events/endpoints/set")
-			o.service.Inject(sandbox.Fault{Path: "/events/endpoints/set", LoseAnswer: true, Times: 1})
-			o.service.Inject(sandbox.Fault{Path: "/events/endpoints/set", Status: status, Times: 2})
-			if err := o.webhook.Register(t.Context(), true); err == nil {
-				t.Fatal("the answer was not lost")
-			}
-			o.eventually("it is set after two refusals", func() bool {
-				status, err := o.service.Forge(t.Context(), sandbox.Forgery{Action: "document_executed"})
-				return err == nil && status == http.StatusOK && calls(o.service, "POST /events/endpoints/set") >= before+4
-			})
-		})
-	}
-}
-
-// TestPackagesAreFoundWhateverTheListIsLike: a package made elsewhere whose event never came is found, and so is the one of
-// a draft whose answer was lost, however the service orders, cuts and moves its list.
-func TestPackagesAreFoundWhateverTheListIsLike(t *testing.T) {
-	for name, habits := range map[string]sandbox.ListHabits{
-		"oldest first, short pages": {Order: "oldest", MostTake: 3},
-		"by name, short pages":      {Order: "name", MostTake: 4},
-		"items come in":             {MostTake: 5, Shift: 2},
-		"items go away":             {Order: "oldest", MostTake: 8, Shift: -4},
-		"one a page":                {Order: "oldest", MostTake: 1},
-		"another order each time":   {Order: "random", MostTake: 6},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			o := newOfficeWith(t, quick, sandbox.Options{}, func(s *office.Settings) { s.Tunnel = office.TunnelNone })
-			client, _ := o.account.Online()
-			path := o.sample()
-			for i := range 14 {
-				o.foreignBy(client, path, fmt.Sprintf("Old %02d", i))
-			}
-			o.packages.Sweep("test")
-			o.eventually("all are known", func() bool { return o.Status().Packages.Total == 14 })
-			o.service.SetListHabits(habits)
-			id := o.foreignBy(client, path, "Old 07 and a half")
-			signAll(o, id)
-			o.service.Inject(sandbox.Fault{Method: "POST", Path: "/packages/add", Times: 1, LoseAnswer: true})
-			state, err := o.Send(t.Context(), o.draft(), nil)
-			if err != nil || state.State != office.DraftUnknown && state.State != office.DraftSent {
-				t.Fatalf("send: %+v, %v", state, err)
-			}
-			o.eventually("both are found", func() bool {
-				o.packages.Sweep("test")
-				o.outbox.Wake()
-				return saved(o, id) && o.draftIs(office.DraftSent)
-			})
-			if n := len(o.service.Packages()); n != 16 {
-				t.Errorf("%d packages", n)
-			}
-		})
-	}
-}
-
-func TestAListThatCannotBePagedIsReadAsFarAsItGoes(t *testing.T) {
-	o := newOfficeWith(t, quick, sandbox.Options{}, func(s *office.Settings) { s.Tunnel = office.TunnelNone })
-	o.eventually("the list was read", func() bool { return calls(o.service, "POST /packages/list") > 0 })
-	o.service.SetListHabits(sandbox.ListHabits{MostTake: 2, NoSkip: true})
-	o.colleague(t, 3)
-	began := calls(o.service, "POST /packages/list")
-	o.packages.Sweep("test")
-	o.eventually("the newest are found", func() bool { return o.Status().Packages.Saved >= 2 })
-	if n := calls(o.service, "POST /packages/list") - began; n > 2*(listing.ListStale+1) {
-		t.Errorf("the list was read %d times", n)
-	}
-	o.service.SetListHabits(sandbox.ListHabits{})
-	o.packages.Sweep("test")
-	o.eventually("and the rest once it can be", func() bool { return o.Status().Packages.Saved == 3 })
-}
 
 func TestAListThatDoesNotSayWhenSomethingWasFinishedHidesNothingThatIsNew(t *testing.T) {
 	for name, times := range map[string]string{"no times": "", "when it was made alone": `,"timeCreated":"1999-12-01T10:00:00Z"`} {
@@ -193,32 +71,11 @@ func TestAListThatDoesNotSayWhenSomethingWasFinishedHidesNothingThatIsNew(t *tes
 	}
 }
 
-// colleague makes n packages with another program of the organization, lets everybody sign them, and returns their ids.
-func (o *testOffice) colleague(t *testing.T, n int) (ids []string) {
-	t.Helper()
-	for i := range n {
-		ids = append(ids, o.foreign(fmt.Sprintf("Elsewhere %d", i+1)))
-	}
-	for _, id := range ids {
-		noErr(t, o.service.SignAll(id))
-	}
-	return ids
-}
-
 // foreign makes a package that this office's store knows nothing of.
 func (o *testOffice) foreign(name string) (packageID string) {
 	o.t.Helper()
-	client, online := o.account.Online()
-	if !online {
-		o.t.Fatal("nobody is signed in")
-	}
-	return o.foreignBy(client, o.sample(), name)
-}
-
-// foreignBy makes it with a client that need not be the office's.
-func (o *testOffice) foreignBy(client *esign.Client, path, name string) (packageID string) {
-	o.t.Helper()
-	file, err := client.Upload(o.t.Context(), uploadOf(path))
+	client, _ := o.account.Online()
+	file, err := client.Upload(o.t.Context(), uploadOf(o.sample()))
 	noErr(o.t, err)
 	added, err := client.AddPackage(o.t.Context(), esign.NewPackage{
 		Name: name, Sequential: true,
@@ -236,10 +93,7 @@ func calls(s *sandbox.Server, route string) int {
 }
 
 func uploadOf(path string) esign.Upload {
-	info, err := os.Stat(path)
-	if err != nil {
-		panic(err)
-	}
+	info := must(os.Stat(path))
 	return esign.Upload{
 		FileName: filepath.Base(path), Size: info.Size(), Open: func() (io.ReadCloser, error) { return os.Open(path) },
 	}
@@ -381,7 +235,6 @@ func TestWhatBecameOfADraftForAnotherServiceIsNotSaidToBeChecked(t *testing.T) {
 
 func TestAServiceThatIsDownDoesNotHoldUpItsSuccessorAndIsToldLater(t *testing.T) {
 	o := newOfficeWith(t, quick, sandbox.Options{})
-	o.eventually("the endpoint is registered", func() bool { return o.Status().Endpoint.ID != "" })
 	first := o.service
 	first.Inject(sandbox.Fault{DelayMS: 60_000})
 	second := o.another()
@@ -504,5 +357,21 @@ func TestTokensOfASignInThatFailsAreRevoked(t *testing.T) {
 	o.eventually("they are revoked", func() bool { return calls(o.service, "POST /connect/revoke") >= revoked+2 })
 	if !o.Status().SignedIn {
 		t.Error("the sign-in before is gone")
+	}
+}
+
+func TestWhatCannotBeDoneAboutTheEndpointIsSaid(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{})
+	noErr(t, o.service.ReplaceEndpoint("https://localhost:1/other"))
+	if err := o.SignOut(t.Context()); !strings.Contains(Message(err).String(), "events for another computer") || o.Status().SignedIn {
+		t.Errorf("said that another computer's endpoint was deleted: %v", err)
+	}
+	if err := o.CheckNow(); err == nil {
+		t.Error("nobody is signed in, and everything is asked about")
+	}
+	o.stop()
+	o.open()
+	if err := o.Act(t.Context(), Issue{ID: "endpoint-lost", Action: ActTakeEndpoint}); !strings.Contains(Message(err).String(), "public address is connected") {
+		t.Errorf("taken back without an address: %v", err)
 	}
 }

@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"countersign/internal/agent/issuer"
-	"countersign/internal/office"
 	"countersign/internal/sandbox"
 )
 
@@ -41,40 +39,6 @@ func TestASignedPackageIsSavedAndToldOnce(t *testing.T) {
 	}
 }
 
-// The list, which would tell as well, does not work.
-func TestALostAnswerToAddNeverMakesASecondPackage(t *testing.T) {
-	for name, late := range map[string]bool{"the events come before it would": false, "they come after a restart": true} {
-		t.Run(name, func(t *testing.T) {
-			o := newOfficeWith(t, quick, sandbox.Options{})
-			o.eventually("the endpoint is registered", func() bool { return o.Status().Endpoint.ID != "" })
-			if late {
-				o.service.Hold()
-			}
-			o.service.Inject(sandbox.Fault{Path: "/packages/add", Times: 1, LoseAnswer: true})
-			o.service.Inject(sandbox.Fault{Path: "/packages/list", Status: 500})
-			state, err := o.Send(t.Context(), o.draft(), nil)
-			if err != nil || late && (state.State != office.DraftUnknown || state.Problem.IsZero()) {
-				t.Fatalf("send: %+v, %v", state, err)
-			}
-			if late {
-				o.eventually("people are told", func() bool { return o.Status().Outbox.Unknown == 1 && o.issue("outbox") != nil })
-				o.restart()
-				if o.Status().Outbox.Unknown != 1 {
-					t.Errorf("after a restart: %+v", o.Status().Outbox)
-				}
-				noErr(t, o.service.Release(""))
-			}
-			o.eventually("an event tells", func() bool { return o.draftIs(office.DraftSent) && o.issue("outbox") == nil })
-			id := o.service.Packages()[0].PackageID
-			signAll(o, id)
-			o.eventually("saved", func() bool { return saved(o, id) })
-			if l := o.Lines(); len(l) != 1 || l[0].Origin != office.MadeHere || l[0].Name != "Offer" || len(o.service.Packages()) != 1 {
-				t.Errorf("packages: %+v, %d at the service", l, len(o.service.Packages()))
-			}
-		})
-	}
-}
-
 func TestSendDoesNotWaitForAPersonToSignIn(t *testing.T) {
 	o := newOffice(t, sandbox.Options{})
 	noErr(t, o.service.ExpireAccessTokens())
@@ -87,19 +51,4 @@ func TestSendDoesNotWaitForAPersonToSignIn(t *testing.T) {
 	}
 	noErr(t, o.SignIn(t.Context(), SignInOptions{}, visit))
 	o.eventually("it goes out", func() bool { return len(o.service.Packages()) == 1 })
-}
-
-func TestSigningOutDeletesTheEndpointAndForgetsTheTokens(t *testing.T) {
-	o := newOffice(t, sandbox.Options{})
-	o.send()
-	noErr(t, o.SignOut(t.Context()))
-	if s := o.Status(); s.SignedIn || s.Endpoint.ID != "" || s.Account.Email != "" {
-		t.Errorf("status: %+v", s)
-	}
-	if urls := o.service.EndpointURLs(); len(urls) > 0 || calls(o.service, "POST /connect/revoke") == 0 {
-		t.Errorf("registered is %v, %d revocations", urls, calls(o.service, "POST /connect/revoke"))
-	}
-	if b, err := o.account.Vault().Get(issuer.Refresh.Of(issuer.Of(o.Settings()))); err != nil || b != nil {
-		t.Errorf("a refresh token is kept: %v", err)
-	}
 }

@@ -125,62 +125,6 @@ func TestAPressOnWhatWasNotSentOpensItsFolder(t *testing.T) {
 	}
 }
 
-func TestAFolderThatAsksWaitsForAPerson(t *testing.T) {
-	o, f := sending(t, func(f *office.HotFolder) { f.Ask = true })
-	given := sampleDocument(t)
-	o.drop(f, "Lease.pdf", given)
-	o.eventually("it is held", func() bool { return len(o.Drafts()) == 1 && o.Drafts()[0].State == office.DraftHeld })
-	o.eventually("people are told", func() bool {
-		o.mu.Lock()
-		defer o.mu.Unlock()
-		return len(o.told) == 1
-	})
-	d := o.Drafts()[0]
-	if info := o.Inspect(t.Context(), d.Files[0].Path); info.Name != "Lease.pdf" || !info.Problem.IsZero() {
-		t.Errorf("it is shown as %+v", info)
-	}
-	// Changed by a person, it takes the place of what was held.
-	sent := office.NewPackage{Name: "Lease, changed", Files: []string{d.Files[0].Path}, Signers: d.Signers[:1], Replaces: []string{d.ID}}
-	_, err := o.Send(t.Context(), sent, nil)
-	noErr(t, err)
-	o.eventually("it lies in Sent", func() bool { return o.isThere(filepath.Join(f.Path, "Sent", "Lease.pdf")) })
-	if all := o.service.Packages(); len(all) != 1 || all[0].Name != "Lease, changed" {
-		t.Errorf("sent were %+v", all)
-	}
-	noErr(t, o.service.SignAll(o.service.Packages()[0].PackageID))
-	o.eventually("it comes back all the same", func() bool {
-		names, _ := filepath.Glob(filepath.Join(f.Path, "Signed", "*.pdf"))
-		return len(names) == 1
-	})
-}
-
-// The draft of a folder that waits when somebody else signs in waits for a person, and so does the folder.
-func TestNothingOfAFolderIsSentByAnAccountThatDidNotSetItUp(t *testing.T) {
-	o, f := sending(t)
-	o.service.Inject(sandbox.Fault{Path: "/files/upload", Status: 503})
-	o.drop(f, "Lease.pdf", sampleDocument(t))
-	o.eventually("it is on its way", func() bool { return len(o.Drafts()) == 1 })
-	if err := o.SignOut(t.Context()); o.Status().SignedIn {
-		t.Fatal(err)
-	}
-	o.service.Heal(0)
-	noErr(t, o.SignIn(t.Context(), SignInOptions{}, func(address string) error { return visit(address + "&login_hint=second@example.com") }))
-	o.drop(f, "Offer.pdf", append(sampleDocument(t), '\n'))
-	rests := message.SendFolderOtherAccountAs("second@example.com")
-	o.eventually("the folder says so", func() bool { rows, err := o.HotFolders(); return err == nil && rows[0].Problem == rests })
-	o.eventually("the draft waits", func() bool {
-		return len(o.Drafts()) == 1 && o.Drafts()[0].State == office.DraftHeld && o.Drafts()[0].Problem == message.ForAnotherAccount()
-	})
-	if n := len(o.service.Packages()); n != 0 {
-		t.Fatalf("%d were sent", n)
-	}
-	noErr(t, o.Resolve(o.Drafts()[0].ID, true))
-	o.eventually("a person sends it", func() bool { return len(o.service.Packages()) == 1 })
-	_, err := o.PutHotFolder(f)
-	noErr(t, err)
-	o.eventually("the folder is confirmed", func() bool { return len(o.service.Packages()) == 2 })
-}
-
 func TestFoldersThatSendOutliveALostState(t *testing.T) {
 	o, f := sending(t)
 	o.stop()

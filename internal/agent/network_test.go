@@ -5,17 +5,13 @@ import (
 	"context"
 	"errors"
 	"io"
-	"maps"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -25,118 +21,6 @@ import (
 	"countersign/internal/secret"
 	"countersign/internal/tunnel/ngroktest"
 )
-
-// bounded is an HTTP client that meets nobody at addresses whose path holds refuse, and gives up soon on those whose path
-// holds hang, for they are never answered. All others it waits for: on a busy computer an answer may take long.
-type bounded struct {
-	patient, hasty *http.Transport
-
-	mu           sync.Mutex
-	refuse, hang string
-	underway     map[*http.Request]bool // requests without an answer
-	answered     *sync.Cond
-}
-
-func newBounded(t *testing.T) *bounded {
-	t.Helper()
-	b := &bounded{
-		patient: &http.Transport{}, hasty: &http.Transport{ResponseHeaderTimeout: 400 * time.Millisecond, MaxIdleConnsPerHost: 8},
-		underway: map[*http.Request]bool{},
-	}
-	b.answered = sync.NewCond(&b.mu)
-	t.Cleanup(b.patient.CloseIdleConnections)
-	t.Cleanup(b.hasty.CloseIdleConnections)
-	return b
-}
-
-func (b *bounded) client() *http.Client { return &http.Client{Transport: b} }
-
-// RoundTrip fails like a port nobody listens at.
-func (b *bounded) RoundTrip(r *http.Request) (*http.Response, error) {
-	b.mu.Lock()
-	refused, hasty := concerns(r, b.refuse), concerns(r, b.hang)
-	b.underway[r] = true
-	b.mu.Unlock()
-	defer b.answer(r)
-	switch {
-	case refused:
-		if r.Body != nil {
-			r.Body.Close()
-		}
-		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
-	case hasty:
-		return b.hasty.RoundTrip(r)
-	default:
-		return b.patient.RoundTrip(r)
-	}
-}
-
-func (b *bounded) answer(r *http.Request) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	delete(b.underway, r)
-	b.answered.Broadcast()
-}
-
-func concerns(r *http.Request, part string) bool {
-	return part != "" && strings.Contains(r.URL.Path, part)
-}
-
-func (b *bounded) meetNobodyAt(part string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.refuse = part
-}
-
-func (b *bounded) giveUpAt(part string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.hang = part
-}
-
-// settle waits for the answers to what is under way to such addresses now.
-func (b *bounded) settle(part string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for r := range maps.Clone(b.underway) {
-		for concerns(r, part) && b.underway[r] {
-			b.answered.Wait()
-		}
-	}
-}
-
-// stranger is another host, which must never get a token.
-type stranger struct {
-	*httptest.Server
-	mu   sync.Mutex
-	seen []string // what carried a credential
-}
-
-func newStranger(t *testing.T) *stranger {
-	t.Helper()
-	s := &stranger{}
-	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r.ParseForm()
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.seen = append(s.seen, r.Method+" "+r.URL.Path+" "+r.Header.Get("Authorization")+r.PostForm.Encode())
-	}))
-	t.Cleanup(s.Close)
-	return s
-}
-
-func (s *stranger) visits() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return append([]string(nil), s.seen...)
-}
-
-// stormy is an office that tries again at once, and its client.
-func stormy(t *testing.T, service sandbox.Options, settings ...func(*office.Settings)) (*testOffice, *bounded) {
-	t.Helper()
-	b := newBounded(t)
-	return newOfficeWith(t, func(p *Params) { quick(p); p.HTTP = b.client() }, service, settings...), b
-}
 
 // endsSoon stops the office and fails when that takes five seconds.
 func (o *testOffice) endsSoon() {
@@ -310,36 +194,6 @@ func TestADocumentWaitsWhileTheNetworkBlocksTheService(t *testing.T) {
 		if r := <-sent; r.err != nil || r.state.State != office.DraftSent {
 			t.Errorf("once the network is free: %+v, %v", r.state, r.err)
 		}
-	}
-}
-
-func TestAServiceThatFailsIsNotTakenForTheNetwork(t *testing.T) {
-	for name, page := range map[string]http.HandlerFunc{
-		"its own page for what is not there": func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Content-Type", "text/html")
-			w.WriteHeader(http.StatusNotFound)
-			io.WriteString(w, "<html>not found</html>")
-		},
-		"its gateway": func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Content-Type", "text/html")
-			w.WriteHeader(http.StatusBadGateway)
-			io.WriteString(w, "<html>bad gateway</html>")
-		},
-		"a way to itself": func(w http.ResponseWriter, r *http.Request) {
-			http.Redirect(w, r, "/maintenance", http.StatusFound)
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			network := newCaptive(page)
-			network.closed.Store(true)
-			p := Params{HTTP: &http.Client{Transport: network}}
-			a := openWith(t, p)
-			s := office.DefaultSettings()
-			s.AuthURL, s.BaseURL = "https://sign.test", "https://sign.test"
-			if at, asks := a.network.Asks(context.Background(), s); asks {
-				t.Errorf("it was taken for a sign-in page of the network at %q", at)
-			}
-		})
 	}
 }
 

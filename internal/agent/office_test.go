@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"crypto/x509"
+	"errors"
 	"flag"
 	"io"
 	"net/http"
@@ -62,8 +63,6 @@ type testOffice struct {
 	stop    func()
 	adjust  func(*Params) // nil for Params as they are
 
-	serviceDir string // see keeping
-
 	mu   sync.Mutex
 	told []string
 }
@@ -80,7 +79,7 @@ func quick(p *Params) {
 // shortKey is of how many bits the key of a service is: to make a usual one took more than half of the processor's time.
 const shortKey = 1024
 
-// newOffice starts a service and an agent that is set up for it and signed in.
+// newOffice starts a service and an agent that is set up for it, signed in and registered.
 func newOffice(t *testing.T, service sandbox.Options, settings ...func(*office.Settings)) *testOffice {
 	t.Helper()
 	return newOfficeWith(t, nil, service, settings...)
@@ -113,7 +112,16 @@ func newOfficeWith(t *testing.T, adjust func(*Params), service sandbox.Options, 
 	o.run()
 	t.Cleanup(func() { o.stop() })
 	noErr(t, o.SignIn(t.Context(), SignInOptions{}, visit))
+	if s.Tunnel != office.TunnelNone {
+		o.registered()
+	}
 	return o
+}
+
+// registered waits until the endpoint is.
+func (o *testOffice) registered() {
+	o.t.Helper()
+	o.eventually("the endpoint is registered", func() bool { return o.Status().Endpoint.ID != "" })
 }
 
 // visit plays the browser.
@@ -225,12 +233,33 @@ func (o *testOffice) draft() office.NewPackage {
 // send sends the draft and returns its package.
 func (o *testOffice) send() (packageID string) {
 	o.t.Helper()
-	o.eventually("the endpoint is registered", func() bool { return o.Status().Endpoint.ID != "" })
+	o.registered()
 	state, err := o.Send(o.t.Context(), o.draft(), nil)
 	if err != nil || state.State != office.DraftSent {
 		o.t.Fatalf("send: %+v, %v", state, err)
 	}
 	return state.PackageID
+}
+
+func signAll(o *testOffice, id string) {
+	if err := o.service.SignAll(id); err != nil {
+		o.t.Error(err)
+	}
+}
+
+func saved(o *testOffice, _ string) bool { return o.Status().Packages.Saved == 1 }
+
+// draftIs reports whether the one draft is in that state, with a sentence where it waits.
+func (o *testOffice) draftIs(want office.DraftState) (ok bool) {
+	err := o.Data.Store.View(func(tx *store.Tx) error {
+		drafts, err := tx.Drafts()
+		if err == nil && len(drafts) == 1 {
+			d := drafts[0]
+			ok = d.State == want && (want == office.DraftSent || !d.Problem.IsZero())
+		}
+		return err
+	})
+	return err == nil && ok
 }
 
 func (o *testOffice) notifications() []string {
@@ -269,17 +298,19 @@ func (o *testOffice) files() (names []string) {
 	return names
 }
 
-// askNow makes the question about a package due.
-func (a *Agent) askNow(id string) error {
-	defer a.packages.Wake()
-	return a.Data.Update(func(tx *store.Tx) error {
+// change changes the record of a package.
+func (a *Agent) change(id string, how func(p *office.Package)) {
+	must(0, a.Data.Update(func(tx *store.Tx) error {
 		p, _, err := tx.Package(id)
-		if err != nil {
-			return err
-		}
-		p.NextCheck = a.Now()
-		return tx.PutPackage(p)
-	})
+		how(&p)
+		return errors.Join(err, tx.PutPackage(p))
+	}))
+}
+
+// askNow has a package asked about.
+func (a *Agent) askNow(id string) {
+	a.change(id, func(p *office.Package) { p.NextCheck = a.Now() })
+	a.packages.Wake()
 }
 
 // packageOrZero is the package as it is stored, zero where there is none that can be read.

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io/fs"
@@ -112,7 +111,6 @@ func TestALostStateComesBackFromTheBackupAndNothingIsSentSavedOrToldAgain(t *tes
 
 func TestADraftThatWaitedIsNotSentASecondTimeAfterRestoring(t *testing.T) {
 	o := newOfficeWith(t, quick, sandbox.Options{})
-	o.eventually("the endpoint is registered", func() bool { return o.Status().Endpoint.ID != "" })
 	fault := o.service.Inject(sandbox.Fault{Path: "/files/upload", Status: 503})
 	var ids []string
 	for range 2 {
@@ -336,54 +334,6 @@ func TestWhoAskedForABackupIsNotToldThatTheDataWasMissing(t *testing.T) {
 		}
 	}
 	t.Errorf("it says %v", o.Status().Health)
-	o.stop()
-}
-
-func TestABackupShowsNothingWithoutTheKey(t *testing.T) {
-	o, _, _ := backedUpOffice(t)
-	o.stop()
-	secrets := [][]byte{[]byte("Offer"), []byte("ana@example.com"), []byte("%PDF"), []byte(sandbox.DemoClient().Secret), []byte("schema")}
-	var size, n int64
-	err := filepath.WalkDir(locations.Backups(o.data), func(path string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
-			return err
-		}
-		b := mustRead(t, path)
-		n, size = n+1, size+int64(len(b))
-		for _, s := range secrets {
-			if bytes.Contains(b, s) {
-				t.Errorf("%s holds %q", path, s)
-			}
-		}
-		return nil
-	})
-	if err != nil || n != 2 { // the state, and a document
-		t.Errorf("%d files, %v", n, err)
-	}
-}
-
-func TestDocumentsOfBackupsAreKeptAsLongAsOneListsThem(t *testing.T) {
-	o, _, held := backedUpOffice(t)
-	_, err := o.Cancel(held)
-	noErr(t, err)
-	documents := func() int {
-		entries, err := os.ReadDir(filepath.Join(locations.Backups(o.data), "documents"))
-		noErr(t, err)
-		return len(entries)
-	}
-	for i := range 6 {
-		noErr(t, o.backups.Make())
-		if documents() != 1 {
-			t.Fatalf("after %d more: %d documents", i+1, documents())
-		}
-	}
-	for range 30 {
-		noErr(t, o.backups.Make())
-	}
-	files, err := transfer.List(locations.Backups(o.data))
-	if err != nil || len(files) != 11 || documents() != 0 {
-		t.Errorf("%d backups, %d documents, %v", len(files), documents(), err)
-	}
 	o.stop()
 }
 

@@ -12,7 +12,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"countersign/internal/agent/health"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
@@ -220,20 +219,6 @@ func TestAnExecutedPackageIsAskedAboutOnceBecauseOfItsEvent(t *testing.T) {
 	}
 }
 
-func TestAServiceInTroubleDoesNotHoldUpEvents(t *testing.T) {
-	s := &executedService{}
-	a := openExecuted(t, s, nil)
-	executed(t, a, "p", false)
-	a.Health.Set(health.ServiceFails, message.ServiceUnreachable())
-	happened(t, a, "p")
-	runParts(t, a, ComponentEvents)
-	waitUntil(t, a, "the event is handled", func() bool { return must(a.Status()).Events.Pending == 0 })
-	p := a.packageOrZero("p")
-	if s.asked.Load() != 0 || p.State != office.PackageExecuted || p.Planned || p.NextCheck.After(time.Now()) {
-		t.Errorf("asked %d times; %+v", s.asked.Load(), p)
-	}
-}
-
 func TestWhatIsFoundTogetherIsToldAtOnceWhenNothingMoreIsToCome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told atomic.Int64
@@ -249,7 +234,7 @@ func TestWhatIsFoundTogetherIsToldAtOnceWhenNothingMoreIsToCome(t *testing.T) {
 		}
 		// A package that is still to be asked about may bring more; people do not wait for it forever.
 		executed(t, a, "p", false)
-		noErr(t, a.askNow("p"))
+		a.askNow("p")
 		a.announcer.Announce(office.Fact{Key: "3", Title: message.SomeoneSigned("Three")}, office.Fact{Key: "4", Title: message.SomeoneSigned("Four")})
 		synctest.Wait()
 		if told.Load() != 2 {

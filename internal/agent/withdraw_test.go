@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -11,7 +10,6 @@ import (
 	"countersign/internal/agent/health"
 	"countersign/internal/office"
 	"countersign/internal/sandbox"
-	"countersign/internal/store"
 )
 
 const rescindRoute = "POST /packages/rescind"
@@ -36,6 +34,13 @@ func (o *testOffice) withdraw(ids ...string) []office.Withdrawn {
 		o.t.Fatalf("asked for %q, told %+v", ids, list)
 	}
 	return list
+}
+
+// wish has a package withdrawn, and does not wait for it.
+func (o *testOffice) wish(id string) {
+	o.t.Helper()
+	_, err := o.Withdraw(o.t.Context(), office.NewWithdrawal{Packages: []string{id}, Patience: time.Millisecond})
+	noErr(o.t, err)
 }
 
 // wantWithdrawn checks that the package is withdrawn, here and at the service, and that everybody was told once.
@@ -246,24 +251,8 @@ func TestAWithdrawalThatWaitsSaysWhatTheServiceAnswered(t *testing.T) {
 			id := o.send()
 			fault.Path = "/packages/rescind"
 			o.service.Inject(fault)
-			ctx, cancel := context.WithCancel(t.Context())
-			done := make(chan struct{})
-			go func() {
-				defer close(done)
-				o.Withdraw(ctx, office.NewWithdrawal{Packages: []string{id}})
-			}()
-			var said string
-			o.eventually("it is tried", func() bool {
-				if w := o.packageOrZero(id).Withdrawal; w != nil {
-					said = w.Problem.ID()
-				}
-				return said != ""
-			})
-			cancel()
-			<-done
-			if said != want {
-				t.Errorf("it says %s", said)
-			}
+			o.wish(id)
+			o.eventually("it says "+want, func() bool { return o.packageOrZero(id).Withdrawal.Problem.ID() == want })
 		})
 	}
 }
@@ -301,15 +290,7 @@ func TestNoOtherServiceIsAskedToWithdraw(t *testing.T) {
 	o := newOfficeWith(t, quick, sandbox.Options{})
 	id := o.send()
 	o.service.Inject(sandbox.Fault{Path: "/packages/rescind", Drop: true})
-	ctx, stop := context.WithCancel(t.Context())
-	followed := make(chan error, 1)
-	go func() {
-		_, err := o.Withdraw(ctx, office.NewWithdrawal{Packages: []string{id}})
-		followed <- err
-	}()
-	o.eventually("the wish is kept", func() bool { return o.packageOrZero(id).Withdrawal.Pending() })
-	stop()
-	<-followed
+	o.wish(id)
 	first, second := o.service, o.another()
 	o.use(second, office.Secrets{ClientSecret: sandbox.DemoClient().Secret})
 	noErr(t, o.SignIn(t.Context(), SignInOptions{}, visit))
@@ -347,31 +328,6 @@ func TestAWishIsTakenBackWhileTheServiceDoesNotKnowOfIt(t *testing.T) {
 	}
 }
 
-// What a person has pressed is stored as pressed: a program that ends while it can still be undone goes on with it.
-func TestAWithdrawalThatCanBeUndoneIsDoneByTheNextStart(t *testing.T) {
-	o := newOfficeWith(t, quick, sandbox.Options{})
-	kept, withdrawn := o.send(), o.send()
-	press := func(id string, undo time.Duration) {
-		list, err := o.Withdraw(t.Context(), office.NewWithdrawal{Packages: []string{id}, Message: "The rent was wrong.", Undo: undo, Patience: time.Nanosecond})
-		noErr(t, err)
-		if list[0].State != office.WithdrawWanted {
-			t.Errorf("told: %+v", list)
-		}
-	}
-	press(kept, time.Minute)
-	noErr(t, o.withdrawals.Retry())
-	o.restart()
-	if inTime, err := o.KeepPackage(kept); !inTime || err != nil {
-		t.Errorf("undone: %v, %v", inTime, err)
-	}
-	press(withdrawn, 100*time.Millisecond)
-	o.restart()
-	o.eventually("it is withdrawn", func() bool { return o.packageOrZero(withdrawn).State == office.PackageRescinded })
-	if o.at(kept).State != "open" || calls(o.service, rescindRoute) != 1 {
-		t.Errorf("what was undone is %s, asked %d times", o.at(kept).State, calls(o.service, rescindRoute))
-	}
-}
-
 // The one that was let go of may have been done: people are not to be notified a second time.
 func TestAWithdrawalAfterOneThatWasLetGoOfAsksFirst(t *testing.T) {
 	o := newOfficeWith(t, quick, sandbox.Options{})
@@ -380,11 +336,9 @@ func TestAWithdrawalAfterOneThatWasLetGoOfAsksFirst(t *testing.T) {
 	client, _ := o.account.Online()
 	noErr(t, client.Rescind(t.Context(), id, "The rent was wrong.", true))
 	asked := calls(o.service, rescindRoute)
-	noErr(t, o.Data.Update(func(tx *store.Tx) error {
-		p, _, err := tx.Package(id)
+	o.change(id, func(p *office.Package) {
 		p.State, p.Withdrawal = office.PackageOpen, &office.Withdrawal{State: office.WithdrawUnknown, Asked: o.Now()}
-		return errors.Join(err, tx.PutPackage(p))
-	}))
+	})
 	if x := o.withdraw(id)[0]; x.State != office.WithdrawDone {
 		t.Errorf("told: %+v", x)
 	}
@@ -430,8 +384,7 @@ func TestACorrectionGoesOutOnceTheFirstOneIsWithdrawn(t *testing.T) {
 			o := newOfficeWith(t, quick, sandbox.Options{})
 			id := o.send()
 			drop := o.service.Inject(sandbox.Fault{Path: "/packages/rescind", Drop: true})
-			_, err := o.Withdraw(t.Context(), office.NewWithdrawal{Packages: []string{id}, Patience: time.Millisecond})
-			noErr(t, err)
+			o.wish(id)
 			noErr(t, send(o, o.correction(id)))
 			o.eventually("it says what it waits for", func() bool {
 				return slices.ContainsFunc(o.Drafts(), func(d office.Draft) bool { return d.Problem.ID() == "withdrawal.corrected-waits" })
@@ -478,11 +431,7 @@ func wished(t *testing.T, w office.Withdrawal, before func(o *testOffice, id str
 	before(o, id)
 	o.open()
 	w.NextTry = o.Now()
-	noErr(t, o.Data.Update(func(tx *store.Tx) error {
-		p, _, err := tx.Package(id)
-		p.Withdrawal = &w
-		return errors.Join(err, tx.PutPackage(p))
-	}))
+	o.change(id, func(p *office.Package) { p.Withdrawal = &w })
 	o.run()
 	return o, id
 }
@@ -510,13 +459,11 @@ func TestAWithdrawalThatNobodyConfirmsIsToldAfterItsTimeAndLetGoByHand(t *testin
 	if o.Health.Has(health.WithdrawalWaits) || !o.packageOrZero(id).Withdrawal.Pending() {
 		t.Errorf("too early: %v, %+v", o.Health.List(), o.packageOrZero(id).Withdrawal)
 	}
-	noErr(t, o.Data.Update(func(tx *store.Tx) error {
-		p, _, err := tx.Package(id)
+	o.change(id, func(p *office.Package) {
 		w := *p.Withdrawal
 		w.Asked, w.NextTry = w.Asked.Add(-2*time.Hour), o.Now()
 		p.Withdrawal = &w
-		return errors.Join(err, tx.PutPackage(p))
-	}))
+	})
 	o.withdrawals.Wake()
 	o.eventually("people are told", func() bool { return o.Health.Has(health.WithdrawalWaits) })
 	before := o.packageOrZero(id).Withdrawal.Tries
@@ -535,8 +482,7 @@ func TestAWithdrawalThatNobodyConfirmsIsToldAfterItsTimeAndLetGoByHand(t *testin
 	// The lost call is done at last, and the status says so.
 	noErr(t, o.service.Rescind(id, "The rent was wrong.", true))
 	o.service.Heal(0)
-	noErr(t, o.askNow(id))
-	o.packages.Wake()
+	o.askNow(id)
 	o.eventually("it is known", func() bool { return o.packageOrZero(id).State == office.PackageRescinded })
 }
 
@@ -550,23 +496,6 @@ func TestADamagedWishIsNotSentInOtherWords(t *testing.T) {
 	if x := o.withdraw(id)[0]; x.State != office.WithdrawDone {
 		t.Errorf("once more: %+v", x)
 	}
-}
-
-func TestAfterALostAnswerTheStatusIsAlwaysAskedFirst(t *testing.T) {
-	o := newOfficeWith(t, quick, sandbox.Options{})
-	id := o.send()
-	o.service.Inject(sandbox.Fault{Path: "/packages/rescind", Drop: true, Times: 1})
-	busy := o.service.Inject(sandbox.Fault{Path: "/packages/rescind", Status: 503})
-	_, err := o.Withdraw(t.Context(), office.NewWithdrawal{Packages: []string{id}, Message: "The rent was wrong.", Patience: time.Millisecond})
-	noErr(t, err)
-	o.eventually("it is tried again", func() bool { return o.applied(busy) >= 2 })
-	if inTime, err := o.KeepPackage(id); inTime || err != nil {
-		t.Errorf("taken back though the service may know of it: %v, %v", inTime, err)
-	}
-	noErr(t, o.service.Rescind(id, "The rent was wrong.", true)) // the first call is done at last
-	o.service.Heal(busy)
-	o.eventually("it is withdrawn", func() bool { return !o.packageOrZero(id).Withdrawal.Pending() })
-	o.wantWithdrawn(id)
 }
 
 // applied is how often a fault was.
