@@ -9,14 +9,10 @@
 package main
 
 import (
-	"archive/zip"
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io/fs"
-	"maps"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -30,369 +26,98 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
-	"golang.org/x/sync/errgroup"
-
-	"countersign/internal/update"
 )
-
-type releaseCmd struct{}
-
-// Run makes a release of the last commit. It works on a copy of the commit, so that nothing else in the tree can get
-// in, and still demands a clean tree, so that nobody believes that more was released.
-func (releaseCmd) Run(ctx context.Context, c *commandLine) error {
-	p, err := c.product(ctx)
-	if err != nil {
-		return err
-	}
-	if c.Version == "" {
-		return errors.New("a release needs a version: make release VERSION=1.2.0")
-	}
-	if p.announced.secret != nil && !update.IsVersion(p.version) {
-		return fmt.Errorf("%q is no version that programs can compare, as 1.2.0 and 1.3.0-rc.1 are", p.version)
-	}
-	changed, err := output(ctx, p.root, "git", "status", "--porcelain")
-	if err != nil {
-		return err
-	}
-	if changed != "" {
-		return fmt.Errorf("the tree is not clean; commit these or put them away first:\n%s", changed)
-	}
-	copied, err := os.MkdirTemp("", "countersign-release-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(copied)
-	if err := p.export(ctx, copied); err != nil {
-		return err
-	}
-	p.out = filepath.Join(p.out, "release")
-	p.root = copied
-	if err := os.RemoveAll(p.out); err != nil {
-		return err
-	}
-	if err := p.release(ctx); err != nil {
-		return err
-	}
-	fmt.Printf("Countersign %s is in %s. The bundle for macOS is not part of it: `make macos` needs a Mac.\n", p.said(), p.out)
-	return nil
-}
-
-// export copies the last commit into dir.
-func (p product) export(ctx context.Context, dir string) error {
-	archive := filepath.Join(dir, "tree.tar")
-	if err := run(ctx, p.root, nil, "git", "archive", "--output", archive, "HEAD"); err != nil {
-		return err
-	}
-	if err := run(ctx, dir, nil, "tar", "--extract", "--file", archive); err != nil {
-		return err
-	}
-	return os.Remove(archive)
-}
-
-// server is a kind of computer on which the program without its window works.
-type server struct{ system, arch, ending string }
-
-// file is the name under which the program for such a computer is published.
-func (s server) file(version string) string {
-	return "countersign-server-" + version + "-" + s.system + "-" + s.arch + s.ending
-}
-
-// servers are the kinds of servers that people rent, and the computers with Windows for which there is no other program of their
-// own.
-var servers = []server{{"linux", "amd64", ""}, {"linux", "arm64", ""}, {"windows", "amd64", ".exe"}, {"windows", "arm64", ".exe"}}
-
-// release makes everything that is published of p, in p.out.
-func (p product) release(ctx context.Context) error {
-	work, err := os.MkdirTemp("", "countersign-build-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(work)
-	if err := os.MkdirAll(p.out, 0o755); err != nil {
-		return err
-	}
-	published := p.out
-	p.out = work
-	linux, err := p.linuxProgram(ctx)
-	if err != nil {
-		return err
-	}
-	windows, err := p.windowsProgram(ctx)
-	if err != nil {
-		return err
-	}
-	windowless := map[server]string{}
-	for _, s := range servers {
-		if windowless[s], err = p.serverProgram(ctx, s); err != nil {
-			return err
-		}
-		if s.system == "windows" {
-			if err := p.sign(ctx, windowless[s]); err != nil {
-				return err
-			}
-		}
-	}
-	var deb, rpm, tarball, setup, msi string
-	var winget []string
-	packing, packCtx := errgroup.WithContext(ctx) // each of them squeezes on one processor for long
-	packing.Go(func() (err error) { deb, err = p.deb(packCtx, linux); return })
-	packing.Go(func() (err error) { rpm, err = p.rpm(packCtx, linux); return })
-	packing.Go(func() (err error) { tarball, err = p.tarball(packCtx, linux); return })
-	packing.Go(func() (err error) {
-		setup, msi, winget, err = p.windowsFiles(packCtx, windows, "Countersign-"+p.version)
-		return
-	})
-	if err := packing.Wait(); err != nil {
-		return err
-	}
-	programs := slices.Concat([]string{linux, windows}, slices.Collect(maps.Values(windowless)))
-	notices, err := p.notices(ctx, programs...)
-	if err != nil {
-		return err
-	}
-	bill, err := p.bill(ctx, programs...)
-	if err != nil {
-		return err
-	}
-	files := map[string]string{
-		filepath.Base(deb): deb, filepath.Base(rpm): rpm, filepath.Base(tarball): tarball, filepath.Base(setup): setup, filepath.Base(msi): msi,
-		"Countersign-" + p.version + "-windows-amd64.exe": windows, "countersign-" + p.version + "-linux-" + p.arch: linux,
-	}
-	for s, program := range windowless {
-		files[s.file(p.version)] = program
-	}
-	for _, manifest := range winget {
-		files[filepath.Base(manifest)] = manifest
-	}
-	for name, from := range files {
-		if err := copyFile(from, filepath.Join(published, name)); err != nil {
-			return err
-		}
-	}
-	err = errors.Join(
-		write(filepath.Join(published, "NOTICES.txt"), notices),
-		write(filepath.Join(published, "countersign-"+p.version+".cdx.json"), bill),
-		p.publishPolicy(filepath.Join(published, "Countersign-"+p.version+"-group-policy.zip")),
-		p.publishScreenshots(published),
-		writeSums(published),
-	)
-	if err != nil {
-		return err
-	}
-	return p.announce(published, filepath.Base(deb), filepath.Base(rpm), filepath.Base(tarball), filepath.Base(setup))
-}
-
-// publishPolicy packs the templates for the Group Policy editor as they belong below PolicyDefinitions.
-func (p product) publishPolicy(path string) error {
-	var packed bytes.Buffer
-	w := zip.NewWriter(&packed)
-	folder := os.DirFS(p.packaging("windows", "policy"))
-	err := fs.WalkDir(folder, ".", func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		text, err := fs.ReadFile(folder, name)
-		if err != nil {
-			return err
-		}
-		to, err := w.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate, Modified: p.made.UTC()})
-		if err == nil {
-			_, err = to.Write(text)
-		}
-		return err
-	})
-	return errors.Join(err, w.Close(), write(path, packed.Bytes()))
-}
-
-// announce writes the manifest with the files in dir that programs replace themselves with. It comes after the sums, which are
-// the same each time.
-func (p product) announce(dir, deb, rpm, tarball, setup string) error {
-	var files []update.File
-	add := func(system, arch, kind, name string) (err error) {
-		f, err := describe(system, arch, kind, filepath.Join(dir, name))
-		files = append(files, f)
-		return err
-	}
-	err := errors.Join(add("windows", "amd64", update.Installer, setup), add("linux", p.arch, update.Deb, deb),
-		add("linux", p.arch, update.RPM, rpm), add("linux", p.arch, update.Tar, tarball))
-	for _, s := range servers {
-		if s.system == "linux" { // on Windows nothing tells the program for servers from one that was unpacked
-			err = errors.Join(err, add(s.system, s.arch, update.Server, s.file(p.version)))
-		}
-	}
-	if err != nil {
-		return err
-	}
-	return p.announced.publish(dir, p.version, files)
-}
-
-func copyFile(from, to string) error {
-	content, err := os.ReadFile(from)
-	if err != nil {
-		return err
-	}
-	info, err := os.Stat(from)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(to, content, info.Mode().Perm())
-}
-
-// writeSums writes the SHA-256 sums of the files in dir as sha256sum checks them.
-func writeSums(dir string) error {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return err
-	}
-	var lines []string
-	for _, e := range entries {
-		content, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		if err != nil {
-			return err
-		}
-		lines = append(lines, fmt.Sprintf("%x  %s\n", sha256.Sum256(content), e.Name()))
-	}
-	slices.Sort(lines)
-	return write(filepath.Join(dir, "SHA256SUMS"), []byte(strings.Join(lines, "")))
-}
 
 // commandLine is what the Makefile says.
 type commandLine struct {
 	Root    string `help:"The source tree." default:"." type:"existingdir"`
 	Out     string `help:"Where the results go." default:"build" type:"path"`
 	Version string `name:"set-version" help:"The version; what git describes when left out."`
-	Arch    string `help:"The kind of processor on Linux: amd64 or arm64." default:"${arch}"`
+	Arch    string `help:"The kind of processor on Linux." enum:"amd64,arm64" default:"${arch}"`
 
-	Windows windowsCmd `cmd:"" help:"Countersign.exe, its installer, its package for administrators, and winget's manifest."`
-	Deb     debCmd     `cmd:"" help:"The Debian package."`
-	Rpm     rpmCmd     `cmd:"" help:"The package for Fedora, openSUSE and their like."`
-	Tar     tarCmd     `cmd:"" help:"The archive with its install script."`
-	Sign    signCmd    `cmd:"" help:"Sign one file for Windows, with SIGN_PFX and SIGN_PASSWORD_FILE."`
-	Macos   macosCmd   `cmd:"" help:"The bundle; needs a Mac."`
-	Renew   renewCmd   `cmd:"" help:"Sign the manifest of the last release anew, with RELEASE_KEY, before it expires."`
-	Release releaseCmd `cmd:"" help:"A release, from a clean tree: everything but the bundle for macOS, with sums, notices and bill of materials."`
-	Needs   needsCmd   `cmd:"" help:"The Debian packages that making something takes."`
-}
-
-type needsCmd struct {
-	What string `arg:"" help:"windows, deb, rpm, tar, macos, release, renew or test-shipping."`
-}
-
-// Run prints the packages for the Makefile to install. Those for another kind of processor are cross compilers and that one's
-// libraries: that this computer's apt-get may have them, its owner decides.
-func (n needsCmd) Run(ctx context.Context, c *commandLine) error {
-	windows := strings.Fields("gcc-mingw-w64-x86-64 mingw-w64-x86-64-dev nsis wixl msitools osslsigncode")
-	deb := strings.Fields("dpkg-dev xz-utils libdecor-0-0 libegl1 libwayland-cursor0 libwayland-egl1")
-	release := slices.Concat(windows, deb, []string{"rpm"})
-	packages := map[string][]string{
-		"windows": windows, "deb": deb, "rpm": {"rpm"}, "tar": {"xz-utils"}, "release": release,
-		"test-shipping": append(slices.Clone(release), strings.Fields("wine wine64 locales xvfb xdotool libgl1-mesa-dri openssl bsdutils debootstrap"+
-			" desktop-file-utils appstream mandoc lintian sway grim dbus")...),
-	}[n.What]
-	if c.Arch != runtime.GOARCH && slices.Contains([]string{"deb", "rpm", "tar", "release"}, n.What) {
-		m, err := machineCalled(c.Arch)
-		if err != nil {
-			return err
-		}
-		known, err := output(ctx, ".", "dpkg", "--print-foreign-architectures")
-		if err != nil {
-			return err
-		}
-		if !slices.Contains(strings.Fields(known), m.arch) {
-			return fmt.Errorf("this system does not know packages for %s; as root: dpkg --add-architecture %[1]s && apt-get update", m.arch)
-		}
-		packages = append(packages, "gcc-"+strings.ReplaceAll(strings.TrimSuffix(m.compiler, "-gcc"), "_", "-"))
-		for name := range strings.FieldsSeq("libc6-dev libgl-dev libegl-dev libx11-dev libxcursor-dev libxi-dev libxinerama-dev libxrandr-dev" +
-			" libxxf86vm-dev libxkbcommon-dev libwayland-dev libx11-xcb1 libxext6 libdecor-0-0 libegl1") {
-			packages = append(packages, name+":"+m.arch)
-		}
-	}
-	fmt.Println(strings.Join(packages, " "))
-	return nil
+	What string `arg:"" enum:"windows,deb,rpm,tar,macos,release,renew,sign,needs" help:"What to make: windows (Countersign.exe, its installer, its package for administrators, winget's manifest), deb, rpm, tar (with its install script), macos (needs a Mac), release (all but the last, from a clean tree, with sums, notices and bill of materials); or renew: sign the manifest of the last release anew, with RELEASE_KEY; sign FILE: for Windows, with SIGN_PFX and SIGN_PASSWORD_FILE; needs WHAT: print the Debian packages that making it takes."`
+	Of   string `arg:"" optional:"" help:"The file to sign, or what needs packages."`
 }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	var c commandLine
-	chosen := kong.Parse(&c, kong.Name("release"), kong.UsageOnError(), kong.Vars{"arch": runtime.GOARCH}, kong.BindTo(ctx, (*context.Context)(nil)))
-	if err := chosen.Run(&c); err != nil {
+	kong.Parse(&c, kong.Name("release"), kong.UsageOnError(), kong.Vars{"arch": runtime.GOARCH})
+	if err := c.run(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
 		os.Exit(1)
 	}
 }
 
-// make builds a program and packs it.
-func (c *commandLine) make(ctx context.Context, build func(product, context.Context) (string, error), pack func(product, context.Context, string) (string, error)) error {
+func (c *commandLine) run(ctx context.Context) error {
+	switch c.What {
+	case "needs":
+		return c.needs(ctx)
+	case "sign":
+		return signWindows(ctx, c.Of)
+	case "renew":
+		return renew(filepath.Join(c.Out, "release"))
+	}
 	p, err := c.product(ctx)
 	if err != nil {
 		return err
 	}
-	program, err := build(p, ctx)
-	if err != nil {
-		return err
-	}
-	path, err := pack(p, ctx, program)
-	if err != nil {
-		return err
-	}
-	return ready(path)
-}
-
-// ready tells where a result lies.
-func ready(path string) error {
-	info, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
-	if here, err := os.Getwd(); err == nil {
-		if short, err := filepath.Rel(here, path); err == nil && filepath.IsLocal(short) {
-			path = short
+	var made []string
+	switch c.What {
+	case "release":
+		return p.releaseCommit(ctx, c.Version)
+	case "macos":
+		return p.macos(ctx)
+	case "windows":
+		made, err = p.windows(ctx, filepath.Join(p.out, "Countersign.exe"), "Countersign")
+	default:
+		made = make([]string, 1)
+		program := filepath.Join(p.out, "linux-"+p.arch, "countersign")
+		if err = p.linuxProgram(ctx, program); err == nil {
+			made[0], err = p.pack(ctx, c.What, "countersign", program)
 		}
 	}
-	say("Done: %s (%.1f MB).", path, float64(info.Size())/1e6)
-	return nil
-}
-
-type windowsCmd struct{}
-
-func (windowsCmd) Run(ctx context.Context, c *commandLine) error {
-	p, err := c.product(ctx)
 	if err != nil {
 		return err
 	}
-	program, err := p.windowsProgram(ctx)
-	if err != nil {
-		return err
-	}
-	setup, msi, winget, err := p.windowsFiles(ctx, program, "Countersign")
-	if err != nil {
-		return err
-	}
-	for _, path := range append([]string{program, setup, msi}, winget...) {
-		if err := ready(path); err != nil {
+	for _, path := range made {
+		info, err := os.Stat(path)
+		if err != nil {
 			return err
 		}
+		say("Done: %s (%.1f MB).", path, float64(info.Size())/1e6)
 	}
 	return nil
 }
 
-type debCmd struct{}
-
-func (debCmd) Run(ctx context.Context, c *commandLine) error {
-	return c.make(ctx, product.linuxProgram, product.deb)
-}
-
-type rpmCmd struct{}
-
-func (rpmCmd) Run(ctx context.Context, c *commandLine) error {
-	return c.make(ctx, product.linuxProgram, product.rpm)
-}
-
-type tarCmd struct{}
-
-func (tarCmd) Run(ctx context.Context, c *commandLine) error {
-	return c.make(ctx, product.linuxProgram, product.tarball)
+// needs prints the packages for the Makefile to install. Those for another kind of processor are cross compilers and that one's
+// libraries: that this computer's apt-get may have them, its owner decides.
+func (c *commandLine) needs(ctx context.Context) error {
+	windows := strings.Fields("gcc-mingw-w64-x86-64 mingw-w64-x86-64-dev nsis wixl msitools osslsigncode")
+	deb := strings.Fields("dpkg-dev libdecor-0-0 libegl1 libwayland-cursor0 libwayland-egl1")
+	release := slices.Concat(windows, deb)
+	packages := map[string][]string{
+		"windows": windows, "deb": deb, "release": release,
+		"test-shipping": append(slices.Clone(release), strings.Fields("wine wine64 locales xvfb xdotool libgl1-mesa-dri openssl bsdutils debootstrap"+
+			" desktop-file-utils appstream mandoc lintian rpm xz-utils sway grim dbus")...),
+	}[c.Of]
+	if c.Arch != runtime.GOARCH && slices.Contains([]string{"deb", "rpm", "tar", "release"}, c.Of) {
+		known, err := output(ctx, ".", "dpkg", "--print-foreign-architectures")
+		if err != nil {
+			return err
+		}
+		if !slices.Contains(strings.Fields(known), c.Arch) {
+			return fmt.Errorf("this system does not know packages for %s; as root: dpkg --add-architecture %[1]s && apt-get update", c.Arch)
+		}
+		packages = append(packages, "gcc-"+strings.ReplaceAll(gnu[c.Arch], "_", "-"))
+		for name := range strings.FieldsSeq("libc6-dev libgl-dev libegl-dev libx11-dev libxcursor-dev libxi-dev libxinerama-dev libxrandr-dev" +
+			" libxxf86vm-dev libxkbcommon-dev libwayland-dev libx11-xcb1 libxext6 libdecor-0-0 libegl1") {
+			packages = append(packages, name+":"+c.Arch)
+		}
+	}
+	fmt.Println(strings.Join(packages, " "))
+	return nil
 }
 
 // product is one version of the program, from one source tree.
@@ -407,25 +132,25 @@ type product struct {
 
 // product finds out what is being made.
 func (c *commandLine) product(ctx context.Context) (product, error) {
-	root, err := filepath.Abs(c.Root)
-	if err != nil {
-		return product{}, err
+	p := product{out: c.Out, version: c.Version, arch: c.Arch}
+	var err error
+	if p.root, err = filepath.Abs(c.Root); err != nil {
+		return p, err
 	}
-	p := product{root: root, out: c.Out, version: c.Version, arch: c.Arch}
-	if p.commit, err = output(ctx, root, "git", "rev-parse", "--short=12", "HEAD"); err != nil {
-		return product{}, err
+	if p.commit, err = git(ctx, p.root, "rev-parse", "--short=12", "HEAD"); err != nil {
+		return p, err
 	}
 	if p.version == "" {
-		if p.version, err = output(ctx, root, "git", "describe", "--tags", "--always", "--dirty"); err != nil {
-			return product{}, err
+		if p.version, err = git(ctx, p.root, "describe", "--tags", "--always", "--dirty"); err != nil {
+			return p, err
 		}
 	}
 	p.version = strings.TrimPrefix(p.version, "v")
-	if p.made, err = commitTime(ctx, root); err != nil {
-		return product{}, err
+	if p.made, err = commitTime(ctx, p.root); err != nil {
+		return p, err
 	}
 	if p.announced, err = announced(); err != nil {
-		return product{}, err
+		return p, err
 	}
 	return p, os.MkdirAll(p.out, 0o755)
 }
@@ -435,7 +160,7 @@ func commitTime(ctx context.Context, root string) (time.Time, error) {
 	seconds := os.Getenv("SOURCE_DATE_EPOCH")
 	if seconds == "" {
 		var err error
-		if seconds, err = output(ctx, root, "git", "log", "-1", "--format=%ct"); err != nil {
+		if seconds, err = git(ctx, root, "log", "-1", "--format=%ct"); err != nil {
 			return time.Time{}, err
 		}
 	}
@@ -474,9 +199,12 @@ func (p product) numbers(n int) []string {
 }
 
 // serverProgram builds the program without its window, which needs no C, for servers with that system and kind of processor.
-func (p product) serverProgram(ctx context.Context, s server) (string, error) {
-	path := filepath.Join(p.out, s.system+"-"+s.arch, "countersign-server"+s.ending)
-	return path, p.link(ctx, path, "./internal/server", "-s -w", "GOOS="+s.system, "GOARCH="+s.arch, "CGO_ENABLED=0")
+func (p product) serverProgram(ctx context.Context, s server, path string) error {
+	err := p.link(ctx, path, "./internal/server", "-s -w", "GOOS="+s.system, "GOARCH="+s.arch, "CGO_ENABLED=0")
+	if err != nil || s.system != "windows" {
+		return err
+	}
+	return p.sign(ctx, path)
 }
 
 // cFlags are those that Go has without any, and what the Makefile says of how names are tried.
@@ -550,6 +278,11 @@ func output(ctx context.Context, dir, name string, args ...string) (string, erro
 		return "", explain(name, err, said.Bytes())
 	}
 	return strings.TrimSpace(string(out)), nil
+}
+
+// git is output of git, also where the tree belongs to somebody else, as in a container.
+func git(ctx context.Context, root string, args ...string) (string, error) {
+	return output(ctx, root, "git", append([]string{"-c", "safe.directory=*"}, args...)...)
 }
 
 func explain(name string, err error, said []byte) error {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -97,25 +96,23 @@ func (a announcement) ldflags() string {
 	return fmt.Sprintf(" -X 'main.updates=%s' -X 'main.updateKeys=%s'", a.address, a.keys)
 }
 
-// describe is a file of the release as the manifest names it.
-func describe(system, arch, kind, file string) (update.File, error) {
-	content, err := os.ReadFile(file)
-	if err != nil {
-		return update.File{}, err
-	}
-	return update.File{System: system, Arch: arch, Kind: kind, Name: filepath.Base(file), Size: int64(len(content)),
-		SHA256: fmt.Sprintf("%x", sha256.Sum256(content))}, nil
-}
-
-// publish writes the manifest of a version and its signature into dir, or says why programs will not hear of it.
+// publish writes the manifest of a version with its files, which lie in dir and which programs replace themselves with, and its
+// signature, or says why programs will not hear of it.
 func (a announcement) publish(dir, version string, files []update.File) error {
 	switch {
 	case a.address == "":
-		fmt.Println("There is no UPDATE_URL: programs of this release do not look for newer ones.")
+		say("There is no UPDATE_URL: programs of this release do not look for newer ones.")
 		return nil
 	case a.secret == nil:
-		fmt.Println("There is no RELEASE_KEY: no manifest was made, and programs do not hear of this release.")
+		say("There is no RELEASE_KEY: no manifest was made, and programs do not hear of this release.")
 		return nil
+	}
+	for i, f := range files {
+		content, err := os.ReadFile(filepath.Join(dir, f.Name))
+		if err != nil {
+			return err
+		}
+		files[i].Size, files[i].SHA256 = int64(len(content)), fmt.Sprintf("%x", sha256.Sum256(content))
 	}
 	return a.sign(dir, update.Manifest{Product: update.Product, Version: version, Page: a.page, Files: files})
 }
@@ -142,10 +139,8 @@ func (a announcement) sign(dir string, m update.Manifest) error {
 	return err
 }
 
-// renewCmd signs the manifest of the last release anew, before it expires.
-type renewCmd struct{}
-
-func (renewCmd) Run(_ context.Context, c *commandLine) error {
+// renew signs the manifest of the last release, which lies in dir, anew, before it expires.
+func renew(dir string) error {
 	a, err := announced()
 	if err != nil {
 		return err
@@ -153,7 +148,6 @@ func (renewCmd) Run(_ context.Context, c *commandLine) error {
 	if a.secret == nil {
 		return errors.New("it takes UPDATE_URL, UPDATE_KEYS and RELEASE_KEY to sign the manifest anew")
 	}
-	dir := filepath.Join(c.Out, "release")
 	text, err := os.ReadFile(filepath.Join(dir, a.name))
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -36,12 +37,17 @@ func lockedKey(t *testing.T) (file, public string) {
 	return "testdata/locked.key", "RWRwx4RWjcoOZMOM5bzxoI5zWzi9PFsUaMDIlwOC8bMGWwjKs0Cmbv1/"
 }
 
+// replaced are the files that programs replace themselves with.
+var replaced = []update.File{
+	{System: "windows", Arch: "amd64", Kind: update.Installer, Name: "setup.exe"}, {System: "linux", Arch: "amd64", Kind: update.Deb, Name: "a.deb"},
+}
+
 // published is a folder as a release leaves it, with the files that programs replace themselves with.
 func published(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "release")
-	for _, name := range []string{"setup.exe", "a.deb", "a.rpm", "a.tar.xz", "countersign-server-1.2.0-linux-amd64", "countersign-server-1.2.0-linux-arm64"} {
-		must(t, write(filepath.Join(dir, name), []byte("this is "+name)))
+	for _, f := range replaced {
+		must(t, write(filepath.Join(dir, f.Name), []byte("this is "+f.Name)))
 	}
 	return dir
 }
@@ -58,13 +64,12 @@ func TestAReleaseIsBelievedByTheProgramsThatKnowItsKey(t *testing.T) {
 	t.Setenv("RELEASE_KEY", key)
 	a, err := announced()
 	must(t, err)
-	p := product{version: "1.2.0", arch: "amd64", announced: a}
-	must(t, p.announce(dir, "a.deb", "a.rpm", "a.tar.xz", "setup.exe"))
+	must(t, a.publish(dir, "1.2.0", slices.Clone(replaced)))
 	client, err := update.New(update.Source{Address: a.address, Keys: []string{public}}, server.Client())
 	must(t, err)
 	m, err := client.Latest(t.Context(), time.Now())
 	must(t, err)
-	if m.Version != "1.2.0" || m.Page != "https://example.com/get" || len(m.Files) != 6 {
+	if m.Version != "1.2.0" || m.Page != "https://example.com/get" || len(m.Files) != len(replaced) {
 		t.Errorf("%+v", m)
 	}
 	for _, f := range m.Files {
@@ -76,12 +81,12 @@ func TestAReleaseIsBelievedByTheProgramsThatKnowItsKey(t *testing.T) {
 	}
 	// It is signed anew before it expires, and not when a file is another one meanwhile.
 	t.Setenv("UPDATE_DAYS", "700")
-	must(t, renewCmd{}.Run(t.Context(), &commandLine{Out: filepath.Dir(dir)}))
-	if m, err := client.Latest(t.Context(), time.Now().AddDate(0, 0, 600)); err != nil || len(m.Files) != 6 {
+	must(t, renew(dir))
+	if m, err := client.Latest(t.Context(), time.Now().AddDate(0, 0, 600)); err != nil || len(m.Files) != len(replaced) {
 		t.Errorf("%+v, %v", m, err)
 	}
 	must(t, write(filepath.Join(dir, "a.deb"), []byte("else")))
-	if err := (renewCmd{}).Run(t.Context(), &commandLine{Out: filepath.Dir(dir)}); err == nil {
+	if err := renew(dir); err == nil {
 		t.Error("another file was signed")
 	}
 }
@@ -122,7 +127,7 @@ func TestWithoutAKeyThereIsNoManifest(t *testing.T) {
 	t.Setenv("RELEASE_KEY", "")
 	a, err := announced()
 	must(t, err)
-	must(t, product{version: "1.2.0", arch: "amd64", announced: a}.announce(dir, "a.deb", "a.rpm", "a.tar.xz", "setup.exe"))
+	must(t, a.publish(dir, "1.2.0", slices.Clone(replaced)))
 	if _, err := os.Lstat(filepath.Join(dir, "countersign.json")); !os.IsNotExist(err) {
 		t.Errorf("there is one: %v", err)
 	}

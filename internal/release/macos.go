@@ -13,14 +13,8 @@ import (
 	"strings"
 )
 
-type macosCmd struct{}
-
-// Run writes what needs no Mac everywhere, and the bundle on a Mac.
-func (macosCmd) Run(ctx context.Context, c *commandLine) error {
-	p, err := c.product(ctx)
-	if err != nil {
-		return err
-	}
+// macos writes what needs no Mac everywhere, and the bundle on a Mac.
+func (p product) macos(ctx context.Context) error {
 	bundle := filepath.Join(p.out, "Countersign.app")
 	if err := p.bundleForms(bundle); err != nil {
 		return err

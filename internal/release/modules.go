@@ -5,6 +5,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"debug/buildinfo"
+	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,26 +16,29 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
 
 	cdx "github.com/CycloneDX/cyclonedx-go"
+	"github.com/google/licensecheck"
 	"github.com/google/uuid"
 )
 
-// module is a module whose code is in a program, and what it demands to be passed on with it.
-type module struct {
-	path, version string
-	texts         []string // its licence texts, each once
-	parts         []part   // software of others that is no module; see bundled
+// component is software of others in a program: its line in the bill of materials, and the texts that must be passed on with it, each
+// once.
+type component struct {
+	cdx.Component
+	texts []string
+	parts []cdx.Component // what a module brings along compiled; the first contains the others
 }
 
-// modules are those in any of the programs, sorted, as the linker wrote them down there; the standard library, which
-// goes by the path "std", is the first. A module without a licence text is an error: nobody may pass on its code.
-func (p product) modules(ctx context.Context, programs ...string) ([]module, error) {
-	versions := map[string]string{}
-	goVersion := ""
+// components are those in any of the programs, as the linker wrote the modules down there; the standard library, which goes by the
+// path "std", is the first. A module without a licence text is an error: nobody may pass on its code.
+func (p product) components(ctx context.Context, programs ...string) ([]component, error) {
+	found := map[string]*debug.Module{}
+	goVersion, mingw := "", false
 	for _, program := range programs {
 		info, err := buildinfo.ReadFile(program)
 		if err != nil {
@@ -44,8 +49,10 @@ func (p product) modules(ctx context.Context, programs ...string) ([]module, err
 			if m.Replace != nil {
 				m = m.Replace
 			}
-			versions[m.Path] = m.Version
+			found[m.Path] = m
 		}
+		mingw = mingw || slices.Contains(info.Settings, debug.BuildSetting{Key: "GOOS", Value: "windows"}) &&
+			slices.Contains(info.Settings, debug.BuildSetting{Key: "CGO_ENABLED", Value: "1"})
 	}
 	folders, err := p.folders(ctx)
 	if err != nil {
@@ -59,26 +66,77 @@ func (p product) modules(ctx context.Context, programs ...string) ([]module, err
 	if err != nil {
 		return nil, fmt.Errorf("find Go's licence: %w", err)
 	}
-	list := []module{{path: "std", version: strings.TrimPrefix(goVersion, "go"), texts: []string{tidy(text)}}}
-	for _, path := range slices.Sorted(maps.Keys(versions)) {
-		texts, err := licenceTexts(folders[path+"@"+versions[path]])
+	list := []component{golang("std", strings.TrimPrefix(goVersion, "go"), "", []string{tidy(text)})}
+	for _, path := range slices.Sorted(maps.Keys(found)) {
+		m := found[path]
+		dir := folders[path+"@"+m.Version]
+		texts, err := licenceTexts(dir)
 		if err != nil {
 			return nil, fmt.Errorf("find the licence of %s: %w", path, err)
 		}
-		var parts []part
+		c := golang(path, m.Version, m.Sum, texts)
 		if b, brings := bundled[path]; brings {
 			text, err := os.ReadFile(p.packaging("licences", b.licences))
 			if err != nil {
 				return nil, fmt.Errorf("find the licences of what is in %s: %w", path, err)
 			}
-			texts = append(texts, tidy(text))
-			if parts, err = b.found(folders[path+"@"+versions[path]]); err != nil {
+			c.texts = append(c.texts, tidy(text))
+			if c.parts, err = b.found(dir); err != nil {
 				return nil, fmt.Errorf("find what is in %s: %w", path, err)
 			}
 		}
-		list = append(list, module{path, versions[path], texts, parts})
+		list = append(list, c)
 	}
-	return list, nil
+	if !mingw {
+		return list, nil
+	}
+	runtime, err := mingwRuntime(ctx)
+	return append(list, runtime...), err
+}
+
+// golang is a module as a component. The hash is that of its files, by which go.sum knows it: SHA-256 of their sorted SHA-256 sums.
+func golang(path, version, sum string, texts []string) component {
+	url := fmt.Sprintf("pkg:golang/%s@%s", path, version)
+	c := cdx.Component{BOMRef: url, Type: cdx.ComponentTypeLibrary, Name: path, Version: version, PackageURL: url, Scope: cdx.ScopeRequired}
+	if hash, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(sum, "h1:")); err == nil && len(hash) == sha256.Size {
+		c.Hashes = &[]cdx.Hash{{Algorithm: cdx.HashAlgoSHA256, Value: hex.EncodeToString(hash)}}
+	}
+	c.Licenses = licences(path, texts)
+	return component{Component: c, texts: texts}
+}
+
+// mingwRuntime is what GCC puts into every Windows program from Debian's packages: the C runtime of mingw-w64 and GCC's own.
+func mingwRuntime(ctx context.Context) ([]component, error) {
+	version, err := output(ctx, ".", "dpkg-query", "--show", "--showformat", "${Version}", "mingw-w64-x86-64-dev")
+	if err != nil {
+		return nil, fmt.Errorf("find the version of mingw-w64: %w", err)
+	}
+	compiler, err := output(ctx, ".", mingwGCC, "-dumpfullversion")
+	if err != nil {
+		return nil, err
+	}
+	text, err := os.ReadFile("/usr/share/doc/mingw-w64-x86-64-dev/copyright")
+	if err != nil {
+		return nil, fmt.Errorf("find the licence of mingw-w64: %w", err)
+	}
+	c := component{texts: []string{tidy(text)}}
+	c.Component = generic("mingw-w64", version, "https://www.mingw-w64.org")
+	c.Licenses = &cdx.Licenses{{License: &cdx.License{Name: "MinGW-w64 runtime licensing"}}}
+	gcc := component{Component: generic("libgcc", compiler, "https://gcc.gnu.org")}
+	gcc.Licenses = &cdx.Licenses{{Expression: "GPL-3.0-or-later WITH GCC-exception-3.1"}} // which asks for nothing of the programs
+	return []component{c, gcc}, nil
+}
+
+// generic is software that is no module, as a component.
+func generic(name, version, home string) cdx.Component {
+	url := "pkg:generic/" + strings.ToLower(strings.NewReplacer(" ", "-", "+", "%2B").Replace(name))
+	if version != "" {
+		url += "@" + version
+	}
+	return cdx.Component{
+		BOMRef: url, Type: cdx.ComponentTypeLibrary, Name: name, Version: version, PackageURL: url, Scope: cdx.ScopeRequired,
+		ExternalReferences: &[]cdx.ExternalReference{{Type: cdx.ERTypeWebsite, URL: home}},
+	}
 }
 
 // folders are where the modules lie that were downloaded for the build, by path@version.
@@ -150,68 +208,45 @@ func tidy(text []byte) string {
 	return string(bytes.TrimSpace(bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))))
 }
 
-// licences are the licences by what their texts say; those told apart here are the ones that occur. Another one is named
-// after its module.
-func (m module) licences() []string {
-	var names []string
-	for _, text := range m.texts {
-		flat := strings.Join(strings.Fields(text), " ")
-		name := "LicenseRef-" + strings.NewReplacer("/", "-", "_", "-", "~", "").Replace(m.path)
-		for _, known := range marks {
-			if strings.Contains(flat, known.says) {
-				name = known.id
-				break
+// licences are those that texts contain, by their SPDX identifiers. A text without one, such as a list of authors, goes by the name of
+// its module.
+func licences(module string, texts []string) *cdx.Licenses {
+	found := map[string]cdx.LicenseChoice{}
+	for _, text := range texts {
+		matches := licensecheck.Scan([]byte(text)).Match
+		for _, m := range matches {
+			l := &cdx.License{ID: m.ID}
+			if strings.HasPrefix(m.ID, "Google") { // Google's clauses about patents have no identifier of SPDX
+				l = &cdx.License{Name: m.ID}
 			}
+			found[m.ID] = cdx.LicenseChoice{License: l}
 		}
-		names = append(names, name)
+		if len(matches) == 0 {
+			name := "LicenseRef-" + strings.NewReplacer("/", "-", "_", "-", "~", "").Replace(module)
+			found[name] = cdx.LicenseChoice{License: &cdx.License{Name: name}}
+		}
 	}
-	slices.Sort(names)
-	return slices.Compact(names)
+	var list cdx.Licenses
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		list = append(list, found[name])
+	}
+	return &list
 }
-
-type mark struct{ says, id string }
-
-// marks are sentences that occur in one licence alone, in the order to look, with its SPDX identifier.
-var marks = []mark{
-	{"Apache License Version 2.0", "Apache-2.0"},
-	{"Mozilla Public License Version 2.0", "MPL-2.0"},
-	{"Mozilla Public License, version 2.0", "MPL-2.0"},
-	{"SIL OPEN FONT LICENSE Version 1.1", "OFL-1.1"},
-	{"This is free and unencumbered software released into the public domain", "Unlicense"},
-	{"The origin of this software must not be misrepresented", "Zlib"},
-	{"Permission to use, copy, modify, and/or distribute this software for any purpose", "ISC"},
-	{"Permission to use, copy, modify, and distribute this software for any purpose", "ISC"},
-	{"Permission is hereby granted, free of charge, to any person obtaining a copy", "MIT"},
-	{"Neither the name of", "BSD-3-Clause"},
-	{"may not be used to endorse or promote products", "BSD-3-Clause"},
-	{"Redistributions in binary form must reproduce", "BSD-2-Clause"},
-	{"CC0 1.0 Universal", "CC0-1.0"},
-}
-
-// mingwTexts is where Debian's mingw-w64 says what applies to the pieces of it that are in every Windows program.
-const mingwTexts = "/usr/share/doc/mingw-w64-x86-64-dev/copyright"
 
 // notices are the licence texts of everything in the programs, each text once, with the names of all it applies to.
 func (p product) notices(ctx context.Context, programs ...string) ([]byte, error) {
-	modules, err := p.modules(ctx, programs...)
+	components, err := p.components(ctx, programs...)
 	if err != nil {
 		return nil, err
 	}
-	if slices.ContainsFunc(programs, func(name string) bool { return strings.HasSuffix(name, ".exe") }) {
-		text, err := os.ReadFile(mingwTexts)
-		if err != nil {
-			return nil, fmt.Errorf("find the licence of mingw-w64: %w", err)
-		}
-		modules = append(modules, module{path: "mingw-w64 (Windows)", texts: []string{tidy(text)}})
-	}
 	var order []string
 	users := map[string][]string{}
-	for _, m := range modules {
-		for _, text := range m.texts {
+	for _, c := range components {
+		for _, text := range c.texts {
 			if users[text] == nil {
 				order = append(order, text)
 			}
-			users[text] = append(users[text], m.name())
+			users[text] = append(users[text], c.title())
 		}
 	}
 	var b bytes.Buffer
@@ -222,18 +257,18 @@ func (p product) notices(ctx context.Context, programs ...string) ([]byte, error
 	return b.Bytes(), nil
 }
 
-// name is the module for people.
-func (m module) name() string {
-	if m.path == "std" {
-		return "Go " + m.version
+// title is the component for people.
+func (c component) title() string {
+	if c.Name == "std" {
+		return "Go " + c.Version
 	}
-	return strings.TrimSpace(m.path + " " + m.version)
+	return c.Name + " " + c.Version
 }
 
-// bill is the bill of materials of the programs (CycloneDX 1.6, JSON): Go and every module in them, and what modules bring along,
-// with licences. Its serial number follows from what it says.
+// bill is the bill of materials of the programs (CycloneDX 1.6, JSON): Go and every module in them, and what modules and GCC bring
+// along, with licences. Its serial number follows from what it says.
 func (p product) bill(ctx context.Context, programs ...string) ([]byte, error) {
-	modules, err := p.modules(ctx, programs...)
+	found, err := p.components(ctx, programs...)
 	if err != nil {
 		return nil, err
 	}
@@ -241,28 +276,25 @@ func (p product) bill(ctx context.Context, programs ...string) ([]byte, error) {
 		BOMRef: "countersign", Type: cdx.ComponentTypeApplication, Name: "countersign", Version: p.version,
 		Properties: &[]cdx.Property{{Name: "commit", Value: p.commit}},
 	}
-	components := []cdx.Component{}
-	needs := []string{}
-	inside := []cdx.Dependency{}
-	for _, m := range modules {
-		url := fmt.Sprintf("pkg:golang/%s@%s", m.path, m.version)
-		choices := cdx.Licenses{}
-		for _, l := range m.licences() {
-			choices = append(choices, choice(l))
+	var components []cdx.Component
+	var needs []string
+	inside := []cdx.Dependency{{Ref: self.BOMRef, Dependencies: &needs}}
+	for _, c := range found {
+		components = append(append(components, c.Component), c.parts...)
+		needs = append(needs, c.BOMRef)
+		if len(c.parts) == 0 {
+			continue
 		}
-		components = append(components, cdx.Component{
-			BOMRef: url, Type: cdx.ComponentTypeLibrary, Name: m.path, Version: m.version, PackageURL: url,
-			Scope: cdx.ScopeRequired, Licenses: &choices,
-		})
-		needs = append(needs, url)
-		parts, of := m.partsIn(url)
-		components, inside = append(components, parts...), append(inside, of...)
+		var refs []string
+		for _, part := range c.parts {
+			refs = append(refs, part.BOMRef)
+		}
+		first, others := refs[:1], refs[1:]
+		inside = append(inside, cdx.Dependency{Ref: c.BOMRef, Dependencies: &first}, cdx.Dependency{Ref: refs[0], Dependencies: &others})
 	}
 	bom := cdx.NewBOM()
 	bom.Metadata = &cdx.Metadata{Timestamp: p.made.Format(time.RFC3339), Component: &self}
-	bom.Components = &components
-	inside = append([]cdx.Dependency{{Ref: self.BOMRef, Dependencies: &needs}}, inside...)
-	bom.Dependencies = &inside
+	bom.Components, bom.Dependencies = &components, &inside
 	plain, err := encode(bom)
 	if err != nil {
 		return nil, err
@@ -271,26 +303,10 @@ func (p product) bill(ctx context.Context, programs ...string) ([]byte, error) {
 	return encode(bom)
 }
 
-// choice is a licence by its SPDX identifier, or by name when it is none of the known ones.
-func choice(name string) cdx.LicenseChoice {
-	if slices.ContainsFunc(marks, func(known mark) bool { return known.id == name }) {
-		return cdx.LicenseChoice{License: &cdx.License{ID: name}}
-	}
-	return cdx.LicenseChoice{License: &cdx.License{Name: name}}
-}
-
 func encode(bom *cdx.BOM) ([]byte, error) {
 	var b bytes.Buffer
 	err := cdx.NewBOMEncoder(&b, cdx.BOMFileFormatJSON).SetPretty(true).EncodeVersion(bom, cdx.SpecVersion1_6)
 	return b.Bytes(), err
-}
-
-// part is software that a module brings along compiled, without being a module itself.
-type part struct {
-	name, version string // the version is empty where the module does not tell it
-	licence       string // an SPDX expression (https://spdx.org/licenses)
-	home          string
-	sum           string // SHA-256 of the file, of the first part alone
 }
 
 // bundle is what a module brings along: the first part contains the others.
@@ -300,6 +316,9 @@ type bundle struct {
 	version  string // the file in the module that says the version of the first part, as "Version: 1"
 	parts    []part
 }
+
+// part is software that is compiled into a module's file, with its licences as an SPDX expression (https://spdx.org/licenses).
+type part struct{ name, version, licence, home string }
 
 // bundled are the modules that bring along the work of others. What is in PDFium is what its build links without JavaScript and
 // XFA (BUILD.gn and third_party there), and the C and C++ libraries of Emscripten, which compiled it to WebAssembly.
@@ -324,7 +343,7 @@ var bundled = map[string]bundle{"github.com/klippa-app/go-pdfium": {
 var saidVersion = regexp.MustCompile(`(?m)^Version: (\S+)$`)
 
 // found are the parts with what the module in dir tells of them.
-func (b bundle) found(dir string) ([]part, error) {
+func (b bundle) found(dir string) ([]cdx.Component, error) {
 	content, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(b.file)))
 	if err != nil {
 		return nil, err
@@ -337,32 +356,15 @@ func (b bundle) found(dir string) ([]part, error) {
 	if version == nil {
 		return nil, errors.New(b.version + " does not say which version it is")
 	}
-	parts := append([]part(nil), b.parts...)
-	parts[0].version, parts[0].sum = string(version[1]), fmt.Sprintf("%x", sha256.Sum256(content))
+	var parts []cdx.Component
+	for i, p := range b.parts {
+		if i == 0 {
+			p.version = string(version[1])
+		}
+		c := generic(p.name, p.version, p.home)
+		c.Licenses = &cdx.Licenses{{Expression: p.licence}}
+		parts = append(parts, c)
+	}
+	parts[0].Hashes = &[]cdx.Hash{{Algorithm: cdx.HashAlgoSHA256, Value: fmt.Sprintf("%x", sha256.Sum256(content))}}
 	return parts, nil
-}
-
-// partsIn are the parts of a module as the bill of materials lists them, and what contains what.
-func (m module) partsIn(ref string) (components []cdx.Component, inside []cdx.Dependency) {
-	if len(m.parts) == 0 {
-		return nil, nil
-	}
-	var refs []string
-	for _, p := range m.parts {
-		url := "pkg:generic/" + strings.ToLower(strings.NewReplacer(" ", "-", "+", "%2B").Replace(p.name))
-		if p.version != "" {
-			url += "@" + p.version
-		}
-		c := cdx.Component{
-			BOMRef: url, Type: cdx.ComponentTypeLibrary, Name: p.name, Version: p.version, PackageURL: url, Scope: cdx.ScopeRequired,
-			Licenses:           &cdx.Licenses{{Expression: p.licence}},
-			ExternalReferences: &[]cdx.ExternalReference{{Type: cdx.ERTypeWebsite, URL: p.home}},
-		}
-		if p.sum != "" {
-			c.Hashes = &[]cdx.Hash{{Algorithm: cdx.HashAlgoSHA256, Value: p.sum}}
-		}
-		components, refs = append(components, c), append(refs, url)
-	}
-	first, others := []string{refs[0]}, refs[1:]
-	return components, []cdx.Dependency{{Ref: ref, Dependencies: &first}, {Ref: refs[0], Dependencies: &others}}
 }

@@ -16,7 +16,6 @@ func packaged(t *testing.T, version string) string {
 	t.Helper()
 	p := shipped(t).p
 	p.version, p.out = version, t.TempDir()
-	must(t, write(filepath.Join(p.out, "windows", "NOTICES.txt"), []byte("notices")))
 	msi, err := p.windowsPackage(t.Context(), filepath.Join(shipped(t).p.out, servers[2].file("9.8.7")), "Countersign.msi")
 	must(t, err)
 	return there(msi)

@@ -2,12 +2,13 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	cdx "github.com/CycloneDX/cyclonedx-go"
 )
 
 func TestLicenceTextsAreFoundWhereverTheyAre(t *testing.T) {
@@ -61,72 +62,46 @@ func TestNoticesAndBillNameEveryModule(t *testing.T) {
 	self, err := os.Executable()
 	must(t, err)
 	p := here(t)
-	modules, err := p.modules(t.Context(), self)
+	found, err := p.components(t.Context(), self)
 	must(t, err)
 	notices, err := p.notices(t.Context(), self)
 	must(t, err)
 	bill, err := p.bill(t.Context(), self)
 	must(t, err)
-	var read struct {
-		BomFormat, SpecVersion, SerialNumber string
-		Components                           []struct {
-			Name, Version, Purl string
-			Hashes              []struct{ Content string }
-			Licenses            []struct {
-				License    struct{ ID, Name string }
-				Expression string
-			}
-		}
-		Dependencies []struct {
-			Ref       string
-			DependsOn []string
-		}
+	var read cdx.BOM
+	must(t, cdx.NewBOMDecoder(bytes.NewReader(bill), cdx.BOMFileFormatJSON).Decode(&read))
+	contains := map[string]int{}
+	for _, d := range *read.Dependencies {
+		contains[d.Ref] = len(*d.Dependencies)
 	}
-	if err := json.Unmarshal(bill, &read); err != nil || read.BomFormat != "CycloneDX" || read.SpecVersion != "1.6" {
-		t.Errorf("the bill is %s %s, %v", read.BomFormat, read.SpecVersion, err)
+	if read.SpecVersion != cdx.SpecVersion1_6 || !strings.HasPrefix(read.SerialNumber, "urn:uuid:") || contains["countersign"] != len(found) || len(found) < 20 {
+		t.Fatalf("version %s, serial number %q; it contains %v of %d modules", read.SpecVersion, read.SerialNumber, contains, len(found))
 	}
-	parts := map[string]string{}
-	for at := 0; at < len(read.Components); at++ {
-		if c := read.Components[at]; !strings.HasPrefix(c.Purl, "pkg:golang/") {
-			parts[c.Name] = c.Version
-			if len(c.Licenses) != 1 || c.Licenses[0].Expression == "" || c.Name == "PDFium" && (len(c.Hashes) != 1 || len(c.Hashes[0].Content) != 64) {
-				t.Errorf("%s is in the bill as %+v", c.Name, c)
-			}
-			read.Components = slices.Delete(read.Components, at, at+1)
-			at--
-		}
+	inBill := map[string]cdx.Component{}
+	for _, c := range *read.Components {
+		inBill[c.Name] = c
 	}
 	for _, name := range []string{"FreeType", "OpenJPEG", "libjpeg-turbo", "zlib", "Little CMS", "ICU", "Anti-Grain Geometry", "Abseil"} {
-		if _, there := parts[name]; !there || parts["PDFium"] == "" {
-			t.Errorf("of PDFium %q the bill does not name %s", parts["PDFium"], name)
+		if c, there := inBill[name]; !there || len(*c.Licenses) != 1 || (*c.Licenses)[0].Expression == "" {
+			t.Errorf("of PDFium the bill does not name %s: %+v", name, c)
 		}
 	}
-	contains := map[string]int{}
-	for _, d := range read.Dependencies {
-		contains[d.Ref] = len(d.DependsOn)
+	pdfium := inBill["PDFium"]
+	if contains[pdfium.BOMRef] != len(inBill)-len(found)-1 || pdfium.Version == "" || len((*pdfium.Hashes)[0].Value) != 64 {
+		t.Errorf("PDFium is in the bill as %+v", pdfium)
 	}
-	if contains["pkg:generic/pdfium@"+parts["PDFium"]] != len(parts)-1 || contains["countersign"] != len(modules) {
-		t.Errorf("of %d parts and %d modules the bill says that they are contained in %v", len(parts), len(modules), contains)
-	}
-	if !strings.HasPrefix(read.SerialNumber, "urn:uuid:") || len(read.Components) != len(modules) || len(modules) < 20 {
-		t.Fatalf("serial number %q, %d components, %d modules", read.SerialNumber, len(read.Components), len(modules))
-	}
-	for i, m := range modules {
-		c := read.Components[i]
-		if c.Name != m.path || c.Version != m.version || c.Purl != "pkg:golang/"+m.path+"@"+m.version || len(c.Licenses) == 0 {
-			t.Errorf("%s is in the bill as %+v", m.path, c)
+	for _, f := range found {
+		c := inBill[f.Name]
+		if c.PackageURL != "pkg:golang/"+f.Name+"@"+f.Version || f.Name != "std" && (c.Hashes == nil || len((*c.Hashes)[0].Value) != 64) {
+			t.Errorf("%s is in the bill as %+v", f.Name, c)
 		}
-		for _, l := range c.Licenses {
-			if l.License.ID == "" && !knownText(m) {
-				t.Errorf("nobody knows the licence of %s: %s", m.path, l.License.Name)
-			}
+		// Of several texts one may be no licence: a list of authors, a notice of a picture or a colour profile.
+		if !slices.ContainsFunc(*c.Licenses, func(l cdx.LicenseChoice) bool { return l.License.ID != "" }) {
+			t.Errorf("nobody knows the licence of %s: %+v", f.Name, c.Licenses)
 		}
-		if !bytes.Contains(notices, []byte("\n"+m.name()+"\n")) {
-			t.Errorf("%s is not in the notices", m.path)
-		}
-		for _, text := range m.texts {
+		for _, text := range append(f.texts, "\n"+f.title()+"\n") {
 			if !bytes.Contains(notices, []byte(text)) {
-				t.Errorf("a text of %s is not in the notices", m.path)
+				t.Errorf("of %s the notices do not have %.40q", f.Name, text)
 			}
 		}
 	}
@@ -135,7 +110,3 @@ func TestNoticesAndBillNameEveryModule(t *testing.T) {
 		t.Errorf("the bill differs the second time: %v", err)
 	}
 }
-
-// knownText reports whether a module brings texts that are no licence of its own kind: a list of authors, a notice of
-// a picture or a colour profile.
-func knownText(m module) bool { return len(m.texts) > 1 }

@@ -3,7 +3,6 @@ package main
 import (
 	"archive/tar"
 	"bytes"
-	"context"
 	"encoding/xml"
 	"errors"
 	"image/png"
@@ -11,8 +10,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/goreleaser/nfpm/v2/files"
+	"github.com/ulikunitz/xz"
 )
 
 func TestVersionsAreWhatEachSystemAllows(t *testing.T) {
@@ -111,30 +114,30 @@ func wantIcns(t *testing.T, icon []byte) {
 }
 
 func TestArchivesDependOnTheirContentAlone(t *testing.T) {
-	if _, err := exec.LookPath("xz"); err != nil {
-		t.Skip("there is no xz here")
-	}
 	p := here(t)
-	files := []file{{"b/two", 0o644, []byte("2")}, {"a/one", 0o755, []byte("1")}}
-	var written [2][]byte
-	for i := range written {
-		path := filepath.Join(t.TempDir(), "x.tar.xz")
-		must(t, p.writeTar(t.Context(), path, files))
-		files[0], files[1] = files[1], files[0]
-		content, err := os.ReadFile(path)
-		must(t, err)
-		written[i] = content
+	source := filepath.Join(p.out, "source")
+	must(t, write(source, []byte("1")))
+	contents := files.Contents{
+		{Source: source, Destination: "/usr/bin/two", FileInfo: &files.ContentFileInfo{Mode: 0o755}},
+		{Source: source, Destination: "/install.sh", FileInfo: &files.ContentFileInfo{Mode: 0o644}},
 	}
-	if !bytes.Equal(written[0], written[1]) {
+	var written [2]bytes.Buffer
+	for i := range written {
+		must(t, p.tarball(contents, "it", &written[i]))
+		slices.Reverse(contents)
+	}
+	if !bytes.Equal(written[0].Bytes(), written[1].Bytes()) {
 		t.Error("the order in which the files came shows")
 	}
-	cmd := exec.CommandContext(t.Context(), "xz", "--decompress", "--stdout")
-	cmd.Stdin = bytes.NewReader(written[0])
-	plain, err := cmd.Output()
+	plain, err := xz.NewReader(&written[0])
 	must(t, err)
-	first, err := tar.NewReader(bytes.NewReader(plain)).Next()
-	if err != nil || first.Name != "a/one" || first.Mode != 0o755 || first.Uid != 0 || !first.ModTime.Equal(p.made) {
-		t.Errorf("the first entry is %+v, %v", first, err)
+	for r, mode := tar.NewReader(plain), map[string]int64{"it/install.sh": 0o644, "it/files/bin/two": 0o755}; len(mode) > 0; {
+		h, err := r.Next()
+		must(t, err)
+		if h.Mode != mode[h.Name] || h.Uid != 0 || !h.ModTime.Equal(p.made) {
+			t.Errorf("an entry is %+v", h)
+		}
+		delete(mode, h.Name)
 	}
 }
 
@@ -154,13 +157,13 @@ func repository(t *testing.T) string {
 
 func TestAReleaseNeedsACleanTreeAndAVersion(t *testing.T) {
 	dir := repository(t)
-	c := &commandLine{Root: dir, Out: t.TempDir()}
-	if err := (releaseCmd{}).Run(context.Background(), c); err == nil || !strings.Contains(err.Error(), "needs a version") {
+	c := &commandLine{Root: dir, Out: t.TempDir(), What: "release"}
+	if err := c.run(t.Context()); err == nil || !strings.Contains(err.Error(), "needs a version") {
 		t.Errorf("without a version: %v", err)
 	}
 	must(t, os.WriteFile(filepath.Join(dir, "stray.go"), nil, 0o600))
 	c.Version = "1.0.0"
-	if err := (releaseCmd{}).Run(context.Background(), c); err == nil || !strings.Contains(err.Error(), "stray.go") {
+	if err := c.run(t.Context()); err == nil || !strings.Contains(err.Error(), "stray.go") {
 		t.Errorf("with a stray file: %v", err)
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"image"
 	"image/color"
 	"image/draw"
@@ -70,12 +71,12 @@ func (p product) shown() (list []shown) {
 }
 
 // publishScreenshots puts the screenshots where the description says that they are: beside the rest of the release.
-func (p product) publishScreenshots(dir string) error {
+func (p product) publishScreenshots() error {
 	if p.announced.address == "" {
 		return nil
 	}
 	for _, s := range screenshots {
-		if err := copyFile(s.source(p), filepath.Join(dir, s.published(p))); err != nil {
+		if err := copyFile(s.source(p), filepath.Join(p.out, s.published(p))); err != nil {
 			return err
 		}
 	}
@@ -107,28 +108,27 @@ var (
 	ink         = color.NRGBA{0x24, 0x50, 0x7A, 0xFF}
 )
 
-// installerPictures writes the picture of the first and last page, and that of the head of the others, and returns their paths.
-func (p product) installerPictures() (welcome, head string, err error) {
+// installerPictures writes into dir the picture of the first and last page, and that of the head of the others, without transparency
+// and of 24 bits, as NSIS wants them.
+func (p product) installerPictures(dir string) error {
 	file, err := os.ReadFile(filepath.Join(p.root, "assets", "icons", "icon-512.png"))
 	if err != nil {
-		return "", "", err
+		return err
 	}
 	icon, err := png.Decode(bytes.NewReader(file))
 	if err != nil {
-		return "", "", err
+		return err
 	}
-	first := image.NewNRGBA(image.Rectangle{Max: welcomeSize})
-	fill(first, first.Bounds(), paper)
-	fill(first, image.Rect(0, 0, 12, welcomeSize.Y), ink)
-	put(first, icon, image.Rect(64, 96, 64+212, 96+212))
-	other := image.NewNRGBA(image.Rectangle{Max: headSize})
-	fill(other, other.Bounds(), color.White)
-	put(other, icon, image.Rect(headSize.X-106, 8, headSize.X-8, 8+98))
-	if welcome, err = p.picture("welcome.bmp", first); err != nil {
-		return "", "", err
-	}
-	head, err = p.picture("head.bmp", other)
-	return welcome, head, err
+	welcome := image.NewNRGBA(image.Rectangle{Max: welcomeSize})
+	fill(welcome, welcome.Bounds(), paper)
+	fill(welcome, image.Rect(0, 0, 12, welcomeSize.Y), ink)
+	put(welcome, icon, image.Rect(64, 96, 64+212, 96+212))
+	head := image.NewNRGBA(image.Rectangle{Max: headSize})
+	fill(head, head.Bounds(), color.White)
+	put(head, icon, image.Rect(headSize.X-106, 8, headSize.X-8, 8+98))
+	var first, other bytes.Buffer
+	return errors.Join(bmp.Encode(&first, welcome), bmp.Encode(&other, head),
+		write(filepath.Join(dir, "welcome.bmp"), first.Bytes()), write(filepath.Join(dir, "head.bmp"), other.Bytes()))
 }
 
 func fill(on draw.Image, where image.Rectangle, with color.Color) {
@@ -137,14 +137,4 @@ func fill(on draw.Image, where image.Rectangle, with color.Color) {
 
 func put(on draw.Image, what image.Image, where image.Rectangle) {
 	scale.CatmullRom.Scale(on, where, what, what.Bounds(), scale.Over, nil)
-}
-
-// picture writes a picture without transparency, as NSIS wants it: of 24 bits.
-func (p product) picture(name string, m *image.NRGBA) (string, error) {
-	var b bytes.Buffer
-	if err := bmp.Encode(&b, m); err != nil {
-		return "", err
-	}
-	path := filepath.Join(p.out, "windows", name)
-	return path, write(path, b.Bytes())
 }

@@ -27,7 +27,7 @@ func TestTheDescriptionShowsPicturesThatLieWhereItSays(t *testing.T) {
 		} `xml:"screenshots>screenshot"`
 	}
 	must(t, xml.Unmarshal(described, &read))
-	must(t, p.publishScreenshots(p.out))
+	must(t, p.publishScreenshots())
 	if len(read.Screenshots) != len(screenshots) || len(read.URL) != 1 || read.URL[0] != p.announced.page {
 		t.Fatalf("it has %d pictures and leads to %s", len(read.Screenshots), read.URL)
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"maps"
@@ -17,13 +16,12 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
+	"github.com/tc-hib/winres"
+	"github.com/tc-hib/winres/version"
 )
 
-// The tools for 64-bit Windows, from Debian's gcc-mingw-w64-x86-64.
-const (
-	mingwGCC     = "x86_64-w64-mingw32-gcc"
-	mingwWindres = "x86_64-w64-mingw32-windres"
-)
+// mingwGCC is the compiler for 64-bit Windows, from Debian's gcc-mingw-w64-x86-64.
+const mingwGCC = "x86_64-w64-mingw32-gcc"
 
 // What Windows knows the program's windows and notifications by, and the class that it tells of a press on one: as in
 // internal/notify, which internal/release must not know.
@@ -33,91 +31,100 @@ const (
 )
 
 // windowsProgram builds Countersign.exe, signed where there is a certificate.
-func (p product) windowsProgram(ctx context.Context) (string, error) {
+func (p product) windowsProgram(ctx context.Context, path string) error {
 	// Go links every .syso beside the main package that is named for the system. It is of no use afterwards.
 	resources := filepath.Join(p.root, "resources_windows_amd64.syso")
 	defer os.Remove(resources)
-	if err := p.windowsResources(ctx, resources); err != nil {
-		return "", err
+	if err := p.windowsResources(resources); err != nil {
+		return err
 	}
-	path := filepath.Join(p.out, "Countersign.exe")
 	say("Compiling Countersign for Windows. The first time its graphics library is compiled too, which takes a few minutes.")
 	err := p.build(ctx, path, "-s -w -H=windowsgui", append(screenReaders(), "GOOS=windows", "GOARCH=amd64", "CC="+mingwGCC)...)
 	if err != nil {
-		return "", err
+		return err
 	}
-	return path, p.sign(ctx, path)
+	return p.sign(ctx, path)
 }
 
-// windowsResources compiles icon, version and manifest. The compiler reads the names in the form as they are, so
-// everything is in one folder without spaces in its name.
-func (p product) windowsResources(ctx context.Context, path string) error {
-	dir, err := os.MkdirTemp("", "countersign-resources-")
+// windowsResources writes what Windows shows of the program: its icon, its version, and in the manifest how it wants to be run.
+func (p product) windowsResources(path string) error {
+	picture, err := os.Open(p.icon())
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
-	icon, err := os.ReadFile(filepath.Join(p.root, "assets", "icons", "icon.ico"))
+	defer picture.Close()
+	icon, err := winres.LoadICO(picture)
 	if err != nil {
 		return err
 	}
-	manifest, err := p.form("windows/countersign.manifest", map[string]string{"Dotted": strings.Join(p.numbers(4), ".")})
+	numbers := strings.Join(p.numbers(4), ".")
+	manifest, err := p.form("windows/countersign.manifest", map[string]string{"Dotted": numbers})
 	if err != nil {
 		return err
 	}
-	script, err := p.form("windows/countersign.rc", map[string]string{
-		"Icon": "icon.ico", "Manifest": "manifest.xml", "Version": p.version, "Numbers": strings.Join(p.numbers(4), ","),
-	})
-	if err != nil {
-		return err
+	var about version.Info
+	for key, value := range map[string]string{
+		version.CompanyName: "Countersign", version.FileDescription: "Countersign", version.ProductName: "Countersign",
+		version.InternalName: "countersign", version.OriginalFilename: "Countersign.exe",
+	} {
+		err = errors.Join(err, about.Set(version.LangDefault, key, value))
 	}
-	for name, content := range map[string][]byte{"icon.ico": icon, "manifest.xml": manifest, "countersign.rc": script} {
-		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
-			return err
-		}
-	}
-	return run(ctx, dir, nil, mingwWindres, "--codepage=65001", "--output-format=coff", "countersign.rc", path)
+	about.SetFileVersion(numbers)
+	about.SetProductVersion(numbers)
+	err = errors.Join(err, about.Set(version.LangDefault, version.FileVersion, p.version), about.Set(version.LangDefault, version.ProductVersion, p.version))
+	var resources winres.ResourceSet
+	resources.SetVersionInfo(about)
+	err = errors.Join(err, resources.SetIcon(winres.ID(1), icon), resources.Set(winres.RT_MANIFEST, winres.ID(1), version.LangDefault, manifest))
+	var b bytes.Buffer
+	return errors.Join(err, resources.WriteObject(&b, winres.ArchAMD64), write(path, b.Bytes()))
 }
 
-// windowsFiles packs the program in every way there is; the files' names begin with name.
-func (p product) windowsFiles(ctx context.Context, program, name string) (setup, msi string, winget []string, err error) {
-	if setup, err = p.windowsInstaller(ctx, program, name+"-setup.exe"); err != nil {
-		return "", "", nil, err
+// icon is the path of the icon as Windows reads it.
+func (p product) icon() string { return filepath.Join(p.root, "assets", "icons", "icon.ico") }
+
+// windows builds the program and packs it in every way there is; the names of these files begin with name. It returns the paths of all.
+func (p product) windows(ctx context.Context, program, name string) ([]string, error) {
+	if err := p.windowsProgram(ctx, program); err != nil {
+		return nil, err
 	}
-	if msi, err = p.windowsPackage(ctx, program, name+".msi"); err != nil {
-		return "", "", nil, err
+	setup, err := p.windowsInstaller(ctx, program, name+"-setup.exe")
+	if err != nil {
+		return nil, err
 	}
-	winget, err = p.winget(setup, msi)
-	return setup, msi, winget, err
+	msi, err := p.windowsPackage(ctx, program, name+".msi")
+	if err != nil {
+		return nil, err
+	}
+	manifests, err := p.winget(setup, msi)
+	return append([]string{program, setup, msi}, manifests...), err
 }
 
 // windowsInstaller packs the program into an installer of that name.
 func (p product) windowsInstaller(ctx context.Context, program, name string) (string, error) {
 	path := filepath.Join(p.out, name)
-	texts, err := p.notices(ctx, program)
+	dir, err := os.MkdirTemp("", "countersign-installer-")
 	if err != nil {
 		return "", err
 	}
-	notices := filepath.Join(p.out, "windows", "NOTICES.txt")
-	// The old editor of Windows shows lines only with both of their ends.
-	if err := write(notices, bytes.ReplaceAll(texts, []byte("\n"), []byte("\r\n"))); err != nil {
+	defer os.RemoveAll(dir)
+	notices, err := p.windowsNotices(ctx, program)
+	if err != nil {
 		return "", err
 	}
 	define := []string{
-		"PROGRAM=" + program, "NOTICES=" + notices, "ICON=" + filepath.Join(p.root, "assets", "icons", "icon.ico"),
-		"OUT=" + path, "VERSION=" + p.version, "APP_ID=" + appID, "ACTIVATOR=" + activator, "NUMBERS=" + strings.Join(p.numbers(4), "."),
+		"PROGRAM=" + program, "NOTICES=" + filepath.Join(dir, "NOTICES.txt"), "ICON=" + p.icon(), "WELCOME=" + filepath.Join(dir, "welcome.bmp"),
+		"HEAD=" + filepath.Join(dir, "head.bmp"), "OUT=" + path, "VERSION=" + p.version, "APP_ID=" + appID, "ACTIVATOR=" + activator,
+		"NUMBERS=" + strings.Join(p.numbers(4), "."),
 	}
-	welcome, head, err := p.installerPictures()
-	if err != nil {
+	if err := errors.Join(p.installerPictures(dir), write(filepath.Join(dir, "NOTICES.txt"), notices)); err != nil {
 		return "", err
 	}
-	define = append(define, "WELCOME="+welcome, "HEAD="+head)
 	if certificate() {
 		self, err := os.Executable()
 		if err != nil {
 			return "", err
 		}
-		define = append(define, fmt.Sprintf("SIGN=%q sign", self))
+		define = append(define, fmt.Sprintf("SIGN=%q sign", self)) // for the uninstaller, which only makensis ever sees
 	}
 	say("Packing the installer, which takes a minute or two.")
 	args := []string{"-V2", "-WX"}
@@ -132,6 +139,12 @@ func (p product) windowsInstaller(ctx context.Context, program, name string) (st
 	return path, p.sign(ctx, path)
 }
 
+// windowsNotices are the notices as the old editor of Windows shows them, which wants both line ends.
+func (p product) windowsNotices(ctx context.Context, program string) ([]byte, error) {
+	text, err := p.notices(ctx, program)
+	return bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n")), err
+}
+
 // certificate reports whether there is one to sign with: SIGN_PFX names the file, SIGN_PASSWORD_FILE the one with its
 // password.
 func certificate() bool { return os.Getenv("SIGN_PFX") != "" }
@@ -139,7 +152,7 @@ func certificate() bool { return os.Getenv("SIGN_PFX") != "" }
 // sign signs a program or installer in place, or says plainly that it is not signed.
 func (p product) sign(ctx context.Context, path string) error {
 	if !certificate() {
-		fmt.Printf("%s is not signed: SIGN_PFX names no certificate. Windows will warn people before they run it.\n", filepath.Base(path))
+		say("%s is not signed: SIGN_PFX names no certificate. Windows will warn people before they run it.", filepath.Base(path))
 		return nil
 	}
 	return signWindows(ctx, path)
@@ -162,12 +175,18 @@ func signWindows(ctx context.Context, path string) error {
 	return os.Rename(signed, path)
 }
 
-// signCmd signs one file; the installer's compiler calls it for the uninstaller, which only it ever sees.
-type signCmd struct {
-	File string `arg:"" type:"existingfile"`
+// copyFile copies a file with its mode.
+func copyFile(from, to string) error {
+	content, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(from)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(to, content, info.Mode().Perm())
 }
-
-func (c *signCmd) Run(ctx context.Context) error { return signWindows(ctx, c.File) }
 
 // write writes a result, and its folder where that is missing.
 func write(path string, content []byte) error {
@@ -288,117 +307,68 @@ func (p product) windowsPackage(ctx context.Context, program, name string) (stri
 		return "", err
 	}
 	defer os.RemoveAll(dir)
-	if err := p.stageForPackage(dir, program); err != nil {
+	notices, err := p.windowsNotices(ctx, program)
+	if err != nil {
 		return "", err
 	}
 	text, err := p.form("windows/countersign.wxs", map[string]any{
 		"Product": p.productCode(), "Upgrade": strings.ToUpper("{" + upgradeCode.String() + "}"), "Version": version, "Said": p.said(),
 	})
+	err = errors.Join(err, write(filepath.Join(dir, "NOTICES.txt"), notices), write(filepath.Join(dir, "countersign.wxs"), text),
+		copyFile(program, filepath.Join(dir, "Countersign.exe")), copyFile(p.icon(), filepath.Join(dir, "icon.ico")))
+	for _, file := range []string{"Countersign.exe", "NOTICES.txt", "icon.ico"} { // their times go into the package
+		err = errors.Join(err, os.Chtimes(filepath.Join(dir, file), p.made, p.made))
+	}
 	if err != nil {
 		return "", err
 	}
-	if err := write(filepath.Join(dir, "countersign.wxs"), text); err != nil {
-		return "", err
-	}
-	if err := run(ctx, dir, nil, "wixl", "--arch", "x64", "--output", "made.msi", "countersign.wxs"); err != nil {
+	made := filepath.Join(dir, "made.msi")
+	if err := run(ctx, dir, nil, "wixl", "--arch", "x64", "--output", made, "countersign.wxs"); err != nil {
 		return "", err
 	}
 	secure := "INSERT INTO `Property` (`Property`, `Value`) VALUES ('SecureCustomProperties', 'AUTOSTART;INSTALLDIR;KEPTAUTOSTART;NEWER;OLDER')"
-	args := []string{"made.msi", "-q", secure}
-	for _, t := range msiTables(version) {
-		if err := write(filepath.Join(dir, t.name+".idt"), t.text()); err != nil {
-			return "", err
-		}
-		args = append(args, "-i", t.name+".idt")
-	}
-	if err := run(ctx, dir, nil, "msibuild", args...); err != nil {
+	if err := run(ctx, dir, nil, "msibuild", made, "-q", secure); err != nil {
 		return "", err
 	}
-	made, err := os.ReadFile(filepath.Join(dir, "made.msi"))
+	// What wixl draws from chance and the clock is replaced by what the same tree always has. The package code names these bytes and no
+	// others: it is made from them, with none in its place.
+	if err := insert(ctx, made, append(msiTables(version), p.summary(uuid.Nil))...); err != nil {
+		return "", err
+	}
+	content, err := os.ReadFile(made)
 	if err != nil {
 		return "", err
 	}
-	if err := p.settle(made); err != nil {
+	if err := insert(ctx, made, p.summary(uuid.NewSHA1(upgradeCode, content))); err != nil {
 		return "", err
 	}
 	path := filepath.Join(p.out, name)
-	if err := write(path, made); err != nil {
+	if err := copyFile(made, path); err != nil {
 		return "", err
 	}
 	return path, p.sign(ctx, path)
 }
 
-// stageForPackage puts what is packed into dir, with the time of the commit, which goes into the package.
-func (p product) stageForPackage(dir, program string) error {
-	for name, from := range map[string]string{
-		"Countersign.exe": program, "NOTICES.txt": filepath.Join(p.out, "windows", "NOTICES.txt"), "icon.ico": filepath.Join(p.root, "assets", "icons", "icon.ico"),
-	} {
-		to := filepath.Join(dir, name)
-		if err := copyFile(from, to); err != nil {
-			return err
-		}
-		if err := os.Chtimes(to, p.made, p.made); err != nil {
-			return err
-		}
-	}
-	return nil
+// summary are the properties of the summary information that wixl chooses itself: the package code, and when the package was made and
+// saved (https://learn.microsoft.com/windows/win32/msi/summary-property-descriptions).
+func (p product) summary(code uuid.UUID) msiTable {
+	made := p.made.UTC().Format("2006/01/02 15:04:05")
+	return msiTable{"_SummaryInformation", "PropertyId Value", "i2 l255", 1, [][]string{
+		{"9", strings.ToUpper("{" + code.String() + "}")}, {"12", made}, {"13", made},
+	}}
 }
 
-// Properties of the summary information (https://learn.microsoft.com/windows/win32/msi/summary-property-descriptions).
-const (
-	revisionNumber = 9 // the package code
-	createTime     = 12
-	lastSaveTime   = 13
-)
-
-// settle puts, in place of what wixl draws from chance and the clock, what the same tree always has: the package code, which
-// names these bytes and no others, and the times.
-func (p product) settle(msi []byte) error {
-	places, err := summary(msi)
-	if err != nil {
-		return err
-	}
-	code, made, saved := places[revisionNumber], places[createTime], places[lastSaveTime]
-	const codeText, fileTime = 4 + 4, 4 // in front of them: the type, of a text its length too
-	const codeLength = len("{01234567-0123-0123-0123-0123456789AB}")
-	if code == nil || made == nil || saved == nil || len(code) < codeText+codeLength || code[codeText] != '{' {
-		return errors.New("the package of wixl has no code or no times where they are looked for")
-	}
-	const epoch = 11_644_473_600 // seconds from 1601, with which FILETIME begins, to 1970; it counts in 100 ns
-	since := uint64(p.made.Unix()+epoch) * 1e7
-	binary.LittleEndian.PutUint64(made[fileTime:], since)
-	binary.LittleEndian.PutUint64(saved[fileTime:], since)
-	clear(code[codeText+1 : codeText+codeLength-1])
-	copy(code[codeText:], strings.ToUpper("{"+uuid.NewSHA1(upgradeCode, msi).String()+"}"))
-	return nil
-}
-
-// summary are the values of the summary information, each with its type in front. The small stream that they are in lies in one
-// piece in what wixl writes ([MS-OLEPS] 2.21).
-func summary(msi []byte) (map[uint32][]byte, error) {
-	format := []byte{0xE0, 0x85, 0x9F, 0xF2, 0xF9, 0x4F, 0x68, 0x10, 0xAB, 0x91, 0x08, 0x00, 0x2B, 0x27, 0xB3, 0xD9}
-	const head = 28 // in front of the format
-	at := bytes.Index(msi, format)
-	if at < head || at+len(format)+4 > len(msi) {
-		return nil, errors.New("the package of wixl has no summary")
-	}
-	set := uint64(at-head) + uint64(binary.LittleEndian.Uint32(msi[at+len(format):]))
-	if set+8 > uint64(len(msi)) {
-		return nil, errors.New("the summary of the package is cut")
-	}
-	section := msi[set:]
-	count := uint64(binary.LittleEndian.Uint32(section[4:]))
-	if 8+8*count > uint64(len(section)) {
-		return nil, errors.New("the summary of the package is cut")
-	}
-	found := map[uint32][]byte{}
-	for i := range count {
-		entry := section[8+8*i:]
-		if start := uint64(binary.LittleEndian.Uint32(entry[4:])); start+12 <= uint64(len(section)) {
-			found[binary.LittleEndian.Uint32(entry)] = section[start:]
+// insert puts tables into a package.
+func insert(ctx context.Context, msi string, tables ...msiTable) error {
+	args := []string{msi}
+	for _, t := range tables {
+		file := filepath.Join(filepath.Dir(msi), t.name+".idt")
+		if err := write(file, t.text()); err != nil {
+			return err
 		}
+		args = append(args, "-i", file)
 	}
-	return found, nil
+	return run(ctx, filepath.Dir(msi), []string{"TZ=UTC"}, "msibuild", args...)
 }
 
 // wingetID is the program's name among the packages of winget.
@@ -407,7 +377,7 @@ const wingetID = "Countersign.Countersign"
 // download is where a file will lie, and its sum as winget writes it.
 type download struct{ Address, Sum string }
 
-// winget writes the manifest of Windows' package manager into the folder winget of p.out: for the installer and for the package,
+// winget writes the manifest of Windows' package manager into p.out: for the installer and for the package,
 // both of which will lie beside the manifest of UPDATE_URL, or where DOWNLOAD_URL says. Without either it says so and makes none.
 func (p product) winget(setup, msi string) (files []string, err error) {
 	folder, err := p.downloads()
@@ -445,7 +415,7 @@ func (p product) winget(setup, msi string) (files []string, err error) {
 		if err != nil {
 			return nil, err
 		}
-		file := filepath.Join(p.out, "winget", wingetID+name+".yaml")
+		file := filepath.Join(p.out, wingetID+name+".yaml")
 		if err := write(file, text); err != nil {
 			return nil, err
 		}

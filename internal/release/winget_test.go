@@ -23,7 +23,7 @@ func TestTheManifestOfWingetNamesTheFilesOfTheRelease(t *testing.T) {
 	must(t, err)
 	read := func(name string) (m map[string]any) {
 		t.Helper()
-		text, err := os.ReadFile(filepath.Join(p.out, "winget", wingetID+name+".yaml"))
+		text, err := os.ReadFile(filepath.Join(p.out, wingetID+name+".yaml"))
 		must(t, err)
 		must(t, yaml.Unmarshal(text, &m))
 		for key, want := range map[string]string{"PackageIdentifier": wingetID, "PackageVersion": "1.3.0-rc.1", "ManifestVersion": "1.10.0"} {

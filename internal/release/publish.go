@@ -1,0 +1,168 @@
+package main
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"countersign/internal/update"
+)
+
+// releaseCommit makes a release of the last commit. It works on a copy of the commit, so that nothing else in the tree can get
+// in, and still demands a clean tree, so that nobody believes that more was released.
+func (p product) releaseCommit(ctx context.Context, asked string) error {
+	if asked == "" {
+		return errors.New("a release needs a version: make release VERSION=1.2.0")
+	}
+	if p.announced.secret != nil && !update.IsVersion(p.version) {
+		return fmt.Errorf("%q is no version that programs can compare, as 1.2.0 and 1.3.0-rc.1 are", p.version)
+	}
+	changed, err := git(ctx, p.root, "status", "--porcelain")
+	if err != nil {
+		return err
+	}
+	if changed != "" {
+		return fmt.Errorf("the tree is not clean; commit these or put them away first:\n%s", changed)
+	}
+	copied, err := os.MkdirTemp("", "countersign-release-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(copied)
+	if _, err := git(ctx, p.root, "checkout-index", "--all", "--prefix="+copied+"/"); err != nil {
+		return err
+	}
+	p.out = filepath.Join(p.out, "release")
+	p.root = copied
+	if err := os.RemoveAll(p.out); err != nil {
+		return err
+	}
+	if err := p.release(ctx); err != nil {
+		return err
+	}
+	say("Countersign %s is in %s. The bundle for macOS is not part of it: `make macos` needs a Mac.", p.said(), p.out)
+	return nil
+}
+
+// server is a kind of computer on which the program without its window works.
+type server struct{ system, arch, ending string }
+
+// file is the name under which the program for such a computer is published.
+func (s server) file(version string) string {
+	return "countersign-server-" + version + "-" + s.system + "-" + s.arch + s.ending
+}
+
+// servers are the kinds of servers that people rent, and the computers with Windows for which there is no other program of their
+// own.
+var servers = []server{{"linux", "amd64", ""}, {"linux", "arm64", ""}, {"windows", "amd64", ".exe"}, {"windows", "arm64", ".exe"}}
+
+// release makes everything that is published of p, in p.out.
+func (p product) release(ctx context.Context) error {
+	if err := os.MkdirAll(p.out, 0o755); err != nil {
+		return err
+	}
+	linux := filepath.Join(p.out, "countersign-"+p.version+"-linux-"+p.arch)
+	windows := filepath.Join(p.out, "Countersign-"+p.version+"-windows-amd64.exe")
+	programs := []string{linux, windows}
+	if err := p.linuxProgram(ctx, linux); err != nil {
+		return err
+	}
+	for _, s := range servers {
+		program := filepath.Join(p.out, s.file(p.version))
+		if err := p.serverProgram(ctx, s, program); err != nil {
+			return err
+		}
+		programs = append(programs, program)
+	}
+	updates := []update.File{{System: "windows", Arch: "amd64", Kind: update.Installer, Name: "Countersign-" + p.version + "-setup.exe"}}
+	for _, s := range servers {
+		if s.system == "linux" { // on Windows nothing tells the program for servers from one that was unpacked
+			updates = append(updates, update.File{System: s.system, Arch: s.arch, Kind: update.Server, Name: s.file(p.version)})
+		}
+	}
+	packing, packCtx := errgroup.WithContext(ctx) // each of them squeezes on one processor for long
+	packing.Go(func() error {
+		_, err := p.windows(packCtx, windows, "Countersign-"+p.version)
+		return err
+	})
+	var packages [3]update.File
+	for i, kind := range []string{update.Deb, update.RPM, update.Tar} {
+		packing.Go(func() error {
+			path, err := p.pack(packCtx, kind, "countersign", linux)
+			packages[i] = update.File{System: "linux", Arch: p.arch, Kind: kind, Name: filepath.Base(path)}
+			return err
+		})
+	}
+	if err := packing.Wait(); err != nil {
+		return err
+	}
+	notices, err := p.notices(ctx, programs...)
+	if err != nil {
+		return err
+	}
+	bill, err := p.bill(ctx, programs...)
+	if err != nil {
+		return err
+	}
+	err = errors.Join(
+		write(filepath.Join(p.out, "NOTICES.txt"), notices),
+		write(filepath.Join(p.out, "countersign-"+p.version+".cdx.json"), bill),
+		p.publishPolicy(filepath.Join(p.out, "Countersign-"+p.version+"-group-policy.zip")),
+		p.publishScreenshots(),
+		writeSums(p.out),
+	)
+	if err != nil {
+		return err
+	}
+	return p.announced.publish(p.out, p.version, append(updates, packages[:]...)) // after the sums, which are the same each time
+}
+
+// publishPolicy packs the templates for the Group Policy editor as they belong below PolicyDefinitions.
+func (p product) publishPolicy(path string) error {
+	var packed bytes.Buffer
+	w := zip.NewWriter(&packed)
+	folder := os.DirFS(p.packaging("windows", "policy"))
+	err := fs.WalkDir(folder, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := fs.ReadFile(folder, name)
+		if err != nil {
+			return err
+		}
+		to, err := w.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate, Modified: p.made.UTC()})
+		if err == nil {
+			_, err = to.Write(text)
+		}
+		return err
+	})
+	return errors.Join(err, w.Close(), write(path, packed.Bytes()))
+}
+
+// writeSums writes the SHA-256 sums of the files in dir as sha256sum checks them.
+func writeSums(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	var lines []string
+	for _, e := range entries {
+		content, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			return err
+		}
+		lines = append(lines, fmt.Sprintf("%x  %s\n", sha256.Sum256(content), e.Name()))
+	}
+	slices.Sort(lines)
+	return write(filepath.Join(dir, "SHA256SUMS"), []byte(strings.Join(lines, "")))
+}
