@@ -1,7 +1,7 @@
-// Command gen draws Countersign's icons, writes its sample documents, the Go functions of its messages and the
-// templates for the Group Policy editor of Windows. `go generate
-// ./assets` runs it inside assets/; the same input gives the same bytes, so its output is committed and a change shows up as a difference.
-// It is not part of the program.
+// Command gen draws Countersign's icons and writes its sample documents, the Go functions of its messages, the templates for
+// the Group Policy editor of Windows and the tables of JSON fields in the manual. `go generate ./assets` runs it inside assets/;
+// the same input gives the same bytes, so its output is committed and a change shows up as a difference. It is not part of the
+// program.
 package main
 
 import (
@@ -58,6 +58,9 @@ func run(dir string) error {
 		return err
 	}
 	if files["../internal/message/catalogue.go"], err = messageFunctions(english); err != nil {
+		return err
+	}
+	if files["docs/admin.md"], err = manual(dir); err != nil {
 		return err
 	}
 	templates, err := policyTemplates()

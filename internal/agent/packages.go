@@ -102,14 +102,14 @@ func (a *Agent) CheckNow() error {
 type Status struct {
 	Version  string         `json:"version"`
 	SignedIn bool           `json:"signed_in"`
-	Account  Account        `json:"account"`
+	Account  Account        `json:"account"` // empty where the service did not say
 	Tunnel   TunnelStatus   `json:"tunnel"`
-	Endpoint EndpointStatus `json:"endpoint"`
+	Endpoint EndpointStatus `json:"endpoint"` // empty while the service reports nowhere
 	Events   EventCounts    `json:"events"`
 	Packages PackageCounts  `json:"packages"`
-	Saves    SaveCounts     `json:"saves"`
-	Outbox   OutboxCounts   `json:"outbox"`
-	Health   []Issue        `json:"health"`
+	Saves    SaveCounts     `json:"saves"`  // files
+	Outbox   OutboxCounts   `json:"outbox"` // drafts
+	Health   []Issue        `json:"health"` // what is wrong
 
 	Checked  time.Time `json:"-"` // when everything was last asked about since the start; zero before
 	Checking bool      `json:"-"` // it is being asked about now
@@ -145,24 +145,22 @@ func (e EndpointStatus) MarshalJSON() ([]byte, error) {
 	}{plain(e), known(e.RegisteredAt)})
 }
 
-// EventCounts counts webhook requests. Received is the number of distinct authentic events stored; Problems are
-// authentic events that nothing could be done with.
+// EventCounts counts webhook requests.
 type EventCounts struct {
-	Received   int `json:"received"`
-	Rejected   int `json:"rejected"`
+	Received   int `json:"received"` // distinct authentic events stored
+	Rejected   int `json:"rejected"` // since the start
 	Duplicates int `json:"duplicates"`
 	Pending    int `json:"pending"`
-	Problems   int `json:"problems"`
+	Problems   int `json:"problems"` // authentic, but could not be processed
 }
 
-// PackageCounts counts packages. Open are those that wait for signatures, Declined those that wait in vain, because a signer
-// declined, as long as they are in the list, and Saved executed ones of which every wanted file is on disk.
+// PackageCounts counts packages.
 type PackageCounts struct {
 	Total    int `json:"total"`
-	Open     int `json:"open"`
-	Declined int `json:"declined"`
+	Open     int `json:"open"`     // wait for signatures
+	Declined int `json:"declined"` // by a signer, and still in the list
 	Executed int `json:"executed"`
-	Saved    int `json:"saved"`
+	Saved    int `json:"saved"` // every wanted file is on disk
 }
 
 // SaveCounts counts files.
@@ -175,8 +173,8 @@ type SaveCounts struct {
 // OutboxCounts counts drafts that are not yet packages.
 type OutboxCounts struct {
 	Pending int `json:"pending"`
-	Unknown int `json:"unknown"`
-	Failed  int `json:"failed"`
+	Unknown int `json:"unknown"` // the service did not confirm
+	Failed  int `json:"failed"`  // refused
 }
 
 // Status returns the whole state. It reads counters, never packages or drafts, and may be called often. When they cannot be read,

@@ -54,17 +54,18 @@ type eventList struct {
 
 // listedEvent is an event as events --json prints it. Its fields are stable, always there, and documented in assets/docs/admin.md.
 type listedEvent struct {
-	ID         string     `json:"id"`
+	ID string `json:"id"` // the service's; `sha256:` and a hash where it gave none
+	// document_signed, document_executed, package_executed, and others as the service calls them
 	Kind       string     `json:"kind"`
 	PackageID  string     `json:"package_id"`
-	Package    string     `json:"package"`
+	Package    string     `json:"package"` // the package's name
 	DocumentID string     `json:"document_id"`
 	SignerID   string     `json:"signer_id"`
-	Time       *time.Time `json:"time"`
-	Received   *time.Time `json:"received"`
-	Outcome    string     `json:"outcome"`
-	Text       string     `json:"text"`
-	Duplicates int        `json:"duplicates"`
+	Time       *time.Time `json:"time"`       // when it happened
+	Received   *time.Time `json:"received"`   // when it arrived
+	Outcome    string     `json:"outcome"`    // pending, handled, problem (authentic, but nothing could be done with it)
+	Text       string     `json:"text"`       // in words
+	Duplicates int        `json:"duplicates"` // how often it came again
 }
 
 // What became of an event, in the words of status.

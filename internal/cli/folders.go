@@ -156,14 +156,14 @@ type listedFolder struct {
 	ID         string         `json:"id"`
 	Path       string         `json:"path"`
 	Signers    []folderSigner `json:"signers"`
-	Sequential bool           `json:"sequential"`
-	Name       string         `json:"name"`
-	Message    string         `json:"message"`
-	DueDays    int            `json:"due_days"`
+	Sequential bool           `json:"sequential"` // they sign in this order
+	Name       string         `json:"name"`       // of the packages, with placeholders; empty for `{document}`
+	Message    string         `json:"message"`    // to the signers
+	DueDays    int            `json:"due_days"`   // days to sign; 0 for no due date
 	Ask        bool           `json:"ask"`
 	Paused     bool           `json:"paused"`
-	Waiting    int            `json:"waiting"`
-	Problem    string         `json:"problem"`
+	Waiting    int            `json:"waiting"` // documents that are taken, and that the service does not have yet
+	Problem    string         `json:"problem"` // what keeps the folder from sending, in words
 }
 
 type folderSigner struct {

@@ -78,21 +78,22 @@ type packageList struct {
 
 // listedPackage is a package as list --json prints it. Its fields are stable, always there, and documented in assets/docs/admin.md.
 type listedPackage struct {
-	ID           string         `json:"id"`
-	Name         string         `json:"name"`
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	// waiting, done, declined, expired, withdrawn, problem (the service does not show it, or its files cannot be saved)
 	State        office.Status  `json:"state"`
-	ServiceState string         `json:"service_state"`
-	Origin       office.Origin  `json:"origin"`
-	Saved        bool           `json:"saved"`
-	Archived     bool           `json:"archived"`
-	Signed       int            `json:"signed"`
+	ServiceState string         `json:"service_state"` // the service's own word
+	Origin       office.Origin  `json:"origin"`        // where it was made: here, elsewhere
+	Saved        bool           `json:"saved"`         // every wanted file is in the folder
+	Archived     bool           `json:"archived"`      // taken out of the list (only with `--archived`)
+	Signed       int            `json:"signed"`        // how many people have signed everything
 	Signers      []listedSigner `json:"signers"`
-	Due          *time.Time     `json:"due"`
+	Due          *time.Time     `json:"due"` // to be signed by
 
-	Created        *time.Time `json:"created"`
-	CreatedBefore  *time.Time `json:"created_before"`
-	Executed       *time.Time `json:"executed"`
-	ExecutedBefore *time.Time `json:"executed_before"`
+	Created        *time.Time `json:"created"`         // when it was made
+	CreatedBefore  *time.Time `json:"created_before"`  // by when, where the service did not say; the other is null
+	Executed       *time.Time `json:"executed"`        // when everyone had signed
+	ExecutedBefore *time.Time `json:"executed_before"` // by when, likewise
 }
 
 // listedSigner is one person who signs.
@@ -100,13 +101,13 @@ type listedSigner struct {
 	ID     string              `json:"id"`
 	Name   string              `json:"name"`
 	Email  string              `json:"email"`
-	State  office.SignerStatus `json:"state"`
-	Reason string              `json:"reason"`
+	State  office.SignerStatus `json:"state"`  // signed, declined, missed, next, later
+	Reason string              `json:"reason"` // of declining
 
-	Signed         *time.Time `json:"signed"`
-	SignedBefore   *time.Time `json:"signed_before"`
-	Declined       *time.Time `json:"declined"`
-	DeclinedBefore *time.Time `json:"declined_before"`
+	Signed         *time.Time `json:"signed"`          // when
+	SignedBefore   *time.Time `json:"signed_before"`   // by when, where the service did not say; the other is null
+	Declined       *time.Time `json:"declined"`        // when
+	DeclinedBefore *time.Time `json:"declined_before"` // likewise
 }
 
 // list is what the office knows of the packages that q asks for.
@@ -271,10 +272,10 @@ func (c *showCmd) Run(r *run) error {
 // shownPackage is a package as show --json prints it. Its fields are stable, always there, and documented in assets/docs/admin.md.
 type shownPackage struct {
 	listedPackage
-	Sequential bool            `json:"sequential"`
-	Reference  string          `json:"reference"`
-	Problem    string          `json:"problem"`
-	Copies     []shownCopy     `json:"copies"`
+	Sequential bool            `json:"sequential"` // one signs after the other
+	Reference  string          `json:"reference"`  // of its external data
+	Problem    string          `json:"problem"`    // what keeps its files from being saved, in words
+	Copies     []shownCopy     `json:"copies"`     // people who get one
 	Documents  []shownDocument `json:"documents"`
 	Files      []shownFile     `json:"files"`
 	History    []shownMoment   `json:"history"`
@@ -291,24 +292,24 @@ type shownDocument struct {
 	Name     string   `json:"name"`
 	FileName string   `json:"file_name"`
 	Executed bool     `json:"executed"`
-	SignedBy []string `json:"signed_by"`
+	SignedBy []string `json:"signed_by"` // ids of signers
 }
 
 type shownFile struct {
 	Path       string          `json:"path"`
-	Kind       office.FileKind `json:"kind"`
+	Kind       office.FileKind `json:"kind"` // executed, cac, masterfile
 	DocumentID string          `json:"document_id"`
-	State      office.JobState `json:"state"`
-	Problem    string          `json:"problem"`
+	State      office.JobState `json:"state"`   // done, pending, failed
+	Problem    string          `json:"problem"` // in words
 }
 
 type shownMoment struct {
 	Time   *time.Time `json:"time"`
-	Before *time.Time `json:"before"`
-	What   string     `json:"what"`
+	Before *time.Time `json:"before"` // by when, where the service did not say; the other is null
+	What   string     `json:"what"`   // sent, signed, document_executed, executed, saved, declined, ended
 	Person string     `json:"person"`
 	About  string     `json:"about"`
-	Text   string     `json:"text"`
+	Text   string     `json:"text"` // in words
 }
 
 // shown is all that is known of the package that word means.

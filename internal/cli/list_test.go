@@ -6,10 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
-	"reflect"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -292,87 +289,6 @@ func TestNamesFromOutsideAreNeverPrintedRaw(t *testing.T) {
 	}
 	if got := s.list().Packages[1].ServiceState + s.list().Packages[0].ServiceState; !strings.Contains(got, "\x1b") && !strings.Contains(got, "open") {
 		t.Errorf("JSON lost what it escaped: %q", got)
-	}
-}
-
-// jsonFields are the names in the JSON of a type, those below it after a dot.
-func jsonFields(of reflect.Type, above string) (names []string) {
-	for of.Kind() == reflect.Slice || of.Kind() == reflect.Pointer {
-		of = of.Elem()
-	}
-	if of.Kind() != reflect.Struct || of == reflect.TypeFor[time.Time]() {
-		return nil
-	}
-	for i := range of.NumField() {
-		f := of.Field(i)
-		if f.Anonymous {
-			names = append(names, jsonFields(f.Type, above)...)
-			continue
-		}
-		name, rest, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if name == "-" || name == "" {
-			continue
-		}
-		if rest != "" {
-			name += " (" + rest + ")" // which no document tells of: every field is always there
-		}
-		names = append(names, above+name)
-		names = append(names, jsonFields(f.Type, above+name+".")...)
-	}
-	return names
-}
-
-// documentedFields are those of a command in assets/docs/admin.md: the rows of the table after its name, the fields of what a row
-// tells of behind it in the second column.
-func documentedFields(t *testing.T, command string) (names []string) {
-	t.Helper()
-	readme, err := os.ReadFile(filepath.Join("..", "..", "assets", "docs", "admin.md"))
-	must(t, err)
-	_, after, found := strings.Cut(string(readme), "\n`countersign "+command+" --json")
-	_, table, tabled := strings.Cut(after, "| field | meaning |\n|---|---|\n")
-	if !found || !tabled {
-		t.Fatalf("admin.md does not document %s --json", command)
-	}
-	table, _, _ = strings.Cut(table, "\n\n")
-	code := regexp.MustCompile("`([a-z_.]+)`")
-	for row := range strings.SplitSeq(table, "\n") {
-		cells := strings.Split(row, "|")
-		fields := code.FindAllStringSubmatch(cells[1], -1)
-		for _, f := range fields {
-			if !slices.Contains(names, f[1]) { // else a row above tells of it, too
-				names = append(names, f[1])
-			}
-		}
-		for _, below := range code.FindAllStringSubmatch(cells[2], -1) {
-			names = append(names, fields[0][1]+"."+below[1])
-		}
-	}
-	return names
-}
-
-func TestTheDocumentedFieldsAreThoseThatArePrinted(t *testing.T) {
-	lists := map[string]string{"list": "packages", "events": "events", "templates": "templates", "withdraw": "packages", "folders": "folders"}
-	for command, printed := range map[string]reflect.Type{
-		"list": reflect.TypeFor[packageList](), "events": reflect.TypeFor[eventList](), "show": reflect.TypeFor[shownPackage](),
-		"templates": reflect.TypeFor[templateList](), "withdraw": reflect.TypeFor[withdrawnList](),
-		"folders": reflect.TypeFor[folderList](),
-	} {
-		want := documentedFields(t, command)
-		var got []string
-		for _, f := range jsonFields(printed, "") {
-			f = strings.TrimPrefix(f, lists[command]+".")
-			if f != lists[command] {
-				got = append(got, f)
-			}
-		}
-		if command == "show" { // which has those of list, and more
-			want = append(want, documentedFields(t, "list")...)
-		}
-		slices.Sort(want)
-		slices.Sort(got)
-		if !slices.Equal(got, want) {
-			t.Errorf("%s --json prints\n%q, admin.md documents\n%q", command, got, want)
-		}
 	}
 }
 

@@ -247,26 +247,26 @@ type listedTemplate struct {
 	ID          string             `json:"id"`
 	Name        string             `json:"name"`
 	Description string             `json:"description"`
-	Message     string             `json:"message"`
-	Sequential  bool               `json:"sequential"`
-	LastUsed    *time.Time         `json:"last_used"`
-	Roles       []listedRole       `json:"roles"`
-	Copies      []listedRole       `json:"copies"`
-	Documents   []templateDocument `json:"documents"` // null where the service did not say
+	Message     string             `json:"message"`    // to the signers
+	Sequential  bool               `json:"sequential"` // they sign in the order of the roles
+	LastUsed    *time.Time         `json:"last_used"`  // when a package was made from it here
+	Roles       []listedRole       `json:"roles"`      // who signs
+	Copies      []listedRole       `json:"copies"`     // who gets a copy
+	Documents   []templateDocument `json:"documents"`  // null where the service does not say
 }
 
 type listedRole struct {
 	ID    string `json:"id"`
 	Role  string `json:"role"`
-	Name  string `json:"name"`
-	Email string `json:"email"`
+	Name  string `json:"name"`  // of who has the role already
+	Email string `json:"email"` // likewise
 }
 
 type templateDocument struct {
 	ID       string          `json:"id"`
 	Name     string          `json:"name"`
 	FileName string          `json:"file_name"`
-	Fields   []templateField `json:"fields"`
+	Fields   []templateField `json:"fields"` // texts to fill
 }
 
 type templateField struct {
@@ -533,10 +533,12 @@ type withdrawnList struct {
 // withdrawnPackage is a package as withdraw --json prints it. Its fields are stable, always there, and documented in
 // assets/docs/admin.md.
 type withdrawnPackage struct {
-	ID      string                 `json:"id"`
-	Name    string                 `json:"name"`
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	// done, late (signed by everyone, or expired, first), refused, or how far it is that goes on by itself: wanted (the
+	// service was not asked yet), asked (its answer is missing), accepted (it said yes, and does not show it yet)
 	State   office.WithdrawalState `json:"state"`
-	Problem string                 `json:"problem"`
+	Problem string                 `json:"problem"` // what keeps it from being withdrawn, or kept it, in words
 }
 
 func listedWithdrawn(list []office.Withdrawn) withdrawnList {

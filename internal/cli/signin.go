@@ -187,14 +187,14 @@ func updateText(u office.Update) string {
 
 // checkedVersion is what version --check --json prints. assets/docs/admin.md documents it, and it is stable.
 type checkedVersion struct {
-	Version string      `json:"version"`
-	Newest  string      `json:"newest"`
-	Newer   bool        `json:"newer"`
-	Checked *time.Time  `json:"checked"`
-	Text    string      `json:"text"`
-	Address string      `json:"address"`
-	Path    string      `json:"path"`
-	File    updatedFile `json:"file"`
+	Version string      `json:"version"` // that runs
+	Newest  string      `json:"newest"`  // that is known
+	Newer   bool        `json:"newer"`   // the newest comes after the one that runs
+	Checked *time.Time  `json:"checked"` // when that was last heard
+	Text    string      `json:"text"`    // what to do, in words
+	Address string      `json:"address"` // the file or the page to get it from
+	Path    string      `json:"path"`    // the file, fetched and checked; empty before
+	File    updatedFile `json:"file"`    // for this computer
 }
 
 type updatedFile struct {

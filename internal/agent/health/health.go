@@ -76,10 +76,10 @@ func (i Issue) Text() string { return i.Message.String() }
 // issue is an Issue as JSON. Text is for readers other than this program.
 type issue struct {
 	ID       string          `json:"id"`
-	Severity Severity        `json:"severity"`
+	Severity Severity        `json:"severity"` // problem, warning, info
 	Since    time.Time       `json:"since"`
 	Text     string          `json:"text"`
-	Message  message.Message `json:"message"`
+	Message  message.Message `json:"message"` // its id and arguments
 	Action   Action          `json:"action"`
 }
 

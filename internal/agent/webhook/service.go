@@ -143,10 +143,10 @@ func (r *Service) couldNotListen() {
 	r.gap = r.Now()
 }
 
-// Address is the public address. State is one of "off", "connecting", "up", "down".
+// Address is the public address.
 type Address struct {
-	Kind  string    `json:"kind"`
-	State string    `json:"state"`
+	Kind  string    `json:"kind"`  // ngrok, external, loopback, none
+	State string    `json:"state"` // off, connecting, up, down
 	URL   string    `json:"url"`
 	Since time.Time `json:"since"`
 }
