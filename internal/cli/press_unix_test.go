@@ -63,14 +63,6 @@ func zeros(mebibytes int) []byte {
 	return binary.BigEndian.AppendUint32(packed, uint32(mebibytes<<20%65521)<<16|1)
 }
 
-func TestZerosAreAllThere(t *testing.T) {
-	r, err := zlib.NewReader(bytes.NewReader(zeros(3)))
-	must(t, err)
-	if all, err := io.ReadAll(r); err != nil || !bytes.Equal(all, make([]byte, 3<<20)) {
-		t.Errorf("%d bytes, %v", len(all), err)
-	}
-}
-
 func TestAnOrdinaryDocumentIsRead(t *testing.T) {
 	f, err := assets.Samples().Open("Offer 2026-118.pdf")
 	must(t, err)

@@ -93,27 +93,6 @@ func TestAPackageIsReadTheSameWhetherItsListsAreOrNot(t *testing.T) {
 	}
 }
 
-// BenchmarkReadPage reads a page of the list as packages are in it, see the service's facts.
-func BenchmarkReadPage(b *testing.B) {
-	const item = `{"packageId":"5f0e2d3c-0000-4000-8000-%012d","organizationId":"00000001-0000-4000-8000-000000000001","memberId":"00000001-0000-4000-8000-000000000002",` +
-		`"name":"No %d","type":"Sequential","state":"open","timeCreated":"2026-11-23T01:02:03.123Z","timeLastModified":"2026-11-23T01:02:03.123Z","timeSignBy":null,` +
-		`"externalData":{"countersign":"5f0e2d3c-0000-4000-8000-000000000000"},"isExecuted":false,"timeExecuted":null,` +
-		`"documents":[{"documentId":"5f0e2d3c-0000-4000-8000-000000000003","externalId":null,"index":0,"name":"Contract","fileName":"Contract.pdf","isExecuted":false,"timeExecuted":null}],` +
-		`"signers":[{"signerId":"5f0e2d3c-0000-4000-8000-000000000004","index":0,"firstName":"Ana","lastName":"Ruiz","email":"ana@example.com","role":"signer","isNext":true,"isExecuted":false},` +
-		`{"signerId":"5f0e2d3c-0000-4000-8000-000000000005","index":1,"firstName":"Ben","lastName":"Roth","email":"ben@example.com","role":"signer","isNext":false,"isExecuted":false}],"recipients":[]}`
-	page := []byte(`{"items":[`)
-	for i := range 100 {
-		page = fmt.Appendf(page, item+",", i, i)
-	}
-	page = append(page[:len(page)-1], `],"total":100}`...)
-	b.SetBytes(int64(len(page)))
-	for b.Loop() {
-		if got, ok := readPage(page); !ok || len(got.Items) != 100 {
-			b.Fatal("the page is not read")
-		}
-	}
-}
-
 // An answer of some kilobytes may hold thousands of documents.
 func TestAClientKeepsNothingOfWhatItWasAnswered(t *testing.T) {
 	answer := fmt.Sprintf(`{"state":"open","documents":[%s{}]}`, strings.Repeat("{},", 5000))

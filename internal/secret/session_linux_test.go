@@ -126,33 +126,6 @@ func TestARealKeyringKeepsTheContract(t *testing.T) {
 	testKeeper(t, testRing)
 }
 
-func TestALockedKeyringIsUnavailableAndKeepsItsKey(t *testing.T) {
-	if !inSession(t) {
-		return
-	}
-	stop := startKeyring(t, "password")
-	k, err := testRing().Create(t.Context())
-	must(t, err)
-	conn := bus(t)
-	service := conn.Object("org.freedesktop.secrets", "/org/freedesktop/secrets")
-	if err := service.Call("org.freedesktop.Secret.Service.Lock", 0,
-		[]dbus.ObjectPath{"/org/freedesktop/secrets/collection/login"}).Err; err != nil {
-		t.Fatal(err)
-	}
-	expectUnavailable(t, Locked)
-	stop()
-
-	// Started again without the password, as after a log-in that did not unlock it.
-	stop = startKeyring(t, "")
-	expectUnavailable(t, Locked)
-	stop()
-
-	startKeyring(t, "password")
-	if got, err := testRing().Load(t.Context()); err != nil || got != k {
-		t.Errorf("after unlocking: %v; want the key from before", err)
-	}
-}
-
 func TestAKeyringThatNobodySetUpIsNotAbsent(t *testing.T) {
 	if !inSession(t) {
 		return

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -284,46 +283,6 @@ func openStream(t *testing.T, ctx context.Context, c *http.Client) *http.Respons
 		t.Fatal(line, err)
 	}
 	return resp
-}
-
-const childDir = "SINGLE_TEST_CHILD_DIR"
-
-// TestChild is the process that TestKilledInstanceLeavesNothingInTheWay kills.
-func TestChild(t *testing.T) {
-	dir := os.Getenv(childDir)
-	if dir == "" {
-		t.Skip("only as a child")
-	}
-	start(t, dir, hello)
-	fmt.Println("ready")
-	select {}
-}
-
-func TestKilledInstanceLeavesNothingInTheWay(t *testing.T) {
-	dir := t.TempDir()
-	for range 3 {
-		child := exec.Command(os.Args[0], "-test.run=^TestChild$")
-		child.Env = append(os.Environ(), childDir+"="+dir)
-		out, err := child.StdoutPipe()
-		must(t, err)
-		must(t, child.Start())
-		if line, err := bufio.NewReader(out).ReadString('\n'); line != "ready\n" {
-			t.Fatal(line, err)
-		}
-		if _, err := Acquire(dir); !errors.Is(err, ErrRunning) {
-			t.Fatalf("beside the child: got %v", err)
-		}
-		if answer, _, err := post(client(t, dir), "child"); answer != "hello child" || err != nil {
-			t.Errorf("the child answers %q, %v", answer, err)
-		}
-		child.Process.Kill()
-		child.Wait()
-		i, err := Acquire(dir)
-		if err != nil {
-			t.Fatalf("after the child: %v", err)
-		}
-		i.Close()
-	}
 }
 
 // must ends the test at an error.

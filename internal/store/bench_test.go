@@ -3,7 +3,6 @@ package store
 import (
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -88,79 +87,4 @@ func spread(b *testing.B, callers int, do func(n int64) error) {
 		})
 	}
 	wg.Wait()
-}
-
-func benchFile(b *testing.B, packages int) string {
-	b.Helper()
-	path := filepath.Join(b.TempDir(), "state.db")
-	s, err := Open(path, Options{})
-	must(b, err)
-	rng := rand.New(rand.NewPCG(1, 1))
-	for from := 0; from < packages; from += 5000 {
-		update(b, s, func(tx *Tx) error {
-			for n := from; n < min(from+5000, packages); n++ {
-				p := somePackage(rng)
-				p.ID = fmt.Sprintf("%08x-4f89-11d3-9a0c-%012x", rng.Uint32(), n)
-				p.Created = day.Add(-time.Duration(n) * time.Minute)
-				p.Documents = []office.Document{{ID: p.ID, Name: "Lease agreement", FileName: "lease.pdf", Executed: true}}
-				p.History = []office.HistoryEntry{{Time: office.When{Time: p.Created}, What: "sent"}, {Time: office.When{Time: p.Created}, What: "executed"}}
-				if err := tx.PutPackage(p); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	}
-	must(b, s.Close())
-	return path
-}
-
-func BenchmarkOpen(b *testing.B) {
-	for _, n := range []int{0, 1000, 50_000} {
-		b.Run(fmt.Sprintf("packages=%d", n), func(b *testing.B) {
-			path := benchFile(b, n)
-			for b.Loop() {
-				s, err := Open(path, Options{})
-				must(b, err)
-				must(b, s.Close())
-			}
-		})
-	}
-}
-
-func BenchmarkList50000(b *testing.B) {
-	s := openTest(b, benchFile(b, 50_000))
-	list := func(b *testing.B, fn func(tx *Tx, count *int) error) {
-		for b.Loop() {
-			count := 0
-			view(b, s, func(tx *Tx) error { return fn(tx, &count) })
-			if count != 50_000 {
-				b.Fatal(count)
-			}
-		}
-	}
-	b.Run("packages", func(b *testing.B) {
-		list(b, func(tx *Tx, count *int) error {
-			return tx.Packages(func(office.Package) bool { *count++; return true })
-		})
-	})
-	b.Run("lines", func(b *testing.B) {
-		list(b, func(tx *Tx, count *int) error {
-			return tx.PackageLines(func(office.PackageLine) bool { *count++; return true })
-		})
-	})
-	b.Run("packed lines", func(b *testing.B) {
-		list(b, func(tx *Tx, count *int) error {
-			lines, err := tx.LinesSince(0)
-			*count = len(lines.Lines)
-			return err
-		})
-	})
-	b.Run("counts", func(b *testing.B) {
-		for b.Loop() {
-			if c := read(b, s, (*Tx).PackageCounts); c.Total != 50_000 {
-				b.Fatal(c)
-			}
-		}
-	})
 }

@@ -11,9 +11,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if path := os.Getenv(crashEnv); path != "" {
-		runUntilKilled(path)
-	}
 	if path := os.Getenv(compactEnv); path != "" {
 		compactUntilKilled(path)
 	}

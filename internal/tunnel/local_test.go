@@ -136,37 +136,6 @@ func TestAPortIsFreeAgainAfterRun(t *testing.T) {
 	}
 }
 
-func TestSlowClientsDoNotKeepOthersOut(t *testing.T) {
-	r := run(t, tunnel.Plain(""), echo)
-	url := r.up().URL
-	at := strings.TrimPrefix(url, "http://")
-	for i := range 600 {
-		conn, err := net.Dial("tcp", at)
-		must(t, err)
-		defer conn.Close()
-		switch i % 3 {
-		case 0: // says nothing
-		case 1: // never ends its header
-			_, _ = io.WriteString(conn, "POST / HTTP/1.1\r\nHost: x\r\nX-Slow: ")
-		case 2: // never ends its body
-			_, _ = io.WriteString(conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nbeg")
-		}
-		if i%100 != 99 {
-			continue
-		}
-		client := http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
-		response, err := client.Post(url, "text/plain", strings.NewReader("quick"))
-		if err != nil {
-			t.Fatalf("beside %d slow clients: %v", i+1, err)
-		}
-		body, _ := io.ReadAll(response.Body)
-		response.Body.Close()
-		if string(body) != "quick" {
-			t.Fatalf("beside %d slow clients: %q", i+1, body)
-		}
-	}
-}
-
 func TestHeadersAreBounded(t *testing.T) {
 	r := run(t, tunnel.Plain(""), hello)
 	at := strings.TrimPrefix(r.up().URL, "http://")
