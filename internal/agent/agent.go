@@ -208,7 +208,7 @@ func Open(ctx context.Context, p Params) (*Agent, error) {
 		p.Network = proxy.OfSystem()
 	}
 	if p.HTTP == nil {
-		p.HTTP = esign.NewHTTPClientOver(p.Network.DialContext)
+		p.HTTP = esign.NewHTTPClient(p.Network.DialContext)
 	}
 	p.Pace = p.Pace.Complete()
 	a := &Agent{p: p, documents: preview.NewReader(p.DocumentReader...), budget: reconcile.NewBudget(p.Pace)}

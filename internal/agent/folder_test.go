@@ -20,6 +20,7 @@ import (
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/issuer"
 	"countersign/internal/archive"
+	"countersign/internal/esign"
 	"countersign/internal/locations"
 	"countersign/internal/message"
 	"countersign/internal/office"
@@ -328,7 +329,7 @@ func TestSigningInAgainWhileTheOldSignInIsRenewedKeepsTheNewToken(t *testing.T) 
 			armed.Unlock()
 			noErr(t, o.service.ExpireAccessTokens())
 			client, _ := o.account.Online()
-			go client.Organization(t.Context())
+			go client.List(t.Context(), esign.ListQuery{})
 			<-reached
 			signedIn := make(chan error, 1)
 			go func() { signedIn <- o.SignIn(t.Context(), SignInOptions{Prompt: "login"}, visit) }()
@@ -349,7 +350,7 @@ func TestSigningInAgainWhileTheOldSignInIsRenewedKeepsTheNewToken(t *testing.T) 
 				if !online {
 					return false
 				}
-				_, err := client.Organization(t.Context())
+				_, err := client.List(t.Context(), esign.ListQuery{})
 				return err == nil
 			})
 			x.mu.Lock()

@@ -50,7 +50,7 @@ func TestEverySettingIsJudgedOnce(t *testing.T) {
 			}
 			// What is accepted here is accepted by those it is handed to.
 			k := a.Settings()
-			err = esign.Config{AuthURL: k.AuthURL, BaseURL: k.BaseURL, ClientID: k.ClientID, Scopes: k.Scopes, SignatureHeader: k.SignatureHeader}.Validate()
+			err = esign.Config{AuthURL: k.AuthURL, BaseURL: k.BaseURL, ClientID: k.ClientID, Scopes: k.Scopes}.Validate()
 			if err != nil || !slices.Equal(k.Check(), nil) {
 				t.Errorf("kept and then refused: %v %v", err, k.Check())
 			}

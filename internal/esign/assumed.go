@@ -54,9 +54,6 @@ const (
 	// interface.md calls for externalId on the document, service-facts.md, 3 on the upload: it is sent in both.
 	uploadExternalIDParam = "externalId"
 
-	// service-facts.md, 6: the method of organizations/info is not shown. GET first, POST with {} after a 404 or 405.
-	organizationPath = "/organizations/info"
-
 	// service-facts.md, 7: "created" is the one value of sortBy that was seen, and no direction; it is taken for newest
 	// first, as "last_used" of templates must be. Nothing relies on it: whoever reads a list looks at the order it has.
 	listNewestFirst = "created"

@@ -197,9 +197,6 @@ func during(op string, err error) error {
 	if errors.Is(err, ErrSignedOut) {
 		return &Error{Op: op, Kind: SignedOut}
 	}
-	if _, ok := errors.AsType[*ConfigError](err); ok {
-		return err
-	}
 	return noAnswer(op, err)
 }
 

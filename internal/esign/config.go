@@ -22,68 +22,43 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
 	"countersign/internal/message"
 )
 
-// DefaultSignatureHeader carries the signature of a notification (interface.md, "Webhook authentication" 2).
-const DefaultSignatureHeader = "X-Service-Signature"
-
 // Config says which service, and as whom. It is a value: changing it after use changes nothing.
 type Config struct {
-	AuthURL         string   // {auth_url}: https, or http on a loopback host
-	BaseURL         string   // {base_url}: likewise; with and without /api/v1 mean the same
-	ClientID        string   // as registered
-	ClientSecret    string   // empty for a client that has none
-	Scopes          []string // asked for; empty leaves it to the service
-	SignatureHeader string   // empty means DefaultSignatureHeader
+	AuthURL      string   // {auth_url}: https, or http on a loopback host
+	BaseURL      string   // {base_url}: likewise; with and without /api/v1 mean the same
+	ClientID     string   // as registered
+	ClientSecret string   // empty for a client that has none
+	Scopes       []string // asked for; empty leaves it to the service
 
-	HTTP *http.Client     // nil means one shared client made by NewHTTPClient; redirects are always restricted
+	HTTP *http.Client     // made by NewHTTPClient; nil means http.DefaultClient; redirects are always restricted
 	Now  func() time.Time // nil means time.Now
 	Log  *slog.Logger     // nil means none
 }
 
-// ConfigError lists what is wrong with a Config.
-type ConfigError struct{ Problems []message.Message }
-
-func (e *ConfigError) Error() string { return e.Message().String() }
-
-// Message is what people are told.
-func (e *ConfigError) Message() message.Message { return message.Then(e.Problems...) }
-
-// Validate reports everything that is wrong as one *ConfigError, or nil.
+// Validate refuses a service that must not be called: at an address that is none, or to which secrets would go unprotected. Whether
+// settings are right is judged where they are kept. The error, which is Invalid, does not repeat an address: a password could be in it.
 func (c Config) Validate() error {
-	var problems []message.Message
-	add := func(m message.Message) { problems = append(problems, m) }
-
-	add(addressProblem(c.AuthURL, message.SignInAddressMissing, message.SignInAddressInsecure, message.SignInAddressForm))
-	add(addressProblem(c.BaseURL, message.ServiceAddressMissing, message.ServiceAddressInsecure, message.ServiceAddressForm))
+	const op = "calling the service"
 	switch {
+	case !isServer(c.AuthURL):
+		return invalid(op, message.SignInAddressForm())
+	case !isServer(c.BaseURL):
+		return invalid(op, message.ServiceAddressForm())
 	case c.ClientID == "":
-		add(message.ClientIDMissing())
-	case strings.ContainsFunc(c.ClientID, isControl):
-		add(message.ClientIDCharacters())
+		return invalid(op, message.ClientIDMissing())
 	}
-	if strings.ContainsFunc(c.ClientSecret, isControl) {
-		add(message.ClientSecretCharacters())
-	}
-	for _, s := range c.Scopes {
-		if s == "" || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' }) {
-			add(message.ScopeForm())
-			break
-		}
-	}
-	if h := c.SignatureHeader; strings.ContainsFunc(h, notInHeaderName) {
-		add(message.HeaderForm())
-	}
-	problems = slices.DeleteFunc(problems, message.Message.IsZero)
-	if len(problems) == 0 {
-		return nil
-	}
-	return &ConfigError{problems}
+	return nil
+}
+
+func isServer(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && u.Hostname() != "" && u.User == nil && u.RawQuery == "" && !u.ForceQuery && u.Fragment == "" && secureURL(u)
 }
 
 // String leaves the secret out, so that a Config may be printed by mistake.
@@ -97,21 +72,6 @@ func (c Config) GoString() string { return c.String() }
 // LogValue is String.
 func (c Config) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
-// addressProblem is what is wrong with the address of a server. It does not repeat the address: a password could be in it.
-func addressProblem(address string, missing, insecure, form func() message.Message) message.Message {
-	if address == "" {
-		return missing()
-	}
-	u, err := url.Parse(address)
-	switch {
-	case err != nil || u.Host == "" || u.Hostname() == "", u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
-		return form()
-	case !secureURL(u):
-		return insecure()
-	}
-	return message.Message{}
-}
-
 // secureURL is true for https, and for http where it does not leave this computer.
 func secureURL(u *url.URL) bool {
 	return u.Scheme == "https" || u.Scheme == "http" && isLoopback(u.Hostname())
@@ -121,13 +81,6 @@ func isLoopback(host string) bool {
 	ip := net.ParseIP(host)
 	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
 }
-
-// notInHeaderName is true for what cannot be part of a header's name (RFC 9110, 5.6.2).
-func notInHeaderName(r rune) bool {
-	return r <= ' ' || r > '~' || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r)
-}
-
-func isControl(r rune) bool { return r < ' ' || r == 0x7f }
 
 // apiRoot is BaseURL without a trailing slash and without /api/v1.
 func (c Config) apiRoot() string {

@@ -26,9 +26,8 @@ const (
 
 // Download is a file on its way. Whoever gets it closes Body.
 type Download struct {
-	Body        io.ReadCloser // its errors are *Error; a file that ends early is one
-	Length      int64         // bytes of Body, -1 when the service did not say. It does not prove that the file is whole
-	ContentType string        // as declared, may be anything
+	Body   io.ReadCloser // its errors are *Error; a file that ends early is one
+	Length int64         // bytes of Body, -1 when the service did not say. It does not prove that the file is whole
 }
 
 var (
@@ -100,7 +99,7 @@ func readDownload(op string, res *http.Response) (*Download, error) {
 		return nil, err
 	}
 	body := &downloadBody{buffered: buffered, closer: res.Body, op: op}
-	return &Download{Body: body, Length: length, ContentType: res.Header.Get("Content-Type")}, nil
+	return &Download{Body: body, Length: length}, nil
 }
 
 // isPacked reports whether the file comes in gzip's form. It is asked for as it is, but what lies between may pack it all the same,

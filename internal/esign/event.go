@@ -34,7 +34,6 @@ type Event struct {
 	Action         string
 	PackageID      string
 	DocumentID     string
-	RevisionID     string
 	SignerID       string
 	NextSignerID   string
 	EventID        string
@@ -62,7 +61,6 @@ func ParseEvent(raw []byte) (Event, error) {
 		"action":                   &e.Action,
 		"packageId":                &e.PackageID,
 		"documentId":               &e.DocumentID,
-		"revisionId":               &e.RevisionID,
 		"signerId":                 &e.SignerID,
 		"nextSignerId":             &e.NextSignerID,
 		"eventId":                  &e.EventID,
@@ -200,7 +198,6 @@ func DecodeSignature(header string) (sum [sha256.Size]byte, ok bool) {
 // what the service answered, because they are what signatures are made of.
 type Endpoint struct {
 	ID     string // eventEndpointId
-	Name   string
 	URL    string
 	Secret string
 }
@@ -251,14 +248,13 @@ func (c *Client) endpoint(ctx context.Context, k *call, r endpointRequest, nothi
 func readEndpoint(answer []byte) Endpoint {
 	var said struct {
 		ID     text `json:"eventEndpointId"`
-		Name   text `json:"name"`
 		URL    text `json:"url"`
 		Secret text `json:"secret"`
 	}
 	if json.Unmarshal(unwrap(answer, "endpoint"), &said) != nil {
 		return Endpoint{}
 	}
-	return Endpoint{ID: string(said.ID), Name: string(said.Name), URL: string(said.URL), Secret: string(said.Secret)}
+	return Endpoint{ID: string(said.ID), URL: string(said.URL), Secret: string(said.Secret)}
 }
 
 // DeleteEndpoint removes the endpoint of this OAuth client, whosever registration it is, and returns what the service

@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	connectTimeout = 30 * time.Second // dial, TLS handshake, wait for response headers: each
+	connectTimeout = 30 * time.Second // TLS handshake, wait for response headers: each
 	idleTimeout    = 60 * time.Second // without a byte in either direction
 	maxRedirects   = 5
 )
@@ -30,22 +30,14 @@ var errOtherHost = errors.New("the service redirected to another address, which 
 // redirectRule is a http.Client.CheckRedirect. There are three, from the narrowest to the widest.
 type redirectRule func(req *http.Request, via []*http.Request) error
 
-// NewHTTPClient returns a client for this package: 30 s each to connect, to agree on TLS and to begin an answer, and
-// 60 s without a byte in either direction. There is no limit on the whole, so that a long download may take its time.
+// NewHTTPClient returns a client for this package over a network: 30 s each to agree on TLS and to begin an answer, and 60 s without
+// a byte in either direction. There is no limit on the whole, so that a long download may take its time. The network's dial knows of
+// proxies; what people are told of one that does not let us through is its error's message.
 //
 // It speaks HTTP/1.1 alone. Over HTTP/2, net/http sends a request again on a new connection for as long as a server or a
 // proxy resets its stream with PROTOCOL_ERROR or REFUSED_STREAM: hundreds of times a second, a redeemed refresh token and
 // a whole upload among them. Over HTTP/1.1 only a request without a body is repeated, once for each idle connection.
-func NewHTTPClient() *http.Client {
-	dialer := &net.Dialer{Timeout: connectTimeout, KeepAlive: 30 * time.Second}
-	client := NewHTTPClientOver(dialer.DialContext)
-	client.Transport.(*http.Transport).Proxy = http.ProxyFromEnvironment
-	return client
-}
-
-// NewHTTPClientOver is NewHTTPClient over another network. Its dial knows of proxies; what people are told of one that does
-// not let us through is its error's message.
-func NewHTTPClientOver(dial func(ctx context.Context, network, addr string) (net.Conn, error)) *http.Client {
+func NewHTTPClient(dial func(ctx context.Context, network, addr string) (net.Conn, error)) *http.Client {
 	var alone http.Protocols
 	alone.SetHTTP1(true)
 	return &http.Client{Transport: &http.Transport{
@@ -70,9 +62,6 @@ func NewHTTPClientOver(dial func(ctx context.Context, network, addr string) (net
 	}}
 }
 
-// sharedHTTPClient serves every Config without a client, so that they share connections.
-var sharedHTTPClient = sync.OnceValue(NewHTTPClient)
-
 // watchedConn fails once nothing was read or written for idle. A write postpones the deadline of a pending read too:
 // during a long upload nothing is read, and that is in order.
 type watchedConn struct {
@@ -94,11 +83,7 @@ func (c *watchedConn) Write(p []byte) (int, error) {
 
 // httpClient is the configured client, following redirects by one rule.
 func (c Config) httpClient(rule redirectRule) *http.Client {
-	client := c.HTTP
-	if client == nil {
-		client = sharedHTTPClient()
-	}
-	restricted := *client
+	restricted := *cmp.Or(c.HTTP, http.DefaultClient)
 	restricted.CheckRedirect = rule
 	return &restricted
 }

@@ -65,7 +65,7 @@ func TestTheDefaultClientSaysWhatItMeansAboutCertificates(t *testing.T) {
 	s := httptest.NewTLSServer(nil)
 	defer s.Close()
 	s.Config.ErrorLog = nil
-	client := NewHTTPClient()
+	client := NewHTTPClient((&net.Dialer{}).DialContext)
 	defer client.CloseIdleConnections()
 	_, err := NewClient(Config{AuthURL: s.URL, BaseURL: s.URL, ClientID: "c", HTTP: client}, &tokens{}).Status(context.Background(), "p")
 	var unknown x509.UnknownAuthorityError
@@ -110,7 +110,7 @@ func TestNothingIsAskedOverHTTP2(t *testing.T) {
 	server.EnableHTTP2 = true
 	server.StartTLS()
 	defer server.Close()
-	service := NewHTTPClient()
+	service := NewHTTPClient((&net.Dialer{}).DialContext)
 	transport := service.Transport.(*http.Transport)
 	transport.TLSClientConfig = &tls.Config{RootCAs: server.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs}
 	defer transport.CloseIdleConnections()
@@ -212,7 +212,7 @@ func behind(t *testing.T, service *httptest.Server, trusted *x509.CertPool, o pr
 	network := &proxy.Finder{Ask: func(context.Context, *url.URL) (proxy.Answer, error) {
 		return proxy.Answer{Ways: []*url.URL{at}, Source: proxy.System}, nil
 	}}
-	client := NewHTTPClientOver(network.DialContext)
+	client := NewHTTPClient(network.DialContext)
 	client.Transport.(*http.Transport).TLSClientConfig = &tls.Config{RootCAs: trusted, MinVersion: tls.VersionTLS12}
 	t.Cleanup(client.CloseIdleConnections)
 	return NewClient(Config{AuthURL: "https://example.com", BaseURL: "https://example.com", ClientID: "c", HTTP: client}, &tokens{}), p
@@ -225,14 +225,6 @@ func tlsService(t *testing.T) (*httptest.Server, *x509.CertPool) {
 	pool := x509.NewCertPool()
 	pool.AddCert(s.Certificate())
 	return s, pool
-}
-
-func TestTheServiceIsReachedThroughTheProxyOfTheOffice(t *testing.T) {
-	s, pool := tlsService(t)
-	client, p := behind(t, s, pool, proxytest.Options{})
-	if _, err := client.Status(context.Background(), "p"); Message(err).ID() == "service.service-unreachable" || !slices.Equal(p.Connected(), []string{"example.com:443"}) {
-		t.Errorf("%v, through %v", err, p.Connected())
-	}
 }
 
 func TestAProxyThatOpensTLSIsTrustedWhenTheComputerTrustsIt(t *testing.T) {

@@ -21,8 +21,6 @@ import (
 type Account struct {
 	Subject        string // sub
 	Email          string
-	GivenName      string
-	FamilyName     string
 	OrganizationID string // s:organization
 	MemberID       string // s:member
 }
@@ -210,16 +208,13 @@ var asymmetric = []string{oidc.RS256, oidc.RS384, oidc.RS512, oidc.ES256, oidc.E
 type claims struct {
 	Subject         text   `json:"sub"`
 	Email           text   `json:"email"`
-	GivenName       text   `json:"given_name"`
-	FamilyName      text   `json:"family_name"`
 	Organization    text   `json:"s:organization"`
 	Member          text   `json:"s:member"`
 	AuthorizedParty string `json:"azp"`
 }
 
 func (c claims) account() Account {
-	return Account{string(c.Subject), string(c.Email), string(c.GivenName), string(c.FamilyName),
-		string(c.Organization), string(c.Member)}
+	return Account{string(c.Subject), string(c.Email), string(c.Organization), string(c.Member)}
 }
 
 // identify says who signed in: from the id_token, which must verify when there is one, and from userinfo for what

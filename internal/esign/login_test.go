@@ -45,7 +45,7 @@ func TestSigningInWithAndWithoutDiscovery(t *testing.T) {
 				p := newProvider(t, func(p *provider) { p.discovery, p.plain = discovery, plain })
 				g, err := signIn(t, p)
 				must(t, err)
-				want := Account{"u-1", "ana@example.com", "Ana", "Ruiz", "org-1", "mem-1"}
+				want := Account{"u-1", "ana@example.com", "org-1", "mem-1"}
 				if g.Account != want || g.Tokens.Access != "at-1" || g.Tokens.Refresh != "rt-1" || !slices.Contains(g.Scopes, "organization") {
 					t.Errorf("%+v %+v", g.Account, g.Scopes)
 				}
@@ -141,7 +141,7 @@ func TestTheProfileCompletesTheAccount(t *testing.T) {
 		{"an id_token without an address", `{"sub":"u-1","email":"ana@example.com"}`, map[string]any{"email": nil},
 			Account{Subject: "u-1", Email: "ana@example.com", OrganizationID: "org-1", MemberID: "mem-1"}},
 		{"a profile of somebody else", `{"sub":"u-9","email":"eve@example.com"}`, map[string]any{"email": nil},
-			Account{Subject: "u-1", GivenName: "Ana", FamilyName: "Ruiz", OrganizationID: "org-1", MemberID: "mem-1"}},
+			Account{Subject: "u-1", OrganizationID: "org-1", MemberID: "mem-1"}},
 		{"a broken profile", `<html>`, nil, Account{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

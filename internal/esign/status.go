@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -54,7 +53,6 @@ func (s Status) Lists() (some, all bool) {
 // Document is a document of a package.
 type Document struct {
 	ID           string // documentId, "" when the answer leaves it out
-	FileID       string
 	ExternalID   string
 	Name         string
 	FileName     string
@@ -65,7 +63,6 @@ type Document struct {
 
 // Revision is one signer's turn on one document.
 type Revision struct {
-	ID       string // revisionId
 	SignerID string
 	IsNext   bool
 	IsSigned bool
@@ -128,7 +125,6 @@ func (l *documentList) UnmarshalJSON(b []byte) error {
 
 type documentRecord struct {
 	DocumentID   text                 `json:"documentId"`
-	FileID       text                 `json:"fileId"`
 	ExternalID   json.RawMessage      `json:"externalId"`
 	Name         text                 `json:"name"`
 	FileName     text                 `json:"fileName"`
@@ -140,10 +136,9 @@ type documentRecord struct {
 }
 
 type revisionRecord struct {
-	RevisionID text `json:"revisionId"`
-	SignerID   text `json:"signerId"`
-	IsNext     flag `json:"isNext"`
-	IsSigned   flag `json:"isSigned"`
+	SignerID text `json:"signerId"`
+	IsNext   flag `json:"isNext"`
+	IsSigned flag `json:"isSigned"`
 }
 
 type recipientRecord struct {
@@ -263,7 +258,6 @@ func (r packageRecord) status() Status {
 func (d documentRecord) document(packageExecuted bool) Document {
 	doc := Document{
 		ID:           string(d.DocumentID),
-		FileID:       string(d.FileID),
 		ExternalID:   externalID(d.ExternalID),
 		Name:         string(d.Name),
 		FileName:     string(d.FileName),
@@ -271,7 +265,7 @@ func (d documentRecord) document(packageExecuted bool) Document {
 		TimeExecuted: d.TimeExecuted.Time,
 	}
 	for _, r := range d.Revisions {
-		doc.Revisions = append(doc.Revisions, Revision{string(r.RevisionID), string(r.SignerID), bool(r.IsNext), bool(r.IsSigned)})
+		doc.Revisions = append(doc.Revisions, Revision{string(r.SignerID), bool(r.IsNext), bool(r.IsSigned)})
 	}
 	return doc
 }
@@ -357,57 +351,4 @@ func readList[T any](raw []byte, known func(T) bool) (items []T, given, total in
 		}
 	}
 	return items, given, total, given == 0 || len(items) > 0
-}
-
-// Organization is what organizations/info says, as far as it can be recognised: its answer is not shown.
-type Organization struct {
-	ID      string
-	Name    string
-	Members []Member
-}
-
-// Member is a member of the organization.
-type Member struct{ ID, FirstName, LastName, Email string }
-
-// Organization asks for the organization and its members. Nothing depends on it: the ids are in the claims, in the
-// answer to AddPackage and in every status too (service-facts.md, 9).
-func (c *Client) Organization(ctx context.Context) (Organization, error) {
-	const op = "asking for the organization"
-	var raw json.RawMessage
-	err := c.json(ctx, &call{op: op, route: "GET organizations/info", method: http.MethodGet, path: organizationPath}, &raw)
-	if e, ok := errors.AsType[*Error](err); ok && (e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed) {
-		post := &call{op: op, route: "POST organizations/info", method: http.MethodPost, path: organizationPath}
-		if err := post.jsonBody(struct{}{}); err != nil {
-			return Organization{}, err
-		}
-		err = c.json(ctx, post, &raw)
-	}
-	if err != nil {
-		return Organization{}, err
-	}
-	var said struct {
-		ID               text `json:"organizationId"`
-		Name             text `json:"name"`
-		OrganizationName text `json:"organizationName"`
-		Members          list[struct {
-			ID        text `json:"memberId"`
-			FirstName text `json:"firstName"`
-			LastName  text `json:"lastName"`
-			Email     text `json:"email"`
-		}] `json:"members"`
-	}
-	if json.Unmarshal(unwrap(raw, "organization"), &said) != nil {
-		return Organization{}, &Error{Op: op, Kind: BadAnswer, Status: http.StatusOK}
-	}
-	members := said.Members
-	if len(members) == 0 {
-		said.Members = nil
-		json.Unmarshal(raw, &said) // the members may stand beside the organization
-		members = said.Members
-	}
-	o := Organization{ID: string(said.ID), Name: cmp.Or(string(said.Name), string(said.OrganizationName))}
-	for _, m := range members {
-		o.Members = append(o.Members, Member{string(m.ID), string(m.FirstName), string(m.LastName), string(m.Email)})
-	}
-	return o, nil
 }

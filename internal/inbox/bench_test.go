@@ -10,8 +10,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-
-	"countersign/internal/esign"
 )
 
 // bareHandler is the floor: net/http and an HMAC, with none of the promises.
@@ -21,7 +19,7 @@ var bareHandler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) 
 		w.WriteHeader(http.StatusBadRequest)
 		return
 	}
-	claimed, _ := base64.StdEncoding.DecodeString(r.Header.Get(esign.DefaultSignatureHeader))
+	claimed, _ := base64.StdEncoding.DecodeString(r.Header.Get(hookHeader))
 	mac := hmac.New(sha256.New, []byte(hookSecret))
 	io.WriteString(mac, hookURL)
 	mac.Write(body)
@@ -32,7 +30,7 @@ var bareHandler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) 
 
 // BenchmarkAgainstTheFloor sends the same requests over loopback to the bare handler and to an inbox.
 func BenchmarkAgainstTheFloor(b *testing.B) {
-	in := New(Options{Keys: oneKey, Store: new(shelf).store})
+	in := receiver(Options{Keys: oneKey, Store: new(shelf).store})
 	good := sign(hookURL, hookSecret, eventBody)
 	for _, traffic := range []struct{ name, body, signature string }{
 		{"accepted", eventBody, good},
@@ -52,7 +50,7 @@ func BenchmarkAgainstTheFloor(b *testing.B) {
 				for b.Loop() {
 					r := request(b, server.URL, traffic.body)
 					if traffic.signature != "" {
-						r.Header.Set(esign.DefaultSignatureHeader, traffic.signature)
+						r.Header.Set(hookHeader, traffic.signature)
 					}
 					res, err := client.Do(r)
 					if err != nil {

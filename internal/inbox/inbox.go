@@ -56,19 +56,18 @@ type Received struct {
 	ID      string      // eventId, or "sha256:" and the hex of the body's hash when there is none to use
 	Event   esign.Event // zero unless Parsed
 	Parsed  bool
-	Problem string // why it could not be parsed, "" when Parsed
 	Body    []byte // raw; the receiver may keep it
 	URL     string // the registered address it was verified against
 	Service string // that of the Key it was verified with
 	At      time.Time
 }
 
-// Options are what an Inbox needs. Keys and Store are required; all functions must be safe for concurrent use.
+// Options are what an Inbox needs. Keys, Header and Store are required; all functions must be safe for concurrent use.
 type Options struct {
 	// Keys returns what signatures may be made with right now: the current pair and, for ten minutes after a change,
 	// the one before. It is asked for every request and must not block. With none, nothing is authentic.
 	Keys func() []Key
-	// Header names the header that carries the signature; nil means esign.DefaultSignatureHeader.
+	// Header names the header that carries the signature.
 	Header func() string
 	// Store keeps the notification and reports whether it was new, by Received.ID. When it returns nil, the
 	// notification is on disk. ctx is not cancelled when the sender goes away.
@@ -92,9 +91,6 @@ type Inbox struct {
 
 // New returns an Inbox. It has no goroutines and nothing to close.
 func New(opt Options) *Inbox {
-	if opt.Header == nil {
-		opt.Header = func() string { return esign.DefaultSignatureHeader }
-	}
 	if opt.Wake == nil {
 		opt.Wake = func() {}
 	}
@@ -127,7 +123,6 @@ func (in *Inbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		in.refuse(w, r, NotStored)
 		return
 	}
-	in.counts.accept(added)
 	w.WriteHeader(http.StatusOK)
 	if added {
 		in.opt.Wake()
@@ -153,8 +148,12 @@ func (in *Inbox) receive(r *http.Request) (Received, Reason) {
 	return in.open(key, body), ""
 }
 
-// Counts returns what happened since the start.
-func (in *Inbox) Counts() Counts { return in.counts.snapshot() }
+// Rejected is how many requests were not answered 200 since the start, by why.
+func (in *Inbox) Rejected() map[Reason]int64 {
+	in.counts.mu.Lock()
+	defer in.counts.mu.Unlock()
+	return maps.Clone(in.counts.rejected)
+}
 
 // admit judges everything but the body.
 func (in *Inbox) admit(r *http.Request) (signature string, reason Reason) {
@@ -197,11 +196,7 @@ func authentic(keys []Key, signature string, body []byte) (key Key, ok bool) {
 func (in *Inbox) open(key Key, body []byte) Received {
 	r := Received{Body: append([]byte(nil), body...), URL: key.URL, Service: key.Service, At: in.opt.Now()}
 	event, err := esign.ParseEvent(r.Body)
-	if err != nil {
-		r.Problem = err.Error()
-	} else {
-		r.Event, r.Parsed = event, true
-	}
+	r.Event, r.Parsed = event, err == nil
 	r.ID = event.EventID
 	if r.ID == "" || len(r.ID) > maxEventID || strings.ContainsFunc(r.ID, func(c rune) bool { return c <= ' ' || c == 0x7f }) {
 		sum := sha256.Sum256(body)
@@ -330,13 +325,6 @@ func (r Reason) status() int {
 	return http.StatusUnauthorized
 }
 
-// Counts are totals since the start.
-type Counts struct {
-	Received   int64            // distinct authentic notifications stored
-	Duplicates int64            // authentic ones that were stored before
-	Rejected   map[Reason]int64 // everything that was not answered 200
-}
-
 // Refusal is one refused request, as a sample.
 type Refusal struct {
 	Reason     Reason
@@ -352,8 +340,6 @@ type counter struct {
 	log     *slog.Logger
 
 	mu         sync.Mutex
-	received   int64
-	duplicates int64
 	rejected   map[Reason]int64
 	suppressed int64
 	samples    *rate.Limiter
@@ -365,16 +351,6 @@ func newCounter(sampled func(Refusal), log *slog.Logger) *counter {
 		log:      log,
 		rejected: map[Reason]int64{},
 		samples:  rate.NewLimiter(rate.Every(20*time.Second), 3),
-	}
-}
-
-func (c *counter) accept(added bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if added {
-		c.received++
-	} else {
-		c.duplicates++
 	}
 }
 
@@ -394,10 +370,4 @@ func (c *counter) refuse(reason Reason, remote string, at time.Time) {
 	if c.sampled != nil {
 		c.sampled(sample)
 	}
-}
-
-func (c *counter) snapshot() Counts {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return Counts{Received: c.received, Duplicates: c.duplicates, Rejected: maps.Clone(c.rejected)}
 }

@@ -252,7 +252,7 @@ func (w *world) open() error {
 	w.starts++
 	w.startedLocked = w.keyring.state() != nil
 	h := &host{off: w.offline}
-	client := esign.NewHTTPClientOver(func(ctx context.Context, _, address string) (net.Conn, error) { return w.net.dial(ctx, h, address) })
+	client := esign.NewHTTPClient(func(ctx context.Context, _, address string) (net.Conn, error) { return w.net.dial(ctx, h, address) })
 	client.Transport = w.wire.of(h, client.Transport.(*http.Transport))
 	a, err := agent.Open(context.Background(), agent.Params{
 		DataDir: w.dataDir(), Keeper: w.keyring, Version: "simulated", HTTP: client, Now: w.clock,

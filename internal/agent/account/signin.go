@@ -457,7 +457,7 @@ func (r *Service) Test(ctx context.Context, s office.Settings) error {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	cfg := esign.Config{AuthURL: s.AuthURL, BaseURL: s.BaseURL, ClientID: s.ClientID, Scopes: s.Scopes,
-		SignatureHeader: s.SignatureHeader, HTTP: r.HTTP, Now: r.Now, Log: r.Log}
+		HTTP: r.HTTP, Now: r.Now, Log: r.Log}
 	var api error
 	var asking sync.WaitGroup
 	asking.Go(func() { api = cfg.Answers(ctx) })

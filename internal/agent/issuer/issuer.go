@@ -44,5 +44,5 @@ func Ngrok(s office.Settings) Name {
 
 // Config is how the service is asked, without the client secret.
 func Config(s office.Settings) esign.Config {
-	return esign.Config{AuthURL: s.AuthURL, BaseURL: s.BaseURL, ClientID: s.ClientID, Scopes: s.Scopes, SignatureHeader: s.SignatureHeader}
+	return esign.Config{AuthURL: s.AuthURL, BaseURL: s.BaseURL, ClientID: s.ClientID, Scopes: s.Scopes}
 }

@@ -408,7 +408,7 @@ func refusalMessage(r inbox.Reason) message.Message {
 
 // Rejected is how many requests were refused since the start.
 func (r *Service) Rejected() (n int) {
-	for _, count := range r.inbox.Counts().Rejected {
+	for _, count := range r.inbox.Rejected() {
 		n += int(count)
 	}
 	return n

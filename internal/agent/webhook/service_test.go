@@ -218,7 +218,7 @@ func (x *testService) deliver(id, url, secret string) int {
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write(append([]byte(url), body...))
 	req := httptest.NewRequest(http.MethodPost, "/webhook", bytes.NewReader(body))
-	req.Header.Set(esign.DefaultSignatureHeader, base64.StdEncoding.EncodeToString(mac.Sum(nil)))
+	req.Header.Set("X-Service-Signature", base64.StdEncoding.EncodeToString(mac.Sum(nil)))
 	w := httptest.NewRecorder()
 	x.serve(w, req)
 	return w.Code
