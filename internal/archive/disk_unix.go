@@ -37,7 +37,7 @@ func reveal(file *os.File, mode fs.FileMode) error { return chmod(file, mode) }
 // of the mount.
 func chmod(file *os.File, mode fs.FileMode) error {
 	err := file.Chmod(mode)
-	if errors.Is(err, fs.ErrPermission) || unsupported(err) {
+	if errors.Is(err, fs.ErrPermission) || disk.Unsupported(err) {
 		return nil
 	}
 	return err
@@ -45,8 +45,3 @@ func chmod(file *os.File, mode fs.FileMode) error {
 
 // flushRead flushes a file that is open for reading.
 func flushRead(file *os.File) error { return disk.Flush(file) } // which is the same call
-
-// unsupported reports whether the file system cannot do at all what was asked.
-func unsupported(err error) bool {
-	return isAny(err, syscall.EINVAL, syscall.ENOSYS, syscall.ENOTSUP, syscall.EOPNOTSUPP)
-}

@@ -7,6 +7,8 @@ import (
 	"os"
 	"syscall"
 
+	"countersign/internal/disk"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -14,7 +16,7 @@ import (
 // file is closed. It fails with what isBusy knows while another has it.
 func lockFile(file *os.File) error {
 	err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-	if unsupported(err) || errors.Is(err, syscall.ENOLCK) || errors.Is(err, syscall.EBADF) {
+	if disk.Unsupported(err) || errors.Is(err, syscall.ENOLCK) || errors.Is(err, syscall.EBADF) {
 		return nil // a file system without locks: what was written is read again
 	}
 	return err

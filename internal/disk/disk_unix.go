@@ -23,7 +23,7 @@ const notInNames = "/\x00"
 // rename renames without replacing, in one step where the file system can; take is for Dir.Take.
 func (d *Dir) rename(name string, to *Dir, as string, take bool) error {
 	err := renameExclusive(d.self, name, to.self, as)
-	if !unsupported(err) {
+	if !Unsupported(err) {
 		return err
 	}
 	return d.renameWithout(name, to, as, take)
@@ -42,7 +42,7 @@ func (d *Dir) renameByLink(name string, to *Dir, as string) error {
 	switch {
 	case err == nil:
 		return d.Remove(name)
-	case unsupported(err), errors.Is(err, syscall.EPERM), errors.Is(err, syscall.EMLINK):
+	case Unsupported(err), errors.Is(err, syscall.EPERM), errors.Is(err, syscall.EMLINK):
 		return d.renameChecked(name, to, as)
 	default:
 		return os.NewSyscallError("linkat", err)
@@ -66,7 +66,7 @@ func Busy(err error) bool { return errors.Is(err, syscall.EAGAIN) || errors.Is(e
 // Flush makes the names in an open folder durable. Some file systems write names at once and refuse to be asked.
 func Flush(dir *os.File) error {
 	err := dir.Sync()
-	if unsupported(err) || errors.Is(err, syscall.EBADF) {
+	if Unsupported(err) || errors.Is(err, syscall.EBADF) {
 		return nil
 	}
 	return err
@@ -88,14 +88,9 @@ func FlushFolder(path string) error {
 // writable reports whether this user can make something in a folder.
 func writable(path string) bool { return unix.Access(path, unix.W_OK|unix.X_OK) == nil }
 
-// unsupported reports whether the file system cannot do at all what was asked.
-func unsupported(err error) bool {
-	for _, no := range []error{syscall.EINVAL, syscall.ENOSYS, syscall.ENOTSUP, syscall.EOPNOTSUPP} {
-		if errors.Is(err, no) {
-			return true
-		}
-	}
-	return false
+// Unsupported reports whether the file system cannot do at all what was asked.
+func Unsupported(err error) bool {
+	return errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.EINVAL)
 }
 
 // Full reports whether err says that there is no room, or none for this user. bbolt gives some of its errors as text alone.

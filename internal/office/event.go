@@ -115,7 +115,6 @@ type Activity struct {
 	Happened  When            `json:"happened,omitzero"` // as far as that was before; see When
 	Kind      string          `json:"kind"`              // event, sent, saved, signed_in, problem, ...
 	PackageID string          `json:"package_id,omitempty"`
-	EventID   string          `json:"event_id,omitempty"`
 	Text      message.Message `json:"text"`
 }
 

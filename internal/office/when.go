@@ -252,12 +252,12 @@ func (m HistoryEntry) same(x HistoryEntry) bool {
 func (p Package) Tell(m HistoryEntry) message.Message {
 	who, document := p.SignerName(m.Who), p.DocumentName(m.Ref)
 	switch m.What {
-	case EntrySent, "created":
+	case EntrySent:
 		if len(p.Signers) == 0 {
 			return message.HistorySent()
 		}
 		return message.HistorySentTo(len(p.Signers))
-	case EntrySigned, "document_signed":
+	case EntrySigned:
 		switch {
 		case who == "" && document == "":
 			return message.HistorySomeone()
@@ -272,7 +272,7 @@ func (p Package) Tell(m HistoryEntry) message.Message {
 			return message.HistoryDocument()
 		}
 		return message.HistoryDocumentCalled(document)
-	case EntryExecuted, "package_executed":
+	case EntryExecuted:
 		return message.HistoryExecuted()
 	case EntryDeclined:
 		if who == "" {

@@ -29,7 +29,6 @@ func eventFacets(e office.Event, row []byte) (f facets) {
 		f.entry(bucketEventsPending, nil, row)
 		f.count("events.pending", 1)
 	case office.EventUnprocessable:
-		f.entry(bucketEventsOdd, nil, row)
 		f.count("events.odd", 1)
 	}
 	if forgettable(e) {
@@ -163,11 +162,6 @@ func (tx *Tx) PendingEvents(after office.Cursor, limit int) (list []office.Event
 
 func (tx *Tx) eventAt(row []byte) (office.Event, error) {
 	return at[office.Event](tx, bucketEvents, row)
-}
-
-// OddEvents returns up to limit events with which nothing could be done, newest first.
-func (tx *Tx) OddEvents(limit int) ([]office.Event, error) {
-	return listed(tx, limit, func(each visit) error { return tx.newest(bucketEventsOdd, "", each) }, tx.eventAt)
 }
 
 // Events returns up to limit events, newest first, and the cursor of the next page.

@@ -355,7 +355,7 @@ func TestACompactionThatIsKilledLosesNothing(t *testing.T) {
 
 // everything is what the methods of Tx read, of every kind of record.
 type everything struct {
-	Events, Pending, Odd          []office.Event
+	Events, Pending               []office.Event
 	Packages, Open, Due, Withheld []office.Package
 	Lines                         []office.PackageLine
 	OfDraft                       office.Package
@@ -379,8 +379,6 @@ func readEverything(tx *Tx) (e everything, err error) {
 	e.Events, _, err = tx.Events("", 100)
 	keep(err)
 	e.Pending, _, err = tx.PendingEvents("", 100)
-	keep(err)
-	e.Odd, err = tx.OddEvents(100)
 	keep(err)
 	keep(tx.Packages(func(p office.Package) bool { e.Packages = append(e.Packages, p); return true }))
 	keep(tx.PackageLines(func(l office.PackageLine) bool { e.Lines = append(e.Lines, l); return true }))
@@ -474,7 +472,7 @@ func fillEverything(tx *Tx) error {
 			NextTry: at0(time.Hour), Problem: message.ServiceRefused(), PackageID: "package-open",
 			Files: []office.DraftFile{{Path: "/a.pdf", Name: "a.pdf", Size: 1, SHA256: "cd", ExternalID: "x", FileID: "f", Uploaded: day}}}))
 	}
-	keep(tx.AddActivity(office.Activity{Time: day, Kind: "saved", PackageID: "package-executed", EventID: "event-1", Text: message.Saved("Lease.pdf", "/home/office/Signed")}))
+	keep(tx.AddActivity(office.Activity{Time: day, Kind: "saved", PackageID: "package-executed", Text: message.Saved("Lease.pdf", "/home/office/Signed")}))
 	_, err := tx.Once("notified package-executed")
 	keep(err)
 	keep(tx.PutSealed("refresh token", []byte{1, 2, 3, 0xff}))

@@ -180,7 +180,7 @@ func recount(t *testing.T, s *Store) {
 				t.Errorf("counter %s is missing, recount says %d", name, n)
 			}
 		}
-		for _, bucket := range []string{bucketEventIDs, bucketEventsPending, bucketEventsOdd, bucketEventsOld, bucketPackageIDs, bucketPackageLines,
+		for _, bucket := range []string{bucketEventIDs, bucketEventsPending, bucketEventsOld, bucketPackageIDs, bucketPackageLines,
 			bucketPackagesDue, bucketPackagesRefused, bucketPackagesByDraft, bucketWithdrawalsDue, bucketJobsDue, bucketJobsRefused, bucketJobsFailed, bucketJobsDone, bucketTargets,
 			bucketDraftIDs, bucketDraftStates, bucketDraftsDue} {
 			all(bucket, func(key, value []byte) error {

@@ -404,7 +404,6 @@ const (
 	bucketEvents        = "events"         // row -> Event
 	bucketEventIDs      = "event_ids"      // id -> row, or what is left of a forgotten event, see forgotten
 	bucketEventsPending = "events_pending" // row
-	bucketEventsOdd     = "events_odd"     // row
 	bucketEventsOld     = "events_old"     // Event.Day as four bytes, row: events that can be forgotten in time
 
 	bucketPackages        = "packages"         // row -> Package
@@ -439,7 +438,7 @@ var keySchema = []byte("schema")
 func createBuckets(tx *bolt.Tx) error {
 	for _, name := range []string{
 		bucketMeta, bucketCounts,
-		bucketEvents, bucketEventIDs, bucketEventsPending, bucketEventsOdd, bucketEventsOld,
+		bucketEvents, bucketEventIDs, bucketEventsPending, bucketEventsOld,
 		bucketPackages, bucketPackageIDs, bucketPackageLines, bucketPackagesDue, bucketPackagesRefused, bucketPackagesByDraft, bucketWithdrawalsDue,
 		bucketJobs, bucketJobsDue, bucketJobsRefused, bucketJobsFailed, bucketJobsDone, bucketTargets,
 		bucketDrafts, bucketDraftIDs, bucketDraftStates, bucketDraftsDue,

@@ -211,7 +211,7 @@ func (r *Service) recordEvent(ev office.Event, e esign.Event, problem message.Me
 		if p.Withdrawal.Wished() && e.Action == esign.PackageRescinded {
 			return nil // and they withdrew it
 		}
-		line = office.Activity{Time: ev.Received, Happened: office.At(e.Time, ev.Received), Kind: "event", PackageID: p.ID, EventID: ev.ID, Text: eventMessage(p, e)}
+		line = office.Activity{Time: ev.Received, Happened: office.At(e.Time, ev.Received), Kind: "event", PackageID: p.ID, Text: eventMessage(p, e)}
 		return tx.AddActivity(line)
 	})
 	return found, line, err
@@ -271,7 +271,7 @@ func (r *Service) finishUnprocessable(ev office.Event, reason message.Message) e
 		return err
 	}
 	r.Settled(ev.ID)
-	r.Record(office.Activity{Kind: "problem", EventID: ev.ID, Text: reason})
+	r.Record(office.Activity{Kind: "problem", Text: reason})
 	r.Signal(office.StatusChanged)
 	return nil
 }
