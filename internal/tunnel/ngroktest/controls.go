@@ -39,7 +39,6 @@ type Counts struct {
 	Binds       int // Bind messages, accepted or not
 	Unbinds     int
 	Heartbeats  int // echoed
-	Requests    int // requests to the public side
 	Sessions    int // authenticated and alive now
 	Bound       int // addresses bound now
 }
@@ -282,7 +281,6 @@ func (e *Edge) findLocked(host string) (*session, *bind) {
 func (e *Edge) arrived(r *http.Request) (number int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.counts.Requests++
 	e.requests = append(e.requests, Request{Host: r.Host, Path: r.URL.Path})
 	e.bump()
 	return len(e.requests) - 1
