@@ -171,6 +171,17 @@ func TestJobsAreFoundByWhatIsToBeDone(t *testing.T) {
 	}
 }
 
+func TestPlainNamesFoldLikeAllOthers(t *testing.T) {
+	for _, name := range []string{"", "A b-C_9.PDF", "~!@#$%^&()[]{};',.+=`", "\x01\x7f"} {
+		if !ascii(name) || strings.ToLower(name) != foldText(name) {
+			t.Errorf("%q folds to %q and %q", name, strings.ToLower(name), foldText(name))
+		}
+	}
+	if ascii("\u212a") || ascii("\xff") {
+		t.Error("not plain")
+	}
+}
+
 func TestWhatLiesFurtherAheadThanAnythingWaitsIsDue(t *testing.T) {
 	s := newTest(t)
 	const longest = time.Hour

@@ -6,9 +6,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
-	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -128,17 +126,4 @@ func Safe(rel string) bool {
 		}
 	}
 	return true
-}
-
-// Folded is what is left of a name without case and without the ways to write an accent: the same for two names that some file
-// system takes for one.
-func Folded(name string) string {
-	if strings.ContainsFunc(name, func(r rune) bool { return r >= utf8.RuneSelf }) {
-		return foldedText(name)
-	}
-	return strings.ToLower(name) // the same, many times faster
-}
-
-func foldedText(name string) string {
-	return norm.NFD.String(cases.Fold().String(strings.ToUpper(norm.NFD.String(name))))
 }

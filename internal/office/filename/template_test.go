@@ -195,16 +195,3 @@ func TestZeroTemplateIsTheDefault(t *testing.T) {
 		t.Errorf("got %q, %q", got, template)
 	}
 }
-
-func TestPlainNamesFoldLikeAllOthers(t *testing.T) {
-	for _, name := range []string{"", "A b-C_9.PDF", "~!@#$%^&()[]{};',.+=`", "\x01\x7f"} {
-		if Folded(name) != foldedText(name) {
-			t.Errorf("%q folds to %q and %q", name, Folded(name), foldedText(name))
-		}
-	}
-	for _, twins := range [][2]string{{"Straße.pdf", "STRASSE.pdf"}, {"Caf\u00e9", "CAFE\u0301"}, {"\u212a", "k"}} {
-		if Folded(twins[0]) != Folded(twins[1]) {
-			t.Errorf("%q and %q are not the same", twins[0], twins[1])
-		}
-	}
-}
