@@ -93,6 +93,24 @@ func (e *Entry) CreateRenderer() fyne.WidgetRenderer {
 	return r
 }
 
+// Disable is Fyne's, and gives the focus up: from an entry that cannot be used Fyne hands no shortcut on, Ctrl+Q included.
+func (e *Entry) Disable() {
+	e.Entry.Disable()
+	e.leaveDisabled()
+}
+
+// MouseDown is Fyne's, which gives the focus to an entry that cannot be used, too.
+func (e *Entry) MouseDown(m *desktop.MouseEvent) {
+	e.Entry.MouseDown(m)
+	e.leaveDisabled()
+}
+
+func (e *Entry) leaveDisabled() {
+	if window := fyne.CurrentApp().Driver().CanvasForObject(e); e.focused && e.Disabled() && window != nil {
+		window.Unfocus()
+	}
+}
+
 // AcceptsTab is Fyne's. Tab always leaves the entry, also where it has several lines, so that the keyboard reaches all else.
 func (e *Entry) AcceptsTab() bool { return false }
 

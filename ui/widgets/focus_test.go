@@ -5,6 +5,7 @@ import (
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
+	"fyne.io/fyne/v2/driver/desktop"
 	"fyne.io/fyne/v2/test"
 )
 
@@ -87,5 +88,25 @@ func TestTheSpaceThatPressesAButtonIsNoText(t *testing.T) {
 	message.TypedRune(' ') // as an input method writes it, without its key
 	if message.Text != "a " {
 		t.Fatalf("the entry says %q", message.Text)
+	}
+}
+
+func TestAnEntryThatCannotBeUsedHasNoFocus(t *testing.T) {
+	app := test.NewTempApp(t)
+	window := app.NewWindow("")
+	used, other := NewEntry(""), NewEntry("")
+	window.SetContent(container.NewVBox(used, other))
+	window.Canvas().Focus(used)
+	other.Disable()
+	if window.Canvas().Focused() != fyne.Focusable(used) {
+		t.Error("another entry takes the focus away")
+	}
+	used.Disable()
+	if focused := window.Canvas().Focused(); focused != nil {
+		t.Errorf("the focus is at %T, which takes no shortcut", focused)
+	}
+	used.MouseDown(&desktop.MouseEvent{Button: desktop.MouseButtonPrimary})
+	if focused := window.Canvas().Focused(); focused != nil {
+		t.Errorf("after a click the focus is at %T", focused)
 	}
 }
