@@ -25,7 +25,6 @@ import (
 //	POST   /tokens/expire        every access token has expired
 //	POST   /tokens/revoke        every refresh token is revoked
 //	POST   /downloads/pad        {"bytes"} executed downloads are at least this large; 0 ends it
-//	DELETE /templates/{id}       delete it; packages made from it stay
 //	GET    /requests             {"requests": []Request, "counts": per route}
 func (s *Server) adminHandler() http.Handler {
 	type body struct {
@@ -50,9 +49,6 @@ func (s *Server) adminHandler() http.Handler {
 		"POST /tokens/expire":    adminCall(func(struct{}) (any, error) { return nil, s.ExpireAccessTokens() }),
 		"POST /tokens/revoke":    adminCall(func(struct{}) (any, error) { return nil, s.RevokeRefreshTokens() }),
 		"POST /downloads/pad":    adminCall(func(in body) (any, error) { s.PadDownloads(in.Bytes); return nil, nil }),
-		"DELETE /templates/{id}": func(_ http.ResponseWriter, r *http.Request) (any, error) {
-			return nil, s.DeleteTemplate(r.PathValue("id"))
-		},
 		"GET /requests": adminCall(func(struct{}) (any, error) {
 			requests, counts := s.Requests()
 			return object{"requests": requests, "counts": counts}, nil

@@ -1,17 +1,14 @@
 package sandbox
 
 import (
-	"bufio"
 	"bytes"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
-	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -328,48 +325,6 @@ func TestTemporaryFolderGoesAway(t *testing.T) {
 	must(t, r.s.Close())
 	if _, err := os.Stat(r.s.dir); !os.IsNotExist(err) {
 		t.Errorf("the folder is still there: %v", err)
-	}
-}
-
-const victimDir = "SANDBOX_TEST_VICTIM_DIR"
-
-// TestVictim is the process that TestKillLeavesWholeState kills: it adds and signs packages until it dies.
-func TestVictim(t *testing.T) {
-	dir := os.Getenv(victimDir)
-	if dir == "" {
-		t.Skip("runs as the child of TestKillLeavesWholeState")
-	}
-	r := signedIn(t, Options{Dir: dir})
-	for {
-		p := r.add("concurrent", 1, "Ana")
-		must(t, r.s.SignAll(p.PackageID))
-		fmt.Println(p.PackageID)
-	}
-}
-
-func TestKillLeavesWholeState(t *testing.T) {
-	dir := t.TempDir()
-	victim := exec.Command(os.Args[0], "-test.run=^TestVictim$")
-	victim.Env = append(os.Environ(), victimDir+"="+dir)
-	out, err := victim.StdoutPipe()
-	must(t, err)
-	must(t, victim.Start())
-	var executed []string
-	for lines := bufio.NewScanner(out); len(executed) < 3 && lines.Scan(); {
-		executed = append(executed, lines.Text())
-	}
-	must(t, victim.Process.Kill())
-	_ = victim.Wait() // killed: always an error
-	if len(executed) < 3 {
-		t.Fatalf("the victim ended by itself after %v", executed)
-	}
-	r := signedIn(t, Options{Dir: dir})
-	for _, id := range executed {
-		p := r.find(id)
-		a := r.get("/packages/" + id + "/documents/" + p.Documents[0].DocumentID + "/pdf/executed/download")
-		if p.State != "executed" || pagesOf(t, a.body) != 2 {
-			t.Errorf("package %s is %s", id, p.State)
-		}
 	}
 }
 

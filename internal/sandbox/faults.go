@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"bytes"
-	"compress/gzip"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -32,8 +31,6 @@ type Fault struct {
 	TruncateAfter int64             `json:"truncate_after"` // > 0: cut the connection after this many bytes of body
 	EndAfter      int64             `json:"end_after"`      // != 0: end the body after this many bytes as if that were all; < 0 counts from its end
 	Framing       Framing           `json:"framing"`        // how the end of the body is told
-	Gzip          bool              `json:"gzip"`           // compress the body, whether that was asked for or not
-	Range         string            `json:"range"`          // take this for the request's Range header
 
 	Applied int `json:"applied"` // how often it was applied so far
 	seen    int
@@ -126,10 +123,7 @@ func (s *Server) misbehave(rule Fault, w http.ResponseWriter, r *http.Request, n
 	for name, value := range rule.Headers {
 		w.Header().Set(name, value)
 	}
-	if rule.Range != "" {
-		r.Header.Set("Range", rule.Range)
-	}
-	if rule.EndAfter != 0 || rule.Framing != FramingAsIs || rule.Gzip {
+	if rule.EndAfter != 0 || rule.Framing != FramingAsIs {
 		defer reframe(&w, rule)()
 	}
 	if rule.TruncateAfter > 0 {
@@ -202,14 +196,6 @@ func reframe(w *http.ResponseWriter, rule Fault) (send func()) {
 			body = body[:max(0, n+rule.EndAfter)]
 		}
 		h := held.Header()
-		if rule.Gzip {
-			var b bytes.Buffer
-			z := gzip.NewWriter(&b)
-			_, _ = z.Write(body) // a buffer takes everything
-			_ = z.Close()
-			body = b.Bytes()
-			h.Set("Content-Encoding", "gzip")
-		}
 		switch rule.Framing {
 		case FramingChunks:
 			h.Del("Content-Length")
