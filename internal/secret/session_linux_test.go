@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"countersign/internal/fasttest"
 	"countersign/internal/sessionbus/bustest"
 
 	"github.com/godbus/dbus/v5"
@@ -19,8 +20,8 @@ import (
 )
 
 // The tests of this file run against a real Secret Service on a private bus. Each starts this test binary again
-// with a bus and a home of its own, and is then carried out there. They fail where dbus-daemon or gnome-keyring-daemon is
-// missing: nothing else shows that a locked keyring is not taken for an empty one.
+// with a bus and a home of its own, and is then carried out there. Where dbus-daemon or gnome-keyring-daemon is missing they fail,
+// but for the fast loop: nothing else shows that a locked keyring is not taken for an empty one.
 
 const sessionEnv = "COUNTERSIGN_TEST_SESSION"
 
@@ -40,6 +41,8 @@ func inSession(t *testing.T) bool {
 	}
 	t.Parallel()
 	dir := t.TempDir()
+	_, err := exec.LookPath("gnome-keyring-daemon")
+	fasttest.Needs(t, "gnome-keyring", err)
 	address, _ := bustest.Start(t, nil)
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout=60s")
 	cmd.Env = append(privateEnv(t, dir), "DBUS_SESSION_BUS_ADDRESS="+address)

@@ -25,6 +25,8 @@ import (
 
 	fusefs "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
+
+	"countersign/internal/fasttest"
 )
 
 // Disk is the file system. Safe for concurrent use, but for Mount, Restore, Resume and Unmount.
@@ -794,9 +796,10 @@ type Found struct {
 	Done  bool              // Do had ended without an error
 }
 
-// Run makes the trial. Where nothing can be mounted the test is skipped, and says so.
+// Run makes the trial. Where nothing can be mounted, and in the fast loop, the test is skipped, and says so.
 func (x Trial) Run(t *testing.T) {
 	t.Helper()
+	fasttest.Slow(t)
 	if err := Available(); err != nil {
 		t.Skipf("NOT RUN: the power cannot fail, for %v", err)
 	}

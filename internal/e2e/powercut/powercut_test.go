@@ -19,6 +19,8 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 	"golang.org/x/sys/unix"
+
+	"countersign/internal/fasttest"
 )
 
 // mounted is a disk and where it is.
@@ -371,6 +373,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	fasttest.LeaveOut()
 	os.Exit(m.Run())
 }
 

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"countersign/internal/fasttest"
 )
 
 const config = `<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN" "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
@@ -35,9 +37,7 @@ func Start(t testing.TB, services map[string]string) (address string, stop func(
 	if err == nil {
 		err = bus.Start()
 	}
-	if err != nil {
-		t.Fatal("this test needs dbus-daemon: ", err)
-	}
+	fasttest.Needs(t, "dbus-daemon", err)
 	stop = sync.OnceFunc(func() {
 		bus.Process.Kill()
 		bus.Wait()
