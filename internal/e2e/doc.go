@@ -14,11 +14,11 @@
 //
 //	go test ./internal/e2e -run TestTheWholeJob$
 //
-// Variables help a developer: COUNTERSIGN_E2E_SEED makes the choices of an earlier run of kills again,
-// COUNTERSIGN_E2E_TORTURE says for how long to go on with them (`make torture`), COUNTERSIGN_E2E_CUTS how often the power
-// fails (`make powercut`), COUNTERSIGN_E2E_FIGURES names a file for
-// what came of it, and COUNTERSIGN_E2E_PICTURES a folder for screenshots of the window.
+// Variables help a developer: COUNTERSIGN_E2E_SEED makes the choices of an earlier run of interruptions again,
+// COUNTERSIGN_E2E_TORTURE says for how long to go on with them (`make torture`), COUNTERSIGN_E2E_CUTS how many there are and that
+// the power must be able to fail (`make powercut`), and COUNTERSIGN_E2E_PICTURES names a folder for a picture of each window
+// whose test fails.
 //
 // They run on Linux and need the Debian packages that `make test` installs; a missing one fails them by name. Where nothing
-// can be mounted, as there is no FUSE, the test in which the power fails is skipped, and says so.
+// can be mounted, as there is no FUSE, the program is killed, but the power does not fail.
 package e2e

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"countersign/internal/e2e/harness"
 )
@@ -73,35 +72,4 @@ func TestAnOfficeMovesToAnotherComputer(t *testing.T) {
 	}
 	now.Stop()
 	old.Stop()
-}
-
-// TestALostStateIsRestoredFromTheBackup takes the data file away once there is a backup.
-func TestALostStateIsRestoredFromTheBackup(t *testing.T) {
-	t.Parallel()
-	o := harness.UsualOffice(t, harness.NewDesktop(t))
-	o.Ready()
-	lease, offer := sendLease(o), sendOffer(o)
-	o.Service.SignAll(lease.ID)
-	o.Until("one package is saved", func(s harness.Status) bool { return s.Packages.Saved == 1 })
-	harness.EventuallyWithin(t, 5*time.Minute, "a backup is made", func() bool {
-		made, err := filepath.Glob(filepath.Join(o.Data, "backups", "*.countersign-backup"))
-		return err == nil && len(made) == 1
-	})
-	o.Service.SignAll(offer.ID)
-	o.Until("both are saved", func(s harness.Status) bool { return s.Packages.Saved == 2 })
-	files := o.Files()
-	o.Running.Kill()
-	harness.Must(t, os.Remove(filepath.Join(o.Data, "state.db")))
-	o.Serve()
-	s := o.Until("both are known to be saved", func(s harness.Status) bool { return s.Packages.Saved == 2 })
-	if !s.SignedIn || !strings.Contains(s.Issue("data-restored"), "backup") || s.Packages.Total != 2 {
-		t.Errorf("%+v", s)
-	}
-	if now := o.Files(); len(now) != len(files) {
-		t.Errorf("saved again: %q, before %q", now, files)
-	}
-	if out := o.Must("restore", "--list"); !strings.Contains(out, ".countersign-backup") {
-		t.Errorf("the backups: %s", out)
-	}
-	o.Stop()
 }

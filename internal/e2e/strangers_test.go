@@ -4,35 +4,26 @@ package e2e
 
 import (
 	"bytes"
-	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"maps"
-	"net"
 	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
 	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 	"unicode"
 
 	"github.com/google/uuid"
-	"golang.org/x/sys/unix"
 
 	"countersign/internal/e2e/harness"
 	"countersign/internal/locations"
@@ -145,7 +136,8 @@ func siegeLease(o *harness.Office) []harness.Pack {
 	return o.Service.Packages()
 }
 
-// TestSignedNonsenseIsKeptAndHurtsNobody posts bodies that are authentic and as odd as JSON can be.
+// TestSignedNonsenseIsKeptAndHurtsNobody posts bodies that are authentic and as odd as events and JSON can be, after some that are
+// not authentic.
 func TestSignedNonsenseIsKeptAndHurtsNobody(t *testing.T) {
 	t.Parallel()
 	o := harness.UsualOffice(t, harness.NewDesktop(t))
@@ -172,15 +164,28 @@ func TestSignedNonsenseIsKeptAndHurtsNobody(t *testing.T) {
 		`{"externalData":` + strings.Repeat(`{"a":`, 5000) + `1` + strings.Repeat("}", 5000) + `,"action":"package_executed","packageId":"x",` + id(12) + `}`,
 		`{"` + strings.Repeat(`a":1,"`, 100000) + `b":1,` + id(13) + `}`,
 	}
+	for _, fields := range []map[string]any{{"action": "package_teleported"}, {"shoeSize": 44}, {"eventTime": nil}, {"packageId": nil}} {
+		bodies = append(bodies, string(event(fields)))
+	}
+	forged := event(nil)
+	forgeries := map[string][]byte{
+		"the body alone": sign("", key.Secret, forged), "another address": sign(key.URL+"/", key.Secret, forged),
+		"another secret": sign(key.URL, "not "+key.Secret, forged), "another event": sign(key.URL, key.Secret, event(nil)),
+	}
+	for over, mac := range forgeries {
+		if got := post(o, forged, http.Header{"X-Service-Signature": {base64.StdEncoding.EncodeToString(mac)}}); got != http.StatusUnauthorized {
+			t.Errorf("with the signature of %s an event was answered %d", over, got)
+		}
+	}
 	before := o.Running.Costs()
-	for _, b := range bodies {
+	for _, b := range append(bodies, bodies[len(bodies)-1]) { // one comes twice
 		if got := post(o, []byte(b), http.Header{"X-Service-Signature": {signature(key, []byte(b))}}); got != http.StatusOK {
 			t.Errorf("%.60q was answered %d", b, got)
 		}
 	}
 	harness.Suffered.Add(harness.Hostile, len(bodies))
 	st := o.Until("all of it is stored and dealt with", func(s harness.Status) bool { return s.Events.Received == len(bodies) && s.Events.Pending == 0 })
-	if st.Events.Problems == 0 || st.Events.Rejected != 0 {
+	if st.Events.Problems == 0 || st.Events.Rejected != len(forgeries) || st.Events.Duplicates != 1 {
 		t.Errorf("afterwards: %+v", st.Events)
 	}
 	sendOffer(o)
@@ -248,50 +253,6 @@ func event(change map[string]any) []byte {
 	return b
 }
 
-// forgery is a request whose body and signature headers do not belong together.
-type forgery struct {
-	name   string
-	body   []byte
-	header http.Header
-	status int // the answer wanted; 0 is 401
-}
-
-// forgeries are the requests that must not get in, each wrong in one way.
-func forgeries(r harness.Registration) []forgery {
-	body := event(nil)
-	one := func(value string) http.Header { return http.Header{"X-Service-Signature": {value}} }
-	base64Of := func(b []byte) string { return base64.StdEncoding.EncodeToString(b) }
-	good := signature(r, body)
-	mangled := []byte(good)
-	mangled[3] ^= 1
-	upper, err := url.Parse(r.URL)
-	if err != nil {
-		panic(err) // the service accepted it
-	}
-	upper.Path = strings.ToUpper(upper.Path)
-	var indented bytes.Buffer
-	if err := json.Indent(&indented, body, "", " "); err != nil {
-		panic(err) // made a few lines above
-	}
-	huge := append(bytes.Repeat([]byte(" "), 32<<20), body...)
-	return []forgery{
-		{"no signature", body, http.Header{}, 0},
-		{"an empty signature", body, one(""), 0},
-		{"a mangled signature", body, one(string(mangled)), 0},
-		{"half a signature", body, one(good[:len(good)/2]), 0},
-		{"hexadecimal in place of base64", body, one(hex.EncodeToString(sign(r.URL, r.Secret, body))), 0},
-		{"a signature over the body alone", body, one(base64Of(sign("", r.Secret, body))), 0},
-		{"another case in the address", body, one(base64Of(sign(upper.String(), r.Secret, body))), 0},
-		{"a slash behind the address", body, one(base64Of(sign(r.URL+"/", r.Secret, body))), 0},
-		{"the same JSON written otherwise", indented.Bytes(), one(good), 0},
-		{"another secret", body, one(base64Of(sign(r.URL, "not "+r.Secret, body))), 0},
-		{"an empty body", nil, one(base64Of(sign(r.URL, r.Secret, nil))), 0},
-		{"a body of 32 MB", huge, one(base64Of(sign(r.URL, r.Secret, huge))), http.StatusRequestEntityTooLarge},
-		{"the signature of another event", event(nil), one(good), 0},
-		{"a right and a wrong signature", body, http.Header{"X-Service-Signature": {good, "AAAA"}}, 0},
-	}
-}
-
 // post sends a webhook request to the program's listener as the proxy in front of it would.
 func post(o *harness.Office, body []byte, header http.Header) int {
 	o.T.Helper()
@@ -310,307 +271,6 @@ func post(o *harness.Office, body []byte, header http.Header) int {
 	}
 	resp.Body.Close()
 	return resp.StatusCode
-}
-
-func TestNobodyGetsInAndOddEventsAreKept(t *testing.T) {
-	t.Parallel()
-	desk := harness.NewDesktop(t)
-	o := harness.UsualOffice(t, desk)
-	f, wire := o.Front, harness.NewSpy(t, strings.TrimPrefix(o.Service.URL, "http://"))
-	o.Ready("--base-url", wire.URL)
-	key := wire.Registered()
-	if key.URL != f.URL+"/webhook" || key.Secret == "" {
-		t.Fatalf("registered: %q", key.URL)
-	}
-
-	forged := forgeries(key)
-	for _, x := range forged {
-		want := x.status
-		if want == 0 {
-			want = http.StatusUnauthorized
-		}
-		if got := post(o, x.body, x.header); got != want {
-			t.Errorf("%s was answered %d, want %d", x.name, got, want)
-		}
-	}
-	if s := o.Status(); s.Events.Received != 0 || s.Events.Rejected != len(forged) || s.Packages.Total != 0 {
-		t.Errorf("after %d forgeries: %+v, %+v", len(forged), s.Events, s.Packages)
-	}
-	for _, path := range []string{"/webhook/", "/", "/WEBHOOK"} {
-		resp, err := harness.NewVisitor(f.Authority).Client.Post(f.URL+path, "application/json", bytes.NewReader(event(nil)))
-		harness.Must(t, err)
-		resp.Body.Close()
-		if resp.StatusCode != http.StatusNotFound {
-			t.Errorf("a post to %s was answered %d", path, resp.StatusCode)
-		}
-	}
-	oddEvents(o, key)
-	o.Stop()
-	if notes := desk.Notes.List(); len(notes) != 0 {
-		t.Errorf("told of things that did not happen: %q", notes)
-	}
-}
-
-// oddEvents posts authentic events that are strange, which are all to be accepted, kept and visible.
-func oddEvents(o *harness.Office, key harness.Registration) {
-	o.T.Helper()
-	first := event(map[string]any{"action": "package_teleported"})
-	odd := map[string][]byte{
-		"an unknown action":     first,
-		"an unknown package":    event(nil),
-		"a new field":           event(map[string]any{"action": "document_executed", "shoeSize": 44}),
-		"no JSON":               []byte("this is no JSON {"),
-		"a time without digits": event(map[string]any{"eventTime": "2019-03-04T05:06:07Z"}),
-		"a time in 100 ns":      event(map[string]any{"eventTime": "2019-03-04T05:06:07.1234567Z"}),
-		"a time with an offset": event(map[string]any{"eventTime": "2019-03-04T05:06:07.1+02:00"}),
-		"no time at all":        event(map[string]any{"eventTime": nil}),
-		"no package":            event(map[string]any{"packageId": nil}),
-	}
-	for name, body := range odd {
-		if got := post(o, body, http.Header{"X-Service-Signature": {signature(key, body)}}); got/100 != 2 {
-			o.T.Errorf("an event with %s was answered %d", name, got)
-		}
-	}
-	if got := post(o, first, http.Header{"X-Service-Signature": {signature(key, first)}}); got/100 != 2 {
-		o.T.Errorf("a duplicate was answered %d", got)
-	}
-	s := o.Until("the odd events are dealt with", func(s harness.Status) bool { return s.Events.Received == len(odd) && s.Events.Pending == 0 })
-	if s.Events.Duplicates != 1 || s.Events.Problems < 3 {
-		o.T.Errorf("after odd events: %+v; want the unknown action, the missing package and the garbage under problems", s.Events)
-	}
-}
-
-// nobody is a user of this computer who owns nothing.
-const nobody = 65534
-
-// asNobody runs do on a thread that belongs to nobody, and forgets the thread.
-func asNobody(t testing.TB, do func() error) error {
-	t.Helper()
-	done := make(chan error)
-	go func() {
-		runtime.LockOSThread() // and never unlocked: the thread ends with this goroutine
-		// The raw calls change this thread alone; those of package syscall would change all.
-		if _, _, errno := unix.RawSyscall(unix.SYS_SETRESGID, nobody, nobody, nobody); errno != 0 {
-			done <- errno
-			return
-		}
-		if _, _, errno := unix.RawSyscall(unix.SYS_SETRESUID, nobody, nobody, nobody); errno != 0 {
-			done <- errno
-			return
-		}
-		done <- do()
-	}()
-	return <-done
-}
-
-func TestTheControlSocketIsForItsUserAlone(t *testing.T) {
-	t.Parallel()
-	if os.Geteuid() != 0 {
-		t.Skip("only root can try to be somebody else")
-	}
-	o := harness.UsualOffice(t, harness.NewDesktop(t))
-	o.Setup()
-	o.Serve()
-	socket := filepath.Join(o.Data, "control.sock")
-	request := func(path string) func() error {
-		return func() error {
-			conn, err := net.DialTimeout("unix", path, harness.Patience)
-			if err != nil {
-				return err
-			}
-			defer conn.Close()
-			conn.SetDeadline(time.Now().Add(harness.Patience))
-			if _, err := io.WriteString(conn, "GET /status HTTP/1.0\r\n\r\n"); err != nil {
-				return errors.Join(errRefused, err) // hung up before the question was out
-			}
-			answer, err := io.ReadAll(conn)
-			if len(answer) > 0 {
-				return errAnswered
-			}
-			return errors.Join(errRefused, err)
-		}
-	}
-	if err := asNobody(t, request(socket)); !errors.Is(err, fs.ErrPermission) {
-		t.Errorf("another user who connects sees %v, want no way to the socket", err)
-	}
-	for _, name := range []string{"state.db", "logs/countersign.log"} {
-		err := asNobody(t, func() error {
-			f, err := os.Open(filepath.Join(o.Data, name))
-			if err == nil {
-				f.Close()
-			}
-			return err
-		})
-		if !errors.Is(err, fs.ErrPermission) {
-			t.Errorf("another user who opens %s sees %v", name, err)
-		}
-	}
-	// Even where somebody has opened the folder and the socket to everyone, the program asks who is there.
-	for path, mode := range map[string]os.FileMode{filepath.Dir(o.Data): 0o755, o.Data: 0o755, socket: 0o777} {
-		harness.Must(t, os.Chmod(path, mode))
-	}
-	if err := asNobody(t, request(socket)); !errors.Is(err, errRefused) {
-		t.Errorf("another user at an open socket sees %v, want to be refused without a word", err)
-	}
-	if err := request(socket)(); !errors.Is(err, errAnswered) {
-		t.Errorf("its own user sees %v", err)
-	}
-}
-
-// How a control socket treats whoever connects.
-var (
-	errAnswered = errors.New("answered")
-	errRefused  = errors.New("refused")
-)
-
-// TestOnlyTheRightAnswerEndsASignIn sends everything but the right answer to the return address while somebody signs
-// in, and then the right one twice.
-func TestOnlyTheRightAnswerEndsASignIn(t *testing.T) {
-	t.Parallel()
-	for way, flags := range map[string][]string{"tunnel": nil, "loopback": {"--redirect", "loopback"}} {
-		t.Run(way, func(t *testing.T) {
-			t.Parallel()
-			desk, f := harness.NewDesktop(t), harness.NewFront(t)
-			s := harness.StartService(t, desk.Env(), harness.ServiceOptions{
-				Redirects: []string{f.URL + "/oauth/callback", "http://127.0.0.1/oauth/callback"}, Flags: []string{"--trust", f.Authority.File},
-			})
-			o := harness.NewOffice(t, desk, s, f)
-			o.Setup(flags...)
-			o.Serve()
-
-			p := o.Begin("login", "--no-browser")
-			authorize, err := url.Parse("http" + p.Line("http"))
-			harness.Must(t, err)
-			back := authorize.Query().Get("redirect_uri")
-			v := harness.NewVisitor(f.Authority)
-			unrelated := []string{
-				"", "?", "?code=a", "?state=b", "?code=a&state=b", "?error=access_denied", "?error=access_denied&state=b", "?code=&state=",
-				"?code=a&state=" + strings.Repeat("s", 7000), "?code=a&code=b&state=c&state=d", "?%ff=%ff", "?state=" + authorize.Query().Get("nonce") + "&code=a",
-			}
-			for _, query := range unrelated {
-				answer(t, v, http.MethodGet, back+query)
-				answer(t, v, http.MethodPost, back+query)
-			}
-			harness.Suffered.Add(harness.Hostile, 2*len(unrelated))
-			select {
-			case <-p.Ended:
-				t.Fatalf("an unrelated request ended the sign-in: %s", p.Stderr)
-			default:
-			}
-			if st, err := o.Ask(); err != nil || st.SignedIn {
-				t.Errorf("before the sign-in: %+v, %v", st, err)
-			}
-			page, end, err := v.SignIn(t.Context(), authorize.String(), harness.Olivia, true)
-			if err != nil || !strings.Contains(page, "You are signed in") {
-				t.Fatalf("the right answer ends on %q, %v", page, err)
-			}
-			if code := p.Wait(); code != 0 {
-				t.Errorf("login ended with %d: %s", code, p.Stderr)
-			}
-			exchanged := len(s.Requests("/connect/token"))
-			if said := answer(t, v, http.MethodGet, end.String()); strings.Contains(said, "You are signed in") {
-				t.Errorf("the same answer again is taken for a sign-in: %q", said)
-			}
-			st, err := o.Ask()
-			if err != nil || !st.SignedIn || len(s.Requests("/connect/token")) != exchanged {
-				t.Errorf("after the same answer again: %+v, %v, %d exchanges, not %d", st, err, len(s.Requests("/connect/token")), exchanged)
-			}
-		})
-	}
-}
-
-// answer is what a request is told; where the listener is gone already, nothing.
-func answer(t testing.TB, v *harness.Visitor, method, address string) string {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, address, nil)
-	harness.Must(t, err)
-	resp, err := v.Client.Do(req)
-	if errors.Is(err, syscall.ECONNREFUSED) {
-		return ""
-	}
-	if err != nil {
-		t.Fatalf("%s %s: %v", method, address, err)
-	}
-	defer resp.Body.Close()
-	b, err := io.ReadAll(resp.Body)
-	if err != nil && !errors.Is(err, context.Canceled) {
-		t.Fatal(err)
-	}
-	return string(b)
-}
-
-// TestAHostileServiceIsShownHarmlessly has the service call every package, signer and document of another computer of
-// the office something long and nasty, which no service lets its own users do.
-func TestAHostileServiceIsShownHarmlessly(t *testing.T) {
-	t.Parallel()
-	desk := harness.NewDesktop(t)
-	desk.Notes.ReadMarkup()
-	o := harness.UsualOffice(t, desk, "--redirect", "http://127.0.0.1/oauth/callback")
-	nasty := "$(touch /tmp/never) `x` <b>&\x1b[31m\u202e\n../../" + strings.Repeat("\u0416\u0301<", 5000)
-	o.Ready("--base-url", newLiar(t, o.Service, nasty))
-
-	other := harness.NewOffice(t, harness.NewDesktop(t), o.Service, nil)
-	other.Setup("--tunnel", "none", "--redirect", "loopback")
-	other.MustLogin()
-	other.Must("send", harness.Sample(t, "Offer 2026-118"), "--name", "Offer", "--to", ana)
-	o.Until("the package made elsewhere is known", func(s harness.Status) bool { return s.Packages.Total == 1 })
-	o.Service.SignAll(o.Service.Named("Offer").ID)
-	o.Until("it is saved", func(s harness.Status) bool { return s.Packages.Saved == 1 })
-	harness.Eventually(t, "people are told", func() bool { return len(desk.Notes.List()) == 1 })
-	for line := range strings.Lines(o.Must("status")) {
-		harmless(t, "status", strings.TrimSpace(line), 1000)
-	}
-	o.Stop()
-	harness.Suffered.Add(harness.Hostile, 1)
-	isHarmless(o)
-	if n := len(o.Files()); n != 3 {
-		t.Errorf("%d files are saved: %q", n, o.Files())
-	}
-}
-
-// newLiar stands in front of the service's API and gives every name in its answers another value.
-func newLiar(t testing.TB, s *harness.Service, name string) (address string) {
-	t.Helper()
-	to, err := url.Parse(s.URL)
-	harness.Must(t, err)
-	server := httptest.NewServer(&httputil.ReverseProxy{
-		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) },
-		ModifyResponse: func(r *http.Response) error {
-			if !strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
-				return nil
-			}
-			b, err := io.ReadAll(r.Body)
-			var all any
-			if err == nil && json.Unmarshal(b, &all) == nil {
-				rename(all, name)
-				b, err = json.Marshal(all)
-			}
-			r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(b)), int64(len(b))
-			r.Header.Del("Content-Length")
-			return err
-		},
-	})
-	t.Cleanup(server.Close)
-	return server.URL
-}
-
-// rename changes every name below v.
-func rename(v any, name string) {
-	switch v := v.(type) {
-	case map[string]any:
-		for key, value := range v {
-			switch key {
-			case "name", "firstName", "lastName", "fileName", "email", "message", "externalId":
-				v[key] = name
-			default:
-				rename(value, name)
-			}
-		}
-	case []any:
-		for _, value := range v {
-			rename(value, name)
-		}
-	}
 }
 
 // isHarmless checks all that was shown and saved.
@@ -960,18 +620,4 @@ func TestAMemberWithoutTheMemberScopeIsToldAtOnce(t *testing.T) {
 	if send.Code != 1 || strings.Contains(strings.TrimSpace(send.Stderr), "\n") || !strings.Contains(send.Stderr, "does not have permission to do this") {
 		t.Errorf("send ended with %d: %q", send.Code, send.Stderr)
 	}
-}
-
-func TestDecliningEndsTheSignInWithOneSentence(t *testing.T) {
-	t.Parallel()
-	o := scopedOffice(t, "profile openid offline_access organization")
-	r, page := o.Login(harness.Olivia, false)
-	if r.Code != 1 || strings.Contains(strings.TrimSpace(r.Stderr), "\n") || !strings.HasPrefix(r.Stderr, "countersign: ") {
-		t.Errorf("login ended with %d: %q", r.Code, r.Stderr)
-	}
-	sentence := strings.TrimSpace(strings.TrimPrefix(r.Stderr, "countersign: "))
-	if !strings.Contains(page, "Sign-in failed") || !strings.Contains(page, sentence) {
-		t.Errorf("the command says %q, the browser shows\n%s", sentence, page)
-	}
-	o.MustLogin() // the next try is not harmed
 }

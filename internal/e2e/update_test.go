@@ -3,12 +3,11 @@
 package e2e
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"crypto/tls"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -25,21 +24,21 @@ import (
 // releases is a server on which releases are announced.
 type releases struct {
 	*httptest.Server
-	key    minisign.PrivateKey
-	public string
+	public string // its key
+	file   []byte // what lies beside the manifest
 
 	mu    sync.Mutex
 	text  []byte
 	asked int
-	file  string // what lies beside the manifest
 }
 
 func newReleases(t *testing.T, a *harness.Authority) *releases {
 	t.Helper()
 	public, private, err := minisign.GenerateKey(nil)
 	harness.Must(t, err)
+	r := &releases{file: bytes.Repeat([]byte("x"), 1234)}
 	words := strings.Fields(public.String())
-	r := &releases{file: strings.Repeat("x", 1234), key: private, public: words[len(words)-1]}
+	r.public = words[len(words)-1]
 	r.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -48,9 +47,9 @@ func newReleases(t *testing.T, a *harness.Authority) *releases {
 			r.asked++
 			w.Write(r.text)
 		case "/countersign.json.minisig":
-			w.Write(minisign.Sign(r.key, r.text))
+			w.Write(minisign.Sign(private, r.text))
 		default:
-			io.WriteString(w, r.file)
+			w.Write(r.file)
 		}
 	}))
 	leaf, err := a.Issue("127.0.0.1")
@@ -65,13 +64,10 @@ func newReleases(t *testing.T, a *harness.Authority) *releases {
 // announce makes a version the newest, as make release does.
 func (r *releases) announce(t *testing.T, version string) {
 	t.Helper()
-	sum := sha256.Sum256([]byte(strings.Repeat("x", 1234)))
-	file := func(kind, name string) map[string]any {
-		return map[string]any{"system": "linux", "arch": "amd64", "kind": kind, "name": name, "size": 1234, "sha256": hex.EncodeToString(sum[:])}
-	}
 	text, err := json.Marshal(map[string]any{"product": "countersign", "version": version,
 		"signed": time.Now().UTC(), "expires": time.Now().UTC().AddDate(0, 3, 0), "page": "https://example.com/get",
-		"files": []any{file("deb", "countersign_"+version+"_amd64.deb"), file("tar", "countersign-"+version+"-linux-amd64.tar.xz")}})
+		"files": []any{map[string]any{"system": "linux", "arch": "amd64", "kind": "tar", "name": "countersign-" + version + "-linux-amd64.tar.xz",
+			"size": len(r.file), "sha256": fmt.Sprintf("%x", sha256.Sum256(r.file))}}})
 	harness.Must(t, err)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -121,30 +117,9 @@ func TestANewerVersionIsToldOnceAndOnlyToWhoWantsToKnow(t *testing.T) {
 	}
 	_, path, _ := strings.Cut(o.Must("version", "--download"), "Unpack ")
 	path, _, _ = strings.Cut(path, " and run its install.sh.")
-	if b, err := os.ReadFile(path); err != nil || string(b) != strings.Repeat("x", 1234) {
+	if b, err := os.ReadFile(path); err != nil || !bytes.Equal(b, r.file) {
 		t.Errorf("%s is not what was released: %d bytes, %v", path, len(b), err)
 	}
-	r.mu.Lock()
-	r.file = strings.Repeat("y", 1234)
-	r.mu.Unlock()
-	if got := o.Command("version", "--download"); got.Code != 1 || got.Stdout != "" || !strings.Contains(got.Stderr, "The download is not the file that was released") {
-		t.Errorf("a file that is not the signed one: %+v", got)
-	}
-	// What was known never goes back, also after a restart.
-	r.announce(t, "1.2.0")
-	o.Serve()
-	if got := o.Command("version", "--check"); got.Code != 1 || !strings.Contains(got.Stderr, "older than what is known") {
-		t.Errorf("an older release: %+v", got)
-	}
-	_, stranger, err := minisign.GenerateKey(nil)
-	harness.Must(t, err)
-	r.mu.Lock()
-	r.key = stranger
-	r.mu.Unlock()
-	if got := o.Command("version", "--check"); got.Code != 1 || !strings.Contains(got.Stderr, "does not come from the makers") {
-		t.Errorf("another key: %+v", got)
-	}
-	o.Stop()
 	if n := len(desk.Notes.List()); n != 1 {
 		t.Errorf("told %d times", n)
 	}

@@ -3,12 +3,9 @@
 package e2e
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"image"
 	"image/color"
-	"image/png"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,7 +17,6 @@ import (
 	"github.com/godbus/dbus/v5"
 
 	"countersign/internal/e2e/harness"
-	"countersign/internal/e2e/portaltest"
 )
 
 func TestTheWindowAndTheTrayShowTheOffice(t *testing.T) {
@@ -61,24 +57,13 @@ func TestTheWindowAndTheTrayShowTheOffice(t *testing.T) {
 	savedAsServed(o, lease)
 	toldOnce(o, false, lease)
 
-	// Files dropped on the window are made ready to send.
-	before := w.Still()
-	desk.Dragger().Drop(w.ID, harness.Sample(t, "Mandate Keller"))
-	dropped := w.ChangesFrom(before)
-
-	// A second start hands its files over and ends.
-	second := harness.Start(t, desk.Env(), harness.Program, append(o.Global, harness.Sample(t, "Offer 2026-118"))...)
-	if code := second.Wait(); code != 0 {
-		t.Errorf("the second start ended with %d: %s", code, second.Stderr)
-	}
-	composing := w.ChangesFrom(dropped)
-
 	// Closed, it stays in the tray, which it says the first time, and comes back from there.
 	if tip := icon.Tooltip(); tip != "Countersign\nNothing is waiting for a signature" {
 		t.Errorf("over the icon stands %q", tip)
 	}
-	w.Active().Keys("ctrl+w")
-	w.ChangesFrom(composing)
+	before := w.Active().Still()
+	w.Keys("ctrl+w")
+	w.ChangesFrom(before)
 	w.Keys("Return")
 	gone := func() {
 		harness.Eventually(t, "the window is gone", func() bool { return len(desk.Visible("Countersign")) == 0 })
@@ -94,25 +79,12 @@ func TestTheWindowAndTheTrayShowTheOffice(t *testing.T) {
 	icon.Click("Open Countersign")
 	w = desk.Window("Countersign")
 	w.Drawn()
-	if os.Getenv("COUNTERSIGN_E2E_PICTURES") != "" {
-		keepPictures(t, map[string]image.Image{"first": first, "saved": before, "dropped": dropped, "composing": composing})
-	}
 
 	icon.Click("Quit")
 	if code := o.Running.Wait(); code != 0 {
 		t.Errorf("after Quit the program ended with %d: %s", code, o.Running.Stderr)
 	}
 	keepsSecrets(o)
-}
-
-// keepPictures writes screenshots where a developer wants to look at them.
-func keepPictures(t testing.TB, pictures map[string]image.Image) {
-	t.Helper()
-	for name, p := range pictures {
-		var b bytes.Buffer
-		harness.Must(t, png.Encode(&b, p))
-		harness.Must(t, os.WriteFile(filepath.Join(os.Getenv("COUNTERSIGN_E2E_PICTURES"), name+".png"), b.Bytes(), 0o600))
-	}
 }
 
 // picker presses "Add documents" and answers in the desktop's dialog.
@@ -197,61 +169,22 @@ func TestFilesChosenInTheDesktopsDialogStandInTheDraft(t *testing.T) {
 	}
 }
 
-// TestWithoutAPortalOurPickerAsks has no portal at first, and then one that dies while its dialog is open.
 func TestWithoutAPortalOurPickerAsks(t *testing.T) {
 	t.Parallel()
-	for name, dies := range map[string]bool{"none": false, "it dies": true} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p := newPicker(t)
-			content, err := os.ReadFile(harness.Sample(t, "Mandate Keller"))
-			harness.Must(t, err)
-			for _, name := range []string{"Mandate A", "Mandate B"} {
-				harness.Must(t, os.WriteFile(filepath.Join(p.desk.Home, "home", name+".pdf"), content, 0o600))
-			}
-			before := p.window.Still()
-			if dies {
-				portal := p.desk.StartPortal()
-				p.press()
-				portal.Dialog()
-				panel := p.window.ChangesFrom(before)
-				portal.Die()
-				p.window.ChangesFrom(panel)
-			} else {
-				p.press()
-				p.window.ChangesFrom(before)
-			}
-			open := p.window.Still()
-			p.window.Keys("End", "space", "Up", "space", "Return")
-			p.window.ChangesFrom(open)
-			if got := p.sent(before, "Mandate B"); !slices.Equal(got, []string{"Mandate B", "Mandate A"}) {
-				t.Errorf("the service got %q", got)
-			}
-		})
-	}
-}
-
-// TestTheProgramEndsWhileADialogIsOpen: neither the person nor the portal has to do anything for it.
-func TestTheProgramEndsWhileADialogIsOpen(t *testing.T) {
-	t.Parallel()
 	p := newPicker(t)
-	portal := p.desk.StartPortal()
-	p.press()
-	d := portal.Dialog()
-	began := time.Now()
-	if code := p.office.Running.Stop(); code != 0 || time.Since(began) > endsWithin() {
-		t.Errorf("it ended with %d after %v: %s", code, time.Since(began), p.office.Running.Stderr)
+	content, err := os.ReadFile(harness.Sample(t, "Mandate Keller"))
+	harness.Must(t, err)
+	for _, name := range []string{"Mandate A", "Mandate B"} {
+		harness.Must(t, os.WriteFile(filepath.Join(p.desk.Home, "home", name+".pdf"), content, 0o600))
 	}
-	closes(t, d)
-}
-
-// closes waits until the program has taken a dialog away.
-func closes(t *testing.T, d *portaltest.Dialog) {
-	t.Helper()
-	select {
-	case <-d.Closed:
-	case <-time.After(harness.Patience):
-		t.Errorf("the dialog %q stays open", d.Title)
+	before := p.window.Still()
+	p.press()
+	p.window.ChangesFrom(before)
+	open := p.window.Still()
+	p.window.Keys("End", "space", "Up", "space", "Return")
+	p.window.ChangesFrom(open)
+	if got := p.sent(before, "Mandate B"); !slices.Equal(got, []string{"Mandate B", "Mandate A"}) {
+		t.Errorf("the service got %q", got)
 	}
 }
 
@@ -308,93 +241,6 @@ func TestDroppedFilesAreSentByKeysAlone(t *testing.T) {
 	}
 }
 
-// TestAScriptFollowsAPackage is a script's day: it follows what the service reports over a restart, and lists and shows the
-// package meanwhile, beside the running program and without it. What it reads holds no secret and no signing link.
-func TestAScriptFollowsAPackage(t *testing.T) {
-	t.Parallel()
-	o := harness.UsualOffice(t, harness.NewDesktop(t))
-	o.Setup()
-	follow := o.Begin("events", "--follow", "--json")
-	harness.Eventually(t, "it waits for Countersign", func() bool { return strings.Contains(follow.Stderr.String(), "is not running") })
-	o.Serve()
-	o.MustLogin()
-	o.Registered()
-	lease := sendLease(o)
-
-	type listed struct {
-		ID      string `json:"id"`
-		Name    string `json:"name"`
-		State   string `json:"state"`
-		Saved   bool   `json:"saved"`
-		Signers []struct {
-			Name  string `json:"name"`
-			State string `json:"state"`
-		} `json:"signers"`
-	}
-	list := func(args ...string) (all struct {
-		Packages []listed `json:"packages"`
-	}) {
-		t.Helper()
-		harness.Must(t, json.Unmarshal([]byte(o.Must("list", append(args, "--json")...)), &all))
-		return all
-	}
-	harness.Eventually(t, "it is listed with whose turn it is", func() bool {
-		all := list("--state", "waiting", "--person", "ruiz")
-		return len(all.Packages) == 1 && all.Packages[0].ID == lease.ID && len(all.Packages[0].Signers) == 2 &&
-			all.Packages[0].Signers[0].State == "next" && all.Packages[0].Signers[1].State == "later"
-	})
-	if word := strings.TrimSpace(o.Must("complete", "--", "show", "Lea")); word != "Lease\twaiting" {
-		t.Errorf("the shell is offered %q", word)
-	}
-	o.Service.SignAll(lease.ID)
-	o.Until("it is saved", func(s harness.Status) bool { return s.Packages.Saved == 1 && s.Events.Pending == 0 })
-	told := func(kind string) func() bool {
-		return func() bool { return strings.Contains(follow.Stdout.String(), `"kind":"`+kind+`"`) }
-	}
-	harness.Eventually(t, "the script heard of it", told("package_executed"))
-	var beside string
-	harness.Eventually(t, "the package is the same without the running program as beside it", func() bool {
-		beside = o.Must("show", "Lease", "--json")
-		o.Stop()
-		alone := o.Must("show", lease.ID[:8], "--json")
-		if alone != beside { // the program may have learnt more before it ended; nothing is learnt for ever
-			t.Logf("without the running program the package is\n%s\nbeside it\n%s", alone, beside)
-			o.Serve()
-			o.Registered()
-		}
-		return alone == beside
-	})
-	if all := list("--state", "done"); len(all.Packages) != 1 || !all.Packages[0].Saved {
-		t.Errorf("done: %+v", all)
-	}
-	events := o.Must("events", "--json", "--limit", "0")
-
-	o.Serve()
-	o.Registered()
-	offer := sendOffer(o)
-	o.Service.SignAll(offer.ID)
-	harness.Eventually(t, "the script heard of the next one, too", func() bool {
-		return strings.Contains(follow.Stdout.String(), offer.ID) && strings.Count(follow.Stdout.String(), `"kind":"package_executed"`) == 2
-	})
-	if code := follow.Stop(); code != 0 {
-		t.Errorf("following ended with %d: %s", code, follow.Stderr)
-	}
-	seen := map[string]bool{}
-	for line := range strings.Lines(follow.Stdout.String()) {
-		var e struct{ ID, Outcome string }
-		harness.Must(t, json.Unmarshal([]byte(line), &e))
-		if seen[e.ID+e.Outcome] {
-			t.Errorf("told twice: %s", line)
-		}
-		seen[e.ID+e.Outcome] = true
-	}
-	for _, secret := range []string{"/sign/", "signature", "token", "http://", "https://"} {
-		if text := follow.Stdout.String() + events + beside; strings.Contains(text, secret) {
-			t.Errorf("%q is in what scripts read:\n%s", secret, text)
-		}
-	}
-}
-
 // Where things are in the window as it opens, for a person who has not signed in.
 var (
 	navPackages    = image.Pt(80, 85)
@@ -415,11 +261,6 @@ func TestTheMouseReachesTheWindowAfterEscape(t *testing.T) {
 	_, w := harness.OpenOffice(t)
 	w.Active()
 	w.Still()
-	defer func() {
-		if t.Failed() && os.Getenv("COUNTERSIGN_E2E_PICTURES") != "" {
-			keepPictures(t, map[string]image.Image{"failed": w.Picture()})
-		}
-	}()
 	for _, c := range []struct {
 		name string
 		on   image.Point // the screen
@@ -437,9 +278,6 @@ func TestTheMouseReachesTheWindowAfterEscape(t *testing.T) {
 		w.Press(1)
 		w.Point(c.at) // what is under the mouse looks different already
 		before := w.Still()
-		if os.Getenv("COUNTERSIGN_E2E_PICTURES") != "" {
-			keepPictures(t, map[string]image.Image{c.name + " before": before})
-		}
 		c.open()
 		w.ChangesFrom(before)
 		opened := w.Still() // the focus comes first
@@ -448,10 +286,7 @@ func TestTheMouseReachesTheWindowAfterEscape(t *testing.T) {
 		w.Point(navStatus)
 		closed := w.Still()
 		w.Press(1)
-		now := w.ChangesFrom(closed)
-		if os.Getenv("COUNTERSIGN_E2E_PICTURES") != "" {
-			keepPictures(t, map[string]image.Image{c.name: opened, c.name + " closed": closed, c.name + " after": now})
-		}
+		w.ChangesFrom(closed)
 	}
 }
 
@@ -522,10 +357,6 @@ func TestAPressOnANotificationLeadsToItsPackageAndFile(t *testing.T) {
 	desk.Notes.Press(t, "Everyone has signed", "default", "")
 	w = desk.Window("Countersign")
 	w.Drawn()
-	if os.Getenv("COUNTERSIGN_E2E_PICTURES") != "" {
-		harness.Must(t, os.MkdirAll(os.Getenv("COUNTERSIGN_E2E_PICTURES"), 0o700))
-		keepPictures(t, map[string]image.Image{"pressed": w.Still()})
-	}
 
 	// What has gone is shown in the window, where it says what has become of it.
 	w.Keys("ctrl+w")

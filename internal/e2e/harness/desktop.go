@@ -521,6 +521,11 @@ func (d *Desktop) Window(title string) *Window {
 		}
 		return len(ids) == 1
 	})
+	d.T.Cleanup(func() { // before the display goes
+		if dir := os.Getenv("COUNTERSIGN_E2E_PICTURES"); d.T.Failed() && dir != "" {
+			d.Run("import", "-window", w.ID, filepath.Join(dir, strings.ReplaceAll(d.T.Name(), "/", " ")+".png"))
+		}
+	})
 	return w
 }
 

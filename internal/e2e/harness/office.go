@@ -258,13 +258,18 @@ func (o *Office) Status() (s Status) {
 // Until waits for a status of the running program.
 func (o *Office) Until(what string, ok func(s Status) bool) Status {
 	o.T.Helper()
+	return o.UntilWithin(Patience, what, ok)
+}
+
+func (o *Office) UntilWithin(limit time.Duration, what string, ok func(s Status) bool) Status {
+	o.T.Helper()
 	var last Status
 	defer func() {
 		if o.T.Failed() {
 			o.T.Logf("last status: %+v", last)
 		}
 	}()
-	Eventually(o.T, what, func() bool {
+	EventuallyWithin(o.T, limit, what, func() bool {
 		s, err := o.Ask()
 		if err == nil {
 			last = s

@@ -33,7 +33,6 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
-	"github.com/godbus/dbus/v5"
 
 	"countersign/internal/e2e/portaltest"
 	"countersign/internal/tunnel/ngroktest"
@@ -557,19 +556,15 @@ func (c *Chromium) Shows(text string) {
 // Portal is the desktop's file dialog, in which the test chooses.
 type Portal struct {
 	t       testing.TB
-	conn    *dbus.Conn
 	dialogs <-chan *portaltest.Dialog
 }
 
 // StartPortal gives the session a desktop portal.
 func (d *Desktop) StartPortal() *Portal {
 	d.T.Helper()
-	conn := d.Connect()
-	p, err := portaltest.Serve(conn, 4)
-	if err != nil {
-		d.T.Fatal(err)
-	}
-	return &Portal{d.T, conn, p.Dialogs}
+	p, err := portaltest.Serve(d.Connect(), 4)
+	Must(d.T, err)
+	return &Portal{d.T, p.Dialogs}
 }
 
 // Dialog waits for the next dialog.
@@ -586,9 +581,6 @@ func (p *Portal) Dialog() *portaltest.Dialog {
 
 // None says whether no further dialog was asked for.
 func (p *Portal) None() bool { return len(p.dialogs) == 0 }
-
-// Die ends the portal with all its dialogs.
-func (p *Portal) Die() { p.conn.Close() }
 
 const (
 	Domain    = "office.ngrok.test"

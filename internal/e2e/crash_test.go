@@ -1,0 +1,713 @@
+//go:build linux
+
+package e2e
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io/fs"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"countersign/internal/e2e/harness"
+	"countersign/internal/e2e/powercut"
+)
+
+// interruptionsQuick is how often each of three series interrupts the program in a quick run, interruptionsLong in a long one.
+const (
+	interruptionsQuick = 8
+	interruptionsLong  = 110
+)
+
+// crashTest is an office whose program is interrupted again and again: it is killed, or the power fails. Data folder, key and
+// documents are on a disk that forgets what was not flushed; its service is on another computer.
+type crashTest struct {
+	*harness.Office
+	disk         *powercut.Disk // nil where none can be mounted: then the program is only killed
+	home         string         // that was there before the program
+	random       *rand.Rand     // of this round
+	interrupted  int
+	seen         map[string][32]byte // every file that was ever found under its final name
+	served       map[[32]byte]string // what the service serves of executed packages
+	asked        map[string]bool     // those it was asked for
+	sent, denied []string            // names of packages that were to be sent; of these, those that send invited to send again
+}
+
+// TestNothingIsLostOrDoneTwice kills the program, and has the power fail, while it is set up, signs in, starts, sends, receives
+// and saves, with a service that misbehaves and events that come late, twice and in any order. COUNTERSIGN_E2E_CUTS says how often,
+// and that the power must be able to fail, COUNTERSIGN_E2E_TORTURE for how long at least. The choices come from a seed that is
+// printed; COUNTERSIGN_E2E_SEED makes them again. What a choice meets depends on the machine, too.
+func TestNothingIsLostOrDoneTwice(t *testing.T) {
+	t.Parallel()
+	least := interruptionsQuick
+	lasting, err := time.ParseDuration(os.Getenv(harness.TortureTime))
+	if err == nil {
+		least = interruptionsLong
+	}
+	cuts := os.Getenv("COUNTERSIGN_E2E_CUTS")
+	if n, err := strconv.Atoi(cuts); err == nil {
+		least = n / 3
+	}
+	err = powercut.Available()
+	if err != nil && cuts != "" {
+		t.Fatalf("the power cannot fail %s times: %v", cuts, err)
+	}
+	forgets := err == nil
+	if !forgets {
+		t.Logf("NOT RUN: the power cannot fail, for %v; the program is killed instead", err)
+	}
+	seed := rand.Uint64()
+	if s, err := strconv.ParseUint(os.Getenv("COUNTERSIGN_E2E_SEED"), 10, 64); err == nil {
+		seed = s
+	}
+	t.Logf("COUNTERSIGN_E2E_SEED=%d COUNTERSIGN_E2E_CUTS=%d", seed, 3*least)
+	began := time.Now()
+	t.Run("at the very first", func(t *testing.T) {
+		t.Parallel()
+		interruptedAtFirst(t, seed, least, forgets)
+	})
+	for i, key := range []string{"a file", "the keyring"} {
+		t.Run("at work, key in "+key, func(t *testing.T) {
+			t.Parallel()
+			c := newCrashTest(t, harness.UsualOffice(t, harness.NewDesktop(t)), rand.New(rand.NewPCG(seed, uint64(i+1))), key == "a file", forgets)
+			c.Ready("--name-template", []string{"{package} - {document}", "{month}/{package}/{document}"}[i])
+			c.Service.Tell("POST", "/downloads/pad", map[string]int{"bytes": 100_000}, nil)
+			c.interrupt(c.Running)
+			for n := 0; c.interrupted < least || time.Since(began) < lasting; n++ {
+				c.random = rand.New(rand.NewPCG(seed+uint64(n), uint64(i+1))) // whatever the rounds before took from theirs
+				c.play(n)
+			}
+			c.Serve()
+			c.settles()
+			c.nothingIsMissing()
+			c.Stop()
+			c.leavesNothingBehind()
+		})
+	}
+}
+
+// newCrashTest puts an office on a disk of its own, in a home that was there before.
+func newCrashTest(t testing.TB, o *harness.Office, random *rand.Rand, keyFile, forgets bool) *crashTest {
+	t.Helper()
+	c := &crashTest{Office: o, random: random, seen: map[string][32]byte{}, served: map[[32]byte]string{}, asked: map[string]bool{}}
+	dir := harness.ShortDir(t)
+	if forgets {
+		c.disk = powercut.New()
+		harness.Must(t, c.disk.Mount(dir))
+		t.Cleanup(func() { // before what lies there is removed
+			if err := c.disk.Unmount(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	c.home = filepath.Join(dir, "clerk")
+	harness.Must(t, os.MkdirAll(filepath.Join(c.home, "Documents"), 0o755))
+	if forgets {
+		c.disk.Flush()
+	}
+	o.Data, o.Folder = filepath.Join(c.home, ".config", "countersign"), filepath.Join(c.home, "Documents", "Signed")
+	o.Global = []string{"--data", o.Data}
+	if keyFile {
+		o.Global = append(o.Global, "--key-file", filepath.Join(c.home, "keys", "office.key"))
+	}
+	return c
+}
+
+// soon is closed when the program is to be interrupted: after some requests to the disk, or some time.
+func (c *crashTest) soon() <-chan struct{} {
+	steps := 1 + c.random.IntN([]int{10, 60, 300}[c.random.IntN(3)])
+	if c.disk != nil {
+		return c.disk.CutAfter(steps)
+	}
+	out := make(chan struct{})
+	time.AfterFunc(time.Duration(steps)*time.Millisecond, func() { close(out) })
+	return out
+}
+
+// interrupt ends what runs and looks at what the disk has kept. Every third time the power stays: what the program did is there for
+// the next one, and not flushed.
+func (c *crashTest) interrupt(running ...*harness.Process) {
+	c.T.Helper()
+	killed := c.disk == nil || c.random.IntN(3) == 0
+	if c.disk != nil {
+		c.disk.Cut()
+	}
+	for _, p := range running {
+		p.Signal(syscall.SIGKILL)
+	}
+	if c.disk != nil {
+		c.disk.LetGo()
+	}
+	for _, p := range running {
+		p.Kill()
+	}
+	switch {
+	case !killed:
+		harness.Must(c.T, c.disk.Restore(c.random))
+		harness.Suffered.Add(harness.Cuts, 1)
+	case c.disk != nil:
+		harness.Must(c.T, c.disk.Resume())
+	}
+	if killed {
+		harness.Suffered.Add(harness.Kills, 1)
+	}
+	c.interrupted++
+	c.behaves()
+	c.filesAreServed()
+	c.nothingIsSetAside()
+	c.stopsIfFailed()
+}
+
+// stopsIfFailed ends the test with the first loss: what follows from it says nothing more.
+func (c *crashTest) stopsIfFailed() {
+	c.T.Helper()
+	if c.T.Failed() {
+		c.T.Fatalf("that was after %d interruptions", c.interrupted)
+	}
+}
+
+// misbehaves has the service do what an office has to live with, and what ends by itself.
+func (c *crashTest) misbehaves() {
+	kinds := []map[string]any{
+		{"drop": true},
+		{"lose_answer": true},
+		{"status": 500},
+		{"delay_ms": 200},
+		{"status": 429, "headers": map[string]string{"Retry-After": "1"}},
+		{"status": 200, "body": "<html>be right back</html>", "headers": map[string]string{"Content-Type": "text/html"}},
+		{"truncate_after": 700},
+		{"status": 404},
+	}
+	// A renewal that is answered with nonsense ends the sign-in, rightly; and not every call may be absent.
+	paths := []struct {
+		path  string
+		kinds int
+	}{{"/connect/token", 4}, {"/events/endpoints/set", 5}, {"/files/upload", 7}, {"/packages/add", 5}, {"*/status", 7}, {"*/download", 8}}
+	for range c.random.IntN(4) {
+		p := paths[c.random.IntN(len(paths))]
+		fault := map[string]any{"path": p.path, "times": 1 + c.random.IntN(2), "skip": c.random.IntN(2)}
+		maps.Copy(fault, kinds[c.random.IntN(p.kinds)])
+		c.Service.Misbehave(fault)
+	}
+}
+
+// behaves ends that, and adds up how often the service misbehaved.
+func (c *crashTest) behaves() {
+	c.T.Helper()
+	var list []struct{ Applied int }
+	c.Service.Tell("GET", "/faults", nil, &list)
+	for _, f := range list {
+		harness.Suffered.Add(harness.Faults, f.Applied)
+	}
+	c.Service.Tell("DELETE", "/faults", nil, nil)
+}
+
+// play works until the program is interrupted, at the latest when the work is done.
+func (c *crashTest) play(n int) {
+	c.T.Helper()
+	name := fmt.Sprintf("Round %d", n)
+	for c.random.IntN(3) == 0 {
+		c.misbehaves()
+		c.startsInterrupted()
+	}
+	accepted := len(c.Front.Accepted())
+	c.misbehaves()
+	c.Serve()
+	s, err := c.Ask()
+	if err != nil || s.Events.Received < accepted || !s.SignedIn {
+		c.loss("%s: after the interruption: %+v, %v; %d events were answered", name, s, err, accepted)
+	}
+	c.isUnharmed(s)
+	if there := len(c.filesNamed()); there < s.Saves.Done {
+		c.loss("%s: %d files were saved, %d are there", name, s.Saves.Done, there)
+	}
+	c.stopsIfFailed()
+	c.behaves()
+	c.isUnharmed(c.Registered())
+	if n%25 == 24 {
+		c.signEverything()
+		c.catchesUp()
+	}
+	c.Service.Tell("POST", "/events/disturb", map[string]any{
+		"duplicate": c.random.IntN(3), "reorder": c.random.IntN(2) == 0, "delay_ms": c.random.IntN(3) * 20,
+	}, nil)
+	if all := c.Service.Events(); len(all) > 0 {
+		c.Service.Tell("POST", "/events/redeliver", map[string]string{"event_id": all[c.random.IntN(len(all))].ID}, nil)
+	}
+	c.work(name)
+}
+
+// startsInterrupted starts the program and interrupts it, at the latest a little after it answers.
+func (c *crashTest) startsInterrupted() {
+	c.T.Helper()
+	out := c.soon()
+	c.Running = c.Begin("serve")
+	up, p := make(chan struct{}), c.Running
+	go func() {
+		defer close(up)
+		for range int(harness.Patience / (10 * time.Millisecond)) {
+			select {
+			case <-out:
+				return
+			case <-p.Ended:
+				return
+			case <-time.After(10 * time.Millisecond):
+			}
+			if _, err := os.Lstat(filepath.Join(c.Data, "control.sock")); err == nil {
+				return
+			}
+		}
+	}()
+	c.awaits(out, up)
+	c.interrupt(c.Running)
+}
+
+// awaits waits for the moment of the interruption, or for a little after the end of the work.
+func (c *crashTest) awaits(out, done <-chan struct{}) {
+	little := time.Duration(c.random.IntN(150)) * time.Millisecond
+	select {
+	case <-out:
+		return
+	case <-done:
+	}
+	select {
+	case <-out:
+	case <-time.After(little):
+	}
+}
+
+// work has several things done at the same time until the program is interrupted, and compares what was answered.
+func (c *crashTest) work(name string) {
+	c.T.Helper()
+	if c.random.IntN(4) == 0 {
+		c.Service.Tell("POST", "/tokens/expire", nil, nil)
+	}
+	open := c.unsigned()
+	signs, sends, sets := c.random.IntN(4) > 0 && open != "", c.random.IntN(3) > 0, c.random.IntN(6) == 0
+	if !signs && !sends && !sets {
+		sends = true
+	}
+	var running []*harness.Process
+	if sends && c.random.IntN(4) == 0 { // without a running program
+		c.Stop()
+	} else {
+		running = append(running, c.Running)
+	}
+	c.misbehaves()
+	out := c.soon()
+	var send, set *harness.Process
+	if sends {
+		c.sent = append(c.sent, name)
+		send = c.Begin("send", harness.Sample(c.T, "Offer 2026-118"), "--name", name, "--to", ana)
+		running = append(running, send)
+	}
+	template := fmt.Sprintf("{package} %s/{document}", strings.ToLower(name))
+	if sets {
+		set = c.Begin("setup", "--name-template", template)
+		set.In.Close()
+		running = append(running, set)
+	}
+	signed := make(chan error, 1)
+	if signs {
+		go func() { signed <- c.Service.Try("POST", "/sign", map[string]string{"package_id": open}, nil) }()
+	} else {
+		signed <- nil
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for _, p := range running {
+			if p != c.Running {
+				<-p.Ended
+			}
+		}
+		if err := <-signed; err != nil {
+			c.T.Error(err)
+		}
+	}()
+	c.awaits(out, done)
+	wasSet := set != nil && ended(set, 0)
+	c.interrupt(running...)
+	<-done
+	if send != nil {
+		c.judge(name, send)
+	}
+	if wasSet {
+		c.isSet("name_template", template)
+	}
+	c.T.Logf("%s: interrupted (signs %v, sends %v, sets %v)", name, signs, sends, sets)
+}
+
+// ended reports whether a process has ended by itself with a code.
+func ended(p *harness.Process, code int) bool {
+	select {
+	case <-p.Ended:
+		return p.Cmd.ProcessState.ExitCode() == code
+	default:
+		return false
+	}
+}
+
+// judge notes what a send said. Whatever it was, it is true and leads nobody to send the package twice.
+func (c *crashTest) judge(name string, send *harness.Process) {
+	c.T.Helper()
+	code, said := send.Wait(), strings.TrimSpace(send.Stderr.String())
+	switch {
+	case code == 0:
+		c.Service.Named(name)
+	case code == 1 && (said == "" || strings.Contains(said, "\n")):
+		c.T.Errorf("send says %q, want one line", said)
+	case code == 1 && strings.Contains(said, "try again"):
+		c.denied = append(c.denied, name)
+	}
+}
+
+// isSet checks that a setting that was answered is kept.
+func (c *crashTest) isSet(field, want string) {
+	c.T.Helper()
+	path := filepath.Join(c.T.TempDir(), fmt.Sprint(c.interrupted))
+	c.Must("setup", "--export", path)
+	b, err := os.ReadFile(path + ".countersign")
+	harness.Must(c.T, err)
+	if !strings.Contains(string(b), fmt.Sprintf("%q: %q", field, want)) {
+		c.loss("the setting %s %q is lost: %s", field, want, b)
+	}
+}
+
+// unsigned is a package that not everyone has signed, "" for none.
+func (c *crashTest) unsigned() string {
+	c.T.Helper()
+	for _, p := range c.Service.Packages() {
+		if p.State != "executed" {
+			return p.ID
+		}
+	}
+	return ""
+}
+
+func (c *crashTest) signEverything() {
+	c.T.Helper()
+	for id := c.unsigned(); id != ""; id = c.unsigned() {
+		c.Service.SignAll(id)
+	}
+}
+
+// onItsWay reports whether a file has not got its final name yet.
+func onItsWay(name string) bool { return strings.HasPrefix(filepath.Base(name), ".countersign-") }
+
+// filesNamed are the files that have their final names.
+func (c *crashTest) filesNamed() []string {
+	if _, err := os.Stat(c.Folder); err != nil {
+		return nil
+	}
+	return slices.DeleteFunc(c.Files(), onItsWay)
+}
+
+// filesAreServed checks that whatever has a final name is, byte for byte, what the service serves, and stays as it is.
+func (c *crashTest) filesAreServed() {
+	c.T.Helper()
+	for _, name := range c.filesNamed() {
+		b, err := os.ReadFile(filepath.Join(c.Folder, name))
+		harness.Must(c.T, err)
+		sum := sha256.Sum256(b)
+		if before, known := c.seen[name]; known && before != sum {
+			c.loss("%q was overwritten", name)
+		}
+		c.seen[name] = sum
+		if c.served[sum] == "" {
+			c.fetch()
+		}
+		if c.served[sum] == "" {
+			c.loss("the service serves no file like %q, of %d bytes", name, len(b))
+		}
+	}
+}
+
+// fetch asks the service for what it serves of the packages that everyone has signed since it was asked last.
+func (c *crashTest) fetch() {
+	c.T.Helper()
+	token := ""
+	for _, p := range c.Service.Packages() {
+		if c.asked[p.ID] || p.State != "executed" {
+			continue
+		}
+		if token == "" {
+			token = c.Service.Token()
+		}
+		c.asked[p.ID] = true
+		paths := []string{"/masterfiles/" + p.ID + "/pdf/download"}
+		for _, d := range p.Documents {
+			of := "/packages/" + p.ID + "/documents/" + d.ID + "/pdf/"
+			paths = append(paths, of+"executed/download", of+"cac/download")
+		}
+		for _, path := range paths {
+			c.served[sha256.Sum256(c.Service.Download(token, path))] = path
+		}
+	}
+}
+
+// nothingIsSetAside checks that no data file was found damaged.
+func (c *crashTest) nothingIsSetAside() {
+	c.T.Helper()
+	harness.Must(c.T, filepath.WalkDir(c.home, func(path string, _ fs.DirEntry, err error) error {
+		if strings.Contains(path, ".damaged") || strings.Contains(path, ".lost") {
+			c.loss("there is %q", path)
+		}
+		return err
+	}))
+}
+
+// isUnharmed checks that nothing of what is kept is damaged, missing or out of reach.
+func (c *crashTest) isUnharmed(s harness.Status) {
+	c.T.Helper()
+	for _, id := range []string{"setup", "keyring", "keyring-replaced", "secret", "signin", "data", "data-restored", "data-not-read", "records", "aside"} {
+		if text := s.Issue(id); text != "" {
+			c.loss("after the interruption: %s: %s", id, text)
+		}
+	}
+}
+
+// settling is how long the program may take to catch up after everything: it may have been told to wait.
+const settling = 3 * time.Minute
+
+// settles lets everyone sign, waits until the program has caught up, and has it do one thing more, in peace.
+func (c *crashTest) settles() {
+	c.T.Helper()
+	c.Service.Tell("POST", "/events/disturb", map[string]any{}, nil)
+	c.UntilWithin(settling, "nothing waits in the outbox", func(s harness.Status) bool { return s.Outbox.Pending == 0 })
+	c.signEverything()
+	c.catchesUp()
+	c.endsInPeace()
+}
+
+// endsInPeace sends a package that nothing disturbs, of which people are told by its name. A summary of what went before takes in
+// whatever is signed until it is raised, and names no more than a few: then it is the next package's turn.
+func (c *crashTest) endsInPeace() {
+	c.T.Helper()
+	for n := range 3 {
+		name := fmt.Sprintf("In peace %d", n)
+		before := len(c.Desk.Notes.List())
+		c.sent = append(c.sent, name)
+		c.Must("send", "--name", name, "--to", ana, harness.Sample(c.T, "Offer 2026-118"))
+		c.Service.SignAll(c.Service.Named(name).ID)
+		c.catchesUp()
+		key, told, summary := "Everyone has signed "+quoted(name)+".", false, false
+		harness.Eventually(c.T, "told: "+key, func() bool {
+			notes := c.Desk.Notes.List()[before:]
+			// Where the files come long before or after the signature, it has a notification of its own.
+			alone := slices.ContainsFunc(notes, func(n harness.Note) bool { return n.Title == "Ana Ruiz signed "+quoted(name)+"." })
+			for _, note := range notes {
+				told = told || note.Title == key && (alone || strings.HasPrefix(note.Body, "Ana Ruiz signed. ")) || strings.Contains(note.Body, key)
+				summary = summary || strings.Contains(note.Title, "packages changed")
+			}
+			return told || summary
+		})
+		if told {
+			return
+		}
+	}
+	c.loss("people were told of no package by its name: %+v", c.Desk.Notes.List())
+}
+
+// catchesUp waits until all that has happened at the service has happened here.
+func (c *crashTest) catchesUp() {
+	c.T.Helper()
+	n := len(c.Service.Packages())
+	// The service itself waits ever longer with events it could not deliver: have them come now.
+	for _, e := range c.Service.Events() {
+		if e.Delivered == nil {
+			c.Service.Tell("POST", "/events/redeliver", map[string]string{"event_id": e.ID}, nil)
+		}
+	}
+	c.UntilWithin(settling, "every event is delivered and dealt with", func(s harness.Status) bool { return c.Service.AllDelivered() && s.Events.Pending == 0 })
+	c.UntilWithin(settling, "every package is saved", func(s harness.Status) bool { return s.Packages.Saved == n && s.Saves.Pending == 0 })
+}
+
+// nothingIsMissing compares what the program has with what the service and the proxy know.
+func (c *crashTest) nothingIsMissing() {
+	c.T.Helper()
+	packages := c.Service.Packages()
+	byName := map[string]int{}
+	for _, p := range packages {
+		if byName[p.Name]++; byName[p.Name] > 1 {
+			c.loss("%q was sent %d times", p.Name, byName[p.Name])
+		}
+		if !slices.Contains(c.sent, p.Name) {
+			c.loss("%q was never to be sent", p.Name)
+		}
+	}
+	s, accepted, came := c.Status(), c.Front.Accepted(), 0
+	for _, a := range c.Front.Passed() {
+		if a.Status/100 == 2 {
+			came++
+		}
+	}
+	if s.Events.Received != len(accepted) {
+		c.loss("%d events were answered 2xx, %d are stored", len(accepted), s.Events.Received)
+	}
+	if !s.SignedIn || s.Issue("signin") != "" {
+		c.loss("the sign-in was lost: %+v", s.Health)
+	}
+	if s.Events.Problems != 0 || s.Saves.Failed != 0 || s.Outbox.Failed != 0 || s.Packages.Total != len(packages) {
+		c.loss("at the end: %+v; the service has %d packages", s, len(packages))
+	}
+	// A draft may stay unknown only when there is no package of it.
+	missing := 0
+	for _, name := range c.sent {
+		if byName[name] == 0 {
+			missing++
+		}
+	}
+	if s.Outbox.Unknown > missing {
+		c.loss("%d drafts are unknown, %d never became packages", s.Outbox.Unknown, missing)
+	}
+	for _, name := range c.denied {
+		if byName[name] != 0 {
+			c.loss("%q was sent, though send said that it could be tried again", name)
+		}
+	}
+	savedAsServed(c.Office, packages...)
+	c.filesAreServed()
+	c.toldAtMostOnce()
+	harness.Suffered.Add(harness.Events, len(accepted))
+	harness.Suffered.Add(harness.Repeats, came-len(accepted))
+	harness.Suffered.Add(harness.PackagesMade, len(packages))
+	harness.Suffered.Add(harness.FilesSaved, len(c.Files()))
+	c.T.Logf("%d interruptions, %d packages, %d files, %d events and %d copies of them",
+		c.interrupted, len(packages), len(c.Files()), len(accepted), came-len(accepted))
+}
+
+// toldAtMostOnce checks the notifications: none of them twice, none again in a summary.
+func (c *crashTest) toldAtMostOnce() {
+	c.T.Helper()
+	told, summaries := map[string]int{}, ""
+	for _, n := range c.Desk.Notes.List() {
+		if strings.Contains(n.Title, "packages changed") {
+			summaries += n.Body
+			continue
+		}
+		key := n.Title
+		if document, _, ok := strings.Cut(n.Body, ". "); ok && strings.HasPrefix(document, "Document: ") {
+			key += "|" + document
+		}
+		told[key]++
+	}
+	for key, times := range told {
+		title, document, _ := strings.Cut(key, "|")
+		if document == "" { // a summary names no documents, so that it cannot be held against one of several
+			times += strings.Count(summaries, title)
+		}
+		if times > 1 {
+			c.loss("told %d times: %s", times, key)
+		}
+	}
+}
+
+// leavesNothingBehind checks the folders after a clean end: no file on its way, no socket.
+func (c *crashTest) leavesNothingBehind() {
+	c.T.Helper()
+	for _, name := range c.Files() {
+		if onItsWay(name) {
+			c.loss("%q was left behind", name)
+		}
+	}
+	names, err := harness.ReadNames(c.Data)
+	harness.Must(c.T, err)
+	for _, name := range names {
+		if strings.HasSuffix(name, ".sock") || strings.Contains(name, ".tmp") {
+			c.loss("%q was left behind in the data folder", name)
+		}
+	}
+}
+
+// loss fails the test and counts.
+func (c *crashTest) loss(format string, args ...any) {
+	c.T.Helper()
+	harness.Suffered.Add(harness.Losses, 1)
+	c.T.Errorf(format, args...)
+}
+
+// interruptedAtFirst interrupts the first minutes of one new office after another, at least so often.
+func interruptedAtFirst(t *testing.T, seed uint64, least int, forgets bool) {
+	desk := harness.NewDesktop(t)
+	usual := harness.UsualOffice(t, desk)
+	made := 0
+	for n := 0; made < least; n++ {
+		t.Run(fmt.Sprintf("office %d", n), func(t *testing.T) { // which ends all that is its own
+			o := harness.NewOffice(t, desk, usual.Service, usual.Front)
+			c := newCrashTest(t, o, rand.New(rand.NewPCG(seed+uint64(n), 0)), n%2 == 0, forgets)
+			c.setsUpInterrupted()
+			c.signsInInterrupted()
+			c.startsInterrupted()
+			c.Serve()
+			c.isUnharmed(c.Registered())
+			c.interrupt(c.Running)
+			c.Serve()
+			c.isUnharmed(c.Registered())
+			c.Stop()
+			made += c.interrupted
+		})
+		if t.Failed() {
+			return
+		}
+	}
+}
+
+// setsUpInterrupted interrupts the first set-up, perhaps more than once.
+func (c *crashTest) setsUpInterrupted() {
+	c.T.Helper()
+	for {
+		out := c.soon()
+		p := c.Begin("setup", c.SetupFlags()...)
+		p.In.Close()
+		c.awaits(out, p.Ended)
+		answered := ended(p, 0)
+		c.interrupt(p)
+		if answered {
+			c.isSet("client_id", "office-client")
+			return
+		}
+		if c.random.IntN(2) == 0 {
+			c.Setup()
+			return
+		}
+	}
+}
+
+// signsInInterrupted interrupts the first sign-in.
+func (c *crashTest) signsInInterrupted() {
+	c.T.Helper()
+	ctx, cancel := context.WithCancel(c.T.Context())
+	defer cancel()
+	out := c.soon()
+	p := c.Begin("login", "--no-browser")
+	walked := make(chan struct{})
+	go func() {
+		defer close(walked)
+		if address, ok := p.Said("http", out); ok {
+			harness.NewVisitor(c.Front.Authority).SignIn(ctx, "http"+address, harness.Olivia, true) // whose end is p's
+		}
+	}()
+	c.awaits(out, p.Ended)
+	answered := ended(p, 0)
+	c.interrupt(p)
+	cancel()
+	<-walked
+	s := c.Status()
+	if answered {
+		c.isUnharmed(s)
+		c.stopsIfFailed()
+	}
+	if !s.SignedIn {
+		c.MustLogin()
+	}
+}
