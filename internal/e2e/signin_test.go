@@ -105,25 +105,6 @@ func signDrawn(c *harness.Chromium, page string) {
 	c.Shows("Everyone has signed.")
 }
 
-func TestWithoutAPublicAddressTheJobIsDoneByAsking(t *testing.T) {
-	t.Parallel()
-	desk := harness.NewDesktop(t)
-	s := harness.StartService(t, desk.Env(), harness.ServiceOptions{Redirects: []string{"http://127.0.0.1/oauth/callback"}})
-	o := harness.NewOffice(t, desk, s, nil)
-	o.Setup("--tunnel", "none", "--redirect", "loopback")
-	o.Serve()
-	o.MustLogin()
-	st := o.Until("the limit is told", func(s harness.Status) bool { return s.Issue("no-tunnel") != "" })
-	if st.Tunnel.Kind != "none" || st.Tunnel.State != "off" || st.Endpoint.ID != "" {
-		t.Errorf("without a tunnel: %+v", st)
-	}
-	works(o, false)
-	if n := len(s.Endpoints()); n != 0 {
-		t.Errorf("%d endpoints are registered", n)
-	}
-	o.Must("logout")
-}
-
 func TestAPastedAddressSignsIn(t *testing.T) {
 	t.Parallel()
 	const nobody = "https://office.example.com/signed-in"

@@ -252,21 +252,6 @@ func wantFree(t *testing.T, folder string) {
 	}
 }
 
-func TestQuitEndsWhatRunsWithoutAWindowToo(t *testing.T) {
-	t.Parallel()
-	o := harness.UsualOffice(t, harness.NewDesktop(t))
-	o.Setup()
-	if said := o.Must("quit"); !strings.Contains(said, "not running") {
-		t.Errorf("with nobody there it said %q", said)
-	}
-	o.Serve()
-	o.Must("quit")
-	wantFree(t, o.Data)
-	if code := o.Running.Wait(); code != 0 {
-		t.Errorf("it ended with %d: %s", code, o.Running.Stderr)
-	}
-}
-
 // TestADisplayThatHangsKeepsNothing stops the X server, so that the window hangs, and asks the program to end: it ends in
 // time, and the data folder is free.
 func TestADisplayThatHangsKeepsNothing(t *testing.T) {

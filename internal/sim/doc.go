@@ -36,9 +36,13 @@
 // is, and let things happen at instants of their own (between). A step happens while everything else waits for time to pass.
 // The order in which goroutines go on that woke at the same instant is the runtime's, in which a real clock and chance take
 // part. So lives are played by this program compiled once more, with a runtime in which they do not (turns_test.go, and
-// turns/runtime.edits for what is changed in it), and memory is tidied up while nothing else goes on. That program reads JSON with
-// what is to take the place of encoding/json within, in half the time and with the same answers: lives were the same with both. The
-// trace, whose sum tells two runs apart, puts what happens at one instant in order.
+// turns/runtime.edits for what is changed in it), and memory is tidied up while nothing else goes on. Measured on a busy
+// computer, on one processor, each seed twice: without that runtime 13 of 20 had the same trace after the first hundred steps, with it
+// all 20. Of the other seven a request was made some milliseconds earlier or later, and then there were up to 13 more of them in a
+// thousand. A whole life has ten times as many steps, and to shrink one it is played dozens of times.
+//
+// That program reads JSON with what is to take the place of encoding/json within, in half the time and with the same answers: lives
+// were the same with both. The trace, whose sum tells two runs apart, puts what happens at one instant in order.
 //
 // Where the system lets a process have disks of its own (Linux name spaces), the disk can be full; elsewhere it never is. What
 // a power cut does to what was not flushed is not simulated here: package e2e pulls the plug.

@@ -251,23 +251,3 @@ func simulatePart(t *testing.T, part string, d time.Duration) {
 	t.Logf("in all: %d lives, %d days in the office with %d packages each, %.0f days in %v, %v of a processor",
 		runs, inOffice, packages, all.Hours()/24, time.Since(began).Round(time.Second), (spent() - used).Round(time.Second))
 }
-
-func TestTheLongestLivesAreLivedFirst(t *testing.T) {
-	var last month
-	var lives, days int
-	for m := range months(6001, 365, 31) {
-		if lives > 0 && m.burden > last.burden {
-			t.Errorf("%+v after %+v", m, last)
-		}
-		last = m
-		lives, days = lives+1, days+m.days
-	}
-	if lives != 12 || days != 365 {
-		t.Errorf("%d lives of %d days", lives, days)
-	}
-	longer, err1 := parse("1s send\n1s send\n1s sign\n1s sign")
-	shorter, err2 := parse("1s send\n1s send\n1s replace\n1s sign\n1s sign")
-	if burden(longer) <= burden(shorter) || err1 != nil || err2 != nil {
-		t.Errorf("%d and %d, %v, %v", burden(longer), burden(shorter), err1, err2)
-	}
-}

@@ -105,18 +105,3 @@ func elsewhere(t *testing.T) bool {
 	}
 	return true
 }
-
-// TestTheTurnsFitThisGo notices when Go has changed where its runtime is edited.
-func TestTheTurnsFitThisGo(t *testing.T) {
-	skipOnOtherGo(t)
-	if err := (overlay{}).inTurns(t.TempDir()); err != nil {
-		t.Error(err)
-	}
-}
-
-func skipOnOtherGo(t *testing.T) {
-	t.Helper()
-	if otherGo() {
-		t.Skipf("turns/runtime.edits is for %s, this is %s: lives do not replay exactly", turnsGo, runtime.Version())
-	}
-}
