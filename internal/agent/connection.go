@@ -298,8 +298,12 @@ func (a *Agent) registration() office.Check {
 	}
 	check := checkFine(message.StepEndpoint(), message.Registered(address))
 	check.At = at
-	if lost := health.EndpointLost; a.Health.Has(lost) {
-		check = checkWrong(message.StepEndpoint(), message.EndpointLost())
+	for _, i := range a.Health.List() {
+		switch i.ID {
+		case health.EndpointLost.ID, health.EndpointFails.ID:
+			check = checkWrong(message.StepEndpoint(), i.Message)
+			check.At = i.Since
+		}
 	}
 	return check
 }

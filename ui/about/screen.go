@@ -49,7 +49,7 @@ func New(d *env.Env, o Office) *Screen {
 	s.reader = async.NewReader(d.Work, func(context.Context) (agent.About, error) { return o.About(), nil }, s.show)
 	head := widgets.PadHV(20, 16, widgets.NewHeading(lang.L("Help")))
 	parts := widgets.Stack(16, s.help(), bindings(), s.facts(), layout.NewSpacer())
-	s.content = container.NewBorder(head, nil, nil, nil, widgets.NewVScroll(widgets.PadHV(20, 4, parts)))
+	s.content = container.NewBorder(head, nil, nil, nil, widgets.NewVScroll(widgets.PadHV(20, 4, widgets.AtMost(760, parts))))
 	return s
 }
 

@@ -140,7 +140,7 @@ func (s *Screen) layOut() {
 	}
 	s.filesColumn = columns.Objects[0]
 	head := widgets.PadHV(20, 12, widgets.Tall(s.clearing.MinSize().Height, widgets.Across(nil, s.heading, s.clearing)))
-	s.content = widgets.Between(head, s.bar.content, columns)
+	s.content = widgets.Between(head, s.bar.content, widgets.AtMost(1080, columns))
 }
 
 // layOutAnew makes room for rows that came or went. Fyne notices by itself that something has grown, but forgets it again

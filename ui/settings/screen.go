@@ -438,7 +438,7 @@ func (s *Screen) build() {
 	for _, p := range s.pages {
 		stack.Add(p)
 	}
-	s.scroll = widgets.NewVScroll(widgets.PadHV(20, 8, stack))
+	s.scroll = widgets.NewVScroll(widgets.PadHV(20, 8, widgets.AtMost(760, stack)))
 	head := widgets.Stack(4, widgets.PadHV(20, 16, widgets.NewHeading(lang.L("Settings"))), widgets.PadHV(12, 0, s.tabs))
 	s.content = widgets.Between(head, s.foot, s.scroll)
 	s.turn(tabDocuments)

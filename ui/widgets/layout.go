@@ -191,7 +191,8 @@ func Wide(w float32, content fyne.CanvasObject) *fyne.Container {
 	return atLeast(fyne.NewSize(w, 0), content)
 }
 
-// AtMost is content that gets no wider than w units: long lines are hard to read. What is left stays free at its right.
+// AtMost is content that gets no wider than w units, and more where text is larger: long lines are hard to read. What is left stays
+// free at its right.
 func AtMost(w float32, content fyne.CanvasObject) *fyne.Container {
 	return container.New(atMost(w), content)
 }
@@ -199,7 +200,7 @@ func AtMost(w float32, content fyne.CanvasObject) *fyne.Container {
 type atMost float32
 
 func (w atMost) Layout(objects []fyne.CanvasObject, size fyne.Size) {
-	objects[0].Resize(fyne.NewSize(min(size.Width, float32(w)), size.Height))
+	objects[0].Resize(fyne.NewSize(min(size.Width, square(w).MinSize(nil).Width), size.Height))
 	objects[0].Move(fyne.NewPos(0, 0))
 }
 

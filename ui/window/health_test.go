@@ -10,6 +10,7 @@ import (
 	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/lang"
 	"fyne.io/fyne/v2/test"
+	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
 	"countersign/internal/agent/health"
@@ -18,6 +19,7 @@ import (
 	"countersign/ui/i18n"
 	"countersign/ui/officetest"
 	"countersign/ui/screentest"
+	"countersign/ui/theme"
 	"countersign/ui/widgets"
 )
 
@@ -34,6 +36,29 @@ func TestTheStatusScreenListsEverythingWithItsAction(t *testing.T) {
 	b.Until(func() bool { return b.window.health.Text() == "" })
 	if got := len(b.window.statusView.issues.Objects); got != 1 {
 		t.Errorf("%d lines when all is well, want one that says so", got)
+	}
+}
+
+// TestWhatIsWrongIsTickedNowhere shows what is wrong with the way to the service and back, and with saving, one after the other.
+func TestWhatIsWrongIsTickedNowhere(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	ticked := func(issues ...agent.Issue) (n int) {
+		fine := agent.Status{SignedIn: true, Tunnel: agent.TunnelStatus{Kind: "ngrok", State: "up"}, Health: issues}
+		for _, line := range b.window.statusView.factsOf(fine) {
+			for _, o := range test.LaidOutObjects(line) {
+				if icon, is := o.(*widget.Icon); is && icon.Resource == theme.MarkSigned.Resource() {
+					n++
+				}
+			}
+		}
+		return n
+	}
+	all := ticked()
+	for _, state := range []health.State{health.ServiceFails, health.NetworkAsks, health.ClientRefused, health.SignInLapsed, health.KeyringLocked,
+		health.AddressClosed, health.EndpointFails, health.EndpointLost, health.FolderFails, health.FilesRefused, health.FilesFailed} {
+		if n := ticked(agent.Issue{ID: state.ID, Severity: state.Severity, Message: message.Stopped()}); n != all-1 {
+			t.Errorf("%s: %d lines are ticked, want all but one of %d", state.ID, n, all)
+		}
 	}
 }
 

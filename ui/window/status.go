@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,7 +37,7 @@ type statusView struct {
 func newStatusView(w *Window) *statusView {
 	m := &statusView{window: w, issues: widgets.Stack(8), facts: widgets.Stack(10)}
 	page := widgets.Stack(16, widgets.NewHeading(lang.L("Status")), m.issues, widgets.NewTitle(lang.L("Overview")), widgets.Card(m.facts))
-	m.content = widgets.NewVScroll(widgets.PadHV(20, 16, page))
+	m.content = widgets.NewVScroll(widgets.PadHV(20, 16, widgets.AtMost(760, page)))
 	return m
 }
 
@@ -46,7 +47,7 @@ func (m *statusView) Reload() { m.window.status.Ask() }
 
 func (m *statusView) show(s agent.Status) {
 	var cards []fyne.CanvasObject
-	if gravest, _ := env.Problem(s.Health); gravest.Message.IsZero() {
+	if len(s.Health) == 0 {
 		fine, _ := widgets.MarkLine(theme.MarkSigned, lang.L("Everything works."))
 		cards = append(cards, widgets.Card(fine))
 	}
@@ -110,7 +111,7 @@ func (m *statusView) factsOf(s agent.Status) []fyne.CanvasObject {
 	}
 	account := line(theme.MarkLater, service, lang.L("Not signed in"), "")
 	if s.SignedIn {
-		account = line(theme.MarkSigned, service, lang.L("Signed in"), s.Account.Email)
+		account = line(spoiled(theme.MarkSigned, s.Health, "service", "network", "client", "signin", "secret", "keyring"), service, lang.L("Signed in"), s.Account.Email)
 	}
 	address, where := m.addressOf(s.Tunnel)
 	events := lang.N("{{.PluralCount}} events received", s.Events.Received)
@@ -119,10 +120,24 @@ func (m *statusView) factsOf(s agent.Status) []fyne.CanvasObject {
 	saves := lang.N("{{.PluralCount}} files saved", s.Saves.Done)
 	left := lang.L("{{.Waiting}} waiting, {{.Failed}} failed", i18n.V{"Waiting": s.Saves.Pending, "Failed": s.Saves.Failed})
 	total := lang.L("{{.Total}} in all, {{.Executed}} fully signed", i18n.V{"Total": s.Packages.Total, "Executed": s.Packages.Executed})
-	return []fyne.CanvasObject{account, line(address, public, where, s.Tunnel.URL),
-		line(markOf(s.Events.Pending, s.Events.Problems), reported, events, waiting),
+	return []fyne.CanvasObject{account, line(spoiled(address, s.Health, "tunnel", "endpoint"), public, where, s.Tunnel.URL),
+		line(spoiled(markOf(s.Events.Pending, s.Events.Problems), s.Health, "endpoint-lost"), reported, events, waiting),
 		line(markOf(s.Packages.Open, s.Packages.Declined), packages, waitingLine(s.Packages), total),
-		line(markOf(s.Saves.Pending, s.Saves.Failed), saved, saves, left)}
+		line(spoiled(markOf(s.Saves.Pending, s.Saves.Failed), s.Health, "folder", "withheld", "saves"), saved, saves, left)}
+}
+
+// spoiled is mark, unless something is wrong that has one of these ids: what is wrong anywhere is ticked nowhere.
+func spoiled(mark theme.Mark, issues []agent.Issue, ids ...string) theme.Mark {
+	for _, i := range issues { // the gravest first
+		switch {
+		case !slices.Contains(ids, i.ID) || i.Severity == agent.Info:
+		case i.Severity == agent.Problem:
+			return theme.MarkProblem
+		default:
+			return theme.MarkNext
+		}
+	}
+	return mark
 }
 
 // named is what a line is about, never cut.
