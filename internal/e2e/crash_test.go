@@ -124,12 +124,13 @@ func newCrashTest(t testing.TB, o *harness.Office, random *rand.Rand, keyFile, f
 
 // soon is closed when the program is to be interrupted: after some requests to the disk, or some time.
 func (c *crashTest) soon() <-chan struct{} {
-	steps := 1 + c.random.IntN([]int{10, 60, 300}[c.random.IntN(3)])
-	if c.disk != nil {
+	size := c.random.IntN(3)
+	steps, while := 1+c.random.IntN([]int{10, 60, 300}[size]), time.Duration(c.random.IntN([]int{50, 400, 3000}[size]))*time.Millisecond
+	if c.disk != nil && c.random.IntN(2) == 0 {
 		return c.disk.CutAfter(steps)
 	}
 	out := make(chan struct{})
-	time.AfterFunc(time.Duration(steps)*time.Millisecond, func() { close(out) })
+	time.AfterFunc(while, func() { close(out) })
 	return out
 }
 

@@ -9,9 +9,11 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"countersign/internal/fasttest"
 )
 
-// Start starts Xvfb until the test has ended, and has $DISPLAY name it. Where there is none, the test fails.
+// Start starts Xvfb until the test has ended, and has $DISPLAY name it. Where there is none, the test fails, but for the fast loop.
 func Start(t *testing.T) {
 	t.Helper()
 	t.Setenv("DISPLAY", Server(t, "640x480x24"))
@@ -33,9 +35,7 @@ func Server(t *testing.T, screen string, more ...string) string {
 	defer ready.Close()
 	x := exec.Command("Xvfb", append([]string{"-displayfd", "3", "-screen", "0", screen, "-nolisten", "tcp", "-noreset"}, more...)...)
 	x.ExtraFiles = []*os.File{number}
-	if err := x.Start(); err != nil {
-		t.Fatal("this test needs Xvfb (package xvfb): ", err)
-	}
+	fasttest.Needs(t, "Xvfb (package xvfb)", x.Start())
 	number.Close()
 	t.Cleanup(func() {
 		x.Process.Kill()

@@ -16,6 +16,7 @@ import (
 	"fyne.io/fyne/v2/test"
 
 	"countersign/internal/agent"
+	"countersign/internal/fasttest"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/office/settingstest"
@@ -87,6 +88,7 @@ func TestTheFormGivesBackWhatItWasShown(t *testing.T) {
 }
 
 func TestAChoiceIsKeptAtOnce(t *testing.T) {
+	fasttest.Slow(t)
 	b, s := shown(t, officetest.Busy())
 	s.form.by["theme"].field.Said()
 	s.form.tunnel.SetSelected(s.form.tunnel.Options[2]) // none: the sign-in cannot come back through it
@@ -138,6 +140,7 @@ func TestAFolderThatIsChosenIsKept(t *testing.T) {
 }
 
 func TestATextIsKeptWhenThePersonGoesOn(t *testing.T) {
+	fasttest.Slow(t)
 	b, s := shown(t, officetest.Busy())
 	s.tabs.Choose(tabService)
 	e := entry(t, s, office.FieldClientID)
@@ -160,6 +163,7 @@ func TestATextIsKeptWhenThePersonGoesOn(t *testing.T) {
 }
 
 func TestOneWrongFieldKeepsNothingElseFromBeingKept(t *testing.T) {
+	fasttest.Slow(t)
 	b, s := shown(t, officetest.Busy())
 	e := entry(t, s, office.FieldNgrokDomain)
 	e.SetText("https://office.ngrok.app/path")
@@ -187,6 +191,7 @@ func TestOneWrongFieldKeepsNothingElseFromBeingKept(t *testing.T) {
 }
 
 func TestTheOfficesRefusalStandsBesideItsField(t *testing.T) {
+	fasttest.Slow(t)
 	o := officetest.Busy()
 	o.OnConfigure = func(office.Settings, office.Secrets) error {
 		return &agent.ConfigError{Fields: []office.FieldError{{Field: "listen", Text: message.PortInUse("127.0.0.1:8080")}}}
@@ -207,6 +212,7 @@ func TestTheOfficesRefusalStandsBesideItsField(t *testing.T) {
 }
 
 func TestANameIsPreviewedWhileItIsTyped(t *testing.T) {
+	fasttest.Slow(t)
 	o := officetest.Busy()
 	o.OnPreviewName = func(s office.Settings) (string, error) {
 		if strings.Contains(s.NameTemplate, "{x}") {
