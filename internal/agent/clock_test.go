@@ -77,24 +77,6 @@ func TestAClockThatIsPutRightWhileTheProgramRunsHoldsNothingUp(t *testing.T) {
 	}
 }
 
-func TestAClockThatWasPutRightWhileTheProgramWasOffHoldsNothingUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		clock := &wallClock{}
-		clock.jump(5 * time.Hour)
-		a, _, stop := quietOffice(t, 0, func(p *Params) { p.Now = clock.now })
-		a.Breaker.Open(a.Now(), time.Hour)
-		waits(t, a, 5*time.Minute)
-		stop()
-		clock.jump(-5 * time.Hour)
-		c, p := &canned{}, a.p
-		p.HTTP = &http.Client{Transport: c}
-		_, end := startAgain(t, p)
-		time.Sleep(time.Minute)
-		c.tried(t, "a minute after the start")
-		end()
-	})
-}
-
 func TestTryAgainTriesEverythingThatWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, c, stop := quietOffice(t, 0)

@@ -116,9 +116,7 @@ func worksUnderDecisions(t *testing.T, parts ...Component) {
 	}
 	stop()
 	<-done
-	if got := a.account.Settings().SaveTo; got != now {
-		t.Errorf("it works with %s", got)
-	}
+	expect(t, a.account.Settings().SaveTo, now, "it works with %s")
 }
 
 func TestDecisionsThatCannotBePutToUseAreToldUntilTheyAre(t *testing.T) {

@@ -389,9 +389,7 @@ func TestADocumentThatCannotBeReadKeepsNothingFromStarting(t *testing.T) {
 			if !b.Health.Has(health.RecordsUnreadable) || b.Health.Has(health.DataNotWritten) || b.Health.Has(health.DataRestored) {
 				t.Errorf("health: %+v", b.Health.List())
 			}
-			if err := b.Close(); err != nil {
-				t.Error(err)
-			}
+			noErr(t, b.Close())
 		})
 	}
 }
@@ -514,9 +512,7 @@ func TestUnlockIsOfferedOnlyWhereThereIsSomethingToUnlock(t *testing.T) {
 				t.Error("pressed in vain, and nobody is told")
 			}
 			ring.turn(false)
-			if err := a.Act(t.Context(), issues[0]); err != nil {
-				t.Error(err)
-			}
+			noErr(t, a.Act(t.Context(), issues[0]))
 			if left := must(a.Status()).Health; slices.ContainsFunc(left, func(i Issue) bool { return i.ID == "keyring" }) {
 				t.Errorf("it is there again, but health is %+v", left)
 			}

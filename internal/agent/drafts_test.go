@@ -76,9 +76,7 @@ func TestTemplatesUsedLastComeFirst(t *testing.T) {
 	if got := names(""); !slices.Equal(got, []string{"Engagement letter", "Lease agreement", "Non-disclosure agreement"}) {
 		t.Errorf("before any was used: %q", got)
 	}
-	if got := names("tena"); !slices.Equal(got, []string{"Lease agreement"}) {
-		t.Errorf("by the beginning of a role: %q", got)
-	}
+	expect(t, names("tena"), []string{"Lease agreement"}, "by the beginning of a role: %q")
 	d := office.NewPackage{EmptyFields: true, Template: o.chosen("Non-disclosure agreement")}
 	d.Signers = d.Template.Signers()
 	d.Signers[0].Email, d.Signers[1].Email = "a@example.com", "b@example.com" // one role, two people
@@ -168,9 +166,7 @@ func TestATemplateThatIsGoneIsRefusedWithASentence(t *testing.T) {
 	if state, err := o.Send(t.Context(), d, nil); err != nil || state.State != office.DraftFailed || state.Problem != message.TemplateGone("Lease agreement") {
 		t.Errorf("gone: %+v, %v", state, err)
 	}
-	if n := len(o.service.Packages()); n != 0 {
-		t.Errorf("%d packages", n)
-	}
+	expect(t, len(o.service.Packages()), 0, "%d packages")
 }
 
 // A service may have no such call. It is told once, and is no trouble of the service.

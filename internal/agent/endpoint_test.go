@@ -132,52 +132,6 @@ func (o *testOffice) owed() (list []struct {
 	return list, err
 }
 
-func TestAnotherServiceIsGivenNothingOfTheFirst(t *testing.T) {
-	o := newOfficeWith(t, quick, sandbox.Options{})
-	id := o.send()
-	settled := func() bool { return !o.packageOrZero(id).Checked.IsZero() && !o.moreToCome() }
-	o.eventually("nothing asks any more", settled)
-	first, second := o.service, o.another()
-	events := calls(first, "POST /events/endpoints/set")
-	o.use(second, office.Secrets{})
-	if s := o.Status(); s.SignedIn || s.Endpoint.ID != "" || s.Account.Email != "" {
-		t.Errorf("status: %+v", s)
-	}
-	if secret, _, _ := o.HasSecrets(); secret {
-		t.Error("the client secret of the first service is there")
-	}
-	if i := o.issue("secret"); i == nil || i.Action != ActSettings {
-		t.Errorf("nobody asks for the client secret: %+v", o.Status().Health)
-	}
-	o.eventually("the first service is told", func() bool {
-		list, err := o.owed()
-		return err == nil && len(list) == 0
-	})
-	if calls(first, "POST /connect/revoke") == 0 || calls(first, "POST /events/endpoints/set") == events {
-		t.Error("the sign-in was not ended at the first service")
-	}
-	o.restart()
-	if o.issue("secret") == nil {
-		t.Error("after a restart nobody asks for the client secret")
-	}
-	if requests, _ := second.Requests(); len(requests) > 0 {
-		t.Errorf("the second service was asked %d times before anybody signed in", len(requests))
-	}
-	o.use(second, office.Secrets{ClientSecret: sandbox.DemoClient().Secret})
-	noErr(t, o.SignIn(t.Context(), SignInOptions{}, visit))
-	o.eventually("the endpoint is registered anew", func() bool { return o.Status().Endpoint.ID != "" && o.issue("secret") == nil })
-	o.eventually("everything was asked about", func() bool { return !o.moreToCome() })
-	if n := len(o.Lines()); n != 1 {
-		t.Errorf("%d packages are in the list", n)
-	}
-	requests, _ := second.Requests()
-	for _, r := range requests {
-		if strings.Contains(r.Path, id) {
-			t.Errorf("the second service was asked about a package of the first: %s", r.Path)
-		}
-	}
-}
-
 func TestGoingBackToAServiceTakesUpItsPackagesAndDrafts(t *testing.T) {
 	o := newOfficeWith(t, quick, sandbox.Options{})
 	id := o.send()
@@ -224,13 +178,9 @@ func TestWhatBecameOfADraftForAnotherServiceIsNotSaidToBeChecked(t *testing.T) {
 		return text
 	}
 	o.use(second, office.Secrets{ClientSecret: sandbox.DemoClient().Secret})
-	if got := says(); got != message.OutcomeUnknownElsewhere(draft.Name) {
-		t.Errorf("at the second service it says %q", got)
-	}
+	expect(t, says(), message.OutcomeUnknownElsewhere(draft.Name), "at the second service it says %q")
 	o.use(first, office.Secrets{})
-	if got := says(); got != message.OutcomeUnknown(draft.Name) {
-		t.Errorf("at the first one again it says %q", got)
-	}
+	expect(t, says(), message.OutcomeUnknown(draft.Name), "at the first one again it says %q")
 }
 
 func TestAServiceThatIsDownDoesNotHoldUpItsSuccessorAndIsToldLater(t *testing.T) {
@@ -239,7 +189,15 @@ func TestAServiceThatIsDownDoesNotHoldUpItsSuccessorAndIsToldLater(t *testing.T)
 	first.Inject(sandbox.Fault{DelayMS: 60_000})
 	second := o.another()
 	o.takes(5*time.Second, "the change", func() { o.use(second, office.Secrets{}) })
+	if secret, _, _ := o.HasSecrets(); secret || o.Status().SignedIn {
+		t.Errorf("what the first service has given is there: %+v", o.Status())
+	}
 	o.restart()
+	if i := o.issue("secret"); i == nil || i.Action != ActSettings {
+		t.Errorf("nobody asks for the client secret: %+v", o.Status().Health)
+	}
+	requests, _ := second.Requests()
+	expect(t, len(requests), 0, "the second service was asked %d times before anybody signed in")
 	if list, err := o.owed(); err != nil || len(list) != 1 || list[0].Endpoint == "" || list[0].Refresh == "" {
 		t.Fatalf("owed: %d, %v", len(list), err)
 	}
@@ -329,9 +287,7 @@ func TestAFileThatOneClientUploadedIsNotUsedByAnother(t *testing.T) {
 	noErr(t, o.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(d) }))
 	o.outbox.Wake()
 	o.eventually("it is sent", func() bool { return o.draftIs(office.DraftSent) })
-	if n := calls(o.service, "POST /files/upload"); n != 1 {
-		t.Errorf("%d uploads", n)
-	}
+	expect(t, calls(o.service, "POST /files/upload"), 1, "%d uploads")
 }
 
 func TestWhatIsSentAgainIsUploadedAgain(t *testing.T) {
@@ -342,9 +298,7 @@ func TestWhatIsSentAgainIsUploadedAgain(t *testing.T) {
 	}
 	noErr(t, o.Resolve(o.Drafts()[0].ID, true))
 	o.eventually("it is sent", func() bool { return o.draftIs(office.DraftSent) })
-	if n := calls(o.service, "POST /files/upload"); n != 2 {
-		t.Errorf("%d uploads", n)
-	}
+	expect(t, calls(o.service, "POST /files/upload"), 2, "%d uploads")
 }
 
 func TestTokensOfASignInThatFailsAreRevoked(t *testing.T) {

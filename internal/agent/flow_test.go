@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,9 +18,7 @@ func TestASignedPackageIsSavedAndToldOnce(t *testing.T) {
 				o.eventually("the signature is told", func() bool { return len(o.notifications()) > i })
 			}
 			o.eventually("saved", func() bool { return o.Status().Packages.Saved == 1 })
-			if n := len(o.notifications()); n != 2 {
-				t.Errorf("%d notifications", n)
-			}
+			expect(t, len(o.notifications()), 2, "%d notifications")
 			for _, want := range []string{
 				"Ana Ruiz signed “Offer”. Next: Jan Weber.", "Everyone has signed “Offer”. Jan Weber signed last. “Offer - Offer 2026-118.pdf” saved in",
 			} {
@@ -29,9 +26,7 @@ func TestASignedPackageIsSavedAndToldOnce(t *testing.T) {
 					t.Errorf("told %d times: %s\n%s", n, want, strings.Join(o.notifications(), "\n"))
 				}
 			}
-			if got := o.files(); !slices.Equal(got, []string{"Offer - Offer 2026-118.pdf"}) {
-				t.Errorf("files: %q", got)
-			}
+			expect(t, o.files(), []string{"Offer - Offer 2026-118.pdf"}, "files: %q")
 			if h := o.Status().Health; len(h) != 0 {
 				t.Errorf("health: %+v", h)
 			}

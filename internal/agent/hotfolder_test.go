@@ -71,9 +71,7 @@ func TestADroppedFileIsSentOnceAndComesBackSigned(t *testing.T) {
 	}
 	o.restart()
 	o.eventually("nothing is on its way", func() bool { rows, err := o.HotFolders(); return err == nil && rows[0].Waiting == 0 })
-	if n := len(o.service.Packages()); n != 1 {
-		t.Errorf("sent %d times", n)
-	}
+	expect(t, len(o.service.Packages()), 1, "sent %d times")
 }
 
 func TestWhatMayBeDamagedIsNotSentAndNobodyReadsThatItCanBe(t *testing.T) {
@@ -145,7 +143,7 @@ func sampleDocument(t *testing.T) []byte {
 	return bytes
 }
 
-func TestALinkToSignIsAskedForByAddressOrName(t *testing.T) {
+func TestALinkToSignIsAskedForByAddressOrNameWhereThereAreLinks(t *testing.T) {
 	o := newOfficeWith(t, quick, sandbox.Options{})
 	id := o.send()
 	o.eventually("the signers are known", func() bool { p := o.packageOrZero(id); return len(p.Signers) == 2 && p.Signers[1].ID != "" })
@@ -163,14 +161,8 @@ func TestALinkToSignIsAskedForByAddressOrName(t *testing.T) {
 	if got := Message(err).String(); !strings.HasPrefix(got, "There is no package “no-package” here.") {
 		t.Errorf("%q", got)
 	}
-}
-
-func TestAServiceWithoutLinksSaysSoInOneSentence(t *testing.T) {
-	o := newOfficeWith(t, quick, sandbox.Options{})
-	id := o.send()
-	o.eventually("the signers are known", func() bool { return o.packageOrZero(id).Signers[0].ID != "" })
 	o.service.Inject(sandbox.Fault{Path: "/packages/*/link/sign/*", Status: 404, Body: "<h1>Not Found</h1>", Headers: map[string]string{"Content-Type": "text/html"}})
-	_, err := o.SignerPage(t.Context(), id, "ana@example.com")
+	_, err = o.SignerPage(t.Context(), id, "ana@example.com")
 	if !errors.Is(err, ErrNoLinks) || Message(err).String() != message.NoLinks().String() {
 		t.Errorf("%v", err)
 	}

@@ -231,13 +231,9 @@ func TestAPressOpensWhatWasSavedAndNothingElse(t *testing.T) {
 	}
 	press(said.About, office.ActionOpen)
 	press(said.About, office.ActionFolder)
-	if got := x.take(); !slices.Equal(got, []string{"open Offer - Offer 2026-118.pdf t", "folder Offer - Offer 2026-118.pdf t"}) {
-		t.Errorf("opened %q", got)
-	}
+	expect(t, x.take(), []string{"open Offer - Offer 2026-118.pdf t", "folder Offer - Offer 2026-118.pdf t"}, "opened %q")
 	press(said.About, office.ActionShow)
-	if got := shown(); got != said.About {
-		t.Errorf("shown %q", got)
-	}
+	expect(t, shown(), said.About, "shown %q")
 	for _, strange := range []office.Subject{"", "package/", "package/unknown", "problem/folder", "/etc/passwd", "package/../../etc/passwd"} {
 		press(strange, office.ActionOpen)
 		if got := shown(); got != strange || len(x.take()) > 0 {
@@ -251,9 +247,7 @@ func TestAPressOpensWhatWasSavedAndNothingElse(t *testing.T) {
 	noErr(t, os.Remove(file))
 	noErr(t, os.Symlink("/bin/sh", file))
 	press(said.About, office.ActionOpen)
-	if got := shown(); got != said.About {
-		t.Errorf("instead, %q is shown", got)
-	}
+	expect(t, shown(), said.About, "instead, %q is shown")
 	if got := x.take(); len(got) > 0 {
 		t.Errorf("opened %s", strings.Join(got, ", "))
 	}

@@ -378,9 +378,7 @@ func TestTheWayToNgrokIsTriedStepByStep(t *testing.T) {
 	s := office.DefaultSettings()
 	s.Tunnel, s.NgrokConnectURL, s.NgrokCA = office.TunnelNgrok, edge.ConnectAddr(), ca
 	works := []office.CheckResult{office.CheckFine, office.CheckFine, office.CheckFine, office.CheckFine}
-	if got := resultsOf(a.TryNgrok(t.Context(), s, nil)); !slices.Equal(got, works) {
-		t.Errorf("all works: %v", got)
-	}
+	expect(t, resultsOf(a.TryNgrok(t.Context(), s, nil)), works, "all works: %v")
 	edge.ShowWrongCertificate(true)
 	steps := a.TryNgrok(t.Context(), s, nil)
 	if got := resultsOf(steps); !slices.Equal(got, []office.CheckResult{office.CheckFine, office.CheckFine, office.CheckWrong, office.CheckUnknown}) {
@@ -389,9 +387,7 @@ func TestTheWayToNgrokIsTriedStepByStep(t *testing.T) {
 	if text := steps[2].Found.String(); !strings.Contains(text, "Nobody trusts this") || !strings.Contains(text, edge.ConnectAddr()) {
 		t.Errorf("people read %q", text)
 	}
-	if connected := edge.Counts().Sessions; connected != 0 {
-		t.Errorf("%d sessions were begun", connected)
-	}
+	expect(t, edge.Counts().Sessions, 0, "%d sessions were begun")
 }
 
 func resultsOf(steps []office.Check) (list []office.CheckResult) {

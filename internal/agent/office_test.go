@@ -29,7 +29,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-var noErr = looptest.NoErr
+var noErr, expect = looptest.NoErr, looptest.Expect
 
 // TestMain is the reader of documents as well, see readDocuments.
 func TestMain(m *testing.M) {

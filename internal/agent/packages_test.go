@@ -187,9 +187,7 @@ func TestAPackageThatIsDueSoonIsToldOnceEver(t *testing.T) {
 	c.jump(24 * time.Hour)
 	noErr(t, o.Archive(archived, false)) // now it may be told, and is the sign that the other one was passed over
 	o.looked("“Offer” is due tomorrow.")
-	if n := o.count("is due"); n != 2 {
-		t.Errorf("told %d times: %q", n, o.notifications())
-	}
+	expect(t, o.count("is due"), 2, "told %d times: %q", o.notifications())
 	if a := o.Activity(50); len(a) == 0 || id == "" {
 		t.Errorf("activity: %+v", a)
 	}
@@ -201,9 +199,7 @@ func TestWhatIsDueSoonIsOwedUntilPeopleWantToHear(t *testing.T) {
 	o.Snooze(c.now().Add(3*24*time.Hour + time.Hour))
 	c.jump(3 * 24 * time.Hour)
 	noErr(t, o.packages.TellDueSoon())
-	if n := o.count("is due"); n != 0 {
-		t.Errorf("told %d times during a snooze", n)
-	}
+	expect(t, o.count("is due"), 0, "told %d times during a snooze")
 	c.jump(2 * time.Hour)
 	o.looked("“Offer” is due")
 }
@@ -217,29 +213,7 @@ func TestNobodyIsToldOfDueDatesWhereTheOfficeWantsNone(t *testing.T) {
 	s.DueDays = 2
 	noErr(t, o.Configure(t.Context(), s, office.Secrets{}))
 	o.looked("“Offer” is due")
-	if n := o.count("is due"); n != 1 {
-		t.Errorf("told %d times", n)
-	}
-}
-
-func TestOldSignaturesAreNoNewsAfterARestartEither(t *testing.T) {
-	o := newOfficeWith(t, quick, sandbox.Options{})
-	id := o.send()
-	o.stop()
-	noErr(t, o.service.Sign(id, o.at(id).Signers[0].SignerID))
-	o.open()
-	o.change(id, func(p *office.Package) { // as after the first sign-in, when the list told of it
-		p.Checked, p.NextCheck, p.Created = time.Time{}, time.Time{}, o.Now().Add(-48*time.Hour)
-	})
-	told := len(o.notifications())
-	o.run()
-	o.eventually("it is asked about", func() bool { return o.packageOrZero(id).SignersDone == 1 })
-	o.restart()
-	o.eventually("it is online", func() bool { return o.Status().SignedIn && !o.moreToCome() })
-	o.stop()
-	if all := o.notifications(); len(all) != told {
-		t.Errorf("told: %q", all[told:])
-	}
+	expect(t, o.count("is due"), 1, "told %d times")
 }
 
 // received are the recipients of the one package that the service has.
@@ -271,9 +245,7 @@ func TestADraftKeepsWhoGetsACopyOverAKill(t *testing.T) {
 	o.eventually("it is sent", func() bool { return len(o.Lines()) == 1 })
 	// Jan signs, and so gets none.
 	want := []string{"CC eva@example.com", "CC office@example.com", "BCC boss@example.com"}
-	if got := o.received(); !slices.Equal(got, want) {
-		t.Errorf("the service has %q", got)
-	}
+	expect(t, o.received(), want, "the service has %q")
 	row, _ := o.Package(o.Lines()[0].ID)
 	if len(row.Recipients) != 3 || row.Recipients[0].DisplayName() != "Eva Klein" || !row.Recipients[2].Blind {
 		t.Errorf("the package: %+v", row.Recipients)

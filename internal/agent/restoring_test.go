@@ -134,9 +134,7 @@ func TestADraftThatWaitedIsNotSentASecondTimeAfterRestoring(t *testing.T) {
 	o.run()
 	o.eventually("the list tells that it was sent", func() bool { return o.draftNow(ids[0]).State == office.DraftSent })
 	o.caughtUp()
-	if n := len(o.service.Packages()); n != 1 {
-		t.Errorf("%d packages at the service", n)
-	}
+	expect(t, len(o.service.Packages()), 1, "%d packages at the service")
 	noErr(t, o.Resolve(ids[1], true)) // a person's word; its document was in the backup
 	o.eventually("the other one is sent, too", func() bool { return o.draftNow(ids[1]).State == office.DraftSent })
 }
@@ -236,9 +234,7 @@ func TestRestoringWaitsForTheKeyAndNothingIsBegunMeanwhile(t *testing.T) {
 		t.Error("a draft was taken that the restoring takes away")
 	}
 	o.restoredBy(ring)
-	if s := o.draftNow(held).State; s != office.DraftHeld {
-		t.Errorf("the draft is %s", s)
-	}
+	expect(t, o.draftNow(held).State, office.DraftHeld, "the draft is %s")
 	signAll(o, o.send())
 	o.eventually("work goes on", func() bool { return o.Status().Packages.Saved == 2 })
 }
@@ -315,9 +311,7 @@ func TestABackupThatWasChosenInVainIsNotChosenLater(t *testing.T) {
 	o.open()
 	o.loseData()
 	o.open()
-	if s := o.draftNow(held).State; s != office.DraftCancelled {
-		t.Errorf("an older backup was restored: what was cancelled is %s", s)
-	}
+	expect(t, o.draftNow(held).State, office.DraftCancelled, "an older backup was restored: what was cancelled is %s")
 	o.stop()
 }
 

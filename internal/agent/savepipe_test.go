@@ -150,9 +150,7 @@ func TestALargeFileDoesNotHoldUpTheNext(t *testing.T) {
 	}
 	close(s.hold["large"])
 	waitUntil(t, a, "the large one is saved", func() bool { return a.packageOrZero("large").Saved })
-	if n := len(s.begun); n != 2 {
-		t.Errorf("%d downloads of two files", n)
-	}
+	expect(t, len(s.begun), 2, "%d downloads of two files")
 }
 
 func TestADownloadUnderWaySurvivesTheTroubleOfOthers(t *testing.T) {
@@ -171,9 +169,7 @@ func TestADownloadUnderWaySurvivesTheTroubleOfOthers(t *testing.T) {
 			begun++
 		}
 	}
-	if begun != 1 {
-		t.Errorf("the large one was begun %d times", begun)
-	}
+	expect(t, begun, 1, "the large one was begun %d times")
 }
 
 func TestFilesThatWaitForTheDiskDoNotHoldUpDownloads(t *testing.T) {
@@ -229,21 +225,15 @@ func TestWhatIsFoundTogetherIsToldAtOnceWhenNothingMoreIsToCome(t *testing.T) {
 		synctest.Wait()
 		a.announcer.Announce(office.Fact{Key: "1", Title: message.SomeoneSigned("One")}, office.Fact{Key: "2", Title: message.SomeoneSigned("Two")})
 		synctest.Wait()
-		if told.Load() != 2 {
-			t.Errorf("told %d at once", told.Load())
-		}
+		expect(t, told.Load(), 2, "told %d at once")
 		// A package that is still to be asked about may bring more; people do not wait for it forever.
 		executed(t, a, "p", false)
 		a.askNow("p")
 		a.announcer.Announce(office.Fact{Key: "3", Title: message.SomeoneSigned("Three")}, office.Fact{Key: "4", Title: message.SomeoneSigned("Four")})
 		synctest.Wait()
-		if told.Load() != 2 {
-			t.Errorf("told %d while more was under way", told.Load())
-		}
+		expect(t, told.Load(), 2, "told %d while more was under way")
 		time.Sleep(time.Second)
 		synctest.Wait()
-		if told.Load() != 4 {
-			t.Errorf("told %d after the pause", told.Load())
-		}
+		expect(t, told.Load(), 4, "told %d after the pause")
 	})
 }

@@ -145,9 +145,7 @@ func TestANewFolderIsMadeAndTried(t *testing.T) {
 	// A drive that is away for a while keeps nobody from changing something else.
 	noErr(t, os.RemoveAll(filepath.Join(dir, "a")))
 	s.Notify = office.NotifyNone
-	if err := a.Configure(t.Context(), s, office.Secrets{}); err != nil {
-		t.Error(err)
-	}
+	noErr(t, a.Configure(t.Context(), s, office.Secrets{}))
 	if _, err := os.Stat(s.SaveTo); err == nil {
 		t.Error("a folder that is away was made anew")
 	}

@@ -53,9 +53,7 @@ func (o *testOffice) wantWithdrawn(id string) {
 	if p.State != office.PackageRescinded || p.Withdrawal == nil || p.Withdrawal.State != office.WithdrawDone || p.Withdrawal.Message != "The rent was wrong." {
 		o.t.Errorf("here: %s, %+v", p.State, p.Withdrawal)
 	}
-	if n := o.toldInActivity("withdrew “Offer”."); n != 1 {
-		o.t.Errorf("the activity tells it %d times: %+v", n, o.Activity(20))
-	}
+	expect(o.t, o.toldInActivity("withdrew “Offer”."), 1, "the activity tells it %d times: %+v", o.Activity(20))
 	if n := o.count("not withdrawn"); n != 0 {
 		o.t.Errorf("told: %q", o.notifications())
 	}
@@ -153,9 +151,7 @@ func TestWhatWasSignedFirstIsSavedAndSaidSo(t *testing.T) {
 	o.eventually("it is saved", func() bool { return saved(o, id) })
 	o.eventually("people are told", func() bool { return o.count("“Offer” was not withdrawn. Everybody had signed") == 1 })
 	o.restart()
-	if n := o.toldInActivity("was not withdrawn"); n != 1 {
-		t.Errorf("the activity tells it %d times", n)
-	}
+	expect(t, o.toldInActivity("was not withdrawn"), 1, "the activity tells it %d times")
 	if p := o.packageOrZero(id); p.State != office.PackageExecuted {
 		t.Errorf("the package: %+v", p)
 	}
@@ -298,9 +294,7 @@ func TestNoOtherServiceIsAskedToWithdraw(t *testing.T) {
 	if x := o.withdraw(id)[0]; x.State != office.WithdrawRefused || x.Problem.ID() != "package.at-another-service" {
 		t.Errorf("told: %+v", x)
 	}
-	if n := calls(second, rescindRoute); n != 0 {
-		t.Errorf("the second service was asked %d times", n)
-	}
+	expect(t, calls(second, rescindRoute), 0, "the second service was asked %d times")
 	o.use(first, office.Secrets{ClientSecret: sandbox.DemoClient().Secret})
 	noErr(t, o.SignIn(t.Context(), SignInOptions{}, visit))
 	o.eventually("it is withdrawn where it is", func() bool { return o.at(id).State == "rescinded" })
@@ -357,9 +351,7 @@ func TestWhatIsWithdrawnElsewhereSaysSoWithItsMessage(t *testing.T) {
 		t.Errorf("known of it: %+v", w)
 	}
 	o.eventually("the activity tells it", func() bool { return o.toldInActivity("“Offer” was withdrawn.") == 1 })
-	if n := o.Status().Events.Problems; n != 0 {
-		t.Errorf("%d events with problems", n)
-	}
+	expect(t, o.Status().Events.Problems, 0, "%d events with problems")
 }
 
 // correction is the draft that takes the place of a package.
@@ -389,14 +381,10 @@ func TestACorrectionGoesOutOnceTheFirstOneIsWithdrawn(t *testing.T) {
 			o.eventually("it says what it waits for", func() bool {
 				return slices.ContainsFunc(o.Drafts(), func(d office.Draft) bool { return d.Problem.ID() == "withdrawal.corrected-waits" })
 			})
-			if n := len(o.service.Packages()); n != 1 {
-				t.Errorf("the service has %d packages that can be signed", n)
-			}
+			expect(t, len(o.service.Packages()), 1, "the service has %d packages that can be signed")
 			o.service.Heal(drop)
 			o.eventually("it is sent", func() bool { return len(o.service.Packages()) == 2 && len(o.Drafts()) == 0 })
-			if o.at(id).State != "rescinded" {
-				t.Errorf("the first one is %s", o.at(id).State)
-			}
+			expect(t, o.at(id).State, "rescinded", "the first one is %s")
 		})
 	}
 }
@@ -476,9 +464,7 @@ func TestAWithdrawalThatNobodyConfirmsIsToldAfterItsTimeAndLetGoByHand(t *testin
 	if w.State != office.WithdrawUnknown || o.Health.Has(health.WithdrawalWaits) || o.toldInActivity("Countersign no longer waits to hear whether “Offer” was withdrawn.") != 1 || o.count("not withdrawn") != 0 {
 		t.Errorf("let go: %+v, %v, told %q", w, o.Health.List(), o.notifications())
 	}
-	if n := calls(o.service, rescindRoute); n != 0 {
-		t.Errorf("it was asked for %d times more", n)
-	}
+	expect(t, calls(o.service, rescindRoute), 0, "it was asked for %d times more")
 	// The lost call is done at last, and the status says so.
 	noErr(t, o.service.Rescind(id, "The rent was wrong.", true))
 	o.service.Heal(0)

@@ -58,9 +58,7 @@ func TestARevocationIsNotGivenUpForATimeInWhichNobodyTried(t *testing.T) {
 			t.Errorf("it is told for ever: %+v, %v", list, err)
 		}
 		stop()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
+		noErr(t, <-ended)
 	})
 }
 
@@ -81,9 +79,7 @@ func TestARevocationThatCannotBeNotedIsNotSentWithoutEnd(t *testing.T) {
 			t.Errorf("noted, once it can be: %+v, %v", list, err)
 		}
 		stop()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
+		noErr(t, <-ended)
 	})
 }
 

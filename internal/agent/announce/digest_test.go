@@ -38,9 +38,7 @@ func TestOneNotificationForOneSignerAndPackageInAMoment(t *testing.T) {
 	m.add(noon, signedBy("Jan", "Lease", "a", false), signedBy("Jan", "Lease", "b", false), signedBy("Jan", "Offer", "c", false),
 		signedBy("Ana", "Lease", "a", false), signedBy("Jan", "Lease", "d", false))
 	want := []string{"Jan signed 3 documents in “Lease”.", "Jan signed “Offer”. Document: “c”.", "Ana signed “Lease”. Document: “a”."}
-	if got := texts(m.take(noon, false)); !slices.Equal(got, want) {
-		t.Errorf("told %q", got)
-	}
+	expect(t, texts(m.take(noon, false)), want, "told %q")
 	if got := m.take(noon.Add(time.Hour), true); len(got) != 0 {
 		t.Errorf("told again: %q", texts(got))
 	}
@@ -56,9 +54,7 @@ func TestAPersonWhoSignsOneDocumentAfterTheOtherIsToldOfOnce(t *testing.T) {
 	}
 	m.add(noon.Add(time.Second), signedBy("Jan", "Lease", "b", false))
 	want := []string{"Jan signed 2 documents in “Lease”."}
-	if got := texts(m.take(noon.Add(time.Second), false)); !slices.Equal(got, want) {
-		t.Errorf("told %q", got)
-	}
+	expect(t, texts(m.take(noon.Add(time.Second), false)), want, "told %q")
 	m.add(noon, first) // and does not sign the second
 	if got := m.take(noon.Add(partialHeld), false); len(got) != 1 {
 		t.Errorf("told %q", texts(got))
@@ -73,9 +69,7 @@ func TestTheLastSignatureAndTheFilesAreOneNotification(t *testing.T) {
 	}
 	m.add(noon.Add(2*time.Second), savedOf("Lease"))
 	want := []string{"Everyone has signed “Lease”. Jan signed last. 2 files saved in Signed."}
-	if got := texts(m.take(noon.Add(2*time.Second), false)); !slices.Equal(got, want) {
-		t.Errorf("told %q", got)
-	}
+	expect(t, texts(m.take(noon.Add(2*time.Second), false)), want, "told %q")
 }
 
 // The events of the signatures may come after that of the executed package, when everyone has signed by each of them.
@@ -83,9 +77,7 @@ func TestASignatureBesideTheOneThatIsToldWithTheFilesIsToldToo(t *testing.T) {
 	var m digest
 	m.add(noon, signedBy("Jan", "Lease", "a", true), signedBy("Ana", "Lease", "a", true), savedOf("Lease"))
 	want := []string{"Jan signed “Lease”. Document: “a”. Everyone has signed.", "Everyone has signed “Lease”. Ana signed last. 2 files saved in Signed."}
-	if got := texts(m.take(noon, false)); !slices.Equal(got, want) {
-		t.Errorf("told %q", got)
-	}
+	expect(t, texts(m.take(noon, false)), want, "told %q")
 }
 
 // TestWhoSignedLastIsNotGuessedByWhoWasHeardOfLast has Jan sign after Ana, of whom is heard later.
@@ -120,9 +112,7 @@ func TestASignatureThatComesWithTheFilesIsToldWithThem(t *testing.T) {
 	var m digest
 	m.add(noon, savedOf("Lease"), jan)
 	want := []string{"Everyone has signed “Lease”. Jan signed last. 2 files saved in Signed."}
-	if got := texts(m.take(noon, false)); !slices.Equal(got, want) {
-		t.Errorf("told %q", got)
-	}
+	expect(t, texts(m.take(noon, false)), want, "told %q")
 	m.add(noon, jan) // and when people were told of the files, there is nothing to wait for
 	if got := texts(m.take(noon, false)); len(got) != 1 {
 		t.Errorf("told after the files: %q", got)

@@ -24,9 +24,7 @@ func TestSavedFilesAreNamedWhereTheyAreWhatWasSignedFirst(t *testing.T) {
 		"Saved in Signed: Lease.pdf, master file.pdf.":        {job(office.FileMaster, "2026/master file.pdf"), job(office.FileSigned, "Lease/Lease.pdf")},
 		"Saved in Signed/2026/Lease: Lease.pdf, Mandate.pdf.": {job(office.FileSigned, "2026/Lease/Lease.pdf"), job(office.FileSigned, "2026/Lease/Mandate.pdf")},
 	} {
-		if got := savedFact(p, jobs).Body.String(); got != filepath.FromSlash(want) {
-			t.Errorf("%q, want %q", got, want)
-		}
+		expect(t, savedFact(p, jobs).Body.String(), filepath.FromSlash(want), "%q, want %q", want)
 	}
 }
 

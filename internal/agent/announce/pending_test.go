@@ -54,9 +54,7 @@ func TestWhatWaitedWhenTheProgramWasKilledIsToldOnceByTheNextStart(t *testing.T)
 		r.found(t, p, office.Signature{DocumentID: "a", SignerID: "jan"}) // and killed before it was announced
 		next := r.again(t)
 		time.Sleep(time.Minute)
-		if n := next.count("Jan Weber signed “Lease”."); n != 1 {
-			t.Errorf("told %d times", n)
-		}
+		expect(t, next.count("Jan Weber signed “Lease”."), 1, "told %d times")
 		third := r.again(t)
 		time.Sleep(time.Minute)
 		if n := third.count(""); n != 0 {
@@ -130,9 +128,7 @@ func TestAPersonWhoTakesTimeForEachDocumentIsToldOfOnce(t *testing.T) {
 		now = now.Add(5 * time.Second)
 		told += len(m.take(now, false))
 	}
-	if told != 2 {
-		t.Errorf("told %d times in two and a half minutes", told)
-	}
+	expect(t, told, 2, "told %d times in two and a half minutes")
 }
 
 func TestASnoozeOutlivesARestartAndEndsThoughTheClockIsSetBack(t *testing.T) {

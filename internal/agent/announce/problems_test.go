@@ -18,36 +18,26 @@ func TestAProblemThatLastsIsToldOnceAndOnceMoreEachDay(t *testing.T) {
 		r.Health.Set(health.FolderFails, folderGone)
 		r.Health.Set(health.ServiceFails, message.ServiceSilent())
 		time.Sleep(health.FolderFails.After - time.Second)
-		if n := r.count(""); n != 0 {
-			t.Errorf("told %d times before it has stood for %v", n, health.FolderFails.After)
-		}
+		expect(t, r.count(""), 0, "told %d times before it has stood for %v", health.FolderFails.After)
 		time.Sleep(2 * time.Second)
 		if n := r.count("The folder “Dr. Signed” cannot be found. | 1 file is waiting until the folder is back. You can also choose another folder."); n != 1 || r.count("") != 1 {
 			t.Errorf("told %d times, %d in all", n, r.count(""))
 		}
 		time.Sleep(problemAgain - time.Minute)
-		if n := r.count("folder"); n != 1 {
-			t.Errorf("told %d times on the first day", n)
-		}
+		expect(t, r.count("folder"), 1, "told %d times on the first day")
 		time.Sleep(2 * time.Minute)
-		if n := r.count("folder"); n != 2 {
-			t.Errorf("told %d times after a day", n)
-		}
+		expect(t, r.count("folder"), 2, "told %d times after a day")
 		// One that comes and goes is one problem; one that comes back the next week is another.
 		r.Health.Clear(health.FolderFails)
 		time.Sleep(10 * time.Minute)
 		r.Health.Set(health.FolderFails, folderGone)
 		time.Sleep(time.Hour)
-		if n := r.count("folder"); n != 2 {
-			t.Errorf("told %d times after it came back", n)
-		}
+		expect(t, r.count("folder"), 2, "told %d times after it came back")
 		r.Health.Clear(health.FolderFails)
 		time.Sleep(7 * 24 * time.Hour)
 		r.Health.Set(health.FolderFails, folderGone)
 		time.Sleep(health.FolderFails.After + time.Second)
-		if n := r.count("folder"); n != 3 {
-			t.Errorf("told %d times a week later", n)
-		}
+		expect(t, r.count("folder"), 3, "told %d times a week later")
 	})
 }
 
@@ -57,13 +47,9 @@ func TestAProblemIsToldAfterThePauseAndNotAgainAfterAStart(t *testing.T) {
 		r.Snooze(time.Now().Add(2 * time.Hour))
 		r.Health.Set(health.FolderFails, folderGone)
 		time.Sleep(time.Hour)
-		if n := r.count(""); n != 0 {
-			t.Errorf("told %d times during the pause", n)
-		}
+		expect(t, r.count(""), 0, "told %d times during the pause")
 		time.Sleep(time.Hour + 2*problemLook)
-		if n := r.count("folder"); n != 1 {
-			t.Errorf("told %d times after the pause", n)
-		}
+		expect(t, r.count("folder"), 1, "told %d times after the pause")
 		told := map[string]toldProblem{"folder": {Told: time.Now()}}
 		r.Health.Clear(health.FolderFails) // as after a start, when the issue is found anew
 		r.Health.Set(health.FolderFails, folderGone)
@@ -127,14 +113,10 @@ func TestNobodyIsToldOfWhatTheyDidThemselves(t *testing.T) {
 		r.Health.Set(health.AddressClosed, message.NoConnection())
 		r.Health.Set(health.ServiceFails, message.ServiceSilent())
 		time.Sleep(time.Hour)
-		if n := r.count(""); n != 0 {
-			t.Errorf("told %d times", n)
-		}
+		expect(t, r.count(""), 0, "told %d times")
 		r.Health.Clear(health.ServiceFails)
 		time.Sleep(time.Minute)
-		if n := r.count("ngrok"); n != 1 {
-			t.Errorf("told %d times of the address alone", n)
-		}
+		expect(t, r.count("ngrok"), 1, "told %d times of the address alone")
 	})
 }
 

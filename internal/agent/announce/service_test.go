@@ -17,7 +17,7 @@ import (
 	"countersign/internal/store"
 )
 
-var noErr = looptest.NoErr
+var noErr, expect = looptest.NoErr, looptest.Expect
 
 // testService is a Service that runs, with what it needs in the test's hands. It lives in a bubble.
 type testService struct {
@@ -93,15 +93,11 @@ func TestWhatIsFoundTogetherIsHeldBackUntilTheWorkEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newService(t, nil)
 		r.Announce(office.Fact{Title: message.SomeoneSigned("One")}, office.Fact{Title: message.SomeoneSigned("Two")})
-		if n := r.count(""); n != 2 {
-			t.Errorf("%d raised at once, with nothing under way", n)
-		}
+		expect(t, r.count(""), 2, "%d raised at once, with nothing under way")
 		r.more.Store(true)
 		r.Announce(office.Fact{Title: message.SomeoneSigned("Three")}, office.Fact{Title: message.SomeoneSigned("Four")})
 		time.Sleep(meetPause / 2)
-		if n := r.count(""); n != 2 {
-			t.Errorf("%d raised while more was under way", n)
-		}
+		expect(t, r.count(""), 2, "%d raised while more was under way")
 		r.more.Store(false)
 		began := time.Now()
 		r.WorkEnded()
@@ -112,9 +108,7 @@ func TestWhatIsFoundTogetherIsHeldBackUntilTheWorkEnds(t *testing.T) {
 		r.more.Store(true)
 		r.Announce(office.Fact{Title: message.SomeoneSigned("Five")}, office.Fact{Title: message.SomeoneSigned("Six")})
 		time.Sleep(meetPause)
-		if n := r.count(""); n != 6 {
-			t.Errorf("%d raised though the work takes long", n)
-		}
+		expect(t, r.count(""), 6, "%d raised though the work takes long")
 	})
 }
 
@@ -144,21 +138,15 @@ func TestCatchingUpIsWaitedForButNotForEver(t *testing.T) {
 			time.Sleep(catchingUpLast / 2)
 			r.WorkEnded()
 		}
-		if n := r.count(""); n != 0 {
-			t.Errorf("%d raised while catching up", n)
-		}
+		expect(t, r.count(""), 0, "%d raised while catching up")
 		r.catchingUp.Store(false)
 		r.WorkEnded()
 		time.Sleep(catchingUpLast)
-		if n := r.count(""); n != 1 {
-			t.Errorf("%d raised after the last was caught up with", n)
-		}
+		expect(t, r.count(""), 1, "%d raised after the last was caught up with")
 		r.catchingUp.Store(true)
 		r.Announce(office.Fact{Title: message.SomeoneSigned("Two"), CaughtUp: true})
 		time.Sleep(maxCatchingUp + time.Second)
-		if n := r.count(""); n != 2 {
-			t.Errorf("%d raised though catching up takes long", n)
-		}
+		expect(t, r.count(""), 2, "%d raised though catching up takes long")
 	})
 }
 
@@ -191,9 +179,7 @@ func TestAProblemNotedAsToldIsToldThoughTheProgramEnds(t *testing.T) {
 			time.Sleep(time.Millisecond) // whatever ends by itself has ended
 		}
 		time.Sleep(health.FolderFails.After + time.Second)
-		if n := r.count(""); n != 1 {
-			t.Errorf("told %d times", n)
-		}
+		expect(t, r.count(""), 1, "told %d times")
 	})
 }
 
@@ -240,9 +226,7 @@ func TestAFactIsNewsOnce(t *testing.T) {
 			return titles
 		}
 		want := "Jan Peeters signed “Lease”. Jan Peeters declined to sign “Lease”. Everyone has signed “Lease”."
-		if got := strings.Join(find(), " "); got != want {
-			t.Errorf("news: %s", got)
-		}
+		expect(t, strings.Join(find(), " "), want, "news: %s")
 		if got := find(); len(got) != 0 {
 			t.Errorf("news again: %q", got)
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"slices"
 	"testing"
 
 	"countersign/internal/archive"
@@ -59,9 +58,7 @@ func TestAnExportCopiesWhatIsSavedAndReplacesNothing(t *testing.T) {
 		if want := (office.Exported{Packages: 2, Files: 2, Copied: 2}); err != nil || got != want {
 			t.Errorf("%+v, %v", got, err)
 		}
-		if names := inside(t, to); !slices.Equal(names, []string{"Lease/Lease.pdf", "Offer (2).pdf", "offer.PDF"}) {
-			t.Errorf("there are %q", names)
-		}
+		expect(t, inside(t, to), []string{"Lease/Lease.pdf", "Offer (2).pdf", "offer.PDF"}, "there are %q")
 	}
 	if old, err := os.ReadFile(filepath.Join(to, "offer.PDF")); string(old) != "another one" || err != nil {
 		t.Errorf("what was there is %q, %v", old, err)

@@ -22,7 +22,7 @@ import (
 	"github.com/zeebo/blake3"
 )
 
-var noErr = looptest.NoErr
+var noErr, expect = looptest.NoErr, looptest.Expect
 
 // testService is a Service with what it needs in the test's hands. Nobody is signed in, and it does not run.
 type testService struct {
@@ -304,9 +304,7 @@ func TestADocumentWaitsItsTurnThoughTheRecordOfItsPackageCannotBeRead(t *testing
 	x := newService(t)
 	j := x.plan("p")[0]
 	looptest.Spoil(t, &x.Base, "", "packages", "package_lines")
-	if err := x.refused(t.Context(), j, &esign.Error{Kind: esign.NotFound, Status: 404}); err != nil {
-		t.Error(err)
-	}
+	noErr(t, x.refused(t.Context(), j, &esign.Error{Kind: esign.NotFound, Status: 404}))
 	if got := x.job(j); got.Tries != 1 || got.NextTry.IsZero() {
 		t.Errorf("it is tried again at once: %+v", got)
 	}

@@ -196,9 +196,7 @@ func TestOnlyOldDropsThatNothingNamesAreForgotten(t *testing.T) {
 			t.Errorf("after %v: %v", c.after, err)
 		}
 	}
-	if err := Sweep(filepath.Join(root, "none"), now, nil); err != nil {
-		t.Error(err)
-	}
+	noErr(t, Sweep(filepath.Join(root, "none"), now, nil))
 }
 
 // A disk that is looked for may hang, and everything that is cleaned up with it.

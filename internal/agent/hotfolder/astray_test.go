@@ -25,9 +25,7 @@ func TestAFileThatCannotBeMovedIsRecordedOnce(t *testing.T) {
 		}
 		noErr(t, os.Remove(filepath.Join(f.Path, office.HotWaiting)))
 		d.looks()
-		if n := len(d.drafts()); n != 2 {
-			t.Errorf("%d packages", n)
-		}
+		expect(t, len(d.drafts()), 2, "%d packages")
 	})
 }
 
@@ -71,9 +69,7 @@ func TestAFileOutlivesThatItsDiskIsNotThere(t *testing.T) {
 				noErr(t, os.Remove(f.Path))
 				noErr(t, os.Rename(away, f.Path))
 				d.looks()
-				if n := len(d.drafts()); n != 1 {
-					t.Errorf("%d packages, and there are %q", n, files(t, f.Path))
-				}
+				expect(t, len(d.drafts()), 1, "%d packages, and there are %q", files(t, f.Path))
 			})
 		})
 	}
@@ -122,9 +118,7 @@ func TestAFolderWhoseShareIsAwayIsNeverMadeAnew(t *testing.T) {
 		noErr(t, os.Rename(away, f.Path))
 		write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
 		d.looks()
-		if n := len(d.drafts()); n != 1 {
-			t.Errorf("once it is back, %d are sent", n)
-		}
+		expect(t, len(d.drafts()), 1, "once it is back, %d are sent")
 	})
 }
 
@@ -157,9 +151,7 @@ func TestAFolderIsNotAskedAboutWhatWaitsForPeople(t *testing.T) {
 		d.looks()
 		noErr(t, os.Rename(f.Path+" away", f.Path))
 		d.looks()
-		if got := files(t, f.Path); !slices.Equal(got, []string{"Sent/Lease.pdf", "Signed/Lease signed.pdf"}) {
-			t.Errorf("there are %q", got)
-		}
+		expect(t, files(t, f.Path), []string{"Sent/Lease.pdf", "Signed/Lease signed.pdf"}, "there are %q")
 	})
 }
 

@@ -34,9 +34,7 @@ func TestALinkInThePlaceOfASubfolderLeadsNowhere(t *testing.T) {
 				d.looks()
 				d.executed("Lease.pdf", pdf("signed"))
 				d.looks()
-				if got := files(t, elsewhere); !slices.Equal(got, []string{"private.pdf"}) {
-					t.Errorf("elsewhere there are %q", got)
-				}
+				expect(t, files(t, elsewhere), []string{"private.pdf"}, "elsewhere there are %q")
 				waits := message.SendFolderLink(f.Called(), place)
 				if rows, err := d.Folders(); err != nil || rows[0].Problem != waits || !rows[1].Problem.IsZero() {
 					t.Errorf("people read %+v, %v", rows, err)
@@ -87,9 +85,7 @@ func TestALinkInThePlaceOfAFilesOwnSubfolderLeadsNowhere(t *testing.T) {
 				noErr(t, os.Symlink(elsewhere, own[0]))
 				d.decide(func(x *office.Draft) { x.State = office.DraftSent })
 				d.looks()
-				if n := len(d.drafts()); n != drafts {
-					t.Errorf("%d packages", n)
-				}
+				expect(t, len(d.drafts()), drafts, "%d packages")
 				if got := files(t, elsewhere); !slices.Equal(got, []string{"Lease.pdf"}) || !d.Health.Has(health.HotFolderWaits) {
 					t.Errorf("elsewhere there are %q; health has %v", got, d.Health.List())
 				}
@@ -151,9 +147,7 @@ func TestWhatAnOrderlyQuitInterruptsComesBackWithTheNextStart(t *testing.T) {
 				d.crash = nil
 				d.restart()
 				d.looks()
-				if got := files(t, f.Path); !slices.Equal(got, []string{"Sent/Lease.pdf", "Signed/Lease signed.pdf"}) {
-					t.Errorf("there are %q", got)
-				}
+				expect(t, files(t, f.Path), []string{"Sent/Lease.pdf", "Signed/Lease signed.pdf"}, "there are %q")
 			})
 		})
 	}
@@ -227,9 +221,7 @@ func TestALinkInThePlaceOfTheFolderItselfIsAQuestion(t *testing.T) {
 				f.Ask = true
 				d.put(f) // it is right: a person says so
 				d.looks()
-				if n := len(d.drafts()); n != sent+1 {
-					t.Errorf("once a person has confirmed it, there are %d packages", n)
-				}
+				expect(t, len(d.drafts()), sent+1, "once a person has confirmed it, there are %d packages")
 			})
 		})
 	}

@@ -44,17 +44,13 @@ func TestADocumentInWaitingThatNobodyKnowsWaitsForAPerson(t *testing.T) {
 				if len(all) != 1 || all[0].State != office.DraftHeld || all[0].Problem != message.FileOfBefore("Lease.pdf") {
 					t.Fatalf("the drafts are %+v", all)
 				}
-				if n := d.rows()[0].Waiting; n != 1 {
-					t.Errorf("%d documents wait", n)
-				}
+				expect(t, d.rows()[0].Waiting, 1, "%d documents wait")
 				if len(d.facts) != 1 || d.facts[0].About() != office.DraftSubject(all[0].ID) {
 					t.Errorf("told were %+v", d.facts)
 				}
 				d.decide(func(x *office.Draft) { x.State = state })
 				d.looks()
-				if got := files(t, f.Path); !slices.Equal(got, want) {
-					t.Errorf("there are %q, want %q", got, want)
-				}
+				expect(t, files(t, f.Path), want, "there are %q, want %q", want)
 			})
 		})
 	}
@@ -82,9 +78,7 @@ func TestADocumentInWaitingWhoseRecordIsLostIsItsDraftsAgain(t *testing.T) {
 		noErr(t, d.tools.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(name, nil) }))
 		d.restart()
 		d.looks()
-		if n := d.rows()[0].Waiting; n != 1 {
-			t.Errorf("%d documents wait", n)
-		}
+		expect(t, d.rows()[0].Waiting, 1, "%d documents wait")
 		d.executed("Lease.pdf", pdf("signed"))
 		d.looks()
 		if got := files(t, f.Path); len(d.drafts()) != 1 || !slices.Equal(got, []string{"Sent/Lease.pdf", "Signed/Lease signed.pdf"}) {

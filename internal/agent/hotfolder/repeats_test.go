@@ -155,9 +155,7 @@ func TestEachFolderSendsTheSameDocument(t *testing.T) {
 			write(t, filepath.Join(d.folder().Path, "Lease.pdf"), pdf("lease"))
 		}
 		d.looks()
-		if n := len(d.drafts(office.DraftQueued)); n != 2 {
-			t.Errorf("%d packages", n)
-		}
+		expect(t, len(d.drafts(office.DraftQueued)), 2, "%d packages")
 	})
 }
 

@@ -40,9 +40,7 @@ func TestWhatIsSignedComesBackWhateverThePackageWentThrough(t *testing.T) {
 				d.restart()
 				d.executed("Lease.pdf", pdf("signed"))
 				d.looks()
-				if got := files(t, f.Path); !slices.Equal(got, []string{"Sent/Lease.pdf", "Signed/Lease signed.pdf"}) {
-					t.Errorf("there are %q", got)
-				}
+				expect(t, files(t, f.Path), []string{"Sent/Lease.pdf", "Signed/Lease signed.pdf"}, "there are %q")
 				if left := d.records(); len(left) != 0 {
 					t.Errorf("its record stays: %q", left)
 				}
@@ -152,9 +150,7 @@ func TestAFolderThatIsRemovedWhileItsShareIsAwayIsDoneWithWhenThatIsBack(t *test
 				noErr(t, os.Rename(away, f.Path))
 				time.Sleep(time.Hour)
 				d.looks()
-				if got := files(t, f.Path); !slices.Equal(got, c.want) {
-					t.Errorf("there are %q, want %q", got, c.want)
-				}
+				expect(t, files(t, f.Path), c.want, "there are %q, want %q", c.want)
 				if n := len(d.drafts(office.DraftQueued)); n > 1 || name == "before it was a draft" && n > 0 {
 					t.Errorf("%d drafts", n)
 				}

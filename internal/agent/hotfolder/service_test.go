@@ -31,7 +31,7 @@ import (
 	"countersign/internal/store"
 )
 
-var noErr = looptest.NoErr
+var noErr, expect = looptest.NoErr, looptest.Expect
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
@@ -289,15 +289,11 @@ func TestAFileBecomesOnePackageHoweverItComes(t *testing.T) {
 			atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
 				c.come(t, d, f.Path)
 				d.looks()
-				if n := len(d.drafts()); n != c.want {
-					t.Errorf("%d packages, want %d", n, c.want)
-				}
+				expect(t, len(d.drafts()), c.want, "%d packages, want %d", c.want)
 				d.decide(func(x *office.Draft) { x.State = office.DraftSent })
 				d.restart()
 				d.looks()
-				if n := len(d.drafts()); n != c.want {
-					t.Errorf("%d packages after a restart, want %d", n, c.want)
-				}
+				expect(t, len(d.drafts()), c.want, "%d packages after a restart, want %d", c.want)
 				if got := files(t, f.Path); c.left != nil && !slices.Equal(got, c.left) {
 					t.Errorf("left are %q, want %q", got, c.left)
 				}
@@ -485,9 +481,7 @@ func TestWhatIsToBeAskedIsToldOnceForTheWholeLot(t *testing.T) {
 		d.looks()
 		d.restart()
 		d.looks()
-		if len(d.drafts(office.DraftHeld)) != 30 {
-			t.Errorf("%d are held", len(d.drafts(office.DraftHeld)))
-		}
+		expect(t, len(d.drafts(office.DraftHeld)), 30, "%d are held")
 		if len(d.facts) != 1 || d.facts[0].Title != message.WaitForOK(30, "Scans") || d.facts[0].About() != office.DraftSubject(d.firstHeld()) {
 			t.Errorf("told %v", d.facts)
 		}
@@ -541,9 +535,7 @@ func TestADraftThatIsChangedTakesItsFileWithIt(t *testing.T) {
 		d.decide(func(x *office.Draft) { x.State, x.ReplacedBy = office.DraftCancelled, next.ID })
 		noErr(t, d.tools.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(next) }))
 		d.looks()
-		if got := files(t, f.Path); !slices.Equal(got, []string{"Sent/Lease.pdf"}) {
-			t.Errorf("there are %q", got)
-		}
+		expect(t, files(t, f.Path), []string{"Sent/Lease.pdf"}, "there are %q")
 	})
 }
 
@@ -629,9 +621,7 @@ func TestNothingIsTakenFromAFolderThatMayNotSend(t *testing.T) {
 				}
 				resume()
 				d.looks()
-				if len(d.drafts()) != 1 {
-					t.Errorf("%d packages afterwards", len(d.drafts()))
-				}
+				expect(t, len(d.drafts()), 1, "%d packages afterwards")
 			})
 		})
 	}
@@ -644,9 +634,7 @@ func TestAFileThatCannotBeCopiedJustNowIsTriedAgain(t *testing.T) {
 		d.looks()
 		d.refuse = nil
 		d.looks()
-		if len(d.drafts()) != 1 {
-			t.Errorf("%d packages", len(d.drafts()))
-		}
+		expect(t, len(d.drafts()), 1, "%d packages")
 	})
 }
 
@@ -759,14 +747,10 @@ func TestWhatWasTakenForOneAccountIsNotSentByAnother(t *testing.T) {
 				before := d.account
 				change(d)
 				d.looks()
-				if n := len(d.drafts()); n != 0 {
-					t.Errorf("%d were sent", n)
-				}
+				expect(t, len(d.drafts()), 0, "%d were sent")
 				d.account, d.signedOut = before, false
 				d.looks()
-				if n := len(d.drafts()); n != 1 {
-					t.Errorf("%d were sent by the first account", n)
-				}
+				expect(t, len(d.drafts()), 1, "%d were sent by the first account")
 			})
 		})
 	}

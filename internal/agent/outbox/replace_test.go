@@ -101,9 +101,7 @@ func TestPressingSendInTheFormAndInTheOutboxMakesOnePackage(t *testing.T) {
 			d.change.Name, d.change.Replaces = "Lease, changed", []string{old}
 			both(d)
 			d.settled(t)
-			if n := r.service.added(); n != 1 {
-				t.Errorf("%d packages", n)
-			}
+			expect(t, r.service.added(), 1, "%d packages")
 		})
 	}
 }

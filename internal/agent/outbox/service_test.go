@@ -28,7 +28,7 @@ import (
 	"countersign/internal/store"
 )
 
-var noErr = looptest.NoErr
+var noErr, expect = looptest.NoErr, looptest.Expect
 
 // service takes files and packages. It does with packages/add what the test says.
 type service struct {
@@ -304,9 +304,7 @@ func TestNobodyIsToldOfProgressOnceSendHasReturned(t *testing.T) {
 	live.end("d", d)
 	d.tell(office.SendState{})
 	live.progress(office.Draft{ID: "d"}, 0, 2)
-	if told != 1 {
-		t.Errorf("told %d times, want once", told)
-	}
+	expect(t, told, 1, "told %d times, want once")
 	nobody := live.begin("n", nil)
 	nobody.tell(office.SendState{})
 }

@@ -180,9 +180,7 @@ func TestAPartThatStartsAgainAsksForNothingAnew(t *testing.T) {
 			noErr(t, x.Run(ctx))
 			stop()
 		}
-		if s.read != 1 {
-			t.Errorf("the list was read %d times", s.read)
-		}
+		expect(t, s.read, 1, "the list was read %d times")
 	})
 }
 

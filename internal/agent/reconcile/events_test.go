@@ -150,9 +150,7 @@ func TestLargeEventsThatWaitTakeLittleMemory(t *testing.T) {
 			t.Errorf("%d MiB", took)
 		}
 		time.Sleep(time.Hour)
-		if got := len(h.handled()); got != many {
-			t.Errorf("%d were handled", got)
-		}
+		expect(t, len(h.handled()), many, "%d were handled")
 	})
 }
 

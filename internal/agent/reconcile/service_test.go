@@ -17,7 +17,7 @@ import (
 	"golang.org/x/time/rate"
 )
 
-var noErr = looptest.NoErr
+var noErr, expect = looptest.NoErr, looptest.Expect
 
 // testService is a Service with what it needs in the test's hands. Nobody is signed in, and it does not run.
 type testService struct {

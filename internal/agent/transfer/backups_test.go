@@ -22,7 +22,7 @@ import (
 	"countersign/internal/store"
 )
 
-var noErr = looptest.NoErr
+var noErr, expect = looptest.NoErr, looptest.Expect
 
 // backups makes backups of an empty state.
 func backups(t *testing.T, adjust func(*Options)) *Backups {
@@ -77,25 +77,17 @@ func TestThereIsOneBackupOfEachDayAndNoneWhileMuchIsUnderWay(t *testing.T) {
 		r := backups(t, func(n *Options) { n.Busy = func() bool { return busy } })
 		running(t, r, func() {
 			time.Sleep(30 * time.Minute)
-			if n := made(t, r); n != 0 {
-				t.Errorf("%d while much was under way", n)
-			}
+			expect(t, made(t, r), 0, "%d while much was under way")
 			time.Sleep(time.Hour)
-			if n := made(t, r); n != 1 {
-				t.Errorf("%d, though it waits no longer than an hour", n)
-			}
+			expect(t, made(t, r), 1, "%d, though it waits no longer than an hour")
 			busy = false
 			time.Sleep(48 * time.Hour) // on which no day is counted
-			if n := made(t, r); n != 1 {
-				t.Errorf("%d of one day", n)
-			}
+			expect(t, made(t, r), 1, "%d of one day")
 			for day := range 3 {
 				time.Sleep(24 * time.Hour)
 				r.newDay(t)
 				time.Sleep(2 * time.Hour)
-				if n := made(t, r); n != day+2 {
-					t.Errorf("%d after %d more days", n, day+1)
-				}
+				expect(t, made(t, r), day+2, "%d after %d more days", day+1)
 			}
 		})
 	})
@@ -114,9 +106,7 @@ func TestThatNoBackupCanBeMadeIsToldAfterAWhileAndEnds(t *testing.T) {
 			if !r.Health.Has(health.BackupFails) {
 				t.Error("not told")
 			}
-			if err := errors.Join(inTheWay, os.Remove(r.options.Folder)); err != nil {
-				t.Error(err)
-			}
+			noErr(t, errors.Join(inTheWay, os.Remove(r.options.Folder)))
 			r.Wake()
 			time.Sleep(time.Minute)
 			if r.Health.Has(health.BackupFails) || made(t, r) != 1 {
@@ -237,9 +227,7 @@ func TestDocumentsOfBackupsAreKeptAsLongAsOneListsThem(t *testing.T) {
 	}
 	documents(6, 1)
 	documents(30, 0)
-	if n := made(t, r); n != 11 {
-		t.Errorf("%d backups", n)
-	}
+	expect(t, made(t, r), 11, "%d backups")
 }
 
 func read(t *testing.T, path string) []byte {

@@ -27,7 +27,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-var noErr = looptest.NoErr
+var noErr, expect = looptest.NoErr, looptest.Expect
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
@@ -156,9 +156,7 @@ func TestItAsksOnceADayAndTellsOnceAVersion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "1.0.0 (0a1b2c3d4e5f)")
 		w.pass(10*day - time.Hour)
-		if w.asked != 10 {
-			t.Errorf("asked %d times in ten days", w.asked)
-		}
+		expect(t, w.asked, 10, "asked %d times in ten days")
 		w.restart(w.Base, "1.0.0")
 		w.pass(time.Hour)
 		if w.asked > 11 {
@@ -170,9 +168,7 @@ func TestItAsksOnceADayAndTellsOnceAVersion(t *testing.T) {
 			t.Errorf("told %q", w.told)
 		}
 		w.release("1.3.0")
-		if err := w.Check(t.Context()); err != nil {
-			t.Error(err)
-		}
+		noErr(t, w.Check(t.Context()))
 		w.pass(2 * day)
 		if len(w.told) != 2 {
 			t.Errorf("who has asked was told all the same: %q", w.told)
@@ -323,9 +319,7 @@ func TestAnInstallationThatDidNotComeIsSaid(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.restart(w.Base, "1.0.0")
-		if got := w.State().Trouble; got != message.UpdateNotInstalled("1.2.0") {
-			t.Errorf("%v", got)
-		}
+		expect(t, w.State().Trouble, message.UpdateNotInstalled("1.2.0"), "%v")
 		w.noStart = errors.New("blocked")
 		w.restart(w.Base, "1.0.0")
 		if _, err := w.Install(t.Context(), nil); err == nil || !w.State().Trouble.IsZero() {

@@ -33,7 +33,7 @@ import (
 	"countersign/internal/tunnel"
 )
 
-var noErr = looptest.NoErr
+var noErr, expect = looptest.NoErr, looptest.Expect
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
@@ -241,18 +241,14 @@ func TestWhoFollowsIsToldOfAnEventThatCannotBeRead(t *testing.T) {
 
 func TestAnEventIsTakenInOnceTheAddressIsRegistered(t *testing.T) {
 	x := newService(t)
-	if got := x.deliver("1", hook, "s1"); got != http.StatusUnauthorized {
-		t.Errorf("before: %d", got)
-	}
+	expect(t, x.deliver("1", hook, "s1"), http.StatusUnauthorized, "before: %d")
 	noErr(t, x.Register(t.Context(), false))
 	for _, what := range []string{"first", "again"} {
 		if got := x.deliver("1", hook, "s1"); got != http.StatusOK {
 			t.Errorf("%s: %d", what, got)
 		}
 	}
-	if got := x.deliver("2", hook, "another"); got != http.StatusUnauthorized {
-		t.Errorf("forged: %d", got)
-	}
+	expect(t, x.deliver("2", hook, "another"), http.StatusUnauthorized, "forged: %d")
 	if x.arrived != 1 || x.Rejected() != 2 || len(x.Refused()) != 2 {
 		t.Errorf("%d arrived, %d rejected, %d samples", x.arrived, x.Rejected(), len(x.Refused()))
 	}
@@ -289,9 +285,7 @@ func TestAnEventWaitsForTheRegistrationUnderWay(t *testing.T) {
 	case <-time.After(50 * time.Millisecond):
 	}
 	noErr(t, x.adopt(issuer.Of(x.settings), endpoint{ID: "e", URL: hook, Secret: "new"}))
-	if status := <-answered; status != http.StatusOK {
-		t.Errorf("answered %d", status)
-	}
+	expect(t, <-answered, http.StatusOK, "answered %d")
 }
 
 func TestARegistrationThatIsNotOnDiskDoesNotCount(t *testing.T) {
@@ -322,9 +316,7 @@ func TestARegistrationWhoseAnswerWasLostIsMadeAgain(t *testing.T) {
 			if err := x.Register(t.Context(), true); err == nil {
 				t.Fatal("the answer was not lost")
 			}
-			if got := x.deliver("1", hook, "s2"); got != http.StatusServiceUnavailable {
-				t.Errorf("signed with the unknown secret: answered %d", got)
-			}
+			expect(t, x.deliver("1", hook, "s2"), http.StatusServiceUnavailable, "signed with the unknown secret: answered %d")
 			if name == "after the next start" {
 				x.Service = New(x.Base, x.Deps)
 				noErr(t, x.Load())
@@ -342,9 +334,7 @@ func TestARegistrationWhoseAnswerWasLostIsMadeAgain(t *testing.T) {
 			if got := x.deliver("2", hook, fmt.Sprint("s", len(fail)+2)); got != http.StatusOK {
 				t.Errorf("signed with the new secret: answered %d", got)
 			}
-			if got := x.deliver("3", hook, "wrong"); got != http.StatusUnauthorized {
-				t.Errorf("forged: answered %d", got)
-			}
+			expect(t, x.deliver("3", hook, "wrong"), http.StatusUnauthorized, "forged: answered %d")
 		})
 	}
 }
@@ -353,9 +343,7 @@ func TestWhileTheKeysAreLockedTheServiceIsAskedToComeAgain(t *testing.T) {
 	x := newService(t)
 	x.register(t)
 	x.vault.locked = true
-	if got := x.deliver("1", hook, "s1"); got != http.StatusServiceUnavailable {
-		t.Errorf("answered %d", got)
-	}
+	expect(t, x.deliver("1", hook, "s1"), http.StatusServiceUnavailable, "answered %d")
 	if len(x.Refused()) != 0 {
 		t.Error("it counts as refused")
 	}
@@ -369,15 +357,9 @@ func TestFormerSecretsCountForTenMinutesEachAndSurviveARestart(t *testing.T) {
 	again := New(x.Base, x.Deps)
 	again.Open(issuer.Of(x.settings))
 	for _, r := range []*Service{x.Service, again} {
-		if n := len(r.endpoints.valid(x.Now())); n != 4 {
-			t.Errorf("%d secrets count", n)
-		}
-		if n := len(r.endpoints.valid(x.Now().Add(previousLife))); n != 1 {
-			t.Errorf("%d secrets count ten minutes later", n)
-		}
-		if n := len(r.endpoints.valid(x.Now().Add(-5 * time.Hour))); n != 1 {
-			t.Errorf("%d secrets count once the clock is set back", n)
-		}
+		expect(t, len(r.endpoints.valid(x.Now())), 4, "%d secrets count")
+		expect(t, len(r.endpoints.valid(x.Now().Add(previousLife))), 1, "%d secrets count ten minutes later")
+		expect(t, len(r.endpoints.valid(x.Now().Add(-5*time.Hour))), 1, "%d secrets count once the clock is set back")
 	}
 }
 
@@ -480,13 +462,9 @@ func TestTheRegistrationEndsWithTheSignIn(t *testing.T) {
 	if x.MayBeRegistered() {
 		t.Error("it did not end")
 	}
-	if got := x.deliver("late", hook, "s1"); got != http.StatusOK {
-		t.Errorf("an event that was on its way: %d", got)
-	}
+	expect(t, x.deliver("late", hook, "s1"), http.StatusOK, "an event that was on its way: %d")
 	x.later(previousLife)
-	if got := x.deliver("later", hook, "s1"); got != http.StatusUnauthorized {
-		t.Errorf("ten minutes later: %d", got)
-	}
+	expect(t, x.deliver("later", hook, "s1"), http.StatusUnauthorized, "ten minutes later: %d")
 }
 
 func TestEachReturnOfTheAddressIsTold(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"log/slog"
 	"path/filepath"
+	"reflect"
 	"testing"
 	"time"
 
@@ -39,6 +40,24 @@ func NoErr(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Expect reports what is not as it is wanted; format says what it is, and begins with it.
+func Expect(t testing.TB, got, want any, format string, args ...any) {
+	t.Helper()
+	g, w := reflect.ValueOf(got), reflect.ValueOf(want)
+	same := reflect.DeepEqual(got, want)
+	switch {
+	case g.CanInt() && w.CanInt():
+		same = g.Int() == w.Int()
+	case g.Kind() == reflect.String && w.Kind() == reflect.String:
+		same = g.String() == w.String()
+	case g.Kind() == reflect.Slice && w.Kind() == reflect.Slice:
+		same = same || g.Len()+w.Len() == 0
+	}
+	if !same {
+		t.Errorf(format, append([]any{got}, args...)...)
 	}
 }
 
