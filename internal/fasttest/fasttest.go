@@ -12,9 +12,12 @@ import (
 	"testing"
 )
 
-// Whole reports whether everything is to run, or what was named.
+// Whole reports whether everything is to run, or what was named, or pictures are to be written anew.
 func Whole() bool {
 	flag.Parse()
+	if update := flag.Lookup("update"); update != nil && update.Value.String() == "true" {
+		return true
+	}
 	named := flag.Lookup("test.run").Value.String() + flag.Lookup("test.bench").Value.String()
 	return cmp.Or(named, os.Getenv("COUNTERSIGN_TESTS")) != ""
 }

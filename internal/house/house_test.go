@@ -289,7 +289,7 @@ func checkUI(t *testing.T, name string, p goPackage) {
 		other, ours := strings.CutPrefix(i, module+"/internal/")
 		system := name == "ui/system" && (other == "disk" || other == "sessionbus")
 		drops := name == "ui/drop" && other == "office/filename"
-		aids := (name == "ui/screentest" || name == "ui/displaytest") && other == "fasttest"
+		aids := name == "ui/displaytest" && other == "fasttest"
 		if ours && other != "agent" && other != "office" && other != "message" && !system && !drops && !aids {
 			t.Errorf("%s must not import internal/%s", name, other)
 		}

@@ -6,6 +6,7 @@ import (
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/test"
 
+	"countersign/internal/fasttest"
 	"countersign/ui/i18n"
 	"countersign/ui/keys"
 	"countersign/ui/officetest"
@@ -45,6 +46,7 @@ func TestDiagnosticsAreCopiedAndThatIsSaid(t *testing.T) {
 }
 
 func TestTheScreenLooksAsItWasApproved(t *testing.T) {
+	fasttest.Slow(t)
 	b, s := shown(t)
 	b.Looks("help", "light", screentest.Big, 1)
 	s.diagnostics.Button.OnTapped()

@@ -10,12 +10,14 @@ import (
 	"fyne.io/fyne/v2"
 
 	"countersign/internal/agent"
+	"countersign/internal/fasttest"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/ui/officetest"
 )
 
 func TestTheScreenLooksAsItWasApproved(t *testing.T) {
+	fasttest.Slow(t)
 	for _, c := range []struct {
 		name  string
 		act   func(*testing.T, *officetest.Office) *bench

@@ -11,6 +11,7 @@ import (
 	"fyne.io/fyne/v2/canvas"
 	"fyne.io/fyne/v2/test"
 
+	"countersign/internal/fasttest"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/ui/i18n"
@@ -24,6 +25,7 @@ import (
 var large, little = fyne.NewSize(906, 720), fyne.NewSize(666, 560)
 
 func TestTheScreenLooksAsItWasApproved(t *testing.T) {
+	fasttest.Slow(t)
 	show := func(id string) func(*bench) {
 		return func(b *bench) { b.show(id) }
 	}

@@ -20,7 +20,6 @@ import (
 	"fyne.io/fyne/v2/driver/software"
 
 	"countersign/internal/agent"
-	"countersign/internal/fasttest"
 	"countersign/internal/office"
 	"countersign/ui/async"
 	"countersign/ui/env"
@@ -54,24 +53,11 @@ func (s *Stage) Laid(content fyne.CanvasObject, size fyne.Size, scale float32) f
 	return c
 }
 
-// Looks compares the window with the approved picture testdata/name.png. variant is as in theme.For, scale 1 or 2. The fast loop
-// draws none.
+// Looks compares the window with the approved picture testdata/name.png. variant is as in theme.For, scale 1 or 2.
 func (b *Bench) Looks(name, variant string, size fyne.Size, scale float32) {
 	b.t.Helper()
 	b.App.Settings().SetTheme(theme.Look{Variant: variant}.Theme())
-	if Draws(b.t) {
-		Compare(b.t, name, b.Picture(widgets.On(theme.Paper, b.Window.Content()), size, scale))
-	}
-}
-
-// Draws reports whether pictures are drawn and compared: not in the fast loop.
-func Draws(t testing.TB) bool {
-	t.Helper()
-	whole := *update || fasttest.Whole()
-	if !whole {
-		t.Log("the picture is left out of the fast loop")
-	}
-	return whole
+	Compare(b.t, name, b.Picture(widgets.On(theme.Paper, b.Window.Content()), size, scale))
 }
 
 // Compare fails the test when a picture is not the approved testdata/name.png of the package under test, as Differ sees it.

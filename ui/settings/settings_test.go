@@ -88,7 +88,6 @@ func TestTheFormGivesBackWhatItWasShown(t *testing.T) {
 }
 
 func TestAChoiceIsKeptAtOnce(t *testing.T) {
-	fasttest.Slow(t)
 	b, s := shown(t, officetest.Busy())
 	s.form.by["theme"].field.Said()
 	s.form.tunnel.SetSelected(s.form.tunnel.Options[2]) // none: the sign-in cannot come back through it
@@ -140,7 +139,6 @@ func TestAFolderThatIsChosenIsKept(t *testing.T) {
 }
 
 func TestATextIsKeptWhenThePersonGoesOn(t *testing.T) {
-	fasttest.Slow(t)
 	b, s := shown(t, officetest.Busy())
 	s.tabs.Choose(tabService)
 	e := entry(t, s, office.FieldClientID)
@@ -163,7 +161,6 @@ func TestATextIsKeptWhenThePersonGoesOn(t *testing.T) {
 }
 
 func TestOneWrongFieldKeepsNothingElseFromBeingKept(t *testing.T) {
-	fasttest.Slow(t)
 	b, s := shown(t, officetest.Busy())
 	e := entry(t, s, office.FieldNgrokDomain)
 	e.SetText("https://office.ngrok.app/path")
@@ -191,7 +188,6 @@ func TestOneWrongFieldKeepsNothingElseFromBeingKept(t *testing.T) {
 }
 
 func TestTheOfficesRefusalStandsBesideItsField(t *testing.T) {
-	fasttest.Slow(t)
 	o := officetest.Busy()
 	o.OnConfigure = func(office.Settings, office.Secrets) error {
 		return &agent.ConfigError{Fields: []office.FieldError{{Field: "listen", Text: message.PortInUse("127.0.0.1:8080")}}}
@@ -212,7 +208,6 @@ func TestTheOfficesRefusalStandsBesideItsField(t *testing.T) {
 }
 
 func TestANameIsPreviewedWhileItIsTyped(t *testing.T) {
-	fasttest.Slow(t)
 	o := officetest.Busy()
 	o.OnPreviewName = func(s office.Settings) (string, error) {
 		if strings.Contains(s.NameTemplate, "{x}") {
@@ -287,6 +282,7 @@ func TestStartingWithTheComputer(t *testing.T) {
 }
 
 func TestTheScreenLooksAsItWasApproved(t *testing.T) {
+	fasttest.Slow(t)
 	type act func(*screentest.Bench, *Screen)
 	tab := func(i int) act { return func(_ *screentest.Bench, s *Screen) { s.tabs.Choose(i) } }
 	wrong := func(b *screentest.Bench, s *Screen) {

@@ -12,6 +12,7 @@ import (
 	"fyne.io/fyne/v2/test"
 
 	"countersign/internal/agent"
+	"countersign/internal/fasttest"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/office/settingstest"
@@ -581,6 +582,7 @@ func TestTheDemoIsTheLastService(t *testing.T) {
 }
 
 func TestTheWizardLooksAsItWasApproved(t *testing.T) {
+	fasttest.Slow(t)
 	for _, c := range []struct {
 		name, theme string
 		act         func(*wizard)

@@ -81,9 +81,7 @@ func (b *bench) grace() {
 // looks compares the window with the approved picture testdata/name.png.
 func (b *bench) looks(name string, size fyne.Size, scale float32) {
 	b.t.Helper()
-	if screentest.Draws(b.t) {
-		screentest.Compare(b.t, name, b.Picture(b.window.window.Content(), size, scale))
-	}
+	screentest.Compare(b.t, name, b.Picture(b.window.window.Content(), size, scale))
 }
 
 // file makes a file of a size and returns its path.

@@ -11,6 +11,7 @@ import (
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/test"
 
+	"countersign/internal/fasttest"
 	"countersign/internal/message"
 	"countersign/ui/drop"
 	"countersign/ui/officetest"
@@ -376,6 +377,7 @@ func TestADropThatNothingCanComeOfIsRefusedWithASentence(t *testing.T) {
 }
 
 func TestWhereADropLandsLooksAsItWasApproved(t *testing.T) {
+	fasttest.Slow(t)
 	for _, c := range []struct {
 		name     string
 		language string

@@ -16,6 +16,7 @@ import (
 	"fyne.io/fyne/v2/driver/software"
 	"fyne.io/fyne/v2/test"
 
+	"countersign/internal/fasttest"
 	"countersign/internal/office"
 	"countersign/ui/i18n"
 	"countersign/ui/officetest"
@@ -27,6 +28,7 @@ import (
 
 // TestTheWindowLooksAsItWasApproved looks also at German, whose words are the longest.
 func TestTheWindowLooksAsItWasApproved(t *testing.T) {
+	fasttest.Slow(t)
 	plain := func(*bench) {}
 	to := func(screen int) func(*bench) { return func(b *bench) { b.window.Go(screen) } }
 	for _, c := range []struct {
@@ -479,6 +481,7 @@ func within(a, b rectangle) bool { return a.cut(b) == a }
 
 // TestTheWindowLooksAsApprovedForPeopleWhoSeeLittle shows high contrast and text twice as large.
 func TestTheWindowLooksAsApprovedForPeopleWhoSeeLittle(t *testing.T) {
+	fasttest.Slow(t)
 	to := func(screen int) func(*bench) { return func(b *bench) { b.window.Go(screen); b.Settle() } }
 	program := func(b *bench) { b.window.Go(showSettings); b.window.settings.get().ShowProgram(); b.Settle() }
 	for _, c := range []struct {
