@@ -13,6 +13,7 @@ import (
 	fynetheme "fyne.io/fyne/v2/theme"
 
 	"countersign/internal/agent"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/ui/async"
 	"countersign/ui/browse"
@@ -67,7 +68,7 @@ func newAddress(s *Screen) *address {
 	p.step = &step{key: "address", name: lang.L("Public address"), title: lang.L("How does the service reach this computer?"),
 		text:    lang.L("A public address is a web address that leads to this computer. The signing service reports each signature there. If you are not sure, choose “No public address”."),
 		content: content, fields: fields, next: lang.L("Test and continue"), asking: lang.L("Testing the connection…"),
-		enter: p.enter, ask: p.ask, answered: p.answered, blame: office.FieldTunnel}
+		enter: p.enter, ask: p.ask, answered: p.answered, failed: p.failed, blame: office.FieldTunnel}
 	p.first = p.kind.Items[0]
 	return p
 }
@@ -91,17 +92,38 @@ func (p *address) choose(i int) {
 	a.settings.Tunnel = tunnels[i]
 	p.ngrok.Hidden = a.settings.Tunnel != office.TunnelNgrok
 	p.external.Hidden = a.settings.Tunnel != office.TunnelExternal
-	p.next = lang.L("Test and continue")
 	p.blame = map[office.TunnelKind]string{office.TunnelNgrok: office.FieldNgrokToken, office.TunnelExternal: office.FieldPublicURL}[tunnels[i]]
+	p.showFound()
+	p.way.Show(nil)
+	p.relabel()
+	p.content.Refresh()
+}
+
+// relabel says on the button what it does.
+func (p *address) relabel() {
+	a := p.screen.answers
+	p.next = lang.L("Test and continue")
+	switch a.fingerprint() {
+	case a.opened:
+		p.next = lang.L("Continue")
+	case a.silent:
+		p.next = lang.L("Continue anyway")
+	}
 	if a.settings.Tunnel == office.TunnelNone {
 		p.next = lang.L("Continue")
 	}
-	p.showFound()
-	p.way.Show(nil)
-	if s := p.screen; s.cancel == nil {
+	if s := p.screen; s.cancel == nil && s.current() == p.step {
 		s.bar.next.SetText(p.next)
 	}
-	p.content.Refresh()
+}
+
+// failed lets the person go on with an address that does not answer from here: many networks cannot reach their own public
+// address from inside.
+func (p *address) failed(err error) {
+	if a := p.screen.answers; a.settings.Tunnel == office.TunnelExternal && message.For(err) == message.PublicAddressSilent() {
+		a.silent = a.fingerprint()
+		p.relabel()
+	}
 }
 
 // showFound says that this very address was open a moment ago.
@@ -121,7 +143,7 @@ func (p *address) check(wrong map[string]string) {
 // ask opens the address for a moment, unless that very address did open before.
 func (p *address) ask() func(context.Context) error {
 	a := p.screen.answers
-	if a.settings.Tunnel == office.TunnelNone || a.address != "" && a.opened == a.fingerprint() {
+	if a.settings.Tunnel == office.TunnelNone || a.address != "" && a.opened == a.fingerprint() || a.silent == a.fingerprint() {
 		return nil
 	}
 	p.way.Show(nil)

@@ -47,6 +47,7 @@ type step struct {
 	asking            string                             // what is said while that check runs
 	ask               func() func(context.Context) error // prepares a check by others, such as the service, that runs beside the window; nil where there is none, and may return nil
 	answered          func()                             // after that, without an error; may be nil
+	failed            func(err error)                    // after that, with an error; may be nil
 	blame             string                             // the field beside which an error stands that names none
 	next              string                             // the button
 	reveal            func()                             // shows the fields before one of them is marked; may be nil
@@ -284,6 +285,9 @@ func (s *Screen) asked(p *step, err error) {
 	switch {
 	case errors.Is(err, context.Canceled):
 	case err != nil:
+		if p.failed != nil {
+			p.failed(err)
+		}
 		s.blame(p, err)
 	default:
 		if p.answered != nil {
@@ -401,6 +405,9 @@ func (s *Screen) wrong() map[string]string {
 
 // touched takes away the marks of what has become right, and with the last one what the foot says.
 func (s *Screen) touched() {
+	if s.address != nil && len(s.steps) > 0 {
+		s.address.relabel()
+	}
 	if s.cancel != nil || s.bar == nil || s.bar.text.Text == "" || len(s.steps) == 0 {
 		return
 	}
@@ -586,6 +593,7 @@ type Answers struct {
 	untyped  agent.FirstRun // what there was before anything was entered
 	opened   string         // what was tested when the public address last opened; see fingerprint
 	address  string         // the public address of that test
+	silent   string         // what was tested when the public address last did not answer from here
 	finished bool           // the office keeps the settings
 	failure  error          // why what was entered before could not be read; nil when it was
 }

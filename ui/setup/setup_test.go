@@ -177,6 +177,34 @@ func TestEachStepIsCheckedBeforeTheNext(t *testing.T) {
 	}
 }
 
+// Many networks cannot reach their own public address from inside.
+func TestAnAddressThatIsSilentFromHereIsTakenAllTheSame(t *testing.T) {
+	w := first(t)
+	tests := 0
+	w.Office.OnTestTunnel = func(office.Settings, office.Secrets) (string, error) {
+		tests++
+		return "", message.Error(message.PublicAddressSilent(), nil)
+	}
+	w.fillService()
+	w.next()
+	w.address.kind.Choose(1)
+	w.address.public.SetText("https://sign.example.com")
+	w.address.listen.SetText("127.0.0.1:8080")
+	w.next()
+	if w.at() != "Public address" || w.said(office.FieldPublicURL) == "" || w.bar.next.Text != "Continue anyway" {
+		t.Fatalf("at %q, said %q, the button says %q", w.at(), w.said(office.FieldPublicURL), w.bar.next.Text)
+	}
+	w.address.public.SetText("https://other.example.com")
+	if w.bar.next.Text != "Test and continue" {
+		t.Errorf("for another address the button says %q", w.bar.next.Text)
+	}
+	w.address.public.SetText("https://sign.example.com")
+	w.next()
+	if w.at() == "Public address" || tests != 1 {
+		t.Errorf("at %q after %d tests", w.at(), tests)
+	}
+}
+
 func TestAnAddressThatDidOpenIsNotTestedTwice(t *testing.T) {
 	w := first(t)
 	tests := 0
