@@ -36,8 +36,8 @@
 //   - loop.Breaker leaves a service alone that asks for it.
 //   - loop.Retries puts off one package or one folder, and not the others.
 //   - reconcile gives up nothing that the service refuses, and limits how often everything is asked about.
-//   - loop.Cooldown and loop.ClockWatch believe no moment that a wrong clock has noted.
-//   - data and backup.go survive a full disk, and a data file that is damaged or lost.
+//   - loop.Cooldown and loop.WatchClock believe no moment that a wrong clock has noted.
+//   - data, backup.go and restore.go survive a full disk, and a data file that is damaged or lost.
 //   - issuer keeps what one service gave out from every other one.
 //
 // It must not know how things look (ui), how a notification is raised (Params.Notify), nor how things are kept, sealed,
@@ -45,13 +45,14 @@
 package agent
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"countersign/internal/agent/account"
@@ -79,9 +80,7 @@ import (
 	"countersign/internal/preview"
 	"countersign/internal/proxy"
 	"countersign/internal/secret"
-	"countersign/internal/store"
 
-	"github.com/google/uuid"
 	"golang.org/x/time/rate"
 )
 
@@ -145,7 +144,6 @@ type Agent struct {
 	installation string // tells this data folder from every other one
 
 	documents *preview.Reader
-	watchers  loop.Watchers
 	account   *account.Service
 	webhook   *webhook.Service
 	announcer *announce.Service
@@ -154,9 +152,10 @@ type Agent struct {
 	form      *form.Service
 	templates *templates.Service
 	updates   *updates.Service
-	ruling    ruling
+	decided   atomic.Pointer[decided]
 
-	configuring sync.Mutex // held from reading the settings until they are changed
+	configuring sync.Mutex      // held from reading the settings until they are changed
+	left        message.Message // why what is decided was not put to use when that was tried last; empty when it was; under configuring
 	budget      *rate.Limiter
 	saves       *download.Service
 	packages    *reconcile.Service
@@ -167,9 +166,6 @@ type Agent struct {
 	gate        gate
 }
 
-// docInstallation names the document with Agent.installation.
-const docInstallation = "installation"
-
 // ErrLocked is returned for what needs the keyring while it is locked.
 var ErrLocked = account.ErrLocked
 
@@ -177,9 +173,7 @@ var ErrLocked = account.ErrLocked
 // the agent runs, says so in its health and tries again. The errors of store.Open (in use, newer, corrupt) are
 // returned as they are, wrapped.
 func Open(ctx context.Context, p Params) (*Agent, error) {
-	if p.Log == nil {
-		p.Log = slog.New(slog.DiscardHandler)
-	}
+	p.Log = cmp.Or(p.Log, slog.New(slog.DiscardHandler))
 	if p.Now == nil {
 		p.Now = time.Now
 	}
@@ -204,17 +198,17 @@ func Open(ctx context.Context, p Params) (*Agent, error) {
 	if p.Crash == nil {
 		p.Crash = func(string) {}
 	}
-	if p.Network == nil {
-		p.Network = proxy.OfSystem()
-	}
+	p.Network = cmp.Or(p.Network, proxy.OfSystem())
 	if p.HTTP == nil {
 		p.HTTP = esign.NewHTTPClient(p.Network.DialContext)
 	}
 	p.Pace = p.Pace.Complete()
 	a := &Agent{p: p, documents: preview.NewReader(p.DocumentReader...), budget: reconcile.NewBudget(p.Pace)}
+	a.decided.Store(&decided{})
+	watchers := &loop.Watchers[office.Change]{}
 	a.Base = loop.Base{
-		Log: p.Log, Now: p.Now, Jitter: p.Jitter, Pace: p.Pace, Signal: a.watchers.Signal, Show: p.ShowSteps,
-		Quarantine: &loop.Retries{}, Asked: &loop.Retries{}, Breaker: &loop.Breaker{},
+		Log: p.Log, Now: p.Now, Jitter: p.Jitter, Pace: p.Pace, Signal: watchers.Signal, Show: p.ShowSteps,
+		Quarantine: &loop.Retries{}, Asked: &loop.Retries{}, Breaker: &loop.Breaker{}, Watch: watchers.Watch, Crash: p.Crash,
 	}
 	healthChanges := make(chan struct{}, 1)
 	a.Health = health.New(p.Now, func() {
@@ -253,8 +247,8 @@ func (a *Agent) join(healthChanges <-chan struct{}) (err error) {
 		Unlocked: a.wakeAll,
 		Returned: func() { a.packages.Sweep(reconcile.SweepService) },
 		Failed:   a.network.Failed,
-		Crash:    p.Crash,
 	})
+	a.Session = a.account
 	a.webhook = webhook.New(a.Base, webhook.Deps{
 		Vault: a.account.Vault(),
 		Current: func() webhook.Current {
@@ -267,13 +261,10 @@ func (a *Agent) join(healthChanges <-chan struct{}) (err error) {
 		OpenPort:    p.OpenPort,
 		Dial:        p.Network.DialContext,
 		HTTP:        p.HTTP,
-		Answered:    a.account.Note,
-		SignedOut:   a.account.SignedOut,
 		Arrived:     func() { a.packages.WakeEvents() },
 		Settled:     func(id string) { a.packages.Settled(id) },
 		Sweep:       func(why string) { a.packages.Sweep(why) },
 		Returned:    func() { a.packages.Sweep(reconcile.SweepReturn) },
-		Crash:       p.Crash,
 	})
 	a.account.Endpoint = a.webhook
 	a.announcer, err = announce.New(a.Base, announce.Deps{
@@ -285,21 +276,18 @@ func (a *Agent) join(healthChanges <-chan struct{}) (err error) {
 	}
 	a.saves = download.New(a.Base, download.Deps{
 		Settings: a.Settings, Language: p.Language, Installation: func() string { return a.installation },
-		Online: a.account.Online, Answered: a.account.Note, SignedOut: a.account.SignedOut,
 		Saved: a.saved, Announce: a.announcer.Announce, Ended: a.announcer.WorkEnded,
-		Ask: func() { a.packages.Wake() }, Crash: p.Crash,
+		Ask: func() { a.packages.Wake() },
 	})
 	a.packages = reconcile.New(a.Base, reconcile.Deps{
 		Settings: a.Settings, Since: func() time.Time { return a.account.Current().Account.Since },
-		Online: a.account.Online, Answered: a.account.Note, SignedOut: a.account.SignedOut, Budget: a.budget,
-		Files: a.saves, News: a.announcer, Webhook: a.webhook,
+		Budget: a.budget,
+		Files:  a.saves, News: a.announcer, Webhook: a.webhook,
 		Claim:  a.claim,
 		Drafts: func() { a.outbox.Wake() }, WokeUp: a.wokeUp,
 	})
 	a.Data.Committed = a.announcer.WorkEnded
-	a.templates = templates.New(a.Base, templates.Deps{
-		Online: a.account.Online, Answered: a.account.Note, Home: func() string { return issuer.Home(a.Settings()) },
-	})
+	a.templates = templates.New(a.Base, templates.Deps{Home: func() string { return issuer.Home(a.Settings()) }})
 	a.outbox = a.newOutbox()
 	a.withdrawals = a.newWithdrawals()
 	a.folders = a.newHotFolders()
@@ -339,29 +327,9 @@ func (a *Agent) load(ctx context.Context, aside string) error {
 	return nil
 }
 
-// loadInstallation reads what tells this data folder from every other one, and makes it where there is none.
-func (a *Agent) loadInstallation() error {
-	err := a.Data.Update(func(tx *store.Tx) error {
-		known, err := tx.GetDoc(docInstallation, &a.installation)
-		if err == nil && !known {
-			a.installation = uuid.NewString()
-			err = tx.PutDoc(docInstallation, a.installation)
-		}
-		if err != nil {
-			return err
-		}
-		return tx.UseService(issuer.Home(a.Settings())) // that of a backup may have been another one
-	})
-	if err != nil {
-		return fmt.Errorf("read the settings: %w", err)
-	}
-	return nil
-}
+// Watch returns a channel that names what changed; see office.Change. Call stop when done with it.
+func (a *Agent) Watch() (changes <-chan office.Change, stop func()) { return a.Base.Watch() }
 
-// Watch returns a channel that names what changed; see Change. Call stop when done with it.
-func (a *Agent) Watch() (changes <-chan office.Change, stop func()) { return a.watchers.Watch() }
-
-// Show asks whoever watches to bring the window up.
 func (a *Agent) Show() { a.Signal(office.ShowRequested) }
 
 // Snooze raises no notifications until then, also after a restart; a moment gone by ends the snooze.

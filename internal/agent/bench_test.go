@@ -30,6 +30,8 @@ import (
 	"countersign/internal/locations"
 	"countersign/internal/office"
 	"countersign/internal/store"
+
+	"golang.org/x/sync/semaphore"
 )
 
 // benchPackages is how many packages one round is made of.
@@ -212,7 +214,7 @@ type promised struct {
 	service *benchService
 	store   *store.Store
 	dir     string
-	network loop.Semaphore
+	network *semaphore.Weighted
 }
 
 func newPromised(b *testing.B, service *benchService) *promised {
@@ -220,7 +222,7 @@ func newPromised(b *testing.B, service *benchService) *promised {
 	s, err := store.Open(filepath.Join(b.TempDir(), "floor.db"), store.Options{})
 	noErr(b, err)
 	b.Cleanup(func() { s.Close() })
-	return &promised{b: b, service: service, store: s, dir: b.TempDir(), network: loop.NewSemaphore(4)}
+	return &promised{b: b, service: service, store: s, dir: b.TempDir(), network: semaphore.NewWeighted(4)}
 }
 
 func (p *promised) all(n int) cost {
@@ -246,18 +248,18 @@ func (p *promised) missed(n int) cost {
 func (p *promised) event(i int) { p.keep(p.store.UpdateFirst, "event", i, 600) }
 
 func (p *promised) save(i int) {
-	p.network.Acquire(p.b.Context())
+	p.network.Acquire(p.b.Context(), 1)
 	resp, err := p.service.client.Get(p.service.url + fmt.Sprintf("/packages/p%d/status", i))
 	if err == nil {
 		_, err = io.Copy(io.Discard, resp.Body)
 		resp.Body.Close()
 	}
-	p.network.Release()
+	p.network.Release(1)
 	p.check(err)
 	p.keep(p.store.Update, "planned", i, 1200)
-	p.network.Acquire(p.b.Context())
+	p.network.Acquire(p.b.Context(), 1)
 	file, err := fetchFloor(p.service, p.dir, i)
-	p.network.Release()
+	p.network.Release(1)
 	p.check(err)
 	defer file.Close()
 	flushed := make(chan error, 1)

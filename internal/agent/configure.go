@@ -5,7 +5,6 @@ import (
 	"errors"
 	"reflect"
 	"strings"
-	"sync"
 	"time"
 
 	"countersign/internal/agent/download"
@@ -42,7 +41,7 @@ func (a *Agent) Change(ctx context.Context, change func(office.Settings) office.
 // configure is Configure of settings in their normal form, under the rules as they were read last, in one commit with
 // also. The caller holds configuring.
 func (a *Agent) configure(ctx context.Context, s office.Settings, secrets office.Secrets, also ...func(*store.Tx) error) error {
-	if fixed := a.ruling.get().Broken(s); len(fixed) > 0 {
+	if fixed := a.decided.Load().rules.Broken(s); len(fixed) > 0 {
 		return &ConfigError{Fields: fixed[:1]} // one sentence says it of all
 	}
 	if bad := append(s.Check(), secrets.Check()...); len(bad) > 0 {
@@ -62,7 +61,7 @@ func (a *Agent) configure(ctx context.Context, s office.Settings, secrets office
 		}
 	}
 	moved, err := a.account.Configure(ctx, s, secrets, func(tx *store.Tx, before office.Settings, moved bool) error {
-		err := errors.Join(download.MoveJobs(tx, before.SaveTo, s.SaveTo, named, a.Now), tx.UseService(issuer.Home(s)))
+		err := errors.Join(download.MoveJobs(tx, before.SaveTo, s.SaveTo, named, a.Now()), tx.UseService(issuer.Home(s)))
 		if moved { // packages and drafts of another service stay, and wait for it to come back
 			err = errors.Join(err, reconcile.ForgetList(tx), moveDrafts(tx))
 		}
@@ -123,56 +122,30 @@ func amongOwnData(path string) bool {
 	return err == nil && disk.Inside(path, own)
 }
 
-// ruling is what the administrator of this computer has decided, as it was read last. Safe for concurrent use.
-type ruling struct {
-	mu    sync.Mutex
+// decided is what the administrator of this computer has decided, as it was read last.
+type decided struct {
 	read  policy.Policy
 	rules office.Rules
-	turn  int             // counts what was taken
-	left  message.Message // why it was not put to use when that was tried last; empty when it was
-}
-
-func (r *ruling) get() office.Rules {
-	rules, _ := r.now()
-	return rules
-}
-
-// now is what was decided, and a number that is another one as soon as something else is.
-func (r *ruling) now() (office.Rules, int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.rules, r.turn
-}
-
-// take keeps what was read, and reports whether it is something else than before.
-func (r *ruling) take(now policy.Policy) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if reflect.DeepEqual(now, r.read) {
-		return false
-	}
-	r.read, r.rules = now, office.NewRules(now.Fixed, now.Defaults)
-	r.turn++
-	return true
 }
 
 // lookAtRules is how often the administrator's decisions are read again.
 const lookAtRules = 5 * time.Minute
 
-// readRules reads what the administrator has decided, and says what of it cannot be used.
+// readRules reads what the administrator has decided, and says what of it cannot be used. The caller holds configuring.
 func (a *Agent) readRules() {
-	if !a.ruling.take(a.p.Policy()) {
+	now := a.p.Policy()
+	if reflect.DeepEqual(now, a.decided.Load().read) {
 		return
 	}
+	a.decided.Store(&decided{now, office.NewRules(now.Fixed, now.Defaults)})
 	a.tellRules()
 	a.Signal(office.SettingsChanged)
 }
 
 // tellRules says in health what of the administrator's decisions is not in use.
 func (a *Agent) tellRules() {
-	a.ruling.mu.Lock()
-	now, unusable, left := a.ruling.read, strings.Join(a.ruling.rules.Wrong, ", "), a.ruling.left
-	a.ruling.mu.Unlock()
+	d, left := a.decided.Load(), a.left
+	now, unusable := d.read, strings.Join(d.rules.Wrong, ", ")
 	wrong := now.Wrong
 	if unusable != "" {
 		wrong = message.Then(wrong, message.PolicyUnusable(unusable))
@@ -191,12 +164,8 @@ func (a *Agent) tellRules() {
 
 // noteRules notes why what the administrator has decided was not put to use; nil when it was.
 func (a *Agent) noteRules(err error) {
-	why := Message(err)
-	a.ruling.mu.Lock()
-	news := a.ruling.left != why
-	a.ruling.left = why
-	a.ruling.mu.Unlock()
-	if news {
+	if why := Message(err); a.left != why {
+		a.left = why
 		a.tellRules()
 	}
 }
@@ -215,7 +184,7 @@ func (a *Agent) obey(ctx context.Context) error {
 	defer a.configuring.Unlock()
 	a.readRules()
 	kept := a.account.Settings()
-	want := a.ruling.get().Into(kept)
+	want := a.decided.Load().rules.Into(kept)
 	var err error
 	if !reflect.DeepEqual(want, kept) && len(want.Check()) == 0 {
 		err = a.configure(ctx, want, office.Secrets{})
@@ -227,4 +196,15 @@ func (a *Agent) obey(ctx context.Context) error {
 }
 
 // Fixed reports whether the administrator of this computer has fixed the setting with that JSON name.
-func (a *Agent) Fixed(setting string) bool { return a.ruling.get().Fixed(setting) }
+func (a *Agent) Fixed(setting string) bool { return a.decided.Load().rules.Fixed(setting) }
+
+// Settings returns the current settings, under the rules that were in force when they were.
+func (a *Agent) Settings() office.Settings {
+	for {
+		now := a.decided.Load()
+		s := a.account.Settings()
+		if a.decided.Load() == now {
+			return now.rules.Into(s)
+		}
+	}
+}

@@ -46,7 +46,7 @@ func (a *Agent) TryConnection(ctx context.Context, show func([]office.Check)) []
 
 // TryNgrok tries the way to ngrok with settings that need not be in use yet.
 func (a *Agent) TryNgrok(ctx context.Context, s office.Settings, show func([]office.Check)) []office.Check {
-	return tryAll(ctx, a.ngrokSteps(ctx, s.Normal()), show)
+	return tryAll(ctx, a.ngrokSteps(s.Normal()), show)
 }
 
 func checks(steps []step) []office.Check {
@@ -100,7 +100,7 @@ func (a *Agent) steps(ctx context.Context) []step {
 	steps := a.waySteps(ctx, s)
 	steps = append(steps, a.serviceSteps(s)...)
 	if s.Tunnel == office.TunnelNgrok {
-		steps = append(steps, a.ngrokSteps(ctx, s)...)
+		steps = append(steps, a.ngrokSteps(s)...)
 	}
 	return append(steps, a.backSteps(s)...)
 }
@@ -210,7 +210,7 @@ func (a *Agent) serviceSteps(s office.Settings) []step {
 }
 
 // ngrokSteps are those of tunnel.Diagnose.
-func (a *Agent) ngrokSteps(ctx context.Context, s office.Settings) []step {
+func (a *Agent) ngrokSteps(s office.Settings) []step {
 	var once sync.Once
 	var found tunnel.Diagnosis
 	var failed error
@@ -232,18 +232,13 @@ func (a *Agent) ngrokSteps(ctx context.Context, s office.Settings) []step {
 		name := names[one]
 		steps = append(steps, step{checkUnknown(name, message.NotTried()), func(ctx context.Context) office.Check {
 			once.Do(func() { diagnose(ctx) })
-			failedAt := len(tunnel.Steps)
-			for i, x := range tunnel.Steps {
-				if x == found.Failed {
-					failedAt = i
-				}
-			}
+			failedAt := slices.Index(tunnel.Steps, found.Failed) // -1 for none
 			switch {
 			case failed != nil:
 				return checkWrong(name, message.For(failed))
 			case at == failedAt:
 				return checkWrong(name, found.Err.Message())
-			case at > failedAt:
+			case failedAt >= 0 && at > failedAt:
 				return checkUnknown(name, message.NotReached())
 			case one == tunnel.StepName && byProxy:
 				return checkFine(name, message.NameByProxy())
@@ -272,7 +267,7 @@ func (a *Agent) addressStep(s office.Settings) step {
 		} else if err := a.webhook.Trouble(); err != nil {
 			check = checkWrong(name, message.For(err))
 		}
-		check.At = now.Since
+		check.At = now.Since.Time
 		return check
 	}
 	return step{known(), func(ctx context.Context) office.Check {

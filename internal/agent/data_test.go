@@ -264,7 +264,7 @@ func TestAnObjectThatCannotBeWorkedOnIsLeftAloneAndTheRestIsNot(t *testing.T) {
 			"file b": in(func(tx *store.Tx) error { return tx.PutJob(office.Job{PackageID: "none"}) }),
 			"file c": func() error { panic("a bug") },
 		} {
-			if err := a.One(t.Context(), key, do); err != nil || !a.LeftAlone(key) {
+			if err := a.One(key, do); err != nil || !a.LeftAlone(key) {
 				t.Errorf("%s: %v, left alone %v", key, err, a.LeftAlone(key))
 			}
 		}
@@ -272,7 +272,7 @@ func TestAnObjectThatCannotBeWorkedOnIsLeftAloneAndTheRestIsNot(t *testing.T) {
 			for what, do := range map[string]func() error{
 				"said": func() error { return err }, "said of a change": in(func(*store.Tx) error { return err }),
 			} {
-				if got := a.One(t.Context(), "draft c", do); !errors.Is(got, err) || a.LeftAlone("draft c") {
+				if got := a.One("draft c", do); !errors.Is(got, err) || a.LeftAlone("draft c") {
 					t.Errorf("%v, %s, is taken for the object's: %v", err, what, got)
 				}
 			}

@@ -8,44 +8,9 @@ import (
 	"path/filepath"
 	"slices"
 
-	"countersign/internal/agent/account"
-	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
-	"countersign/internal/esign"
-	"countersign/internal/message"
 	"countersign/internal/office"
-	"countersign/internal/store"
 )
-
-// What is wrong, as package health has it.
-type (
-	Severity = health.Severity
-	Action   = health.Action
-	Issue    = health.Issue
-)
-
-const (
-	Info    = health.Info
-	Warning = health.Warning
-	Problem = health.Problem
-
-	ActNone         = health.ActNone
-	ActSignIn       = health.ActSignIn
-	ActSettings     = health.ActSettings
-	ActFolders      = health.ActFolders
-	ActChooseFolder = health.ActChooseFolder
-	ActUnlock       = health.ActUnlock
-	ActNetwork      = health.ActNetwork
-	ActTakeEndpoint = health.ActTakeEndpoint
-	ActTakeBack     = health.ActTakeBack
-	ActRetry        = health.ActRetry
-	ActReview       = health.ActReview
-	ActQuit         = health.ActQuit
-	ActDismiss      = health.ActDismiss
-)
-
-// IssueKeyring is the ID of what is wrong while the key is out of reach: nothing secret can be read or kept.
-var IssueKeyring = health.KeyringLocked.ID
 
 // Act does the one action of an issue, as far as it needs no person's choice: retrying, unlocking, taking the
 // endpoint back, ending what somebody has read. For the others it does nothing; the UI leads there.
@@ -94,80 +59,11 @@ func (a *Agent) Act(ctx context.Context, i Issue) error {
 	return nil
 }
 
-// Message is what people are told of err: what happened and what to do, without a chain of causes and without anything
-// secret.
-func Message(err error) message.Message {
-	if err == nil {
-		return message.Message{}
-	}
-	if errors.Is(err, account.ErrLocked) {
-		return account.KeyMessage(err)
-	}
-	if m, ok := message.Of(err); ok {
-		return m
-	}
-	switch {
-	case errors.Is(err, store.ErrInUse), errors.Is(err, store.ErrNewer):
-		return store.Message(err)
-	case errors.Is(err, context.Canceled):
-		return message.Stopped()
-	default:
-		return esign.Message(err)
-	}
-}
-
-// Some of what is said happened once, and nothing brings it up again: it stands until somebody has read it, and is therefore kept
-// from one start to the next.
-
-// docUnread names the document with what nobody has read yet, by the id of its state.
-const docUnread = "unread"
-
-// keptUnread are the states that are told so.
-var keptUnread = []health.State{health.DataRestored}
-
-// tellUntilRead has s, one of keptUnread, stand until somebody has read it.
-func (a *Agent) tellUntilRead(s health.State, text message.Message) {
-	a.Health.Set(s, text)
-	a.changeUnread(func(unread map[string]message.Message) { unread[s.ID] = text })
-}
-
-// loadUnread says again what nobody has read before the program ended.
-func (a *Agent) loadUnread() {
-	unread, _, err := data.Doc[map[string]message.Message](a.Data, docUnread)
-	if err != nil { // which health says
-		a.Log.Error("read what nobody has read yet", "err", err)
-	}
-	for _, s := range keptUnread {
-		if text := unread[s.ID]; !text.IsZero() {
-			a.Health.Set(s, text)
-		}
-	}
-}
-
 // dismiss ends what somebody has read, unless it says something else by now.
 func (a *Agent) dismiss(i Issue) {
-	if a.Health.Dismiss(i) {
-		a.changeUnread(func(unread map[string]message.Message) { delete(unread, i.ID) })
+	if a.Health.Dismiss(i) && i.ID == health.DataRestored.ID {
+		a.keepUnread(nil)
 	}
-}
-
-// changeUnread changes what is kept, where that is something else then.
-func (a *Agent) changeUnread(change func(unread map[string]message.Message)) {
-	err := a.Data.Update(func(tx *store.Tx) error {
-		unread := map[string]message.Message{}
-		if _, err := tx.GetDoc(docUnread, &unread); err != nil {
-			return err
-		}
-		before := len(unread)
-		if change(unread); before+len(unread) == 0 {
-			return nil
-		}
-		return tx.PutDoc(docUnread, unread)
-	})
-	if err != nil { // which health says; it is said once more at the next start, or no more
-		a.Log.Warn("note what was read", "err", err)
-	}
-	a.Signal(office.StatusChanged)
 }
 
 // errNothingSaved means that there is no file of ours to open.

@@ -44,9 +44,9 @@ func TestThatABackupWasRestoredIsSaidUntilSomebodyHasReadIt(t *testing.T) {
 // Somebody may read a notice while it changes.
 func TestReadingWhatWasSaidBeforeEndsNothingNew(t *testing.T) {
 	o := newOfficeWith(t, quick, sandbox.Options{})
-	o.tellUntilRead(health.DataRestored, message.DataWasMissing())
+	o.tellUntilRead(message.DataWasMissing())
 	before := o.issue(IssueRestored)
-	o.tellUntilRead(health.DataRestored, message.DataRestored())
+	o.tellUntilRead(message.DataRestored())
 	noErr(t, o.Act(t.Context(), *before))
 	o.restart()
 	if now := o.issue(IssueRestored); now == nil || now.Message != message.DataRestored() {

@@ -39,15 +39,6 @@ import (
 //     computers that have the same office, because a person took back what was brought over, send nothing twice by themselves.
 //   - What is to be saved is planned anew, into the folder that is chosen here; folders that send are paused.
 
-// docMoved names the document that says that this office has moved away. It belongs to the computer: the second file has it, too.
-const docMoved = "moved"
-
-// moved is where an office went.
-type moved struct {
-	File string    `json:"file"` // that was written
-	Time time.Time `json:"time"`
-}
-
 // LeastPassword is how many characters a password for a file has at least.
 const LeastPassword = 10
 
@@ -59,24 +50,6 @@ func IsMove(path string) bool {
 	}
 	defer f.Close()
 	return safe.Is(f)
-}
-
-// movedAway reports whether this computer does not work because its office has moved. As long as that cannot be read, which is told, it
-// had better not work.
-func (a *Agent) movedAway() (m moved, away bool) {
-	m, away, err := data.Doc[moved](a.Data, docMoved)
-	return m, away || err != nil
-}
-
-// loadMoved has a computer that its office has left stay quiet, from the first moment on.
-func (a *Agent) loadMoved() {
-	m, away := a.movedAway()
-	a.account.Park(away)
-	if away {
-		text := message.MovedAway(filepath.Base(m.File))
-		a.Data.Freeze(text)
-		a.Health.Set(health.MovedAway, text)
-	}
 }
 
 // MoveOut writes everything this office is into a new file, sealed with the password, and stops working here. Without an error
@@ -383,7 +356,7 @@ func (a *Agent) mayMoveIn(ctx context.Context) error {
 		x, err1 := readBackedUp(tx)
 		packages, err2 := tx.PackageCounts()
 		drafts, err3 := tx.Drafts()
-		return x.Settings != nil || x.Account != nil || x.Moved != nil || packages.Total+len(drafts) > 0, errors.Join(err1, err2, err3)
+		return x.has(account.DocSettings) || x.has(account.Doc) || x.has(docMoved) || packages.Total+len(drafts) > 0, errors.Join(err1, err2, err3)
 	})
 	if err != nil {
 		return err

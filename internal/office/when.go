@@ -17,6 +17,17 @@ type When struct {
 	By bool // at this time or before
 }
 
+// OrNull is a time that is null as JSON while it is not known.
+type OrNull struct{ time.Time }
+
+// MarshalJSON writes it.
+func (t OrNull) MarshalJSON() ([]byte, error) {
+	if t.IsZero() {
+		return []byte("null"), nil
+	}
+	return t.Time.MarshalJSON()
+}
+
 // At is when something happened that the service told of: said, or by now where that is zero.
 func At(said, now time.Time) When {
 	if said.IsZero() {

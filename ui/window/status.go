@@ -162,7 +162,7 @@ func (m *statusView) addressOf(t agent.TunnelStatus) (theme.Mark, string) {
 	case t.Kind == string(office.TunnelNone):
 		return theme.MarkLater, lang.L("None. Countersign checks regularly.")
 	case t.State == "up" && !t.Since.IsZero():
-		return theme.MarkSigned, lang.L("Connected") + " · " + i18n.Since(m.window.options.Now(), t.Since)
+		return theme.MarkSigned, lang.L("Connected") + " · " + i18n.Since(m.window.options.Now(), t.Since.Time)
 	case t.State == "up":
 		return theme.MarkSigned, lang.L("Connected")
 	case t.State == "connecting":

@@ -31,7 +31,7 @@ func leaving(t *testing.T, since time.Duration) (*Service, *silent) {
 	x := New(looptest.Base(t, func() {}), Deps{
 		Keeper: secret.Memory(), HTTP: &http.Client{Transport: service}, Words: message.English, Message: message.For,
 		Address: func(context.Context) (string, bool) { return "", false }, Changed: func() {}, SignedUp: func() {},
-		Unlocked: func() {}, Returned: func() {}, Failed: func(error) {}, Crash: func(string) {},
+		Unlocked: func() {}, Returned: func() {}, Failed: func(error) {},
 	})
 	x.Endpoint = &registration{}
 	noErr(t, x.Load())

@@ -81,7 +81,6 @@ type Deps struct {
 	Unlocked func()                                            // the keys are open, and nobody had asked for it
 	Returned func()                                            // the service answers again
 	Failed   func(err error)                                   // a call of the service ended so; it may be nil
-	Crash    func(point string)
 }
 
 // Service is the office's account. All methods are safe for concurrent use.
@@ -193,13 +192,10 @@ func (r *Service) OnlineIn(o Current) (*esign.Client, bool) {
 	return o.service.client, true
 }
 
-// SignedIn is whether somebody is signed in, though the keys may be locked for now.
 func (r *Service) SignedIn() bool { return r.current.Get().SignedIn() }
 
-// Settings returns the current settings.
 func (r *Service) Settings() office.Settings { return r.current.Get().Settings }
 
-// DocSettings names the document with the settings, and Doc the one with the Record of who is signed in.
 const (
 	DocSettings = "settings"
 	Doc         = "account"
@@ -226,7 +222,6 @@ type Record struct {
 	Fleeting bool      `json:"fleeting"`       // without offline_access: the sign-in ends with the program
 }
 
-// May reports whether the account has that scope.
 func (x Record) May(scope string) bool { return slices.Contains(x.Scopes, scope) }
 
 // resumed is the account as a new run finds it: a sign-in without offline_access lived in memory and ended with the
@@ -264,16 +259,13 @@ func (r *Service) tellSignedOut() {
 func (r *Service) checkSetUp() {
 	r.telling.Lock()
 	defer r.telling.Unlock()
-	s := r.Settings()
-	if bad := s.Check(); len(bad) > 0 {
-		text := message.NotSetUp()
-		if s.Configured() {
-			text = bad[0].Text
-		}
-		r.Health.Set(health.NotSetUp, text)
-		return
+	var missing message.Message
+	if s := r.Settings(); !s.Configured() {
+		missing = message.NotSetUp()
+	} else if bad := s.Check(); len(bad) > 0 {
+		missing = bad[0].Text
 	}
-	r.Health.Clear(health.NotSetUp)
+	r.Health.Update(health.NotSetUp, missing)
 }
 
 // tellReplaced keeps the health issue about values in step that only a key which is gone can open; as it is when they cannot

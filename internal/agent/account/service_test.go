@@ -134,7 +134,6 @@ func newService(t *testing.T) *testService {
 		Unlocked: func() {},
 		Returned: func() {},
 		Failed:   func(error) {},
-		Crash:    func(string) {},
 	})
 	x.Service.Endpoint = x.endpoint
 	noErr(t, x.Load())

@@ -106,7 +106,6 @@ type renewing struct {
 	ended chan<- struct{}
 }
 
-// Access is esign.Session.Access.
 func (r renewing) Access(ctx context.Context) (string, error) {
 	access, err := r.Session.Access(ctx)
 	if errors.Is(err, esign.ErrSignedOut) {
@@ -446,7 +445,6 @@ func (r refreshVault) wait(ctx context.Context) error {
 	}
 }
 
-// Refresh is esign.Vault's.
 func (r refreshVault) Refresh(ctx context.Context) (string, error) {
 	if err := r.wait(ctx); err != nil {
 		return "", err
@@ -455,7 +453,6 @@ func (r refreshVault) Refresh(ctx context.Context) (string, error) {
 	return string(b), err
 }
 
-// SetRefresh is esign.Vault's.
 func (r refreshVault) SetRefresh(ctx context.Context, token string) error {
 	if err := r.wait(ctx); err != nil {
 		return err
@@ -510,7 +507,6 @@ func KeyMessage(err error) message.Message {
 	return message.KeyringStillLocked()
 }
 
-// LockedError says why the keys are locked.
 func (r *Service) LockedError() error { return r.keys.reason() }
 
 // RunKeys tries the keyring again while it is locked: at once when a person answers its question or the computer has woken up, and

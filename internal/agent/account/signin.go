@@ -31,7 +31,6 @@ import (
 	"countersign/internal/tunnel"
 )
 
-// SignInOptions choose how a sign-in runs.
 type SignInOptions struct {
 	Prompt string `json:"prompt,omitempty"` // "", "login" (as someone else) or "consent"
 }
@@ -52,14 +51,6 @@ type answer struct {
 	query  url.Values
 	result chan<- error // told how it went, so that the browser can show it; has room for one
 }
-
-// SignInError is a sign-in that did not happen. Its text is one sentence for people.
-type SignInError struct{ Text message.Message }
-
-func (e *SignInError) Error() string { return e.Text.String() }
-
-// Message is what people are told.
-func (e *SignInError) Message() message.Message { return e.Text }
 
 // SignIn runs a whole sign-in: it hands the address to show in the browser to open, waits for the way back the
 // settings chose (or Paste), and returns once the tokens are kept. It ends early with ctx, or when another SignIn
@@ -114,9 +105,9 @@ func (r *Service) signIn(ctx context.Context, o SignInOptions, open func(address
 }
 
 var (
-	errNotSetUp   = &SignInError{message.NotSetUp()}
-	errOtherLogin = &SignInError{message.OtherSignIn()}
-	errMovedOn    = &SignInError{message.SettingsChanged()}
+	errNotSetUp   = message.Error(message.NotSetUp(), nil)
+	errOtherLogin = message.Error(message.OtherSignIn(), nil)
+	errMovedOn    = message.Error(message.SettingsChanged(), nil)
 )
 
 func (r *Service) startLogin(ctx context.Context, state string) *login {
@@ -146,7 +137,7 @@ func (r *Service) endLogin(l *login) {
 }
 
 // errNoLogin is the answer to a callback or a pasted address that belongs to no sign-in of ours.
-var errNoLogin = &SignInError{message.NotExpected()}
+var errNoLogin = message.Error(message.NotExpected(), nil)
 
 // deliver hands query to the sign-in that waits for its state and returns how that ended. A query with another
 // state disturbs nobody.
@@ -179,7 +170,7 @@ func (r *Service) Paste(address string) error {
 	defer cancel()
 	query, err := esign.ParseCallback(address)
 	if err != nil {
-		return &SignInError{message.PasteWholeAddress()}
+		return message.Error(message.PasteWholeAddress(), nil)
 	}
 	return r.deliver(ctx, query)
 }
@@ -254,21 +245,20 @@ func (r *Service) checkOrganization(old Record, next esign.Account) error {
 	if err != nil || packages.Total == 0 {
 		return err
 	}
-	return &SignInError{message.OtherOrganization()}
+	return message.Error(message.OtherOrganization(), nil)
 }
 
 // tellScopes says in health what a narrower grant means for the office.
 func (r *Service) tellScopes(acc Record) {
+	var short, none message.Message
 	if acc.Fleeting {
-		r.Health.Set(health.SignInShort, message.SignInShort())
-	} else {
-		r.Health.Clear(health.SignInShort)
+		short = message.SignInShort()
 	}
 	if !acc.May("organization") && !acc.May("member") {
-		r.Health.Set(health.MayNotSend, message.MayNotSend())
-	} else {
-		r.Health.Clear(health.MayNotSend)
+		none = message.MayNotSend()
 	}
+	r.Health.Update(health.SignInShort, short)
+	r.Health.Update(health.MayNotSend, none)
 }
 
 // redirect is how one sign-in returns to this computer.
@@ -313,7 +303,7 @@ func (r *Service) openRedirect(ctx context.Context, s office.Settings) (redirect
 	defer cancel()
 	public, open := r.Address(ctx)
 	if !open {
-		return redirect{}, &SignInError{message.Then(message.ReturnClosed(), r.tunnelAdvice())}
+		return redirect{}, message.Error(message.Then(message.ReturnClosed(), r.tunnelAdvice()), nil)
 	}
 	switch {
 	case s.RedirectURI != "":
@@ -503,7 +493,6 @@ func signInPage(ctx context.Context, cfg esign.Config, client *http.Client, redi
 	return nil
 }
 
-// errNoService is an answer that no signing service gives.
 var errNoService = errors.New("not a signing service")
 
 // addressMessages are what can be wrong at one of the service's addresses.

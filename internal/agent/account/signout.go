@@ -56,7 +56,7 @@ func (r *Service) SignOut(ctx context.Context) error {
 		loop.Wake(r.wakeRevocations)
 	}
 	if len(left) > 0 {
-		return &SignInError{message.Then(append([]message.Message{message.SignedOutHere()}, left...)...)}
+		return message.Error(message.Then(append([]message.Message{message.SignedOutHere()}, left...)...), nil)
 	}
 	return nil
 }
@@ -421,7 +421,6 @@ type revocationVault struct {
 	id string
 }
 
-// Refresh is esign.Vault's.
 func (v revocationVault) Refresh(context.Context) (string, error) {
 	list, err := v.r.pendingNow()
 	for _, f := range list {
@@ -432,7 +431,6 @@ func (v revocationVault) Refresh(context.Context) (string, error) {
 	return "", err
 }
 
-// SetRefresh is esign.Vault's.
 func (v revocationVault) SetRefresh(_ context.Context, token string) error {
 	return v.r.amend(v.id, func(f *pendingRevocation) bool { f.Refresh = token; return true })
 }

@@ -11,6 +11,7 @@ package announce
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -79,7 +80,7 @@ type Service struct {
 // New makes a Service and reads what it has kept.
 func New(t loop.Base, deps Deps) (*Service, error) {
 	r := &Service{Base: t, deps: deps, facts: make(chan struct{}, 1), work: make(chan struct{}, 1)}
-	return r, r.loadSnooze()
+	return r, r.Load()
 }
 
 // Announce queues facts; it does not block.
@@ -204,10 +205,7 @@ func (r *Service) raiseAll(ctx context.Context, notices []notice) error {
 	go func() {
 		var failed error
 		for _, n := range notices { // one that panics takes no other with it: none is pending any more
-			failed = errors.Join(failed, loop.Protect(ctx, loop.Loop{Name: "announce", Run: func(context.Context) error {
-				r.raise(n)
-				return nil
-			}}))
+			failed = errors.Join(failed, loop.Protect("announce", func() error { r.raise(n); return nil }))
 		}
 		raised <- failed
 	}()
@@ -268,9 +266,7 @@ func (r *Service) buttons(n notice, words *message.Printer) (list []office.Butto
 const docSnooze = "paused"
 
 // Load reads what is kept, once it may be another than New has read.
-func (r *Service) Load() error { return r.loadSnooze() }
-
-func (r *Service) loadSnooze() error {
+func (r *Service) Load() error {
 	kept, _, err := data.Doc[[2]time.Time](r.Data, docSnooze)
 	if err != nil {
 		return err
@@ -306,12 +302,7 @@ func (r *Service) Snoozed() time.Time {
 // activity list.
 func (r *Service) muted(f office.Fact) bool {
 	s := r.deps.Settings()
-	switch {
-	case s.Notify == office.NotifyNone, s.Notify == office.NotifyExecuted && f.Kind == office.FactSigned:
-		return true
-	default:
-		return r.Silent()
-	}
+	return s.Notify == office.NotifyNone || s.Notify == office.NotifyExecuted && f.Kind == office.FactSigned || r.Silent()
 }
 
 // Silent reports that people want to hear nothing for now: a snooze, or quiet hours.
@@ -325,7 +316,7 @@ func dueKey(packageID string) string { return "due/" + packageID }
 // DueSoon is the fact that p is to be signed soon and is not, when people were not told yet. Call it in the commit that
 // records it.
 func (r *Service) DueSoon(tx *store.Tx, p office.Package, now time.Time) ([]office.Fact, error) {
-	return untold(tx, office.Fact{Key: dueKey(p.ID), PackageID: p.ID, Kind: office.FactDeadline,
+	return r.untold(tx, office.Fact{Key: dueKey(p.ID), PackageID: p.ID, Kind: office.FactDeadline,
 		Title: office.DueText(p.DisplayName(), now.Local(), p.Due), Body: unsigned(p)})
 }
 
@@ -335,7 +326,7 @@ func (r *Service) ToldDue(tx *store.Tx, packageID string) bool { return tx.Told(
 // Expired is the fact that p can be signed no more, when people were not told yet. One that is opened again with another
 // due date may expire again. Call it in the commit that records it.
 func (r *Service) Expired(tx *store.Tx, p office.Package) ([]office.Fact, error) {
-	return untold(tx, office.Fact{
+	return r.untold(tx, office.Fact{
 		Key: "expired/" + p.ID + "/" + p.Due.UTC().Format("20060102150405"), PackageID: p.ID, Kind: office.FactDeadline,
 		Title: message.Expired(p.DisplayName()), Body: unsigned(p), When: p.Ended(),
 	})
@@ -353,4 +344,148 @@ func unsigned(p office.Package) message.Message {
 		return message.Message{}
 	}
 	return message.NotSignedBy(names)
+}
+
+// A problem that stands for some minutes is told, and once more each day that it stands: an expired sign-in or a missing
+// folder would otherwise be seen only by who looks. A night for which the computer slept is none of these minutes: the network
+// went before it, and comes back a moment after.
+const (
+	problemAgain = 24 * time.Hour
+	problemBack  = time.Hour // one that comes back sooner than this after its end is the same one
+	problemLook  = time.Minute
+)
+
+// docProblems names the document with the problems that people were told of, docStanding the one with those that stand.
+const (
+	docProblems = "problems told"
+	docStanding = "problems standing"
+)
+
+// foundAgain is how long after a start a problem that stood at the end is found again.
+const foundAgain = 10 * time.Minute
+
+// toldProblem is when people were last told of a problem, and since when it is over; zero while it stands.
+type toldProblem struct {
+	Told  time.Time `json:"told"`
+	Ended time.Time `json:"ended,omitzero"`
+}
+
+// watchProblems raises a notification for each problem in health that lasts, and keeps since when each stands.
+func (r *Service) watchProblems(ctx context.Context) error {
+	told, known, err := data.Doc[map[string]toldProblem](r.Data, docProblems)
+	if err != nil {
+		return err
+	}
+	if !known {
+		told = map[string]toldProblem{}
+	}
+	stored, _, err := data.Doc[map[string]time.Time](r.Data, docStanding) // by the problem's id
+	if err != nil {
+		return err
+	}
+	stood, until := maps.Clone(stored), r.Now().Add(foundAgain)
+	clock, awake := loop.WatchClock(r.Now()), r.Now()
+	for {
+		if clock.Jumped(r.Now()) != 0 {
+			awake = r.Now()
+		}
+		if r.Now().After(until) {
+			stood = nil
+		}
+		standing := r.standing(stood)
+		before := maps.Clone(told)
+		facts, pause := r.problemsDue(told, awake)
+		if !maps.Equal(before, told) || !maps.EqualFunc(stored, standing, time.Time.Equal) {
+			err := r.Data.Update(func(tx *store.Tx) error {
+				return errors.Join(r.Queue(tx, facts...), tx.PutDoc(docStanding, standing), tx.PutDoc(docProblems, told))
+			})
+			if err != nil {
+				return err
+			}
+			stored = standing
+		}
+		r.Announce(facts...)
+		clock.Wait(r.Now(), pause)
+		if !loop.Wait(ctx, pause, r.deps.HealthChanges) {
+			return nil
+		}
+	}
+}
+
+// standing is since when each problem in health stands. One of stood, which stood when the program ended, has stood ever since,
+// and is taken out once it is found again; those not found yet are kept.
+func (r *Service) standing(stood map[string]time.Time) map[string]time.Time {
+	standing := map[string]time.Time{}
+	for _, i := range r.Health.List() {
+		since, before := i.Since, stood[i.ID]
+		if !before.IsZero() && before.Before(since) {
+			since = before
+			r.Health.StandsSince(i.ID, since)
+		}
+		delete(stood, i.ID)
+		standing[i.ID] = since.Round(0).UTC()
+	}
+	maps.Copy(standing, stood)
+	return standing
+}
+
+// problemsDue are the problems to be told of now, which it notes in told, and how long there will be no other. awake is when the
+// computer woke up last, or its clock was set; zero for never.
+func (r *Service) problemsDue(told map[string]toldProblem, awake time.Time) (facts []office.Fact, pause time.Duration) {
+	now := r.Now()
+	pause = problemAgain
+	issues := r.Health.List()
+	stands := map[string]bool{}
+	for _, i := range issues {
+		stands[i.ID] = true
+		due, isTold := i.Due(issues)
+		if !isTold {
+			continue
+		}
+		stood := awake.Add(due.Sub(i.Since)) // long enough since then
+		was, known := told[i.ID]
+		// A time that lies ahead was written by a clock that ran fast.
+		if known && was.Told.After(now) {
+			was.Told = now
+		}
+		if !was.Ended.IsZero() && i.Since.Sub(was.Ended) > problemBack {
+			known = false
+		}
+		if known {
+			due = was.Told.Add(problemAgain)
+		}
+		if due.Before(stood) && !awake.After(now) {
+			due = stood
+		}
+		if left := due.Sub(now); left > 0 {
+			pause = min(pause, left)
+			if known && (!was.Ended.IsZero() || was != told[i.ID]) {
+				told[i.ID] = toldProblem{Told: was.Told}
+			}
+			continue
+		}
+		f := problemFact(i, now)
+		if r.muted(f) { // pending until people want to hear again
+			pause = min(pause, problemLook)
+			continue
+		}
+		told[i.ID] = toldProblem{Told: now.Round(0).UTC()}
+		pause = min(pause, problemAgain)
+		facts = append(facts, f)
+	}
+	for id, was := range told {
+		switch {
+		case stands[id]:
+		case was.Ended.IsZero():
+			told[id] = toldProblem{Told: was.Told, Ended: now.Round(0).UTC()}
+		case now.Sub(was.Ended) > problemAgain:
+			delete(told, id)
+		}
+	}
+	return facts, max(pause, loop.MinPause)
+}
+
+// problemFact is what is wrong as a notification: what happened above, what to do below.
+func problemFact(i health.Issue, now time.Time) office.Fact {
+	return office.Fact{Key: "problem/" + i.ID + "/" + now.UTC().Format(time.RFC3339Nano), ProblemID: i.ID, Kind: office.FactProblem, Title: i.Message}
 }

@@ -22,7 +22,6 @@ const (
 	signingLimit   = time.Minute      // but people hear of somebody who signs no later than this
 )
 
-// notice is one notification.
 type notice struct {
 	title, body message.Message
 	about       office.Subject

@@ -1,6 +1,10 @@
 package announce
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"maps"
 	"path"
 	"path/filepath"
 	"slices"
@@ -22,20 +26,20 @@ func (r *Service) Signed(tx *store.Tx, p office.Package, signatures []office.Sig
 		f.Last = p.EveryoneSigned() && s.SignerID == signatures[len(signatures)-1].SignerID
 		facts = append(facts, f)
 	}
-	return untold(tx, facts...)
+	return r.untold(tx, facts...)
 }
 
 // Declined are the facts that people declined to sign p, without those that people were told of before. Call it in the
 // commit that records them.
 func (r *Service) Declined(tx *store.Tx, p office.Package) ([]office.Fact, error) {
-	return untold(tx, declinedFacts(p)...)
+	return r.untold(tx, declinedFacts(p)...)
 }
 
 // NotWithdrawn is the fact that p was not withdrawn though somebody wished for it, when people were not told yet. Call it
 // in the commit that records it.
 func (r *Service) NotWithdrawn(tx *store.Tx, p office.Package) ([]office.Fact, error) {
 	w := p.Withdrawal
-	return untold(tx, office.Fact{
+	return r.untold(tx, office.Fact{
 		Key:       "not-withdrawn/" + p.ID + "/" + w.Asked.UTC().Format("20060102150405"),
 		PackageID: p.ID,
 		Title:     message.NotWithdrawn(p.DisplayName()),
@@ -61,7 +65,7 @@ func (r *Service) Saved(tx *store.Tx, p office.Package, jobs []office.Job) ([]of
 	if found && !p.Restored.IsZero() { // people were told, in the time that the backup does not know
 		return nil, nil
 	}
-	return []office.Fact{f}, putPending(tx, f)
+	return []office.Fact{f}, r.Queue(tx, f)
 }
 
 // wereThere reports whether the signed documents were there before this program saved them. Other files may come weeks after them.
@@ -89,17 +93,6 @@ func nameLast(tx *store.Tx, p office.Package, f *office.Fact) error {
 	return nil
 }
 
-// Queue notes, in the commit of what they are about, that people are to be told of facts. They are handed to Announce once it has
-// succeeded. Whoever commits sees to it that it is once.
-func (r *Service) Queue(tx *store.Tx, facts ...office.Fact) error {
-	for _, f := range facts {
-		if err := putPending(tx, f); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // NewVersion is the fact that there is a newer version of the program, when people were not told of that one yet; with tell
 // unset they have just seen it, and are not told later either. Call it in the commit that records it.
 func (r *Service) NewVersion(tx *store.Tx, version string, todo message.Message, tell bool) ([]office.Fact, error) {
@@ -108,11 +101,11 @@ func (r *Service) NewVersion(tx *store.Tx, version string, todo message.Message,
 		_, err := tx.Once(f.Key)
 		return nil, err
 	}
-	return untold(tx, f)
+	return r.untold(tx, f)
 }
 
 // untold leaves out the facts that people were told of before, and notes that they are told of the others.
-func untold(tx *store.Tx, all ...office.Fact) (news []office.Fact, err error) {
+func (r *Service) untold(tx *store.Tx, all ...office.Fact) (news []office.Fact, err error) {
 	for _, f := range all {
 		first, err := tx.Once(f.Key)
 		if err != nil {
@@ -121,7 +114,7 @@ func untold(tx *store.Tx, all ...office.Fact) (news []office.Fact, err error) {
 		if !first {
 			continue
 		}
-		if err := putPending(tx, f); err != nil {
+		if err := r.Queue(tx, f); err != nil {
 			return nil, err
 		}
 		news = append(news, f)
@@ -227,7 +220,7 @@ func isSaved(jobs []office.Job) bool {
 // savedFact is a package whose files are on disk, as far as they can be had.
 func savedFact(p office.Package, jobs []office.Job) office.Fact {
 	saved := slices.DeleteFunc(slices.Clone(jobs), func(j office.Job) bool { return j.State != office.JobDone })
-	slices.SortStableFunc(saved, func(a, b office.Job) int { return rank(a.Kind) - rank(b.Kind) })
+	slices.SortStableFunc(saved, func(a, b office.Job) int { return a.Kind.Rank() - b.Kind.Rank() })
 	return office.Fact{
 		Key:       "saved/" + p.ID,
 		PackageID: p.ID,
@@ -259,17 +252,6 @@ func savedBody(saved []office.Job, missing int) message.Message {
 		body = message.Then(body, message.MoreNotReady(missing))
 	}
 	return body
-}
-
-// rank is the order in which files are named: first what was signed, for which people wait.
-func rank(k office.FileKind) int {
-	switch k {
-	case office.FileSigned:
-		return 0
-	case office.FileCertificate:
-		return 1
-	}
-	return 2
 }
 
 // folderName is where files were saved: the office's folder, and the subfolder in which all of them are.
@@ -330,4 +312,91 @@ func renamed(f office.Fact, p office.Package, last bool) office.Fact {
 	now := signedFact(p, office.Signature{DocumentID: f.DocumentID, SignerID: f.Who}, p.LastSigner())
 	now.Last, now.CaughtUp = (f.Last || last) && p.EveryoneSigned(), f.CaughtUp
 	return now
+}
+
+// A fact waits for others of its moment, and the program may be killed meanwhile. It is therefore pending from the commit that
+// notes it until right before it is raised, and the next start raises what is pending. A kill between the two costs a notification;
+// none doubles one.
+
+// docPending and the hash of a fact's key name the document with a pending fact.
+const docPending = "pending-fact/"
+
+// maxPending is how many pending facts a start raises, more than anybody can read.
+const maxPending = 10_000
+
+func pendingDoc(key string) string {
+	sum := sha256.Sum256([]byte(key))
+	return docPending + hex.EncodeToString(sum[:16])
+}
+
+// Queue notes, in the commit of what they are about, that people are to be told of facts. They are handed to Announce once it has
+// succeeded. Whoever commits sees to it that it is once.
+func (r *Service) Queue(tx *store.Tx, facts ...office.Fact) (err error) {
+	for _, f := range facts {
+		err = errors.Join(err, tx.PutDoc(pendingDoc(f.Key), f))
+	}
+	return err
+}
+
+// Withhold notes, in the commit that found them, that nobody is told of facts after all: they are old.
+func (r *Service) Withhold(tx *store.Tx, facts []office.Fact) (err error) {
+	for _, f := range facts {
+		err = errors.Join(err, tx.PutDoc(pendingDoc(f.Key), nil))
+	}
+	return err
+}
+
+// ForgetPending drops what is pending: the state is that of a backup, and what was pending then was told since.
+func ForgetPending(tx *store.Tx) error {
+	names, err := tx.DocNames(docPending)
+	for _, name := range names {
+		err = errors.Join(err, tx.PutDoc(name, nil))
+	}
+	return err
+}
+
+// Resume queues what an earlier start left pending. It is for whoever stays long enough to be read. What is about a package of
+// another service stays pending until that one is in use again.
+func (r *Service) Resume() {
+	facts, err := data.Read(r.Data, "what people are to be told", func(tx *store.Tx) (map[string]office.Fact, error) {
+		facts, err := store.Docs[office.Fact](tx, docPending, "", maxPending)
+		if err != nil {
+			return nil, err
+		}
+		for name, f := range facts {
+			if p, _, err := tx.Package(f.PackageID); f.PackageID != "" && err == nil && p.Away {
+				delete(facts, name)
+			}
+		}
+		return facts, nil
+	})
+	if err != nil { // which health says
+		r.Log.Error("read what people are to be told", "err", err)
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(facts)) {
+		f := facts[name]
+		f.CaughtUp = true
+		r.Announce(f)
+	}
+}
+
+// settle records that facts are not pending any more. What cannot be recorded is recorded with the next ones: a disk that is full
+// keeps nothing from people.
+func (r *Service) settle(keys []string) {
+	r.settled = append(r.settled, slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return key == "" })...)
+	if len(r.settled) == 0 {
+		return
+	}
+	err := r.Data.Update(func(tx *store.Tx) (err error) {
+		for _, key := range r.settled {
+			err = errors.Join(err, tx.PutDoc(pendingDoc(key), nil))
+		}
+		return err
+	})
+	if err != nil { // which health says
+		r.Log.Warn("note what people were told", "err", err)
+		return
+	}
+	r.settled = nil
 }

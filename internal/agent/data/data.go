@@ -14,6 +14,7 @@ import (
 	"countersign/internal/agent/health"
 	"countersign/internal/disk"
 	"countersign/internal/message"
+	"countersign/internal/office"
 	"countersign/internal/store"
 )
 
@@ -52,17 +53,14 @@ func Open(path string, log *slog.Logger, now func() time.Time, issues *health.Tr
 	return &Data{Store: file, log: log, health: issues, now: now}, aside, nil
 }
 
-// Update is store.Update.
 func (s *Data) Update(fn func(*store.Tx) error) error { return s.update(s.Store.Update, fn) }
 
-// UpdateFirst is store.UpdateFirst.
 func (s *Data) UpdateFirst(fn func(*store.Tx) error) error { return s.update(s.Store.UpdateFirst, fn) }
 
 // Freeze has every Update fail with why, which is for people, until Thaw: the state is to stay as it is. One that has begun may
 // still end; it has once an UpdateFrozen has.
 func (s *Data) Freeze(why message.Message) { s.frozen.Store(&why) }
 
-// Thaw ends that.
 func (s *Data) Thaw() { s.frozen.Store(nil) }
 
 // UpdateFrozen is Update for whoever has it frozen.
@@ -167,6 +165,24 @@ func Doc[T any](s *Data, name string) (doc T, known bool, err error) {
 		return doc, err
 	})
 	return doc, known && err == nil, err
+}
+
+// Package returns one package; known is false when there is none of that id.
+func (s *Data) Package(id string) (p office.Package, known bool, err error) {
+	p, err = Read(s, "package "+id, func(tx *store.Tx) (p office.Package, err error) {
+		p, known, err = tx.Package(id)
+		return p, err
+	})
+	return p, known && err == nil, err
+}
+
+// Draft returns one draft; known is false when there is none of that id.
+func (s *Data) Draft(id string) (d office.Draft, known bool, err error) {
+	d, err = Read(s, "draft "+id, func(tx *store.Tx) (d office.Draft, err error) {
+		d, known, err = tx.Draft(id)
+		return d, err
+	})
+	return d, known && err == nil, err
 }
 
 // notRead tells once in health why something could not be read, and returns err with what people are told of it.

@@ -159,13 +159,11 @@ func (r *Service) missingLines(after string) (missing []office.Job, next string,
 	if len(stale) == 0 {
 		return missing, next, nil
 	}
-	return missing, next, r.Data.Update(func(tx *store.Tx) error {
+	return missing, next, r.Data.Update(func(tx *store.Tx) (err error) {
 		for _, name := range stale {
-			if err := tx.PutDoc(name, nil); err != nil {
-				return err
-			}
+			err = errors.Join(err, tx.PutDoc(name, nil))
 		}
-		return nil
+		return err
 	})
 }
 
@@ -251,11 +249,7 @@ func (r *Service) writeLines(folder string, x *archive.Index, jobs []office.Job,
 		p, known := packages[j.PackageID]
 		if !known {
 			var err error
-			p, err = data.Read(r.Data, "a package", func(tx *store.Tx) (office.Package, error) {
-				p, _, err := tx.Package(j.PackageID)
-				return p, err
-			})
-			if err != nil && !store.OfOneRecord(err) {
+			if p, _, err = r.Data.Package(j.PackageID); err != nil && !store.OfOneRecord(err) {
 				return err
 			}
 			packages[j.PackageID] = p
@@ -267,7 +261,7 @@ func (r *Service) writeLines(folder string, x *archive.Index, jobs []office.Job,
 	if err != nil {
 		return err
 	}
-	r.deps.Crash("index written")
+	r.Crash("index written")
 	err = r.Data.Update(func(tx *store.Tx) error {
 		if done {
 			if err := keepMark(tx, folder, mark); err != nil {
@@ -333,7 +327,6 @@ type indexWords struct {
 	comma byte
 }
 
-// printers are those of all languages.
 var printers = sync.OnceValue(func() map[string]*message.Printer {
 	all := map[string]*message.Printer{}
 	for _, code := range message.Languages() {
@@ -364,7 +357,6 @@ func (w indexWords) titles() (list []string) {
 	return list
 }
 
-// line is a file's.
 func (w indexWords) line(p office.Package, j office.Job, path, sum string) []string {
 	var people []string
 	for _, s := range p.Signers {

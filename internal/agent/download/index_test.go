@@ -122,7 +122,7 @@ func TestAKillBetweenTheLineAndItsRecordDoublesNothing(t *testing.T) {
 	x.settings.Index = true
 	a, b := x.saved("a", "first"), x.saved("b", "second")
 	type killed struct{}
-	x.deps.Crash = func(point string) {
+	x.Crash = func(point string) {
 		if point == "index written" {
 			panic(killed{})
 		}
@@ -135,7 +135,7 @@ func TestAKillBetweenTheLineAndItsRecordDoublesNothing(t *testing.T) {
 		}()
 		_ = x.listAll(t.Context())
 	}()
-	x.deps.Crash = func(string) {}
+	x.Crash = func(string) {}
 	x.list()
 	wantListed(t, x.settings.SaveTo, ',', a, b)
 }

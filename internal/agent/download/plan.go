@@ -1,16 +1,14 @@
 package download
 
 import (
-	"cmp"
 	"errors"
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
+	"time"
 
 	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
-	"countersign/internal/agent/loop"
 	"countersign/internal/archive"
 	"countersign/internal/disk"
 	"countersign/internal/message"
@@ -19,13 +17,9 @@ import (
 	"countersign/internal/store"
 )
 
-// freeTarget is the first of rel, "rel (2)", "rel (3)" ... that no other job has reserved. Whether a file of that name
-// is in the folder is seen when the bytes are there: it may be the very document, saved before the state was lost.
-func freeTarget(tx *store.Tx, folder, rel string) (string, error) {
-	return freeName(tx, folder, rel, nil)
-}
-
-// freeName is freeTarget for a name that is not in use either.
+// freeName is the first of rel, "rel (2)", "rel (3)" ... that no other job has reserved and that is not in use. Where nil is given for
+// that, whether a file of that name is in the folder is seen when the bytes are there: it may be the very document, saved before the
+// state was lost.
 func freeName(tx *store.Tx, folder, rel string, inUse map[string]bool) (string, error) {
 	for i := 1; ; i++ {
 		name := filename.Numbered(rel, i)
@@ -70,7 +64,7 @@ func settle(tx *store.Tx, j office.Job) (ok bool, err error) {
 	// file or errMoved.
 	there, given := mine.Folder == j.Folder, mine.Target
 	other.Size, other.Digest = 0, ""
-	if other.Target, err = freeTarget(tx, other.Folder, other.WantedName()); err != nil {
+	if other.Target, err = freeName(tx, other.Folder, other.WantedName(), nil); err != nil {
 		return false, err
 	}
 	mine.Folder, mine.Target = j.Folder, j.Target
@@ -97,10 +91,7 @@ func (r *Service) Folder(s office.Settings, p office.Package) (string, error) {
 	if !s.BesideOriginal || p.DraftID == "" {
 		return s.SaveTo, nil
 	}
-	d, err := data.Read(r.Data, "a package's draft", func(tx *store.Tx) (office.Draft, error) {
-		d, _, err := tx.Draft(p.DraftID)
-		return d, err
-	})
+	d, _, err := r.Data.Draft(p.DraftID)
 	if err != nil && !store.OfOneRecord(err) {
 		return "", err
 	}
@@ -131,7 +122,7 @@ func (r *Service) Plan(tx *store.Tx, p *office.Package, s office.Settings, folde
 		}
 		j.Wanted = names.Name(p.FileFields(d, kind, r.KindWord(s, kind)))
 		var err error
-		if j.Target, err = freeTarget(tx, folder, j.Wanted); err != nil {
+		if j.Target, err = freeName(tx, folder, j.Wanted, nil); err != nil {
 			return err
 		}
 		ok, err := tx.PlanJob(j)
@@ -144,21 +135,15 @@ func (r *Service) Plan(tx *store.Tx, p *office.Package, s office.Settings, folde
 		if d.ID == "" {
 			continue
 		}
-		if err := add(d, office.FileSigned); err != nil {
-			return planned, err
-		}
+		err = errors.Join(err, add(d, office.FileSigned))
 		if s.SaveCAC {
-			if err := add(d, office.FileCertificate); err != nil {
-				return planned, err
-			}
+			err = errors.Join(err, add(d, office.FileCertificate))
 		}
 	}
 	if s.SaveMaster {
-		if err := add(office.Document{}, office.FileMaster); err != nil {
-			return planned, err
-		}
+		err = errors.Join(err, add(office.Document{}, office.FileMaster))
 	}
-	return planned, nil
+	return planned, err
 }
 
 // PreviewName is what the files of a real package, the latest one, would be called with s; of a made-up one where
@@ -192,25 +177,21 @@ func latestPackage(tx *store.Tx) (office.Package, error) {
 	return latest, err
 }
 
-// kindWords are what kinds of files are called in the names of files, by language. A file keeps the name that it was
-// planned with, whatever language the office chooses later.
-var kindWords = sync.OnceValue(func() map[string]map[office.FileKind]string {
-	all := map[string]map[office.FileKind]string{}
-	for _, code := range message.Languages() {
-		p, err := message.NewPrinter(code)
-		if err != nil {
-			panic(err) // the words travel in the program, and a test reads them
-		}
-		all[code] = map[office.FileKind]string{office.FileSigned: p.Text(message.FileSigned()),
-			office.FileCertificate: p.Text(message.FileCertificate()), office.FileMaster: p.Text(message.FileMaster())}
+// kindWord is what a kind of file is called in the words of p. A file keeps the name that it was planned with, whatever language the
+// office chooses later.
+func kindWord(p *message.Printer, kind office.FileKind) string {
+	switch kind {
+	case office.FileCertificate:
+		return p.Text(message.FileCertificate())
+	case office.FileMaster:
+		return p.Text(message.FileMaster())
 	}
-	return all
-})
+	return p.Text(message.FileSigned())
+}
 
 // KindWord is what a kind of file is called in the language of an office.
 func (r *Service) KindWord(s office.Settings, kind office.FileKind) string {
-	words := kindWords()
-	return cmp.Or(words[cmp.Or(s.Language, r.deps.Language())][kind], words["en"][kind])
+	return kindWord(r.indexWords(s).Printer, kind)
 }
 
 // otherNames are what j's file is called by offices of other languages. It may have been saved under such a name before
@@ -220,10 +201,7 @@ func (r *Service) otherNames(j office.Job) (names []string, err error) {
 	if !template.Says(kind) {
 		return nil, nil
 	}
-	p, err := data.Read(r.Data, "a package", func(tx *store.Tx) (office.Package, error) {
-		p, _, err := tx.Package(j.PackageID)
-		return p, err
-	})
+	p, _, err := r.Data.Package(j.PackageID)
 	if store.OfOneRecord(err) {
 		return nil, nil
 	}
@@ -234,8 +212,8 @@ func (r *Service) otherNames(j office.Job) (names []string, err error) {
 	if i := slices.IndexFunc(p.Documents, func(d office.Document) bool { return d.ID == j.DocumentID }); i >= 0 {
 		d = p.Documents[i]
 	}
-	for _, words := range kindWords() {
-		if name := template.Name(p.FileFields(d, kind, words[kind])); name != j.WantedName() && !slices.Contains(names, name) {
+	for _, words := range printers() {
+		if name := template.Name(p.FileFields(d, kind, kindWord(words, kind))); name != j.WantedName() && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
@@ -287,7 +265,7 @@ func (r *Service) mayHave(j office.Job, name, digest string) (bool, error) {
 
 // MoveJobs sends the files that still wait for folder old to folder next, but not those that are named there already: they stay
 // the only ones of their documents. The old folder is remembered for its leftovers.
-func MoveJobs(tx *store.Tx, old, next string, named map[string]bool, now loop.Clock) error {
+func MoveJobs(tx *store.Tx, old, next string, named map[string]bool, now time.Time) error {
 	if old == next || old == "" || next == "" {
 		return nil
 	}
@@ -300,11 +278,11 @@ func MoveJobs(tx *store.Tx, old, next string, named map[string]bool, now loop.Cl
 			continue
 		}
 		j.Folder = next
-		if j.Target, err = freeTarget(tx, next, j.WantedName()); err != nil {
+		if j.Target, err = freeName(tx, next, j.WantedName(), nil); err != nil {
 			return err
 		}
 		j.Size, j.Digest = 0, ""
-		j.NextTry = now()
+		j.NextTry = now
 		if err := tx.PutJob(j); err != nil {
 			return err
 		}

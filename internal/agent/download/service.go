@@ -21,12 +21,12 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
 
 	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/loop"
 	"countersign/internal/archive"
-	"countersign/internal/esign"
 	"countersign/internal/office"
 	"countersign/internal/store"
 )
@@ -37,18 +37,13 @@ type Deps struct {
 	Language     func() string // the system's, for an office that has chosen none
 	Installation func() string // tells this data folder from every other one
 
-	Online    func() (*esign.Client, bool)               // the service, while somebody is signed in
-	Answered  func(ctx context.Context, err error) error // notes how the service answered, nil for well; returns err
-	SignedOut func(err error) bool                       // err means that nobody is signed in any more
-
 	// Saved is the fact that p's files are saved, when people were not told yet. Announce tells it once it is
 	// committed.
 	Saved    func(tx *store.Tx, p office.Package, jobs []office.Job) ([]office.Fact, error)
 	Announce func(...office.Fact)
 
-	Ended func()             // a file is not worked on any more
-	Ask   func()             // has the service asked about packages that are due
-	Crash func(point string) // tests end the process there
+	Ended func() // a file is not worked on any more
+	Ask   func() // has the service asked about packages that are due
 }
 
 // Service downloads files. Safe for concurrent use.
@@ -66,9 +61,8 @@ type Service struct {
 	index chan struct{} // rings when the index may lack a file
 }
 
-// New makes a Service.
 func New(t loop.Base, deps Deps) *Service {
-	return &Service{Base: t, deps: deps, work: make(chan struct{}, 1), index: make(chan struct{}, 1)}
+	return &Service{Base: t, deps: deps, state: state{underWay: map[string]bool{}}, work: make(chan struct{}, 1), index: make(chan struct{}, 1)}
 }
 
 // Wake has Run and RunIndex look for work.
@@ -104,7 +98,7 @@ func (r *Service) UnderWay() int { return len(r.state.busy()) }
 
 // Flowing reports whether downloads that are due begin: nothing is wrong with the service nor with any folder.
 func (r *Service) Flowing() bool {
-	_, online := r.deps.Online()
+	_, online := r.Session.Online()
 	return online && r.pausedFor() == 0 && r.folders.Waiting(r.Now()) == 0
 }
 
@@ -139,9 +133,9 @@ func (r *Service) saveDue(ctx context.Context) (pause time.Duration, err error) 
 	const idle = time.Hour
 	var g errgroup.Group
 	g.SetLimit(loop.MaxCommits)
-	limits := limits{downloads: loop.NewSemaphore(atOnce), flushes: archive.NewSyncLimiter(atOnce), looks: &archive.DirCache{}}
+	limits := limits{downloads: semaphore.NewWeighted(atOnce), flushes: archive.NewSyncLimiter(atOnce), looks: &archive.DirCache{}}
 	for ctx.Err() == nil {
-		client, online := r.deps.Online()
+		client, online := r.Session.Online()
 		if !online {
 			pause = idle
 			break
@@ -161,7 +155,7 @@ func (r *Service) saveDue(ctx context.Context) (pause time.Duration, err error) 
 			g.Go(func() error {
 				defer r.ended(j)
 				retried := r.retried.Load()
-				err := r.One(ctx, "file "+j.Key(), func() error { return r.save(ctx, client, j, limits) })
+				err := r.One("file "+j.Key(), func() error { return r.save(ctx, client, j, limits) })
 				if retried != r.retried.Load() { // what failed is older than the person's word
 					r.again(j)
 				} else if err != nil {
@@ -204,7 +198,7 @@ const lookAgain = time.Second
 
 // limits bound what is done at once: the network and the disk are not faster with more.
 type limits struct {
-	downloads loop.Semaphore
+	downloads *semaphore.Weighted
 	flushes   *archive.SyncLimiter
 	looks     *archive.DirCache
 }
@@ -266,20 +260,15 @@ func (r *Service) jobsDue(underWay map[string]bool, idle time.Duration) (due []o
 // maxFolderPause is the longest pause between two looks at a folder that takes no files.
 const maxFolderPause = 5 * time.Minute
 
-// state is the jobs under way. Safe for concurrent use.
 type state struct {
 	mu       sync.Mutex
 	underWay map[string]bool // keys of jobs
 	leftOut  bool            // some that are due were left out, for others of their package are under way
 }
 
-// begin notes that the job of that key is worked on.
 func (s *state) begin(key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.underWay == nil {
-		s.underWay = map[string]bool{}
-	}
 	s.underWay[key] = true
 }
 
@@ -320,7 +309,6 @@ func (s *state) beyondShare(underWay map[string]bool) (skip func(key string) boo
 	}
 }
 
-// busy returns the keys of all jobs that are worked on.
 func (s *state) busy() map[string]bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -338,7 +326,6 @@ func (r *Service) block(folder string, cause error) {
 	r.folders.Failed(folder, r.Now(), func(n int) time.Duration { return r.Backoff(n, r.Pace.Folder, maxFolderPause) })
 }
 
-// blocked reports whether a folder is to be left alone.
 func (r *Service) blocked(folder string) bool {
 	return r.folders.Waits(folder, r.Now()) || r.folders.Waits(full+folder, r.Now())
 }

@@ -1,7 +1,6 @@
 package download
 
 import (
-	"context"
 	"encoding/hex"
 	"io"
 	"os"
@@ -38,9 +37,6 @@ func newService(t *testing.T) *testService {
 	x.settings.SaveTo = t.TempDir()
 	x.Service = New(looptest.Base(t, func() {}), Deps{
 		Settings: func() office.Settings { return x.settings }, Installation: func() string { return "here" }, Language: func() string { return "" },
-		Online:    func() (*esign.Client, bool) { return nil, false },
-		Answered:  func(_ context.Context, err error) error { return err },
-		SignedOut: func(error) bool { return false },
 		Saved: func(_ *store.Tx, p office.Package, jobs []office.Job) ([]office.Fact, error) {
 			if !office.AllSaved(jobs) {
 				return nil, nil
@@ -48,7 +44,7 @@ func newService(t *testing.T) *testService {
 			return []office.Fact{{PackageID: p.ID}}, nil
 		},
 		Announce: func(facts ...office.Fact) { x.told = append(x.told, facts...) },
-		Ended:    func() {}, Ask: func() {}, Crash: func(string) {},
+		Ended:    func() {}, Ask: func() {},
 	})
 	return x
 }
@@ -114,7 +110,7 @@ func TestAFileThatIsFinishedAfterItsFolderWasChangedIsWhereItIs(t *testing.T) {
 		begun := x.plan("p0")[0]
 		old, next := x.settings.SaveTo, t.TempDir()
 		x.settings.SaveTo = next
-		x.update(func(tx *store.Tx) error { return MoveJobs(tx, old, next, nil, x.Now) }) // while the file is given its name
+		x.update(func(tx *store.Tx) error { return MoveJobs(tx, old, next, nil, x.Now()) }) // while the file is given its name
 		begun.Size, begun.Digest = 3, "abc"
 		x.settings.SaveTo = old
 		other := x.plan("p1")[0] // has that name now
@@ -153,7 +149,7 @@ func TestAFileThatIsThereStaysTheOnlyOneThoughItsFolderIsChangedBeforeThatIsReco
 	})
 	there, err := x.Named(old)
 	noErr(t, err)
-	x.update(func(tx *store.Tx) error { return MoveJobs(tx, old, next, there, x.Now) })
+	x.update(func(tx *store.Tx) error { return MoveJobs(tx, old, next, there, x.Now()) })
 	if j := x.job(named); j.Folder != old || j.Target != named.Target || j.Digest == "" {
 		t.Errorf("the file that is there: %+v", j)
 	}
@@ -169,7 +165,7 @@ func TestWhatWaitsForAServiceNotInUseMovesToTheNewFolderToo(t *testing.T) {
 	away := x.plan("at the one")[0]
 	x.update(func(tx *store.Tx) error { return tx.UseService("other") })
 	here := x.plan("at the other")[0]
-	x.update(func(tx *store.Tx) error { return MoveJobs(tx, old, next, nil, x.Now) })
+	x.update(func(tx *store.Tx) error { return MoveJobs(tx, old, next, nil, x.Now()) })
 	x.update(func(tx *store.Tx) error { return tx.UseService("one") })
 	for _, j := range []office.Job{away, here} {
 		if folder := x.job(j).Folder; folder != next {
@@ -190,7 +186,7 @@ func TestTroubleWithAFolderThatNoFileWaitsForAnyMoreIsNotTold(t *testing.T) {
 		}
 	}
 	next := t.TempDir()
-	x.update(func(tx *store.Tx) error { return MoveJobs(tx, x.settings.SaveTo, next, nil, x.Now) })
+	x.update(func(tx *store.Tx) error { return MoveJobs(tx, x.settings.SaveTo, next, nil, x.Now()) })
 	x.FolderChosen(x.settings.SaveTo, x.settings.SaveTo) // with other settings
 	if !x.Health.Has(health.FolderFails) {
 		t.Error("nothing is said of the folder once other settings were changed")

@@ -140,6 +140,15 @@ func (t *Tracker) Clear(s State) (was bool) {
 	return was
 }
 
+// Update says that s stands where m says something, and else ends it.
+func (t *Tracker) Update(s State, m message.Message) {
+	if m.IsZero() {
+		t.Clear(s)
+	} else {
+		t.Set(s, m)
+	}
+}
+
 // MendSince has nothing stand since a moment to come, which a clock has noted that was wrong: it is since now at the latest.
 func (t *Tracker) MendSince() {
 	t.mu.Lock()

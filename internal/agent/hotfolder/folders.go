@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"countersign/internal/agent/data"
 	"countersign/internal/archive"
 	"countersign/internal/disk"
 	"countersign/internal/message"
@@ -24,7 +25,7 @@ import (
 
 // Folders are the folders that send, in the order in which they were added, each with how it stands.
 func (r *Service) Folders() ([]office.HotFolderRow, error) {
-	rows, err := read(r, "the folders that send", func(tx *store.Tx) (rows []office.HotFolderRow, err error) {
+	rows, err := data.Read(r.Data, "the folders that send", func(tx *store.Tx) (rows []office.HotFolderRow, err error) {
 		list, err := foldersIn(tx)
 		if err != nil {
 			return nil, err
@@ -232,9 +233,8 @@ const (
 	prefixSeen   = "hot-folder-seen/"   // and the id of the folder, a slash, and the SHA-256 of the file in hex
 )
 
-// folders are the folders that send.
 func (r *Service) folders() ([]office.HotFolder, error) {
-	return read(r, "the folders that send", foldersIn)
+	return data.Read(r.Data, "the folders that send", foldersIn)
 }
 
 func foldersIn(tx *store.Tx) (list []office.HotFolder, err error) {
@@ -242,7 +242,6 @@ func foldersIn(tx *store.Tx) (list []office.HotFolder, err error) {
 	return list, err
 }
 
-// folderIn is the folder of that id.
 func folderIn(tx *store.Tx, id string) (office.HotFolder, bool, error) {
 	list, err := foldersIn(tx)
 	i := slices.IndexFunc(list, func(f office.HotFolder) bool { return f.ID == id })
@@ -254,7 +253,7 @@ func folderIn(tx *store.Tx, id string) (office.HotFolder, bool, error) {
 
 // intakes are the files that are on their way, oldest first.
 func (r *Service) intakes() ([]office.Intake, error) {
-	return read(r, "the files of folders that send", intakesIn)
+	return data.Read(r.Data, "the files of folders that send", intakesIn)
 }
 
 func intakesIn(tx *store.Tx) (list []office.Intake, err error) {
@@ -407,21 +406,15 @@ func (r *Service) recover(f office.HotFolder, dir *disk.Dir) error {
 		return err
 	}
 	if len(found) > 0 {
-		err = r.Data.Update(func(tx *store.Tx) error {
+		err = r.Data.Update(func(tx *store.Tx) (err error) {
 			for _, in := range found {
-				if err := putIntake(tx, in); err != nil {
-					return err
-				}
+				err = errors.Join(err, putIntake(tx, in))
 			}
-			return nil
+			return err
 		})
+		r.Wake()
 	}
-	if err == nil {
-		r.recovered[f.Path] = true
-		if len(found) > 0 {
-			r.Wake()
-		}
-	}
+	r.recovered[f.Path] = err == nil
 	return err
 }
 

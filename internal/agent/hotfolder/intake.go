@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"countersign/internal/agent/data"
 	"countersign/internal/disk"
 	"countersign/internal/message"
 	"countersign/internal/office"
@@ -35,7 +36,7 @@ func (r *Service) take(ctx context.Context, f office.HotFolder, dir *disk.Dir, s
 	if err := r.put(in); err != nil {
 		return err
 	}
-	r.deps.Crash("folder recorded")
+	r.Crash("folder recorded")
 	return r.advance(ctx, in)
 }
 
@@ -126,7 +127,7 @@ func (r *Service) told(dir *disk.Dir, in *office.Intake) error {
 		if err := r.put(*in); err != nil {
 			return err
 		}
-		r.deps.Crash("folder explained")
+		r.Crash("folder explained")
 	}
 	if in.Tell {
 		return nil
@@ -141,7 +142,7 @@ func (r *Service) told(dir *disk.Dir, in *office.Intake) error {
 // become makes a draft of a file that was taken.
 func (r *Service) become(ctx context.Context, dir *disk.Dir, in *office.Intake) (goOn bool, err error) {
 	var known bool
-	f, err := read(r, "a folder that sends", func(tx *store.Tx) (f office.HotFolder, err error) {
+	f, err := data.Read(r.Data, "a folder that sends", func(tx *store.Tx) (f office.HotFolder, err error) {
 		f, known, err = folderIn(tx, in.Folder)
 		return f, err
 	})
@@ -176,7 +177,7 @@ func (r *Service) become(ctx context.Context, dir *disk.Dir, in *office.Intake) 
 			case ctx.Err() != nil:
 				return false, ctx.Err()
 			case err == nil:
-				r.deps.Crash("folder drafted")
+				r.Crash("folder drafted")
 				return true, nil
 			case r.deps.Passes(err):
 				return false, &folderError{message.For(err)}
@@ -237,7 +238,7 @@ func (r *Service) place(in *office.Intake) (string, error) {
 		return office.HotProblems, nil
 	}
 	var known bool
-	d, err := read(r, "a draft", func(tx *store.Tx) (d office.Draft, err error) {
+	d, err := data.Read(r.Data, "a draft", func(tx *store.Tx) (d office.Draft, err error) {
 		d, known, err = latest(tx, in.Draft)
 		return d, err
 	})

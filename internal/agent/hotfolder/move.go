@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"countersign/internal/agent/data"
 	"countersign/internal/archive"
 	"countersign/internal/disk"
 	"countersign/internal/message"
@@ -25,7 +26,7 @@ import (
 
 // realOf is where the folder of in led when a person saved it last, or, of one that sends no more, when the file was found.
 func (r *Service) realOf(in office.Intake) (string, error) {
-	return read(r, "a folder that sends", func(tx *store.Tx) (string, error) {
+	return data.Read(r.Data, "a folder that sends", func(tx *store.Tx) (string, error) {
 		f, known, err := folderIn(tx, in.Folder)
 		if known && f.Path == in.Path {
 			return f.Real, err
@@ -138,7 +139,6 @@ func open(dir *disk.Dir, in *office.Intake) (*os.File, fs.FileInfo, error) {
 	return file, info, err
 }
 
-// fileOf is the path of a file in the hot folder of in.
 func (r *Service) fileOf(in office.Intake, at string) string {
 	return filepath.Join(in.Path, filepath.FromSlash(at))
 }
@@ -200,7 +200,7 @@ func (r *Service) move(dir *disk.Dir, in *office.Intake) (goOn bool, err error) 
 	case err != nil:
 		return false, trouble(in.Path, err)
 	}
-	r.deps.Crash("folder moved")
+	r.Crash("folder moved")
 	return true, r.moved(dir, in)
 }
 
@@ -305,7 +305,7 @@ func lostIntake(tx *store.Tx, p office.Package) (in office.Intake, known bool, e
 // rest has the record of a document in Sent rest when there is nothing to give back for now, or ends it when nothing more will
 // come. It reports whether it did.
 func (r *Service) rest(in *office.Intake) (rests bool, err error) {
-	if due, err := read(r, "what came back signed", func(tx *store.Tx) ([]office.Job, error) { return due(tx, in) }); err != nil || len(due) > 0 {
+	if due, err := data.Read(r.Data, "what came back signed", func(tx *store.Tx) ([]office.Job, error) { return due(tx, in) }); err != nil || len(due) > 0 {
 		return false, err
 	}
 	err = r.Data.Update(func(tx *store.Tx) error {
@@ -345,7 +345,7 @@ func due(tx *store.Tx, in *office.Intake) ([]office.Job, error) {
 
 // giveBack saves copies of the files that are due beside the document that they came from, each once.
 func (r *Service) giveBack(ctx context.Context, dir *disk.Dir, in *office.Intake) error {
-	jobs, err := read(r, "what came back signed", func(tx *store.Tx) ([]office.Job, error) { return due(tx, in) })
+	jobs, err := data.Read(r.Data, "what came back signed", func(tx *store.Tx) ([]office.Job, error) { return due(tx, in) })
 	for _, j := range jobs {
 		if err == nil {
 			err = r.giveBackFile(ctx, dir, in, j)
@@ -406,13 +406,13 @@ func (r *Service) giveBackFile(ctx context.Context, dir *disk.Dir, in *office.In
 				if strings.Contains(j.Digest, ":") && s.Digest != j.Digest {
 					return errOther
 				}
-				r.deps.Crash("folder copied")
+				r.Crash("folder copied")
 				return nil
 			},
 		})
 		switch {
 		case err == nil:
-			r.deps.Crash("folder returned")
+			r.Crash("folder returned")
 			return r.returned(in, j, target)
 		case ctx.Err() != nil:
 			return ctx.Err()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
+	"countersign/internal/agent/data"
 	"countersign/internal/archive"
 	"countersign/internal/disk"
 	"countersign/internal/message"
@@ -122,7 +123,7 @@ func (r *Service) forgetLooks(folders []string) {
 
 // isOurs reports whether the file of that name was saved there by this program: signed documents are not sent.
 func (r *Service) isOurs(f office.HotFolder, name string) (bool, error) {
-	return read(r, "who saved a file", func(tx *store.Tx) (bool, error) {
+	return data.Read(r.Data, "who saved a file", func(tx *store.Tx) (bool, error) {
 		_, known, err := tx.JobAt(f.Path, name)
 		if store.OfOneRecord(err) {
 			return true, nil

@@ -24,7 +24,6 @@ import (
 	"sync"
 	"time"
 
-	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/loop"
 	"countersign/internal/disk"
@@ -50,12 +49,8 @@ type Deps struct {
 
 	Owe      func(*store.Tx, ...office.Fact) error // people are to be told of facts, from the commit on
 	Announce func(...office.Fact)                  // which follows it
-	Watch    func() (changes <-chan office.Change, stop func())
-	Changed  func()             // the list of folders is another one
-	Crash    func(point string) // tests end the process there
-
-	// Events begins to listen for changes; nil for one that only looks.
-	Events func(ring func()) Events
+	Changed  func()                                // the list of folders is another one
+	Events   func(ring func()) Events              // begins to listen for changes
 }
 
 // Account is as whom documents are sent.
@@ -91,23 +86,18 @@ type Service struct {
 	retries   loop.Retries    // of files on their way, by the ids of their intakes
 }
 
-// New makes a Service.
 func New(t loop.Base, deps Deps) *Service {
 	return &Service{Base: t, deps: deps, ring: make(chan struct{}, 1), problems: map[string]message.Message{},
 		waiting: map[string]message.Message{}, silent: map[string]bool{}, open: openReal, looks: map[string]look{}, recovered: map[string]bool{}}
 }
 
-// Wake has it look into all folders.
 func (r *Service) Wake() { loop.Wake(r.ring) }
 
 // Run takes what appears in the folders, until ctx ends.
 func (r *Service) Run(ctx context.Context) error {
-	var events Events = deaf{}
-	if r.deps.Events != nil {
-		events = r.deps.Events(r.Wake)
-	}
+	events := r.deps.Events(r.Wake)
 	defer events.Close()
-	changes, stop := r.deps.Watch()
+	changes, stop := r.Watch()
 	defer stop()
 	looked, pause, err := r.Now(), time.Duration(0), error(nil)
 	for {
@@ -237,7 +227,7 @@ func (r *Service) lookInto(ctx context.Context, f office.HotFolder, all []office
 		if r.LeftAlone(key) {
 			continue
 		}
-		err := r.One(ctx, key, func() error { return r.take(ctx, f, dir, file) })
+		err := r.One(key, func() error { return r.take(ctx, f, dir, file) })
 		if err != nil {
 			return soon, err
 		}
@@ -269,7 +259,7 @@ func (r *Service) settle(ctx context.Context) error {
 			waiting[in.Path] = r.waitingIn(in.Path)
 			continue
 		}
-		err := r.One(ctx, key, func() error { return r.advance(ctx, in) })
+		err := r.One(key, func() error { return r.advance(ctx, in) })
 		var trouble *folderError
 		switch {
 		case ctx.Err() != nil:
@@ -304,7 +294,6 @@ type folderError struct{ text message.Message }
 
 func (e *folderError) Error() string { return e.text.String() }
 
-// Message is what people are told.
 func (e *folderError) Message() message.Message { return e.text }
 
 // tellProblems keeps in step what health says of the folders: of one that does not send, and of one in which files wait. What keeps a
@@ -325,27 +314,11 @@ func (r *Service) tellProblems(folders []office.HotFolder, problems map[string]m
 			waits = message.Then(message.SendFolderWaits(f.Called()), waiting[f.Path])
 		}
 	}
-	for state, m := range map[health.State]message.Message{health.HotFolderFails: stopped, health.HotFolderWaits: waits} {
-		if m.IsZero() {
-			r.Health.Clear(state)
-		} else {
-			r.Health.Set(state, m)
-		}
-	}
+	r.Health.Update(health.HotFolderFails, stopped)
+	r.Health.Update(health.HotFolderWaits, waits)
 	if changed {
 		r.deps.Changed()
 	}
-}
-
-// deaf hears nothing.
-type deaf struct{}
-
-func (deaf) Set([]string) {}
-func (deaf) Close()       {}
-
-// read is data.Read.
-func read[T any](r *Service, what string, f func(*store.Tx) (T, error)) (T, error) {
-	return data.Read(r.Data, what, f)
 }
 
 // A folder sends from the account that set it up. Where somebody else signs in, it rests until a person says that it is
@@ -421,13 +394,12 @@ func (r *Service) tell() error {
 		return nil
 	}
 	err = r.Data.Update(func(tx *store.Tx) error {
+		err := r.deps.Owe(tx, facts...)
 		for _, in := range append(ask, unsent...) {
 			in.Ask, in.Tell = false, false
-			if err := putIntake(tx, in); err != nil {
-				return err
-			}
+			err = errors.Join(err, putIntake(tx, in))
 		}
-		return r.deps.Owe(tx, facts...)
+		return err
 	})
 	if err == nil {
 		r.deps.Announce(facts...)
@@ -436,7 +408,6 @@ func (r *Service) tell() error {
 	return err
 }
 
-// askFact is that files wait for a person's word.
 func askFact(files []office.Intake) office.Fact {
 	title := message.WaitForOKSomewhere(len(files))
 	if oneFolder(files) {
@@ -445,7 +416,6 @@ func askFact(files []office.Intake) office.Fact {
 	return office.Fact{Key: "hot-folder/" + files[0].ID, Subject: office.DraftSubject(files[0].Draft), Title: title, Body: message.LookInOutbox()}
 }
 
-// unsentFact is that files lie in Problems.
 func unsentFact(files []office.Intake) office.Fact {
 	f := office.Fact{Key: "hot-folder/" + files[0].ID + "/" + files[0].At, Subject: office.ActivitySubject}
 	if oneFolder(files) {

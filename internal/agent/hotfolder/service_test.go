@@ -65,13 +65,12 @@ func newDesk(t *testing.T) *desk {
 		Send:         d.send, Passes: func(err error) bool { return errors.Is(err, errPassing) }, Moved: moved,
 		Owe:      func(_ *store.Tx, f ...office.Fact) error { d.owed = append(d.owed, f...); return nil },
 		Announce: func(f ...office.Fact) { d.facts = append(d.facts, f...) },
-		Watch:    func() (<-chan office.Change, func()) { return nil, func() {} },
 		Changed:  func() {},
-		Crash: func(point string) {
-			if d.crash != nil {
-				d.crash(point)
-			}
-		},
+	}
+	d.tools.Crash = func(point string) {
+		if d.crash != nil {
+			d.crash(point)
+		}
 	}
 	d.restart()
 	return d
@@ -848,3 +847,9 @@ func TestAFileThatIsWrittenAllDayKeepsNothingFromBeingTold(t *testing.T) {
 		}
 	})
 }
+
+// deaf hears nothing.
+type deaf struct{}
+
+func (deaf) Set([]string) {}
+func (deaf) Close()       {}

@@ -1,85 +1,89 @@
 package loop
 
-import (
-	"sync"
+import "sync"
 
-	"countersign/internal/office"
-)
+// Watchers tell each of those who watch of everything from then on, in its order, and once of what comes again before it is taken: it
+// says only what to read again. Whoever is more than Most behind is told of nothing more. Safe for concurrent use.
+type Watchers[T comparable] struct {
+	Most int // 0 for any number
 
-// Watchers fan Changes out. A watcher that does not keep up loses nothing but repetition: each has room for every
-// kind of Change once, and a Change says only what to read again. Safe for concurrent use.
-type Watchers struct {
 	mu   sync.Mutex
-	list map[*watcher]struct{}
+	list map[*watcher[T]]struct{}
 }
 
-type watcher struct {
+type watcher[T comparable] struct {
+	ring chan struct{}
+
 	mu      sync.Mutex
-	pending map[office.Change]bool
-	order   []office.Change
-	ring    chan struct{}
+	pending map[T]bool
+	order   []T
+	behind  bool
 }
 
-// Signal tells every watcher of c.
-func (w *Watchers) Signal(c office.Change) {
+// Signal tells every watcher of x. It does not block.
+func (w *Watchers[T]) Signal(x T) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for x := range w.list {
-		x.put(c)
+	for to := range w.list {
+		to.put(x, w.Most)
 	}
 }
 
-// Watch returns a channel of Changes and the function that ends it. The channel is closed after stop.
-func (w *Watchers) Watch() (<-chan office.Change, func()) {
-	x := &watcher{pending: map[office.Change]bool{}, ring: make(chan struct{}, 1)}
+// Watch returns a channel and the function that ends it. The channel is closed after stop, and for whoever is too far behind.
+func (w *Watchers[T]) Watch() (<-chan T, func()) {
+	x := &watcher[T]{pending: map[T]bool{}, ring: make(chan struct{}, 1)}
 	w.mu.Lock()
 	if w.list == nil {
-		w.list = map[*watcher]struct{}{}
+		w.list = map[*watcher[T]]struct{}{}
 	}
 	w.list[x] = struct{}{}
 	w.mu.Unlock()
 
-	out := make(chan office.Change)
+	out := make(chan T)
 	done := make(chan struct{})
 	go x.deliver(out, done)
-	var once sync.Once
-	return out, func() {
-		once.Do(func() {
-			w.mu.Lock()
-			delete(w.list, x)
-			w.mu.Unlock()
-			close(done)
-		})
-	}
+	return out, sync.OnceFunc(func() {
+		w.mu.Lock()
+		delete(w.list, x)
+		w.mu.Unlock()
+		close(done)
+	})
 }
 
-func (x *watcher) put(c office.Change) {
+func (x *watcher[T]) put(v T, most int) {
 	x.mu.Lock()
-	if !x.pending[c] {
-		x.pending[c] = true
-		x.order = append(x.order, c)
+	if !x.pending[v] {
+		x.pending[v] = true
+		x.order = append(x.order, v)
+		x.behind = x.behind || most > 0 && len(x.order) > most
+	}
+	if x.behind {
+		clear(x.pending)
+		x.order = nil
 	}
 	x.mu.Unlock()
 	Wake(x.ring)
 }
 
-func (x *watcher) take() (office.Change, bool) {
+func (x *watcher[T]) take() (v T, ok, behind bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if len(x.order) == 0 {
-		return "", false
+		return v, false, x.behind
 	}
-	c := x.order[0]
-	x.order = x.order[1:]
-	delete(x.pending, c)
-	return c, true
+	v, x.order = x.order[0], x.order[1:]
+	delete(x.pending, v)
+	return v, true, false
 }
 
-func (x *watcher) deliver(out chan<- office.Change, done <-chan struct{}) {
+func (x *watcher[T]) deliver(out chan<- T, done <-chan struct{}) {
 	defer close(out)
 	for {
-		c, ok := x.take()
-		if !ok {
+		v, ok, behind := x.take()
+		switch {
+		case behind:
+			return
+		case !ok:
 			select {
 			case <-x.ring:
 				continue
@@ -88,7 +92,7 @@ func (x *watcher) deliver(out chan<- office.Change, done <-chan struct{}) {
 			}
 		}
 		select {
-		case out <- c:
+		case out <- v:
 		case <-done:
 			return
 		}

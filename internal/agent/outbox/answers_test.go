@@ -140,7 +140,7 @@ func TestADraftThatWasBeingAddedWhenTheProgramWasKilledIsNotSentAgain(t *testing
 	r.end() // the test does what it runs
 	id, err := r.Hold(r.newPackage(t))
 	noErr(t, err)
-	d, _, err := r.draft(id)
+	d, _, err := r.Data.Draft(id)
 	noErr(t, err)
 	d.State = office.DraftAdding
 	noErr(t, errors.Join(r.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(d) }), r.recoverAdding()))

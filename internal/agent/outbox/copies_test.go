@@ -26,7 +26,7 @@ func TestWhatGoesOutIsWhatWasGivenWhateverBecomesOfTheFile(t *testing.T) {
 		d := r.newPackage(t)
 		id, err := r.Hold(d)
 		noErr(t, err)
-		if held, _, err := r.draft(id); err != nil || held.State != office.DraftHeld || !held.Stopped {
+		if held, _, err := r.Data.Draft(id); err != nil || held.State != office.DraftHeld || !held.Stopped {
 			t.Errorf("%s: what was stopped is %+v, %v", name, held, err)
 		}
 		noErr(t, change(d.Files[0]))
@@ -101,7 +101,7 @@ func TestADraftWithoutItsWholeCopySendsNothing(t *testing.T) {
 		noErr(t, err)
 		noErr(t, os.MkdirAll(locations.Dropped(r.dir), 0o700))
 		noErr(t, os.WriteFile(filepath.Join(locations.Dropped(r.dir), "Lease.pdf"), []byte("%PDF-1.7"), 0o600))
-		held, _, err := r.draft(id)
+		held, _, err := r.Data.Draft(id)
 		noErr(t, err)
 		noErr(t, lose(&held.Files[0], filepath.Join(locations.Outbox(r.dir), held.Files[0].Copy)))
 		noErr(t, r.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(held) }))

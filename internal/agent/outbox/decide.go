@@ -211,14 +211,11 @@ func (r *Service) corrected(d office.Draft) (s standing, name string, err error)
 	if d.Corrects == "" {
 		return outOfTheWay, "", nil
 	}
-	p, err := data.Read(r.Data, "the package that is corrected", func(tx *store.Tx) (office.Package, error) {
-		p, _, err := tx.Package(d.Corrects)
-		return p, err
-	})
+	p, known, err := r.Data.Package(d.Corrects)
 	switch {
 	case err != nil:
 		return outOfTheWay, "", err
-	case p.ID == "", p.State.Over():
+	case !known, p.State.Over():
 		return outOfTheWay, "", nil
 	case p.State == office.PackageExecuted:
 		return signedInstead, p.DisplayName(), nil
@@ -313,7 +310,7 @@ func (r *Service) takePlaces(tx *store.Tx, d *office.Draft) (taken bool, err err
 // where they are from then on. They are those that the draft had: from its copy, or from where the file was found if it still has
 // the same SHA-256. Documents of which that is not so are left out; lost are their names.
 func (r *Service) Again(ctx context.Context, draftID string, keep func(ctx context.Context, name string, size int64, from io.Reader) (path string, err error)) (d office.NewPackage, lost []string, err error) {
-	draft, known, err := r.draft(draftID)
+	draft, known, err := r.Data.Draft(draftID)
 	if err != nil || !known {
 		return d, nil, err
 	}

@@ -31,23 +31,15 @@ import (
 // Deps are what a Service needs from others. The functions are called from several goroutines.
 type Deps struct {
 	DataDir string
-	Crash   func(point string)                                  // called at named points; tests end the process there
 	Pages   func(ctx context.Context, path string) (int, error) // counts the pages of a PDF file
-	Watch   func() (changes <-chan office.Change, stop func())
 
 	Installation func() string                       // tells this data folder from every other one
 	Standing     func() []office.Recipient           // who get a copy of everything
 	Used         func(*store.Tx, office.Draft) error // notes which template the service has made a package from
 
 	// Service is the signing service, and as whose its uploads count, while somebody is signed in and the keys are open.
-	Service   func() (client *esign.Client, uploader string, online bool)
-	Sender    func() string // as whom packages are sent; empty when that is not known
-	SignedIn  func() bool   // though the keys may be locked
-	SignedOut func(err error) bool
-	Answered  func(ctx context.Context, err error) // notes what an answer says of the service as a whole
-
-	Rest       func() time.Duration // how long the service is still to be left alone
-	LeaveAlone func(time.Duration)  // it asked for that
+	Service func() (client *esign.Client, uploader string, online bool)
+	Sender  func() string // as whom packages are sent; empty when that is not known
 
 	// List begins to read the service's list, back to where the draft's package can be.
 	List func(*esign.Client, office.Draft) List
@@ -82,7 +74,6 @@ type Service struct {
 	row     row
 }
 
-// New makes a Service.
 func New(t loop.Base, deps Deps) *Service {
 	return &Service{Base: t, deps: deps, due: make(chan struct{}, 1)}
 }
@@ -130,7 +121,7 @@ func (r *Service) sendDue(ctx context.Context) (time.Duration, error) {
 		if !online {
 			return pause(idle), nil
 		}
-		if left := r.deps.Rest(); left > 0 {
+		if left := r.Breaker.Left(r.Now()); left > 0 {
 			return pause(left), nil
 		}
 		due, next, err := r.draftsDue()
@@ -157,7 +148,7 @@ func (r *Service) sendDue(ctx context.Context) (time.Duration, error) {
 			}
 			return pause(r.PauseBeside(all, loop.UntilNext(r.Now(), next, idle))), nil
 		}
-		if err = r.work(ctx, client, uploader, due); r.deps.SignedOut(err) {
+		if err = r.work(ctx, client, uploader, due); r.Session.SignedOut(err) {
 			return pause(idle), nil
 		}
 		if err != nil && ctx.Err() == nil {
@@ -174,17 +165,16 @@ func (r *Service) work(ctx context.Context, client *esign.Client, uploader strin
 	defer r.sending.Store(false)
 	unknown := false
 	for _, d := range due {
-		if ctx.Err() != nil {
+		switch {
+		case ctx.Err() != nil:
 			return nil
-		}
-		if r.rests(d) > 0 { // since a moment
+		case r.rests(d) > 0: // since a moment
 			continue
-		}
-		if d.State == office.DraftUnknown {
+		case d.State == office.DraftUnknown:
 			unknown = true
 			continue
 		}
-		err := r.one(ctx, d, func() error { return r.sendDraft(ctx, client, uploader, d) })
+		err := r.one(d, func() error { return r.sendDraft(ctx, client, uploader, d) })
 		if err == nil && r.LeftAlone(key(d)) {
 			err = r.recoverAdding() // packages/add may have been sent for it
 		}
@@ -199,8 +189,8 @@ func (r *Service) work(ctx context.Context, client *esign.Client, uploader strin
 }
 
 // one does what concerns a single draft. That somebody else decided about it meanwhile is no error.
-func (r *Service) one(ctx context.Context, d office.Draft, do func() error) error {
-	return r.One(ctx, key(d), func() error {
+func (r *Service) one(d office.Draft, do func() error) error {
+	return r.One(key(d), func() error {
 		if err := do(); !errors.Is(err, errDecided) {
 			return err
 		}
@@ -289,13 +279,13 @@ func (r *Service) sendDraft(ctx context.Context, client *esign.Client, uploader 
 	if err := r.putDraft(&d, office.DraftAdding); err != nil {
 		return err
 	}
-	r.deps.Crash("adding")
+	r.Crash("adding")
 	added, err := client.AddPackage(ctx, newPackage(d, r.sourceOf(d)))
-	r.deps.Crash("added")
+	r.Crash("added")
 	if err != nil {
 		return r.refused(ctx, d, err)
 	}
-	r.deps.Answered(ctx, nil)
+	r.Session.Note(ctx, nil)
 	return r.accepted(d, added)
 }
 
@@ -401,21 +391,11 @@ func (r *Service) DraftOf(packageID string) (d office.Draft, known bool, err err
 	return d, known && err == nil, err
 }
 
-// draft returns one draft; known is false when there is none of that id.
-func (r *Service) draft(id string) (d office.Draft, known bool, err error) {
-	d, err = data.Read(r.Data, "draft "+id, func(tx *store.Tx) (d office.Draft, err error) {
-		d, known, err = tx.Draft(id)
-		return d, err
-	})
-	return d, known, err
-}
-
 // DraftError is a draft that was not accepted as it is. Nothing was stored or sent.
 type DraftError struct{ Text message.Message }
 
 func (e *DraftError) Error() string { return e.Text.String() }
 
-// Message is what people are told.
 func (e *DraftError) Message() message.Message { return e.Text }
 
 // newDraft checks what a person wants to send, of which docs are the documents.
@@ -530,7 +510,7 @@ func (s *search) isFor(d office.Draft) bool {
 
 // read reads on until every draft's package is found. more is set when there is more to read, which the next call does, as it
 // does after an error.
-func (s *search) read(ctx context.Context, answered func(context.Context, error)) (more bool, err error) {
+func (s *search) read(ctx context.Context, answered func(context.Context, error) error) (more bool, err error) {
 	left := 0
 	for _, id := range s.found {
 		if id == "" {

@@ -118,7 +118,7 @@ func TestAVersionThatCameTooLateSaysSoAndCanBeSentAllTheSame(t *testing.T) {
 		noErr(t, r.Resolve(id, true, 0))
 		r.settled(t)
 	}
-	if d, _, err := r.draft(held); err != nil || d.State != office.DraftHeld || d.Problem != message.EarlierVersionSent("Lease") {
+	if d, _, err := r.Data.Draft(held); err != nil || d.State != office.DraftHeld || d.Problem != message.EarlierVersionSent("Lease") {
 		t.Errorf("%+v, %v", d, err)
 	}
 	noErr(t, r.Resolve(held, true, 0))

@@ -35,7 +35,7 @@ func (r *Service) Send(ctx context.Context, d office.NewPackage, progress func(o
 	if err != nil {
 		return office.SendState{}, err
 	}
-	changes, stop := r.deps.Watch()
+	changes, stop := r.Watch()
 	defer stop()
 	live := r.live.begin(draft.ID, progress)
 	defer r.live.end(draft.ID, live)
@@ -71,7 +71,7 @@ func (r *Service) storeDraft(ctx context.Context, d *office.Draft, docs document
 	if err := r.take(context.WithoutCancel(ctx), d, docs); err != nil {
 		return err
 	}
-	r.deps.Crash("taken")
+	r.Crash("taken")
 	if s.check != nil {
 		if err := s.check(d); err != nil {
 			r.Wake() // which lets go of the copies
@@ -94,7 +94,7 @@ func (r *Service) storeDraft(ctx context.Context, d *office.Draft, docs document
 	if err != nil {
 		return fmt.Errorf("store the draft: %w", err)
 	}
-	r.deps.Crash("stored")
+	r.Crash("stored")
 	return nil
 }
 
@@ -109,7 +109,11 @@ func (r *Service) followDraft(ctx context.Context, draft office.Draft, patience 
 		late = t.C
 	}
 	for {
-		state, err := r.draftState(draft.ID)
+		d, known, err := r.Data.Draft(draft.ID)
+		state := sendState(d)
+		if err == nil && !known {
+			err = fmt.Errorf("draft %s is gone", draft.ID)
+		}
 		if err != nil {
 			return state, err
 		}
@@ -125,7 +129,7 @@ func (r *Service) followDraft(ctx context.Context, draft office.Draft, patience 
 			last = state.State
 			live.tell(state)
 		}
-		if late != nil && !r.deps.SignedIn() {
+		if late != nil && !r.Session.SignedIn() {
 			return state, &DraftError{waitingMessage(draft, state, false)}
 		}
 		select {
@@ -147,14 +151,6 @@ func waitingMessage(d office.Draft, s office.SendState, online bool) message.Mes
 		why = message.NobodySignedIn()
 	}
 	return message.Then(message.NotSentYet(d.Name), why, message.WillBeSent())
-}
-
-func (r *Service) draftState(id string) (office.SendState, error) {
-	d, known, err := r.draft(id)
-	if err == nil && !known {
-		err = fmt.Errorf("draft %s is gone", id)
-	}
-	return sendState(d), err
 }
 
 func sendState(d office.Draft) office.SendState {
@@ -198,7 +194,9 @@ func (l *liveDrafts) end(id string, d *liveDraft) {
 	l.mu.Lock()
 	delete(l.all, id)
 	l.mu.Unlock()
-	d.end()
+	d.telling.Lock()
+	defer d.telling.Unlock()
+	d.report = nil
 }
 
 // progress tells the Send that waits for d how far its files are.
@@ -242,13 +240,6 @@ func (d *liveDraft) tell(s office.SendState) {
 	if d.report != nil {
 		d.report(s)
 	}
-}
-
-// end returns once report is called no more.
-func (d *liveDraft) end() {
-	d.telling.Lock()
-	defer d.telling.Unlock()
-	d.report = nil
 }
 
 // uploadLife is how long an upload may wait for packages/add; the service keeps it for 24 hours.
@@ -303,21 +294,9 @@ func (r *Service) accepted(d office.Draft, added esign.Added) error {
 		if p.NextCheck.IsZero() {
 			p.NextCheck = r.Now()
 		}
-		if err := tx.PutPackage(p); err != nil {
-			return err
-		}
 		markSent(&d, p.ID, r.Now())
-		if err := tx.PutDraft(d); err != nil {
-			return err
-		}
-		if err := rememberPeople(tx, d.Signers); err != nil {
-			return err
-		}
-		if err := r.deps.Used(tx, d); err != nil {
-			return err
-		}
 		line = office.Activity{Time: r.Now(), Kind: "sent", PackageID: p.ID, Text: message.SentTo(p.DisplayName(), len(d.Signers))}
-		return tx.AddActivity(line)
+		return errors.Join(tx.PutPackage(p), tx.PutDraft(d), rememberPeople(tx, d.Signers), r.deps.Used(tx, d), tx.AddActivity(line))
 	})
 	if err != nil {
 		return fmt.Errorf("record the sent package %s: %w", added.PackageID, err)
@@ -407,10 +386,7 @@ func (r *Service) Claim(tx *store.Tx, p *office.Package, data json.RawMessage) e
 	// One that is held may have been sent in a time that a backup does not know.
 	if d.State == office.DraftUnknown || d.State == office.DraftHeld || d.State == office.DraftQueued || d.State == office.DraftFailed {
 		markSent(&d, p.ID, r.Now())
-		if err := r.deps.Used(tx, d); err != nil {
-			return err
-		}
-		return tx.PutDraft(d)
+		return errors.Join(r.deps.Used(tx, d), tx.PutDraft(d))
 	}
 	return nil
 }
@@ -467,17 +443,12 @@ func cameFrom(data json.RawMessage) (s source) {
 func (r *Service) recoverAdding() error {
 	err := r.Data.Update(func(tx *store.Tx) error {
 		drafts, err := tx.Drafts(office.DraftAdding)
-		if err != nil {
-			return err
-		}
 		for _, d := range drafts {
 			d.State, d.Changed, d.NextTry = office.DraftUnknown, r.Now(), r.Now()
 			d.Problem = message.OutcomeUnknown(d.Name)
-			if err := tx.PutDraft(d); err != nil {
-				return err
-			}
+			err = errors.Join(err, tx.PutDraft(d))
 		}
-		return nil
+		return err
 	})
 	r.TellUnknown()
 	return err
@@ -486,11 +457,8 @@ func (r *Service) recoverAdding() error {
 // Doubt has nothing sent by itself that may have been sent in a time of which the state knows nothing: what became of a draft
 // that was to be sent is unknown, and one that waits for a person says why to look first.
 func Doubt(tx *store.Tx, now time.Time) error {
-	drafts, err := tx.Drafts(office.DraftHeld, office.DraftQueued, office.DraftAdding, office.DraftUnknown, office.DraftFailed)
+	drafts, err := tx.Drafts(waiting...)
 	for _, d := range drafts {
-		if err != nil {
-			return err
-		}
 		switch d.State {
 		case office.DraftQueued, office.DraftAdding:
 			d.State, d.NextTry = office.DraftUnknown, now
@@ -501,7 +469,7 @@ func Doubt(tx *store.Tx, now time.Time) error {
 			d.Problem = message.DraftOfBefore()
 		}
 		d.Changed, d.Decision = now, office.Decision{}
-		err = tx.PutDraft(d)
+		err = errors.Join(err, tx.PutDraft(d))
 	}
 	return err
 }
@@ -513,7 +481,7 @@ const searching = "the search for the packages of drafts"
 // have lost their answers together, and the service is not asked for each. Not finding one proves nothing: only an event, a
 // listing or a person decides.
 func (r *Service) resolveUnknown(ctx context.Context, client *esign.Client) error {
-	unknown, err := r.unknownAt(ctx, client)
+	unknown, err := r.unknownAt(client)
 	if err != nil || len(unknown) == 0 {
 		return err
 	}
@@ -522,17 +490,17 @@ func (r *Service) resolveUnknown(ctx context.Context, client *esign.Client) erro
 		s = r.search(client, unknown)
 	}
 	more := false
-	err = r.One(ctx, searching, func() (err error) {
-		more, err = s.read(ctx, r.deps.Answered)
+	err = r.One(searching, func() (err error) {
+		more, err = s.read(ctx, r.Session.Note)
 		return err
 	})
 	if ctx.Err() != nil {
 		return nil
 	}
 	if err != nil {
-		r.deps.Answered(ctx, err)
+		r.Session.Note(ctx, err)
 	}
-	if r.deps.SignedOut(err) {
+	if r.Session.SignedOut(err) {
 		return err
 	}
 	r.noteList(err)
@@ -541,7 +509,7 @@ func (r *Service) resolveUnknown(ctx context.Context, client *esign.Client) erro
 	}
 	for _, d := range unknown {
 		found, looked := s.found[d.ID], s.isFor(d) && (err != nil || !more)
-		err := r.one(ctx, d, func() error {
+		err := r.one(d, func() error {
 			switch {
 			case found != "":
 				return r.accepted(d, esign.Added{PackageID: found})
@@ -561,7 +529,7 @@ func (r *Service) resolveUnknown(ctx context.Context, client *esign.Client) erro
 
 // unknownAt are the drafts whose outcome is unknown and that client's list may tell of. Those whose package is known by now,
 // by its events, are settled.
-func (r *Service) unknownAt(ctx context.Context, client *esign.Client) ([]office.Draft, error) {
+func (r *Service) unknownAt(client *esign.Client) ([]office.Draft, error) {
 	packages := map[string]string{}
 	unknown, err := data.Read(r.Data, "the drafts whose outcome is unknown", func(tx *store.Tx) ([]office.Draft, error) {
 		unknown, err := tx.Drafts(office.DraftUnknown)
@@ -584,7 +552,7 @@ func (r *Service) unknownAt(ctx context.Context, client *esign.Client) ([]office
 		case id == "":
 			here = append(here, d)
 		default:
-			if err := r.one(ctx, d, func() error { return r.accepted(d, esign.Added{PackageID: id}) }); err != nil {
+			if err := r.one(d, func() error { return r.accepted(d, esign.Added{PackageID: id}) }); err != nil {
 				return nil, err
 			}
 		}
@@ -629,7 +597,7 @@ func (r *Service) refused(ctx context.Context, d office.Draft, cause error) erro
 	case errors.Is(cause, esign.ErrOutcomeUnknown):
 		r.Log.Warn("the outcome of packages/add is unknown", "draft", d.ID, "err", cause)
 		if errors.As(cause, &e) {
-			r.deps.LeaveAlone(e.RetryAfter)
+			r.Breaker.Open(r.Now(), e.RetryAfter)
 		}
 		d.Problem = message.OutcomeUnknown(d.Name)
 		d.NextTry = r.Now()
@@ -641,8 +609,8 @@ func (r *Service) refused(ctx context.Context, d office.Draft, cause error) erro
 		// Stopped on the way. Before packages/add nothing is lost; after it began, recoverAdding looks into it.
 		return nil
 	}
-	r.deps.Answered(ctx, cause)
-	if r.deps.SignedOut(cause) {
+	r.Session.Note(ctx, cause)
+	if r.Session.SignedOut(cause) {
 		return errors.Join(r.putDraft(&d, office.DraftQueued), cause)
 	}
 	if d.Problem = templateProblem(d, cause); d.Problem.IsZero() {

@@ -130,23 +130,19 @@ func newService(t *testing.T, add func(http.ResponseWriter)) *testService {
 	server := httptest.NewServer(x.service)
 	t.Cleanup(server.Close)
 	client := esign.NewClient(esign.Config{AuthURL: server.URL, BaseURL: server.URL, ClientID: "c"}, tokens{})
-	var watchers loop.Watchers
+	var watchers loop.Watchers[office.Change]
 	base := looptest.Base(t, func() {})
 	base.Pace, base.Signal = loop.Pace{Retry: 10 * time.Millisecond}.Complete(), watchers.Signal
+	base.Watch, base.Session = watchers.Watch, looptest.Session{Client: client}
 	noErr(t, base.Data.Update(func(tx *store.Tx) error { return tx.UseService(client.Home()) }))
 	x.Service = New(base, Deps{
 		Installation: func() string { return "here" },
-		DataDir:      x.dir, Crash: func(string) {}, Watch: watchers.Watch,
+		DataDir:      x.dir,
 		Pages:        func(context.Context, string) (int, error) { return 1, nil },
 		Service:      func() (*esign.Client, string, bool) { return client, "me", true },
 		Standing:     func() []office.Recipient { return nil },
 		Used:         func(*store.Tx, office.Draft) error { return nil },
 		Sender:       func() string { return "" },
-		SignedIn:     func() bool { return true },
-		SignedOut:    func(error) bool { return false },
-		Answered:     func(context.Context, error) {},
-		Rest:         func() time.Duration { return 0 },
-		LeaveAlone:   func(time.Duration) {},
 		List:         func(*esign.Client, office.Draft) List { return listOf{x.service} },
 		PackageAdded: func() { x.wakes <- struct{}{} },
 	})
@@ -413,7 +409,7 @@ func TestWhatWasDecidedIsDoneOnceItCannotBeUndoneAndNotBefore(t *testing.T) {
 			if _, err := r.sendDue(ctx); err != nil {
 				t.Error(err)
 			}
-			d2, _, err := r.draft(id)
+			d2, _, err := r.Data.Draft(id)
 			noErr(t, err)
 			return d2.State
 		}
@@ -452,19 +448,19 @@ func TestADraftIsAsItWasOnceADecisionAboutItIsUndone(t *testing.T) {
 		Recipients: []office.Recipient{{Email: "old@example.com"}}, DefaultRecipients: []string{"old@example.com"},
 	}
 	noErr(t, r.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(was) }))
-	before, _, err := r.draft(was.ID)
+	before, _, err := r.Data.Draft(was.ID)
 	noErr(t, err)
 	noErr(t, r.Resolve(was.ID, true, 10*time.Second))
 	if inTime, err := r.Undo(was.ID); err != nil || !inTime {
 		t.Fatalf("undone %v, %v", inTime, err)
 	}
-	after, _, err := r.draft(was.ID)
+	after, _, err := r.Data.Draft(was.ID)
 	after.Changed = before.Changed // when it was stored last
 	if err != nil || !reflect.DeepEqual(after, before) {
 		t.Errorf("undone, it is %+v, %v\nand was %+v", after, err, before)
 	}
 	noErr(t, r.Resolve(was.ID, true, 0))
-	if sent, _, err := r.draft(was.ID); err != nil || sent.By != "" || !slices.Equal(sent.DefaultRecipients, []string{"new@example.com"}) {
+	if sent, _, err := r.Data.Draft(was.ID); err != nil || sent.By != "" || !slices.Equal(sent.DefaultRecipients, []string{"new@example.com"}) {
 		t.Errorf("whoever sends it is %q, and who gets a copy is %q, %v", sent.By, sent.DefaultRecipients, err)
 	}
 }
@@ -481,7 +477,7 @@ func TestADraftForAnotherAccountWaitsForAPerson(t *testing.T) {
 		t.Helper()
 		_, err := r.sendDue(t.Context())
 		noErr(t, err)
-		d, _, err := r.draft(id)
+		d, _, err := r.Data.Draft(id)
 		noErr(t, err)
 		return d
 	}
@@ -566,7 +562,7 @@ func TestAPackageThatAnEventMadeKnownInCapitalsIsTheOneThatWasAdded(t *testing.T
 		})
 		noErr(t, err)
 		noErr(t, r.accepted(d, esign.Added{PackageID: id}))
-		if now, _, err := r.draft("draft"); err != nil || now.PackageID != want {
+		if now, _, err := r.Data.Draft("draft"); err != nil || now.PackageID != want {
 			t.Errorf("the draft became %+v, %v", now, err)
 		}
 	}
@@ -619,7 +615,12 @@ func TestAServiceThatTakesNothingIsNotAskedForEachDraft(t *testing.T) {
 	if _, err := r.sendDue(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if d, _, err := r.draft("tried before 19"); err != nil || d.State != office.DraftSent {
+	if d, _, err := r.Data.Draft("tried before 19"); err != nil || d.State != office.DraftSent {
 		t.Errorf("the service takes drafts again, and one that waits is %s, %v", d.State, err)
 	}
+}
+
+func (x *testService) draftState(id string) (office.SendState, error) {
+	d, _, err := x.Data.Draft(id)
+	return sendState(d), err
 }

@@ -83,7 +83,7 @@ func TestTheListIsReadOnceForAllDraftsWhoseOutcomeIsUnknown(t *testing.T) {
 	work(2, "the list tells") // where the reading for the first ones goes on, and then for the new one
 	for n := range 41 {
 		id := fmt.Sprint("draft ", n)
-		d, _, err := r.draft(id)
+		d, _, err := r.Data.Draft(id)
 		noErr(t, err)
 		if sent := n%2 == 0 && n < 40; sent && (d.State != office.DraftSent || d.PackageID != "package of "+id) || !sent && (d.State != office.DraftUnknown || d.Tries == 0) {
 			t.Errorf("%s is %s, as package %q, after %d tries", id, d.State, d.PackageID, d.Tries)

@@ -158,7 +158,7 @@ func (r *Service) discover(ctx context.Context, client *esign.Client, l *discove
 				l.unsent = made
 			}
 		}
-		r.deps.Answered(ctx, nil) // an office with no package under way asks for nothing else
+		r.Session.Note(ctx, nil) // an office with no package under way asks for nothing else
 		if err := r.meetPackages(client.Home(), items, since, last.first(since, client.Issuer())); err != nil {
 			return 0, err
 		}
@@ -203,7 +203,7 @@ func (r *Service) noteListError(ctx context.Context, err error, tries int) error
 	var e *esign.Error
 	if loop.ConcernsAll(err) || errors.As(err, &e) && (!e.Temporary() || e.Kind == esign.Network || e.RetryAfter > 0) ||
 		tries >= listAlone && r.asksNothingElse() {
-		return r.deps.Answered(ctx, err)
+		return r.Session.Note(ctx, err)
 	}
 	return err
 }
@@ -288,30 +288,23 @@ const docRestored = "restored"
 // MarkRestored notes that the state is that of a backup, as of now: what happened to packages since, and what they were made,
 // is found out, and nobody is told of it a second time.
 func MarkRestored(tx *store.Tx, now time.Time) error {
-	open, err := tx.Unfinished()
-	if err != nil {
-		return err
-	}
-	waiting, err := tx.UnfinishedJobs()
-	if err != nil {
-		return err
-	}
+	open, err1 := tx.Unfinished()
+	waiting, err2 := tx.UnfinishedJobs()
+	err := errors.Join(err1, err2, tx.PutDoc(docRestored, now))
 	for _, j := range waiting {
-		p, ok, err := tx.Package(j.PackageID)
-		if err != nil && !store.OfOneRecord(err) {
-			return err
-		}
-		if ok && err == nil {
+		p, ok, unread := tx.Package(j.PackageID)
+		switch {
+		case unread != nil && !store.OfOneRecord(unread):
+			err = errors.Join(err, unread)
+		case ok && unread == nil:
 			open = append(open, p)
 		}
 	}
 	for _, p := range open {
 		p.Restored, p.NextCheck = now, now
-		if err := tx.PutPackage(p); err != nil {
-			return err
-		}
+		err = errors.Join(err, tx.PutPackage(p))
 	}
-	return tx.PutDoc(docRestored, now)
+	return err
 }
 
 // restored is when the state was restored; zero for never. A moment that is still to come was noted by a wrong clock: it was at
@@ -341,7 +334,6 @@ func (r *Service) wasBefore(tx *store.Tx, home string, s esign.Status, since tim
 // meet begins the record of a package that is not known, unless it is over.
 func (r *Service) meet(s esign.Status) (p office.Package, wanted bool) {
 	state := office.PackageState(s.State)
-	executed := state == office.PackageExecuted
 	if s.PackageID == "" || state.Over() || state.Unsent() {
 		return p, false
 	}
@@ -352,7 +344,7 @@ func (r *Service) meet(s esign.Status) (p office.Package, wanted bool) {
 	if !s.TimeCreated.IsZero() {
 		p.Created, p.Met = s.TimeCreated, false
 	}
-	if executed {
+	if state == office.PackageExecuted {
 		p.Executed.Time = s.TimeExecuted
 	}
 	return p, true

@@ -160,7 +160,7 @@ func TestAPackageThatCannotBeReadHoldsUpNoOtherOfTheList(t *testing.T) {
 	l := &discovery{}
 	x.lookAround(t.Context(), client, l)
 	for _, id := range []string{"p1", "p2"} {
-		if p, err := x.stored(id); p.ID != id || err != nil {
+		if p, _, err := x.Data.Package(id); p.ID != id || err != nil {
 			t.Errorf("%s: %+v, %v", id, p, err)
 		}
 	}
@@ -174,7 +174,7 @@ func TestAPartThatStartsAgainAsksForNothingAnew(t *testing.T) {
 		x := newService(t)
 		s := &shelf{}
 		client := s.client("office")
-		x.deps.Online = func() (*esign.Client, bool) { return client, true }
+		x.Session = looptest.Session{Client: client}
 		for range 5 {
 			ctx, stop := context.WithTimeout(t.Context(), 10*time.Minute)
 			noErr(t, x.Run(ctx))
@@ -211,7 +211,7 @@ func TestAfterASweepTheBeginningOfTheListIsReadAgainThoughAReadingGoesOn(t *test
 	synctest.Test(t, func(t *testing.T) {
 		x, s, l := newService(t), &shelf{packages: listing.Round + 3}, &discovery{}
 		client := s.client("office")
-		x.deps.Online = func() (*esign.Client, bool) { return client, true }
+		x.Session = looptest.Session{Client: client}
 		x.lookAround(t.Context(), client, l)
 		x.Sweep("the computer woke up")
 		if _, err := x.reconcile(t.Context()); err != nil {
@@ -239,7 +239,7 @@ func TestASweepCountsOnceTheListCouldBeRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x, s, l := newService(t), &shelf{fails: true}, &discovery{}
 		client := s.client("office")
-		x.deps.Online = func() (*esign.Client, bool) { return client, true }
+		x.Session = looptest.Session{Client: client}
 		x.Sweep("a person asked")
 		for range 3 {
 			if _, err := x.reconcile(t.Context()); err != nil {
@@ -268,7 +268,7 @@ func TestAListThatFailsWhileNothingElseIsAskedIsTheServicesTrouble(t *testing.T)
 		synctest.Test(t, func(t *testing.T) {
 			x, s, l := newService(t), &shelf{fails: true}, &discovery{}
 			var failed []error
-			x.deps.Answered = func(_ context.Context, err error) error { failed = append(failed, err); return err }
+			x.Session = looptest.Session{Noted: func(err error) { failed = append(failed, err) }}
 			if open {
 				x.known(office.PackageOpen)
 			}

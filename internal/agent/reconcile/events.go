@@ -25,9 +25,7 @@ import (
 func (r *Service) RunEvents(ctx context.Context) error {
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(1 + loop.MaxCommits)
-	g.Go(func() error {
-		return loop.Protect(gctx, loop.Loop{Name: "events", Run: func(ctx context.Context) error { return r.readEvents(ctx, g) }})
-	})
+	g.Go(func() error { return loop.Protect("events", func() error { return r.readEvents(gctx, g) }) })
 	return g.Wait()
 }
 
@@ -82,7 +80,7 @@ func (r *Service) takeEvents(ctx context.Context, queues *eventQueues, packageID
 			}
 			return nil
 		}
-		err := r.takeEvent(ctx, e)
+		err := r.takeEvent(e)
 		queues.room.Release(weight(e))
 		if err != nil || ctx.Err() != nil {
 			return err
@@ -97,9 +95,9 @@ var knownActions = map[string]bool{
 }
 
 // takeEvent handles one stored event. One that cannot be handled is kept where people see it, and holds up no other.
-func (r *Service) takeEvent(ctx context.Context, ev office.Event) error {
+func (r *Service) takeEvent(ev office.Event) error {
 	key := "event " + ev.ID
-	err := r.One(ctx, key, func() error { return r.handleEvent(ev) })
+	err := r.One(key, func() error { return r.handleEvent(ev) })
 	if err != nil || !r.LeftAlone(key) {
 		return err
 	}
@@ -322,7 +320,6 @@ func (q *eventQueues) next(packageID string) (e office.Event, ok bool) {
 	return e, true
 }
 
-// idle reports whether nobody works on any.
 func (q *eventQueues) idle() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"countersign/internal/agent/loop/looptest"
 	"countersign/internal/esign"
 	"countersign/internal/office"
 	"countersign/internal/store"
@@ -31,7 +32,7 @@ func hears(t *testing.T) *hearer {
 	h := &hearer{testService: newService(t)}
 	h.deps.Webhook, h.deps.News, h.deps.Files = h, h, h
 	client := clientOf(hanging{}, token{}, "c")
-	h.deps.Online = func() (*esign.Client, bool) { return client, true }
+	h.Session = looptest.Session{Client: client}
 	return h
 }
 

@@ -8,13 +8,10 @@ import (
 	"net/http"
 	"path/filepath"
 	"slices"
-	"strings"
-	"sync"
 	"time"
 
 	"countersign/internal/agent/apply"
 	"countersign/internal/agent/data"
-	"countersign/internal/agent/loop"
 	"countersign/internal/esign"
 	"countersign/internal/message"
 	"countersign/internal/office"
@@ -23,13 +20,15 @@ import (
 
 // Lines returns every package in a few words, newest first.
 func (r *Service) Lines() ([]office.PackageLine, error) {
-	return data.Read(r.Data, "the packages", func(tx *store.Tx) (lines []office.PackageLine, err error) {
-		err = tx.PackageLines(func(l office.PackageLine) bool {
-			lines = append(lines, l)
-			return true
-		})
-		return lines, err
+	return data.Read(r.Data, "the packages", packageLines)
+}
+
+func packageLines(tx *store.Tx) (lines []office.PackageLine, err error) {
+	err = tx.PackageLines(func(l office.PackageLine) bool {
+		lines = append(lines, l)
+		return true
 	})
+	return lines, err
 }
 
 // LinesSince returns the packages in a few words: those that are new or changed since a version, or all.
@@ -207,7 +206,7 @@ func eventLine(tx *store.Tx, e office.Event, packages map[string]office.Package)
 // then (zero: none). One that is handled anew is told again. It returns ctx's error, or why it cannot go on: whoever reads
 // too slowly begins again.
 func (r *Service) Follow(ctx context.Context, since time.Time, tell func(office.EventLine) error) error {
-	news, stop := r.followers.join()
+	news, stop := r.settled.Watch()
 	defer stop()
 	if !since.IsZero() {
 		before, err := r.EventLines(office.EventQuery{Since: since})
@@ -224,26 +223,20 @@ func (r *Service) Follow(ctx context.Context, since time.Time, tell func(office.
 		}
 	}
 	for {
-		ids, behind := news.take()
-		if behind {
-			return message.Error(message.Stopped(), errBehind)
-		}
-		for _, id := range ids {
-			l, told, err := r.outcome(id)
-			if err != nil {
-				return err
-			}
-			if !told {
-				continue
-			}
-			if err := tell(l); err != nil {
-				return err
-			}
-		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-news.ring:
+		case id, ok := <-news:
+			if !ok {
+				return message.Error(message.Stopped(), errBehind)
+			}
+			l, told, err := r.outcome(id)
+			if told {
+				err = tell(l)
+			}
+			if err != nil {
+				return err
+			}
 		}
 	}
 }
@@ -264,73 +257,15 @@ func (r *Service) outcome(id string) (l office.EventLine, known bool, err error)
 }
 
 // Settled tells those who follow that it is known what became of an event. It never blocks.
-func (r *Service) Settled(eventID string) { r.followers.tell(eventID) }
+func (r *Service) Settled(eventID string) { r.settled.Signal(eventID) }
 
-// followers are told which events were handled. Safe for concurrent use.
-type followers struct {
-	mu   sync.Mutex
-	list map[*follower]bool
-}
-
-// follower is one of them.
-type follower struct {
-	ring chan struct{} // rings when there is something to take
-
-	mu     sync.Mutex
-	ids    []string
-	behind bool // more came than are kept
-}
-
-// mostBehind is how many events a follower may be behind.
+// mostBehind is how many events whoever follows them may be behind.
 const mostBehind = 10_000
-
-func (f *followers) join() (x *follower, leave func()) {
-	x = &follower{ring: make(chan struct{}, 1)}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.list == nil {
-		f.list = map[*follower]bool{}
-	}
-	f.list[x] = true
-	return x, func() {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		delete(f.list, x)
-	}
-}
-
-func (f *followers) tell(id string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for x := range f.list {
-		x.put(id)
-	}
-}
-
-func (x *follower) put(id string) {
-	x.mu.Lock()
-	if x.behind = x.behind || len(x.ids) == mostBehind; !x.behind {
-		x.ids = append(x.ids, id)
-	}
-	x.mu.Unlock()
-	loop.Wake(x.ring)
-}
-
-func (x *follower) take() (ids []string, behind bool) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	ids, x.ids = x.ids, nil
-	return ids, x.behind
-}
 
 // Find returns the packages that q asks for, in its order.
 func (r *Service) Find(q office.Query) ([]office.Package, error) {
 	return data.Read(r.Data, "the packages", func(tx *store.Tx) (list []office.Package, err error) {
-		var lines []office.PackageLine
-		err = tx.PackageLines(func(l office.PackageLine) bool {
-			lines = append(lines, l)
-			return true
-		})
+		lines, err := packageLines(tx)
 		if err != nil {
 			return nil, err
 		}
@@ -385,19 +320,19 @@ func (r *Service) SignerPage(ctx context.Context, packageID, signer string) (str
 }
 
 func (r *Service) link(ctx context.Context, packageID string, ask func(*esign.Client, office.Package) (esign.SignLink, error)) (string, error) {
-	client, online := r.deps.Online()
+	client, online := r.Session.Online()
 	if !online {
 		return "", message.Error(message.SignInFirst(), nil)
 	}
-	p, err := r.stored(packageID)
+	p, known, err := r.Data.Package(packageID)
 	switch {
 	case err != nil:
 		return "", err
-	case strings.TrimSpace(p.ID) == "":
+	case !known:
 		return "", message.Error(message.NoSuchPackage(packageID), nil)
 	case p.Service != "" && p.Service != client.Home():
 		return "", message.Error(message.AtAnotherService(), nil)
 	}
 	link, err := ask(client, p)
-	return link.URL, r.deps.Answered(ctx, err)
+	return link.URL, r.Session.Note(ctx, err)
 }

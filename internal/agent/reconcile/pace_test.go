@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"countersign/internal/agent/loop"
+	"countersign/internal/agent/loop/looptest"
 	"countersign/internal/esign"
 	"countersign/internal/office"
 	"countersign/internal/store"
@@ -104,7 +105,7 @@ func (d *desk) at(t *testing.T, packages int) *hearer {
 	h := hears(t)
 	h.deps.Budget = NewBudget(h.Pace)
 	client := clientOf(d, d, "c")
-	h.deps.Online = func() (*esign.Client, bool) { return client, true }
+	h.Session = looptest.Session{Client: client}
 	err := h.Data.Update(func(tx *store.Tx) error {
 		if err := tx.UseService(client.Home()); err != nil {
 			return err
@@ -150,7 +151,7 @@ func until(what func() bool) time.Duration {
 
 // isPlanned reports whether the files of a package are planned.
 func (h *hearer) isPlanned(id string) bool {
-	p, err := h.stored(id)
+	p, _, err := h.Data.Package(id)
 	return err == nil && p.Planned
 }
 
@@ -236,7 +237,7 @@ func TestFilesWaitForANameThatTheRecordMayTellButNotForLong(t *testing.T) {
 				time.Sleep(5 * time.Second)
 				h.arrives("done", esign.PackageExecuted, "new")
 				took := until(func() bool { return h.isPlanned("new") })
-				p, err := h.stored("new")
+				p, _, err := h.Data.Package("new")
 				if err != nil || took > c.most || p.Name != c.called {
 					t.Errorf("its files are planned after %v, as %q: %v", took, p.Name, err)
 				}
@@ -266,7 +267,7 @@ func TestARecordThatFilesWaitForIsAskedForOnceTheSignInIsRenewed(t *testing.T) {
 		}
 		d.lapsed.Store(false)
 		took := until(func() bool { return h.isPlanned("new") })
-		if p, err := h.stored("new"); err != nil || took > 2*time.Minute || p.Name != "Contract" {
+		if p, _, err := h.Data.Package("new"); err != nil || took > 2*time.Minute || p.Name != "Contract" {
 			t.Errorf("its files are planned after %v, as %q: %v", took, p.Name, err)
 		}
 	})
@@ -343,7 +344,10 @@ func TestADeclineIsToldBeforeAllOthersHaveBeenAskedAbout(t *testing.T) {
 			return `"signers":[{"signerId":"s","state":"open"}]`
 		}}
 		h := d.at(t, 200)
-		took := until(func() bool { p, _ := h.stored("p3"); return len(p.Signers) > 0 && !p.Signers[0].Declined.IsZero() })
+		took := until(func() bool {
+			p, _, _ := h.Data.Package("p3")
+			return len(p.Signers) > 0 && !p.Signers[0].Declined.IsZero()
+		})
 		if took > 10*time.Second {
 			t.Errorf("it was known after %v, with %d questions", took, d.questions())
 		}
@@ -362,7 +366,7 @@ func TestARecordThatHangsIsLeftAlone(t *testing.T) {
 		h := d.at(t, 50)
 		told := func() bool {
 			for i := 1; i < 50; i++ {
-				if p, _ := h.stored(fmt.Sprint("p", i)); p.Signers[0].Declined.IsZero() {
+				if p, _, _ := h.Data.Package(fmt.Sprint("p", i)); p.Signers[0].Declined.IsZero() {
 					return false
 				}
 			}

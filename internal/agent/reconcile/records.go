@@ -15,6 +15,7 @@ import (
 	"countersign/internal/store"
 
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
 	"golang.org/x/time/rate"
 )
 
@@ -71,7 +72,6 @@ func (q *records) add(question recordQuestion) {
 	loop.Wake(q.ring)
 }
 
-// next takes the first question.
 func (q *records) next() (question recordQuestion, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -79,9 +79,6 @@ func (q *records) next() (question recordQuestion, ok bool) {
 		return question, false
 	}
 	question, q.queue = q.queue[0], q.queue[1:]
-	if q.asking == nil {
-		q.asking = map[string]bool{}
-	}
 	q.asking[question.id] = true
 	return question, true
 }
@@ -127,9 +124,9 @@ func (r *Service) needRecord(p *office.Package, was office.Package, s esign.Stat
 // runRecords asks for full records, apart from all that is necessary: one that hangs holds up others of its kind alone.
 func (r *Service) runRecords(ctx context.Context) error {
 	g, gctx := errgroup.WithContext(ctx)
-	hands := loop.NewSemaphore(recordsAtOnce)
+	hands := semaphore.NewWeighted(recordsAtOnce)
 	beside := rate.NewLimiter(rate.Limit(r.Pace.Statuses*recordShare), 1)
-	for hands.Acquire(gctx) {
+	for hands.Acquire(gctx, 1) == nil {
 		var question recordQuestion
 		client, pause := r.mayAsk()
 		ok := client != nil
@@ -138,17 +135,17 @@ func (r *Service) runRecords(ctx context.Context) error {
 			pause = time.Hour
 		}
 		if !ok {
-			hands.Release()
+			hands.Release(1)
 			loop.Wait(gctx, pause, r.records.ring)
 			continue
 		}
 		g.Go(func() error {
-			defer hands.Release()
+			defer hands.Release(1)
 			defer r.records.answered(question.id)
 			if !question.urgent && r.Backlog() > 0 && beside.Wait(gctx) != nil {
 				return nil
 			}
-			return r.One(gctx, "record of "+question.id, func() error { return r.askRecord(gctx, client, question) })
+			return r.One("record of "+question.id, func() error { return r.askRecord(gctx, client, question) })
 		})
 	}
 	return g.Wait()
@@ -175,12 +172,12 @@ func (r *Service) askRecord(ctx context.Context, client *esign.Client, question 
 		return r.noteRecord(question, &record)
 	case esign.NotOffered(err):
 		r.noRecords.Failed(client.Home(), r.Now(), loop.NotOfferedFor)
-	case (loop.ConcernsAll(err) || r.deps.SignedOut(err)) && question.urgent:
+	case (loop.ConcernsAll(err) || r.Session.SignedOut(err)) && question.urgent:
 		return r.noteRecord(question, nil) // which has the status asked for at once, as soon as anything can be
-	case loop.ConcernsAll(err), r.deps.SignedOut(err):
+	case loop.ConcernsAll(err), r.Session.SignedOut(err):
 		return nil // the next status asks again
 	case errors.As(err, &e) && e.RetryAfter > 0:
-		r.deps.Answered(ctx, err)
+		r.Session.Note(ctx, err)
 	}
 	r.records.failed.Failed(question.id, r.Now(), r.recordPause(question))
 	return r.noteRecord(question, nil)

@@ -11,7 +11,6 @@
 package reconcile
 
 import (
-	"context"
 	"encoding/json"
 	"sync"
 	"sync/atomic"
@@ -19,7 +18,6 @@ import (
 
 	"golang.org/x/time/rate"
 
-	"countersign/internal/agent/data"
 	"countersign/internal/agent/loop"
 	"countersign/internal/esign"
 	"countersign/internal/office"
@@ -66,10 +64,7 @@ type Deps struct {
 	Settings func() office.Settings
 	Since    func() time.Time // the first sign-in: what was finished before it is not fetched
 
-	Online    func() (*esign.Client, bool)               // the service, while somebody is signed in
-	Answered  func(ctx context.Context, err error) error // notes how the service answered, nil for well; returns err
-	SignedOut func(err error) bool                       // err means that nobody is signed in any more
-	Budget    *rate.Limiter                              // what all questions about packages share
+	Budget *rate.Limiter // what all questions about packages share
 
 	Files   Files
 	News    News
@@ -90,10 +85,10 @@ type Service struct {
 	look, lists  chan struct{} // ring with work, and when the list is to be read
 	deadlines    chan struct{} // rings when something may be due sooner than was thought
 
-	start     sync.Once // the sweep that the program begins with
-	sweep     sweeper
-	followers followers // of the events
-	list      discovery // of runList's goroutine alone
+	start   sync.Once // the sweep that the program begins with
+	sweep   sweeper
+	settled loop.Watchers[string] // ids of events
+	list    discovery             // of runList's goroutine alone
 
 	failedInRow, failedRounds atomic.Int64 // questions about packages since the last answer, and rounds broken off since then
 
@@ -103,19 +98,17 @@ type Service struct {
 	backlog   atomic.Int64 // packages that wait to be asked about in this round
 }
 
-// New makes a Service.
 func New(t loop.Base, deps Deps) *Service {
 	ring := func() chan struct{} { return make(chan struct{}, 1) }
-	return &Service{Base: t, deps: deps, events: ring(), work: ring(), look: ring(), lists: ring(), deadlines: ring(), records: records{ring: ring()}}
+	return &Service{Base: t, deps: deps, events: ring(), work: ring(), look: ring(), lists: ring(), deadlines: ring(), records: records{ring: ring(), asking: map[string]bool{}},
+		settled: loop.Watchers[string]{Most: mostBehind}}
 }
 
-// Wake has packages looked at that are due.
 func (r *Service) Wake() {
 	loop.Wake(r.work)
 	loop.Wake(r.look)
 }
 
-// WakeEvents has events looked at that are stored.
 func (r *Service) WakeEvents() { loop.Wake(r.events) }
 
 // Backlog is how many packages wait to be asked about in this round.
@@ -128,14 +121,6 @@ func (r *Service) setBacklog(n int) {
 
 // Swept is when everything was last asked about, and whether that is under way.
 func (r *Service) Swept() (last time.Time, under bool) { return r.sweep.state() }
-
-// stored returns the package as it is stored; the zero Package for none.
-func (r *Service) stored(id string) (office.Package, error) {
-	return data.Read(r.Data, "package "+id, func(tx *store.Tx) (office.Package, error) {
-		p, _, err := tx.Package(id)
-		return p, err
-	})
-}
 
 // clockMargin is how far the service's clock may be from ours.
 const clockMargin = 15 * time.Minute

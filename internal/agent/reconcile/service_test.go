@@ -1,7 +1,6 @@
 package reconcile
 
 import (
-	"context"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -82,10 +81,7 @@ func newService(t *testing.T) *testService {
 	x := &testService{t: t}
 	x.Service = New(looptest.Base(t, func() {}), Deps{
 		Settings: office.DefaultSettings, Since: func() time.Time { return time.Time{} },
-		Online:    func() (*esign.Client, bool) { return nil, false },
-		Answered:  func(_ context.Context, err error) error { return err },
-		SignedOut: func(error) bool { return false }, Budget: rate.NewLimiter(rate.Inf, 1),
-		Files: x, News: x, Webhook: x,
+		Budget: rate.NewLimiter(rate.Inf, 1), Files: x, News: x, Webhook: x,
 		Claim:  func(*store.Tx, *office.Package, json.RawMessage) error { return nil },
 		Drafts: func() {}, WokeUp: func(time.Duration) {},
 	})
@@ -127,7 +123,7 @@ func TestWhatAnEventAndTheStatusTellIsToldOnceWhicheverComesFirst(t *testing.T) 
 				if len(x.told) != 1 || x.told[0].Who != "a" {
 					t.Errorf("told: %+v", x.told)
 				}
-				if p, _ := x.stored("p"); p.State != office.PackageExecuted || x.planned == 0 {
+				if p, _, _ := x.Data.Package("p"); p.State != office.PackageExecuted || x.planned == 0 {
 					t.Errorf("planned %d times: %+v", x.planned, p)
 				}
 			})
@@ -144,7 +140,7 @@ func (x *testService) known(state office.PackageState) {
 
 func (x *testService) check(s esign.Status) {
 	x.t.Helper()
-	if noted, err := x.applyCheck(x.now(), s, false); err != nil || !noted {
+	if noted, err := x.applyCheck(x.now(), s, false, true); err != nil || !noted {
 		x.t.Fatal(noted, err)
 	}
 }
@@ -158,11 +154,11 @@ func TestAnAnswerThatWasOvertakenTakesNothingBack(t *testing.T) {
 		x.check(esign.Status{PackageID: "p", State: esign.State(office.PackageRescinded)})
 		time.Sleep(time.Second)
 		noErr(t, x.notePackage(t.Context(), asked, answer, nil, false))
-		if p, err := x.stored("p"); err != nil || p.State != office.PackageRescinded || p.NextCheck.After(x.Now()) {
+		if p, _, err := x.Data.Package("p"); err != nil || p.State != office.PackageRescinded || p.NextCheck.After(x.Now()) {
 			t.Errorf("%s, asked again at %s: %v", p.State, p.NextCheck, err)
 		}
 		answer.State = esign.Executed
-		if noted, err := x.applyCheck(asked, answer, false); err != nil || !noted {
+		if noted, err := x.applyCheck(asked, answer, false, true); err != nil || !noted {
 			t.Errorf("everybody has signed: %v, %v", noted, err)
 		}
 	})
@@ -181,7 +177,7 @@ func TestFilesGoBesideTheOriginalOfADraftThatClaimedThePackageMeanwhile(t *testi
 		claimed := asked
 		claimed.DraftID = "draft"
 		noErr(t, x.Data.Update(func(tx *store.Tx) error { return tx.PutPackage(claimed) }))
-		noted, err := x.applyCheck(asked, esign.Status{PackageID: "p", State: esign.Executed}, false)
+		noted, err := x.applyCheck(asked, esign.Status{PackageID: "p", State: esign.Executed}, false, true)
 		if err != nil || !noted || x.madeOf != "draft" {
 			t.Errorf("noted %v, the folder is that of draft %q: %v", noted, x.madeOf, err)
 		}
@@ -228,7 +224,7 @@ func TestAnEventThatComesWhileTheAnswerIsUnderWayHasThePackageAskedAboutAgain(t 
 // now is the package as it is known.
 func (x *testService) now() office.Package {
 	x.t.Helper()
-	p, err := x.stored("p")
+	p, _, err := x.Data.Package("p")
 	noErr(x.t, err)
 	return p
 }
@@ -277,18 +273,18 @@ func TestTheRecordOfAPackageThatWasWithdrawnIsOwed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := newService(t)
 		x.known(office.PackageOpen)
-		before, err := x.stored("p")
+		before, _, err := x.Data.Package("p")
 		noErr(t, err)
 		if noted, err := x.Note(before, esign.Status{PackageID: "p", State: esign.State(office.PackageRescinded)}); err != nil || !noted {
 			t.Fatal(noted, err)
 		}
-		p, err := x.stored("p")
+		p, _, err := x.Data.Package("p")
 		if err != nil || p.State != office.PackageRescinded || p.Final() {
 			t.Fatalf("it is not asked about any more: %+v, %v", p, err)
 		}
 		x.known(office.PackageOpen)
 		noErr(t, x.NoteGone(before))
-		if p, err = x.stored("p"); err != nil || !p.Final() {
+		if p, _, err = x.Data.Package("p"); err != nil || !p.Final() {
 			t.Errorf("the service shows it no more, and is to be asked about it: %+v, %v", p, err)
 		}
 	})
@@ -351,12 +347,12 @@ func TestAnExecutedPackageWaitsForItsDocumentsToBeListed(t *testing.T) {
 	x.known(office.PackageOpen)
 	for _, documents := range [][]esign.Document{nil, {{Name: "Offer"}}} {
 		x.check(esign.Status{PackageID: "p", Name: "Lease", State: esign.Executed, Documents: documents})
-		if p, _ := x.stored("p"); p.State != office.PackageExecuted || p.Planned || p.Final() {
+		if p, _, _ := x.Data.Package("p"); p.State != office.PackageExecuted || p.Planned || p.Final() {
 			t.Errorf("with %d documents: %+v", len(documents), p)
 		}
 	}
 	x.check(esign.Status{PackageID: "p", Name: "Lease", State: esign.Executed, Documents: []esign.Document{{ID: "d", Name: "Offer"}}})
-	if p, _ := x.stored("p"); !p.Planned || !p.Final() {
+	if p, _, _ := x.Data.Package("p"); !p.Planned || !p.Final() {
 		t.Errorf("once it is listed: %+v", p)
 	}
 }
@@ -383,11 +379,11 @@ func TestAnEventInCapitalsIsAboutThePackageThatIsKnown(t *testing.T) {
 			noErr(t, x.Data.Update(func(tx *store.Tx) error { _, err := tx.AddEvent(ev); return err }))
 			noErr(t, x.handleEvent(ev))
 		}
-		now, err := x.stored(p)
+		now, _, err := x.Data.Package(p)
 		if err != nil || now.State != office.PackageExecuted || len(now.Documents) != 1 || !slices.Equal(now.Documents[0].SignedBy, c.signedBy) || len(now.Signers) != 2 {
 			t.Errorf("%s: %+v, %v", name, now, err)
 		}
-		if other, err := x.stored(strings.ToUpper(p)); err != nil || other.ID != "" {
+		if other, _, err := x.Data.Package(strings.ToUpper(p)); err != nil || other.ID != "" {
 			t.Errorf("%s: a second one is known: %+v, %v", name, other, err)
 		}
 		lines, err := x.EventLines(office.EventQuery{PackageID: p})
@@ -415,29 +411,29 @@ func TestAPackageThatIsMetInCapitalsIsKnownOnce(t *testing.T) {
 				happens("1", capitals, strings.ToUpper(d), strings.ToUpper(signer))
 				id, other := capitals, p
 				if refused {
-					asked, err := x.stored(capitals)
+					asked, _, err := x.Data.Package(capitals)
 					noErr(t, err)
 					noErr(t, x.notePackage(t.Context(), asked, esign.Status{}, &esign.Error{Kind: esign.NotFound, Status: 404}, false))
 					id, other = p, ""
 				}
 				noErr(t, x.meetPackages("", []esign.Status{{PackageID: p, State: "open"}}, time.Time{}, false))
-				asked, err := x.stored(id)
+				asked, _, err := x.Data.Package(id)
 				if err != nil || asked.ID != id {
 					t.Fatalf("%+v, %v", asked, err)
 				}
 				answer := esign.Status{PackageID: id, State: "open", Signers: []esign.Signer{{ID: signer, FirstName: "Ana"}},
 					Documents: []esign.Document{{ID: d, Revisions: []esign.Revision{{SignerID: signer, IsSigned: true}}}}}
-				if noted, err := x.applyCheck(asked, answer, false); err != nil || !noted {
+				if noted, err := x.applyCheck(asked, answer, false, true); err != nil || !noted {
 					t.Fatal(noted, err)
 				}
 				if !refused {
 					happens("2", p, d, signer)
 				}
-				now, err := x.stored(id)
+				now, _, err := x.Data.Package(id)
 				if err != nil || len(now.Documents) != 1 || now.Documents[0].ID != d || len(now.Signers) != 1 || len(x.told) != 1 {
 					t.Errorf("%+v, told %+v, %v", now, x.told, err)
 				}
-				if second, err := x.stored(other); err != nil || second.ID != "" {
+				if second, _, err := x.Data.Package(other); err != nil || second.ID != "" {
 					t.Errorf("a second one is known: %+v, %v", second, err)
 				}
 			})

@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -17,18 +18,13 @@ import (
 
 // applyCheck records a status answer and plans the files of a package that is executed. asked is the package as it was known when
 // the question was put: where another answer was recorded since, nobody knows which of the two is the older one, and noted is
-// false. Only that everybody has signed is never too old. Where an event came since, the package is asked about again soon.
-func (r *Service) applyCheck(asked office.Package, status esign.Status, quiet bool) (noted bool, err error) {
-	return r.applyAnswer(asked, status, quiet, true)
-}
-
-// applyAnswer is applyCheck, for a package that may have no record (recorded).
-func (r *Service) applyAnswer(asked office.Package, status esign.Status, quiet, recorded bool) (noted bool, err error) {
-	id := asked.ID
-	before := asked
+// false. Only that everybody has signed is never too old. Where an event came since, the package is asked about again soon. Unless
+// recorded is set, the service has no record of it to be asked for.
+func (r *Service) applyCheck(asked office.Package, status esign.Status, quiet, recorded bool) (noted bool, err error) {
+	id, before := asked.ID, asked
 	s := r.deps.Settings()
 	if s.BesideOriginal { // a draft may have claimed it since, whose folder that would be
-		if before, err = r.stored(id); err != nil {
+		if before, _, err = r.Data.Package(id); err != nil {
 			return false, err
 		}
 	}
@@ -135,14 +131,13 @@ func (r *Service) ended(tx *store.Tx, was, p office.Package, tell, told bool) (f
 			facts = append(facts, expired...)
 		}
 	}
+	err = r.deps.News.Withhold(tx, past)
 	for _, d := range facts {
 		line := office.Activity{Time: r.Now(), Happened: d.When, Kind: "problem", PackageID: p.ID, Text: message.Then(d.Title, d.Body)}
-		if err := tx.AddActivity(line); err != nil {
-			return nil, nil, err
-		}
 		lines = append(lines, line)
+		err = errors.Join(err, tx.AddActivity(line))
 	}
-	return facts, lines, r.deps.News.Withhold(tx, past)
+	return facts, lines, err
 }
 
 // tells reports whether people are told of what an answer shows of p beyond what is known. Signatures that were there before the
@@ -151,8 +146,6 @@ func (r *Service) ended(tx *store.Tx, was, p office.Package, tell, told bool) (f
 func (r *Service) tells(p office.Package) bool {
 	return p.Restored.IsZero() && (!p.Checked.IsZero() || r.Now().Sub(p.Created) < office.NewFor)
 }
-
-func signed(d office.Document) bool { return len(d.SignedBy) > 0 }
 
 // noteStatus notes a status answer in p, and what follows: signatures, whether the record is to be asked for, save jobs once everybody
 // has signed, and when to ask again. The files are called by the package's name for good, so that they wait for one that the record may
@@ -165,7 +158,7 @@ func (r *Service) noteStatus(tx *store.Tx, p *office.Package, status esign.Statu
 		f.record = r.needRecord(p, was, status, tell)
 	}
 	f.moved = len(news) > 0 || was.State != office.PackageExecuted && p.State == office.PackageExecuted
-	if was.Origin == office.MadeElsewhere && was.Checked.IsZero() && slices.ContainsFunc(was.Documents, signed) {
+	if was.Origin == office.MadeElsewhere && was.Checked.IsZero() && slices.ContainsFunc(was.Documents, func(d office.Document) bool { return len(d.SignedBy) > 0 }) {
 		news = nil // it became known by a signature: others are old, or the next event's news
 	}
 	if f.facts, err = r.deps.News.Signed(tx, *p, news); err != nil {
@@ -213,12 +206,12 @@ func (r *Service) noteStatus(tx *store.Tx, p *office.Package, status esign.Statu
 // Note records a status that another service of the agent has asked for, with what follows from it. asked is the package as it was known when the
 // question was put; noted is false where the answer may be older than what is known.
 func (r *Service) Note(asked office.Package, status esign.Status) (noted bool, err error) {
-	return r.applyCheck(asked, status, false)
+	return r.applyCheck(asked, status, false, true)
 }
 
 // NoteGone records that asked is withdrawn, though the service, which said that it would be, shows it no more.
 func (r *Service) NoteGone(asked office.Package) error {
-	_, err := r.applyAnswer(asked, esign.Status{PackageID: asked.ID, State: esign.State(office.PackageRescinded)}, false, false)
+	_, err := r.applyCheck(asked, esign.Status{PackageID: asked.ID, State: esign.State(office.PackageRescinded)}, false, false)
 	return err
 }
 
@@ -361,14 +354,11 @@ func (r *Service) TellDueSoon() error {
 				return err
 			}
 			told, err := r.deps.News.DueSoon(tx, p, now)
+			for _, f := range told {
+				err = errors.Join(err, tx.AddActivity(office.Activity{Time: now, Kind: "due", PackageID: p.ID, Text: message.Then(f.Title, f.Body)}))
+			}
 			if err != nil {
 				return err
-			}
-			for _, f := range told {
-				line := office.Activity{Time: now, Kind: "due", PackageID: p.ID, Text: message.Then(f.Title, f.Body)}
-				if err := tx.AddActivity(line); err != nil {
-					return err
-				}
 			}
 			facts = append(facts, told...)
 		}

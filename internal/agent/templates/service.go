@@ -27,9 +27,7 @@ const (
 
 // Deps are what a Service needs from others. The functions are called from several goroutines.
 type Deps struct {
-	Online   func() (*esign.Client, bool)               // the service, while somebody is signed in
-	Answered func(ctx context.Context, err error) error // notes how the service answered, nil for well; returns err
-	Home     func() string                              // the service in use, as esign.Client.Home
+	Home func() string // the service in use, as esign.Client.Home
 }
 
 // Service is safe for concurrent use.
@@ -39,7 +37,6 @@ type Service struct {
 	notOffered loop.Retries // by the service's home
 }
 
-// New makes a Service.
 func New(t loop.Base, deps Deps) *Service {
 	return &Service{Base: t, deps: deps}
 }
@@ -47,7 +44,7 @@ func New(t loop.Base, deps Deps) *Service {
 // List asks the service for its templates, those that search finds where it is not empty. Those used last come first, then
 // the others by name. Its errors carry a message for people.
 func (r *Service) List(ctx context.Context, search string) ([]office.Template, error) {
-	client, online := r.deps.Online()
+	client, online := r.Session.Online()
 	if !online {
 		return nil, message.Error(message.SignInFirst(), nil)
 	}
@@ -59,7 +56,7 @@ func (r *Service) List(ctx context.Context, search string) ([]office.Template, e
 		}
 		return nil, message.Error(message.TemplatesNotOffered(), err)
 	}
-	if err := r.deps.Answered(ctx, err); err != nil {
+	if err := r.Session.Note(ctx, err); err != nil {
 		return nil, err
 	}
 	if r.notOffered.Waits(client.Home(), r.Now()) {

@@ -44,7 +44,6 @@ type Options struct {
 	Header func() Header                     // who makes the backup
 	Key    func() (key safe.Secret, ok bool) // what it is sealed for; not while the keyring is locked
 	Busy   func() bool                       // a backup had better wait
-	Crash  func(point string)                // tests end the process there
 }
 
 // When a backup is made: so long after the start, or after something that was under way, but for that it waits no longer than
@@ -69,7 +68,6 @@ type Backups struct {
 	wake    chan struct{}
 }
 
-// NewBackups makes a Backups.
 func NewBackups(t loop.Base, o Options) *Backups {
 	return &Backups{Base: t, options: o, wake: make(chan struct{}, 1)}
 }
@@ -160,7 +158,7 @@ func (b *Backups) Make() error {
 	if err := create(filepath.Join(folder, name), func(w io.Writer) error { return b.write(w, key, h) }); err != nil {
 		return fmt.Errorf("write the backup: %w", err)
 	}
-	b.options.Crash("backup written")
+	b.Crash("backup written")
 	err = b.Data.Update(func(tx *store.Tx) error {
 		today, err := tx.Day()
 		if err != nil {
@@ -198,8 +196,8 @@ func (b *Backups) write(w io.Writer, key safe.Secret, h Header) error {
 	if err != nil {
 		return err
 	}
-	b.options.Crash("backup copied")
-	defer b.options.Crash("backup documents")
+	b.Crash("backup copied")
+	defer b.Crash("backup documents")
 	return b.keepDocuments(documents, key)
 }
 

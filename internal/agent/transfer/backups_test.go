@@ -32,7 +32,6 @@ func backups(t *testing.T, adjust func(*Options)) *Backups {
 		Header: func() Header { return Header{Installation: "here"} },
 		Key:    func() (safe.Secret, bool) { return safe.Secret{1}, true },
 		Busy:   func() bool { return false },
-		Crash:  func(string) {},
 	}
 	if adjust != nil {
 		adjust(&n)
@@ -135,7 +134,7 @@ func TestAnInterruptedBackupIsNoneAndLeavesNothing(t *testing.T) {
 	for _, at := range []string{"backup copied", "backup documents"} {
 		left := 0
 		r := backups(t, nil)
-		r.options.Crash = func(point string) {
+		r.Crash = func(point string) {
 			if point != at {
 				return
 			}
@@ -146,7 +145,7 @@ func TestAnInterruptedBackupIsNoneAndLeavesNothing(t *testing.T) {
 			}
 		}
 		noErr(t, r.Make())
-		r.options.Crash = func(string) {}
+		r.Crash = func(string) {}
 		noErr(t, r.Make())
 		if now, _ := filepath.Glob(filepath.Join(r.options.Folder, ".*"+temporary)); len(now) != 0 || made(t, r) != 2 || left == 0 {
 			t.Errorf("killed at %q: left %d, then %q, %d backups", at, left, now, made(t, r))

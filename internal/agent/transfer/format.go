@@ -46,10 +46,8 @@ var (
 	ErrDamaged = errors.New("what is in it is damaged")
 )
 
-// Kind says what a file is for.
 type Kind string
 
-// The kinds of sealed files.
 const (
 	Backup Kind = "backup" // of this data folder, for its own key
 	Move   Kind = "move"   // an office on its way to another computer, for a password
@@ -110,7 +108,6 @@ const (
 // person has seen what it is.
 var maxAll = map[Kind]struct{ records, documents int64 }{Backup: {16 << 30, 0}, Move: {512 << 20, 64 << 30}}
 
-// Writer writes a sealed file.
 type Writer struct {
 	sealed io.WriteCloser
 	packed *gzip.Writer
@@ -132,7 +129,6 @@ func Write(w io.Writer, key safe.Key, h Header) (*Writer, error) {
 	return x, x.put(kindHeader, h)
 }
 
-// Put writes a record.
 func (w *Writer) Put(r store.Record) error {
 	line, err := json.Marshal(r)
 	if err != nil {
@@ -227,7 +223,6 @@ type reader struct {
 	counts     map[store.Kind]int
 }
 
-// next reads a line.
 func (x *reader) next() (r store.Record, err error) {
 	var line []byte
 	for {

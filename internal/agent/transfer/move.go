@@ -116,7 +116,6 @@ func ReadMove(r io.Reader, password string, now time.Time, documents string) (o 
 	return o, m.finish()
 }
 
-// moving reads an Office.
 type moving struct {
 	*Office
 	now    time.Time

@@ -14,6 +14,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"countersign/internal/agent/data"
@@ -24,10 +25,8 @@ import (
 	"countersign/internal/update"
 )
 
-// doc names the document with the record.
 const doc = "updates"
 
-// record is what is remembered.
 type record struct {
 	Keys   string        `json:"keys"` // that are built in; a program with others begins anew, whatever somebody signed with the old ones
 	Newest string        `json:"newest,omitempty"`
@@ -81,9 +80,8 @@ type Service struct {
 	wake  chan struct{}
 	turn  sync.Mutex // one question or installation at a time
 
-	mu         sync.Mutex
-	installing bool // by this process
-	fetched    fetched
+	installing atomic.Bool // by this process
+	fetched    atomic.Pointer[fetched]
 }
 
 // New makes a Service and reads what it has kept.
@@ -100,7 +98,6 @@ func New(t loop.Base, deps Deps) (*Service, error) {
 	return r, nil
 }
 
-// Offered reports whether newer versions can be asked for.
 func (r *Service) Offered() bool { return r.deps.Client != nil && update.Plain(r.deps.Version) != "" }
 
 // Wake has it look whether the office wants to know.
@@ -228,7 +225,7 @@ func (r *Service) State() office.Update {
 	u.Version = update.Plain(u.Version)
 	k := r.known.Get()
 	u.Newest, u.Newer, u.Checked = k.Newest, r.newer(k), k.Heard
-	if k.Installing != "" && update.Newer(k.Installing, u.Version) && !r.isInstalling() {
+	if k.Installing != "" && update.Newer(k.Installing, u.Version) && !r.installing.Load() {
 		u.Trouble = message.UpdateNotInstalled(k.Installing)
 	} else if days := int(r.Age(k.Failing) / (24 * time.Hour)); !k.Failing.IsZero() && r.Age(k.Failing) >= silentFor {
 		u.Trouble = message.UpdateSilence(days)
@@ -324,14 +321,14 @@ func (r *Service) Install(ctx context.Context, progress func(office.UpdateStep))
 	if !known {
 		return "", message.Error(r.todo(k), nil)
 	}
-	r.setFetched("", "")
+	r.fetched.Store(nil)
 	progress(office.UpdateStep{Total: f.Size})
 	path, err = r.deps.Client.Download(ctx, f, r.deps.Folder, func(got int64) { progress(office.UpdateStep{Got: got, Total: f.Size}) })
 	if err != nil {
 		return "", err
 	}
 	if f.Kind != update.Installer {
-		r.setFetched(m.Version, path)
+		r.fetched.Store(&fetched{m.Version, path})
 		return path, nil
 	}
 	if err := r.start(ctx, m.Version, f, path, progress); err != nil {
@@ -346,20 +343,12 @@ func (r *Service) Install(ctx context.Context, progress func(office.UpdateStep))
 // fetched is the file of a version that was downloaded and checked, for a person to install.
 type fetched struct{ version, path string }
 
-func (r *Service) setFetched(version, path string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.fetched = fetched{version, path}
-}
-
 // pathOf is where the checked file of a version lies; empty for nowhere.
 func (r *Service) pathOf(version string) string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.fetched.version != version {
-		return ""
+	if f := r.fetched.Load(); f != nil && f.version == version {
+		return f.path
 	}
-	return r.fetched.path
+	return ""
 }
 
 // waits reports whether a file may lie in the folder that a person is still to install.
@@ -381,13 +370,13 @@ func (r *Service) start(ctx context.Context, version string, f update.File, path
 		return err
 	}
 	defer installer.Close()
-	r.setInstalling(true)
+	r.installing.Store(true)
 	if err := r.note(version); err != nil {
-		r.setInstalling(false)
+		r.installing.Store(false)
 		return err
 	}
 	if err := r.deps.Start(installer); err != nil {
-		r.setInstalling(false)
+		r.installing.Store(false)
 		if undone := r.note(""); undone != nil {
 			r.Log.Warn("note that nothing is installed", "err", undone)
 		}
@@ -402,16 +391,4 @@ func (r *Service) note(version string) error {
 		k.Installing = version
 		return k, r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(doc, k) })
 	})
-}
-
-func (r *Service) isInstalling() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.installing
-}
-
-func (r *Service) setInstalling(on bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.installing = on
 }

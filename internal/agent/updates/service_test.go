@@ -361,7 +361,7 @@ func TestWhatAPersonInstallsIsFetchedCheckedAndNamed(t *testing.T) {
 			{"linux", "", page, page}, {"darwin", "", page, page}, {"windows", "", page, page},
 		} {
 			w.deps.System, w.deps.Kind = c.system, c.kind
-			w.setFetched("", "")
+			w.fetched.Store(nil)
 			noErr(t, w.Check(t.Context()))
 			offers := c.before != page
 			if s := w.State(); s.Todo != c.before || s.OneClick || s.Offers != offers || s.Path != "" {

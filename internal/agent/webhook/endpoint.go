@@ -54,28 +54,24 @@ type endpoints struct {
 
 // load reads the registrations that are kept of issuer i.
 func (e *endpoints) load(keys Vault, i issuer.Name, now time.Time) error {
-	var current *endpoint
-	var former []endpoint
-	if b, err := keys.Get(issuer.Endpoint.Of(i)); err != nil {
+	current, err1 := opened[*endpoint](keys, issuer.Endpoint.Of(i))
+	former, err2 := opened[[]endpoint](keys, issuer.FormerEndpoints.Of(i))
+	if err := errors.Join(err1, err2); err != nil {
 		return err
-	} else if b != nil {
-		if err := json.Unmarshal(b, &current); err != nil {
-			return fmt.Errorf("read the endpoint: %w", err)
-		}
-	}
-	b, err := keys.Get(issuer.FormerEndpoints.Of(i))
-	if err != nil {
-		return err
-	}
-	if b != nil {
-		if err := json.Unmarshal(b, &former); err != nil {
-			return fmt.Errorf("read the former endpoints: %w", err)
-		}
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.current, e.former = current, stillValid(former, now)
 	return nil
+}
+
+// opened is a sealed value, the zero one where there is none.
+func opened[T any](keys Vault, name string) (v T, err error) {
+	b, err := keys.Get(name)
+	if err == nil && b != nil {
+		err = json.Unmarshal(b, &v)
+	}
+	return v, err
 }
 
 func (e *endpoints) get() (current *endpoint) {
@@ -180,7 +176,7 @@ func (r *Service) Register(ctx context.Context, force bool) error {
 	}
 	r.Health.Clear(health.NoAddress)
 	if !now.MayRegister {
-		r.endpointForbidden()
+		r.Health.Set(health.EndpointForbidden, message.MayNotReceive())
 		return nil
 	}
 	want := webhookURL(s, t.URL)
@@ -200,13 +196,13 @@ func (r *Service) Register(ctx context.Context, force bool) error {
 		if force {
 			loop.Wake(r.wakeEndpoint) // what became of it may not be known: then the loop sets it again
 		}
-		r.Answered(ctx, err)
+		r.Session.Note(ctx, err)
 		if ctx.Err() == nil {
 			r.tellEndpoint(err)
 		}
 		return err
 	}
-	r.Answered(ctx, nil)
+	r.Session.Note(ctx, nil)
 	return r.adopt(issuer.Of(s), endpoint{
 		ID: answer.ID, URL: answer.URL, Secret: answer.Secret,
 		Asked: want, ClientID: s.ClientID, Service: client.Home(), Registered: r.Now(),
@@ -217,16 +213,12 @@ func (r *Service) Register(ctx context.Context, force bool) error {
 func (r *Service) tellEndpoint(err error) {
 	var e *esign.Error
 	switch {
-	case loop.ConcernsAll(err), r.SignedOut(err): // said elsewhere
+	case loop.ConcernsAll(err), r.Session.SignedOut(err): // said elsewhere
 	case errors.As(err, &e) && (e.Kind == esign.Forbidden || e.Kind == esign.SignedOut):
-		r.endpointForbidden()
+		r.Health.Set(health.EndpointForbidden, message.MayNotReceive())
 	default:
 		r.Health.Set(health.EndpointFails, esign.Message(err))
 	}
-}
-
-func (r *Service) endpointForbidden() {
-	r.Health.Set(health.EndpointForbidden, message.MayNotReceive())
 }
 
 // adopt makes x the current endpoint: on disk, and then in memory. Its events may already be on their way; they
@@ -235,7 +227,7 @@ func (r *Service) adopt(i issuer.Name, x endpoint) error {
 	former := r.endpoints.formerAfter(r.Now())
 	values, err := sealed(i, &x, former)
 	if err == nil {
-		err = r.Vault.Put(values, forget)
+		err = r.Vault.Put(values, r.Forget)
 	}
 	if err != nil {
 		r.endpoints.settle(true) // the service signs with a secret that is lost
@@ -263,11 +255,6 @@ func sealed(i issuer.Name, current *endpoint, former []endpoint) (map[string][]b
 	return values, err
 }
 
-// forget records, with a registration, that nothing is unsure about it and nothing lost.
-func forget(tx *store.Tx) error {
-	return errors.Join(tx.PutDoc(docPending, nil), tx.PutDoc(docLost, nil))
-}
-
 // startOver forgets what was missed: it says nothing about a registration that is new.
 func (r *Service) startOver() {
 	r.missed.end()
@@ -282,10 +269,9 @@ func (r *Service) Endpoint() (id, url string, at time.Time) {
 	return "", "", time.Time{}
 }
 
-// What the sign-in does with the registration: it ends with it, in the same commit, and another one is of use when the
-// keys are open or the service is another one.
+// What the sign-in does with the registration, see account.Endpoint: it ends with it, in the same commit, and another one is of use when
+// the keys are open or the service is another one.
 
-// Change waits until no other change of the registration is under way. done ends this one; a TakeOver ends its context.
 func (r *Service) Change(ctx context.Context) (_ context.Context, done func(), err error) {
 	e := &r.endpoints
 	select {
@@ -306,7 +292,6 @@ func (r *Service) Change(ctx context.Context) (_ context.Context, done func(), e
 	}, nil
 }
 
-// TakeOver is Change that does not wait for a service that hangs.
 func (r *Service) TakeOver(ctx context.Context) (done func(), err error) {
 	r.endpoints.mu.Lock()
 	cancel := r.endpoints.cancel
@@ -318,27 +303,25 @@ func (r *Service) TakeOver(ctx context.Context) (done func(), err error) {
 	return done, err
 }
 
-// End is the end of the registration at i: values and also are to be committed with the end of the sign-in, and then ended
-// is to be called, all while TakeOver is held. Events that are still on their way count for a little longer.
+// End is account.Endpoint's. Events that are still on their way count for a little longer.
 func (r *Service) End(i issuer.Name) (values map[string][]byte, also func(*store.Tx) error, ended func(), err error) {
 	former := r.endpoints.formerAfter(r.Now())
 	values, err = sealed(i, nil, former)
-	return values, forget, func() {
+	return values, r.Forget, func() {
 		r.endpoints.follow(nil, former, false)
 		r.startOver()
 	}, err
 }
 
-// Forget records that nothing is unsure about the registration, and nothing missed.
-func (r *Service) Forget(tx *store.Tx) error { return forget(tx) }
+func (r *Service) Forget(tx *store.Tx) error {
+	return errors.Join(tx.PutDoc(docPending, nil), tx.PutDoc(docLost, nil))
+}
 
-// Open has what is kept of i count, once the keys are open.
 func (r *Service) Open(i issuer.Name) {
 	r.load(i)
 	r.recallPending()
 }
 
-// Move has what is kept of i count in place of what another issuer gave out, once that is committed together with Forget.
 func (r *Service) Move(i issuer.Name) {
 	r.load(i)
 	r.endpoints.settle(false)
@@ -351,10 +334,8 @@ func (r *Service) load(i issuer.Name) {
 	}
 }
 
-// MayBeRegistered reports whether there is a registration, or one was sent whose answer is not kept.
 func (r *Service) MayBeRegistered() bool { return r.endpoints.get() != nil || r.unsure() }
 
-// OutOfReach reports whether there is a registration at i that cannot be read, because its key is gone.
 func (r *Service) OutOfReach(i issuer.Name) (bool, error) {
 	there, err := r.Vault.Has(issuer.Endpoint.Of(i))
 	if err != nil || !there {
@@ -364,8 +345,8 @@ func (r *Service) OutOfReach(i issuer.Name) (bool, error) {
 	return sealed == nil, err
 }
 
-// AtService is the registration to delete at the service; it may have taken one whose answer was cut short. One
-// that is known to have gone to another computer is left there.
+// AtService is account.Endpoint's. The service may have taken a registration whose answer was cut short. One that is known to have gone
+// to another computer is left there.
 func (r *Service) AtService() (address, id string, err error) {
 	if old := r.endpoints.get(); old != nil && !r.missed.lost() {
 		address, id = old.URL, old.ID
@@ -492,7 +473,7 @@ func (r *Service) openSince(gap time.Time) time.Time {
 	}
 	now := r.Now()
 	var since time.Time
-	for _, t := range []time.Time{r.address.Since, e.Registered, gap} {
+	for _, t := range []time.Time{r.address.Since.Time, e.Registered, gap} {
 		if t.After(since) && !t.After(now) { // what lies ahead was noted by a clock that was wrong
 			since = t
 		}
@@ -540,7 +521,7 @@ func (r *Service) tellMissed() {
 		return
 	case r.missed.lost():
 		r.missed.notLaterThan(now)
-		r.tellLost()
+		r.Health.Set(health.EndpointLost, message.EndpointLost())
 		return
 	case !r.missed.overdue(now):
 		return
@@ -550,14 +531,8 @@ func (r *Service) tellMissed() {
 		return
 	}
 	r.missed.lose(now)
-	r.tellLost()
+	r.Health.Set(health.EndpointLost, message.EndpointLost())
 	r.Sweep("events do not arrive")
-}
-
-func (r *Service) tellLost() {
-	if !r.Health.Has(health.EndpointLost) {
-		r.Health.Set(health.EndpointLost, message.EndpointLost())
-	}
 }
 
 // recallMissed remembers what an earlier run knew.

@@ -23,11 +23,11 @@ package webhook
 import (
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -69,14 +69,10 @@ type Deps struct {
 	Dial        dial                            // the way out to ngrok
 	HTTP        *http.Client                    // asks whether the office's own public address leads here
 
-	Answered  func(ctx context.Context, err error) error // told how each call of the service ended; returns err
-	SignedOut func(err error) bool                       // whether err means that nobody is signed in any more
-
 	Arrived  func()           // an event is stored
 	Settled  func(id string)  // it is, and nothing can be done with it
 	Sweep    func(why string) // every open package is to be asked about
 	Returned func()           // likewise, but it may come in bursts: the address is open again
-	Crash    func(point string)
 }
 
 // dial connects, through whatever proxy is on the way.
@@ -90,12 +86,12 @@ type Service struct {
 
 	endpoints endpoints
 	missed    missed
-	refusals  refusals
 
 	restart                  atomic.Bool // the address is to be opened anew though its settings are the same
 	wakeTunnel, wakeEndpoint chan struct{}
 
 	mu      sync.Mutex // guards what follows
+	refused []Refusal  // samples, oldest first
 	address Address
 	moved   chan struct{} // closed when address changes
 	trouble trouble
@@ -145,23 +141,10 @@ func (r *Service) couldNotListen() {
 
 // Address is the public address.
 type Address struct {
-	Kind  string    `json:"kind"`  // ngrok, external, loopback, none
-	State string    `json:"state"` // off, connecting, up, down
-	URL   string    `json:"url"`
-	Since time.Time `json:"since"`
-}
-
-// MarshalJSON writes null for a moment that is not known: every field is always there.
-func (a Address) MarshalJSON() ([]byte, error) {
-	type plain Address // without this method
-	x := struct {
-		plain
-		Since *time.Time `json:"since"`
-	}{plain: plain(a)}
-	if !a.Since.IsZero() {
-		x.Since = &a.Since
-	}
-	return json.Marshal(x)
+	Kind  string        `json:"kind"`  // ngrok, external, loopback, none
+	State string        `json:"state"` // off, connecting, up, down
+	URL   string        `json:"url"`
+	Since office.OrNull `json:"since"`
 }
 
 // Address is the public address as of now.
@@ -200,7 +183,6 @@ const (
 	pendingAgain = 5 * time.Second
 )
 
-// begin marks a registration as under way.
 func (e *endpoints) begin() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -290,7 +272,6 @@ func (r *Service) ServeEvent(w http.ResponseWriter, req *http.Request) {
 // undecided answers 503 in place of 401.
 type undecided struct{ http.ResponseWriter }
 
-// WriteHeader is http.ResponseWriter's.
 func (u *undecided) WriteHeader(status int) {
 	if status == http.StatusUnauthorized {
 		u.Header().Set("Retry-After", strconv.Itoa(int(pendingAgain/time.Second)))
@@ -359,30 +340,22 @@ type Refusal struct {
 // maxRefusals is how many samples are kept, in memory alone: refused requests are no way to fill the disk.
 const maxRefusals = 200
 
-// refusals are the samples, oldest first. Safe for concurrent use.
-type refusals struct {
-	mu   sync.Mutex
-	list []Refusal
-}
-
 // Refused returns the samples, newest first.
 func (r *Service) Refused() []Refusal {
-	r.refusals.mu.Lock()
-	defer r.refusals.mu.Unlock()
-	out := make([]Refusal, 0, len(r.refusals.list))
-	for i := len(r.refusals.list) - 1; i >= 0; i-- {
-		out = append(out, r.refusals.list[i])
-	}
-	return out
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	list := slices.Clone(r.refused)
+	slices.Reverse(list)
+	return list
 }
 
 func (r *Service) noteRefusal(x inbox.Refusal) {
-	r.refusals.mu.Lock()
-	r.refusals.list = append(r.refusals.list, Refusal{x.At, refusalMessage(x.Reason), x.Remote, int(x.Suppressed)})
-	if over := len(r.refusals.list) - maxRefusals; over > 0 {
-		r.refusals.list = append([]Refusal(nil), r.refusals.list[over:]...)
+	r.mu.Lock()
+	r.refused = append(r.refused, Refusal{x.At, refusalMessage(x.Reason), x.Remote, int(x.Suppressed)})
+	if over := len(r.refused) - maxRefusals; over > 0 {
+		r.refused = slices.Delete(r.refused, 0, over)
 	}
-	r.refusals.mu.Unlock()
+	r.mu.Unlock()
 	r.Signal(office.ActivityChanged)
 	r.Signal(office.StatusChanged)
 }

@@ -145,6 +145,7 @@ func newService(t *testing.T) *testService {
 	cfg := issuer.Config(x.settings)
 	cfg.HTTP, cfg.Log, cfg.Now = client, tools.Log, clock
 	api := esign.NewClient(cfg, anyone{})
+	tools.Session = looptest.Session{Client: api}
 	x.Service = New(tools, Deps{
 		Vault: x.vault,
 		Current: func() Current {
@@ -154,8 +155,6 @@ func newService(t *testing.T) *testService {
 		},
 		Certificate: func() (tls.Certificate, error) { return tls.Certificate{}, errors.New("none") },
 		Callback:    http.NotFound,
-		Answered:    func(_ context.Context, err error) error { return err },
-		SignedOut:   func(error) bool { return false },
 		Settled: func(id string) {
 			x.mu.Lock()
 			defer x.mu.Unlock()
@@ -176,7 +175,6 @@ func newService(t *testing.T) *testService {
 			defer x.mu.Unlock()
 			x.swept = append(x.swept, "returned")
 		},
-		Crash: func(string) {},
 	})
 	noErr(t, x.Load())
 	x.Open(issuer.Of(x.settings))

@@ -197,7 +197,7 @@ func (r *Service) setState(st tunnel.State, state string) {
 	old := r.address
 	next := Address{Kind: kind, State: state, URL: st.URL, Since: old.Since}
 	if next.State != old.State || next.URL != old.URL || old.Since.IsZero() {
-		next.Since = r.Now()
+		next.Since.Time = r.Now()
 	}
 	r.address = next
 	close(r.moved)

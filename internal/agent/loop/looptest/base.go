@@ -4,6 +4,7 @@ package looptest
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"log/slog"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/loop"
+	"countersign/internal/esign"
 	"countersign/internal/office"
 
 	bolt "go.etcd.io/bbolt"
@@ -31,8 +33,32 @@ func Base(t testing.TB, changed func()) loop.Base {
 	return loop.Base{
 		Log: log, Now: time.Now, Jitter: func() float64 { return 0 }, Pace: loop.Pace{}.Complete(), Data: st, Health: issues,
 		Quarantine: &loop.Retries{}, Asked: &loop.Retries{}, Breaker: &loop.Breaker{},
-		Signal: func(office.Change) {}, Show: func(office.Activity) {},
+		Signal: func(office.Change) {}, Show: func(office.Activity) {}, Crash: func(string) {}, Session: Session{},
+		Watch: func() (<-chan office.Change, func()) { return nil, func() {} },
 	}
+}
+
+// Session is that of somebody whose sign-in the service never ends, or of nobody.
+type Session struct {
+	Client *esign.Client   // nil where nobody is signed in
+	Noted  func(err error) // called with each answer; nil for nobody
+}
+
+// Online is loop.Session's.
+func (s Session) Online() (*esign.Client, bool) { return s.Client, s.Client != nil }
+
+// SignedIn is loop.Session's.
+func (s Session) SignedIn() bool { return s.Client != nil }
+
+// SignedOut is loop.Session's.
+func (s Session) SignedOut(error) bool { return false }
+
+// Note is loop.Session's.
+func (s Session) Note(_ context.Context, err error) error {
+	if s.Noted != nil {
+		s.Noted(err)
+	}
+	return err
 }
 
 // NoErr ends the test at an error.

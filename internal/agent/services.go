@@ -1,0 +1,453 @@
+package agent
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/json"
+	"image"
+	"os"
+	"runtime"
+	"time"
+
+	"countersign/internal/agent/account"
+	"countersign/internal/agent/data"
+	"countersign/internal/agent/dropped"
+	"countersign/internal/agent/hotfolder"
+	"countersign/internal/agent/listing"
+	"countersign/internal/agent/loop"
+	"countersign/internal/agent/network"
+	"countersign/internal/agent/outbox"
+	"countersign/internal/agent/reconcile"
+	"countersign/internal/agent/transfer"
+	"countersign/internal/agent/updates"
+	"countersign/internal/agent/webhook"
+	"countersign/internal/agent/withdraw"
+	"countersign/internal/esign"
+	"countersign/internal/locations"
+	"countersign/internal/message"
+	"countersign/internal/office"
+	"countersign/internal/safe"
+	"countersign/internal/store"
+	"countersign/internal/update"
+)
+
+// What people ask of the account; see package account.
+type (
+	FirstRun = account.FirstRun
+	Preset   = account.Preset
+	// SignInOptions choose how a sign-in runs.
+	SignInOptions = account.SignInOptions
+	// ConfigError is a configuration that was not accepted.
+	ConfigError = office.ConfigError
+)
+
+// SignIn runs a whole sign-in: it hands the address to show in the browser to open, waits for the way back the
+// settings chose (or Paste), and returns once the tokens are kept. It ends early with ctx, or when another SignIn
+// starts.
+func (a *Agent) SignIn(ctx context.Context, o SignInOptions, open func(address string) error) error {
+	if _, away := a.movedAway(); away {
+		return message.Error(message.MovingNow(), nil)
+	}
+	inBrowser := false
+	err := a.account.SignIn(ctx, o, func(address string) error {
+		inBrowser = true
+		return open(address)
+	})
+	if inBrowser && !network.Suspicious(err) { // what the person or the service has said
+		return err
+	}
+	return a.orNetwork(ctx, a.Settings(), err)
+}
+
+// What else people ask of the account; see package account.
+func (a *Agent) HasSecrets() (clientSecret, ngrokAuthtoken bool, err error) {
+	return a.account.HasSecrets()
+}
+func (a *Agent) Paste(address string) error                   { return a.account.Paste(address) }
+func (a *Agent) SignOut(ctx context.Context) error            { return a.account.SignOut(ctx) }
+func (a *Agent) KeepFirstRun(f FirstRun) error                { return a.account.KeepFirstRun(f) }
+func (a *Agent) FirstRun() (f FirstRun, kept bool, err error) { return a.account.FirstRun() }
+func (a *Agent) Services() []Preset                           { return a.account.Presets() }
+
+// TestService asks whether there is a signing service at both addresses of s; see account.Service.Test.
+func (a *Agent) TestService(ctx context.Context, s office.Settings) error {
+	return a.orNetwork(ctx, s, a.account.Test(ctx, s))
+}
+
+// Refusal is a sample of the requests that were refused.
+type Refusal = webhook.Refusal
+
+// Refused returns the samples, newest first.
+func (a *Agent) Refused() []Refusal { return a.webhook.Refused() }
+
+// TestTunnel opens the public address of s for a moment and returns it; see webhook.Service.Test.
+func (a *Agent) TestTunnel(ctx context.Context, s office.Settings, secrets office.Secrets) (publicURL string, err error) {
+	publicURL, err = a.webhook.Test(ctx, s, secrets)
+	return publicURL, a.orNetwork(ctx, s, err)
+}
+
+// orNetwork is err of a trial or a sign-in, or that the network asks for a sign-in in the browser first, which is why. Health then
+// says so too, with a way to its page, until it is free.
+func (a *Agent) orNetwork(ctx context.Context, s office.Settings, err error) error {
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	if _, asks := a.network.Asks(ctx, s); asks {
+		a.network.Look()
+		return message.Error(message.NetworkWantsBrowser(), err)
+	}
+	return err
+}
+
+// NetworkPage is the address at which the network wants people to sign in, while health says that it does.
+func (a *Agent) NetworkPage() string { return a.network.Page() }
+
+// LocalhostCertificate is the certificate of addresses on this computer, for whoever has to trust it.
+func (a *Agent) LocalhostCertificate() (*x509.Certificate, error) {
+	cert, err := a.account.Certificate()
+	return cert.Leaf, err
+}
+
+// What is known of packages and events; see package reconcile.
+func (a *Agent) Lines() ([]office.PackageLine, error) { return a.packages.Lines() }
+func (a *Agent) LinesSince(version uint64) (office.Lines, error) {
+	return a.packages.LinesSince(version)
+}
+func (a *Agent) Find(q office.Query) ([]office.Package, error)      { return a.packages.Find(q) }
+func (a *Agent) Package(id string) (office.PackageRow, bool, error) { return a.packages.Package(id) }
+func (a *Agent) Archive(packageID string, archived bool) error {
+	return a.packages.Archive(packageID, archived)
+}
+func (a *Agent) Events(before office.Cursor, limit int) ([]office.Event, office.Cursor, error) {
+	return a.packages.Events(before, limit)
+}
+func (a *Agent) EventLines(q office.EventQuery) ([]office.EventLine, error) {
+	return a.packages.EventLines(q)
+}
+func (a *Agent) Follow(ctx context.Context, since time.Time, tell func(office.EventLine) error) error {
+	return a.packages.Follow(ctx, since, tell)
+}
+func (a *Agent) RetryEvent(eventID string) error { return a.packages.RetryEvent(eventID) }
+func (a *Agent) EditPage(ctx context.Context, packageID string) (string, error) {
+	return a.packages.EditPage(ctx, packageID)
+}
+func (a *Agent) SignerPage(ctx context.Context, packageID, signerID string) (string, error) {
+	return a.packages.SignerPage(ctx, packageID, signerID)
+}
+
+var ErrNoLinks = reconcile.ErrNoLinks
+
+// The files of packages; see package download.
+func (a *Agent) Saved(limit int) ([]office.Job, error) { return a.saves.Recent(limit) }
+func (a *Agent) SaveAgain(packageID string) error      { return a.saves.SaveAgain(packageID) }
+func (a *Agent) Export(ctx context.Context, packageIDs []string, folder string) (office.Exported, error) {
+	return a.saves.Export(ctx, packageIDs, folder)
+}
+func (a *Agent) PreviewName(s office.Settings) (string, error) { return a.saves.PreviewName(s) }
+
+// Preview draws page 1 of a document on this computer, width pixels wide.
+func (a *Agent) Preview(ctx context.Context, path string, width int) (image.Image, error) {
+	return a.documents.FirstPage(ctx, path, width)
+}
+
+// Packages that are to be withdrawn; see package withdraw.
+func (a *Agent) Withdraw(ctx context.Context, n office.NewWithdrawal) ([]office.Withdrawn, error) {
+	return a.withdrawals.Withdraw(ctx, n)
+}
+func (a *Agent) KeepPackage(id string) (inTime bool, err error) { return a.withdrawals.Keep(id) }
+func (a *Agent) LetWithdrawalGo(id string) error                { return a.withdrawals.LetGo(id) }
+func (a *Agent) CanWithdraw() bool                              { return a.withdrawals.Offered() }
+
+// newWithdrawals joins what withdraws packages with the rest.
+func (a *Agent) newWithdrawals() *withdraw.Service {
+	return withdraw.New(a.Base, withdraw.Deps{
+		Who: func() string { return a.account.Current().Account.Email }, Question: a.budget.Wait,
+		Note: a.packages.Note, NoteGone: a.packages.NoteGone, NotDone: a.announcer.NotWithdrawn, Announce: a.announcer.Announce,
+		Ended: a.outbox.Wake,
+	})
+}
+
+// What people and the window say about drafts.
+type (
+	DraftError = outbox.DraftError
+	FileInfo   = outbox.FileInfo
+)
+
+// Delivery takes the files that another program hands over without a place of their own.
+type Delivery = dropped.Delivery
+
+// NewDelivery is for the files of one drop on the window.
+func (a *Agent) NewDelivery() *Delivery { return DeliverInto(locations.Dropped(a.p.DataDir)) }
+
+// DeliverInto is a delivery into any folder.
+func DeliverInto(folder string) *Delivery { return dropped.New(folder) }
+
+// forgetDropped removes what was dropped long ago and is in no draft, nor in the form.
+func (a *Agent) forgetDropped() error {
+	drafts, err := a.outbox.Drafts()
+	if err != nil {
+		return err
+	}
+	if a.Data.Store.Unreadable() > 0 {
+		return nil // one of these may be a draft that is repaired one day
+	}
+	needed := map[string]bool{}
+	for _, d := range drafts {
+		for _, f := range d.Files {
+			needed[f.Path] = true
+		}
+	}
+	form := a.form.Form()
+	for _, f := range form.Files {
+		needed[f.Path] = true
+	}
+	if form.Template != nil {
+		for _, d := range form.Template.Documents {
+			needed[d.File] = true
+		}
+	}
+	return dropped.Sweep(locations.Dropped(a.p.DataDir), a.Now(), needed)
+}
+
+// newOutbox joins the outbox with the rest.
+func (a *Agent) newOutbox() *outbox.Service {
+	return outbox.New(a.Base, outbox.Deps{
+		DataDir: a.p.DataDir, Pages: a.documents.Pages,
+		Installation: func() string { return a.installation },
+		Standing:     func() []office.Recipient { return a.Settings().DefaultRecipients() },
+		Service: func() (*esign.Client, string, bool) {
+			o := a.account.Current()
+			client, online := a.account.OnlineIn(o)
+			return client, o.Caller(), online
+		},
+		Sender: func() string { return a.account.Current().Sender() },
+		List: func(client *esign.Client, draft office.Draft) outbox.List {
+			return listing.Pages{Reader: listing.Since(client, a.budget, a.Now(), draft.Created)}
+		},
+		Used:         func(tx *store.Tx, d office.Draft) error { return a.templates.Note(tx, d) },
+		PackageAdded: a.packages.Wake,
+	})
+}
+
+// Drafts, and what people decide about them; see package outbox.
+func (a *Agent) Send(ctx context.Context, d office.NewPackage, progress func(office.SendState)) (office.SendState, error) {
+	return a.outbox.Send(ctx, d, progress)
+}
+func (a *Agent) Cancel(draftID string) (bool, error)     { return a.outbox.Cancel(draftID) }
+func (a *Agent) Stop(draftID string) (bool, error)       { return a.outbox.Stop(draftID) }
+func (a *Agent) Resolve(draftID string, send bool) error { return a.outbox.Resolve(draftID, send, 0) }
+func (a *Agent) Decide(draftID string, send bool, undo time.Duration) error {
+	return a.outbox.Resolve(draftID, send, undo)
+}
+func (a *Agent) UndoDecision(draftID string) (inTime bool, err error) { return a.outbox.Undo(draftID) }
+func (a *Agent) Inspect(ctx context.Context, path string) FileInfo {
+	return a.outbox.Inspect(ctx, path)
+}
+func (a *Agent) People() ([]office.Signer, error) { return a.outbox.People() }
+func (a *Agent) Drafts() ([]office.Draft, error)  { return a.outbox.Drafts() }
+func (a *Agent) DraftOf(packageID string) (office.Draft, bool, error) {
+	return a.outbox.DraftOf(packageID)
+}
+
+// Again is what a draft was made of, to be changed or to be sent once more; lost are the names of documents that are no longer
+// there as they were.
+func (a *Agent) Again(ctx context.Context, draftID string) (d office.NewPackage, lost []string, err error) {
+	return a.outbox.Again(ctx, draftID, a.NewDelivery().Take)
+}
+
+// newHotFolders joins the folders that send with the rest.
+func (a *Agent) newHotFolders() *hotfolder.Service {
+	return hotfolder.New(a.Base, hotfolder.Deps{
+		DataDir: a.p.DataDir, Installation: func() string { return a.installation }, Settings: a.Settings, Words: a.p.Words,
+		Account: func() (hotfolder.Account, bool) {
+			o := a.account.Current()
+			return hotfolder.Account{ID: o.Sender(), Email: o.Account.Email}, o.SignedIn()
+		},
+		Send: a.outbox.FromFolder, Passes: outbox.Passes, Moved: outbox.FileMoved,
+		Owe: a.announcer.Queue, Announce: a.announcer.Announce, Events: a.p.FolderEvents,
+		Changed: func() {
+			a.backUp()
+			a.Signal(office.SettingsChanged)
+		},
+	})
+}
+
+// saved notes that a file of p is saved, and returns what people are to be told of it.
+func (a *Agent) saved(tx *store.Tx, p office.Package, jobs []office.Job) ([]office.Fact, error) {
+	if err := hotfolder.WakeReturn(tx, p); err != nil {
+		return nil, err
+	}
+	return a.announcer.Saved(tx, p, jobs)
+}
+
+// claim makes p a package of ours when its external data says so; see outbox.Service.Claim.
+func (a *Agent) claim(tx *store.Tx, p *office.Package, data json.RawMessage) error {
+	if err := a.outbox.Claim(tx, p, data); err != nil {
+		return err
+	}
+	return hotfolder.WakeReturn(tx, *p)
+}
+
+// The form, the folders that send and the templates; see packages form, hotfolder and templates.
+func (a *Agent) KeepForm(f office.Form)                                    { a.form.Keep(f) }
+func (a *Agent) Form() office.Form                                         { return a.form.Form() }
+func (a *Agent) HotFolders() ([]office.HotFolderRow, error)                { return a.folders.Folders() }
+func (a *Agent) PutHotFolder(f office.HotFolder) (office.HotFolder, error) { return a.folders.Put(f) }
+func (a *Agent) RemoveHotFolder(id string) (known bool, err error)         { return a.folders.Remove(id) }
+func (a *Agent) Templates(ctx context.Context, search string) ([]office.Template, error) {
+	return a.templates.List(ctx, search)
+}
+func (a *Agent) UsedTemplates(limit int) ([]office.UsedTemplate, error) {
+	return a.templates.Used(limit)
+}
+func (a *Agent) TemplatesOffered() bool { return a.templates.Offered() }
+
+// TryHotFolder checks a folder as PutHotFolder does, keeps nothing, and says that it works.
+func (a *Agent) TryHotFolder(f office.HotFolder) (message.Message, error) {
+	documents, err := a.folders.Try(f)
+	if err != nil {
+		return message.Message{}, err
+	}
+	if documents == 0 {
+		return message.SendFolderWorksEmpty(), nil
+	}
+	return message.SendFolderWorks(documents), nil
+}
+
+// Updates say where newer versions of the program come from, and how they are installed.
+type Updates struct {
+	Address string   // of the manifest, as the release was built; "" for none
+	Keys    string   // the public keys it is signed with, with commas in between
+	Server  bool     // this is the program without its window, for servers
+	Again   []string // the arguments with which the program comes back once it is installed
+}
+
+// newUpdates joins what looks for newer versions with the rest. A source that makes no sense is logged, and counts as none.
+func (a *Agent) newUpdates() (*updates.Service, error) {
+	p := a.p.Updates
+	source := update.ParseSource(p.Address, p.Keys)
+	client, err := update.New(source, a.p.HTTP)
+	if err != nil {
+		a.Log.Error("this program was built with a source of updates that cannot be used", "err", err)
+	}
+	return updates.New(a.Base, updates.Deps{
+		Client: client, Keys: source.Keys, Version: a.p.Version, Kind: update.Here(p.Server), System: runtime.GOOS, Arch: runtime.GOARCH,
+		Folder:   locations.Update(a.p.DataDir),
+		Settings: a.Settings, Silent: a.announcer.Silent, News: a.announcer.NewVersion, Announce: a.announcer.Announce, Busy: a.busy,
+		Start: func(installer *os.File) error { return update.Start(installer, p.Again) },
+	})
+}
+
+// busy reports whether something is being sent or saved at this moment, or would be at once. What waits for its next try
+// does not count: it may wait for days.
+func (a *Agent) busy() bool {
+	if a.outbox.Sending() || a.saves.UnderWay() > 0 {
+		return true
+	}
+	events, files, _ := a.workDue()
+	return events+files > 0
+}
+
+// Update is what is known of newer versions of the program, from memory.
+func (a *Agent) Update() office.Update { return a.updates.State() }
+
+// CheckUpdate asks for newer versions now.
+func (a *Agent) CheckUpdate(ctx context.Context) (office.Update, error) {
+	err := a.updates.Check(ctx)
+	return a.updates.State(), err
+}
+
+// InstallUpdate is updates.Service.Install: after an empty path and nil the program has to end.
+func (a *Agent) InstallUpdate(ctx context.Context, progress func(office.UpdateStep)) (path string, err error) {
+	return a.updates.Install(ctx, progress)
+}
+
+// newBackups makes what makes backups.
+func (a *Agent) newBackups() *transfer.Backups {
+	return transfer.NewBackups(a.Base, transfer.Options{
+		Folder: locations.Backups(a.p.DataDir), Documents: locations.Outbox(a.p.DataDir), Header: a.header, Busy: a.catchingUp,
+		Key: func() (safe.Secret, bool) {
+			key, err := a.account.BackupKey()
+			return safe.Secret(key), err == nil
+		},
+	})
+}
+
+// networkFree is called when somebody has signed in to the network: whatever it has kept waiting is tried at once.
+func (a *Agent) networkFree() {
+	a.Breaker.Close()
+	a.webhook.Reopen()
+	a.saves.Retry()
+	a.Quarantine.Now()
+	a.packages.Sweep("the network is free")
+	a.wakeAll()
+}
+
+// wokeUp is called when the wall clock has jumped by that much: whatever was under way before is over, and whatever waits
+// for a moment by the clock of then is tried at once.
+func (a *Agent) wokeUp(by time.Duration) {
+	a.Log.Info("the computer slept, or its clock was set", "by", by.Round(time.Second))
+	a.p.Network.Forget() // it may be another network
+	a.webhook.WokeUp(by)
+	a.account.WokeUp()
+	if by < 0 {
+		a.account.MendSince(by)
+		a.Health.MendSince()
+	}
+	a.saves.Retry()
+	a.Quarantine.Now()
+	a.packages.Sweep("the computer woke up")
+	a.wakeAll()
+}
+
+// workDue is how many of these can be worked on now, one of each at most: events, files that nothing keeps from being saved, and
+// packages that the service can be asked about.
+func (a *Agent) workDue() (events, files, packages int) {
+	_, online := a.account.Online()
+	asking, saving := online && a.Breaker.Left(a.Now()) == 0, a.saves.Flowing()
+	_, err := data.Read(a.Data, "whether something is under way", func(tx *store.Tx) (none struct{}, err error) {
+		waiting, _, err := tx.PendingEvents("", 1)
+		events = len(waiting)
+		if err == nil && asking {
+			var due []office.Package
+			due, err = tx.PackagesDue(a.Due(loop.MaxPackageWait), 1)
+			packages = len(due)
+		}
+		if err == nil && saving {
+			var due []office.Job
+			due, err = tx.JobsDue(a.Due(loop.MaxJobWait), 1, nil)
+			files = len(due)
+		}
+		return none, err
+	})
+	if err != nil { // which health says
+		return 0, 0, 0
+	}
+	return events, files, packages
+}
+
+// moreToCome reports whether something is under way that may end as a fact: an event, a question to the service, a file.
+// Whatever ended before has announced its facts.
+func (a *Agent) moreToCome() bool {
+	events, files, packages := a.workDue()
+	// Looked at last: what is recorded is announced a moment later, by whoever is still at work.
+	return events+files+packages+a.packages.Backlog()+a.saves.UnderWay() > 0
+}
+
+// While more than this many packages or files wait, the agent is catching up.
+const catchingUpMany = 5
+
+// catchingUp reports whether more waits than the ordinary work of a moment: packages to be asked about, or files to be
+// saved that nothing keeps from it.
+func (a *Agent) catchingUp() bool {
+	if a.packages.Backlog() > catchingUpMany {
+		return true
+	}
+	if !a.saves.Flowing() {
+		return false
+	}
+	due, err := data.Read(a.Data, "how much is under way", func(tx *store.Tx) ([]office.Job, error) {
+		return tx.JobsDue(a.Due(loop.MaxJobWait), catchingUpMany+1, nil)
+	})
+	return err == nil && len(due) > catchingUpMany
+}

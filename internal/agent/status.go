@@ -1,0 +1,166 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"countersign/internal/agent/account"
+	"countersign/internal/agent/data"
+	"countersign/internal/agent/health"
+	"countersign/internal/agent/webhook"
+	"countersign/internal/esign"
+	"countersign/internal/message"
+	"countersign/internal/office"
+	"countersign/internal/store"
+)
+
+// CheckNow asks the service about everything that is not final, as soon as it can be asked: people want to know now. An
+// error says why it cannot.
+func (a *Agent) CheckNow() error {
+	if _, online := a.account.Online(); !online {
+		return message.Error(message.NotSignedIn(), nil)
+	}
+	a.packages.Sweep("somebody asked")
+	a.Signal(office.StatusChanged)
+	return nil
+}
+
+// Status is the whole state in one value: what `countersign status --json` prints and what the window and the
+// tray show. Its JSON is stable and documented in assets/docs/admin.md.
+type Status struct {
+	Version  string         `json:"version"`
+	SignedIn bool           `json:"signed_in"`
+	Account  Account        `json:"account"` // empty where the service did not say
+	Tunnel   TunnelStatus   `json:"tunnel"`
+	Endpoint EndpointStatus `json:"endpoint"` // empty while the service reports nowhere
+	Events   EventCounts    `json:"events"`
+	Packages PackageCounts  `json:"packages"`
+	Saves    SaveCounts     `json:"saves"`  // files
+	Outbox   OutboxCounts   `json:"outbox"` // drafts
+	Health   []Issue        `json:"health"` // what is wrong
+
+	Checked  time.Time `json:"-"` // when everything was last asked about since the start; zero before
+	Checking bool      `json:"-"` // it is being asked about now
+}
+
+// Account is who is signed in; empty strings where the service did not say.
+type Account = account.Account
+
+// TunnelStatus is the public address.
+type TunnelStatus = webhook.Address
+
+// EndpointStatus is the webhook endpoint as the service last confirmed it; ID is empty when there is none.
+type EndpointStatus struct {
+	ID           string        `json:"id"`
+	URL          string        `json:"url"`
+	RegisteredAt office.OrNull `json:"registered_at"`
+}
+
+// EventCounts counts webhook requests.
+type EventCounts struct {
+	Received   int `json:"received"` // distinct authentic events stored
+	Rejected   int `json:"rejected"` // since the start
+	Duplicates int `json:"duplicates"`
+	Pending    int `json:"pending"`
+	Problems   int `json:"problems"` // authentic, but could not be processed
+}
+
+// PackageCounts counts packages.
+type PackageCounts struct {
+	Total    int `json:"total"`
+	Open     int `json:"open"`     // wait for signatures
+	Declined int `json:"declined"` // by a signer, and still in the list
+	Executed int `json:"executed"`
+	Saved    int `json:"saved"` // every wanted file is on disk
+}
+
+// SaveCounts counts files.
+type SaveCounts struct {
+	Done    int `json:"done"`
+	Pending int `json:"pending"`
+	Failed  int `json:"failed"`
+}
+
+// OutboxCounts counts drafts that are not yet packages.
+type OutboxCounts struct {
+	Pending int `json:"pending"`
+	Unknown int `json:"unknown"` // the service did not confirm
+	Failed  int `json:"failed"`  // refused
+}
+
+// Status returns the whole state. It reads counters, never packages or drafts, and may be called often. When they cannot be read,
+// it returns the rest, with health that says so, and an error.
+func (a *Agent) Status() (Status, error) {
+	s, err := data.Read(a.Data, "the status", func(tx *store.Tx) (s Status, err error) {
+		events, err1 := tx.EventCounts()
+		packages, err2 := tx.PackageCounts()
+		jobs, err3 := tx.JobCounts()
+		drafts, err4 := tx.DraftCounts()
+		s.Events = EventCounts{Received: events.Received, Duplicates: events.Duplicates, Pending: events.Pending, Problems: events.Odd}
+		s.Packages = PackageCounts(packages)
+		s.Saves = SaveCounts{jobs.Done, jobs.Pending, jobs.Failed}
+		s.Outbox = OutboxCounts{drafts.Queued + drafts.Adding, drafts.Unknown, drafts.Failed}
+		return s, errors.Join(err1, err2, err3, err4)
+	})
+	o := a.account.Current()
+	_, online := a.account.Online()
+	s.Version, s.SignedIn, s.Account, s.Tunnel, s.Health = a.p.Version, o.SignedIn(), o.Account.Account, a.webhook.Address(), a.Health.List()
+	s.Checked, s.Checking = a.packages.Swept()
+	s.Checking = s.Checking && online // else it waits for somebody to sign in
+	s.Endpoint.ID, s.Endpoint.URL, s.Endpoint.RegisteredAt.Time = a.webhook.Endpoint()
+	s.Events.Rejected = a.webhook.Rejected()
+	return s, err
+}
+
+// What is wrong, as package health has it.
+type (
+	Severity = health.Severity
+	Action   = health.Action
+	Issue    = health.Issue
+)
+
+const (
+	Info    = health.Info
+	Warning = health.Warning
+	Problem = health.Problem
+
+	ActNone         = health.ActNone
+	ActSignIn       = health.ActSignIn
+	ActSettings     = health.ActSettings
+	ActFolders      = health.ActFolders
+	ActChooseFolder = health.ActChooseFolder
+	ActUnlock       = health.ActUnlock
+	ActNetwork      = health.ActNetwork
+	ActTakeEndpoint = health.ActTakeEndpoint
+	ActTakeBack     = health.ActTakeBack
+	ActRetry        = health.ActRetry
+	ActReview       = health.ActReview
+	ActQuit         = health.ActQuit
+	ActDismiss      = health.ActDismiss
+)
+
+// IssueKeyring is the ID of what is wrong while the key is out of reach: nothing secret can be read or kept.
+var IssueKeyring = health.KeyringLocked.ID
+
+// Message is what people are told of err: what happened and what to do, without a chain of causes and without anything
+// secret.
+func Message(err error) message.Message {
+	if err == nil {
+		return message.Message{}
+	}
+	if errors.Is(err, account.ErrLocked) {
+		return account.KeyMessage(err)
+	}
+	if m, ok := message.Of(err); ok {
+		return m
+	}
+	switch {
+	case errors.Is(err, store.ErrInUse), errors.Is(err, store.ErrNewer):
+		return store.Message(err)
+	case errors.Is(err, context.Canceled):
+		return message.Stopped()
+	default:
+		return esign.Message(err)
+	}
+}

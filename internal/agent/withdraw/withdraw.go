@@ -1,0 +1,574 @@
+// Package withdraw withdraws packages that were sent. The wish is stored with the package before anything is sent, and stays
+// until the service's status tells what became of it: withdrawn, signed by everyone first, expired first, or refused; or until
+// a person lets go of it.
+//
+// A wish can be taken back for some seconds, for which it waits as one that is put off; a program that ends meanwhile goes on with
+// it at its next start. It goes one way: wanted, asked (packages/rescind may have been sent), accepted (the service said yes), and then done,
+// late or refused. From asked on, and where there was an earlier wish, the status is asked before anything else: what is
+// withdrawn is not withdrawn again, and nobody is notified twice. Once it is accepted, packages/rescind is never sent again.
+//
+// It must not know who is signed in, nor how a status becomes what is known of a package (Deps.Note).
+package withdraw
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"countersign/internal/agent/data"
+	"countersign/internal/agent/health"
+	"countersign/internal/agent/loop"
+	"countersign/internal/esign"
+	"countersign/internal/message"
+	"countersign/internal/office"
+	"countersign/internal/store"
+)
+
+// Deps are what a Service needs from others. The functions are called from several goroutines.
+type Deps struct {
+	Who      func() string                   // whose account it is, as people know it; empty when the service did not say
+	Question func(ctx context.Context) error // waits until the service may be asked about a package
+
+	// Note records the status of a package, with what follows from it, the end of a wish among that. asked is the package as
+	// it was known when the question was put; noted is false where the answer may be older than what is known.
+	Note func(asked office.Package, status esign.Status) (noted bool, err error)
+
+	// NoteGone records that a package is withdrawn that the service shows no more.
+	NoteGone func(asked office.Package) error
+	// NotDone are the facts that p was not withdrawn, when people were not told yet; in the commit that records it. Announce
+	// tells them after it.
+	NotDone  func(tx *store.Tx, p office.Package) ([]office.Fact, error)
+	Announce func(...office.Fact)
+
+	Ended func() // a wish came to its end: something may have waited for it
+}
+
+// maxPause is the longest pause before a package is tried again.
+const maxPause = 10 * time.Minute
+
+// Service withdraws packages. Its methods are safe for concurrent use.
+type Service struct {
+	loop.Base
+	deps       Deps
+	due        chan struct{} // rings when there may be something to withdraw
+	notOffered loop.Retries  // by the service's home
+}
+
+func New(t loop.Base, deps Deps) *Service {
+	return &Service{Base: t, deps: deps, due: make(chan struct{}, 1)}
+}
+
+func (r *Service) Wake() { loop.Wake(r.due) }
+
+// Offered reports whether the service is not known to lack the call.
+func (r *Service) Offered() bool {
+	client, online := r.Session.Online()
+	return !online || !r.notOffered.Waits(client.Home(), r.Now())
+}
+
+// Run withdraws what is to be withdrawn, until ctx ends.
+func (r *Service) Run(ctx context.Context) error {
+	for {
+		pause, err := r.withdrawDue(ctx)
+		if err != nil {
+			return err
+		}
+		if !loop.Wait(ctx, pause, r.due) {
+			return nil
+		}
+	}
+}
+
+// withdrawDue tries what is due, the longest due first and one at a time, and returns how long nothing will be.
+func (r *Service) withdrawDue(ctx context.Context) (time.Duration, error) {
+	const idle = time.Hour
+	for ctx.Err() == nil {
+		if err := r.tellLate(); err != nil {
+			return 0, err
+		}
+		client, online := r.Session.Online()
+		if !online {
+			return idle, nil
+		}
+		if left := r.Breaker.Left(r.Now()); left > 0 {
+			return left, nil
+		}
+		var next time.Time
+		due, err := data.Read(r.Data, "the packages to be withdrawn", func(tx *store.Tx) (due []office.Package, err error) {
+			if next, err = tx.NextWithdrawal(); err != nil {
+				return nil, err
+			}
+			return tx.WithdrawalsDue(r.Due(loop.MaxWait(maxPause)))
+		})
+		if err != nil {
+			return 0, err
+		}
+		all := len(due)
+		due = slices.DeleteFunc(due, func(p office.Package) bool {
+			return p.Service != client.Home() || r.LeftAlone(key(p)) // the service may have been changed just now
+		})
+		if len(due) == 0 {
+			return r.PauseBeside(all, loop.UntilNext(r.Now(), next, idle)), nil
+		}
+		for _, p := range due {
+			if ctx.Err() != nil || r.Breaker.Left(r.Now()) > 0 {
+				break
+			}
+			err := r.One(key(p), func() error { return r.try(ctx, client, p) })
+			if r.Session.SignedOut(err) {
+				return idle, nil
+			}
+			if err != nil && ctx.Err() == nil {
+				return 0, err
+			}
+		}
+	}
+	return idle, nil
+}
+
+// key tells a withdrawal from whatever else can be set aside.
+func key(p office.Package) string { return "withdrawal " + p.ID }
+
+// Withdraw stores the wish to withdraw packages and returns once it is known of each what became of it, in their order; when
+// ctx ends or Patience is over, with how far each is. What is wished for is done all the same, also after a restart.
+func (r *Service) Withdraw(ctx context.Context, n office.NewWithdrawal) ([]office.Withdrawn, error) {
+	changes, stop := r.Watch()
+	defer stop()
+	list, err := r.wish(n)
+	if err != nil {
+		return nil, fmt.Errorf("store what is to be withdrawn: %w", err)
+	}
+	if n.Stored != nil && slices.ContainsFunc(list, pending) {
+		n.Stored()
+	}
+	r.Wake()
+	r.Signal(office.PackagesChanged)
+	return r.follow(ctx, list, n.Patience, changes)
+}
+
+// wish stores the wish for each package that can be withdrawn.
+func (r *Service) wish(n office.NewWithdrawal) (list []office.Withdrawn, err error) {
+	offered := r.Offered()
+	err = r.Data.Update(func(tx *store.Tx) error {
+		list = nil
+		for _, id := range slices.Compact(slices.Sorted(slices.Values(n.Packages))) {
+			p, known, err := tx.Package(id)
+			if err != nil {
+				return err
+			}
+			if !known {
+				list = append(list, office.Withdrawn{PackageID: id, State: office.WithdrawRefused, Problem: message.NoSuchPackage(id)})
+				continue
+			}
+			if state, why := refusal(p, offered); state != "" {
+				list = append(list, office.Withdrawn{PackageID: id, Name: p.DisplayName(), State: state, Problem: why})
+				continue
+			}
+			if w := p.Withdrawal; p.State != office.PackageRescinded && (!w.Pending() || w.State == office.WithdrawWanted) {
+				p.Withdrawal = &office.Withdrawal{State: office.WithdrawWanted, Message: strings.TrimSpace(n.Message), Quiet: n.Quiet,
+					By: r.deps.Who(), Asked: r.Now(), NextTry: r.Now().Add(n.Undo), AskFirst: w != nil && (w.State == office.WithdrawUnknown || w.AskFirst)}
+				if err := tx.PutPackage(p); err != nil {
+					return err
+				}
+			}
+			list = append(list, withdrawn(p))
+		}
+		slices.SortStableFunc(list, func(a, b office.Withdrawn) int {
+			return cmp.Compare(slices.Index(n.Packages, a.PackageID), slices.Index(n.Packages, b.PackageID))
+		})
+		return nil
+	})
+	return list, err
+}
+
+// refusal says how it stands with a package that there is nothing to wish for; nothing where there is.
+func refusal(p office.Package, offered bool) (office.WithdrawalState, message.Message) {
+	switch {
+	case p.Away:
+		return office.WithdrawRefused, message.AtAnotherService()
+	case p.State == office.PackageExecuted:
+		return office.WithdrawLate, message.SignedAlready()
+	case p.State == office.PackageExpired:
+		return office.WithdrawLate, message.ExpiredAlready()
+	case p.State == office.PackageRescinded, p.Withdrawal.Pending():
+		return "", message.Message{}
+	case !p.State.CanBeWithdrawn():
+		return office.WithdrawRefused, message.NothingToWithdraw()
+	case !offered:
+		return office.WithdrawRefused, message.CannotWithdrawHere()
+	}
+	return "", message.Message{}
+}
+
+// withdrawn is how far p is.
+func withdrawn(p office.Package) office.Withdrawn {
+	x := office.Withdrawn{PackageID: p.ID, Name: p.DisplayName()}
+	switch {
+	case p.State == office.PackageRescinded:
+		x.State = office.WithdrawDone
+	case p.Withdrawal != nil:
+		x.State, x.Problem = p.Withdrawal.State, p.Withdrawal.Problem
+	}
+	return x
+}
+
+// Keep takes a wish back of which the service does not know yet, and reports whether it came in time.
+func (r *Service) Keep(id string) (inTime bool, err error) {
+	err = r.Data.Update(func(tx *store.Tx) error {
+		inTime = false
+		p, known, err := tx.Package(id)
+		if err != nil || !known || p.Withdrawal == nil || p.Withdrawal.State != office.WithdrawWanted {
+			return err
+		}
+		before := *p.Withdrawal
+		if p.Withdrawal, inTime = nil, true; before.AskFirst {
+			p.Withdrawal = &office.Withdrawal{State: office.WithdrawUnknown, Asked: before.Asked, Problem: message.NobodyKnowsWhetherWithdrawn()}
+		}
+		return tx.PutPackage(p)
+	})
+	if err != nil {
+		return false, fmt.Errorf("keep package %s: %w", id, err)
+	}
+	r.deps.Ended()
+	r.Signal(office.PackagesChanged)
+	return inTime, nil
+}
+
+// follow waits until each of list has come to its end.
+func (r *Service) follow(ctx context.Context, list []office.Withdrawn, patience time.Duration, changes <-chan office.Change) ([]office.Withdrawn, error) {
+	var late <-chan time.Time
+	if patience > 0 {
+		t := time.NewTimer(patience)
+		defer t.Stop()
+		late = t.C
+	}
+	for {
+		if err := r.renew(list); err != nil {
+			return list, err
+		}
+		if !slices.ContainsFunc(list, pending) || late != nil && !r.Session.SignedIn() {
+			return list, nil
+		}
+		select {
+		case <-changes:
+		case <-late:
+			return list, nil
+		case <-ctx.Done():
+			return list, ctx.Err()
+		}
+	}
+}
+
+// renew reads how far those are that are not at their end.
+func (r *Service) renew(list []office.Withdrawn) error {
+	for i, x := range list {
+		if !pending(x) {
+			continue
+		}
+		p, known, err := r.Data.Package(x.PackageID)
+		if err != nil {
+			return err
+		}
+		if known {
+			list[i] = withdrawn(p)
+		}
+	}
+	return nil
+}
+
+func pending(x office.Withdrawn) bool {
+	w := office.Withdrawal{State: x.State}
+	return w.Pending()
+}
+
+// lateAfter is how long people are not told of a withdrawal that the service has not confirmed.
+const lateAfter = time.Hour
+
+// tellLate keeps in step what health says of withdrawals that may have been done, and that the service does not confirm.
+func (r *Service) tellLate() error {
+	late, err := data.Read(r.Data, "the withdrawals that wait", func(tx *store.Tx) ([]office.Package, error) {
+		return tx.WithdrawalsDue(store.Due{Now: r.Now().Add(24 * time.Hour)}) // all of them
+	})
+	if err != nil {
+		return err
+	}
+	late = slices.DeleteFunc(late, func(p office.Package) bool {
+		return p.Withdrawal.State == office.WithdrawWanted || p.Withdrawal.Tries == 0 || r.Age(p.Withdrawal.Asked) < lateAfter
+	})
+	var waits message.Message
+	switch len(late) {
+	case 0:
+	case 1:
+		waits = message.WithdrawalUnconfirmed(late[0].DisplayName())
+	default:
+		waits = message.WithdrawalsUnconfirmed(len(late))
+	}
+	r.Health.Update(health.WithdrawalWaits, waits)
+	return nil
+}
+
+// Retry has the service asked at once about every withdrawal that waits.
+func (r *Service) Retry() error {
+	err := r.Data.Update(func(tx *store.Tx) error {
+		waiting, err := tx.WithdrawalsDue(store.Due{Now: r.Now().Add(24 * time.Hour)})
+		for _, p := range waiting {
+			if p.Withdrawal.Undoable() {
+				continue // a person may still take it back
+			}
+			w := *p.Withdrawal
+			w.NextTry = r.Now()
+			p.Withdrawal = &w
+			err = errors.Join(err, tx.PutPackage(p))
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("try the withdrawals again: %w", err)
+	}
+	r.Wake()
+	return nil
+}
+
+// LetGo ends a wish that the service may have fulfilled and does not confirm: a person has looked, or waits no more. The package
+// is what its status says, also later.
+func (r *Service) LetGo(id string) error {
+	p, known, err := r.Data.Package(id)
+	if err != nil || !known || !p.Withdrawal.Pending() || p.Withdrawal.State == office.WithdrawWanted {
+		return err
+	}
+	if err := r.end(id, office.WithdrawUnknown, message.NobodyKnowsWhetherWithdrawn()); err != nil {
+		return fmt.Errorf("let go of the withdrawal of package %s: %w", id, err)
+	}
+	return r.tellLate()
+}
+
+// try brings the withdrawal of p a step further. It returns only errors that concern the service or the disk as a whole.
+func (r *Service) try(ctx context.Context, client *esign.Client, p office.Package) error {
+	w := *p.Withdrawal
+	if w.State != office.WithdrawWanted || w.AskFirst {
+		open, err := r.ask(ctx, client, p.ID)
+		if err != nil || !open {
+			return err
+		}
+		if w.Damaged { // asked again, it might notify people who were not to be told, in words that nobody chose
+			return r.refuse(p.ID, message.WithdrawalLost())
+		}
+		if w.State == office.WithdrawAccepted { // the service is slow to show it
+			return r.putOff(p.ID, office.WithdrawAccepted, message.Message{})
+		}
+	}
+	begun, err := r.step(p.ID, func(now *office.Withdrawal) {
+		w = *now // it may be another wish by now
+		now.State = office.WithdrawAsked
+	})
+	if err != nil || !begun {
+		return err
+	}
+	r.Crash("rescinding")
+	err = client.Rescind(ctx, p.ID, w.Message, !w.Quiet)
+	r.Crash("rescinded")
+	if ctx.Err() != nil {
+		return nil // what became of it is found out later
+	}
+	return r.answered(ctx, client, p.ID, w.State, err)
+}
+
+// answered goes on after packages/rescind was answered with err, nil for yes. What clearly did nothing leaves the wish as it
+// was before: an earlier call, whose answer was lost, may still do it.
+func (r *Service) answered(ctx context.Context, client *esign.Client, id string, before office.WithdrawalState, err error) error {
+	var e *esign.Error
+	errors.As(err, &e)
+	switch {
+	case err == nil:
+		r.Session.Note(ctx, nil)
+		if _, err := r.step(id, func(w *office.Withdrawal) { w.State = office.WithdrawAccepted }); err != nil {
+			return err
+		}
+	case r.Session.SignedOut(err):
+		_, kept := r.step(id, func(w *office.Withdrawal) { w.State = before })
+		return errors.Join(kept, err)
+	case e == nil:
+		return err
+	case e.Kind != esign.Unknown && e.Temporary():
+		r.Session.Note(ctx, err)
+		return r.putOff(id, before, esign.Message(err))
+	case notKnown(err):
+		r.Session.Note(ctx, err)
+		if _, err := r.step(id, func(w *office.Withdrawal) { w.State = before }); err != nil {
+			return err
+		}
+	default:
+		r.Session.Note(ctx, err)
+	}
+	open, failed := r.ask(ctx, client, id)
+	switch {
+	case failed != nil || !open:
+		return failed
+	case err == nil:
+		return r.putOff(id, office.WithdrawAccepted, message.Message{})
+	case esign.NotOffered(err):
+		r.notOffered.Failed(client.Home(), r.Now(), loop.NotOfferedFor)
+		r.Signal(office.StatusChanged)
+		return r.refuse(id, message.CannotWithdrawHere())
+	case e.Kind == esign.Forbidden, e.Status == http.StatusForbidden:
+		return r.refuse(id, message.MayNotWithdraw())
+	case e.Kind == esign.Unknown && e.Status/100 == 5:
+		return r.putOff(id, office.WithdrawAsked, message.ServiceAiling())
+	case e.Kind == esign.Unknown && !saysNo(e.Status):
+		return r.putOff(id, office.WithdrawAsked, message.ServiceSilent())
+	case e.Kind == esign.Unknown:
+		return r.refuse(id, message.ServiceRefused())
+	}
+	return r.refuse(id, esign.Message(err))
+}
+
+// patience is how often in a row the service may say that it does not know a package before its word is taken for it:
+// right after it was sent, that may be too early. After an answer that was lost it proves nothing, however often.
+const patience = 4
+
+// notKnown reports whether the service itself says that it does not know the package, or shows it to nobody like us.
+func notKnown(err error) bool {
+	e, ok := errors.AsType[*esign.Error](err)
+	return ok && e.Kind == esign.NotFound && e.Code != ""
+}
+
+// saysNo reports whether an HTTP status is an answer about what was asked, rather than about the moment.
+func saysNo(status int) bool {
+	return status/100 == 4 && status != http.StatusRequestTimeout && status != http.StatusTooManyRequests && status != http.StatusUnauthorized
+}
+
+// ask finds out from the status what became of a wish, and reports whether the package may still be signed by what that
+// says. A wish that the status could not be had for is put off.
+func (r *Service) ask(ctx context.Context, client *esign.Client, id string) (open bool, err error) {
+	if err := r.deps.Question(ctx); err != nil {
+		return false, nil // ctx has ended
+	}
+	before, known, lost := r.Data.Package(id)
+	if lost != nil || !known {
+		return false, lost
+	}
+	status, err := client.Status(ctx, id)
+	if ctx.Err() != nil {
+		return false, nil
+	}
+	r.Session.Note(ctx, err)
+	if err == nil {
+		if noted, err := r.deps.Note(before, status); err != nil {
+			return false, err
+		} else if !noted { // somebody else had an answer meanwhile
+			return r.ask(ctx, client, id)
+		}
+		return r.pending(id)
+	}
+	if r.Session.SignedOut(err) {
+		return false, err
+	}
+	p, known, lost := r.Data.Package(id)
+	if lost != nil || !known || !p.Withdrawal.Pending() {
+		return false, lost
+	}
+	if notKnown(err) {
+		switch w := p.Withdrawal; {
+		case w.Problem == esign.Message(err) && w.Tries >= patience && w.State == office.WithdrawAccepted:
+			// It said that it withdrew it, which is its word, and shows it no more.
+			if err := r.deps.NoteGone(p); err != nil {
+				return false, err
+			}
+			return r.pending(id)
+		case w.Problem == esign.Message(err) && w.Tries >= patience && w.State == office.WithdrawWanted:
+			return false, r.refuse(id, w.Problem) // nor did packages/rescind know it
+		case w.Problem != esign.Message(err):
+			if _, err := r.step(id, func(w *office.Withdrawal) { w.Tries = 0 }); err != nil {
+				return false, err
+			}
+		}
+	}
+	return false, r.putOff(id, p.Withdrawal.State, esign.Message(err))
+}
+
+func (r *Service) pending(id string) (open bool, err error) {
+	p, known, err := r.Data.Package(id)
+	if err != nil || !known {
+		return false, err
+	}
+	if !p.Withdrawal.Pending() {
+		r.deps.Ended()
+		return false, nil
+	}
+	return true, nil
+}
+
+// step changes a wish that is still to be done, and reports whether it is.
+func (r *Service) step(id string, change func(*office.Withdrawal)) (pending bool, err error) {
+	err = r.Data.Update(func(tx *store.Tx) error {
+		p, known, err := tx.Package(id)
+		if pending = err == nil && known && p.Withdrawal.Pending(); !pending {
+			return err
+		}
+		w := *p.Withdrawal
+		change(&w)
+		p.Withdrawal = &w
+		return tx.PutPackage(p)
+	})
+	if err != nil {
+		return false, fmt.Errorf("record the withdrawal of package %s: %w", id, err)
+	}
+	r.Signal(office.PackagesChanged)
+	return pending, nil
+}
+
+// putOff tries again after a pause that grows; problem is what keeps it from being done.
+func (r *Service) putOff(id string, state office.WithdrawalState, problem message.Message) error {
+	_, err := r.step(id, func(w *office.Withdrawal) {
+		w.State, w.Problem = state, problem
+		w.Tries++
+		w.NextTry = r.Now().Add(r.Backoff(w.Tries, r.Pace.Retry, maxPause))
+	})
+	return err
+}
+
+func (r *Service) refuse(id string, problem message.Message) error {
+	return r.end(id, office.WithdrawRefused, problem)
+}
+
+// end ends a wish without its being done, as far as anybody knows. People are notified unless they ended it themselves.
+func (r *Service) end(id string, state office.WithdrawalState, problem message.Message) error {
+	var line office.Activity
+	var facts []office.Fact
+	err := r.Data.Update(func(tx *store.Tx) error {
+		line, facts = office.Activity{}, nil
+		p, known, err := tx.Package(id)
+		if err != nil || !known || !p.Withdrawal.Pending() {
+			return err
+		}
+		w := *p.Withdrawal
+		w.State, w.Problem, w.NextTry = state, problem, time.Time{}
+		p.Withdrawal = &w
+		if err := tx.PutPackage(p); err != nil {
+			return err
+		}
+		text := message.Then(message.NotWithdrawn(p.DisplayName()), problem)
+		if state == office.WithdrawUnknown {
+			text = message.WithdrawalLeft(p.DisplayName())
+		} else if facts, err = r.deps.NotDone(tx, p); err != nil {
+			return err
+		}
+		line = office.Activity{Time: r.Now(), Kind: "problem", PackageID: id, Text: text}
+		return tx.AddActivity(line)
+	})
+	if err != nil {
+		return fmt.Errorf("record that package %s was not withdrawn: %w", id, err)
+	}
+	if !line.Text.IsZero() {
+		r.Tell(line)
+	}
+	r.deps.Announce(facts...)
+	r.Signal(office.PackagesChanged)
+	r.deps.Ended()
+	return nil
+}
