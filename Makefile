@@ -12,10 +12,7 @@ VERSION ?= $(shell git -c safe.directory='*' describe --tags --always --dirty 2>
 BINARY  := build/countersign
 SERVER  := build/countersign-server
 
-# A tree that somebody else owns, as in a container, is made too; Go need not ask git, for the version comes from here.
-export GIT_CONFIG_COUNT := 1
-export GIT_CONFIG_KEY_0 := safe.directory
-export GIT_CONFIG_VALUE_0 := *
+# Go need not ask git: the version comes from here, also where somebody else owns the tree, as in a container.
 export GOFLAGS := $(strip $(shell go env GOFLAGS) -buildvcs=false)
 
 # cgo has GCC guess at each of OpenGL's thousands of names that is not declared, which took nine tenths of compiling it.
@@ -29,7 +26,7 @@ TEST_PACKAGES  := xvfb openbox xdotool dbus gnome-keyring chromium imagemagick l
 # draws hundreds of pictures (over ten minutes with it), and the simulation, whose goroutines take turns.
 PLAIN := . ./ui ./ui/motion ./ui/opengl ./ui/window ./ui/packages ./ui/settings ./ui/compose ./internal/e2e ./internal/sim
 
-.PHONY: all build first-build server demo no-display test torture powercut simulate simulate-year simulate-faults bench check vulncheck \
+.PHONY: all build first-build server demo test torture powercut simulate simulate-year simulate-faults bench check vulncheck \
 	clean build-packages test-packages windows deb rpm tar macos release renew test-shipping
 
 all: build
@@ -46,16 +43,11 @@ server:
 	CGO_ENABLED=0 go build -ldflags '-X main.version=$(VERSION)' -o $(SERVER) ./internal/server
 
 # Where there is no display for a window, the demo is that of the servers' program, which runs the same job as text.
-ifneq ($(or $(DISPLAY),$(WAYLAND_DISPLAY),$(filter Windows_NT,$(OS)),$(filter Darwin,$(shell uname -s))),)
-demo: build
-	$(BINARY) demo --dir build/demo
-else
-demo: no-display server
-	$(SERVER) demo --dir build/demo
-endif
+WINDOW := $(or $(DISPLAY),$(WAYLAND_DISPLAY),$(filter Windows_NT,$(OS)),$(filter Darwin,$(shell uname -s)))
 
-no-display:
-	@echo 'There is no display here (DISPLAY and WAYLAND_DISPLAY are not set): the demo runs as text, without the window.'
+demo: $(if $(WINDOW),build,server)
+	@$(if $(WINDOW),,echo 'There is no display here (DISPLAY and WAYLAND_DISPLAY are not set): the demo runs as text, without the window.')
+	$(if $(WINDOW),$(BINARY),$(SERVER)) demo --dir build/demo
 
 # Everything; `go test ./...` alone leaves out what takes long or needs more than Go and a C compiler (internal/fasttest). Not vetted
 # here: check does that. One package more at a time than there are usually processors: the slowest tests mostly wait.
@@ -116,19 +108,14 @@ clean:
 	rm -rf build
 
 # What is shipped. ARCH is another kind of processor than this computer's, arm64 or amd64. Without VERSION these are called as git
-# describes the tree; what a release is called, its maker says.
+# describes the tree; what a release is called, its maker says. test-shipping installs all of it in Wine, in a fresh Debian and in an
+# empty home, and builds it twice.
 export ACCESSIBILITY
 RELEASE := go run ./internal/release $(if $(filter command line environment,$(origin VERSION)),--set-version '$(VERSION)') $(if $(ARCH),--arch $(ARCH))
 
-windows deb rpm tar macos release renew: build-packages
+windows deb rpm tar macos release renew test-shipping: build-packages
 	@needs=$$($(RELEASE) needs $@) && { $(call install,$$needs); }
-	$(RELEASE) $@
-
-# Installs what is shipped in Wine, in a fresh Debian and in an empty home, and builds it all twice.
-test-shipping: build-packages
-	@needs=$$($(RELEASE) needs $@) && { $(call install,$$needs); }
-	go vet -tags shipping ./internal/release
-	go test -tags shipping -count=1 -timeout 25m -v ./internal/release
+	$(if $(filter test-shipping,$@),go vet -tags shipping ./internal/release && go test -tags shipping -count=1 -timeout 25m -v ./internal/release,$(RELEASE) $@)
 
 build-packages:
 	@$(call install,$(BUILD_PACKAGES))

@@ -103,7 +103,7 @@ func (c *commandLine) needs(ctx context.Context) error {
 			" desktop-file-utils appstream mandoc lintian rpm xz-utils sway grim dbus")...),
 	}[c.Of]
 	if c.Arch != runtime.GOARCH && slices.Contains([]string{"deb", "rpm", "tar", "release"}, c.Of) {
-		known, err := output(ctx, ".", "dpkg", "--print-foreign-architectures")
+		known, err := output(ctx, ".", nil, "dpkg", "--print-foreign-architectures")
 		if err != nil {
 			return err
 		}
@@ -179,21 +179,20 @@ func (p product) said() string {
 	return p.version + " (" + p.commit + ")"
 }
 
+// fields are what a version consists of.
+func (p product) fields() []string {
+	return strings.FieldsFunc(p.version, func(r rune) bool { return r == '.' || r == '-' || r == '+' })
+}
+
 // numbers is the version as Windows and macOS want it: n numbers of 16 bits, zero where the version names none.
 func (p product) numbers(n int) []string {
-	fields := strings.FieldsFunc(p.version, func(r rune) bool { return r == '.' || r == '-' || r == '+' })
-	numbers := make([]string, n)
-	ended := false
-	for i := range numbers {
-		numbers[i] = "0"
-		if i >= len(fields) || ended {
-			continue
+	numbers := slices.Repeat([]string{"0"}, n)
+	for i, field := range p.fields() {
+		v, err := strconv.ParseUint(field, 10, 16)
+		if err != nil || i == n {
+			break
 		}
-		if v, err := strconv.ParseUint(fields[i], 10, 16); err == nil {
-			numbers[i] = strconv.FormatUint(v, 10)
-		} else {
-			ended = true
-		}
+		numbers[i] = strconv.FormatUint(v, 10)
 	}
 	return numbers
 }
@@ -256,45 +255,39 @@ func (p product) form(name string, values any) ([]byte, error) {
 // say tells whoever waits what is being done.
 func say(format string, args ...any) { fmt.Printf(format+"\n", args...) }
 
-// run runs a tool in dir with env added to the environment. What the tool says is shown when it fails.
+// run runs a tool in dir with env added to the environment.
 func run(ctx context.Context, dir string, env []string, name string, args ...string) error {
+	_, err := output(ctx, dir, env, name, args...)
+	return err
+}
+
+// output runs a tool as run does and returns what it prints, without the space around it. All that the tool says is shown when it fails.
+func output(ctx context.Context, dir string, env []string, name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), env...)
-	if said, err := cmd.CombinedOutput(); err != nil {
-		return explain(name, err, said)
+	var printed, said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &printed, &said
+	err := cmd.Run()
+	if errors.Is(err, exec.ErrNotFound) {
+		return "", fmt.Errorf("this computer has no %s; `make` installs it on Debian and Ubuntu", name)
+	} else if err != nil {
+		return "", fmt.Errorf("%s: %w\n%s%s", name, err, &printed, &said)
 	}
-	return nil
-}
-
-// output runs a tool in dir and returns what it prints, without the space around it.
-func output(ctx context.Context, dir, name string, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Dir = dir
-	var said bytes.Buffer
-	cmd.Stderr = &said
-	out, err := cmd.Output()
-	if err != nil {
-		return "", explain(name, err, said.Bytes())
-	}
-	return strings.TrimSpace(string(out)), nil
+	return strings.TrimSpace(printed.String()), nil
 }
 
 // git is output of git, also where the tree belongs to somebody else, as in a container.
 func git(ctx context.Context, root string, args ...string) (string, error) {
-	return output(ctx, root, "git", append([]string{"-c", "safe.directory=*"}, args...)...)
-}
-
-func explain(name string, err error, said []byte) error {
-	if errors.Is(err, exec.ErrNotFound) {
-		return fmt.Errorf("this computer has no %s; `make` installs it on Debian and Ubuntu", name)
-	}
-	return fmt.Errorf("%s: %w\n%s", name, err, bytes.TrimSpace(said))
+	return output(ctx, root, nil, "git", append([]string{"-c", "safe.directory=*"}, args...)...)
 }
 
 // described is what git adds to the name of a tag: how many commits came after it, the last of them, and that the tree differs
 // from that (git-describe(1)).
 var described = regexp.MustCompile(`(-[0-9]+-g[0-9a-f]+)?(-dirty)?$`)
+
+// notAllowed is what versions of packages may not have.
+var notAllowed = regexp.MustCompile(`[^0-9A-Za-z.+~]`)
 
 // packageVersion is the version as Debian and RPM allow and sort it (deb-version(7), rpm-version(7)): it begins with a digit, a
 // hyphen would announce a revision, what comes before a release (1.2.0-rc.1) sorts before it, what comes after it
@@ -305,25 +298,14 @@ func (p product) packageVersion() string {
 		base, after = base[:at[0]], strings.ReplaceAll(base[at[0]:], "-", "+")
 	}
 	number, pre, isPre := strings.Cut(base, "-")
-	v := allowed(number)
+	v := notAllowed.ReplaceAllString(number, ".")
 	if isPre {
-		v += "~" + allowed(pre)
+		v += "~" + notAllowed.ReplaceAllString(pre, ".")
 	}
 	if !strings.Contains(number, ".") || v[0] < '0' || v[0] > '9' {
 		v = "0~" + v
 	}
 	return v + after
-}
-
-// allowed is text with a point for each sign that a version may not have.
-func allowed(text string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r >= '0' && r <= '9', r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r == '.', r == '+', r == '~':
-			return r
-		}
-		return '.'
-	}, text)
 }
 
 // changes is what is new in p, in one paragraph.
@@ -360,17 +342,4 @@ func changesIn(changes, version string) (string, error) {
 		return "", errors.New("changes.md has no entry such as **1.2.0.** What is new")
 	}
 	return newest, nil
-}
-
-// wrapped is text in lines of at most width letters, but for words that are longer.
-func wrapped(text string, width int) []string {
-	var lines []string
-	for word := range strings.FieldsSeq(text) {
-		if last := len(lines) - 1; last >= 0 && len(lines[last])+1+len(word) <= width {
-			lines[last] += " " + word
-			continue
-		}
-		lines = append(lines, word)
-	}
-	return lines
 }

@@ -1,9 +1,6 @@
 package main
 
-import (
-	"strings"
-	"testing"
-)
+import "testing"
 
 func TestWhatIsNewComesFromTheListOfChanges(t *testing.T) {
 	const list = "# Changes\n\n**Unreleased.** Not yet\nout.\n\n**1.2.0.** Sends\nfaxes.\n\n**1.1.0.** Older.\n"
@@ -19,12 +16,5 @@ func TestWhatIsNewComesFromTheListOfChanges(t *testing.T) {
 	}
 	if text, err := here(t).changes(); err != nil || len(text) < 20 {
 		t.Errorf("ours is %q, %v", text, err)
-	}
-}
-
-func TestLinesAreWrapped(t *testing.T) {
-	got := strings.Join(wrapped("one two  three averyverylongword four", 9), "|")
-	if want := "one two|three|averyverylongword|four"; got != want {
-		t.Errorf("got %s, want %s", got, want)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"debug/elf"
 	"errors"
 	"fmt"
+	"go/doc/comment"
 	"io"
 	"os"
 	"path/filepath"
@@ -43,44 +44,15 @@ func (p product) linuxProgram(ctx context.Context, path string) error {
 	return p.build(ctx, path, "-s -w -extldflags '-Wl,-z,relro -Wl,-z,now'", env...)
 }
 
-// need is how much the program needs a library.
-type need int
-
-const (
-	never  need = iota // another way to draw, which Fyne does not take
-	better             // does without, not as well
-	always
+// The libraries that the window opens by itself when it comes to them (GLFW's src/*_init.c and *_context.c), so that the linker knows
+// nothing of them. All that X11 and all that Wayland ask for is needed: which of them a desktop has, shows when the program starts.
+// libdecor draws the window's frame where the desktop draws none. Those of the last line are other ways to draw, which Fyne does not take.
+var (
+	always = strings.Fields("libEGL.so.1 libGL.so.1 libX11-xcb.so.1 libX11.so.6 libXcursor.so.1 libXext.so.6 libXi.so.6 libXinerama.so.1" +
+		" libXrandr.so.2 libXrender.so.1 libXxf86vm.so.1 libwayland-client.so.0 libwayland-cursor.so.0 libwayland-egl.so.1 libxkbcommon.so.0")
+	better = []string{"libdecor-0.so.0"}
+	never  = strings.Fields("libGLESv1_CM.so.1 libGLESv2.so.2 libGLES_CM.so.1 libGLX.so.0 libOSMesa.so.6 libOSMesa.so.8 libOpenGL.so.0 libvulkan.so.1")
 )
-
-// opened are the libraries that the window opens by itself when it comes to them (GLFW's src/*_init.c and *_context.c), so that
-// the linker knows nothing of them. All that X11 and all that Wayland ask for is needed: which of them a desktop has, shows when
-// the program starts.
-var opened = map[string]need{
-	"libEGL.so.1":            always,
-	"libGL.so.1":             always,
-	"libX11-xcb.so.1":        always,
-	"libX11.so.6":            always,
-	"libXcursor.so.1":        always,
-	"libXext.so.6":           always,
-	"libXi.so.6":             always,
-	"libXinerama.so.1":       always,
-	"libXrandr.so.2":         always,
-	"libXrender.so.1":        always,
-	"libXxf86vm.so.1":        always,
-	"libwayland-client.so.0": always,
-	"libwayland-cursor.so.0": always,
-	"libwayland-egl.so.1":    always,
-	"libxkbcommon.so.0":      always,
-	"libdecor-0.so.0":        better, // the window's frame where the desktop draws none
-	"libGLESv1_CM.so.1":      never,
-	"libGLESv2.so.2":         never,
-	"libGLES_CM.so.1":        never,
-	"libGLX.so.0":            never, // libGL has what is in it
-	"libOSMesa.so.6":         never,
-	"libOSMesa.so.8":         never,
-	"libOpenGL.so.0":         never,
-	"libvulkan.so.1":         never,
-}
 
 // libraryName matches the names of libraries as C writes them down.
 var libraryName = regexp.MustCompile(`^lib[A-Za-z0-9_+-]+\.so\.[0-9]+$`)
@@ -91,7 +63,7 @@ type libraries struct {
 	always, better []string // opened by itself, by how much it needs them; sorted
 }
 
-// librariesOf reads what a program asks for. A library that it opens and opened does not have is an error: somebody has to say what
+// librariesOf reads what a program asks for. A library that it opens and that is not listed above is an error: somebody has to say what
 // that is for. A program that is linked with none opens none.
 func librariesOf(program string) (l libraries, err error) {
 	f, err := elf.Open(program)
@@ -126,13 +98,13 @@ func librariesOf(program string) (l libraries, err error) {
 		if !libraryName.Match(constant) || slices.Contains(linked, name) {
 			continue
 		}
-		switch n, known := opened[name]; {
-		case !known:
-			return l, fmt.Errorf("the program opens %s by itself; name in opened (linux.go) how much it needs that", name)
-		case n == always:
+		switch {
+		case slices.Contains(always, name):
 			l.always = append(l.always, name)
-		case n == better:
+		case slices.Contains(better, name):
 			l.better = append(l.better, name)
+		case !slices.Contains(never, name):
+			return l, fmt.Errorf("the program opens %s by itself; say in linux.go how much it needs that", name)
 		}
 	}
 	for _, list := range []*[]string{&l.linked, &l.always, &l.better} {
@@ -170,7 +142,7 @@ func (p product) needs(ctx context.Context, kind, program string) (depends, reco
 	if err != nil {
 		return nil, nil, err
 	}
-	said, err := output(ctx, dir, "env", "DEB_HOST_ARCH="+p.arch, "dpkg-shlibdeps", "-O", "-e"+program)
+	said, err := output(ctx, dir, []string{"DEB_HOST_ARCH=" + p.arch}, "dpkg-shlibdeps", "-O", "-e"+program)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -196,7 +168,7 @@ func (p product) needs(ctx context.Context, kind, program string) (depends, reco
 // owners are the Debian packages with libraries.
 func (p product) owners(ctx context.Context, libraries []string) (packages []string, err error) {
 	for _, name := range libraries {
-		said, err := output(ctx, ".", "dpkg-query", "--search", "*/"+gnu[p.arch]+"/"+name)
+		said, err := output(ctx, ".", nil, "dpkg-query", "--search", "*/"+gnu[p.arch]+"/"+name)
 		if err != nil {
 			return nil, fmt.Errorf("find the libraries that the program opens: %w", err)
 		}
@@ -301,9 +273,10 @@ func (p product) makeFiles(ctx context.Context, dir, program string) error {
 	if err != nil {
 		return err
 	}
+	lines := comment.Printer{TextWidth: 72, TextPrefix: "    "}
 	news := map[string]string{
 		"Version": p.packageVersion(), "Time": p.made.Format(time.RFC3339), "Date": p.made.Format(time.RFC1123Z),
-		"Wrapped": strings.Join(wrapped(changes, 72), "\n    "),
+		"Wrapped": string(bytes.TrimSpace(lines.Text(new(comment.Parser).Parse(changes)))),
 	}
 	made := map[string]func() ([]byte, error){
 		"changes.yaml":     func() ([]byte, error) { return p.form("linux/changes.yaml", news) },
@@ -345,38 +318,30 @@ func (p product) manual() ([]byte, error) {
 		if c.Type != kong.CommandNode {
 			continue
 		}
-		fmt.Fprintf(&commands, ".SS %s\n%s\n", roff(synopsis(c)), roff(c.Help))
+		synopsis := c.Path() // with what it takes: "send FILE..."
+		for _, a := range c.Positional {
+			synopsis += " " + a.Summary()
+		}
+		fmt.Fprintf(&commands, ".SS %s\n%s\n", roff(synopsis), roff(c.Help))
 		for _, a := range c.Positional {
 			item(&commands, a.Summary(), a.Help)
 		}
-		for _, f := range c.Flags {
-			option(&commands, f)
-		}
+		options(&commands, c.Flags)
 	}
-	var options strings.Builder
-	for _, f := range grammar.Flags {
-		option(&options, f)
-	}
+	var general strings.Builder
+	options(&general, grammar.Flags)
 	return p.form("linux/countersign.1", map[string]string{
 		"Version": p.version, "Date": p.made.Format("2006-01-02"), "Description": paragraphs(grammar.Help),
-		"Commands": strings.TrimSpace(commands.String()), "Options": strings.TrimSpace(options.String()),
+		"Commands": strings.TrimSpace(commands.String()), "Options": strings.TrimSpace(general.String()),
 	})
 }
 
-// synopsis is a command with what it takes: "send FILE... [OPTION]".
-func synopsis(c *kong.Node) string {
-	s := c.Path()
-	for _, a := range c.Positional {
-		s += " " + a.Summary()
+func options(b *strings.Builder, flags []*kong.Flag) {
+	for _, f := range flags {
+		if !f.Hidden {
+			item(b, f.String(), f.Help)
+		}
 	}
-	return s
-}
-
-func option(b *strings.Builder, f *kong.Flag) {
-	if f.Hidden {
-		return
-	}
-	item(b, f.String(), f.Help)
 }
 
 // item is one entry of a list with a hanging indent.

@@ -7,10 +7,8 @@ import (
 	"debug/buildinfo"
 	"encoding/base64"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -58,7 +56,7 @@ func (p product) components(ctx context.Context, programs ...string) ([]componen
 	if err != nil {
 		return nil, err
 	}
-	root, err := output(ctx, p.root, "go", "env", "GOROOT")
+	root, err := output(ctx, p.root, nil, "go", "env", "GOROOT")
 	if err != nil {
 		return nil, err
 	}
@@ -107,11 +105,11 @@ func golang(path, version, sum string, texts []string) component {
 
 // mingwRuntime is what GCC puts into every Windows program from Debian's packages: the C runtime of mingw-w64 and GCC's own.
 func mingwRuntime(ctx context.Context) ([]component, error) {
-	version, err := output(ctx, ".", "dpkg-query", "--show", "--showformat", "${Version}", "mingw-w64-x86-64-dev")
+	version, err := output(ctx, ".", nil, "dpkg-query", "--show", "--showformat", "${Version}", "mingw-w64-x86-64-dev")
 	if err != nil {
 		return nil, fmt.Errorf("find the version of mingw-w64: %w", err)
 	}
-	compiler, err := output(ctx, ".", mingwGCC, "-dumpfullversion")
+	compiler, err := output(ctx, ".", nil, mingwGCC, "-dumpfullversion")
 	if err != nil {
 		return nil, err
 	}
@@ -141,20 +139,13 @@ func generic(name, version, home string) cdx.Component {
 
 // folders are where the modules lie that were downloaded for the build, by path@version.
 func (p product) folders(ctx context.Context) (map[string]string, error) {
-	out, err := output(ctx, p.root, "go", "list", "-m", "-json=Path,Version,Dir", "all")
-	if err != nil {
-		return nil, err
-	}
+	list, err := output(ctx, p.root, nil, "go", "list", "-m", "-f", "{{.Path}}@{{.Version}} {{.Dir}}", "all")
 	folders := map[string]string{}
-	for d := json.NewDecoder(strings.NewReader(out)); ; {
-		var m struct{ Path, Version, Dir string }
-		if err := d.Decode(&m); errors.Is(err, io.EOF) {
-			return folders, nil
-		} else if err != nil {
-			return nil, err
-		}
-		folders[m.Path+"@"+m.Version] = m.Dir
+	for line := range strings.SplitSeq(list, "\n") {
+		module, dir, _ := strings.Cut(line, " ")
+		folders[module] = dir
 	}
+	return folders, err
 }
 
 // licenceName matches the names of files that must be passed on with a program; code with such a name is not meant.

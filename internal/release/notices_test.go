@@ -51,7 +51,7 @@ func TestWhatModulesBundleHasItsTexts(t *testing.T) {
 				t.Errorf("%s has no text for %s", b.licences, p.name)
 			}
 		}
-		if list, err := output(t.Context(), here(t).root, "go", "list", "-m", module); err != nil {
+		if list, err := output(t.Context(), here(t).root, nil, "go", "list", "-m", module); err != nil {
 			t.Errorf("%s is no module of ours any more: %s %v", module, list, err)
 		}
 	}

@@ -20,7 +20,7 @@ func TestTheSameTreeGivesTheSameBytesElsewhere(t *testing.T) {
 	p := first.p
 	p.root, p.out = elsewhere, t.TempDir()
 	// What is committed and what is about to be; not what a build left in the tree.
-	files, err := output(t.Context(), first.p.root, "git", "ls-files", "--cached", "--others", "--exclude-standard")
+	files, err := output(t.Context(), first.p.root, nil, "git", "ls-files", "--cached", "--others", "--exclude-standard")
 	must(t, err)
 	for _, name := range strings.Split(files, "\n") {
 		must(t, os.MkdirAll(filepath.Dir(filepath.Join(elsewhere, name)), 0o755))

@@ -8,6 +8,7 @@ import (
 	"image/draw"
 	"image/png"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -44,17 +45,8 @@ var screenshots = []screenshot{
 
 // shown is a screenshot as the description for software centres names it.
 type shown struct {
-	Address  string
-	Captions map[string]string
-}
-
-func (s screenshot) source(p product) string {
-	return filepath.Join(p.root, "ui", "window", "testdata", s.test)
-}
-
-// published is the file's name beside the manifest.
-func (s screenshot) published(p product) string {
-	return "countersign-" + p.version + "-" + s.name + ".png"
+	file, Address string
+	Captions      map[string]string
 }
 
 // shown are the screenshots at the address where the release will lie; none without one, for software centres load pictures from
@@ -65,22 +57,17 @@ func (p product) shown() (list []shown) {
 	}
 	folder := p.announced.address[:strings.LastIndex(p.announced.address, "/")+1]
 	for _, s := range screenshots {
-		list = append(list, shown{folder + s.published(p), s.captions})
+		list = append(list, shown{filepath.Join(p.root, "ui", "window", "testdata", s.test), folder + "countersign-" + p.version + "-" + s.name + ".png", s.captions})
 	}
 	return list
 }
 
 // publishScreenshots puts the screenshots where the description says that they are: beside the rest of the release.
-func (p product) publishScreenshots() error {
-	if p.announced.address == "" {
-		return nil
+func (p product) publishScreenshots() (err error) {
+	for _, s := range p.shown() {
+		err = errors.Join(err, copyFile(s.file, filepath.Join(p.out, path.Base(s.Address))))
 	}
-	for _, s := range screenshots {
-		if err := copyFile(s.source(p), filepath.Join(p.out, s.published(p))); err != nil {
-			return err
-		}
-	}
-	return nil
+	return err
 }
 
 // metainfo is the description for software centres (AppStream).

@@ -6,12 +6,10 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"maps"
 	"net/url"
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -274,7 +272,7 @@ func (p product) msiVersion() (string, error) {
 	if !strings.Contains(p.version, ".") { // a commit, which may consist of digits
 		return strings.Join(numbers, "."), nil
 	}
-	for i, n := range strings.FieldsFunc(p.version, func(r rune) bool { return r == '.' || r == '-' || r == '+' }) {
+	for i, n := range p.fields() {
 		last := 255
 		if i == 2 {
 			last = 65535
@@ -408,14 +406,12 @@ func (p product) winget(setup, msi string) (files []string, err error) {
 	if values["Package"], err = lies(msi); err != nil {
 		return nil, err
 	}
-	names := map[string]string{"version": "", "installer": ".installer", "locale": ".locale.en-US"}
-	for _, form := range slices.Sorted(maps.Keys(names)) {
-		name := names[form]
-		text, err := p.form("windows/winget/"+form+".yaml", values)
+	for _, form := range [][2]string{{"version", ""}, {"installer", ".installer"}, {"locale", ".locale.en-US"}} {
+		text, err := p.form("windows/winget/"+form[0]+".yaml", values)
 		if err != nil {
 			return nil, err
 		}
-		file := filepath.Join(p.out, wingetID+name+".yaml")
+		file := filepath.Join(p.out, wingetID+form[1]+".yaml")
 		if err := write(file, text); err != nil {
 			return nil, err
 		}
