@@ -244,7 +244,7 @@ func TestAnExportCanBeStopped(t *testing.T) {
 	o.Arrived = numbered(1000)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	n, err := writeEvents(ctx, &sheet{room: 1 << 20}, &names{office: o, known: map[string]string{}}, time.UTC)
+	n, err := writeEvents(ctx, &sheet{room: 1 << 20}, o, time.UTC)
 	if n != pageLength || !errors.Is(err, context.Canceled) {
 		t.Errorf("wrote %d, %v", n, err)
 	}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 
 	"fyne.io/fyne/v2"
@@ -30,54 +29,29 @@ const (
 	nearTheEnd = 20    // rows before the last that ask for the next page
 )
 
-// event is an event with the name of its package.
 type event struct {
 	office.Event
 	name string
 }
 
-// mostNames is how many names are remembered.
-const mostNames = 10_000
-
-// names finds the names of packages. Safe for concurrent use.
-type names struct {
-	office Office
-	mu     sync.Mutex
-	known  map[string]string
-}
-
-func (n *names) of(id string) string {
-	if id == "" {
-		return ""
-	}
-	n.mu.Lock()
-	name, known := n.known[id]
-	n.mu.Unlock()
-	if known {
-		return name
-	}
-	row, found, err := n.office.Package(id)
-	if err != nil || !found || row.Name == "" {
-		return "" // it may get one later; its id is shown
-	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if len(n.known) >= mostNames {
-		clear(n.known)
-	}
-	n.known[id] = row.Name
-	return row.Name
-}
-
-// page reads a page of events, newest first; next is empty when it was the last.
-func (n *names) page(before office.Cursor, limit int) (page []event, next office.Cursor, err error) {
-	list, next, err := n.office.Events(before, limit)
+// readPage reads a page of events, newest first, with the names of their packages as far as they have one; next is empty when it
+// was the last.
+func readPage(o Office, before office.Cursor, limit int) (page []event, next office.Cursor, err error) {
+	list, next, err := o.Events(before, limit)
 	if err != nil {
 		return nil, "", err
 	}
 	page = make([]event, len(list))
+	names := map[string]string{"": ""}
 	for i, e := range list {
-		page[i] = event{e, n.of(e.PackageID)}
+		name, known := names[e.PackageID]
+		if !known {
+			if row, found, err := o.Package(e.PackageID); err == nil && found {
+				name = row.Name
+			}
+			names[e.PackageID] = name // empty where its id is shown
+		}
+		page[i] = event{e, name}
 	}
 	if len(list) < limit {
 		next = ""
@@ -168,7 +142,6 @@ func (v *events) choose(row int) {
 	v.eventDetail.show(v.rows[row])
 }
 
-// more reads the next page, when there is one.
 func (v *events) more() {
 	if v.reading || v.next == "" {
 		return
@@ -180,7 +153,7 @@ func (v *events) more() {
 		next office.Cursor
 	}
 	async.Then(v.screen.env.Work, func(context.Context) (p page, err error) {
-		p.rows, p.next, err = v.screen.names.page(from, pageLength)
+		p.rows, p.next, err = readPage(v.screen.office, from, pageLength)
 		return p, err
 	}, func(p page, err error) {
 		v.reading = false
@@ -324,7 +297,6 @@ type eventDetail struct {
 	note    *widgets.Line
 }
 
-// The forms of the body.
 const (
 	formPretty = iota
 	formRaw
@@ -357,7 +329,6 @@ func (l *eventDetail) show(e event) {
 	l.showBody()
 }
 
-// same says whether nothing that is shown of an event has changed.
 func same(a, b event) bool {
 	return a.ID == b.ID && a.Outcome == b.Outcome && a.Reason == b.Reason && a.Copies == b.Copies && a.name == b.name
 }

@@ -55,7 +55,7 @@ type file interface {
 // the button again stops it.
 func (s *Screen) Export(to file, name string) {
 	s.stop = async.Then(s.env.Work, func(ctx context.Context) (int, error) {
-		n, err := writeEvents(ctx, to, s.names, s.env.Now().Location())
+		n, err := writeEvents(ctx, to, s.office, s.env.Now().Location())
 		if err != nil {
 			to.Discard()
 			return n, err
@@ -88,7 +88,7 @@ const byteOrder = "\ufeff"
 
 // writeEvents writes every event, newest first, a page at a time, as CSV (RFC 4180) for the Excel of the window's language, with
 // times in a zone. It returns how many it wrote.
-func writeEvents(ctx context.Context, to io.Writer, from *names, zone *time.Location) (n int, err error) {
+func writeEvents(ctx context.Context, to io.Writer, from Office, zone *time.Location) (n int, err error) {
 	if _, err := io.WriteString(to, byteOrder); err != nil {
 		return 0, fmt.Errorf("begin the export: %w", err)
 	}
@@ -105,7 +105,7 @@ func writeEvents(ctx context.Context, to io.Writer, from *names, zone *time.Loca
 	}
 	cursor := office.Cursor("")
 	for {
-		page, next, err := from.page(cursor, pageLength)
+		page, next, err := readPage(from, cursor, pageLength)
 		if err != nil {
 			return n, fmt.Errorf("%w: %w", errNotRead, err)
 		}

@@ -4,6 +4,7 @@
 package activity
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -24,7 +25,6 @@ import (
 	"countersign/ui/widgets"
 )
 
-// The tabs, in their order.
 const (
 	tabHappened = iota
 	tabEvents
@@ -34,7 +34,6 @@ const (
 // most is how many lines of the diary are listed.
 const most = 500
 
-// Office is what the screen needs of the agent, which says what each does.
 type Office interface {
 	Package(id string) (row office.PackageRow, known bool, err error)
 	Events(before office.Cursor, limit int) (page []office.Event, next office.Cursor, err error)
@@ -49,7 +48,6 @@ type Screen struct {
 	env     *env.Env
 	office  Office
 	reader  *async.Reader[news]
-	names   *names
 	tabs    *widgets.Tabs
 	export  *widgets.Button
 	stop    context.CancelFunc // ends the export that runs; nil while none does
@@ -64,9 +62,8 @@ type Screen struct {
 	refused  refusals
 }
 
-// New returns the screen, empty until Reload.
 func New(d *env.Env, o Office) *Screen {
-	s := &Screen{env: d, office: o, body: container.NewStack(), names: &names{office: o, known: map[string]string{}}}
+	s := &Screen{env: d, office: o, body: container.NewStack()}
 	s.reader = async.NewReader(d.Work, s.read, s.fill)
 	s.happened.build(s)
 	s.events.build(s)
@@ -105,7 +102,6 @@ func (s *Screen) ChooseEvent(row int) { s.events.list.Select(row) }
 
 func (s *Screen) ShowRefused() { s.tabs.Choose(tabRefused) }
 
-// news is what Reload reads.
 type news struct {
 	happened []office.Activity
 	events   []event
@@ -123,7 +119,7 @@ func (s *Screen) read(context.Context) (n news, err error) {
 	if n.happened, err = s.office.Activity(most); err != nil {
 		return n, err
 	}
-	n.events, n.next, err = s.names.page("", int(s.events.wanted.Load()))
+	n.events, n.next, err = readPage(s.office, "", int(s.events.wanted.Load()))
 	return n, err
 }
 
@@ -238,8 +234,7 @@ type line struct {
 func newLine() fyne.CanvasObject {
 	l := &line{when: widgets.NewCaption(""), text: widgets.NewLine(""), mark: widget.NewIcon(theme.MarkLater.Resource())}
 	l.text.Shorten = true
-	l.open = widgets.NewButtonWithIcon("", fynetheme.NavigateNextIcon(), nil)
-	l.open.Importance = widget.LowImportance
+	l.open = widgets.NewButtonWithIcon("", fynetheme.NavigateNextIcon(), nil).Quiet()
 	l.open.Says = func() string { return widgets.Said(lang.L("Show the package"), l.text.Text) }
 	l.Lines, l.Content = []*widgets.Line{l.text}, widgets.PadHV(8, 0, widgets.Across(widgets.Row(8, widgets.Wide(92, l.when), l.mark), l.text, l.open))
 	l.ExtendBaseWidget(l)
@@ -258,16 +253,6 @@ func (d *diary) update(id int, o fyne.CanvasObject) {
 }
 
 func markOf(kind string) theme.Mark {
-	switch kind {
-	case "saved":
-		return theme.MarkSaved
-	case "event", "signed", "executed":
-		return theme.MarkSigned
-	case "withdrawn":
-		return theme.MarkEnded
-	case "problem", "failed":
-		return theme.MarkProblem
-	default:
-		return theme.MarkLater
-	}
+	return cmp.Or(map[string]theme.Mark{"saved": theme.MarkSaved, "event": theme.MarkSigned, "signed": theme.MarkSigned, "executed": theme.MarkSigned,
+		"withdrawn": theme.MarkEnded, "problem": theme.MarkProblem, "failed": theme.MarkProblem}[kind], theme.MarkLater)
 }

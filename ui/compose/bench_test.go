@@ -66,7 +66,7 @@ func ready(t *testing.T, office *officetest.Office) *bench {
 	t.Helper()
 	b := newBench(t, office)
 	b.add("a.pdf")
-	b.screen.Fill(filled(ana))
+	b.screen.like(filled(ana))
 	return b
 }
 
@@ -113,3 +113,6 @@ var (
 )
 
 func filled(signers ...office.Signer) office.NewPackage { return office.NewPackage{Signers: signers} }
+
+// like types a draft beside the documents that are there.
+func (s *Screen) like(d office.NewPackage) { s.Fill(s.formOf(d)) }

@@ -103,7 +103,7 @@ func TestDraggingMovesDocumentsAndPeople(t *testing.T) {
 	if got := fmt.Sprint(b.names()); got != "[b.pdf c.pdf a.pdf]" {
 		t.Errorf("got %s", got)
 	}
-	b.screen.Fill(filled(ana, jan))
+	b.screen.like(filled(ana, jan))
 	drag(b.screen.people[0].dragHandle, b.screen.peopleBox.Objects, 1)
 	if b.screen.people[0].signer() != ana {
 		t.Error("where all sign at once there is no order to change")
@@ -158,7 +158,7 @@ func TestWhatCannotBeSentSaysSoAtOnce(t *testing.T) {
 	if !d.say.Visible() || !strings.HasSuffix(d.say.Text, "add it again.") {
 		t.Errorf("said %q", d.say.Text)
 	}
-	b.screen.Fill(filled(ana))
+	b.screen.like(filled(ana))
 	b.sent()
 	if len(o.Sent) != 0 {
 		t.Error("it must not be sent")
@@ -179,7 +179,7 @@ func TestSeveralDocumentsBecomeAPackageEach(t *testing.T) {
 	}
 	b := newBench(t, o)
 	b.add("a.pdf", "b.pdf", "c.pdf")
-	b.screen.Fill(filled(ana))
+	b.screen.like(filled(ana))
 	b.screen.each.Choose(1)
 	if got := b.screen.bar.send.Text; got != "Send 3 packages to 1 person" {
 		t.Errorf("the button says %q", got)
@@ -213,7 +213,7 @@ func TestSendingShowsABarForEachFileAndCanGoOnAlone(t *testing.T) {
 	begun := slow(o)
 	b := newBench(t, o)
 	b.add("a.pdf", "b.pdf")
-	b.screen.Fill(filled(ana))
+	b.screen.like(filled(ana))
 	b.send()
 	<-begun
 	b.Until(func() bool { return b.screen.docs[0].meter.part == 1 })
@@ -328,7 +328,7 @@ func TestWhatIsTypedMovesToAScreenInAnotherLanguage(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	b.add("a.pdf")
 	b.screen.name.SetText("My own name")
-	b.screen.Fill(office.NewPackage{Message: "hello", Signers: []office.Signer{{Email: "half@"}, jan}, Sequential: true, ExternalData: externalData("K-7")})
+	b.screen.like(office.NewPackage{Message: "hello", Signers: []office.Signer{{Email: "half@"}, jan}, Sequential: true, ExternalData: externalData("K-7")})
 	other := newBench(t, b.Office)
 	other.Settle()
 	if got, want := fmt.Sprint(other.screen.draft()), fmt.Sprint(b.screen.draft()); got != want {
@@ -367,7 +367,7 @@ func TestNothingTypedIsLostWhenSendingFails(t *testing.T) {
 		}
 		b := newBench(t, o)
 		b.add("a.pdf")
-		b.screen.Fill(office.NewPackage{Message: "hello", Signers: []office.Signer{ana, jan}, Sequential: true})
+		b.screen.like(office.NewPackage{Message: "hello", Signers: []office.Signer{ana, jan}, Sequential: true})
 		typed := b.screen.form()
 		b.sent()
 		if kept := c.said != ""; kept && (!strings.Contains(screentest.Text(b.screen.Content()), c.said) || b.screen.form().Message != typed.Message || len(b.screen.docs) != 1) {
@@ -452,7 +452,7 @@ func TestTheFormSendsToThoseWhoGetACopyOfEverythingNow(t *testing.T) {
 	o := withStanding()
 	b := newBench(t, o)
 	b.add("Lease.pdf")
-	b.screen.Fill(filled(ana))
+	b.screen.like(filled(ana))
 	o.Change(office.SettingsChanged, func(o *officetest.Office) { o.Kept.CopyTo, o.Kept.BlindCopyTo = nil, []string{"eva@example.com"} })
 	if got := b.copies(); !slices.Equal(got, []office.Recipient{{Email: eva.Email, Blind: true}}) {
 		t.Errorf("the form shows %+v", got)
@@ -472,7 +472,7 @@ func TestACopyIsAddedByKeysAlone(t *testing.T) {
 	o.Known = []office.Signer{jan, ana}
 	b := newBench(t, o)
 	b.add("Lease.pdf")
-	b.screen.Fill(filled(ana))
+	b.screen.like(filled(ana))
 	b.Window.Canvas().Focus(b.screen.addCopy)
 	b.key(fyne.KeyReturn)
 	b.write("ja")
@@ -492,7 +492,7 @@ func TestACopyIsAddedByKeysAlone(t *testing.T) {
 
 func TestWhoCannotGetACopyIsSaidWhileItIsTyped(t *testing.T) {
 	b := newBench(t, withStanding())
-	b.screen.Fill(filled(ana))
+	b.screen.like(filled(ana))
 	said := func(text string) string {
 		b.screen.copies.fill(nil, nil)
 		b.screen.copies.add()
@@ -525,7 +525,7 @@ func TestAStandingCopyIsTakenOffOnePackage(t *testing.T) {
 	o := withStanding()
 	b := newBench(t, o)
 	b.add("Lease.pdf")
-	b.screen.Fill(filled(ana, office.Signer{FirstName: "The", LastName: "Boss", Email: "BOSS@example.com"}))
+	b.screen.like(filled(ana, office.Signer{FirstName: "The", LastName: "Boss", Email: "BOSS@example.com"}))
 	if got := b.copies(); !slices.Equal(got, []office.Recipient{clerk}) {
 		t.Errorf("the boss signs; copies to %+v", got)
 	}
@@ -813,7 +813,7 @@ func TestAHalfFilledFormIsThereAgainAtTheNextStart(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	b.add("Lease.pdf", "Rules.pdf")
 	b.screen.docs[1].draft = "refused-before"
-	b.screen.Fill(office.NewPackage{Message: "hello", Signers: []office.Signer{{Email: "half@"}, jan}, Sequential: true, ExternalData: externalData("K-7")})
+	b.screen.like(office.NewPackage{Message: "hello", Signers: []office.Signer{{Email: "half@"}, jan}, Sequential: true, ExternalData: externalData("K-7")})
 	b.screen.each.Choose(1)
 	b.screen.due.SetText("+6")
 
@@ -862,7 +862,7 @@ func TestWhatIsBeingSentIsNotKeptAsTypedAsWell(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	b.Office.Patient = true
 	b.add("a.pdf")
-	b.screen.Fill(filled(ana))
+	b.screen.like(filled(ana))
 	b.send()
 	if !b.Office.Form().Empty() || b.screen.Waiting() {
 		t.Errorf("while it can be undone there is %+v", b.Office.Form())
@@ -894,7 +894,7 @@ func TestOfSeveralPackagesThoseThatTheOfficeHasAreNotKeptAsTyped(t *testing.T) {
 	}
 	b := newBench(t, o)
 	b.add("a.pdf", "b.pdf")
-	b.screen.Fill(filled(ana))
+	b.screen.like(filled(ana))
 	b.screen.each.Choose(1)
 	both := b.Office.Form().Files
 	b.send()
@@ -943,7 +943,7 @@ func TestClearEmptiesTheFormAndCanBeUndone(t *testing.T) {
 	waits := false
 	b.screen.OnWaiting = func(w bool) { waits = w }
 	b.add("a.pdf", "b.pdf")
-	b.screen.Fill(office.NewPackage{Message: "hello", Signers: []office.Signer{ana, jan}, Sequential: true, ExternalData: externalData("K-7")})
+	b.screen.like(office.NewPackage{Message: "hello", Signers: []office.Signer{ana, jan}, Sequential: true, ExternalData: externalData("K-7")})
 	b.screen.due.SetText("12/31/2026")
 	before := b.screen.form()
 	if !b.screen.clearing.Visible() || !waits {
@@ -959,7 +959,7 @@ func TestClearEmptiesTheFormAndCanBeUndone(t *testing.T) {
 		t.Errorf("undone, there is %+v, want %+v", got, before)
 	}
 	b.screen.Clear()
-	b.screen.Fill(filled(jan))
+	b.screen.like(filled(jan))
 	b.Deeds[1].Undone()
 	if b.Window.Canvas().Overlays().Top() == nil || len(b.screen.docs) != 0 {
 		t.Error("Undo asks before it takes the place of something typed since")
@@ -1248,7 +1248,7 @@ func TestATemplateIsFoundFilledAndSentByKeys(t *testing.T) {
 
 func TestPeopleWhoWereTypedTakeTheOpenRoles(t *testing.T) {
 	b, _ := withTemplates(t)
-	b.screen.Fill(filled(ana, jan))
+	b.screen.like(filled(ana, jan))
 	b.choose("engagement")
 	if got := b.roles(); !slices.Equal(got, []string{"Client:" + ana.Email, "Lawyer:laura@example.com", ":" + jan.Email}) {
 		t.Errorf("%q", got)

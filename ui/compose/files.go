@@ -28,7 +28,6 @@ import (
 	"countersign/ui/widgets"
 )
 
-// documentList is the documents, and what can be done with them.
 type documentList struct {
 	docs        []*document
 	folder      string // where the last file was picked
@@ -230,8 +229,7 @@ func newTarget() (content fyne.CanvasObject, edge *widgets.Back) {
 	arrow := canvas.NewImageFromResource(theme.MarkDrop.Resource())
 	arrow.FillMode = canvas.ImageFillContain
 	arrow.SetMinSize(fyne.NewSquareSize(40))
-	say := widgets.NewCaption(lang.L("Drop documents anywhere in this window"))
-	say.Shorten = false
+	say := widgets.NewCaption(lang.L("Drop documents anywhere in this window")).Whole()
 	edge = widgets.NewBack(theme.Surface)
 	edge.Outline(theme.Line)
 	return container.NewStack(edge, widgets.PadHV(12, 40, widgets.Stack(8, arrow, container.NewCenter(say)))), edge
@@ -320,8 +318,7 @@ func (s *Screen) newDocument(path string) *document {
 	d := &document{path: path, name: widgets.NewFullName(""), note: widgets.NewCaption(""), busy: widget.NewActivity(),
 		meter: newMeter(4), say: widget.NewLabel("")}
 	d.say.Wrapping, d.say.SizeName = fyne.TextWrapWord, theme.Caption
-	d.remove = s.newButton("", fynetheme.DeleteIcon(), func() { s.removeDocument(d) })
-	d.remove.Importance = widget.LowImportance
+	d.remove = s.newButton("", fynetheme.DeleteIcon(), func() { s.removeDocument(d) }).Quiet()
 	d.remove.Says = func() string { return cmp.Or(d.remove.Tip, widgets.Removing(d.title())) }
 	d.dragHandle = s.newDragHandle(s.fileBox, func() int { return slices.Index(s.docs, d) }, s.placeDocument, func() { s.removeDocument(d) })
 	d.dragHandle.Says = func() string { return moving(d.title()) }

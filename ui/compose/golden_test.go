@@ -94,7 +94,7 @@ func told(o *officetest.Office) *officetest.Office {
 func lease(t *testing.T, o *officetest.Office) *bench {
 	b := newBench(t, told(o))
 	b.add("Lease Sonnenweg 4.pdf", "House rules.docx", "Floor plans.pdf")
-	b.screen.Fill(office.NewPackage{Message: "Here is the lease as we discussed it on the phone.", Sequential: true, Signers: []office.Signer{jan, ana},
+	b.screen.like(office.NewPackage{Message: "Here is the lease as we discussed it on the phone.", Sequential: true, Signers: []office.Signer{jan, ana},
 		Due: time.Date(2026, 11, 30, 23, 59, 59, 0, officetest.Now.Location()), ExternalData: externalData("2026-118")})
 	return b
 }
@@ -114,7 +114,7 @@ func wrongEverywhere(t *testing.T, o *officetest.Office) *bench {
 	o.Waiting = officetest.Wrong().Waiting
 	b := newBench(t, told(o))
 	b.add("Offer.pdf", "Empty.pdf")
-	b.screen.Fill(office.NewPackage{Signers: []office.Signer{{FirstName: "Ana", Email: "ana@example"}}})
+	b.screen.like(office.NewPackage{Signers: []office.Signer{{FirstName: "Ana", Email: "ana@example"}}})
 	b.screen.due.SetText("2026-11-01")
 	b.send()
 	return b
@@ -135,7 +135,7 @@ func copied(t *testing.T, o *officetest.Office) *bench {
 	o.Kept.CopyTo = append(o.Kept.CopyTo, "Ana Ruiz <ana.ruiz@example.com>")
 	b := newBench(t, told(o))
 	b.add("Lease Sonnenweg 4.pdf")
-	b.screen.Fill(office.NewPackage{Signers: []office.Signer{ana}, Recipients: []office.Recipient{eva, {FirstName: "Ana", Email: "Clerk@example.com"}}})
+	b.screen.like(office.NewPackage{Signers: []office.Signer{ana}, Recipients: []office.Recipient{eva, {FirstName: "Ana", Email: "Clerk@example.com"}}})
 	b.screen.copies.fill([]office.Recipient{eva, {FirstName: "Ana", Email: "ANA.RUIZ@example.com"}}, nil)
 	b.screen.copies.turn(boss)
 	return b
@@ -144,6 +144,6 @@ func copied(t *testing.T, o *officetest.Office) *bench {
 func world(t *testing.T, o *officetest.Office) *bench {
 	b := newBench(t, told(o))
 	b.add("Μισθωτήριο κατοικίας – Договор аренды квартиры – a name that does not end where the column ends.pdf")
-	b.screen.Fill(office.NewPackage{Signers: officetest.World().Rows[0].Signers[1:4], Sequential: true})
+	b.screen.like(office.NewPackage{Signers: officetest.World().Rows[0].Signers[1:4], Sequential: true})
 	return b
 }

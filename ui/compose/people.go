@@ -17,12 +17,12 @@ import (
 
 	"countersign/internal/office"
 	"countersign/ui/async"
+	"countersign/ui/env"
 	"countersign/ui/i18n"
 	"countersign/ui/theme"
 	"countersign/ui/widgets"
 )
 
-// signerList is who signs, and who gets a copy.
 type signerList struct {
 	people             []*person
 	copies             *copies
@@ -90,8 +90,7 @@ func (s *Screen) newPerson(signer office.Signer) *person {
 	say.Hide()
 	p.say = say
 	p.dragHandle = s.newDragHandle(s.peopleBox, func() int { return slices.Index(s.people, p) }, s.placePerson, func() { s.removeSigner(p) })
-	p.remove = s.newButton("", fynetheme.DeleteIcon(), func() { s.removeSigner(p) })
-	p.remove.Importance = widget.LowImportance
+	p.remove = s.newButton("", fynetheme.DeleteIcon(), func() { s.removeSigner(p) }).Quiet()
 	p.remove.Says = func() string { return widgets.Removing(p.called()) }
 	p.dragHandle.Says = func() string { return moving(p.called()) }
 	p.offers = newOffers(s, p.blank, func() map[string]bool { return s.taken(p.email) }, p.accept)
@@ -120,7 +119,6 @@ func (p *person) called() string {
 	return i18n.Name(p.signer())
 }
 
-// place is the row's number among the signers.
 func (p *person) place() string {
 	return lang.L("Signer {{.Number}}", i18n.V{"Number": slices.Index(p.screen.people, p) + 1})
 }
@@ -163,7 +161,6 @@ func (p *person) entered() {
 	p.screen.clearOffers(p.offers)
 }
 
-// accept takes over a person who was offered.
 func (p *person) accept(signer office.Signer) {
 	p.fill(signer)
 	p.screen.env.Window.Canvas().Focus(p.email)
@@ -276,8 +273,7 @@ func (s *Screen) ChooseTemplate() {
 	c.list.OnSelected = c.list.Chose
 	c.list.Says = func() string { return lang.L("From a template") }
 	c.list.OnEnter = func() { c.choose(c.list.At()) }
-	c.use = widgets.NewButton(lang.L("Use the template"), func() { c.choose(c.list.At()) })
-	c.use.Importance = widget.HighImportance
+	c.use = widgets.NewButton(lang.L("Use the template"), func() { c.choose(c.list.At()) }).Primary()
 	head := widgets.Stack(8, widgets.NewHeading(lang.L("From a template")), c.search)
 	foot := container.NewHBox(layout.NewSpacer(), widgets.NewButton(lang.L("Cancel"), c.leave), c.use)
 	canvas := s.env.Window.Canvas()
@@ -445,22 +441,18 @@ func (s *Screen) FromTemplate(id, name string) {
 		s.env.Notice(lang.L("A package is being sent. Continue when it is done."))
 		return
 	}
-	async.Then(s.env.Work, func(ctx context.Context) ([]office.Template, error) { return s.office.Templates(ctx, "") },
-		func(list []office.Template, err error) {
-			found := office.NamedTemplate(list, id)
-			switch {
-			case err != nil:
-				s.env.Notice(i18n.Error(err))
-			case len(found) == 0:
-				s.env.Notice(lang.L("The template “{{.Template}}” no longer exists.", i18n.V{"Template": name}))
-				s.ChooseTemplate()
-			default:
-				s.replace(func() {
-					s.clear()
-					s.UseTemplate(found[0])
-				})
-			}
+	env.Get(s.env, func(ctx context.Context) ([]office.Template, error) { return s.office.Templates(ctx, "") }, func(list []office.Template) {
+		found := office.NamedTemplate(list, id)
+		if len(found) == 0 {
+			s.env.Notice(lang.L("The template “{{.Template}}” no longer exists.", i18n.V{"Template": name}))
+			s.ChooseTemplate()
+			return
+		}
+		s.replace(func() {
+			s.clear()
+			s.UseTemplate(found[0])
 		})
+	})
 }
 
 // offerTemplates shows the way to the templates, or not where the service has none.
@@ -469,7 +461,6 @@ func (s *Screen) offerTemplates(offered bool) {
 	s.deeds.Refresh()
 }
 
-// maxOffers is how many people are offered at a time.
 const maxOffers = 4
 
 // offers are the people used before that fit what is being typed, under the fields of one person. The arrows choose
@@ -491,7 +482,6 @@ func newOffers(s *Screen, none func() bool, taken func() map[string]bool, accept
 	return o
 }
 
-// typed offers who fits the text of a field.
 func (o *offers) typed(in *widgets.Entry) {
 	if o.screen.env.Window.Canvas().Focused() != fyne.Focusable(in) || in.Text == "" {
 		o.clear()
@@ -564,7 +554,6 @@ func (o *offers) take(signer office.Signer) {
 	o.accept(signer)
 }
 
-// clearOffers takes the offers of all others away.
 func (l *signerList) clearOffers(but *offers) {
 	for _, p := range l.people {
 		if p.offers != but {
@@ -797,8 +786,7 @@ func (c *copies) newCopy(r office.Recipient) *copyTo {
 	row.entry.SetText(r.Address())
 	row.kind = s.newButton(kindOf(r.Blind), nil, func() { row.turn() })
 	row.kind.Importance, row.kind.Tip = widget.LowImportance, lang.L("CC: the others see who gets a copy. BCC: they do not.")
-	row.remove = s.newButton("", fynetheme.DeleteIcon(), func() { c.remove(row) })
-	row.remove.Importance = widget.LowImportance
+	row.remove = s.newButton("", fynetheme.DeleteIcon(), func() { c.remove(row) }).Quiet()
 	row.remove.Says = func() string { return widgets.Removing(cmp.Or(row.entry.Text, row.kind.Text)) }
 	row.entry.Why = func() string { return row.problem.Text }
 	row.offers = newOffers(s, func() bool { return row.entry.Typed() == "" }, func() map[string]bool { return s.taken(row.entry) }, row.take)

@@ -26,7 +26,6 @@ import (
 	"countersign/ui/widgets"
 )
 
-// details are what is said of the package as a whole.
 type details struct {
 	proposed                      string // the name that was filled in by itself
 	name, message, due, reference *widgets.Entry
@@ -37,7 +36,6 @@ type details struct {
 
 var noSigner office.Signer
 
-// Office is what the screen needs of the agent, which says what each does.
 type Office interface {
 	Documents
 	outbox.Office
@@ -90,7 +88,6 @@ type Screen struct {
 	heading  *widgets.Line
 }
 
-// New returns the screen with one empty signer.
 func New(d *env.Env, o Office) *Screen {
 	s := &Screen{env: d, office: o}
 	s.fileBox, s.peopleBox, s.outbox = widgets.Stack(4), widgets.Stack(6), container.NewStack()
@@ -114,8 +111,7 @@ func New(d *env.Env, o Office) *Screen {
 	s.addCopy.Importance, s.addCopy.Tip = widget.LowImportance, lang.L("Somebody who gets a copy and does not sign")
 	s.copies = newCopies(s)
 	s.sweep = s.newButton(lang.L("Remove what cannot be sent"), nil, s.removeWrong)
-	s.clearing = s.newButton(lang.L("Clear form"), nil, s.Clear)
-	s.clearing.Importance = widget.LowImportance
+	s.clearing = s.newButton(lang.L("Clear form"), nil, s.Clear).Quiet()
 	s.deeds = widgets.Flow(8, s.add, s.choose, s.sweep)
 	s.target, s.targetEdge = newTarget()
 	s.heading = widgets.NewHeading(lang.L("New package"))
@@ -124,7 +120,7 @@ func New(d *env.Env, o Office) *Screen {
 	s.filling = true
 	s.addSigner(noSigner, false)
 	s.showFiles()
-	s.fill(o.Form())
+	s.Fill(o.Form())
 	return s
 }
 
@@ -153,7 +149,6 @@ func (s *Screen) layOutAnew() {
 
 func (s *Screen) Content() fyne.CanvasObject { return s.content }
 
-// Focus puts the cursor where work goes on.
 func (s *Screen) Focus() {
 	if s.documentCount() > 0 && len(s.people) > 0 {
 		s.env.Window.Canvas().Focus(s.people[0].first)
@@ -162,7 +157,6 @@ func (s *Screen) Focus() {
 	s.env.Window.Canvas().Focus(s.add)
 }
 
-// news is what Reload reads.
 type news struct {
 	drafts []office.Draft
 	people []office.Signer
@@ -293,8 +287,7 @@ type bar struct {
 func newBar(s *Screen) *bar {
 	b := &bar{text: widget.NewLabel(""), mark: widget.NewIcon(theme.MarkProblem.Resource()), edge: widget.NewSeparator(), amount: newMeter(3), later: s.env.Later}
 	b.text.Wrapping = fyne.TextWrapWord
-	b.send = s.newButton("", fynetheme.MailSendIcon(), s.Send)
-	b.send.Importance = widget.HighImportance
+	b.send = s.newButton("", fynetheme.MailSendIcon(), s.Send).Primary()
 	b.leave = s.newButton(lang.L("Continue in the background"), nil, s.Leave)
 	b.cancel = s.newButton(lang.L("Cancel"), nil, s.Stop)
 	line := widgets.Across(b.mark, b.text, container.NewHBox(b.leave, b.cancel, b.send))
@@ -379,7 +372,7 @@ func (b *bar) say(mark theme.Mark, text string) {
 	b.content.Refresh()
 }
 
-// form is what is typed, to be typed anew by fill: by another screen, in another language, after another start.
+// form is what is typed, to be typed anew by Fill: by another screen, in another language, after another start.
 func (s *Screen) form() office.Form {
 	f := office.Form{Message: s.message.Text, Due: s.due.Text, Reference: s.reference.Text, Sequential: s.sequential(), Separate: s.separate(), Corrects: s.corrects}
 	if day, ok := s.days().Read(f.Due, s.env.Now()); ok {
@@ -401,8 +394,8 @@ func (s *Screen) form() office.Form {
 	return f
 }
 
-// fill types a form into the empty screen.
-func (s *Screen) fill(f office.Form) {
+// Fill types a form into the screen, beside the documents that are there.
+func (s *Screen) Fill(f office.Form) {
 	s.filling = true
 	s.correct(f.Corrects)
 	s.each.ChooseSecond(f.Separate)
@@ -430,10 +423,7 @@ func (s *Screen) fill(f office.Form) {
 			s.docs[i].draft = file.Draft
 		}
 	}
-	if s.basis != nil {
-		s.filesChanged()
-	}
-	s.changed()
+	s.filesChanged()
 }
 
 // keep has the office remember what is typed. What is on its way is the office's already.
@@ -461,10 +451,7 @@ func (s *Screen) Clear() {
 	s.changed()
 	s.Focus()
 	s.env.Soon(env.Undoable{Says: func(int) string { return lang.L("The form was cleared.") }, Undone: func() {
-		s.replace(func() {
-			s.clear()
-			s.fill(before)
-		})
+		s.replace(func() { s.begin(before) })
 		s.env.Go.ShowCompose()
 	}})
 }
@@ -472,14 +459,12 @@ func (s *Screen) Clear() {
 // Waiting says whether something here waits for the person: a form that is begun, or a draft to decide about.
 func (s *Screen) Waiting() bool { return s.undecided || s.run == nil && !s.form().Empty() }
 
-// tellWaiting tells when Waiting has changed.
 func (s *Screen) tellWaiting() {
 	if s.OnWaiting != nil {
 		s.OnWaiting(s.Waiting())
 	}
 }
 
-// clear makes room for the next package.
 func (s *Screen) clear() {
 	s.docs, s.people, s.proposed, s.tried = nil, nil, "", false
 	s.setBasis(nil, "")
@@ -516,7 +501,6 @@ func (s *Screen) newDragHandle(list *fyne.Container, at func() int, place func(f
 	return h
 }
 
-// moving is what is said of a handle.
 func moving(what string) string { return lang.L("Move {{.Name}}", i18n.V{"Name": what}) }
 
 func (h *dragHandle) Dragged(e *fyne.DragEvent) {

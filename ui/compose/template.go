@@ -4,6 +4,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
@@ -157,8 +158,7 @@ func (s *Screen) newOriginal(own office.TemplateDocument) *original {
 	if name.Text == "" {
 		name.Set(lang.L("Document of the template"))
 	}
-	o.swap = s.newButton(lang.L("Replace…"), nil, func() { browse.Files(s.env, s.folder, o.picked) })
-	o.swap.Importance = widget.LowImportance
+	o.swap = s.newButton(lang.L("Replace…"), nil, func() { browse.Files(s.env, s.folder, o.picked) }).Quiet()
 	o.swap.Hidden = own.ID == "" && own.Name == "" // the service could not be told which is meant
 	o.line = widgets.Across(container.NewGridWrap(pictureSize, icon), widgets.Stack(2, name, widgets.NewCaption(lang.L("from the template"))), o.swap)
 	parts := []fyne.CanvasObject{o.body}
@@ -249,7 +249,6 @@ func (o *original) show(locked bool) {
 	o.row.Refresh()
 }
 
-// filled is the document with what is typed.
 func (o *original) filled() office.TemplateDocument {
 	d := o.own
 	d.File, d.Data = "", nil
@@ -279,7 +278,6 @@ func (b *basis) filled() *office.Template {
 	return t
 }
 
-// show shows what the template brings among the documents.
 func (b *basis) show(in *fyne.Container, locked bool) {
 	if b == nil {
 		return
@@ -350,29 +348,14 @@ func sameTemplate(a, b *office.Template) bool {
 	})
 }
 
-// Fill shows a draft, for example to send a package again. Files are added with Add. Without signers or a name, those
-// that are there stay.
-func (s *Screen) Fill(d office.NewPackage) {
-	s.correct(d.Corrects)
-	s.order.ChooseSecond(d.Sequential)
-	if d.Name != "" {
-		s.name.SetText(d.Name)
+// formOf is a draft as it would be typed. A due date that is over is left out.
+func (s *Screen) formOf(d office.NewPackage) office.Form {
+	f := office.Form{Name: d.Name, Message: d.Message, Reference: referenceIn(d.ExternalData), Sequential: d.Sequential, Corrects: d.Corrects,
+		Template: d.Template, Files: asFiles(d.Files), Signers: d.Signers, Recipients: d.Recipients, NoCopy: d.NoCopy}
+	if now := s.env.Now(); d.Due.After(now) {
+		f.Due = d.Due.In(now.Location()).Format(time.DateOnly)
 	}
-	s.message.SetText(d.Message)
-	s.reference.SetText(referenceIn(d.ExternalData))
-	if d.Due.After(s.env.Now()) {
-		s.due.SetText(s.days().Write(d.Due.In(s.env.Now().Location())))
-	}
-	if len(d.Signers) > 0 {
-		s.people = nil
-		for _, signer := range d.Signers {
-			s.addSigner(signer, false)
-		}
-	}
-	if len(d.Recipients)+len(d.NoCopy) > 0 {
-		s.copies.fill(d.Recipients, d.NoCopy)
-		s.changed()
-	}
+	return f
 }
 
 // correct says that the form is a package of that id anew, which it takes the place of; an empty one for none.
@@ -392,16 +375,13 @@ func (s *Screen) Like(d office.NewPackage) {
 		s.env.Notice(lang.L("A package is being sent. Continue when it is done."))
 		return
 	}
-	s.replace(func() { s.begin(d) })
+	s.replace(func() { s.begin(s.formOf(d)) })
 }
 
-// begin fills an empty screen with a draft.
-func (s *Screen) begin(d office.NewPackage) {
+// begin shows a form in place of what is typed.
+func (s *Screen) begin(f office.Form) {
 	s.clear()
-	s.setBasis(d.Template, "")
-	s.Fill(d)
-	s.filesChanged()
-	s.addFiles(asFiles(d.Files), atEnd)
+	s.Fill(f)
 	s.Focus()
 }
 
@@ -412,17 +392,13 @@ func (s *Screen) Edit(kept office.Draft) {
 			s.env.Notice(lang.L("A package is being sent. Continue when it is done."))
 			return
 		}
-		s.replace(func() {
-			s.begin(d)
-			switch {
-			case s.basis != nil:
-				s.basis.refused = kept.ID
-			case len(s.docs) > 0:
-				s.docs[0].draft = kept.ID
-			}
-			s.keep()
-			s.markEdited()
-		})
+		f := s.formOf(d)
+		if d.Template != nil {
+			f.Refused = kept.ID
+		} else if len(f.Files) > 0 {
+			f.Files[0].Draft = kept.ID
+		}
+		s.replace(func() { s.begin(f) })
 	})
 }
 

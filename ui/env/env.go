@@ -63,13 +63,11 @@ type Undoable struct {
 	Undone func()                   // has the office undo it
 }
 
-// Navigator lead from one screen to another.
 type Navigator interface {
 	ShowPackage(id string)
 	ShowSettings()
 	ShowCompose()
-	SendLike(draft office.NewPackage) // shows the screen for a new package, filled in like an earlier one
-	ShowHelp()
+	SendLike(draft office.NewPackage)   // shows the screen for a new package, filled in like an earlier one
 	EditDraft(draft office.Draft)       // shows what waits to be sent where it can be changed
 	Act(issue agent.Issue, done func()) // does what can be done about an issue; done, which may be nil, is called after it
 	SignIn(prompt string)               // begins a sign-in in the browser; prompt as in agent.SignInOptions
@@ -97,6 +95,15 @@ func (d *Env) Attempt(act func(context.Context) error, done func()) {
 		d.tell(err)
 		if done != nil {
 			done()
+		}
+	})
+}
+
+// Get reads something beside the window and hands it over, or tells the person why it cannot be had.
+func Get[T any](d *Env, read func(context.Context) (T, error), use func(T)) {
+	async.Then(d.Work, read, func(found T, err error) {
+		if d.tell(err); err == nil {
+			use(found)
 		}
 	})
 }

@@ -46,7 +46,6 @@ func Load() error {
 	return nil
 }
 
-// V are the values of a text with placeholders.
 type V map[string]any
 
 // Documents is "1 document", "2 documents".
@@ -169,7 +168,6 @@ func sameDay(a, b time.Time) bool {
 // Languages are the languages that can be chosen, as in agent.Settings, without "" for that of the system.
 func Languages() []string { return []string{"en", "fr", "de", "es"} }
 
-// LanguageName is what a language is called by those who speak it.
 func LanguageName(code string) string {
 	return map[string]string{"en": "English", "fr": "Français", "de": "Deutsch", "es": "Español"}[code]
 }

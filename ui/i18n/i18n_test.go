@@ -127,7 +127,7 @@ func TestADeclinedSignatureIsAProblemAndNobodysTurn(t *testing.T) {
 	if got := StandingOf(row); got != Wrong || Trouble(row) != "Ana Ruiz declined to sign." {
 		t.Errorf("standing %v, %q", got, Trouble(row))
 	}
-	if got := StateOf(now, row, ana); got.Mark != theme.MarkProblem || !strings.HasPrefix(got.Text, "declined ") {
+	if mark, got := StateOf(now, row, ana); mark != theme.MarkProblem || !strings.HasPrefix(got, "declined ") {
 		t.Errorf("the signer: %+v", got)
 	}
 	for who, text := range map[string]string{"Ana": "Ana declined to sign.", "": "A signer declined to sign."} {
@@ -142,15 +142,15 @@ func TestASignerHasSignedWhenEveryDocumentIs(t *testing.T) {
 	ana, jan := office.Signer{ID: "a", FirstName: "Ana"}, office.Signer{ID: "j", FirstName: "Jan"}
 	row := office.PackageRow{Package: office.Package{State: "open", Sequential: true, Signers: []office.Signer{ana, jan},
 		Documents: []office.Document{{ID: "1", SignedBy: []string{"a"}}, {ID: "2"}}}}
-	if got := StateOf(now, row, ana).Text; got != "1 of 2 signed" {
+	if _, got := StateOf(now, row, ana); got != "1 of 2 signed" {
 		t.Errorf("one of two documents signed: %q", got)
 	}
-	if got := StateOf(now, row, jan).Text; got != "not their turn yet" {
+	if _, got := StateOf(now, row, jan); got != "not their turn yet" {
 		t.Errorf("not his turn: %q", got)
 	}
 	row.Documents[1].SignedBy = []string{"a"}
 	row.History = []office.HistoryEntry{{Time: office.When{Time: now.Add(-time.Hour)}, What: "signed", Who: "a"}}
-	if got := StateOf(now, row, ana).Text; got != "signed 13:02" {
+	if _, got := StateOf(now, row, ana); got != "signed 13:02" {
 		t.Errorf("both documents signed: %q", got)
 	}
 }
@@ -160,11 +160,11 @@ func TestATimeByWhichSomebodySignedIsSaidAsSuch(t *testing.T) {
 	ana := office.Signer{ID: "a", FirstName: "Ana"}
 	row := office.PackageRow{Package: office.Package{State: "open", Signers: []office.Signer{ana}, Documents: []office.Document{{ID: "1", SignedBy: []string{"a"}}},
 		History: []office.HistoryEntry{{Time: at, What: "signed", Who: "a"}}}}
-	if got := StateOf(now, row, ana).Text; got != "signed by 13:02" {
+	if _, got := StateOf(now, row, ana); got != "signed by 13:02" {
 		t.Errorf("%q", got)
 	}
 	ana.Declined, row.Documents[0].SignedBy = at, nil
-	if got := StateOf(now, row, ana).Text; got != "declined by 13:02" {
+	if _, got := StateOf(now, row, ana); got != "declined by 13:02" {
 		t.Errorf("%q", got)
 	}
 	if got := When(now, office.When{}); got != "" {

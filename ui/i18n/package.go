@@ -19,7 +19,6 @@ import (
 // Standing is what a package means to a person, whatever the service calls it.
 type Standing int
 
-// The standings.
 const (
 	Open   Standing = iota // somebody still has to sign
 	Saving                 // signed by everyone, files not all saved
@@ -28,7 +27,6 @@ const (
 	Wrong                  // expired, declined, gone, or its files cannot be saved
 )
 
-// StandingOf judges a package.
 func StandingOf(row office.PackageRow) Standing {
 	saved := row.Saved || row.FilesTotal > 0 && row.FilesDone >= row.FilesTotal
 	return standing(row.Status(), saved)
@@ -49,35 +47,19 @@ func standing(s office.Status, saved bool) Standing {
 	return Wrong
 }
 
-func executed(row office.PackageRow) bool {
-	return row.State == office.PackageExecuted || !row.Executed.IsZero()
-}
-
 func (s Standing) Mark() theme.Mark {
 	return [...]theme.Mark{Open: theme.MarkNext, Saving: theme.MarkSigned, Saved: theme.MarkSaved, Ended: theme.MarkEnded, Wrong: theme.MarkProblem}[s]
 }
 
-// Word is the standing in a word or two.
 func (s Standing) Word() string {
-	switch s {
-	case Saving:
-		return lang.L("Signed")
-	case Saved:
-		return lang.L("Saved")
-	case Ended:
-		return lang.L("Withdrawn")
-	case Wrong:
-		return lang.L("Problem")
-	default:
-		return lang.L("Waiting")
-	}
+	return [...]string{Open: lang.L("Waiting"), Saving: lang.L("Signed"), Saved: lang.L("Saved"), Ended: lang.L("Withdrawn"), Wrong: lang.L("Problem")}[s]
 }
 
 func Trouble(row office.PackageRow) string {
 	switch {
 	case !row.Problem.IsZero():
 		return Message(row.Problem)
-	case executed(row):
+	case row.State == office.PackageExecuted || !row.Executed.IsZero():
 		return ""
 	}
 	if who := decliners(row); len(who) > 0 && !row.Gone && row.State != office.PackageExpired {
@@ -130,35 +112,26 @@ func Title(name string) string {
 	return lang.L("Untitled package")
 }
 
-// SignerState is one signer's part in a package.
-type SignerState struct {
-	Mark theme.Mark
-	Text string
-}
-
 // StateOf says where a signer stands: signed and when, whose turn it is, or later.
-func StateOf(now time.Time, row office.PackageRow, signer office.Signer) SignerState {
+func StateOf(now time.Time, row office.PackageRow, signer office.Signer) (theme.Mark, string) {
 	switch part, done := row.StatusOf(signer); {
 	case part == office.SignerSigned:
 		text := lang.L("signed")
 		if at := row.SignedAt(signer.ID); !at.IsZero() {
 			text = lang.L("signed {{.When}}", V{"When": When(now, at)})
 		}
-		return SignerState{theme.MarkSigned, text}
+		return theme.MarkSigned, text
 	case part == office.SignerDeclined:
-		return SignerState{theme.MarkProblem, lang.L("declined {{.When}}", V{"When": When(now, signer.Declined)})}
+		return theme.MarkProblem, lang.L("declined {{.When}}", V{"When": When(now, signer.Declined)})
 	case part == office.SignerMissed:
-		return SignerState{theme.MarkEnded, lang.L("did not sign")}
+		return theme.MarkEnded, lang.L("did not sign")
 	case done > 0:
-		return SignerState{theme.MarkNext, lang.L("{{.Done}} of {{.Total}} signed", V{"Done": done, "Total": len(row.Documents)})}
+		return theme.MarkNext, Progress(done, len(row.Documents))
 	case part == office.SignerNext:
-		return SignerState{theme.MarkNext, lang.L("their turn to sign")}
+		return theme.MarkNext, lang.L("their turn to sign")
 	}
-	return SignerState{theme.MarkLater, lang.L("not their turn yet")}
+	return theme.MarkLater, lang.L("not their turn yet")
 }
-
-// Moment tells one line of a package's timeline.
-func Moment(row office.PackageRow, m office.HistoryEntry) string { return Message(row.Tell(m)) }
 
 // DocumentName is a document's name, else its file's, else a word, which stands by itself.
 func DocumentName(d office.Document) string {
@@ -224,34 +197,15 @@ func Findings(found []office.FieldError) map[string]string {
 
 // Action is the text of an issue's button, empty when there is nothing to do.
 func Action(a agent.Action) string {
-	switch a {
-	case agent.ActSignIn:
-		return lang.L("Sign in")
-	case agent.ActSettings, agent.ActFolders:
-		return lang.L("Open settings")
-	case agent.ActChooseFolder:
-		return lang.L("Choose a folder")
-	case agent.ActUnlock:
-		return lang.L("Unlock")
-	case agent.ActNetwork:
-		return lang.L("Open the browser")
-	case agent.ActTakeEndpoint:
-		return lang.L("Report to this computer")
-	case agent.ActTakeBack:
-		return lang.L("Take the office back")
-	case agent.ActRetry:
-		return lang.L("Try again")
-	case agent.ActReview:
-		return lang.L("Show in Send")
-	case agent.ActQuit:
-		return lang.L("Quit")
-	case agent.ActDismiss:
-		return lang.L("Got it")
-	}
-	return ""
+	return map[agent.Action]string{
+		agent.ActSignIn: lang.L("Sign in"), agent.ActSettings: lang.L("Open settings"), agent.ActFolders: lang.L("Open settings"),
+		agent.ActChooseFolder: lang.L("Choose a folder"), agent.ActUnlock: lang.L("Unlock"), agent.ActNetwork: lang.L("Open the browser"),
+		agent.ActTakeEndpoint: lang.L("Report to this computer"), agent.ActTakeBack: lang.L("Take the office back"),
+		agent.ActRetry: lang.L("Try again"), agent.ActReview: lang.L("Show in Send"), agent.ActQuit: lang.L("Quit"),
+		agent.ActDismiss: lang.L("Got it"),
+	}[a]
 }
 
-// StandingOfLine judges a package by what a list knows of it.
 func StandingOfLine(l office.PackageLine) Standing {
 	return standing(l.Status(), l.Saved)
 }
@@ -290,7 +244,6 @@ func Line(l office.PackageLine) string {
 	}
 }
 
-// NextOf are the names of those whose turn it is.
 func NextOf(l office.PackageLine) []string {
 	if l.Next == "" {
 		return nil
@@ -355,7 +308,6 @@ func leftToRight(text string) string {
 	return text
 }
 
-// Error is what people are told of err, whatever it is.
 func Error(err error) string { return Message(agent.Message(err)) }
 
 // Again is what people are told of err, where shown stands already: not the same sentence twice.

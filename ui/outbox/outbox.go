@@ -75,12 +75,9 @@ func Waits(d office.Draft) bool {
 	return d.State != office.DraftUnknown && d.State != office.DraftFailed
 }
 
-// Deeds are the buttons for what can be done with a draft. edit shows it where it can be changed; changed, which may be
-// nil, is called when the office has done its part.
+// Deeds are the buttons for what can be done with a draft. edit shows it where it can be changed; changed is called when the
+// office has done its part.
 func Deeds(at *env.Env, o Office, d office.Draft, edit, changed func()) (buttons []fyne.CanvasObject) {
-	if changed == nil {
-		changed = func() {}
-	}
 	decide := func(send bool, undo time.Duration, then func()) {
 		async.Try(at.Work, func(context.Context) error { return o.Decide(d.ID, send, undo) }, func(err error) {
 			if err != nil {
@@ -154,23 +151,17 @@ func stop(at *env.Env, o Office, id string, changed func()) {
 		if late {
 			at.Notice(TooLate())
 		}
-		if changed != nil {
-			changed()
-		}
+		changed()
 	})
 }
 
 // Again hands over what a draft was made of, and tells the person of documents that are not there any more as they were.
 func Again(at *env.Env, o Office, draftID string, then func(office.NewPackage)) {
 	var lost []string
-	async.Then(at.Work, func(ctx context.Context) (n office.NewPackage, err error) {
+	env.Get(at, func(ctx context.Context) (n office.NewPackage, err error) {
 		n, lost, err = o.Again(ctx, draftID)
 		return n, err
-	}, func(n office.NewPackage, err error) {
-		if err != nil {
-			at.Notice(i18n.Error(err))
-			return
-		}
+	}, func(n office.NewPackage) {
 		for _, name := range lost {
 			at.Notice(i18n.Message(message.FileGone(name)))
 		}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"unicode"
 
 	"fyne.io/fyne/v2"
@@ -27,13 +28,12 @@ import (
 	"countersign/ui/widgets"
 )
 
-// packageDetail is the chosen package, beside the list.
 type packageDetail struct {
 	record   record // the chosen package, as far as it is read
-	reading  bool   // it is being read
-	again    bool   // and must be read once more
-	asking   bool   // a link to sign is being asked for
-	noLinks  bool   // the service gives none out
+	records  *async.Reader[record]
+	recordID atomic.Pointer[string] // the one that records is to read
+	asking   bool                   // a link to sign is being asked for
+	noLinks  bool                   // the service gives none out
 	pictures map[string]image.Image
 	leave    []context.CancelFunc // end what is fetched for it
 	detail   *fyne.Container
@@ -175,17 +175,17 @@ func (s *Screen) signersOf(row office.PackageRow) fyne.CanvasObject {
 	list := widgets.Stack(12)
 	links := false
 	for _, signer := range row.Signers {
-		state := i18n.StateOf(s.env.Now(), row, signer)
-		when := widgets.NewCaption(state.Text)
-		when.Shorten, when.Colour = false, state.Mark.Colour()
+		part, text := i18n.StateOf(s.env.Now(), row, signer)
+		when := widgets.NewCaption(text)
+		when.Shorten, when.Colour = false, part.Colour()
 		who := whoIs(signer)
 		if signer.DeclineReason != "" {
 			who.Add(widgets.NewProse(lang.L("Reason: {{.Reason}}", i18n.V{"Reason": signer.DeclineReason})))
 		}
-		avatar := widgets.Avatar(initials(signer), state.Mark)
-		standing := widgets.Row(6, widgets.Mark(14, widget.NewIcon(state.Mark.Resource())), when)
+		avatar := widgets.Avatar(initials(signer), part)
+		standing := widgets.Row(6, widgets.Mark(14, widget.NewIcon(part.Resource())), when)
 		list.Add(widgets.Across(avatar, widgets.Aside(150, who, standing), nil))
-		if signer.ID != "" && state.Mark == theme.MarkNext {
+		if signer.ID != "" && part == theme.MarkNext {
 			links = true
 			if !s.noLinks {
 				list.Add(widgets.Across(widgets.Wide(avatar.MinSize().Width, layout.NewSpacer()), s.waysOf(row, signer), nil))
@@ -228,9 +228,8 @@ func whoIs(signer office.Signer) *fyne.Container {
 func (s *Screen) timelineOf(row office.PackageRow) fyne.CanvasObject {
 	list := widgets.Stack(6)
 	for _, m := range slices.Backward(row.History) {
-		when := widgets.NewCaption(i18n.When(s.env.Now(), m.Time))
-		when.Shorten = false
-		list.Add(widgets.Across(widgets.Wide(92, when), widgets.NewParagraph(i18n.Moment(row, m)), nil))
+		when := widgets.NewCaption(i18n.When(s.env.Now(), m.Time)).Whole()
+		list.Add(widgets.Across(widgets.Wide(92, when), widgets.NewParagraph(i18n.Message(row.Tell(m))), nil))
 	}
 	return widgets.Part(lang.L("History"), 0, list)
 }
@@ -241,11 +240,6 @@ const (
 	issueID = "issue "
 	draftID = "draft "
 )
-
-func issueRow(i agent.Issue) listed {
-	text := i18n.Message(i.Message)
-	return listed{line: office.PackageLine{ID: issueID + i.ID, Name: text, Created: i.Since}, sorted: sorted{standing: i18n.Wrong}, text: office.Fold(text), issue: &i}
-}
 
 func draftRow(d office.Draft) listed {
 	people, files := namesOf(d)
@@ -312,7 +306,9 @@ func (l *packageList) headOfID(id string) (r listed, known bool) {
 func (s *Screen) ShowHealth(issues []agent.Issue) {
 	rows := []listed{}
 	for _, i := range env.Problems(issues) {
-		rows = append(rows, issueRow(i))
+		text := i18n.Message(i.Message)
+		rows = append(rows, listed{line: office.PackageLine{ID: issueID + i.ID, Name: text, Created: i.Since},
+			sorted: sorted{standing: i18n.Wrong}, text: office.Fold(text), issue: &i})
 	}
 	same := slices.EqualFunc(rows, s.issues, func(a, b listed) bool { return *a.issue == *b.issue })
 	s.issues = rows
@@ -361,8 +357,7 @@ func (s *Screen) issuePage(i agent.Issue) fyne.CanvasObject {
 	}
 	buttons := []fyne.CanvasObject{}
 	if word := i18n.Action(i.Action); word != "" {
-		do := widgets.NewButton(word, nil)
-		do.Importance = widget.HighImportance
+		do := widgets.NewButton(word, nil).Primary()
 		do.OnTapped = func() { do.Disable(); s.env.Go.Act(i, do.Enable) }
 		buttons = append(buttons, do)
 	}
@@ -466,21 +461,8 @@ func (s *Screen) readRecord() {
 		s.draw(s.record.row.ID != id)
 		return
 	}
-	if s.reading {
-		s.again = true
-		return
-	}
-	s.reading = true
-	async.Then(s.env.Work, func(context.Context) (record, error) { return s.recordOf(id), nil }, func(p record, _ error) {
-		s.reading = false
-		if s.chosen == id {
-			s.show(p)
-		}
-		if s.again || s.chosen != id {
-			s.again = false
-			s.readRecord()
-		}
-	})
+	s.recordID.Store(&id)
+	s.records.Ask()
 }
 
 // known is as much of a package as the list knows: its name, until the rest is read.
@@ -497,11 +479,8 @@ func (s *Screen) recordOf(id string) (p record) {
 	if p.row, p.known, p.failure = s.office.Package(id); p.known {
 		p.draft, p.sentHere, p.failure = s.office.DraftOf(id)
 	}
-	if p.failure != nil {
+	if p.failure != nil || !p.known {
 		return record{row: office.PackageRow{Package: office.Package{ID: id}}, failure: p.failure}
-	}
-	if !p.known {
-		return p
 	}
 	p.originals = map[int]string{}
 	for i, f := range p.draft.Files {
@@ -561,12 +540,9 @@ func (s *Screen) fetch(p record) {
 			paths = append(paths, path)
 		}
 	}
-	if len(paths) > 0 {
-		s.fetchPictures(p.row.ID, paths)
+	if len(paths) == 0 {
+		return
 	}
-}
-
-func (s *Screen) fetchPictures(id string, paths []string) {
 	if len(s.pictures) > keepPictures {
 		clear(s.pictures)
 	}
@@ -599,7 +575,7 @@ func (s *Screen) fetchPictures(id string, paths []string) {
 			fresh = fresh || picture != nil
 		}
 		if fresh {
-			s.redraw(id)
+			s.redraw(p.row.ID)
 		}
 	}))
 }

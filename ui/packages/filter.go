@@ -19,7 +19,6 @@ import (
 	"countersign/ui/widgets"
 )
 
-// packageFilter is what the list is narrowed to, and its order.
 type packageFilter struct {
 	order    atomic.Pointer[order] // that is wanted
 	narrowed narrowing
@@ -32,7 +31,6 @@ type packageFilter struct {
 	search   *widgets.Entry
 }
 
-// The tabs, in their order.
 const (
 	tabWaiting = iota
 	tabDue     // of those that wait, what is due soon or overdue
@@ -44,7 +42,6 @@ const (
 	tabCount
 )
 
-// listed is a row of the list.
 type listed struct {
 	line office.PackageLine
 	sorted
@@ -96,13 +93,9 @@ func (t *folded) of() []string {
 	return nil
 }
 
-// newIndex is the index of lines, which are those of all packages, newest first; nothing is due.
-func newIndex(lines []office.PackedLine) *index {
-	return newIndexAt(time.Time{}, 0, newestFirst, lines)
-}
-
-// newIndexAt is newIndex as of now, in an order; what is due within days is due soon.
-func newIndexAt(now time.Time, days int, order order, lines []office.PackedLine) *index {
+// newIndex is the index of lines, which are those of all packages, newest first, as of now and in an order. What is due within days
+// is due soon; nothing is without a now.
+func newIndex(now time.Time, days int, order order, lines []office.PackedLine) *index {
 	n := len(lines)
 	x := &index{rows: make([]row, n), places: make(map[string]int32, n), texts: new(folded), at: now, days: days, order: order}
 	for i, packed := range lines {
@@ -129,23 +122,23 @@ func (x *index) listed(place int32) listed {
 	return listed{line: x.line(place), sorted: x.rows[place].sorted}
 }
 
-// put notes a package that is new or changed, while nobody prepares the index, and returns its place and what was there; known is
-// false for a new one. ok is false when it belongs somewhere between the others: then the index has to be made anew.
-func (x *index) put(packed office.PackedLine) (place int32, was sorted, known, ok bool) {
+// put notes a package that is new or changed, while nobody prepares the index. ok is false when it belongs somewhere between the
+// others: then the index has to be made anew.
+func (x *index) put(packed office.PackedLine) (ok bool) {
 	l, _ := packed.Unpack()
 	now := row{packed, x.sorted(l)}
-	place, known = x.places[l.ID]
+	place, known := x.places[l.ID]
 	switch {
+	case known && !x.line(place).Created.Equal(l.Created):
+		return false
 	case known:
-		was = x.rows[place].sorted
-		if !x.line(place).Created.Equal(l.Created) {
-			return place, was, true, false
+		x.counts.add(x.rows[place].sorted, -1)
+		if at, there := x.find(x.arranged, place); there { // by what it was
+			x.arranged = slices.Delete(x.arranged, at, at+1)
 		}
-		x.counts.add(was, -1)
-		x.arranged = x.without(x.arranged, place) // found by what it was
 		x.rows[place] = now
 	case len(x.rows) > 0 && l.Created.Before(x.line(int32(len(x.rows)-1)).Created):
-		return 0, was, false, false
+		return false
 	default:
 		place = int32(len(x.rows))
 		x.places[l.ID] = place
@@ -156,9 +149,16 @@ func (x *index) put(packed office.PackedLine) (place int32, was sorted, known, o
 		texts[place] = office.Fold(l.SearchText())
 		x.texts.made.Store(&texts)
 	}
-	x.arrangeOne(place, l)
 	x.counts.add(now.sorted, 1)
-	return place, was, known, true
+	if x.order == byDue {
+		x.dues = append(x.dues, make([]office.DueKey, len(x.rows)-len(x.dues))...)
+		x.dues[place] = l.DueKey()
+	}
+	if x.order.sorts() {
+		at, _ := x.find(x.arranged, place)
+		x.arranged = slices.Insert(x.arranged, at, place)
+	}
+	return true
 }
 
 // prepare makes the texts for the search, which takes longer than all the rest. It may be called from any goroutine, and
@@ -188,22 +188,18 @@ func (x *index) text(place int32) string {
 // all. A nil wish wants every one.
 func (x *index) search(text string, wish func(place int32) bool, among []int32) []int32 {
 	wanted := strings.Fields(office.Fold(text))
-	if len(wanted) > 0 {
-		x.texts.prepare(x)
+	all := among == nil
+	n := len(among)
+	if all {
+		n = len(x.rows)
 	}
-	fits := func(i int32) bool { return x.has(i, wanted) && (wish == nil || wish(i)) }
-	if among == nil {
-		found := make([]int32, 0, len(x.rows))
-		for i := range int32(len(x.rows)) {
-			if fits(i) {
-				found = append(found, i)
-			}
+	found := make([]int32, 0, n)
+	for at := range n {
+		i := int32(at)
+		if !all {
+			i = among[at]
 		}
-		return found
-	}
-	found := make([]int32, 0, len(among))
-	for _, i := range among {
-		if fits(i) {
+		if x.has(i, wanted) && (wish == nil || wish(i)) {
 			found = append(found, i)
 		}
 	}
@@ -222,7 +218,6 @@ func (x *index) sort(found []int32, tab int) (shown []int32, counts counts) {
 	return shown, counts
 }
 
-// counts is how much each tab holds.
 type counts [tabCount]int
 
 // add counts a package n times more.
@@ -263,7 +258,6 @@ func tabOf(s i18n.Standing) int {
 	}
 }
 
-// period is a time in which a package was made.
 type period int
 
 const (
@@ -318,7 +312,6 @@ func narrows(q office.Query) bool {
 	return strings.TrimSpace(q.Person) != "" || q.Origin != "" || !q.Since.IsZero() || !q.Until.IsZero()
 }
 
-// days is how days are written here.
 func (s *Screen) days() day.Style { return day.Of(s.env.Country) }
 
 func (s *Screen) asked() office.Query { return s.narrowed.query(s.env.Now(), s.days()) }
@@ -326,9 +319,6 @@ func (s *Screen) asked() office.Query { return s.narrowed.query(s.env.Now(), s.d
 // wish returns whether a package of the index is among what the list is narrowed to.
 func (s *Screen) wish() func(place int32) bool {
 	q, x := s.asked(), s.all
-	if !narrows(q) {
-		return func(int32) bool { return true }
-	}
 	person, fits := strings.Fields(office.Fold(q.Person)), q.Fits()
 	if len(person) > 0 && !s.resting {
 		x.texts.prepare(x)
@@ -355,7 +345,6 @@ func (s *Screen) headWish() func(listed) bool {
 	}
 }
 
-// narrow shows what is left of the list.
 func (s *Screen) narrow(n narrowing) {
 	if n == s.narrowed {
 		return
@@ -417,13 +406,7 @@ func (s *Screen) periodText(q office.Query) string {
 }
 
 func originName(o office.Origin) string {
-	switch o {
-	case office.MadeHere:
-		return lang.L("Created here")
-	case office.MadeElsewhere:
-		return lang.L("Created elsewhere")
-	}
-	return lang.L("Anywhere")
+	return map[office.Origin]string{"": lang.L("Anywhere"), office.MadeHere: lang.L("Created here"), office.MadeElsewhere: lang.L("Created elsewhere")}[o]
 }
 
 // filterPanel is where people say what they want to see. The list follows at once.
@@ -527,17 +510,8 @@ const (
 
 var orders = []order{newestFirst, oldestFirst, byName, byDue}
 
-// name is what people call it.
 func (o order) name() string {
-	switch o {
-	case oldestFirst:
-		return lang.L("Oldest first")
-	case byName:
-		return lang.L("By name")
-	case byDue:
-		return lang.L("By due date")
-	}
-	return lang.L("Newest first")
+	return map[order]string{newestFirst: lang.L("Newest first"), oldestFirst: lang.L("Oldest first"), byName: lang.L("By name"), byDue: lang.L("By due date")}[o]
 }
 
 // sorts says whether it is another order than that in which packages came, or its reverse.
@@ -561,18 +535,6 @@ func (x *index) arrange() {
 		x.arranged[i] = int32(i)
 	}
 	slices.SortFunc(x.arranged, x.compare)
-}
-
-// arrangeOne puts one place in order that is not in it, with the line it has now.
-func (x *index) arrangeOne(place int32, l office.PackageLine) {
-	if !x.order.sorts() {
-		return
-	}
-	if x.order == byDue {
-		x.dues = append(x.dues, make([]office.DueKey, len(x.rows)-len(x.dues))...)
-		x.dues[place] = l.DueKey()
-	}
-	x.arranged = x.with(x.arranged, place)
 }
 
 // compare tells which of two places is further up in the list: the greater one. What is equal is the newest first.
@@ -617,23 +579,6 @@ func (x *index) find(places []int32, place int32) (at int, there bool) {
 	return slices.BinarySearchFunc(places, place, x.compare)
 }
 
-// with is places in order with one more.
-func (x *index) with(places []int32, place int32) []int32 {
-	if at, there := x.find(places, place); !there {
-		return slices.Insert(places, at, place)
-	}
-	return places
-}
-
-// without is places in order without one of them.
-func (x *index) without(places []int32, place int32) []int32 {
-	if at, there := x.find(places, place); there {
-		return slices.Delete(places, at, at+1)
-	}
-	return places
-}
-
-// keptOrder is where the order is kept.
 const keptOrder = "packages.order"
 
 func lastOrder() order {

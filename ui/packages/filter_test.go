@@ -17,7 +17,7 @@ import (
 )
 
 func TestTabsAndSearchLeaveWhatBelongsThere(t *testing.T) {
-	x := newIndex(officetest.Must(officetest.Busy().LinesSince(0)).Lines)
+	x := newIndex(time.Time{}, 0, newestFirst, officetest.Must(officetest.Busy().LinesSince(0)).Lines)
 	for _, c := range []struct {
 		name   string
 		tab    int
@@ -146,8 +146,8 @@ func TestTheListIsSortedAsThePersonWantsAndStaysSo(t *testing.T) {
 		byName: {"d", "b", "a", "c", "e"}, byDue: {"c", "e", "a", "b", "d"}} {
 		b.screen.sortBy(o)
 		b.Settle()
-		if got := b.screen.Listed(); !slices.Equal(got, want) || b.screen.sorting.Text() != o.name() {
-			t.Errorf("%s: %q", b.screen.sorting.Text(), got)
+		if got := b.screen.Listed(); !slices.Equal(got, want) || widgets.Words(b.screen.sorting.Content) != o.name() {
+			t.Errorf("%s: %q", widgets.Words(b.screen.sorting.Content), got)
 		}
 	}
 	b.screen.sortBy(byName)

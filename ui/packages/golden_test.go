@@ -163,7 +163,7 @@ func several(b *bench) {
 // archived shows the archive, while everything is asked about.
 func archived(b *bench) {
 	b.show("p3")
-	b.screen.putAway("p3", "Mandate Keller")
+	b.screen.putAway([]string{"p3"})
 	b.Settle()
 	b.screen.tabs.Choose(tabArchived)
 	b.screen.ShowChecked(time.Time{}, true)

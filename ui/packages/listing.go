@@ -25,7 +25,6 @@ import (
 	"countersign/ui/widgets"
 )
 
-// packageList is every package, and the rows that are listed of them.
 type packageList struct {
 	all     *index
 	found   []int32                // places in all that narrowed and the search leave; nil while that is not known
@@ -46,7 +45,6 @@ type packageList struct {
 	left    *fyne.Container // the list, or why there is none
 }
 
-// news is what Reload reads.
 type news struct {
 	all     *index // nil when these alone are new or changed:
 	changed []office.PackedLine
@@ -73,7 +71,7 @@ func (s *Screen) read(context.Context) (news, error) {
 	}
 	n := news{version: lines.Version, drafts: drafts, folder: settings.SaveTo}
 	if lines.All {
-		n.all = newIndexAt(now, days, order, lines.Lines)
+		n.all = newIndex(now, days, order, lines.Lines)
 	} else {
 		n.changed = lines.Lines
 	}
@@ -87,7 +85,6 @@ type making struct {
 	order order
 }
 
-// dayNumber tells the days of a calendar apart.
 func dayNumber(t time.Time) int64 { return int64(t.Year())*1000 + int64(t.YearDay()) }
 
 // awaitMidnight judges the list anew whenever a day begins. A computer that sleeps through that does so once it is told of
@@ -174,50 +171,19 @@ func (s *Screen) Return() {
 	}
 }
 
-// change works new and changed packages into what is shown, without a look at the others.
+// change works new and changed packages into the index. What is left of it is then found anew, which takes no longer than a key in
+// the search.
 func (s *Screen) change(lines []office.PackedLine, version uint64) {
-	wanted, wish := strings.Fields(office.Fold(s.sought)), s.wish()
 	slices.SortStableFunc(lines, func(a, b office.PackedLine) int { return a.Created().Compare(b.Created()) })
+	s.found = nil
 	for _, l := range lines {
-		line, _ := l.Unpack()
-		if place, known := s.all.places[line.ID]; known {
-			s.shown = s.all.without(s.shown, place) // while it still is what it is sorted by
-		}
-		place, was, known, ok := s.all.put(l)
-		if !ok {
+		if !s.all.put(l) {
 			s.version.Store(0)
 			s.Reload()
 			return
 		}
-		left := wish(place)
-		if s.among != nil {
-			s.among = withPlace(s.among, place, left)
-		}
-		now, fits := s.all.rows[place].sorted, left && s.all.has(place, wanted)
-		if _, found := slices.BinarySearch(s.found, place); found && known {
-			s.match.add(was, -1)
-		}
-		if fits {
-			s.match.add(now, 1)
-		}
-		s.found = withPlace(s.found, place, fits)
-		if fits && now.in(s.tab) {
-			s.shown = s.all.with(s.shown, place)
-		}
 	}
 	s.version.Store(version)
-}
-
-// withPlace is places, which ascend, with or without one of them.
-func withPlace(places []int32, place int32, with bool) []int32 {
-	i, there := slices.BinarySearch(places, place)
-	switch {
-	case with && !there:
-		return slices.Insert(places, i, place)
-	case !with && there:
-		return slices.Delete(places, i, i+1)
-	}
-	return places
 }
 
 // anchor is the row at the upper edge, unless it is the first, and how the list is scrolled.
@@ -267,6 +233,9 @@ func (s *Screen) refilter() {
 // filter finds what tab and search leave. A search that goes on from the last one looks only at what that one left.
 func (s *Screen) filter() {
 	text := s.search.Text
+	if text != "" && !s.resting {
+		s.all.texts.prepare(s.all)
+	}
 	if s.found == nil {
 		s.among = nil
 		if s.isNarrowed() {
@@ -303,7 +272,8 @@ func (s *Screen) present() {
 // signed for example, stays the chosen one; after a change by the person the first of the list is chosen instead.
 func (l *packageList) keepOrChooseFirst(byPerson bool) {
 	if l.chosen != "" && (!byPerson || l.rowOf(l.chosen) >= 0 || l.chosen == l.wanted) {
-		if l.isKnown(l.chosen) || l.chosen == l.wanted {
+		_, listed := l.all.places[l.chosen]
+		if _, head := l.headOfID(l.chosen); listed || head || l.chosen == l.wanted {
 			return
 		}
 	}
@@ -311,13 +281,6 @@ func (l *packageList) keepOrChooseFirst(byPerson bool) {
 	if l.rows() > 0 {
 		l.chosen = l.at(0).line.ID
 	}
-}
-
-// isKnown says whether there is a package, an issue or a draft of that id.
-func (l *packageList) isKnown(id string) bool {
-	_, listed := l.all.places[id]
-	_, head := l.headOfID(id)
-	return listed || head
 }
 
 // rowOf is the row of an id in the list, -1 when tab and search do not leave it.

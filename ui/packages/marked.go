@@ -127,7 +127,6 @@ func (s *Screen) several() (list []listed) {
 	return list
 }
 
-// deed is what can be done with packages.
 type deed struct {
 	name string
 	icon fyne.Resource
@@ -167,7 +166,7 @@ func (s *Screen) deedsOf(list []listed) (deeds []deed) {
 			deed{lang.L("Open folder"), fynetheme.FolderOpenIcon(), func() { s.openFolders(saved) }})
 	}
 	if len(listedOnes) > 0 {
-		deeds = append(deeds, deed{lang.L("Archive"), fynetheme.StorageIcon(), func() { s.putAllAway(listedOnes) }})
+		deeds = append(deeds, deed{lang.L("Archive"), fynetheme.StorageIcon(), func() { s.putAway(listedOnes) }})
 	}
 	if len(archived) > 0 {
 		deeds = append(deeds, deed{lang.L("Move back to the list"), fynetheme.ContentUndoIcon(), func() { s.archive(archived, false) }})
@@ -195,7 +194,6 @@ func menu(deeds []deed) *fyne.Menu {
 	return fyne.NewMenu("", items...)
 }
 
-// each does something with packages until that fails.
 func each(ids []string, do func(id string) error) func(context.Context) error {
 	return func(context.Context) error {
 		for _, id := range ids {
@@ -216,17 +214,24 @@ func (s *Screen) archive(ids []string, archived bool) {
 	s.env.Attempt(each(ids, func(id string) error { return s.office.Archive(id, archived) }), s.Reload)
 }
 
-// putAllAway takes packages out of the list, which can be undone for some seconds.
-func (s *Screen) putAllAway(ids []string) {
+// putAway takes packages out of the list, which can be undone for some seconds. From a single one it goes on to the next.
+func (s *Screen) putAway(ids []string) {
+	says, undone := lang.N("{{.PluralCount}} packages are archived.", len(ids)), func() { s.archive(ids, false) }
 	if len(ids) == 1 {
-		s.putAway(ids[0], s.nameOf(ids[0]))
-		return
+		id := ids[0]
+		says = lang.L("“{{.Package}}” is archived.", i18n.V{"Package": i18n.Title(s.nameOf(id))})
+		undone = func() { s.wanted, s.chosen = id, id; s.archive(ids, false) } // shown when it is listed again
+		if row := s.rowOf(id); row >= 0 && s.chosen == id {
+			switch {
+			case row+1 < s.rows():
+				s.chosen = s.at(row + 1).line.ID
+			case row > 0:
+				s.chosen = s.at(row - 1).line.ID
+			}
+		}
 	}
 	s.archive(ids, true)
-	s.env.Soon(env.Undoable{
-		Says:   func(int) string { return lang.N("{{.PluralCount}} packages are archived.", len(ids)) },
-		Undone: func() { s.archive(ids, false) },
-	})
+	s.env.Soon(env.Undoable{Says: func(int) string { return says }, Undone: undone})
 }
 
 // What can be done with the saved files of several packages at once.
@@ -234,14 +239,9 @@ func (s *Screen) putAllAway(ids []string) {
 // askExport copies the saved files of packages into a folder that the person chooses. without is how many others have none.
 func (s *Screen) askExport(ids []string, without int) {
 	browse.Folder(s.env, "", func(folder string) {
-		async.Then(s.env.Work, func(ctx context.Context) (office.Exported, error) { return s.office.Export(ctx, ids, folder) },
-			func(x office.Exported, err error) {
-				if err != nil {
-					s.env.Notice(i18n.Error(err))
-					return
-				}
-				s.env.Notice(howExported(x, filepath.Base(folder), len(ids)-x.Packages+without))
-			})
+		env.Get(s.env, func(ctx context.Context) (office.Exported, error) { return s.office.Export(ctx, ids, folder) }, func(x office.Exported) {
+			s.env.Notice(howExported(x, filepath.Base(folder), len(ids)-x.Packages+without))
+		})
 	})
 }
 
@@ -264,15 +264,12 @@ func howExported(x office.Exported, folder string, without int) string {
 	return strings.Join(said, " ")
 }
 
-// mostFolders is how many folders are opened beside each other.
 const mostFolders = 3
 
 // openFolders opens the folders in which packages are saved, or the one that all of them lie in where they are many.
 func (s *Screen) openFolders(ids []string) {
-	async.Then(s.env.Work, func(context.Context) ([]string, error) { return s.foldersOf(ids) }, func(folders []string, err error) {
+	env.Get(s.env, func(context.Context) ([]string, error) { return s.foldersOf(ids) }, func(folders []string) {
 		switch {
-		case err != nil:
-			s.env.Notice(i18n.Error(err))
 		case len(folders) == 0:
 			s.env.Notice(lang.L("The files are no longer where they were saved."))
 		case len(folders) > mostFolders:
@@ -334,11 +331,11 @@ func (s *Screen) deedsOfPackage(p record) (deeds []deed, first bool) {
 	first = len(deeds) > 0
 	withdraw := canWithdraw(p.row) && s.office.CanWithdraw()
 	add(withdraw, lang.L("Withdraw…"), fynetheme.CancelIcon(), func() { s.askWithdrawal([]string{id}, name, nil) })
-	add(p.sentHere, lang.L("Duplicate"), fynetheme.ContentCopyIcon(), func() { s.sendAgain(p) })
-	add(p.row.Archived == nil, lang.L("Archive"), fynetheme.StorageIcon(), func() { s.putAway(id, name) })
+	add(p.sentHere, lang.L("Duplicate"), fynetheme.ContentCopyIcon(), func() { s.again(p, "") })
+	add(p.row.Archived == nil, lang.L("Archive"), fynetheme.StorageIcon(), func() { s.putAway([]string{id}) })
 	add(p.row.Archived != nil, lang.L("Move back to the list"), fynetheme.ContentUndoIcon(), func() { s.archive([]string{id}, false) })
 	add(withdraw && p.sentHere, lang.L("Correct and send again…"), fynetheme.DocumentCreateIcon(),
-		func() { s.askWithdrawal([]string{id}, name, func() { s.correct(p) }) })
+		func() { s.askWithdrawal([]string{id}, name, func() { s.again(p, id) }) })
 	standing := i18n.StandingOf(p.row)
 	add(standing == i18n.Saved || standing == i18n.Wrong && p.row.FilesDone > 0, lang.L("Save again"), fynetheme.DownloadIcon(), func() {
 		s.saveAgain([]string{id}, lang.L("The files of “{{.Package}}” are being saved again.", i18n.V{"Package": i18n.Title(name)}))
@@ -370,25 +367,6 @@ func (s *Screen) actionsOf(p record) (buttons []fyne.CanvasObject) {
 		buttons = append(buttons, s.more(lang.L("More"), func() *fyne.Menu { return menu(rest) }))
 	}
 	return buttons
-}
-
-// putAway takes a package out of the list, which can be undone for some seconds, and goes on to the next one.
-func (s *Screen) putAway(id, name string) {
-	if row := s.rowOf(id); row >= 0 && s.chosen == id {
-		switch {
-		case row+1 < s.rows():
-			s.chosen = s.at(row + 1).line.ID
-		case row > 0:
-			s.chosen = s.at(row - 1).line.ID
-		}
-	}
-	s.archive([]string{id}, true)
-	s.env.Soon(env.Undoable{
-		Says: func(int) string {
-			return lang.L("“{{.Package}}” is archived.", i18n.V{"Package": i18n.Title(name)})
-		},
-		Undone: func() { s.wanted, s.chosen = id, id; s.archive([]string{id}, false) }, // shown when it is listed again
-	})
 }
 
 // menuOf is what a press of the other mouse button on a row offers.
@@ -423,11 +401,13 @@ func (s *Screen) openEditor(id string) {
 		})
 }
 
-// sendAgain takes files, people, order, message and reference to a new package. The due date is not taken along: it
-// would be over.
-func (s *Screen) sendAgain(p record) {
+// again takes files, people, order, message and reference to a new package: one that corrects a package, and is sent once that is
+// withdrawn, or another one, without the due date, which would be over.
+func (s *Screen) again(p record, corrects string) {
 	outbox.Again(s.env, s.office, p.draft.ID, func(like office.NewPackage) {
-		like.Due, like.Corrects = time.Time{}, ""
+		if like.Corrects = corrects; corrects == "" {
+			like.Due = time.Time{}
+		}
 		s.env.Go.SendLike(like)
 	})
 }

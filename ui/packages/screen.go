@@ -32,7 +32,6 @@ import (
 	"countersign/ui/widgets"
 )
 
-// Office is what the screen needs of the agent, which says what each does.
 type Office interface {
 	Packages
 	Withdrawals
@@ -43,7 +42,6 @@ type Office interface {
 	Preview(ctx context.Context, path string, width int) (image.Image, error)
 }
 
-// Packages are the office's packages, and what can be asked about one.
 type Packages interface {
 	LinesSince(version uint64) (office.Lines, error)
 	Package(id string) (row office.PackageRow, known bool, err error)
@@ -89,14 +87,18 @@ type Screen struct {
 	check *widgets.Line // when everything was last asked about
 }
 
-// New returns the screen, empty until Reload.
 func New(d *env.Env, o Office) *Screen {
 	s := &Screen{env: d, office: o}
-	s.all, s.pictures, s.held = newIndex(nil), map[string]image.Image{}, heldKeys
+	s.all, s.pictures, s.held = newIndex(time.Time{}, 0, newestFirst, nil), map[string]image.Image{}, heldKeys
 	s.made.Store(&making{})
 	order := lastOrder()
 	s.order.Store(&order)
 	s.reader = async.NewReader(d.Work, s.read, s.fill)
+	s.records = async.NewReader(d.Work, func(context.Context) (record, error) { return s.recordOf(*s.recordID.Load()), nil }, func(p record, _ error) {
+		if p.row.ID == s.chosen {
+			s.show(p)
+		}
+	})
 	s.search = widgets.NewEntry(lang.L("Search by name, signer or file"))
 	s.search.SetIcon(fynetheme.SearchIcon())
 	s.search.OnChanged = func(string) { s.refilter() }
@@ -200,14 +202,6 @@ func (s *Screen) reveal() {
 	case tab == tabArchived, tab != tabAll && r.tab() != tab:
 		s.tabs.Choose(tabAll)
 	}
-}
-
-// Listed are the ids of the packages that tab and search leave, in their order.
-func (s *Screen) Listed() (ids []string) {
-	for i := range s.rows() {
-		ids = append(ids, s.at(i).line.ID)
-	}
-	return ids
 }
 
 func (s *Screen) Chosen() string { return s.chosen }

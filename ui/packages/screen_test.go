@@ -235,7 +235,7 @@ func TestAPictureThatIsLeftIsNotWaitedFor(t *testing.T) {
 
 func TestEveryRowSaysWhereItsPackageStands(t *testing.T) {
 	rows := map[string]listed{}
-	x := newIndex(officetest.Must(officetest.World().LinesSince(0)).Lines)
+	x := newIndex(time.Time{}, 0, newestFirst, officetest.Must(officetest.World().LinesSince(0)).Lines)
 	for id, place := range x.places {
 		rows[id] = x.listed(place)
 	}
@@ -670,7 +670,7 @@ func changesAreShown(t *testing.T, o order) {
 			slices.Reverse(list)
 		}
 		for _, l := range list {
-			r := newIndex(packed([]office.PackageLine{l})).rows[0].sorted
+			r := newIndex(time.Time{}, 0, newestFirst, packed([]office.PackageLine{l})).rows[0].sorted
 			r.due = i18n.IsLate(officetest.Now, l.Due, office.DueDays)
 			if !office.HasWords(office.Fold(l.SearchText()), wanted) {
 				continue
@@ -1063,3 +1063,11 @@ func timeOf(work func()) time.Duration {
 
 // sink keeps the compiler from leaving out what nobody asks for.
 var sink bool
+
+// Listed are the ids of what tab and search leave, in their order.
+func (s *Screen) Listed() (ids []string) {
+	for i := range s.rows() {
+		ids = append(ids, s.at(i).line.ID)
+	}
+	return ids
+}

@@ -17,7 +17,6 @@ import (
 	"countersign/ui/env"
 	"countersign/ui/i18n"
 	"countersign/ui/keys"
-	"countersign/ui/outbox"
 	"countersign/ui/theme"
 	"countersign/ui/widgets"
 )
@@ -192,14 +191,6 @@ func withdrawnNote(w *office.Withdrawal) fyne.CanvasObject {
 	return box
 }
 
-// correct takes everything of a package to a new one, which is sent once that one is withdrawn.
-func (s *Screen) correct(p record) {
-	outbox.Again(s.env, s.office, p.draft.ID, func(like office.NewPackage) {
-		like.Corrects = p.row.ID
-		s.env.Go.SendLike(like)
-	})
-}
-
 // What leaves the window: a file, or all of a package, on the clipboard, attached to a mail, or on paper.
 
 func (s *Screen) menuOfFile(path string) *fyne.Menu {
@@ -279,7 +270,6 @@ func (s *Screen) newFileRow(content fyne.CanvasObject, menu func() *fyne.Menu) *
 	return r
 }
 
-// AccessibilityLabel is the words in it.
 func (r *fileRow) AccessibilityLabel() string { return widgets.Words(r.content) }
 
 func (r *fileRow) AccessibilityRole() fyne.AccessibleRole { return fyne.AccessibleRoleContainer }
@@ -298,8 +288,7 @@ func copiesTo(recipients []office.Recipient) fyne.CanvasObject {
 		if r.Blind {
 			kind = lang.L("BCC")
 		}
-		how := widgets.NewCaption(kind)
-		how.Shorten = false
+		how := widgets.NewCaption(kind).Whole()
 		icon := widget.NewIcon(fynetheme.NewColoredResource(fynetheme.MailComposeIcon(), theme.Secondary))
 		list.Add(widgets.Across(icon, widgets.Aside(150, whoIs(r.Person()), how), nil))
 	}

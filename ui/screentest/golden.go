@@ -227,7 +227,6 @@ func (w ways) went(where string) { w.b.Went = append(w.b.Went, where) }
 func (w ways) ShowPackage(id string) { w.went("package " + id) }
 func (w ways) ShowSettings()         { w.went("settings") }
 func (w ways) ShowCompose()          { w.went("compose") }
-func (w ways) ShowHelp()             { w.went("help") }
 func (w ways) SignIn(prompt string)  { w.went("sign in " + prompt) }
 func (w ways) SignOut()              { w.went("sign out") }
 func (w ways) Quit()                 { w.went("quit") }
