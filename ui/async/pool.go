@@ -69,3 +69,60 @@ func Then[T any](p *Pool, job func(context.Context) (T, error), then func(T, err
 		p.Do(func() { then(result, err) })
 	})
 }
+
+// Newest carries reports to the window's goroutine: of many only the newest is shown. Safe for concurrent use.
+type Newest[T any] struct {
+	mu     sync.Mutex
+	newest T
+	waits  bool
+}
+
+// Put keeps a report and says whether somebody has to be sent for it.
+func (n *Newest[T]) Put(report T) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.newest = report
+	first := !n.waits
+	n.waits = true
+	return first
+}
+
+// Take returns the newest report. The next one has to be sent for again.
+func (n *Newest[T]) Take() T {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.waits = false
+	return n.newest
+}
+
+// Reader reads a value beside the window and shows it, one reading at a time: asking while one runs makes exactly one
+// more follow, so that a burst of changes costs two readings and an old value never replaces a newer one. Its methods
+// belong to the window's goroutine.
+type Reader[T any] struct {
+	pool        *Pool
+	read        func(context.Context) (T, error)
+	show        func(T, error)
+	busy, again bool
+}
+
+// NewReader returns a reader. read runs on its own goroutine; show, on the window's, gets what it returned.
+func NewReader[T any](p *Pool, read func(context.Context) (T, error), show func(T, error)) *Reader[T] {
+	return &Reader[T]{pool: p, read: read, show: show}
+}
+
+// Ask reads and shows, soon.
+func (r *Reader[T]) Ask() {
+	if r.busy {
+		r.again = true
+		return
+	}
+	r.busy = true
+	Then(r.pool, r.read, func(value T, err error) {
+		r.busy = false
+		r.show(value, err)
+		if r.again {
+			r.again = false
+			r.Ask()
+		}
+	})
+}

@@ -4,6 +4,7 @@
 package keys
 
 import (
+	"cmp"
 	"runtime"
 	"slices"
 
@@ -96,7 +97,6 @@ func Entries() []Entry {
 // Name is what Help calls the keys: by the first one.
 func (b Binding) Name() string { return b[0].name() }
 
-// name is what a key is called, with what is held.
 func (k Key) name() string {
 	name := nameOf(k.Name)
 	switch key := map[string]any{"Key": name}; {
@@ -112,39 +112,14 @@ func (k Key) name() string {
 	return name
 }
 
-// nameOf is what a key is called where it has a name.
 func nameOf(key fyne.KeyName) string {
-	switch key {
-	case fyne.KeyReturn, fyne.KeyEnter:
-		return lang.L("Enter")
-	case fyne.KeyEscape:
-		return lang.L("Escape")
-	case fyne.KeyTab:
-		return lang.L("Tab")
-	case fyne.KeySpace:
-		return lang.L("Space")
-	case fyne.KeyDelete:
-		return lang.L("Delete")
-	case fyne.KeyBackspace:
-		return lang.L("Backspace")
-	case fyne.KeyHome:
-		return lang.L("Home")
-	case fyne.KeyEnd:
-		return lang.L("End")
-	case fyne.KeyPageUp:
-		return lang.L("Page up")
-	case fyne.KeyPageDown:
-		return lang.L("Page down")
-	case fyne.KeyUp:
-		return "↑"
-	case fyne.KeyDown:
-		return "↓"
-	case fyne.KeyLeft:
-		return "←"
-	case fyne.KeyRight:
-		return "→"
+	names := map[fyne.KeyName]string{
+		fyne.KeyReturn: lang.L("Enter"), fyne.KeyEnter: lang.L("Enter"), fyne.KeyEscape: lang.L("Escape"), fyne.KeyTab: lang.L("Tab"),
+		fyne.KeySpace: lang.L("Space"), fyne.KeyDelete: lang.L("Delete"), fyne.KeyBackspace: lang.L("Backspace"),
+		fyne.KeyHome: lang.L("Home"), fyne.KeyEnd: lang.L("End"), fyne.KeyPageUp: lang.L("Page up"), fyne.KeyPageDown: lang.L("Page down"),
+		fyne.KeyUp: "↑", fyne.KeyDown: "↓", fyne.KeyLeft: "←", fyne.KeyRight: "→",
 	}
-	return string(key)
+	return cmp.Or(names[key], string(key))
 }
 
 func (b Binding) Are(shortcut fyne.Shortcut) bool {

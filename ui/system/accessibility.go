@@ -11,4 +11,10 @@ type Accessibility struct {
 
 // ReadAccessibility asks the system. It may take two seconds; what the system does not say stays zero. An error means that it does
 // not answer now, and says nothing of how it is set.
-func ReadAccessibility(ctx context.Context) (Accessibility, error) { return readComfort(ctx) }
+func ReadAccessibility(ctx context.Context) (Accessibility, error) {
+	a, err := readAccessibility(ctx)
+	if a.Text > 0 { // the window is made for sizes between these
+		a.Text = min(max(a.Text, 100), 200)
+	}
+	return a, err
+}

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// readComfort asks macOS: "Increase contrast" and "Reduce motion" of System Settings, Accessibility, Display. It has no text size
+// readAccessibility asks macOS: "Increase contrast" and "Reduce motion" of System Settings, Accessibility, Display. It has no text size
 // that is for all programs.
-func readComfort(ctx context.Context) (Accessibility, error) {
+func readAccessibility(ctx context.Context) (Accessibility, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	is := func(key string) bool {

@@ -13,8 +13,8 @@ import (
 	"countersign/internal/sessionbus"
 )
 
-// readComfort asks the desktop's portal (org.freedesktop.portal.Settings), which hands on what GNOME and others are set to.
-func readComfort(ctx context.Context) (c Accessibility, err error) {
+// readAccessibility asks the desktop's portal (org.freedesktop.portal.Settings), which hands on what GNOME and others are set to.
+func readAccessibility(ctx context.Context) (c Accessibility, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	conn, err := sessionbus.Open(ctx)
@@ -34,7 +34,7 @@ func readComfort(ctx context.Context) (c Accessibility, err error) {
 	gtk, _ := desktop["gtk-theme"].Value().(string)
 	c.Contrast = contrast == 1 || high || strings.HasPrefix(gtk, "HighContrast")
 	if factor, is := desktop["text-scaling-factor"].Value().(float64); is {
-		c.Text = within(int(math.Round(min(factor, 10) * 100)))
+		c.Text = int(math.Round(min(factor, 10) * 100))
 	}
 	moves, said := desktop["enable-animations"].Value().(bool)
 	less, _ := all[appearance]["reduced-motion"].Value().(uint32)

@@ -16,7 +16,6 @@ const (
 	hcfHighContrastOn         = 1
 )
 
-// highContrast is HIGHCONTRASTW.
 type highContrast struct {
 	size   uint32
 	flags  uint32
@@ -25,8 +24,8 @@ type highContrast struct {
 
 var systemParametersInfo = windows.NewLazySystemDLL("user32.dll").NewProc("SystemParametersInfoW")
 
-// readComfort asks Windows: the contrast themes, "Text size" and "Animation effects" of Settings, Accessibility.
-func readComfort(context.Context) (c Accessibility, err error) {
+// readAccessibility asks Windows: the contrast themes, "Text size" and "Animation effects" of Settings, Accessibility.
+func readAccessibility(context.Context) (c Accessibility, err error) {
 	contrast := highContrast{size: uint32(unsafe.Sizeof(highContrast{}))}
 	if ok, _, _ := systemParametersInfo.Call(spiGetHighContrast, uintptr(contrast.size), uintptr(unsafe.Pointer(&contrast)), 0); ok != 0 {
 		c.Contrast = contrast.flags&hcfHighContrastOn != 0
@@ -44,7 +43,7 @@ func readComfort(context.Context) (c Accessibility, err error) {
 	}
 	defer key.Close()
 	if percent, _, err := key.GetIntegerValue("TextScaleFactor"); err == nil {
-		c.Text = within(int(min(percent, 1000)))
+		c.Text = int(min(percent, 1000))
 	}
 	return c, nil
 }

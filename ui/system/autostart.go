@@ -2,6 +2,7 @@ package system
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -50,21 +51,26 @@ func ForgetAutostart() error {
 	return err
 }
 
+// remove removes a file of settings, if it is there.
+func remove(path string) error {
+	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
 // replace writes a file of settings whole or not at all, and its folder where that is missing.
 func replace(path string, content []byte) error {
 	if err := disk.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	temp, err := os.CreateTemp(filepath.Dir(path), ".countersign-*")
+	f, err := Create(path, true)
 	if err != nil {
 		return err
 	}
-	_, err = temp.Write(content)
-	if err == nil {
-		err = os.Chmod(temp.Name(), 0o644)
+	if _, err := f.Write(content); err != nil {
+		f.Discard()
+		return err
 	}
-	if err != nil {
-		return errors.Join(err, temp.Close(), os.Remove(temp.Name()))
-	}
-	return disk.Replace(temp, path)
+	return f.Keep()
 }

@@ -41,8 +41,5 @@ func noAutostart() error {
 	if err != nil {
 		return err
 	}
-	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
+	return remove(path)
 }

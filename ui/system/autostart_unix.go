@@ -63,8 +63,5 @@ func noAutostart() error {
 	if everybodys() != "" {
 		return replace(own, notHere)
 	}
-	if err := os.Remove(own); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
+	return remove(own)
 }

@@ -65,7 +65,6 @@ func noAutostart() error {
 	return err
 }
 
-// runValue reads the program's value of a key, and whether it is there.
 func runValue[T any](path string, get func(registry.Key, string) (T, uint32, error)) (value T, there bool, err error) {
 	key, err := registry.OpenKey(registry.CURRENT_USER, path, registry.QUERY_VALUE)
 	if errors.Is(err, registry.ErrNotExist) {
@@ -82,7 +81,6 @@ func runValue[T any](path string, get func(registry.Key, string) (T, uint32, err
 	return value, err == nil, err
 }
 
-// forget removes the program's value of a key.
 func forget(path string) error {
 	key, err := registry.OpenKey(registry.CURRENT_USER, path, registry.SET_VALUE)
 	if errors.Is(err, registry.ErrNotExist) {

@@ -12,10 +12,8 @@ import (
 // program, which then asks in its own window.
 var ErrNoDialog = errors.New("the desktop shows no file dialog")
 
-// DialogKind is what a file dialog asks for.
 type DialogKind int
 
-// The kinds of dialogs.
 const (
 	OpenFiles  DialogKind = iota // several files that are there
 	OpenFile                     // one file that is there
@@ -34,7 +32,6 @@ type FileDialog struct {
 	Window uintptr    // over which it stands: its X11 or Windows handle; 0 where it has none, as on Wayland and macOS
 }
 
-// FileKind are files with certain endings.
 type FileKind struct {
 	Name    string
 	Endings []string // each with its dot, in small letters; none for every file

@@ -35,7 +35,6 @@ const (
 	foldersSince = 3               // the version of the file chooser that knows folders
 )
 
-// The answers of a request.
 const (
 	requestDone uint32 = iota
 	requestCancelled
@@ -172,7 +171,6 @@ func (r *request) answer(ctx context.Context) ([]string, error) {
 	}
 }
 
-// close takes the dialog away.
 func (r *request) close(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), portalCloses)
 	defer cancel()

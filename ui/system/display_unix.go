@@ -66,7 +66,6 @@ func dialX(ctx context.Context, display string) error {
 	return conn.Close()
 }
 
-// HasTray says whether a panel shows tray icons.
 func HasTray(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()

@@ -10,12 +10,6 @@ import (
 	"countersign/internal/message"
 )
 
-// What people read when the computer lacks what it takes.
-var (
-	ErrNoClipboard = message.Error(message.FilesNotCopied(), nil)
-	ErrNoMail      = message.Error(message.NoMailProgram(), nil)
-)
-
 // CopyFiles puts files on the clipboard, as a file manager does: they can be pasted into a folder or a mail. It may take a
 // moment.
 func (o Opener) CopyFiles(ctx context.Context, paths []string) error {
@@ -37,10 +31,10 @@ func (o Opener) MailFiles(ctx context.Context, paths []string) error {
 		return err
 	}
 	ended, err := mailFiles(paths)
-	if err != nil {
-		return message.Error(message.NoMailProgram(), err)
+	if err == nil {
+		_, err = o.outcome(ctx, ended)
 	}
-	if err := o.outcome(ctx, ended); err != nil {
+	if err != nil {
 		return message.Error(message.NoMailProgram(), err)
 	}
 	return nil
@@ -56,7 +50,7 @@ func (o Opener) PrintFiles(ctx context.Context, paths []string) error {
 	for _, path := range paths {
 		ended, err := printFile(path)
 		if err == nil {
-			err = o.outcome(ctx, ended)
+			_, err = o.outcome(ctx, ended)
 		}
 		if err != nil {
 			return message.Error(message.NotPrinted(filepath.Base(path)), err)
@@ -65,15 +59,16 @@ func (o Opener) PrintFiles(ctx context.Context, paths []string) error {
 	return nil
 }
 
-// outcome is how something ended, or nil when that takes long.
-func (o Opener) outcome(ctx context.Context, ended <-chan error) error {
+// outcome is how something ended. It is late when that takes longer than anybody waits for, or ctx ends first, which is the error
+// then.
+func (o Opener) outcome(ctx context.Context, ended <-chan error) (late bool, err error) {
 	wait, cancel := context.WithTimeout(ctx, cmp.Or(o.Patience, 8*time.Second))
 	defer cancel()
 	select {
 	case err := <-ended:
-		return err
+		return false, err
 	case <-wait.Done():
-		return ctx.Err()
+		return true, ctx.Err()
 	}
 }
 

@@ -118,14 +118,12 @@ func onClipboard(ctx context.Context, memory uintptr) error {
 	return nil
 }
 
-// mapiFile is MapiFileDescW (MAPI.h).
 type mapiFile struct {
 	reserved, flags, position uint32
 	path, name                *uint16
 	kind                      unsafe.Pointer
 }
 
-// mapiMessage is MapiMessageW (MAPI.h).
 type mapiMessage struct {
 	reserved                          uint32
 	subject, text, kind, date, thread *uint16

@@ -39,5 +39,4 @@ func (f *NewFile) Keep() error {
 	return disk.Create(f.temp, f.path)
 }
 
-// Discard leaves nothing of the file.
 func (f *NewFile) Discard() { _ = errors.Join(f.temp.Close(), os.Remove(f.temp.Name())) }

@@ -4,7 +4,6 @@
 package system
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -32,8 +31,9 @@ type Opener struct {
 	Token string
 }
 
-// What people read when no browser shows an address. They copy it then.
+// What people read when no browser shows an address, which they copy then, and when no window can be shown on this computer.
 var (
+	ErrNoDisplay    = message.Error(message.NoDisplay(), nil)
 	ErrNoBrowser    = message.Error(message.NoBrowser(), nil)
 	ErrBrowserWaits = message.Error(message.BrowserSilent(), nil)
 )
@@ -52,20 +52,14 @@ func (o Opener) OpenAddress(ctx context.Context, address string) error {
 	if err != nil {
 		return ErrNoBrowser
 	}
-	wait, cancel := context.WithTimeout(ctx, cmp.Or(o.Patience, 8*time.Second))
-	defer cancel()
-	select {
-	case err := <-ended:
-		if err != nil {
-			return ErrNoBrowser
-		}
-		return nil
-	case <-wait.Done():
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
+	late, err := o.outcome(ctx, ended)
+	switch {
+	case late && err == nil:
 		return ErrBrowserWaits
+	case err != nil && !late:
+		return ErrNoBrowser
 	}
+	return err
 }
 
 func (o Opener) OpenFile(path string) error {
@@ -83,6 +77,16 @@ func (o Opener) ShowInFolder(path string) error {
 		return err
 	}
 	return begin(message.NoProgramForFolder(filepath.Base(path)), revealCommand(path), o.Token)
+}
+
+// OpenSaved opens a saved document, or shows it in its folder, for whoever pressed on a notification. token is what the
+// desktop gave with the press, so that the program which opens it may come to the front; it may be empty.
+func OpenSaved(path string, inFolder bool, token string) error {
+	o := Opener{Token: token}
+	if inFolder {
+		return o.ShowInFolder(path)
+	}
+	return o.OpenFile(path)
 }
 
 // Exists says whether a file is still there. One that is out of reach, on a drive that is not connected for example,

@@ -7,6 +7,8 @@ import (
 
 	"fyne.io/fyne/v2"
 	fynetheme "fyne.io/fyne/v2/theme"
+
+	"countersign/assets"
 )
 
 // Colour roles, beside Fyne's own. Done, Waiting and Attention are also Fyne's success, warning and error, so that its
@@ -29,7 +31,6 @@ const (
 	Edge    fyne.ThemeColorName = "countersignEdge"    // around buttons, in high contrast alone
 )
 
-// Text sizes.
 const (
 	Body    = fynetheme.SizeNameText
 	Caption = fynetheme.SizeNameCaptionText
@@ -50,31 +51,9 @@ type Look struct {
 	Text     int    // size in percent, 0 for 100
 }
 
-// New returns the fynetheme.
 func New() *Theme { return &Theme{fynetheme.DefaultTheme(), Look{}} }
 
-// Theme returns the theme with this look.
-func (l Look) Theme() fyne.Theme {
-	t := New()
-	t.look = l
-	switch l.Variant {
-	case "light":
-		return fixed{t, fynetheme.VariantLight}
-	case "dark":
-		return fixed{t, fynetheme.VariantDark}
-	}
-	return t
-}
-
-// fixed is the theme in one variant, whatever the system prefers.
-type fixed struct {
-	*Theme
-	variant fyne.ThemeVariant
-}
-
-func (f fixed) Color(name fyne.ThemeColorName, _ fyne.ThemeVariant) color.Color {
-	return f.Theme.Color(name, f.variant)
-}
+func (l Look) Theme() fyne.Theme { return &Theme{fynetheme.DefaultTheme(), l} }
 
 func rgb(v uint32) color.NRGBA {
 	return color.NRGBA{R: uint8(v >> 16), G: uint8(v >> 8), B: uint8(v), A: 0xFF}
@@ -87,7 +66,6 @@ func veil(v uint32, alpha uint8) color.NRGBA {
 	return c
 }
 
-// pair is one role's colour on light and on dark.
 type pair struct{ light, dark color.NRGBA }
 
 var colours = map[fyne.ThemeColorName]pair{
@@ -164,6 +142,12 @@ var strong = map[fyne.ThemeColorName]pair{
 }
 
 func (t *Theme) Color(name fyne.ThemeColorName, variant fyne.ThemeVariant) color.Color {
+	switch t.look.Variant {
+	case "light":
+		variant = fynetheme.VariantLight
+	case "dark":
+		variant = fynetheme.VariantDark
+	}
 	c, ok := colours[name]
 	if s, changes := strong[name]; changes && t.look.Contrast {
 		c = s
@@ -215,3 +199,38 @@ func (t *Theme) size(name fyne.ThemeSizeName) float32 {
 func (t *Theme) Font(style fyne.TextStyle) fyne.Resource { return t.base.Font(style) }
 
 func (t *Theme) Icon(name fyne.ThemeIconName) fyne.Resource { return t.base.Icon(name) }
+
+// Mark is a state as a shape. Each has its own outline, so its colour is never the only sign.
+type Mark string
+
+const (
+	MarkSigned  Mark = "signed"  // a disc with a check: this person has signed
+	MarkNext    Mark = "next"    // a ring with a core: it is this person's turn
+	MarkLater   Mark = "later"   // a ring: not yet
+	MarkEnded   Mark = "ended"   // a ring with a bar: over without being signed
+	MarkProblem Mark = "problem" // a triangle
+	MarkSaved   Mark = "saved"   // a sheet with a check: the files are in the folder
+	MarkDrop    Mark = "drop"    // an arrow into a tray: drop files here
+)
+
+func (m Mark) Colour() fyne.ThemeColorName {
+	return map[Mark]fyne.ThemeColorName{MarkSigned: Done, MarkSaved: Done, MarkNext: Waiting, MarkProblem: Attention, MarkDrop: Ink,
+		MarkLater: Secondary, MarkEnded: Secondary}[m]
+}
+
+var marks = loadMarks()
+
+func loadMarks() map[Mark]fyne.Resource {
+	all := map[Mark]fyne.Resource{}
+	for _, m := range []Mark{MarkSigned, MarkNext, MarkLater, MarkEnded, MarkProblem, MarkSaved, MarkDrop} {
+		data, err := assets.Mark(string(m))
+		if err != nil {
+			panic(err) // embedded: the tests of assets read every one
+		}
+		all[m] = fynetheme.NewColoredResource(fyne.NewStaticResource("mark-"+string(m)+".svg", data), m.Colour())
+	}
+	return all
+}
+
+// Resource returns the mark as a picture in its colour, following light and dark.
+func (m Mark) Resource() fyne.Resource { return marks[m] }
