@@ -31,17 +31,17 @@ func TestDiagnosticsAreCopiedAndThatIsSaid(t *testing.T) {
 		b.Settle()
 	}
 	press()
-	if len(b.Copied) != 1 || b.Copied[0] != b.Office.Diagnostics(t.Context()) || s.diagnostics.Said() == "" {
-		t.Errorf("copied %q, said %q", b.Copied, s.diagnostics.Said())
+	if len(b.Copied) != 1 || b.Copied[0] != b.Office.Diagnostics(t.Context()) || s.diagnostics.Said.Text == "" {
+		t.Errorf("copied %q, said %q", b.Copied, s.diagnostics.Said.Text)
 	}
 	press()
 	b.Later[0]()
-	if s.diagnostics.Said() == "" {
+	if s.diagnostics.Said.Text == "" {
 		t.Error("what was said anew stays for its own time")
 	}
 	b.Later[1]()
-	if s.diagnostics.Said() != "" {
-		t.Errorf("it says %q for ever", s.diagnostics.Said())
+	if s.diagnostics.Said.Text != "" {
+		t.Errorf("it says %q for ever", s.diagnostics.Said.Text)
 	}
 }
 

@@ -22,7 +22,6 @@ import (
 	"countersign/ui/widgets"
 )
 
-// Office is what the screen needs of the agent, which says what each does.
 type Office interface {
 	About() agent.About
 	Diagnostics(ctx context.Context) string
@@ -45,7 +44,8 @@ type Screen struct {
 func New(d *env.Env, o Office) *Screen {
 	s := &Screen{env: d, office: o, version: value(), data: value(), log: value(), update: widgets.NewFullCaption("")}
 	s.update.Hide()
-	s.diagnostics = widgets.NewCopyButton(lang.L("Copy diagnostics"), d.Later, s.copyDiagnostics)
+	s.diagnostics = widgets.NewCopyButton(lang.L("Copy diagnostics"), d.Later, nil, nil)
+	s.diagnostics.Button.OnTapped = s.copyDiagnostics
 	s.reader = async.NewReader(d.Work, func(context.Context) (agent.About, error) { return o.About(), nil }, s.show)
 	head := widgets.PadHV(20, 16, widgets.NewHeading(lang.L("Help")))
 	parts := widgets.Stack(16, s.help(), bindings(), s.facts(), layout.NewSpacer())
@@ -74,7 +74,6 @@ func (s *Screen) ShowUpdate(known office.Update) {
 	s.content.Refresh()
 }
 
-// help says in order how the work is done.
 func (s *Screen) help() fyne.CanvasObject {
 	steps := widgets.Stack(2)
 	for _, step := range []struct {
@@ -117,12 +116,11 @@ func (s *Screen) facts() fyne.CanvasObject {
 		widgets.Across(nil, note, s.diagnostics))
 }
 
-// copyDiagnostics puts a text for whoever helps into the clipboard.
-func (s *Screen) copyDiagnostics(copied func()) {
+func (s *Screen) copyDiagnostics() {
 	async.Then(s.env.Work, func(ctx context.Context) (string, error) { return s.office.Diagnostics(ctx), nil },
 		func(text string, _ error) {
 			s.env.Copy(text)
-			copied()
+			s.diagnostics.Say()
 		})
 }
 

@@ -19,21 +19,18 @@ import (
 type List struct {
 	Content *fyne.Container
 	now     func() time.Time
-	shown   []office.Check
+	Shown   []office.Check // the steps that are shown
 }
 
-// New returns an empty list.
 func New(now func() time.Time) *List { return &List{Content: widgets.Stack(8), now: now} }
 
 // Shown are the steps that are shown.
-func (l *List) Shown() []office.Check { return l.shown }
-
 // Show shows the steps. Where nothing but the findings changed, the place on the page stays.
 func (l *List) Show(steps []office.Check) {
-	if slices.Equal(l.shown, steps) {
+	if slices.Equal(l.Shown, steps) {
 		return
 	}
-	l.shown = slices.Clone(steps)
+	l.Shown = slices.Clone(steps)
 	rows := make([]fyne.CanvasObject, len(steps))
 	for i, s := range steps {
 		rows[i] = l.row(s)

@@ -43,7 +43,6 @@ func Of(country string) Style {
 	}
 }
 
-// First is the day that weeks begin on.
 func (s Style) First() time.Weekday { return s.first }
 
 // Write is a day as the style has it: "31.12.2026", "31/12/2026". English names the month, as 12/06/2026 means two days to

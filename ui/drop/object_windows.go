@@ -210,7 +210,6 @@ func (p parcel) effect() uintptr {
 	return effectNone
 }
 
-// fetch takes the files.
 func fetch(data *unknown, shelf Shelf, patience time.Duration) (p parcel) {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), patience, errStopped)
 	defer cancel()
@@ -246,7 +245,6 @@ func fetch(data *unknown, shelf Shelf, patience time.Duration) (p parcel) {
 	return p
 }
 
-// pathsIn are the paths in a list of files (DROPFILES).
 func pathsIn(list uintptr) (paths []string) {
 	const count = 0xffffffff
 	n, _, _ := dragQueryFile.Call(list, count, 0, 0)
@@ -261,7 +259,6 @@ func pathsIn(list uintptr) (paths []string) {
 	return paths
 }
 
-// virtualFiles are the files that the other program alone has.
 func virtualFiles(data *unknown) ([]virtual, error) {
 	m, err := get(data, descriptors())
 	if err != nil {
@@ -356,7 +353,6 @@ func saveStorage(from *unknown, shelf Shelf, name string) (path string, err erro
 	return path, shelf.Placed(path)
 }
 
-// parcel is what has come of one drop.
 type parcel struct {
 	paths []string
 	wrong []error

@@ -66,7 +66,6 @@ type dropTarget struct {
 	over     *overWindow // nil while nothing is over the window
 }
 
-// overWindow is what is over the window.
 type overWindow struct {
 	files bool
 	free  int // how often no button was held

@@ -44,12 +44,8 @@ func newConnection(s *Screen) *connection {
 	c.reader = async.NewReader(s.env.Work, func(ctx context.Context) (found, error) {
 		return found{s.office.Connection(ctx), s.office.Hosts()}, nil
 	}, c.show)
-	c.try = widgets.NewButton(lang.L("Run all checks"), c.press)
-	c.try.Importance = widget.HighImportance
-	c.copy = widgets.NewCopyButton(lang.L("Copy"), s.env.Later, func(copied func()) {
-		s.env.Copy(c.hosts.Text)
-		copied()
-	})
+	c.try = widgets.NewButton(lang.L("Run all checks"), c.press).Primary()
+	c.copy = widgets.NewCopyButton(lang.L("Copy"), s.env.Later, s.env.Copy, func() string { return c.hosts.Text })
 	intro := widgets.NewProse(lang.L("How this computer reaches the signing service, and how the service reports signatures to this computer."))
 	allow := widgets.NewProse(lang.L("If a firewall or proxy blocks them, ask your administrator to allow these addresses and to exempt them from inspection."))
 	c.allow = widgets.Section(lang.L("Addresses to allow"), 12, allow, widgets.Across(nil, c.hosts, c.copy))
@@ -133,10 +129,7 @@ func newTests(s *Screen) *tests {
 		return lang.L("Reachable: {{.Address}}", i18n.V{"Address": address}), err
 	})
 	t.address.Bold = true
-	t.copyBack = widgets.NewCopyButton(lang.L("Copy"), s.env.Later, func(copied func()) {
-		s.env.Copy(t.address.Text)
-		copied()
-	})
+	t.copyBack = widgets.NewCopyButton(lang.L("Copy"), s.env.Later, s.env.Copy, func() string { return t.address.Text })
 	t.back = widgets.Stack(4, widgets.NewCaption(lang.L("Address to register with the signing service")),
 		widgets.Across(nil, t.address, t.copyBack))
 	return t
@@ -248,8 +241,7 @@ type account struct {
 
 func newAccount(s *Screen) *account {
 	a := &account{screen: s, mark: widget.NewIcon(theme.MarkLater.Resource()), who: widgets.NewFullName(""), of: widgets.NewFullCaption("")}
-	a.in = widgets.NewButtonWithIcon(lang.L("Sign in"), fynetheme.LoginIcon(), func() { s.env.Go.SignIn("") })
-	a.in.Importance = widget.HighImportance
+	a.in = widgets.NewButtonWithIcon(lang.L("Sign in"), fynetheme.LoginIcon(), func() { s.env.Go.SignIn("") }).Primary()
 	a.other = widgets.NewButton(lang.L("Sign in with another account"), func() { s.env.Go.SignIn("login") })
 	a.gone = widgets.NewButtonWithIcon(lang.L("Sign out"), fynetheme.LogoutIcon(), s.env.Go.SignOut)
 	a.content = widgets.Across(a.mark, widgets.Stack(2, a.who, a.of), widgets.Row(8, a.in, a.other, a.gone))

@@ -163,7 +163,6 @@ func (f *folders) remove(x office.HotFolder) {
 		}})
 }
 
-// edit shows the form for a folder, a new one when it has no id.
 func (f *folders) edit(x office.HotFolder) {
 	delete(f.answers, x.ID)
 	f.form.show(x)
@@ -181,7 +180,6 @@ func (f *folders) turn(form bool) {
 	}
 }
 
-// continueFrom shows what is typed in the form of another screen.
 func (f *folders) continueFrom(old *folders) {
 	if old.form.content.Visible() {
 		f.form.show(old.form.folderTyped())
@@ -240,7 +238,6 @@ func newFolderForm(f *folders) *folderForm {
 	return p
 }
 
-// show shows a folder to be changed, or a new one.
 func (p *folderForm) show(x office.HotFolder) {
 	p.about = x
 	p.title.Set(lang.L("Add folder"))
@@ -279,7 +276,6 @@ func (p *folderForm) folderTyped() office.HotFolder {
 	return x
 }
 
-// keep keeps what is typed, or shows what is wrong with it.
 func (p *folderForm) keep() {
 	x := p.folderTyped()
 	if p.signers.Typed() != "" && len(x.Signers) == 0 {

@@ -20,7 +20,6 @@ import (
 	"countersign/ui/widgets"
 )
 
-// The tabs, in their order.
 const (
 	tabDocuments = iota
 	tabFolders
@@ -66,7 +65,6 @@ func (f *form) byHand(tell func(*setting)) func(*setting) {
 	}
 }
 
-// add takes a setting into the form; typed is its input when it is typed.
 func (f *form) add(k *setting, typed *widgets.Entry) *setting {
 	f.all = append(f.all, k)
 	f.by[k.key] = k
@@ -101,7 +99,6 @@ func (f *form) documents(pickFolder func()) {
 	f.flag("index", lang.L("Also list every saved file in index.csv, for Excel"), func(s *office.Settings) *bool { return &s.Index })
 }
 
-// flag makes a check box of a setting that is on or off.
 func (f *form) flag(key, name string, at func(*office.Settings) *bool) *setting {
 	return f.check(key, widgets.NewCheck(name, func(bool) { f.chosen(f.by[key]) }), at)
 }
@@ -298,7 +295,6 @@ type setting struct {
 	write func(*office.Settings, string)
 }
 
-// differs says whether something else is shown than is kept.
 func (k *setting) differs(kept office.Settings) bool { return k.get() != k.read(kept) }
 
 // remark says beside the input that it is changed, and what to do about that.
@@ -309,7 +305,6 @@ func (k *setting) remark() string {
 	return lang.L("Changed, not saved yet.")
 }
 
-// on and off are the values of a check box.
 const on, off = "on", ""
 
 func flag(set bool) string {
@@ -424,5 +419,3 @@ func (p *preview) show(settings office.Settings, name string, err error) {
 	}
 	p.line.Set(filepath.Join(filepath.Base(settings.SaveTo), filepath.FromSlash(name)))
 }
-
-func (s *Screen) Preview() string { return s.preview.line.Text }

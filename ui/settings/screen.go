@@ -27,14 +27,12 @@ import (
 	"countersign/ui/widgets"
 )
 
-// footer is the line below the pages, which says how keeping went.
 type footer struct {
 	foot *fyne.Container
 	text *widgets.Line
 	undo *widgets.Button
 }
 
-// Office is what the screen needs of the agent, which says what each does.
 type Office interface {
 	Connection
 	Folders
@@ -49,7 +47,6 @@ type Office interface {
 	MoveOut(ctx context.Context, path, password string) error
 }
 
-// Connection is the way to the service and back.
 type Connection interface {
 	TestService(ctx context.Context, settings office.Settings) error
 	TestTunnel(ctx context.Context, settings office.Settings, secrets office.Secrets) (publicURL string, err error)
@@ -58,7 +55,6 @@ type Connection interface {
 	Hosts() []string
 }
 
-// Folders are the folders that send.
 type Folders interface {
 	HotFolders() ([]office.HotFolderRow, error)
 	PutHotFolder(office.HotFolder) (office.HotFolder, error)
@@ -66,7 +62,6 @@ type Folders interface {
 	TryHotFolder(office.HotFolder) (message.Message, error)
 }
 
-// Updates are newer versions of the program.
 type Updates interface {
 	Update() office.Update
 	CheckUpdate(ctx context.Context) (office.Update, error)
@@ -121,7 +116,6 @@ func New(d *env.Env, o Office) *Screen {
 	s.form.show(s.kept, s.kept, true)
 	s.form.lock(o.Fixed)
 	s.adapt()
-	s.offerUndo()
 	return s
 }
 
@@ -136,7 +130,6 @@ func (s *Screen) Reload() {
 // ReloadFolders reads how the folders that send stand, which nothing else on the screen tells of.
 func (s *Screen) ReloadFolders() { s.folders.reload() }
 
-// news is what Reload reads.
 type news struct {
 	settings      office.Settings
 	status        agent.Status
@@ -170,7 +163,6 @@ func (s *Screen) show(n news, err error) {
 	s.starter.show(n.autostart, n.autostartErr)
 	s.updates.show(n.update)
 	s.adapt()
-	s.offerUndo()
 	s.preview.ask()
 }
 
@@ -187,7 +179,6 @@ func (s *Screen) Continue(old *Screen, focused fyne.Focusable) {
 	s.tabs.Choose(old.tabs.Chosen())
 	s.folders.continueFrom(old.folders)
 	s.adapt()
-	s.offerUndo()
 	s.preview.ask()
 	s.scroll.Offset = old.scroll.Offset
 	s.scroll.Refresh()
@@ -207,7 +198,6 @@ func (s *Screen) ShowStatus(status agent.Status) {
 
 func (s *Screen) ShowUpdate(known office.Update) { s.updates.show(known) }
 
-// settings is what is shown, kept or not.
 func (s *Screen) settings() office.Settings { return s.form.settings(s.kept) }
 
 // PickFolder asks for the folder for signed documents and keeps the choice.
@@ -224,9 +214,6 @@ func (s *Screen) ShowFolders() { s.tabs.Choose(tabFolders) }
 // ShowProgram shows the page of the program itself: colours, language, starting.
 func (s *Screen) ShowProgram() { s.tabs.Choose(tabProgram) }
 
-func (s *Screen) ShowsProgram() bool { return s.tabs.Chosen() == tabProgram }
-
-// dirty says whether something is typed that is not kept.
 func (s *Screen) dirty() bool {
 	return s.form.secrets() != (office.Secrets{}) || slices.ContainsFunc(s.form.all, func(k *setting) bool { return k.differs(s.kept) })
 }
@@ -242,7 +229,6 @@ func (s *Screen) changed(k *setting) {
 	}
 	s.sayMarked()
 	s.adapt()
-	s.offerUndo()
 	s.preview.ask()
 }
 
@@ -279,15 +265,7 @@ func (s *Screen) Undo() {
 	}
 	s.say(theme.Secondary, "")
 	s.adapt()
-	s.offerUndo()
 	s.preview.ask()
-}
-
-// Fill types settings into the fields without keeping them, for example those of a preset.
-func (s *Screen) Fill(settings office.Settings) {
-	s.form.show(settings, s.kept, true)
-	s.adapt()
-	s.offerUndo()
 }
 
 // Save keeps all that is right and shows beside its field what is wrong, which stays as it was typed.
@@ -330,7 +308,6 @@ func (s *Screen) acceptable(shown office.Settings) office.Settings {
 	return s.kept
 }
 
-// saved says beside each field how it went.
 func (s *Screen) saved(settings office.Settings, secrets office.Secrets, err error) {
 	s.saving = false
 	if err != nil {
@@ -425,9 +402,6 @@ func (s *Screen) say(colour fyne.ThemeColorName, text string) {
 	}
 }
 
-func (s *Screen) Said() string { return s.text.Text }
-
-// build puts the inputs onto their pages.
 func (s *Screen) build() {
 	s.undo = widgets.NewButton(lang.L("Undo"), s.Undo)
 	s.foot = widgets.On(theme.Paper, container.NewVBox(widget.NewSeparator(),
@@ -509,7 +483,8 @@ func (s *Screen) service() fyne.CanvasObject {
 		widgets.Section(lang.L("Signing in"), 12, widgets.Halves(at(office.FieldRedirect), at(office.FieldRedirectURI)), t.back))
 }
 
-// adapt shows the inputs that go with the chosen kind of address, and the ready-made name that fits.
+// adapt shows the inputs that go with the chosen kind of address, the ready-made name that fits, and whether there is something to
+// undo.
 func (s *Screen) adapt() {
 	kind := office.TunnelKind(s.form.tunnel.value())
 	for part, shown := range map[*fyne.Container]bool{s.tests.ngrok: kind == office.TunnelNgrok,
@@ -518,7 +493,7 @@ func (s *Screen) adapt() {
 	}
 	s.form.shapes.show(s.form.pattern())
 	s.tests.showReturn()
-	s.content.Refresh()
+	s.offerUndo()
 }
 
 // starter is the choice whether the program starts with the computer, which the computer keeps, not the office.

@@ -98,27 +98,27 @@ func TestAChoiceIsKeptAtOnce(t *testing.T) {
 	s.form.redirect.SetSelected(s.form.redirect.Options[1])
 	b.Settle()
 	got := b.Office.Settings()
-	if got.Tunnel != office.TunnelNone || got.Redirect != office.RedirectLocalhost || s.Said() != "Saved." {
-		t.Errorf("got %q %q, said %q", got.Tunnel, got.Redirect, s.Said())
+	if got.Tunnel != office.TunnelNone || got.Redirect != office.RedirectLocalhost || s.text.Text != "Saved." {
+		t.Errorf("got %q %q, said %q", got.Tunnel, got.Redirect, s.text.Text)
 	}
 	if said(s, office.FieldRedirect) != "Saved." {
 		t.Errorf("beside the field: %q", said(s, office.FieldRedirect))
 	}
 	b.Pass()
-	if said(s, office.FieldRedirect) != "" || s.Said() != "" || s.foot.Visible() {
-		t.Errorf("it says for ever %q, and beside the field %q", s.Said(), said(s, office.FieldRedirect))
+	if said(s, office.FieldRedirect) != "" || s.text.Text != "" || s.foot.Visible() {
+		t.Errorf("it says for ever %q, and beside the field %q", s.text.Text, said(s, office.FieldRedirect))
 	}
 }
 
 func TestWhatIsCopiedIsSaidForAMoment(t *testing.T) {
 	b, s := shown(t, officetest.Busy())
 	s.tests.copyBack.Button.OnTapped()
-	if len(b.Copied) != 1 || s.tests.copyBack.Said() != "Copied." {
-		t.Errorf("copied %q, said %q", b.Copied, s.tests.copyBack.Said())
+	if len(b.Copied) != 1 || s.tests.copyBack.Said.Text != "Copied." {
+		t.Errorf("copied %q, said %q", b.Copied, s.tests.copyBack.Said.Text)
 	}
 	b.Pass()
-	if s.tests.copyBack.Said() != "" {
-		t.Errorf("it says %q for ever", s.tests.copyBack.Said())
+	if s.tests.copyBack.Said.Text != "" {
+		t.Errorf("it says %q for ever", s.tests.copyBack.Said.Text)
 	}
 }
 
@@ -133,8 +133,8 @@ func TestAFolderThatIsChosenIsKept(t *testing.T) {
 	}
 	s.PickFolder()
 	b.Settle()
-	if got := b.Office.Settings().SaveTo; got != folder || s.Said() != "Saved." {
-		t.Errorf("kept %q, said %q", got, s.Said())
+	if got := b.Office.Settings().SaveTo; got != folder || s.text.Text != "Saved." {
+		t.Errorf("kept %q, said %q", got, s.text.Text)
 	}
 }
 
@@ -202,8 +202,8 @@ func TestTheOfficesRefusalStandsBesideItsField(t *testing.T) {
 	o.OnConfigure = func(office.Settings, office.Secrets) error { return message.Error(message.KeyringStillLocked(), nil) }
 	s.Save()
 	b.Settle()
-	if s.Said() != message.KeyringStillLocked().String() || entry(t, s, office.FieldClientID).Text != "x" {
-		t.Errorf("said %q", s.Said())
+	if s.text.Text != message.KeyringStillLocked().String() || entry(t, s, office.FieldClientID).Text != "x" {
+		t.Errorf("said %q", s.text.Text)
 	}
 }
 
@@ -218,8 +218,8 @@ func TestANameIsPreviewedWhileItIsTyped(t *testing.T) {
 	b, s := shown(t, o)
 	s.form.template.SetText("{package} signed")
 	b.Settle()
-	if want := filepath.FromSlash("Signed/Offer signed.pdf"); s.Preview() != want {
-		t.Errorf("got %q, want %q", s.Preview(), want)
+	if want := filepath.FromSlash("Signed/Offer signed.pdf"); s.preview.line.Text != want {
+		t.Errorf("got %q, want %q", s.preview.line.Text, want)
 	}
 	s.form.template.SetText("{x}")
 	b.Settle()
@@ -389,7 +389,7 @@ func TestEveryLanguageOfTheWindowCanBeChosen(t *testing.T) {
 }
 
 func results(s *Screen) (list []office.CheckResult) {
-	for _, c := range s.connection.list.Shown() {
+	for _, c := range s.connection.list.Shown {
 		list = append(list, c.Result)
 	}
 	return list

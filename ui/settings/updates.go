@@ -35,8 +35,7 @@ type updates struct {
 func newUpdates(s *Screen) *updates {
 	u := &updates{screen: s, line: widgets.NewFullName(""), note: widgets.NewFullCaption("")}
 	u.check = widgets.NewButton(lang.L("Check now"), u.ask)
-	u.get = widgets.NewButton("", u.fetch)
-	u.get.Importance = widget.HighImportance
+	u.get = widgets.NewButton("", u.fetch).Primary()
 	return u
 }
 
@@ -99,7 +98,6 @@ func (u *updates) begin(text string, cancel context.CancelFunc) {
 	u.say(text, "")
 }
 
-// over ends what was under way, and says what went wrong.
 func (u *updates) over(err error) {
 	u.cancel = nil
 	if err != nil && !errors.Is(err, context.Canceled) {

@@ -86,7 +86,6 @@ func (p *address) enter() {
 	p.first = p.kind.Items[p.kind.Chosen]
 }
 
-// choose shows what goes with a kind of address.
 func (p *address) choose(i int) {
 	a := p.screen.answers
 	a.settings.Tunnel = tunnels[i]

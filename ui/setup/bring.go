@@ -47,8 +47,7 @@ func newBring(s *Screen, path string) *bring {
 	b.said.Colour = theme.Attention
 	b.saying = widgets.Across(widget.NewIcon(theme.MarkProblem.Resource()), b.said, nil)
 	b.saying.Hide()
-	b.do = widgets.NewButton(lang.L("Continue"), b.press)
-	b.do.Importance = widget.HighImportance
+	b.do = widgets.NewButton(lang.L("Continue"), b.press).Primary()
 	leave := widgets.NewButton(lang.L("Cancel"), func() { b.popup.Close() })
 	for _, e := range []*widgets.Entry{b.password, b.folder} {
 		e.OnSubmitted = func(string) { b.press() }
@@ -86,7 +85,6 @@ func (b *bring) press() {
 	})
 }
 
-// ended says what went wrong, and reports whether nothing did.
 func (b *bring) ended(err error) bool {
 	b.do.Enable()
 	if err != nil {
@@ -97,7 +95,6 @@ func (b *bring) ended(err error) bool {
 	return err == nil
 }
 
-// show shows what is in the file, and asks for the folder.
 func (b *bring) show(x agent.Arrival) {
 	b.shown = x
 	rows := widgets.Stack(8)
@@ -206,7 +203,6 @@ func (s *Screen) keep() {
 	})
 }
 
-// showAnswers shows the answers in the fields of all steps.
 func (s *Screen) showAnswers() {
 	for _, show := range s.bound {
 		show()

@@ -30,13 +30,11 @@ import (
 	"countersign/ui/widgets"
 )
 
-// Exits lead out of the wizard.
 type Exits struct {
 	Done func()                 // the office is set up, signed in or not
 	Demo func() (cancel func()) // starts the demo in this window; nil where there is none
 }
 
-// step is one page.
 type step struct {
 	key               string // for the office, which keeps where the person was
 	name, title, text string
@@ -53,7 +51,6 @@ type step struct {
 	reveal            func()                             // shows the fields before one of them is marked; may be nil
 }
 
-// Office is what the screen needs of the agent, which says what each does.
 type Office interface {
 	Service
 	Files
@@ -66,7 +63,6 @@ type Office interface {
 	FirstRun() (f agent.FirstRun, kept bool, err error)
 }
 
-// Service is the signing service, and the way to it.
 type Service interface {
 	Services() []agent.Preset
 	HasSecrets() (clientSecret, ngrokToken bool, err error)
@@ -134,7 +130,6 @@ func New(d *env.Env, o Office, answers *Answers, ways Exits) *Screen {
 	return s
 }
 
-// kept is which secrets the office has already.
 type kept struct{ client, ngrok bool }
 
 func (s *Screen) Content() fyne.CanvasObject { return s.content }
@@ -163,7 +158,6 @@ func (s *Screen) build() {
 
 func (s *Screen) current() *step { return s.steps[s.answers.at] }
 
-// show shows a step, with the cursor in it.
 func (s *Screen) show(at int) {
 	s.turn(at)
 	s.Focus()
@@ -179,7 +173,6 @@ func (s *Screen) Focus() {
 	s.env.Window.Canvas().Focus(first)
 }
 
-// turn shows a step with what was typed into it.
 func (s *Screen) turn(at int) {
 	s.answers.at = at
 	s.answers.reached = max(s.answers.reached, at)
@@ -278,7 +271,6 @@ func (s *Screen) Next() {
 	s.cancel = func() { stopped = true; cancel() }
 }
 
-// asked goes on after others were asked.
 func (s *Screen) asked(p *step, err error) {
 	s.cancel = nil
 	s.bar.rest(s.answers.at > 0, p.next)
@@ -344,8 +336,7 @@ type bar struct {
 func newBar(back, next, stop func()) *bar {
 	b := &bar{mark: widget.NewIcon(theme.MarkProblem.Resource()), text: widgets.NewParagraph(""), moves: widget.NewProgressBarInfinite()}
 	b.back = widgets.NewButtonWithIcon(lang.L("Back"), fynetheme.NavigateBackIcon(), back)
-	b.next = widgets.NewButton("", next)
-	b.next.Importance = widget.HighImportance
+	b.next = widgets.NewButton("", next).Primary()
 	b.stop = widgets.NewButton(lang.L("Cancel"), stop)
 	b.moves.Stop()
 	b.room = widgets.Wide(160, b.moves)
@@ -528,10 +519,7 @@ func newWayBack(s *Screen) *wayBack {
 	}, -1, p.choose, s.Next)
 	p.other = widgets.NewField(lang.L("Return address registered with the service"), p.registered,
 		lang.L("Fill in only if a different address is already registered."))
-	p.copyIt = widgets.NewCopyButton(lang.L("Copy"), s.env.Later, func(copied func()) {
-		s.env.Copy(p.returns())
-		copied()
-	})
+	p.copyIt = widgets.NewCopyButton(lang.L("Copy"), s.env.Later, s.env.Copy, p.returns)
 	p.card = widgets.Stack(0, widgets.Card(widgets.Stack(6, widgets.NewCaption(lang.L("Address to register with the signing service")),
 		widgets.Across(nil, p.shown, p.copyIt),
 		widgets.NewProse(lang.L("You can sign in only if exactly this address is registered for your client ID. The letter to your administrator contains it.")))))
@@ -639,14 +627,12 @@ func (a *Answers) recall(office Office) bool {
 	return true
 }
 
-// untouched says whether nothing was entered yet.
 func (a *Answers) untouched() bool {
 	now := a.entered()
 	now.Step = a.untyped.Step
 	return reflect.DeepEqual(now, a.untyped)
 }
 
-// entered is what is kept of the answers.
 func (a *Answers) entered() agent.FirstRun {
 	return agent.FirstRun{Step: a.step, Settings: a.settings, Secrets: a.secrets}
 }

@@ -43,8 +43,7 @@ func newService(s *Screen) *service {
 	}
 	p.own = widgets.Stack(0, widgets.Card(widgets.Halves(fields[office.FieldAuthURL], fields[office.FieldBaseURL])))
 	p.kind = widgets.NewChoice(p.list(), -1, p.choose, s.Next)
-	bring := widgets.NewButton(lang.L("Bring over from another computer…"), s.PickMove)
-	bring.Importance = widget.LowImportance
+	bring := widgets.NewButton(lang.L("Bring over from another computer…"), s.PickMove).Quiet()
 	p.step = &step{key: "service", name: lang.L("Signing service"), title: lang.L("Which signing service does your office use?"),
 		text:    lang.L("Countersign sends documents through your office's account with this service."),
 		content: widgets.Stack(16, widgets.Card(p.kind), p.own, widgets.Row(0, bring)), fields: fields, next: lang.L("Continue"),
@@ -184,7 +183,6 @@ func newRegistration(s *Screen) *registration {
 	return p
 }
 
-// know takes whether a client secret is kept already.
 func (p *registration) know(k kept) {
 	p.secretKept = k.client
 	if k.client {
@@ -253,7 +251,6 @@ func command(x office.Settings, back string) string {
 	return strings.Join(append(words, "--export", agent.OfficeName), " ")
 }
 
-// AskAdministrator shows the letter, to copy or to mail.
 func (s *Screen) AskAdministrator() {
 	subject, text := s.letter()
 	lines := widgets.Stack(2)
@@ -264,11 +261,7 @@ func (s *Screen) AskAdministrator() {
 	trouble.Colour = theme.Attention
 	trouble.Hide()
 	var pop *widgets.PopUp
-	copyIt := widgets.NewCopyButton(lang.L("Copy"), s.env.Later, func(copied func()) {
-		s.env.Copy(text)
-		trouble.Hide()
-		copied()
-	})
+	copyIt := widgets.NewCopyButton(lang.L("Copy"), s.env.Later, s.env.Copy, func() string { trouble.Hide(); return text })
 	copyIt.Button.Importance = widget.HighImportance
 	mail := widgets.NewButtonWithIcon(lang.L("Write an e-mail"), fynetheme.MailComposeIcon(), func() {
 		s.env.Browse(env.Mailto("", subject, text), func(err error) {

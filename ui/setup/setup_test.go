@@ -164,11 +164,11 @@ func TestEachStepIsCheckedBeforeTheNext(t *testing.T) {
 	if w.said(office.FieldNgrokToken) != message.TokenRefused().String() {
 		t.Errorf("beside the token: %q", w.said(office.FieldNgrokToken))
 	}
-	if steps := w.address.way.Shown(); len(steps) != 4 || steps[0].Step != message.StepNgrokName() {
+	if steps := w.address.way.Shown; len(steps) != 4 || steps[0].Step != message.StepNgrokName() {
 		t.Errorf("the way to ngrok is shown in the steps %+v", steps)
 	}
 	w.address.kind.Choose(1)
-	if len(w.address.way.Shown()) > 0 {
+	if len(w.address.way.Shown) > 0 {
 		t.Error("the way to ngrok is shown beside another kind of address")
 	}
 	w.next()
@@ -217,10 +217,10 @@ func TestAnAddressThatDidOpenIsNotTestedTwice(t *testing.T) {
 		t.Errorf("the domain that ngrok gave is part of the return address, got %q", w.back.returns())
 	}
 	w.back.copyIt.Button.OnTapped()
-	if said := w.back.copyIt.Said(); said != "Copied." {
+	if said := w.back.copyIt.Said.Text; said != "Copied." {
 		t.Errorf("said %q", said)
 	}
-	if w.Pass(); w.back.copyIt.Said() != "" {
+	if w.Pass(); w.back.copyIt.Said.Text != "" {
 		t.Error("that it is copied is said for ever")
 	}
 	if len(w.Copied) != 1 || w.Copied[0] != "https://quick-fox.ngrok-free.app/oauth/callback" {

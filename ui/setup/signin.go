@@ -40,10 +40,7 @@ func newSignIn(s *Screen) *signIn {
 	p.pasted.OnEscape = s.Stop
 	p.field = widgets.NewField(lang.L("Address from the browser"),
 		widgets.Across(nil, p.pasted, widgets.NewButton(lang.L("Continue"), p.paste)), "")
-	p.link = widgets.NewCopyButton(lang.L("Copy sign-in link"), s.env.Later, func(copied func()) {
-		s.env.Copy(p.address)
-		copied()
-	})
+	p.link = widgets.NewCopyButton(lang.L("Copy sign-in link"), s.env.Later, s.env.Copy, func() string { return p.address })
 	p.running = widgets.Stack(12, widgets.NewProse(lang.L("Finish in your browser. If nothing happens here, copy the address from the browser and paste it below.")),
 		p.field, widgets.NewField(lang.L("Sign-in page"), widgets.Across(nil, p.shown, p.link), lang.L("If no browser opens, open this address yourself.")))
 	p.running.Hide()

@@ -65,16 +65,14 @@ func (c *Calendar) turn(month time.Time) {
 	c.grid.Objects, c.days = nil, nil
 	for day := range time.Weekday(7) {
 		name := ((c.first + day) % 7).String()[:3]
-		line := NewCaption(lang.X("weekday."+name, name))
-		line.Shorten = false
+		line := NewCaption(lang.X("weekday."+name, name)).Whole()
 		c.grid.Add(container.NewCenter(line))
 	}
 	for range (month.Weekday() - c.first + 7) % 7 {
 		c.grid.Add(layout.NewSpacer())
 	}
 	for day := month; day.Month() == month.Month(); day = day.AddDate(0, 0, 1) {
-		b := NewButton(strconv.Itoa(day.Day()), func() { c.chosen(day) })
-		b.Importance = widget.LowImportance
+		b := NewButton(strconv.Itoa(day.Day()), func() { c.chosen(day) }).Quiet()
 		b.OnKey = func(e *fyne.KeyEvent) bool { return c.key(day, e) }
 		b.Says = func() string { return b.Text + " " + c.Month() }
 		switch {
@@ -91,28 +89,12 @@ func (c *Calendar) turn(month time.Time) {
 
 // key moves the cursor from a day, and says whether the key was one of those.
 func (c *Calendar) key(from time.Time, e *fyne.KeyEvent) bool {
-	to := from
-	switch e.Name {
-	case fyne.KeyLeft:
-		to = from.AddDate(0, 0, -1)
-	case fyne.KeyRight:
-		to = from.AddDate(0, 0, 1)
-	case fyne.KeyUp:
-		to = from.AddDate(0, 0, -7)
-	case fyne.KeyDown:
-		to = from.AddDate(0, 0, 7)
-	case fyne.KeyPageUp:
-		to = from.AddDate(0, -1, 0)
-	case fyne.KeyPageDown:
-		to = from.AddDate(0, 1, 0)
-	default:
-		return false
+	by, moves := map[fyne.KeyName]struct{ months, days int }{fyne.KeyLeft: {0, -1}, fyne.KeyRight: {0, 1}, fyne.KeyUp: {0, -7},
+		fyne.KeyDown: {0, 7}, fyne.KeyPageUp: {-1, 0}, fyne.KeyPageDown: {1, 0}}[e.Name]
+	if window := fyne.CurrentApp().Driver().CanvasForObject(c); moves && window != nil {
+		window.Focus(c.First(from.AddDate(0, by.months, by.days)))
 	}
-	if window := fyne.CurrentApp().Driver().CanvasForObject(c); window != nil {
-		window.Focus(c.First(to))
-	}
-	return true
+	return moves
 }
 
-// Month is the name of the month that is shown.
 func (c *Calendar) Month() string { return strings.TrimSpace(c.name.Text) }

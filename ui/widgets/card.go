@@ -55,7 +55,6 @@ func (b *Back) CreateRenderer() fyne.WidgetRenderer {
 	}})
 }
 
-// Card is content on the surface colour with a fine edge.
 func Card(content fyne.CanvasObject) fyne.CanvasObject {
 	back := NewBack(theme.Surface)
 	back.outline = theme.Line
@@ -78,12 +77,10 @@ func Part(title string, gap float32, objects ...fyne.CanvasObject) fyne.CanvasOb
 	return Stack(10, head, Stack(gap, objects...))
 }
 
-// Section is things under a title, on a card.
 func Section(title string, gap float32, objects ...fyne.CanvasObject) fyne.CanvasObject {
 	return Stack(8, NewTitle(title), Card(Stack(gap, objects...)))
 }
 
-// On is content over an area of one colour.
 func On(colour fyne.ThemeColorName, content fyne.CanvasObject) *fyne.Container {
 	return container.NewStack(NewBack(colour), content)
 }
@@ -118,7 +115,6 @@ func Failure(why string, again func()) fyne.CanvasObject {
 	return Empty(theme.MarkProblem.Resource(), why, lang.L("Try again"), again)
 }
 
-// Brand is the program's icon and name.
 func Brand() fyne.CanvasObject {
 	name := NewLine("Countersign")
 	name.Bold, name.Scale = true, theme.Title

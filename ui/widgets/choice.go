@@ -1,10 +1,15 @@
 package widgets
 
 import (
+	"slices"
+
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
+	"fyne.io/fyne/v2/lang"
 	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
+
+	"countersign/ui/theme"
 )
 
 // Option is what can be chosen, perhaps with a sentence that explains it.
@@ -49,7 +54,6 @@ func NewChoice(options []Option, chosen int, changed func(int), again func()) *C
 
 func (c *Choice) CreateRenderer() fyne.WidgetRenderer { return widget.NewSimpleRenderer(c.list) }
 
-// Choose chooses an option and tells.
 func (c *Choice) Choose(i int) {
 	if !c.disabled {
 		c.Chosen = i
@@ -58,7 +62,6 @@ func (c *Choice) Choose(i int) {
 	}
 }
 
-// ChooseSecond chooses the second of two options, or the first.
 func (c *Choice) ChooseSecond(yes bool) {
 	if yes {
 		c.Choose(1)
@@ -67,16 +70,13 @@ func (c *Choice) ChooseSecond(yes bool) {
 	}
 }
 
-// Offer shows an option, or takes it away.
 func (c *Choice) Offer(i int, offered bool) {
 	c.Items[i].Hidden = !offered
 	c.list.Refresh()
 }
 
-// Enable lets people choose.
 func (c *Choice) Enable() { c.disabled = false; c.show() }
 
-// Disable keeps the choice as it is.
 func (c *Choice) Disable() { c.disabled = true; c.show() }
 
 func (c *Choice) show() {
@@ -92,4 +92,227 @@ func (c *Choice) show() {
 		c.Items[i].picked, c.Items[i].off = i == c.Chosen, c.disabled
 		c.Items[i].Choose(i == c.Chosen && c.options[i].Text != "") // a short one shows it by its mark alone
 	}
+}
+
+// Tabs are words in a row of which one is chosen, each with a count that is shown when it is not zero.
+type Tabs struct {
+	widget.BaseWidget
+	OnChosen func(index int)
+	row      *fyne.Container
+	names    []*Line
+	items    []*Tappable
+	away     []bool  // not offered
+	kept     []bool  // stays in the line as long as it can
+	more     *Button // offers those that the line has no room for; nil where they go on below
+	chosen   int
+}
+
+// NewTabs returns tabs with the first one chosen, which go on below where the width ends.
+func NewTabs(texts []string, chosen func(index int)) *Tabs {
+	return newTabs(texts, chosen, 10, Flow(4), nil)
+}
+
+// NewTabLine returns tabs with the first one chosen in a single line; a menu at its end has those it has no room for. The
+// chosen one is always in the line.
+func NewTabLine(texts []string, chosen func(index int)) *Tabs {
+	l := &tabLine{}
+	l.more = NewButtonWithIcon("", fynetheme.MoreHorizontalIcon(), nil)
+	l.more.Importance, l.more.Tip = widget.LowImportance, lang.L("More")
+	t := newTabs(texts, chosen, 8, container.New(l), l.more)
+	l.tabs = t
+	t.row.Add(l.more)
+	l.more.OnTapped = t.offerRest
+	return t
+}
+
+func newTabs(texts []string, chosen func(index int), room float32, row *fyne.Container, more *Button) *Tabs {
+	t := &Tabs{OnChosen: chosen, row: row, more: more, away: make([]bool, len(texts)), kept: make([]bool, len(texts))}
+	for i, text := range texts {
+		line := NewLine(text)
+		item := NewTappable(PadHV(room, 7, line), func() { t.Choose(i) })
+		item.underline = true
+		t.names, t.items = append(t.names, line), append(t.items, item)
+		t.row.Add(item)
+	}
+	Group(t.items, t.Chosen, t.Choose, nil)
+	for i, item := range t.items {
+		item.step = func(by int) { t.step(i, by) }
+	}
+	t.ExtendBaseWidget(t)
+	t.show()
+	return t
+}
+
+func (t *Tabs) CreateRenderer() fyne.WidgetRenderer { return widget.NewSimpleRenderer(t.row) }
+
+// Choose chooses a tab and calls back when that is a change.
+func (t *Tabs) Choose(index int) {
+	if index == t.chosen {
+		return
+	}
+	t.chosen = index
+	t.show()
+	if t.OnChosen != nil {
+		t.OnChosen(index)
+	}
+}
+
+func (t *Tabs) Chosen() int { return t.chosen }
+
+// step goes on to the next tab that is offered, in the line or not.
+func (t *Tabs) step(from, by int) {
+	for next := from + by; next >= 0 && next < len(t.items); next += by {
+		if !t.away[next] {
+			t.Choose(next)
+			t.focus(next)
+			return
+		}
+	}
+}
+
+func (t *Tabs) focus(index int) {
+	if c := fyne.CurrentApp().Driver().CanvasForObject(t); c != nil {
+		c.Focus(t.items[index])
+	}
+}
+
+func (t *Tabs) Offer(index int, offered bool) {
+	if t.away[index] == offered {
+		t.away[index], t.items[index].Hidden = !offered, !offered
+		t.row.Refresh()
+		t.Refresh()
+	}
+}
+
+// Keep leaves a tab in the line while others have to go to its menu, or no longer.
+func (t *Tabs) Keep(index int, kept bool) {
+	if t.kept[index] != kept {
+		t.kept[index] = kept
+		t.row.Refresh()
+	}
+}
+
+// Label changes the texts of the tabs, for example to carry a count.
+func (t *Tabs) Label(texts []string) {
+	for i, text := range texts {
+		t.names[i].Set(text)
+	}
+	t.row.Refresh()
+}
+
+// rest are the tabs that the line has no room for.
+func (t *Tabs) rest() (list []int) {
+	for i, item := range t.items {
+		if !t.away[i] && item.Hidden {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+func (t *Tabs) offerRest() {
+	var items []*fyne.MenuItem
+	for _, i := range t.rest() {
+		items = append(items, fyne.NewMenuItem(t.names[i].Text, func() { t.Choose(i); t.focus(i) }))
+	}
+	if c := fyne.CurrentApp().Driver().CanvasForObject(t); c != nil {
+		OpenMenu(c, fyne.NewMenu("", items...), t.more)
+	}
+}
+
+func (t *Tabs) show() {
+	for i, item := range t.items {
+		t.names[i].Bold = i == t.chosen
+		t.names[i].Colour = theme.Secondary
+		if i == t.chosen {
+			t.names[i].Colour = theme.Text
+		}
+		t.names[i].Refresh()
+		item.Choose(i == t.chosen)
+	}
+	t.row.Refresh() // the chosen one is bold, and wider
+}
+
+// tabLine lays out the tabs of NewTabLine with 4 units between them.
+type tabLine struct {
+	tabs *Tabs
+	more *Button
+}
+
+const tabGap = 4
+
+func (l *tabLine) Layout(_ []fyne.CanvasObject, size fyne.Size) {
+	room := size.Width
+	if l.width(l.offered()) > room {
+		room -= l.more.MinSize().Width
+	}
+	shown := l.fitting(room)
+	x := float32(0)
+	for _, i := range l.offered() {
+		item := l.tabs.items[i]
+		l.show(item, slices.Contains(shown, i))
+		if item.Visible() {
+			least := item.MinSize()
+			item.Resize(fyne.NewSize(min(least.Width, max(0, room-x)), least.Height))
+			item.Move(fyne.NewPos(x, (size.Height-least.Height)/2))
+			x += least.Width + tabGap
+		}
+	}
+	l.show(l.more, len(shown) < len(l.offered()))
+	least := l.more.MinSize()
+	l.more.Resize(least)
+	l.more.Move(fyne.NewPos(size.Width-least.Width, (size.Height-least.Height)/2))
+}
+
+// show shows an object, or hides it, where that is a change: to draw it anew costs.
+func (l *tabLine) show(o fyne.CanvasObject, shown bool) {
+	if o.Visible() != shown {
+		Show(o, shown)
+	}
+}
+
+// fitting are the tabs that a width has room for: the last ones are left out first, those to be kept after all others, and
+// never the chosen one.
+func (l *tabLine) fitting(room float32) (shown []int) {
+	shown = l.offered()
+	for _, spare := range []func(i int) bool{
+		func(i int) bool { return i != l.tabs.chosen && !l.tabs.kept[i] },
+		func(i int) bool { return i != l.tabs.chosen },
+	} {
+		for n := len(shown) - 1; n >= 0 && l.width(shown) > room; n-- {
+			if spare(shown[n]) {
+				shown = slices.Delete(shown, n, n+1)
+			}
+		}
+	}
+	return shown
+}
+
+func (l *tabLine) offered() (list []int) {
+	if l.tabs == nil { // they are not made yet
+		return nil
+	}
+	for i, away := range l.tabs.away {
+		if !away {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+func (l *tabLine) width(tabs []int) (width float32) {
+	for n, i := range tabs {
+		if n > 0 {
+			width += tabGap
+		}
+		width += l.tabs.items[i].MinSize().Width
+	}
+	return width
+}
+
+func (l *tabLine) MinSize([]fyne.CanvasObject) (size fyne.Size) {
+	for _, i := range l.offered() {
+		size = size.Max(l.tabs.items[i].MinSize())
+	}
+	return size.AddWidthHeight(l.more.MinSize().Width, 0)
 }

@@ -41,7 +41,6 @@ func (e *Entry) Mark(wrong bool) {
 // Typed is the text without the room around it.
 func (e *Entry) Typed() string { return strings.TrimSpace(e.Text) }
 
-// NewEntry returns an entry of one line.
 func NewEntry(placeholder string) *Entry {
 	e := &Entry{}
 	e.PlaceHolder = placeholder
@@ -49,7 +48,6 @@ func NewEntry(placeholder string) *Entry {
 	return e
 }
 
-// NewSecret returns an entry of one line that shows dots.
 func NewSecret() *Entry {
 	e := NewEntry("")
 	e.Password = true
@@ -87,7 +85,7 @@ func (e *Entry) CreateRenderer() fyne.WidgetRenderer {
 			e.inner = scroll
 		}
 	}
-	r := newRinged(inner, e, e.Theme, func() bool { return e.focused && !e.Disabled() })
+	r := newRinged(inner, e, func() bool { return e.focused && !e.Disabled() })
 	r.wrong = func() bool { return e.wrong }
 	r.draw()
 	return r
@@ -141,7 +139,6 @@ func (e *Entry) FocusGained() {
 	}
 }
 
-// FocusLost tells OnFocusLost.
 func (e *Entry) FocusLost() {
 	e.focused = false
 	e.Entry.FocusLost()

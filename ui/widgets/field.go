@@ -31,21 +31,6 @@ type marked interface {
 	Mark(wrong bool)
 }
 
-// markedIn finds the first such input in an object; nil where there is none.
-func markedIn(o fyne.CanvasObject) marked {
-	if input, is := o.(marked); is {
-		return input
-	}
-	if box, is := o.(*fyne.Container); is {
-		for _, o := range box.Objects {
-			if input := markedIn(o); input != nil {
-				return input
-			}
-		}
-	}
-	return nil
-}
-
 // NewField returns a field around input: an entry, perhaps with something beside it, or any other. An entry is marked where
 // it is wrong. The name may be empty, where the input has its own; so may the hint, which is shown while nothing is wrong.
 func NewField(name string, input fyne.CanvasObject, hint string) *Field {
@@ -53,8 +38,7 @@ func NewField(name string, input fyne.CanvasObject, hint string) *Field {
 	label.Colour = theme.Text
 	f := &Field{name: name, hint: hint, below: NewProse(hint), mark: widget.NewIcon(theme.MarkProblem.Resource())}
 	label.Hidden = name == ""
-	f.input = markedIn(input)
-	f.names(input)
+	f.take(input)
 	f.line = Across(f.mark, f.below, nil)
 	head := fyne.CanvasObject(label)
 	if name != "" && hint == "" && f.input == nil { // what is typed changes the line below with each key anyway
@@ -81,14 +65,17 @@ func (n naming) Layout(_ []fyne.CanvasObject, size fyne.Size) {
 
 func (n naming) MinSize([]fyne.CanvasObject) fyne.Size { return n.name.MinSize() }
 
-// names gives the inputs in an object the name of the field.
-func (f *Field) names(o fyne.CanvasObject) {
+// take gives the inputs in an object the name of the field, and marks the first one that can be wrong.
+func (f *Field) take(o fyne.CanvasObject) {
 	if input, is := o.(interface{ standIn(f *Field) }); is {
 		input.standIn(f)
 	}
+	if input, is := o.(marked); is && f.input == nil {
+		f.input = input
+	}
 	if box, is := o.(*fyne.Container); is {
 		for _, o := range box.Objects {
-			f.names(o)
+			f.take(o)
 		}
 	}
 }
@@ -143,7 +130,6 @@ func FocusWrong(fields []*Field) {
 
 func (f *Field) CreateRenderer() fyne.WidgetRenderer { return widget.NewSimpleRenderer(f.parts) }
 
-// Hint changes what is shown while nothing is wrong.
 func (f *Field) Hint(text string) {
 	f.hint = text
 	if !f.wrong {
@@ -160,8 +146,8 @@ func (f *Field) Lock(why string) {
 	}
 }
 
-// Note shows a passing remark in place of the hint or, where a choice has none, beside the name, in a colour of its own; an empty text shows the hint again. An error
-// goes before it.
+// Note shows a passing remark in place of the hint or, where a choice has none, beside the name, in a colour of its own; an empty
+// text shows the hint again. An error goes before it.
 func (f *Field) Note(colour fyne.ThemeColorName, text string) {
 	if f.wrong {
 		return
@@ -176,7 +162,6 @@ func (f *Field) Note(colour fyne.ThemeColorName, text string) {
 	f.parts.Refresh()
 }
 
-// Title is the name of the field.
 func (f *Field) Title() string { return f.name }
 
 // Said is the text at the input: what is wrong, a remark, or the hint.
@@ -187,5 +172,4 @@ func (f *Field) Said() string {
 	return f.below.Text
 }
 
-// IsWrong says whether the field shows an error.
 func (f *Field) IsWrong() bool { return f.wrong }

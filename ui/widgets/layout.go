@@ -61,8 +61,8 @@ func Mark(n float32, o fyne.CanvasObject) *fyne.Container { return container.New
 type square float32
 
 func (s square) Layout(objects []fyne.CanvasObject, _ fyne.Size) {
-	objects[0].Resize(s.MinSize(nil))
-	objects[0].Move(fyne.NewPos(0, 0))
+	size := s.MinSize(nil)
+	place(objects[0], 0, 0, size.Width, size.Height)
 }
 
 func (s square) MinSize([]fyne.CanvasObject) fyne.Size {
@@ -83,20 +83,15 @@ func Row(n float32, objects ...fyne.CanvasObject) *fyne.Container {
 // Across is one line: left and right as wide as they need, the middle as wide as there is, all centred in height.
 // left and right may be nil.
 func Across(left, mid, right fyne.CanvasObject) *fyne.Container {
-	objects := []fyne.CanvasObject{}
-	wrap := func(o fyne.CanvasObject) fyne.CanvasObject {
-		if o == nil {
-			return nil
+	parts := [...]fyne.CanvasObject{left, mid, right}
+	for i, o := range parts {
+		if o != nil {
+			parts[i] = middle(o)
 		}
-		w := middle(o)
-		objects = append(objects, w)
-		return w
 	}
-	l, m, r := wrap(left), wrap(mid), wrap(right)
-	return container.New(&across{l, m, r}, objects...)
+	return container.New(&across{parts[0], parts[1], parts[2]}, present(parts[:]...)...)
 }
 
-// middle centres an object in height.
 func middle(o fyne.CanvasObject) *fyne.Container {
 	return Stack(0, layout.NewSpacer(), o, layout.NewSpacer())
 }
@@ -109,18 +104,20 @@ const gap = 8
 func (a *across) Layout(_ []fyne.CanvasObject, size fyne.Size) {
 	x, end := float32(0), size.Width
 	if w := width(a.left); w > 0 {
-		a.left.Resize(fyne.NewSize(w, size.Height))
-		a.left.Move(fyne.NewPos(0, 0))
+		place(a.left, 0, 0, w, size.Height)
 		x = w + gap
 	}
 	if w := width(a.right); w > 0 {
-		a.right.Resize(fyne.NewSize(w, size.Height))
-		a.right.Move(fyne.NewPos(size.Width-w, 0))
+		place(a.right, size.Width-w, 0, w, size.Height)
 		end -= w + gap
 	}
-	if a.mid != nil {
-		a.mid.Resize(fyne.NewSize(max(0, end-x), size.Height))
-		a.mid.Move(fyne.NewPos(x, 0))
+	place(a.mid, x, 0, max(0, end-x), size.Height)
+}
+
+func place(o fyne.CanvasObject, x, y, width, height float32) {
+	if o != nil {
+		o.Move(fyne.NewPos(x, y))
+		o.Resize(fyne.NewSize(width, height))
 	}
 }
 
@@ -163,12 +160,6 @@ func (f *frame) Layout(_ []fyne.CanvasObject, size fyne.Size) {
 		f.top.Resize(fyne.NewSize(size.Width, f.top.Size().Height)) // so that text in it wraps before it is measured
 	}
 	top, bottom, left := height(f.top), height(f.bottom), width(f.left)
-	place := func(o fyne.CanvasObject, x, y, w, h float32) {
-		if o != nil {
-			o.Move(fyne.NewPos(x, y))
-			o.Resize(fyne.NewSize(w, h))
-		}
-	}
 	place(f.top, 0, 0, size.Width, top)
 	place(f.bottom, 0, size.Height-bottom, size.Width, bottom)
 	place(f.left, 0, top, left, size.Height-top-bottom)
@@ -321,13 +312,11 @@ func Show(o fyne.CanvasObject, shown bool) {
 	}
 }
 
-// Enabler is what can be used, or not.
 type Enabler interface {
 	Enable()
 	Disable()
 }
 
-// Enable lets people use something, or not.
 func Enable(o Enabler, enabled bool) {
 	if enabled {
 		o.Enable()

@@ -8,6 +8,7 @@ import (
 	"sort"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/canvas"
@@ -15,6 +16,7 @@ import (
 	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 	"github.com/clipperhouse/uax29/v2/graphemes"
+	"golang.org/x/text/unicode/bidi"
 
 	"countersign/ui/theme"
 )
@@ -48,7 +50,6 @@ func NewLine(text string) *Line {
 	return l
 }
 
-// NewName returns a line in body size that shortens itself.
 func NewName(text string) *Line {
 	l := NewLine(text)
 	l.Shorten = true
@@ -69,14 +70,12 @@ func NewTitle(text string) *Line {
 	return l
 }
 
-// NewHeading returns a line in heading size that shortens itself.
 func NewHeading(text string) *Line {
 	l := NewTitle(text)
 	l.Scale = theme.Heading
 	return l
 }
 
-// NewParagraph returns a text in body size and text colour.
 func NewParagraph(text string) *Prose {
 	p := &Prose{Line: Line{Text: text, Colour: theme.Text, Scale: theme.Body, Shorten: true}}
 	p.ExtendBaseWidget(p)
@@ -97,7 +96,6 @@ func NewFullHeading(text string) *Prose {
 	return p
 }
 
-// NewProse returns a small text in the secondary colour.
 func NewProse(text string) *Prose {
 	p := NewParagraph(text)
 	p.Colour, p.Scale = theme.Secondary, theme.Caption
@@ -111,7 +109,12 @@ func NewFullCaption(text string) *Prose {
 	return p
 }
 
-// Set changes the text.
+// Whole takes the width that the text needs.
+func (l *Line) Whole() *Line {
+	l.Shorten = false
+	return l
+}
+
 func (l *Line) Set(text string) {
 	if l.Text != text {
 		l.Text = text
@@ -259,4 +262,67 @@ func wrap(text string, width float32, measure func(string) float32) (lines []str
 		line = longer
 	}
 	return append(lines, line)
+}
+
+// Marks that show nothing and are read from the left, and from the right.
+const (
+	fromLeft  = "\u200e"
+	fromRight = "\u200f"
+)
+
+// inPlace is a line of text as Fyne has to be given it. Fyne puts what is read from the left and from the right beside each
+// other in the order in which it is said; but among Hebrew and Arabic words the number that is said after them stands to the
+// left of them (Unicode annex 9, rule L2).
+func inPlace(line string) string {
+	if !strings.ContainsFunc(line, func(r rune) bool { return classOf(r) == bidi.R || classOf(r) == bidi.AL }) {
+		return line
+	}
+	var p bidi.Paragraph
+	_, err := p.SetString(line, bidi.DefaultDirection(bidi.LeftToRight))
+	order, mixed := p.Order()
+	if err != nil || mixed != nil {
+		return line
+	}
+	var placed, span []string // span: what is read from the right as a whole, the numbers in it included
+	end := func() {
+		slices.Reverse(span)
+		placed, span = append(placed, span...), nil
+	}
+	for i := range order.NumRuns() {
+		run := order.Run(i)
+		text := run.String()
+		if run.Direction() == bidi.RightToLeft {
+			span = append(span, fromRight+text+fromRight)
+			continue
+		}
+		if n := number(text); len(span) > 0 && n > 0 {
+			span = append(span, fromLeft+text[:n]+fromLeft)
+			text = text[n:]
+		}
+		if text != "" {
+			end()
+			placed = append(placed, text)
+		}
+	}
+	end()
+	return strings.Join(placed, "")
+}
+
+// number is how long the number is with which a text begins: digits, and what may stand between two of them.
+func number(text string) (end int) {
+	for at, r := range text {
+		switch classOf(r) {
+		case bidi.EN, bidi.AN, bidi.ET:
+			end = at + utf8.RuneLen(r)
+		case bidi.ES, bidi.CS:
+		default:
+			return end
+		}
+	}
+	return end
+}
+
+func classOf(r rune) bidi.Class {
+	p, _ := bidi.LookupRune(r)
+	return p.Class()
 }

@@ -29,7 +29,6 @@ type List struct {
 	spoken  fyne.CanvasObject // another one, by which is known what the chosen row says
 }
 
-// NewList returns a list; see widget.NewList.
 func NewList(length func() int, create func() fyne.CanvasObject, update func(int, fyne.CanvasObject)) *List {
 	l := &List{at: -1}
 	l.Length, l.CreateItem = length, create
@@ -44,7 +43,7 @@ func NewList(length func() int, create func() fyne.CanvasObject, update func(int
 }
 
 func (l *List) CreateRenderer() fyne.WidgetRenderer {
-	return newRinged(l.List.CreateRenderer(), l, l.Theme, func() bool { return l.focused })
+	return newRinged(l.List.CreateRenderer(), l, func() bool { return l.focused })
 }
 
 func (l *List) FocusGained() { l.focused = true; l.List.FocusGained() }
@@ -58,7 +57,6 @@ func (l *List) Select(id widget.ListItemID) {
 	l.Highlight(id) // where Fyne shows the focus
 }
 
-// UnselectAll chooses none.
 func (l *List) UnselectAll() {
 	l.at = -1
 	l.List.UnselectAll()
@@ -77,7 +75,6 @@ func (l *List) Top() (row int, hidden float32) {
 	return row, offset - float32(row)*height
 }
 
-// Bottom is the row at the lower edge.
 func (l *List) Bottom() int { return int((l.GetScrollOffset() + l.Size().Height - 1) / l.rowHeight()) }
 
 // Renew draws the rows after they changed. chosen is the row that is the chosen one now, -1 for none; top and hidden
@@ -96,7 +93,6 @@ func (l *List) Renew(chosen, top int, hidden float32) {
 	l.ScrollToOffset(float32(top)*l.rowHeight() + hidden)
 }
 
-// TypedKey moves the choice.
 func (l *List) TypedKey(e *fyne.KeyEvent) {
 	last := l.Length() - 1
 	if e.Name == fyne.KeyEscape && l.OnEscape != nil && l.OnEscape() {
@@ -178,7 +174,6 @@ type ListRow struct {
 	at      int   // and as which row
 }
 
-// standIn tells the row where it is.
 func (r *ListRow) standIn(l *List, at int) {
 	r.list, r.at = l, at
 	if chosen := at == l.at; r.chosen != chosen {
@@ -200,14 +195,12 @@ func (r *ListRow) Tapped(*fyne.PointEvent) {
 	r.list.Select(r.at)
 }
 
-// TappedSecondary asks for the menu of the row.
 func (r *ListRow) TappedSecondary(e *fyne.PointEvent) {
 	if r.list != nil && r.list.OnMenu != nil {
 		r.list.OnMenu(r.at, e.AbsolutePosition)
 	}
 }
 
-// Mark shows that the row is one of several that are marked, or not.
 func (r *ListRow) Mark(marked bool) {
 	if r.marked != marked {
 		r.marked = marked

@@ -89,7 +89,6 @@ func CloseTop(window fyne.Canvas) bool {
 	return true
 }
 
-// CloseAll closes everything that lies over a window.
 func CloseAll(window fyne.Canvas) {
 	for CloseTop(window) {
 		continue
@@ -113,14 +112,12 @@ func OpenMenu(window fyne.Canvas, menu *fyne.Menu, at fyne.CanvasObject) {
 	pop.ShowAtRelativePosition(fyne.NewPos(0, below), at)
 }
 
-// Tapped is a press beside the content.
 func (p *PopUp) Tapped(*fyne.PointEvent) {
 	if p.at != nil {
 		p.Close()
 	}
 }
 
-// TappedSecondary is a press beside the content.
 func (p *PopUp) TappedSecondary(*fyne.PointEvent) { p.Tapped(nil) }
 
 func (p *PopUp) CreateRenderer() fyne.WidgetRenderer {
@@ -192,7 +189,6 @@ type Question struct {
 	OnDo        func()
 }
 
-// Ask shows a question in the middle of a window.
 func Ask(window fyne.Canvas, q Question) *PopUp {
 	var p *PopUp
 	answer := func(text string, then func()) *Button {

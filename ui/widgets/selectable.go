@@ -112,7 +112,7 @@ func (s *Selectable) TappedSecondary(e *fyne.PointEvent) {
 }
 
 func (s *Selectable) CreateRenderer() fyne.WidgetRenderer {
-	return newRinged(unboxed{s.Entry.CreateRenderer()}, s, s.Theme, func() bool { return s.focused })
+	return newRinged(unboxed{s.Entry.CreateRenderer()}, s, func() bool { return s.focused })
 }
 
 // unboxed is the renderer of an entry without what it draws first: its background and its edge.

@@ -14,23 +14,6 @@ import (
 // no role for it, how it stands (chosen, ticked, not available), and what is wrong with it. Fyne knows a few roles and no
 // states, so both are words of the name. Everything that can be pressed has such a name; a test walks all screens for that.
 
-var (
-	_ fyne.Accessible = (*Button)(nil)
-	_ fyne.Accessible = (*Tappable)(nil)
-	_ fyne.Accessible = (*Check)(nil)
-	_ fyne.Accessible = (*Select)(nil)
-	_ fyne.Accessible = (*Entry)(nil)
-	_ fyne.Accessible = (*Selectable)(nil)
-	_ fyne.Accessible = (*List)(nil)
-	_ fyne.Accessible = (*ListRow)(nil)
-	_ fyne.Accessible = (*Line)(nil)
-	_ fyne.Accessible = (*Banner)(nil)
-	_ fyne.Accessible = (*Toasts)(nil)
-	_ fyne.Accessible = (*UndoBar)(nil)
-	_ fyne.Accessible = (*Field)(nil)
-	_ fyne.Accessible = (*PopUp)(nil)
-)
-
 // named is embedded by what can show an icon alone, or words that do not say all.
 type named struct {
 	Says func() string // in place of the words that are shown; nil for those
@@ -51,7 +34,6 @@ type inField struct {
 
 func (i *inField) standIn(f *Field) { i.field = f }
 
-// title is the name of the field around it, empty without one.
 func (i *inField) title() string {
 	if i.field == nil {
 		return ""
@@ -84,7 +66,6 @@ func Said(parts ...string) string {
 // Removing is what is said of an icon that takes something away.
 func Removing(what string) string { return lang.L("Remove {{.Name}}", map[string]any{"Name": what}) }
 
-// when is a word where something is so.
 func when(is bool, word string) string {
 	if is {
 		return word
@@ -119,19 +100,14 @@ func Words(o fyne.CanvasObject) string {
 	return Said(said...)
 }
 
-// AccessibilityLabel is its words, or what its icon stands for.
 func (b *Button) AccessibilityLabel() string { return Said(b.name(), unavailable(b)) }
 
 func (b *Button) name() string { return cmp.Or(b.says(), Said(b.Text, b.Tip)) }
 
-// AccessibilityLabel is the words in it, and whether it is the chosen one.
 func (p *Tappable) AccessibilityLabel() string {
 	return Said(cmp.Or(p.says(), Words(p.Content)), when(p.chosen || p.picked, lang.L("selected")), when(p.off, lang.L("not available")))
 }
 
-func (p *Tappable) AccessibilityRole() fyne.AccessibleRole { return fyne.AccessibleRoleButton }
-
-// AccessibilityLabel is its words, and whether it is ticked.
 func (c *Check) AccessibilityLabel() string {
 	ticked := lang.L("not ticked")
 	if c.Checked {
@@ -140,16 +116,11 @@ func (c *Check) AccessibilityLabel() string {
 	return Said(cmp.Or(c.Text, c.title()), ticked, unavailable(c), c.said())
 }
 
-func (c *Check) AccessibilityRole() fyne.AccessibleRole { return fyne.AccessibleRoleButton }
-
-// AccessibilityLabel is its field's name, and what is chosen.
 func (s *Select) AccessibilityLabel() string {
 	return Said(s.name(), lang.L("drop-down list"), s.Selected, unavailable(s), s.said())
 }
 
 func (s *Select) name() string { return cmp.Or(s.says(), s.title()) }
-
-func (s *Select) AccessibilityRole() fyne.AccessibleRole { return fyne.AccessibleRoleButton }
 
 // AccessibilityLabel is its field's name, what is typed, unless it is a secret, and what is wrong with that.
 func (e *Entry) AccessibilityLabel() string {
@@ -162,17 +133,10 @@ func (e *Entry) AccessibilityLabel() string {
 
 func (e *Entry) name() string { return cmp.Or(e.says(), e.title(), e.PlaceHolder) }
 
-func (e *Entry) AccessibilityRole() fyne.AccessibleRole { return fyne.AccessibleRoleText }
-
-// AccessibilityLabel is its text.
 func (s *Selectable) AccessibilityLabel() string { return Said(s.title(), s.Text) }
-
-func (s *Selectable) AccessibilityRole() fyne.AccessibleRole { return fyne.AccessibleRoleText }
 
 // AccessibilityLabel is what its rows are, and its chosen row: the keys move through that, not through the rows.
 func (l *List) AccessibilityLabel() string { return Said(l.says(), lang.L("list"), l.chosenRow()) }
-
-func (l *List) AccessibilityRole() fyne.AccessibleRole { return fyne.AccessibleRoleButton }
 
 // chosenRow is what the chosen row says, in sight or not, empty for none.
 func (l *List) chosenRow() string {
@@ -193,24 +157,14 @@ func (r *ListRow) words() string {
 	return Said(cmp.Or(r.says(), Words(r.Content)), r.More, when(r.marked, lang.L("marked")))
 }
 
-// AccessibilityLabel is the words in it, whether it is marked, and whether it is the chosen one.
 func (r *ListRow) AccessibilityLabel() string {
 	return Said(r.words(), when(r.list != nil && r.list.at == r.at, lang.L("selected")))
 }
 
-func (r *ListRow) AccessibilityRole() fyne.AccessibleRole { return fyne.AccessibleRoleButton }
-
-// AccessibilityLabel is the whole text, also where it is shortened.
 func (l *Line) AccessibilityLabel() string { return l.Text }
 
-func (l *Line) AccessibilityRole() fyne.AccessibleRole { return fyne.AccessibleRoleText }
-
-// AccessibilityLabel is its sentence, and the note beside it.
 func (s *Banner) AccessibilityLabel() string { return Said(s.Text(), s.more.Text) }
 
-func (s *Banner) AccessibilityRole() fyne.AccessibleRole { return fyne.AccessibleRoleText }
-
-// AccessibilityLabel is what is shown, the oldest first.
 func (t *Toasts) AccessibilityLabel() string {
 	var said []string
 	for _, x := range t.shown {
@@ -219,9 +173,6 @@ func (t *Toasts) AccessibilityLabel() string {
 	return Said(said...)
 }
 
-func (t *Toasts) AccessibilityRole() fyne.AccessibleRole { return fyne.AccessibleRoleText }
-
-// AccessibilityLabel is what is about to be done.
 func (g *UndoBar) AccessibilityLabel() string {
 	var said []string
 	for _, l := range g.lines {
@@ -230,31 +181,33 @@ func (g *UndoBar) AccessibilityLabel() string {
 	return Said(said...)
 }
 
-func (g *UndoBar) AccessibilityRole() fyne.AccessibleRole { return fyne.AccessibleRoleText }
-
-// AccessibilityLabel is its name, and what it says under its input.
 func (f *Field) AccessibilityLabel() string { return Said(f.name, f.Said()) }
-
-func (f *Field) AccessibilityRole() fyne.AccessibleRole { return fyne.AccessibleRoleText }
 
 // AccessibilityLabel is what the pop-up is about, the first text in it, and that a press beside it leads back.
 func (p *PopUp) AccessibilityLabel() string {
 	return Said(firstWords(p.content), when(p.at != nil, lang.L("Close")))
 }
 
-func (p *PopUp) AccessibilityRole() fyne.AccessibleRole { return fyne.AccessibleRoleContainer }
-
-// AccessibilityLabel is the month that is shown.
 func (c *Calendar) AccessibilityLabel() string { return c.Month() }
 
-func (c *Calendar) AccessibilityRole() fyne.AccessibleRole { return fyne.AccessibleRoleContainer }
-
-// AccessibilityLabel is that of its pop-up.
 func (s *overlayGuard) AccessibilityLabel() string { return firstWords(s.of.content) }
 
+func (p *Tappable) AccessibilityRole() fyne.AccessibleRole     { return fyne.AccessibleRoleButton }
+func (c *Check) AccessibilityRole() fyne.AccessibleRole        { return fyne.AccessibleRoleButton }
+func (s *Select) AccessibilityRole() fyne.AccessibleRole       { return fyne.AccessibleRoleButton }
+func (e *Entry) AccessibilityRole() fyne.AccessibleRole        { return fyne.AccessibleRoleText }
+func (s *Selectable) AccessibilityRole() fyne.AccessibleRole   { return fyne.AccessibleRoleText }
+func (l *List) AccessibilityRole() fyne.AccessibleRole         { return fyne.AccessibleRoleButton }
+func (r *ListRow) AccessibilityRole() fyne.AccessibleRole      { return fyne.AccessibleRoleButton }
+func (l *Line) AccessibilityRole() fyne.AccessibleRole         { return fyne.AccessibleRoleText }
+func (s *Banner) AccessibilityRole() fyne.AccessibleRole       { return fyne.AccessibleRoleText }
+func (t *Toasts) AccessibilityRole() fyne.AccessibleRole       { return fyne.AccessibleRoleText }
+func (g *UndoBar) AccessibilityRole() fyne.AccessibleRole      { return fyne.AccessibleRoleText }
+func (f *Field) AccessibilityRole() fyne.AccessibleRole        { return fyne.AccessibleRoleText }
+func (p *PopUp) AccessibilityRole() fyne.AccessibleRole        { return fyne.AccessibleRoleContainer }
+func (c *Calendar) AccessibilityRole() fyne.AccessibleRole     { return fyne.AccessibleRoleContainer }
 func (s *overlayGuard) AccessibilityRole() fyne.AccessibleRole { return fyne.AccessibleRoleContainer }
 
-// firstWords are those that an object shows first.
 func firstWords(o fyne.CanvasObject) string {
 	switch o := o.(type) {
 	case *fyne.Container:

@@ -5,6 +5,7 @@ import (
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/canvas"
+	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/driver/desktop"
 	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
@@ -50,7 +51,6 @@ func Group(items []*Tappable, at func() int, choose func(int), again func()) {
 	}
 }
 
-// The mark beside what is chosen.
 const (
 	barWidth = 4
 	barInset = 6 // above and below
@@ -62,7 +62,6 @@ func NewTappable(content fyne.CanvasObject, pressed func()) *Tappable {
 	return p
 }
 
-// Choose marks the content as the chosen one, or not.
 func (p *Tappable) Choose(chosen bool) {
 	if p.chosen != chosen {
 		p.chosen = chosen
@@ -83,7 +82,6 @@ func (p *Tappable) FocusLost() { p.focused = false; p.Refresh() }
 
 func (p *Tappable) TypedRune(rune) {}
 
-// TypedKey presses on Space and Enter.
 func (p *Tappable) TypedKey(e *fyne.KeyEvent) {
 	switch e.Name {
 	case fyne.KeyReturn, fyne.KeyEnter:
@@ -122,13 +120,12 @@ func (p *Tappable) MouseOut() {
 }
 
 func (p *Tappable) CreateRenderer() fyne.WidgetRenderer {
-	back, bar, ring := canvas.NewRectangle(color.Transparent), canvas.NewRectangle(color.Transparent), newRing()
-	return painted(&renderer{
-		objects: append([]fyne.CanvasObject{back, bar, p.Content}, ring.objects()...),
+	back, bar := canvas.NewRectangle(color.Transparent), canvas.NewRectangle(color.Transparent)
+	return newRinged(painted(&renderer{
+		objects: []fyne.CanvasObject{back, bar, p.Content},
 		least:   p.Content.MinSize,
 		layout: func(size fyne.Size) {
 			back.Resize(size)
-			ring.layout(size)
 			if p.underline {
 				place(bar, 0, size.Height-2, size.Width, 2)
 			} else {
@@ -153,9 +150,8 @@ func (p *Tappable) CreateRenderer() fyne.WidgetRenderer {
 			if p.hovered && back.FillColor == color.Transparent {
 				back.FillColor = th.Color(fynetheme.ColorNameHover, variant)
 			}
-			ring.show(th, p.focused, false)
 		},
-	})
+	}), p, func() bool { return p.focused })
 }
 
 // NewLink returns a text to be pressed that leads somewhere, with an icon, and shortens itself where there is no room.
@@ -167,12 +163,45 @@ func NewLink(icon fyne.Resource, text string, pressed func()) *Tappable {
 	return p
 }
 
-// NavItem is an entry of the sidebar: an icon and a word.
-func NavItem(icon fyne.Resource, text string, pressed func()) *Tappable {
-	return NavItemWith(icon, text, nil, pressed)
+// NavItem is an entry of the sidebar: an icon and a word, and a note at its end, which may be nil.
+func NavItem(icon fyne.Resource, text string, note fyne.CanvasObject, pressed func()) *Tappable {
+	return NewTappable(PadHV(12, 8, Across(widget.NewIcon(icon), NewLine(text), note)), pressed)
 }
 
-// NavItemWith is a NavItem with a note at its end.
-func NavItemWith(icon fyne.Resource, text string, note fyne.CanvasObject, pressed func()) *Tappable {
-	return NewTappable(PadHV(12, 8, Across(widget.NewIcon(icon), NewLine(text), note)), pressed)
+// Drop is a quiet word that opens a menu or a panel below itself.
+type Drop struct {
+	Tappable
+	line *Line
+}
+
+func NewDrop(text string, pressed func()) *Drop {
+	d := &Drop{line: NewCaption(text)}
+	d.line.Shorten = false
+	arrow := widget.NewIcon(fynetheme.NewColoredResource(fynetheme.MenuDropDownIcon(), theme.Secondary))
+	d.Content, d.OnPress = PadHV(6, 4, Row(2, d.line, Mark(16, arrow))), pressed
+	d.ExtendBaseWidget(d)
+	return d
+}
+
+func (d *Drop) SetText(text string) {
+	d.line.Set(text)
+	d.Content.Refresh()
+}
+
+// chipRoom is how wide the word of a chip gets.
+const chipRoom = 190
+
+// NewChip returns a word that is pressed to be rid of what it stands for.
+func NewChip(text string, remove func()) *Tappable {
+	line := NewCaption(text)
+	line.Colour = theme.Text
+	whole := fyne.MeasureText(text, fyne.CurrentApp().Settings().Theme().Size(line.Scale), fyne.TextStyle{}).Width
+	cross := widget.NewIcon(fynetheme.NewColoredResource(fynetheme.CancelIcon(), theme.Secondary))
+	back := NewBack(theme.Calm)
+	back.outline = theme.Line
+	p := NewTappable(nil, remove)
+	p.Says = func() string { return Removing(text) }
+	p.Content = container.NewStack(back, PadHV(8, 3, Row(4, Wide(min(whole+1, chipRoom), line), Mark(13, cross))))
+	p.Lines = []*Line{line}
+	return p
 }

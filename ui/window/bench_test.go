@@ -72,9 +72,9 @@ func (b *bench) send() {
 // grace lets the seconds pass in which something can be taken back.
 func (b *bench) grace() {
 	for b.window.grace.Busy() {
-		said := b.window.grace.Text()
+		said := b.window.grace.AccessibilityLabel()
 		b.pass(time.Second)
-		b.Until(func() bool { return b.window.grace.Text() != said })
+		b.Until(func() bool { return b.window.grace.AccessibilityLabel() != said })
 	}
 }
 

@@ -27,7 +27,6 @@ const (
 	toldKey     = "told-that-it-keeps-running"
 )
 
-// leaving is how far the window is with being closed.
 type leaving struct {
 	asking   bool           // the panel, whether there is a tray
 	question *widgets.PopUp // says where the window is found again; nil before the first time
@@ -95,7 +94,6 @@ func (w *Window) Rest() {
 	})
 }
 
-// quitting is how far the window is with ending the program.
 type quitting struct {
 	looking  bool           // whether something would be left undone
 	question *widgets.PopUp // nil before the first one
@@ -150,8 +148,11 @@ func (w *Window) leftUndone(drafts []office.Draft) string {
 
 // openSetup shows the wizard in place of the screens, with what was typed into it before.
 func (w *Window) openSetup() {
-	at := *w.env
-	w.setup = setup.New(&at, w.office, &w.answers, setup.Exits{Done: w.closeSetup, Demo: w.demoWay()})
+	at, exits := *w.env, setup.Exits{Done: w.closeSetup}
+	if w.options.StartDemo != nil {
+		exits.Demo = w.tryDemo
+	}
+	w.setup = setup.New(&at, w.office, &w.answers, exits)
 	at.Notice = w.setup.Say
 	w.hang(w.setup.Content())
 	w.setup.Focus()
@@ -170,7 +171,6 @@ func (w *Window) openOffice(path string) {
 	w.setup.OpenFile(path)
 }
 
-// closeSetup shows the screens.
 func (w *Window) closeSetup() {
 	w.setup = nil
 	w.answers = setup.Answers{}
@@ -185,14 +185,6 @@ func (w *Window) closeSetup() {
 type demo struct {
 	office Office
 	stop   func()
-}
-
-// demoWay starts the demo; nil where there is none.
-func (w *Window) demoWay() func() (cancel func()) {
-	if w.options.StartDemo == nil {
-		return nil
-	}
-	return w.tryDemo
 }
 
 // tryDemo shows the demo as soon as it has started; the returned function gives up waiting for it.
@@ -235,7 +227,7 @@ func (w *Window) LeaveDemo() {
 	w.own.Start(func(context.Context) { w.endDemo() })
 }
 
-// demoStrip says that this is the demo and, when it was started from the wizard, how to leave it.
+// demoBanner says that this is the demo and, when it was started from the wizard, how to leave it.
 func (w *Window) demoBanner() *widgets.Banner {
 	strip := widgets.NewBanner(theme.Calm, nil)
 	leave := ""
@@ -276,11 +268,8 @@ func (l *late[S]) ifMade(do func(S)) {
 	}
 }
 
-// open makes the screen, which is about to be shown.
 func (l *late[S]) open() { l.get() }
 
-// Content is where the screen stands, made or not.
 func (l *late[S]) Content() fyne.CanvasObject { return l.place }
 
-// Reload has the screen read anew what it shows, if it is made.
 func (l *late[S]) Reload() { l.ifMade(S.Reload) }

@@ -16,7 +16,6 @@ import (
 	"countersign/ui/widgets"
 )
 
-// drops is what is dragged onto the window.
 type drops struct {
 	dropHint  *widgets.DropHint
 	endDrops  func() // nil while the window is no drop target of its own
@@ -31,7 +30,7 @@ func (w *Window) takeDrops() {
 	if w.endDrops != nil || w.options.Target == nil || handle == 0 {
 		return
 	}
-	stop, err := w.options.Target(handle, drop.Window{Do: w.own.Do, Over: w.dragOver, Left: w.dragLeft, Fetching: w.fetching, Dropped: w.dropped,
+	stop, err := w.options.Target(handle, drop.Window{Do: w.own.Do, Over: w.dragOver, Left: w.clearLanding, Fetching: w.fetching, Dropped: w.dropped,
 		Shelf: func() drop.Shelf { return (*w.shown.Load()).NewDelivery() }})
 	if err != nil {
 		fyne.LogError("take what is dragged onto the window", err)
@@ -50,8 +49,6 @@ func (w *Window) dragOver(at drop.Point, files bool) (takes bool) {
 	w.dropHint.Take(does, place)
 	return true
 }
-
-func (w *Window) dragLeft() { w.clearLanding() }
 
 // noticeable is how long files may be on their way before that is shown: most are there at once, and nothing is to flash.
 const noticeable = 300 * time.Millisecond
@@ -82,7 +79,6 @@ func (w *Window) clearLanding() {
 	w.dropHint.Clear()
 }
 
-// dropped takes the files of a drop, and says why others are not among them.
 func (w *Window) dropped(at drop.Point, paths []string, wrong []error) {
 	w.clearLanding()
 	for _, err := range wrong {

@@ -306,7 +306,7 @@ func TestWhatIsDraggedOverTheWindowSeesWhereItWouldLand(t *testing.T) {
 		if takes := b.over(500, 300, c.files); takes != c.takes || b.window.dropHint.Takes() != c.takes || !strings.HasPrefix(b.window.dropHint.Text(), c.says) {
 			t.Errorf("%s: %v, %q", c.name, takes, b.window.dropHint.Text())
 		}
-		b.window.dragLeft()
+		b.window.clearLanding()
 		if b.window.dropHint.Text() != "" {
 			t.Errorf("%s: the sign stays", c.name)
 		}
@@ -344,7 +344,7 @@ func TestFilesThatAreOnTheirWayAreShown(t *testing.T) {
 	b.window.fetching(true)
 	b.over(500, 300, true)
 	says("while something else is over the window", "Drop to send")
-	b.window.dragLeft()
+	b.window.clearLanding()
 	says("when that has left", "Fetching")
 	b.window.fetching(false)
 	b.window.dropped(drop.Point{}, []string{b.file("a.pdf", 10)}, nil)
@@ -367,12 +367,12 @@ func TestADropThatNothingCanComeOfIsRefusedWithASentence(t *testing.T) {
 	b.window.Go(showSettings)
 	b.window.dropped(drop.Point{}, []string{b.file("a.pdf", 10)}, nil)
 	b.Settle()
-	if b.window.at != showSettings || !strings.Contains(b.window.notice.Text(), "Nothing can be dropped in Settings") {
-		t.Errorf("said is %q", b.window.notice.Text())
+	if b.window.at != showSettings || !strings.Contains(b.window.notice.AccessibilityLabel(), "Nothing can be dropped in Settings") {
+		t.Errorf("said is %q", b.window.notice.AccessibilityLabel())
 	}
 	b.window.dropped(drop.Point{}, nil, []error{message.Error(message.DropNoFile(), errors.New("a link"))})
-	if !strings.Contains(b.window.notice.Text(), "Only files can be dropped") {
-		t.Errorf("said is %q", b.window.notice.Text())
+	if !strings.Contains(b.window.notice.AccessibilityLabel(), "Only files can be dropped") {
+		t.Errorf("said is %q", b.window.notice.AccessibilityLabel())
 	}
 }
 

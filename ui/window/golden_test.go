@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/canvas"
@@ -109,9 +108,9 @@ func say(b *bench) {
 func fill(b *bench) {
 	b.window.Add([]string{b.file("Lease Sonnenweg 4.pdf", 48_211), b.file("House rules.pdf", 1_204_000)})
 	b.Settle()
-	b.window.compose.get().Fill(office.NewPackage{Message: "Here is the lease as we discussed it on the phone.", Sequential: true,
+	b.window.compose.get().Fill(office.Form{Message: "Here is the lease as we discussed it on the phone.", Sequential: true,
 		Signers: []office.Signer{{FirstName: "Jan", LastName: "Weber", Email: "jan.weber@example.com"}, {FirstName: "Ana", LastName: "Ruiz", Email: "ana.ruiz@example.com"}},
-		Due:     time.Date(2026, 11, 30, 23, 59, 59, 0, officetest.Now.Location())})
+		Due:     "2026-11-30"})
 }
 
 // pressed is a package that is about to be sent, and can be taken back.
@@ -219,7 +218,7 @@ func TestWhatIsShortenedKeepsItsEnd(t *testing.T) {
 		world.Waiting[1].Name = strings.Repeat("A letter to be signed by everybody in the house, ", 3) + "second version"
 		b := newBench(t, world)
 		b.window.Add([]string{b.file(strings.Repeat("The lease of the flat in Sonnenweg ", 5)+"4 b.pdf", 10)})
-		b.window.compose.get().Fill(office.NewPackage{Message: "hello", Signers: world.Rows[0].Signers})
+		b.window.compose.get().Fill(office.Form{Message: "hello", Signers: world.Rows[0].Signers})
 		b.Settle()
 		b.window.window.Resize(screentest.Small)
 		shortened := 0

@@ -64,7 +64,7 @@ func TestWhatIsWrongIsTickedNowhere(t *testing.T) {
 
 func TestTroubleWithAFolderThatSendsLeadsToTheFolders(t *testing.T) {
 	b := newBench(t, officetest.Busy())
-	b.window.act(agent.Issue{ID: "hot-folder", Severity: agent.Problem, Message: message.SendFolderStopped("Scans"), Action: agent.ActFolders}, nil)
+	b.window.Act(agent.Issue{ID: "hot-folder", Severity: agent.Problem, Message: message.SendFolderStopped("Scans"), Action: agent.ActFolders}, nil)
 	b.Settle()
 	if b.window.at != showSettings || !strings.Contains(screentest.Text(b.window.settings.get().Content()), "Watched folders") {
 		t.Errorf("at %d:\n%s", b.window.at, screentest.Text(b.window.settings.get().Content()))
@@ -369,7 +369,7 @@ func (b *bench) openers(try func(what string, open func())) {
 	b.tray = false
 	try("closing without a tray", b.window.Hide)
 	try("the folder", b.window.settings.get().PickFolder)
-	b.window.compose.get().Fill(office.NewPackage{Message: "typed", Signers: signers(1)})
+	b.window.compose.get().Fill(office.Form{Message: "typed", Signers: signers(1)})
 	try("beginning anew", func() { b.window.SendLike(office.NewPackage{Message: "another", Signers: signers(2)}) })
 	b.Office.Change(office.OutboxChanged, func(o *officetest.Office) {
 		o.Waiting = append(o.Waiting, office.Draft{ID: "d9", State: office.DraftUnknown})

@@ -77,7 +77,7 @@ func TestStatesAndFaultsAreSaid(t *testing.T) {
 
 	b = newBench(t, officetest.Busy())
 	fill(b)
-	b.window.compose.get().Fill(office.NewPackage{Message: "typed", Signers: []office.Signer{{Email: "nobody"}}})
+	b.window.compose.get().Fill(office.Form{Message: "typed", Signers: []office.Signer{{Email: "nobody"}}})
 	b.window.compose.get().Send()
 	b.Settle()
 	b.says("E-mail, Signer 1, text field, nobody, Enter")

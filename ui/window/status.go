@@ -58,7 +58,6 @@ func (m *statusView) show(s agent.Status) {
 	widgets.Remake(m.facts, m.factsOf(s)...)
 }
 
-// issue is one thing that is wrong, with its one action.
 func (m *statusView) issue(issue agent.Issue) fyne.CanvasObject {
 	mark, colour := theme.MarkNext, theme.Surface
 	switch issue.Severity {
@@ -69,8 +68,7 @@ func (m *statusView) issue(issue agent.Issue) fyne.CanvasObject {
 	}
 	text := widget.NewLabel(i18n.Message(issue.Message))
 	text.Wrapping = fyne.TextWrapWord
-	since := widgets.NewCaption(i18n.Since(m.window.options.Now(), issue.Since))
-	since.Shorten = false
+	since := widgets.NewCaption(i18n.Since(m.window.options.Now(), issue.Since)).Whole()
 	right := widgets.Row(8, since)
 	if word := i18n.Action(issue.Action); word != "" {
 		button := widgets.NewButton(word, nil)
@@ -86,16 +84,6 @@ func (m *statusView) issue(issue agent.Issue) fyne.CanvasObject {
 	return widgets.On(colour, widgets.PadHV(12, 8, widgets.Across(widget.NewIcon(mark.Resource()), text, right)))
 }
 
-// leads says whether an action leads to a screen, so that its button can be pressed again at once.
-func leads(a agent.Action) bool {
-	switch a {
-	case agent.ActSignIn, agent.ActSettings, agent.ActFolders, agent.ActChooseFolder, agent.ActReview, agent.ActNetwork:
-		return true
-	}
-	return false
-}
-
-// factsOf are lines of a name and how it stands.
 func (m *statusView) factsOf(s agent.Status) []fyne.CanvasObject {
 	service, public, reported, packages, saved := lang.L("Signing service"), lang.L("Public address"), lang.L("Events"), lang.L("Packages"), lang.L("Saved files")
 	column := float32(150)
@@ -140,10 +128,8 @@ func spoiled(mark theme.Mark, issues []agent.Issue, ids ...string) theme.Mark {
 	return mark
 }
 
-// named is what a line is about, never cut.
 func named(name string) *widgets.Line {
-	l := widgets.NewCaption(name)
-	l.Shorten = false
+	l := widgets.NewCaption(name).Whole()
 	return l
 }
 
@@ -173,7 +159,6 @@ func (m *statusView) addressOf(t agent.TunnelStatus) (theme.Mark, string) {
 	return theme.MarkLater, lang.L("Not connected")
 }
 
-// showHealth shows the issue that matters most, or nothing.
 func (w *Window) showHealth(s agent.Status) {
 	issue, others := env.Problem(s.Health)
 	w.issue = issue
@@ -190,41 +175,33 @@ func (w *Window) showHealth(s agent.Status) {
 	if others > 0 {
 		notes = append(notes, lang.N("{{.PluralCount}} more problems", others))
 	}
-	w.health.Say(i18n.Message(issue.Message), strings.Join(notes, ", "), i18n.Action(issue.Action), func() { w.act(issue, nil) })
+	w.health.Say(i18n.Message(issue.Message), strings.Join(notes, ", "), i18n.Action(issue.Action), func() { w.Act(issue, nil) })
 }
 
-// act does what the button of an issue says: here where it leads to a screen, else through the office. done, which may
-// be nil, is called when the office has done its part.
-func (w *Window) act(issue agent.Issue, done func()) {
+// Act does what the button of an issue says: here where it leads to a screen, else through the office. done, which may be nil, is
+// called when that is done, and the button can be pressed again.
+func (w *Window) Act(issue agent.Issue, done func()) {
+	if done == nil {
+		done = func() {}
+	}
 	switch issue.Action {
 	case agent.ActSignIn:
 		w.account.signIn("")
-		return
 	case agent.ActSettings:
 		w.ShowSettings()
-		return
 	case agent.ActFolders:
 		w.ShowSettings()
 		w.settings.get().ShowFolders()
-		return
 	case agent.ActChooseFolder:
 		w.ShowSettings()
 		w.settings.get().PickFolder()
-		return
 	case agent.ActReview:
 		w.ShowCompose()
-		return
 	case agent.ActNetwork:
 		w.env.OpenAddress(w.office.NetworkPage())
-		if done != nil {
-			done()
-		}
-		return
 	case agent.ActQuit:
 		w.options.Quit()
-		return
-	}
-	if issue.Action == agent.ActTakeBack {
+	case agent.ActTakeBack:
 		widgets.Ask(w.env.Window.Canvas(), widgets.Question{
 			Title: lang.L("Take the office back?"),
 			Text:  lang.L("Do this only if the file was never brought over, or the other computer is out of use. You then sign in here again."),
@@ -232,8 +209,11 @@ func (w *Window) act(issue agent.Issue, done func()) {
 			OnDo: func() { w.try(issue, done) }, OnSafe: done,
 		})
 		return
+	default:
+		w.try(issue, done)
+		return
 	}
-	w.try(issue, done)
+	done()
 }
 
 func (w *Window) try(issue agent.Issue, done func()) {
@@ -242,17 +222,13 @@ func (w *Window) try(issue agent.Issue, done func()) {
 		if err != nil {
 			w.env.Notice(i18n.Again(err, w.health.Text()))
 		}
-		if done != nil {
-			done()
-		}
+		done()
 		w.status.Ask()
 	})
 }
 
-// lastSaved is how many saved files the tray offers.
 const lastSaved = 5
 
-// lastUsed is how many templates the tray offers.
 const lastUsed = 5
 
 // overview is what the strip, the status screen, the account and the tray show.
@@ -266,7 +242,7 @@ type overview struct {
 	update    office.Update
 }
 
-func overviewOf(office Office) (overview, error) {
+func overviewOf(office trayOffice) (overview, error) {
 	status, err1 := office.Status()
 	saved, err2 := office.Saved(lastSaved)
 	used, err3 := office.UsedTemplates(lastUsed)
@@ -309,7 +285,11 @@ func (w *Window) soon(deed env.Undoable) { w.grace.Begin(deed.Says, lang.L("Undo
 
 // later calls f on the window's goroutine when d has passed, unless the view is left by then.
 func (w *Window) later(d time.Duration, f func()) {
-	pool, passed := w.watcher, w.options.After(d)
+	w.after(w.watcher, d, f)
+}
+
+func (w *Window) after(pool *async.Pool, d time.Duration, f func()) {
+	passed := w.options.After(d)
 	pool.Start(func(ctx context.Context) {
 		select {
 		case <-ctx.Done():
@@ -322,7 +302,7 @@ func (w *Window) later(d time.Duration, f func()) {
 // account is the foot of the sidebar: who is signed in, and the way in and out.
 type account struct {
 	env     *env.Env
-	office  Office
+	office  accounts
 	content *fyne.Container
 
 	known    bool // the office has told who is signed in
@@ -335,7 +315,7 @@ type account struct {
 	problem  *widget.Label
 }
 
-func newAccount(d *env.Env, o Office) *account {
+func newAccount(d *env.Env, o accounts) *account {
 	a := &account{env: d, office: o, content: container.NewStack(), problem: widget.NewLabel("")}
 	a.problem.Wrapping, a.problem.SizeName = fyne.TextWrapWord, theme.Caption
 	a.problem.Importance = widget.DangerImportance
@@ -346,7 +326,6 @@ func newAccount(d *env.Env, o Office) *account {
 	return a
 }
 
-// show takes what the office says.
 func (a *account) show(s agent.Status) {
 	a.known, a.signedIn, a.who = true, s.SignedIn, s.Account.Email
 	if a.who == "" && s.SignedIn {
@@ -374,8 +353,7 @@ func (a *account) draw() {
 			widgets.Across(widget.NewIcon(theme.MarkSigned.Resource()), state, more), widgets.NewFullCaption(a.who))...)}
 	case a.known:
 		state := widgets.NewCaption(lang.L("Not signed in"))
-		in := widgets.NewButtonWithIcon(lang.L("Sign in"), fynetheme.LoginIcon(), func() { a.signIn("") })
-		in.Importance = widget.HighImportance
+		in := widgets.NewButtonWithIcon(lang.L("Sign in"), fynetheme.LoginIcon(), func() { a.signIn("") }).Primary()
 		parts.Add(widgets.Across(widget.NewIcon(theme.MarkLater.Resource()), state, nil))
 		parts.Add(in)
 	}

@@ -16,6 +16,7 @@ import (
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/ui/async"
+	"countersign/ui/compose"
 	"countersign/ui/env"
 	"countersign/ui/i18n"
 )
@@ -34,7 +35,6 @@ type tray struct {
 // traySize suits panels of 22 px at up to three times the density; larger icons cost time on D-Bus.
 const traySize = 64
 
-// pauseFor is how long notifications are paused from the tray.
 const pauseFor = time.Hour
 
 func newTray(app fyne.App, w *Window) *tray {
@@ -56,7 +56,7 @@ func (t *tray) items(state, account string, o overview) []*fyne.MenuItem {
 	if issue, _ := env.Problem(o.status.Health); !issue.Message.IsZero() {
 		items[0] = fyne.NewMenuItem(state, func() { w.Show(); w.ShowProblem(issue.ID) })
 		if word := i18n.Action(issue.Action); word != "" {
-			items = append(items, fyne.NewMenuItem(word, func() { w.Show(); w.act(issue, nil) }))
+			items = append(items, fyne.NewMenuItem(word, func() { w.Show(); w.Act(issue, nil) }))
 		}
 	}
 	if stuck := w.packages.Stuck(); stuck.Count > 0 {
@@ -101,13 +101,16 @@ func (t *tray) items(state, account string, o overview) []*fyne.MenuItem {
 
 // templateItem leads to a package from a template: one of those used last, or any.
 func (w *Window) templateItem(used []office.UsedTemplate) *fyne.MenuItem {
-	all := func() { w.Show(); w.ShowTemplates() }
+	all := func() { w.Show(); w.goCompose((*compose.Screen).ChooseTemplate) }
 	if len(used) == 0 {
 		return fyne.NewMenuItem(lang.L("New from template…"), all)
 	}
 	var list []*fyne.MenuItem
 	for _, t := range used {
-		list = append(list, fyne.NewMenuItem(shorten(t.Name), func() { w.Show(); w.newFrom(t) }))
+		list = append(list, fyne.NewMenuItem(shorten(t.Name), func() {
+			w.Show()
+			w.goCompose(func(s *compose.Screen) { s.FromTemplate(t.ID, t.Name) })
+		}))
 	}
 	list = append(list, fyne.NewMenuItemSeparator(), fyne.NewMenuItem(lang.L("All templates…"), all))
 	item := fyne.NewMenuItem(lang.L("New from template"), nil)
@@ -134,13 +137,11 @@ func savedNames(saved []office.Job) (names []string) {
 
 func pathOf(j office.Job) string { return filepath.Join(j.Folder, filepath.FromSlash(j.Target)) }
 
-// showUpdate shows what is known of newer versions.
 func (w *Window) showUpdate() {
 	w.Go(showSettings)
 	w.settings.get().ShowProgram()
 }
 
-// pause pauses notifications until then, or resumes them.
 func (w *Window) pause(until time.Time) {
 	office := w.office
 	async.Try(w.pool, func(context.Context) error { office.Snooze(until); return nil }, func(error) { w.status.Ask() })
@@ -177,7 +178,6 @@ func (t *tray) icon(state assets.Tray) {
 	t.app.SetSystemTrayIcon(fyne.NewStaticResource(fmt.Sprintf("tray-%s.png", state), data))
 }
 
-// point says what is shown over the icon.
 func (t *tray) point(text string) {
 	if t.tip != text && t.window.options.Tooltip != nil {
 		t.tip = text

@@ -30,7 +30,6 @@ import (
 	"countersign/ui/widgets"
 )
 
-// bars are what is said around the screens.
 type bars struct {
 	issue  agent.Issue // the one the strip shows
 	health *widgets.Banner
@@ -38,7 +37,6 @@ type bars struct {
 	grace  *widgets.UndoBar
 }
 
-// pages are the screens, and the way to each.
 type pages struct {
 	packages   *packages.Screen
 	compose    *late[*compose.Screen]
@@ -173,7 +171,7 @@ func (w *Window) build() {
 	icons := []fyne.Resource{fynetheme.StorageIcon(), fynetheme.MailSendIcon(), fynetheme.HistoryIcon(), fynetheme.InfoIcon(), fynetheme.SettingsIcon(), fynetheme.HelpIcon()}
 	list := widgets.Stack(4)
 	for i, name := range names {
-		item := widgets.NavItem(icons[i], name, func() { w.Go(i) })
+		item := widgets.NavItem(icons[i], name, nil, func() { w.Go(i) })
 		if i == showCompose {
 			item = w.navToSend(icons[i], name)
 		}
@@ -199,11 +197,10 @@ func (w *Window) build() {
 	w.hang(w.main)
 }
 
-// navToSend is the entry of Send, with a note while something there waits for the person.
 func (w *Window) navToSend(icon fyne.Resource, name string) *widgets.Tappable {
 	note := widgets.NewCaption(lang.L("Draft"))
 	note.Colour, note.Shorten = theme.Ink, false
-	item := widgets.NavItemWith(icon, name, note, func() { w.Go(showCompose) })
+	item := widgets.NavItem(icon, name, note, func() { w.Go(showCompose) })
 	note.Hide()
 	w.waiting = func(waits bool) {
 		if note.Hidden == waits {

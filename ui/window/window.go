@@ -33,7 +33,6 @@ import (
 	"countersign/ui/widgets"
 )
 
-// looks is the language and the look of what is shown.
 type looks struct {
 	sharpens      bool // see staySharp
 	drawn         int  // how fine the screen was when texts were drawn last; 0 before
@@ -53,13 +52,31 @@ type Office interface {
 	setup.Office
 	about.Office
 
+	accounts
+	trayOffice
+	NetworkPage() string
+}
+
+// accounts is what the foot of the sidebar needs of the agent.
+type accounts interface {
+	SignIn(ctx context.Context, options agent.SignInOptions, open func(address string) error) error
+	Paste(address string) error
+	SignOut(ctx context.Context) error
+	Status() (agent.Status, error)
+}
+
+// trayOffice is what the tray needs of the agent, with a window or without one.
+type trayOffice interface {
+	Settings() office.Settings
 	Watch() (changes <-chan office.Change, stop func())
-	Snooze(until time.Time)
-	Snoozed() time.Time
+	Status() (agent.Status, error)
 	Saved(limit int) ([]office.Job, error)
 	UsedTemplates(limit int) ([]office.UsedTemplate, error)
-	NetworkPage() string
-	SignOut(ctx context.Context) error
+	TemplatesOffered() bool
+	Update() office.Update
+	Snooze(until time.Time)
+	Snoozed() time.Time
+	SignIn(ctx context.Context, options agent.SignInOptions, open func(address string) error) error
 }
 
 // Options are what a window is made of. All fields but Comfort, Still, Tooltip, Demo, After, StartDemo, Autostart and Target are
@@ -86,7 +103,6 @@ type Options struct {
 	Target func(window uintptr, w drop.Window) (stop func(), err error)
 }
 
-// screen is one of the pages beside the sidebar.
 type screen interface {
 	Content() fyne.CanvasObject
 	Reload()
@@ -176,65 +192,36 @@ func (w *Window) ShowPackage(id string) {
 	}
 }
 
-func (w *Window) ShowHelp() { w.Go(showAbout) }
-
 func (w *Window) Quit() { w.options.Quit() }
 
-// ShowStatus shows what is wrong, and how the office is connected.
 func (w *Window) ShowStatus() { w.Go(showStatus) }
 
 func (w *Window) ShowSettings() { w.Go(showSettings) }
 
-func (w *Window) ShowCompose() {
+// goCompose shows Send and does something there; in the wizard, nothing.
+func (w *Window) goCompose(do func(*compose.Screen)) {
 	w.Go(showCompose)
 	if w.setup == nil {
-		w.compose.get().Focus()
+		do(w.compose.get())
 	}
 }
 
-func (w *Window) ShowTemplates() {
-	w.Go(showCompose)
-	if w.setup == nil {
-		w.compose.get().ChooseTemplate()
-	}
-}
+func (w *Window) ShowCompose() { w.goCompose((*compose.Screen).Focus) }
 
-func (w *Window) newFrom(t office.UsedTemplate) {
-	w.Go(showCompose)
-	if w.setup == nil {
-		w.compose.get().FromTemplate(t.ID, t.Name)
-	}
-}
+func (w *Window) EditDraft(d office.Draft) { w.goCompose(func(s *compose.Screen) { s.Edit(d) }) }
 
-func (w *Window) EditDraft(d office.Draft) {
-	w.Go(showCompose)
-	w.compose.get().Edit(d)
-}
-
-// Act does what can be done about an issue.
-func (w *Window) Act(issue agent.Issue, done func()) {
-	w.act(issue, done)
-	if done != nil && leads(issue.Action) {
-		done()
-	}
-}
-
-// ShowProblem shows an issue among everything that is wrong.
 func (w *Window) ShowProblem(id string) {
 	w.Go(showPackages)
 	w.packages.ShowProblem(id)
 }
 
-// SignIn begins a sign-in in the browser, which the foot of the sidebar follows.
 func (w *Window) SignIn(prompt string) { w.account.signIn(prompt) }
 
 // SignOut signs out once the person has confirmed it, and shows at the foot of the sidebar how that went.
 func (w *Window) SignOut() { w.account.askSignOut() }
 
-// SendLike shows the screen for a new package, filled in like an earlier one.
 func (w *Window) SendLike(draft office.NewPackage) {
-	w.Go(showCompose)
-	w.compose.get().Like(draft)
+	w.goCompose(func(s *compose.Screen) { s.Like(draft) })
 }
 
 func (w *Window) Show() {
@@ -259,7 +246,6 @@ func (w *Window) Add(paths []string) {
 	w.compose.get().Add(send)
 }
 
-// readSettings follows the settings that concern the window itself.
 func (w *Window) readSettings() {
 	o := w.office
 	async.Then(w.pool, func(context.Context) (office.Settings, error) { return o.Settings(), nil },
@@ -342,7 +328,7 @@ func (w *Window) changed(change office.Change) {
 // Bare is the tray of an office that has no window: what it shows, and what can be done there without one. It needs no
 // driver of Fyne's. Its methods may be called from any goroutine.
 type Bare struct {
-	Office Office
+	Office trayOffice
 	System env.System
 	Now    func() time.Time
 	Why    func() // tells why there is no window
@@ -350,7 +336,6 @@ type Bare struct {
 	Report func(error) // of what was tried here
 }
 
-// BareTray is what the tray shows.
 type BareTray struct {
 	Icon    assets.Tray
 	Tooltip string
@@ -366,7 +351,6 @@ func (t BareTray) Until(now time.Time) <-chan time.Time {
 	return time.After(t.changes.Sub(now))
 }
 
-// Same says whether two menus read the same.
 func (t BareTray) Same(other BareTray) bool {
 	return slices.EqualFunc(t.Entries, other.Entries, func(a, b BareEntry) bool { return a.Label == b.Label && a.leads == b.leads })
 }
@@ -437,8 +421,7 @@ func (w *Window) show(s office.Subject) {
 		w.ShowProblem(id)
 	}
 	if id, ok := s.Draft(); ok {
-		w.Go(showCompose)
-		w.compose.get().ShowDraft(id)
+		w.goCompose(func(s *compose.Screen) { s.ShowDraft(id) })
 	}
 	if _, ok := s.HotFolder(); ok || s == office.ActivitySubject {
 		w.Go(showActivity)
@@ -487,21 +470,13 @@ func (w *Window) staySharp() {
 
 // lookAgain looks once more, and then again, unless the window is hidden by then: nobody sees it, and the program is to be idle.
 func (w *Window) lookAgain() {
-	passed := w.options.After(lookEvery)
-	w.own.Start(func(ctx context.Context) {
-		select {
-		case <-ctx.Done():
+	w.after(w.own, lookEvery, func() {
+		if w.resting {
+			w.sharpens = false
 			return
-		case <-passed:
 		}
-		w.own.Do(func() {
-			if w.resting {
-				w.sharpens = false
-				return
-			}
-			w.drawn = w.sharpen(w.drawn)
-			w.lookAgain()
-		})
+		w.drawn = w.sharpen(w.drawn)
+		w.lookAgain()
 	})
 }
 
