@@ -24,6 +24,7 @@ import (
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/issuer"
 	"countersign/internal/agent/loop"
+	"countersign/internal/agent/loop/looptest"
 	"countersign/internal/esign"
 	"countersign/internal/locations"
 	"countersign/internal/office"
@@ -289,46 +290,44 @@ func TestAnObjectThatCannotBeWorkedOnIsLeftAloneAndTheRestIsNot(t *testing.T) {
 
 func TestAPackageWhoseRecordCannotBeReadIsReadFromTheServiceAndHoldsUpNoOther(t *testing.T) {
 	for name, lost := range map[string]bool{"its record": false, "all that is known of it": true} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				a, c, stop := quietOffice(t, 3)
-				time.Sleep(time.Minute)
-				stopped := a.p
-				stop()
-				if c.count("/packages/p1/status") == 0 {
-					t.Error("it was not known")
-				}
-				spoilRecord(t, locations.State(stopped.DataDir), `"id":"p1"`, lost)
-				service := &canned{}
-				stopped.HTTP = &http.Client{Transport: service}
-				b, end := startAgain(t, stopped)
-				time.Sleep(time.Minute)
-				receive(t, b, map[string]string{"action": "package_executed", "eventId": "e1", "packageId": "p1"})
-				receive(t, b, map[string]string{"action": "package_executed", "eventId": "e2", "packageId": "p2"})
-				time.Sleep(time.Minute)
-				if service.count("/packages/p0/status") == 0 || service.count("/packages/p2/status") == 0 {
-					t.Error("not every other package was asked about")
-				}
-				if asked := service.count("/packages/p1/status") > 0; asked == lost {
-					t.Errorf("it was asked about: %v", asked)
-				}
-				if e := must(b.Status()).Events; e.Pending != 0 || (e.Problems == 1) != lost {
-					t.Errorf("events: %+v", e)
-				}
-				if b.Health.Has(health.RecordsUnreadable) != lost || b.Health.Has(health.DataNotWritten) || b.Health.Has(health.Stopped("reconcile")) || b.Health.Has(health.Stopped("events")) {
-					t.Errorf("health: %+v", b.Health.List())
-				}
-				if p := b.packageOrZero("p1"); !lost && (p.State != office.PackageExecuted || p.Checked.IsZero()) {
-					t.Errorf("it was not read from the service: %+v", p)
-				}
-				if n := len(must(b.Lines())); n != 3 && !lost || n < 2 {
-					t.Errorf("%d packages are listed", n)
-				}
-				end()
-				if aside, _ := filepath.Glob(locations.State(stopped.DataDir) + ".damaged*"); len(aside) > 0 {
-					t.Errorf("the whole file was set aside: %v", aside)
-				}
-			})
+		looptest.Bubble(t, name, func(t *testing.T) {
+			a, c, stop := quietOffice(t, 3)
+			time.Sleep(time.Minute)
+			stopped := a.p
+			stop()
+			if c.count("/packages/p1/status") == 0 {
+				t.Error("it was not known")
+			}
+			spoilRecord(t, locations.State(stopped.DataDir), `"id":"p1"`, lost)
+			service := &canned{}
+			stopped.HTTP = &http.Client{Transport: service}
+			b, end := startAgain(t, stopped)
+			time.Sleep(time.Minute)
+			receive(t, b, map[string]string{"action": "package_executed", "eventId": "e1", "packageId": "p1"})
+			receive(t, b, map[string]string{"action": "package_executed", "eventId": "e2", "packageId": "p2"})
+			time.Sleep(time.Minute)
+			if service.count("/packages/p0/status") == 0 || service.count("/packages/p2/status") == 0 {
+				t.Error("not every other package was asked about")
+			}
+			if asked := service.count("/packages/p1/status") > 0; asked == lost {
+				t.Errorf("it was asked about: %v", asked)
+			}
+			if e := must(b.Status()).Events; e.Pending != 0 || (e.Problems == 1) != lost {
+				t.Errorf("events: %+v", e)
+			}
+			if b.Health.Has(health.RecordsUnreadable) != lost || b.Health.Has(health.DataNotWritten) || b.Health.Has(health.Stopped("reconcile")) || b.Health.Has(health.Stopped("events")) {
+				t.Errorf("health: %+v", b.Health.List())
+			}
+			if p := b.packageOrZero("p1"); !lost && (p.State != office.PackageExecuted || p.Checked.IsZero()) {
+				t.Errorf("it was not read from the service: %+v", p)
+			}
+			if n := len(must(b.Lines())); n != 3 && !lost || n < 2 {
+				t.Errorf("%d packages are listed", n)
+			}
+			end()
+			if aside, _ := filepath.Glob(locations.State(stopped.DataDir) + ".damaged*"); len(aside) > 0 {
+				t.Errorf("the whole file was set aside: %v", aside)
+			}
 		})
 	}
 }

@@ -11,12 +11,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"countersign/internal/agent/account"
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/issuer"
+	"countersign/internal/agent/loop/looptest"
 	"countersign/internal/esign"
 	"countersign/internal/message"
 	"countersign/internal/office"
@@ -27,46 +27,44 @@ import (
 
 func TestAListThatDoesNotSayWhenSomethingWasFinishedHidesNothingThatIsNew(t *testing.T) {
 	for name, times := range map[string]string{"no times": "", "when it was made alone": `,"timeCreated":"1999-12-01T10:00:00Z"`} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var mu sync.Mutex
-				items := ""
-				add := func(id string) {
-					mu.Lock()
-					defer mu.Unlock()
-					if items != "" {
-						items += ","
-					}
-					items += `{"packageId":"` + id + `","state":"executed"` + times + `}`
+		looptest.Bubble(t, name, func(t *testing.T) {
+			var mu sync.Mutex
+			items := ""
+			add := func(id string) {
+				mu.Lock()
+				defer mu.Unlock()
+				if items != "" {
+					items += ","
 				}
-				add("old")
-				a, c, stop := quietOffice(t, 0, func(p *Params) {
-					service := p.HTTP.Transport.(*canned)
-					service.say = func(path string) string {
-						switch {
-						case strings.HasSuffix(path, "/packages/list"):
-							mu.Lock()
-							defer mu.Unlock()
-							return `{"items":[` + items + `]}`
-						case strings.HasSuffix(path, "/status"):
-							return `{"state":"executed","documents":[{"documentId":"d"}]}`
-						case strings.HasSuffix(path, "/download"):
-							return "%PDF-1.7\n" + path + "\n%%EOF\n"
-						}
-						return ""
+				items += `{"packageId":"` + id + `","state":"executed"` + times + `}`
+			}
+			add("old")
+			a, c, stop := quietOffice(t, 0, func(p *Params) {
+				service := p.HTTP.Transport.(*canned)
+				service.say = func(path string) string {
+					switch {
+					case strings.HasSuffix(path, "/packages/list"):
+						mu.Lock()
+						defer mu.Unlock()
+						return `{"items":[` + items + `]}`
+					case strings.HasSuffix(path, "/status"):
+						return `{"state":"executed","documents":[{"documentId":"d"}]}`
+					case strings.HasSuffix(path, "/download"):
+						return "%PDF-1.7\n" + path + "\n%%EOF\n"
 					}
-				})
-				defer stop()
-				time.Sleep(2 * time.Hour)
-				add("new")
-				time.Sleep((7*24 + 12) * time.Hour)
-				if c.count("/packages/new/status") == 0 || must(a.Status()).Packages.Saved != 1 {
-					t.Error("what was finished later, without an event, is not saved")
-				}
-				if c.count("/packages/old/status") != 0 {
-					t.Error("what was finished before the sign-in was asked for")
+					return ""
 				}
 			})
+			defer stop()
+			time.Sleep(2 * time.Hour)
+			add("new")
+			time.Sleep((7*24 + 12) * time.Hour)
+			if c.count("/packages/new/status") == 0 || must(a.Status()).Packages.Saved != 1 {
+				t.Error("what was finished later, without an event, is not saved")
+			}
+			if c.count("/packages/old/status") != 0 {
+				t.Error("what was finished before the sign-in was asked for")
+			}
 		})
 	}
 }

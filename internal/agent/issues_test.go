@@ -7,10 +7,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"countersign/internal/agent/health"
+	"countersign/internal/agent/loop/looptest"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/sandbox"
@@ -103,62 +103,60 @@ func TestAPackageThatIsListedInPartIsSavedInPartAndNotComplete(t *testing.T) {
 		"one that is nothing":     {first + `,null`, first + "," + second, 2},
 		"one that was none after": {first + `,{}`, first, 1},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var mu sync.Mutex
-				listed, told, begun := c.before, 0, false
-				answered := func(path string) string {
-					mu.Lock()
-					defer mu.Unlock()
-					switch {
-					case !begun:
-					case strings.HasSuffix(path, "/p0/status"):
-						return `{"state":"executed","documents":[` + listed + `]}`
-					case strings.HasSuffix(path, "/download"):
-						return "%PDF-1.7\n" + path + "\n%%EOF\n"
-					}
-					return ""
-				}
-				a, _, stop := quietOffice(t, 1, func(p *Params) {
-					p.HTTP.Transport.(*canned).say = answered
-					p.Notify = func(n office.Notice) error {
-						mu.Lock()
-						defer mu.Unlock()
-						if strings.HasPrefix(n.Title, "Everyone has signed") && !strings.Contains(n.Title, ", but") {
-							told++
-						}
-						return nil
-					}
-				})
-				defer stop()
-				time.Sleep(time.Second)
-				mu.Lock()
-				begun = true
-				mu.Unlock()
-				receive(t, a, map[string]string{"action": "package_executed", "eventId": "e", "packageId": "p0"})
-				time.Sleep(time.Minute)
-				row, _, _ := a.Package("p0")
-				if row.FilesDone != 1 || row.Saved || row.Planned || row.Final() {
-					t.Errorf("listed in part: %d of %d files, saved %v, planned %v", row.FilesDone, row.FilesTotal, row.Saved, row.Planned)
-				}
-				time.Sleep(office.WithheldAfter + time.Hour)
-				mu.Lock()
-				if told != 0 || !a.Health.Has(health.FilesRefused) {
-					t.Errorf("after an hour: told %d times, health %+v", told, a.Health.List())
-				}
-				listed = c.after
-				mu.Unlock()
-				time.Sleep(2 * time.Hour)
-				row, _, _ = a.Package("p0")
-				if row.FilesDone != c.files || row.FilesTotal != c.files || !row.Saved || !row.Final() || !row.Problem.IsZero() {
-					t.Errorf("listed in full: %d of %d files, saved %v, problem %q", row.FilesDone, row.FilesTotal, row.Saved, row.Problem)
-				}
+		looptest.Bubble(t, name, func(t *testing.T) {
+			var mu sync.Mutex
+			listed, told, begun := c.before, 0, false
+			answered := func(path string) string {
 				mu.Lock()
 				defer mu.Unlock()
-				if told != 1 || a.Health.Has(health.FilesRefused) {
-					t.Errorf("in the end: told %d times, health %+v", told, a.Health.List())
+				switch {
+				case !begun:
+				case strings.HasSuffix(path, "/p0/status"):
+					return `{"state":"executed","documents":[` + listed + `]}`
+				case strings.HasSuffix(path, "/download"):
+					return "%PDF-1.7\n" + path + "\n%%EOF\n"
+				}
+				return ""
+			}
+			a, _, stop := quietOffice(t, 1, func(p *Params) {
+				p.HTTP.Transport.(*canned).say = answered
+				p.Notify = func(n office.Notice) error {
+					mu.Lock()
+					defer mu.Unlock()
+					if strings.HasPrefix(n.Title, "Everyone has signed") && !strings.Contains(n.Title, ", but") {
+						told++
+					}
+					return nil
 				}
 			})
+			defer stop()
+			time.Sleep(time.Second)
+			mu.Lock()
+			begun = true
+			mu.Unlock()
+			receive(t, a, map[string]string{"action": "package_executed", "eventId": "e", "packageId": "p0"})
+			time.Sleep(time.Minute)
+			row, _, _ := a.Package("p0")
+			if row.FilesDone != 1 || row.Saved || row.Planned || row.Final() {
+				t.Errorf("listed in part: %d of %d files, saved %v, planned %v", row.FilesDone, row.FilesTotal, row.Saved, row.Planned)
+			}
+			time.Sleep(office.WithheldAfter + time.Hour)
+			mu.Lock()
+			if told != 0 || !a.Health.Has(health.FilesRefused) {
+				t.Errorf("after an hour: told %d times, health %+v", told, a.Health.List())
+			}
+			listed = c.after
+			mu.Unlock()
+			time.Sleep(2 * time.Hour)
+			row, _, _ = a.Package("p0")
+			if row.FilesDone != c.files || row.FilesTotal != c.files || !row.Saved || !row.Final() || !row.Problem.IsZero() {
+				t.Errorf("listed in full: %d of %d files, saved %v, problem %q", row.FilesDone, row.FilesTotal, row.Saved, row.Problem)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if told != 1 || a.Health.Has(health.FilesRefused) {
+				t.Errorf("in the end: told %d times, health %+v", told, a.Health.List())
+			}
 		})
 	}
 }

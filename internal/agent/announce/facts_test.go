@@ -4,7 +4,6 @@ import (
 	"errors"
 	"path/filepath"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"countersign/internal/agent/loop/looptest"
@@ -76,42 +75,36 @@ func TestASignatureWaitsForTheNamesThatTheServiceIsAskedFor(t *testing.T) {
 		answer office.Package
 		want   string
 	}{"which it says": {named, jan}, "which it does not say": {nameless, "Someone signed “Untitled package”. | Everyone has signed."}} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := begin(t)
-				r.put(t, c.answer)
-				time.Sleep(10 * time.Second)
-				if n := r.count(c.want); n != 1 || len(r.raised) != 1 {
-					t.Errorf("told %q, want %q", r.raised, c.want)
-				}
-			})
+		looptest.Bubble(t, name, func(t *testing.T) {
+			r := begin(t)
+			r.put(t, c.answer)
+			time.Sleep(10 * time.Second)
+			if n := r.count(c.want); n != 1 || len(r.raised) != 1 {
+				t.Errorf("told %q, want %q", r.raised, c.want)
+			}
 		})
 	}
-	t.Run("and is told without them in the end", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			r := begin(t)
-			time.Sleep(unaskedHeld)
-			r.put(t, named)
-			time.Sleep(time.Minute)
-			if n := r.count(nobody); n != 1 || len(r.raised) != 1 {
-				t.Errorf("told %q, want %q", r.raised, nobody)
-			}
-		})
+	looptest.Bubble(t, "and is told without them in the end", func(t *testing.T) {
+		r := begin(t)
+		time.Sleep(unaskedHeld)
+		r.put(t, named)
+		time.Sleep(time.Minute)
+		if n := r.count(nobody); n != 1 || len(r.raised) != 1 {
+			t.Errorf("told %q, want %q", r.raised, nobody)
+		}
 	})
-	t.Run("for the next start when the program ends", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			r := begin(t)
-			r.stop()
-			if n := r.count(""); n != 0 {
-				t.Errorf("told at the end: %q", r.raised)
-			}
-			next := r.again(t)
-			next.put(t, named)
-			time.Sleep(10 * time.Second)
-			if n := next.count(jan); n != 1 || len(next.raised) != 1 {
-				t.Errorf("told %q, want %q", next.raised, jan)
-			}
-		})
+	looptest.Bubble(t, "for the next start when the program ends", func(t *testing.T) {
+		r := begin(t)
+		r.stop()
+		if n := r.count(""); n != 0 {
+			t.Errorf("told at the end: %q", r.raised)
+		}
+		next := r.again(t)
+		next.put(t, named)
+		time.Sleep(10 * time.Second)
+		if n := next.count(jan); n != 1 || len(next.raised) != 1 {
+			t.Errorf("told %q, want %q", next.raised, jan)
+		}
 	})
 }
 

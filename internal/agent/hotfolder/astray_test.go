@@ -31,70 +31,64 @@ func TestAFileThatCannotBeMovedIsRecordedOnce(t *testing.T) {
 
 func TestWhatAPersonClearsFromProblemsStaysCleared(t *testing.T) {
 	for name, state := range map[string]office.DraftState{"refused": office.DraftFailed, "taken back": office.DraftCancelled} {
-		t.Run(name, func(t *testing.T) {
-			atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
-				write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
-				d.looks()
-				d.decide(func(x *office.Draft) { x.State, x.Problem = state, message.MayNotSendDocuments() })
-				d.looks()
-				if got := files(t, f.Path); !slices.Equal(got, []string{"Problems/Lease.pdf", "Problems/Lease.pdf.txt"}) {
-					t.Fatalf("there are %q", got)
-				}
-				noErr(t, os.Remove(filepath.Join(f.Path, "Problems/Lease.pdf.txt")))
-				noErr(t, os.Remove(filepath.Join(f.Path, "Problems/Lease.pdf")))
-				d.restart()
-				d.looks()
-				if got := files(t, f.Path); len(got) != 0 {
-					t.Errorf("%q came back", got)
-				}
-			})
+		runAtDesk(t, name, func(t *testing.T, d *desk, f office.HotFolder) {
+			write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
+			d.looks()
+			d.decide(func(x *office.Draft) { x.State, x.Problem = state, message.MayNotSendDocuments() })
+			d.looks()
+			if got := files(t, f.Path); !slices.Equal(got, []string{"Problems/Lease.pdf", "Problems/Lease.pdf.txt"}) {
+				t.Fatalf("there are %q", got)
+			}
+			noErr(t, os.Remove(filepath.Join(f.Path, "Problems/Lease.pdf.txt")))
+			noErr(t, os.Remove(filepath.Join(f.Path, "Problems/Lease.pdf")))
+			d.restart()
+			d.looks()
+			if got := files(t, f.Path); len(got) != 0 {
+				t.Errorf("%q came back", got)
+			}
 		})
 	}
 }
 
 func TestAFileOutlivesThatItsDiskIsNotThere(t *testing.T) {
 	for _, point := range []string{"folder recorded", "folder moved"} {
-		t.Run(point, func(t *testing.T) {
-			atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
-				write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
-				d.killedAt(point)
-				if n := len(d.drafts()); n != 0 {
-					t.Fatalf("%d packages when it was killed", n)
-				}
-				// What a share was mounted on is an empty folder while it is not.
-				away := f.Path + " away"
-				noErr(t, os.Rename(f.Path, away))
-				noErr(t, os.Mkdir(f.Path, 0o755))
-				d.looks()
-				noErr(t, os.Remove(f.Path))
-				noErr(t, os.Rename(away, f.Path))
-				d.looks()
-				expect(t, len(d.drafts()), 1, "%d packages, and there are %q", files(t, f.Path))
-			})
+		runAtDesk(t, point, func(t *testing.T, d *desk, f office.HotFolder) {
+			write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
+			d.killedAt(point)
+			if n := len(d.drafts()); n != 0 {
+				t.Fatalf("%d packages when it was killed", n)
+			}
+			// What a share was mounted on is an empty folder while it is not.
+			away := f.Path + " away"
+			noErr(t, os.Rename(f.Path, away))
+			noErr(t, os.Mkdir(f.Path, 0o755))
+			d.looks()
+			noErr(t, os.Remove(f.Path))
+			noErr(t, os.Rename(away, f.Path))
+			d.looks()
+			expect(t, len(d.drafts()), 1, "%d packages, and there are %q", files(t, f.Path))
 		})
 	}
 }
 
 func TestTheNextFileOfTheSameNameIsAnotherOne(t *testing.T) {
 	for _, point := range []string{"folder recorded", "folder moved"} {
-		t.Run(point, func(t *testing.T) {
-			atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
-				scan := filepath.Join(f.Path, "scan.pdf")
-				write(t, scan, pdf("lease"))
-				d.killedAt(point)
-				if _, err := os.Lstat(scan); err != nil { // else the scanner replaces it
-					write(t, scan, pdf("offer"))
-				}
-				d.looks()
-				write(t, scan+" too.pdf", pdf("third"))
-				d.looks()
-				d.decide(func(x *office.Draft) { x.State = office.DraftSent })
-				d.looks()
-				want := map[string]int{"folder recorded": 2, "folder moved": 3}[point]
-				if n, got := len(d.drafts()), files(t, f.Path); n != want || len(got) != want || !strings.HasPrefix(got[0], "Sent/") {
-					t.Errorf("%d packages, and there are %q", n, got)
-				}
-			})
+		runAtDesk(t, point, func(t *testing.T, d *desk, f office.HotFolder) {
+			scan := filepath.Join(f.Path, "scan.pdf")
+			write(t, scan, pdf("lease"))
+			d.killedAt(point)
+			if _, err := os.Lstat(scan); err != nil { // else the scanner replaces it
+				write(t, scan, pdf("offer"))
+			}
+			d.looks()
+			write(t, scan+" too.pdf", pdf("third"))
+			d.looks()
+			d.decide(func(x *office.Draft) { x.State = office.DraftSent })
+			d.looks()
+			want := map[string]int{"folder recorded": 2, "folder moved": 3}[point]
+			if n, got := len(d.drafts()), files(t, f.Path); n != want || len(got) != want || !strings.HasPrefix(got[0], "Sent/") {
+				t.Errorf("%d packages, and there are %q", n, got)
+			}
 		})
 	}
 }
@@ -161,24 +155,22 @@ func TestAFileOfAnyNameBecomesOnePackage(t *testing.T) {
 		"as long as any": strings.Repeat("n", 251) + ".pdf",
 		"of two lines":   "Lease\nfor Ana.pdf",
 	} {
-		t.Run(name, func(t *testing.T) {
-			atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
-				if err := os.WriteFile(filepath.Join(f.Path, file), pdf("lease"), 0o644); err != nil {
-					t.Skip("no such name here:", err)
-				}
-				d.refuse = errPassing
-				d.looks()
-				d.restart()
-				d.refuse = nil
-				d.looks()
-				d.decide(func(x *office.Draft) { x.State = office.DraftFailed })
-				d.restart()
-				d.looks()
-				got := files(t, f.Path)
-				if n := len(d.drafts()); n != 1 || len(got) != 2 || !strings.HasPrefix(got[0], "Problems/") || !strings.HasPrefix(got[1], "Problems/") {
-					t.Errorf("%d packages, and there are %q", n, got)
-				}
-			})
+		runAtDesk(t, name, func(t *testing.T, d *desk, f office.HotFolder) {
+			if err := os.WriteFile(filepath.Join(f.Path, file), pdf("lease"), 0o644); err != nil {
+				t.Skip("no such name here:", err)
+			}
+			d.refuse = errPassing
+			d.looks()
+			d.restart()
+			d.refuse = nil
+			d.looks()
+			d.decide(func(x *office.Draft) { x.State = office.DraftFailed })
+			d.restart()
+			d.looks()
+			got := files(t, f.Path)
+			if n := len(d.drafts()); n != 1 || len(got) != 2 || !strings.HasPrefix(got[0], "Problems/") || !strings.HasPrefix(got[1], "Problems/") {
+				t.Errorf("%d packages, and there are %q", n, got)
+			}
 		})
 	}
 }

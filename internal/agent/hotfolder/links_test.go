@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 
 	"countersign/internal/agent/health"
+	"countersign/internal/agent/loop/looptest"
 	"countersign/internal/disk"
 	"countersign/internal/message"
 	"countersign/internal/office"
@@ -22,45 +23,43 @@ import (
 // the other folders go on, and people are told.
 func TestALinkInThePlaceOfASubfolderLeadsNowhere(t *testing.T) {
 	for _, place := range []string{office.HotWaiting, office.HotSent, office.HotProblems, office.HotSigned} {
-		t.Run(place, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				d := newDesk(t)
-				f, well := d.folder(), d.folder()
-				elsewhere := t.TempDir()
-				write(t, filepath.Join(elsewhere, "private.pdf"), pdf("private"))
-				noErr(t, os.Symlink(elsewhere, filepath.Join(f.Path, place)))
-				write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
-				write(t, filepath.Join(f.Path, "film.mov"), []byte("film"))
+		looptest.Bubble(t, place, func(t *testing.T) {
+			d := newDesk(t)
+			f, well := d.folder(), d.folder()
+			elsewhere := t.TempDir()
+			write(t, filepath.Join(elsewhere, "private.pdf"), pdf("private"))
+			noErr(t, os.Symlink(elsewhere, filepath.Join(f.Path, place)))
+			write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
+			write(t, filepath.Join(f.Path, "film.mov"), []byte("film"))
+			d.looks()
+			d.executed("Lease.pdf", pdf("signed"))
+			d.looks()
+			expect(t, files(t, elsewhere), []string{"private.pdf"}, "elsewhere there are %q")
+			waits := message.SendFolderLink(f.Called(), place)
+			if rows, err := d.Folders(); err != nil || rows[0].Problem != waits || !rows[1].Problem.IsZero() {
+				t.Errorf("people read %+v, %v", rows, err)
+			}
+			if d.Health.Has(health.HotFolderWaits) == d.Health.Has(health.HotFolderFails) {
+				t.Errorf("health has %v", d.Health.List())
+			}
+			write(t, filepath.Join(well.Path, "Offer.pdf"), pdf("offer"))
+			d.looks()
+			if waiting := d.drafts(office.DraftQueued); len(waiting) != 1 || waiting[0].Folder != well.ID {
+				t.Errorf("the other folder has sent %+v", waiting)
+			}
+			noErr(t, os.Remove(filepath.Join(f.Path, place)))
+			for range 6 { // it was tried ever more rarely
 				d.looks()
-				d.executed("Lease.pdf", pdf("signed"))
-				d.looks()
-				expect(t, files(t, elsewhere), []string{"private.pdf"}, "elsewhere there are %q")
-				waits := message.SendFolderLink(f.Called(), place)
-				if rows, err := d.Folders(); err != nil || rows[0].Problem != waits || !rows[1].Problem.IsZero() {
-					t.Errorf("people read %+v, %v", rows, err)
-				}
-				if d.Health.Has(health.HotFolderWaits) == d.Health.Has(health.HotFolderFails) {
-					t.Errorf("health has %v", d.Health.List())
-				}
-				write(t, filepath.Join(well.Path, "Offer.pdf"), pdf("offer"))
-				d.looks()
-				if waiting := d.drafts(office.DraftQueued); len(waiting) != 1 || waiting[0].Folder != well.ID {
-					t.Errorf("the other folder has sent %+v", waiting)
-				}
-				noErr(t, os.Remove(filepath.Join(f.Path, place)))
-				for range 6 { // it was tried ever more rarely
-					d.looks()
-				}
-				d.decide(func(x *office.Draft) { x.State = office.DraftSent })
-				d.looks()
-				want := []string{"Problems/film.mov", "Problems/film.mov.txt", "Sent/Lease.pdf", "Signed/Lease signed.pdf"}
-				if place == office.HotWaiting {
-					want = []string{"Problems/film.mov", "Problems/film.mov.txt", "Sent/Lease.pdf"}
-				}
-				if got := files(t, f.Path); !slices.Equal(got, want) || d.Health.Has(health.HotFolderWaits) || d.Health.Has(health.HotFolderFails) {
-					t.Errorf("once it is gone there are %q, and health has %v", got, d.Health.List())
-				}
-			})
+			}
+			d.decide(func(x *office.Draft) { x.State = office.DraftSent })
+			d.looks()
+			want := []string{"Problems/film.mov", "Problems/film.mov.txt", "Sent/Lease.pdf", "Signed/Lease signed.pdf"}
+			if place == office.HotWaiting {
+				want = []string{"Problems/film.mov", "Problems/film.mov.txt", "Sent/Lease.pdf"}
+			}
+			if got := files(t, f.Path); !slices.Equal(got, want) || d.Health.Has(health.HotFolderWaits) || d.Health.Has(health.HotFolderFails) {
+				t.Errorf("once it is gone there are %q, and health has %v", got, d.Health.List())
+			}
 		})
 	}
 }
@@ -68,28 +67,26 @@ func TestALinkInThePlaceOfASubfolderLeadsNowhere(t *testing.T) {
 // So is one in the place of the subfolder that is a file's own: the file of that name that it leads to is neither sent nor moved.
 func TestALinkInThePlaceOfAFilesOwnSubfolderLeadsNowhere(t *testing.T) {
 	for name, sent := range map[string]bool{"before it is sent": false, "when it was sent": true} {
-		t.Run(name, func(t *testing.T) {
-			atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
-				write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
-				if sent {
-					d.looks()
-				} else {
-					d.killedAt("folder moved")
-				}
-				drafts := len(d.drafts())
-				elsewhere := t.TempDir()
-				write(t, filepath.Join(elsewhere, "Lease.pdf"), pdf("private"))
-				own, err := filepath.Glob(filepath.Join(f.Path, "Waiting", "*"))
-				noErr(t, err)
-				noErr(t, os.RemoveAll(own[0]))
-				noErr(t, os.Symlink(elsewhere, own[0]))
-				d.decide(func(x *office.Draft) { x.State = office.DraftSent })
+		runAtDesk(t, name, func(t *testing.T, d *desk, f office.HotFolder) {
+			write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
+			if sent {
 				d.looks()
-				expect(t, len(d.drafts()), drafts, "%d packages")
-				if got := files(t, elsewhere); !slices.Equal(got, []string{"Lease.pdf"}) || !d.Health.Has(health.HotFolderWaits) {
-					t.Errorf("elsewhere there are %q; health has %v", got, d.Health.List())
-				}
-			})
+			} else {
+				d.killedAt("folder moved")
+			}
+			drafts := len(d.drafts())
+			elsewhere := t.TempDir()
+			write(t, filepath.Join(elsewhere, "Lease.pdf"), pdf("private"))
+			own, err := filepath.Glob(filepath.Join(f.Path, "Waiting", "*"))
+			noErr(t, err)
+			noErr(t, os.RemoveAll(own[0]))
+			noErr(t, os.Symlink(elsewhere, own[0]))
+			d.decide(func(x *office.Draft) { x.State = office.DraftSent })
+			d.looks()
+			expect(t, len(d.drafts()), drafts, "%d packages")
+			if got := files(t, elsewhere); !slices.Equal(got, []string{"Lease.pdf"}) || !d.Health.Has(health.HotFolderWaits) {
+				t.Errorf("elsewhere there are %q; health has %v", got, d.Health.List())
+			}
 		})
 	}
 }
@@ -100,27 +97,25 @@ func TestWhatTookThePlaceOfAFileIsNotSent(t *testing.T) {
 		"a pipe":                   func(_, file string) error { return pipe(file) },
 	} {
 		for _, point := range []string{"folder recorded", "folder moved"} {
-			t.Run(name+", "+point, func(t *testing.T) {
-				atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
-					private := filepath.Join(t.TempDir(), "private.pdf")
-					write(t, private, pdf("private"))
-					write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
-					d.killedAt(point)
-					found, err := filepath.Glob(filepath.Join(f.Path, "Waiting", "*", "Lease.pdf"))
-					noErr(t, err)
-					file := append(found, filepath.Join(f.Path, "Lease.pdf"))[0]
-					noErr(t, os.Remove(file))
-					if err := swap(private, file); err != nil {
-						t.Skip("not here:", err)
-					}
-					d.looks()
-					if sent := d.drafts(); len(sent) != 0 {
-						t.Errorf("sent %+v", sent)
-					}
-					if text, err := os.ReadFile(private); err != nil || string(text) != string(pdf("private")) {
-						t.Errorf("the private file is %q, %v", text, err)
-					}
-				})
+			runAtDesk(t, name+", "+point, func(t *testing.T, d *desk, f office.HotFolder) {
+				private := filepath.Join(t.TempDir(), "private.pdf")
+				write(t, private, pdf("private"))
+				write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
+				d.killedAt(point)
+				found, err := filepath.Glob(filepath.Join(f.Path, "Waiting", "*", "Lease.pdf"))
+				noErr(t, err)
+				file := append(found, filepath.Join(f.Path, "Lease.pdf"))[0]
+				noErr(t, os.Remove(file))
+				if err := swap(private, file); err != nil {
+					t.Skip("not here:", err)
+				}
+				d.looks()
+				if sent := d.drafts(); len(sent) != 0 {
+					t.Errorf("sent %+v", sent)
+				}
+				if text, err := os.ReadFile(private); err != nil || string(text) != string(pdf("private")) {
+					t.Errorf("the private file is %q, %v", text, err)
+				}
 			})
 		}
 	}
@@ -129,26 +124,24 @@ func TestWhatTookThePlaceOfAFileIsNotSent(t *testing.T) {
 // The program ends orderly in the middle of a copy: what it has not done is done by the next one.
 func TestWhatAnOrderlyQuitInterruptsComesBackWithTheNextStart(t *testing.T) {
 	for _, point := range []string{"folder copied", "folder returned"} {
-		t.Run(point, func(t *testing.T) {
-			atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
-				d.sendsLease(f)
-				d.executed("Lease.pdf", pdf("signed"))
-				ctx, quit := context.WithCancel(t.Context())
-				d.crash = func(p string) {
-					if p == point {
-						quit()
-					}
+		runAtDesk(t, point, func(t *testing.T, d *desk, f office.HotFolder) {
+			d.sendsLease(f)
+			d.executed("Lease.pdf", pdf("signed"))
+			ctx, quit := context.WithCancel(t.Context())
+			d.crash = func(p string) {
+				if p == point {
+					quit()
 				}
-				_, err := d.look(ctx, deaf{})
-				noErr(t, err)
-				if ctx.Err() == nil {
-					t.Fatal("it was not interrupted")
-				}
-				d.crash = nil
-				d.restart()
-				d.looks()
-				expect(t, files(t, f.Path), []string{"Sent/Lease.pdf", "Signed/Lease signed.pdf"}, "there are %q")
-			})
+			}
+			_, err := d.look(ctx, deaf{})
+			noErr(t, err)
+			if ctx.Err() == nil {
+				t.Fatal("it was not interrupted")
+			}
+			d.crash = nil
+			d.restart()
+			d.looks()
+			expect(t, files(t, f.Path), []string{"Sent/Lease.pdf", "Signed/Lease signed.pdf"}, "there are %q")
 		})
 	}
 }
@@ -185,44 +178,42 @@ func TestAFileThatIsReplacedRightBeforeItIsTakenIsLeftAlone(t *testing.T) {
 // Whoever may write to the folder above one that sends puts a link to a private folder in its place.
 func TestALinkInThePlaceOfTheFolderItselfIsAQuestion(t *testing.T) {
 	for name, before := range map[string]bool{"before a file is sent": true, "when one was sent": false} {
-		t.Run(name, func(t *testing.T) {
-			atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
-				if !before {
-					d.sendsLease(f)
-				}
-				elsewhere := t.TempDir()
-				noErr(t, os.Mkdir(filepath.Join(elsewhere, "Sent"), 0o755))
-				write(t, filepath.Join(elsewhere, "private.pdf"), pdf("private"))
-				noErr(t, os.Rename(f.Path, f.Path+" aside"))
-				noErr(t, os.Symlink(elsewhere, f.Path))
-				if !before {
-					d.executed("Lease.pdf", pdf("signed"))
-				}
-				sent := len(d.drafts())
-				d.looks()
-				d.put(paused(f)) // a pause confirms nothing
-				rows, err := d.Folders()
-				noErr(t, err)
-				if rows[0].Real != f.Real || rows[0].Real == "" {
-					t.Errorf("it led to %q, and now to %q", f.Real, rows[0].Real)
-				}
-				noErr(t, d.tools.Data.Update(func(tx *store.Tx) error {
-					list, err := foldersIn(tx)
-					list[0].Paused = false
-					return errors.Join(err, tx.PutDoc(DocFolders, list))
-				}))
-				d.looks()
-				if got := files(t, elsewhere); len(d.drafts()) != sent || !slices.Equal(got, []string{"private.pdf"}) {
-					t.Errorf("%d packages, and there are %q", len(d.drafts()), got)
-				}
-				if rows, err := d.Folders(); err != nil || rows[0].Problem != message.SendFolderElsewhere(f.Called()) {
-					t.Errorf("people read %+v, %v", rows, err)
-				}
-				f.Ask = true
-				d.put(f) // it is right: a person says so
-				d.looks()
-				expect(t, len(d.drafts()), sent+1, "once a person has confirmed it, there are %d packages")
-			})
+		runAtDesk(t, name, func(t *testing.T, d *desk, f office.HotFolder) {
+			if !before {
+				d.sendsLease(f)
+			}
+			elsewhere := t.TempDir()
+			noErr(t, os.Mkdir(filepath.Join(elsewhere, "Sent"), 0o755))
+			write(t, filepath.Join(elsewhere, "private.pdf"), pdf("private"))
+			noErr(t, os.Rename(f.Path, f.Path+" aside"))
+			noErr(t, os.Symlink(elsewhere, f.Path))
+			if !before {
+				d.executed("Lease.pdf", pdf("signed"))
+			}
+			sent := len(d.drafts())
+			d.looks()
+			d.put(paused(f)) // a pause confirms nothing
+			rows, err := d.Folders()
+			noErr(t, err)
+			if rows[0].Real != f.Real || rows[0].Real == "" {
+				t.Errorf("it led to %q, and now to %q", f.Real, rows[0].Real)
+			}
+			noErr(t, d.tools.Data.Update(func(tx *store.Tx) error {
+				list, err := foldersIn(tx)
+				list[0].Paused = false
+				return errors.Join(err, tx.PutDoc(DocFolders, list))
+			}))
+			d.looks()
+			if got := files(t, elsewhere); len(d.drafts()) != sent || !slices.Equal(got, []string{"private.pdf"}) {
+				t.Errorf("%d packages, and there are %q", len(d.drafts()), got)
+			}
+			if rows, err := d.Folders(); err != nil || rows[0].Problem != message.SendFolderElsewhere(f.Called()) {
+				t.Errorf("people read %+v, %v", rows, err)
+			}
+			f.Ask = true
+			d.put(f) // it is right: a person says so
+			d.looks()
+			expect(t, len(d.drafts()), sent+1, "once a person has confirmed it, there are %d packages")
 		})
 	}
 }

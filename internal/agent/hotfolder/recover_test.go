@@ -7,6 +7,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"countersign/internal/agent/loop/looptest"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
@@ -34,24 +35,22 @@ func TestADocumentInWaitingThatNobodyKnowsWaitsForAPerson(t *testing.T) {
 		office.DraftSent:      {"Sent/Lease.pdf"},
 		office.DraftCancelled: {"Problems/Lease.pdf", "Problems/Lease.pdf.txt"},
 	} {
-		t.Run(string(state), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				d, f := lostState(t, same)
-				d.looks()
-				d.restart()
-				d.looks()
-				all := d.drafts()
-				if len(all) != 1 || all[0].State != office.DraftHeld || all[0].Problem != message.FileOfBefore("Lease.pdf") {
-					t.Fatalf("the drafts are %+v", all)
-				}
-				expect(t, d.rows()[0].Waiting, 1, "%d documents wait")
-				if len(d.facts) != 1 || d.facts[0].About() != office.DraftSubject(all[0].ID) {
-					t.Errorf("told were %+v", d.facts)
-				}
-				d.decide(func(x *office.Draft) { x.State = state })
-				d.looks()
-				expect(t, files(t, f.Path), want, "there are %q, want %q", want)
-			})
+		looptest.Bubble(t, string(state), func(t *testing.T) {
+			d, f := lostState(t, same)
+			d.looks()
+			d.restart()
+			d.looks()
+			all := d.drafts()
+			if len(all) != 1 || all[0].State != office.DraftHeld || all[0].Problem != message.FileOfBefore("Lease.pdf") {
+				t.Fatalf("the drafts are %+v", all)
+			}
+			expect(t, d.rows()[0].Waiting, 1, "%d documents wait")
+			if len(d.facts) != 1 || d.facts[0].About() != office.DraftSubject(all[0].ID) {
+				t.Errorf("told were %+v", d.facts)
+			}
+			d.decide(func(x *office.Draft) { x.State = state })
+			d.looks()
+			expect(t, files(t, f.Path), want, "there are %q, want %q", want)
 		})
 	}
 }

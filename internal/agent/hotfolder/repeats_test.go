@@ -75,53 +75,51 @@ func TestADocumentThatComesAgainHasOneVisibleEnd(t *testing.T) {
 		"after its correction was refused": {func(d *desk, _ office.HotFolder) { d.corrected(office.DraftFailed) }, "Lease.pdf", sentAnew},
 		"while its correction waits":       {func(d *desk, _ office.HotFolder) { d.corrected(office.DraftQueued) }, "Lease.pdf", theSame},
 	} {
-		t.Run(name, func(t *testing.T) {
-			atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
-				write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
-				d.lookTwice()
-				first := d.ids()
-				c.meanwhile(d, f)
-				d.lookTwice()
-				before := len(d.drafts())
-				write(t, filepath.Join(f.Path, c.name), pdf("lease"))
-				d.looks()
-				got := theSame
-				var fresh []office.Draft
-				for _, x := range d.drafts() {
-					if !slices.Contains(first, x.ID) && x.ID != "correction" {
-						fresh = append(fresh, x)
-					}
+		runAtDesk(t, name, func(t *testing.T, d *desk, f office.HotFolder) {
+			write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
+			d.lookTwice()
+			first := d.ids()
+			c.meanwhile(d, f)
+			d.lookTwice()
+			before := len(d.drafts())
+			write(t, filepath.Join(f.Path, c.name), pdf("lease"))
+			d.looks()
+			got := theSame
+			var fresh []office.Draft
+			for _, x := range d.drafts() {
+				if !slices.Contains(first, x.ID) && x.ID != "correction" {
+					fresh = append(fresh, x)
 				}
-				said := 0
-				lines, err := d.tools.Activity(100)
-				noErr(t, err)
-				for _, a := range lines {
-					if a.Text == message.FileCameTwice("Lease.pdf", f.Called()) {
-						said++
-					}
+			}
+			said := 0
+			lines, err := d.tools.Activity(100)
+			noErr(t, err)
+			for _, a := range lines {
+				if a.Text == message.FileCameTwice("Lease.pdf", f.Called()) {
+					said++
 				}
-				switch {
-				case len(fresh) == 0:
-				case fresh[0].State == office.DraftQueued:
-					got = sentAnew
-				case fresh[0].Problem == message.FileSentBefore("Lease.pdf"):
-					got = asked
-				case fresh[0].Problem == message.FileWaitsAlready("Lease.pdf"):
-					got = askedToWait
-				default:
-					t.Errorf("the second is %+v", fresh[0])
-				}
-				if got != c.want || len(d.drafts())-before > 1 {
-					t.Errorf("it was %s, want %s; there are %d drafts, before %d", got, c.want, len(d.drafts()), before)
-				}
-				if (said == 1) != (got == theSame) {
-					t.Errorf("it was said %d times that it is the same", said)
-				}
-				held := got == asked || got == askedToWait
-				if told := slices.ContainsFunc(d.facts, func(x office.Fact) bool { return held && x.About() == office.DraftSubject(fresh[0].ID) }); told != held {
-					t.Errorf("told were %+v", d.facts)
-				}
-			})
+			}
+			switch {
+			case len(fresh) == 0:
+			case fresh[0].State == office.DraftQueued:
+				got = sentAnew
+			case fresh[0].Problem == message.FileSentBefore("Lease.pdf"):
+				got = asked
+			case fresh[0].Problem == message.FileWaitsAlready("Lease.pdf"):
+				got = askedToWait
+			default:
+				t.Errorf("the second is %+v", fresh[0])
+			}
+			if got != c.want || len(d.drafts())-before > 1 {
+				t.Errorf("it was %s, want %s; there are %d drafts, before %d", got, c.want, len(d.drafts()), before)
+			}
+			if (said == 1) != (got == theSame) {
+				t.Errorf("it was said %d times that it is the same", said)
+			}
+			held := got == asked || got == askedToWait
+			if told := slices.ContainsFunc(d.facts, func(x office.Fact) bool { return held && x.About() == office.DraftSubject(fresh[0].ID) }); told != held {
+				t.Errorf("told were %+v", d.facts)
+			}
 		})
 	}
 }

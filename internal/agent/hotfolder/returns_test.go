@@ -29,22 +29,20 @@ func TestWhatIsSignedComesBackWhateverThePackageWentThrough(t *testing.T) {
 			d.put(f)
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
-				write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
-				d.looks()
-				d.accepted(func(*office.Package) {})
-				d.looks()
-				meanwhile(d)
-				d.looks()
-				d.restart()
-				d.executed("Lease.pdf", pdf("signed"))
-				d.looks()
-				expect(t, files(t, f.Path), []string{"Sent/Lease.pdf", "Signed/Lease signed.pdf"}, "there are %q")
-				if left := d.records(); len(left) != 0 {
-					t.Errorf("its record stays: %q", left)
-				}
-			})
+		runAtDesk(t, name, func(t *testing.T, d *desk, f office.HotFolder) {
+			write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
+			d.looks()
+			d.accepted(func(*office.Package) {})
+			d.looks()
+			meanwhile(d)
+			d.looks()
+			d.restart()
+			d.executed("Lease.pdf", pdf("signed"))
+			d.looks()
+			expect(t, files(t, f.Path), []string{"Sent/Lease.pdf", "Signed/Lease signed.pdf"}, "there are %q")
+			if left := d.records(); len(left) != 0 {
+				t.Errorf("its record stays: %q", left)
+			}
 		})
 	}
 }
@@ -131,30 +129,28 @@ func TestAFolderThatIsRemovedWhileItsShareIsAwayIsDoneWithWhenThatIsBack(t *test
 		"while it waits":        {func(d *desk) { d.looks() }, func(*desk) {}, []string{"Waiting/Lease.pdf"}},
 		"after it was sent":     {func(d *desk) { d.looks() }, func(d *desk) { d.executed("Lease.pdf", pdf("signed")) }, []string{"Sent/Lease.pdf", "Signed/Lease signed.pdf"}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
-				write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
-				c.taken(d)
-				away := f.Path + " away"
-				noErr(t, os.Rename(f.Path, away))
-				d.looks()
-				_, err := d.Remove(f.ID)
-				noErr(t, err)
-				c.after(d)
-				d.looks()
-				d.restart()
-				d.looks()
-				if d.Health.Has(health.HotFolderFails) || d.Health.Has(health.HotFolderWaits) {
-					t.Errorf("of a folder that nobody has any more people are told %v", d.Health.List())
-				}
-				noErr(t, os.Rename(away, f.Path))
-				time.Sleep(time.Hour)
-				d.looks()
-				expect(t, files(t, f.Path), c.want, "there are %q, want %q", c.want)
-				if n := len(d.drafts(office.DraftQueued)); n > 1 || name == "before it was a draft" && n > 0 {
-					t.Errorf("%d drafts", n)
-				}
-			})
+		runAtDesk(t, name, func(t *testing.T, d *desk, f office.HotFolder) {
+			write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
+			c.taken(d)
+			away := f.Path + " away"
+			noErr(t, os.Rename(f.Path, away))
+			d.looks()
+			_, err := d.Remove(f.ID)
+			noErr(t, err)
+			c.after(d)
+			d.looks()
+			d.restart()
+			d.looks()
+			if d.Health.Has(health.HotFolderFails) || d.Health.Has(health.HotFolderWaits) {
+				t.Errorf("of a folder that nobody has any more people are told %v", d.Health.List())
+			}
+			noErr(t, os.Rename(away, f.Path))
+			time.Sleep(time.Hour)
+			d.looks()
+			expect(t, files(t, f.Path), c.want, "there are %q, want %q", c.want)
+			if n := len(d.drafts(office.DraftQueued)); n > 1 || name == "before it was a draft" && n > 0 {
+				t.Errorf("%d drafts", n)
+			}
 		})
 	}
 }

@@ -85,6 +85,10 @@ func atDesk(t *testing.T, happens func(t *testing.T, d *desk, f office.HotFolder
 	})
 }
 
+func runAtDesk(t *testing.T, name string, happens func(t *testing.T, d *desk, f office.HotFolder)) {
+	t.Run(name, func(t *testing.T) { atDesk(t, happens) })
+}
+
 var errPassing = errors.New("not now")
 
 // restart forgets what is not on disk.
@@ -284,19 +288,17 @@ func TestAFileBecomesOnePackageHoweverItComes(t *testing.T) {
 			write(t, filepath.Join(folder, "Lease signed.pdf"), pdf("signed"))
 		}, 0, []string{"Lease signed.pdf"}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
-				c.come(t, d, f.Path)
-				d.looks()
-				expect(t, len(d.drafts()), c.want, "%d packages, want %d", c.want)
-				d.decide(func(x *office.Draft) { x.State = office.DraftSent })
-				d.restart()
-				d.looks()
-				expect(t, len(d.drafts()), c.want, "%d packages after a restart, want %d", c.want)
-				if got := files(t, f.Path); c.left != nil && !slices.Equal(got, c.left) {
-					t.Errorf("left are %q, want %q", got, c.left)
-				}
-			})
+		runAtDesk(t, name, func(t *testing.T, d *desk, f office.HotFolder) {
+			c.come(t, d, f.Path)
+			d.looks()
+			expect(t, len(d.drafts()), c.want, "%d packages, want %d", c.want)
+			d.decide(func(x *office.Draft) { x.State = office.DraftSent })
+			d.restart()
+			d.looks()
+			expect(t, len(d.drafts()), c.want, "%d packages after a restart, want %d", c.want)
+			if got := files(t, f.Path); c.left != nil && !slices.Equal(got, c.left) {
+				t.Errorf("left are %q, want %q", got, c.left)
+			}
 		})
 	}
 }
@@ -610,18 +612,16 @@ func TestNothingIsTakenFromAFolderThatMayNotSend(t *testing.T) {
 			return func() { d.saveTo = before }
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
-				resume := stop(d, f)
-				write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
-				d.looks()
-				if got := files(t, f.Path); len(d.drafts()) != 0 || !slices.Equal(got, []string{"Lease.pdf"}) {
-					t.Errorf("%d packages, and there are %q", len(d.drafts()), got)
-				}
-				resume()
-				d.looks()
-				expect(t, len(d.drafts()), 1, "%d packages afterwards")
-			})
+		runAtDesk(t, name, func(t *testing.T, d *desk, f office.HotFolder) {
+			resume := stop(d, f)
+			write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
+			d.looks()
+			if got := files(t, f.Path); len(d.drafts()) != 0 || !slices.Equal(got, []string{"Lease.pdf"}) {
+				t.Errorf("%d packages, and there are %q", len(d.drafts()), got)
+			}
+			resume()
+			d.looks()
+			expect(t, len(d.drafts()), 1, "%d packages afterwards")
 		})
 	}
 }
@@ -701,34 +701,32 @@ func TestAFolderRestsForAnotherAccountUntilSomebodyConfirmsIt(t *testing.T) {
 			d.account = max
 		}, rests},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				d := newDesk(t)
-				if d.signedOut = c.maker == nil; c.maker != nil {
-					d.account = *c.maker
-				}
-				f := d.folder()
-				d.signedOut, d.account = false, c.now
-				if c.decide != nil {
-					c.decide(d, f)
-				}
-				write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
-				d.looks()
-				rows, err := d.Folders()
-				noErr(t, err)
-				want := 1
-				if !c.problem.IsZero() {
-					want = 0
-				}
-				if len(d.drafts()) != want || rows[0].Problem != c.problem || rows[0].Confirm != (want == 0) || d.Health.Has(health.HotFolderFails) != (want == 0) {
-					t.Errorf("sent %d; it says %q, to be confirmed: %v; health has %v", len(d.drafts()), rows[0].Problem, rows[0].Confirm, d.Health.List())
-				}
-				d.put(f)
-				d.looks()
-				if len(d.drafts()) != 1 || d.Health.Has(health.HotFolderFails) {
-					t.Errorf("once it is confirmed, %d are sent; health has %v", len(d.drafts()), d.Health.List())
-				}
-			})
+		looptest.Bubble(t, name, func(t *testing.T) {
+			d := newDesk(t)
+			if d.signedOut = c.maker == nil; c.maker != nil {
+				d.account = *c.maker
+			}
+			f := d.folder()
+			d.signedOut, d.account = false, c.now
+			if c.decide != nil {
+				c.decide(d, f)
+			}
+			write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
+			d.looks()
+			rows, err := d.Folders()
+			noErr(t, err)
+			want := 1
+			if !c.problem.IsZero() {
+				want = 0
+			}
+			if len(d.drafts()) != want || rows[0].Problem != c.problem || rows[0].Confirm != (want == 0) || d.Health.Has(health.HotFolderFails) != (want == 0) {
+				t.Errorf("sent %d; it says %q, to be confirmed: %v; health has %v", len(d.drafts()), rows[0].Problem, rows[0].Confirm, d.Health.List())
+			}
+			d.put(f)
+			d.looks()
+			if len(d.drafts()) != 1 || d.Health.Has(health.HotFolderFails) {
+				t.Errorf("once it is confirmed, %d are sent; health has %v", len(d.drafts()), d.Health.List())
+			}
 		})
 	}
 }
@@ -739,18 +737,16 @@ func TestWhatWasTakenForOneAccountIsNotSentByAnother(t *testing.T) {
 		"another account":     func(d *desk) { d.account = Account{ID: "service office max"} },
 		"nobody is signed in": func(d *desk) { d.signedOut = true },
 	} {
-		t.Run(name, func(t *testing.T) {
-			atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
-				write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
-				d.killedAt("folder moved")
-				before := d.account
-				change(d)
-				d.looks()
-				expect(t, len(d.drafts()), 0, "%d were sent")
-				d.account, d.signedOut = before, false
-				d.looks()
-				expect(t, len(d.drafts()), 1, "%d were sent by the first account")
-			})
+		runAtDesk(t, name, func(t *testing.T, d *desk, f office.HotFolder) {
+			write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
+			d.killedAt("folder moved")
+			before := d.account
+			change(d)
+			d.looks()
+			expect(t, len(d.drafts()), 0, "%d were sent")
+			d.account, d.signedOut = before, false
+			d.looks()
+			expect(t, len(d.drafts()), 1, "%d were sent by the first account")
 		})
 	}
 }
@@ -774,25 +770,23 @@ func TestPeopleAreToldOnceOfEverythingInALotThatIsNotSent(t *testing.T) {
 		"one":  {1, message.FileNotSent("scan 00.mov"), message.FileType("scan 00.mov")},
 		"many": {12, message.FilesNotSent(12, "Scans"), message.FilesInProblems()},
 	} {
-		t.Run(name, func(t *testing.T) {
-			atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
-				for n := range c.files {
-					write(t, filepath.Join(f.Path, fmt.Sprintf("scan %02d.mov", n)), []byte("film"))
-				}
-				write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
-				d.looks()
-				d.restart()
-				d.looks()
-				if len(d.facts) != 1 || d.facts[0].Title != c.title || d.facts[0].Body != c.body || d.facts[0].About() != office.HotFolderSubject(f.ID) {
-					t.Errorf("told %+v", d.facts)
-				}
-				if !slices.Equal(d.owed, d.facts) {
-					t.Errorf("a kill costs what was not owed: %+v", d.owed)
-				}
-				if left, err := d.intakes(); err != nil || len(left) != 1 {
-					t.Errorf("on their way are %+v, %v", left, err)
-				}
-			})
+		runAtDesk(t, name, func(t *testing.T, d *desk, f office.HotFolder) {
+			for n := range c.files {
+				write(t, filepath.Join(f.Path, fmt.Sprintf("scan %02d.mov", n)), []byte("film"))
+			}
+			write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
+			d.looks()
+			d.restart()
+			d.looks()
+			if len(d.facts) != 1 || d.facts[0].Title != c.title || d.facts[0].Body != c.body || d.facts[0].About() != office.HotFolderSubject(f.ID) {
+				t.Errorf("told %+v", d.facts)
+			}
+			if !slices.Equal(d.owed, d.facts) {
+				t.Errorf("a kill costs what was not owed: %+v", d.owed)
+			}
+			if left, err := d.intakes(); err != nil || len(left) != 1 {
+				t.Errorf("on their way are %+v, %v", left, err)
+			}
 		})
 	}
 }

@@ -287,30 +287,28 @@ func TestAListThatFailsWhileNothingElseIsAskedIsTheServicesTrouble(t *testing.T)
 // A page of the list may have been on its way while the package was withdrawn.
 func TestAPageOfTheListOpensNoPackageAgainThatTheStatusSaysIsOver(t *testing.T) {
 	for name, refused := range map[string]bool{"the status tells about it": false, "it did not, the last time": true} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				x := newService(t)
-				x.known(office.PackageOpen)
-				x.check(esign.Status{PackageID: "p", State: esign.State(office.PackageRescinded)})
-				if refused {
-					noErr(t, x.missPackage(x.now(), &esign.Error{Kind: esign.NotFound, Status: 404}, 0))
-				}
-				page := []esign.Status{{PackageID: "p", State: esign.State(office.PackageOpen)}}
-				noErr(t, x.meetPackages("", page, time.Time{}, false))
-				p := x.now()
-				if p.State != office.PackageRescinded || p.Final() || p.NextCheck.After(x.Now()) {
-					t.Fatalf("after the page it is %s, final: %v, asked about at %v", p.State, p.Final(), p.NextCheck)
-				}
-				x.settled(esign.Status{PackageID: "p", State: esign.State(office.PackageRescinded)})
-				if p := x.now(); p.State != office.PackageRescinded || !p.Final() {
-					t.Errorf("after the status it is %s, final: %v", p.State, p.Final())
-				}
-				noErr(t, x.meetPackages("", page, time.Time{}, false))
-				x.settled(esign.Status{PackageID: "p", State: esign.State(office.PackageOpen)})
-				if p := x.now(); p.State != office.PackageOpen || p.Final() {
-					t.Errorf("extended, it is %s, final: %v", p.State, p.Final())
-				}
-			})
+		looptest.Bubble(t, name, func(t *testing.T) {
+			x := newService(t)
+			x.known(office.PackageOpen)
+			x.check(esign.Status{PackageID: "p", State: esign.State(office.PackageRescinded)})
+			if refused {
+				noErr(t, x.missPackage(x.now(), &esign.Error{Kind: esign.NotFound, Status: 404}, 0))
+			}
+			page := []esign.Status{{PackageID: "p", State: esign.State(office.PackageOpen)}}
+			noErr(t, x.meetPackages("", page, time.Time{}, false))
+			p := x.now()
+			if p.State != office.PackageRescinded || p.Final() || p.NextCheck.After(x.Now()) {
+				t.Fatalf("after the page it is %s, final: %v, asked about at %v", p.State, p.Final(), p.NextCheck)
+			}
+			x.settled(esign.Status{PackageID: "p", State: esign.State(office.PackageRescinded)})
+			if p := x.now(); p.State != office.PackageRescinded || !p.Final() {
+				t.Errorf("after the status it is %s, final: %v", p.State, p.Final())
+			}
+			noErr(t, x.meetPackages("", page, time.Time{}, false))
+			x.settled(esign.Status{PackageID: "p", State: esign.State(office.PackageOpen)})
+			if p := x.now(); p.State != office.PackageOpen || p.Final() {
+				t.Errorf("extended, it is %s, final: %v", p.State, p.Final())
+			}
 		})
 	}
 }

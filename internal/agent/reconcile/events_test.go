@@ -158,53 +158,51 @@ func TestLargeEventsThatWaitTakeLittleMemory(t *testing.T) {
 // Events arrive while others are handled, the program starts anew, and the clock jumps.
 func TestEachEventIsHandledOnceAndInItsPackagesOrder(t *testing.T) {
 	for name, jumps := range map[string]bool{"by a steady clock": false, "by one that is set": true} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				h := hears(t)
-				chance := rand.New(rand.NewPCG(1, 1))
-				var mu sync.Mutex
-				var wrong time.Duration
-				h.Now = func() time.Time {
-					mu.Lock()
-					defer mu.Unlock()
-					return time.Now().Add(wrong)
-				}
-				stop := h.runs()
-				var want []string
-				for n := range 300 {
-					switch chance.IntN(30) {
-					case 0:
-						time.Sleep(time.Duration(chance.IntN(30)) * time.Second)
-					case 1:
-						synctest.Wait()
-					case 2:
-						stop()
-						stop = h.runs()
-					case 3:
-						if jumps {
-							mu.Lock()
-							wrong += time.Duration(chance.IntN(7200)-3600) * time.Second
-							mu.Unlock()
-						}
+		looptest.Bubble(t, name, func(t *testing.T) {
+			h := hears(t)
+			chance := rand.New(rand.NewPCG(1, 1))
+			var mu sync.Mutex
+			var wrong time.Duration
+			h.Now = func() time.Time {
+				mu.Lock()
+				defer mu.Unlock()
+				return time.Now().Add(wrong)
+			}
+			stop := h.runs()
+			var want []string
+			for n := range 300 {
+				switch chance.IntN(30) {
+				case 0:
+					time.Sleep(time.Duration(chance.IntN(30)) * time.Second)
+				case 1:
+					synctest.Wait()
+				case 2:
+					stop()
+					stop = h.runs()
+				case 3:
+					if jumps {
+						mu.Lock()
+						wrong += time.Duration(chance.IntN(7200)-3600) * time.Second
+						mu.Unlock()
 					}
-					time.Sleep(time.Nanosecond)
-					id, of := fmt.Sprintf("e%03d", n), fmt.Sprintf("p%02d", chance.IntN(1+chance.IntN(80)))
-					h.arrives(id, []string{esign.DocumentSigned, esign.PackageSent, esign.PackageExecuted}[chance.IntN(3)], of)
-					want = append(want, of+"/"+id)
 				}
-				time.Sleep(time.Hour)
-				got := h.handled()
-				stop()
-				sorted := strings.Compare // all of them
-				if !jumps {
-					sorted = func(a, b string) int { return strings.Compare(a[:3], b[:3]) }
-				}
-				slices.SortStableFunc(got, sorted)
-				slices.SortStableFunc(want, sorted)
-				if !slices.Equal(got, want) {
-					t.Errorf("%d were handled, %d came:\n%v\n%v", len(got), len(want), got, want)
-				}
-			})
+				time.Sleep(time.Nanosecond)
+				id, of := fmt.Sprintf("e%03d", n), fmt.Sprintf("p%02d", chance.IntN(1+chance.IntN(80)))
+				h.arrives(id, []string{esign.DocumentSigned, esign.PackageSent, esign.PackageExecuted}[chance.IntN(3)], of)
+				want = append(want, of+"/"+id)
+			}
+			time.Sleep(time.Hour)
+			got := h.handled()
+			stop()
+			sorted := strings.Compare // all of them
+			if !jumps {
+				sorted = func(a, b string) int { return strings.Compare(a[:3], b[:3]) }
+			}
+			slices.SortStableFunc(got, sorted)
+			slices.SortStableFunc(want, sorted)
+			if !slices.Equal(got, want) {
+				t.Errorf("%d were handled, %d came:\n%v\n%v", len(got), len(want), got, want)
+			}
 		})
 	}
 }

@@ -191,23 +191,21 @@ func TestAnExecutedPackageIsPlannedWithinSecondsWhateverElseIsSlow(t *testing.T)
 		"the list hangs":                   {&desk{list: -1}, 2 * time.Second},
 		"each status takes twenty seconds": {&desk{status: 20 * time.Second, record: 20 * time.Second, list: 20 * time.Second}, 25 * time.Second},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				executed := false
-				c.desk.say = func(id string) string {
-					if id == "p150" && executed {
-						return executedBare
-					}
-					return `"state":"open"`
+		looptest.Bubble(t, name, func(t *testing.T) {
+			executed := false
+			c.desk.say = func(id string) string {
+				if id == "p150" && executed {
+					return executedBare
 				}
-				h := c.desk.at(t, 200)
-				time.Sleep(10 * time.Second)
-				executed = true
-				h.arrives("done", esign.PackageExecuted, "p150")
-				if took := until(func() bool { return h.isPlanned("p150") }); took > c.most {
-					t.Errorf("its files are planned after %v", took)
-				}
-			})
+				return `"state":"open"`
+			}
+			h := c.desk.at(t, 200)
+			time.Sleep(10 * time.Second)
+			executed = true
+			h.arrives("done", esign.PackageExecuted, "p150")
+			if took := until(func() bool { return h.isPlanned("p150") }); took > c.most {
+				t.Errorf("its files are planned after %v", took)
+			}
 		})
 	}
 }
@@ -225,23 +223,21 @@ func TestFilesWaitForANameThatTheRecordMayTellButNotForLong(t *testing.T) {
 		"it says nothing":                  {most: 5 * time.Second},
 		"it tells no name":                 {says: `"signers":[{"signerId":"s","state":"open"}]`, most: 5 * time.Second},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				d := desk{record: c.record, status: c.status, say: func(id string) string {
-					if id == "new" {
-						return executedBare
-					}
-					return `"state":"open"`
-				}, sayRecord: func(string) string { return c.says }}
-				h := d.at(t, 200)
-				time.Sleep(5 * time.Second)
-				h.arrives("done", esign.PackageExecuted, "new")
-				took := until(func() bool { return h.isPlanned("new") })
-				p, _, err := h.Data.Package("new")
-				if err != nil || took > c.most || p.Name != c.called {
-					t.Errorf("its files are planned after %v, as %q: %v", took, p.Name, err)
+		looptest.Bubble(t, name, func(t *testing.T) {
+			d := desk{record: c.record, status: c.status, say: func(id string) string {
+				if id == "new" {
+					return executedBare
 				}
-			})
+				return `"state":"open"`
+			}, sayRecord: func(string) string { return c.says }}
+			h := d.at(t, 200)
+			time.Sleep(5 * time.Second)
+			h.arrives("done", esign.PackageExecuted, "new")
+			took := until(func() bool { return h.isPlanned("new") })
+			p, _, err := h.Data.Package("new")
+			if err != nil || took > c.most || p.Name != c.called {
+				t.Errorf("its files are planned after %v, as %q: %v", took, p.Name, err)
+			}
 		})
 	}
 }

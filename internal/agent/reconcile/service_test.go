@@ -114,19 +114,17 @@ func TestWhatAnEventAndTheStatusTellIsToldOnceWhicheverComesFirst(t *testing.T) 
 			func(x *testService) { x.happens("e", esign.DocumentSigned, "a") },
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				x := newService(t)
-				for _, do := range order {
-					do(x)
-				}
-				if len(x.told) != 1 || x.told[0].Who != "a" {
-					t.Errorf("told: %+v", x.told)
-				}
-				if p, _, _ := x.Data.Package("p"); p.State != office.PackageExecuted || x.planned == 0 {
-					t.Errorf("planned %d times: %+v", x.planned, p)
-				}
-			})
+		looptest.Bubble(t, name, func(t *testing.T) {
+			x := newService(t)
+			for _, do := range order {
+				do(x)
+			}
+			if len(x.told) != 1 || x.told[0].Who != "a" {
+				t.Errorf("told: %+v", x.told)
+			}
+			if p, _, _ := x.Data.Package("p"); p.State != office.PackageExecuted || x.planned == 0 {
+				t.Errorf("planned %d times: %+v", x.planned, p)
+			}
 		})
 	}
 }
@@ -192,31 +190,29 @@ func TestAnEventThatComesWhileTheAnswerIsUnderWayHasThePackageAskedAboutAgain(t 
 		"trouble": &esign.Error{Kind: esign.Server, Status: 503},
 		"missing": &esign.Error{Kind: esign.NotFound, Status: 404},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				x := newService(t)
-				x.known(office.PackageOpen)
-				open := esign.Status{PackageID: "p", State: esign.State(office.PackageOpen)}
-				answered := func(asked office.Package) {
-					if err := x.notePackage(t.Context(), asked, open, answer, false); err != nil && err != answer {
-						t.Fatal(err)
-					}
+		looptest.Bubble(t, name, func(t *testing.T) {
+			x := newService(t)
+			x.known(office.PackageOpen)
+			open := esign.Status{PackageID: "p", State: esign.State(office.PackageOpen)}
+			answered := func(asked office.Package) {
+				if err := x.notePackage(t.Context(), asked, open, answer, false); err != nil && err != answer {
+					t.Fatal(err)
 				}
-				for range 20 { // answers of the same kind, the pause after which has grown
-					answered(x.now())
-					time.Sleep(x.now().NextCheck.Sub(x.Now()))
-				}
-				asked := x.now()
-				x.happens("e", esign.PackageRescinded, "")
-				answered(asked)
-				if pause := x.now().NextCheck.Sub(x.Now()); pause > x.Pace.Retry {
-					t.Errorf("asked again after %v", pause)
-				}
+			}
+			for range 20 { // answers of the same kind, the pause after which has grown
 				answered(x.now())
-				if pause := x.now().NextCheck.Sub(x.Now()); pause <= x.Pace.Retry {
-					t.Errorf("asked without end, after %v", pause)
-				}
-			})
+				time.Sleep(x.now().NextCheck.Sub(x.Now()))
+			}
+			asked := x.now()
+			x.happens("e", esign.PackageRescinded, "")
+			answered(asked)
+			if pause := x.now().NextCheck.Sub(x.Now()); pause > x.Pace.Retry {
+				t.Errorf("asked again after %v", pause)
+			}
+			answered(x.now())
+			if pause := x.now().NextCheck.Sub(x.Now()); pause <= x.Pace.Retry {
+				t.Errorf("asked without end, after %v", pause)
+			}
 		})
 	}
 }
@@ -243,27 +239,25 @@ func TestASignatureWhoseEventIsLostIsToldWhenAnotherEventAsks(t *testing.T) {
 		"of a package that was not known":          {false, "", []string{"j"}},
 		"of one that was not known, it comes late": {false, "late", []string{"a", "j"}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				x := newService(t)
-				if c.known {
-					x.known(office.PackageOpen)
-					x.check(esign.Status{PackageID: "p", State: "open"})
-					time.Sleep(time.Hour)
-				}
-				x.happens("e", esign.DocumentSigned, "j")
-				x.check(status)
-				if c.event != "" {
-					x.happens(c.event, esign.DocumentSigned, "a")
-				}
-				var told []string
-				for _, f := range x.told {
-					told = append(told, f.Who)
-				}
-				if slices.Sort(told); !slices.Equal(told, c.want) {
-					t.Errorf("told of %q, want %q", told, c.want)
-				}
-			})
+		looptest.Bubble(t, name, func(t *testing.T) {
+			x := newService(t)
+			if c.known {
+				x.known(office.PackageOpen)
+				x.check(esign.Status{PackageID: "p", State: "open"})
+				time.Sleep(time.Hour)
+			}
+			x.happens("e", esign.DocumentSigned, "j")
+			x.check(status)
+			if c.event != "" {
+				x.happens(c.event, esign.DocumentSigned, "a")
+			}
+			var told []string
+			for _, f := range x.told {
+				told = append(told, f.Who)
+			}
+			if slices.Sort(told); !slices.Equal(told, c.want) {
+				t.Errorf("told of %q, want %q", told, c.want)
+			}
 		})
 	}
 }
@@ -398,45 +392,43 @@ func TestAPackageThatIsMetInCapitalsIsKnownOnce(t *testing.T) {
 	const p, d, signer = "5b1e0000-0000-4000-8000-00000000000a", "5b1e0000-0000-4000-8000-00000000000b", "5b1e0000-0000-4000-8000-00000000000c"
 	capitals := strings.ToUpper(p)
 	for name, refused := range map[string]bool{"in any case": false, "only as the service writes it": true} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				x := newService(t)
-				happens := func(id, pack, document, signer string) {
-					body, err := json.Marshal(map[string]string{"eventId": id, "action": esign.DocumentSigned, "packageId": pack, "documentId": document, "signerId": signer})
-					noErr(t, err)
-					ev := office.Event{ID: id, Action: esign.DocumentSigned, PackageID: pack, Received: x.Now(), Body: body}
-					noErr(t, x.Data.Update(func(tx *store.Tx) error { _, err := tx.AddEvent(ev); return err }))
-					noErr(t, x.handleEvent(ev))
-				}
-				happens("1", capitals, strings.ToUpper(d), strings.ToUpper(signer))
-				id, other := capitals, p
-				if refused {
-					asked, _, err := x.Data.Package(capitals)
-					noErr(t, err)
-					noErr(t, x.notePackage(t.Context(), asked, esign.Status{}, &esign.Error{Kind: esign.NotFound, Status: 404}, false))
-					id, other = p, ""
-				}
-				noErr(t, x.meetPackages("", []esign.Status{{PackageID: p, State: "open"}}, time.Time{}, false))
-				asked, _, err := x.Data.Package(id)
-				if err != nil || asked.ID != id {
-					t.Fatalf("%+v, %v", asked, err)
-				}
-				answer := esign.Status{PackageID: id, State: "open", Signers: []esign.Signer{{ID: signer, FirstName: "Ana"}},
-					Documents: []esign.Document{{ID: d, Revisions: []esign.Revision{{SignerID: signer, IsSigned: true}}}}}
-				if noted, err := x.applyCheck(asked, answer, false, true); err != nil || !noted {
-					t.Fatal(noted, err)
-				}
-				if !refused {
-					happens("2", p, d, signer)
-				}
-				now, _, err := x.Data.Package(id)
-				if err != nil || len(now.Documents) != 1 || now.Documents[0].ID != d || len(now.Signers) != 1 || len(x.told) != 1 {
-					t.Errorf("%+v, told %+v, %v", now, x.told, err)
-				}
-				if second, _, err := x.Data.Package(other); err != nil || second.ID != "" {
-					t.Errorf("a second one is known: %+v, %v", second, err)
-				}
-			})
+		looptest.Bubble(t, name, func(t *testing.T) {
+			x := newService(t)
+			happens := func(id, pack, document, signer string) {
+				body, err := json.Marshal(map[string]string{"eventId": id, "action": esign.DocumentSigned, "packageId": pack, "documentId": document, "signerId": signer})
+				noErr(t, err)
+				ev := office.Event{ID: id, Action: esign.DocumentSigned, PackageID: pack, Received: x.Now(), Body: body}
+				noErr(t, x.Data.Update(func(tx *store.Tx) error { _, err := tx.AddEvent(ev); return err }))
+				noErr(t, x.handleEvent(ev))
+			}
+			happens("1", capitals, strings.ToUpper(d), strings.ToUpper(signer))
+			id, other := capitals, p
+			if refused {
+				asked, _, err := x.Data.Package(capitals)
+				noErr(t, err)
+				noErr(t, x.notePackage(t.Context(), asked, esign.Status{}, &esign.Error{Kind: esign.NotFound, Status: 404}, false))
+				id, other = p, ""
+			}
+			noErr(t, x.meetPackages("", []esign.Status{{PackageID: p, State: "open"}}, time.Time{}, false))
+			asked, _, err := x.Data.Package(id)
+			if err != nil || asked.ID != id {
+				t.Fatalf("%+v, %v", asked, err)
+			}
+			answer := esign.Status{PackageID: id, State: "open", Signers: []esign.Signer{{ID: signer, FirstName: "Ana"}},
+				Documents: []esign.Document{{ID: d, Revisions: []esign.Revision{{SignerID: signer, IsSigned: true}}}}}
+			if noted, err := x.applyCheck(asked, answer, false, true); err != nil || !noted {
+				t.Fatal(noted, err)
+			}
+			if !refused {
+				happens("2", p, d, signer)
+			}
+			now, _, err := x.Data.Package(id)
+			if err != nil || len(now.Documents) != 1 || now.Documents[0].ID != d || len(now.Signers) != 1 || len(x.told) != 1 {
+				t.Errorf("%+v, told %+v, %v", now, x.told, err)
+			}
+			if second, _, err := x.Data.Package(other); err != nil || second.ID != "" {
+				t.Errorf("a second one is known: %+v, %v", second, err)
+			}
 		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"countersign/internal/agent/data"
@@ -59,6 +60,11 @@ func (s Session) Note(_ context.Context, err error) error {
 		s.Noted(err)
 	}
 	return err
+}
+
+// Bubble runs a test of that name within another one, in a time of its own.
+func Bubble(t *testing.T, name string, f func(t *testing.T)) {
+	t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
 }
 
 // NoErr ends the test at an error.
