@@ -27,8 +27,7 @@ func shown(t *testing.T) (*screentest.Bench, *Screen) {
 func TestDiagnosticsAreCopiedAndThatIsSaid(t *testing.T) {
 	b, s := shown(t)
 	press := func() {
-		s.diagnostics.Button.OnTapped()
-		b.Settle()
+		b.Tap(s.diagnostics.Button)
 	}
 	press()
 	if len(b.Copied) != 1 || b.Copied[0] != b.Office.Diagnostics(t.Context()) || s.diagnostics.Said.Text == "" {
@@ -49,15 +48,13 @@ func TestTheScreenLooksAsItWasApproved(t *testing.T) {
 	fasttest.Slow(t)
 	b, s := shown(t)
 	b.Looks("help", "light", screentest.Big, 1)
-	s.diagnostics.Button.OnTapped()
-	b.Settle()
+	b.Tap(s.diagnostics.Button)
 	b.Looks("help-dark", "dark", screentest.Small, 1)
 }
 
 func TestEveryKeyIsListedBesideWhatItDoes(t *testing.T) {
-	t.Cleanup(func() { i18n.Use("en") })
 	for _, language := range i18n.Languages() {
-		i18n.Use(language)
+		screentest.Speak(t, language)
 		b, s := shown(t)
 		b.Window.Resize(screentest.Small)
 		at := map[string]*widgets.Line{}

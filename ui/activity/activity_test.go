@@ -16,7 +16,6 @@ import (
 
 	"countersign/internal/message"
 	"countersign/internal/office"
-	"countersign/ui/i18n"
 	"countersign/ui/officetest"
 	"countersign/ui/screentest"
 	"countersign/ui/system"
@@ -139,9 +138,7 @@ func TestABodyIsShownAndCopiedAsItCame(t *testing.T) {
 		t.Errorf("shows %.40q of %d bytes", l.body.Text, len(l.body.Text))
 	}
 	l.form.Choose(formRaw)
-	if l.text() != raw {
-		t.Error("what is copied is exactly what came")
-	}
+	screentest.Equal(t, "what is copied is exactly what came", l.text(), raw)
 	b.screen.ChooseEvent(1)
 	if l.body.Text != "\uFFFD not JSON" || !l.note.Hidden {
 		t.Errorf("shows %q", l.body.Text)
@@ -185,16 +182,13 @@ func TestAllEventsAreExported(t *testing.T) {
 	if got := strings.Join(rows[1][:11], "|"); got != "2026-11-21T13:42:00+01:00|2026-11-21T13:42:00+01:00|Package fully signed|Mandate Keller|p3|e-5|yes|waiting to be processed|'=HYPERLINK(\"http://example.com\") is listed twice as a signer.||0" {
 		t.Errorf("the first row is %s", got)
 	}
-	if rows[1][11] != string(o.Arrived[0].Body) {
-		t.Errorf("the body is %s", rows[1][11])
-	}
+	screentest.Equal(t, "the body is", rows[1][11], string(o.Arrived[0].Body))
 }
 
 func TestAnExportIsWrittenForTheExcelOfTheLanguage(t *testing.T) {
 	b := newBench(t, officetest.Busy())
-	t.Cleanup(func() { i18n.Use("en") })
 	for code, want := range map[string]string{"en": "\ufeffreceived,happened,", "de": "\ufeffreceived;happened;"} {
-		i18n.Use(code)
+		screentest.Speak(t, code)
 		file := &sheet{room: 1 << 20}
 		b.screen.Export(file, "events.csv")
 		b.Settle()
@@ -258,9 +252,7 @@ func TestWhatWasRefusedIsCountedAndSampled(t *testing.T) {
 	}
 	row := newRefusalRow()
 	b.screen.refused.update(0, row)
-	if got := row.(*refusalRow).from.Text; got != "from 203.0.113.9, and 41 more of this kind" {
-		t.Errorf("says %q", got)
-	}
+	screentest.Equal(t, "says", row.(*refusalRow).from.Text, "from 203.0.113.9, and 41 more of this kind")
 }
 
 func TestTheDiaryKeepsItsPlace(t *testing.T) {

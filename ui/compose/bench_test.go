@@ -12,7 +12,6 @@ import (
 	"countersign/internal/office"
 	"countersign/ui/officetest"
 	"countersign/ui/screentest"
-	"countersign/ui/widgets"
 )
 
 func TestMain(m *testing.M) { screentest.Main(m) }
@@ -68,20 +67,6 @@ func ready(t *testing.T, office *officetest.Office) *bench {
 	b.add("a.pdf")
 	b.screen.like(filled(ana))
 	return b
-}
-
-// answer presses a button of the question that is asked.
-func (b *bench) answer(text string) {
-	top := b.Window.Canvas().Overlays().Top()
-	if top == nil {
-		return
-	}
-	for _, o := range test.LaidOutObjects(top) {
-		if button, is := o.(*widgets.Button); is && button.Text == text {
-			button.OnTapped()
-			return
-		}
-	}
 }
 
 // The keyboard, as the driver hands it on.

@@ -224,15 +224,6 @@ func TestEveryTextHasItsEnglish(t *testing.T) {
 	}
 }
 
-func TestCountsHaveTheirForms(t *testing.T) {
-	must(t, Load())
-	for want, got := range map[string]string{"1 document": Documents(1), "2 documents": Documents(2), "1 person": People(1), "0 people": People(0)} {
-		if got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
-	}
-}
-
 // must ends the test at an error.
 func must(t testing.TB, err error) {
 	t.Helper()

@@ -1,13 +1,10 @@
 package officetest
 
 import (
-	"context"
 	"fmt"
 	"image"
-	"maps"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"countersign/internal/agent"
@@ -44,8 +41,7 @@ func waitsFor(files []office.File) []office.File {
 
 // Empty is an office on its first day: nobody signed in, nothing sent.
 func Empty() *Office {
-	return &Office{State: agent.Status{Version: "0.1.0", Tunnel: agent.TunnelStatus{Kind: "ngrok", State: "off"}},
-		Kept: Settings()}
+	return &Office{State: agent.Status{Version: "0.1.0", Tunnel: agent.TunnelStatus{Kind: "ngrok", State: "off"}}, settings: settings{Kept: Settings()}}
 }
 
 // Settings are complete settings.
@@ -102,9 +98,6 @@ func Busy() *Office {
 		Files: []office.DraftFile{{Path: filepath.FromSlash("/home/office/Documents/Lease Sonnenweg 4.pdf"), Name: "Lease Sonnenweg 4.pdf"}}}}
 	o.Pictures = map[string]image.Image{"Lease Sonnenweg 4.pdf": Page(), "Mandate Keller - Letter of mandate.pdf": Page(), "Mandate Keller - certificate.pdf": Page()}
 	o.Arrived = arrived()
-	o.Turned = []agent.Refusal{
-		{Time: Now.Add(-2 * time.Hour), Reason: message.RequestForged(), Remote: "203.0.113.9", More: 41},
-		{Time: Now.Add(-30 * time.Hour), Reason: message.RequestUnsigned(), Remote: "198.51.100.4"}}
 	o.State.Events = agent.EventCounts{Received: len(o.Arrived), Rejected: 43, Pending: 1, Problems: 1}
 	return o
 }
@@ -150,221 +143,44 @@ func World() *Office {
 	return o
 }
 
-// Events is the agent's. Its cursor is the id of the last event of the page before.
-func (o *Office) Events(before office.Cursor, limit int) ([]office.Event, office.Cursor, error) {
-	if err := o.unread(); err != nil {
-		return nil, "", err
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	from := 1 + slices.IndexFunc(o.Arrived, func(e office.Event) bool { return e.ID == string(before) })
-	to := min(from+limit, len(o.Arrived))
-	next := office.Cursor("")
-	if from < to && to < len(o.Arrived) {
-		next = office.Cursor(o.Arrived[to-1].ID)
-	}
-	return append([]office.Event{}, o.Arrived[from:to]...), next, nil
-}
-
-func (o *Office) Refused() []agent.Refusal {
-	return read(o, func() []agent.Refusal { return append([]agent.Refusal{}, o.Turned...) })
-}
-
-// RetryEvent is the agent's: the event waits again.
-func (o *Office) RetryEvent(eventID string) error {
-	err := message.Error(message.EventUnreadable(), nil)
-	o.Change(office.ActivityChanged, func(o *Office) {
-		for i := range o.Arrived {
-			if o.Arrived[i].ID == eventID {
-				o.Arrived[i].Outcome, o.Arrived[i].Reason, err = office.EventPending, message.Message{}, nil
-			}
+// arrived are the events of the ordinary day, newest first.
+func arrived() []office.Event {
+	at := func(id, action, packageID, more string, back time.Duration, outcome office.Outcome) office.Event {
+		when := Now.Add(-back)
+		body := fmt.Sprintf(`{"action":%q,"packageId":%q,%s"eventId":%q,"eventTime":%q}`, action, packageID, more, id, when.UTC().Format(time.RFC3339Nano))
+		e := office.Event{ID: id, Action: action, PackageID: packageID, Time: when, Received: when.Add(900 * time.Millisecond), Body: []byte(body),
+			URL: "https://office.ngrok.app/events/4f1c", Outcome: outcome}
+		if outcome == office.EventHandled {
+			e.Handled = e.Received.Add(time.Second)
 		}
-	})
-	return err
-}
-
-func (o *Office) HotFolders() ([]office.HotFolderRow, error) {
-	return kept(o, func() []office.HotFolderRow { return slices.Clone(o.Folders) })
-}
-
-func (o *Office) PutHotFolder(f office.HotFolder) (office.HotFolder, error) {
-	f = f.Normal()
-	if bad := f.Check(); len(bad) > 0 {
-		return f, &office.ConfigError{Fields: bad}
+		return e
 	}
-	o.Change(office.SettingsChanged, func(o *Office) {
-		if i := slices.IndexFunc(o.Folders, func(x office.HotFolderRow) bool { return x.ID == f.ID }); i >= 0 && f.ID != "" {
-			confirmed := o.Folders[i].Confirm && o.Folders[i].Paused == f.Paused
-			if o.Folders[i].HotFolder = f; confirmed {
-				o.Folders[i].Confirm, o.Folders[i].Problem = false, message.Message{}
-			}
-			return
-		}
-		f.ID = f.Path
-		o.Folders = append(o.Folders, office.HotFolderRow{HotFolder: f})
-	})
-	return f, nil
+	odd := office.Event{ID: "sha256:9f86d081884c7d65", Received: Now.Add(-50 * time.Hour), Body: []byte("{\"action\": \"pack"), URL: "https://office.ngrok.app/events/4f1c",
+		Outcome: office.EventUnprocessable, Reason: message.EventUnreadable(), Handled: Now.Add(-50 * time.Hour)}
+	again := at("e-3", "document_signed", "p3", `"documentId":"d4","signerId":"keller",`, 20*time.Minute, office.EventHandled)
+	again.Copies = 2
+	return []office.Event{
+		at("e-5", "package_executed", "p3", `"externalData":null,`, 20*time.Minute, ""),
+		at("e-4", "document_executed", "p3", `"documentId":"d4",`, 20*time.Minute, office.EventHandled), again,
+		at("e-2", "document_signed", "p1", `"documentId":"d2","signerId":"jan.weber","nextSignerId":"ana.ruiz",`, 28*time.Hour, office.EventHandled),
+		at("e-1", "document_signed", "p1", `"documentId":"d1","signerId":"jan.weber",`, 28*time.Hour, office.EventHandled), odd}
 }
 
-func (o *Office) RemoveHotFolder(id string) (known bool, err error) {
-	o.Change(office.SettingsChanged, func(o *Office) {
-		before := len(o.Folders)
-		o.Folders = slices.DeleteFunc(o.Folders, func(x office.HotFolderRow) bool { return x.ID == id })
-		known = len(o.Folders) < before
-	})
-	return known, nil
-}
-
-func (o *Office) TryHotFolder(f office.HotFolder) (message.Message, error) {
-	if bad := f.Normal().Check(); len(bad) > 0 {
-		return message.Message{}, &office.ConfigError{Fields: bad}
+// Templates are those of an ordinary office.
+func Templates() []office.Template {
+	return []office.Template{
+		{ID: "t-lease", Name: "Lease agreement", Description: "A flat, with the house rules", Message: "Read both, then sign.", Sequential: true,
+			Documents: []office.TemplateDocument{
+				{ID: "d-1", Name: "Lease agreement", Fields: []office.TemplateField{{ID: "address", Name: "Address of the flat"},
+					{ID: "rent", Name: "Monthly rent", Value: "900"}, {ID: "special", Name: "Special agreements", Multiline: true}}},
+				{ID: "d-2", Name: "House rules"}},
+			Roles:  []office.TemplateRole{{ID: "s-1", Role: "Landlord"}, {ID: "s-2", Role: "Tenant"}},
+			Copies: []office.TemplateRole{{ID: "r-1", Role: "Records", FirstName: "Rita", LastName: "Records", Email: "records@example.com"}}},
+		{ID: "t-mandate", Name: "Engagement letter", Description: "For new clients",
+			Documents: []office.TemplateDocument{{ID: "d-3", Name: "Engagement letter"}},
+			Roles: []office.TemplateRole{{ID: "s-3", Role: "Client"},
+				{ID: "s-4", Role: "Lawyer", FirstName: "Laura", LastName: "Lawyer", Email: "laura@example.com"}}},
+		{ID: "t-nda", Name: "Non-disclosure agreement", Documents: []office.TemplateDocument{},
+			Roles: []office.TemplateRole{{ID: "s-5", Role: "Party"}, {ID: "s-6", Role: "Party"}}},
 	}
-	return message.SendFolderWorksEmpty(), nil
-}
-
-// Pass lets the time pass in which something can be undone.
-func (o *Office) Pass() {
-	for _, do := range read(o, func() []func() { do := o.passed; o.passed = nil; return do }) {
-		do()
-	}
-}
-
-// waits returns once the time has passed in which something can be undone; whatever ends ctx ends that.
-func (o *Office) waits(ctx context.Context) error {
-	passed := make(chan struct{})
-	o.Change(office.OutboxChanged, func(o *Office) { o.passed = append(o.passed, func() { close(passed) }) })
-	select {
-	case <-passed:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (o *Office) Send(ctx context.Context, d office.NewPackage, progress func(office.SendState)) (office.SendState, error) {
-	if o.Patient && d.Undo > 0 {
-		held := office.Draft{State: office.DraftHeld, Name: d.Name, Message: d.Message, Signers: d.Signers, Recipients: d.Recipients, Created: Now,
-			Decision: office.Decision{Send: true, At: Now.Add(d.Undo)}}
-		for _, path := range d.Files {
-			held.Files = append(held.Files, office.DraftFile{Path: path, Name: filepath.Base(path)})
-		}
-		o.Change(office.OutboxChanged, func(o *Office) {
-			o.pressed++
-			held.ID = fmt.Sprint("pressed-", o.pressed)
-			o.Waiting = append(o.Waiting, held)
-		})
-		state := office.SendState{DraftID: held.ID, State: office.DraftHeld, Undo: true}
-		progress(state)
-		if err := o.waits(ctx); err != nil {
-			return state, err
-		}
-		d.Replaces = append(slices.Clone(d.Replaces), held.ID)
-	}
-	o.Change(office.OutboxChanged, func(o *Office) {
-		o.Waiting = slices.DeleteFunc(slices.Clone(o.Waiting), func(kept office.Draft) bool { return slices.Contains(d.Replaces, kept.ID) })
-		d.Replaces = slices.DeleteFunc(append([]string(nil), d.Replaces...), func(id string) bool { return strings.HasPrefix(id, "pressed-") })
-		d.Undo = 0
-		o.Sent = append(o.Sent, d)
-	})
-	if o.OnSend != nil {
-		return o.OnSend(ctx, d, progress)
-	}
-	row := office.PackageRow{Package: office.Package{ID: "sent-1", Name: d.Name, State: "open", Origin: office.MadeHere,
-		Sequential: d.Sequential, Signers: d.Signers, Recipients: d.Recipients, Due: d.Due, Created: time.Now(), SignersTotal: len(d.Signers)}}
-	o.Change(office.PackagesChanged, func(o *Office) { o.Rows = append([]office.PackageRow{row}, o.Rows...) })
-	return office.SendState{State: office.DraftSent, PackageID: row.ID}, nil
-}
-
-// Again is the agent's, of documents that are all where they were.
-func (o *Office) Again(_ context.Context, draftID string) (d office.NewPackage, lost []string, err error) {
-	d, err = kept(o, func() office.NewPackage {
-		drafts := slices.Collect(maps.Values(o.Origins))
-		for _, draft := range append(drafts, o.Waiting...) {
-			if draft.ID != draftID {
-				continue
-			}
-			again := draft.Again()
-			for _, f := range draft.Files {
-				if f.Original > 0 {
-					again.Template.Documents[f.Original-1].File = f.Path
-				} else {
-					again.Files = append(again.Files, f.Path)
-				}
-			}
-			return again
-		}
-		return office.NewPackage{}
-	})
-	return d, nil, err
-}
-
-// Cancel is the agent's. A draft that is with the service, here one that is "adding", comes too late.
-func (o *Office) Cancel(draftID string) (inTime bool, err error) {
-	o.Change(office.OutboxChanged, func(o *Office) {
-		o.Cancelled = append(o.Cancelled, draftID)
-		inTime = true
-		for i, d := range o.Waiting {
-			if d.ID == draftID && d.State != office.DraftQueued && d.State != office.DraftHeld {
-				inTime = false
-			} else if d.ID == draftID {
-				o.Waiting = append(o.Waiting[:i:i], o.Waiting[i+1:]...)
-			}
-		}
-	})
-	return inTime, nil
-}
-
-// Stop is the agent's. A draft that is with the service comes too late here, too.
-func (o *Office) Stop(draftID string) (inTime bool, err error) {
-	o.Change(office.OutboxChanged, func(o *Office) {
-		for i, d := range o.Waiting {
-			if d.ID == draftID && d.State == office.DraftQueued {
-				o.Waiting[i].State, o.Waiting[i].Stopped, o.Waiting[i].Problem, inTime = office.DraftHeld, true, message.Message{}, true
-			}
-		}
-	})
-	return inTime, nil
-}
-
-func (o *Office) Decide(draftID string, send bool, undo time.Duration) error {
-	do := func() {
-		o.Change(office.OutboxChanged, func(o *Office) {
-			left := []office.Draft{}
-			for _, d := range o.Waiting {
-				switch undone := o.Patient && undo > 0 && !d.Decision.Pending(); {
-				case d.ID != draftID || undone:
-				case send:
-					d.State, d.Problem, d.Stopped, d.Decision = office.DraftQueued, message.Message{}, false, office.Decision{}
-				default:
-					continue
-				}
-				left = append(left, d)
-			}
-			o.Waiting = left
-		})
-	}
-	if !o.Patient || undo == 0 {
-		do()
-		return nil
-	}
-	o.Change(office.OutboxChanged, func(o *Office) {
-		for i := range o.Waiting {
-			if o.Waiting[i].ID == draftID {
-				o.Waiting[i].Decision = office.Decision{Send: send, At: Now.Add(undo)}
-			}
-		}
-		o.passed = append(o.passed, do)
-	})
-	return nil
-}
-
-func (o *Office) UndoDecision(draftID string) (inTime bool, err error) {
-	o.Change(office.OutboxChanged, func(o *Office) {
-		for i := range o.Waiting {
-			if d := &o.Waiting[i]; d.ID == draftID && d.Decision.Pending() {
-				d.Decision, inTime = office.Decision{}, true
-			}
-		}
-	})
-	return inTime, nil
 }

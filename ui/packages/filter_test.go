@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"fyne.io/fyne/v2"
-	"fyne.io/fyne/v2/test"
 
 	"countersign/internal/office"
 	"countersign/ui/day"
 	"countersign/ui/officetest"
+	"countersign/ui/screentest"
 	"countersign/ui/widgets"
 )
 
@@ -42,9 +42,7 @@ func TestTabsAndSearchLeaveWhatBelongsThere(t *testing.T) {
 		for _, i := range slices.Backward(shown) {
 			ids = append(ids, x.line(i).ID)
 		}
-		if got := strings.Join(ids, " "); got != c.want {
-			t.Errorf("%s: %q, want %q", c.name, got, c.want)
-		}
+		screentest.Equal(t, c.name, strings.Join(ids, " "), c.want)
 	}
 	if _, counts := x.sort(x.search("", nil, nil), tabWaiting); counts != [tabCount]int{tabWaiting: 2, tabDone: 2, tabAll: 5, tabWithdrawn: 1} || counts != x.counts {
 		t.Errorf("counts %v", counts)
@@ -94,8 +92,7 @@ func TestWhatIsFoundElsewhereIsShownWithOnePress(t *testing.T) {
 		if said != c.says || press == nil || press.Text != "Show what was found" {
 			t.Fatalf("%s: %q, %v", c.name, said, press)
 		}
-		press.OnTapped()
-		b.Settle()
+		b.Tap(press)
 		if b.screen.tabs.Chosen() != c.tab || len(b.screen.Listed()) == 0 {
 			t.Errorf("%s leads to tab %d with %q", c.name, b.screen.tabs.Chosen(), b.screen.Listed())
 		}
@@ -109,13 +106,11 @@ func TestWhatIsFoundElsewhereIsShownWithOnePress(t *testing.T) {
 
 // empty is what the list says when there is nothing in it, and what it offers.
 func (b *bench) empty() (said string, press *widgets.Button) {
-	for _, o := range test.LaidOutObjects(b.screen.left) {
-		switch o := o.(type) {
-		case *widgets.Prose:
-			said = o.Text
-		case *widgets.Button:
-			press = o
-		}
+	for _, prose := range screentest.All[*widgets.Prose](b.screen.left) {
+		said = prose.Text
+	}
+	for _, button := range screentest.All[*widgets.Button](b.screen.left) {
+		press = button
 	}
 	return said, press
 }
@@ -154,9 +149,7 @@ func TestTheListIsSortedAsThePersonWantsAndStaysSo(t *testing.T) {
 	b.Settle()
 	next := New(b.Env, b.Office) // as the next start does
 	b.Open(next, fyne.NewSize(900, 600))
-	if got := next.Listed(); !slices.Equal(got, []string{"d", "b", "a", "c", "e"}) {
-		t.Errorf("the next time: %q", got)
-	}
+	screentest.Equal(t, "the next time", next.Listed(), []string{"d", "b", "a", "c", "e"})
 }
 
 func TestAnotherOrderKeepsTheChoiceAndItsPlace(t *testing.T) {
@@ -208,9 +201,7 @@ func TestAFilterLeavesWhatItSays(t *testing.T) {
 	b.screen.narrow(narrowing{person: "ana"})
 	b.screen.search.SetText("zoo")
 	b.Settle()
-	if got := b.screen.Listed(); !slices.Equal(got, []string{"e"}) {
-		t.Errorf("with a search: %q", got)
-	}
+	screentest.Equal(t, "with a search", b.screen.Listed(), []string{"e"})
 	b.show("a")
 	if b.screen.isNarrowed() || b.screen.list.At() != 0 {
 		t.Error("a package that is asked for is shown")
@@ -229,9 +220,7 @@ func TestAWeekBeginsAsInTheCountry(t *testing.T) {
 		b.screen.narrow(narrowing{})
 		b.screen.narrow(narrowing{period: thisWeek})
 		b.Settle()
-		if got := b.screen.Listed(); !slices.Equal(got, want) {
-			t.Errorf("%q: %q", country, got)
-		}
+		screentest.Equal(t, country, b.screen.Listed(), want)
 	}
 }
 
@@ -253,11 +242,9 @@ func TestWhatTheListIsNarrowedToIsSaidAndRemoved(t *testing.T) {
 	typed := b.Window.Canvas().Focused().(*widgets.Entry)
 	typed.SetText("ana")
 	b.Settle()
-	if got := b.screen.Listed(); !slices.Equal(got, []string{"b", "d", "e"}) {
-		t.Errorf("while it is typed: %q", got)
-	}
+	screentest.Equal(t, "while it is typed", b.screen.Listed(), []string{"b", "d", "e"})
 	typed.OnSubmitted("ana")
-	if b.Window.Canvas().Overlays().Top() != nil {
+	if screentest.Top(b.Window) != nil {
 		t.Error("Enter does not close the panel")
 	}
 	b.screen.narrow(narrowing{person: "ana", period: thisYear, origin: office.MadeHere})
@@ -266,9 +253,7 @@ func TestWhatTheListIsNarrowedToIsSaidAndRemoved(t *testing.T) {
 	for _, o := range words() {
 		said = append(said, o.(*widgets.Tappable).Lines[0].Text)
 	}
-	if !slices.Equal(said, []string{"ana", "This year", "Created here"}) {
-		t.Errorf("it says %q", said)
-	}
+	screentest.Equal(t, "it says", said, []string{"ana", "This year", "Created here"})
 	for n := len(said); n > 0; n-- {
 		words()[0].(*widgets.Tappable).OnPress()
 		b.Settle()

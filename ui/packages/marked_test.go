@@ -2,6 +2,7 @@ package packages
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -9,13 +10,13 @@ import (
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/driver/desktop"
-	"fyne.io/fyne/v2/test"
 	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/ui/officetest"
+	"countersign/ui/screentest"
 	"countersign/ui/system"
 	"countersign/ui/widgets"
 )
@@ -49,18 +50,12 @@ func TestSeveralPackagesAreMarkedAsInOtherLists(t *testing.T) {
 	b := newBench(t, many(10))
 	b.press("n2", 0)
 	b.press("n5", shift)
-	if got := b.markedIDs(); got != "n2 n3 n4 n5" {
-		t.Errorf("Shift marks %s", got)
-	}
+	screentest.Equal(t, "Shift marks", b.markedIDs(), "n2 n3 n4 n5")
 	b.press("n1", shift)
-	if got := b.markedIDs(); got != "n1 n2" {
-		t.Errorf("Shift the other way marks %s", got)
-	}
+	screentest.Equal(t, "Shift the other way marks", b.markedIDs(), "n1 n2")
 	b.press("n7", ctrl)
 	b.press("n2", ctrl)
-	if got := b.markedIDs(); got != "n1 n7" {
-		t.Errorf("Ctrl marks %s", got)
-	}
+	screentest.Equal(t, "Ctrl marks", b.markedIDs(), "n1 n7")
 	if !shows(b, "2 packages selected") {
 		t.Error("nobody says how many are selected")
 	}
@@ -69,9 +64,7 @@ func TestSeveralPackagesAreMarkedAsInOtherLists(t *testing.T) {
 		t.Errorf("after Escape %s are marked, %s is chosen", got, b.screen.chosen)
 	}
 	b.screen.list.TypedShortcut(&fyne.ShortcutSelectAll{})
-	if n := len(b.screen.several()); n != 10 {
-		t.Errorf("Ctrl+A marks %d", n)
-	}
+	screentest.Equal(t, "Ctrl+A marks", len(b.screen.several()), 10)
 	b.press("n4", 0)
 	if got := b.markedIDs(); got != "" {
 		t.Errorf("after a press without either %s are marked", got)
@@ -105,14 +98,10 @@ func TestWhatLeavesTheListIsNotMarkedAnyMore(t *testing.T) {
 	b.press("n4", shift)
 	b.Office.Change(office.PackagesChanged, func(o *officetest.Office) { o.Rows[3].State = "executed" })
 	b.Reload()
-	if got := b.markedIDs(); got != "n2 n4" {
-		t.Errorf("marked are %s", got)
-	}
+	screentest.Equal(t, "marked are", b.markedIDs(), "n2 n4")
 	b.screen.search.SetText("Package 2")
 	b.Settle()
-	if got := b.markedIDs(); got != "" {
-		t.Errorf("what the search leaves out is marked: %s", got)
-	}
+	screentest.Equal(t, "what the search leaves out is marked", b.markedIDs(), "")
 }
 
 func TestTheMarkedPackagesAreWithdrawnAndArchivedTogether(t *testing.T) {
@@ -121,9 +110,7 @@ func TestTheMarkedPackagesAreWithdrawnAndArchivedTogether(t *testing.T) {
 	b.press("p1", 0)
 	b.press("p2", ctrl)
 	b.press("p3", ctrl)
-	if got := b.deedNames(); !slices.Equal(got, []string{"Withdraw…", "Save again", "Export…", "Open folder", "Archive"}) {
-		t.Errorf("offered: %q", got)
-	}
+	screentest.Equal(t, "offered", b.deedNames(), []string{"Withdraw…", "Save again", "Export…", "Open folder", "Archive"})
 	menu := b.screen.menuOf(b.screen.at(b.screen.rowOf("p2")))
 	if len(menu.Items) != 5 {
 		t.Errorf("the menu of a marked one has %d entries", len(menu.Items))
@@ -136,7 +123,7 @@ func TestTheMarkedPackagesAreWithdrawnAndArchivedTogether(t *testing.T) {
 	}
 	b.press("p1", 0)
 	b.press("p2", ctrl)
-	pressIn(t, b, "Archive")
+	b.Press(b.screen.detail, "Archive")
 	if b.screen.rowOf("p1") >= 0 || b.screen.rowOf("p2") >= 0 {
 		t.Error("they are not archived")
 	}
@@ -152,7 +139,7 @@ func TestTheMenuKeyOpensTheMenuOfTheChosenPackage(t *testing.T) {
 		b := newBench(t, officetest.Busy())
 		b.press("p1", 0)
 		b.screen.list.TypedKey(&fyne.KeyEvent{Name: key})
-		if b.Window.Canvas().Overlays().Top() == nil {
+		if screentest.Top(b.Window) == nil {
 			t.Errorf("%s opens nothing", key)
 		}
 		widgets.CloseAll(b.Window.Canvas())
@@ -201,15 +188,13 @@ func TestTheFilesOfMarkedPackagesAreExportedAndThatIsSaid(t *testing.T) {
 		{office.Exported{Packages: 2, Files: 4, Copied: 1, Lost: 2, Problem: message.DiskFull("Export")},
 			"Copied to “Export”: 1 of 4 files. 2 files are no longer where they were saved. " + message.DiskFull("Export").String() + " 2 packages have no saved files."},
 	} {
-		b.Office.OnExport, b.Notices = c.x, nil
+		b.Office.Exported, b.Notices = c.x, nil
 		b.do(t, "Export…")
 		if !slices.Equal(b.Notices, []string{c.want}) {
 			t.Errorf("said %q, want %q", b.Notices, c.want)
 		}
 	}
-	if b.Office.Exports[0] != "/media/stick/Export: a b c" {
-		t.Errorf("exported %q", b.Office.Exports)
-	}
+	screentest.Equal(t, "exported", b.Office.Done[0], "export a b c to /media/stick/Export")
 }
 
 func TestTheFoldersOfMarkedPackagesAreOpenedEachOnce(t *testing.T) {
@@ -217,17 +202,13 @@ func TestTheFoldersOfMarkedPackagesAreOpenedEachOnce(t *testing.T) {
 	b.screen.tabs.Choose(tabAll)
 	b.screen.markAll()
 	b.do(t, "Open folder")
-	if got := b.System.Opened; !slices.Equal(got, []string{"file /home/office/Signed/A", "file /home/office/Signed/B"}) {
-		t.Errorf("opened %q", got)
-	}
+	screentest.Equal(t, "opened", b.System.Opened, []string{"file /home/office/Signed/A", "file /home/office/Signed/B"})
 	b.System.Opened = nil
 	for _, folder := range []string{"C", "D"} {
 		b.Office.Rows[2].Files = append(b.Office.Rows[2].Files, office.File{Path: "/home/office/Signed/" + folder + "/x.pdf", State: office.JobDone})
 	}
 	b.do(t, "Open folder")
-	if got := b.System.Opened; !slices.Equal(got, []string{"file /home/office/Signed"}) {
-		t.Errorf("of four folders it opened %q", got)
-	}
+	screentest.Equal(t, "of four folders it opened", b.System.Opened, []string{"file /home/office/Signed"})
 	b.System.Opened = nil
 	b.System.Lost = map[string]bool{}
 	for _, r := range b.Office.Rows {
@@ -319,8 +300,8 @@ func TestFilesLeaveTheWindow(t *testing.T) {
 
 // menus are the buttons that open one, in the order in which they are drawn.
 func (b *bench) menus() (list []*widgets.Button) {
-	for _, o := range test.LaidOutObjects(b.screen.detail) {
-		if button, ok := o.(*widgets.Button); ok && button.Visible() && button.Icon == fynetheme.MoreHorizontalIcon() {
+	for _, button := range screentest.All[*widgets.Button](b.screen.detail) {
+		if button.Visible() && button.Icon == fynetheme.MoreHorizontalIcon() {
 			list = append(list, button)
 		}
 	}
@@ -383,12 +364,7 @@ func TestAWithdrawalThatNobodyConfirmsIsLetGo(t *testing.T) {
 	i := slices.IndexFunc(o.Rows, func(r office.PackageRow) bool { return r.ID == "p1" })
 	o.Rows[i].Withdrawal = &office.Withdrawal{State: office.WithdrawAsked, Asked: officetest.Now.Add(-2 * time.Hour), Tries: 9, Problem: message.ServiceSilent()}
 	b := showing(t, o, "p1")
-	leave := b.button("Stop waiting")
-	if leave == nil {
-		t.Fatal("nobody can stop waiting")
-	}
-	leave.OnTapped()
-	b.Settle()
+	b.Press(b.screen.Content(), "Stop waiting")
 	if w := b.Office.Rows[i].Withdrawal; w.State != office.WithdrawUnknown {
 		t.Errorf("%+v", w)
 	}
@@ -398,13 +374,8 @@ func TestAWithdrawalThatNobodyConfirmsIsLetGo(t *testing.T) {
 }
 
 // button is a button that is shown anywhere on the screen, nil for none.
-func (b *bench) button(text string) (found *widgets.Button) {
-	for _, o := range test.LaidOutObjects(b.screen.Content()) {
-		if button, is := o.(*widgets.Button); is && button.Text == text && button.Visible() {
-			found = button
-		}
-	}
-	return found
+func (b *bench) button(text string) *widgets.Button {
+	return screentest.Button(b.screen.Content(), text)
 }
 
 func TestAPackageIsWithdrawnWithWordsAfterSomeSecondsToUndo(t *testing.T) {
@@ -420,7 +391,7 @@ func TestAPackageIsWithdrawnWithWordsAfterSomeSecondsToUndo(t *testing.T) {
 		b.Until(func() bool {
 			return len(b.Deeds) > deeds && officetest.Must2(b.Office.Package("p1")).Withdrawal.Pending()
 		})
-		if b.Window.Canvas().Overlays().Top() != nil || len(b.Office.Withdrawn) != 0 {
+		if screentest.Top(b.Window) != nil || len(b.Office.Withdrawn) != 0 {
 			t.Fatalf("withdrawn at once: %+v", b.Office.Withdrawn)
 		}
 	}
@@ -477,16 +448,14 @@ func TestEscapeLeavesThePackageAsItIs(t *testing.T) {
 	b := showing(t, officetest.Busy(), "p1")
 	b.deeds()["Withdraw…"]()
 	widgets.CloseTop(b.Window.Canvas())
-	if len(b.Office.Withdrawn)+len(b.Deeds) != 0 || b.Window.Canvas().Overlays().Top() != nil {
+	if len(b.Office.Withdrawn)+len(b.Deeds) != 0 || screentest.Top(b.Window) != nil {
 		t.Errorf("withdrawn: %+v", b.Office.Withdrawn)
 	}
 }
 
 func TestWhatKeptAPackageFromBeingWithdrawnIsSaid(t *testing.T) {
 	o := officetest.Busy()
-	o.OnWithdraw = func(string) (office.WithdrawalState, message.Message) {
-		return office.WithdrawLate, message.SignedBeforeWithdrawn()
-	}
+	o.Fail("Withdraw", message.Error(message.SignedBeforeWithdrawn(), nil))
 	b := newBench(t, o)
 	b.screen.withdraw(office.NewWithdrawal{Packages: []string{"p1"}}, "Lease Sonnenweg 4")
 	b.Settle()
@@ -499,15 +468,11 @@ func TestOnlyWhatWaitsIsOfferedToBeWithdrawn(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	for id, offered := range map[string]bool{"p1": true, "p2": true, "p3": false, "p4": false, "p5": false} {
 		b.show(id)
-		if got := b.deeds()["Withdraw…"] != nil; got != offered {
-			t.Errorf("%s: offered %v", id, got)
-		}
+		screentest.Equal(t, fmt.Sprintf("%s: offered", id), b.deeds()["Withdraw…"] != nil, offered)
 		inMenu := slices.ContainsFunc(b.screen.menuOf(b.screen.at(b.screen.rowOf(id))).Items, func(i *fyne.MenuItem) bool { return i.Label == "Withdraw…" })
-		if inMenu != offered {
-			t.Errorf("%s: in the menu %v", id, inMenu)
-		}
+		screentest.Equal(t, fmt.Sprintf("%s: in the menu", id), inMenu, offered)
 	}
-	b.Office.Change(office.StatusChanged, func(o *officetest.Office) { o.NoWithdrawing = true })
+	b.Office.Change(office.StatusChanged, func(o *officetest.Office) { o.Lacks = []string{"withdrawals"} })
 	b.screen.Show("p1")
 	b.Reload()
 	if b.deeds()["Withdraw…"] != nil || b.screen.withdrawalOf(b.screen.record) == nil {

@@ -1,13 +1,10 @@
 package screentest
 
 import (
-	"bytes"
 	"fmt"
 	"image"
 	"image/color"
 	"image/draw"
-	"image/png"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -71,43 +68,4 @@ func TestAPictureMayDifferByRoundingOnly(t *testing.T) {
 			}
 		}
 	}
-}
-
-// A computer with another processor draws the letters and edges a fraction of a pixel away from where this one does.
-func TestRoundingBetweenMachinesIsNoDifference(t *testing.T) {
-	for _, name := range []string{"saved", "saved-dark"} {
-		data, err := os.ReadFile(filepath.Join("..", "packages", "testdata", name+".png"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		approved, err := png.Decode(bytes.NewReader(data))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, by := range []image.Point{{1, 0}, {0, 1}} {
-			if how := Differ(approved, moved(approved, by, 1.0/16)); how != "" {
-				t.Errorf("%s, moved by a sixteenth of %v: %s", name, by, how)
-			}
-			if Differ(approved, moved(approved, by, 1)) == "" {
-				t.Errorf("%s, moved by %v, is still the same", name, by)
-			}
-		}
-	}
-}
-
-// moved is a picture drawn a part of a pixel away.
-func moved(img image.Image, by image.Point, part float64) image.Image {
-	from := rgba(img)
-	to := image.NewRGBA(from.Rect)
-	mix := func(a, b uint8) uint8 { return uint8(math.Round(float64(a)*(1-part) + float64(b)*part)) }
-	for y := range from.Rect.Dy() {
-		for x := range from.Rect.Dx() {
-			here, beside := from.RGBAAt(x, y), from.RGBAAt(x, y)
-			if at := image.Pt(x, y).Sub(by); at.In(from.Rect) {
-				beside = from.RGBAAt(at.X, at.Y)
-			}
-			to.SetRGBA(x, y, color.RGBA{mix(here.R, beside.R), mix(here.G, beside.G), mix(here.B, beside.B), 255})
-		}
-	}
-	return to
 }

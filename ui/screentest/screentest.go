@@ -4,6 +4,7 @@ package screentest
 
 import (
 	"context"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -15,8 +16,10 @@ import (
 	"fyne.io/fyne/v2/test"
 	"go.uber.org/goleak"
 
+	"countersign/ui/i18n"
 	"countersign/ui/officetest"
 	"countersign/ui/theme"
+	"countersign/ui/widgets"
 )
 
 // Main is the TestMain of a package with screens: its tests read English, and leave no goroutine behind.
@@ -25,6 +28,12 @@ func Main(m *testing.M) {
 		panic(err)
 	}
 	goleak.VerifyTestMain(m)
+}
+
+// Speak has the window speak a language until the test ends.
+func Speak(t testing.TB, code string) {
+	i18n.Use(code)
+	t.Cleanup(func() { i18n.Use("en") })
 }
 
 // queue is a window's goroutine for places that have none: what is handed to do waits until the owner of the queue
@@ -81,15 +90,44 @@ func (q *queue) until(done func() bool, stop <-chan struct{}) bool {
 	}
 }
 
+// All are the objects of a kind that are laid out in o, from the first to the last.
+func All[T fyne.CanvasObject](o fyne.CanvasObject) (list []T) {
+	for _, o := range test.LaidOutObjects(o) {
+		if found, is := o.(T); is {
+			list = append(list, found)
+		}
+	}
+	return list
+}
+
 // Text is what an object shows to be read, its lines one after the other.
 func Text(o fyne.CanvasObject) string {
 	var lines []string
-	for _, o := range test.LaidOutObjects(o) {
-		if t, ok := o.(*canvas.Text); ok {
-			lines = append(lines, t.Text)
-		}
+	for _, text := range All[*canvas.Text](o) {
+		lines = append(lines, text.Text)
 	}
 	return strings.Join(lines, " ")
+}
+
+// Button is the button in o that is to be seen and says a text, nil for none.
+func Button(o fyne.CanvasObject, text string) *widgets.Button {
+	for _, button := range All[*widgets.Button](o) {
+		if button.Text == text && button.Visible() {
+			return button
+		}
+	}
+	return nil
+}
+
+// Equal fails the test where what was got is not what was wanted: values, not pointers. An empty list is the same as none.
+func Equal[T any](t testing.TB, what string, got, want T) {
+	t.Helper()
+	if g, w := reflect.ValueOf(got), reflect.ValueOf(want); g.IsValid() && g.Kind() == reflect.Slice && g.Len()+w.Len() == 0 {
+		return
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%s: got %+v, want %+v", what, got, want)
+	}
 }
 
 // Stage is where a window is tested: an app of Fyne's test driver, an office made of values, and a system that
@@ -133,6 +171,25 @@ func (s *Stage) Settle() {
 		}
 	}
 }
+
+// Press presses the button in o that says a text, and lets all work end.
+func (s *Stage) Press(o fyne.CanvasObject, text string) {
+	s.t.Helper()
+	button := Button(o, text)
+	if button == nil {
+		s.t.Fatalf("there is no button %q among: %s", text, Text(o))
+	}
+	s.Tap(button)
+}
+
+// Tap presses a button and lets all work end.
+func (s *Stage) Tap(button *widgets.Button) {
+	button.OnTapped()
+	s.Settle()
+}
+
+// Top is what lies over a window, nil for nothing.
+func Top(w fyne.Window) fyne.CanvasObject { return w.Canvas().Overlays().Top() }
 
 // Until shows results until done, and fails after a minute.
 func (s *Stage) Until(done func() bool) {

@@ -101,9 +101,7 @@ func TestAChoiceIsKeptAtOnce(t *testing.T) {
 	if got.Tunnel != office.TunnelNone || got.Redirect != office.RedirectLocalhost || s.text.Text != "Saved." {
 		t.Errorf("got %q %q, said %q", got.Tunnel, got.Redirect, s.text.Text)
 	}
-	if said(s, office.FieldRedirect) != "Saved." {
-		t.Errorf("beside the field: %q", said(s, office.FieldRedirect))
-	}
+	screentest.Equal(t, "beside the field", said(s, office.FieldRedirect), "Saved.")
 	b.Pass()
 	if said(s, office.FieldRedirect) != "" || s.text.Text != "" || s.foot.Visible() {
 		t.Errorf("it says for ever %q, and beside the field %q", s.text.Text, said(s, office.FieldRedirect))
@@ -177,9 +175,7 @@ func TestOneWrongFieldKeepsNothingElseFromBeingKept(t *testing.T) {
 	b.Office.Change(office.SettingsChanged, func(*officetest.Office) {})
 	s.Reload()
 	b.Settle()
-	if e.Text != "https://office.ngrok.app/path" {
-		t.Errorf("typed and lost: %q", e.Text)
-	}
+	screentest.Equal(t, "typed and lost", e.Text, "https://office.ngrok.app/path")
 	e.OnEscape()
 	b.Settle()
 	if e.Text != "office.ngrok.app" || s.dirty() {
@@ -189,9 +185,7 @@ func TestOneWrongFieldKeepsNothingElseFromBeingKept(t *testing.T) {
 
 func TestTheOfficesRefusalStandsBesideItsField(t *testing.T) {
 	o := officetest.Busy()
-	o.OnConfigure = func(office.Settings, office.Secrets) error {
-		return &agent.ConfigError{Fields: []office.FieldError{{Field: "listen", Text: message.PortInUse("127.0.0.1:8080")}}}
-	}
+	o.Fail("Configure", &agent.ConfigError{Fields: []office.FieldError{{Field: "listen", Text: message.PortInUse("127.0.0.1:8080")}}})
 	b, s := shown(t, o)
 	entry(t, s, office.FieldClientID).SetText("x")
 	s.Save()
@@ -199,7 +193,7 @@ func TestTheOfficesRefusalStandsBesideItsField(t *testing.T) {
 	if said(s, office.FieldListen) != message.PortInUse("127.0.0.1:8080").String() || s.tabs.Chosen() != tabService {
 		t.Errorf("beside the field: %q", said(s, office.FieldListen))
 	}
-	o.OnConfigure = func(office.Settings, office.Secrets) error { return message.Error(message.KeyringStillLocked(), nil) }
+	o.Fail("Configure", message.Error(message.KeyringStillLocked(), nil))
 	s.Save()
 	b.Settle()
 	if s.text.Text != message.KeyringStillLocked().String() || entry(t, s, office.FieldClientID).Text != "x" {
@@ -209,31 +203,22 @@ func TestTheOfficesRefusalStandsBesideItsField(t *testing.T) {
 
 func TestANameIsPreviewedWhileItIsTyped(t *testing.T) {
 	o := officetest.Busy()
-	o.OnPreviewName = func(s office.Settings) (string, error) {
-		if strings.Contains(s.NameTemplate, "{x}") {
-			return "", message.Error(message.PatternNotClosed(), nil)
-		}
-		return strings.ReplaceAll(s.NameTemplate, "{package}", "Offer") + ".pdf", nil
-	}
 	b, s := shown(t, o)
 	s.form.template.SetText("{package} signed")
 	b.Settle()
-	if want := filepath.FromSlash("Signed/Offer signed.pdf"); s.preview.line.Text != want {
+	if want := filepath.FromSlash("Signed/Lease Sonnenweg 4 signed.pdf"); s.preview.line.Text != want {
 		t.Errorf("got %q, want %q", s.preview.line.Text, want)
 	}
+	o.Fail("PreviewName", message.Error(message.PatternNotClosed(), nil))
 	s.form.template.SetText("{x}")
 	b.Settle()
 	if s.preview.mark.Visible() {
 		t.Error("a tick stands beside a pattern that is wrong")
 	}
-	if said(s, office.FieldTemplate) != message.PatternNotClosed().String() {
-		t.Errorf("beside the field: %q", said(s, office.FieldTemplate))
-	}
+	screentest.Equal(t, "beside the field", said(s, office.FieldTemplate), message.PatternNotClosed().String())
 	s.form.shapes.SetSelected(s.form.shapes.Options[1])
 	b.Settle()
-	if got := b.Office.Settings().NameTemplate; got != "{package}/{document}" {
-		t.Errorf("a ready-made name is kept at once, got %q", got)
-	}
+	screentest.Equal(t, "a ready-made name is kept at once", b.Office.Settings().NameTemplate, "{package}/{document}")
 }
 
 func TestSecretsGoOneWay(t *testing.T) {
@@ -254,15 +239,11 @@ func TestATestTellsHowItWent(t *testing.T) {
 	b, s := shown(t, o)
 	s.tests.tunnel.press()
 	b.Settle()
-	if s.tests.tunnel.line.Text != "Reachable: https://office.ngrok.app" {
-		t.Errorf("said %q", s.tests.tunnel.line.Text)
-	}
-	o.OnTestService = func(office.Settings) error { return message.Error(message.ServiceAddressSilent(), nil) }
+	screentest.Equal(t, "said", s.tests.tunnel.line.Text, "Reachable: https://office.ngrok.app")
+	o.Fail("TestService", message.Error(message.ServiceAddressSilent(), nil))
 	s.tests.service.press()
 	b.Settle()
-	if s.tests.service.line.Text != message.ServiceAddressSilent().String() {
-		t.Errorf("said %q", s.tests.service.line.Text)
-	}
+	screentest.Equal(t, "said", s.tests.service.line.Text, message.ServiceAddressSilent().String())
 }
 
 func TestStartingWithTheComputer(t *testing.T) {
@@ -310,30 +291,19 @@ func TestTheScreenLooksAsItWasApproved(t *testing.T) {
 	}{
 		{"documents", "en", "light", officetest.Busy(), func(_ *screentest.Bench, s *Screen) { s.form.template.SetText("{date} {package}/{document}") }, screentest.Big, 1},
 		{"notices-dark", "en", "dark", officetest.Busy(), tab(tabNotices), screentest.Small, 1},
-		{"program", "en", "light", officetest.Busy(), tab(tabProgram), screentest.Small, 1},
 		{"service-200", "en", "light", officetest.Busy(), tab(tabService), screentest.Small, 2},
 		{"service-wrong", "en", "light", officetest.Busy(), wrong, screentest.Big, 1},
-		{"connection", "en", "light", officetest.Busy(), tab(tabConnection), screentest.Small, 1},
 		{"connection-dark", "en", "dark", opened, tab(tabConnection), screentest.Small, 1},
-		{"connection-200", "en", "light", opened, tab(tabConnection), screentest.Small, 2},
 		{"de-connection", "de", "light", opened, tab(tabConnection), screentest.Small, 1},
 		{"connection-wrong", "en", "light", asks, tab(tabConnection), screentest.Small, 1},
 		{"folders-empty", "en", "light", officetest.Busy(), tab(tabFolders), screentest.Small, 1},
-		{"folders", "en", "light", sending(), tab(tabFolders), screentest.Small, 1},
 		{"folders-dark", "en", "dark", sending(), tab(tabFolders), screentest.Small, 1},
-		{"folders-form", "en", "light", sending(), form, screentest.Small, 1},
-		{"de-folders", "de", "light", sending(), tab(tabFolders), screentest.Small, 1},
 		{"de-folders-form", "de", "light", sending(), form, screentest.Small, 1},
-		{"de-documents", "de", "light", officetest.Busy(), tab(0), screentest.Small, 1},
-		{"de-notices", "de", "light", officetest.Busy(), tab(tabNotices), screentest.Small, 1},
 		{"de-program", "de", "light", officetest.Busy(), tab(tabProgram), screentest.Small, 1},
-		{"de-service", "de", "light", officetest.Busy(), tab(tabService), screentest.Small, 1},
 		{"updates", "en", "light", newer, tab(tabProgram), tall, 1},
-		{"updates-dark", "en", "dark", newer, tab(tabProgram), tall, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			i18n.Use(c.language)
-			t.Cleanup(func() { i18n.Use("en") })
+			screentest.Speak(t, c.language)
 			b, s := shown(t, c.office)
 			c.act(b, s)
 			b.Settle()
@@ -407,9 +377,7 @@ func count(s *Screen, wanted office.CheckResult) (n int) {
 func TestTheConnectionIsShownStepByStepAndTriedWhenAsked(t *testing.T) {
 	o := officetest.Busy()
 	b, s := shown(t, o)
-	if len(results(s)) != 0 {
-		t.Error("the connection was asked for before anybody looked")
-	}
+	screentest.Equal(t, "the connection was asked for before anybody looked", len(results(s)), 0)
 	s.tabs.Choose(tabConnection)
 	b.Settle()
 	if count(s, office.CheckUnknown) != 4 || count(s, office.CheckFine) != 7 {
@@ -437,19 +405,17 @@ func TestTheConnectionIsShownStepByStepAndTriedWhenAsked(t *testing.T) {
 func TestTryingCanBeStopped(t *testing.T) {
 	o := officetest.Busy()
 	asked, goOn := make(chan bool), make(chan bool)
-	o.OnTry = func(found []office.Check) []office.Check {
+	o.Do("TryConnection", func() error {
 		asked <- true
 		<-goOn
-		return found
-	}
+		return nil
+	})
 	b, s := shown(t, o)
 	s.tabs.Choose(tabConnection)
 	b.Settle()
 	test.Tap(s.connection.try)
 	<-asked
-	if s.connection.try.Text != "Stop" {
-		t.Errorf("the button says %q", s.connection.try.Text)
-	}
+	screentest.Equal(t, "the button says", s.connection.try.Text, "Stop")
 	test.Tap(s.connection.try)
 	close(goOn)
 	b.Settle()
@@ -510,31 +476,6 @@ func foldersShown(t *testing.T, o *officetest.Office) (*screentest.Bench, *Scree
 	return b, s
 }
 
-// buttons are the buttons in an object, in their order.
-func buttons(o fyne.CanvasObject) (list []*widgets.Button) {
-	switch x := o.(type) {
-	case *widgets.Button:
-		list = append(list, x)
-	case *fyne.Container:
-		for _, o := range x.Objects {
-			list = append(list, buttons(o)...)
-		}
-	}
-	return list
-}
-
-func press(t *testing.T, b *screentest.Bench, s *Screen, text string) {
-	t.Helper()
-	for _, button := range buttons(s.folders.list) {
-		if button.Text == text {
-			button.OnTapped()
-			b.Settle()
-			return
-		}
-	}
-	t.Fatalf("there is no button %q", text)
-}
-
 func TestAFolderIsAddedAndChanged(t *testing.T) {
 	b, s := foldersShown(t, officetest.Busy())
 	s.folders.add.OnTapped()
@@ -544,8 +485,7 @@ func TestAFolderIsAddedAndChanged(t *testing.T) {
 	p.due.SetText("14")
 	p.order.Choose(1)
 	p.ask.Choose(1)
-	p.save.OnTapped()
-	b.Settle()
+	b.Tap(p.save)
 	rows, _ := b.Office.HotFolders()
 	if len(rows) != 1 {
 		t.Fatalf("there are %+v", rows)
@@ -557,19 +497,19 @@ func TestAFolderIsAddedAndChanged(t *testing.T) {
 	if p.content.Visible() {
 		t.Error("the form is still there")
 	}
-	press(t, b, s, "Edit")
+	b.Press(s.folders.list, "Edit")
 	if p.signers.Text != "Ana Ruiz <ana@example.com>\njan@example.com" || p.due.Text != "14" || p.ask.Chosen != 1 {
 		t.Errorf("the form shows %q, %q, %d", p.signers.Text, p.due.Text, p.ask.Chosen)
 	}
 	p.due.SetText("")
-	p.save.OnTapped()
-	b.Settle()
+	b.Tap(p.save)
 	if rows, _ := b.Office.HotFolders(); len(rows) != 1 || rows[0].DueDays != 0 || rows[0].ID != f.ID {
 		t.Errorf("changed into %+v", rows)
 	}
 }
 
 func TestWhatIsWrongWithAFolderIsSaidBesideIt(t *testing.T) {
+	b, s := foldersShown(t, officetest.Busy())
 	for name, c := range map[string]struct {
 		change func(p *folderForm)
 		field  string
@@ -583,57 +523,46 @@ func TestWhatIsWrongWithAFolderIsSaidBesideIt(t *testing.T) {
 		"no placeholder":  {func(p *folderForm) { p.name.SetText("{client}") }, office.FieldHotName},
 		"an open bracket": {func(p *folderForm) { p.name.SetText("{document") }, ""},
 	} {
-		t.Run(name, func(t *testing.T) {
-			b, s := foldersShown(t, officetest.Busy())
-			s.folders.add.OnTapped()
-			p := s.folders.form
-			p.folder.SetText("/home/office/Scans")
-			p.signers.SetText("Ana Ruiz <ana@example.com>")
-			c.change(p)
-			p.save.OnTapped()
-			b.Settle()
-			for key, field := range p.fields {
-				if field.IsWrong() != (key == c.field) {
-					t.Errorf("%s says %q", key, field.Said())
-				}
-			}
-			if rows, _ := b.Office.HotFolders(); (len(rows) == 0) != (c.field != "") {
-				t.Errorf("kept %+v", rows)
-			}
-		})
+		b.Office.Folders = nil
+		b.Tap(s.folders.add)
+		p := s.folders.form
+		p.folder.SetText("/home/office/Scans")
+		p.signers.SetText("Ana Ruiz <ana@example.com>")
+		c.change(p)
+		b.Tap(p.save)
+		for key, field := range p.fields {
+			screentest.Equal(t, fmt.Sprintf("%s: %s is wrong", name, key), field.IsWrong(), key == c.field)
+		}
+		if rows, _ := b.Office.HotFolders(); (len(rows) == 0) != (c.field != "") {
+			t.Errorf("%s: kept %+v", name, rows)
+		}
 	}
 }
 
 func TestAFolderPausesIsTestedAndIsRemoved(t *testing.T) {
 	b, s := foldersShown(t, sending())
-	press(t, b, s, "Pause")
+	b.Press(s.folders.list, "Pause")
 	if rows, _ := b.Office.HotFolders(); !rows[0].Paused {
 		t.Error("it goes on")
 	}
-	press(t, b, s, "Resume")
+	b.Press(s.folders.list, "Resume")
 	if rows, _ := b.Office.HotFolders(); rows[0].Paused {
 		t.Error("it pauses for ever")
 	}
-	press(t, b, s, "Test")
+	b.Press(s.folders.list, "Test")
 	if m := s.folders.answers["scans"]; !strings.HasPrefix(m.String(), "The folder works.") {
 		t.Errorf("it says %q", m)
 	}
-	press(t, b, s, "Pause")
+	b.Press(s.folders.list, "Pause")
 	if m, said := s.folders.answers["scans"]; said {
 		t.Errorf("of the folder before it still says %q", m)
 	}
-	press(t, b, s, "Open")
-	press(t, b, s, "Remove")
+	b.Press(s.folders.list, "Open")
+	b.Press(s.folders.list, "Remove")
 	if rows, _ := b.Office.HotFolders(); len(rows) != 2 {
 		t.Error("it was removed without a question")
 	}
-	for _, o := range test.LaidOutObjects(b.Window.Canvas().Overlays().Top()) {
-		if button, is := o.(*widgets.Button); is && button.Text == "Remove" {
-			button.OnTapped()
-			break
-		}
-	}
-	b.Settle()
+	b.Press(screentest.Top(b.Window), "Remove")
 	if rows, _ := b.Office.HotFolders(); len(rows) != 1 || rows[0].ID != "leases" {
 		t.Errorf("left are %+v", rows)
 	}
@@ -646,14 +575,12 @@ func TestAFolderOfAnotherAccountIsConfirmed(t *testing.T) {
 	if said := screentest.Text(s.folders.list); !strings.Contains(said, "it sends as max@example.com now.") {
 		t.Errorf("it says %s", said)
 	}
-	press(t, b, s, "Confirm")
+	b.Press(s.folders.list, "Confirm")
 	if rows, _ := b.Office.HotFolders(); rows[0].Confirm {
 		t.Error("it still rests")
 	}
-	for _, button := range buttons(s.folders.list) {
-		if button.Text == "Confirm" {
-			t.Error("it can be confirmed twice")
-		}
+	if screentest.Button(s.folders.list, "Confirm") != nil {
+		t.Error("it can be confirmed twice")
 	}
 }
 
@@ -664,7 +591,7 @@ func TestTheFocusStaysOnTheButtonThatWasPressed(t *testing.T) {
 			continue // which leads to the form
 		}
 		b.Window.Canvas().Focus(s.folders.deeds["scans"][at])
-		press(t, b, s, text)
+		b.Press(s.folders.list, text)
 		if b.Window.Canvas().Focused() != fyne.Focusable(s.folders.deeds["scans"][at]) {
 			t.Errorf("after %s %T has the focus", text, b.Window.Canvas().Focused())
 		}
@@ -682,33 +609,27 @@ func TestTheFocusStaysOnTheButtonThatWasPressed(t *testing.T) {
 }
 
 func TestAPercentageIsWrittenAsItsLanguageDoes(t *testing.T) {
-	t.Cleanup(func() { i18n.Use("en") })
 	for language, want := range map[string]string{"en": "200%", "de": "200 %", "fr": "200 %", "es": "200 %"} {
-		i18n.Use(language)
+		screentest.Speak(t, language)
 		b, s := shown(t, officetest.Busy())
 		s.tabs.Choose(tabProgram)
 		b.Settle()
-		found := false
-		for _, o := range test.LaidOutObjects(s.Content()) {
-			list, is := o.(*widgets.Select)
-			found = found || is && slices.Contains(list.Options, want)
-		}
-		if !found {
+		has := func(list *widgets.Select) bool { return slices.Contains(list.Options, want) }
+		if !slices.ContainsFunc(screentest.All[*widgets.Select](s.Content()), has) {
 			t.Errorf("%s: no choice reads %q", language, want)
 		}
 	}
 }
 
 func TestNoSectionIsCalledAsAnotherPage(t *testing.T) {
-	t.Cleanup(func() { i18n.Use("en") })
 	for _, language := range i18n.Languages() {
-		i18n.Use(language)
+		screentest.Speak(t, language)
 		b, s := shown(t, officetest.Busy())
 		for tab := range tabConnection {
 			s.tabs.Choose(tab)
 			b.Settle()
-			for _, o := range test.LaidOutObjects(s.Content()) {
-				if line, is := o.(*widgets.Line); is && line.Bold && line.Text == lang.L("Connection") {
+			for _, line := range screentest.All[*widgets.Line](s.Content()) {
+				if line.Bold && line.Text == lang.L("Connection") {
 					t.Errorf("%s: page %d has a section %q", language, tab, line.Text)
 				}
 			}
@@ -717,8 +638,7 @@ func TestNoSectionIsCalledAsAnotherPage(t *testing.T) {
 }
 
 func TestAPatternIsShownInTheLanguageOfTheWindowAndKeptInOneForm(t *testing.T) {
-	i18n.Use("de")
-	t.Cleanup(func() { i18n.Use("en") })
+	screentest.Speak(t, "de")
 	o := officetest.Busy()
 	b, s := shown(t, o)
 	kept := s.settings().NameTemplate
@@ -728,9 +648,7 @@ func TestAPatternIsShownInTheLanguageOfTheWindowAndKeptInOneForm(t *testing.T) {
 	for typed, want := range map[string]string{"{datum} {Paket}/{Zeichen}": "{date} {package}/{reference}", "{date} {package}": "{date} {package}"} {
 		s.form.template.SetText(typed)
 		b.Settle()
-		if got := s.settings().NameTemplate; got != want {
-			t.Errorf("%q is kept as %q", typed, got)
-		}
+		screentest.Equal(t, fmt.Sprintf("%q is kept as", typed), s.settings().NameTemplate, want)
 	}
 	s.form.shapes.SetSelected("Ein Ordner je Monat")
 	b.Settle()
@@ -754,8 +672,7 @@ func TestAnOfficeMovesWithAPasswordThatWasTypedTwice(t *testing.T) {
 	}
 	m.password.SetText("long enough 1")
 	m.again.SetText("long enough 1")
-	i18n.Use("de")
-	t.Cleanup(func() { i18n.Use("en") })
+	screentest.Speak(t, "de")
 	var name string
 	b.System.OnChoose = func(_ context.Context, d system.FileDialog) ([]string, error) {
 		name = d.Name
@@ -763,14 +680,12 @@ func TestAnOfficeMovesWithAPasswordThatWasTypedTwice(t *testing.T) {
 	}
 	m.press()
 	b.Settle()
-	if name != "Umzug des Büros.countersign" {
-		t.Errorf("the file is to be called %q", name)
-	}
+	screentest.Equal(t, "the file is to be called", name, "Umzug des Büros.countersign")
 	i18n.Use("en")
 	m.write("/moving.countersign", m.password.Text)
 	b.Settle()
-	if o.MovedTo != "/moving.countersign" || m.password.Text != "" || m.again.Text != "" || !m.saying.Visible() {
-		t.Errorf("moved to %q, said %q", o.MovedTo, m.said.Text)
+	if o.Asked("move out /moving.countersign") != 1 || m.password.Text != "" || m.again.Text != "" || !m.saying.Visible() {
+		t.Errorf("moved to %q, said %q", o.Done, m.said.Text)
 	}
 	moved := o.State
 	moved.Health = []agent.Issue{{ID: "moved", Severity: agent.Problem, Action: agent.ActTakeBack}}
@@ -806,8 +721,23 @@ func TestUpdatesAreOfferedOnlyWhereTheProgramWasBuiltForThem(t *testing.T) {
 	if !s.updates.content.Visible() || b.Office.Kept.CheckUpdates {
 		t.Error("it is offered, and off until asked for")
 	}
-	if u := s.updates; u.line.Text != "Not checked yet." || u.get.Visible() {
-		t.Errorf("it says %q", u.line.Text)
+	page, silent := release(), offered().Newest
+	page.OneClick, page.Offers, page.Address, page.Todo = false, false, "https://example.com/get", message.UpdateFromPage("https://example.com/get")
+	silent.Checked, silent.Newest, silent.Trouble = officetest.Now.AddDate(0, 0, -20), "1.0.0", message.UpdateSilence(20)
+	for _, c := range []struct {
+		newest     office.Update
+		line, note string // the note holds that
+	}{
+		{offered().Newest, "Not checked yet.", ""},
+		{page, "Countersign 1.2.0 is available.", "https://example.com/get"}, // named, and not opened
+		{silent, "Countersign 1.0.0 is the newest version.", "There has been no valid news about updates for 20 days."},
+	} {
+		s.ShowUpdate(c.newest)
+		u := s.updates
+		screentest.Equal(t, "it says", u.line.Text, c.line)
+		if u.get.Visible() || !strings.Contains(u.note.Text, c.note) {
+			t.Errorf("offers %q, says %q", u.get.Text, u.note.Text)
+		}
 	}
 }
 
@@ -822,33 +752,31 @@ func TestAPersonCanAskAndInstallWithOneClick(t *testing.T) {
 		return fyne.CurrentApp().Driver().AbsolutePositionForObject(b).X + b.Size().Width
 	}
 	before := right(u.check)
-	u.check.OnTapped()
-	b.Settle()
+	b.Tap(u.check)
 	if right(u.check) != before {
 		t.Errorf("the second press of a double click meets another button than that at %v", before)
 	}
 	if u.line.Text != "Countersign 1.2.0 is available." || !u.get.Visible() || u.get.Text != "Install" {
 		t.Fatalf("it says %q, and offers %q", u.line.Text, u.get.Text)
 	}
-	u.get.OnTapped()
-	b.Settle()
-	if o.Installed != 1 || !slices.Contains(b.Went, "quit") || u.line.Text != "Countersign starts again in a moment." {
-		t.Errorf("installed %d times, went %q, says %q", o.Installed, b.Went, u.line.Text)
+	b.Tap(u.get)
+	if o.Asked("install") != 1 || !slices.Contains(b.Went, "quit") || u.line.Text != "Countersign starts again in a moment." {
+		t.Errorf("installed %d times, went %q, says %q", o.Asked("install"), b.Went, u.line.Text)
 	}
 }
 
 func TestWhatCannotBeInstalledIsSaidAndTheProgramStays(t *testing.T) {
 	o := offered()
 	o.Newest = release()
-	o.NoUpdate = message.Error(message.UpdateWorkGoesOn(), errors.New("busy"))
+	busy := message.Error(message.UpdateWorkGoesOn(), errors.New("busy"))
+	o.Fail("InstallUpdate", busy)
+	o.Fail("CheckUpdate", busy)
 	b, s := shown(t, o)
-	s.updates.get.OnTapped()
-	b.Settle()
+	b.Tap(s.updates.get)
 	if u := s.updates; slices.Contains(b.Went, "quit") || !strings.Contains(u.note.Text, "Install the update when that is done.") || !u.get.Visible() {
 		t.Errorf("went %q, says %q", b.Went, u.note.Text)
 	}
-	s.updates.check.OnTapped()
-	b.Settle()
+	b.Tap(s.updates.check)
 	if u := s.updates; u.check.Text != "Check now" || !strings.Contains(u.note.Text, "Install the update") {
 		t.Errorf("says %q", u.note.Text)
 	}
@@ -871,28 +799,8 @@ func TestElsewhereTheCheckedFileIsNamedAndNoBrowserOpens(t *testing.T) {
 	if u := s.updates; !u.get.Visible() || u.get.Text != "Download" || !strings.Contains(u.note.Text, "is checked before you get it") {
 		t.Errorf("offers %q, says %q", u.get.Text, u.note.Text)
 	}
-	s.updates.get.OnTapped()
-	b.Settle()
-	if u := s.updates; u.get.Visible() || !strings.Contains(u.note.Text, "sudo apt install "+o.Newest.Path) || o.Installed != 1 || len(b.System.Opened) > 0 || slices.Contains(b.Went, "quit") {
+	b.Tap(s.updates.get)
+	if u := s.updates; u.get.Visible() || !strings.Contains(u.note.Text, "sudo apt install "+o.Newest.Path) || o.Asked("install") != 1 || len(b.System.Opened) > 0 || slices.Contains(b.Went, "quit") {
 		t.Errorf("opened %q, went %q, says %q", b.System.Opened, b.Went, u.note.Text)
-	}
-}
-
-func TestAPageIsNamedAndNotOpened(t *testing.T) {
-	o := offered()
-	o.Newest = release()
-	o.Newest.OneClick, o.Newest.Offers, o.Newest.Address, o.Newest.Todo = false, false, "https://example.com/get", message.UpdateFromPage("https://example.com/get")
-	_, s := shown(t, o)
-	if u := s.updates; u.get.Visible() || !strings.Contains(u.note.Text, "https://example.com/get") {
-		t.Errorf("offers %q, says %q", u.get.Text, u.note.Text)
-	}
-}
-
-func TestTroubleWithUpdatesIsSaidQuietly(t *testing.T) {
-	o := offered()
-	o.Newest.Checked, o.Newest.Newest, o.Newest.Trouble = officetest.Now.AddDate(0, 0, -20), "1.0.0", message.UpdateSilence(20)
-	_, s := shown(t, o)
-	if u := s.updates; u.note.Text != "There has been no valid news about updates for 20 days." || u.line.Text != "Countersign 1.0.0 is the newest version." {
-		t.Errorf("says %q, %q", u.line.Text, u.note.Text)
 	}
 }

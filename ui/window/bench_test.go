@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"fyne.io/fyne/v2"
-
 	"countersign/ui/officetest"
 	"countersign/ui/screentest"
 )
@@ -52,13 +50,20 @@ func (b *bench) pass(d time.Duration) {
 
 func newBench(t *testing.T, office *officetest.Office) *bench {
 	t.Helper()
+	b := unread(t, office)
+	b.Settle()
+	return b
+}
+
+// unread is a window that has been shown and has read nothing yet.
+func unread(t *testing.T, office *officetest.Office) *bench {
+	t.Helper()
 	b := &bench{Stage: screentest.NewStage(t, office), t: t, tray: true}
 	b.window = New(t.Context(), b.App, Options{Office: office, System: b.System, Do: b.Do, Now: b.Now,
 		HasTray: func(context.Context) bool { return b.tray }, Quit: func() { b.quits++ }, After: b.after})
 	b.Wait = func() { b.window.pool.Wait() } // another language has another pool
 	t.Cleanup(func() { b.window.Close(); b.window.window.Close() })
 	b.window.Show()
-	b.Settle()
 	return b
 }
 
@@ -76,12 +81,6 @@ func (b *bench) grace() {
 		b.pass(time.Second)
 		b.Until(func() bool { return b.window.grace.AccessibilityLabel() != said })
 	}
-}
-
-// looks compares the window with the approved picture testdata/name.png.
-func (b *bench) looks(name string, size fyne.Size, scale float32) {
-	b.t.Helper()
-	screentest.Compare(b.t, name, b.Picture(b.window.window.Content(), size, scale))
 }
 
 // file makes a file of a size and returns its path.

@@ -25,66 +25,76 @@ import (
 	"countersign/ui/widgets"
 )
 
-// TestTheWindowLooksAsItWasApproved looks also at German, whose words are the longest.
+// TestTheWindowLooksAsItWasApproved looks at what its screens' own pictures do not show: the sidebar, what lies over the screens,
+// and how they hold in German, whose words are the longest, and for people who see little.
 func TestTheWindowLooksAsItWasApproved(t *testing.T) {
 	fasttest.Slow(t)
-	plain := func(*bench) {}
-	to := func(screen int) func(*bench) { return func(b *bench) { b.window.Go(screen) } }
+	to := func(screen int) func(*bench) { return func(b *bench) { b.window.Go(screen); b.Settle() } }
+	saved := func(b *bench) { b.window.packages.Show("p3"); b.Settle() }
+	program := func(b *bench) { b.window.Go(showSettings); b.window.settings.get().ShowProgram(); b.Settle() }
+	big, small := screentest.Big, screentest.Small
+	light, dark := office.Settings{Language: "en", Theme: "light"}, office.Settings{Language: "en", Theme: "dark"}
+	german, large := office.Settings{Language: "de", Theme: "light"}, office.Settings{Language: "de", Theme: "light", TextSize: 200}
 	for _, c := range []struct {
-		name, language string
-		office         *officetest.Office
-		act            func(*bench)
-		size           fyne.Size
-		theme          string
-		scale          float32
+		name   string
+		office *officetest.Office
+		act    func(*bench)
+		kept   office.Settings
+		size   fyne.Size
+		scale  float32
 	}{
-		{"packages", "en", officetest.Busy(), plain, screentest.Big, "light", 1},
-		{"packages-dark", "en", officetest.Busy(), plain, screentest.Big, "dark", 1},
-		{"packages-200", "en", officetest.Busy(), plain, screentest.Small, "light", 2},
-		{"packages-small", "en", officetest.Busy(), plain, screentest.Small, "light", 1},
-		{"packages-empty", "en", officetest.Empty(), plain, screentest.Big, "light", 1},
-		{"packages-wrong", "en", officetest.Wrong(), func(b *bench) { b.window.packages.Show("p3"); b.Settle() }, screentest.Big, "light", 1},
-		{"packages-wrong-dark", "en", officetest.Wrong(), func(b *bench) { b.window.packages.Show("p3"); b.Settle() }, screentest.Big, "dark", 1},
-		{"packages-world", "en", officetest.World(), plain, screentest.Small, "light", 1},
-		{"packages-saved", "en", officetest.Busy(), func(b *bench) { b.window.packages.Show("p3"); b.Settle() }, screentest.Big, "light", 1},
-		{"packages-lost", "en", officetest.Busy(), lost, screentest.Small, "dark", 2},
-		{"send-filled", "en", officetest.Busy(), fill, screentest.Big, "light", 1},
-		{"activity", "en", officetest.Busy(), to(showActivity), screentest.Big, "light", 1},
-		{"activity-events", "en", officetest.Busy(), events, screentest.Big, "light", 1},
-		{"activity-odd-dark", "en", officetest.Busy(), func(b *bench) { events(b); b.window.activity.ChooseEvent(5) }, screentest.Small, "dark", 1},
-		{"activity-refused", "en", officetest.Busy(), func(b *bench) { b.window.Go(showActivity); b.window.activity.ShowRefused() }, screentest.Small, "light", 1},
-		{"status-wrong", "en", officetest.Wrong(), to(showStatus), screentest.Big, "light", 1},
-		{"status-dark", "en", officetest.Busy(), said, screentest.Small, "dark", 1},
-		{"activity-empty-dark", "en", officetest.Empty(), to(showActivity), screentest.Small, "dark", 1},
-		{"signing-in", "en", officetest.Empty(), signingIn, screentest.Small, "light", 1},
-		{"signing-in-said", "en", officetest.Empty(), func(b *bench) { signingIn(b); say(b) }, screentest.Small, "light", 1},
-		{"send-said-200", "en", officetest.Wrong(), func(b *bench) { pressed(b); say(b) }, screentest.Small, "light", 2},
-		{"de-packages", "de", officetest.Busy(), func(*bench) {}, screentest.Big, "light", 1},
-		{"de-packages-small", "de", officetest.Busy(), func(*bench) {}, screentest.Small, "light", 1},
-		{"de-packages-wrong", "de", officetest.Wrong(), func(b *bench) { b.window.packages.Show("p3"); b.Settle() }, screentest.Small, "light", 1},
-		{"de-packages-saved", "de", officetest.Busy(), func(b *bench) { b.window.packages.Show("p3"); b.Settle() }, screentest.Big, "light", 1},
-		{"de-send-empty", "de", officetest.Busy(), to(showCompose), screentest.Small, "light", 1},
-		{"de-send-filled", "de", officetest.Busy(), fill, screentest.Small, "light", 1},
-		{"de-send-wrong", "de", officetest.Wrong(), func(b *bench) { b.window.Go(showCompose); b.send() }, screentest.Small, "light", 1},
-		{"de-activity", "de", officetest.Busy(), to(showActivity), screentest.Small, "light", 1},
-		{"de-events", "de", officetest.Busy(), events, screentest.Small, "light", 1},
-		{"de-refused", "de", officetest.Busy(), func(b *bench) { b.window.Go(showActivity); b.window.activity.ShowRefused() }, screentest.Small, "light", 1},
-		{"de-status", "de", officetest.Wrong(), to(showStatus), screentest.Small, "light", 1},
-		{"de-help", "de", officetest.Busy(), to(showAbout), screentest.Small, "light", 1},
-		{"de-signing-in", "de", officetest.Empty(), signingIn, screentest.Small, "light", 1},
+		{"packages-dark", officetest.Busy(), nil, dark, big, 1},
+		{"packages-empty", officetest.Empty(), nil, light, big, 1},
+		{"packages-wrong", officetest.Wrong(), saved, light, big, 1},
+		{"packages-world", officetest.World(), nil, light, small, 1},
+		{"packages-saved", officetest.Busy(), saved, light, big, 1},
+		{"packages-lost", officetest.Busy(), lost, dark, small, 2},
+		{"send-filled", officetest.Busy(), fill, light, big, 1},
+		{"activity-odd-dark", officetest.Busy(), func(b *bench) { events(b); b.window.activity.ChooseEvent(5) }, dark, small, 1},
+		{"activity-empty-dark", officetest.Empty(), to(showActivity), dark, small, 1},
+		{"activity-refused", officetest.Busy(), refusals, light, small, 1},
+		{"status-dark", officetest.Busy(), said, dark, small, 1},
+		{"signing-in-said", officetest.Empty(), func(b *bench) { signingIn(b); say(b) }, light, small, 1},
+		{"send-said-200", officetest.Wrong(), func(b *bench) { pressed(b); say(b) }, light, small, 2},
+		{"de-packages-wrong", officetest.Wrong(), saved, german, small, 1},
+		{"de-send-filled", officetest.Busy(), fill, german, small, 1},
+		{"de-activity", officetest.Busy(), to(showActivity), german, small, 1},
+		{"de-events", officetest.Busy(), events, german, small, 1},
+		{"de-status", officetest.Wrong(), to(showStatus), german, small, 1},
+		{"de-signing-in", officetest.Empty(), signingIn, german, small, 1},
+		{"eyes-packages-en-lighthigh", officetest.Wrong(), saved, office.Settings{Language: "en", Theme: "light", Contrast: "high"}, small, 1},
+		{"eyes-settings-en-darkhigh", officetest.Busy(), program, office.Settings{Language: "en", Theme: "dark", Contrast: "high"}, small, 1},
+		{"eyes-packages-de-light-200", officetest.Wrong(), saved, large, small, 1},
+		{"eyes-send-de-light-200", officetest.Busy(), fill, large, small, 1},
+		{"eyes-status-de-light-200", officetest.Wrong(), to(showStatus), large, small, 1},
+		{"drop-packages-dark", officetest.Busy(), over(500, 300), office.Settings{Language: "de", Theme: "dark"}, big, 1},
+		{"drop-send", officetest.Busy(), func(b *bench) { fill(b); over(400, 152)(b) }, light, big, 1},
+		{"drop-fetching", officetest.Busy(), func(b *bench) { fill(b); b.window.fetching(true); b.noticed() }, german, big, 1},
+		{"drop-refused", officetest.Busy(), func(b *bench) { to(showSettings)(b); over(500, 300)(b) }, german, big, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			b := inLanguage(t, c.language, c.office)
-			b.App.Settings().SetTheme(theme.Look{Variant: c.theme}.Theme())
-			c.act(b)
-			b.looks(c.name, c.size, c.scale)
+			kept := &c.office.Kept
+			kept.Theme, kept.Contrast, kept.TextSize = c.kept.Theme, c.kept.Contrast, c.kept.TextSize
+			b := inLanguage(t, c.kept.Language, c.office)
+			if c.act != nil {
+				c.act(b)
+			}
+			screentest.Compare(t, c.name, b.Picture(b.window.window.Content(), c.size, c.scale))
 		})
 	}
 }
 
+// over drags files over a place.
+func over(x, y float32) func(*bench) { return func(b *bench) { b.over(x, y, true) } }
+
 func events(b *bench) {
 	b.window.Go(showActivity)
 	b.window.activity.ShowEvents()
+}
+
+func refusals(b *bench) {
+	b.window.Go(showActivity)
+	b.window.activity.ShowRefused()
 }
 
 // lost shows a saved package one of whose files is gone.
@@ -140,51 +150,6 @@ var english = regexp.MustCompile(`(?i)(^|\PL)(the|and|is|were|not|to|of|by|with|
 // names are what the made-up office calls its documents, and the message it writes; they stay as they are.
 var names = regexp.MustCompile(`Letter of ma\pL*|Signed/[^.]*\.pdf|in Signed|^Signed$|„Signed“|\{\w+\}|https://\S*|Here is the lease.*|the phone\.|/home/office/Documents/\w*|"\w+":.*`)
 
-func TestNoScreenLeavesEnglishBehind(t *testing.T) {
-	for name, office := range map[string]*officetest.Office{"busy": officetest.Busy(), "wrong": officetest.Wrong(), "empty": officetest.Empty()} {
-		t.Run(name, func(t *testing.T) {
-			b := inLanguage(t, "de", office)
-			for screen := range b.window.screens {
-				b.window.Go(screen)
-				b.Settle()
-				wantGerman(t, b)
-			}
-			fill(b)
-			b.Settle()
-			wantGerman(t, b)
-			events(b)
-			b.Settle()
-			wantGerman(t, b)
-			b.window.activity.ShowRefused()
-			b.Settle()
-			wantGerman(t, b)
-			for _, row := range office.Rows {
-				b.window.ShowPackage(row.ID)
-				b.Settle()
-				wantGerman(t, b)
-			}
-			for _, item := range b.window.tray.menu.Items {
-				if text := names.ReplaceAllString(item.Label, ""); english.MatchString(text) {
-					t.Errorf("the tray says %q", text)
-				}
-			}
-		})
-	}
-}
-
-func wantGerman(t *testing.T, b *bench) {
-	t.Helper()
-	for _, o := range test.LaidOutObjects(b.window.window.Content()) {
-		shown, ok := o.(*canvas.Text)
-		if !ok {
-			continue
-		}
-		if text := names.ReplaceAllString(shown.Text, ""); english.MatchString(text) {
-			t.Errorf("%q is English", text)
-		}
-	}
-}
-
 func TestTheSidebarIsAsWideWhileSomebodySignsIn(t *testing.T) {
 	for _, language := range i18n.Languages() {
 		t.Run(language, func(t *testing.T) {
@@ -210,6 +175,7 @@ func TestTheSidebarIsAsWideWhileSomebodySignsIn(t *testing.T) {
 // TestWhatIsShortenedKeepsItsEnd looks at every text of every screen, in every language, with names too long for it: what
 // tells them apart is at their end.
 func TestWhatIsShortenedKeepsItsEnd(t *testing.T) {
+	fasttest.Slow(t)
 	t.Cleanup(func() { i18n.Use("") })
 	for _, language := range []string{"en", "de", "fr", "es"} {
 		world := officetest.World()
@@ -324,9 +290,7 @@ func TestTheWindowFollowsTheSystemsComfortUntilAPersonDecides(t *testing.T) {
 	want("a system that asks for nothing", false, 0, false)
 	returns(system.Accessibility{Contrast: true, Text: 150, ReducedMotion: true})
 	want("the system's", true, 150, true)
-	if b.window.at != showSettings {
-		t.Error("another text size led to another screen")
-	}
+	screentest.Equal(t, "another text size led to another screen", b.window.at, showSettings)
 	mute, asked = errors.New("the desktop does not answer"), 0
 	b.window.askComfort()
 	b.Until(func() bool { return asked > 0 })
@@ -347,24 +311,22 @@ func TestTheWindowFollowsTheSystemsComfortUntilAPersonDecides(t *testing.T) {
 // TestLargeTextLosesNothing goes through every screen with text twice as large, in the smallest window: what can be pressed is
 // within the window, or scrolls into it, is as large as what it shows, and lies under nothing else that can be pressed.
 func TestLargeTextLosesNothing(t *testing.T) {
-	for _, scene := range everyScreen() {
-		t.Run(scene.name, func(t *testing.T) {
-			scene.office.Kept.TextSize = 200
-			b := inLanguage(t, "de", scene.office) // whose words are the longest
-			scene.act(b)
-			for _, size := range []fyne.Size{screentest.Small, fyne.NewSize(1591, 1036)} { // what it shows, and all that it scrolls through
-				b.fill(size)
-				b.losesNothing(scene.name, size)
-				if scene.name == "settings" {
-					for at, tab := range b.tabs() {
-						tab.Tapped(nil)
-						b.fill(size)
-						b.losesNothing(fmt.Sprint(scene.name, ", tab ", at), size)
-					}
-				}
+	fasttest.Slow(t)
+	larger := func(s *office.Settings) { s.TextSize = 200 }
+	inEveryScene(t, "de", larger, func(b *bench, name string) { // whose words are the longest
+		for _, size := range []fyne.Size{screentest.Small, fyne.NewSize(1591, 1036)} { // what it shows, and all that it scrolls through
+			b.fill(size)
+			b.losesNothing(name, size)
+			if name != "settings" {
+				continue
 			}
-		})
-	}
+			for at, tab := range b.tabs() {
+				tab.Tapped(nil)
+				b.fill(size)
+				b.losesNothing(fmt.Sprint(name, ", tab ", at), size)
+			}
+		}
+	})
 }
 
 // fill gives the window a size, and lets it lay out once more what has changed, as a real window does by itself.
@@ -378,9 +340,7 @@ func (b *bench) fill(size fyne.Size) {
 func (b *bench) losesNothing(where string, room fyne.Size) {
 	b.t.Helper()
 	window := rectangle{to: fyne.Position{}.Add(room)}
-	if size := b.window.window.Canvas().Size(); size != room {
-		b.t.Errorf("%s: the window grew to %v", where, size)
-	}
+	screentest.Equal(b.t, fmt.Sprintf("%s: the window grew to", where), b.window.window.Canvas().Size(), room)
 	type pressed struct {
 		what string
 		at   rectangle
@@ -416,51 +376,41 @@ func (b *bench) losesNothing(where string, room fyne.Size) {
 	}
 }
 
-// TestAWindowSmallerThanItAsksForLosesNothing goes through every screen as a desktop shows it that tiles its windows.
-func TestAWindowSmallerThanItAsksForLosesNothing(t *testing.T) {
-	for _, scene := range everyScreen() {
-		b := inLanguage(t, "en", scene.office)
-		scene.act(b)
-		tiled := fyne.NewSize(560, 420)
-		b.fill(tiled)
-		b.losesNothing(scene.name, tiled)
-	}
-}
-
-// A window manager makes no window smaller than it asks for, also where it is then larger than the screen.
-func TestTheWindowAsksForNoMoreThanASmallScreenHas(t *testing.T) {
+// TestEveryScreenFitsAndIsNamed goes through every screen in every language.
+func TestEveryScreenFitsAndIsNamed(t *testing.T) {
+	fasttest.Slow(t)
 	screen := fyne.NewSize(640, 360) // 1280 x 720 at 200 %
-	for _, scene := range everyScreen() {
-		b := inLanguage(t, "de", scene.office)
-		scene.act(b)
-		b.Run()
-		if least := b.window.window.Content().MinSize(); least.Width > screen.Width || least.Height > screen.Height {
-			t.Errorf("%s: the window asks for %v", scene.name, least)
-		}
-	}
-}
-
-// TestEveryFieldHasRoomForWhatStandsInIt goes through the smallest window in every language. A field that has none shows
-// a bar to scroll by, and half a word.
-func TestEveryFieldHasRoomForWhatStandsInIt(t *testing.T) {
+	tiled := fyne.NewSize(560, 420)  // as a desktop shows it that tiles its windows
 	for _, language := range []string{"en", "de", "fr", "es"} {
-		b := inLanguage(t, language, officetest.Busy())
-		fields := 0
-		for at := range b.window.screens {
-			b.window.Go(at)
-			b.Settle()
+		fields, named := 0, 0
+		inEveryScene(t, language, nil, func(b *bench, name string) {
+			// A window manager makes no window smaller than it asks for, also where it is then larger than the screen.
+			if least := b.window.window.Content().MinSize(); least.Width > screen.Width || least.Height > screen.Height {
+				b.t.Errorf("%s: the window asks for %v", name, least)
+			}
+			if language == "en" {
+				b.fill(tiled)
+				b.losesNothing(name, tiled)
+			}
 			b.fill(screentest.Small)
+			// A field that has no room for what stands in it shows a bar to scroll by, and half a word.
 			b.inSight(func(o fyne.CanvasObject, _ rectangle, _ *container.Scroll) {
 				if entry, is := o.(*widgets.Entry); is && entry.Text == "" && entry.PlaceHolder != "" {
 					fields++
 					if cutsPlaceholder(entry) {
-						t.Errorf("%s, screen %d: there is no room for %q", language, at, entry.PlaceHolder)
+						b.t.Errorf("%s: there is no room for %q", name, entry.PlaceHolder)
 					}
 				}
 			})
-		}
-		if fields < 5 {
-			t.Errorf("%s: only %d fields were looked at", language, fields)
+			named += b.allNamed(name)
+			for at, tab := range b.tabs() {
+				tab.Tapped(nil)
+				b.Run()
+				named += b.allNamed(fmt.Sprint(name, ", tab ", at))
+			}
+		})
+		if fields < 5 || named < 500 {
+			t.Errorf("%s: only %d fields were looked at, and %d things that can be pressed", language, fields, named)
 		}
 	}
 }
@@ -478,55 +428,16 @@ func cutsPlaceholder(e *widgets.Entry) bool {
 // within says whether one lies in the other, as the calendar's button does in its field.
 func within(a, b rectangle) bool { return a.cut(b) == a }
 
-// TestTheWindowLooksAsApprovedForPeopleWhoSeeLittle shows high contrast and text twice as large.
-func TestTheWindowLooksAsApprovedForPeopleWhoSeeLittle(t *testing.T) {
-	fasttest.Slow(t)
-	to := func(screen int) func(*bench) { return func(b *bench) { b.window.Go(screen); b.Settle() } }
-	program := func(b *bench) { b.window.Go(showSettings); b.window.settings.get().ShowProgram(); b.Settle() }
-	for _, c := range []struct {
-		name, language string
-		office         *officetest.Office
-		act            func(*bench)
-		kept           office.Settings
-	}{
-		{"packages", "en", officetest.Wrong(), func(b *bench) { b.window.packages.Show("p3"); b.Settle() }, office.Settings{Theme: "light", Contrast: "high"}},
-		{"packages", "en", officetest.Wrong(), func(b *bench) { b.window.packages.Show("p3"); b.Settle() }, office.Settings{Theme: "dark", Contrast: "high"}},
-		{"send", "de", officetest.Busy(), fill, office.Settings{Theme: "light", Contrast: "high"}},
-		{"settings", "en", officetest.Busy(), program, office.Settings{Theme: "dark", Contrast: "high"}},
-		{"packages", "de", officetest.Wrong(), func(b *bench) { b.window.packages.Show("p3"); b.Settle() }, office.Settings{Theme: "light", TextSize: 200}},
-		{"packages", "de", officetest.Busy(), func(*bench) {}, office.Settings{Theme: "light", TextSize: 150}},
-		{"send", "de", officetest.Busy(), fill, office.Settings{Theme: "light", TextSize: 200}},
-		{"activity", "de", officetest.Busy(), to(showActivity), office.Settings{Theme: "light", TextSize: 200}},
-		{"status", "de", officetest.Wrong(), to(showStatus), office.Settings{Theme: "light", TextSize: 200}},
-		{"settings", "de", officetest.Busy(), program, office.Settings{Theme: "light", TextSize: 200}},
-		{"help", "de", officetest.Busy(), to(showAbout), office.Settings{Theme: "dark", TextSize: 200, Contrast: "high"}},
-		{"first-run", "de", unset(), func(*bench) {}, office.Settings{Theme: "light", TextSize: 200}},
-	} {
-		name := strings.TrimSuffix(fmt.Sprintf("eyes-%s-%s-%s%s-%d", c.name, c.language, c.kept.Theme, c.kept.Contrast, c.kept.TextSize), "-0")
-		t.Run(name, func(t *testing.T) {
-			c.office.Kept.Theme, c.office.Kept.Contrast, c.office.Kept.TextSize = c.kept.Theme, c.kept.Contrast, c.kept.TextSize
-			b := inLanguage(t, c.language, c.office)
-			c.act(b)
-			b.looks(name, screentest.Small, 1)
-		})
-	}
-}
-
 func TestWhatStandsOnTheStatusIsNamedInFullWhenTextIsLarge(t *testing.T) {
 	o := officetest.Busy()
 	o.Kept.TextSize = 200
 	b := inLanguage(t, "de", o)
 	b.window.Go(showStatus)
 	b.fill(fyne.NewSize(1591, 1036))
-	var shown []string
-	for _, o := range test.LaidOutObjects(b.window.statusView.Content()) {
-		if text, is := o.(*canvas.Text); is {
-			shown = append(shown, text.Text)
-		}
-	}
+	shown := screentest.Text(b.window.statusView.Content())
 	for _, name := range []string{"Signaturdienst", "Öffentliche Adresse", "Gespeicherte Dateien"} {
-		if !slices.Contains(shown, name) {
-			t.Errorf("%q is not among %q", name, shown)
+		if !strings.Contains(shown, name) {
+			t.Errorf("%q is not in %q", name, shown)
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"countersign/internal/agent"
 	"countersign/internal/agent/health"
+	"countersign/internal/fasttest"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/ui/i18n"
@@ -103,34 +104,23 @@ func TestWhateverIsWrongIsListedAndOffersSomethingToDo(t *testing.T) {
 			continue
 		}
 		word := i18n.Action(issue.Action)
-		buttons := 0
-		for _, o := range test.LaidOutObjects(b.window.health) {
-			if button, ok := o.(*widgets.Button); ok && button.Visible() && button.Text == word && word != "" {
-				buttons++
-			}
-		}
-		if buttons != 1 {
-			t.Errorf("%s: the strip has %d buttons for %q", state.ID, buttons, state.Action)
+		if word == "" || screentest.Button(b.window.health, word) == nil {
+			t.Errorf("%s: the strip has no button for %q", state.ID, state.Action)
 		}
 		p.press(t, i18n.Message(issue.Message)) // the tray's line leads to the problem
 		b.Settle()
 		if b.window.at != showPackages || !b.has(i18n.Message(issue.Message)) || !b.has(word) {
 			t.Errorf("%s: from the tray it is not found among the problems, with what to do", state.ID)
 		}
-		quits, acted, opened := b.quits, len(b.Office.Acted), len(b.System.SoFar())
+		quits, acted, opened := b.quits, b.Office.Asked("act "+issue.ID), len(b.System.SoFar())
 		p.press(t, word)
 		signing := b.window.account.cancel != nil
 		b.window.account.stop() // which waits for a browser
 		b.Settle()
 		if issue.Action == agent.ActTakeBack { // which is asked about first
-			for _, o := range test.LaidOutObjects(b.window.window.Canvas().Overlays().Top()) {
-				if button, is := o.(*widgets.Button); is && button.Text == word {
-					test.Tap(button)
-				}
-			}
-			b.Settle()
+			b.Press(b.top(), word)
 		}
-		if !signing && b.quits == quits && len(b.Office.Acted) == acted && len(b.System.SoFar()) == opened && b.window.at == showPackages {
+		if !signing && b.quits == quits && b.Office.Asked("act "+issue.ID) == acted && len(b.System.SoFar()) == opened && b.window.at == showPackages {
 			t.Errorf("%s: pressing %q does nothing", state.ID, word)
 		}
 		b.key(fyne.KeyEscape)
@@ -150,12 +140,10 @@ func TestF5AsksNow(t *testing.T) {
 			}
 		})
 		for _, f := range append(focusable, nil) {
-			asked := b.Office.Asked
+			asked := b.Office.Asked("check")
 			b.window.window.Canvas().Focus(f)
 			b.key(fyne.KeyF5)
-			if b.Office.Asked != asked+1 {
-				t.Errorf("screen %d: with the focus on %T, F5 asks %d times", at, f, b.Office.Asked-asked)
-			}
+			screentest.Equal(t, fmt.Sprintf("screen %d: with the focus on %T, F5 asks", at, f), b.Office.Asked("check")-asked, 1)
 		}
 	}
 }
@@ -201,36 +189,36 @@ func (b *bench) inSight(found func(fyne.CanvasObject, rectangle, *container.Scro
 // TestWhatIsSaidInPassingCoversNothingToPress says things in passing wherever a person may be, at every size and in
 // every language.
 func TestWhatIsSaidInPassingCoversNothingToPress(t *testing.T) {
-	t.Cleanup(func() { i18n.Use("") })
+	fasttest.Slow(t)
 	short := "6 events were exported."
 	long := strings.Repeat("“Mandate Keller - certificate.pdf” is no longer where it was saved (/home/office/Documents/Signed). ", 2)
-	for _, scene := range []struct {
-		name   string
-		office *officetest.Office
-		play   func(*bench)
-	}{
-		{"an ordinary day", officetest.Busy(), func(*bench) {}},
-		{"something is wrong", officetest.Wrong(), func(*bench) {}},
-		{"long names", officetest.World(), func(*bench) {}},
-		{"signing in", officetest.Empty(), signingIn},
-		{"about to send", officetest.Busy(), pressed},
-	} {
-		for _, language := range []string{"en", "de", "fr", "es"} {
-			sizes := []fyne.Size{screentest.Small}
-			if language == "en" {
-				sizes = append(sizes, screentest.Big)
-			}
-			scene.office.Kept.Language = language
-			b := newBench(t, scene.office)
-			scene.play(b)
-			for _, text := range []string{short, long} {
-				b.window.env.Notice(text)
-				for _, size := range sizes {
-					b.window.window.Resize(size)
-					for at := range b.window.screens {
-						b.window.Go(at)
-						b.Run() // a sign-in waits
-						b.coversNothing(fmt.Sprintf("%s, in %s, screen %d, %v, %d letters", scene.name, language, at, size, len(text)))
+	for _, language := range []string{"en", "de", "fr", "es"} {
+		sizes, texts := []fyne.Size{screentest.Small}, []string{long}
+		if language == "en" {
+			sizes, texts = append(sizes, screentest.Big), append(texts, short)
+		}
+		for _, scene := range []struct {
+			name   string
+			office *officetest.Office
+			play   []func(*bench)
+		}{
+			{"an ordinary day, and about to send", officetest.Busy(), []func(*bench){func(*bench) {}, pressed}},
+			{"something is wrong", officetest.Wrong(), []func(*bench){func(*bench) {}}},
+			{"long names", officetest.World(), []func(*bench){func(*bench) {}}},
+			{"signing in", officetest.Empty(), []func(*bench){signingIn}},
+		} {
+			b := inLanguage(t, language, scene.office)
+			for _, play := range scene.play {
+				play(b)
+				for _, text := range texts {
+					b.window.env.Notice(text)
+					for _, size := range sizes {
+						b.window.window.Resize(size)
+						for at := range b.window.screens {
+							b.window.Go(at)
+							b.Run() // a sign-in waits
+							b.coversNothing(fmt.Sprintf("%s, in %s, screen %d, %v, %d letters", scene.name, language, at, size, len(text)))
+						}
 					}
 				}
 			}
@@ -314,36 +302,36 @@ func (b *bench) key(name fyne.KeyName) {
 // isOpen says whether something lies over the window.
 func (b *bench) isOpen() bool { return b.window.window.Canvas().Overlays().Top() != nil }
 
-// TestEscapeTakesEveryPopUpFromTheWindow presses everything there is to press on every screen. Whatever opens over the
-// window is gone after Escape, also when Tab has led through all of it.
+// TestEscapeTakesEveryPopUpFromTheWindow presses everything there is to press on every screen. What can be pressed in whatever
+// opens over the window has a name, and all of it is gone after Escape, also when Tab has led through all of it.
 func TestEscapeTakesEveryPopUpFromTheWindow(t *testing.T) {
-	b := newBench(t, officetest.Busy())
-	opened := 0
-	escape := func(what string, tabs int) {
-		for range tabs {
-			b.window.window.Canvas().FocusNext()
-		}
-		b.key(fyne.KeyEscape)
-		if b.isOpen() {
-			t.Fatalf("%s, after %d times Tab: Escape leaves something over the window", what, tabs)
-		}
-	}
-	try := func(what string, open func()) {
-		for tabs := range 8 {
-			open()
-			b.Settle()
-			if !b.isOpen() {
-				return
+	fasttest.Slow(t)
+	for language, times := range map[string][]int{"en": {0, 1, 2, 5}, "de": {0}} {
+		b := inLanguage(t, language, officetest.Busy())
+		opened := 0
+		b.openers(func(what string, open func()) {
+			for _, tabs := range times {
+				open()
+				b.Settle()
+				if !b.isOpen() {
+					return
+				}
+				if tabs == 0 {
+					opened++
+					b.allNamed(what)
+				}
+				for range tabs {
+					b.window.window.Canvas().FocusNext()
+				}
+				b.key(fyne.KeyEscape)
+				if b.isOpen() {
+					t.Fatalf("%s, after %d times Tab: Escape leaves something over the window", what, tabs)
+				}
 			}
-			if tabs == 0 {
-				opened++
-			}
-			escape(what, tabs)
+		})
+		if opened < 12 {
+			t.Errorf("in %s only %d things opened", language, opened)
 		}
-	}
-	b.openers(try)
-	if opened < 12 {
-		t.Errorf("only %d things opened", opened)
 	}
 }
 
@@ -375,9 +363,9 @@ func (b *bench) openers(try func(what string, open func())) {
 		o.Waiting = append(o.Waiting, office.Draft{ID: "d9", State: office.DraftUnknown})
 	})
 	b.Settle()
-	for _, o := range test.LaidOutObjects(b.window.compose.get().Content()) {
-		if again, ok := o.(*widgets.Button); ok && again.Text == lang.L("Send again") {
-			try(again.Text, again.OnTapped)
-		}
+	b.window.Go(showCompose)
+	b.Settle()
+	if again := screentest.Button(b.window.compose.get().Content(), lang.L("Send again")); again != nil {
+		try(again.Text, again.OnTapped)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"countersign/internal/agent"
 	"countersign/internal/office"
 	"countersign/ui/officetest"
+	"countersign/ui/screentest"
 )
 
 func TestTheTrayTellsTheState(t *testing.T) {
@@ -32,15 +33,9 @@ func TestTheTrayTellsTheState(t *testing.T) {
 		{"nothing but declined", "1 package declined", "Not signed in", all, assets.TrayFine},
 		{"wrong", "Your sign-in has expired. Sign in again to keep saving documents.", "Not signed in", wrong, assets.TrayAttention},
 	} {
-		if got := stateLine(c.status); got != c.line {
-			t.Errorf("%s: %q", c.name, got)
-		}
-		if got := accountLine(c.status); got != c.account {
-			t.Errorf("%s: %q", c.name, got)
-		}
-		if got := trayState(c.status); got != c.icon {
-			t.Errorf("%s: %q", c.name, got)
-		}
+		screentest.Equal(t, c.name, stateLine(c.status), c.line)
+		screentest.Equal(t, c.name, accountLine(c.status), c.account)
+		screentest.Equal(t, c.name, trayState(c.status), c.icon)
 	}
 }
 
@@ -65,9 +60,7 @@ func TestTheTrayNamesTheProgramAndItsStateOverTheIcon(t *testing.T) {
 	}
 	tray.show(overview{status: officetest.Wrong().State})
 	want := []string{"Countersign\nSaving 1 file", "Countersign\nYour sign-in has expired. Sign in again to keep saving documents."}
-	if !slices.Equal(tips, want) {
-		t.Errorf("said %q", tips)
-	}
+	screentest.Equal(t, "said", tips, want)
 }
 
 func TestAPanelThatIsGoneEndsNothing(t *testing.T) {
@@ -94,9 +87,7 @@ func TestThePanelHearsOnlyOfChanges(t *testing.T) {
 		t.Error("a menu that says the same is not sent again")
 	}
 	tray.show(overview{status: officetest.Wrong().State})
-	if got := strings.Join(p.icons, " "); got != "tray-fine.png tray-working.png tray-attention.png" {
-		t.Errorf("icons: %s", got)
-	}
+	screentest.Equal(t, "icons", strings.Join(p.icons, " "), "tray-fine.png tray-working.png tray-attention.png")
 }
 
 // labels are the entries of the tray's menu.
@@ -146,17 +137,13 @@ func TestTheTrayOffersWhatCameBackLastAndAPause(t *testing.T) {
 	b.Settle()
 	want := "Saving 1 file, office@weber-partner.example, Recently saved, Mandate Keller - Letter of mandate.pdf, Mandate Keller - certificate.pdf, " +
 		"Open folder, New package, New from template…, Pause notifications for an hour, Open Countersign, Settings, Quit"
-	if got := strings.Join(p.labels(), ", "); got != want {
-		t.Errorf("menu: %s", got)
-	}
+	screentest.Equal(t, "menu", strings.Join(p.labels(), ", "), want)
 	p.press(t, "Mandate Keller - certificate.pdf")
 	if len(b.System.Opened) != 1 || b.System.Opened[0] != "file "+filepath.FromSlash("/home/office/Documents/Signed/Mandate Keller - certificate.pdf") {
 		t.Errorf("opened %v", b.System.Opened)
 	}
 	p.press(t, "Settings")
-	if b.window.at != showSettings {
-		t.Error("Settings leads to the settings")
-	}
+	screentest.Equal(t, "Settings leads to the settings", b.window.at, showSettings)
 	p.press(t, "Pause notifications for an hour")
 	b.Settle()
 	if got := b.Office.Snoozed(); !got.Equal(officetest.Now.Add(time.Hour)) {
@@ -201,7 +188,7 @@ func TestTheTrayBeginsAPackageFromATemplate(t *testing.T) {
 	if b.window.window.Canvas().Overlays().Top() == nil {
 		t.Error("a template that is gone leads to the others")
 	}
-	o.Change(office.StatusChanged, func(o *officetest.Office) { o.NoLibrary = true })
+	o.Change(office.StatusChanged, func(o *officetest.Office) { o.Lacks = []string{"templates"} })
 	b.window.status.Ask()
 	b.Settle()
 	if slices.ContainsFunc(p.labels(), func(label string) bool { return strings.HasPrefix(label, "New from template") }) {

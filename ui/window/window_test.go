@@ -12,7 +12,6 @@ import (
 	"fyne.io/fyne/v2/canvas"
 	"fyne.io/fyne/v2/lang"
 	"fyne.io/fyne/v2/storage"
-	"fyne.io/fyne/v2/test"
 
 	"countersign/internal/message"
 	"countersign/internal/office"
@@ -134,81 +133,60 @@ func TestWithoutABrowserTheAddressIsShown(t *testing.T) {
 	if a.problem.Text != "The browser may not have opened. Copy the address and open it in a browser yourself." || a.cancel == nil {
 		t.Errorf("said %q", a.problem.Text)
 	}
-	b.looks("no-browser", screentest.Small, 1)
 	a.stop()
 	b.Until(func() bool { return a.cancel == nil })
-	if a.problem.Text != "" {
-		t.Errorf("left behind: %q", a.problem.Text)
-	}
+	screentest.Equal(t, "left behind", a.problem.Text, "")
 }
 
 func TestShortcutsLeadThroughTheWindow(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	b.press(fyne.KeyN)
-	if b.window.at != showCompose {
-		t.Error("Ctrl+N leads to Send")
-	}
+	screentest.Equal(t, "Ctrl+N leads to Send", b.window.at, showCompose)
 	b.press(fyne.KeyF)
 	if b.window.at != showPackages || b.window.window.Canvas().Focused() == nil {
 		t.Error("Ctrl+F puts the cursor into the search")
 	}
 	b.press(fyne.KeyComma)
-	if b.window.at != showSettings {
-		t.Error("Ctrl+comma leads to the settings")
-	}
+	screentest.Equal(t, "Ctrl+comma leads to the settings", b.window.at, showSettings)
 	b.window.onKey(&fyne.KeyEvent{Name: fyne.KeyEscape})
-	if b.window.at != showPackages {
-		t.Error("Escape leads back")
-	}
+	screentest.Equal(t, "Escape leads back", b.window.at, showPackages)
 	b.press(fyne.KeyQ)
-	if b.quits != 1 {
-		t.Error("Ctrl+Q quits")
-	}
+	screentest.Equal(t, "Ctrl+Q quits", b.quits, 1)
 }
 
 // asks is the text of the question that lies over the window, empty for none.
 func (b *bench) asks() (text string) {
-	if top := b.window.window.Canvas().Overlays().Top(); top != nil {
-		for _, o := range test.LaidOutObjects(top) {
-			if p, ok := o.(*widgets.Prose); ok {
-				text = p.Text
-			}
+	if b.isOpen() {
+		for _, p := range screentest.All[*widgets.Prose](b.top()) {
+			text = p.Text
 		}
 	}
 	return text
 }
 
 func TestTheFirstCloseSaysOnceWhereTheWindowIsFoundAgain(t *testing.T) {
-	t.Cleanup(func() { i18n.Use("") })
-	for _, language := range []string{"en", "de", "fr", "es"} {
-		office := officetest.Busy()
-		office.Kept.Language = language
-		b := newBench(t, office)
-		shut := func() string {
-			b.window.Show()
-			b.window.Hide()
-			b.window.Hide() // who presses twice is asked once
-			b.Settle()
-			return b.asks()
-		}
-		inTray := shut()
-		b.key(fyne.KeyEscape)
-		if again := shut(); inTray == "" || again != inTray {
-			t.Errorf("in %s: before the first close it says %q, and after one that was not meant %q", language, inTray, again)
-		}
-		b.key(fyne.KeyReturn) // keep running
-		if said := shut(); said != "" {
-			t.Errorf("in %s: it says again: %q", language, said)
-		}
-		b.tray = false
-		nowhere := shut()
-		if nowhere == "" || nowhere == inTray {
-			t.Errorf("in %s: without a tray it says %q", language, nowhere)
-		}
-		b.window.Hide() // closing it once more is an answer, too
-		if b.isOpen() || shut() != "" {
-			t.Errorf("in %s: it says again where the window is", language)
-		}
+	b := newBench(t, officetest.Busy())
+	shut := func() string {
+		b.window.Show()
+		b.window.Hide()
+		b.window.Hide() // who presses twice is asked once
+		b.Settle()
+		return b.asks()
+	}
+	inTray := shut()
+	b.key(fyne.KeyEscape)
+	if again := shut(); inTray == "" || again != inTray {
+		t.Errorf("before the first close it says %q, and after one that was not meant %q", inTray, again)
+	}
+	b.key(fyne.KeyReturn) // keep running
+	screentest.Equal(t, "it says again", shut(), "")
+	b.tray = false
+	if nowhere := shut(); nowhere == "" || nowhere == inTray {
+		t.Errorf("without a tray it says %q", nowhere)
+	}
+	b.window.Hide() // closing it once more is an answer, too
+	if b.isOpen() || shut() != "" {
+		t.Error("it says again where the window is")
 	}
 }
 
@@ -320,9 +298,7 @@ func TestAPressOnANotificationShowsWhatItIsAbout(t *testing.T) {
 	last := b.Office.Rows[len(b.Office.Rows)-1]
 	b.window.Go(showSettings)
 	b.window.show("")
-	if b.window.at != showSettings {
-		t.Errorf("a press on what is about several packages leads to %d", b.window.at)
-	}
+	screentest.Equal(t, "a press on what is about several packages leads to", b.window.at, showSettings)
 	b.Office.Change(office.ShowSubject(office.PackageSubject(last.ID)), func(*officetest.Office) {})
 	b.Until(func() bool { return b.window.at == showPackages })
 	b.Settle()
@@ -408,16 +384,11 @@ func TestAnotherLanguageKeepsTheFocus(t *testing.T) {
 }
 
 func TestNothingIsSaidBeforeItIsKnown(t *testing.T) {
-	b := &bench{Stage: screentest.NewStage(t, officetest.Busy()), t: t, tray: true}
-	b.window = New(t.Context(), b.App, Options{Office: b.Office, System: b.System, Do: b.Do, Now: b.Now,
-		HasTray: func(context.Context) bool { return true }, Quit: func() {}, After: b.after})
-	b.Wait = func() { b.window.pool.Wait() }
-	t.Cleanup(func() { b.window.Close(); b.window.window.Close() })
-	b.window.Show()
+	b := unread(t, officetest.Busy())
 	for at := range b.window.screens {
 		b.window.Go(at)
-		for _, o := range test.LaidOutObjects(b.window.main) {
-			if text, ok := o.(*canvas.Text); ok && (text.Text == "Not signed in" || strings.HasSuffix(text.Text, "yet.")) {
+		for _, text := range screentest.All[*canvas.Text](b.window.main) {
+			if text.Text == "Not signed in" || strings.HasSuffix(text.Text, "yet.") {
 				t.Errorf("screen %d says %q before anything is known", at, text.Text)
 			}
 		}
@@ -446,13 +417,8 @@ func TestEscapeLeadsBackToTheListFromEverywhere(t *testing.T) {
 func TestTheWindowComesBeforeWhatNobodySeesYet(t *testing.T) {
 	world := officetest.Busy()
 	world.Typed = office.Form{Message: "half written"}
-	b := &bench{Stage: screentest.NewStage(t, world), t: t, tray: true}
-	b.window = New(t.Context(), b.App, Options{Office: b.Office, System: b.System, Do: b.Do, Now: b.Now,
-		HasTray: func(context.Context) bool { return true }, Quit: func() {}, After: b.after})
+	b := unread(t, world)
 	w := b.window
-	b.Wait = func() { w.pool.Wait() }
-	t.Cleanup(func() { w.Close(); w.window.Close() })
-	w.Show()
 	if w.compose.made || w.settings.made || w.about.made {
 		t.Errorf("the window waited for Send: %v, Settings: %v, Help: %v", w.compose.made, w.settings.made, w.about.made)
 	}
@@ -501,9 +467,7 @@ func TestTheWizardComesFirstAndGivesWayWhenAllIsSetUp(t *testing.T) {
 	b.Settle()
 	b.Office.Change(office.SettingsChanged, func(o *officetest.Office) { o.Kept = officetest.Settings() }) // by the command
 	b.Until(func() bool { return b.window.setup == nil })
-	if b.window.at != showCompose {
-		t.Error("files that were handed over meanwhile wait in Send")
-	}
+	screentest.Equal(t, "files that were handed over meanwhile wait in Send", b.window.at, showCompose)
 	if set := newBench(t, officetest.Busy()); set.window.setup != nil {
 		t.Error("an office that is set up needs no wizard")
 	}

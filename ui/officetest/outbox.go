@@ -1,0 +1,197 @@
+package officetest
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"countersign/internal/agent"
+	"countersign/internal/message"
+	"countersign/internal/office"
+)
+
+// outbox is what is to be sent, was sent, and helps with that.
+type outbox struct {
+	Typed    office.Form
+	Waiting  []office.Draft
+	Sent     []office.NewPackage
+	Known    []office.Signer
+	Infos    map[string]agent.FileInfo // of documents, by their name; others are good files of one page
+	Arriving string                    // the folder for what is dropped without a place of its own
+	Library  []office.Template         // of the service
+	Used     []office.UsedTemplate
+
+	// OnSend decides how sending ends; nil accepts at once.
+	OnSend func(ctx context.Context, d office.NewPackage, progress func(office.SendState)) (office.SendState, error)
+}
+
+func (o *Office) Drafts() ([]office.Draft, error) {
+	return kept(o, func() []office.Draft { return append([]office.Draft{}, o.Waiting...) })
+}
+
+func (o *Office) KeepForm(form office.Form) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.Typed = form
+}
+
+func (o *Office) Form() office.Form { return read(o, func() office.Form { return o.Typed }) }
+
+func (o *Office) People() ([]office.Signer, error) {
+	return kept(o, func() []office.Signer { return append([]office.Signer{}, o.Known...) })
+}
+
+func (o *Office) Inspect(_ context.Context, path string) agent.FileInfo {
+	info, told := o.Infos[filepath.Base(path)]
+	if !told {
+		info = agent.FileInfo{Size: 48_211, Pages: 1}
+	}
+	info.Path, info.Name = path, filepath.Base(path)
+	return info
+}
+
+func (o *Office) NewDelivery() *agent.Delivery { return agent.DeliverInto(o.Arriving) }
+
+func (o *Office) Templates(_ context.Context, search string) ([]office.Template, error) {
+	if err := o.first("Templates"); err != nil {
+		return nil, err
+	}
+	return kept(o, func() []office.Template {
+		return slices.DeleteFunc(slices.Clone(o.Library), func(t office.Template) bool { return !t.Mentions(search) })
+	})
+}
+
+func (o *Office) TemplatesOffered() bool { return !o.lacks("templates") }
+
+func (o *Office) UsedTemplates(limit int) ([]office.UsedTemplate, error) {
+	return kept(o, func() []office.UsedTemplate { return slices.Clone(o.Used[:min(len(o.Used), limit)]) })
+}
+
+func (o *Office) Send(ctx context.Context, d office.NewPackage, progress func(office.SendState)) (office.SendState, error) {
+	if o.Patient && d.Undo > 0 {
+		held := office.Draft{State: office.DraftHeld, Name: d.Name, Message: d.Message, Signers: d.Signers, Recipients: d.Recipients, Created: Now,
+			Decision: office.Decision{Send: true, At: Now.Add(d.Undo)}}
+		for _, path := range d.Files {
+			held.Files = append(held.Files, office.DraftFile{Path: path, Name: filepath.Base(path)})
+		}
+		o.Change(office.OutboxChanged, func(o *Office) {
+			o.Done = append(o.Done, "press")
+			held.ID = fmt.Sprint("pressed-", len(o.Done))
+			o.Waiting = append(o.Waiting, held)
+		})
+		state := office.SendState{DraftID: held.ID, State: office.DraftHeld, Undo: true}
+		progress(state)
+		if err := o.waits(ctx); err != nil {
+			return state, err
+		}
+		d.Replaces = append(slices.Clone(d.Replaces), held.ID)
+	}
+	o.Change(office.OutboxChanged, func(o *Office) {
+		o.Waiting = slices.DeleteFunc(slices.Clone(o.Waiting), func(kept office.Draft) bool { return slices.Contains(d.Replaces, kept.ID) })
+		d.Replaces = slices.DeleteFunc(append([]string(nil), d.Replaces...), func(id string) bool { return strings.HasPrefix(id, "pressed-") })
+		d.Undo = 0
+		o.Sent = append(o.Sent, d)
+	})
+	if o.OnSend != nil {
+		return o.OnSend(ctx, d, progress)
+	}
+	row := office.PackageRow{Package: office.Package{ID: "sent-1", Name: d.Name, State: "open", Origin: office.MadeHere,
+		Sequential: d.Sequential, Signers: d.Signers, Recipients: d.Recipients, Due: d.Due, Created: time.Now(), SignersTotal: len(d.Signers)}}
+	o.Change(office.PackagesChanged, func(o *Office) { o.Rows = append([]office.PackageRow{row}, o.Rows...) })
+	return office.SendState{State: office.DraftSent, PackageID: row.ID}, nil
+}
+
+// Again is the agent's, of documents that are all where they were.
+func (o *Office) Again(_ context.Context, draftID string) (d office.NewPackage, lost []string, err error) {
+	d, err = kept(o, func() office.NewPackage {
+		drafts := slices.Collect(maps.Values(o.Origins))
+		for _, draft := range append(drafts, o.Waiting...) {
+			if draft.ID != draftID {
+				continue
+			}
+			again := draft.Again()
+			for _, f := range draft.Files {
+				if f.Original > 0 {
+					again.Template.Documents[f.Original-1].File = f.Path
+				} else {
+					again.Files = append(again.Files, f.Path)
+				}
+			}
+			return again
+		}
+		return office.NewPackage{}
+	})
+	return d, nil, err
+}
+
+// Cancel is the agent's. A draft that is with the service, here one that is "adding", comes too late.
+func (o *Office) Cancel(draftID string) (inTime bool, err error) {
+	o.note(office.OutboxChanged, "cancel", draftID)
+	inTime = true
+	o.Change(office.OutboxChanged, func(o *Office) {
+		o.Waiting = slices.DeleteFunc(slices.Clone(o.Waiting), func(d office.Draft) bool {
+			ours := d.ID == draftID
+			late := ours && d.State != office.DraftQueued && d.State != office.DraftHeld
+			inTime = inTime && !late
+			return ours && !late
+		})
+	})
+	return inTime, nil
+}
+
+// eachDraft changes the draft of an id.
+func (o *Office) eachDraft(id string, change func(*office.Draft)) {
+	o.Change(office.OutboxChanged, func(o *Office) {
+		for i := range o.Waiting {
+			if o.Waiting[i].ID == id {
+				change(&o.Waiting[i])
+			}
+		}
+	})
+}
+
+// Stop is the agent's. A draft that is with the service comes too late here, too.
+func (o *Office) Stop(draftID string) (inTime bool, err error) {
+	o.eachDraft(draftID, func(d *office.Draft) {
+		if d.State == office.DraftQueued {
+			d.State, d.Stopped, d.Problem, inTime = office.DraftHeld, true, message.Message{}, true
+		}
+	})
+	return inTime, nil
+}
+
+func (o *Office) Decide(draftID string, send bool, undo time.Duration) error {
+	waits := o.Patient && undo > 0
+	decide := func() {
+		o.Change(office.OutboxChanged, func(o *Office) {
+			o.Waiting = slices.DeleteFunc(slices.Clone(o.Waiting), func(d office.Draft) bool {
+				return d.ID == draftID && !send && (!waits || d.Decision.Pending())
+			})
+		})
+		o.eachDraft(draftID, func(d *office.Draft) {
+			if !waits || d.Decision.Pending() {
+				d.State, d.Problem, d.Stopped, d.Decision = office.DraftQueued, message.Message{}, false, office.Decision{}
+			}
+		})
+	}
+	if !waits {
+		decide()
+		return nil
+	}
+	o.eachDraft(draftID, func(d *office.Draft) { d.Decision = office.Decision{Send: send, At: Now.Add(undo)} })
+	o.Change(office.OutboxChanged, func(o *Office) { o.passed = append(o.passed, decide) })
+	return nil
+}
+
+func (o *Office) UndoDecision(draftID string) (inTime bool, err error) {
+	o.eachDraft(draftID, func(d *office.Draft) {
+		if d.Decision.Pending() {
+			d.Decision, inTime = office.Decision{}, true
+		}
+	})
+	return inTime, nil
+}

@@ -1,0 +1,247 @@
+package officetest
+
+import (
+	"context"
+	"errors"
+	"image"
+	"image/color"
+	"image/draw"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"countersign/internal/agent"
+	"countersign/internal/message"
+	"countersign/internal/office"
+)
+
+// packages are those of the office, and what is known of them elsewhere.
+type packages struct {
+	Rows      []office.PackageRow
+	Files     []office.Job            // saved last
+	Pages     map[string]string       // signer or package id to the address of the page
+	Origins   map[string]office.Draft // package id to the draft it was sent from
+	Pictures  map[string]image.Image  // file name to page 1
+	Exported  office.Exported         // what becomes of an export
+	Withdrawn []office.NewWithdrawal
+}
+
+// events are what has happened, the newest first.
+type events struct {
+	Happened []office.Activity
+	Arrived  []office.Event
+}
+
+// LinesSince is the agent's; it knows no versions.
+func (o *Office) LinesSince(uint64) (office.Lines, error) {
+	return kept(o, func() office.Lines {
+		lines := make([]office.PackedLine, len(o.Rows))
+		for i, row := range o.Rows {
+			lines[i] = lineOf(row).Pack()
+		}
+		return office.Lines{All: true, Lines: lines}
+	})
+}
+
+// lineOf is what the store keeps of a package for the list.
+func lineOf(row office.PackageRow) office.PackageLine {
+	p := row.Package
+	p.Planned, p.Saved = row.FilesTotal > 0, row.FilesTotal > 0 && row.FilesDone == row.FilesTotal
+	return p.Line()
+}
+
+func (o *Office) Package(id string) (row office.PackageRow, known bool, err error) {
+	row, err = kept(o, func() office.PackageRow {
+		if i := slices.IndexFunc(o.Rows, func(r office.PackageRow) bool { return r.ID == id }); i >= 0 {
+			known = true
+			return o.Rows[i]
+		}
+		return office.PackageRow{}
+	})
+	return row, known, err
+}
+
+func (o *Office) SaveAgain(packageID string) error {
+	o.note(office.PackagesChanged, "save again", packageID)
+	return nil
+}
+
+func (o *Office) Export(_ context.Context, packageIDs []string, folder string) (office.Exported, error) {
+	o.note(office.StatusChanged, "export", strings.Join(packageIDs, " "), "to", folder)
+	return read(o, func() office.Exported { return o.Exported }), nil
+}
+
+func (o *Office) Archive(packageID string, archived bool) error {
+	o.each([]string{packageID}, func(row *office.PackageRow) {
+		row.Archived = nil
+		if archived {
+			row.Archived = &office.Archived{}
+		}
+	})
+	return nil
+}
+
+// each changes some packages.
+func (o *Office) each(ids []string, change func(*office.PackageRow)) {
+	o.Change(office.PackagesChanged, func(o *Office) {
+		for i := range o.Rows {
+			if slices.Contains(ids, o.Rows[i].ID) {
+				change(&o.Rows[i])
+			}
+		}
+	})
+}
+
+// Withdraw is the agent's; what it fails with comes too late.
+func (o *Office) Withdraw(ctx context.Context, n office.NewWithdrawal) (list []office.Withdrawn, err error) {
+	if n.Stored != nil {
+		n.Stored()
+	}
+	n.Stored = nil
+	patient := o.Patient && n.Undo > 0
+	if patient {
+		o.each(n.Packages, func(row *office.PackageRow) {
+			row.Withdrawal = &office.Withdrawal{State: office.WithdrawWanted, Message: n.Message, Quiet: n.Quiet, Asked: Now, NextTry: Now.Add(n.Undo)}
+		})
+		if err := o.waits(ctx); err != nil {
+			return nil, err
+		}
+	}
+	o.Change(office.PackagesChanged, func(o *Office) { o.Withdrawn = append(o.Withdrawn, n) })
+	late := o.first("Withdraw")
+	o.each(n.Packages, func(row *office.PackageRow) {
+		x := office.Withdrawn{PackageID: row.ID}
+		switch {
+		case patient && row.Withdrawal == nil: // undone
+		case late != nil:
+			x = office.Withdrawn{PackageID: row.ID, Name: row.Name, State: office.WithdrawLate, Problem: message.For(late)}
+		default:
+			x = office.Withdrawn{PackageID: row.ID, Name: row.Name, State: office.WithdrawDone}
+			row.State = office.PackageRescinded
+		}
+		if x.State != "" {
+			row.Withdrawal = &office.Withdrawal{State: x.State, Problem: x.Problem, Message: n.Message, Quiet: n.Quiet, Asked: Now}
+		}
+		list = append(list, x)
+	})
+	return list, nil
+}
+
+func (o *Office) LetWithdrawalGo(id string) error {
+	o.each([]string{id}, func(row *office.PackageRow) {
+		if w := row.Withdrawal; w.Pending() && w.State != office.WithdrawWanted {
+			row.Withdrawal = &office.Withdrawal{State: office.WithdrawUnknown, Asked: w.Asked, Problem: message.NobodyKnowsWhetherWithdrawn()}
+		}
+	})
+	return nil
+}
+
+func (o *Office) KeepPackage(id string) (inTime bool, err error) {
+	o.each([]string{id}, func(row *office.PackageRow) {
+		if w := row.Withdrawal; w != nil && w.State == office.WithdrawWanted {
+			row.Withdrawal, inTime = nil, true
+		}
+	})
+	return inTime, nil
+}
+
+func (o *Office) CanWithdraw() bool { return !o.lacks("withdrawals") }
+
+func (o *Office) lacks(what string) bool {
+	return read(o, func() bool { return slices.Contains(o.Lacks, what) })
+}
+
+func (o *Office) DraftOf(packageID string) (d office.Draft, known bool, err error) {
+	d, err = kept(o, func() (d office.Draft) {
+		d, known = o.Origins[packageID]
+		return d
+	})
+	return d, known, err
+}
+
+func (o *Office) EditPage(_ context.Context, packageID string) (string, error) {
+	if page := read(o, func() string { return o.Pages[packageID] }); page != "" {
+		return page, nil
+	}
+	return "", message.Error(message.ServiceKnowsNot(), nil)
+}
+
+func (o *Office) SignerPage(_ context.Context, _, signerID string) (string, error) {
+	if page := read(o, func() string { return o.Pages[signerID] }); page != "" {
+		return page, nil
+	}
+	return "", message.Error(message.NoLinks(), agent.ErrNoLinks)
+}
+
+func (o *Office) Preview(_ context.Context, path string, _ int) (image.Image, error) {
+	if picture := read(o, func() image.Image { return o.Pictures[filepath.Base(path)] }); picture != nil {
+		return picture, nil
+	}
+	return nil, errors.New("there is no picture")
+}
+
+func (o *Office) Saved(limit int) ([]office.Job, error) {
+	return kept(o, func() []office.Job { return append([]office.Job{}, o.Files[:min(limit, len(o.Files))]...) })
+}
+
+// Page is a picture of a page of text: grey lines on white, in the proportions of A4.
+func Page() image.Image {
+	page := image.NewRGBA(image.Rect(0, 0, 210, 297))
+	draw.Draw(page, page.Bounds(), image.White, image.Point{}, draw.Src)
+	ink := image.NewUniform(color.Gray{0x99})
+	for y := 30; y < 260; y += 9 {
+		width := 150 - y*7%60
+		if y < 40 {
+			ink = image.NewUniform(color.Gray{0x44})
+			width = 90
+		}
+		draw.Draw(page, image.Rect(30, y, 30+width, y+3), ink, image.Point{}, draw.Src)
+		ink = image.NewUniform(color.Gray{0x99})
+	}
+	return page
+}
+
+func (o *Office) Activity(limit int) ([]office.Activity, error) {
+	return kept(o, func() []office.Activity {
+		return append([]office.Activity{}, o.Happened[:min(limit, len(o.Happened))]...)
+	})
+}
+
+// Events is the agent's. Its cursor is the id of the last event of the page before.
+func (o *Office) Events(before office.Cursor, limit int) ([]office.Event, office.Cursor, error) {
+	if err := o.unread(); err != nil {
+		return nil, "", err
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	from := 1 + slices.IndexFunc(o.Arrived, func(e office.Event) bool { return e.ID == string(before) })
+	to := min(from+limit, len(o.Arrived))
+	next := office.Cursor("")
+	if from < to && to < len(o.Arrived) {
+		next = office.Cursor(o.Arrived[to-1].ID)
+	}
+	return append([]office.Event{}, o.Arrived[from:to]...), next, nil
+}
+
+// Refused are two kinds of requests, where some were refused.
+func (o *Office) Refused() []agent.Refusal {
+	if read(o, func() bool { return o.State.Events.Rejected == 0 }) {
+		return nil
+	}
+	return []agent.Refusal{{Time: Now.Add(-2 * time.Hour), Reason: message.RequestForged(), Remote: "203.0.113.9", More: 41},
+		{Time: Now.Add(-30 * time.Hour), Reason: message.RequestUnsigned(), Remote: "198.51.100.4"}}
+}
+
+// RetryEvent is the agent's: the event waits again.
+func (o *Office) RetryEvent(eventID string) error {
+	err := message.Error(message.EventUnreadable(), nil)
+	o.Change(office.ActivityChanged, func(o *Office) {
+		for i := range o.Arrived {
+			if o.Arrived[i].ID == eventID {
+				o.Arrived[i].Outcome, o.Arrived[i].Reason, err = office.EventPending, message.Message{}, nil
+			}
+		}
+	})
+	return err
+}

@@ -1,0 +1,284 @@
+package officetest
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"countersign/internal/agent"
+	"countersign/internal/message"
+	"countersign/internal/office"
+)
+
+// settings are those of the office, its folders that send, and what its first run has kept.
+type settings struct {
+	Kept    office.Settings
+	Secret  office.Secrets
+	Rules   []string // the settings that an administrator has fixed
+	Folders []office.HotFolderRow
+
+	Handed map[string]agent.OfficeFile // files of administrators, by path
+
+	entered *agent.FirstRun
+	locked  bool // the keyring, so that nothing of that can be kept or read
+}
+
+func (o *Office) Settings() office.Settings { return read(o, func() office.Settings { return o.Kept }) }
+
+func (o *Office) HasSecrets() (clientSecret, ngrokToken bool, err error) {
+	s := read(o, func() office.Secrets { return o.Secret })
+	return s.ClientSecret != "", s.NgrokAuthtoken != "", o.unread()
+}
+
+func (o *Office) Configure(_ context.Context, s office.Settings, secrets office.Secrets) error {
+	s = s.Normal()
+	if bad := s.Check(); len(bad) > 0 {
+		return &agent.ConfigError{Fields: bad}
+	}
+	if err := o.first("Configure"); err != nil {
+		return err
+	}
+	o.Change(office.SettingsChanged, func(o *Office) {
+		o.Kept = s
+		if secrets.ClientSecret != "" {
+			o.Secret.ClientSecret = secrets.ClientSecret
+		}
+		if secrets.NgrokAuthtoken != "" {
+			o.Secret.NgrokAuthtoken = secrets.NgrokAuthtoken
+		}
+	})
+	return nil
+}
+
+// Fixed are the settings in Rules.
+func (o *Office) Fixed(setting string) bool {
+	return read(o, func() bool { return slices.Contains(o.Rules, setting) })
+}
+
+func (o *Office) Services() []agent.Preset {
+	return []agent.Preset{{Name: "Other service", SignatureHeader: "X-Service-Signature"},
+		{Name: "Example Sign", AuthURL: "https://sign.example.com", BaseURL: "https://sign.example.com", SignatureHeader: "X-Example-Signature"}}
+}
+
+func (o *Office) TestService(context.Context, office.Settings) error { return o.first("TestService") }
+
+func (o *Office) TestTunnel(context.Context, office.Settings, office.Secrets) (string, error) {
+	return "https://office.ngrok.app", o.first("TestTunnel")
+}
+
+// PreviewName is the agent's, of the lease.
+func (o *Office) PreviewName(s office.Settings) (string, error) {
+	return strings.NewReplacer("{package}", "Lease Sonnenweg 4", "{document}", "Lease", "{date}", "2026-11-21",
+		"{signer}", "Jan Weber", "{reference}", "2026-118", "{kind}", "signed").Replace(s.NameTemplate) + ".pdf", o.first("PreviewName")
+}
+
+// LockKeyring locks the keyring, or unlocks it: while it is locked, what was entered can be neither kept nor read.
+func (o *Office) LockKeyring(locked bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.locked = locked
+}
+
+func (o *Office) KeepFirstRun(f agent.FirstRun) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.locked {
+		return message.Error(message.KeyringStillLocked(), nil)
+	}
+	o.entered = &f
+	return nil
+}
+
+func (o *Office) FirstRun() (agent.FirstRun, bool, error) {
+	f, err := kept(o, func() *agent.FirstRun { return o.entered })
+	if err != nil || f == nil || read(o, func() bool { return o.locked }) {
+		return agent.FirstRun{}, false, err
+	}
+	return *f, true, nil
+}
+
+// ReadOffice is the agent's: the files of Handed can be read.
+func (o *Office) ReadOffice(path string) (agent.OfficeFile, error) {
+	file, ok := o.Handed[path]
+	if !ok {
+		return agent.OfficeFile{}, message.Error(message.OfficeFileForeign("x.countersign"), nil)
+	}
+	return file, nil
+}
+
+// MovePassword opens every file of another computer.
+const MovePassword = "correct horse battery"
+
+func (o *Office) MoveOut(_ context.Context, path, _ string) error {
+	o.note(office.StatusChanged, "move out", path)
+	return nil
+}
+
+func (o *Office) ReadMove(_ context.Context, path, password string) (agent.Arrival, error) {
+	if password != MovePassword {
+		return agent.Arrival{}, message.Error(message.SealedPassword(path), nil)
+	}
+	return agent.Arrival{
+		Digest: "d", Computer: "front-desk", Made: time.Date(2026, 11, 23, 16, 5, 0, 0, time.Local), SignIn: "sign.example.com", Service: "api.example.com",
+		Account: "olivia.office@example.com", Folder: "/home/olivia/Signed", Watched: []string{"/home/olivia/To sign", "/srv/leases"}, Packages: 214, Drafts: 2,
+		LeftOut: []message.Message{message.CopiesLeftOut("Ana Ruiz <ana@example.com>")},
+	}, nil
+}
+
+func (o *Office) MoveIn(_ context.Context, path, password, digest, saveTo string) error {
+	switch {
+	case password != MovePassword || digest != "d":
+		return message.Error(message.SealedChanged(path), nil)
+	case saveTo == "":
+		return message.Error(message.ChooseFolder(), nil)
+	}
+	o.note(office.StatusChanged, "move in", saveTo)
+	return nil
+}
+
+func (o *Office) HotFolders() ([]office.HotFolderRow, error) {
+	return kept(o, func() []office.HotFolderRow { return slices.Clone(o.Folders) })
+}
+
+func (o *Office) PutHotFolder(f office.HotFolder) (office.HotFolder, error) {
+	f = f.Normal()
+	if bad := f.Check(); len(bad) > 0 {
+		return f, &office.ConfigError{Fields: bad}
+	}
+	o.Change(office.SettingsChanged, func(o *Office) {
+		if i := slices.IndexFunc(o.Folders, func(x office.HotFolderRow) bool { return x.ID == f.ID }); i >= 0 && f.ID != "" {
+			confirmed := o.Folders[i].Confirm && o.Folders[i].Paused == f.Paused
+			if o.Folders[i].HotFolder = f; confirmed {
+				o.Folders[i].Confirm, o.Folders[i].Problem = false, message.Message{}
+			}
+			return
+		}
+		f.ID = f.Path
+		o.Folders = append(o.Folders, office.HotFolderRow{HotFolder: f})
+	})
+	return f, nil
+}
+
+func (o *Office) RemoveHotFolder(id string) (known bool, err error) {
+	o.Change(office.SettingsChanged, func(o *Office) {
+		before := len(o.Folders)
+		o.Folders = slices.DeleteFunc(o.Folders, func(x office.HotFolderRow) bool { return x.ID == id })
+		known = len(o.Folders) < before
+	})
+	return known, nil
+}
+
+func (o *Office) TryHotFolder(f office.HotFolder) (message.Message, error) {
+	if bad := f.Normal().Check(); len(bad) > 0 {
+		return message.Message{}, &office.ConfigError{Fields: bad}
+	}
+	return message.SendFolderWorksEmpty(), nil
+}
+
+// Way is a way to the service and back on which everything works.
+func Way() []office.Check {
+	fine := func(step, found message.Message) office.Check {
+		return office.Check{Step: step, Result: office.CheckFine, Found: found}
+	}
+	list := []office.Check{
+		fine(message.StepProxy(), message.WaySystem("proxy.office.example:8080")),
+		fine(message.StepSignInAddress(), message.Answers()),
+		fine(message.StepService(), message.Answers()),
+		fine(message.StepSignIn(), message.SignedInNowAs("office@example.com")),
+		fine(message.StepNgrokName(), message.NameByProxy()),
+		fine(message.StepNgrokConnect(), message.ConnectionMade()),
+		fine(message.StepNgrokTLS(), message.Secure()),
+		fine(message.StepNgrokTunnel(), message.Answers()),
+		fine(message.StepAddress(), message.AddressOpen("https://office.ngrok.app")),
+		fine(message.StepEndpoint(), message.Registered("https://office.ngrok.app/webhook")),
+		fine(message.StepEvent(), message.EventArrived()),
+	}
+	for i := len(list) - 3; i < len(list); i++ {
+		list[i].At = Now.Add(-3 * 3600e9)
+	}
+	return list
+}
+
+// OpenedWay is one on which the network opens the encryption, so that ngrok is out of reach.
+func OpenedWay() []office.Check {
+	list := Way()
+	wrong := func(i int, found message.Message) {
+		list[i].Result, list[i].Found = office.CheckWrong, found
+	}
+	opened := message.ConnectionInspected("Office inspection", "connect.ngrok-agent.com:443")
+	wrong(6, opened)
+	list[7].Result, list[7].Found = office.CheckUnknown, message.NotReached()
+	wrong(8, message.SameReason())
+	return list
+}
+
+func (o *Office) Connection(context.Context) []office.Check {
+	return read(o, func() []office.Check {
+		known := slices.Clone(o.Steps)
+		if known == nil {
+			known = Way()
+			for i := 4; i < 8; i++ {
+				known[i].Result, known[i].Found = office.CheckUnknown, message.NotTried()
+			}
+		}
+		return known
+	})
+}
+
+func (o *Office) TryConnection(_ context.Context, show func([]office.Check)) []office.Check {
+	return o.try(Way(), show)
+}
+
+func (o *Office) TryNgrok(_ context.Context, _ office.Settings, show func([]office.Check)) []office.Check {
+	return o.try(Way()[4:8], show)
+}
+
+// try finds all fine, unless that fails.
+func (o *Office) try(found []office.Check, show func([]office.Check)) []office.Check {
+	if o.first("TryConnection") == nil {
+		show(found)
+	}
+	return found
+}
+
+func (o *Office) Hosts() []string {
+	return []string{"sign.example.com:443", "connect.ngrok-agent.com:443"}
+}
+
+// updates are what is known of newer versions.
+type updates struct {
+	Newest  office.Update
+	Release office.Update // what a question finds
+}
+
+// Update is what Newest says.
+func (o *Office) Update() office.Update { return read(o, func() office.Update { return o.Newest }) }
+
+// CheckUpdate finds Release.
+func (o *Office) CheckUpdate(context.Context) (office.Update, error) {
+	err := o.first("CheckUpdate")
+	o.Change(office.StatusChanged, func(o *Office) {
+		if err == nil {
+			o.Newest = o.Release
+		}
+	})
+	return o.Update(), err
+}
+
+// InstallUpdate is the agent's. Where it takes more than a click, the file is then at Update.Path.
+func (o *Office) InstallUpdate(_ context.Context, progress func(office.UpdateStep)) (path string, err error) {
+	progress(office.UpdateStep{Got: 1, Total: 2})
+	progress(office.UpdateStep{Got: 2, Total: 2, Waits: true})
+	if err := o.first("InstallUpdate"); err != nil {
+		return o.Update().Path, err
+	}
+	o.note(office.StatusChanged, "install")
+	o.Change(office.StatusChanged, func(o *Office) {
+		if !o.Newest.OneClick {
+			o.Newest.Path = "/home/ana/.config/countersign/update/countersign_1.2.0_amd64.deb"
+			o.Newest.Todo = message.UpdateWithPackage(o.Newest.Path)
+		}
+	})
+	return o.Update().Path, nil
+}
