@@ -52,12 +52,6 @@ func (o *testOffice) takes(limit time.Duration, what string, do func()) {
 	}
 }
 
-// says reports whether a health issue of that id holds text.
-func (o *testOffice) says(id, text string) bool {
-	i := o.issue(id)
-	return i != nil && strings.Contains(i.Text(), text)
-}
-
 // status asks about a package as the loops do.
 func (o *testOffice) status(ctx context.Context, packageID string) error {
 	client, online := o.account.Online()

@@ -144,16 +144,6 @@ func (s *Server) templates() (all []packTemplate, err error) {
 	return all, err
 }
 
-// DeleteTemplate deletes a template, as somebody in the service's web page would. Packages made from it stay.
-func (s *Server) DeleteTemplate(id string) error {
-	return s.db.Update(func(tx *bolt.Tx) error {
-		if _, err := get[packTemplate](tx, bucketTemplates, id); errors.Is(err, errNotFound) {
-			return notFound("template")
-		}
-		return remove(tx, bucketTemplates, id)
-	})
-}
-
 // fromTemplate reads the template that a request names and completes the request with what the template brings: its
 // people and its documents, with those of the request in their places (service-facts.md section 4.1). Without a
 // templateId it does nothing.

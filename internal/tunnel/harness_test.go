@@ -148,9 +148,6 @@ func sentenceIsFit(t *testing.T, e *tunnel.Error) {
 	}
 }
 
-// echo answers with the request's body.
-var echo = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(w, r.Body) })
-
 // hello answers "hello".
 var hello = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") })
 
