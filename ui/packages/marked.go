@@ -364,7 +364,7 @@ func (s *Screen) actionsOf(p record) (buttons []fyne.CanvasObject) {
 		buttons = append(buttons, button)
 	}
 	if rest := deeds[len(buttons):]; len(rest) > 0 {
-		buttons = append(buttons, s.more(lang.L("More"), func() *fyne.Menu { return menu(rest) }))
+		buttons = append(buttons, s.more(lang.L("More actions"), func() *fyne.Menu { return menu(rest) }))
 	}
 	return buttons
 }

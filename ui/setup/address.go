@@ -111,8 +111,9 @@ func (p *address) relabel() {
 	if a.settings.Tunnel == office.TunnelNone {
 		p.next = lang.L("Continue")
 	}
-	if s := p.screen; s.cancel == nil && s.current() == p.step {
+	if s := p.screen; s.cancel == nil && s.current() == p.step && s.bar.next.Text != p.next {
 		s.bar.next.SetText(p.next)
+		s.bar.content.Refresh()
 	}
 }
 

@@ -351,7 +351,7 @@ func (b *bar) rest(back bool, next string) {
 	b.moves.Stop()
 	b.room.Hide()
 	b.stop.Hide()
-	b.back.Hidden = !back
+	widgets.Show(b.back, back)
 	b.back.Enable()
 	b.next.SetText(next)
 	b.next.Show()

@@ -236,7 +236,7 @@ var smallest = fyne.NewSize(620, 340)
 func (w *Window) hang(content fyne.CanvasObject) {
 	w.dropHint = widgets.NewDropHint()
 	w.clearLanding()
-	least := fyne.NewSize(860, 400)
+	least := fyne.NewSize(860, 440)
 	// Room grows with the text; what is between does not. On a small screen, or a desktop that tiles, it keeps the room
 	// that is enough for all that is in it at the ordinary size, though some asks for more.
 	grown := 1 + 0.85*float32(max(0, w.painted.Text-100))/100
