@@ -172,12 +172,14 @@ func TestADeclineWaitsForNoEndOfCatchingUp(t *testing.T) {
 func TestAProblemNotedAsToldIsToldThoughTheProgramEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newService(t, nil)
-		r.Health.Set(health.FolderFails, folderGone)
-		synctest.Wait()             // that it stands is noted
-		r.Data.Committed = func() { // the note that it was told is on disk, and at that moment the end comes
-			r.stop()
-			time.Sleep(time.Millisecond) // whatever ends by itself has ended
+		commits := 0
+		r.Data.Committed = func() {
+			if commits++; commits == 2 { // first that it stands; now the note that it was told is on disk, and at that moment the end comes
+				r.stop()
+				time.Sleep(time.Millisecond) // whatever ends by itself has ended
+			}
 		}
+		r.Health.Set(health.FolderFails, folderGone)
 		time.Sleep(health.FolderFails.After + time.Second)
 		expect(t, r.count(""), 1, "told %d times")
 	})
