@@ -26,7 +26,7 @@ TEST_PACKAGES  := xvfb openbox xdotool dbus gnome-keyring chromium imagemagick l
 # draws hundreds of pictures (over ten minutes with it), and the simulation, whose goroutines take turns.
 PLAIN := . ./ui ./ui/motion ./ui/opengl ./ui/window ./ui/packages ./ui/settings ./ui/compose ./internal/e2e ./internal/sim
 
-.PHONY: all build first-build server demo test torture powercut simulate simulate-year simulate-faults bench check vulncheck \
+.PHONY: all build first-build server demo no-display test torture powercut simulate simulate-year simulate-faults bench check vulncheck \
 	clean build-packages test-packages windows deb rpm tar macos release renew test-shipping
 
 all: build
@@ -45,9 +45,11 @@ server:
 # Where there is no display for a window, the demo is that of the servers' program, which runs the same job as text.
 WINDOW := $(or $(DISPLAY),$(WAYLAND_DISPLAY),$(filter Windows_NT,$(OS)),$(filter Darwin,$(shell uname -s)))
 
-demo: $(if $(WINDOW),build,server)
-	@$(if $(WINDOW),,echo 'There is no display here (DISPLAY and WAYLAND_DISPLAY are not set): the demo runs as text, without the window.')
+demo: $(if $(WINDOW),build,no-display server)
 	$(if $(WINDOW),$(BINARY),$(SERVER)) demo --dir build/demo
+
+no-display:
+	@echo 'There is no display here (DISPLAY and WAYLAND_DISPLAY are not set): the demo runs as text, without the window.'
 
 # Everything; `go test ./...` alone leaves out what takes long or needs more than Go and a C compiler (internal/fasttest). Not vetted
 # here: check does that. One package more at a time than there are usually processors: the slowest tests mostly wait.
