@@ -185,7 +185,7 @@ func (s *Screen) signersOf(row office.PackageRow) fyne.CanvasObject {
 		avatar := widgets.Avatar(initials(signer), part)
 		standing := widgets.Row(6, widgets.Mark(14, widget.NewIcon(part.Resource())), when)
 		list.Add(widgets.Across(avatar, widgets.Aside(150, who, standing), nil))
-		if signer.ID != "" && part == theme.MarkNext {
+		if signer.ID != "" && row.StillSigns(signer) && part == theme.MarkNext {
 			links = true
 			if !s.noLinks {
 				list.Add(widgets.Across(widgets.Wide(avatar.MinSize().Width, layout.NewSpacer()), s.waysOf(row, signer), nil))

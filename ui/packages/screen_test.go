@@ -156,6 +156,28 @@ func TestAKeyDoesAsMuchInALargeOfficeAsInASmallOne(t *testing.T) {
 	}
 }
 
+// Of a package that somebody declined nobody else is led to the page for signing, though it would be their turn.
+func TestOnlyWhoStillSignsIsLedToThePage(t *testing.T) {
+	b := showing(t, officetest.Busy(), "p1")
+	links := func(row office.PackageRow) (n int) {
+		for _, o := range test.LaidOutObjects(b.screen.signersOf(row)) {
+			if _, is := o.(*widgets.Tappable); is {
+				n++
+			}
+		}
+		return n
+	}
+	row := b.screen.record.row
+	row.Sequential, row.Signers = false, slices.Clone(row.Signers)
+	if links(row) == 0 {
+		t.Fatal("whoever signs next gets no link")
+	}
+	row.Signers[2].Declined = office.When{Time: officetest.Now}
+	if n := links(row); n != 0 {
+		t.Errorf("of a declined package there are %d links", n)
+	}
+}
+
 func TestSendAgainTakesEverythingButTheDueDate(t *testing.T) {
 	b := showing(t, officetest.Busy(), "p1")
 	b.deeds()["Duplicate"]()
