@@ -11,7 +11,6 @@ import (
 	"fyne.io/fyne/v2/driver/desktop"
 	"fyne.io/fyne/v2/lang"
 	fynetheme "fyne.io/fyne/v2/theme"
-	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/office"
 	"countersign/ui/async"
@@ -356,10 +355,9 @@ func (s *Screen) actionsOf(p record) (buttons []fyne.CanvasObject) {
 		shown++
 	}
 	for i, d := range deeds[:min(shown, len(deeds))] {
-		button := widgets.NewButton(d.name, d.do)
-		button.Importance = widget.LowImportance
+		button := widgets.NewButton(d.name, d.do).Quiet()
 		if first && i == 0 {
-			button.Icon, button.Importance = d.icon, widget.HighImportance
+			button = widgets.NewButtonWithIcon(d.name, d.icon, d.do).Primary()
 		}
 		buttons = append(buttons, button)
 	}

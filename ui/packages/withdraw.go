@@ -219,8 +219,8 @@ func menuItem(name string, icon fyne.Resource, do func()) *fyne.MenuItem {
 
 // more is a button that opens a menu, of which a tip says what it is about.
 func (s *Screen) more(tip string, menu func() *fyne.Menu) *widgets.Button {
-	b := widgets.NewButtonWithIcon("", fynetheme.MoreHorizontalIcon(), nil)
-	b.Tip, b.Importance = tip, widget.LowImportance
+	b := widgets.NewButtonWithIcon("", fynetheme.MoreHorizontalIcon(), nil).Quiet()
+	b.Tip = tip
 	b.OnTapped = func() { widgets.OpenMenu(s.env.Window.Canvas(), menu(), b) }
 	return b
 }

@@ -102,14 +102,11 @@ func (p *address) choose(i int) {
 func (p *address) relabel() {
 	a := p.screen.answers
 	p.next = lang.L("Test and continue")
-	switch a.fingerprint() {
-	case a.opened:
+	switch {
+	case a.settings.Tunnel == office.TunnelNone, a.didOpen():
 		p.next = lang.L("Continue")
-	case a.silent:
+	case a.wasSilent():
 		p.next = lang.L("Continue anyway")
-	}
-	if a.settings.Tunnel == office.TunnelNone {
-		p.next = lang.L("Continue")
 	}
 	if s := p.screen; s.cancel == nil && s.current() == p.step && s.bar.next.Text != p.next {
 		s.bar.next.SetText(p.next)
@@ -129,7 +126,7 @@ func (p *address) failed(err error) {
 // showFound says that this very address was open a moment ago.
 func (p *address) showFound() {
 	a := p.screen.answers
-	p.found.Hidden = a.address == "" || a.opened != a.fingerprint()
+	p.found.Hidden = !a.didOpen()
 	p.foundLine.Set(lang.L("Reachable: {{.Address}}", i18n.V{"Address": a.address}))
 }
 
@@ -143,7 +140,7 @@ func (p *address) check(wrong map[string]string) {
 // ask opens the address for a moment, unless that very address did open before.
 func (p *address) ask() func(context.Context) error {
 	a := p.screen.answers
-	if a.settings.Tunnel == office.TunnelNone || a.address != "" && a.opened == a.fingerprint() || a.silent == a.fingerprint() {
+	if a.settings.Tunnel == office.TunnelNone || a.didOpen() || a.wasSilent() {
 		return nil
 	}
 	p.way.Show(nil)

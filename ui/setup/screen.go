@@ -647,6 +647,12 @@ func proposedFolder() string {
 	return filepath.Join(home, "Documents", lang.X("name.signed", "Signed"))
 }
 
+// didOpen reports whether the public address opened when it was tested as it is.
+func (a *Answers) didOpen() bool { return a.address != "" && a.opened == a.fingerprint() }
+
+// wasSilent reports whether it did not answer from here then.
+func (a *Answers) wasSilent() bool { return a.silent == a.fingerprint() }
+
 // fingerprint is all that decides whether the public address opens.
 func (a *Answers) fingerprint() string {
 	s := a.settings

@@ -65,9 +65,12 @@ func (s square) Layout(objects []fyne.CanvasObject, _ fyne.Size) {
 	place(objects[0], 0, 0, size.Width, size.Height)
 }
 
-func (s square) MinSize([]fyne.CanvasObject) fyne.Size {
+func (s square) MinSize([]fyne.CanvasObject) fyne.Size { return fyne.NewSquareSize(scaled(float32(s))) }
+
+// scaled is n units, and more where text is larger.
+func scaled(n float32) float32 {
 	const body = 14 // as it is drawn at 100 %
-	return fyne.NewSquareSize(float32(s) * fyne.CurrentApp().Settings().Theme().Size(theme.Body) / body)
+	return n * fyne.CurrentApp().Settings().Theme().Size(theme.Body) / body
 }
 
 // Row puts objects beside each other with n units between them, each centred in height.
@@ -191,7 +194,7 @@ func AtMost(w float32, content fyne.CanvasObject) *fyne.Container {
 type atMost float32
 
 func (w atMost) Layout(objects []fyne.CanvasObject, size fyne.Size) {
-	objects[0].Resize(fyne.NewSize(min(size.Width, square(w).MinSize(nil).Width), size.Height))
+	objects[0].Resize(fyne.NewSize(min(size.Width, scaled(float32(w))), size.Height))
 	objects[0].Move(fyne.NewPos(0, 0))
 }
 
