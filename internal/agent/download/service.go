@@ -113,15 +113,7 @@ const (
 // trouble with one file leaves the others alone.
 func (r *Service) Run(ctx context.Context) error {
 	r.sweepAll(ctx)
-	for {
-		pause, err := r.saveDue(ctx)
-		if err != nil {
-			return err
-		}
-		if !loop.Wait(ctx, pause, r.work) {
-			return nil
-		}
-	}
+	return loop.Repeat(ctx, r.work, r.saveDue)
 }
 
 // tempKey names a job's temporary file; no other computer's job has the same.

@@ -129,6 +129,19 @@ func Wait(ctx context.Context, d time.Duration, ring <-chan struct{}) bool {
 	}
 }
 
+// Repeat does what is due until ctx ends or that fails: again after the pause that it returns, or on a wake-up on ring.
+func Repeat(ctx context.Context, ring <-chan struct{}, due func(context.Context) (pause time.Duration, err error)) error {
+	for {
+		pause, err := due(ctx)
+		if err != nil {
+			return err
+		}
+		if !Wait(ctx, pause, ring) {
+			return nil
+		}
+	}
+}
+
 // QuarantinePause is how long an object that could not be worked on is left alone.
 const QuarantinePause = time.Hour
 

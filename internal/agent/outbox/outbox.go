@@ -90,16 +90,10 @@ func (r *Service) Run(ctx context.Context) error {
 		return err
 	}
 	r.sweepCopies()
-	for {
-		pause, err := r.sendDue(ctx)
-		r.sweepCopies()
-		if err != nil {
-			return err
-		}
-		if !loop.Wait(ctx, pause, r.due) {
-			return nil
-		}
-	}
+	return loop.Repeat(ctx, r.due, func(ctx context.Context) (time.Duration, error) {
+		defer r.sweepCopies()
+		return r.sendDue(ctx)
+	})
 }
 
 // sendDue sends what is due, oldest first and one at a time, and returns how long nothing will be.

@@ -70,15 +70,7 @@ const maxIdle = time.Minute
 
 // runChecks asks for the status of every package that is due.
 func (r *Service) runChecks(ctx context.Context) error {
-	for {
-		pause, err := r.reconcile(ctx)
-		if err != nil {
-			return err
-		}
-		if !loop.Wait(ctx, pause, r.work) {
-			return nil
-		}
-	}
+	return loop.Repeat(ctx, r.work, r.reconcile)
 }
 
 // reconcile asks about everything that is due and returns how long nothing will be.

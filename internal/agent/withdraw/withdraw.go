@@ -73,15 +73,7 @@ func (r *Service) Offered() bool {
 
 // Run withdraws what is to be withdrawn, until ctx ends.
 func (r *Service) Run(ctx context.Context) error {
-	for {
-		pause, err := r.withdrawDue(ctx)
-		if err != nil {
-			return err
-		}
-		if !loop.Wait(ctx, pause, r.due) {
-			return nil
-		}
-	}
+	return loop.Repeat(ctx, r.due, r.withdrawDue)
 }
 
 // withdrawDue tries what is due, the longest due first and one at a time, and returns how long nothing will be.
