@@ -173,7 +173,7 @@ func (a *Agent) whatMoves() (o transfer.Office, err error) {
 		o.Packages, o.Drafts = nil, nil
 		_, err1 := tx.GetDoc(hotfolder.DocFolders, &o.Folders)
 		err2 := tx.Packages(func(p office.Package) bool { o.Packages = append(o.Packages, p); return true })
-		drafts, err3 := tx.Drafts(transfer.Waiting...)
+		drafts, err3 := tx.Drafts(office.DraftsWaiting...)
 		o.Drafts = slices.DeleteFunc(drafts, func(d office.Draft) bool { return d.Away }) // which no other service is to get
 		return errors.Join(err1, err2, err3)
 	})

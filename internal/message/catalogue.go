@@ -114,9 +114,7 @@ func FileBusy(file string) Message         { return of("draft.file-busy", Name("
 func FileChanged(file string) Message      { return of("draft.file-changed", Name("File", file)) }
 func FileGone(file string) Message         { return of("draft.file-gone", Name("File", file)) }
 func FileIsFolder(file string) Message     { return of("draft.file-is-folder", Name("File", file)) }
-func FileLarge(file string, size int64) Message {
-	return of("draft.file-large", Name("File", file), Bytes("Size", size))
-}
+func FileLarge(file string) Message        { return of("draft.file-large", Name("File", file)) }
 func FileMayNotBeRead(file string) Message {
 	return of("draft.file-may-not-be-read", Name("File", file))
 }

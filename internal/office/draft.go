@@ -21,6 +21,9 @@ const (
 	DraftCancelled DraftState = "cancelled" // by the user, before packages/add
 )
 
+// DraftsWaiting are the states of drafts that are not packages yet.
+var DraftsWaiting = []DraftState{DraftHeld, DraftQueued, DraftAdding, DraftUnknown, DraftFailed}
+
 // Largest is how many bytes the files of one package may have together.
 const Largest = 2_000_000_000
 

@@ -74,7 +74,7 @@ func told(o *officetest.Office) *officetest.Office {
 	o.Infos = map[string]agent.FileInfo{
 		"Lease Sonnenweg 4.pdf": {Size: 48_211, Pages: 3},
 		"House rules.docx":      {Size: 1_204_000},
-		"Floor plans.pdf":       {Size: 148_000_000, Pages: 112, Warning: message.FileLarge("Floor plans.pdf", 148_000_000)},
+		"Floor plans.pdf":       {Size: 148_000_000, Pages: 112, Warning: message.FileLarge("Floor plans.pdf")},
 		"Offer.pdf":             {Size: 90_211, Problem: message.FileProtected("Offer.pdf")},
 		"Empty.pdf":             {Problem: message.FileEmpty("Empty.pdf")},
 	}

@@ -586,8 +586,8 @@ func promise(documents int, signers []office.Signer, each bool) string {
 
 func stage(adding bool, sent, total int64) string {
 	switch {
-	case adding:
-		return lang.L("Sending the package…")
+	case adding, total > 0 && sent == total:
+		return lang.L("Waiting for confirmation…")
 	case total > 0:
 		return fmt.Sprintf("%s %s / %s", lang.L("Uploading…"), i18n.Size(sent), i18n.Size(total))
 	}

@@ -56,7 +56,7 @@ func State(d office.Draft) (theme.Mark, string) {
 		}
 		return theme.MarkProblem, lang.L("The signing service did not accept the package.")
 	case office.DraftAdding:
-		return theme.MarkNext, lang.L("Sending the package…")
+		return theme.MarkNext, lang.L("Waiting for confirmation…")
 	default:
 		if !d.Problem.IsZero() {
 			return theme.MarkNext, HeldUp(d)

@@ -201,14 +201,15 @@ func (p *registration) check(wrong map[string]string) {
 // and how to make the file that answers all of it. It holds no secret.
 func (s *Screen) letter() (subject, text string) {
 	a := s.answers
-	x := s.given()
+	x := s.sound()
+	back := cmp.Or(x.ReturnAddress(), "https://YOUR-NGROK-DOMAIN/oauth/callback")
 	subject = lang.L("Countersign: registration with the signing service")
 	lines := []string{
 		lang.L("I am setting up Countersign, which sends our documents for signature. It must be registered once with the signing service."),
 		"",
 		lang.L("Register an application with these values:"),
 		"• " + lang.L("Signing service: {{.Service}}", i18n.V{"Service": cmp.Or(hosts(x), lang.L("the one our office uses"))}),
-		"• " + lang.L("Return address (redirect URI, must match exactly): {{.Address}}", i18n.V{"Address": s.returnAddress()}),
+		"• " + lang.L("Return address (redirect URI, must match exactly): {{.Address}}", i18n.V{"Address": back}),
 		"• " + lang.L("Scopes: {{.Scopes}}", i18n.V{"Scopes": strings.Join(x.Scopes, " ")}),
 		"• " + lang.L("Grant: authorization code with PKCE, and refresh tokens"),
 		"",
@@ -225,14 +226,22 @@ func (s *Screen) letter() (subject, text string) {
 	if x.Tunnel == office.TunnelExternal && (x.PublicURL == "" || x.Listen == "") {
 		lines = append(lines, "• "+lang.L("the public address of our web server, and where on this computer it sends what arrives"))
 	}
-	lines = append(lines, "", lang.L("Or make a file that I open with a double click:"), "    "+command(x, s.returnAddress()), "",
+	lines = append(lines, "", lang.L("Or make a file that I open with a double click:"), "    "+command(x, back), "",
 		lang.L("The account that signs in should be an administrator of our organization at the signing service. Otherwise signatures arrive later."))
 	return subject, strings.Join(lines, "\n")
 }
 
-// returnAddress is the one to register, with a stand-in for what is not known yet.
-func (s *Screen) returnAddress() string {
-	return cmp.Or(s.given().ReturnAddress(), "https://YOUR-NGROK-DOMAIN/oauth/callback")
+// sound are the answers without those that cannot be right, or that a shell would take for more than a word.
+func (s *Screen) sound() office.Settings {
+	x := s.given().Normal()
+	bad := x.Check()
+	for field, value := range map[string]*string{office.FieldAuthURL: &x.AuthURL, office.FieldBaseURL: &x.BaseURL, office.FieldNgrokDomain: &x.NgrokDomain,
+		office.FieldPublicURL: &x.PublicURL, office.FieldListen: &x.Listen, office.FieldRedirectURI: &x.RedirectURI} {
+		if strings.ContainsAny(*value, "\"'`$&;|<>(){}[]*?!\\%^~") || slices.ContainsFunc(bad, func(f office.FieldError) bool { return f.Field == field }) {
+			*value = ""
+		}
+	}
+	return x
 }
 
 // command makes the file on the administrator's computer. Where it goes, others may read it.

@@ -569,6 +569,10 @@ func TestTheLetterSaysWhatToRegisterAndNoSecret(t *testing.T) {
 	if got := strings.ReplaceAll(u.Query().Get("body"), "\r\n", "\n"); got != text || u.Query().Get("subject") != subject {
 		t.Errorf("mailed %q", got)
 	}
+	w.answers.settings.AuthURL, w.answers.settings.BaseURL = "https://sign.example.com/$(reboot)", "no address"
+	if _, text = w.letter(); strings.Contains(text, "reboot") || strings.Contains(text, "no address") || !strings.Contains(text, "--auth-url URL --base-url URL") {
+		t.Errorf("it asks an administrator to run %s", text)
+	}
 	widgets.CloseAll(w.Window.Canvas())
 }
 

@@ -234,34 +234,39 @@ func words(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) && r != '\u00a0' && r != '\u202f' })
 }
 
-// wrap cuts a text into lines of at most a width, between words. A longer word, as addresses and paths are, is cut before
-// a sign, or where the line ends. Without a width yet, it is one line.
+// wrap cuts a text into lines of at most a width, where it has line ends, and between words. A longer word, as addresses and
+// file names are, is cut at a sign, or where the line ends. Without a width yet, it is one line.
 func wrap(text string, width float32, measure func(string) float32) (lines []string) {
 	if width <= 0 {
 		return []string{text}
 	}
-	line := ""
-	for _, word := range words(text) {
-		longer := strings.TrimSpace(line + " " + word)
-		if line != "" && measure(longer) > width {
-			lines = append(lines, line)
-			longer = word
-		}
-		for measure(longer) > width {
-			all := characters(longer)
-			n := max(1, sort.Search(len(all), func(n int) bool { return measure(strings.Join(all[:n+1], "")) > width })) // at least one
-			if n == len(all) {
-				break
+	for text := range strings.SplitSeq(text, "\n") {
+		line := ""
+		for _, word := range words(text) {
+			longer := strings.TrimSpace(line + " " + word)
+			if line != "" && measure(longer) > width {
+				lines = append(lines, line)
+				longer = word
 			}
-			fits := len(strings.Join(all[:n], ""))
-			if sign := strings.LastIndexAny(longer[:fits+1], `@./\?&=`); sign > fits/3 {
-				fits = sign
+			for measure(longer) > width {
+				all := characters(longer)
+				n := max(1, sort.Search(len(all), func(n int) bool { return measure(strings.Join(all[:n+1], "")) > width })) // at least one
+				if n == len(all) {
+					break
+				}
+				fits := len(strings.Join(all[:n], ""))
+				if sign := strings.LastIndexAny(longer[:fits+1], `@./\?&=`); sign > fits/3 {
+					fits = sign
+				} else if sign := strings.LastIndexAny(longer[:fits], "_-"); sign > fits/3 {
+					fits = sign + 1
+				}
+				lines, longer = append(lines, longer[:fits]), longer[fits:]
 			}
-			lines, longer = append(lines, longer[:fits]), longer[fits:]
+			line = longer
 		}
-		line = longer
+		lines = append(lines, line)
 	}
-	return append(lines, line)
+	return lines
 }
 
 // Marks that show nothing and are read from the left, and from the right.

@@ -135,14 +135,13 @@ func (t *tips) CreateRenderer() fyne.WidgetRenderer {
 // rows is a text on as many lines as it takes, none wider than a width.
 func rows(text string, width float32, scale fyne.ThemeSizeName, bold bool) *fyne.Container {
 	all := Stack(0)
-	for text := range strings.SplitSeq(text, "\n") {
-		row := NewLine("")
+	measure := func(text string) float32 {
+		return fyne.MeasureText(text, fyne.CurrentApp().Settings().Theme().Size(scale), fyne.TextStyle{Bold: bold}).Width
+	}
+	for _, part := range wrap(text, width, measure) {
+		row := NewLine(part)
 		row.Scale, row.Bold = scale, bold
-		for _, part := range wrap(text, width, row.measure) {
-			row := NewLine(part)
-			row.Scale, row.Bold = scale, bold
-			all.Add(row)
-		}
+		all.Add(row)
 	}
 	return all
 }

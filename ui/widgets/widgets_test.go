@@ -97,7 +97,7 @@ func TestALongSentenceIsReadToItsEnd(t *testing.T) {
 		{"office@weber-partner.example", 20, "office@weber-partner|.example"}, {"/home/office/Signed", 14, "/home/office|/Signed"},
 		{"ä/ööööööööööööö", 7, "ä/ööööö|ööööööö|ö"}, // a sign right at the beginning would leave a line empty
 		{"Il va dans «\u00a0Signed\u00a0». Fin", 20, "Il va dans|«\u00a0Signed\u00a0». Fin"}, {"12\u202f000 F", 5, "12\u202f00|0 F"},
-		{"", 7, ""},
+		{"", 7, ""}, {"one.example\ntwo.example", 20, "one.example|two.example"}, {"Lease_for_the_third amendment", 14, "Lease_for_the_|third|amendment"},
 	} {
 		if got := strings.Join(wrap(c.text, c.width, letters), "|"); got != c.want {
 			t.Errorf("%q at %v: %q, want %q", c.text, c.width, got, c.want)

@@ -91,6 +91,11 @@ func TestWhatIsAnsweredSaysWhatBecomesOfADraftWhichIsNeverSentTwice(t *testing.T
 			if want != queued { // the service did nothing, which nobody here can know: a person decides
 				noErr(t, r.Resolve(id, true, 0))
 			}
+			r.Crash = func(at string) {
+				if all, err := r.Drafts(); at == "adding" && (err != nil || !all[0].Problem.IsZero()) {
+					t.Errorf("%s: it is still held up: %+v, %v", name, all, err)
+				}
+			}
 			if work(office.DraftSent); r.service.added() != asked+1 {
 				t.Errorf("%s: sent %d times more", name, r.service.added()-asked)
 			}

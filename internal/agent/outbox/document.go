@@ -218,7 +218,7 @@ func (r *Service) sweepCopies() {
 		}
 		return
 	}
-	sum, err := data.Read(r.Data, "whether the drafts are what they were", func(tx *store.Tx) (uint64, error) { return tx.DraftsSum(waiting...) })
+	sum, err := data.Read(r.Data, "whether the drafts are what they were", func(tx *store.Tx) (uint64, error) { return tx.DraftsSum(office.DraftsWaiting...) })
 	var names []string
 	for _, e := range entries {
 		names = append(names, e.Name())
@@ -347,7 +347,7 @@ func (r *Service) Inspect(ctx context.Context, path string) FileInfo {
 func (r *Service) look(ctx context.Context, f office.DraftFile, path string) (info FileInfo) {
 	info = FileInfo{Path: f.Path, Name: f.Name, Size: f.Size}
 	if f.Size > hugeFile {
-		info.Warning = message.FileLarge(f.Name, f.Size)
+		info.Warning = message.FileLarge(f.Name)
 	}
 	if !strings.EqualFold(filepath.Ext(f.Name), ".pdf") {
 		return info

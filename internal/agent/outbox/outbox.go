@@ -252,6 +252,7 @@ func (r *Service) sendDraft(ctx context.Context, client *esign.Client, uploader 
 	case stillOpen:
 		return r.fail(d, message.CorrectedNotWithdrawn(name))
 	}
+	d.Problem = message.Message{} // that of the last attempt, once this one gets on
 	for i := range d.Files {
 		f := &d.Files[i]
 		if f.FileID != "" && f.UploadedBy == uploader && !loop.CoolFor(f.Uploaded, uploadLife).Over(r.Now()) {
@@ -360,13 +361,10 @@ func (r *Service) rests(d office.Draft) time.Duration {
 	return 0
 }
 
-// waiting are the states of drafts that are not packages yet.
-var waiting = []office.DraftState{office.DraftHeld, office.DraftQueued, office.DraftAdding, office.DraftUnknown, office.DraftFailed}
-
 // Drafts returns the drafts that are not packages yet, oldest first.
 func (r *Service) Drafts() ([]office.Draft, error) {
 	return data.Read(r.Data, "the drafts", func(tx *store.Tx) ([]office.Draft, error) {
-		list, err := tx.Drafts(waiting...)
+		list, err := tx.Drafts(office.DraftsWaiting...)
 		slices.Reverse(list)
 		return list, err
 	})

@@ -457,7 +457,7 @@ func (r *Service) recoverAdding() error {
 // Doubt has nothing sent by itself that may have been sent in a time of which the state knows nothing: what became of a draft
 // that was to be sent is unknown, and one that waits for a person says why to look first.
 func Doubt(tx *store.Tx, now time.Time) error {
-	drafts, err := tx.Drafts(waiting...)
+	drafts, err := tx.Drafts(office.DraftsWaiting...)
 	for _, d := range drafts {
 		switch d.State {
 		case office.DraftQueued, office.DraftAdding:

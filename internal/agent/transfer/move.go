@@ -253,16 +253,13 @@ func (m *moving) folderHere(service, id string) string {
 	return ""
 }
 
-// Waiting are the states of drafts that are not packages yet.
-var Waiting = []office.DraftState{office.DraftHeld, office.DraftQueued, office.DraftAdding, office.DraftUnknown, office.DraftFailed}
-
 // draft takes one whose documents are in the file itself. It waits for a person, or until the service's list shows that it was sent.
 func (m *moving) draft(d office.Draft) error {
 	if id, err := uuid.Parse(d.ID); err != nil || id.String() != d.ID || m.ids[d.ID] || d.ExternalData != nil && !json.Valid(d.ExternalData) {
 		return fmt.Errorf("%w: a draft", ErrDamaged)
 	}
 	m.ids[d.ID] = true
-	if !slices.Contains(Waiting, d.State) {
+	if !slices.Contains(office.DraftsWaiting, d.State) {
 		return nil
 	}
 	kept := office.Draft{

@@ -177,8 +177,14 @@ func (t Template) suffix(f Fields) string {
 func (t Template) Says(kind Kind) bool { return t.kind || kind == Certificate || kind == Master }
 
 // render fills in one element. Where a value is empty, the separator that would dangle beside it goes too: a master file
-// has no document, and "Lease - " is not a name.
+// has no document, and "Lease - " is not a name. Nor is "Lease - Lease", of a package that is called like its document.
 func render(pieces []piece, f Fields) string {
+	for i := 0; i+2 < len(pieces); i++ {
+		if pieces[i].field == "package" && separator(pieces[i+1].literal) && pieces[i+2].field == "document" &&
+			strings.EqualFold(f.value("package"), f.value("document")) {
+			f.Document = ""
+		}
+	}
 	var out strings.Builder
 	missing := false // the last placeholder was empty
 	filled := false  // some placeholder before was not

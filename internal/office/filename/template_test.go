@@ -41,6 +41,8 @@ func TestNameFollowsTheTemplate(t *testing.T) {
 			"Lease Sonnenweg 4 - master file.pdf"},
 		{"kind in the template needs no suffix", "{kind}/{document}", with(func(f *Fields) { f.Kind = Certificate }), "certificate/Contract.pdf"},
 		{"empty at the beginning", "{reference} - {document}", with(func(f *Fields) { f.Reference = "" }), "Contract.pdf"},
+		{"a package that is called like its document", "{date} {package} - {document}", with(func(f *Fields) { f.Document = "lease Sonnenweg 4.docx" }),
+			"2026-11-21 Lease Sonnenweg 4.pdf"},
 		{"empty in the middle", "{package} - {reference} - {document}", with(func(f *Fields) { f.Reference = " " }),
 			"Lease Sonnenweg 4 - Contract.pdf"},
 		{"empty folder", "{signer}/{document}", with(func(f *Fields) { f.Signer = "" }), "Document/Contract.pdf"},
