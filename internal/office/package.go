@@ -410,6 +410,9 @@ func (p PackedLine) Unpack() (l PackageLine, ok bool) {
 // Created is when the package was.
 func (p PackedLine) Created() time.Time { return p.time(0) }
 
+// Executed is when everybody had signed it.
+func (p PackedLine) Executed() time.Time { return p.time(16) }
+
 // Whole reports whether p can be unpacked.
 func (p PackedLine) Whole() bool {
 	if len(p) < packedHead {

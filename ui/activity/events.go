@@ -79,10 +79,7 @@ func (v *events) build(s *Screen) {
 	v.list = widgets.NewList(func() int { return len(v.rows) }, newEventRow, v.update)
 	v.list.HideSeparators = true
 	v.list.Says = func() string { return lang.L("Events") }
-	v.list.OnSelected = func(id int) {
-		v.list.Chose(id)
-		v.choose(id)
-	}
+	v.list.OnSelected = v.choose
 	v.list.OnEnter = func() { v.eventDetail.openPackage() }
 	v.eventDetail.build(s)
 	split := container.NewHSplit(widgets.PadHV(8, 4, v.list), v.eventDetail.content)
@@ -229,7 +226,6 @@ func (r *refusals) build(s *Screen) {
 	r.list = widgets.NewList(func() int { return len(r.rows) }, newRefusalRow, r.update)
 	r.list.HideSeparators = true
 	r.list.Says = func() string { return lang.L("Blocked") }
-	r.list.OnSelected = r.list.Chose
 	r.page = widgets.Frame(widgets.PadHV(24, 10, r.total), nil, nil, widgets.PadHV(12, 0, r.list))
 	r.empty = widgets.Empty(theme.MarkSigned.Resource(), lang.L("Nothing has been blocked. Requests without a valid event signature are listed here."), "", nil)
 }

@@ -181,7 +181,6 @@ func (d *diary) build(s *Screen) {
 	d.list.HideSeparators = true
 	d.list.Says = func() string { return lang.L("Activity") }
 
-	d.list.OnSelected = d.list.Chose
 	d.list.OnEnter = d.openChosen
 	d.inset = widgets.PadHV(12, 4, d.list)
 	d.empty = widgets.Empty(fynetheme.HistoryIcon(), lang.L("Nothing has happened yet."), "", nil)

@@ -21,11 +21,8 @@ type fileList struct {
 
 func newFileList(p *picker) *fileList {
 	l := &fileList{picker: p}
-	l.Length = func() int { return len(p.entries) }
-	l.CreateItem = func() fyne.CanvasObject { return newFileRow(l) }
-	l.UpdateItem = func(at int, o fyne.CanvasObject) { o.(*fileRow).show(at) }
-	l.OnSelected = l.Chose
 	l.ExtendBaseWidget(l)
+	l.Make(func() int { return len(p.entries) }, func() fyne.CanvasObject { return newFileRow(l) }, func(at int, o fyne.CanvasObject) { o.(*fileRow).show(at) })
 	return l
 }
 

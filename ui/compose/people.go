@@ -270,7 +270,6 @@ func (s *Screen) ChooseTemplate() {
 	c.search.OnSubmitted = func(string) { c.choose(c.list.At()) }
 	c.search.OnKey = c.key
 	c.list = widgets.NewList(func() int { return len(c.shown) }, c.newRow, func(at int, o fyne.CanvasObject) { o.(*templateRow).show(at) })
-	c.list.OnSelected = c.list.Chose
 	c.list.Says = func() string { return lang.L("From a template") }
 	c.list.OnEnter = func() { c.choose(c.list.At()) }
 	c.use = widgets.NewButton(lang.L("Use the template"), func() { c.choose(c.list.At()) }).Primary()

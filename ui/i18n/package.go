@@ -251,6 +251,15 @@ func NextOf(l office.PackageLine) []string {
 	return strings.Split(l.Next, ", ")
 }
 
+// PeopleOf are the names of those who sign a package, without their addresses.
+func PeopleOf(l office.PackageLine) (names []string) {
+	for _, who := range strings.Split(l.People, ", ") {
+		name, _, _ := strings.Cut(who, " <")
+		names = append(names, name)
+	}
+	return names
+}
+
 // IsLate says whether a package that waits is overdue, or due within days, as many as the office is told before
 // (office.Settings.SoonDays). What it says of one changes at midnight alone.
 func IsLate(now, due time.Time, days int) bool {

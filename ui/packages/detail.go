@@ -52,6 +52,11 @@ func (s *Screen) show(p record) {
 
 func (s *Screen) draw(fresh bool) {
 	p := s.record
+	if s.loaded && s.chosen == "" && len(s.all.rows)+len(s.drafts) == 0 {
+		s.turnTo(s.first)
+		return
+	}
+	s.turnTo(s.both)
 	if several := s.several(); len(several) > 0 {
 		s.place(s.severalPage(several), fresh)
 		return
@@ -99,6 +104,13 @@ func (s *Screen) draw(fresh bool) {
 		page.Add(s.timelineOf(p.row))
 	}
 	s.place(page, fresh)
+}
+
+// turnTo shows the list and the chosen package, or what stands in place of both.
+func (s *Screen) turnTo(part fyne.CanvasObject) {
+	if s.content.Objects[0] != part {
+		widgets.Remake(s.content, part)
+	}
 }
 
 // place shows a page on the right, scrolled as the one before unless it is fresh.
@@ -405,31 +417,84 @@ func (s *Screen) draftPage(d office.Draft) fyne.CanvasObject {
 	return page
 }
 
-// overview is what stands on the right while nothing is chosen: how many packages there are, or how it all goes.
+// overview is what stands on the right while nothing is chosen: what is due soon, and what was saved last.
 func (s *Screen) overview() fyne.CanvasObject {
-	add := widgets.NewButtonWithIcon(lang.L("New package"), fynetheme.ContentAddIcon(), s.env.Go.ShowCompose)
-	page := widgets.Stack(12, widgets.NewFullHeading(lang.L("Overview")))
-	if len(s.all.rows) == 0 && len(s.drafts) == 0 {
-		page.Add(widgets.NewParagraph(lang.L("The signing service e-mails the signers. Packages shows who has signed and who is next.")))
-		page.Add(widgets.NewParagraph(lang.L("When everyone has signed, Countersign saves the documents in your folder. Documents signed while it was closed are saved when you start it again.")))
-	} else {
-		marks := [...]theme.Mark{tabWaiting: theme.MarkNext, tabDue: theme.MarkNext, tabDone: theme.MarkSaved, tabProblems: theme.MarkProblem}
+	page := widgets.Stack(24)
+	part := func(title string, places []int32, says func(office.PackageLine) (text, when string, colour fyne.ThemeColorName)) {
 		list := widgets.Stack(2)
-		counts := s.all.counts // whatever is searched for
-		s.headsOf("", func(listed) bool { return true }, tabAll, &counts)
-		for tab, mark := range marks {
-			if tab == tabDue && counts[tab] == 0 {
-				continue
-			}
-			count := widgets.NewLine(i18n.Number(counts[tab]))
-			count.Bold = true
-			list.Add(widgets.NewTappable(widgets.PadHV(4, 6, widgets.Across(widget.NewIcon(mark.Resource()), widgets.NewLine(s.tabNames()[tab]), count)),
-				func() { s.widen(); s.tabs.Choose(tab) }))
+		for _, place := range places {
+			l := s.all.line(place)
+			text, when, colour := says(l)
+			name, note := widgets.NewName(i18n.Title(l.Name)), widgets.NewCaption(when).Whole()
+			note.Colour = colour
+			row := widgets.NewTappable(widgets.PadHV(8, 6, widgets.Across(widget.NewIcon(s.all.rows[place].standing.Mark().Resource()),
+				widgets.Stack(1, name, widgets.NewCaption(text)), note)), func() { s.Show(l.ID) })
+			row.Lines = []*widgets.Line{name}
+			list.Add(row)
 		}
-		page.Add(widgets.Card(list))
+		if len(places) > 0 {
+			page.Add(widgets.Part(title, 0, list))
+		}
 	}
-	page.Add(widgets.Flow(8, add))
+	now := s.env.Now()
+	part(lang.L("Due soon"), s.all.best(func(r row) bool { return r.in(tabDue) }, func(p int32) int64 { return -s.all.line(p).Due.Unix() }),
+		func(l office.PackageLine) (string, string, fyne.ThemeColorName) {
+			when, colour := i18n.Due(now, l.Due, s.all.days, i18n.Open)
+			return i18n.Line(l), when, colour
+		})
+	part(lang.L("Recently saved"), s.all.best(func(r row) bool { return r.standing == i18n.Saved && !r.archived }, func(p int32) int64 { return s.all.rows[p].packed.Executed().Unix() }),
+		func(l office.PackageLine) (string, string, fyne.ThemeColorName) {
+			return i18n.Names(i18n.PeopleOf(l)), i18n.Clock(now, l.Executed), theme.Secondary
+		})
 	return page
+}
+
+// welcome is what the screen shows as a whole while there is nothing: where documents are dropped, and what becomes of them.
+func (s *Screen) welcome() fyne.CanvasObject {
+	title, or := widgets.NewFullHeading(lang.L("Drop a document to send it for signature")), widgets.NewProse(lang.L("or choose one from a folder"))
+	title.Centred, or.Centred = true, true
+	add := widgets.NewButtonWithIcon(lang.L("New package"), fynetheme.ContentAddIcon(), s.env.Go.ShowCompose).Primary()
+	steps := container.NewGridWithColumns(3)
+	for _, step := range [][2]string{
+		{lang.L("1. Send"), lang.L("Signers get an e-mail from the signing service.")},
+		{lang.L("2. Follow"), lang.L("You are told when somebody signs.")},
+		{lang.L("3. Keep"), lang.L("The signed PDFs are saved in your folder.")},
+	} {
+		head, text := widgets.NewProse(step[0]), widgets.NewProse(step[1])
+		head.Bold, head.Colour, head.Centred, text.Centred = true, theme.Text, true, true
+		steps.Add(widgets.PadHV(4, 0, widgets.Stack(2, head, text)))
+	}
+	edge := widgets.NewBack(theme.Surface)
+	edge.Outline(theme.Line)
+	drop := container.NewStack(edge, widgets.Pad(32, widgets.Stack(12, container.NewCenter(sheets()), title, or, container.NewCenter(add))))
+	return widgets.NewVScroll(widgets.Middle(600, widgets.Pad(24, widgets.Stack(32, drop, steps))))
+}
+
+// sheets are three drawn pages, one before the others, with the seal.
+func sheets() fyne.CanvasObject {
+	picture := container.NewWithoutLayout()
+	draw := func(o fyne.CanvasObject, x, y, width, height float32) {
+		o.Move(fyne.NewPos(x, y))
+		o.Resize(fyne.NewSize(width, height))
+		picture.Add(o)
+	}
+	for _, at := range []fyne.Position{{X: 0, Y: 14}, {X: 128, Y: 14}, {X: 64, Y: 0}} {
+		page := widgets.NewBack(theme.Paper)
+		page.Outline(theme.Line)
+		draw(page, at.X, at.Y, 92, 124)
+		for i, width := range []float32{44, 68, 68, 50, 0, 32} {
+			colour := theme.Line
+			switch i {
+			case 0:
+				colour = theme.Secondary
+			case 5:
+				colour = theme.Attention
+			}
+			draw(widgets.NewBack(colour), at.X+12, at.Y+14+float32(i)*13, width, 3)
+		}
+	}
+	draw(widget.NewIcon(fynetheme.NewColoredResource(theme.MarkSigned.Resource(), theme.Attention)), 134, 96, 36, 36)
+	return container.NewGridWrap(fyne.NewSize(220, 138), picture)
 }
 
 // record is all that is known about the chosen package, read beside the window's goroutine.

@@ -218,6 +218,23 @@ func (x *index) sort(found []int32, tab int) (shown []int32, counts counts) {
 	return shown, counts
 }
 
+// mostBest is how many the overview shows of a kind.
+const mostBest = 5
+
+// best are the places of the wanted rows that count most, the first of them first.
+func (x *index) best(wanted func(row) bool, count func(place int32) int64) (places []int32) {
+	for i, r := range x.rows {
+		place := int32(i)
+		if !wanted(r) || len(places) == mostBest && count(place) <= count(places[mostBest-1]) {
+			continue
+		}
+		at, _ := slices.BinarySearchFunc(places, place, func(a, b int32) int { return cmp.Compare(count(b), count(a)) })
+		places = slices.Insert(places, at, place)
+		places = places[:min(len(places), mostBest)]
+	}
+	return places
+}
+
 type counts [tabCount]int
 
 // add counts a package n times more.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -209,7 +210,7 @@ func (s *Screen) settle(anchor string, above, top int, hidden float32) {
 		}
 	}
 	s.keepOrChooseFirst(false)
-	s.list.Renew(s.rowOf(s.chosen), top, hidden)
+	s.list.Renew(s.rowOf(s.chosen), top, hidden, s.parts()...)
 	s.readRecord()
 }
 
@@ -225,7 +226,7 @@ func (s *Screen) refilter() {
 	s.filter()
 	s.keepOrChooseFirst(true)
 	row := s.rowOf(s.chosen)
-	s.list.Renew(row, 0, 0)
+	s.list.Renew(row, 0, 0, s.parts()...)
 	s.list.ScrollTo(row)
 	s.readRecord()
 }
@@ -266,6 +267,44 @@ func (s *Screen) present() {
 	} else if len(s.left.Objects) == 0 || s.left.Objects[0] != s.list {
 		widgets.Remake(s.left, s.list)
 	}
+}
+
+// parts are the heads of the list: what waits to be sent, and the packages of today, of this week and so on, where the list is
+// in the order of time.
+func (s *Screen) parts() (heads []widgets.Head) {
+	var began []time.Time
+	periods := []period{today, thisWeek, thisMonth, thisYear}
+	for _, p := range periods {
+		began = append(began, narrowing{period: p}.query(s.env.Now(), s.days()).Since)
+	}
+	head := func(row int) string {
+		r := s.at(row)
+		switch {
+		case r.issue != nil:
+			return ""
+		case r.draft != nil:
+			return lang.L("Outbox")
+		case s.all.order.sorts() && len(s.heads) == 0:
+			return ""
+		case s.all.order.sorts():
+			return lang.L("Packages")
+		}
+		for i, at := range began {
+			if !r.line.Created.Before(at) {
+				return periods[i].name()
+			}
+		}
+		return r.line.Created.In(s.env.Now().Location()).Format("2006")
+	}
+	for row := 0; row < s.rows(); {
+		text := head(row)
+		if text != "" {
+			heads = append(heads, widgets.Head{Row: row, Text: text})
+		}
+		from := row + 1
+		row = from + sort.Search(s.rows()-from, func(n int) bool { return head(from+n) != text })
+	}
+	return heads
 }
 
 // keepOrChooseFirst keeps the choice while its row is listed. A package that leaves the tab by itself, because it was
@@ -323,6 +362,7 @@ type item struct {
 func newItem() *item {
 	i := &item{name: widgets.NewTitle(""), age: widgets.NewCaption(""), line: widgets.NewCaption(""), due: widgets.NewCaption(""), calendar: widget.NewIcon(nil)}
 	i.age.Shorten, i.due.Shorten = false, false
+	i.line.Begins = true // who is next stands there
 	i.Lines = []*widgets.Line{i.name, i.line}
 	row := container.New(layout.NewCustomPaddedHBoxLayout(3))
 	for n := range i.marks {
@@ -341,7 +381,6 @@ func newItem() *item {
 // show shows a row; what is due within days is due soon.
 func (i *item) show(now time.Time, days int, r listed, o order) {
 	i.name.Text, i.name.Begins = i18n.Title(r.line.Name), r.issue != nil
-	i.line.Begins = r.draft != nil || r.standing == i18n.Wrong
 	i.age.Text = i18n.Age(now, r.line.Created)
 	marks := marksOf(r)
 	for n, icon := range i.marks {

@@ -40,7 +40,6 @@ func heldKeys() fyne.KeyModifier {
 
 // chose takes note of the row that the person chose, by a press or a key.
 func (s *Screen) chose(row int) {
-	s.list.Chose(row)
 	before, id, had := s.chosen, s.at(row).line.ID, len(s.marked)
 	switch held := s.held(); {
 	case held&fyne.KeyModifierShift != 0:

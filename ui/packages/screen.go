@@ -67,7 +67,9 @@ type Screen struct {
 	env     *env.Env
 	office  Office
 	reader  *async.Reader[news]
-	content fyne.CanvasObject
+	content *fyne.Container
+	both    fyne.CanvasObject // the list and the chosen package
+	first   fyne.CanvasObject // in place of both while there is nothing
 
 	packageList
 	packageFilter
@@ -109,9 +111,9 @@ func New(d *env.Env, o Office) *Screen {
 	s.list = widgets.NewList(s.rows,
 		func() fyne.CanvasObject { return newItem() },
 		func(id int, o fyne.CanvasObject) {
-			r := s.at(id)
-			o.(*item).show(s.env.Now(), s.all.days, r, s.all.order)
-			o.(*item).Mark(s.marked[r.line.ID])
+			r, i := s.at(id), o.(*item)
+			i.show(s.env.Now(), s.all.days, r, s.all.order)
+			i.Mark(s.marked[r.line.ID])
 		})
 	s.list.Says = func() string { return lang.L("Packages") }
 	s.list.OnSelected = s.chose
@@ -139,9 +141,8 @@ func New(d *env.Env, o Office) *Screen {
 	foot := widgets.On(theme.Paper, widgets.PadHV(8, 4, widgets.Across(nil, openFolder, checkNow)))
 	head := widgets.Stack(4, widgets.PadHV(12, 0, s.search), widgets.PadHV(6, 0, s.tabs), widgets.PadHV(6, 0, s.narrowBar()))
 	side := widgets.On(theme.Surface, widgets.Frame(widgets.PadHV(0, 8, head), container.NewVBox(widget.NewSeparator(), foot), nil, s.left))
-	split := container.NewHSplit(side, widgets.On(theme.Paper, s.detail))
-	split.SetOffset(0.41)
-	s.content = split
+	s.both, s.first = widgets.Shared(420, side, widgets.On(theme.Paper, s.detail)), s.welcome()
+	s.content = container.NewStack(s.both)
 	s.refilter()
 	s.awaitMidnight()
 	return s
@@ -166,12 +167,16 @@ func (s *Screen) Continue(old *Screen) {
 	s.narrowed = old.narrowed
 	s.showNarrowing()
 	s.filter()
-	s.list.Renew(s.rowOf(s.chosen), top, hidden)
+	s.list.Renew(s.rowOf(s.chosen), top, hidden, s.parts()...)
 	s.draw(true)
 	s.sheet.Offset = old.sheet.Offset
 }
 
-func (s *Screen) Find() { s.env.Window.Canvas().Focus(s.search) }
+func (s *Screen) Find() {
+	if s.content.Objects[0] == s.both {
+		s.env.Window.Canvas().Focus(s.search)
+	}
+}
 
 // Show chooses a package, in whatever tab it is, also one that is not listed yet, and it alone.
 func (s *Screen) Show(id string) {
@@ -276,7 +281,7 @@ func (s *Screen) FocusList() {
 		s.Find()
 		return
 	}
-	s.env.Window.Canvas().Focus(s.list)
+	s.list.TakeFocus()
 }
 
 // open opens the chosen package's first saved file. Where there is none, the focus goes to what can be done with it; Escape
@@ -345,8 +350,6 @@ func (s *Screen) nothing() fyne.CanvasObject {
 		return widgets.Empty(icon, lang.L("Nothing is due soon."), "", nil)
 	case s.tabs.Chosen() == tabArchived:
 		return widgets.Empty(theme.MarkLater.Resource(), lang.L("Nothing is archived."), "", nil)
-	case len(s.all.rows) == 0:
-		return widgets.Empty(theme.MarkDrop.Resource(), lang.L("Nothing has been sent yet."), lang.L("New package"), s.env.Go.ShowCompose)
 	case s.tabs.Chosen() == tabWaiting:
 		return widgets.Empty(icon, lang.L("Nothing is waiting for a signature."), lang.L("New package"), s.env.Go.ShowCompose)
 	case s.tabs.Chosen() == tabAll:

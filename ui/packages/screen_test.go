@@ -360,12 +360,12 @@ func TestWhateverIsWrongIsListedUnderProblems(t *testing.T) {
 	b.Office.Rows, b.Office.Waiting = nil, nil
 	b.screen.ShowHealth(nil)
 	b.Reload()
-	if got := b.screen.rows(); got != 0 || !shows(b, "There are no problems.") {
+	if got := b.screen.rows(); got != 0 || !shows(b, "or choose one from a folder") {
 		t.Errorf("%d rows are left", got)
 	}
 	b.screen.ShowHealth(officetest.Wrong().State.Health)
 	b.Settle()
-	if shows(b, "There are no problems.") || b.screen.rows() != 2 {
+	if shows(b, "or choose one from a folder") || b.screen.rows() != 2 {
 		t.Error("there are no problems, it says, under a strip")
 	}
 }
@@ -388,18 +388,21 @@ func shows(b *bench, text string) bool {
 }
 
 func TestTheRightSideIsNeverEmpty(t *testing.T) {
-	for name, o := range map[string]*officetest.Office{"nothing sent": officetest.Empty(), "busy": officetest.Busy()} {
-		b := newBench(t, o)
-		b.screen.search.SetText("nothing is called like this")
-		b.Settle()
-		if !shows(b, "Overview") || b.screen.rows() != 0 {
-			t.Errorf("%s: the right side is empty", name)
-		}
-		b.Press(b.screen.detail, "New package")
-		if len(b.Went) != 1 {
-			t.Errorf("went %v", b.Went)
-		}
+	b := newBench(t, officetest.Empty())
+	if !shows(b, "or choose one from a folder") || shows(b, "Waiting") {
+		t.Error("an empty office is not shown where to drop a document, and that alone")
 	}
+	b.Press(b.screen.Content(), "New package")
+	screentest.Equal(t, "went", len(b.Went), 1)
+	b = newBench(t, officetest.Busy())
+	b.screen.search.SetText("nothing is called like this")
+	b.Settle()
+	if !shows(b, "Recently saved") || b.screen.rows() != 0 {
+		t.Fatal("the right side is empty")
+	}
+	screentest.All[*widgets.Tappable](b.screen.sheet)[0].Tapped(nil)
+	b.Settle()
+	screentest.Equal(t, "what was saved last leads to", b.screen.chosen, "p3")
 }
 
 func TestAPackageCanBeArchivedAndBroughtBack(t *testing.T) {

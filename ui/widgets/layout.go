@@ -200,6 +200,39 @@ func (w atMost) Layout(objects []fyne.CanvasObject, size fyne.Size) {
 
 func (w atMost) MinSize(objects []fyne.CanvasObject) fyne.Size { return objects[0].MinSize() }
 
+// Middle is content that gets no wider than w units, and more where text is larger, in the middle of all the room there is.
+func Middle(w float32, content fyne.CanvasObject) *fyne.Container {
+	return container.New(inMiddle{atMost(w)}, content)
+}
+
+type inMiddle struct{ atMost }
+
+func (w inMiddle) Layout(objects []fyne.CanvasObject, size fyne.Size) {
+	w.atMost.Layout(objects, fyne.NewSize(size.Width, 0)) // so that text in it wraps before it is measured
+	least, o := objects[0].MinSize(), objects[0]
+	place(o, (size.Width-o.Size().Width)/2, max(0, size.Height-least.Height)/2, o.Size().Width, least.Height)
+}
+
+// Shared are two things beside each other with a fine line between them: the left one gets two fifths of the width, and no more
+// than most units, or more where text is larger.
+func Shared(most float32, left, right fyne.CanvasObject) *fyne.Container {
+	return container.New(shared(most), left, NewBack(theme.Line), right)
+}
+
+type shared float32
+
+func (most shared) Layout(objects []fyne.CanvasObject, size fyne.Size) {
+	at := max(objects[0].MinSize().Width, min(size.Width*2/5, scaled(float32(most))))
+	place(objects[0], 0, 0, at, size.Height)
+	place(objects[1], at, 0, 1, size.Height)
+	place(objects[2], at+1, 0, max(0, size.Width-at-1), size.Height)
+}
+
+func (most shared) MinSize(objects []fyne.CanvasObject) fyne.Size {
+	a, b := objects[0].MinSize(), objects[2].MinSize()
+	return fyne.NewSize(a.Width+1+b.Width, max(a.Height, b.Height))
+}
+
 // Tall is content that is at least h units high, also while parts of it are hidden.
 func Tall(h float32, content fyne.CanvasObject) *fyne.Container {
 	return atLeast(fyne.NewSize(0, h), content)

@@ -2,6 +2,8 @@ package widgets
 
 import (
 	"image/color"
+	"slices"
+	"sort"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/canvas"
@@ -14,7 +16,8 @@ import (
 )
 
 // List is Fyne's list that also knows PageUp, PageDown, Home, End and Enter, in which the arrows choose, and whose rows
-// may change under the person without the choice or the view jumping. Its rows are all equally high.
+// may change under the person without the choice or the view jumping. Its rows are ListRows, all equally high but for the
+// heads above some of them. It knows itself which row is chosen, as Fyne's shade would cover the head above it, too.
 type List struct {
 	widget.List
 	named
@@ -24,77 +27,145 @@ type List struct {
 	OnMenu   func(row int, at fyne.Position) // the menu key or F10 on the chosen row, the other mouse button on any, and where that is; may be nil
 	at       int
 	focused  bool
+	keyed    bool // keys are used in it: the chosen row has the ring
+	heads    []Head
+	holding  bool // nothing is drawn yet: more is about to change
 
 	pattern fyne.CanvasObject // a row that is never shown, by which their height is known
 	spoken  fyne.CanvasObject // another one, by which is known what the chosen row says
 }
 
+// Head is what stands above a row of a list, and begins a part of it.
+type Head struct {
+	Row  int
+	Text string
+}
+
 func NewList(length func() int, create func() fyne.CanvasObject, update func(int, fyne.CanvasObject)) *List {
-	l := &List{at: -1}
-	l.Length, l.CreateItem = length, create
+	l := &List{}
+	l.ExtendBaseWidget(l)
+	l.Make(length, create, update)
+	return l
+}
+
+// Make is for what embeds a list, once it has extended the base widget.
+func (l *List) Make(length func() int, create func() fyne.CanvasObject, update func(int, fyne.CanvasObject)) {
+	l.at, l.Length, l.CreateItem = -1, length, create
 	l.UpdateItem = func(id int, o fyne.CanvasObject) {
+		if l.holding {
+			return
+		}
 		if row, ok := o.(interface{ standIn(l *List, at int) }); ok {
 			row.standIn(l, id)
 		}
 		update(id, o)
 	}
-	l.ExtendBaseWidget(l)
-	return l
 }
 
-func (l *List) CreateRenderer() fyne.WidgetRenderer {
-	return newRinged(l.List.CreateRenderer(), l, func() bool { return l.focused })
+func (l *List) CreateRenderer() fyne.WidgetRenderer { return &held{l.List.CreateRenderer(), l} }
+
+// held draws nothing while its list says so.
+type held struct {
+	fyne.WidgetRenderer
+	of *List
 }
 
-func (l *List) FocusGained() { l.focused = true; l.List.FocusGained() }
+func (h *held) Refresh() {
+	if !h.of.holding {
+		h.WidgetRenderer.Refresh()
+	}
+}
 
-func (l *List) FocusLost() { l.focused = false; l.List.FocusLost() }
+// FocusGained shows the ring: whoever presses a row gives the list the focus through TakeFocus.
+func (l *List) FocusGained() { l.focused, l.keyed = true, true; l.Refresh() }
+
+func (l *List) FocusLost() { l.focused = false; l.Refresh() }
+
+// TakeFocus gives the list the focus. The ring is there only once keys were used.
+func (l *List) TakeFocus() {
+	c := fyne.CurrentApp().Driver().CanvasForObject(l)
+	if c == nil || l.focused {
+		return
+	}
+	keyed := l.keyed
+	c.Focus(l)
+	l.keyed = keyed
+	l.Refresh()
+}
 
 // Select chooses a row, as a tap on it does, and scrolls to it.
 func (l *List) Select(id widget.ListItemID) {
+	if id != l.at {
+		l.choose(id)
+	}
+}
+
+func (l *List) choose(id int) {
+	if id < 0 || id >= l.Length() {
+		return
+	}
 	l.at = id
-	l.List.Select(id)
-	l.Highlight(id) // where Fyne shows the focus
+	l.ScrollTo(id)
+	if l.OnSelected != nil {
+		l.OnSelected(id)
+	}
 }
 
 func (l *List) UnselectAll() {
 	l.at = -1
-	l.List.UnselectAll()
+	l.Refresh()
 }
-
-// Chose tells the list which row was chosen by a tap; call it from OnSelected.
-func (l *List) Chose(id widget.ListItemID) { l.at = id }
 
 // At is the chosen row, -1 for none.
 func (l *List) At() int { return l.at }
 
 // Top is the row at the upper edge, and how much of it is scrolled out of sight.
 func (l *List) Top() (row int, hidden float32) {
-	height, offset := l.rowHeight(), l.GetScrollOffset()
-	row = int(offset / height)
-	return row, offset - float32(row)*height
+	offset := l.GetScrollOffset()
+	row = l.rowAt(offset)
+	return row, offset - l.edgeOf(row)
 }
 
-func (l *List) Bottom() int { return int((l.GetScrollOffset() + l.Size().Height - 1) / l.rowHeight()) }
+func (l *List) Bottom() int { return l.rowAt(l.GetScrollOffset() + l.Size().Height - 1) }
 
-// Renew draws the rows after they changed. chosen is the row that is the chosen one now, -1 for none; top and hidden
-// are as Top gives them. Nobody is told: what is chosen has not changed, only its place.
-func (l *List) Renew(chosen, top int, hidden float32) {
-	tell := l.OnSelected
-	l.OnSelected = nil
-	l.at = chosen
-	l.List.UnselectAll()
-	if chosen >= 0 {
-		l.List.Select(chosen)
+// edgeOf is where a row begins, its head included, and rowAt which row is somewhere.
+func (l *List) edgeOf(row int) float32 {
+	heads, _ := findHead(l.heads, row)
+	return float32(row)*l.rowHeight() + float32(heads)*headHeight()
+}
+
+func findHead(heads []Head, row int) (at int, there bool) {
+	return slices.BinarySearchFunc(heads, row, func(h Head, row int) int { return h.Row - row })
+}
+
+func (l *List) rowAt(y float32) int {
+	return sort.Search(l.Length(), func(row int) bool { return l.edgeOf(row+1) > y })
+}
+
+// Renew draws the rows after they changed. chosen is the row that is the chosen one now, -1 for none; top and hidden are as Top
+// gives them; heads ascend. Nobody is told: what is chosen has not changed, only its place.
+func (l *List) Renew(chosen, top int, hidden float32, heads ...Head) {
+	l.at, l.holding = chosen, true
+	height := l.rowHeight() - l.Theme().Size(fynetheme.SizeNamePadding)
+	for _, h := range l.heads {
+		if _, still := findHead(heads, h.Row); !still {
+			l.SetItemHeight(h.Row, height)
+		}
 	}
-	l.OnSelected = tell
+	for _, h := range heads {
+		l.SetItemHeight(h.Row, height+headHeight())
+	}
+	l.heads, l.holding = heads, false
 	l.Refresh()
-	l.Highlight(max(chosen, 0))
-	l.ScrollToOffset(float32(top)*l.rowHeight() + hidden)
+	l.ScrollToOffset(l.edgeOf(top) + hidden)
 }
 
 func (l *List) TypedKey(e *fyne.KeyEvent) {
 	last := l.Length() - 1
+	if !l.keyed {
+		l.keyed = true
+		l.Refresh()
+	}
 	if e.Name == fyne.KeyEscape && l.OnEscape != nil && l.OnEscape() {
 		return
 	}
@@ -121,8 +192,6 @@ func (l *List) TypedKey(e *fyne.KeyEvent) {
 		}
 	case desktop.KeyMenu, fyne.KeyF10: // with Shift or without
 		l.openMenu()
-	default:
-		l.List.TypedKey(e)
 	}
 }
 
@@ -142,8 +211,7 @@ func (l *List) openMenu() {
 	if l.OnMenu == nil || l.at < 0 {
 		return
 	}
-	height := l.rowHeight()
-	y := min(max((float32(l.at)+0.5)*height-l.GetScrollOffset(), 0), l.Size().Height)
+	y := min(max(l.edgeOf(l.at+1)-l.rowHeight()/2-l.GetScrollOffset(), 0), l.Size().Height)
 	l.OnMenu(l.at, fyne.CurrentApp().Driver().AbsolutePositionForObject(l).AddXY(l.Size().Width/4, y))
 }
 
@@ -169,30 +237,38 @@ type ListRow struct {
 	More    string  // that the mouse shows in any case, empty for nothing
 	hovered bool
 	marked  bool
-	chosen  bool
-	list    *List // in which it is shown
-	at      int   // and as which row
+	list    *List   // in which it is shown
+	at      int     // and as which row
+	head    string  // above it, empty for none
+	drawn   [2]bool // as the chosen one, with the ring
 }
+
+// headHeight is the room of the head above a row, with what is left free above it.
+func headHeight() float32 { return scaled(34) }
 
 func (r *ListRow) standIn(l *List, at int) {
 	r.list, r.at = l, at
-	if chosen := at == l.at; r.chosen != chosen {
-		r.chosen = chosen
+	head := ""
+	if n, has := findHead(l.heads, at); has {
+		head = l.heads[n].Text
+	}
+	if now := [...]bool{r.chosen(), r.ringed()}; r.drawn != now || r.head != head {
+		r.drawn, r.head = now, head
 		r.Refresh()
 	}
 }
 
+func (r *ListRow) ringed() bool { return r.chosen() && r.list.focused && r.list.keyed }
+
+func (r *ListRow) chosen() bool { return r.list != nil && r.list.at == r.at }
+
 // Tapped chooses the row, and tells so of the chosen one, too: that may end a marking. Fyne's row, which does the first, gets
 // no press on what answers to either mouse button.
 func (r *ListRow) Tapped(*fyne.PointEvent) {
-	if r.list == nil {
-		return
+	if r.list != nil {
+		r.list.TakeFocus()
+		r.list.choose(r.at)
 	}
-	if c := fyne.CurrentApp().Driver().CanvasForObject(r.list); c != nil {
-		c.Focus(r.list)
-	}
-	r.list.Unselect(r.at)
-	r.list.Select(r.at)
 }
 
 func (r *ListRow) TappedSecondary(e *fyne.PointEvent) {
@@ -209,30 +285,44 @@ func (r *ListRow) Mark(marked bool) {
 }
 
 func (r *ListRow) CreateRenderer() fyne.WidgetRenderer {
-	back, bar := canvas.NewRectangle(color.Transparent), canvas.NewRectangle(color.Transparent)
-	return painted(&renderer{
-		objects: []fyne.CanvasObject{back, bar, r.Content},
+	back, bar, head := canvas.NewRectangle(color.Transparent), canvas.NewRectangle(color.Transparent), NewCaption("")
+	top := func() float32 {
+		if head.Text == "" {
+			return 0
+		}
+		return headHeight()
+	}
+	layout := func(size fyne.Size) {
+		place(head, 12, top()-head.MinSize().Height-6, size.Width-24, head.MinSize().Height)
+		place(back, 0, top(), size.Width, size.Height-top())
+		place(bar, 1, top()+barInset, barWidth, max(0, size.Height-top()-2*barInset))
+		place(r.Content, 0, top(), size.Width, size.Height-top())
+	}
+	ring := newRinged(painted(&renderer{
+		objects: []fyne.CanvasObject{back, bar, head, r.Content},
 		least:   r.Content.MinSize,
-		layout: func(size fyne.Size) {
-			back.Resize(size)
-			place(bar, 1, barInset, barWidth, max(0, size.Height-2*barInset))
-			r.Content.Resize(size)
-		},
+		layout:  layout,
 		paint: func() {
-			th := r.Theme()
+			th, variant := r.Theme(), fyne.CurrentApp().Settings().ThemeVariant()
 			bar.FillColor, bar.CornerRadius = color.Transparent, barWidth/2
-			if r.marked || r.chosen { // for whom a shade tells nothing
-				bar.FillColor = th.Color(theme.Ink, fyne.CurrentApp().Settings().ThemeVariant())
+			if r.marked || r.chosen() { // for whom a shade tells nothing
+				bar.FillColor = th.Color(theme.Ink, variant)
 			}
 			back.FillColor, back.CornerRadius = color.Transparent, th.Size(fynetheme.SizeNameSelectionRadius)
-			if r.marked {
-				back.FillColor = th.Color(fynetheme.ColorNameSelection, fyne.CurrentApp().Settings().ThemeVariant())
+			switch {
+			case r.marked || r.chosen():
+				back.FillColor = th.Color(fynetheme.ColorNameSelection, variant)
+			case r.hovered:
+				back.FillColor = th.Color(fynetheme.ColorNameHover, variant)
 			}
-			if r.hovered && !r.marked {
-				back.FillColor = th.Color(fynetheme.ColorNameHover, fyne.CurrentApp().Settings().ThemeVariant())
+			if head.Text != r.head {
+				head.Text = r.head
+				layout(r.Size())
 			}
 		},
-	})
+	}), r, r.ringed)
+	ring.top = top
+	return ring
 }
 
 func (r *ListRow) MouseIn(e *desktop.MouseEvent) {
@@ -254,7 +344,7 @@ func (r *ListRow) Shown() {
 	if r.hovered {
 		pointAway(r.Content)
 	}
-	r.Content.Refresh()
+	r.Refresh()
 }
 
 func (r *ListRow) hover(hovered bool) {

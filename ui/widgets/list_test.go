@@ -62,7 +62,6 @@ func TestTheChosenRowHasAMarkBesideItsShade(t *testing.T) {
 		rows = append(rows, r)
 		return r
 	}, func(int, fyne.CanvasObject) {})
-	l.OnSelected = l.Chose
 	w := test.NewTempWindow(t, l)
 	w.Resize(fyne.NewSize(200, 300))
 	marked := func() (at []int) {
@@ -88,5 +87,32 @@ func TestTheChosenRowHasAMarkBesideItsShade(t *testing.T) {
 	}
 	if l.UnselectAll(); len(marked()) > 0 {
 		t.Errorf("marked are %v", marked())
+	}
+}
+
+func TestTheRingComesWithKeysAndAHeadIsNoPartOfIt(t *testing.T) {
+	test.NewTempApp(t).Settings().SetTheme(theme.New())
+	l := NewList(func() int { return 100 }, func() fyne.CanvasObject {
+		r := &barRow{ListRow{Content: NewLine("row")}}
+		r.ExtendBaseWidget(r)
+		return r
+	}, func(int, fyne.CanvasObject) {})
+	test.NewTempWindow(t, l).Resize(fyne.NewSize(200, 300))
+	l.Renew(41, 40, 3, Head{0, "Today"}, Head{41, "This week"})
+	if top, hidden := l.Top(); top != 40 || hidden != 3 {
+		t.Errorf("the list is at row %d and %v", top, hidden)
+	}
+	l.spoken = l.CreateItem()
+	l.UpdateItem(41, l.spoken)
+	row := l.spoken.(*barRow)
+	row.Resize(fyne.NewSize(200, 80))
+	ring := test.WidgetRenderer(row).(*ringed)
+	l.TakeFocus()
+	if ring.Refresh(); ring.outer.StrokeWidth != 0 {
+		t.Error("a press shows the ring")
+	}
+	l.TypedKey(&fyne.KeyEvent{Name: fyne.KeyF10})
+	if ring.Refresh(); ring.outer.StrokeWidth == 0 || ring.outer.Position().Y != headHeight() {
+		t.Errorf("after a key the ring is %v wide, at %v", ring.outer.StrokeWidth, ring.outer.Position())
 	}
 }

@@ -77,6 +77,7 @@ type ringed struct {
 	of           themed
 	focused      func() bool
 	wrong        func() bool         // nil for what cannot be
+	top          func() float32      // how much above it is not part of it; nil for nothing
 	edge         fyne.ThemeColorName // a fine one without the focus, for what has none of its own; empty for none
 	outer, inner *canvas.Rectangle
 }
@@ -124,14 +125,18 @@ func (r *ringed) Layout(size fyne.Size) {
 }
 
 func (r *ringed) layOut(size fyne.Size) {
-	place(r.outer, 0, 0, size.Width, size.Height)
-	place(r.inner, ringWidth, ringWidth, max(0, size.Width-2*ringWidth), max(0, size.Height-2*ringWidth))
+	top := float32(0)
+	if r.top != nil {
+		top = r.top()
+	}
+	place(r.outer, 0, top, size.Width, size.Height-top)
+	place(r.inner, ringWidth, top+ringWidth, max(0, size.Width-2*ringWidth), max(0, size.Height-top-2*ringWidth))
 }
 
 func (r *ringed) Refresh() {
 	r.draw()
-	r.layOut(r.of.Size())
 	r.WidgetRenderer.Refresh()
+	r.layOut(r.of.Size())
 }
 
 func (r *ringed) Objects() []fyne.CanvasObject {
