@@ -185,3 +185,18 @@ func TestWhatAPersonCanPutRightSaysHow(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatIsBrieflySaidIsComplete(t *testing.T) {
+	for id := range briefs {
+		m := of(id, Text("Who", "Ana"), Name("Document", "Annex/Plan.pdf"), Count("N", 2), Package("Package", "Lease"))
+		for _, code := range Languages() {
+			p, err := NewPrinter(code)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := p.Brief(m); got == p.Text(m) || strings.Contains(got, "Lease") || strings.Contains(got, "Annex") || strings.Contains(got, "<no value>") {
+				t.Errorf("%s: %s is %q", code, id, got)
+			}
+		}
+	}
+}

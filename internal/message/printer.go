@@ -1,8 +1,10 @@
 package message
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"path"
 	"strconv"
 	"strings"
 	"sync"
@@ -92,19 +94,40 @@ func (p *Printer) lines(m Message) string {
 		}
 		return strings.Join(all, "\n")
 	}
-	config := i18n.LocalizeConfig{MessageID: m.id}
+	if text := p.say(m.id, m.values()); text != "" {
+		return text
+	}
+	return p.localize(i18n.LocalizeConfig{MessageID: unknown, TemplateData: map[string]any{"ID": m.id}})
+}
+
+// briefs are what lines of a package's history say of it, by the message that also names it.
+var briefs = map[string]string{"package.sent-to": "sent-to", "package.package-sent": "sent", "package.signed": "signed", "package.someone-signed": "someone",
+	"package.signed-document": "signed-document", "package.someone-signed-document": "someone-signed-document", "package.everyone-signed": "executed",
+	"package.everyone-signed-document": "document-called", "package.everyone-signed-a-document": "document", "package.declined": "declined",
+	"package.expired": "expired", "folder.saved": "saved", "withdrawal.withdrawn": "withdrawn"}
+
+// Brief is m for where the package's name stands already: "Ana Ruiz signed", not "Ana Ruiz signed “Lease”.". It is Text where
+// there is nothing briefer.
+func (p *Printer) Brief(m Message) string {
+	values := m.values()
+	if called := cmp.Or(values["Document"].Name, values["File"].Name); called != nil {
+		values["Title"] = value{Text: path.Base(*called)}
+	}
+	return cmp.Or(p.say("history.history-"+briefs[m.id], values), p.Text(m))
+}
+
+// say is a text of the catalogue with its arguments filled in, empty where there is none.
+func (p *Printer) say(id string, args map[string]value) string {
+	config := i18n.LocalizeConfig{MessageID: id}
 	values := map[string]any{}
-	for name, v := range m.values() {
+	for name, v := range args {
 		values[name] = p.value(v)
 		if v.Count != nil {
 			config.PluralCount = *v.Count
 		}
 	}
 	config.TemplateData = values
-	if text := p.localize(config); text != "" {
-		return text
-	}
-	return p.localize(i18n.LocalizeConfig{MessageID: unknown, TemplateData: map[string]any{"ID": m.id}})
+	return p.localize(config)
 }
 
 // localize returns nothing where there are no words. Where a form is missing (French and Spanish have one for whole

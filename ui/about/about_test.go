@@ -1,6 +1,7 @@
 package about
 
 import (
+	"strings"
 	"testing"
 
 	"fyne.io/fyne/v2"
@@ -57,25 +58,32 @@ func TestEveryKeyIsListedBesideWhatItDoes(t *testing.T) {
 		screentest.Speak(t, language)
 		b, s := shown(t)
 		b.Window.Resize(screentest.Small)
-		at := map[string]*widgets.Line{}
+		place := fyne.CurrentApp().Driver().AbsolutePositionForObject
+		var lines []*widgets.Line
 		does := map[string]*widgets.Prose{}
 		for _, o := range test.LaidOutObjects(s.Content()) {
 			switch o := o.(type) {
 			case *widgets.Line:
-				at[o.Text] = o
+				lines = append(lines, o)
 			case *widgets.Prose:
 				does[o.Text] = o
 			}
 		}
-		place := fyne.CurrentApp().Driver().AbsolutePositionForObject
-		for _, e := range keys.Entries() {
-			name, text := at[e.Binding.Name()], does[e.Does]
-			if name == nil || text == nil {
-				t.Errorf("%s: %s, %q is not listed", language, e.Binding.Name(), e.Does)
-				continue
-			}
-			if end := place(name).X + name.MinSize().Width; place(name).Y > place(text).Y+text.Size().Height || end > place(text).X {
-				t.Errorf("%s: %s ends at %v, what it does begins at %v", language, e.Binding.Name(), end, place(text).X)
+		for _, group := range keys.Groups() {
+			for _, e := range group.Entries {
+				text := does[e.Does]
+				if text == nil {
+					t.Errorf("%s: %q is not listed", language, e.Does)
+					continue
+				}
+				var names []string // that begin in the line of the text and end before it
+				for _, l := range lines {
+					begin, end := place(l), place(l).X+l.MinSize().Width
+					if begin.Y+l.Size().Height > place(text).Y && begin.Y < place(text).Y+text.Size().Height && end <= place(text).X && end > place(text).X-140 {
+						names = append(names, l.Text)
+					}
+				}
+				screentest.Equal(t, language+": the keys beside "+e.Does, strings.Join(names, "+"), e.Binding.Name())
 			}
 		}
 	}

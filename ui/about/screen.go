@@ -4,6 +4,7 @@ package about
 
 import (
 	"context"
+	"strings"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
@@ -90,19 +91,29 @@ func (s *Screen) help() fyne.CanvasObject {
 	return widgets.Section(lang.L("How it works"), 8, steps)
 }
 
+// bindings are the keys as they are on the keyboard, in groups.
 func bindings() fyne.CanvasObject {
-	var names []*widgets.Line
-	width := float32(0)
-	for _, e := range keys.Entries() {
-		name := widgets.NewLine(e.Binding.Name())
-		name.Bold = true
-		names, width = append(names, name), max(width, name.MinSize().Width)
-	}
-	columns := [2]*fyne.Container{widgets.Stack(6), widgets.Stack(6)}
-	for i, e := range keys.Entries() {
-		columns[i%2].Add(widgets.Across(widgets.Wide(width, names[i]), widgets.NewParagraph(e.Does), nil))
+	columns := [2]*fyne.Container{widgets.Stack(20), widgets.Stack(20)}
+	for i, group := range keys.Groups() {
+		lines := widgets.Stack(6)
+		for _, e := range group.Entries {
+			lines.Add(widgets.Across(widgets.Wide(132, caps(e.Binding)), widgets.NewParagraph(e.Does), nil))
+		}
+		columns[[...]int{0, 1, 1, 0}[i]].Add(widgets.Part(group.Title, 0, lines))
 	}
 	return widgets.Section(lang.L("Keyboard shortcuts"), 8, widgets.Halves(columns[0], columns[1]))
+}
+
+func caps(b keys.Binding) fyne.CanvasObject {
+	var caps []fyne.CanvasObject
+	for name := range strings.SplitSeq(b.Name(), "+") {
+		line := widgets.NewCaption(name).Whole()
+		line.Colour, line.Centred = theme.Text, true
+		back := widgets.NewBack(theme.Calm)
+		back.Outline(theme.Line)
+		caps = append(caps, container.NewStack(back, widgets.PadHV(7, 3, widgets.Wide(12, line))))
+	}
+	return widgets.Row(3, caps...)
 }
 
 func (s *Screen) facts() fyne.CanvasObject {

@@ -137,8 +137,8 @@ func TestABodyIsShownAndCopiedAsItCame(t *testing.T) {
 	if !strings.HasPrefix(l.body.Text, "{\n  \"b\": 1,\n") || len(l.body.Text) > maxShown+8 || l.note.Hidden {
 		t.Errorf("shows %.40q of %d bytes", l.body.Text, len(l.body.Text))
 	}
-	l.form.Choose(formRaw)
-	screentest.Equal(t, "what is copied is exactly what came", l.text(), raw)
+	b.Press(l.content, "Copy")
+	screentest.Equal(t, "what is copied is exactly what came", b.Copied[0], raw)
 	b.screen.ChooseEvent(1)
 	if l.body.Text != "\uFFFD not JSON" || !l.note.Hidden {
 		t.Errorf("shows %q", l.body.Text)
@@ -255,6 +255,20 @@ func TestWhatWasRefusedIsCountedAndSampled(t *testing.T) {
 	screentest.Equal(t, "says", row.(*refusalRow).from.Text, "from 203.0.113.9, and 41 more of this kind")
 }
 
+func TestWhatHappenedToAPackageOnADayStandsUnderItsName(t *testing.T) {
+	o := officetest.Busy()
+	o.Happened = append(o.Happened[:3:3], office.Activity{Time: officetest.Now.Add(-2 * time.Hour), Kind: "sent", PackageID: "p3", Text: message.SentTo("Mandate Keller", 1)})
+	b := newBench(t, o)
+	var says []string
+	for i := range b.screen.happened.rows {
+		row := newLine().(*line)
+		b.screen.happened.update(i, row)
+		says = append(says, row.text.Text)
+	}
+	screentest.Equal(t, "it says", strings.Join(says, "|"),
+		"Mandate Keller|Everyone has signed “Mandate Keller”. 2 files saved in Signed.|Thomas Keller signed|Sent to 1 person|Offer 2026-118|Sent to 2 people")
+}
+
 func TestTheDiaryKeepsItsPlace(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	b.screen.happened.list.Select(2)
@@ -265,8 +279,8 @@ func TestTheDiaryKeepsItsPlace(t *testing.T) {
 	if b.screen.happened.list.At() != 3 {
 		t.Errorf("chosen is row %d, want 3", b.screen.happened.list.At())
 	}
-	b.screen.happened.openChosen()
-	if len(b.Went) != 1 || b.Went[0] != "package p2" {
+	b.screen.happened.list.OnEnter()
+	if len(b.Went) != 1 || b.Went[0] != "package p3" {
 		t.Errorf("shown %v", b.Went)
 	}
 }

@@ -64,7 +64,7 @@ type events struct {
 	screen      *Screen
 	list        *widgets.List
 	eventDetail eventDetail // the chosen event
-	split       fyne.CanvasObject
+	page        fyne.CanvasObject
 	empty       fyne.CanvasObject
 	rows        []event
 	next        office.Cursor // where the next page begins; empty when there is none
@@ -84,15 +84,8 @@ func (v *events) build(s *Screen) {
 	v.eventDetail.build(s)
 	split := container.NewHSplit(widgets.PadHV(8, 4, v.list), v.eventDetail.content)
 	split.SetOffset(0.45)
-	v.split = split
+	v.page = split
 	v.empty = widgets.Empty(fynetheme.MailComposeIcon(), lang.L("No events yet. One arrives each time someone signs."), "", nil)
-}
-
-func (v *events) content() fyne.CanvasObject {
-	if len(v.rows) == 0 {
-		return v.empty
-	}
-	return v.split
 }
 
 // fill takes the newest events; those behind them stay.
@@ -230,13 +223,6 @@ func (r *refusals) build(s *Screen) {
 	r.empty = widgets.Empty(theme.MarkSigned.Resource(), lang.L("Nothing has been blocked. Requests without a valid event signature are listed here."), "", nil)
 }
 
-func (r *refusals) content() fyne.CanvasObject {
-	if len(r.rows) == 0 {
-		return r.empty
-	}
-	return r.page
-}
-
 func (r *refusals) fill(rows []agent.Refusal, total int) {
 	r.rows = rows
 	for _, row := range rows {
@@ -288,23 +274,20 @@ type eventDetail struct {
 	event   event
 	content *fyne.Container
 	page    *container.Scroll // what content shows of an event
-	form    *widgets.Tabs     // of the body
 	body    *widgets.Selectable
 	note    *widgets.Line
+	ids     *fyne.Container   // what only somebody technical asks for
+	details fyne.CanvasObject // with the body
 }
-
-const (
-	formPretty = iota
-	formRaw
-)
 
 func (l *eventDetail) build(s *Screen) {
 	l.screen = s
 	l.content, l.page = container.NewStack(), widgets.NewVScroll(layout.NewSpacer())
-	l.form = widgets.NewTabs([]string{lang.L("Formatted"), lang.L("Original")}, func(int) { l.showBody() })
 	l.body = widgets.NewSelectable("")
 	l.body.TextStyle = fyne.TextStyle{Monospace: true}
 	l.note = widgets.NewCaption(lang.L("Only the start is shown. Copy copies everything."))
+	l.ids = widgets.Stack(0)
+	l.details = widgets.NewFold(lang.L("Technical details"), widgets.Stack(14, l.ids, l.paper()))
 }
 
 // show shows an event; the same one again keeps the view.
@@ -317,7 +300,7 @@ func (l *eventDetail) show(e event) {
 		old = l.page.Offset
 	}
 	l.event = e
-	page := widgets.Stack(14, l.head(), l.facts(), l.buttons(), l.paper())
+	page := widgets.Stack(16, l.head(), l.facts(), l.buttons(), l.details)
 	widgets.Turn(l.page, widgets.PadHV(16, 12, page), old)
 	if len(l.content.Objects) == 0 {
 		widgets.Remake(l.content, l.page)
@@ -347,35 +330,35 @@ func (l *eventDetail) head() fyne.CanvasObject {
 func (l *eventDetail) facts() fyne.CanvasObject {
 	e, now := l.event, l.screen.env.Now()
 	list := widgets.Stack(0)
-	add := func(name, value string) {
-		if value == "" {
-			return
+	add := func(to *fyne.Container, name, value string) {
+		if value != "" {
+			to.Add(widgets.Across(widgets.Wide(96, widgets.NewCaption(name)), widgets.NewSelectable(value), nil))
 		}
-		list.Add(widgets.Across(widgets.Wide(96, widgets.NewCaption(name)), widgets.NewSelectable(value), nil))
 	}
-	add(lang.L("Package"), nameOf(e))
-	add(lang.L("Received"), i18n.Exactly(now, e.Received))
-	add(lang.L("Occurred"), i18n.Exactly(now, e.Time))
-	add(lang.L("Processed"), i18n.Exactly(now, e.Handled))
-	add(lang.L("Verified"), lang.L("Event signature valid for {{.Address}}", i18n.V{"Address": e.URL}))
+	add(list, lang.L("Package"), nameOf(e))
+	add(list, lang.L("Occurred"), i18n.Exactly(now, e.Time))
+	add(list, lang.L("Received"), i18n.Exactly(now, e.Received))
 	if e.Copies > 0 {
-		add(lang.L("Received again"), lang.N("{{.PluralCount}} times", e.Copies))
+		add(list, lang.L("Received again"), lang.N("{{.PluralCount}} times", e.Copies))
 	}
-	add(lang.L("Event ID"), e.ID)
+	widgets.Remake(l.ids)
+	add(l.ids, lang.L("Processed"), i18n.Exactly(now, e.Handled))
+	add(l.ids, lang.L("Verified"), lang.L("Event signature valid for {{.Address}}", i18n.V{"Address": e.URL}))
+	add(l.ids, lang.L("Event ID"), e.ID)
 	return list
 }
 
 func (l *eventDetail) buttons() fyne.CanvasObject {
-	again := widgets.NewButtonWithIcon(lang.L("Try again"), fynetheme.ViewRefreshIcon(), nil)
-	again.OnTapped = func() { again.Disable(); l.retry(again.Enable) }
-	if l.event.Outcome == office.EventPending {
-		again.Disable() // it is waiting already
+	var buttons []fyne.CanvasObject
+	if l.event.Outcome == office.EventUnprocessable {
+		again := widgets.NewButtonWithIcon(lang.L("Try again"), fynetheme.ViewRefreshIcon(), nil)
+		again.OnTapped = func() { again.Disable(); l.retry(again.Enable) }
+		buttons = append(buttons, again)
 	}
-	open := widgets.NewButtonWithIcon(lang.L("Show the package"), fynetheme.StorageIcon(), l.openPackage)
-	if l.event.name == "" {
-		open.Disable()
+	if l.event.name != "" {
+		buttons = append(buttons, widgets.NewButtonWithIcon(lang.L("Show the package"), fynetheme.StorageIcon(), l.openPackage))
 	}
-	return widgets.Row(8, again, open)
+	return widgets.Row(8, buttons...)
 }
 
 func (l *eventDetail) openPackage() {
@@ -398,30 +381,25 @@ func (l *eventDetail) retry(failed func()) {
 
 func (l *eventDetail) paper() fyne.CanvasObject {
 	copyAll := widgets.NewButtonWithIcon(lang.L("Copy"), fynetheme.ContentCopyIcon(), func() {
-		l.screen.env.Copy(l.text())
+		l.screen.env.Copy(text(l.event.Body))
 		l.screen.env.Notice(lang.L("The event was copied."))
 	})
-	return widgets.Stack(6, widgets.Across(nil, l.form, copyAll), widgets.Card(widgets.Small(l.body)), l.note)
+	return widgets.Stack(6, widgets.Card(widgets.Small(l.body)), l.note, widgets.Row(0, copyAll))
 }
 
-// text is the body in the chosen form. A body that is no JSON has only one.
-func (l *eventDetail) text() string {
-	body := l.event.Body
-	if l.form.Chosen() == formPretty {
-		var pretty bytes.Buffer
-		if json.Indent(&pretty, body, "", "  ") == nil {
-			body = pretty.Bytes()
-		}
-	}
-	return strings.ToValidUTF8(string(body), "\uFFFD")
-}
+func text(body []byte) string { return strings.ToValidUTF8(string(body), "\uFFFD") }
 
+// showBody shows the body with its lines set in, or as it is where it is no JSON.
 func (l *eventDetail) showBody() {
-	text := l.text()
-	l.note.Hidden = len(text) <= maxShown
-	if len(text) > maxShown {
-		text = strings.ToValidUTF8(text[:maxShown], "") + "…"
+	shown := text(l.event.Body)
+	var pretty bytes.Buffer
+	if json.Indent(&pretty, l.event.Body, "", "  ") == nil {
+		shown = text(pretty.Bytes())
 	}
-	l.body.SetText(text)
+	l.note.Hidden = len(shown) <= maxShown
+	if len(shown) > maxShown {
+		shown = strings.ToValidUTF8(shown[:maxShown], "") + "…"
+	}
+	l.body.SetText(shown)
 	l.note.Refresh()
 }

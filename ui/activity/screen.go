@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
@@ -103,7 +104,7 @@ func (s *Screen) ChooseEvent(row int) { s.events.list.Select(row) }
 func (s *Screen) ShowRefused() { s.tabs.Choose(tabRefused) }
 
 type news struct {
-	happened []office.Activity
+	happened []row
 	events   []event
 	next     office.Cursor
 	refused  []agent.Refusal
@@ -116,9 +117,11 @@ func (s *Screen) read(context.Context) (n news, err error) {
 		return n, err
 	}
 	n.refused, n.counts = s.office.Refused(), status.Events
-	if n.happened, err = s.office.Activity(most); err != nil {
+	happened, err := s.office.Activity(most)
+	if err != nil {
 		return n, err
 	}
+	n.happened = grouped(s.office, s.env.Now(), happened)
 	n.events, n.next, err = readPage(s.office, "", int(s.events.wanted.Load()))
 	return n, err
 }
@@ -151,105 +154,160 @@ func tabTexts(counts agent.EventCounts) []string {
 var nothing = layout.NewSpacer()
 
 func (s *Screen) show() {
-	parts := [...]fyne.CanvasObject{s.happened.content(), s.events.content(), s.refused.content()}
+	tab := s.tabs.Chosen()
+	now := [...]fyne.CanvasObject{s.happened.page, s.events.page, s.refused.page}[tab]
 	switch {
-	case s.loaded:
-	case s.failure != nil:
-		parts[s.tabs.Chosen()] = widgets.Failure(i18n.Error(s.failure), s.Reload)
-	default:
-		parts[s.tabs.Chosen()] = nothing
+	case !s.loaded && s.failure != nil:
+		now = widgets.Failure(i18n.Error(s.failure), s.Reload)
+	case !s.loaded:
+		now = nothing
+	case [...]int{len(s.happened.rows), len(s.events.rows), len(s.refused.rows)}[tab] == 0:
+		now = [...]fyne.CanvasObject{s.happened.empty, s.events.empty, s.refused.empty}[tab]
 	}
-	if now := parts[s.tabs.Chosen()]; len(s.body.Objects) == 0 || s.body.Objects[0] != now {
+	if len(s.body.Objects) == 0 || s.body.Objects[0] != now {
 		widgets.Remake(s.body, now)
 	}
-	s.export.Hidden = s.tabs.Chosen() != tabEvents
+	s.export.Hidden = tab != tabEvents
 	s.export.Refresh()
 }
 
-// diary is the tab of what happened, in words, newest first.
+// diary is the tab of what happened, newest first: what happened to a package on a day stands under its name.
 type diary struct {
-	screen  *Screen
-	entries []office.Activity
-	list    *widgets.List
-	inset   fyne.CanvasObject // the list with room around it
-	empty   fyne.CanvasObject
+	screen *Screen
+	rows   []row
+	list   *widgets.List
+	page   fyne.CanvasObject
+	empty  fyne.CanvasObject
+}
+
+// row is something that happened, or a package above what happened to it on a day.
+type row struct {
+	office.Activity
+	head bool
+	name string // of the package, in its head
+}
+
+// grouped makes rows of what happened, newest first. What concerns no package stands alone.
+func grouped(o Office, now time.Time, entries []office.Activity) (rows []row) {
+	var groups [][]row
+	at := map[string]int{}
+	for _, e := range entries {
+		of := e.PackageID + e.When().In(now.Location()).Format(time.DateOnly)
+		i, known := at[of]
+		if !known || e.PackageID == "" {
+			i, at[of] = len(groups), len(groups)
+			groups = append(groups, nil)
+			if e.PackageID != "" {
+				head := row{Activity: e, head: true}
+				if p, found, err := o.Package(e.PackageID); err == nil && found {
+					head.name = p.Name
+				}
+				groups[i] = []row{head}
+			}
+		}
+		groups[i] = append(groups[i], row{Activity: e})
+		if head := &groups[i][0]; slices.Index(tells, markOf(e.Kind)) < slices.Index(tells, markOf(head.Kind)) {
+			head.Kind = e.Kind
+		}
+	}
+	return slices.Concat(groups...)
+}
+
+// is says whether x is the same row, read anew.
+func (r row) is(x row) bool {
+	if r.head || x.head {
+		a, b := r.When(), x.When()
+		return r.head == x.head && r.PackageID == x.PackageID && a.Format(time.DateOnly) == b.Format(time.DateOnly)
+	}
+	return r.Activity == x.Activity
 }
 
 func (d *diary) build(s *Screen) {
 	d.screen = s
-	d.list = widgets.NewList(func() int { return len(d.entries) }, newLine, d.update)
+	d.list = widgets.NewList(func() int { return len(d.rows) }, newLine, d.update)
 	d.list.HideSeparators = true
 	d.list.Says = func() string { return lang.L("Activity") }
-
-	d.list.OnEnter = d.openChosen
-	d.inset = widgets.PadHV(12, 4, d.list)
+	d.list.OnEnter = func() { d.open(d.list.At()) }
+	d.page = widgets.PadHV(12, 8, widgets.AtMost(760, d.list))
 	d.empty = widgets.Empty(fynetheme.HistoryIcon(), lang.L("Nothing has happened yet."), "", nil)
 }
 
-func (d *diary) content() fyne.CanvasObject {
-	if len(d.entries) == 0 {
-		return d.empty
+// fill shows other rows. The chosen one and those in sight stay where they are.
+func (d *diary) fill(rows []row) {
+	old := d.rows
+	now := func(at int) int {
+		if at < 0 || at >= len(old) {
+			return -1
+		}
+		return slices.IndexFunc(rows, old[at].is)
 	}
-	return d.inset
-}
-
-func (d *diary) fill(entries []office.Activity) {
 	top, hidden := d.list.Top()
-	// Lines are only ever added in front, so the ones there were are found by counting from the end of the old list.
-	added := addedInFront(d.entries, entries)
-	chosen := d.list.At()
-	if chosen >= 0 {
-		chosen = min(chosen+added, len(entries)-1)
-	}
+	chosen := now(d.list.At())
 	if top > 0 {
-		top += added
+		top = max(0, now(top))
 	}
-	d.entries = entries
+	d.rows = rows
 	d.list.Renew(chosen, top, hidden)
 }
 
-// addedInFront is how many lines are newer than the newest of the old ones.
-func addedInFront(old, now []office.Activity) int {
-	if len(old) == 0 {
-		return 0
-	}
-	return max(0, slices.Index(now, old[0]))
-}
-
-func (d *diary) openChosen() {
-	if at := d.list.At(); at >= 0 && at < len(d.entries) && d.entries[at].PackageID != "" {
-		d.screen.env.Go.ShowPackage(d.entries[at].PackageID)
+func (d *diary) open(at int) {
+	if at >= 0 && at < len(d.rows) && d.rows[at].PackageID != "" {
+		d.screen.env.Go.ShowPackage(d.rows[at].PackageID)
 	}
 }
 
-// line is one row: when, a shape, what, and a way to the package.
+// line shows a row: a shape, what, when, and beside a package a way to it.
 type line struct {
 	widgets.ListRow
-	when, text *widgets.Line
-	mark       *widget.Icon
-	open       *widgets.Button
+	text, when   *widgets.Line
+	mark         *widget.Icon
+	open         *widgets.Tappable
+	above, below *fyne.Container // room
 }
 
 func newLine() fyne.CanvasObject {
-	l := &line{when: widgets.NewCaption(""), text: widgets.NewLine(""), mark: widget.NewIcon(theme.MarkLater.Resource())}
-	l.text.Shorten = true
-	l.open = widgets.NewButtonWithIcon("", fynetheme.NavigateNextIcon(), nil).Quiet()
+	l := &line{text: widgets.NewName(""), when: widgets.NewCaption("").Whole(), mark: widget.NewIcon(theme.MarkLater.Resource()),
+		above: widgets.Tall(6, layout.NewSpacer()), below: widgets.Tall(6, layout.NewSpacer())}
+	l.below.Hide()
+	l.open = widgets.NewTappable(widgets.Mark(18, widget.NewIcon(fynetheme.NavigateNextIcon())), nil)
 	l.open.Says = func() string { return widgets.Said(lang.L("Show the package"), l.text.Text) }
-	l.Lines, l.Content = []*widgets.Line{l.text}, widgets.PadHV(8, 0, widgets.Across(widgets.Row(8, widgets.Wide(92, l.when), l.mark), l.text, l.open))
+	shown := widgets.Across(widgets.Mark(18, l.mark), l.text, widgets.Row(6, l.when, widgets.Mark(18, l.open)))
+	l.Lines, l.Content = []*widgets.Line{l.text}, widgets.PadHV(8, 0, widgets.Stack(0, l.above, shown, l.below))
 	l.ExtendBaseWidget(l)
 	return l
 }
 
 func (d *diary) update(id int, o fyne.CanvasObject) {
-	l, entry := o.(*line), d.entries[id]
-	l.text.Begins = markOf(entry.Kind) == theme.MarkProblem // what went wrong with what; then why
-	l.when.Set(i18n.When(d.screen.env.Now(), entry.When()))
-	l.text.Set(i18n.Message(entry.Text))
-	l.mark.SetResource(markOf(entry.Kind).Resource())
-	l.open.OnTapped = func() { d.screen.env.Go.ShowPackage(entry.PackageID) }
-	l.open.Hidden = entry.PackageID == ""
+	l, x := o.(*line), d.rows[id]
+	mark, wrong := markOf(x.Kind), markOf(x.Kind) == theme.MarkProblem
+	l.text.Bold, l.text.Scale, l.text.Colour = x.head, theme.Body, theme.Text
+	l.text.Begins = !x.head && wrong // what went wrong with what; then why
+	when := func(at int) string { return i18n.When(d.screen.env.Now(), d.rows[at].When()) }
+	l.when.Text, l.More = when(id), ""
+	if !x.head && id > 0 && x.PackageID == d.rows[id-1].PackageID && when(id-1) == l.when.Text {
+		l.when.Text = "" // which stands above
+	}
+	switch {
+	case x.head:
+		l.text.Text = i18n.Title(x.name)
+	case x.PackageID == "":
+		l.text.Text = i18n.Message(x.Text)
+	default:
+		l.text.Text, l.More = i18n.Brief(x.Text), i18n.Message(x.Text)
+		l.text.Scale, l.text.Colour = theme.Caption, theme.Secondary
+	}
+	if wrong && !x.head {
+		l.text.Colour = theme.Attention
+	}
+	l.mark.SetResource(mark.Resource())
+	l.mark.Hidden = !x.head && x.PackageID != ""
+	l.open.OnPress = func() { d.open(id) }
+	l.open.Hidden, l.above.Hidden, l.below.Hidden = !x.head, !x.head, x.head
 	l.Shown()
 }
+
+// tells are the marks of what happened, the most telling first.
+var tells = []theme.Mark{theme.MarkProblem, theme.MarkEnded, theme.MarkSaved, theme.MarkSigned, theme.MarkLater}
 
 func markOf(kind string) theme.Mark {
 	return cmp.Or(map[string]theme.Mark{"saved": theme.MarkSaved, "event": theme.MarkSigned, "signed": theme.MarkSigned, "executed": theme.MarkSigned,

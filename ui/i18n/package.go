@@ -303,6 +303,9 @@ func DueDate(now, due time.Time) string {
 // Message is what people are told, in the language of the window, in one line. It may be called from any goroutine.
 func Message(m message.Message) string { return leftToRight(Words().Text(m)) }
 
+// Brief is Message of what happened to a package whose name stands above it.
+func Brief(m message.Message) string { return leftToRight(Words().Brief(m)) }
+
 // leftToRight marks a sentence that begins with a name in Arabic or Hebrew as one of our languages. Fyne draws the space
 // after the name before it otherwise.
 func leftToRight(text string) string {

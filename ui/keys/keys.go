@@ -67,34 +67,48 @@ type Entry struct {
 	Does    string
 }
 
-// Entries are all keys, in the order in which Help shows them.
-func Entries() []Entry {
-	return []Entry{
-		{New, lang.L("New package")},
-		{Search, lang.L("Search packages")},
-		{CheckNow, lang.L("Check now")},
-		{Send, lang.L("Send")},
-		{Settings, lang.L("Settings")},
-		{Close, lang.L("Close the window; Countersign keeps running")},
-		{Quit, lang.L("Quit")},
-		{Enter, lang.L("Open, next field, or confirm")},
-		{Leave, lang.L("Cancel or go back")},
-		{Next, lang.L("The next field")},
-		{Press, lang.L("Press, tick or choose")},
-		{Sideways, lang.L("The next tab")},
-		{Move, lang.L("The next line")},
-		{Page, lang.L("A page of lines further")},
-		{Ends, lang.L("The first line")},
-		{Several, lang.L("Select several packages")},
-		{All, lang.L("Select all packages")},
-		{Menu, lang.L("Menu of the package")},
-		{Carry, lang.L("Move a document or signer")},
-		{Remove, lang.L("Remove a document or signer")},
-		{Upward, lang.L("The folder above, where files are chosen")},
+// Group is entries for one place, under a title.
+type Group struct {
+	Title   string
+	Entries []Entry
+}
+
+// Groups are all keys, in the order in which Help shows them.
+func Groups() []Group {
+	return []Group{
+		{lang.L("Anywhere"), []Entry{
+			{New, lang.L("New package")},
+			{Search, lang.L("Search packages")},
+			{CheckNow, lang.L("Check now")},
+			{Send, lang.L("Send")},
+			{Settings, lang.L("Settings")},
+			{Close, lang.L("Close the window; Countersign keeps running")},
+			{Quit, lang.L("Quit")},
+		}},
+		{lang.L("Forms and tabs"), []Entry{
+			{Enter, lang.L("Open, next field, or confirm")},
+			{Leave, lang.L("Cancel or go back")},
+			{Next, lang.L("Next field")},
+			{Press, lang.L("Press, tick or choose")},
+			{Sideways, lang.L("Next tab")},
+		}},
+		{lang.L("Lists"), []Entry{
+			{Move, lang.L("Next line")},
+			{Page, lang.L("Next page")},
+			{Ends, lang.L("First line")},
+			{Several, lang.L("Select several packages")},
+			{All, lang.L("Select all packages")},
+			{Menu, lang.L("Menu of the package")},
+		}},
+		{lang.L("Documents, signers and files"), []Entry{
+			{Carry, lang.L("Move a document or signer")},
+			{Remove, lang.L("Remove a document or signer")},
+			{Upward, lang.L("Go up one folder")},
+		}},
 	}
 }
 
-// Name is what Help calls the keys: by the first one.
+// Name is what Help calls the keys: by the first one, with + after what is held.
 func (b Binding) Name() string { return b[0].name() }
 
 func (k Key) name() string {

@@ -53,7 +53,7 @@ func TestEveryKeyThatIsBoundIsInHelp(t *testing.T) {
 				}
 			}
 		case *ast.FuncDecl:
-			if d.Name.Name == "Entries" {
+			if d.Name.Name == "Groups" {
 				ast.Inspect(d, func(n ast.Node) bool {
 					if lit, ok := n.(*ast.CompositeLit); ok && len(lit.Elts) == 2 {
 						if name, ok := lit.Elts[0].(*ast.Ident); ok {

@@ -81,6 +81,20 @@ func Section(title string, gap float32, objects ...fyne.CanvasObject) fyne.Canva
 	return Stack(8, NewTitle(title), Card(Stack(gap, objects...)))
 }
 
+// NewFold is content that a press on its title shows and hides; at first it is hidden.
+func NewFold(title string, content fyne.CanvasObject) fyne.CanvasObject {
+	content.Hide()
+	head := NewButtonWithIcon(title, fynetheme.MenuExpandIcon(), nil).Quiet()
+	head.OnTapped = func() {
+		Show(content, !content.Visible())
+		head.SetIcon(fynetheme.MenuExpandIcon())
+		if content.Visible() {
+			head.SetIcon(fynetheme.MenuDropDownIcon())
+		}
+	}
+	return Stack(8, Row(0, head), content)
+}
+
 func On(colour fyne.ThemeColorName, content fyne.CanvasObject) *fyne.Container {
 	return container.NewStack(NewBack(colour), content)
 }
