@@ -117,7 +117,7 @@ RELEASE := go run ./internal/release $(if $(filter command line environment,$(or
 
 windows deb rpm tar macos release renew test-shipping: build-packages
 	@needs=$$($(RELEASE) needs $@) && { $(call install,$$needs); }
-	$(if $(filter test-shipping,$@),go vet -tags shipping ./internal/release && go test -tags shipping -count=1 -timeout 25m -v ./internal/release,$(RELEASE) $@)
+	$(if $(filter test-shipping,$@),go vet -tags shipping ./internal/release && go test -tags shipping -count=1 -timeout 60m -v ./internal/release,$(RELEASE) $@)
 
 build-packages:
 	@$(call install,$(BUILD_PACKAGES))

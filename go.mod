@@ -45,6 +45,7 @@ require (
 require (
 	aead.dev/minisign v0.3.0
 	filippo.io/age v1.3.2
+	github.com/coreos/go-systemd/v22 v22.7.0
 	github.com/google/licensecheck v0.3.1
 	github.com/goreleaser/nfpm/v2 v2.43.4
 	github.com/tc-hib/winres v0.3.1

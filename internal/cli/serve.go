@@ -14,8 +14,11 @@ import (
 	"countersign/internal/cli/terminal"
 	"countersign/internal/locations"
 	"countersign/internal/message"
+	"countersign/internal/office"
 	"countersign/internal/policy"
 	"countersign/internal/single"
+
+	"github.com/coreos/go-systemd/v22/daemon"
 )
 
 // Parts no agent has: an agent with one of them alone runs no loop, for commands that only read or write the state.
@@ -36,9 +39,47 @@ func (serveCmd) Run(r *run) error {
 		o.Close()
 		return &failure{"Countersign is already running with this data folder."}
 	}
+	if err := l.given(r); err != nil {
+		_ = r.err.Line("countersign: %s", said(err)) // and goes on: what it has may do
+	}
 	_ = r.err.Line("Countersign is running with %s. Stop it with Ctrl+C.", r.global.Data)
-	<-r.ctx.Done()
+	tellSystemd(r.ctx, func() bool { _, err := l.agent.Status(); return err == nil })
 	return newEnding(l.Close, l.log.logger(r.global.Debug), r.err).end()
+}
+
+// given takes the secrets that a server's administrator hands to the program rather than to setup, where it is set up but for these.
+func (l *local) given(r *run) error {
+	secrets := office.Secrets{ClientSecret: r.secrets[clientSecretVariable], NgrokAuthtoken: r.secrets[authtokenVariable]}
+	if secrets == (office.Secrets{}) || !l.agent.Settings().Configured() {
+		return nil
+	}
+	_, err := l.configure(r.ctx, settingsChange{Secrets: secrets})
+	return err
+}
+
+// tellSystemd waits until ctx ends. A systemd that has started the program is told that it is ready, that it works, as often as it
+// wants to hear that, and that it ends (sd_notify(3)).
+func tellSystemd(ctx context.Context, works func() bool) {
+	tell := func(state string) { _, _ = daemon.SdNotify(false, state) } // who does not listen is none
+	tell(daemon.SdNotifyReady)
+	defer tell(daemon.SdNotifyStopping)
+	every, _ := daemon.SdWatchdogEnabled(false)
+	if every == 0 {
+		<-ctx.Done()
+		return
+	}
+	due := time.NewTicker(every / 2)
+	defer due.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-due.C:
+			if works() {
+				tell(daemon.SdNotifyWatchdog)
+			}
+		}
+	}
 }
 
 type openCmd struct {

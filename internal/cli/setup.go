@@ -9,6 +9,7 @@ import (
 
 	"countersign/internal/agent"
 	"countersign/internal/office"
+	"countersign/internal/secret"
 
 	"golang.org/x/term"
 )
@@ -251,13 +252,16 @@ const (
 )
 
 // takeSecrets moves the secrets out of this process's environment, so that no browser or other program it starts is
-// given them. A variable that is set and empty is in the map too.
+// given them. A variable that is set and empty is in the map too. A service of systemd has them among its credentials
+// (systemd.exec(5)), under the names of the variables.
 func takeSecrets() map[string]string {
 	taken := map[string]string{}
 	for _, name := range []string{clientSecretVariable, authtokenVariable, passwordVariable} {
 		if v, ok := os.LookupEnv(name); ok {
 			taken[name] = v
 			os.Unsetenv(name)
+		} else if v, ok := secret.Credential(name); ok {
+			taken[name] = v
 		}
 	}
 	return taken

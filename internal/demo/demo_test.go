@@ -92,7 +92,10 @@ func pdfs(t *testing.T, dir string) (list []string) {
 
 func TestADemoThatCannotStartSaysSo(t *testing.T) {
 	t.Chdir(t.TempDir())
-	t.Setenv("TMPDIR", t.TempDir())
+	temp := t.TempDir()
+	for _, name := range []string{"TMPDIR", "TMP"} { // as Unix and Windows call it
+		t.Setenv(name, temp)
+	}
 	d, err := Start(t.Context(), Options{Folder: "a folder that is not named in full"})
 	if d != nil || err == nil {
 		t.Fatalf("%v, %v", d, err)

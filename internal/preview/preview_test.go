@@ -144,6 +144,9 @@ func TestAProcessThatIsTakenOverIsBounded(t *testing.T) {
 			r := reader(name)
 			r.patience = patience
 			r.ended = func(p *os.ProcessState) {
+				if os.Getenv("WINEPREFIX") != "" {
+					return // Wine says of each process what all before it took
+				}
 				if peak(p) > 3*testMemory/2 || p.UserTime() > 4*testCPU {
 					t.Errorf("it had %d MB and %v", peak(p)>>20, p.UserTime())
 				}

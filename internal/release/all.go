@@ -72,11 +72,7 @@ func (c *commandLine) run(ctx context.Context) error {
 	case "windows":
 		made, err = p.windows(ctx, filepath.Join(p.out, "Countersign.exe"), "Countersign")
 	default:
-		made = make([]string, 1)
-		program := filepath.Join(p.out, "linux-"+p.arch, "countersign")
-		if err = p.linuxProgram(ctx, program); err == nil {
-			made[0], err = p.pack(ctx, c.What, "countersign", program)
-		}
+		made, err = p.linux(ctx, c.What)
 	}
 	if err != nil {
 		return err
@@ -100,7 +96,7 @@ func (c *commandLine) needs(ctx context.Context) error {
 	packages := map[string][]string{
 		"windows": windows, "deb": deb, "release": release,
 		"test-shipping": append(slices.Clone(release), strings.Fields("wine wine64 locales xvfb xdotool libgl1-mesa-dri openssl bsdutils debootstrap"+
-			" desktop-file-utils appstream mandoc lintian rpm xz-utils sway grim dbus")...),
+			" desktop-file-utils appstream mandoc lintian rpm xz-utils sway grim dbus systemd")...),
 	}[c.Of]
 	if c.Arch != runtime.GOARCH && slices.Contains([]string{"deb", "rpm", "tar", "release"}, c.Of) {
 		known, err := output(ctx, ".", nil, "dpkg", "--print-foreign-architectures")

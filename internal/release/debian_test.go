@@ -88,6 +88,43 @@ func TestTheDebianPackageInAFreshDebian(t *testing.T) {
 	}
 }
 
+// Its service ran under systemd 252 in a container, by hand; here it is checked, and installed where systemd does not run.
+func TestTheServersPackageIsAServiceThatIsOff(t *testing.T) {
+	dir := t.TempDir()
+	c := command{dir: dir, env: []string{"LC_ALL=C"}}
+	c.must(t, "dpkg-deb", "--extract", shipped(t).serverDeb, "root")
+	c.must(t, "lintian", "--fail-on", "error,warning", "--allow-root", shipped(t).serverDeb)
+	unit := filepath.Join("root", "usr", "lib", "systemd", "system", "countersign-server.service")
+	if out := c.must(t, "systemd-analyze", "verify", "--man=no", "--root="+dir+"/root", "countersign-server.service"); out != "" {
+		t.Errorf("its unit: %s", out)
+	}
+	if out, code := c.run(t, "systemd-analyze", "security", "--offline=true", "--threshold=20", unit); code != 0 {
+		t.Errorf("its unit leaves too much open:\n%s", out)
+	}
+	if os.Geteuid() != 0 {
+		t.Skip("only root can make a Debian to install into")
+	}
+	c.must(t, "rpm", "--query", "--package", "--requires", strings.Replace(shipped(t).rpm, "countersign-", "countersign-server-", 1))
+	root := filepath.Join(dir, "debian")
+	c.must(t, "debootstrap", "--variant=minbase", "--include=ca-certificates,systemd", "bookworm", root)
+	must(t, copyFile(shipped(t).serverDeb, filepath.Join(root, "server.deb")))
+	in := func(args ...string) string { return c.must(t, append([]string{"chroot", root}, args...)...) }
+	in("dpkg", "--install", "/server.deb")
+	for path, want := range map[string]string{"/etc/countersign/key": "600 root", "/usr/bin/countersign-server": "755 root"} {
+		if out := in("stat", "--format=%a %U", path); out != want+"\n" {
+			t.Errorf("%s is %s", path, out)
+		}
+	}
+	key := in("cat", "/etc/countersign/key")
+	in("id", "countersign")
+	in("runuser", "-u", "countersign", "--", "countersign-server", "version")
+	in("dpkg", "--install", "/server.deb")
+	in("dpkg", "--purge", "countersign-server")
+	if now := in("cat", "/etc/countersign/key"); len(key) < 44 || now != key {
+		t.Errorf("the key was %d characters, and changed or went", len(key))
+	}
+}
+
 func isFile(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular()
@@ -108,6 +145,7 @@ func TestTheRPMInstallsTheSameFiles(t *testing.T) {
 	c.must(t, "dpkg-deb", "--extract", shipped(t).deb, "deb")
 	c.must(t, "rpm", "--root", dir+"/rpm", "--initdb")
 	c.must(t, "rpm", "--root", dir+"/rpm", "--install", "--nodeps", "--noscripts", "--ignorearch", shipped(t).rpm)
+	must(t, os.Rename(dir+"/deb/usr/share/zsh/vendor-completions", dir+"/deb/usr/share/zsh/site-functions")) // where each's zsh looks
 	for _, own := range []string{"deb/usr/share/lintian", "deb/usr/share/doc/countersign/changelog.gz", "rpm/var", "rpm/root"} {
 		must(t, os.RemoveAll(filepath.Join(dir, own)))
 	}

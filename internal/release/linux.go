@@ -44,6 +44,25 @@ func (p product) linuxProgram(ctx context.Context, path string) error {
 	return p.build(ctx, path, "-s -w -extldflags '-Wl,-z,relro -Wl,-z,now'", env...)
 }
 
+// linux makes the packages of a kind, deb, rpm or tar: of the program, and of the one for servers, which has no archive.
+func (p product) linux(ctx context.Context, kind string) (made []string, err error) {
+	program := filepath.Join(p.out, "linux-"+p.arch, "countersign")
+	if err := p.linuxProgram(ctx, program); err != nil {
+		return nil, err
+	}
+	path, err := p.pack(ctx, kind, "countersign", program)
+	if err != nil || kind == "tar" {
+		return []string{path}, err
+	}
+	s := server{"linux", p.arch, ""}
+	program = filepath.Join(p.out, s.file(p.version))
+	if err := p.serverProgram(ctx, s, program); err != nil {
+		return nil, err
+	}
+	server, err := p.pack(ctx, kind, "countersign-server", program)
+	return []string{path, server}, err
+}
+
 // The libraries that the window opens by itself when it comes to them (GLFW's src/*_init.c and *_context.c), so that the linker knows
 // nothing of them. All that X11 and all that Wayland ask for is needed: which of them a desktop has, shows when the program starts.
 // libdecor draws the window's frame where the desktop draws none. Those of the last line are other ways to draw, which Fyne does not take.
@@ -185,7 +204,7 @@ func (p product) pack(ctx context.Context, kind, name, program string) (string, 
 		return "", err
 	}
 	defer os.RemoveAll(made)
-	if err := p.makeFiles(ctx, made, program); err != nil {
+	if err := p.makeFiles(ctx, made, name, program); err != nil {
 		return "", err
 	}
 	depends, recommends, err := p.needs(ctx, kind, program)
@@ -267,15 +286,15 @@ func (p product) tarball(contents files.Contents, dir string, to io.Writer) erro
 // iconSizes are the sizes of the icon theme (freedesktop.org's Icon Theme Specification) that we draw.
 var iconSizes = []int{22, 32, 48, 64, 128, 256, 512}
 
-// makeFiles writes into dir the files of packages that are made from the program and the source tree.
-func (p product) makeFiles(ctx context.Context, dir, program string) error {
+// makeFiles writes into dir the files of a package that are made from its program and the source tree.
+func (p product) makeFiles(ctx context.Context, dir, name, program string) error {
 	changes, err := p.changes()
 	if err != nil {
 		return err
 	}
 	lines := comment.Printer{TextWidth: 72, TextPrefix: "    "}
 	news := map[string]string{
-		"Version": p.packageVersion(), "Time": p.made.Format(time.RFC3339), "Date": p.made.Format(time.RFC1123Z),
+		"Name": name, "Version": p.packageVersion(), "Time": p.made.Format(time.RFC3339), "Date": p.made.Format(time.RFC1123Z),
 		"Wrapped": string(bytes.TrimSpace(lines.Text(new(comment.Parser).Parse(changes)))),
 	}
 	made := map[string]func() ([]byte, error){

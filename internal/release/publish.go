@@ -103,6 +103,18 @@ func (p product) release(ctx context.Context) error {
 			return err
 		})
 	}
+	for _, s := range servers {
+		for _, kind := range []string{update.Deb, update.RPM} {
+			if s.system == "linux" {
+				packing.Go(func() error {
+					there := p
+					there.arch = s.arch
+					_, err := there.pack(packCtx, kind, "countersign-server", filepath.Join(p.out, s.file(p.version)))
+					return err
+				})
+			}
+		}
+	}
 	if err := packing.Wait(); err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ import (
 type built struct {
 	p                                        product
 	linux, windows, setup, deb, rpm, tarball string
-	server                                   string // for the processor of this computer
+	server, serverDeb                        string // for the processor of this computer
 }
 
 var build = sync.OnceValues(func() (built, error) {
@@ -43,9 +43,10 @@ var build = sync.OnceValues(func() (built, error) {
 	return built{
 		p: p, linux: filepath.Join(dir, "countersign-9.8.7-linux-amd64"),
 		windows: filepath.Join(dir, "Countersign-9.8.7-windows-amd64.exe"), setup: filepath.Join(dir, "Countersign-9.8.7-setup.exe"),
-		server: filepath.Join(dir, "countersign-server-9.8.7-linux-"+runtime.GOARCH),
-		deb:    filepath.Join(dir, "countersign_9.8.7_amd64.deb"),
-		rpm:    filepath.Join(dir, "countersign-9.8.7-1.x86_64.rpm"), tarball: filepath.Join(dir, "countersign-9.8.7-linux-amd64.tar.xz"),
+		server:    filepath.Join(dir, "countersign-server-9.8.7-linux-"+runtime.GOARCH),
+		serverDeb: filepath.Join(dir, "countersign-server_9.8.7_"+runtime.GOARCH+".deb"),
+		deb:       filepath.Join(dir, "countersign_9.8.7_amd64.deb"),
+		rpm:       filepath.Join(dir, "countersign-9.8.7-1.x86_64.rpm"), tarball: filepath.Join(dir, "countersign-9.8.7-linux-amd64.tar.xz"),
 	}, p.release(ctx)
 })
 

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"countersign/internal/disk"
 	"countersign/internal/private"
@@ -22,6 +23,19 @@ const maxKeyFile = 4096
 func File(path string) Keeper { return &file{path: path} }
 
 type file struct{ path string }
+
+// credentials is the folder in which systemd hands credentials to a service, and to nobody else: their mode shows the mask of an access
+// list (systemd.exec(5)). It is empty in any other program.
+func credentials() string { return os.Getenv("CREDENTIALS_DIRECTORY") }
+
+// Credential is what systemd hands to this service under a name, without the space around it.
+func Credential(name string) (string, bool) {
+	if credentials() == "" {
+		return "", false
+	}
+	text, err := os.ReadFile(filepath.Join(credentials(), name))
+	return strings.TrimSpace(string(text)), err == nil
+}
 
 func (f *file) unavailable(reason Reason, err error) error {
 	return &UnavailableError{Reason: reason, Path: f.path, err: err}
@@ -43,9 +57,10 @@ func (f *file) Load(context.Context) (Key, error) {
 		return Key{}, f.unavailable(Unreadable, err)
 	}
 	defer in.Close()
-	if err := private.OpenToOthers(in); errors.Is(err, private.ErrOpen) {
+	switch err := private.OpenToOthers(in); {
+	case errors.Is(err, private.ErrOpen) && filepath.Dir(f.path) != credentials():
 		return Key{}, f.unavailable(TooOpen, err)
-	} else if err != nil {
+	case err != nil && !errors.Is(err, private.ErrOpen):
 		return Key{}, f.unavailable(Unreadable, err)
 	}
 	text, err := io.ReadAll(io.LimitReader(in, maxKeyFile))

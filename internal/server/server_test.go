@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"encoding/base64"
 	"io/fs"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // program is a build as `make server` makes it, on a computer where there is no C compiler.
@@ -67,6 +70,71 @@ func TestTheServersProgramDoesTheWholeJobWithoutAWindow(t *testing.T) {
 	}
 	if n := documents(t, signed); n != 8 {
 		t.Errorf("the demo saved %d documents, want 8:\n%s", n, out)
+	}
+}
+
+func TestAServiceOfSystemdIsReadyWorksAndTakesItsCredentials(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("there is no systemd elsewhere")
+	}
+	countersign, home, credentials := program(t), t.TempDir(), t.TempDir()
+	data, socket := filepath.Join(home, "data"), filepath.Join(home, "notify")
+	said, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: socket, Net: "unixgram"})
+	must(t, err)
+	defer said.Close()
+	// A credential's mode shows the mask of its access list (systemd.exec(5)).
+	must(t, os.WriteFile(filepath.Join(credentials, "key"), base64.StdEncoding.AppendEncode(nil, []byte("a key of thirty-two bytes, secret"[:32])), 0o440))
+	command := func(args ...string) *exec.Cmd {
+		cmd := exec.CommandContext(t.Context(), countersign, append(args, "--data", data)...)
+		cmd.Env = []string{
+			"HOME=" + home, "CREDENTIALS_DIRECTORY=" + credentials, "NOTIFY_SOCKET=" + socket, "WATCHDOG_USEC=200000",
+			"DBUS_SESSION_BUS_ADDRESS=unix:path=/nonexistent",
+		}
+		return cmd
+	}
+	key := []string{"--key-file", filepath.Join(credentials, "key")}
+	out, err := command(append(key, "setup", "--auth-url", "http://127.0.0.1:9", "--base-url", "http://127.0.0.1:9", "--client-id", "office",
+		"--tunnel", "ngrok", "--ngrok-connect-url", "127.0.0.1:9", "--redirect", "loopback", "--save-to", filepath.Join(home, "Signed"))...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, misses := range []bool{true, false} {
+		serve := command(append(key, "serve")...)
+		must(t, serve.Start())
+		hear(t, said, "READY=1")
+		hear(t, said, "WATCHDOG=1")
+		for tries := 0; ; tries++ {
+			out, err := command("status").CombinedOutput()
+			if err == nil && strings.Contains(string(out), "down (ngrok)") && strings.Contains(string(out), "authtoken") == misses {
+				break
+			} else if tries == 100 {
+				t.Fatalf("without an authtoken: %v; its status is %s (%v)", misses, out, err)
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		must(t, serve.Process.Signal(os.Interrupt))
+		hear(t, said, "STOPPING=1")
+		must(t, serve.Wait())
+		must(t, os.WriteFile(filepath.Join(credentials, "NGROK_AUTHTOKEN"), []byte("s3cret\n"), 0o440))
+	}
+}
+
+// hear waits until a service says a thing to systemd.
+func hear(t *testing.T, said *net.UnixConn, want string) {
+	t.Helper()
+	b := make([]byte, 100)
+	for {
+		if n, err := said.Read(b); err != nil || string(b[:n]) == want {
+			must(t, err)
+			return
+		}
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
