@@ -14,6 +14,7 @@ import (
 
 	"countersign/internal/agent/account"
 	"countersign/internal/agent/data"
+	"countersign/internal/agent/form"
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/hotfolder"
 	"countersign/internal/agent/issuer"
@@ -172,10 +173,11 @@ func (a *Agent) whatMoves() (o transfer.Office, err error) {
 	err = a.Data.Store.View(func(tx *store.Tx) error {
 		o.Packages, o.Drafts = nil, nil
 		_, err1 := tx.GetDoc(hotfolder.DocFolders, &o.Folders)
+		_, err4 := tx.GetDoc(form.DocPresets, &o.Presets)
 		err2 := tx.Packages(func(p office.Package) bool { o.Packages = append(o.Packages, p); return true })
 		drafts, err3 := tx.Drafts(office.DraftsWaiting...)
 		o.Drafts = slices.DeleteFunc(drafts, func(d office.Draft) bool { return d.Away }) // which no other service is to get
-		return errors.Join(err1, err2, err3)
+		return errors.Join(err1, err2, err3, err4)
 	})
 	return o, err
 }
@@ -328,7 +330,7 @@ func (a *Agent) MoveIn(ctx context.Context, path, password, digest, saveTo strin
 // adopt keeps what was brought over beside the settings, and what people are told of it, in the commit that keeps those.
 func (a *Agent) adopt(tx *store.Tx, o transfer.Office, told []office.Activity) error {
 	errs := []error{tx.PutDoc(account.Doc, account.Record{Account: account.Account{OrganizationID: o.Account.OrganizationID}, Since: o.Account.Since}),
-		tx.PutDoc(hotfolder.DocFolders, o.Folders), outbox.PutPeople(tx, o.People)}
+		tx.PutDoc(hotfolder.DocFolders, o.Folders), tx.PutDoc(form.DocPresets, o.Presets), outbox.PutPeople(tx, o.People)}
 	for _, p := range o.Packages {
 		errs = append(errs, ofTheFile(tx.PutPackage(p)))
 	}

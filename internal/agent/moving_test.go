@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -101,6 +102,9 @@ func (o *testOffice) workHere(queued string) {
 func TestAnOfficeMovesAndTheOldComputerStaysQuiet(t *testing.T) {
 	old, open, queued, heal := movable(t)
 	old.KeepForm(office.Form{Name: "Lease"})
+	for _, name := range []string{"Sellers", "Keller", "keller"} {
+		noErr(t, old.KeepFormPreset(office.FormPreset{Name: name, Form: office.Form{Message: "For " + name, Recipients: []office.Recipient{{Email: "x@example.com", Blind: true}}}}))
+	}
 	revoked := calls(old.service, "POST /connect/revoke")
 	file := filepath.Join(t.TempDir(), "office.move")
 	noErr(t, old.MoveOut(t.Context(), file, password))
@@ -126,6 +130,10 @@ func TestAnOfficeMovesAndTheOldComputerStaysQuiet(t *testing.T) {
 		t.Errorf("it was looked at, and did %+v", s)
 	}
 	noErr(t, now.arrive(file))
+	want := []office.FormPreset{{Name: "keller", Form: office.Form{Message: "For keller"}}, {Name: "Sellers", Form: office.Form{Message: "For Sellers"}}}
+	if kept, err := now.FormPresets(); err != nil || !reflect.DeepEqual(kept, want) {
+		t.Errorf("kept are %+v, %v", kept, err)
+	}
 	if now.Form().Name != "Lease" || now.installation == old.installation {
 		t.Errorf("what was typed is %q", now.Form().Name)
 	}

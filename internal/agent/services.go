@@ -291,6 +291,8 @@ func (a *Agent) claim(tx *store.Tx, p *office.Package, data json.RawMessage) err
 // The form, the folders that send and the templates; see packages form, hotfolder and templates.
 func (a *Agent) KeepForm(f office.Form)                                    { a.form.Keep(f) }
 func (a *Agent) Form() office.Form                                         { return a.form.Form() }
+func (a *Agent) FormPresets() ([]office.FormPreset, error)                 { return a.form.Presets() }
+func (a *Agent) KeepFormPreset(x office.FormPreset) error                  { return a.form.KeepPreset(x) }
 func (a *Agent) HotFolders() ([]office.HotFolderRow, error)                { return a.folders.Folders() }
 func (a *Agent) PutHotFolder(f office.HotFolder) (office.HotFolder, error) { return a.folders.Put(f) }
 func (a *Agent) RemoveHotFolder(id string) (known bool, err error)         { return a.folders.Remove(id) }

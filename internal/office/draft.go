@@ -3,6 +3,7 @@ package office
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 
 	"countersign/internal/message"
@@ -138,6 +139,23 @@ type FormFile struct {
 // Empty says whether anything was typed or added.
 func (f Form) Empty() bool {
 	return f.Template == nil && len(f.Files)+len(f.Signers)+len(f.Recipients)+len(f.NoCopy) == 0 && f.Name+f.Message+f.Due+f.Reference == ""
+}
+
+// FormPreset is a form without documents that is kept under a name, to be filled in again. One with nothing but signers is a group
+// of people. Its due date is as "+14", days from when it is filled in.
+type FormPreset struct {
+	Name string `json:"name"`
+	Form Form   `json:"form"`
+}
+
+// WithPreset is a list of presets, by name, with x in place of the one called like it; without that one when x has an empty form.
+func WithPreset(list []FormPreset, x FormPreset) []FormPreset {
+	list = slices.DeleteFunc(slices.Clone(list), func(old FormPreset) bool { return strings.EqualFold(old.Name, x.Name) })
+	if x.Form.Empty() {
+		return list
+	}
+	at, _ := slices.BinarySearchFunc(list, x, func(a, b FormPreset) int { return strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)) })
+	return slices.Insert(list, at, x)
 }
 
 // NewPackage is what a person wants to send.

@@ -51,7 +51,7 @@ func TestAPackageIsSentByKeysAlone(t *testing.T) {
 	b.add("b.pdf", "Lease.pdf") // as the program's arguments
 	b.Window.Canvas().Focus(b.screen.docs[0].dragHandle)
 	b.alt(fyne.KeyDown) // Lease.pdf comes first
-	b.tab(6)            // remove, add, the templates, one package or one for each
+	b.tab(5)            // remove, add, the templates, a package for each
 	if b.focused() != fyne.Focusable(b.screen.name) {
 		t.Fatalf("Tab should have come to the name, is at %T", b.focused())
 	}
@@ -67,12 +67,12 @@ func TestAPackageIsSentByKeysAlone(t *testing.T) {
 	if len(o.Sent) != 0 || b.focused() == fyne.Focusable(b.screen.people[0].email) {
 		t.Fatal("Enter goes to the next field, and sends nothing")
 	}
-	b.tab(2) // past the buttons that add a signer and a copy
+	b.tab(1) // past the button that adds a signer
 	b.write("Hello")
 	b.tab(1) // also out of a field of several lines
 	b.write("2026-11-30")
-	b.tab(1) // its calendar
-	b.tab(1)
+	b.tab(2)              // past its calendar
+	b.key(fyne.KeyReturn) // more options
 	b.write("K-7")
 	b.Window.Canvas().Focus(b.screen.people[0].email)
 	b.screen.Send() // as the window does for Ctrl+Enter
@@ -105,7 +105,7 @@ func TestDraggingMovesDocumentsAndPeople(t *testing.T) {
 	b.screen.like(filled(ana, jan))
 	drag(b.screen.people[0].dragHandle, b.screen.peopleBox.Objects, 1)
 	screentest.Equal(t, "where all sign at once there is no order to change", b.screen.people[0].signer(), ana)
-	b.screen.order.Choose(1)
+	b.screen.order.SetChecked(true)
 	drag(b.screen.people[0].dragHandle, b.screen.peopleBox.Objects, 1)
 	screentest.Equal(t, "in sequence, a drag changes the order", b.screen.people[0].signer(), jan)
 }
@@ -169,7 +169,7 @@ func TestSeveralDocumentsBecomeAPackageEach(t *testing.T) {
 	b := newBench(t, o)
 	b.add("a.pdf", "b.pdf", "c.pdf")
 	b.screen.like(filled(ana))
-	b.screen.each.Choose(1)
+	b.screen.each.SetChecked(true)
 	screentest.Equal(t, "the button says", b.screen.bar.send.Text, "Send 3 packages to 1 person")
 	b.sent()
 	if len(o.Sent) != 3 || len(o.Sent[0].Files) != 1 {
@@ -193,7 +193,7 @@ func slow(o *officetest.Office) (begun <-chan struct{}) {
 	return began
 }
 
-func TestSendingShowsABarForEachFileAndCanGoOnAlone(t *testing.T) {
+func TestSendingShowsABarAndCanGoOnAlone(t *testing.T) {
 	o := officetest.Busy()
 	begun := slow(o)
 	b := newBench(t, o)
@@ -201,9 +201,9 @@ func TestSendingShowsABarForEachFileAndCanGoOnAlone(t *testing.T) {
 	b.screen.like(filled(ana))
 	b.send()
 	<-begun
-	b.Until(func() bool { return b.screen.docs[0].meter.part == 1 })
-	if part := b.screen.docs[1].meter.part; part < 0.2 || part > 0.3 {
-		t.Errorf("of the second file %v is sent", part)
+	b.Until(func() bool { return b.screen.bar.amount.part > 0 })
+	if part := b.screen.bar.amount.part; part < 0.6 || part > 0.7 {
+		t.Errorf("of the files %v is sent", part)
 	}
 	b.screen.Add([]string{"/x/c.pdf"})
 	screentest.Equal(t, "nothing is added to what is on its way", len(b.screen.docs), 2)
@@ -436,13 +436,14 @@ func TestACopyIsAddedByKeysAlone(t *testing.T) {
 	b := newBench(t, o)
 	b.add("Lease.pdf")
 	b.screen.like(filled(ana))
+	b.screen.more.OnTapped()
 	b.Window.Canvas().Focus(b.screen.addCopy)
 	b.key(fyne.KeyReturn)
 	b.write("ja")
 	b.key(fyne.KeyDown)
 	b.key(fyne.KeyReturn) // takes Jan
 	b.tab(1)
-	b.key(fyne.KeySpace) // a blind copy
+	b.key(fyne.KeyRight) // a blind copy
 	b.sent()
 	if len(o.Sent) != 1 {
 		t.Fatalf("sent %d", len(o.Sent))
@@ -703,31 +704,45 @@ func TestPastedPeopleAreTakenApart(t *testing.T) {
 }
 
 func TestPeopleAreOfferedByTheBeginningOfANameOrAddress(t *testing.T) {
-	known := []office.Signer{{FirstName: "Ana", LastName: "Ruiz", Email: "ana.ruiz@example.com"},
-		{FirstName: "Jan", LastName: "Weber", Email: "jw@example.com"}, {FirstName: "Anatol", LastName: "van Dam", Email: "avd@example.com"}}
+	known := offersOf(nil, []office.Signer{{FirstName: "Ana", LastName: "Ruiz", Email: "ana.ruiz@example.com"},
+		{FirstName: "Jan", LastName: "Weber", Email: "jw@example.com"}, {FirstName: "Anatol", LastName: "van Dam", Email: "avd@example.com"}})
 	for text, want := range map[string]int{"an": 2, "ANA R": 1, "ruiz": 1, "jw@": 1, "dam": 1, "uiz": 0, "": 3, "ana.ruiz@example.com": 0} {
 		if got := matching(known, text, nil); len(got) != want {
 			t.Errorf("%q: got %v, want %d", text, got, want)
 		}
 	}
-	if got := matching(known, "an", map[string]bool{"ana.ruiz@example.com": true}); len(got) != 1 || got[0].FirstName != "Anatol" {
+	if got := matching(known, "an", map[string]bool{"ana.ruiz@example.com": true}); len(got) != 1 || got[0].name != "Anatol van Dam" {
 		t.Errorf("who signs already is not offered again: %v", got)
 	}
 }
 
-func TestProgressIsSharedOutOverTheFilesInTheirOrder(t *testing.T) {
-	sizes := []int64{100, 0, 50}
-	for name, c := range map[string]struct {
-		state office.SendState
-		want  []float64
-	}{
-		"nothing yet":   {office.SendState{}, []float64{0, 0, 0}},
-		"in the first":  {office.SendState{State: office.DraftQueued, Sent: 25, Total: 150}, []float64{0.25, 0, 0}},
-		"in the second": {office.SendState{State: office.DraftQueued, Sent: 125, Total: 150}, []float64{1, 0, 0.5}},
-		"handed over":   {office.SendState{State: office.DraftAdding, Total: 150}, []float64{1, 0, 1}},
-	} {
-		screentest.Equal(t, name, parts(c.state, sizes), c.want)
-	}
+func TestAPresetIsKeptAndFilledInBesideWhatIsTyped(t *testing.T) {
+	b := ready(t, officetest.Busy())
+	b.screen.Fill(office.Form{Signers: []office.Signer{ana, jan}, Message: "Hello", Sequential: true, Due: "+14", Reference: "K-7", Recipients: []office.Recipient{eva}})
+	b.screen.namePreset()
+	b.write("Sellers Keller")
+	b.key(fyne.KeyReturn)
+	b.Settle()
+	want := []office.FormPreset{{Name: "Sellers Keller", Form: office.Form{Signers: []office.Signer{ana, jan}, Message: "Hello", Sequential: true, Due: "+14",
+		Recipients: []office.Recipient{eva}}}}
+	screentest.Equal(t, "kept, without the documents and the reference", b.Office.Presets, want)
+	b.screen.clear()
+	b.add("b.pdf")
+	b.Window.Canvas().Focus(b.screen.people[0].first)
+	b.write("sell")
+	b.key(fyne.KeyDown)
+	b.key(fyne.KeyReturn)
+	screentest.Equal(t, "the people are offered together", b.screen.signers(), []office.Signer{ana, jan})
+	b.screen.message.SetText("")
+	b.screen.UsePreset(want[0].Form)
+	want[0].Form.Due, want[0].Form.Files = officetest.Now.AddDate(0, 0, 14).Format(time.DateOnly), b.screen.form().Files
+	screentest.Equal(t, "filled in, nobody twice", b.screen.form(), want[0].Form)
+	b.screen.deletePreset(want[0])
+	b.Settle()
+	screentest.Equal(t, "kept are", len(b.Office.Presets), 0)
+	b.Deeds[len(b.Deeds)-1].Undone()
+	b.Settle()
+	screentest.Equal(t, "and after that is undone", len(b.Office.Presets), 1)
 }
 
 func TestEachDocumentCanBecomeItsOwnPackage(t *testing.T) {
@@ -758,7 +773,7 @@ func TestAHalfFilledFormIsThereAgainAtTheNextStart(t *testing.T) {
 	b.add("Lease.pdf", "Rules.pdf")
 	b.screen.docs[1].draft = "refused-before"
 	b.screen.like(office.NewPackage{Message: "hello", Signers: []office.Signer{{Email: "half@"}, jan}, Sequential: true, ExternalData: externalData("K-7")})
-	b.screen.each.Choose(1)
+	b.screen.each.SetChecked(true)
 	b.screen.due.SetText("+6")
 
 	next := newBench(t, b.Office)
@@ -835,7 +850,7 @@ func TestOfSeveralPackagesThoseThatTheOfficeHasAreNotKeptAsTyped(t *testing.T) {
 	b := newBench(t, o)
 	b.add("a.pdf", "b.pdf")
 	b.screen.like(filled(ana))
-	b.screen.each.Choose(1)
+	b.screen.each.SetChecked(true)
 	both := b.Office.Form().Files
 	b.send()
 	b.Until(func() bool { return len(b.Office.Form().Files) < 2 })
@@ -994,14 +1009,8 @@ func TestEnterGoesFromFieldToFieldAndRemovesNobody(t *testing.T) {
 	b.screen.copies.add()
 	b.write("office@example.com")
 	b.key(fyne.KeyReturn)
-	if b.focused() != fyne.Focusable(b.screen.message) {
-		t.Errorf("Enter came from a copy to %T", b.focused())
-	}
-	b.Window.Canvas().Focus(b.screen.due)
-	b.key(fyne.KeyReturn)
-	b.key(fyne.KeyReturn)
 	if b.focused() != fyne.Focusable(b.screen.bar.send) {
-		t.Errorf("Enter came from the last field to %T", b.focused())
+		t.Errorf("Enter came from a copy, the last field, to %T", b.focused())
 	}
 }
 

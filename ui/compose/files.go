@@ -37,7 +37,7 @@ type documentList struct {
 	target      fyne.CanvasObject
 	targetEdge  *widgets.Back
 	filesField  *widgets.Field
-	each        *widgets.Choice
+	each        *widgets.Check
 	add         *widgets.Button
 	choose      *widgets.Button // a template
 	sweep       *widgets.Button
@@ -62,8 +62,7 @@ func (s *Screen) addAt(paths []string, at int) {
 	if len(paths) == 0 {
 		return
 	}
-	if s.run != nil {
-		s.env.Notice(lang.L("A package is being sent. Add files when it is done."))
+	if s.busy() {
 		return
 	}
 	async.Then(s.env.Work, func(ctx context.Context) (found, error) { return s.unfold(ctx, paths), nil }, func(f found, _ error) {
@@ -185,15 +184,15 @@ func (s *Screen) preview(ctx context.Context, d *document, path string) {
 }
 
 func (s *Screen) showFiles() {
-	s.fileBox.Objects = nil
+	rows := s.basis.show(s.run != nil)
 	if s.documentCount() == 0 && s.basis == nil {
-		s.fileBox.Add(s.target)
+		rows = append(rows, s.target)
 	}
-	s.basis.show(s.fileBox, s.run != nil)
 	for _, d := range s.docs {
 		d.show(len(s.docs) > 1, s.run != nil)
-		s.fileBox.Add(d.row)
+		rows = append(rows, d.row)
 	}
+	widgets.Remake(s.fileBox, rows...)
 	s.filesField.Hint("")
 	if len(s.docs) > 1 && s.run == nil {
 		s.filesField.Hint(lang.L("To change the order, drag a row or press Alt and an arrow key."))
@@ -299,8 +298,7 @@ type document struct {
 	busy       *widget.Activity
 	picture    *fyne.Container   // page 1, or an icon
 	page       fyne.CanvasObject // page 1 in its edge; nil while there is no picture of it
-	meter      *meter
-	say        *widget.Label // what is wrong, on as many lines as it needs
+	say        *widget.Label     // what is wrong, on as many lines as it needs
 	remove     *widgets.Button
 }
 
@@ -312,11 +310,11 @@ func (d *document) title() string {
 }
 
 // pictureSize is the room for page 1 in a row.
-var pictureSize = fyne.NewSize(34, 44)
+var pictureSize = fyne.NewSize(44, 58)
 
 func (s *Screen) newDocument(path string) *document {
 	d := &document{path: path, name: widgets.NewFullName(""), note: widgets.NewCaption(""), busy: widget.NewActivity(),
-		meter: newMeter(4), say: widget.NewLabel("")}
+		say: widget.NewLabel("")}
 	d.say.Wrapping, d.say.SizeName = fyne.TextWrapWord, theme.Caption
 	d.remove = s.newButton("", fynetheme.DeleteIcon(), func() { s.removeDocument(d) }).Quiet()
 	d.remove.Says = func() string { return cmp.Or(d.remove.Tip, widgets.Removing(d.title())) }
@@ -325,8 +323,7 @@ func (s *Screen) newDocument(path string) *document {
 	d.picture = container.NewStack()
 	sheet := container.NewGridWrap(pictureSize, d.picture)
 	left := widgets.Row(4, d.dragHandle, container.NewStack(sheet, container.NewCenter(d.busy)))
-	text := widgets.Stack(2, d.name, d.note, d.meter.content)
-	d.row, d.edge = tightCard(widgets.Stack(0, widgets.Across(left, text, d.remove), d.say))
+	d.row, d.edge = tightCard(widgets.Stack(0, widgets.Across(left, widgets.Stack(2, d.name, d.note), d.remove), d.say))
 	return d
 }
 
@@ -343,7 +340,7 @@ func (d *document) show(many, locked bool) {
 	d.note.Set(d.facts())
 	d.dragHandle.Hidden = !many || locked
 	d.remove.Hidden = locked
-	d.note.Hidden, d.meter.content.Hidden = locked || d.note.Text == "", !locked
+	d.note.Hidden = d.note.Text == ""
 	d.sayWhat()
 	if d.looked {
 		d.busy.Stop()
@@ -412,34 +409,6 @@ func (d *document) showPage(page image.Image) {
 		widgets.Remake(d.picture, d.page)
 	}
 }
-
-// meter is a thin bar that fills from the left.
-type meter struct {
-	content *fyne.Container
-	height  float32
-	part    float32
-}
-
-func newMeter(height float32) *meter {
-	m := &meter{height: height}
-	m.content = container.New(m, widgets.NewBack(fynetheme.ColorNameButton), widgets.NewBack(theme.Ink))
-	return m
-}
-
-// set fills part of it, from 0 to 1.
-func (m *meter) set(part float64) {
-	m.part = float32(min(1, max(0, part)))
-	m.content.Refresh()
-}
-
-func (m *meter) Layout(objects []fyne.CanvasObject, size fyne.Size) {
-	for i, width := range []float32{size.Width, size.Width * m.part} {
-		objects[i].Move(fyne.NewPos(0, (size.Height-m.height)/2))
-		objects[i].Resize(fyne.NewSize(width, m.height))
-	}
-}
-
-func (m *meter) MinSize([]fyne.CanvasObject) fyne.Size { return fyne.NewSize(0, m.height) }
 
 func (s *Screen) days() day.Style { return day.Of(s.env.Country) }
 

@@ -26,10 +26,10 @@ import (
 type signerList struct {
 	people             []*person
 	copies             *copies
-	known              []office.Signer // people used before, most recent first
+	known              []offer // groups, and people used before, most recent first
 	peopleBox          *fyne.Container
 	peopleField        *widgets.Field
-	order              *widgets.Choice
+	order              *widgets.Check
 	addPerson, addCopy *widgets.Button
 }
 
@@ -44,6 +44,7 @@ type person struct {
 	say                fyne.CanvasObject // the problem with its mark
 	number             *widgets.Line
 	dragHandle         *dragHandle
+	hold               *fyne.Container // number and handle
 	remove             *widgets.Button
 	offers             *offers
 	row                fyne.CanvasObject
@@ -104,10 +105,11 @@ func (s *Screen) newPerson(signer office.Signer) *person {
 		e.Says = func() string { return widgets.Said(e.PlaceHolder, p.place()) }
 		e.Why = func() string { return p.problem.Text }
 	}
-	hold := container.NewVBox(container.NewCenter(p.number), p.dragHandle)
+	hold := widgets.Stack(0, container.NewCenter(p.number), p.dragHandle)
+	p.hold = hold
 	names := container.NewGridWithColumns(2, p.first, p.last)
 	fields := widgets.Stack(6, p.roleName, names, widgets.Across(nil, p.email, p.remove), p.offers.box, p.say)
-	p.row, _ = tightCard(widgets.PadHV(2, 4, container.NewBorder(nil, nil, widgets.PadHV(0, 8, hold), nil, fields)))
+	p.row = widgets.Across(hold, fields, nil)
 	return p
 }
 
@@ -134,6 +136,7 @@ func (p *person) show(place int, ordered, many, locked bool) {
 	}
 	p.dragHandle.Hidden = !ordered || !many || locked
 	p.remove.Hidden = locked || !many
+	p.hold.Hidden = !ordered
 	p.row.Refresh()
 }
 
@@ -161,8 +164,9 @@ func (p *person) entered() {
 	p.screen.clearOffers(p.offers)
 }
 
-func (p *person) accept(signer office.Signer) {
-	p.fill(signer)
+func (p *person) accept(people []office.Signer) {
+	p.fill(people[0])
+	p.take(people)
 	p.screen.env.Window.Canvas().Focus(p.email)
 }
 
@@ -206,12 +210,13 @@ func (s *Screen) addSigner(signer office.Signer, focus bool) {
 }
 
 func (s *Screen) showPeople() {
-	s.peopleBox.Objects = nil
 	s.order.Hidden = len(s.people) < 2
+	var rows []fyne.CanvasObject
 	for i, p := range s.people {
 		p.show(i+1, s.sequential(), len(s.people) > 1, s.run != nil)
-		s.peopleBox.Add(p.row)
+		rows = append(rows, p.row)
 	}
+	widgets.Remake(s.peopleBox, rows...)
 	s.peopleField.Refresh()
 	s.layOutAnew()
 }
@@ -260,8 +265,7 @@ type chooser struct {
 
 // ChooseTemplate shows the service's templates, from which one can be chosen.
 func (s *Screen) ChooseTemplate() {
-	if s.run != nil {
-		s.env.Notice(lang.L("A package is being sent. Continue when it is done."))
+	if s.busy() {
 		return
 	}
 	c := &chooser{screen: s, found: map[string]string{}, body: container.NewStack()}
@@ -292,7 +296,7 @@ func (c *chooser) load() {
 		switch {
 		case err != nil && !c.screen.office.TemplatesOffered():
 			c.screen.offerTemplates(false)
-			c.show(widgets.Empty(fynetheme.NewColoredResource(fynetheme.DocumentIcon(), theme.Secondary), i18n.Error(err), "", nil))
+			c.none(i18n.Error(err))
 		case err != nil:
 			c.show(widgets.Failure(i18n.Error(err), c.load))
 		default:
@@ -311,6 +315,10 @@ func (c *chooser) ask(search string, then func([]office.Template, error)) {
 func (c *chooser) show(content fyne.CanvasObject) {
 	c.use.Disable()
 	widgets.Remake(c.body, content)
+}
+
+func (c *chooser) none(why string) {
+	c.show(widgets.Empty(fynetheme.NewColoredResource(fynetheme.DocumentIcon(), theme.Secondary), why, "", nil))
 }
 
 // typed goes through what is at hand, and asks the service once nothing more is typed for a moment.
@@ -353,9 +361,9 @@ func (c *chooser) filter() {
 	}
 	switch {
 	case len(c.all) == 0:
-		c.show(widgets.Empty(fynetheme.NewColoredResource(fynetheme.DocumentIcon(), theme.Secondary), lang.L("There are no templates yet. Make them on the signing service's website."), "", nil))
+		c.none(lang.L("There are no templates yet. Make them on the signing service's website."))
 	case len(c.shown) == 0:
-		c.show(widgets.Empty(fynetheme.NewColoredResource(fynetheme.DocumentIcon(), theme.Secondary), lang.L("No template matches the search."), "", nil))
+		c.none(lang.L("No template matches the search."))
 	default:
 		c.show(c.list)
 		c.use.Enable()
@@ -436,8 +444,7 @@ func templateFacts(t office.Template) string {
 
 // FromTemplate begins a package from the template with that id, which is called so, or says why it cannot.
 func (s *Screen) FromTemplate(id, name string) {
-	if s.run != nil {
-		s.env.Notice(lang.L("A package is being sent. Continue when it is done."))
+	if s.busy() {
 		return
 	}
 	env.Get(s.env, func(ctx context.Context) ([]office.Template, error) { return s.office.Templates(ctx, "") }, func(list []office.Template) {
@@ -462,20 +469,38 @@ func (s *Screen) offerTemplates(offered bool) {
 
 const maxOffers = 4
 
+// offer is a person who was used before, or the people of a preset.
+type offer struct {
+	name, note string
+	people     []office.Signer
+}
+
+func offersOf(kept []office.FormPreset, people []office.Signer) (list []offer) {
+	for _, x := range kept {
+		if n := len(x.Form.Signers); n > 0 {
+			list = append(list, offer{x.Name, i18n.People(n), x.Form.Signers})
+		}
+	}
+	for _, p := range people {
+		list = append(list, offer{i18n.Name(p), p.Email, []office.Signer{p}})
+	}
+	return list
+}
+
 // offers are the people used before that fit what is being typed, under the fields of one person. The arrows choose
 // one, Enter takes it, Escape closes the list; Tab leads through it, too.
 type offers struct {
 	screen *Screen
 	none   func() bool            // nothing is typed
 	taken  func() map[string]bool // addresses of others, in lower case
-	accept func(office.Signer)
+	accept func([]office.Signer)
 	box    *fyne.Container
-	list   []office.Signer
+	list   []offer
 	rows   []*widgets.Tappable
 	at     int // -1 for none
 }
 
-func newOffers(s *Screen, none func() bool, taken func() map[string]bool, accept func(office.Signer)) *offers {
+func newOffers(s *Screen, none func() bool, taken func() map[string]bool, accept func([]office.Signer)) *offers {
 	o := &offers{screen: s, none: none, taken: taken, accept: accept, box: widgets.Stack(0), at: -1}
 	o.box.Hide()
 	return o
@@ -491,22 +516,22 @@ func (o *offers) typed(in *widgets.Entry) {
 
 func (o *offers) clear() { o.show(nil) }
 
-func (o *offers) show(list []office.Signer) {
+func (o *offers) show(list []offer) {
 	if len(list) == 0 && len(o.list) == 0 {
 		return
 	}
 	o.list, o.rows, o.at = list, nil, -1
 	o.box.Objects = nil
-	for _, signer := range list {
-		name, email := widgets.NewName(i18n.Name(signer)), widgets.NewCaption(signer.Email)
+	for _, x := range list {
+		name, note := widgets.NewName(x.name), widgets.NewCaption(x.note)
 		var line fyne.CanvasObject = name
-		if signer.Email != name.Text {
-			line = container.NewGridWithColumns(2, name, email)
+		if x.note != x.name {
+			line = container.NewGridWithColumns(2, name, note)
 		}
-		row := widgets.NewTappable(widgets.PadHV(8, 5, line), func() { o.take(signer) })
-		row.Lines = []*widgets.Line{name, email}
+		row := widgets.NewTappable(widgets.PadHV(8, 5, line), func() { o.take(x) })
+		row.Lines = []*widgets.Line{name, note}
 		o.rows = append(o.rows, row)
-		o.box.Add(row)
+		o.box.Objects = append(o.box.Objects, row)
 	}
 	o.box.Hidden = len(list) == 0
 	o.box.Refresh()
@@ -548,9 +573,9 @@ func (o *offers) choose(at int) {
 	}
 }
 
-func (o *offers) take(signer office.Signer) {
+func (o *offers) take(x offer) {
 	o.clear()
-	o.accept(signer)
+	o.accept(x.people)
 }
 
 func (l *signerList) clearOffers(but *offers) {
@@ -582,25 +607,22 @@ func (l *signerList) taken(but *widgets.Entry) map[string]bool {
 	return taken
 }
 
-// matching are the first people of whom a name or the address begins with text, without those who are taken and
+// matching are the first offers of which a name or the address begins with text, without people who are taken and
 // without one that says nothing more than text does.
-func matching(people []office.Signer, text string, taken map[string]bool) (list []office.Signer) {
+func matching(known []offer, text string, taken map[string]bool) (list []offer) {
 	text = strings.ToLower(strings.TrimSpace(text))
-	for _, p := range people {
-		email := strings.ToLower(p.Email)
-		if taken[email] || email == text && text != "" || !begins(p, email, text) {
+	for _, x := range known {
+		name, note := strings.ToLower(x.name), strings.ToLower(x.note)
+		x.people = slices.DeleteFunc(slices.Clone(x.people), func(p office.Signer) bool { return taken[strings.ToLower(p.Email)] })
+		begins := strings.HasPrefix(note, text) || strings.HasPrefix(name, text) || strings.Contains(name, " "+text)
+		if len(x.people) == 0 || note == text && text != "" || !begins {
 			continue
 		}
-		if list = append(list, p); len(list) == maxOffers {
+		if list = append(list, x); len(list) == maxOffers {
 			break
 		}
 	}
 	return list
-}
-
-func begins(p office.Signer, email, text string) bool {
-	name := strings.ToLower(p.FirstName + " " + p.LastName)
-	return strings.HasPrefix(email, text) || strings.HasPrefix(strings.TrimSpace(name), text) || strings.Contains(name, " "+text)
 }
 
 // copies are the people who get a copy and do not sign: those of the settings, who can be taken off this package, and those
@@ -692,16 +714,18 @@ func (c *copies) turn(r office.Recipient) {
 }
 
 func (c *copies) show() {
-	c.box.Objects, c.turns = nil, map[string]*widgets.Button{}
+	c.turns = map[string]*widgets.Button{}
+	var rows []fyne.CanvasObject
 	signers := c.screen.signers()
 	for _, r := range c.standing() {
-		c.box.Add(c.standingRow(r, signers))
+		rows = append(rows, c.standingRow(r, signers))
 	}
 	for _, row := range c.added {
 		row.remove.Hidden = c.screen.run != nil
-		c.box.Add(row.row)
+		rows = append(rows, row.row)
 	}
-	c.field.Hidden = len(c.box.Objects) == 0
+	widgets.Remake(c.box, rows...)
+	c.field.Hidden = len(rows) == 0
 	c.field.Refresh()
 }
 
@@ -725,8 +749,7 @@ func (c *copies) standingRow(r office.Recipient, signers []office.Signer) fyne.C
 		b.Says = func() string { return widgets.Said(does, r.Address()) }
 		button, c.turns[r.Email] = b, b
 	}
-	row, _ := tightCard(widgets.PadHV(10, 4, widgets.Across(nil, widgets.Stack(1, name, note), button)))
-	return row
+	return widgets.PadHV(0, 4, widgets.Across(nil, widgets.Stack(1, name, note), button))
 }
 
 // judge shows what is wrong with the people who are added here; codes are those of recipients. While somebody types, an
@@ -767,8 +790,7 @@ func kindOf(blind bool) string {
 type copyTo struct {
 	copies  *copies
 	entry   *widgets.Entry
-	kind    *widgets.Button
-	blind   bool
+	kind    *widgets.Select
 	problem *widgets.Prose
 	say     fyne.CanvasObject
 	remove  *widgets.Button
@@ -778,23 +800,22 @@ type copyTo struct {
 
 func (c *copies) newCopy(r office.Recipient) *copyTo {
 	s := c.screen
-	row := &copyTo{copies: c, blind: r.Blind, entry: s.newInput(lang.L("Name <e-mail address>")), problem: widgets.NewProse("")}
+	row := &copyTo{copies: c, kind: widgets.NewSelect([]string{kindOf(false), kindOf(true)}, nil), entry: s.newInput(lang.L("Name <e-mail address>")), problem: widgets.NewProse("")}
 	row.problem.Colour = theme.Attention
 	row.say = widgets.Across(widget.NewIcon(theme.MarkProblem.Resource()), row.problem, nil)
 	row.say.Hide()
 	row.entry.SetText(r.Address())
-	row.kind = s.newButton(kindOf(r.Blind), nil, func() { row.turn() })
-	row.kind.Importance, row.kind.Tip = widget.LowImportance, lang.L("CC: the others see who gets a copy. BCC: they do not.")
+	row.kind.PlaceHolder, row.kind.Selected = kindOf(true), kindOf(r.Blind)
+	row.kind.OnChanged = func(string) { s.changed() }
 	row.remove = s.newButton("", fynetheme.DeleteIcon(), func() { c.remove(row) }).Quiet()
-	row.remove.Says = func() string { return widgets.Removing(cmp.Or(row.entry.Text, row.kind.Text)) }
+	row.remove.Says = func() string { return widgets.Removing(cmp.Or(row.entry.Text, row.kind.Selected)) }
 	row.entry.Why = func() string { return row.problem.Text }
 	row.offers = newOffers(s, func() bool { return row.entry.Typed() == "" }, func() map[string]bool { return s.taken(row.entry) }, row.take)
 	row.entry.OnChanged = func(string) { s.changed(); row.offers.typed(row.entry) }
 	row.entry.OnKey = row.offers.key
 	row.entry.OnFocusGained = func() { row.offers.clear(); s.clearOffers(row.offers) }
 	row.entry.OnFocusLost = row.left
-	fields := widgets.Stack(6, widgets.Across(nil, row.entry, container.NewHBox(row.kind, row.remove)), row.offers.box, row.say)
-	row.row, _ = tightCard(widgets.PadHV(10, 4, fields))
+	row.row = widgets.Stack(6, widgets.Across(nil, row.entry, widgets.Row(0, row.kind, row.remove)), row.offers.box, row.say)
 	return row
 }
 
@@ -802,36 +823,32 @@ func (c *copies) newCopy(r office.Recipient) *copyTo {
 func (r *copyTo) recipient() office.Recipient {
 	text := r.entry.Typed()
 	if people := office.ReadPeople(text); len(people) == 1 {
-		return office.CopyTo(people, r.blind)[0]
+		return office.CopyTo(people, r.blind())[0]
 	}
-	return office.Recipient{Email: text, Blind: r.blind}
+	return office.Recipient{Email: text, Blind: r.blind()}
 }
 
-// turn makes an open copy a blind one, or the other way.
-func (r *copyTo) turn() {
-	if r.copies.screen.run != nil {
-		return
-	}
-	r.blind = !r.blind
-	r.kind.SetText(kindOf(r.blind))
-	r.copies.screen.changed()
-}
+func (r *copyTo) blind() bool { return r.kind.Selected == kindOf(true) }
 
-func (r *copyTo) take(p office.Signer) {
-	r.entry.SetText(office.Written(p))
+func (r *copyTo) take(people []office.Signer) {
+	r.entry.SetText(office.Written(people[0]))
+	r.spread(people)
 	r.copies.screen.env.Window.Canvas().Focus(r.entry)
 }
 
 // left makes rows of several people who were typed or pasted into one.
 func (r *copyTo) left() {
-	people := office.ReadPeople(r.entry.Text)
-	if len(people) < 2 {
-		return
+	if people := office.ReadPeople(r.entry.Text); len(people) > 1 {
+		r.entry.SetText(office.Written(people[0]))
+		r.spread(people)
 	}
+}
+
+// spread makes rows for all but the first of some people.
+func (r *copyTo) spread(people []office.Signer) {
 	c := r.copies
 	at := slices.Index(c.added, r)
-	r.entry.SetText(office.Written(people[0]))
-	for _, p := range office.CopyTo(people[1:], r.blind) {
+	for _, p := range office.CopyTo(people[1:], r.blind()) {
 		at++
 		c.added = slices.Insert(c.added, at, c.newCopy(p))
 	}

@@ -30,8 +30,10 @@ type details struct {
 	proposed                      string // the name that was filled in by itself
 	name, message, due, reference *widgets.Entry
 	nameField, dueField           *widgets.Field
-	day                           *widgets.Button
+	referenceField                *widgets.Field
+	day, more                     *widgets.Button
 	inDue                         bool // the cursor is in the due date
+	open                          bool // more options are shown
 }
 
 var noSigner office.Signer
@@ -44,6 +46,8 @@ type Office interface {
 	Templates(ctx context.Context, search string) ([]office.Template, error)
 	TemplatesOffered() bool
 	People() ([]office.Signer, error)
+	FormPresets() ([]office.FormPreset, error)
+	KeepFormPreset(x office.FormPreset) error
 	Drafts() ([]office.Draft, error)
 	Status() (agent.Status, error)
 	Settings() office.Settings
@@ -84,13 +88,14 @@ type Screen struct {
 
 	columns  *fyne.Container // in which all of it stands; see layOutAnew
 	clearing *widgets.Button
+	presets  presets
 	bar      *bar
 	heading  *widgets.Line
 }
 
 func New(d *env.Env, o Office) *Screen {
 	s := &Screen{env: d, office: o}
-	s.fileBox, s.peopleBox, s.outbox = widgets.Stack(4), widgets.Stack(6), container.NewStack()
+	s.fileBox, s.peopleBox, s.outbox = widgets.Stack(4), widgets.Stack(12), container.NewStack()
 	s.reader = async.NewReader(d.Work, s.read, s.show)
 	s.name, s.message, s.due, s.reference = s.newInput(""), s.newInput(""), s.newInput(lang.L("No due date")), s.newInput("")
 	s.message.MultiLine, s.message.Wrapping = true, fyne.TextWrapWord
@@ -100,18 +105,28 @@ func New(d *env.Env, o Office) *Screen {
 	s.nameField = widgets.NewField(lang.L("Package name"), s.name, "")
 	s.due.OnFocusGained, s.due.OnFocusLost = func() { s.dueFocus(true) }, func() { s.dueFocus(false) }
 	s.dueField = widgets.NewField(lang.L("Due date"), widgets.WithButton(s.due, s.day), "")
-	s.filesField = widgets.NewField(lang.L("Documents, in signing order"), s.fileBox, "")
+	s.referenceField = widgets.NewField(lang.L("Reference"), s.reference, "")
+	s.filesField = widgets.NewField(lang.L("Documents"), s.fileBox, "")
 	s.peopleField = widgets.NewField(lang.L("Signers"), s.peopleBox, "")
-	s.each = widgets.NewChoice([]widgets.Option{{Name: lang.L("All documents in one package")}, {Name: lang.L("A separate package for each document")}}, 0, func(int) { s.changed() }, nil)
-	s.order = widgets.NewChoice([]widgets.Option{{Name: lang.L("In any order")}, {Name: lang.L("In the order shown")}}, 0, func(int) { s.showPeople(); s.changed() }, nil)
-	s.add = s.newButton(lang.L("Add documents"), fynetheme.ContentAddIcon(), s.pickFiles)
-	s.choose = s.newButton(lang.L("From a template…"), fynetheme.ListIcon(), s.ChooseTemplate)
-	s.addPerson = s.newButton(lang.L("Add signer"), fynetheme.ContentAddIcon(), func() { s.addSigner(noSigner, true) })
-	s.addCopy = s.newButton(lang.L("Add CC"), fynetheme.ContentAddIcon(), func() { s.copies.add() })
-	s.addCopy.Importance, s.addCopy.Tip = widget.LowImportance, lang.L("Somebody who gets a copy and does not sign")
+	s.each = widgets.NewCheck(lang.L("A separate package for each document"), func(bool) { s.changed() })
+	s.order = widgets.NewCheck(lang.L("Sign in the order shown"), func(bool) { s.showPeople(); s.changed() })
+	s.add = s.newButton(lang.L("Add documents"), fynetheme.ContentAddIcon(), s.pickFiles).Quiet()
+	s.choose = s.newButton(lang.L("From a template…"), fynetheme.ListIcon(), s.ChooseTemplate).Quiet()
+	s.addPerson = s.newButton(lang.L("Add signer"), fynetheme.ContentAddIcon(), func() { s.addSigner(noSigner, true) }).Quiet()
+	s.addCopy = s.newButton(lang.L("Add CC"), fynetheme.ContentAddIcon(), func() { s.copies.add() }).Quiet()
+	s.addCopy.Tip = lang.L("Somebody who gets a copy and does not sign")
+	s.more = s.newButton("", nil, func() {
+		s.open = !s.open
+		if s.showOptions(); s.open {
+			s.env.Window.Canvas().Focus(s.reference)
+		}
+	}).Quiet()
+	s.more.IconPlacement = widget.ButtonIconTrailingText
 	s.copies = newCopies(s)
-	s.sweep = s.newButton(lang.L("Remove what cannot be sent"), nil, s.removeWrong)
+	s.sweep = s.newButton(lang.L("Remove what cannot be sent"), nil, s.removeWrong).Quiet()
 	s.clearing = s.newButton(lang.L("Clear form"), nil, s.Clear).Quiet()
+	s.presets.button = s.newButton(lang.L("Presets"), fynetheme.MenuDropDownIcon(), s.offerPresets).Quiet()
+	s.presets.button.IconPlacement = widget.ButtonIconTrailingText
 	s.deeds = widgets.Flow(8, s.add, s.choose, s.sweep)
 	s.target, s.targetEdge = newTarget()
 	s.heading = widgets.NewHeading(lang.L("New package"))
@@ -125,17 +140,16 @@ func New(d *env.Env, o Office) *Screen {
 }
 
 func (s *Screen) layOut() {
-	reference := widgets.NewField(lang.L("Reference"), s.reference, "")
 	left := widgets.Stack(12, s.filesField, s.deeds, s.each, s.nameField, s.outbox)
-	right := widgets.Stack(12, s.peopleField, widgets.Flow(8, s.addPerson, s.addCopy), s.order, s.copies.field,
-		widgets.NewField(lang.L("Message to the signers"), s.message, ""), widgets.Halves(s.dueField, reference))
+	right := widgets.Stack(12, s.peopleField, widgets.Flow(8, s.addPerson), s.order, widgets.NewField(lang.L("Message to the signers"), s.message, ""),
+		widgets.Halves(s.dueField, s.referenceField), s.copies.field, widgets.Flow(8, s.addCopy, s.more))
 	columns := container.NewGridWithColumns(2)
 	s.columns = columns
 	for _, column := range []fyne.CanvasObject{left, right} {
 		columns.Add(widgets.NewVScroll(widgets.PadHV(20, 4, column)))
 	}
 	s.filesColumn = columns.Objects[0]
-	head := widgets.PadHV(20, 12, widgets.Tall(s.clearing.MinSize().Height, widgets.Across(nil, s.heading, s.clearing)))
+	head := widgets.PadHV(20, 12, widgets.Tall(s.clearing.MinSize().Height, widgets.Across(nil, s.heading, container.NewHBox(s.presets.button, s.clearing))))
 	s.content = widgets.Between(head, s.bar.content, widgets.AtMost(1080, columns))
 }
 
@@ -145,6 +159,19 @@ func (s *Screen) layOutAnew() {
 	if s.columns != nil {
 		s.columns.Refresh()
 	}
+}
+
+// showOptions shows what most packages do without, or only how to get there.
+func (s *Screen) showOptions() {
+	text, icon := lang.L("More options"), fynetheme.MenuDropDownIcon()
+	if s.open {
+		text, icon = lang.L("Fewer options"), fynetheme.MenuDropUpIcon()
+	}
+	s.more.Text, s.more.Icon = text, icon
+	s.more.Refresh()
+	widgets.Show(s.addCopy, s.open)
+	widgets.Show(s.referenceField, s.open || s.reference.Text != "")
+	s.layOutAnew()
 }
 
 func (s *Screen) Content() fyne.CanvasObject { return s.content }
@@ -159,7 +186,8 @@ func (s *Screen) Focus() {
 
 type news struct {
 	drafts []office.Draft
-	people []office.Signer
+	known  []offer
+	kept   []office.FormPreset
 
 	templates bool // the service may have some
 }
@@ -168,9 +196,14 @@ type news struct {
 func (s *Screen) Reload() { s.reader.Ask() }
 
 func (s *Screen) read(context.Context) (n news, err error) {
-	if n.people, err = s.office.People(); err != nil {
+	people, err := s.office.People()
+	if err != nil {
 		return n, err
 	}
+	if n.kept, err = s.office.FormPresets(); err != nil {
+		return n, err
+	}
+	n.known = offersOf(n.kept, people)
 	n.templates = s.office.TemplatesOffered()
 	n.drafts, err = s.office.Drafts()
 	return n, err
@@ -184,7 +217,7 @@ func (s *Screen) show(n news, err error) {
 		}
 		return
 	}
-	s.known, s.loaded = n.people, true
+	s.known, s.presets.kept, s.loaded = n.known, n.kept, true
 	s.offerTemplates(n.templates)
 	s.changed() // the settings may be others
 	s.showOutbox(n.drafts)
@@ -209,10 +242,10 @@ func (l *signerList) signers() (list []office.Signer) {
 	return list
 }
 
-func (l *signerList) sequential() bool { return l.order.Chosen == 1 }
+func (l *signerList) sequential() bool { return l.order.Checked }
 
 // separate says that every document becomes a package of its own.
-func (s *Screen) separate() bool { return len(s.docs) > 1 && s.basis == nil && s.each.Chosen == 1 }
+func (s *Screen) separate() bool { return len(s.docs) > 1 && s.basis == nil && s.each.Checked }
 
 // signing are the people with anything typed.
 func (l *signerList) signing() (people []*person) {
@@ -285,7 +318,7 @@ type bar struct {
 }
 
 func newBar(s *Screen) *bar {
-	b := &bar{text: widget.NewLabel(""), mark: widget.NewIcon(theme.MarkProblem.Resource()), edge: widget.NewSeparator(), amount: newMeter(3), later: s.env.Later}
+	b := &bar{text: widget.NewLabel(""), mark: widget.NewIcon(theme.MarkProblem.Resource()), edge: widget.NewSeparator(), amount: newMeter(), later: s.env.Later}
 	b.text.Wrapping = fyne.TextWrapWord
 	b.send = s.newButton("", fynetheme.MailSendIcon(), s.Send).Primary()
 	b.leave = s.newButton(lang.L("Continue in the background"), nil, s.Leave)
@@ -372,6 +405,31 @@ func (b *bar) say(mark theme.Mark, text string) {
 	b.content.Refresh()
 }
 
+// meter is a thin bar that fills from the left.
+type meter struct {
+	content *fyne.Container
+	part    float32
+}
+
+func newMeter() *meter {
+	m := &meter{}
+	m.content = container.New(m, widgets.NewBack(fynetheme.ColorNameButton), widgets.NewBack(theme.Ink))
+	return m
+}
+
+// set fills part of it, from 0 to 1.
+func (m *meter) set(part float64) {
+	m.part = float32(min(1, max(0, part)))
+	m.content.Refresh()
+}
+
+func (m *meter) Layout(objects []fyne.CanvasObject, size fyne.Size) {
+	objects[0].Resize(size)
+	objects[1].Resize(fyne.NewSize(size.Width*m.part, size.Height))
+}
+
+func (m *meter) MinSize([]fyne.CanvasObject) fyne.Size { return fyne.NewSize(0, 3) }
+
 // form is what is typed, to be typed anew by Fill: by another screen, in another language, after another start.
 func (s *Screen) form() office.Form {
 	f := office.Form{Message: s.message.Text, Due: s.due.Text, Reference: s.reference.Text, Sequential: s.sequential(), Separate: s.separate(), Corrects: s.corrects}
@@ -398,10 +456,10 @@ func (s *Screen) form() office.Form {
 func (s *Screen) Fill(f office.Form) {
 	s.filling = true
 	s.correct(f.Corrects)
-	s.each.ChooseSecond(f.Separate)
-	s.order.ChooseSecond(f.Sequential)
+	s.each.SetChecked(f.Separate)
+	s.order.SetChecked(f.Sequential)
 	due := f.Due
-	if day, err := time.ParseInLocation(time.DateOnly, due, s.env.Now().Location()); err == nil {
+	if day, ok := s.days().Read(due, s.env.Now()); ok {
 		due = s.days().Write(day)
 	}
 	for in, text := range map[*widgets.Entry]string{s.message: f.Message, s.due: due, s.reference: f.Reference, s.name: f.Name} {
@@ -414,6 +472,7 @@ func (s *Screen) Fill(f office.Form) {
 		}
 	}
 	s.copies.fill(f.Recipients, f.NoCopy)
+	s.showOptions()
 	s.setBasis(f.Template, f.Refused)
 	s.filling = false
 	s.showPeople()
@@ -473,8 +532,9 @@ func (s *Screen) clear() {
 	for _, e := range []*widgets.Entry{s.name, s.message, s.due, s.reference} {
 		e.SetText("")
 	}
-	s.each.Choose(0)
-	s.order.Choose(0)
+	s.each.SetChecked(false)
+	s.order.SetChecked(false)
+	s.showOptions()
 	s.showWrong(wrong{})
 	s.bar.end("")
 	s.showFiles()
@@ -603,6 +663,16 @@ func (s *Screen) newButton(text string, icon fyne.Resource, pressed func()) *wid
 	return b
 }
 
+// busy says why nothing can be begun while a package is sent.
+func (s *Screen) busy() bool {
+	if s.run != nil {
+		s.env.Notice(isSending())
+	}
+	return s.run != nil
+}
+
+func isSending() string { return lang.L("A package is being sent. Continue when it is done.") }
+
 // unfocus leaves a field; the next Escape is the window's, which leaves the screen.
 func (s *Screen) unfocus() { s.env.Window.Canvas().Unfocus() }
 
@@ -610,7 +680,7 @@ func (s *Screen) unfocus() { s.env.Window.Canvas().Unfocus() }
 // would not, empty when they would.
 func (s *Screen) Landing(at fyne.Position) (place *widgets.Place, does, refused string) {
 	if s.run != nil {
-		return nil, "", lang.L("A package is being sent. Add files when it is done.")
+		return nil, "", isSending()
 	}
 	if o := s.originalAt(at); o != nil {
 		return placeOf(o.row), lang.L("Drop to use instead of “{{.Document}}”", i18n.V{"Document": o.own.Name}), ""

@@ -64,7 +64,6 @@ func (s *Screen) launch(d office.NewPackage) {
 	s.run, r.open = r, len(r.parcels)
 	for _, doc := range s.files() {
 		doc.refused = ""
-		doc.meter.set(0)
 	}
 	s.lock(true)
 	s.bar.wait()
@@ -129,13 +128,6 @@ func (s *Screen) progress(r *run, p *parcel, state office.SendState) {
 		return
 	}
 	s.begun(r)
-	sizes := make([]int64, len(p.docs))
-	for i, doc := range p.docs {
-		sizes[i] = doc.info.Size
-	}
-	for i, part := range parts(state, sizes) {
-		p.docs[i].meter.set(part)
-	}
 	if done, total := r.amounts(); total > 0 && !r.stopping {
 		s.bar.progress(float64(done)/float64(total), stage(state.State == office.DraftAdding, done, total))
 	}
@@ -209,11 +201,6 @@ func (s *Screen) takeBack(r *run, p *parcel) {
 }
 
 func (s *Screen) settle(r *run, p *parcel) {
-	if p.fate == sent {
-		for _, doc := range p.docs {
-			doc.meter.set(1)
-		}
-	}
 	if r.open--; r.open == 0 && s.run == r {
 		s.finish(r)
 		return
@@ -311,7 +298,7 @@ func sentText(name string, all, people int) string {
 
 // lock keeps the fields from being changed while their content is on its way.
 func (s *Screen) lock(locked bool) {
-	fields := []widgets.Enabler{s.name, s.message, s.due, s.reference, s.order, s.each, s.add, s.choose, s.addPerson, s.addCopy, s.day, s.sweep}
+	fields := []widgets.Enabler{s.name, s.message, s.due, s.reference, s.order, s.each, s.add, s.choose, s.addPerson, s.addCopy, s.more, s.presets.button, s.day, s.sweep}
 	for _, p := range s.people {
 		p.offers.clear()
 		for _, e := range p.entries() {
@@ -592,23 +579,6 @@ func stage(adding bool, sent, total int64) string {
 		return fmt.Sprintf("%s %s / %s", lang.L("Uploading…"), i18n.Size(sent), i18n.Size(total))
 	}
 	return lang.L("Preparing…")
-}
-
-// parts is how much of each of a draft's files is on the service, from 0 to 1. The outbox uploads them one after the
-// other, in their order.
-func parts(s office.SendState, sizes []int64) []float64 {
-	list := make([]float64, len(sizes))
-	left := s.Sent
-	if s.State == office.DraftAdding || s.State == office.DraftSent {
-		left = s.Total
-	}
-	for i, size := range sizes {
-		if size > 0 {
-			list[i] = float64(min(left, size)) / float64(size)
-		}
-		left = max(0, left-size)
-	}
-	return list
 }
 
 // packages is "1 package", "2 packages"; pages the same for pages.

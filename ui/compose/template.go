@@ -45,15 +45,14 @@ type original struct {
 // UseTemplate makes the package from a template: its documents come first, its roles become lines for people. People who
 // were typed already take the roles that nobody has, in their order.
 func (s *Screen) UseTemplate(t office.Template) {
-	if s.run != nil {
-		s.env.Notice(lang.L("A package is being sent. Continue when it is done."))
+	if s.busy() {
 		return
 	}
 	typed, refused := s.withoutTemplate()
 	if s.message.Text == "" {
 		s.message.SetText(t.Message)
 	}
-	s.order.ChooseSecond(t.Sequential)
+	s.order.SetChecked(t.Sequential)
 	s.setBasis(&t, refused)
 	signers := t.Signers()
 	for i := range signers {
@@ -278,16 +277,18 @@ func (b *basis) filled() *office.Template {
 	return t
 }
 
-func (b *basis) show(in *fyne.Container, locked bool) {
+// show brings the rows of what the template brings up to date.
+func (b *basis) show(locked bool) (rows []fyne.CanvasObject) {
 	if b == nil {
-		return
+		return nil
 	}
 	widgets.Show(b.drop, !locked)
-	in.Add(b.head)
+	rows = append(rows, b.head)
 	for _, o := range b.originals {
 		o.show(locked)
-		in.Add(o.row)
+		rows = append(rows, o.row)
 	}
+	return rows
 }
 
 // files are all files that are sent, in the order of their sending: those in the place of a template's document come first.
@@ -371,8 +372,7 @@ func (s *Screen) correct(packageID string) {
 // Like begins a new package like a draft, for example that of a package that was sent: its people, order, message,
 // reference and files. It asks before it takes the place of something typed.
 func (s *Screen) Like(d office.NewPackage) {
-	if s.run != nil {
-		s.env.Notice(lang.L("A package is being sent. Continue when it is done."))
+	if s.busy() {
 		return
 	}
 	s.replace(func() { s.begin(s.formOf(d)) })
@@ -388,8 +388,7 @@ func (s *Screen) begin(f office.Form) {
 // Edit brings back a draft that was not taken, to be changed and sent in its place, with the documents that it has.
 func (s *Screen) Edit(kept office.Draft) {
 	outbox.Again(s.env, s.office, kept.ID, func(d office.NewPackage) {
-		if s.run != nil {
-			s.env.Notice(lang.L("A package is being sent. Continue when it is done."))
+		if s.busy() {
 			return
 		}
 		f := s.formOf(d)

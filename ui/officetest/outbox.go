@@ -17,6 +17,7 @@ import (
 // outbox is what is to be sent, was sent, and helps with that.
 type outbox struct {
 	Typed    office.Form
+	Presets  []office.FormPreset
 	Waiting  []office.Draft
 	Sent     []office.NewPackage
 	Known    []office.Signer
@@ -40,6 +41,17 @@ func (o *Office) KeepForm(form office.Form) {
 }
 
 func (o *Office) Form() office.Form { return read(o, func() office.Form { return o.Typed }) }
+
+func (o *Office) FormPresets() ([]office.FormPreset, error) {
+	return kept(o, func() []office.FormPreset { return o.Presets })
+}
+
+func (o *Office) KeepFormPreset(x office.FormPreset) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.Presets = office.WithPreset(o.Presets, x)
+	return nil
+}
 
 func (o *Office) People() ([]office.Signer, error) {
 	return kept(o, func() []office.Signer { return append([]office.Signer{}, o.Known...) })

@@ -1,5 +1,5 @@
-// Package form keeps what is typed into the form for a new package, for this and the next run of the program. It must not
-// know what becomes of it.
+// Package form keeps what is typed into the form for a new package, for this and the next run of the program, and the presets that
+// people made of it. It must not know what becomes of it.
 package form
 
 import (
@@ -17,6 +17,9 @@ import (
 
 // docForm names the document with what is typed.
 const docForm = "form"
+
+// DocPresets names the document with the presets.
+const DocPresets = "presets"
 
 // pause is how long a change waits for the next one before both are written.
 const pause = 2 * time.Second
@@ -87,6 +90,23 @@ func (r *Service) Form() (f office.Form) {
 		return office.Form{}
 	}
 	return f
+}
+
+// Presets are the forms that people keep, by name.
+func (r *Service) Presets() ([]office.FormPreset, error) {
+	list, _, err := data.Doc[[]office.FormPreset](r.Data, DocPresets)
+	return list, err
+}
+
+// KeepPreset keeps a preset in place of the one called like it. One with an empty form is kept no longer.
+func (r *Service) KeepPreset(x office.FormPreset) error {
+	return r.Data.Update(func(tx *store.Tx) error {
+		var list []office.FormPreset
+		if _, err := tx.GetDoc(DocPresets, &list); err != nil {
+			return err
+		}
+		return tx.PutDoc(DocPresets, office.WithPreset(list, x))
+	})
 }
 
 func (r *Service) current() []byte {

@@ -32,6 +32,7 @@ type Office struct {
 	Folders  []office.HotFolder
 	People   []office.Signer
 	Form     office.Form
+	Presets  []office.FormPreset
 	Packages []office.Package
 	Drafts   []office.Draft
 	LeftOut  []message.Message // what was in the file and is not believed, for people
@@ -52,7 +53,7 @@ func WriteMove(w io.Writer, key safe.Key, o Office, bytesOf func(office.DraftFil
 		return err
 	}
 	err = errors.Join(out.put(kindSettings, o.Settings), out.put(kindSecrets, o.Secrets), out.put(kindAccount, o.Account), out.put(kindForm, o.Form),
-		putAll(out, kindFolder, o.Folders), putAll(out, kindPerson, o.People), putAll(out, store.KindPackage, o.Packages))
+		putAll(out, kindFolder, o.Folders), putAll(out, kindPerson, o.People), putAll(out, kindPreset, o.Presets), putAll(out, store.KindPackage, o.Packages))
 	if err != nil {
 		return err
 	}
@@ -142,8 +143,10 @@ func (m *moving) record(r store.Record) error {
 			return nil
 		})
 	case kindForm:
-		return decoded(r, func(f office.Form) error {
-			m.Form = office.Form{Name: f.Name, Message: f.Message, Due: f.Due, Reference: f.Reference, Sequential: f.Sequential, Signers: people(f.Signers)}
+		return decoded(r, func(f office.Form) error { m.Form = m.form(f); return nil })
+	case kindPreset:
+		return decoded(r, func(x office.FormPreset) error {
+			m.Presets = office.WithPreset(m.Presets, office.FormPreset{Name: message.OneLine(x.Name, office.MaxName), Form: m.form(x.Form)})
 			return nil
 		})
 	case store.KindPackage:
@@ -253,6 +256,24 @@ func (m *moving) folderHere(service, id string) string {
 	return ""
 }
 
+// form is what was typed or kept, without documents.
+func (m *moving) form(f office.Form) office.Form {
+	return office.Form{Name: f.Name, Message: f.Message, Due: f.Due, Reference: f.Reference, Sequential: f.Sequential, Signers: people(f.Signers),
+		Recipients: m.copies(f.Recipients)}
+}
+
+// copies are those that the others see.
+func (m *moving) copies(list []office.Recipient) (open []office.Recipient) {
+	for _, r := range list {
+		if r.Blind {
+			m.leaveOut(message.CopiesLeftOut(r.Address()))
+		} else {
+			open = append(open, r)
+		}
+	}
+	return open
+}
+
 // draft takes one whose documents are in the file itself. It waits for a person, or until the service's list shows that it was sent.
 func (m *moving) draft(d office.Draft) error {
 	if id, err := uuid.Parse(d.ID); err != nil || id.String() != d.ID || m.ids[d.ID] || d.ExternalData != nil && !json.Valid(d.ExternalData) {
@@ -270,13 +291,7 @@ func (m *moving) draft(d office.Draft) error {
 		s.ID = ""
 		kept.Signers = append(kept.Signers, s)
 	}
-	for _, r := range d.Recipients {
-		if r.Blind {
-			m.leaveOut(message.CopiesLeftOut(r.Address()))
-			continue
-		}
-		kept.Recipients = append(kept.Recipients, r)
-	}
+	kept.Recipients = m.copies(d.Recipients)
 	if t := kept.Template; t != nil {
 		for i := range t.Documents {
 			t.Documents[i].File = "" // the file itself is among those of the draft
