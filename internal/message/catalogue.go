@@ -345,10 +345,15 @@ func WaitForOK(n int, folder string) Message {
 	return of("hot-folder.wait-for-ok", Count("N", n), Name("Folder", folder))
 }
 func WaitForOKSomewhere(n int) Message { return of("hot-folder.wait-for-ok-somewhere", Count("N", n)) }
+func IndexCopies() Message             { return of("index.index-copies") }
+func IndexDocument() Message           { return of("index.index-document") }
+func IndexDue() Message                { return of("index.index-due") }
 func IndexFile() Message               { return of("index.index-file") }
+func IndexKind() Message               { return of("index.index-kind") }
 func IndexNumber() Message             { return of("index.index-number") }
 func IndexPackage() Message            { return of("index.index-package") }
 func IndexPeople() Message             { return of("index.index-people") }
+func IndexReference() Message          { return of("index.index-reference") }
 func IndexSaved() Message              { return of("index.index-saved") }
 func IndexSent() Message               { return of("index.index-sent") }
 func IndexSigned() Message             { return of("index.index-signed") }

@@ -350,24 +350,31 @@ func (r *Service) indexWords(s office.Settings) indexWords {
 
 // titles are those of the columns but the last, which archive knows.
 func (w indexWords) titles() (list []string) {
-	for _, m := range []message.Message{message.IndexSaved(), message.IndexPackage(), message.IndexPeople(), message.IndexSent(),
-		message.IndexSigned(), message.IndexNumber(), message.IndexFile()} {
+	for _, m := range []message.Message{message.IndexSaved(), message.IndexPackage(), message.IndexReference(), message.IndexPeople(), message.IndexCopies(),
+		message.IndexSent(), message.IndexDue(), message.IndexSigned(), message.IndexNumber(), message.IndexKind(), message.IndexFile()} {
 		list = append(list, w.Text(m))
 	}
 	return list
 }
 
 func (w indexWords) line(p office.Package, j office.Job, path, sum string) []string {
-	var people []string
+	var people, copies []string
+	plain := strings.NewReplacer(",", " ", ";", " ")
 	for _, s := range p.Signers {
-		who := strings.NewReplacer(",", " ", ";", " ").Replace(s.DisplayName())
+		who := plain.Replace(s.DisplayName())
 		if when := w.when(p.SignedAt(s.ID)); when != "" {
 			who += " (" + when + ")"
 		}
 		people = append(people, who)
 	}
-	return []string{w.when(office.When{Time: j.Done, By: j.Found}), office.Cell(p.DisplayName()), office.Cell(strings.Join(people, " / ")), w.when(p.Sent()),
-		w.when(p.Executed), office.Cell(j.PackageID), path, sum}
+	for _, r := range p.Recipients {
+		copies = append(copies, plain.Replace(r.DisplayName()))
+	}
+	kind := map[office.FileKind]message.Message{office.FileSigned: message.IndexDocument(), office.FileCertificate: message.FileCertificate(),
+		office.FileMaster: message.FileMaster()}[j.Kind]
+	return []string{w.when(office.When{Time: j.Done, By: j.Found}), office.Cell(p.DisplayName()), office.Cell(p.Reference),
+		office.Cell(strings.Join(people, " / ")), office.Cell(strings.Join(copies, " / ")), w.when(p.Sent()), indexTime(p.Due),
+		w.when(p.Executed), office.Cell(j.PackageID), w.Text(kind), path, sum}
 }
 
 // when is a time in a cell; empty where it is not known.

@@ -175,14 +175,14 @@ func TestWhatWasSavedBeforeTheIndexWasWantedIsListedToo(t *testing.T) {
 	x.settings.Index, x.settings.Language = true, "de"
 	x.list()
 	lines := index(t, x.settings.SaveTo, ';')
-	if len(lines) != 3 || lines[0][0] != "Gespeichert" || lines[2][6] != gone.Target || lines[2][7] != "" || lines[1][6] != a.Target {
+	if len(lines) != 3 || lines[0][0] != "Gespeichert" || lines[2][10] != gone.Target || lines[2][11] != "" || lines[1][10] != a.Target {
 		t.Errorf("it is %q", lines)
 	}
 	x.list()
 	x.settings.Language = "en" // the index keeps the language that it was begun in
 	b := x.saved("b", "second")
 	x.list()
-	if after := index(t, x.settings.SaveTo, ';'); len(after) != 4 || after[3][6] != b.Target {
+	if after := index(t, x.settings.SaveTo, ';'); len(after) != 4 || after[3][10] != b.Target {
 		t.Errorf("it is %q", after)
 	}
 }
@@ -206,7 +206,7 @@ func TestEachFolderHasItsOwnIndex(t *testing.T) {
 	x.savedAs(c, "third")
 	x.list()
 	lines := index(t, x.settings.SaveTo, ',')
-	if last := lines[len(lines)-1]; last[6] != filepath.Join(elsewhere, c.Target) {
+	if last := lines[len(lines)-1]; last[10] != filepath.Join(elsewhere, c.Target) {
 		t.Errorf("it is %q", lines)
 	}
 	if files, _ := os.ReadDir(elsewhere); len(files) != 1 {
@@ -326,21 +326,21 @@ func TestNoNameBecomesAFormula(t *testing.T) {
 
 func TestATimeByWhichSomethingHadHappenedIsNoTimeAtWhichItDid(t *testing.T) {
 	at := time.Date(2026, 11, 23, 20, 9, 0, 0, time.Local)
-	p := office.Package{ID: "p", Name: "Lease", Created: at.Add(-time.Hour), Executed: office.When{Time: at, By: true},
+	p := office.Package{ID: "p", Name: "Lease", Reference: "2026-118", Due: at, Recipients: []office.Recipient{{FirstName: "Zoë"}}, Created: at.Add(-time.Hour), Executed: office.When{Time: at, By: true},
 		Signers: []office.Signer{{ID: "j", FirstName: "Jan"}, {ID: "a", FirstName: "Ana"}}, History: []office.HistoryEntry{
 			{Time: office.When{Time: at, By: true}, What: office.EntrySigned, Who: "j", Ref: "d"},
 			{Time: office.When{Time: at.Add(-time.Minute)}, What: office.EntrySigned, Who: "a", Ref: "d"}}}
-	for language, want := range map[string][3]string{
-		"en": {"Jan (by 2026-11-23 20:09) / Ana (2026-11-23 20:08)", "2026-11-23 19:09", "by 2026-11-23 20:09"},
-		"de": {"Jan (bis 2026-11-23 20:09) / Ana (2026-11-23 20:08)", "2026-11-23 19:09", "bis 2026-11-23 20:09"},
+	for language, want := range map[string][8]string{
+		"en": {"2026-118", "Jan (by 2026-11-23 20:09) / Ana (2026-11-23 20:08)", "Zoë", "2026-11-23 19:09", "2026-11-23 20:09", "by 2026-11-23 20:09", "p", "certificate"},
+		"de": {"2026-118", "Jan (bis 2026-11-23 20:09) / Ana (2026-11-23 20:08)", "Zoë", "2026-11-23 19:09", "2026-11-23 20:09", "bis 2026-11-23 20:09", "p", "Zertifikat"},
 	} {
 		x := newService(t)
 		x.settings.Language = language
-		line := x.indexWords(x.settings).line(p, office.Job{PackageID: "p", Done: at, Found: true}, "Lease.pdf", "")
+		line := x.indexWords(x.settings).line(p, office.Job{PackageID: "p", Kind: office.FileCertificate, Done: at, Found: true}, "Lease.pdf", "")
 		if !strings.HasSuffix(line[0], " 2026-11-23 20:09") {
 			t.Errorf("%s: a file that was there before was saved %q", language, line[0])
 		}
-		if got := [3]string(line[2:5]); got != want {
+		if got := [8]string(line[2:10]); got != want {
 			t.Errorf("%s: %q, want %q", language, got, want)
 		}
 	}
