@@ -103,10 +103,10 @@ func (p Package) FileFields(d Document, kind FileKind, word string) filename.Fie
 // HasExternalData reports whether the service or a person gave any: null is none.
 func HasExternalData(data json.RawMessage) bool { return len(data) > 0 && string(data) != "null" }
 
-// reference is the caller's own word for p, from its external data.
-func (p Package) reference() string {
+// ReferenceIn is the caller's own word for p, from its external data.
+func ReferenceIn(external json.RawMessage) string {
 	var members map[string]json.RawMessage
-	if json.Unmarshal(p.ExternalData, &members) != nil {
+	if json.Unmarshal(external, &members) != nil {
 		return ""
 	}
 	for _, name := range []string{"reference", "value"} {

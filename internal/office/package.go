@@ -135,7 +135,7 @@ func (p Package) Final() bool {
 // Derived is p as it is to be stored: with the fields that follow from others, and with texts that can be shown anywhere.
 func (p Package) Derived() Package {
 	p.SignersDone, p.SignersTotal = p.Progress()
-	p.Reference = p.reference()
+	p.Reference = ReferenceIn(p.ExternalData)
 	p.Archived = p.stillArchived()
 	p.cleanNames()
 	p.History = p.narrowed()

@@ -27,24 +27,28 @@ const (
 
 // Query says which packages a person wants to see. The zero Query is all that are in the list, newest first.
 type Query struct {
-	States   []Status  `json:"states,omitempty"` // none for all
-	Person   string    `json:"person,omitempty"` // words in the name or address of somebody who signs
-	Search   string    `json:"search,omitempty"` // words, as in the window's search
-	Since    time.Time `json:"since,omitzero"`   // known here from then on
-	Until    time.Time `json:"until,omitzero"`   // and up to then
-	Origin   Origin    `json:"origin,omitempty"` // "" for wherever it was made
-	Archived bool      `json:"archived,omitempty"`
-	Sort     Order     `json:"sort,omitempty"` // "" is ByCreated
-	Reverse  bool      `json:"reverse,omitempty"`
-	Limit    int       `json:"limit,omitempty"` // 0 for none
+	States    []Status  `json:"states,omitempty"`    // none for all
+	Person    string    `json:"person,omitempty"`    // words in the name or address of somebody who signs
+	Reference string    `json:"reference,omitempty"` // words in the sender's own word for it
+	Search    string    `json:"search,omitempty"`    // words, as in the window's search
+	Since     time.Time `json:"since,omitzero"`      // known here from then on
+	Until     time.Time `json:"until,omitzero"`      // and up to then
+	Origin    Origin    `json:"origin,omitempty"`    // "" for wherever it was made
+	Archived  bool      `json:"archived,omitempty"`
+	Sort      Order     `json:"sort,omitempty"` // "" is ByCreated
+	Reverse   bool      `json:"reverse,omitempty"`
+	Limit     int       `json:"limit,omitempty"` // 0 for none
 }
 
 // SearchText is what a search for words looks at, before Fold.
 func (l PackageLine) SearchText() string { return l.Name + "\n" + l.People + "\n" + l.Words }
 
+// Reference is the sender's own word for it, which Words end with.
+func (l PackageLine) Reference() string { return l.Words[strings.LastIndexByte(l.Words, '\n')+1:] }
+
 // Fits returns whether q asks for a line, apart from how many.
 func (q Query) Fits() func(PackageLine) bool {
-	person, words := strings.Fields(Fold(q.Person)), strings.Fields(Fold(q.Search))
+	person, words, reference := strings.Fields(Fold(q.Person)), strings.Fields(Fold(q.Search)), strings.Fields(Fold(q.Reference))
 	return func(l PackageLine) bool {
 		switch {
 		case l.Archived && !q.Archived,
@@ -53,6 +57,7 @@ func (q Query) Fits() func(PackageLine) bool {
 			q.Origin != "" && l.Origin != q.Origin,
 			len(q.States) > 0 && !slices.Contains(q.States, l.Status()),
 			len(person) > 0 && !HasWords(Fold(l.People), person),
+			len(reference) > 0 && !HasWords(Fold(l.Reference()), reference),
 			len(words) > 0 && !HasWords(Fold(l.SearchText()), words):
 			return false
 		}

@@ -255,8 +255,8 @@ const (
 
 func draftRow(d office.Draft) listed {
 	people, files := namesOf(d)
-	r := listed{line: office.PackageLine{ID: draftID + d.ID, Name: d.Name, Created: d.Created}, sorted: sorted{standing: i18n.Open},
-		text: office.Fold(d.Name + "\n" + people + "\n" + files), draft: &d}
+	r := listed{line: office.PackageLine{ID: draftID + d.ID, Name: d.Name, Words: office.ReferenceIn(d.ExternalData), Created: d.Created}, sorted: sorted{standing: i18n.Open},
+		text: office.Fold(d.Name + "\n" + people + "\n" + files + "\n" + office.ReferenceIn(d.ExternalData)), draft: &d}
 	if !outbox.Waits(d) {
 		r.standing = i18n.Wrong
 	}

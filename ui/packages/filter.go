@@ -293,6 +293,7 @@ func (p period) name() string {
 // narrowing is what the list is narrowed to, beside tab and search. The zero value leaves all.
 type narrowing struct {
 	person      string
+	reference   string
 	period      period
 	from, until string // for fromUntil, as typed
 	origin      office.Origin
@@ -300,7 +301,7 @@ type narrowing struct {
 
 // query is what n asks for at now. Days that cannot be read leave all.
 func (n narrowing) query(now time.Time, days day.Style) office.Query {
-	q := office.Query{Archived: true, Person: n.person, Origin: n.origin}
+	q := office.Query{Archived: true, Person: n.person, Reference: n.reference, Origin: n.origin}
 	year, month, date := now.Date()
 	begin := func(month time.Month, date int) time.Time {
 		return time.Date(year, month, date, 0, 0, 0, 0, now.Location())
@@ -326,7 +327,7 @@ func (n narrowing) query(now time.Time, days day.Style) office.Query {
 }
 
 func narrows(q office.Query) bool {
-	return strings.TrimSpace(q.Person) != "" || q.Origin != "" || !q.Since.IsZero() || !q.Until.IsZero()
+	return strings.TrimSpace(q.Person+q.Reference) != "" || q.Origin != "" || !q.Since.IsZero() || !q.Until.IsZero()
 }
 
 func (s *Screen) days() day.Style { return day.Of(s.env.Country) }
@@ -358,7 +359,7 @@ func (s *Screen) headWish() func(listed) bool {
 			return false
 		}
 		people, _ := namesOf(*r.draft)
-		return fits(office.PackageLine{People: people, Created: r.draft.Created, Origin: office.MadeHere})
+		return fits(office.PackageLine{People: people, Words: r.line.Words, Created: r.draft.Created, Origin: office.MadeHere})
 	}
 }
 
@@ -390,6 +391,11 @@ func (s *Screen) showNarrowing() {
 		without := n
 		without.person = ""
 		chip(person, without)
+	}
+	if reference := strings.TrimSpace(n.reference); reference != "" {
+		without := n
+		without.reference = ""
+		chip(reference, without)
 	}
 	if text := s.periodText(q); text != "" {
 		without := n
@@ -439,13 +445,19 @@ func (s *Screen) askFilter() {
 	p := &filterPanel{screen: s, now: s.narrowed}
 	var pop *widgets.PopUp
 	leave := func() { pop.Close() }
-	person := widgets.NewEntry(lang.L("Name or e-mail address"))
-	person.SetText(p.now.person)
-	person.OnChanged = func(text string) { p.now.person = text; p.apply() }
-	person.OnSubmitted = func(string) { leave() }
+	words := func(text *string, hint string) *widgets.Entry {
+		e := widgets.NewEntry(hint)
+		e.SetText(*text)
+		e.OnChanged = func(typed string) { *text = typed; p.apply() }
+		e.OnSubmitted = func(string) { leave() }
+		return e
+	}
+	person, reference := words(&p.now.person, lang.L("Name or e-mail address")), words(&p.now.reference, "")
 	periods := []period{anyTime, today, thisWeek, thisMonth, thisYear, fromUntil}
 	when := choose(periods, period.name, p.now.period, func(chosen period) { p.now.period = chosen; p.apply() })
-	p.from, p.until = p.entry(&p.now.from, leave), p.entry(&p.now.until, leave)
+	example := p.screen.days().Write(s.env.Now())
+	p.from, p.until = words(&p.now.from, example), words(&p.now.until, example)
+	p.from.OnFocusLost, p.until.OnFocusLost = p.show, p.show
 	p.days = [...]*widgets.Field{widgets.NewField(lang.L("From"), p.from, ""), widgets.NewField(lang.L("Until"), p.until, "")}
 	p.between = widgets.Halves(p.days[0], p.days[1])
 	where := choose([]office.Origin{"", office.MadeHere, office.MadeElsewhere}, originName, p.now.origin, func(chosen office.Origin) { p.now.origin = chosen; p.apply() })
@@ -453,6 +465,7 @@ func (s *Screen) askFilter() {
 	done := widgets.NewButton(lang.L("Close"), leave)
 	content := widgets.Pad(16, widgets.Wide(300, widgets.Stack(12,
 		widgets.NewField(lang.L("Person"), person, ""),
+		widgets.NewField(lang.L("Reference"), reference, ""),
 		widgets.NewField(lang.L("Sent on"), when, ""), p.between,
 		widgets.NewField(lang.L("Created"), where, ""),
 		widgets.Row(8, layout.NewSpacer(), reset, done))))
@@ -470,16 +483,6 @@ func choose[T comparable](things []T, name func(T) string, now T, chosen func(T)
 	pick.SetSelectedIndex(slices.Index(things, now))
 	pick.OnChanged = func(string) { chosen(things[pick.SelectedIndex()]) }
 	return pick
-}
-
-func (p *filterPanel) entry(text *string, leave func()) *widgets.Entry {
-	days := p.screen.days()
-	e := widgets.NewEntry(days.Write(p.screen.env.Now()))
-	e.SetText(*text)
-	e.OnChanged = func(typed string) { *text = typed; p.apply() }
-	e.OnSubmitted = func(string) { leave() }
-	e.OnFocusLost = p.show
-	return e
 }
 
 func (p *filterPanel) apply() {
@@ -523,21 +526,22 @@ const (
 	oldestFirst order = "oldest"
 	byName      order = "name"
 	byDue       order = "due"
+	byReference order = "reference"
 )
 
-var orders = []order{newestFirst, oldestFirst, byName, byDue}
+var orders = []order{newestFirst, oldestFirst, byName, byDue, byReference}
 
 func (o order) name() string {
-	return map[order]string{newestFirst: lang.L("Newest first"), oldestFirst: lang.L("Oldest first"), byName: lang.L("By name"), byDue: lang.L("By due date")}[o]
+	return map[order]string{newestFirst: lang.L("Newest first"), oldestFirst: lang.L("Oldest first"), byName: lang.L("By name"), byDue: lang.L("By due date"), byReference: lang.L("By reference")}[o]
 }
 
 // sorts says whether it is another order than that in which packages came, or its reverse.
-func (o order) sorts() bool { return o == byName || o == byDue }
+func (o order) sorts() bool { return o != newestFirst && o != oldestFirst }
 
 // arrange puts all places in order. It costs what sorting costs, and is done beside the window's goroutine.
 func (x *index) arrange() {
 	switch x.order {
-	case byName:
+	case byName, byReference:
 		x.texts.prepare(x)
 	case byDue:
 		x.dues = make([]office.DueKey, len(x.rows))
@@ -561,6 +565,8 @@ func (x *index) compare(a, b int32) int {
 		return cmp.Compare(b, a)
 	case byName:
 		return cmp.Or(office.CompareNames(x.foldedName(b), x.foldedName(a)), cmp.Compare(a, b))
+	case byReference:
+		return cmp.Or(office.CompareNames(x.foldedReference(b), x.foldedReference(a)), cmp.Compare(a, b))
 	case byDue:
 		return cmp.Or(x.dues[b].Compare(x.dues[a]), cmp.Compare(a, b))
 	}
@@ -571,6 +577,12 @@ func (x *index) compare(a, b int32) int {
 func (x *index) foldedName(place int32) string {
 	name, _, _ := strings.Cut(x.text(place), "\n")
 	return name
+}
+
+// foldedReference is what that text ends with.
+func (x *index) foldedReference(place int32) string {
+	text := x.text(place)
+	return text[strings.LastIndexByte(text, '\n')+1:]
 }
 
 // inOrder sorts places, which ascend, without comparing what they hold.

@@ -120,7 +120,7 @@ func spread() *officetest.Office {
 	o := officetest.Busy()
 	o.Rows = nil
 	row := func(id, name, who string, origin office.Origin, created time.Time, due int) {
-		p := office.Package{ID: id, Name: name, State: office.PackageOpen, Origin: origin, Created: created, SignersTotal: 1,
+		p := office.Package{ID: id, Name: name, Reference: map[string]string{"a": "2026-10", "d": "2026-9"}[id], State: office.PackageOpen, Origin: origin, Created: created, SignersTotal: 1,
 			Signers: []office.Signer{{ID: "s", FirstName: who, Email: who + "@example.com"}}}
 		if due > 0 {
 			p.Due = officetest.Now.AddDate(0, 0, due)
@@ -138,7 +138,7 @@ func spread() *officetest.Office {
 func TestTheListIsSortedAsThePersonWantsAndStaysSo(t *testing.T) {
 	b := newBench(t, spread())
 	for o, want := range map[order][]string{newestFirst: {"a", "b", "c", "d", "e"}, oldestFirst: {"e", "d", "c", "b", "a"},
-		byName: {"d", "b", "a", "c", "e"}, byDue: {"c", "e", "a", "b", "d"}} {
+		byName: {"d", "b", "a", "c", "e"}, byDue: {"c", "e", "a", "b", "d"}, byReference: {"d", "a", "b", "c", "e"}} {
 		b.screen.sortBy(o)
 		b.Settle()
 		if got := b.screen.Listed(); !slices.Equal(got, want) || widgets.Words(b.screen.sorting.Content) != o.name() {
@@ -190,6 +190,7 @@ func TestAFilterLeavesWhatItSays(t *testing.T) {
 		{"up to a day", narrowing{period: fromUntil, until: "12/31/2025"}, []string{"e"}},
 		{"no day", narrowing{period: fromUntil, from: "some day"}, []string{"a", "b", "c", "d", "e"}},
 		{"here", narrowing{origin: office.MadeHere}, []string{"a", "d", "e"}},
+		{"a reference", narrowing{reference: "2026-9"}, []string{"d"}},
 		{"all at once", narrowing{origin: office.MadeElsewhere, person: "ana", period: thisYear}, []string{"b"}},
 	} {
 		b.screen.narrow(c.n)

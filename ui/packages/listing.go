@@ -345,6 +345,9 @@ func (s *Screen) choose(id string) {
 	}
 }
 
+// mostReference is how many letters of a reference a row shows: who is next matters more.
+const mostReference = 16
+
 // maxMarks is how many signers a row shows as shapes; more are said in words.
 const maxMarks = 5
 
@@ -353,6 +356,7 @@ const maxMarks = 5
 type item struct {
 	widgets.ListRow
 	name, age, line, due *widgets.Line
+	reference            *widgets.Line
 	calendar             *widget.Icon    // says that due is a due date, or that it has passed
 	dueBox               *fyne.Container // both
 	marks                [maxMarks]*widget.Icon
@@ -360,7 +364,7 @@ type item struct {
 }
 
 func newItem() *item {
-	i := &item{name: widgets.NewTitle(""), age: widgets.NewCaption(""), line: widgets.NewCaption(""), due: widgets.NewCaption(""), calendar: widget.NewIcon(nil)}
+	i := &item{name: widgets.NewTitle(""), age: widgets.NewCaption(""), line: widgets.NewCaption(""), due: widgets.NewCaption(""), reference: widgets.NewCaption("").Whole(), calendar: widget.NewIcon(nil)}
 	i.age.Shorten, i.due.Shorten = false, false
 	i.line.Begins = true // who is next stands there
 	i.Lines = []*widgets.Line{i.name, i.line}
@@ -373,7 +377,7 @@ func newItem() *item {
 	i.dueBox = widgets.Row(4, widgets.Mark(14, i.calendar), i.due)
 	i.Content = widgets.PadHV(12, 7, widgets.Stack(4,
 		widgets.Across(nil, i.name, container.NewStack(i.age, i.dueBox)),
-		widgets.Across(row, i.line, nil)))
+		widgets.Across(row, i.line, i.reference)))
 	i.ExtendBaseWidget(i)
 	return i
 }
@@ -397,6 +401,10 @@ func (i *item) show(now time.Time, days int, r listed, o order) {
 	}
 	if r.issue != nil && r.issue.Severity != agent.Problem {
 		i.line.Colour = theme.Secondary
+	}
+	i.reference.Text = r.line.Reference()
+	if short := []rune(i.reference.Text); len(short) > mostReference {
+		i.reference.Text = string(short[:mostReference-1]) + "…"
 	}
 	i.showDue(now, days, r, o)
 	i.Shown()
