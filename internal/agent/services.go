@@ -150,6 +150,15 @@ func (a *Agent) Preview(ctx context.Context, path string, width int) (image.Imag
 	return a.documents.FirstPage(ctx, path, width)
 }
 
+// DraftPage draws page 1 of the copy of a draft's file, which is what is sent.
+func (a *Agent) DraftPage(ctx context.Context, d office.Draft, file, width int) (image.Image, error) {
+	path, err := a.outbox.CopyPath(d.Files[file])
+	if err != nil {
+		return nil, err
+	}
+	return a.documents.FirstPage(ctx, path, width)
+}
+
 // Packages that are to be withdrawn; see package withdraw.
 func (a *Agent) Withdraw(ctx context.Context, n office.NewWithdrawal) ([]office.Withdrawn, error) {
 	return a.withdrawals.Withdraw(ctx, n)

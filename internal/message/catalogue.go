@@ -386,6 +386,9 @@ func LetterAsks(called string) Message    { return of("letter.letter-asks", Pack
 func LetterGreeting(who string) Message   { return of("letter.letter-greeting", Text("Who", who)) }
 func LetterLater(called string) Message   { return of("letter.letter-later", Package("Package", called)) }
 func LetterPersonal() Message             { return of("letter.letter-personal") }
+func LetterReminds(called string) Message {
+	return of("letter.letter-reminds", Package("Package", called))
+}
 func LetterSubject(called string) Message {
 	return of("letter.letter-subject", Package("Package", called))
 }

@@ -689,7 +689,7 @@ func (s *Screen) draftRow(d office.Draft) fyne.CanvasObject {
 		note.SetText(lang.L("You are changing it in this form."))
 		return row
 	}
-	if deeds := outbox.Deeds(s.env, s.office, d, func() { s.Edit(d) }, s.Reload); len(deeds) > 0 {
+	if deeds := outbox.Buttons(outbox.Deeds(s.env, s.office, []office.Draft{d}, s.Edit, s.Reload)); len(deeds) > 0 {
 		s.draftDeeds[d.ID] = deeds
 		row.Add(widgets.Flow(4, deeds...))
 	}

@@ -31,7 +31,7 @@ type System interface {
 	Choose(ctx context.Context, d system.FileDialog) (paths []string, err error)
 
 	CopyFiles(ctx context.Context, paths []string) error // to the clipboard, as files; these three may take seconds
-	MailFiles(ctx context.Context, paths []string) error // attached to a new mail
+	MailFiles(ctx context.Context, m system.Mail) error  // attached to a new mail
 	PrintFiles(ctx context.Context, paths []string) error
 }
 

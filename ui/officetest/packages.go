@@ -174,6 +174,10 @@ func (o *Office) SignerPage(_ context.Context, _, signerID string) (string, erro
 	return "", message.Error(message.NoLinks(), agent.ErrNoLinks)
 }
 
+func (o *Office) DraftPage(ctx context.Context, d office.Draft, file, width int) (image.Image, error) {
+	return o.Preview(ctx, d.Files[file].Name, width)
+}
+
 func (o *Office) Preview(_ context.Context, path string, _ int) (image.Image, error) {
 	if picture := read(o, func() image.Image { return o.Pictures[filepath.Base(path)] }); picture != nil {
 		return picture, nil

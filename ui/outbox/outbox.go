@@ -4,10 +4,13 @@ package outbox
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"time"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/lang"
+	fynetheme "fyne.io/fyne/v2/theme"
 
 	"countersign/internal/message"
 	"countersign/internal/office"
@@ -75,11 +78,31 @@ func Waits(d office.Draft) bool {
 	return d.State != office.DraftUnknown && d.State != office.DraftFailed
 }
 
-// Deeds are the buttons for what can be done with a draft. edit shows it where it can be changed; changed is called when the
-// office has done its part.
-func Deeds(at *env.Env, o Office, d office.Draft, edit, changed func()) (buttons []fyne.CanvasObject) {
-	decide := func(send bool, undo time.Duration, then func()) {
-		async.Try(at.Work, func(context.Context) error { return o.Decide(d.ID, send, undo) }, func(err error) {
+// Deed is something that a person can do with what a screen shows.
+type Deed struct {
+	Name string
+	Icon fyne.Resource
+	Do   func()
+}
+
+// Buttons are those of deeds, what is wanted most at the end.
+func Buttons(deeds []Deed) (buttons []fyne.CanvasObject) {
+	for _, d := range slices.Backward(deeds) {
+		buttons = append(buttons, widgets.NewButton(d.Name, d.Do))
+	}
+	return buttons
+}
+
+// Deeds are what can be done with a draft, or with several together, what is wanted most first. edit shows one where it can be
+// changed; changed is called when the office has done its part.
+func Deeds(at *env.Env, o Office, drafts []office.Draft, edit func(office.Draft), changed func()) (deeds []Deed) {
+	decide := func(ids []string, send bool, undo time.Duration, then func()) {
+		async.Try(at.Work, func(context.Context) (err error) {
+			for _, id := range ids {
+				err = errors.Join(err, o.Decide(id, send, undo))
+			}
+			return err
+		}, func(err error) {
 			if err != nil {
 				at.Notice(i18n.Error(err))
 			} else {
@@ -88,38 +111,52 @@ func Deeds(at *env.Env, o Office, d office.Draft, edit, changed func()) (buttons
 			changed()
 		})
 	}
-	undo := func(send bool) func() { return func() { undoDecision(at, o, d.ID, send, changed) } }
-	soon := func(send bool, says func(int) string) func() {
-		return func() {
-			decide(send, widgets.UndoTime, func() { at.Soon(env.Undoable{Says: says, Undone: undo(send)}) })
+	undo := func(ids []string, send bool) {
+		for _, id := range ids {
+			undoDecision(at, o, id, send, changed)
 		}
 	}
-	discard := soon(false, func(n int) string { return lang.N("Discarding it in {{.PluralCount}} seconds", n) })
-	resend := soon(true, func(n int) string { return lang.N("Sending in {{.PluralCount}} seconds", n) })
-	add := func(text string, do func()) { buttons = append(buttons, widgets.NewButton(text, do)) }
-	if d.Decision.Pending() {
-		add(lang.L("Undo"), undo(d.Decision.Send))
-		return buttons
+	var open []string // what waits for a person
+	again := false
+	for _, d := range drafts {
+		if !d.Decision.Pending() && (d.State == office.DraftHeld || d.State == office.DraftFailed) {
+			open, again = append(open, d.ID), again || d.State == office.DraftFailed
+		}
 	}
-	switch d.State {
-	case office.DraftHeld:
-		add(lang.L("Discard"), discard)
-		add(lang.L("Edit"), edit)
-		add(lang.L("Send"), resend)
-	case office.DraftUnknown:
-		add(lang.L("Mark as sent"), discard)
-		add(lang.L("Send again"), func() {
+	soon := func(send bool, says func(int) string) func() {
+		return func() {
+			decide(open, send, widgets.UndoTime, func() { at.Soon(env.Undoable{Says: says, Undone: func() { undo(open, send) }}) })
+		}
+	}
+	add := func(name string, icon fyne.Resource, do func()) { deeds = append(deeds, Deed{name, icon, do}) }
+	if len(open) > 0 {
+		name := lang.L("Send")
+		if again {
+			name = lang.L("Send again")
+		}
+		add(name, fynetheme.MailSendIcon(), soon(true, func(n int) string { return lang.N("Sending in {{.PluralCount}} seconds", n) }))
+		if len(drafts) == 1 {
+			add(lang.L("Edit"), fynetheme.DocumentCreateIcon(), func() { edit(drafts[0]) })
+		}
+		add(lang.L("Discard"), fynetheme.DeleteIcon(), soon(false, func(n int) string { return lang.N("Discarding in {{.PluralCount}} seconds", n) }))
+	}
+	if len(drafts) > 1 {
+		return deeds
+	}
+	switch d := drafts[0]; {
+	case d.Decision.Pending():
+		add(lang.L("Undo"), fynetheme.ContentUndoIcon(), func() { undo([]string{d.ID}, d.Decision.Send) })
+	case d.State == office.DraftUnknown:
+		add(lang.L("Send again"), fynetheme.MailSendIcon(), func() {
 			widgets.Ask(at.Window.Canvas(), widgets.Question{Title: lang.L("Send it again?"), Text: lang.L("If the first attempt got through, the signers will receive the package twice."),
-				Safe: lang.L("Wait"), Do: lang.L("Send again"), OnDo: func() { decide(true, 0, func() {}) }})
+				Safe: lang.L("Wait"), Do: lang.L("Send again"), OnDo: func() { decide([]string{d.ID}, true, 0, func() {}) }})
 		})
-	case office.DraftFailed:
-		add(lang.L("Discard"), discard)
-		add(lang.L("Edit"), edit)
-		add(lang.L("Send again"), resend)
-	case office.DraftQueued:
-		add(lang.L("Cancel sending"), func() { stop(at, o, d.ID, changed) })
+		open = []string{d.ID}
+		add(lang.L("Mark as sent"), fynetheme.ConfirmIcon(), soon(false, func(n int) string { return lang.N("Discarding in {{.PluralCount}} seconds", n) }))
+	case d.State == office.DraftQueued:
+		add(lang.L("Cancel sending"), fynetheme.CancelIcon(), func() { stop(at, o, d.ID, changed) })
 	}
-	return buttons
+	return deeds
 }
 
 func TooLate() string {

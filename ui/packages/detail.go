@@ -3,6 +3,7 @@ package packages
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"image"
 	"path/filepath"
 	"slices"
@@ -46,7 +47,7 @@ func (s *Screen) show(p record) {
 	s.record = p
 	s.draw(fresh)
 	if p.known {
-		s.fetch(p)
+		s.fetch(s.picturesOf(p))
 	}
 }
 
@@ -65,7 +66,7 @@ func (s *Screen) draw(fresh bool) {
 		if r.issue != nil {
 			s.place(s.issuePage(*r.issue), fresh)
 		} else {
-			s.place(s.draftPage(*r.draft), fresh)
+			s.place(s.draftPage(r), fresh)
 		}
 		return
 	}
@@ -160,7 +161,12 @@ func (s *Screen) headOf(p record) fyne.CanvasObject {
 		line.Colour = colour
 		head.Add(line)
 	}
-	head.Add(widgets.PadHV(0, 4, widgets.Flow(4, s.actionsOf(p)...)))
+	deeds, first := s.deedsOfPackage(p)
+	shown := 2
+	if first {
+		shown++
+	}
+	head.Add(widgets.PadHV(0, 4, widgets.Flow(4, s.actions(deeds, first, shown)...)))
 	return head
 }
 
@@ -367,31 +373,41 @@ func (s *Screen) issuePage(i agent.Issue) fyne.CanvasObject {
 	if !i.Since.IsZero() {
 		page.Add(widgets.NewProse(i18n.Since(s.env.Now(), i.Since)))
 	}
-	buttons := []fyne.CanvasObject{}
-	if word := i18n.Action(i.Action); word != "" {
-		do := widgets.NewButton(word, nil).Primary()
+	deeds := s.deedsOfIssue(i)
+	buttons := s.actions(deeds, true, len(deeds))
+	if i18n.Action(i.Action) != "" {
+		do := buttons[0].(*widgets.Button)
 		do.OnTapped = func() { do.Disable(); s.env.Go.Act(i, do.Enable) }
-		buttons = append(buttons, do)
-	}
-	if i.Action == agent.ActChooseFolder && s.folder != "" {
-		buttons = append(buttons, widgets.NewButtonWithIcon(lang.L("Open folder"), fynetheme.FolderOpenIcon(), s.OpenFolder))
 	}
 	page.Add(widgets.Flow(8, buttons...))
 	return page
 }
 
-func (s *Screen) draftPage(d office.Draft) fyne.CanvasObject {
+func (s *Screen) deedsOfIssue(i agent.Issue) (deeds []outbox.Deed) {
+	if word := i18n.Action(i.Action); word != "" {
+		deeds = append(deeds, outbox.Deed{Name: word, Do: func() { s.env.Go.Act(i, nil) }})
+	}
+	if i.Action == agent.ActChooseFolder && s.folder != "" {
+		deeds = append(deeds, outbox.Deed{Name: lang.L("Open folder"), Icon: fynetheme.FolderOpenIcon(), Do: s.OpenFolder})
+	}
+	return deeds
+}
+
+func (s *Screen) draftPage(r listed) fyne.CanvasObject {
+	d := *r.draft
+	s.fetchDraft(d, maxPictures)
 	mark, text := outbox.State(d)
 	state := widgets.NewParagraph(text)
 	state.Colour = mark.Colour()
 	head := widgets.Stack(6, widgets.NewFullHeading(i18n.Title(d.Name)),
 		widgets.Across(widget.NewIcon(mark.Resource()), state, nil))
-	if !d.Created.IsZero() {
-		head.Add(widgets.NewProse(lang.L("in the outbox") + " · " + i18n.Since(s.env.Now(), d.Created)))
+	facts := []string{lang.L("in the outbox") + " · " + i18n.Since(s.env.Now(), d.Created)}
+	if d.Folder != "" && s.folders[d.Folder] != "" {
+		facts = append(facts, lang.L("from the folder “{{.Folder}}”", i18n.V{"Folder": s.folders[d.Folder]}))
 	}
-	deeds := outbox.Deeds(s.env, s.office, d, func() { s.env.Go.EditDraft(d) }, s.Reload)
-	if len(deeds) > 0 {
-		head.Add(widgets.PadHV(0, 4, widgets.Flow(8, deeds...)))
+	head.Add(widgets.NewProse(strings.Join(facts, " · ")))
+	if deeds, first := s.deedsOf([]listed{r}); len(deeds) > 0 {
+		head.Add(widgets.PadHV(0, 4, widgets.Flow(8, s.actions(deeds, first && outbox.Waits(d), len(deeds))...)))
 	}
 	people := widgets.Stack(12)
 	for _, signer := range d.Signers {
@@ -401,8 +417,8 @@ func (s *Screen) draftPage(d office.Draft) fyne.CanvasObject {
 	for _, own := range ownDocuments(d) {
 		files.Add(s.fileLine(fileLine{name: own.DisplayName(), note: lang.L("from the template"), mark: theme.MarkLater}, false))
 	}
-	for _, f := range d.Files {
-		files.Add(s.fileLine(fileLine{name: f.Name, note: lang.L("not sent yet"), mark: theme.MarkLater, path: f.Path}, false))
+	for i, f := range d.Files {
+		files.Add(s.fileLine(fileLine{name: f.Name, note: lang.L("not sent yet"), mark: theme.MarkLater, path: f.Path, picture: pictureOf(d, i)}, true))
 	}
 	page := widgets.Stack(24, head)
 	if len(d.Signers) > 0 {
@@ -415,6 +431,26 @@ func (s *Screen) draftPage(d office.Draft) fyne.CanvasObject {
 		page.Add(widgets.Part(lang.L("Documents"), 0, files))
 	}
 	return page
+}
+
+// draftLine is what one has to know of a draft among several before one says yes: its first page, from where it is, and who signs.
+func (s *Screen) draftLine(r listed) fyne.CanvasObject {
+	d := *r.draft
+	s.fetchDraft(d, 1)
+	text := widgets.Stack(2, widgets.NewFullName(i18n.Title(d.Name)))
+	if folder := s.folders[d.Folder]; folder != "" {
+		text.Add(widgets.NewProse(lang.L("from the folder “{{.Folder}}”", i18n.V{"Folder": folder})))
+	}
+	var names []string
+	for _, signer := range d.Signers {
+		names = append(names, i18n.Name(signer))
+	}
+	text.Add(widgets.NewProse(i18n.Names(names)))
+	l := fileLine{name: d.Name, picture: pictureOf(d, 0)}
+	if len(d.Files) > 0 {
+		l.path = d.Files[0].Path
+	}
+	return widgets.Across(s.page(l, true), text, nil)
 }
 
 // overview is what stands on the right while nothing is chosen: what is due soon, and what was saved last.
@@ -580,15 +616,24 @@ func (p record) signed() (path string) {
 	return ""
 }
 
-// pages are the files of which a picture of page 1 is worth showing.
-func (p record) pages() (paths []string) {
+// picture is a first page that is worth showing, by the key under which it is kept.
+type picture struct {
+	key  string
+	draw func(ctx context.Context) (image.Image, error)
+}
+
+// pictures are those of the files of a package.
+func (s *Screen) picturesOf(p record) (pages []picture) {
 	for _, l := range p.files() {
 		if strings.EqualFold(filepath.Ext(l.path), ".pdf") {
-			paths = append(paths, l.path)
+			pages = append(pages, picture{l.path, func(ctx context.Context) (image.Image, error) { return s.office.Preview(ctx, l.path, pictureWidth) }})
 		}
 	}
-	return paths[:min(len(paths), maxPictures)]
+	return pages[:min(len(pages), maxPictures)]
 }
+
+// pictureOf is the key of a file of a draft: what is shown of it is the copy that is sent.
+func pictureOf(d office.Draft, file int) string { return fmt.Sprintf("%s%s/%d", draftID, d.ID, file) }
 
 const (
 	maxPictures  = 12  // of one package
@@ -598,55 +643,59 @@ const (
 
 // fetch asks, once for each, for the pictures, which takes a moment. It stops when another package is chosen, and what had
 // not come by then is asked for again next time.
-func (s *Screen) fetch(p record) {
-	var paths []string
-	for _, path := range p.pages() {
-		if _, asked := s.pictures[path]; !asked {
-			paths = append(paths, path)
-		}
-	}
-	if len(paths) == 0 {
+func (s *Screen) fetch(pages []picture) {
+	pages = slices.DeleteFunc(pages, func(p picture) bool { _, asked := s.pictures[p.key]; return asked })
+	if len(pages) == 0 {
 		return
 	}
 	if len(s.pictures) > keepPictures {
 		clear(s.pictures)
 	}
-	for _, path := range paths {
-		s.pictures[path] = nil // asked
+	for _, p := range pages {
+		s.pictures[p.key] = nil // asked
 	}
+	id := s.chosen
 	type pictures map[string]image.Image
 	s.leave = append(s.leave, async.Then(s.env.Work, func(ctx context.Context) (pictures, error) {
 		found := pictures{}
-		for _, path := range paths {
-			picture, err := s.office.Preview(ctx, path, pictureWidth)
+		for _, p := range pages {
+			picture, err := p.draw(ctx)
 			if ctx.Err() != nil {
 				return found, nil
 			}
 			if err != nil {
 				picture = nil // no picture: the name says enough
 			}
-			found[path] = picture
+			found[p.key] = picture
 		}
 		return found, nil
 	}, func(found pictures, _ error) {
 		fresh := false
-		for _, path := range paths {
-			picture, tried := found[path]
+		for _, p := range pages {
+			picture, tried := found[p.key]
 			if !tried {
-				delete(s.pictures, path)
+				delete(s.pictures, p.key)
 				continue
 			}
-			s.pictures[path] = picture
+			s.pictures[p.key] = picture
 			fresh = fresh || picture != nil
 		}
 		if fresh {
-			s.redraw(p.row.ID)
+			s.redraw(id)
 		}
 	}))
 }
 
+func (s *Screen) fetchDraft(d office.Draft, most int) {
+	var pages []picture
+	for i := range d.Files[:min(len(d.Files), most)] {
+		pages = append(pages, picture{pictureOf(d, i), func(ctx context.Context) (image.Image, error) { return s.office.DraftPage(ctx, d, i, pictureWidth) }})
+	}
+	s.fetch(pages)
+}
+
 func (s *Screen) redraw(id string) {
-	if s.chosen == id && s.record.row.ID == id {
+	if s.chosen == id {
 		s.draw(false)
 	}
 }
@@ -659,7 +708,7 @@ var pageSize = fyne.NewSize(84, 119)
 func (s *Screen) page(l fileLine, pictured bool) fyne.CanvasObject {
 	icon := widget.NewIcon(fynetheme.NewColoredResource(fynetheme.DocumentIcon(), theme.Secondary))
 	page := fyne.CanvasObject(container.NewGridWrap(pageSize, container.NewStack(widgets.NewBack(theme.Line), widgets.Pad(1, widgets.On(theme.Surface, container.NewCenter(icon))))))
-	if picture := s.pictures[l.path]; pictured && picture != nil && !picture.Bounds().Empty() {
+	if picture := s.pictures[cmp.Or(l.picture, l.path)]; pictured && picture != nil && !picture.Bounds().Empty() {
 		page = widgets.Sheet(picture, pageSize, theme.Line)
 	}
 	if l.path == "" {
@@ -675,6 +724,7 @@ type fileLine struct {
 	name, note string
 	mark       theme.Mark
 	path       string // of what can be opened, empty when there is nothing on this computer
+	picture    string // the key of its picture, where that is not the path
 }
 
 // files are everything that belongs to a package: its files, the signed documents first, and the documents of which
@@ -758,7 +808,8 @@ func (s *Screen) fileLine(l fileLine, pictured bool) fyne.CanvasObject {
 	}
 	open := widgets.NewButton(lang.L("Open"), func() { s.env.OpenFile(l.path) })
 	open.Importance = widget.LowImportance
-	menu := func() *fyne.Menu { return s.menuOfFile(l.path) }
+	row := s.record.row // the path of a package's file is that of the one shown
+	menu := func() *fyne.Menu { return s.menuOfFile(row, l.path) }
 	buttons := widgets.Row(0, open, s.more(lang.L("More for {{.File}}", i18n.V{"File": l.name}), menu))
 	return s.newFileRow(widgets.Across(s.page(l, pictured), widgets.Aside(110, text, buttons), nil), menu)
 }

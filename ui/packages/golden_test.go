@@ -50,6 +50,7 @@ func TestTheScreenLooksAsItWasApproved(t *testing.T) {
 		{"empty-small-dark-de", officetest.Empty(), func(*bench) {}, little, "dark", 1, "de"},
 		{"overview", officetest.Busy(), func(b *bench) { b.screen.search.SetText("nothing is called like this"); b.Settle() }, large, "light", 1, "en"},
 		{"several", officetest.Busy(), several, large, "light", 1, "en"},
+		{"to-ok", scanned(), toOK, large, "light", 1, "en"},
 		{"narrowed-small-de", spread(), narrowed, little, "dark", 1, "de"},
 		{"long-small", officetest.World(), show("w1"), little, "light", 1, "en"},
 	} {
@@ -149,6 +150,13 @@ func several(b *bench) {
 	b.turn(tabAll)
 	b.press("p2", 0)
 	b.press("p1", shift)
+}
+
+// toOK has marked what waits for somebody to say yes.
+func toOK(b *bench) {
+	b.press(draftID+"Lease Sonnenweg 7", 0)
+	b.screen.markAll()
+	b.Settle()
 }
 
 // archived shows the archive, while everything is asked about.

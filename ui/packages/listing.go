@@ -52,6 +52,7 @@ type news struct {
 	version uint64
 	drafts  []listed
 	folder  string
+	folders map[string]string
 }
 
 func (s *Screen) read(context.Context) (news, error) {
@@ -63,14 +64,18 @@ func (s *Screen) read(context.Context) (news, error) {
 		version = 0
 	}
 	lines, err2 := s.office.LinesSince(version)
-	if err := cmp.Or(err1, err2); err != nil {
+	folders, err3 := s.office.HotFolders()
+	if err := cmp.Or(err1, err2, err3); err != nil {
 		return news{}, err
 	}
 	var drafts []listed
 	for _, d := range slices.Backward(waiting) {
 		drafts = append(drafts, draftRow(d))
 	}
-	n := news{version: lines.Version, drafts: drafts, folder: settings.SaveTo}
+	n := news{version: lines.Version, drafts: drafts, folder: settings.SaveTo, folders: map[string]string{}}
+	for _, f := range folders {
+		n.folders[f.ID] = filepath.Base(f.Path)
+	}
 	if lines.All {
 		n.all = newIndex(now, days, order, lines.Lines)
 	} else {
@@ -117,7 +122,7 @@ func (s *Screen) fill(n news, err error) {
 	if n.all != nil && n.all.order != s.all.order {
 		anchor, top, above = s.resorted(top)
 	}
-	s.drafts, s.folder, s.loaded = n.drafts, n.folder, true
+	s.drafts, s.folder, s.folders, s.loaded = n.drafts, n.folder, n.folders, true
 	if n.all != nil {
 		s.replace(n.all, n.version)
 	} else {

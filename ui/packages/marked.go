@@ -59,9 +59,9 @@ func (s *Screen) chose(row int) {
 	}
 }
 
-// mark marks a package, or takes the mark from it; issues and drafts cannot be marked.
+// mark marks a package, or takes the mark from it; issues cannot be marked.
 func (s *Screen) mark(id string, marked bool) {
-	if row := s.rowOf(id); row < len(s.heads) {
+	if row := s.rowOf(id); row < 0 || s.at(row).issue != nil {
 		return
 	}
 	if s.marked == nil {
@@ -84,9 +84,13 @@ func (s *Screen) markTo(row int) {
 	}
 }
 
+// markAll marks all that wait to be sent, where one of them is chosen, or else all that were sent.
 func (s *Screen) markAll() {
-	for i := len(s.heads); i < s.rows(); i++ {
-		s.mark(s.at(i).line.ID, true)
+	chosen, _ := s.headOfID(s.chosen)
+	for i := range s.rows() {
+		if r := s.at(i); (r.draft != nil) == (chosen.draft != nil) {
+			s.mark(r.line.ID, true)
+		}
 	}
 	s.showMarked()
 }
@@ -117,7 +121,7 @@ func (s *Screen) several() (list []listed) {
 	if len(s.marked) < 2 {
 		return nil
 	}
-	for i := len(s.heads); i < s.rows(); i++ {
+	for i := range s.rows() {
 		if r := s.at(i); s.marked[r.line.ID] {
 			list = append(list, r)
 		}
@@ -125,19 +129,22 @@ func (s *Screen) several() (list []listed) {
 	return list
 }
 
-type deed struct {
-	name string
-	icon fyne.Resource
-	do   func()
-}
-
-// deedsOf are what can be done with each of several packages.
-func (s *Screen) deedsOf(list []listed) (deeds []deed) {
-	var open, saved, listedOnes, archived []string
+// deedsOf are what can be done with each of several packages, and with what waits to be sent. first is whether the first is what
+// they wait for.
+func (s *Screen) deedsOf(list []listed) (deeds []outbox.Deed, first bool) {
+	var open, late, saved, listedOnes, archived []string
+	var drafts []office.Draft
 	for _, r := range list {
 		id := r.line.ID
+		if r.draft != nil {
+			drafts = append(drafts, *r.draft)
+			continue
+		}
 		if r.line.State.CanBeWithdrawn() && !r.line.Gone && !r.line.Withdrawing {
 			open = append(open, id)
+		}
+		if r.standing == i18n.Open && r.line.Next != "" && !r.line.Withdrawing {
+			late = append(late, id)
 		}
 		if r.line.Saved {
 			saved = append(saved, id)
@@ -148,46 +155,63 @@ func (s *Screen) deedsOf(list []listed) (deeds []deed) {
 			listedOnes = append(listedOnes, id)
 		}
 	}
+	if len(drafts) > 0 {
+		deeds = outbox.Deeds(s.env, s.office, drafts, s.env.Go.EditDraft, s.sent)
+	}
+	if first = len(deeds) > 0; len(late) > 0 {
+		deeds = append(deeds, s.remindDeed(late))
+	}
 	if len(open) > 0 && s.office.CanWithdraw() {
 		name := ""
 		if len(open) == 1 {
 			name = s.nameOf(open[0])
 		}
-		deeds = append(deeds, deed{lang.L("Withdraw…"), fynetheme.CancelIcon(), func() { s.askWithdrawal(open, name, nil) }})
+		deeds = append(deeds, outbox.Deed{Name: lang.L("Withdraw…"), Icon: fynetheme.CancelIcon(), Do: func() { s.askWithdrawal(open, name, nil) }})
 	}
 	if len(saved) > 0 {
 		deeds = append(deeds,
-			deed{lang.L("Save again"), fynetheme.DownloadIcon(), func() {
+			outbox.Deed{Name: lang.L("Save again"), Icon: fynetheme.DownloadIcon(), Do: func() {
 				s.saveAgain(saved, lang.N("The files of {{.PluralCount}} packages are being saved again.", len(saved)))
 			}},
-			deed{lang.L("Export…"), fynetheme.ContentCopyIcon(), func() { s.askExport(saved, len(list)-len(saved)) }},
-			deed{lang.L("Open folder"), fynetheme.FolderOpenIcon(), func() { s.openFolders(saved) }})
+			outbox.Deed{Name: lang.L("Export…"), Icon: fynetheme.ContentCopyIcon(), Do: func() { s.askExport(saved, len(list)-len(saved)) }},
+			outbox.Deed{Name: lang.L("Open folder"), Icon: fynetheme.FolderOpenIcon(), Do: func() { s.openFolders(saved) }})
 	}
 	if len(listedOnes) > 0 {
-		deeds = append(deeds, deed{lang.L("Archive"), fynetheme.StorageIcon(), func() { s.putAway(listedOnes) }})
+		deeds = append(deeds, outbox.Deed{Name: lang.L("Archive"), Icon: fynetheme.StorageIcon(), Do: func() { s.putAway(listedOnes) }})
 	}
 	if len(archived) > 0 {
-		deeds = append(deeds, deed{lang.L("Move back to the list"), fynetheme.ContentUndoIcon(), func() { s.archive(archived, false) }})
+		deeds = append(deeds, outbox.Deed{Name: lang.L("Move back to the list"), Icon: fynetheme.ContentUndoIcon(), Do: func() { s.archive(archived, false) }})
 	}
-	return deeds
+	return deeds, first
+}
+
+// sent ends the marking of what was decided about.
+func (s *Screen) sent() {
+	s.unmark()
+	s.Reload()
 }
 
 func (l *packageList) nameOf(id string) string { return l.known(id).row.Name }
 
-// severalPage is what stands on the right while several packages are marked.
+// severalPage is what stands on the right while several packages are marked. Of those that are not sent yet it shows what
+// one has to know before one says yes.
 func (s *Screen) severalPage(list []listed) fyne.CanvasObject {
-	var buttons []fyne.CanvasObject
-	for _, d := range s.deedsOf(list) {
-		buttons = append(buttons, widgets.NewButtonWithIcon(d.name, d.icon, d.do))
+	deeds, first := s.deedsOf(list)
+	deeds = append(deeds, outbox.Deed{Name: lang.L("Clear selection"), Do: func() { s.unmark() }})
+	page := widgets.Stack(24, widgets.Stack(12, widgets.NewFullHeading(lang.N("{{.PluralCount}} packages selected", len(list))),
+		widgets.Flow(4, s.actions(deeds, first, len(deeds))...)))
+	for _, r := range list {
+		if r.draft != nil && len(page.Objects) <= maxPictures {
+			page.Add(s.draftLine(r))
+		}
 	}
-	buttons = append(buttons, widgets.NewButton(lang.L("Clear selection"), func() { s.unmark() }))
-	return widgets.Stack(12, widgets.NewFullHeading(lang.N("{{.PluralCount}} packages selected", len(list))), widgets.Flow(8, buttons...))
+	return page
 }
 
-func menu(deeds []deed) *fyne.Menu {
+func menu(deeds []outbox.Deed) *fyne.Menu {
 	var items []*fyne.MenuItem
 	for _, d := range deeds {
-		items = append(items, menuItem(d.name, d.icon, d.do))
+		items = append(items, menuItem(d.Name, d.Icon, d.Do))
 	}
 	return fyne.NewMenu("", items...)
 }
@@ -316,16 +340,19 @@ func within(folder, other string) bool {
 
 // deedsOfPackage are all that can be done with the chosen package, the one that is wanted most first. first is whether that
 // one is what the package waits for.
-func (s *Screen) deedsOfPackage(p record) (deeds []deed, first bool) {
+func (s *Screen) deedsOfPackage(p record) (deeds []outbox.Deed, first bool) {
 	id, name := p.row.ID, p.row.Name
 	add := func(wanted bool, name string, icon fyne.Resource, do func()) {
 		if wanted {
-			deeds = append(deeds, deed{name, icon, do})
+			deeds = append(deeds, outbox.Deed{Name: name, Icon: icon, Do: do})
 		}
 	}
 	signed, saved := p.signed(), pathsOf(p.saved())
 	add(signed != "", lang.L("Open signed document"), fynetheme.FileTextIcon(), func() { s.env.OpenFile(signed) })
 	add(p.row.State.Unsent(), lang.L("Finish in the browser…"), fynetheme.DocumentCreateIcon(), func() { s.openEditor(id) })
+	if standing := i18n.StandingOf(p.row); standing == i18n.Open && len(p.row.Next()) > 0 && !p.row.Withdrawal.Pending() {
+		deeds = append(deeds, s.remindDeed([]string{id}))
+	}
 	first = len(deeds) > 0
 	withdraw := canWithdraw(p.row) && s.office.CanWithdraw()
 	add(withdraw, lang.L("Withdraw…"), fynetheme.CancelIcon(), func() { s.askWithdrawal([]string{id}, name, nil) })
@@ -341,22 +368,18 @@ func (s *Screen) deedsOfPackage(p record) (deeds []deed, first bool) {
 	add(len(saved) > 0, lang.L("Open folder"), fynetheme.FolderOpenIcon(), func() { s.env.OpenFile(filepath.Dir(saved[0])) })
 	add(len(saved) > 0, lang.L("Export…"), fynetheme.ContentCopyIcon(), func() { s.askExport([]string{id}, 0) })
 	add(len(saved) > 1, lang.L("Copy all files"), fynetheme.ContentCopyIcon(), func() { s.copyFiles(saved) })
-	add(len(saved) > 1, lang.L("Attach all files to a mail…"), fynetheme.MailAttachmentIcon(), func() { s.mailFiles(saved) })
+	add(len(saved) > 1, lang.L("Attach all files to a mail…"), fynetheme.MailAttachmentIcon(), func() { s.mailFiles(p.row, saved) })
 	add(len(saved) > 1, lang.L("Print all files"), fynetheme.DocumentPrintIcon(), func() { s.printFiles(saved) })
 	return deeds, first
 }
 
-// actionsOf are the buttons for what can be done with a package: what it waits for, two more, and a menu of the others.
-func (s *Screen) actionsOf(p record) (buttons []fyne.CanvasObject) {
-	deeds, first := s.deedsOfPackage(p)
-	shown := 2
-	if first {
-		shown++
-	}
+// actions are the buttons for what can be done: the first is filled where it is what the package waits for; of the others as
+// many are shown, and a menu has the rest.
+func (s *Screen) actions(deeds []outbox.Deed, first bool, shown int) (buttons []fyne.CanvasObject) {
 	for i, d := range deeds[:min(shown, len(deeds))] {
-		button := widgets.NewButton(d.name, d.do).Quiet()
+		button := widgets.NewButton(d.Name, d.Do).Quiet()
 		if first && i == 0 {
-			button = widgets.NewButtonWithIcon(d.name, d.icon, d.do).Primary()
+			button = widgets.NewButtonWithIcon(d.Name, d.Icon, d.Do).Primary()
 		}
 		buttons = append(buttons, button)
 	}
@@ -366,19 +389,33 @@ func (s *Screen) actionsOf(p record) (buttons []fyne.CanvasObject) {
 	return buttons
 }
 
-// menuOf is what a press of the other mouse button on a row offers.
-func (s *Screen) menuOf(r listed) *fyne.Menu {
-	if r.issue != nil || r.draft != nil {
-		return nil
+// askMenu opens what a press of the other mouse button on a row offers.
+func (s *Screen) askMenu(row int, at fyne.Position) {
+	s.deedsFor(s.at(row), func(deeds []outbox.Deed) {
+		if len(deeds) > 0 {
+			widgets.OpenMenuAt(s.env.Window.Canvas(), menu(deeds), at)
+		}
+	})
+}
+
+// deedsFor hands over all that can be done with a row, as on its page. What is known of a package is read for that.
+func (s *Screen) deedsFor(r listed, use func([]outbox.Deed)) {
+	several := s.several()
+	if len(several) == 0 || !s.marked[r.line.ID] {
+		several = []listed{r}
 	}
-	if several := s.several(); len(several) > 0 && s.marked[r.line.ID] {
-		return menu(s.deedsOf(several))
+	switch {
+	case r.issue != nil:
+		use(s.deedsOfIssue(*r.issue))
+	case len(several) > 1 || r.draft != nil:
+		deeds, _ := s.deedsOf(several)
+		use(deeds)
+	default:
+		env.Get(s.env, func(context.Context) (record, error) { p := s.recordOf(r.line.ID); return p, p.failure }, func(p record) {
+			deeds, _ := s.deedsOfPackage(p)
+			use(deeds)
+		})
 	}
-	if s.record.known && s.record.row.ID == r.line.ID {
-		deeds, _ := s.deedsOfPackage(s.record)
-		return menu(deeds)
-	}
-	return menu(s.deedsOf([]listed{r}))
 }
 
 // openEditor shows the service's own editor for a package; a second press meanwhile does nothing.

@@ -3,12 +3,14 @@ package packages
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/canvas"
 	"fyne.io/fyne/v2/driver/desktop"
 	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
@@ -16,6 +18,7 @@ import (
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/ui/officetest"
+	"countersign/ui/outbox"
 	"countersign/ui/screentest"
 	"countersign/ui/system"
 	"countersign/ui/widgets"
@@ -38,10 +41,22 @@ func (b *bench) markedIDs() string {
 
 // deedNames are what is offered for all that are marked.
 func (b *bench) deedNames() (names []string) {
-	for _, d := range b.screen.deedsOf(b.screen.several()) {
-		names = append(names, d.name)
+	deeds, _ := b.screen.deedsOf(b.screen.several())
+	return namesOfDeeds(deeds)
+}
+
+func namesOfDeeds(deeds []outbox.Deed) (names []string) {
+	for _, d := range deeds {
+		names = append(names, d.Name)
 	}
 	return names
+}
+
+// menuOf is what the menu of a row offers.
+func (b *bench) menuOf(id string) (offered []outbox.Deed) {
+	b.screen.deedsFor(b.screen.at(b.screen.rowOf(id)), func(deeds []outbox.Deed) { offered = deeds })
+	b.Settle()
+	return offered
 }
 
 const ctrl, shift = fyne.KeyModifierShortcutDefault, fyne.KeyModifierShift
@@ -110,12 +125,10 @@ func TestTheMarkedPackagesAreWithdrawnAndArchivedTogether(t *testing.T) {
 	b.press("p1", 0)
 	b.press("p2", ctrl)
 	b.press("p3", ctrl)
-	screentest.Equal(t, "offered", b.deedNames(), []string{"Withdraw…", "Save again", "Export…", "Open folder", "Archive"})
-	menu := b.screen.menuOf(b.screen.at(b.screen.rowOf("p2")))
-	if len(menu.Items) != 5 {
-		t.Errorf("the menu of a marked one has %d entries", len(menu.Items))
-	}
-	menu.Items[0].Action()
+	screentest.Equal(t, "offered", b.deedNames(), []string{"Remind", "Withdraw…", "Save again", "Export…", "Open folder", "Archive"})
+	menu := b.menuOf("p2")
+	screentest.Equal(t, "the menu of a marked one", namesOfDeeds(menu), b.deedNames())
+	menu[1].Do()
 	enter(b.asked(t))
 	b.Settle()
 	if got := b.Office.Withdrawn; len(got) != 1 || !slices.Equal(got[0].Packages, []string{"p2", "p1"}) {
@@ -134,11 +147,66 @@ func TestTheMarkedPackagesAreWithdrawnAndArchivedTogether(t *testing.T) {
 	}
 }
 
+// scanned is an office with two packages from a folder that wait for somebody to say yes.
+func scanned() *officetest.Office {
+	o := officetest.Busy()
+	o.Folders = []office.HotFolderRow{{HotFolder: office.HotFolder{ID: "f", Path: "/home/office/Scans"}}}
+	for i, name := range []string{"Lease Sonnenweg 7", "Lease Sonnenweg 9"} {
+		o.Waiting = append(o.Waiting, office.Draft{ID: name, Name: name, State: office.DraftHeld, Folder: "f", Created: officetest.Now.Add(-time.Hour),
+			Signers: []office.Signer{{FirstName: "Ana", LastName: "Ruiz", Email: "ana.ruiz@example.com"}, {FirstName: "Jan", LastName: "Weber"}}[:i+1],
+			Files:   []office.DraftFile{{Name: "Lease Sonnenweg 4.pdf", Path: "/home/office/Scans/Lease.pdf"}}})
+	}
+	return o
+}
+
+func TestWhatWaitsForAnOKIsSentTogether(t *testing.T) {
+	b := newBench(t, scanned())
+	b.press(draftID+"Lease Sonnenweg 7", 0)
+	b.screen.markAll()
+	b.Settle()
+	screentest.Equal(t, "offered", b.deedNames(), []string{"Send", "Discard"})
+	if !shows(b, "from the folder “Scans”") || len(screentest.All[*canvas.Image](b.screen.sheet)) < 2 {
+		t.Error("folder or first pages are not shown")
+	}
+	b.do(t, "Send")
+	for _, d := range officetest.Must(b.Office.Drafts()) {
+		screentest.Equal(t, d.Name, d.State, office.DraftQueued)
+	}
+	screentest.Equal(t, "marked are", len(b.screen.marked), 0)
+}
+
+// One mail a person, in the person's language, whatever waits, with the link where there is one.
+func TestAPersonIsRemindedOnceOfAllThatWaits(t *testing.T) {
+	o := officetest.Busy()
+	for i := range o.Rows {
+		for n := range o.Rows[i].Signers {
+			if o.Rows[i].Signers[n].Email == "ana.ruiz@example.com" {
+				o.Rows[i].Signers[n].Locale = "de"
+			}
+		}
+	}
+	other := o.Rows[2]
+	other.ID, other.Name = "p9", "House rules"
+	o.Rows = append([]office.PackageRow{other}, o.Rows...)
+	b := newBench(t, signable(o))
+	b.turn(tabAll)
+	b.press("p1", 0)
+	b.press("p9", ctrl)
+	b.do(t, "Remind")
+	screentest.Equal(t, "mails", len(b.System.Opened), 1)
+	mail, err := url.QueryUnescape(b.System.Opened[0])
+	if err != nil || !strings.Contains(mail, "mailto:ana.ruiz@example.com") || !strings.Contains(mail, "„Lease Sonnenweg 4“ wartet auf Ihre Unterschrift") ||
+		!strings.Contains(mail, "„House rules“ wartet auf Ihre Unterschrift") || !strings.Contains(mail, "https://sign.example.com/ana") {
+		t.Errorf("the mail: %q", mail)
+	}
+}
+
 func TestTheMenuKeyOpensTheMenuOfTheChosenPackage(t *testing.T) {
 	for _, key := range []fyne.KeyName{desktop.KeyMenu, fyne.KeyF10} {
 		b := newBench(t, officetest.Busy())
 		b.press("p1", 0)
 		b.screen.list.TypedKey(&fyne.KeyEvent{Name: key})
+		b.Settle()
 		if screentest.Top(b.Window) == nil {
 			t.Errorf("%s opens nothing", key)
 		}
@@ -163,9 +231,10 @@ func busySaved() *officetest.Office {
 // do does what is offered for all that are marked.
 func (b *bench) do(t *testing.T, name string) {
 	t.Helper()
-	for _, d := range b.screen.deedsOf(b.screen.several()) {
-		if d.name == name {
-			d.do()
+	deeds, _ := b.screen.deedsOf(b.screen.several())
+	for _, d := range deeds {
+		if d.Name == name {
+			d.Do()
 			b.Settle()
 			return
 		}
@@ -265,8 +334,8 @@ func itemOf(t *testing.T, m *fyne.Menu, name string) *fyne.MenuItem {
 func TestFilesLeaveTheWindow(t *testing.T) {
 	b, paths := savedPackage(t)
 	deeds, _ := b.screen.deedsOfPackage(b.screen.record)
-	one, all := b.screen.menuOfFile(paths[0]), menu(deeds)
-	every := strings.Join(paths, " ")
+	one, all := b.screen.menuOfFile(b.screen.record.row, paths[0]), menu(deeds)
+	every, to := strings.Join(paths, " "), ", to novak@example.com keller@example.com: Mandate Keller"
 	for _, c := range []struct {
 		menu *fyne.Menu
 		name string
@@ -276,10 +345,10 @@ func TestFilesLeaveTheWindow(t *testing.T) {
 		{one, "Open", "file " + paths[0], ""},
 		{one, "Show in folder", "folder of " + paths[0], ""},
 		{one, "Copy file", "copied " + paths[0], "1 file copied."},
-		{one, "Attach to a mail…", "mailed " + paths[0], ""},
+		{one, "Attach to a mail…", "mailed " + paths[0] + to, ""},
 		{one, "Print", "printed " + paths[0], "1 file sent to the printer."},
 		{all, "Copy all files", "copied " + every, "files copied."},
-		{all, "Attach all files to a mail…", "mailed " + every, ""},
+		{all, "Attach all files to a mail…", "mailed " + every + to, ""},
 		{all, "Print all files", "printed " + every, "files sent to the printer."},
 	} {
 		b.System.Opened, b.Notices = nil, nil
@@ -328,7 +397,7 @@ func TestTheMenusOfFilesOpenByKeysAndByTheOtherMouseButton(t *testing.T) {
 	if len(b.System.Opened) != 1 || !strings.HasPrefix(b.System.Opened[0], "file ") {
 		t.Errorf("the first entry did %q", b.System.Opened)
 	}
-	row := b.screen.newFileRow(widget.NewLabel(""), func() *fyne.Menu { return b.screen.menuOfFile(paths[0]) })
+	row := b.screen.newFileRow(widget.NewLabel(""), func() *fyne.Menu { return b.screen.menuOfFile(b.screen.record.row, paths[0]) })
 	row.TappedSecondary(&fyne.PointEvent{})
 	if canvas.Overlays().Top() == nil {
 		t.Error("the other mouse button opens no menu")
@@ -340,7 +409,7 @@ func (b *bench) deeds() map[string]func() {
 	all := map[string]func(){}
 	deeds, _ := b.screen.deedsOfPackage(b.screen.record)
 	for _, d := range deeds {
-		all[d.name] = d.do
+		all[d.Name] = d.Do
 	}
 	return all
 }
@@ -469,7 +538,7 @@ func TestOnlyWhatWaitsIsOfferedToBeWithdrawn(t *testing.T) {
 	for id, offered := range map[string]bool{"p1": true, "p2": true, "p3": false, "p4": false, "p5": false} {
 		b.show(id)
 		screentest.Equal(t, fmt.Sprintf("%s: offered", id), b.deeds()["Withdraw…"] != nil, offered)
-		inMenu := slices.ContainsFunc(b.screen.menuOf(b.screen.at(b.screen.rowOf(id))).Items, func(i *fyne.MenuItem) bool { return i.Label == "Withdraw…" })
+		inMenu := slices.Contains(namesOfDeeds(b.menuOf(id)), "Withdraw…")
 		screentest.Equal(t, fmt.Sprintf("%s: in the menu", id), inMenu, offered)
 	}
 	b.Office.Change(office.StatusChanged, func(o *officetest.Office) { o.Lacks = []string{"withdrawals"} })

@@ -38,6 +38,8 @@ type Office interface {
 	outbox.Office
 
 	Drafts() ([]office.Draft, error)
+	HotFolders() ([]office.HotFolderRow, error)
+	DraftPage(ctx context.Context, d office.Draft, file, width int) (image.Image, error)
 	Settings() office.Settings
 	Preview(ctx context.Context, path string, width int) (image.Image, error)
 }
@@ -76,7 +78,8 @@ type Screen struct {
 	marking
 	packageDetail
 
-	folder string // where files are saved
+	folder  string            // where files are saved
+	folders map[string]string // the names of those that send, by id
 
 	resting bool // the window is closed
 
@@ -120,11 +123,7 @@ func New(d *env.Env, o Office) *Screen {
 	s.list.OnEnter = s.open
 	s.list.OnEscape = s.unmark
 	s.list.OnAll = s.markAll
-	s.list.OnMenu = func(row int, at fyne.Position) {
-		if menu := s.menuOf(s.at(row)); menu != nil {
-			widgets.OpenMenuAt(s.env.Window.Canvas(), menu, at)
-		}
-	}
+	s.list.OnMenu = s.askMenu
 	s.list.HideSeparators = true
 	s.left = container.NewStack()
 	s.detail = container.NewStack()
@@ -374,7 +373,7 @@ func (s *Screen) waysOf(row office.PackageRow, signer office.Signer) fyne.Canvas
 		widgets.NewLink(fynetheme.ComputerIcon(), lang.L("Sign here…"), func() { s.withLink(row, signer, s.env.OpenAddress) }))
 	if signer.Email != "" {
 		ways.Add(widgets.NewLink(fynetheme.MailComposeIcon(), lang.L("Write an e-mail"), func() {
-			s.withLink(row, signer, func(address string) { s.writeTo(row, signer, address) })
+			s.withLink(row, signer, func(address string) { s.write(letter{signer, []ask{{row, address}}}) })
 		}))
 	}
 	for _, way := range ways.Objects {
@@ -406,24 +405,115 @@ func (s *Screen) withLink(row office.PackageRow, signer office.Signer, use func(
 		})
 }
 
-// writeTo begins a letter with the link in the mail program, in the language of the person where that is known.
-func (s *Screen) writeTo(row office.PackageRow, signer office.Signer, address string) {
-	words := i18n.WordsFor(signer.Locale)
-	asks := message.LetterAsks(row.DisplayName())
-	if part, _ := row.StatusOf(signer); part == office.SignerLater {
-		asks = message.LetterLater(row.DisplayName())
+// letter is one mail to a person, about each package that waits for that person.
+type letter struct {
+	to   office.Signer
+	asks []ask
+}
+
+// ask is that somebody signs a package, with the address of the page for it, empty where the service gives none out.
+type ask struct {
+	row     office.PackageRow
+	address string
+}
+
+// write begins a letter in the mail program, in the language of the person where that is known.
+func (s *Screen) write(l letter) {
+	words, now := i18n.WordsFor(l.to.Locale), s.env.Now()
+	text := []string{words.Text(message.LetterGreeting(i18n.Name(l.to)))}
+	linked := false
+	var names []string
+	for _, a := range l.asks {
+		name := a.row.DisplayName()
+		asks := message.LetterAsks(name)
+		names = append(names, name)
+		if part, _ := a.row.StatusOf(l.to); part == office.SignerLater {
+			asks = message.LetterLater(name)
+		} else if a.address == "" {
+			asks = message.LetterReminds(name)
+		}
+		if text = append(text, words.Text(asks)); a.address != "" {
+			text, linked = append(text, a.address), true
+		}
+		if a.row.Due.After(now) {
+			text = append(text, words.Text(office.DueText(name, now, a.row.Due)))
+		}
 	}
-	text := []string{words.Text(message.LetterGreeting(i18n.Name(signer))), words.Text(asks), address}
-	if now := s.env.Now(); row.Due.After(now) {
-		text = append(text, words.Text(office.DueText(row.DisplayName(), now, row.Due)))
+	if linked {
+		text = append(text, words.Text(message.LetterPersonal()))
 	}
-	text = append(text, words.Text(message.LetterPersonal()))
-	letter := env.Mailto(signer.Email, words.Text(message.LetterSubject(row.DisplayName())), strings.Join(text, "\n\n")+"\n")
-	s.env.Browse(letter, func(err error) {
+	mail := env.Mailto(l.to.Email, words.Text(message.LetterSubject(strings.Join(names, ", "))), strings.Join(text, "\n\n")+"\n")
+	s.env.Browse(mail, func(err error) {
 		if err != nil {
 			s.env.Notice(lang.L("No mail program could be opened. Copy the link instead."))
 		}
 	})
+}
+
+// mostLetters is how many mails are begun at once without a question.
+const mostLetters = 3
+
+func (s *Screen) remindDeed(ids []string) outbox.Deed {
+	return outbox.Deed{Name: lang.L("Remind"), Icon: fynetheme.MailComposeIcon(), Do: func() { s.remind(ids) }}
+}
+
+// remind begins one mail to each person whose turn it is in some packages, about all of them.
+func (s *Screen) remind(ids []string) {
+	if s.asking {
+		return
+	}
+	s.asking = true
+	links := !s.noLinks
+	async.Then(s.env.Work, func(ctx context.Context) ([]letter, error) { return s.letters(ctx, ids, links) }, func(letters []letter, err error) {
+		s.asking = false
+		send := func() {
+			for _, l := range letters {
+				s.write(l)
+			}
+		}
+		switch {
+		case errors.Is(err, context.Canceled):
+		case err != nil:
+			s.env.Notice(i18n.Error(err))
+		case len(letters) == 0:
+			s.env.Notice(lang.L("No e-mail address is known of those who are next."))
+		case len(letters) > mostLetters:
+			widgets.Ask(s.env.Window.Canvas(), widgets.Question{Title: lang.N("Write {{.PluralCount}} e-mails?", len(letters)),
+				Text: lang.L("Each person who is next gets one, about all packages that wait for them."), Safe: lang.L("Cancel"), Do: lang.L("Write"), OnDo: send})
+		default:
+			send()
+		}
+	})
+}
+
+// letters are those to whom some packages wait, with the addresses of their pages where links are wanted and can be had. It runs
+// beside the window's goroutine.
+func (s *Screen) letters(ctx context.Context, ids []string, links bool) (list []letter, err error) {
+	for _, id := range ids {
+		row, known, err := s.office.Package(id)
+		if err != nil {
+			return nil, err
+		}
+		for _, signer := range row.Next() {
+			if !known || signer.Email == "" || !row.StillSigns(signer) {
+				continue
+			}
+			a := ask{row: row}
+			if links && signer.ID != "" {
+				if a.address, err = s.office.SignerPage(ctx, id, signer.ID); ctx.Err() != nil {
+					return nil, ctx.Err()
+				}
+				links = links && err == nil // without it, the letter still reminds
+			}
+			same := func(l letter) bool { return strings.EqualFold(l.to.Email, signer.Email) }
+			if at := slices.IndexFunc(list, same); at >= 0 {
+				list[at].asks = append(list[at].asks, a)
+			} else {
+				list = append(list, letter{signer, []ask{a}})
+			}
+		}
+	}
+	return list, nil
 }
 
 // Stuck are packages in the list that will not be signed as they stand: declined or expired.

@@ -208,8 +208,8 @@ func TestFilesThatAreGoneAreSaidAndSavedAgain(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	b.System.Lost = map[string]bool{b.Office.Rows[1].Files[0].Path: true}
 	b.show("p3")
-	if len(b.screen.record.missing) != 1 || len(b.screen.record.pages()) != 1 {
-		t.Errorf("missing %v, pages of %v", b.screen.record.missing, b.screen.record.pages())
+	if len(b.screen.record.missing) != 1 || len(b.screen.picturesOf(b.screen.record)) != 1 {
+		t.Errorf("missing %v, pages of %v", b.screen.record.missing, b.screen.picturesOf(b.screen.record))
 	}
 	b.deeds()["Save again"]()
 	b.Settle()
@@ -317,7 +317,7 @@ func TestThePicturesHaveTheirRoomBeforeTheyCome(t *testing.T) {
 func TestTheSignedDocumentIsFirst(t *testing.T) {
 	b := showing(t, officetest.Busy(), "p3")
 	p := b.screen.record
-	first := b.screen.actionsOf(p)[0].(*widgets.Button)
+	first := screentest.All[*widgets.Button](b.screen.sheet)[0]
 	if first.Text != "Open signed document" || first.Importance != widget.HighImportance {
 		t.Fatalf("the first button is %q", first.Text)
 	}
@@ -415,9 +415,9 @@ func TestAPackageCanBeArchivedAndBroughtBack(t *testing.T) {
 	screentest.Equal(t, "the archive has", strings.Join(b.screen.Listed(), ", "), "p3")
 	b.Press(b.screen.detail, "Move back to the list")
 	b.screen.tabs.Choose(tabAll)
-	for _, item := range b.screen.menuOf(b.screen.at(b.screen.rowOf("p3"))).Items {
-		if item.Label == "Archive" {
-			item.Action()
+	for _, deed := range b.menuOf("p3") {
+		if deed.Name == "Archive" {
+			deed.Do()
 		}
 	}
 	b.Settle()
@@ -537,7 +537,7 @@ func TestEnterOpensWhatIsSavedAndElseLeadsToWhatCanBeDone(t *testing.T) {
 	if enter("p3"); len(b.System.Opened) != 1 || !strings.HasPrefix(b.System.Opened[0], "file ") || b.Window.Canvas().Focused() != fyne.Focusable(s.list) {
 		t.Errorf("opened %q", b.System.Opened)
 	}
-	if first, ok := enter("p1").(*widgets.Button); !ok || first.Text != "Withdraw…" || len(b.System.Opened) != 1 {
+	if first, ok := enter("p1").(*widgets.Button); !ok || first.Text != "Remind" || len(b.System.Opened) != 1 {
 		t.Errorf("of a package that waits, the focus is on %T", b.Window.Canvas().Focused())
 	}
 	if first, ok := enter(s.issues[0].line.ID).(*widgets.Button); !ok || first.Text == "" {

@@ -17,6 +17,7 @@ import (
 	"countersign/ui/env"
 	"countersign/ui/i18n"
 	"countersign/ui/keys"
+	"countersign/ui/system"
 	"countersign/ui/theme"
 	"countersign/ui/widgets"
 )
@@ -193,14 +194,14 @@ func withdrawnNote(w *office.Withdrawal) fyne.CanvasObject {
 
 // What leaves the window: a file, or all of a package, on the clipboard, attached to a mail, or on paper.
 
-func (s *Screen) menuOfFile(path string) *fyne.Menu {
+func (s *Screen) menuOfFile(row office.PackageRow, path string) *fyne.Menu {
 	one := []string{path}
 	return fyne.NewMenu("",
 		menuItem(lang.L("Open"), fynetheme.FileIcon(), func() { s.env.OpenFile(path) }),
 		menuItem(lang.L("Show in folder"), fynetheme.FolderOpenIcon(), func() { s.env.ShowInFolder(path) }),
 		fyne.NewMenuItemSeparator(),
 		menuItem(lang.L("Copy file"), fynetheme.ContentCopyIcon(), func() { s.copyFiles(one) }),
-		menuItem(lang.L("Attach to a mail…"), fynetheme.MailAttachmentIcon(), func() { s.mailFiles(one) }),
+		menuItem(lang.L("Attach to a mail…"), fynetheme.MailAttachmentIcon(), func() { s.mailFiles(row, one) }),
 		menuItem(lang.L("Print"), fynetheme.DocumentPrintIcon(), func() { s.printFiles(one) }))
 }
 
@@ -231,8 +232,18 @@ func (s *Screen) copyFiles(paths []string) {
 	})
 }
 
-func (s *Screen) mailFiles(paths []string) {
-	s.carry(func(ctx context.Context) error { return s.env.System.MailFiles(ctx, paths) }, nil)
+// mailFiles begins a mail with files of a package to those who signed it and those who get a copy for all to see.
+func (s *Screen) mailFiles(row office.PackageRow, paths []string) {
+	mail := system.Mail{Subject: row.DisplayName(), Files: paths}
+	for _, signer := range row.Signers {
+		mail.To = append(mail.To, signer.Email)
+	}
+	for _, r := range row.Recipients {
+		if !r.Blind {
+			mail.To = append(mail.To, r.Email)
+		}
+	}
+	s.carry(func(ctx context.Context) error { return s.env.System.MailFiles(ctx, mail) }, nil)
 }
 
 func (s *Screen) printFiles(paths []string) {

@@ -201,8 +201,8 @@ func (s *System) CopyFiles(_ context.Context, paths []string) error {
 	return s.open("copied " + strings.Join(paths, " "))
 }
 
-func (s *System) MailFiles(_ context.Context, paths []string) error {
-	return s.open("mailed " + strings.Join(paths, " "))
+func (s *System) MailFiles(_ context.Context, m system.Mail) error {
+	return s.open(fmt.Sprintf("mailed %s, to %s: %s", strings.Join(m.Files, " "), strings.Join(m.To, " "), m.Subject))
 }
 
 func (s *System) PrintFiles(_ context.Context, paths []string) error {

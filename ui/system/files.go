@@ -5,6 +5,8 @@ import (
 	"context"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"time"
 
 	"countersign/internal/message"
@@ -23,14 +25,21 @@ func (o Opener) CopyFiles(ctx context.Context, paths []string) error {
 	return nil
 }
 
+// Mail is a mail that a person is to complete.
+type Mail struct {
+	To      []string // addresses; what is none is left out
+	Subject string
+	Files   []string // paths of what is attached
+}
+
 // MailFiles begins a mail with files attached, in the person's mail program. It waits until that has taken them, or for some
 // seconds: a program that takes longer has become the mail program itself.
-func (o Opener) MailFiles(ctx context.Context, paths []string) error {
-	paths, err := allExisting(paths)
-	if err != nil {
+func (o Opener) MailFiles(ctx context.Context, m Mail) (err error) {
+	if m.Files, err = allExisting(m.Files); err != nil {
 		return err
 	}
-	ended, err := mailFiles(paths)
+	m.To = slices.DeleteFunc(slices.Clone(m.To), func(to string) bool { return !isAddress.MatchString(to) })
+	ended, err := mailFiles(m)
 	if err == nil {
 		_, err = o.outcome(ctx, ended)
 	}
@@ -39,6 +48,9 @@ func (o Opener) MailFiles(ctx context.Context, paths []string) error {
 	}
 	return nil
 }
+
+// isAddress is what a mail program takes for nothing but an address: no option, and no address of a page with fields of its own.
+var isAddress = regexp.MustCompile(`^[\pL\pN_][\pL\pN._+'-]*@[\pL\pN][\pL\pN.-]*$`)
 
 // PrintFiles prints files, on the printer that is the usual one where the system does not ask. It waits until they are taken, or
 // for some seconds.

@@ -17,9 +17,9 @@ func copyFiles(ctx context.Context, paths []string) error {
 	return exec.CommandContext(ctx, "osascript", append([]string{"-l", "JavaScript", "-e", putOnPasteboard}, paths...)...).Run()
 }
 
-// mailFiles hands files to Mail, which attaches them to a new mail.
-func mailFiles(paths []string) (ended <-chan error, err error) {
-	return startFound("open", append([]string{"-a", "Mail"}, paths...)...)
+// mailFiles hands files to Mail, which attaches them to a new mail; it takes neither addressees nor subject that way.
+func mailFiles(m Mail) (ended <-chan error, err error) {
+	return startFound("open", append([]string{"-a", "Mail"}, m.Files...)...)
 }
 
 // printFile prints on the usual printer (lp(1), of CUPS).

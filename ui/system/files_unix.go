@@ -51,12 +51,12 @@ func offered(paths []string) map[string][]byte {
 }
 
 // mailFiles hands files to the mail program (xdg-email(1)).
-func mailFiles(paths []string) (ended <-chan error, err error) {
-	var arguments []string
-	for _, path := range paths {
+func mailFiles(m Mail) (ended <-chan error, err error) {
+	arguments := []string{"--subject", m.Subject}
+	for _, path := range m.Files {
 		arguments = append(arguments, "--attach", path)
 	}
-	return startFound("xdg-email", arguments...)
+	return startFound("xdg-email", append(arguments, m.To...)...)
 }
 
 // printFile prints on the usual printer (lp(1), of CUPS).

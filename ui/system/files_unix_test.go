@@ -124,9 +124,9 @@ func helper(t *testing.T, name, code string) (ran func() []string) {
 func TestFilesAreMailedAndPrintedByTheirNames(t *testing.T) {
 	paths := twoFiles(t)
 	mailed, printed := helper(t, "xdg-email", "0"), helper(t, "lp", "0")
-	must(t, Opener{}.MailFiles(t.Context(), paths))
+	must(t, Opener{}.MailFiles(t.Context(), Mail{[]string{"ana@example.com", "--attach", "mailto:a@b.c?attach=/etc/passwd"}, "-Offer", paths}))
 	must(t, Opener{}.PrintFiles(t.Context(), paths))
-	if got := mailed(); !slices.Equal(got, []string{"--attach", paths[0], "--attach", paths[1]}) {
+	if got := mailed(); !slices.Equal(got, []string{"--subject", "-Offer", "--attach", paths[0], "--attach", paths[1], "ana@example.com"}) {
 		t.Errorf("mailed %q", got)
 	}
 	if got := printed(); !slices.Equal(got, paths) {
@@ -152,10 +152,10 @@ func TestWithoutAHelperASentenceSaysSo(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			prepare(t)
-			wantSentence(t, Opener{}.MailFiles(t.Context(), paths), message.NoMailProgram())
+			wantSentence(t, Opener{}.MailFiles(t.Context(), Mail{Files: paths}), message.NoMailProgram())
 			wantSentence(t, Opener{}.PrintFiles(t.Context(), paths), message.NotPrinted(filepath.Base(paths[0])))
 			gone := []string{filepath.Join(filepath.Dir(paths[0]), "gone.pdf")}
-			for _, do := range []func(context.Context, []string) error{Opener{}.MailFiles, Opener{}.PrintFiles, Opener{}.CopyFiles} {
+			for _, do := range []func(context.Context, []string) error{Opener{}.PrintFiles, Opener{}.CopyFiles} {
 				wantSentence(t, do(t.Context(), gone), missing)
 			}
 		})
@@ -166,7 +166,7 @@ func TestAMailProgramThatStaysIsNotWaitedFor(t *testing.T) {
 	bin := t.TempDir()
 	must(t, os.WriteFile(filepath.Join(bin, "xdg-email"), []byte("#!/bin/sh\nexec sleep 5\n"), 0o700))
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
-	must(t, Opener{Patience: time.Millisecond}.MailFiles(t.Context(), twoFiles(t)))
+	must(t, Opener{Patience: time.Millisecond}.MailFiles(t.Context(), Mail{Files: twoFiles(t)}))
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
 	if err := (Opener{}).PrintFiles(ctx, nil); err != nil && !errors.Is(err, context.Canceled) {

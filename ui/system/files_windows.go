@@ -124,13 +124,20 @@ type mapiFile struct {
 	kind                      unsafe.Pointer
 }
 
+type mapiPerson struct {
+	reserved, class uint32
+	name, address   *uint16
+	idSize          uint32
+	id              unsafe.Pointer
+}
+
 type mapiMessage struct {
 	reserved                          uint32
 	subject, text, kind, date, thread *uint16
 	flags                             uint32
 	from                              unsafe.Pointer
 	recipients                        uint32
-	to                                unsafe.Pointer
+	to                                *mapiPerson
 	files                             uint32
 	file                              *mapiFile
 }
@@ -139,31 +146,40 @@ type mapiMessage struct {
 const (
 	mapiLogonUI  = 0x1
 	mapiDialog   = 0x8
+	mapiTo       = 1
 	mapiNowhere  = ^uint32(0) // the attachment stands nowhere in the text
 	mapiUserEnds = 1          // MAPI_USER_ABORT: the person changed her mind
 )
 
 // mailFiles shows a new mail with files attached, in the usual mail program (Simple MAPI). It is over when the person has sent
 // the mail, or not.
-func mailFiles(paths []string) (ended <-chan error, err error) {
+func mailFiles(m Mail) (ended <-chan error, err error) {
 	if err := sendMail.Find(); err != nil {
 		return nil, err
 	}
-	files := make([]mapiFile, len(paths))
-	for i, path := range paths {
-		text, err := windows.UTF16PtrFromString(path)
-		if err != nil {
-			return nil, err
-		}
-		files[i] = mapiFile{position: mapiNowhere, path: text}
+	var wrong error
+	text := func(s string) *uint16 {
+		p, err := windows.UTF16PtrFromString(s)
+		wrong = errors.Join(wrong, err)
+		return p
+	}
+	files, people := make([]mapiFile, len(m.Files)), make([]mapiPerson, len(m.To))
+	for i, path := range m.Files {
+		files[i] = mapiFile{position: mapiNowhere, path: text(path)}
+	}
+	for i, to := range m.To {
+		people[i] = mapiPerson{class: mapiTo, name: text(to), address: text("SMTP:" + to)}
+	}
+	mail := &mapiMessage{subject: text(m.Subject), recipients: uint32(len(people)), to: unsafe.SliceData(people), files: uint32(len(files)), file: &files[0]}
+	if wrong != nil {
+		return nil, wrong
 	}
 	end := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
-		mail := &mapiMessage{files: uint32(len(files)), file: &files[0]}
 		answer, _, _ := sendMail.Call(0, 0, uintptr(unsafe.Pointer(mail)), mapiLogonUI|mapiDialog, 0)
-		runtime.KeepAlive(files)
+		runtime.KeepAlive(mail)
 		if answer != 0 && answer != mapiUserEnds {
 			end <- fmt.Errorf("MAPISendMail answers %d", answer)
 			return

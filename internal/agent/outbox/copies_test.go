@@ -105,6 +105,9 @@ func TestADraftWithoutItsWholeCopySendsNothing(t *testing.T) {
 		noErr(t, err)
 		noErr(t, lose(&held.Files[0], filepath.Join(locations.Outbox(r.dir), held.Files[0].Copy)))
 		noErr(t, r.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(held) }))
+		if path, err := r.CopyPath(held.Files[0]); err == nil && name != "its copy is damaged" {
+			t.Errorf("%s: shown is %s", name, path)
+		}
 		noErr(t, r.Resolve(id, true, 0))
 		_, err = r.sendDue(t.Context())
 		state, _ := r.draftState(id)

@@ -166,6 +166,15 @@ func (r *Service) copiesDir() string { return locations.Outbox(r.deps.DataDir) }
 // copyOf is the path of the copy of f, for programs that look at it.
 func (r *Service) copyOf(f office.DraftFile) string { return filepath.Join(r.copiesDir(), f.Copy) }
 
+// CopyPath is where the copy of a draft's file lies, once it was found there.
+func (r *Service) CopyPath(f office.DraftFile) (string, error) {
+	file, err := r.openCopy(f)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(r.copiesDir(), f.Copy), file.Close()
+}
+
 // openCopy opens the bytes that go out for f. They are in the copy that was taken for its draft: nothing else takes its place.
 func (r *Service) openCopy(f office.DraftFile) (*os.File, error) {
 	if f.Copy == "" || f.SHA256 == "" {
