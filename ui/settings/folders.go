@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -17,6 +18,7 @@ import (
 	"countersign/internal/office"
 	"countersign/ui/async"
 	"countersign/ui/browse"
+	"countersign/ui/env"
 	"countersign/ui/i18n"
 	"countersign/ui/theme"
 	"countersign/ui/widgets"
@@ -195,11 +197,12 @@ type folderForm struct {
 	about   office.HotFolder // what is changed
 
 	folder, signers, name, message, due *widgets.Entry
-	ask, order                          *widgets.Choice
+	ask                                 *widgets.Choice
+	order                               *widgets.Check
 	fields                              map[string]*widgets.Field
 	said                                *widgets.Prose
 	saying                              fyne.CanvasObject
-	save, cancel                        *widgets.Button
+	save, cancel, presets               *widgets.Button
 }
 
 func newFolderForm(f *folders) *folderForm {
@@ -209,10 +212,11 @@ func newFolderForm(f *folders) *folderForm {
 		e.MultiLine, e.Wrapping = true, fyne.TextWrapWord
 		e.SetMinRowsVisible(2)
 	}
-	ignore := func(int) {}
 	p.ask = widgets.NewChoice([]widgets.Option{{Name: lang.L("Ask me first"), Text: lang.L("Documents wait in the outbox until you send them.")},
-		{Name: lang.L("Send at once"), Text: lang.L("Nobody looks at a document before it is sent.")}}, 0, ignore, nil)
-	p.order = widgets.NewChoice([]widgets.Option{{Name: lang.L("In any order")}, {Name: lang.L("In the order shown")}}, 0, ignore, nil)
+		{Name: lang.L("Send at once"), Text: lang.L("Nobody looks at a document before it is sent.")}}, 0, func(int) {}, nil)
+	p.order = widgets.NewCheck(lang.L("Sign in the order shown"), nil)
+	p.presets = widgets.NewButtonWithIcon(lang.L("Presets"), fynetheme.MenuDropDownIcon(), p.offerPresets).Quiet()
+	p.presets.IconPlacement = widget.ButtonIconTrailingText
 	choose := widgets.NewButtonWithIcon(lang.L("Choose…"), fynetheme.FolderOpenIcon(), func() {
 		browse.Folder(f.screen.env, p.folder.Typed(), p.folder.SetText)
 	})
@@ -232,7 +236,7 @@ func newFolderForm(f *folders) *folderForm {
 	for _, e := range []*widgets.Entry{p.folder, p.signers, p.name, p.message, p.due} {
 		e.OnEscape = p.leave
 	}
-	p.content = widgets.Stack(8, p.title, widgets.Card(widgets.Stack(16, p.fields[office.FieldHotPath], p.fields[office.FieldHotSigners], p.order,
+	p.content = widgets.Stack(8, widgets.Across(nil, p.title, p.presets), widgets.Card(widgets.Stack(16, p.fields[office.FieldHotPath], p.fields[office.FieldHotSigners], p.order,
 		widgets.Halves(p.fields[office.FieldHotName], p.fields[office.FieldHotDue]),
 		widgets.NewField(lang.L("Message to the signers"), p.message, ""), p.ask, p.saying, widgets.Row(8, p.save, p.cancel))))
 	return p
@@ -256,8 +260,31 @@ func (p *folderForm) show(x office.HotFolder) {
 		e.SetText(text)
 	}
 	p.ask.ChooseSecond(!x.Ask)
-	p.order.ChooseSecond(x.Sequential)
+	p.order.SetChecked(x.Sequential)
 	p.wrong(nil)
+}
+
+// offerPresets shows the presets of forms, of which one can be filled in.
+func (p *folderForm) offerPresets() {
+	s := p.folders.screen
+	env.Get(s.env, func(context.Context) ([]office.FormPreset, error) { return s.office.FormPresets() }, func(list []office.FormPreset) {
+		none := fyne.NewMenuItem(lang.L("No presets yet. Save one under “Send”."), nil)
+		none.Disabled = true
+		items := []*fyne.MenuItem{none}
+		for i, x := range list {
+			items = append(items[:i], fyne.NewMenuItem(x.Name, func() { p.use(x.Form) }))
+		}
+		widgets.OpenMenu(s.env.Window.Canvas(), fyne.NewMenu("", items...), p.presets)
+	})
+}
+
+func (p *folderForm) use(f office.Form) {
+	x := p.folderTyped()
+	x.Signers, x.Sequential, x.Message = f.Signers, f.Sequential, cmp.Or(f.Message, x.Message)
+	if days, err := strconv.Atoi(strings.TrimPrefix(f.Due, "+")); err == nil {
+		x.DueDays = days
+	}
+	p.show(x)
 }
 
 // folderTyped is what is typed. Signers that are none make it one without signers.
@@ -265,7 +292,7 @@ func (p *folderForm) folderTyped() office.HotFolder {
 	x := p.about
 	x.Path, x.Name, x.Message = p.folder.Typed(), i18n.CanonicalPattern(p.name.Typed()), p.message.Typed()
 	x.Signers = office.ReadPeople(p.signers.Text)
-	x.Sequential, x.Ask = p.order.Chosen == 1, p.ask.Chosen == 0
+	x.Sequential, x.Ask = p.order.Checked, p.ask.Chosen == 0
 	x.DueDays = 0
 	if text := p.due.Typed(); text != "" {
 		days, err := strconv.Atoi(text)

@@ -57,6 +57,7 @@ type Connection interface {
 
 type Folders interface {
 	HotFolders() ([]office.HotFolderRow, error)
+	FormPresets() ([]office.FormPreset, error)
 	PutHotFolder(office.HotFolder) (office.HotFolder, error)
 	RemoveHotFolder(id string) (known bool, err error)
 	TryHotFolder(office.HotFolder) (message.Message, error)

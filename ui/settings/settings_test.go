@@ -482,8 +482,7 @@ func TestAFolderIsAddedAndChanged(t *testing.T) {
 	p := s.folders.form
 	p.folder.SetText("/home/office/Scans")
 	p.signers.SetText("Ana Ruiz <ana@example.com>\njan@example.com")
-	p.due.SetText("14")
-	p.order.Choose(1)
+	p.use(office.Form{Signers: office.ReadPeople(p.signers.Text), Sequential: true, Due: "+14"}) // a preset
 	p.ask.Choose(1)
 	b.Tap(p.save)
 	rows, _ := b.Office.HotFolders()
