@@ -4,8 +4,8 @@
 // packages and drafts for example, which the agent hands out; it never opens the store.
 //
 // This package only brings Fyne's driver, which needs cgo and a display, together with package window, which needs
-// neither. The screens are packages of their own: packages, compose, activity, settings, setup and about, on the shared
-// widgets and theme. None of them imports another.
+// neither. The screens are packages of their own: packages, compose, activity, status, settings, setup and about, on the
+// shared widgets and theme. None of them imports another.
 package ui
 
 import (

@@ -8,13 +8,13 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	"countersign/internal/agent/health"
 	"countersign/internal/locations"
 	"countersign/internal/message"
 	"countersign/internal/office"
@@ -38,9 +38,11 @@ type step struct {
 func (a *Agent) Connection(ctx context.Context) []office.Check { return checks(a.steps(ctx)) }
 
 // TryConnection tries every step of the way, and hands all of them to show whenever one more is known. It changes nothing,
-// but that a public address which is not open is tried at once.
+// but that whatever waits is tried at once, so that health soon says how it stands.
 func (a *Agent) TryConnection(ctx context.Context, show func([]office.Check)) []office.Check {
-	a.p.Network.Forget()
+	if err := a.retry(); err != nil {
+		a.Log.Warn("try everything with the connection", "err", err)
+	}
 	return tryAll(ctx, a.steps(ctx), show)
 }
 
@@ -99,10 +101,30 @@ func (a *Agent) steps(ctx context.Context) []step {
 	s := a.Settings()
 	steps := a.waySteps(ctx, s)
 	steps = append(steps, a.serviceSteps(s)...)
+	out := len(steps)
 	if s.Tunnel == office.TunnelNgrok {
 		steps = append(steps, a.ngrokSteps(s)...)
 	}
-	return append(steps, a.backSteps(s)...)
+	steps = append(steps, a.backSteps(s)...)
+	for i := range steps[out:] {
+		steps[out+i].Back = true
+	}
+	return steps
+}
+
+// WithHealth are steps with what is wrong now, each issue in the step that it concerns: one that is wrong is fine nowhere.
+func WithHealth(steps []office.Check, issues []Issue) []office.Check {
+	steps = slices.Clone(steps)
+	for n := range steps {
+		s := &steps[n]
+		if at := slices.IndexFunc(issues, func(i Issue) bool { return i.Concerns(s.Step) }); at >= 0 { // the gravest first
+			s.Issue, s.Found, s.At, s.Result = issues[at].ID, issues[at].Message, issues[at].Since, office.CheckWrong
+			if issues[at].Severity == Info {
+				s.Result = office.CheckUnknown
+			}
+		}
+	}
+	return steps
 }
 
 // waySteps say which proxy is on the way.
@@ -164,13 +186,6 @@ func (a *Agent) serviceSteps(s office.Settings) []step {
 		api = checkFine(api.Step, message.Answers())
 		api.At = at
 	}
-	for _, i := range a.Health.List() {
-		switch i.ID {
-		case health.ServiceFails.ID, health.NetworkAsks.ID, health.ClientRefused.ID:
-			api = checkWrong(api.Step, i.Message)
-			api.At = i.Since
-		}
-	}
 	var once sync.Once
 	var bad error
 	ask := func(name message.Message, field string) func(context.Context) office.Check {
@@ -195,11 +210,6 @@ func (a *Agent) serviceSteps(s office.Settings) []step {
 		}
 	}
 	signIn := checkWrong(message.StepSignIn(), message.NotSignedIn())
-	for _, i := range a.Health.List() {
-		if i.ID == health.SignedOut.ID {
-			signIn.Found, signIn.At = i.Message, i.Since
-		}
-	}
 	if o := a.account.Current(); o.SignedIn() {
 		signIn = checkFine(signIn.Step, message.SignedInNow())
 		if o.Account.Email != "" {
@@ -251,7 +261,11 @@ func (a *Agent) ngrokSteps(s office.Settings) []step {
 
 // backSteps say how the service reports to this computer.
 func (a *Agent) backSteps(s office.Settings) []step {
-	return []step{a.addressStep(s), {Check: a.registration()}, {Check: a.lastEvent()}}
+	saved := checkUnknown(message.StepDocuments(), message.NotSetUp())
+	if s.SaveTo != "" {
+		saved = checkFine(saved.Step, message.SavedIn(filepath.Base(s.SaveTo)))
+	}
+	return []step{a.addressStep(s), {Check: a.registration()}, {Check: a.lastEvent()}, {Check: saved}}
 }
 
 func (a *Agent) addressStep(s office.Settings) step {
@@ -293,13 +307,6 @@ func (a *Agent) registration() office.Check {
 	}
 	check := checkFine(message.StepEndpoint(), message.Registered(address))
 	check.At = at
-	for _, i := range a.Health.List() {
-		switch i.ID {
-		case health.EndpointLost.ID, health.EndpointFails.ID:
-			check = checkWrong(message.StepEndpoint(), i.Message)
-			check.At = i.Since
-		}
-	}
 	return check
 }
 
@@ -371,7 +378,7 @@ func (a *Agent) Diagnostics(ctx context.Context) string {
 	b.WriteString("connection:\n")
 	ctx, cancel := context.WithTimeout(ctx, diagnosticsTime)
 	defer cancel()
-	for _, c := range a.TryConnection(ctx, nil) {
+	for _, c := range WithHealth(a.TryConnection(ctx, nil), a.Health.List()) {
 		fmt.Fprintf(&b, "%s %s: %s", tick(c.Result), c.Step, c.Found)
 		if !c.At.IsZero() {
 			fmt.Fprintf(&b, " (%s)", c.At.Format(time.RFC3339))

@@ -46,16 +46,22 @@ func (a *Agent) Act(ctx context.Context, i Issue) error {
 				return err
 			}
 		}
-		a.p.Network.Forget()
-		a.Breaker.Close()
-		a.saves.Retry()
-		a.Quarantine.Now()
-		if err := a.packages.Retry(); err != nil { // not only with the sweep, which waits for the questions under way
-			return fmt.Errorf("try everything again: %w", err)
-		}
-		a.packages.Sweep("somebody asked")
-		a.wakeAll()
+		return a.retry()
 	}
+	return nil
+}
+
+// retry tries at once whatever waits.
+func (a *Agent) retry() error {
+	a.p.Network.Forget()
+	a.Breaker.Close()
+	a.saves.Retry()
+	a.Quarantine.Now()
+	if err := a.packages.Retry(); err != nil { // not only with the sweep, which waits for the questions under way
+		return fmt.Errorf("try everything again: %w", err)
+	}
+	a.packages.Sweep("somebody asked")
+	a.wakeAll()
 	return nil
 }
 

@@ -473,6 +473,7 @@ func ProxyWantsSignIn(proxy string) Message {
 }
 func Registered(address string) Message { return of("network.registered", Text("Address", address)) }
 func SameReason() Message               { return of("network.same-reason") }
+func SavedIn(folder string) Message     { return of("network.saved-in", Name("Folder", folder)) }
 func Secure() Message                   { return of("network.secure") }
 func ServiceInspected(signer string, server string) Message {
 	return of("network.service-inspected", Name("Signer", signer), Text("Server", server))
@@ -480,6 +481,7 @@ func ServiceInspected(signer string, server string) Message {
 func SignedInNow() Message                { return of("network.signed-in-now") }
 func SignedInNowAs(who string) Message    { return of("network.signed-in-now-as", Text("Who", who)) }
 func StepAddress() Message                { return of("network.step-address") }
+func StepDocuments() Message              { return of("network.step-documents") }
 func StepEndpoint() Message               { return of("network.step-endpoint") }
 func StepEvent() Message                  { return of("network.step-event") }
 func StepNgrokConnect() Message           { return of("network.step-ngrok-connect") }

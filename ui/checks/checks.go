@@ -4,7 +4,6 @@ package checks
 
 import (
 	"slices"
-	"time"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/widget"
@@ -18,13 +17,11 @@ import (
 // List is the steps below each other. It belongs to the window's goroutine.
 type List struct {
 	Content *fyne.Container
-	now     func() time.Time
 	Shown   []office.Check // the steps that are shown
 }
 
-func New(now func() time.Time) *List { return &List{Content: widgets.Stack(8), now: now} }
+func New() *List { return &List{Content: widgets.Stack(8)} }
 
-// Shown are the steps that are shown.
 // Show shows the steps. Where nothing but the findings changed, the place on the page stays.
 func (l *List) Show(steps []office.Check) {
 	if slices.Equal(l.Shown, steps) {
@@ -33,31 +30,42 @@ func (l *List) Show(steps []office.Check) {
 	l.Shown = slices.Clone(steps)
 	rows := make([]fyne.CanvasObject, len(steps))
 	for i, s := range steps {
-		rows[i] = l.row(s)
+		rows[i] = Row(s, MarkOf(s.Result), "", nil)
 	}
 	widgets.Remake(l.Content, rows...)
 }
 
-func (l *List) row(s office.Check) fyne.CanvasObject {
-	mark := map[office.CheckResult]theme.Mark{office.CheckFine: theme.MarkSigned, office.CheckWrong: theme.MarkProblem,
-		office.CheckUnderWay: theme.MarkNext}[s.Result]
-	if mark == "" {
-		mark = theme.MarkLater
+func MarkOf(r office.CheckResult) theme.Mark {
+	switch r {
+	case office.CheckFine:
+		return theme.MarkSigned
+	case office.CheckWrong:
+		return theme.MarkProblem
+	case office.CheckUnderWay:
+		return theme.MarkNext
 	}
-	text, next := i18n.Words().Lines(s.Found)
+	return theme.MarkLater
+}
+
+// Row is one step: its mark and its name, if it has one, what was found, a note below that, and what stands at its end, which may be nil.
+func Row(c office.Check, mark theme.Mark, note string, end fyne.CanvasObject) fyne.CanvasObject {
+	text, next := i18n.Words().Lines(c.Found)
 	found := widgets.NewParagraph(text)
-	if s.Result == office.CheckWrong {
+	if mark == theme.MarkProblem {
 		found.Colour = mark.Colour()
-	} else if s.Result != office.CheckFine {
+	} else if c.Result != office.CheckFine && c.Issue == "" {
 		found.Colour = theme.Secondary
 	}
 	what := widgets.Stack(1, found)
-	if next != "" {
-		what.Add(widgets.NewProse(next))
+	for _, more := range []string{next, note} {
+		if more != "" {
+			what.Add(widgets.NewProse(more))
+		}
 	}
-	if !s.At.IsZero() {
-		what.Add(widgets.NewCaption(i18n.Clock(l.now(), s.At)))
+	icon := widget.NewIcon(mark.Resource())
+	if c.Step.IsZero() {
+		return widgets.Across(icon, what, end)
 	}
-	name := widgets.NewProse(i18n.Message(s.Step))
-	return widgets.Across(widgets.Row(8, widget.NewIcon(mark.Resource()), widgets.Wide(150, name)), what, nil)
+	name := widgets.NewProse(i18n.Message(c.Step))
+	return widgets.Across(widgets.Row(8, icon, widgets.Wide(widgets.Scaled(150), name)), what, end)
 }

@@ -14,6 +14,7 @@ import (
 	"fyne.io/fyne/v2/driver"
 
 	"countersign/internal/agent"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/ui/async"
 	"countersign/ui/i18n"
@@ -67,6 +68,7 @@ type Navigator interface {
 	ShowPackage(id string)
 	ShowSettings()
 	ShowCompose()
+	ShowStep(step message.Message)      // where a step of the way to the service and back is set up, or what it brought
 	SendLike(draft office.NewPackage)   // shows the screen for a new package, filled in like an earlier one
 	EditDraft(draft office.Draft)       // shows what waits to be sent where it can be changed
 	Act(issue agent.Issue, done func()) // does what can be done about an issue; done, which may be nil, is called after it
@@ -119,7 +121,7 @@ func (d *Env) tell(err error) {
 }
 
 // Problems are the issues that need a person, in the agent's order: the gravest first and within a severity the oldest first. They
-// are what the strip and the list of problems show. Infos need nobody.
+// are what the status is marked for. Infos need nobody.
 func Problems(issues []agent.Issue) []agent.Issue {
 	return slices.DeleteFunc(slices.Clone(issues), func(i agent.Issue) bool { return i.Severity == agent.Info })
 }

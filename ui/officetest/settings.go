@@ -193,8 +193,12 @@ func Way() []office.Check {
 		fine(message.StepAddress(), message.AddressOpen("https://office.ngrok.app")),
 		fine(message.StepEndpoint(), message.Registered("https://office.ngrok.app/webhook")),
 		fine(message.StepEvent(), message.EventArrived()),
+		fine(message.StepDocuments(), message.SavedIn("Signed")),
 	}
-	for i := len(list) - 3; i < len(list); i++ {
+	for i := 4; i < len(list); i++ {
+		list[i].Back = true
+	}
+	for i := len(list) - 4; i < len(list)-1; i++ {
 		list[i].At = Now.Add(-3 * 3600e9)
 	}
 	return list

@@ -18,11 +18,9 @@ import (
 	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
-	"countersign/internal/agent"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/ui/async"
-	"countersign/ui/env"
 	"countersign/ui/i18n"
 	"countersign/ui/outbox"
 	"countersign/ui/theme"
@@ -63,11 +61,7 @@ func (s *Screen) draw(fresh bool) {
 		return
 	}
 	if r, isHead := s.headOfID(s.chosen); isHead {
-		if r.issue != nil {
-			s.place(s.issuePage(*r.issue), fresh)
-		} else {
-			s.place(s.draftPage(r), fresh)
-		}
+		s.place(s.draftPage(r), fresh)
 		return
 	}
 	if !p.known {
@@ -252,12 +246,8 @@ func (s *Screen) timelineOf(row office.PackageRow) fyne.CanvasObject {
 	return widgets.Part(lang.L("History"), 0, list)
 }
 
-// What stands above the packages of the list: what is wrong with the office as a whole, and what waits to be sent. Their
-// ids tell them from packages.
-const (
-	issueID = "issue "
-	draftID = "draft "
-)
+// draftID tells the ids of what waits to be sent, above the packages of the list, from those of packages.
+const draftID = "draft "
 
 func draftRow(d office.Draft) listed {
 	people, files := namesOf(d)
@@ -291,106 +281,31 @@ func ownDocuments(d office.Draft) []office.TemplateDocument {
 }
 
 // headsOf are the rows above the packages that match a search, are wanted and belong to a tab. It adds all that match to the counts of
-// their tabs: what is wrong with the office is under Problems alone.
+// their tabs.
 func (l *packageList) headsOf(text string, wish func(listed) bool, tab int, counts *counts) (rows []listed) {
 	wanted := strings.Fields(office.Fold(text))
-	for _, r := range append(slices.Clone(l.issues), l.drafts...) {
-		if _, beside := l.draftOf(r); beside || !office.HasWords(r.text, wanted) || !wish(r) {
+	for _, r := range l.drafts {
+		if !office.HasWords(r.text, wanted) || !wish(r) {
 			continue
 		}
 		own := tabOf(r.standing)
 		counts[own]++
-		if r.draft != nil {
-			counts[tabAll]++
-		}
-		if own == tab || tab == tabAll && r.draft != nil {
+		counts[tabAll]++
+		if own == tab || tab == tabAll {
 			rows = append(rows, r)
 		}
 	}
 	return rows
 }
 
-// headOfID finds an issue or a draft, also one that the tab does not show.
+// headOfID finds a draft, also one that the tab does not show.
 func (l *packageList) headOfID(id string) (r listed, known bool) {
-	for _, r := range append(slices.Clone(l.issues), l.drafts...) {
+	for _, r := range l.drafts {
 		if r.line.ID == id {
 			return r, true
 		}
 	}
 	return r, false
-}
-
-// ShowHealth lists what is wrong with the office as a whole: what the strip shows, and the rest.
-func (s *Screen) ShowHealth(issues []agent.Issue) {
-	rows := []listed{}
-	for _, i := range env.Problems(issues) {
-		text := i18n.Message(i.Message)
-		rows = append(rows, listed{line: office.PackageLine{ID: issueID + i.ID, Name: text, Created: i.Since},
-			sorted: sorted{standing: i18n.Wrong}, text: office.Fold(text), issue: &i})
-	}
-	same := slices.EqualFunc(rows, s.issues, func(a, b listed) bool { return *a.issue == *b.issue })
-	s.issues = rows
-	if !same {
-		anchor, top, hidden := s.anchor()
-		s.settle(anchor, 0, top, hidden)
-	}
-}
-
-// ShowProblem chooses what is wrong with the office, or the draft that it is about.
-func (s *Screen) ShowProblem(id string) {
-	id = issueID + id
-	if r, known := s.headOfID(id); known {
-		if draft, listed := s.draftOf(r); listed {
-			id = draft
-		}
-	}
-	s.Show(id)
-}
-
-// draftOf is the draft that r, an issue, is about. It is listed in its place: the two are one problem.
-func (l *packageList) draftOf(r listed) (id string, listed bool) {
-	if r.issue == nil || r.issue.Action != agent.ActReview {
-		return "", false
-	}
-	for _, r := range l.drafts {
-		if r.draft.State == office.DraftUnknown {
-			return r.line.ID, true
-		}
-	}
-	return "", false
-}
-
-// issuePage is one thing that is wrong: what, since when, and what to do about it.
-func (s *Screen) issuePage(i agent.Issue) fyne.CanvasObject {
-	mark, word := theme.MarkProblem, lang.L("Problem")
-	if i.Severity != agent.Problem {
-		mark, word = theme.MarkNext, lang.L("Notice")
-	}
-	state, _ := widgets.MarkLine(mark, word)
-	text := widgets.NewParagraph(i18n.Message(i.Message))
-	text.Scale = theme.Title
-	page := widgets.Stack(12, state, text)
-	if !i.Since.IsZero() {
-		page.Add(widgets.NewProse(i18n.Since(s.env.Now(), i.Since)))
-	}
-	deeds := s.deedsOfIssue(i)
-	buttons := s.actions(deeds, true, len(deeds))
-	if i18n.Action(i.Action) != "" {
-		do := buttons[0].(*widgets.Button)
-		do.OnTapped = func() { do.Disable(); s.env.Go.Act(i, do.Enable) }
-	}
-	page.Add(widgets.Flow(8, buttons...))
-	return page
-}
-
-func (s *Screen) deedsOfIssue(i agent.Issue) (deeds []outbox.Deed) {
-	if word := i18n.Action(i.Action); word != "" {
-		deeds = append(deeds, outbox.Deed{Name: word, Do: func() { s.env.Go.Act(i, nil) }})
-	}
-	if i.Action == agent.ActChooseFolder && s.folder != "" {
-		deeds = append(deeds, outbox.Deed{Name: lang.L("Open folder"), Icon: fynetheme.FolderOpenIcon(), Do: s.OpenFolder})
-	}
-	return deeds
 }
 
 func (s *Screen) draftPage(r listed) fyne.CanvasObject {

@@ -12,7 +12,6 @@ import (
 	"fyne.io/fyne/v2/lang"
 	"fyne.io/fyne/v2/layout"
 
-	"countersign/internal/agent"
 	"countersign/internal/office"
 	"countersign/ui/day"
 	"countersign/ui/i18n"
@@ -47,7 +46,6 @@ type listed struct {
 	sorted
 	text string // folded; empty for a package, whose index has it
 
-	issue *agent.Issue  // instead of a package: what is wrong with the office
 	draft *office.Draft // instead of a package: what waits to be sent
 }
 

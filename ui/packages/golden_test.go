@@ -40,7 +40,6 @@ func TestTheScreenLooksAsItWasApproved(t *testing.T) {
 		{"saved", officetest.Busy(), show("p3"), large, "light", 1, "en"},
 		{"saved-dark", officetest.Busy(), show("p3"), large, "dark", 1, "en"},
 		{"open-small-de", signable(officetest.Busy()), show("p1"), little, "light", 1, "de"},
-		{"problems", officetest.Wrong(), problem("signin"), large, "light", 1, "en"},
 		{"draft-dark-de", officetest.Wrong(), show("draft y"), large, "dark", 1, "de"},
 		{"archived", officetest.Busy(), archived, large, "light", 1, "en"},
 		{"declined", declined(), show("p1"), large, "light", 1, "en"},
@@ -111,15 +110,6 @@ func texts(o fyne.CanvasObject) (list []*canvas.Text) {
 func signable(o *officetest.Office) *officetest.Office {
 	o.Pages = map[string]string{"ana.ruiz": "https://sign.example.com/ana"}
 	return o
-}
-
-// problem shows one of the things that are wrong with the office.
-func problem(id string) func(*bench) {
-	return func(b *bench) {
-		b.screen.ShowHealth(b.Office.State.Health)
-		b.screen.ShowProblem(id)
-		b.Settle()
-	}
 }
 
 // declined is an office in which somebody did not want to sign.

@@ -17,7 +17,6 @@ import (
 	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
-	"countersign/internal/agent"
 	"countersign/internal/office"
 	"countersign/ui/async"
 	"countersign/ui/i18n"
@@ -33,9 +32,8 @@ type packageList struct {
 	shown   []int32                // what the tab leaves of them; the last one is the newest, the first of the list
 	tab     int                    // the tab that left them
 	match   counts                 // how much of what the search leaves is in each tab
-	issues  []listed               // what is wrong with the office as a whole, the gravest first
 	drafts  []listed               // what waits to be sent, the newest first
-	heads   []listed               // what tab and search leave of both; they stand above the packages
+	heads   []listed               // what tab and search leave of them; they stand above the packages
 	counts  counts                 // match and what stands above the packages
 	chosen  string                 // id of its row
 	wanted  string                 // chosen before it was listed: it goes to a tab that shows it
@@ -285,8 +283,6 @@ func (s *Screen) parts() (heads []widgets.Head) {
 	head := func(row int) string {
 		r := s.at(row)
 		switch {
-		case r.issue != nil:
-			return ""
 		case r.draft != nil:
 			return lang.L("Outbox")
 		case s.all.order.sorts() && len(s.heads) == 0:
@@ -389,7 +385,7 @@ func newItem() *item {
 
 // show shows a row; what is due within days is due soon.
 func (i *item) show(now time.Time, days int, r listed, o order) {
-	i.name.Text, i.name.Begins = i18n.Title(r.line.Name), r.issue != nil
+	i.name.Text = i18n.Title(r.line.Name)
 	i.age.Text = i18n.Age(now, r.line.Created)
 	marks := marksOf(r)
 	for n, icon := range i.marks {
@@ -403,9 +399,6 @@ func (i *item) show(now time.Time, days int, r listed, o order) {
 	i.line.Text, i.line.Colour = textOf(now, days, r), theme.Secondary
 	if r.standing == i18n.Wrong {
 		i.line.Colour = theme.Attention
-	}
-	if r.issue != nil && r.issue.Severity != agent.Problem {
-		i.line.Colour = theme.Secondary
 	}
 	i.reference.Text = r.line.Reference()
 	if short := []rune(i.reference.Text); len(short) > mostReference {
@@ -436,10 +429,7 @@ func (i *item) showDue(now time.Time, days int, r listed, o order) {
 }
 
 func textOf(now time.Time, days int, r listed) string {
-	switch {
-	case r.issue != nil:
-		return i18n.Since(now, r.issue.Since)
-	case r.draft != nil:
+	if r.draft != nil {
 		_, text := outbox.State(*r.draft)
 		return text
 	}
@@ -460,10 +450,7 @@ func textOf(now time.Time, days int, r listed) string {
 // one shape where the package is no longer open, there are too many signers or none is known.
 func marksOf(r listed) []theme.Mark {
 	l := r.line
-	switch {
-	case r.issue != nil && r.issue.Severity != agent.Problem:
-		return []theme.Mark{theme.MarkNext}
-	case r.draft != nil:
+	if r.draft != nil {
 		mark, _ := outbox.State(*r.draft)
 		return []theme.Mark{mark}
 	}

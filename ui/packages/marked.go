@@ -59,9 +59,9 @@ func (s *Screen) chose(row int) {
 	}
 }
 
-// mark marks a package, or takes the mark from it; issues cannot be marked.
+// mark marks a package, or takes the mark from it.
 func (s *Screen) mark(id string, marked bool) {
-	if row := s.rowOf(id); row < 0 || s.at(row).issue != nil {
+	if s.rowOf(id) < 0 {
 		return
 	}
 	if s.marked == nil {
@@ -405,8 +405,6 @@ func (s *Screen) deedsFor(r listed, use func([]outbox.Deed)) {
 		several = []listed{r}
 	}
 	switch {
-	case r.issue != nil:
-		use(s.deedsOfIssue(*r.issue))
 	case len(several) > 1 || r.draft != nil:
 		deeds, _ := s.deedsOf(several)
 		use(deeds)

@@ -198,8 +198,6 @@ func (s *Screen) reveal() {
 	}
 	s.wanted = ""
 	switch tab := s.tabs.Chosen(); {
-	case r.issue != nil:
-		s.tabs.Choose(tabProblems)
 	case r.line.Archived:
 		s.tabs.Choose(tabArchived)
 	case tab == tabDue && r.in(tabDue):
@@ -342,7 +340,7 @@ func (s *Screen) nothing() fyne.CanvasObject {
 		return widgets.Empty(fynetheme.SearchIcon(), lang.L("Nothing found for “{{.Text}}”.", i18n.V{"Text": s.search.Text}),
 			lang.L("Clear search"), func() { s.search.SetText("") })
 	case s.tabs.Chosen() == tabProblems:
-		return widgets.Empty(icon, lang.L("There are no problems."), "", nil)
+		return widgets.Empty(icon, lang.L("No package has a problem."), "", nil)
 	case s.tabs.Chosen() == tabWithdrawn:
 		return widgets.Empty(theme.MarkEnded.Resource(), lang.L("Nothing was withdrawn."), "", nil)
 	case s.tabs.Chosen() == tabDue:

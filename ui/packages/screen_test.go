@@ -18,7 +18,6 @@ import (
 	"fyne.io/fyne/v2/test"
 	"fyne.io/fyne/v2/widget"
 
-	"countersign/internal/agent"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/ui/i18n"
@@ -340,15 +339,10 @@ func TestTheSignedDocumentIsFirst(t *testing.T) {
 
 func TestWhateverIsWrongIsListedUnderProblems(t *testing.T) {
 	b := newBench(t, officetest.Wrong())
-	b.screen.ShowHealth(b.Office.State.Health)
 	b.turn(tabProblems)
-	if got := strings.Join(b.screen.Listed(), ", "); got != "issue signin, issue tunnel, draft x, draft y, p3, p2" && got != "issue signin, issue tunnel, draft y, draft x, p3, p2" {
+	if got := strings.Join(b.screen.Listed(), ", "); got != "draft x, draft y, p3, p2" && got != "draft y, draft x, p3, p2" {
 		t.Errorf("under Problems: %s", got)
 	}
-	b.screen.ShowProblem("signin")
-	b.Settle()
-	b.Press(b.screen.detail, "Sign in")
-	screentest.Equal(t, "went", strings.Join(b.Went, ", "), "act signin")
 	b.show("draft y")
 	b.Press(b.screen.detail, "Edit")
 	screentest.Equal(t, "went", b.Went[len(b.Went)-1], "edit y")
@@ -358,28 +352,10 @@ func TestWhateverIsWrongIsListedUnderProblems(t *testing.T) {
 		t.Errorf("left are %v, chosen is %s", officetest.Must(b.Office.Drafts()), b.screen.chosen)
 	}
 	b.Office.Rows, b.Office.Waiting = nil, nil
-	b.screen.ShowHealth(nil)
 	b.Reload()
 	if got := b.screen.rows(); got != 0 || !shows(b, "or choose one from a folder") {
 		t.Errorf("%d rows are left", got)
 	}
-	b.screen.ShowHealth(officetest.Wrong().State.Health)
-	b.Settle()
-	if shows(b, "or choose one from a folder") || b.screen.rows() != 2 {
-		t.Error("there are no problems, it says, under a strip")
-	}
-}
-
-func TestADraftThatWasNotConfirmedIsOneProblem(t *testing.T) {
-	b := newBench(t, officetest.Wrong())
-	b.screen.ShowHealth([]agent.Issue{{ID: "outbox", Severity: agent.Warning, Message: message.OutcomeUnknown("Offer 2026-119"), Action: agent.ActReview}})
-	b.turn(tabProblems)
-	if got := strings.Join(b.screen.Listed(), ", "); strings.Contains(got, "issue") || !strings.Contains(got, "draft x") {
-		t.Errorf("under Problems: %s", got)
-	}
-	b.screen.ShowProblem("outbox")
-	b.Settle()
-	screentest.Equal(t, "chosen is", b.screen.chosen, "draft x")
 }
 
 // shows says whether a text is in sight.
@@ -526,7 +502,6 @@ func TestADraftFromATemplateShowsWhatTheTemplateBrings(t *testing.T) {
 func TestEnterOpensWhatIsSavedAndElseLeadsToWhatCanBeDone(t *testing.T) {
 	b := newBench(t, officetest.Wrong())
 	s := b.screen
-	s.ShowHealth(officetest.Must(b.Office.Status()).Health)
 	enter := func(id string) fyne.Focusable {
 		s.Show(id)
 		b.Settle()
@@ -539,9 +514,6 @@ func TestEnterOpensWhatIsSavedAndElseLeadsToWhatCanBeDone(t *testing.T) {
 	}
 	if first, ok := enter("p1").(*widgets.Button); !ok || first.Text != "Remind" || len(b.System.Opened) != 1 {
 		t.Errorf("of a package that waits, the focus is on %T", b.Window.Canvas().Focused())
-	}
-	if first, ok := enter(s.issues[0].line.ID).(*widgets.Button); !ok || first.Text == "" {
-		t.Errorf("of a problem, the focus is on %T", b.Window.Canvas().Focused())
 	}
 }
 

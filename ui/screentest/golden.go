@@ -20,6 +20,7 @@ import (
 	"fyne.io/fyne/v2/driver/software"
 
 	"countersign/internal/agent"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/ui/async"
 	"countersign/ui/env"
@@ -224,12 +225,13 @@ type ways struct{ b *Bench }
 
 func (w ways) went(where string) { w.b.Went = append(w.b.Went, where) }
 
-func (w ways) ShowPackage(id string) { w.went("package " + id) }
-func (w ways) ShowSettings()         { w.went("settings") }
-func (w ways) ShowCompose()          { w.went("compose") }
-func (w ways) SignIn(prompt string)  { w.went("sign in " + prompt) }
-func (w ways) SignOut()              { w.went("sign out") }
-func (w ways) Quit()                 { w.went("quit") }
+func (w ways) ShowPackage(id string)         { w.went("package " + id) }
+func (w ways) ShowSettings()                 { w.went("settings") }
+func (w ways) ShowCompose()                  { w.went("compose") }
+func (w ways) ShowStep(step message.Message) { w.went("step " + step.String()) }
+func (w ways) SignIn(prompt string)          { w.went("sign in " + prompt) }
+func (w ways) SignOut()                      { w.went("sign out") }
+func (w ways) Quit()                         { w.went("quit") }
 
 func (w ways) EditDraft(d office.Draft) { w.went("edit " + d.ID) }
 

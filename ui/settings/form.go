@@ -26,7 +26,6 @@ const (
 	tabNotices
 	tabProgram
 	tabService
-	tabConnection
 )
 
 // form is the settings as inputs. It turns settings into what is shown and back, and knows nothing of keeping them.

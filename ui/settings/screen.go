@@ -50,9 +50,6 @@ type Office interface {
 type Connection interface {
 	TestService(ctx context.Context, settings office.Settings) error
 	TestTunnel(ctx context.Context, settings office.Settings, secrets office.Secrets) (publicURL string, err error)
-	Connection(ctx context.Context) []office.Check
-	TryConnection(ctx context.Context, show func([]office.Check)) []office.Check
-	Hosts() []string
 }
 
 type Folders interface {
@@ -92,8 +89,6 @@ type Screen struct {
 	folders *folders
 	updates *updates
 	move    *move
-
-	connection *connection
 }
 
 // New returns the screen with the settings as they are in memory: what is done on it at once is about these. Reload reads the rest.
@@ -111,7 +106,6 @@ func New(d *env.Env, o Office) *Screen {
 	s.preview, s.account = newPreview(s), newAccount(s)
 	s.tests, s.starter, s.folders, s.updates = newTests(s), newStarter(s), newFolders(s), newUpdates(s)
 	s.move = newMove(s)
-	s.connection = newConnection(s)
 	s.build()
 	s.kept = o.Settings()
 	s.form.show(s.kept, s.kept, true)
@@ -194,7 +188,6 @@ func (s *Screen) ShowStatus(status agent.Status) {
 	s.account.show(status)
 	s.tests.show(status)
 	s.move.show(status)
-	s.connection.reload()
 }
 
 func (s *Screen) ShowUpdate(known office.Update) { s.updates.show(known) }
@@ -209,6 +202,12 @@ func (s *Screen) PickFolder() {
 		s.Save()
 	})
 }
+
+// ShowService shows the page of the service, the account and the public address.
+func (s *Screen) ShowService() { s.tabs.Choose(tabService) }
+
+// ShowDocuments shows the page of where signed documents go.
+func (s *Screen) ShowDocuments() { s.tabs.Choose(tabDocuments) }
 
 func (s *Screen) ShowFolders() { s.tabs.Choose(tabFolders) }
 
@@ -407,8 +406,8 @@ func (s *Screen) build() {
 	s.undo = widgets.NewButton(lang.L("Undo"), s.Undo)
 	s.foot = widgets.On(theme.Paper, container.NewVBox(widget.NewSeparator(),
 		widgets.PadHV(20, 8, widgets.Across(nil, s.text, s.undo))))
-	s.pages = []fyne.CanvasObject{s.documents(), s.folders.content, s.notices(), s.program(), s.service(), s.connection.content}
-	s.tabs = widgets.NewTabs([]string{lang.L("Documents"), lang.L("Folders"), lang.L("Notifications"), lang.L("General"), lang.L("Service and account"), lang.L("Connection")}, s.turn)
+	s.pages = []fyne.CanvasObject{s.documents(), s.folders.content, s.notices(), s.program(), s.service()}
+	s.tabs = widgets.NewTabs([]string{lang.L("Documents"), lang.L("Folders"), lang.L("Notifications"), lang.L("General"), lang.L("Service and account")}, s.turn)
 	stack := container.NewStack()
 	for _, p := range s.pages {
 		stack.Add(p)
@@ -422,9 +421,6 @@ func (s *Screen) build() {
 func (s *Screen) turn(page int) {
 	for i, p := range s.pages {
 		widgets.Show(p, i == page)
-	}
-	if page == tabConnection {
-		s.connection.enter()
 	}
 	s.scroll.ScrollToTop()
 	s.scroll.Refresh()

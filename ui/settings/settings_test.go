@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"fyne.io/fyne/v2"
-	"fyne.io/fyne/v2/lang"
 	"fyne.io/fyne/v2/test"
 
 	"countersign/internal/agent"
@@ -278,9 +277,8 @@ func TestTheScreenLooksAsItWasApproved(t *testing.T) {
 		s.folders.edit(s.folders.rows[1].HotFolder)
 		s.folders.form.wrong(map[string]string{office.FieldHotPath: i18n.Message(message.SendFolderOverlaps("Scans"))})
 	}
-	opened, asks, newer := officetest.Busy(), officetest.Busy(), offered()
-	opened.Steps, asks.Steps, newer.Newest = officetest.OpenedWay(), officetest.Way(), release()
-	asks.Steps[2].Result, asks.Steps[2].Found = office.CheckWrong, message.NetworkWantsBrowser()
+	newer := offered()
+	newer.Newest = release()
 	tall := fyne.NewSize(screentest.Big.Width, 860) // down to what is there of updates
 	for _, c := range []struct {
 		name, language, theme string
@@ -293,9 +291,6 @@ func TestTheScreenLooksAsItWasApproved(t *testing.T) {
 		{"notices-dark", "en", "dark", officetest.Busy(), tab(tabNotices), screentest.Small, 1},
 		{"service-200", "en", "light", officetest.Busy(), tab(tabService), screentest.Small, 2},
 		{"service-wrong", "en", "light", officetest.Busy(), wrong, screentest.Big, 1},
-		{"connection-dark", "en", "dark", opened, tab(tabConnection), screentest.Small, 1},
-		{"de-connection", "de", "light", opened, tab(tabConnection), screentest.Small, 1},
-		{"connection-wrong", "en", "light", asks, tab(tabConnection), screentest.Small, 1},
 		{"folders-empty", "en", "light", officetest.Busy(), tab(tabFolders), screentest.Small, 1},
 		{"folders-dark", "en", "dark", sending(), tab(tabFolders), screentest.Small, 1},
 		{"de-folders-form", "de", "light", sending(), form, screentest.Small, 1},
@@ -355,83 +350,6 @@ func TestEveryLanguageOfTheWindowCanBeChosen(t *testing.T) {
 		if bad := s.Check(); len(bad) > 0 {
 			t.Errorf("%s: %v", code, bad)
 		}
-	}
-}
-
-func results(s *Screen) (list []office.CheckResult) {
-	for _, c := range s.connection.list.Shown {
-		list = append(list, c.Result)
-	}
-	return list
-}
-
-func count(s *Screen, wanted office.CheckResult) (n int) {
-	for _, r := range results(s) {
-		if r == wanted {
-			n++
-		}
-	}
-	return n
-}
-
-func TestTheConnectionIsShownStepByStepAndTriedWhenAsked(t *testing.T) {
-	o := officetest.Busy()
-	b, s := shown(t, o)
-	screentest.Equal(t, "the connection was asked for before anybody looked", len(results(s)), 0)
-	s.tabs.Choose(tabConnection)
-	b.Settle()
-	if count(s, office.CheckUnknown) != 4 || count(s, office.CheckFine) != 7 {
-		t.Errorf("at first: %v", results(s))
-	}
-	test.Tap(s.connection.try)
-	b.Settle()
-	if count(s, office.CheckFine) != 11 || s.connection.try.Text != "Run all checks" {
-		t.Errorf("after everything was tried: %v, %q", results(s), s.connection.try.Text)
-	}
-	b.Office.Change(office.StatusChanged, func(*officetest.Office) {})
-	s.Reload()
-	b.Settle()
-	if count(s, office.CheckFine) != 11 {
-		t.Errorf("what was tried went away by itself: %v", results(s))
-	}
-	s.tabs.Choose(tabService)
-	s.tabs.Choose(tabConnection)
-	b.Settle()
-	if count(s, office.CheckUnknown) != 4 {
-		t.Errorf("when somebody comes back: %v", results(s))
-	}
-}
-
-func TestTryingCanBeStopped(t *testing.T) {
-	o := officetest.Busy()
-	asked, goOn := make(chan bool), make(chan bool)
-	o.Do("TryConnection", func() error {
-		asked <- true
-		<-goOn
-		return nil
-	})
-	b, s := shown(t, o)
-	s.tabs.Choose(tabConnection)
-	b.Settle()
-	test.Tap(s.connection.try)
-	<-asked
-	screentest.Equal(t, "the button says", s.connection.try.Text, "Stop")
-	test.Tap(s.connection.try)
-	close(goOn)
-	b.Settle()
-	if s.connection.try.Text != "Run all checks" || count(s, office.CheckUnknown) != 4 {
-		t.Errorf("after it was stopped: %q, %v", s.connection.try.Text, results(s))
-	}
-}
-
-func TestTheAddressesToAllowCanBeCopied(t *testing.T) {
-	b, s := shown(t, officetest.Busy())
-	s.tabs.Choose(tabConnection)
-	b.Settle()
-	test.Tap(s.connection.copy.Button)
-	b.Settle()
-	if want := strings.Join(b.Office.Hosts(), "\n"); !slices.Equal(b.Copied, []string{want}) {
-		t.Errorf("copied %q, want %q", b.Copied, want)
 	}
 }
 
@@ -616,22 +534,6 @@ func TestAPercentageIsWrittenAsItsLanguageDoes(t *testing.T) {
 		has := func(list *widgets.Select) bool { return slices.Contains(list.Options, want) }
 		if !slices.ContainsFunc(screentest.All[*widgets.Select](s.Content()), has) {
 			t.Errorf("%s: no choice reads %q", language, want)
-		}
-	}
-}
-
-func TestNoSectionIsCalledAsAnotherPage(t *testing.T) {
-	for _, language := range i18n.Languages() {
-		screentest.Speak(t, language)
-		b, s := shown(t, officetest.Busy())
-		for tab := range tabConnection {
-			s.tabs.Choose(tab)
-			b.Settle()
-			for _, line := range screentest.All[*widgets.Line](s.Content()) {
-				if line.Bold && line.Text == lang.L("Connection") {
-					t.Errorf("%s: page %d has a section %q", language, tab, line.Text)
-				}
-			}
 		}
 	}
 }

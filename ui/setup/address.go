@@ -63,7 +63,7 @@ func newAddress(s *Screen) *address {
 		widgets.NewProse(lang.L("The web server must keep the path of the requests it forwards.")))
 	mark, line := widgets.MarkLine(theme.MarkSigned, "")
 	p.found, p.foundLine = mark, line
-	p.way = checks.New(s.env.Now)
+	p.way = checks.New()
 	content := widgets.Stack(16, widgets.Card(p.kind), widgets.Stack(0, p.ngrok, p.external), p.found, p.way.Content)
 	p.step = &step{key: "address", name: lang.L("Public address"), title: lang.L("How does the service reach this computer?"),
 		text:    lang.L("A public address is a web address that leads to this computer. The signing service reports each signature there. If you are not sure, choose “No public address”."),

@@ -65,10 +65,10 @@ func (s square) Layout(objects []fyne.CanvasObject, _ fyne.Size) {
 	place(objects[0], 0, 0, size.Width, size.Height)
 }
 
-func (s square) MinSize([]fyne.CanvasObject) fyne.Size { return fyne.NewSquareSize(scaled(float32(s))) }
+func (s square) MinSize([]fyne.CanvasObject) fyne.Size { return fyne.NewSquareSize(Scaled(float32(s))) }
 
-// scaled is n units, and more where text is larger.
-func scaled(n float32) float32 {
+// Scaled is n units, and more where text is larger.
+func Scaled(n float32) float32 {
 	const body = 14 // as it is drawn at 100 %
 	return n * fyne.CurrentApp().Settings().Theme().Size(theme.Body) / body
 }
@@ -194,7 +194,7 @@ func AtMost(w float32, content fyne.CanvasObject) *fyne.Container {
 type atMost float32
 
 func (w atMost) Layout(objects []fyne.CanvasObject, size fyne.Size) {
-	objects[0].Resize(fyne.NewSize(min(size.Width, scaled(float32(w))), size.Height))
+	objects[0].Resize(fyne.NewSize(min(size.Width, Scaled(float32(w))), size.Height))
 	objects[0].Move(fyne.NewPos(0, 0))
 }
 
@@ -222,7 +222,7 @@ func Shared(most float32, left, right fyne.CanvasObject) *fyne.Container {
 type shared float32
 
 func (most shared) Layout(objects []fyne.CanvasObject, size fyne.Size) {
-	at := max(objects[0].MinSize().Width, min(size.Width*2/5, scaled(float32(most))))
+	at := max(objects[0].MinSize().Width, min(size.Width*2/5, Scaled(float32(most))))
 	place(objects[0], 0, 0, at, size.Height)
 	place(objects[1], at, 0, 1, size.Height)
 	place(objects[2], at+1, 0, max(0, size.Width-at-1), size.Height)

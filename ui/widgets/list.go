@@ -244,7 +244,7 @@ type ListRow struct {
 }
 
 // headHeight is the room of the head above a row, with what is left free above it.
-func headHeight() float32 { return scaled(34) }
+func headHeight() float32 { return Scaled(34) }
 
 func (r *ListRow) standIn(l *List, at int) {
 	r.list, r.at = l, at

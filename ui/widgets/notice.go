@@ -1,11 +1,13 @@
 package widgets
 
 import (
+	"image/color"
 	"slices"
 	"time"
 	"unicode/utf8"
 
 	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/canvas"
 	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/lang"
 	fynetheme "fyne.io/fyne/v2/theme"
@@ -52,7 +54,9 @@ func (t *Toasts) Say(text string) {
 	end.Says = func() string { return lang.L("Close") + ": " + text }
 	back := NewBack(theme.Calm)
 	back.outline = theme.Line
-	x.object = container.NewStack(back, PadHV(8, 6, Across(nil, line, end)))
+	cover := canvas.NewRectangle(color.Transparent)
+	x.object = container.NewStack(back, PadHV(8, 6, Across(nil, line, end)), cover)
+	fadeIn(cover)
 	t.shown = append(t.shown, x)
 	if len(t.shown) > maxToasts {
 		t.shown = t.shown[1:]
@@ -112,29 +116,32 @@ func (r *rising) MinSize(objects []fyne.CanvasObject) fyne.Size {
 	return objects[len(objects)-1].MinSize()
 }
 
-// Banner is a line across the top with a sentence and at most one action. It is hidden until it has something to say.
+// Banner is a sentence with at most one action, beside it or, where it is narrow, below it. It is hidden until it has something to
+// say, and belongs where nothing has to move for it.
 type Banner struct {
 	widget.BaseWidget
 	content *fyne.Container
-	Changed func() // called when the strip came or went, for whoever lays it out; may be nil
-	OnNote  func() // makes the note something to press; nil for a plain note
-	text    *widget.Label
-	more    *Line
-	link    *Button // the note, when it can be pressed
+	cover   *canvas.Rectangle
+	Changed func() // called when it came, went or says something else, for whoever lays it out; may be nil
+	OnNote  func() // leads to more
+	text    *Prose
+	note    *Line
+	link    *Tappable // around the note
 	button  *Button
 }
 
-// NewBanner returns a hidden strip in a colour, with a mark at its start (nil for none).
+// NewBanner returns a hidden banner in a colour, with a mark at its start (nil for none).
 func NewBanner(colour fyne.ThemeColorName, mark fyne.Resource) *Banner {
-	s := &Banner{text: widget.NewLabel(""), more: NewCaption(""), button: NewButton("", nil)}
-	s.text.Wrapping = fyne.TextWrapWord
-	s.more.Shorten = false
+	s := &Banner{text: NewProse(""), note: NewCaption(""), button: NewButton("", nil), cover: canvas.NewRectangle(color.Transparent)}
+	s.text.Colour = theme.Text
 	var left fyne.CanvasObject
+	back, room := NewBack(colour), float32(20) // as the page below has it
 	if mark != nil {
-		left = widget.NewIcon(mark)
+		left, back.outline, room = widget.NewIcon(mark), theme.Line, 10
 	}
-	s.link = NewButton("", func() { s.OnNote() }).Quiet()
-	s.content = On(colour, PadHV(12, 4, Across(left, s.text, Row(8, s.more, s.link, s.button))))
+	s.note.Colour = theme.Ink
+	s.link = NewTappable(PadHV(4, 4, s.note), func() { s.OnNote() })
+	s.content = container.NewStack(back, PadHV(room, 6, Aside(220, Across(left, s.text, nil), Stack(2, s.link, s.button))), s.cover)
 	s.ExtendBaseWidget(s)
 	s.Hide()
 	return s
@@ -144,17 +151,34 @@ func (s *Banner) CreateRenderer() fyne.WidgetRenderer { return widget.NewSimpleR
 
 // Say shows a sentence, a small note beside it, and a button unless action is empty.
 func (s *Banner) Say(sentence, note, action string, act func()) {
-	s.text.SetText(sentence)
-	s.more.Set(note)
-	s.more.Hidden = note == "" || s.OnNote != nil
-	s.link.SetText(note)
-	s.link.Hidden = note == "" || s.OnNote == nil
+	s.text.Set(sentence)
+	s.note.Set(note)
+	s.link.Hidden = note == ""
 	s.button.SetText(action)
 	s.button.OnTapped = act
-	s.button.SetIcon(nil)
 	s.button.Hidden = action == ""
+	if s.Hidden {
+		fadeIn(s.cover)
+	}
 	s.Show()
 	s.tell()
+}
+
+// fadeTime is how long it takes until what comes is there.
+const fadeTime = 140 * time.Millisecond
+
+// fadeIn takes away what covers something that comes, unless people have asked for no motion.
+func fadeIn(cover *canvas.Rectangle) {
+	if !fyne.CurrentApp().Settings().ShowAnimations() {
+		return
+	}
+	paper := color.NRGBAModel.Convert(fynetheme.Color(theme.Paper)).(color.NRGBA)
+	gone := paper
+	gone.A = 0
+	canvas.NewColorRGBAAnimation(paper, gone, fadeTime, func(c color.Color) {
+		cover.FillColor = c
+		cover.Refresh()
+	}).Start()
 }
 
 // Clear says nothing any more. What was pressed last may have been its button: the focus does not stay there unseen.

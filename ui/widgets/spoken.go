@@ -163,7 +163,7 @@ func (r *ListRow) AccessibilityLabel() string {
 
 func (l *Line) AccessibilityLabel() string { return l.Text }
 
-func (s *Banner) AccessibilityLabel() string { return Said(s.Text(), s.more.Text) }
+func (s *Banner) AccessibilityLabel() string { return Said(s.Text(), s.note.Text) }
 
 func (t *Toasts) AccessibilityLabel() string {
 	var said []string

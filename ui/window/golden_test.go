@@ -434,8 +434,8 @@ func TestWhatStandsOnTheStatusIsNamedInFullWhenTextIsLarge(t *testing.T) {
 	b := inLanguage(t, "de", o)
 	b.window.Go(showStatus)
 	b.fill(fyne.NewSize(1591, 1036))
-	shown := screentest.Text(b.window.statusView.Content())
-	for _, name := range []string{"Signaturdienst", "Öffentliche Adresse", "Gespeicherte Dateien"} {
+	shown := screentest.Text(b.window.standing.Content())
+	for _, name := range []string{"Signaturdienst", "Öffentliche Adresse", "Registrierung"} {
 		if !strings.Contains(shown, name) {
 			t.Errorf("%q is not in %q", name, shown)
 		}

@@ -10,7 +10,6 @@ import (
 	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/lang"
 	"fyne.io/fyne/v2/test"
-	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
 	"countersign/internal/agent/health"
@@ -20,46 +19,50 @@ import (
 	"countersign/ui/i18n"
 	"countersign/ui/officetest"
 	"countersign/ui/screentest"
-	"countersign/ui/theme"
 	"countersign/ui/widgets"
 )
 
-func TestTheStatusScreenListsEverythingWithItsAction(t *testing.T) {
+// TestAProblemIsSaidOnceAndMarkedElsewhere looks at where a problem is said: beside every screen, but not where the status says it.
+func TestAProblemIsSaidOnceAndMarkedElsewhere(t *testing.T) {
 	b := newBench(t, officetest.Wrong())
+	what, _ := i18n.Words().Lines(message.SignInLapsed())
+	for at := range b.window.screens {
+		b.window.Go(at)
+		b.Settle()
+		said := 0
+		b.inSight(func(o fyne.CanvasObject, _ rectangle, _ *container.Scroll) {
+			if text, is := o.(*widgets.Prose); is && strings.HasPrefix(text.Text, what) {
+				said++
+			}
+		})
+		screentest.Equal(t, fmt.Sprintf("screen %d says it", at), said, 1)
+	}
+	b.window.Go(showPackages)
 	b.window.health.OnNote()
-	if b.window.at != showStatus {
-		t.Fatal("the strip leads to all that is wrong")
-	}
-	if got := len(b.window.statusView.issues.Objects); got != 2 {
-		t.Errorf("%d issues are listed, want 2", got)
-	}
-	b.Office.Change(office.StatusChanged, func(o *officetest.Office) { o.State.Health = nil })
+	screentest.Equal(t, "the note leads to", b.window.at, showStatus)
+	b.Office.Change(office.StatusChanged, func(o *officetest.Office) { o.State.Health = o.State.Health[1:] }) // which only limits the office
+	b.window.Go(showPackages)
 	b.Until(func() bool { return b.window.health.Text() == "" })
-	if got := len(b.window.statusView.issues.Objects); got != 1 {
-		t.Errorf("%d lines when all is well, want one that says so", got)
-	}
 }
 
-// TestWhatIsWrongIsTickedNowhere shows what is wrong with the way to the service and back, and with saving, one after the other.
-func TestWhatIsWrongIsTickedNowhere(t *testing.T) {
+// TestWhatIsWrongMovesNothing shows a problem at an ordinary size: all that could be pressed before stays where it was.
+func TestWhatIsWrongMovesNothing(t *testing.T) {
 	b := newBench(t, officetest.Busy())
-	ticked := func(issues ...agent.Issue) (n int) {
-		fine := agent.Status{SignedIn: true, Tunnel: agent.TunnelStatus{Kind: "ngrok", State: "up"}, Health: issues}
-		for _, line := range b.window.statusView.factsOf(fine) {
-			for _, o := range test.LaidOutObjects(line) {
-				if icon, is := o.(*widget.Icon); is && icon.Resource == theme.MarkSigned.Resource() {
-					n++
-				}
-			}
+	b.window.window.Resize(screentest.Big)
+	b.Settle()
+	before := b.buttons()
+	b.Office.Change(office.StatusChanged, func(o *officetest.Office) {
+		o.State.Health = []agent.Issue{{ID: "folder", Severity: agent.Problem, Since: officetest.Now, Message: message.WaitForRoom("Signed", 3), Action: agent.ActChooseFolder}}
+	})
+	b.Until(func() bool { return b.window.health.Text() != "" })
+	after := b.buttons()
+	for name, at := range before {
+		if after[name] != at {
+			t.Errorf("%q was at %v and is at %v", name, at, after[name])
 		}
-		return n
 	}
-	all := ticked()
-	for _, state := range []health.State{health.ServiceFails, health.NetworkAsks, health.ClientRefused, health.SignInLapsed, health.KeyringLocked,
-		health.AddressClosed, health.EndpointFails, health.EndpointLost, health.FolderFails, health.FilesRefused, health.FilesFailed} {
-		if n := ticked(agent.Issue{ID: state.ID, Severity: state.Severity, Message: message.Stopped()}); n != all-1 {
-			t.Errorf("%s: %d lines are ticked, want all but one of %d", state.ID, n, all)
-		}
+	if at := after[i18n.Action(agent.ActChooseFolder)]; at.empty() {
+		t.Errorf("what can be done is not shown: %v", after)
 	}
 }
 
@@ -70,20 +73,6 @@ func TestTroubleWithAFolderThatSendsLeadsToTheFolders(t *testing.T) {
 	if b.window.at != showSettings || !strings.Contains(screentest.Text(b.window.settings.get().Content()), "Watched folders") {
 		t.Errorf("at %d:\n%s", b.window.at, screentest.Text(b.window.settings.get().Content()))
 	}
-}
-
-// has says whether a text or a button is to be seen among the packages.
-func (b *bench) has(text string) (shown bool) {
-	content, size := b.window.packages.Content(), b.window.window.Canvas().Size()
-	inSight(content, fyne.Position{}, rectangle{to: fyne.Position{}.Add(size)}, nil, func(o fyne.CanvasObject, _ rectangle, _ *container.Scroll) {
-		switch o := o.(type) {
-		case *widgets.Prose:
-			shown = shown || o.Text == text
-		case *widgets.Button:
-			shown = shown || o.Text == text && o.OnTapped != nil
-		}
-	})
-	return shown
 }
 
 // TestWhateverIsWrongIsListedAndOffersSomethingToDo shows everything that can be wrong with the office, one after the other.
@@ -98,20 +87,20 @@ func TestWhateverIsWrongIsListedAndOffersSomethingToDo(t *testing.T) {
 		b.window.Go(showStatus)
 		b.window.status.Ask()
 		b.Settle()
-		if needed := state.Severity != agent.Info; b.window.health.Visible() != needed {
-			t.Errorf("%s: the strip is there: %v", state.ID, !needed)
-		} else if !needed {
-			continue
+		word, text := i18n.Action(issue.Action), strings.SplitAfter(i18n.Message(issue.Message), ".")[0]
+		if !strings.Contains(screentest.Text(b.window.standing.Content()), text) || word != "" && screentest.Button(b.window.standing.Content(), word) == nil {
+			t.Errorf("%s: the status does not say it, with %q", state.ID, word)
 		}
-		word := i18n.Action(issue.Action)
-		if word == "" || screentest.Button(b.window.health, word) == nil {
-			t.Errorf("%s: the strip has no button for %q", state.ID, state.Action)
+		b.window.Go(showPackages)
+		if needed := state.Severity == agent.Problem; b.window.health.Visible() != needed || needed && issue.Action != agent.ActSignIn && screentest.Button(b.window.health, word) == nil {
+			t.Errorf("%s: it is said beside the packages: %v", state.ID, !needed)
+		}
+		if state.Severity == agent.Info {
+			continue
 		}
 		p.press(t, i18n.Message(issue.Message)) // the tray's line leads to the problem
 		b.Settle()
-		if b.window.at != showPackages || !b.has(i18n.Message(issue.Message)) || !b.has(word) {
-			t.Errorf("%s: from the tray it is not found among the problems, with what to do", state.ID)
-		}
+		screentest.Equal(t, state.ID+": the tray leads to", b.window.at, showStatus)
 		quits, acted, opened := b.quits, b.Office.Asked("act "+issue.ID), len(b.System.SoFar())
 		p.press(t, word)
 		signing := b.window.account.cancel != nil
@@ -120,7 +109,7 @@ func TestWhateverIsWrongIsListedAndOffersSomethingToDo(t *testing.T) {
 		if issue.Action == agent.ActTakeBack { // which is asked about first
 			b.Press(b.top(), word)
 		}
-		if !signing && b.quits == quits && b.Office.Asked("act "+issue.ID) == acted && len(b.System.SoFar()) == opened && b.window.at == showPackages {
+		if !signing && b.quits == quits && b.Office.Asked("act "+issue.ID) == acted && len(b.System.SoFar()) == opened && b.window.at == showStatus {
 			t.Errorf("%s: pressing %q does nothing", state.ID, word)
 		}
 		b.key(fyne.KeyEscape)

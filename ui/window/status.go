@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
-	"strings"
 	"time"
 
 	"fyne.io/fyne/v2"
@@ -25,157 +23,26 @@ import (
 	"countersign/ui/widgets"
 )
 
-// statusView is the screen that says everything that is wrong, since when and what to do about it, and how the office is
-// connected.
-type statusView struct {
-	window  *Window
-	issues  *fyne.Container
-	facts   *fyne.Container
-	content fyne.CanvasObject
-}
-
-func newStatusView(w *Window) *statusView {
-	m := &statusView{window: w, issues: widgets.Stack(8), facts: widgets.Stack(10)}
-	page := widgets.Stack(16, widgets.NewHeading(lang.L("Status")), m.issues, widgets.NewTitle(lang.L("Overview")), widgets.Card(m.facts))
-	m.content = widgets.NewVScroll(widgets.PadHV(20, 16, widgets.AtMost(760, page)))
-	return m
-}
-
-func (m *statusView) Content() fyne.CanvasObject { return m.content }
-
-func (m *statusView) Reload() { m.window.status.Ask() }
-
-func (m *statusView) show(s agent.Status) {
-	var cards []fyne.CanvasObject
-	if len(s.Health) == 0 {
-		fine, _ := widgets.MarkLine(theme.MarkSigned, lang.L("Everything works."))
-		cards = append(cards, widgets.Card(fine))
-	}
-	for _, issue := range s.Health { // the gravest first
-		cards = append(cards, m.issue(issue))
-	}
-	widgets.Remake(m.issues, cards...)
-	widgets.Remake(m.facts, m.factsOf(s)...)
-}
-
-func (m *statusView) issue(issue agent.Issue) fyne.CanvasObject {
-	mark, colour := theme.MarkNext, theme.Surface
-	switch issue.Severity {
-	case agent.Problem:
-		mark, colour = theme.MarkProblem, theme.Wash
-	case agent.Info:
-		mark = theme.MarkLater
-	}
-	text := widget.NewLabel(i18n.Message(issue.Message))
-	text.Wrapping = fyne.TextWrapWord
-	since := widgets.NewCaption(i18n.Since(m.window.options.Now(), issue.Since)).Whole()
-	right := widgets.Row(8, since)
-	if word := i18n.Action(issue.Action); word != "" {
-		button := widgets.NewButton(word, nil)
-		button.OnTapped = func() {
-			button.Disable()
-			m.window.Act(issue, button.Enable)
-		}
-		if issue.Severity == agent.Problem {
-			button.Importance = widget.HighImportance
-		}
-		right = widgets.Row(8, since, button)
-	}
-	return widgets.On(colour, widgets.PadHV(12, 8, widgets.Across(widget.NewIcon(mark.Resource()), text, right)))
-}
-
-func (m *statusView) factsOf(s agent.Status) []fyne.CanvasObject {
-	service, public, reported, packages, saved := lang.L("Signing service"), lang.L("Public address"), lang.L("Events"), lang.L("Packages"), lang.L("Saved files")
-	column := float32(150)
-	for _, name := range []string{service, public, reported, packages, saved} {
-		column = max(column, named(name).MinSize().Width)
-	}
-	line := func(mark theme.Mark, name, value, note string) fyne.CanvasObject {
-		what := widgets.Stack(1, widgets.NewFullName(value))
-		if note != "" {
-			what.Add(widgets.NewFullCaption(note))
-		}
-		return widgets.Across(widgets.Row(8, widget.NewIcon(mark.Resource()), widgets.Wide(column, named(name))), what, nil)
-	}
-	account := line(theme.MarkLater, service, lang.L("Not signed in"), "")
-	if s.SignedIn {
-		account = line(spoiled(theme.MarkSigned, s.Health, "service", "network", "client", "signin", "secret", "keyring"), service, lang.L("Signed in"), s.Account.Email)
-	}
-	address, where := m.addressOf(s.Tunnel)
-	events := lang.N("{{.PluralCount}} events received", s.Events.Received)
-	waiting := lang.L("{{.Waiting}} waiting, {{.Odd}} with problems, {{.Refused}} requests blocked",
-		i18n.V{"Waiting": s.Events.Pending, "Odd": s.Events.Problems, "Refused": s.Events.Rejected})
-	saves := lang.N("{{.PluralCount}} files saved", s.Saves.Done)
-	left := lang.L("{{.Waiting}} waiting, {{.Failed}} failed", i18n.V{"Waiting": s.Saves.Pending, "Failed": s.Saves.Failed})
-	total := lang.L("{{.Total}} in all, {{.Executed}} fully signed", i18n.V{"Total": s.Packages.Total, "Executed": s.Packages.Executed})
-	return []fyne.CanvasObject{account, line(spoiled(address, s.Health, "tunnel", "endpoint"), public, where, s.Tunnel.URL),
-		line(spoiled(markOf(s.Events.Pending, s.Events.Problems), s.Health, "endpoint-lost"), reported, events, waiting),
-		line(markOf(s.Packages.Open, s.Packages.Declined), packages, waitingLine(s.Packages), total),
-		line(spoiled(markOf(s.Saves.Pending, s.Saves.Failed), s.Health, "folder", "withheld", "saves"), saved, saves, left)}
-}
-
-// spoiled is mark, unless something is wrong that has one of these ids: what is wrong anywhere is ticked nowhere.
-func spoiled(mark theme.Mark, issues []agent.Issue, ids ...string) theme.Mark {
-	for _, i := range issues { // the gravest first
-		switch {
-		case !slices.Contains(ids, i.ID) || i.Severity == agent.Info:
-		case i.Severity == agent.Problem:
-			return theme.MarkProblem
-		default:
-			return theme.MarkNext
-		}
-	}
-	return mark
-}
-
-func named(name string) *widgets.Line {
-	l := widgets.NewCaption(name).Whole()
-	return l
-}
-
-func markOf(waiting, wrong int) theme.Mark {
-	switch {
-	case wrong > 0:
-		return theme.MarkProblem
-	case waiting > 0:
-		return theme.MarkNext
-	}
-	return theme.MarkSigned
-}
-
-func (m *statusView) addressOf(t agent.TunnelStatus) (theme.Mark, string) {
-	switch {
-	case t.Kind == string(office.TunnelNone):
-		return theme.MarkLater, lang.L("None. Countersign checks regularly.")
-	case t.State == "up" && !t.Since.IsZero():
-		return theme.MarkSigned, lang.L("Connected") + " · " + i18n.Since(m.window.options.Now(), t.Since.Time)
-	case t.State == "up":
-		return theme.MarkSigned, lang.L("Connected")
-	case t.State == "connecting":
-		return theme.MarkNext, lang.L("Connecting")
-	case t.State == "down":
-		return theme.MarkProblem, lang.L("Not reachable")
-	}
-	return theme.MarkLater, lang.L("Not connected")
-}
-
-func (w *Window) showHealth(s agent.Status) {
-	issue, others := env.Problem(s.Health)
-	w.issue = issue
-	if issue.Message.IsZero() {
+// showHealth says the gravest problem beside whatever is shown, but not where the status says all of them; a mark leads there. What
+// only limits the office is said there alone, and marked; what needs nobody is not marked either.
+func (w *Window) showHealth(issues []agent.Issue) {
+	issue, others := env.Problem(issues)
+	w.troubled(issue.Severity)
+	if issue.Severity != agent.Problem || w.at == showStatus {
 		if w.health.Visible() {
 			w.health.Clear()
 		}
 		return
 	}
-	notes := []string{}
-	if since := i18n.Since(w.options.Now(), issue.Since); since != "" {
-		notes = append(notes, since)
-	}
+	note := i18n.Since(w.options.Now(), issue.Since)
 	if others > 0 {
-		notes = append(notes, lang.N("{{.PluralCount}} more problems", others))
+		note = lang.N("{{.PluralCount}} more problems", others)
 	}
-	w.health.Say(i18n.Message(issue.Message), strings.Join(notes, ", "), i18n.Action(issue.Action), func() { w.Act(issue, nil) })
+	action := i18n.Action(issue.Action)
+	if issue.Action == agent.ActSignIn { // the account below has a button for that
+		action = ""
+	}
+	w.health.Say(i18n.Message(issue.Message), note, action, func() { w.Act(issue, nil) })
 }
 
 // Act does what the button of an issue says: here where it leads to a screen, else through the office. done, which may be nil, is
@@ -231,7 +98,7 @@ const lastSaved = 5
 
 const lastUsed = 5
 
-// overview is what the strip, the status screen, the account and the tray show.
+// overview is what the banner of health, the status screen, the account and the tray show.
 type overview struct {
 	status agent.Status
 	saved  []office.Job // newest first
@@ -264,10 +131,9 @@ func (w *Window) showOverview(o overview, err error) {
 			w.later(o.paused.Sub(w.options.Now()), w.status.Ask) // the tray says so until then
 		}
 	}
-	w.showHealth(o.status)
-	w.packages.ShowHealth(o.status.Health)
+	w.showHealth(o.status.Health)
 	w.packages.ShowChecked(o.status.Checked, o.status.Checking)
-	w.statusView.show(o.status)
+	w.standing.ShowStatus(o.status)
 	w.account.show(o.status)
 	w.settings.ifMade(func(s *settings.Screen) {
 		s.ShowStatus(o.status)
@@ -353,7 +219,7 @@ func (a *account) draw() {
 			widgets.Across(widget.NewIcon(theme.MarkSigned.Resource()), state, more), widgets.NewFullCaption(a.who))...)}
 	case a.known:
 		state := widgets.NewCaption(lang.L("Not signed in"))
-		in := widgets.NewButtonWithIcon(lang.L("Sign in"), fynetheme.LoginIcon(), func() { a.signIn("") }).Primary()
+		in := widgets.NewButtonWithIcon(lang.L("Sign in"), fynetheme.LoginIcon(), func() { a.signIn("") })
 		parts.Add(widgets.Across(widget.NewIcon(theme.MarkLater.Resource()), state, nil))
 		parts.Add(in)
 	}

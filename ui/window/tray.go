@@ -54,7 +54,7 @@ func (t *tray) items(state, account string, o overview) []*fyne.MenuItem {
 	}
 	items := []*fyne.MenuItem{said(state)}
 	if issue, _ := env.Problem(o.status.Health); !issue.Message.IsZero() {
-		items[0] = fyne.NewMenuItem(state, func() { w.Show(); w.ShowProblem(issue.ID) })
+		items[0] = fyne.NewMenuItem(state, func() { w.Show(); w.ShowStatus() })
 		if word := i18n.Action(issue.Action); word != "" {
 			items = append(items, fyne.NewMenuItem(word, func() { w.Show(); w.Act(issue, nil) }))
 		}

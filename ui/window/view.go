@@ -25,30 +25,31 @@ import (
 	"countersign/ui/packages"
 	"countersign/ui/settings"
 	"countersign/ui/setup"
+	"countersign/ui/status"
 	"countersign/ui/system"
 	"countersign/ui/theme"
 	"countersign/ui/widgets"
 )
 
 type bars struct {
-	issue  agent.Issue // the one the strip shows
-	health *widgets.Banner
+	health *widgets.Banner // the problem that matters most
 	notice *widgets.Toasts
 	grace  *widgets.UndoBar
 }
 
 type pages struct {
-	packages   *packages.Screen
-	compose    *late[*compose.Screen]
-	activity   *activity.Screen
-	settings   *late[*settings.Screen]
-	about      *late[*about.Screen]
-	screens    []screen
-	nav        []*widgets.Tappable
-	stage      *fyne.Container
-	waiting    func(bool) // says at the entry of Send whether something there waits for the person
-	statusView *statusView
-	stale      bool // the activity has changed while it was not shown
+	packages *packages.Screen
+	compose  *late[*compose.Screen]
+	activity *activity.Screen
+	settings *late[*settings.Screen]
+	about    *late[*about.Screen]
+	screens  []screen
+	nav      []*widgets.Tappable
+	stage    *fyne.Container
+	waiting  func(bool)           // says at the entry of Send whether something there waits for the person
+	troubled func(agent.Severity) // marks the entry of the status; not for an empty one
+	standing *status.Screen
+	stale    bool // the activity has changed while it was not shown
 }
 
 // view is what the window shows of one office in one language and size of text. Another of these gets a new one.
@@ -106,8 +107,8 @@ func (w *Window) enter(office Office, demo bool) {
 	w.compose = newLate(w.newCompose)
 	w.settings = newLate(func() *settings.Screen { return settings.New(w.env, w.office) })
 	w.about = newLate(w.newAbout)
-	w.statusView = newStatusView(w)
-	w.screens = []screen{w.packages, w.compose, w.activity, w.statusView, w.settings, w.about}
+	w.standing = status.New(w.env, w.office)
+	w.screens = []screen{w.packages, w.compose, w.activity, w.standing, w.settings, w.about}
 	same := before.env != nil && before.office == office
 	widgets.CloseAll(w.window.Canvas()) // what is asked there belongs to the screens before
 	focused := w.window.Canvas().Focused()
@@ -172,8 +173,11 @@ func (w *Window) build() {
 	list := widgets.Stack(4)
 	for i, name := range names {
 		item := widgets.NavItem(icons[i], name, nil, func() { w.Go(i) })
-		if i == showCompose {
+		switch i {
+		case showCompose:
 			item = w.navToSend(icons[i], name)
+		case showStatus:
+			item = w.navToStatus(icons[i], name)
 		}
 		w.nav = append(w.nav, item)
 		list.Add(item)
@@ -187,14 +191,32 @@ func (w *Window) build() {
 		top.Add(w.demoBanner())
 	}
 	w.health.OnNote = w.ShowStatus
-	w.health.Changed = func() { top.Refresh(); w.window.Content().Refresh() }
-	w.grace.Changed = func() { w.window.Content().Refresh() }
-	top.Add(w.health)
-	w.notice.Changed = func() { w.window.Content().Refresh() }
+	again := func() { w.window.Content().Refresh() }
+	w.health.Changed, w.grace.Changed, w.notice.Changed = again, again, again
 	s := &shell{nav: container.NewVBox(widgets.Brand(), list), foot: w.account.content, edge: widget.NewSeparator(),
-		page: widgets.Frame(top, w.grace, nil, w.stage), passing: w.notice}
-	w.main = container.New(s, s.edge, s.nav, s.foot, s.page, s.passing)
+		page: widgets.Frame(top, w.grace, nil, w.stage), health: w.health, passing: w.notice}
+	w.main = container.New(s, s.edge, s.nav, s.health, s.foot, s.page, s.passing)
 	w.hang(w.main)
+}
+
+func (w *Window) navToStatus(icon fyne.Resource, name string) *widgets.Tappable {
+	note := widget.NewIcon(theme.MarkNext.Resource())
+	item := widgets.NavItem(icon, name, note, w.ShowStatus)
+	note.Hide()
+	w.troubled = func(s agent.Severity) {
+		mark, word := theme.MarkNext, lang.L("Notice")
+		if s == agent.Problem {
+			mark, word = theme.MarkProblem, lang.L("Problem")
+		}
+		item.Says = nil
+		if s != "" {
+			item.Says = func() string { return widgets.Said(name, word) }
+		}
+		note.SetResource(mark.Resource())
+		widgets.Show(note, s != "")
+		item.Refresh()
+	}
+	return item
 }
 
 func (w *Window) navToSend(icon fyne.Resource, name string) *widgets.Tappable {
@@ -259,9 +281,9 @@ func (f *floor) Layout(objects []fyne.CanvasObject, size fyne.Size) {
 
 func (f *floor) MinSize([]fyne.CanvasObject) fyne.Size { return f.least }
 
-// shell puts the sidebar beside the page. Toasts, here called passing, stand in the free part of the sidebar, or below
-// everything else where that is too small: they cover nothing that one presses next.
-type shell struct{ nav, foot, edge, page, passing fyne.CanvasObject }
+// shell puts the sidebar beside the page. What is wrong, and toasts, here called passing, stand in the free part of the sidebar, or
+// below everything else where that is too small: they cover nothing that one presses next, and move nothing.
+type shell struct{ nav, health, foot, edge, page, passing fyne.CanvasObject }
 
 const (
 	sidebarLeast = 174 // what is in it may need more width
@@ -277,15 +299,25 @@ func (s *shell) Layout(_ []fyne.CanvasObject, size fyne.Size) {
 	left := s.sidebar()
 	place(s.edge, left-edge, 0, edge, size.Height)
 
-	free := size.Height - 4*sidebarRoom - nav - foot
-	below := float32(0)
-	if heightAt(s.passing, width) <= free {
-		place(s.passing, sidebarRoom, 2*sidebarRoom+nav, width, free)
-	} else {
-		below = heightAt(s.passing, size.Width-left)
-		place(s.passing, left, size.Height-below, size.Width-left, below)
+	top, bottom, below := nav+2*sidebarRoom, size.Height-foot-2*sidebarRoom, size.Height
+	for _, o := range []fyne.CanvasObject{s.health, s.passing} {
+		if !o.Visible() {
+			continue
+		}
+		height, last := heightAt(o, width), o == s.passing // which rise in all the room there is
+		switch {
+		case height > bottom-top:
+			height = heightAt(o, size.Width-left)
+			below -= height
+			place(o, left, below, size.Width-left, height)
+		case last:
+			place(o, sidebarRoom, top, width, bottom-top)
+		default:
+			bottom -= height + sidebarRoom
+			place(o, sidebarRoom, bottom+sidebarRoom, width, height)
+		}
 	}
-	place(s.page, left, 0, size.Width-left, size.Height-below)
+	place(s.page, left, 0, size.Width-left, below)
 }
 
 // inner is the width of what is in the sidebar.

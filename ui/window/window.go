@@ -16,6 +16,7 @@ import (
 
 	"countersign/assets"
 	"countersign/internal/agent"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/ui/about"
 	"countersign/ui/activity"
@@ -28,6 +29,7 @@ import (
 	"countersign/ui/packages"
 	"countersign/ui/settings"
 	"countersign/ui/setup"
+	"countersign/ui/status"
 	"countersign/ui/system"
 	"countersign/ui/theme"
 	"countersign/ui/widgets"
@@ -50,6 +52,7 @@ type Office interface {
 	activity.Office
 	settings.Office
 	setup.Office
+	status.Office
 	about.Office
 
 	accounts
@@ -177,6 +180,12 @@ func (w *Window) Go(to int) {
 	}
 	w.stage.Refresh()
 	w.window.Canvas().Focus(nil)
+	if to == showStatus {
+		w.standing.Enter()
+	}
+	if w.last != nil {
+		w.showHealth(w.last.status.Health)
+	}
 	if to == showActivity && w.stale {
 		w.stale = false
 		w.activity.Reload()
@@ -196,6 +205,20 @@ func (w *Window) Quit() { w.options.Quit() }
 
 func (w *Window) ShowStatus() { w.Go(showStatus) }
 
+func (w *Window) ShowStep(step message.Message) {
+	switch step {
+	case message.StepEvent():
+		w.Go(showActivity)
+		w.activity.ShowEvents()
+	case message.StepDocuments():
+		w.ShowSettings()
+		w.settings.get().ShowDocuments()
+	default:
+		w.ShowSettings()
+		w.settings.get().ShowService()
+	}
+}
+
 func (w *Window) ShowSettings() { w.Go(showSettings) }
 
 // goCompose shows Send and does something there; in the wizard, nothing.
@@ -209,11 +232,6 @@ func (w *Window) goCompose(do func(*compose.Screen)) {
 func (w *Window) ShowCompose() { w.goCompose((*compose.Screen).Focus) }
 
 func (w *Window) EditDraft(d office.Draft) { w.goCompose(func(s *compose.Screen) { s.Edit(d) }) }
-
-func (w *Window) ShowProblem(id string) {
-	w.Go(showPackages)
-	w.packages.ShowProblem(id)
-}
 
 func (w *Window) SignIn(prompt string) { w.account.signIn(prompt) }
 
@@ -417,8 +435,8 @@ func (w *Window) show(s office.Subject) {
 	if id, ok := s.Package(); ok {
 		w.ShowPackage(id)
 	}
-	if id, ok := s.Problem(); ok {
-		w.ShowProblem(id)
+	if _, ok := s.Problem(); ok {
+		w.ShowStatus()
 	}
 	if id, ok := s.Draft(); ok {
 		w.goCompose(func(s *compose.Screen) { s.ShowDraft(id) })

@@ -135,7 +135,10 @@ func (r *Service) Note(ctx context.Context, err error) error {
 	case e.Kind == esign.NotKept: // the keyring's or the disk's trouble, which has its own issue
 	case e.Kind == esign.BadClient:
 		r.Health.Set(health.ClientRefused, esign.Message(err))
-	case e.Kind == esign.Network, e.Kind == esign.Server, e.Kind == esign.TooMany, e.Kind == esign.BadAnswer:
+	case e.Kind == esign.TooMany:
+		r.Breaker.Open(r.Now(), e.RetryAfter)
+		r.Health.Set(health.ServiceBusy, esign.Message(err))
+	case e.Kind == esign.Network, e.Kind == esign.Server, e.Kind == esign.BadAnswer:
 		r.Breaker.Open(r.Now(), e.RetryAfter)
 		r.Health.Set(health.ServiceFails, esign.Message(err))
 	case errors.As(err, &renewal):

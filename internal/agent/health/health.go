@@ -52,6 +52,7 @@ const (
 // State is something that can be wrong.
 type State struct {
 	ID       string
+	Step     message.Message // of the way to the service and back, which it concerns; zero for none
 	Severity Severity
 	Action   Action
 	After    time.Duration // how long it stands before people are notified; 0 for those they are not notified of
@@ -72,6 +73,11 @@ type Issue struct {
 
 // Text is the issue in English.
 func (i Issue) Text() string { return i.Message.String() }
+
+// Concerns reports whether the issue is about a step of the way to the service and back, by its name.
+func (i Issue) Concerns(step message.Message) bool {
+	return slices.ContainsFunc(States(), func(s State) bool { return s.ID == i.ID && s.Step == step })
+}
 
 // issue is an Issue as JSON. Text is for readers other than this program.
 type issue struct {
@@ -223,7 +229,7 @@ func (t *Tracker) List() []Issue {
 // Due is when people are to be notified of i for the first time. It is false for what they are not notified of, also
 // because another one of all explains it.
 func (i Issue) Due(all []Issue) (at time.Time, ok bool) {
-	behind := func(other Issue) bool { return other.ID == i.state.Behind }
+	behind := func(other Issue) bool { return other.ID == i.state.Behind && other.Severity != Info }
 	if i.state.After == 0 || slices.ContainsFunc(all, behind) {
 		return time.Time{}, false
 	}

@@ -1,6 +1,10 @@
 package health
 
-import "time"
+import (
+	"time"
+
+	"countersign/internal/message"
+)
 
 // Everything that can be wrong. Who finds out sets the state, and clears it when its comment says so; what is cleared all
 // at once has Ends. Ids are in `status --json` and in the records of what people were told: they stay as they are. States
@@ -9,52 +13,54 @@ var (
 	// NotSetUp ends when the settings have all they need.
 	NotSetUp = State{ID: "setup", Severity: Problem, Action: ActSettings}
 	// KeyringLocked ends when the key was read.
-	KeyringLocked = State{ID: "keyring", Severity: Problem, Action: ActUnlock, After: soon}
+	KeyringLocked = State{ID: "keyring", Step: message.StepSignIn(), Severity: Problem, Action: ActUnlock, After: soon}
 	// KeyOutOfReach ends likewise, but there is nothing to unlock.
-	KeyOutOfReach = State{ID: "keyring", Severity: Problem, Action: ActRetry, After: soon}
+	KeyOutOfReach = State{ID: "keyring", Step: message.StepSignIn(), Severity: Problem, Action: ActRetry, After: soon}
 	// KeyReplaced ends when everything that only the former key opens was entered again.
-	KeyReplaced = State{ID: "keyring-replaced", Severity: Problem, Action: ActSettings, After: soon}
+	KeyReplaced = State{ID: "keyring-replaced", Step: message.StepSignIn(), Severity: Problem, Action: ActSettings, After: soon}
 	// SecretElsewhere ends when the client secret of this service is entered, or somebody is signed in without.
-	SecretElsewhere = State{ID: "secret", Severity: Problem, Action: ActSettings, After: soon}
+	SecretElsewhere = State{ID: "secret", Step: message.StepSignIn(), Severity: Problem, Action: ActSettings, After: soon}
 
 	// SignedOut ends with a sign-in. Nobody is told of what a person did, or has still to do for the first time.
-	SignedOut = State{ID: "signin", Severity: Problem, Action: ActSignIn}
+	SignedOut = State{ID: "signin", Step: message.StepSignIn(), Severity: Problem, Action: ActSignIn}
 	// SignInLapsed ends with a sign-in.
-	SignInLapsed = State{ID: "signin", Severity: Problem, Action: ActSignIn, After: soon}
+	SignInLapsed = State{ID: "signin", Step: message.StepSignIn(), Severity: Problem, Action: ActSignIn, After: soon}
 	// SignInShort ends with a sign-in that may be renewed.
-	SignInShort = State{ID: "scope-offline", Severity: Warning, Action: ActSettings, Ends: WithService | WithSignIn}
+	SignInShort = State{ID: "scope-offline", Step: message.StepSignIn(), Severity: Warning, Action: ActSettings, Ends: WithService | WithSignIn}
 	// MayNotSend ends with a sign-in that may send.
-	MayNotSend = State{ID: "scope-packages", Severity: Warning, Action: ActSignIn, Ends: WithService | WithSignIn}
+	MayNotSend = State{ID: "scope-packages", Step: message.StepSignIn(), Severity: Warning, Action: ActSignIn, Ends: WithService | WithSignIn}
 	// ClientRefused ends when the service answers.
-	ClientRefused = State{ID: "client", Severity: Problem, Action: ActSettings, After: soon, Ends: WithService}
+	ClientRefused = State{ID: "client", Step: message.StepService(), Severity: Problem, Action: ActSettings, After: soon, Ends: WithService}
+	// ServiceBusy ends when the service answers: it asks to be left alone for a while, which is no trouble.
+	ServiceBusy = State{ID: "service", Step: message.StepService(), Severity: Info, Ends: WithService}
 	// ServiceFails ends when the service answers.
-	ServiceFails = State{ID: "service", Severity: Warning, Action: ActRetry, Ends: WithService}
+	ServiceFails = State{ID: "service", Step: message.StepService(), Severity: Warning, Action: ActRetry, Ends: WithService}
 	// NetworkAsks ends when the service answers, or the network asks for a sign-in no more.
-	NetworkAsks = State{ID: "network", Severity: Problem, Action: ActNetwork, After: soon, Ends: WithService}
+	NetworkAsks = State{ID: "network", Step: message.StepService(), Severity: Problem, Action: ActNetwork, After: soon, Ends: WithService}
 
 	// AddressClosed ends when the public address is open. A laptop on its way has no network for a while.
-	AddressClosed = State{ID: "tunnel", Severity: Problem, Action: ActRetry, After: 15 * time.Minute, Behind: "service"}
+	AddressClosed = State{ID: "tunnel", Step: message.StepAddress(), Severity: Problem, Action: ActRetry, After: 15 * time.Minute, Behind: "service"}
 	// AddressRefused ends likewise, but needs other settings.
-	AddressRefused = State{ID: "tunnel", Severity: Problem, Action: ActSettings, After: 15 * time.Minute, Behind: "service"}
+	AddressRefused = State{ID: "tunnel", Step: message.StepAddress(), Severity: Problem, Action: ActSettings, After: 15 * time.Minute, Behind: "service"}
 	// NoAddress ends when the settings have a way to open a public address.
-	NoAddress = State{ID: "no-tunnel", Severity: Info}
+	NoAddress = State{ID: "no-tunnel", Step: message.StepAddress(), Severity: Info}
 	// EndpointFails ends when the endpoint is registered.
-	EndpointFails = State{ID: "endpoint", Severity: Warning, Action: ActRetry, Ends: WithService | WithSignIn}
+	EndpointFails = State{ID: "endpoint", Step: message.StepEndpoint(), Severity: Warning, Action: ActRetry, Ends: WithService | WithSignIn}
 	// EndpointForbidden ends likewise, but needs another account.
-	EndpointForbidden = State{ID: "endpoint", Severity: Warning, Action: ActSignIn, Ends: WithService | WithSignIn}
+	EndpointForbidden = State{ID: "endpoint", Step: message.StepEndpoint(), Severity: Warning, Action: ActSignIn, Ends: WithService | WithSignIn}
 	// EndpointLost ends when an event comes, or the endpoint is taken back.
-	EndpointLost = State{ID: "endpoint-lost", Severity: Warning, Action: ActTakeEndpoint, Ends: WithService}
+	EndpointLost = State{ID: "endpoint-lost", Step: message.StepEndpoint(), Severity: Warning, Action: ActTakeEndpoint, Ends: WithService}
 
 	// FolderFails ends when a file was saved, or another folder was chosen.
-	FolderFails = State{ID: "folder", Severity: Problem, Action: ActChooseFolder, After: soon}
+	FolderFails = State{ID: "folder", Step: message.StepDocuments(), Severity: Problem, Action: ActChooseFolder, After: soon}
 	// HotFolderFails ends when every folder that sends can be used, or sends no more.
 	HotFolderFails = State{ID: "hot-folder", Severity: Problem, Action: ActFolders, After: soon}
 	// HotFolderWaits ends when every file that a folder has sent, or is to send, can go on.
 	HotFolderWaits = State{ID: "hot-folder-waits", Severity: Problem, Action: ActFolders, After: soon}
 	// FilesRefused ends when the service gives the files.
-	FilesRefused = State{ID: "withheld", Severity: Problem, Action: ActRetry, After: soon}
+	FilesRefused = State{ID: "withheld", Step: message.StepDocuments(), Severity: Problem, Action: ActRetry, After: soon}
 	// FilesFailed ends when no file is given up any more.
-	FilesFailed = State{ID: "saves", Severity: Problem, Action: ActRetry, After: soon}
+	FilesFailed = State{ID: "saves", Step: message.StepDocuments(), Severity: Problem, Action: ActRetry, After: soon}
 	// OutcomeUnknown ends when it is known of every draft whether it was sent.
 	OutcomeUnknown = State{ID: "outbox", Severity: Warning, Action: ActReview}
 	// WithdrawalWaits ends when the service says what became of every withdrawal, or people let go of it.
@@ -96,7 +102,7 @@ func (i Issue) ConcernsData() bool {
 // States are all of them but those of Stopped.
 func States() []State {
 	return []State{NotSetUp, KeyringLocked, KeyOutOfReach, KeyReplaced, SecretElsewhere, SignedOut, SignInLapsed, SignInShort,
-		MayNotSend, ClientRefused, ServiceFails, NetworkAsks, AddressClosed, AddressRefused, NoAddress, EndpointFails, EndpointForbidden,
+		MayNotSend, ClientRefused, ServiceBusy, ServiceFails, NetworkAsks, AddressClosed, AddressRefused, NoAddress, EndpointFails, EndpointForbidden,
 		EndpointLost, FolderFails, HotFolderFails, HotFolderWaits, FilesRefused, FilesFailed, OutcomeUnknown, WithdrawalWaits, DataDamaged, DataNotWritten, DataNotRead, DataRestored, DataLost, RestoreWaits, BackupFails, MovedAway, RecordsUnreadable, RecordsPutOff, IndexWaits, PolicyWrong, NotificationsFail}
 }
 

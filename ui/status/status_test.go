@@ -1,0 +1,162 @@
+package status
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/test"
+	"fyne.io/fyne/v2/widget"
+
+	"countersign/internal/agent"
+	"countersign/internal/agent/health"
+	"countersign/internal/fasttest"
+	"countersign/internal/message"
+	"countersign/ui/i18n"
+	"countersign/ui/officetest"
+	"countersign/ui/screentest"
+	"countersign/ui/theme"
+)
+
+func TestMain(m *testing.M) { screentest.Main(m) }
+
+func shown(t *testing.T, o *officetest.Office) (*screentest.Bench, *Screen) {
+	t.Helper()
+	b := screentest.New(t, o)
+	s := New(b.Env, b.Office)
+	b.Open(s, screentest.Big)
+	s.ShowStatus(officetest.Must(b.Office.Status()))
+	b.Settle()
+	return b, s
+}
+
+// count is how many rows have a mark.
+func count(s *Screen, mark theme.Mark) (n int) {
+	for _, r := range s.drawn {
+		if r.mark() == mark {
+			n++
+		}
+	}
+	return n
+}
+
+func TestTheScreenLooksAsItWasApproved(t *testing.T) {
+	fasttest.Slow(t)
+	opened, asks := officetest.Busy(), officetest.Wrong()
+	opened.Steps = officetest.OpenedWay()
+	asks.State.Health = append(asks.State.Health, agent.Issue{ID: "notify", Severity: agent.Info, Since: officetest.Now, Message: message.NotificationsFail()})
+	for _, c := range []struct {
+		name, language, theme string
+		office                *officetest.Office
+		size                  fyne.Size
+		scale                 float32
+	}{
+		{"fine", "en", "light", officetest.Busy(), screentest.Big, 1},
+		{"wrong-dark", "en", "dark", asks, screentest.Big, 1},
+		{"de-opened-200", "de", "light", opened, screentest.Small, 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			screentest.Speak(t, c.language)
+			b, _ := shown(t, c.office)
+			b.Looks(c.name, c.theme, c.size, c.scale)
+		})
+	}
+}
+
+// TestWhatIsWrongIsTickedNowhere sets everything that can be wrong, one after the other, also after all steps were tried and found fine.
+func TestWhatIsWrongIsTickedNowhere(t *testing.T) {
+	b, s := shown(t, officetest.Busy())
+	fine := officetest.Must(b.Office.Status())
+	test.Tap(s.try)
+	b.Settle()
+	all := count(s, theme.MarkSigned)
+	if s.headline.Text != "Everything works" || all != len(officetest.Way()) {
+		t.Fatalf("%q, and %d steps are fine", s.headline.Text, all)
+	}
+	for _, state := range append(health.States(), health.Stopped("loop")) {
+		bad, step := fine, 0
+		bad.Health = []agent.Issue{{ID: state.ID, Severity: state.Severity, Action: state.Action, Since: officetest.Now, Message: message.Stopped()}}
+		if !state.Step.IsZero() {
+			step = 1
+		}
+		s.ShowStatus(bad)
+		b.Settle()
+		if n := count(s, theme.MarkSigned); n != all-step || s.headline.Text == "Everything works" {
+			t.Errorf("%s: %q, and %d of %d steps are ticked", state.ID, s.headline.Text, n, all)
+		}
+		ticks := 0
+		for _, icon := range screentest.All[*widget.Icon](s.content) {
+			if icon.Visible() && icon.Resource == theme.MarkSigned.Resource() {
+				ticks++
+			}
+		}
+		screentest.Equal(t, state.ID+": ticks", ticks, all-step)
+		if says := strings.Count(screentest.Text(s.content), i18n.Message(message.Stopped())); says != 1 {
+			t.Errorf("%s: it is said %d times", state.ID, says)
+		}
+		if word := i18n.Action(state.Action); word != "" {
+			b.Press(s.content, word)
+			screentest.Equal(t, "went", b.Went[len(b.Went)-1], "act "+state.ID)
+		}
+	}
+	s.ShowStatus(fine)
+	screentest.Equal(t, "in the end", s.headline.Text, "Everything works")
+}
+
+func TestARowLeadsToItsCause(t *testing.T) {
+	b, s := shown(t, officetest.Busy())
+	for _, step := range []message.Message{message.StepService(), message.StepAddress(), message.StepEvent(), message.StepDocuments()} {
+		at := slices.IndexFunc(s.drawn, func(r row) bool { return r.check.Step == step })
+		test.Tap(s.row(s.drawn[at], false).(fyne.Tappable))
+		screentest.Equal(t, "went", b.Went[len(b.Went)-1], fmt.Sprint("step ", step))
+	}
+}
+
+func TestTryingCanBeStoppedAndIsForgottenOnceSomebodyComesBack(t *testing.T) {
+	o := officetest.Busy()
+	asked, goOn := make(chan bool), make(chan bool)
+	o.Do("TryConnection", func() error {
+		asked <- true
+		<-goOn
+		return nil
+	})
+	b, s := shown(t, o)
+	known := len(s.drawn)
+	test.Tap(s.try)
+	<-asked
+	screentest.Equal(t, "the button says", s.try.Text, "Stop")
+	test.Tap(s.try)
+	close(goOn)
+	b.Settle()
+	screentest.Equal(t, "after it was stopped", fmt.Sprint(s.try.Text, len(s.drawn)), fmt.Sprint("Run all checks", known))
+	go func() { <-asked }()
+	test.Tap(s.try)
+	b.Settle()
+	s.Reload()
+	b.Settle()
+	screentest.Equal(t, "steps that were tried", len(s.drawn), len(officetest.Way()))
+	s.Enter()
+	b.Settle()
+	screentest.Equal(t, "steps for somebody who comes back", len(s.drawn), known)
+}
+
+// TestAStepThatFailsWhenTriedIsAProblem shows what health does not know yet.
+func TestAStepThatFailsWhenTriedIsAProblem(t *testing.T) {
+	o := officetest.Busy()
+	o.Steps = officetest.OpenedWay()
+	_, s := shown(t, o)
+	if s.headline.Text == "Everything works" || !strings.Contains(s.headline.Text, "2") {
+		t.Errorf("%q", s.headline.Text)
+	}
+}
+
+func TestTheAddressesToAllowCanBeCopied(t *testing.T) {
+	b, s := shown(t, officetest.Busy())
+	test.Tap(s.copy.Button)
+	b.Settle()
+	if want := strings.Join(b.Office.Hosts(), "\n"); !slices.Equal(b.Copied, []string{want}) {
+		t.Errorf("copied %q, want %q", b.Copied, want)
+	}
+}
