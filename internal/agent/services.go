@@ -74,6 +74,11 @@ func (a *Agent) TestService(ctx context.Context, s office.Settings) error {
 	return a.orNetwork(ctx, s, a.account.Test(ctx, s))
 }
 
+// TestClient asks whether the service accepts the client of s; see account.Service.TestClient.
+func (a *Agent) TestClient(ctx context.Context, s office.Settings, secret string) error {
+	return a.account.TestClient(ctx, s, secret)
+}
+
 // Refusal is a sample of the requests that were refused.
 type Refusal = webhook.Refusal
 

@@ -412,6 +412,17 @@ func (s *Session) redeemOnce(ctx context.Context, op, refresh string) (Tokens, e
 	return t, nil
 }
 
+// Known asks whether the service accepts the client and its secret, by a refresh token that nobody was given: a server looks
+// at the client first (RFC 6749, 5.2), and says BadClient or SignedOut.
+func (c Config) Known(ctx context.Context) error {
+	server, err := discover(ctx, c)
+	if err != nil {
+		return err
+	}
+	_, err = server.askForTokens(ctx, c, "asking for the client", url.Values{"grant_type": {"refresh_token"}, "refresh_token": {"none"}})
+	return err
+}
+
 // authority is the authorization server, discovered when it is first needed.
 func (s *Session) authority(ctx context.Context) (*authority, error) {
 	if s.server == nil {

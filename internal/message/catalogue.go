@@ -84,7 +84,6 @@ func TargetTaken() Message                { return of("data.target-taken") }
 func AutostartDecided() Message           { return of("desktop.autostart-decided") }
 func AutostartFixed() Message             { return of("desktop.autostart-fixed") }
 func AutostartUnknown() Message           { return of("desktop.autostart-unknown") }
-func BrowserSilent() Message              { return of("desktop.browser-silent") }
 func FileMoved(file string, path string) Message {
 	return of("desktop.file-moved", Name("File", file), Text("Path", path))
 }

@@ -304,6 +304,7 @@ const (
 	CodeSigns       Code = "signs"      // the person signs, and so gets no copy
 	CodeFixed       Code = "fixed"      // the administrator of the computer has decided it
 	CodeNoService   Code = "no_service" // no signing service answers there
+	CodeRefused     Code = "refused"    // the signing service does not accept it
 )
 
 // FieldError says what is wrong with one setting. Field is its JSON name, Text what people are told, which never

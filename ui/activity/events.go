@@ -287,7 +287,7 @@ func (l *eventDetail) build(s *Screen) {
 	l.body.TextStyle = fyne.TextStyle{Monospace: true}
 	l.note = widgets.NewCaption(lang.L("Only the start is shown. Copy copies everything."))
 	l.ids = widgets.Stack(0)
-	l.details = widgets.NewFold(lang.L("Technical details"), widgets.Stack(14, l.ids, l.paper()))
+	l.details = widgets.NewFold(lang.L("Technical details"), false, widgets.Stack(14, l.ids, l.paper()))
 }
 
 // show shows an event; the same one again keeps the view.

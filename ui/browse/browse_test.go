@@ -135,6 +135,11 @@ func TestAFolderIsChosenAlsoOneThatIsNotThereYet(t *testing.T) {
 	if got != filepath.Join(dir, "zoning") {
 		t.Errorf("got %s", got)
 	}
+	t.Setenv("HOME", dir)
+	d = open(filepath.Join("~", "zoning"))
+	if at := filepath.Join(dir, "zoning"); d.folder != at || d.path.Text != at {
+		t.Errorf("it lists %s, the path is %s", d.folder, d.path.Text)
+	}
 	d = open(dir)
 	d.path.SetText("Signed")
 	d.add.OnTapped()

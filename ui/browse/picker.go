@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
@@ -48,7 +49,7 @@ func pickFiles(d *env.Env, start string, chosen func(paths []string)) *picker {
 			chosen(p.chosen)
 		}
 	}
-	p.show(lang.L("Add documents"), lang.L("Press Space to select files and Enter to add them."), "", nil)
+	p.show(lang.L("Add documents"), lang.L("Click files to select them, or press Space. Enter adds them."), "", nil)
 	p.count()
 	p.open(start)
 	return p
@@ -58,14 +59,18 @@ func pickFiles(d *env.Env, start string, chosen func(paths []string)) *picker {
 func pickFolder(d *env.Env, start string, chosen func(path string)) *picker {
 	p := &picker{env: d}
 	p.done = func() {
-		if path := p.path.Typed(); filepath.IsAbs(path) {
-			p.leave()
-			chosen(filepath.Clean(path))
+		path := p.path.Typed()
+		if strings.HasPrefix(path, "~") {
+			path, _ = whole(path)
+		}
+		if !filepath.IsAbs(path) {
+			p.say(lang.L("Enter the full path of the folder."), "")
 			return
 		}
-		p.why.Wrong(lang.L("Enter the full path of the folder."))
+		p.leave()
+		chosen(filepath.Clean(path))
 	}
-	p.show(lang.L("Choose a folder"), "", lang.L("Choose this folder"), nil)
+	p.show(lang.L("Choose a folder"), lang.L("Click a folder to open it, or type its path above."), lang.L("Choose this folder"), nil)
 	p.open(start)
 	return p
 }
@@ -103,7 +108,7 @@ func pickName(d *env.Env, title, name string, chosen func(path string)) *picker 
 		})
 	}
 	p.name.OnSubmitted = func(string) { p.done() }
-	p.show(title, "", lang.L("Save here"), field)
+	p.show(title, lang.L("Click a folder to open it, or type its path above."), lang.L("Save here"), field)
 	p.open("")
 	return p
 }
@@ -137,12 +142,8 @@ func (p *picker) open(folder string) {
 		entries        []entry
 	}
 	async.Then(p.env.Work, func(context.Context) (c content, err error) {
-		if c.folder = folder; !filepath.IsAbs(folder) {
-			home, err := os.UserHomeDir()
-			if err != nil {
-				return c, err
-			}
-			c.folder = filepath.Join(home, folder)
+		if c.folder, err = whole(folder); err != nil {
+			return c, err
 		}
 		c.listed = c.folder
 		c.entries, err = list(c.listed, p.endings)
@@ -154,14 +155,14 @@ func (p *picker) open(folder string) {
 	}, func(c content, err error) {
 		p.path.SetText(c.folder)
 		if err != nil {
-			p.why.Wrong(lang.L("This folder cannot be opened."))
+			p.say(lang.L("This folder cannot be opened."), "")
 			return
 		}
-		p.why.Wrong("")
-		p.why.Hint("")
+		hint := ""
 		if c.listed != c.folder {
-			p.why.Hint(lang.L("The folder is created if it does not exist."))
+			hint = lang.L("The folder is created if it does not exist.")
 		}
+		p.say("", hint)
 		p.folder, p.entries = c.listed, c.entries
 		p.list.UnselectAll()
 		p.list.Refresh()
@@ -170,6 +171,22 @@ func (p *picker) open(folder string) {
 			p.list.Select(0)
 		}
 	})
+}
+
+// say says at the path what is wrong, or a hint, and makes room for it.
+func (p *picker) say(wrong, hint string) {
+	p.why.Hint(hint)
+	p.why.Wrong(wrong)
+	p.pop.Refresh()
+}
+
+// whole is a path as a person types it: from the home folder on, which may be ~, where it does not begin at the top.
+func whole(path string) (string, error) {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path), nil
+	}
+	home, err := os.UserHomeDir()
+	return filepath.Join(home, strings.TrimPrefix(path, "~")), err
 }
 
 // up lists the folder above the one whose path is shown, also when that cannot be opened.

@@ -21,6 +21,7 @@ type fileList struct {
 
 func newFileList(p *picker) *fileList {
 	l := &fileList{picker: p}
+	l.HideSeparators = true
 	l.ExtendBaseWidget(l)
 	l.Make(func() int { return len(p.entries) }, func() fyne.CanvasObject { return newFileRow(l) }, func(at int, o fyne.CanvasObject) { o.(*fileRow).show(at) })
 	return l

@@ -63,6 +63,10 @@ func (o *Office) Services() []agent.Preset {
 
 func (o *Office) TestService(context.Context, office.Settings) error { return o.first("TestService") }
 
+func (o *Office) TestClient(context.Context, office.Settings, string) error {
+	return o.first("TestClient")
+}
+
 func (o *Office) TestTunnel(context.Context, office.Settings, office.Secrets) (string, error) {
 	return "https://office.ngrok.app", o.first("TestTunnel")
 }
@@ -111,6 +115,9 @@ func (o *Office) ReadOffice(path string) (agent.OfficeFile, error) {
 const MovePassword = "correct horse battery"
 
 func (o *Office) MoveOut(_ context.Context, path, _ string) error {
+	if err := o.first("MoveOut"); err != nil {
+		return err
+	}
 	o.note(office.StatusChanged, "move out", path)
 	return nil
 }

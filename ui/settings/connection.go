@@ -29,8 +29,12 @@ type tests struct {
 
 func newTests(s *Screen) *tests {
 	t := &tests{screen: s, address: widgets.NewFullName("")}
-	t.service = newTrial(s, lang.L("Test the service"), func(ctx context.Context, settings office.Settings, _ office.Secrets) (string, error) {
-		return lang.L("The service answers."), s.office.TestService(ctx, settings)
+	t.service = newTrial(s, lang.L("Test the service"), func(ctx context.Context, settings office.Settings, secrets office.Secrets) (string, error) {
+		err := s.office.TestService(ctx, settings)
+		if err == nil {
+			err = s.office.TestClient(ctx, settings, secrets.ClientSecret)
+		}
+		return lang.L("The service answers."), err
 	})
 	t.tunnel = newTrial(s, lang.L("Test the address"), func(ctx context.Context, settings office.Settings, secrets office.Secrets) (string, error) {
 		address, err := s.office.TestTunnel(ctx, settings, secrets)

@@ -224,7 +224,7 @@ func newFolderForm(f *folders) *folderForm {
 		office.FieldHotPath:    widgets.NewField(lang.L("Folder"), widgets.Across(nil, p.folder, choose), lang.L("The folder is created if it does not exist.")),
 		office.FieldHotSigners: widgets.NewField(lang.L("Signers, one per line"), p.signers, ""),
 		office.FieldHotName:    widgets.NewField(lang.L("Package name"), p.name, lang.L("You can use {{.Placeholders}}.", i18n.V{"Placeholders": i18n.Pattern(strings.Join(office.HotPlaceholders(), " "))})),
-		office.FieldHotDue:     widgets.NewField(lang.L("Days to sign"), p.due, ""),
+		office.FieldHotDue:     widgets.NewField(lang.L("Days to sign"), narrow(p.due), ""),
 	}
 	p.said.Colour = theme.Attention
 	p.saying = widgets.Across(widget.NewIcon(theme.MarkProblem.Resource()), p.said, nil)

@@ -38,9 +38,12 @@ type form struct {
 	template, folder         *widgets.Entry
 	clientSecret, ngrokToken *widgets.Entry
 	clientField, ngrokField  *widgets.Field
+	secret                   map[string]*widgets.Field // both
 	redirect, tunnel         *choice
 	shapes                   *choice
 	choose                   *widgets.Button // of the folder
+	reminds, quiet           *widgets.Check
+	days                     *widgets.Entry // before the due date
 	by                       map[string]*setting
 	filling                  bool // what changes is no person\'s doing
 }
@@ -126,17 +129,60 @@ func (f *form) notices() {
 	f.pick(office.FieldNotify, lang.L("Notify me about"), []string{string(office.NotifyEach), string(office.NotifyExecuted), string(office.NotifyNone)},
 		[]string{lang.L("Each signature and fully signed packages"), lang.L("Fully signed packages only"), lang.L("Nothing")},
 		func(s office.Settings) string { return string(cmp.Or(s.Notify, office.NotifyEach)) }, func(s *office.Settings, v string) { s.Notify = office.NotifyKind(v) })
-	f.value(office.FieldDueDays, lang.L("Remind me, days before the due date"), lang.L("You are told once of each package that is not signed by then. 0 for never."),
-		widgets.NewEntry(strconv.Itoa(office.DueDays)), func(s office.Settings) string { return strconv.Itoa(max(0, cmp.Or(s.DueDays, office.DueDays))) },
-		func(s *office.Settings, v string) {
+	f.days = widgets.NewEntry("")
+	f.reminds = widgets.NewCheck("", func(bool) { f.chosen(f.by[office.FieldDueDays]) })
+	f.add(&setting{key: office.FieldDueDays, input: f.reminds, field: widgets.NewField("", f.sentence(lang.L("Remind me … days before the due date"), f.reminds, f.days),
+		lang.L("Once for each package that is not fully signed by then.")),
+		get: func() string {
+			if !f.reminds.Checked {
+				return never
+			}
+			return f.days.Typed()
+		},
+		set: func(v string) {
+			if f.reminds.Checked = v != never; v == never {
+				v = strconv.Itoa(office.DueDays)
+			}
+			f.days.SetText(v)
+			f.reminds.Refresh()
+		},
+		read: func(s office.Settings) string { return strconv.Itoa(max(0, cmp.Or(s.DueDays, office.DueDays))) },
+		write: func(s *office.Settings, v string) {
 			n, err := strconv.Atoi(v)
 			if s.DueDays = office.DueDaysFrom(n); err != nil {
 				s.DueDays = office.DueDaysFrom(-1)
 			}
-		})
-	f.text(office.FieldQuietFrom, lang.L("Quiet from"), lang.L("No notifications between these times. Leave both empty to be notified at any time."), widgets.NewEntry("22:00"),
-		func(s *office.Settings) *string { return &s.QuietFrom })
-	f.text(office.FieldQuietTo, lang.L("Quiet until"), "", widgets.NewEntry("07:00"), func(s *office.Settings) *string { return &s.QuietTo })
+		}}, f.days)
+	from, to := widgets.NewEntry("22:00"), widgets.NewEntry("07:00")
+	f.text(office.FieldQuietFrom, "", "", from, func(s *office.Settings) *string { return &s.QuietFrom }).field = widgets.NewField(lang.L("From"), narrow(from), "")
+	f.text(office.FieldQuietTo, "", "", to, func(s *office.Settings) *string { return &s.QuietTo }).field = widgets.NewField(lang.L("Until"), narrow(to), "")
+	f.quiet = widgets.NewCheck(lang.L("No notifications during quiet hours"), func(on bool) {
+		f.filling = true
+		for _, e := range []*widgets.Entry{from, to} {
+			if e.SetText(""); on {
+				e.SetText(e.PlaceHolder)
+			}
+		}
+		f.filling = false
+		f.chosen(f.by[office.FieldQuietFrom])
+	})
+}
+
+// never is what stands for no reminder.
+const never = "0"
+
+// narrow is an input for a number or a time.
+func narrow(e *widgets.Entry) fyne.CanvasObject { return widgets.Row(0, widgets.Wide(72, e)) }
+
+// sentence is an input in the place of the … of what is said of it; the beginning may be that of a choice.
+func (f *form) sentence(text string, choice *widgets.Check, e *widgets.Entry) fyne.CanvasObject {
+	before, after, _ := strings.Cut(text, "…")
+	e.Says = func() string { return text }
+	begin := fyne.CanvasObject(widgets.NewLine(strings.TrimSpace(before)))
+	if choice != nil {
+		choice.Text, begin = strings.TrimSpace(before), choice
+	}
+	return widgets.Row(8, begin, narrow(e), widgets.NewLine(strings.TrimSpace(after)))
 }
 
 func (f *form) program() {
@@ -165,14 +211,14 @@ func (f *form) program() {
 	pick(office.FieldMotion, lang.L("Animations"), []string{"reduced", "full"}, []string{lang.L("Reduced"), lang.L("Normal")}, func(s *office.Settings) *string { return &s.Motion })
 	f.flag("check_updates", lang.L("Check for a new version once a day"), func(s *office.Settings) *bool { return &s.CheckUpdates }).
 		field.Hint(lang.L("It asks for the newest version number alone and says nothing about you or your documents."))
-	f.value(office.FieldKeepEvents, lang.L("Days to keep event data"), lang.L("Packages and saved files stay in the list."),
-		widgets.NewEntry(strconv.Itoa(office.KeepEventsDays)), func(s office.Settings) string { return strconv.Itoa(cmp.Or(s.KeepEvents, office.KeepEventsDays)) },
+	kept := widgets.NewEntry(strconv.Itoa(office.KeepEventsDays))
+	f.value(office.FieldKeepEvents, "", "", kept, func(s office.Settings) string { return strconv.Itoa(cmp.Or(s.KeepEvents, office.KeepEventsDays)) },
 		func(s *office.Settings, v string) {
 			var err error
 			if s.KeepEvents, err = strconv.Atoi(v); err != nil || s.KeepEvents == 0 {
 				s.KeepEvents = -1 // 0 would mean the default
 			}
-		})
+		}).field = widgets.NewField("", f.sentence(lang.L("Keep event data for … days"), nil, kept), lang.L("Packages and saved files stay in the list."))
 }
 
 func (f *form) service() {
@@ -189,9 +235,10 @@ func (f *form) service() {
 	f.clientSecret, f.ngrokToken = widgets.NewSecret(), widgets.NewSecret()
 	f.clientField = widgets.NewField(lang.L("Client secret"), f.clientSecret, "")
 	f.ngrokField = widgets.NewField(lang.L("ngrok authtoken"), f.ngrokToken, "")
-	for _, e := range []*widgets.Entry{f.clientSecret, f.ngrokToken} {
+	f.secret = map[string]*widgets.Field{office.FieldClientSecret: f.clientField, office.FieldNgrokToken: f.ngrokField}
+	for e, field := range map[*widgets.Entry]*widgets.Field{f.clientSecret: f.clientField, f.ngrokToken: f.ngrokField} {
 		f.inputs[e] = nil
-		e.OnChanged = func(string) { f.changed(nil) }
+		e.OnChanged = func(string) { field.Wrong(""); f.changed(nil) }
 	}
 	f.redirect = f.pick(office.FieldRedirect, lang.L("How the browser returns to Countersign"),
 		[]string{string(office.RedirectTunnel), string(office.RedirectLocalhost), string(office.RedirectLoopback), string(office.RedirectPaste)},
@@ -233,7 +280,7 @@ func (f *form) lock(fixed func(setting string) bool) {
 		k.field.Lock(why)
 		widgets.Enable(k.input, why == "")
 	}
-	for part, key := range map[fyne.Disableable]string{f.choose: office.FieldSaveTo, f.shapes.Select: office.FieldTemplate} {
+	for part, key := range map[fyne.Disableable]string{f.choose: office.FieldSaveTo, f.shapes.Select: office.FieldTemplate, f.quiet: office.FieldQuietFrom} {
 		widgets.Enable(part, !fixed(key))
 	}
 }

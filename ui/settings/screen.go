@@ -49,6 +49,7 @@ type Office interface {
 
 type Connection interface {
 	TestService(ctx context.Context, settings office.Settings) error
+	TestClient(ctx context.Context, settings office.Settings, secret string) error
 	TestTunnel(ctx context.Context, settings office.Settings, secrets office.Secrets) (publicURL string, err error)
 }
 
@@ -75,6 +76,7 @@ type Screen struct {
 	form    *form
 	pages   []fyne.CanvasObject
 	scroll  *container.Scroll
+	hours   fyne.CanvasObject // of quiet
 	tabs    *widgets.Tabs
 
 	footer
@@ -88,7 +90,6 @@ type Screen struct {
 	starter *starter
 	folders *folders
 	updates *updates
-	move    *move
 }
 
 // New returns the screen with the settings as they are in memory: what is done on it at once is about these. Reload reads the rest.
@@ -105,7 +106,6 @@ func New(d *env.Env, o Office) *Screen {
 	}
 	s.preview, s.account = newPreview(s), newAccount(s)
 	s.tests, s.starter, s.folders, s.updates = newTests(s), newStarter(s), newFolders(s), newUpdates(s)
-	s.move = newMove(s)
 	s.build()
 	s.kept = o.Settings()
 	s.form.show(s.kept, s.kept, true)
@@ -187,7 +187,6 @@ func (s *Screen) Continue(old *Screen, focused fyne.Focusable) {
 func (s *Screen) ShowStatus(status agent.Status) {
 	s.account.show(status)
 	s.tests.show(status)
-	s.move.show(status)
 }
 
 func (s *Screen) ShowUpdate(known office.Update) { s.updates.show(known) }
@@ -311,7 +310,7 @@ func (s *Screen) acceptable(shown office.Settings) office.Settings {
 func (s *Screen) saved(settings office.Settings, secrets office.Secrets, err error) {
 	s.saving = false
 	if err != nil {
-		s.blame(err)
+		s.Blame(err)
 		return
 	}
 	before := s.kept
@@ -326,10 +325,13 @@ func (s *Screen) saved(settings office.Settings, secrets office.Secrets, err err
 	if s.form.secrets() == secrets {
 		s.form.clearSecrets()
 	}
-	if s.dirty() {
+	switch {
+	case s.dirty():
 		s.say(theme.Attention, lang.L("Not everything is saved. Check the marked fields."))
-	} else {
+	case len(noted) == 0: // a secret
 		s.say(theme.Done, lang.L("Saved."))
+	default:
+		s.say(theme.Secondary, "")
 	}
 	s.quietLater(noted)
 	s.offerUndo()
@@ -343,7 +345,7 @@ func (s *Screen) saved(settings office.Settings, secrets office.Secrets, err err
 // quietLater takes away what is said at the foot and beside fields, once it is read.
 func (s *Screen) quietLater(noted []*setting) {
 	text := s.text.Text
-	s.env.Later(widgets.ReadingTime(text), func() {
+	s.env.Later(widgets.ReadingTime(cmp.Or(text, lang.L("Saved."))), func() {
 		for _, k := range noted {
 			k.field.Note("", "")
 		}
@@ -372,8 +374,8 @@ func (s *Screen) sayMarked() {
 	}
 }
 
-// blame shows an error of the office beside the fields it names, else at the foot.
-func (s *Screen) blame(err error) {
+// Blame shows an error of the office beside the fields it names, else at the foot.
+func (s *Screen) Blame(err error) {
 	s.say(theme.Attention, i18n.Error(err))
 	var config *agent.ConfigError
 	if !errors.As(err, &config) {
@@ -383,6 +385,10 @@ func (s *Screen) blame(err error) {
 		if k := s.form.by[wrong.Field]; k != nil {
 			k.field.Wrong(i18n.Message(wrong.Text))
 			s.tabs.Choose(k.tab)
+		} else if secret := s.form.secret[wrong.Field]; secret != nil {
+			s.tabs.Choose(tabService)
+			secret.Wrong(i18n.Message(wrong.Text))
+			widgets.FocusWrong([]*widgets.Field{secret})
 		}
 	}
 }
@@ -450,7 +456,8 @@ func (s *Screen) documents() fyne.CanvasObject {
 
 func (s *Screen) notices() fyne.CanvasObject {
 	at := func(key string) fyne.CanvasObject { return s.place(key, tabNotices) }
-	return page(widgets.Section(lang.L("Notifications"), 12, at(office.FieldNotify), at(office.FieldDueDays), widgets.Halves(at(office.FieldQuietFrom), at(office.FieldQuietTo)),
+	s.hours = widgets.PadHV(32, 0, widgets.Row(16, at(office.FieldQuietFrom), at(office.FieldQuietTo)))
+	return page(widgets.Section(lang.L("Notifications"), 12, at(office.FieldNotify), at(office.FieldDueDays), widgets.Stack(4, s.form.quiet, s.hours),
 		widgets.NewProse(lang.L("Activity always shows everything, with or without a notification."))))
 }
 
@@ -462,7 +469,7 @@ func (s *Screen) program() fyne.CanvasObject {
 	if s.env.Autostart != nil {
 		parts = append(parts, widgets.Section(lang.L("Startup"), 12, s.starter.content))
 	}
-	parts = append(parts, s.updates.section(at("check_updates")), widgets.Section(lang.L("Another computer"), 12, s.move.content))
+	parts = append(parts, s.updates.section(at("check_updates")), widgets.Section(lang.L("Another computer"), 12, s.moveOut()))
 	return page(parts...)
 }
 
@@ -488,7 +495,12 @@ func (s *Screen) adapt() {
 		s.tests.external: kind == office.TunnelExternal, s.tests.none: kind == office.TunnelNone} {
 		part.Hidden = !shown
 	}
-	s.form.shapes.show(s.form.pattern())
+	f := s.form
+	widgets.Enable(f.days, f.reminds.Checked && !f.reminds.Disabled())
+	f.quiet.Checked = f.by[office.FieldQuietFrom].get()+f.by[office.FieldQuietTo].get() != ""
+	f.quiet.Refresh()
+	widgets.Show(s.hours, f.quiet.Checked)
+	f.shapes.show(f.pattern())
 	s.tests.showReturn()
 	s.offerUndo()
 }

@@ -97,7 +97,7 @@ func TestAChoiceIsKeptAtOnce(t *testing.T) {
 	s.form.redirect.SetSelected(s.form.redirect.Options[1])
 	b.Settle()
 	got := b.Office.Settings()
-	if got.Tunnel != office.TunnelNone || got.Redirect != office.RedirectLocalhost || s.text.Text != "Saved." {
+	if got.Tunnel != office.TunnelNone || got.Redirect != office.RedirectLocalhost || s.text.Text != "" {
 		t.Errorf("got %q %q, said %q", got.Tunnel, got.Redirect, s.text.Text)
 	}
 	screentest.Equal(t, "beside the field", said(s, office.FieldRedirect), "Saved.")
@@ -130,7 +130,7 @@ func TestAFolderThatIsChosenIsKept(t *testing.T) {
 	}
 	s.PickFolder()
 	b.Settle()
-	if got := b.Office.Settings().SaveTo; got != folder || s.text.Text != "Saved." {
+	if got := b.Office.Settings().SaveTo; got != folder || said(s, office.FieldSaveTo) != "Saved." {
 		t.Errorf("kept %q, said %q", got, s.text.Text)
 	}
 }
@@ -561,7 +561,7 @@ func TestAPatternIsShownInTheLanguageOfTheWindowAndKeptInOneForm(t *testing.T) {
 func TestAnOfficeMovesWithAPasswordThatWasTypedTwice(t *testing.T) {
 	o := officetest.Busy()
 	b, s := shown(t, o)
-	m := s.move
+	m := newMove(s)
 	for _, c := range []struct{ password, again string }{{"", ""}, {"short", "short"}, {"long enough 1", "long enough 2"}} {
 		m.password.SetText(c.password)
 		m.again.SetText(c.again)
@@ -583,20 +583,45 @@ func TestAnOfficeMovesWithAPasswordThatWasTypedTwice(t *testing.T) {
 	b.Settle()
 	screentest.Equal(t, "the file is to be called", name, "Umzug des Büros.countersign")
 	i18n.Use("en")
+	o.Fail("MoveOut", message.Error(message.OwnDiskFull(), nil))
 	m.write("/moving.countersign", m.password.Text)
 	b.Settle()
-	if o.Asked("move out /moving.countersign") != 1 || m.password.Text != "" || m.again.Text != "" || !m.saying.Visible() {
-		t.Errorf("moved to %q, said %q", o.Done, m.said.Text)
+	if screentest.Top(b.Window) == nil || !m.second.IsWrong() {
+		t.Error("what was typed is gone before the file is written")
 	}
-	moved := o.State
-	moved.Health = []agent.Issue{{ID: "moved", Severity: agent.Problem, Action: agent.ActTakeBack}}
-	s.ShowStatus(moved)
-	if !m.saying.Visible() {
-		t.Error("while the office is away, the file is to be taken to the new computer")
+	o.Fail("MoveOut", nil)
+	m.write("/moving.countersign", m.password.Text)
+	b.Settle()
+	if o.Asked("move out /moving.countersign") != 1 || screentest.Top(b.Window) != nil || len(b.Notices) != 1 {
+		t.Errorf("moved to %q, said %q", o.Done, b.Notices)
 	}
-	s.ShowStatus(o.State)
-	if m.saying.Visible() {
-		t.Errorf("the office was taken back, and the settings say %q", m.said.Text)
+}
+
+func TestARefusedClientSecretIsMarkedUntilAnotherIsTyped(t *testing.T) {
+	_, s := shown(t, officetest.Busy())
+	s.Blame(&agent.ConfigError{Fields: []office.FieldError{{Field: office.FieldClientSecret, Text: message.ClientRefused()}}})
+	if !s.form.clientField.IsWrong() || s.tabs.Chosen() != tabService {
+		t.Errorf("the page %d says %q", s.tabs.Chosen(), s.form.clientField.Said())
+	}
+	s.form.clientSecret.SetText("another")
+	if s.form.clientField.IsWrong() {
+		t.Error("another secret is marked as well")
+	}
+}
+
+func TestRemindersAndQuietHoursAreSwitchedOff(t *testing.T) {
+	b, s := shown(t, officetest.Busy())
+	s.form.reminds.SetChecked(false)
+	s.form.quiet.SetChecked(true)
+	b.Settle()
+	if got := b.Office.Settings(); got.DueDays != office.NoDueDays || got.QuietFrom != "22:00" || got.QuietTo != "07:00" || !s.form.days.Disabled() || !s.hours.Visible() {
+		t.Errorf("reminded %d days before, quiet from %q to %q", got.DueDays, got.QuietFrom, got.QuietTo)
+	}
+	s.form.reminds.SetChecked(true)
+	s.form.quiet.SetChecked(false)
+	b.Settle()
+	if got := b.Office.Settings(); got.DueDays != office.DueDays || got.QuietFrom != "" || got.QuietTo != "" || s.form.days.Disabled() || s.hours.Visible() {
+		t.Errorf("reminded %d days before, quiet from %q to %q", got.DueDays, got.QuietFrom, got.QuietTo)
 	}
 }
 

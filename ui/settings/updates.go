@@ -4,11 +4,10 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
-	"slices"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/lang"
-	"fyne.io/fyne/v2/widget"
+	"fyne.io/fyne/v2/layout"
 
 	"countersign/internal/agent"
 	"countersign/internal/message"
@@ -150,31 +149,32 @@ func (u *updates) progress(step office.UpdateStep) {
 	}
 }
 
-// move writes the office into a file for another computer.
+// moveOut begins the move of the office to another computer.
+func (s *Screen) moveOut() fyne.CanvasObject {
+	return widgets.Stack(12, widgets.NewProse(lang.L("One encrypted file takes settings, packages and drafts to the new computer. Open it there in the first window of Countersign and sign in. This computer signs out and stops working for the office.")),
+		widgets.Row(0, widgets.NewButton(lang.L("Move to another computer…"), func() { newMove(s) })))
+}
+
+// move is the dialog that asks for a password and where the file goes, and writes the office into it.
 type move struct {
 	screen          *Screen
-	content         fyne.CanvasObject
+	popup           *widgets.PopUp
 	password, again *widgets.Entry
 	first, second   *widgets.Field
-	said            *widgets.Prose
-	saying          *fyne.Container
-	mark            *widget.Icon
-	begin           *widgets.Button
-	away            bool // the office has moved away from this computer
+	next            *widgets.Button
 }
 
 func newMove(s *Screen) *move {
-	m := &move{screen: s, password: widgets.NewSecret(), again: widgets.NewSecret(), said: widgets.NewProse(""), mark: widget.NewIcon(theme.MarkProblem.Resource())}
-	m.first = widgets.NewField(lang.L("Password for the file"), m.password, "")
+	m := &move{screen: s, password: widgets.NewSecret(), again: widgets.NewSecret()}
+	m.first = widgets.NewField(lang.L("Password for the file"), m.password, lang.L("Keep it: nobody can open the file without it."))
 	m.second = widgets.NewField(lang.L("The same password again"), m.again, "")
-	m.begin = widgets.NewButton(lang.L("Move to another computer…"), m.press)
+	m.next = widgets.NewButton(lang.L("Choose where to save…"), m.press).Primary()
+	leave := func() { m.popup.Close() }
 	for _, e := range []*widgets.Entry{m.password, m.again} {
-		e.OnSubmitted = func(string) { m.press() }
+		e.OnSubmitted, e.OnEscape = func(string) { m.press() }, leave
 	}
-	m.saying = widgets.Across(m.mark, m.said, nil)
-	m.saying.Hide()
-	m.content = widgets.Stack(12, widgets.NewProse(lang.L("One encrypted file takes settings, packages and drafts to the new computer. Open it there in the first window of Countersign and sign in. This computer signs out and stops working for the office.")),
-		widgets.Halves(m.first, m.second), m.saying, widgets.Row(8, m.begin))
+	m.popup = widgets.Open(s.env.Window.Canvas(), widgets.Pad(20, widgets.Stack(16, widgets.NewHeading(lang.L("Move to another computer")), m.first, m.second,
+		widgets.Row(8, layout.NewSpacer(), widgets.NewButton(lang.L("Cancel"), leave), m.next))), fyne.NewSize(440, 0), m.password, nil)
 	return m
 }
 
@@ -182,22 +182,21 @@ func newMove(s *Screen) *move {
 func (m *move) press() {
 	m.first.Wrong("")
 	m.second.Wrong("")
-	m.saying.Hide()
 	password := m.password.Text
-	switch {
-	case len([]rune(password)) < agent.LeastPassword:
+	if len([]rune(password)) < agent.LeastPassword {
 		m.first.Wrong(lang.L("Type at least {{.Least}} characters.", i18n.V{"Least": agent.LeastPassword}))
-		widgets.FocusWrong([]*widgets.Field{m.first})
-		return
-	case m.again.Text != password:
-		m.second.Wrong(lang.L("This is another password."))
-		widgets.FocusWrong([]*widgets.Field{m.second})
+	} else if m.again.Text != password {
+		m.second.Wrong(lang.L("The passwords do not match."))
+	}
+	if m.first.IsWrong() || m.second.IsWrong() {
+		m.popup.Refresh()
+		widgets.FocusWrong([]*widgets.Field{m.first, m.second})
 		return
 	}
 	browse.Save(m.screen.env, lang.L("Move to another computer"), lang.L("Office moving")+agent.OfficeEnding, func(path string, _ bool) {
 		widgets.Ask(m.screen.env.Window.Canvas(), widgets.Question{
 			Title: lang.L("Stop working on this computer?"),
-			Text:  lang.L("Once the file is written, this computer sends, receives and saves nothing more for the office. Keep the password: nobody can open the file without it."),
+			Text:  lang.L("Once the file is written, this computer sends, receives and saves nothing more for the office."),
 			Safe:  lang.L("Stay here"), Do: lang.L("Write the file and stop"),
 			OnDo: func() { m.write(path, password) },
 		})
@@ -206,32 +205,15 @@ func (m *move) press() {
 
 func (m *move) write(path, password string) {
 	office := m.screen.office
-	m.begin.Disable()
+	m.next.Disable()
 	async.Try(m.screen.env.Work, func(ctx context.Context) error { return office.MoveOut(ctx, path, password) }, func(err error) {
-		m.begin.Enable()
+		m.next.Enable()
 		if err != nil {
-			m.say(theme.MarkProblem, i18n.Error(err))
+			m.second.Wrong(i18n.Error(err))
+			m.popup.Refresh()
 			return
 		}
-		m.password.SetText("")
-		m.again.SetText("")
-		m.say(theme.MarkSaved, lang.L("“{{.File}}” is written. Take it to the new computer.", i18n.V{"File": filepath.Base(path)}))
+		m.popup.Close()
+		m.screen.env.Notice(lang.L("“{{.File}}” is written. Take it to the new computer.", i18n.V{"File": filepath.Base(path)}))
 	})
-}
-
-// show takes what the office says. Once it is taken back, nothing is to be taken to the new computer any more.
-func (m *move) show(status agent.Status) {
-	was := m.away
-	m.away = slices.ContainsFunc(status.Health, func(i agent.Issue) bool { return i.Action == agent.ActTakeBack })
-	if was && !m.away {
-		m.saying.Hide()
-		m.screen.content.Refresh()
-	}
-}
-
-func (m *move) say(mark theme.Mark, text string) {
-	m.mark.SetResource(mark.Resource())
-	m.said.Set(text)
-	m.saying.Show()
-	m.screen.content.Refresh()
 }

@@ -36,7 +36,7 @@ type address struct {
 	tokenKept              bool
 }
 
-var tunnels = []office.TunnelKind{office.TunnelNgrok, office.TunnelExternal, office.TunnelNone}
+var tunnels = []office.TunnelKind{office.TunnelNone, office.TunnelNgrok, office.TunnelExternal}
 
 func newAddress(s *Screen) *address {
 	p := &address{screen: s, token: widgets.NewSecret(), domain: widgets.NewEntry("office.ngrok.app"),
@@ -54,9 +54,9 @@ func newAddress(s *Screen) *address {
 		office.FieldListen:    widgets.NewField(lang.L("Address the web server forwards to"), p.listen, ""),
 	}
 	p.kind = widgets.NewChoice([]widgets.Option{
+		{Name: lang.L("No public address"), Text: lang.L("Works everywhere. Signatures show up a few minutes later.")},
 		{Name: lang.L("An ngrok address"), Text: lang.L("ngrok gives this computer an address of its own. A free account will do.")},
 		{Name: lang.L("Your office's web server (reverse proxy)"), Text: lang.L("It forwards what it receives to this computer.")},
-		{Name: lang.L("No public address"), Text: lang.L("Works everywhere. Signatures show up a few minutes later.")},
 	}, -1, p.choose, s.Next)
 	p.ngrok = widgets.Stack(12, widgets.Halves(fields[office.FieldNgrokToken], fields[office.FieldNgrokDomain]))
 	p.external = widgets.Stack(12, widgets.Halves(fields[office.FieldPublicURL], fields[office.FieldListen]),
@@ -66,7 +66,7 @@ func newAddress(s *Screen) *address {
 	p.way = checks.New()
 	content := widgets.Stack(16, widgets.Card(p.kind), widgets.Stack(0, p.ngrok, p.external), p.found, p.way.Content)
 	p.step = &step{key: "address", name: lang.L("Public address"), title: lang.L("How does the service reach this computer?"),
-		text:    lang.L("A public address is a web address that leads to this computer. The signing service reports each signature there. If you are not sure, choose “No public address”."),
+		text:    lang.L("Countersign checks for signatures every few minutes. With a web address that leads to this computer, the signing service reports each one at once."),
 		content: content, fields: fields, next: lang.L("Test and continue"), asking: lang.L("Testing the connection…"),
 		enter: p.enter, ask: p.ask, answered: p.answered, failed: p.failed, blame: office.FieldTunnel}
 	p.first = p.kind.Items[0]
@@ -235,6 +235,9 @@ func (s *Screen) given() office.Settings {
 	settings := s.answers.settings
 	if settings.Redirect != office.RedirectPaste {
 		settings.RedirectURI = ""
+	}
+	if settings.Tunnel == office.TunnelNone && settings.Redirect == office.RedirectTunnel {
+		settings.Redirect = office.RedirectLocalhost
 	}
 	return settings
 }

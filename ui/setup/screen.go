@@ -56,6 +56,7 @@ type Office interface {
 	Files
 
 	Settings() office.Settings
+	Fixed(setting string) bool
 	PreviewName(settings office.Settings) (string, error)
 	Configure(ctx context.Context, settings office.Settings, secrets office.Secrets) error
 	Act(ctx context.Context, issue agent.Issue) error
@@ -67,6 +68,7 @@ type Service interface {
 	Services() []agent.Preset
 	HasSecrets() (clientSecret, ngrokToken bool, err error)
 	TestService(ctx context.Context, settings office.Settings) error
+	TestClient(ctx context.Context, settings office.Settings, secret string) error
 	TestTunnel(ctx context.Context, settings office.Settings, secrets office.Secrets) (publicURL string, err error)
 	TryNgrok(ctx context.Context, settings office.Settings, show func([]office.Check)) []office.Check
 	SignIn(ctx context.Context, options agent.SignInOptions, open func(address string) error) error
@@ -593,10 +595,18 @@ func (a *Answers) begin(office Office) {
 		return
 	}
 	*a = Answers{began: true, settings: office.Settings()}
+	a.doWithout(office)
 	a.propose()
 	a.untyped = a.entered()
 	a.recalled = a.recall(office)
 	a.kept = a.entered()
+}
+
+// doWithout has the office do without a public address unless somebody has decided about one.
+func (a *Answers) doWithout(o Office) {
+	if s := &a.settings; s.Tunnel == office.DefaultSettings().Tunnel && s.NgrokDomain == "" && !o.Fixed(office.FieldTunnel) {
+		s.Tunnel = office.TunnelNone
+	}
 }
 
 // propose has documents go to the proposed folder unless the person has chosen one.

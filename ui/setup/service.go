@@ -179,8 +179,13 @@ func newRegistration(s *Screen) *registration {
 		text: lang.L("The service gives your office a client ID and a client secret once, when someone registers Countersign there. Enter both as you got them."),
 		content: widgets.Stack(16, widgets.Card(widgets.Stack(14, fields[office.FieldClientID], fields[office.FieldClientSecret])),
 			widgets.Card(widgets.Across(nil, widgets.NewParagraph(lang.L("Don’t have these? Send your administrator this request.")), help))),
-		first: p.client, fields: fields, next: lang.L("Continue"), blame: office.FieldClientID}
+		first: p.client, fields: fields, next: lang.L("Continue"), asking: lang.L("Testing the connection…"), ask: p.ask}
 	return p
+}
+
+func (p *registration) ask() func(context.Context) error {
+	office, settings, secret := p.screen.office, p.screen.answers.settings, p.screen.answers.secrets.ClientSecret
+	return func(ctx context.Context) error { return office.TestClient(ctx, settings, secret) }
 }
 
 func (p *registration) know(k kept) {

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -35,6 +36,7 @@ type wizard struct {
 	*Screen
 	t       *testing.T
 	answers *Answers
+	tunnel  office.TunnelKind // that is chosen on the way
 	done    int
 	demos   int
 }
@@ -44,7 +46,7 @@ func first(t *testing.T) *wizard {
 	t.Setenv("HOME", "/home/office")
 	o := officetest.Empty()
 	o.Kept = office.DefaultSettings()
-	w := &wizard{Bench: screentest.New(t, o), t: t, answers: &Answers{}}
+	w := &wizard{Bench: screentest.New(t, o), t: t, answers: &Answers{}, tunnel: office.TunnelNgrok}
 	w.open()
 	return w
 }
@@ -85,6 +87,7 @@ func (w *wizard) fillService() {
 func (w *wizard) to(name string) {
 	w.t.Helper()
 	w.fillService()
+	w.address.kind.Choose(slices.Index(tunnels, w.tunnel))
 	w.address.token.SetText("token")
 	for range w.steps {
 		if w.at() == lang.L(name) {
@@ -154,6 +157,10 @@ func TestEachStepIsCheckedBeforeTheNext(t *testing.T) {
 	}
 	w.Office.Fail("TestService", nil)
 	w.next()
+	if w.answers.settings.Tunnel != office.TunnelNone || w.bar.next.Text != "Continue" {
+		t.Errorf("unless somebody decides otherwise the address is %q", w.answers.settings.Tunnel)
+	}
+	w.address.kind.Choose(1)
 	w.next()
 	if w.at() != "Public address" || w.said(office.FieldNgrokToken) == "" {
 		t.Fatalf("at %q", w.at())
@@ -165,7 +172,7 @@ func TestEachStepIsCheckedBeforeTheNext(t *testing.T) {
 	if steps := w.address.way.Shown; len(steps) != 4 || steps[0].Step != message.StepNgrokName() {
 		t.Errorf("the way to ngrok is shown in the steps %+v", steps)
 	}
-	w.address.kind.Choose(1)
+	w.address.kind.Choose(2)
 	if len(w.address.way.Shown) > 0 {
 		t.Error("the way to ngrok is shown beside another kind of address")
 	}
@@ -182,7 +189,7 @@ func TestAnAddressThatIsSilentFromHereIsTakenAllTheSame(t *testing.T) {
 	w.Office.Do("TestTunnel", func() error { tests++; return message.Error(message.PublicAddressSilent(), nil) })
 	w.fillService()
 	w.next()
-	w.address.kind.Choose(1)
+	w.address.kind.Choose(2)
 	w.address.public.SetText("https://sign.example.com")
 	w.address.listen.SetText("127.0.0.1:8080")
 	w.next()
@@ -231,9 +238,8 @@ func TestAnAddressThatDidOpenIsNotTestedTwice(t *testing.T) {
 
 func TestWithoutAnAddressTheSignInComesBackAnotherWay(t *testing.T) {
 	w := first(t)
-	w.to("Public address")
-	w.address.kind.Choose(2)
-	w.next()
+	w.tunnel = office.TunnelNone
+	w.to("Return address")
 	if w.answers.settings.Redirect != office.RedirectLocalhost || w.back.kind.Items[0].Visible() {
 		t.Errorf("the way is %q", w.answers.settings.Redirect)
 	}
@@ -349,7 +355,7 @@ func TestWithoutABrowserTheAddressIsShown(t *testing.T) {
 	w.to("Sign in")
 	w.System.NoBrowser = message.Error(message.NoBrowser(), nil)
 	w.Next()
-	w.Until(func() bool { return w.bar.text.Text != "Waiting for the browser…" })
+	w.Until(func() bool { return w.bar.text.Text != "Finish the sign-in in your browser." })
 	if w.bar.text.Text != "No browser could be opened. Copy the address and open it in a browser yourself." {
 		t.Errorf("said %q", w.bar.text.Text)
 	}
@@ -543,6 +549,7 @@ func TestTheWizardAsksInTheDesktopsDialogs(t *testing.T) {
 
 func TestTheLetterSaysWhatToRegisterAndNoSecret(t *testing.T) {
 	w := first(t)
+	w.address.kind.Choose(1)
 	_, text := w.letter()
 	if !strings.Contains(text, "https://YOUR-NGROK-DOMAIN/oauth/callback") || !strings.Contains(text, "the sign-in address") {
 		t.Errorf("said %s", text)
@@ -609,6 +616,7 @@ func TestTheWizardLooksAsItWasApproved(t *testing.T) {
 			w.Office.Fail("TestTunnel", message.Error(message.DomainInUse("office.ngrok.app"), nil))
 			w.fillService()
 			w.next()
+			w.address.kind.Choose(1)
 			w.address.token.SetText("token")
 			w.next()
 		}, screentest.Small, 1},
@@ -625,6 +633,25 @@ func TestTheWizardLooksAsItWasApproved(t *testing.T) {
 			c.act(w)
 			w.Looks(c.name, c.theme, c.size, c.scale)
 		})
+	}
+}
+
+// A secret that the service refuses is marked where it is entered: on the way on, and when the sign-in fails for it.
+func TestARefusedSecretIsMarkedWhereItIsEntered(t *testing.T) {
+	w := first(t)
+	refused := &agent.ConfigError{Fields: []office.FieldError{{Field: office.FieldClientSecret, Text: message.ClientRefused()}}}
+	w.to("Registration")
+	w.Office.Fail("TestClient", refused)
+	w.next()
+	if w.at() != "Registration" || w.said(office.FieldClientSecret) == "" {
+		t.Errorf("at %q", w.at())
+	}
+	w.Office.Fail("TestClient", nil)
+	w.to("Sign in")
+	w.Office.Fail("SignIn", refused)
+	w.next()
+	if w.at() != "Registration" || w.said(office.FieldClientSecret) == "" {
+		t.Errorf("at %q", w.at())
 	}
 }
 
@@ -666,6 +693,7 @@ func TestEveryFieldIsJudgedAsTheAgentDoes(t *testing.T) {
 
 func TestEveryStepBeginsAtItsTop(t *testing.T) {
 	w := first(t)
+	w.tunnel = office.TunnelNone
 	w.fillService()
 	w.Window.Resize(fyne.NewSize(860, 300))
 	for _, name := range []string{"Public address", "Registration", "Folder"} {

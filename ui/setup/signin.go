@@ -39,10 +39,9 @@ func newSignIn(s *Screen) *signIn {
 	p.pasted.OnSubmitted = func(string) { p.paste() }
 	p.pasted.OnEscape = s.Stop
 	p.field = widgets.NewField(lang.L("Address from the browser"),
-		widgets.Across(nil, p.pasted, widgets.NewButton(lang.L("Continue"), p.paste)), "")
+		widgets.Across(nil, p.pasted, widgets.NewButton(lang.L("Continue"), p.paste)), lang.L("Copy the address from the browser and paste it here."))
 	p.link = widgets.NewCopyButton(lang.L("Copy sign-in link"), s.env.Later, s.env.Copy, func() string { return p.address })
-	p.running = widgets.Stack(12, widgets.NewProse(lang.L("Finish in your browser. If nothing happens here, copy the address from the browser and paste it below.")),
-		p.field, widgets.NewField(lang.L("Sign-in page"), widgets.Across(nil, p.shown, p.link), lang.L("If no browser opens, open this address yourself.")))
+	p.running = widgets.Stack(0)
 	p.running.Hide()
 	p.later = widgets.NewButton(lang.L("Sign in later"), func() {
 		if s.cancel == nil {
@@ -58,7 +57,7 @@ func newSignIn(s *Screen) *signIn {
 	p.step = &step{key: "signin", name: lang.L("Sign in"), title: lang.L("Sign in to finish"),
 		text:    lang.L("Your browser opens the signing service's sign-in page. Once you have signed in there, Countersign is ready."),
 		content: content, next: lang.L("Sign in"), enter: p.rest,
-		asking: lang.L("Waiting for the browser…"), ask: p.ask}
+		asking: lang.L("Finish the sign-in in your browser."), ask: p.ask}
 	return p
 }
 
@@ -112,14 +111,22 @@ func (p *signIn) ask() func(context.Context) error {
 func (p *signIn) opened(address string) {
 	p.address = address
 	p.shown.Set(address)
+	p.help(p.screen.given().Redirect == office.RedirectPaste)
 	p.running.Show()
 	p.later.Hide()
 	p.content.Refresh()
 	p.screen.env.Browse(address, func(err error) {
 		if err != nil && p.screen.cancel != nil && p.address == address {
+			p.help(true)
 			p.screen.bar.say(theme.MarkProblem, i18n.NoBrowser(err))
 		}
 	})
+}
+
+// help is what helps where the browser does not.
+func (p *signIn) help(open bool) {
+	widgets.Remake(p.running, widgets.NewFold(lang.L("Nothing happens?"), open, widgets.Stack(12,
+		widgets.NewField(lang.L("Sign-in page"), widgets.Across(nil, p.shown, p.link), lang.L("If no browser opens, open this address yourself.")), p.field)))
 }
 
 func (p *signIn) ended() {

@@ -33,14 +33,13 @@ type Opener struct {
 
 // What people read when no browser shows an address, which they copy then, and when no window can be shown on this computer.
 var (
-	ErrNoDisplay    = message.Error(message.NoDisplay(), nil)
-	ErrNoBrowser    = message.Error(message.NoBrowser(), nil)
-	ErrBrowserWaits = message.Error(message.BrowserSilent(), nil)
+	ErrNoDisplay = message.Error(message.NoDisplay(), nil)
+	ErrNoBrowser = message.Error(message.NoBrowser(), nil)
 )
 
 // OpenAddress shows a web address in the browser, or a letter to write in the mail program (mailto:). Others are not
 // opened: the address may come from outside, and a file: or program address is not for us to start. It waits for the opener
-// to end, until ctx does or for some seconds: ErrNoBrowser when that found no browser, ErrBrowserWaits when nobody knows.
+// to end, until ctx does or for some seconds, after which it has become the browser: ErrNoBrowser when it found none.
 func (o Opener) OpenAddress(ctx context.Context, address string) error {
 	u, err := url.Parse(address)
 	web := err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http")
@@ -53,10 +52,7 @@ func (o Opener) OpenAddress(ctx context.Context, address string) error {
 		return ErrNoBrowser
 	}
 	late, err := o.outcome(ctx, ended)
-	switch {
-	case late && err == nil:
-		return ErrBrowserWaits
-	case err != nil && !late:
+	if err != nil && !late {
 		return ErrNoBrowser
 	}
 	return err

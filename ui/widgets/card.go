@@ -81,17 +81,15 @@ func Section(title string, gap float32, objects ...fyne.CanvasObject) fyne.Canva
 	return Stack(8, NewTitle(title), Card(Stack(gap, objects...)))
 }
 
-// NewFold is content that a press on its title shows and hides; at first it is hidden.
-func NewFold(title string, content fyne.CanvasObject) fyne.CanvasObject {
-	content.Hide()
-	head := NewButtonWithIcon(title, fynetheme.MenuExpandIcon(), nil).Quiet()
-	head.OnTapped = func() {
-		Show(content, !content.Visible())
-		head.SetIcon(fynetheme.MenuExpandIcon())
-		if content.Visible() {
-			head.SetIcon(fynetheme.MenuDropDownIcon())
-		}
+// NewFold is content that a press on its title shows and hides.
+func NewFold(title string, open bool, content fyne.CanvasObject) fyne.CanvasObject {
+	head := NewButton(title, nil).Quiet()
+	turn := func(open bool) {
+		Show(content, open)
+		head.SetIcon(map[bool]fyne.Resource{false: fynetheme.MenuExpandIcon(), true: fynetheme.MenuDropDownIcon()}[open])
 	}
+	head.OnTapped = func() { turn(!content.Visible()) }
+	turn(open)
 	return Stack(8, Row(0, head), content)
 }
 

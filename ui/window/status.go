@@ -179,6 +179,8 @@ type account struct {
 	lost     bool               // no browser shows it
 	pasted   *widgets.Entry
 	problem  *widget.Label
+	blame    func(err error) // leads to the settings that err is about
+	lead     fyne.CanvasObject
 }
 
 func newAccount(d *env.Env, o accounts) *account {
@@ -207,6 +209,9 @@ func (a *account) draw() {
 	if a.problem.Text != "" {
 		parts.Add(a.problem)
 	}
+	if a.lead != nil {
+		parts.Add(a.lead)
+	}
 	switch {
 	case a.cancel != nil:
 		a.drawRunning(parts)
@@ -226,25 +231,24 @@ func (a *account) draw() {
 	widgets.Remake(a.content, widgets.PadHV(6, 8, parts))
 }
 
+// drawRunning says where it goes on; what helps where it does not is folded until no browser opens.
 func (a *account) drawRunning(parts *fyne.Container) {
-	if a.lost { // the problem says what to do
-		parts.Add(widgets.NewFullCaption(a.address))
-	} else {
-		text := widgets.NewProse(lang.L("Finish in your browser. If nothing happens here, copy the address from the browser and paste it below."))
-		text.Colour = theme.Text
-		parts.Add(text)
+	if !a.lost { // the problem says what to do
+		parts.Add(widgets.NewParagraph(lang.L("Finish the sign-in in your browser.")))
 	}
-	parts.Add(a.pasted)
-	use := widgets.NewButton(lang.L("Continue"), a.paste)
-	parts.Add(widgets.Flow(4, widgets.NewButton(lang.L("Cancel"), a.stop), use))
+	parts.Add(widgets.Row(0, widgets.NewButton(lang.L("Cancel"), a.stop)))
+	help := widgets.Stack(8)
 	if a.address != "" {
-		link := widgets.NewButtonWithIcon(lang.L("Copy link"), fynetheme.ContentCopyIcon(), func() {
+		help.Add(widgets.NewFullCaption(a.address))
+		help.Add(widgets.Row(0, widgets.NewButtonWithIcon(lang.L("Copy link"), fynetheme.ContentCopyIcon(), func() {
 			a.env.Copy(a.address)
 			a.env.Notice(lang.L("The sign-in link is copied."))
-		})
-		link.Importance = widget.LowImportance
-		parts.Add(link)
+		})))
 	}
+	help.Add(widgets.NewProse(lang.L("Copy the address from the browser and paste it here.")))
+	help.Add(a.pasted)
+	help.Add(widgets.Row(0, widgets.NewButton(lang.L("Continue"), a.paste)))
+	parts.Add(widgets.NewFold(lang.L("Nothing happens?"), a.lost, help))
 }
 
 func (a *account) menu(at fyne.CanvasObject) {
@@ -259,7 +263,7 @@ func (a *account) signIn(prompt string) {
 	if a.cancel != nil {
 		return
 	}
-	a.address, a.lost = "", false
+	a.address, a.lost, a.lead = "", false, nil
 	a.problem.SetText("")
 	a.pasted.SetText("")
 	a.cancel = async.Try(a.env.Work, func(ctx context.Context) error {
@@ -291,6 +295,9 @@ func (a *account) ended(err error) {
 	a.problem.SetText("")
 	if err != nil && !errors.Is(err, context.Canceled) {
 		a.problem.SetText(i18n.Error(err))
+	}
+	if config := new(agent.ConfigError); errors.As(err, &config) {
+		a.lead = widgets.NewButton(lang.L("Open settings"), func() { a.blame(err) })
 	}
 	a.reread()
 }

@@ -113,6 +113,7 @@ func (w *Window) enter(office Office, demo bool) {
 	widgets.CloseAll(w.window.Canvas()) // what is asked there belongs to the screens before
 	focused := w.window.Canvas().Focused()
 	w.account = newAccount(w.env, w.office)
+	w.account.blame = func(err error) { w.ShowSettings(); w.settings.get().Blame(err) }
 	w.status = async.NewReader(w.pool, func(context.Context) (overview, error) { return overviewOf(office) }, w.showOverview)
 	w.tray = newTray(w.app, w)
 	w.build()

@@ -126,7 +126,7 @@ func TestSigningInByPaste(t *testing.T) {
 
 func TestWithoutABrowserTheAddressIsShown(t *testing.T) {
 	b := newBench(t, officetest.Empty())
-	b.System.NoBrowser = message.Error(message.BrowserSilent(), nil)
+	b.System.NoBrowser = message.Error(message.NoBrowser(), nil)
 	signingIn(b)
 	a := b.window.account
 	b.Until(func() bool { return a.lost })

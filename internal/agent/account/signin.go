@@ -60,7 +60,15 @@ func (r *Service) SignIn(ctx context.Context, o SignInOptions, open func(address
 	if err != nil && ctx.Err() == nil {
 		r.Log.Warn("sign in", "err", err)
 	}
-	return err
+	return cmp.Or(clientRefused(err), err)
+}
+
+// clientRefused says beside the client secret that the service does not accept it; nil for any other err.
+func clientRefused(err error) error {
+	if e, is := errors.AsType[*esign.Error](err); is && e.Kind == esign.BadClient {
+		return &office.ConfigError{Fields: []office.FieldError{{Field: office.FieldClientSecret, Code: office.CodeRefused, Text: e.Message()}}}
+	}
+	return nil
 }
 
 func (r *Service) signIn(ctx context.Context, o SignInOptions, open func(address string) error) error {
@@ -467,6 +475,24 @@ func (r *Service) Test(ctx context.Context, s office.Settings) error {
 		return &office.ConfigError{Fields: bad}
 	}
 	return nil
+}
+
+// TestClient asks the service of s whether it accepts the client ID with a secret, or with the kept one where that is empty. Any other
+// trouble says nothing of them.
+func (r *Service) TestClient(ctx context.Context, s office.Settings, secret string) error {
+	s = s.Normal()
+	if secret == "" {
+		kept, err := r.keys.Get(issuer.ClientSecret.Of(issuer.Of(s)))
+		if err != nil || len(kept) == 0 {
+			return nil
+		}
+		secret = string(kept)
+	}
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	config := issuer.Config(s)
+	config.ClientSecret, config.HTTP, config.Now, config.Log = secret, r.HTTP, r.Now, r.Log
+	return clientRefused(config.Known(ctx))
 }
 
 // signInPage reports whether a page to sign in on is at the sign-in address; what it shows is for the browser.
