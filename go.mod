@@ -45,11 +45,11 @@ require (
 require (
 	aead.dev/minisign v0.3.0
 	filippo.io/age v1.3.2
+	github.com/ProtonMail/go-crypto v1.3.0
 	github.com/coreos/go-systemd/v22 v22.7.0
 	github.com/google/licensecheck v0.3.1
 	github.com/goreleaser/nfpm/v2 v2.43.4
 	github.com/tc-hib/winres v0.3.1
-	github.com/ulikunitz/xz v0.5.15
 )
 
 require (
@@ -58,7 +58,6 @@ require (
 	github.com/Masterminds/goutils v1.1.1 // indirect
 	github.com/Masterminds/semver/v3 v3.4.0 // indirect
 	github.com/Masterminds/sprig/v3 v3.3.0 // indirect
-	github.com/ProtonMail/go-crypto v1.3.0 // indirect
 	github.com/blakesmith/ar v0.0.0-20190502131153-809d4375e1fb // indirect
 	github.com/cavaliergopher/cpio v1.0.1 // indirect
 	github.com/cloudflare/circl v1.6.1 // indirect
@@ -84,6 +83,7 @@ require (
 	github.com/shopspring/decimal v1.4.0 // indirect
 	github.com/skeema/knownhosts v1.3.1 // indirect
 	github.com/spf13/cast v1.7.1 // indirect
+	github.com/ulikunitz/xz v0.5.15 // indirect
 	github.com/xanzy/ssh-agent v0.3.3 // indirect
 	gitlab.com/digitalxero/go-conventional-commit v1.0.7 // indirect
 	gopkg.in/warnings.v0 v0.1.2 // indirect

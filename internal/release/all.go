@@ -25,6 +25,7 @@ import (
 	"text/template"
 	"time"
 
+	"github.com/ProtonMail/go-crypto/openpgp"
 	"github.com/alecthomas/kong"
 )
 
@@ -92,11 +93,11 @@ func (c *commandLine) run(ctx context.Context) error {
 func (c *commandLine) needs(ctx context.Context) error {
 	windows := strings.Fields("gcc-mingw-w64-x86-64 mingw-w64-x86-64-dev nsis wixl msitools osslsigncode")
 	deb := strings.Fields("dpkg-dev libdecor-0-0 libegl1 libwayland-cursor0 libwayland-egl1")
-	release := slices.Concat(windows, deb)
+	release := slices.Concat(windows, deb, []string{"apt-utils", "createrepo-c"})
 	packages := map[string][]string{
 		"windows": windows, "deb": deb, "release": release,
 		"test-shipping": append(slices.Clone(release), strings.Fields("wine wine64 locales xvfb xdotool libgl1-mesa-dri openssl bsdutils debootstrap"+
-			" desktop-file-utils appstream mandoc lintian rpm xz-utils sway grim dbus systemd")...),
+			" desktop-file-utils appstream mandoc lintian rpm sway grim dbus systemd")...),
 	}[c.Of]
 	if c.Arch != runtime.GOARCH && slices.Contains([]string{"deb", "rpm", "tar", "release"}, c.Of) {
 		known, err := output(ctx, ".", nil, "dpkg", "--print-foreign-architectures")
@@ -123,7 +124,8 @@ type product struct {
 	commit    string // short; empty when the tree is no checkout
 	arch      string // the kind of processor on Linux, as Go calls it
 	made      time.Time
-	announced announcement // how programs hear of newer versions
+	announced announcement    // how programs hear of newer versions
+	key       *openpgp.Entity // that signs packages for Linux; nil for none
 }
 
 // product finds out what is being made.
@@ -146,6 +148,9 @@ func (c *commandLine) product(ctx context.Context) (product, error) {
 		return p, err
 	}
 	if p.announced, err = announced(); err != nil {
+		return p, err
+	}
+	if p.key, err = packageKey(); err != nil {
 		return p, err
 	}
 	return p, os.MkdirAll(p.out, 0o755)

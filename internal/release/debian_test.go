@@ -3,12 +3,15 @@
 package main
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ProtonMail/go-crypto/openpgp"
 )
 
 func TestTheDebianPackageInAFreshDebian(t *testing.T) {
@@ -122,6 +125,54 @@ func TestTheServersPackageIsAServiceThatIsOff(t *testing.T) {
 	in("dpkg", "--purge", "countersign-server")
 	if now := in("cat", "/etc/countersign/key"); len(key) < 44 || now != key {
 		t.Errorf("the key was %d characters, and changed or went", len(key))
+	}
+}
+
+func TestAptAndDnfTakeTheNextVersionFromTheSignedRepository(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can make a Debian to install into")
+	}
+	key, err := openpgp.NewEntity("Countersign", "", "packages@countersign.example", nil)
+	must(t, err)
+	root, c := filepath.Join(t.TempDir(), "root"), command{env: []string{"LC_ALL=C", "DEBIAN_FRONTEND=noninteractive"}}
+	c.must(t, "debootstrap", "--variant=minbase", "--include=ca-certificates,systemd", "bookworm", root)
+	in := func(args ...string) string { return c.must(t, append([]string{"chroot", root}, args...)...) }
+	must(t, os.WriteFile(filepath.Join(root, "etc", "apt", "sources.list"), []byte("deb [signed-by=/srv/countersign.asc] file:/srv ./\n"), 0o644))
+	p := shipped(t).p
+	p.key, p.out = key, filepath.Join(root, "srv")
+	for _, version := range []string{"1.2.0-rc.1", "1.2.0", "1.10.0"} {
+		p.version = version
+		for _, kind := range []string{"deb", "rpm"} {
+			_, err := p.pack(t.Context(), kind, "countersign-server", shipped(t).server)
+			must(t, err)
+		}
+		must(t, p.repository(t.Context()))
+		in("apt-get", "update", "-qq")
+		in("apt-get", "install", "-qq", "countersign-server") // of one that is there, the next version
+		if got := in("dpkg-query", "--show", "--showformat=${Version}", "countersign-server"); got != p.packageVersion() {
+			t.Errorf("apt has %s, want %s", got, p.packageVersion())
+		}
+	}
+	rpms := command{dir: p.out, env: c.env}
+	rpms.must(t, "rpm", "--dbpath", filepath.Join(root, "rpm"), "--import", "countersign.asc")
+	if out := rpms.must(t, "rpm", "--dbpath", filepath.Join(root, "rpm"), "--checksig", "countersign-server-1.10.0-1.x86_64.rpm"); !strings.Contains(out, "signatures OK") {
+		t.Errorf("rpm says %s", out)
+	}
+	index, err := os.ReadFile(filepath.Join(p.out, "repodata", "repomd.xml"))
+	must(t, err)
+	signature, err := os.Open(filepath.Join(p.out, "repodata", "repomd.xml.asc"))
+	must(t, err)
+	defer signature.Close()
+	if _, err := openpgp.CheckArmoredDetachedSignature(openpgp.EntityList{key}, bytes.NewReader(index), signature, nil); err != nil {
+		t.Errorf("the list for dnf: %v", err)
+	}
+	list := filepath.Join(p.out, "Packages")
+	text, err := os.ReadFile(list)
+	must(t, err)
+	must(t, os.WriteFile(list, bytes.Replace(text, []byte("1.10.0"), []byte("1.11.0"), 1), 0o644))
+	in("rm", "-rf", "/var/lib/apt/lists")
+	if out, code := c.run(t, "chroot", root, "apt-get", "update"); code == 0 && !strings.Contains(out, "Err:") && !strings.Contains(out, "Failed") {
+		t.Errorf("apt believes a list that was changed:\n%s", out)
 	}
 }
 

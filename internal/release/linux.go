@@ -23,7 +23,6 @@ import (
 	_ "github.com/goreleaser/nfpm/v2/deb" // how these are packed
 	"github.com/goreleaser/nfpm/v2/files"
 	_ "github.com/goreleaser/nfpm/v2/rpm"
-	"github.com/ulikunitz/xz"
 
 	"countersign/internal/cli"
 )
@@ -228,12 +227,15 @@ func (p product) pack(ctx context.Context, kind, name, program string) (string, 
 	}
 	info := &config.Info
 	info.DisableGlobbing = true
+	if p.key != nil {
+		info.Deb.Signature.SignFn, info.RPM.Signature.SignFn = p.signature, p.signature
+	}
 	for _, c := range info.Contents {
 		if c.FileInfo == nil { // whatever the umask is here
 			c.FileInfo = &files.ContentFileInfo{Mode: 0o644}
 		}
 	}
-	path := filepath.Join(p.out, name+"-"+p.version+"-linux-"+p.arch+".tar.xz")
+	path := filepath.Join(p.out, name+"-"+p.version+"-linux-"+p.arch+".tar.gz")
 	write := func(to io.Writer) error { return p.tarball(info.Contents, name+"-"+p.version, to) }
 	if kind != "tar" {
 		packager, err := nfpm.Get(kind)
@@ -258,10 +260,7 @@ func (p product) tarball(contents files.Contents, dir string, to io.Writer) erro
 	if err != nil {
 		return err
 	}
-	squeezed, err := xz.NewWriter(to)
-	if err != nil {
-		return err
-	}
+	squeezed, _ := gzip.NewWriterLevel(to, gzip.BestCompression) // the level is a valid one
 	w := tar.NewWriter(squeezed)
 	for _, c := range contents {
 		if c.IsDir() {

@@ -136,7 +136,10 @@ func (p product) release(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return p.announced.publish(p.out, p.version, append(updates, packages[:]...)) // after the sums, which are the same each time
+	if err := p.repository(ctx); err != nil { // after the sums, which without a key are the same each time
+		return err
+	}
+	return p.announced.publish(p.out, p.version, append(updates, packages[:]...))
 }
 
 // publishPolicy packs the templates for the Group Policy editor as they belong below PolicyDefinitions.

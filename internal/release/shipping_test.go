@@ -46,7 +46,7 @@ var build = sync.OnceValues(func() (built, error) {
 		server:    filepath.Join(dir, "countersign-server-9.8.7-linux-"+runtime.GOARCH),
 		serverDeb: filepath.Join(dir, "countersign-server_9.8.7_"+runtime.GOARCH+".deb"),
 		deb:       filepath.Join(dir, "countersign_9.8.7_amd64.deb"),
-		rpm:       filepath.Join(dir, "countersign-9.8.7-1.x86_64.rpm"), tarball: filepath.Join(dir, "countersign-9.8.7-linux-amd64.tar.xz"),
+		rpm:       filepath.Join(dir, "countersign-9.8.7-1.x86_64.rpm"), tarball: filepath.Join(dir, "countersign-9.8.7-linux-amd64.tar.gz"),
 	}, p.release(ctx)
 })
 

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/ProtonMail/go-crypto/openpgp"
+	"github.com/ProtonMail/go-crypto/openpgp/armor"
+	"github.com/ProtonMail/go-crypto/openpgp/clearsign"
+)
+
+// packageKey is the key that packages for Linux and their repository are signed with: the secret OpenPGP key in the file that
+// PACKAGE_KEY names, which PACKAGE_KEY_PASSWORD_FILE unlocks. It is nil where none is named.
+func packageKey() (*openpgp.Entity, error) {
+	file := os.Getenv("PACKAGE_KEY")
+	if file == "" {
+		return nil, nil
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, fmt.Errorf("PACKAGE_KEY: %w", err)
+	}
+	defer f.Close()
+	ring, err := openpgp.ReadArmoredKeyRing(f)
+	if err != nil || len(ring) != 1 || ring[0].PrivateKey == nil {
+		return nil, errors.Join(errors.New("PACKAGE_KEY is no file with one secret key, as gpg --armor --export-secret-keys writes it"), err)
+	}
+	if !ring[0].PrivateKey.Encrypted {
+		return ring[0], nil
+	}
+	password, err := os.ReadFile(os.Getenv("PACKAGE_KEY_PASSWORD_FILE"))
+	if err != nil {
+		return nil, errors.New("PACKAGE_KEY has a password; PACKAGE_KEY_PASSWORD_FILE names the file that holds it")
+	}
+	if err := ring[0].DecryptPrivateKeys(bytes.TrimRight(password, "\r\n")); err != nil {
+		return nil, fmt.Errorf("PACKAGE_KEY: %w", err)
+	}
+	return ring[0], nil
+}
+
+// signature is that of a package, which lies within it.
+func (p product) signature(content io.Reader) ([]byte, error) {
+	var b bytes.Buffer
+	err := openpgp.DetachSign(&b, p.key, content, nil)
+	return b.Bytes(), err
+}
+
+// repository makes of p.out a repository that apt and dnf take, too: lists of the packages in it, signed, and the public key. They name
+// their files as those beside them, so that the folder works wherever it is put, as long as it stays together.
+func (p product) repository(ctx context.Context) error {
+	if p.key == nil {
+		say("There is no PACKAGE_KEY: packages for Linux are not signed, and apt and dnf get no repository.")
+		return nil
+	}
+	packages, err := output(ctx, p.out, nil, "apt-ftparchive", "packages", ".")
+	if err != nil {
+		return err
+	}
+	if err := write(filepath.Join(p.out, "Packages"), []byte(packages+"\n")); err != nil {
+		return err
+	}
+	release, err := output(ctx, p.out, nil, "apt-ftparchive", "-o", "APT::FTPArchive::Release::Origin=Countersign",
+		"-o", "APT::FTPArchive::Release::Label=Countersign", "release", ".")
+	if err != nil {
+		return err
+	}
+	var signed, signature, public bytes.Buffer
+	w, err := clearsign.Encode(&signed, p.key.PrivateKey, nil)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(w, strings.NewReader(release+"\n"))
+	if err := errors.Join(err, w.Close(), write(filepath.Join(p.out, "InRelease"), signed.Bytes())); err != nil {
+		return err
+	}
+	if err := run(ctx, p.out, nil, "createrepo_c", "--quiet", "--no-database", "."); err != nil {
+		return err
+	}
+	index := filepath.Join(p.out, "repodata", "repomd.xml")
+	text, err := os.ReadFile(index)
+	if err != nil {
+		return err
+	}
+	if err := openpgp.ArmoredDetachSign(&signature, p.key, bytes.NewReader(text), nil); err != nil {
+		return err
+	}
+	a, err := armor.Encode(&public, openpgp.PublicKeyType, nil)
+	if err != nil {
+		return err
+	}
+	return errors.Join(p.key.Serialize(a), a.Close(), write(index+".asc", signature.Bytes()), write(filepath.Join(p.out, "countersign.asc"), public.Bytes()))
+}
