@@ -184,22 +184,23 @@ func (s *Screen) preview(ctx context.Context, d *document, path string) {
 }
 
 func (s *Screen) showFiles() {
-	rows := s.basis.show(s.run != nil)
+	locked := s.run != nil
+	rows := s.basis.show(locked)
 	if s.documentCount() == 0 && s.basis == nil {
 		rows = append(rows, s.target)
 	}
 	for _, d := range s.docs {
-		d.show(len(s.docs) > 1, s.run != nil)
+		d.show(len(s.docs) > 1, locked)
 		rows = append(rows, d.row)
 	}
-	widgets.Remake(s.fileBox, rows...)
-	s.filesField.Hint("")
-	if len(s.docs) > 1 && s.run == nil {
-		s.filesField.Hint(lang.L("To change the order, drag a row or press Alt and an arrow key."))
+	hint := ""
+	if len(s.docs) > 1 && !locked {
+		hint = lang.L("To change the order, drag a row or press Alt and an arrow key.")
 	}
+	s.filesField.Hint(hint)
+	s.fileBox.Objects = rows // drawn with all the rest, for many take long
 	s.each.Hidden = len(s.docs) < 2 || s.basis != nil
 	s.showSweep()
-	s.filesField.Refresh()
 	s.layOutAnew()
 }
 

@@ -216,8 +216,7 @@ func (s *Screen) showPeople() {
 		p.show(i+1, s.sequential(), len(s.people) > 1, s.run != nil)
 		rows = append(rows, p.row)
 	}
-	widgets.Remake(s.peopleBox, rows...)
-	s.peopleField.Refresh()
+	s.peopleBox.Objects = rows
 	s.layOutAnew()
 }
 

@@ -36,7 +36,7 @@ type marked interface {
 func NewField(name string, input fyne.CanvasObject, hint string) *Field {
 	label := NewCaption(name)
 	label.Colour = theme.Text
-	f := &Field{name: name, hint: hint, below: NewProse(hint), mark: widget.NewIcon(theme.MarkProblem.Resource())}
+	f := &Field{name: name, hint: hint, below: NewProse(""), mark: widget.NewIcon(theme.MarkProblem.Resource())}
 	label.Hidden = name == ""
 	f.take(input)
 	f.line = Across(f.mark, f.below, nil)
@@ -46,6 +46,8 @@ func NewField(name string, input fyne.CanvasObject, hint string) *Field {
 		f.beside.Shorten = true
 		head = container.New(naming{label, f.beside}, label, f.beside)
 	}
+	f.mark.Hide()
+	f.line.Hide()
 	f.parts = Stack(3, head, input, f.line)
 	f.ExtendBaseWidget(f)
 	f.Wrong("")
@@ -86,16 +88,16 @@ func (f *Field) Wrong(text string) {
 	if f.input != nil {
 		f.input.Mark(f.wrong)
 	}
-	f.below.Colour = theme.Secondary
-	f.below.Text = cmp.Or(f.locked, f.hint)
-	f.mark.Hide()
-	if f.wrong {
-		f.below.Text, f.below.Colour = text, theme.Attention
-		f.mark.Show()
-	}
-	f.line.Hidden = f.below.Text == ""
 	f.remark("", "")
-	f.below.Refresh()
+	colour := theme.Secondary
+	if f.wrong {
+		colour = theme.Attention
+	}
+	if text = cmp.Or(text, f.locked, f.hint); text == f.below.Text && colour == f.below.Colour {
+		return // what is drawn anew may be long
+	}
+	f.below.Text, f.below.Colour = text, colour
+	f.mark.Hidden, f.line.Hidden = !f.wrong, text == ""
 	f.parts.Refresh()
 }
 
