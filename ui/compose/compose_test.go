@@ -67,7 +67,7 @@ func TestAPackageIsSentByKeysAlone(t *testing.T) {
 	if len(o.Sent) != 0 || b.focused() == fyne.Focusable(b.screen.people[0].email) {
 		t.Fatal("Enter goes to the next field, and sends nothing")
 	}
-	b.tab(1) // past the button that adds a signer
+	b.tab(2) // past the buttons that add a signer and fill in presets
 	b.write("Hello")
 	b.tab(1) // also out of a field of several lines
 	b.write("2026-11-30")
@@ -461,7 +461,7 @@ func TestWhoCannotGetACopyIsSaidWhileItIsTyped(t *testing.T) {
 		b.screen.copies.fill(nil, nil)
 		b.screen.copies.add()
 		b.write(text)
-		return b.screen.copies.added[0].problem.Text
+		return b.screen.copies.added[0].field.Said()
 	}
 	for typed, want := range map[string]string{
 		"Ana Ruiz <ANA.RUIZ@Example.com>": "Ana Ruiz signs this package and cannot also get a copy.",
@@ -474,7 +474,7 @@ func TestWhoCannotGetACopyIsSaidWhileItIsTyped(t *testing.T) {
 	b.screen.addSigner(noSigner, true)
 	said("eva@example.com")
 	b.screen.people[1].email.SetText("EVA@example.com") // the other way round
-	if got := b.screen.copies.added[0].problem.Text; got == "" {
+	if got := b.screen.copies.added[0].field.Said(); got == "" {
 		t.Error("who comes to sign afterwards keeps the copy")
 	}
 	b.screen.Send()

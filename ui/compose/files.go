@@ -29,18 +29,17 @@ import (
 )
 
 type documentList struct {
-	docs        []*document
-	folder      string // where the last file was picked
-	fileBox     *fyne.Container
-	filesColumn fyne.CanvasObject
-	deeds       *fyne.Container // what can be done with the documents
-	target      fyne.CanvasObject
-	targetEdge  *widgets.Back
-	filesField  *widgets.Field
-	each        *widgets.Check
-	add         *widgets.Button
-	choose      *widgets.Button // a template
-	sweep       *widgets.Button
+	docs       []*document
+	folder     string // where the last file was picked
+	fileBox    *fyne.Container
+	deeds      *fyne.Container // what can be done with the documents
+	target     fyne.CanvasObject
+	targetEdge *widgets.Back
+	filesField *widgets.Field
+	each       *widgets.Check
+	add        *widgets.Button
+	choose     *widgets.Button // a template
+	sweep      *widgets.Button
 }
 
 // manyFiles is how many files a folder may bring before somebody is asked.

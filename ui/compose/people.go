@@ -40,8 +40,7 @@ type person struct {
 	role, roleID       string // of the template; empty for none
 	roleName           *widgets.Line
 	first, last, email *widgets.Entry
-	problem            *widgets.Prose
-	say                fyne.CanvasObject // the problem with its mark
+	field              *widgets.Field // around them, with what is wrong
 	number             *widgets.Line
 	dragHandle         *dragHandle
 	hold               *fyne.Container // number and handle
@@ -62,8 +61,7 @@ func (p *person) blank() bool {
 
 // wrong says what is wrong with the person, and marks the fields that are meant.
 func (p *person) wrong(w wrongSigner) {
-	p.problem.Set(w.text)
-	widgets.Show(p.say, w.text != "")
+	p.field.Wrong(w.text)
 	p.mark(w.text != "" && w.name, w.text != "" && !w.name)
 }
 
@@ -84,12 +82,9 @@ func (p *person) fill(signer office.Signer) {
 
 func (s *Screen) newPerson(signer office.Signer) *person {
 	p := &person{screen: s, first: s.newInput(lang.L("First name")), last: s.newInput(lang.L("Last name")),
-		email: s.newInput(lang.L("E-mail")), problem: widgets.NewProse(""), number: widgets.NewTitle(""),
+		email: s.newInput(lang.L("E-mail")), number: widgets.NewTitle(""),
 		role: signer.Role, roleID: signer.RoleID, roleName: widgets.NewTitle("")}
-	p.problem.Colour, p.number.Colour, p.number.Shorten = theme.Attention, theme.Secondary, false
-	say := widgets.Across(widget.NewIcon(theme.MarkProblem.Resource()), p.problem, nil)
-	say.Hide()
-	p.say = say
+	p.number.Colour, p.number.Shorten = theme.Secondary, false
 	p.dragHandle = s.newDragHandle(s.peopleBox, func() int { return slices.Index(s.people, p) }, s.placePerson, func() { s.removeSigner(p) })
 	p.remove = s.newButton("", fynetheme.DeleteIcon(), func() { s.removeSigner(p) }).Quiet()
 	p.remove.Says = func() string { return widgets.Removing(p.called()) }
@@ -103,13 +98,12 @@ func (s *Screen) newPerson(signer office.Signer) *person {
 		e.OnFocusGained = p.entered
 		e.OnFocusLost = func() { p.left(e.Text) }
 		e.Says = func() string { return widgets.Said(e.PlaceHolder, p.place()) }
-		e.Why = func() string { return p.problem.Text }
 	}
 	hold := widgets.Stack(0, container.NewCenter(p.number), p.dragHandle)
 	p.hold = hold
 	names := container.NewGridWithColumns(2, p.first, p.last)
-	fields := widgets.Stack(6, p.roleName, names, widgets.Across(nil, p.email, p.remove), p.offers.box, p.say)
-	p.row = widgets.Across(hold, fields, nil)
+	p.field = widgets.NewField("", widgets.Stack(6, p.roleName, names, widgets.Across(nil, p.email, p.remove), p.offers.box), "")
+	p.row = widgets.Across(hold, p.field, nil)
 	return p
 }
 
@@ -721,7 +715,7 @@ func (c *copies) show() {
 	}
 	for _, row := range c.added {
 		row.remove.Hidden = c.screen.run != nil
-		rows = append(rows, row.row)
+		rows = append(rows, row.field)
 	}
 	widgets.Remake(c.box, rows...)
 	c.field.Hidden = len(rows) == 0
@@ -758,20 +752,20 @@ func (c *copies) judge(all []office.Recipient, codes []office.Code, said bool) {
 	for i, row := range rows {
 		at, text := len(codes)-len(rows)+i, ""
 		if at < 0 { // nothing is wrong any more
-			row.wrong("")
+			row.field.Wrong("")
 			continue
 		}
 		if code := codes[at]; said && code != "" || code == office.CodeSigns || code == office.CodeTwice {
 			text = i18n.Message(all[at].Wrong(code))
 		}
-		row.wrong(text)
+		row.field.Wrong(text)
 	}
 }
 
 // firstWrong is the first row that shows what is wrong; nil for none.
 func (c *copies) firstWrong() fyne.Focusable {
 	for _, row := range c.added {
-		if row.problem.Text != "" {
+		if row.field.IsWrong() {
 			return row.entry
 		}
 	}
@@ -787,34 +781,28 @@ func kindOf(blind bool) string {
 
 // copyTo is the row of one person who gets a copy: one field for name and address, as mail programs have it.
 type copyTo struct {
-	copies  *copies
-	entry   *widgets.Entry
-	kind    *widgets.Select
-	problem *widgets.Prose
-	say     fyne.CanvasObject
-	remove  *widgets.Button
-	offers  *offers
-	row     fyne.CanvasObject
+	copies *copies
+	entry  *widgets.Entry
+	kind   *widgets.Select
+	remove *widgets.Button
+	offers *offers
+	field  *widgets.Field
 }
 
 func (c *copies) newCopy(r office.Recipient) *copyTo {
 	s := c.screen
-	row := &copyTo{copies: c, kind: widgets.NewSelect([]string{kindOf(false), kindOf(true)}, nil), entry: s.newInput(lang.L("Name <e-mail address>")), problem: widgets.NewProse("")}
-	row.problem.Colour = theme.Attention
-	row.say = widgets.Across(widget.NewIcon(theme.MarkProblem.Resource()), row.problem, nil)
-	row.say.Hide()
+	row := &copyTo{copies: c, kind: widgets.NewSelect([]string{kindOf(false), kindOf(true)}, nil), entry: s.newInput(lang.L("Name <e-mail address>"))}
 	row.entry.SetText(r.Address())
 	row.kind.PlaceHolder, row.kind.Selected = kindOf(true), kindOf(r.Blind)
 	row.kind.OnChanged = func(string) { s.changed() }
 	row.remove = s.newButton("", fynetheme.DeleteIcon(), func() { c.remove(row) }).Quiet()
 	row.remove.Says = func() string { return widgets.Removing(cmp.Or(row.entry.Text, row.kind.Selected)) }
-	row.entry.Why = func() string { return row.problem.Text }
 	row.offers = newOffers(s, func() bool { return row.entry.Typed() == "" }, func() map[string]bool { return s.taken(row.entry) }, row.take)
 	row.entry.OnChanged = func(string) { s.changed(); row.offers.typed(row.entry) }
 	row.entry.OnKey = row.offers.key
 	row.entry.OnFocusGained = func() { row.offers.clear(); s.clearOffers(row.offers) }
 	row.entry.OnFocusLost = row.left
-	row.row = widgets.Stack(6, widgets.Across(nil, row.entry, widgets.Row(0, row.kind, row.remove)), row.offers.box, row.say)
+	row.field = widgets.NewField("", widgets.Stack(6, widgets.Across(nil, row.entry, widgets.Row(0, row.kind, row.remove)), row.offers.box), "")
 	return row
 }
 
@@ -853,11 +841,4 @@ func (r *copyTo) spread(people []office.Signer) {
 	}
 	c.show()
 	c.screen.changed()
-}
-
-func (r *copyTo) wrong(text string) {
-	r.problem.Set(text)
-	widgets.Show(r.say, text != "")
-	r.entry.Mark(text != "")
-	r.row.Refresh()
 }

@@ -141,16 +141,11 @@ func New(d *env.Env, o Office) *Screen {
 
 func (s *Screen) layOut() {
 	left := widgets.Stack(12, s.filesField, s.deeds, s.each, s.nameField, s.outbox)
-	right := widgets.Stack(12, s.peopleField, widgets.Flow(8, s.addPerson), s.order, widgets.NewField(lang.L("Message to the signers"), s.message, ""),
+	right := widgets.Stack(12, s.peopleField, widgets.Flow(8, s.addPerson, s.presets.button), s.order, widgets.NewField(lang.L("Message to the signers"), s.message, ""),
 		widgets.Halves(s.dueField, s.referenceField), s.copies.field, widgets.Flow(8, s.addCopy, s.more))
-	columns := container.NewGridWithColumns(2)
-	s.columns = columns
-	for _, column := range []fyne.CanvasObject{left, right} {
-		columns.Add(widgets.NewVScroll(widgets.PadHV(20, 4, column)))
-	}
-	s.filesColumn = columns.Objects[0]
-	head := widgets.PadHV(20, 12, widgets.Tall(s.clearing.MinSize().Height, widgets.Across(nil, s.heading, container.NewHBox(s.presets.button, s.clearing))))
-	s.content = widgets.Between(head, s.bar.content, widgets.AtMost(1080, columns))
+	s.columns = container.NewGridWithColumns(2, widgets.NewVScroll(widgets.PadHV(20, 4, left)), widgets.NewVScroll(widgets.PadHV(20, 4, right)))
+	head := widgets.PadHV(20, 12, widgets.Tall(s.clearing.MinSize().Height, widgets.Across(nil, s.heading, s.clearing)))
+	s.content = widgets.Between(head, s.bar.content, widgets.AtMost(1080, s.columns))
 }
 
 // layOutAnew makes room for rows that came or went. Fyne notices by itself that something has grown, but forgets it again
@@ -712,18 +707,18 @@ func (l *documentList) dropIndex(at fyne.Position) int {
 }
 
 // between is the gap before document i, or after the last one.
-func (l *documentList) between(i int) *widgets.Place {
+func (s *Screen) between(i int) *widgets.Place {
 	const gap = 4 // of fileBox
 	var y float32
-	if i < len(l.docs) {
-		y = placeOf(l.docs[i].row).At.Y - gap/2
+	if i < len(s.docs) {
+		y = placeOf(s.docs[i].row).At.Y - gap/2
 	} else {
-		last := placeOf(l.docs[len(l.docs)-1].row)
+		last := placeOf(s.docs[len(s.docs)-1].row)
 		y = last.At.Y + last.Size.Height + gap/2
 	}
-	column := placeOf(l.filesColumn) // the rest of the list is scrolled away
+	column := placeOf(s.columns) // the rest of the list is scrolled away
 	y = min(max(y, column.At.Y), column.At.Y+column.Size.Height)
-	list := placeOf(l.fileBox)
+	list := placeOf(s.fileBox)
 	return &widgets.Place{At: fyne.NewPos(list.At.X, y), Size: fyne.NewSize(list.Size.Width, 0)}
 }
 

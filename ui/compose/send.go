@@ -135,26 +135,26 @@ func (s *Screen) progress(r *run, p *parcel, state office.SendState) {
 
 // Stop takes back what is on its way, where that comes in time; how it ended is told by finish.
 func (s *Screen) Stop() {
-	if s.run == nil || s.run.cancel == nil || s.run.stopping || s.run.leaving {
-		return
-	}
-	s.run.stopping = true
-	s.bar.progress(-1, lang.L("Stopping…"))
-	for _, cancel := range s.run.cancel {
-		cancel()
+	if s.interrupt(false) {
+		s.bar.progress(-1, lang.L("Stopping…"))
 	}
 }
 
-// Leave lets the office finish by itself, also after a restart, and makes room for the next package.
-func (s *Screen) Leave() {
-	if s.run == nil || s.run.cancel == nil || s.run.stopping || s.run.leaving {
-		return
+// interrupt ends the waiting for what is on its way, once, and says whether there was any.
+func (s *Screen) interrupt(leaving bool) bool {
+	r := s.run
+	if r == nil || r.cancel == nil || r.stopping || r.leaving {
+		return false
 	}
-	s.run.leaving = true
-	for _, cancel := range s.run.cancel {
+	r.leaving, r.stopping = leaving, !leaving
+	for _, cancel := range r.cancel {
 		cancel()
 	}
+	return true
 }
+
+// Leave lets the office finish by itself, also after a restart, and makes room for the next package.
+func (s *Screen) Leave() { s.interrupt(true) }
 
 // arrived takes note of how a parcel ended, and goes on when it was the last.
 func (s *Screen) arrived(r *run, p *parcel, state office.SendState, err error) {

@@ -27,10 +27,7 @@ func (n *named) says() string {
 }
 
 // inField is embedded by inputs. Their field, which knows their name and what is wrong with them, tells them so.
-type inField struct {
-	Why   func() string // what is wrong, where no field shows it; may be nil
-	field *Field
-}
+type inField struct{ field *Field }
 
 func (i *inField) standIn(f *Field) { i.field = f }
 
@@ -41,15 +38,12 @@ func (i *inField) title() string {
 	return i.field.name
 }
 
-// said is what the field says under the input, or what is wrong without a field.
+// said is what the field says under the input.
 func (i *inField) said() string {
-	switch {
-	case i.field != nil:
-		return i.field.Said()
-	case i.Why != nil:
-		return i.Why()
+	if i.field == nil {
+		return ""
 	}
-	return ""
+	return i.field.Said()
 }
 
 // Said joins what is said of one thing; what is empty is left out.
