@@ -868,7 +868,6 @@ func TestOfSeveralPackagesThoseThatTheOfficeHasAreNotKeptAsTyped(t *testing.T) {
 // Programs hand out temporary files and remove them at once; the computer may be started anew before anybody presses Send.
 func TestATemporaryFileIsKeptWithTheForm(t *testing.T) {
 	b := newBench(t, officetest.Busy())
-	b.Office.Arriving = t.TempDir()
 	path := filepath.Join(t.TempDir(), "Offer.pdf")
 	for range 2 { // what is added once more is the same document
 		if err := os.WriteFile(path, []byte("%PDF-1.7"), 0o600); err != nil {

@@ -145,6 +145,7 @@ type Stage struct {
 // NewStage returns a stage that ends with the test. Wait is left to whoever makes the window.
 func NewStage(t testing.TB, office *officetest.Office) *Stage {
 	t.Helper()
+	office.Arriving = t.TempDir()
 	// Painting tells Fyne the time. It drops what it believes to have been unused for a minute, and after a minute of tests
 	// without a picture that would be what this test has just made.
 	software.NewCanvas().Capture()
