@@ -33,6 +33,7 @@ type packageDetail struct {
 	recordID atomic.Pointer[string] // the one that records is to read
 	asking   bool                   // a link to sign is being asked for
 	noLinks  bool                   // the service gives none out
+	whole    string                 // the package of which all signers are listed
 	pictures map[string]image.Image
 	leave    []context.CancelFunc // end what is fetched for it
 	detail   *fyne.Container
@@ -131,7 +132,11 @@ func (s *Screen) headOf(p record) fyne.CanvasObject {
 		state.Text = trouble
 	}
 	state.Colour = standing.Mark().Colour()
-	facts := []string{i18n.Documents(len(row.Documents))}
+	state.Most = 3
+	var facts []string
+	if len(row.Documents) > 0 {
+		facts = append(facts, i18n.Documents(len(row.Documents)))
+	}
 	if row.FilesTotal > 0 {
 		facts = append(facts, lang.L("{{.Done}} of {{.Total}} files saved", i18n.V{"Done": row.FilesDone, "Total": row.FilesTotal}))
 	}
@@ -149,7 +154,7 @@ func (s *Screen) headOf(p record) fyne.CanvasObject {
 		facts = append(facts, due)
 	}
 	mark := widgets.Mark(16, widget.NewIcon(standing.Mark().Resource()))
-	head := widgets.Stack(6, widgets.NewFullHeading(i18n.Title(row.Name)), widgets.Across(mark, state, nil), widgets.NewProse(strings.Join(facts, " · ")))
+	head := widgets.Stack(6, widgets.NewFullHeading(i18n.Title(row.Name)), widgets.Across(mark, state, nil), widgets.NewFullCaption(strings.Join(facts, " · ")))
 	if due != "" && colour != theme.Secondary {
 		line := widgets.NewCaption(due)
 		line.Colour = colour
@@ -160,7 +165,7 @@ func (s *Screen) headOf(p record) fyne.CanvasObject {
 	if first {
 		shown++
 	}
-	head.Add(widgets.PadHV(0, 4, widgets.Flow(4, s.actions(deeds, first, shown)...)))
+	head.Add(s.actions(deeds, first, shown))
 	return head
 }
 
@@ -179,29 +184,45 @@ func warning(text string) fyne.CanvasObject {
 	return widgets.On(theme.Wash, widgets.PadHV(12, 0, container.NewBorder(nil, nil, container.NewCenter(widget.NewIcon(theme.MarkProblem.Resource())), nil, label)))
 }
 
+// mostSigners are listed until the person wants to see all: each is laid out anew with the page.
+const mostSigners = 20
+
 func (s *Screen) signersOf(row office.PackageRow) fyne.CanvasObject {
 	title := lang.L("Signers")
 	if progress := i18n.Progress(row.SignersDone, row.SignersTotal); progress != "" {
 		title += "  ·  " + progress
 	}
 	list := widgets.Stack(12)
-	links := false
-	for _, signer := range row.Signers {
+	links, alone := false, len(row.Next()) == 1
+	for i, signer := range row.Signers {
+		if i == mostSigners && s.whole != row.ID {
+			list.Add(widgets.NewLink(fynetheme.MenuExpandIcon(), lang.N("Show {{.PluralCount}} more signers", len(row.Signers)-i), func() { s.whole = row.ID; s.draw(false) }))
+			break
+		}
 		part, text := i18n.StateOf(s.env.Now(), row, signer)
 		when := widgets.NewCaption(text)
 		when.Shorten, when.Colour = false, part.Colour()
-		who := whoIs(signer)
-		if signer.DeclineReason != "" {
-			who.Add(widgets.NewProse(lang.L("Reason: {{.Reason}}", i18n.V{"Reason": signer.DeclineReason})))
-		}
 		avatar := widgets.Avatar(initials(signer), part)
+		below := func(o fyne.CanvasObject) {
+			list.Add(widgets.Across(widgets.Wide(avatar.MinSize().Width, layout.NewSpacer()), o, nil))
+		}
 		standing := widgets.Row(6, widgets.Mark(14, widget.NewIcon(part.Resource())), when)
-		list.Add(widgets.Across(avatar, widgets.Aside(150, who, standing), nil))
-		if signer.ID != "" && row.StillSigns(signer) && part == theme.MarkNext {
-			links = true
-			if !s.noLinks {
-				list.Add(widgets.Across(widgets.Wide(avatar.MinSize().Width, layout.NewSpacer()), s.waysOf(row, signer), nil))
+		mayLink := signer.ID != "" && row.StillSigns(signer) && part == theme.MarkNext
+		if links = links || mayLink; mayLink && !s.noLinks && !alone {
+			standing = widgets.Row(6, standing, s.more(i18n.Name(signer), func() *fyne.Menu { return menu(s.waysOf(row, signer)) }))
+		}
+		list.Add(widgets.Across(avatar, widgets.Aside(150, whoIs(signer), standing), nil))
+		if signer.DeclineReason != "" {
+			below(widgets.NewProse(lang.L("Reason: {{.Reason}}", i18n.V{"Reason": signer.DeclineReason})))
+		}
+		if mayLink && !s.noLinks && alone {
+			ways := widgets.Flow(4)
+			for _, d := range s.waysOf(row, signer) {
+				way := widgets.NewLink(d.Icon, d.Name, d.Do)
+				way.Lines[0].Shorten = false // they wrap
+				ways.Add(way)
 			}
+			below(ways)
 		}
 	}
 	if links && s.noLinks {
@@ -322,7 +343,7 @@ func (s *Screen) draftPage(r listed) fyne.CanvasObject {
 	}
 	head.Add(widgets.NewProse(strings.Join(facts, " · ")))
 	if deeds, first := s.deedsOf([]listed{r}); len(deeds) > 0 {
-		head.Add(widgets.PadHV(0, 4, widgets.Flow(8, s.actions(deeds, first && outbox.Waits(d), len(deeds))...)))
+		head.Add(s.actions(deeds, first && outbox.Waits(d), len(deeds)))
 	}
 	people := widgets.Stack(12)
 	for _, signer := range d.Signers {
@@ -360,7 +381,7 @@ func (s *Screen) draftLine(r listed) fyne.CanvasObject {
 	for _, signer := range d.Signers {
 		names = append(names, i18n.Name(signer))
 	}
-	text.Add(widgets.NewProse(i18n.Names(names)))
+	text.Add(widgets.NewFullCaption(i18n.Names(names)))
 	l := fileLine{name: d.Name, picture: pictureOf(d, 0)}
 	if len(d.Files) > 0 {
 		l.path = d.Files[0].Path

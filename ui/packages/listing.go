@@ -347,7 +347,7 @@ func (s *Screen) choose(id string) {
 }
 
 // mostReference is how many letters of a reference a row shows: who is next matters more.
-const mostReference = 16
+const mostReference = 12
 
 // maxMarks is how many signers a row shows as shapes; more are said in words.
 const maxMarks = 5

@@ -8,8 +8,10 @@ import (
 	"time"
 
 	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/driver/desktop"
 	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/layout"
 	fynetheme "fyne.io/fyne/v2/theme"
 
 	"countersign/internal/office"
@@ -199,7 +201,7 @@ func (s *Screen) severalPage(list []listed) fyne.CanvasObject {
 	deeds, first := s.deedsOf(list)
 	deeds = append(deeds, outbox.Deed{Name: lang.L("Clear selection"), Do: func() { s.unmark() }})
 	page := widgets.Stack(24, widgets.Stack(12, widgets.NewFullHeading(lang.N("{{.PluralCount}} packages selected", len(list))),
-		widgets.Flow(4, s.actions(deeds, first, len(deeds))...)))
+		s.actions(deeds, first, len(deeds))))
 	for _, r := range list {
 		if r.draft != nil && len(page.Objects) <= maxPictures {
 			page.Add(s.draftLine(r))
@@ -375,7 +377,12 @@ func (s *Screen) deedsOfPackage(p record) (deeds []outbox.Deed, first bool) {
 
 // actions are the buttons for what can be done: the first is filled where it is what the package waits for; of the others as
 // many are shown, and a menu has the rest.
-func (s *Screen) actions(deeds []outbox.Deed, first bool, shown int) (buttons []fyne.CanvasObject) {
+func (s *Screen) actions(deeds []outbox.Deed, first bool, shown int) fyne.CanvasObject {
+	var buttons []fyne.CanvasObject
+	left := float32(-8) // so that the words of a button without a ground stand below the title
+	if first {
+		left = 0
+	}
 	for i, d := range deeds[:min(shown, len(deeds))] {
 		button := widgets.NewButton(d.Name, d.Do).Quiet()
 		if first && i == 0 {
@@ -386,7 +393,7 @@ func (s *Screen) actions(deeds []outbox.Deed, first bool, shown int) (buttons []
 	if rest := deeds[len(buttons):]; len(rest) > 0 {
 		buttons = append(buttons, s.more(lang.L("More actions"), func() *fyne.Menu { return menu(rest) }))
 	}
-	return buttons
+	return container.New(layout.NewCustomPaddedLayout(4, 4, left, 0), widgets.Flow(4, buttons...))
 }
 
 // askMenu opens what a press of the other mouse button on a row offers.

@@ -359,23 +359,20 @@ func (s *Screen) nothing() fyne.CanvasObject {
 }
 
 // waysOf lead to the page on which a person signs: by a link to send on, at this desk, or in a letter.
-func (s *Screen) waysOf(row office.PackageRow, signer office.Signer) fyne.CanvasObject {
-	who := i18n.V{"Who": i18n.Name(signer)}
-	ways := widgets.Flow(4,
-		widgets.NewLink(fynetheme.ContentCopyIcon(), lang.L("Copy link"), func() {
+func (s *Screen) waysOf(row office.PackageRow, signer office.Signer) []outbox.Deed {
+	ways := []outbox.Deed{
+		{Name: lang.L("Copy link"), Icon: fynetheme.ContentCopyIcon(), Do: func() {
 			s.withLink(row, signer, func(address string) {
 				s.env.Copy(address)
-				s.env.Notice(lang.L("Link to the signing page copied: {{.Who}}", who))
+				s.env.Notice(lang.L("Link to the signing page copied: {{.Who}}", i18n.V{"Who": i18n.Name(signer)}))
 			})
-		}),
-		widgets.NewLink(fynetheme.ComputerIcon(), lang.L("Sign here…"), func() { s.withLink(row, signer, s.env.OpenAddress) }))
-	if signer.Email != "" {
-		ways.Add(widgets.NewLink(fynetheme.MailComposeIcon(), lang.L("Write an e-mail"), func() {
-			s.withLink(row, signer, func(address string) { s.write(letter{signer, []ask{{row, address}}}) })
-		}))
+		}},
+		{Name: lang.L("Sign here…"), Icon: fynetheme.ComputerIcon(), Do: func() { s.withLink(row, signer, s.env.OpenAddress) }},
 	}
-	for _, way := range ways.Objects {
-		way.(*widgets.Tappable).Lines[0].Shorten = false // they wrap
+	if signer.Email != "" {
+		ways = append(ways, outbox.Deed{Name: lang.L("Write an e-mail"), Icon: fynetheme.MailComposeIcon(), Do: func() {
+			s.withLink(row, signer, func(address string) { s.write(letter{signer, []ask{{row, address}}}) })
+		}})
 	}
 	return ways
 }

@@ -160,7 +160,8 @@ func TestOnlyWhoStillSignsIsLedToThePage(t *testing.T) {
 	b := showing(t, officetest.Busy(), "p1")
 	links := func(row office.PackageRow) (n int) {
 		for _, o := range test.LaidOutObjects(b.screen.signersOf(row)) {
-			if _, is := o.(*widgets.Tappable); is {
+			switch o.(type) {
+			case *widgets.Tappable, *widgets.Button: // for one who is next, and for several
 				n++
 			}
 		}
@@ -787,9 +788,9 @@ func TestWhatIsDueSoonIsWhatPeopleAreToldBefore(t *testing.T) {
 // way presses one of the ways to the page of the chosen package's first signer.
 func (b *bench) way(t *testing.T, name string) {
 	t.Helper()
-	for _, o := range b.screen.waysOf(b.screen.record.row, b.screen.record.row.Signers[0]).(*fyne.Container).Objects {
-		if way := o.(*widgets.Tappable); way.Lines[0].Text == name {
-			way.OnPress()
+	for _, way := range b.screen.waysOf(b.screen.record.row, b.screen.record.row.Signers[0]) {
+		if way.Name == name {
+			way.Do()
 			b.Settle()
 			return
 		}
@@ -1020,4 +1021,26 @@ func (s *Screen) Listed() (ids []string) {
 		ids = append(ids, s.at(i).line.ID)
 	}
 	return ids
+}
+
+// Of a page with two hundred people all are laid out anew with each change.
+func TestManySignersAreListedOnRequest(t *testing.T) {
+	o := officetest.Busy()
+	row := &o.Rows[2]
+	for i := range 200 {
+		row.Signers = append(slices.Clip(row.Signers), office.Signer{FirstName: fmt.Sprint("Person ", i)})
+	}
+	b := showing(t, o, "p1")
+	if last := fmt.Sprint("Person ", mostSigners-len(officetest.Busy().Rows[2].Signers)-1); !shows(b, last) || shows(b, "Person 199") {
+		t.Error("not the first of them are shown")
+	}
+	for _, link := range screentest.All[*widgets.Tappable](b.screen.sheet) {
+		if widgets.Words(link.Content) == fmt.Sprintf("Show %d more signers", len(row.Signers)-mostSigners) {
+			link.OnPress()
+			break
+		}
+	}
+	if !shows(b, "Person 199") {
+		t.Error("not all of them are shown")
+	}
 }

@@ -34,6 +34,17 @@ type Line struct {
 	Begins  bool // a sentence, of which the beginning matters most: its end is left out
 	Most    int  // lines; 0 for as many as the text takes
 	cut     bool // as it is laid out, it is not whole
+
+	laid  laid // how it was laid out last, and shown, the rows of that
+	shown []string
+}
+
+// laid is all that decides about the rows of a line.
+type laid struct {
+	text                  string
+	width, size           float32
+	bold, shorten, begins bool
+	most                  int
 }
 
 // Prose is a text of several lines, which breaks where the room ends. What does not fit into Most lines is left out of the
@@ -188,8 +199,16 @@ func (l *Line) least() fyne.Size {
 	return size
 }
 
-// rows are what is shown of the text at a width.
+// rows are what is shown of the text at a width. A page asks for them many times while it is laid out.
 func (l *Line) rows(width float32) []string {
+	now := laid{l.Text, width, l.Theme().Size(l.Scale), l.Bold, l.Shorten, l.Begins, l.Most}
+	if l.laid != now || l.shown == nil {
+		l.laid, l.shown = now, l.wrapped(width)
+	}
+	return l.shown
+}
+
+func (l *Line) wrapped(width float32) []string {
 	rows := []string{l.Text}
 	if l.Most != 1 {
 		rows = wrap(l.Text, width, l.measure)
