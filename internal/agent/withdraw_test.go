@@ -461,7 +461,7 @@ func TestAWithdrawalThatNobodyConfirmsIsToldAfterItsTimeAndLetGoByHand(t *testin
 	o.eventually("it is asked about at once", func() bool { return o.packageOrZero(id).Withdrawal.Tries > before })
 	noErr(t, o.LetWithdrawalGo(id))
 	w := o.packageOrZero(id).Withdrawal
-	if w.State != office.WithdrawUnknown || o.Health.Has(health.WithdrawalWaits) || o.toldInActivity("Countersign no longer waits to hear whether “Offer” was withdrawn.") != 1 || o.count("not withdrawn") != 0 {
+	if w.State != office.WithdrawUnknown || o.Health.Has(health.WithdrawalWaits) || o.toldInActivity("Countersign has stopped checking whether “Offer” was withdrawn.") != 1 || o.count("not withdrawn") != 0 {
 		t.Errorf("let go: %+v, %v, told %q", w, o.Health.List(), o.notifications())
 	}
 	expect(t, calls(o.service, rescindRoute), 0, "it was asked for %d times more")

@@ -126,7 +126,7 @@ func savedAsServed(o *harness.Office, packages ...harness.Pack) {
 }
 
 // quoted is a name as notifications show it: quotation marks that no program takes for its own.
-func quoted(name string) string { return "″" + name + "″" }
+func quoted(name string) string { return "“" + name + "”" }
 
 // toldOnce checks that people were told once of every saved package, and of every signature at most once, by itself or with the
 // files. bare is a service that never says who its signers are.

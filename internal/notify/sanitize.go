@@ -13,8 +13,8 @@ import (
 // anything but text. What becomes of what:
 //
 //   - Controls, bidirectional marks, zero-width and other invisible characters go; line ends and odd spaces are spaces.
-//   - Quotes become primes, ″ and ′, which read the same and are no quotes: PowerShell takes every curly quote for a
-//     straight one. The backtick is among them, its escape character.
+//   - Straight quotes, backticks and odd ones become ” and ’; those that our languages write stay. Where PowerShell gets the
+//     text, see unmarked, they become primes.
 //   - The dollar sign becomes its wide form ＄, which begins no expression.
 //   - The backslash becomes ∖: notify-send and AppleScript unescape the plain one.
 //   - "]]>" is broken up, for it ends the CDATA section that Windows gets the text in.
@@ -42,14 +42,16 @@ func plain(r rune) rune {
 		return '＄'
 	case '\\':
 		return '∖'
-	case '\'', '`', '\u00b4', '\u2018', '\u2019', '\u201a', '\u201b', '\u2039', '\u203a', '\u275b', '\u275c', '\u275f', '\uff07', '\uff40':
-		return '′'
+	case '“', '”', '„', '«', '»', '‘', '’', '‚', '‹', '›':
+		return r
+	case '\'', '`', '\u00b4', '\u201b', '\u275b', '\u275c', '\u275f', '\uff07', '\uff40':
+		return '’'
 	case unicode.ReplacementChar:
 		return -1
 	}
 	switch {
 	case unicode.Is(unicode.Quotation_Mark, r), 0x275d <= r && r <= 0x2760:
-		return '″'
+		return '”'
 	case unicode.IsSpace(r), unicode.Is(unicode.Z, r), r == '\u2800': // the empty Braille pattern
 		return ' '
 	case unicode.In(r, unicode.C, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector):
@@ -62,5 +64,5 @@ func plain(r rune) rune {
 var escaped = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
 // unmarked is for Windows, where a library writes the text into XML and, when all else fails, into a script: what
-// looks like markup is replaced by what only looks like it.
-var unmarked = strings.NewReplacer("&", "＆", "<", "‹", ">", "›")
+// looks like markup is replaced by what only looks like it, and quotes by primes, for PowerShell takes a curly quote for a straight one.
+var unmarked = strings.NewReplacer("&", "＆", "<", "‹", ">", "›", "“", "″", "”", "″", "„", "″", "‘", "′", "’", "′", "‚", "′")

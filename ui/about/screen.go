@@ -81,7 +81,7 @@ func (s *Screen) help() fyne.CanvasObject {
 		mark theme.Mark
 		text string
 	}{
-		{theme.MarkDrop, lang.L("Drop documents anywhere in this window, say who signs, and send.")},
+		{theme.MarkDrop, lang.L("Drop documents anywhere in this window, add signers, and send.")},
 		{theme.MarkNext, lang.L("The signing service e-mails the signers. Packages shows who has signed and who is next.")},
 		{theme.MarkSaved, lang.L("When everyone has signed, Countersign saves the documents in your folder. Documents signed while it was closed are saved when you start it again.")},
 		{theme.MarkProblem, lang.L("When there is a problem, the top of the window says what it is, since when, and what to do.")},

@@ -285,7 +285,7 @@ func (l *eventDetail) build(s *Screen) {
 	l.content, l.page = container.NewStack(), widgets.NewVScroll(layout.NewSpacer())
 	l.body = widgets.NewSelectable("")
 	l.body.TextStyle = fyne.TextStyle{Monospace: true}
-	l.note = widgets.NewCaption(lang.L("Only the start is shown. Copy copies everything."))
+	l.note = widgets.NewCaption(lang.L("Only the beginning is shown. Copy includes everything."))
 	l.ids = widgets.Stack(0)
 	l.details = widgets.NewFold(lang.L("Technical details"), false, widgets.Stack(14, l.ids, l.paper()))
 }

@@ -327,7 +327,7 @@ func Again(err error, shown string) string {
 	if text := Error(err); text != shown {
 		return text
 	}
-	return lang.L("That did not help yet.")
+	return lang.L("That didn’t help yet.")
 }
 
 // WordsFor is what puts messages into the language of a person, given as "de" or "fr-CA"; Words where that is not known or

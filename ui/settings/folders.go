@@ -43,7 +43,7 @@ func newFolders(s *Screen) *folders {
 	f.reader = async.NewReader(s.env.Work, func(context.Context) ([]office.HotFolderRow, error) { return s.office.HotFolders() }, f.show)
 	f.add = widgets.NewButtonWithIcon(lang.L("Add folder"), fynetheme.ContentAddIcon(), func() { f.edit(office.HotFolder{Ask: true}) })
 	f.form = newFolderForm(f)
-	f.overall = widgets.Section(lang.L("Watched folders"), 16, widgets.NewProse(lang.L("A document that appears in one of these folders, from a scanner or another program, is sent to the people of the folder. Signed documents also come back into its subfolder “Signed”. What cannot be sent is moved to “Problems”, with a text saying why.")),
+	f.overall = widgets.Section(lang.L("Watched folders"), 16, widgets.NewProse(lang.L("Documents that appear in these folders, from a scanner or another program, are sent to the folder’s signers. Signed documents also come back into the subfolder “Signed”. Anything that can’t be sent is moved to “Problems” with a note saying why.")),
 		f.list, widgets.Row(0, f.add))
 	f.content = page(f.overall, f.form.content)
 	f.form.content.Hide()
@@ -156,7 +156,7 @@ func (f *folders) forget(id string) {
 
 func (f *folders) remove(x office.HotFolder) {
 	widgets.Ask(f.screen.env.Window.Canvas(), widgets.Question{Title: lang.L("Stop sending from this folder?"),
-		Text: lang.L("The folder and the files in it stay as they are. What it has taken is still sent."), Safe: lang.L("Keep sending"), Do: lang.L("Remove"),
+		Text: lang.L("The folder and its files stay as they are. Documents already picked up are still sent."), Safe: lang.L("Keep sending"), Do: lang.L("Remove"),
 		OnDo: func() {
 			f.screen.env.Attempt(func(context.Context) error {
 				_, err := f.screen.office.RemoveHotFolder(x.ID)
@@ -213,7 +213,7 @@ func newFolderForm(f *folders) *folderForm {
 		e.SetMinRowsVisible(2)
 	}
 	p.ask = widgets.NewChoice([]widgets.Option{{Name: lang.L("Ask me first"), Text: lang.L("Documents wait in the outbox until you send them.")},
-		{Name: lang.L("Send at once"), Text: lang.L("Nobody looks at a document before it is sent.")}}, 0, func(int) {}, nil)
+		{Name: lang.L("Send at once"), Text: lang.L("Documents are sent without review.")}}, 0, func(int) {}, nil)
 	p.order = widgets.NewCheck(lang.L("Sign in the order shown"), nil)
 	p.presets = widgets.NewButtonWithIcon(lang.L("Presets"), fynetheme.MenuDropDownIcon(), p.offerPresets).Quiet()
 	p.presets.IconPlacement = widget.ButtonIconTrailingText

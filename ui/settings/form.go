@@ -93,8 +93,8 @@ func (f *form) documents(pickFolder func()) {
 		[]string{lang.L("All in one folder"), lang.L("A folder per package"), lang.L("A folder per month"), lang.L("A folder per year and month"),
 			lang.L("All in one folder, by date"), lang.L("All in one folder, by reference")}, func() { f.shape() })
 	f.shapes.PlaceHolder = lang.L("Custom pattern")
-	f.people(office.FieldCopyTo, lang.L("Copies (CC)"), lang.L("They get a copy of every package sent from this computer and do not sign."), func(s *office.Settings) *[]string { return &s.CopyTo })
-	f.people(office.FieldBlindCopyTo, lang.L("Blind copies (BCC)"), lang.L("The others do not see these people."), func(s *office.Settings) *[]string { return &s.BlindCopyTo })
+	f.people(office.FieldCopyTo, lang.L("Copies (CC)"), lang.L("They get a copy of every package sent from this computer and don’t sign."), func(s *office.Settings) *[]string { return &s.CopyTo })
+	f.people(office.FieldBlindCopyTo, lang.L("Blind copies (BCC)"), lang.L("The others don’t see these people."), func(s *office.Settings) *[]string { return &s.BlindCopyTo })
 	f.flag("beside_original", lang.L("Save signed copies next to the originals sent from this computer"), func(s *office.Settings) *bool { return &s.BesideOriginal })
 	f.flag("save_cac", lang.L("Also save the certificate of each document"), func(s *office.Settings) *bool { return &s.SaveCAC })
 	f.flag("save_masterfile", lang.L("Also save one combined PDF of each package"), func(s *office.Settings) *bool { return &s.SaveMaster })
@@ -210,7 +210,7 @@ func (f *form) program() {
 	}, func(s *office.Settings, v string) { s.TextSize, _ = strconv.Atoi(v) })
 	pick(office.FieldMotion, lang.L("Animations"), []string{"reduced", "full"}, []string{lang.L("Reduced"), lang.L("Normal")}, func(s *office.Settings) *string { return &s.Motion })
 	f.flag("check_updates", lang.L("Check for a new version once a day"), func(s *office.Settings) *bool { return &s.CheckUpdates }).
-		field.Hint(lang.L("It asks for the newest version number alone and says nothing about you or your documents."))
+		field.Hint(lang.L("Only the newest version number is requested. Nothing about you or your documents is sent."))
 	kept := widgets.NewEntry(strconv.Itoa(office.KeepEventsDays))
 	f.value(office.FieldKeepEvents, "", "", kept, func(s office.Settings) string { return strconv.Itoa(cmp.Or(s.KeepEvents, office.KeepEventsDays)) },
 		func(s *office.Settings, v string) {
@@ -459,7 +459,7 @@ func (p *preview) show(settings office.Settings, name string, err error) {
 	p.mark.Hidden = err != nil
 	p.content.Refresh()
 	if err != nil {
-		p.line.Set(lang.L("no preview: the pattern isn’t valid"))
+		p.line.Set(lang.L("No preview: the pattern isn’t valid"))
 		field.Wrong(i18n.Pattern(i18n.Error(err)))
 		return
 	}

@@ -467,7 +467,7 @@ func TestAFolderPausesIsTestedAndIsRemoved(t *testing.T) {
 		t.Error("it pauses for ever")
 	}
 	b.Press(s.folders.list, "Test")
-	if m := s.folders.answers["scans"]; !strings.HasPrefix(m.String(), "The folder works.") {
+	if m := s.folders.answers["scans"]; !strings.HasPrefix(m.String(), "The folder is ready.") {
 		t.Errorf("it says %q", m)
 	}
 	b.Press(s.folders.list, "Pause")
@@ -656,7 +656,7 @@ func TestUpdatesAreOfferedOnlyWhereTheProgramWasBuiltForThem(t *testing.T) {
 	}{
 		{offered().Newest, "Not checked yet.", ""},
 		{page, "Countersign 1.2.0 is available.", "https://example.com/get"}, // named, and not opened
-		{silent, "Countersign 1.0.0 is the newest version.", "There has been no valid news about updates for 20 days."},
+		{silent, "Countersign 1.0.0 is the newest version.", "There has been no valid update information for 20 days."},
 	} {
 		s.ShowUpdate(c.newest)
 		u := s.updates
@@ -686,7 +686,7 @@ func TestAPersonCanAskAndInstallWithOneClick(t *testing.T) {
 		t.Fatalf("it says %q, and offers %q", u.line.Text, u.get.Text)
 	}
 	b.Tap(u.get)
-	if o.Asked("install") != 1 || !slices.Contains(b.Went, "quit") || u.line.Text != "Countersign starts again in a moment." {
+	if o.Asked("install") != 1 || !slices.Contains(b.Went, "quit") || u.line.Text != "Countersign restarts in a moment." {
 		t.Errorf("installed %d times, went %q, says %q", o.Asked("install"), b.Went, u.line.Text)
 	}
 }

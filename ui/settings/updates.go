@@ -62,7 +62,7 @@ func (u *updates) tell() {
 	k, now := u.known, u.screen.env.Now()
 	switch {
 	case k.Newer && k.OneClick:
-		u.say(i18n.Message(message.UpdateAvailable(k.Newest)), lang.L("Countersign ends, is installed and starts again. What is being sent or saved is finished first."))
+		u.say(i18n.Message(message.UpdateAvailable(k.Newest)), lang.L("Countersign installs the update and restarts. It finishes sending and saving first."))
 		u.get.SetText(lang.L("Install"))
 	case k.Newer:
 		u.say(i18n.Message(message.UpdateAvailable(k.Newest)), i18n.Message(k.Todo))
@@ -129,7 +129,7 @@ func (u *updates) fetch() {
 		if err == nil && path != "" {
 			u.known = s.office.Update()
 		} else if err == nil {
-			u.say(lang.L("Countersign starts again in a moment."), "")
+			u.say(lang.L("Countersign restarts in a moment."), "")
 			s.env.Go.Quit()
 			return
 		}
@@ -142,7 +142,7 @@ func (u *updates) progress(step office.UpdateStep) {
 	switch {
 	case u.cancel == nil:
 	case step.Waits:
-		u.say(lang.L("Waiting until everything is sent and saved…"), "")
+		u.say(lang.L("Finishing what is being sent and saved…"), "")
 	case percent != u.percent:
 		u.percent = percent
 		u.say(lang.L("Downloading… {{.Percent}}%", i18n.V{"Percent": percent}), "")
@@ -151,7 +151,7 @@ func (u *updates) progress(step office.UpdateStep) {
 
 // moveOut begins the move of the office to another computer.
 func (s *Screen) moveOut() fyne.CanvasObject {
-	return widgets.Stack(12, widgets.NewProse(lang.L("One encrypted file takes settings, packages and drafts to the new computer. Open it there in the first window of Countersign and sign in. This computer signs out and stops working for the office.")),
+	return widgets.Stack(12, widgets.NewProse(lang.L("Settings, packages and drafts are saved in one encrypted file. Open it in Countersign on the new computer and sign in there. This computer is signed out.")),
 		widgets.Row(0, widgets.NewButton(lang.L("Move to another computer…"), func() { newMove(s) })))
 }
 
@@ -166,8 +166,8 @@ type move struct {
 
 func newMove(s *Screen) *move {
 	m := &move{screen: s, password: widgets.NewSecret(), again: widgets.NewSecret()}
-	m.first = widgets.NewField(lang.L("Password for the file"), m.password, lang.L("Keep it: nobody can open the file without it."))
-	m.second = widgets.NewField(lang.L("The same password again"), m.again, "")
+	m.first = widgets.NewField(lang.L("Password for the file"), m.password, lang.L("Keep it safe. The file can’t be opened without it."))
+	m.second = widgets.NewField(lang.L("Repeat the password"), m.again, "")
 	m.next = widgets.NewButton(lang.L("Choose where to save…"), m.press).Primary()
 	leave := func() { m.popup.Close() }
 	for _, e := range []*widgets.Entry{m.password, m.again} {
@@ -195,9 +195,9 @@ func (m *move) press() {
 	}
 	browse.Save(m.screen.env, lang.L("Move to another computer"), lang.L("Office moving")+agent.OfficeEnding, func(path string, _ bool) {
 		widgets.Ask(m.screen.env.Window.Canvas(), widgets.Question{
-			Title: lang.L("Stop working on this computer?"),
-			Text:  lang.L("Once the file is written, this computer sends, receives and saves nothing more for the office."),
-			Safe:  lang.L("Stay here"), Do: lang.L("Write the file and stop"),
+			Title: lang.L("Stop using Countersign on this computer?"),
+			Text:  lang.L("Once the file is saved, this computer no longer sends, receives or saves anything for the office."),
+			Safe:  lang.L("Stay here"), Do: lang.L("Save the file and stop"),
 			OnDo: func() { m.write(path, password) },
 		})
 	})
@@ -214,6 +214,6 @@ func (m *move) write(path, password string) {
 			return
 		}
 		m.popup.Close()
-		m.screen.env.Notice(lang.L("“{{.File}}” is written. Take it to the new computer.", i18n.V{"File": filepath.Base(path)}))
+		m.screen.env.Notice(lang.L("“{{.File}}” is saved. Open it on the new computer.", i18n.V{"File": filepath.Base(path)}))
 	})
 }

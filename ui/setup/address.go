@@ -199,7 +199,7 @@ func newFolder(s *Screen) *folder {
 		office.FieldSaveTo: widgets.NewField(lang.L("Folder"), widgets.Across(nil, p.path, choose), lang.L("The folder is created if it does not exist.")),
 	}
 	content := widgets.Card(widgets.Stack(12, fields[office.FieldSaveTo], widgets.NewField(lang.L("Example file name"), p.name, ""),
-		widgets.Stack(0, p.cac, p.master), widgets.NewProse(lang.L("Later, you can change file names, add subfolders, or save next to the originals."))))
+		widgets.Stack(0, p.cac, p.master), widgets.NewProse(lang.L("You can change file names, add subfolders, or save next to the originals later."))))
 	p.step = &step{key: "folder", name: lang.L("Folder"), title: lang.L("Where do signed documents go?"),
 		text:    lang.L("When everyone has signed, Countersign saves the documents here. It never overwrites a file."),
 		content: content, first: p.path, fields: fields, next: lang.L("Continue"), enter: p.enter,

@@ -55,7 +55,7 @@ func newBring(s *Screen, path string) *bring {
 	}
 	b.ask = widgets.NewField(lang.L("Password of the file"), b.password, "")
 	content := widgets.Pad(20, widgets.Stack(16, widgets.NewHeading(lang.L("Bring over from another computer")),
-		widgets.NewParagraph(lang.L("Nothing is taken over before you have seen what is in the file.")), b.ask, b.says, b.saying,
+		widgets.NewParagraph(lang.L("You’ll see what is in the file before anything is brought over.")), b.ask, b.says, b.saying,
 		widgets.Row(8, layout.NewSpacer(), leave, b.do)))
 	b.popup = widgets.Open(s.env.Window.Canvas(), content, fyne.NewSize(520, 0), b.password, nil)
 	return b

@@ -150,7 +150,7 @@ func (s *Screen) build() {
 	ask := widgets.NewButton(lang.L("Ask your administrator…"), s.AskAdministrator)
 	open := widgets.NewButton(lang.L("Open a file…"), s.PickFile)
 	ask.Importance, open.Importance = widget.LowImportance, widget.LowImportance
-	text := widgets.NewProse(lang.L("You do not need to know all this. Your administrator can answer for you, or send you a file."))
+	text := widgets.NewProse(lang.L("You don’t need to know all this. Your administrator can answer for you or send you a file."))
 	foot := widgets.Stack(2, s.strip, widgets.PadHV(12, 2, text), widgets.PadHV(4, 0, ask), widgets.PadHV(4, 0, open))
 	side := widgets.Wide(240, widgets.Pad(8, container.NewBorder(top, foot, nil, nil)))
 	s.scroll = widgets.NewVScroll(widgets.PadHV(32, 24, widgets.AtMost(760, s.page)))
@@ -516,7 +516,7 @@ func newWayBack(s *Screen) *wayBack {
 	}
 	p.kind = widgets.NewChoice([]widgets.Option{
 		{Name: lang.L("Through your office's public address"), Text: lang.L("The browser returns through your public address. With a free ngrok plan, a page from ngrok appears first. Continue from there.")},
-		{Name: lang.L("To this computer, https://localhost"), Text: lang.L("Works without a public address. The browser shows a warning once. The last step says what to press.")},
+		{Name: lang.L("To this computer, https://localhost"), Text: lang.L("Works without a public address. The browser shows a warning once. The last step tells you what to click.")},
 		{Name: lang.L("By copy and paste"), Text: lang.L("Always works. After you sign in, you copy the address from the browser and paste it into Countersign.")},
 	}, -1, p.choose, s.Next)
 	p.other = widgets.NewField(lang.L("Return address registered with the service"), p.registered,
@@ -524,7 +524,7 @@ func newWayBack(s *Screen) *wayBack {
 	p.copyIt = widgets.NewCopyButton(lang.L("Copy"), s.env.Later, s.env.Copy, p.returns)
 	p.card = widgets.Stack(0, widgets.Card(widgets.Stack(6, widgets.NewCaption(lang.L("Address to register with the signing service")),
 		widgets.Across(nil, p.shown, p.copyIt),
-		widgets.NewProse(lang.L("You can sign in only if exactly this address is registered for your client ID. The letter to your administrator contains it.")))))
+		widgets.NewProse(lang.L("You can sign in only if exactly this address is registered for your client ID. The request to your administrator contains it.")))))
 	fields := map[string]*widgets.Field{office.FieldRedirectURI: p.other}
 	p.step = &step{key: "return", name: lang.L("Return address"), title: lang.L("How does the browser return to Countersign?"),
 		text:    lang.L("You sign in with your browser. It then opens the return address, and Countersign knows that you are signed in. The signing service must know this address."),

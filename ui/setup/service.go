@@ -170,13 +170,13 @@ func newRegistration(s *Screen) *registration {
 	s.bind(p.secret, &a.secrets.ClientSecret)
 	fields := map[string]*widgets.Field{
 		office.FieldClientID: widgets.NewField(lang.L("Client ID"), p.client,
-			lang.L("The name under which the service knows your office's Countersign. It is not secret.")),
+			lang.L("Identifies your office to the service. It isn’t secret.")),
 		office.FieldClientSecret: widgets.NewField(lang.L("Client secret"), p.secret,
-			lang.L("The password that goes with the client ID. Countersign stores it in the keyring and never shows it.")),
+			lang.L("The password for the client ID. Countersign stores it in the keyring and never shows it.")),
 	}
 	help := widgets.NewButton(lang.L("Ask your administrator…"), s.AskAdministrator)
 	p.step = &step{key: "registration", name: lang.L("Registration"), title: lang.L("How is your office registered with the service?"),
-		text: lang.L("The service gives your office a client ID and a client secret once, when someone registers Countersign there. Enter both as you got them."),
+		text: lang.L("The service issues a client ID and a client secret when someone registers Countersign there. Enter both exactly as you received them."),
 		content: widgets.Stack(16, widgets.Card(widgets.Stack(14, fields[office.FieldClientID], fields[office.FieldClientSecret])),
 			widgets.Card(widgets.Across(nil, widgets.NewParagraph(lang.L("Don’t have these? Send your administrator this request.")), help))),
 		first: p.client, fields: fields, next: lang.L("Continue"), asking: lang.L("Testing the connection…"), ask: p.ask}
@@ -288,7 +288,7 @@ func (s *Screen) AskAdministrator() {
 	shut := widgets.NewButton(lang.L("Close"), func() { pop.Close() })
 	foot := widgets.Stack(8, trouble, widgets.Row(8, layout.NewSpacer(), shut, mail, copyIt))
 	head := widgets.Stack(8, widgets.NewHeading(lang.L("Ask your administrator")),
-		widgets.NewProse(lang.L("This letter contains no secrets. Each step you answer completes it.")))
+		widgets.NewProse(lang.L("This request contains no secrets. Each step you complete adds to it.")))
 	content := widgets.Pad(20, container.NewBorder(head, foot, nil, nil,
 		widgets.PadHV(0, 12, widgets.Card(widgets.NewVScroll(lines)))))
 	room := s.env.Window.Canvas().Size()

@@ -748,7 +748,7 @@ func TestTheSentenceOfTheKeyringStandsOnce(t *testing.T) {
 	w.Office.Fail("Act", message.Error(message.KeyringStillLocked(), nil))
 	w.act(locked[0])
 	w.Settle()
-	if w.strip.Text() != message.KeyringStillLocked().String() || w.bar.text.Text != "That did not help yet." {
+	if w.strip.Text() != message.KeyringStillLocked().String() || w.bar.text.Text != "That didn’t help yet." {
 		t.Errorf("the strip says %q, the foot %q", w.strip.Text(), w.bar.text.Text)
 	}
 }

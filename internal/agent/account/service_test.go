@@ -152,6 +152,22 @@ func (x *testService) setUp(t *testing.T) {
 	}
 }
 
+func TestASecretIsTriedBeforeAnybodySignsIn(t *testing.T) {
+	x := newService(t)
+	x.setUp(t)
+	for secret, accepted := range map[string]bool{sandbox.DemoClient().Secret: true, "": true, "another": false} { // none is the kept one
+		err := x.TestClient(t.Context(), x.settings, secret)
+		var config *office.ConfigError
+		if (err == nil) != accepted || !accepted && (!errors.As(err, &config) || config.Fields[0].Field != office.FieldClientSecret) {
+			t.Errorf("%q: %v", secret, err)
+		}
+	}
+	x.service.Close()
+	if err := x.TestClient(t.Context(), x.settings, "another"); err != nil {
+		t.Errorf("a service that is not there says nothing of the secret: %v", err)
+	}
+}
+
 // tryToSignIn signs in as a browser does.
 func (x *testService) tryToSignIn(t *testing.T) error {
 	var browser sync.WaitGroup
