@@ -361,12 +361,7 @@ func (b *bar) progress(part float64, text string) {
 
 // end shows the button again, with a quiet text that goes once it is read.
 func (b *bar) end(text string) {
-	b.marks = false
-	b.working(false)
-	b.mark.Hide()
-	b.text.Importance = widget.LowImportance
-	b.text.SetText(text)
-	b.content.Refresh()
+	b.rest(text, false)
 	if text == "" {
 		return
 	}
@@ -378,26 +373,30 @@ func (b *bar) end(text string) {
 	})
 }
 
+// say shows the button again, with a text that matters.
+func (b *bar) say(text string) { b.rest(text, true) }
+
+func (b *bar) rest(text string, matters bool) {
+	b.marks = false
+	b.working(false)
+	widgets.Show(b.mark, matters)
+	b.text.Importance = widget.LowImportance
+	if matters {
+		b.text.Importance = widget.DangerImportance
+	}
+	b.text.SetText(text)
+	b.content.Refresh()
+}
+
 // marked says whether fields are marked.
 func (b *bar) marked(any bool) {
 	switch {
 	case any:
-		b.say(theme.MarkProblem, lang.L("Check the marked fields."))
+		b.say(lang.L("Check the marked fields."))
 	case b.marks:
 		b.end("")
 	}
 	b.marks = any
-}
-
-// say shows the button again, with a text that matters.
-func (b *bar) say(mark theme.Mark, text string) {
-	b.marks = false
-	b.working(false)
-	b.mark.SetResource(mark.Resource())
-	b.mark.Show()
-	b.text.Importance = widget.DangerImportance
-	b.text.SetText(text)
-	b.content.Refresh()
 }
 
 // meter is a thin bar that fills from the left.

@@ -252,18 +252,18 @@ func (s *Screen) tell(r *run, people int) {
 	case len(of[sent]) == all:
 		s.present(r.parcels[0].state.PackageID, name, sentText(name, all, people))
 	case len(of[unknown]) > 1:
-		s.bar.say(theme.MarkProblem, i18n.Message(message.OutcomesUnknown(len(of[unknown]))))
+		s.bar.say(i18n.Message(message.OutcomesUnknown(len(of[unknown]))))
 	case len(of[unknown]) == 1:
-		s.bar.say(theme.MarkProblem, i18n.Message(message.OutcomeUnknown(of[unknown][0].draft.Name)))
+		s.bar.say(i18n.Message(message.OutcomeUnknown(of[unknown][0].draft.Name)))
 	case len(of[stopped]) == all:
 		s.bar.end(lang.L("Cancelled. Nothing was sent."))
 	case len(of[refused]) == 1:
-		s.bar.say(theme.MarkProblem, of[refused][0].problem)
+		s.bar.say(of[refused][0].problem)
 	case len(of[refused]) > 1:
-		s.bar.say(theme.MarkProblem, lang.L("{{.Sent}} of {{.Packages}} sent. The reason is shown next to each of the others.",
+		s.bar.say(lang.L("{{.Sent}} of {{.Packages}} sent. The reason is shown next to each of the others.",
 			i18n.V{"Sent": len(of[sent]), "Packages": packages(all)}))
 	case len(of[waiting]) > 0 && of[waiting][0].problem != "":
-		s.bar.say(theme.MarkProblem, of[waiting][0].problem)
+		s.bar.say(of[waiting][0].problem)
 	case len(of[waiting]) > 0:
 		s.env.Notice(lang.L("“{{.Name}}” will be sent automatically as soon as possible.", i18n.V{"Name": of[waiting][0].draft.Name}))
 	default:

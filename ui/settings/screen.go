@@ -158,6 +158,7 @@ func (s *Screen) show(n news, err error) {
 	s.starter.show(n.autostart, n.autostartErr)
 	s.updates.show(n.update)
 	s.adapt()
+	s.preview.asked = office.Settings{} // the latest package may be another one by now
 	s.preview.ask()
 }
 

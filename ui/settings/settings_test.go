@@ -208,6 +208,12 @@ func TestANameIsPreviewedWhileItIsTyped(t *testing.T) {
 	if want := filepath.FromSlash("Signed/Lease Sonnenweg 4 signed.pdf"); s.preview.line.Text != want {
 		t.Errorf("got %q, want %q", s.preview.line.Text, want)
 	}
+	asked := s.preview.turn
+	s.Reload()
+	b.Settle()
+	if s.preview.turn == asked {
+		t.Error("the latest package may be another one when the screen is shown again")
+	}
 	o.Fail("PreviewName", message.Error(message.PatternNotClosed(), nil))
 	s.form.template.SetText("{x}")
 	b.Settle()
