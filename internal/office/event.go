@@ -156,12 +156,13 @@ type Click struct {
 	Token  string // lets the program that opens something come to the front (the desktop's activation token); may be empty
 }
 
-// Subject is what a notification is about: a package, a problem, a draft, a folder that sends, the activity, or, when it is
-// empty, several of them.
+// Subject is what a notification is about: a package or some, a problem, a draft, a folder that sends, the activity, or, when it
+// is empty, none of them alone.
 type Subject string
 
 const (
 	packageSubject = "package/"
+	someSubject    = "packages/"
 	problemSubject = "problem/"
 	draftSubject   = "draft/"
 	folderSubject  = "hot-folder/"
@@ -172,6 +173,9 @@ const ActivitySubject Subject = "activity"
 
 // PackageSubject is a package as a subject.
 func PackageSubject(id string) Subject { return Subject(packageSubject + id) }
+
+// PackagesSubject is some packages as a subject.
+func PackagesSubject(ids []string) Subject { return Subject(someSubject + strings.Join(ids, ",")) }
 
 // ProblemSubject is what is wrong, by the id that health has for it, as a subject.
 func ProblemSubject(id string) Subject { return Subject(problemSubject + id) }
@@ -184,6 +188,12 @@ func HotFolderSubject(id string) Subject { return Subject(folderSubject + id) }
 
 // Package is the package's id, when s is about one.
 func (s Subject) Package() (id string, ok bool) { return strings.CutPrefix(string(s), packageSubject) }
+
+// Packages are the ids of the packages, when s is about some.
+func (s Subject) Packages() (ids []string, ok bool) {
+	list, ok := strings.CutPrefix(string(s), someSubject)
+	return strings.Split(list, ","), ok
+}
 
 // Problem is the problem's id, when s is about one.
 func (s Subject) Problem() (id string, ok bool) { return strings.CutPrefix(string(s), problemSubject) }

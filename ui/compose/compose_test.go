@@ -1078,7 +1078,7 @@ func TestTheDraftThatANotificationIsAboutIsChosen(t *testing.T) {
 	b.screen.ShowDraft("scan 17")
 	b.Settle()
 	button, is := b.focused().(*widgets.Button)
-	if !is || button.Text != "Send" || fyne.CanvasObject(button) != b.screen.draftDeeds["scan 17"][2] {
+	if !is || button.Text != "Edit" || fyne.CanvasObject(button) != b.screen.draftDeeds["scan 17"][1] {
 		t.Fatalf("%T has the focus", b.focused())
 	}
 	edge, at := fyne.CurrentApp().Driver().AbsolutePositionForObject(left), fyne.CurrentApp().Driver().AbsolutePositionForObject(button)
@@ -1087,12 +1087,12 @@ func TestTheDraftThatANotificationIsAboutIsChosen(t *testing.T) {
 	}
 	b.screen.Reload()
 	b.Settle()
-	if again, is := b.focused().(*widgets.Button); !is || fyne.CanvasObject(again) != b.screen.draftDeeds["scan 17"][2] {
+	if again, is := b.focused().(*widgets.Button); !is || fyne.CanvasObject(again) != b.screen.draftDeeds["scan 17"][1] {
 		t.Errorf("once the list is drawn anew, %T has the focus", b.focused())
 	}
 	b.screen.ShowDraft("decided about meanwhile")
 	b.Settle()
-	if fyne.CanvasObject(b.focused().(*widgets.Button)) != b.screen.draftDeeds["scan 0"][2] {
+	if fyne.CanvasObject(b.focused().(*widgets.Button)) != b.screen.draftDeeds["scan 0"][1] {
 		t.Error("the next one that waits is not chosen")
 	}
 }

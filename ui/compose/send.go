@@ -623,7 +623,8 @@ func (s *Screen) showOutbox(drafts []office.Draft) {
 	s.chooseWanted()
 }
 
-// ShowDraft leads to a draft that waits for a person, with the cursor on what sends it.
+// ShowDraft leads to a draft that waits for a person, with the focus beside what sends it: a key that was meant for something else
+// must send nothing.
 func (s *Screen) ShowDraft(id string) {
 	s.wanted = id
 	s.Reload()
@@ -644,7 +645,7 @@ func (s *Screen) chooseWanted() {
 	}
 	s.wanted = ""
 	if len(deeds) > 0 {
-		s.focusDeed(deeds[len(deeds)-1])
+		s.focusDeed(deeds[max(0, len(deeds)-2)])
 	}
 }
 

@@ -74,6 +74,16 @@ func (s *Screen) mark(id string, marked bool) {
 	}
 }
 
+// ShowSeveral shows some packages, marked; those that are not listed any more are left out.
+func (s *Screen) ShowSeveral(ids []string) {
+	s.Show(ids[0])
+	s.tabs.Choose(tabAll)
+	for _, id := range ids {
+		s.mark(id, true)
+	}
+	s.showMarked()
+}
+
 // markTo marks all rows from the one where marking began, and no others.
 func (s *Screen) markTo(row int) {
 	from := s.rowOf(s.from)

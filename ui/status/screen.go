@@ -272,19 +272,22 @@ func (s *Screen) row(r row, line bool) fyne.CanvasObject {
 	if r.issue.ID != "" {
 		when = i18n.Since(s.env.Now(), r.check.At)
 	}
-	end := []fyne.CanvasObject{widgets.NewCaption(when).Whole()}
+	end := widgets.Row(8, widgets.NewCaption(when).Whole())
+	leads := !r.check.Step.IsZero() && r.check.Step != message.StepProxy() && r.check.Step != message.StepProxyNgrok()
+	if leads && r.issue.Action == agent.ActNone {
+		end.Add(widgets.Mark(16, widget.NewIcon(fynetheme.NewColoredResource(fynetheme.NavigateNextIcon(), theme.Secondary))))
+	}
+	var content fyne.CanvasObject = widgets.PadHV(4, 8, checks.Row(r.check, r.mark(), r.note, end))
+	if leads {
+		content = widgets.NewTappable(content, func() { s.env.Go.ShowStep(r.check.Step) })
+	}
 	if word := i18n.Action(r.issue.Action); word != "" {
 		button := widgets.NewButton(word, nil)
 		button.OnTapped = func() {
 			button.Disable()
 			s.env.Go.Act(r.issue, button.Enable)
 		}
-		end = append(end, button)
-	}
-	var content fyne.CanvasObject = widgets.PadHV(4, 8, checks.Row(r.check, r.mark(), r.note, widgets.Row(8, end...)))
-	if to := r.check.Step; !to.IsZero() && to != message.StepProxy() && to != message.StepProxyNgrok() {
-		more := widgets.Mark(16, widget.NewIcon(fynetheme.NewColoredResource(fynetheme.NavigateNextIcon(), theme.Secondary)))
-		content = widgets.NewTappable(widgets.Across(nil, content, more), func() { s.env.Go.ShowStep(to) })
+		content = widgets.Across(nil, content, button)
 	}
 	if line {
 		content = widgets.Stack(0, widget.NewSeparator(), content)

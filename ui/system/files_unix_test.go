@@ -57,6 +57,20 @@ func paste(t *testing.T, form string) (kind string, data []byte) {
 	}
 }
 
+func TestAWindowIsMaximizedOnceItIsShown(t *testing.T) {
+	displaytest.Start(t)
+	conn, err := xgb.NewConn()
+	must(t, err)
+	defer conn.Close()
+	window, err := xproto.NewWindowId(conn)
+	must(t, err)
+	must(t, xproto.CreateWindowChecked(conn, 0, window, xproto.Setup(conn).DefaultScreen(conn).Root, 0, 0, 9, 9, 0, xproto.WindowClassInputOnly, 0, 0, nil).Check())
+	before := IsMaximized(uintptr(window))
+	if Maximize(uintptr(window)); before || !IsMaximized(uintptr(window)) {
+		t.Errorf("maximized before: %v, and then: %v", before, !before)
+	}
+}
+
 // twoFiles are files with names that an address must write otherwise.
 func twoFiles(t *testing.T) []string {
 	t.Helper()

@@ -51,3 +51,17 @@ func TestATabLineKeepsTheChosenTabAndOffersTheOthersInAMenu(t *testing.T) {
 		t.Errorf("the arrow leads to %d", tabs.Chosen())
 	}
 }
+
+// TestWhoClicksAChoiceGoesOnWithTheArrows clicks, and then uses keys. The ring is not there before.
+func TestWhoClicksAChoiceGoesOnWithTheArrows(t *testing.T) {
+	c := NewChoice([]Option{{Name: "Letter"}, {Name: "Mail"}, {Name: "Fax"}}, 0, func(int) {}, nil)
+	window := test.NewTempWindow(t, c)
+	test.Tap(c.Items[1])
+	if focused := window.Canvas().Focused(); focused != fyne.Focusable(c.Items[1]) || c.Items[1].focused {
+		t.Fatalf("%T has the focus, with a ring: %v", focused, c.Items[1].focused)
+	}
+	window.Canvas().Focused().TypedKey(&fyne.KeyEvent{Name: fyne.KeyDown})
+	if c.Chosen != 2 || !c.Items[2].focused || c.Items[1].focused {
+		t.Errorf("%d is chosen", c.Chosen)
+	}
+}

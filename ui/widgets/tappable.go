@@ -26,7 +26,8 @@ type Tappable struct {
 	chosen    bool
 	picked    bool // is the chosen one, which its mark alone shows
 	off       bool // cannot be chosen now
-	focused   bool
+	focused   bool // and shows it
+	quiet     bool // gets the focus from the mouse, and does not show it
 	hovered   bool
 	step      func(by int) // moves the choice within its group; nil outside one
 	again     func()       // in place of OnPress when Enter presses what is chosen already; may be nil
@@ -69,20 +70,29 @@ func (p *Tappable) Choose(chosen bool) {
 	}
 }
 
-func (p *Tappable) Tapped(*fyne.PointEvent) {
+// Tapped gives what moves the choice the focus, so that the arrows go on where the mouse was; the ring comes with the first key.
+func (p *Tappable) Tapped(e *fyne.PointEvent) {
 	pointAway(p.Content)
+	if c := fyne.CurrentApp().Driver().CanvasForObject(p); e != nil && p.step != nil && c != nil {
+		p.quiet = true
+		c.Focus(p)
+		p.quiet = false
+	}
 	if p.OnPress != nil {
 		p.OnPress()
 	}
 }
 
-func (p *Tappable) FocusGained() { p.focused = true; p.Refresh(); reveal(p.Content) }
+func (p *Tappable) FocusGained() { p.focused = !p.quiet; p.Refresh(); reveal(p.Content) }
 
 func (p *Tappable) FocusLost() { p.focused = false; p.Refresh() }
 
 func (p *Tappable) TypedRune(rune) {}
 
 func (p *Tappable) TypedKey(e *fyne.KeyEvent) {
+	if !p.focused {
+		p.FocusGained()
+	}
 	switch e.Name {
 	case fyne.KeyReturn, fyne.KeyEnter:
 		if p.again != nil && p.chosen {

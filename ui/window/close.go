@@ -14,8 +14,10 @@ import (
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/ui/async"
+	"countersign/ui/env"
 	"countersign/ui/i18n"
 	"countersign/ui/setup"
+	"countersign/ui/system"
 	"countersign/ui/theme"
 	"countersign/ui/widgets"
 )
@@ -75,6 +77,7 @@ func (w *Window) leaveFor(key string) {
 
 func (w *Window) vanish() {
 	w.clearLanding()
+	w.maximized = system.IsMaximized(env.Handle(w.window))
 	w.window.Hide()
 	w.Rest()
 }

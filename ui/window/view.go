@@ -196,7 +196,7 @@ func (w *Window) build() {
 	w.health.Changed, w.grace.Changed, w.notice.Changed = again, again, again
 	s := &shell{nav: container.NewVBox(widgets.Brand(), list), foot: w.account.content, edge: widget.NewSeparator(),
 		page: widgets.Frame(top, w.grace, nil, w.stage), health: w.health, passing: w.notice}
-	w.main = container.New(s, s.edge, s.nav, s.health, s.foot, s.page, s.passing)
+	w.main = container.New(s, s.edge, s.page, s.nav, s.health, s.foot, s.passing) // so that Tab begins on the page
 	w.hang(w.main)
 }
 

@@ -138,6 +138,7 @@ type Window struct {
 	tray      *tray
 	inTray    bool
 	resting   bool // the window is closed
+	maximized bool // it was, before it was closed
 	leaving   leaving
 	quitting  quitting
 	answers   setup.Answers        // what was typed into the wizard, kept while the demo is shown
@@ -243,8 +244,11 @@ func (w *Window) SendLike(draft office.NewPackage) {
 }
 
 func (w *Window) Show() {
-	w.resting = false
 	w.packages.Return()
+	if w.resting && w.maximized {
+		system.Maximize(env.Handle(w.window))
+	}
+	w.resting = false
 	w.window.Show()
 	w.staySharp()
 	w.takeDrops()
@@ -434,6 +438,10 @@ func (w *Window) show(s office.Subject) {
 	}
 	if id, ok := s.Package(); ok {
 		w.ShowPackage(id)
+	}
+	if ids, ok := s.Packages(); ok {
+		w.Go(showPackages)
+		w.packages.ShowSeveral(ids)
 	}
 	if _, ok := s.Problem(); ok {
 		w.ShowStatus()

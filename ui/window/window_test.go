@@ -307,7 +307,12 @@ func TestAPressOnANotificationShowsWhatItIsAbout(t *testing.T) {
 		t.Errorf("at %d, %q is not shown:\n%s", b.window.at, last.Name, shown)
 	}
 	b.window.Go(showSettings)
-	for subject, at := range map[office.Subject]int{office.DraftSubject("d"): showCompose, office.HotFolderSubject("scans"): showActivity, office.ActivitySubject: showActivity} {
+	b.window.show(office.PackagesSubject([]string{last.ID, b.Office.Rows[0].ID}))
+	b.Settle()
+	if b.window.at != showPackages || !strings.Contains(screentest.Text(b.window.packages.Content()), "2 packages selected") {
+		t.Errorf("a press on a summary does not show its packages:\n%s", screentest.Text(b.window.packages.Content()))
+	}
+	for subject, at := range map[office.Subject]int{office.ProblemSubject("folder"): showStatus, office.DraftSubject("d"): showCompose, office.HotFolderSubject("scans"): showActivity, office.ActivitySubject: showActivity} {
 		if b.window.show(subject); b.window.at != at {
 			t.Errorf("a press on %s leads to %d", subject, b.window.at)
 		}

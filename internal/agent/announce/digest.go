@@ -272,11 +272,15 @@ func manySigned(f office.Fact, n int) message.Message {
 // summary tells of many facts at once: how many packages, and the first few facts, finished packages before single
 // signatures.
 func summary(facts []office.Fact, away bool) notice {
-	const show = 3
+	const show, most = 3, 30 // most packages that a press on it shows: desktops keep what they are handed
 	about := map[office.Subject]bool{}
+	var packages []string
 	var titles []message.Message
 	for _, finished := range []bool{true, false} {
 		for _, f := range facts {
+			if id, ok := f.About().Package(); ok && !about[f.About()] {
+				packages = append(packages, id)
+			}
 			about[f.About()] = true
 			if (f.Kind == office.FactSaved) == finished && len(titles) < show {
 				titles = append(titles, f.Title)
@@ -291,8 +295,13 @@ func summary(facts []office.Fact, away bool) notice {
 		titles = append(titles, message.AndMore(more))
 	}
 	n := notice{title: title, body: message.Then(titles...)}
-	if len(about) == 1 {
+	switch {
+	case len(about) == 1:
 		n.about = facts[0].About()
+	case len(packages) == len(about) && len(packages) <= most:
+		n.about = office.PackagesSubject(packages)
+	default:
+		n.about = office.ActivitySubject
 	}
 	return n
 }
