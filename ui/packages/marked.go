@@ -15,7 +15,6 @@ import (
 	fynetheme "fyne.io/fyne/v2/theme"
 
 	"countersign/internal/office"
-	"countersign/ui/async"
 	"countersign/ui/browse"
 	"countersign/ui/env"
 	"countersign/ui/i18n"
@@ -433,21 +432,9 @@ func (s *Screen) deedsFor(r listed, use func([]outbox.Deed)) {
 	}
 }
 
-// openEditor shows the service's own editor for a package; a second press meanwhile does nothing.
+// openEditor shows the service's own editor for a package.
 func (s *Screen) openEditor(id string) {
-	if s.asking {
-		return
-	}
-	s.asking = true
-	async.Then(s.env.Work, func(ctx context.Context) (string, error) { return s.office.EditPage(ctx, id) },
-		func(address string, err error) {
-			s.asking = false
-			if err != nil {
-				s.env.Notice(i18n.Error(err))
-				return
-			}
-			s.env.OpenAddress(address)
-		})
+	s.withPage(id, func(ctx context.Context) (string, error) { return s.office.EditPage(ctx, id) }, s.env.OpenAddress)
 }
 
 // again takes files, people, order, message and reference to a new package: one that corrects a package, and is sent once that is

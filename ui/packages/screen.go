@@ -380,24 +380,28 @@ func (s *Screen) waysOf(row office.PackageRow, signer office.Signer) []outbox.De
 // withLink asks for the address of the page on which a person signs, and hands it over. It lives only briefly and lets
 // whoever has it sign, so that it is asked for when it is used, and kept nowhere.
 func (s *Screen) withLink(row office.PackageRow, signer office.Signer, use func(address string)) {
-	if s.asking { // the first press is enough
+	s.withPage(row.ID, func(ctx context.Context) (string, error) { return s.office.SignerPage(ctx, row.ID, signer.ID) }, use)
+}
+
+// withPage asks for the address of a page of the service about a package, and hands it over; a second press meanwhile does nothing.
+func (s *Screen) withPage(id string, ask func(context.Context) (string, error), use func(address string)) {
+	if s.asking {
 		return
 	}
 	s.asking = true
-	async.Then(s.env.Work, func(ctx context.Context) (string, error) { return s.office.SignerPage(ctx, row.ID, signer.ID) },
-		func(address string, err error) {
-			s.asking = false
-			switch {
-			case errors.Is(err, context.Canceled):
-			case err != nil:
-				if s.noLinks = s.noLinks || errors.Is(err, agent.ErrNoLinks); s.noLinks {
-					s.redraw(row.ID)
-				}
-				s.env.Notice(i18n.Error(err))
-			default:
-				use(address)
+	async.Then(s.env.Work, ask, func(address string, err error) {
+		s.asking = false
+		switch {
+		case errors.Is(err, context.Canceled):
+		case err != nil:
+			if s.noLinks = s.noLinks || errors.Is(err, agent.ErrNoLinks); s.noLinks {
+				s.redraw(id)
 			}
-		})
+			s.env.Notice(i18n.Error(err))
+		default:
+			use(address)
+		}
+	})
 }
 
 // letter is one mail to a person, about each package that waits for that person.
