@@ -17,6 +17,7 @@ import (
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/issuer"
 	"countersign/internal/agent/loop/looptest"
+	"countersign/internal/esign"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/sandbox"
@@ -209,6 +210,27 @@ func TestTheEndpointEndsInTheCommitThatEndsTheSignIn(t *testing.T) {
 	}
 	if x.SignedIn() || x.Current().Account.Since.IsZero() || x.Current().Account.Email != "" {
 		t.Errorf("after signing out: %+v", x.Current().Account)
+	}
+}
+
+// The service takes a refresh token back with the answer that brings the next one (interface.md, token rules): who loses it has to sign in anew.
+func TestARefreshTokenIsKeptBeforeTheRenewedAccessTokenIsUsed(t *testing.T) {
+	x := newService(t)
+	x.setUp(t)
+	x.signIn(t)
+	kept := func() string {
+		token, err := x.keys.Get(issuer.Refresh.Of(issuer.Of(x.settings)))
+		noErr(t, err)
+		return string(token)
+	}
+	before := kept()
+	noErr(t, x.service.ExpireAccessTokens())
+	client, _ := x.Online()
+	if _, err := client.List(t.Context(), esign.ListQuery{}); err != nil {
+		t.Fatal(err)
+	}
+	if now := kept(); now == "" || now == before {
+		t.Error("the token that was renewed is not the one that is kept")
 	}
 }
 

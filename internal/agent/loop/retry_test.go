@@ -72,6 +72,23 @@ func TestWhatFailsIsLeftAloneByItselfAndNoLongerThanItsPause(t *testing.T) {
 	}
 }
 
+func TestAServiceIsLeftAloneAsLongAsItAskedAndNoLonger(t *testing.T) {
+	var b Breaker
+	now := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
+	b.Open(now, time.Hour)
+	b.Open(now, time.Minute) // which it does not cut short
+	if left := b.Left(now.Add(59 * time.Minute)); left != time.Minute {
+		t.Errorf("after 59 minutes %v are left", left)
+	}
+	if left := b.Left(now.Add(time.Hour)); left != 0 {
+		t.Errorf("after an hour %v are left", left)
+	}
+	b.Open(now, 100*MaxBreak)
+	if left := b.Left(now); left != MaxBreak {
+		t.Errorf("at its word it is left alone for %v", left)
+	}
+}
+
 func TestTroubleWithOneThingIsToldFromTroubleWithTheService(t *testing.T) {
 	var r Retries
 	alone := func() bool {
