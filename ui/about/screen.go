@@ -84,7 +84,7 @@ func (s *Screen) help() fyne.CanvasObject {
 		{theme.MarkDrop, lang.L("Drop documents anywhere in this window, add signers, and send.")},
 		{theme.MarkNext, lang.L("The signing service e-mails the signers. Packages shows who has signed and who is next.")},
 		{theme.MarkSaved, lang.L("When everyone has signed, Countersign saves the documents in your folder. Documents signed while it was closed are saved when you start it again.")},
-		{theme.MarkProblem, lang.L("When there is a problem, the top of the window says what it is, since when, and what to do.")},
+		{theme.MarkProblem, lang.L("When there is a problem, the sidebar leads to Status, which says what it is, since when, and what to do.")},
 	} {
 		steps.Add(widgets.PadHV(0, 4, widgets.Across(widget.NewIcon(step.mark.Resource()), widgets.NewParagraph(step.text), nil)))
 	}
