@@ -4,7 +4,9 @@ import (
 	"context"
 	"crypto/x509"
 	"encoding/json"
+	"errors"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -264,6 +266,18 @@ func TestAnotherNgrokServerIsNotGivenTheAuthtoken(t *testing.T) {
 	o.eventually("it is asked for", func() bool { i := o.issue("tunnel"); return i != nil && i.Action == ActSettings })
 	if _, err := o.TestTunnel(context.Background(), s, office.Secrets{}); err == nil || !strings.Contains(Message(err).String(), "authtoken is missing") {
 		t.Errorf("tried: %v", err)
+	}
+}
+
+func TestAPortThatIsTakenIsSaidOfItsField(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	noErr(t, err)
+	defer taken.Close()
+	s := office.DefaultSettings()
+	s.Tunnel, s.PublicURL, s.Listen = office.TunnelExternal, "https://sign.office.example", taken.Addr().String()
+	var config *ConfigError
+	if _, err := openWith(t, Params{}).TestTunnel(t.Context(), s, office.Secrets{}); !errors.As(err, &config) || config.Fields[0].Field != office.FieldListen {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -77,10 +77,10 @@ func TestTheDiagnosisNamesTheStepThatFails(t *testing.T) {
 		{"the name is not known", func(c *tunnel.NgrokConfig) { c.ConnectURL = "ngrok.invalid:443" }, false, tunnel.StepName, "ngrok.invalid"},
 		{"nobody listens", func(c *tunnel.NgrokConfig) { c.ConnectURL = freeAddr(t) }, false, tunnel.StepConnect, "block"},
 		{"the proxy says no", proxied(proxytest.Options{Status: 403}), true, tunnel.StepConnect, "proxy"},
-		{"the network hangs up", func(c *tunnel.NgrokConfig) { c.ConnectURL = hangingUp.Addr().String() }, false, tunnel.StepTLS, "breaks off"},
+		{"the network hangs up", func(c *tunnel.NgrokConfig) { c.ConnectURL = hangingUp.Addr().String() }, false, tunnel.StepTLS, "cuts off"},
 		{"the network opens TLS", proxied(proxytest.Options{Certificate: func(host string) (tls.Certificate, error) { return office.Issue(host) }}),
 			true, tunnel.StepTLS, "Office inspection"},
-		{"what answers is not ngrok", func(c *tunnel.NgrokConfig) { c.ConnectURL, c.CAs = e.PublicAddr(), e.Authority().Pool() }, false, tunnel.StepTunnel, "breaks off"},
+		{"what answers is not ngrok", func(c *tunnel.NgrokConfig) { c.ConnectURL, c.CAs = e.PublicAddr(), e.Authority().Pool() }, false, tunnel.StepTunnel, "cuts off"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			config := through(e)

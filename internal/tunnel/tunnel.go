@@ -101,7 +101,7 @@ func (s *states) keepOpen(ctx context.Context, once func() *Error) error {
 }
 
 // Open runs a tunnel until its address is open, which it returns; end closes it. When it ends before, or ctx does, the error
-// says what was in the way, and is nil where nothing is known.
+// says what was in the way, and is nil where nothing is known. It waits for no port that another program has.
 func Open(ctx context.Context, t Tunnel, h http.Handler) (address string, end func(), err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	up, ended := make(chan string, 1), make(chan error, 1)
@@ -116,6 +116,9 @@ func Open(ctx context.Context, t Tunnel, h http.Handler) (address string, end fu
 				}
 			case s.Err != nil:
 				last = s.Err
+				if e, ok := s.Err.(*Error); ok && e.Kind == Listen {
+					cancel()
+				}
 			}
 		})
 	}()

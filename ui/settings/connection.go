@@ -113,16 +113,20 @@ func (t *trial) press() {
 	settings, secrets := t.screen.settings(), t.screen.form.secrets()
 	t.button.SetText(lang.L("Stop"))
 	t.say(theme.MarkNext, lang.L("Testing…"))
+	defer t.screen.lock() // what is tested does not change meanwhile
 	t.cancel = async.Then(t.screen.env.Work, func(ctx context.Context) (string, error) { return t.try(ctx, settings, secrets) }, t.ended)
 }
 
 func (t *trial) ended(answer string, err error) {
 	t.cancel, t.said = nil, true
 	t.button.SetText(t.name)
+	t.screen.lock()
 	switch {
 	case errors.Is(err, context.Canceled):
 		t.said = false
 		t.say("", "")
+	case t.screen.marks(err):
+		t.say(theme.MarkProblem, lang.L("Check the marked fields."))
 	case err != nil:
 		t.say(theme.MarkProblem, i18n.Error(err))
 	default:

@@ -109,7 +109,7 @@ func New(d *env.Env, o Office) *Screen {
 	s.build()
 	s.kept = o.Settings()
 	s.form.show(s.kept, s.kept, true)
-	s.form.lock(o.Fixed)
+	s.lock()
 	s.adapt()
 	return s
 }
@@ -149,7 +149,7 @@ func (s *Screen) read(context.Context) (n news, err error) {
 // show shows what was read. The settings and who is signed in are always known; health says why the rest could not be read.
 func (s *Screen) show(n news, err error) {
 	s.form.show(n.settings, s.kept, false)
-	s.form.lock(s.office.Fixed)
+	s.lock()
 	s.kept = n.settings
 	if err == nil {
 		s.form.showSecrets(n.client, n.ngrok)
@@ -378,18 +378,40 @@ func (s *Screen) sayMarked() {
 // Blame shows an error of the office beside the fields it names, else at the foot.
 func (s *Screen) Blame(err error) {
 	s.say(theme.Attention, i18n.Error(err))
+	s.marks(err)
+}
+
+// marks marks the fields that an error names, and reports whether there is one.
+func (s *Screen) marks(err error) (some bool) {
 	var config *agent.ConfigError
 	if !errors.As(err, &config) {
-		return
+		return false
 	}
 	for _, wrong := range config.Fields {
 		if k := s.form.by[wrong.Field]; k != nil {
+			some = true
 			k.field.Wrong(i18n.Message(wrong.Text))
 			s.tabs.Choose(k.tab)
 		} else if secret := s.form.secret[wrong.Field]; secret != nil {
+			some = true
 			s.tabs.Choose(tabService)
 			secret.Wrong(i18n.Message(wrong.Text))
 			widgets.FocusWrong([]*widgets.Field{secret})
+		}
+	}
+	return some
+}
+
+// lock lets nobody change what the administrator has fixed, nor, while something is tested, what that is about.
+func (s *Screen) lock() {
+	s.form.lock(s.office.Fixed)
+	tested := s.tests.service.cancel != nil || s.tests.tunnel.cancel != nil
+	for _, secret := range []*widgets.Entry{s.form.clientSecret, s.form.ngrokToken} {
+		widgets.Enable(secret, !tested)
+	}
+	for _, k := range s.form.all {
+		if tested && k.tab == tabService {
+			k.input.Disable()
 		}
 	}
 }

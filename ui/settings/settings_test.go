@@ -736,3 +736,29 @@ func TestElsewhereTheCheckedFileIsNamedAndNoBrowserOpens(t *testing.T) {
 		t.Errorf("opened %q, went %q, says %q", b.System.Opened, b.Went, u.note.Text)
 	}
 }
+
+// TestAPortThatIsTakenIsSaidBesideIt tests the address of a web server that is to send to a port which another program has.
+func TestAPortThatIsTakenIsSaidBesideIt(t *testing.T) {
+	o := officetest.Busy()
+	o.Kept.Tunnel, o.Kept.PublicURL, o.Kept.Listen = office.TunnelExternal, "https://sign.office.example", "127.0.0.1:8080"
+	asked := make(chan bool)
+	o.Do("TestTunnel", func() error {
+		asked <- true
+		<-asked
+		return &agent.ConfigError{Fields: []office.FieldError{{Field: office.FieldListen, Text: message.PortInUse("127.0.0.1:8080")}}}
+	})
+	b, s := shown(t, o)
+	s.tabs.Choose(tabService)
+	test.Tap(s.tests.tunnel.button)
+	<-asked
+	if listen := entry(t, s, office.FieldListen); !listen.Disabled() || entry(t, s, office.FieldSaveTo).Disabled() {
+		t.Error("what is tested can be changed meanwhile, or all the rest cannot")
+	}
+	asked <- true
+	b.Settle()
+	screentest.Equal(t, "beside the port", said(s, office.FieldListen), message.PortInUse("127.0.0.1:8080").String())
+	screentest.Equal(t, "beside the test", s.tests.tunnel.line.Text, "Check the marked fields.")
+	if entry(t, s, office.FieldListen).Disabled() {
+		t.Error("it cannot be corrected")
+	}
+}

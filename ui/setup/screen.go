@@ -263,6 +263,9 @@ func (s *Screen) Next() {
 		return
 	}
 	s.bar.busy(p.asking)
+	if len(p.fields) > 0 { // what is tested does not change meanwhile; a sign-in takes what is pasted
+		widgets.EnableAll(p.content, false)
+	}
 	stopped := false
 	cancel := async.Try(s.env.Work, ask, func(err error) {
 		if stopped && err != nil { // whatever went wrong meanwhile, the person knows better
@@ -275,9 +278,11 @@ func (s *Screen) Next() {
 
 func (s *Screen) asked(p *step, err error) {
 	s.cancel = nil
+	widgets.EnableAll(p.content, true)
 	s.bar.rest(s.answers.at > 0, p.next)
 	switch {
 	case errors.Is(err, context.Canceled):
+		s.Focus()
 	case err != nil:
 		if p.failed != nil {
 			p.failed(err)

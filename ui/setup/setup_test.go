@@ -332,9 +332,15 @@ func TestNothingIsSaidOfATestThatWasStopped(t *testing.T) {
 		return message.Error(message.NoConnection(), nil)
 	})
 	w.Next()
+	if !w.address.domain.Disabled() {
+		t.Error("what is tested can be changed meanwhile")
+	}
 	w.Stop()
 	close(ended)
 	w.Settle()
+	if w.address.domain.Disabled() {
+		t.Error("nothing can be typed after the test")
+	}
 	if w.at() != "Public address" || w.bar.text.Text != "" || w.said(office.FieldNgrokToken) != "" {
 		t.Errorf("said %q and %q", w.bar.text.Text, w.said(office.FieldNgrokToken))
 	}

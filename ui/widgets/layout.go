@@ -361,6 +361,20 @@ func Enable(o Enabler, enabled bool) {
 	}
 }
 
+// EnableAll enables all inputs and buttons in an object, or disables them.
+func EnableAll(o fyne.CanvasObject, enabled bool) {
+	switch o := o.(type) {
+	case Enabler:
+		Enable(o, enabled)
+	case *Field:
+		EnableAll(o.parts, enabled)
+	case *fyne.Container:
+		for _, part := range o.Objects {
+			EnableAll(part, enabled)
+		}
+	}
+}
+
 // Remake shows new content in a container that stays where it is.
 func Remake(in *fyne.Container, objects ...fyne.CanvasObject) {
 	in.Objects = objects

@@ -327,6 +327,10 @@ func (r *Service) Test(ctx context.Context, s office.Settings, secrets office.Se
 	if err != nil && ctx.Err() != nil { // what the attempts met meanwhile is nobody's concern
 		err = context.Cause(ctx)
 	}
+	var local *tunnel.Error
+	if s.Tunnel == office.TunnelExternal && errors.As(err, &local) && local.Kind == tunnel.Listen {
+		err = &office.ConfigError{Fields: []office.FieldError{{Field: office.FieldListen, Text: local.Message()}}}
+	}
 	return publicURL, err
 }
 
