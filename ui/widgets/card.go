@@ -83,14 +83,8 @@ func Section(title string, gap float32, objects ...fyne.CanvasObject) fyne.Canva
 
 // NewFold is content that a press on its title shows and hides.
 func NewFold(title string, open bool, content fyne.CanvasObject) fyne.CanvasObject {
-	head := NewButton(title, nil).Quiet()
-	turn := func(open bool) {
-		Show(content, open)
-		head.SetIcon(map[bool]fyne.Resource{false: fynetheme.MenuExpandIcon(), true: fynetheme.MenuDropDownIcon()}[open])
-	}
-	head.OnTapped = func() { turn(!content.Visible()) }
-	turn(open)
-	return Stack(8, Row(0, head), content)
+	Show(content, open)
+	return Stack(8, Row(0, NewDrop(title, func() { Show(content, !content.Visible()) })), content)
 }
 
 func On(colour fyne.ThemeColorName, content fyne.CanvasObject) *fyne.Container {

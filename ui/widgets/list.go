@@ -258,7 +258,9 @@ func (r *ListRow) standIn(l *List, at int) {
 	}
 }
 
-func (r *ListRow) ringed() bool { return r.chosen() && r.list.focused && r.list.keyed }
+func (r *ListRow) ringed() bool {
+	return r.list != nil && r.at == max(0, r.list.at) && r.list.focused && r.list.keyed // with none chosen, the arrows begin at the first
+}
 
 func (r *ListRow) chosen() bool { return r.list != nil && r.list.at == r.at }
 
