@@ -116,7 +116,7 @@ func signable(o *officetest.Office) *officetest.Office {
 func declined() *officetest.Office {
 	o := officetest.Busy()
 	lease := &o.Rows[2]
-	lease.Signers = slices.Clone(lease.Signers)
+	lease.Reference, lease.Signers = "2026-118/KE", slices.Clone(lease.Signers)
 	lease.Signers[1].Declined, lease.Signers[1].DeclineReason = office.When{Time: officetest.Now.Add(-40 * time.Minute)}, "The rent in section 4 is not what we agreed on the phone."
 	lease.History = append(slices.Clone(lease.History), office.HistoryEntry{Time: office.When{Time: officetest.Now.Add(-40 * time.Minute)}, What: "declined", Who: lease.Signers[1].ID})
 	return o
