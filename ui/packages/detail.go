@@ -209,7 +209,8 @@ func (s *Screen) signersOf(row office.PackageRow) fyne.CanvasObject {
 		standing := widgets.Row(6, widgets.Mark(14, widget.NewIcon(part.Resource())), when)
 		mayLink := signer.ID != "" && row.StillSigns(signer) && part == theme.MarkNext
 		if links = links || mayLink; mayLink && !s.noLinks && !alone {
-			standing = widgets.Row(6, standing, s.more(lang.L("More for {{.File}}", i18n.V{"File": i18n.Name(signer)}), func() *fyne.Menu { return menu(s.waysOf(row, signer)) }))
+			name := i18n.Name(signer)
+			standing = widgets.Row(6, standing, s.more(lang.L("More for {{.File}}", i18n.V{"File": name}), func() *fyne.Menu { return menu(s.waysOf(row, signer)) }))
 		}
 		list.Add(widgets.Across(avatar, widgets.Aside(150, whoIs(signer), standing), nil))
 		if signer.DeclineReason != "" {
