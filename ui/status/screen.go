@@ -241,7 +241,7 @@ func (r row) part() int {
 func standing(rows []row) (theme.Mark, string) {
 	problems, limits := 0, false
 	for _, r := range rows {
-		if r.mark() == theme.MarkProblem {
+		if r.mark() == theme.MarkProblem && r.check.Found != message.SameReason() {
 			problems++
 		}
 		limits = limits || r.issue.ID != ""
