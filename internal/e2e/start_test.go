@@ -64,7 +64,7 @@ func TestWithoutOpenGLTheOfficeWorksOnInTheTray(t *testing.T) {
 	b := serveBoxes(o)
 	o.Setup()
 	o.Open()
-	b.wants(t, 1, "this screen has no OpenGL 2.1.\n\nEverything else goes on", "Install the graphics card's driver")
+	b.wants(t, 1, "this screen has no OpenGL 2.1.\n\nEverything else keeps working", "Install the graphics card's driver")
 	icon := tray.Item()
 	harness.Eventually(t, "the menu is there", func() bool { return harness.Contains(icon.Labels(), "Quit") })
 	for _, want := range []string{"Sign in", "Why there is no window", "Open folder", "Pause notifications for an hour"} {

@@ -247,11 +247,11 @@ var (
 	navSend        = image.Pt(80, 124)
 	navStatus      = image.Pt(80, 202)
 	navSettings    = image.Pt(80, 241)
-	searchField    = image.Pt(450, 68)
-	addDocuments   = image.Pt(288, 304)
-	calendarButton = image.Pt(849, 408)
-	chooseFolder   = image.Pt(1020, 227)
-	readyMadeNames = image.Pt(430, 415)
+	packageName    = image.Pt(450, 327)
+	addDocuments   = image.Pt(288, 261)
+	calendarButton = image.Pt(849, 344)
+	chooseFolder   = image.Pt(912, 185)
+	readyMadeNames = image.Pt(430, 373)
 )
 
 // TestTheMouseReachesTheWindowAfterEscape opens what can lie over the window, leaves it with Escape, and clicks with a
@@ -271,8 +271,8 @@ func TestTheMouseReachesTheWindowAfterEscape(t *testing.T) {
 		{"the calendar", navSend, calendarButton, func() { w.Press(1) }},
 		{"choosing a folder", navSettings, chooseFolder, func() { w.Press(1) }},
 		{"a selection", navSettings, readyMadeNames, func() { w.Press(1) }},
-		{"the menu of a field", navPackages, searchField, func() { w.Press(3) }},
-		{"closing without a tray", navPackages, searchField, func() { w.Keys("ctrl+w") }},
+		{"the menu of a field", navSend, packageName, func() { w.Press(3) }},
+		{"closing without a tray", navPackages, packageName, func() { w.Keys("ctrl+w") }},
 	} {
 		w.Point(c.on)
 		w.Press(1)

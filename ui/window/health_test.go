@@ -1,6 +1,7 @@
 package window
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -271,7 +272,7 @@ func (b *bench) buttons() map[string]rectangle {
 	all := map[string]rectangle{}
 	b.inSight(func(o fyne.CanvasObject, seen rectangle, _ *container.Scroll) {
 		if button, is := o.(*widgets.Button); is {
-			all[button.Text] = seen
+			all[cmp.Or(button.Text, button.AccessibilityLabel())] = seen
 		}
 	})
 	return all
