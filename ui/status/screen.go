@@ -237,14 +237,15 @@ func (r row) part() int {
 	return 1
 }
 
-// standing is the headline: everything works when nothing at all is wrong.
+// standing is the headline: everything works when nobody has to do anything. That there is no public address, or that the service wants
+// to be left alone for a while, is said in its row.
 func standing(rows []row) (theme.Mark, string) {
 	problems, limits := 0, false
 	for _, r := range rows {
 		if r.mark() == theme.MarkProblem && r.check.Found != message.SameReason() {
 			problems++
 		}
-		limits = limits || r.issue.ID != ""
+		limits = limits || r.issue.Severity == agent.Warning
 	}
 	switch {
 	case problems > 0:
