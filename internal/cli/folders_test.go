@@ -54,7 +54,7 @@ func TestFoldersThatSendAreAddedChangedAndRemoved(t *testing.T) {
 		}
 	}
 	for _, args := range [][]string{{"pause", t.TempDir()}, {"resume", "none"}} {
-		if code, _, stderr := s.run(append([]string{"folders"}, args...)...); code != 1 || !strings.Contains(stderr, "is not a folder that sends") {
+		if code, _, stderr := s.run(append([]string{"folders"}, args...)...); code != 1 || !strings.Contains(stderr, "is not a watched folder") {
 			t.Errorf("%v: %d %s", args, code, stderr)
 		}
 	}
@@ -64,10 +64,10 @@ func TestFoldersThatSendAreAddedChangedAndRemoved(t *testing.T) {
 	if _, stdout, _ := s.run("folders", "list"); !strings.Contains(stdout, dir+": asks first, to Jan Weber") {
 		t.Error(stdout)
 	}
-	if code, _, stderr := s.run("folders", "add", filepath.Join(dir, "Sent"), "--to", "ana@example.com"); code != 1 || !strings.Contains(stderr, "already sends") {
+	if code, _, stderr := s.run("folders", "add", filepath.Join(dir, "Sent"), "--to", "ana@example.com"); code != 1 || !strings.Contains(stderr, "is already watched") {
 		t.Errorf("%d %s", code, stderr)
 	}
-	if code, _, stderr := s.run("folders", "remove", t.TempDir()); code != 1 || !strings.Contains(stderr, "is not a folder that sends") {
+	if code, _, stderr := s.run("folders", "remove", t.TempDir()); code != 1 || !strings.Contains(stderr, "is not a watched folder") {
 		t.Errorf("%d %s", code, stderr)
 	}
 	if rows := list("folders", "remove", rows[0].ID); len(rows) != 0 {
