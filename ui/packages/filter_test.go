@@ -105,6 +105,22 @@ func TestWhatIsFoundElsewhereIsShownWithOnePress(t *testing.T) {
 }
 
 // empty is what the list says when there is nothing in it, and what it offers.
+func TestTabsStayWhereTheyAreWhileAPersonTypes(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	where := func() (at []fyne.Position) {
+		b.Settle()
+		for _, tab := range screentest.All[*widgets.Tappable](b.screen.tabs) {
+			at = append(at, tab.Position())
+		}
+		return at
+	}
+	before := where()
+	for _, text := range []string{"k", "nowhere at all", ""} {
+		b.screen.search.SetText(text)
+		screentest.Equal(t, fmt.Sprintf("tabs while %q is sought", text), where(), before)
+	}
+}
+
 func (b *bench) empty() (said string, press *widgets.Button) {
 	for _, prose := range screentest.All[*widgets.Prose](b.screen.left) {
 		said = prose.Text

@@ -260,6 +260,7 @@ func (s *Screen) filter() {
 func (s *Screen) present() {
 	s.counts = s.match
 	s.heads = s.headsOf(s.sought, s.headWish(), s.tab, &s.counts)
+	s.tabs.Hold(s.sought != "")
 	s.tabs.Offer(tabWithdrawn, s.counts[tabWithdrawn] > 0 || s.tabs.Chosen() == tabWithdrawn)
 	s.tabs.Offer(tabDue, s.counts[tabDue] > 0 || s.tabs.Chosen() == tabDue)
 	s.tabs.Offer(tabArchived, s.counts[tabArchived] > 0 || s.tabs.Chosen() == tabArchived)

@@ -101,9 +101,10 @@ type Tabs struct {
 	row      *fyne.Container
 	names    []*Line
 	items    []*Tappable
-	away     []bool  // not offered
-	kept     []bool  // stays in the line as long as it can
-	more     *Button // offers those that the line has no room for; nil where they go on below
+	away     []bool    // not offered
+	kept     []bool    // stays in the line as long as it can
+	held     []float32 // how wide each is at least; nil for as wide as its text
+	more     *Button   // offers those that the line has no room for; nil where they go on below
 	chosen   int
 }
 
@@ -176,8 +177,19 @@ func (t *Tabs) focus(index int) {
 	}
 }
 
+// Hold leaves every tab as wide as it is now, and in the line, until it is called with false: nothing moves while a person types.
+func (t *Tabs) Hold(hold bool) {
+	if hold == (t.held != nil) {
+		return
+	}
+	t.held = nil
+	for i := 0; hold && i < len(t.items); i++ {
+		t.held = append(t.held, t.items[i].MinSize().Width)
+	}
+}
+
 func (t *Tabs) Offer(index int, offered bool) {
-	if t.away[index] == offered {
+	if t.away[index] == offered && (offered || t.held == nil) {
 		t.away[index], t.items[index].Hidden = !offered, !offered
 		t.row.Refresh()
 		t.Refresh()
@@ -252,7 +264,7 @@ func (l *tabLine) Layout(_ []fyne.CanvasObject, size fyne.Size) {
 		item := l.tabs.items[i]
 		l.show(item, slices.Contains(shown, i))
 		if item.Visible() {
-			least := item.MinSize()
+			least := l.least(i)
 			item.Resize(fyne.NewSize(min(least.Width, max(0, room-x)), least.Height))
 			item.Move(fyne.NewPos(x, (size.Height-least.Height)/2))
 			x += least.Width + tabGap
@@ -305,9 +317,17 @@ func (l *tabLine) width(tabs []int) (width float32) {
 		if n > 0 {
 			width += tabGap
 		}
-		width += l.tabs.items[i].MinSize().Width
+		width += l.least(i).Width
 	}
 	return width
+}
+
+func (l *tabLine) least(tab int) fyne.Size {
+	least := l.tabs.items[tab].MinSize()
+	if l.tabs.held != nil {
+		least.Width = max(least.Width, l.tabs.held[tab])
+	}
+	return least
 }
 
 func (l *tabLine) MinSize([]fyne.CanvasObject) (size fyne.Size) {
