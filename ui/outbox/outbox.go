@@ -128,6 +128,7 @@ func Deeds(at *env.Env, o Office, drafts []office.Draft, edit func(office.Draft)
 			decide(open, send, widgets.UndoTime, func() { at.Soon(env.Undoable{Says: says, Undone: func() { undo(open, send) }}) })
 		}
 	}
+	discard := soon(false, func(n int) string { return lang.N("Discarding in {{.PluralCount}} seconds", n) })
 	add := func(name string, icon fyne.Resource, do func()) { deeds = append(deeds, Deed{name, icon, do}) }
 	if len(open) > 0 {
 		name := lang.L("Send")
@@ -138,7 +139,7 @@ func Deeds(at *env.Env, o Office, drafts []office.Draft, edit func(office.Draft)
 		if len(drafts) == 1 {
 			add(lang.L("Edit"), fynetheme.DocumentCreateIcon(), func() { edit(drafts[0]) })
 		}
-		add(lang.L("Discard"), fynetheme.DeleteIcon(), soon(false, func(n int) string { return lang.N("Discarding in {{.PluralCount}} seconds", n) }))
+		add(lang.L("Discard"), fynetheme.DeleteIcon(), discard)
 	}
 	if len(drafts) > 1 {
 		return deeds
@@ -152,7 +153,7 @@ func Deeds(at *env.Env, o Office, drafts []office.Draft, edit func(office.Draft)
 				Safe: lang.L("Wait"), Do: lang.L("Send again"), OnDo: func() { decide([]string{d.ID}, true, 0, func() {}) }})
 		})
 		open = []string{d.ID}
-		add(lang.L("Mark as sent"), fynetheme.ConfirmIcon(), soon(false, func(n int) string { return lang.N("Discarding in {{.PluralCount}} seconds", n) }))
+		add(lang.L("Mark as sent"), fynetheme.ConfirmIcon(), discard)
 	case d.State == office.DraftQueued:
 		add(lang.L("Cancel sending"), fynetheme.CancelIcon(), func() { stop(at, o, d.ID, changed) })
 	}
