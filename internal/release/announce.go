@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -68,11 +69,11 @@ func (a *announcement) unlock(file string, keys []string) error {
 	}
 	var secret minisign.PrivateKey
 	if minisign.IsEncrypted(text) {
-		password, err := os.ReadFile(os.Getenv("RELEASE_KEY_PASSWORD_FILE"))
+		password, err := passwordOf("RELEASE_KEY")
 		if err != nil {
-			return errors.New("RELEASE_KEY has a password; RELEASE_KEY_PASSWORD_FILE names the file that holds it")
+			return err
 		}
-		if secret, err = minisign.DecryptKey(strings.TrimRight(string(password), "\r\n"), text); err != nil {
+		if secret, err = minisign.DecryptKey(string(password), text); err != nil {
 			return fmt.Errorf("RELEASE_KEY: %w", err)
 		}
 	} else if err := secret.UnmarshalText(text); err != nil {
@@ -86,6 +87,16 @@ func (a *announcement) unlock(file string, keys []string) error {
 		}
 	}
 	return errors.New("the public key of RELEASE_KEY is not among UPDATE_KEYS: nobody would believe what it signs")
+}
+
+// passwordOf is the password of the key in the file that a variable names. The file that holds it is named by a variable of its own.
+func passwordOf(key string) ([]byte, error) {
+	variable := key + "_PASSWORD_FILE"
+	password, err := os.ReadFile(os.Getenv(variable))
+	if err != nil {
+		return nil, fmt.Errorf("%s has a password; %s names the file that holds it", key, variable)
+	}
+	return bytes.TrimRight(password, "\r\n"), nil
 }
 
 // ldflags build the announcement into a program.

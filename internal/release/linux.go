@@ -49,17 +49,16 @@ func (p product) linux(ctx context.Context, kind string) (made []string, err err
 	if err := p.linuxProgram(ctx, program); err != nil {
 		return nil, err
 	}
-	path, err := p.pack(ctx, kind, "countersign", program)
-	if err != nil || kind == "tar" {
-		return []string{path}, err
+	if made, err = p.pack(ctx, "countersign", program, kind); err != nil || kind == "tar" {
+		return made, err
 	}
 	s := server{"linux", p.arch, ""}
 	program = filepath.Join(p.out, s.file(p.version))
 	if err := p.serverProgram(ctx, s, program); err != nil {
 		return nil, err
 	}
-	server, err := p.pack(ctx, kind, "countersign-server", program)
-	return []string{path, server}, err
+	more, err := p.pack(ctx, "countersign-server", program, kind)
+	return append(made, more...), err
 }
 
 // The libraries that the window opens by itself when it comes to them (GLFW's src/*_init.c and *_context.c), so that the linker knows
@@ -196,16 +195,29 @@ func (p product) owners(ctx context.Context, libraries []string) (packages []str
 	return packages, nil
 }
 
-// pack makes the package of a kind (deb, rpm or tar) with a program, whose form is assets/packaging/linux/NAME.yaml.
-func (p product) pack(ctx context.Context, kind, name, program string) (string, error) {
+// pack makes the packages of some kinds (deb, rpm or tar) with a program, and returns their paths in that order. What is made for one
+// is made for all: to find the licences of a program takes seconds.
+func (p product) pack(ctx context.Context, name, program string, kinds ...string) (paths []string, err error) {
 	made, err := os.MkdirTemp("", "countersign-package-")
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	defer os.RemoveAll(made)
 	if err := p.makeFiles(ctx, made, name, program); err != nil {
-		return "", err
+		return nil, err
 	}
+	for _, kind := range kinds {
+		path, err := p.packKind(ctx, kind, name, program, made)
+		if err != nil {
+			return nil, err
+		}
+		paths = append(paths, path)
+	}
+	return paths, nil
+}
+
+// packKind makes one of them from the files in made. Its form is assets/packaging/linux/NAME.yaml.
+func (p product) packKind(ctx context.Context, kind, name, program, made string) (string, error) {
 	depends, recommends, err := p.needs(ctx, kind, program)
 	if err != nil {
 		return "", err

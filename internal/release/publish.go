@@ -85,35 +85,31 @@ func (p product) release(ctx context.Context) error {
 		programs = append(programs, program)
 	}
 	updates := []update.File{{System: "windows", Arch: "amd64", Kind: update.Installer, Name: "Countersign-" + p.version + "-setup.exe"}}
-	for _, s := range servers {
-		if s.system == "linux" { // on Windows nothing tells the program for servers from one that was unpacked
-			updates = append(updates, update.File{System: s.system, Arch: s.arch, Kind: update.Server, Name: s.file(p.version)})
-		}
-	}
 	packing, packCtx := errgroup.WithContext(ctx) // each of them squeezes on one processor for long
 	packing.Go(func() error {
 		_, err := p.windows(packCtx, windows, "Countersign-"+p.version)
 		return err
 	})
-	var packages [3]update.File
-	for i, kind := range []string{update.Deb, update.RPM, update.Tar} {
+	var packages []update.File
+	packing.Go(func() error {
+		kinds := []string{update.Deb, update.RPM, update.Tar}
+		paths, err := p.pack(packCtx, "countersign", linux, kinds...)
+		for i, path := range paths {
+			packages = append(packages, update.File{System: "linux", Arch: p.arch, Kind: kinds[i], Name: filepath.Base(path)})
+		}
+		return err
+	})
+	for _, s := range servers {
+		if s.system != "linux" {
+			continue // on Windows nothing tells the program for servers from one that was unpacked
+		}
+		updates = append(updates, update.File{System: s.system, Arch: s.arch, Kind: update.Server, Name: s.file(p.version)})
 		packing.Go(func() error {
-			path, err := p.pack(packCtx, kind, "countersign", linux)
-			packages[i] = update.File{System: "linux", Arch: p.arch, Kind: kind, Name: filepath.Base(path)}
+			there := p
+			there.arch = s.arch
+			_, err := there.pack(packCtx, "countersign-server", filepath.Join(p.out, s.file(p.version)), update.Deb, update.RPM)
 			return err
 		})
-	}
-	for _, s := range servers {
-		for _, kind := range []string{update.Deb, update.RPM} {
-			if s.system == "linux" {
-				packing.Go(func() error {
-					there := p
-					there.arch = s.arch
-					_, err := there.pack(packCtx, kind, "countersign-server", filepath.Join(p.out, s.file(p.version)))
-					return err
-				})
-			}
-		}
 	}
 	if err := packing.Wait(); err != nil {
 		return err
@@ -139,7 +135,7 @@ func (p product) release(ctx context.Context) error {
 	if err := p.repository(ctx); err != nil { // after the sums, which without a key are the same each time
 		return err
 	}
-	return p.announced.publish(p.out, p.version, append(updates, packages[:]...))
+	return p.announced.publish(p.out, p.version, append(updates, packages...))
 }
 
 // publishPolicy packs the templates for the Group Policy editor as they belong below PolicyDefinitions.

@@ -34,11 +34,11 @@ func packageKey() (*openpgp.Entity, error) {
 	if !ring[0].PrivateKey.Encrypted {
 		return ring[0], nil
 	}
-	password, err := os.ReadFile(os.Getenv("PACKAGE_KEY_PASSWORD_FILE"))
+	password, err := passwordOf("PACKAGE_KEY")
 	if err != nil {
-		return nil, errors.New("PACKAGE_KEY has a password; PACKAGE_KEY_PASSWORD_FILE names the file that holds it")
+		return nil, err
 	}
-	if err := ring[0].DecryptPrivateKeys(bytes.TrimRight(password, "\r\n")); err != nil {
+	if err := ring[0].DecryptPrivateKeys(password); err != nil {
 		return nil, fmt.Errorf("PACKAGE_KEY: %w", err)
 	}
 	return ring[0], nil
