@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -20,6 +21,7 @@ import (
 	"countersign/internal/disk"
 	"countersign/internal/message"
 	"countersign/internal/office"
+	"countersign/internal/private"
 	"countersign/internal/store"
 
 	"github.com/google/uuid"
@@ -175,16 +177,11 @@ func (x backedUp) put(tx *store.Tx) (err error) {
 }
 
 // replaceFile makes path hold text, whatever interrupts it: the old content or the new, never a part.
-func replaceFile(path string, text []byte) (err error) {
-	temp := path + ".new"
-	f, err := os.OpenFile(temp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-	if err != nil {
+func replaceFile(path string, text []byte) error {
+	return private.WriteFile(path, disk.Replace, func(w io.Writer) error {
+		_, err := w.Write(text)
 		return err
-	}
-	if _, err = f.Write(text); err != nil {
-		return errors.Join(err, f.Close(), os.Remove(temp))
-	}
-	return disk.Replace(f, path)
+	})
 }
 
 // backUp keeps what has just been committed in the second file, too. That it fails keeps nothing else from working.

@@ -48,6 +48,15 @@ func patiently(call string, do func() error) error {
 	}
 }
 
+// Open is os.Open, and waits for a program that has the file open for itself, as while it gets its name.
+func Open(path string) (file *os.File, err error) {
+	err = patiently("open", func() error {
+		file, err = os.Open(path)
+		return err
+	})
+	return file, err
+}
+
 // Busy reports whether a file could not be opened because somebody else has it open just now.
 func Busy(err error) bool {
 	return errors.Is(err, windows.ERROR_SHARING_VIOLATION) || errors.Is(err, windows.ERROR_LOCK_VIOLATION)

@@ -238,7 +238,7 @@ var allowed = map[string][]string{
 	"internal/office/filename":     {},
 	"internal/private":             {"internal/disk"},
 	"internal/archive":             {"internal/disk", "internal/office/filename"},
-	"internal/notify":              {"internal/disk", "internal/office", "internal/sessionbus"},
+	"internal/notify":              {"internal/disk", "internal/office", "internal/private", "internal/sessionbus"},
 	"internal/sessionbus":          {},
 	"internal/sessionbus/bustest":  {"internal/fasttest"},
 	"internal/safe":                {},

@@ -5,6 +5,7 @@ package locations
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -109,7 +110,10 @@ func Entry(folder string) (string, error) {
 		return name, disk.Anchor(path) // a key must not outlive its name
 	}
 	name = "key of office " + uuid.NewString()
-	if err := note(path, name); err != nil {
+	if err := private.WriteFile(path, disk.Replace, func(w io.Writer) error {
+		_, err := io.WriteString(w, name+"\n")
+		return err
+	}); err != nil {
 		return "", fmt.Errorf("note the name of the keyring's entry: %w", err)
 	}
 	return name, nil
@@ -122,17 +126,6 @@ func Noted(folder string) (string, error) {
 		return "", fmt.Errorf("read the name of the keyring's entry: %w", err)
 	}
 	return strings.TrimSpace(string(noted)), nil
-}
-
-func note(path, name string) (err error) {
-	f, err := private.CreateTemp(filepath.Dir(path), entry+".new-*")
-	if err != nil {
-		return err
-	}
-	if _, err = f.WriteString(name + "\n"); err != nil {
-		return errors.Join(err, f.Close(), os.Remove(f.Name()))
-	}
-	return disk.Replace(f, path)
 }
 
 // Fleeting reports whether path is in a folder for files that do not last.

@@ -3,15 +3,15 @@ package notify
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"sync"
 
 	"countersign/internal/disk"
 	"countersign/internal/office"
+	"countersign/internal/private"
 
 	"git.sr.ht/~jackmordaunt/go-toast/wintoast"
 	"github.com/gen2brain/beeep"
@@ -60,14 +60,10 @@ func keepIcon(path string, icon []byte) error {
 	if there, err := os.ReadFile(path); err == nil && bytes.Equal(there, icon) {
 		return nil
 	}
-	temp, err := os.CreateTemp(filepath.Dir(path), ".icon-*")
-	if err != nil {
+	return private.WriteFile(path, disk.Replace, func(w io.Writer) error {
+		_, err := w.Write(icon)
 		return err
-	}
-	if _, err := temp.Write(icon); err != nil {
-		return errors.Join(err, temp.Close(), os.Remove(temp.Name()))
-	}
-	return disk.Replace(temp, path)
+	})
 }
 
 func (d *desktop) raise(_ context.Context, n office.Notice) error {

@@ -17,8 +17,10 @@ package private
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 )
 
 // Folder makes a folder, with those above it where they are missing, or makes one that is there private. What lies in it
@@ -72,6 +74,21 @@ func Files(paths ...string) error {
 
 // CreateTemp is os.CreateTemp for a private file.
 func CreateTemp(folder, pattern string) (*os.File, error) { return createTemp(folder, pattern) }
+
+// Temporary is how the name ends that a file of WriteFile's has until it is whole. A killed program may leave one behind.
+const Temporary = ".new"
+
+// WriteFile makes a private file, whole or not at all: fill writes its content, and name is disk.Create or disk.Replace.
+func WriteFile(path string, name func(temp *os.File, path string) error, fill func(io.Writer) error) error {
+	temp, err := CreateTemp(filepath.Dir(path), ".countersign-*"+Temporary)
+	if err != nil {
+		return err
+	}
+	if err := fill(temp); err != nil {
+		return errors.Join(err, temp.Close(), os.Remove(temp.Name()))
+	}
+	return name(temp, path)
+}
 
 // OpenToOthers says why an open file can be read, or replaced, by somebody else; nil when it cannot. On Windows the
 // system and its administrators do not count.

@@ -52,7 +52,7 @@ func (f *file) Load(context.Context) (Key, error) {
 	if !info.Mode().IsRegular() {
 		return Key{}, f.unavailable(Malformed, errors.New("it is not a file"))
 	}
-	in, err := openFile(f.path)
+	in, err := disk.Open(f.path)
 	if err != nil {
 		return Key{}, f.unavailable(Unreadable, err)
 	}
@@ -100,18 +100,13 @@ func (f *file) Create(ctx context.Context) (Key, error) {
 	return createWith(func() (Key, error) { return f.Load(ctx) }, write, func(why Reason) error { return f.unavailable(why, nil) })
 }
 
-// write brings the key to disk under a temporary name and then gives the file its own, unless that is taken.
-func (f *file) write(k Key) (err error) {
-	folder := filepath.Dir(f.path)
-	if err := disk.MkdirAll(folder, 0o700); err != nil {
+// write brings the key to disk, unless the name is taken.
+func (f *file) write(k Key) error {
+	if err := disk.MkdirAll(filepath.Dir(f.path), 0o700); err != nil {
 		return err
 	}
-	temp, err := private.CreateTemp(folder, ".countersign-key-*")
-	if err != nil {
+	return private.WriteFile(f.path, disk.Create, func(w io.Writer) error {
+		_, err := io.WriteString(w, k.text()+"\n")
 		return err
-	}
-	if _, err = temp.WriteString(k.text() + "\n"); err != nil {
-		return errors.Join(err, temp.Close(), os.Remove(temp.Name()))
-	}
-	return disk.Create(temp, f.path)
+	})
 }

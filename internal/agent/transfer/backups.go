@@ -155,7 +155,7 @@ func (b *Backups) Make() error {
 		number = files[0].Number + 1
 	}
 	name := fmt.Sprintf("%06d-%s%s", number, h.Made.Format(time.DateOnly), ending)
-	if err := create(filepath.Join(folder, name), func(w io.Writer) error { return b.write(w, key, h) }); err != nil {
+	if err := private.WriteFile(filepath.Join(folder, name), disk.Create, func(w io.Writer) error { return b.write(w, key, h) }); err != nil {
 		return fmt.Errorf("write the backup: %w", err)
 	}
 	b.Crash("backup written")
@@ -230,7 +230,7 @@ func (b *Backups) keepDocuments(documents []Document, key safe.Secret) error {
 		if err != nil {
 			return err
 		}
-		err = create(path, func(out io.Writer) error {
+		err = private.WriteFile(path, disk.Create, func(out io.Writer) error {
 			w, err := safe.Seal(out, key)
 			if err != nil {
 				return err
@@ -256,7 +256,7 @@ type File struct {
 const (
 	ending       = office.BackupEnding
 	documentsDir = "documents" // the documents that wait in any of the backups, a sealed file each
-	temporary    = ".new"
+	temporary    = private.Temporary
 )
 
 var fileName = regexp.MustCompile(`^(\d{6,9})-(\d{4}-\d\d-\d\d)` + regexp.QuoteMeta(ending) + `$`)
@@ -300,18 +300,6 @@ func Kept(files []File) (keep, drop []File) {
 		}
 	}
 	return keep, drop
-}
-
-// create makes a file of its owner's under its name, whole or not at all.
-func create(path string, fill func(io.Writer) error) error {
-	f, err := private.CreateTemp(filepath.Dir(path), ".countersign-*"+temporary)
-	if err != nil {
-		return err
-	}
-	if err := fill(f); err != nil {
-		return errors.Join(err, f.Close(), os.Remove(f.Name()))
-	}
-	return disk.Create(f, path)
 }
 
 // documentPath is where a document is sealed for that key.
@@ -366,7 +354,7 @@ func RestoreDocument(path string, d Document, key safe.Secret, into string) erro
 	if err != nil {
 		return err
 	}
-	return create(into, func(out io.Writer) error { _, err := io.Copy(out, checked(plain, d)); return err })
+	return private.WriteFile(into, disk.Create, func(out io.Writer) error { _, err := io.Copy(out, checked(plain, d)); return err })
 }
 
 // errEnough ends a reading of which the rest is of no use.

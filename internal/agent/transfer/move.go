@@ -12,9 +12,11 @@ import (
 	"strings"
 	"time"
 
+	"countersign/internal/disk"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/office/filename"
+	"countersign/internal/private"
 	"countersign/internal/safe"
 	"countersign/internal/store"
 
@@ -109,7 +111,7 @@ func ReadMove(r io.Reader, password string, now time.Time, documents string) (o 
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) { // what a kill has left: there are no drafts here
 			return err
 		}
-		return create(path, func(w io.Writer) error { _, err := io.Copy(w, in); return err })
+		return private.WriteFile(path, disk.Create, func(w io.Writer) error { _, err := io.Copy(w, in); return err })
 	}})
 	if err != nil {
 		return Office{}, err

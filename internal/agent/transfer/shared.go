@@ -9,8 +9,10 @@ import (
 	"path/filepath"
 	"strings"
 
+	"countersign/internal/disk"
 	"countersign/internal/message"
 	"countersign/internal/office"
+	"countersign/internal/private"
 )
 
 // Shared is what an administrator hands to the people of an office, so that they need not type it: the settings that
@@ -65,7 +67,7 @@ func WriteShared(path string, o Shared) error {
 	if err != nil {
 		return err
 	}
-	err = create(path, func(w io.Writer) error { _, err := w.Write(append(b, '\n')); return err })
+	err = private.WriteFile(path, disk.Create, func(w io.Writer) error { _, err := w.Write(append(b, '\n')); return err })
 	if errors.Is(err, fs.ErrExist) {
 		return message.Error(message.OfficeFileThere(filepath.Base(path)), nil)
 	}
