@@ -30,9 +30,19 @@ type drawing []shape
 
 func (d drawing) png(size int) ([]byte, error) {
 	img := image.NewNRGBA(image.Rect(0, 0, size, size))
-	k := float32(size) / grid
+	d.paint(img, img.Bounds())
+	var out bytes.Buffer
+	if err := png.Encode(&out, img); err != nil {
+		return nil, fmt.Errorf("encode a %d px icon: %w", size, err)
+	}
+	return out.Bytes(), nil
+}
+
+// paint draws d into a square of img.
+func (d drawing) paint(img *image.NRGBA, where image.Rectangle) {
+	k := float32(where.Dx()) / grid
 	for _, s := range d {
-		r := vector.NewRasterizer(size, size)
+		r := vector.NewRasterizer(where.Dx(), where.Dy())
 		if s.radius > 0 {
 			disc(r, s.points[0].x*k, s.points[0].y*k, s.radius*k)
 		} else {
@@ -42,13 +52,8 @@ func (d drawing) png(size int) ([]byte, error) {
 			}
 			r.ClosePath()
 		}
-		r.Draw(img, img.Bounds(), image.NewUniform(s.fill), image.Point{})
+		r.Draw(img, where, image.NewUniform(s.fill), image.Point{})
 	}
-	var out bytes.Buffer
-	if err := png.Encode(&out, img); err != nil {
-		return nil, fmt.Errorf("encode a %d px icon: %w", size, err)
-	}
-	return out.Bytes(), nil
 }
 
 // disc adds a circle made of four cubic curves; 0.5523 is the usual distance of their control points.
@@ -126,4 +131,23 @@ func icoFile(frames []frame) []byte {
 		body.Write(f.png)
 	}
 	return append(head.Bytes(), body.Bytes()...)
+}
+
+// icnsKinds are the kinds of pictures in an .icns file that are PNG, with their size in pixels; a size twice is for
+// screens of one and two pixels per point.
+var icnsKinds = []struct {
+	kind string
+	size int
+}{{"icp5", 32}, {"ic11", 32}, {"icp6", 64}, {"ic12", 64}, {"ic07", 128}, {"ic08", 256}, {"ic13", 256}, {"ic09", 512}, {"ic14", 512}}
+
+// icnsFile packs PNG pictures, by their size, as macOS reads them: after the length of the whole, each with its kind and length.
+func icnsFile(pictures map[int][]byte) []byte {
+	var body bytes.Buffer
+	for _, k := range icnsKinds {
+		body.WriteString(k.kind)
+		body.Write(binary.BigEndian.AppendUint32(nil, uint32(8+len(pictures[k.size]))))
+		body.Write(pictures[k.size])
+	}
+	head := binary.BigEndian.AppendUint32([]byte("icns"), uint32(8+body.Len()))
+	return append(head, body.Bytes()...)
 }

@@ -1,6 +1,13 @@
 package main
 
-import "image/color"
+import (
+	"bytes"
+	"image"
+	"image/color"
+	"image/draw"
+
+	"golang.org/x/image/bmp"
+)
 
 var (
 	paper = color.NRGBA{0xFF, 0xFF, 0xFF, 0xFF}
@@ -68,4 +75,26 @@ func dots(x, y, r float32) drawing {
 func bang(x, y, r float32) drawing {
 	d := stroke(r*0.28, paper, point{x, y - r*0.52}, point{x, y + r*0.12})
 	return append(d, shape{points: []point{{x, y + r*0.54}}, radius: r * 0.17, fill: paper})
+}
+
+// installerPictures are those on the pages of the Windows installer, at twice the size of NSIS's forms, for screens of today: of the
+// first and last page, and of the head of the others. They have 24 bits and no transparency, as NSIS wants them.
+func installerPictures() (welcome, head []byte, err error) {
+	page := color.NRGBA{0xFA, 0xF9, 0xF6, 0xFF} // of the window, as ui/theme has it
+	if welcome, err = installerPicture(2*164, 2*314, page, 12, image.Rect(64, 96, 276, 308)); err != nil {
+		return nil, nil, err
+	}
+	head, err = installerPicture(2*150, 2*57, color.White, 0, image.Rect(194, 8, 292, 106))
+	return welcome, head, err
+}
+
+// installerPicture has the icon on a colour, and an edge of ink on the left; sizes are in pixels.
+func installerPicture(width, height int, page color.Color, edge int, icon image.Rectangle) ([]byte, error) {
+	img := image.NewNRGBA(image.Rect(0, 0, width, height))
+	draw.Draw(img, img.Bounds(), image.NewUniform(page), image.Point{}, draw.Src)
+	draw.Draw(img, image.Rect(0, 0, edge, height), image.NewUniform(ink), image.Point{}, draw.Src)
+	programIcon(false).paint(img, icon)
+	var out bytes.Buffer
+	err := bmp.Encode(&out, img)
+	return out.Bytes(), err
 }

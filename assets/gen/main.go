@@ -22,12 +22,14 @@ func main() {
 func run(dir string) error {
 	files := map[string][]byte{"icon.svg": programIcon(false).svg()}
 	var ico []frame
+	pictures := map[int][]byte{}
 	for _, size := range []int{512, 256, 128, 64, 48, 32, 22} {
 		data, err := programIcon(size <= 32).png(size)
 		if err != nil {
 			return err
 		}
 		files[fmt.Sprintf("icons/icon-%d.png", size)] = data
+		pictures[size] = data
 		if size <= 256 && size != 22 && size != 128 {
 			ico = append(ico, frame{size, data})
 		}
@@ -37,6 +39,11 @@ func run(dir string) error {
 		return err
 	}
 	files["icons/icon.ico"] = icoFile(append(ico, frame{16, small}))
+	files["packaging/macos/countersign.icns"] = icnsFile(pictures)
+	installer := "packaging/windows/installer-"
+	if files[installer+"welcome.bmp"], files[installer+"head.bmp"], err = installerPictures(); err != nil {
+		return err
+	}
 	for name, icon := range trayIcons() {
 		for _, size := range []int{22, 44, 64} {
 			data, err := icon.png(size)

@@ -216,15 +216,6 @@ func (p product) build(ctx context.Context, path, ldflags string, env ...string)
 	return p.link(ctx, path, ".", ldflags, env...)
 }
 
-// screenReaders are the settings of Go's tools that build in what Fyne has for screen readers on Windows and macOS, where
-// ACCESSIBILITY asks for it. Fyne 2.8.1 frees what a screen reader still holds, so nobody gets it unasked.
-func screenReaders() []string {
-	if asked := os.Getenv("ACCESSIBILITY"); asked == "" || asked == "0" {
-		return nil
-	}
-	return []string{"GOFLAGS=" + strings.TrimSpace(os.Getenv("GOFLAGS")+" -tags=accessibility")}
-}
-
 // link links a program of ours into path. The tree's own place and its version control leave no trace.
 func (p product) link(ctx context.Context, path, program, ldflags string, env ...string) error {
 	ldflags += fmt.Sprintf(" -buildid= -X 'main.version=%s'", p.said()) + p.announced.ldflags()

@@ -4,9 +4,12 @@ package main
 
 import (
 	"bytes"
+	"debug/elf"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -188,6 +191,39 @@ func TestTheDebianPackageKeepsDebiansPolicy(t *testing.T) {
 }
 
 // RPM itself has no repository here to take libraries from; that these are asked for by name is what a test can see.
+// TestPackagesNeedWhatTheWindowOpensByItself looks for the names of libraries in the program: each is named in the packages' form, or is
+// another way to draw, which Fyne does not take.
+func TestPackagesNeedWhatTheWindowOpensByItself(t *testing.T) {
+	other := strings.Fields("libGLESv1_CM.so.1 libGLESv2.so.2 libGLES_CM.so.1 libGLX.so.0 libOSMesa.so.6 libOSMesa.so.8 libOpenGL.so.0 libvulkan.so.1")
+	program, err := elf.Open(shipped(t).linux)
+	must(t, err)
+	defer program.Close()
+	linked, err := program.ImportedLibraries()
+	must(t, err)
+	constants, err := program.Section(".rodata").Data()
+	must(t, err)
+	form, err := os.ReadFile(shipped(t).p.packaging("linux", "countersign.yaml"))
+	must(t, err)
+	isLibrary := regexp.MustCompile(`^lib[A-Za-z0-9_+-]+\.so\.[0-9]+$`)
+	found := 0
+	for constant := range bytes.SplitSeq(constants, []byte{0}) {
+		name := string(constant)
+		if !isLibrary.Match(constant) || slices.Contains(linked, name) || slices.Contains(other, name) {
+			continue
+		}
+		found++
+		owner, _, _ := strings.Cut(command{}.must(t, "dpkg-query", "--search", "*/"+gnu["amd64"]+"/"+name), ":")
+		for _, capability := range []string{name + "()(64bit)", owner} {
+			if !bytes.Contains(form, []byte("- "+capability+"\n")) && !bytes.Contains(form, []byte("}"+capability+"{")) {
+				t.Errorf("the program opens %s; countersign.yaml does not name %s", name, capability)
+			}
+		}
+	}
+	if found < 10 {
+		t.Errorf("only %d libraries were found", found)
+	}
+}
+
 func TestTheRPMInstallsTheSameFiles(t *testing.T) {
 	dir := t.TempDir()
 	c := command{dir: dir}

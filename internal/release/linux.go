@@ -12,7 +12,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -61,138 +60,50 @@ func (p product) linux(ctx context.Context, kind string) (made []string, err err
 	return append(made, more...), err
 }
 
-// The libraries that the window opens by itself when it comes to them (GLFW's src/*_init.c and *_context.c), so that the linker knows
-// nothing of them. All that X11 and all that Wayland ask for is needed: which of them a desktop has, shows when the program starts.
-// libdecor draws the window's frame where the desktop draws none. Those of the last line are other ways to draw, which Fyne does not take.
-var (
-	always = strings.Fields("libEGL.so.1 libGL.so.1 libX11-xcb.so.1 libX11.so.6 libXcursor.so.1 libXext.so.6 libXi.so.6 libXinerama.so.1" +
-		" libXrandr.so.2 libXrender.so.1 libXxf86vm.so.1 libwayland-client.so.0 libwayland-cursor.so.0 libwayland-egl.so.1 libxkbcommon.so.0")
-	better = []string{"libdecor-0.so.0"}
-	never  = strings.Fields("libGLESv1_CM.so.1 libGLESv2.so.2 libGLES_CM.so.1 libGLX.so.0 libOSMesa.so.6 libOSMesa.so.8 libOpenGL.so.0 libvulkan.so.1")
-)
-
-// libraryName matches the names of libraries as C writes them down.
-var libraryName = regexp.MustCompile(`^lib[A-Za-z0-9_+-]+\.so\.[0-9]+$`)
-
-// libraries are what a program for Linux asks for.
-type libraries struct {
-	linked         []string // with it, and the versions of them that it needs, as RPM writes both
-	always, better []string // opened by itself, by how much it needs them; sorted
-}
-
-// librariesOf reads what a program asks for. A library that it opens and that is not listed above is an error: somebody has to say what
-// that is for. A program that is linked with none opens none.
-func librariesOf(program string) (l libraries, err error) {
+// linked are the dependencies of a package of a kind on the libraries that a program is linked with. RPM takes their names and
+// versions, for names of packages differ between Fedora, openSUSE and their like; Debian's packages are those that this computer built
+// the program with. What the window opens by itself (GLFW's src/*_init.c and *_context.c), the package's form names.
+func (p product) linked(ctx context.Context, kind, program string) (depends []string, err error) {
 	f, err := elf.Open(program)
 	if err != nil {
-		return l, fmt.Errorf("read %s: %w", filepath.Base(program), err)
+		return nil, fmt.Errorf("read %s: %w", filepath.Base(program), err)
 	}
 	defer f.Close()
-	linked, err := f.ImportedLibraries()
-	if err != nil || len(linked) == 0 {
-		return l, err
-	}
-	versions, err := f.DynamicVersionNeeds()
-	if err != nil {
-		return l, err
-	}
-	l.linked = capabilities(linked)
-	for _, library := range versions {
-		for _, v := range library.Needs {
-			l.linked = append(l.linked, library.Name+"("+v.Dep+")(64bit)")
-		}
-	}
-	constants := f.Section(".rodata")
-	if constants == nil {
-		return l, fmt.Errorf("%s has no constants to find names of libraries in", filepath.Base(program))
-	}
-	text, err := constants.Data()
-	if err != nil {
-		return l, err
-	}
-	for constant := range bytes.SplitSeq(text, []byte{0}) {
-		name := string(constant)
-		if !libraryName.Match(constant) || slices.Contains(linked, name) {
-			continue
-		}
-		switch {
-		case slices.Contains(always, name):
-			l.always = append(l.always, name)
-		case slices.Contains(better, name):
-			l.better = append(l.better, name)
-		case !slices.Contains(never, name):
-			return l, fmt.Errorf("the program opens %s by itself; say in linux.go how much it needs that", name)
-		}
-	}
-	for _, list := range []*[]string{&l.linked, &l.always, &l.better} {
-		slices.Sort(*list)
-		*list = slices.Compact(*list)
-	}
-	return l, nil
-}
-
-// capabilities are libraries as RPM asks for them: those of 64 bits, which all our processors have.
-func capabilities(libraries []string) []string {
-	var list []string
-	for _, name := range libraries {
-		list = append(list, name+"()(64bit)")
-	}
-	return list
-}
-
-// needs are what a package of a kind has to depend on and recommend for a program. RPM takes the names of libraries, for those of
-// packages differ between Fedora, openSUSE and their like; Debian's are those that this computer built the program with.
-func (p product) needs(ctx context.Context, kind, program string) (depends, recommends []string, err error) {
-	l, err := librariesOf(program)
-	if err != nil || len(l.linked) == 0 || kind == "tar" {
-		return nil, nil, err
+	libraries, err := f.ImportedLibraries()
+	if err != nil || len(libraries) == 0 || kind == "tar" {
+		return nil, err
 	}
 	if kind == "rpm" {
-		return slices.Concat(l.linked, capabilities(l.always)), capabilities(l.better), nil
+		versions, err := f.DynamicVersionNeeds()
+		for _, name := range libraries {
+			depends = append(depends, name+"()(64bit)")
+		}
+		for _, library := range versions {
+			for _, v := range library.Needs {
+				depends = append(depends, library.Name+"("+v.Dep+")(64bit)")
+			}
+		}
+		slices.Sort(depends)
+		return slices.Compact(depends), err
 	}
 	dir, err := os.MkdirTemp("", "countersign-needs-")
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer os.RemoveAll(dir)
 	err = write(filepath.Join(dir, "debian", "control"), []byte("Source: countersign\n\nPackage: countersign\nArchitecture: any\n"))
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	said, err := output(ctx, dir, []string{"DEB_HOST_ARCH=" + p.arch}, "dpkg-shlibdeps", "-O", "-e"+program)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	_, linked, found := strings.Cut(said, "shlibs:Depends=")
 	if !found {
-		return nil, nil, fmt.Errorf("dpkg-shlibdeps found no package for the libraries of the program: %s", said)
+		return nil, fmt.Errorf("dpkg-shlibdeps found no package for the libraries of the program: %s", said)
 	}
-	depends = strings.Split(linked, ", ")
-	opens, err := p.owners(ctx, l.always)
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, name := range opens {
-		if !slices.ContainsFunc(depends, func(d string) bool { return d == name || strings.HasPrefix(d, name+" ") }) {
-			depends = append(depends, name)
-		}
-	}
-	slices.Sort(depends)
-	recommends, err = p.owners(ctx, l.better)
-	return depends, recommends, err
-}
-
-// owners are the Debian packages with libraries.
-func (p product) owners(ctx context.Context, libraries []string) (packages []string, err error) {
-	for _, name := range libraries {
-		said, err := output(ctx, ".", nil, "dpkg-query", "--search", "*/"+gnu[p.arch]+"/"+name)
-		if err != nil {
-			return nil, fmt.Errorf("find the libraries that the program opens: %w", err)
-		}
-		name, _, _ := strings.Cut(said, ":")
-		packages = append(packages, name)
-	}
-	return packages, nil
+	return strings.Split(linked, ", "), nil
 }
 
 // pack makes the packages of some kinds (deb, rpm or tar) with a program, and returns their paths in that order. What is made for one
@@ -218,7 +129,7 @@ func (p product) pack(ctx context.Context, name, program string, kinds ...string
 
 // packKind makes one of them from the files in made. Its form is assets/packaging/linux/NAME.yaml.
 func (p product) packKind(ctx context.Context, kind, name, program, made string) (string, error) {
-	depends, recommends, err := p.needs(ctx, kind, program)
+	depends, err := p.linked(ctx, kind, program)
 	if err != nil {
 		return "", err
 	}
@@ -227,8 +138,8 @@ func (p product) packKind(ctx context.Context, kind, name, program, made string)
 		doc = ", type: doc"
 	}
 	form, err := p.form("linux/"+name+".yaml", map[string]any{
-		"Kind": kind, "Arch": p.arch, "Version": p.packageVersion(), "Time": p.made.Format(time.RFC3339), "Depends": depends, "Recommends": recommends,
-		"Program": program, "Made": made, "Packaging": p.packaging("linux"), "Assets": filepath.Join(p.root, "assets"), "Doc": doc, "IconSizes": iconSizes,
+		"Kind": kind, "Arch": p.arch, "Version": p.packageVersion(), "Time": p.made.Format(time.RFC3339), "Depends": depends, "Program": program,
+		"Made": made, "Packaging": p.packaging("linux"), "Assets": filepath.Join(p.root, "assets"), "Doc": doc, "IconSizes": iconSizes,
 	})
 	if err != nil {
 		return "", err

@@ -1,15 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"strings"
 )
 
@@ -32,14 +29,12 @@ func (p product) bundleForms(bundle string) error {
 	if err != nil {
 		return err
 	}
-	icon, err := p.icns()
-	if err != nil {
-		return err
-	}
+	resources := filepath.Join(bundle, "Contents", "Resources")
 	return errors.Join(
 		write(filepath.Join(bundle, "Contents", "Info.plist"), plist),
 		write(filepath.Join(bundle, "Contents", "PkgInfo"), []byte("APPL????")),
-		write(filepath.Join(bundle, "Contents", "Resources", "countersign.icns"), icon),
+		os.MkdirAll(resources, 0o755),
+		copyFile(p.packaging("macos", "countersign.icns"), filepath.Join(resources, "countersign.icns")),
 	)
 }
 
@@ -49,7 +44,7 @@ func (p product) bundle(ctx context.Context, bundle string) error {
 	var parts []string
 	for _, arch := range []string{"amd64", "arm64"} {
 		part := filepath.Join(p.out, "macos", "countersign-"+arch)
-		if err := p.build(ctx, part, "-s -w", append(screenReaders(), "GOOS=darwin", "GOARCH="+arch)...); err != nil {
+		if err := p.build(ctx, part, "-s -w", "GOOS=darwin", "GOARCH="+arch); err != nil {
 			return err
 		}
 		parts = append(parts, part)
@@ -80,27 +75,4 @@ func (p product) bundle(ctx context.Context, bundle string) error {
 	}
 	return run(ctx, p.out, nil, "ditto", "-c", "-k", "--keepParent", bundle,
 		filepath.Join(p.out, "Countersign-"+p.version+"-macos.zip"))
-}
-
-// icnsKinds are the kinds of pictures in an .icns file that are PNG, with their size in pixels; a size twice is for
-// screens of one and two pixels per point.
-var icnsKinds = []struct {
-	kind string
-	size int
-}{{"icp5", 32}, {"ic11", 32}, {"icp6", 64}, {"ic12", 64}, {"ic07", 128}, {"ic08", 256}, {"ic13", 256}, {"ic09", 512}, {"ic14", 512}}
-
-// icns packs our icons as macOS reads them: after the length of the whole, each picture with its kind and length.
-func (p product) icns() ([]byte, error) {
-	var body bytes.Buffer
-	for _, k := range icnsKinds {
-		picture, err := os.ReadFile(filepath.Join(p.root, "assets", "icons", "icon-"+strconv.Itoa(k.size)+".png"))
-		if err != nil {
-			return nil, err
-		}
-		body.WriteString(k.kind)
-		body.Write(binary.BigEndian.AppendUint32(nil, uint32(8+len(picture))))
-		body.Write(picture)
-	}
-	head := binary.BigEndian.AppendUint32([]byte("icns"), uint32(8+body.Len()))
-	return append(head, body.Bytes()...), nil
 }

@@ -37,7 +37,7 @@ func (p product) windowsProgram(ctx context.Context, path string) error {
 		return err
 	}
 	say("Compiling Countersign for Windows. The first time its graphics library is compiled too, which takes a few minutes.")
-	err := p.build(ctx, path, "-s -w -H=windowsgui", append(screenReaders(), "GOOS=windows", "GOARCH=amd64", "CC="+mingwGCC)...)
+	err := p.build(ctx, path, "-s -w -H=windowsgui", "GOOS=windows", "GOARCH=amd64", "CC="+mingwGCC)
 	if err != nil {
 		return err
 	}
@@ -110,11 +110,10 @@ func (p product) windowsInstaller(ctx context.Context, program, name string) (st
 		return "", err
 	}
 	define := []string{
-		"PROGRAM=" + program, "NOTICES=" + filepath.Join(dir, "NOTICES.txt"), "ICON=" + p.icon(), "WELCOME=" + filepath.Join(dir, "welcome.bmp"),
-		"HEAD=" + filepath.Join(dir, "head.bmp"), "OUT=" + path, "VERSION=" + p.version, "APP_ID=" + appID, "ACTIVATOR=" + activator,
+		"PROGRAM=" + program, "NOTICES=" + filepath.Join(dir, "NOTICES.txt"), "ICON=" + p.icon(), "OUT=" + path, "VERSION=" + p.version, "APP_ID=" + appID, "ACTIVATOR=" + activator,
 		"NUMBERS=" + strings.Join(p.numbers(4), "."),
 	}
-	if err := errors.Join(p.installerPictures(dir), write(filepath.Join(dir, "NOTICES.txt"), notices)); err != nil {
+	if err := write(filepath.Join(dir, "NOTICES.txt"), notices); err != nil {
 		return "", err
 	}
 	if certificate() {
@@ -197,75 +196,6 @@ func write(path string, content []byte) error {
 // upgradeCode tells Windows Installer which packages are Countersign's, for ever. Names of other things are made from it.
 var upgradeCode = uuid.MustParse("7b0f1f2e-6c3c-4a53-9a0e-0d6c2c3f5a10")
 
-// msiTable is a table of a Windows Installer database as Microsoft documents it, in its text archive form.
-type msiTable struct {
-	name, columns, types string // with blanks in between
-	keys                 int    // as many of the first columns
-	rows                 [][]string
-}
-
-// Custom actions (https://learn.microsoft.com/windows/win32/msi/summary-list-of-all-custom-action-types): a program that the
-// package installs, whose failure is no matter; as the person who installs, or as the system once the work has begun.
-const (
-	installedProgram = 18
-	whateverComes    = 0x40
-	asTheSystem      = 0x400 | 0x800
-)
-
-// msiTables are what wixl cannot say of a version of the package.
-//
-// A Countersign that runs is ended by its own command: first that of the person who installs, so that Windows Installer does not
-// ask for it, then everybody's. It ends before its program is removed, which an update begins with, or repaired.
-func msiTables(version string) []msiTable {
-	upgrade := strings.ToUpper("{" + upgradeCode.String() + "}")
-	return []msiTable{
-		{"Upgrade", "UpgradeCode VersionMin VersionMax Language Attributes Remove ActionProperty", "s38 S20 S20 S255 i4 S255 s72", 5, [][]string{
-			{upgrade, "0.0.0", version, "", "768", "", "OLDER"}, // both ends belong to it: 1.3.0 replaces 1.3.0-rc.1
-			{upgrade, version, "", "", "2", "", "NEWER"},        // which is only looked for
-		}},
-		{"LaunchCondition", "Condition Description", "s255 l255", 1, [][]string{
-			{"Installed OR NOT NEWER", "A newer Countersign is installed already. / Une version plus récente de Countersign est déjà installée. / " +
-				"Ein neueres Countersign ist schon installiert. / Ya está instalada una versión más reciente de Countersign."},
-		}},
-		{"Condition", "Feature_ Level Condition", "s38 i2 S255", 2, [][]string{
-			{"Autostart", "1", `AUTOSTART = "1" OR (KEPTAUTOSTART = "1" AND NOT AUTOSTART)`},
-		}},
-		{"CustomAction", "Action Type Source Target ExtendedType", "s72 i2 S72 S255 I4", 1, [][]string{
-			{"EndMine", strconv.Itoa(installedProgram | whateverComes), "Countersign.exe", "quit --this-program", ""},
-			{"EndEverybodys", strconv.Itoa(installedProgram | whateverComes | asTheSystem), "Countersign.exe", "quit --this-program", ""},
-		}},
-		{"InstallUISequence", "Action Condition Sequence", "s72 S255 I2", 1, [][]string{
-			{"FindRelatedProducts", "", "25"}, {"AppSearch", "", "50"}, {"LaunchConditions", "", "100"}, {"ValidateProductID", "", "700"},
-			{"CostInitialize", "", "800"}, {"FileCost", "", "900"}, {"CostFinalize", "", "1000"}, {"ExecuteAction", "", "1300"},
-		}},
-		{"InstallExecuteSequence", "Action Condition Sequence", "s72 S255 I2", 1, [][]string{
-			{"FindRelatedProducts", "", "25"}, {"AppSearch", "", "50"}, {"LaunchConditions", "", "100"}, {"ValidateProductID", "", "700"},
-			{"CostInitialize", "", "800"}, {"FileCost", "", "900"}, {"CostFinalize", "", "1000"},
-			{"EndMine", "Installed OR OLDER", "1010"}, {"InstallValidate", "", "1400"}, {"InstallInitialize", "", "1500"},
-			{"RemoveExistingProducts", "", "1505"}, {"EndEverybodys", "Installed", "1510"}, {"ProcessComponents", "", "1600"}, {"UnpublishFeatures", "", "1800"},
-			{"RemoveRegistryValues", "", "2600"}, {"RemoveShortcuts", "", "3200"}, {"RemoveFiles", "", "3500"}, {"InstallFiles", "", "4000"},
-			{"CreateShortcuts", "", "4500"}, {"WriteRegistryValues", "", "5000"}, {"RegisterUser", "", "6000"}, {"RegisterProduct", "", "6100"},
-			{"PublishFeatures", "", "6300"}, {"PublishProduct", "", "6400"}, {"InstallFinalize", "", "6600"},
-		}},
-		// By which Windows knows the program's notifications and groups its windows.
-		{"MsiShortcutProperty", "MsiShortcutProperty Shortcut_ PropertyKey PropVariantValue", "s72 s72 s255 s255", 1, [][]string{
-			{"AppID", "StartMenu", "System.AppUserModel.ID", appID},
-			{"Activator", "StartMenu", "System.AppUserModel.ToastActivatorCLSID", activator},
-		}},
-	}
-}
-
-// text is a table in its archive form (https://learn.microsoft.com/windows/win32/msi/text-archive-files).
-func (t msiTable) text() []byte {
-	columns := strings.Fields(t.columns)
-	lines := [][]string{columns, strings.Fields(t.types), append([]string{t.name}, columns[:t.keys]...)}
-	var b bytes.Buffer
-	for _, line := range append(lines, t.rows...) {
-		b.WriteString(strings.Join(line, "\t") + "\r\n")
-	}
-	return b.Bytes()
-}
-
 // msiVersion is the version as Windows Installer compares it: three numbers, of which the first two are bytes.
 func (p product) msiVersion() (string, error) {
 	numbers := p.numbers(3)
@@ -290,7 +220,7 @@ func (p product) msiVersion() (string, error) {
 
 // productCode is the package's own name, which winget and administrators use. Every build has another one.
 func (p product) productCode() string {
-	return strings.ToUpper("{" + uuid.NewSHA1(upgradeCode, []byte("product "+p.said())).String() + "}")
+	return braced(uuid.NewSHA1(upgradeCode, []byte("product "+p.said())))
 }
 
 // windowsPackage packs the program for Windows Installer, for everybody on a computer.
@@ -310,7 +240,7 @@ func (p product) windowsPackage(ctx context.Context, program, name string) (stri
 		return "", err
 	}
 	text, err := p.form("windows/countersign.wxs", map[string]any{
-		"Product": p.productCode(), "Upgrade": strings.ToUpper("{" + upgradeCode.String() + "}"), "Version": version, "Said": p.said(),
+		"Product": p.productCode(), "Upgrade": braced(upgradeCode), "Version": version, "Said": p.said(),
 	})
 	err = errors.Join(err, write(filepath.Join(dir, "NOTICES.txt"), notices), write(filepath.Join(dir, "countersign.wxs"), text),
 		copyFile(program, filepath.Join(dir, "Countersign.exe")), copyFile(p.icon(), filepath.Join(dir, "icon.ico")))
@@ -330,14 +260,14 @@ func (p product) windowsPackage(ctx context.Context, program, name string) (stri
 	}
 	// What wixl draws from chance and the clock is replaced by what the same tree always has. The package code names these bytes and no
 	// others: it is made from them, with none in its place.
-	if err := insert(ctx, made, append(msiTables(version), p.summary(uuid.Nil))...); err != nil {
+	if err := p.describe(ctx, made, version, uuid.Nil); err != nil {
 		return "", err
 	}
 	content, err := os.ReadFile(made)
 	if err != nil {
 		return "", err
 	}
-	if err := insert(ctx, made, p.summary(uuid.NewSHA1(upgradeCode, content))); err != nil {
+	if err := p.describe(ctx, made, version, uuid.NewSHA1(upgradeCode, content)); err != nil {
 		return "", err
 	}
 	path := filepath.Join(p.out, name)
@@ -347,27 +277,28 @@ func (p product) windowsPackage(ctx context.Context, program, name string) (stri
 	return path, p.sign(ctx, path)
 }
 
-// summary are the properties of the summary information that wixl chooses itself: the package code, and when the package was made and
-// saved (https://learn.microsoft.com/windows/win32/msi/summary-property-descriptions).
-func (p product) summary(code uuid.UUID) msiTable {
-	made := p.made.UTC().Format("2006/01/02 15:04:05")
-	return msiTable{"_SummaryInformation", "PropertyId Value", "i2 l255", 1, [][]string{
-		{"9", strings.ToUpper("{" + code.String() + "}")}, {"12", made}, {"13", made},
-	}}
-}
-
-// insert puts tables into a package.
-func insert(ctx context.Context, msi string, tables ...msiTable) error {
+// describe puts into a package the tables that wixl has no words for, and a package code.
+func (p product) describe(ctx context.Context, msi, version string, code uuid.UUID) error {
+	forms, err := filepath.Glob(p.packaging("windows", "msi", "*.idt"))
 	args := []string{msi}
-	for _, t := range tables {
-		file := filepath.Join(filepath.Dir(msi), t.name+".idt")
-		if err := write(file, t.text()); err != nil {
-			return err
-		}
-		args = append(args, "-i", file)
+	for _, form := range forms {
+		name := filepath.Base(form)
+		text, formErr := p.form("windows/msi/"+name, map[string]string{
+			"Upgrade": braced(upgradeCode), "Package": braced(code), "Version": version, "Made": p.made.UTC().Format("2006/01/02 15:04:05"),
+			"AppID": appID, "Activator": activator,
+		})
+		table := filepath.Join(filepath.Dir(msi), name)
+		err = errors.Join(err, formErr, write(table, text))
+		args = append(args, "-i", table)
+	}
+	if err != nil {
+		return err
 	}
 	return run(ctx, filepath.Dir(msi), []string{"TZ=UTC"}, "msibuild", args...)
 }
+
+// braced is a code as Windows writes it.
+func braced(code uuid.UUID) string { return strings.ToUpper("{" + code.String() + "}") }
 
 // wingetID is the program's name among the packages of winget.
 const wingetID = "Countersign.Countersign"
@@ -398,7 +329,7 @@ func (p product) winget(setup, msi string) (files []string, err error) {
 	}
 	values := map[string]any{
 		"Version": p.version, "Date": p.made.Format("2006-01-02"), "Product": p.productCode(), "Numbers": numbers,
-		"Upgrade": strings.ToUpper("{" + upgradeCode.String() + "}"), "Page": p.announced.page,
+		"Upgrade": braced(upgradeCode), "Page": p.announced.page,
 	}
 	if values["Setup"], err = lies(setup); err != nil {
 		return nil, err

@@ -115,7 +115,7 @@ func TestSimulate(t *testing.T) {
 	var running sync.WaitGroup
 	var used atomic.Int64
 	if year := number(envYear, 0); year > 0 {
-		lives := months(seed, year, number(envDays, lifeDays))
+		lives := months(seed, year, number(envDays, 31))
 		for range runtime.NumCPU() {
 			running.Go(func() {
 				for m := range lives {

@@ -1,5 +1,5 @@
 ; Countersign's installer: for the person who runs it, without an administrator. internal/release gives PROGRAM (the
-; program's file), NOTICES, ICON, WELCOME and HEAD (pictures), OUT (the installer's file), VERSION, NUMBERS (four, with dots), APP_ID
+; program's file), NOTICES, ICON, OUT (the installer's file), VERSION, NUMBERS (four, with dots), APP_ID
 ; (by which Windows knows the program's windows and notifications), ACTIVATOR (the class that is told of a press on one) and, where installers are signed, SIGN (a command that signs the file named as its last argument).
 ;
 ; Silently: Countersign-setup.exe /S [/AUTOSTART] [/UPDATE] [/D=C:\folder]. A running Countersign is ended as by its menu, and
@@ -50,10 +50,10 @@ VIAddVersionKey LegalCopyright ""
 !define MUI_UNICON "${ICON}"
 !define MUI_ABORTWARNING
 !define MUI_FINISHPAGE_RUN "$INSTDIR\Countersign.exe"
-!define MUI_WELCOMEFINISHPAGE_BITMAP "${WELCOME}"
+!define MUI_WELCOMEFINISHPAGE_BITMAP "${__FILEDIR__}/installer-welcome.bmp"
 !define MUI_HEADERIMAGE
 !define MUI_HEADERIMAGE_RIGHT
-!define MUI_HEADERIMAGE_BITMAP "${HEAD}"
+!define MUI_HEADERIMAGE_BITMAP "${__FILEDIR__}/installer-head.bmp"
 !define MUI_WELCOMEPAGE_TITLE "$(welcome_title)"
 !define MUI_WELCOMEPAGE_TEXT "$(welcome_text)"
 !insertmacro MUI_PAGE_WELCOME

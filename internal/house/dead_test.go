@@ -1,0 +1,41 @@
+package house
+
+import (
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+
+	"countersign/internal/fasttest"
+)
+
+// What only tests reach belongs to them, but for what is there for tests (packages called ...test, the harness, the disks that forget
+// or are small, the controls of the embedded service, the list of health states), the forms of other systems, and what encoding/json
+// finds by reflection alone.
+var forTests = regexp.MustCompile(`(test|harness|powercut|smalldisk)/|^internal/notify/toast\.go|` +
+	`^internal/(sandbox/control|agent/health/registry)\.go|^ui/(system/(autostart_forms|takeover)|drop/descriptor)\.go|` +
+	`^internal/proxy/(alone|list|scutil)\.go|func: (DropSilent|Issue\.UnmarshalJSON)$`)
+
+func TestEverythingIsCalled(t *testing.T) {
+	fasttest.Slow(t)
+	for _, with := range []struct {
+		args []string
+		fine func(line string) bool
+		odd  string
+	}{
+		{[]string{"-test"}, func(string) bool { return false }, "nothing calls"},
+		{nil, forTests.MatchString, "tests alone call"},
+	} {
+		cmd := exec.Command("go", append(append([]string{"tool", "deadcode"}, with.args...), "./...")...)
+		cmd.Dir = root
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		for line := range strings.Lines(string(out)) {
+			if line = strings.TrimSpace(line); !with.fine(line) {
+				t.Errorf("%s %s", with.odd, line)
+			}
+		}
+	}
+}
