@@ -95,27 +95,3 @@ func TestABurstOfQuestionsCostsTwoReadings(t *testing.T) {
 		t.Errorf("the last value shown is %d, want 2", shown)
 	}
 }
-
-func TestReportsFromAnyGoroutineShowTheNewest(t *testing.T) {
-	n := &Newest[int]{}
-	var wg sync.WaitGroup
-	sent := 0
-	var mu sync.Mutex
-	for i := range 100 {
-		wg.Go(func() {
-			if n.Put(i) {
-				mu.Lock()
-				sent++
-				mu.Unlock()
-			}
-		})
-	}
-	wg.Wait()
-	if sent != 1 {
-		t.Errorf("asked %d times to be shown", sent)
-	}
-	n.Put(7)
-	if got := n.Take(); got != 7 {
-		t.Errorf("showed %d", got)
-	}
-}

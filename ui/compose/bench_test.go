@@ -47,11 +47,10 @@ func (b *bench) names() (list []string) {
 	return list
 }
 
-// send presses the button, and goes on until the packages are handed over, or can be undone where the office is patient.
+// send presses the button, and goes on until the office has what was typed.
 func (b *bench) send() {
 	b.screen.Send()
-	deeds := len(b.Deeds)
-	b.Until(func() bool { return b.screen.run == nil || !b.Office.Patient || len(b.Deeds) > deeds })
+	b.Until(func() bool { return b.screen.handing == nil })
 }
 
 // sent sends, and waits until that has ended.

@@ -175,16 +175,19 @@ func TestSeveralDocumentsBecomeAPackageEach(t *testing.T) {
 	if len(o.Sent) != 3 || len(o.Sent[0].Files) != 1 {
 		t.Fatalf("sent %+v", o.Sent)
 	}
-	if got := fmt.Sprint(b.names()); got != "[b.pdf]" || b.screen.docs[0].refused != message.ServiceRefused().String() || b.screen.docs[0].draft != "draft-b" {
-		t.Errorf("what was refused stays with its reason: %s %+v", got, b.screen.docs[0].refused)
+	screentest.Equal(t, "said", b.Notices, []string{message.ServiceRefused().String(), "2 of 3 packages sent. The reason is shown next to each of the others."})
+	if !b.screen.form().Empty() {
+		t.Errorf("typed is %+v", b.screen.form())
 	}
-	screentest.Equal(t, "and so do the people", b.screen.people[0].signer(), ana)
 }
 
-// slow makes an office whose sending waits for the person.
+// slow makes an office whose sending of a draft, d1, takes long.
 func slow(o *officetest.Office) (begun <-chan struct{}) {
 	began := make(chan struct{})
-	o.OnSend = func(ctx context.Context, _ office.NewPackage, progress func(office.SendState)) (office.SendState, error) {
+	o.OnSend = func(ctx context.Context, d office.NewPackage, progress func(office.SendState)) (office.SendState, error) {
+		o.Change(office.OutboxChanged, func(o *officetest.Office) {
+			o.Waiting = append(o.Waiting, office.Draft{ID: "d1", Name: d.Name, State: office.DraftQueued, Created: officetest.Now, Files: []office.DraftFile{{Path: d.Files[0]}}})
+		})
 		progress(office.SendState{DraftID: "d1", State: office.DraftQueued, Sent: 60_000, Total: 96_422})
 		close(began)
 		<-ctx.Done()
@@ -193,79 +196,45 @@ func slow(o *officetest.Office) (begun <-chan struct{}) {
 	return began
 }
 
-func TestSendingShowsABarAndCanGoOnAlone(t *testing.T) {
+func TestWhatIsSentStandsInTheOutboxAndMakesRoomForTheNext(t *testing.T) {
 	o := officetest.Busy()
+	o.Waiting = nil
 	begun := slow(o)
 	b := newBench(t, o)
 	b.add("a.pdf", "b.pdf")
 	b.screen.like(filled(ana))
 	b.send()
 	<-begun
-	b.Until(func() bool { return b.screen.bar.amount.part > 0 })
-	if part := b.screen.bar.amount.part; part < 0.6 || part > 0.7 {
+	b.screen.showOutbox(officetest.Must(o.Drafts()))
+	if part := b.screen.uploads["d1"].amount.part; part < 0.6 || part > 0.7 {
 		t.Errorf("of the files %v is sent", part)
 	}
-	b.screen.Add([]string{"/x/c.pdf"})
-	screentest.Equal(t, "nothing is added to what is on its way", len(b.screen.docs), 2)
-	b.screen.Leave()
-	b.Settle()
-	if o.Asked("cancel d1") != 0 || len(b.screen.docs) != 0 || b.screen.run != nil {
-		t.Error("the o keeps it, and there is room for the next")
+	if !b.screen.form().Empty() || !o.Form().Empty() || b.screen.add.Disabled() {
+		t.Errorf("typed is still %+v", b.screen.form())
 	}
-	screentest.Equal(t, "said", b.Notices[len(b.Notices)-1], "“a” will be sent automatically as soon as possible.")
+	screentest.Equal(t, "what can be done", b.screen.draftDeeds["d1"][0].(*widgets.Button).Text, "Cancel sending")
 }
 
-func TestWhileNobodyIsSignedInItSaysWhatItWaitsFor(t *testing.T) {
-	o := officetest.Busy()
-	o.State.SignedIn = false
-	stored := make(chan struct{})
-	o.OnSend = func(ctx context.Context, d office.NewPackage, progress func(office.SendState)) (office.SendState, error) {
-		o.Change(office.OutboxChanged, func(o *officetest.Office) {
-			o.Waiting = []office.Draft{{ID: "d1", Name: d.Name, State: office.DraftQueued, Created: officetest.Now, Files: []office.DraftFile{{Path: d.Files[0]}}}}
-		})
-		progress(office.SendState{DraftID: "d1", State: office.DraftQueued})
-		close(stored)
-		<-ctx.Done()
-		return office.SendState{DraftID: "d1", State: office.DraftQueued}, ctx.Err()
-	}
-	b := ready(t, o)
-	b.send()
-	b.Until(func() bool { return strings.HasPrefix(b.screen.bar.text.Text, "You are not signed in.") })
-	<-stored
-	b.screen.showOutbox(officetest.Must(o.Drafts()))
-	screentest.Equal(t, "what the bar tells about is not told again beside", len(b.screen.outbox.Objects), 0)
-	b.screen.Leave()
-	b.Settle()
-	if len(b.screen.outbox.Objects) == 0 {
-		t.Error("what is left to the office shows as on its way")
-	}
-}
-
-func TestStoppingTakesBackInTimeOrSaysThatItIsTooLate(t *testing.T) {
+func TestWhatWasSentIsTakenBackInTimeOrItSaysThatItIsTooLate(t *testing.T) {
 	for name, c := range map[string]struct {
 		state office.DraftState
 		left  int
-		said  string
+		said  []string
 	}{
-		"in time":  {office.DraftQueued, 1, "Cancelled. Nothing was sent."},
-		"too late": {office.DraftAdding, 0, "Too late to cancel. The signing service already has the package."},
+		"in time":  {office.DraftQueued, 1, nil},
+		"too late": {office.DraftAdding, 0, []string{"Too late to cancel. The signing service already has the package."}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := officetest.Busy()
-			o.Waiting = []office.Draft{{ID: "d1", Name: "a", State: c.state}}
 			begun := slow(o)
 			b := ready(t, o)
 			b.send()
 			<-begun
-			b.screen.Stop()
-			b.Settle()
-			if len(b.screen.docs) != c.left || b.screen.bar.text.Text != c.said || o.Asked("cancel d1") != 1 {
-				t.Errorf("%d documents left, said %q", len(b.screen.docs), b.screen.bar.text.Text)
-			}
-			b.Pass()
-			if wrong := b.screen.bar.mark.Visible(); wrong != (b.screen.bar.text.Text != "") {
-				t.Errorf("after a while it says %q: what needs nobody goes, what is wrong stays", b.screen.bar.text.Text)
-			}
+			o.Change(office.OutboxChanged, func(o *officetest.Office) { o.Waiting[len(o.Waiting)-1].State = c.state })
+			b.Deeds[0].Undone()
+			b.Until(func() bool { return len(b.Went) > 0 })
+			b.Until(func() bool { return len(b.screen.docs) == c.left })
+			screentest.Equal(t, "said", b.Notices, c.said)
 		})
 	}
 }
@@ -322,11 +291,12 @@ func TestNothingTypedIsLostWhenSendingFails(t *testing.T) {
 	for name, c := range map[string]struct {
 		state office.SendState
 		err   error
-		said  string // empty where the office has it now: what is unknown must not be sent twice
+		kept  bool // else the office has it now
+		said  string
 	}{
-		"nothing began": {office.SendState{}, message.Error(message.OwnDiskFull(), nil), message.OwnDiskFull().String()},
-		"refused":       {office.SendState{State: office.DraftFailed, Problem: message.ServiceRefused()}, nil, message.ServiceRefused().String()},
-		"unknown":       {office.SendState{State: office.DraftUnknown}, nil, ""},
+		"nothing began": {office.SendState{}, message.Error(message.OwnDiskFull(), nil), true, message.OwnDiskFull().String()},
+		"refused":       {office.SendState{State: office.DraftFailed, Problem: message.ServiceRefused()}, nil, false, message.ServiceRefused().String()},
+		"unknown":       {office.SendState{State: office.DraftUnknown}, nil, false, message.OutcomeUnknown("a").String()},
 	} {
 		o := officetest.Busy()
 		o.OnSend = func(context.Context, office.NewPackage, func(office.SendState)) (office.SendState, error) {
@@ -337,10 +307,11 @@ func TestNothingTypedIsLostWhenSendingFails(t *testing.T) {
 		b.screen.like(office.NewPackage{Message: "hello", Signers: []office.Signer{ana, jan}, Sequential: true})
 		typed := b.screen.form()
 		b.sent()
-		if kept := c.said != ""; kept && (!strings.Contains(screentest.Text(b.screen.Content()), c.said) || b.screen.form().Message != typed.Message || len(b.screen.docs) != 1) {
-			t.Errorf("%s: typed is %+v, was %+v; said %q", name, b.screen.form(), typed, b.screen.bar.text.Text)
-		} else if !kept && !b.screen.form().Empty() {
-			t.Errorf("%s: typed is %+v", name, b.screen.form())
+		if c.kept {
+			screentest.Equal(t, name, b.screen.form(), typed)
+			screentest.Equal(t, "said", b.screen.bar.text.Text, c.said)
+		} else if !b.screen.form().Empty() || !slices.Contains(b.Notices, c.said) {
+			t.Errorf("%s: typed is %+v, said %q", name, b.screen.form(), b.Notices)
 		}
 	}
 }
@@ -348,7 +319,7 @@ func TestNothingTypedIsLostWhenSendingFails(t *testing.T) {
 func TestTheFootGoesWithTheLastMark(t *testing.T) {
 	b := ready(t, officetest.Busy())
 	b.screen.people[0].email.SetText("nobody")
-	b.send()
+	b.screen.Send()
 	if b.screen.bar.text.Text == "" {
 		t.Fatal("what is wrong is not said")
 	}
@@ -478,7 +449,7 @@ func TestWhoCannotGetACopyIsSaidWhileItIsTyped(t *testing.T) {
 		t.Error("who comes to sign afterwards keeps the copy")
 	}
 	b.screen.Send()
-	if b.screen.run != nil {
+	if b.screen.handing != nil {
 		t.Error("it was sent")
 	}
 }
@@ -823,14 +794,12 @@ func TestWhatIsBeingSentIsNotKeptAsTypedAsWell(t *testing.T) {
 		t.Errorf("while it can be undone there is %+v", b.Office.Form())
 	}
 	b.Deeds[0].Undone()
-	b.Until(func() bool { return b.screen.run == nil })
 	b.Settle()
 	if got := b.Office.Form(); len(got.Files) != 1 || len(got.Signers) != 1 || b.Office.Asked("cancel pressed-1") != 1 || len(b.Office.Sent) != 0 {
 		t.Errorf("after Undo there is %+v, taken back %q", got, b.Office.Done)
 	}
 	b.send()
 	b.Office.Pass()
-	b.Until(func() bool { return b.screen.run == nil })
 	b.Settle()
 	if len(b.Office.Sent) != 1 || !b.Office.Form().Empty() {
 		t.Errorf("sent %d; typed is %+v", len(b.Office.Sent), b.Office.Form())
@@ -852,16 +821,10 @@ func TestOfSeveralPackagesThoseThatTheOfficeHasAreNotKeptAsTyped(t *testing.T) {
 	b.screen.like(filled(ana))
 	b.screen.each.SetChecked(true)
 	both := b.Office.Form().Files
-	b.send()
+	b.screen.Send()
 	b.Until(func() bool { return len(b.Office.Form().Files) < 2 })
 	if got := b.Office.Form(); len(both) != 2 || !slices.Equal(got.Files, both[1:]) || len(got.Signers) != 1 {
 		t.Errorf("typed is %+v of %+v", got, both)
-	}
-	b.screen.Stop()
-	b.Until(func() bool { return b.screen.run == nil })
-	b.Settle()
-	if got := b.Office.Form(); !slices.Equal(got.Files, both) {
-		t.Errorf("taken back, typed is %+v", got)
 	}
 }
 
@@ -1015,8 +978,8 @@ func TestEnterGoesFromFieldToFieldAndRemovesNobody(t *testing.T) {
 
 func TestADropLandsWhereItWasSaid(t *testing.T) {
 	b := newBench(t, officetest.Busy())
-	if place, does, refused := b.screen.Landing(fyne.NewPos(100, 100)); *place != *placeOf(b.screen.target) || does == "" || refused != "" {
-		t.Errorf("without documents: %+v, %q, %q", place, does, refused)
+	if place, does := b.screen.Landing(fyne.NewPos(100, 100)); *place != *placeOf(b.screen.target) || does == "" {
+		t.Errorf("without documents: %+v, %q", place, does)
 	}
 	b.add("a.pdf", "b.pdf")
 	rows := b.screen.fileBox.Objects
@@ -1033,7 +996,7 @@ func TestADropLandsWhereItWasSaid(t *testing.T) {
 		{"nowhere", func() fyne.Position { return fyne.Position{} }, "[a.pdf b.pdf new.pdf]"},
 	} {
 		at := c.at()
-		place, _, _ := b.screen.Landing(at)
+		place, _ := b.screen.Landing(at)
 		if place.Size.Height != 0 || place.Size.Width == 0 {
 			t.Errorf("%s: it would land at %+v", c.name, place)
 		}
@@ -1048,16 +1011,6 @@ func TestADropLandsWhereItWasSaid(t *testing.T) {
 		}
 		b.Settle()
 		rows = b.screen.fileBox.Objects
-	}
-}
-
-func TestNothingCanBeDroppedWhileAPackageIsSent(t *testing.T) {
-	b := newBench(t, officetest.Busy())
-	b.add("a.pdf")
-	b.screen.run = &run{} // as while it is sent
-	defer func() { b.screen.run = nil }()
-	if _, _, refused := b.screen.Landing(fyne.NewPos(1, 1)); refused == "" {
-		t.Error("a drop would be taken")
 	}
 }
 
@@ -1110,15 +1063,6 @@ func TestADraftIsNotSentFromTheOutboxWhileItIsChanged(t *testing.T) {
 	b.Settle()
 	if len(b.screen.draftDeeds["scan 0"]) != 3 {
 		t.Errorf("nobody changes it any more, and it cannot be sent:\n%s", screentest.Text(b.screen.outbox))
-	}
-}
-
-// An attempt that could not even begin takes the place of the same draft as before once it is made again.
-func TestTheNextAttemptTakesThePlaceOfWhatWasRefused(t *testing.T) {
-	p := parcel{fate: refused}
-	screentest.Equal(t, "left is", p.left("before"), "before")
-	if p.state.DraftID = "refused"; p.left("before") != "refused" {
-		t.Errorf("left is %q", p.left("before"))
 	}
 }
 
@@ -1246,21 +1190,19 @@ func TestARefusedPackageFromATemplateIsChangedAndSentInItsPlace(t *testing.T) {
 	b.screen.basis.originals[0].entries[0].SetText("Sonnenweg 4")
 	b.screen.basis.originals[0].entries[2].SetText("None")
 	b.sent()
-	if b.screen.basis == nil || b.screen.basis.refused != "d-9" {
-		t.Fatal("what was refused is gone")
-	}
-	b.sent()
-	if got := o.Sent[1].Replaces; !slices.Contains(got, "d-9") {
-		t.Errorf("it takes the place of %q", got)
-	}
 	kept := office.Draft{ID: "d-7", Name: "Flat", Template: o.Sent[0].Template, Signers: o.Sent[0].Signers}
-	o.Change(office.OutboxChanged, func(o *officetest.Office) { o.Waiting = append(o.Waiting, kept) })
-	b.screen.clear()
-	b.screen.Edit(kept)
-	b.Settle()
+	edit := func() {
+		o.Change(office.OutboxChanged, func(o *officetest.Office) { o.Waiting = append(o.Waiting, kept) })
+		b.screen.Edit(kept)
+		b.Settle()
+	}
+	edit()
 	if got := b.roles(); b.screen.basis == nil || b.screen.basis.refused != "d-7" || got[0] != "Landlord:"+jan.Email {
 		t.Errorf("edited: %q", got)
 	}
+	b.sent()
+	screentest.Equal(t, "it takes the place of", o.Sent[1].Replaces, []string{"d-7"})
+	edit()
 	b.choose("engagement")
 	screentest.Equal(t, "with another template it would be sent beside the one that was refused", b.screen.basis.refused, "d-7")
 }

@@ -61,9 +61,6 @@ func (s *Screen) addAt(paths []string, at int) {
 	if len(paths) == 0 {
 		return
 	}
-	if s.busy() {
-		return
-	}
 	async.Then(s.env.Work, func(ctx context.Context) (found, error) { return s.unfold(ctx, paths), nil }, func(f found, _ error) {
 		if len(f.files) > mostFiles {
 			f.files = f.files[:mostFiles]
@@ -123,7 +120,7 @@ func asFiles(paths []string) (files []office.FormFile) {
 }
 
 func (s *Screen) addFiles(files []office.FormFile, at int) {
-	if len(files) == 0 || s.run != nil {
+	if len(files) == 0 {
 		return
 	}
 	if at == atEnd || at > len(s.docs) {
@@ -164,7 +161,7 @@ func (s *Screen) inspect(docs []*document) {
 					return // it was added anew meanwhile
 				}
 				d.info, d.looked = info, true
-				d.show(len(s.docs) > 1 && d.original == nil, s.run != nil)
+				d.show(len(s.docs) > 1 && d.original == nil)
 				s.showSweep()
 				s.changed()
 			})
@@ -183,17 +180,16 @@ func (s *Screen) preview(ctx context.Context, d *document, path string) {
 }
 
 func (s *Screen) showFiles() {
-	locked := s.run != nil
-	rows := s.basis.show(locked)
+	rows := s.basis.show()
 	if s.documentCount() == 0 && s.basis == nil {
 		rows = append(rows, s.target)
 	}
 	for _, d := range s.docs {
-		d.show(len(s.docs) > 1, locked)
+		d.show(len(s.docs) > 1)
 		rows = append(rows, d.row)
 	}
 	hint := ""
-	if len(s.docs) > 1 && !locked {
+	if len(s.docs) > 1 {
 		hint = lang.L("To change the order, drag a row or press Alt and an arrow key.")
 	}
 	s.filesField.Hint(hint)
@@ -204,15 +200,12 @@ func (s *Screen) showFiles() {
 }
 
 func (s *Screen) showSweep() {
-	s.sweep.Hidden = s.run != nil || !slices.ContainsFunc(s.files(), (*document).unsendable)
+	s.sweep.Hidden = !slices.ContainsFunc(s.files(), (*document).unsendable)
 	s.sweep.Refresh()
 	s.deeds.Refresh()
 }
 
 func (s *Screen) removeWrong() {
-	if s.run != nil {
-		return
-	}
 	s.docs = slices.DeleteFunc(s.docs, (*document).unsendable)
 	for _, d := range s.files() {
 		if d.unsendable() {
@@ -251,7 +244,7 @@ func (s *Screen) filesChanged() {
 }
 
 func (s *Screen) placeDocument(from, to int) {
-	if s.run == nil && from != to {
+	if from != to {
 		s.docs = moved(s.docs, from, to)
 		s.filesChanged()
 	}
@@ -259,12 +252,12 @@ func (s *Screen) placeDocument(from, to int) {
 
 // removeDocument takes a document away and leaves the focus where the next one is.
 func (s *Screen) removeDocument(d *document) {
-	if d.original != nil && d.original.instead == d && s.run == nil {
+	if d.original != nil && d.original.instead == d {
 		d.original.restore()
 		return
 	}
 	i := slices.Index(s.docs, d)
-	if i < 0 || s.run != nil {
+	if i < 0 {
 		return
 	}
 	s.docs = slices.Delete(s.docs, i, i+1)
@@ -334,12 +327,11 @@ func tightCard(content fyne.CanvasObject) (card fyne.CanvasObject, edge *widgets
 	return container.NewStack(edge, widgets.PadHV(8, 6, content)), edge
 }
 
-// show brings the row up to date. many says that there is an order to change; locked that the document is on its way.
-func (d *document) show(many, locked bool) {
+// show brings the row up to date. many says that there is an order to change.
+func (d *document) show(many bool) {
 	d.name.Set(d.title())
 	d.note.Set(d.facts())
-	d.dragHandle.Hidden = !many || locked
-	d.remove.Hidden = locked
+	d.dragHandle.Hidden = !many
 	d.note.Hidden = d.note.Text == ""
 	d.sayWhat()
 	if d.looked {

@@ -115,7 +115,7 @@ func underWay(t *testing.T, o *officetest.Office) *bench {
 	b := lease(t, o)
 	b.send()
 	<-begun
-	b.Until(func() bool { return b.screen.bar.amount.part > 0 })
+	b.screen.showOutbox(officetest.Must(o.Drafts()))
 	return b
 }
 

@@ -120,7 +120,7 @@ func (p *person) place() string {
 }
 
 // show brings the row up to date: place counts from 1, and ordered says that the order matters.
-func (p *person) show(place int, ordered, many, locked bool) {
+func (p *person) show(place int, ordered, many bool) {
 	p.number.Set(strconv.Itoa(place))
 	p.number.Hidden = !ordered
 	p.roleName.Hidden = p.role+p.roleID == ""
@@ -128,8 +128,8 @@ func (p *person) show(place int, ordered, many, locked bool) {
 	if p.role == "" {
 		p.roleName.Text = lang.L("Signer {{.Number}}", i18n.V{"Number": place})
 	}
-	p.dragHandle.Hidden = !ordered || !many || locked
-	p.remove.Hidden = locked || !many
+	p.dragHandle.Hidden = !ordered || !many
+	p.remove.Hidden = !many
 	p.hold.Hidden = !ordered
 	p.row.Refresh()
 }
@@ -207,7 +207,7 @@ func (s *Screen) showPeople() {
 	s.order.Hidden = len(s.people) < 2
 	var rows []fyne.CanvasObject
 	for i, p := range s.people {
-		p.show(i+1, s.sequential(), len(s.people) > 1, s.run != nil)
+		p.show(i+1, s.sequential(), len(s.people) > 1)
 		rows = append(rows, p.row)
 	}
 	s.peopleBox.Objects = rows
@@ -216,7 +216,7 @@ func (s *Screen) showPeople() {
 
 // placePerson moves a person where there is an order to change.
 func (s *Screen) placePerson(from, to int) {
-	if s.run == nil && s.sequential() && from != to {
+	if s.sequential() && from != to {
 		s.people = moved(s.people, from, to)
 		s.showPeople()
 		s.changed()
@@ -226,7 +226,7 @@ func (s *Screen) placePerson(from, to int) {
 // removeSigner takes a person away; one empty person always stays.
 func (s *Screen) removeSigner(p *person) {
 	i := slices.Index(s.people, p)
-	if i < 0 || s.run != nil {
+	if i < 0 {
 		return
 	}
 	s.people = slices.Delete(s.people, i, i+1)
@@ -686,7 +686,7 @@ func (c *copies) add() {
 
 func (c *copies) remove(row *copyTo) {
 	i := slices.Index(c.added, row)
-	if i < 0 || c.screen.run != nil {
+	if i < 0 {
 		return
 	}
 	c.added = slices.Delete(c.added, i, i+1)
@@ -714,7 +714,6 @@ func (c *copies) show() {
 		rows = append(rows, c.standingRow(r, signers))
 	}
 	for _, row := range c.added {
-		row.remove.Hidden = c.screen.run != nil
 		rows = append(rows, row.field)
 	}
 	widgets.Remake(c.box, rows...)
@@ -736,7 +735,7 @@ func (c *copies) standingRow(r office.Recipient, signers []office.Signer) fyne.C
 		icon, does = fynetheme.ContentUndoIcon(), lang.L("Send the copy after all")
 	}
 	var button fyne.CanvasObject
-	if !signs && c.screen.run == nil {
+	if !signs {
 		b := c.screen.newButton("", icon, func() { c.turn(r) })
 		b.Importance, b.Tip = widget.LowImportance, does
 		b.Says = func() string { return widgets.Said(does, r.Address()) }

@@ -49,7 +49,6 @@ type Office interface {
 	FormPresets() ([]office.FormPreset, error)
 	KeepFormPreset(x office.FormPreset) error
 	Drafts() ([]office.Draft, error)
-	Status() (agent.Status, error)
 	Settings() office.Settings
 }
 
@@ -78,11 +77,11 @@ type Screen struct {
 
 	OnWaiting func(bool) // told when Waiting may have changed; may be nil
 
-	basis    *basis // the template that it is made from; nil for none
-	loaded   bool   // the office has told who they are, and what waits to be sent
-	tried    bool   // the button was pressed: from now on errors show as they are typed
-	run      *run   // what is on its way; nil while nothing is
-	corrects string // the package that this one takes the place of; empty for none
+	basis    *basis   // the template that it is made from; nil for none
+	loaded   bool     // the office has told who they are, and what waits to be sent
+	tried    bool     // the button was pressed: from now on errors show as they are typed
+	handing  *handing // what the office is taking over; nil while nothing is
+	corrects string   // the package that this one takes the place of; empty for none
 
 	filling bool // fields are filled one after the other: what is kept is kept when all are
 
@@ -95,6 +94,7 @@ type Screen struct {
 
 func New(d *env.Env, o Office) *Screen {
 	s := &Screen{env: d, office: o}
+	s.sending = map[string]office.SendState{}
 	s.fileBox, s.peopleBox, s.outbox = widgets.Stack(4), widgets.Stack(12), container.NewStack()
 	s.reader = async.NewReader(d.Work, s.read, s.show)
 	s.name, s.message, s.due, s.reference = s.newInput(""), s.newInput(""), s.newInput(lang.L("No due date")), s.newInput("")
@@ -255,11 +255,8 @@ func (l *signerList) signing() (people []*person) {
 // changed updates the button, and the errors once the person has tried to send. A day that is over shows at once.
 func (s *Screen) changed() {
 	s.keep()
-	if s.run != nil {
-		return
-	}
 	d := s.draft()
-	s.bar.offer(promise(s.documentCount(), d.Signers, s.separate()))
+	s.bar.send.SetText(promise(s.documentCount(), d.Signers, s.separate()))
 	s.nameField.Hidden = s.separate() // each is named after its document
 	s.nameField.Refresh()
 	s.hintDue(d.Due)
@@ -299,91 +296,27 @@ func (s *Screen) showWrong(w wrong) {
 	}
 }
 
-// bar is the line at the bottom: one button that says what it will do; while sending, how far it is and the ways to
-// stop or to let it go on alone.
+// bar is the line at the bottom: one button that says what it will do, and what is wrong.
 type bar struct {
-	content             fyne.CanvasObject
-	text                *widget.Label
-	mark                *widget.Icon
-	edge                fyne.CanvasObject // above, while nothing is sent
-	amount              *meter            // in its place while something is
-	send, leave, cancel *widgets.Button
-	marks               bool // it says that fields are marked
-	later               func(d time.Duration, over func())
+	content *fyne.Container
+	text    *widget.Label
+	mark    *widget.Icon
+	send    *widgets.Button
+	marks   bool // it says that fields are marked
 }
 
 func newBar(s *Screen) *bar {
-	b := &bar{text: widget.NewLabel(""), mark: widget.NewIcon(theme.MarkProblem.Resource()), edge: widget.NewSeparator(), amount: newMeter(), later: s.env.Later}
-	b.text.Wrapping = fyne.TextWrapWord
-	b.send = s.newButton("", fynetheme.MailSendIcon(), s.Send).Primary()
-	b.leave = s.newButton(lang.L("Continue in the background"), nil, s.Leave)
-	b.cancel = s.newButton(lang.L("Cancel"), nil, s.Stop)
-	line := widgets.Across(b.mark, b.text, container.NewHBox(b.leave, b.cancel, b.send))
-	b.content = widgets.On(theme.Paper, widgets.Stack(0, b.edge, b.amount.content, widgets.PadHV(20, 8, line)))
-	b.offer(lang.L("Send"))
-	b.end("")
+	b := &bar{text: widget.NewLabel(""), mark: widget.NewIcon(theme.MarkProblem.Resource())}
+	b.text.Wrapping, b.text.Importance = fyne.TextWrapWord, widget.DangerImportance
+	b.send = s.newButton(lang.L("Send"), fynetheme.MailSendIcon(), s.Send).Primary()
+	b.content = widgets.On(theme.Paper, widgets.Stack(0, widget.NewSeparator(), widgets.PadHV(20, 8, widgets.Across(b.mark, b.text, b.send))))
+	b.say("")
 	return b
 }
 
-func (b *bar) offer(text string) { b.send.SetText(text) }
-
-func (b *bar) begin() {
-	b.working(true)
-	b.mark.Hide()
-	b.progress(0, lang.L("Preparing…"))
-	b.content.Refresh()
-}
-
-func (b *bar) working(yes bool) {
-	for _, o := range []fyne.CanvasObject{b.leave, b.cancel, b.amount.content} {
-		widgets.Show(o, yes)
-	}
-	for _, o := range []fyne.CanvasObject{b.send, b.edge} {
-		widgets.Show(o, !yes)
-	}
-}
-
-// wait has no button while what was pressed can be taken back elsewhere.
-func (b *bar) wait() {
-	b.end("")
-	b.send.Hide()
-	b.content.Refresh()
-}
-
-// progress shows how far it is; a negative part leaves the meter as it is.
-func (b *bar) progress(part float64, text string) {
-	if part >= 0 {
-		b.amount.set(part)
-	}
-	b.text.Importance = widget.MediumImportance
-	b.text.SetText(text)
-}
-
-// end shows the button again, with a quiet text that goes once it is read.
-func (b *bar) end(text string) {
-	b.rest(text, false)
-	if text == "" {
-		return
-	}
-	b.later(widgets.ReadingTime(text), func() {
-		if b.text.Text == text {
-			b.text.SetText("")
-			b.content.Refresh()
-		}
-	})
-}
-
-// say shows the button again, with a text that matters.
-func (b *bar) say(text string) { b.rest(text, true) }
-
-func (b *bar) rest(text string, matters bool) {
-	b.marks = false
-	b.working(false)
-	widgets.Show(b.mark, matters)
-	b.text.Importance = widget.LowImportance
-	if matters {
-		b.text.Importance = widget.DangerImportance
-	}
+// say says what is wrong, empty for nothing.
+func (b *bar) say(text string) {
+	b.marks, b.mark.Hidden = false, text == ""
 	b.text.SetText(text)
 	b.content.Refresh()
 }
@@ -394,35 +327,10 @@ func (b *bar) marked(any bool) {
 	case any:
 		b.say(lang.L("Check the marked fields."))
 	case b.marks:
-		b.end("")
+		b.say("")
 	}
 	b.marks = any
 }
-
-// meter is a thin bar that fills from the left.
-type meter struct {
-	content *fyne.Container
-	part    float32
-}
-
-func newMeter() *meter {
-	m := &meter{}
-	m.content = container.New(m, widgets.NewBack(fynetheme.ColorNameButton), widgets.NewBack(theme.Ink))
-	return m
-}
-
-// set fills part of it, from 0 to 1.
-func (m *meter) set(part float64) {
-	m.part = float32(min(1, max(0, part)))
-	m.content.Refresh()
-}
-
-func (m *meter) Layout(objects []fyne.CanvasObject, size fyne.Size) {
-	objects[0].Resize(size)
-	objects[1].Resize(fyne.NewSize(size.Width*m.part, size.Height))
-}
-
-func (m *meter) MinSize([]fyne.CanvasObject) fyne.Size { return fyne.NewSize(0, 3) }
 
 // form is what is typed, to be typed anew by Fill: by another screen, in another language, after another start.
 func (s *Screen) form() office.Form {
@@ -479,17 +387,17 @@ func (s *Screen) Fill(f office.Form) {
 	s.filesChanged()
 }
 
-// keep has the office remember what is typed. What is on its way is the office's already.
+// keep has the office remember what is typed.
 func (s *Screen) keep() {
 	if s.filling {
 		return
 	}
 	f := s.form()
-	if s.run != nil {
-		f = s.run.rest(f, s.docs)
+	if s.handing != nil && len(s.docs) == 0 {
+		f = office.Form{} // the office has all of it
 	}
 	s.office.KeepForm(f)
-	s.clearing.Hidden = f.Empty() || s.run != nil
+	s.clearing.Hidden = f.Empty()
 	s.clearing.Refresh()
 	s.tellWaiting()
 	s.markEdited()
@@ -497,7 +405,7 @@ func (s *Screen) keep() {
 
 func (s *Screen) Clear() {
 	before := s.form()
-	if s.run != nil || before.Empty() {
+	if before.Empty() {
 		return
 	}
 	s.clear()
@@ -510,7 +418,7 @@ func (s *Screen) Clear() {
 }
 
 // Waiting says whether something here waits for the person: a form that is begun, or a draft to decide about.
-func (s *Screen) Waiting() bool { return s.undecided || s.run == nil && !s.form().Empty() }
+func (s *Screen) Waiting() bool { return s.undecided || s.handing == nil && !s.form().Empty() }
 
 func (s *Screen) tellWaiting() {
 	if s.OnWaiting != nil {
@@ -530,7 +438,7 @@ func (s *Screen) clear() {
 	s.order.SetChecked(false)
 	s.showOptions()
 	s.showWrong(wrong{})
-	s.bar.end("")
+	s.bar.say("")
 	s.showFiles()
 	s.addSigner(noSigner, false)
 }
@@ -657,36 +565,30 @@ func (s *Screen) newButton(text string, icon fyne.Resource, pressed func()) *wid
 	return b
 }
 
-// busy says why nothing can be begun while a package is sent.
+// busy says why nothing can be begun while the office takes a package over.
 func (s *Screen) busy() bool {
-	if s.run != nil {
-		s.env.Notice(isSending())
+	if s.handing != nil {
+		s.env.Notice(lang.L("A package is being sent. Continue when it is done."))
 	}
-	return s.run != nil
+	return s.handing != nil
 }
-
-func isSending() string { return lang.L("A package is being sent. Continue when it is done.") }
 
 // unfocus leaves a field; the next Escape is the window's, which leaves the screen.
 func (s *Screen) unfocus() { s.env.Window.Canvas().Unfocus() }
 
-// Landing is where files that are dragged over a place of the window would land, and what that would do. Refused is why they
-// would not, empty when they would.
-func (s *Screen) Landing(at fyne.Position) (place *widgets.Place, does, refused string) {
-	if s.run != nil {
-		return nil, "", isSending()
-	}
+// Landing is where files that are dragged over a place of the window would land, and what that would do.
+func (s *Screen) Landing(at fyne.Position) (place *widgets.Place, does string) {
 	if o := s.originalAt(at); o != nil {
-		return placeOf(o.row), lang.L("Drop to use instead of “{{.Document}}”", i18n.V{"Document": o.own.Name}), ""
+		return placeOf(o.row), lang.L("Drop to use instead of “{{.Document}}”", i18n.V{"Document": o.own.Name})
 	}
 	does = lang.L("Drop to add to this package")
 	switch n := len(s.docs); {
 	case s.documentCount() == 0:
-		return placeOf(s.target), does, ""
+		return placeOf(s.target), does
 	case n == 0:
-		return placeOf(s.fileBox), does, ""
+		return placeOf(s.fileBox), does
 	default:
-		return s.between(s.dropIndex(at)), does, ""
+		return s.between(s.dropIndex(at)), does
 	}
 }
 

@@ -12,10 +12,11 @@ import (
 	"time"
 
 	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/lang"
+	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
-	"countersign/internal/agent"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/ui/async"
@@ -28,9 +29,10 @@ import (
 )
 
 // Send checks what is typed and hands it to the office, which sends it some seconds later if nobody takes it back, also when the
-// program ends in between. What is wrong shows beside its field, and nothing is sent.
+// program ends in between. What is wrong shows beside its field, and nothing is sent. What the office has stands in the outbox, and
+// the form is free for the next package.
 func (s *Screen) Send() {
-	if s.run != nil {
+	if s.handing != nil {
 		return
 	}
 	s.tried = true
@@ -45,234 +47,182 @@ func (s *Screen) Send() {
 	if empty := d.Template.EmptyFields(); len(empty) > 0 {
 		widgets.Ask(s.env.Window.Canvas(), widgets.Question{Title: lang.L("Some fields are empty"), Text: i18n.Message(message.TemplateFieldsEmpty(empty)),
 			Safe: lang.L("Fill them in"), Do: lang.L("Send anyway"), OnDo: func() {
-				if s.run == nil {
+				if s.handing == nil {
 					d.EmptyFields = true
-					s.launch(d)
+					s.hand(d)
 				}
 			}})
 		return
 	}
-	s.launch(d)
+	s.hand(d)
 }
 
-func (s *Screen) launch(d office.NewPackage) {
+// handing is one press of the button: what was typed, as one package or as one for each document, until the last one has ended.
+type handing struct {
+	typed   office.Form
+	people  int
+	parcels []*parcel
+}
+
+// parcel is one package: all documents together, or one of them.
+type parcel struct {
+	draft office.NewPackage
+	docs  []*document
+	id    string // of the office's draft; empty before the office has it
+	taken bool   // the office has it
+	ended bool
+	state office.SendState
+	wrong string // why the office did not take it
+}
+
+// hand gives the office what was typed. Nothing in the form changes until it has all of it, for it copies the documents.
+func (s *Screen) hand(d office.NewPackage) {
 	d.Undo = widgets.UndoTime
-	r := &run{parcels: pack(s.files(), d, s.separate()), began: s.env.Now()}
+	h := &handing{typed: s.form(), people: len(d.Signers), parcels: pack(s.files(), d, s.separate())}
 	if s.basis != nil && s.basis.refused != "" {
-		r.parcels[0].draft.Replaces = append(r.parcels[0].draft.Replaces, s.basis.refused)
+		h.parcels[0].draft.Replaces = append(h.parcels[0].draft.Replaces, s.basis.refused)
 	}
-	s.run, r.open = r, len(r.parcels)
-	for _, doc := range s.files() {
-		doc.refused = ""
-	}
-	s.lock(true)
-	s.bar.wait()
-	s.keep()
-	for _, p := range r.parcels {
-		r.cancel = append(r.cancel, s.hand(r, p))
+	s.handing = h
+	s.enable(false)
+	for _, p := range h.parcels {
+		async.Then(s.env.Work, func(ctx context.Context) (office.SendState, error) {
+			var told office.SendState
+			return s.office.Send(ctx, p.draft, func(state office.SendState) {
+				if state.State != told.State || state.Undo != told.Undo || state.Sent-told.Sent >= state.Total/100 { // often enough
+					told = state
+					s.env.Work.Do(func() { s.progress(h, p, state) })
+				}
+			})
+		}, func(state office.SendState, err error) { s.arrived(h, p, state, err) })
 	}
 }
 
-// offerUndo offers to take a run back once the office has all of it.
-func (s *Screen) offerUndo(r *run) {
-	if r.offered || s.run != r || !r.stored() {
+func (s *Screen) enable(enabled bool) {
+	widgets.EnableAll(s.columns, enabled)
+	widgets.Enable(s.bar.send, enabled)
+	widgets.Enable(s.clearing, enabled)
+}
+
+func (s *Screen) progress(h *handing, p *parcel, state office.SendState) {
+	if p.ended {
 		return
 	}
-	r.offered = true
-	s.env.Soon(env.Undoable{
-		Says: func(seconds int) string { return lang.N("Sending in {{.PluralCount}} seconds", seconds) },
-		Undone: func() { // it is something typed again
-			if s.run == r {
-				s.Stop()
-			}
-			s.env.Go.ShowCompose()
-		},
-	})
+	p.state, p.id = state, state.DraftID
+	if !p.taken {
+		s.take(h, p)
+	}
+	s.showUpload(state)
 }
 
-// begun shows that what can no longer be undone is on its way, or why nothing moves: while nobody is signed in.
-func (s *Screen) begun(r *run) {
-	if r.going {
-		return
+// arrived takes note of how a parcel ended. What the office could not take stays in the form, with its reason.
+func (s *Screen) arrived(h *handing, p *parcel, state office.SendState, err error) {
+	p.state, p.ended = state, true
+	if !p.taken && err != nil && state.DraftID == "" {
+		p.wrong = i18n.Error(err)
+		s.handed(h)
+	} else if !p.taken {
+		s.take(h, p)
 	}
-	r.going = true
-	s.bar.begin()
-	async.Then(s.env.Work, func(context.Context) (agent.Status, error) { return s.office.Status() }, func(now agent.Status, _ error) {
-		if !now.SignedIn && s.run == r { // which is known from memory
-			s.bar.progress(-1, lang.L("You are not signed in. The package will be sent after you sign in."))
-		}
-	})
-}
-
-func (s *Screen) hand(r *run, p *parcel) context.CancelFunc {
-	newest := &async.Newest[office.SendState]{}
-	return async.Then(s.env.Work, func(ctx context.Context) (office.SendState, error) {
-		return s.office.Send(ctx, p.draft, func(state office.SendState) {
-			if newest.Put(state) {
-				s.env.Work.Do(func() { s.progress(r, p, newest.Take()) })
-			}
-		})
-	}, func(state office.SendState, err error) { s.arrived(r, p, state, err) })
-}
-
-func (s *Screen) progress(r *run, p *parcel, state office.SendState) {
-	if s.run != r || p.fate != onItsWay {
-		return
-	}
-	stored := p.state.DraftID == "" && state.DraftID != ""
-	if p.state = state; stored {
-		s.keep()
-	}
-	if state.Undo {
-		s.offerUndo(r)
-		return
-	}
-	s.begun(r)
-	if done, total := r.amounts(); total > 0 && !r.stopping {
-		s.bar.progress(float64(done)/float64(total), stage(state.State == office.DraftAdding, done, total))
-	}
-}
-
-// Stop takes back what is on its way, where that comes in time; how it ended is told by finish.
-func (s *Screen) Stop() {
-	if s.interrupt(false) {
-		s.bar.progress(-1, lang.L("Stopping…"))
-	}
-}
-
-// interrupt ends the waiting for what is on its way, once, and says whether there was any.
-func (s *Screen) interrupt(leaving bool) bool {
-	r := s.run
-	if r == nil || r.cancel == nil || r.stopping || r.leaving {
-		return false
-	}
-	r.leaving, r.stopping = leaving, !leaving
-	for _, cancel := range r.cancel {
-		cancel()
-	}
-	return true
-}
-
-// Leave lets the office finish by itself, also after a restart, and makes room for the next package.
-func (s *Screen) Leave() { s.interrupt(true) }
-
-// arrived takes note of how a parcel ended, and goes on when it was the last.
-func (s *Screen) arrived(r *run, p *parcel, state office.SendState, err error) {
-	p.state, p.fate = state, refused
-	ended := errors.Is(err, context.Canceled)
 	switch {
-	case state.State == office.DraftSent:
-		p.fate = sent
 	case state.State == office.DraftUnknown:
-		p.fate = unknown
-	case state.State == office.DraftHeld && !state.Undo: // stopped in the list of packages, where it can be sent after all
-		if p.fate, p.problem = waiting, lang.L("Not sent: you cancelled it."); !state.Problem.IsZero() {
-			p.problem = i18n.Message(state.Problem)
-		}
-	case ended && state.DraftID != "" && r.leaving:
-		p.fate = waiting
-	case ended && state.DraftID != "":
-		s.takeBack(r, p) // the office would send it later, all the same
-		return
-	case ended, state.State == office.DraftCancelled:
-		p.fate = stopped
-	case err != nil && state.Problem.IsZero():
-		p.problem = i18n.Error(err)
-	case state.Problem.IsZero():
-		p.problem = lang.L("The signing service did not accept the package.")
-	default:
-		p.problem = i18n.Message(state.Problem)
+		s.env.Notice(i18n.Message(message.OutcomeUnknown(p.draft.Name)))
+	case state.State == office.DraftFailed && state.Problem.IsZero():
+		s.env.Notice(lang.L("The signing service did not accept the package."))
+	case state.State == office.DraftFailed:
+		s.env.Notice(i18n.Message(state.Problem))
 	}
-	s.settle(r, p)
-}
-
-// takeBack withdraws a parcel that the person stopped. When that comes too late, the office has it.
-func (s *Screen) takeBack(r *run, p *parcel) {
-	async.Then(s.env.Work, func(context.Context) (bool, error) { return s.office.Cancel(p.state.DraftID) }, func(inTime bool, err error) {
-		p.fate = stopped
-		switch {
-		case err != nil:
-			p.fate, p.problem = waiting, i18n.Error(err)
-		case !inTime:
-			p.fate, p.problem = waiting, outbox.TooLate()
-		}
-		s.settle(r, p)
-	})
-}
-
-func (s *Screen) settle(r *run, p *parcel) {
-	if r.open--; r.open == 0 && s.run == r {
-		s.finish(r)
-		return
-	}
-	s.offerUndo(r) // which waited for this one
-}
-
-// finish shows how a run ended. What is typed goes away only when the office has taken it over; of several packages,
-// those that it has not stay here, each with its reason.
-func (s *Screen) finish(r *run) {
-	s.run = nil
-	for _, p := range r.parcels {
-		for _, doc := range p.docs {
-			if doc.draft, doc.refused = p.left(doc.draft), ""; p.fate == refused && len(r.parcels) > 1 {
-				doc.refused = p.problem
-			}
-		}
-		if p.fate.gone() {
-			s.docs = slices.DeleteFunc(s.docs, func(d *document) bool { return slices.Contains(p.docs, d) })
-		}
-		if s.basis != nil { // there is one parcel
-			s.basis.refused = p.left(s.basis.refused)
-			if p.fate.gone() {
-				s.setBasis(nil, "")
-			}
-		}
-	}
-	s.lock(false)
-	people := len(s.draft().Signers)
-	if len(s.docs) == 0 && s.basis == nil {
-		s.clear()
-	} else {
-		s.filesChanged()
-	}
-	s.changed()
-	s.tell(r, people)
+	s.tell(h)
 	s.Reload()
 }
 
-// tell says in one sentence how a run ended, and shows the package that was sent.
-func (s *Screen) tell(r *run, people int) {
-	of := map[fate][]*parcel{}
-	for _, p := range r.parcels {
-		of[p.fate] = append(of[p.fate], p)
+// take takes what the office has now out of the form, so that it is not sent twice.
+func (s *Screen) take(h *handing, p *parcel) {
+	p.taken = true
+	s.docs = slices.DeleteFunc(s.docs, func(d *document) bool { return slices.Contains(p.docs, d) })
+	s.keep()
+	s.handed(h)
+}
+
+// handed makes room for the next package once the office has all that it could take, and offers to take that back.
+func (s *Screen) handed(h *handing) {
+	waits := func(p *parcel) bool { return !p.taken && p.wrong == "" }
+	if s.handing != h || slices.ContainsFunc(h.parcels, waits) {
+		return
 	}
-	all, name := len(r.parcels), r.parcels[0].draft.Name
-	s.bar.end("")
-	switch {
-	case len(of[sent]) == all:
-		s.present(r.parcels[0].state.PackageID, name, sentText(name, all, people))
-	case len(of[unknown]) > 1:
-		s.bar.say(i18n.Message(message.OutcomesUnknown(len(of[unknown]))))
-	case len(of[unknown]) == 1:
-		s.bar.say(i18n.Message(message.OutcomeUnknown(of[unknown][0].draft.Name)))
-	case len(of[stopped]) == all:
-		s.bar.end(lang.L("Cancelled. Nothing was sent."))
-	case len(of[refused]) == 1:
-		s.bar.say(of[refused][0].problem)
-	case len(of[refused]) > 1:
-		s.bar.say(lang.L("{{.Sent}} of {{.Packages}} sent. The reason is shown next to each of the others.",
-			i18n.V{"Sent": len(of[sent]), "Packages": packages(all)}))
-	case len(of[waiting]) > 0 && of[waiting][0].problem != "":
-		s.bar.say(of[waiting][0].problem)
-	case len(of[waiting]) > 0:
-		s.env.Notice(lang.L("“{{.Name}}” will be sent automatically as soon as possible.", i18n.V{"Name": of[waiting][0].draft.Name}))
-	default:
-		s.bar.end(lang.L("Cancelled. {{.Sent}} of {{.Packages}} sent.", i18n.V{"Sent": len(of[sent]), "Packages": packages(all)}))
+	s.handing = nil
+	s.enable(true)
+	left, wrong := s.docs, ""
+	for _, p := range h.parcels {
+		for _, doc := range p.docs {
+			doc.refused = ""
+			if len(h.parcels) > 1 {
+				doc.refused = p.wrong
+			}
+		}
+		wrong = cmp.Or(wrong, p.wrong)
+	}
+	if wrong == "" {
+		s.clear()
+		s.docs = left
+	}
+	s.filesChanged()
+	s.bar.say(wrong)
+	if slices.ContainsFunc(h.parcels, func(p *parcel) bool { return p.taken }) {
+		s.env.Soon(env.Undoable{
+			Says:   func(seconds int) string { return lang.N("Sending in {{.PluralCount}} seconds", seconds) },
+			Undone: func() { s.takeBack(h) },
+		})
 	}
 }
 
-// present shows the package that was sent. One that the service keeps until its fields are placed is not on its way
-// yet; the screen of packages offers the editor for that.
+// takeBack makes something typed again of what was sent, where that comes in time.
+func (s *Screen) takeBack(h *handing) {
+	var back []*parcel
+	s.env.Attempt(func(context.Context) (err error) {
+		for _, p := range h.parcels {
+			inTime, e := s.office.Cancel(p.id)
+			if err = errors.Join(err, e); inTime {
+				back = append(back, p)
+			}
+		}
+		return err
+	}, func() {
+		if len(back) < len(h.parcels) {
+			s.env.Notice(outbox.TooLate())
+		}
+		if f := h.typed; len(back) > 0 {
+			gone := func(x office.FormFile) bool {
+				return !slices.ContainsFunc(back, func(p *parcel) bool { return slices.Contains(p.draft.Files, x.Path) })
+			}
+			f.Files = slices.DeleteFunc(slices.Clone(f.Files), gone)
+			s.replace(func() { s.begin(f) })
+		}
+		s.env.Go.ShowCompose()
+	})
+}
+
+// tell says in one sentence that packages were sent, once all have ended, and shows the first of them to whoever waits for that.
+func (s *Screen) tell(h *handing) {
+	var sent []*parcel
+	for _, p := range h.parcels {
+		if !p.ended {
+			return
+		}
+		if p.state.State == office.DraftSent {
+			sent = append(sent, p)
+		}
+	}
+	all := len(h.parcels)
+	switch name := h.parcels[0].draft.Name; {
+	case len(sent) == all:
+		s.present(sent[0].state.PackageID, name, sentText(name, all, h.people))
+	case len(sent) > 0:
+		s.env.Notice(lang.L("{{.Sent}} of {{.Packages}} sent. The reason is shown next to each of the others.", i18n.V{"Sent": len(sent), "Packages": packages(all)}))
+	}
+}
+
+// present shows the package that was sent, unless the person has gone on to something else. One that the service keeps until its
+// fields are placed is not on its way yet; the screen of packages offers the editor for that.
 func (s *Screen) present(id, name, text string) {
 	async.Then(s.env.Work, func(context.Context) (office.PackageState, error) {
 		row, _, err := s.office.Package(id)
@@ -285,7 +235,9 @@ func (s *Screen) present(id, name, text string) {
 			text = lang.L("“{{.Name}}” is not sent yet. Finish it in the browser by marking where each signer signs.", i18n.V{"Name": name})
 		}
 		s.env.Notice(text)
-		s.env.Go.ShowPackage(id)
+		if hidden := fyne.CurrentApp().Driver().AbsolutePositionForObject(s.bar.content).IsZero(); !hidden && s.form().Empty() {
+			s.env.Go.ShowPackage(id)
+		}
 	})
 }
 
@@ -295,59 +247,6 @@ func sentText(name string, all, people int) string {
 	}
 	return lang.L("“{{.Name}}” was sent to {{.People}}.", i18n.V{"Name": name, "People": i18n.People(people)})
 }
-
-// lock keeps the fields from being changed while their content is on its way.
-func (s *Screen) lock(locked bool) {
-	fields := []widgets.Enabler{s.name, s.message, s.due, s.reference, s.order, s.each, s.add, s.choose, s.addPerson, s.addCopy, s.more, s.presets.button, s.day, s.sweep}
-	for _, p := range s.people {
-		p.offers.clear()
-		for _, e := range p.entries() {
-			fields = append(fields, e)
-		}
-	}
-	for _, c := range s.copies.added {
-		c.offers.clear()
-		fields = append(fields, c.entry, c.kind)
-	}
-	for _, f := range fields {
-		widgets.Enable(f, !locked)
-	}
-	s.showPeople()
-	s.copies.show()
-	s.showFiles()
-}
-
-// parcel is one package on its way: all documents together, or one of them.
-type parcel struct {
-	draft   office.NewPackage
-	docs    []*document
-	fate    fate
-	state   office.SendState
-	problem string // a sentence; empty when nothing went wrong
-}
-
-// left is the draft that another attempt takes the place of: what the office has of a parcel that was refused, or else before,
-// the one that the parcel was to take the place of.
-func (p *parcel) left(before string) string {
-	if p.fate == refused && p.state.DraftID != "" {
-		return p.state.DraftID
-	}
-	return before
-}
-
-type fate int
-
-const (
-	onItsWay fate = iota // not ended
-	sent
-	unknown // the answer was lost; the office finds out
-	waiting // the office keeps it and sends it later
-	stopped // taken back, nothing was sent
-	refused // by the service, or it could not begin
-)
-
-// gone says that the office has the parcel, so that what was typed is not needed here any more.
-func (f fate) gone() bool { return f == sent || f == unknown || f == waiting }
 
 // pack makes parcels of a draft: one, or one for each document, which then gives it its name.
 func pack(docs []*document, d office.NewPackage, each bool) (list []*parcel) {
@@ -375,74 +274,6 @@ func pack(docs []*document, d office.NewPackage, each bool) (list []*parcel) {
 		add(d, doc)
 	}
 	return list
-}
-
-// run is one press of the button: parcels on their way, until the last one has ended.
-type run struct {
-	parcels  []*parcel
-	began    time.Time
-	open     int // parcels that have not ended
-	cancel   []func()
-	offered  bool // it can be undone, or could
-	going    bool // it is on its way to the service
-	stopping bool // the person takes it back
-	leaving  bool // the person lets the office do the rest
-}
-
-// rest is what the office does not have yet of a form with those documents: when the program ends, nothing is lost, and nothing that
-// will be sent is typed as well.
-func (r *run) rest(f office.Form, docs []*document) office.Form {
-	has := func(p *parcel) bool { return p.state.DraftID != "" }
-	if !slices.ContainsFunc(r.parcels, func(p *parcel) bool { return !has(p) }) {
-		return office.Form{}
-	}
-	var files []office.FormFile
-	for i, doc := range docs {
-		if !slices.ContainsFunc(r.parcels, func(p *parcel) bool { return has(p) && slices.Contains(p.docs, doc) }) {
-			files = append(files, f.Files[i])
-		}
-	}
-	f.Files = files
-	return f
-}
-
-// stored says that the office has what it could take of it.
-func (r *run) stored() bool {
-	return !slices.ContainsFunc(r.parcels, func(p *parcel) bool { return p.state.DraftID == "" && p.fate == onItsWay })
-}
-
-// owns says whether a draft of the office is one of the parcels that are on their way.
-func (r *run) owns(d office.Draft) bool {
-	if r == nil || d.Created.Before(r.began) {
-		return false
-	}
-	return slices.ContainsFunc(r.parcels, func(p *parcel) bool {
-		return p.state.DraftID == d.ID || p.draft.Name == d.Name && sameTemplate(p.draft.Template, d.Template) && slices.Equal(p.draft.Files, besides(d))
-	})
-}
-
-// besides are the paths of a draft's files but for those in the place of a template's document.
-func besides(d office.Draft) (paths []string) {
-	for _, f := range d.Files {
-		if f.Original == 0 {
-			paths = append(paths, f.Path)
-		}
-	}
-	return paths
-}
-
-// amounts are the bytes that are on the service and those that shall be.
-func (r *run) amounts() (done, total int64) {
-	for _, p := range r.parcels {
-		for _, doc := range p.docs {
-			total += doc.info.Size
-		}
-		done += p.state.Sent
-		if p.fate == sent {
-			done += p.state.Total - p.state.Sent
-		}
-	}
-	return min(done, total), total
 }
 
 // wrong says what keeps a draft from being sent: a sentence for each field, empty where it is fine.
@@ -571,16 +402,6 @@ func promise(documents int, signers []office.Signer, each bool) string {
 	return lang.L("Send {{.Documents}} to {{.People}}", i18n.V{"Documents": i18n.Documents(documents), "People": i18n.People(len(signers))})
 }
 
-func stage(adding bool, sent, total int64) string {
-	switch {
-	case adding, total > 0 && sent == total:
-		return lang.L("Waiting for confirmation…")
-	case total > 0:
-		return fmt.Sprintf("%s %s / %s", lang.L("Uploading…"), i18n.Size(sent), i18n.Size(total))
-	}
-	return lang.L("Preparing…")
-}
-
 // packages is "1 package", "2 packages"; pages the same for pages.
 func packages(n int) string { return lang.N("{{.PluralCount}} packages", n) }
 
@@ -590,6 +411,8 @@ type outboxList struct {
 	undecided   bool                           // drafts of the office wait for a decision
 	drafts      []office.Draft                 // as the outbox shows them
 	draftDeeds  map[string][]fyne.CanvasObject // their buttons, by id
+	uploads     map[string]*upload             // their notes, by id
+	sending     map[string]office.SendState    // those that were sent from here, by id
 	shownEdited []string                       // those that it shows as being changed
 	wanted      string                         // the one that somebody wants to see; empty for none
 	outbox      *fyne.Container
@@ -599,19 +422,13 @@ type outboxList struct {
 func (s *Screen) showOutbox(drafts []office.Draft) {
 	list := widgets.Stack(12)
 	focused, at := widgets.FocusedIn(s.env.Window.Canvas(), s.draftDeeds)
-	s.drafts, s.draftDeeds, s.shownEdited = drafts, map[string][]fyne.CanvasObject{}, s.edited()
+	s.drafts, s.draftDeeds, s.uploads, s.shownEdited = drafts, map[string][]fyne.CanvasObject{}, map[string]*upload{}, s.edited()
 	s.undecided = slices.ContainsFunc(drafts, undecided)
 	s.tellWaiting()
 	for _, d := range drafts {
-		if s.run.owns(d) { // the bar tells about it
-			if d.State == office.DraftQueued && !d.Problem.IsZero() && !s.run.stopping {
-				s.bar.progress(-1, outbox.HeldUp(d))
-			}
-			continue
-		}
 		list.Add(s.draftRow(d))
 	}
-	if len(list.Objects) == 0 {
+	if len(drafts) == 0 {
 		widgets.Remake(s.outbox)
 		return
 	}
@@ -670,7 +487,7 @@ func (s *Screen) edited() (ids []string) {
 
 // markEdited shows which drafts are being changed, when those are others than before.
 func (s *Screen) markEdited() {
-	if s.loaded && s.run == nil && !slices.Equal(s.shownEdited, s.edited()) {
+	if s.loaded && s.handing == nil && !slices.Equal(s.shownEdited, s.edited()) {
 		s.showOutbox(s.drafts)
 	}
 }
@@ -685,7 +502,10 @@ func (s *Screen) draftRow(d office.Draft) fyne.CanvasObject {
 	name := widgets.NewFullName(d.Name)
 	note := widget.NewLabel(text)
 	note.Wrapping, note.SizeName = fyne.TextWrapWord, theme.Caption
-	row := widgets.Stack(2, widgets.Across(widget.NewIcon(mark.Resource()), name, nil), note)
+	u := &upload{note, newMeter()}
+	row := widgets.Stack(2, widgets.Across(widget.NewIcon(mark.Resource()), name, nil), note, u.amount.content)
+	s.uploads[d.ID] = u
+	u.show(s.sending[d.ID])
 	if slices.Contains(s.edited(), d.ID) { // sent from here, it would go out without what was changed
 		note.SetText(lang.L("You are changing it in this form."))
 		return row
@@ -696,3 +516,49 @@ func (s *Screen) draftRow(d office.Draft) fyne.CanvasObject {
 	}
 	return row
 }
+
+// upload shows how far a draft is that is sent from here.
+type upload struct {
+	note   *widget.Label
+	amount *meter
+}
+
+func (s *Screen) showUpload(state office.SendState) {
+	s.sending[state.DraftID] = state
+	if u := s.uploads[state.DraftID]; u != nil {
+		u.show(state)
+	}
+}
+
+func (u *upload) show(state office.SendState) {
+	under := state.State == office.DraftQueued && state.Sent > 0
+	if u.amount.content.Hidden = !under; under {
+		u.note.SetText(fmt.Sprintf("%s %s / %s", lang.L("Uploading…"), i18n.Size(state.Sent), i18n.Size(state.Total)))
+		u.amount.set(float64(state.Sent) / float64(max(1, state.Total)))
+	}
+}
+
+// meter is a thin bar that fills from the left.
+type meter struct {
+	content *fyne.Container
+	part    float32
+}
+
+func newMeter() *meter {
+	m := &meter{}
+	m.content = container.New(m, widgets.NewBack(fynetheme.ColorNameButton), widgets.NewBack(theme.Ink))
+	return m
+}
+
+// set fills part of it, from 0 to 1.
+func (m *meter) set(part float64) {
+	m.part = float32(min(1, max(0, part)))
+	m.content.Refresh()
+}
+
+func (m *meter) Layout(objects []fyne.CanvasObject, size fyne.Size) {
+	objects[0].Resize(size)
+	objects[1].Resize(fyne.NewSize(size.Width*m.part, size.Height))
+}
+
+func (m *meter) MinSize([]fyne.CanvasObject) fyne.Size { return fyne.NewSize(0, 3) }

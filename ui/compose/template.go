@@ -1,7 +1,6 @@
 package compose
 
 import (
-	"maps"
 	"path/filepath"
 	"slices"
 	"time"
@@ -112,9 +111,6 @@ func (s *Screen) withoutTemplate() (typed []office.Signer, refused string) {
 
 // dropTemplate goes on without the template; files and people that were added stay.
 func (s *Screen) dropTemplate() {
-	if s.run != nil {
-		return
-	}
 	typed, refused := s.withoutTemplate()
 	if len(s.docs) > 0 && refused != "" {
 		s.docs[0].draft = refused
@@ -211,9 +207,6 @@ func (o *original) picked(paths []string) {
 
 // Replace puts a file into the document's place, and looks at it.
 func (o *original) Replace(path string) {
-	if o.screen.run != nil {
-		return
-	}
 	o.replace(path)
 	o.screen.filesChanged()
 	o.screen.inspect([]*document{o.instead})
@@ -232,19 +225,15 @@ func (o *original) restore() {
 	o.screen.env.Window.Canvas().Focus(o.swap)
 }
 
-// show brings the row up to date. locked says that the document is on its way.
-func (o *original) show(locked bool) {
+// show brings the row up to date.
+func (o *original) show() {
 	if o.instead == nil {
 		widgets.Remake(o.body, o.line)
 	} else {
-		o.instead.show(false, locked)
+		o.instead.show(false)
 		label := widgets.NewCaption(lang.L("In place of “{{.Document}}”", i18n.V{"Document": o.own.DisplayName()}))
 		widgets.Remake(o.body, widgets.Stack(4, label, o.instead.row))
 	}
-	for _, e := range o.entries {
-		widgets.Enable(e, !locked)
-	}
-	widgets.Enable(o.swap, !locked)
 	o.row.Refresh()
 }
 
@@ -278,14 +267,13 @@ func (b *basis) filled() *office.Template {
 }
 
 // show brings the rows of what the template brings up to date.
-func (b *basis) show(locked bool) (rows []fyne.CanvasObject) {
+func (b *basis) show() (rows []fyne.CanvasObject) {
 	if b == nil {
 		return nil
 	}
-	widgets.Show(b.drop, !locked)
 	rows = append(rows, b.head)
 	for _, o := range b.originals {
-		o.show(locked)
+		o.show()
 		rows = append(rows, o.row)
 	}
 	return rows
@@ -314,7 +302,7 @@ func (s *Screen) documentCount() int {
 // Drop adds files that were dropped at a place of the window, where Landing says: one that falls on a document of the
 // template takes its place. The corner of the window is no place; see window.OnDropped.
 func (s *Screen) Drop(paths []string, at fyne.Position) {
-	if o := s.originalAt(at); o != nil && len(paths) == 1 && s.run == nil {
+	if o := s.originalAt(at); o != nil && len(paths) == 1 {
 		o.Replace(paths[0])
 		return
 	}
@@ -337,16 +325,6 @@ func (s *Screen) originalAt(at fyne.Position) *original {
 		}
 	}
 	return nil
-}
-
-// sameTemplate says whether two drafts are made from one template in the same way.
-func sameTemplate(a, b *office.Template) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	return a.ID == b.ID && slices.EqualFunc(a.Documents, b.Documents, func(x, y office.TemplateDocument) bool {
-		return x.File == y.File && maps.Equal(x.Data, y.Data)
-	})
 }
 
 // formOf is a draft as it would be typed. A due date that is over is left out.

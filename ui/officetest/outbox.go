@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"countersign/internal/agent"
@@ -25,6 +26,7 @@ type outbox struct {
 	Arriving string                    // the folder for what is dropped without a place of its own
 	Library  []office.Template         // of the service
 	Used     []office.UsedTemplate
+	held     sync.Map // by id, what ends the wait of a draft that can be undone
 
 	// OnSend decides how sending ends; nil accepts at once.
 	OnSend func(ctx context.Context, d office.NewPackage, progress func(office.SendState)) (office.SendState, error)
@@ -97,7 +99,12 @@ func (o *Office) Send(ctx context.Context, d office.NewPackage, progress func(of
 		})
 		state := office.SendState{DraftID: held.ID, State: office.DraftHeld, Undo: true}
 		progress(state)
-		if err := o.waits(ctx); err != nil {
+		waiting, cancel := context.WithCancel(ctx)
+		o.held.Store(held.ID, cancel)
+		if err := o.waits(waiting); ctx.Err() == nil && err != nil {
+			state.State, state.Undo = office.DraftCancelled, false
+			return state, nil
+		} else if err != nil {
 			return state, err
 		}
 		d.Replaces = append(slices.Clone(d.Replaces), held.ID)
@@ -143,6 +150,9 @@ func (o *Office) Again(_ context.Context, draftID string) (d office.NewPackage, 
 // Cancel is the agent's. A draft that is with the service, here one that is "adding", comes too late.
 func (o *Office) Cancel(draftID string) (inTime bool, err error) {
 	o.note(office.OutboxChanged, "cancel", draftID)
+	if cancel, waits := o.held.Load(draftID); waits {
+		cancel.(context.CancelFunc)()
+	}
 	inTime = true
 	o.Change(office.OutboxChanged, func(o *Office) {
 		o.Waiting = slices.DeleteFunc(slices.Clone(o.Waiting), func(d office.Draft) bool {

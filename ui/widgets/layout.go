@@ -368,6 +368,8 @@ func EnableAll(o fyne.CanvasObject, enabled bool) {
 		Enable(o, enabled)
 	case *Field:
 		EnableAll(o.parts, enabled)
+	case *container.Scroll:
+		EnableAll(o.Content, enabled)
 	case *fyne.Container:
 		for _, part := range o.Objects {
 			EnableAll(part, enabled)

@@ -106,9 +106,9 @@ func (w *Window) landingOf(at fyne.Position, files bool) (place *widgets.Place, 
 	case w.at == showSettings:
 		return nil, "", lang.L("Nothing can be dropped in Settings. Drop documents on Packages or Send.")
 	}
-	place, does, refused = w.compose.get().Landing(at)
-	if refused != "" || w.at == showCompose {
-		return place, does, refused
+	if w.at == showCompose {
+		place, does = w.compose.get().Landing(at)
+		return place, does, ""
 	}
 	return nil, lang.L("Drop to send for signature"), ""
 }
