@@ -21,8 +21,8 @@ export CGO_CFLAGS ?= -O2 -g -D__cgo_undefined__2=_GoBytes_
 # draws hundreds of pictures (over ten minutes with it), and the simulation, whose goroutines take turns.
 PLAIN := . ./ui ./ui/motion ./ui/opengl ./ui/window ./ui/packages ./ui/settings ./ui/compose ./internal/e2e ./internal/sim
 
-.PHONY: build server demo test torture powercut simulate simulate-faults bench check vulncheck clean build-packages test-packages \
-	windows deb rpm tar macos release renew test-shipping
+.PHONY: build server demo test torture powercut simulate simulate-faults mutate bench check vulncheck clean build-packages \
+	test-packages windows deb rpm tar macos release renew test-shipping
 
 build: build-packages
 	@test -e $(BINARY) || echo 'Building Countersign. The first time its graphics library is compiled too, which takes a few minutes; later it takes seconds.'
@@ -59,6 +59,8 @@ simulate:
 	COUNTERSIGN_SIM_TIME=$(TIME) COUNTERSIGN_SIM_PACKAGES=$(PACKAGES) COUNTERSIGN_SIM_YEAR=$(YEAR) $(LONG) -run '^TestSimulate$$' ./internal/sim
 simulate-faults:
 	COUNTERSIGN_SIM_FAULTS=1m COUNTERSIGN_SIM_FAULT=$(FAULT) $(LONG) -run '^TestPlantedFaultsAreFound$$' ./internal/sim
+mutate:
+	go run ./internal/house/mutate -seed $(or $(SEED),1) -sample $(or $(SAMPLE),50) $(PKG)
 
 # Measures the program beside what it cannot do without, on this machine.
 bench: test-packages

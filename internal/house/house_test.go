@@ -248,6 +248,7 @@ var allowed = map[string][]string{
 	"internal/tunnel":              {},
 	"internal/tunnel/ngroktest":    {},
 	"internal/house":               {},
+	"internal/house/mutate":        {},
 	"internal/fasttest":            {},
 	"internal/e2e":                 {},
 	"internal/sim":                 {},

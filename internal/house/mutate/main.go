@@ -1,0 +1,356 @@
+// Command mutate lets chance choose the faults that a package's own tests have to find: it changes one place of the package at a
+// time (a condition negated, a boundary moved, a statement left out, an error swallowed), runs the tests, and lists the changes
+// that they do not notice. Fifty changes are compiled into one test binary, each behind a number that the environment picks.
+// Arguments: folders of packages, or FILE:LINE, whose changes are all tried.
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"log"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+var (
+	seed    = flag.Uint64("seed", 1, "what chance begins with")
+	sample  = flag.Int("sample", 50, "how many changes to try in each package")
+	workers = flag.Int("workers", runtime.NumCPU(), "how many to try side by side")
+	limit   = flag.Duration("limit", 20*time.Second, "a change with which the tests take longer is found")
+)
+
+// place is a change of what lies between two offsets of a file.
+type place struct {
+	file     *source
+	from, to int
+	line     int
+	changed  string // for people
+
+	// with writes the place with a switch of that number; code writes a part of it, which may have switches of its own.
+	with func(number int, code func(ast.Node) string) string
+}
+
+type source struct {
+	path string
+	text []byte
+	name string // of the package
+	at   *token.File
+}
+
+func main() {
+	log.SetFlags(0)
+	flag.Parse()
+	for _, arg := range flag.Args() {
+		folder, line, most := arg, "", *sample
+		if file, _, ok := strings.Cut(arg, ":"); ok {
+			folder, line, most = filepath.Dir(file), filepath.Base(arg), 1000
+		}
+		sources, places := read(folder)
+		places = slices.DeleteFunc(places, func(p *place) bool { return line != "" && p.String() != line })
+		rand.New(rand.NewPCG(*seed, 0)).Shuffle(len(places), func(i, j int) { places[i], places[j] = places[j], places[i] })
+		var found, late, all int
+		var alone time.Duration
+		for few := range slices.Chunk(places, 50) {
+			if all >= most {
+				break
+			}
+			var outcome map[*place]string
+			outcome, alone = try(folder, sources, few[:min(len(few), most-all)])
+			all += len(outcome)
+			for _, p := range few {
+				switch how := outcome[p]; how {
+				case "late":
+					late++
+				case "found":
+					found++
+				case "": // it does not compile
+				default:
+					fmt.Printf("%s: %s: %s\n", filepath.Join(folder, p.String()), how, p.changed)
+				}
+			}
+		}
+		fmt.Printf("%s: %d of %d found, and %d by the limit; the tests alone take %.1f s (seed %d)\n", arg, found, all, late, alone.Seconds(), *seed)
+	}
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		log.Fatal(err)
+	}
+	return v
+}
+
+// String is where it is, as FILE:LINE.
+func (p *place) String() string { return fmt.Sprintf("%s:%d", filepath.Base(p.file.path), p.line) }
+
+// read finds the places of the package in folder, as this system builds it. What a program made is left out, and what is logged.
+func read(folder string) (sources []*source, places []*place) {
+	list := exec.Command("go", "list", "-f", "{{range .GoFiles}}{{$.Dir}}/{{.}}\n{{end}}", ".")
+	list.Dir, list.Stderr = folder, os.Stderr
+	for path := range strings.FieldsSeq(string(must(list.Output()))) {
+		files, text := token.NewFileSet(), must(os.ReadFile(path))
+		f := must(parser.ParseFile(files, path, text, parser.ParseComments))
+		s := &source{path, text, f.Name.Name, files.File(f.Pos())}
+		if sources = append(sources, s); !ast.IsGenerated(f) {
+			s.walk(f, nil, &places)
+		}
+	}
+	return sources, places
+}
+
+var (
+	logger = regexp.MustCompile(`(?i)(^|\.)(s?log)$`)
+	swaps  = map[token.Token]string{token.LSS: "<=", token.LEQ: "<", token.GTR: ">=", token.GEQ: ">", token.EQL: "!=", token.NEQ: "==",
+		token.LAND: "||", token.LOR: "&&", token.ADD: "-", token.SUB: "+"}
+)
+
+// walk adds the places within n; around is the function that it belongs to.
+func (s *source) walk(n ast.Node, around *ast.FuncType, places *[]*place) {
+	add := func(n ast.Node, changed string, with func(number int, code func(ast.Node) string) string) {
+		before, _, _ := strings.Cut(s.code(n), "\n")
+		*places = append(*places, &place{s, s.at.Offset(n.Pos()), s.at.Offset(n.End()), s.at.Line(n.Pos()), before + " -> " + changed, with})
+	}
+	negate := func(conditions ...ast.Expr) {
+		for _, c := range conditions {
+			if b, ok := c.(*ast.BinaryExpr); c == nil || ok && (b.Op == token.EQL || b.Op == token.NEQ) {
+				continue // the operator is changed
+			}
+			add(c, "not", func(k int, code func(ast.Node) string) string {
+				return fmt.Sprintf("(mutantIs(%d) != (%s))", k, code(c))
+			})
+		}
+	}
+	leaveOut := func(list []ast.Stmt) {
+		for _, n := range list {
+			switch n := n.(type) {
+			case *ast.AssignStmt:
+				if n.Tok == token.DEFINE {
+					continue
+				}
+			case *ast.ReturnStmt:
+				if len(n.Results) > 0 {
+					continue
+				}
+			case *ast.ExprStmt:
+				if call, ok := n.X.(*ast.CallExpr); ok && s.logs(call) {
+					continue
+				}
+			case *ast.IncDecStmt, *ast.SendStmt, *ast.GoStmt, *ast.DeferStmt, *ast.BranchStmt:
+			default:
+				continue
+			}
+			add(n, "left out", func(k int, code func(ast.Node) string) string {
+				return fmt.Sprintf("if !mutantIs(%d) { %s }", k, code(n))
+			})
+		}
+	}
+	ast.Inspect(n, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncDecl:
+			if n.Body != nil {
+				s.walk(n.Body, n.Type, places)
+			}
+			return false
+		case *ast.FuncLit:
+			s.walk(n.Body, n.Type, places)
+			return false
+		case *ast.GenDecl:
+			return n.Tok == token.VAR
+		case *ast.ArrayType:
+			return false
+		case *ast.CallExpr:
+			return !s.logs(n)
+		case *ast.IfStmt:
+			negate(n.Cond)
+		case *ast.ForStmt:
+			negate(n.Cond)
+		case *ast.SwitchStmt:
+			for _, c := range n.Body.List {
+				if n.Tag == nil {
+					negate(c.(*ast.CaseClause).List...)
+				}
+			}
+		case *ast.BlockStmt:
+			leaveOut(n.List)
+		case *ast.CaseClause:
+			leaveOut(n.Body)
+		case *ast.CommClause:
+			leaveOut(n.Body)
+		case *ast.BinaryExpr:
+			if other := swaps[n.Op]; other != "" {
+				add(n, s.code(n.X)+" "+other+" "+s.code(n.Y), func(k int, code func(ast.Node) string) string {
+					x, y := code(n.X), code(n.Y)
+					if n.Op == token.ADD || n.Op == token.SUB {
+						return fmt.Sprintf("mutantOr(%d, (%s) %s (%s), (%s) %s (%s))", k, x, other, y, x, n.Op, y)
+					}
+					return fmt.Sprintf("(mutantIs(%d) && ((%s) %s (%s)) || !mutantIs(%[1]d) && ((%[2]s) %[5]s (%[4]s)))", k, x, other, y, n.Op)
+				})
+			}
+		case *ast.ReturnStmt:
+			results := around.Results.NumFields()
+			if last := len(n.Results) - 1; last >= 0 && last+1 == results && s.code(around.Results.List[len(around.Results.List)-1].Type) == "error" && s.code(n.Results[last]) != "nil" {
+				add(n.Results[last], "nil", func(k int, code func(ast.Node) string) string {
+					return fmt.Sprintf("mutantNil(%d, %s)", k, code(n.Results[last]))
+				})
+			}
+		case *ast.Ident:
+			if not := map[string]string{"true": "!", "false": " "}[n.Name]; not != "" {
+				add(n, "not", func(k int, _ func(ast.Node) string) string { return fmt.Sprintf("(%smutantIs(%d))", not, k) })
+			}
+		case *ast.BasicLit:
+			if n.Kind == token.INT {
+				add(n, n.Value+"+1", func(k int, _ func(ast.Node) string) string {
+					return fmt.Sprintf("mutantOr(%d, %s+1, %[2]s)", k, n.Value)
+				})
+			}
+		}
+		return true
+	})
+}
+
+func (s *source) code(n ast.Node) string {
+	return string(s.text[s.at.Offset(n.Pos()):s.at.Offset(n.End())])
+}
+
+// logs reports whether a call has to do with a log.
+func (s *source) logs(call *ast.CallExpr) bool {
+	f, ok := call.Fun.(*ast.SelectorExpr)
+	return ok && logger.MatchString(s.code(f.X))
+}
+
+// switches is compiled into the package: which change is wanted, and a note of those that were reached.
+const switches = `package %s
+
+import ("os"; "strconv"; "sync")
+
+var mutantWanted, _ = strconv.Atoi(os.Getenv("MUTANT"))
+var mutantsReached sync.Map
+
+func mutantIs(number int) bool {
+	if _, before := mutantsReached.LoadOrStore(number, true); !before {
+		os.WriteFile(os.Getenv("MUTANTS_REACHED") + strconv.Itoa(number), nil, 0o600)
+	}
+	return mutantWanted == number
+}
+
+func mutantOr[T any](number int, changed, was T) T { if mutantIs(number) { return changed }; return was }
+
+func mutantNil(number int, err error) error { if mutantIs(number) { return nil }; return err }
+`
+
+// try runs the tests with each of the changes, but for those that do not compile. It says what became of them.
+func try(folder string, sources []*source, places []*place) (outcome map[*place]string, alone time.Duration) {
+	dir := must(os.MkdirTemp("", "mutate"))
+	defer os.RemoveAll(dir)
+	places = build(dir, folder, sources, places)
+	began := time.Now()
+	if how := run(dir, folder, 0, *limit); how != "not found" {
+		log.Fatalf("%s: without a change the tests fail, or take too long: %s", folder, how)
+	}
+	alone = time.Since(began)
+	outcome = map[*place]string{}
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	turns := make(chan bool, *workers)
+	for i, p := range places {
+		outcome[p] = "not reached"
+		if _, err := os.Stat(filepath.Join(dir, "reached"+strconv.Itoa(i+1))); err == nil {
+			turns <- true
+			all.Go(func() {
+				how := run(dir, folder, i+1, min(*limit, 10*alone+5*time.Second))
+				mu.Lock()
+				outcome[p] = how
+				mu.Unlock()
+				<-turns
+			})
+		}
+	}
+	all.Wait()
+	return outcome, alone
+}
+
+// build makes dir/tests, and returns the changes in it, in the order of their numbers.
+func build(dir, folder string, sources []*source, places []*place) []*place {
+	overlay := map[string]string{filepath.Join(filepath.Dir(sources[0].path), "mutant_switches.go"): filepath.Join(dir, "switches.go")}
+	must(0, os.WriteFile(filepath.Join(dir, "switches.go"), fmt.Appendf(nil, switches, sources[0].name), 0o600))
+	for {
+		for _, s := range sources {
+			overlay[s.path] = filepath.Join(dir, filepath.Base(s.path))
+			must(0, os.WriteFile(overlay[s.path], []byte(s.render(0, len(s.text), places)), 0o600))
+		}
+		list := filepath.Join(dir, "overlay")
+		must(0, os.WriteFile(list, must(json.Marshal(map[string]any{"Replace": overlay})), 0o600))
+		compile := exec.Command("go", "test", "-c", "-vet=off", "-gcflags=-e", "-overlay", list, "-o", filepath.Join(dir, "tests"), ".")
+		compile.Dir = folder
+		out, err := compile.CombinedOutput()
+		if err == nil {
+			return places
+		}
+		wrong := func(p *place) bool { return strings.Contains(string(out), "/"+p.String()+":") }
+		typed := func(p *place) bool { return wrong(p) && strings.HasPrefix(p.with(0, p.file.code), "mutantOr") } // they know int alone
+		left := slices.DeleteFunc(slices.Clone(places), typed)
+		if len(left) == len(places) {
+			left = slices.DeleteFunc(left, wrong)
+		}
+		if len(left) == len(places) {
+			log.Fatalf("%s: %v\n%s", folder, err, out)
+		}
+		places = left
+	}
+}
+
+// render writes a part of the file with the switches of the places in it.
+func (s *source) render(from, to int, places []*place) string {
+	within := func(p *place) bool { return p.file == s && p.from >= from && p.to <= to }
+	var b strings.Builder
+	for {
+		outer := -1 // the first one of those that lie in no other
+		for i, p := range places {
+			if p != nil && within(p) && (outer < 0 || cmp.Or(cmp.Compare(p.from, places[outer].from), cmp.Compare(places[outer].to, p.to)) < 0) {
+				outer = i
+			}
+		}
+		if outer < 0 {
+			b.Write(s.text[from:to])
+			return b.String()
+		}
+		p, others := places[outer], slices.Clone(places)
+		others[outer] = nil
+		b.Write(s.text[from:p.from])
+		b.WriteString(p.with(outer+1, func(n ast.Node) string { return s.render(s.at.Offset(n.Pos()), s.at.Offset(n.End()), others) }))
+		from = p.to
+	}
+}
+
+// run runs the tests with the change of that number. Their temporary files end with them.
+func run(dir, folder string, number int, limit time.Duration) string {
+	temp := must(os.MkdirTemp(dir, ""))
+	defer os.RemoveAll(temp)
+	ctx, stop := context.WithTimeout(context.Background(), limit)
+	defer stop()
+	tests := exec.CommandContext(ctx, filepath.Join(dir, "tests"), "-test.failfast")
+	tests.Dir, tests.WaitDelay = folder, time.Second
+	tests.Env = append(os.Environ(), "MUTANT="+strconv.Itoa(number), "MUTANTS_REACHED="+filepath.Join(dir, "reached"), "TMPDIR="+temp, "COUNTERSIGN_TESTS=all")
+	switch err := tests.Run(); {
+	case ctx.Err() != nil:
+		return "late"
+	case err != nil:
+		return "found"
+	}
+	return "not found"
+}
