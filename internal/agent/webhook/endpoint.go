@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"sync"
 	"time"
 
 	"countersign/internal/agent/data"
@@ -40,31 +39,6 @@ func (x endpoint) key() inbox.Key { return inbox.Key{URL: x.URL, Secret: x.Secre
 // maxFormer bounds how many former registrations are kept; each lives for previousLife only.
 const maxFormer = 8
 
-// endpoints are the current registration and those before it. Safe for concurrent use.
-type endpoints struct {
-	mu      sync.Mutex
-	current *endpoint
-	former  []endpoint    // newest first
-	pending chan struct{} // while a registration is under way: closed when it is over
-	unsure  bool          // a registration was sent, and what became of it is not known
-
-	changing chan struct{}      // holds one value while a change is under way at the service: one at a time, in order
-	cancel   context.CancelFunc // ends that change early; nil while there is none
-}
-
-// load reads the registrations that are kept of issuer i.
-func (e *endpoints) load(keys Vault, i issuer.Name, now time.Time) error {
-	current, err1 := opened[*endpoint](keys, issuer.Endpoint.Of(i))
-	former, err2 := opened[[]endpoint](keys, issuer.FormerEndpoints.Of(i))
-	if err := errors.Join(err1, err2); err != nil {
-		return err
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.current, e.former = current, stillValid(former, now)
-	return nil
-}
-
 // opened is a sealed value, the zero one where there is none.
 func opened[T any](keys Vault, name string) (v T, err error) {
 	b, err := keys.Get(name)
@@ -74,45 +48,59 @@ func opened[T any](keys Vault, name string) (v T, err error) {
 	return v, err
 }
 
-func (e *endpoints) get() (current *endpoint) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.current
+// load reads the registrations that are kept of issuer i.
+func (r *Service) load(i issuer.Name) {
+	current, err1 := opened[*endpoint](r.Vault, issuer.Endpoint.Of(i))
+	former, err2 := opened[[]endpoint](r.Vault, issuer.FormerEndpoints.Of(i))
+	if err := errors.Join(err1, err2); err != nil {
+		r.Log.Error("read the endpoint", "err", err)
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.current, r.former = current, stillValid(former, r.Now())
+}
+
+// registered is the current registration; nil for none.
+func (r *Service) registered() *endpoint {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.current
 }
 
 // valid returns the pairs that verify an event now.
-func (e *endpoints) valid(now time.Time) []inbox.Key {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	var keys []inbox.Key
-	if e.current != nil {
-		keys = append(keys, e.current.key())
+func (r *Service) valid(now time.Time) (keys []inbox.Key) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.current != nil {
+		keys = append(keys, r.current.key())
 	}
-	for _, x := range stillValid(e.former, now) {
+	for _, x := range stillValid(r.former, now) {
 		keys = append(keys, x.key())
 	}
 	return keys
 }
 
 // formerAfter are the registrations that count beside the next one, once that (or none) is the current one.
-func (e *endpoints) formerAfter(now time.Time) []endpoint {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	former := stillValid(e.former, now)
-	if e.current == nil {
+func (r *Service) formerAfter(now time.Time) []endpoint {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	former := stillValid(r.former, now)
+	if r.current == nil {
 		return former
 	}
-	last := *e.current
+	last := *r.current
 	last.Until = now.Add(previousLife)
 	return append([]endpoint{last}, former[:min(len(former), maxFormer-1)]...)
 }
 
-// follow makes current (nil for none) and former what counts, once they are on disk.
-func (e *endpoints) follow(current *endpoint, former []endpoint, unsure bool) {
-	e.mu.Lock()
-	e.current, e.former = current, former
-	e.mu.Unlock()
-	e.settle(unsure)
+// follow makes current (nil for none) and former what counts, once they are on disk. What was missed says nothing about it.
+func (r *Service) follow(current *endpoint, former []endpoint) {
+	r.mu.Lock()
+	r.current, r.former = current, former
+	r.mu.Unlock()
+	r.settle(false)
+	r.startOver()
 }
 
 func stillValid(list []endpoint, now time.Time) (valid []endpoint) {
@@ -180,12 +168,12 @@ func (r *Service) Register(ctx context.Context, force bool) error {
 		return nil
 	}
 	want := webhookURL(s, t.URL)
-	old := r.endpoints.get()
+	old := r.registered()
 	if !force && old != nil && old.Asked == want && old.ClientID == s.ClientID && old.Secret != "" && !r.unsure() {
 		r.Health.Clear(health.EndpointFails)
 		return nil
 	}
-	if r.missed.lost() && old != nil && !force && !r.unsure() {
+	if r.lost() && old != nil && !force && !r.unsure() {
 		return nil // it may be another computer's by now: a person decides who has it
 	}
 	if left := r.Breaker.Left(r.Now()); left > 0 && !force {
@@ -224,18 +212,17 @@ func (r *Service) tellEndpoint(err error) {
 // adopt makes x the current endpoint: on disk, and then in memory. Its events may already be on their way; they
 // wait until it is known, see ServeEvent.
 func (r *Service) adopt(i issuer.Name, x endpoint) error {
-	former := r.endpoints.formerAfter(r.Now())
+	former := r.formerAfter(r.Now())
 	values, err := sealed(i, &x, former)
 	if err == nil {
 		err = r.Vault.Put(values, r.Forget)
 	}
 	if err != nil {
-		r.endpoints.settle(true) // the service signs with a secret that is lost
+		r.settle(true) // the service signs with a secret that is lost
 		return fmt.Errorf("keep the endpoint: %w", err)
 	}
-	r.endpoints.follow(&x, former, false)
+	r.follow(&x, former)
 	r.Health.Clear(health.EndpointFails)
-	r.startOver()
 	r.Sweep("the endpoint is registered") // what happened until now was reported to nobody, or to another computer
 	r.Record(office.Activity{Kind: "endpoint", Text: message.EndpointSet()})
 	r.Signal(office.StatusChanged)
@@ -257,13 +244,16 @@ func sealed(i issuer.Name, current *endpoint, former []endpoint) (map[string][]b
 
 // startOver forgets what was missed: it says nothing about a registration that is new.
 func (r *Service) startOver() {
-	r.missed.end()
+	r.mu.Lock()
+	clear(r.missed)
+	r.gone = time.Time{}
+	r.mu.Unlock()
 	r.Health.Clear(health.EndpointLost)
 }
 
 // Endpoint is the current registration; id is empty when there is none.
 func (r *Service) Endpoint() (id, url string, at time.Time) {
-	if e := r.endpoints.get(); e != nil {
+	if e := r.registered(); e != nil {
 		return e.ID, e.URL, e.Registered
 	}
 	return "", "", time.Time{}
@@ -273,31 +263,22 @@ func (r *Service) Endpoint() (id, url string, at time.Time) {
 // the keys are open or the service is another one.
 
 func (r *Service) Change(ctx context.Context) (_ context.Context, done func(), err error) {
-	e := &r.endpoints
 	select {
-	case e.changing <- struct{}{}:
+	case r.changing <- struct{}{}:
 	case <-ctx.Done():
 		return nil, nil, ctx.Err()
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	e.mu.Lock()
-	e.cancel = cancel
-	e.mu.Unlock()
+	r.cancel.Store(&cancel)
 	return ctx, func() {
 		cancel()
-		e.mu.Lock()
-		e.cancel = nil
-		e.mu.Unlock()
-		<-e.changing
+		<-r.changing
 	}, nil
 }
 
 func (r *Service) TakeOver(ctx context.Context) (done func(), err error) {
-	r.endpoints.mu.Lock()
-	cancel := r.endpoints.cancel
-	r.endpoints.mu.Unlock()
-	if cancel != nil {
-		cancel()
+	if cancel := r.cancel.Load(); cancel != nil {
+		(*cancel)()
 	}
 	_, done, err = r.Change(ctx)
 	return done, err
@@ -305,12 +286,9 @@ func (r *Service) TakeOver(ctx context.Context) (done func(), err error) {
 
 // End is account.Endpoint's. Events that are still on their way count for a little longer.
 func (r *Service) End(i issuer.Name) (values map[string][]byte, also func(*store.Tx) error, ended func(), err error) {
-	former := r.endpoints.formerAfter(r.Now())
+	former := r.formerAfter(r.Now())
 	values, err = sealed(i, nil, former)
-	return values, r.Forget, func() {
-		r.endpoints.follow(nil, former, false)
-		r.startOver()
-	}, err
+	return values, r.Forget, func() { r.follow(nil, former) }, err
 }
 
 func (r *Service) Forget(tx *store.Tx) error {
@@ -319,22 +297,18 @@ func (r *Service) Forget(tx *store.Tx) error {
 
 func (r *Service) Open(i issuer.Name) {
 	r.load(i)
-	r.recallPending()
+	if r.unsure() { // of an earlier run
+		r.settle(true)
+	}
 }
 
 func (r *Service) Move(i issuer.Name) {
 	r.load(i)
-	r.endpoints.settle(false)
+	r.settle(false)
 	r.startOver()
 }
 
-func (r *Service) load(i issuer.Name) {
-	if err := r.endpoints.load(r.Vault, i, r.Now()); err != nil {
-		r.Log.Error("read the endpoint", "err", err)
-	}
-}
-
-func (r *Service) MayBeRegistered() bool { return r.endpoints.get() != nil || r.unsure() }
+func (r *Service) MayBeRegistered() bool { return r.registered() != nil || r.unsure() }
 
 func (r *Service) OutOfReach(i issuer.Name) (bool, error) {
 	there, err := r.Vault.Has(issuer.Endpoint.Of(i))
@@ -348,7 +322,7 @@ func (r *Service) OutOfReach(i issuer.Name) (bool, error) {
 // AtService is account.Endpoint's. The service may have taken a registration whose answer was cut short. One that is known to have gone
 // to another computer is left there.
 func (r *Service) AtService() (address, id string, err error) {
-	if old := r.endpoints.get(); old != nil && !r.missed.lost() {
+	if old := r.registered(); old != nil && !r.lost() {
 		address, id = old.URL, old.ID
 	}
 	asked, _, err := data.Doc[string](r.Data, docPending)
@@ -364,95 +338,51 @@ const docLost = "endpoint-lost"
 // MissedGrace is how long after something was found out its event may still come.
 const MissedGrace = 2 * time.Minute
 
-// missed finds out whether the service still reports to this computer. No call reads the endpoint, and the one that sets it
+// Whether the service still reports to this computer has to be found out. No call reads the endpoint, and the one that sets it
 // replaces any other of the same client (interface.md, events/endpoints/set). But a signature or a finished package that a
-// status call shows, and whose event did not come while this computer listened, was reported elsewhere. Safe for concurrent
-// use.
-type missed struct {
-	mu    sync.Mutex
-	since map[string]time.Time // packageId -> when it was found
-	gone  time.Time            // since when the reports are known to go elsewhere; zero while they come here
-}
+// status call shows, and whose event did not come while this computer listened, was reported elsewhere.
 
-func (s *missed) note(packageID string, now time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.since == nil {
-		s.since = map[string]time.Time{}
+// Missed notes that what a status answer told of a package should have come as an event.
+func (r *Service) Missed(packageID string, now time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, noted := r.missed[packageID]; !noted {
+		r.missed[packageID] = now
 	}
-	if _, noted := s.since[packageID]; !noted {
-		s.since[packageID] = now
-	}
-}
-
-// overdue reports whether the event of some package has not come in its time.
-func (s *missed) overdue(now time.Time) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, since := range s.since {
-		if now.Sub(since).Abs() >= MissedGrace { // a clock that was set back proves nothing, and waits for nothing
-			return true
-		}
-	}
-	return false
-}
-
-// expectSince forgets what was found before the address was open, zero for one that is not: until then no event could come, and the
-// service may not try again.
-func (s *missed) expectSince(open time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	maps.DeleteFunc(s.since, func(_ string, found time.Time) bool { return open.IsZero() || found.Before(open) })
 }
 
 // lost is true while the reports are known to go elsewhere.
-func (s *missed) lost() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return !s.gone.IsZero()
+func (r *Service) lost() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return !r.gone.IsZero()
 }
 
-// notLaterThan corrects a moment that was noted by a clock that ran fast: no event would come after it.
-func (s *missed) notLaterThan(now time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.gone.After(now) {
-		s.gone = now
+// missedNow reports whether the reports are known to go elsewhere, and whether the event of some package has not come in its time.
+// none says that none is expected.
+func (r *Service) missedNow(now time.Time, none bool) (lost, overdue bool) {
+	open := r.openSince(time.Time{})
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	maps.DeleteFunc(r.missed, func(_ string, found time.Time) bool { // until it was open none could come, and the service may not try again
+		return none || open.IsZero() || found.Before(open)
+	})
+	if r.gone.After(now) { // by a clock that ran fast: no event would come after it
+		r.gone = now
 	}
+	for _, found := range r.missed {
+		overdue = overdue || now.Sub(found).Abs() >= MissedGrace // a clock that was set back proves nothing, and waits for nothing
+	}
+	return !r.gone.IsZero(), overdue
 }
 
-func (s *missed) lose(since time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.gone = since
-}
-
-// hears forgets what an event that came then explains, and reports whether it shows that the reports come here after all; one
+// explained forgets what an event that came then explains, and reports whether it shows that the reports come here after all; one
 // that came before they were taken for lost does not.
-func (s *missed) hears(packageID string, received time.Time) (found bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.since, packageID)
-	for id, since := range s.since {
-		if received.After(since) {
-			delete(s.since, id)
-		}
-	}
-	return received.After(s.gone) && !s.gone.IsZero()
-}
-
-// expectNothing forgets what has not come yet.
-func (s *missed) expectNothing() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	clear(s.since)
-}
-
-func (s *missed) end() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	clear(s.since)
-	s.gone = time.Time{}
+func (r *Service) explained(packageID string, received time.Time) (found bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	maps.DeleteFunc(r.missed, func(id string, found time.Time) bool { return id == packageID || received.After(found) })
+	return !r.gone.IsZero() && received.After(r.gone)
 }
 
 // ListeningSince is since when events could have come without a break; zero when they cannot now.
@@ -465,9 +395,9 @@ func (r *Service) ListeningSince() time.Time {
 
 // openSince is since when the address is open and registered, but not before gap; zero when it is not now.
 func (r *Service) openSince(gap time.Time) time.Time {
-	e := r.endpoints.get()
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	e := r.current
 	if e == nil || r.address.State != "up" {
 		return time.Time{}
 	}
@@ -480,9 +410,6 @@ func (r *Service) openSince(gap time.Time) time.Time {
 	}
 	return since
 }
-
-// Missed notes that what a status answer told of a package should have come as an event.
-func (r *Service) Missed(packageID string, now time.Time) { r.missed.note(packageID, now) }
 
 // Tell keeps in step what becomes true with time alone: that an event has not come, that the address is closed for long.
 // It is called now and then.
@@ -497,15 +424,14 @@ func (r *Service) Heard(e esign.Event, received time.Time) {
 	if e.Action == esign.PackageAdd || e.Action == esign.PackageSent { // nobody's signature is found before these
 		explains = ""
 	}
-	if !r.missed.hears(explains, received) {
+	if !r.explained(explains, received) {
 		return
 	}
 	if err := r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(docLost, nil) }); err != nil {
 		r.Log.Error("record that events arrive again", "err", err)
 		return
 	}
-	r.missed.end()
-	r.Health.Clear(health.EndpointLost)
+	r.startOver()
 }
 
 // tellMissed notes and says in health that the service does not report to this computer any more. From then on the
@@ -513,24 +439,25 @@ func (r *Service) Heard(e esign.Event, received time.Time) {
 // was lost before is said again once it has one.
 func (r *Service) tellMissed() {
 	now := r.Now()
-	r.missed.expectSince(r.openSince(time.Time{}))
+	none := r.Current().Settings.Tunnel == office.TunnelNone
+	lost, overdue := r.missedNow(now, none)
 	switch {
-	case r.Current().Settings.Tunnel == office.TunnelNone:
-		r.missed.expectNothing()
+	case none:
 		r.Health.Clear(health.EndpointLost)
 		return
-	case r.missed.lost():
-		r.missed.notLaterThan(now)
+	case lost:
 		r.Health.Set(health.EndpointLost, message.EndpointLost())
 		return
-	case !r.missed.overdue(now):
+	case !overdue:
 		return
 	}
 	if err := r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(docLost, now) }); err != nil {
 		r.Log.Error("record that events do not arrive", "err", err)
 		return
 	}
-	r.missed.lose(now)
+	r.mu.Lock()
+	r.gone = now
+	r.mu.Unlock()
 	r.Health.Set(health.EndpointLost, message.EndpointLost())
 	r.Sweep("events do not arrive")
 }
@@ -539,11 +466,13 @@ func (r *Service) tellMissed() {
 func (r *Service) recallMissed() error {
 	since, known, err := data.Doc[time.Time](r.Data, docLost)
 	if known {
-		r.missed.lose(since)
+		r.mu.Lock()
+		r.gone = since
+		r.mu.Unlock()
 		r.tellMissed()
 	}
 	return err
 }
 
 // Deaf is true while no events can be expected.
-func (r *Service) Deaf() bool { return r.endpoints.get() == nil || r.missed.lost() }
+func (r *Service) Deaf() bool { return r.registered() == nil || r.lost() }

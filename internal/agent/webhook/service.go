@@ -84,8 +84,8 @@ type Service struct {
 	Deps
 	inbox *inbox.Inbox
 
-	endpoints endpoints
-	missed    missed
+	changing chan struct{}                      // holds one value while a registration is changed at the service: one at a time, in order
+	cancel   atomic.Pointer[context.CancelFunc] // ends the last such change early
 
 	restart                  atomic.Bool // the address is to be opened anew though its settings are the same
 	wakeTunnel, wakeEndpoint chan struct{}
@@ -96,12 +96,20 @@ type Service struct {
 	moved   chan struct{} // closed when address changes
 	trouble trouble
 	gap     time.Time // until when events could not be taken: the computer was seen to have slept, or one could not be stored
+
+	current *endpoint     // nil while nothing is registered
+	former  []endpoint    // newest first
+	pending chan struct{} // while a registration is under way: closed when it is over
+	doubt   bool          // a registration was sent, and what became of it is not known
+
+	missed map[string]time.Time // packageId -> when something was found that should have come as an event
+	gone   time.Time            // since when the reports are known to go elsewhere; zero while they come here
 }
 
 // New makes a Service. It calls nothing of p; Load does.
 func New(tools loop.Base, p Deps) *Service {
-	r := &Service{Base: tools, Deps: p, wakeTunnel: make(chan struct{}, 1), wakeEndpoint: make(chan struct{}, 1), moved: make(chan struct{})}
-	r.endpoints.changing = make(chan struct{}, 1)
+	r := &Service{Base: tools, Deps: p, wakeTunnel: make(chan struct{}, 1), wakeEndpoint: make(chan struct{}, 1), moved: make(chan struct{}),
+		changing: make(chan struct{}, 1), missed: map[string]time.Time{}}
 	r.inbox = r.newInbox()
 	return r
 }
@@ -126,17 +134,17 @@ func (r *Service) Wake() {
 // WokeUp is called when the wall clock has jumped by that much.
 func (r *Service) WokeUp(by time.Duration) {
 	r.couldNotListen()
-	r.missed.expectNothing() // the service may have tried in vain meanwhile
 	if by < 0 {
-		r.missed.notLaterThan(r.Now())
+		r.tellMissed()
 	}
 }
 
-// couldNotListen notes that no event could be taken until now.
+// couldNotListen notes that no event could be taken until now: the service may have tried in vain.
 func (r *Service) couldNotListen() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.gap = r.Now()
+	clear(r.missed)
 }
 
 // Address is the public address.
@@ -183,31 +191,32 @@ const (
 	pendingAgain = 5 * time.Second
 )
 
-func (e *endpoints) begin() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.pending == nil {
-		e.pending = make(chan struct{})
+// begin marks a registration as under way.
+func (r *Service) begin() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.pending == nil {
+		r.pending = make(chan struct{})
 	}
 }
 
-// settle marks it as over; unsure when it may have changed the secret without us knowing the new one.
-func (e *endpoints) settle(unsure bool) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.unsure = unsure
-	if e.pending != nil {
-		close(e.pending)
-		e.pending = nil
+// settle marks it as over; doubt when it may have changed the secret without us knowing the new one.
+func (r *Service) settle(doubt bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.doubt = doubt
+	if r.pending != nil {
+		close(r.pending)
+		r.pending = nil
 	}
 }
 
 // underWay returns a channel that closes when the registration under way is over, nil when none is, and whether the
 // secret may be one that is not known here.
-func (e *endpoints) underWay() (over <-chan struct{}, unsure bool) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.pending, e.unsure || e.pending != nil
+func (r *Service) underWay() (over <-chan struct{}, unsure bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.pending, r.doubt || r.pending != nil
 }
 
 // ask registers url, after noting on disk that it is about to.
@@ -215,11 +224,11 @@ func (r *Service) ask(ctx context.Context, client *esign.Client, url string) (es
 	if err := r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(docPending, url) }); err != nil {
 		return esign.Endpoint{}, err
 	}
-	_, unsure := r.endpoints.underWay()
-	r.endpoints.begin()
+	_, unsure := r.underWay()
+	r.begin()
 	answer, err := client.SetEndpoint(ctx, url)
 	if err != nil {
-		r.endpoints.settle(unsure || mayBeDone(err))
+		r.settle(unsure || mayBeDone(err))
 	}
 	return answer, err
 }
@@ -228,13 +237,6 @@ func (r *Service) ask(ctx context.Context, client *esign.Client, url string) (es
 func mayBeDone(err error) bool {
 	var e *esign.Error
 	return errors.As(err, &e) && e.MayBeDone
-}
-
-// recallPending remembers a registration of an earlier run whose answer was not kept.
-func (r *Service) recallPending() {
-	if r.unsure() {
-		r.endpoints.settle(true)
-	}
 }
 
 // unsure reports whether a registration was sent whose answer is not kept, in this run or an earlier one, or may
@@ -252,7 +254,7 @@ func (r *Service) ServeEvent(w http.ResponseWriter, req *http.Request) {
 		comeAgain(w, time.Minute)
 		return
 	}
-	over, unsure := r.endpoints.underWay()
+	over, unsure := r.underWay()
 	if over != nil {
 		limit := time.NewTimer(pendingWait)
 		select {
@@ -261,7 +263,7 @@ func (r *Service) ServeEvent(w http.ResponseWriter, req *http.Request) {
 		case <-req.Context().Done():
 		}
 		limit.Stop()
-		_, unsure = r.endpoints.underWay()
+		_, unsure = r.underWay()
 	}
 	if unsure {
 		w = &undecided{ResponseWriter: w}
@@ -291,7 +293,7 @@ func comeAgain(w http.ResponseWriter, after time.Duration) {
 // newInbox makes the webhook receiver: verified events go to the store before they are answered.
 func (r *Service) newInbox() *inbox.Inbox {
 	return inbox.New(inbox.Options{
-		Keys:    func() []inbox.Key { return r.endpoints.valid(r.Now()) },
+		Keys:    func() []inbox.Key { return r.valid(r.Now()) },
 		Header:  func() string { return r.Current().Settings.SignatureHeader },
 		Store:   r.storeEvent,
 		Wake:    r.Arrived,
@@ -318,7 +320,6 @@ func (r *Service) storeEvent(_ context.Context, in inbox.Received) (added bool, 
 	})
 	if err != nil { // that it came shows where the service reports to, and others may wait behind it
 		r.couldNotListen()
-		r.missed.expectNothing()
 		return false, fmt.Errorf("store event %s: %w", ev.ID, err)
 	}
 	r.Crash("event stored")

@@ -274,7 +274,7 @@ func TestAnEventBelongsToTheServiceWhoseKeyItWasVerifiedWith(t *testing.T) {
 
 func TestAnEventWaitsForTheRegistrationUnderWay(t *testing.T) {
 	x := newService(t)
-	x.endpoints.begin() // as while an answer is read: the service signs with a secret that comes to be known a moment later
+	x.begin() // as while an answer is read: the service signs with a secret that comes to be known a moment later
 	answered := make(chan int, 1)
 	go func() { answered <- x.deliver("1", hook, "new") }()
 	select {
@@ -355,9 +355,9 @@ func TestFormerSecretsCountForTenMinutesEachAndSurviveARestart(t *testing.T) {
 	again := New(x.Base, x.Deps)
 	again.Open(issuer.Of(x.settings))
 	for _, r := range []*Service{x.Service, again} {
-		expect(t, len(r.endpoints.valid(x.Now())), 4, "%d secrets count")
-		expect(t, len(r.endpoints.valid(x.Now().Add(previousLife))), 1, "%d secrets count ten minutes later")
-		expect(t, len(r.endpoints.valid(x.Now().Add(-5*time.Hour))), 1, "%d secrets count once the clock is set back")
+		expect(t, len(r.valid(x.Now())), 4, "%d secrets count")
+		expect(t, len(r.valid(x.Now().Add(previousLife))), 1, "%d secrets count ten minutes later")
+		expect(t, len(r.valid(x.Now().Add(-5*time.Hour))), 1, "%d secrets count once the clock is set back")
 	}
 }
 
@@ -400,7 +400,7 @@ func TestAnEventThatCouldNotBeStoredIsNotTakenForOneThatWentElsewhere(t *testing
 	if since := x.ListeningSince(); !since.Equal(x.Now()) {
 		t.Errorf("events could have come without a break since %v, and one could not be stored at %v", since, x.Now())
 	}
-	if x.missed.overdue(x.Now().Add(MissedGrace)) {
+	if len(x.missed) > 0 {
 		t.Error("what did come here is taken for lost")
 	}
 }
@@ -539,36 +539,42 @@ func TestEventsLieInTheOrderOfTheirCommits(t *testing.T) {
 
 func TestAnEventEndsTheDoubtItExplains(t *testing.T) {
 	found := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	missing := func() *missed {
-		s := &missed{}
-		s.note("a", found)
-		s.note("b", found)
-		return s
+	x := newService(t)
+	x.up("https://office.test")
+	x.register(t)
+	missing := func() {
+		x.startOver()
+		x.Missed("a", found)
+		x.Missed("b", found)
+	}
+	overdue := func(now time.Time) bool {
+		_, overdue := x.missedNow(now, false)
+		return overdue
 	}
 	late := found.Add(MissedGrace)
-	s := missing()
-	if s.overdue(late.Add(-1)) || !s.overdue(late) || !s.overdue(found.Add(-time.Hour)) {
+	missing()
+	if overdue(late.Add(-1)) || !overdue(late) || !overdue(found.Add(-time.Hour)) {
 		t.Error("overdue at the wrong time")
 	}
-	if s.hears("c", found.Add(-time.Minute)); !s.overdue(late) {
+	if x.explained("c", found.Add(-time.Minute)); !overdue(late) {
 		t.Error("an event that was stored before it was found explains nothing")
 	}
-	if s.hears("a", found.Add(-time.Minute)); !s.overdue(late) {
+	if x.explained("a", found.Add(-time.Minute)); !overdue(late) {
 		t.Error("the event of one package explains the other")
 	}
-	if s.hears("b", found.Add(-time.Minute)); s.overdue(late) {
+	if x.explained("b", found.Add(-time.Minute)); overdue(late) {
 		t.Error("an event of its own does not explain a package")
 	}
-	s = missing()
-	if s.hears("c", found.Add(time.Second)); s.overdue(late) {
+	missing()
+	if x.explained("c", found.Add(time.Second)); overdue(late) {
 		t.Error("an event that comes after it does not end the doubt")
 	}
-	s.lose(late)
-	if s.hears("c", late.Add(-time.Second)) || !s.hears("c", late.Add(time.Second)) {
-		t.Error("what is known to be lost is found by the wrong event")
-	}
-	if (&missed{}).hears("c", found) {
+	if x.explained("c", found) {
 		t.Error("nothing was lost")
+	}
+	x.gone = late
+	if x.explained("c", late.Add(-time.Second)) || !x.explained("c", late.Add(time.Second)) {
+		t.Error("what is known to be lost is found by the wrong event")
 	}
 }
 
@@ -578,7 +584,7 @@ func TestReportsAreFoundAgainThoughTheClockWasFastWhenTheyWereLost(t *testing.T)
 		"in one run":      func(*testService) {},
 		"noticed at once": func(x *testService) { x.WokeUp(-365 * 24 * time.Hour) },
 		"after a restart": func(x *testService) {
-			x.missed.end()
+			x.startOver()
 			noErr(t, x.recallMissed())
 		},
 	} {
@@ -596,7 +602,7 @@ func TestReportsAreFoundAgainThoughTheClockWasFastWhenTheyWereLost(t *testing.T)
 		then(x)
 		x.Tell()
 		x.later(time.Minute)
-		if x.Heard(esign.Event{Action: esign.DocumentSigned, PackageID: "p"}, x.Now()); x.Health.Has(health.EndpointLost) || x.missed.lost() {
+		if x.Heard(esign.Event{Action: esign.DocumentSigned, PackageID: "p"}, x.Now()); x.Health.Has(health.EndpointLost) || x.lost() {
 			t.Errorf("%s: an event came, and people are still told that none does", name)
 		}
 	}
