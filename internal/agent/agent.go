@@ -234,7 +234,7 @@ func Open(ctx context.Context, p Params) (*Agent, error) {
 // join makes the services and wires what runs from one to another. healthChanges rings when something else is wrong than before.
 func (a *Agent) join(healthChanges <-chan struct{}) (err error) {
 	p := a.p
-	a.network = network.New(a.Base, network.Deps{Finder: p.Network, HTTP: p.HTTP, Settings: a.Settings, Free: a.networkFree})
+	a.network = network.New(a.Base, network.Deps{HTTP: p.HTTP, Settings: a.Settings, Free: a.networkFree})
 	a.account = account.New(a.Base, account.Deps{
 		Keeper: p.Keeper, HTTP: p.HTTP, Words: p.Words, Message: Message,
 		Address: func(ctx context.Context) (string, bool) { return a.webhook.WaitOpen(ctx) },

@@ -13,7 +13,6 @@ import (
 	"countersign/internal/agent/data"
 	"countersign/internal/agent/dropped"
 	"countersign/internal/agent/hotfolder"
-	"countersign/internal/agent/listing"
 	"countersign/internal/agent/loop"
 	"countersign/internal/agent/network"
 	"countersign/internal/agent/outbox"
@@ -234,12 +233,9 @@ func (a *Agent) newOutbox() *outbox.Service {
 			client, online := a.account.OnlineIn(o)
 			return client, o.Caller(), online
 		},
-		Sender: func() string { return a.account.Current().Sender() },
-		List: func(client *esign.Client, draft office.Draft) outbox.List {
-			return listing.Pages{Reader: listing.Since(client, a.budget, a.Now(), draft.Created)}
-		},
+		Sender:       func() string { return a.account.Current().Sender() },
 		Used:         func(tx *store.Tx, d office.Draft) error { return a.templates.Note(tx, d) },
-		PackageAdded: a.packages.Wake,
+		PackageAdded: a.packages.Wake, FindPackages: a.packages.ReadList,
 	})
 }
 

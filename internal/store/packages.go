@@ -99,17 +99,18 @@ func (tx *Tx) Glance(id string) (p office.Package, ok bool) {
 		return p, false
 	}
 	if known, ok := tx.memory.at(bucketPackages, row, value).(office.Package); ok {
-		return office.Package{State: known.State, Refused: known.Refused, Service: known.Service}, true
+		return office.Package{State: known.State, Refused: known.Refused, Service: known.Service, DraftID: known.DraftID}, true
 	}
 	var seen struct {
 		State   office.PackageState `json:"state"`
 		Refused time.Time           `json:"refused"`
 		Service string              `json:"service"`
+		DraftID string              `json:"draft_id"`
 	}
 	if json.Unmarshal(value, &seen) != nil {
 		return p, false
 	}
-	return office.Package{State: seen.State, Refused: seen.Refused, Service: seen.Service}, true
+	return office.Package{State: seen.State, Refused: seen.Refused, Service: seen.Service, DraftID: seen.DraftID}, true
 }
 
 // PutPackage stores a package, new or changed, with what follows from the rest of it (office.Package.Derived). Its place

@@ -3,10 +3,8 @@ package loop
 import "sync"
 
 // Watchers tell each of those who watch of everything from then on, in its order, and once of what comes again before it is taken: it
-// says only what to read again. Whoever is more than Most behind is told of nothing more. Safe for concurrent use.
+// says only what to read again. Safe for concurrent use.
 type Watchers[T comparable] struct {
-	Most int // 0 for any number
-
 	mu   sync.Mutex
 	list map[*watcher[T]]struct{}
 }
@@ -17,7 +15,6 @@ type watcher[T comparable] struct {
 	mu      sync.Mutex
 	pending map[T]bool
 	order   []T
-	behind  bool
 }
 
 // Signal tells every watcher of x. It does not block.
@@ -25,11 +22,11 @@ func (w *Watchers[T]) Signal(x T) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for to := range w.list {
-		to.put(x, w.Most)
+		to.put(x)
 	}
 }
 
-// Watch returns a channel and the function that ends it. The channel is closed after stop, and for whoever is too far behind.
+// Watch returns a channel and the function that ends it. The channel is closed after stop.
 func (w *Watchers[T]) Watch() (<-chan T, func()) {
 	x := &watcher[T]{pending: map[T]bool{}, ring: make(chan struct{}, 1)}
 	w.mu.Lock()
@@ -50,40 +47,32 @@ func (w *Watchers[T]) Watch() (<-chan T, func()) {
 	})
 }
 
-func (x *watcher[T]) put(v T, most int) {
+func (x *watcher[T]) put(v T) {
 	x.mu.Lock()
 	if !x.pending[v] {
 		x.pending[v] = true
 		x.order = append(x.order, v)
-		x.behind = x.behind || most > 0 && len(x.order) > most
-	}
-	if x.behind {
-		clear(x.pending)
-		x.order = nil
 	}
 	x.mu.Unlock()
 	Wake(x.ring)
 }
 
-func (x *watcher[T]) take() (v T, ok, behind bool) {
+func (x *watcher[T]) take() (v T, ok bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if len(x.order) == 0 {
-		return v, false, x.behind
+		return v, false
 	}
 	v, x.order = x.order[0], x.order[1:]
 	delete(x.pending, v)
-	return v, true, false
+	return v, true
 }
 
 func (x *watcher[T]) deliver(out chan<- T, done <-chan struct{}) {
 	defer close(out)
 	for {
-		v, ok, behind := x.take()
-		switch {
-		case behind:
-			return
-		case !ok:
+		v, ok := x.take()
+		if !ok {
 			select {
 			case <-x.ring:
 				continue

@@ -28,8 +28,7 @@ import (
 
 // Deps are what a Service needs from outside. All of them are required, and none may wait for it.
 type Deps struct {
-	Finder   *proxy.Finder
-	HTTP     *http.Client // over Finder
+	HTTP     *http.Client
 	Settings func() office.Settings
 	Free     func() // the network lets everybody out again
 }

@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strconv"
@@ -62,7 +63,7 @@ func TestWhatIsAnsweredSaysWhatBecomesOfADraftWhichIsNeverSentTwice(t *testing.T
 			r := newService(t, accept)
 			r.end() // the test does what it runs
 			r.Pace.Retry = time.Minute
-			r.deps.List = func(*esign.Client, office.Draft) List { return &countedList{err: errors.New("no list")} }
+			r.deps.FindPackages = func() {}
 			r.deps.PackageAdded = func() {}
 			work := func(want office.DraftState) string {
 				t.Helper()
@@ -149,4 +150,42 @@ func TestADraftThatWasBeingAddedWhenTheProgramWasKilledIsNotSentAgain(t *testing
 	if state, err := r.draftState(id); err != nil || state.State != office.DraftUnknown {
 		t.Errorf("%+v, %v", state, err)
 	}
+}
+
+// The service is asked for its list once for all of them, more and more rarely, and at once when one more is lost; what an event has
+// told of needs no list.
+func TestThePackagesOfDraftsAreLookedForTogether(t *testing.T) {
+	r := newService(t, accept)
+	r.end() // the test does what it runs
+	r.deps.PackageAdded = func() {}
+	r.Pace.Retry = time.Minute
+	asked, now := 0, time.Now()
+	r.deps.FindPackages = func() { asked++ }
+	r.Service.Now = func() time.Time { return now }
+	client, _, _ := r.deps.Service()
+	noErr(t, r.Data.Update(func(tx *store.Tx) (err error) {
+		for n := range 40 {
+			err = errors.Join(err, tx.PutDraft(office.Draft{ID: fmt.Sprint("draft ", n), State: office.DraftUnknown}))
+		}
+		return errors.Join(err, tx.PutPackage(office.Package{ID: "p", DraftID: "draft 7"}))
+	}))
+	look := func(want int, pause time.Duration) {
+		t.Helper()
+		if left, err := r.findUnknown(client, 9*time.Hour); err != nil || left != pause || asked != want {
+			t.Errorf("asked %d times, and again in %v, %v", asked, left, err)
+		}
+	}
+	look(1, 2*time.Minute)
+	look(1, 2*time.Minute)
+	now = now.Add(2 * time.Minute)
+	look(2, 4*time.Minute)
+	if d, _, err := r.Data.Draft("draft 7"); err != nil || d.State != office.DraftSent {
+		t.Errorf("an event has told of its package: %+v, %v", d, err)
+	}
+	noErr(t, r.Data.Update(func(tx *store.Tx) error {
+		return tx.PutDraft(office.Draft{ID: "added", State: office.DraftAdding, Service: client.Home()})
+	}))
+	added, _, err := r.Data.Draft("added")
+	noErr(t, errors.Join(err, r.refused(t.Context(), added, esign.ErrOutcomeUnknown)))
+	look(3, 2*time.Minute)
 }

@@ -41,23 +41,15 @@ type Deps struct {
 	Service func() (client *esign.Client, uploader string, online bool)
 	Sender  func() string // as whom packages are sent; empty when that is not known
 
-	// List begins to read the service's list, back to where the draft's package can be.
-	List func(*esign.Client, office.Draft) List
-
 	PackageAdded func() // its status can be asked for
+	FindPackages func() // has the service's list read soon, and whatever it shows claimed, see Claim
 }
 
-// The longest pause before a draft is tried again, and before its package is looked for again.
+// The longest pause before a draft is tried again, and before the packages of drafts are looked for again.
 const (
-	maxDraftPause   = 10 * time.Minute
-	maxUnknownPause = time.Hour
+	maxDraftPause = 10 * time.Minute
+	maxFindPause  = time.Hour
 )
-
-// List is the service's list of packages, page by page, at the service's rate. It belongs to one goroutine.
-type List interface {
-	// Next reads a page. After an error the same page is read again.
-	Next(ctx context.Context) (page []esign.Status, more bool, err error)
-}
 
 // Service sends drafts and keeps copies of their files. Its methods are safe for concurrent use.
 type Service struct {
@@ -69,9 +61,8 @@ type Service struct {
 	sending atomic.Bool // a draft is being worked on
 
 	// Of Run's goroutine alone.
-	unknown *search    // for the packages of those whose outcome is unknown; nil while none goes on
-	list    loop.Retry // of the list that drafts are looked for in
-	row     row
+	find loop.Retry // looking for the packages of those whose outcome is unknown
+	row  row
 }
 
 func New(t loop.Base, deps Deps) *Service {
@@ -104,11 +95,12 @@ func (r *Service) sendDue(ctx context.Context) (time.Duration, error) {
 		if err != nil {
 			return 0, err
 		}
+		find := idle
 		pause := func(d time.Duration) time.Duration {
 			if undo > 0 {
 				d = min(d, undo)
 			}
-			return d
+			return min(d, find)
 		}
 		r.TellUnknown() // an event may have told
 		client, uploader, online := r.deps.Service()
@@ -117,6 +109,9 @@ func (r *Service) sendDue(ctx context.Context) (time.Duration, error) {
 		}
 		if left := r.Breaker.Left(r.Now()); left > 0 {
 			return pause(left), nil
+		}
+		if find, err = r.findUnknown(client, idle); err != nil {
+			return 0, err
 		}
 		due, next, err := r.draftsDue()
 		if err == nil {
@@ -142,7 +137,7 @@ func (r *Service) sendDue(ctx context.Context) (time.Duration, error) {
 			}
 			return pause(r.PauseBeside(all, loop.UntilNext(r.Now(), next, idle))), nil
 		}
-		if err = r.work(ctx, client, uploader, due); r.Session.SignedOut(err) {
+		if err = r.send(ctx, client, uploader, due); r.Session.SignedOut(err) {
 			return pause(idle), nil
 		}
 		if err != nil && ctx.Err() == nil {
@@ -152,20 +147,15 @@ func (r *Service) sendDue(ctx context.Context) (time.Duration, error) {
 	return idle, nil
 }
 
-// work sends the drafts that are due, and finds out what became of those whose outcome is unknown. uploader is whom client
-// calls as.
-func (r *Service) work(ctx context.Context, client *esign.Client, uploader string, due []office.Draft) error {
+// send sends the drafts that are due. uploader is whom client calls as.
+func (r *Service) send(ctx context.Context, client *esign.Client, uploader string, due []office.Draft) error {
 	r.sending.Store(true)
 	defer r.sending.Store(false)
-	unknown := false
 	for _, d := range due {
-		switch {
-		case ctx.Err() != nil:
+		if ctx.Err() != nil {
 			return nil
-		case r.rests(d) > 0: // since a moment
-			continue
-		case d.State == office.DraftUnknown:
-			unknown = true
+		}
+		if r.rests(d) > 0 { // since a moment
 			continue
 		}
 		err := r.one(d, func() error { return r.sendDraft(ctx, client, uploader, d) })
@@ -176,10 +166,7 @@ func (r *Service) work(ctx context.Context, client *esign.Client, uploader strin
 			return err
 		}
 	}
-	if !unknown {
-		return nil
-	}
-	return r.resolveUnknown(ctx, client)
+	return nil
 }
 
 // one does what concerns a single draft. That somebody else decided about it meanwhile is no error.
@@ -219,20 +206,7 @@ func (r *Service) draftsDue() (due []office.Draft, next time.Time, err error) {
 		if due, err = tx.DraftsDue(r.Due(loop.MaxWait(maxDraftPause))); err != nil {
 			return nil, err
 		}
-		if next, err = tx.NextDraft(); err != nil {
-			return nil, err
-		}
-		unknown, err := tx.Drafts(office.DraftUnknown)
-		for _, d := range unknown {
-			if d.Away {
-				continue
-			}
-			if r.Due(loop.MaxWait(maxUnknownPause)).Left(d.NextTry) == 0 {
-				due = append(due, d)
-			} else if next.IsZero() || d.NextTry.Before(next) {
-				next = d.NextTry
-			}
-		}
+		next, err = tx.NextDraft()
 		return due, err
 	})
 	return due, next, err
@@ -352,10 +326,7 @@ func (r *Service) failed() {
 
 // rests is how long d waits with others; 0 when it does not.
 func (r *Service) rests(d office.Draft) time.Duration {
-	switch {
-	case d.State == office.DraftUnknown:
-		return r.list.Left(r.Now())
-	case d.Tries > 0:
+	if d.Tries > 0 {
 		return r.row.Left(r.Now())
 	}
 	return 0
@@ -462,80 +433,6 @@ func newPackage(d office.Draft, from source) esign.NewPackage {
 	}
 	p.Recipients, p.Documents = recipients(d), documentsOf(d)
 	return p
-}
-
-// pagesAtOnce is how many pages of the service's list are read in one go; the rest is left to the next.
-const pagesAtOnce = 20
-
-// search is a reading of the service's list for the packages of drafts. It belongs to one goroutine.
-type search struct {
-	client *esign.Client // whose list it is: another one's has other packages at other places
-	list   List
-	found  map[string]string // draft id -> package id, "" as long as there is none: the drafts that it is for
-}
-
-// search begins to read the list for the packages of drafts, of which there is one at least.
-func (r *Service) search(client *esign.Client, drafts []office.Draft) *search {
-	oldest := drafts[0]
-	s := &search{client: client, found: map[string]string{}}
-	for _, d := range drafts {
-		s.found[d.ID] = ""
-		if d.Created.Before(oldest.Created) {
-			oldest = d
-		}
-	}
-	s.list = r.deps.List(client, oldest)
-	return s
-}
-
-// goesOn reports whether s, which may be nil, is a reading of client's list.
-func (s *search) goesOn(client *esign.Client) bool { return s != nil && s.client == client }
-
-// isFor reports whether s, which may be nil, is for d.
-func (s *search) isFor(d office.Draft) bool {
-	if s == nil {
-		return false
-	}
-	_, ok := s.found[d.ID]
-	return ok
-}
-
-// read reads on until every draft's package is found. more is set when there is more to read, which the next call does, as it
-// does after an error.
-func (s *search) read(ctx context.Context, answered func(context.Context, error) error) (more bool, err error) {
-	left := 0
-	for _, id := range s.found {
-		if id == "" {
-			left++
-		}
-	}
-	for range pagesAtOnce {
-		page, more, err := s.list.Next(ctx)
-		if err != nil {
-			return true, err
-		}
-		answered(ctx, nil)
-		for _, x := range page {
-			draft := cameFrom(x.ExternalData).draft
-			if id, wanted := s.found[draft]; wanted && id == "" {
-				s.found[draft] = x.PackageID
-				left--
-			}
-		}
-		if !more || left == 0 {
-			return false, nil
-		}
-	}
-	return true, nil
-}
-
-// noteList notes whether the list could be read.
-func (r *Service) noteList(err error) {
-	if err == nil {
-		r.list = loop.Retry{}
-		return
-	}
-	r.list.Failed(r.Now(), func(tries int) time.Duration { return r.Backoff(tries, 2*r.Pace.Retry, loop.MaxRoundPause) })
 }
 
 // docPeople names the document with the people who were asked to sign before, most recent first.

@@ -386,7 +386,7 @@ func (r *Service) Claim(tx *store.Tx, p *office.Package, data json.RawMessage) e
 	// One that is held may have been sent in a time that a backup does not know.
 	if d.State == office.DraftUnknown || d.State == office.DraftHeld || d.State == office.DraftQueued || d.State == office.DraftFailed {
 		markSent(&d, p.ID, r.Now())
-		return errors.Join(r.deps.Used(tx, d), tx.PutDraft(d))
+		return errors.Join(r.deps.Used(tx, d), rememberPeople(tx, d.Signers), tx.PutDraft(d))
 	}
 	return nil
 }
@@ -474,62 +474,10 @@ func Doubt(tx *store.Tx, now time.Time) error {
 	return err
 }
 
-// searching tells the search for packages from whatever else can be set aside.
-const searching = "the search for the packages of drafts"
-
-// resolveUnknown looks for the packages of all drafts whose outcome is unknown, in one reading of the service's list: many may
-// have lost their answers together, and the service is not asked for each. Not finding one proves nothing: only an event, a
-// listing or a person decides.
-func (r *Service) resolveUnknown(ctx context.Context, client *esign.Client) error {
-	unknown, err := r.unknownAt(client)
-	if err != nil || len(unknown) == 0 {
-		return err
-	}
-	s := r.unknown
-	if !s.goesOn(client) {
-		s = r.search(client, unknown)
-	}
-	more := false
-	err = r.One(searching, func() (err error) {
-		more, err = s.read(ctx, r.Session.Note)
-		return err
-	})
-	if ctx.Err() != nil {
-		return nil
-	}
-	if err != nil {
-		r.Session.Note(ctx, err)
-	}
-	if r.Session.SignedOut(err) {
-		return err
-	}
-	r.noteList(err)
-	if r.unknown = nil; more {
-		r.unknown = s
-	}
-	for _, d := range unknown {
-		found, looked := s.found[d.ID], s.isFor(d) && (err != nil || !more)
-		err := r.one(d, func() error {
-			switch {
-			case found != "":
-				return r.accepted(d, esign.Added{PackageID: found})
-			case looked:
-				d.Tries++
-				d.NextTry = r.Now().Add(r.Backoff(d.Tries, 2*r.Pace.Retry, maxUnknownPause))
-				return r.putDraft(&d, office.DraftUnknown)
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// unknownAt are the drafts whose outcome is unknown and that client's list may tell of. Those whose package is known by now,
-// by its events, are settled.
-func (r *Service) unknownAt(client *esign.Client) ([]office.Draft, error) {
+// findUnknown settles the drafts whose outcome is unknown, and whose package an event has told of by now. For the others it has the
+// service's list read, whose packages are claimed (Claim): again and again, more and more rarely. Not finding one proves nothing: only
+// an event, the list or a person decides. It returns when to look again, idle for never.
+func (r *Service) findUnknown(client *esign.Client, idle time.Duration) (time.Duration, error) {
 	packages := map[string]string{}
 	unknown, err := data.Read(r.Data, "the drafts whose outcome is unknown", func(tx *store.Tx) ([]office.Draft, error) {
 		unknown, err := tx.Drafts(office.DraftUnknown)
@@ -543,21 +491,29 @@ func (r *Service) unknownAt(client *esign.Client) ([]office.Draft, error) {
 		return unknown, err
 	})
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
-	var here []office.Draft
+	left := 0
 	for _, d := range unknown {
 		switch id := packages[d.ID]; {
 		case d.Away || d.Service != client.Home() || r.LeftAlone(key(d)):
 		case id == "":
-			here = append(here, d)
+			left++
 		default:
 			if err := r.one(d, func() error { return r.accepted(d, esign.Added{PackageID: id}) }); err != nil {
-				return nil, err
+				return 0, err
 			}
 		}
 	}
-	return here, nil
+	if left == 0 {
+		r.find = loop.Retry{}
+		return idle, nil
+	}
+	if r.find.Left(r.Now()) == 0 {
+		r.find.Failed(r.Now(), func(tries int) time.Duration { return r.Backoff(tries, 2*r.Pace.Retry, maxFindPause) })
+		r.deps.FindPackages()
+	}
+	return r.find.Left(r.Now()), nil
 }
 
 // TellUnknown keeps the health issue about drafts with an unknown outcome in step.
@@ -600,7 +556,7 @@ func (r *Service) refused(ctx context.Context, d office.Draft, cause error) erro
 			r.Breaker.Open(r.Now(), e.RetryAfter)
 		}
 		d.Problem = message.OutcomeUnknown(d.Name)
-		d.NextTry = r.Now()
+		r.find = loop.Retry{} // the others are looked for along with it
 		err := r.putDraft(&d, office.DraftUnknown)
 		r.TellUnknown()
 		r.Signal(office.StatusChanged)

@@ -102,16 +102,22 @@ type tokens struct{}
 func (tokens) Access(context.Context) (string, error) { return "token", nil }
 func (tokens) Invalidate(string)                      {}
 
-// listOf is a list of one page: what s was asked to add.
-type listOf struct{ s *service }
-
-func (l listOf) Next(context.Context) (page []esign.Status, more bool, err error) {
-	l.s.mu.Lock()
-	defer l.s.mu.Unlock()
-	for _, data := range l.s.packages {
-		page = append(page, esign.Status{PackageID: "p1", ExternalData: data})
+// found has the service's packages claimed, as whoever reads its list does.
+func (x *testService) found() {
+	x.service.mu.Lock()
+	packages := slices.Clone(x.service.packages)
+	x.service.mu.Unlock()
+	err := x.Data.Update(func(tx *store.Tx) (err error) {
+		for _, data := range packages {
+			p := office.Package{ID: "p1"}
+			err = errors.Join(err, x.Claim(tx, &p, data), tx.PutPackage(p))
+		}
+		return err
+	})
+	if err != nil {
+		x.Log.Error("claim", "err", err)
 	}
-	return page, false, nil
+	x.Wake()
 }
 
 // testService is a Service with what it needs in the test's hands.
@@ -143,7 +149,7 @@ func newService(t *testing.T, add func(http.ResponseWriter)) *testService {
 		Standing:     func() []office.Recipient { return nil },
 		Used:         func(*store.Tx, office.Draft) error { return nil },
 		Sender:       func() string { return "" },
-		List:         func(*esign.Client, office.Draft) List { return listOf{x.service} },
+		FindPackages: func() { x.found() },
 		PackageAdded: func() { x.wakes <- struct{}{} },
 	})
 	ctx, stop := context.WithCancel(t.Context())

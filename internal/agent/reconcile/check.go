@@ -584,7 +584,7 @@ func (r *Service) MakeAllDue() error {
 	return r.Data.Update(func(tx *store.Tx) error {
 		open, err1 := tx.AllOpen()
 		waiting, err2 := tx.PendingJobs()
-		drafts, err3 := tx.Drafts(office.DraftQueued, office.DraftUnknown)
+		drafts, err3 := tx.Drafts(office.DraftQueued)
 		err := errors.Join(err1, err2, err3)
 		for _, p := range open {
 			if !p.NextCheck.Before(now) {

@@ -8,7 +8,6 @@ import (
 	"countersign/internal/agent/apply"
 	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
-	"countersign/internal/agent/listing"
 	"countersign/internal/agent/loop"
 	"countersign/internal/esign"
 	"countersign/internal/message"
@@ -35,7 +34,7 @@ func (l listed) known(now, since time.Time, issuer string) time.Time {
 	if l.Issuer != issuer || l.Through.After(now.Add(loop.ClockSlack)) || !l.Since.Equal(since) || whole < 0 || whole > listWholly {
 		return time.Time{}
 	}
-	known := l.Through.Add(-listing.Margin)
+	known := l.Through.Add(-listMargin)
 	if u := l.Unsent.Add(-time.Second); !l.Unsent.IsZero() && u.Before(known) && now.Sub(u) < listUnsent {
 		return u // no event may tell that it is sent
 	}
@@ -68,10 +67,16 @@ type discovery struct {
 	rest    loop.Cooldown
 	doubted loop.Cooldown // how long it is not read again because something else failed
 	tries   int
-	reading *listing.Reader
+	reading *listReader
 	since   time.Time // the account.Since that reading began with
 	unsent  time.Time // when the oldest package was made that it has met and that is not sent
 	behind  bool      // the beginning of the list, which reading has passed, is to be read again
+}
+
+// ReadList has the list read soon: what it shows is wanted.
+func (r *Service) ReadList() {
+	r.listWanted.Store(true)
+	loop.Wake(r.lists)
 }
 
 // runList reads the service's list now and then, and for every sweep. It has no part in what is asked of packages that are known: a
@@ -88,7 +93,7 @@ func (r *Service) runList(ctx context.Context) error {
 // readList reads the list if it is time, and returns how long it will not be.
 func (r *Service) readList(ctx context.Context, l *discovery) (pause time.Duration) {
 	again, soon := r.sweep.takeList()
-	if again {
+	if r.listWanted.Swap(false) && l.tries == 0 || again { // one that fails is left alone for as long as it is
 		l.rest, l.behind = loop.Cooldown{}, l.reading != nil
 	}
 	client, pause := r.mayAsk()
@@ -142,15 +147,15 @@ func (r *Service) discover(ctx context.Context, client *esign.Client, l *discove
 	if err != nil {
 		return 0, err
 	}
-	if !l.reading.GoesOn(client) || !l.since.Equal(since) {
-		l.reading, l.since = listing.New(client, r.deps.Budget, r.Now(), last.known(r.Now(), since, client.Issuer())), since
+	if !l.reading.goesOn(client) || !l.since.Equal(since) {
+		l.reading, l.since = newReader(client, r.deps.Budget, r.Now(), last.known(r.Now(), since, client.Issuer())), since
 		l.behind, l.unsent = false, time.Time{}
 	}
 	reading := l.reading
-	end := listing.More
-	for range listing.Round {
+	end := listMore
+	for range listRound {
 		var items []esign.Status
-		if items, end, err = reading.Next(ctx); err != nil {
+		if items, end, err = reading.next(ctx); err != nil {
 			return 0, r.noteListError(ctx, err, l.tries)
 		}
 		for _, s := range items {
@@ -162,11 +167,11 @@ func (r *Service) discover(ctx context.Context, client *esign.Client, l *discove
 		if err := r.meetPackages(client.Home(), items, since, last.first(since, client.Issuer())); err != nil {
 			return 0, err
 		}
-		if end != listing.More {
+		if end != listMore {
 			break
 		}
 	}
-	if end == listing.More {
+	if end == listMore {
 		return 0, nil
 	}
 	l.reading = nil
@@ -177,17 +182,17 @@ func (r *Service) discover(ctx context.Context, client *esign.Client, l *discove
 	case r.deps.Webhook.Deaf():
 		pause = listOften
 	}
-	pause = max(pause, time.Duration(reading.Pages)*listPerPage)
-	if end == listing.Torn {
-		r.Log.Info("the list of packages moved while it was read; it is read once more", "pages", reading.Pages)
+	pause = max(pause, time.Duration(reading.pages)*listPerPage)
+	if end == listTorn {
+		r.Log.Info("the list of packages moved while it was read; it is read once more", "pages", reading.pages)
 		return pause, nil
 	}
-	if !reading.Known.IsZero() && reading.Began.Sub(last.Through) < listing.Margin && l.unsent.Equal(last.Unsent) {
+	if !reading.known.IsZero() && reading.began.Sub(last.Through) < listMargin && l.unsent.Equal(last.Unsent) {
 		return pause, nil // the document says as much already
 	}
-	next := listed{Through: reading.Began, Whole: last.Whole, Unsent: l.unsent, Since: since, Issuer: client.Issuer()}
-	if reading.Known.IsZero() {
-		next.Whole = reading.Began
+	next := listed{Through: reading.began, Whole: last.Whole, Unsent: l.unsent, Since: since, Issuer: client.Issuer()}
+	if reading.known.IsZero() {
+		next.Whole = reading.began
 	}
 	return pause, r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(docListed, next) })
 }
@@ -234,7 +239,8 @@ func (r *Service) meetPackages(home string, items []esign.Status, since time.Tim
 			if !esign.UsableID(s.PackageID) {
 				continue
 			}
-			if p, ok := tx.Glance(s.PackageID); ok && p.Service == home && !r.openAgain(&p, s) {
+			unclaimed := office.HasExternalData(s.ExternalData)
+			if p, ok := tx.Glance(s.PackageID); ok && p.Service == home && (p.DraftID != "" || !unclaimed) && !r.openAgain(&p, s) {
 				continue // as nearly all
 			}
 			p, known, err := tx.FirstPackage(apply.Cases(s.PackageID))
@@ -250,24 +256,27 @@ func (r *Service) meetPackages(home string, items []esign.Status, since time.Tim
 				if p.Service != home {
 					p.NextCheck, news = r.Now(), true
 				}
-			} else if old, err := r.wasBefore(tx, home, s, since, first); err != nil {
-				return err
-			} else if !old {
+			} else {
+				old, err := r.wasBefore(tx, home, s, since, first)
+				if err != nil {
+					return err
+				}
 				p, news = r.meet(s)
-				if s.TimeCreated.Before(restored) {
+				if news = news && !old; s.TimeCreated.Before(restored) {
 					p.Restored = restored
 				}
 			}
-			if !news {
-				continue
-			}
 			p.Service = home
-			fresh++
 			if p.DraftID == "" {
 				if err := r.deps.Claim(tx, &p, s.ExternalData); err != nil {
 					return err
 				}
+				news = news || p.DraftID != "" // whatever has become of it
 			}
+			if !news {
+				continue
+			}
+			fresh++
 			if err := tx.PutPackage(p); err != nil {
 				return err
 			}
@@ -334,9 +343,6 @@ func (r *Service) wasBefore(tx *store.Tx, home string, s esign.Status, since tim
 // meet begins the record of a package that is not known, unless it is over.
 func (r *Service) meet(s esign.Status) (p office.Package, wanted bool) {
 	state := office.PackageState(s.State)
-	if s.PackageID == "" || state.Over() || state.Unsent() {
-		return p, false
-	}
 	p = office.Package{
 		ID: s.PackageID, Origin: office.MadeElsewhere, Name: s.Name, Created: r.Now(), NextCheck: r.Now(),
 		ExternalData: s.ExternalData, Met: true,
@@ -347,7 +353,7 @@ func (r *Service) meet(s esign.Status) (p office.Package, wanted bool) {
 	if state == office.PackageExecuted {
 		p.Executed.Time = s.TimeExecuted
 	}
-	return p, true
+	return p, !state.Over() && !state.Unsent()
 }
 
 // openAgain has the service asked about a package at once of which the list knows more: it was signed by everyone, or it is

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"countersign/internal/agent/data"
-	"countersign/internal/agent/listing"
 	"countersign/internal/agent/loop"
 	"countersign/internal/agent/loop/looptest"
 	"countersign/internal/esign"
@@ -81,14 +80,14 @@ func (x *testService) lines() int {
 
 func TestALongListIsReadInRoundsAndWhatOneDidNotReadIsOwedToTheNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		x, s, l := newService(t), &shelf{packages: listing.Round + 3}, &discovery{}
+		x, s, l := newService(t), &shelf{packages: listRound + 3}, &discovery{}
 		client := s.client("office")
 		x.lookAround(t.Context(), client, l)
-		if l.reading == nil || !l.rest.Over(x.Now()) || x.lines() != listing.Round {
+		if l.reading == nil || !l.rest.Over(x.Now()) || x.lines() != listRound {
 			t.Fatalf("after one round: %d packages, resting %+v, reading %+v", x.lines(), l.rest, l.reading)
 		}
 		x.lookAround(t.Context(), client, l)
-		if l.reading != nil || l.rest.Over(x.Now()) || x.lines() != listing.Round+3 {
+		if l.reading != nil || l.rest.Over(x.Now()) || x.lines() != listRound+3 {
 			t.Errorf("after two rounds: %d packages, resting %+v", x.lines(), l.rest)
 		}
 		if through, known, err := data.Doc[listed](x.Data, docListed); err != nil || !known || through.Whole.IsZero() {
@@ -99,11 +98,11 @@ func TestALongListIsReadInRoundsAndWhatOneDidNotReadIsOwedToTheNext(t *testing.T
 
 func TestTheListOfOneClientSaysNothingAboutThatOfAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		x, s, l := newService(t), &shelf{packages: listing.Round + 3}, &discovery{}
+		x, s, l := newService(t), &shelf{packages: listRound + 3}, &discovery{}
 		client, other := s.client("office"), s.client("another")
 		x.lookAround(t.Context(), client, l)
 		x.lookAround(t.Context(), other, l)
-		if l.reading == nil || l.reading.Client != other || l.reading.Pages != listing.Round {
+		if l.reading == nil || l.reading.client != other || l.reading.pages != listRound {
 			t.Errorf("the reading of one client went on with another: %+v", l.reading)
 		}
 		now := x.Now()
@@ -209,7 +208,7 @@ func TestAStateThatWasRestoredUnderAWrongClockTellsOfWhatIsNew(t *testing.T) {
 // What was made while the computer slept is at the beginning of the list, which is not where the reading goes on.
 func TestAfterASweepTheBeginningOfTheListIsReadAgainThoughAReadingGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		x, s, l := newService(t), &shelf{packages: listing.Round + 3}, &discovery{}
+		x, s, l := newService(t), &shelf{packages: listRound + 3}, &discovery{}
 		client := s.client("office")
 		x.Session = looptest.Session{Client: client}
 		x.lookAround(t.Context(), client, l)
@@ -391,4 +390,56 @@ func TestAPackageThatIsSentDaysAfterItWasMadeIsFoundWithoutAnEvent(t *testing.T)
 			}
 		})
 	}
+}
+
+// What became of a draft the list may tell of a package that nobody else would have begun to follow, or that was known without a draft.
+func TestAPackageOfADraftIsClaimedWhateverTheListSaysOfIt(t *testing.T) {
+	for name, c := range map[string]struct {
+		state esign.State
+		known bool
+	}{"it is over": {"rescinded", false}, "it is known": {"open", true}, "it was signed before the first sign-in": {esign.Executed, false}} {
+		x := newService(t)
+		var asked int
+		x.deps.Drafts = func() { asked++ }
+		x.deps.Claim = func(_ *store.Tx, p *office.Package, data json.RawMessage) error {
+			if string(data) == `"d"` {
+				p.DraftID = "d"
+			}
+			return nil
+		}
+		if c.known {
+			noErr(t, x.Data.Update(func(tx *store.Tx) error {
+				return tx.PutPackage(office.Package{ID: "p", Service: "home", State: office.PackageOpen})
+			}))
+		}
+		item := esign.Status{PackageID: "p", State: c.state, ExternalData: json.RawMessage(`"d"`)}
+		other := esign.Status{PackageID: "q", State: "rescinded", ExternalData: json.RawMessage(`"e"`)}
+		for range 2 {
+			noErr(t, x.meetPackages("home", []esign.Status{item, other}, x.Now(), true))
+		}
+		p, known, err := x.Data.Package("p")
+		if err != nil || !known || p.DraftID != "d" || p.Service != "home" || asked == 0 || x.lines() != 1 {
+			t.Errorf("%s: %+v, %v, of %d packages; drafts were looked at %d times", name, p, err, x.lines(), asked)
+		}
+	}
+}
+
+func TestTheListIsReadWhenWhatItShowsIsWantedButNotWhileItFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x, s, l := newService(t), &shelf{packages: 1}, &discovery{}
+		x.Session = looptest.Session{Client: s.client("one")}
+		for _, c := range []struct {
+			fails, wanted bool
+			reads         int
+		}{{false, false, 1}, {false, false, 0}, {false, true, 1}, {true, true, 1}, {true, true, 0}} {
+			if s.fails = c.fails; c.wanted {
+				x.ReadList()
+			}
+			before := s.read
+			x.readList(t.Context(), l)
+			if n := s.read - before; (n > 0) != (c.reads > 0) {
+				t.Errorf("%+v: read %d pages", c, n)
+			}
+		}
+	})
 }

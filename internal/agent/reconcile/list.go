@@ -203,8 +203,7 @@ func eventLine(tx *store.Tx, e office.Event, packages map[string]office.Package)
 }
 
 // Follow tells of each event from now on, once it is known what became of it, until ctx ends; before that, of those since
-// then (zero: none). One that is handled anew is told again. It returns ctx's error, or why it cannot go on: whoever reads
-// too slowly begins again.
+// then (zero: none). One that is handled anew is told again. It returns ctx's error, or why it cannot go on.
 func (r *Service) Follow(ctx context.Context, since time.Time, tell func(office.EventLine) error) error {
 	news, stop := r.settled.Watch()
 	defer stop()
@@ -226,10 +225,7 @@ func (r *Service) Follow(ctx context.Context, since time.Time, tell func(office.
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case id, ok := <-news:
-			if !ok {
-				return message.Error(message.Stopped(), errBehind)
-			}
+		case id := <-news:
 			l, told, err := r.outcome(id)
 			if told {
 				err = tell(l)
@@ -240,8 +236,6 @@ func (r *Service) Follow(ctx context.Context, since time.Time, tell func(office.
 		}
 	}
 }
-
-var errBehind = errors.New("the reader of the events is too far behind")
 
 // outcome is what became of an event; known is false while it is not handled.
 func (r *Service) outcome(id string) (l office.EventLine, known bool, err error) {
@@ -258,9 +252,6 @@ func (r *Service) outcome(id string) (l office.EventLine, known bool, err error)
 
 // Settled tells those who follow that it is known what became of an event. It never blocks.
 func (r *Service) Settled(eventID string) { r.settled.Signal(eventID) }
-
-// mostBehind is how many events whoever follows them may be behind.
-const mostBehind = 10_000
 
 // Find returns the packages that q asks for, in its order.
 func (r *Service) Find(q office.Query) ([]office.Package, error) {

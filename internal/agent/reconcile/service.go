@@ -90,6 +90,8 @@ type Service struct {
 	settled loop.Watchers[string] // ids of events
 	list    discovery             // of runList's goroutine alone
 
+	listWanted atomic.Bool // the list is to be read soon
+
 	failedInRow, failedRounds atomic.Int64 // questions about packages since the last answer, and rounds broken off since then
 
 	records   records
@@ -100,8 +102,7 @@ type Service struct {
 
 func New(t loop.Base, deps Deps) *Service {
 	ring := func() chan struct{} { return make(chan struct{}, 1) }
-	return &Service{Base: t, deps: deps, events: ring(), work: ring(), look: ring(), lists: ring(), deadlines: ring(), records: records{ring: ring(), asking: map[string]bool{}},
-		settled: loop.Watchers[string]{Most: mostBehind}}
+	return &Service{Base: t, deps: deps, events: ring(), work: ring(), look: ring(), lists: ring(), deadlines: ring(), records: records{ring: ring(), asking: map[string]bool{}}}
 }
 
 func (r *Service) Wake() {

@@ -1,6 +1,4 @@
-// Package listing reads the service's list of packages page by page, and relies on nothing that the service has not shown: neither
-// the order, nor the size of a page, nor that the list stays as it is. It says when a list moved too much to be read. It stores nothing.
-package listing
+package reconcile
 
 import (
 	"context"
@@ -15,25 +13,25 @@ import (
 const (
 	listPage    = 100 // items asked for at once; the service may give fewer
 	listOverlap = 10  // items asked for twice, so that a page that begins too late is noticed
-	Round       = 20  // pages read in one go; the rest is left to the next
-	ListStale   = 3   // pages without anything new after which a list has no more
+	listRound   = 20  // pages read in one go; the rest is left to the next
+	listStale   = 3   // pages without anything new after which a list has no more
 	listBacks   = 10  // steps back after which a list moves too much to be read
 
 	// listProof is how many packages must be newest first before the list is taken to be: that many are not by chance.
 	listProof = 20
 )
 
-// Margin allows for a service whose clock is not ours.
-const Margin = 24 * time.Hour
+// listMargin allows for a service whose clock is not ours.
+const listMargin = 24 * time.Hour
 
-// Reader goes through the service's list page by page, and may pause between two. It relies on nothing that the service
+// listReader goes through the service's list page by page, and may pause between two. It relies on nothing that the service
 // has not shown: neither on the order that was asked for, nor on the size of a page, nor on the list staying as it is. Only
 // where what came is newest first does it end before the list does, at what is known already.
-type Reader struct {
-	Client *esign.Client // whose list it is: another one's has other packages at other places
-	Began  time.Time
-	Known  time.Time // whatever was made before is known; zero to read to the end
-	Pages  int       // read so far
+type listReader struct {
+	client *esign.Client // whose list it is: another one's has other packages at other places
+	began  time.Time
+	known  time.Time // whatever was made before is known; zero to read to the end
+	pages  int       // read so far
 
 	budget   *rate.Limiter
 	skip     int
@@ -48,70 +46,51 @@ type Reader struct {
 	disordered bool
 }
 
-// New begins at the newest package of what client may see, at the rate of budget. known is as in Reader.
-func New(client *esign.Client, budget *rate.Limiter, began, known time.Time) *Reader {
-	return &Reader{Client: client, Began: began, Known: known, budget: budget, seen: map[string]bool{}}
+// newReader begins at the newest package of what client may see, at the rate of budget. known is as in listReader.
+func newReader(client *esign.Client, budget *rate.Limiter, began, known time.Time) *listReader {
+	return &listReader{client: client, began: began, known: known, budget: budget, seen: map[string]bool{}}
 }
 
-// Since is New for a package that was made at that moment of our clock at the earliest. A moment to come was noted by a clock that
-// was wrong: how far back to read is not known then.
-func Since(client *esign.Client, budget *rate.Limiter, now, made time.Time) *Reader {
-	var known time.Time
-	if !made.After(now) {
-		known = made.Add(-Margin)
-	}
-	return New(client, budget, now, known)
-}
+// goesOn reports whether r, which may be nil, is a reading of client's list.
+func (r *listReader) goesOn(client *esign.Client) bool { return r != nil && r.client == client }
 
-// GoesOn reports whether r, which may be nil, is a reading of client's list.
-func (r *Reader) GoesOn(client *esign.Client) bool { return r != nil && r.Client == client }
-
-// Outcome of reading a page.
-type Outcome int
+// listEnd is what reading a page came to.
+type listEnd int
 
 const (
-	More  Outcome = iota // there is more to read
-	Whole                // everything was read, or everything back to what is known
-	Torn                 // there is nothing more to read, but something was missed
+	listMore  listEnd = iota // there is more to read
+	listWhole                // everything was read, or everything back to what is known
+	listTorn                 // there is nothing more to read, but something was missed
 )
 
-// Next reads a page, once the budget allows. After an error the same page is read again.
-func (r *Reader) Next(ctx context.Context) ([]esign.Status, Outcome, error) {
+// next reads a page, once the budget allows. After an error the same page is read again.
+func (r *listReader) next(ctx context.Context) ([]esign.Status, listEnd, error) {
 	if err := r.budget.Wait(ctx); err != nil {
-		return nil, More, err
+		return nil, listMore, err
 	}
 	q := esign.ListQuery{NewestFirst: !r.unsorted, Take: listPage, Skip: r.skip}
-	page, err := readList(ctx, r.Client, q)
+	page, err := readList(ctx, r.client, q)
 	var e *esign.Error
-	if errors.As(err, &e) && e.Kind == esign.Refused && q.NewestFirst && r.Pages == 0 {
+	if errors.As(err, &e) && e.Kind == esign.Refused && q.NewestFirst && r.pages == 0 {
 		r.unsorted, q.NewestFirst = true, false
-		page, err = readList(ctx, r.Client, q)
+		page, err = readList(ctx, r.client, q)
 	}
 	if err != nil {
-		return nil, More, err
+		return nil, listMore, err
 	}
-	r.Pages++
+	r.pages++
 	return page.Items, r.take(page), nil
 }
 
-// Pages is a Reader for whoever need not know why a list ends.
-type Pages struct{ *Reader }
-
-// Next reads a page, and says whether there is more.
-func (p Pages) Next(ctx context.Context) (page []esign.Status, more bool, err error) {
-	page, end, err := p.Reader.Next(ctx)
-	return page, end == More, err
-}
-
 // take notes what a page shows of the list.
-func (r *Reader) take(page esign.Page) Outcome {
+func (r *listReader) take(page esign.Page) listEnd {
 	gap := len(r.previous) > 0 && !anyOf(page.Items, r.previous)
 	fresh := r.see(page.Items)
 	switch {
 	case gap && (fresh > 0 || len(page.Items) == 0):
 		// Something was taken out of the list: what was not read yet has moved to where was read already.
 		if r.backs++; r.backs > listBacks {
-			return Torn
+			return listTorn
 		}
 		back := len(page.Items)
 		if back == 0 {
@@ -120,18 +99,18 @@ func (r *Reader) take(page esign.Page) Outcome {
 		if r.skip = max(0, r.skip-back); r.skip == 0 {
 			r.previous = nil
 		}
-		return More
+		return listMore
 	case len(page.Items) == 0:
 		return r.end(page.Total)
 	case fresh == 0 && r.skip+len(page.Items) > len(r.seen): // else this is where it was read before
-		if r.stale++; r.stale >= ListStale {
+		if r.stale++; r.stale >= listStale {
 			return r.end(page.Total)
 		}
 	case fresh > 0:
 		r.stale = 0
 	}
-	if !r.Known.IsZero() && !r.disordered && r.proof >= listProof && endsBefore(page.Items, r.Known) {
-		return Whole
+	if !r.known.IsZero() && !r.disordered && r.proof >= listProof && endsBefore(page.Items, r.known) {
+		return listWhole
 	}
 	overlap := min(listOverlap, len(page.Items)/4)
 	if page.Total > 0 && len(r.seen) >= page.Total {
@@ -142,11 +121,11 @@ func (r *Reader) take(page esign.Page) Outcome {
 	if overlap > 0 {
 		r.previous = ids(page.Items)
 	}
-	return More
+	return listMore
 }
 
 // see notes which packages were read, how many of them for the first time, and whether those are newest first.
-func (r *Reader) see(items []esign.Status) (fresh int) {
+func (r *listReader) see(items []esign.Status) (fresh int) {
 	for _, s := range items {
 		if r.seen[s.PackageID] {
 			continue
@@ -165,11 +144,11 @@ func (r *Reader) see(items []esign.Status) (fresh int) {
 }
 
 // end is for a list that gives no more. When the service says that there is, something was missed.
-func (r *Reader) end(total int) Outcome {
+func (r *listReader) end(total int) listEnd {
 	if len(r.seen) < total {
-		return Torn
+		return listTorn
 	}
-	return Whole
+	return listWhole
 }
 
 func ids(items []esign.Status) map[string]bool {

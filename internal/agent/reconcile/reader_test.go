@@ -1,4 +1,4 @@
-package listing
+package reconcile
 
 import (
 	"fmt"
@@ -10,8 +10,8 @@ import (
 	"countersign/internal/esign"
 )
 
-// shelf is a service's list of packages, which may change between two pages.
-type shelf struct {
+// movingList is a service's list of packages, which may change between two pages.
+type movingList struct {
 	rng   *rand.Rand
 	items []esign.Status // as the service has them
 	made  int
@@ -22,7 +22,7 @@ type shelf struct {
 }
 
 // add makes a package now and puts it to the front, as newest first has it, or to the end.
-func (s *shelf) add(front bool) string {
+func (s *movingList) add(front bool) string {
 	s.made++
 	s.clock = s.clock.Add(time.Minute)
 	p := esign.Status{PackageID: fmt.Sprint("p", s.made), TimeCreated: s.clock, State: "open"}
@@ -34,7 +34,7 @@ func (s *shelf) add(front bool) string {
 	return p.PackageID
 }
 
-func (s *shelf) page(r *Reader) esign.Page {
+func (s *movingList) page(r *listReader) esign.Page {
 	s.calls++
 	from := min(r.skip, len(s.items))
 	page := esign.Page{Items: slices.Clone(s.items[from:min(len(s.items), from+min(listPage, s.most))])}
@@ -45,16 +45,16 @@ func (s *shelf) page(r *Reader) esign.Page {
 }
 
 // readAll reads until there is no more, and lets change happen before each further page.
-func (s *shelf) readAll(t *testing.T, r *Reader, change func()) Outcome {
+func (s *movingList) readAll(t *testing.T, r *listReader, change func()) listEnd {
 	t.Helper()
 	for range 2000 {
-		if end := r.take(s.page(r)); end != More {
+		if end := r.take(s.page(r)); end != listMore {
 			return end
 		}
 		change()
 	}
 	t.Fatalf("%d pages, and no end", s.calls)
-	return Torn
+	return listTorn
 }
 
 func TestAReadingOfAListThatMovesMissesNothingWithoutSayingSo(t *testing.T) {
@@ -62,7 +62,7 @@ func TestAReadingOfAListThatMovesMissesNothingWithoutSayingSo(t *testing.T) {
 	for seed := range uint64(400) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		newest := rng.IntN(2) == 0
-		s := &shelf{rng: rng, clock: time.Unix(1_790_000_000, 0), most: 8 + rng.IntN(120), total: rng.IntN(2) == 0}
+		s := &movingList{rng: rng, clock: time.Unix(1_790_000_000, 0), most: 8 + rng.IntN(120), total: rng.IntN(2) == 0}
 		for range rng.IntN(600) {
 			s.add(newest)
 		}
@@ -70,7 +70,7 @@ func TestAReadingOfAListThatMovesMissesNothingWithoutSayingSo(t *testing.T) {
 		for _, p := range s.items {
 			there[p.PackageID] = true
 		}
-		r := New(nil, nil, s.clock, time.Time{})
+		r := newReader(nil, nil, s.clock, time.Time{})
 		changes := rng.IntN(40)
 		end := s.readAll(t, r, func() {
 			for range min(rng.IntN(30), changes) {
@@ -84,7 +84,7 @@ func TestAReadingOfAListThatMovesMissesNothingWithoutSayingSo(t *testing.T) {
 				s.items = slices.Delete(s.items, i, i+1)
 			}
 		})
-		if end == Torn {
+		if end == listTorn {
 			continue
 		}
 		whole++
@@ -111,15 +111,15 @@ func TestAReadingEndsAtWhatIsKnownOnlyWhereTheListIsNewestFirst(t *testing.T) {
 		"almost: one is off": {func(items []esign.Status) { items[10], items[400] = items[400], items[10] }, 0},
 	} {
 		for _, most := range []int{1, 3, 40, 100} {
-			s := &shelf{clock: time.Unix(1_790_000_000, 0), most: most, total: true}
+			s := &movingList{clock: time.Unix(1_790_000_000, 0), most: most, total: true}
 			for range 500 {
 				s.add(true)
 			}
 			known := s.clock.Add(time.Second)
 			fresh := s.add(true) // the one that is not known
 			c.arrange(s.items)
-			r := New(nil, nil, s.clock, known)
-			if end := s.readAll(t, r, func() {}); end != Whole || !r.seen[fresh] {
+			r := newReader(nil, nil, s.clock, known)
+			if end := s.readAll(t, r, func() {}); end != listWhole || !r.seen[fresh] {
 				t.Errorf("%s, %d a page: %v, the new one was read: %v", name, most, end, r.seen[fresh])
 			}
 			if all := len(r.seen) == 501; c.calls == 0 && !all || c.calls > 0 && len(r.seen) > 2*listPage {
@@ -131,7 +131,7 @@ func TestAReadingEndsAtWhatIsKnownOnlyWhereTheListIsNewestFirst(t *testing.T) {
 
 func TestAReadingReadsNoPageMoreThanItHasTo(t *testing.T) {
 	for fresh, calls := range map[int]int{0: 1, 30: 1, listPage - listProof: 1, listPage - listProof + 1: 2, 150: 2} {
-		s := &shelf{clock: time.Unix(1_790_000_000, 0), most: listPage, total: true}
+		s := &movingList{clock: time.Unix(1_790_000_000, 0), most: listPage, total: true}
 		for range 500 {
 			s.add(true)
 		}
@@ -139,22 +139,8 @@ func TestAReadingReadsNoPageMoreThanItHasTo(t *testing.T) {
 		for range fresh {
 			s.add(true)
 		}
-		if end := s.readAll(t, New(nil, nil, s.clock, known), func() {}); end != Whole || s.calls != calls {
+		if end := s.readAll(t, newReader(nil, nil, s.clock, known), func() {}); end != listWhole || s.calls != calls {
 			t.Errorf("with %d new packages %d pages were read, and not %d", fresh, s.calls, calls)
-		}
-	}
-}
-
-func TestAPackageIsFoundThoughItsDraftWasMadeByAFastClock(t *testing.T) {
-	const year = 365 * 24 * time.Hour
-	for made, all := range map[time.Duration]bool{0: false, -Margin / 2: false, year: true, time.Hour: true} {
-		s := &shelf{clock: time.Unix(1_790_000_000, 0), most: listPage, total: true}
-		for range 3000 { // one a minute, for two days
-			s.add(true)
-		}
-		r := Since(nil, nil, s.clock, s.clock.Add(made))
-		if end := s.readAll(t, r, func() {}); end != Whole || all != (len(r.seen) == 3000) {
-			t.Errorf("with a draft made at %v from now %d packages were read: %v", made, len(r.seen), end)
 		}
 	}
 }
