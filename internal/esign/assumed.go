@@ -29,11 +29,6 @@ const (
 	// Source: OpenID Connect Core 3.1.3.7 allows "some small leeway" without a number.
 	idTokenLeeway = time.Minute
 
-	// interface.md allows client credentials in the header or in the body. The body goes first, because it leaves no
-	// doubt whether the two halves of the header are form-encoded (RFC 6749, 2.3.1), which servers disagree about; a
-	// server that takes only the header is tried with it, literally and then encoded.
-	clientAuthInBody = true
-
 	// service-facts.md, 3: a part name is not shown. Many form parsers take a part without one for no file at all.
 	uploadPartName = "file"
 
@@ -97,6 +92,8 @@ var signerRoles = []string{"signer", "guest", "host"}
 //   - A 404 or 405 whose error, if it has one, names nothing in the path (package_not_found does, not_found does not) may
 //     say that the server does not serve the path, so the other form of the path is tried once, until one is known to be
 //     served (http.go); interface.md, "Endpoints" writes both forms.
+//   - The client's credentials go into the body (interface.md allows that or the header), which leaves no doubt whether the halves
+//     of the header are form-encoded, and into the header, literally, where discovery names no other way (oauth.go).
 //   - Discovery that answers 4xx or no usable JSON is no discovery; an endpoint it names on plain http is ignored in
 //     favour of the one in interface.md (oauth.go).
 //   - Once packages/add went out, only a clear refusal means that there is no package: a 4xx but 408 with an error code of

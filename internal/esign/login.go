@@ -120,7 +120,7 @@ func (l *Login) Finish(ctx context.Context, callback url.Values) (Grant, error) 
 		return Grant{}, err
 	}
 	g := Grant{Tokens: answer.tokens(l.cfg.now()), Scopes: answer.scopesOr(l.cfg.Scopes)}
-	ctx = oidc.ClientContext(ctx, l.server.client(l.cfg))
+	ctx = oidc.ClientContext(ctx, l.cfg.oauthClient())
 	g.Account, err = l.identify(ctx, g.Tokens.Access, answer, g.Scopes)
 	if err != nil {
 		l.mu.Lock()

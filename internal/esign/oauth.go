@@ -3,7 +3,6 @@ package esign
 import (
 	"bytes"
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,7 +14,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
@@ -29,7 +27,7 @@ type authority struct {
 	// Issuers are accepted in an id_token. Discovery names exactly one; without it auth_url counts, with and without
 	// the trailing slash.
 	Issuers []string
-	auth    *clientAuth
+	basic   bool // it takes the client's credentials in the header alone
 }
 
 const discoveryPath = "/.well-known/openid-configuration"
@@ -66,7 +64,6 @@ func discover(ctx context.Context, cfg Config) (authority, error) {
 		},
 		RevokeURL: root + "/connect/revoke",
 		Issuers:   []string{root, root + "/"},
-		auth:      newClientAuth(cfg, nil),
 	}
 	body, err := io.ReadAll(res.Body)
 	if err != nil {
@@ -75,7 +72,7 @@ func discover(ctx context.Context, cfg Config) (authority, error) {
 	ok := res.StatusCode == http.StatusOK
 	switch {
 	case ok && isObject(body):
-		a.adopt(cfg, body)
+		a.adopt(body)
 	case ok, res.StatusCode == http.StatusForbidden && looksLikePage(body):
 		if !hasKeys(ctx, cfg, a.JWKSURL) {
 			return authority{}, &Error{Op: op, Kind: BadAnswer, Status: res.StatusCode}
@@ -114,7 +111,7 @@ func isObject(body []byte) bool {
 }
 
 // adopt takes over what a discovery document says, where it is usable.
-func (a *authority) adopt(cfg Config, document []byte) {
+func (a *authority) adopt(document []byte) {
 	var said struct {
 		oidc.ProviderConfig
 		RevokeURL string   `json:"revocation_endpoint"`
@@ -138,17 +135,10 @@ func (a *authority) adopt(cfg Config, document []byte) {
 			*e.to = e.from
 		}
 	}
-	a.auth = newClientAuth(cfg, said.Methods)
+	a.basic = len(said.Methods) > 0 && !slices.Contains(said.Methods, "client_secret_post")
 	if said.IssuerURL != "" {
 		a.Issuers = []string{said.IssuerURL}
 	}
-}
-
-// client is the HTTP client for requests that carry the client's credentials in their body.
-func (a authority) client(cfg Config) *http.Client {
-	client := cfg.oauthClient()
-	client.Transport = authTransport{client.Transport, a.auth}
-	return client
 }
 
 // oauth is the client's registration in the terms of x/oauth2, which knows how to ask for authorization.
@@ -171,147 +161,6 @@ func hasScope(scopes []string, scope string) bool {
 	return slices.ContainsFunc(scopes, func(s string) bool { return strings.EqualFold(s, scope) })
 }
 
-// authStyle is a way to present the client's credentials (interface.md, POST /connect/token).
-type authStyle int
-
-const (
-	inBody       authStyle = iota // client_id and client_secret as body fields
-	basicPlain                    // Basic base64(client_id:client_secret), to the letter of interface.md
-	basicEncoded                  // the same with both parts form-encoded first, RFC 6749, 2.3.1
-)
-
-// clientAuth knows which ways of presenting the credentials one authorization server takes. It begins with the way
-// that assumed.go prefers, or the only one that discovery offers, goes on to the next when the server does not
-// recognise the client, and stays with what worked. Safe for concurrent use.
-type clientAuth struct {
-	id, secret string
-
-	mu     sync.Mutex
-	styles []authStyle // those still worth trying, the one in use first
-}
-
-// newClientAuth takes the methods that discovery names (token_endpoint_auth_methods_supported); none means any.
-func newClientAuth(cfg Config, methods []string) *clientAuth {
-	c := &clientAuth{id: cfg.ClientID, secret: cfg.ClientSecret}
-	if cfg.ClientSecret == "" {
-		c.styles = []authStyle{inBody} // a public client has nothing to put into the header
-		return c
-	}
-	basic := []authStyle{basicPlain}
-	if url.QueryEscape(c.id)+url.QueryEscape(c.secret) != c.id+c.secret {
-		basic = append(basic, basicEncoded)
-	}
-	c.styles = append([]authStyle{inBody}, basic...)
-	body := len(methods) == 0 || slices.Contains(methods, "client_secret_post")
-	if !clientAuthInBody || !body {
-		c.styles = append(basic, inBody)
-	}
-	return c
-}
-
-func (c *clientAuth) inUse() []authStyle {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.Clone(c.styles)
-}
-
-// worked puts style to the front.
-func (c *clientAuth) worked(style authStyle) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.styles = append([]authStyle{style}, slices.DeleteFunc(c.styles, func(s authStyle) bool { return s == style })...)
-}
-
-// authTransport presents the credentials of requests that carry them in the body, in the way their server takes.
-type authTransport struct {
-	next http.RoundTripper
-	auth *clientAuth
-}
-
-// RoundTrip repeats a request only when the server answered that it does not know the client: it has then not looked
-// at the code or the refresh token.
-func (t authTransport) RoundTrip(req *http.Request) (*http.Response, error) {
-	form, err := readForm(req)
-	if err != nil || !form.Has("client_id") {
-		return t.send(req, form, inBody, err)
-	}
-	styles := t.auth.inUse()
-	for i, style := range styles {
-		res, err := t.send(req, form, style, nil)
-		if err != nil {
-			return nil, err
-		}
-		if i == len(styles)-1 || !unknownClient(res) {
-			if res.StatusCode < 300 {
-				t.auth.worked(style)
-			}
-			return res, nil
-		}
-		res.Body.Close()
-	}
-	return nil, errOtherHost // not reached: there is always a style
-}
-
-// readForm reads the body of a form post and leaves the request without one.
-func readForm(req *http.Request) (url.Values, error) {
-	if req.Body == nil || req.Method != http.MethodPost {
-		return nil, nil
-	}
-	defer req.Body.Close()
-	body, err := io.ReadAll(req.Body)
-	if err != nil {
-		return nil, err
-	}
-	return url.ParseQuery(string(body))
-}
-
-func (t authTransport) send(req *http.Request, form url.Values, style authStyle, err error) (*http.Response, error) {
-	if err != nil {
-		return nil, err
-	}
-	req = req.Clone(req.Context())
-	if form != nil {
-		if style != inBody {
-			form = url.Values(http.Header(form).Clone())
-			form.Del("client_id")
-			form.Del("client_secret")
-			req.Header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(t.auth.pair(style))))
-		}
-		body := form.Encode()
-		req.Body = io.NopCloser(strings.NewReader(body))
-		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(body)), nil }
-		req.ContentLength = int64(len(body))
-		req.Header.Set("Content-Length", strconv.Itoa(len(body)))
-	}
-	return t.next.RoundTrip(req)
-}
-
-func (c *clientAuth) pair(style authStyle) string {
-	if style == basicEncoded {
-		return url.QueryEscape(c.id) + ":" + url.QueryEscape(c.secret)
-	}
-	return c.id + ":" + c.secret
-}
-
-// unknownClient reports whether a server says that it does not know the client (RFC 6749, 5.2). The answer, which
-// boundedTransport has read, stays readable.
-func unknownClient(res *http.Response) bool {
-	if res.StatusCode != http.StatusUnauthorized && res.StatusCode != http.StatusBadRequest {
-		return false
-	}
-	body, err := io.ReadAll(res.Body)
-	res.Body.Close()
-	res.Body = io.NopCloser(bytes.NewReader(body))
-	if err != nil {
-		return false
-	}
-	said, _ := readTokenAnswer(body)
-	if said.Error == "" {
-		return res.StatusCode == http.StatusUnauthorized // of whatever shape: 401 is about the client
-	}
-	return said.Error == "invalid_client"
-}
-
 // errNoTokens is an answer to a code that holds no tokens.
 var errNoTokens = errors.New("the answer holds no tokens")
 
@@ -319,19 +168,16 @@ var errNoTokens = errors.New("the answer holds no tokens")
 // can be made out. A refresh token is used up by the answer that brings the next one, so nothing else in that answer
 // may keep the next one from being read: an odd member is one that was not sent.
 type tokenAnswer struct {
-	Access      text      `json:"access_token"`
-	Refresh     text      `json:"refresh_token"`
-	ID          text      `json:"id_token"`
-	Lifetime    lifetime  `json:"expires_in"`
-	Scopes      scopes    `json:"scope"`
-	Error       errorCode `json:"error"`
-	Description text      `json:"error_description"`
+	Access      text     `json:"access_token"`
+	Refresh     text     `json:"refresh_token"`
+	ID          text     `json:"id_token"`
+	Lifetime    lifetime `json:"expires_in"`
+	Scopes      scopes   `json:"scope"`
+	Error       text     `json:"error"`
+	Description text     `json:"error_description"`
 
 	sent time.Time // by the service's own clock; zero where it did not say
 }
-
-// empty is true for an answer that says nothing of what is asked of the token endpoint.
-func (a tokenAnswer) empty() bool { return a.Access == "" && a.Refresh == "" && a.Error == "" }
 
 // tokens are those of the answer. An access token that fits no header (RFC 6750, 2.1) is none.
 func (a tokenAnswer) tokens(now time.Time) Tokens {
@@ -357,8 +203,11 @@ func (a tokenAnswer) scopesOr(asked []string) []string {
 
 // post sends form, with the client's credentials, to one of the server's addresses.
 func (a authority) post(ctx context.Context, cfg Config, op, address string, form url.Values) (*http.Response, error) {
-	form.Set("client_id", cfg.ClientID)
-	if cfg.ClientSecret != "" {
+	basic := a.basic && cfg.ClientSecret != ""
+	if !basic {
+		form.Set("client_id", cfg.ClientID)
+	}
+	if !basic && cfg.ClientSecret != "" {
 		form.Set("client_secret", cfg.ClientSecret)
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(form.Encode()))
@@ -367,7 +216,10 @@ func (a authority) post(ctx context.Context, cfg Config, op, address string, for
 	}
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	req.Header.Set("Accept", "application/json")
-	res, err := a.client(cfg).Do(req)
+	if basic {
+		req.SetBasicAuth(cfg.ClientID, cfg.ClientSecret)
+	}
+	res, err := cfg.oauthClient().Do(req)
 	if err != nil {
 		return nil, noAnswer(op, err)
 	}
@@ -433,51 +285,23 @@ func refusalKind(status int, code string, readable, page bool) Kind {
 	}
 }
 
-// readTokenAnswer finds the members of a token answer: in a JSON object, in an array around it, with anything after it,
-// or in a form (which some services send). It reports whether it is one of those.
+// readTokenAnswer reads the JSON object of a token answer, and does not mind what comes after it. It reports whether it is one.
 func readTokenAnswer(body []byte) (a tokenAnswer, ok bool) {
 	body = bytes.TrimSpace(trimBOM(body))
-	if looksLikePage(body) { // which may repeat what was sent to it, the refresh token among that
-		return tokenAnswer{}, false
-	}
-	var raw json.RawMessage
-	if json.NewDecoder(bytes.NewReader(body)).Decode(&raw) == nil {
-		var all list[tokenAnswer]
-		json.Unmarshal(raw, &all) // a list never fails
-		for _, a = range all {
-			if !a.empty() {
-				break
-			}
-		}
-		return a, len(all) > 0
-	}
-	form, err := url.ParseQuery(string(body))
-	if err != nil {
-		return tokenAnswer{}, false
-	}
-	a = tokenAnswer{
-		Access: text(form.Get("access_token")), Refresh: text(form.Get("refresh_token")), ID: text(form.Get("id_token")),
-		Lifetime: seconds(form.Get("expires_in")), Scopes: strings.Fields(form.Get("scope")),
-		Error: errorCode(form.Get("error")), Description: text(form.Get("error_description")),
-	}
-	return a, !a.empty()
+	ok = bytes.HasPrefix(body, []byte("{")) && json.NewDecoder(bytes.NewReader(body)).Decode(&a) == nil
+	return a, ok
 }
 
-// lifetime is a number of seconds, also with a fraction, an exponent or in quotes; 0 for anything else.
+// lifetime is a number of seconds, also with a fraction, an exponent or in quotes, at most longestLifetime; 0 for anything else.
 type lifetime time.Duration
 
 func (l *lifetime) UnmarshalJSON(b []byte) error {
-	*l = seconds(strings.Trim(string(b), `"`))
-	return nil
-}
-
-// seconds reads a number of seconds, at most longestLifetime; 0 when there is none.
-func seconds(s string) lifetime {
-	f, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
+	f, err := strconv.ParseFloat(strings.Trim(string(b), `" `), 64)
 	if err != nil && !errors.Is(err, strconv.ErrRange) || math.IsNaN(f) || f <= 0 {
-		return 0
+		f = 0
 	}
-	return lifetime(min(f, longestLifetime.Seconds()) * float64(time.Second))
+	*l = lifetime(min(f, longestLifetime.Seconds()) * float64(time.Second))
+	return nil
 }
 
 // scopes are the words of a string, or of a list of strings.
@@ -494,25 +318,6 @@ func (s *scopes) UnmarshalJSON(b []byte) error {
 		for _, v := range many {
 			if v, ok := v.(string); ok {
 				*s = append(*s, strings.Fields(v)...)
-			}
-		}
-	}
-	return nil
-}
-
-// errorCode is a string, or what an object holds under code or error. Anything else is none.
-type errorCode string
-
-func (c *errorCode) UnmarshalJSON(b []byte) error {
-	*c = ""
-	var s string
-	var o struct{ Code, Error any }
-	if json.Unmarshal(b, &s) == nil {
-		*c = errorCode(s)
-	} else if json.Unmarshal(b, &o) == nil {
-		for _, v := range []any{o.Code, o.Error} {
-			if s, ok := v.(string); ok && *c == "" {
-				*c = errorCode(s)
 			}
 		}
 	}

@@ -29,10 +29,11 @@ type NewPackage struct {
 
 // NewSigner is a person who is to sign, in a role of the template where one is named.
 type NewSigner struct {
-	FirstName, LastName, Email string
-
-	TemplateRole     string
-	TemplateSignerID string
+	FirstName        string `json:"firstName"`
+	LastName         string `json:"lastName"`
+	Email            string `json:"email"`
+	TemplateRole     string `json:"templateRole,omitempty"`
+	TemplateSignerID string `json:"templateSignerId,omitempty"`
 }
 
 // Recipient is a person who gets a copy and does not sign.
@@ -52,13 +53,12 @@ type NewRecipient struct {
 // NewDocument is an uploaded file as a document of a package, a document of its template with values for its fields, or
 // both: a file that takes the document's place.
 type NewDocument struct {
-	FileID     string // from Upload; empty for the template's own file
-	FileName   string
-	Name       string // for people
-	ExternalID string // comes back in status and events, may be empty
-
-	TemplateDocumentID string
-	TemplateData       map[string]string // data id to value
+	FileID             string            `json:"fileId,omitempty"` // from Upload; empty for the template's own file
+	FileName           string            `json:"fileName,omitempty"`
+	Name               string            `json:"name,omitempty"`       // for people
+	ExternalID         string            `json:"externalId,omitempty"` // comes back in status and events, may be empty
+	TemplateDocumentID string            `json:"templateDocumentId,omitempty"`
+	TemplateData       map[string]string `json:"templateData,omitempty"` // data id to value
 }
 
 // Added is a package the service accepted.
@@ -75,20 +75,12 @@ type addRequest struct {
 	State         string          `json:"state"`
 	Message       string          `json:"message,omitempty"`
 	TimeSignBy    string          `json:"timeSignBy,omitempty"`
-	Signers       []addSigner     `json:"signers"`
+	Signers       []NewSigner     `json:"signers"`
 	Recipients    []addRecipient  `json:"recipients,omitempty"`
-	Documents     []addDocument   `json:"documents"`
+	Documents     []NewDocument   `json:"documents"`
 	ExternalData  json.RawMessage `json:"externalData,omitempty"`
 	ReturnPackage bool            `json:"returnPackage"`
 	TemplateID    string          `json:"templateId,omitempty"`
-}
-
-type addSigner struct {
-	FirstName        string `json:"firstName"`
-	LastName         string `json:"lastName"`
-	Email            string `json:"email"`
-	TemplateRole     string `json:"templateRole,omitempty"`
-	TemplateSignerID string `json:"templateSignerId,omitempty"`
 }
 
 type addRecipient struct {
@@ -99,15 +91,6 @@ type addRecipient struct {
 
 	TemplateRole        string `json:"templateRole,omitempty"`
 	TemplateRecipientID string `json:"templateRecipientId,omitempty"`
-}
-
-type addDocument struct {
-	FileID             string            `json:"fileId,omitempty"`
-	FileName           string            `json:"fileName,omitempty"`
-	Name               string            `json:"name,omitempty"`
-	ExternalID         string            `json:"externalId,omitempty"`
-	TemplateDocumentID string            `json:"templateDocumentId,omitempty"`
-	TemplateData       map[string]string `json:"templateData,omitempty"`
 }
 
 // AddPackage creates a package and sends it for signature (interface.md, POST /api/v1/packages/add). It is never
@@ -146,8 +129,8 @@ func addBody(p NewPackage) addRequest {
 		Type:          typeConcurrent,
 		State:         addState,
 		Message:       p.Message,
-		Signers:       []addSigner{},
-		Documents:     []addDocument{},
+		Signers:       append([]NewSigner{}, p.Signers...), // never null
+		Documents:     append([]NewDocument{}, p.Documents...),
 		ExternalData:  p.ExternalData,
 		ReturnPackage: addReturnPackage,
 		TemplateID:    p.TemplateID,
@@ -158,18 +141,12 @@ func addBody(p NewPackage) addRequest {
 	if !p.Due.IsZero() {
 		r.TimeSignBy = p.Due.UTC().Format("2006-01-02T15:04:05.000Z")
 	}
-	for _, s := range p.Signers {
-		r.Signers = append(r.Signers, addSigner(s))
-	}
 	for _, x := range p.Recipients {
 		kind := recipientOpen
 		if x.Blind {
 			kind = recipientBlind
 		}
 		r.Recipients = append(r.Recipients, addRecipient{x.FirstName, x.LastName, x.Email, kind, x.TemplateRole, x.TemplateRecipientID})
-	}
-	for _, d := range p.Documents {
-		r.Documents = append(r.Documents, addDocument(d))
 	}
 	return r
 }
@@ -236,8 +213,7 @@ type SignLink struct {
 	Expires time.Time // zero when the service did not say
 }
 
-// SignLink makes a link for a signer to sign with (service-facts.md, 7). Where the service has no such call, or this account
-// may not use it, one that the status carries does (service-facts.md, 6).
+// SignLink makes a link for a signer to sign with (service-facts.md, 7).
 func (c *Client) SignLink(ctx context.Context, packageID, signerID string) (SignLink, error) {
 	k := &call{op: "making a link to sign package " + cleanMessage(packageID), route: "packages/link/sign", method: http.MethodPost}
 	p, err := id(k.op, message.PackageIDUnusable(), packageID)
@@ -249,14 +225,7 @@ func (c *Client) SignLink(ctx context.Context, packageID, signerID string) (Sign
 		return SignLink{}, err
 	}
 	k.path = "/packages/" + p + "/link/sign/" + s
-	link, err := c.link(ctx, k)
-	var e *Error
-	if NotOffered(err) || errors.As(err, &e) && e.Status == http.StatusForbidden {
-		if given, ok := c.statusLink(ctx, p, signerID); ok {
-			return given, nil
-		}
-	}
-	return link, err
+	return c.link(ctx, k)
 }
 
 // EditLink makes a link to the service's own editor for a package, which lives only briefly (service-facts.md, 7).
@@ -289,58 +258,4 @@ func (c *Client) link(ctx context.Context, k *call) (SignLink, error) {
 func isLink(address string) bool {
 	u, err := url.Parse(address)
 	return err == nil && u.Host != "" && secureURL(u)
-}
-
-// givenLink is a link of a signer in a status or in a full record.
-type givenLink struct {
-	SignerID text  `json:"signerId"`
-	Link     text  `json:"link"`
-	SignLink text  `json:"signLink"`
-	Expires  stamp `json:"timeExpires"`
-	IsNext   flag  `json:"isNext"`
-	IsSigned flag  `json:"isSigned"`
-
-	Links list[givenLink] `json:"links"`
-}
-
-// statusLink is a link of a signer that the status carries for what is not signed yet, the one whose turn it is first.
-// escaped is the id of the package as a part of a path.
-func (c *Client) statusLink(ctx context.Context, escaped, signerID string) (found SignLink, ok bool) {
-	k := &call{op: "asking for a link to sign", route: "packages/status", method: http.MethodGet, path: "/packages/" + escaped + "/status"}
-	var raw json.RawMessage
-	if c.json(ctx, k, &raw) != nil {
-		return SignLink{}, false
-	}
-	var said struct {
-		Signers   list[givenLink] `json:"signers"`
-		Documents list[struct {
-			Revisions list[givenLink] `json:"revisions"`
-		}] `json:"documents"`
-	}
-	if json.Unmarshal(unwrap(raw, "package", "status"), &said) != nil {
-		return SignLink{}, false
-	}
-	next := false
-	take := func(g givenLink, address text) {
-		if isLink(string(address)) && !bool(g.IsSigned) && (!ok || bool(g.IsNext) && !next) {
-			found, ok, next = SignLink{string(address), g.Expires.Time}, true, bool(g.IsNext)
-		}
-	}
-	for _, s := range said.Signers {
-		if !strings.EqualFold(string(s.SignerID), signerID) {
-			continue
-		}
-		for _, g := range s.Links {
-			take(g, g.Link)
-		}
-		take(s, s.SignLink)
-	}
-	for _, d := range said.Documents {
-		for _, r := range d.Revisions {
-			if strings.EqualFold(string(r.SignerID), signerID) {
-				take(r, r.Link)
-			}
-		}
-	}
-	return found, ok
 }

@@ -315,20 +315,9 @@ func (s *Session) renew(ctx context.Context) (string, error) {
 			t, err = s.redeem(ctx, op, kept)
 		}
 	}
-	// An answer that brought a refresh token alone has replaced the old one all the same: the new one is kept, and
-	// redeemed in turn. Where it is not accepted, the old one may still be, in its grace.
-	for rest := refreshAttempts; err == nil && t.Access == ""; rest-- {
-		if _, kerr := s.commit(op, t); kerr != nil {
-			return "", kerr
-		}
-		if rest == 0 {
+	if err == nil && t.Access == "" { // the refresh token alone, which has replaced the old one all the same
+		if _, err = s.commit(op, t); err == nil {
 			err = &Error{Op: op, Kind: BadAnswer}
-			break
-		}
-		former := kept
-		kept = t.Refresh
-		if t, err = s.redeem(ctx, op, kept); errors.Is(err, ErrSignedOut) {
-			t, err = s.redeem(ctx, op, former)
 		}
 	}
 	if err != nil {

@@ -431,7 +431,6 @@ func TestOnlyInvalidGrantMeansSignedOut(t *testing.T) {
 		{"invalid_client", 401, `{"error":"invalid_client"}`, BadClient},
 		{"401 without a word", 401, ``, BadClient},
 		{"invalid_request", 400, `{"error":"invalid_request"}`, Refused},
-		{"an object for an error", 400, `{"error":{"code":"invalid_grant"}}`, SignedOut},
 		{"a number for an error", 400, `{"error":17}`, Refused},
 		{"another object", 400, `{"error":{"code":4,"message":"no"}}`, Refused},
 		{"429", 429, `{"error":"invalid_grant"}`, TooMany},
