@@ -194,10 +194,10 @@ func TestARejectedTokenIsRenewedOnce(t *testing.T) {
 		}
 		io.WriteString(w, `{"items":[]}`)
 	}))
-	if _, err := client.List(context.Background(), ListQuery{Search: "a"}); err != nil {
+	if _, err := client.List(context.Background(), ListQuery{Take: 1}); err != nil {
 		t.Fatal(err)
 	}
-	want := `{"search":"a","allMembers":true}`
+	want := `{"allMembers":true,"take":1}`
 	if len(got) != 2 || got[0] != "Bearer at-secret-0 "+want || got[1] != "Bearer at-secret-1 "+want || src.invalid[0] != "at-secret-0" {
 		t.Errorf("%q", got)
 	}

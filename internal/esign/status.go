@@ -272,10 +272,8 @@ func (d documentRecord) document(packageExecuted bool) Document {
 
 // ListQuery selects packages; zero fields do not restrict (service-facts.md, 7).
 type ListQuery struct {
-	Search      string   // full text
-	States      []string // the service's words
-	NewestFirst bool     // asks for that order, by creation; whether it is kept shows in the answer alone
-	Take        int      // at most that many; 0 leaves it to the service, which may give fewer in any case
+	NewestFirst bool // asks for that order, by creation; whether it is kept shows in the answer alone
+	Take        int  // at most that many; 0 leaves it to the service, which may give fewer in any case
 	Skip        int
 }
 
@@ -295,13 +293,11 @@ func (c *Client) List(ctx context.Context, q ListQuery) (Page, error) {
 		sortBy = listNewestFirst
 	}
 	err := k.jsonBody(struct {
-		Search     string   `json:"search,omitempty"`
-		States     []string `json:"states,omitempty"`
-		SortBy     string   `json:"sortBy,omitempty"`
-		AllMembers bool     `json:"allMembers"`
-		Take       int      `json:"take,omitempty"`
-		Skip       int      `json:"skip,omitempty"`
-	}{q.Search, q.States, sortBy, true, q.Take, q.Skip})
+		SortBy     string `json:"sortBy,omitempty"`
+		AllMembers bool   `json:"allMembers"`
+		Take       int    `json:"take,omitempty"`
+		Skip       int    `json:"skip,omitempty"`
+	}{sortBy, true, q.Take, q.Skip})
 	if err != nil {
 		return Page{}, err
 	}

@@ -16,10 +16,8 @@ import (
 //	POST   /sign                 {"package_id"} everyone signs, to the end
 //	GET    /events               []Delivery: every event with its bytes and how it fared
 //	POST   /events/hold          keep events back
-//	POST   /events/release       {"order": "fifo" | "reverse" | "random"}
 //	POST   /events/disturb       Disturbance: duplicate, reorder, delay; {} ends it
 //	POST   /events/redeliver     {"event_id"} send it again
-//	GET    /faults               []Fault
 //	POST   /faults               Fault
 //	DELETE /faults               remove all
 //	POST   /tokens/expire        every access token has expired
@@ -30,7 +28,6 @@ func (s *Server) adminHandler() http.Handler {
 	type body struct {
 		PackageID string `json:"package_id"`
 		EventID   string `json:"event_id"`
-		Order     string
 		Bytes     int64
 	}
 	mux := http.NewServeMux()
@@ -40,10 +37,8 @@ func (s *Server) adminHandler() http.Handler {
 		"POST /sign":             adminCall(func(in body) (any, error) { return nil, s.SignAll(in.PackageID) }),
 		"GET /events":            adminCall(func(struct{}) (any, error) { return s.Deliveries() }),
 		"POST /events/hold":      adminCall(func(struct{}) (any, error) { s.Hold(); return nil, nil }),
-		"POST /events/release":   adminCall(func(in body) (any, error) { return nil, s.Release(in.Order) }),
 		"POST /events/disturb":   adminCall(func(in Disturbance) (any, error) { s.Disturb(in); return nil, nil }),
 		"POST /events/redeliver": adminCall(func(in body) (any, error) { return nil, s.Redeliver(in.EventID) }),
-		"GET /faults":            adminCall(func(struct{}) (any, error) { return s.Faults(), nil }),
 		"POST /faults":           adminCall(func(in Fault) (any, error) { s.Inject(in); return nil, nil }),
 		"DELETE /faults":         adminCall(func(struct{}) (any, error) { s.Heal(0); return nil, nil }),
 		"POST /tokens/expire":    adminCall(func(struct{}) (any, error) { return nil, s.ExpireAccessTokens() }),

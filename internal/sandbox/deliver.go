@@ -26,8 +26,8 @@ import (
 )
 
 // dispatcher delivers events. The queue in memory mirrors the deliveries in the database that are not done; mu
-// guards it. Each of the workers takes one entry at a time, so with one worker events arrive in order as long as
-// the receiver answers; one that fails steps aside for its back-off and does not hold up the others.
+// guards it. Events arrive in order as long as the receiver answers; one that fails steps aside for its back-off and does not hold up
+// the others.
 type dispatcher struct {
 	s      *Server
 	http   *http.Client
@@ -68,10 +68,9 @@ func deliveryClient(o Options) *http.Client {
 			}
 			return http.ProxyFromEnvironment(r)
 		},
-		ForceAttemptHTTP2:   true,
-		MaxIdleConnsPerHost: o.DeliverWorkers,
-		IdleConnTimeout:     30 * time.Second,
-		TLSClientConfig:     &tls.Config{RootCAs: o.DeliverCAs, MinVersion: tls.VersionTLS12},
+		ForceAttemptHTTP2: true,
+		IdleConnTimeout:   30 * time.Second,
+		TLSClientConfig:   &tls.Config{RootCAs: o.DeliverCAs, MinVersion: tls.VersionTLS12},
 	}
 	if o.DeliverDial != nil {
 		transport.DialContext, transport.DialTLSContext = o.DeliverDial, o.DeliverDial
@@ -89,9 +88,7 @@ func hostPort(u *url.URL) string {
 }
 
 func (d *dispatcher) start() {
-	for range d.s.opt.DeliverWorkers {
-		d.s.workers.Go(func() { d.run(d.s.ctx) })
-	}
+	d.s.workers.Go(func() { d.run(d.s.ctx) })
 }
 
 func (d *dispatcher) wake() {
@@ -112,7 +109,6 @@ func (d *dispatcher) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		item, wait := d.take(time.Now())
 		if wait == 0 {
-			d.wake() // for the other workers
 			d.attempt(ctx, item)
 			continue
 		}

@@ -13,15 +13,10 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 	"unicode"
 
 	"codeberg.org/go-pdf/fpdf"
-	"golang.org/x/image/font/gofont/gobold"
-	"golang.org/x/image/font/gofont/goitalic"
-	"golang.org/x/image/font/gofont/goregular"
-	"golang.org/x/image/font/sfnt"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -266,29 +261,20 @@ func copyFile(target, source string) error {
 	return nil
 }
 
-// paper writes A4 pages in the Go fonts, which cover Latin, Greek and Cyrillic.
+// paper writes A4 pages in a font that every reader has, which has the letters of Latin-1 alone.
 type paper struct {
 	*fpdf.Fpdf
-	font     string
-	plain    bool // in a font that every reader has, which has the letters of Latin-1 alone
-	replaced bool // a character was written that the fonts do not have
+	replaced bool // a character was written that the font does not have
 }
 
 const (
-	fontName  = "Go"
+	fontName  = "Helvetica"
 	pageEnd   = 270.0 // mm from the top
 	textWidth = 170.0 // mm
 )
 
-func (s *Server) newPaper(title string, at time.Time) *paper {
-	p := &paper{Fpdf: fpdf.New("P", "mm", "A4", ""), font: fontName, plain: s.opt.PlainPaper}
-	if p.plain {
-		p.font = "Helvetica"
-	} else {
-		p.AddUTF8FontFromBytes(fontName, "", goregular.TTF)
-		p.AddUTF8FontFromBytes(fontName, "B", gobold.TTF)
-		p.AddUTF8FontFromBytes(fontName, "I", goitalic.TTF)
-	}
+func newPaper(title string, at time.Time) *paper {
+	p := &paper{Fpdf: fpdf.New("P", "mm", "A4", "")}
 	p.SetMargins(20, 20, 20)
 	p.SetAutoPageBreak(true, 20)
 	p.SetCreationDate(at.UTC())
@@ -299,65 +285,41 @@ func (s *Server) newPaper(title string, at time.Time) *paper {
 	return p
 }
 
-var covered = sync.OnceValue(func() func(rune) bool {
-	font, err := sfnt.Parse(goregular.TTF)
-	if err != nil {
-		return func(r rune) bool { return r < unicode.MaxASCII }
-	}
-	return func(r rune) bool {
-		i, err := font.GlyphIndex(nil, r)
-		return err == nil && i != 0
-	}
-})
-
-// missing stands for a character the fonts do not have; it is visible, and the note at the end says why.
-const missing = '□'
-
-// fit makes any text printable in the fonts.
+// fit makes any text printable in the font, whose letters are a byte each. What it does not have is shown as missing.
 func (p *paper) fit(text string) string {
-	has := covered()
-	if p.plain {
-		has = func(r rune) bool { return r <= unicode.MaxLatin1 }
-	}
-	fitting := strings.Map(func(r rune) rune {
+	var letters []byte
+	for _, r := range norm.NFC.String(text) {
 		switch {
 		case unicode.IsSpace(r):
-			return ' '
+			letters = append(letters, ' ')
 		case unicode.IsControl(r), unicode.In(r, unicode.Cf, unicode.Mn):
-			return -1
-		case has(r):
-			return r
+		case r <= unicode.MaxLatin1:
+			letters = append(letters, byte(r))
+		default:
+			letters = append(letters, missing)
+			p.replaced = true
 		}
-		p.replaced = true
-		if has(missing) {
-			return missing
-		}
-		return '?'
-	}, norm.NFC.String(text))
-	if !p.plain {
-		return fitting
-	}
-	letters := make([]byte, 0, len(fitting))
-	for _, r := range fitting {
-		letters = append(letters, byte(r))
 	}
 	return string(letters)
 }
 
+// missing stands for a character that the font does not have; the note at the end says why.
+const missing = '?'
+
 func (p *paper) heading(text string) {
-	p.SetFont(p.font, "B", 18)
+	p.SetFont(fontName, "B", 18)
 	p.SetTextColor(0x1C, 0x24, 0x30)
 	p.MultiCell(textWidth, 9, p.fit(text), "", "L", false)
 	p.Ln(2)
 }
 
 func (p *paper) line(style string, size float64, text string) {
-	p.SetFont(p.font, style, size)
+	p.SetFont(fontName, style, size)
 	p.MultiCell(textWidth, size*0.5, p.fit(text), "", "L", false)
 }
 
 func (p *paper) field(name, value string) {
-	p.SetFont(p.font, "", 10)
+	p.SetFont(fontName, "", 10)
 	p.SetTextColor(0x5E, 0x69, 0x77)
 	p.CellFormat(35, 6, name, "", 0, "L", false, 0, "")
 	p.SetTextColor(0x1C, 0x24, 0x30)
@@ -376,7 +338,7 @@ func (p *paper) bytes() ([]byte, error) {
 		p.room(12)
 		p.Ln(4)
 		p.SetTextColor(0x5E, 0x69, 0x77)
-		p.line("I", 8, "Characters that the fonts of this page do not have are shown as "+string(missing)+". The record of the service has them in full.")
+		p.line("I", 8, "Characters that the font of this page does not have are shown as "+string(missing)+". The record of the service has them in full.")
 	}
 	var out bytes.Buffer
 	if err := p.Output(&out); err != nil {
@@ -387,7 +349,7 @@ func (p *paper) bytes() ([]byte, error) {
 
 // convertedPage stands for the conversion of an office file: one page that names the original.
 func (s *Server) convertedPage(name string, size int64, at time.Time) ([]byte, error) {
-	p := s.newPaper(name, at)
+	p := newPaper(name, at)
 	p.heading(name)
 	p.field("Original", name)
 	p.field("Size", fmt.Sprintf("%d bytes", size))
@@ -399,7 +361,7 @@ func (s *Server) convertedPage(name string, size int64, at time.Time) ([]byte, e
 
 // signaturePage shows who signed a document, when and how.
 func (s *Server) signaturePage(pk *pack, d *document, attached []byte) ([]byte, error) {
-	p := s.newPaper("Signatures of "+d.Name, executedTime(d))
+	p := newPaper("Signatures of "+d.Name, executedTime(d))
 	p.heading("Signatures")
 	p.field("Package", pk.Name)
 	p.field("Document", d.Name)
@@ -448,7 +410,7 @@ func (p *paper) signed(i int, sg *signer, r revision) {
 
 // certificate is the CAC PDF of a document: what happened to it, in words.
 func (s *Server) certificate(pk *pack, d *document) ([]byte, error) {
-	p := s.newPaper("Certificate of "+d.Name, executedTime(d))
+	p := newPaper("Certificate of "+d.Name, executedTime(d))
 	p.heading("Certificate of completion")
 	p.field("Package", pk.Name)
 	p.field("Package id", pk.PackageID)
@@ -476,7 +438,7 @@ func (s *Server) cover(pk *pack) ([]byte, error) {
 	if pk.TimeExecuted != nil {
 		at = *pk.TimeExecuted
 	}
-	p := s.newPaper(pk.Name, at)
+	p := newPaper(pk.Name, at)
 	p.heading(pk.Name)
 	p.field("Package id", pk.PackageID)
 	p.field("Created", words(pk.TimeCreated))

@@ -74,23 +74,6 @@ func TestEventsCarryExactlyTheFieldsOfTheirKindAndAreSigned(t *testing.T) {
 	}
 }
 
-func TestExternalDataComesBackInEvents(t *testing.T) {
-	rc := newReceiver(t, nil)
-	r := signedIn(t, quick(Options{}, rc))
-	r.register(rc.URL)
-	a := r.post("/packages/add", object{"name": "N", "type": "concurrent", "state": "open", "signers": people("A"),
-		"externalData": object{"case": 7}, "documents": []object{{"fileId": r.upload("a.pdf", samplePDF(t, 1)), "externalId": "d-1"}}})
-	wantStatus(t, a, 200)
-	if got := rc.next(t).event["externalData"].(map[string]any)["case"]; got != 7.0 {
-		t.Errorf("externalData %v", got)
-	}
-	rc.next(t)
-	must(t, r.s.SignAll(a.json(t)["packageId"].(string)))
-	if got := rc.next(t).event["externalId"]; got != "d-1" {
-		t.Errorf("externalId %v", got)
-	}
-}
-
 func TestSettingTheEndpointReplacesItWithAFreshSecret(t *testing.T) {
 	rc := newReceiver(t, nil)
 	r := signedIn(t, quick(Options{}, rc))
@@ -151,31 +134,6 @@ func waitFor(t *testing.T, ok func() bool) {
 	}
 }
 
-func TestUntrustedCertificateIsNoDelivery(t *testing.T) {
-	rc := newReceiver(t, nil)
-	o := quick(Options{}, rc)
-	r := signedIn(t, o)
-	u, _ := url.Parse(rc.URL)
-	r.register("https://localhost:" + u.Port()) // the certificate is for 127.0.0.1 and example.com
-	r.post("/packages/add", object{"name": "N", "type": "concurrent", "state": "draft"})
-	waitFor(t, func() bool {
-		all, err := r.s.Deliveries()
-		return err == nil && len(all) == 1 && strings.Contains(all[0].Problem, "certificate")
-	})
-}
-
-func TestDeliveryCanBeSentAnotherWay(t *testing.T) {
-	rc := newReceiver(t, nil)
-	o := quick(Options{}, rc)
-	o.DeliverVia = map[string]string{"example.com:443": strings.TrimPrefix(rc.URL, "https://")}
-	r := signedIn(t, o)
-	e := r.register("https://example.com/hook")
-	r.post("/packages/add", object{"name": "N", "type": "concurrent", "state": "draft"})
-	if d := rc.next(t); !authentic(d, "https://example.com/hook", e["secret"].(string)) {
-		t.Error("not authentic")
-	}
-}
-
 func TestEventsCanBeHeldReversedDuplicatedAndRepeated(t *testing.T) {
 	rc := newReceiver(t, nil)
 	r := signedIn(t, quick(Options{}, rc))
@@ -213,19 +171,6 @@ func TestEventsCanBeHeldReversedDuplicatedAndRepeated(t *testing.T) {
 	}
 }
 
-func TestEndpointTakenOverStopsAuthenticating(t *testing.T) {
-	rc, thief := newReceiver(t, nil), newReceiver(t, nil)
-	o := quick(Options{}, rc)
-	o.DeliverCAs.AddCert(thief.Certificate())
-	r := signedIn(t, o)
-	r.register(rc.URL)
-	must(t, r.s.ReplaceEndpoint(thief.URL+"/theirs"))
-	r.post("/packages/add", object{"name": "N", "type": "concurrent", "state": "draft"})
-	if d := thief.next(t); d.path != "/theirs" {
-		t.Errorf("delivered to %s", d.path)
-	}
-}
-
 func TestForgeries(t *testing.T) {
 	rc := newReceiver(t, func(n int) int { return 200 + n })
 	r := signedIn(t, quick(Options{}, rc))
@@ -256,29 +201,6 @@ func TestForgeries(t *testing.T) {
 		if c.f.Signature == "none" && len(d.header.Values("X-Service-Signature")) > 0 {
 			t.Error("a signature was sent")
 		}
-	}
-}
-
-func TestHeaderNameIsAnOption(t *testing.T) {
-	rc := newReceiver(t, nil)
-	o := quick(Options{SignatureHeader: "X-Other-Signature"}, rc)
-	r := signedIn(t, o)
-	r.register(rc.URL)
-	r.post("/packages/add", object{"name": "N", "type": "concurrent", "state": "draft"})
-	if d := rc.next(t); d.signature != "" || d.header.Get("X-Other-Signature") == "" {
-		t.Errorf("headers %v", d.header)
-	}
-}
-
-func TestReceiverThatHangsDoesNotBlockSigning(t *testing.T) {
-	hang := make(chan struct{})
-	rc := newReceiver(t, func(int) int { <-hang; return 200 })
-	defer close(hang)
-	r := signedIn(t, quick(Options{}, rc))
-	r.register(rc.URL)
-	p := r.add("concurrent", 1, "Ana")
-	if err := r.s.SignAll(p.PackageID); err != nil || r.find(p.PackageID).State != "executed" {
-		t.Errorf("not signed: %v", err)
 	}
 }
 

@@ -137,20 +137,3 @@ func TestADocumentThatEndsItsReaderEndsNothingElse(t *testing.T) {
 		})
 	}
 }
-
-func TestPaddedDownloadIsStillAPDF(t *testing.T) {
-	r := signedIn(t, Options{})
-	p := r.add("concurrent", 2, "Ana")
-	must(t, r.s.SignAll(p.PackageID))
-	const want = 3<<20 + 17
-	r.s.PadDownloads(want)
-	path := "/packages/" + p.PackageID + "/documents/" + p.Documents[0].DocumentID + "/pdf/executed/download"
-	a := r.get(path)
-	if len(a.body) != want || pagesOf(t, a.body) != 3 {
-		t.Errorf("%d bytes", len(a.body))
-	}
-	r.s.PadDownloads(0)
-	if a := r.get(path); len(a.body) >= want {
-		t.Errorf("still %d bytes", len(a.body))
-	}
-}

@@ -39,7 +39,6 @@ type pack struct {
 	Notified       []string        `json:"notified,omitempty"` // of what its people were told, a state each time
 	ExternalData   json.RawMessage `json:"external_data,omitempty"`
 	TemplateID     string          `json:"template_id,omitempty"`
-	SignerLinks    bool            `json:"signer_links,omitempty"`
 	TimeCreated    time.Time       `json:"time_created"`
 	TimeModified   time.Time       `json:"time_modified"`
 	TimeSignBy     *time.Time      `json:"time_sign_by,omitempty"`

@@ -34,7 +34,6 @@ type authorizeRequest struct {
 	State     string
 	HasState  bool
 	Nonce     string
-	Prompt    []string
 	Hint      string // login_hint of OpenID Connect: the email to offer first
 	Challenge string
 }
@@ -59,7 +58,7 @@ func (s *Server) authorize(w http.ResponseWriter, r *http.Request) {
 	}
 	req := authorizeRequest{
 		Client: c, Redirect: redirect, State: q.Get("state"), HasState: q.Has("state"),
-		Nonce: q.Get("nonce"), Hint: q.Get("login_hint"), Prompt: strings.Fields(q.Get("prompt")),
+		Nonce: q.Get("nonce"), Hint: q.Get("login_hint"),
 		Scopes: uniqueFields(q.Get("scope")), Challenge: q.Get("code_challenge"),
 	}
 	if e := req.check(q); e != nil {
@@ -71,8 +70,7 @@ func (s *Server) authorize(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	in := s.logins.begin(req, s.browser(w, r))
-	u, at, ok := s.session(r)
-	s.advance(w, r, in, u, at, ok && !in.mustSignIn())
+	http.Redirect(w, r, "/connect/login?flow="+in.id, http.StatusSeeOther)
 }
 
 // autoUser is who signs in when nobody is there: the hinted user, or else the first administrator.
@@ -116,8 +114,8 @@ func (a *authorizeRequest) check(q url.Values) *oauthError {
 			return refuse("invalid_scope", "The scope %q is unknown.", scope)
 		}
 	}
-	for _, p := range a.Prompt {
-		if p != "login" && p != "consent" && (p != "none" || len(a.Prompt) > 1) {
+	for p := range strings.FieldsSeq(q.Get("prompt")) { // the person is asked for both each time
+		if p != "login" && p != "consent" {
 			return refuse("invalid_request", "The prompt must be login or consent.")
 		}
 	}
@@ -171,33 +169,6 @@ func (a *authorizeRequest) fail(w http.ResponseWriter, r *http.Request, e *oauth
 func (a *authorizeRequest) granted(u User) []string {
 	return slices.DeleteFunc(slices.Clone(a.Scopes), func(scope string) bool {
 		return scope == "organization" && !u.Admin
-	})
-}
-
-func consentKey(u User, c Client) string { return strings.ToLower(u.Email) + "|" + c.ID }
-
-// consented reports whether the user gave the application all of these scopes before.
-func (s *Server) consented(u User, a *authorizeRequest) bool {
-	before, err := read[[]string](s.db, bucketConsents, consentKey(u, a.Client))
-	if err != nil {
-		return false
-	}
-	return !slices.ContainsFunc(a.granted(u), func(scope string) bool { return !slices.Contains(before, scope) })
-}
-
-func (s *Server) rememberConsent(u User, a *authorizeRequest) error {
-	key := consentKey(u, a.Client)
-	return s.db.Update(func(tx *bolt.Tx) error {
-		scopes, err := get[[]string](tx, bucketConsents, key)
-		if err != nil && !errors.Is(err, errNotFound) {
-			return err
-		}
-		for _, scope := range a.granted(u) {
-			if !slices.Contains(scopes, scope) {
-				scopes = append(scopes, scope)
-			}
-		}
-		return put(tx, bucketConsents, key, scopes)
 	})
 }
 
@@ -729,38 +700,23 @@ func (s *Server) userinfo(_ http.ResponseWriter, _ *http.Request, who caller) (a
 
 // login is one authorization request on its way through the pages. It belongs to one browser.
 type login struct {
-	id        string
-	browser   string // hash of the cookie it was begun with
-	request   authorizeRequest
-	began     time.Time
-	signedIn  bool // the person has signed in for this very request (prompt=login)
-	consented bool // the person has agreed for this very request (prompt=consent)
+	id      string
+	browser string // hash of the cookie it was begun with
+	request authorizeRequest
+	began   time.Time
+	user    User      // who signed in
+	at      time.Time // when; zero before
 }
 
 const (
-	loginLifetime   = 15 * time.Minute
-	sessionLifetime = 12 * time.Hour
-	cookieBrowser   = "sandbox_browser"
-	cookieSession   = "sandbox_session"
+	loginLifetime = 15 * time.Minute
+	cookieBrowser = "sandbox_browser"
 )
 
-// session is a browser's sign-in.
-type session struct {
-	email string
-	began time.Time
-}
-
-// mustSignIn reports whether a session from before is not enough.
-func (in login) mustSignIn() bool {
-	return slices.Contains(in.request.Prompt, "login") && !in.signedIn
-}
-
-// logins are forgotten when the service stops; the consent, which they lead to, is kept. It may be used from any goroutine; the
-// login values in it are replaced, never changed.
+// logins are forgotten when the service stops. It may be used from any goroutine; the login values in it are replaced, never changed.
 type logins struct {
-	mu       sync.Mutex
-	byID     map[string]login
-	sessions map[string]session // by the hash of the cookie
+	mu   sync.Mutex
+	byID map[string]login
 }
 
 func (l *logins) begin(req authorizeRequest, browser string) login {
@@ -794,68 +750,14 @@ func (l *logins) end(id string) {
 	delete(l.byID, id)
 }
 
-func setCookie(w http.ResponseWriter, name, value string) {
-	http.SetCookie(w, &http.Cookie{Name: name, Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode})
-}
-
 // browser is the value that tells browsers apart, set on first sight.
 func (s *Server) browser(w http.ResponseWriter, r *http.Request) string {
 	if c, err := r.Cookie(cookieBrowser); err == nil && c.Value != "" {
 		return c.Value
 	}
 	value := newToken()
-	setCookie(w, cookieBrowser, value)
+	http.SetCookie(w, &http.Cookie{Name: cookieBrowser, Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode})
 	return value
-}
-
-// session returns who this browser is signed in as.
-func (s *Server) session(r *http.Request) (User, time.Time, bool) {
-	c, err := r.Cookie(cookieSession)
-	if err != nil {
-		return User{}, time.Time{}, false
-	}
-	s.logins.mu.Lock()
-	in, ok := s.logins.sessions[hashed(c.Value)]
-	s.logins.mu.Unlock()
-	if !ok || s.opt.Now().Sub(in.began) > sessionLifetime {
-		return User{}, time.Time{}, false
-	}
-	u, ok := s.user(in.email)
-	return u, in.began, ok
-}
-
-func (s *Server) signIn(w http.ResponseWriter, u User) time.Time {
-	token, now := newToken(), s.opt.Now()
-	setCookie(w, cookieSession, token)
-	s.logins.mu.Lock()
-	defer s.logins.mu.Unlock()
-	if s.logins.sessions == nil {
-		s.logins.sessions = map[string]session{}
-	}
-	s.logins.sessions[hashed(token)] = session{u.Email, now}
-	return now
-}
-
-// advance takes a login to the next page it needs, and to the application when it needs none.
-func (s *Server) advance(w http.ResponseWriter, r *http.Request, in login, u User, at time.Time, signedIn bool) {
-	req := &in.request
-	silent := slices.Contains(req.Prompt, "none")
-	ask := slices.Contains(req.Prompt, "consent") && !in.consented || signedIn && !s.consented(u, req)
-	switch {
-	case !signedIn && silent:
-		s.logins.end(in.id)
-		req.fail(w, r, refuse("login_required", "You are not signed in."))
-	case !signedIn:
-		http.Redirect(w, r, "/connect/login?flow="+in.id, http.StatusSeeOther)
-	case ask && silent:
-		s.logins.end(in.id)
-		req.fail(w, r, refuse("consent_required", "Consent was not given before."))
-	case ask:
-		http.Redirect(w, r, "/connect/consent?flow="+in.id, http.StatusSeeOther)
-	default:
-		s.logins.end(in.id)
-		s.finish(w, r, req, u, at)
-	}
 }
 
 // flow finds the login of a page request, or explains that it is over.
@@ -891,55 +793,45 @@ func (s *Server) loginChoice(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "/connect/login?flow="+in.id, http.StatusSeeOther)
 		return
 	}
-	at := s.signIn(w, u)
-	in.signedIn = true
+	in.user, in.at = u, s.opt.Now()
 	s.logins.keep(in)
-	s.advance(w, r, in, u, at, true)
+	http.Redirect(w, r, "/connect/consent?flow="+in.id, http.StatusSeeOther)
 }
 
 // signedInFlow is flow for somebody who has signed in; others are sent to do so.
-func (s *Server) signedInFlow(w http.ResponseWriter, r *http.Request) (in login, u User, at time.Time, ok bool) {
-	if in, ok = s.flow(w, r); !ok {
-		return in, u, at, false
-	}
-	if u, at, ok = s.session(r); !ok || in.mustSignIn() {
+func (s *Server) signedInFlow(w http.ResponseWriter, r *http.Request) (in login, ok bool) {
+	if in, ok = s.flow(w, r); ok && in.at.IsZero() {
 		http.Redirect(w, r, "/connect/login?flow="+in.id, http.StatusSeeOther)
-		return in, u, at, false
+		return in, false
 	}
-	return in, u, at, true
+	return in, ok
 }
 
 // consentPage is GET /connect/consent.
 func (s *Server) consentPage(w http.ResponseWriter, r *http.Request) {
-	in, u, _, ok := s.signedInFlow(w, r)
+	in, ok := s.signedInFlow(w, r)
 	if !ok {
 		return
 	}
 	s.show(w, http.StatusOK, "consent.html", map[string]any{
-		"Title": "Allow access", "Flow": in.id, "Client": in.request.Client.Name, "User": u,
-		"Scopes": scopeWords(in.request.granted(u)), "Target": in.request.Redirect,
-		"Narrowed": len(in.request.granted(u)) < len(in.request.Scopes),
+		"Title": "Allow access", "Flow": in.id, "Client": in.request.Client.Name, "User": in.user,
+		"Scopes": scopeWords(in.request.granted(in.user)), "Target": in.request.Redirect,
+		"Narrowed": len(in.request.granted(in.user)) < len(in.request.Scopes),
 	})
 }
 
 // consentChoice is POST /connect/consent.
 func (s *Server) consentChoice(w http.ResponseWriter, r *http.Request) {
-	in, u, at, ok := s.signedInFlow(w, r)
+	in, ok := s.signedInFlow(w, r)
 	if !ok {
 		return
 	}
+	s.logins.end(in.id)
 	if r.FormValue("decision") != "allow" {
-		s.logins.end(in.id)
 		in.request.fail(w, r, refuse("access_denied", "The person did not allow it."))
 		return
 	}
-	if err := s.rememberConsent(u, &in.request); err != nil {
-		s.showFailure(w, err)
-		return
-	}
-	in.consented = true
-	s.logins.keep(in)
-	s.advance(w, r, in, u, at, true)
+	s.finish(w, r, &in.request, in.user, in.at)
 }
 
 // scopeWords says in plain words what the scopes allow.

@@ -25,20 +25,19 @@ const maxName = 250
 
 // addRequest is the body of packages/add (service-facts.md section 4.1).
 type addRequest struct {
-	Name                string          `json:"name"`
-	Type                string          `json:"type"`
-	State               string          `json:"state"`
-	MemberID            string          `json:"memberId"`
-	Message             string          `json:"message"`
-	Description         string          `json:"description"`
-	TimeSignBy          *string         `json:"timeSignBy"`
-	ExternalData        json.RawMessage `json:"externalData"`
-	GenerateSignerLinks bool            `json:"generateSignerLinks"`
-	ReturnPackage       *bool           `json:"returnPackage"`
-	Signers             []person        `json:"signers"`
-	Recipients          []person        `json:"recipients"`
-	Documents           []addDocument   `json:"documents"`
-	TemplateID          string          `json:"templateId"`
+	Name          string          `json:"name"`
+	Type          string          `json:"type"`
+	State         string          `json:"state"`
+	MemberID      string          `json:"memberId"`
+	Message       string          `json:"message"`
+	Description   string          `json:"description"`
+	TimeSignBy    *string         `json:"timeSignBy"`
+	ExternalData  json.RawMessage `json:"externalData"`
+	ReturnPackage *bool           `json:"returnPackage"`
+	Signers       []person        `json:"signers"`
+	Recipients    []person        `json:"recipients"`
+	Documents     []addDocument   `json:"documents"`
+	TemplateID    string          `json:"templateId"`
 }
 
 type addDocument struct {
@@ -126,7 +125,7 @@ func (s *Server) newPack(b *addRequest, who caller, now time.Time) (*pack, error
 	p := &pack{
 		PackageID: newID(), OrganizationID: who.OrganizationID, MemberID: who.MemberID,
 		Name: strings.TrimSpace(b.Name), Type: b.Type, State: b.State, Message: b.Message, Description: b.Description,
-		TemplateID: b.TemplateID, SignerLinks: b.GenerateSignerLinks, TimeCreated: now, TimeModified: now,
+		TemplateID: b.TemplateID, TimeCreated: now, TimeModified: now,
 		Documents: []document{}, Signers: []signer{}, Recipients: []recipient{},
 	}
 	if string(b.ExternalData) != "null" {
@@ -327,12 +326,11 @@ const (
 // listQuery is the body of packages/list and templates/list, as far as it is known here (service-facts.md section 7). Teams and
 // folders do not exist here.
 type listQuery struct {
-	AllMembers bool     `json:"allMembers"`
-	Search     string   `json:"search"`
-	States     []string `json:"states"` // of packages
-	SortBy     string   `json:"sortBy"`
-	Take       *int     `json:"take"`
-	Skip       int      `json:"skip"`
+	AllMembers bool   `json:"allMembers"`
+	Search     string `json:"search"` // of templates
+	SortBy     string `json:"sortBy"`
+	Take       *int   `json:"take"`
+	Skip       int    `json:"skip"`
 }
 
 // readList reads a list's query about a kind of thing, which can be sorted in some ways.
@@ -364,11 +362,9 @@ func (s *Server) listPackages(w http.ResponseWriter, r *http.Request, who caller
 	if err != nil {
 		return nil, err
 	}
-	now := s.opt.Now()
 	var found []*pack
 	for _, p := range s.packs() {
-		if who.sees(p) && (q.AllMembers || p.MemberID == who.MemberID) &&
-			(len(q.States) == 0 || slices.Contains(q.States, p.stateAt(now))) && p.mentions(q.Search) {
+		if who.sees(p) && (q.AllMembers || p.MemberID == who.MemberID) {
 			found = append(found, p)
 		}
 	}
@@ -378,21 +374,6 @@ func (s *Server) listPackages(w http.ResponseWriter, r *http.Request, who caller
 		items = append(items, tell(s, p, "item", encoded(s.itemView)))
 	}
 	return object{"items": items, "skip": q.Skip, "take": take, "total": len(found)}, nil
-}
-
-// mentions reports whether the search finds the package.
-func (p *pack) mentions(search string) bool {
-	if search == "" {
-		return true
-	}
-	text := []string{p.Name, p.Message, p.Description, string(p.ExternalData)}
-	for _, d := range p.Documents {
-		text = append(text, d.Name, d.FileName, string(d.ExternalID))
-	}
-	for _, sg := range p.Signers {
-		text = append(text, sg.FirstName, sg.LastName, sg.Email)
-	}
-	return mentioned(search, text)
 }
 
 // mentioned reports whether every word of the search occurs in the text; a * at the end of a word matches any ending.
@@ -478,17 +459,13 @@ func (s *Server) signerView(p *pack, i int, now time.Time) object {
 			}
 		}
 	}
-	v := object{
+	return object{
 		"signerId": sg.SignerID, "packageId": p.PackageID, "index": i, "signerTag": "signer_" + strconv.Itoa(i+1),
 		"firstName": sg.FirstName, "lastName": sg.LastName, "email": sg.Email, "mobileNumber": nil,
 		"role": "signer", "type": "signer", "state": sg.State, "next": p.hasTurn(sg.SignerID, now),
 		"revisionsSigned": signed, "revisionsCount": len(p.Documents),
 		"declineReason": sg.DeclineReason, "timeDeclined": stampOrNil(sg.TimeDeclined), "timeCreated": stamp(p.TimeCreated),
 	}
-	if p.SignerLinks {
-		v["signLink"] = s.linkURL(sg.LinkToken)
-	}
-	return v
 }
 
 // statusView is the answer of packages/{packageId}/status: service-facts.md section 6, or interface.md alone.
@@ -501,24 +478,14 @@ func (s *Server) statusView(p *pack) object {
 		}
 		return object{"packageId": p.PackageID, "state": p.stateAt(now), "documents": documents}
 	}
-	links := map[string][]object{}
 	for i := range p.Documents {
 		d := &p.Documents[i]
 		revisions := []object{}
 		for n, r := range d.Revisions {
-			v := object{
+			revisions = append(revisions, object{
 				"packageId": p.PackageID, "documentId": d.DocumentID, "revisionId": r.RevisionID, "signerId": r.SignerID,
 				"isNext": p.isTurn(d, n, now), "isSigned": r.TimeSigned != nil,
-			}
-			if sg, ok := p.signer(r.SignerID); ok && p.SignerLinks {
-				v["link"] = s.linkURL(sg.LinkToken)
-				links[sg.SignerID] = append(links[sg.SignerID], object{
-					"token": sg.LinkToken, "packageId": p.PackageID, "documentId": d.DocumentID, "revisionId": r.RevisionID,
-					"name": d.Name, "link": s.linkURL(sg.LinkToken), "timeExpires": stampOrNil(p.TimeSignBy), "type": "package_sign",
-					"isNext": v["isNext"], "isSigned": v["isSigned"],
-				})
-			}
-			revisions = append(revisions, v)
+			})
 		}
 		documents = append(documents, object{
 			"packageId": p.PackageID, "documentId": d.DocumentID, "fileId": d.FileID, "externalId": orNull(d.ExternalID),
@@ -526,14 +493,10 @@ func (s *Server) statusView(p *pack) object {
 		})
 	}
 	for i, sg := range p.Signers {
-		v := object{
+		signers = append(signers, object{
 			"signerId": sg.SignerID, "firstName": sg.FirstName, "lastName": sg.LastName, "email": sg.Email,
 			"mobileNumber": nil, "order": i + 1, "links": []object{},
-		}
-		if p.SignerLinks {
-			v["links"] = links[sg.SignerID]
-		}
-		signers = append(signers, v)
+		})
 	}
 	return with(p.head(now), object{"documents": documents, "signers": signers})
 }

@@ -47,7 +47,7 @@ import (
 
 // Server is a running service. Its methods may be called from any goroutine.
 //
-// Requests run on the goroutines of net/http, and Options.DeliverWorkers goroutines deliver events. All of them end with Close.
+// Requests run on the goroutines of net/http, and one goroutine delivers events. All of them end with Close.
 type Server struct {
 	opt     Options
 	log     *slog.Logger
@@ -392,11 +392,10 @@ type Options struct {
 	Listener    net.Listener
 	DeliverDial func(ctx context.Context, network, addr string) (net.Conn, error)
 
-	DeliverCAs     *x509.CertPool    // trusted for delivery; nil means the system's roots
-	DeliverVia     map[string]string // host:port of an endpoint to the host:port to connect to instead
-	DeliverWorkers int               // deliveries at the same time, default 1, which keeps events in order
-	RetryFirst     time.Duration     // wait after the first failure, doubled after each further one, default 1 s
-	RetryMax       time.Duration     // longest wait between attempts, default 5 minutes
+	DeliverCAs *x509.CertPool    // trusted for delivery; nil means the system's roots
+	DeliverVia map[string]string // host:port of an endpoint to the host:port to connect to instead
+	RetryFirst time.Duration     // wait after the first failure, doubled after each further one, default 1 s
+	RetryMax   time.Duration     // longest wait between attempts, default 5 minutes
 
 	AutoConsent bool // whoever is hinted at, or else an administrator, is signed in and agrees without a page
 
@@ -404,10 +403,6 @@ type Options struct {
 	NoDiscovery   bool // 404 on /.well-known/openid-configuration
 	OnlyAPIPrefix bool // serve the API under /api/v1 alone
 	NoAPIPrefix   bool // serve the API without /api/v1 alone
-
-	// PlainPaper has signature pages, certificates and covers in a font that every reader has, which has the letters of Latin-1
-	// alone. They are made in a tenth of the time, for those who make thousands.
-	PlainPaper bool
 
 	KeyBits int // of the key that signs id_tokens, default 2048
 
@@ -466,7 +461,6 @@ func (o Options) complete() (Options, error) {
 	setDefault(&o.AccessTokenLifetime, 30*time.Minute)
 	setDefault(&o.KeyBits, 2048)
 	setDefault(&o.SignatureHeader, "X-Service-Signature")
-	setDefault(&o.DeliverWorkers, 1)
 	setDefault(&o.RetryFirst, time.Second)
 	setDefault(&o.RetryMax, 5*time.Minute)
 	if o.Now == nil {
@@ -714,7 +708,6 @@ func (m *meter) Unwrap() http.ResponseWriter { return m.ResponseWriter }
 // Every record is one JSON value in one bbolt bucket, so a kill at any instruction leaves the last whole transaction.
 const (
 	bucketKeys       = "keys"       // keyRS256, keyForms and keyTemplates
-	bucketConsents   = "consents"   // email|client -> granted scopes
 	bucketCodes      = "codes"      // hash of the code -> authCode
 	bucketGrants     = "grants"     // grant id -> grant: the family of tokens one sign-in gave
 	bucketAccess     = "access"     // hash of the token -> accessToken
@@ -728,7 +721,7 @@ const (
 )
 
 var buckets = []string{
-	bucketKeys, bucketConsents, bucketCodes, bucketGrants, bucketAccess, bucketRefresh,
+	bucketKeys, bucketCodes, bucketGrants, bucketAccess, bucketRefresh,
 	bucketEndpoints, bucketFiles, bucketPackages, bucketLinks, bucketDeliveries, bucketTemplates,
 }
 

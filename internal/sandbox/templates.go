@@ -276,7 +276,7 @@ func noteUse(tx *bolt.Tx, templateID string, now time.Time) error {
 
 // templatePage is the page of a template's document.
 func (s *Server) templatePage(d *templateDocument, values map[string]string, at time.Time) ([]byte, error) {
-	p := s.newPaper(d.Name, at)
+	p := newPaper(d.Name, at)
 	p.heading(d.Name)
 	p.line("", 11, d.Text)
 	p.Ln(4)

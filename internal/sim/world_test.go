@@ -205,7 +205,7 @@ func (w *world) startService(i int, name string) (*service, error) {
 		return nil, err
 	}
 	s.Server, err = sandbox.Start(sandbox.Options{
-		Dir: s.dir, Listener: l, PublicURL: s.url, Users: peopleOf(i), AutoConsent: true, Now: w.now, PlainPaper: true,
+		Dir: s.dir, Listener: l, PublicURL: s.url, Users: peopleOf(i), AutoConsent: true, Now: w.now,
 		RetryMax:    30 * time.Minute, // a year has many hours in which nobody listens
 		Clients:     []sandbox.Client{s.client, {ID: strangerID, Secret: "secret of the colleague", Name: "Other", Redirects: []string{strangerReturn}}},
 		DeliverDial: func(ctx context.Context, _, address string) (net.Conn, error) { return w.net.dial(ctx, nil, address) },
