@@ -48,7 +48,6 @@ type Disk struct {
 type node struct {
 	ino, gen uint64 // the latter is no other node's
 	mode     uint32 // with its type, as programs see it
-	keptMode uint32
 	changed  time.Time
 
 	data, kept []byte  // of a file: what programs see, and what was flushed; of a link, data is where it leads
@@ -87,7 +86,7 @@ func New() *Disk {
 
 func (d *Disk) newNode(mode uint32) *node {
 	d.made++
-	n := &node{ino: d.made, gen: d.made, mode: mode, keptMode: mode, changed: time.Now()}
+	n := &node{ino: d.made, gen: d.made, mode: mode, changed: time.Now()}
 	if !n.isFolder() {
 		return n
 	}
@@ -200,7 +199,6 @@ func (d *Disk) flushFolder(folder *node) {
 	}
 	slices.Reverse(flushed)
 	d.commit(flushed)
-	folder.keptMode = folder.mode
 }
 
 // commit makes some of the changes durable.
@@ -226,7 +224,6 @@ func (n *node) flush() {
 	if len(n.writes) > 0 {
 		n.kept, n.writes = slices.Clone(n.data), nil
 	}
-	n.keptMode = n.mode
 }
 
 func (n *node) write(data []byte, off int64) {
@@ -326,10 +323,6 @@ func (d *Disk) forgetNames(random *rand.Rand, keeping float64) {
 
 // forget gives a node back what the disk has of it.
 func (n *node) forget(random *rand.Rand) {
-	if random.IntN(2) == 0 {
-		n.keptMode = n.mode
-	}
-	n.mode = n.keptMode
 	if len(n.writes) > 0 {
 		n.kept = n.survivors(random)
 		n.data, n.writes = slices.Clone(n.kept), nil

@@ -9,15 +9,12 @@ import (
 	"maps"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
 
-	bolt "go.etcd.io/bbolt"
 	"golang.org/x/sys/unix"
 
 	"countersign/internal/fasttest"
@@ -219,17 +216,6 @@ func kindOf(t *testing.T, b, written []byte) string {
 	return kind
 }
 
-func TestALengthThatWasNotFlushedIsAnyOfThoseItHad(t *testing.T) {
-	got := found(t, func(dir string) error { return store(filepath.Join(dir, "a"), []byte("old"), os.O_CREATE, nil) }, func(dir string) error {
-		return errors.Join(os.Truncate(filepath.Join(dir, "a"), 1), os.Truncate(filepath.Join(dir, "a"), 5))
-	}, func(files map[string][]byte) string { return fmt.Sprintf("%q", files["a"]) })
-	for _, want := range []string{`"old"`, `"o"`, `"o\x00\x00\x00\x00"`} {
-		if got[want] == 0 {
-			t.Errorf("never found: %s", want)
-		}
-	}
-}
-
 func TestARenameThatWasNotFlushedIsDoneOrUndone(t *testing.T) {
 	before := func(dir string) error {
 		return errors.Join(store(filepath.Join(dir, "old"), []byte("old"), os.O_CREATE, nil), store(filepath.Join(dir, "new"), []byte("new"), os.O_CREATE, nil))
@@ -277,133 +263,9 @@ func TestNamesThatWereNotFlushedComeAndGoInAnyOrder(t *testing.T) {
 	exactly(t, found(t, made, linked, names), "[a b]", "[a b c]")
 }
 
-func TestAModeThatWasNotFlushedIsTheOldOrTheNew(t *testing.T) {
-	d, dir := mounted(t)
-	path := filepath.Join(dir, "a")
-	seen := map[os.FileMode]bool{}
-	for seed := range uint64(20) {
-		if err := errors.Join(store(path, nil, os.O_CREATE, nil), os.Chmod(path, 0o644)); err != nil {
-			t.Fatal(err)
-		}
-		d.Flush()
-		if err := os.Chmod(path, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := d.Restore(rand.New(rand.NewPCG(seed, 0))); err != nil {
-			t.Fatal(err)
-		}
-		info, err := os.Stat(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		seen[info.Mode()] = true
-	}
-	if len(seen) != 2 || !seen[0o644] || !seen[0o600] {
-		t.Errorf("found modes %v", seen)
-	}
-}
-
-// A database writes through the file and reads through memory. What it committed it finds again, unless it does not flush.
-// It is a process of its own: one that reads memory which it has to fill itself waits for ever.
-func TestADatabaseLivesOnIt(t *testing.T) {
-	for _, flushes := range []bool{true, false} {
-		t.Run(fmt.Sprintf("it flushes: %v", flushes), func(t *testing.T) {
-			d, dir := mounted(t)
-			lost := 0
-			for seed := range uint64(10) {
-				path := filepath.Join(dir, "db")
-				cmd := exec.Command(os.Args[0])
-				cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s", databaseAt, path), fmt.Sprintf("%s=%v", databaseFlushes, flushes))
-				if out, err := cmd.CombinedOutput(); err != nil {
-					t.Fatalf("%v: %s", err, out)
-				}
-				if err := errors.Join(flushFolder(dir), d.Restore(rand.New(rand.NewPCG(seed, 0)))); err != nil {
-					t.Fatal(err)
-				}
-				if !opens(t, d.Files("")["db"]) {
-					lost++
-				}
-				if err := os.Remove(path); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if flushes && lost > 0 || !flushes && lost == 0 {
-				t.Errorf("%d databases lost their last commit", lost)
-			}
-		})
-	}
-}
-
-// What a process is told that works with a database.
-const (
-	databaseAt      = "POWERCUT_DATABASE"
-	databaseFlushes = "POWERCUT_DATABASE_FLUSHES"
-)
-
-const commits = 20
-
-// useDatabase commits, and reads what it committed.
-func useDatabase(path string, flushes bool) error {
-	db, err := bolt.Open(path, 0o600, &bolt.Options{NoSync: !flushes, Timeout: time.Second})
-	if err != nil {
-		return err
-	}
-	for n := range commits {
-		err = errors.Join(err, db.Update(func(tx *bolt.Tx) error {
-			b, err := tx.CreateBucketIfNotExists([]byte("b"))
-			if err != nil {
-				return err
-			}
-			return b.Put([]byte("last"), bytes.Repeat([]byte{byte(n)}, 3*page))
-		}), db.View(func(tx *bolt.Tx) error {
-			if v := tx.Bucket([]byte("b")).Get([]byte("last")); len(v) != 3*page || v[page] != byte(n) {
-				return fmt.Errorf("after commit %d it reads %d bytes", n, len(v))
-			}
-			return nil
-		}))
-	}
-	return errors.Join(err, db.Close())
-}
-
 func TestMain(m *testing.M) {
-	if path := os.Getenv(databaseAt); path != "" {
-		if err := useDatabase(path, os.Getenv(databaseFlushes) == "true"); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		return
-	}
 	fasttest.LeaveOut()
 	os.Exit(m.Run())
-}
-
-// opens reports whether a database is whole and holds its last commit.
-func opens(t *testing.T, b []byte) (whole bool) {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "db")
-	if err := os.WriteFile(path, b, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if recover() != nil {
-			whole = false
-		}
-	}()
-	if len(b) == 0 {
-		return false
-	}
-	db, err := bolt.Open(path, 0o600, &bolt.Options{ReadOnly: true})
-	if err != nil {
-		return false
-	}
-	defer db.Close()
-	return db.View(func(tx *bolt.Tx) error {
-		b := tx.Bucket([]byte("b"))
-		if b == nil || !bytes.Equal(b.Get([]byte("last")), bytes.Repeat([]byte{commits - 1}, 3*page)) {
-			return errors.New("lost")
-		}
-		return nil
-	}) == nil
 }
 
 func TestNothingHappensWithoutPower(t *testing.T) {
@@ -431,30 +293,6 @@ func TestNothingHappensWithoutPower(t *testing.T) {
 	}
 	if err := store(filepath.Join(dir, "b"), []byte("b"), os.O_CREATE, (*os.File).Sync); err != nil {
 		t.Errorf("with power again: %v", err)
-	}
-}
-
-func TestTheSameChoicesComeOutTheSame(t *testing.T) {
-	var before map[string][]byte
-	for range 2 {
-		d, dir := mounted(t)
-		for i := range 20 {
-			path := filepath.Join(dir, fmt.Sprint(i))
-			if err := errors.Join(store(path, bytes.Repeat([]byte("x"), 3*page), os.O_CREATE, nil), os.Rename(path, path+"b")); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := d.Restore(rand.New(rand.NewPCG(0, 0))); err != nil {
-			t.Fatal(err)
-		}
-		after := d.Files("")
-		if before != nil && !maps.EqualFunc(before, after, bytes.Equal) {
-			t.Errorf("found %s, then %s", names(before), names(after))
-		}
-		before = after
-	}
-	if n := strings.Count(names(before), "b"); n == 0 || n == 20 {
-		t.Errorf("%d of 20 renames are done: choose another seed", n)
 	}
 }
 
@@ -502,20 +340,5 @@ func TestAFolderGetsTheNumberOfOneThatWasRemoved(t *testing.T) {
 	}
 	if !os.SameFile(infos[0], infos[1]) {
 		t.Error("it has another")
-	}
-}
-
-// A process with its own view of what is mounted, as a browser's sandbox has, keeps a copy of every mount.
-func TestTheDiskIsTakenAwayFromOtherViewsToo(t *testing.T) {
-	d, _ := mounted(t)
-	cmd := exec.Command("sleep", "60")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL}
-	if err := cmd.Start(); err != nil {
-		t.Skipf("no other view can be made: %v", err)
-	}
-	defer cmd.Wait()
-	defer cmd.Process.Kill()
-	if err := d.Restore(rand.New(rand.NewPCG(1, 0))); err != nil {
-		t.Fatal(err)
 	}
 }
