@@ -80,7 +80,7 @@ func (o *testOffice) foreign(name string) (packageID string) {
 	added, err := client.AddPackage(o.t.Context(), esign.NewPackage{
 		Name: name, Sequential: true,
 		Signers:   []esign.NewSigner{{FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"}},
-		Documents: []esign.NewDocument{{FileID: file.ID, FileName: "Contract.pdf", Name: "Contract"}},
+		Documents: []esign.NewDocument{{FileID: file, FileName: "Contract.pdf", Name: "Contract"}},
 	})
 	noErr(o.t, err)
 	return added.PackageID

@@ -297,7 +297,7 @@ func TestListsAndLinks(t *testing.T) {
 		t.Errorf("asked to sort by %q, %v", asked.SortBy, err)
 	}
 	client, _ = api(t, answering(200, `{"link":"https://sign.example.com/link/t","timeExpires":"2026-12-01T00:00:00Z"}`))
-	if l, err := client.SignLink(context.Background(), "p", "s"); err != nil || l.URL != "https://sign.example.com/link/t" || l.Expires.IsZero() {
+	if l, err := client.SignLink(context.Background(), "p", "s"); err != nil || l != "https://sign.example.com/link/t" {
 		t.Errorf("%v %v", l, err)
 	}
 	client, _ = api(t, answering(200, `{"link":"file:///etc/passwd"}`))

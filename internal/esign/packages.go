@@ -207,51 +207,45 @@ func (c *Client) Rescind(ctx context.Context, packageID, words string, notify bo
 	return nil
 }
 
-// SignLink is where one signer signs. Whoever has it can sign as that person: it is never stored and never logged.
-type SignLink struct {
-	URL     string
-	Expires time.Time // zero when the service did not say
-}
-
-// SignLink makes a link for a signer to sign with (service-facts.md, 7).
-func (c *Client) SignLink(ctx context.Context, packageID, signerID string) (SignLink, error) {
+// SignLink makes a link for a signer to sign with (service-facts.md, 7). Whoever has it can sign as that person: it is never stored
+// and never logged.
+func (c *Client) SignLink(ctx context.Context, packageID, signerID string) (string, error) {
 	k := &call{op: "making a link to sign package " + cleanMessage(packageID), route: "packages/link/sign", method: http.MethodPost}
 	p, err := id(k.op, message.PackageIDUnusable(), packageID)
 	if err != nil {
-		return SignLink{}, err
+		return "", err
 	}
 	s, err := id(k.op, message.SignerIDUnusable(), signerID)
 	if err != nil {
-		return SignLink{}, err
+		return "", err
 	}
 	k.path = "/packages/" + p + "/link/sign/" + s
 	return c.link(ctx, k)
 }
 
 // EditLink makes a link to the service's own editor for a package, which lives only briefly (service-facts.md, 7).
-func (c *Client) EditLink(ctx context.Context, packageID string) (SignLink, error) {
+func (c *Client) EditLink(ctx context.Context, packageID string) (string, error) {
 	k := &call{op: "making a link to edit package " + cleanMessage(packageID), route: "packages/link/edit", method: http.MethodPost}
 	p, err := id(k.op, message.PackageIDUnusable(), packageID)
 	if err != nil {
-		return SignLink{}, err
+		return "", err
 	}
 	k.path = "/packages/" + p + "/link/edit"
 	return c.link(ctx, k)
 }
 
 // link makes the call k and reads the link it answers.
-func (c *Client) link(ctx context.Context, k *call) (SignLink, error) {
+func (c *Client) link(ctx context.Context, k *call) (string, error) {
 	var said struct {
-		Link    text  `json:"link"`
-		Expires stamp `json:"timeExpires"`
+		Link text `json:"link"`
 	}
 	if err := c.json(ctx, k, &said); err != nil {
-		return SignLink{}, err
+		return "", err
 	}
 	if !isLink(string(said.Link)) {
-		return SignLink{}, k.unreadable()
+		return "", k.unreadable()
 	}
-	return SignLink{string(said.Link), said.Expires.Time}, nil
+	return string(said.Link), nil
 }
 
 // isLink accepts what may be opened in a browser, which would also start other programs for other schemes.

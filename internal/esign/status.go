@@ -74,8 +74,7 @@ type Signer struct {
 	FirstName    string
 	LastName     string
 	Email        string
-	Locale       string // "de", "fr-CA"; "" when the service did not say
-	Order        int
+	Locale       string    // "de", "fr-CA"; "" when the service did not say
 	IsNext       bool      // it is this person's turn; false also where the answer does not say
 	TimeExecuted time.Time // when this person had signed everything, from lists
 
@@ -170,7 +169,7 @@ type signerRecord struct {
 func (r signerRecord) signer() Signer {
 	s := Signer{
 		ID: string(r.SignerID), FirstName: string(r.FirstName), LastName: string(r.LastName), Email: string(r.Email),
-		Locale: string(r.Locale), Order: int(r.Order + r.Index), IsNext: bool(r.IsNext || r.Next), TimeExecuted: r.TimeExecuted.Time,
+		Locale: string(r.Locale), IsNext: bool(r.IsNext || r.Next), TimeExecuted: r.TimeExecuted.Time,
 		StateTold: r.State != "" || !r.TimeDeclined.IsZero(), Deleted: r.State == "deleted",
 	}
 	// Who is asked again may keep the time of the earlier decline: the state counts where it says so.

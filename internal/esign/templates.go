@@ -61,7 +61,6 @@ type TemplatePerson struct {
 	FirstName string
 	LastName  string
 	Email     string
-	Type      string // of a recipient: how the copy is sent
 }
 
 // Templates lists templates (service-facts.md, 7). A service without them answers with an error that is NotOffered.
@@ -179,7 +178,6 @@ type templatePerson struct {
 	FirstName           text   `json:"firstName"`
 	LastName            text   `json:"lastName"`
 	Email               text   `json:"email"`
-	Type                text   `json:"type"`
 	Index               number `json:"index"`
 	Order               number `json:"order"`
 }
@@ -194,7 +192,7 @@ func people(records []templatePerson) (all []TemplatePerson) {
 		}
 		all = append(all, TemplatePerson{
 			ID:   string(cmp.Or(p.TemplateSignerID, p.TemplateRecipientID, p.SignerID, p.RecipientID, p.ID)),
-			Role: string(role), FirstName: string(p.FirstName), LastName: string(p.LastName), Email: string(p.Email), Type: string(p.Type),
+			Role: string(role), FirstName: string(p.FirstName), LastName: string(p.LastName), Email: string(p.Email),
 		})
 	}
 	return all

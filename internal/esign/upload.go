@@ -33,12 +33,6 @@ type Upload struct {
 	Progress func(sent int64)
 }
 
-// File is an uploaded file. It is gone after 24 hours unless a package uses it.
-type File struct {
-	ID   string // fileId
-	Name string // as the service calls it
-}
-
 // FileProblem is why a file cannot be used.
 type FileProblem string
 
@@ -98,11 +92,12 @@ const uploadRoute = "files/upload"
 
 var errChanged = errors.New("it is not what it was")
 
-// Upload sends a file in constant memory. A file the service cannot use is a *FileError.
-func (c *Client) Upload(ctx context.Context, u Upload) (File, error) {
+// Upload sends a file in constant memory and returns its fileId. It is gone after 24 hours unless a package uses it. A file the
+// service cannot use is a *FileError.
+func (c *Client) Upload(ctx context.Context, u Upload) (fileID string, err error) {
 	k := &call{op: fmt.Sprintf("sending the file %q", u.FileName), route: uploadRoute, method: http.MethodPost, path: "/files/upload"}
 	if u.Size <= 0 {
-		return File{}, &FileError{FileName: u.FileName, Problem: FileEmpty}
+		return "", &FileError{FileName: u.FileName, Problem: FileEmpty}
 	}
 	if u.ExternalID != "" {
 		k.query = url.Values{uploadExternalIDParam: {u.ExternalID}}
@@ -111,18 +106,16 @@ func (c *Client) Upload(ctx context.Context, u Upload) (File, error) {
 	k.open, k.length, k.contentType = form.open, form.length(), "multipart/form-data; boundary="+form.boundary
 	body, err := c.answer(ctx, k)
 	if e, ok := errors.AsType[*Error](err); ok && e.Status == http.StatusRequestEntityTooLarge {
-		return File{}, &FileError{FileName: u.FileName, Problem: FileTooLarge}
+		return "", &FileError{FileName: u.FileName, Problem: FileTooLarge}
 	}
 	if err != nil {
-		return File{}, err
+		return "", err
 	}
 	return readUpload(k, u.FileName, body)
 }
 
 type uploadRecord struct {
 	FileID              text `json:"fileId"`
-	FileName            text `json:"fileName"`
-	Name                text `json:"name"`
 	IsInvalid           flag `json:"isInvalid"`
 	IsNotSupported      flag `json:"isNotSupported"`
 	IsPasswordProtected flag `json:"isPasswordProtected"`
@@ -132,10 +125,10 @@ type uploadRecord struct {
 
 // readUpload takes all three shapes of the answer: {"files":[...]}, one object, an array (service-facts.md, 3). A 200
 // can carry a file that failed.
-func readUpload(k *call, name string, body []byte) (File, error) {
+func readUpload(k *call, name string, body []byte) (fileID string, err error) {
 	var files list[uploadRecord]
 	if json.Unmarshal(unwrap(body, "files", "file"), &files) != nil || len(files) != 1 {
-		return File{}, k.unreadable()
+		return "", k.unreadable()
 	}
 	f := files[0]
 	failed := &FileError{FileName: name, Said: cleanMessage(cmp.Or(string(f.Message), string(f.Error)))}
@@ -149,11 +142,11 @@ func readUpload(k *call, name string, body []byte) (File, error) {
 	case f.Error != "":
 		failed.Problem = FileRejected
 	case f.FileID == "":
-		return File{}, k.unreadable()
+		return "", k.unreadable()
 	default:
-		return File{ID: string(f.FileID), Name: cmp.Or(string(f.FileName), string(f.Name), name)}, nil
+		return string(f.FileID), nil
 	}
-	return File{}, failed
+	return "", failed
 }
 
 // form is a multipart body of one file whose length is known before it is read.

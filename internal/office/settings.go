@@ -4,6 +4,7 @@
 package office
 
 import (
+	"cmp"
 	"path/filepath"
 	"strings"
 	"time"
@@ -111,27 +112,10 @@ func (s Settings) complete() Settings {
 	if len(s.Scopes) == 0 {
 		s.Scopes = d.Scopes
 	}
-	if s.SignatureHeader == "" {
-		s.SignatureHeader = d.SignatureHeader
-	}
-	if s.Redirect == "" {
-		s.Redirect = d.Redirect
-	}
-	if s.Tunnel == "" {
-		s.Tunnel = d.Tunnel
-	}
-	if s.NameTemplate == "" {
-		s.NameTemplate = d.NameTemplate
-	}
-	if s.Notify == "" {
-		s.Notify = d.Notify
-	}
-	if s.DueDays == 0 {
-		s.DueDays = d.DueDays
-	}
-	if s.KeepEvents == 0 {
-		s.KeepEvents = d.KeepEvents
-	}
+	s.SignatureHeader = cmp.Or(s.SignatureHeader, d.SignatureHeader)
+	s.Redirect, s.Tunnel = cmp.Or(s.Redirect, d.Redirect), cmp.Or(s.Tunnel, d.Tunnel)
+	s.NameTemplate, s.Notify = cmp.Or(s.NameTemplate, d.NameTemplate), cmp.Or(s.Notify, d.Notify)
+	s.DueDays, s.KeepEvents = cmp.Or(s.DueDays, d.DueDays), cmp.Or(s.KeepEvents, d.KeepEvents)
 	return s
 }
 

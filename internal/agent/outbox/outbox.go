@@ -240,7 +240,7 @@ func (r *Service) sendDraft(ctx context.Context, client *esign.Client, uploader 
 		if err != nil {
 			return r.refused(ctx, d, err)
 		}
-		f.FileID, f.Uploaded, f.UploadedBy = uploaded.ID, r.Now(), uploader
+		f.FileID, f.Uploaded, f.UploadedBy = uploaded, r.Now(), uploader
 		if err := r.putDraft(&d, office.DraftQueued); err != nil {
 			return err
 		}

@@ -246,19 +246,19 @@ func (d *liveDraft) tell(s office.SendState) {
 const uploadLife = 22 * time.Hour
 
 // upload brings the bytes of file i of d to the service, unless they are not what was given.
-func (r *Service) upload(ctx context.Context, client *esign.Client, d office.Draft, i int) (esign.File, error) {
+func (r *Service) upload(ctx context.Context, client *esign.Client, d office.Draft, i int) (fileID string, err error) {
 	f := d.Files[i]
 	file, err := r.openCopy(f)
 	if err != nil {
-		return esign.File{}, err
+		return "", err
 	}
 	info, err := file.Stat()
 	file.Close()
 	if err != nil {
-		return esign.File{}, &DraftError{message.FileGone(f.Name)}
+		return "", &DraftError{message.FileGone(f.Name)}
 	}
 	if info.Size() != f.Size {
-		return esign.File{}, &DraftError{message.FileChanged(f.Name)}
+		return "", &DraftError{message.FileChanged(f.Name)}
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -280,7 +280,7 @@ var ErrNoLinks = errors.New("the service has no links to sign with")
 
 // EditPage returns the address of the service's own editor for a package, where fields are placed.
 func (r *Service) EditPage(ctx context.Context, packageID string) (string, error) {
-	return r.link(ctx, packageID, func(client *esign.Client, _ office.Package) (esign.SignLink, error) {
+	return r.link(ctx, packageID, func(client *esign.Client, _ office.Package) (string, error) {
 		return client.EditLink(ctx, packageID)
 	})
 }
@@ -288,15 +288,15 @@ func (r *Service) EditPage(ctx context.Context, packageID string) (string, error
 // SignerPage returns the address of the page where a person signs, whom signer names: by id, e-mail address or name. It is
 // asked for at the moment of use, because it does not live long, and is kept nowhere: whoever has it can sign.
 func (r *Service) SignerPage(ctx context.Context, packageID, signer string) (string, error) {
-	return r.link(ctx, packageID, func(client *esign.Client, p office.Package) (esign.SignLink, error) {
+	return r.link(ctx, packageID, func(client *esign.Client, p office.Package) (string, error) {
 		s, ok := p.Find(signer)
 		switch {
 		case !ok:
-			return esign.SignLink{}, message.Error(message.NoSuchSigner(signer), nil)
+			return "", message.Error(message.NoSuchSigner(signer), nil)
 		case s.ID == "":
-			return esign.SignLink{}, message.Error(message.SignerNotListed(), nil)
+			return "", message.Error(message.SignerNotListed(), nil)
 		case !p.StillSigns(s): // a service may hand out a link all the same
-			return esign.SignLink{}, message.Error(message.NothingToSign(s.DisplayName()), nil)
+			return "", message.Error(message.NothingToSign(s.DisplayName()), nil)
 		}
 		link, err := client.SignLink(ctx, packageID, s.ID)
 		var e *esign.Error
@@ -310,7 +310,7 @@ func (r *Service) SignerPage(ctx context.Context, packageID, signer string) (str
 	})
 }
 
-func (r *Service) link(ctx context.Context, packageID string, ask func(*esign.Client, office.Package) (esign.SignLink, error)) (string, error) {
+func (r *Service) link(ctx context.Context, packageID string, ask func(*esign.Client, office.Package) (string, error)) (string, error) {
 	client, online := r.Session.Online()
 	if !online {
 		return "", message.Error(message.SignInFirst(), nil)
@@ -325,5 +325,5 @@ func (r *Service) link(ctx context.Context, packageID string, ask func(*esign.Cl
 		return "", message.Error(message.AtAnotherService(), nil)
 	}
 	link, err := ask(client, p)
-	return link.URL, r.Session.Note(ctx, err)
+	return link, r.Session.Note(ctx, err)
 }
