@@ -13,18 +13,19 @@
 //	proxy_test.go       the way of the events from the services to the program, and what goes wrong on it
 //	world_test.go       the computer, the services, the program; life_test.go how it starts, ends and is killed;
 //	                    people_test.go who asks something of it; stranger_test.go a colleague with another program
-//	model_test.go       what must be true after each step; promises_test.go what health must say; news_test.go what people must
-//	                    be told, and how often; wishes_test.go what the settings ask for; withdrawals_test.go what is to be
-//	                    withdrawn; secrets_test.go what nobody may read;
-//	                    settle_test.go what must have come true once all is well again. To add a promise, add what check or
-//	                    settle looks at. The model shares no code with the agent: it sees what the services did, what the inbox
-//	                    answered, the files, the notifications, and what the agent shows to people
+//	model_test.go       what must be true after each step, by monitors, one a promise, each with its own state and with what it is
+//	                    silent about: stored_test.go events, saved_test.go files, sent_test.go packages, news_test.go
+//	                    notifications, withdrawals_test.go withdrawals, health_test.go health, apart_test.go what reaches whom,
+//	                    growth_test.go idling; wishes_test.go what the settings ask for; secrets_test.go what nobody may read;
+//	                    list_test.go what people see; settle_test.go what must have come true once all is well again. To add a
+//	                    monitor, add a file, and call it in check, where it is looked at after each step, or in rests. The model
+//	                    shares no code with the agent: it sees what the services did, what the inbox answered, the files, the
+//	                    notifications, and what the agent shows to people
 //	trials_test.go      situations that chance brings about too rarely, each with what the program must do in it. To add one, add
 //	                    an entry to trials
 //	duties_test.go      what the program owes at once while nothing disturbs it; notices_test.go what it notices of an absence
 //	                    and of another desk
-//	growth_test.go      what the program uses and writes while nothing happens; names_test.go what things from outside are called,
-//	                    and where their files may lie; scans_test.go the folder that sends;
+//	names_test.go       what things from outside are called, and where their files may lie; scans_test.go the folder that sends;
 //	                    restore_test.go an office that goes back to a backup; undo_test.go what is taken back
 //	sim_test.go         plays a run; simulate_test.go many, in processes; shrink_test.go shortens one; watchdog_test.go ends one
 //	                    that goes round in circles

@@ -13,29 +13,35 @@ import (
 // program run or not.
 const moreGoroutines = 12
 
+// idle judges: what rests uses and asks for no more than it has to, however long the office has lived.
+type idle struct {
+	m          *model
+	goroutines int // at the first rest; 0 before it
+}
+
 // lookAtUsage judges that the program uses no more the longer an office lives: no goroutine, and no
 // temporary file is left. That none outlives the program, the bubble sees.
-func (m *model) lookAtUsage() {
+func (x *idle) lookAtUsage() {
 	now := runtime.NumGoroutine()
-	if m.goroutines == 0 {
-		m.goroutines = now
+	if x.goroutines == 0 {
+		x.goroutines = now
 	}
 	for range 5 { // a question that is under way right now has some, for moments
-		if now <= m.goroutines+moreGoroutines {
+		if now <= x.goroutines+moreGoroutines {
 			break
 		}
-		m.w.sleep(17 * time.Second)
+		x.m.w.sleep(17 * time.Second)
 		now = runtime.NumGoroutine()
 	}
-	if now > m.goroutines+moreGoroutines {
-		m.breaks("nothing grows: %d goroutines at rest, where %d were at the first one:\n%s", now, m.goroutines, stacks())
+	if now > x.goroutines+moreGoroutines {
+		x.m.breaks("nothing grows: %d goroutines at rest, where %d were at the first one:\n%s", now, x.goroutines, stacks())
 	}
 	left, err := os.ReadDir(os.TempDir())
 	if err != nil {
-		m.breaks("the world cannot look: %v", err)
+		x.m.breaks("the world cannot look: %v", err)
 	}
 	for _, e := range left {
-		m.breaks("nothing is kept that is done with: %s among the temporary files", e.Name())
+		x.m.breaks("nothing is kept that is done with: %s among the temporary files", e.Name())
 	}
 }
 
@@ -68,19 +74,19 @@ const writesOfDay = 2
 
 // lookAtIdling judges a time in which nothing happens: the program asks for no more than it has to, and writes no more than
 // the answers, the deliveries and the day ask for.
-func (m *model) lookAtIdling() {
-	w := m.w
+func (x *idle) lookAtIdling() {
+	w := x.m.w
 	delivered := w.wire.delivered()
-	asked, written, most := w.wire.count(), w.commits(), int(idleTime/time.Hour)*m.planned()+20 // some of what is open now runs out meanwhile
+	asked, written, most := w.wire.count(), w.commits(), int(idleTime/time.Hour)*x.m.planned()+20 // some of what is open now runs out meanwhile
 	time.Sleep(idleTime)
 	synctest.Wait()
 	asked, written, delivered = w.wire.count()-asked, w.commits()-written, w.wire.delivered()-delivered
 	if asked > most {
-		m.breaks("idle means idle: %d requests in %v while nothing happened, more than %d", asked, idleTime, most)
+		x.m.breaks("idle means idle: %d requests in %v while nothing happened, more than %d", asked, idleTime, most)
 	}
 	// A service that the office has left may go on delivering to its address. What is refused is counted, what is not is stored and
 	// handled.
 	if written > uint64(asked+2*delivered)+writesOfDay {
-		m.breaks("idle means idle: written %d times in %v while nothing happened but %d answers and %d deliveries", written, idleTime, asked, delivered)
+		x.m.breaks("idle means idle: written %d times in %v while nothing happened but %d answers and %d deliveries", written, idleTime, asked, delivered)
 	}
 }

@@ -125,7 +125,7 @@ func (w *world) start() {
 		w.model.breaks("the program starts: %v", err)
 		return
 	}
-	w.model.restarted()
+	w.model.stored.restarted()
 	w.run()
 	w.owesSweep("the program started")
 }

@@ -27,16 +27,16 @@ func (x *stranger) nameOfNext() string {
 
 // lookAtPlace judges that a file is where people expect it, and that every system can have its name: what is called so comes
 // from outside. path is below the disk.
-func (m *model) lookAtPlace(path string) {
+func (x *savedFiles) lookAtPlace(path string) {
 	parts := strings.Split(filepath.ToSlash(path), "/")
 	place, _, _ := strings.Cut(parts[0], " ")
 	switch {
 	case !slices.Contains([]string{"folder", "unplugged", "archive", "data", "scans", "private"}, place):
-		m.breaks("nothing leaves the folder: %q", path)
+		x.m.breaks("nothing leaves the folder: %q", path)
 	case (place == "folder" || place == "unplugged") && len(parts) != 2:
-		m.breaks("nothing leaves the folder: %q is below it", path)
+		x.m.breaks("nothing leaves the folder: %q is below it", path)
 	case place != "data" && !harmless(parts[len(parts)-1]):
-		m.breaks("no name from outside does harm: %q", path)
+		x.m.breaks("no name from outside does harm: %q", path)
 	}
 }
 

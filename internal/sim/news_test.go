@@ -11,6 +11,23 @@ import (
 	"countersign/internal/sandbox"
 )
 
+// news judge: people are told of each fact once, of nothing that is not so, and in time. They are silent about what a summary or a
+// notification that was lost with its process told, what an office had not heard of before it happened, and what its settings ask
+// nobody to be told.
+type news struct {
+	m *model
+
+	summed   bool            // people were given a summary since the last look
+	expiries []string        // packages of which people were told that they have run out, to be looked at
+	facts    []fact          // that people are to be told
+	claims   []string        // packages of which people were told that they are saved, to be looked at
+	settled  map[string]bool // computer and fact -> people need not be told any more
+	due      []fact          // packages that are to run out ...
+	isOpen   map[string]bool // ... and those that the program knew to be open when they were looked at last
+	heardOf  map[string]int  // computer and fact -> how often people were told of it
+	problems map[string]told // problem -> when people were told of it
+}
+
 // fact is something that people are told of once.
 type fact struct {
 	name    string // of the package
@@ -51,38 +68,38 @@ func factsIn(title, body string) (facts []string, all bool) {
 }
 
 // told hears of a notification: what it says is true, and told once.
-func (m *model) told(title, body string) {
-	m.w.trace.add("told %s | %s", title, body)
-	m.overhears("a notification", title+" "+body)
-	m.mu.Lock()
-	defer m.mu.Unlock()
+func (x *news) told(title, body string) {
+	x.m.w.trace.add("told %s | %s", title, body)
+	x.m.overhears("a notification", title+" "+body)
+	x.m.mu.Lock()
+	defer x.m.mu.Unlock()
 	facts, all := factsIn(title, body)
-	m.summed = m.summed || all
+	x.summed = x.summed || all
 	for _, what := range facts {
-		m.hear(what, title)
+		x.hear(what, title)
 	}
 	if len(facts) == 0 && !all && !strings.Contains(title, "“") {
-		m.hearProblem(title)
+		x.hearProblem(title)
 	}
 }
 
 // lost hears of a notification that a process was about to raise as it was killed. That it is not owed any more is recorded
 // right before, so that nobody is told twice: a kill in between costs the notification.
-func (m *model) lost(title, body string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+func (x *news) lost(title, body string) {
+	x.m.mu.Lock()
+	defer x.m.mu.Unlock()
 	facts, all := factsIn(title, body)
-	m.summed = m.summed || all
+	x.summed = x.summed || all
 	for _, what := range facts {
-		m.settled[m.onThis(what)] = true
+		x.settled[x.onThis(what)] = true
 	}
 }
 
 // onThis is a fact as this computer tells it: another one knows nothing of what was told before.
-func (m *model) onThis(what string) string { return fmt.Sprintf("%d %s", m.w.computer, what) }
+func (x *news) onThis(what string) string { return fmt.Sprintf("%d %s", x.m.w.computer, what) }
 
 // hear judges a fact that people are told of.
-func (m *model) hear(what, title string) {
+func (x *news) hear(what, title string) {
 	kind, rest, _ := strings.Cut(what, " ")
 	if kind == "signed" && strings.HasPrefix(rest, "Someone ") || strings.HasSuffix(rest, "Untitled package") { // the service did not say more yet
 		return
@@ -90,35 +107,35 @@ func (m *model) hear(what, title string) {
 	most := 1
 	switch kind {
 	case "finished":
-		if _, known := m.executed[rest]; !known {
-			m.broken = append(m.broken, "people are told the truth: not everyone has signed "+rest)
+		if _, known := x.m.executed[rest]; !known {
+			x.m.broken = append(x.m.broken, "people are told the truth: not everyone has signed "+rest)
 		}
-		m.claims = append(m.claims, rest)
+		x.claims = append(x.claims, rest)
 	case "expired":
-		m.expiries = append(m.expiries, rest)
+		x.expiries = append(x.expiries, rest)
 	case "signed", "declined":
-		if most = m.did[what]; most == 0 {
-			m.broken = append(m.broken, "people are told the truth: it is not so that "+title)
+		if most = x.m.did[what]; most == 0 {
+			x.m.broken = append(x.m.broken, "people are told the truth: it is not so that "+title)
 		}
 	}
-	key := m.onThis(what)
-	if m.heardOf[key]++; m.heardOf[key] > max(1, most) {
-		m.broken = append(m.broken, "one notification per fact: people were told again that "+title)
+	key := x.onThis(what)
+	if x.heardOf[key]++; x.heardOf[key] > max(1, most) {
+		x.m.broken = append(x.m.broken, "one notification per fact: people were told again that "+title)
 	}
 }
 
 // hearProblem judges a notification of a problem: people are told again a day later at the earliest, or when it is another
 // one, which takes an hour.
-func (m *model) hearProblem(title string) {
+func (x *news) hearProblem(title string) {
 	if strings.HasPrefix(title, "A part of") { // the parts of the program that stop are told of in the same words
 		return
 	}
-	now, key := m.w.now(), m.onThis(title)
-	last, known := m.problems[key]
-	if known && now.Sub(last.at) < 50*time.Minute && m.w.jumped.Before(last.virtual) {
-		m.broken = append(m.broken, fmt.Sprintf("one notification per fact: people were told %v later again: %s", now.Sub(last.at), title))
+	now, key := x.m.w.now(), x.onThis(title)
+	last, known := x.problems[key]
+	if known && now.Sub(last.at) < 50*time.Minute && x.m.w.jumped.Before(last.virtual) {
+		x.m.broken = append(x.m.broken, fmt.Sprintf("one notification per fact: people were told %v later again: %s", now.Sub(last.at), title))
 	}
-	m.problems[key] = told{now, time.Now()}
+	x.problems[key] = told{now, time.Now()}
 }
 
 // told is when people were told of something: by the right clock, and in virtual time.
@@ -126,68 +143,68 @@ type told struct{ at, virtual time.Time }
 
 // happens notes that something is about to happen of which people are to be told, if the program knows the package by now: an
 // office is not told of what had happened before it heard of the package.
-func (m *model) happens(s *service, kind office.FactKind, what string, t turn) {
-	if s != m.w.services[m.w.current] || !m.knows(t.pack, t.name) {
+func (x *news) happens(s *service, kind office.FactKind, what string, t turn) {
+	if s != x.m.w.services[x.m.w.current] || !x.knows(t.pack, t.name) {
 		return
 	}
-	m.facts = append(m.facts, fact{name: t.name, what: what, kind: kind, service: s, at: m.w.now()})
+	x.facts = append(x.facts, fact{name: t.name, what: what, kind: kind, service: s, at: x.m.w.now()})
 }
 
 // knows reports whether the program knows the package and has asked about it, and it is open.
-func (m *model) knows(id, name string) bool {
-	if m.w.office == nil {
+func (x *news) knows(id, name string) bool {
+	if x.m.w.office == nil {
 		return false
 	}
-	row, known, err := m.w.office.Package(id)
+	row, known, err := x.m.w.office.Package(id)
 	return err == nil && known && row.Name == name && row.State == office.PackageOpen && !row.Checked.IsZero()
 }
 
 // runsOut notes that a package runs out at due, unless everybody signs it before.
-func (m *model) runsOut(name string, s *service, due time.Time) {
-	m.due = append(m.due, fact{name: name, what: "expired " + name, kind: office.FactDeadline, service: s, at: due})
+func (x *news) runsOut(name string, s *service, due time.Time) {
+	x.due = append(x.due, fact{name: name, what: "expired " + name, kind: office.FactDeadline, service: s, at: due})
 }
 
 // lookAtNews judges what people were told since the last look.
-func (m *model) lookAtNews() {
-	m.lookAtExpiries()
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.summed { // it tells of all that was known
-		m.settleFacts()
+func (x *news) lookAtNews() {
+	x.lookAtExpiries()
+	x.m.mu.Lock()
+	defer x.m.mu.Unlock()
+	if x.summed { // it tells of all that was known
+		x.settleFacts()
 	}
-	m.summed = false
+	x.summed = false
 }
 
 // settleFacts: of what is known by now people need not be told any more.
-func (m *model) settleFacts() {
-	there := m.documents()
-	for name, e := range m.executed {
-		if !slices.ContainsFunc(e.documents, func(d string) bool { return !there[d] && !m.gone[d] }) {
-			m.settled[m.onThis("finished "+name)] = true
+func (x *news) settleFacts() {
+	there := x.m.saved.documents()
+	for name, e := range x.m.executed {
+		if !slices.ContainsFunc(e.documents, func(d string) bool { return !there[d] && !x.m.saved.gone[d] }) {
+			x.settled[x.onThis("finished "+name)] = true
 		}
 	}
-	for _, f := range m.facts {
-		m.settled[m.onThis(f.what)] = true
+	for _, f := range x.facts {
+		x.settled[x.onThis(f.what)] = true
 	}
 }
 
 // lookAtExpiries: what people were told has run out has. What has run out that was known to be open before is to be told.
-func (m *model) lookAtExpiries() {
-	m.mu.Lock()
-	expiries := m.expiries
-	m.expiries = nil
-	m.mu.Unlock()
-	if len(expiries)+len(m.due) == 0 {
+func (x *news) lookAtExpiries() {
+	x.m.mu.Lock()
+	expiries := x.expiries
+	x.expiries = nil
+	x.m.mu.Unlock()
+	if len(expiries)+len(x.due) == 0 {
 		return
 	}
-	now, at, asked := m.w.now(), map[string]sandbox.Package{}, map[string]bool{}
+	now, at, asked := x.m.w.now(), map[string]sandbox.Package{}, map[string]bool{}
 	for _, name := range expiries {
 		asked[name] = true
 	}
-	for _, f := range m.due {
+	for _, f := range x.due {
 		asked[f.name] = true
 	}
-	for _, s := range m.w.services {
+	for _, s := range x.m.w.services {
 		for _, p := range s.Packages() {
 			if asked[p.Name] {
 				at[p.Name] = p
@@ -196,43 +213,43 @@ func (m *model) lookAtExpiries() {
 	}
 	for _, name := range expiries {
 		if p := at[name]; p.State != "expired" {
-			m.breaks("people are told the truth: %q has not expired, but is %s", name, p.State)
+			x.m.breaks("people are told the truth: %q has not expired, but is %s", name, p.State)
 		}
 	}
-	m.due = slices.DeleteFunc(m.due, func(f fact) bool {
+	x.due = slices.DeleteFunc(x.due, func(f fact) bool {
 		p, sent := at[f.name]
 		switch {
 		case !sent:
 			return now.After(f.at)
 		case p.State == "open":
-			m.isOpen[f.name] = f.service == m.w.services[m.w.current] && m.knows(p.PackageID, p.Name)
+			x.isOpen[f.name] = f.service == x.m.w.services[x.m.w.current] && x.knows(p.PackageID, p.Name)
 			return false
-		case p.State == "expired" && m.isOpen[f.name]:
-			m.mu.Lock()
-			defer m.mu.Unlock()
-			m.facts = append(m.facts, f)
+		case p.State == "expired" && x.isOpen[f.name]:
+			x.m.mu.Lock()
+			defer x.m.mu.Unlock()
+			x.facts = append(x.facts, f)
 		}
 		return true
 	})
 }
 
 // owedNews is what people are to be told of at the service in use and were not.
-func (m *model) owedNews(since time.Time) (owed []string) {
-	s := m.w.settings
-	m.facts = slices.DeleteFunc(m.facts, func(f fact) bool { return m.heardOf[m.onThis(f.what)] > 0 || m.settled[m.onThis(f.what)] })
+func (x *news) owedNews(since time.Time) (owed []string) {
+	s := x.m.w.settings
+	x.facts = slices.DeleteFunc(x.facts, func(f fact) bool { return x.heardOf[x.onThis(f.what)] > 0 || x.settled[x.onThis(f.what)] })
 	state := map[string]string{}
-	for _, p := range m.w.services[m.w.current].Packages() {
+	for _, p := range x.m.w.services[x.m.w.current].Packages() {
 		state[p.Name] = p.State
 	}
-	for _, f := range m.facts {
+	for _, f := range x.facts {
 		if f.kind == office.FactDeadline && state[f.name] == "rescinded" { // it has run out and was withdrawn before anybody asked
 			continue
 		}
-		wanted := s.Notify != office.NotifyNone && f.at.After(m.wants(wishNews))
+		wanted := s.Notify != office.NotifyNone && f.at.After(x.m.wishes.wants(wishNews))
 		if f.kind == office.FactSigned {
-			wanted = f.at.After(m.wants(wishSignatures))
+			wanted = f.at.After(x.m.wishes.wants(wishSignatures))
 		}
-		if wanted && f.service == m.w.services[m.w.current] && f.at.After(since) {
+		if wanted && f.service == x.m.w.services[x.m.w.current] && f.at.After(since) {
 			owed = append(owed, "people are not told: "+f.what)
 		}
 	}
@@ -240,10 +257,29 @@ func (m *model) owedNews(since time.Time) (owed []string) {
 }
 
 // mustBeTold judges that people have heard of a fact by now.
-func (m *model) mustBeTold(what, when string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if key := m.onThis(what); m.heardOf[key] == 0 && !m.settled[key] {
-		m.broken = append(m.broken, fmt.Sprintf("people are told what happened: they have not heard: %s, %s", what, when))
+func (x *news) mustBeTold(what, when string) {
+	x.m.mu.Lock()
+	defer x.m.mu.Unlock()
+	if key := x.onThis(what); x.heardOf[key] == 0 && !x.settled[key] {
+		x.m.broken = append(x.m.broken, fmt.Sprintf("people are told what happened: they have not heard: %s, %s", what, when))
+	}
+}
+
+// lookAtClaims: what people were told of is there.
+func (x *news) lookAtClaims() {
+	x.m.mu.Lock()
+	claims := x.claims
+	if len(x.m.saved.out) > 0 { // what was saved last may be on the drive that is away
+		claims = nil
+	} else {
+		x.claims = nil
+	}
+	x.m.mu.Unlock()
+	for _, name := range claims {
+		for _, document := range x.m.executed[name].documents {
+			if !x.m.saved.isSaved(document) {
+				x.m.breaks("people are told the truth: %s is not saved", name)
+			}
+		}
 	}
 }

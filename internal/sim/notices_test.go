@@ -53,8 +53,8 @@ func (m *model) noticesDesk() {
 		break
 	}
 	w.sleep(heardWithin)
-	if !m.says("endpoint-lost") {
-		m.breaks("health says what is wrong within its time: another desk gets the events, and %v later nothing is said: %v", heardWithin, m.issues())
+	if !m.health.says("endpoint-lost") {
+		m.breaks("health says what is wrong within its time: another desk gets the events, and %v later nothing is said: %v", heardWithin, m.health.issues())
 	}
 	w.mend(0)
 	w.sleep(time.Minute)

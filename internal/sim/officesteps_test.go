@@ -43,14 +43,14 @@ func doSend(w *world, s step) {
 	}
 	computer, home, host := w.computer, w.current, w.host
 	if !d.Due.IsZero() {
-		w.model.runsOut(d.Name, w.services[home], d.Due)
+		w.model.news.runsOut(d.Name, w.services[home], d.Due)
 	}
 	w.ask(10*time.Minute, func(ctx context.Context, a *agent.Agent) {
 		kept := false
 		state, err := a.Send(ctx, d, func(office.SendState) { kept = kept || !host.gone() })
 		w.trace.add("sent %s: %s %v", d.Name, state.State, err)
 		if kept {
-			w.model.promised(d, computer, home)
+			w.model.sent.promised(d, computer, home)
 		}
 		for _, path := range d.Files {
 			os.Remove(path) // what goes out is what was given, whatever becomes of the files
@@ -73,7 +73,7 @@ func (w *world) undo() time.Duration {
 func doWithdraw(w *world, s step) {
 	var open []sandbox.Package
 	for _, p := range w.services[w.current].Packages() {
-		if p.State == "open" && w.model.knows(p.PackageID, p.Name) {
+		if p.State == "open" && w.model.news.knows(p.PackageID, p.Name) {
 			open = append(open, p)
 		}
 	}
@@ -85,13 +85,13 @@ func doWithdraw(w *world, s step) {
 
 // withdraw has somebody withdraw a package.
 func (w *world) withdraw(p sandbox.Package) {
-	w.model.mayWithdraw(p.PackageID)
+	w.model.withdrawn.mayWithdraw(p.PackageID)
 	computer, home, host, undo := w.computer, w.current, w.host, w.undo()
 	w.ask(10*time.Minute, func(ctx context.Context, a *agent.Agent) {
 		list, err := a.Withdraw(ctx, office.NewWithdrawal{Packages: []string{p.PackageID}, Message: "A mistake", Patience: time.Minute, Undo: undo})
 		w.trace.add("withdrawn %s: %v %v", p.Name, list, err)
 		if len(list) == 1 && list[0].State != office.WithdrawRefused && !host.gone() {
-			w.model.withdraws(p.PackageID, computer, home)
+			w.model.withdrawn.withdraws(p.PackageID, computer, home)
 		}
 	})
 }
@@ -110,7 +110,7 @@ func doSignOut(w *world, _ step) {
 	service, address := w.services[w.current], w.settings.PublicURL+"/webhook"
 	status := must(w.office.Status())
 	// What may be another's is not deleted. An office that has closed its address does not say that it may.
-	another := w.taken || w.model.says("endpoint-lost") || w.lost && w.settings.Tunnel == office.TunnelNone
+	another := w.taken || w.model.health.says("endpoint-lost") || w.lost && w.settings.Tunnel == office.TunnelNone
 	judged := w.works() && status.SignedIn && status.Endpoint.ID != "" && !another
 	w.ask(time.Minute, func(ctx context.Context, a *agent.Agent) {
 		err := a.SignOut(ctx)
@@ -161,7 +161,7 @@ func doFolder(w *world, s step) {
 }
 
 func doAddress(w *world, s step) {
-	w.lost = w.lost || w.model.says("endpoint-lost") // which an office without an address does not say
+	w.lost = w.lost || w.model.health.says("endpoint-lost") // which an office without an address does not say
 	w.configure(func(o *office.Settings) {
 		o.Tunnel, o.Redirect, o.RedirectURI = office.TunnelKind(s.word(0)), office.RedirectTunnel, ""
 		if o.Tunnel == office.TunnelNone {
@@ -206,8 +206,8 @@ func (w *world) moveTo(n int) {
 // saved documents that people can do something with.
 func (m *model) handy() []string {
 	var all []string
-	for path, f := range m.files {
-		if f.document != "" && !m.out[filepath.Dir(path)] {
+	for path, f := range m.saved.files {
+		if f.document != "" && !m.saved.out[filepath.Dir(path)] {
 			all = append(all, path)
 		}
 	}
@@ -220,13 +220,13 @@ func (w *world) quiet() bool { return w.office != nil && must(w.office.Status())
 
 // take lets somebody do something to the nth saved document.
 func (w *world) take(n int, do func(path string, f saved) error) {
-	w.model.lookAtFolders()
+	w.model.saved.lookAtFolders()
 	all := w.model.handy()
 	if len(all) == 0 {
 		return
 	}
 	path := all[n%len(all)]
-	if err := do(path, w.model.files[path]); err != nil && !os.IsNotExist(err) {
+	if err := do(path, w.model.saved.files[path]); err != nil && !os.IsNotExist(err) {
 		w.model.breaks("the world cannot handle a file: %v", err)
 	}
 }
@@ -257,22 +257,22 @@ func (w *world) rename(from, to string, f saved) {
 	if os.Rename(from, to) != nil {
 		return
 	}
-	w.model.unfiled(from)
+	w.model.saved.unfiled(from)
 	if filepath.Dir(from) == filepath.Dir(to) {
-		w.model.filed(to, f)
+		w.model.saved.filed(to, f)
 	} else {
-		w.model.away(f.document, w.quiet())
+		w.model.saved.away(f.document, w.quiet())
 		return
 	}
 	if !w.quiet() {
-		w.model.places[f.document] = 2 // it was not known yet that the first one is there
+		w.model.saved.places[f.document] = 2 // it was not known yet that the first one is there
 	}
 }
 
 func doDelete(w *world, s step) {
 	w.take(s.number(0), func(path string, f saved) error {
-		w.model.unfiled(path)
-		w.model.away(f.document, w.quiet())
+		w.model.saved.unfiled(path)
+		w.model.saved.away(f.document, w.quiet())
 		return os.Remove(path)
 	})
 }
@@ -292,7 +292,7 @@ func doReplace(w *world, _ step) {
 		return
 	}
 	w.stopped()
-	w.model.lookAtFolders() // what is there now, the former computer has saved
+	w.model.saved.lookAtFolders() // what is there now, the former computer has saved
 	w.left = nil
 	w.fill(false) // its disk is another one
 	w.computer++

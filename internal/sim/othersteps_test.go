@@ -44,7 +44,7 @@ func doSign(w *world, s step) {
 
 // sign has somebody sign whose turn it is.
 func (w *world) sign(s *service, t turn) (ok bool) {
-	w.model.happens(s, office.FactSigned, "signed "+t.who+" "+t.name, t)
+	w.model.news.happens(s, office.FactSigned, "signed "+t.who+" "+t.name, t)
 	if err := s.Sign(t.pack, t.signer); err != nil {
 		w.model.breaks("the world cannot sign: %v", err)
 		return false
@@ -63,7 +63,7 @@ func doDecline(w *world, s step) {
 
 // decline has somebody decline whose turn it is.
 func (w *world) decline(s *service, t turn) {
-	w.model.happens(s, office.FactDeclined, "declined "+t.who+" "+t.name, t)
+	w.model.news.happens(s, office.FactDeclined, "declined "+t.who+" "+t.name, t)
 	if err := s.Decline(t.pack, t.signer, "Clause 4"); err != nil {
 		w.model.breaks("the world cannot decline: %v", err)
 	}
@@ -175,13 +175,13 @@ func doLock(w *world, s step) {
 
 // doUnplug takes the drive with the folder away for a while.
 func doUnplug(w *world, s step) {
-	w.model.lookAtFolders()
+	w.model.saved.lookAtFolders()
 	folder := w.settings.SaveTo
 	aside := filepath.Join(w.disk(), "unplugged "+filepath.Base(folder))
 	if os.Rename(folder, aside) != nil {
 		return
 	}
-	w.model.unplugged(folder, aside)
+	w.model.saved.unplugged(folder, aside)
 	delete(w.chosen, folder)
 	w.later(s.span(0), func() {
 		if _, err := os.Stat(folder); err == nil && !w.chosen[folder] {
@@ -190,7 +190,7 @@ func doUnplug(w *world, s step) {
 		if err := w.join(aside, folder); err != nil {
 			w.model.breaks("the world cannot plug the drive in: %v", err)
 		}
-		w.model.plugged(folder, aside)
+		w.model.saved.plugged(folder, aside)
 	})
 }
 
@@ -250,10 +250,10 @@ func (w *world) join(aside, folder string) error {
 	if os.Rename(aside, folder) == nil {
 		return nil
 	}
-	w.model.lookAtFolders()
-	for path, f := range w.model.files { // whoever saved meanwhile could not know of these
+	w.model.saved.lookAtFolders()
+	for path, f := range w.model.saved.files { // whoever saved meanwhile could not know of these
 		if filepath.Dir(path) == folder {
-			w.model.brought[f.document] = true
+			w.model.saved.brought[f.document] = true
 		}
 	}
 	entries, err := os.ReadDir(aside)
@@ -262,9 +262,9 @@ func (w *world) join(aside, folder string) error {
 		if _, there := os.Lstat(to); there == nil {
 			w.renames++
 			to = filepath.Join(folder, fmt.Sprintf("from the drive %d%s", w.renames, filepath.Ext(e.Name()))) // its own may be as long as names can be
-			if f, known := w.model.files[from]; known {
-				w.model.unfiled(from)
-				w.model.filed(to, f)
+			if f, known := w.model.saved.files[from]; known {
+				w.model.saved.unfiled(from)
+				w.model.saved.filed(to, f)
 			}
 		}
 		err = errors.Join(err, os.Rename(from, to))

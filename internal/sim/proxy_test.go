@@ -60,7 +60,7 @@ func (w *world) pass(r *http.Request, transport *http.Transport, body []byte) (s
 		ID string `json:"eventId"`
 	}
 	json.Unmarshal(body, &event) // a browser's request has none
-	w.model.delivered(event.ID)
+	w.model.stored.delivered(event.ID)
 	key := "hook " + r.Method + " " + r.URL.Path + event.ID
 	n, kind := w.wire.begin(key, "hook")
 	w.wire.mu.Lock()
@@ -91,7 +91,7 @@ func (w *world) pass(r *http.Request, transport *http.Transport, body []byte) (s
 			return bad, nil, nil
 		}
 		if event.ID != "" && got.StatusCode/100 == 2 {
-			w.model.acknowledged(event.ID)
+			w.model.stored.acknowledged(event.ID)
 		}
 		return got.StatusCode, got.Header, said
 	}

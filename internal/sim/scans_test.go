@@ -56,7 +56,7 @@ func (w *world) drop(folder string) (name string) {
 	w.sends++
 	name = fmt.Sprintf("No %d", w.sends)
 	w.write(filepath.Join(folder, name+".pdf"), document(w.sends, 0))
-	w.model.promised(office.NewPackage{Name: name, Files: []string{name + ".pdf"}, Signers: signers[:1]}, w.computer, w.current)
+	w.model.sent.promised(office.NewPackage{Name: name, Files: []string{name + ".pdf"}, Signers: signers[:1]}, w.computer, w.current)
 	return name
 }
 
@@ -123,10 +123,10 @@ func (m *model) mustBeBeside(folder, name, when string) {
 		if strings.HasPrefix(filepath.Base(file), ".") {
 			m.breaks("nothing half is left: %s", file)
 		} else if body, err := os.ReadFile(file); err == nil {
-			found[m.documentOf(body)]++
+			found[m.saved.documentOf(body)]++
 		}
 	}
-	for _, document := range m.owedFiles(m.executed[name]) {
+	for _, document := range m.wishes.owedFiles(m.executed[name]) {
 		if found[document] != 1 && document != m.executed[name].master {
 			m.breaks("what came from a folder that sends lies there signed: %s of %q does %d times (%s)", document, name, found[document], when)
 		}
@@ -195,7 +195,7 @@ func tryDropped(w *world) {
 				if !w.calmly(2 * time.Second) {
 					return
 				}
-				if there, sent := w.atService(name); sent && w.model.knows(there.PackageID, name) {
+				if there, sent := w.atService(name); sent && w.model.news.knows(there.PackageID, name) {
 					p = there.PackageID
 					break
 				}
@@ -216,7 +216,7 @@ func tryDropped(w *world) {
 				w.withdraw(there)
 				w.calmly(20 * time.Second)
 			}
-			w.model.may[name] = want
+			w.model.sent.may[name] = want
 			w.write(filepath.Join(f.Path, name+".pdf"), body)
 			if !w.calmly(10 * time.Minute) {
 				return
@@ -231,7 +231,7 @@ func tryDropped(w *world) {
 			}
 			for _, p := range w.services[w.current].Packages() {
 				if p.Name == name && p.State == "open" {
-					w.model.mayWithdraw(p.PackageID)
+					w.model.withdrawn.mayWithdraw(p.PackageID)
 					w.services[w.current].Rescind(p.PackageID, "A trial", false)
 				}
 			}

@@ -3,6 +3,10 @@ package sim
 import (
 	"context"
 	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -50,7 +54,7 @@ func (w *world) settle() {
 
 // waitsAt reports whether anything may still come true at that service.
 func (m *model) waitsAt(n int) bool {
-	for _, d := range m.drafts {
+	for _, d := range m.sent.drafts {
 		if d.computer == m.w.computer && d.home == n {
 			return true
 		}
@@ -129,7 +133,7 @@ func (m *model) owed() (owed []string) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	there := m.documents()
+	there := m.saved.documents()
 	service := m.w.services[m.w.current]
 	sent := map[string]bool{}
 	for _, p := range service.Packages() {
@@ -140,7 +144,7 @@ func (m *model) owed() (owed []string) {
 		if d.State == office.DraftUnknown && !d.Away {
 			owed = append(owed, fmt.Sprintf("nobody knows whether %q was sent", d.Name))
 		}
-		if failed[d.Name] = d.State == office.DraftFailed; failed[d.Name] && m.refusals == 0 {
+		if failed[d.Name] = d.State == office.DraftFailed; failed[d.Name] && m.sent.refusals == 0 {
 			m.broken = append(m.broken, fmt.Sprintf("a draft goes out: %q failed, and the service never refused anything: %v", d.Name, d.Problem))
 		}
 	}
@@ -149,29 +153,29 @@ func (m *model) owed() (owed []string) {
 			m.broken = append(m.broken, fmt.Sprintf("people are told the truth: %q is said to have failed, and was sent", name))
 		}
 	}
-	for name, d := range m.drafts {
+	for name, d := range m.sent.drafts {
 		if d.computer == m.w.computer && d.home == m.w.current && !sent[name] && !failed[name] {
 			owed = append(owed, fmt.Sprintf("%q is not sent", name))
 		}
 	}
 	since := m.since[fmt.Sprintf("%d %d", m.w.computer, m.w.current)]
 	for name, e := range m.executed {
-		d, ours := m.drafts[name]
+		d, ours := m.sent.drafts[name]
 		ours = ours && d.computer == m.w.computer
 		if e.service != service || !ours && !e.at.After(since) {
 			continue
 		}
-		for _, document := range m.owedFiles(e) {
-			if !there[document] && !m.gone[document] {
+		for _, document := range m.wishes.owedFiles(e) {
+			if !there[document] && !m.saved.gone[document] {
 				owed = append(owed, fmt.Sprintf("%s of %q is not saved", document, name))
 			}
 		}
-		key := m.onThis("finished " + name)
-		if m.heardOf[key] == 0 && !m.settled[key] && e.at.After(m.wants(wishNews)) {
+		key := m.news.onThis("finished " + name)
+		if m.news.heardOf[key] == 0 && !m.news.settled[key] && e.at.After(m.wishes.wants(wishNews)) {
 			owed = append(owed, fmt.Sprintf("people are not told that everyone has signed %q", name))
 		}
 	}
-	return slices.Concat(owed, m.owedNews(since), m.owedWithdrawals())
+	return slices.Concat(owed, m.news.owedNews(since), m.withdrawn.owedWithdrawals())
 }
 
 // rests judges that nothing is said to be wrong, and that the program asks for no more than it has to.
@@ -194,9 +198,9 @@ func (m *model) rests() {
 	m.lookAtEndpoint()
 	m.lookAtList()
 	m.lookAtCounts()
-	m.lookAtEventList()
-	m.lookAtUsage()
-	m.lookAtIdling()
+	m.stored.lookAtEventList()
+	m.idle.lookAtUsage()
+	m.idle.lookAtIdling()
 }
 
 // planned is how much the program may ask in an hour in which nothing happens: for a list, for a token, and for each
@@ -215,4 +219,47 @@ func (m *model) planned() int {
 		open *= 5
 	}
 	return 8 + 6*open
+}
+
+// lookAtRest judges what the disk holds when nothing is under way: no secret that can be read, no half document, nothing
+// that is done with.
+func (m *model) lookAtRest() {
+	clear(m.saved.listings)
+	m.saved.look(math.MaxInt)
+	m.mu.Lock()
+	secrets := words{}
+	for word := range m.apart.owner {
+		if !isID(word) {
+			secrets.add(word)
+		}
+	}
+	m.mu.Unlock()
+	for _, s := range m.w.services {
+		secrets.add(s.client.Secret)
+	}
+	filepath.WalkDir(m.w.disk(), func(path string, e fs.DirEntry, err error) error {
+		if err != nil || !e.Type().IsRegular() {
+			return nil
+		}
+		if below, err := filepath.Rel(m.w.disk(), path); err == nil {
+			m.saved.lookAtPlace(below)
+		}
+		if strings.HasSuffix(path, ".part") && m.w.computer == 0 { // what another computer left is not this one's to remove
+			m.breaks("nothing half is left: %s", path)
+		}
+		if strings.Contains(path, "outbox") && !strings.Contains(path, "outbox.lost") && strings.HasPrefix(path, m.w.dataDir()) && len(must(m.w.office.Drafts())) == 0 {
+			m.breaks("nothing is kept that is done with: %s, and no draft waits", path)
+		}
+		if !strings.HasPrefix(path, m.w.dataDir()) {
+			return nil
+		}
+		body, err := os.ReadFile(path)
+		if err != nil {
+			return nil
+		}
+		if s := secrets.in(body); s != "" {
+			m.breaks("secrets are sealed: %q is in %s", s, e.Name())
+		}
+		return nil
+	})
 }

@@ -104,7 +104,7 @@ func (w *world) getsEvents() {
 func (w *world) well() bool {
 	taken := w.taken && w.settings.Tunnel == office.TunnelExternal
 	return w.works() && must(w.office.Status()).SignedIn && !taken && w.keyring.state() == nil && w.wrong == 0 && !w.full &&
-		len(w.model.out) == 0 && len(w.due) == 0
+		len(w.model.saved.out) == 0 && len(w.due) == 0
 }
 
 // calmly lets time pass, and reports whether every promise was kept meanwhile.
@@ -161,7 +161,7 @@ func (m *model) mustBeSaved(name, when string) {
 	documents := m.executed[name].documents
 	m.mu.Unlock()
 	for _, d := range documents {
-		if !m.isSaved(d) {
+		if !m.saved.isSaved(d) {
 			m.breaks("what was signed is saved: %s of %q is not, %s", d, name, when)
 			return
 		}
@@ -275,10 +275,10 @@ func trySilence(w *world) {
 	if !w.calmly(9*time.Minute) || !w.calmly(3*time.Hour) {
 		return
 	}
-	if w.model.says("service") {
+	if w.model.health.says("service") {
 		w.model.breaks("nothing is said to be wrong that is not: the service answers, and it is said that it does not")
 	}
-	w.model.lookAtUsage()
+	w.model.idle.lookAtUsage()
 }
 
 // tryDrive has a document wait for a folder that is not there; see expectations.
@@ -307,7 +307,7 @@ func tryExpiry(w *world) {
 		return
 	}
 	p, ok := w.atService(name)
-	open := ok && w.model.knows(p.PackageID, name)
+	open := ok && w.model.news.knows(p.PackageID, name)
 	if !w.calmly(2*time.Hour + 30*time.Minute) {
 		return
 	}
@@ -315,7 +315,7 @@ func tryExpiry(w *world) {
 		return
 	}
 	if open && p.State == "expired" {
-		w.model.mustBeTold("expired "+name, "an hour and a half after that")
+		w.model.news.mustBeTold("expired "+name, "an hour and a half after that")
 	}
 	if row, known, err := w.office.Package(p.PackageID); err == nil && known && string(row.State) != p.State {
 		w.model.breaks("people see how things are: %q is %s and shown as %s", p.Name, p.State, row.State)
@@ -333,7 +333,7 @@ func tryDecline(w *world) {
 	}
 	service := w.services[w.current]
 	for _, t := range service.turns() {
-		if t.name != name || !w.model.knows(t.pack, name) {
+		if t.name != name || !w.model.news.knows(t.pack, name) {
 			continue
 		}
 		doOffline(w, step{args: []string{"3h0m0s"}})
@@ -341,7 +341,7 @@ func tryDecline(w *world) {
 		if !w.calmly(3*time.Hour+time.Minute) || !w.calmly(20*time.Minute) {
 			return
 		}
-		w.model.mustBeTold("declined "+t.who+" "+name, "though it has expired since")
+		w.model.news.mustBeTold("declined "+t.who+" "+name, "though it has expired since")
 	}
 }
 
@@ -365,9 +365,9 @@ func tryOwnFile(w *world) {
 	if _, err := os.Lstat(own); err == nil {
 		return // something is there already
 	}
-	w.model.own[own] = document(1_000_000+w.sends, 0)
-	if os.WriteFile(own, w.model.own[own], 0o600) != nil {
-		delete(w.model.own, own)
+	w.model.saved.own[own] = document(1_000_000+w.sends, 0)
+	if os.WriteFile(own, w.model.saved.own[own], 0o600) != nil {
+		delete(w.model.saved.own, own)
 		return
 	}
 	w.wire.heal()
@@ -376,7 +376,7 @@ func tryOwnFile(w *world) {
 		return
 	}
 	w.model.mustBeSaved(name, "and its place is taken by "+filepath.Base(own))
-	delete(w.model.own, own)
+	delete(w.model.saved.own, own)
 	os.Remove(own)
 }
 
@@ -486,17 +486,17 @@ func tryRoom(w *world) {
 	}
 	w.fill(true)
 	for range 8 { // for some of them there may be room in the file
-		if event(900_000); w.model.says("data") {
+		if event(900_000); w.model.health.says("data") {
 			break
 		}
 	}
-	said := w.model.says("data")
+	said := w.model.health.says("data")
 	for range 10 {
 		if event(10); !w.calmly(time.Minute) {
 			break
 		}
-		if said && !w.model.says("data") {
-			w.model.breaks("health says what is wrong for as long as it is: the disk is full, and nothing is said any more: %v", w.model.issues())
+		if said && !w.model.health.says("data") {
+			w.model.breaks("health says what is wrong for as long as it is: the disk is full, and nothing is said any more: %v", w.model.health.issues())
 			break
 		}
 	}
@@ -504,7 +504,7 @@ func tryRoom(w *world) {
 	if !w.calmly(20 * time.Minute) {
 		return
 	}
-	if event(10); w.calmly(time.Minute) && w.model.says("data") {
+	if event(10); w.calmly(time.Minute) && w.model.health.says("data") {
 		w.model.breaks("nothing is said to be wrong that is not: the disk has room again, and it is said that it does not")
 	}
 }
@@ -569,7 +569,7 @@ func tryUntold(w *world) {
 	w.kill()
 	w.wire.heal()
 	if w.calmly(20 * time.Minute) {
-		w.model.mustBeTold("signed "+signers[0].FirstName+" "+signers[0].LastName+" "+name, "though the program was killed")
+		w.model.news.mustBeTold("signed "+signers[0].FirstName+" "+signers[0].LastName+" "+name, "though the program was killed")
 	}
 }
 
@@ -582,7 +582,7 @@ func tryWithdrawal(w *world) {
 			return
 		}
 		p, ok := w.atService(name)
-		if !ok || !w.model.knows(p.PackageID, name) {
+		if !ok || !w.model.news.knows(p.PackageID, name) {
 			return
 		}
 		w.fails(kind, "/packages/rescind", 2, time.Hour)
@@ -609,7 +609,7 @@ func tryToken(w *world) {
 		return
 	}
 	if !must(w.office.Status()).SignedIn {
-		w.model.breaks("nothing is said to be wrong that is not: nobody is signed in, and only a token was refused: %v", w.model.issues())
+		w.model.breaks("nothing is said to be wrong that is not: nobody is signed in, and only a token was refused: %v", w.model.health.issues())
 	}
 	if _, sent := w.atService(name); !sent {
 		w.model.breaks("a draft goes out: %q did not within two minutes, after a token was refused", name)
@@ -690,7 +690,7 @@ func tryKey(w *world) {
 		if !w.calmly(24 * time.Hour) {
 			return
 		}
-		if w.model.says("backup") {
+		if w.model.health.says("backup") {
 			w.model.breaks("nothing is said to be wrong that is not: backups are made for another key than before, and it is said that they fail")
 			return
 		}

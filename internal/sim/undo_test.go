@@ -21,7 +21,7 @@ func tryUndo(w *world) {
 			w.model.breaks("what people press is kept: %q is not among the drafts", name)
 		}
 		if ends == "taken back" {
-			w.model.takenBack(name)
+			w.model.sent.takenBack(name)
 		}
 		if w.office == nil || !w.calmly(10*time.Minute) {
 			return
@@ -36,10 +36,10 @@ func tryUndo(w *world) {
 			return
 		}
 		p, ok := w.atService(name)
-		if !ok || !w.model.knows(p.PackageID, name) {
+		if !ok || !w.model.news.knows(p.PackageID, name) {
 			return
 		}
-		w.model.mayWithdraw(p.PackageID)
+		w.model.withdrawn.mayWithdraw(p.PackageID)
 		w.ask(time.Minute, func(ctx context.Context, a *agent.Agent) {
 			a.Withdraw(ctx, office.NewWithdrawal{Packages: []string{p.PackageID}, Undo: undoable})
 		})
@@ -77,8 +77,8 @@ func (w *world) within(ends string, back func() (inTime bool, err error)) {
 }
 
 // takenBack hears that a draft is not to be sent.
-func (m *model) takenBack(name string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.drafts, name)
+func (x *sentOnce) takenBack(name string) {
+	x.m.mu.Lock()
+	defer x.m.mu.Unlock()
+	delete(x.drafts, name)
 }

@@ -152,7 +152,7 @@ func (y way) RoundTrip(r *http.Request) (*http.Response, error) {
 		r.Body.Close()
 		r.Body = io.NopCloser(bytes.NewReader(said))
 	}
-	y.w.model.asked(r, said)
+	y.w.model.apart.asked(r, said)
 	y.often(y.host, key, thing(said))
 	y.w.trace.add("ask %s %s", key, kind)
 	if strings.HasSuffix(path, "/token") {
@@ -221,7 +221,7 @@ func (y way) read(r *http.Request, answer *http.Response) error {
 	if err != nil {
 		answer.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), failing{err}))
 	}
-	y.w.model.answered(r, answer.StatusCode, body)
+	y.w.model.apart.answered(r, answer.StatusCode, body)
 	return nil
 }
 

@@ -17,39 +17,45 @@ const (
 	wishMasters      wish = "master files"
 )
 
+// wishes are what people want, since when: what happened before does not concern it.
+type wishes struct {
+	m      *model
+	wanted map[wish]time.Time
+}
+
 // never is later than everything.
 var never = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // lookAtWishes notes since when people want what. It does not concern what happened before.
-func (m *model) lookAtWishes() {
-	s := m.w.settings
+func (x *wishes) lookAtWishes() {
+	s := x.m.w.settings
 	for what, wanted := range map[wish]bool{
 		wishNews: s.Notify != office.NotifyNone, wishSignatures: s.Notify == office.NotifyEach,
 		wishCertificates: s.SaveCAC, wishMasters: s.SaveMaster,
 	} {
 		if !wanted {
-			m.wanted[what] = never
-		} else if m.wants(what) == never {
-			m.wanted[what] = m.w.now()
+			x.wanted[what] = never
+		} else if x.wants(what) == never {
+			x.wanted[what] = x.m.w.now()
 		}
 	}
 }
 
 // wants is since when people want it, without a break.
-func (m *model) wants(what wish) time.Time {
-	if since, known := m.wanted[what]; known {
+func (x *wishes) wants(what wish) time.Time {
+	if since, known := x.wanted[what]; known {
 		return since
 	}
 	return never
 }
 
 // owedFiles are the documents of a package that people are to find in a folder.
-func (m *model) owedFiles(e executed) []string {
+func (x *wishes) owedFiles(e executed) []string {
 	owed := slices.Clone(e.documents)
-	if e.at.After(m.wants(wishCertificates)) {
+	if e.at.After(x.wants(wishCertificates)) {
 		owed = append(owed, e.certificates...)
 	}
-	if e.at.After(m.wants(wishMasters)) {
+	if e.at.After(x.wants(wishMasters)) {
 		owed = append(owed, e.master)
 	}
 	return owed

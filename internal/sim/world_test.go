@@ -124,7 +124,7 @@ func (w *world) sleep(d time.Duration) {
 		w.stirred = time.Now()
 		e.what()
 		synctest.Wait()
-		w.model.lookAtHealth() // what was wrong until now is not what is wrong when the step comes
+		w.model.health.lookAtHealth() // what was wrong until now is not what is wrong when the step comes
 	}
 }
 
@@ -261,9 +261,9 @@ func (w *world) open() error {
 		Notify: func(n office.Notice) error {
 			switch {
 			case !h.gone():
-				w.model.told(n.Title, n.Body)
+				w.model.news.told(n.Title, n.Body)
 			case !h.buried():
-				w.model.lost(n.Title, n.Body)
+				w.model.news.lost(n.Title, n.Body)
 			}
 			return nil
 		},

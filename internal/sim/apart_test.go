@@ -1,0 +1,97 @@
+package sim
+
+import (
+	"bytes"
+	"fmt"
+	"hash/maphash"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// keptApart judges at the wire: nothing that one service gave out reaches another, or anybody else. It is silent about what the program
+// itself has named first.
+type keptApart struct {
+	m *model
+
+	owner map[string]string // token or id -> the host of the service it came from
+	heard map[heard]bool    // the answers it was read from
+}
+
+// heard is an answer of a service.
+type heard struct {
+	host string
+	sum  uint64
+}
+
+var sums = maphash.MakeSeed()
+
+var aToken = regexp.MustCompile(`"(?:access_token|refresh_token|secret)":"([^"]+)"`)
+
+// ours owns the ids that the program itself has named first.
+const ours = "the office"
+
+// asked hears of a request: nothing that one service gave out may reach another.
+func (x *keptApart) asked(r *http.Request, said []byte) {
+	x.m.mu.Lock()
+	defer x.m.mu.Unlock()
+	if strings.HasSuffix(r.URL.Path, "/packages/add") {
+		x.m.sent.adds++
+	}
+	// A document may be fetched from where the service keeps its files, but with nothing that belongs to the service.
+	elsewhere := !slices.ContainsFunc(x.m.w.services, func(s *service) bool { return strings.HasSuffix(s.url, "//"+r.URL.Host) })
+	if elsewhere && (r.Method != http.MethodGet || r.Header.Get("Authorization") != "" || r.Referer() != "") {
+		x.m.broken = append(x.m.broken, fmt.Sprintf("what is meant for the service reaches nobody else: %s was asked", r.URL))
+	}
+	x.m.w.duties.asked(r.URL.Path)
+	if bytes.Contains(said, fmt.Appendf(nil, "%% contract %d part", private)) {
+		x.m.broken = append(x.m.broken, "nothing is sent that nobody put there: "+r.URL.Path+" was given a private file")
+	}
+	words := allIDs(r.URL.String())
+	if token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
+		words = append(words, token)
+	}
+	if r.Header.Get("Content-Type") == "application/x-www-form-urlencoded" {
+		for _, part := range strings.Split(string(said), "&") {
+			_, value, _ := strings.Cut(part, "=")
+			words = append(words, value)
+		}
+	} else {
+		words = append(words, allIDs(string(said))...)
+	}
+	for _, word := range words {
+		switch from := x.owner[word]; {
+		case from == "" && isID(word):
+			x.owner[strings.Clone(word)] = ours
+		case from != "" && from != ours && from != r.URL.Host:
+			x.m.broken = append(x.m.broken, fmt.Sprintf("nothing of one service reaches another: %s of %s was sent to %s %s", word, from, r.Method, r.URL))
+		}
+	}
+}
+
+// answered hears of an answer.
+func (x *keptApart) answered(r *http.Request, status int, body []byte) {
+	x.m.mu.Lock()
+	defer x.m.mu.Unlock()
+	if status/100 == 4 && status != 401 && status != 408 && status != 429 {
+		x.m.sent.refusals++
+	}
+	if key := (heard{r.URL.Host, maphash.Bytes(sums, body)}); x.heard[key] { // as most are
+		return
+	} else {
+		x.heard[key] = true
+	}
+	text := string(body)
+	if strings.Contains(text, `_token":"`) || strings.Contains(text, `"secret":"`) {
+		for _, found := range aToken.FindAllStringSubmatch(text, -1) {
+			x.owner[found[1]] = r.URL.Host
+			x.m.secrets.add(found[1])
+		}
+	}
+	for _, id := range allIDs(text) {
+		if x.owner[id] == "" {
+			x.owner[strings.Clone(id)] = r.URL.Host
+		}
+	}
+}

@@ -1,0 +1,291 @@
+package sim
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// savedFiles judge: what everybody has signed is saved once, whole, under a name that nobody had, and stays. They are silent about what
+// people did: took away, moved, wrote themselves, or had made anew while a drive was out; and about what an earlier computer saved.
+type savedFiles struct {
+	m *model
+
+	files     map[string]saved   // path -> what is there
+	paths     []string           // files that were there with the last look ...
+	listings  map[string]listing // what the folders held then ...
+	next      int                // which of them to look at again ...
+	edits     int                // and how often people changed files ...
+	editsSeen int                // until then
+	own       map[string][]byte  // path -> a file of people's own
+	places    map[string]int     // document -> how many files of it may be there; absent is 1
+	given     map[string]string  // hash -> document that a service has to give
+	listed    map[string]bool    // files of the services that were looked at
+	brought   map[string]bool    // documents that a drive brought back to a folder that was made anew
+	gone      map[string]bool    // documents that people took away
+	first     map[string]int     // which computer saved a document first
+	out       map[string]bool    // where the files of folders are that are not there for a while
+}
+
+func newSavedFiles(m *model) savedFiles {
+	return savedFiles{
+		m: m, files: map[string]saved{}, listings: map[string]listing{}, own: map[string][]byte{}, places: map[string]int{}, given: map[string]string{},
+		listed: map[string]bool{}, brought: map[string]bool{}, gone: map[string]bool{}, first: map[string]int{}, out: map[string]bool{},
+	}
+}
+
+// saved is a document in a folder.
+type saved struct {
+	size     int64
+	modified time.Time
+	document string
+}
+
+// away hears that people took a document out of the folder; quiet when the program was done with it.
+func (x *savedFiles) away(document string, quiet bool) {
+	x.gone[document] = true
+	if quiet {
+		x.places[document] = 0
+	}
+}
+
+// unplugged hears that the drive with a folder is away, and that its files are at aside for so long: people may have the folder
+// made anew meanwhile, and other files of these names are in it then.
+func (x *savedFiles) unplugged(folder, aside string) {
+	x.out[aside] = true
+	x.carried(folder, aside)
+}
+
+// plugged hears that the drive is back.
+func (x *savedFiles) plugged(folder, aside string) {
+	delete(x.out, aside)
+	x.carried(aside, folder)
+}
+
+// carried hears that people moved all files of a folder to another one.
+func (x *savedFiles) carried(from, to string) {
+	for path, f := range x.files {
+		if filepath.Dir(path) == from {
+			x.unfiled(path)
+			x.filed(filepath.Join(to, filepath.Base(path)), f)
+		}
+	}
+}
+
+// looksAgain is how many of the files that were met before are looked at again each time. Where all is judged, all are.
+const looksAgain = 40
+
+// lookAtFolders: a file under its final name is whole, is a document that was signed, is the only one of it, and stays. What
+// is new or gone is seen at once; what looks different than before, within the next looks: a year has thousands of files.
+func (x *savedFiles) lookAtFolders() { x.look(looksAgain) }
+
+func (x *savedFiles) look(again int) {
+	var paths []string
+	for _, folder := range x.m.w.folders() {
+		paths = append(paths, x.documentsIn(folder)...)
+	}
+	for range min(again, len(paths)) {
+		x.next = (x.next + 1) % len(paths)
+		x.lookAtFile(paths[x.next])
+	}
+	if slices.Equal(paths, x.paths) && x.edits == x.editsSeen {
+		return
+	}
+	x.paths, x.editsSeen = paths, x.edits
+	there := make(map[string]bool, len(paths))
+	for _, path := range paths {
+		there[path] = true
+		if _, known := x.files[path]; !known {
+			x.lookAtFile(path)
+		}
+	}
+	for path, f := range x.files {
+		if !there[path] && !x.out[filepath.Dir(path)] {
+			x.m.breaks("a saved document stays: %s is gone, which was %s", path, f.document)
+			delete(x.files, path)
+		}
+	}
+}
+
+// listing is what a folder holds at a moment.
+type listing struct {
+	size    int64
+	changed time.Time
+	paths   []string
+}
+
+// documentsIn are the paths of what people see in a folder, in no order but the same for as long as nothing changes. The names are
+// read when the folder has changed. Linux gives a folder that was looked at another time with the next change since 6.13; before,
+// one within some milliseconds of a look may be seen later: at the next change, or at rest.
+func (x *savedFiles) documentsIn(folder string) []string {
+	info, err := os.Stat(folder)
+	if err != nil {
+		return nil
+	}
+	was, known := x.listings[folder]
+	if known && was.size == info.Size() && was.changed.Equal(info.ModTime()) {
+		return was.paths
+	}
+	is := listing{size: info.Size(), changed: info.ModTime()}
+	names, _ := namesIn(folder)
+	for _, name := range names {
+		if !strings.HasPrefix(name, ".") {
+			is.paths = append(is.paths, folder+string(filepath.Separator)+name)
+		}
+	}
+	x.listings[folder] = is
+	return is.paths
+}
+
+// namesIn are the names in a folder, in no order but the same for as long as nothing changes.
+func namesIn(folder string) ([]string, error) {
+	f, err := os.Open(folder)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return f.Readdirnames(-1)
+}
+
+// lookAtFile meets a file that is new or looks different.
+func (x *savedFiles) lookAtFile(path string) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return
+	}
+	was, known := x.files[path]
+	if !known || was.size != info.Size() || !was.modified.Equal(info.ModTime()) {
+		x.meet(path, info, was, known)
+	}
+}
+
+// filed notes what people did: there is a document at path.
+func (x *savedFiles) filed(path string, f saved) {
+	x.files[path] = f
+	x.edits++
+}
+
+// unfiled notes what people did: there is none any more.
+func (x *savedFiles) unfiled(path string) {
+	delete(x.files, path)
+	x.edits++
+}
+
+// meet looks at a file that is new or looks different.
+func (x *savedFiles) meet(path string, info os.FileInfo, was saved, known bool) {
+	body, err := os.ReadFile(path)
+	if err != nil {
+		x.m.breaks("a saved document can be read: %v", err)
+		return
+	}
+	if own, ok := x.own[path]; ok {
+		if !bytes.Equal(body, own) {
+			x.m.breaks("nothing is overwritten: %s was a file of people's own", path)
+		}
+		return
+	}
+	document := x.documentOf(body)
+	switch {
+	case document == "":
+		x.m.breaks("a file under its final name is a whole document: %s has %d bytes that no service gave", path, len(body))
+	case known && was.document != document:
+		x.m.breaks("nothing is overwritten: %s was %s and is %s", path, was.document, document)
+	}
+	x.files[path] = saved{info.Size(), info.ModTime(), document}
+	if _, known := x.first[document]; !known {
+		x.first[document] = x.m.w.computer
+	}
+	var copies []string
+	for other, f := range x.files {
+		if f.document == document {
+			copies = append(copies, other)
+		}
+		if other != path && document != "" && !x.brought[document] && f.document == document && inSeries(other) == inSeries(path) {
+			x.m.breaks("a document is found where it is: %s is %s and %s", document, other, path)
+		}
+	}
+	slices.Sort(copies)
+	if most := x.most(document); document != "" && len(copies) > most {
+		x.m.breaks("a document is saved once: %s is in %q", document, copies)
+	}
+}
+
+var aNumber = regexp.MustCompile(` \(\d+\)(\.[a-z]+)$`)
+
+// inSeries is a path without the number that tells it from others of its name. Whoever saves a document looks whether it is
+// among those.
+func inSeries(path string) string { return aNumber.ReplaceAllString(path, "$1") }
+
+// most is how many files of a document may be there. Each new computer does not know what people took out of the folder
+// before, nor which folders there were.
+func (x *savedFiles) most(document string) int {
+	n, ok := x.places[document]
+	if !ok {
+		n = 1
+	}
+	return n + x.m.w.computer - x.first[document]
+}
+
+// documentOf names the document with these bytes, "" for none.
+func (x *savedFiles) documentOf(body []byte) string {
+	if !bytes.HasPrefix(body, []byte("%PDF-")) {
+		return ""
+	}
+	sum := sha256.Sum256(body)
+	key := hex.EncodeToString(sum[:])
+	if x.given[key] == "" {
+		x.lookAtServices()
+	}
+	return x.given[key]
+}
+
+// lookAtServices notes what the services have to give.
+func (x *savedFiles) lookAtServices() {
+	for _, s := range x.m.w.services {
+		entries, err := os.ReadDir(filepath.Join(s.dir, "signed"))
+		if err != nil {
+			continue
+		}
+		for _, e := range entries {
+			path := filepath.Join(s.dir, "signed", e.Name())
+			if x.listed[path] || !strings.HasSuffix(e.Name(), ".pdf") {
+				continue
+			}
+			body, err := os.ReadFile(path)
+			if err != nil {
+				continue
+			}
+			sum := sha256.Sum256(body)
+			x.listed[path] = true
+			x.given[hex.EncodeToString(sum[:])] = strings.TrimSuffix(e.Name(), ".pdf")
+		}
+	}
+}
+
+// documents are those that are in a folder.
+func (x *savedFiles) documents() map[string]bool {
+	there := make(map[string]bool, len(x.files))
+	for _, f := range x.files {
+		there[f.document] = true
+	}
+	return there
+}
+
+// isSaved reports whether a document is in a folder, or was until people took it.
+func (x *savedFiles) isSaved(document string) bool {
+	if x.gone[document] {
+		return true
+	}
+	for _, f := range x.files {
+		if f.document == document {
+			return true
+		}
+	}
+	return false
+}
