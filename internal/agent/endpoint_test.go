@@ -5,11 +5,8 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"errors"
-	"io"
 	"net"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -71,32 +68,10 @@ func TestAListThatDoesNotSayWhenSomethingWasFinishedHidesNothingThatIsNew(t *tes
 	}
 }
 
-// foreign makes a package that this office's store knows nothing of.
-func (o *testOffice) foreign(name string) (packageID string) {
-	o.t.Helper()
-	client, _ := o.account.Online()
-	file, err := client.Upload(o.t.Context(), uploadOf(o.sample()))
-	noErr(o.t, err)
-	added, err := client.AddPackage(o.t.Context(), esign.NewPackage{
-		Name: name, Sequential: true,
-		Signers:   []esign.NewSigner{{FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"}},
-		Documents: []esign.NewDocument{{FileID: file, FileName: "Contract.pdf", Name: "Contract"}},
-	})
-	noErr(o.t, err)
-	return added.PackageID
-}
-
 // calls counts the requests the service got for a route.
 func calls(s *sandbox.Server, route string) int {
 	_, counts := s.Requests()
 	return counts[route]
-}
-
-func uploadOf(path string) esign.Upload {
-	info := must(os.Stat(path))
-	return esign.Upload{
-		FileName: filepath.Base(path), Size: info.Size(), Open: func() (io.ReadCloser, error) { return os.Open(path) },
-	}
 }
 
 // another starts a second service, which o's address can be reached from.

@@ -9,115 +9,19 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"path/filepath"
 	"reflect"
-	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/issuer"
-	"countersign/internal/archive"
 	"countersign/internal/esign"
 	"countersign/internal/locations"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/sandbox"
-	"countersign/internal/store"
 )
-
-func TestOneFolderInTroubleLeavesTheOthersAlone(t *testing.T) {
-	o := newOfficeWith(t, quick, sandbox.Options{}, func(s *office.Settings) { s.BesideOriginal = true })
-	d := o.draft()
-	state, err := o.Send(t.Context(), d, nil)
-	noErr(t, err)
-	beside := filepath.Dir(d.Files[0])
-	o.service.Inject(sandbox.Fault{Path: "/packages/*/download", Status: 500, Times: 2})
-	signAll(o, state.PackageID)
-	o.eventually("its file is planned", func() bool { row, _ := o.Package(state.PackageID); return row.Planned })
-	// On Windows a folder in use, if only for a try, cannot be moved.
-	o.eventually("the folder is moved", func() bool { return os.Rename(beside, beside+"-away") == nil })
-	o.eventually("people are told", func() bool { return o.issue("folder") != nil })
-	foreign := o.foreign("Elsewhere")
-	signAll(o, foreign)
-	o.eventually("the other one is saved", func() bool { row, _ := o.Package(foreign); return row.Saved })
-	noErr(t, os.Rename(beside+"-away", beside))
-	o.eventually("and so is this", func() bool { return o.Status().Packages.Saved == 2 && o.issue("folder") == nil })
-}
-
-func TestADocumentIsRecognisedUnderANameThatAnotherOneHasReserved(t *testing.T) {
-	const first, twin, second = "Offer - Offer 2026-118.pdf", "OFFER - Offer 2026-118 (2).pdf", "Offer - Offer 2026-118 (3).pdf"
-	for name, reserve := range map[string]func(a, b *office.Job){ // how the two are planned anew after a loss
-		"crosswise": func(a, b *office.Job) { a.Target, b.Target = second, first },
-		"crosswise, with other bytes promised": func(a, b *office.Job) {
-			a.Target, b.Target = second, first
-			b.Size, b.Digest = 1, strings.Repeat("0", 64)
-		},
-		"a name that a Mac takes for taken": func(a, b *office.Job) { a.Target, b.Target = "Offer - Offer 2026-118 (2).pdf", first },
-	} {
-		t.Run(name, func(t *testing.T) {
-			o := newOfficeWith(t, quick, sandbox.Options{})
-			noErr(t, os.WriteFile(filepath.Join(o.folder, twin), []byte("the office's own"), 0o600))
-			var ids []string
-			for n, file := range []string{first, second} {
-				ids = append(ids, o.send())
-				signAll(o, ids[n])
-				o.eventually("saved", func() bool { return slices.Contains(o.files(), file) && o.Status().Packages.Saved == n+1 })
-			}
-			a, b := o.job(ids[0]), o.job(ids[1])
-			o.stop()
-			o.open()
-			noErr(t, o.Data.Update(func(tx *store.Tx) error {
-				before := []office.Job{a, b}
-				for _, j := range []*office.Job{&a, &b} {
-					j.State, j.NextTry, j.Size, j.Digest = office.JobPending, time.Now(), 0, ""
-				}
-				reserve(&a, &b)
-				for i, j := range []*office.Job{&a, &b} { // no name is reserved twice, not even for a moment
-					before[i].Target = "away " + j.PackageID
-					if err := tx.PutJob(before[i]); err != nil {
-						return err
-					}
-				}
-				for _, j := range []office.Job{a, b} {
-					p, _, err := tx.Package(j.PackageID)
-					if err != nil {
-						return err
-					}
-					p.Saved = false
-					if err := errors.Join(tx.PutJob(j), tx.PutPackage(p)); err != nil {
-						return err
-					}
-				}
-				return nil
-			}))
-			o.run()
-			o.eventually("both are found again", func() bool { return o.Status().Packages.Saved == 2 })
-			if got := o.files(); len(got) != 3 {
-				t.Errorf("files: %q", got)
-			}
-			if a, b := o.job(ids[0]), o.job(ids[1]); a.Target != first || b.Target != second {
-				t.Errorf("%q and %q", a.Target, b.Target)
-			}
-		})
-	}
-}
-
-// job is the one file of a package.
-func (o *testOffice) job(packageID string) office.Job {
-	o.t.Helper()
-	var jobs []office.Job
-	err := o.Data.Store.View(func(tx *store.Tx) (err error) {
-		jobs, err = tx.JobsOf(packageID)
-		return err
-	})
-	if err != nil || len(jobs) != 1 {
-		o.t.Fatalf("jobs: %+v, %v", jobs, err)
-	}
-	return jobs[0]
-}
 
 // loseState ends the agent, damages its data file and starts another agent.
 func (o *testOffice) loseState() {
@@ -126,71 +30,6 @@ func (o *testOffice) loseState() {
 	noErr(o.t, os.Truncate(locations.State(o.data), 5000))
 	o.open()
 	o.run()
-}
-
-func TestLeftoversOfAFormerFolderAreRemovedWithTheNextStart(t *testing.T) {
-	o := newOfficeWith(t, quick, sandbox.Options{})
-	id := o.send()
-	old := o.folder
-	o.service.Inject(sandbox.Fault{Path: "/packages/*/download", Status: 500})
-	signAll(o, id)
-	o.eventually("it is planned", func() bool { row, _ := o.Package(id); return row.Planned })
-	left := o.leftover(old)
-	s := o.Settings()
-	s.SaveTo = t.TempDir()
-	noErr(t, o.Configure(t.Context(), s, office.Secrets{}))
-	o.restart()
-	o.eventually("it is gone", func() bool { _, err := os.Stat(left); return os.IsNotExist(err) })
-}
-
-// leftover leaves a temporary file of the one job in the folder, as a crash would.
-func (o *testOffice) leftover(folder string) (path string) {
-	o.t.Helper()
-	var jobs []office.Job
-	err := o.Data.Store.View(func(tx *store.Tx) (err error) {
-		jobs, err = tx.PendingJobs()
-		return err
-	})
-	if err != nil || len(jobs) != 1 {
-		o.t.Fatalf("jobs: %+v, %v", jobs, err)
-	}
-	path = filepath.Join(folder, ".countersign-"+archive.Token(o.installation+"/"+jobs[0].Key())+"-0123456789abcdef.part")
-	noErr(o.t, os.WriteFile(path, []byte("half a document"), 0o600))
-	return path
-}
-
-// downloads counts what was asked of the service. It notes a request after it has answered it.
-func (o *testOffice) downloads() int {
-	return calls(o.service, "GET /packages/{packageId}/documents/{documentId}/pdf/executed/download")
-}
-
-// What breaks connections at one place does so again a moment later.
-func TestTwoTriesWithoutALengthConfirmEachOtherOnlyWhenTheyLieApart(t *testing.T) {
-	o, clock := sleepy(t, sandbox.Options{})
-	id := o.send()
-	o.service.Inject(sandbox.Fault{Path: "*/executed/download", EndAfter: 2000, Framing: sandbox.FramingClose})
-	signAll(o, id)
-	var j office.Job
-	waits := func() bool {
-		err := o.Data.Store.View(func(tx *store.Tx) error {
-			jobs, err := tx.JobsOf(id)
-			if len(jobs) == 1 {
-				j = jobs[0]
-			}
-			return err
-		})
-		return err == nil && j.Tries >= 2
-	}
-	o.eventually("it came twice", waits)
-	if wait := j.NextTry.Sub(j.UnprovenAt); wait < time.Minute || len(o.files()) != 0 || o.downloads() != 2 {
-		t.Errorf("tried again after %v, %d downloads, files %q", wait, o.downloads(), o.files())
-	}
-	clock.jump(2 * time.Minute)
-	o.restart()
-	o.eventually("saved, of the third download", func() bool { return saved(o, id) && o.downloads() == 3 })
-	if o.toldInActivity("open it and check that it is complete") != 1 {
-		t.Errorf("nobody is told: %+v", o.Activity(20))
-	}
 }
 
 // errUnchanged stands for an error where there is none to return.

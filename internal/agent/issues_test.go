@@ -75,22 +75,6 @@ func TestAPackageIsToldOfOnceWithItsCertificateUnlessThatDoesNotCome(t *testing.
 	}
 }
 
-func TestAPackageWhoseFilesComeSlowlyHoldsUpNoOther(t *testing.T) {
-	o := newOfficeWith(t, quick, sandbox.Options{})
-	d := o.draft()
-	for range 7 {
-		d.Files = append(d.Files, o.sample())
-	}
-	slow, err := o.Send(t.Context(), d, nil)
-	noErr(t, err)
-	other := o.send()
-	o.service.Inject(sandbox.Fault{Path: "/packages/" + slow.PackageID + "/*/download", DelayMS: 60_000})
-	signAll(o, slow.PackageID)
-	o.eventually("its files are under way", func() bool { return o.saves.UnderWay() > 0 })
-	signAll(o, other)
-	o.eventually("the other one is saved", func() bool { return o.Status().Packages.Saved == 1 })
-}
-
 func TestAPackageThatIsListedInPartIsSavedInPartAndNotComplete(t *testing.T) {
 	const first, second = `{"documentId":"d1","name":"First"}`, `{"documentId":"d2","name":"Second"}`
 	for name, c := range map[string]struct {

@@ -19,61 +19,33 @@ import (
 
 // executedService answers, without a network, that every package is executed, and gives its document dPACKAGE.
 type executedService struct {
-	asked atomic.Int64             // status calls
-	hold  map[string]chan struct{} // by package: its document ends when this is closed
-	begun chan string              // packages whose document is asked for, when not nil
-	busy  atomic.Bool              // no document is given: too many requests
+	asked atomic.Int64 // status calls
 }
 
 func (s *executedService) RoundTrip(r *http.Request) (*http.Response, error) {
 	status := http.StatusOK
-	answer := func(kind, body string, rest io.Reader) (*http.Response, error) {
+	answer := func(kind, body string) (*http.Response, error) {
 		return &http.Response{
 			StatusCode: status, Status: http.StatusText(status), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, ContentLength: -1,
-			Header: http.Header{"Content-Type": {kind}}, Body: io.NopCloser(io.MultiReader(strings.NewReader(body), rest)), Request: r,
+			Header: http.Header{"Content-Type": {kind}}, Body: io.NopCloser(strings.NewReader(body)), Request: r,
 		}, nil
 	}
 	path := strings.Split(strings.TrimPrefix(r.URL.Path, "/api/v1"), "/")
 	switch {
 	case strings.HasSuffix(r.URL.Path, "/connect/token"):
-		return answer("application/json", `{"access_token":"a","refresh_token":"r","token_type":"Bearer","expires_in":1800}`, strings.NewReader(""))
+		return answer("application/json", `{"access_token":"a","refresh_token":"r","token_type":"Bearer","expires_in":1800}`)
 	case strings.HasSuffix(r.URL.Path, "/status"):
 		s.asked.Add(1)
 		id := path[2]
 		return answer("application/json", fmt.Sprintf(
-			`{"packageId":%q,"state":"executed","isExecuted":true,"documents":[{"documentId":"d%s","name":"Contract %s","isExecuted":true}]}`, id, id, id), strings.NewReader(""))
+			`{"packageId":%q,"state":"executed","isExecuted":true,"documents":[{"documentId":"d%s","name":"Contract %s","isExecuted":true}]}`, id, id, id))
 	case strings.HasSuffix(r.URL.Path, "/download"):
-		if s.begun != nil {
-			s.begun <- path[2]
-		}
-		if s.busy.Load() {
-			status = http.StatusTooManyRequests
-			return answer("application/json", "{}", strings.NewReader(""))
-		}
-		return answer("application/pdf", "%PDF-1.7\n%%EOF\n", waiting{r.Context(), s.hold[path[2]]})
+		return answer("application/pdf", "%PDF-1.7\n%%EOF\n")
 	case strings.HasSuffix(r.URL.Path, "/list"):
-		return answer("application/json", `{"items":[],"total":0}`, strings.NewReader(""))
+		return answer("application/json", `{"items":[],"total":0}`)
 	}
 	status = http.StatusNotFound
-	return answer("application/json", "{}", strings.NewReader(""))
-}
-
-// waiting ends when until is closed; at once when it is nil.
-type waiting struct {
-	ctx   context.Context
-	until chan struct{}
-}
-
-func (w waiting) Read([]byte) (int, error) {
-	if w.until == nil {
-		return 0, io.EOF
-	}
-	select {
-	case <-w.until:
-		return 0, io.EOF
-	case <-w.ctx.Done():
-		return 0, w.ctx.Err()
-	}
+	return answer("application/json", "{}")
 }
 
 // openExecuted opens an agent of s that is signed in.
@@ -128,79 +100,6 @@ func happened(t *testing.T, a *Agent, id string) {
 		return err
 	}))
 	a.packages.WakeEvents()
-}
-
-// largeUnderWay is an agent in the middle of the document of package "large", which ends when its hold is closed.
-func largeUnderWay(t *testing.T, adjust func(*Params)) (*executedService, *Agent) {
-	t.Helper()
-	s := &executedService{hold: map[string]chan struct{}{"large": make(chan struct{})}, begun: make(chan string, 1000)}
-	a := openExecuted(t, s, adjust)
-	executed(t, a, "large", true)
-	runParts(t, a, ComponentSave)
-	waitUntil(t, a, "the large one is under way", func() bool { return len(s.begun) == 1 })
-	return s, a
-}
-
-func TestALargeFileDoesNotHoldUpTheNext(t *testing.T) {
-	s, a := largeUnderWay(t, nil)
-	executed(t, a, "next", true)
-	waitUntil(t, a, "the next one is saved", func() bool { return a.packageOrZero("next").Saved })
-	if a.packageOrZero("large").Saved {
-		t.Error("the large one was never under way")
-	}
-	close(s.hold["large"])
-	waitUntil(t, a, "the large one is saved", func() bool { return a.packageOrZero("large").Saved })
-	expect(t, len(s.begun), 2, "%d downloads of two files")
-}
-
-func TestADownloadUnderWaySurvivesTheTroubleOfOthers(t *testing.T) {
-	s, a := largeUnderWay(t, quick)
-	s.busy.Store(true)
-	executed(t, a, "next", true)
-	waitUntil(t, a, "the next one fails again and again", func() bool { return len(s.begun) > 5 })
-	s.busy.Store(false)
-	waitUntil(t, a, "the next one is saved", func() bool { return a.packageOrZero("next").Saved })
-	close(s.hold["large"])
-	waitUntil(t, a, "the large one is saved", func() bool { return a.packageOrZero("large").Saved })
-	close(s.begun)
-	var begun int
-	for id := range s.begun {
-		if id == "large" {
-			begun++
-		}
-	}
-	expect(t, begun, 1, "the large one was begun %d times")
-}
-
-func TestFilesThatWaitForTheDiskDoNotHoldUpDownloads(t *testing.T) {
-	const many = 12 // three times as many as are downloaded at once
-	written, carryOn := make(chan struct{}, many), make(chan struct{})
-	a := openExecuted(t, &executedService{}, func(p *Params) {
-		p.Crash = func(point string) {
-			switch point {
-			case "save written":
-				written <- struct{}{}
-			case "save flushed":
-				<-carryOn
-			}
-		}
-	})
-	for i := range many {
-		executed(t, a, fmt.Sprint("p", i), true)
-	}
-	runParts(t, a, ComponentSave)
-	limit := time.After(patience)
-	for i := range many {
-		select {
-		case <-written:
-		case <-limit:
-			t.Errorf("only %d files were received while the others waited", i)
-			close(carryOn)
-			return
-		}
-	}
-	close(carryOn)
-	waitUntil(t, a, "all are saved", func() bool { return must(a.Status()).Packages.Saved == many })
 }
 
 func TestAnExecutedPackageIsAskedAboutOnceBecauseOfItsEvent(t *testing.T) {

@@ -1,8 +1,10 @@
 package account
 
 import (
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,56 +12,58 @@ import (
 	"countersign/internal/sandbox"
 )
 
-// eachFault has something happen while each of the calls fails in each way. Another host, which is pointed to, must not be asked.
-func eachFault(t *testing.T, x *testService, paths []string, happens func(path, fault string)) {
+// eachFault has something happen while each of the calls fails in each way, at a service of its own: some are waited for. Another host,
+// which is pointed to, must not be asked.
+func eachFault(t *testing.T, paths []string, happens func(t *testing.T, x *testService, path, fault string, begin func())) {
 	t.Helper()
 	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("another host was asked: %s", r.URL) }))
-	defer other.Close()
+	t.Cleanup(other.Close)
 	for _, path := range paths {
 		for name, f := range map[string]sandbox.Fault{
 			"dropped": {Drop: true}, "cut in the middle": {TruncateAfter: 20}, "401": {Status: 401}, "404": {Status: 404}, "500": {Status: 500},
 			"a web page": {Status: 200, Body: "<html>Welcome</html>", Headers: map[string]string{"Content-Type": "text/html"}},
 			"a redirect": {Status: 307, Headers: map[string]string{"Location": other.URL + "/elsewhere"}},
 		} {
-			f.Path = path
-			fault := x.service.Inject(f)
-			happens(path, name)
-			x.service.Heal(fault)
+			t.Run(path+" "+name, func(t *testing.T) {
+				t.Parallel()
+				x := newService(t)
+				x.setUp(t)
+				f.Path = path
+				happens(t, x, path, name, func() { x.service.Inject(f) })
+			})
 		}
 	}
 }
 
 func TestASignInThatFailsSaysSoInOneSentenceAndTheNextOneWorks(t *testing.T) {
-	x := newService(t)
-	x.setUp(t)
-	eachFault(t, x, []string{"/.well-known/openid-configuration", "/.well-known/jwks", "/connect/userinfo", "/connect/token"}, func(path, fault string) {
+	paths := []string{"/.well-known/openid-configuration", "/.well-known/jwks", "/connect/userinfo", "/connect/token"}
+	eachFault(t, paths, func(t *testing.T, x *testService, path, fault string, begin func()) {
+		begin()
 		err := x.tryToSignIn(t)
 		if text := message.For(err).String(); strings.ContainsAny(text, "\n{}") || strings.Contains(text, "://") || strings.Contains(text, "connect/") {
-			t.Errorf("%s, %s: told: %q", path, fault, text)
+			t.Errorf("told: %q", text)
 		}
 		if x.SignedIn() != (err == nil) || err == nil && path == "/connect/token" {
-			t.Errorf("%s, %s: signed in %v, %v", path, fault, x.SignedIn(), err)
+			t.Errorf("signed in %v, %v", x.SignedIn(), err)
 		}
 		x.service.Heal(0)
 		x.signIn(t)
-		x.SignOut(t.Context())
 	})
 }
 
 // What the service does not know, or knows no more, is as good as deleted.
 func TestSigningOutHappensHereWhateverTheServiceAnswers(t *testing.T) {
-	x := newService(t)
-	x.setUp(t)
 	told := map[string]string{"/events/endpoints/set": "The address for events could not be deleted", "/connect/revoke": "The sign-in could not be revoked"}
-	eachFault(t, x, []string{"/events/endpoints/set", "/connect/revoke"}, func(path, fault string) {
+	eachFault(t, slices.Collect(maps.Keys(told)), func(t *testing.T, x *testService, path, fault string, begin func()) {
 		x.signIn(t)
+		begin()
 		err := x.SignOut(t.Context())
 		well := fault == "404" || path == "/connect/revoke" && fault == "cut in the middle" // whose answer says nothing
 		if (err == nil) != well || err != nil && !strings.Contains(message.For(err).String(), told[path]) {
-			t.Errorf("%s, %s: told: %v", path, fault, err)
+			t.Errorf("told: %v", err)
 		}
 		if x.SignedIn() || x.Current().Account.Email != "" {
-			t.Errorf("%s, %s: %+v", path, fault, x.Current().Account)
+			t.Errorf("%+v", x.Current().Account)
 		}
 	})
 }

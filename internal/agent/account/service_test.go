@@ -3,6 +3,7 @@ package account
 import (
 	"context"
 	"errors"
+	"flag"
 	"io"
 	"net"
 	"net/http"
@@ -27,7 +28,10 @@ import (
 
 var noErr = looptest.NoErr
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	flag.Set("test.parallel", "16") // what runs beside others mostly waits
+	goleak.VerifyTestMain(m)
+}
 
 // ring is a keyring that can be locked.
 type ring struct {

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -28,7 +30,9 @@ type testService struct {
 	*Service
 	t        *testing.T
 	settings office.Settings
+	mu       sync.Mutex
 	told     []office.Fact
+	answers  atomic.Int64 // of the service that were noted
 }
 
 func newService(t *testing.T) *testService {
@@ -43,8 +47,12 @@ func newService(t *testing.T) *testService {
 			}
 			return []office.Fact{{PackageID: p.ID}}, nil
 		},
-		Announce: func(facts ...office.Fact) { x.told = append(x.told, facts...) },
-		Ended:    func() {}, Ask: func() {},
+		Announce: func(facts ...office.Fact) {
+			x.mu.Lock()
+			defer x.mu.Unlock()
+			x.told = append(x.told, facts...)
+		},
+		Ended: func() {}, Ask: func() {},
 	})
 	return x
 }
@@ -55,10 +63,16 @@ func (x *testService) update(do func(tx *store.Tx) error) {
 }
 
 // plan stores a package that is executed, with a document, and plans its files.
-func (x *testService) plan(id string) (planned []office.Job) {
+func (x *testService) plan(id string) []office.Job {
+	x.t.Helper()
+	return x.planned(office.Package{ID: id, Documents: []office.Document{{ID: "d", Name: "Lease"}}})
+}
+
+// planned is plan with the documents of p.
+func (x *testService) planned(p office.Package) (planned []office.Job) {
 	x.t.Helper()
 	x.update(func(tx *store.Tx) error {
-		p := office.Package{ID: id, Name: "Offer", State: office.PackageExecuted, Executed: office.When{Time: x.Now()}, Documents: []office.Document{{ID: "d", Name: "Lease"}}}
+		p.Name, p.State, p.Executed = "Offer", office.PackageExecuted, office.When{Time: x.Now()}
 		if _, err := x.Plan(tx, &p, x.settings, x.settings.SaveTo); err != nil {
 			return err
 		}
@@ -67,7 +81,7 @@ func (x *testService) plan(id string) (planned []office.Job) {
 			return err
 		}
 		var err error
-		planned, err = tx.JobsOf(id)
+		planned, err = tx.JobsOf(p.ID)
 		return err
 	})
 	return planned
@@ -193,7 +207,7 @@ func TestTroubleWithAFolderThatNoFileWaitsForAnyMoreIsNotTold(t *testing.T) {
 	}
 	x.FolderChosen(x.settings.SaveTo, next)
 	x.settings.SaveTo = next
-	if err := x.notSaved(t.Context(), j, archive.ErrMissing); err != nil || x.Health.Has(health.FolderFails) {
+	if err := x.notSaved(t.Context(), j, archive.ErrMissing); err != nil || x.Health.Has(health.FolderFails) || x.folders.Len() > 0 {
 		t.Errorf("%v, health: %+v", err, x.Health.List())
 	}
 }

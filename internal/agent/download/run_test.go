@@ -1,0 +1,625 @@
+package download
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"countersign/internal/agent/health"
+	"countersign/internal/agent/loop/looptest"
+	"countersign/internal/archive"
+	"countersign/internal/esign"
+	"countersign/internal/message"
+	"countersign/internal/office"
+	"countersign/internal/office/filename"
+	"countersign/internal/store"
+)
+
+// giver is a service that gives documents. Safe for concurrent use.
+type giver struct {
+	mu    sync.Mutex
+	asked map[string]int                                    // by package: how often a file of it was asked for
+	say   func(packageID string, n int, path string) answer // the nth answer for a package; nil for its document
+}
+
+// answer is an answer to a request for a file.
+type answer struct {
+	status    int           // 0 for 200
+	body      string        // "" for the document of the package
+	undeclare bool          // its length is not announced
+	cut       bool          // it breaks off in the middle
+	pause     time.Duration // before its last byte
+	wait      string        // Retry-After
+	err       error         // instead of an answer
+}
+
+func (g *giver) Access(context.Context) (string, error) { return "a", nil }
+func (g *giver) Invalidate(string)                      {}
+
+// document is what a package's files hold.
+func document(packageID string) string { return "%PDF-1.7\nof " + packageID + "\n%%EOF\n" }
+
+// RoundTrip is http.RoundTripper's.
+func (g *giver) RoundTrip(r *http.Request) (*http.Response, error) {
+	path, ok := strings.CutPrefix(r.URL.Path, "/api/v1")
+	if !ok { // its other form, which this service does not know
+		return &http.Response{StatusCode: http.StatusNotFound, Body: http.NoBody, Request: r}, nil
+	}
+	id := strings.Split(path, "/")[2]
+	g.mu.Lock()
+	g.asked[id]++
+	n := g.asked[id]
+	g.mu.Unlock()
+	a := answer{}
+	if g.say != nil {
+		a = g.say(id, n, path)
+	}
+	if a.err != nil {
+		return nil, a.err
+	}
+	if a.body == "" {
+		a.body = document(id)
+	}
+	if a.status == 0 {
+		a.status = http.StatusOK
+	}
+	length := int64(len(a.body))
+	if a.cut {
+		a.body = a.body[:len(a.body)/2]
+	}
+	if a.undeclare {
+		length = -1
+	}
+	header := http.Header{"Content-Type": {"application/pdf"}}
+	if a.wait != "" {
+		header.Set("Retry-After", a.wait)
+	}
+	end := &slowly{r.Context(), a.pause}
+	return &http.Response{StatusCode: a.status, Header: header, ContentLength: length, Request: r,
+		Body: io.NopCloser(io.MultiReader(strings.NewReader(a.body), end))}, nil
+}
+
+// slowly ends after a pause.
+type slowly struct {
+	ctx   context.Context
+	pause time.Duration
+}
+
+func (s *slowly) Read([]byte) (int, error) {
+	select {
+	case <-s.ctx.Done():
+		return 0, s.ctx.Err()
+	case <-time.After(s.pause):
+		return 0, io.EOF
+	}
+}
+
+// times is how often a file of the package was asked for.
+func (g *giver) times(packageID string) int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.asked[packageID]
+}
+
+// from has x get its documents there, from when it is called until the function that it returns is.
+func (x *testService) from(g *giver) (stop func()) {
+	x.t.Helper()
+	g.asked = map[string]int{}
+	client := esign.NewClient(esign.Config{AuthURL: "https://sign.test", BaseURL: "https://sign.test", ClientID: "c", HTTP: &http.Client{Transport: g}, Now: time.Now}, g)
+	x.Session = looptest.Session{Client: client, Noted: func(error) { x.answers.Add(1) }}
+	x.update(func(tx *store.Tx) error { return tx.UseService(client.Home()) })
+	return x.run()
+}
+
+// run has x do its work until the function that it returns is called.
+func (x *testService) run() (stop func()) {
+	ctx, end := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	for _, part := range []func(context.Context) error{x.Run, x.RunIndex} {
+		running.Go(func() {
+			if err := part(ctx); err != nil {
+				x.t.Error(err)
+			}
+		})
+	}
+	synctest.Wait()
+	return func() {
+		end()
+		running.Wait()
+	}
+}
+
+// wantSaved checks that the folder has the documents of these packages, each once and under its name, and that they are recorded and told.
+func (x *testService) wantSaved(jobs ...office.Job) {
+	x.t.Helper()
+	synctest.Wait()
+	for _, j := range jobs {
+		j = x.job(j)
+		p, _, err := x.Data.Package(j.PackageID)
+		noErr(x.t, err)
+		body, _ := os.ReadFile(filepath.Join(j.Folder, j.Target))
+		if j.State != office.JobDone || !j.Problem.IsZero() || !p.Saved || !p.Problem.IsZero() || string(body) != document(j.PackageID) || j.Done.IsZero() || j.Found {
+			x.t.Errorf("%s: %+v, package %+v, file %q", j.PackageID, j, p, body)
+		}
+		if last := len(p.History) - 1; last < 0 || p.History[last].What != office.EntrySaved || p.History[last].Ref != j.Target || p.History[last].Time.By {
+			x.t.Errorf("%s: its history is %+v", j.PackageID, p.History)
+		}
+		if told := slices.DeleteFunc(slices.Clone(x.told), func(f office.Fact) bool { return f.PackageID != j.PackageID }); len(told) != 1 {
+			x.t.Errorf("%s: told %+v", j.PackageID, told)
+		}
+	}
+	lines, err := x.Activity(1000)
+	noErr(x.t, err)
+	if n := len(slices.DeleteFunc(lines, func(a office.Activity) bool { return a.Kind != "saved" })); n != len(jobs) {
+		x.t.Errorf("%d lines say of %d files that they are saved", n, len(jobs))
+	}
+	names := inside(x.t, x.settings.SaveTo)
+	if slices.ContainsFunc(names, func(n string) bool { return strings.HasSuffix(n, ".part") }) {
+		x.t.Errorf("in the folder: %q", names)
+	}
+}
+
+func TestAFileIsAskedForUntilItIsWholeAndLessAndLessOften(t *testing.T) {
+	broken := errors.New("connection reset")
+	for name, c := range map[string]struct {
+		first  []answer      // what comes before the document
+		within time.Duration // it is saved
+		least  time.Duration // but not sooner
+		says   string        // of the file meanwhile; "" for nothing
+	}{
+		"at once":             {nil, time.Second, 0, ""},
+		"busy":                {[]answer{{status: 429, wait: "90"}}, 3 * time.Minute, 90 * time.Second, ""},
+		"down":                {[]answer{{status: 500}, {status: 500}}, time.Minute, 5 * time.Second, "technical problem"},
+		"unreachable":         {[]answer{{err: broken}}, time.Minute, time.Second, "did not answer"},
+		"not there yet":       {[]answer{{status: 404}}, time.Minute, time.Second, "has not finished"},
+		"forbidden":           {[]answer{{status: 403}}, time.Minute, time.Second, "permission"},
+		"a web page":          {[]answer{{body: "<html>Sign in</html>"}}, time.Minute, time.Second, "."},
+		"no PDF":              {[]answer{{body: "of no use at all"}}, time.Minute, time.Second, "did not send a PDF"},
+		"cut off":             {[]answer{{cut: true}}, time.Minute, time.Second, "interrupted"},
+		"cut off, undeclared": {[]answer{{cut: true, undeclare: true}}, time.Minute, time.Second, "end of"},
+		"for a long time":     {slices.Repeat([]answer{{status: 503}}, 12), 12 * time.Hour, time.Hour, "technical problem"},
+	} {
+		looptest.Bubble(t, name, func(t *testing.T) {
+			x := newService(t)
+			g := &giver{say: func(_ string, n int, _ string) answer {
+				if n <= len(c.first) {
+					return c.first[n-1]
+				}
+				return answer{}
+			}}
+			defer x.from(g)()
+			began, j := x.Now(), x.plan("p")[0]
+			x.Wake()
+			synctest.Wait()
+			p, _, err := x.Data.Package("p")
+			noErr(t, err)
+			if says := x.job(j).Problem.String(); len(c.first) > 0 && (!strings.Contains(says, c.says) || (says == "") != (c.says == "") || p.Problem.String() != says) {
+				t.Errorf("meanwhile it says %q, and its package %q", says, p.Problem)
+			}
+			for x.job(j).State != office.JobDone && x.Now().Sub(began) < c.within {
+				time.Sleep(time.Second)
+				synctest.Wait()
+			}
+			if took := x.Now().Sub(began); took < c.least {
+				t.Errorf("it came after %v", took)
+			}
+			x.wantSaved(j)
+			expect(t, g.times("p"), len(c.first)+1, "asked %d times")
+			if x.answers.Load() < int64(len(c.first)) {
+				t.Errorf("%d answers were noted", x.answers.Load())
+			}
+		})
+	}
+}
+
+// Where a service is in trouble, it is not asked for every other file as well.
+func TestAServiceThatGivesNothingIsLeftAloneAndAskedAgainAtAWord(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x, down := newService(t), true
+		g := &giver{}
+		g.say = func(string, int, string) answer {
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			if down {
+				return answer{status: 500}
+			}
+			return answer{}
+		}
+		stop := x.from(g)
+		defer stop()
+		var jobs []office.Job
+		for i := range 40 {
+			jobs = append(jobs, x.plan(fmt.Sprint("p", i))...)
+		}
+		x.Wake()
+		time.Sleep(time.Hour)
+		asked := 0
+		for _, j := range jobs {
+			asked += g.times(j.PackageID)
+		}
+		if asked < 20 || asked > 200 || x.Flowing() {
+			t.Errorf("asked %d times in an hour, flowing %v", asked, x.Flowing())
+		}
+		g.mu.Lock()
+		down = false
+		g.mu.Unlock()
+		for _, j := range jobs {
+			x.again(x.job(j))
+		}
+		x.Retry()
+		x.Wake()
+		time.Sleep(5 * time.Second)
+		x.wantSaved(jobs...)
+		if !x.Flowing() || x.UnderWay() != 0 {
+			t.Errorf("flowing %v, %d under way", x.Flowing(), x.UnderWay())
+		}
+	})
+}
+
+// What fails was asked for before the person's word.
+func TestAFileThatIsUnderWayWhenAPersonWantsEverythingTriedIsTriedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newService(t)
+		g := &giver{say: func(_ string, n int, _ string) answer {
+			if n < 10 {
+				return answer{status: 500}
+			}
+			return answer{cut: n == 10, pause: time.Minute}
+		}}
+		defer x.from(g)()
+		j := x.plan("p")[0]
+		x.Wake()
+		for g.times("p") < 10 {
+			time.Sleep(time.Minute)
+		}
+		x.Retry()
+		time.Sleep(2*time.Minute + time.Second)
+		x.wantSaved(j)
+	})
+}
+
+func TestFilesThatComeSlowlyHoldUpNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newService(t)
+		x.settings.SaveCAC = true
+		g := &giver{say: func(id string, n int, _ string) answer {
+			switch {
+			case id == "slow":
+				return answer{pause: time.Hour}
+			case n == 1: // which ends nothing that is under way
+				return answer{status: 429}
+			}
+			return answer{}
+		}}
+		stop := x.from(g)
+		documents := []office.Document{{ID: "1", Name: "A"}, {ID: "2", Name: "B"}, {ID: "3", Name: "C"}}
+		slow := x.planned(office.Package{ID: "slow", Documents: documents})
+		x.Wake()
+		synctest.Wait()
+		expect(t, g.times("slow"), packageShare, "%d of its files are under way")
+		x.settings.SaveCAC = false
+		var others []office.Job
+		for i := range 3 * atOnce {
+			others = append(others, x.plan(fmt.Sprint("p", i))...)
+		}
+		x.Wake()
+		time.Sleep(time.Minute)
+		x.wantSaved(others...)
+		x.settings.SaveCAC = true
+		time.Sleep(3 * time.Hour)
+		stop()
+		for _, j := range slow {
+			if x.job(j).State != office.JobDone {
+				t.Errorf("in the end: %+v", x.job(j))
+			}
+		}
+		expect(t, g.times("slow"), len(slow), "its files were asked for %d times")
+	})
+}
+
+func TestFilesThatWaitForTheDiskHoldUpNoDownload(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newService(t)
+		flushed := make(chan struct{})
+		x.Crash = func(point string) {
+			if point == "save "+string(archive.StepFlushed) {
+				<-flushed
+			}
+		}
+		g := &giver{}
+		defer x.from(g)()
+		var jobs []office.Job
+		for i := range 3 * atOnce {
+			jobs = append(jobs, x.plan(fmt.Sprint("p", i))...)
+		}
+		x.Wake()
+		synctest.Wait()
+		for _, j := range jobs {
+			expect(t, g.times(j.PackageID), 1, "%d downloads of "+j.PackageID)
+		}
+		close(flushed)
+		x.wantSaved(jobs...)
+	})
+}
+
+func TestOneFolderInTroubleLeavesTheOthersAlone(t *testing.T) {
+	for name, c := range map[string]struct {
+		trouble, well func(folder string) error
+		says          string
+	}{
+		"away":          {os.Remove, func(f string) error { return os.Mkdir(f, 0o700) }, "cannot be found"},
+		"a file by now": {func(f string) error { return errors.Join(os.Remove(f), os.WriteFile(f, nil, 0o600)) }, func(f string) error { return errors.Join(os.Remove(f), os.Mkdir(f, 0o700)) }, "1 file"},
+	} {
+		looptest.Bubble(t, name, func(t *testing.T) {
+			x := newService(t)
+			g := &giver{}
+			here, lost := x.settings.SaveTo, filepath.Join(t.TempDir(), "beside")
+			noErr(t, os.Mkdir(lost, 0o700))
+			noErr(t, c.trouble(lost))
+			defer x.from(g)()
+			x.settings.SaveTo = lost
+			waits := x.plan("waits")[0]
+			x.settings.SaveTo = here
+			x.Wake()
+			synctest.Wait()
+			told := x.Health.List()
+			if len(told) != 1 || told[0].ID != health.FolderFails.ID || !strings.Contains(told[0].Text(), c.says) || x.Flowing() {
+				t.Fatalf("told: %+v, flowing %v", told, x.Flowing())
+			}
+			other := x.plan("other")[0]
+			x.Wake()
+			time.Sleep(time.Second)
+			x.wantSaved(other)
+			time.Sleep(time.Hour)
+			if !x.Health.Has(health.FolderFails) {
+				t.Error("nothing is said of it any more")
+			}
+			noErr(t, c.well(lost))
+			x.FolderChosen(here, here) // a person has settled something
+			x.Wake()
+			synctest.Wait()
+			x.wantSaved(waits, other)
+			expect(t, g.times("waits"), 1, "asked %d times for what could not be saved")
+			if len(x.Health.List()) > 0 || !x.Flowing() {
+				t.Errorf("told: %+v, flowing %v", x.Health.List(), x.Flowing())
+			}
+		})
+	}
+}
+
+// What breaks connections at one place does so again a moment later.
+func TestTwoTriesWithoutALengthConfirmEachOtherOnlyWhenTheyLieApart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newService(t)
+		endless := strings.TrimSuffix(document("p"), "%%EOF\n")
+		g := &giver{say: func(string, int, string) answer { return answer{body: endless, undeclare: true} }}
+		defer x.from(g)()
+		j := x.plan("p")[0]
+		x.Wake()
+		time.Sleep(unprovenApart - time.Second)
+		if x.job(j).State == office.JobDone || g.times("p") != 2 {
+			t.Fatalf("asked %d times within a minute: %+v", g.times("p"), x.job(j))
+		}
+		time.Sleep(time.Minute)
+		if x.job(j).State != office.JobDone || g.times("p") != 3 {
+			t.Errorf("asked %d times: %+v", g.times("p"), x.job(j))
+		}
+		lines, err := x.Activity(10)
+		noErr(t, err)
+		if len(lines) != 1 || !strings.Contains(lines[0].Text.String(), "open it and check that it is complete") {
+			t.Errorf("told: %+v", lines)
+		}
+	})
+}
+
+// The files of a package whose state was lost are planned anew, and are found under whatever name they have.
+func TestADocumentThatIsThereIsFoundWhateverItsNameIsReservedFor(t *testing.T) {
+	for name, c := range map[string]struct {
+		names   [2]string // of the documents of the packages p and q, as they lie there
+		reserve [2]string // how they are planned
+	}{
+		"as planned":                        {[2]string{"A.pdf", "A (2).pdf"}, [2]string{"A.pdf", "A (2).pdf"}},
+		"crosswise":                         {[2]string{"A.pdf", "A (2).pdf"}, [2]string{"A (2).pdf", "A.pdf"}},
+		"behind a name that a Mac takes":    {[2]string{"A.pdf", "A (3).pdf"}, [2]string{"A (3).pdf", "A.pdf"}},
+		"under a name that nobody reserved": {[2]string{"A (5).pdf", "A (4).pdf"}, [2]string{"A.pdf", "A (2).pdf"}},
+	} {
+		looptest.Bubble(t, name, func(t *testing.T) {
+			x := newService(t)
+			x.settings.Index = true
+			x.settings.SaveTo = t.TempDir()
+			noErr(t, os.WriteFile(filepath.Join(x.settings.SaveTo, "a (2).PDF"), []byte("the office's own"), 0o600))
+			jobs := []office.Job{x.plan("p")[0], x.plan("q")[0]}
+			for i, j := range jobs {
+				if c.names[i] != "A (2).pdf" {
+					noErr(t, os.WriteFile(filepath.Join(x.settings.SaveTo, c.names[i]), []byte(document(j.PackageID)), 0o600))
+				}
+				j.Target, j.Wanted = "away "+j.PackageID, "A.pdf"
+				x.update(func(tx *store.Tx) error { return tx.PutJob(j) })
+			}
+			for i := range jobs {
+				jobs[i].Target, jobs[i].Wanted = c.reserve[i], "A.pdf"
+				x.update(func(tx *store.Tx) error { return tx.PutJob(jobs[i]) })
+			}
+			before := inside(t, x.settings.SaveTo)
+			defer x.from(&giver{})()
+			time.Sleep(time.Minute)
+			for i, j := range jobs {
+				want, found := c.names[i], c.names[i] != "A (2).pdf"
+				if !found {
+					want = "A (3).pdf" // a new one
+				}
+				p, _, err := x.Data.Package(j.PackageID)
+				noErr(t, err)
+				if j = x.job(j); j.State != office.JobDone || j.Target != want || j.Found != found || p.History[0].Time.By != found {
+					t.Errorf("%s, want %s: %+v; %+v", j.PackageID, want, j, p.History)
+				}
+			}
+			if after := inside(t, x.settings.SaveTo); slices.Contains(c.names[:], "A (2).pdf") == (len(after) == len(before)+1) {
+				t.Errorf("before %q, after %q", before, after)
+			}
+			lines := index(t, x.settings.SaveTo, ',')
+			expect(t, len(lines), 3, "the index has %d lines")
+		})
+	}
+}
+
+func TestLeftoversOfAnEarlierRunAreRemovedWithTheNextStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newService(t)
+		old := x.settings.SaveTo
+		j := x.plan("p")[0]
+		left := func(folder, key string) string {
+			path := filepath.Join(folder, ".countersign-"+archive.Token(key)+"-0123456789abcdef.part")
+			noErr(t, os.WriteFile(path, []byte("half a document"), 0o600))
+			return path
+		}
+		foreign := left(old, "another computer's/"+j.Key())
+		temps := []string{left(old, x.tempKey(j))}
+		x.settings.SaveTo = t.TempDir()
+		x.update(func(tx *store.Tx) error { return MoveJobs(tx, old, x.settings.SaveTo, nil, x.Now()) })
+		temps = append(temps, left(x.settings.SaveTo, x.tempKey(j)))
+		x.run()()
+		for _, path := range temps {
+			if _, err := os.Stat(path); err == nil {
+				t.Error(path, "is still there")
+			}
+		}
+		if _, err := os.Stat(foreign); err != nil {
+			t.Error("another computer's:", err)
+		}
+		again := left(old, x.tempKey(j)) // a folder that was looked through is forgotten
+		x.run()()
+		if _, err := os.Stat(again); err != nil {
+			t.Error("the former folder is looked at for ever")
+		}
+	})
+}
+
+func TestFilesAreFetchedOnceMoreAtAWord(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newService(t)
+		x.settings.SaveCAC, x.settings.Index = true, true
+		g := &giver{}
+		defer x.from(g)()
+		j := x.plan("p")
+		x.Wake()
+		synctest.Wait()
+		noErr(t, os.Remove(filepath.Join(j[0].Folder, j[0].Target)))
+		noErr(t, os.WriteFile(filepath.Join(j[1].Folder, j[1].Target), []byte("changed by a person"), 0o600))
+		noErr(t, x.SaveAgain("p"))
+		time.Sleep(time.Second)
+		synctest.Wait()
+		for i, want := range []string{j[0].Target, filename.Numbered(j[1].Target, 2)} {
+			now := x.job(j[i])
+			if body, err := os.ReadFile(filepath.Join(now.Folder, now.Target)); string(body) != document("p") || now.Target != want || now.State != office.JobDone {
+				t.Errorf("%q, %v: %+v", body, err, now)
+			}
+		}
+		if body, _ := os.ReadFile(filepath.Join(j[1].Folder, j[1].Target)); string(body) != "changed by a person" {
+			t.Errorf("what a person changed is %q", body)
+		}
+		former := x.settings.SaveTo
+		x.settings.SaveTo = t.TempDir() // chosen meanwhile
+		noErr(t, x.SaveAgain("p"))
+		time.Sleep(time.Second)
+		synctest.Wait()
+		expect(t, len(inside(t, x.settings.SaveTo)), 3, "%d files in the folder of now, with its index")
+		expect(t, len(inside(t, former)), 4, "%d files in the former one")
+		wantListed(t, x.settings.SaveTo, ',', x.job(j[0]), x.job(j[1]))
+		if p, _, _ := x.Data.Package("p"); !p.Saved || !p.Planned {
+			t.Errorf("%+v", p)
+		}
+		noErr(t, x.SaveAgain("unknown"))
+	})
+}
+
+func TestWhatIsAskedForOnceMoreIsAsNew(t *testing.T) {
+	x := newService(t)
+	var j office.Job
+	for _, j = range x.plan("p") {
+		j.State, j.Tries, j.Problem, j.NextTry = office.JobFailed, 40, message.NobodySignedIn(), x.Now().Add(time.Hour)
+		j.Unproven, j.Planned, j.Size, j.Digest = "half", x.Now().Add(-time.Hour), 1, "other bytes"
+		x.update(func(tx *store.Tx) error { return tx.PutJob(j) })
+	}
+	began := x.Now()
+	noErr(t, x.SaveAgain("p"))
+	j = x.job(j)
+	if j.State != office.JobPending || j.Tries != 0 || !j.Problem.IsZero() || j.Unproven+j.Digest != "" || j.Planned.Before(began) || j.NextTry.After(x.Now()) {
+		t.Errorf("%+v", j)
+	}
+	noErr(t, x.SaveAgain("p"))
+	if p, _, err := x.Data.Package("p"); err != nil || p.Saved || p.NextCheck.Before(began) {
+		t.Errorf("%+v, %v", p, err)
+	}
+}
+
+// What cannot be read or kept is neither nothing nor done.
+func TestWhatCannotBeKeptIsNotTakenForDone(t *testing.T) {
+	for name, lose := range map[string]func(x *testService){
+		"records of files that are damaged": func(x *testService) { looptest.Spoil(x.t, &x.Base, "", "jobs") },
+		"a store that is shut":              func(x *testService) { noErr(x.t, x.Data.Close()) },
+	} {
+		x := newService(t)
+		j := x.plan("p")[0]
+		folder, err := archive.OpenFolder(j.Folder)
+		noErr(t, err)
+		defer folder.Close()
+		got := archive.Saved{Size: 1, Digest: "blake3:00"}
+		noErr(t, os.WriteFile(filepath.Join(j.Folder, j.Target), []byte("x"), 0o600))
+		lose(x)
+		for what, err := range map[string]error{
+			"a saved file":    x.conclude(t.Context(), folder, j, got, nil),
+			"a name in use":   x.conclude(t.Context(), folder, j, got, archive.ErrExists),
+			"no end":          x.conclude(t.Context(), folder, j, got, archive.ErrNoEnd),
+			"no folder":       x.conclude(t.Context(), folder, j, got, archive.ErrMissing),
+			"a refusal":       x.refused(t.Context(), j, &esign.Error{Kind: esign.NotFound}),
+			"an unusable id":  x.refused(t.Context(), j, &esign.Error{Kind: esign.Invalid}),
+			"trouble":         x.refused(t.Context(), j, &esign.Error{Kind: esign.Server}),
+			"bytes that came": x.Data.Update(func(tx *store.Tx) error { return commitBytes(tx, j, got) }),
+			"another folder":  x.Data.Update(func(tx *store.Tx) error { return MoveJobs(tx, j.Folder, t.TempDir(), nil, x.Now()) }),
+			"the same again":  x.SaveAgain("p"),
+			"a plan": x.Data.Update(func(tx *store.Tx) error {
+				_, err := x.Plan(tx, &office.Package{ID: "p", Documents: []office.Document{{ID: "d"}}}, x.settings, j.Folder)
+				return err
+			}),
+			"what is there":    x.Data.Update(func(tx *store.Tx) error { _, err := x.NoteFiles(tx, &office.Package{ID: "p"}); return err }),
+			"what is withheld": func() error { _, _, err := x.withheld(); return err }(),
+		} {
+			others := slices.Contains([]string{"another folder", "what is there", "what is withheld"}, what) // which one record does not hold up
+			if err == nil && !(others && strings.HasPrefix(name, "records")) {
+				t.Errorf("%s, %s: no error", name, what)
+			}
+		}
+		if len(x.told) > 0 || len(inside(t, j.Folder)) != 1 {
+			t.Errorf("%s: told %+v, in the folder %q", name, x.told, inside(t, j.Folder))
+		}
+	}
+}
+
+func TestANameIsShownAsItWillBe(t *testing.T) {
+	x := newService(t)
+	x.settings.NameTemplate, x.settings.Language = "{package} - {document} {kind}", "de"
+	name := func() string {
+		t.Helper()
+		name, err := x.PreviewName(x.settings)
+		noErr(t, err)
+		return name
+	}
+	expect(t, name(), "Lease Sonnenweg 4 - Lease unterschrieben.pdf", "without a package it is %q")
+	j := x.plan("p")[0]
+	expect(t, name(), j.Target, "it is %q")
+	x.settings.NameTemplate = "{nobody}"
+	if _, err := x.PreviewName(x.settings); message.For(err).IsZero() {
+		t.Error("a pattern that is wrong has a name")
+	}
+}
