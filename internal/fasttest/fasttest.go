@@ -1,6 +1,6 @@
 // Package fasttest tells the fast loop from the whole. `go test ./...` is the fast loop: it leaves out what takes longest, and
-// needs no display, no service of the system and no FUSE. `make test` runs everything, for which it sets
-// COUNTERSIGN_TESTS=all, and whatever is named with -run or -bench runs, too.
+// needs no display, no service of the system and no FUSE. Whatever is named with -run or -bench runs; so `make test` runs everything
+// with -run ., which Go's cache of results tells from the fast loop.
 //
 // What the fast loop leaves out it says: a package in its line, "[no tests to run]", a test where -v asks for it.
 package fasttest

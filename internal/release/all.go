@@ -97,7 +97,7 @@ func (c *commandLine) needs(ctx context.Context) error {
 	packages := map[string][]string{
 		"windows": windows, "deb": deb, "release": release,
 		"test-shipping": append(slices.Clone(release), strings.Fields("wine wine64 locales xvfb xdotool libgl1-mesa-dri openssl bsdutils debootstrap"+
-			" desktop-file-utils appstream mandoc lintian rpm sway grim dbus systemd")...),
+			" desktop-file-utils appstream mandoc lintian rpm dnf sway grim dbus systemd")...),
 	}[c.Of]
 	if c.Arch != runtime.GOARCH && slices.Contains([]string{"deb", "rpm", "tar", "release"}, c.Of) {
 		known, err := output(ctx, ".", nil, "dpkg", "--print-foreign-architectures")
