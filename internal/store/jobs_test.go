@@ -171,6 +171,22 @@ func TestJobsAreFoundByWhatIsToBeDone(t *testing.T) {
 	}
 }
 
+func TestTheListOfWhatWasSavedDoesNotGrow(t *testing.T) {
+	s := newTest(t)
+	update(t, s, func(tx *Tx) (err error) {
+		for i := range 2 * mostRecent {
+			j := office.Job{PackageID: fmt.Sprint(i), Kind: "executed", Folder: "/f", Target: fmt.Sprint(i), State: office.JobDone, Done: at0(time.Duration(i) * time.Second)}
+			_, planned := tx.PlanJob(j)
+			err = errors.Join(err, planned)
+		}
+		return err
+	})
+	saved := read(t, s, func(tx *Tx) ([]office.Job, error) { return tx.RecentSaved(2 * mostRecent) })
+	if len(saved) != mostRecent || !saved[0].Done.Equal(at0((2*mostRecent-1)*time.Second)) {
+		t.Errorf("%d files, the newest of %v", len(saved), saved[0].Done)
+	}
+}
+
 func TestPlainNamesFoldLikeAllOthers(t *testing.T) {
 	for _, name := range []string{"", "A b-C_9.PDF", "~!@#$%^&()[]{};',.+=`", "\x01\x7f"} {
 		if !ascii(name) || strings.ToLower(name) != foldText(name) {

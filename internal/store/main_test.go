@@ -1,7 +1,6 @@
 package store
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -10,12 +9,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) {
-	if path := os.Getenv(compactEnv); path != "" {
-		compactUntilKilled(path)
-	}
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // day is the clock of the tests unless they bring their own.
 var day = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)

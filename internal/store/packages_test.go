@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -71,23 +70,6 @@ func TestPackagesComeNewestFirstAndStopWhenTold(t *testing.T) {
 	}
 	if got := list(2); got != "a c" {
 		t.Errorf("first two %s", got)
-	}
-}
-
-func TestALineTellsWhatAListShows(t *testing.T) {
-	s := newTest(t)
-	putPackages(t, s, office.Package{ID: "p", Name: "Lease", State: "open", Origin: office.MadeElsewhere, Created: day, Due: at0(time.Hour),
-		Signers: []office.Signer{{FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"}, {Email: "bo@example.com"}, {LastName: "Li"}, {}}})
-	putPackages(t, s, office.Package{ID: "p", Name: "Lease 2", State: "executed", Gone: true, Origin: office.MadeElsewhere, Created: day, Executed: office.When{Time: at0(2 * time.Hour)},
-		Signers: []office.Signer{{FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"}, {Email: "bo@example.com"}, {LastName: "Li"}, {}}})
-	var got []office.PackageLine
-	view(t, s, func(tx *Tx) error {
-		return tx.PackageLines(func(l office.PackageLine) bool { got = append(got, l); return true })
-	})
-	want := []office.PackageLine{{ID: "p", Name: "Lease 2", State: "executed", Origin: office.MadeElsewhere, Gone: true, Created: day, Executed: at0(2 * time.Hour),
-		People: "Ana Ruiz <ana@example.com>, bo@example.com, Li", SignersDone: 4, SignersTotal: 4}}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
 }
 
@@ -360,26 +342,6 @@ func TestTheActivityListKeepsItsNewestLines(t *testing.T) {
 	}
 	if len(all) != maxActivities || all[0] != line(maxActivities+extra-1) || all[len(all)-1] != line(extra) {
 		t.Errorf("%d lines from %s to %s", len(all), all[0], all[len(all)-1])
-	}
-}
-
-func TestAFactIsFirstOnceEvenAfterARestart(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "state.db")
-	var firsts []bool
-	for range 3 {
-		s, err := Open(path, Options{})
-		must(t, err)
-		for _, fact := range []string{"executed:p1", "executed:p2"} {
-			update(t, s, func(tx *Tx) error {
-				first, err := tx.Once(fact)
-				firsts = append(firsts, first)
-				return err
-			})
-		}
-		must(t, s.Close())
-	}
-	if got := fmt.Sprint(firsts); got != "[true true false false false false]" {
-		t.Errorf("firsts %s", got)
 	}
 }
 
