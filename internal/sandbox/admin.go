@@ -18,6 +18,7 @@ import (
 //	POST   /events/hold          keep events back
 //	POST   /events/disturb       Disturbance: duplicate, reorder, delay; {} ends it
 //	POST   /events/redeliver     {"event_id"} send it again
+//	GET    /faults               []Fault
 //	POST   /faults               Fault
 //	DELETE /faults               remove all
 //	POST   /tokens/expire        every access token has expired
@@ -39,6 +40,7 @@ func (s *Server) adminHandler() http.Handler {
 		"POST /events/hold":      adminCall(func(struct{}) (any, error) { s.Hold(); return nil, nil }),
 		"POST /events/disturb":   adminCall(func(in Disturbance) (any, error) { s.Disturb(in); return nil, nil }),
 		"POST /events/redeliver": adminCall(func(in body) (any, error) { return nil, s.Redeliver(in.EventID) }),
+		"GET /faults":            adminCall(func(struct{}) (any, error) { return s.Faults(), nil }),
 		"POST /faults":           adminCall(func(in Fault) (any, error) { s.Inject(in); return nil, nil }),
 		"DELETE /faults":         adminCall(func(struct{}) (any, error) { s.Heal(0); return nil, nil }),
 		"POST /tokens/expire":    adminCall(func(struct{}) (any, error) { return nil, s.ExpireAccessTokens() }),
