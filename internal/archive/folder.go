@@ -499,7 +499,6 @@ type DirCache struct {
 // look is what a folder held.
 type look struct {
 	mu    sync.Mutex // held while the names are read
-	at    time.Time
 	names *names
 }
 
@@ -517,16 +516,15 @@ func (l *DirCache) in(folder string, read func() (*names, error)) (*names, error
 	known := l.of(folder)
 	known.mu.Lock()
 	defer known.mu.Unlock()
-	if known.names != nil && time.Since(known.at) < lookFor {
+	if known.names != nil {
 		return known.names, nil
 	}
-	at := time.Now()
 	held, err := read()
 	if err != nil {
 		l.forget(folder, known)
 		return nil, err
 	}
-	known.at, known.names = at, held
+	known.names = held
 	time.AfterFunc(lookFor, func() { l.forget(folder, known) })
 	return held, nil
 }

@@ -1,8 +1,10 @@
 package archive
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -121,6 +123,58 @@ func TestExistsKnowsTwins(t *testing.T) {
 		if got, err := f.Exists(target); got != want || err != nil {
 			t.Errorf("%q: got %v, %v", target, got, err)
 		}
+		_, gone := os.Lstat(filepath.Join(dir, target))
+		if got, err := f.Twin(target); got != (want && gone != nil) || err != nil {
+			t.Errorf("%q: a twin %v, %v", target, got, err)
+		}
+	}
+}
+
+func TestASavedDocumentIsReadAgain(t *testing.T) {
+	dir, body := t.TempDir(), pdf(2000)
+	f := open(t, dir)
+	saved, err := f.Save(t.Context(), request("Lease/a.pdf", body))
+	must(t, err)
+	for name, c := range map[string]struct {
+		rel, digest, want string
+		size              int64
+	}{
+		"it":            {"Lease/a.pdf", saved.Digest, sha256Of(body), saved.Size},
+		"another":       {"Lease/a.pdf", digest(nil), "", saved.Size},
+		"a longer one":  {"Lease/a.pdf", saved.Digest, "", saved.Size + 1},
+		"none":          {"Lease/b.pdf", saved.Digest, "", saved.Size},
+		"in no folder":  {"Deed/a.pdf", saved.Digest, "", saved.Size},
+		"below no file": {"Lease/a.pdf/a.pdf", saved.Digest, "", saved.Size},
+	} {
+		if got, err := f.SHA256(c.rel, c.size, c.digest); got != c.want || err != nil {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+	file, err := OpenSaved(dir, "Lease/a.pdf")
+	must(t, err)
+	defer file.Close()
+	if got, err := io.ReadAll(file); !bytes.Equal(got, body) || err != nil {
+		t.Errorf("%d bytes, %v", len(got), err)
+	}
+	for folder, rel := range map[string]string{dir: "Deed/a.pdf", filepath.Join(dir, "gone"): "a.pdf", t.TempDir(): "a.pdf"} {
+		if _, err := OpenSaved(folder, rel); err == nil {
+			t.Errorf("%s in %s was opened", rel, folder)
+		}
+	}
+}
+
+func TestNothingIsLookedForUnderANameThatLeadsOut(t *testing.T) {
+	f := open(t, t.TempDir())
+	for what, look := range map[string]func(rel string) error{
+		"exists":  func(rel string) error { _, err := f.Exists(rel); return err },
+		"twin":    func(rel string) error { _, err := f.Twin(rel); return err },
+		"series":  func(rel string) error { _, err := f.Series(rel); return err },
+		"matches": func(rel string) error { _, err := f.Matches(rel, 0, ""); return err },
+		"sum":     func(rel string) error { _, err := f.SHA256(rel, 0, ""); return err },
+	} {
+		if err := look("../a.pdf"); !errors.Is(err, ErrBadName) || !strings.HasPrefix(err.Error(), "save ../a.pdf in "+f.dir) {
+			t.Errorf("%s: %v", what, err)
+		}
 	}
 }
 
@@ -165,6 +219,7 @@ func TestNamesAreReadOnceForFilesSavedSideBySide(t *testing.T) {
 			t.Error("a file that is there to the letter, and one for who looks anew")
 		}
 		time.Sleep(lookFor)
+		synctest.Wait()
 		if !exists(&looks, "OFFER.pdf") || !exists(&looks, "LEASE.pdf") {
 			t.Error("the second look")
 		}

@@ -136,7 +136,6 @@ func (f *Folder) beginIndex(name string, titles []string, comma byte) error {
 	if err := f.at.NameNew(temp.name, name); err != nil {
 		return err
 	}
-	temp.kept = true
 	disk.Forget(filepath.Join(f.dir, name))
 	return f.at.Flush()
 }

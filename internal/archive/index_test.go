@@ -7,13 +7,17 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"countersign/internal/office/filename"
 )
 
 var indexTitles = []string{"Saved", "File"}
 
 func sumFor(n int) string { return fmt.Sprintf("%064x", n) }
 
-func indexLine(n int) []string { return []string{"2026-11-22", fmt.Sprintf("ä %d.pdf", n), sumFor(n)} }
+func indexLine(n int) []string {
+	return []string{"2026-11-22", fmt.Sprintf(`ä "%d".pdf`, n), sumFor(n)}
+}
 
 // addLines lists files from..to that the index does not have, as the callers do, and returns where it ends.
 func addLines(t *testing.T, f *Folder, last Mark, from, to int) Mark {
@@ -39,7 +43,7 @@ func wantLines(t *testing.T, dir, name string, n int) {
 	must(t, err)
 	want := byteOrder + "\"Saved\";\"File\";\"SHA-256\"\r\n"
 	for i := 1; i <= n; i++ {
-		want += fmt.Sprintf("\"2026-11-22\";\"ä %d.pdf\";\"%s\"\r\n", i, sumFor(i))
+		want += fmt.Sprintf("\"2026-11-22\";\"ä \"\"%d\"\".pdf\";\"%s\"\r\n", i, sumFor(i))
 	}
 	if string(b) != want {
 		t.Errorf("the index is\n%s\nwant\n%s", b, want)
@@ -55,11 +59,50 @@ func TestAnIndexGrowsByWholeLines(t *testing.T) {
 	addLines(t, f, Mark{}, 1, 4) // nobody knows where it ended
 	addLines(t, f, mark, 4, 4)   // killed after it was written: the mark is the one before
 	wantLines(t, dir, IndexName, 4)
+	x, err := f.OpenIndex(indexTitles, ';', mark)
+	must(t, err)
+	defer x.Close()
+	has := func(n int) bool { line := indexLine(n); return x.Has(line[1], line[2]) }
+	if x.Whole() || has(3) || !has(4) {
+		t.Error("all of it was read")
+	}
+	must(t, x.ReadAll())
+	if !has(1) || !has(3) || x.Has("File", lastTitle) {
+		t.Error("what is before the mark was not read, or the titles were")
+	}
+	for n := 5; n <= 6; n++ { // one after the other
+		_, err := x.Append([][]string{indexLine(n)})
+		must(t, err)
+		if !has(n) {
+			t.Errorf("it does not know line %d", n)
+		}
+	}
+	wantLines(t, dir, IndexName, 6)
+	if _, err := x.Append([][]string{{"too few"}}); err == nil {
+		t.Error("a line without all of its cells was added")
+	}
+}
+
+// Whoever shares the folder may have begun it anew, or cut it.
+func TestAnIndexThatIsNotAsTheMarkSaysIsReadWhole(t *testing.T) {
+	f := open(t, t.TempDir())
+	mark := addLines(t, f, Mark{}, 1, 2)
+	for name, m := range map[string]Mark{
+		"none": {}, "another file": {"index (2).csv", mark.Size, mark.Sum}, "shorter by now": {mark.Name, mark.Size + 1, mark.Sum},
+		"before the titles": {mark.Name, 4, mark.Sum}, "other lines": {mark.Name, mark.Size, sumFor(1)},
+	} {
+		x, err := f.OpenIndex(indexTitles, ';', m)
+		must(t, err)
+		if !x.Whole() || !x.Has(indexLine(1)[1], sumFor(1)) {
+			t.Errorf("%s: it is taken for known", name)
+		}
+		x.Close()
+	}
 }
 
 func TestATornLastLineIsRepaired(t *testing.T) {
 	whole := line(indexLine(2), ';')
-	tails := [][]byte{make([]byte, 100)} // what a file system that grew the file, but lost its bytes, leaves
+	tails := [][]byte{make([]byte, 1000)} // what a file system that grew the file, but lost its bytes, leaves
 	for cut := 1; cut <= len(whole); cut++ {
 		tails = append(tails, []byte(whole[:cut]))
 	}
@@ -116,6 +159,13 @@ func TestATableOfSomebodyElseIsLeftAlone(t *testing.T) {
 			t.Errorf("%s: it is %q, %v", name, b, err)
 		}
 		wantLines(t, dir, "index (2).csv", 2)
+	}
+	dir := t.TempDir()
+	for n := 1; n <= mostIndexes; n++ {
+		must(t, os.WriteFile(filepath.Join(dir, filename.Numbered(IndexName, n)), nil, 0o600))
+	}
+	if _, err := open(t, dir).OpenIndex(indexTitles, ';', Mark{}); !errors.Is(err, ErrExists) {
+		t.Errorf("among %d tables: %v", mostIndexes, err)
 	}
 }
 

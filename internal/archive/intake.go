@@ -222,7 +222,6 @@ func (f *Folder) Take(ctx context.Context, t Taking) (Taken, error) {
 	if err := dir.NameNew(temp.name, path.Base(t.Target)); err != nil {
 		return Taken{}, f.because(t.Target, err)
 	}
-	temp.kept = true
 	if err := f.flushFolders(path.Dir(t.Target)); err != nil {
 		return Taken{}, f.because(t.Target, err)
 	}

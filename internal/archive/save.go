@@ -135,7 +135,6 @@ func (f *Folder) Save(ctx context.Context, r Request) (Saved, error) {
 	if err := dir.NameNew(temp.name, path.Base(r.Target)); err != nil {
 		return saved, f.because(r.Target, err)
 	}
-	temp.kept = true
 	f.step(StepNamed, r.Target)
 	// The file has its name: what is left is done even if nobody waits for it any more.
 	if err := f.flushNames(dir); err != nil {
@@ -345,14 +344,8 @@ func (e *evidence) begin(head []byte) {
 
 // pass looks at the next bytes.
 func (e *evidence) pass(chunk []byte) {
-	if len(chunk) >= ended {
-		e.tail = append(e.tail[:0], chunk[len(chunk)-ended:]...)
-		return
-	}
-	e.tail = append(e.tail, chunk...)
-	if over := len(e.tail) - ended; over > 0 {
-		e.tail = append(e.tail[:0], e.tail[over:]...)
-	}
+	e.tail = append(e.tail, chunk[max(0, len(chunk)-ended):]...)
+	e.tail = append(e.tail[:0], e.tail[max(0, len(e.tail)-ended):]...)
 }
 
 // firstPart is the end of the first part of a linearized document, which looks like the end of a whole one.
@@ -380,14 +373,13 @@ func Token(key string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// temp is a document on its way: hidden, readable by its owner alone, and gone unless it is kept.
+// temp is a document on its way: hidden, readable by its owner alone, and gone unless it got its final name.
 type temp struct {
 	at   *disk.Dir // the subfolder of the target
 	name string
 	file *os.File
 	mode fs.FileMode // that of a usual document here
 	shut bool        // file is closed
-	kept bool        // it has its final name
 }
 
 // createTemp makes the temporary file of a job.
@@ -426,14 +418,12 @@ func (t *temp) finish() error {
 	return t.file.Close()
 }
 
-// discard closes and removes the file unless it is kept. What cannot be removed is left to Sweep.
+// discard closes the file, and removes it unless it has its final name by now. What cannot be removed is left to Sweep.
 func (t *temp) discard() {
 	if !t.shut {
 		t.file.Close()
 	}
-	if !t.kept {
-		_ = t.at.Remove(t.name)
-	}
+	_ = t.at.Remove(t.name)
 }
 
 // tried is the key of the file that Try makes, the same on every computer.

@@ -151,17 +151,24 @@ func TestSaveWritesTheWholeDocument(t *testing.T) {
 func TestSaveTakesAnyReader(t *testing.T) {
 	body := pdf(5000)
 	for name, r := range map[string]io.Reader{
-		"one byte at a time":     iotest.OneByteReader(bytes.NewReader(body)),
-		"error with last bytes":  iotest.DataErrReader(bytes.NewReader(body)),
-		"halves":                 iotest.HalfReader(bytes.NewReader(body)),
-		"header after some junk": io.MultiReader(strings.NewReader("\xef\xbb\xbf\n\n"), bytes.NewReader(body)),
+		"one byte at a time":        iotest.OneByteReader(bytes.NewReader(body)),
+		"error with last bytes":     iotest.DataErrReader(bytes.NewReader(body)),
+		"halves":                    iotest.HalfReader(bytes.NewReader(body)),
+		"more than waits in memory": bytes.NewReader(pdf(2*behind + 5)),
+		"header after some junk":    io.MultiReader(strings.NewReader("\xef\xbb\xbf\n\n"), bytes.NewReader(body)),
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			if _, err := open(t, dir).Save(t.Context(), Request{Target: "a.pdf", Declared: -1, Body: r}); err != nil {
+			f := open(t, dir)
+			if _, err := f.Save(t.Context(), Request{Target: "a.pdf", Declared: -1, Body: r}); err != nil {
 				t.Fatal(err)
 			}
-			wantFiles(t, dir, "a.pdf")
+			b, err := os.ReadFile(filepath.Join(dir, "a.pdf"))
+			must(t, err)
+			if _, err := f.Save(t.Context(), request("b.pdf", b)); err != nil { // its length announced
+				t.Fatal(err)
+			}
+			wantFiles(t, dir, "a.pdf", "b.pdf")
 		})
 	}
 }
@@ -205,7 +212,7 @@ func TestSaveRefusesWhatIsNotTheDocument(t *testing.T) {
 func TestErrorSaysHowMuchCame(t *testing.T) {
 	_, err := open(t, t.TempDir()).Save(t.Context(), Request{Target: "a.pdf", Declared: 5000, Body: bytes.NewReader(pdf(4000))})
 	var e *Error
-	if !errors.As(err, &e) || e.Got != 4000 || e.Want != 5000 {
+	if !errors.As(err, &e) || e.Got != 4000 || e.Want != 5000 || !strings.HasSuffix(err.Error(), "4000 of 5000") {
 		t.Errorf("got %#v", err)
 	}
 }
@@ -291,6 +298,12 @@ func TestCommitComesBeforeTheName(t *testing.T) {
 	}
 	if _, err := f.Save(t.Context(), r); err == nil || !strings.Contains(err.Error(), "database is closed") {
 		t.Errorf("got %v", err)
+	}
+	ctx, end := context.WithCancel(t.Context())
+	r = request("a.pdf", body)
+	r.Commit = func(Saved) error { end(); return nil }
+	if _, err := f.Save(ctx, r); !errors.Is(err, context.Canceled) {
+		t.Errorf("ended meanwhile: got %v", err)
 	}
 	wantFiles(t, dir)
 }
@@ -394,6 +407,14 @@ func TestFilesSavedSideBySideShareTheFlushOfTheirFolder(t *testing.T) {
 	flushes := NewSyncLimiter(many)
 	var moment, flushed atomic.Int64 // flushed: the moment at which the latest flush that has ended had begun
 	var count, named atomic.Int64
+	broken := errors.New("the disk is broken")
+	flushes.flush = func(*os.File) error { return broken }
+	if f := open(t, dir); true {
+		f.Syncs = flushes
+		if _, err := f.Save(t.Context(), request("first.pdf", pdf(5000))); !errors.Is(err, broken) {
+			t.Errorf("saved where names do not last: %v", err)
+		}
+	}
 	flushes.flush = func(folder *os.File) error {
 		count.Add(1)
 		began := moment.Add(1)
