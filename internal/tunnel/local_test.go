@@ -127,15 +127,6 @@ func TestPlainIsHTTPOnLoopback(t *testing.T) {
 	}
 }
 
-func TestAPortIsFreeAgainAfterRun(t *testing.T) {
-	at := freeAddr(t)
-	for range 3 {
-		r := run(t, tunnel.Plain(at), hello)
-		r.up()
-		r.stop()
-	}
-}
-
 func TestHeadersAreBounded(t *testing.T) {
 	r := run(t, tunnel.Plain(""), hello)
 	at := strings.TrimPrefix(r.up().URL, "http://")

@@ -101,6 +101,10 @@ func TestAPastedAddressAndOneWithAPortAreDomains(t *testing.T) {
 		fetch(t, e.Client(), want+"/")
 		r.stop()
 	}
+	// The addresses were given back, not left to time out.
+	if counts := e.Counts(); counts.Unbinds != 2 {
+		t.Errorf("%+v", counts)
+	}
 }
 
 func TestAKilledSessionComesBackWithTheSameURL(t *testing.T) {
@@ -261,14 +265,6 @@ func TestAnAddressStoppedByNgrokIsOpenedAgain(t *testing.T) {
 	}
 }
 
-func TestAStopFromTheDashboardDoesNotStopTheTunnel(t *testing.T) {
-	e := startEdge(t, ngroktest.Options{})
-	r := run(t, tunnel.Ngrok(through(e)), hello)
-	r.up()
-	must(t, e.Stop())
-	fetch(t, e.Client(), public+"/")
-}
-
 func TestAnAbsentServerIsWaitedFor(t *testing.T) {
 	e := startEdge(t, ngroktest.Options{})
 	must(t, e.Refuse())
@@ -308,21 +304,6 @@ func TestWithoutOurCAsOnlyNgrokIsTrusted(t *testing.T) {
 	config := through(e)
 	config.CAs = nil
 	run(t, tunnel.Ngrok(config), hello).wrong(tunnel.Certificate)
-}
-
-func TestTwoTunnelsOneAfterTheOther(t *testing.T) {
-	e := startEdge(t, ngroktest.Options{})
-	tun := tunnel.Ngrok(through(e))
-	for range 2 {
-		r := run(t, tun, hello)
-		r.up()
-		fetch(t, e.Client(), public+"/")
-		r.stop()
-	}
-	// The address was given back, not left to time out.
-	if counts := e.Counts(); counts.Unbinds != 2 {
-		t.Errorf("%+v", counts)
-	}
 }
 
 // run's cleanup checks that Run returns nil within 5 s; these tests bring a tunnel into a state and leave it there.
@@ -425,24 +406,6 @@ func TestAnAnswerUnderWayIsFinished(t *testing.T) {
 	if got := <-answer; got != "done" {
 		t.Errorf("the client got %q", got)
 	}
-}
-
-func TestAHandlerThatNeverEndsDoesNotHoldRun(t *testing.T) {
-	e := startEdge(t, ngroktest.Options{})
-	arrived, finish := make(chan struct{}), make(chan struct{})
-	r := run(t, tunnel.Ngrok(through(e)), http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-		close(arrived)
-		<-finish
-	}))
-	defer close(finish)
-	r.up()
-	go func() {
-		if response, err := e.Client().Get(public + "/"); err == nil {
-			response.Body.Close()
-		}
-	}()
-	<-arrived
-	r.stop()
 }
 
 func TestAClientThatLeavesALargeAnswerHarmsNobody(t *testing.T) {
@@ -593,29 +556,4 @@ func TestAProxyThatSaysNoIsNamedAndItsPasswordIsNot(t *testing.T) {
 	if text := wrong.Error(); !strings.Contains(text, "407") || strings.Contains(text, proxyPassword) {
 		t.Errorf("error %q", text)
 	}
-}
-
-func TestAProxyThatOpensTLSIsToldWhatToLeaveAlone(t *testing.T) {
-	noEnvironment(t)
-	e := startEdge(t, ngroktest.Options{})
-	office, err := ngroktest.NewAuthority("Office inspection")
-	must(t, err)
-	at := startProxy(t, proxytest.Options{Hosts: map[string]string{byName: e.ConnectAddr()},
-		Certificate: func(host string) (tls.Certificate, error) { return office.Issue(host) },
-		Upstream:    &tls.Config{RootCAs: e.Authority().Pool(), MinVersion: tls.VersionTLS12}}).URL()
-	config := through(e)
-	config.ConnectURL, config.Dial = byName, networkOf(at).DialContext
-	wrong := run(t, tunnel.Ngrok(config), hello).wrong(tunnel.Certificate)
-	for _, want := range []string{byName, "Office inspection"} {
-		if text := wrong.Message().String(); !strings.Contains(text, want) {
-			t.Errorf("people read %q, without %q", text, want)
-		}
-	}
-
-	// With the network's certificate among those that are trusted, it goes on as if nothing were there.
-	trusting := through(e)
-	trusting.ConnectURL, trusting.Dial, trusting.CAs = byName, networkOf(at).DialContext, office.Pool()
-	r := run(t, tunnel.Ngrok(trusting), hello)
-	r.up()
-	fetch(t, e.Client(), public+"/")
 }

@@ -169,8 +169,8 @@ func (e *Edge) ShowWrongCertificate(wrong bool) {
 	e.wrongCert = wrong
 }
 
-// StopTunnel tells the agent that has host bound that this one address is stopped; its session stays. Like Stop, it
-// waits while the edge is silent.
+// StopTunnel tells the agent that has host bound that this one address is stopped; its session stays. It waits
+// while the edge is silent.
 func (e *Edge) StopTunnel(host, message, code string) error {
 	e.mu.Lock()
 	session, bind := e.findLocked(host)
@@ -183,20 +183,6 @@ func (e *Edge) StopTunnel(host, message, code string) error {
 		return fmt.Errorf("edge: nobody has %q", host)
 	}
 	return session.tell(typeStopTunnel, stopTunnel{ID: bind.id, Message: message, ErrorCode: code})
-}
-
-// Stop asks every agent to stop itself, as the dashboard's stop button does. The SDK ignores it unless told
-// otherwise.
-func (e *Edge) Stop() error {
-	e.mu.Lock()
-	all := slices.Collect(maps.Keys(e.sessions))
-	e.mu.Unlock()
-	for _, s := range all {
-		if err := s.tell(typeStop, struct{}{}); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 var errNobody = errors.New("no agent serves this host")

@@ -3,7 +3,7 @@
 // and the end-to-end tests use it.
 //
 // It promises to speak the agent protocol closely enough that the SDK cannot tell (Auth, Bind, Unbind, heartbeats,
-// Proxy, Stop, StopTunnel over muxado and TLS) and to misbehave on demand: refuse a token, hold a domain, kill a
+// Proxy, StopTunnel over muxado and TLS) and to misbehave on demand: refuse a token, hold a domain, kill a
 // session, fall silent, disappear, show a wrong certificate. It keeps request bytes and the Host header as they came.
 //
 // It must not know package tunnel nor anything else of Countersign, and it is not part of the shipped program.
@@ -243,7 +243,6 @@ const (
 	typeBind       muxado.StreamType = 1
 	typeUnbind     muxado.StreamType = 2
 	typeProxy      muxado.StreamType = 3
-	typeStop       muxado.StreamType = 5
 	typeSrvInfo    muxado.StreamType = 8
 	typeStopTunnel muxado.StreamType = 9
 	typePatch      muxado.StreamType = 10
