@@ -8,6 +8,7 @@ import (
 
 	"countersign/internal/cli"
 	"countersign/ui"
+	"countersign/ui/autostart"
 	"countersign/ui/fault"
 	"countersign/ui/i18n"
 	"countersign/ui/opengl"
@@ -46,7 +47,7 @@ func main() {
 func options(w cli.Window) ui.Options {
 	o := ui.Options{
 		Office: w.Agent, Version: w.Version, Files: w.Files, Incoming: w.Incoming, Demo: w.Demo,
-		Hidden: w.Hidden, Autostart: system.Autostart{}, Ending: w.Ending, Why: w.Why,
+		Hidden: w.Hidden, Autostart: autostart.Entry{}, Ending: w.Ending, Why: w.Why,
 	}
 	if w.StartDemo != nil {
 		o.StartDemo = func(ctx context.Context) (ui.Office, func(), error) { return w.StartDemo(ctx) }

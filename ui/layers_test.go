@@ -17,11 +17,12 @@ import (
 func TestLayersPointOneWay(t *testing.T) {
 	screens := []string{"packages", "compose", "activity", "settings", "setup", "about"}
 	forbidden := map[string][]string{
-		"theme":   {"countersign/internal", "countersign/ui"},
-		"async":   {"countersign", "fyne.io"},
-		"system":  {"countersign/ui", "countersign/internal/agent", "countersign/internal/office", "fyne.io"}, // messages are all it knows
-		"widgets": {"countersign/internal", "countersign/ui/env", "countersign/ui/i18n"},
-		"env":     {"countersign/ui/widgets"},
+		"theme":     {"countersign/internal", "countersign/ui"},
+		"async":     {"countersign", "fyne.io"},
+		"autostart": {"countersign/internal/agent", "countersign/internal/office", "fyne.io"},
+		"system":    {"countersign/ui", "countersign/internal/agent", "countersign/internal/office", "fyne.io"}, // messages are all it knows
+		"widgets":   {"countersign/internal", "countersign/ui/env", "countersign/ui/i18n"},
+		"env":       {"countersign/ui/widgets"},
 	}
 	for _, s := range screens {
 		for _, other := range append(screens, "window") {

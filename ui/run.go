@@ -29,6 +29,7 @@ import (
 
 	"countersign/assets"
 	"countersign/internal/message"
+	"countersign/ui/autostart"
 	"countersign/ui/drop"
 	"countersign/ui/env"
 	"countersign/ui/i18n"
@@ -210,7 +211,7 @@ func Forget() error {
 		err = errors.Join(err, os.RemoveAll(filepath.Join(folder, "fyne", DefaultID)))
 		_ = os.Remove(filepath.Join(folder, "fyne")) // unless other programs are there
 	}
-	return errors.Join(err, system.ForgetAutostart())
+	return errors.Join(err, autostart.Forget())
 }
 
 // loop is Fyne's event loop with an end one can rely on. Everything that runs on the window's goroutine comes through

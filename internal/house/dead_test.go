@@ -13,7 +13,7 @@ import (
 // or are small, the controls of the embedded service, the list of health states), the forms of other systems, and what encoding/json
 // finds by reflection alone.
 var forTests = regexp.MustCompile(`(test|harness|powercut|smalldisk)/|^internal/notify/toast\.go|` +
-	`^internal/(sandbox/control|agent/health/registry)\.go|^ui/(system/(autostart_forms|takeover)|drop/descriptor)\.go|` +
+	`^internal/(sandbox/control|agent/health/registry)\.go|^ui/(autostart/forms|system/takeover|drop/descriptor)\.go|` +
 	`^internal/proxy/(alone|list|scutil)\.go|func: (DropSilent|Issue\.UnmarshalJSON)$`)
 
 func TestEverythingIsCalled(t *testing.T) {

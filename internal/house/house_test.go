@@ -193,7 +193,7 @@ func TestWhatLinksTheDriverIsTestedWithoutTheRaceDetector(t *testing.T) {
 // owner's alone, a name that a loss of power does not take back, and a connection that keeps to its context. So does
 // message, what people are told, which anybody below internal/ may import.
 var allowed = map[string][]string{
-	"":                             {"internal/cli", "internal/agent", "ui", "ui/system", "ui/i18n", "ui/fault", "ui/opengl"},
+	"":                             {"internal/cli", "internal/agent", "ui", "ui/autostart", "ui/system", "ui/i18n", "ui/fault", "ui/opengl"},
 	"internal/server":              {"internal/cli", "ui/system"},
 	"internal/cli":                 {"internal/cli/terminal", "internal/policy", "internal/disk", "internal/office", "internal/agent", "internal/demo", "internal/sandbox", "internal/sandbox/press", "internal/single", "internal/notify", "internal/secret", "internal/store", "internal/preview", "internal/locations", "internal/private", "assets"},
 	"internal/cli/terminal":        {},
@@ -288,7 +288,7 @@ func TestLayersPointOneWay(t *testing.T) {
 func checkUI(t *testing.T, name string, p goPackage) {
 	for _, i := range p.Imports {
 		other, ours := strings.CutPrefix(i, module+"/internal/")
-		system := name == "ui/system" && (other == "disk" || other == "sessionbus")
+		system := (name == "ui/system" || name == "ui/autostart") && (other == "disk" || other == "sessionbus")
 		drops := name == "ui/drop" && other == "office/filename"
 		aids := name == "ui/displaytest" && other == "fasttest"
 		if ours && other != "agent" && other != "office" && other != "message" && !system && !drops && !aids {

@@ -25,7 +25,7 @@ var ownData = map[string][]string{
 	"internal/notify":         {"golang.org/x/image/draw", "image/png"},        // the program's icon
 	"internal/release":        {"archive/tar", "archive/zip", "compress/gzip"}, // writes packages
 	"ui/screentest":           {"image/png"},                                   // reads the tests' pictures
-	"ui/system":               {"encoding/xml"},                                // writes a text with markup
+	"ui/autostart":            {"encoding/xml"},                                // writes a text with markup
 }
 
 func TestDocumentsFromOutsideAreReadInOnePlace(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 var inWineToo = []string{
 	"internal/archive", "internal/store", "internal/secret", "internal/private", "internal/locations", "internal/single", "internal/esign", "internal/inbox",
 	"internal/notify", "internal/tunnel", "internal/tunnel/ngroktest", "internal/sandbox", "internal/demo", "internal/preview",
-	"internal/agent", "internal/cli", "internal/policy", "ui/system", "ui/drop", "internal/agent/dropped",
+	"internal/agent", "internal/cli", "internal/policy", "ui/autostart", "ui/system", "ui/drop", "internal/agent/dropped",
 }
 
 func TestPackagesKeepTheirPromisesOnWindows(t *testing.T) {

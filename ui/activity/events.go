@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
@@ -23,11 +22,8 @@ import (
 	"countersign/ui/widgets"
 )
 
-const (
-	pageLength = 200   // events that are read at a time
-	maxAnew    = 2_000 // events that are read anew after a change; older ones stay as they were read
-	nearTheEnd = 20    // rows before the last that ask for the next page
-)
+// pageLength is how many events are read at a time.
+const pageLength = 200
 
 type event struct {
 	office.Event
@@ -59,7 +55,7 @@ func readPage(o Office, before office.Cursor, limit int) (page []event, next off
 	return page, next, nil
 }
 
-// events is the tab of the events, newest first, of which as many pages are read as the person has looked at.
+// events is the tab of the newest events. The export has all of them.
 type events struct {
 	screen      *Screen
 	list        *widgets.List
@@ -67,15 +63,11 @@ type events struct {
 	page        fyne.CanvasObject
 	empty       fyne.CanvasObject
 	rows        []event
-	next        office.Cursor // where the next page begins; empty when there is none
-	reading     bool
-	chosen      string       // event id
-	wanted      atomic.Int32 // how many are to be read anew
+	chosen      string // event id
 }
 
 func (v *events) build(s *Screen) {
 	v.screen = s
-	v.wanted.Store(pageLength)
 	v.list = widgets.NewList(func() int { return len(v.rows) }, newEventRow, v.update)
 	v.list.HideSeparators = true
 	v.list.Says = func() string { return lang.L("Events") }
@@ -88,14 +80,14 @@ func (v *events) build(s *Screen) {
 	v.empty = widgets.Empty(fynetheme.MailComposeIcon(), lang.L("No events yet. One arrives each time someone signs."), "", nil)
 }
 
-// fill takes the newest events; those behind them stay.
-func (v *events) fill(fresh []event, next office.Cursor) {
+// fill shows other events. The row at the upper edge stays there, unless it is the first.
+func (v *events) fill(rows []event) {
 	top, hidden := v.list.Top()
 	anchor := ""
 	if top > 0 && top < len(v.rows) {
 		anchor = v.rows[top].ID
 	}
-	v.rows, v.next = merge(v.rows, v.next, fresh, next)
+	v.rows = rows
 	if row := v.rowOf(anchor); row >= 0 {
 		top = row
 	}
@@ -105,24 +97,6 @@ func (v *events) fill(fresh []event, next office.Cursor) {
 	}
 }
 
-// merge puts fresh, the newest events, in front of those that were read before. When the two do not meet, because so
-// many came meanwhile, the old ones are dropped: a list never has a gap.
-func merge(old []event, oldNext office.Cursor, fresh []event, next office.Cursor) ([]event, office.Cursor) {
-	if len(fresh) == 0 || next == "" {
-		return fresh, next
-	}
-	last := fresh[len(fresh)-1].ID
-	for i := range old {
-		if old[i].ID == last {
-			if len(old) > i+1 {
-				next = oldNext
-			}
-			return append(fresh, old[i+1:]...), next
-		}
-	}
-	return fresh, next
-}
-
 func (v *events) rowOf(id string) int {
 	return slices.IndexFunc(v.rows, func(e event) bool { return e.ID == id })
 }
@@ -130,34 +104,6 @@ func (v *events) rowOf(id string) int {
 func (v *events) choose(row int) {
 	v.chosen = v.rows[row].ID
 	v.eventDetail.show(v.rows[row])
-}
-
-func (v *events) more() {
-	if v.reading || v.next == "" {
-		return
-	}
-	v.reading = true
-	from := v.next
-	type page struct {
-		rows []event
-		next office.Cursor
-	}
-	async.Then(v.screen.env.Work, func(context.Context) (p page, err error) {
-		p.rows, p.next, err = readPage(v.screen.office, from, pageLength)
-		return p, err
-	}, func(p page, err error) {
-		v.reading = false
-		if err != nil {
-			v.screen.env.Notice(i18n.Error(err))
-			return // scrolling on asks once more
-		}
-		if v.next != from {
-			return // dropped meanwhile
-		}
-		v.rows, v.next = append(v.rows, p.rows...), p.next
-		v.wanted.Store(int32(min(len(v.rows), maxAnew)))
-		v.list.Refresh()
-	})
 }
 
 // eventRow is one row: kind and time, then the package and what became of the event.
@@ -188,9 +134,6 @@ func (v *events) update(id int, o fyne.CanvasObject) {
 	}
 	r.mark.SetResource(mark.Resource())
 	r.Shown()
-	if id >= len(v.rows)-nearTheEnd {
-		v.more()
-	}
 }
 
 func nameOf(e event) string {

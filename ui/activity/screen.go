@@ -32,7 +32,7 @@ const (
 	tabRefused
 )
 
-// most is how many lines of the diary are listed.
+// most is how many lines of the diary, and how many events, are listed.
 const most = 500
 
 type Office interface {
@@ -87,7 +87,6 @@ func (s *Screen) Continue(old *Screen) {
 	if !old.loaded {
 		return
 	}
-	s.events.wanted.Store(old.events.wanted.Load())
 	s.events.chosen = old.events.chosen
 	s.fill(old.last, nil)
 	s.tabs.Choose(old.tabs.Chosen())
@@ -106,7 +105,6 @@ func (s *Screen) ShowRefused() { s.tabs.Choose(tabRefused) }
 type news struct {
 	happened []row
 	events   []event
-	next     office.Cursor
 	refused  []agent.Refusal
 	counts   agent.EventCounts
 }
@@ -122,7 +120,7 @@ func (s *Screen) read(context.Context) (n news, err error) {
 		return n, err
 	}
 	n.happened = grouped(s.office, s.env.Now(), happened)
-	n.events, n.next, err = readPage(s.office, "", int(s.events.wanted.Load()))
+	n.events, _, err = readPage(s.office, "", most)
 	return n, err
 }
 
@@ -135,7 +133,7 @@ func (s *Screen) fill(n news, err error) {
 	}
 	s.loaded, s.last = true, n
 	s.happened.fill(n.happened)
-	s.events.fill(n.events, n.next)
+	s.events.fill(n.events)
 	s.refused.fill(n.refused, n.counts.Rejected)
 	s.tabs.Label(tabTexts(n.counts))
 	s.show()

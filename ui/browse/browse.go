@@ -5,13 +5,19 @@
 package browse
 
 import (
+	"context"
+	"log/slog"
 	"path/filepath"
 
+	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/layout"
 
 	"countersign/internal/office"
+	"countersign/ui/async"
 	"countersign/ui/env"
 	"countersign/ui/system"
+	"countersign/ui/widgets"
 )
 
 // endings are the kinds of documents that are listed; dropping takes any file, and the service decides.
@@ -42,4 +48,33 @@ func One(d *env.Env, title, kind, ending string, chosen func(path string)) {
 func Save(d *env.Env, title, name string, chosen func(path string, replace bool)) {
 	ask(d, system.FileDialog{Kind: system.SaveFile, Title: title, Accept: lang.L("Save here"), Name: name},
 		func(paths []string) { chosen(paths[0], true) }, func() { pickName(d, title, name, func(path string) { chosen(path, false) }) })
+}
+
+// ask shows the desktop's dialog and hands on what it gives; ours asks in its place where there is none. Meanwhile a panel
+// covers the window: not every desktop keeps the person from it, and a dialog may start slowly, or behind. Leaving the panel
+// leaves the dialog. The panel takes no focus, so that a second press of Enter does nothing.
+func ask(d *env.Env, q system.FileDialog, chosen func(paths []string), ours func()) {
+	q.Window = env.Handle(d.Window)
+	var panel *widgets.PopUp
+	left := false
+	stop := async.Then(d.Work, func(ctx context.Context) ([]string, error) { return d.System.Choose(ctx, q) }, func(paths []string, err error) {
+		if left {
+			return
+		}
+		panel.Close()
+		switch {
+		case err != nil:
+			slog.Info("the window asks for files itself", "err", err)
+			ours()
+		case len(paths) > 0:
+			chosen(paths)
+		}
+	})
+	text := widgets.NewParagraph(lang.L("Choose in the window that has opened."))
+	cancel := widgets.NewButton(lang.L("Cancel"), func() { panel.Close() })
+	content := widgets.Pad(20, widgets.Stack(16, widgets.NewHeading(q.Title), text, widgets.Row(8, layout.NewSpacer(), cancel)))
+	panel = widgets.Open(d.Window.Canvas(), content, fyne.NewSize(440, 0), nil, func() {
+		left = true
+		stop()
+	})
 }

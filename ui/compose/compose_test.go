@@ -1234,37 +1234,6 @@ func TestAServiceWithoutTemplatesHidesThem(t *testing.T) {
 	}
 }
 
-// numbered is an office whose service finds a template by a number that it does not show.
-type numbered struct{ Office }
-
-func (n numbered) Templates(ctx context.Context, search string) ([]office.Template, error) {
-	all, err := n.Office.Templates(ctx, "")
-	if search == "4711" {
-		return all[2:], err
-	}
-	return all[:2], err
-}
-
-func TestTheServiceSearchesToo(t *testing.T) {
-	b, o := withTemplates(t)
-	b.screen.office = numbered{o}
-	b.screen.ChooseTemplate()
-	b.Settle()
-	search := b.Window.Canvas().Focused()
-	b.Window.Canvas().FocusNext()
-	if _, is := b.Window.Canvas().Focused().(*widgets.List); !is {
-		t.Errorf("Tab goes from the search to %T", b.Window.Canvas().Focused())
-	}
-	b.Window.Canvas().Focus(search)
-	b.write("4711")
-	b.Pass()
-	b.key(fyne.KeyReturn)
-	b.Settle()
-	if b.screen.basis == nil || b.screen.basis.template.ID != "t-nda" {
-		t.Errorf("chose %+v", b.screen.basis)
-	}
-}
-
 // What the template brings pushes what stands below it down at once, also while that changes, too.
 func TestRowsThatComeAtOnceCoverNothing(t *testing.T) {
 	b, _ := withTemplates(t)

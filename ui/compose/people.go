@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
@@ -239,11 +238,7 @@ func (s *Screen) removeSigner(p *person) {
 	s.env.Window.Canvas().Focus(s.people[min(i, len(s.people)-1)].remove)
 }
 
-// searchPause is how long a change of the search waits for the next one before the service is asked.
-const searchPause = 400 * time.Millisecond
-
-// chooser is the dialog in which a template is chosen. What is typed goes through the templates at hand at once, and to the
-// service some moments later, which knows more of them than it shows.
+// chooser is the dialog in which a template is chosen.
 type chooser struct {
 	screen *Screen
 	pop    *widgets.PopUp
@@ -252,7 +247,6 @@ type chooser struct {
 	body   *fyne.Container
 	use    *widgets.Button
 	all    []office.Template
-	found  map[string]string // template id -> the search that the service found it with
 	shown  []office.Template
 }
 
@@ -261,9 +255,9 @@ func (s *Screen) ChooseTemplate() {
 	if s.busy() {
 		return
 	}
-	c := &chooser{screen: s, found: map[string]string{}, body: container.NewStack()}
+	c := &chooser{screen: s, body: container.NewStack()}
 	c.search = widgets.NewEntry(lang.L("Search templates"))
-	c.search.OnChanged = func(string) { c.typed() }
+	c.search.OnChanged = func(string) { c.filter() }
 	c.search.OnSubmitted = func(string) { c.choose(c.list.At()) }
 	c.search.OnKey = c.key
 	c.list = widgets.NewList(func() int { return len(c.shown) }, c.newRow, func(at int, o fyne.CanvasObject) { o.(*templateRow).show(at) })
@@ -284,7 +278,7 @@ func (c *chooser) load() {
 	busy := widget.NewActivity()
 	busy.Start()
 	c.show(container.NewCenter(busy))
-	c.ask("", func(list []office.Template, err error) {
+	async.Then(c.screen.env.Work, func(ctx context.Context) ([]office.Template, error) { return c.screen.office.Templates(ctx, "") }, func(list []office.Template, err error) {
 		busy.Stop()
 		switch {
 		case err != nil && !c.screen.office.TemplatesOffered():
@@ -299,12 +293,6 @@ func (c *chooser) load() {
 	})
 }
 
-func (c *chooser) ask(search string, then func([]office.Template, error)) {
-	async.Then(c.screen.env.Work, func(ctx context.Context) ([]office.Template, error) {
-		return c.screen.office.Templates(ctx, search)
-	}, then)
-}
-
 func (c *chooser) show(content fyne.CanvasObject) {
 	c.use.Disable()
 	widgets.Remake(c.body, content)
@@ -312,32 +300,6 @@ func (c *chooser) show(content fyne.CanvasObject) {
 
 func (c *chooser) none(why string) {
 	c.show(widgets.Empty(fynetheme.NewColoredResource(fynetheme.DocumentIcon(), theme.Secondary), why, "", nil))
-}
-
-// typed goes through what is at hand, and asks the service once nothing more is typed for a moment.
-func (c *chooser) typed() {
-	c.filter()
-	text := c.search.Typed()
-	if text == "" || c.all == nil {
-		return
-	}
-	c.screen.env.Later(searchPause, func() {
-		if c.search.Typed() != text {
-			return
-		}
-		c.ask(text, func(list []office.Template, err error) {
-			if err != nil {
-				return // what is at hand is shown
-			}
-			for _, t := range list {
-				c.found[t.ID] = text
-				if !slices.ContainsFunc(c.all, func(x office.Template) bool { return x.ID == t.ID }) {
-					c.all = append(c.all, t)
-				}
-			}
-			c.filter()
-		})
-	})
 }
 
 // filter shows the templates that the search finds, the first of them chosen.
@@ -348,7 +310,7 @@ func (c *chooser) filter() {
 	text := c.search.Typed()
 	c.shown = nil
 	for _, t := range c.all {
-		if t.Mentions(text) || c.found[t.ID] == text {
+		if t.Mentions(text) {
 			c.shown = append(c.shown, t)
 		}
 	}

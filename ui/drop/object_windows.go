@@ -213,7 +213,6 @@ func (p parcel) effect() uintptr {
 func fetch(data *unknown, shelf Shelf, patience time.Duration) (p parcel) {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), patience, errStopped)
 	defer cancel()
-	defer hurry(ctx)()
 	if m, err := get(data, newFormat(filesByPath, -1, inMemory)); err == nil {
 		paths := pathsIn(uintptr(unsafe.Pointer(m.it)))
 		m.free()

@@ -27,7 +27,6 @@ var (
 	registerDragDrop = ole32.NewProc("RegisterDragDrop")
 	revokeDragDrop   = ole32.NewProc("RevokeDragDrop")
 	screenToClient   = user32.NewProc("ScreenToClient")
-	asyncKeyState    = user32.NewProc("GetAsyncKeyState")
 	loadCursor       = user32.NewProc("LoadCursorW")
 	setCursor        = user32.NewProc("SetCursor")
 )
@@ -66,10 +65,7 @@ type dropTarget struct {
 	over     *overWindow // nil while nothing is over the window
 }
 
-type overWindow struct {
-	files bool
-	free  int // how often no button was held
-}
+type overWindow struct{ files bool }
 
 // targetMethods are the methods of all drop targets: they can be made only a limited number of times.
 var targetMethods = [7]uintptr{
@@ -149,7 +145,6 @@ func (t *dropTarget) place(at uintptr) Point {
 func (t *dropTarget) dragEnter(data *unknown, at uintptr, effect *uint32) uintptr {
 	t.end()
 	t.over = &overWindow{files: offersFiles(data)}
-	go t.checkHeld(t.over)
 	return t.dragOver(at, effect)
 }
 
@@ -160,7 +155,6 @@ func (t *dropTarget) dragOver(at uintptr, effect *uint32) uintptr {
 	if t.over == nil {
 		return sOK
 	}
-	t.over.free = 0
 	if t.Over(t.place(at), t.over.files && allowed != 0) && t.over.files {
 		*effect = allowed
 	}
@@ -216,43 +210,6 @@ func fetchWaiting(data *unknown, shelf Shelf, patience time.Duration) parcel {
 	usual, _, _ := setCursor.Call(waits)
 	defer setCursor.Call(usual)
 	return fetch(data, shelf, patience)
-}
-
-// held is how often it is looked whether somebody still holds a mouse button while something is over the window: OLE does not
-// tell when the other program ends.
-const held = 500 * time.Millisecond
-
-// checkHeld takes the sign away when nobody holds a button any more, and ends with what is over the window.
-func (t *dropTarget) checkHeld(over *overWindow) {
-	look := time.NewTicker(held)
-	defer look.Stop()
-	for range look.C {
-		goOn := make(chan bool, 1)
-		t.Do(func() { goOn <- t.over == over && !t.gone(over) })
-		select {
-		case on := <-goOn:
-			if !on {
-				return
-			}
-		case <-time.After(time.Minute): // the window has ended
-			return
-		}
-	}
-}
-
-func (t *dropTarget) gone(over *overWindow) bool {
-	const left, right, pressed = 0x01, 0x02, 0x8000
-	for _, button := range []uintptr{left, right} {
-		if state, _, _ := asyncKeyState.Call(button); state&pressed != 0 {
-			over.free = 0
-			return false
-		}
-	}
-	if over.free++; over.free < 2 {
-		return false
-	}
-	t.end()
-	return true
 }
 
 var errStopped = errors.New("the other program takes too long")

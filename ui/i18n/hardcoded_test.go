@@ -25,7 +25,7 @@ var notWords = []string{
 }
 
 // notWindow are folders under ui whose texts are for tests or for other programs, or what people type.
-var notWindow = []string{"day", "displaytest", "drop", "officetest", "screentest", "system", "testdata"}
+var notWindow = []string{"autostart", "day", "displaytest", "drop", "officetest", "screentest", "system", "testdata"}
 
 // wordy is a text that people would read: two words, or one that begins with a capital.
 var wordy = regexp.MustCompile(`\p{L}{2,}[,;:.]? \p{L}|^\P{L}*\p{Lu}\p{Ll}+`)

@@ -299,14 +299,14 @@ func howExported(x office.Exported, folder string, without int) string {
 
 const mostFolders = 3
 
-// openFolders opens the folders in which packages are saved, or the one that all of them lie in where they are many.
+// openFolders opens the folders in which packages are saved, or that of the office where they are many.
 func (s *Screen) openFolders(ids []string) {
 	env.Get(s.env, func(context.Context) ([]string, error) { return s.foldersOf(ids) }, func(folders []string) {
 		switch {
 		case len(folders) == 0:
 			s.env.Notice(lang.L("The files are no longer where they were saved."))
 		case len(folders) > mostFolders:
-			s.env.OpenFile(common(folders))
+			s.OpenFolder()
 		default:
 			for _, folder := range folders {
 				s.env.OpenFile(folder)
@@ -330,23 +330,6 @@ func (s *Screen) foldersOf(ids []string) (folders []string, err error) {
 		}
 	}
 	return folders, nil
-}
-
-// common is the deepest folder that others lie in, or the first of them where they share none.
-func common(folders []string) string {
-	for folder := folders[0]; ; folder = filepath.Dir(folder) {
-		if filepath.Dir(folder) == folder {
-			return folders[0]
-		}
-		if !slices.ContainsFunc(folders, func(other string) bool { return !within(other, folder) }) {
-			return folder
-		}
-	}
-}
-
-func within(folder, other string) bool {
-	rel, err := filepath.Rel(other, folder)
-	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
 // deedsOfPackage are all that can be done with the chosen package, the one that is wanted most first. first is whether that

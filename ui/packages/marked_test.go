@@ -277,7 +277,7 @@ func TestTheFoldersOfMarkedPackagesAreOpenedEachOnce(t *testing.T) {
 		b.Office.Rows[2].Files = append(b.Office.Rows[2].Files, office.File{Path: "/home/office/Signed/" + folder + "/x.pdf", State: office.JobDone})
 	}
 	b.do(t, "Open folder")
-	screentest.Equal(t, "of four folders it opened", b.System.Opened, []string{"file /home/office/Signed"})
+	screentest.Equal(t, "of four folders it opened the one around them", b.System.Opened, []string{"file /home/office/Documents/Signed"})
 	b.System.Opened = nil
 	b.System.Lost = map[string]bool{}
 	for _, r := range b.Office.Rows {

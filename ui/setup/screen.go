@@ -172,7 +172,7 @@ func (s *Screen) Focus() {
 	if first == nil {
 		first = s.bar.next
 	}
-	s.env.Window.Canvas().Focus(first)
+	widgets.Focus(s.env.Window.Canvas(), first)
 }
 
 func (s *Screen) turn(at int) {

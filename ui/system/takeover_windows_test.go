@@ -68,3 +68,11 @@ func TestTheProgramForEverybodyTakesOver(t *testing.T) {
 		t.Errorf("the folder of the other one: %v", err)
 	}
 }
+
+// must ends the test at an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,15 +1,20 @@
 package widgets
 
 import (
+	"cmp"
 	"image/color"
+	"math"
 	"strings"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/canvas"
 	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/driver/desktop"
+	"fyne.io/fyne/v2/lang"
 	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
+
+	"countersign/ui/theme"
 )
 
 // Entry is Fyne's entry that shows the focus and whether it is wrong, is left by Tab, also where it has several lines, and
@@ -66,7 +71,7 @@ func (e *Entry) TypedRune(r rune) {
 
 // TypedKey passes Escape on, and what OnKey takes.
 func (e *Entry) TypedKey(k *fyne.KeyEvent) {
-	e.entered = false
+	e.entered, byKey = false, true
 	switch {
 	case e.OnKey != nil && e.OnKey(k):
 	case k.Name == fyne.KeyEscape && e.OnEscape != nil:
@@ -194,4 +199,300 @@ func isText(shortcut fyne.Shortcut) bool {
 		return true
 	}
 	return false
+}
+
+// Field is a named input with a line under it that explains, or says what is wrong.
+type Field struct {
+	widget.BaseWidget
+	name   string
+	parts  *fyne.Container
+	line   *fyne.Container // mark and text below
+	hint   string
+	locked string // why nobody can change it, in place of the hint
+	below  *Prose
+	beside *Line // a passing remark on the name's line, so that nothing moves; nil where there is none
+	mark   *widget.Icon
+	input  marked // nil for one that shows no marks
+	wrong  bool
+}
+
+// marked is an input that shows when it is wrong, as Entry does.
+type marked interface {
+	fyne.Focusable
+	Mark(wrong bool)
+}
+
+// NewField returns a field around input: an entry, perhaps with something beside it, or any other. An entry is marked where
+// it is wrong. The name may be empty, where the input has its own; so may the hint, which is shown while nothing is wrong.
+func NewField(name string, input fyne.CanvasObject, hint string) *Field {
+	label := NewCaption(name)
+	label.Colour = theme.Text
+	f := &Field{name: name, hint: hint, below: NewProse(""), mark: widget.NewIcon(theme.MarkProblem.Resource())}
+	label.Hidden = name == ""
+	f.take(input)
+	f.line = Across(f.mark, f.below, nil)
+	head := fyne.CanvasObject(label)
+	if name != "" && hint == "" && f.input == nil { // what is typed changes the line below with each key anyway
+		f.beside = NewCaption("")
+		f.beside.Shorten = true
+		head = container.New(naming{label, f.beside}, label, f.beside)
+	}
+	f.mark.Hide()
+	f.line.Hide()
+	f.parts = Stack(3, head, input, f.line)
+	f.ExtendBaseWidget(f)
+	f.Wrong("")
+	return f
+}
+
+// naming is a line that begins with a name, as wide as it reads, and has something after it where there is room.
+type naming struct{ name, after *Line }
+
+func (n naming) Layout(_ []fyne.CanvasObject, size fyne.Size) {
+	const gap = 8
+	n.name.Resize(size)
+	at := n.name.measure(n.name.Text) + gap
+	n.after.Move(fyne.NewPos(at, 0))
+	n.after.Resize(fyne.NewSize(max(0, size.Width-at), size.Height))
+}
+
+func (n naming) MinSize([]fyne.CanvasObject) fyne.Size { return n.name.MinSize() }
+
+// take gives the inputs in an object the name of the field, and marks the first one that can be wrong.
+func (f *Field) take(o fyne.CanvasObject) {
+	if input, is := o.(interface{ standIn(f *Field) }); is {
+		input.standIn(f)
+	}
+	if input, is := o.(marked); is && f.input == nil {
+		f.input = input
+	}
+	if box, is := o.(*fyne.Container); is {
+		for _, o := range box.Objects {
+			f.take(o)
+		}
+	}
+}
+
+// Wrong shows what is wrong beside the field; an empty text shows the hint again.
+func (f *Field) Wrong(text string) {
+	f.wrong = text != ""
+	if f.input != nil {
+		f.input.Mark(f.wrong)
+	}
+	f.remark("", "")
+	colour := theme.Secondary
+	if f.wrong {
+		colour = theme.Attention
+	}
+	if text = cmp.Or(text, f.locked, f.hint); text == f.below.Text && colour == f.below.Colour {
+		return // what is drawn anew may be long
+	}
+	f.below.Text, f.below.Colour = text, colour
+	f.mark.Hidden, f.line.Hidden = !f.wrong, text == ""
+	f.parts.Refresh()
+}
+
+// remark says something on the name's line, where there is room for that.
+func (f *Field) remark(text string, colour fyne.ThemeColorName) bool {
+	if f.beside == nil {
+		return false
+	}
+	f.beside.Colour = colour
+	f.beside.Set(text)
+	return true
+}
+
+// FocusWrong puts the cursor into the first field that is wrong, as they are read: by lines, and from the left.
+func FocusWrong(fields []*Field) {
+	driver := fyne.CurrentApp().Driver()
+	var first *Field
+	var at fyne.Position
+	for _, f := range fields {
+		here := driver.AbsolutePositionForObject(f)
+		if f.wrong && f.input != nil && (first == nil || here.Y < at.Y || here.Y == at.Y && here.X < at.X) {
+			first, at = f, here
+		}
+	}
+	if first == nil {
+		return
+	}
+	if window := driver.CanvasForObject(first); window != nil {
+		window.Focus(first.input)
+	}
+}
+
+func (f *Field) CreateRenderer() fyne.WidgetRenderer { return widget.NewSimpleRenderer(f.parts) }
+
+func (f *Field) Hint(text string) {
+	f.hint = text
+	if !f.wrong {
+		f.Wrong("")
+	}
+}
+
+// Lock says why nobody can change the field here, in place of the hint; an empty text shows the hint again. It is for the caller
+// to disable the input.
+func (f *Field) Lock(why string) {
+	if f.locked != why {
+		f.locked = why
+		f.Hint(f.hint)
+	}
+}
+
+// Note shows a passing remark in place of the hint or, where a choice has none, beside the name, in a colour of its own; an empty
+// text shows the hint again. An error goes before it.
+func (f *Field) Note(colour fyne.ThemeColorName, text string) {
+	if f.wrong {
+		return
+	}
+	f.Wrong("")
+	if text == "" || f.remark(text, colour) {
+		return
+	}
+	f.below.Text, f.below.Colour = text, colour
+	f.line.Hidden = false
+	f.below.Refresh()
+	f.parts.Refresh()
+}
+
+func (f *Field) Title() string { return f.name }
+
+// Said is the text at the input: what is wrong, a remark, or the hint.
+func (f *Field) Said() string {
+	if f.beside != nil && f.beside.Text != "" {
+		return f.beside.Text
+	}
+	return f.below.Text
+}
+
+func (f *Field) IsWrong() bool { return f.wrong }
+
+// Selectable is a text to read, to mark and to copy, with the mouse as by keys: an entry without its box, in which nothing can
+// be typed. Copying takes what is marked, else all of it. Fyne's selectable label is marked by the mouse alone.
+type Selectable struct {
+	widget.Entry
+	inField
+	focused bool
+	rows    int // that its text takes at its width
+}
+
+// NewSelectable returns a text that breaks where the room ends.
+func NewSelectable(text string) *Selectable {
+	s := &Selectable{}
+	s.Text, s.MultiLine, s.Wrapping, s.Scroll = text, true, fyne.TextWrapBreak, container.ScrollNone
+	s.ExtendBaseWidget(s)
+	return s
+}
+
+// Resize is Fyne's. An entry of several lines asks for three of them and scrolls; this one asks for all that its text takes.
+func (s *Selectable) Resize(size fyne.Size) {
+	s.Entry.Resize(size)
+	s.fit()
+}
+
+func (s *Selectable) SetText(text string) {
+	s.Entry.SetText(text)
+	s.fit()
+}
+
+func (s *Selectable) fit() {
+	th := s.Theme()
+	size, pad := th.Size(fynetheme.SizeNameText), th.Size(fynetheme.SizeNameInnerPadding)
+	room, rows := s.Size().Width-2*pad, 0
+	if room <= 0 {
+		return
+	}
+	for line := range strings.SplitSeq(s.Text, "\n") {
+		width := fyne.MeasureText(line, size, s.TextStyle).Width
+		rows += max(1, int(math.Ceil(float64(width/room))))
+	}
+	if s.rows != rows {
+		s.rows = rows
+		s.SetMinRowsVisible(rows)
+	}
+}
+
+func (s *Selectable) AcceptsTab() bool { return false }
+
+func (s *Selectable) FocusGained() { s.focused = true; s.Entry.FocusGained(); reveal(s) }
+
+func (s *Selectable) FocusLost() { s.focused = false; s.Entry.FocusLost() }
+
+func (s *Selectable) TypedRune(rune) {}
+
+// TypedKey moves in the text, and leaves other keys to the window.
+func (s *Selectable) TypedKey(e *fyne.KeyEvent) {
+	switch e.Name {
+	case fyne.KeyUp, fyne.KeyDown, fyne.KeyLeft, fyne.KeyRight, fyne.KeyHome, fyne.KeyEnd, fyne.KeyPageUp, fyne.KeyPageDown:
+		s.Entry.TypedKey(e)
+	default:
+		pass(s, e)
+	}
+}
+
+// TypedShortcut copies, marks and moves in the text, and leaves what is not about text to the window.
+func (s *Selectable) TypedShortcut(shortcut fyne.Shortcut) {
+	switch x := shortcut.(type) {
+	case *fyne.ShortcutCopy:
+		s.copy()
+	case *fyne.ShortcutSelectAll:
+		s.Entry.TypedShortcut(x)
+	case *desktop.CustomShortcut:
+		switch {
+		case x.KeyName == fyne.KeyBackspace, x.KeyName == fyne.KeyDelete: // would change the text
+		case isText(x):
+			s.Entry.TypedShortcut(x)
+		default:
+			PassShortcut(s, x)
+		}
+	}
+}
+
+func (s *Selectable) copy() {
+	text := s.SelectedText()
+	if text == "" {
+		text = s.Text
+	}
+	fyne.CurrentApp().Clipboard().SetContent(text)
+}
+
+// TappedSecondary offers to copy.
+func (s *Selectable) TappedSecondary(e *fyne.PointEvent) {
+	if window := fyne.CurrentApp().Driver().CanvasForObject(s); window != nil {
+		OpenMenuAt(window, fyne.NewMenu("", fyne.NewMenuItem(lang.L("Copy"), s.copy)), e.AbsolutePosition)
+	}
+}
+
+func (s *Selectable) CreateRenderer() fyne.WidgetRenderer {
+	return newRinged(unboxed{s.Entry.CreateRenderer()}, s, func() bool { return s.focused })
+}
+
+// unboxed is the renderer of an entry without what it draws first: its background and its edge.
+type unboxed struct{ fyne.WidgetRenderer }
+
+func (u unboxed) Objects() []fyne.CanvasObject { return u.WidgetRenderer.Objects()[2:] }
+
+// Small is content whose text is as small as a caption.
+func Small(content fyne.CanvasObject) fyne.CanvasObject {
+	return container.NewThemeOverride(content, small{})
+}
+
+// small is the theme of the moment, which may change, with small text.
+type small struct{}
+
+func (small) now() fyne.Theme { return fyne.CurrentApp().Settings().Theme() }
+
+func (t small) Color(name fyne.ThemeColorName, variant fyne.ThemeVariant) color.Color {
+	return t.now().Color(name, variant)
+}
+
+func (t small) Font(style fyne.TextStyle) fyne.Resource { return t.now().Font(style) }
+
+func (t small) Icon(name fyne.ThemeIconName) fyne.Resource { return t.now().Icon(name) }
+
+func (t small) Size(name fyne.ThemeSizeName) float32 {
+	if name == fynetheme.SizeNameText {
+		name = theme.Caption
+	}
+	return t.now().Size(name)
 }

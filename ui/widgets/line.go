@@ -235,15 +235,23 @@ func characters(text string) (all []string) {
 	return all
 }
 
-// middleOut leaves out as much of the middle of a text as it takes to fit it into a width.
+// middleOut leaves out as much of the middle of a text as it takes to fit it into a width: whole words, where that leaves most of
+// what there is room for.
 func middleOut(text string, width float32, measure func(string) float32) string {
-	if measure(text) <= width {
+	if measure(text) <= max(width, 0) {
 		return text
 	}
 	all := characters(text)
 	with := func(kept int) string {
 		front := (kept + 1) / 2
-		return strings.TrimRight(strings.Join(all[:front], ""), " ") + "…" + strings.TrimLeft(strings.Join(all[len(all)-(kept-front):], ""), " ")
+		begin, end := strings.Join(all[:front], ""), strings.Join(all[len(all)-(kept-front):], "")
+		if at := strings.LastIndex(begin, " "); all[front] != " " && at > len(begin)/2 {
+			begin = begin[:at]
+		}
+		if at := strings.Index(end, " "); all[len(all)-(kept-front)-1] != " " && at >= 0 && at < len(end)/2 {
+			end = end[at:]
+		}
+		return strings.TrimRight(begin, " ") + "…" + strings.TrimLeft(end, " ")
 	}
 	return with(sort.Search(len(all)-1, func(n int) bool { return measure(with(n+1)) > width }))
 }

@@ -1,4 +1,4 @@
-package system
+package autostart
 
 import (
 	"encoding/xml"
@@ -69,7 +69,7 @@ func TestRunCommandQuotesTheProgram(t *testing.T) {
 // wantAutostart is the promise that every system keeps: what was set is what is found.
 func wantAutostart(t *testing.T, want bool) {
 	t.Helper()
-	if got, err := (Autostart{}).Enabled(); got != want || err != nil {
+	if got, err := (Entry{}).Enabled(); got != want || err != nil {
 		t.Errorf("enabled: got %v, %v", got, err)
 	}
 }
@@ -78,7 +78,7 @@ func TestAutostartIsWhatWasSet(t *testing.T) {
 	private(t)
 	wantAutostart(t, false)
 	for _, on := range []bool{false, true, true, false, false, true} {
-		must(t, (Autostart{}).Set(on))
+		must(t, (Entry{}).Set(on))
 		wantAutostart(t, on)
 	}
 }

@@ -1,4 +1,6 @@
-package system
+// Package autostart has Countersign start in the tray when the person signs in to the computer, or not. It knows nothing of the
+// window or of the office.
+package autostart
 
 import (
 	"errors"
@@ -8,19 +10,19 @@ import (
 
 	"countersign/internal/disk"
 	"countersign/internal/message"
+	"countersign/ui/system"
 )
 
-// Autostart starts Countersign in the tray when the person signs in to the computer: an entry in the desktop's
-// autostart folder (Desktop Application Autostart Specification), in the Run key of the Windows registry, or a launch
-// agent of macOS. It is the person's own, never the whole computer's. The zero value is ready; its methods may be
+// Entry is what the system follows: an entry in the desktop's autostart folder (Desktop Application Autostart Specification),
+// in the Run key of the Windows registry, or a launch agent of macOS. It is the person's own, never the whole computer's. The zero value is ready; its methods may be
 // called from any goroutine.
-type Autostart struct{}
+type Entry struct{}
 
 // hiddenFlag makes the program start in the tray; see the open command.
 const hiddenFlag = "--hidden"
 
 // Enabled reports whether Countersign starts by itself, also when somebody else than this program arranged it.
-func (Autostart) Enabled() (bool, error) {
+func (Entry) Enabled() (bool, error) {
 	on, err := autostarts()
 	if err != nil {
 		return false, message.Error(message.AutostartUnknown(), err)
@@ -29,7 +31,7 @@ func (Autostart) Enabled() (bool, error) {
 }
 
 // Set turns it on or off. Turning it on again is the way to follow a program that was moved.
-func (Autostart) Set(on bool) error {
+func (Entry) Set(on bool) error {
 	program, err := os.Executable()
 	if err == nil && on {
 		err = autostart(program)
@@ -42,9 +44,9 @@ func (Autostart) Set(on bool) error {
 	return message.Error(message.AutostartFixed(), err)
 }
 
-// ForgetAutostart removes the person's own entry; that of an administrator stays.
-func ForgetAutostart() error {
-	err := Autostart{}.Set(false)
+// Forget removes the person's own entry; that of an administrator stays.
+func Forget() error {
+	err := Entry{}.Set(false)
 	if m, _ := message.Of(err); m == message.AutostartDecided() {
 		return nil
 	}
@@ -64,7 +66,7 @@ func replace(path string, content []byte) error {
 	if err := disk.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	f, err := Create(path, true)
+	f, err := system.Create(path, true)
 	if err != nil {
 		return err
 	}

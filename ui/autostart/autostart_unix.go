@@ -1,6 +1,6 @@
 //go:build !windows && !darwin
 
-package system
+package autostart
 
 import (
 	"errors"

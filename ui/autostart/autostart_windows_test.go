@@ -1,4 +1,4 @@
-package system
+package autostart
 
 import (
 	"testing"
@@ -32,13 +32,13 @@ func private(t *testing.T) {
 
 func TestTheTaskManagerCanSwitchAutostartOff(t *testing.T) {
 	private(t)
-	must(t, (Autostart{}).Set(true))
+	must(t, (Entry{}).Set(true))
 	key, _, err := registry.CreateKey(registry.CURRENT_USER, approvedKey, registry.SET_VALUE)
 	must(t, err)
 	defer key.Close()
 	must(t, key.SetBinaryValue(runName, []byte{3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}))
 	wantAutostart(t, false)
-	must(t, (Autostart{}).Set(true))
+	must(t, (Entry{}).Set(true))
 	wantAutostart(t, true)
 }
 
@@ -54,12 +54,12 @@ func TestAStartForEverybodyIsTheAdministrators(t *testing.T) {
 	defer key.Close()
 	must(t, key.SetStringValue(runName, `"C:\Program Files\Countersign\Countersign.exe" --hidden`))
 	wantAutostart(t, true)
-	if m, _ := message.Of(Autostart{}.Set(false)); m != message.AutostartDecided() {
+	if m, _ := message.Of(Entry{}.Set(false)); m != message.AutostartDecided() {
 		t.Errorf("switched off: %v", m)
 	}
-	must(t, (Autostart{}).Set(true))
+	must(t, (Entry{}).Set(true))
 	if _, there, err := runValue(runKey, registry.Key.GetStringValue); there || err != nil {
 		t.Errorf("it starts twice (%v)", err)
 	}
-	must(t, ForgetAutostart())
+	must(t, Forget())
 }

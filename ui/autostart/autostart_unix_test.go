@@ -1,6 +1,6 @@
 //go:build !windows && !darwin
 
-package system
+package autostart
 
 import (
 	"os"
@@ -13,12 +13,12 @@ func TestAPersonMayRefuseWhatTheComputerStarts(t *testing.T) {
 	all := filepath.Join(os.Getenv("XDG_CONFIG_DIRS"), autostartName)
 	must(t, replace(all, desktopEntry("/usr/bin/countersign")))
 	wantAutostart(t, true)
-	must(t, (Autostart{}).Set(false))
+	must(t, (Entry{}).Set(false))
 	wantAutostart(t, false)
 	if _, err := os.Stat(all); err != nil {
 		t.Error("the entry for all people is gone: ", err)
 	}
-	must(t, (Autostart{}).Set(true))
+	must(t, (Entry{}).Set(true))
 	wantAutostart(t, true)
 }
 
@@ -27,7 +27,7 @@ func TestAutostartThatCannotBeWrittenIsAnError(t *testing.T) {
 	config, err := os.UserConfigDir()
 	must(t, err)
 	must(t, os.WriteFile(config, nil, 0o600))
-	if err := (Autostart{}).Set(true); err == nil {
+	if err := (Entry{}).Set(true); err == nil {
 		t.Error("a file is where the folder should be, and nothing was said")
 	}
 }

@@ -5,7 +5,9 @@ package system
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net/url"
 	"os"
@@ -14,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"countersign/internal/disk"
 	"countersign/internal/message"
 )
 
@@ -135,3 +138,52 @@ func start(command []string, token string) (ended <-chan error, err error) {
 	}()
 	return end, nil
 }
+
+// Accessibility is how the system is set for people who see little, or whom motion disturbs. The zero value asks for nothing.
+type Accessibility struct {
+	Contrast      bool // high contrast
+	Text          int  // size in percent, 100 to 200; 0 where the system does not say
+	ReducedMotion bool // nothing moves that does not have to
+}
+
+// ReadAccessibility asks the system. It may take two seconds; what the system does not say stays zero. An error means that it does
+// not answer now, and says nothing of how it is set.
+func ReadAccessibility(ctx context.Context) (Accessibility, error) {
+	a, err := readAccessibility(ctx)
+	if a.Text > 0 { // the window is made for sizes between these
+		a.Text = min(max(a.Text, 100), 200)
+	}
+	return a, err
+}
+
+// NewFile is a file that gets its name when all of it is written, and on the disk: until then it is a hidden one beside it, and
+// what has the name stays as it is. It belongs to one goroutine.
+type NewFile struct {
+	temp    *os.File
+	path    string
+	replace bool
+}
+
+// Create begins a file for its owner alone, which may take the place of another one only with replace.
+func Create(path string, replace bool) (*NewFile, error) {
+	if _, err := os.Lstat(path); err == nil && !replace {
+		return nil, fs.ErrExist
+	}
+	temp, err := os.CreateTemp(filepath.Dir(path), ".countersign-*")
+	if err != nil {
+		return nil, err
+	}
+	return &NewFile{temp, path, replace}, nil
+}
+
+func (f *NewFile) Write(b []byte) (int, error) { return f.temp.Write(b) }
+
+// Keep gives the file its name. When it fails, nothing of it is left.
+func (f *NewFile) Keep() error {
+	if f.replace {
+		return disk.Replace(f.temp, f.path)
+	}
+	return disk.Create(f.temp, f.path)
+}
+
+func (f *NewFile) Discard() { _ = errors.Join(f.temp.Close(), os.Remove(f.temp.Name())) }

@@ -1,0 +1,283 @@
+package widgets
+
+import (
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/container"
+	"fyne.io/fyne/v2/driver/desktop"
+	"fyne.io/fyne/v2/test"
+
+	"countersign/ui/theme"
+)
+
+func TestKeysPressAndChoose(t *testing.T) {
+	app := test.NewTempApp(t)
+	window := app.NewWindow("")
+	pressed, passed, chosen := 0, 0, ""
+	button := NewButton("Go", func() { pressed++ })
+	choice := NewChoice([]Option{{Name: "a"}, {Name: "b"}, {Name: "c"}}, 0, func(i int) { chosen = "abc"[i : i+1] }, nil)
+	check := NewCheck("on", func(bool) {})
+	tabs := NewTabs([]string{"x", "y"}, nil)
+	link := NewTappable(NewLine("x"), func() { pressed++ })
+	window.SetContent(container.NewVBox(button, choice, check, tabs, link))
+	window.Canvas().SetOnTypedKey(func(*fyne.KeyEvent) { passed++ })
+	press := func(on fyne.Focusable, keys ...fyne.KeyName) {
+		window.Canvas().Focus(on)
+		for _, k := range keys {
+			window.Canvas().Focused().TypedKey(&fyne.KeyEvent{Name: k})
+		}
+	}
+	press(button, fyne.KeyReturn, fyne.KeySpace, fyne.KeyEnter)
+	if pressed != 3 || window.Canvas().Focused() != fyne.Focusable(button) {
+		t.Errorf("pressed %d times, and the focus is at %T", pressed, window.Canvas().Focused())
+	}
+	button.Disable()
+	button.TypedKey(&fyne.KeyEvent{Name: fyne.KeyReturn})
+	if pressed != 3 {
+		t.Error("what is disabled is not pressed")
+	}
+	press(link, fyne.KeyReturn, fyne.KeySpace, fyne.KeyEnter, fyne.KeyA)
+	if pressed != 6 {
+		t.Errorf("the link is pressed %d times", pressed-3)
+	}
+	press(choice.Items[0], fyne.KeyDown, fyne.KeyRight, fyne.KeyDown)
+	if chosen != "c" || window.Canvas().Focused() != fyne.Focusable(choice.Items[2]) {
+		t.Errorf("chose %q", chosen)
+	}
+	press(choice.Items[2], fyne.KeyUp)
+	if chosen != "b" {
+		t.Errorf("chose %q", chosen)
+	}
+	press(tabs.items[0], fyne.KeyRight)
+	if tabs.Chosen() != 1 {
+		t.Error("the arrows do not move between tabs")
+	}
+	press(check, fyne.KeyReturn)
+	if !check.Checked {
+		t.Error("Enter does not check")
+	}
+	passed = 0
+	for _, o := range []fyne.Focusable{button, choice.Items[0], check, tabs.items[0], NewSelect(nil, nil), NewEntry("")} {
+		o.TypedKey(&fyne.KeyEvent{Name: fyne.KeyEscape})
+	}
+	if passed != 6 {
+		t.Errorf("%d of 6 leave Escape to the window", passed)
+	}
+}
+
+// As the driver hands it on: the key, then its letter, each to what has the focus then.
+func TestTheSpaceThatPressesAButtonIsNoText(t *testing.T) {
+	window := test.NewTempApp(t).NewWindow("")
+	message := NewEntry("")
+	add := NewButton("Add", func() { window.Canvas().Focus(message) })
+	window.SetContent(container.NewVBox(add, message))
+	press := func() {
+		window.Canvas().Focused().TypedKey(&fyne.KeyEvent{Name: fyne.KeySpace})
+		window.Canvas().Focused().TypedRune(' ')
+	}
+	window.Canvas().Focus(add)
+	press()
+	if window.Canvas().Focused() != fyne.Focusable(message) || message.Text != "" {
+		t.Fatalf("the entry says %q", message.Text)
+	}
+	press() // the first key that is meant for it
+	if message.Text != " " {
+		t.Fatalf("the entry says %q after a space", message.Text)
+	}
+	message.SetText("")
+	message.TypedRune('a')
+	message.TypedRune(' ') // as an input method writes it, without its key
+	if message.Text != "a " {
+		t.Fatalf("the entry says %q", message.Text)
+	}
+}
+
+func TestAnEntryThatCannotBeUsedHasNoFocus(t *testing.T) {
+	app := test.NewTempApp(t)
+	window := app.NewWindow("")
+	used, other := NewEntry(""), NewEntry("")
+	window.SetContent(container.NewVBox(used, other))
+	window.Canvas().Focus(used)
+	other.Disable()
+	if window.Canvas().Focused() != fyne.Focusable(used) {
+		t.Error("another entry takes the focus away")
+	}
+	used.Disable()
+	if focused := window.Canvas().Focused(); focused != nil {
+		t.Errorf("the focus is at %T, which takes no shortcut", focused)
+	}
+	used.MouseDown(&desktop.MouseEvent{Button: desktop.MouseButtonPrimary})
+	if focused := window.Canvas().Focused(); focused != nil {
+		t.Errorf("after a click the focus is at %T", focused)
+	}
+}
+
+func TestAPassingRemarkOnAChoiceMovesNothing(t *testing.T) {
+	app := test.NewTempApp(t)
+	app.Settings().SetTheme(theme.New())
+	f := NewField("Theme", NewSelect([]string{"Light", "Dark"}, nil), "")
+	window := app.NewWindow("")
+	t.Cleanup(window.Close)
+	window.SetContent(f)
+	window.Resize(fyne.NewSize(300, 200))
+	before := f.MinSize()
+	f.Note(theme.Done, "Saved.")
+	if got := f.MinSize(); got.Height != before.Height || f.Said() != "Saved." {
+		t.Errorf("it says %q in %v, before it took %v", f.Said(), got, before)
+	}
+	f.Wrong("Choose one.")
+	if f.Said() != "Choose one." {
+		t.Errorf("what is wrong is hidden by %q", f.Said())
+	}
+	f.Wrong("")
+	if got := f.MinSize(); got != before || f.Said() != "" {
+		t.Errorf("afterwards it says %q in %v", f.Said(), got)
+	}
+}
+
+func TestTextToCopyCanBeMarkedAndCopiedByKeysAndNotChanged(t *testing.T) {
+	app := test.NewTempApp(t)
+	window := app.NewWindow("")
+	defer window.Close()
+	text := NewSelectable("event 4711")
+	passed := []fyne.KeyName{}
+	window.Canvas().SetOnTypedKey(func(e *fyne.KeyEvent) { passed = append(passed, e.Name) })
+	window.SetContent(Stack(0, text, NewButton("Next", nil)))
+	window.Resize(fyne.NewSize(300, 200))
+	window.Canvas().Focus(text)
+	copied := func() string {
+		text.TypedShortcut(&fyne.ShortcutCopy{Clipboard: app.Clipboard()})
+		return app.Clipboard().Content()
+	}
+	if got := copied(); got != "event 4711" {
+		t.Errorf("with nothing marked it copies %q", got)
+	}
+	text.KeyDown(&fyne.KeyEvent{Name: desktop.KeyShiftLeft})
+	for range 5 {
+		text.TypedKey(&fyne.KeyEvent{Name: fyne.KeyRight})
+	}
+	text.KeyUp(&fyne.KeyEvent{Name: desktop.KeyShiftLeft})
+	if got := copied(); got != "event" {
+		t.Errorf("with the first word marked it copies %q", got)
+	}
+	text.TypedRune('x')
+	app.Clipboard().SetContent("other")
+	for _, s := range []fyne.Shortcut{&fyne.ShortcutPaste{Clipboard: app.Clipboard()}, &fyne.ShortcutCut{Clipboard: app.Clipboard()}, &fyne.ShortcutUndo{},
+		&desktop.CustomShortcut{KeyName: fyne.KeyDelete, Modifier: fyne.KeyModifierControl}} {
+		text.TypedShortcut(s)
+	}
+	for _, k := range []fyne.KeyName{fyne.KeyBackspace, fyne.KeyDelete, fyne.KeyReturn, fyne.KeyEscape, fyne.KeyF5} {
+		text.TypedKey(&fyne.KeyEvent{Name: k})
+	}
+	if text.Text != "event 4711" || len(passed) != 5 {
+		t.Errorf("it is %q now, and the window got %v", text.Text, passed)
+	}
+}
+
+func TestTheCursorGoesFromWordToWord(t *testing.T) {
+	app := test.NewTempApp(t)
+	window := app.NewWindow("")
+	defer window.Close()
+	entry := NewEntry("")
+	entry.SetText("Lease Sonnenweg 4")
+	window.SetContent(entry)
+	window.Canvas().Focus(entry)
+	entry.CursorColumn = len(entry.Text)
+	modifier := fyne.KeyModifierShortcutDefault
+	if runtime.GOOS == "darwin" {
+		modifier = fyne.KeyModifierAlt
+	}
+	entry.TypedShortcut(&desktop.CustomShortcut{KeyName: fyne.KeyLeft, Modifier: modifier})
+	if at := entry.CursorColumn; at == 0 || at == len(entry.Text) {
+		t.Errorf("the cursor is at %d of %q", at, entry.Text)
+	}
+}
+
+func TestATextToCopyTakesTheRoomItNeeds(t *testing.T) {
+	test.NewTempApp(t)
+	high := func(text string) float32 {
+		s := NewSelectable(text)
+		test.WidgetRenderer(s)
+		s.Resize(fyne.NewSize(200, 20))
+		return s.MinSize().Height
+	}
+	one, two := high("e-5"), high("{\n}")
+	if row := two - one; row <= 0 || row > one || high(strings.Repeat("letters and more ", 40)) < one+10*row {
+		t.Errorf("one line is %v high, two %v", one, two)
+	}
+}
+
+func TestATabLineKeepsTheChosenTabAndOffersTheOthersInAMenu(t *testing.T) {
+	tabs := NewTabLine([]string{"Waiting 12", "Due", "Done 3", "Problems 1", "All 16", "Withdrawn"}, nil)
+	w := test.NewTempWindow(t, tabs)
+	tabs.Offer(1, false)
+	width := func(width float32) (shown []string, more bool) {
+		w.Resize(fyne.NewSize(width, 60))
+		end := float32(0)
+		for i, item := range tabs.items {
+			if item.Visible() {
+				shown = append(shown, strings.Fields(tabs.names[i].Text)[0])
+				if item.Position().X < end || item.Position().X+item.Size().Width > tabs.Size().Width || item.Position().Y != tabs.items[0].Position().Y {
+					t.Errorf("%v wide: %s is at %v", width, tabs.names[i].Text, item.Position())
+				}
+				end = item.Position().X + item.Size().Width
+			}
+		}
+		return shown, tabs.more.Visible()
+	}
+	if shown, more := width(900); len(shown) != 5 || more {
+		t.Errorf("with room for all it shows %q, more: %v", shown, more)
+	}
+	if shown, more := width(230); !slices.Equal(shown, []string{"Waiting", "Done"}) || !more {
+		t.Errorf("with little room it shows %q, more: %v", shown, more)
+	}
+	tabs.Choose(5)
+	if shown, _ := width(230); !slices.Equal(shown, []string{"Waiting", "Withdrawn"}) {
+		t.Errorf("it shows %q, chosen is the last", shown)
+	}
+	tabs.Keep(3, true)
+	if shown, _ := width(260); !slices.Equal(shown, []string{"Problems", "Withdrawn"}) {
+		t.Errorf("it shows %q, one is to be kept", shown)
+	}
+	tabs.more.OnTapped()
+	if w.Canvas().Overlays().Top() == nil || !slices.Equal(tabs.rest(), []int{0, 2, 4}) {
+		t.Errorf("the menu has %v", tabs.rest())
+	}
+	CloseAll(w.Canvas())
+	tabs.items[5].TypedKey(&fyne.KeyEvent{Name: fyne.KeyLeft})
+	if tabs.Chosen() != 4 || !tabs.items[4].Visible() {
+		t.Errorf("the arrow leads to %d", tabs.Chosen())
+	}
+}
+
+// The ring is not there before a key is used.
+func TestAChoiceIsOneStopInWhichTheArrowsMove(t *testing.T) {
+	c, next := NewChoice([]Option{{Name: "Letter"}, {Name: "Mail"}, {Name: "Fax"}}, 0, func(int) {}, nil), NewButton("Next", nil)
+	window := test.NewTempWindow(t, Stack(0, c, next)).Canvas()
+	at := func(what string, on fyne.Focusable, ringed *Tappable) {
+		t.Helper()
+		if window.Focused() != on {
+			t.Errorf("%s: the focus is on %T", what, window.Focused())
+		}
+		for i, item := range c.Items {
+			if item.focused != (item == ringed) {
+				t.Errorf("%s: a ring around %d: %v", what, i, item.focused)
+			}
+		}
+	}
+	test.Tap(c.Items[1])
+	at("after a click", c.Items[1], nil)
+	window.Focused().FocusLost() // to another window, and back
+	window.Focused().FocusGained()
+	at("in the window again", c.Items[1], nil)
+	window.Focused().TypedKey(&fyne.KeyEvent{Name: fyne.KeyDown})
+	at("after an arrow", c.Items[2], c.Items[2])
+	window.FocusNext()
+	at("after Tab", next, nil)
+	window.FocusNext()
+	at("after one more", c.Items[2], c.Items[2])
+}
