@@ -85,7 +85,7 @@ func TestAPackageIsSentByKeysAlone(t *testing.T) {
 		got.Due.Format(time.DateOnly) != "2026-11-30" || !strings.HasSuffix(got.Files[0], "Lease.pdf") || len(got.Files) != 2 {
 		t.Errorf("sent %+v", got)
 	}
-	if len(b.Went) != 1 || len(b.Notices) != 1 || b.Notices[0] != "“Lease” was sent to 1 person." {
+	if len(b.Sending) != 1 || len(b.Notices) != 1 || b.Notices[0] != "“Lease” was sent to 1 person." {
 		t.Errorf("shown %v, said %q", b.Went, b.Notices)
 	}
 }
@@ -196,23 +196,17 @@ func slow(o *officetest.Office) (begun <-chan struct{}) {
 	return began
 }
 
-func TestWhatIsSentStandsInTheOutboxAndMakesRoomForTheNext(t *testing.T) {
+func TestWhatIsSentIsShownInTheOutboxAndMakesRoomForTheNext(t *testing.T) {
 	o := officetest.Busy()
-	o.Waiting = nil
 	begun := slow(o)
-	b := newBench(t, o)
-	b.add("a.pdf", "b.pdf")
-	b.screen.like(filled(ana))
+	b := ready(t, o)
 	b.send()
 	<-begun
-	b.screen.showOutbox(officetest.Must(o.Drafts()))
-	if part := b.screen.uploads["d1"].amount.part; part < 0.6 || part > 0.7 {
-		t.Errorf("of the files %v is sent", part)
-	}
+	screentest.Equal(t, "went", b.Went, []string{"package draft d1"})
+	screentest.Equal(t, "told", b.Sending, []office.SendState{{DraftID: "d1", State: office.DraftQueued, Sent: 60_000, Total: 96_422}})
 	if !b.screen.form().Empty() || !o.Form().Empty() || b.screen.add.Disabled() {
 		t.Errorf("typed is still %+v", b.screen.form())
 	}
-	screentest.Equal(t, "what can be done", b.screen.draftDeeds["d1"][0].(*widgets.Button).Text, "Cancel sending")
 }
 
 func TestWhatWasSentIsTakenBackInTimeOrItSaysThatItIsTooLate(t *testing.T) {
@@ -232,7 +226,7 @@ func TestWhatWasSentIsTakenBackInTimeOrItSaysThatItIsTooLate(t *testing.T) {
 			<-begun
 			o.Change(office.OutboxChanged, func(o *officetest.Office) { o.Waiting[len(o.Waiting)-1].State = c.state })
 			b.Deeds[0].Undone()
-			b.Until(func() bool { return len(b.Went) > 0 })
+			b.Until(func() bool { return slices.Contains(b.Went, "compose") })
 			b.Until(func() bool { return len(b.screen.docs) == c.left })
 			screentest.Equal(t, "said", b.Notices, c.said)
 		})
@@ -282,7 +276,7 @@ func TestAPackageThatNeedsItsFieldsPlacedIsNotSaidToBeOnItsWay(t *testing.T) {
 	}
 	b := ready(t, o)
 	b.sent()
-	if len(b.Went) != 1 || b.Went[0] != "package n1" || !strings.Contains(b.Notices[0], "where each signer signs") {
+	if b.Sending[0].PackageID != "n1" || !strings.Contains(b.Notices[0], "where each signer signs") {
 		t.Errorf("shown %v, said %q", b.Went, b.Notices)
 	}
 }
@@ -1011,58 +1005,6 @@ func TestADropLandsWhereItWasSaid(t *testing.T) {
 		}
 		b.Settle()
 		rows = b.screen.fileBox.Objects
-	}
-}
-
-// scanned is an office in whose outbox n documents from a folder wait.
-func scanned(n int) *officetest.Office {
-	o := officetest.Busy()
-	o.Waiting = nil
-	for i := range n {
-		o.Waiting = append(o.Waiting, office.Draft{ID: fmt.Sprint("scan ", i), Name: fmt.Sprint("Scan ", i), State: office.DraftHeld, Folder: "f", Signers: []office.Signer{ana},
-			Files: []office.DraftFile{{Path: fmt.Sprintf("/scans/Scan %d.pdf", i), Name: fmt.Sprintf("Scan %d.pdf", i)}}})
-	}
-	return o
-}
-
-func TestTheDraftThatANotificationIsAboutIsChosen(t *testing.T) {
-	b := newBench(t, scanned(20))
-	left := b.screen.columns.Objects[0]
-	b.screen.ShowDraft("scan 17")
-	b.Settle()
-	button, is := b.focused().(*widgets.Button)
-	if !is || button.Text != "Edit" || fyne.CanvasObject(button) != b.screen.draftDeeds["scan 17"][1] {
-		t.Fatalf("%T has the focus", b.focused())
-	}
-	edge, at := fyne.CurrentApp().Driver().AbsolutePositionForObject(left), fyne.CurrentApp().Driver().AbsolutePositionForObject(button)
-	if at.Y < edge.Y || at.Y+button.Size().Height > edge.Y+left.Size().Height {
-		t.Errorf("it is out of sight: at %v of %v", at, left.Size())
-	}
-	b.screen.Reload()
-	b.Settle()
-	if again, is := b.focused().(*widgets.Button); !is || fyne.CanvasObject(again) != b.screen.draftDeeds["scan 17"][1] {
-		t.Errorf("once the list is drawn anew, %T has the focus", b.focused())
-	}
-	b.screen.ShowDraft("decided about meanwhile")
-	b.Settle()
-	if fyne.CanvasObject(b.focused().(*widgets.Button)) != b.screen.draftDeeds["scan 0"][1] {
-		t.Error("the next one that waits is not chosen")
-	}
-}
-
-func TestADraftIsNotSentFromTheOutboxWhileItIsChanged(t *testing.T) {
-	b := newBench(t, scanned(2))
-	b.screen.Reload()
-	b.Settle()
-	b.screen.Edit(b.Office.Waiting[0])
-	b.Settle()
-	if len(b.screen.draftDeeds["scan 0"]) != 0 || len(b.screen.draftDeeds["scan 1"]) != 3 {
-		t.Errorf("it can be sent beside the form:\n%s", screentest.Text(b.screen.outbox))
-	}
-	b.screen.Clear()
-	b.Settle()
-	if len(b.screen.draftDeeds["scan 0"]) != 3 {
-		t.Errorf("nobody changes it any more, and it cannot be sent:\n%s", screentest.Text(b.screen.outbox))
 	}
 }
 

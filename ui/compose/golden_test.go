@@ -27,7 +27,6 @@ func TestTheScreenLooksAsItWasApproved(t *testing.T) {
 		{"filled", lease, big, "light", 1},
 		{"suggestions", suggesting, small, "light", 1},
 		{"wrong", wrongEverywhere, small, "dark", 1},
-		{"sending", underWay, big, "light", 1},
 		{"world", world, small, "light", 1},
 		{"template", leased, big, "light", 1},
 		{"copies", copied, big, "light", 1},
@@ -107,15 +106,6 @@ func wrongEverywhere(t *testing.T, o *officetest.Office) *bench {
 	b.screen.like(office.NewPackage{Signers: []office.Signer{{FirstName: "Ana", Email: "ana@example"}}})
 	b.screen.due.SetText("2026-11-01")
 	b.send()
-	return b
-}
-
-func underWay(t *testing.T, o *officetest.Office) *bench {
-	begun := slow(o)
-	b := lease(t, o)
-	b.send()
-	<-begun
-	b.screen.showOutbox(officetest.Must(o.Drafts()))
 	return b
 }
 

@@ -48,7 +48,6 @@ type Office interface {
 	People() ([]office.Signer, error)
 	FormPresets() ([]office.FormPreset, error)
 	KeepFormPreset(x office.FormPreset) error
-	Drafts() ([]office.Draft, error)
 	Settings() office.Settings
 }
 
@@ -73,12 +72,10 @@ type Screen struct {
 	documentList
 	signerList
 	details
-	outboxList
 
 	OnWaiting func(bool) // told when Waiting may have changed; may be nil
 
 	basis    *basis   // the template that it is made from; nil for none
-	loaded   bool     // the office has told who they are, and what waits to be sent
 	tried    bool     // the button was pressed: from now on errors show as they are typed
 	handing  *handing // what the office is taking over; nil while nothing is
 	corrects string   // the package that this one takes the place of; empty for none
@@ -94,8 +91,7 @@ type Screen struct {
 
 func New(d *env.Env, o Office) *Screen {
 	s := &Screen{env: d, office: o}
-	s.sending = map[string]office.SendState{}
-	s.fileBox, s.peopleBox, s.outbox = widgets.Stack(4), widgets.Stack(12), container.NewStack()
+	s.fileBox, s.peopleBox = widgets.Stack(4), widgets.Stack(12)
 	s.reader = async.NewReader(d.Work, s.read, s.show)
 	s.name, s.message, s.due, s.reference = s.newInput(""), s.newInput(""), s.newInput(lang.L("No due date")), s.newInput("")
 	s.message.MultiLine, s.message.Wrapping = true, fyne.TextWrapWord
@@ -140,7 +136,7 @@ func New(d *env.Env, o Office) *Screen {
 }
 
 func (s *Screen) layOut() {
-	left := widgets.Stack(12, s.filesField, s.deeds, s.each, s.nameField, s.outbox)
+	left := widgets.Stack(12, s.filesField, s.deeds, s.each, s.nameField)
 	right := widgets.Stack(12, s.peopleField, widgets.Flow(8, s.addPerson, s.presets.button), s.order, widgets.NewField(lang.L("Message to the signers"), s.message, ""),
 		widgets.Halves(s.dueField, s.referenceField), s.copies.field, widgets.Flow(8, s.addCopy, s.more))
 	s.columns = container.NewGridWithColumns(2, widgets.NewVScroll(widgets.PadHV(20, 4, left)), widgets.NewVScroll(widgets.PadHV(20, 4, right)))
@@ -180,14 +176,13 @@ func (s *Screen) Focus() {
 }
 
 type news struct {
-	drafts []office.Draft
-	known  []offer
-	kept   []office.FormPreset
+	known []offer
+	kept  []office.FormPreset
 
 	templates bool // the service may have some
 }
 
-// Reload reads what is still on its way and whom to suggest, beside the window's goroutine.
+// Reload reads whom to suggest, beside the window's goroutine.
 func (s *Screen) Reload() { s.reader.Ask() }
 
 func (s *Screen) read(context.Context) (n news, err error) {
@@ -200,22 +195,17 @@ func (s *Screen) read(context.Context) (n news, err error) {
 	}
 	n.known = offersOf(n.kept, people)
 	n.templates = s.office.TemplatesOffered()
-	n.drafts, err = s.office.Drafts()
-	return n, err
+	return n, nil
 }
 
-// show shows what was read. When it could not be read, what was there stays, and health says why; before, the screen does.
+// show shows what was read. When it could not be read, what was there stays, and health says why.
 func (s *Screen) show(n news, err error) {
 	if err != nil {
-		if !s.loaded {
-			widgets.Remake(s.outbox, widgets.Failure(i18n.Error(err), s.Reload))
-		}
 		return
 	}
-	s.known, s.presets.kept, s.loaded = n.known, n.kept, true
+	s.known, s.presets.kept = n.known, n.kept
 	s.offerTemplates(n.templates)
 	s.changed() // the settings may be others
-	s.showOutbox(n.drafts)
 }
 
 // draft is what is typed, as the office takes it. Signers that are wholly empty are left out beside others.
@@ -399,8 +389,9 @@ func (s *Screen) keep() {
 	s.office.KeepForm(f)
 	s.clearing.Hidden = f.Empty()
 	s.clearing.Refresh()
-	s.tellWaiting()
-	s.markEdited()
+	if s.OnWaiting != nil {
+		s.OnWaiting(s.Waiting())
+	}
 }
 
 func (s *Screen) Clear() {
@@ -417,14 +408,8 @@ func (s *Screen) Clear() {
 	}})
 }
 
-// Waiting says whether something here waits for the person: a form that is begun, or a draft to decide about.
-func (s *Screen) Waiting() bool { return s.undecided || s.handing == nil && !s.form().Empty() }
-
-func (s *Screen) tellWaiting() {
-	if s.OnWaiting != nil {
-		s.OnWaiting(s.Waiting())
-	}
-}
+// Waiting says whether something here waits for the person: a form that is begun.
+func (s *Screen) Waiting() bool { return s.handing == nil && !s.form().Empty() }
 
 func (s *Screen) clear() {
 	s.docs, s.people, s.proposed, s.tried = nil, nil, "", false

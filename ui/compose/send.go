@@ -5,17 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"fyne.io/fyne/v2"
-	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/lang"
-	fynetheme "fyne.io/fyne/v2/theme"
-	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/message"
 	"countersign/internal/office"
@@ -24,13 +20,12 @@ import (
 	"countersign/ui/env"
 	"countersign/ui/i18n"
 	"countersign/ui/outbox"
-	"countersign/ui/theme"
 	"countersign/ui/widgets"
 )
 
 // Send checks what is typed and hands it to the office, which sends it some seconds later if nobody takes it back, also when the
-// program ends in between. What is wrong shows beside its field, and nothing is sent. What the office has stands in the outbox, and
-// the form is free for the next package.
+// program ends in between. What is wrong shows beside its field, and nothing is sent. What the office has stands in the outbox, above
+// the packages, and the form is free for the next one.
 func (s *Screen) Send() {
 	if s.handing != nil {
 		return
@@ -111,7 +106,7 @@ func (s *Screen) progress(h *handing, p *parcel, state office.SendState) {
 	if !p.taken {
 		s.take(h, p)
 	}
-	s.showUpload(state)
+	s.env.Go.Sending(state)
 }
 
 // arrived takes note of how a parcel ended. What the office could not take stays in the form, with its reason.
@@ -131,8 +126,9 @@ func (s *Screen) arrived(h *handing, p *parcel, state office.SendState, err erro
 	case state.State == office.DraftFailed:
 		s.env.Notice(i18n.Message(state.Problem))
 	}
+	s.env.Go.Sending(state)
 	s.tell(h)
-	s.Reload()
+	s.Reload() // who signs is somebody to suggest now
 }
 
 // take takes what the office has now out of the form, so that it is not sent twice.
@@ -173,6 +169,9 @@ func (s *Screen) handed(h *handing) {
 			Undone: func() { s.takeBack(h) },
 		})
 	}
+	if id := h.parcels[0].id; id != "" {
+		s.env.Go.ShowPackage(outbox.RowID(id))
+	}
 }
 
 // takeBack makes something typed again of what was sent, where that comes in time.
@@ -201,7 +200,7 @@ func (s *Screen) takeBack(h *handing) {
 	})
 }
 
-// tell says in one sentence that packages were sent, once all have ended, and shows the first of them to whoever waits for that.
+// tell says in one sentence that packages were sent, once all have ended.
 func (s *Screen) tell(h *handing) {
 	var sent []*parcel
 	for _, p := range h.parcels {
@@ -221,8 +220,8 @@ func (s *Screen) tell(h *handing) {
 	}
 }
 
-// present shows the package that was sent, unless the person has gone on to something else. One that the service keeps until its
-// fields are placed is not on its way yet; the screen of packages offers the editor for that.
+// present says that a package was sent. One that the service keeps until its fields are placed is not on its way yet; the screen of
+// packages offers the editor for that.
 func (s *Screen) present(id, name, text string) {
 	async.Then(s.env.Work, func(context.Context) (office.PackageState, error) {
 		row, _, err := s.office.Package(id)
@@ -235,9 +234,6 @@ func (s *Screen) present(id, name, text string) {
 			text = lang.L("“{{.Name}}” is not sent yet. Finish it in the browser by marking where each signer signs.", i18n.V{"Name": name})
 		}
 		s.env.Notice(text)
-		if hidden := fyne.CurrentApp().Driver().AbsolutePositionForObject(s.bar.content).IsZero(); !hidden && s.form().Empty() {
-			s.env.Go.ShowPackage(id)
-		}
 	})
 }
 
@@ -406,159 +402,3 @@ func promise(documents int, signers []office.Signer, each bool) string {
 func packages(n int) string { return lang.N("{{.PluralCount}} packages", n) }
 
 func pages(n int) string { return lang.N("{{.PluralCount}} pages", n) }
-
-type outboxList struct {
-	undecided   bool                           // drafts of the office wait for a decision
-	drafts      []office.Draft                 // as the outbox shows them
-	draftDeeds  map[string][]fyne.CanvasObject // their buttons, by id
-	uploads     map[string]*upload             // their notes, by id
-	sending     map[string]office.SendState    // those that were sent from here, by id
-	shownEdited []string                       // those that it shows as being changed
-	wanted      string                         // the one that somebody wants to see; empty for none
-	outbox      *fyne.Container
-}
-
-// showOutbox lists the drafts that are not packages yet, each with what can be done about it.
-func (s *Screen) showOutbox(drafts []office.Draft) {
-	list := widgets.Stack(12)
-	focused, at := widgets.FocusedIn(s.env.Window.Canvas(), s.draftDeeds)
-	s.drafts, s.draftDeeds, s.uploads, s.shownEdited = drafts, map[string][]fyne.CanvasObject{}, map[string]*upload{}, s.edited()
-	s.undecided = slices.ContainsFunc(drafts, undecided)
-	s.tellWaiting()
-	for _, d := range drafts {
-		list.Add(s.draftRow(d))
-	}
-	if len(drafts) == 0 {
-		widgets.Remake(s.outbox)
-		return
-	}
-	widgets.Remake(s.outbox, widgets.Stack(8, widgets.NewTitle(lang.L("Outbox")), widgets.Card(list)))
-	s.layOutAnew()
-	if deeds := s.draftDeeds[focused]; at < len(deeds) {
-		s.focusDeed(deeds[at])
-	}
-	s.chooseWanted()
-}
-
-// ShowDraft leads to a draft that waits for a person, with the focus beside what sends it: a key that was meant for something else
-// must send nothing.
-func (s *Screen) ShowDraft(id string) {
-	s.wanted = id
-	s.Reload()
-}
-
-// chooseWanted goes to the draft that somebody wants to see, once it is there; the one after it takes its place when it is not.
-func (s *Screen) chooseWanted() {
-	if s.wanted == "" {
-		return
-	}
-	deeds := s.draftDeeds[s.wanted]
-	if len(deeds) == 0 {
-		for _, d := range s.drafts {
-			if deeds = s.draftDeeds[d.ID]; d.State == office.DraftHeld && len(deeds) > 0 {
-				break
-			}
-		}
-	}
-	s.wanted = ""
-	if len(deeds) > 0 {
-		s.focusDeed(deeds[max(0, len(deeds)-2)])
-	}
-}
-
-func (s *Screen) focusDeed(deed fyne.CanvasObject) {
-	if button, is := deed.(fyne.Focusable); is {
-		s.env.Window.Canvas().Focus(button)
-	}
-}
-
-// edited are the drafts that the form takes the place of.
-func (s *Screen) edited() (ids []string) {
-	for _, doc := range s.docs {
-		if doc.draft != "" && !slices.Contains(ids, doc.draft) {
-			ids = append(ids, doc.draft)
-		}
-	}
-	if s.basis != nil && s.basis.refused != "" {
-		ids = append(ids, s.basis.refused)
-	}
-	return ids
-}
-
-// markEdited shows which drafts are being changed, when those are others than before.
-func (s *Screen) markEdited() {
-	if s.loaded && s.handing == nil && !slices.Equal(s.shownEdited, s.edited()) {
-		s.showOutbox(s.drafts)
-	}
-}
-
-// undecided says that nothing happens to a draft until the person decides.
-func undecided(d office.Draft) bool {
-	return d.State == office.DraftHeld || d.State == office.DraftFailed
-}
-
-func (s *Screen) draftRow(d office.Draft) fyne.CanvasObject {
-	mark, text := outbox.State(d)
-	name := widgets.NewFullName(d.Name)
-	note := widget.NewLabel(text)
-	note.Wrapping, note.SizeName = fyne.TextWrapWord, theme.Caption
-	u := &upload{note, newMeter()}
-	row := widgets.Stack(2, widgets.Across(widget.NewIcon(mark.Resource()), name, nil), note, u.amount.content)
-	s.uploads[d.ID] = u
-	u.show(s.sending[d.ID])
-	if slices.Contains(s.edited(), d.ID) { // sent from here, it would go out without what was changed
-		note.SetText(lang.L("You are changing it in this form."))
-		return row
-	}
-	if deeds := outbox.Buttons(outbox.Deeds(s.env, s.office, []office.Draft{d}, s.Edit, s.Reload)); len(deeds) > 0 {
-		s.draftDeeds[d.ID] = deeds
-		row.Add(widgets.Flow(4, deeds...))
-	}
-	return row
-}
-
-// upload shows how far a draft is that is sent from here.
-type upload struct {
-	note   *widget.Label
-	amount *meter
-}
-
-func (s *Screen) showUpload(state office.SendState) {
-	s.sending[state.DraftID] = state
-	if u := s.uploads[state.DraftID]; u != nil {
-		u.show(state)
-	}
-}
-
-func (u *upload) show(state office.SendState) {
-	under := state.State == office.DraftQueued && state.Sent > 0
-	if u.amount.content.Hidden = !under; under {
-		u.note.SetText(fmt.Sprintf("%s %s / %s", lang.L("Uploading…"), i18n.Size(state.Sent), i18n.Size(state.Total)))
-		u.amount.set(float64(state.Sent) / float64(max(1, state.Total)))
-	}
-}
-
-// meter is a thin bar that fills from the left.
-type meter struct {
-	content *fyne.Container
-	part    float32
-}
-
-func newMeter() *meter {
-	m := &meter{}
-	m.content = container.New(m, widgets.NewBack(fynetheme.ColorNameButton), widgets.NewBack(theme.Ink))
-	return m
-}
-
-// set fills part of it, from 0 to 1.
-func (m *meter) set(part float64) {
-	m.part = float32(min(1, max(0, part)))
-	m.content.Refresh()
-}
-
-func (m *meter) Layout(objects []fyne.CanvasObject, size fyne.Size) {
-	objects[0].Resize(size)
-	objects[1].Resize(fyne.NewSize(size.Width*m.part, size.Height))
-}
-
-func (m *meter) MinSize([]fyne.CanvasObject) fyne.Size { return fyne.NewSize(0, 3) }

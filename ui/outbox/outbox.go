@@ -5,7 +5,6 @@ package outbox
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"fyne.io/fyne/v2"
@@ -28,6 +27,9 @@ type Office interface {
 	UndoDecision(draftID string) (inTime bool, err error)
 	Stop(draftID string) (inTime bool, err error)
 }
+
+// RowID tells the id of what waits to be sent, above the packages of the list, from those of packages.
+func RowID(draftID string) string { return "draft " + draftID }
 
 // State is where a draft stands, as a shape and in words.
 func State(d office.Draft) (theme.Mark, string) {
@@ -83,14 +85,6 @@ type Deed struct {
 	Name string
 	Icon fyne.Resource
 	Do   func()
-}
-
-// Buttons are those of deeds, what is wanted most at the end.
-func Buttons(deeds []Deed) (buttons []fyne.CanvasObject) {
-	for _, d := range slices.Backward(deeds) {
-		buttons = append(buttons, widgets.NewButton(d.Name, d.Do))
-	}
-	return buttons
 }
 
 // Deeds are what can be done with a draft, or with several together, what is wanted most first. edit shows one where it can be

@@ -37,7 +37,9 @@ type packageDetail struct {
 	pictures map[string]image.Image
 	leave    []context.CancelFunc // end what is fetched for it
 	detail   *fyne.Container
-	sheet    *container.Scroll // what detail shows of the chosen package
+	sheet    *container.Scroll           // what detail shows of the chosen package
+	sending  map[string]office.SendState // what is sent from here, by its row
+	upload   *upload                     // of the draft that was shown last
 }
 
 // show shows a package on the right; another one than before starts at its top.
@@ -268,12 +270,9 @@ func (s *Screen) timelineOf(row office.PackageRow) fyne.CanvasObject {
 	return widgets.Part(lang.L("History"), 0, list)
 }
 
-// draftID tells the ids of what waits to be sent, above the packages of the list, from those of packages.
-const draftID = "draft "
-
 func draftRow(d office.Draft) listed {
 	people, files := namesOf(d)
-	r := listed{line: office.PackageLine{ID: draftID + d.ID, Name: d.Name, Words: office.ReferenceIn(d.ExternalData), Created: d.Created}, sorted: sorted{standing: i18n.Open},
+	r := listed{line: office.PackageLine{ID: outbox.RowID(d.ID), Name: d.Name, Words: office.ReferenceIn(d.ExternalData), Created: d.Created}, sorted: sorted{standing: i18n.Open},
 		text: office.Fold(d.Name + "\n" + people + "\n" + files + "\n" + office.ReferenceIn(d.ExternalData)), draft: &d}
 	if !outbox.Waits(d) {
 		r.standing = i18n.Wrong
@@ -334,10 +333,10 @@ func (s *Screen) draftPage(r listed) fyne.CanvasObject {
 	d := *r.draft
 	s.fetchDraft(d, maxPictures)
 	mark, text := outbox.State(d)
-	state := widgets.NewParagraph(text)
-	state.Colour = mark.Colour()
+	s.upload = newUpload(text, mark.Colour())
+	s.upload.show(s.sending[r.line.ID])
 	head := widgets.Stack(6, widgets.NewFullHeading(i18n.Title(d.Name)),
-		widgets.Across(widget.NewIcon(mark.Resource()), state, nil))
+		widgets.Across(widget.NewIcon(mark.Resource()), s.upload.text, nil), s.upload.content)
 	facts := []string{lang.L("in the outbox") + " · " + i18n.Since(s.env.Now(), d.Created)}
 	if d.Folder != "" && s.folders[d.Folder] != "" {
 		facts = append(facts, lang.L("from the folder “{{.Folder}}”", i18n.V{"Folder": s.folders[d.Folder]}))
@@ -369,6 +368,48 @@ func (s *Screen) draftPage(r listed) fyne.CanvasObject {
 	}
 	return page
 }
+
+// Follow shows how far a draft is that is sent from here, and the package that it has become to whoever looks at it.
+func (s *Screen) Follow(state office.SendState) {
+	id := outbox.RowID(state.DraftID)
+	s.sending[id] = state
+	switch looked := s.chosen == id || s.left == id; {
+	case looked && state.State == office.DraftSent:
+		s.Show(state.PackageID)
+	case looked && s.upload != nil:
+		s.upload.show(state)
+	}
+}
+
+// upload is where a draft stands, with a thin bar that fills from the left while its documents are on their way.
+type upload struct {
+	text    *widgets.Prose
+	content *fyne.Container
+	part    float32
+}
+
+func newUpload(text string, colour fyne.ThemeColorName) *upload {
+	u := &upload{text: widgets.NewParagraph(text)}
+	u.text.Colour = colour
+	u.content = container.New(u, widgets.NewBack(fynetheme.ColorNameButton), widgets.NewBack(theme.Ink))
+	return u
+}
+
+func (u *upload) show(state office.SendState) {
+	under := state.State == office.DraftQueued && state.Sent > 0
+	if u.content.Hidden = !under; under {
+		u.text.Set(fmt.Sprintf("%s %s / %s", lang.L("Uploading…"), i18n.Size(state.Sent), i18n.Size(state.Total)))
+		u.part = min(1, float32(state.Sent)/float32(max(1, state.Total)))
+	}
+	u.content.Refresh()
+}
+
+func (u *upload) Layout(objects []fyne.CanvasObject, size fyne.Size) {
+	objects[0].Resize(size)
+	objects[1].Resize(fyne.NewSize(size.Width*u.part, size.Height))
+}
+
+func (u *upload) MinSize([]fyne.CanvasObject) fyne.Size { return fyne.NewSize(0, 3) }
 
 // draftLine is what one has to know of a draft among several before one says yes: its first page, from where it is, and who signs.
 func (s *Screen) draftLine(r listed) fyne.CanvasObject {
@@ -570,7 +611,9 @@ func (s *Screen) picturesOf(p record) (pages []picture) {
 }
 
 // pictureOf is the key of a file of a draft: what is shown of it is the copy that is sent.
-func pictureOf(d office.Draft, file int) string { return fmt.Sprintf("%s%s/%d", draftID, d.ID, file) }
+func pictureOf(d office.Draft, file int) string {
+	return fmt.Sprintf("%s/%d", outbox.RowID(d.ID), file)
+}
 
 const (
 	maxPictures  = 12  // of one package

@@ -122,10 +122,10 @@ func TestTabsStayWhereTheyAreWhileAPersonTypes(t *testing.T) {
 }
 
 func (b *bench) empty() (said string, press *widgets.Button) {
-	for _, prose := range screentest.All[*widgets.Prose](b.screen.left) {
+	for _, prose := range screentest.All[*widgets.Prose](b.screen.side) {
 		said = prose.Text
 	}
-	for _, button := range screentest.All[*widgets.Button](b.screen.left) {
+	for _, button := range screentest.All[*widgets.Button](b.screen.side) {
 		press = button
 	}
 	return said, press
@@ -222,22 +222,6 @@ func TestAFilterLeavesWhatItSays(t *testing.T) {
 	b.show("a")
 	if b.screen.isNarrowed() || b.screen.list.At() != 0 {
 		t.Error("a package that is asked for is shown")
-	}
-}
-
-// Wednesday is in the week of this Saturday everywhere, the Sunday before it only where weeks begin on one.
-func TestAWeekBeginsAsInTheCountry(t *testing.T) {
-	o := spread()
-	for i, ago := range []int{6, 7} {
-		o.Rows[i].Package.Created = officetest.Now.AddDate(0, 0, -ago)
-	}
-	b := newBench(t, o)
-	for country, want := range map[string][]string{"": nil, "GB": nil, "US": {"a"}} {
-		b.Env.Country = country
-		b.screen.narrow(narrowing{})
-		b.screen.narrow(narrowing{period: thisWeek})
-		b.Settle()
-		screentest.Equal(t, country, b.screen.Listed(), want)
 	}
 }
 

@@ -37,11 +37,12 @@ type packageList struct {
 	counts  counts                 // match and what stands above the packages
 	chosen  string                 // id of its row
 	wanted  string                 // chosen before it was listed: it goes to a tab that shows it
+	left    string                 // a draft that was chosen when it left the outbox
 	loaded  bool                   // the office has told: before, an empty list says nothing
 	version atomic.Uint64          // of what all holds, once it is prepared; 0 before
 	made    atomic.Pointer[making] // what all was made for
 	list    *widgets.List
-	left    *fyne.Container // the list, or why there is none
+	side    *fyne.Container // the list, or why there is none
 }
 
 type news struct {
@@ -107,7 +108,7 @@ func (s *Screen) awaitMidnight() {
 func (s *Screen) fill(n news, err error) {
 	if err != nil {
 		if !s.loaded {
-			widgets.Remake(s.left, widgets.Failure(i18n.Error(err), s.Reload))
+			widgets.Remake(s.side, widgets.Failure(i18n.Error(err), s.Reload))
 		}
 		return
 	}
@@ -267,9 +268,9 @@ func (s *Screen) present() {
 	s.tabs.Keep(tabProblems, s.counts[tabProblems] > 0)
 	s.tabs.Label(s.tabTexts())
 	if s.rows() == 0 {
-		widgets.Remake(s.left, s.nothing())
-	} else if len(s.left.Objects) == 0 || s.left.Objects[0] != s.list {
-		widgets.Remake(s.left, s.list)
+		widgets.Remake(s.side, s.nothing())
+	} else if len(s.side.Objects) == 0 || s.side.Objects[0] != s.list {
+		widgets.Remake(s.side, s.list)
 	}
 }
 
@@ -317,6 +318,7 @@ func (l *packageList) keepOrChooseFirst(byPerson bool) {
 		if _, head := l.headOfID(l.chosen); listed || head || l.chosen == l.wanted {
 			return
 		}
+		l.left = l.chosen
 	}
 	l.chosen = ""
 	if l.rows() > 0 {

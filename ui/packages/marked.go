@@ -54,6 +54,7 @@ func (s *Screen) chose(row int) {
 	default:
 		s.marked, s.from = nil, id
 	}
+	s.left = ""
 	s.choose(id)
 	if had+len(s.marked) > 0 {
 		s.showMarked()

@@ -86,18 +86,6 @@ func TestSeveralPackagesAreMarkedAsInOtherLists(t *testing.T) {
 	}
 }
 
-func TestWhatWasTakenOutOfTheMarkedStaysOut(t *testing.T) {
-	b := newBench(t, many(10))
-	b.press("n1", 0)
-	b.press("n3", ctrl)
-	b.press("n5", ctrl)
-	b.press("n3", ctrl)
-	b.press("n7", ctrl)
-	if got := b.markedIDs(); got != "n1 n5 n7" {
-		t.Errorf("%s are marked", got)
-	}
-}
-
 func TestAPackageThatIsLedToEndsTheMarking(t *testing.T) {
 	b := newBench(t, many(10))
 	b.screen.markAll()
@@ -161,7 +149,7 @@ func scanned() *officetest.Office {
 
 func TestWhatWaitsForAnOKIsSentTogether(t *testing.T) {
 	b := newBench(t, scanned())
-	b.press(draftID+"Lease Sonnenweg 7", 0)
+	b.press("draft "+"Lease Sonnenweg 7", 0)
 	b.screen.markAll()
 	b.Settle()
 	screentest.Equal(t, "offered", b.deedNames(), []string{"Send", "Discard"})
@@ -510,15 +498,6 @@ func TestCorrectingWithdrawsAndOpensSendFilledIn(t *testing.T) {
 	like := b.Like[0]
 	if like.Corrects != "p1" || !like.Due.Equal(due) || len(like.Files) != 1 || len(like.Signers) != 3 || !like.Sequential || like.Message != "As discussed." {
 		t.Errorf("sent like %+v", like)
-	}
-}
-
-func TestEscapeLeavesThePackageAsItIs(t *testing.T) {
-	b := showing(t, officetest.Busy(), "p1")
-	b.deeds()["Withdraw…"]()
-	widgets.CloseTop(b.Window.Canvas())
-	if len(b.Office.Withdrawn)+len(b.Deeds) != 0 || screentest.Top(b.Window) != nil {
-		t.Errorf("withdrawn: %+v", b.Office.Withdrawn)
 	}
 }
 

@@ -96,6 +96,7 @@ func New(d *env.Env, o Office) *Screen {
 	s := &Screen{env: d, office: o}
 	s.all, s.pictures, s.held = newIndex(time.Time{}, 0, newestFirst, nil), map[string]image.Image{}, heldKeys
 	s.made.Store(&making{})
+	s.sending = map[string]office.SendState{}
 	order := lastOrder()
 	s.order.Store(&order)
 	s.reader = async.NewReader(d.Work, s.read, s.fill)
@@ -125,7 +126,7 @@ func New(d *env.Env, o Office) *Screen {
 	s.list.OnAll = s.markAll
 	s.list.OnMenu = s.askMenu
 	s.list.HideSeparators = true
-	s.left = container.NewStack()
+	s.side = container.NewStack()
 	s.detail = container.NewStack()
 	s.sheet = widgets.NewVScroll(layout.NewSpacer())
 	s.where = widgets.NewCaption("")
@@ -139,7 +140,7 @@ func New(d *env.Env, o Office) *Screen {
 	checkNow := widgets.NewTappable(widgets.PadHV(4, 6, widgets.Across(again, s.check, nil)), s.CheckNow)
 	foot := widgets.On(theme.Paper, widgets.PadHV(8, 4, widgets.Across(nil, openFolder, checkNow)))
 	head := widgets.Stack(4, widgets.PadHV(12, 0, s.search), widgets.PadHV(6, 0, s.tabs), widgets.PadHV(6, 0, s.narrowBar()))
-	side := widgets.On(theme.Surface, widgets.Frame(widgets.PadHV(0, 8, head), container.NewVBox(widget.NewSeparator(), foot), nil, s.left))
+	side := widgets.On(theme.Surface, widgets.Frame(widgets.PadHV(0, 8, head), container.NewVBox(widget.NewSeparator(), foot), nil, s.side))
 	s.both, s.first = widgets.Shared(420, side, widgets.On(theme.Paper, s.detail)), s.welcome()
 	s.content = container.NewStack(s.both)
 	s.refilter()
@@ -179,7 +180,7 @@ func (s *Screen) Find() {
 
 // Show chooses a package, in whatever tab it is, also one that is not listed yet, and it alone.
 func (s *Screen) Show(id string) {
-	s.wanted, s.chosen = id, id
+	s.wanted, s.chosen, s.left = id, id, ""
 	s.marked, s.from = nil, ""
 	s.widen()
 	s.reveal()
@@ -557,6 +558,11 @@ func (s *Screen) ShowStuck() {
 		s.Show(s.stuck.First.ID)
 		return
 	}
+	s.ShowProblems()
+}
+
+// ShowProblems shows all that is wrong.
+func (s *Screen) ShowProblems() {
 	s.widen()
 	s.tabs.Choose(tabProblems)
 }

@@ -442,8 +442,7 @@ func TestDetailsNeverStandBesideTheRowOfAnotherPackage(t *testing.T) {
 }
 
 func TestCancellingCanBeUndone(t *testing.T) {
-	o := officetest.Busy()
-	o.Waiting = []office.Draft{{ID: "w", Name: "Offer 2026-120", State: office.DraftQueued, Created: officetest.Now}}
+	o := sending()
 	b := showing(t, o, "draft w")
 	b.Press(b.screen.detail, "Cancel sending")
 	b.Reload()
@@ -460,16 +459,32 @@ func TestCancellingCanBeUndone(t *testing.T) {
 	}
 }
 
+func TestWhatIsSentIsFollowedUntilItIsAPackage(t *testing.T) {
+	o := sending()
+	b := newBench(t, o)
+	uploading(b)
+	if part := b.screen.upload.part; part < 0.6 || part > 0.7 || !shows(b, "Uploading… 60 KB / 96 KB") {
+		t.Errorf("of the files %v is sent", part)
+	}
+	o.Change(office.OutboxChanged, func(o *officetest.Office) { o.Waiting = nil })
+	b.Reload()
+	b.screen.Follow(office.SendState{DraftID: "w", State: office.DraftSent, PackageID: "p1"})
+	screentest.Equal(t, "chosen", b.screen.chosen, "p1")
+	b.press("p2", 0)
+	b.screen.Follow(office.SendState{DraftID: "w", State: office.DraftSent, PackageID: "p1"})
+	screentest.Equal(t, "whoever has gone on stays at", b.screen.chosen, "p2")
+}
+
 func TestWhatCannotBeReadIsNotShownAsNothing(t *testing.T) {
 	o := many(3)
 	o.Unread = message.Error(message.DataDamagedNow(), nil)
 	b := newBench(t, o)
-	if got := screentest.Text(b.screen.left); !strings.Contains(got, "data file is damaged") {
+	if got := screentest.Text(b.screen.side); !strings.Contains(got, "data file is damaged") {
 		t.Fatalf("the list says %q", got)
 	}
 	b.Office.Change(office.StatusChanged, func(o *officetest.Office) { o.Unread = nil })
 	b.Reload()
-	if len(b.screen.Listed()) != 3 || b.screen.left.Objects[0] != b.screen.list {
+	if len(b.screen.Listed()) != 3 || b.screen.side.Objects[0] != b.screen.list {
 		t.Fatalf("%q are listed", b.screen.Listed())
 	}
 	b.Office.Change(office.StatusChanged, func(o *officetest.Office) { o.Unread = message.Error(message.RecordNotRead(), nil) })
@@ -944,18 +959,6 @@ func leases(n int) *officetest.Office {
 		r.Signers, r.Documents = like.Signers, like.Documents
 	}
 	return o
-}
-
-func TestPagesOfPackagesDoNotPileUp(t *testing.T) {
-	b := newBench(t, leases(20))
-	page := b.screen.detail.Objects[0]
-	for range 15 {
-		b.screen.search.TypedKey(&fyne.KeyEvent{Name: fyne.KeyDown})
-		b.Settle()
-	}
-	if now := b.screen.detail.Objects; len(now) != 1 || now[0] != page {
-		t.Error("another package is in another scroll")
-	}
 }
 
 // BenchmarkKeyIn50000 types and deletes a word in the search of windows that show 50,000 packages, as fast as they take it: what

@@ -320,10 +320,7 @@ func (p *Tappable) Enable() { p.off = false; p.Refresh() }
 func (p *Tappable) Disable() { p.off = true; p.Refresh() }
 
 func (p *Tappable) FocusGained() {
-	if quiet != p {
-		quiet = nil
-	}
-	p.focused = quiet == nil
+	p.focused = quiet != p
 	p.Refresh()
 	reveal(p.Content)
 }

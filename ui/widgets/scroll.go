@@ -79,6 +79,9 @@ var drawn sync.Map
 
 // reveal scrolls to what has got the focus, so that Tab never leads out of sight.
 func reveal(o fyne.CanvasObject) {
+	if quiet != nil && quiet.Content != o {
+		quiet = nil
+	}
 	driver := fyne.CurrentApp().Driver()
 	window := driver.CanvasForObject(o)
 	if window == nil {

@@ -19,6 +19,7 @@ import (
 	"countersign/internal/office"
 	"countersign/ui/i18n"
 	"countersign/ui/officetest"
+	"countersign/ui/outbox"
 	"countersign/ui/screentest"
 	"countersign/ui/widgets"
 )
@@ -353,9 +354,8 @@ func (b *bench) openers(try func(what string, open func())) {
 		o.Waiting = append(o.Waiting, office.Draft{ID: "d9", State: office.DraftUnknown})
 	})
 	b.Settle()
-	b.window.Go(showCompose)
+	b.window.ShowPackage(outbox.RowID("d9"))
 	b.Settle()
-	if again := screentest.Button(b.window.compose.get().Content(), lang.L("Send again")); again != nil {
-		try(again.Text, again.OnTapped)
-	}
+	again := screentest.Button(b.window.packages.Content(), lang.L("Send again"))
+	try(again.Text, again.OnTapped)
 }

@@ -63,7 +63,8 @@ func (w *Window) Act(issue agent.Issue, done func()) {
 		w.ShowSettings()
 		w.settings.get().PickFolder()
 	case agent.ActReview:
-		w.ShowCompose()
+		w.Go(showPackages)
+		w.packages.ShowProblems()
 	case agent.ActNetwork:
 		w.env.OpenAddress(w.office.NetworkPage())
 	case agent.ActQuit:

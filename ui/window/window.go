@@ -26,6 +26,7 @@ import (
 	"countersign/ui/env"
 	"countersign/ui/i18n"
 	"countersign/ui/keys"
+	"countersign/ui/outbox"
 	"countersign/ui/packages"
 	"countersign/ui/settings"
 	"countersign/ui/setup"
@@ -233,6 +234,8 @@ func (w *Window) goCompose(do func(*compose.Screen)) {
 func (w *Window) ShowCompose() { w.goCompose((*compose.Screen).Focus) }
 
 func (w *Window) EditDraft(d office.Draft) { w.goCompose(func(s *compose.Screen) { s.Edit(d) }) }
+
+func (w *Window) Sending(state office.SendState) { w.packages.Follow(state) }
 
 func (w *Window) SignIn(prompt string) { w.account.signIn(prompt) }
 
@@ -447,7 +450,7 @@ func (w *Window) show(s office.Subject) {
 		w.ShowStatus()
 	}
 	if id, ok := s.Draft(); ok {
-		w.goCompose(func(s *compose.Screen) { s.ShowDraft(id) })
+		w.ShowPackage(outbox.RowID(id))
 	}
 	if _, ok := s.HotFolder(); ok || s == office.ActivitySubject {
 		w.Go(showActivity)

@@ -313,7 +313,7 @@ func TestAPressOnANotificationShowsWhatItIsAbout(t *testing.T) {
 	if b.window.at != showPackages || !strings.Contains(screentest.Text(b.window.packages.Content()), "2 packages selected") {
 		t.Errorf("a press on a summary does not show its packages:\n%s", screentest.Text(b.window.packages.Content()))
 	}
-	for subject, at := range map[office.Subject]int{office.ProblemSubject("folder"): showStatus, office.DraftSubject("d"): showCompose, office.HotFolderSubject("scans"): showActivity, office.ActivitySubject: showActivity} {
+	for subject, at := range map[office.Subject]int{office.ProblemSubject("folder"): showStatus, office.DraftSubject("d"): showPackages, office.HotFolderSubject("scans"): showActivity, office.ActivitySubject: showActivity} {
 		if b.window.show(subject); b.window.at != at {
 			t.Errorf("a press on %s leads to %d", subject, b.window.at)
 		}
