@@ -3,8 +3,6 @@
 package checks
 
 import (
-	"slices"
-
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/widget"
 
@@ -14,25 +12,13 @@ import (
 	"countersign/ui/widgets"
 )
 
-// List is the steps below each other. It belongs to the window's goroutine.
-type List struct {
-	Content *fyne.Container
-	Shown   []office.Check // the steps that are shown
-}
-
-func New() *List { return &List{Content: widgets.Stack(8)} }
-
-// Show shows the steps. Where nothing but the findings changed, the place on the page stays.
-func (l *List) Show(steps []office.Check) {
-	if slices.Equal(l.Shown, steps) {
-		return
-	}
-	l.Shown = slices.Clone(steps)
+// Rows are some steps, to stand below each other.
+func Rows(steps []office.Check) []fyne.CanvasObject {
 	rows := make([]fyne.CanvasObject, len(steps))
 	for i, s := range steps {
 		rows[i] = Row(s, MarkOf(s.Result), "", nil)
 	}
-	widgets.Remake(l.Content, rows...)
+	return rows
 }
 
 func MarkOf(r office.CheckResult) theme.Mark {

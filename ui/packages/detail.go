@@ -162,7 +162,7 @@ func (s *Screen) headOf(p record) fyne.CanvasObject {
 		line.Colour = colour
 		head.Add(line)
 	}
-	deeds, first := s.deedsOfPackage(p)
+	deeds, first := s.deedsOf([]listed{p.listed()}, &p)
 	shown := 2
 	if first {
 		shown++
@@ -342,7 +342,7 @@ func (s *Screen) draftPage(r listed) fyne.CanvasObject {
 		facts = append(facts, lang.L("from the folder “{{.Folder}}”", i18n.V{"Folder": s.folders[d.Folder]}))
 	}
 	head.Add(widgets.NewProse(strings.Join(facts, " · ")))
-	if deeds, first := s.deedsOf([]listed{r}); len(deeds) > 0 {
+	if deeds, first := s.deedsOf([]listed{r}, nil); len(deeds) > 0 {
 		head.Add(s.actions(deeds, first && outbox.Waits(d), len(deeds)))
 	}
 	people := widgets.Stack(12)

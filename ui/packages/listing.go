@@ -128,7 +128,9 @@ func (s *Screen) fill(n news, err error) {
 		s.change(n.changed, n.version)
 	}
 	s.where.Set(folderText(n.folder))
-	s.tellStuck(n.all != nil)
+	if s.OnListed != nil {
+		s.OnListed()
+	}
 	s.reveal()
 	s.settle(anchor, above, top, hidden)
 }

@@ -141,9 +141,19 @@ func (s *Screen) several() (list []listed) {
 	return list
 }
 
-// deedsOf are what can be done with each of several packages, and with what waits to be sent. first is whether the first is what
-// they wait for.
-func (s *Screen) deedsOf(list []listed) (deeds []outbox.Deed, first bool) {
+// deedsOf are what can be done with some packages, and with what waits to be sent, what is wanted most first. one is what is known of
+// a single package, nil where there are several. first is whether the first of all is what they wait for.
+func (s *Screen) deedsOf(list []listed, one *record) (deeds []outbox.Deed, first bool) {
+	add := func(wanted bool, name string, icon fyne.Resource, do func()) {
+		if wanted {
+			deeds = append(deeds, outbox.Deed{Name: name, Icon: icon, Do: do})
+		}
+	}
+	var p record
+	if one != nil {
+		p = *one
+	}
+	signed, files := p.signed(), pathsOf(p.saved())
 	var open, late, saved, listedOnes, archived []string
 	var drafts []office.Draft
 	for _, r := range list {
@@ -152,13 +162,13 @@ func (s *Screen) deedsOf(list []listed) (deeds []outbox.Deed, first bool) {
 			drafts = append(drafts, *r.draft)
 			continue
 		}
-		if r.line.State.CanBeWithdrawn() && !r.line.Gone && !r.line.Withdrawing {
+		if r.line.State.CanBeWithdrawn() && !r.line.Gone && !r.line.Withdrawing && !p.row.Away {
 			open = append(open, id)
 		}
 		if r.standing == i18n.Open && r.line.Next != "" && !r.line.Withdrawing {
 			late = append(late, id)
 		}
-		if r.line.Saved {
+		if r.line.Saved || len(files) > 0 {
 			saved = append(saved, id)
 		}
 		if r.line.Archived {
@@ -170,31 +180,34 @@ func (s *Screen) deedsOf(list []listed) (deeds []outbox.Deed, first bool) {
 	if len(drafts) > 0 {
 		deeds = outbox.Deeds(s.env, s.office, drafts, s.env.Go.EditDraft, s.sent)
 	}
-	if first = len(deeds) > 0; len(late) > 0 {
-		deeds = append(deeds, s.remindDeed(late))
+	add(signed != "", lang.L("Open signed document"), fynetheme.FileTextIcon(), func() { s.env.OpenFile(signed) })
+	add(p.row.State.Unsent(), lang.L("Finish in the browser…"), fynetheme.DocumentCreateIcon(), func() { s.openEditor(p.row.ID) })
+	add(len(late) > 0, lang.L("Remind"), fynetheme.MailComposeIcon(), func() { s.remind(late) })
+	first = len(deeds) > 0
+	name, again := "", lang.N("The files of {{.PluralCount}} packages are being saved again.", len(saved))
+	if len(list) == 1 {
+		name = list[0].line.Name
+		again = lang.L("The files of “{{.Package}}” are being saved again.", i18n.V{"Package": i18n.Title(name)})
 	}
-	if len(open) > 0 && s.office.CanWithdraw() {
-		name := ""
-		if len(open) == 1 {
-			name = s.nameOf(open[0])
-		}
-		deeds = append(deeds, outbox.Deed{Name: lang.L("Withdraw…"), Icon: fynetheme.CancelIcon(), Do: func() { s.askWithdrawal(open, name, nil) }})
-	}
-	if len(saved) > 0 {
-		deeds = append(deeds,
-			outbox.Deed{Name: lang.L("Save again"), Icon: fynetheme.DownloadIcon(), Do: func() {
-				s.saveAgain(saved, lang.N("The files of {{.PluralCount}} packages are being saved again.", len(saved)))
-			}},
-			outbox.Deed{Name: lang.L("Export…"), Icon: fynetheme.ContentCopyIcon(), Do: func() { s.askExport(saved, len(list)-len(saved)) }},
-			outbox.Deed{Name: lang.L("Open folder"), Icon: fynetheme.FolderOpenIcon(), Do: func() { s.openFolders(saved) }})
-	}
-	if len(listedOnes) > 0 {
-		deeds = append(deeds, outbox.Deed{Name: lang.L("Archive"), Icon: fynetheme.StorageIcon(), Do: func() { s.putAway(listedOnes) }})
-	}
-	if len(archived) > 0 {
-		deeds = append(deeds, outbox.Deed{Name: lang.L("Move back to the list"), Icon: fynetheme.ContentUndoIcon(), Do: func() { s.archive(archived, false) }})
-	}
+	withdraw := len(open) > 0 && s.office.CanWithdraw()
+	add(withdraw, lang.L("Withdraw…"), fynetheme.CancelIcon(), func() { s.askWithdrawal(open, name, nil) })
+	add(p.sentHere, lang.L("Duplicate"), fynetheme.ContentCopyIcon(), func() { s.again(p, "") })
+	add(len(listedOnes) > 0, lang.L("Archive"), fynetheme.StorageIcon(), func() { s.putAway(listedOnes) })
+	add(len(archived) > 0, lang.L("Move back to the list"), fynetheme.ContentUndoIcon(), func() { s.archive(archived, false) })
+	add(withdraw && p.sentHere, lang.L("Correct and send again…"), fynetheme.DocumentCreateIcon(),
+		func() { s.askWithdrawal(open, name, func() { s.again(p, p.row.ID) }) })
+	add(len(saved) > 0, lang.L("Save again"), fynetheme.DownloadIcon(), func() { s.saveAgain(saved, again) })
+	add(len(saved) > 0, lang.L("Open folder"), fynetheme.FolderOpenIcon(), func() { s.openFolders(saved) })
+	add(len(saved) > 0, lang.L("Export…"), fynetheme.ContentCopyIcon(), func() { s.askExport(saved, len(list)-len(saved)) })
+	add(len(files) > 1, lang.L("Copy all files"), fynetheme.ContentCopyIcon(), func() { s.copyFiles(files) })
+	add(len(files) > 1, lang.L("Attach all files to a mail…"), fynetheme.MailAttachmentIcon(), func() { s.mailFiles(p.row, files) })
+	add(len(files) > 1, lang.L("Print all files"), fynetheme.DocumentPrintIcon(), func() { s.printFiles(files) })
 	return deeds, first
+}
+
+// listed is the row of the package.
+func (p record) listed() listed {
+	return listed{line: p.row.Line(), sorted: sorted{standing: i18n.StandingOf(p.row)}}
 }
 
 // sent ends the marking of what was decided about.
@@ -208,7 +221,7 @@ func (l *packageList) nameOf(id string) string { return l.known(id).row.Name }
 // severalPage is what stands on the right while several packages are marked. Of those that are not sent yet it shows what
 // one has to know before one says yes.
 func (s *Screen) severalPage(list []listed) fyne.CanvasObject {
-	deeds, first := s.deedsOf(list)
+	deeds, first := s.deedsOf(list, nil)
 	deeds = append(deeds, outbox.Deed{Name: lang.L("Clear selection"), Do: func() { s.unmark() }})
 	page := widgets.Stack(24, widgets.Stack(12, widgets.NewFullHeading(lang.N("{{.PluralCount}} packages selected", len(list))),
 		s.actions(deeds, first, len(deeds))))
@@ -333,41 +346,6 @@ func (s *Screen) foldersOf(ids []string) (folders []string, err error) {
 	return folders, nil
 }
 
-// deedsOfPackage are all that can be done with the chosen package, the one that is wanted most first. first is whether that
-// one is what the package waits for.
-func (s *Screen) deedsOfPackage(p record) (deeds []outbox.Deed, first bool) {
-	id, name := p.row.ID, p.row.Name
-	add := func(wanted bool, name string, icon fyne.Resource, do func()) {
-		if wanted {
-			deeds = append(deeds, outbox.Deed{Name: name, Icon: icon, Do: do})
-		}
-	}
-	signed, saved := p.signed(), pathsOf(p.saved())
-	add(signed != "", lang.L("Open signed document"), fynetheme.FileTextIcon(), func() { s.env.OpenFile(signed) })
-	add(p.row.State.Unsent(), lang.L("Finish in the browser…"), fynetheme.DocumentCreateIcon(), func() { s.openEditor(id) })
-	if standing := i18n.StandingOf(p.row); standing == i18n.Open && len(p.row.Next()) > 0 && !p.row.Withdrawal.Pending() {
-		deeds = append(deeds, s.remindDeed([]string{id}))
-	}
-	first = len(deeds) > 0
-	withdraw := canWithdraw(p.row) && s.office.CanWithdraw()
-	add(withdraw, lang.L("Withdraw…"), fynetheme.CancelIcon(), func() { s.askWithdrawal([]string{id}, name, nil) })
-	add(p.sentHere, lang.L("Duplicate"), fynetheme.ContentCopyIcon(), func() { s.again(p, "") })
-	add(p.row.Archived == nil, lang.L("Archive"), fynetheme.StorageIcon(), func() { s.putAway([]string{id}) })
-	add(p.row.Archived != nil, lang.L("Move back to the list"), fynetheme.ContentUndoIcon(), func() { s.archive([]string{id}, false) })
-	add(withdraw && p.sentHere, lang.L("Correct and send again…"), fynetheme.DocumentCreateIcon(),
-		func() { s.askWithdrawal([]string{id}, name, func() { s.again(p, id) }) })
-	standing := i18n.StandingOf(p.row)
-	add(standing == i18n.Saved || standing == i18n.Wrong && p.row.FilesDone > 0, lang.L("Save again"), fynetheme.DownloadIcon(), func() {
-		s.saveAgain([]string{id}, lang.L("The files of “{{.Package}}” are being saved again.", i18n.V{"Package": i18n.Title(name)}))
-	})
-	add(len(saved) > 0, lang.L("Open folder"), fynetheme.FolderOpenIcon(), func() { s.env.OpenFile(filepath.Dir(saved[0])) })
-	add(len(saved) > 0, lang.L("Export…"), fynetheme.ContentCopyIcon(), func() { s.askExport([]string{id}, 0) })
-	add(len(saved) > 1, lang.L("Copy all files"), fynetheme.ContentCopyIcon(), func() { s.copyFiles(saved) })
-	add(len(saved) > 1, lang.L("Attach all files to a mail…"), fynetheme.MailAttachmentIcon(), func() { s.mailFiles(p.row, saved) })
-	add(len(saved) > 1, lang.L("Print all files"), fynetheme.DocumentPrintIcon(), func() { s.printFiles(saved) })
-	return deeds, first
-}
-
 // actions are the buttons for what can be done: the first is filled where it is what the package waits for; of the others as
 // many are shown, and a menu has the rest.
 func (s *Screen) actions(deeds []outbox.Deed, first bool, shown int) fyne.CanvasObject {
@@ -406,11 +384,11 @@ func (s *Screen) deedsFor(r listed, use func([]outbox.Deed)) {
 	}
 	switch {
 	case len(several) > 1 || r.draft != nil:
-		deeds, _ := s.deedsOf(several)
+		deeds, _ := s.deedsOf(several, nil)
 		use(deeds)
 	default:
 		env.Get(s.env, func(context.Context) (record, error) { p := s.recordOf(r.line.ID); return p, p.failure }, func(p record) {
-			deeds, _ := s.deedsOfPackage(p)
+			deeds, _ := s.deedsOf([]listed{p.listed()}, &p)
 			use(deeds)
 		})
 	}

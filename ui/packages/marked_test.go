@@ -41,7 +41,7 @@ func (b *bench) markedIDs() string {
 
 // deedNames are what is offered for all that are marked.
 func (b *bench) deedNames() (names []string) {
-	deeds, _ := b.screen.deedsOf(b.screen.several())
+	deeds, _ := b.screen.deedsOf(b.screen.several(), nil)
 	return namesOfDeeds(deeds)
 }
 
@@ -113,7 +113,7 @@ func TestTheMarkedPackagesAreWithdrawnAndArchivedTogether(t *testing.T) {
 	b.press("p1", 0)
 	b.press("p2", ctrl)
 	b.press("p3", ctrl)
-	screentest.Equal(t, "offered", b.deedNames(), []string{"Remind", "Withdraw…", "Save again", "Export…", "Open folder", "Archive"})
+	screentest.Equal(t, "offered", b.deedNames(), []string{"Remind", "Withdraw…", "Archive", "Save again", "Open folder", "Export…"})
 	menu := b.menuOf("p2")
 	screentest.Equal(t, "the menu of a marked one", namesOfDeeds(menu), b.deedNames())
 	menu[1].Do()
@@ -219,7 +219,7 @@ func busySaved() *officetest.Office {
 // do does what is offered for all that are marked.
 func (b *bench) do(t *testing.T, name string) {
 	t.Helper()
-	deeds, _ := b.screen.deedsOf(b.screen.several())
+	deeds, _ := b.screen.deedsOf(b.screen.several(), nil)
 	for _, d := range deeds {
 		if d.Name == name {
 			d.Do()
@@ -321,7 +321,7 @@ func itemOf(t *testing.T, m *fyne.Menu, name string) *fyne.MenuItem {
 
 func TestFilesLeaveTheWindow(t *testing.T) {
 	b, paths := savedPackage(t)
-	deeds, _ := b.screen.deedsOfPackage(b.screen.record)
+	deeds, _ := b.screen.deedsOf([]listed{b.screen.record.listed()}, &b.screen.record)
 	one, all := b.screen.menuOfFile(b.screen.record.row, paths[0]), menu(deeds)
 	every, to := strings.Join(paths, " "), ", to novak@example.com keller@example.com: Mandate Keller"
 	for _, c := range []struct {
@@ -395,7 +395,7 @@ func TestTheMenusOfFilesOpenByKeysAndByTheOtherMouseButton(t *testing.T) {
 // deeds are what can be done with the chosen package, by their names.
 func (b *bench) deeds() map[string]func() {
 	all := map[string]func(){}
-	deeds, _ := b.screen.deedsOfPackage(b.screen.record)
+	deeds, _ := b.screen.deedsOf([]listed{b.screen.record.listed()}, &b.screen.record)
 	for _, d := range deeds {
 		all[d.Name] = d.Do
 	}

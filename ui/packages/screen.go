@@ -83,10 +83,7 @@ type Screen struct {
 
 	resting bool // the window is closed
 
-	OnStuck func(Stuck) // told when packages that are declined or expired are others than before; may be nil
-
-	stuck    Stuck // as it was told last
-	problems int   // packages that had one then
+	OnListed func() // told when packages are new or changed; may be nil
 
 	where *widgets.Line
 	check *widgets.Line // when everything was last asked about
@@ -453,10 +450,6 @@ func (s *Screen) write(l letter) {
 // mostLetters is how many mails are begun at once without a question.
 const mostLetters = 3
 
-func (s *Screen) remindDeed(ids []string) outbox.Deed {
-	return outbox.Deed{Name: lang.L("Remind"), Icon: fynetheme.MailComposeIcon(), Do: func() { s.remind(ids) }}
-}
-
 // remind begins one mail to each person whose turn it is in some packages, about all of them.
 func (s *Screen) remind(ids []string) {
 	if s.asking {
@@ -522,14 +515,7 @@ type Stuck struct {
 	Count int
 }
 
-// tellStuck tells of the packages that are stuck when they are others than before. It looks at all only when all are new, or
-// more or fewer have a problem.
-func (s *Screen) tellStuck(all bool) {
-	if problems := s.all.counts[tabProblems]; !all && problems == s.problems {
-		return
-	}
-	s.problems = s.all.counts[tabProblems]
-	var now Stuck
+func (s *Screen) Stuck() (now Stuck) {
 	for place, r := range slices.Backward(s.all.rows) { // the newest first
 		if r.tab() != tabProblems {
 			continue
@@ -542,20 +528,13 @@ func (s *Screen) tellStuck(all bool) {
 			now.First = l
 		}
 	}
-	if now != s.stuck {
-		s.stuck = now
-		if s.OnStuck != nil {
-			s.OnStuck(now)
-		}
-	}
+	return now
 }
-
-func (s *Screen) Stuck() Stuck { return s.stuck }
 
 // ShowStuck shows what is stuck: the one package, or the tab with all of them.
 func (s *Screen) ShowStuck() {
-	if s.stuck.Count == 1 {
-		s.Show(s.stuck.First.ID)
+	if now := s.Stuck(); now.Count == 1 {
+		s.Show(now.First.ID)
 		return
 	}
 	s.ShowProblems()

@@ -32,7 +32,7 @@ type address struct {
 	public, listen         *widgets.Entry
 	ngrok, external, found *fyne.Container
 	foundLine              *widgets.Line
-	way                    *checks.List // to ngrok, after it could not be reached
+	way                    *fyne.Container // to ngrok, after it could not be reached
 	tokenKept              bool
 }
 
@@ -63,8 +63,8 @@ func newAddress(s *Screen) *address {
 		widgets.NewProse(lang.L("The web server must keep the path of the requests it forwards.")))
 	mark, line := widgets.MarkLine(theme.MarkSigned, "")
 	p.found, p.foundLine = mark, line
-	p.way = checks.New()
-	content := widgets.Stack(16, widgets.Card(p.kind), widgets.Stack(0, p.ngrok, p.external), p.found, p.way.Content)
+	p.way = widgets.Stack(8)
+	content := widgets.Stack(16, widgets.Card(p.kind), widgets.Stack(0, p.ngrok, p.external), p.found, p.way)
 	p.step = &step{key: "address", name: lang.L("Public address"), title: lang.L("How does the service reach this computer?"),
 		text:    lang.L("Countersign checks for signatures every few minutes. With a web address that leads to this computer, the signing service reports each one at once."),
 		content: content, fields: fields, next: lang.L("Test and continue"), asking: lang.L("Testing the connection…"),
@@ -93,7 +93,7 @@ func (p *address) choose(i int) {
 	p.external.Hidden = a.settings.Tunnel != office.TunnelExternal
 	p.blame = map[office.TunnelKind]string{office.TunnelNgrok: office.FieldNgrokToken, office.TunnelExternal: office.FieldPublicURL}[tunnels[i]]
 	p.showFound()
-	p.way.Show(nil)
+	widgets.Remake(p.way)
 	p.relabel()
 	p.content.Refresh()
 }
@@ -143,7 +143,7 @@ func (p *address) ask() func(context.Context) error {
 	if a.settings.Tunnel == office.TunnelNone || a.didOpen() || a.wasSilent() {
 		return nil
 	}
-	p.way.Show(nil)
+	widgets.Remake(p.way)
 	agent, settings, secrets, mark := p.screen.office, a.settings, a.secrets, a.fingerprint()
 	return func(ctx context.Context) error {
 		beside, cancel := context.WithCancel(ctx)
@@ -151,7 +151,9 @@ func (p *address) ask() func(context.Context) error {
 		var diagnosis sync.WaitGroup
 		if settings.Tunnel == office.TunnelNgrok {
 			diagnosis.Go(func() {
-				agent.TryNgrok(beside, settings, func(steps []office.Check) { p.screen.env.Work.Do(func() { p.way.Show(steps) }) })
+				agent.TryNgrok(beside, settings, func(steps []office.Check) {
+					p.screen.env.Work.Do(func() { widgets.Remake(p.way, checks.Rows(steps)...) })
+				})
 			})
 		}
 		public, err := agent.TestTunnel(ctx, settings, secrets)
@@ -174,7 +176,7 @@ func (p *address) answered() {
 		p.domain.SetText(cmp.Or(u.Host, a.settings.NgrokDomain))
 		a.opened = a.fingerprint()
 	}
-	p.way.Show(nil)
+	widgets.Remake(p.way)
 	p.showFound()
 }
 

@@ -99,7 +99,7 @@ func (w *Window) enter(office Office, demo bool) {
 		Notice: w.notice.Say, Copy: w.app.Clipboard().SetContent, Autostart: w.options.Autostart, Go: w}
 	w.shown.Store(&office)
 	w.packages, w.activity = packages.New(w.env, w.office), activity.New(w.env, w.office)
-	w.packages.OnStuck = func(packages.Stuck) {
+	w.packages.OnListed = func() {
 		if w.last != nil {
 			w.tray.show(*w.last)
 		}
