@@ -111,7 +111,7 @@ func (s *Screen) progress(h *handing, p *parcel, state office.SendState) {
 
 // arrived takes note of how a parcel ended. What the office could not take stays in the form, with its reason.
 func (s *Screen) arrived(h *handing, p *parcel, state office.SendState, err error) {
-	p.state, p.ended = state, true
+	p.state, p.ended, p.id = state, true, cmp.Or(p.id, state.DraftID)
 	if !p.taken && err != nil && state.DraftID == "" {
 		p.wrong = i18n.Error(err)
 		s.handed(h)

@@ -121,7 +121,7 @@ func (o *Office) Send(ctx context.Context, d office.NewPackage, progress func(of
 	row := office.PackageRow{Package: office.Package{ID: "sent-1", Name: d.Name, State: "open", Origin: office.MadeHere,
 		Sequential: d.Sequential, Signers: d.Signers, Recipients: d.Recipients, Due: d.Due, Created: time.Now(), SignersTotal: len(d.Signers)}}
 	o.Change(office.PackagesChanged, func(o *Office) { o.Rows = append([]office.PackageRow{row}, o.Rows...) })
-	return office.SendState{State: office.DraftSent, PackageID: row.ID}, nil
+	return office.SendState{DraftID: "sent", State: office.DraftSent, PackageID: row.ID}, nil
 }
 
 // Again is the agent's, of documents that are all where they were.
