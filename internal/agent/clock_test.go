@@ -15,7 +15,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"countersign/internal/agent/account"
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/loop"
 	"countersign/internal/office"
@@ -56,27 +55,6 @@ func (c *canned) tried(t *testing.T, when string) {
 	}
 }
 
-func TestAClockThatIsPutRightWhileTheProgramRunsHoldsNothingUp(t *testing.T) {
-	for _, fast := range []time.Duration{3 * time.Hour, 400 * 24 * time.Hour} {
-		synctest.Test(t, func(t *testing.T) {
-			clock := &wallClock{}
-			clock.jump(fast)
-			a, c, stop := quietOffice(t, 0, func(p *Params) { p.Now = clock.now })
-			defer stop()
-			time.Sleep(5 * time.Minute)
-			a.Breaker.Open(a.Now(), time.Hour) // while it rests, nothing that waits is tried
-			waits(t, a, 5*time.Minute)
-			before := c.count("/packages/list")
-			clock.jump(-fast)
-			time.Sleep(2 * time.Minute)
-			c.tried(t, "two minutes later")
-			if c.count("/packages/list") == before {
-				t.Error("the list was not read")
-			}
-		})
-	}
-}
-
 func TestTryAgainTriesEverythingThatWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, c, stop := quietOffice(t, 0)
@@ -103,42 +81,6 @@ func TestACooldownIsBelievedFromTheMomentItWasDecidedOn(t *testing.T) {
 	}
 	if !(loop.Cooldown{}).Over(now) {
 		t.Error("the zero cooldown is not over")
-	}
-}
-
-func TestWhatWasFinishedWhileTheClockWasFastIsFetched(t *testing.T) {
-	for name, back := range map[string]time.Duration{"while it runs": -48 * time.Hour, "while it was off": 0} {
-		synctest.Test(t, func(t *testing.T) {
-			clock := &wallClock{}
-			signedIn := time.Now()
-			finished := signedIn.Add(time.Hour)
-			a, _, stop := quietOffice(t, 0, func(p *Params) {
-				p.Now = clock.now
-				p.HTTP.Transport.(*canned).say = func(path string) string {
-					if !strings.HasSuffix(path, "/packages/list") || time.Since(signedIn) < 2*time.Hour {
-						return ""
-					}
-					when := finished.Format(time.RFC3339)
-					return `{"items":[{"packageId":"p","state":"executed","timeCreated":"` + when + `","timeExecuted":"` + when + `"}]}`
-				}
-			})
-			defer stop()
-			fast := a.account.Current()
-			fast.Account.Since = signedIn.Add(48 * time.Hour) // as the fast clock said
-			noErr(t, a.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(account.Doc, fast.Account) }))
-			noErr(t, a.account.Load())
-			time.Sleep(2 * time.Hour)
-			a.account.MendSince(back)
-			since := a.account.Current().Account.Since
-			if back != 0 && !since.Equal(signedIn) {
-				t.Errorf("%s: signed in at %v, want %v", name, since, signedIn)
-			}
-			noErr(t, a.Configure(t.Context(), a.Settings(), office.Secrets{})) // has the service asked again
-			time.Sleep(time.Hour)
-			if _, known, err := a.Package("p"); err != nil || !known {
-				t.Errorf("%s: the package is not known, %v", name, err)
-			}
-		})
 	}
 }
 
@@ -287,50 +229,4 @@ func TestAServiceThatFailedForAPersonOnceIsSoonAskedAgain(t *testing.T) {
 			}
 		})
 	}
-}
-
-// What packages went through while the computer was off costs a question and a download each, and one notification in all.
-func TestManyMissedCompletionsAreCaughtUpWithOneQuestionEach(t *testing.T) {
-	const many = 60
-	synctest.Test(t, func(t *testing.T) {
-		var mu sync.Mutex
-		var told []string
-		var missed atomic.Bool
-		when := time.Now().Add(time.Minute).UTC().Format(time.RFC3339)
-		a, c, stop := quietOffice(t, many, func(p *Params) {
-			p.HTTP.Transport.(*canned).say = func(path string) string {
-				switch {
-				case !missed.Load():
-				case strings.HasSuffix(path, "/status"):
-					return `{"state":"executed","name":"Lease","timeExecuted":"` + when + `","documents":[{"documentId":"d","name":"Lease"}]}`
-				case strings.HasSuffix(path, "/download"):
-					return "%PDF-1.7\n" + path + "\n%%EOF\n"
-				}
-				return ""
-			}
-			p.Notify = func(n office.Notice) error {
-				mu.Lock()
-				defer mu.Unlock()
-				told = append(told, n.Title)
-				return nil
-			}
-		})
-		defer stop()
-		time.Sleep(2 * office.NewFor) // all have been asked about
-		c.paths.Clear()
-		missed.Store(true)
-		a.packages.Sweep("test")
-		time.Sleep(10 * time.Minute)
-		for i := range many {
-			status, file := c.count(fmt.Sprintf("/p%d/status", i)), c.count(fmt.Sprintf("/p%d/documents/d/pdf/executed/download", i))
-			if status != 1 || file != 1 {
-				t.Errorf("package %d was asked about %d times, and its file for %d times", i, status, file)
-			}
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		if saved := must(a.Status()).Packages.Saved; saved != many || len(told) != 1 || told[0] != fmt.Sprintf("%d packages changed while you were away", many) {
-			t.Errorf("%d are saved; told %q", saved, told)
-		}
-	})
 }

@@ -7,10 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -22,9 +20,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"countersign/internal/agent/health"
-	"countersign/internal/agent/issuer"
 	"countersign/internal/agent/loop"
-	"countersign/internal/agent/loop/looptest"
 	"countersign/internal/esign"
 	"countersign/internal/locations"
 	"countersign/internal/office"
@@ -104,34 +100,6 @@ func TestDamageMetWhileRunningIsToldAndMendedByTheNextStart(t *testing.T) {
 	if aside, err := filepath.Glob(locations.State(o.data) + ".damaged-*"); err != nil || len(aside) != 1 {
 		t.Errorf("set aside: %q, %v", aside, err)
 	}
-}
-
-func TestTheBackupHoldsNoSecretInTheClearAndIsWrittenOnlyOnChange(t *testing.T) {
-	o := newOfficeWith(t, quick, sandbox.Options{})
-	o.stop()
-	path := locations.Backup(o.data)
-	text, err := os.ReadFile(path)
-	noErr(t, err)
-	var registered struct{ Secret string }
-	if b, err := o.account.Vault().Get(issuer.Endpoint.Of(issuer.Of(o.Settings()))); err != nil || json.Unmarshal(b, &registered) != nil || registered.Secret == "" {
-		t.Fatal("the endpoint's secret is not known", err)
-	}
-	for name, secret := range map[string]string{
-		"client secret": sandbox.DemoClient().Secret, "endpoint secret": registered.Secret,
-	} {
-		if bytes.Contains(text, []byte(secret)) {
-			t.Errorf("the %s is in the backup", name)
-		}
-	}
-	info, err := os.Stat(path)
-	if err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
-		t.Errorf("mode: %v, %v", info.Mode(), err)
-	}
-	o.open()
-	if again, err := os.Stat(path); err != nil || !os.SameFile(info, again) && slices.Equal(text, mustRead(t, path)) {
-		t.Errorf("the backup was written again without a change: %v", err)
-	}
-	o.Close()
 }
 
 func mustRead(t *testing.T, path string) []byte {
@@ -288,71 +256,6 @@ func TestAnObjectThatCannotBeWorkedOnIsLeftAloneAndTheRestIsNot(t *testing.T) {
 	})
 }
 
-func TestAPackageWhoseRecordCannotBeReadIsReadFromTheServiceAndHoldsUpNoOther(t *testing.T) {
-	for name, lost := range map[string]bool{"its record": false, "all that is known of it": true} {
-		looptest.Bubble(t, name, func(t *testing.T) {
-			a, c, stop := quietOffice(t, 3)
-			time.Sleep(time.Minute)
-			stopped := a.p
-			stop()
-			if c.count("/packages/p1/status") == 0 {
-				t.Error("it was not known")
-			}
-			spoilRecord(t, locations.State(stopped.DataDir), `"id":"p1"`, lost)
-			service := &canned{}
-			stopped.HTTP = &http.Client{Transport: service}
-			b, end := startAgain(t, stopped)
-			time.Sleep(time.Minute)
-			receive(t, b, map[string]string{"action": "package_executed", "eventId": "e1", "packageId": "p1"})
-			receive(t, b, map[string]string{"action": "package_executed", "eventId": "e2", "packageId": "p2"})
-			time.Sleep(time.Minute)
-			if service.count("/packages/p0/status") == 0 || service.count("/packages/p2/status") == 0 {
-				t.Error("not every other package was asked about")
-			}
-			if asked := service.count("/packages/p1/status") > 0; asked == lost {
-				t.Errorf("it was asked about: %v", asked)
-			}
-			if e := must(b.Status()).Events; e.Pending != 0 || (e.Problems == 1) != lost {
-				t.Errorf("events: %+v", e)
-			}
-			if b.Health.Has(health.RecordsUnreadable) != lost || b.Health.Has(health.DataNotWritten) || b.Health.Has(health.Stopped("reconcile")) || b.Health.Has(health.Stopped("events")) {
-				t.Errorf("health: %+v", b.Health.List())
-			}
-			if p := b.packageOrZero("p1"); !lost && (p.State != office.PackageExecuted || p.Checked.IsZero()) {
-				t.Errorf("it was not read from the service: %+v", p)
-			}
-			if n := len(must(b.Lines())); n != 3 && !lost || n < 2 {
-				t.Errorf("%d packages are listed", n)
-			}
-			end()
-			if aside, _ := filepath.Glob(locations.State(stopped.DataDir) + ".damaged*"); len(aside) > 0 {
-				t.Errorf("the whole file was set aside: %v", aside)
-			}
-		})
-	}
-}
-
-// spoilRecord makes the package unreadable in whose record that stands, and its line, too, if it is to be lost.
-func spoilRecord(t *testing.T, file, part string, lost bool) {
-	t.Helper()
-	inFile(t, file, func(tx *bolt.Tx) error {
-		packages := tx.Bucket([]byte("packages"))
-		c := packages.Cursor()
-		for key, value := c.First(); key != nil; key, value = c.Next() {
-			if !strings.Contains(string(value), part) {
-				continue
-			}
-			if key = bytes.Clone(key); lost {
-				if err := tx.Bucket([]byte("package_lines")).Put(key, nil); err != nil {
-					return err
-				}
-			}
-			return packages.Put(key, value[:len(value)/2])
-		}
-		return errors.New("no such record")
-	})
-}
-
 // inFile changes a data file that is not open.
 func inFile(t *testing.T, file string, change func(tx *bolt.Tx) error) {
 	t.Helper()
@@ -399,7 +302,6 @@ type ringOf struct {
 	keeper secret.Keeper
 	locked bool
 	reason secret.Reason // why it is out of reach; locked when empty
-	prompt chan struct{} // closed when a person answers its question, if it asks one
 }
 
 func (r *ringOf) Load(ctx context.Context) (secret.Key, error) {
@@ -422,7 +324,7 @@ func (r *ringOf) Create(ctx context.Context) (secret.Key, error) {
 
 // outOfReach is what it says while it is locked. mu is held.
 func (r *ringOf) outOfReach() error {
-	return &secret.UnavailableError{Reason: cmp.Or(r.reason, secret.Locked), Answered: r.prompt}
+	return &secret.UnavailableError{Reason: cmp.Or(r.reason, secret.Locked)}
 }
 
 // turn locks or unlocks it.
@@ -439,56 +341,6 @@ func (r *ringOf) swap(next secret.Keeper) secret.Keeper {
 	old := r.keeper
 	r.keeper = next
 	return old
-}
-
-// lockAway starts the office again with a locked keyring, which it tries again after pause.
-func (o *testOffice) lockAway(ring *ringOf, pause time.Duration) {
-	o.t.Helper()
-	o.stop()
-	ring.turn(true)
-	adjust := o.adjust
-	o.adjust = func(p *Params) {
-		adjust(p)
-		p.Pace.Retry = pause / 30
-	}
-	o.open()
-	o.run()
-	if o.issue("keyring") == nil {
-		o.t.Fatalf("health: %+v", o.Status().Health)
-	}
-}
-
-func (o *testOffice) unlocked() bool {
-	return o.Status().Tunnel.State == "up" && o.issue("keyring") == nil
-}
-
-// Nobody has to come back and press a button.
-func TestAKeyringThatIsUnlockedIsFound(t *testing.T) {
-	for name, c := range map[string]struct {
-		retry time.Duration
-		then  func(o *testOffice, ring *ringOf)
-	}{
-		"by itself after a while":           {300 * time.Millisecond, func(*testOffice, *ringOf) {}},
-		"once its own question is answered": {time.Hour, func(_ *testOffice, ring *ringOf) { close(ring.prompt) }},
-		"by whoever signs in":               {time.Hour, func(o *testOffice, _ *ringOf) { noErr(o.t, o.SignIn(o.t.Context(), SignInOptions{}, visit)) }},
-		"as the computer wakes up, where people unlock it as they sign in": {time.Hour, nil},
-	} {
-		t.Run(name, func(t *testing.T) {
-			ring, clock := &ringOf{keeper: secret.Memory(), reason: secret.TimedOut, prompt: make(chan struct{})}, &wallClock{}
-			o := newOfficeWith(t, func(p *Params) { quick(p); p.Keeper, p.Now = ring, clock.now }, sandbox.Options{Now: clock.now})
-			o.lockAway(ring, c.retry)
-			ring.turn(false)
-			if c.then != nil {
-				c.then(o, ring)
-			}
-			o.eventually("everything continues", func() bool {
-				if c.then == nil {
-					o.wake(clock, 9*time.Hour) // again, where nobody watches the clock yet
-				}
-				return o.unlocked()
-			})
-		})
-	}
 }
 
 // TestUnlockIsOfferedOnlyWhereThereIsSomethingToUnlock also presses what is offered: first in vain, then once the keyring

@@ -151,24 +151,6 @@ func TestAPackageFromATemplateIsWhatWasFilledIn(t *testing.T) {
 	}
 }
 
-func TestATemplateThatIsGoneIsRefusedWithASentence(t *testing.T) {
-	o := newOfficeWith(t, quick, sandbox.Options{})
-	d := office.NewPackage{Name: "Flat", EmptyFields: true, Template: o.chosen("Lease agreement")}
-	d.Signers = d.Template.Signers()
-	d.Signers[0].Email, d.Signers[1].Email = "jan@example.com", "ana@example.com"
-	changed := d
-	changed.Signers = slices.Clone(d.Signers)
-	changed.Signers[0].RoleID = "another"
-	if state, err := o.Send(t.Context(), changed, nil); err != nil || state.State != office.DraftFailed || state.Problem != message.TemplateChanged("Lease agreement") {
-		t.Errorf("changed: %+v, %v", state, err)
-	}
-	noErr(t, o.service.DeleteTemplate(d.Template.ID))
-	if state, err := o.Send(t.Context(), d, nil); err != nil || state.State != office.DraftFailed || state.Problem != message.TemplateGone("Lease agreement") {
-		t.Errorf("gone: %+v, %v", state, err)
-	}
-	expect(t, len(o.service.Packages()), 0, "%d packages")
-}
-
 // A service may have no such call. It is told once, and is no trouble of the service.
 func TestAServiceWithoutTemplatesIsNotAskedAgain(t *testing.T) {
 	o := newOfficeWith(t, quick, sandbox.Options{})

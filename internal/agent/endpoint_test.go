@@ -8,65 +8,17 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"countersign/internal/agent/account"
 	"countersign/internal/agent/health"
-	"countersign/internal/agent/issuer"
-	"countersign/internal/agent/loop/looptest"
-	"countersign/internal/esign"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/sandbox"
 	"countersign/internal/store"
 	"countersign/internal/tunnel/ngroktest"
 )
-
-func TestAListThatDoesNotSayWhenSomethingWasFinishedHidesNothingThatIsNew(t *testing.T) {
-	for name, times := range map[string]string{"no times": "", "when it was made alone": `,"timeCreated":"1999-12-01T10:00:00Z"`} {
-		looptest.Bubble(t, name, func(t *testing.T) {
-			var mu sync.Mutex
-			items := ""
-			add := func(id string) {
-				mu.Lock()
-				defer mu.Unlock()
-				if items != "" {
-					items += ","
-				}
-				items += `{"packageId":"` + id + `","state":"executed"` + times + `}`
-			}
-			add("old")
-			a, c, stop := quietOffice(t, 0, func(p *Params) {
-				service := p.HTTP.Transport.(*canned)
-				service.say = func(path string) string {
-					switch {
-					case strings.HasSuffix(path, "/packages/list"):
-						mu.Lock()
-						defer mu.Unlock()
-						return `{"items":[` + items + `]}`
-					case strings.HasSuffix(path, "/status"):
-						return `{"state":"executed","documents":[{"documentId":"d"}]}`
-					case strings.HasSuffix(path, "/download"):
-						return "%PDF-1.7\n" + path + "\n%%EOF\n"
-					}
-					return ""
-				}
-			})
-			defer stop()
-			time.Sleep(2 * time.Hour)
-			add("new")
-			time.Sleep((7*24 + 12) * time.Hour)
-			if c.count("/packages/new/status") == 0 || must(a.Status()).Packages.Saved != 1 {
-				t.Error("what was finished later, without an event, is not saved")
-			}
-			if c.count("/packages/old/status") != 0 {
-				t.Error("what was finished before the sign-in was asked for")
-			}
-		})
-	}
-}
 
 // calls counts the requests the service got for a route.
 func calls(s *sandbox.Server, route string) int {
@@ -96,44 +48,17 @@ func (o *testOffice) use(s *sandbox.Server, secrets office.Secrets) {
 }
 
 // owed is what services that were left are still to be told.
-func (o *testOffice) owed() (list []struct {
-	Endpoint string `json:"endpoint"`
-	Refresh  string `json:"refresh"`
-}, err error) {
-	b, err := o.account.Vault().Get("revocations")
-	if err == nil && b != nil {
-		err = json.Unmarshal(b, &list)
+func (o *testOffice) owed() (list []struct{ Endpoint, Refresh string }, err error) {
+	var names []string
+	err = o.Data.Store.View(func(tx *store.Tx) error { names = tx.SealedNames(); return nil })
+	for _, name := range names {
+		var x struct{ Endpoint, Refresh string }
+		if b, unread := o.account.Vault().Get(name); strings.HasPrefix(name, "revocation@") {
+			err = errors.Join(err, unread, json.Unmarshal(b, &x))
+			list = append(list, x)
+		}
 	}
 	return list, err
-}
-
-func TestGoingBackToAServiceTakesUpItsPackagesAndDrafts(t *testing.T) {
-	o := newOfficeWith(t, quick, sandbox.Options{})
-	id := o.send()
-	o.eventually("it was asked about", func() bool { return !o.packageOrZero(id).Checked.IsZero() })
-	first, second := o.service, o.another()
-	draft := o.queuedDraft()
-	first.Inject(sandbox.Fault{Path: "/files/upload", Status: http.StatusServiceUnavailable})
-	noErr(t, o.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(draft) }))
-	o.use(second, office.Secrets{ClientSecret: sandbox.DemoClient().Secret})
-	noErr(t, o.SignIn(t.Context(), SignInOptions{}, visit))
-	noErr(t, first.SignAll(id))
-	o.eventually("the second service is in use", func() bool { return o.Status().Endpoint.ID != "" && !o.moreToCome() })
-	if d := o.Drafts(); len(d) != 1 || d[0].Problem != otherService {
-		t.Errorf("drafts: %+v", d)
-	}
-	if n := len(second.Packages()); n != 0 {
-		t.Errorf("the draft went to the second service")
-	}
-	first.Heal(0)
-	o.use(first, office.Secrets{})
-	if secret, _, _ := o.HasSecrets(); !secret {
-		t.Error("the client secret of the first service is gone")
-	}
-	noErr(t, o.SignIn(t.Context(), SignInOptions{}, visit))
-	o.eventually("the package is saved and the draft is sent", func() bool {
-		return o.Status().Packages.Saved == 1 && len(first.Packages()) == 2 && len(o.Drafts()) == 0
-	})
 }
 
 // The service in use cannot tell what became of a draft for another one, so nobody is checking.
@@ -184,44 +109,6 @@ func TestAServiceThatIsDownDoesNotHoldUpItsSuccessorAndIsToldLater(t *testing.T)
 		list, err := o.owed()
 		return err == nil && len(list) == 0 && calls(first, "POST /connect/revoke") > 0
 	})
-}
-
-func TestAnIssuerIsTheSameHoweverItIsWritten(t *testing.T) {
-	config := func(auth, base, client string) esign.Config {
-		return esign.Config{AuthURL: auth, BaseURL: base, ClientID: client}
-	}
-	one := config("https://auth.example.com", "https://api.example.com", "office")
-	for _, same := range []esign.Config{
-		config("https://AUTH.example.com/", "https://api.example.com/api/v1", "office"),
-		config("HTTPS://auth.example.com:443", "https://api.example.com:443/api/v1/", "office"),
-	} {
-		if same.Issuer() != one.Issuer() {
-			t.Errorf("%v is another issuer than %v", same, one)
-		}
-	}
-	for _, other := range []esign.Config{
-		config("https://auth.example.com/x", one.BaseURL, one.ClientID), config(one.AuthURL, "https://api.example.com:8443", one.ClientID),
-		config(one.AuthURL, one.BaseURL, "Office"), config("http://auth.example.com", one.BaseURL, one.ClientID),
-		config(one.BaseURL, one.AuthURL, one.ClientID),
-	} {
-		if other.Issuer() == one.Issuer() {
-			t.Errorf("%v is the same issuer as %v", other, one)
-		}
-	}
-}
-
-func TestASealedValueOpensForItsIssuerAlone(t *testing.T) {
-	o := newOfficeWith(t, quick, sandbox.Options{})
-	here := issuer.Refresh.Of(issuer.Of(o.Settings()))
-	there := issuer.Refresh.Of("another")
-	err := o.Data.Update(func(tx *store.Tx) error { // as whoever can write the file might
-		b, _ := tx.Sealed(here)
-		return tx.PutSealed(there, b)
-	})
-	noErr(t, err)
-	if token, err := o.account.Vault().Get(there); err == nil || token != nil {
-		t.Errorf("it opens for another issuer: %v", err)
-	}
 }
 
 func TestAnotherNgrokServerIsNotGivenTheAuthtoken(t *testing.T) {

@@ -173,21 +173,3 @@ func TestALinkToSignIsAskedForByAddressOrNameWhereThereAreLinks(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
-
-func TestWhoHasNothingToSignGetsNoLink(t *testing.T) {
-	o := newOfficeWith(t, quick, sandbox.Options{})
-	for name, end := range map[string]func(id string) error{
-		"everybody has signed": o.service.SignAll,
-		"it was withdrawn":     func(id string) error { return o.service.Rescind(id, "", false) },
-		"somebody declined":    func(id string) error { return o.service.Decline(id, o.packageOrZero(id).Next()[0].ID, "No.") },
-	} {
-		id := o.send()
-		o.eventually("the signers are known", func() bool { p := o.packageOrZero(id); return len(p.Signers) == 2 && p.Signers[1].ID != "" })
-		noErr(t, end(id))
-		o.eventually(name+", as is known", func() bool { return o.packageOrZero(id).Status() != office.StatusWaiting })
-		got, err := o.SignerPage(t.Context(), id, "jan@example.com")
-		if said := Message(err).String(); got != "" || said != "Jan Weber has nothing to sign in this package now." {
-			t.Errorf("%s: %q, %q", name, got, said)
-		}
-	}
-}

@@ -55,13 +55,10 @@ func (a *Agent) Act(ctx context.Context, i Issue) error {
 func (a *Agent) retry() error {
 	a.p.Network.Forget()
 	a.Breaker.Close()
-	a.saves.Retry()
-	a.Quarantine.Now()
 	if err := a.packages.Retry(); err != nil { // not only with the sweep, which waits for the questions under way
 		return fmt.Errorf("try everything again: %w", err)
 	}
-	a.packages.Sweep("somebody asked")
-	a.wakeAll()
+	a.goOn("somebody asked")
 	return nil
 }
 

@@ -7,11 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
-	"countersign/internal/agent/health"
-	"countersign/internal/agent/loop/looptest"
-	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/sandbox"
 )
@@ -38,110 +34,6 @@ func TestThatABackupWasRestoredIsSaidUntilSomebodyHasReadIt(t *testing.T) {
 		}
 		o.stop()
 		o.open()
-	}
-}
-
-// Somebody may read a notice while it changes.
-func TestReadingWhatWasSaidBeforeEndsNothingNew(t *testing.T) {
-	o := newOfficeWith(t, quick, sandbox.Options{})
-	o.tellUntilRead(message.DataWasMissing())
-	before := o.issue(IssueRestored)
-	o.tellUntilRead(message.DataRestored())
-	noErr(t, o.Act(t.Context(), *before))
-	o.restart()
-	if now := o.issue(IssueRestored); now == nil || now.Message != message.DataRestored() {
-		t.Errorf("%+v", now)
-	}
-}
-
-func TestAPackageIsToldOfOnceWithItsCertificateUnlessThatDoesNotCome(t *testing.T) {
-	for name, times := range map[string]int{"it is slow": 4, "it does not come": 0} {
-		t.Run(name, func(t *testing.T) {
-			o := newOfficeWith(t, quick, sandbox.Options{}, func(s *office.Settings) { s.SaveCAC = true })
-			id := o.send()
-			o.service.Inject(sandbox.Fault{Path: "*/cac/download", Status: 404, Times: times})
-			signAll(o, id)
-			o.eventually("people are told", func() bool { return o.count("Everyone has signed “") == 1 })
-			if n := o.count("1 more file is not ready yet."); (n == 1) != (times == 0) || times == 0 && o.count("Offer 2026-118.pdf” saved in") != 1 {
-				t.Errorf("told: %q", o.notifications())
-			}
-			o.service.Heal(0)
-			o.eventually("the certificate comes", func() bool { row, _ := o.Package(id); return row.Saved && row.Problem.IsZero() })
-			o.stop()
-			if n := o.count("Everyone has signed “"); n != 1 {
-				t.Errorf("told: %q", o.notifications())
-			}
-		})
-	}
-}
-
-func TestAPackageThatIsListedInPartIsSavedInPartAndNotComplete(t *testing.T) {
-	const first, second = `{"documentId":"d1","name":"First"}`, `{"documentId":"d2","name":"Second"}`
-	for name, c := range map[string]struct {
-		before, after string
-		files         int
-	}{
-		"one without an id":       {first + `,{"name":"Second"}`, first + "," + second, 2},
-		"one with null":           {`{"documentId":null},` + second, first + "," + second, 2},
-		"one that is no object":   {first + `,"d2"`, second + "," + first, 2},
-		"one that is nothing":     {first + `,null`, first + "," + second, 2},
-		"one that was none after": {first + `,{}`, first, 1},
-	} {
-		looptest.Bubble(t, name, func(t *testing.T) {
-			var mu sync.Mutex
-			listed, told, begun := c.before, 0, false
-			answered := func(path string) string {
-				mu.Lock()
-				defer mu.Unlock()
-				switch {
-				case !begun:
-				case strings.HasSuffix(path, "/p0/status"):
-					return `{"state":"executed","documents":[` + listed + `]}`
-				case strings.HasSuffix(path, "/download"):
-					return "%PDF-1.7\n" + path + "\n%%EOF\n"
-				}
-				return ""
-			}
-			a, _, stop := quietOffice(t, 1, func(p *Params) {
-				p.HTTP.Transport.(*canned).say = answered
-				p.Notify = func(n office.Notice) error {
-					mu.Lock()
-					defer mu.Unlock()
-					if strings.HasPrefix(n.Title, "Everyone has signed") && !strings.Contains(n.Title, ", but") {
-						told++
-					}
-					return nil
-				}
-			})
-			defer stop()
-			time.Sleep(time.Second)
-			mu.Lock()
-			begun = true
-			mu.Unlock()
-			receive(t, a, map[string]string{"action": "package_executed", "eventId": "e", "packageId": "p0"})
-			time.Sleep(time.Minute)
-			row, _, _ := a.Package("p0")
-			if row.FilesDone != 1 || row.Saved || row.Planned || row.Final() {
-				t.Errorf("listed in part: %d of %d files, saved %v, planned %v", row.FilesDone, row.FilesTotal, row.Saved, row.Planned)
-			}
-			time.Sleep(office.WithheldAfter + time.Hour)
-			mu.Lock()
-			if told != 0 || !a.Health.Has(health.FilesRefused) {
-				t.Errorf("after an hour: told %d times, health %+v", told, a.Health.List())
-			}
-			listed = c.after
-			mu.Unlock()
-			time.Sleep(2 * time.Hour)
-			row, _, _ = a.Package("p0")
-			if row.FilesDone != c.files || row.FilesTotal != c.files || !row.Saved || !row.Final() || !row.Problem.IsZero() {
-				t.Errorf("listed in full: %d of %d files, saved %v, problem %q", row.FilesDone, row.FilesTotal, row.Saved, row.Problem)
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			if told != 1 || a.Health.Has(health.FilesRefused) {
-				t.Errorf("in the end: told %d times, health %+v", told, a.Health.List())
-			}
-		})
 	}
 }
 

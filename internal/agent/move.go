@@ -63,15 +63,15 @@ func (a *Agent) MoveOut(ctx context.Context, path, password string) error {
 	if err != nil {
 		return err
 	}
-	done := a.gate.begin()
-	defer done()
 	if err := a.mayMove(ctx, path); err != nil {
 		return err
 	}
 	sealer := safe.NewSealer(password)
+	defer a.gate.shut()()
+	if err := a.mayMove(ctx, path); err != nil { // somebody else may have moved it
+		return err
+	}
 	a.form.Flush()
-	release := a.gate.hold()
-	defer release()
 	a.account.Park(true)
 	if err := a.account.Reload(ctx); err != nil { // the session has ended with the loops
 		return err
@@ -185,8 +185,7 @@ func (a *Agent) whatMoves() (o transfer.Office, err error) {
 // TakeBack has the old computer work again, because the file was never brought over, or the other computer is out of use. Somebody
 // signs in anew, and what was to be sent waits for the service's list or for a person.
 func (a *Agent) TakeBack(ctx context.Context) error {
-	done := a.gate.begin()
-	defer done()
+	defer a.gate.shut()()
 	if _, away := a.movedAway(); !away {
 		return nil
 	}
@@ -281,10 +280,7 @@ func (a *Agent) MoveIn(ctx context.Context, path, password, digest, saveTo strin
 	if saveTo == "" {
 		return message.Error(message.ChooseFolder(), nil)
 	}
-	done := a.gate.begin()
-	defer done()
-	release := a.gate.hold() // before configuring, which loops take
-	defer release()
+	defer a.gate.shut()() // before configuring, which loops take
 	a.configuring.Lock()
 	defer a.configuring.Unlock()
 	if err := a.mayMoveIn(ctx); err != nil {

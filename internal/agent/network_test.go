@@ -164,33 +164,6 @@ func TestASignInDoesNotTakeThePageOfTheNetworkForTheService(t *testing.T) {
 	}
 }
 
-func TestADocumentWaitsWhileTheNetworkBlocksTheService(t *testing.T) {
-	o, network := newOfficeBehind(t, func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(http.StatusForbidden)
-		io.WriteString(w, "<html><body>This site is blocked</body></html>")
-	})
-	network.closed.Store(true)
-	type result struct {
-		state office.SendState
-		err   error
-	}
-	sent := make(chan result, 1)
-	go func() {
-		state, err := o.Send(context.Background(), o.draft(), nil)
-		sent <- result{state, err}
-	}()
-	o.eventually("people are told", func() bool { return o.issue("service") != nil })
-	select {
-	case r := <-sent:
-		t.Errorf("it waits for nobody: %+v, %v", r.state, r.err)
-	default:
-		network.closed.Store(false)
-		if r := <-sent; r.err != nil || r.state.State != office.DraftSent {
-			t.Errorf("once the network is free: %+v, %v", r.state, r.err)
-		}
-	}
-}
-
 // openWith is an agent that nobody has set up, until the end of the test.
 func openWith(t *testing.T, p Params) *Agent {
 	t.Helper()
@@ -408,37 +381,5 @@ func TestDiagnosticsTellOfTheConnectionAndOfNoSecret(t *testing.T) {
 	}
 	if strings.Contains(text, "SECRET") {
 		t.Errorf("it holds a secret:\n%s", text)
-	}
-}
-
-func TestTheBrowserIsToldInTheLanguageOfTheWindow(t *testing.T) {
-	german, err := message.NewPrinter("de")
-	noErr(t, err)
-	speak := func(p *Params) { p.Words = func() *message.Printer { return german } }
-	o := newOfficeWith(t, speak, sandbox.Options{}, func(s *office.Settings) { s.Language = "de" })
-	pages := make(chan string, 1)
-	read := func(address string) error {
-		go func() {
-			client := &http.Client{Timeout: patience, Transport: &http.Transport{}}
-			defer client.CloseIdleConnections()
-			resp, err := client.Get(address)
-			if err != nil {
-				pages <- err.Error()
-				return
-			}
-			defer resp.Body.Close()
-			page, _ := io.ReadAll(resp.Body)
-			pages <- string(page)
-		}()
-		return nil
-	}
-	noErr(t, o.SignIn(t.Context(), SignInOptions{}, read))
-	page := <-pages
-	for _, want := range []string{
-		`<html lang="de">`, german.Text(message.YouAreSignedIn()), german.Text(message.WorksFor("olivia.office@example.com")), german.Text(message.ClosePage()),
-	} {
-		if !strings.Contains(page, want) {
-			t.Errorf("the page lacks %q:\n%s", want, page)
-		}
 	}
 }

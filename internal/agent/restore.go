@@ -333,7 +333,7 @@ func (a *Agent) pass(ctx context.Context) bool {
 // takeUp restores what is to be restored, and reports whether the loops may run. When they may not, it is to be tried again after a
 // pause, or with the next change.
 func (a *Agent) takeUp(ctx context.Context, tries int) (open bool, pause time.Duration) {
-	if a.gate.isHeld() || !a.gate.moves.TryLock() {
+	if !a.gate.moves.TryLock() {
 		return false, time.Hour
 	}
 	defer a.gate.moves.Unlock()
@@ -438,28 +438,20 @@ func (a *Agent) reload(ctx context.Context) error {
 // gate is between Run and the loops: while it is shut none of them runs, and so nothing is sent, received or saved. It is shut
 // while the state is another one than it will be (restore.go), and while it moves to or from another computer (move.go).
 type gate struct {
-	moves sync.Mutex // held by whoever moves the office or restores it, see begin
+	moves sync.Mutex // held by whoever moves the office or restores it
 
 	mu    sync.Mutex
-	held  int                // how many keep it shut for a moment
+	held  bool               // by shut
 	stop  context.CancelFunc // ends the loops; nil while none runs
 	ended chan struct{}      // closed when they are gone
 	rings chan struct{}      // closed when something has changed
 }
 
-// begin has whoever moves the office do so alone, until done.
-func (g *gate) begin() (done func()) {
+// shut waits until nobody else moves the office, and returns when no loop runs any more. open lets them run again.
+func (g *gate) shut() (open func()) {
 	g.moves.Lock()
-	return func() {
-		g.moves.Unlock()
-		g.ring()
-	}
-}
-
-// hold shuts the gate for a moment, and returns when no loop runs any more. release lets them run again.
-func (g *gate) hold() (release func()) {
 	g.mu.Lock()
-	g.held++
+	g.held = true
 	stop, ended := g.stop, g.ended
 	g.mu.Unlock()
 	if stop != nil {
@@ -468,8 +460,9 @@ func (g *gate) hold() (release func()) {
 	}
 	return func() {
 		g.mu.Lock()
-		g.held--
+		g.held = false
 		g.mu.Unlock()
+		g.moves.Unlock()
 		g.ring()
 	}
 }
@@ -479,7 +472,7 @@ func (g *gate) hold() (release func()) {
 func (g *gate) enter(ctx context.Context) (_ context.Context, ended func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.held > 0 {
+	if g.held {
 		return ctx, nil
 	}
 	ctx, stop := context.WithCancel(ctx)
@@ -492,13 +485,6 @@ func (g *gate) enter(ctx context.Context) (_ context.Context, ended func()) {
 		stop()
 		close(over)
 	}
-}
-
-// isHeld reports whether somebody keeps it shut for a moment.
-func (g *gate) isHeld() bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.held > 0
 }
 
 // changed is closed with the next change.

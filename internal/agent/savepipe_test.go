@@ -9,10 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
-	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
 )
@@ -87,52 +85,4 @@ func executed(t *testing.T, a *Agent, id string, planned bool) {
 		return tx.PutPackage(p)
 	}))
 	a.saves.Wake()
-}
-
-// happened stores the event that package id is executed.
-func happened(t *testing.T, a *Agent, id string) {
-	t.Helper()
-	noErr(t, a.Data.Update(func(tx *store.Tx) error {
-		_, err := tx.AddEvent(office.Event{
-			ID: "event-" + id, Action: "package_executed", PackageID: id, Received: time.Now(),
-			Body: fmt.Appendf(nil, `{"action":"package_executed","packageId":%q,"eventId":"event-%s"}`, id, id),
-		})
-		return err
-	}))
-	a.packages.WakeEvents()
-}
-
-func TestAnExecutedPackageIsAskedAboutOnceBecauseOfItsEvent(t *testing.T) {
-	s := &executedService{}
-	a := openExecuted(t, s, nil)
-	executed(t, a, "p", false)
-	happened(t, a, "p")
-	runParts(t, a, ComponentEvents, ComponentReconcile, ComponentSave)
-	waitUntil(t, a, "it is saved", func() bool { return a.packageOrZero("p").Saved })
-	if n := s.asked.Load(); n != 1 {
-		t.Errorf("asked %d times", n)
-	}
-}
-
-func TestWhatIsFoundTogetherIsToldAtOnceWhenNothingMoreIsToCome(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var told atomic.Int64
-		a := openExecuted(t, &executedService{}, func(p *Params) {
-			p.Notify = func(office.Notice) error { told.Add(1); return nil }
-		})
-		runParts(t, a, ComponentOutbox)
-		synctest.Wait()
-		a.announcer.Announce(office.Fact{Key: "1", Title: message.SomeoneSigned("One")}, office.Fact{Key: "2", Title: message.SomeoneSigned("Two")})
-		synctest.Wait()
-		expect(t, told.Load(), 2, "told %d at once")
-		// A package that is still to be asked about may bring more; people do not wait for it forever.
-		executed(t, a, "p", false)
-		a.askNow("p")
-		a.announcer.Announce(office.Fact{Key: "3", Title: message.SomeoneSigned("Three")}, office.Fact{Key: "4", Title: message.SomeoneSigned("Four")})
-		synctest.Wait()
-		expect(t, told.Load(), 2, "told %d while more was under way")
-		time.Sleep(time.Second)
-		synctest.Wait()
-		expect(t, told.Load(), 4, "told %d after the pause")
-	})
 }

@@ -389,9 +389,14 @@ func (a *Agent) newBackups() *transfer.Backups {
 func (a *Agent) networkFree() {
 	a.Breaker.Close()
 	a.webhook.Reopen()
+	a.goOn("the network is free")
+}
+
+// goOn tries at once whatever waits, beside what the service has asked to be left alone.
+func (a *Agent) goOn(why string) {
 	a.saves.Retry()
 	a.Quarantine.Now()
-	a.packages.Sweep("the network is free")
+	a.packages.Sweep(why)
 	a.wakeAll()
 }
 
@@ -406,10 +411,7 @@ func (a *Agent) wokeUp(by time.Duration) {
 		a.account.MendSince(by)
 		a.Health.MendSince()
 	}
-	a.saves.Retry()
-	a.Quarantine.Now()
-	a.packages.Sweep("the computer woke up")
-	a.wakeAll()
+	a.goOn("the computer woke up")
 }
 
 // workDue is how many of these can be worked on now, one of each at most: events, files that nothing keeps from being saved, and

@@ -84,30 +84,24 @@ func TestARevocationThatCannotBeNotedIsNotSentWithoutEnd(t *testing.T) {
 }
 
 // What is owed to a service that was left before keeps nobody from leaving another one.
-func TestARevocationIsKeptThoughTheListOfThoseBeforeIsDamaged(t *testing.T) {
+func TestARevocationIsKeptThoughTheOneBeforeIsDamaged(t *testing.T) {
 	for name, damage := range map[string]func(x *Service) error{
 		"sealed by nobody": func(x *Service) error {
 			return x.Data.Update(func(tx *store.Tx) error {
-				b, _ := tx.Sealed(sealedRevocations)
+				b, _ := tx.Sealed(sealedIn("1"))
 				b = bytes.Clone(b)
 				b[len(b)-1] ^= 1
-				return tx.PutSealed(sealedRevocations, b)
+				return tx.PutSealed(sealedIn("1"), b)
 			})
 		},
-		"no list": func(x *Service) error { return x.keys.Put(map[string][]byte{sealedRevocations: []byte("{}")}) },
+		"no object": func(x *Service) error { return x.keys.Put(map[string][]byte{sealedIn("1"): []byte("[]")}) },
 	} {
 		x, _ := leaving(t, 0)
 		noErr(t, damage(x))
 		clear(x.keys.opened) // as after a restart
-		if list, err := x.pendingNow(); err != nil || len(list) != 0 {
-			t.Errorf("%s: owed are %+v, %v", name, list, err)
-		}
-		f := pendingRevocation{ID: "2", AuthURL: "https://sign.test", BaseURL: "https://sign.test", ClientID: "office", Refresh: "r", Since: x.Now(), Next: x.Now()}
-		if err := x.keepPending(f, esign.Tokens{}, map[string][]byte{}); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		noErr(t, x.keepPending(pendingRevocation{ID: "2", Refresh: "r"}, esign.Tokens{}, map[string][]byte{}))
 		if list, err := x.pendingNow(); err != nil || len(list) != 1 || list[0].ID != "2" {
-			t.Errorf("%s: afterwards %+v, %v", name, list, err)
+			t.Errorf("%s: owed are %+v, %v", name, list, err)
 		}
 	}
 }

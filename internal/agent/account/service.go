@@ -109,7 +109,7 @@ type Service struct {
 func New(tools loop.Base, p Deps) *Service {
 	r := &Service{Base: tools, Deps: p, wakeRevocations: make(chan struct{}, 1), wakeSession: make(chan struct{}, 1), wokeUp: make(chan struct{}, 1)}
 	r.keys = &Vault{st: tools.Data, keeper: p.Keeper, changed: p.Changed}
-	r.pending.saying = make(chan struct{}, 1)
+	r.pending.saying, r.pending.access = make(chan struct{}, 1), map[string]esign.Tokens{}
 	return r
 }
 

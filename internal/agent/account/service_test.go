@@ -17,6 +17,7 @@ import (
 
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/issuer"
+	"countersign/internal/agent/loop"
 	"countersign/internal/agent/loop/looptest"
 	"countersign/internal/esign"
 	"countersign/internal/message"
@@ -38,6 +39,7 @@ type ring struct {
 	secret.Keeper
 	mu     sync.Mutex
 	locked bool
+	prompt chan struct{} // closed when a person answers its question, if it asks one
 }
 
 func (r *ring) turn(locked bool) {
@@ -50,7 +52,7 @@ func (r *ring) Load(ctx context.Context) (secret.Key, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.locked {
-		return secret.Key{}, &secret.UnavailableError{Reason: secret.Locked}
+		return secret.Key{}, &secret.UnavailableError{Reason: secret.Locked, Answered: r.prompt}
 	}
 	return r.Keeper.Load(ctx)
 }
@@ -312,6 +314,66 @@ func TestAKeyringThatIsLockedChangesNothingAndOpensLater(t *testing.T) {
 	}
 	x.setUp(t)
 	x.signIn(t)
+}
+
+// Nobody has to come back and press a button.
+func TestAKeyringThatIsUnlockedIsFound(t *testing.T) {
+	for name, c := range map[string]struct {
+		then   func(*testService)
+		within time.Duration
+	}{
+		"by itself after a while":           {func(*testService) {}, 15 * time.Minute},
+		"once its own question is answered": {func(x *testService) { close(x.keyring.prompt) }, time.Second},
+		"as the computer wakes up":          {func(x *testService) { x.WokeUp() }, time.Second},
+	} {
+		looptest.Bubble(t, name, func(t *testing.T) {
+			x := &testService{keyring: &ring{Keeper: secret.Memory(), locked: true, prompt: make(chan struct{})}}
+			unlocked := make(chan struct{})
+			x.Service = New(looptest.Base(t, func() {}), Deps{Keeper: x.keyring, Changed: func() {}, Unlocked: func() { close(unlocked) }})
+			x.Service.Endpoint = &registration{}
+			x.Begin(t.Context())
+			ctx, stop := context.WithCancel(t.Context())
+			ended := make(chan error)
+			go func() { ended <- x.RunKeys(ctx) }()
+			time.Sleep(20 * time.Minute) // it is tried more and more rarely
+			x.keyring.turn(false)
+			began := time.Now()
+			c.then(x)
+			<-unlocked
+			if took := time.Since(began); took > c.within || x.Vault().Locked() {
+				t.Errorf("it took %v", took)
+			}
+			stop()
+			noErr(t, <-ended)
+		})
+	}
+}
+
+// What was finished before the first sign-in is not fetched: nothing may be taken for that because a clock was fast then.
+func TestTheMomentOfTheFirstSignInIsPutRightWithTheClock(t *testing.T) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		since time.Time
+		by    time.Duration
+		want  time.Time
+	}{
+		{now.Add(-time.Hour), -48 * time.Hour, now.Add(-time.Hour)},            // by a clock that was right
+		{now.Add(47 * time.Hour), -48 * time.Hour, now.Add(-time.Hour)},        // while it runs
+		{now.Add(47 * time.Hour), 0, now.Add(-sinceUnsure)},                    // while it was off
+		{now.Add(90 * 24 * time.Hour), -48 * time.Hour, now.Add(-sinceUnsure)}, // by another one still
+		{now.Add(loop.ClockSlack / 2), 0, now.Add(loop.ClockSlack / 2)},        // as time servers do
+	} {
+		r := New(looptest.Base(t, func() {}), Deps{Changed: func() {}})
+		r.Now = func() time.Time { return now }
+		noErr(t, r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(Doc, Record{Since: c.since}) }))
+		noErr(t, r.Load())
+		r.MendSince(c.by)
+		again := New(r.Base, r.Deps)
+		noErr(t, again.Load())
+		if is := r.Current().Account.Since; !is.Equal(c.want) || !again.Current().Account.Since.Equal(c.want) {
+			t.Errorf("%v, set back by %v: %v, want %v", c.since, c.by, is, c.want)
+		}
+	}
 }
 
 // An address without a path is one too (RFC 3986, 6.2.3), and what means something to a router is a path like any other.

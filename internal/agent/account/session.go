@@ -220,10 +220,12 @@ func (r *Service) RunSession(ctx context.Context) error {
 
 // The names of the sealed values that nobody gave out.
 const (
-	sealedLocalhost   = "localhost-certificate"
-	sealedRevocations = "revocations" // JSON of what services that were left are still to be told
-	sealedFirstRun    = "first-run"   // JSON of FirstRun, until there are settings
+	sealedLocalhost = "localhost-certificate"
+	sealedFirstRun  = "first-run" // JSON of FirstRun, until there are settings
 )
+
+// sealedRevocation is the kind of those with what a service that was left is still to be told, as JSON; each goes by an id of its own.
+const sealedRevocation issuer.Sealed = "revocation"
 
 // DocKeyID names the document with the fingerprint of the key that sealed the values.
 const DocKeyID = "key-id"

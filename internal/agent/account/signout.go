@@ -159,36 +159,34 @@ const (
 	revocationHolds = 5
 )
 
-// pendingRevocations are those that wait to be told. The list itself is sealed in the store. Safe for concurrent use.
+// pendingRevocations are those that wait to be told; each is sealed in the store by itself. Safe for concurrent use.
 type pendingRevocations struct {
 	saying chan struct{} // holds one value while one is said
 
-	mu     sync.Mutex              // held while the list is read, changed and committed
+	mu     sync.Mutex              // held while one is read, changed and committed
 	access map[string]esign.Tokens // its id -> access token, which is in memory only
 }
+
+// sealedIn is the name of the sealed value with the revocation of that id.
+func sealedIn(id string) string { return sealedRevocation.Of(issuer.Name(id)) }
 
 // keepPending commits that f waits to be told, together with values and also; with nothing to say, those alone.
 func (r *Service) keepPending(f pendingRevocation, t esign.Tokens, values map[string][]byte, also ...func(*store.Tx) error) error {
 	r.pending.mu.Lock()
 	defer r.pending.mu.Unlock()
-	if f.Refresh == "" && t.Access == "" {
-		return r.keys.Put(values, also...)
+	owed := f.Refresh != "" || t.Access != ""
+	if owed {
+		b, err := json.Marshal(f)
+		if err != nil {
+			return err
+		}
+		values[sealedIn(f.ID)] = b
 	}
-	list, err := r.readRevocations()
-	if err != nil {
-		return err
+	err := r.keys.Put(values, also...)
+	if err == nil && owed {
+		r.pending.access[f.ID] = t
 	}
-	if err := putJSON(values, sealedRevocations, append(list, f)); err != nil {
-		return err
-	}
-	if err := r.keys.Put(values, also...); err != nil {
-		return err
-	}
-	if r.pending.access == nil {
-		r.pending.access = map[string]esign.Tokens{}
-	}
-	r.pending.access[f.ID] = t
-	return nil
+	return err
 }
 
 // newRevocation is what svc is to be told.
@@ -208,66 +206,54 @@ func (r *Service) discard(svc *service, t esign.Tokens) {
 	loop.Wake(r.wakeRevocations)
 }
 
-// readRevocations returns the list. mu is held. One that is damaged tells nobody, and keeps nobody from signing out.
-func (r *Service) readRevocations() (list []pendingRevocation, err error) {
-	b, err := r.keys.Get(sealedRevocations)
-	if err == nil && b != nil {
-		err = json.Unmarshal(b, &list)
+// revocation is the one that is sealed under a name. One that is damaged tells nobody.
+func (r *Service) revocation(name string) (f pendingRevocation, known bool, err error) {
+	b, err := r.keys.Get(name)
+	if known = err == nil && b != nil; known {
+		err = json.Unmarshal(b, &f)
 	} else if !errors.Is(err, secret.ErrDamaged) {
-		return nil, err
+		return f, false, err
 	}
 	if err != nil {
-		r.Log.Error("read what is owed to services that were left", "err", err)
-		return nil, nil
+		r.Log.Error("read what is owed to a service that was left", "err", err)
 	}
-	return list, nil
+	return f, err == nil, nil
 }
 
 // pendingNow returns what waits to be told now.
-func (r *Service) pendingNow() ([]pendingRevocation, error) {
-	r.pending.mu.Lock()
-	defer r.pending.mu.Unlock()
-	return r.readRevocations()
+func (r *Service) pendingNow() (list []pendingRevocation, err error) {
+	names, err := r.keys.of(sealedRevocation)
+	for _, name := range names {
+		f, known, unread := r.revocation(name)
+		if err = errors.Join(err, unread); known {
+			list = append(list, f)
+		}
+	}
+	return list, err
 }
 
 // amend commits a change of one of them, or its end when keep is false.
 func (r *Service) amend(id string, change func(*pendingRevocation) (keep bool)) error {
 	r.pending.mu.Lock()
 	defer r.pending.mu.Unlock()
-	list, err := r.readRevocations()
-	if err != nil {
+	f, known, err := r.revocation(sealedIn(id))
+	if err != nil || !known {
 		return err
 	}
-	list = slices.Clone(list)
-	i := slices.IndexFunc(list, func(f pendingRevocation) bool { return f.ID == id })
-	if i < 0 {
-		return nil
-	}
-	keep := change(&list[i])
-	if !keep {
-		list = slices.Delete(list, i, i+1)
-	}
-	values := map[string][]byte{sealedRevocations: nil}
-	if len(list) > 0 {
-		if err := putJSON(values, sealedRevocations, list); err != nil {
+	var b []byte
+	keep := change(&f)
+	if keep {
+		if b, err = json.Marshal(f); err != nil {
 			return err
 		}
 	}
-	if err := r.keys.Put(values); err != nil {
+	if err := r.keys.Put(map[string][]byte{sealedIn(id): b}); err != nil {
 		return err
 	}
 	if !keep {
 		delete(r.pending.access, id)
 	}
 	return nil
-}
-
-func putJSON(values map[string][]byte, name string, v any) error {
-	b, err := json.Marshal(v)
-	if err == nil {
-		values[name] = b
-	}
-	return err
 }
 
 // RunRevocations tells what waits, more and more rarely to a service that does not answer, nor while what was said cannot
@@ -312,15 +298,13 @@ func (r *Service) revokePending(ctx context.Context, id string, hold bool) (left
 	case <-ctx.Done():
 		return unsaid, false
 	}
-	list, err := r.pendingNow()
+	f, known, err := r.revocation(sealedIn(id))
 	if err != nil {
 		return unsaid, false
 	}
-	i := slices.IndexFunc(list, func(f pendingRevocation) bool { return f.ID == id })
-	if i < 0 {
+	if !known {
 		return nil, true
 	}
-	f := list[i]
 	config := esign.Config{
 		AuthURL: f.AuthURL, BaseURL: f.BaseURL, ClientID: f.ClientID, ClientSecret: f.ClientSecret,
 		HTTP: r.HTTP, Now: r.Now, Log: r.Log,
@@ -422,13 +406,8 @@ type revocationVault struct {
 }
 
 func (v revocationVault) Refresh(context.Context) (string, error) {
-	list, err := v.r.pendingNow()
-	for _, f := range list {
-		if f.ID == v.id {
-			return f.Refresh, err
-		}
-	}
-	return "", err
+	f, _, err := v.r.revocation(sealedIn(v.id))
+	return f.Refresh, err
 }
 
 func (v revocationVault) SetRefresh(_ context.Context, token string) error {
@@ -454,7 +433,7 @@ const BackupPurpose = "backup"
 // taken for a thief, or believes what is not so any more.
 func passing(name string) bool {
 	kind, _, _ := strings.Cut(name, "@")
-	return slices.Contains([]string{string(issuer.Refresh), string(issuer.Endpoint), string(issuer.FormerEndpoints), sealedRevocations}, kind)
+	return slices.Contains([]string{string(issuer.Refresh), string(issuer.Endpoint), string(issuer.FormerEndpoints), string(sealedRevocation)}, kind)
 }
 
 // ReplaceSealed makes sealed values all that there are.

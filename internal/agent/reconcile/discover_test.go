@@ -443,3 +443,30 @@ func TestTheListIsReadWhenWhatItShowsIsWantedButNotWhileItFails(t *testing.T) {
 		}
 	})
 }
+
+// What was finished before the office first signed in is not fetched. Where the list does not say when that was, what it shows the
+// first time was before, and nothing else.
+func TestOnlyWhatWasFinishedBeforeTheFirstSignInIsLeftOut(t *testing.T) {
+	x := newService(t)
+	since := x.Now()
+	then := func(d time.Duration) time.Time { return since.Add(d) }
+	was := func(s esign.Status, first, want bool) {
+		t.Helper()
+		noErr(t, x.Data.Update(func(tx *store.Tx) error {
+			if old, err := x.wasBefore(tx, "home", s, since, first); err != nil || old != want {
+				t.Errorf("%+v, at the first reading %v: left out %v, %v", s, first, old, err)
+			}
+			return nil
+		}))
+	}
+	was(esign.Status{PackageID: "open", State: "open", TimeCreated: then(-time.Hour)}, true, false)
+	was(esign.Status{PackageID: "late", State: esign.Executed, TimeCreated: then(time.Hour)}, true, false)
+	was(esign.Status{PackageID: "before", State: esign.Executed, TimeCreated: then(-2), TimeExecuted: then(-1)}, false, true)
+	was(esign.Status{PackageID: "after", State: esign.Executed, TimeCreated: then(-2), TimeExecuted: then(1)}, true, false)
+	for _, made := range []time.Time{{}, then(-time.Hour)} {
+		id := made.String()
+		was(esign.Status{PackageID: "old" + id, State: esign.Executed, TimeCreated: made}, true, true)
+		was(esign.Status{PackageID: "old" + id, State: esign.Executed, TimeCreated: made}, false, true)
+		was(esign.Status{PackageID: "new" + id, State: esign.Executed, TimeCreated: made}, false, false)
+	}
+}

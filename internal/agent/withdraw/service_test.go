@@ -1,0 +1,425 @@
+package withdraw
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"countersign/internal/agent/apply"
+	"countersign/internal/agent/health"
+	"countersign/internal/agent/loop"
+	"countersign/internal/agent/loop/looptest"
+	"countersign/internal/esign"
+	"countersign/internal/message"
+	"countersign/internal/office"
+	"countersign/internal/store"
+)
+
+var noErr, expect = looptest.NoErr, looptest.Expect
+
+// reply is what the service answers in place of a good answer.
+type reply struct {
+	status int // 0: nothing is answered
+	body   string
+	done   bool // and all the same does what it was asked to
+}
+
+// service has packages that can be withdrawn.
+type service struct {
+	mu       sync.Mutex
+	states   map[string]string // by package
+	notified map[string]int
+	rescinds int
+	words    []string         // with which packages were withdrawn
+	replies  map[string]reply // by the last element of the path; for that many times
+	times    map[string]int
+}
+
+func (s *service) RoundTrip(req *http.Request) (*http.Response, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var q struct {
+		PackageID, RescindMessage string
+		Notify                    bool
+	}
+	if req.Body != nil {
+		json.NewDecoder(req.Body).Decode(&q)
+	}
+	parts := strings.Split(req.URL.Path, "/")
+	call, id := parts[len(parts)-1], parts[len(parts)-2]
+	x, struck := s.replies[call]
+	if struck = struck && s.times[call] > 0; struck {
+		s.times[call]--
+	}
+	status, body := http.StatusOK, `{"packageId":"`+id+`","state":"`+s.states[id]+`","documents":[]}`
+	if call == "rescind" {
+		s.rescinds++
+		body = `{"packageId":"` + q.PackageID + `"}`
+		if (!struck || x.done) && s.states[q.PackageID] == "open" {
+			s.states[q.PackageID] = "rescinded"
+			if s.words = append(s.words, q.RescindMessage); q.Notify {
+				s.notified[q.PackageID]++
+			}
+		}
+	}
+	if struck {
+		status, body = x.status, x.body
+	}
+	if trace := httptrace.ContextClientTrace(req.Context()); trace != nil && (status != 0 || x.done) {
+		trace.WroteHeaders()
+	}
+	if status == 0 {
+		return nil, errors.New("the connection is lost")
+	}
+	kind := "application/json"
+	if strings.HasPrefix(body, "<") {
+		kind = "text/html"
+	}
+	return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {kind}}, Body: io.NopCloser(strings.NewReader(body)), Request: req}, nil
+}
+
+// strike has the service answer so, that many times.
+func (s *service) strike(call string, times int, x reply) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.replies[call], s.times[call] = x, times
+}
+
+type token struct{}
+
+func (token) Access(context.Context) (string, error) { return "access-token", nil }
+func (token) Invalidate(string)                      {}
+
+// testService is a Service with an open package p at a service, and others by need.
+type testService struct {
+	*Service
+	t       *testing.T
+	service *service
+	told    int // facts that something was not withdrawn
+	ended   int
+	client  *esign.Client
+}
+
+func newService(t *testing.T) *testService {
+	t.Helper()
+	x := &testService{t: t, service: &service{states: map[string]string{}, notified: map[string]int{}, replies: map[string]reply{}, times: map[string]int{}}}
+	x.client = esign.NewClient(esign.Config{AuthURL: "https://sign.test", BaseURL: "https://sign.test", ClientID: "c", HTTP: &http.Client{Transport: x.service}, Now: time.Now}, token{})
+	var watchers loop.Watchers[office.Change]
+	base := looptest.Base(t, func() {})
+	base.Session, base.Watch, base.Signal = looptest.Session{Client: x.client}, watchers.Watch, watchers.Signal
+	x.Service = New(base, Deps{
+		Who: func() string { return "olivia" }, Question: func(context.Context) error { return nil }, Note: x.note,
+		NoteGone: func(p office.Package) error {
+			_, err := x.note(p, esign.Status{State: "rescinded"})
+			return err
+		},
+		NotDone:  func(*store.Tx, office.Package) ([]office.Fact, error) { return []office.Fact{{}}, nil },
+		Announce: func(facts ...office.Fact) { x.told += len(facts) }, Ended: func() { x.ended++ },
+	})
+	x.put(office.Package{ID: "p", Name: "Offer", State: office.PackageOpen})
+	return x
+}
+
+// note records a status as package reconcile does.
+func (x *testService) note(asked office.Package, s esign.Status) (bool, error) {
+	defer x.Signal(office.PackagesChanged)
+	return true, x.Data.Update(func(tx *store.Tx) error {
+		p, _, err := tx.Package(asked.ID)
+		apply.Status(&p, s, x.Now())
+		p.Settle()
+		return errors.Join(err, tx.PutPackage(p))
+	})
+}
+
+// put stores a package, which the service has, too.
+func (x *testService) put(p office.Package) {
+	x.t.Helper()
+	p.Service = x.client.Home()
+	x.service.states[p.ID] = string(p.State)
+	noErr(x.t, x.Data.Update(func(tx *store.Tx) error { return errors.Join(tx.UseService(p.Service), tx.PutPackage(p)) }))
+}
+
+// stands has the wish for p stand like that.
+func (x *testService) stands(w office.Withdrawal) {
+	w.NextTry = x.Now()
+	x.put(office.Package{ID: "p", Name: "Offer", State: office.PackageOpen, Withdrawal: &w})
+}
+
+// runs has it run for a while.
+func (x *testService) runs(d time.Duration) {
+	ctx, stop := context.WithCancel(x.t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { x.Run(ctx) })
+	time.Sleep(d)
+	stop()
+	running.Wait()
+}
+
+func (x *testService) now() (office.Package, office.Withdrawal) {
+	x.t.Helper()
+	p, _, err := x.Data.Package("p")
+	noErr(x.t, err)
+	if p.Withdrawal == nil {
+		return p, office.Withdrawal{}
+	}
+	return p, *p.Withdrawal
+}
+
+// withdraws wishes for p, has it run, and returns what became of it.
+func (x *testService) withdraws() office.Withdrawal {
+	x.t.Helper()
+	_, err := x.Withdraw(x.t.Context(), office.NewWithdrawal{Packages: []string{"p"}, Message: "The rent was wrong.", Patience: time.Millisecond})
+	noErr(x.t, err)
+	x.runs(30 * time.Minute)
+	_, w := x.now()
+	return w
+}
+
+func TestAPackageIsWithdrawnOnceWhateverBecomesOfTheAnswer(t *testing.T) {
+	for name, c := range map[string]struct {
+		reply    reply
+		times    int
+		rescinds int // how often the service may be asked to withdraw it
+	}{
+		"a good day":                         {reply{}, 0, 1},
+		"the answer is lost":                 {reply{done: true}, 1, 1},
+		"the answer says nothing":            {reply{200, "{}", true}, 1, 1},
+		"it was done and a failure was said": {reply{502, "", true}, 1, 1},
+		"it was done and a refusal was said": {reply{400, "{}", true}, 1, 1},
+		"it never came there":                {reply{}, 2, 3},
+		"the service fails for a while":      {reply{503, "", false}, 3, 4},
+		"the service is busy":                {reply{429, `{"error":"too_many_requests"}`, false}, 2, 3},
+	} {
+		looptest.Bubble(t, name, func(t *testing.T) {
+			x := newService(t)
+			x.service.strike("rescind", c.times, c.reply)
+			for range 2 { // also where somebody wishes for it once more
+				if w := x.withdraws(); w.State != office.WithdrawDone || w.Message != "The rent was wrong." || !w.Problem.IsZero() {
+					t.Errorf("it is %+v", w)
+				}
+			}
+			if s := x.service; s.rescinds > c.rescinds || s.rescinds == 0 || s.notified["p"] != 1 || !slices.Equal(s.words, []string{"The rent was wrong."}) || x.told != 0 || x.ended == 0 {
+				t.Errorf("asked %d times, told %d times in words %q", s.rescinds, s.notified["p"], s.words)
+			}
+		})
+	}
+}
+
+func TestWhatAKillLeavesIsFoundOut(t *testing.T) {
+	for name, c := range map[string]struct {
+		before office.Withdrawal
+		there  string // the package at the service
+		want   office.WithdrawalState
+		most   int // how often the service may be asked to withdraw it
+	}{
+		"before it was sent":               {office.Withdrawal{State: office.WithdrawWanted}, "open", office.WithdrawDone, 1},
+		"on its way":                       {office.Withdrawal{State: office.WithdrawAsked}, "open", office.WithdrawDone, 1},
+		"after it came there":              {office.Withdrawal{State: office.WithdrawAsked}, "rescinded", office.WithdrawDone, 0},
+		"after the answer was kept":        {office.Withdrawal{State: office.WithdrawAccepted}, "rescinded", office.WithdrawDone, 0},
+		"accepted, and not shown":          {office.Withdrawal{State: office.WithdrawAccepted}, "open", office.WithdrawAccepted, 0},
+		"after one that was let go of":     {office.Withdrawal{State: office.WithdrawWanted, AskFirst: true}, "rescinded", office.WithdrawDone, 0},
+		"everybody has signed":             {office.Withdrawal{State: office.WithdrawAsked}, "executed", office.WithdrawLate, 0},
+		"it has expired":                   {office.Withdrawal{State: office.WithdrawAsked}, "expired", office.WithdrawLate, 0},
+		"its record is damaged":            {office.Withdrawal{State: office.WithdrawAsked, Damaged: true}, "open", office.WithdrawRefused, 0},
+		"damaged, and it was done already": {office.Withdrawal{State: office.WithdrawAsked, Damaged: true}, "rescinded", office.WithdrawDone, 0},
+	} {
+		looptest.Bubble(t, name, func(t *testing.T) {
+			x := newService(t)
+			c.before.Asked = x.Now()
+			x.stands(c.before)
+			x.service.states["p"] = c.there
+			x.runs(time.Minute)
+			if _, w := x.now(); w.State != c.want || x.service.rescinds > c.most {
+				t.Errorf("it is %+v; asked %d times", w, x.service.rescinds)
+			}
+		})
+	}
+}
+
+func TestARefusedWithdrawalSaysWhyAndLeavesThePackageOpen(t *testing.T) {
+	for name, c := range map[string]struct {
+		reply reply
+		why   message.Message
+	}{
+		"no permission":               {reply{403, `{"error":"access_denied"}`, false}, message.MayNotWithdraw()},
+		"no permission, says a proxy": {reply{403, "<h1>Forbidden</h1>", false}, message.MayNotWithdraw()},
+		"the service says no":         {reply{400, `{"error":"package_locked","message":"No."}`, false}, message.ServiceRefusedBecause("No.")},
+		"it says no without a word":   {reply{409, "{}", false}, message.ServiceRefused()},
+		"it has no such call":         {reply{404, "<h1>Not Found</h1>", false}, message.CannotWithdrawHere()},
+		"nor may it be made":          {reply{405, "no", false}, message.CannotWithdrawHere()},
+	} {
+		looptest.Bubble(t, name, func(t *testing.T) {
+			x := newService(t)
+			missing, times := c.why == message.CannotWithdrawHere(), 1
+			if missing {
+				times = 2 // with and without /api/v1, see esign's http.go
+			}
+			x.service.strike("rescind", times, c.reply)
+			w := x.withdraws()
+			if p, _ := x.now(); w.State != office.WithdrawRefused || w.Problem.ID() != c.why.ID() || p.State != office.PackageOpen || x.told != 1 || x.Offered() == missing {
+				t.Errorf("it is %+v, offered %v, people were told %d times", w, x.Offered(), x.told)
+			}
+			lines, err := x.Activity(9)
+			if err != nil || len(lines) != 1 || lines[0].PackageID != "p" {
+				t.Errorf("the activity says %+v, %v", lines, err)
+			}
+			if missing { // it is believed for a day
+				if list, err := x.Withdraw(t.Context(), office.NewWithdrawal{Packages: []string{"p"}}); err != nil || list[0].State != office.WithdrawRefused || x.service.rescinds > 2 {
+					t.Errorf("asked again: %+v, %v", list, err)
+				}
+				time.Sleep(25 * time.Hour)
+			}
+			if w := x.withdraws(); w.State != office.WithdrawDone {
+				t.Errorf("once more: %+v", w)
+			}
+		})
+	}
+}
+
+func TestAWithdrawalThatWaitsSaysWhatTheServiceAnswered(t *testing.T) {
+	for want, answer := range map[message.Message]reply{
+		message.ServiceAiling(): {status: 503}, message.ServiceBusy(): {429, `{"error":"too_many_requests"}`, false}, message.ServiceSilent(): {},
+	} {
+		looptest.Bubble(t, want.ID(), func(t *testing.T) {
+			x := newService(t)
+			x.service.strike("rescind", 999, answer)
+			if w := x.withdraws(); w.Problem != want || !w.Pending() {
+				t.Errorf("it says %+v", w)
+			}
+		})
+	}
+}
+
+func TestEachOfSeveralPackagesIsWithdrawnByItself(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newService(t)
+		x.put(office.Package{ID: "signed", State: office.PackageExecuted})
+		x.put(office.Package{ID: "q", State: office.PackageOpen})
+		ctx, stop := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { x.Run(ctx) })
+		list, err := x.Withdraw(t.Context(), office.NewWithdrawal{Packages: []string{"q", "signed", "p", "nobody's", "q"}, Quiet: true})
+		noErr(t, err)
+		var got []string
+		for _, w := range list {
+			got = append(got, w.PackageID+" "+string(w.State)+" "+w.Problem.ID())
+		}
+		want := []string{"q done ", "signed late " + message.SignedAlready().ID(), "p done ", "nobody's refused " + message.NoSuchPackage("").ID()}
+		expect(t, got, want, "told %q, want %q", want)
+		if len(x.service.notified) != 0 {
+			t.Errorf("people were told though nobody should be: %v", x.service.notified)
+		}
+		stop()
+		running.Wait()
+	})
+}
+
+func TestNoOtherServiceIsAskedToWithdraw(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newService(t)
+		x.stands(office.Withdrawal{State: office.WithdrawWanted, Asked: x.Now()})
+		use := func(home string) {
+			noErr(t, x.Data.Update(func(tx *store.Tx) error { return tx.UseService(home) }))
+			x.runs(time.Minute)
+		}
+		use("another")
+		list, err := x.Withdraw(t.Context(), office.NewWithdrawal{Packages: []string{"p"}})
+		if err != nil || list[0].Problem != message.AtAnotherService() || x.service.rescinds != 0 {
+			t.Errorf("%+v, %v, asked %d times", list, err, x.service.rescinds)
+		}
+		if use(x.client.Home()); x.service.states["p"] != "rescinded" {
+			t.Error("it is not withdrawn where it is")
+		}
+	})
+}
+
+func TestAWishIsTakenBackWhileTheServiceDoesNotKnowOfIt(t *testing.T) {
+	for _, before := range []bool{false, true} { // an earlier wish was let go of
+		looptest.Bubble(t, "", func(t *testing.T) {
+			x := newService(t)
+			x.stands(office.Withdrawal{State: office.WithdrawWanted, Asked: x.Now(), AskFirst: before})
+			for _, want := range []bool{true, false} {
+				if inTime, err := x.Keep("p"); inTime != want || err != nil {
+					t.Errorf("taken back: %v, %v", inTime, err)
+				}
+			}
+			x.runs(time.Minute)
+			if _, w := x.now(); x.service.rescinds != 0 || (w.State == office.WithdrawUnknown) != before {
+				t.Errorf("it is %+v; asked %d times", w, x.service.rescinds)
+			}
+		})
+	}
+}
+
+// Right after it was sent, a service may not know a package yet; after an answer that was lost that proves nothing, however often.
+func TestAPackageThatTheServiceDoesNotKnowEndsAWishOnlyWhereThatProvesSomething(t *testing.T) {
+	unknown := reply{404, `{"error":"package_not_found","message":"No such package."}`, false}
+	for state, want := range map[office.WithdrawalState]office.WithdrawalState{
+		office.WithdrawWanted: office.WithdrawRefused, office.WithdrawAccepted: office.WithdrawDone, office.WithdrawAsked: office.WithdrawAsked,
+	} {
+		for _, times := range []int{1, 999} {
+			looptest.Bubble(t, string(state), func(t *testing.T) {
+				x := newService(t)
+				x.service.strike("status", times, unknown)
+				x.service.strike("rescind", times, unknown)
+				x.stands(office.Withdrawal{State: state, Asked: x.Now()})
+				then := want
+				if times == 1 {
+					x.service.states["p"] = "executed"
+					then = office.WithdrawLate
+				}
+				x.runs(10 * time.Minute)
+				if _, w := x.now(); w.State != then || x.service.rescinds > 6 {
+					t.Errorf("unknown %d times: it is %+v; asked %d times", times, w, x.service.rescinds)
+				}
+			})
+		}
+	}
+}
+
+func TestAWithdrawalThatNobodyConfirmsIsToldAndLetGoByHand(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newService(t)
+		x.service.strike("status", 999, reply{status: 503})
+		x.stands(office.Withdrawal{State: office.WithdrawAsked, Asked: x.Now()})
+		if x.runs(lateAfter / 2); x.Health.Has(health.WithdrawalWaits) {
+			t.Error("told too early")
+		}
+		if x.runs(lateAfter); !x.Health.Has(health.WithdrawalWaits) {
+			t.Error("nobody is told")
+		}
+		_, before := x.now()
+		noErr(t, x.Retry())
+		if _, w := x.now(); w.NextTry.After(x.Now()) || !before.NextTry.After(x.Now()) {
+			t.Errorf("it is tried again at %v, and was to be at %v", w.NextTry, before.NextTry)
+		}
+		noErr(t, x.LetGo("p"))
+		if _, w := x.now(); w.State != office.WithdrawUnknown || x.Health.Has(health.WithdrawalWaits) || x.told != 0 || x.service.rescinds != 0 {
+			t.Errorf("it is %+v; told %d, asked %d times", w, x.told, x.service.rescinds)
+		}
+	})
+}
+
+// A wish that was noted by a clock that ran fast is not kept from people until that time has come.
+func TestPeopleAreToldOfAWithdrawalThatIsNotConfirmedAfterAnHour(t *testing.T) {
+	const year = 365 * 24 * time.Hour
+	for asked, want := range map[time.Duration]bool{-time.Minute: false, -lateAfter: true, time.Minute: false, year: true} {
+		tools := looptest.Base(t, func() {})
+		r := New(tools, Deps{})
+		w := &office.Withdrawal{State: office.WithdrawAsked, Asked: r.Now().Add(asked), Tries: 1, NextTry: r.Now()}
+		p := office.Package{ID: "p", State: office.PackageOpen, Withdrawal: w}
+		noErr(t, r.Data.Update(func(tx *store.Tx) error { return tx.PutPackage(p) }))
+		if err := r.tellLate(); err != nil || r.Health.Has(health.WithdrawalWaits) != want {
+			t.Errorf("asked for at %v from now: told %v, want %v, %v", asked, !want, want, err)
+		}
+	}
+}
