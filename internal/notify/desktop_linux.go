@@ -6,13 +6,11 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"strings"
 	"sync"
 
 	"countersign/internal/office"
 	"countersign/internal/sessionbus"
 
-	"github.com/gen2brain/beeep"
 	"github.com/godbus/dbus/v5"
 )
 
@@ -22,26 +20,9 @@ const (
 	object  = dbus.ObjectPath("/org/freedesktop/Notifications")
 )
 
-// nobody are the answers of the bus that say for certain that no service has shown the notification, so another way cannot show it
-// twice; so are all those about starting one, which begin with spawn.
-var nobody = []string{
-	"org.freedesktop.DBus.Error.ServiceUnknown",
-	"org.freedesktop.DBus.Error.NameHasNoOwner",
-	"org.freedesktop.DBus.Error.UnknownMethod",
-	"org.freedesktop.DBus.Error.UnknownObject",
-	"org.freedesktop.DBus.Error.UnknownInterface",
-}
-
-const spawn = "org.freedesktop.DBus.Error.Spawn."
-
-func isNobody(answer dbus.Error) bool {
-	return slices.Contains(nobody, answer.Name) || strings.HasPrefix(answer.Name, spawn)
-}
-
 // desktop is the notification service of the session. raise is called by one goroutine at a time, close by any.
 type desktop struct {
 	app  string
-	icon any // for beeep: a PNG, or "" for none
 	hint map[string]dbus.Variant
 	log  *slog.Logger
 
@@ -56,7 +37,7 @@ type desktop struct {
 const entry = "ch.countersign.app"
 
 func newDesktop(o Options, log *slog.Logger, press func(office.Click)) *desktop {
-	d := &desktop{app: o.App, icon: "", log: log, presses: presses{press: press}, hint: map[string]dbus.Variant{
+	d := &desktop{app: o.App, log: log, presses: presses{press: press}, hint: map[string]dbus.Variant{
 		"urgency":       dbus.MakeVariant(byte(1)), // normal
 		"desktop-entry": dbus.MakeVariant(entry),
 	}}
@@ -68,45 +49,23 @@ func newDesktop(o Options, log *slog.Logger, press func(office.Click)) *desktop 
 		log.Warn("notifications have no icon", "err", err)
 		return d
 	}
-	d.icon, d.hint["image-data"] = o.Icon, dbus.MakeVariant(image)
+	d.hint["image-data"] = dbus.MakeVariant(image)
 	return d
 }
 
-// raise shows a notification, or says why not. A session without a bus has no desktop to fall back on.
+// raise shows a notification, or says why not.
 func (d *desktop) raise(ctx context.Context, n office.Notice) error {
 	conn, err := d.connection(ctx)
 	if err != nil {
 		return fmt.Errorf("reach the desktop session: %w", err)
 	}
 	err = d.call(ctx, conn, n)
-	if errors.Is(err, errLeft) {
-		err = d.call(ctx, conn, n) // whoever starts it again has done so by now
-	}
-	if err == nil || ctx.Err() != nil {
-		return err
-	}
 	var answer dbus.Error
-	if !errors.As(err, &answer) {
+	if err != nil && ctx.Err() == nil && !errors.As(err, &answer) {
 		d.drop(conn)
-		return err
 	}
-	if !errors.Is(err, errUnasked) && !isNobody(answer) {
-		return err
-	}
-	d.log.Debug("no notification service, trying another way", "answer", answer.Name)
-	beeep.AppName = d.app
-	if fallback := beeep.Notify(n.Title, escaped.Replace(n.Body), d.icon); fallback != nil {
-		return errors.Join(err, fallback)
-	}
-	return nil
+	return err
 }
-
-// errLeft means that the notification service went away between two questions, and errUnasked that it has not even said what it can,
-// and so shown nothing: it may have ended as soon as it was started.
-var (
-	errLeft    = errors.New("the notification service has left")
-	errUnasked = errors.New("the notification service does not say what it can show")
-)
 
 // call is one Notify, with the body escaped when, and only when, the service reads markup, and with buttons where it shows
 // them. The title is never markup. The one that answers what it can is the one that is asked to show it, and the only one
@@ -114,11 +73,11 @@ var (
 func (d *desktop) call(ctx context.Context, conn *dbus.Conn, n office.Notice) error {
 	var can []string
 	if err := conn.Object(service, object).CallWithContext(ctx, service+".GetCapabilities", 0).Store(&can); err != nil {
-		return errors.Join(errUnasked, fmt.Errorf("ask the notification service: %w", err))
+		return fmt.Errorf("ask the notification service: %w", err)
 	}
 	var owner string
 	if err := conn.BusObject().CallWithContext(ctx, "org.freedesktop.DBus.GetNameOwner", 0, service).Store(&owner); err != nil {
-		return errors.Join(errLeft, fmt.Errorf("ask for the notification service: %w", err))
+		return fmt.Errorf("ask for the notification service: %w", err)
 	}
 	if slices.Contains(can, "body-markup") {
 		n.Body = escaped.Replace(n.Body)
@@ -131,15 +90,10 @@ func (d *desktop) call(ctx context.Context, conn *dbus.Conn, n office.Notice) er
 			d.app, uint32(0), "", n.Title, n.Body, actions, d.hint, int32(-1)).Store(&id)
 		return id, err
 	})
-	if err == nil {
-		return nil
+	if err != nil {
+		return fmt.Errorf("call the notification service: %w", err)
 	}
-	err = fmt.Errorf("call the notification service: %w", err)
-	var answer dbus.Error
-	if errors.As(err, &answer) && isNobody(answer) {
-		return errors.Join(errLeft, err)
-	}
-	return err
+	return nil
 }
 
 // connection is a connection of our own to the session's bus. None is started where there is none.

@@ -14,7 +14,6 @@ import (
 	"countersign/internal/private"
 
 	"git.sr.ht/~jackmordaunt/go-toast/wintoast"
-	"github.com/gen2brain/beeep"
 	"golang.org/x/sys/windows"
 )
 
@@ -32,18 +31,15 @@ var listen = sync.OnceFunc(func() {
 	wintoast.SetActivationCallback(func(_, arguments string, _ []wintoast.UserData) { pressedToast(arguments) })
 })
 
-// desktop shows toasts (the Windows Runtime), and where there are none, what beeep does. It cannot be told to give up, which
-// is why Notify waits on another goroutine.
+// desktop shows toasts (the Windows Runtime). It cannot be told to give up, which is why Notify waits on another goroutine.
 type desktop struct {
 	app      string
-	icon     []byte
 	iconFile string
-	log      *slog.Logger
 	press    func(office.Click)
 }
 
 func newDesktop(o Options, log *slog.Logger, press func(office.Click)) *desktop {
-	d := &desktop{app: o.App, icon: o.Icon, log: log, press: press}
+	d := &desktop{app: o.App, press: press}
 	if len(o.Icon) > 0 && o.IconFile != "" {
 		if err := keepIcon(o.IconFile, o.Icon); err != nil {
 			log.Warn("notifications have no icon", "err", err)
@@ -69,17 +65,7 @@ func keepIcon(path string, icon []byte) error {
 func (d *desktop) raise(_ context.Context, n office.Notice) error {
 	listen()
 	desktops.Store(d.app, d)
-	err := d.toast(n)
-	if err == nil {
-		return nil
-	}
-	d.log.Debug("no toasts, trying another way", "err", err)
-	beeep.AppName = d.app
-	title, body := unmarked.Replace(n.Title), unmarked.Replace(n.Body)
-	if len(d.icon) == 0 {
-		return beeep.Notify(title, body, "")
-	}
-	return beeep.Notify(title, body, d.icon)
+	return d.toast(n)
 }
 
 // toast shows one, without the library's way through PowerShell. On a Windows without toasts the library panics.

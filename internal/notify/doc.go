@@ -5,13 +5,11 @@
 //   - A notification service that hangs holds up nobody for longer than five seconds, and costs one goroutine at most.
 //   - Nothing starts because of it: no D-Bus daemon, no shell where there is another way.
 //
-// On Linux it talks to the notification service over a D-Bus connection of its own and falls back on beeep (notify-send,
-// kdialog) where the session has a bus but no such service. beeep alone would use godbus's shared connection, which the
-// tray and the keyring live on too, would start a stray D-Bus daemon where there is none, and cannot be told to give up;
-// and asking the service what it understands is the only way to escape markup neither twice nor never. On Windows
-// it shows toasts through the library that beeep stands on, and falls back on beeep; on macOS it is beeep as it is.
+// On Linux it talks to the notification service over a D-Bus connection of its own: godbus's shared one, which the tray and the
+// keyring live on too, would start a stray D-Bus daemon where there is none. Asking the service what it understands is the only
+// way to escape markup neither twice nor never. On Windows it shows toasts; on macOS it is beeep as it is.
 //
-// Where the desktop can, a notification has buttons, and a press on it or on one of them is passed on ([Notifier.OnPress]).
+// Where the desktop can, a notification has buttons, and a press on it or on one of them is passed on ([Notifier.OnClick]).
 // On Linux a press counts only from the very service that showed the notification, and only while the program runs that
 // raised it. On Windows it may be one of an earlier start; so it says itself what it is about, and whoever is told looks up
 // whether there is such a thing.

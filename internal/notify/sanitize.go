@@ -13,11 +13,9 @@ import (
 // anything but text. What becomes of what:
 //
 //   - Controls, bidirectional marks, zero-width and other invisible characters go; line ends and odd spaces are spaces.
-//   - Straight quotes, backticks and odd ones become ” and ’; those that our languages write stay. Where PowerShell gets the
-//     text, see unmarked, they become primes.
+//   - Straight quotes, backticks and odd ones become ” and ’; those that our languages write stay.
 //   - The dollar sign becomes its wide form ＄, which begins no expression.
 //   - The backslash becomes ∖: notify-send and AppleScript unescape the plain one.
-//   - "]]>" is broken up, for it ends the CDATA section that Windows gets the text in.
 //   - A hyphen at the beginning becomes ‐, so that no command takes the text for an option.
 //
 // "<", ">" and "&" stay: whether they mean something is known only where the text is shown.
@@ -28,7 +26,6 @@ func Sanitize(s string, max int) string {
 	s = norm.NFC.String(strings.ToValidUTF8(s, ""))
 	s = strings.Map(plain, s)
 	s = strings.Join(strings.Fields(s), " ")
-	s = strings.ReplaceAll(s, "]]>", "]] >")
 	if rest, found := strings.CutPrefix(s, "-"); found {
 		s = "\u2010" + rest
 	}
@@ -62,7 +59,3 @@ func plain(r rune) rune {
 
 // escaped is for services that read markup in the body (the Desktop Notifications Specification, "Markup").
 var escaped = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
-
-// unmarked is for Windows, where a library writes the text into XML and, when all else fails, into a script: what
-// looks like markup is replaced by what only looks like it, and quotes by primes, for PowerShell takes a curly quote for a straight one.
-var unmarked = strings.NewReplacer("&", "＆", "<", "‹", ">", "›", "“", "″", "”", "″", "„", "″", "‘", "′", "’", "′", "‚", "′")

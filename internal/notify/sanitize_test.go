@@ -15,8 +15,6 @@ var nasty = []struct{ name, text, want string }{
 	{"PowerShell", `$(Remove-Item C:\x) ${env:PATH} $x`, `＄(Remove-Item C:∖x) ＄{env:PATH} ＄x`},
 	{"backticks", "`id` ´x´", "’id’ ’x’"},
 	{"markup", `<b>bold</b> & <a href="x">y</a> &amp; <img src=x>`, `<b>bold</b> & <a href=”x”>y</a> &amp; <img src=x>`},
-	{"end of CDATA", `a]]>b<script>`, `a]] >b<script>`},
-	{"hidden end of CDATA", "a]\u200b]>b", "a]] >b"},
 	{"lines", "a\r\nb\nc\u2028d\u0085e\tf", "a b c d e f"},
 	{"here-string", "x\n\"@\nRemove-Item y", "x ”@ Remove-Item y"},
 	{"controls", "a\x00b\x1b[31mc\x7fd", "ab[31mcd"},
@@ -61,26 +59,11 @@ func TestHarmlessIsCappedBetweenCharacters(t *testing.T) {
 	}
 }
 
-func TestMarkupIsEscapedOnceOrReplaced(t *testing.T) {
-	if got := unmarked.Replace("“a” „b‘ ‚c’"); got != "″a″ ″b′ ′c′" {
-		t.Errorf("for PowerShell %q is no quote", got)
-	}
-	const text = `<b>a</b> & &amp;`
-	if got, want := escaped.Replace(text), `&lt;b&gt;a&lt;/b&gt; &amp; &amp;amp;`; got != want {
-		t.Errorf("escaped: got %q", got)
-	}
-	if got, want := unmarked.Replace(text), `‹b›a‹/b› ＆ ＆amp;`; got != want {
-		t.Errorf("replaced: got %q", got)
-	}
-}
-
 func FuzzHarmless(f *testing.F) {
 	for _, tt := range nasty {
 		f.Add(tt.text, 400)
 		f.Add(tt.text, 3)
 	}
-	f.Add(strings.Repeat("]", 50)+">", 20)
-	f.Add("]]\u0338>", 20)
 	f.Add("-\u0338", 2)
 	f.Fuzz(func(t *testing.T, text string, most int) {
 		most = min(most, 10000)
@@ -91,7 +74,7 @@ func FuzzHarmless(f *testing.F) {
 		if n := utf8.RuneCountInString(got); n > max(most, 0) {
 			t.Errorf("%d characters", n)
 		}
-		if strings.Contains(got, "]]>") || strings.HasPrefix(got, "-") || strings.TrimSpace(got) != got {
+		if strings.HasPrefix(got, "-") || strings.TrimSpace(got) != got {
 			t.Errorf("got %q", got)
 		}
 		for _, r := range got {
@@ -101,9 +84,6 @@ func FuzzHarmless(f *testing.F) {
 		}
 		if again := Sanitize(got, most); again != got {
 			t.Errorf("a second time it becomes %q, not %q", again, got)
-		}
-		if strings.ContainsAny(unmarked.Replace(got), "<>&“”„‟‘’‚‛") {
-			t.Error("markup or quotes for Windows")
 		}
 	})
 }
