@@ -256,32 +256,6 @@ func TestSaveNeverReplaces(t *testing.T) {
 	wantFiles(t, dir, "a.pdf")
 }
 
-func TestOnlyOneOfManySavesGetsTheName(t *testing.T) {
-	dir := t.TempDir()
-	f := open(t, dir)
-	var group sync.WaitGroup
-	results := make([]error, 16)
-	for i := range results {
-		group.Go(func() {
-			_, results[i] = f.Save(t.Context(), request("sub/a.pdf", pdf(2000+i)))
-		})
-	}
-	group.Wait()
-	won := 0
-	for _, err := range results {
-		switch {
-		case err == nil:
-			won++
-		case !errors.Is(err, ErrExists):
-			t.Error(err)
-		}
-	}
-	if won != 1 {
-		t.Errorf("%d saves got the same name", won)
-	}
-	wantFiles(t, dir, "sub/a.pdf")
-}
-
 func TestCommitComesBeforeTheName(t *testing.T) {
 	dir := t.TempDir()
 	f := open(t, dir)
@@ -342,19 +316,6 @@ func TestACommitThatPanicsLeavesNothing(t *testing.T) {
 		f.Save(t.Context(), r)
 	}()
 	wantFiles(t, dir)
-}
-
-func TestStepsComeInOrder(t *testing.T) {
-	f := open(t, t.TempDir())
-	var got []string
-	f.Steps = func(s Step, target string) { got = append(got, string(s)+" "+target) }
-	if _, err := f.Save(t.Context(), request("a.pdf", pdf(2000))); err != nil {
-		t.Fatal(err)
-	}
-	want := "created a.pdf, written a.pdf, flushed a.pdf, named a.pdf, done a.pdf"
-	if s := strings.Join(got, ", "); s != want {
-		t.Errorf("got %s", s)
-	}
 }
 
 func TestSaveRefusesNamesItDidNotMake(t *testing.T) {

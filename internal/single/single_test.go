@@ -199,29 +199,6 @@ func TestAFolderHasOneName(t *testing.T) {
 	}
 }
 
-func TestFiftyClientsAtOnce(t *testing.T) {
-	dir := t.TempDir()
-	start(t, dir, hello)
-	var group sync.WaitGroup
-	for n := range 50 {
-		group.Go(func() {
-			c, err := Client(dir)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			defer c.CloseIdleConnections()
-			for k := range 5 {
-				want := fmt.Sprintf("%d.%d", n, k)
-				if answer, _, err := post(c, want); answer != "hello "+want || err != nil {
-					t.Errorf("got %q, %v", answer, err)
-				}
-			}
-		})
-	}
-	group.Wait()
-}
-
 func TestLargeBodiesAreRefused(t *testing.T) {
 	dir := t.TempDir()
 	start(t, dir, hello)
@@ -243,19 +220,6 @@ func stream(ended chan<- error) http.Handler {
 		<-r.Context().Done()
 		ended <- r.Context().Err()
 	})
-}
-
-func TestStreamEndsWithItsClient(t *testing.T) {
-	dir := t.TempDir()
-	ended := make(chan error, 1)
-	start(t, dir, stream(ended))
-	ctx, cancel := context.WithCancel(t.Context())
-	resp := openStream(t, ctx, client(t, dir))
-	defer resp.Body.Close()
-	cancel()
-	if err := <-ended; !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v", err)
-	}
 }
 
 func TestStreamEndsWithItsInstance(t *testing.T) {
