@@ -9,8 +9,6 @@ $(error Countersign needs Go 1.21 or later, which fetches the version that it ne
 endif
 
 VERSION ?= $(shell git -c safe.directory='*' describe --tags --always --dirty 2>/dev/null || echo dev)
-BINARY  := build/countersign
-SERVER  := build/countersign-server
 
 # Go need not ask git: the version comes from here, also where somebody else owns the tree, as in a container.
 export GOFLAGS := $(strip $(shell go env GOFLAGS) -buildvcs=false)
@@ -21,24 +19,23 @@ export CGO_CFLAGS ?= -O2 -g -D__cgo_undefined__2=_GoBytes_
 # draws hundreds of pictures (over ten minutes with it), and the simulation, whose goroutines take turns.
 PLAIN := . ./ui ./ui/motion ./ui/opengl ./ui/window ./ui/packages ./ui/settings ./ui/compose ./internal/e2e ./internal/sim
 
-.PHONY: build server demo test torture powercut simulate simulate-faults mutate bench check vulncheck clean build-packages \
-	test-packages windows deb rpm tar macos release renew test-shipping
+.PHONY: build server demo test torture powercut simulate simulate-faults mutate bench check vulncheck clean windows deb rpm tar macos release renew test-shipping
 
 build: build-packages
-	@test -e $(BINARY) || echo 'Building Countersign. The first time its graphics library is compiled too, which takes a few minutes; later it takes seconds.'
-	go build -ldflags '-X main.version=$(VERSION)' -o $(BINARY) .
+	@test -e build/countersign || echo 'Building Countersign. The first time its graphics library is compiled too, which takes a few minutes; later it takes seconds.'
+	go build -ldflags '-X main.version=$(VERSION)' -o build/countersign .
 
 # The same program without its window, for servers: needs no C compiler, no OpenGL and no package of the system.
 server:
-	@test -e $(SERVER) || echo 'Building Countersign without its window. The first time takes about a minute, later ones take seconds.'
-	CGO_ENABLED=0 go build -ldflags '-X main.version=$(VERSION)' -o $(SERVER) ./internal/server
+	@test -e build/countersign-server || echo 'Building Countersign without its window. The first time takes about a minute, later ones take seconds.'
+	CGO_ENABLED=0 go build -ldflags '-X main.version=$(VERSION)' -o build/countersign-server ./internal/server
 
 # Where there is no display for a window, the demo is that of the servers' program, which runs the same job as text.
 WINDOW := $(or $(DISPLAY),$(WAYLAND_DISPLAY),$(filter Windows_NT,$(OS)),$(filter Darwin,$(shell uname -s)))
 
 demo: $(if $(WINDOW),build,server)
 	@$(if $(WINDOW),:,echo 'There is no display here (DISPLAY and WAYLAND_DISPLAY are not set): the demo runs as text, without the window.')
-	$(if $(WINDOW),$(BINARY),$(SERVER)) demo --dir build/demo
+	build/countersign$(if $(WINDOW),,-server) demo --dir build/demo
 
 # Everything; `go test ./...` alone leaves out what takes long or needs more than Go and a C compiler (internal/fasttest). Not vetted
 # here: check does that. One package more at a time than there are usually processors: the slowest tests mostly wait.
@@ -77,7 +74,6 @@ check: build-packages
 # Known faults in Go and in the modules, from vuln.go.dev, or a copy of it that VULNDB names (file:///...).
 vulncheck: build-packages
 	go tool govulncheck -db $(or $(VULNDB),https://vuln.go.dev) ./...
-
 clean: ; rm -rf build
 
 # What is shipped, for ARCH (amd64, arm64), called VERSION, or as git describes the tree; what a release is called, its maker says.
