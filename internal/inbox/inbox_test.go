@@ -128,6 +128,9 @@ func TestAuthenticEventsAreStoredBeforeTheAnswer(t *testing.T) {
 		{"exactly as large as allowed", full, "e-3", "", true},
 		{"no eventId", `{"action":"package_executed"}`, "sha256:", "package_executed", true},
 		{"an absurd eventId", `{"eventId":"` + strings.Repeat("e", 300) + `"}`, "sha256:", "", true},
+		{"an eventId of blanks", `{"eventId":"e 1"}`, "sha256:", "", true},
+		{"an eventId that is deleted", "{\"eventId\":\"e\x7f1\"}", "sha256:", "", true},
+		{"as long as an eventId may be", `{"eventId":"` + strings.Repeat("e", maxEventID) + `"}`, strings.Repeat("e", maxEventID), "", true},
 		{"not JSON", `package executed!`, "sha256:", "", false},
 		{"not UTF-8", "{\"a\":\"\xff\"}", "sha256:", "", false},
 		{"a list", `[1]`, "sha256:", "", false},
@@ -312,6 +315,22 @@ func TestLargeBodiesDoNotCrowdOutSmallOnes(t *testing.T) {
 		slices.Sort(codes)
 		if want := []int{401, 401, 401, 401, 503}; !slices.Equal(codes, want) {
 			t.Errorf("large ones: %v, want %v", codes, want)
+		}
+		large := `{"eventId":"e-2","x":"` + strings.Repeat("x", smallBody) + `"}`
+		for range 2 * largeBodies { // one after the other; each gives its room back
+			for code, key := range map[int]string{http.StatusOK: large, http.StatusUnauthorized: eventBody, http.StatusBadRequest: large} {
+				r := request(t, "/", large, signed(key)...)
+				if code == http.StatusBadRequest { // it is cut short
+					r.ContentLength++
+				}
+				rec := httptest.NewRecorder()
+				if in.ServeHTTP(rec, r); rec.Code != code {
+					t.Fatalf("a large one: %d, want %d", rec.Code, code)
+				}
+			}
+		}
+		if got := in.Rejected(); got[Busy] != 1 || got[Cut] != 2*largeBodies || in.Rejected()[Forged] != got[Forged] {
+			t.Errorf("%+v", got)
 		}
 	})
 }
