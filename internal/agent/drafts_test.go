@@ -103,54 +103,6 @@ func TestTemplatesUsedLastComeFirst(t *testing.T) {
 	}
 }
 
-func TestAPackageFromATemplateIsWhatWasFilledIn(t *testing.T) {
-	o := newOffice(t, sandbox.Options{})
-	lease := o.chosen("Lease agreement")
-	if len(lease.Documents) != 2 || len(lease.Documents[0].Fields) != 3 || !lease.Documents[0].Fields[2].Multiline || !lease.Sequential {
-		t.Fatalf("%+v", lease)
-	}
-	lease.Documents[0].Data = map[string]string{"rent": "1,200 €"}
-	lease.Documents[1].File = o.sample()
-	second := filepath.Join(t.TempDir(), "House rules.pdf") // called like a document of the template
-	b, err := os.ReadFile(o.sample())
-	noErr(t, err)
-	noErr(t, os.WriteFile(second, b, 0o600))
-	d := office.NewPackage{Name: "Flat 4", Template: lease, Files: []string{second}, Sequential: true, Recipients: lease.Recipients()}
-	d.Signers = lease.Signers()
-	d.Signers[0].Email, d.Signers[1].Email = "jan@example.com", "ana@example.com"
-	empty := message.TemplateFieldsEmpty([]string{"Address of the flat", "Special agreements"})
-	if _, err := o.Send(t.Context(), d, nil); Message(err) != empty || len(o.Drafts()) != 0 {
-		t.Errorf("nobody was asked about empty fields: %v", err)
-	}
-	d.EmptyFields = true
-	state, err := o.Send(t.Context(), d, nil)
-	if err != nil || state.State != office.DraftSent {
-		t.Fatalf("%+v, %v", state, err)
-	}
-	p := o.service.Packages()[0]
-	var names []string
-	for _, d := range p.Documents {
-		names = append(names, d.Name)
-	}
-	if !slices.Equal(names, []string{"Lease agreement", "House rules", "House rules (2)"}) || len(p.Recipients) != 1 {
-		t.Errorf("documents %q, recipients %+v", names, p.Recipients)
-	}
-	o.eventually("all documents are known", func() bool { return len(o.packageOrZero(state.PackageID).Documents) == 3 })
-	row, _ := o.Package(state.PackageID)
-	if row.Signers[0].Role != "" || row.Signers[0].Email != "jan@example.com" {
-		t.Errorf("a role is of the draft alone: %+v", row.Signers)
-	}
-	noErr(t, o.service.SignAll(state.PackageID))
-	o.eventually("saved", func() bool { return o.Status().Packages.Saved == 1 })
-	if files := o.files(); len(files) != 3 {
-		t.Errorf("files %q", files)
-	}
-	kept, known, err := o.DraftOf(state.PackageID)
-	if err != nil || !known || kept.Template == nil || kept.Template.Documents[0].Data["rent"] != "1,200 €" || kept.Files[0].Original != 2 {
-		t.Errorf("the draft is kept as %+v, %v", kept, err)
-	}
-}
-
 // A service may have no such call. It is told once, and is no trouble of the service.
 func TestAServiceWithoutTemplatesIsNotAskedAgain(t *testing.T) {
 	o := newOfficeWith(t, quick, sandbox.Options{})

@@ -278,19 +278,6 @@ func TestAFileIsLookedAtBeforeItIsSent(t *testing.T) {
 	}
 }
 
-func TestAFileThatCannotBeReadHereCanStillBeSent(t *testing.T) {
-	o := newOfficeWith(t, func(p *Params) { quick(p); readDocuments(p) }, sandbox.Options{})
-	d := o.draft()
-	d.Files = []string{filepath.Join(t.TempDir(), "Odd.pdf")}
-	noErr(t, os.WriteFile(d.Files[0], []byte("%PDF-1.7\nnothing that anybody understands\nstartxref\n9\n%%EOF\n"), 0o600))
-	if i := o.Inspect(t.Context(), d.Files[0]); !i.Problem.IsZero() || !strings.Contains(i.Warning.String(), "can still be sent") {
-		t.Errorf("%+v", i)
-	}
-	if state, err := o.Send(t.Context(), d, nil); err != nil || state.State != office.DraftSent {
-		t.Errorf("%+v, %v", state, err)
-	}
-}
-
 func result(steps []office.Check, step message.Message) office.Check {
 	if i := slices.IndexFunc(steps, func(c office.Check) bool { return c.Step == step }); i >= 0 {
 		return steps[i]

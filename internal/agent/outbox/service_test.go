@@ -38,6 +38,7 @@ type service struct {
 	mu       sync.Mutex
 	uploads  [][]byte          // what was sent each time
 	packages []json.RawMessage // the external data of those that were added
+	bodies   [][]byte          // all that was said of them
 }
 
 func (s *service) ServeHTTP(w http.ResponseWriter, q *http.Request) {
@@ -61,7 +62,7 @@ func (s *service) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 			ExternalData json.RawMessage `json:"externalData"`
 		}
 		json.Unmarshal(body, &p)
-		s.packages = append(s.packages, p.ExternalData)
+		s.packages, s.bodies = append(s.packages, p.ExternalData), append(s.bodies, body)
 		s.add(w)
 	}
 }
@@ -211,6 +212,8 @@ func TestADraftBecomesOnePackage(t *testing.T) {
 	if p.Origin != office.MadeHere || p.DraftID != state.DraftID || p.Name != "Lease" || len(p.Documents) != 1 || r.service.added() != 1 {
 		t.Errorf("%d added; %+v", r.service.added(), p)
 	}
+	_, err = r.Send(t.Context(), r.newPackage(t), nil)
+	noErr(t, err)
 	if people, err := r.People(); err != nil || len(people) != 1 || people[0].Email != "ana@example.com" {
 		t.Errorf("remembered: %+v, %v", people, err)
 	}
@@ -316,7 +319,10 @@ func TestWhatTheWindowRefusesIsRefusedToEverybodyBeforeAnythingIsStored(t *testi
 	for want, change := range map[string]func(*office.NewPackage){
 		"The due date has passed. Choose a later one.":          func(d *office.NewPackage) { d.Due = time.Now().Add(-time.Hour) },
 		"The e-mail address of “Ana” is missing or incomplete.": func(d *office.NewPackage) { d.Signers[0].Email = "ana@" },
-		"There is no document to send. Add at least one file.":  func(d *office.NewPackage) { d.Files = nil },
+		message.SignerTwice("Ana@example.com").String(): func(d *office.NewPackage) {
+			d.Signers = append(d.Signers, office.Signer{FirstName: "Ana", Email: "Ana@example.com"})
+		},
+		"There is no document to send. Add at least one file.": func(d *office.NewPackage) { d.Files = nil },
 		"Eva signs this package and cannot also get a copy.": func(d *office.NewPackage) {
 			d.Recipients = []office.Recipient{{FirstName: "Eva", Email: "ANA@example.com"}}
 		},
