@@ -107,7 +107,11 @@ func (s *Server) Extend(packageID string, by time.Time) error {
 // ExpireAccessTokens makes every access token expired from now on.
 func (s *Server) ExpireAccessTokens() error {
 	return s.db.Update(func(tx *bolt.Tx) error {
-		return sweep(tx, bucketAccess, func(accessToken) bool { return true })
+		if err := tx.DeleteBucket([]byte(bucketAccess)); err != nil {
+			return err
+		}
+		_, err := tx.CreateBucket([]byte(bucketAccess))
+		return err
 	})
 }
 
@@ -173,7 +177,7 @@ func (s *Server) endpoints() (all []endpoint) {
 
 // Forgery is an event, or any bytes, sent to the first client's endpoint without anything having happened.
 type Forgery struct {
-	Action    string         // kind of the event; made-up ids where Fields has none
+	Action    string         // kind of the event
 	Fields    map[string]any // properties to set; a nil value is sent as null
 	Body      string         // sent as it is, instead of an event
 	Signature string         // "valid" (default), "wrong" (another secret), "other-url", "none", or the header's value
@@ -204,26 +208,12 @@ func (s *Server) Forge(ctx context.Context, f Forgery) (status int, err error) {
 	return s.delivery.send(ctx, to.URL, signature, body)
 }
 
-// body writes the bytes: as given, or an event with the properties its kind has.
+// body writes the bytes: as given, or an event.
 func (f *Forgery) body(now time.Time) ([]byte, error) {
 	if f.Body != "" {
 		return []byte(f.Body), nil
 	}
-	names := []string{"packageId", "externalData", "eventOwnerOrganizationId", "eventOwnerMemberId"}
-	switch f.Action {
-	case actionDocumentExecuted:
-		names = []string{"packageId", "documentId", "externalId"}
-	case actionSigned:
-		names = []string{"packageId", "documentId", "revisionId", "signerId", "nextSignerId", "externalId",
-			"eventOwnerOrganizationId", "eventOwnerMemberId"}
-	}
-	values := object{"action": f.Action, "eventId": newID(), "eventTime": eventTime(now)}
-	for _, name := range names {
-		values[name] = newID()
-		if strings.HasPrefix(name, "external") {
-			values[name] = nil
-		}
-	}
+	values := object{"action": f.Action, "eventId": newID(), "eventTime": eventTime(now), "packageId": newID()}
 	maps.Copy(values, f.Fields)
 	raw, err := json.Marshal(values)
 	if err != nil {

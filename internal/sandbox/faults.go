@@ -1,12 +1,9 @@
 package sandbox
 
 import (
-	"bytes"
-	"fmt"
 	"net/http"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -27,10 +24,7 @@ type Fault struct {
 	Headers       map[string]string `json:"headers"`        // set on the answer, for instance Retry-After
 	Drop          bool              `json:"drop"`           // close the connection before doing or answering anything
 	LoseAnswer    bool              `json:"lose_answer"`    // do the work, then close the connection without an answer
-	AfterWork     bool              `json:"after_work"`     // with Status: do the work first, then answer as if it had not been done
 	TruncateAfter int64             `json:"truncate_after"` // > 0: cut the connection after this many bytes of body
-	EndAfter      int64             `json:"end_after"`      // != 0: end the body after this many bytes as if that were all; < 0 counts from its end
-	Framing       Framing           `json:"framing"`        // how the end of the body is told
 
 	Applied int `json:"applied"` // how often it was applied so far
 	seen    int
@@ -103,9 +97,6 @@ func (s *Server) takeFault(method, path string) (Fault, bool) {
 
 // misbehave serves a request under a rule.
 func (s *Server) misbehave(rule Fault, w http.ResponseWriter, r *http.Request, next http.Handler) {
-	if rule.AfterWork && rule.Status != 0 {
-		next.ServeHTTP(&deaf{header: http.Header{}}, r)
-	}
 	if rule.DelayMS > 0 {
 		select {
 		case <-time.After(time.Duration(rule.DelayMS) * time.Millisecond):
@@ -122,9 +113,6 @@ func (s *Server) misbehave(rule Fault, w http.ResponseWriter, r *http.Request, n
 	}
 	for name, value := range rule.Headers {
 		w.Header().Set(name, value)
-	}
-	if rule.EndAfter != 0 || rule.Framing != FramingAsIs {
-		defer reframe(&w, rule)()
 	}
 	if rule.TruncateAfter > 0 {
 		w = &truncated{ResponseWriter: w, left: rule.TruncateAfter}
@@ -170,69 +158,3 @@ func (t *truncated) Write(p []byte) (int, error) {
 	_ = http.NewResponseController(t.ResponseWriter).Flush()
 	panic(http.ErrAbortHandler)
 }
-
-// Framing is how a misbehaving service or a proxy before it tells where the body of an answer ends.
-type Framing string
-
-// Framings of a Fault.
-const (
-	FramingAsIs   Framing = ""       // as the service does, usually by a length
-	FramingLength Framing = "length" // by a length, that of what is sent
-	FramingChunks Framing = "chunks" // by a last chunk
-	FramingClose  Framing = "close"  // by closing the connection, as HTTP/1.0 does
-)
-
-// reframe holds back what is written to *w until the function it returns is called, and then sends what the rule leaves
-// of it, framed as the rule wants. A body that is cut off and keeps its framing gets a length that fits.
-func reframe(w *http.ResponseWriter, rule Fault) (send func()) {
-	held := &heldBack{ResponseWriter: *w, status: http.StatusOK}
-	*w = held
-	return func() {
-		body := held.body.Bytes()
-		switch n := int64(len(body)); {
-		case rule.EndAfter > 0:
-			body = body[:min(n, rule.EndAfter)]
-		case rule.EndAfter < 0:
-			body = body[:max(0, n+rule.EndAfter)]
-		}
-		h := held.Header()
-		switch rule.Framing {
-		case FramingChunks:
-			h.Del("Content-Length")
-			held.ResponseWriter.WriteHeader(held.status)
-			_ = http.NewResponseController(held.ResponseWriter).Flush()
-			_, _ = held.ResponseWriter.Write(body)
-		case FramingClose:
-			h.Del("Content-Length")
-			closing(held, body)
-		default:
-			h.Set("Content-Length", strconv.Itoa(len(body)))
-			held.ResponseWriter.WriteHeader(held.status)
-			_, _ = held.ResponseWriter.Write(body)
-		}
-	}
-}
-
-// closing writes the answer as an HTTP/1.0 server does and closes the connection.
-func closing(held *heldBack, body []byte) {
-	conn, out, err := http.NewResponseController(held.ResponseWriter).Hijack()
-	if err != nil {
-		panic(http.ErrAbortHandler)
-	}
-	defer conn.Close()
-	fmt.Fprintf(out, "HTTP/1.0 %d %s\r\n", held.status, http.StatusText(held.status))
-	_ = held.Header().Write(out)
-	_, _ = out.WriteString("\r\n")
-	_, _ = out.Write(body)
-	_ = out.Flush()
-}
-
-// heldBack keeps an answer until it is sent.
-type heldBack struct {
-	http.ResponseWriter
-	status int
-	body   bytes.Buffer
-}
-
-func (h *heldBack) WriteHeader(status int)      { h.status = status }
-func (h *heldBack) Write(p []byte) (int, error) { return h.body.Write(p) }

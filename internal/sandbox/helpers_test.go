@@ -10,7 +10,6 @@ import (
 	"io"
 	"mime/multipart"
 	"net/http"
-	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/textproto"
 	"net/url"
@@ -73,7 +72,9 @@ func start(t *testing.T, o Options) *rig {
 		}
 	})
 	r := &rig{t: t, s: s, clock: c, client: s.opt.Clients[0]}
-	r.http = r.browser()
+	transport := &http.Transport{}
+	t.Cleanup(transport.CloseIdleConnections)
+	r.http = &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	return r
 }
 
@@ -83,13 +84,6 @@ func signedIn(t *testing.T, o Options) *rig {
 	r := start(t, o)
 	r.signIn(adminMail, allScopes)
 	return r
-}
-
-func (r *rig) browser() *http.Client {
-	jar, _ := cookiejar.New(nil)
-	transport := &http.Transport{}
-	r.t.Cleanup(transport.CloseIdleConnections)
-	return &http.Client{Jar: jar, Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
 // answer is a response read to its end.
@@ -178,36 +172,23 @@ func authorizeQuery(r *rig, scope string) url.Values {
 	}
 }
 
-// authorize goes through the pages as the person would and returns where the browser is sent in the end.
+// authorize goes through the page as the person would and returns where the browser is sent in the end.
 func (r *rig) authorize(q url.Values, email, decision string) url.Values {
 	r.t.Helper()
-	a := r.do("GET", "/connect/authorize?"+q.Encode(), "", nil)
-	for range 5 {
-		to := a.Header.Get("Location")
-		if a.StatusCode/100 != 3 {
-			r.t.Fatalf("got %d %s, want a redirect", a.StatusCode, a.body)
-		}
-		u, err := url.Parse(to)
-		must(r.t, err)
-		flow := url.Values{"flow": {u.Query().Get("flow")}}
-		switch {
-		case strings.HasPrefix(to, "/connect/login"):
-			wantStatus(r.t, r.do("GET", to, "", nil), 200)
-			flow.Set("email", email)
-			a = r.form("/connect/login", flow)
-		case strings.HasPrefix(to, "/connect/consent"):
-			wantStatus(r.t, r.do("GET", to, "", nil), 200)
-			flow.Set("decision", decision)
-			a = r.form("/connect/consent", flow)
-		default:
-			if !strings.HasPrefix(to, q.Get("redirect_uri")+"?") {
-				r.t.Fatalf("sent to %q", to)
-			}
-			return u.Query()
-		}
+	at := "/connect/authorize?" + q.Encode()
+	wantStatus(r.t, r.do("GET", at, "", nil), 200)
+	form := url.Values{"email": {email}}
+	if decision == "deny" {
+		form = url.Values{"decision": {decision}}
 	}
-	r.t.Fatal("the pages go round in circles")
-	return nil
+	a := r.form(at, form)
+	to := a.Header.Get("Location")
+	if a.StatusCode != 303 || !strings.HasPrefix(to, q.Get("redirect_uri")+"?") {
+		r.t.Fatalf("got %d %s, sent to %q", a.StatusCode, a.body, to)
+	}
+	u, err := url.Parse(to)
+	must(r.t, err)
+	return u.Query()
 }
 
 func (r *rig) exchange(code string) answer {
@@ -223,7 +204,6 @@ func (r *rig) basic() string {
 // signIn obtains tokens as email and uses the access token from then on.
 func (r *rig) signIn(email, scope string) map[string]any {
 	r.t.Helper()
-	r.http = r.browser()
 	back := r.authorize(authorizeQuery(r, scope), email, "allow")
 	a := r.exchange(back.Get("code"))
 	wantStatus(r.t, a, 200)

@@ -9,14 +9,12 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"maps"
 	"net"
 	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
@@ -40,8 +38,8 @@ type authorizeRequest struct {
 
 var challengeShape = regexp.MustCompile(`^[A-Za-z0-9_-]{43}$`)
 
-// authorize is GET /connect/authorize. Until the client and the redirect are known to belong together, an error is
-// shown here and sent nowhere (RFC 6749 section 4.1.2.1).
+// authorize is GET and POST /connect/authorize: the page on which a person says who is there and allows it, and the form on it. Until
+// the client and the redirect are known to belong together, an error is shown here and sent nowhere (RFC 6749 section 4.1.2.1).
 func (s *Server) authorize(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	c, ok := s.client(q.Get("client_id"))
@@ -65,12 +63,19 @@ func (s *Server) authorize(w http.ResponseWriter, r *http.Request) {
 		req.fail(w, r, e)
 		return
 	}
-	if s.opt.AutoConsent {
-		s.finish(w, r, &req, s.autoUser(req.Hint), s.opt.Now())
-		return
+	u, chosen := s.user(r.PostFormValue("email"))
+	switch {
+	case s.opt.AutoConsent:
+		s.finish(w, r, &req, s.autoUser(req.Hint))
+	case r.PostFormValue("decision") == "deny":
+		req.fail(w, r, refuse("access_denied", "The person did not allow it."))
+	case chosen:
+		s.finish(w, r, &req, u)
+	default:
+		s.show(w, http.StatusOK, "login.html", map[string]any{
+			"Title": "Sign in", "Client": c.Name, "Scopes": scopeWords(req.Scopes), "Target": redirect, "Users": s.opt.Users, "Hint": req.Hint,
+		})
 	}
-	in := s.logins.begin(req, s.browser(w, r))
-	http.Redirect(w, r, "/connect/login?flow="+in.id, http.StatusSeeOther)
 }
 
 // autoUser is who signs in when nobody is there: the hinted user, or else the first administrator.
@@ -173,10 +178,10 @@ func (a *authorizeRequest) granted(u User) []string {
 }
 
 // finish gives the application its code.
-func (s *Server) finish(w http.ResponseWriter, r *http.Request, a *authorizeRequest, u User, authTime time.Time) {
+func (s *Server) finish(w http.ResponseWriter, r *http.Request, a *authorizeRequest, u User) {
 	code, err := s.newCode(authCode{
 		ClientID: a.Client.ID, Redirect: a.Redirect, Challenge: a.Challenge, Nonce: a.Nonce,
-		Email: u.Email, Scopes: a.granted(u), AuthTime: authTime,
+		Email: u.Email, Scopes: a.granted(u), AuthTime: s.opt.Now(),
 	})
 	if err != nil {
 		s.log.Error("making an authorization code failed", "error", err)
@@ -345,7 +350,6 @@ type grant struct {
 
 type accessToken struct {
 	GrantID string    `json:"grant_id"`
-	Scopes  []string  `json:"scopes"`
 	Expires time.Time `json:"expires"`
 }
 
@@ -401,7 +405,7 @@ func (s *Server) redeemCode(c Client, code, redirect, verifier string) (answer t
 			if err := put(tx, bucketGrants, g.GrantID, g); err != nil {
 				return err
 			}
-			if answer, err = s.issue(tx, g, g.Scopes, a.Nonce, now); err != nil {
+			if answer, err = s.issue(tx, g, a.Nonce, now); err != nil {
 				return err
 			}
 		}
@@ -428,7 +432,7 @@ func (a authCode) check(redirect, verifier string, now time.Time) error {
 
 // refresh redeems a refresh token. For 60 seconds after its first redemption it works again and gives another fresh
 // pair; after that its use means that it was copied, and ends the whole family.
-func (s *Server) refresh(c Client, token, scope string) (answer tokens, failed error) {
+func (s *Server) refresh(c Client, token string) (answer tokens, failed error) {
 	now := s.opt.Now()
 	err := s.db.Update(func(tx *bolt.Tx) error {
 		t, err := get[refreshToken](tx, bucketRefresh, hashed(token))
@@ -443,7 +447,6 @@ func (s *Server) refresh(c Client, token, scope string) (answer tokens, failed e
 		if err != nil {
 			return fmt.Errorf("reading the grant of a refresh token: %w", err)
 		}
-		scopes, narrowed := narrow(g.Scopes, scope)
 		switch {
 		case g.ClientID != c.ID:
 			failed = refuse("invalid_grant", "The refresh token was given to another client.")
@@ -454,8 +457,6 @@ func (s *Server) refresh(c Client, token, scope string) (answer tokens, failed e
 		case t.Redeemed != nil && now.Sub(*t.Redeemed) > refreshGrace:
 			failed = refuse("invalid_grant", "The refresh token was redeemed before.")
 			return revokeGrant(tx, t.GrantID)
-		case !narrowed:
-			failed = refuse("invalid_scope", "The scope is wider than what was granted.")
 		}
 		if failed != nil {
 			return nil
@@ -466,35 +467,21 @@ func (s *Server) refresh(c Client, token, scope string) (answer tokens, failed e
 				return err
 			}
 		}
-		answer, err = s.issue(tx, g, scopes, "", now)
+		answer, err = s.issue(tx, g, "", now)
 		return err
 	})
 	return answer, errors.Join(err, failed)
 }
 
-// narrow returns the scopes asked for, all of them when none are; false when they exceed the granted ones.
-func narrow(granted []string, asked string) ([]string, bool) {
-	wanted := strings.Fields(asked)
-	if len(wanted) == 0 {
-		return granted, true
-	}
-	for _, w := range wanted {
-		if !slices.Contains(granted, w) {
-			return nil, false
-		}
-	}
-	return wanted, true
-}
-
 // issue makes an access token and, as the scopes say, a refresh token and an id_token.
-func (s *Server) issue(tx *bolt.Tx, g grant, scopes []string, nonce string, now time.Time) (tokens, error) {
+func (s *Server) issue(tx *bolt.Tx, g grant, nonce string, now time.Time) (tokens, error) {
 	t := tokens{
 		AccessToken: newToken(),
 		TokenType:   "Bearer",
 		ExpiresIn:   int(s.opt.AccessTokenLifetime / time.Second),
-		Scope:       strings.Join(scopes, " "),
+		Scope:       strings.Join(g.Scopes, " "),
 	}
-	access := accessToken{GrantID: g.GrantID, Scopes: scopes, Expires: now.Add(s.opt.AccessTokenLifetime)}
+	access := accessToken{GrantID: g.GrantID, Expires: now.Add(s.opt.AccessTokenLifetime)}
 	if err := put(tx, bucketAccess, hashed(t.AccessToken), access); err != nil {
 		return tokens{}, err
 	}
@@ -505,7 +492,7 @@ func (s *Server) issue(tx *bolt.Tx, g grant, scopes []string, nonce string, now 
 			return tokens{}, err
 		}
 	}
-	if slices.Contains(scopes, "openid") {
+	if slices.Contains(g.Scopes, "openid") {
 		idToken, err := s.idToken(tx, g, t.AccessToken, nonce, now)
 		if err != nil {
 			return tokens{}, err
@@ -525,18 +512,6 @@ func revokeGrant(tx *bolt.Tx, id string) error {
 	}
 	g.Revoked = true
 	return put(tx, bucketGrants, id, g)
-}
-
-// sweepTokens forgets what nobody can use any more.
-func (s *Server) sweepTokens() error {
-	now := s.opt.Now()
-	return s.db.Update(func(tx *bolt.Tx) error {
-		return errors.Join(
-			sweep(tx, bucketCodes, func(c authCode) bool { return now.Sub(c.Expires) > 24*time.Hour }),
-			sweep(tx, bucketAccess, func(t accessToken) bool { return now.Sub(t.Expires) > 24*time.Hour }),
-			sweep(tx, bucketRefresh, func(t refreshToken) bool { return now.After(t.Expires) }),
-		)
-	})
 }
 
 // What bucketKeys holds.
@@ -684,7 +659,7 @@ func (s *Server) authenticate(r *http.Request) (caller, error) {
 		if !ok {
 			return errNoAccess
 		}
-		who = caller{User: u, ClientID: g.ClientID, Scopes: t.Scopes}
+		who = caller{User: u, ClientID: g.ClientID, Scopes: g.Scopes}
 		return nil
 	})
 	return who, err
@@ -698,149 +673,13 @@ func (s *Server) userinfo(_ http.ResponseWriter, _ *http.Request, who caller) (a
 	return who.claims(who.Scopes), nil
 }
 
-// login is one authorization request on its way through the pages. It belongs to one browser.
-type login struct {
-	id      string
-	browser string // hash of the cookie it was begun with
-	request authorizeRequest
-	began   time.Time
-	user    User      // who signed in
-	at      time.Time // when; zero before
-}
-
-const (
-	loginLifetime = 15 * time.Minute
-	cookieBrowser = "sandbox_browser"
-)
-
-// logins are forgotten when the service stops. It may be used from any goroutine; the login values in it are replaced, never changed.
-type logins struct {
-	mu   sync.Mutex
-	byID map[string]login
-}
-
-func (l *logins) begin(req authorizeRequest, browser string) login {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.byID == nil {
-		l.byID = map[string]login{}
-	}
-	maps.DeleteFunc(l.byID, func(_ string, old login) bool { return time.Since(old.began) > loginLifetime })
-	in := login{id: newToken(), browser: hashed(browser), request: req, began: time.Now()}
-	l.byID[in.id] = in
-	return in
-}
-
-func (l *logins) find(id, browser string) (login, bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	in, ok := l.byID[id]
-	return in, ok && in.browser == hashed(browser) && time.Since(in.began) <= loginLifetime
-}
-
-func (l *logins) keep(in login) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.byID[in.id] = in
-}
-
-func (l *logins) end(id string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.byID, id)
-}
-
-// browser is the value that tells browsers apart, set on first sight.
-func (s *Server) browser(w http.ResponseWriter, r *http.Request) string {
-	if c, err := r.Cookie(cookieBrowser); err == nil && c.Value != "" {
-		return c.Value
-	}
-	value := newToken()
-	http.SetCookie(w, &http.Cookie{Name: cookieBrowser, Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode})
-	return value
-}
-
-// flow finds the login of a page request, or explains that it is over.
-func (s *Server) flow(w http.ResponseWriter, r *http.Request) (login, bool) {
-	in, ok := s.logins.find(r.FormValue("flow"), s.browser(w, r))
-	if !ok {
-		s.showProblem(w, http.StatusBadRequest, "This sign-in is over.",
-			"It was finished, took too long, or was started in another browser. Start it again from the application.")
-	}
-	return in, ok
-}
-
-// loginPage is GET /connect/login.
-func (s *Server) loginPage(w http.ResponseWriter, r *http.Request) {
-	in, ok := s.flow(w, r)
-	if !ok {
-		return
-	}
-	s.show(w, http.StatusOK, "login.html", map[string]any{
-		"Title": "Sign in", "Flow": in.id, "Client": in.request.Client.Name,
-		"Users": s.opt.Users, "Hint": in.request.Hint,
-	})
-}
-
-// loginChoice is POST /connect/login.
-func (s *Server) loginChoice(w http.ResponseWriter, r *http.Request) {
-	in, ok := s.flow(w, r)
-	if !ok {
-		return
-	}
-	u, ok := s.user(r.PostFormValue("email"))
-	if !ok {
-		http.Redirect(w, r, "/connect/login?flow="+in.id, http.StatusSeeOther)
-		return
-	}
-	in.user, in.at = u, s.opt.Now()
-	s.logins.keep(in)
-	http.Redirect(w, r, "/connect/consent?flow="+in.id, http.StatusSeeOther)
-}
-
-// signedInFlow is flow for somebody who has signed in; others are sent to do so.
-func (s *Server) signedInFlow(w http.ResponseWriter, r *http.Request) (in login, ok bool) {
-	if in, ok = s.flow(w, r); ok && in.at.IsZero() {
-		http.Redirect(w, r, "/connect/login?flow="+in.id, http.StatusSeeOther)
-		return in, false
-	}
-	return in, ok
-}
-
-// consentPage is GET /connect/consent.
-func (s *Server) consentPage(w http.ResponseWriter, r *http.Request) {
-	in, ok := s.signedInFlow(w, r)
-	if !ok {
-		return
-	}
-	s.show(w, http.StatusOK, "consent.html", map[string]any{
-		"Title": "Allow access", "Flow": in.id, "Client": in.request.Client.Name, "User": in.user,
-		"Scopes": scopeWords(in.request.granted(in.user)), "Target": in.request.Redirect,
-		"Narrowed": len(in.request.granted(in.user)) < len(in.request.Scopes),
-	})
-}
-
-// consentChoice is POST /connect/consent.
-func (s *Server) consentChoice(w http.ResponseWriter, r *http.Request) {
-	in, ok := s.signedInFlow(w, r)
-	if !ok {
-		return
-	}
-	s.logins.end(in.id)
-	if r.FormValue("decision") != "allow" {
-		in.request.fail(w, r, refuse("access_denied", "The person did not allow it."))
-		return
-	}
-	s.finish(w, r, &in.request, in.user, in.at)
-}
-
 // scopeWords says in plain words what the scopes allow.
 func scopeWords(scopes []string) []string {
 	words := map[string]string{
 		"profile":        "see your name and email address",
 		"openid":         "know who you are",
 		"offline_access": "stay connected until you withdraw it",
-		"organization":   "see the organization, send packages for all its members and receive its events",
+		"organization":   "see the organization, send packages for all its members and receive its events, which an Organization Administrator alone can allow",
 		"member":         "send packages as you",
 	}
 	out := make([]string, len(scopes))
@@ -893,7 +732,7 @@ func (s *Server) exchange(c Client, r *http.Request) (any, error) {
 		if form.Get("refresh_token") == "" {
 			return nil, refuse("invalid_request", "The refresh_token is missing.")
 		}
-		return s.refresh(c, form.Get("refresh_token"), form.Get("scope"))
+		return s.refresh(c, form.Get("refresh_token"))
 	case "":
 		return nil, refuse("invalid_request", "The grant_type is missing.")
 	}

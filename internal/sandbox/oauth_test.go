@@ -54,22 +54,6 @@ func TestCodeFlowGivesTokensAsDescribed(t *testing.T) {
 	}
 }
 
-func TestSigningInCannotBeSkipped(t *testing.T) {
-	r := start(t, Options{})
-	q := authorizeQuery(r, allScopes)
-	for _, prompt := range []string{"login", "consent"} {
-		q.Set("prompt", prompt)
-		to, _ := url.Parse(r.do("GET", "/connect/authorize?"+q.Encode(), "", nil).Header.Get("Location"))
-		a := r.form("/connect/consent", url.Values{"flow": {to.Query().Get("flow")}, "decision": {"allow"}})
-		if got := a.Header.Get("Location"); !strings.HasPrefix(got, "/connect/login") {
-			t.Errorf("sent to %q", got)
-		}
-		if back := r.authorize(q, adminMail, "allow"); back.Get("code") == "" {
-			t.Errorf("prompt=%s gives no code", prompt)
-		}
-	}
-}
-
 func TestDecliningSaysAccessDenied(t *testing.T) {
 	r := start(t, Options{})
 	back := r.authorize(authorizeQuery(r, allScopes), adminMail, "deny")
@@ -266,11 +250,4 @@ func TestRevokeEndsTheFamily(t *testing.T) {
 	wantStatus(t, r.get("/connect/userinfo"), 401)
 	wantError(t, r.refresh(v["refresh_token"]), 400, "invalid_grant")
 	wantError(t, r.form("/connect/revoke", url.Values{"token": {"x"}}), 401, "invalid_client")
-}
-
-func TestSignInBelongsToOneBrowser(t *testing.T) {
-	r := start(t, Options{})
-	to := r.do("GET", "/connect/authorize?"+authorizeQuery(r, "profile").Encode(), "", nil).Header.Get("Location")
-	r.http = r.browser()
-	wantStatus(t, r.do("GET", to, "", nil), 400)
 }

@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"cmp"
 	"encoding/json"
 	"maps"
 	"net/http"
@@ -564,7 +563,7 @@ func (s *Server) Rescind(packageID, message string, notify bool) error {
 
 // ListHabits are oddities of packages/list that the interface does not rule out. The zero value has none of them.
 type ListHabits struct {
-	Order    string `json:"order"`     // of the list, whatever sortBy asks for: newest (as for ""), oldest, name, or random, which is a new order for each page
+	Order    string `json:"order"`     // of the list, whatever sortBy asks for: newest (as for ""), oldest, or random, which is a new order for each page
 	MostTake int    `json:"most_take"` // how many items a page has at most, whatever take asks for; 0 is no such limit
 	NoSkip   bool   `json:"no_skip"`   // every page is the first one
 	Shift    int    `json:"shift"`     // how many items are added before each further page, which then repeats that many; below 0, how many are removed, which the page then leaves out
@@ -604,11 +603,8 @@ func (l *lists) part(found []*pack, skip, take int) (from, to int) {
 // sortPacks sorts by creation, newest first, unless order says otherwise.
 func sortPacks(list []*pack, order string) {
 	slices.SortFunc(list, func(a, b *pack) int {
-		switch order {
-		case "oldest":
+		if order == "oldest" {
 			a, b = b, a
-		case "name":
-			return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.PackageID, b.PackageID))
 		}
 		return newestFirst(a, b)
 	})

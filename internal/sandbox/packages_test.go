@@ -132,7 +132,7 @@ func TestListFiltersAndPages(t *testing.T) {
 	}{
 		{ListHabits{}, "Offer 4 Offer 3 | Offer 2 Offer 1 | Offer 0 | "},
 		{ListHabits{Order: "oldest"}, "Offer 0 Offer 1 | Offer 2 Offer 3 | Offer 4 | "},
-		{ListHabits{Order: "name", MostTake: 1}, "Offer 0 | Offer 1 | Offer 2 | "},
+		{ListHabits{Order: "oldest", MostTake: 1}, "Offer 0 | Offer 1 | Offer 2 | "},
 		{ListHabits{NoSkip: true}, "Offer 4 Offer 3 | Offer 4 Offer 3 | Offer 4 Offer 3 | "},
 		{ListHabits{Shift: 1}, "Offer 4 Offer 3 | Offer 3 Offer 2 | Offer 2 Offer 1 | "},
 		{ListHabits{Shift: -1}, "Offer 4 Offer 3 | Offer 1 Offer 0 |  | "},

@@ -59,7 +59,6 @@ type Server struct {
 
 	db       *bolt.DB
 	formKey  []byte
-	logins   logins
 	faults   faults
 	requests requestLog
 	delivery *dispatcher
@@ -67,7 +66,6 @@ type Server struct {
 	pad      atomic.Int64 // the size to which executed downloads are padded
 	lists    lists
 	shelf    shelf
-	swept    atomic.Pointer[time.Time] // when old uploads were last looked for
 
 	ctx     context.Context
 	cancel  context.CancelFunc
@@ -120,9 +118,6 @@ func (s *Server) start() (err error) {
 	}
 	if s.formKey, err = read[[]byte](s.db, bucketKeys, keyForms); err != nil {
 		return err
-	}
-	if err := errors.Join(s.sweepFiles(), s.sweepTokens()); err != nil {
-		return fmt.Errorf("tidying the state: %w", err)
 	}
 	if err := s.addSamples(); err != nil {
 		return fmt.Errorf("adding the sample templates: %w", err)
@@ -219,7 +214,7 @@ func (s *Server) handler() http.Handler {
 		m := &meter{ResponseWriter: w}
 		rule, faulty := s.takeFault(r.Method, strings.TrimPrefix(r.URL.Path, apiPrefix))
 		defer func() {
-			note.Status, note.Bytes, note.Duration, note.Fault = m.status, m.bytes, time.Since(note.Time), rule.ID
+			note.Status = m.status
 			s.requests.add(note)
 			s.log.Debug("request", "method", note.Method, "path", note.Path, "status", note.Status)
 		}()
@@ -240,14 +235,11 @@ func (s *Server) routes() *http.ServeMux {
 		"GET /.well-known/openid-configuration":    s.discovery,
 		"GET /.well-known/jwks":                    s.jwks,
 		"GET /connect/authorize":                   s.authorize,
+		"POST /connect/authorize":                  s.authorize,
 		"POST /connect/token":                      s.oauthForm(s.exchange),
 		"POST /connect/revoke":                     s.oauthForm(s.revoke),
 		"GET /connect/userinfo":                    s.api(s.userinfo),
 		"POST /connect/userinfo":                   s.api(s.userinfo),
-		"GET /connect/login":                       s.loginPage,
-		"POST /connect/login":                      s.loginChoice,
-		"GET /connect/consent":                     s.consentPage,
-		"POST /connect/consent":                    s.consentChoice,
 		"GET /{$}":                                 s.indexPage,
 		"GET /link/{token}":                        s.signerPage,
 		"POST /link/{token}":                       s.signerChoice,
@@ -640,14 +632,11 @@ func (p *pack) standing(sg *signer, now time.Time) (word string, done, turn bool
 
 // Request is one line of the request log. Queries, bodies, headers and the tokens of signing links are not kept.
 type Request struct {
-	Time     time.Time     `json:"time"`
-	Method   string        `json:"method"`
-	Path     string        `json:"path"`
-	Route    string        `json:"route"`  // the pattern that served it, without /api/v1; / where there is nothing
-	Status   int           `json:"status"` // 0: the connection was cut before an answer
-	Bytes    int64         `json:"bytes"`
-	Duration time.Duration `json:"duration_ns"`
-	Fault    int           `json:"fault,omitempty"` // the rule that interfered
+	Time   time.Time `json:"time"`
+	Method string    `json:"method"`
+	Path   string    `json:"path"`
+	Route  string    `json:"route"`  // the pattern that served it, without /api/v1; / where there is nothing
+	Status int       `json:"status"` // 0: the connection was cut before an answer
 }
 
 // maxRequests bounds the log; the counters go on.
@@ -684,7 +673,6 @@ func (s *Server) Requests() ([]Request, map[string]int) {
 type meter struct {
 	http.ResponseWriter
 	status int
-	bytes  int64
 }
 
 func (m *meter) WriteHeader(status int) {
@@ -698,9 +686,7 @@ func (m *meter) Write(p []byte) (int, error) {
 	if m.status == 0 {
 		m.status = http.StatusOK
 	}
-	n, err := m.ResponseWriter.Write(p)
-	m.bytes += int64(n)
-	return n, err
+	return m.ResponseWriter.Write(p)
 }
 
 func (m *meter) Unwrap() http.ResponseWriter { return m.ResponseWriter }
@@ -799,19 +785,4 @@ func read[T any](db *bolt.DB, bucket, key string) (v T, err error) {
 		return err
 	})
 	return v, err
-}
-
-// sweep deletes the records of a bucket for which stale says so.
-func sweep[T any](tx *bolt.Tx, bucket string, stale func(T) bool) error {
-	var keys []string
-	err := each(tx, bucket, func(key string, v T) error {
-		if stale(v) {
-			keys = append(keys, key)
-		}
-		return nil
-	})
-	for _, k := range keys {
-		err = errors.Join(err, remove(tx, bucket, k))
-	}
-	return err
 }

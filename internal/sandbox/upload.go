@@ -79,9 +79,6 @@ func (s *Server) uploadFiles(_ http.ResponseWriter, r *http.Request, who caller)
 	if len(files) == 0 {
 		return nil, badRequest("file_upload_no_files", "The request has no file.")
 	}
-	if err := s.sweepFiles(); err != nil {
-		s.log.Warn("removing old uploads failed", "error", err)
-	}
 	if s.opt.Bare {
 		return bareUpload(files[0], s.opt.Now()), nil
 	}
@@ -218,24 +215,6 @@ func bareUpload(f uploadedFile, now time.Time) any {
 }
 
 func (s *Server) filePath(id string) string { return filepath.Join(s.dir, "files", id+".pdf") }
-
-// sweepFiles removes uploads that no package took in time. It looks at all of them, so at most once an hour.
-func (s *Server) sweepFiles() error {
-	now := s.opt.Now()
-	last := s.swept.Load()
-	if last != nil && now.Sub(*last) < time.Hour || !s.swept.CompareAndSwap(last, &now) {
-		return nil
-	}
-	return s.db.Update(func(tx *bolt.Tx) error {
-		return sweep(tx, bucketFiles, func(f file) bool {
-			if !f.expired(now) {
-				return false
-			}
-			_ = os.Remove(s.filePath(f.FileID)) // a file left behind costs space, nothing else
-			return true
-		})
-	})
-}
 
 func orNull(raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 {

@@ -18,14 +18,12 @@ import (
 	"maps"
 	"net"
 	"net/http"
-	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -402,12 +400,11 @@ type Visitor struct {
 // NewVisitor trusts what a issued, if there is one, and stops where it is sent to one of the addresses nobody, where
 // nobody listens.
 func NewVisitor(a *Authority, nobody ...string) *Visitor {
-	jar, _ := cookiejar.New(nil) // without options there is nothing to fail
 	transport := &http.Transport{DisableKeepAlives: true}
 	if a != nil {
 		transport.TLSClientConfig = &tls.Config{RootCAs: a.Pool()}
 	}
-	client := &http.Client{Jar: jar, Transport: transport, CheckRedirect: func(r *http.Request, via []*http.Request) error {
+	client := &http.Client{Transport: transport, CheckRedirect: func(r *http.Request, via []*http.Request) error {
 		if len(via) > 10 {
 			return errors.New("redirected without end")
 		}
@@ -432,35 +429,13 @@ func (v *Visitor) reach(address, instead string) {
 	}
 }
 
-var flowField = regexp.MustCompile(`name="flow" value="([^"]+)"`)
-
-// SignIn follows an authorize address through the sign-in and consent pages, and returns the text and the address of
-// the page it ends on.
+// SignIn presses a button on the sign-in page at an authorize address, and returns the text and the address of the page it ends on.
 func (v *Visitor) SignIn(ctx context.Context, address, email string, allow bool) (page string, end *url.URL, err error) {
-	page, end, err = v.Do(ctx, http.MethodGet, address, nil)
-	for range 5 {
-		if err != nil {
-			return "", nil, err
-		}
-		form := url.Values{}
-		switch {
-		case strings.HasSuffix(end.Path, "/connect/login"):
-			form.Set("email", email)
-		case strings.HasSuffix(end.Path, "/connect/consent") && allow:
-			form.Set("decision", "allow")
-		case strings.HasSuffix(end.Path, "/connect/consent"):
-			form.Set("decision", "deny")
-		default:
-			return page, end, nil
-		}
-		field := flowField.FindStringSubmatch(page)
-		if field == nil {
-			return "", nil, fmt.Errorf("the page %s has no form", end.Path)
-		}
-		form.Set("flow", field[1])
-		page, end, err = v.Do(ctx, http.MethodPost, end.Scheme+"://"+end.Host+end.Path, form)
+	form := url.Values{"email": {email}}
+	if !allow {
+		form = url.Values{"decision": {"deny"}}
 	}
-	return "", nil, errors.New("the sign-in goes in circles")
+	return v.Do(ctx, http.MethodPost, address, form)
 }
 
 func (v *Visitor) Do(ctx context.Context, method, address string, form url.Values) (page string, end *url.URL, err error) {
