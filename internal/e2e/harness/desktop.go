@@ -255,12 +255,6 @@ func (s notesService) GetCapabilities() ([]string, *dbus.Error) {
 	return can, nil
 }
 
-func (s notesService) CloseNotification(uint32) *dbus.Error { return nil }
-
-func (s notesService) GetServerInformation() (string, string, string, string, *dbus.Error) {
-	return "notes", "countersign", "1", "1.2", nil
-}
-
 // Tray is the panel of a desktop: a StatusNotifierWatcher, and the host that shows its items.
 type Tray struct {
 	t          testing.TB
