@@ -56,7 +56,6 @@ type Notifier struct {
 	once    sync.Once
 
 	mu      sync.Mutex
-	stuck   bool               // whoever holds the slot has run out of time
 	pressed func(office.Click) // may be nil
 }
 
@@ -109,7 +108,7 @@ func (n *Notifier) Notify(notice office.Notice) error {
 	go func() {
 		defer cancel()
 		done <- n.show(ctx, notice)
-		n.give()
+		<-n.slot
 	}()
 	select {
 	case err := <-done:
@@ -117,8 +116,9 @@ func (n *Notifier) Notify(notice office.Notice) error {
 	case <-n.closed:
 		return ErrClosed
 	case <-ctx.Done():
+		n.log.Warn("the desktop does not take notifications")
+		return ErrTimeout
 	}
-	return n.late(done)
 }
 
 // show raises one notification; what panics in a desktop library is an error like any other.
@@ -139,14 +139,8 @@ func (n *Notifier) show(ctx context.Context, notice office.Notice) (err error) {
 	return nil
 }
 
-// take waits for the slot, but not behind one that hangs.
+// take waits for the slot.
 func (n *Notifier) take(ctx context.Context) error {
-	n.mu.Lock()
-	stuck := n.stuck
-	n.mu.Unlock()
-	if stuck {
-		return ErrBusy
-	}
 	select {
 	case <-n.closed:
 		return ErrClosed
@@ -160,28 +154,6 @@ func (n *Notifier) take(ctx context.Context) error {
 	case <-ctx.Done():
 		return ErrBusy
 	}
-}
-
-// give frees the slot.
-func (n *Notifier) give() {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.stuck = false
-	<-n.slot
-}
-
-// late settles a call whose time is up: the answer may have come at the same moment.
-func (n *Notifier) late(done <-chan error) error {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	select {
-	case err := <-done:
-		return err
-	default:
-	}
-	n.stuck = true
-	n.log.Warn("the desktop does not take notifications")
-	return ErrTimeout
 }
 
 // Close ends the connection to the desktop, which also ends a call that waits for it. Notify fails from then on. It

@@ -35,14 +35,11 @@ lines:
 	if excluded(exceptions, to) {
 		return Answer{straight, System}
 	}
-	if values["ProxyAutoConfigEnable"] == "1" || values["ProxyAutoDiscoveryEnable"] == "1" {
-		if fixed := fixedOf(values); fixed != nil {
-			return Answer{[]*url.URL{fixed}, System}
-		}
-		return Answer{straight, Unread}
-	}
 	if fixed := fixedOf(values); fixed != nil {
 		return Answer{[]*url.URL{fixed}, System}
+	}
+	if values["ProxyAutoConfigEnable"] == "1" || values["ProxyAutoDiscoveryEnable"] == "1" {
+		return Answer{straight, Unread}
 	}
 	return Answer{straight, Nothing}
 }

@@ -94,7 +94,12 @@ func Acquire(dataDir string) (*Instance, error) {
 	if err != nil {
 		return nil, fmt.Errorf("lock the data folder: %w", err)
 	}
-	if err := wait(lock, dir); err != nil {
+	ctx, cancel := context.WithTimeout(context.Background(), startPatience)
+	defer cancel()
+	if err := take(ctx, lock, func() bool {
+		conn, err := dial(ctx, dir)
+		return err == nil && conn.Close() == nil
+	}); err != nil {
 		lock.Close()
 		return nil, err
 	}
@@ -103,36 +108,31 @@ func Acquire(dataDir string) (*Instance, error) {
 		lock.Close()
 		return nil, fmt.Errorf("open the control socket: %w", err)
 	}
-	ctx, stop := context.WithCancel(context.Background())
+	requests, stop := context.WithCancel(context.Background())
 	return &Instance{
 		lock: lock, listener: listener, stop: stop,
 		server: &http.Server{
 			ReadHeaderTimeout: headerTime,
 			IdleTimeout:       idleTime,
 			MaxHeaderBytes:    maxHeader,
-			BaseContext:       func(net.Listener) context.Context { return ctx },
+			BaseContext:       func(net.Listener) context.Context { return requests },
 			ErrorLog:          slog.NewLogLogger(slog.Default().Handler(), slog.LevelDebug),
 		},
 	}, nil
 }
 
-// wait takes the lock, or finds that its holder is well.
-func wait(lock *os.File, dir string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), startPatience)
-	defer cancel()
+// take takes the lock. ErrRunning means that its holder is well, or has it still when ctx ends.
+func take(ctx context.Context, lock *os.File, well func() bool) error {
 	retry := time.NewTicker(retryEvery)
 	defer retry.Stop()
 	for {
 		locked, err := tryLock(lock)
-		if err != nil {
+		switch {
+		case err != nil:
 			return fmt.Errorf("lock the data folder: %w", err)
-		}
-		if locked {
+		case locked:
 			return nil
-		}
-		conn, err := dial(ctx, dir)
-		if err == nil {
-			conn.Close()
+		case well():
 			return ErrRunning
 		}
 		select {
@@ -210,18 +210,7 @@ func Gone(ctx context.Context, dataDir string) error {
 		return fmt.Errorf("look at the lock: %w", err)
 	}
 	defer lock.Close() // which lets go of it
-	retry := time.NewTicker(retryEvery)
-	defer retry.Stop()
-	for {
-		if free, err := tryLock(lock); err != nil || free {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return ErrRunning
-		case <-retry.C:
-		}
-	}
+	return take(ctx, lock, func() bool { return false })
 }
 
 // canonical is the one path of a data folder, however it was written, so that all its names lead to the same socket.
