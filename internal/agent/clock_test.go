@@ -18,7 +18,6 @@ import (
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/loop"
 	"countersign/internal/office"
-	"countersign/internal/sandbox"
 	"countersign/internal/store"
 )
 
@@ -82,38 +81,6 @@ func TestACooldownIsBelievedFromTheMomentItWasDecidedOn(t *testing.T) {
 	if !(loop.Cooldown{}).Over(now) {
 		t.Error("the zero cooldown is not over")
 	}
-}
-
-// wallClock is a wall clock that can jump, as after a sleep; timers do not notice.
-type wallClock struct {
-	mu  sync.Mutex
-	off time.Duration
-}
-
-func (c *wallClock) now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return time.Now().Add(c.off)
-}
-
-func (c *wallClock) jump(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.off += d
-}
-
-// sleepy is an office whose computer can sleep.
-func sleepy(t *testing.T, service sandbox.Options, settings ...func(*office.Settings)) (*testOffice, *wallClock) {
-	t.Helper()
-	c := &wallClock{}
-	service.Now = c.now
-	return newOfficeWith(t, func(p *Params) { quick(p); p.Now = c.now }, service, settings...), c
-}
-
-// wake lets d go by unnoticed, and then what a loop does that looks at the clock.
-func (o *testOffice) wake(c *wallClock, d time.Duration) {
-	c.jump(d)
-	o.packages.Wake()
 }
 
 // canned is a service without a network, so that hours pass in a moment. It knows nothing, or answers nothing.

@@ -52,16 +52,6 @@ func (o *testOffice) takes(limit time.Duration, what string, do func()) {
 	}
 }
 
-// status asks about a package as the loops do.
-func (o *testOffice) status(ctx context.Context, packageID string) error {
-	client, online := o.account.Online()
-	if !online {
-		return errors.New("nobody is signed in")
-	}
-	_, err := client.Status(ctx, packageID)
-	return err
-}
-
 // captive is a network that shows a page of its own to everybody, while it is closed.
 type captive struct {
 	http.RoundTripper

@@ -182,12 +182,6 @@ func (o *testOffice) within(patience time.Duration, what string, ok func() bool)
 	waitWithin(o.t, o.Agent, patience, what, ok)
 }
 
-// waitUntil is eventually for an agent without an office around it.
-func waitUntil(t *testing.T, a *Agent, what string, ok func() bool) {
-	t.Helper()
-	waitWithin(t, a, patience, what, ok)
-}
-
 func waitWithin(t *testing.T, a *Agent, patience time.Duration, what string, ok func() bool) {
 	t.Helper()
 	changes, stop := a.Watch()
@@ -362,14 +356,6 @@ func openSignedIn(t testing.TB, p Params, service string, also map[issuer.Sealed
 	noErr(t, a.account.Vault().Put(kept, func(tx *store.Tx) error { return tx.PutDoc(account.DocOf(here), acc) }))
 	noErr(t, a.Configure(t.Context(), s, office.Secrets{ClientSecret: "secret"}))
 	return a
-}
-
-// startAgain opens an agent of what another one was, runs it, and returns what ends it.
-func startAgain(t *testing.T, p Params) (a *Agent, end func()) {
-	t.Helper()
-	a, err := Open(t.Context(), p)
-	noErr(t, err)
-	return a, runUntil(t, a)
 }
 
 // runUntil runs an agent until it is ended and closed.
