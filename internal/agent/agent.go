@@ -5,11 +5,10 @@
 //
 //	account   who is signed in: keys, session, sign-in, return address, sign-out
 //	webhook   the public address, its registration, the inbox' keys, what was missed or taken over
-//	outbox    drafts -> packages: their bytes, uploads, and what became of them
+//	outbox    drafts -> packages: their bytes, uploads, what became of them, and the templates that they begin from
 //	hotfolder files that appear in a folder -> drafts, and what comes back signed
 //	dropped   files without a place of their own, that are dropped on the window
 //	form      the form a draft is typed into
-//	templates the service's templates, from which drafts begin
 //	withdraw  packages that are to be withdrawn
 //	reconcile events, status and list answers -> what is known of a package, and what to do next
 //	download  planned files -> the folder
@@ -62,12 +61,10 @@ import (
 	"countersign/internal/agent/form"
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/hotfolder"
-	"countersign/internal/agent/issuer"
 	"countersign/internal/agent/loop"
 	"countersign/internal/agent/network"
 	"countersign/internal/agent/outbox"
 	"countersign/internal/agent/reconcile"
-	"countersign/internal/agent/templates"
 	"countersign/internal/agent/transfer"
 	"countersign/internal/agent/updates"
 	"countersign/internal/agent/webhook"
@@ -150,7 +147,6 @@ type Agent struct {
 	outbox    *outbox.Service
 	folders   *hotfolder.Service
 	form      *form.Service
-	templates *templates.Service
 	updates   *updates.Service
 	decided   atomic.Pointer[decided]
 
@@ -287,7 +283,6 @@ func (a *Agent) join(healthChanges <-chan struct{}) (err error) {
 		Drafts: func() { a.outbox.Wake() }, WokeUp: a.wokeUp,
 	})
 	a.Data.Committed = a.announcer.WorkEnded
-	a.templates = templates.New(a.Base, templates.Deps{Home: func() string { return issuer.Home(a.Settings()) }})
 	a.outbox = a.newOutbox()
 	a.withdrawals = a.newWithdrawals()
 	a.folders = a.newHotFolders()

@@ -13,6 +13,7 @@ import (
 	"countersign/internal/agent/data"
 	"countersign/internal/agent/dropped"
 	"countersign/internal/agent/hotfolder"
+	"countersign/internal/agent/issuer"
 	"countersign/internal/agent/loop"
 	"countersign/internal/agent/network"
 	"countersign/internal/agent/outbox"
@@ -234,7 +235,7 @@ func (a *Agent) newOutbox() *outbox.Service {
 			return client, o.Caller(), online
 		},
 		Sender:       func() string { return a.account.Current().Sender() },
-		Used:         func(tx *store.Tx, d office.Draft) error { return a.templates.Note(tx, d) },
+		Home:         func() string { return issuer.Home(a.Settings()) },
 		PackageAdded: a.packages.Wake, FindPackages: a.packages.ReadList,
 	})
 }
@@ -298,7 +299,7 @@ func (a *Agent) claim(tx *store.Tx, p *office.Package, data json.RawMessage) err
 	return hotfolder.WakeReturn(tx, *p)
 }
 
-// The form, the folders that send and the templates; see packages form, hotfolder and templates.
+// The form, the folders that send and the templates; see packages form, hotfolder and outbox.
 func (a *Agent) KeepForm(f office.Form)                                    { a.form.Keep(f) }
 func (a *Agent) Form() office.Form                                         { return a.form.Form() }
 func (a *Agent) FormPresets() ([]office.FormPreset, error)                 { return a.form.Presets() }
@@ -307,12 +308,12 @@ func (a *Agent) HotFolders() ([]office.HotFolderRow, error)                { ret
 func (a *Agent) PutHotFolder(f office.HotFolder) (office.HotFolder, error) { return a.folders.Put(f) }
 func (a *Agent) RemoveHotFolder(id string) (known bool, err error)         { return a.folders.Remove(id) }
 func (a *Agent) Templates(ctx context.Context, search string) ([]office.Template, error) {
-	return a.templates.List(ctx, search)
+	return a.outbox.Templates(ctx, search)
 }
 func (a *Agent) UsedTemplates(limit int) ([]office.UsedTemplate, error) {
-	return a.templates.Used(limit)
+	return a.outbox.UsedTemplates(limit)
 }
-func (a *Agent) TemplatesOffered() bool { return a.templates.Offered() }
+func (a *Agent) TemplatesOffered() bool { return a.outbox.TemplatesOffered() }
 
 // TryHotFolder checks a folder as PutHotFolder does, keeps nothing, and says that it works.
 func (a *Agent) TryHotFolder(f office.HotFolder) (message.Message, error) {

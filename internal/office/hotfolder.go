@@ -179,15 +179,9 @@ type Intake struct {
 	Ask  bool `json:"ask,omitempty"`  // people are to be asked about it, and were not told so yet
 	Tell bool `json:"tell,omitempty"` // people are to be told that it was not sent, and were not yet
 
-	// What came back signed: where it lies, by Job.Key. Day is the counted day since which nothing more has come.
-	Returned map[string]Returned `json:"returned,omitempty"`
-	Day      int                 `json:"day,omitempty"`
-}
-
-// Returned is a signed file in a hot folder.
-type Returned struct {
-	Target string `json:"target"` // relative to the hot folder, with forward slashes; chosen before the first byte
-	Done   bool   `json:"done,omitempty"`
+	// The signed files that were given back, by Job.Key. Day is the counted day since which nothing more has come.
+	Returned map[string]bool `json:"returned,omitempty"`
+	Day      int             `json:"day,omitempty"`
 }
 
 // Place is the folder of the hot folder in which the file is; "" for the hot folder itself.

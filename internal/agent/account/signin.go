@@ -293,19 +293,9 @@ func (r *Service) openRedirect(ctx context.Context, s office.Settings) (redirect
 	case office.RedirectLoopback:
 		return r.listenForReturn(ctx, s, tunnel.Plain)
 	case office.RedirectPaste:
-		if s.RedirectURI != "" {
-			return redirect{s.RedirectURI, nothing}, nil
+		if at := s.ReturnAddress(); at != "" { // whether or not it is open
+			return redirect{at, nothing}, nil
 		}
-		// The address registered is the tunnel's, whether or not it is open.
-		if s.Tunnel == office.TunnelExternal {
-			return redirect{office.ExternalReturn(s), nothing}, nil
-		}
-		if s.NgrokDomain != "" {
-			return redirect{office.HTTPSHost(s.NgrokDomain) + office.CallbackPath, nothing}, nil
-		}
-	}
-	if s.RedirectURI != "" && s.Redirect != office.RedirectTunnel {
-		return redirect{s.RedirectURI, nothing}, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, returnOpens)
 	defer cancel()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -340,7 +341,7 @@ func due(tx *store.Tx, in *office.Intake) ([]office.Job, error) {
 		return nil, err
 	}
 	jobs, err := tx.JobsOf(p.ID)
-	return slices.DeleteFunc(jobs, func(j office.Job) bool { return j.State != office.JobDone || in.Returned[j.Key()].Done }), err
+	return slices.DeleteFunc(jobs, func(j office.Job) bool { return j.State != office.JobDone || in.Returned[j.Key()] }), err
 }
 
 // giveBack saves copies of the files that are due beside the document that they came from, each once.
@@ -354,10 +355,11 @@ func (r *Service) giveBack(ctx context.Context, dir *disk.Dir, in *office.Intake
 	return err
 }
 
-// giveBackFile saves a copy of one file.
+// giveBackFile saves a copy of one file under the first name that is free, or finds that it was saved when the program ended, or in a
+// time of which nothing is known any more.
 func (r *Service) giveBackFile(ctx context.Context, dir *disk.Dir, in *office.Intake, j office.Job) error {
 	if disk.Inside(filepath.Dir(filepath.Join(j.Folder, filepath.FromSlash(j.Target))), filepath.Join(in.Path, office.HotSigned)) {
-		return r.returned(in, j, in.Returned[j.Key()].Target) // the office saves it there itself
+		return r.returned(in, j) // the office saves it there itself
 	}
 	source, err := archive.OpenSaved(j.Folder, j.Target)
 	if err != nil {
@@ -369,38 +371,26 @@ func (r *Service) giveBackFile(ctx context.Context, dir *disk.Dir, in *office.In
 		return trouble(in.Path, err)
 	}
 	defer folder.Close()
-	save := "hot folder " + in.ID + "/" + j.Key()
-	if in.Returned[j.Key()].Target != "" { // a save has begun before, and the program may have been killed in it
-		_, _ = folder.Sweep(ctx, func(token string) bool { return token != archive.Token(save) }) // what stays is hidden
+	key := "hot folders of " + r.deps.Installation() // one is saved at a time
+	if !r.swept[in.Path] {                           // an earlier run may have been killed in a save; what stays is hidden
+		_, err := folder.Sweep(ctx, func(token string) bool { return token != archive.Token(key) })
+		r.swept[in.Path] = err == nil
 	}
-	for i, lost := 1, false; ; i++ {
+	for i := 1; ; i++ {
 		if err := ctx.Err(); err != nil {
 			return err // what an ended program has not done is not done
 		}
-		target := in.Returned[j.Key()].Target
-		if target != "" {
-			if there, err := folder.Matches(target, j.Size, j.Digest); err == nil && there {
-				return r.returned(in, j, target) // it was saved when the program ended
-			}
+		target := filename.Numbered(path.Join(office.HotSigned, path.Base(j.Target)), i)
+		if same, err := folder.Matches(target, j.Size, j.Digest); err == nil && same {
+			return r.returned(in, j)
 		}
-		if free, err := isFree(folder, target); err != nil {
+		if taken, err := folder.Exists(target); err != nil {
 			return trouble(in.Path, err)
-		} else if !free || lost {
-			target = filename.Numbered(path.Join(office.HotSigned, path.Base(j.Target)), i)
-			if same, err := folder.Matches(target, j.Size, j.Digest); err == nil && same {
-				return r.returned(in, j, target) // in a time of which nothing is known any more
-			}
-			if free, err := isFree(folder, target); err != nil {
-				return trouble(in.Path, err)
-			} else if !free {
-				continue
-			}
-			if err := r.reserve(in, j, office.Returned{Target: target}); err != nil {
-				return err
-			}
+		} else if taken {
+			continue
 		}
 		_, err := folder.Save(ctx, archive.Request{
-			Target: target, Key: save, Declared: j.Size, Before: j.Digest,
+			Target: target, Key: key, Declared: j.Size, Before: j.Digest,
 			Body: source,
 			Commit: func(s archive.Saved) error {
 				if strings.Contains(j.Digest, ":") && s.Digest != j.Digest {
@@ -413,11 +403,10 @@ func (r *Service) giveBackFile(ctx context.Context, dir *disk.Dir, in *office.In
 		switch {
 		case err == nil:
 			r.Crash("folder returned")
-			return r.returned(in, j, target)
+			return r.returned(in, j)
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case errors.Is(err, archive.ErrExists): // whatever a look at it says
-			lost = true
 			if _, err := source.Seek(0, 0); err != nil {
 				return r.notReturned(in, j, err)
 			}
@@ -432,27 +421,13 @@ func (r *Service) giveBackFile(ctx context.Context, dir *disk.Dir, in *office.In
 // errOther is a file in the office's folder that is not the saved one any more.
 var errOther = errors.New("the saved file was changed")
 
-// isFree reports whether a file can get that name; none has the empty one.
-func isFree(folder *archive.Folder, target string) (bool, error) {
-	if target == "" {
-		return false, nil
-	}
-	there, err := folder.Exists(target)
-	return !there, err
-}
-
-func (r *Service) returned(in *office.Intake, j office.Job, target string) error {
-	return r.reserve(in, j, office.Returned{Target: target, Done: true})
-}
-
-// reserve records what is to be done, or was done, about one file.
-func (r *Service) reserve(in *office.Intake, j office.Job, x office.Returned) error {
+// returned records that one file was given back.
+func (r *Service) returned(in *office.Intake, j office.Job) error {
 	next := *in
-	next.Returned = map[string]office.Returned{}
-	for key, value := range in.Returned {
-		next.Returned[key] = value
+	if next.Returned = maps.Clone(in.Returned); next.Returned == nil {
+		next.Returned = map[string]bool{}
 	}
-	next.Returned[j.Key()] = x
+	next.Returned[j.Key()] = true
 	if err := r.put(next); err != nil {
 		return err
 	}
@@ -467,7 +442,7 @@ func (r *Service) notReturned(in *office.Intake, j office.Job, cause error) erro
 	if !gone || holdsNothing(j.Folder) {
 		return trouble(j.Folder, cause)
 	}
-	if err := r.returned(in, j, ""); err != nil {
+	if err := r.returned(in, j); err != nil {
 		return err
 	}
 	r.Record(office.Activity{Kind: "problem", PackageID: j.PackageID, Text: message.NotReturned(path.Base(j.Target), filepath.Base(in.Path))})

@@ -83,12 +83,13 @@ type Service struct {
 
 	looks     map[string]look // of Run's goroutine
 	recovered map[string]bool // folders in which unknown files were looked for; of Run's goroutine
+	swept     map[string]bool // folders without the temporary files of an earlier run; of Run's goroutine
 	retries   loop.Retries    // of files on their way, by the ids of their intakes
 }
 
 func New(t loop.Base, deps Deps) *Service {
 	return &Service{Base: t, deps: deps, ring: make(chan struct{}, 1), problems: map[string]message.Message{},
-		waiting: map[string]message.Message{}, silent: map[string]bool{}, open: openReal, looks: map[string]look{}, recovered: map[string]bool{}}
+		waiting: map[string]message.Message{}, silent: map[string]bool{}, open: openReal, looks: map[string]look{}, recovered: map[string]bool{}, swept: map[string]bool{}}
 }
 
 func (r *Service) Wake() { loop.Wake(r.ring) }

@@ -1,5 +1,5 @@
 // Package outbox turns drafts into packages: it stores what a person wants to send together with copies of the files,
-// uploads them, adds the package, and finds out what became of it where the service did not say.
+// uploads them, adds the package, and finds out what became of it where the service did not say. It offers the service's templates.
 //
 // A draft goes one way: held (a person can still take it back), queued, adding, and then sent or failed, or unknown when
 // the answer to packages/add was lost. One that is unknown is never added again by itself: an event or the service's list
@@ -33,9 +33,9 @@ type Deps struct {
 	DataDir string
 	Pages   func(ctx context.Context, path string) (int, error) // counts the pages of a PDF file
 
-	Installation func() string                       // tells this data folder from every other one
-	Standing     func() []office.Recipient           // who get a copy of everything
-	Used         func(*store.Tx, office.Draft) error // notes which template the service has made a package from
+	Installation func() string             // tells this data folder from every other one
+	Standing     func() []office.Recipient // who get a copy of everything
+	Home         func() string             // the service in use, as esign.Client.Home
 
 	// Service is the signing service, and as whose its uploads count, while somebody is signed in and the keys are open.
 	Service func() (client *esign.Client, uploader string, online bool)
@@ -59,6 +59,8 @@ type Service struct {
 	live    liveDrafts
 	copies  copies
 	sending atomic.Bool // a draft is being worked on
+
+	noTemplates loop.Retries // services that have none, by their homes
 
 	// Of Run's goroutine alone.
 	find loop.Retry // looking for the packages of those whose outcome is unknown

@@ -296,7 +296,7 @@ func (r *Service) accepted(d office.Draft, added esign.Added) error {
 		}
 		markSent(&d, p.ID, r.Now())
 		line = office.Activity{Time: r.Now(), Kind: "sent", PackageID: p.ID, Text: message.SentTo(p.DisplayName(), len(d.Signers))}
-		return errors.Join(tx.PutPackage(p), tx.PutDraft(d), rememberPeople(tx, d.Signers), r.deps.Used(tx, d), tx.AddActivity(line))
+		return errors.Join(tx.PutPackage(p), tx.PutDraft(d), rememberPeople(tx, d.Signers), r.noteTemplate(tx, d), tx.AddActivity(line))
 	})
 	if err != nil {
 		return fmt.Errorf("record the sent package %s: %w", added.PackageID, err)
@@ -386,7 +386,7 @@ func (r *Service) Claim(tx *store.Tx, p *office.Package, data json.RawMessage) e
 	// One that is held may have been sent in a time that a backup does not know.
 	if d.State == office.DraftUnknown || d.State == office.DraftHeld || d.State == office.DraftQueued || d.State == office.DraftFailed {
 		markSent(&d, p.ID, r.Now())
-		return errors.Join(r.deps.Used(tx, d), rememberPeople(tx, d.Signers), tx.PutDraft(d))
+		return errors.Join(r.noteTemplate(tx, d), rememberPeople(tx, d.Signers), tx.PutDraft(d))
 	}
 	return nil
 }

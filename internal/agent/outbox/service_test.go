@@ -148,7 +148,7 @@ func newService(t *testing.T, add func(http.ResponseWriter)) *testService {
 		Pages:        func(context.Context, string) (int, error) { return 1, nil },
 		Service:      func() (*esign.Client, string, bool) { return client, "me", true },
 		Standing:     func() []office.Recipient { return nil },
-		Used:         func(*store.Tx, office.Draft) error { return nil },
+		Home:         client.Home,
 		Sender:       func() string { return "" },
 		FindPackages: func() { x.found() },
 		PackageAdded: func() { x.wakes <- struct{}{} },

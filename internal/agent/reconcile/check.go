@@ -155,14 +155,15 @@ func (c *checks) run(ctx context.Context) (pause time.Duration, err error) {
 func (c *checks) start(ctx context.Context, g *errgroup.Group) (idle bool, pause time.Duration, err error) {
 	r := c.service
 	for ctx.Err() == nil {
-		if err := r.takeSweep(); err != nil {
+		sweep, err := r.takeSweep()
+		if err != nil {
 			return false, 0, err
 		}
 		if client, pause := r.mayAsk(); client != c.client { // else what is begun comes to its end
 			return !c.atWork(), max(pause, loop.MinPause), nil
 		}
 		if len(c.due) == 0 {
-			if pause, err = c.look(); err != nil {
+			if pause, err = c.look(sweep); err != nil {
 				return false, 0, err
 			}
 		}
@@ -193,8 +194,8 @@ const catchingUpMany = 5
 // dueAtOnce is how many of the packages that are due are looked at together.
 const dueAtOnce = 200
 
-// look finds packages that are due and not busy; without any, how long there will be none.
-func (c *checks) look() (pause time.Duration, err error) {
+// look finds packages that are due and not busy; without any, how long there will be none, at most longest.
+func (c *checks) look(longest time.Duration) (pause time.Duration, err error) {
 	r, now := c.service, c.service.Now()
 	c.mu.Lock()
 	busy := maps.Clone(c.busy)
@@ -217,11 +218,13 @@ func (c *checks) look() (pause time.Duration, err error) {
 		c.burst = now
 	}
 	if len(due) == 0 || !r.sweep.covers(due[0].NextCheck) {
-		r.tellSwept(r.sweep.asked(now))
+		if r.sweep.asked(now) {
+			r.Signal(office.StatusChanged)
+		}
 	}
 	alone := all - len(due)
 	c.due = slices.DeleteFunc(due, func(p office.Package) bool { return busy[p.ID] })
-	pause = min(loop.UntilNext(now, next, maxIdle), r.sweepLeft(now))
+	pause = loop.UntilNext(now, next, longest)
 	return r.PauseBeside(alone+len(busy), max(pause, loop.MinPause)), nil
 }
 
@@ -471,17 +474,17 @@ func (s *sweeper) request(atOnce, opened bool) {
 	s.wanted, s.atOnce, s.opened = true, s.atOnce || atOnce, s.opened || opened
 }
 
-// take reports whether a sweep over so many open packages is to begin now, and has it paid for.
-func (s *sweeper) take(now time.Time, open int) bool {
+// take reports whether a sweep over so many open packages begins now, and has it paid for; else how long it will not.
+func (s *sweeper) take(now time.Time, open int) (begins bool, left time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.wanted || s.waits(now, open) > 0 {
-		return false
+	if left = s.waits(now, open); left > 0 {
+		return false, left
 	}
 	s.wanted, s.atOnce, s.opened, s.asking, s.listing, s.unlisted, s.relist, s.began = false, false, false, true, true, false, true, now.Round(0)
 	s.rest = loop.CoolFor(now, min(s.rest.Left(now)+sweepCost(open), sweepCost(sweepBurst)))
 	s.pause = loop.CoolFor(now, sweepPause)
-	return true
+	return true, 0
 }
 
 // waits is how long the sweep that is wanted waits. s is locked.
@@ -501,13 +504,6 @@ func sweepCost(open int) time.Duration {
 	return time.Duration(min(open+1, sweepBurst)) * time.Second / sweepSecond
 }
 
-// left is how long until the sweep over so many open packages that is wanted may begin.
-func (s *sweeper) left(now time.Time, open int) time.Duration {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.waits(now, open)
-}
-
 func (s *sweeper) isWanted() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -520,43 +516,28 @@ func (r *Service) openPackages() (int, error) {
 	return counts.Open + counts.Declined, err
 }
 
-// takeSweep begins the sweep that is wanted, once it may.
-func (r *Service) takeSweep() error {
+// takeSweep begins the sweep that is wanted, once it may. It returns when to look again, after maxIdle at the latest.
+func (r *Service) takeSweep() (pause time.Duration, err error) {
 	if !r.sweep.isWanted() {
-		return nil
+		return maxIdle, nil
 	}
 	open, err := r.openPackages()
-	if err != nil || !r.sweep.take(r.Now(), open) {
-		return err
+	if err != nil {
+		return 0, err
+	}
+	begins, left := r.sweep.take(r.Now(), open)
+	if !begins {
+		return min(left, maxIdle), nil
 	}
 	if err := r.MakeAllDue(); err != nil {
 		r.sweep.request(false, true) // it is wanted all the same
-		return err
+		return 0, err
 	}
 	r.sweep.allDue(r.Now())
 	r.deps.Files.Resume()
 	r.deps.Files.Wake()
 	loop.Wake(r.lists)
-	return nil
-}
-
-// sweepLeft is how long until the sweep that is wanted may begin, at most maxIdle.
-func (r *Service) sweepLeft(now time.Time) time.Duration {
-	if !r.sweep.isWanted() {
-		return maxIdle
-	}
-	open, err := r.openPackages()
-	if err != nil { // which health says
-		return maxIdle
-	}
-	return min(r.sweep.left(now, open), maxIdle)
-}
-
-// tellSwept has people see how far the sweep is, where that has changed.
-func (r *Service) tellSwept(changed bool) {
-	if changed {
-		r.Signal(office.StatusChanged)
-	}
+	return maxIdle, nil
 }
 
 // The reasons that may come in bursts: a tunnel that flaps, and a service that works in part.

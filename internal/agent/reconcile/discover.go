@@ -108,8 +108,8 @@ func (r *Service) readList(ctx context.Context, l *discovery) (pause time.Durati
 		l.rest, l.doubted = loop.Cooldown{}, loop.CoolFor(r.Now(), listOften)
 	}
 	r.lookAround(ctx, client, l)
-	if ctx.Err() == nil && (l.reading == nil || l.tries > 0) {
-		r.tellSwept(r.sweep.listed(r.Now(), l.tries == 0))
+	if ctx.Err() == nil && (l.reading == nil || l.tries > 0) && r.sweep.listed(r.Now(), l.tries == 0) {
+		r.Signal(office.StatusChanged)
 	}
 	return min(l.rest.Left(r.Now()), maxIdle)
 }

@@ -40,8 +40,7 @@ type records struct {
 
 	mu     sync.Mutex
 	queue  []recordQuestion
-	asking map[string]bool // packageId: the question was put and is not answered
-	failed loop.Retries    // packageId
+	failed loop.Retries // packageId
 }
 
 // recordQuestion asks for the record of a package.
@@ -52,13 +51,9 @@ type recordQuestion struct {
 	urgent bool   // files wait for it
 }
 
-// add has a question asked, once; the answer to one that was put a moment ago says as much.
+// add has a question asked, once.
 func (q *records) add(question recordQuestion) {
 	q.mu.Lock()
-	if q.asking[question.id] {
-		q.mu.Unlock()
-		return
-	}
 	if i := slices.IndexFunc(q.queue, func(x recordQuestion) bool { return x.id == question.id }); i >= 0 {
 		question.tell = question.tell && q.queue[i].tell
 		q.queue = slices.Delete(q.queue, i, i+1)
@@ -79,15 +74,7 @@ func (q *records) next() (question recordQuestion, ok bool) {
 		return question, false
 	}
 	question, q.queue = q.queue[0], q.queue[1:]
-	q.asking[question.id] = true
 	return question, true
-}
-
-// answered notes that the question about a package that next gave is answered, or given up.
-func (q *records) answered(id string) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	delete(q.asking, id)
 }
 
 // needRecord notes in p, which was known as was before s, whether its full record is to be asked for, and returns the question. No
@@ -141,7 +128,6 @@ func (r *Service) runRecords(ctx context.Context) error {
 		}
 		g.Go(func() error {
 			defer hands.Release(1)
-			defer r.records.answered(question.id)
 			if !question.urgent && r.Backlog() > 0 && beside.Wait(gctx) != nil {
 				return nil
 			}

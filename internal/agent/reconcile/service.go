@@ -102,7 +102,7 @@ type Service struct {
 
 func New(t loop.Base, deps Deps) *Service {
 	ring := func() chan struct{} { return make(chan struct{}, 1) }
-	return &Service{Base: t, deps: deps, events: ring(), work: ring(), look: ring(), lists: ring(), deadlines: ring(), records: records{ring: ring(), asking: map[string]bool{}}}
+	return &Service{Base: t, deps: deps, events: ring(), work: ring(), look: ring(), lists: ring(), deadlines: ring(), records: records{ring: ring()}}
 }
 
 func (r *Service) Wake() {

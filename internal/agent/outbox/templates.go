@@ -1,8 +1,4 @@
-// Package templates offers the templates of the signing service, those that were used last first, and remembers which of
-// them packages were made from here. A service that has none is left alone with the question for a day.
-//
-// It must not know how a package is made from a template (outbox), nor how one is chosen.
-package templates
+package outbox
 
 import (
 	"cmp"
@@ -20,38 +16,25 @@ import (
 	"countersign/internal/store"
 )
 
+// The templates of the signing service, those that were used last first, and which of them packages were made from here. A service that
+// has none is left alone with the question for a day.
+
 const (
 	perPage  = 100
 	maxPages = 20 // what nobody could look through
 )
 
-// Deps are what a Service needs from others. The functions are called from several goroutines.
-type Deps struct {
-	Home func() string // the service in use, as esign.Client.Home
-}
-
-// Service is safe for concurrent use.
-type Service struct {
-	loop.Base
-	deps       Deps
-	notOffered loop.Retries // by the service's home
-}
-
-func New(t loop.Base, deps Deps) *Service {
-	return &Service{Base: t, deps: deps}
-}
-
-// List asks the service for its templates, those that search finds where it is not empty. Those used last come first, then
+// Templates asks the service for its templates, those that search finds where it is not empty. Those used last come first, then
 // the others by name. Its errors carry a message for people.
-func (r *Service) List(ctx context.Context, search string) ([]office.Template, error) {
+func (r *Service) Templates(ctx context.Context, search string) ([]office.Template, error) {
 	client, online := r.Session.Online()
 	if !online {
 		return nil, message.Error(message.SignInFirst(), nil)
 	}
-	all, whole, err := read(ctx, client, wildcard(search))
+	all, whole, err := readTemplates(ctx, client, wildcard(search))
 	if esign.NotOffered(err) {
-		if !r.notOffered.Waits(client.Home(), r.Now()) {
-			r.notOffered.Failed(client.Home(), r.Now(), loop.NotOfferedFor)
+		if !r.noTemplates.Waits(client.Home(), r.Now()) {
+			r.noTemplates.Failed(client.Home(), r.Now(), loop.NotOfferedFor)
 			r.Signal(office.StatusChanged)
 		}
 		return nil, message.Error(message.TemplatesNotOffered(), err)
@@ -59,30 +42,30 @@ func (r *Service) List(ctx context.Context, search string) ([]office.Template, e
 	if err := r.Session.Note(ctx, err); err != nil {
 		return nil, err
 	}
-	if r.notOffered.Waits(client.Home(), r.Now()) {
-		r.notOffered.Worked(client.Home())
+	if r.noTemplates.Waits(client.Home(), r.Now()) {
+		r.noTemplates.Worked(client.Home())
 		r.Signal(office.StatusChanged)
 	}
-	used, err := r.used(client.Home())
+	used, err := r.usedAt(client.Home())
 	if err != nil {
 		return nil, err
 	}
 	list := make([]office.Template, 0, len(all))
 	for _, t := range all {
-		list = append(list, known(t, used))
+		list = append(list, knownTemplate(t, used))
 	}
 	slices.SortStableFunc(list, func(a, b office.Template) int {
 		return cmp.Or(b.LastUsed.Compare(a.LastUsed), strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)))
 	})
 	if whole && search == "" {
-		r.keepOnly(client.Home(), list)
+		r.keepTemplates(client.Home(), list)
 	}
 	return list, nil
 }
 
-// read reads the list of templates to its end, and says whether it came to that. It asks for everybody's templates, and
+// readTemplates reads the list of templates to its end, and says whether it came to that. It asks for everybody's templates, and
 // for the caller's own where that is forbidden; a service that knows no order gives its own.
-func read(ctx context.Context, client *esign.Client, search string) (all []esign.Template, whole bool, err error) {
+func readTemplates(ctx context.Context, client *esign.Client, search string) (all []esign.Template, whole bool, err error) {
 	q := esign.TemplateQuery{Search: search, Everyone: true, RecentFirst: true, Take: perPage}
 	seen := map[string]bool{}
 	for pages := 0; pages < maxPages; {
@@ -130,13 +113,13 @@ func wildcard(search string) string {
 	return strings.Join(words, " ")
 }
 
-// Offered reports whether the service may have templates: it was not asked yet, or did not say that it has none.
-func (r *Service) Offered() bool {
-	return !r.notOffered.Waits(r.deps.Home(), r.Now())
+// TemplatesOffered reports whether the service may have templates: it was not asked yet, or did not say that it has none.
+func (r *Service) TemplatesOffered() bool {
+	return !r.noTemplates.Waits(r.deps.Home(), r.Now())
 }
 
-// known is a template of the service as the rest of the program knows it, in texts that can be shown anywhere.
-func known(t esign.Template, used []use) office.Template {
+// knownTemplate is a template of the service as the rest of the program knows it, in texts that can be shown anywhere.
+func knownTemplate(t esign.Template, used []use) office.Template {
 	line := func(s string) string { return message.OneLine(s, office.MaxName) }
 	o := office.Template{ID: t.ID, Name: cmp.Or(line(t.Name), t.ID), Description: line(t.Description), Message: t.Message,
 		Sequential: t.Sequential, LastUsed: t.LastUsed, Roles: []office.TemplateRole{}, Copies: []office.TemplateRole{}}
@@ -181,8 +164,8 @@ type use struct {
 	Used    time.Time `json:"used"`
 }
 
-// Note remembers that the service has made a package from the template of d. It belongs into the commit that records it.
-func (r *Service) Note(tx *store.Tx, d office.Draft) error {
+// noteTemplate remembers that the service has made a package from the template of d. It belongs into the commit that records it.
+func (r *Service) noteTemplate(tx *store.Tx, d office.Draft) error {
 	if d.Template == nil {
 		return nil
 	}
@@ -195,9 +178,9 @@ func (r *Service) Note(tx *store.Tx, d office.Draft) error {
 	return tx.PutDoc(docUsed, all[:min(len(all), maxUsed)])
 }
 
-// Used returns the templates that packages were made from here last, most recent first.
-func (r *Service) Used(limit int) ([]office.UsedTemplate, error) {
-	all, err := r.used(r.deps.Home())
+// UsedTemplates returns the templates that packages were made from here last, most recent first.
+func (r *Service) UsedTemplates(limit int) ([]office.UsedTemplate, error) {
+	all, err := r.usedAt(r.deps.Home())
 	var list []office.UsedTemplate
 	for _, u := range all[:min(len(all), limit)] {
 		list = append(list, office.UsedTemplate{ID: u.ID, Name: u.Name})
@@ -205,19 +188,19 @@ func (r *Service) Used(limit int) ([]office.UsedTemplate, error) {
 	return list, err
 }
 
-// used are those of one service, most recent first.
-func (r *Service) used(home string) ([]use, error) {
+// usedAt are those of one service, most recent first.
+func (r *Service) usedAt(home string) ([]use, error) {
 	all, _, err := data.Doc[[]use](r.Data, docUsed)
 	return slices.DeleteFunc(all, func(u use) bool { return u.Service != home }), err
 }
 
-// keepOnly forgets the templates of a service that are no more, and knows the others by the names they have now.
-func (r *Service) keepOnly(home string, list []office.Template) {
+// keepTemplates forgets the templates of a service that are no more, and knows the others by the names they have now.
+func (r *Service) keepTemplates(home string, list []office.Template) {
 	names := map[string]string{}
 	for _, t := range list {
 		names[t.ID] = t.Name
 	}
-	before, err := r.used(home)
+	before, err := r.usedAt(home)
 	stale := slices.ContainsFunc(before, func(u use) bool { return names[u.ID] != u.Name })
 	if err != nil || !stale {
 		return

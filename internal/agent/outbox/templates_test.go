@@ -1,7 +1,6 @@
-package templates
+package outbox
 
 import (
-	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -9,11 +8,6 @@ import (
 
 	"countersign/internal/esign"
 )
-
-type tokens struct{}
-
-func (tokens) Access(context.Context) (string, error) { return "token", nil }
-func (tokens) Invalidate(string)                      {}
 
 // What is not in the whole list is forgotten by those that were used, so what is not whole must not be taken for it.
 func TestAListIsWholeOnlyWhenTheServiceGivesAsManyAsItSays(t *testing.T) {
@@ -41,7 +35,7 @@ func TestAListIsWholeOnlyWhenTheServiceGivesAsManyAsItSays(t *testing.T) {
 			}))
 			defer server.Close()
 			client := esign.NewClient(esign.Config{AuthURL: server.URL, BaseURL: server.URL, ClientID: "c"}, tokens{})
-			all, whole, err := read(t.Context(), client, "")
+			all, whole, err := readTemplates(t.Context(), client, "")
 			if err != nil || len(all) != c.given || whole != c.whole {
 				t.Errorf("%d templates, whole: %v, %v", len(all), whole, err)
 			}
