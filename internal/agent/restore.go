@@ -16,7 +16,6 @@ import (
 	"countersign/internal/agent/announce"
 	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
-	"countersign/internal/agent/hotfolder"
 	"countersign/internal/agent/outbox"
 	"countersign/internal/agent/reconcile"
 	"countersign/internal/agent/transfer"
@@ -195,7 +194,7 @@ func (a *Agent) becomeHere(tx *store.Tx, here backedUp) error {
 
 // unsettle has everything found out that may have happened since the backup was made.
 func (a *Agent) unsettle(tx *store.Tx, now time.Time) error {
-	return errors.Join(a.forgetWithdrawals(tx, now), outbox.Doubt(tx, now), reconcile.MarkRestored(tx, now), hotfolder.MarkRestored(tx, now),
+	return errors.Join(a.forgetWithdrawals(tx, now), outbox.Doubt(tx, now), data.MarkRestored(tx, now), reconcile.MarkRestored(tx, now),
 		announce.ForgetPending(tx), transfer.Forget(tx), a.noteDueSoon(tx, now))
 }
 
@@ -364,14 +363,20 @@ func (a *Agent) restoreFirst(ctx context.Context) (settings bool, r restored, er
 		a.forgetWanted() // whoever chose one was killed before the state was set aside
 		return settings, r, nil
 	}
-	if r, err = a.restoreNewest(ctx); err != nil { // it is tried again, as while the key is out of reach
+	return settings, a.restoreNow(ctx), nil
+}
+
+// restoreNow restores what is to be restored, and notes that it was. What fails is tried again, as while the key is out of reach.
+func (a *Agent) restoreNow(ctx context.Context) restored {
+	r, err := a.restoreNewest(ctx)
+	if err == nil && !r.waits {
+		err = a.Data.UpdateFrozen(func(tx *store.Tx) error { return tx.PutDoc(docRestore, nil) })
+	}
+	if err != nil {
 		a.Log.Error("restore a backup", "err", err)
-		r = restored{waits: true}
+		return restored{waits: true}
 	}
-	if r.waits {
-		return settings, r, nil
-	}
-	return settings, r, a.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(docRestore, nil) })
+	return r
 }
 
 // oweRestore notes of a state that knows nothing that there are backups to restore: before anything is put into it, or the
@@ -390,16 +395,8 @@ func (a *Agent) oweRestore() error {
 
 // restoreLate does the same when the start could not, while no loop runs.
 func (a *Agent) restoreLate(ctx context.Context) {
-	r, err := a.restoreNewest(ctx)
-	if err != nil {
-		a.Log.Error("restore a backup", "err", err)
-		return
-	}
+	r := a.restoreNow(ctx)
 	if r.waits {
-		return
-	}
-	if err := a.Data.UpdateFrozen(func(tx *store.Tx) error { return tx.PutDoc(docRestore, nil) }); err != nil {
-		a.Log.Error("note that a backup was restored", "err", err)
 		return
 	}
 	a.Data.Thaw()

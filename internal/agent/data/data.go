@@ -167,6 +167,21 @@ func Doc[T any](s *Data, name string) (doc T, known bool, err error) {
 	return doc, known && err == nil, err
 }
 
+// docRestored names the document with when the state was restored from a backup.
+const docRestored = "restored"
+
+// MarkRestored notes that the state is that of a backup, as of now.
+func MarkRestored(tx *store.Tx, now time.Time) error { return tx.PutDoc(docRestored, now) }
+
+// Restored is when the state was restored; zero for never. A moment that is still to come was noted by a wrong clock: it was at the
+// latest now.
+func Restored(tx *store.Tx, now time.Time) (at time.Time, err error) {
+	if _, err = tx.GetDoc(docRestored, &at); err == nil && at.After(now) {
+		return now, MarkRestored(tx, now)
+	}
+	return at, err
+}
+
 // Package returns one package; known is false when there is none of that id.
 func (s *Data) Package(id string) (p office.Package, known bool, err error) {
 	p, err = Read(s, "package "+id, func(tx *store.Tx) (p office.Package, err error) {

@@ -298,28 +298,14 @@ func (r *Service) drop(in office.Intake) error {
 	return r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(prefixIntake+in.ID, nil) })
 }
 
-// docRestored names the document with when the state was restored from a backup.
-const docRestored = "hot-folder-restored"
-
-// MarkRestored notes that the state is that of a backup, as of now: a file that was there before may have been sent in the time
-// that the backup does not know, and is sent at a person's word alone.
-func MarkRestored(tx *store.Tx, now time.Time) error { return tx.PutDoc(docRestored, now) }
-
-// holdOld holds the draft of a file that was changed last before the state was restored. A moment that is still to come was noted by a
-// wrong clock: it was at the latest now.
+// holdOld holds the draft of a file that was changed last before the state was restored: it may have been sent in the time that the
+// backup does not know, and is sent at a person's word alone.
 func holdOld(tx *store.Tx, d *office.Draft, changed time.Time, name string, now time.Time) error {
-	var restored time.Time
-	known, err := tx.GetDoc(docRestored, &restored)
-	if err == nil && restored.After(now) {
-		restored, err = now, MarkRestored(tx, now)
-	}
-	if err != nil || !known {
-		return err
-	}
-	if changed.Before(restored) {
+	restored, err := data.Restored(tx, now)
+	if err == nil && changed.Before(restored) {
 		d.State, d.Problem = office.DraftHeld, message.FileOfBefore(name)
 	}
-	return nil
+	return err
 }
 
 // keepSeen is for how many counted days the files are known that were sent.

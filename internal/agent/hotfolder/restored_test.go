@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"countersign/internal/agent/data"
 	"countersign/internal/office"
 	"countersign/internal/store"
 )
@@ -16,7 +17,7 @@ func TestAFileOfAfterTheRestoringIsSentThoughTheClockWasWrongThen(t *testing.T) 
 		noErr(t, d.Data.Update(func(tx *store.Tx) error { return holdOld(tx, &draft, made, "offer.pdf", now) }))
 		return draft.State == office.DraftHeld
 	}
-	noErr(t, d.Data.Update(func(tx *store.Tx) error { return MarkRestored(tx, now.Add(365*24*time.Hour)) }))
+	noErr(t, d.Data.Update(func(tx *store.Tx) error { return data.MarkRestored(tx, now.Add(365*24*time.Hour)) }))
 	if !held(now.Add(-time.Hour), now) {
 		t.Error("a file of before was sent")
 	}

@@ -224,17 +224,17 @@ func (r *Service) asksNothingElse() bool {
 // now: it is the same service under another address. first is set until the list was read to its end once.
 func (r *Service) meetPackages(home string, items []esign.Status, since time.Time, first bool) error {
 	var fresh int
-	restored, err := r.restored()
-	if err != nil {
-		return err
-	}
 	for _, s := range items {
 		if s.PackageID != "" && !esign.UsableID(s.PackageID) {
 			r.TellUnusable(s.PackageID, "", message.ListNamesUnusable())
 		}
 	}
-	err = r.Data.Update(func(tx *store.Tx) error {
+	err := r.Data.Update(func(tx *store.Tx) error {
 		fresh = 0
+		restored, err := data.Restored(tx, r.Now())
+		if err != nil {
+			return err
+		}
 		for _, s := range items {
 			if !esign.UsableID(s.PackageID) {
 				continue
@@ -291,15 +291,12 @@ func (r *Service) meetPackages(home string, items []esign.Status, since time.Tim
 	return err
 }
 
-// docRestored names the document with when the state was restored from a backup.
-const docRestored = "restored"
-
-// MarkRestored notes that the state is that of a backup, as of now: what happened to packages since, and what they were made,
-// is found out, and nobody is told of it a second time.
+// MarkRestored has it found out what happened to packages since the backup was made that the state is from, and what they were made;
+// nobody is told of it a second time.
 func MarkRestored(tx *store.Tx, now time.Time) error {
 	open, err1 := tx.Unfinished()
 	waiting, err2 := tx.UnfinishedJobs()
-	err := errors.Join(err1, err2, tx.PutDoc(docRestored, now))
+	err := errors.Join(err1, err2)
 	for _, j := range waiting {
 		p, ok, unread := tx.Package(j.PackageID)
 		switch {
@@ -314,17 +311,6 @@ func MarkRestored(tx *store.Tx, now time.Time) error {
 		err = errors.Join(err, tx.PutPackage(p))
 	}
 	return err
-}
-
-// restored is when the state was restored; zero for never. A moment that is still to come was noted by a wrong clock: it was at
-// the latest now.
-func (r *Service) restored() (time.Time, error) {
-	at, _, err := data.Doc[time.Time](r.Data, docRestored)
-	now := r.Now()
-	if err != nil || !at.After(now) {
-		return at, err
-	}
-	return now, r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(docRestored, now) })
 }
 
 // wasBefore reports whether a package was finished before the office first signed in. Where the list does not say when,

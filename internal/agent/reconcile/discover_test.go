@@ -186,7 +186,7 @@ func TestAPartThatStartsAgainAsksForNothingAnew(t *testing.T) {
 func TestAStateThatWasRestoredUnderAWrongClockTellsOfWhatIsNew(t *testing.T) {
 	x := newService(t)
 	now := x.Now()
-	mark := func(tx *store.Tx) error { return MarkRestored(tx, now.Add(365*24*time.Hour)) }
+	mark := func(tx *store.Tx) error { return data.MarkRestored(tx, now.Add(365*24*time.Hour)) }
 	noErr(t, x.Data.Update(mark))
 	later := esign.Status{PackageID: "later", State: "open", TimeCreated: now.Add(time.Hour)}
 	before := esign.Status{PackageID: "before", State: "open", TimeCreated: now.Add(-time.Hour)}
