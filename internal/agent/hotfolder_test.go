@@ -172,4 +172,10 @@ func TestALinkToSignIsAskedForByAddressOrNameWhereThereAreLinks(t *testing.T) {
 	if errors.Is(err, ErrNoLinks) || Message(err).String() != message.MayNotHaveLinks().String() {
 		t.Errorf("%v", err)
 	}
+	o.service.Heal(0)
+	signAll(o, id)
+	o.eventually("everybody has signed, as is known", func() bool { return o.packageOrZero(id).State == office.PackageExecuted })
+	if got, err := o.SignerPage(t.Context(), id, "jan@example.com"); got != "" || Message(err) != message.NothingToSign("Jan Weber") {
+		t.Errorf("%q, %v", got, err)
+	}
 }

@@ -7,8 +7,10 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -402,5 +404,21 @@ func TestTheBrowserReturnsToWhateverAddressIsRegistered(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestTheBrowserIsToldInTheLanguageOfTheWindow(t *testing.T) {
+	x := newService(t)
+	x.settings.Language = "de"
+	x.setUp(t)
+	german, err := message.NewPrinter("de")
+	noErr(t, err)
+	x.Words = func() *message.Printer { return german }
+	w := httptest.NewRecorder()
+	x.ServeCallback(w, httptest.NewRequest(http.MethodGet, "/oauth/callback?state=other", nil))
+	for _, want := range []string{`<html lang="de">`, german.Text(message.SignInFailed()), german.Text(message.NotExpected()), german.Text(message.BackToCountersign())} {
+		if page := w.Body.String(); w.Code != http.StatusBadRequest || !strings.Contains(page, want) {
+			t.Errorf("%d, and the page lacks %q:\n%s", w.Code, want, page)
+		}
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"countersign/internal/esign"
+	"countersign/internal/message"
+	"countersign/internal/office"
 )
 
 // What is not in the whole list is forgotten by those that were used, so what is not whole must not be taken for it.
@@ -40,5 +42,21 @@ func TestAListIsWholeOnlyWhenTheServiceGivesAsManyAsItSays(t *testing.T) {
 				t.Errorf("%d templates, whole: %v, %v", len(all), whole, err)
 			}
 		})
+	}
+}
+
+func TestARefusalForTheSakeOfTheTemplateSaysWhatHasBecomeOfIt(t *testing.T) {
+	d := office.Draft{Template: &office.Template{Name: "Lease"}}
+	for code, want := range map[string]message.Message{
+		"template_not_found": message.TemplateGone("Lease"), "PACKAGE_TEMPLATE_NOT_FOUND": message.TemplateGone("Lease"),
+		"template_signer_not_found": message.TemplateChanged("Lease"), "template_locked": {}, "file_not_found": {},
+	} {
+		cause := &esign.Error{Kind: esign.Refused, Code: code}
+		if got := templateProblem(d, cause); got != want {
+			t.Errorf("%s: %q, want %q", code, got, want)
+		}
+		if got := templateProblem(office.Draft{}, cause); !got.IsZero() {
+			t.Errorf("%s, of a draft without a template: %q", code, got)
+		}
 	}
 }
