@@ -149,31 +149,22 @@ func (a *Agent) way(ctx context.Context, name message.Message, hostport string) 
 		return checkWrong(name, message.For(err))
 	}
 	at := answer.Name()
-	switch answer.Source {
-	case proxy.Here:
+	by := map[proxy.Source]func(string) message.Message{
+		proxy.Environment: message.WayEnvironment, proxy.System: message.WaySystem, proxy.Script: message.WayScript, proxy.Detected: message.WayDetected,
+	}[answer.Source]
+	switch {
+	case answer.Source == proxy.Here:
 		return checkFine(name, message.WayHere())
-	case proxy.Unread:
+	case answer.Source == proxy.Unread:
 		return checkWrong(name, message.WayUnread())
-	case proxy.Environment:
-		if at == "" {
-			return checkFine(name, message.WayExceptedEnvironment())
-		}
-		return checkFine(name, message.WayEnvironment(at))
-	case proxy.System:
-		if at == "" {
-			return checkFine(name, message.WayExcepted())
-		}
-		return checkFine(name, message.WaySystem(at))
-	case proxy.Script, proxy.Detected:
-		if at == "" {
-			return checkFine(name, message.WayExcepted())
-		}
-		if answer.Source == proxy.Script {
-			return checkFine(name, message.WayScript(at))
-		}
-		return checkFine(name, message.WayDetected(at))
+	case by == nil:
+		return checkFine(name, message.WayStraight())
+	case at == "" && answer.Source == proxy.Environment:
+		return checkFine(name, message.WayExceptedEnvironment())
+	case at == "":
+		return checkFine(name, message.WayExcepted())
 	}
-	return checkFine(name, message.WayStraight())
+	return checkFine(name, by(at))
 }
 
 // serviceSteps say whether the service is there, and who is signed in.

@@ -59,23 +59,14 @@ func settle(tx *store.Tx, j office.Job) (ok bool, err error) {
 	if hasFile(other, j.Digest) {
 		return false, nil
 	}
-	// The other had only reserved that name, which would drive one of the two to a second copy. It gets the name that j
-	// had, if that is in the same folder: its own file may be the one that is there. Whoever is saving it now meets j's
-	// file or errMoved.
-	there, given := mine.Folder == j.Folder, mine.Target
+	// The other had only reserved that name, which would drive one of the two to a second copy. It gets another one. Whoever is
+	// saving it now meets j's file or errMoved.
 	other.Size, other.Digest = 0, ""
 	if other.Target, err = freeName(tx, other.Folder, other.WantedName(), nil); err != nil {
 		return false, err
 	}
 	mine.Folder, mine.Target = j.Folder, j.Target
-	if err := errors.Join(tx.PutJob(other), tx.PutJob(mine)); err != nil {
-		return false, err
-	}
-	if there {
-		other.Target = given
-		return true, tx.PutJob(other)
-	}
-	return true, nil
+	return true, errors.Join(tx.PutJob(other), tx.PutJob(mine))
 }
 
 // hasFile reports whether the file with that digest at j's place is j's: it is saved, or about to get its name. Else j has

@@ -171,7 +171,6 @@ type liveDrafts struct {
 }
 
 type liveDraft struct {
-	sent   map[int]int64 // bytes per file
 	cancel bool
 
 	telling sync.Mutex             // held while report is called
@@ -179,7 +178,7 @@ type liveDraft struct {
 }
 
 func (l *liveDrafts) begin(id string, report func(office.SendState)) *liveDraft {
-	d := &liveDraft{report: report, sent: map[int]int64{}}
+	d := &liveDraft{report: report}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.all == nil {
@@ -199,21 +198,20 @@ func (l *liveDrafts) end(id string, d *liveDraft) {
 	d.report = nil
 }
 
-// progress tells the Send that waits for d how far its files are.
+// progress tells the Send that waits for d how far its files are, which are uploaded one after the other.
 func (l *liveDrafts) progress(d office.Draft, file int, sent int64) {
 	l.mu.Lock()
 	live := l.all[d.ID]
+	l.mu.Unlock()
 	if live == nil {
-		l.mu.Unlock()
 		return
 	}
-	live.sent[file] = sent
-	state := office.SendState{DraftID: d.ID, State: office.DraftQueued}
+	state := office.SendState{DraftID: d.ID, State: office.DraftQueued, Sent: sent}
 	for i, f := range d.Files {
-		state.Total += f.Size
-		state.Sent += live.sent[i]
+		if state.Total += f.Size; i < file {
+			state.Sent += f.Size
+		}
 	}
-	l.mu.Unlock()
 	live.tell(state)
 }
 

@@ -308,14 +308,7 @@ const deadlineLook = 15 * time.Minute
 // RunDeadlines tells people of packages that are due soon and not signed, each once ever, until ctx ends. While they want
 // to hear nothing it waits.
 func (r *Service) RunDeadlines(ctx context.Context) error {
-	for {
-		if err := r.TellDueSoon(); err != nil {
-			return err
-		}
-		if !loop.Wait(ctx, deadlineLook, r.deadlines) {
-			return nil
-		}
-	}
+	return loop.Repeat(ctx, r.deadlines, func(context.Context) (time.Duration, error) { return deadlineLook, r.TellDueSoon() })
 }
 
 // WakeDeadlines has it looked at once: the settings or the clock have changed.
