@@ -76,6 +76,7 @@ import (
 	"countersign/internal/policy"
 	"countersign/internal/preview"
 	"countersign/internal/proxy"
+	"countersign/internal/safe"
 	"countersign/internal/secret"
 
 	"golang.org/x/time/rate"
@@ -284,12 +285,22 @@ func (a *Agent) join(healthChanges <-chan struct{}) (err error) {
 	})
 	a.Data.Committed = a.announcer.WorkEnded
 	a.outbox = a.newOutbox()
-	a.withdrawals = a.newWithdrawals()
+	a.withdrawals = withdraw.New(a.Base, withdraw.Deps{
+		Who: func() string { return a.account.Current().Account.Email }, Question: a.budget.Wait,
+		Note: a.packages.Note, NoteGone: a.packages.NoteGone, NotDone: a.announcer.NotWithdrawn, Announce: a.announcer.Announce,
+		Ended: a.outbox.Wake,
+	})
 	a.folders = a.newHotFolders()
 	if a.updates, err = a.newUpdates(); err != nil {
 		return err
 	}
-	a.backups = a.newBackups()
+	a.backups = transfer.NewBackups(a.Base, transfer.Options{
+		Folder: locations.Backups(p.DataDir), Documents: locations.Outbox(p.DataDir), Header: a.header, Busy: a.catchingUp,
+		Key: func() (safe.Secret, bool) {
+			key, err := a.account.BackupKey()
+			return safe.Secret(key), err == nil
+		},
+	})
 	a.form, err = form.New(a.Base)
 	return err
 }

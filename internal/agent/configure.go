@@ -47,6 +47,7 @@ func (a *Agent) configure(ctx context.Context, s office.Settings, secrets office
 	if bad := append(s.Check(), secrets.Check()...); len(bad) > 0 {
 		return &ConfigError{Fields: bad}
 	}
+	secrets = a.account.Unkept(s, secrets)
 	former := a.account.Settings().SaveTo
 	if s.SaveTo != former {
 		if code := tryFolder(s.SaveTo); code != "" {

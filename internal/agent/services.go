@@ -18,15 +18,12 @@ import (
 	"countersign/internal/agent/network"
 	"countersign/internal/agent/outbox"
 	"countersign/internal/agent/reconcile"
-	"countersign/internal/agent/transfer"
 	"countersign/internal/agent/updates"
 	"countersign/internal/agent/webhook"
-	"countersign/internal/agent/withdraw"
 	"countersign/internal/esign"
 	"countersign/internal/locations"
 	"countersign/internal/message"
 	"countersign/internal/office"
-	"countersign/internal/safe"
 	"countersign/internal/store"
 	"countersign/internal/update"
 )
@@ -171,15 +168,6 @@ func (a *Agent) Withdraw(ctx context.Context, n office.NewWithdrawal) ([]office.
 func (a *Agent) KeepPackage(id string) (inTime bool, err error) { return a.withdrawals.Keep(id) }
 func (a *Agent) LetWithdrawalGo(id string) error                { return a.withdrawals.LetGo(id) }
 func (a *Agent) CanWithdraw() bool                              { return a.withdrawals.Offered() }
-
-// newWithdrawals joins what withdraws packages with the rest.
-func (a *Agent) newWithdrawals() *withdraw.Service {
-	return withdraw.New(a.Base, withdraw.Deps{
-		Who: func() string { return a.account.Current().Account.Email }, Question: a.budget.Wait,
-		Note: a.packages.Note, NoteGone: a.packages.NoteGone, NotDone: a.announcer.NotWithdrawn, Announce: a.announcer.Announce,
-		Ended: a.outbox.Wake,
-	})
-}
 
 // What people and the window say about drafts.
 type (
@@ -373,17 +361,6 @@ func (a *Agent) CheckUpdate(ctx context.Context) (office.Update, error) {
 // InstallUpdate is updates.Service.Install: after an empty path and nil the program has to end.
 func (a *Agent) InstallUpdate(ctx context.Context, progress func(office.UpdateStep)) (path string, err error) {
 	return a.updates.Install(ctx, progress)
-}
-
-// newBackups makes what makes backups.
-func (a *Agent) newBackups() *transfer.Backups {
-	return transfer.NewBackups(a.Base, transfer.Options{
-		Folder: locations.Backups(a.p.DataDir), Documents: locations.Outbox(a.p.DataDir), Header: a.header, Busy: a.catchingUp,
-		Key: func() (safe.Secret, bool) {
-			key, err := a.account.BackupKey()
-			return safe.Secret(key), err == nil
-		},
-	})
 }
 
 // networkFree is called when somebody has signed in to the network: whatever it has kept waiting is tried at once.

@@ -395,6 +395,19 @@ func (r *Service) Configure(ctx context.Context, s office.Settings, secrets offi
 	return moved, nil
 }
 
+// Unkept are those of secrets that are not kept for s already, such as whoever starts the program with the same ones each time hands
+// over: nothing is sealed anew, and nothing begins anew, for their sake.
+func (r *Service) Unkept(s office.Settings, secrets office.Secrets) office.Secrets {
+	for name, given := range map[string]*string{
+		issuer.ClientSecret.Of(issuer.Of(s)): &secrets.ClientSecret, issuer.NgrokToken.Of(issuer.Ngrok(s)): &secrets.NgrokAuthtoken,
+	} {
+		if kept, err := r.keys.Get(name); err == nil && string(kept) == *given {
+			*given = ""
+		}
+	}
+	return secrets
+}
+
 // leaveLimit bounds how long a call under way may hold up a change of the service.
 const leaveLimit = 5 * time.Second
 

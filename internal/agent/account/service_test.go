@@ -422,3 +422,29 @@ func TestTheBrowserIsToldInTheLanguageOfTheWindow(t *testing.T) {
 		}
 	}
 }
+
+func TestSecretsThatAreKeptAlreadyAreNone(t *testing.T) {
+	x := newService(t)
+	given := office.Secrets{ClientSecret: "secret", NgrokAuthtoken: "token"}
+	x.keyring.turn(true)
+	if got := x.Unkept(x.settings, given); got != given {
+		t.Errorf("with a keyring that is locked: %+v", got)
+	}
+	x.keyring.turn(false)
+	x.setUp(t)
+	_, err := x.Configure(t.Context(), x.settings, given, keepNothing)
+	noErr(t, err)
+	other := x.settings
+	other.ClientID, other.NgrokConnectURL = "another", "ngrok.test:443"
+	for _, c := range []struct {
+		s           office.Settings
+		given, want office.Secrets
+	}{
+		{x.settings, given, office.Secrets{}}, {x.settings, office.Secrets{}, office.Secrets{}}, {other, given, given},
+		{x.settings, office.Secrets{ClientSecret: "new", NgrokAuthtoken: "token"}, office.Secrets{ClientSecret: "new"}},
+	} {
+		if got := x.Unkept(c.s, c.given); got != c.want {
+			t.Errorf("%+v: %+v, want %+v", c.given, got, c.want)
+		}
+	}
+}
