@@ -2,8 +2,11 @@ package announce
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"countersign/internal/agent/loop/looptest"
@@ -51,6 +54,110 @@ func TestTheOneSignerOfAPackageSignedAndNothingElseIsSaid(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Each thing is told once, however often it is found; another one like it is another one.
+func TestEachThingThatBecomesOfAPackageIsToldOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newService(t, nil)
+		when := time.Now()
+		ana, jan, eva := office.Signer{ID: "ana", FirstName: "Ana"}, office.Signer{ID: "jan", FirstName: "Jan"}, office.Signer{ID: "eva", FirstName: "Eva"}
+		p := office.Package{ID: "p", Name: "Lease", State: office.PackageOpen, Signers: []office.Signer{ana, jan, eva}, Documents: []office.Document{{ID: "d", Name: "Annex"}, {ID: "d2", Name: "Plan"}}}
+		told := func(want ...string) {
+			t.Helper()
+			for range 2 {
+				var titles []string
+				noErr(t, x.Data.Update(func(tx *store.Tx) (err error) {
+					for _, find := range []func() ([]office.Fact, error){
+						func() ([]office.Fact, error) { return x.Declined(tx, p) },
+						func() ([]office.Fact, error) { return x.Signed(tx, p, signatures(p)) },
+					} {
+						facts, err := find()
+						if err != nil {
+							return err
+						}
+						for _, f := range facts {
+							titles = append(titles, strings.Join(strings.Fields(f.Title.String()+" "+f.Document.String()+" "+f.Body.String()), " "))
+						}
+					}
+					return nil
+				}))
+				expect(t, titles, want, "told %q")
+				want = nil
+			}
+		}
+		told()
+		p.Signers[0].Declined, p.Signers[0].DeclineReason = office.When{Time: when}, "Too much."
+		told("Ana declined to sign “Lease”. Reason: “Too much.”")
+		p.Signers[1].Declined = office.When{Time: when}
+		told("Jan declined to sign “Lease”.")
+		p.Signers[0].Declined = office.When{Time: when.Add(time.Hour)} // asked again
+		told("Ana declined to sign “Lease”. Reason: “Too much.”")
+		p.Signers[0].Declined, p.Signers[1].Declined = office.When{}, office.When{}
+		p.Documents[0].SignedBy = []string{"ana"}
+		told("Ana signed “Lease”. Document: “Annex”. 0 of 3 signers have signed.")
+		p.Documents[0].SignedBy, p.Documents[1].SignedBy = []string{"ana", "x"}, []string{"ana"}
+		told("Someone signed “Lease”. Document: “Annex”.", "Ana signed “Lease”. Document: “Plan”. 1 of 3 signers have signed.")
+		p.Signers[2].Declined = office.When{Time: when}
+		p.State = office.PackageExecuted // who had declined has signed after all
+		told()
+	})
+}
+
+// signatures are all that are on p.
+func signatures(p office.Package) (list []office.Signature) {
+	for _, d := range p.Documents {
+		for _, id := range d.SignedBy {
+			list = append(list, office.Signature{DocumentID: d.ID, SignerID: id})
+		}
+	}
+	return list
+}
+
+func TestThatAPackageIsSavedIsToldOnceAllOfItIsThatCanBeHad(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newService(t, nil)
+		job := func(kind office.FileKind, target string, state office.JobState, tries int) office.Job {
+			return office.Job{Kind: kind, Folder: "/office/Signed", Target: target, State: state, Tries: tries, DocumentID: "d"}
+		}
+		a, b := job(office.FileSigned, "a.pdf", office.JobDone, 0), job(office.FileSigned, "b.pdf", office.JobDone, 0)
+		waits, late := job(office.FileCertificate, "c.pdf", office.JobPending, 1), job(office.FileCertificate, "c.pdf", office.JobPending, auxiliaryTries)
+		for n, c := range []struct {
+			planned bool
+			jobs    []office.Job
+			want    string // "" while it is not told
+		}{
+			{true, nil, ""}, {false, []office.Job{a}, ""}, {true, []office.Job{a}, "“a.pdf” saved in Signed."},
+			{true, []office.Job{a, job(office.FileSigned, "b.pdf", office.JobPending, 99)}, ""}, {true, []office.Job{a, waits}, ""},
+			{true, []office.Job{a, late}, "“a.pdf” saved in Signed. 1 more file is not ready yet."},
+			{true, []office.Job{a, b, a, b}, "4 files saved in Signed."},
+		} {
+			p := office.Package{ID: fmt.Sprint("p", n), Name: "Lease", State: office.PackageExecuted, Planned: c.planned, Executed: office.When{Time: x.Now()}}
+			for range 2 {
+				var facts []office.Fact
+				noErr(t, x.Data.Update(func(tx *store.Tx) (err error) { facts, err = x.Saved(tx, p, c.jobs); return err }))
+				if (len(facts) == 1) != (c.want != "") || c.want != "" && (facts[0].Body.String() != c.want || facts[0].CaughtUp) {
+					t.Errorf("%d: told %+v", n, facts)
+				}
+				c.want = ""
+			}
+		}
+		old := office.Package{ID: "old", State: office.PackageExecuted, Planned: true, Executed: office.When{Time: x.Now().Add(-2 * office.NewFor)}}
+		again := office.Package{ID: "again", State: office.PackageExecuted, Planned: true, Restored: x.Now(), Executed: office.When{Time: x.Now()}}
+		found := a
+		found.Found = true
+		noErr(t, x.Data.Update(func(tx *store.Tx) error {
+			facts, err := x.Saved(tx, old, []office.Job{a})
+			if len(facts) != 1 || !facts[0].CaughtUp {
+				t.Errorf("executed long ago: %+v", facts)
+			}
+			restored, err2 := x.Saved(tx, again, []office.Job{found})
+			if len(restored) != 0 {
+				t.Errorf("told before the restore: %+v", restored)
+			}
+			return errors.Join(err, err2)
+		}))
+	})
 }
 
 // An event after a start comes before the service can be asked whose it is.

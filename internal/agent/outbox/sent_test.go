@@ -56,6 +56,7 @@ func TestWhatGoesOutIsWhatWasFilledIn(t *testing.T) {
 	filled := office.NewPackage{Template: lease(), Files: []string{file(t, "House rules.pdf")}, EmptyFields: true, Recipients: []office.Recipient{
 		{FirstName: "Files", Email: "archive@example.com"}, {FirstName: "Bo", Email: "bo@example.com"}, {FirstName: "Cy", Email: "cy@example.com"}}}
 	filled.Template.Documents[0].Data = map[string]string{"rent": "1,200 €"}
+	filled.Template.Documents[1].Data = map[string]string{"pets": "no"}
 	filled.Template.Documents[1].File, filled.Template.Documents[2].File = file(t, "Our rules.pdf"), file(t, "Keys.pdf")
 	filled.Signers = filled.Template.Signers()
 	for i, email := range []string{"jan@example.com", "ana@example.com", "eva@example.com"} {
@@ -75,7 +76,7 @@ func TestWhatGoesOutIsWhatWasFilledIn(t *testing.T) {
 			"Lease agreement:  of t, concurrent, due ", "case 0",
 			"signer jan||jan@example.com|Landlord|r1", "signer ana||ana@example.com||r2", "signer eva||eva@example.com||r3",
 			"copy Files||archive@example.com||c1", "copy Bo||bo@example.com|Broker|", "copy Cy||cy@example.com||",
-			"document |||t1|map[rent:1,200 €]", "document f|Our rules.pdf|House rules|t2|map[]", "document f|Keys.pdf|Keys||map[]",
+			"document |||t1|map[rent:1,200 €]", "document f|Our rules.pdf|House rules|t2|map[pets:no]", "document f|Keys.pdf|Keys||map[]",
 			"document f|House rules.pdf|House rules (2)||map[]",
 		}, 3},
 	} {
@@ -138,6 +139,30 @@ func lines(t *testing.T, body []byte) []string {
 		}
 	}
 	return list
+}
+
+// The service keeps an upload for a day, for the account that made it.
+func TestAnUploadIsUsedOnlyWhileTheServiceKeepsItForThisAccount(t *testing.T) {
+	for name, c := range map[string]struct {
+		ago     time.Duration
+		by      string
+		uploads int
+	}{"a fresh one": {time.Hour, "me", 0}, "an old one": {23 * time.Hour, "me", 1}, "of another account": {time.Hour, "ana", 1}, "of tomorrow, by a wrong clock": {-48 * time.Hour, "me", 1}} {
+		r := newService(t, accept)
+		r.end()
+		id, err := r.Hold(r.newPackage(t))
+		noErr(t, errors.Join(err, r.Resolve(id, true, 0)))
+		d, _, err := r.Data.Draft(id)
+		noErr(t, err)
+		d.Files[0].FileID, d.Files[0].Uploaded, d.Files[0].UploadedBy = "before", time.Now().Add(-c.ago), c.by
+		noErr(t, r.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(d) }))
+		_, err = r.sendDue(t.Context())
+		noErr(t, err)
+		want := map[int]string{0: "before", 1: "f"}[c.uploads]
+		if got := lines(t, r.service.bodies[0]); len(r.service.sent()) != c.uploads || !slices.Contains(got, "document "+want+"|Lease.pdf|Lease||map[]") {
+			t.Errorf("%s: %d uploads, sent %q", name, len(r.service.sent()), got)
+		}
+	}
 }
 
 func TestATemplateThatIsGoneIsRefusedWithASentence(t *testing.T) {

@@ -595,8 +595,9 @@ func TestReportsAreFoundAgainThoughTheClockWasFastWhenTheyWereLost(t *testing.T)
 		x.later(year)
 		x.Missed("p", x.Now())
 		x.later(MissedGrace)
-		if x.Tell(); !x.Health.Has(health.EndpointLost) {
-			t.Fatalf("%s: nothing is lost", name)
+		swept := x.sweeps()
+		if x.Tell(); !x.Health.Has(health.EndpointLost) || x.sweeps() != swept+1 {
+			t.Fatalf("%s: nothing is lost, or nobody looks for what was", name)
 		}
 		x.later(-year)
 		then(x)
