@@ -83,7 +83,7 @@ func TestAPressOpensWhatWasSavedAndNothingElse(t *testing.T) {
 	defer stop()
 	id := o.send()
 	noErr(t, o.service.SignAll(id))
-	o.eventually("people are told", func() bool { return o.count("Everyone has signed") == 1 })
+	o.eventually("people are told", func() bool { return o.count(everyone) == 1 })
 	said := x.last()
 	var deeds []office.Action
 	for _, b := range said.Buttons {

@@ -170,7 +170,7 @@ func (s *Server) writeExecuted(p *pack, d *document) error {
 	original := s.filePath(d.FileID)
 	page, err := s.signaturePage(p, d, nil)
 	if err != nil || d.Size > maxParsed {
-		return copyFile(s.executedPath(d.DocumentID), original)
+		return os.Link(original, s.executedPath(d.DocumentID)) // neither is ever written again
 	}
 	in, err := os.ReadFile(original)
 	if err != nil {
@@ -237,26 +237,6 @@ func writeFile(path string, data []byte) error {
 	}
 	if err := os.Rename(path+".part", path); err != nil {
 		return fmt.Errorf("writing a signed document: %w", err)
-	}
-	return nil
-}
-
-func copyFile(target, source string) error {
-	in, err := os.Open(source)
-	if err != nil {
-		return fmt.Errorf("copying a document: %w", err)
-	}
-	defer in.Close() // only read
-	out, err := os.Create(target + ".part")
-	if err != nil {
-		return fmt.Errorf("copying a document: %w", err)
-	}
-	_, err = io.Copy(out, in)
-	if err = errors.Join(err, out.Close()); err == nil {
-		err = os.Rename(target+".part", target)
-	}
-	if err != nil {
-		return fmt.Errorf("copying a document: %w", err)
 	}
 	return nil
 }
