@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"countersign/internal/agent/loop/looptest"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
 )
@@ -255,4 +256,70 @@ func TestAPackageIsReadOnceForAllItsSignaturesThatWait(t *testing.T) {
 func (x *testService) put(t *testing.T, p office.Package) {
 	t.Helper()
 	noErr(t, x.Data.Update(func(tx *store.Tx) error { return tx.PutPackage(p) }))
+}
+
+func TestANotificationOffersWhatCanBeDone(t *testing.T) {
+	for _, c := range []struct {
+		windowed, opens bool
+		files           int
+		about           office.Subject
+		want            []office.Action
+	}{
+		{true, true, 1, "package/p", []office.Action{office.ActionShow, office.ActionOpen, office.ActionFolder}},
+		{true, true, 2, "package/p", []office.Action{office.ActionShow, office.ActionFolder}},
+		{true, true, 0, "package/p", []office.Action{office.ActionShow}},
+		{true, true, 0, office.HotFolderSubject("f"), []office.Action{office.ActionShow, office.ActionFolder}},
+		{true, false, 1, "package/p", []office.Action{office.ActionShow}},
+		{false, true, 1, "package/p", []office.Action{office.ActionOpen, office.ActionFolder}},
+	} {
+		r := &Service{deps: Deps{Windowed: c.windowed, CanOpen: c.opens}}
+		var got []office.Action
+		for _, b := range r.buttons(notice{about: c.about, files: c.files}, message.English()) {
+			got = append(got, b.Action)
+			if b.Label == "" {
+				t.Errorf("%s has no label", b.Action)
+			}
+		}
+		expect(t, got, c.want, "offers %q, want %q", c.want)
+	}
+}
+
+// What people do not want to hear is not told after a start either.
+func TestWhatIsMutedIsNoLongerPending(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newService(t, func(x *testService) { x.settings.Notify = office.NotifyExecuted })
+		p := office.Package{ID: "p", Name: "Lease", Due: time.Now().Add(48 * time.Hour), Signers: []office.Signer{{ID: "ana", FirstName: "Ana"}, {ID: "x"}}, Documents: []office.Document{{ID: "d", SignedBy: []string{"ana"}}}}
+		var facts []office.Fact
+		noErr(t, x.Data.Update(func(tx *store.Tx) (err error) {
+			facts, err = x.Signed(tx, p, signatures(p))
+			return err
+		}))
+		x.Announce(facts...)
+		time.Sleep(time.Minute)
+		expect(t, x.count(""), 0, "told %d")
+		pending := func() (n int) {
+			noErr(t, x.Data.Update(func(tx *store.Tx) error {
+				names, err := tx.DocNames(docPending)
+				n = len(names)
+				return err
+			}))
+			return n
+		}
+		expect(t, pending(), 0, "%d are pending")
+		p.Documents[0].SignedBy = nil
+		noErr(t, x.Data.Update(func(tx *store.Tx) error {
+			due, err := x.DueSoon(tx, p, time.Now())
+			expired, err2 := x.Expired(tx, p)
+			told, err3 := x.NewVersion(tx, "2.0", message.Message{}, true)
+			seen, err4 := x.NewVersion(tx, "3.0", message.Message{}, false)
+			later, err5 := x.NewVersion(tx, "3.0", message.Message{}, true)
+			if len(due) != 1 || !strings.Contains(due[0].Body.String(), "Ana") || len(expired) != 1 || len(told) != 1 || len(seen)+len(later) != 0 || !x.ToldDue(tx, "p") {
+				t.Errorf("%+v, %+v, %+v, %+v, %+v", due, expired, told, seen, later)
+			}
+			return errors.Join(err, err2, err3, err4, err5)
+		}))
+		expect(t, pending(), 3, "%d are pending")
+		noErr(t, x.Data.Update(ForgetPending))
+		expect(t, pending(), 0, "%d are pending after a restore")
+	})
 }
