@@ -2,11 +2,20 @@ package transfer
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"countersign/internal/agent/loop/looptest"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/safe"
 	"countersign/internal/store"
@@ -95,5 +104,88 @@ func TestAPackageKnowsItsWatchedFolderOnTheNewComputer(t *testing.T) {
 	id := got.Folders[0].ID
 	if id == "f1" || got.Packages[0].Folder != id || got.Packages[1].Folder != id || got.Packages[2].Folder != "" {
 		t.Errorf("the folder is %s, the packages are %+v", id, got.Packages)
+	}
+}
+
+// A file may have been written by anybody who knows its password.
+func TestOnlyWhatCanDoNoHarmIsBelieved(t *testing.T) {
+	content, now := []byte("%PDF-1.7 lease"), time.Now().Round(time.Second)
+	sum := fmt.Sprintf("%x", sha256.Sum256(content))
+	from, to := t.TempDir(), t.TempDir()
+	noErr(t, os.WriteFile(filepath.Join(from, "lease"), content, 0o600))
+	ana := office.Signer{ID: "s1", FirstName: "Ana", Email: "ana@example.com", Role: "Tenant", RoleID: "r"}
+	open, blind := office.Recipient{FirstName: "Zoë", Email: "zoe@example.com"}, office.Recipient{FirstName: "Eve", Email: "eve@evil.example", Blind: true}
+	file := func(name string) office.DraftFile {
+		return office.DraftFile{Path: "/etc/passwd", Name: name, Copy: "there", Size: int64(len(content)), SHA256: sum, FileID: "uploaded", Original: 1}
+	}
+	draft := func(state office.DraftState, files ...office.DraftFile) office.Draft {
+		return office.Draft{ID: uuid.NewString(), Name: "Draft " + string(state), State: state, Signers: []office.Signer{ana}, Recipients: []office.Recipient{open, blind}, By: "somebody",
+			Created: now, Template: &office.Template{ID: "t", Documents: []office.TemplateDocument{{ID: "d", File: "/etc/passwd"}}}, Files: files, Folder: "f1"}
+	}
+	o := Office{Header: Header{Made: now}, Settings: theOffice().Settings, Account: Account{Email: "ana@example.com", Since: now.Add(time.Hour)}}
+	o.Settings.SaveTo, o.Settings.NgrokCA, o.Settings.CopyTo, o.Settings.BesideOriginal = "/there", "/evil/ca.pem", []string{"eve@evil.example"}, true
+	o.Settings.Language, o.Settings.Index, o.Settings.DueDays, o.Settings.Theme = "de", true, 9, "dark"
+	o.People = []office.Signer{ana, {FirstName: "Nobody", Email: "nobody"}}
+	o.Form = office.Form{Name: "Form", Signers: []office.Signer{ana}, Recipients: []office.Recipient{open, blind}}
+	o.Presets = []office.FormPreset{{Name: "Preset\n2", Form: o.Form}}
+	o.Folders = []office.HotFolder{{ID: "f1", Path: "/srv/send", By: "somebody", Signers: []office.Signer{ana}}, {ID: "f2", Path: `\\evil\share`, Signers: []office.Signer{ana}},
+		{ID: "f3", Path: "nowhere"}}
+	o.Packages = []office.Package{{ID: "p", Name: "Lease", Planned: true, Problem: message.NoSigner(), Withdrawal: &office.Withdrawal{State: office.WithdrawAsked}}, {ID: "q", Planned: true, Saved: true}}
+	bare, odd := file("bare.pdf"), file("../../odd.pdf")
+	bare.SHA256 = ""
+	o.Drafts = []office.Draft{draft(office.DraftQueued, odd, file("Lease.pdf")), draft(office.DraftFailed, bare), draft(office.DraftCancelled)}
+	write := func(key safe.Key, o Office) *bytes.Buffer {
+		var b bytes.Buffer
+		noErr(t, WriteMove(&b, key, o, func(office.DraftFile) string { return filepath.Join(from, "lease") }))
+		return &b
+	}
+	got, err := ReadMove(write(safe.NewSealer("password 10"), o), "password 10", now, to)
+	noErr(t, err)
+	s := got.Settings
+	if s.NgrokCA != "" || len(s.CopyTo) > 0 || s.BesideOriginal || s.SaveTo != "/there" || s.Language != "de" || !s.Index || s.DueDays != 9 || s.Theme != "dark" {
+		t.Errorf("settings %+v", s)
+	}
+	if !got.Account.Since.Equal(now) || len(got.People) != 1 || got.People[0] != (office.Signer{FirstName: "Ana", Email: "ana@example.com"}) {
+		t.Errorf("account %+v, people %+v", got.Account, got.People)
+	}
+	if len(got.Form.Recipients) != 1 || len(got.Presets) != 1 || got.Presets[0].Name != "Preset 2" || got.Presets[0].Form.Signers[0].ID != "" {
+		t.Errorf("form %+v, presets %+v", got.Form, got.Presets)
+	}
+	if len(got.Folders) != 1 || !got.Folders[0].Paused || got.Folders[0].By != "" {
+		t.Errorf("folders %+v", got.Folders)
+	}
+	if p := got.Packages; len(p) != 2 || p[0].Planned || p[0].Withdrawal != nil || !p[0].Problem.IsZero() || !p[1].Planned {
+		t.Errorf("packages %+v", p)
+	}
+	if len(got.Drafts) != 1 {
+		t.Fatalf("drafts %+v", got.Drafts)
+	}
+	d := got.Drafts[0]
+	if d.By != "" || d.Folder != got.Folders[0].ID || len(d.Recipients) != 1 || d.Signers[0].ID != "" || d.Signers[0].RoleID != "r" || d.Template.Documents[0].File != "" || len(d.Files) != 2 {
+		t.Errorf("draft %+v", d)
+	}
+	for i, f := range d.Files {
+		b, err := os.ReadFile(filepath.Join(to, copyName(d, i)))
+		if f.Path+f.FileID != "" || strings.Contains(f.Name, "/") || f.Copy != copyName(d, i) || string(b) != string(content) {
+			t.Errorf("file %+v, %q, %v", f, b, err)
+		}
+	}
+	looptest.Expect(t, len(got.LeftOut), 7, "%d lines of what is left out: "+fmt.Sprint(got.LeftOut))
+	for name, bad := range map[string]func(o *Office){
+		"a package without an id":     func(o *Office) { o.Packages = []office.Package{{}} },
+		"two of one id":               func(o *Office) { o.Packages = []office.Package{{ID: "p"}, {ID: "p"}} },
+		"a draft's id that leads out": func(o *Office) { o.Packages = []office.Package{{ID: "p", DraftID: "../x"}} },
+		"a draft's own":               func(o *Office) { o.Drafts = []office.Draft{{ID: "../x"}} },
+		"two drafts of one id":        func(o *Office) { o.Drafts = append(o.Drafts, o.Drafts[0]) },
+		"settings that cannot be":     func(o *Office) { o.Settings.BaseURL = "ftp://x" },
+	} {
+		changed := o
+		changed.Drafts = slices.Clone(o.Drafts)
+		bad(&changed)
+		m := &moving{Office: &Office{}, needed: map[string]Document{}, ids: map[string]bool{}, here: map[string]string{}}
+		_, _, err := Read(write(safe.Secret{1}, changed), safe.Secret{1}, Move, Reading{Record: m.record, Document: func(Document, io.Reader) error { return nil }})
+		if err = errors.Join(err, m.finish()); !errors.Is(err, ErrDamaged) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
