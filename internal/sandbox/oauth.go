@@ -514,11 +514,8 @@ func revokeGrant(tx *bolt.Tx, id string) error {
 	return put(tx, bucketGrants, id, g)
 }
 
-// What bucketKeys holds.
-const (
-	keyRS256 = "rs256" // signs id_tokens
-	keyForms = "forms" // signs the forms on pages
-)
+// keyRS256 is the key in bucketKeys that signs id_tokens.
+const keyRS256 = "rs256"
 
 // rsaKey returns the RS256 key. It is made when it is first needed: most starts never sign an id_token.
 func (s *Server) rsaKey(tx *bolt.Tx) (*rsa.PrivateKey, error) {

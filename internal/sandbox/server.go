@@ -58,7 +58,6 @@ type Server struct {
 	admin   string
 
 	db       *bolt.DB
-	formKey  []byte
 	faults   faults
 	requests requestLog
 	delivery *dispatcher
@@ -114,9 +113,6 @@ func (s *Server) openFolder() error {
 
 func (s *Server) start() (err error) {
 	if s.db, err = openDB(s.dir, !s.tempDir); err != nil {
-		return err
-	}
-	if s.formKey, err = read[[]byte](s.db, bucketKeys, keyForms); err != nil {
 		return err
 	}
 	if err := s.addSamples(); err != nil {
@@ -693,7 +689,7 @@ func (m *meter) Unwrap() http.ResponseWriter { return m.ResponseWriter }
 
 // Every record is one JSON value in one bbolt bucket, so a kill at any instruction leaves the last whole transaction.
 const (
-	bucketKeys       = "keys"       // keyRS256, keyForms and keyTemplates
+	bucketKeys       = "keys"       // keyRS256 and keyTemplates
 	bucketCodes      = "codes"      // hash of the code -> authCode
 	bucketGrants     = "grants"     // grant id -> grant: the family of tokens one sign-in gave
 	bucketAccess     = "access"     // hash of the token -> accessToken
@@ -729,11 +725,7 @@ func openDB(dir string, durable bool) (*bolt.DB, error) {
 				return err
 			}
 		}
-		_, err := get[[]byte](tx, bucketKeys, keyForms)
-		if errors.Is(err, errNotFound) {
-			return put(tx, bucketKeys, keyForms, []byte(newToken()))
-		}
-		return err
+		return nil
 	})
 	if err != nil {
 		_ = db.Close()

@@ -2,8 +2,6 @@ package sandbox
 
 import (
 	"bytes"
-	"crypto/hmac"
-	"crypto/sha256"
 	"encoding/base64"
 	"errors"
 	"hash/fnv"
@@ -142,13 +140,6 @@ func (s *Server) open(w http.ResponseWriter, r *http.Request) (opened, bool) {
 	return opened{token, p, sg}, true
 }
 
-// formToken ties a form to its page, so that another site cannot post it.
-func (s *Server) formToken(about string) string {
-	mac := hmac.New(sha256.New, s.formKey)
-	mac.Write([]byte(about))
-	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
-}
-
 // signerPage is GET /link/{token}.
 func (s *Server) signerPage(w http.ResponseWriter, r *http.Request) {
 	if in, ok := s.open(w, r); ok {
@@ -190,7 +181,7 @@ func (s *Server) showSigner(w http.ResponseWriter, status int, in opened, proble
 	}
 	s.show(w, status, "signer.html", map[string]any{
 		"Title": p.Name, "Pack": p, "Signer": in.signer, "Name": in.signer.fullName(), "Documents": documents, "People": people,
-		"CanSign": p.hasTurn(in.signer.SignerID, now), "Note": in.note(now), "Words": p.RescindMessage, "Problem": problem, "Form": s.formToken(in.token), "Action": "/link/" + in.token,
+		"CanSign": p.hasTurn(in.signer.SignerID, now), "Note": in.note(now), "Words": p.RescindMessage, "Problem": problem, "Action": "/link/" + in.token,
 	})
 }
 
@@ -223,10 +214,6 @@ func (s *Server) signerChoice(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, 2<<20)
-	if !hmac.Equal([]byte(r.PostFormValue("form")), []byte(s.formToken(in.token))) {
-		s.showSigner(w, http.StatusForbidden, in, "The form was not sent from this page. Try once more.")
-		return
-	}
 	var err error
 	if r.PostFormValue("do") == "decline" {
 		err = s.Decline(in.pack.PackageID, in.signer.SignerID, strings.TrimSpace(r.PostFormValue("reason")))

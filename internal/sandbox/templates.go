@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"os"
 	"slices"
@@ -346,26 +345,16 @@ func sampleTemplates(u User, now time.Time) []packTemplate {
 // addSamples gives each organization the sample templates, once.
 func (s *Server) addSamples() error {
 	return s.db.Update(func(tx *bolt.Tx) error {
-		done, err := get[map[string]time.Time](tx, bucketKeys, keyTemplates)
-		if err != nil && !errors.Is(err, errNotFound) {
+		if _, err := get[bool](tx, bucketKeys, keyTemplates); !errors.Is(err, errNotFound) {
 			return err
 		}
-		given := map[string]time.Time{}
-		maps.Copy(given, done)
-		for _, u := range s.opt.Users {
-			if _, ok := given[u.OrganizationID]; ok {
-				continue
-			}
-			given[u.OrganizationID] = s.opt.Now()
+		for _, u := range slices.Backward(s.opt.Users) { // they are those of the first one in an organization
 			for _, t := range sampleTemplates(u, s.opt.Now()) {
 				if err := put(tx, bucketTemplates, t.TemplateID, t); err != nil {
 					return err
 				}
 			}
 		}
-		if len(given) == len(done) {
-			return nil
-		}
-		return put(tx, bucketKeys, keyTemplates, given)
+		return put(tx, bucketKeys, keyTemplates, true)
 	})
 }
