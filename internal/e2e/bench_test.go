@@ -275,14 +275,12 @@ func executed(p harness.Pack) string {
 // askedAt is when the service was asked at a path for the first time.
 func askedAt(s *harness.Service, path string) time.Time {
 	s.T.Helper()
-	var log struct {
-		Requests []struct {
-			Path string
-			Time time.Time
-		}
+	var log []struct {
+		Path string
+		Time time.Time
 	}
 	s.Tell("GET", "/requests", nil, &log)
-	for _, r := range log.Requests {
+	for _, r := range log {
 		if strings.HasSuffix(r.Path, path) {
 			return r.Time
 		}

@@ -24,7 +24,7 @@ import (
 //	POST   /tokens/expire        every access token has expired
 //	POST   /tokens/revoke        every refresh token is revoked
 //	POST   /downloads/pad        {"bytes"} executed downloads are at least this large; 0 ends it
-//	GET    /requests             {"requests": []Request, "counts": per route}
+//	GET    /requests             []Request
 func (s *Server) adminHandler() http.Handler {
 	type body struct {
 		PackageID string `json:"package_id"`
@@ -46,10 +46,7 @@ func (s *Server) adminHandler() http.Handler {
 		"POST /tokens/expire":    adminCall(func(struct{}) (any, error) { return nil, s.ExpireAccessTokens() }),
 		"POST /tokens/revoke":    adminCall(func(struct{}) (any, error) { return nil, s.RevokeRefreshTokens() }),
 		"POST /downloads/pad":    adminCall(func(in body) (any, error) { s.PadDownloads(in.Bytes); return nil, nil }),
-		"GET /requests": adminCall(func(struct{}) (any, error) {
-			requests, counts := s.Requests()
-			return object{"requests": requests, "counts": counts}, nil
-		}),
+		"GET /requests":          adminCall(func(struct{}) (any, error) { return s.Requests(), nil }),
 	} {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 			answer, err := fn(w, r)

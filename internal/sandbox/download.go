@@ -242,10 +242,7 @@ func writeFile(path string, data []byte) error {
 }
 
 // paper writes A4 pages in a font that every reader has, which has the letters of Latin-1 alone.
-type paper struct {
-	*fpdf.Fpdf
-	replaced bool // a character was written that the font does not have
-}
+type paper struct{ *fpdf.Fpdf }
 
 const (
 	fontName  = "Helvetica"
@@ -254,7 +251,7 @@ const (
 )
 
 func newPaper(title string, at time.Time) *paper {
-	p := &paper{Fpdf: fpdf.New("P", "mm", "A4", "")}
+	p := &paper{fpdf.New("P", "mm", "A4", "")}
 	p.SetMargins(20, 20, 20)
 	p.SetAutoPageBreak(true, 20)
 	p.SetCreationDate(at.UTC())
@@ -265,8 +262,8 @@ func newPaper(title string, at time.Time) *paper {
 	return p
 }
 
-// fit makes any text printable in the font, whose letters are a byte each. What it does not have is shown as missing.
-func (p *paper) fit(text string) string {
+// fit makes any text printable in the font, whose letters are a byte each. What it does not have is shown as a question mark.
+func fit(text string) string {
 	var letters []byte
 	for _, r := range norm.NFC.String(text) {
 		switch {
@@ -276,26 +273,22 @@ func (p *paper) fit(text string) string {
 		case r <= unicode.MaxLatin1:
 			letters = append(letters, byte(r))
 		default:
-			letters = append(letters, missing)
-			p.replaced = true
+			letters = append(letters, '?')
 		}
 	}
 	return string(letters)
 }
 
-// missing stands for a character that the font does not have; the note at the end says why.
-const missing = '?'
-
 func (p *paper) heading(text string) {
 	p.SetFont(fontName, "B", 18)
 	p.SetTextColor(0x1C, 0x24, 0x30)
-	p.MultiCell(textWidth, 9, p.fit(text), "", "L", false)
+	p.MultiCell(textWidth, 9, fit(text), "", "L", false)
 	p.Ln(2)
 }
 
 func (p *paper) line(style string, size float64, text string) {
 	p.SetFont(fontName, style, size)
-	p.MultiCell(textWidth, size*0.5, p.fit(text), "", "L", false)
+	p.MultiCell(textWidth, size*0.5, fit(text), "", "L", false)
 }
 
 func (p *paper) field(name, value string) {
@@ -303,7 +296,7 @@ func (p *paper) field(name, value string) {
 	p.SetTextColor(0x5E, 0x69, 0x77)
 	p.CellFormat(35, 6, name, "", 0, "L", false, 0, "")
 	p.SetTextColor(0x1C, 0x24, 0x30)
-	p.MultiCell(textWidth-35, 6, p.fit(value), "", "L", false)
+	p.MultiCell(textWidth-35, 6, fit(value), "", "L", false)
 }
 
 // room starts a new page unless so many mm are left on this one.
@@ -314,12 +307,6 @@ func (p *paper) room(height float64) {
 }
 
 func (p *paper) bytes() ([]byte, error) {
-	if p.replaced {
-		p.room(12)
-		p.Ln(4)
-		p.SetTextColor(0x5E, 0x69, 0x77)
-		p.line("I", 8, "Characters that the font of this page does not have are shown as "+string(missing)+". The record of the service has them in full.")
-	}
 	var out bytes.Buffer
 	if err := p.Output(&out); err != nil {
 		return nil, fmt.Errorf("writing a PDF: %w", err)
@@ -358,7 +345,7 @@ func (s *Server) signaturePage(pk *pack, d *document, attached []byte) ([]byte, 
 	if attached != nil {
 		p.Ln(4)
 		p.line("I", 9, "The pages of the original could not be joined with this one. The original is attached to this PDF, unchanged.")
-		p.SetAttachments([]fpdf.Attachment{{Content: attached, Filename: "original.pdf", Description: p.fit(d.FileName)}})
+		p.SetAttachments([]fpdf.Attachment{{Content: attached, Filename: "original.pdf", Description: fit(d.FileName)}})
 	}
 	return p.bytes()
 }

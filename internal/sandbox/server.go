@@ -26,7 +26,6 @@ import (
 	"html/template"
 	"io"
 	"log/slog"
-	"maps"
 	mrand "math/rand/v2"
 	"net"
 	"net/http"
@@ -635,14 +634,13 @@ type Request struct {
 	Status int       `json:"status"` // 0: the connection was cut before an answer
 }
 
-// maxRequests bounds the log; the counters go on.
+// maxRequests bounds the log.
 const maxRequests = 2000
 
 // requestLog may be used from any goroutine.
 type requestLog struct {
-	mu     sync.Mutex
-	last   []Request
-	counts map[string]int
+	mu   sync.Mutex
+	last []Request
 }
 
 func (l *requestLog) add(r Request) {
@@ -652,17 +650,13 @@ func (l *requestLog) add(r Request) {
 		l.last = append(l.last[:0], l.last[maxRequests/2:]...)
 	}
 	l.last = append(l.last, r)
-	if l.counts == nil {
-		l.counts = map[string]int{}
-	}
-	l.counts[r.Route]++
 }
 
-// Requests returns the newest requests, oldest first, and the number of requests per route since the start.
-func (s *Server) Requests() ([]Request, map[string]int) {
+// Requests returns the newest requests, oldest first.
+func (s *Server) Requests() []Request {
 	s.requests.mu.Lock()
 	defer s.requests.mu.Unlock()
-	return slices.Clone(s.requests.last), maps.Clone(s.requests.counts)
+	return slices.Clone(s.requests.last)
 }
 
 // meter notes what was answered.

@@ -196,9 +196,9 @@ type Asked struct {
 // Requests returns what the service was asked at a path, without the API's prefix.
 func (s *Service) Requests(path string) (list []Asked) {
 	s.T.Helper()
-	var log struct{ Requests []Asked }
+	var log []Asked
 	s.Tell("GET", "/requests", nil, &log)
-	for _, r := range log.Requests {
+	for _, r := range log {
 		if strings.TrimPrefix(r.Path, "/api/v1") == path {
 			list = append(list, r)
 		}
