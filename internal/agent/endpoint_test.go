@@ -5,13 +5,11 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"errors"
-	"net"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
-	"countersign/internal/agent/account"
 	"countersign/internal/agent/health"
 	"countersign/internal/message"
 	"countersign/internal/office"
@@ -133,50 +131,6 @@ func TestAnotherNgrokServerIsNotGivenTheAuthtoken(t *testing.T) {
 	if _, err := o.TestTunnel(context.Background(), s, office.Secrets{}); err == nil || !strings.Contains(Message(err).String(), "authtoken is missing") {
 		t.Errorf("tried: %v", err)
 	}
-}
-
-func TestAPortThatIsTakenIsSaidOfItsField(t *testing.T) {
-	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	noErr(t, err)
-	defer taken.Close()
-	s := office.DefaultSettings()
-	s.Tunnel, s.PublicURL, s.Listen = office.TunnelExternal, "https://sign.office.example", taken.Addr().String()
-	var config *ConfigError
-	if _, err := openWith(t, Params{}).TestTunnel(t.Context(), s, office.Secrets{}); !errors.As(err, &config) || config.Fields[0].Field != office.FieldListen {
-		t.Errorf("%v", err)
-	}
-}
-
-// secondClient is registered at the same service as sandbox.DemoClient.
-func secondClient() sandbox.Client {
-	c := sandbox.DemoClient()
-	c.ID += "-2"
-	return c
-}
-
-// What is noted of an upload may be an earlier client's: the upload may have ended after the client was changed.
-func TestAFileThatOneClientUploadedIsNotUsedByAnother(t *testing.T) {
-	o := newOfficeWith(t, quick, sandbox.Options{})
-	d := o.queuedDraft()
-	other := o.Settings()
-	other.ClientID = secondClient().ID
-	d.Files[0].FileID, d.Files[0].Uploaded = "another's", o.Now()
-	d.Files[0].UploadedBy = account.Current{Settings: other, Account: o.account.Current().Account}.Caller()
-	noErr(t, o.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(d) }))
-	o.outbox.Wake()
-	o.eventually("it is sent", func() bool { return o.draftIs(office.DraftSent) })
-	expect(t, calls(o.service, "POST /files/upload"), 1, "%d uploads")
-}
-
-func TestWhatIsSentAgainIsUploadedAgain(t *testing.T) {
-	o := newOfficeWith(t, quick, sandbox.Options{})
-	o.service.Inject(sandbox.Fault{Path: "/packages/add", Status: 404, Body: `{"error":"file_not_found"}`, Times: 1})
-	if state, err := o.Send(t.Context(), o.draft(), nil); err != nil || state.State != office.DraftFailed {
-		t.Fatalf("%+v, %v", state, err)
-	}
-	noErr(t, o.Resolve(o.Drafts()[0].ID, true))
-	o.eventually("it is sent", func() bool { return o.draftIs(office.DraftSent) })
-	expect(t, calls(o.service, "POST /files/upload"), 2, "%d uploads")
 }
 
 func TestTokensOfASignInThatFailsAreRevoked(t *testing.T) {

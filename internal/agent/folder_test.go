@@ -3,24 +3,13 @@ package agent
 import (
 	"context"
 	"errors"
-	"os"
 	"testing"
 	"time"
 
-	"countersign/internal/locations"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/sandbox"
 )
-
-// loseState ends the agent, damages its data file and starts another agent.
-func (o *testOffice) loseState() {
-	o.t.Helper()
-	o.stop()
-	noErr(o.t, os.Truncate(locations.State(o.data), 5000))
-	o.open()
-	o.run()
-}
 
 // errUnchanged stands for an error where there is none to return.
 var errUnchanged = errors.New("nothing changed")

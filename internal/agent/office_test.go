@@ -243,19 +243,6 @@ func signAll(o *testOffice, id string) {
 
 func saved(o *testOffice, _ string) bool { return o.Status().Packages.Saved == 1 }
 
-// draftIs reports whether the one draft is in that state, with a sentence where it waits.
-func (o *testOffice) draftIs(want office.DraftState) (ok bool) {
-	err := o.Data.Store.View(func(tx *store.Tx) error {
-		drafts, err := tx.Drafts()
-		if err == nil && len(drafts) == 1 {
-			d := drafts[0]
-			ok = d.State == want && (want == office.DraftSent || !d.Problem.IsZero())
-		}
-		return err
-	})
-	return err == nil && ok
-}
-
 func (o *testOffice) notifications() []string {
 	o.mu.Lock()
 	defer o.mu.Unlock()

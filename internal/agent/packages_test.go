@@ -2,9 +2,7 @@ package agent
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -150,57 +148,6 @@ func TestWhatCannotBeReadIsAnErrorForPeople(t *testing.T) {
 	}
 }
 
-// speak changes the language of the office.
-func (o *testOffice) speak(language string) {
-	o.t.Helper()
-	s := o.Settings()
-	s.Language = language
-	noErr(o.t, o.Configure(o.t.Context(), s, office.Secrets{}))
-}
-
-func TestAChangeOfLanguageNeitherRenamesNorDoublesAFile(t *testing.T) {
-	o := newOfficeWith(t, quick, sandbox.Options{}, func(s *office.Settings) {
-		s.SaveCAC, s.SaveMaster, s.NameTemplate, s.Language = true, true, "{document} {kind}", "en"
-	})
-	first := o.send()
-	signAll(o, first)
-	o.eventually("saved", func() bool { return saved(o, first) })
-	english := o.files()
-	same := func(when string) {
-		t.Helper()
-		if got := o.files(); !slices.Equal(got, english) {
-			t.Errorf("%s: %q, were %q", when, got, english)
-		}
-		for _, f := range o.packageRow(first).Files {
-			if _, err := os.Stat(f.Path); err != nil || f.State != office.JobDone {
-				t.Errorf("%s: %s is not found again: %v", when, f.Path, err)
-			}
-		}
-	}
-
-	o.speak("de")
-	o.restart()
-	o.eventually("the package is known", func() bool { return saved(o, first) })
-	same("after the change")
-
-	o.loseState()
-	o.eventually("the package is read again", func() bool { return saved(o, first) })
-	same("after the state was lost")
-
-	lost := filepath.Join(o.folder, english[0])
-	noErr(t, os.Remove(lost))
-	noErr(t, o.SaveAgain(first))
-	o.eventually("it is saved again", func() bool { _, err := os.Stat(lost); return err == nil && saved(o, first) })
-	same("after it was saved again")
-
-	german := o.send()
-	signAll(o, german)
-	o.eventually("a new one is saved", func() bool { return o.Status().Packages.Saved == 2 })
-	if got := strings.Join(o.files(), "|"); !strings.Contains(got, "Gesamtdatei") || !strings.Contains(got, "Zertifikat") {
-		t.Errorf("new files are named %s", got)
-	}
-}
-
 func TestTheExampleIsInTheLanguageThatIsChosen(t *testing.T) {
 	a := openWith(t, Params{Language: func() string { return "fr" }})
 	for language, want := range map[string]string{"": "Lease signé.pdf", "es": "Lease firmado.pdf", "tlh": "Lease signed.pdf"} {
@@ -210,10 +157,4 @@ func TestTheExampleIsInTheLanguageThatIsChosen(t *testing.T) {
 			t.Errorf("%q: %q, %v", language, got, err)
 		}
 	}
-}
-
-// packageRow is what the window shows of a package.
-func (o *testOffice) packageRow(id string) office.PackageRow {
-	row, _ := o.Package(id)
-	return row
 }

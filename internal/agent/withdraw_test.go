@@ -22,17 +22,6 @@ func (o *testOffice) at(id string) sandbox.Package {
 	return all[i]
 }
 
-// withdraw withdraws packages and returns what became of it.
-func (o *testOffice) withdraw(ids ...string) []office.Withdrawn {
-	o.t.Helper()
-	list, err := o.Withdraw(o.t.Context(), office.NewWithdrawal{Packages: ids, Message: "The rent was wrong."})
-	noErr(o.t, err)
-	if len(list) != len(ids) {
-		o.t.Fatalf("asked for %q, told %+v", ids, list)
-	}
-	return list
-}
-
 // wish has a package withdrawn, and does not wait for it.
 func (o *testOffice) wish(id string) {
 	o.t.Helper()
@@ -94,29 +83,6 @@ func TestACorrectionGoesOutOnceTheFirstOneIsWithdrawn(t *testing.T) {
 			o.service.Heal(drop)
 			o.eventually("it is sent", func() bool { return len(o.service.Packages()) == 2 && len(o.Drafts()) == 0 })
 			expect(t, o.at(id).State, "rescinded", "the first one is %s")
-		})
-	}
-}
-
-func TestACorrectionOfWhatEverybodyHasSignedIsNotSent(t *testing.T) {
-	for name, c := range map[string]struct {
-		before func(o *testOffice, id string)
-		why    string
-	}{
-		"signed first":    {func(o *testOffice, id string) { signAll(o, id); o.withdraw(id) }, "withdrawal.corrected-too-late"},
-		"never withdrawn": {func(*testOffice, string) {}, "withdrawal.corrected-not-withdrawn"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			o := newOfficeWith(t, quick, sandbox.Options{})
-			id := o.send()
-			c.before(o, id)
-			state, err := o.Send(t.Context(), o.correction(id), nil)
-			noErr(t, err)
-			if state.State != office.DraftFailed || state.Problem.ID() != c.why || len(o.service.Packages()) != 1 {
-				t.Errorf("sent: %+v", state)
-			}
-			noErr(t, o.Resolve(state.DraftID, true)) // a person's decision
-			o.eventually("it is sent all the same", func() bool { return len(o.service.Packages()) == 2 })
 		})
 	}
 }

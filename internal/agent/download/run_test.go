@@ -620,3 +620,20 @@ func TestANameIsShownAsItWillBe(t *testing.T) {
 		t.Error("a pattern that is wrong has a name")
 	}
 }
+
+// The state was lost, and the office speaks another language by now.
+func TestADocumentIsFoundUnderTheNameThatItHasInAnotherLanguage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newService(t)
+		x.settings.NameTemplate, x.settings.Language = "{document} {kind}", "de"
+		noErr(t, os.WriteFile(filepath.Join(x.settings.SaveTo, "Lease signed.pdf"), []byte(document("p")), 0o600))
+		defer x.from(&giver{})()
+		j := x.plan("p")[0]
+		x.Wake()
+		time.Sleep(time.Minute)
+		if now := x.job(j); j.Target != "Lease unterschrieben.pdf" || now.Target != "Lease signed.pdf" || now.State != office.JobDone || !now.Found {
+			t.Errorf("planned as %q, and now %+v", j.Target, now)
+		}
+		expect(t, inside(t, x.settings.SaveTo), []string{"Lease signed.pdf"}, "there are %q")
+	})
+}
