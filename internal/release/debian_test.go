@@ -152,6 +152,7 @@ func TestAptAndDnfTakeTheNextVersionFromTheSignedRepository(t *testing.T) {
 		"--setopt=cachedir=" + t.TempDir(), "--setopt=tsflags=noscripts", "--repofrompath=system,file://" + system, "--setopt=system.gpgcheck=0",
 		"--repofrompath=countersign,file://" + p.out, "--setopt=countersign.gpgcheck=1", "--setopt=countersign.repo_gpgcheck=1",
 		"--setopt=countersign.gpgkey=file://" + p.out + "/countersign.asc", "--setopt=metadata_expire=0"}
+	take := "install"
 	for _, version := range []string{"1.2.0-rc.1", "1.2.0", "1.10.0"} {
 		p.version = version
 		_, err := p.pack(t.Context(), "countersign-server", shipped(t).server, "deb", "rpm")
@@ -162,7 +163,8 @@ func TestAptAndDnfTakeTheNextVersionFromTheSignedRepository(t *testing.T) {
 		if got := in("dpkg-query", "--show", "--showformat=${Version}", "countersign-server"); got != p.packageVersion() {
 			t.Errorf("apt has %s, want %s", got, p.packageVersion())
 		}
-		c.must(t, append(dnf, "install", "countersign-server")...)
+		c.must(t, append(dnf, take, "countersign-server")...)
+		take = "upgrade"
 		if got := c.must(t, "rpm", "--root", fedora, "--query", "--queryformat=%{VERSION}", "countersign-server"); got != p.packageVersion() {
 			t.Errorf("dnf has %s, want %s", got, p.packageVersion())
 		}

@@ -12,7 +12,7 @@ import (
 // inWineToo are the packages whose tests run on Windows as well; the keyring of Windows stays out of them by itself.
 var inWineToo = []string{
 	"internal/archive", "internal/store", "internal/secret", "internal/private", "internal/locations", "internal/single", "internal/esign", "internal/inbox",
-	"internal/notify", "internal/tunnel", "internal/tunnel/ngroktest", "internal/sandbox", "internal/demo", "internal/preview",
+	"internal/notify", "internal/tunnel", "internal/sandbox", "internal/demo", "internal/preview",
 	"internal/agent", "internal/cli", "internal/policy", "ui/autostart", "ui/system", "ui/drop", "internal/agent/dropped",
 }
 
