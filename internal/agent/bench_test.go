@@ -117,7 +117,7 @@ func BenchmarkReceive(b *testing.B) {
 }
 
 // floorUpdates is an event of the same size in a transaction each.
-func floorUpdates(b *testing.B, connections, n int) cost {
+func floorUpdates(b *testing.B, connections, n int) time.Duration {
 	b.Helper()
 	db, err := bolt.Open(filepath.Join(b.TempDir(), "floor.db"), 0o600, &bolt.Options{FreelistType: bolt.FreelistMapType})
 	noErr(b, err)
@@ -152,18 +152,15 @@ func spread(atOnce, n int, do func(i int)) {
 	workers.Wait()
 }
 
-// cost is what some work took: time, and of it, on all processors together, that of this process. On a machine that others
-// use, too, the latter says more.
-type cost struct{ time, processor time.Duration }
-
-func costOf(work func()) cost {
-	start, used := time.Now(), processorTime()
+// costOf is how long some work took.
+func costOf(work func()) time.Duration {
+	start := time.Now()
 	work()
-	return cost{time.Since(start), processorTime() - used}
+	return time.Since(start)
 }
 
 // measured is what some work cost each time: as the first floor does it, as the second one does, and as the agent does.
-type measured struct{ floor, promised, whole []cost }
+type measured struct{ floor, promised, whole []time.Duration }
 
 // beside measures rounds beside each other, and reports the medians for so many packages a round.
 func beside(b *testing.B, packages int, round func(*benchService, *measured)) {
@@ -179,22 +176,10 @@ func beside(b *testing.B, packages int, round func(*benchService, *measured)) {
 // report reports the medians, how much of each floor's speed is left, and how much of the first one's the second has: more than
 // that limit nobody reaches who keeps the promises.
 func (m *measured) report(b *testing.B, packages int) {
-	median := func(costs []cost, figure func(cost) time.Duration) time.Duration {
-		var all []time.Duration
-		for _, c := range costs {
-			all = append(all, figure(c))
-		}
-		slices.Sort(all)
-		return all[len(all)/2]
+	median := func(costs []time.Duration) float64 {
+		return slices.Sorted(slices.Values(costs))[len(costs)/2].Seconds()
 	}
-	elapsed := func(costs []cost) float64 {
-		return median(costs, func(c cost) time.Duration { return c.time }).Seconds()
-	}
-	for unit, costs := range map[string][]cost{"floor": m.floor, "agent": m.whole, "promised": m.promised} {
-		processor := median(costs, func(c cost) time.Duration { return c.processor })
-		b.ReportMetric(float64(processor.Microseconds())/float64(packages), "cpu-us-"+unit)
-	}
-	floor, whole, promised := elapsed(m.floor), elapsed(m.whole), elapsed(m.promised)
+	floor, whole, promised := median(m.floor), median(m.whole), median(m.promised)
 	b.ReportMetric(0, "ns/op")
 	b.ReportMetric(floor*1000, "ms-floor")
 	b.ReportMetric(whole*1000, "ms-agent")
@@ -225,7 +210,7 @@ func newPromised(b *testing.B, service *benchService) *promised {
 	return &promised{b: b, service: service, store: s, dir: b.TempDir(), network: semaphore.NewWeighted(4)}
 }
 
-func (p *promised) all(n int) cost {
+func (p *promised) all(n int) time.Duration {
 	return costOf(func() {
 		var events sync.WaitGroup
 		var saves sync.WaitGroup
@@ -241,7 +226,7 @@ func (p *promised) all(n int) cost {
 }
 
 // missed is n packages of which no event came.
-func (p *promised) missed(n int) cost {
+func (p *promised) missed(n int) time.Duration {
 	return costOf(func() { spread(loop.MaxCommits, n, p.save) })
 }
 
@@ -285,7 +270,7 @@ func (p *promised) handle(i int) {
 
 // receive is n events, from so many connections, that are handled meanwhile. As with the agent, what is left to be handled when
 // the last one has been answered is not waited for.
-func (p *promised) receive(connections, n int) cost {
+func (p *promised) receive(connections, n int) time.Duration {
 	var handled sync.WaitGroup
 	defer handled.Wait()
 	return costOf(func() {
@@ -309,7 +294,7 @@ func (p *promised) check(err error) {
 
 // floorDownloads is what nobody can be faster than who promises as much: each file fetched, flushed, renamed and its name
 // flushed too, as many at a time.
-func floorDownloads(b *testing.B, service *benchService, n int) cost {
+func floorDownloads(b *testing.B, service *benchService, n int) time.Duration {
 	b.Helper()
 	dir := b.TempDir()
 	return costOf(func() {
@@ -427,7 +412,7 @@ func (o *benchOffice) start() (stop func()) {
 }
 
 // timed is what it takes from begin until what is counted has become n more. By then as many files are on the disk.
-func (o *benchOffice) timed(n int, what *tally, begin func()) cost {
+func (o *benchOffice) timed(n int, what *tally, begin func()) time.Duration {
 	o.b.Helper()
 	done := what.expect(n)
 	took := costOf(func() {
