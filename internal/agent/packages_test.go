@@ -147,14 +147,3 @@ func TestWhatCannotBeReadIsAnErrorForPeople(t *testing.T) {
 		}
 	}
 }
-
-func TestTheExampleIsInTheLanguageThatIsChosen(t *testing.T) {
-	a := openWith(t, Params{Language: func() string { return "fr" }})
-	for language, want := range map[string]string{"": "Lease signé.pdf", "es": "Lease firmado.pdf", "tlh": "Lease signed.pdf"} {
-		s := theOffice().Settings
-		s.SaveTo, s.NgrokCA, s.NameTemplate, s.Language = t.TempDir(), "", "{document} {kind}", language
-		if got, err := a.PreviewName(s); err != nil && language != "tlh" || err == nil && got != want {
-			t.Errorf("%q: %q, %v", language, got, err)
-		}
-	}
-}

@@ -15,13 +15,10 @@ import (
 type Component string
 
 const (
-	ComponentTunnel    Component = "tunnel"
-	ComponentEndpoint  Component = "endpoint"
-	ComponentEvents    Component = "events"
-	ComponentReconcile Component = "reconcile"
-	ComponentSave      Component = "save"
-	ComponentOutbox    Component = "outbox"
-	ComponentWithdraw  Component = "withdraw"
+	ComponentTunnel   Component = "tunnel"
+	ComponentSave     Component = "save"
+	ComponentOutbox   Component = "outbox"
+	ComponentWithdraw Component = "withdraw"
 )
 
 // Run works until ctx ends, then returns nil with every goroutine gone, within five seconds whatever hangs. With no
@@ -47,9 +44,12 @@ func (a *Agent) work(ctx context.Context, only []Component) {
 	// What finds facts ends first, then what tells them: a fact that is committed as told must be told. The tunnel may
 	// take longer, because it finishes its answers, and so may a renewal of the sign-in.
 	finding := []loop.Loop{
-		{Name: string(ComponentEndpoint), Run: a.webhook.RunEndpoint},
-		{Name: string(ComponentEvents), Run: a.packages.RunEvents},
-		{Name: string(ComponentReconcile), Run: a.packages.Run},
+		{Name: "endpoint", Run: a.webhook.RunEndpoint},
+		{Name: "events", Run: a.packages.RunEvents},
+		{Name: "status", Run: a.packages.RunStatus},
+		{Name: "records", Run: a.packages.RunRecords},
+		{Name: "list", Run: a.packages.RunList},
+		{Name: "watch", Run: a.packages.RunWatch},
 		{Name: string(ComponentSave), Run: a.saves.Run},
 		{Name: string(ComponentOutbox), Run: a.outbox.Run},
 		{Name: string(ComponentWithdraw), Run: a.withdrawals.Run},

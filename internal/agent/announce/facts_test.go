@@ -323,3 +323,17 @@ func TestWhatIsMutedIsNoLongerPending(t *testing.T) {
 		expect(t, pending(), 0, "%d are pending after a restore")
 	})
 }
+
+// A certificate may be slow, and some documents have none: the package is told of with it, or at last without.
+func TestAPackageIsToldOfWithItsCertificateUnlessThatDoesNotCome(t *testing.T) {
+	for tries, want := range map[int]bool{0: false, auxiliaryTries - 1: false, auxiliaryTries: true} {
+		jobs := []office.Job{{Kind: office.FileSigned, State: office.JobDone}, {Kind: office.FileCertificate, State: office.JobPending, Tries: tries}}
+		if got := isSaved(jobs); got != want {
+			t.Errorf("after %d tries: told %v", tries, got)
+		}
+		jobs[0].State, jobs[0].Tries = office.JobPending, 99
+		if isSaved(jobs) {
+			t.Error("told without the document itself")
+		}
+	}
+}

@@ -94,3 +94,17 @@ func TestErrorsInEverOtherWordsAreNotKeptForEver(t *testing.T) {
 		t.Error("those before are kept, not the latest")
 	}
 }
+
+func TestMemoryNeverLeadsTheCommit(t *testing.T) {
+	var k Kept[string]
+	for _, c := range []struct {
+		next string
+		err  error
+		want string
+	}{{"kept", nil, "kept"}, {"lost", errors.New("the disk is full"), "kept"}} {
+		err := k.Change(func(now string) (string, error) { return c.next, c.err })
+		if got := k.Get(); got != c.want || !errors.Is(err, c.err) {
+			t.Errorf("%q after %q, %v", got, c.next, err)
+		}
+	}
+}

@@ -616,8 +616,9 @@ func TestANameIsShownAsItWillBe(t *testing.T) {
 	j := x.plan("p")[0]
 	expect(t, name(), j.Target, "it is %q")
 	x.settings.NameTemplate = "{nobody}"
-	if _, err := x.PreviewName(x.settings); message.For(err).IsZero() {
-		t.Error("a pattern that is wrong has a name")
+	var config *office.ConfigError
+	if _, err := x.PreviewName(x.settings); !errors.As(err, &config) || config.Fields[0].Field != office.FieldTemplate {
+		t.Errorf("a pattern that is wrong: %v", err)
 	}
 }
 

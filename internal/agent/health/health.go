@@ -121,29 +121,35 @@ func New(now func() time.Time, changed func()) *Tracker {
 // Set says that s stands. One that stands already keeps its Since, so its message may be refined while the clock of the
 // trouble runs on; so does one with the same id.
 func (t *Tracker) Set(s State, m message.Message) {
+	t.change(func() bool {
+		old, was := t.issues[s.ID]
+		issue := Issue{s.ID, s.Severity, old.Since, m, s.Action, s}
+		if !was {
+			issue.Since = t.now()
+		}
+		t.issues[s.ID] = issue
+		return issue != old
+	})
+}
+
+// change changes the issues, and tells that where it reports so.
+func (t *Tracker) change(do func() bool) (changed bool) {
 	t.mu.Lock()
-	old, was := t.issues[s.ID]
-	issue := Issue{s.ID, s.Severity, old.Since, m, s.Action, s}
-	if !was {
-		issue.Since = t.now()
-	}
-	t.issues[s.ID] = issue
+	changed = do()
 	t.mu.Unlock()
-	if issue != old {
+	if changed {
 		t.changed()
 	}
+	return changed
 }
 
 // Clear ends s, and whatever else has its id, and reports whether it stood.
 func (t *Tracker) Clear(s State) (was bool) {
-	t.mu.Lock()
-	_, was = t.issues[s.ID]
-	delete(t.issues, s.ID)
-	t.mu.Unlock()
-	if was {
-		t.changed()
-	}
-	return was
+	return t.change(func() bool {
+		_, was := t.issues[s.ID]
+		delete(t.issues, s.ID)
+		return was
+	})
 }
 
 // Update says that s stands where m says something, and else ends it.
@@ -157,32 +163,27 @@ func (t *Tracker) Update(s State, m message.Message) {
 
 // MendSince has nothing stand since a moment to come, which a clock has noted that was wrong: it is since now at the latest.
 func (t *Tracker) MendSince() {
-	t.mu.Lock()
-	now, mended := t.now(), false
-	for id, i := range t.issues {
-		if i.Since.After(now) {
-			i.Since, mended = now, true
-			t.issues[id] = i
+	t.change(func() (mended bool) {
+		now := t.now()
+		for id, i := range t.issues {
+			if i.Since.After(now) {
+				i.Since, mended = now, true
+				t.issues[id] = i
+			}
 		}
-	}
-	t.mu.Unlock()
-	if mended {
-		t.changed()
-	}
+		return mended
+	})
 }
 
 // StandsSince notes that the issue with that id, which stands, has stood since before it was found.
 func (t *Tracker) StandsSince(id string, since time.Time) {
-	t.mu.Lock()
-	i, stands := t.issues[id]
-	i.Since = since
-	if stands {
-		t.issues[id] = i
-	}
-	t.mu.Unlock()
-	if stands {
-		t.changed()
-	}
+	t.change(func() bool {
+		i, stands := t.issues[id]
+		if i.Since = since; stands {
+			t.issues[id] = i
+		}
+		return stands
+	})
 }
 
 // Dismiss ends an issue that a person has read, unless it says something else by now, and reports whether it ended.

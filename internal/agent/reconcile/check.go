@@ -31,25 +31,8 @@ func NewBudget(pace loop.Pace) *rate.Limiter {
 	return rate.NewLimiter(rate.Limit(pace.Statuses), max(1, int(statusBurst*pace.Statuses)))
 }
 
-// Run asks for the truth: on start, on wake, when the tunnel or the sign-in returns, after an event, and
-// otherwise at a pace that slows as packages grow old. What is necessary, the status, is asked by itself; what is not, full records
-// and the list, apart from it, and neither waits for the other.
-//
-// One that failed is run again. It goes on where it was: what has it fail, such as a full disk, may do so for hours, and the
-// service is not to be asked about everything each time.
-func (r *Service) Run(ctx context.Context) error {
-	r.start.Do(func() { r.Sweep("start") })
-	g, gctx := errgroup.WithContext(ctx)
-	for name, run := range map[string]func(context.Context) error{
-		"status": r.runChecks, "records": r.runRecords, "list": r.runList, "watch": r.watch,
-	} {
-		g.Go(func() error { return loop.Protect(name, func() error { return run(gctx) }) })
-	}
-	return g.Wait()
-}
-
-// watch keeps in step what becomes true with time alone, and notices that the wall clock has jumped.
-func (r *Service) watch(ctx context.Context) error {
+// RunWatch keeps in step what becomes true with time alone, and notices that the wall clock has jumped.
+func (r *Service) RunWatch(ctx context.Context) error {
 	clock := loop.WatchClock(r.Now())
 	for {
 		r.deps.Webhook.Tell()
@@ -68,8 +51,9 @@ func (r *Service) watch(ctx context.Context) error {
 // maxIdle is the longest pause between two looks at what is due.
 const maxIdle = time.Minute
 
-// runChecks asks for the status of every package that is due.
-func (r *Service) runChecks(ctx context.Context) error {
+// RunStatus asks for the status of every package that is due: after the start, on wake, when the tunnel or the sign-in returns, after an
+// event, and otherwise at a pace that slows as packages grow old.
+func (r *Service) RunStatus(ctx context.Context) error {
 	return loop.Repeat(ctx, r.work, r.reconcile)
 }
 

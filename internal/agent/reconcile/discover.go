@@ -79,9 +79,9 @@ func (r *Service) ReadList() {
 	loop.Wake(r.lists)
 }
 
-// runList reads the service's list now and then, and for every sweep. It has no part in what is asked of packages that are known: a
+// RunList reads the service's list now and then, and for every sweep. It has no part in what is asked of packages that are known: a
 // list that hangs holds up none of them.
-func (r *Service) runList(ctx context.Context) error {
+func (r *Service) RunList(ctx context.Context) error {
 	for {
 		pause := r.readList(ctx, &r.list)
 		if !loop.Wait(ctx, max(pause, loop.MinPause), r.lists) {

@@ -18,6 +18,8 @@ import (
 	"countersign/internal/esign"
 	"countersign/internal/office"
 	"countersign/internal/store"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // shelf is a service that lists packages, the oldest first and one a page. It is no http.Server, because virtual time does
@@ -176,7 +178,10 @@ func TestAPartThatStartsAgainAsksForNothingAnew(t *testing.T) {
 		x.Session = looptest.Session{Client: client}
 		for range 5 {
 			ctx, stop := context.WithTimeout(t.Context(), 10*time.Minute)
-			noErr(t, x.Run(ctx))
+			var g errgroup.Group
+			g.Go(func() error { return x.RunStatus(ctx) })
+			g.Go(func() error { return x.RunList(ctx) })
+			noErr(t, g.Wait())
 			stop()
 		}
 		expect(t, s.read, 1, "the list was read %d times")
@@ -427,7 +432,7 @@ func TestAPackageOfADraftIsClaimedWhateverTheListSaysOfIt(t *testing.T) {
 func TestTheListIsReadWhenWhatItShowsIsWantedButNotWhileItFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x, s, l := newService(t), &shelf{packages: 1}, &discovery{}
-		x.Session = looptest.Session{Client: s.client("one")}
+		x.Session, x.sweep.wanted = looptest.Session{Client: s.client("one")}, false
 		for _, c := range []struct {
 			fails, wanted bool
 			reads         int

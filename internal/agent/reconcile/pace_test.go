@@ -123,7 +123,7 @@ func (d *desk) at(t *testing.T, packages int) *hearer {
 	noErr(t, err)
 	ctx, stop := context.WithCancel(context.Background())
 	var running sync.WaitGroup
-	for _, run := range []func(context.Context) error{h.RunEvents, h.Run} {
+	for _, run := range []func(context.Context) error{h.RunEvents, h.RunStatus, h.RunRecords, h.RunList, h.RunWatch} {
 		running.Go(func() {
 			if err := run(ctx); err != nil {
 				t.Error(err)

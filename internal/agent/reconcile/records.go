@@ -108,8 +108,8 @@ func (r *Service) needRecord(p *office.Package, was office.Package, s esign.Stat
 	return &recordQuestion{p.ID, p.Service, tell, executed}
 }
 
-// runRecords asks for full records, apart from all that is necessary: one that hangs holds up others of its kind alone.
-func (r *Service) runRecords(ctx context.Context) error {
+// RunRecords asks for full records, apart from all that is necessary: one that hangs holds up others of its kind alone.
+func (r *Service) RunRecords(ctx context.Context) error {
 	g, gctx := errgroup.WithContext(ctx)
 	hands := semaphore.NewWeighted(recordsAtOnce)
 	beside := rate.NewLimiter(rate.Limit(r.Pace.Statuses*recordShare), 1)

@@ -4,7 +4,9 @@
 // often. No answer is for ever: what the service does not tell about is asked about again, more and more rarely.
 //
 // An event goes through here once: RunEvents reads it from the store, recordEvent notes it in one commit with what follows,
-// and publish has the others know. Run asks about packages that are due, then for what their status does not tell, and reads the list.
+// and publish has the others know. What is necessary, the status, is asked by itself (RunStatus); what is not, full records and the list,
+// apart from it (RunRecords, RunList), and neither waits for the other. A loop that failed goes on where it was: what has it fail, such
+// as a full disk, may do so for hours, and the service is not to be asked about everything each time.
 //
 // It must not know how events arrive, how files are saved, how people are told, nor how drafts are sent. (Its name is not
 // "sync", which is the standard library's.)
@@ -12,7 +14,6 @@ package reconcile
 
 import (
 	"encoding/json"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -85,10 +86,9 @@ type Service struct {
 	look, lists  chan struct{} // ring with work, and when the list is to be read
 	deadlines    chan struct{} // rings when something may be due sooner than was thought
 
-	start   sync.Once // the sweep that the program begins with
-	sweep   sweeper
+	sweep   sweeper               // the program begins with one
 	settled loop.Watchers[string] // ids of events
-	list    discovery             // of runList's goroutine alone
+	list    discovery             // of RunList's goroutine alone
 
 	listWanted atomic.Bool // the list is to be read soon
 
@@ -102,7 +102,7 @@ type Service struct {
 
 func New(t loop.Base, deps Deps) *Service {
 	ring := func() chan struct{} { return make(chan struct{}, 1) }
-	return &Service{Base: t, deps: deps, events: ring(), work: ring(), look: ring(), lists: ring(), deadlines: ring(), records: records{ring: ring()}}
+	return &Service{Base: t, deps: deps, events: ring(), work: ring(), look: ring(), lists: ring(), deadlines: ring(), records: records{ring: ring()}, sweep: sweeper{wanted: true, atOnce: true}}
 }
 
 func (r *Service) Wake() {

@@ -339,7 +339,7 @@ func TestWhatTheListShowsAsExecutedIsFetchedThoughItWasOverHere(t *testing.T) {
 func TestAnExecutedPackageWaitsForItsDocumentsToBeListed(t *testing.T) {
 	x := newService(t)
 	x.known(office.PackageOpen)
-	for _, documents := range [][]esign.Document{nil, {{Name: "Offer"}}} {
+	for _, documents := range [][]esign.Document{nil, {{Name: "Offer"}}, {{ID: "d", Name: "Offer"}, {Name: "Annex"}}} {
 		x.check(esign.Status{PackageID: "p", Name: "Lease", State: esign.Executed, Documents: documents})
 		if p, _, _ := x.Data.Package("p"); p.State != office.PackageExecuted || p.Planned || p.Final() {
 			t.Errorf("with %d documents: %+v", len(documents), p)
