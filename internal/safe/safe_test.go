@@ -141,8 +141,20 @@ func TestAHeaderAsksForTheWorkOfOnePassword(t *testing.T) {
 	}
 }
 
+// RFC 9106, 4: 64 MiB and three passes are the least, and no two keys are the same.
+func TestAPasswordHasASaltOfItsOwnAndCostsItsWork(t *testing.T) {
+	one, other := NewSealer("correct horse"), NewSealer("correct horse")
+	if one.salt == other.salt || bytes.Equal(one.key, other.key) || one.cost.Memory < 64<<10 || one.cost.Passes < 3 {
+		t.Errorf("%+v", one.cost)
+	}
+	file := sealed(t, []byte("contract"), one)
+	if got, err := opened(file, Password("correct horse")); string(got) != "contract" || err != nil || !Is(bytes.NewReader(file)) || Is(strings.NewReader("contract, of which we speak at length")) {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
 func TestKeysDoNotShowThemselves(t *testing.T) {
-	if text := fmt.Sprintf("%v %s %x %#v %d", Secret{7}, Secret{7}, Secret{7}, Secret{7}, Secret{7}); strings.ContainsAny(text, "7") {
+	if text := fmt.Sprintf("%v %s %x %#v %d", Secret{7}, Secret{7}, Secret{7}, Secret{7}, Secret{7}); strings.ContainsAny(text, "7") || !strings.Contains(text, "hidden") {
 		t.Error(text)
 	}
 }

@@ -146,16 +146,22 @@ func TestAnUploadIsUsedOnlyWhileTheServiceKeepsItForThisAccount(t *testing.T) {
 	for name, c := range map[string]struct {
 		ago     time.Duration
 		by      string
+		state   office.DraftState
 		uploads int
-	}{"a fresh one": {time.Hour, "me", 0}, "an old one": {23 * time.Hour, "me", 1}, "of another account": {time.Hour, "ana", 1}, "of tomorrow, by a wrong clock": {-48 * time.Hour, "me", 1}} {
+	}{
+		"a fresh one": {time.Hour, "me", office.DraftQueued, 0}, "an old one": {23 * time.Hour, "me", office.DraftQueued, 1}, "of another account": {time.Hour, "ana", office.DraftQueued, 1},
+		"of tomorrow, by a wrong clock": {-48 * time.Hour, "me", office.DraftQueued, 1}, "one that may be what was refused": {time.Hour, "me", office.DraftFailed, 1},
+	} {
 		r := newService(t, accept)
 		r.end()
 		id, err := r.Hold(r.newPackage(t))
 		noErr(t, errors.Join(err, r.Resolve(id, true, 0)))
 		d, _, err := r.Data.Draft(id)
 		noErr(t, err)
+		d.State = c.state
 		d.Files[0].FileID, d.Files[0].Uploaded, d.Files[0].UploadedBy = "before", time.Now().Add(-c.ago), c.by
 		noErr(t, r.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(d) }))
+		noErr(t, r.Resolve(id, true, 0)) // by a person, where one has to decide
 		_, err = r.sendDue(t.Context())
 		noErr(t, err)
 		want := map[int]string{0: "before", 1: "f"}[c.uploads]
@@ -388,6 +394,38 @@ func TestEachDecisionIsDoneAtItsOwnTimeAndOneThatCannotBeReadHoldsUpNoOther(t *t
 	r.deps.Service = func() (*esign.Client, string, bool) { return nil, "", false }
 	if pause, err := r.sendDue(t.Context()); err != nil || pause != 10*time.Second {
 		t.Errorf("what can still be undone is looked at after %v, %v", pause, err)
+	}
+}
+
+// Its event or the list may tell of it at any time, also while it waits for a person.
+func TestADraftWhosePackageIsKnownIsNeverAdded(t *testing.T) {
+	for _, state := range []office.DraftState{office.DraftUnknown, office.DraftHeld, office.DraftFailed, office.DraftQueued} {
+		for _, claimed := range []bool{true, false} { // or known by its record alone
+			r := newService(t, accept)
+			r.end()
+			id, err := r.Hold(r.newPackage(t))
+			noErr(t, err)
+			noErr(t, r.Data.Update(func(tx *store.Tx) error {
+				d, _, err := tx.Draft(id)
+				if d.State = state; state == office.DraftQueued || !claimed {
+					d.State, d.NextTry = office.DraftQueued, r.Now()
+				}
+				p := office.Package{ID: "p7", DraftID: id}
+				if claimed {
+					p.DraftID = ""
+					err = errors.Join(err, tx.PutDraft(d), r.Claim(tx, &p, withCorrelation(nil, id)))
+				}
+				return errors.Join(err, tx.PutPackage(p))
+			}))
+			if !claimed {
+				noErr(t, r.Resolve(id, true, 0))
+			}
+			_, err = r.sendDue(t.Context())
+			noErr(t, err)
+			if d, _, err := r.Data.Draft(id); err != nil || d.State != office.DraftSent || d.PackageID != "p7" || r.service.added() != 0 {
+				t.Errorf("%s, claimed %v: %+v, %v, added %d times", state, claimed, d, err, r.service.added())
+			}
+		}
 	}
 }
 

@@ -171,6 +171,12 @@ func TestOnlyWhatCanDoNoHarmIsBelieved(t *testing.T) {
 		}
 	}
 	looptest.Expect(t, len(got.LeftOut), 7, "%d lines of what is left out: "+fmt.Sprint(got.LeftOut))
+	for name, other := range map[string]string{"other bytes": "%PDF-1.7 deed.", "fewer": "%PDF", "more": string(content) + "x"} {
+		noErr(t, os.WriteFile(filepath.Join(from, "other"), []byte(other), 0o600))
+		if err := WriteMove(io.Discard, safe.Secret{1}, o, func(office.DraftFile) string { return filepath.Join(from, "other") }); err == nil {
+			t.Errorf("%s of a document go in its place", name)
+		}
+	}
 	for name, bad := range map[string]func(o *Office){
 		"a package without an id":     func(o *Office) { o.Packages = []office.Package{{}} },
 		"two of one id":               func(o *Office) { o.Packages = []office.Package{{ID: "p"}, {ID: "p"}} },

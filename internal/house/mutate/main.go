@@ -194,11 +194,11 @@ func (s *source) walk(n ast.Node, around *ast.FuncType, places *[]*place) {
 		case *ast.BinaryExpr:
 			if other := swaps[n.Op]; other != "" {
 				add(n, s.code(n.X)+" "+other+" "+s.code(n.Y), func(k int, code func(ast.Node) string) string {
-					x, y := code(n.X), code(n.Y)
+					x, y, was := code(n.X), code(n.Y), code(n) // which may be negated, too
 					if n.Op == token.ADD || n.Op == token.SUB {
-						return fmt.Sprintf("mutantOr(%d, (%s) %s (%s), (%s) %s (%s))", k, x, other, y, x, n.Op, y)
+						return fmt.Sprintf("mutantOr(%d, (%s) %s (%s), %s)", k, x, other, y, was)
 					}
-					return fmt.Sprintf("(mutantIs(%d) && ((%s) %s (%s)) || !mutantIs(%[1]d) && ((%[2]s) %[5]s (%[4]s)))", k, x, other, y, n.Op)
+					return fmt.Sprintf("(mutantIs(%d) && ((%s) %s (%s)) || !mutantIs(%[1]d) && (%[5]s))", k, x, other, y, was)
 				})
 			}
 		case *ast.ReturnStmt:
