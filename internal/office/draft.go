@@ -116,10 +116,9 @@ func (d Draft) DocumentCount() int {
 type Form struct {
 	Files      []FormFile  `json:"files,omitempty"`
 	Signers    []Signer    `json:"signers,omitempty"`
-	Template   *Template   `json:"template,omitempty"`      // with what is filled in
-	Refused    string      `json:"refused_draft,omitempty"` // id of the refused draft from it whose place the new one takes
-	Recipients []Recipient `json:"recipients,omitempty"`    // as typed, beside the standing ones
-	NoCopy     []string    `json:"no_copy,omitempty"`       // addresses of standing recipients who do not get this one
+	Template   *Template   `json:"template,omitempty"`   // with what is filled in
+	Recipients []Recipient `json:"recipients,omitempty"` // as typed, beside the standing ones
+	NoCopy     []string    `json:"no_copy,omitempty"`    // addresses of standing recipients who do not get this one
 	Name       string      `json:"name,omitempty"`
 	Message    string      `json:"message,omitempty"`
 	Due        string      `json:"due,omitempty"` // as 2026-12-31, or what is typed where that is no day
@@ -127,13 +126,13 @@ type Form struct {
 	Sequential bool        `json:"sequential,omitempty"`
 	Separate   bool        `json:"separate,omitempty"` // a package for each document
 	Corrects   string      `json:"corrects,omitempty"` // as NewPackage.Corrects
+	Replaces   string      `json:"replaces,omitempty"` // id of the draft that is changed here, whose place the new one takes
 }
 
 // FormFile is a file that was added to a form.
 type FormFile struct {
-	Path  string `json:"path"`            // of its bytes
-	From  string `json:"from,omitempty"`  // where it was found, if that is elsewhere
-	Draft string `json:"draft,omitempty"` // id of the refused draft whose place the new one takes; empty for none
+	Path string `json:"path"`           // of its bytes
+	From string `json:"from,omitempty"` // where it was found, if that is elsewhere
 }
 
 // Empty says whether anything was typed or added.

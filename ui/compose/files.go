@@ -281,7 +281,6 @@ type document struct {
 	looked   bool
 	refused  string    // why it was not taken the last time, a sentence; empty when it was not refused by itself
 	original *original // of the template, whose place it takes; nil for none
-	draft    string    // what the office keeps of that attempt; sending anew replaces it
 
 	row        fyne.CanvasObject
 	edge       *widgets.Back

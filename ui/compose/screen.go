@@ -79,6 +79,7 @@ type Screen struct {
 	tried    bool     // the button was pressed: from now on errors show as they are typed
 	handing  *handing // what the office is taking over; nil while nothing is
 	corrects string   // the package that this one takes the place of; empty for none
+	replaces string   // the same for a draft of the office that is changed here
 
 	filling bool // fields are filled one after the other: what is kept is kept when all are
 
@@ -324,7 +325,7 @@ func (b *bar) marked(any bool) {
 
 // form is what is typed, to be typed anew by Fill: by another screen, in another language, after another start.
 func (s *Screen) form() office.Form {
-	f := office.Form{Message: s.message.Text, Due: s.due.Text, Reference: s.reference.Text, Sequential: s.sequential(), Separate: s.separate(), Corrects: s.corrects}
+	f := office.Form{Message: s.message.Text, Due: s.due.Text, Reference: s.reference.Text, Sequential: s.sequential(), Separate: s.separate(), Corrects: s.corrects, Replaces: s.replaces}
 	if day, ok := s.days().Read(f.Due, s.env.Now()); ok {
 		f.Due = day.Format(time.DateOnly) // tomorrow would be another day by then
 	}
@@ -332,11 +333,9 @@ func (s *Screen) form() office.Form {
 		f.Name = s.name.Text
 	}
 	for _, doc := range s.docs {
-		f.Files = append(f.Files, office.FormFile{Path: doc.path, From: doc.from, Draft: doc.draft})
+		f.Files = append(f.Files, office.FormFile{Path: doc.path, From: doc.from})
 	}
-	if f.Template = s.basis.filled(); f.Template != nil {
-		f.Refused = s.basis.refused
-	}
+	f.Template = s.basis.filled()
 	for _, p := range s.signing() {
 		f.Signers = append(f.Signers, p.signer())
 	}
@@ -348,6 +347,7 @@ func (s *Screen) form() office.Form {
 func (s *Screen) Fill(f office.Form) {
 	s.filling = true
 	s.correct(f.Corrects)
+	s.replaces = f.Replaces
 	s.each.SetChecked(f.Separate)
 	s.order.SetChecked(f.Sequential)
 	due := f.Due
@@ -365,15 +365,10 @@ func (s *Screen) Fill(f office.Form) {
 	}
 	s.copies.fill(f.Recipients, f.NoCopy)
 	s.showOptions()
-	s.setBasis(f.Template, f.Refused)
+	s.setBasis(f.Template)
 	s.filling = false
 	s.showPeople()
 	s.addFiles(f.Files, atEnd)
-	for _, file := range f.Files {
-		if i := slices.IndexFunc(s.docs, func(d *document) bool { return d.path == file.Path }); i >= 0 {
-			s.docs[i].draft = file.Draft
-		}
-	}
 	s.filesChanged()
 }
 
@@ -413,9 +408,10 @@ func (s *Screen) Waiting() bool { return s.handing == nil && !s.form().Empty() }
 
 func (s *Screen) clear() {
 	s.docs, s.people, s.proposed, s.tried = nil, nil, "", false
-	s.setBasis(nil, "")
+	s.setBasis(nil)
 	s.copies.fill(nil, nil)
 	s.correct("")
+	s.replaces = ""
 	for _, e := range []*widgets.Entry{s.name, s.message, s.due, s.reference} {
 		e.SetText("")
 	}

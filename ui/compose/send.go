@@ -74,8 +74,8 @@ type parcel struct {
 func (s *Screen) hand(d office.NewPackage) {
 	d.Undo = widgets.UndoTime
 	h := &handing{typed: s.form(), people: len(d.Signers), parcels: pack(s.files(), d, s.separate())}
-	if s.basis != nil && s.basis.refused != "" {
-		h.parcels[0].draft.Replaces = append(h.parcels[0].draft.Replaces, s.basis.refused)
+	if s.replaces != "" {
+		h.parcels[0].draft.Replaces = []string{s.replaces}
 	}
 	s.handing = h
 	s.enable(false)
@@ -246,17 +246,12 @@ func sentText(name string, all, people int) string {
 
 // pack makes parcels of a draft: one, or one for each document, which then gives it its name.
 func pack(docs []*document, d office.NewPackage, each bool) (list []*parcel) {
-	seen := map[string]bool{}
 	add := func(d office.NewPackage, docs ...*document) {
 		p := &parcel{draft: d, docs: docs}
 		p.draft.Files = nil
 		for _, doc := range docs {
 			if doc.original == nil { // else the template says where it goes
 				p.draft.Files = append(p.draft.Files, doc.path)
-			}
-			if doc.draft != "" && !seen[doc.draft] {
-				p.draft.Replaces = append(p.draft.Replaces, doc.draft)
-				seen[doc.draft] = true
 			}
 		}
 		list = append(list, p)

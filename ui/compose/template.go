@@ -22,7 +22,6 @@ import (
 // basis is the template that the package is made from, with the rows of what it brings.
 type basis struct {
 	template  office.Template // as it was chosen
-	refused   string          // what the office keeps of an attempt that was refused; sending anew replaces it
 	head      fyne.CanvasObject
 	drop      *widgets.Button // does without the template
 	originals []*original
@@ -47,12 +46,12 @@ func (s *Screen) UseTemplate(t office.Template) {
 	if s.busy() {
 		return
 	}
-	typed, refused := s.withoutTemplate()
+	typed := s.withoutTemplate()
 	if s.message.Text == "" {
 		s.message.SetText(t.Message)
 	}
 	s.order.SetChecked(t.Sequential)
-	s.setBasis(&t, refused)
+	s.setBasis(&t)
 	signers := t.Signers()
 	for i := range signers {
 		if x := &signers[i]; x.Email == "" && len(typed) > 0 {
@@ -83,9 +82,8 @@ func (s *Screen) setPeople(signers []office.Signer) {
 	s.filesChanged()
 }
 
-// withoutTemplate takes away the template with all that it brought, and returns who was typed, and what the office keeps of
-// an attempt that was refused.
-func (s *Screen) withoutTemplate() (typed []office.Signer, refused string) {
+// withoutTemplate takes away the template with all that it brought, and returns who was typed.
+func (s *Screen) withoutTemplate() (typed []office.Signer) {
 	for _, p := range s.people {
 		if p.blank() {
 			continue
@@ -98,35 +96,29 @@ func (s *Screen) withoutTemplate() (typed []office.Signer, refused string) {
 		typed = append(typed, signer)
 	}
 	if s.basis != nil {
-		refused = s.basis.refused
 		if s.message.Text == s.basis.template.Message {
 			s.message.SetText("")
 		}
 		named := s.basis.template.Recipients()
 		s.copies.added = slices.DeleteFunc(s.copies.added, func(row *copyTo) bool { return slices.Contains(named, row.recipient()) })
 	}
-	s.setBasis(nil, "")
-	return typed, refused
+	s.setBasis(nil)
+	return typed
 }
 
 // dropTemplate goes on without the template; files and people that were added stay.
 func (s *Screen) dropTemplate() {
-	typed, refused := s.withoutTemplate()
-	if len(s.docs) > 0 && refused != "" {
-		s.docs[0].draft = refused
-	}
-	s.setPeople(typed)
+	s.setPeople(s.withoutTemplate())
 	s.env.Window.Canvas().Focus(s.choose)
 }
 
-// setBasis shows what a template brings, nil for none, with what is filled in there. refused is what the office keeps of
-// an earlier attempt.
-func (s *Screen) setBasis(t *office.Template, refused string) {
+// setBasis shows what a template brings, nil for none, with what is filled in there.
+func (s *Screen) setBasis(t *office.Template) {
 	s.basis = nil
 	if t == nil {
 		return
 	}
-	b := &basis{template: *t.Clone(), refused: refused}
+	b := &basis{template: *t.Clone()}
 	name := widgets.NewFullName(lang.L("Template “{{.Template}}”", i18n.V{"Template": t.Name}))
 	name.Bold = true
 	b.drop = s.newButton("", fynetheme.DeleteIcon(), s.dropTemplate)
@@ -370,11 +362,7 @@ func (s *Screen) Edit(kept office.Draft) {
 			return
 		}
 		f := s.formOf(d)
-		if d.Template != nil {
-			f.Refused = kept.ID
-		} else if len(f.Files) > 0 {
-			f.Files[0].Draft = kept.ID
-		}
+		f.Replaces = kept.ID
 		s.replace(func() { s.begin(f) })
 	})
 }

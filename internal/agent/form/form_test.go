@@ -62,7 +62,7 @@ func TestAFormThatWasHandedOverIsEmptyOnTheDiskAtOnce(t *testing.T) {
 		tools := looptest.Base(t, func() {})
 		r, err := New(tools)
 		noErr(t, err)
-		typed := office.Form{Files: []office.FormFile{{Path: "/x/lease.pdf", Draft: "d1"}}, Signers: []office.Signer{{FirstName: "Ana", Email: "half@"}},
+		typed := office.Form{Files: []office.FormFile{{Path: "/x/lease.pdf"}}, Replaces: "d1", Signers: []office.Signer{{FirstName: "Ana", Email: "half@"}},
 			Name: "Lease", Message: "hello", Due: "some day", Reference: "K-7", Sequential: true, Separate: true}
 		r.Keep(typed)
 		r.Flush()
