@@ -28,32 +28,32 @@ var endings = office.SendableEndings()
 func Files(d *env.Env, start string, chosen func(paths []string)) {
 	ask(d, system.FileDialog{Kind: system.OpenFiles, Title: lang.L("Add documents"), Accept: lang.L("Add"), Folder: start,
 		Kinds: []system.FileKind{{Name: lang.L("Documents"), Endings: endings}, {Name: lang.L("All files")}}},
-		chosen, func() { pickFiles(d, start, chosen) })
+		func(paths []string, _ bool) { chosen(paths) })
 }
 
 // Folder lets a person choose a folder, beginning in one. It may be one that is not there yet.
 func Folder(d *env.Env, start string, chosen func(path string)) {
 	ask(d, system.FileDialog{Kind: system.OpenFolder, Title: lang.L("Choose a folder"), Accept: lang.L("Choose this folder"), Folder: start},
-		func(paths []string) { chosen(filepath.Clean(paths[0])) }, func() { pickFolder(d, start, chosen) })
+		func(paths []string, _ bool) { chosen(filepath.Clean(paths[0])) })
 }
 
 // One lets a person choose one file of a kind, by its name and its ending.
 func One(d *env.Env, title, kind, ending string, chosen func(path string)) {
 	ask(d, system.FileDialog{Kind: system.OpenFile, Title: title, Kinds: []system.FileKind{{Name: kind, Endings: []string{ending}}}},
-		func(paths []string) { chosen(paths[0]) }, func() { pickOne(d, title, ending, chosen) })
+		func(paths []string, _ bool) { chosen(paths[0]) })
 }
 
 // Save lets a person choose where a file is written, beginning with a name. chosen also gets whether a file that is there may
 // be replaced: the desktop has asked then, and ours does not offer it.
 func Save(d *env.Env, title, name string, chosen func(path string, replace bool)) {
 	ask(d, system.FileDialog{Kind: system.SaveFile, Title: title, Accept: lang.L("Save here"), Name: name},
-		func(paths []string) { chosen(paths[0], true) }, func() { pickName(d, title, name, func(path string) { chosen(path, false) }) })
+		func(paths []string, desktops bool) { chosen(paths[0], desktops) })
 }
 
 // ask shows the desktop's dialog and hands on what it gives; ours asks in its place where there is none. Meanwhile a panel
 // covers the window: not every desktop keeps the person from it, and a dialog may start slowly, or behind. Leaving the panel
 // leaves the dialog. The panel takes no focus, so that a second press of Enter does nothing.
-func ask(d *env.Env, q system.FileDialog, chosen func(paths []string), ours func()) {
+func ask(d *env.Env, q system.FileDialog, chosen func(paths []string, desktops bool)) {
 	q.Window = env.Handle(d.Window)
 	var panel *widgets.PopUp
 	left := false
@@ -65,9 +65,9 @@ func ask(d *env.Env, q system.FileDialog, chosen func(paths []string), ours func
 		switch {
 		case err != nil:
 			slog.Info("the window asks for files itself", "err", err)
-			ours()
+			pick(d, q, func(paths []string) { chosen(paths, false) })
 		case len(paths) > 0:
-			chosen(paths)
+			chosen(paths, true)
 		}
 	})
 	text := widgets.NewParagraph(lang.L("Choose in the window that has opened."))

@@ -101,7 +101,7 @@ func TestSeveralFilesAreChosenByKeys(t *testing.T) {
 
 func TestTabGoesThroughThePickerAsItIsRead(t *testing.T) {
 	b := newBench(t)
-	p := pickFiles(b.Env, folder(t), nil)
+	p := pick(b.Env, system.FileDialog{Kind: system.OpenFiles, Folder: folder(t)}, nil)
 	b.Settle()
 	var stops []fyne.Focusable
 	for range 4 {
@@ -118,7 +118,7 @@ func TestAFolderIsChosenAlsoOneThatIsNotThereYet(t *testing.T) {
 	dir := folder(t)
 	got := ""
 	open := func(at string) *picker {
-		d := pickFolder(b.Env, at, func(path string) { got = path })
+		d := pick(b.Env, system.FileDialog{Kind: system.OpenFolder, Folder: at}, func(paths []string) { got = paths[0] })
 		b.Settle()
 		return d
 	}
@@ -154,17 +154,17 @@ func TestNoFileIsOverwritten(t *testing.T) {
 	b := newBench(t)
 	dir := folder(t)
 	got := ""
-	d := pickName(b.Env, "Export", "b.pdf", func(path string) { got = path })
+	d := pick(b.Env, system.FileDialog{Kind: system.SaveFile, Name: "b.pdf"}, func(paths []string) { got = paths[0] })
 	b.Settle()
 	d.open(dir)
 	b.Settle()
-	d.done()
+	d.accept()
 	b.Settle()
 	if got != "" || b.Window.Canvas().Overlays().Top() == nil {
 		t.Fatalf("took %s, which is there already", got)
 	}
 	d.name.SetText("c.pdf")
-	d.done()
+	d.accept()
 	b.Settle()
 	if got != filepath.Join(dir, "c.pdf") {
 		t.Errorf("got %s", got)
@@ -174,7 +174,7 @@ func TestNoFileIsOverwritten(t *testing.T) {
 
 func TestAFolderThatIsGoneSaysSo(t *testing.T) {
 	b := newBench(t)
-	d := pickFiles(b.Env, filepath.Join(t.TempDir(), "gone"), nil)
+	d := pick(b.Env, system.FileDialog{Kind: system.OpenFiles, Folder: filepath.Join(t.TempDir(), "gone"), Kinds: []system.FileKind{{Endings: endings}}}, nil)
 	b.Settle()
 	if !d.why.IsWrong() {
 		t.Error("it says nothing")
@@ -183,7 +183,7 @@ func TestAFolderThatIsGoneSaysSo(t *testing.T) {
 
 func TestTheButtonOfTheFolderAboveIsLevelWithThePath(t *testing.T) {
 	b := newBench(t)
-	p := pickFolder(b.Env, folder(t), func(string) {})
+	p := pick(b.Env, system.FileDialog{Kind: system.OpenFolder, Folder: folder(t)}, nil)
 	b.Settle()
 	var up *widgets.Button
 	for _, o := range test.LaidOutObjects(p.pop) {

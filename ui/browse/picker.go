@@ -20,6 +20,7 @@ import (
 	"countersign/ui/async"
 	"countersign/ui/env"
 	"countersign/ui/i18n"
+	"countersign/ui/system"
 	"countersign/ui/theme"
 	"countersign/ui/widgets"
 )
@@ -28,39 +29,50 @@ import (
 // Backspace goes up, Escape leaves.
 type picker struct {
 	env     *env.Env
+	asks    system.DialogKind
 	endings []string // of the files that are listed; none where a folder is chosen
-	many    bool     // several files are chosen
 	pop     *widgets.PopUp
 	list    *fileList
 	path    *widgets.Entry
-	name    *widgets.Entry // of the file to write; nil where none is written
+	name    *widgets.Entry // of the file to write
+	named   *widgets.Field // around it
 	add     *widgets.Button
 	why     *widgets.Field // around path
 	folder  string         // that is listed
 	entries []entry
 	chosen  []string // paths, in the order they were chosen
-	done    func()   // takes what is chosen
+	take    func(paths []string)
 }
 
-// pickFiles lets a person choose documents; an empty start is the home folder.
-func pickFiles(d *env.Env, start string, chosen func(paths []string)) *picker {
-	p := &picker{env: d, many: true, endings: endings}
-	p.done = func() {
-		if len(p.chosen) > 0 {
-			p.leave()
-			chosen(p.chosen)
-		}
+// pick asks what the desktop's dialog would ask, beginning in the home folder where q names none. The folder that is chosen may be one
+// that is not there yet, typed by its path. A file that is there already is not written.
+func pick(d *env.Env, q system.FileDialog, take func(paths []string)) *picker {
+	p := &picker{env: d, asks: q.Kind, take: take, name: widgets.NewEntry("")}
+	if len(q.Kinds) > 0 {
+		p.endings = q.Kinds[0].Endings
 	}
-	p.show(lang.L("Add documents"), lang.L("Click files to select them, or press Space. Enter adds them."), "", nil)
-	p.count()
-	p.open(start)
+	p.named = widgets.NewField(lang.L("File name"), p.name, "")
+	p.name.SetText(q.Name)
+	p.name.OnSubmitted = func(string) { p.accept() }
+	p.named.Hidden = q.Kind != system.SaveFile
+	keys := lang.L("Click a folder to open it, or type its path above.")
+	switch q.Kind {
+	case system.OpenFiles:
+		keys = lang.L("Click files to select them, or press Space. Enter adds them.")
+	case system.OpenFile:
+		keys = lang.L("Click a file to open it.")
+	}
+	p.show(q.Title, keys, q.Accept)
+	if p.add.Hidden = q.Kind == system.OpenFile; q.Kind == system.OpenFiles {
+		p.count()
+	}
+	p.open(q.Folder)
 	return p
 }
 
-// pickFolder lets a person choose a folder, which may be one that is not there yet, typed by its path.
-func pickFolder(d *env.Env, start string, chosen func(path string)) *picker {
-	p := &picker{env: d}
-	p.done = func() {
+func (p *picker) accept() {
+	switch p.asks {
+	case system.OpenFolder:
 		path := p.path.Typed()
 		if strings.HasPrefix(path, "~") {
 			path, _ = whole(path)
@@ -69,68 +81,45 @@ func pickFolder(d *env.Env, start string, chosen func(path string)) *picker {
 			p.say(lang.L("Enter the full path of the folder."), "")
 			return
 		}
+		p.chosen = []string{filepath.Clean(path)}
+	case system.SaveFile:
+		p.acceptName()
+		return
+	}
+	if len(p.chosen) > 0 {
 		p.leave()
-		chosen(filepath.Clean(path))
+		p.take(p.chosen)
 	}
-	p.show(lang.L("Choose a folder"), lang.L("Click a folder to open it, or type its path above."), lang.L("Choose this folder"), nil)
-	p.open(start)
-	return p
 }
 
-func pickOne(d *env.Env, title, ending string, chosen func(path string)) *picker {
-	p := &picker{env: d, endings: []string{ending}}
-	p.done = func() {
+func (p *picker) acceptName() {
+	name := p.name.Typed()
+	path := filepath.Join(p.folder, filepath.Base(name))
+	async.Then(p.env.Work, func(context.Context) (bool, error) {
+		_, err := os.Lstat(path)
+		return errors.Is(err, fs.ErrNotExist), nil
+	}, func(free bool, _ error) {
+		if !free || name == "" {
+			p.named.Wrong(lang.L("Choose another name. There is already a file with this name."))
+			return
+		}
 		p.leave()
-		chosen(p.chosen[0])
-	}
-	p.show(title, lang.L("Click a file to open it."), "", nil)
-	p.add.Hide()
-	p.open("")
-	return p
+		p.take([]string{path})
+	})
 }
 
-// pickName lets a person choose where a file is written. A file that is there already is not taken.
-func pickName(d *env.Env, title, name string, chosen func(path string)) *picker {
-	p := &picker{env: d, name: widgets.NewEntry("")}
-	field := widgets.NewField(lang.L("File name"), p.name, "")
-	p.name.SetText(name)
-	p.done = func() {
-		name := p.name.Typed()
-		path := filepath.Join(p.folder, filepath.Base(name))
-		async.Then(d.Work, func(context.Context) (bool, error) {
-			_, err := os.Lstat(path)
-			return errors.Is(err, fs.ErrNotExist), nil
-		}, func(free bool, _ error) {
-			if !free || name == "" {
-				field.Wrong(lang.L("Choose another name. There is already a file with this name."))
-				return
-			}
-			p.leave()
-			chosen(path)
-		})
-	}
-	p.name.OnSubmitted = func(string) { p.done() }
-	p.show(title, lang.L("Click a folder to open it, or type its path above."), lang.L("Save here"), field)
-	p.open("")
-	return p
-}
-
-// show opens the dialog. keys says how it is used, accept is on its button; below stands under the list and may be nil.
-func (p *picker) show(title, keys, accept string, below fyne.CanvasObject) {
+// show opens the dialog. keys says how it is used, accept is on its button.
+func (p *picker) show(title, keys, accept string) {
 	p.path = widgets.NewEntry("")
 	p.path.OnSubmitted = p.open
 	up := widgets.NewButtonWithIcon("", fynetheme.MoveUpIcon(), p.up)
 	up.Tip = lang.L("The folder above")
 	p.why = widgets.NewField(lang.L("Folder"), widgets.Across(nil, p.path, up), "")
 	p.list = newFileList(p)
-	p.add = widgets.NewButton(accept, func() { p.done() })
-	p.add.Importance = widget.HighImportance
+	p.add = widgets.NewButton(accept, p.accept).Primary()
 	p.list.Says = p.why.Title
 	head := widgets.Stack(8, widgets.NewHeading(title), p.why)
-	foot := widgets.Stack(8, widgets.Across(nil, widgets.NewCaption(keys), container.NewHBox(widgets.NewButton(lang.L("Cancel"), p.leave), p.add)))
-	if below != nil {
-		foot.Objects = slices.Insert(foot.Objects, 0, below)
-	}
+	foot := widgets.Stack(8, p.named, widgets.Across(nil, widgets.NewCaption(keys), container.NewHBox(widgets.NewButton(lang.L("Cancel"), p.leave), p.add)))
 	content := widgets.Pad(16, widgets.Between(head, widgets.PadHV(0, 8, foot), container.NewStack(layout.NewSpacer(), p.list)))
 	canvas := p.env.Window.Canvas()
 	p.pop = widgets.Open(canvas, content, fyne.NewSize(640, canvas.Size().Height-32), p.list, nil)
@@ -205,9 +194,9 @@ func (p *picker) press(at int) {
 	case e.folder:
 		p.open(e.path)
 		return
-	case !p.many:
+	case p.asks != system.OpenFiles:
 		p.chosen = []string{e.path}
-		p.done()
+		p.accept()
 		return
 	case i >= 0:
 		p.chosen = slices.Delete(p.chosen, i, i+1)
@@ -222,13 +211,13 @@ func (p *picker) press(at int) {
 func (p *picker) enter(at int) {
 	switch {
 	case at < 0 || at >= len(p.entries):
-	case p.entries[at].folder, !p.many:
+	case p.entries[at].folder, p.asks != system.OpenFiles:
 		p.press(at)
 	default:
 		if len(p.chosen) == 0 {
 			p.press(at)
 		}
-		p.done()
+		p.accept()
 	}
 }
 
@@ -305,7 +294,7 @@ func (r *fileRow) show(at int) {
 	switch {
 	case e.folder:
 		size, icon = "", fynetheme.FolderIcon()
-	case !p.many:
+	case p.asks != system.OpenFiles:
 		icon = fynetheme.DocumentIcon()
 	case slices.Contains(p.chosen, e.path):
 		icon = fynetheme.NewColoredResource(fynetheme.CheckButtonCheckedIcon(), theme.Ink)
