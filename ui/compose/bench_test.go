@@ -19,13 +19,15 @@ func TestMain(m *testing.M) { screentest.Main(m) }
 // bench is the screen on its bench, as wide as the window leaves it beside the sidebar.
 type bench struct {
 	*screentest.Bench
-	screen *Screen
+	screen  *Screen
+	sending []office.SendState // as it was told
 }
 
 func newBench(t *testing.T, o *officetest.Office) *bench {
 	t.Helper()
 	b := &bench{Bench: screentest.New(t, o)}
 	b.screen = New(b.Env, b.Office)
+	b.screen.OnSending = func(state office.SendState) { b.sending = append(b.sending, state) }
 	b.Open(b.screen, big)
 	return b
 }

@@ -85,7 +85,7 @@ func TestAPackageIsSentByKeysAlone(t *testing.T) {
 		got.Due.Format(time.DateOnly) != "2026-11-30" || !strings.HasSuffix(got.Files[0], "Lease.pdf") || len(got.Files) != 2 {
 		t.Errorf("sent %+v", got)
 	}
-	if len(b.Sending) != 1 || len(b.Notices) != 1 || b.Notices[0] != "“Lease” was sent to 1 person." {
+	if len(b.sending) != 1 || len(b.Notices) != 1 || b.Notices[0] != "“Lease” was sent to 1 person." {
 		t.Errorf("shown %v, said %q", b.Went, b.Notices)
 	}
 }
@@ -203,7 +203,7 @@ func TestWhatIsSentIsShownInTheOutboxAndMakesRoomForTheNext(t *testing.T) {
 	b.send()
 	<-begun
 	screentest.Equal(t, "went", b.Went, []string{"package draft d1"})
-	screentest.Equal(t, "told", b.Sending, []office.SendState{{DraftID: "d1", State: office.DraftQueued, Sent: 60_000, Total: 96_422}})
+	screentest.Equal(t, "told", b.sending, []office.SendState{{DraftID: "d1", State: office.DraftQueued, Sent: 60_000, Total: 96_422}})
 	if !b.screen.form().Empty() || !o.Form().Empty() || b.screen.add.Disabled() {
 		t.Errorf("typed is still %+v", b.screen.form())
 	}
@@ -276,7 +276,7 @@ func TestAPackageThatNeedsItsFieldsPlacedIsNotSaidToBeOnItsWay(t *testing.T) {
 	}
 	b := ready(t, o)
 	b.sent()
-	if b.Sending[0].PackageID != "n1" || !strings.Contains(b.Notices[0], "where each signer signs") {
+	if b.sending[0].PackageID != "n1" || !strings.Contains(b.Notices[0], "where each signer signs") {
 		t.Errorf("shown %v, said %q", b.Went, b.Notices)
 	}
 }

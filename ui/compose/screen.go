@@ -73,7 +73,8 @@ type Screen struct {
 	signerList
 	details
 
-	OnWaiting func(bool) // told when Waiting may have changed; may be nil
+	OnWaiting func(bool)             // told when Waiting may have changed; may be nil
+	OnSending func(office.SendState) // told how far a package is that is sent from here
 
 	basis    *basis   // the template that it is made from; nil for none
 	tried    bool     // the button was pressed: from now on errors show as they are typed

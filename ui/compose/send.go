@@ -106,7 +106,7 @@ func (s *Screen) progress(h *handing, p *parcel, state office.SendState) {
 	if !p.taken {
 		s.take(h, p)
 	}
-	s.env.Go.Sending(state)
+	s.OnSending(state)
 }
 
 // arrived takes note of how a parcel ended. What the office could not take stays in the form, with its reason.
@@ -126,7 +126,7 @@ func (s *Screen) arrived(h *handing, p *parcel, state office.SendState, err erro
 	case state.State == office.DraftFailed:
 		s.env.Notice(i18n.Message(state.Problem))
 	}
-	s.env.Go.Sending(state)
+	s.OnSending(state)
 	s.tell(h)
 	s.Reload() // who signs is somebody to suggest now
 }

@@ -71,7 +71,6 @@ type Navigator interface {
 	ShowStep(step message.Message)      // where a step of the way to the service and back is set up, or what it brought
 	SendLike(draft office.NewPackage)   // shows the screen for a new package, filled in like an earlier one
 	EditDraft(draft office.Draft)       // shows what waits to be sent where it can be changed
-	Sending(state office.SendState)     // shows how far a draft is that is sent from here, or what it has become
 	Act(issue agent.Issue, done func()) // does what can be done about an issue; done, which may be nil, is called after it
 	SignIn(prompt string)               // begins a sign-in in the browser; prompt as in agent.SignInOptions
 	SignOut()

@@ -233,8 +233,6 @@ func (w ways) SignIn(prompt string)          { w.went("sign in " + prompt) }
 func (w ways) SignOut()                      { w.went("sign out") }
 func (w ways) Quit()                         { w.went("quit") }
 
-func (w ways) Sending(state office.SendState) { w.b.Sending = append(w.b.Sending, state) }
-
 func (w ways) EditDraft(d office.Draft) { w.went("edit " + d.ID) }
 
 func (w ways) Act(i agent.Issue, done func()) {
@@ -257,7 +255,6 @@ type Bench struct {
 
 	Notices, Copied []string            // what was said and copied
 	Went            []string            // the ways that were taken
-	Sending         []office.SendState  // what was told of what is sent
 	Like            []office.NewPackage // what SendLike was to begin with
 	Deeds           []env.Undoable      // what can be undone
 	Later           []func()            // what waits for some time to pass

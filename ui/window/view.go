@@ -239,7 +239,7 @@ func (w *Window) navToSend(icon fyne.Resource, name string) *widgets.Tappable {
 
 func (w *Window) newCompose() *compose.Screen {
 	s := compose.New(w.env, w.office)
-	s.OnWaiting = w.waiting
+	s.OnWaiting, s.OnSending = w.waiting, w.packages.Follow
 	w.waiting(s.Waiting())
 	return s
 }

@@ -235,8 +235,6 @@ func (w *Window) ShowCompose() { w.goCompose((*compose.Screen).Focus) }
 
 func (w *Window) EditDraft(d office.Draft) { w.goCompose(func(s *compose.Screen) { s.Edit(d) }) }
 
-func (w *Window) Sending(state office.SendState) { w.packages.Follow(state) }
-
 func (w *Window) SignIn(prompt string) { w.account.signIn(prompt) }
 
 // SignOut signs out once the person has confirmed it, and shows at the foot of the sidebar how that went.
