@@ -32,7 +32,7 @@ type picker struct {
 	asks    system.DialogKind
 	endings []string // of the files that are listed; none where a folder is chosen
 	pop     *widgets.PopUp
-	list    *fileList
+	list    *widgets.List
 	path    *widgets.Entry
 	name    *widgets.Entry // of the file to write
 	named   *widgets.Field // around it
@@ -115,7 +115,8 @@ func (p *picker) show(title, keys, accept string) {
 	up := widgets.NewButtonWithIcon("", fynetheme.MoveUpIcon(), p.up)
 	up.Tip = lang.L("The folder above")
 	p.why = widgets.NewField(lang.L("Folder"), widgets.Across(nil, p.path, up), "")
-	p.list = newFileList(p)
+	p.list = widgets.NewList(func() int { return len(p.entries) }, func() fyne.CanvasObject { return newFileRow(p) }, func(at int, o fyne.CanvasObject) { o.(*fileRow).show(at) })
+	p.list.HideSeparators, p.list.OnKey = true, p.pressed
 	p.add = widgets.NewButton(accept, p.accept).Primary()
 	p.list.Says = p.why.Title
 	head := widgets.Stack(8, widgets.NewHeading(title), p.why)
@@ -232,61 +233,48 @@ func (p *picker) count() {
 
 func (p *picker) leave() { p.pop.Close() }
 
-// fileList is the picker's list.
-type fileList struct {
-	widgets.List
-	picker *picker
-}
-
-func newFileList(p *picker) *fileList {
-	l := &fileList{picker: p}
-	l.HideSeparators = true
-	l.ExtendBaseWidget(l)
-	l.Make(func() int { return len(p.entries) }, func() fyne.CanvasObject { return newFileRow(l) }, func(at int, o fyne.CanvasObject) { o.(*fileRow).show(at) })
-	return l
-}
-
-func (l *fileList) TypedKey(k *fyne.KeyEvent) {
+// pressed is what the list's keys do of themselves.
+func (p *picker) pressed(k *fyne.KeyEvent) (taken bool) {
 	switch k.Name {
 	case fyne.KeySpace:
-		l.picker.press(l.At())
+		p.press(p.list.At())
 	case fyne.KeyReturn, fyne.KeyEnter:
-		l.picker.enter(l.At())
+		p.enter(p.list.At())
 	case fyne.KeyBackspace:
-		l.picker.up()
+		p.up()
 	case fyne.KeyEscape:
-		l.picker.leave()
+		p.leave()
 	default:
-		l.List.TypedKey(k)
+		return false
 	}
+	return true
 }
 
 // fileRow is one line: a tap is what Space is for the keyboard.
 type fileRow struct {
 	widgets.ListRow
-	list *fileList
-	at   int
-	icon *widget.Icon
-	name *widgets.Line
-	size *widgets.Line
+	picker *picker
+	at     int
+	icon   *widget.Icon
+	name   *widgets.Line
+	size   *widgets.Line
 }
 
-func newFileRow(l *fileList) *fileRow {
-	r := &fileRow{list: l, icon: widget.NewIcon(fynetheme.FolderIcon()), name: widgets.NewLine(""), size: widgets.NewCaption("")}
+func newFileRow(p *picker) *fileRow {
+	r := &fileRow{picker: p, icon: widget.NewIcon(fynetheme.FolderIcon()), name: widgets.NewLine(""), size: widgets.NewCaption("")}
 	r.name.Shorten, r.size.Shorten = true, false
 	r.Lines, r.Content = []*widgets.Line{r.name}, widgets.PadHV(8, 4, widgets.Across(r.icon, r.name, r.size))
 	r.ExtendBaseWidget(r)
 	return r
 }
 
-func (r *fileRow) Tapped(*fyne.PointEvent) {
-	r.list.Select(r.at)
-	r.list.picker.press(r.at)
-	r.list.picker.env.Window.Canvas().Focus(r.list)
+func (r *fileRow) Tapped(e *fyne.PointEvent) {
+	r.ListRow.Tapped(e)
+	r.picker.press(r.at)
 }
 
 func (r *fileRow) show(at int) {
-	p := r.list.picker
+	p := r.picker
 	e := p.entries[at]
 	r.at = at
 	r.name.Set(filepath.Base(e.path))

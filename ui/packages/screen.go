@@ -276,7 +276,7 @@ func (s *Screen) FocusList() {
 		s.Find()
 		return
 	}
-	s.list.TakeFocus()
+	widgets.Focus(s.env.Window.Canvas(), s.list)
 }
 
 // open opens the chosen package's first saved file. Where there is none, the focus goes to what can be done with it; Escape

@@ -245,7 +245,7 @@ type Tappable struct {
 // quiet has the focus without a key, and does not show it before one is used; nil for none. byKey says whether the last thing that
 // was used is a key. Both belong to the window's goroutine.
 var (
-	quiet *Tappable
+	quiet any
 	byKey bool
 )
 
@@ -304,12 +304,20 @@ func (p *Tappable) Tapped(e *fyne.PointEvent) {
 	}
 }
 
-// Focus gives something the focus. Of what is pressed it is shown only once keys are used.
+// Focus gives something the focus. Of what is pressed and of lists it is shown only once keys are used.
 func Focus(window fyne.Canvas, on fyne.Focusable) {
-	if p, is := on.(*Tappable); is && !byKey {
-		quiet = p
+	if !byKey {
+		quiet = on
 	}
 	window.Focus(on)
+}
+
+// showsFocus says whether what the focus comes to shows it. What was quiet does, too, once the focus was elsewhere.
+func showsFocus(on any) bool {
+	if quiet != on {
+		quiet = nil
+	}
+	return quiet == nil
 }
 
 // Disabled says that Tab passes over it, and FocusGained that the focus came.
@@ -320,9 +328,9 @@ func (p *Tappable) Enable() { p.off = false; p.Refresh() }
 func (p *Tappable) Disable() { p.off = true; p.Refresh() }
 
 func (p *Tappable) FocusGained() {
-	p.focused = quiet != p
+	p.focused = showsFocus(p)
 	p.Refresh()
-	reveal(p.Content)
+	reveal(p)
 }
 
 func (p *Tappable) FocusLost() { p.focused = false; p.Refresh() }

@@ -22,12 +22,12 @@ type List struct {
 	widget.List
 	named
 	OnEnter  func()
-	OnEscape func() (taken bool)             // in place of the window; may be nil
-	OnAll    func()                          // Ctrl+A; may be nil
-	OnMenu   func(row int, at fyne.Position) // the menu key or F10 on the chosen row, the other mouse button on any, and where that is; may be nil
+	OnKey    func(*fyne.KeyEvent) (taken bool) // before the list; may be nil
+	OnEscape func() (taken bool)               // in place of the window; may be nil
+	OnAll    func()                            // Ctrl+A; may be nil
+	OnMenu   func(row int, at fyne.Position)   // the menu key or F10 on the chosen row, the other mouse button on any, and where that is; may be nil
 	at       int
 	focused  bool
-	keyed    bool // keys are used in it: the chosen row has the ring
 	heads    []Head
 	holding  bool // nothing is drawn yet: more is about to change
 
@@ -42,15 +42,9 @@ type Head struct {
 }
 
 func NewList(length func() int, create func() fyne.CanvasObject, update func(int, fyne.CanvasObject)) *List {
-	l := &List{}
+	l := &List{at: -1}
+	l.Length, l.CreateItem = length, create
 	l.ExtendBaseWidget(l)
-	l.Make(length, create, update)
-	return l
-}
-
-// Make is for what embeds a list, once it has extended the base widget.
-func (l *List) Make(length func() int, create func() fyne.CanvasObject, update func(int, fyne.CanvasObject)) {
-	l.at, l.Length, l.CreateItem = -1, length, create
 	l.UpdateItem = func(id int, o fyne.CanvasObject) {
 		if l.holding {
 			return
@@ -60,6 +54,7 @@ func (l *List) Make(length func() int, create func() fyne.CanvasObject, update f
 		}
 		update(id, o)
 	}
+	return l
 }
 
 func (l *List) CreateRenderer() fyne.WidgetRenderer { return &held{l.List.CreateRenderer(), l} }
@@ -76,22 +71,9 @@ func (h *held) Refresh() {
 	}
 }
 
-// FocusGained shows the ring: whoever presses a row gives the list the focus through TakeFocus.
-func (l *List) FocusGained() { l.focused, l.keyed = true, true; l.Refresh() }
+func (l *List) FocusGained() { l.focused = showsFocus(l); l.Refresh() }
 
 func (l *List) FocusLost() { l.focused = false; l.Refresh() }
-
-// TakeFocus gives the list the focus. The ring is there only once keys were used.
-func (l *List) TakeFocus() {
-	c := fyne.CurrentApp().Driver().CanvasForObject(l)
-	if c == nil || l.focused {
-		return
-	}
-	keyed := l.keyed
-	c.Focus(l)
-	l.keyed = keyed
-	l.Refresh()
-}
 
 // Select chooses a row, as a tap on it does, and scrolls to it.
 func (l *List) Select(id widget.ListItemID) {
@@ -162,11 +144,11 @@ func (l *List) Renew(chosen, top int, hidden float32, heads ...Head) {
 
 func (l *List) TypedKey(e *fyne.KeyEvent) {
 	last := l.Length() - 1
-	if !l.keyed {
-		l.keyed = true
-		l.Refresh()
+	byKey, quiet = true, nil
+	if !l.focused {
+		l.FocusGained()
 	}
-	if e.Name == fyne.KeyEscape && l.OnEscape != nil && l.OnEscape() {
+	if l.OnKey != nil && l.OnKey(e) || e.Name == fyne.KeyEscape && l.OnEscape != nil && l.OnEscape() {
 		return
 	}
 	if last < 0 || e.Name == fyne.KeyEscape || e.Name == fyne.KeyF5 {
@@ -259,7 +241,7 @@ func (r *ListRow) standIn(l *List, at int) {
 }
 
 func (r *ListRow) ringed() bool {
-	return r.list != nil && r.at == max(0, r.list.at) && r.list.focused && r.list.keyed // with none chosen, the arrows begin at the first
+	return r.list != nil && r.at == max(0, r.list.at) && r.list.focused // with none chosen, the arrows begin at the first
 }
 
 func (r *ListRow) chosen() bool { return r.list != nil && r.list.at == r.at }
@@ -268,7 +250,8 @@ func (r *ListRow) chosen() bool { return r.list != nil && r.list.at == r.at }
 // no press on what answers to either mouse button.
 func (r *ListRow) Tapped(*fyne.PointEvent) {
 	if r.list != nil {
-		r.list.TakeFocus()
+		byKey = false
+		Focus(fyne.CurrentApp().Driver().CanvasForObject(r.list), r.list)
 		r.list.choose(r.at)
 	}
 }

@@ -49,7 +49,7 @@ func open(p *PopUp, first fyne.Focusable) *PopUp {
 	p.window.Overlays().Add(p)
 	p.Resize(p.window.Size())
 	if first != nil {
-		p.window.Focus(first)
+		Focus(p.window, first)
 	}
 	return p
 }

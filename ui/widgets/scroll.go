@@ -79,9 +79,7 @@ var drawn sync.Map
 
 // reveal scrolls to what has got the focus, so that Tab never leads out of sight.
 func reveal(o fyne.CanvasObject) {
-	if quiet != nil && quiet.Content != o {
-		quiet = nil
-	}
+	showsFocus(o) // and nothing else is quiet any more
 	driver := fyne.CurrentApp().Driver()
 	window := driver.CanvasForObject(o)
 	if window == nil {
