@@ -89,19 +89,21 @@ type OutboxCounts struct {
 	Failed  int `json:"failed"`  // refused
 }
 
-// Status returns the whole state. It reads counters, never packages or drafts, and may be called often. When they cannot be read,
+// Status returns the whole state. It counts, and never reads packages or drafts, and may be called often. When they cannot be read,
 // it returns the rest, with health that says so, and an error.
 func (a *Agent) Status() (Status, error) {
 	s, err := data.Read(a.Data, "the status", func(tx *store.Tx) (s Status, err error) {
 		events, err1 := tx.EventCounts()
 		packages, err2 := tx.PackageCounts()
 		jobs, err3 := tx.JobCounts()
-		drafts, err4 := tx.DraftCounts()
+		pending, err4 := tx.CountDrafts(office.DraftQueued, office.DraftAdding)
+		unknown, err5 := tx.CountDrafts(office.DraftUnknown)
+		failed, err6 := tx.CountDrafts(office.DraftFailed)
 		s.Events = EventCounts{Received: events.Received, Duplicates: events.Duplicates, Pending: events.Pending, Problems: events.Odd}
 		s.Packages = PackageCounts(packages)
 		s.Saves = SaveCounts{jobs.Done, jobs.Pending, jobs.Failed}
-		s.Outbox = OutboxCounts{drafts.Queued + drafts.Adding, drafts.Unknown, drafts.Failed}
-		return s, errors.Join(err1, err2, err3, err4)
+		s.Outbox = OutboxCounts{pending, unknown, failed}
+		return s, errors.Join(err1, err2, err3, err4, err5, err6)
 	})
 	o := a.account.Current()
 	_, online := a.account.Online()

@@ -483,19 +483,8 @@ func (tx *Tx) NextWithdrawal() (time.Time, error) { return tx.first(bucketWithdr
 
 var drafts = shelf{rows: bucketDrafts, ids: bucketDraftIDs}
 
-// DraftCounts counts drafts by state.
-type DraftCounts struct {
-	Queued    int
-	Adding    int
-	Unknown   int
-	Sent      int
-	Failed    int
-	Cancelled int
-}
-
 func draftFacets(d office.Draft, row []byte) (f facets) {
 	f.entry(bucketDraftStates, nil, stateKey(d.State), row)
-	f.count("drafts."+string(d.State), 1)
 	if d.State == office.DraftQueued && !d.Away {
 		f.entry(bucketDraftsDue, nil, stamp(d.NextTry), row)
 	}
@@ -614,17 +603,15 @@ func (tx *Tx) DraftsDue(due Due) ([]office.Draft, error) {
 // when none is queued.
 func (tx *Tx) NextDraft() (time.Time, error) { return tx.first(bucketDraftsDue) }
 
-// DraftCounts reads the counters; it does not scan.
-func (tx *Tx) DraftCounts() (c DraftCounts, err error) {
-	err = tx.counters(map[string]*int{
-		"drafts." + string(office.DraftQueued):    &c.Queued,
-		"drafts." + string(office.DraftAdding):    &c.Adding,
-		"drafts." + string(office.DraftUnknown):   &c.Unknown,
-		"drafts." + string(office.DraftSent):      &c.Sent,
-		"drafts." + string(office.DraftFailed):    &c.Failed,
-		"drafts." + string(office.DraftCancelled): &c.Cancelled,
-	})
-	return c, err
+// CountDrafts counts the drafts in any of the states, and reads none of them.
+func (tx *Tx) CountDrafts(states ...office.DraftState) (n int, err error) {
+	for _, state := range states {
+		err = errors.Join(err, tx.oldest(bucketDraftStates, stateKey(state), func(_, _ []byte) (bool, error) {
+			n++
+			return true, nil
+		}))
+	}
+	return n, err
 }
 
 // maxActivities is how many lines the activity list keeps.

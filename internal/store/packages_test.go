@@ -294,8 +294,8 @@ func TestDraftsAreFoundByStateAndOnlyQueuedOnesAreDue(t *testing.T) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
-	if c := read(t, s, (*Tx).DraftCounts); c != (DraftCounts{2, 1, 1, 1, 1, 1}) {
-		t.Errorf("%+v", c)
+	if n := read(t, s, func(tx *Tx) (int, error) { return tx.CountDrafts(office.DraftQueued, office.DraftFailed) }); n != 3 {
+		t.Errorf("%d drafts are queued or have failed", n)
 	}
 	if next := read(t, s, (*Tx).NextDraft); !next.Equal(at0(-time.Minute)) {
 		t.Errorf("next at %v", next)
