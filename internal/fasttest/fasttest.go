@@ -6,9 +6,7 @@
 package fasttest
 
 import (
-	"cmp"
 	"flag"
-	"os"
 	"testing"
 )
 
@@ -18,8 +16,7 @@ func Whole() bool {
 	if update := flag.Lookup("update"); update != nil && update.Value.String() == "true" {
 		return true
 	}
-	named := flag.Lookup("test.run").Value.String() + flag.Lookup("test.bench").Value.String()
-	return cmp.Or(named, os.Getenv("COUNTERSIGN_TESTS")) != ""
+	return flag.Lookup("test.run").Value.String() != "" || flag.Lookup("test.bench").Value.String() != ""
 }
 
 // LeaveOut leaves all tests of a package out of the fast loop, and reports whether it did. Its TestMain calls it first.

@@ -16,6 +16,7 @@ import (
 //	POST   /sign                 {"package_id"} everyone signs, to the end
 //	GET    /events               []Delivery: every event with its bytes and how it fared
 //	POST   /events/hold          keep events back
+//	POST   /events/release       {"order"} let them go: fifo, reverse or random
 //	POST   /events/disturb       Disturbance: duplicate, reorder, delay; {} ends it
 //	POST   /events/redeliver     {"event_id"} send it again
 //	GET    /faults               []Fault
@@ -29,6 +30,7 @@ func (s *Server) adminHandler() http.Handler {
 	type body struct {
 		PackageID string `json:"package_id"`
 		EventID   string `json:"event_id"`
+		Order     string
 		Bytes     int64
 	}
 	mux := http.NewServeMux()
@@ -38,6 +40,7 @@ func (s *Server) adminHandler() http.Handler {
 		"POST /sign":             adminCall(func(in body) (any, error) { return nil, s.SignAll(in.PackageID) }),
 		"GET /events":            adminCall(func(struct{}) (any, error) { return s.Deliveries() }),
 		"POST /events/hold":      adminCall(func(struct{}) (any, error) { s.Hold(); return nil, nil }),
+		"POST /events/release":   adminCall(func(in body) (any, error) { return nil, s.Release(in.Order) }),
 		"POST /events/disturb":   adminCall(func(in Disturbance) (any, error) { s.Disturb(in); return nil, nil }),
 		"POST /events/redeliver": adminCall(func(in body) (any, error) { return nil, s.Redeliver(in.EventID) }),
 		"GET /faults":            adminCall(func(struct{}) (any, error) { return s.Faults(), nil }),

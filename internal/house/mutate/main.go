@@ -343,9 +343,9 @@ func run(dir, folder string, number int, limit time.Duration) string {
 	defer os.RemoveAll(temp)
 	ctx, stop := context.WithTimeout(context.Background(), limit)
 	defer stop()
-	tests := exec.CommandContext(ctx, filepath.Join(dir, "tests"), "-test.failfast")
+	tests := exec.CommandContext(ctx, filepath.Join(dir, "tests"), "-test.failfast", "-test.run=.")
 	tests.Dir, tests.WaitDelay = folder, time.Second
-	tests.Env = append(os.Environ(), "MUTANT="+strconv.Itoa(number), "MUTANTS_REACHED="+filepath.Join(dir, "reached"), "TMPDIR="+temp, "COUNTERSIGN_TESTS=all")
+	tests.Env = append(os.Environ(), "MUTANT="+strconv.Itoa(number), "MUTANTS_REACHED="+filepath.Join(dir, "reached"), "TMPDIR="+temp)
 	switch err := tests.Run(); {
 	case ctx.Err() != nil:
 		return "late"
