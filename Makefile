@@ -19,7 +19,7 @@ export CGO_CFLAGS ?= -O2 -g -D__cgo_undefined__2=_GoBytes_
 # draws hundreds of pictures (over ten minutes with it), and the simulation, whose goroutines take turns.
 PLAIN := . ./ui ./ui/motion ./ui/opengl ./ui/window ./ui/packages ./ui/settings ./ui/compose ./internal/e2e ./internal/sim
 
-.PHONY: build server demo test torture powercut simulate simulate-faults mutate bench check vulncheck clean windows deb rpm tar macos release renew test-shipping
+.PHONY: build server demo no-display test torture powercut simulate simulate-faults mutate bench check vulncheck clean windows deb rpm tar macos release renew test-shipping
 
 build: build-packages
 	@test -e build/countersign || echo 'Building Countersign. The first time its graphics library is compiled too, which takes a few minutes; later it takes seconds.'
@@ -33,9 +33,11 @@ server:
 # Where there is no display for a window, the demo is that of the servers' program, which runs the same job as text.
 WINDOW := $(or $(DISPLAY),$(WAYLAND_DISPLAY),$(filter Windows_NT,$(OS)),$(filter Darwin,$(shell uname -s)))
 
-demo: $(if $(WINDOW),build,server)
-	@$(if $(WINDOW),:,echo 'There is no display here (DISPLAY and WAYLAND_DISPLAY are not set): the demo runs as text, without the window.')
+demo: $(if $(WINDOW),build,no-display server)
 	build/countersign$(if $(WINDOW),,-server) demo --dir build/demo
+
+no-display:
+	@echo 'There is no display here (DISPLAY and WAYLAND_DISPLAY are not set): the demo runs as text, without the window.'
 
 # Everything; `go test ./...` alone leaves out what takes long or needs more than Go and a C compiler (internal/fasttest). Not vetted
 # here: check does that. One package more at a time than there are usually processors: the slowest tests mostly wait.

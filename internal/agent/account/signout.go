@@ -168,7 +168,7 @@ type pendingRevocations struct {
 }
 
 // sealedIn is the name of the sealed value with the revocation of that id.
-func sealedIn(id string) string { return sealedRevocation.Of(issuer.Name(id)) }
+func sealedIn(id string) string { return string(sealedRevocation) + "@" + id }
 
 // keepPending commits that f waits to be told, together with values and also; with nothing to say, those alone.
 func (r *Service) keepPending(f pendingRevocation, t esign.Tokens, values map[string][]byte, also ...func(*store.Tx) error) error {

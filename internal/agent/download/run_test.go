@@ -307,7 +307,7 @@ func TestFilesThatComeSlowlyHoldUpNoOther(t *testing.T) {
 		x.Wake()
 		synctest.Wait()
 		expect(t, g.times("slow"), packageShare, "%d of its files are under way")
-		x.settings.SaveCAC = false
+		x.saveCertificates(false)
 		var others []office.Job
 		for i := range 3 * atOnce {
 			others = append(others, x.plan(fmt.Sprint("p", i))...)
@@ -315,7 +315,7 @@ func TestFilesThatComeSlowlyHoldUpNoOther(t *testing.T) {
 		x.Wake()
 		time.Sleep(time.Minute)
 		x.wantSaved(others...)
-		x.settings.SaveCAC = true
+		x.saveCertificates(true)
 		time.Sleep(3 * time.Hour)
 		stop()
 		for _, j := range slow {

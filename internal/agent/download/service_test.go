@@ -40,7 +40,12 @@ func newService(t *testing.T) *testService {
 	x := &testService{t: t, settings: office.DefaultSettings()}
 	x.settings.SaveTo = t.TempDir()
 	x.Service = New(looptest.Base(t, func() {}), Deps{
-		Settings: func() office.Settings { return x.settings }, Installation: func() string { return "here" }, Language: func() string { return "" },
+		Settings: func() office.Settings {
+			x.mu.Lock()
+			defer x.mu.Unlock()
+			return x.settings
+		},
+		Installation: func() string { return "here" }, Language: func() string { return "" },
 		Saved: func(_ *store.Tx, p office.Package, jobs []office.Job) ([]office.Fact, error) {
 			if !office.AllSaved(jobs) {
 				return nil, nil
@@ -55,6 +60,13 @@ func newService(t *testing.T) *testService {
 		Ended: func() {}, Ask: func() {},
 	})
 	return x
+}
+
+// saveCertificates changes a setting while the service runs.
+func (x *testService) saveCertificates(save bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.settings.SaveCAC = save
 }
 
 func (x *testService) update(do func(tx *store.Tx) error) {

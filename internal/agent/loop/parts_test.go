@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -127,20 +128,21 @@ func TestADayIsBegunOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := looptest.Base(t, func() {})
 		ctx, stop := context.WithCancel(t.Context())
-		days, failed := 0, errors.New("full")
+		var days atomic.Int64
+		failed := errors.New("full")
 		over := make(chan error, 1)
 		go func() {
 			over <- b.Daily(ctx, func(context.Context) error {
-				if days++; days == 4 {
+				if days.Add(1) == 4 {
 					return failed
 				}
 				return nil
 			})
 		}()
-		for want := 1; want <= 3; want++ {
+		for want := int64(1); want <= 3; want++ {
 			time.Sleep(12 * time.Hour)
 			synctest.Wait()
-			expect(t, days, want, "begun %d")
+			expect(t, days.Load(), want, "begun %d")
 			time.Sleep(12 * time.Hour)
 		}
 		if err := <-over; !errors.Is(err, failed) {
@@ -154,10 +156,11 @@ func TestADayIsBegunOnce(t *testing.T) {
 func TestWhatIsDueIsDoneAgainAfterItsPauseOrAtAWord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
-		ring, done, began := make(chan struct{}, 1), 0, time.Now()
+		ring, began := make(chan struct{}, 1), time.Now()
+		var done atomic.Int64
 		over := make(chan error, 1)
 		due := func(context.Context) (time.Duration, error) {
-			if done++; done == 4 {
+			if done.Add(1) == 4 {
 				return 0, io.EOF
 			}
 			return time.Hour, nil
@@ -166,9 +169,9 @@ func TestWhatIsDueIsDoneAgainAfterItsPauseOrAtAWord(t *testing.T) {
 		synctest.Wait()
 		loop.Wake(ring)
 		synctest.Wait()
-		expect(t, done, 2, "done %d times")
-		if err := <-over; err != io.EOF || done != 4 || time.Since(began) != 2*time.Hour {
-			t.Errorf("done %d times in %v, %v", done, time.Since(began), err)
+		expect(t, done.Load(), 2, "done %d times")
+		if err := <-over; err != io.EOF || done.Load() != 4 || time.Since(began) != 2*time.Hour {
+			t.Errorf("done %d times in %v, %v", done.Load(), time.Since(began), err)
 		}
 		stop()
 		if loop.Sleep(ctx, time.Hour) || loop.Repeat(ctx, nil, func(context.Context) (time.Duration, error) { return time.Hour, nil }) != nil {
