@@ -226,9 +226,11 @@ func TestWhatWasSentIsTakenBackInTimeOrItSaysThatItIsTooLate(t *testing.T) {
 			<-begun
 			o.Change(office.OutboxChanged, func(o *officetest.Office) { o.Waiting[len(o.Waiting)-1].State = c.state })
 			b.Deeds[0].Undone()
-			b.Until(func() bool { return slices.Contains(b.Went, "compose") })
-			b.Until(func() bool { return len(b.screen.docs) == c.left })
+			b.Until(func() bool { return len(b.screen.docs) == c.left && len(b.Notices) == len(c.said) })
 			screentest.Equal(t, "said", b.Notices, c.said)
+			if led := slices.Contains(b.Went, "compose"); led != (c.left > 0) {
+				t.Errorf("it leads to the form: %v", led)
+			}
 		})
 	}
 }

@@ -57,6 +57,8 @@ type handing struct {
 	typed   office.Form
 	people  int
 	parcels []*parcel
+	pressed time.Time
+	begun   func() // ends the offer to take it back; nil before that is made
 }
 
 // parcel is one package: all documents together, or one of them.
@@ -73,7 +75,7 @@ type parcel struct {
 // hand gives the office what was typed. Nothing in the form changes until it has all of it, for it copies the documents.
 func (s *Screen) hand(d office.NewPackage) {
 	d.Undo = widgets.UndoTime
-	h := &handing{typed: s.form(), people: len(d.Signers), parcels: pack(s.files(), d, s.separate())}
+	h := &handing{typed: s.form(), people: len(d.Signers), parcels: pack(s.files(), d, s.separate()), pressed: s.env.Now()}
 	if s.replaces != "" {
 		h.parcels[0].draft.Replaces = []string{s.replaces}
 	}
@@ -105,6 +107,9 @@ func (s *Screen) progress(h *handing, p *parcel, state office.SendState) {
 	p.state, p.id = state, state.DraftID
 	if !p.taken {
 		s.take(h, p)
+	}
+	if !state.Undo && h.begun != nil {
+		h.begun()
 	}
 	s.OnSending(state)
 }
@@ -164,9 +169,9 @@ func (s *Screen) handed(h *handing) {
 	s.filesChanged()
 	s.bar.say(wrong)
 	if slices.ContainsFunc(h.parcels, func(p *parcel) bool { return p.taken }) {
-		s.env.Soon(env.Undoable{
+		h.begun = s.env.Soon(env.Undoable{
 			Says:   func(seconds int) string { return lang.N("Sending in {{.PluralCount}} seconds", seconds) },
-			Undone: func() { s.takeBack(h) },
+			Undone: func() { s.takeBack(h) }, Pressed: h.pressed,
 		})
 	}
 	if id := h.parcels[0].id; id != "" {
@@ -195,8 +200,8 @@ func (s *Screen) takeBack(h *handing) {
 			}
 			f.Files = slices.DeleteFunc(slices.Clone(f.Files), gone)
 			s.replace(func() { s.begin(f) })
+			s.env.Go.ShowCompose()
 		}
-		s.env.Go.ShowCompose()
 	})
 }
 

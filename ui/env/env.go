@@ -27,8 +27,8 @@ import (
 type System interface {
 	Exists(path string) bool
 	OpenAddress(ctx context.Context, address string) error // https, http and mailto only
-	OpenFile(path string) error                            // a file or a folder, with the program meant for it
-	ShowInFolder(path string) error                        // the file's folder, with the file marked where the system can
+	OpenFile(ctx context.Context, path string) error       // a file or a folder, with the program meant for it
+	ShowInFolder(ctx context.Context, path string) error   // the file's folder, with the file marked where the system can
 	Choose(ctx context.Context, d system.FileDialog) (paths []string, err error)
 
 	CopyFiles(ctx context.Context, paths []string) error // to the clipboard, as files; these three may take seconds
@@ -52,7 +52,7 @@ type Env struct {
 	Notice  func(text string)
 	Copy    func(text string)                  // to the clipboard
 	Later   func(d time.Duration, over func()) // calls over on the window's goroutine when d has passed
-	Soon    func(Undoable)                     // says for some seconds what was pressed, and offers to undo it
+	Soon    func(Undoable) (over func())       // says for some seconds what was pressed, and offers to undo it until it is over
 	Go      Navigator
 
 	Autostart Autostart // nil where the program cannot start with the computer
@@ -60,8 +60,9 @@ type Env struct {
 
 // Undoable is something that a person has pressed and can undo for some seconds. The office has it already, and does it then.
 type Undoable struct {
-	Says   func(seconds int) string // what will be done, and in how many seconds, or what was done
-	Undone func()                   // has the office undo it
+	Says    func(seconds int) string // what will be done, and in how many seconds, or what was done
+	Undone  func()                   // has the office undo it
+	Pressed time.Time                // when, where the office needed some time to take it
 }
 
 type Navigator interface {
@@ -77,13 +78,18 @@ type Navigator interface {
 	Quit() // ends the program
 }
 
-// OpenAddress opens an address and tells the person when that fails, be it some seconds later.
+// OpenAddress, OpenFile and ShowInFolder open something beside the window and tell the person when that fails, be it some seconds
+// later.
 func (d *Env) OpenAddress(address string) { d.Browse(address, d.tell) }
+func (d *Env) OpenFile(path string)       { d.open(d.System.OpenFile, path, d.tell) }
+func (d *Env) ShowInFolder(path string)   { d.open(d.System.ShowInFolder, path, d.tell) }
 
 // Browse opens an address beside the window and hands over how that went: nil, or a sentence why the person should open it
 // without us. From another goroutine, call it through Work.Do.
-func (d *Env) Browse(address string, then func(error)) {
-	async.Try(d.Work, func(ctx context.Context) error { return d.System.OpenAddress(ctx, address) }, func(err error) {
+func (d *Env) Browse(address string, then func(error)) { d.open(d.System.OpenAddress, address, then) }
+
+func (d *Env) open(with func(context.Context, string) error, what string, then func(error)) {
+	async.Try(d.Work, func(ctx context.Context) error { return with(ctx, what) }, func(err error) {
 		if !errors.Is(err, context.Canceled) {
 			then(err)
 		}
@@ -109,10 +115,6 @@ func Get[T any](d *Env, read func(context.Context) (T, error), use func(T)) {
 		}
 	})
 }
-
-func (d *Env) OpenFile(path string) { d.tell(d.System.OpenFile(path)) }
-
-func (d *Env) ShowInFolder(path string) { d.tell(d.System.ShowInFolder(path)) }
 
 func (d *Env) tell(err error) {
 	if err != nil {

@@ -119,7 +119,8 @@ func Deeds(at *env.Env, o Office, drafts []office.Draft, edit func(office.Draft)
 	}
 	soon := func(send bool, says func(int) string) func() {
 		return func() {
-			decide(open, send, widgets.UndoTime, func() { at.Soon(env.Undoable{Says: says, Undone: func() { undo(open, send) }}) })
+			pressed := at.Now()
+			decide(open, send, widgets.UndoTime, func() { at.Soon(env.Undoable{Says: says, Undone: func() { undo(open, send) }, Pressed: pressed}) })
 		}
 	}
 	discard := soon(false, func(n int) string { return lang.N("Discarding in {{.PluralCount}} seconds", n) })

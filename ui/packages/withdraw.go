@@ -73,7 +73,7 @@ func (s *Screen) askWithdrawal(ids []string, name string, then func()) {
 
 // withdraw has packages withdrawn after some seconds in which it can be undone, and says how that went.
 func (s *Screen) withdraw(n office.NewWithdrawal, name string) {
-	undone := false
+	undone, pressed := false, s.env.Now()
 	n.Undo, n.Patience = widgets.UndoTime, n.Patience+widgets.UndoTime
 	n.Stored = func() {
 		s.env.Work.Do(func() {
@@ -85,6 +85,7 @@ func (s *Screen) withdraw(n office.NewWithdrawal, name string) {
 						s.keepPackage(id)
 					}
 				},
+				Pressed: pressed,
 			})
 		})
 	}

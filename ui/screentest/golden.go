@@ -194,9 +194,11 @@ func (s *System) OpenAddress(_ context.Context, address string) error {
 	return s.open("address " + address)
 }
 
-func (s *System) OpenFile(path string) error { return s.open("file " + path) }
+func (s *System) OpenFile(_ context.Context, path string) error { return s.open("file " + path) }
 
-func (s *System) ShowInFolder(path string) error { return s.open("folder of " + path) }
+func (s *System) ShowInFolder(_ context.Context, path string) error {
+	return s.open("folder of " + path)
+}
 
 func (s *System) CopyFiles(_ context.Context, paths []string) error {
 	return s.open("copied " + strings.Join(paths, " "))
@@ -277,8 +279,9 @@ func New(t testing.TB, office *officetest.Office) *Bench {
 	b.Window = b.App.NewWindow("")
 	b.Window.SetPadded(false)
 	b.Env = &env.Env{System: b.System, Work: pool, Window: b.Window, Go: ways{b}, Now: b.Now,
-		Soon: func(deed env.Undoable) {
+		Soon: func(deed env.Undoable) (over func()) {
 			b.Deeds = append(b.Deeds, deed)
+			return func() {}
 		},
 		Later:  func(_ time.Duration, over func()) { b.Later = append(b.Later, over) },
 		Notice: func(text string) { b.Notices = append(b.Notices, text) },

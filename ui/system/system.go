@@ -61,31 +61,32 @@ func (o Opener) OpenAddress(ctx context.Context, address string) error {
 	return err
 }
 
-func (o Opener) OpenFile(path string) error {
+// OpenFile opens a file or a folder with the program meant for it. That there is none may show some seconds later.
+func (o Opener) OpenFile(ctx context.Context, path string) error {
 	path, err := existing(path)
 	if err != nil {
 		return err
 	}
-	return begin(message.NoProgram(filepath.Base(path)), fileCommand(path), o.Token)
+	return o.begin(ctx, message.NoProgram(filepath.Base(path)), fileCommand(path))
 }
 
 // ShowInFolder opens the folder of a file, with the file marked where the system can do that.
-func (o Opener) ShowInFolder(path string) error {
+func (o Opener) ShowInFolder(ctx context.Context, path string) error {
 	path, err := existing(path)
 	if err != nil {
 		return err
 	}
-	return begin(message.NoProgramForFolder(filepath.Base(path)), revealCommand(path), o.Token)
+	return o.begin(ctx, message.NoProgramForFolder(filepath.Base(path)), revealCommand(path))
 }
 
 // OpenSaved opens a saved document, or shows it in its folder, for whoever pressed on a notification. token is what the
 // desktop gave with the press, so that the program which opens it may come to the front; it may be empty.
 func OpenSaved(path string, inFolder bool, token string) error {
-	o := Opener{Token: token}
+	o := Opener{Token: token, Patience: time.Second} // the next press waits behind this one
 	if inFolder {
-		return o.ShowInFolder(path)
+		return o.ShowInFolder(context.Background(), path)
 	}
-	return o.OpenFile(path)
+	return o.OpenFile(context.Background(), path)
 }
 
 // Exists says whether a file is still there. One that is out of reach, on a drive that is not connected for example,
@@ -107,12 +108,16 @@ func existing(path string) (string, error) {
 	return abs, nil
 }
 
-// begin opens something and does not wait for the program that does. failed is for people.
-func begin(failed message.Message, command []string, token string) error {
-	if _, err := start(command, token); err != nil {
+// begin opens something, and waits for a moment whether that fails. failed is for people.
+func (o Opener) begin(ctx context.Context, failed message.Message, command []string) error {
+	ended, err := start(command, o.Token)
+	if err == nil {
+		_, err = o.outcome(ctx, ended)
+	}
+	if err != nil && ctx.Err() == nil {
 		return message.Error(failed, err)
 	}
-	return nil
+	return err
 }
 
 // start runs a command beside us and collects it when it ends, so that no dead process stays behind; ended then tells how.

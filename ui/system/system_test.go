@@ -61,14 +61,14 @@ func TestOpenersGetTheArgumentAsItIs(t *testing.T) {
 	if got := revealCommand(file); got[len(got)-1] != filepath.Dir(file) {
 		t.Errorf("got %q", got)
 	}
-	if err := (Opener{}).OpenFile(file + ".gone"); err == nil || !strings.Contains(err.Error(), "no longer where it was saved") {
+	if err := (Opener{}).OpenFile(t.Context(), file+".gone"); err == nil || !strings.Contains(err.Error(), "no longer where it was saved") {
 		t.Errorf("a file that is gone: %v", err)
 	}
 }
 
 func TestAMissingOpenerIsSaidPlainly(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	if err := (Opener{}).OpenFile(t.TempDir()); err == nil || !strings.Contains(err.Error(), "no program for it") {
+	if err := (Opener{}).OpenFile(t.Context(), t.TempDir()); err == nil || !strings.Contains(err.Error(), "no program for it") {
 		t.Errorf("got %v", err)
 	}
 }

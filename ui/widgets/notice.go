@@ -249,9 +249,10 @@ func NewUndoBar(later func(d time.Duration, over func())) *UndoBar {
 
 func (g *UndoBar) CreateRenderer() fyne.WidgetRenderer { return widget.NewSimpleRenderer(g.box) }
 
-// Begin shows what can be undone for some seconds: undone is called when the button undo is pressed.
-func (g *UndoBar) Begin(says func(seconds int) string, undo string, undone func()) {
-	l := &graceLine{says: says, left: graceSeconds, text: NewFullName("")}
+// Begin shows what can be undone for some seconds, of which some have passed: undone is called when the button undo is pressed. What
+// is done earlier ends the line with over.
+func (g *UndoBar) Begin(says func(seconds int) string, passed time.Duration, undo string, undone func()) (over func()) {
+	l := &graceLine{says: says, left: max(1, graceSeconds-int(passed/time.Second)), text: NewFullName("")}
 	l.text.Bold = true
 	l.button = NewButton(undo, func() {
 		g.end(l)
@@ -264,6 +265,11 @@ func (g *UndoBar) Begin(says func(seconds int) string, undo string, undone func(
 	g.lines = append(g.lines, l)
 	g.draw()
 	g.tick(l)
+	return func() {
+		if !l.over {
+			g.end(l)
+		}
+	}
 }
 
 func (g *UndoBar) Busy() bool { return len(g.lines) > 0 }

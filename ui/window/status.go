@@ -148,7 +148,13 @@ func (w *Window) showOverview(o overview, err error) {
 }
 
 // soon offers to undo what was pressed; also while the window is hidden.
-func (w *Window) soon(deed env.Undoable) { w.grace.Begin(deed.Says, lang.L("Undo"), deed.Undone) }
+func (w *Window) soon(deed env.Undoable) (over func()) {
+	var passed time.Duration
+	if !deed.Pressed.IsZero() {
+		passed = w.options.Now().Sub(deed.Pressed)
+	}
+	return w.grace.Begin(deed.Says, passed, lang.L("Undo"), deed.Undone)
+}
 
 // later calls f on the window's goroutine when d has passed, unless the view is left by then.
 func (w *Window) later(d time.Duration, f func()) {

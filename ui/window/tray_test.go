@@ -139,6 +139,7 @@ func TestTheTrayOffersWhatCameBackLastAndAPause(t *testing.T) {
 		"Open folder, New package, New from template…, Pause notifications for an hour, Open Countersign, Settings, Quit"
 	screentest.Equal(t, "menu", strings.Join(p.labels(), ", "), want)
 	p.press(t, "Mandate Keller - certificate.pdf")
+	b.Settle()
 	if len(b.System.Opened) != 1 || b.System.Opened[0] != "file "+filepath.FromSlash("/home/office/Documents/Signed/Mandate Keller - certificate.pdf") {
 		t.Errorf("opened %v", b.System.Opened)
 	}

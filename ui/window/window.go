@@ -392,7 +392,7 @@ func (b Bare) Tray() BareTray {
 	t := BareTray{Icon: trayState(o.status), Tooltip: "Countersign\n" + line}
 	add := func(label string, do func()) { t.Entries = append(t.Entries, BareEntry{Label: label, Do: do}) }
 	opens := func(label, path string) {
-		t.Entries = append(t.Entries, BareEntry{Label: label, Do: func() { b.Report(b.System.OpenFile(path)) }, leads: path})
+		t.Entries = append(t.Entries, BareEntry{Label: label, Do: func() { b.Report(b.System.OpenFile(context.Background(), path)) }, leads: path})
 	}
 	add(line, nil)
 	if o.status.SignedIn {
