@@ -38,6 +38,7 @@ type packageList struct {
 	chosen  string                 // id of its row
 	wanted  string                 // chosen before it was listed: it goes to a tab that shows it
 	left    string                 // a draft that was chosen when it left the outbox
+	before  string                 // chosen when a search or a tab hid its row
 	loaded  bool                   // the office has told: before, an empty list says nothing
 	version atomic.Uint64          // of what all holds, once it is prepared; 0 before
 	made    atomic.Pointer[making] // what all was made for
@@ -313,14 +314,22 @@ func (s *Screen) parts() (heads []widgets.Head) {
 }
 
 // keepOrChooseFirst keeps the choice while its row is listed. A package that leaves the tab by itself, because it was
-// signed for example, stays the chosen one; after a change by the person the first of the list is chosen instead.
+// signed for example, stays the chosen one; after a change by the person the first of the list is chosen instead, until a change
+// brings the row back.
 func (l *packageList) keepOrChooseFirst(byPerson bool) {
+	if byPerson && l.before != "" && l.rowOf(l.before) >= 0 {
+		l.chosen, l.before = l.before, ""
+		return
+	}
 	if l.chosen != "" && (!byPerson || l.rowOf(l.chosen) >= 0 || l.chosen == l.wanted) {
 		_, listed := l.all.places[l.chosen]
 		if _, head := l.headOfID(l.chosen); listed || head || l.chosen == l.wanted {
 			return
 		}
 		l.left = l.chosen
+	}
+	if byPerson {
+		l.before = cmp.Or(l.before, l.chosen)
 	}
 	l.chosen = ""
 	if l.rows() > 0 {
@@ -346,7 +355,7 @@ func (l *packageList) rowOf(id string) int {
 
 func (s *Screen) choose(id string) {
 	if s.chosen != id {
-		s.chosen = id
+		s.chosen, s.before = id, ""
 		s.readRecord()
 	}
 }

@@ -259,6 +259,7 @@ func TestTheFoldersOfMarkedPackagesAreOpenedEachOnce(t *testing.T) {
 	b.screen.tabs.Choose(tabAll)
 	b.screen.markAll()
 	b.do(t, "Open folder")
+	slices.Sort(b.System.Opened)
 	screentest.Equal(t, "opened", b.System.Opened, []string{"file /home/office/Signed/A", "file /home/office/Signed/B"})
 	b.System.Opened = nil
 	for _, folder := range []string{"C", "D"} {

@@ -177,7 +177,7 @@ func (s *Screen) Find() {
 
 // Show chooses a package, in whatever tab it is, also one that is not listed yet, and it alone.
 func (s *Screen) Show(id string) {
-	s.wanted, s.chosen, s.left = id, id, ""
+	s.wanted, s.chosen, s.left, s.before = id, id, "", ""
 	s.marked, s.from = nil, ""
 	s.widen()
 	s.reveal()

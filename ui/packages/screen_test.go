@@ -322,6 +322,7 @@ func TestTheSignedDocumentIsFirst(t *testing.T) {
 		t.Fatalf("the first button is %q", first.Text)
 	}
 	first.OnTapped()
+	b.Settle()
 	if leaves := p.files(); len(leaves) != 2 || len(b.System.Opened) != 1 || !strings.HasSuffix(b.System.Opened[0], leaves[0].name) || leaves[0].name != "Mandate Keller - Letter of mandate.pdf" {
 		t.Errorf("opened %v of %+v", b.System.Opened, leaves)
 	}
@@ -380,6 +381,27 @@ func TestTheRightSideIsNeverEmpty(t *testing.T) {
 	screentest.All[*widgets.Tappable](b.screen.sheet)[0].Tapped(nil)
 	b.Settle()
 	screentest.Equal(t, "what was saved last leads to", b.screen.chosen, "p3")
+}
+
+func TestWhatASearchHidIsChosenAgainAfterwards(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	b.turn(tabAll)
+	s := b.screen
+	ids := s.Listed()
+	second := ids[1]
+	s.list.Select(1)
+	b.Settle()
+	for _, c := range []struct{ search, chosen string }{{"nothing is called like this", ""}, {"", second}} {
+		s.search.SetText(c.search)
+		b.Settle()
+		screentest.Equal(t, "chosen with "+c.search, s.chosen, c.chosen)
+	}
+	s.search.SetText("nothing is called like this")
+	s.Show(ids[0])
+	b.Settle()
+	s.search.SetText("")
+	b.Settle()
+	screentest.Equal(t, "chosen by the person meanwhile", s.chosen, ids[0])
 }
 
 func TestAPackageCanBeArchivedAndBroughtBack(t *testing.T) {
@@ -523,6 +545,7 @@ func TestEnterOpensWhatIsSavedAndElseLeadsToWhatCanBeDone(t *testing.T) {
 		b.Settle()
 		s.FocusList()
 		s.list.TypedKey(&fyne.KeyEvent{Name: fyne.KeyReturn})
+		b.Settle()
 		return b.Window.Canvas().Focused()
 	}
 	if enter("p3"); len(b.System.Opened) != 1 || !strings.HasPrefix(b.System.Opened[0], "file ") || b.Window.Canvas().Focused() != fyne.Focusable(s.list) {
