@@ -45,7 +45,7 @@ func (s *Screen) askWithdrawal(ids []string, name string, then func()) {
 	}
 	if then != nil {
 		title, do = lang.L("Correct “{{.Package}}”?", i18n.V{"Package": i18n.Title(name)}), lang.L("Withdraw and correct")
-		text = lang.L("It is withdrawn, and no one can sign it. Send opens with the same documents and signers. The corrected package is sent only after this one is withdrawn.")
+		text = lang.L("It will be withdrawn, and no one will be able to sign it. Send opens with the same documents and signers. The corrected package is sent only after this one is withdrawn.")
 	}
 	withdraw := func() {
 		pop.Close()
