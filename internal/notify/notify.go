@@ -100,13 +100,12 @@ func (n *Notifier) press(p office.Click) {
 // seconds at the latest. ErrBusy and ErrTimeout tell of a desktop that hangs; any other error, that it shows none.
 func (n *Notifier) Notify(notice office.Notice) error {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel() // here: ended by what has shown it, it would look like one that ran out of time
 	if err := n.take(ctx); err != nil {
-		cancel()
 		return err
 	}
 	done := make(chan error, 1)
 	go func() {
-		defer cancel()
 		done <- n.show(ctx, notice)
 		<-n.slot
 	}()

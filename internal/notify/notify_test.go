@@ -132,3 +132,14 @@ func must(t testing.TB, err error) {
 		t.Fatal(err)
 	}
 }
+
+// What the desktop took is no failure, however soon it took it.
+func TestWhatIsShownAtOnceIsNoFailure(t *testing.T) {
+	n := New(Options{Raise: func(office.Notice) error { return nil }})
+	defer n.Close()
+	for i := range 50_000 {
+		if err := n.Notify(office.Notice{Title: "a", Body: "b"}); err != nil {
+			t.Fatalf("notification %d: %v", i, err)
+		}
+	}
+}

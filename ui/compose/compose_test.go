@@ -235,6 +235,82 @@ func TestWhatWasSentIsTakenBackInTimeOrItSaysThatItIsTooLate(t *testing.T) {
 	}
 }
 
+// What was sent is taken back to the outbox where the form has something else by now: else one of the two would be lost.
+func TestWhatIsTakenBackTakesNothingsPlace(t *testing.T) {
+	o := officetest.Busy()
+	begun := slow(o)
+	b := ready(t, o)
+	b.send()
+	<-begun
+	b.screen.like(office.NewPackage{Message: "the next one", Signers: []office.Signer{jan}})
+	next := b.screen.form()
+	b.Deeds[0].Undone()
+	b.Until(func() bool { return len(b.Went) == 2 })
+	screentest.Equal(t, "went", b.Went, []string{"package draft d1", "package draft d1"})
+	screentest.Equal(t, "typed", b.screen.form(), next)
+	d := o.Waiting[len(o.Waiting)-1]
+	if d.ID != "d1" || d.State != office.DraftHeld || !d.Stopped || screentest.Top(b.Window) != nil || len(b.Notices) > 0 {
+		t.Errorf("it is %+v, said %q", d, b.Notices)
+	}
+}
+
+// Of two packages the office takes one; the other stays typed, also when the first one is taken back.
+func TestWhatTheOfficeDidNotTakeStaysWhenTheRestIsTakenBack(t *testing.T) {
+	o := officetest.Busy()
+	o.OnSend = func(ctx context.Context, d office.NewPackage, progress func(office.SendState)) (office.SendState, error) {
+		if d.Name == "b" {
+			return office.SendState{}, message.Error(message.FileGone("b.pdf"), nil)
+		}
+		o.Change(office.OutboxChanged, func(o *officetest.Office) {
+			o.Waiting = append(o.Waiting, office.Draft{ID: "d1", Name: d.Name, State: office.DraftQueued})
+		})
+		progress(office.SendState{DraftID: "d1", State: office.DraftQueued})
+		<-ctx.Done()
+		return office.SendState{DraftID: "d1", State: office.DraftQueued}, ctx.Err()
+	}
+	b := newBench(t, o)
+	b.add("a.pdf", "b.pdf")
+	b.screen.like(filled(ana))
+	b.screen.each.SetChecked(true)
+	b.send()
+	screentest.Equal(t, "left", b.names(), []string{"b.pdf"})
+	went := len(b.Went)
+	b.Deeds[0].Undone()
+	b.Until(func() bool { return len(b.Went) > went })
+	screentest.Equal(t, "left after Undo", b.names(), []string{"b.pdf"})
+	screentest.Equal(t, "said", b.Notices, nil)
+	if d := o.Waiting[len(o.Waiting)-1]; d.ID != "d1" || d.State != office.DraftHeld {
+		t.Errorf("what was sent is %+v", d)
+	}
+}
+
+// Nothing of a package from a template alone is forgotten before the office has it.
+func TestATemplateStaysTypedUntilTheOfficeHasIt(t *testing.T) {
+	b, o := withTemplates(t)
+	b.choose("tenant")
+	b.screen.people[0].fill(jan)
+	b.screen.people[1].fill(ana)
+	for _, x := range b.screen.basis.originals {
+		for _, e := range x.entries {
+			e.SetText("filled in")
+		}
+	}
+	typed := o.Form()
+	goOn := make(chan struct{})
+	o.OnSend = func(context.Context, office.NewPackage, func(office.SendState)) (office.SendState, error) {
+		<-goOn
+		return office.SendState{}, message.Error(message.OwnDiskFull(), nil)
+	}
+	b.screen.Send()
+	b.screen.changed() // as when the settings are others
+	if b.screen.handing == nil {
+		t.Fatal("it is not sent")
+	}
+	screentest.Equal(t, "kept while the office takes it over", o.Form(), typed)
+	close(goOn)
+	b.Settle()
+}
+
 func TestDraftsOfAnEarlierStartAreShownAndDecided(t *testing.T) {
 	o := officetest.Busy()
 	o.Waiting = []office.Draft{

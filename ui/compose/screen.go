@@ -379,7 +379,7 @@ func (s *Screen) keep() {
 		return
 	}
 	f := s.form()
-	if s.handing != nil && len(s.docs) == 0 {
+	if h := s.handing; h != nil && len(s.docs) == 0 && !slices.ContainsFunc(h.parcels, func(p *parcel) bool { return !p.taken }) {
 		f = office.Form{} // the office has all of it
 	}
 	s.office.KeepForm(f)

@@ -179,20 +179,31 @@ func (s *Screen) handed(h *handing) {
 	}
 }
 
-// takeBack makes something typed again of what was sent, where that comes in time.
+// takeBack makes something typed again of what was sent, where that comes in time. Where something else is typed by now, or something is
+// left there that the office could not take, it stays in the outbox for a person to decide about.
 func (s *Screen) takeBack(h *handing) {
+	taken := slices.DeleteFunc(slices.Clone(h.parcels), func(p *parcel) bool { return !p.taken })
+	typed := s.handing != nil || !s.form().Empty()
+	stop := s.office.Cancel
+	if typed {
+		stop = s.office.Stop
+	}
 	var back []*parcel
 	s.env.Attempt(func(context.Context) (err error) {
-		for _, p := range h.parcels {
-			inTime, e := s.office.Cancel(p.id)
+		for _, p := range taken {
+			inTime, e := stop(p.id)
 			if err = errors.Join(err, e); inTime {
 				back = append(back, p)
 			}
 		}
 		return err
 	}, func() {
-		if len(back) < len(h.parcels) {
+		if len(back) < len(taken) {
 			s.env.Notice(outbox.TooLate())
+		}
+		if typed {
+			s.env.Go.ShowPackage(outbox.RowID(taken[0].id))
+			return
 		}
 		if f := h.typed; len(back) > 0 {
 			gone := func(x office.FormFile) bool {

@@ -179,8 +179,8 @@ func (o *Office) eachDraft(id string, change func(*office.Draft)) {
 // Stop is the agent's. A draft that is with the service comes too late here, too.
 func (o *Office) Stop(draftID string) (inTime bool, err error) {
 	o.eachDraft(draftID, func(d *office.Draft) {
-		if d.State == office.DraftQueued {
-			d.State, d.Stopped, d.Problem, inTime = office.DraftHeld, true, message.Message{}, true
+		if d.State == office.DraftQueued || d.Decision.Pending() {
+			d.State, d.Stopped, d.Problem, d.Decision, inTime = office.DraftHeld, true, message.Message{}, office.Decision{}, true
 		}
 	})
 	return inTime, nil
