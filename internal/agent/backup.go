@@ -120,6 +120,7 @@ func readBackedUp(tx *store.Tx) (x backedUp, err error) {
 // that merely lost one of these documents, because it cannot be read, it restores that one. A file that is not there, or
 // that nobody can read, restores nothing.
 func (b *backup) restore() (restored bool, err error) {
+	private.Sweep(filepath.Dir(b.path))
 	text, err := os.ReadFile(b.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil

@@ -14,6 +14,7 @@ import (
 	"countersign/internal/locations"
 	"countersign/internal/message"
 	"countersign/internal/office"
+	"countersign/internal/private"
 	"countersign/internal/sandbox"
 	"countersign/internal/secret"
 	"countersign/internal/store"
@@ -41,6 +42,19 @@ func (o *testOffice) loseData() {
 	o.t.Helper()
 	o.stop()
 	noErr(o.t, os.Remove(locations.State(o.data)))
+}
+
+// A kill while the second file is written leaves what was written of it: at most until the next start.
+func TestWhatIsLeftOfTheSecondFileGoesWithTheNextStart(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{})
+	o.stop()
+	left := filepath.Join(o.data, ".countersign-1"+private.Temporary)
+	noErr(t, os.WriteFile(left, nil, 0o600))
+	o.open()
+	o.run()
+	if _, err := os.Lstat(left); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("it is still there: %v", err)
+	}
 }
 
 // caughtUp waits until everything was asked about since the start.

@@ -21,6 +21,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // Folder makes a folder, with those above it where they are missing, or makes one that is there private. What lies in it
@@ -75,12 +76,16 @@ func Files(paths ...string) error {
 // CreateTemp is os.CreateTemp for a private file.
 func CreateTemp(folder, pattern string) (*os.File, error) { return createTemp(folder, pattern) }
 
-// Temporary is how the name ends that a file of WriteFile's has until it is whole. A killed program may leave one behind.
-const Temporary = ".new"
+// beginning and Temporary are how the name begins and ends that a file of WriteFile's has until it is whole. A killed program may leave
+// one behind, see Sweep.
+const (
+	beginning = ".countersign-"
+	Temporary = ".new"
+)
 
 // WriteFile makes a private file, whole or not at all: fill writes its content, and name is disk.Create or disk.Replace.
 func WriteFile(path string, name func(temp *os.File, path string) error, fill func(io.Writer) error) error {
-	temp, err := CreateTemp(filepath.Dir(path), ".countersign-*"+Temporary)
+	temp, err := CreateTemp(filepath.Dir(path), beginning+"*"+Temporary)
 	if err != nil {
 		return err
 	}
@@ -88,6 +93,17 @@ func WriteFile(path string, name func(temp *os.File, path string) error, fill fu
 		return errors.Join(err, temp.Close(), os.Remove(temp.Name()))
 	}
 	return name(temp, path)
+}
+
+// Sweep removes the files of WriteFile's that killed programs left in a folder, in which nobody writes one now. What cannot be removed
+// is left to the next time.
+func Sweep(folder string) {
+	entries, _ := os.ReadDir(folder)
+	for _, e := range entries {
+		if name := e.Name(); e.Type().IsRegular() && strings.HasPrefix(name, beginning) && strings.HasSuffix(name, Temporary) {
+			_ = os.Remove(filepath.Join(folder, name))
+		}
+	}
 }
 
 // OpenToOthers says why an open file can be read, or replaced, by somebody else; nil when it cannot. On Windows the

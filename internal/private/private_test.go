@@ -98,3 +98,20 @@ func TestANewFolderIsNobodyElses(t *testing.T) {
 		t.Error("it is open to others")
 	}
 }
+
+// What a killed program has left of a file goes; whatever else is there stays.
+func TestWhatAKilledProgramLeftIsRemoved(t *testing.T) {
+	folder := t.TempDir()
+	names := []string{".countersign-123" + Temporary, ".countersign-123.part", "letter" + Temporary, ".other" + Temporary}
+	for _, name := range names {
+		must(t, os.WriteFile(filepath.Join(folder, name), nil, 0o600))
+	}
+	must(t, os.Mkdir(filepath.Join(folder, ".countersign-folder"+Temporary), 0o700))
+	Sweep(folder)
+	left, err := os.ReadDir(folder)
+	must(t, err)
+	if _, err := os.Lstat(filepath.Join(folder, names[0])); !errors.Is(err, fs.ErrNotExist) || len(left) != len(names) {
+		t.Errorf("left are %v", left)
+	}
+	Sweep(filepath.Join(folder, "none"))
+}

@@ -256,7 +256,6 @@ type File struct {
 const (
 	ending       = office.BackupEnding
 	documentsDir = "documents" // the documents that wait in any of the backups, a sealed file each
-	temporary    = private.Temporary
 )
 
 var fileName = regexp.MustCompile(`^(\d{6,9})-(\d{4}-\d\d-\d\d)` + regexp.QuoteMeta(ending) + `$`)
@@ -396,10 +395,6 @@ func prune(folder string, key safe.Secret) error {
 
 // sweep removes what an interrupted backup left behind.
 func sweep(folder string) {
-	for _, pattern := range []string{"*" + temporary, documentsDir + "/*" + temporary} {
-		left, _ := filepath.Glob(filepath.Join(folder, pattern)) // fails for a wrong pattern alone
-		for _, path := range left {
-			_ = os.Remove(path) // else the next one
-		}
-	}
+	private.Sweep(folder)
+	private.Sweep(filepath.Join(folder, documentsDir))
 }

@@ -18,6 +18,7 @@ import (
 	"countersign/internal/agent/loop/looptest"
 	"countersign/internal/message"
 	"countersign/internal/office"
+	"countersign/internal/private"
 	"countersign/internal/safe"
 	"countersign/internal/store"
 )
@@ -138,16 +139,16 @@ func TestAnInterruptedBackupIsNoneAndLeavesNothing(t *testing.T) {
 			if point != at {
 				return
 			}
-			now, _ := filepath.Glob(filepath.Join(r.options.Folder, ".*"+temporary))
+			now, _ := filepath.Glob(filepath.Join(r.options.Folder, ".*"+private.Temporary))
 			for _, path := range now { // as a kill leaves it
 				left++
-				noErr(t, os.WriteFile(filepath.Join(r.options.Folder, ".countersign-killed"+temporary), read(t, path), 0o600))
+				noErr(t, os.WriteFile(filepath.Join(r.options.Folder, ".countersign-killed"+private.Temporary), read(t, path), 0o600))
 			}
 		}
 		noErr(t, r.Make())
 		r.Crash = func(string) {}
 		noErr(t, r.Make())
-		if now, _ := filepath.Glob(filepath.Join(r.options.Folder, ".*"+temporary)); len(now) != 0 || made(t, r) != 2 || left == 0 {
+		if now, _ := filepath.Glob(filepath.Join(r.options.Folder, ".*"+private.Temporary)); len(now) != 0 || made(t, r) != 2 || left == 0 {
 			t.Errorf("killed at %q: left %d, then %q, %d backups", at, left, now, made(t, r))
 		}
 		files, _ := List(r.options.Folder)
