@@ -85,7 +85,7 @@ func (s *Screen) hand(d office.NewPackage) {
 		async.Then(s.env.Work, func(ctx context.Context) (office.SendState, error) {
 			var told office.SendState
 			return s.office.Send(ctx, p.draft, func(state office.SendState) {
-				if state.State != told.State || state.Undo != told.Undo || state.Sent-told.Sent >= state.Total/100 { // often enough
+				if state.State != told.State || state.Undo != told.Undo || state.Sent < told.Sent || state.Sent-told.Sent >= state.Total/100 { // often enough
 					told = state
 					s.env.Work.Do(func() { s.progress(h, p, state) })
 				}

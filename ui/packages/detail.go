@@ -334,7 +334,11 @@ func (s *Screen) draftPage(r listed) fyne.CanvasObject {
 	s.fetchDraft(d, maxPictures)
 	mark, text := outbox.State(d)
 	s.upload = newUpload(text, mark.Colour())
-	s.upload.show(s.sending[r.line.ID])
+	if state := s.sending[r.line.ID]; d.State == office.DraftQueued && d.Problem.IsZero() {
+		s.upload.show(state)
+	} else { // that is what was told before this
+		s.upload.show(office.SendState{})
+	}
 	head := widgets.Stack(6, widgets.NewFullHeading(i18n.Title(d.Name)),
 		widgets.Across(widget.NewIcon(mark.Resource()), s.upload.text, nil), s.upload.content)
 	facts := []string{lang.L("in the outbox") + " · " + i18n.Since(s.env.Now(), d.Created)}
@@ -383,21 +387,24 @@ func (s *Screen) Follow(state office.SendState) {
 
 // upload is where a draft stands, with a thin bar that fills from the left while its documents are on their way.
 type upload struct {
+	says    string // while nothing is
 	text    *widgets.Prose
 	content *fyne.Container
 	part    float32
 }
 
 func newUpload(text string, colour fyne.ThemeColorName) *upload {
-	u := &upload{text: widgets.NewParagraph(text)}
+	u := &upload{says: text, text: widgets.NewParagraph(text)}
 	u.text.Colour = colour
 	u.content = container.New(u, widgets.NewBack(fynetheme.ColorNameButton), widgets.NewBack(theme.Ink))
 	return u
 }
 
 func (u *upload) show(state office.SendState) {
-	under := state.State == office.DraftQueued && state.Sent > 0
-	if u.content.Hidden = !under; under {
+	under := state.State == office.DraftQueued && state.Sent > 0 && state.Problem.IsZero()
+	if u.content.Hidden = !under; !under {
+		u.text.Set(u.says)
+	} else {
 		u.text.Set(fmt.Sprintf("%s %s / %s", lang.L("Uploading…"), i18n.Size(state.Sent), i18n.Size(state.Total)))
 		u.part = min(1, float32(state.Sent)/float32(max(1, state.Total)))
 	}

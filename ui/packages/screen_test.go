@@ -497,6 +497,27 @@ func TestWhatIsSentIsFollowedUntilItIsAPackage(t *testing.T) {
 	screentest.Equal(t, "whoever has gone on stays at", b.screen.chosen, "p2")
 }
 
+// What was on its way and is not any more is not said to be.
+func TestWhatWaitsIsNotSaidToBeOnItsWay(t *testing.T) {
+	o := sending()
+	b := newBench(t, o)
+	uploading(b)
+	o.Change(office.OutboxChanged, func(o *officetest.Office) { o.Waiting[0].Problem = message.ServiceSilent() })
+	b.Reload()
+	b.Settle()
+	if waits := message.ServiceSilent().String(); shows(b, "Uploading… 60 KB / 96 KB") || !strings.Contains(screentest.Text(b.screen.detail), waits) || b.screen.upload.content.Visible() {
+		t.Errorf("it says %q", screentest.Text(b.screen.detail))
+	}
+	uploading(b)
+	if !shows(b, "Uploading… 60 KB / 96 KB") {
+		t.Errorf("it goes on, and it says %q", screentest.Text(b.screen.detail))
+	}
+	b.screen.Follow(office.SendState{DraftID: "w", State: office.DraftQueued, Total: 96_422})
+	if shows(b, "Uploading… 60 KB / 96 KB") || b.screen.upload.content.Visible() {
+		t.Errorf("it has stopped, and it says %q", screentest.Text(b.screen.detail))
+	}
+}
+
 func TestWhatCannotBeReadIsNotShownAsNothing(t *testing.T) {
 	o := many(3)
 	o.Unread = message.Error(message.DataDamagedNow(), nil)

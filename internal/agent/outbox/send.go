@@ -215,6 +215,20 @@ func (l *liveDrafts) progress(d office.Draft, file int, sent int64) {
 	live.tell(state)
 }
 
+// halt puts d back into the queue, and tells the Send that waits for it that nothing of it is on its way until it is tried again.
+func (r *Service) halt(d office.Draft) error {
+	err := r.putDraft(&d, office.DraftQueued)
+	r.live.mu.Lock()
+	live := r.live.all[d.ID]
+	r.live.mu.Unlock()
+	if err == nil && live != nil {
+		state := sendState(d)
+		state.Sent = 0
+		live.tell(state)
+	}
+	return err
+}
+
 // cancel has what is under way for a draft end, or, when it is to be sent after all, go on.
 func (l *liveDrafts) cancel(id string, cancelled bool) {
 	l.mu.Lock()
@@ -565,7 +579,7 @@ func (r *Service) refused(ctx context.Context, d office.Draft, cause error) erro
 	}
 	r.Session.Note(ctx, cause)
 	if r.Session.SignedOut(cause) {
-		return errors.Join(r.putDraft(&d, office.DraftQueued), cause)
+		return errors.Join(r.halt(d), cause)
 	}
 	if d.Problem = templateProblem(d, cause); d.Problem.IsZero() {
 		d.Problem = esign.Message(cause)
@@ -582,7 +596,7 @@ func (r *Service) refused(ctx context.Context, d office.Draft, cause error) erro
 	r.failed()
 	// A service that wants to be left alone is left alone by all (Deps.Answered).
 	d.NextTry = r.Now().Add(r.Backoff(d.Tries, r.Pace.Retry, maxDraftPause))
-	return r.putDraft(&d, office.DraftQueued)
+	return r.halt(d)
 }
 
 func (r *Service) fail(d office.Draft, problem message.Message) error {

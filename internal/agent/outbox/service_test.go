@@ -636,3 +636,30 @@ func (x *testService) draftState(id string) (office.SendState, error) {
 	d, _, err := x.Data.Draft(id)
 	return sendState(d), err
 }
+
+// Whoever shows how far the files are is told when nothing is on its way any more.
+func TestAnUploadThatFailedIsNotSaidToBeOnItsWay(t *testing.T) {
+	r := newService(t, accept)
+	r.service.answer(accept, func(w http.ResponseWriter) { w.WriteHeader(http.StatusServiceUnavailable) })
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var mu sync.Mutex
+	var told []office.SendState
+	var running sync.WaitGroup
+	running.Go(func() {
+		r.Send(ctx, r.newPackage(t), func(s office.SendState) {
+			mu.Lock()
+			defer mu.Unlock()
+			told = append(told, s)
+		})
+	})
+	eventually(t, "it is told that nothing is on its way, and why", func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.ContainsFunc(told, func(s office.SendState) bool {
+			return s.State == office.DraftQueued && s.Sent == 0 && s.Total > 0 && !s.Problem.IsZero()
+		})
+	})
+	stop()
+	running.Wait()
+}
