@@ -307,7 +307,7 @@ func (r *Service) accepted(d office.Draft, added esign.Added) error {
 			p.NextCheck = r.Now()
 		}
 		markSent(&d, p.ID, r.Now())
-		line = office.Activity{Time: r.Now(), Kind: "sent", PackageID: p.ID, Text: message.SentTo(p.DisplayName(), len(d.Signers))}
+		line = r.sentLine(p, d)
 		return errors.Join(tx.PutPackage(p), tx.PutDraft(d), rememberPeople(tx, d.Signers), r.noteTemplate(tx, d), tx.AddActivity(line))
 	})
 	if err != nil {
@@ -321,6 +321,11 @@ func (r *Service) accepted(d office.Draft, added esign.Added) error {
 		r.Signal(c)
 	}
 	return nil
+}
+
+// sentLine says that p was sent, from d.
+func (r *Service) sentLine(p office.Package, d office.Draft) office.Activity {
+	return office.Activity{Time: r.Now(), Kind: "sent", PackageID: p.ID, Text: message.SentTo(p.DisplayName(), len(d.Signers))}
 }
 
 // fromDraft makes p a package that was made here, from d, and sent then.
@@ -397,8 +402,13 @@ func (r *Service) Claim(tx *store.Tx, p *office.Package, data json.RawMessage) e
 	// A queued draft has its answer still to come, or was sent by a life that ended before the answer was kept.
 	// One that is held may have been sent in a time that a backup does not know.
 	if d.State == office.DraftUnknown || d.State == office.DraftHeld || d.State == office.DraftQueued || d.State == office.DraftFailed {
+		unknown := d.State == office.DraftUnknown
 		markSent(&d, p.ID, r.Now())
-		return errors.Join(r.noteTemplate(tx, d), rememberPeople(tx, d.Signers), tx.PutDraft(d))
+		err = errors.Join(r.noteTemplate(tx, d), rememberPeople(tx, d.Signers), tx.PutDraft(d))
+		if unknown { // which people were told: now they can read that it was sent
+			err = errors.Join(err, tx.AddActivity(r.sentLine(*p, d)))
+		}
+		return err
 	}
 	return nil
 }

@@ -663,3 +663,24 @@ func TestAnUploadThatFailedIsNotSaidToBeOnItsWay(t *testing.T) {
 	stop()
 	running.Wait()
 }
+
+// That a package was sent of which nobody knew for a while stands in the diary once, as of any other.
+func TestThatALostPackageWasSentStandsInTheDiary(t *testing.T) {
+	r := newService(t, loseAnswer)
+	state, err := r.Send(t.Context(), r.newPackage(t), nil)
+	noErr(t, err)
+	eventually(t, "it is found", func() bool {
+		d, _, err := r.Data.Draft(state.DraftID)
+		return err == nil && d.State == office.DraftSent
+	})
+	r.end()
+	var lines []office.Activity
+	noErr(t, r.Data.Store.View(func(tx *store.Tx) (err error) {
+		lines, _, err = tx.Activities("", 100)
+		return err
+	}))
+	lines = slices.DeleteFunc(lines, func(a office.Activity) bool { return a.Kind != "sent" || a.PackageID != "p1" })
+	if len(lines) != 1 {
+		t.Errorf("the diary says %+v", lines)
+	}
+}
