@@ -201,11 +201,11 @@ func (s *Screen) takeBack(h *handing) {
 		if len(back) < len(taken) {
 			s.env.Notice(outbox.TooLate())
 		}
-		if typed {
-			s.env.Go.ShowPackage(outbox.RowID(taken[0].id))
-			return
-		}
-		if f := h.typed; len(back) > 0 {
+		switch f := h.typed; {
+		case len(back) == 0:
+		case typed:
+			s.env.Go.ShowPackage(outbox.RowID(back[0].id))
+		default:
 			gone := func(x office.FormFile) bool {
 				return !slices.ContainsFunc(back, func(p *parcel) bool { return slices.Contains(p.draft.Files, x.Path) })
 			}
