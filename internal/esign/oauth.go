@@ -168,13 +168,13 @@ var errNoTokens = errors.New("the answer holds no tokens")
 // can be made out. A refresh token is used up by the answer that brings the next one, so nothing else in that answer
 // may keep the next one from being read: an odd member is one that was not sent.
 type tokenAnswer struct {
-	Access      text     `json:"access_token"`
-	Refresh     text     `json:"refresh_token"`
-	ID          text     `json:"id_token"`
-	Lifetime    lifetime `json:"expires_in"`
-	Scopes      scopes   `json:"scope"`
-	Error       text     `json:"error"`
-	Description text     `json:"error_description"`
+	Access      text      `json:"access_token"`
+	Refresh     text      `json:"refresh_token"`
+	ID          text      `json:"id_token"`
+	Lifetime    lifetime  `json:"expires_in"`
+	Scopes      scopes    `json:"scope"`
+	Error       errorCode `json:"error"`
+	Description text      `json:"error_description"`
 
 	sent time.Time // by the service's own clock; zero where it did not say
 }
@@ -321,6 +321,20 @@ func (s *scopes) UnmarshalJSON(b []byte) error {
 			}
 		}
 	}
+	return nil
+}
+
+// errorCode is a string, or the code of an object as other errors of the service are (RFC 6749, 5.2, has the string). That a sign-in has
+// lapsed is to be told in either shape.
+type errorCode string
+
+func (c *errorCode) UnmarshalJSON(b []byte) error {
+	var s string
+	var o struct{ Code text }
+	if json.Unmarshal(b, &s) != nil && json.Unmarshal(b, &o) == nil {
+		s = string(o.Code)
+	}
+	*c = errorCode(s)
 	return nil
 }
 
