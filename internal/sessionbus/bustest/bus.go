@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"countersign/internal/fasttest"
@@ -39,7 +40,7 @@ func Start(t testing.TB, services map[string]string) (address string, stop func(
 	}
 	fasttest.Needs(t, "dbus-daemon", err)
 	stop = sync.OnceFunc(func() {
-		bus.Process.Kill()
+		bus.Process.Signal(syscall.SIGTERM) // and it removes its socket
 		bus.Wait()
 	})
 	t.Cleanup(stop)
