@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -73,14 +74,15 @@ func (r *Backups) newDay(t *testing.T) {
 
 func TestThereIsOneBackupOfEachDayAndNoneWhileMuchIsUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		busy := true
-		r := backups(t, func(n *Options) { n.Busy = func() bool { return busy } })
+		var busy atomic.Bool
+		busy.Store(true)
+		r := backups(t, func(n *Options) { n.Busy = busy.Load })
 		running(t, r, func() {
 			time.Sleep(30 * time.Minute)
 			expect(t, made(t, r), 0, "%d while much was under way")
 			time.Sleep(time.Hour)
 			expect(t, made(t, r), 1, "%d, though it waits no longer than an hour")
-			busy = false
+			busy.Store(false)
 			time.Sleep(48 * time.Hour) // on which no day is counted
 			expect(t, made(t, r), 1, "%d of one day")
 			for day := range 3 {
