@@ -38,7 +38,7 @@ type packageDetail struct {
 	leave    []context.CancelFunc // end what is fetched for it
 	detail   *fyne.Container
 	sheet    *container.Scroll           // what detail shows of the chosen package
-	sending  map[string]office.SendState // what is sent from here, by its row
+	sending  map[string]office.SendState // what is on its way from here, by its row
 	upload   *upload                     // of the draft that was shown last
 }
 
@@ -376,7 +376,9 @@ func (s *Screen) draftPage(r listed) fyne.CanvasObject {
 // Follow shows how far a draft is that is sent from here, and the package that it has become to whoever looks at it.
 func (s *Screen) Follow(state office.SendState) {
 	id := outbox.RowID(state.DraftID)
-	s.sending[id] = state
+	if s.sending[id] = state; state.State != office.DraftQueued {
+		delete(s.sending, id)
+	}
 	switch looked := s.chosen == id || s.left == id; {
 	case looked && state.State == office.DraftSent:
 		s.Show(state.PackageID)

@@ -516,10 +516,15 @@ type Stuck struct {
 }
 
 func (s *Screen) Stuck() (now Stuck) {
+	left := s.all.counts[tabProblems]                   // it is asked for with each change, and there may be 50,000 others
 	for place, r := range slices.Backward(s.all.rows) { // the newest first
+		if left == 0 {
+			break
+		}
 		if r.tab() != tabProblems {
 			continue
 		}
+		left--
 		l := s.all.line(int32(place))
 		if over := l.Status(); over != office.StatusDeclined && over != office.StatusExpired {
 			continue
