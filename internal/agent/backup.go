@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -91,7 +90,7 @@ func (b *backup) write() error {
 	if bytes.Equal(text, b.last) {
 		return nil
 	}
-	if err := replaceFile(b.path, text); err != nil {
+	if err := private.WriteFile(b.path, disk.Replace, private.From(bytes.NewReader(text))); err != nil {
 		return fmt.Errorf("back the settings up: %w", err)
 	}
 	b.last = text
@@ -175,14 +174,6 @@ func (x backedUp) put(tx *store.Tx) (err error) {
 		err = errors.Join(err, tx.PutSealed(name, b))
 	}
 	return err
-}
-
-// replaceFile makes path hold text, whatever interrupts it: the old content or the new, never a part.
-func replaceFile(path string, text []byte) error {
-	return private.WriteFile(path, disk.Replace, func(w io.Writer) error {
-		_, err := w.Write(text)
-		return err
-	})
 }
 
 // backUp keeps what has just been committed in the second file, too. That it fails keeps nothing else from working.

@@ -23,6 +23,7 @@ import (
 	"countersign/internal/locations"
 	"countersign/internal/message"
 	"countersign/internal/office"
+	"countersign/internal/private"
 	"countersign/internal/safe"
 	"countersign/internal/secret"
 	"countersign/internal/store"
@@ -558,7 +559,7 @@ func PrepareRestore(ctx context.Context, keeper secret.Keeper, dataDir, file str
 	if file != "" {
 		name = filepath.Base(file)
 	}
-	if err := replaceFile(filepath.Join(locations.Backups(dataDir), wanted), []byte(name)); err != nil {
+	if err := private.WriteFile(filepath.Join(locations.Backups(dataDir), wanted), disk.Replace, private.From(strings.NewReader(name))); err != nil {
 		return "", err
 	}
 	state := locations.State(dataDir)

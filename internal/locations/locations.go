@@ -5,7 +5,6 @@ package locations
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -110,10 +109,7 @@ func Entry(folder string) (string, error) {
 		return name, disk.Anchor(path) // a key must not outlive its name
 	}
 	name = "key of office " + uuid.NewString()
-	if err := private.WriteFile(path, disk.Replace, func(w io.Writer) error {
-		_, err := io.WriteString(w, name+"\n")
-		return err
-	}); err != nil {
+	if err := private.WriteFile(path, disk.Replace, private.From(strings.NewReader(name+"\n"))); err != nil {
 		return "", fmt.Errorf("note the name of the keyring's entry: %w", err)
 	}
 	return name, nil

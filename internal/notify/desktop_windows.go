@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"sync"
@@ -56,10 +55,7 @@ func keepIcon(path string, icon []byte) error {
 	if there, err := os.ReadFile(path); err == nil && bytes.Equal(there, icon) {
 		return nil
 	}
-	return private.WriteFile(path, disk.Replace, func(w io.Writer) error {
-		_, err := w.Write(icon)
-		return err
-	})
+	return private.WriteFile(path, disk.Replace, private.From(bytes.NewReader(icon)))
 }
 
 func (d *desktop) raise(_ context.Context, n office.Notice) error {

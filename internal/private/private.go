@@ -95,6 +95,14 @@ func WriteFile(path string, name func(temp *os.File, path string) error, fill fu
 	return name(temp, path)
 }
 
+// From is the fill of WriteFile that writes all of r.
+func From(r io.Reader) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := io.Copy(w, r)
+		return err
+	}
+}
+
 // Sweep removes the files of WriteFile's that killed programs left in a folder, in which nobody writes one now. What cannot be removed
 // is left to the next time.
 func Sweep(folder string) {

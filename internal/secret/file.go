@@ -105,8 +105,5 @@ func (f *file) write(k Key) error {
 	if err := disk.MkdirAll(filepath.Dir(f.path), 0o700); err != nil {
 		return err
 	}
-	return private.WriteFile(f.path, disk.Create, func(w io.Writer) error {
-		_, err := io.WriteString(w, k.text()+"\n")
-		return err
-	})
+	return private.WriteFile(f.path, disk.Create, private.From(strings.NewReader(k.text()+"\n")))
 }

@@ -353,7 +353,7 @@ func RestoreDocument(path string, d Document, key safe.Secret, into string) erro
 	if err != nil {
 		return err
 	}
-	return private.WriteFile(into, disk.Create, func(out io.Writer) error { _, err := io.Copy(out, checked(plain, d)); return err })
+	return private.WriteFile(into, disk.Create, private.From(checked(plain, d)))
 }
 
 // errEnough ends a reading of which the rest is of no use.

@@ -111,7 +111,7 @@ func ReadMove(r io.Reader, password string, now time.Time, documents string) (o 
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) { // what a kill has left: there are no drafts here
 			return err
 		}
-		return private.WriteFile(path, disk.Create, func(w io.Writer) error { _, err := io.Copy(w, in); return err })
+		return private.WriteFile(path, disk.Create, private.From(in))
 	}})
 	if err != nil {
 		return Office{}, err

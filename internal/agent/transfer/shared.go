@@ -67,7 +67,7 @@ func WriteShared(path string, o Shared) error {
 	if err != nil {
 		return err
 	}
-	err = private.WriteFile(path, disk.Create, func(w io.Writer) error { _, err := w.Write(append(b, '\n')); return err })
+	err = private.WriteFile(path, disk.Create, private.From(bytes.NewReader(append(b, '\n'))))
 	if errors.Is(err, fs.ErrExist) {
 		return message.Error(message.OfficeFileThere(filepath.Base(path)), nil)
 	}
