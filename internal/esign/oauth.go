@@ -206,9 +206,9 @@ func (a authority) post(ctx context.Context, cfg Config, op, address string, for
 	basic := a.basic && cfg.ClientSecret != ""
 	if !basic {
 		form.Set("client_id", cfg.ClientID)
-	}
-	if !basic && cfg.ClientSecret != "" {
-		form.Set("client_secret", cfg.ClientSecret)
+		if cfg.ClientSecret != "" {
+			form.Set("client_secret", cfg.ClientSecret)
+		}
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(form.Encode()))
 	if err != nil {

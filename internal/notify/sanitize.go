@@ -15,7 +15,7 @@ import (
 //   - Controls, bidirectional marks, zero-width and other invisible characters go; line ends and odd spaces are spaces.
 //   - Straight quotes, backticks and odd ones become ” and ’; those that our languages write stay.
 //   - The dollar sign becomes its wide form ＄, which begins no expression.
-//   - The backslash becomes ∖: notify-send and AppleScript unescape the plain one.
+//   - The backslash becomes ∖: AppleScript unescapes the plain one.
 //   - A hyphen at the beginning becomes ‐, so that no command takes the text for an option.
 //
 // "<", ">" and "&" stay: whether they mean something is known only where the text is shown.

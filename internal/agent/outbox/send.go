@@ -198,11 +198,16 @@ func (l *liveDrafts) end(id string, d *liveDraft) {
 	d.report = nil
 }
 
+// of is the Send that waits for a draft; nil for none.
+func (l *liveDrafts) of(id string) *liveDraft {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.all[id]
+}
+
 // progress tells the Send that waits for d how far its files are, which are uploaded one after the other.
 func (l *liveDrafts) progress(d office.Draft, file int, sent int64) {
-	l.mu.Lock()
-	live := l.all[d.ID]
-	l.mu.Unlock()
+	live := l.of(d.ID)
 	if live == nil {
 		return
 	}
@@ -218,10 +223,7 @@ func (l *liveDrafts) progress(d office.Draft, file int, sent int64) {
 // halt puts d back into the queue, and tells the Send that waits for it that nothing of it is on its way until it is tried again.
 func (r *Service) halt(d office.Draft) error {
 	err := r.putDraft(&d, office.DraftQueued)
-	r.live.mu.Lock()
-	live := r.live.all[d.ID]
-	r.live.mu.Unlock()
-	if err == nil && live != nil {
+	if live := r.live.of(d.ID); err == nil && live != nil {
 		state := sendState(d)
 		state.Sent = 0
 		live.tell(state)
