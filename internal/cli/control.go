@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
+	"time"
 
 	"countersign/internal/agent"
 	"countersign/internal/office"
@@ -130,6 +131,9 @@ type lines struct {
 	flusher *http.ResponseController
 }
 
+// readPatience is how long an answer waits for whoever asked to read on. Then it ends; one that follows events comes again.
+const readPatience = time.Minute
+
 func (l *lines) put(line any, last bool) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -137,7 +141,7 @@ func (l *lines) put(line any, last bool) error {
 		return nil
 	}
 	l.over = last
-	return errors.Join(l.encoder.Encode(line), l.flusher.Flush())
+	return errors.Join(l.flusher.SetWriteDeadline(time.Now().Add(readPatience)), l.encoder.Encode(line), l.flusher.Flush())
 }
 
 func (l *lines) end() {

@@ -6,11 +6,15 @@ import (
 	"errors"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"countersign/internal/agent"
 	"countersign/internal/message"
@@ -86,6 +90,30 @@ func TestProgressFromManyEndsWithTheAnswer(t *testing.T) {
 		}
 	}
 	still.Wait()
+}
+
+// piped is an answer into a connection.
+type piped struct {
+	http.ResponseWriter
+	net.Conn
+}
+
+func (p piped) Write(b []byte) (int, error) { return p.Conn.Write(b) }
+func (p piped) FlushError() error           { return nil }
+
+func TestAnAnswerThatNobodyReadsEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, far := net.Pipe()
+		c := call[nothing, int]{do: func(_ *local, _ context.Context, _ nothing, tell func(int) error) (int, error) {
+			start := time.Now()
+			if err := tell(1); !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(start) != readPatience {
+				t.Errorf("%v after %v", err, time.Since(start))
+			}
+			far.Close()
+			return 0, nil
+		}}
+		c.handler(&local{ending: t.Context()})(piped{httptest.NewRecorder(), far}, httptest.NewRequest("POST", "/", strings.NewReader("{}")))
+	})
 }
 
 func TestAPanicEndsItsRequestAlone(t *testing.T) {

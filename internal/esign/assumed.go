@@ -123,7 +123,9 @@ var signerRoles = []string{"signer", "guest", "host"}
 //   - A body that begins with "<" is a web page, whatever its label, and nobody's answer to a call of the API or for tokens;
 //     with a 403 it is a network that blocks, for the service's own says why in JSON (http.go, client.go, oauth.go).
 //   - A token answer with either token is a success whatever else it holds; 4xx without a readable OAuth error is no
-//     word about the sign-in (oauth.go).
+//     word about the sign-in (oauth.go). One that is labelled a form is read as one, whatever RFC 6749, 5.1 says (http.go).
+//   - The words of an event that tell its kind are taken in any case, and one that should be an id and is none for no id, but for
+//     the package's and the event's own (event.go).
 //   - An event without an offset in eventTime is in UTC, as interface.md, "Events" says it is (lenient.go).
 
 // interface.md lists /connect/revoke and shows no method, parameters or answer: a service that answers like one without

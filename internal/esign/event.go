@@ -68,7 +68,8 @@ func ParseEvent(raw []byte) (Event, error) {
 		"eventOwnerMemberId":       &e.MemberID,
 	} {
 		v := fields[name]
-		if len(v) > 0 && (v[0] == '{' || v[0] == '[' || v[0] == 't' || v[0] == 'f') {
+		decides := to == &e.Action || to == &e.PackageID || to == &e.EventID
+		if decides && len(v) > 0 && (v[0] == '{' || v[0] == '[' || v[0] == 't' || v[0] == 'f') {
 			return Event{}, fmt.Errorf("the event cannot be read: %s is no string", name)
 		}
 		var t text
@@ -77,6 +78,7 @@ func ParseEvent(raw []byte) (Event, error) {
 		}
 		*to = string(t)
 	}
+	e.Action = strings.ToLower(strings.TrimSpace(e.Action))
 	if nobody := strings.Trim(e.NextSignerID, "0-") == ""; nobody || e.NextSignerID == e.SignerID {
 		e.NextSignerID = ""
 	}

@@ -84,6 +84,7 @@ func TestABodyThatTwoReadersCouldReadDifferentlyIsRefused(t *testing.T) {
 		"far too deep":           `{"externalData":` + strings.Repeat("[", 100000),
 		"an id that is none":     `{"packageId":{"a":1}}`,
 		"an action that is none": `{"action":true}`,
+		"an event that is none":  `{"eventId":[]}`,
 	} {
 		e, err := ParseEvent([]byte(body))
 		if err == nil {
@@ -230,9 +231,10 @@ func FuzzParseEvent(f *testing.F) {
 }
 
 func TestNobodyFollowsHoweverThatIsWritten(t *testing.T) {
-	for name, next := range map[string]string{"null": `null`, "empty": `""`, "zeros": `"00000000-0000-0000-0000-000000000000"`, "the signer": `"s-1"`} {
-		e, err := ParseEvent([]byte(`{"action":"document_signed","signerId":"s-1","nextSignerId":` + next + `}`))
-		if err != nil || e.NextSignerID != "" || e.SignerID != "s-1" {
+	for name, next := range map[string]string{"null": `null`, "empty": `""`, "zeros": `"00000000-0000-0000-0000-000000000000"`, "the signer": `"s-1"`,
+		"a list": `[]`, "an object": `{}`, "false": `false`} {
+		e, err := ParseEvent([]byte(`{"action":" Document_SIGNED","signerId":"s-1","nextSignerId":` + next + `}`))
+		if err != nil || e.NextSignerID != "" || e.SignerID != "s-1" || e.Action != DocumentSigned {
 			t.Errorf("%s: %+v, %v", name, e, err)
 		}
 	}

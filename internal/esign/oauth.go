@@ -214,7 +214,7 @@ func (a authority) post(ctx context.Context, cfg Config, op, address string, for
 	if err != nil {
 		return nil, noAnswer(op, err)
 	}
-	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	req.Header.Set("Content-Type", formType)
 	req.Header.Set("Accept", "application/json")
 	if basic {
 		req.SetBasicAuth(cfg.ClientID, cfg.ClientSecret)

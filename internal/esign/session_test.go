@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -184,6 +185,31 @@ func TestAnAnswerWithoutRefreshTokenKeepsTheOld(t *testing.T) {
 		s, v := started(p, cfg)
 		if access(t, s) != "at-x" || v.now() != "rt-0" || len(v.events) != 0 {
 			t.Errorf("the vault holds %s after %v", v.now(), v.events)
+		}
+	})
+}
+
+// Some servers answer as a form, whatever RFC 6749, 5.1 says.
+func TestATokenAnswerMayBeAForm(t *testing.T) {
+	bubble(t, func(p *provider) {
+		p.token = func(w http.ResponseWriter, _ url.Values, n int) bool {
+			w.Header().Set("Content-Type", "Application/X-WWW-Form-urlencoded; charset=UTF-8")
+			if n > 1 {
+				w.WriteHeader(http.StatusBadRequest)
+				io.WriteString(w, "error=invalid_grant&error_description=It+has+ended")
+				return true
+			}
+			io.WriteString(w, "access_token=at%2F1&refresh_token=rt-1&expires_in=100&token_type=bearer&scope=profile+organization\n")
+			return true
+		}
+	}, func(t *testing.T, p *provider, cfg Config) {
+		s, v := started(p, cfg)
+		if a := access(t, s); a != "at/1" || v.now() != "rt-1" {
+			t.Errorf("%s, the vault holds %s", a, v.now())
+		}
+		time.Sleep(100 * time.Second)
+		if _, err := s.Access(t.Context()); kindOf(err) != SignedOut || len(p.asked()) != 2 {
+			t.Errorf("%v after %d requests", err, len(p.asked()))
 		}
 	})
 }
