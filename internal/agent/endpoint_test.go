@@ -35,7 +35,8 @@ func (o *testOffice) another() *sandbox.Server {
 	noErr(o.t, err)
 	pool := x509.NewCertPool()
 	pool.AddCert(cert)
-	s, err := sandbox.Start(sandbox.Options{AutoConsent: true, DeliverCAs: pool, RetryFirst: 50 * time.Millisecond, KeyBits: shortKey, Clients: []sandbox.Client{sandbox.DemoClient()}})
+	s, err := sandbox.Start(sandbox.Options{AutoConsent: true, KeyBits: shortKey, Clients: []sandbox.Client{sandbox.DemoClient()},
+		Delivery: sandbox.DeliveryOptions{CAs: pool, RetryFirst: 50 * time.Millisecond}})
 	noErr(o.t, err)
 	o.t.Cleanup(func() { s.Close() })
 	return s

@@ -93,9 +93,9 @@ func newOfficeWith(t *testing.T, adjust func(*Params), service sandbox.Options, 
 	cert, err := o.LocalhostCertificate()
 	noErr(t, err)
 	service.AutoConsent = true
-	service.DeliverCAs = x509.NewCertPool()
-	service.DeliverCAs.AddCert(cert)
-	service.RetryFirst, service.KeyBits = 50*time.Millisecond, shortKey
+	service.Delivery = sandbox.DeliveryOptions{CAs: x509.NewCertPool(), RetryFirst: 50 * time.Millisecond}
+	service.Delivery.CAs.AddCert(cert)
+	service.KeyBits = shortKey
 	client := sandbox.DemoClient()
 	service.Clients = []sandbox.Client{client}
 	if o.service, err = sandbox.Start(service); err != nil {

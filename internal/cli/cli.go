@@ -89,8 +89,16 @@ type Window struct {
 	StartDemo func(ctx context.Context) (a *agent.Agent, stop func(), err error)
 }
 
-// commands is the command line, as kong reads it.
+// commands is the command line, as kong reads it: what goes with every command, and the commands in the order of the help.
 type commands struct {
+	globals
+	officeCommands
+	packageCommands
+	programCommands
+	ownCommands
+}
+
+type globals struct {
 	chosen bool // the data folder, by --data or COUNTERSIGN_DATA
 
 	Data    string `help:"The data folder." env:"COUNTERSIGN_DATA" placeholder:"DIR" type:"path"`
@@ -98,22 +106,33 @@ type commands struct {
 	Debug   bool   `help:"Log in detail. Secrets are never logged."`
 
 	ShowVersion kong.VersionFlag `name:"version" help:"Show the version."`
+}
 
-	Open       openCmd       `cmd:"" default:"withargs" help:"Open the window; files given are made ready to send."`
-	Demo       demoCmd       `cmd:"" help:"Show the whole job on a signing service inside this program: no account, no internet."`
-	Serve      serveCmd      `cmd:"" help:"Work without a window until stopped."`
-	Setup      setupCmd      `cmd:"" help:"Set up without the window. Secrets come from COUNTERSIGN_CLIENT_SECRET and NGROK_AUTHTOKEN, or are asked for."`
-	Login      loginCmd      `cmd:"" help:"Sign in."`
-	Logout     logoutCmd     `cmd:"" help:"Sign out, at the service too."`
-	Send       sendCmd       `cmd:"" help:"Send documents for signature."`
-	Withdraw   withdrawCmd   `cmd:"" help:"Withdraw packages that wait for signatures."`
-	Link       linkCmd       `cmd:"" help:"Print the link with which a person signs a package; whoever has it can sign."`
-	Templates  templatesCmd  `cmd:"" help:"List the service's templates, those used last first."`
-	List       listCmd       `cmd:"" help:"List the packages."`
-	Show       showCmd       `cmd:"" help:"Show one package: its people, documents, files, and what happened."`
-	Events     eventsCmd     `cmd:"" help:"Show what the service reported, or follow it."`
-	Folders    foldersCmd    `cmd:"" help:"Watched folders: what appears in one becomes a package."`
-	Status     statusCmd     `cmd:"" help:"Show what is connected, waiting, saved and wrong."`
+// officeCommands set the office up and open it.
+type officeCommands struct {
+	Open   openCmd   `cmd:"" default:"withargs" help:"Open the window; files given are made ready to send."`
+	Demo   demoCmd   `cmd:"" help:"Show the whole job on a signing service inside this program: no account, no internet."`
+	Serve  serveCmd  `cmd:"" help:"Work without a window until stopped."`
+	Setup  setupCmd  `cmd:"" help:"Set up without the window. Secrets come from COUNTERSIGN_CLIENT_SECRET and NGROK_AUTHTOKEN, or are asked for."`
+	Login  loginCmd  `cmd:"" help:"Sign in."`
+	Logout logoutCmd `cmd:"" help:"Sign out, at the service too."`
+}
+
+// packageCommands send, and tell of what was sent.
+type packageCommands struct {
+	Send      sendCmd      `cmd:"" help:"Send documents for signature."`
+	Withdraw  withdrawCmd  `cmd:"" help:"Withdraw packages that wait for signatures."`
+	Link      linkCmd      `cmd:"" help:"Print the link with which a person signs a package; whoever has it can sign."`
+	Templates templatesCmd `cmd:"" help:"List the service's templates, those used last first."`
+	List      listCmd      `cmd:"" help:"List the packages."`
+	Show      showCmd      `cmd:"" help:"Show one package: its people, documents, files, and what happened."`
+	Events    eventsCmd    `cmd:"" help:"Show what the service reported, or follow it."`
+	Folders   foldersCmd   `cmd:"" help:"Watched folders: what appears in one becomes a package."`
+	Status    statusCmd    `cmd:"" help:"Show what is connected, waiting, saved and wrong."`
+}
+
+// programCommands are about the program and its data.
+type programCommands struct {
 	Quit       quitCmd       `cmd:"" help:"End the running Countersign as its menu does, and wait until it has ended."`
 	Sandbox    sandboxCmd    `cmd:"" help:"Run the embedded signing service alone, for trying things out and for tests."`
 	Move       moveCmd       `cmd:"" help:"Move the office to another computer, with everything it is, in one sealed file. The password comes from COUNTERSIGN_PASSWORD, or is asked for."`
@@ -121,11 +140,15 @@ type commands struct {
 	Completion completionCmd `cmd:"" help:"Print what has your shell complete commands, packages and files."`
 	Version    versionCmd    `cmd:"" help:"Show the version."`
 	Help       helpCmd       `cmd:"" help:"Show what a command does, or all of them."`
-	Page       pageCmd       `cmd:"" hidden:"" help:"Read a document, for the window."`
-	Press      pressCmd      `cmd:"" hidden:"" help:"Read a document, for the embedded service."`
-	Forget     forgetCmd     `cmd:"" hidden:"" help:"Remove all that Countersign keeps of you on this computer, but for the documents that were saved. For uninstallers."`
-	Fault      faultCmd      `cmd:"" hidden:"" help:"Tell of a fault that ended Countersign."`
-	Complete   completeCmd   `cmd:"" hidden:"" help:"Say what may be typed next, for the shells."`
+}
+
+// ownCommands are for the program itself, its installers and the shells.
+type ownCommands struct {
+	Page     pageCmd     `cmd:"" hidden:"" help:"Read a document, for the window."`
+	Press    pressCmd    `cmd:"" hidden:"" help:"Read a document, for the embedded service."`
+	Forget   forgetCmd   `cmd:"" hidden:"" help:"Remove all that Countersign keeps of you on this computer, but for the documents that were saved. For uninstallers."`
+	Fault    faultCmd    `cmd:"" hidden:"" help:"Tell of a fault that ended Countersign."`
+	Complete completeCmd `cmd:"" hidden:"" help:"Say what may be typed next, for the shells."`
 }
 
 const description = `Countersign sends documents for signature and saves what comes back.

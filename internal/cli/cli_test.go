@@ -111,7 +111,7 @@ func TestSetupChangesOnlyWhatIsGiven(t *testing.T) {
 	}
 	var r run
 	r.ctx = t.Context()
-	r.global = commands{Data: s.data, KeyFile: s.data + ".key"}
+	r.global = commands{globals: globals{Data: s.data, KeyFile: s.data + ".key"}}
 	l, err := r.start(idle)
 	must(t, err)
 	defer l.Close()
@@ -165,7 +165,7 @@ func TestStatusInWordsNeedsNoManual(t *testing.T) {
 func TestASecondInstanceIsFoundAndWaitedFor(t *testing.T) {
 	s := newShell(t)
 	s.setUp()
-	r := run{ctx: t.Context(), global: commands{Data: s.data, KeyFile: s.data + ".key"}}
+	r := run{ctx: t.Context(), global: commands{globals: globals{Data: s.data, KeyFile: s.data + ".key"}}}
 	brief, err := r.start(idle)
 	must(t, err)
 	// A command that only looks does not wait; one that works waits for its turn.

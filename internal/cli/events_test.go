@@ -18,7 +18,7 @@ import (
 
 // here is a run of commands on the shell's data folder, for what has no end of its own.
 func (s shell) here(ctx context.Context, stdout, stderr io.Writer) *run {
-	return &run{ctx: ctx, global: commands{Data: s.data, KeyFile: s.data + ".key"},
+	return &run{ctx: ctx, global: commands{globals: globals{Data: s.data, KeyFile: s.data + ".key"}},
 		program: Program{Version: "1.2.3", Stdin: strings.NewReader("")}, out: terminal.New(stdout), err: terminal.New(stderr)}
 }
 

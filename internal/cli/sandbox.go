@@ -32,8 +32,8 @@ type sandboxCmd struct {
 func (c *sandboxCmd) Run(r *run) error {
 	o := sandbox.Options{
 		Dir: c.Dir, Listen: c.Listen, AdminListen: c.Admin, PublicURL: c.Address,
-		AccessTokenLifetime: c.TokenLifetime, SignatureHeader: c.SignatureHeader, DeliverVia: c.Connect,
-		RetryFirst: c.RetryFirst, Press: documentPress(),
+		AccessTokenLifetime: c.TokenLifetime, SignatureHeader: c.SignatureHeader,
+		Delivery: sandbox.DeliveryOptions{Via: c.Connect, RetryFirst: c.RetryFirst}, Press: documentPress(),
 		Bare: c.Bare, NoDiscovery: c.NoDiscovery, OnlyAPIPrefix: c.OnlyAPIPrefix, NoAPIPrefix: c.NoAPIPrefix,
 	}
 	level := slog.LevelWarn
@@ -52,10 +52,10 @@ func (c *sandboxCmd) Run(r *run) error {
 		if err != nil {
 			return &failure{fmt.Sprintf("The certificates in %s could not be read.", c.Trust)}
 		}
-		if o.DeliverCAs, err = x509.SystemCertPool(); err != nil {
-			o.DeliverCAs = x509.NewCertPool() // a computer without roots
+		if o.Delivery.CAs, err = x509.SystemCertPool(); err != nil {
+			o.Delivery.CAs = x509.NewCertPool() // a computer without roots
 		}
-		if !o.DeliverCAs.AppendCertsFromPEM(pem) {
+		if !o.Delivery.CAs.AppendCertsFromPEM(pem) {
 			return &failure{fmt.Sprintf("%s holds no certificate.", c.Trust)}
 		}
 	}

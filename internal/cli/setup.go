@@ -16,29 +16,10 @@ import (
 
 // setupCmd is everything the wizard asks. What is not given stays as it is.
 type setupCmd struct {
-	AuthURL         *string `help:"Sign-in address of the service." placeholder:"URL"`
-	BaseURL         *string `help:"Service address, with or without /api/v1." placeholder:"URL"`
-	ClientID        *string `help:"The OAuth client ID." placeholder:"ID"`
-	Scope           *string `help:"Scopes, separated by spaces." placeholder:"SCOPES"`
-	Redirect        *string `help:"How the browser returns after the sign-in: tunnel, localhost, loopback or paste." enum:"tunnel,localhost,loopback,paste" placeholder:"WAY"`
-	RedirectURI     *string `name:"redirect-uri" help:"The return address registered with the service, if it is not the one --redirect implies." placeholder:"URL"`
-	SignatureHeader *string `help:"Event signature header." placeholder:"NAME"`
-
-	Tunnel          *string `help:"The public address: ngrok, external (your own web server) or none." enum:"ngrok,external,none,loopback" placeholder:"KIND"`
-	NgrokDomain     *string `help:"The ngrok domain; empty for the account's own." placeholder:"DOMAIN"`
-	NgrokConnectURL *string `name:"ngrok-connect-url" help:"The ngrok server, where it is not ngrok's own." placeholder:"HOST:PORT"`
-	NgrokCA         *string `name:"ngrok-ca" help:"PEM file with the certificates to trust for the ngrok server." type:"path" placeholder:"FILE"`
-	PublicURL       *string `name:"public-url" help:"With --tunnel external: the public address that reaches --listen." placeholder:"URL"`
-	Listen          *string `help:"With --tunnel external: where to listen." placeholder:"HOST:PORT"`
-
-	SaveTo       *string `help:"The folder for signed documents; created if it does not exist." type:"path" placeholder:"DIR"`
-	Index        *bool   `name:"index" negatable:"" help:"List every saved file in index.csv in the folder."`
-	CAC          *bool   `name:"cac" negatable:"" help:"Save certificates too."`
-	MasterFile   *bool   `name:"masterfile" negatable:"" help:"Save master files too."`
-	NameTemplate *string `help:"Pattern of file names, such as \"{date} {package} - {document}\"." placeholder:"PATTERN"`
-	Export       string  `help:"Write what the office needs into FILE.countersign, for others to open, and change nothing here. The other options count for the file." type:"path" placeholder:"FILE"`
-	WithSecret   bool    `help:"With --export: write the client secret into the file, too. Whoever has the file has the secret."`
-	Import       string  `help:"Take what an administrator has written with --export; the other options come on top." type:"path" placeholder:"FILE"`
+	serviceFlags
+	addressFlags
+	savingFlags
+	fileFlags
 
 	CopyTo      *string `help:"Who gets a copy of every package sent from here, separated by commas; empty for nobody." placeholder:"PEOPLE"`
 	BlindCopyTo *string `help:"The same, not shown to the others." placeholder:"PEOPLE"`
@@ -47,6 +28,43 @@ type setupCmd struct {
 
 	DueDays    *int `help:"How many days before its due date people are told of a package, once (3); 0 for never." placeholder:"DAYS"`
 	KeepEvents *int `help:"For how many days the contents of handled events are kept (90)." placeholder:"DAYS"`
+}
+
+// serviceFlags are the service, and how people sign in there.
+type serviceFlags struct {
+	AuthURL         *string `help:"Sign-in address of the service." placeholder:"URL"`
+	BaseURL         *string `help:"Service address, with or without /api/v1." placeholder:"URL"`
+	ClientID        *string `help:"The OAuth client ID." placeholder:"ID"`
+	Scope           *string `help:"Scopes, separated by spaces." placeholder:"SCOPES"`
+	Redirect        *string `help:"How the browser returns after the sign-in: tunnel, localhost, loopback or paste." enum:"tunnel,localhost,loopback,paste" placeholder:"WAY"`
+	RedirectURI     *string `name:"redirect-uri" help:"The return address registered with the service, if it is not the one --redirect implies." placeholder:"URL"`
+	SignatureHeader *string `help:"Event signature header." placeholder:"NAME"`
+}
+
+// addressFlags are the public address.
+type addressFlags struct {
+	Tunnel          *string `help:"The public address: ngrok, external (your own web server) or none." enum:"ngrok,external,none,loopback" placeholder:"KIND"`
+	NgrokDomain     *string `help:"The ngrok domain; empty for the account's own." placeholder:"DOMAIN"`
+	NgrokConnectURL *string `name:"ngrok-connect-url" help:"The ngrok server, where it is not ngrok's own." placeholder:"HOST:PORT"`
+	NgrokCA         *string `name:"ngrok-ca" help:"PEM file with the certificates to trust for the ngrok server." type:"path" placeholder:"FILE"`
+	PublicURL       *string `name:"public-url" help:"With --tunnel external: the public address that reaches --listen." placeholder:"URL"`
+	Listen          *string `help:"With --tunnel external: where to listen." placeholder:"HOST:PORT"`
+}
+
+// savingFlags are what is saved, and where.
+type savingFlags struct {
+	SaveTo       *string `help:"The folder for signed documents; created if it does not exist." type:"path" placeholder:"DIR"`
+	Index        *bool   `name:"index" negatable:"" help:"List every saved file in index.csv in the folder."`
+	CAC          *bool   `name:"cac" negatable:"" help:"Save certificates too."`
+	MasterFile   *bool   `name:"masterfile" negatable:"" help:"Save master files too."`
+	NameTemplate *string `help:"Pattern of file names, such as \"{date} {package} - {document}\"." placeholder:"PATTERN"`
+}
+
+// fileFlags are the office's file.
+type fileFlags struct {
+	Export     string `help:"Write what the office needs into FILE.countersign, for others to open, and change nothing here. The other options count for the file." type:"path" placeholder:"FILE"`
+	WithSecret bool   `help:"With --export: write the client secret into the file, too. Whoever has the file has the secret."`
+	Import     string `help:"Take what an administrator has written with --export; the other options come on top." type:"path" placeholder:"FILE"`
 }
 
 // settingsChange is what is to change; nil stays as it is. It travels over the control socket, which only the same

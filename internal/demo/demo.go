@@ -93,7 +93,7 @@ func Start(ctx context.Context, o Options) (d *Demo, err error) {
 	client := sandbox.DemoClient()
 	d.Service, err = sandbox.Start(sandbox.Options{
 		Dir: filepath.Join(state, "service"), Clients: []sandbox.Client{client}, AutoConsent: true,
-		DeliverCAs: trusted, Log: o.Log, Press: o.Press,
+		Delivery: sandbox.DeliveryOptions{CAs: trusted}, Log: o.Log, Press: o.Press,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("start the signing service: %w", err)

@@ -170,7 +170,7 @@ func (s *Server) endpoints() (all []endpoint) {
 		})
 	})
 	if err != nil {
-		s.log.Error("reading the endpoints failed", "error", err)
+		s.opt.Log.Error("reading the endpoints failed", "error", err)
 	}
 	return all
 }

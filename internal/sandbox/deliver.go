@@ -45,7 +45,7 @@ const (
 )
 
 func newDispatcher(s *Server) (*dispatcher, error) {
-	d := &dispatcher{s: s, signal: make(chan struct{}, 1), http: deliveryClient(s.opt)}
+	d := &dispatcher{s: s, signal: make(chan struct{}, 1), http: deliveryClient(s.opt.Delivery)}
 	if err := d.load(); err != nil {
 		return nil, fmt.Errorf("reading the events that wait: %w", err)
 	}
@@ -53,27 +53,27 @@ func newDispatcher(s *Server) (*dispatcher, error) {
 }
 
 // deliveryClient follows no redirect.
-func deliveryClient(o Options) *http.Client {
+func deliveryClient(o DeliveryOptions) *http.Client {
 	dialer := &net.Dialer{Timeout: deliverTimeout}
 	transport := &http.Transport{
 		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
-			if via, ok := o.DeliverVia[addr]; ok {
+			if via, ok := o.Via[addr]; ok {
 				addr = via
 			}
 			return dialer.DialContext(ctx, network, addr)
 		},
 		Proxy: func(r *http.Request) (*url.URL, error) {
-			if _, ok := o.DeliverVia[hostPort(r.URL)]; ok {
+			if _, ok := o.Via[hostPort(r.URL)]; ok {
 				return nil, nil
 			}
 			return http.ProxyFromEnvironment(r)
 		},
 		ForceAttemptHTTP2: true,
 		IdleConnTimeout:   30 * time.Second,
-		TLSClientConfig:   &tls.Config{RootCAs: o.DeliverCAs, MinVersion: tls.VersionTLS12},
+		TLSClientConfig:   &tls.Config{RootCAs: o.CAs, MinVersion: tls.VersionTLS12},
 	}
-	if o.DeliverDial != nil {
-		transport.DialContext, transport.DialTLSContext = o.DeliverDial, o.DeliverDial
+	if o.Dial != nil {
+		transport.DialContext, transport.DialTLSContext = o.Dial, o.Dial
 	}
 	return &http.Client{
 		Transport:     transport,
@@ -180,10 +180,10 @@ func (d *dispatcher) attempt(ctx context.Context, p pending) {
 	}
 	again, next, err := d.record(p.seq, status, problem, gone)
 	if err != nil {
-		d.s.log.Error("recording a delivery failed", "event", item.EventID, "error", err)
-		again, next = true, time.Now().Add(d.s.opt.RetryFirst)
+		d.s.opt.Log.Error("recording a delivery failed", "event", item.EventID, "error", err)
+		again, next = true, time.Now().Add(d.s.opt.Delivery.RetryFirst)
 	}
-	d.s.log.Debug("event sent", "event", item.EventID, "action", item.Action, "status", status, "problem", problem)
+	d.s.opt.Log.Debug("event sent", "event", item.EventID, "action", item.Action, "status", status, "problem", problem)
 	if again {
 		d.push(pending{seq: p.seq, next: next})
 	}
@@ -472,13 +472,13 @@ func (d *dispatcher) record(seq uint64, status int, problem string, gone bool) (
 
 // backoff doubles from RetryFirst to RetryMax.
 func (d *dispatcher) backoff(attempts int) time.Duration {
-	wait := d.s.opt.RetryFirst
+	wait := d.s.opt.Delivery.RetryFirst
 	for range attempts - 1 {
-		if wait *= 2; wait >= d.s.opt.RetryMax {
-			return d.s.opt.RetryMax
+		if wait *= 2; wait >= d.s.opt.Delivery.RetryMax {
+			return d.s.opt.Delivery.RetryMax
 		}
 	}
-	return min(wait, d.s.opt.RetryMax)
+	return min(wait, d.s.opt.Delivery.RetryMax)
 }
 
 // setEndpoint is POST /events/endpoints/set. It replaces the endpoint of the calling client, with a fresh secret

@@ -178,7 +178,7 @@ func (s *Server) writeExecuted(p *pack, d *document) error {
 	}
 	joined, err := s.press.Join(in, page)
 	if err != nil {
-		s.log.Info("pages could not be joined", "document", d.DocumentID, "error", err)
+		s.opt.Log.Info("pages could not be joined", "document", d.DocumentID, "error", err)
 		joined, err = s.signaturePage(p, d, in)
 	}
 	if err != nil {

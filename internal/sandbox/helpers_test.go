@@ -357,7 +357,7 @@ func (r *rig) register(url string) map[string]any {
 }
 
 func quick(o Options, rc *receiver) Options {
-	o.DeliverCAs, o.RetryFirst, o.RetryMax = rc.pool(), 5*time.Millisecond, 20*time.Millisecond
+	o.Delivery = DeliveryOptions{CAs: rc.pool(), RetryFirst: 5 * time.Millisecond, RetryMax: 20 * time.Millisecond}
 	return o
 }
 

@@ -39,17 +39,22 @@ type pack struct {
 	Notified       []string        `json:"notified,omitempty"` // of what its people were told, a state each time
 	ExternalData   json.RawMessage `json:"external_data,omitempty"`
 	TemplateID     string          `json:"template_id,omitempty"`
-	TimeCreated    time.Time       `json:"time_created"`
-	TimeModified   time.Time       `json:"time_modified"`
-	TimeSignBy     *time.Time      `json:"time_sign_by,omitempty"`
-	TimeSent       *time.Time      `json:"time_sent,omitempty"`
-	TimeExecuted   *time.Time      `json:"time_executed,omitempty"`
-	TimeRescinded  *time.Time      `json:"time_rescinded,omitempty"`
 	Documents      []document      `json:"documents"`
 	Signers        []signer        `json:"signers"`
 	Recipients     []recipient     `json:"recipients"`
+	times
 
 	said map[string]any // what was told of it while it lies on the shelf, see tell
+}
+
+// times are when what happened to a package.
+type times struct {
+	TimeCreated   time.Time  `json:"time_created"`
+	TimeModified  time.Time  `json:"time_modified"`
+	TimeSignBy    *time.Time `json:"time_sign_by,omitempty"`
+	TimeSent      *time.Time `json:"time_sent,omitempty"`
+	TimeExecuted  *time.Time `json:"time_executed,omitempty"`
+	TimeRescinded *time.Time `json:"time_rescinded,omitempty"`
 }
 
 type document struct {

@@ -184,7 +184,7 @@ func (s *Server) finish(w http.ResponseWriter, r *http.Request, a *authorizeRequ
 		Email: u.Email, Scopes: a.granted(u), AuthTime: s.opt.Now(),
 	})
 	if err != nil {
-		s.log.Error("making an authorization code failed", "error", err)
+		s.opt.Log.Error("making an authorization code failed", "error", err)
 		a.fail(w, r, refuse("server_error", "Something unexpected happened in the service."))
 		return
 	}
@@ -701,7 +701,7 @@ func (s *Server) oauthForm(answer func(Client, *http.Request) (any, error)) http
 		body, err := answer(c, r)
 		if err != nil {
 			if !errors.As(err, &e) {
-				s.log.Error("token request failed", "error", err)
+				s.opt.Log.Error("token request failed", "error", err)
 				e = &oauthError{http.StatusInternalServerError, "server_error", "Something unexpected happened in the service."}
 			}
 			writeOAuthError(w, e)

@@ -124,7 +124,7 @@ func (s *Server) newPack(b *addRequest, who caller, now time.Time) (*pack, error
 	p := &pack{
 		PackageID: newID(), OrganizationID: who.OrganizationID, MemberID: who.MemberID,
 		Name: strings.TrimSpace(b.Name), Type: b.Type, State: b.State, Message: b.Message, Description: b.Description,
-		TemplateID: b.TemplateID, TimeCreated: now, TimeModified: now,
+		TemplateID: b.TemplateID, times: times{TimeCreated: now, TimeModified: now},
 		Documents: []document{}, Signers: []signer{}, Recipients: []recipient{},
 	}
 	if string(b.ExternalData) != "null" {

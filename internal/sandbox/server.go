@@ -49,7 +49,6 @@ import (
 // Requests run on the goroutines of net/http, and one goroutine delivers events. All of them end with Close.
 type Server struct {
 	opt     Options
-	log     *slog.Logger
 	dir     string
 	press   press.Press
 	tempDir bool
@@ -79,7 +78,7 @@ func Start(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{opt: o, log: o.Log, dir: o.Dir, tempDir: o.Dir == "", press: press.Press{Program: o.Press}}
+	s := &Server{opt: o, dir: o.Dir, tempDir: o.Dir == "", press: press.Press{Program: o.Press}}
 	if err := s.openFolder(); err != nil {
 		return nil, err
 	}
@@ -158,7 +157,7 @@ func (s *Server) serve(l net.Listener, h http.Handler) {
 		Handler:           h,
 		ReadHeaderTimeout: 30 * time.Second,
 		IdleTimeout:       2 * time.Minute,
-		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+		ErrorLog:          slog.NewLogLogger(s.opt.Log.Handler(), slog.LevelDebug),
 	}
 	s.servers = append(s.servers, srv)
 	s.workers.Go(func() { _ = srv.Serve(l) }) // always http.ErrServerClosed
@@ -211,7 +210,7 @@ func (s *Server) handler() http.Handler {
 		defer func() {
 			note.Status = m.status
 			s.requests.add(note)
-			s.log.Debug("request", "method", note.Method, "path", note.Path, "status", note.Status)
+			s.opt.Log.Debug("request", "method", note.Method, "path", note.Path, "status", note.Status)
 		}()
 		if faulty {
 			s.misbehave(rule, m, r, routes)
@@ -321,7 +320,7 @@ func (s *Server) api(fn call) http.HandlerFunc {
 func (s *Server) writeError(w http.ResponseWriter, r *http.Request, err error) {
 	var e *apiError
 	if !errors.As(err, &e) {
-		s.log.Error("request failed", "method", r.Method, "route", r.Pattern, "error", err)
+		s.opt.Log.Error("request failed", "method", r.Method, "route", r.Pattern, "error", err)
 		e = &apiError{http.StatusInternalServerError, "service_exception_unexpected", "Something unexpected happened in the service."}
 	}
 	writeJSON(w, e.Status, errorBody(e.Code, e.Message))
@@ -374,15 +373,9 @@ type Options struct {
 	AccessTokenLifetime time.Duration // default 30 minutes
 	SignatureHeader     string        // header that carries the signature of an event, default X-Service-Signature
 
-	// Listener, when set, is served instead of Listen, and PublicURL names it. DeliverDial, when set, makes the connections
-	// to endpoints, secure ones included, instead of the system's network. So a whole service runs without a network.
-	Listener    net.Listener
-	DeliverDial func(ctx context.Context, network, addr string) (net.Conn, error)
-
-	DeliverCAs *x509.CertPool    // trusted for delivery; nil means the system's roots
-	DeliverVia map[string]string // host:port of an endpoint to the host:port to connect to instead
-	RetryFirst time.Duration     // wait after the first failure, doubled after each further one, default 1 s
-	RetryMax   time.Duration     // longest wait between attempts, default 5 minutes
+	// Listener, when set, is served instead of Listen, and PublicURL names it. With Delivery.Dial a whole service runs without a network.
+	Listener net.Listener
+	Delivery DeliveryOptions
 
 	AutoConsent bool // whoever is hinted at, or else an administrator, is signed in and agrees without a page
 
@@ -397,6 +390,16 @@ type Options struct {
 
 	Now func() time.Time // the clock for what the service says: lifetimes and time stamps. Waiting is done in real time
 	Log *slog.Logger     // default: nowhere
+}
+
+// DeliveryOptions say how events reach their endpoints.
+type DeliveryOptions struct {
+	// Dial, when set, makes the connections, secure ones included, instead of the system's network.
+	Dial       func(ctx context.Context, network, addr string) (net.Conn, error)
+	CAs        *x509.CertPool    // trusted; nil means the system's roots
+	Via        map[string]string // host:port of an endpoint to the host:port to connect to instead
+	RetryFirst time.Duration     // wait after the first failure, doubled after each further one, default 1 s
+	RetryMax   time.Duration     // longest wait between attempts, default 5 minutes
 }
 
 // Client is a registered OAuth application.
@@ -448,8 +451,8 @@ func (o Options) complete() (Options, error) {
 	setDefault(&o.AccessTokenLifetime, 30*time.Minute)
 	setDefault(&o.KeyBits, 2048)
 	setDefault(&o.SignatureHeader, "X-Service-Signature")
-	setDefault(&o.RetryFirst, time.Second)
-	setDefault(&o.RetryMax, 5*time.Minute)
+	setDefault(&o.Delivery.RetryFirst, time.Second)
+	setDefault(&o.Delivery.RetryMax, 5*time.Minute)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -570,7 +573,7 @@ func (s *Server) show(w http.ResponseWriter, status int, name string, data map[s
 	noStore(w)
 	w.WriteHeader(status)
 	if err := pages.ExecuteTemplate(w, name, data); err != nil {
-		s.log.Debug("showing a page failed", "page", name, "error", err)
+		s.opt.Log.Debug("showing a page failed", "page", name, "error", err)
 	}
 }
 
@@ -579,7 +582,7 @@ func (s *Server) showProblem(w http.ResponseWriter, status int, title, text stri
 }
 
 func (s *Server) showFailure(w http.ResponseWriter, err error) {
-	s.log.Error("a page failed", "error", err)
+	s.opt.Log.Error("a page failed", "error", err)
 	s.showProblem(w, http.StatusInternalServerError, "Something unexpected happened.", "The log of the service has the reason.")
 }
 

@@ -206,9 +206,11 @@ func (w *world) startService(i int, name string) (*service, error) {
 	}
 	s.Server, err = sandbox.Start(sandbox.Options{
 		Dir: s.dir, Listener: l, PublicURL: s.url, Users: peopleOf(i), AutoConsent: true, Now: w.now,
-		RetryMax:    30 * time.Minute, // a year has many hours in which nobody listens
-		Clients:     []sandbox.Client{s.client, {ID: strangerID, Secret: "secret of the colleague", Name: "Other", Redirects: []string{strangerReturn}}},
-		DeliverDial: func(ctx context.Context, _, address string) (net.Conn, error) { return w.net.dial(ctx, nil, address) },
+		Clients: []sandbox.Client{s.client, {ID: strangerID, Secret: "secret of the colleague", Name: "Other", Redirects: []string{strangerReturn}}},
+		Delivery: sandbox.DeliveryOptions{
+			Dial:     func(ctx context.Context, _, address string) (net.Conn, error) { return w.net.dial(ctx, nil, address) },
+			RetryMax: 30 * time.Minute, // a year has many hours in which nobody listens
+		},
 	})
 	return s, err
 }
