@@ -155,9 +155,10 @@ func (p policy) Choices() (list []Choice) {
 func policies(language int) (list []policy, err error) {
 	known := map[string]reflect.Value{}
 	all := reflect.ValueOf(office.DefaultSettings())
-	for i := range all.NumField() {
-		name, _, _ := strings.Cut(all.Type().Field(i).Tag.Get("json"), ",")
-		known[name] = all.Field(i)
+	for _, f := range reflect.VisibleFields(all.Type()) {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); !f.Anonymous {
+			known[name] = all.FieldByIndex(f.Index)
+		}
 	}
 	for _, isDefault := range []bool{false, true} {
 		for _, s := range settings {

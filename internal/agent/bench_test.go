@@ -388,7 +388,7 @@ func (o *benchOffice) know(from, to int) {
 		for i := from; i < to; i++ {
 			p := office.Package{
 				ID: fmt.Sprintf("p%d", i), Name: fmt.Sprintf("Package %d", i), Origin: office.MadeHere, State: "open",
-				Created: o.Now(), Checked: o.Now(), NextCheck: o.Now().Add(time.Hour),
+				Created: o.Now(), Inquiry: office.Inquiry{Checked: o.Now(), NextCheck: o.Now().Add(time.Hour)},
 				Signers: []office.Signer{{ID: "ana", FirstName: "Ana", LastName: "Ruiz"}, {ID: "jan", FirstName: "Jan", LastName: "Weber"}},
 			}
 			if err := tx.PutPackage(p); err != nil {

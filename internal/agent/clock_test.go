@@ -40,7 +40,7 @@ func waits(t *testing.T, a *Agent, d time.Duration) {
 		}
 		_, planErr := tx.PlanJob(office.Job{PackageID: "executed", DocumentID: "d", Kind: "executed", Folder: a.Settings().SaveTo,
 			Target: "Lease.pdf", NextTry: next})
-		return errors.Join(err, planErr, tx.PutPackage(office.Package{ID: "open", Created: a.Now(), NextCheck: next}))
+		return errors.Join(err, planErr, tx.PutPackage(office.Package{ID: "open", Created: a.Now(), Inquiry: office.Inquiry{NextCheck: next}}))
 	}))
 }
 
@@ -146,7 +146,9 @@ func quietOffice(t *testing.T, packages int, adjust ...func(*Params)) (*Agent, *
 	a := openSignedIn(t, p, "https://sign.test", nil)
 	noErr(t, a.Data.Update(func(tx *store.Tx) (err error) {
 		for i := range packages {
-			err = errors.Join(err, tx.PutPackage(office.Package{ID: fmt.Sprintf("p%d", i), Origin: office.MadeHere, Created: time.Now(), NextCheck: time.Now()}))
+			err = errors.Join(err,
+				tx.PutPackage(office.Package{ID: fmt.Sprintf("p%d", i), Origin: office.MadeHere, Created: time.Now(),
+					Inquiry: office.Inquiry{NextCheck: time.Now()}}))
 		}
 		return err
 	}))

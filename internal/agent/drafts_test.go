@@ -42,7 +42,7 @@ func (o *testOffice) queuedDraft() office.Draft {
 		ID: id, Name: d.Name, Signers: d.Signers, Sequential: d.Sequential,
 		Files: []office.DraftFile{{Path: d.Files[0], Name: filepath.Base(d.Files[0]), Copy: copied, Size: int64(len(given)),
 			SHA256: fmt.Sprintf("%x", sha256.Sum256(given)), ExternalID: copied}},
-		State: office.DraftHeld, Created: o.Now(), Changed: o.Now(), NextTry: o.Now(),
+		State: office.DraftHeld, Created: o.Now(), Changed: o.Now(), Delivery: office.Delivery{NextTry: o.Now()},
 	}
 	noErr(o.t, o.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(draft) })) // for which the copy is kept
 	noErr(o.t, os.MkdirAll(locations.Outbox(o.data), 0o700))

@@ -32,7 +32,8 @@ func TestWhatWasDeclinedBeforeTheFirstSignInIsNoNews(t *testing.T) {
 			noErr(t, fresh.Configure(t.Context(), s, office.Secrets{ClientSecret: sandbox.DemoClient().Secret}))
 			noErr(t, fresh.SignIn(t.Context(), SignInOptions{}, visit))
 			noErr(t, fresh.Data.Update(func(tx *store.Tx) error {
-				return tx.PutPackage(office.Package{ID: id, Origin: office.MadeElsewhere, Created: fresh.Now().Add(known), NextCheck: fresh.Now()})
+				return tx.PutPackage(office.Package{ID: id, Origin: office.MadeElsewhere, Created: fresh.Now().Add(known),
+					Inquiry: office.Inquiry{NextCheck: fresh.Now()}})
 			}))
 			fresh.packages.Wake()
 			fresh.eventually("it is known", func() bool {

@@ -56,7 +56,9 @@ func offices() []office.Package {
 	no.Declined, no.DeclineReason = office.When{Time: march(6)}, "The rent is wrong."
 	return []office.Package{
 		{ID: "11111111-aaaa", Name: "Lease", State: "open", Origin: office.MadeHere, Sequential: true, Created: march(1), Due: march(20),
-			Signers: []office.Signer{jan, ana}, NextSigners: []string{"a"}, Recipients: []office.Recipient{{FirstName: "Zoë", LastName: "Keller", Email: "zoe@example.com", Blind: true}},
+			Signers: []office.Signer{jan,
+				ana}, Signing: office.Signing{NextSigners: []string{"a"}}, Recipients: []office.Recipient{{FirstName: "Zoë", LastName: "Keller",
+				Email: "zoe@example.com", Blind: true}},
 			Documents: []office.Document{{ID: "d1", Name: "Lease", SignedBy: []string{"j"}}},
 			History:   []office.HistoryEntry{{Time: office.When{Time: march(1)}, What: office.EntrySent}, {Time: office.When{Time: march(2)}, What: office.EntrySigned, Who: "j", Ref: "d1"}}},
 		{ID: "11111111-bbbb", Name: "Offer", State: office.PackageExecuted, Origin: office.MadeElsewhere, Created: march(3), Executed: office.When{Time: march(4)}, Signers: []office.Signer{ana}},
@@ -259,12 +261,15 @@ func TestEventsTellWhatArrivedAndNothingSecret(t *testing.T) {
 // Whoever names a package decides what is in its name; a terminal must take it for text.
 func TestNamesFromOutsideAreNeverPrintedRaw(t *testing.T) {
 	s := newShell(t)
-	p := office.Package{ID: "id", Name: hostile, State: "open", Created: march(1), Problem: office.Package{}.Problem,
-		Signers: []office.Signer{{ID: "a", FirstName: hostile, Email: "a@example.com", Declined: office.When{Time: march(2)}, DeclineReason: hostile}}, NextSigners: []string{"a"},
-		Recipients:   []office.Recipient{{FirstName: hostile, Email: "b@example.com"}},
-		Documents:    []office.Document{{ID: "d\x1b[0m", Name: hostile, FileName: hostile, ExternalID: hostile}},
-		History:      []office.HistoryEntry{{Time: office.When{Time: march(1)}, What: office.EntrySigned, Who: "a", Ref: "d\x1b[0m"}, {Time: office.When{Time: march(1)}, What: hostile, Ref: hostile}, {Time: office.When{Time: march(2)}, What: office.EntrySaved, Ref: hostile}, {Time: office.When{Time: march(2)}, What: office.EntryEnded, Ref: hostile}},
-		ExternalData: json.RawMessage(`{"reference":"x\u001b[0m\u202e"}`)}
+	p := office.Package{ID: "id", Name: hostile, State: "open", Created: march(1), Saving: office.Saving{Problem: office.Package{}.Problem},
+		Signers: []office.Signer{{ID: "a", FirstName: hostile, Email: "a@example.com", Declined: office.When{Time: march(2)},
+			DeclineReason: hostile}}, Signing: office.Signing{NextSigners: []string{"a"}},
+		Recipients: []office.Recipient{{FirstName: hostile, Email: "b@example.com"}},
+		Documents:  []office.Document{{ID: "d\x1b[0m", Name: hostile, FileName: hostile, ExternalID: hostile}},
+		History: []office.HistoryEntry{{Time: office.When{Time: march(1)}, What: office.EntrySigned, Who: "a", Ref: "d\x1b[0m"},
+			{Time: office.When{Time: march(1)}, What: hostile, Ref: hostile}, {Time: office.When{Time: march(2)}, What: office.EntrySaved,
+				Ref: hostile}, {Time: office.When{Time: march(2)}, What: office.EntryEnded, Ref: hostile}},
+		Source: office.Source{ExternalData: json.RawMessage(`{"reference":"x\u001b[0m\u202e"}`)}}
 	other := office.Package{ID: "idx\x1b[2J", Name: hostile, State: "\x1b[2J\u202estate", Created: march(1)}
 	s.keep([]office.Package{p, other}, office.Event{ID: "e\u009b2J", Action: hostile, PackageID: "idx\x1b[2J", Received: march(2), Outcome: office.EventUnprocessable, Body: []byte("no JSON")})
 	for _, args := range [][]string{

@@ -137,7 +137,9 @@ func knownPackage(n int) records.Package {
 	id := func(what string) string { return fmt.Sprintf("%s-%08d", what, n) }
 	return records.Package{
 		ID: id("package"), Name: fmt.Sprintf("Lease %d, Sonnenweg %d", n, n%90), Origin: records.MadeHere, State: "executed",
-		Created: at, Executed: records.When{Time: at.Add(time.Hour)}, Checked: at.Add(time.Hour), Planned: true, Saved: true, SignersDone: 2, SignersTotal: 2,
+		Created: at, Executed: records.When{Time: at.Add(time.Hour)},
+		Inquiry: records.Inquiry{Checked: at.Add(time.Hour)}, Saving: records.Saving{Planned: true, Saved: true},
+		Signing: records.Signing{SignersDone: 2, SignersTotal: 2},
 		Signers: []records.Signer{
 			{ID: id("ana"), FirstName: "Ana", LastName: "Ruiz", Email: "ana.ruiz@example.com"},
 			{ID: id("jan"), FirstName: "Jan", LastName: "Weber", Email: "jan.weber@example.com"},

@@ -53,23 +53,27 @@ type Draft struct {
 	Recipients        []Recipient     `json:"recipients,omitempty"` // all who get a copy, the standing ones of the settings among them
 	DefaultRecipients []string        `json:"standing,omitempty"`   // addresses of those of Recipients who are from the settings
 	NoCopy            []string        `json:"no_copy,omitempty"`    // as NewPackage.NoCopy
+	Folder            string          `json:"folder,omitempty"`     // the hot folder it came from, by HotFolder.ID
+	By                string          `json:"by,omitempty"`         // the account that is to send it, as HotFolder.By; empty for whoever is signed in
 	State             DraftState      `json:"state"`
 	Created           time.Time       `json:"created"`
 	Changed           time.Time       `json:"changed"`
-	Tries             int             `json:"tries,omitempty"`
-	NextTry           time.Time       `json:"next_try,omitzero"`
-	Problem           message.Message `json:"problem,omitzero"`
-	Stopped           bool            `json:"stopped,omitempty"` // held because a person stopped the sending
-	Decision          Decision        `json:"decision,omitzero"` // what a person has pressed and can still undo, while it is held, refused or unknown
-	PackageID         string          `json:"package_id,omitempty"`
-	Service           string          `json:"service,omitempty"`     // the service it is for, as Package.Service
-	Away              bool            `json:"away,omitempty"`        // that is not the one in use; set by the store
-	Folder            string          `json:"folder,omitempty"`      // the hot folder it came from, by HotFolder.ID
-	By                string          `json:"by,omitempty"`          // the account that is to send it, as HotFolder.By; empty for whoever is signed in
-	Replaces          []string        `json:"replaces,omitempty"`    // while it is held, the drafts whose place it takes once it is sent
-	ReplacedBy        string          `json:"replaced_by,omitempty"` // the draft that was sent in its place
-	Was               DraftState      `json:"was,omitempty"`         // where it stood when a person decided that no more is done
-	Day               int             `json:"day,omitempty"`         // the counted day since which it is known to be refused; 0 if not
+	Delivery
+	Home
+}
+
+// Delivery is what became of a draft so far, beside its state.
+type Delivery struct {
+	PackageID  string          `json:"package_id,omitempty"`
+	Tries      int             `json:"tries,omitempty"`
+	NextTry    time.Time       `json:"next_try,omitzero"`
+	Problem    message.Message `json:"problem,omitzero"`
+	Stopped    bool            `json:"stopped,omitempty"`     // held because a person stopped the sending
+	Decision   Decision        `json:"decision,omitzero"`     // what a person has pressed and can still undo, while it is held, refused or unknown
+	Replaces   []string        `json:"replaces,omitempty"`    // while it is held, the drafts whose place it takes once it is sent
+	ReplacedBy string          `json:"replaced_by,omitempty"` // the draft that was sent in its place
+	Was        DraftState      `json:"was,omitempty"`         // where it stood when a person decided that no more is done
+	Day        int             `json:"day,omitempty"`         // the counted day since which it is known to be refused; 0 if not
 }
 
 // DraftFile is one file of a draft. What goes out is Copy, which was taken before the draft was stored and is this draft's

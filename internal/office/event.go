@@ -67,20 +67,25 @@ type Fact struct {
 	Subject     Subject // what it is about, when that is neither a package nor a problem
 	Kind        FactKind
 	Title, Body message.Message
-	Document    message.Message // of a signature, what was signed, where there are several
-	DocumentID  string          // likewise
-	Who         string          // the signer's id, of a signature; of a saved package, whoever signed last, where that is certain
-	Name        string          // and name
-	Called      string          // and what the package is called
-	Partial     bool            // the person has other documents of the package left to sign
-	Last        bool            // heard of last: after it nobody is left to sign
-	Latest      bool            // made last of all, which is certain
-	Alone       bool            // nobody else signs the package
-	Unasked     bool            // of a signature, names are missing in it that the service was not asked for yet
-	Filed       bool            // of a signature, the files are saved already
-	Files       int             // of a saved package, its signed files
-	When        When            // it happened, of what no event tells
-	CaughtUp    bool            // found by catching up: told in a summary when there are many
+	Called      string // what the package is called
+	Files       int    // of a saved package, its signed files
+	When        When   // it happened, of what no event tells
+	CaughtUp    bool   // found by catching up: told in a summary when there are many
+	SignedFact
+}
+
+// SignedFact is what a fact says of who signed. Of a saved package it has whoever signed last, where that is certain.
+type SignedFact struct {
+	Who        string          // the signer's id
+	Name       string          // and name
+	Document   message.Message // what was signed, where there are several
+	DocumentID string          // likewise
+	Partial    bool            // the person has other documents of the package left to sign
+	Last       bool            // heard of last: after it nobody is left to sign
+	Latest     bool            // made last of all, which is certain
+	Alone      bool            // nobody else signs the package
+	Unasked    bool            // names are missing in it that the service was not asked for yet
+	Filed      bool            // the files are saved already
 }
 
 // About is what f is about, for whoever wants to look at it.

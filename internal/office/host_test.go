@@ -17,17 +17,21 @@ func TestAHostInAnotherScriptIsToldFromOneThatLooksTheSame(t *testing.T) {
 }
 
 func TestWhereReportsAndSignInsArriveIsNamed(t *testing.T) {
-	own := Settings{Tunnel: TunnelExternal, PublicURL: "https://s\u0456gn.example.com/hook", Listen: "0.0.0.0:99", RedirectURI: "https://back.example/cb"}
+	own := Settings{TunnelSettings: TunnelSettings{Tunnel: TunnelExternal, PublicURL: "https://s\u0456gn.example.com/hook", Listen: "0.0.0.0:99"},
+		RedirectURI: "https://back.example/cb"}
 	if events, returns := own.Reached(); events != "xn--sgn-jhd.example.com (s\u0456gn.example.com) (0.0.0.0:99)" || returns != "back.example" {
 		t.Errorf("%q, %q", events, returns)
 	}
-	if events, returns := (Settings{Tunnel: TunnelNgrok, NgrokDomain: "https://Office.ngrok.app/"}).Reached(); events != "office.ngrok.app" || returns != "" {
+	if events, returns := (Settings{TunnelSettings: TunnelSettings{Tunnel: TunnelNgrok,
+		NgrokDomain: "https://Office.ngrok.app/"}}).Reached(); events != "office.ngrok.app" || returns != "" {
 		t.Errorf("%q, %q", events, returns)
 	}
 }
 
 func TestAServiceElsewhereThanTheSignInIsNamed(t *testing.T) {
-	at := func(signIn, service string) Settings { return Settings{AuthURL: signIn, BaseURL: service} }
+	at := func(signIn, service string) Settings {
+		return Settings{ServiceSettings: ServiceSettings{AuthURL: signIn, BaseURL: service}}
+	}
 	for _, c := range []struct {
 		settings        Settings
 		signIn, service string

@@ -33,12 +33,8 @@ type Job struct {
 	NextTry    time.Time       `json:"next_try,omitzero"`
 	Refused    time.Time       `json:"refused,omitzero"` // since when the service does not give it
 	Problem    message.Message `json:"problem,omitzero"`
-	Size       int64           `json:"size,omitempty"`   // bytes, when done
-	Digest     string          `json:"sha256,omitempty"` // what package archive recognises the file by, when done
-	Done       time.Time       `json:"done,omitzero"`
-	Found      bool            `json:"found,omitempty"`   // the file was there before: an index may list it
-	Service    string          `json:"service,omitempty"` // its package's
-	Away       bool            `json:"away,omitempty"`    // likewise
+	SavedFile
+	Home // its package's
 
 	// ListIn is the folder whose index lists the file, when that is not Folder; Listed is the SHA-256 that it lists it with.
 	ListIn string `json:"list_in,omitempty"`
@@ -47,6 +43,14 @@ type Job struct {
 	// What a try received that could not prove to be the whole document, and when it came first.
 	Unproven   string    `json:"unproven,omitempty"` // digest
 	UnprovenAt time.Time `json:"unproven_at,omitzero"`
+}
+
+// SavedFile is the file on disk, once the job is done.
+type SavedFile struct {
+	Size   int64     `json:"size,omitempty"`   // bytes
+	Digest string    `json:"sha256,omitempty"` // what package archive recognises the file by
+	Done   time.Time `json:"done,omitzero"`
+	Found  bool      `json:"found,omitempty"` // the file was there before: an index may list it
 }
 
 // Key is the job's identity in the store: its three parts, of which none has a slash in it.

@@ -31,7 +31,7 @@ func TestAPackageIsCalledByWhatPeopleKnow(t *testing.T) {
 func TestNamesAreStoredAsTheyCanBeShown(t *testing.T) {
 	signers := []Signer{{FirstName: "A\nb", Email: strings.Repeat("x", 3*MaxName)}}
 	p := Package{Name: "evil\u202egnp.exe", Signers: signers, Documents: []Document{{FileName: "a\x00b"}},
-		ExternalData: json.RawMessage(`{"reference":"2024\n17"}`)}.Derived()
+		Source: Source{ExternalData: json.RawMessage(`{"reference":"2024\n17"}`)}}.Derived()
 	if p.Name != "evilgnp.exe" || p.Signers[0].FirstName != "A b" || len([]rune(p.Signers[0].Email)) > MaxName || p.Reference != "2024 17" {
 		t.Errorf("stored as %+v", p)
 	}
@@ -41,7 +41,7 @@ func TestNamesAreStoredAsTheyCanBeShown(t *testing.T) {
 }
 
 func TestAnArchivedPackageComesBackForWhatIsNewlyWrong(t *testing.T) {
-	p := Package{Problem: message.DiskFull("Signed")}
+	p := Package{Saving: Saving{Problem: message.DiskFull("Signed")}}
 	p.Archive(true)
 	p.Problem = message.WaitForRoom("Signed", 2)
 	if p = p.Derived(); p.Archived == nil {

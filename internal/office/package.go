@@ -71,45 +71,70 @@ func (s *PackageState) UnmarshalJSON(b []byte) error {
 	return err
 }
 
+// Home is the service that something kept here belongs to.
+type Home struct {
+	Service string `json:"service,omitempty"` // as UseService names it
+	Away    bool   `json:"away,omitempty"`    // it is not the one in use; set by the store
+}
+
 // Package is what is known about one package of the organization.
 type Package struct {
-	ID             string          `json:"id"`
-	Name           string          `json:"name,omitempty"`
-	Origin         Origin          `json:"origin"`
+	ID         string         `json:"id"`
+	Name       string         `json:"name,omitempty"`
+	Origin     Origin         `json:"origin"`
+	State      PackageState   `json:"state,omitempty"`
+	Sequential bool           `json:"sequential,omitempty"`
+	Signers    []Signer       `json:"signers,omitempty"`
+	Recipients []Recipient    `json:"recipients,omitempty"` // who get a copy
+	Documents  []Document     `json:"documents,omitempty"`
+	Created    time.Time      `json:"created"`       // when it was made; see Made
+	Met        bool           `json:"met,omitempty"` // Created is when it was first known here: the service did not say when it was made
+	Due        time.Time      `json:"due,omitzero"`
+	Executed   When           `json:"executed,omitzero"`
+	History    []HistoryEntry `json:"timeline,omitempty"`
+	Archived   *Archived      `json:"archived,omitempty"` // taken out of the list; nil for one that is in it
+	Withdrawal *Withdrawal    `json:"withdrawal,omitempty"`
+	Source
+	Signing
+	Inquiry
+	Saving
+	Home
+}
+
+// Source is where a package comes from, and what those who sent it call it.
+type Source struct {
 	DraftID        string          `json:"draft_id,omitempty"` // the draft it was sent from, when made here
 	Folder         string          `json:"folder,omitempty"`   // the folder that sends that it came from, by HotFolder.ID or its tag at the service
 	OrganizationID string          `json:"organization_id,omitempty"`
 	MemberID       string          `json:"member_id,omitempty"`
-	State          PackageState    `json:"state,omitempty"`
-	Sequential     bool            `json:"sequential,omitempty"`
-	Signers        []Signer        `json:"signers,omitempty"`
-	Recipients     []Recipient     `json:"recipients,omitempty"` // who get a copy
-	Documents      []Document      `json:"documents,omitempty"`
-	NextSigners    []string        `json:"next_signers,omitempty"` // signerIds whose turn it is, as far as the service said so last; see Next
-	Turns          []Turn          `json:"turns,omitempty"`        // who signs after whom, until everybody is known by id
 	ExternalData   json.RawMessage `json:"external_data,omitempty"`
-	Created        time.Time       `json:"created"`       // when it was made; see Made
-	Met            bool            `json:"met,omitempty"` // Created is when it was first known here: the service did not say when it was made
-	Due            time.Time       `json:"due,omitzero"`
-	Executed       When            `json:"executed,omitzero"`
-	Checked        time.Time       `json:"checked,omitzero"`     // last status answer
-	NextCheck      time.Time       `json:"next_check,omitzero"`  // when to ask again
-	Events         int             `json:"events,omitempty"`     // that were handled: an answer asked for before the last of them may be older
-	Planned        bool            `json:"planned,omitempty"`    // save jobs exist for all of its documents
-	Saved          bool            `json:"saved,omitempty"`      // every wanted file is on disk
-	RecordPending  time.Time       `json:"record_owed,omitzero"` // since when its full record is to be asked for, which may tell more
-	Refused        time.Time       `json:"refused,omitzero"`     // since when the service does not tell what its files need
-	Gone           bool            `json:"gone,omitempty"`       // the service has not shown it for a while; it is asked all the same
-	Reference      string          `json:"reference,omitempty"`  // the caller's own word for it, from ExternalData
-	SignersDone    int             `json:"signers_done,omitempty"`
-	SignersTotal   int             `json:"signers_total,omitempty"` // 0 while unknown
-	Problem        message.Message `json:"problem,omitzero"`        // what keeps its files from being saved
-	History        []HistoryEntry  `json:"timeline,omitempty"`
-	Archived       *Archived       `json:"archived,omitempty"` // taken out of the list; nil for one that is in it
-	Withdrawal     *Withdrawal     `json:"withdrawal,omitempty"`
-	Restored       time.Time       `json:"restored,omitzero"` // when it came back from a backup, until the service has told what happened since
-	Service        string          `json:"service,omitempty"` // the service it is at, as UseService names it
-	Away           bool            `json:"away,omitempty"`    // that is not the one in use; set by the store
+	Reference      string          `json:"reference,omitempty"` // the caller's own word for it, from ExternalData
+}
+
+// Signing is how far a package is, and whose turn it is.
+type Signing struct {
+	NextSigners  []string `json:"next_signers,omitempty"` // signerIds whose turn it is, as far as the service said so last; see Next
+	Turns        []Turn   `json:"turns,omitempty"`        // who signs after whom, until everybody is known by id
+	SignersDone  int      `json:"signers_done,omitempty"`
+	SignersTotal int      `json:"signers_total,omitempty"` // 0 while unknown
+}
+
+// Inquiry is what the service was asked about a package, and is still to be asked.
+type Inquiry struct {
+	Checked       time.Time `json:"checked,omitzero"`     // last status answer
+	NextCheck     time.Time `json:"next_check,omitzero"`  // when to ask again
+	Events        int       `json:"events,omitempty"`     // that were handled: an answer asked for before the last of them may be older
+	RecordPending time.Time `json:"record_owed,omitzero"` // since when its full record is to be asked for, which may tell more
+	Gone          bool      `json:"gone,omitempty"`       // the service has not shown it for a while; it is asked all the same
+	Restored      time.Time `json:"restored,omitzero"`    // when it came back from a backup, until the service has told what happened since
+}
+
+// Saving is how far the files of a package are.
+type Saving struct {
+	Planned bool            `json:"planned,omitempty"` // save jobs exist for all of its documents
+	Saved   bool            `json:"saved,omitempty"`   // every wanted file is on disk
+	Refused time.Time       `json:"refused,omitzero"`  // since when the service does not tell what its files need
+	Problem message.Message `json:"problem,omitzero"`  // what keeps its files from being saved
 }
 
 // AtOnce is the NextCheck of a package that people wait for: it is due before those that have been due for long.
@@ -240,16 +265,14 @@ func (e Event) Clone() Event {
 // PackageLine is what a long list of packages shows and searches. It is kept beside the package in a form that reads
 // at a fraction of the cost of its JSON.
 type PackageLine struct {
-	ID           string
-	Name         string
-	State        PackageState
-	Origin       Origin
-	People       string // names and addresses of the signers, separated by ", "
-	Next         string // names of those whose turn it is, separated by ", "
-	Words        string // names of documents and files, who gets a copy, and the reference, for the search
-	Decliners    string // names of those who declined to sign, as in Next; one that is not known is empty
-	Reason       string // the first of them who gave one
-	Declined     bool   // somebody did
+	ID     string
+	Name   string
+	State  PackageState
+	Origin Origin
+	People string // names and addresses of the signers, separated by ", "
+	Next   string // names of those whose turn it is, separated by ", "
+	Words  string // names of documents and files, who gets a copy, and the reference, for the search
+	Refusals
 	SignersDone  int
 	SignersTotal int // 0 while unknown
 	Gone         bool
@@ -261,6 +284,13 @@ type PackageLine struct {
 	Created      time.Time
 	Due          time.Time
 	Executed     time.Time
+}
+
+// Refusals say who declined to sign.
+type Refusals struct {
+	Declined  bool   // somebody did
+	Decliners string // names of those who did, as in PackageLine.Next; one that is not known is empty
+	Reason    string // the first one that was given
 }
 
 // Lines are the lines of all packages, newest first, or of those that are new or changed since a version.
@@ -300,7 +330,8 @@ func (p Package) Line() PackageLine {
 	words = append(words, p.Reference)
 	return PackageLine{
 		ID: p.ID, Name: p.DisplayName(), State: p.State, Origin: p.Origin, People: strings.Join(people, ", "),
-		Next: strings.Join(next, ", "), Words: strings.Join(words, "\n"), Declined: len(declined) > 0, Decliners: strings.Join(declined, ", "), Reason: reason,
+		Next: strings.Join(next, ", "), Words: strings.Join(words, "\n"), Refusals: Refusals{Declined: len(declined) > 0,
+			Decliners: strings.Join(declined, ", "), Reason: reason},
 		SignersDone: p.SignersDone, SignersTotal: p.SignersTotal,
 		Gone: p.Gone, Planned: p.Planned, Saved: p.Saved, Problem: !p.Problem.IsZero(), Archived: p.Archived != nil, Withdrawing: p.Withdrawal.Pending(),
 		Created: p.Created, Due: p.Due, Executed: p.Executed.Time,
@@ -390,7 +421,7 @@ func (p PackedLine) Unpack() (l PackageLine, ok bool) {
 	l = PackageLine{
 		Created: p.time(0), Due: p.time(8), Executed: p.time(16),
 		Gone: flags&lineGone != 0, Planned: flags&linePlanned != 0, Saved: flags&lineSaved != 0, Problem: flags&lineProblem != 0,
-		Declined: flags&lineDeclined != 0, Archived: flags&lineArchived != 0, Withdrawing: flags&lineWithdrawing != 0,
+		Refusals: Refusals{Declined: flags&lineDeclined != 0}, Archived: flags&lineArchived != 0, Withdrawing: flags&lineWithdrawing != 0,
 		SignersDone: u.number(), SignersTotal: u.number(),
 		ID: u.text(), Name: u.text(), State: PackageState(u.text()).Normal(), Origin: Origin(u.text()),
 		People: u.text(), Next: u.text(), Words: u.text(),

@@ -24,7 +24,8 @@ func some() (lines []PackageLine) {
 		{ID: "73", Name: "Contract", State: "open", Created: day(7), Due: day(10), Signers: []Signer{no}},
 		{ID: "74", Name: "Offer", State: PackageExpired, Created: day(6), Due: day(8)},
 		{ID: "75", Name: "Rules", State: PackageRescinded, Created: day(5), Documents: []Document{{FileName: "Straße.pdf"}}},
-		{ID: "76", Name: "Minutes", State: PackageExecuted, Executed: When{Time: day(7)}, Created: day(4), Problem: message.FolderMissing("/x")},
+		{ID: "76", Name: "Minutes", State: PackageExecuted, Executed: When{Time: day(7)}, Created: day(4),
+			Saving: Saving{Problem: message.FolderMissing("/x")}},
 		{ID: "77", Name: "Old", State: "something new", Created: day(3), Archived: &Archived{}},
 	} {
 		lines = append(lines, p.Line())
@@ -94,7 +95,8 @@ func TestAPackageIsMeantByItsIDItsBeginningOrItsName(t *testing.T) {
 
 func TestAPersonsPartFollowsThePackage(t *testing.T) {
 	ana, jan := Signer{ID: "a"}, Signer{ID: "j"}
-	p := Package{State: "open", Signers: []Signer{ana, jan}, NextSigners: []string{"a"}, Documents: []Document{{ID: "1", SignedBy: []string{"j"}}, {ID: "2"}}}
+	p := Package{State: "open", Signers: []Signer{ana, jan}, Signing: Signing{NextSigners: []string{"a"}},
+		Documents: []Document{{ID: "1", SignedBy: []string{"j"}}, {ID: "2"}}}
 	part := func(p Package, s Signer) SignerStatus { got, _ := p.StatusOf(s); return got }
 	if a, j := part(p, ana), part(p, jan); a != SignerNext || j != SignerNext {
 		t.Errorf("open: %s, %s", a, j)

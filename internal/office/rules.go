@@ -21,7 +21,7 @@ type Rules struct {
 // rule is one setting.
 type rule struct {
 	name  string // as in the JSON of Settings
-	at    int    // the field
+	at    []int  // the field
 	value reflect.Value
 }
 
@@ -46,18 +46,16 @@ func (r *Rules) understand(values map[string]any) (list []rule) {
 
 // ruleOf is the setting of that name with that value.
 func ruleOf(name string, v any) (rule, bool) {
-	kind := reflect.TypeFor[Settings]()
-	for i := range kind.NumField() {
-		tag, _, _ := strings.Cut(kind.Field(i).Tag.Get("json"), ",")
-		if tag != name {
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[Settings]()) {
+		if tag, _, _ := strings.Cut(f.Tag.Get("json"), ","); f.Anonymous || tag != name {
 			continue
 		}
-		to := reflect.New(kind.Field(i).Type).Elem()
+		to := reflect.New(f.Type).Elem()
 		ok := fill(to, v)
 		if name == FieldDueDays && ok && to.Int() == 0 {
 			to.SetInt(NoDueDays) // 0 is not chosen
 		}
-		return rule{name, i, to}, ok
+		return rule{name, f.Index, to}, ok
 	}
 	return rule{}, false
 }
@@ -116,7 +114,7 @@ func (x rule) usable() bool {
 	})
 }
 
-func (x rule) into(s *Settings) { reflect.ValueOf(s).Elem().Field(x.at).Set(x.value) }
+func (x rule) into(s *Settings) { reflect.ValueOf(s).Elem().FieldByIndex(x.at).Set(x.value) }
 
 // Into is s as the rules have it. An office that has not chosen its service yet begins with the defaults.
 func (r Rules) Into(s Settings) Settings {
@@ -126,7 +124,7 @@ func (r Rules) Into(s Settings) Settings {
 	if !s.Configured() {
 		plain := reflect.ValueOf(Settings{}.Normal())
 		for _, x := range r.defaults {
-			if now := reflect.ValueOf(s).Field(x.at); now.IsZero() || reflect.DeepEqual(now.Interface(), plain.Field(x.at).Interface()) {
+			if now := reflect.ValueOf(s).FieldByIndex(x.at); now.IsZero() || reflect.DeepEqual(now.Interface(), plain.FieldByIndex(x.at).Interface()) {
 				x.into(&s)
 			}
 		}
@@ -146,7 +144,7 @@ func (r Rules) Fixed(name string) bool {
 func (r Rules) Broken(s Settings) (bad []FieldError) {
 	is, must := reflect.ValueOf(s.Normal()), reflect.ValueOf(r.Into(s))
 	for _, x := range r.fixed {
-		if !reflect.DeepEqual(is.Field(x.at).Interface(), must.Field(x.at).Interface()) {
+		if !reflect.DeepEqual(is.FieldByIndex(x.at).Interface(), must.FieldByIndex(x.at).Interface()) {
 			bad = append(bad, FieldError{x.name, CodeFixed, message.FixedSetting(x.name)})
 		}
 	}

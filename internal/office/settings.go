@@ -39,22 +39,43 @@ type NotifyKind string
 
 // Settings are everything an office chooses. Secrets are apart, see Secrets.
 type Settings struct {
+	ServiceSettings
+	Redirect    RedirectKind `json:"redirect"`
+	RedirectURI string       `json:"redirect_uri,omitempty"` // overrides the address Redirect implies
+	TunnelSettings
+	SaveSettings
+
+	// CopyTo and BlindCopyTo get a copy of every package sent from here, each as "Ana Ruiz <ana@example.com>".
+	CopyTo      []string `json:"copy_to,omitempty"`
+	BlindCopyTo []string `json:"blind_copy_to,omitempty"`
+
+	NotifySettings
+	KeepEvents   int  `json:"keep_events_days,omitempty"` // for how many days the contents of handled events are kept, 1 to 3650
+	CheckUpdates bool `json:"check_updates,omitempty"`    // asks once a day whether there is a newer version of the program
+	LookSettings
+}
+
+// ServiceSettings are the service that an office signs with.
+type ServiceSettings struct {
 	AuthURL         string   `json:"auth_url"`
 	BaseURL         string   `json:"base_url"`
 	ClientID        string   `json:"client_id"`
 	Scopes          []string `json:"scopes"`
 	SignatureHeader string   `json:"signature_header"`
+}
 
-	Redirect    RedirectKind `json:"redirect"`
-	RedirectURI string       `json:"redirect_uri,omitempty"` // overrides the address Redirect implies
-
+// TunnelSettings are how the service reaches this computer.
+type TunnelSettings struct {
 	Tunnel          TunnelKind `json:"tunnel"`
 	NgrokDomain     string     `json:"ngrok_domain,omitempty"`
 	NgrokConnectURL string     `json:"ngrok_connect_url,omitempty"` // host:port
 	NgrokCA         string     `json:"ngrok_ca,omitempty"`          // PEM file
 	PublicURL       string     `json:"public_url,omitempty"`        // external
 	Listen          string     `json:"listen,omitempty"`            // external: host:port
+}
 
+// SaveSettings are where signed documents are saved, which, and as what.
+type SaveSettings struct {
 	SaveTo       string `json:"save_to"`
 	NameTemplate string `json:"name_template"`
 	SaveCAC      bool   `json:"save_cac"`
@@ -64,21 +85,18 @@ type Settings struct {
 	// Index keeps a list of all saved files in SaveTo. It is off unless the office wants it: other programs watch such
 	// folders and take in whatever appears there, and the list says who signed what to everybody who can read it.
 	Index bool `json:"index,omitempty"`
+}
 
-	// CopyTo and BlindCopyTo get a copy of every package sent from here, each as "Ana Ruiz <ana@example.com>".
-	CopyTo      []string `json:"copy_to,omitempty"`
-	BlindCopyTo []string `json:"blind_copy_to,omitempty"`
-
+// NotifySettings are what people are told of, and when.
+type NotifySettings struct {
 	Notify    NotifyKind `json:"notify,omitempty"`
 	DueDays   int        `json:"due_days,omitempty"`   // before the due date, when people are told once; NoDueDays for never
 	QuietFrom string     `json:"quiet_from,omitempty"` // "22:00" here; no notifications from then ...
 	QuietTo   string     `json:"quiet_to,omitempty"`   // ... until then; both empty for no quiet hours
+}
 
-	KeepEvents int `json:"keep_events_days,omitempty"` // for how many days the contents of handled events are kept, 1 to 3650
-
-	// CheckUpdates asks once a day whether there is a newer version of the program.
-	CheckUpdates bool `json:"check_updates,omitempty"`
-
+// LookSettings are how the program looks to whoever uses it.
+type LookSettings struct {
 	Theme    string `json:"theme,omitempty"`     // "" follows the system, light, dark
 	Contrast string `json:"contrast,omitempty"`  // "" follows the system, high, normal
 	TextSize int    `json:"text_size,omitempty"` // in percent: one of TextSizes; 0 follows the system
@@ -95,13 +113,11 @@ type Secrets struct {
 // DefaultSettings are the settings of an office that has chosen nothing yet.
 func DefaultSettings() Settings {
 	return Settings{
-		Scopes:          []string{"profile", "openid", "offline_access", "organization"},
-		SignatureHeader: "X-Service-Signature",
+		ServiceSettings: ServiceSettings{Scopes: []string{"profile", "openid", "offline_access", "organization"}, SignatureHeader: "X-Service-Signature"},
 		Redirect:        RedirectTunnel,
-		Tunnel:          TunnelNgrok,
-		NameTemplate:    filename.DefaultTemplate,
-		Notify:          NotifyEach,
-		DueDays:         DueDays,
+		TunnelSettings:  TunnelSettings{Tunnel: TunnelNgrok},
+		SaveSettings:    SaveSettings{NameTemplate: filename.DefaultTemplate},
+		NotifySettings:  NotifySettings{Notify: NotifyEach, DueDays: DueDays},
 		KeepEvents:      KeepEventsDays,
 	}
 }

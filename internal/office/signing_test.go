@@ -210,7 +210,8 @@ func TestTurnsThatContradictEachOtherNameNobody(t *testing.T) {
 }
 
 func TestNobodyIsNextWhoseTurnIsOver(t *testing.T) {
-	p := Package{Sequential: true, Signers: []Signer{{ID: "a"}, {ID: "j"}, {ID: "z"}}, Documents: []Document{{ID: "d"}}, NextSigners: []string{"a"}}
+	p := Package{Sequential: true, Signers: []Signer{{ID: "a"}, {ID: "j"}, {ID: "z"}}, Documents: []Document{{ID: "d"}},
+		Signing: Signing{NextSigners: []string{"a"}}}
 	sign := func(who, next string, want ...string) {
 		t.Helper()
 		p.AddSignature(Signature{"d", who}, "", When{Time: time.Now()})
@@ -260,7 +261,7 @@ func TestWhoseTurnItIsFollowsFromTheOrderWhereTheServiceDoesNotSay(t *testing.T)
 		"nor of what everybody has signed":           {"executed", true, everybody, []string{""}, "a", "", ""},
 		"of a package that nothing is known of, all": {"", false, everybody, nil, "", "", everybody},
 	} {
-		p := Package{State: c.state, Sequential: c.order, NextSigners: strings.Fields(c.named)}
+		p := Package{State: c.state, Sequential: c.order, Signing: Signing{NextSigners: strings.Fields(c.named)}}
 		for _, id := range strings.Fields(c.signers) {
 			s := Signer{ID: strings.Trim(id, "-"), FirstName: id}
 			if id == c.decline {

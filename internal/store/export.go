@@ -327,7 +327,8 @@ func (tx *Tx) salvage(row []byte) (office.Package, error) {
 	}
 	p := office.Package{
 		ID: l.ID, Name: l.Name, Origin: l.Origin, State: l.State, Created: l.Created, Due: l.Due, Executed: office.When{Time: l.Executed},
-		SignersDone: l.SignersDone, SignersTotal: l.SignersTotal, Gone: l.Gone, Planned: l.Planned, Saved: l.Saved,
+		Signing: office.Signing{SignersDone: l.SignersDone, SignersTotal: l.SignersTotal},
+		Inquiry: office.Inquiry{Gone: l.Gone}, Saving: office.Saving{Planned: l.Planned, Saved: l.Saved},
 	}
 	p.Away = !p.Final() // unless it is in the index of what is due
 	for index, note := range map[string]func(key []byte){

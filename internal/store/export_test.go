@@ -55,7 +55,7 @@ func TestWhatIsExportedAndImportedIsAllThatWasKept(t *testing.T) {
 	err := s.Update(func(tx *Tx) error {
 		err := errors.Join(tx.UseService("here"),
 			tx.PutPackage(office.Package{ID: "a", Name: "Lease", Created: at, State: office.PackageExecuted}),
-			tx.PutPackage(office.Package{ID: "b", Created: at.Add(time.Hour), Service: "elsewhere"}),
+			tx.PutPackage(office.Package{ID: "b", Created: at.Add(time.Hour), Home: office.Home{Service: "elsewhere"}}),
 			tx.PutDraft(office.Draft{ID: "d", State: office.DraftUnknown, Created: at}),
 			tx.PutDoc("people", []string{"Ana"}), tx.PutSealed("token", []byte{0, 1, 0xff}), tx.AddActivity(office.Activity{Time: at, Kind: "sent"}))
 		_, err1 := tx.PlanJob(office.Job{PackageID: "a", Kind: office.FileSigned, Folder: "/signed", Target: "Lease.pdf"})

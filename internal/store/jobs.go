@@ -89,7 +89,7 @@ func (tx *Tx) putJob(j office.Job, old facets) error {
 	if owner != nil && string(owner) != j.Key() {
 		return fmt.Errorf("reserve %q: %w", j.Target, ErrTargetTaken)
 	}
-	if err := tx.home(&j.Service, &j.Away); err != nil {
+	if err := tx.home(&j.Home); err != nil {
 		return err
 	}
 	inUTC(&j.Planned, &j.NextTry, &j.Done, &j.UnprovenAt, &j.Refused)

@@ -175,7 +175,8 @@ func TestTheListOfWhatWasSavedDoesNotGrow(t *testing.T) {
 	s := newTest(t)
 	update(t, s, func(tx *Tx) (err error) {
 		for i := range 2 * mostRecent {
-			j := office.Job{PackageID: fmt.Sprint(i), Kind: "executed", Folder: "/f", Target: fmt.Sprint(i), State: office.JobDone, Done: at0(time.Duration(i) * time.Second)}
+			j := office.Job{PackageID: fmt.Sprint(i), Kind: "executed", Folder: "/f", Target: fmt.Sprint(i), State: office.JobDone,
+				SavedFile: office.SavedFile{Done: at0(time.Duration(i) * time.Second)}}
 			_, planned := tx.PlanJob(j)
 			err = errors.Join(err, planned)
 		}
@@ -203,9 +204,9 @@ func TestWhatLiesFurtherAheadThanAnythingWaitsIsDue(t *testing.T) {
 	const longest = time.Hour
 	for id, wait := range map[string]time.Duration{"a-due": 0, "b-waits": longest, "c-wrong": longest + 1, "d-never": 200 * 365 * 24 * time.Hour} {
 		next := at0(wait)
-		putPackages(t, s, office.Package{ID: id, NextCheck: next})
+		putPackages(t, s, office.Package{ID: id, Inquiry: office.Inquiry{NextCheck: next}})
 		plan(t, s, office.Job{PackageID: id, DocumentID: "d", Kind: "executed", Folder: "/f", Target: id, NextTry: next})
-		update(t, s, func(tx *Tx) error { return tx.PutDraft(office.Draft{ID: id, NextTry: next}) })
+		update(t, s, func(tx *Tx) error { return tx.PutDraft(office.Draft{ID: id, Delivery: office.Delivery{NextTry: next}}) })
 		if left := (Due{day, longest}).Left(next); (left == 0) != (id != "b-waits") {
 			t.Errorf("%s waits %v", id, left)
 		}

@@ -292,11 +292,11 @@ func spoil(t *testing.T, s *Store, bucket string, key []byte) {
 func TestARecordThatCannotBeReadHoldsUpNoOther(t *testing.T) {
 	s := newTest(t)
 	for _, id := range []string{"a", "bad", "c"} {
-		putPackages(t, s, office.Package{ID: id, NextCheck: day})
+		putPackages(t, s, office.Package{ID: id, Inquiry: office.Inquiry{NextCheck: day}})
 		plan(t, s, office.Job{PackageID: "p", DocumentID: id, Kind: "executed", Folder: "/f", Target: id, NextTry: day})
 		update(t, s, func(tx *Tx) error {
 			_, err := tx.AddEvent(office.Event{ID: id, Received: day})
-			return errors.Join(err, tx.PutDraft(office.Draft{ID: id, NextTry: day}))
+			return errors.Join(err, tx.PutDraft(office.Draft{ID: id, Delivery: office.Delivery{NextTry: day}}))
 		})
 	}
 	for _, x := range []shelf{events, packages, drafts} {
@@ -346,8 +346,10 @@ func TestARecordThatCannotBeReadHoldsUpNoOther(t *testing.T) {
 		t.Errorf("%d records are known to be unreadable", n)
 	}
 	for name, do := range map[string]func(tx *Tx) error{
-		"read":  func(tx *Tx) error { _, _, err := tx.Package("bad"); return err },
-		"write": func(tx *Tx) error { return tx.PutPackage(office.Package{ID: "bad", NextCheck: day.Add(time.Hour)}) },
+		"read": func(tx *Tx) error { _, _, err := tx.Package("bad"); return err },
+		"write": func(tx *Tx) error {
+			return tx.PutPackage(office.Package{ID: "bad", Inquiry: office.Inquiry{NextCheck: day.Add(time.Hour)}})
+		},
 	} {
 		if err := s.Update(do); !errors.Is(err, ErrRecord) || errors.Is(err, ErrCorrupt) {
 			t.Errorf("%s: %v, want ErrRecord", name, err)
@@ -360,9 +362,11 @@ func TestARecordThatCannotBeReadHoldsUpNoOther(t *testing.T) {
 
 func TestAPackageOutlivesItsRecord(t *testing.T) {
 	for name, p := range map[string]office.Package{
-		"open":        {State: office.PackageOpen, Name: "Lease", Origin: office.MadeHere, DraftID: "d", NextCheck: at0(time.Hour), SignersDone: 1, SignersTotal: 2},
-		"withheld":    {State: office.PackageExecuted, Executed: office.When{Time: day}, NextCheck: at0(time.Hour), Refused: at0(time.Minute)},
-		"executed":    {State: office.PackageExecuted, Executed: office.When{Time: day}, Planned: true, Saved: true},
+		"open": {State: office.PackageOpen, Name: "Lease", Origin: office.MadeHere, Source: office.Source{DraftID: "d"},
+			Inquiry: office.Inquiry{NextCheck: at0(time.Hour)}, Signing: office.Signing{SignersDone: 1, SignersTotal: 2}},
+		"withheld": {State: office.PackageExecuted, Executed: office.When{Time: day}, Inquiry: office.Inquiry{NextCheck: at0(time.Hour)},
+			Saving: office.Saving{Refused: at0(time.Minute)}},
+		"executed":    {State: office.PackageExecuted, Executed: office.When{Time: day}, Saving: office.Saving{Planned: true, Saved: true}},
 		"over":        {State: office.PackageExpired, Due: day},
 		"withdrawing": {State: office.PackageOpen, Name: "Lease", Withdrawal: &office.Withdrawal{State: office.WithdrawAsked, NextTry: at0(time.Minute)}},
 		"not known":   {},
@@ -371,7 +375,8 @@ func TestAPackageOutlivesItsRecord(t *testing.T) {
 			p.ID, p.Created = "p", day
 			spoiled, whole := newTest(t), newTest(t)
 			for _, s := range []*Store{spoiled, whole} {
-				putPackages(t, s, office.Package{ID: "before", Created: day, NextCheck: at0(time.Hour)}, p, office.Package{ID: "after", Created: day})
+				putPackages(t, s, office.Package{ID: "before", Created: day, Inquiry: office.Inquiry{NextCheck: at0(time.Hour)}}, p,
+					office.Package{ID: "after", Created: day})
 			}
 			row := read(t, spoiled, func(tx *Tx) ([]byte, error) {
 				row, _, err := tx.find(packages, "p")

@@ -99,7 +99,8 @@ func (tx *Tx) Glance(id string) (p office.Package, ok bool) {
 		return p, false
 	}
 	if known, ok := tx.memory.at(bucketPackages, row, value).(office.Package); ok {
-		return office.Package{State: known.State, Refused: known.Refused, Service: known.Service, DraftID: known.DraftID}, true
+		return office.Package{State: known.State, Saving: office.Saving{Refused: known.Refused}, Home: office.Home{Service: known.Service},
+			Source: office.Source{DraftID: known.DraftID}}, true
 	}
 	var seen struct {
 		State   office.PackageState `json:"state"`
@@ -110,7 +111,8 @@ func (tx *Tx) Glance(id string) (p office.Package, ok bool) {
 	if json.Unmarshal(value, &seen) != nil {
 		return p, false
 	}
-	return office.Package{State: seen.State, Refused: seen.Refused, Service: seen.Service, DraftID: seen.DraftID}, true
+	return office.Package{State: seen.State, Saving: office.Saving{Refused: seen.Refused}, Home: office.Home{Service: seen.Service},
+		Source: office.Source{DraftID: seen.DraftID}}, true
 }
 
 // PutPackage stores a package, new or changed, with what follows from the rest of it (office.Package.Derived). Its place
@@ -131,7 +133,7 @@ func (tx *Tx) PutPackage(p office.Package) error {
 	if p.Created.IsZero() {
 		p.Created = tx.now()
 	}
-	if err := tx.home(&p.Service, &p.Away); err != nil {
+	if err := tx.home(&p.Home); err != nil {
 		return err
 	}
 	p = p.Derived()
@@ -513,7 +515,7 @@ func (tx *Tx) PutDraft(d office.Draft) error {
 }
 
 func (tx *Tx) putDraft(d office.Draft, row []byte, old facets) error {
-	if err := tx.home(&d.Service, &d.Away); err != nil {
+	if err := tx.home(&d.Home); err != nil {
 		return err
 	}
 	if d.State == "" {

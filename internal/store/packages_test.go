@@ -33,10 +33,12 @@ func packageIDs(all []office.Package) string {
 func TestAPackageComesBackAsItWasPut(t *testing.T) {
 	s := newTest(t)
 	want := office.Package{
-		ID: "p", Name: "Müller \u202e & Söhne", Origin: office.MadeHere, DraftID: "d", State: "open", Sequential: true,
+		ID: "p", Name: "Müller \u202e & Söhne", Origin: office.MadeHere, Source: office.Source{DraftID: "d",
+			ExternalData: []byte(`null`)}, State: "open", Sequential: true,
 		Signers:   []office.Signer{{ID: "s1", FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"}},
-		Documents: []office.Document{{ID: "d1", SignedBy: []string{"s1"}}}, NextSigners: []string{"s1"}, ExternalData: []byte(`null`),
-		Created: day, Due: at0(time.Hour), Checked: day, NextCheck: at0(time.Minute), History: []office.HistoryEntry{{Time: office.When{Time: day}, What: "sent"}},
+		Documents: []office.Document{{ID: "d1", SignedBy: []string{"s1"}}}, Signing: office.Signing{NextSigners: []string{"s1"}},
+		Created: day, Due: at0(time.Hour), Inquiry: office.Inquiry{Checked: day,
+			NextCheck: at0(time.Minute)}, History: []office.HistoryEntry{{Time: office.When{Time: day}, What: "sent"}},
 	}
 	putPackages(t, s, want)
 	want.Name, want.SignersDone, want.SignersTotal = "Müller & Söhne", 1, 1 // office.Package.Derived
@@ -97,7 +99,7 @@ func TestAStoredStateHasOneFormHoweverItWasSpelled(t *testing.T) {
 func TestADeclinedPackageIsNotCountedAsWaiting(t *testing.T) {
 	s := newTest(t)
 	jan := office.Signer{ID: "j", Declined: office.When{Time: day}}
-	gone := office.Package{ID: "gone", State: "open", Gone: true, Signers: []office.Signer{jan}, Created: day}
+	gone := office.Package{ID: "gone", State: "open", Inquiry: office.Inquiry{Gone: true}, Signers: []office.Signer{jan}, Created: day}
 	archived := office.Package{ID: "archived", State: "open", Signers: []office.Signer{jan}, Created: day}
 	archived.Archive(true)
 	putPackages(t, s,
@@ -122,9 +124,9 @@ func TestWhoAsksForOpenPackagesGetsThoseAlone(t *testing.T) {
 	s := newTest(t)
 	putPackages(t, s,
 		office.Package{ID: "waits", State: "open", Created: day},
-		office.Package{ID: "is gone", State: "open", Gone: true, Created: day},
+		office.Package{ID: "is gone", State: "open", Inquiry: office.Inquiry{Gone: true}, Created: day},
 		office.Package{ID: "to be saved", State: "executed", Created: day},
-		office.Package{ID: "saved", State: "executed", Planned: true, Saved: true, Created: day},
+		office.Package{ID: "saved", State: "executed", Saving: office.Saving{Planned: true, Saved: true}, Created: day},
 		office.Package{ID: "expired", State: "expired", Created: day},
 	)
 	var got []string
@@ -144,15 +146,15 @@ func TestOnlyPackagesThatAreNotFinalAreAskedAbout(t *testing.T) {
 		{office.Package{State: ""}, false},
 		{office.Package{State: "something-new"}, false},
 		{office.Package{State: "executed"}, false},
-		{office.Package{State: "executed", Planned: true}, true},
-		{office.Package{State: "Executed", Planned: true}, true},
-		{office.Package{State: "open", Planned: true}, false},
+		{office.Package{State: "executed", Saving: office.Saving{Planned: true}}, true},
+		{office.Package{State: "Executed", Saving: office.Saving{Planned: true}}, true},
+		{office.Package{State: "open", Saving: office.Saving{Planned: true}}, false},
 		{office.Package{State: "expired"}, true},
 		{office.Package{State: "rescinded"}, true},
-		{office.Package{State: "open", Gone: true}, false},
-		{office.Package{State: "executed", Gone: true}, false},
-		{office.Package{State: "executed", Gone: true, Planned: true}, true},
-		{office.Package{State: "expired", Gone: true}, true},
+		{office.Package{State: "open", Inquiry: office.Inquiry{Gone: true}}, false},
+		{office.Package{State: "executed", Inquiry: office.Inquiry{Gone: true}}, false},
+		{office.Package{State: "executed", Inquiry: office.Inquiry{Gone: true}, Saving: office.Saving{Planned: true}}, true},
+		{office.Package{State: "expired", Inquiry: office.Inquiry{Gone: true}}, true},
 	}
 	s := newTest(t)
 	var want []string
@@ -190,11 +192,11 @@ func TestOnlyPackagesThatAreNotFinalAreAskedAbout(t *testing.T) {
 func TestWhatTheServiceDoesNotHandOutIsFoundByHowLong(t *testing.T) {
 	s := newTest(t)
 	putPackages(t, s,
-		office.Package{ID: "long", State: "executed", Refused: at0(-2 * time.Hour)},
-		office.Package{ID: "short", State: "executed", Refused: at0(-time.Minute)},
+		office.Package{ID: "long", State: "executed", Saving: office.Saving{Refused: at0(-2 * time.Hour)}},
+		office.Package{ID: "short", State: "executed", Saving: office.Saving{Refused: at0(-time.Minute)}},
 		office.Package{ID: "never", State: "executed"},
-		office.Package{ID: "planned", State: "executed", Planned: true, Refused: at0(-2 * time.Hour)},
-		office.Package{ID: "open", State: "open", Refused: at0(-2 * time.Hour)})
+		office.Package{ID: "planned", State: "executed", Saving: office.Saving{Planned: true, Refused: at0(-2 * time.Hour)}},
+		office.Package{ID: "open", State: "open", Saving: office.Saving{Refused: at0(-2 * time.Hour)}})
 	for id, refused := range map[string]time.Duration{"long": -3 * time.Hour, "short": -time.Minute, "done": -3 * time.Hour} {
 		j := office.Job{PackageID: id, Kind: "executed", Folder: "/f", Target: id, Refused: at0(refused)}
 		plan(t, s, j)
@@ -220,7 +222,9 @@ func TestTheNextCheckIsKnownWithoutPolling(t *testing.T) {
 	if got := next(); !got.IsZero() {
 		t.Errorf("nothing to check, but next is %v", got)
 	}
-	putPackages(t, s, office.Package{ID: "a", NextCheck: at0(2 * time.Hour)}, office.Package{ID: "b", NextCheck: at0(time.Hour)}, office.Package{ID: "c", State: "expired", NextCheck: day})
+	putPackages(t, s, office.Package{ID: "a", Inquiry: office.Inquiry{NextCheck: at0(2 * time.Hour)}},
+		office.Package{ID: "b", Inquiry: office.Inquiry{NextCheck: at0(time.Hour)}}, office.Package{ID: "c", State: "expired",
+			Inquiry: office.Inquiry{NextCheck: day}})
 	if got := next(); !got.Equal(at0(time.Hour)) {
 		t.Errorf("next is %v", got)
 	}
@@ -240,7 +244,8 @@ func TestAPackageIsFoundByItsDraft(t *testing.T) {
 		}
 		return p.ID
 	}
-	putPackages(t, s, office.Package{ID: "p1", DraftID: "d"}, office.Package{ID: "p2", DraftID: "d\x00"}, office.Package{ID: "p3"})
+	putPackages(t, s, office.Package{ID: "p1", Source: office.Source{DraftID: "d"}}, office.Package{ID: "p2", Source: office.Source{DraftID: "d\x00"}},
+		office.Package{ID: "p3"})
 	for draft, want := range map[string]string{"d": "p1", "d\x00": "p2", "": "", "x": ""} {
 		if got := byDraft(draft); got != want {
 			t.Errorf("draft %q: %q, want %q", draft, got, want)
@@ -255,7 +260,8 @@ func TestAPackageIsFoundByItsDraft(t *testing.T) {
 func TestAGlanceIsOfTheWholePackage(t *testing.T) {
 	s := newTest(t)
 	update(t, s, func(tx *Tx) error { return tx.UseService("here") })
-	for _, p := range []office.Package{{ID: "a", State: "Open", Refused: day}, {ID: "b", State: office.PackageExecuted}, {ID: "c", State: "news"}} {
+	for _, p := range []office.Package{{ID: "a", State: "Open", Saving: office.Saving{Refused: day}}, {ID: "b", State: office.PackageExecuted},
+		{ID: "c", State: "news"}} {
 		putPackages(t, s, p)
 		whole := read(t, s, func(tx *Tx) (office.Package, error) { p, _, err := tx.Package(p.ID); return p, err })
 		view(t, s, func(tx *Tx) error {
@@ -278,7 +284,8 @@ func draftIDs(drafts []office.Draft) string {
 func TestDraftsAreFoundByStateAndOnlyQueuedOnesAreDue(t *testing.T) {
 	s := newTest(t)
 	for i, state := range []office.DraftState{"", office.DraftQueued, office.DraftAdding, office.DraftUnknown, office.DraftSent, office.DraftFailed, office.DraftCancelled} {
-		d := office.Draft{ID: fmt.Sprint(i), State: state, Created: at0(time.Duration(i) * time.Second), NextTry: at0(-time.Duration(i) * time.Minute)}
+		d := office.Draft{ID: fmt.Sprint(i), State: state, Created: at0(time.Duration(i) * time.Second),
+			Delivery: office.Delivery{NextTry: at0(-time.Duration(i) * time.Minute)}}
 		update(t, s, func(tx *Tx) error { return tx.PutDraft(d) })
 	}
 	lists := map[string]func(tx *Tx) ([]office.Draft, error){

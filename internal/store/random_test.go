@@ -25,17 +25,14 @@ func pick[T any](rng *rand.Rand, from ...T) T { return from[rng.IntN(len(from))]
 
 func somePackage(rng *rand.Rand) office.Package {
 	return office.Package{
-		ID:        someID(rng, 300),
-		Name:      "Lease agreement",
-		State:     pick[office.PackageState](rng, "open", "executed", "expired", "rescinded", "", "EXECUTED", "brand-new"),
-		DraftID:   pick(rng, "", someID(rng, 20)),
-		Signers:   []office.Signer{{FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"}},
-		Created:   someTime(rng),
-		NextCheck: someTime(rng),
-		Planned:   rng.IntN(2) == 0,
-		Saved:     rng.IntN(3) == 0,
-		Gone:      rng.IntN(9) == 0,
-		Refused:   someTime(rng),
+		ID:      someID(rng, 300),
+		Name:    "Lease agreement",
+		State:   pick[office.PackageState](rng, "open", "executed", "expired", "rescinded", "", "EXECUTED", "brand-new"),
+		Source:  office.Source{DraftID: pick(rng, "", someID(rng, 20))},
+		Signers: []office.Signer{{FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"}},
+		Created: someTime(rng),
+		Inquiry: office.Inquiry{NextCheck: someTime(rng), Gone: rng.IntN(9) == 0},
+		Saving:  office.Saving{Planned: rng.IntN(2) == 0, Saved: rng.IntN(3) == 0, Refused: someTime(rng)},
 
 		Withdrawal: pick(rng, nil, &office.Withdrawal{State: pick(rng, office.WithdrawWanted, office.WithdrawAsked, office.WithdrawDone), NextTry: someTime(rng)}),
 	}
@@ -45,7 +42,8 @@ func someJob(rng *rand.Rand) office.Job {
 	return office.Job{
 		PackageID: someID(rng, 30), DocumentID: pick(rng, "", "d1", "d2"), Kind: pick(rng, office.FileSigned, office.FileCertificate),
 		Folder: pick(rng, "/f", "/F", "/g"), Target: pick(rng, "a/", "A/", "b/") + someID(rng, 40) + ".pdf",
-		State: pick(rng, office.JobPending, office.JobDone, office.JobFailed), NextTry: someTime(rng), Planned: someTime(rng), Done: someTime(rng), Refused: someTime(rng),
+		State: pick(rng, office.JobPending, office.JobDone,
+			office.JobFailed), NextTry: someTime(rng), Planned: someTime(rng), SavedFile: office.SavedFile{Done: someTime(rng)}, Refused: someTime(rng),
 	}
 }
 
@@ -70,7 +68,7 @@ func step(tx *Tx, rng *rand.Rand) error {
 	case 6:
 		return tx.PutJob(someJob(rng))
 	case 7:
-		return tx.PutDraft(office.Draft{ID: someID(rng, 50), NextTry: someTime(rng),
+		return tx.PutDraft(office.Draft{ID: someID(rng, 50), Delivery: office.Delivery{NextTry: someTime(rng)},
 			State: pick(rng, office.DraftQueued, office.DraftAdding, office.DraftUnknown, office.DraftSent, office.DraftFailed, office.DraftCancelled)})
 	case 8:
 		_, err := tx.CountDay(day.AddDate(0, 0, rng.IntN(30)))

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
@@ -479,15 +480,13 @@ func (tx *Tx) Service() (string, error) {
 }
 
 // home completes which service a record belongs to, and whether that is another one than the one in use.
-func (tx *Tx) home(service *string, away *bool) error {
+func (tx *Tx) home(h *office.Home) error {
 	here, err := tx.Service()
 	if err != nil {
 		return err
 	}
-	if *service == "" {
-		*service = here
-	}
-	*away = *service != here
+	h.Service = cmp.Or(h.Service, here)
+	h.Away = h.Service != here
 	return nil
 }
 
@@ -524,11 +523,11 @@ type records struct {
 	drafts   []office.Draft
 }
 
-// notAtHome are the records whose Service or Away is not as it is to be while name is in use.
+// notAtHome are the records whose Home is not as it is to be while name is in use.
 func (tx *Tx) notAtHome(name string) (r records, err error) {
-	wrong := func(service string, away bool) bool { return service == "" || away != (service != name) }
+	wrong := func(h office.Home) bool { return h.Service == "" || h.Away != (h.Service != name) }
 	err = tx.Packages(func(p office.Package) bool {
-		if wrong(p.Service, p.Away) {
+		if wrong(p.Home) {
 			r.packages = append(r.packages, p)
 		}
 		return true
@@ -538,13 +537,13 @@ func (tx *Tx) notAtHome(name string) (r records, err error) {
 	}
 	drafts, err := tx.Drafts()
 	for _, d := range drafts {
-		if wrong(d.Service, d.Away) {
+		if wrong(d.Home) {
 			r.drafts = append(r.drafts, d)
 		}
 	}
 	if err != nil {
 		return r, err
 	}
-	r.jobs, err = tx.JobsAfter("", math.MaxInt, func(j office.Job) bool { return wrong(j.Service, j.Away) })
+	r.jobs, err = tx.JobsAfter("", math.MaxInt, func(j office.Job) bool { return wrong(j.Home) })
 	return r, err
 }

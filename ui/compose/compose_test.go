@@ -314,8 +314,9 @@ func TestATemplateStaysTypedUntilTheOfficeHasIt(t *testing.T) {
 func TestDraftsOfAnEarlierStartAreShownAndDecided(t *testing.T) {
 	o := officetest.Busy()
 	o.Waiting = []office.Draft{
-		{ID: "q", Name: "Queued", State: office.DraftQueued, Problem: message.ServiceSilent()},
-		{ID: "f", Name: "Refused", State: office.DraftFailed, Problem: message.ServiceRefused(), Signers: []office.Signer{jan}, Files: []office.DraftFile{{Path: "/x/r.pdf"}}},
+		{ID: "q", Name: "Queued", State: office.DraftQueued, Delivery: office.Delivery{Problem: message.ServiceSilent()}},
+		{ID: "f", Name: "Refused", State: office.DraftFailed, Delivery: office.Delivery{Problem: message.ServiceRefused()}, Signers: []office.Signer{jan},
+			Files: []office.DraftFile{{Path: "/x/r.pdf"}}},
 	}
 	b := newBench(t, o)
 	b.screen.Edit(o.Waiting[1])
@@ -1015,7 +1016,7 @@ func TestAFolderWithManyDocumentsIsAskedAbout(t *testing.T) {
 }
 
 func TestWhatTheOfficeGoesOnTryingSaysSo(t *testing.T) {
-	d := office.Draft{State: office.DraftQueued, Problem: message.ServiceUnreachable()}
+	d := office.Draft{State: office.DraftQueued, Delivery: office.Delivery{Problem: message.ServiceUnreachable()}}
 	if _, got := outbox.State(d); got != d.Problem.String()+" Your package will be sent automatically." {
 		t.Errorf("said %q", got)
 	}

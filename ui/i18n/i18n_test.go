@@ -44,7 +44,7 @@ func TestTimesAreShortAndClear(t *testing.T) {
 
 func TestStandingIsWhatAPersonWouldSay(t *testing.T) {
 	row := func(state office.PackageState, done, total int, problem message.Message) office.PackageRow {
-		return office.PackageRow{Package: office.Package{State: state, Problem: problem}, FilesDone: done, FilesTotal: total}
+		return office.PackageRow{Package: office.Package{State: state, Saving: office.Saving{Problem: problem}}, FilesDone: done, FilesTotal: total}
 	}
 	for name, c := range map[string]struct {
 		row  office.PackageRow
@@ -59,7 +59,7 @@ func TestStandingIsWhatAPersonWouldSay(t *testing.T) {
 		"disk full":          {row("executed", 1, 2, message.DiskFull("Signed")), Wrong},
 		"withdrawn":          {row("rescinded", 0, 0, message.Message{}), Ended},
 		"expired":            {row("expired", 0, 0, message.Message{}), Wrong},
-		"gone":               {office.PackageRow{Package: office.Package{State: "open", Gone: true}}, Wrong},
+		"gone":               {office.PackageRow{Package: office.Package{State: "open", Inquiry: office.Inquiry{Gone: true}}}, Wrong},
 	} {
 		if got := StandingOf(c.row); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)

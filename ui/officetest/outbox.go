@@ -88,7 +88,7 @@ func (o *Office) UsedTemplates(limit int) ([]office.UsedTemplate, error) {
 func (o *Office) Send(ctx context.Context, d office.NewPackage, progress func(office.SendState)) (office.SendState, error) {
 	if o.Patient && d.Undo > 0 {
 		held := office.Draft{State: office.DraftHeld, Name: d.Name, Message: d.Message, Signers: d.Signers, Recipients: d.Recipients, Created: Now,
-			Decision: office.Decision{Send: true, At: Now.Add(d.Undo)}}
+			Delivery: office.Delivery{Decision: office.Decision{Send: true, At: Now.Add(d.Undo)}}}
 		for _, path := range d.Files {
 			held.Files = append(held.Files, office.DraftFile{Path: path, Name: filepath.Base(path)})
 		}
@@ -119,7 +119,7 @@ func (o *Office) Send(ctx context.Context, d office.NewPackage, progress func(of
 		return o.OnSend(ctx, d, progress)
 	}
 	row := office.PackageRow{Package: office.Package{ID: "sent-1", Name: d.Name, State: "open", Origin: office.MadeHere,
-		Sequential: d.Sequential, Signers: d.Signers, Recipients: d.Recipients, Due: d.Due, Created: time.Now(), SignersTotal: len(d.Signers)}}
+		Sequential: d.Sequential, Signers: d.Signers, Recipients: d.Recipients, Due: d.Due, Created: time.Now(), Signing: office.Signing{SignersTotal: len(d.Signers)}}}
 	o.Change(office.PackagesChanged, func(o *Office) { o.Rows = append([]office.PackageRow{row}, o.Rows...) })
 	return office.SendState{DraftID: "sent", State: office.DraftSent, PackageID: row.ID}, nil
 }

@@ -46,10 +46,13 @@ func Empty() *Office {
 
 // Settings are complete settings.
 func Settings() office.Settings {
-	return office.Settings{AuthURL: "https://sandbox.example.com", BaseURL: "https://sandbox.example.com/api/v1",
-		ClientID: "countersign-office", Scopes: []string{"openid", "profile", "offline_access", "organization"},
-		SignatureHeader: "X-Service-Signature", Redirect: office.RedirectTunnel, Tunnel: office.TunnelNgrok,
-		NgrokDomain: "office.ngrok.app", SaveTo: filepath.FromSlash("/home/office/Documents/Signed"), NameTemplate: "{package} - {document}"}
+	return office.Settings{
+		ServiceSettings: office.ServiceSettings{AuthURL: "https://sandbox.example.com", BaseURL: "https://sandbox.example.com/api/v1",
+			ClientID: "countersign-office", Scopes: []string{"openid", "profile", "offline_access", "organization"}, SignatureHeader: "X-Service-Signature"},
+		Redirect:       office.RedirectTunnel,
+		TunnelSettings: office.TunnelSettings{Tunnel: office.TunnelNgrok, NgrokDomain: "office.ngrok.app"},
+		SaveSettings:   office.SaveSettings{SaveTo: filepath.FromSlash("/home/office/Documents/Signed"), NameTemplate: "{package} - {document}"},
+	}
 }
 
 // Busy is an ordinary day: some wait, some are back, one is being saved.
@@ -66,22 +69,22 @@ func Busy() *Office {
 		Documents: []office.Document{{ID: "d1", Name: "Lease Sonnenweg 4", SignedBy: []string{jan.ID}}, {ID: "d2", Name: "House rules", SignedBy: []string{jan.ID}}},
 		History: []office.HistoryEntry{{Time: office.When{Time: Now.Add(-75 * time.Hour)}, What: "sent"}, {Time: office.When{Time: Now.Add(-28 * time.Hour)}, What: "signed", Who: jan.ID, Ref: "d1"},
 			{Time: office.When{Time: Now.Add(-28 * time.Hour)}, What: "signed", Who: jan.ID, Ref: "d2"}},
-		SignersDone: 1, SignersTotal: 3}}
+		Signing: office.Signing{SignersDone: 1, SignersTotal: 3}}}
 	offer := office.PackageRow{Package: office.Package{ID: "p2", Name: "Offer 2026-118", State: "open", Created: Now.Add(-time.Hour),
 		Signers: []office.Signer{tom, nova}, Documents: []office.Document{{ID: "d3", Name: "Offer 2026-118"}},
-		SignersTotal: 2}}
+		Signing: office.Signing{SignersTotal: 2}}}
 	mandate := office.PackageRow{Package: office.Package{ID: "p3", Name: "Mandate Keller", State: "executed", Created: Now.Add(-49 * time.Hour), Executed: office.When{Time: Now.Add(-20 * time.Minute)},
 		Signers: []office.Signer{nova, tom}, Documents: []office.Document{{ID: "d4", Name: "Letter of mandate", Executed: true, SignedBy: []string{nova.ID, tom.ID}}},
 		History: []office.HistoryEntry{{Time: office.When{Time: Now.Add(-49 * time.Hour)}, What: "sent"}, {Time: office.When{Time: Now.Add(-30 * time.Hour)}, What: "signed", Who: nova.ID, Ref: "d4"},
 			{Time: office.When{Time: Now.Add(-20 * time.Minute)}, What: "signed", Who: tom.ID, Ref: "d4"}, {Time: office.When{Time: Now.Add(-20 * time.Minute)}, What: "executed"},
 			{Time: office.When{Time: Now.Add(-19 * time.Minute)}, What: "saved", Ref: "Mandate Keller - Letter of mandate.pdf"}},
-		SignersDone: 2, SignersTotal: 2}, FilesDone: 2, FilesTotal: 2,
+		Signing: office.Signing{SignersDone: 2, SignersTotal: 2}}, FilesDone: 2, FilesTotal: 2,
 		Files: []office.File{inFolder(office.FileSigned, "d4", "Mandate Keller - Letter of mandate.pdf"), inFolder(office.FileCertificate, "d4", "Mandate Keller - certificate.pdf")}}
 	saving := mandate
 	saving.ID, saving.Name, saving.FilesDone, saving.Saved = "p4", "Annual accounts 2025", 1, false
 	saving.Files = waitsFor(mandate.Files)
 	withdrawn := office.PackageRow{Package: office.Package{ID: "p5", Name: "Old offer", State: "rescinded", Created: Now.Add(-400 * 24 * time.Hour),
-		Signers: []office.Signer{tom}, SignersTotal: 1}}
+		Signers: []office.Signer{tom}, Signing: office.Signing{SignersTotal: 1}}}
 	o.Rows = []office.PackageRow{offer, mandate, lease, saving, withdrawn}
 	o.Happened = []office.Activity{
 		{Time: Now.Add(-19 * time.Minute), Kind: "saved", PackageID: "p3", Text: message.Then(message.EveryoneSigned("Mandate Keller"), message.FilesSaved(2, "Signed"))},
@@ -118,7 +121,8 @@ func Wrong() *Office {
 	o.Rows = []office.PackageRow{full, expired, o.Rows[2]}
 	o.Waiting = []office.Draft{{ID: "x", Name: "Offer 2026-119", State: office.DraftUnknown, Created: Now.Add(-2 * time.Hour), Signers: []office.Signer{tom},
 		Files: []office.DraftFile{{Name: "Offer 2026-119.pdf", Path: filepath.FromSlash("/home/office/Documents/Offer 2026-119.pdf")}}},
-		{ID: "y", Name: "Letter", State: office.DraftFailed, Created: Now.Add(-5 * time.Hour), Signers: []office.Signer{ana}, Problem: message.FileProtected("Offer.pdf")}}
+		{ID: "y", Name: "Letter", State: office.DraftFailed, Created: Now.Add(-5 * time.Hour), Signers: []office.Signer{ana},
+			Delivery: office.Delivery{Problem: message.FileProtected("Offer.pdf")}}}
 	return o
 }
 

@@ -19,7 +19,7 @@ func TestADraftThatWasNotConfirmedSaysWhatIsKnownOfIt(t *testing.T) {
 		message.DraftOfBefore():         "This may have been sent already",
 		{}:                              "The service did not confirm",
 	} {
-		d := office.Draft{State: office.DraftUnknown, Name: "Offer", Problem: problem}
+		d := office.Draft{State: office.DraftUnknown, Name: "Offer", Delivery: office.Delivery{Problem: problem}}
 		if _, said := State(d); !strings.HasPrefix(said, want) {
 			t.Errorf("it says %q", said)
 		}
@@ -27,8 +27,9 @@ func TestADraftThatWasNotConfirmedSaysWhatIsKnownOfIt(t *testing.T) {
 }
 
 func TestWhatCanStillBeUndoneIsNotCalledSent(t *testing.T) {
-	for _, d := range []office.Draft{{State: office.DraftHeld}, {State: office.DraftHeld, Decision: office.Decision{Send: true, At: time.Now()}},
-		{State: office.DraftFailed, Decision: office.Decision{Send: true, At: time.Now()}}} {
+	for _, d := range []office.Draft{{State: office.DraftHeld},
+		{State: office.DraftHeld, Delivery: office.Delivery{Decision: office.Decision{Send: true, At: time.Now()}}},
+		{State: office.DraftFailed, Delivery: office.Delivery{Decision: office.Decision{Send: true, At: time.Now()}}}} {
 		if _, said := State(d); said != "not sent yet" {
 			t.Errorf("%+v: it says %q", d, said)
 		}

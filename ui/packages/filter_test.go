@@ -136,7 +136,8 @@ func spread() *officetest.Office {
 	o := officetest.Busy()
 	o.Rows = nil
 	row := func(id, name, who string, origin office.Origin, created time.Time, due int) {
-		p := office.Package{ID: id, Name: name, Reference: map[string]string{"a": "2026-10", "d": "2026-9"}[id], State: office.PackageOpen, Origin: origin, Created: created, SignersTotal: 1,
+		p := office.Package{ID: id, Name: name, Source: office.Source{Reference: map[string]string{"a": "2026-10", "d": "2026-9"}[id]},
+			State: office.PackageOpen, Origin: origin, Created: created, Signing: office.Signing{SignersTotal: 1},
 			Signers: []office.Signer{{ID: "s", FirstName: who, Email: who + "@example.com"}}}
 		if due > 0 {
 			p.Due = officetest.Now.AddDate(0, 0, due)

@@ -209,7 +209,8 @@ func busySaved() *officetest.Office {
 		return office.File{Path: path, Kind: office.FileSigned, State: office.JobDone}
 	}
 	row := func(id string, files ...office.File) office.PackageRow {
-		return office.PackageRow{Package: office.Package{ID: id, Name: id, State: office.PackageExecuted, Saved: len(files) > 0}, Files: files, FilesDone: len(files), FilesTotal: len(files)}
+		return office.PackageRow{Package: office.Package{ID: id, Name: id, State: office.PackageExecuted, Saving: office.Saving{Saved: len(files) > 0}},
+			Files: files, FilesDone: len(files), FilesTotal: len(files)}
 	}
 	o.Rows = []office.PackageRow{row("a", file("/home/office/Signed/A/a.pdf"), file("/home/office/Signed/A/b.pdf")), row("b", file("/home/office/Signed/B/b.pdf")),
 		row("c", file("/home/office/Signed/A/c.pdf")), {Package: office.Package{ID: "w", Name: "w", State: office.PackageOpen}}}

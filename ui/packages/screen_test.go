@@ -805,7 +805,8 @@ func late() *officetest.Office {
 	row := func(id, name string, due time.Duration) office.PackageRow {
 		ana := office.Signer{ID: "s", FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"}
 		return office.PackageRow{Package: office.Package{ID: id, Name: name, State: office.PackageOpen, Created: officetest.Now.Add(-time.Hour),
-			Due: officetest.Now.Add(due), Documents: []office.Document{{ID: "d", Name: "Lease"}}, SignersTotal: 1, NextSigners: []string{"s"},
+			Due: officetest.Now.Add(due), Documents: []office.Document{{ID: "d", Name: "Lease"}}, Signing: office.Signing{SignersTotal: 1,
+				NextSigners: []string{"s"}},
 			Signers: []office.Signer{ana}}}
 	}
 	o.Rows = []office.PackageRow{row("past", "Offer", -time.Hour), row("soon", "Lease", 24*time.Hour), row("time", "Mandate", 10*24*time.Hour)}

@@ -61,7 +61,8 @@ func (p *service) list() (list []widgets.Option) {
 			continue
 		}
 		p.presets = append(p.presets, preset)
-		list = append(list, widgets.Option{Name: preset.Name, Text: hosts(office.Settings{AuthURL: preset.AuthURL, BaseURL: preset.BaseURL})})
+		list = append(list, widgets.Option{Name: preset.Name,
+			Text: hosts(office.Settings{ServiceSettings: office.ServiceSettings{AuthURL: preset.AuthURL, BaseURL: preset.BaseURL}})})
 	}
 	p.presets = append(p.presets, other)
 	list = append(list, widgets.Option{Name: lang.L("Another service"), Text: lang.L("You need its two addresses. Your administrator knows them.")})

@@ -33,8 +33,10 @@ func TestTheWindowLooksAsItWasApproved(t *testing.T) {
 	saved := func(b *bench) { b.window.packages.Show("p3"); b.Settle() }
 	program := func(b *bench) { b.window.Go(showSettings); b.window.settings.get().ShowProgram(); b.Settle() }
 	big, small := screentest.Big, screentest.Small
-	light, dark := office.Settings{Language: "en", Theme: "light"}, office.Settings{Language: "en", Theme: "dark"}
-	german, large := office.Settings{Language: "de", Theme: "light"}, office.Settings{Language: "de", Theme: "light", TextSize: 200}
+	light, dark := office.Settings{LookSettings: office.LookSettings{Language: "en",
+		Theme: "light"}}, office.Settings{LookSettings: office.LookSettings{Language: "en", Theme: "dark"}}
+	german, large := office.Settings{LookSettings: office.LookSettings{Language: "de",
+		Theme: "light"}}, office.Settings{LookSettings: office.LookSettings{Language: "de", Theme: "light", TextSize: 200}}
 	for _, c := range []struct {
 		name   string
 		office *officetest.Office
@@ -62,12 +64,15 @@ func TestTheWindowLooksAsItWasApproved(t *testing.T) {
 		{"de-events", officetest.Busy(), events, german, small, 1},
 		{"de-status", officetest.Wrong(), to(showStatus), german, small, 1},
 		{"de-signing-in", officetest.Empty(), signingIn, german, small, 1},
-		{"eyes-packages-en-lighthigh", officetest.Wrong(), saved, office.Settings{Language: "en", Theme: "light", Contrast: "high"}, small, 1},
-		{"eyes-settings-en-darkhigh", officetest.Busy(), program, office.Settings{Language: "en", Theme: "dark", Contrast: "high"}, small, 1},
+		{"eyes-packages-en-lighthigh", officetest.Wrong(), saved,
+			office.Settings{LookSettings: office.LookSettings{Language: "en", Theme: "light", Contrast: "high"}}, small, 1},
+		{"eyes-settings-en-darkhigh", officetest.Busy(), program,
+			office.Settings{LookSettings: office.LookSettings{Language: "en", Theme: "dark", Contrast: "high"}}, small, 1},
 		{"eyes-packages-de-light-200", officetest.Wrong(), saved, large, small, 1},
 		{"eyes-send-de-light-200", officetest.Busy(), fill, large, small, 1},
 		{"eyes-status-de-light-200", officetest.Wrong(), to(showStatus), large, small, 1},
-		{"drop-packages-dark", officetest.Busy(), over(500, 300), office.Settings{Language: "de", Theme: "dark"}, big, 1},
+		{"drop-packages-dark", officetest.Busy(), over(500, 300), office.Settings{LookSettings: office.LookSettings{Language: "de", Theme: "dark"}}, big,
+			1},
 		{"drop-send", officetest.Busy(), func(b *bench) { fill(b); over(400, 152)(b) }, light, big, 1},
 		{"drop-fetching", officetest.Busy(), func(b *bench) { fill(b); b.window.fetching(true); b.noticed() }, german, big, 1},
 		{"drop-refused", officetest.Busy(), func(b *bench) { to(showSettings)(b); over(500, 300)(b) }, german, big, 1},

@@ -80,7 +80,7 @@ func TestWhatIsSentCanBeTakenBack(t *testing.T) {
 		t.Errorf("sent %d, kept %d: what was taken back is as it was typed", len(b.Office.Sent), len(officetest.Must(b.Office.Drafts())))
 	}
 	press()
-	b.window.follows(office.Settings{Language: "de", AuthURL: "x"})
+	b.window.follows(office.Settings{LookSettings: office.LookSettings{Language: "de"}, ServiceSettings: office.ServiceSettings{AuthURL: "x"}})
 	if b.window.language == "de" {
 		t.Error("another language waits for what is to be done")
 	}

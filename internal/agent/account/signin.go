@@ -417,7 +417,7 @@ type Preset struct {
 // Matches reports whether s is this service in all that the preset says. One with another service address beside its own sign-in
 // address is not: it takes the documents elsewhere.
 func (p Preset) Matches(s office.Settings) bool {
-	of := office.Settings{AuthURL: p.AuthURL, BaseURL: p.BaseURL, SignatureHeader: p.SignatureHeader}.Normal()
+	of := office.Settings{ServiceSettings: office.ServiceSettings{AuthURL: p.AuthURL, BaseURL: p.BaseURL, SignatureHeader: p.SignatureHeader}}.Normal()
 	s = s.Normal()
 	root := func(base string) string { return strings.TrimSuffix(base, "/api/v1") } // with and without it mean the same
 	return s.AuthURL == of.AuthURL && root(s.BaseURL) == root(of.BaseURL) && s.SignatureHeader == of.SignatureHeader

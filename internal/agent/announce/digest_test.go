@@ -14,8 +14,9 @@ import (
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 func signedBy(who, packageID, document string, complete bool) office.Fact {
-	f := office.Fact{Kind: office.FactSigned, PackageID: packageID, Who: who, Name: who, Called: packageID, Last: complete, Latest: complete,
-		Title: message.Signed(who, packageID), Document: message.AboutDocument(document)}
+	f := office.Fact{Kind: office.FactSigned, PackageID: packageID,
+		SignedFact: office.SignedFact{Who: who, Name: who, Last: complete, Latest: complete, Document: message.AboutDocument(document)}, Called: packageID,
+		Title: message.Signed(who, packageID)}
 	if complete {
 		f.Body = message.EveryoneHasSigned()
 	}

@@ -125,20 +125,16 @@ func (r *Service) untold(tx *store.Tx, all ...office.Fact) (news []office.Fact, 
 // signedFact is one person's signature on one document, in words; last is p.LastSigner.
 func signedFact(p office.Package, s office.Signature, last string) office.Fact {
 	f := office.Fact{
-		Key:        signedKey(s.DocumentID, s.SignerID),
-		PackageID:  p.ID,
-		Kind:       office.FactSigned,
-		Title:      signedTitle(p, s.SignerID),
-		Document:   signedDocument(p, s),
-		Body:       signedNext(p),
-		DocumentID: s.DocumentID,
-		Who:        s.SignerID,
-		Name:       p.SignerName(s.SignerID),
-		Called:     p.DisplayName(),
-		Partial:    !p.SignedAll(s.SignerID),
-		Alone:      signsAlone(p),
-		Latest:     last != "" && s.SignerID == last,
-		Filed:      p.Saved,
+		Key:       signedKey(s.DocumentID, s.SignerID),
+		PackageID: p.ID,
+		Kind:      office.FactSigned,
+		Title:     signedTitle(p, s.SignerID),
+		Body:      signedNext(p),
+		Called:    p.DisplayName(),
+		SignedFact: office.SignedFact{
+			Who: s.SignerID, Name: p.SignerName(s.SignerID), Document: signedDocument(p, s), DocumentID: s.DocumentID,
+			Partial: !p.SignedAll(s.SignerID), Alone: signsAlone(p), Latest: last != "" && s.SignerID == last, Filed: p.Saved,
+		},
 	}
 	if f.Unasked = p.NamesToCome() && (f.Called == "" || f.Name == ""); f.Unasked {
 		f.Body = message.Message{} // nobody knows who else is to sign

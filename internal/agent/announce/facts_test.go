@@ -133,7 +133,8 @@ func TestThatAPackageIsSavedIsToldOnceAllOfItIsThatCanBeHad(t *testing.T) {
 			{true, []office.Job{a, late}, "“a.pdf” saved in Signed. 1 more file is not ready yet."},
 			{true, []office.Job{a, b, a, b}, "4 files saved in Signed."},
 		} {
-			p := office.Package{ID: fmt.Sprint("p", n), Name: "Lease", State: office.PackageExecuted, Planned: c.planned, Executed: office.When{Time: x.Now()}}
+			p := office.Package{ID: fmt.Sprint("p", n), Name: "Lease", State: office.PackageExecuted, Saving: office.Saving{Planned: c.planned},
+				Executed: office.When{Time: x.Now()}}
 			for range 2 {
 				var facts []office.Fact
 				noErr(t, x.Data.Update(func(tx *store.Tx) (err error) { facts, err = x.Saved(tx, p, c.jobs); return err }))
@@ -143,8 +144,10 @@ func TestThatAPackageIsSavedIsToldOnceAllOfItIsThatCanBeHad(t *testing.T) {
 				c.want = ""
 			}
 		}
-		old := office.Package{ID: "old", State: office.PackageExecuted, Planned: true, Executed: office.When{Time: x.Now().Add(-2 * office.NewFor)}}
-		again := office.Package{ID: "again", State: office.PackageExecuted, Planned: true, Restored: x.Now(), Executed: office.When{Time: x.Now()}}
+		old := office.Package{ID: "old", State: office.PackageExecuted, Saving: office.Saving{Planned: true},
+			Executed: office.When{Time: x.Now().Add(-2 * office.NewFor)}}
+		again := office.Package{ID: "again", State: office.PackageExecuted, Saving: office.Saving{Planned: true},
+			Inquiry: office.Inquiry{Restored: x.Now()}, Executed: office.When{Time: x.Now()}}
 		found := a
 		found.Found = true
 		noErr(t, x.Data.Update(func(tx *store.Tx) error {
@@ -221,7 +224,8 @@ func TestOnePackageThatCannotBeReadKeepsNoOtherFromItsName(t *testing.T) {
 	put := func(p office.Package) error {
 		return tools.Data.Update(func(tx *store.Tx) error { return tx.PutPackage(p) })
 	}
-	named := office.Package{ID: "p", Name: "Lease", Checked: time.Now(), Signers: []office.Signer{{ID: "jan", FirstName: "Jan"}}}
+	named := office.Package{ID: "p", Name: "Lease", Inquiry: office.Inquiry{Checked: time.Now()},
+		Signers: []office.Signer{{ID: "jan", FirstName: "Jan"}}}
 	noErr(t, errors.Join(put(office.Package{ID: "broken", Name: "To be spoilt"}), put(named)))
 	looptest.Spoil(t, &tools, "To be spoilt", "packages", "package_lines")
 	r, err := New(tools, Deps{})

@@ -201,7 +201,7 @@ func TestAFactIsNewsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newService(t, nil)
 		p := office.Package{
-			ID: "p", Name: "Lease", Planned: true, State: office.PackageExecuted, Executed: office.When{Time: time.Now()},
+			ID: "p", Name: "Lease", Saving: office.Saving{Planned: true}, State: office.PackageExecuted, Executed: office.When{Time: time.Now()},
 			Signers:   []office.Signer{{ID: "jan", FirstName: "Jan", LastName: "Peeters", Declined: office.When{Time: time.Now()}}},
 			Documents: []office.Document{{ID: "d", SignedBy: []string{"jan"}}},
 		}
@@ -251,7 +251,8 @@ func TestWhoeverSignedLastIsNamedWithTheFilesAndNotToldOfAgain(t *testing.T) {
 		} {
 			r := newService(t, nil)
 			p := office.Package{
-				ID: test.id, Name: test.id, Planned: true, State: office.PackageExecuted, Executed: office.When{Time: time.Now()}, Saved: true,
+				ID: test.id, Name: test.id, Saving: office.Saving{Planned: true,
+					Saved: true}, State: office.PackageExecuted, Executed: office.When{Time: time.Now()},
 				Signers: test.signers, Documents: []office.Document{{ID: test.id + "d"}, {ID: test.id + "e"}},
 			}
 			var facts []office.Fact
@@ -280,9 +281,9 @@ func TestWhoeverSignedLastIsNamedWithTheFilesAndNotToldOfAgain(t *testing.T) {
 func TestARestoredOfficeTellsWhatWasSavedSinceTheBackupOnceInAll(t *testing.T) {
 	for name, found := range map[string]bool{"found": true, "saved only now": false} {
 		r := newService(t, nil)
-		p := office.Package{ID: name, Planned: true, State: office.PackageExecuted, Restored: time.Now()}
+		p := office.Package{ID: name, Saving: office.Saving{Planned: true}, State: office.PackageExecuted, Inquiry: office.Inquiry{Restored: time.Now()}}
 		jobs := []office.Job{
-			{Kind: office.FileSigned, State: office.JobDone, Found: found, Target: "Lease.pdf", Folder: "/Signed"},
+			{Kind: office.FileSigned, State: office.JobDone, SavedFile: office.SavedFile{Found: found}, Target: "Lease.pdf", Folder: "/Signed"},
 			{Kind: office.FileCertificate, State: office.JobPending, Tries: auxiliaryTries, Target: "Lease - certificate.pdf", Folder: "/Signed"},
 		}
 		noErr(t, r.Data.Update(func(tx *store.Tx) error {
@@ -300,7 +301,8 @@ func TestARestoredOfficeTellsWhatWasSavedSinceTheBackupOnceInAll(t *testing.T) {
 
 func TestOfARestoredPackageWithoutAnyFilePeopleAreTold(t *testing.T) {
 	r := newService(t, nil)
-	p := office.Package{ID: "p", Planned: true, State: office.PackageExecuted, Executed: office.When{Time: time.Now()}, Restored: time.Now()}
+	p := office.Package{ID: "p", Saving: office.Saving{Planned: true}, State: office.PackageExecuted, Executed: office.When{Time: time.Now()},
+		Inquiry: office.Inquiry{Restored: time.Now()}}
 	jobs := []office.Job{{PackageID: "p", DocumentID: "no/id", Kind: office.FileSigned, State: office.JobPending, Target: "Lease.pdf", Folder: "/Signed"}}
 	noErr(t, r.Data.Update(func(tx *store.Tx) error {
 		if facts, err := r.Saved(tx, p, jobs); err != nil || len(facts) != 1 || facts[0].CaughtUp {
@@ -317,9 +319,9 @@ func TestNobodyIsToldWhatTheyChoseNotToHear(t *testing.T) {
 			settings      office.Settings
 			signed, saved bool // are muted
 		}{
-			"everything": {office.Settings{Notify: office.NotifyEach}, false, false},
-			"executed":   {office.Settings{Notify: office.NotifyExecuted}, true, false},
-			"nothing":    {office.Settings{Notify: office.NotifyNone}, true, true},
+			"everything": {office.Settings{NotifySettings: office.NotifySettings{Notify: office.NotifyEach}}, false, false},
+			"executed":   {office.Settings{NotifySettings: office.NotifySettings{Notify: office.NotifyExecuted}}, true, false},
+			"nothing":    {office.Settings{NotifySettings: office.NotifySettings{Notify: office.NotifyNone}}, true, true},
 		} {
 			r := newService(t, func(x *testService) { x.settings = test.settings })
 			if r.muted(signed) != test.signed || r.muted(saved) != test.saved {

@@ -326,7 +326,8 @@ func TestNoNameBecomesAFormula(t *testing.T) {
 
 func TestATimeByWhichSomethingHadHappenedIsNoTimeAtWhichItDid(t *testing.T) {
 	at := time.Date(2026, 11, 23, 20, 9, 0, 0, time.Local)
-	p := office.Package{ID: "p", Name: "Lease", Reference: "2026-118", Due: at, Recipients: []office.Recipient{{FirstName: "Zoë"}}, Created: at.Add(-time.Hour), Executed: office.When{Time: at, By: true},
+	p := office.Package{ID: "p", Name: "Lease", Source: office.Source{Reference: "2026-118"}, Due: at,
+		Recipients: []office.Recipient{{FirstName: "Zoë"}}, Created: at.Add(-time.Hour), Executed: office.When{Time: at, By: true},
 		Signers: []office.Signer{{ID: "j", FirstName: "Jan"}, {ID: "a", FirstName: "Ana"}}, History: []office.HistoryEntry{
 			{Time: office.When{Time: at, By: true}, What: office.EntrySigned, Who: "j", Ref: "d"},
 			{Time: office.When{Time: at.Add(-time.Minute)}, What: office.EntrySigned, Who: "a", Ref: "d"}}}
@@ -336,7 +337,8 @@ func TestATimeByWhichSomethingHadHappenedIsNoTimeAtWhichItDid(t *testing.T) {
 	} {
 		x := newService(t)
 		x.settings.Language = language
-		line := x.indexWords(x.settings).line(p, office.Job{PackageID: "p", Kind: office.FileCertificate, Done: at, Found: true}, "Lease.pdf", "")
+		line := x.indexWords(x.settings).line(p,
+			office.Job{PackageID: "p", Kind: office.FileCertificate, SavedFile: office.SavedFile{Done: at, Found: true}}, "Lease.pdf", "")
 		if !strings.HasSuffix(line[0], " 2026-11-23 20:09") {
 			t.Errorf("%s: a file that was there before was saved %q", language, line[0])
 		}

@@ -155,7 +155,7 @@ func (r *Service) PreviewName(s office.Settings) (string, error) {
 // latestPackage is the latest package that has documents, or one that shows what names look like.
 func latestPackage(tx *store.Tx) (office.Package, error) {
 	latest := office.Package{
-		Name: "Lease Sonnenweg 4", Reference: "2026-118",
+		Name: "Lease Sonnenweg 4", Source: office.Source{Reference: "2026-118"},
 		Signers:   []office.Signer{{FirstName: "Jan", LastName: "Weber"}},
 		Documents: []office.Document{{ID: "1", Name: "Lease"}},
 	}

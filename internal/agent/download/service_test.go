@@ -339,7 +339,7 @@ func TestDocumentsGoToTheOfficesFolderWhenTheDraftCannotBeRead(t *testing.T) {
 	x.update(func(tx *store.Tx) error {
 		return tx.PutDraft(office.Draft{ID: "draft", Files: []office.DraftFile{{Path: filepath.Join(original, "lease.pdf")}}})
 	})
-	p := office.Package{ID: "p", DraftID: "draft"}
+	p := office.Package{ID: "p", Source: office.Source{DraftID: "draft"}}
 	if got, err := x.Folder(x.settings, p); got != original || err != nil {
 		t.Fatalf("beside the original: %q, %v", got, err)
 	}

@@ -162,7 +162,7 @@ func (d *desk) accepted(change func(*office.Package)) {
 	d.t.Helper()
 	d.decide(func(x *office.Draft) {
 		x.State, x.PackageID = office.DraftSent, "package "+x.ID
-		p := office.Package{ID: x.PackageID, DraftID: x.ID, Origin: office.MadeHere, State: office.PackageOpen}
+		p := office.Package{ID: x.PackageID, Source: office.Source{DraftID: x.ID}, Origin: office.MadeHere, State: office.PackageOpen}
 		change(&p)
 		noErr(d.t, d.tools.Data.Update(func(tx *store.Tx) error { return tx.PutPackage(p) }))
 	})

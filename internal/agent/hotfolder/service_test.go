@@ -59,7 +59,7 @@ func newDesk(t *testing.T) *desk {
 	d.deps = Deps{
 		Installation: func() string { return installation },
 		DataDir:      t.TempDir(),
-		Settings:     func() office.Settings { return office.Settings{SaveTo: d.saveTo} },
+		Settings:     func() office.Settings { return office.Settings{SaveSettings: office.SaveSettings{SaveTo: d.saveTo}} },
 		Account:      func() (Account, bool) { return d.account, !d.signedOut },
 		Words:        message.English,
 		Send:         d.send, Passes: func(err error) bool { return errors.Is(err, errPassing) }, Moved: moved,
@@ -372,7 +372,8 @@ func (d *desk) executed(name string, signed []byte) {
 	d.decide(func(x *office.Draft) {
 		x.State, x.PackageID = office.DraftSent, "package "+x.ID
 		noErr(d.t, d.tools.Data.Update(func(tx *store.Tx) error {
-			p := office.Package{ID: x.PackageID, DraftID: x.ID, Origin: office.MadeHere, State: office.PackageExecuted, Planned: true, Saved: true,
+			p := office.Package{ID: x.PackageID, Source: office.Source{DraftID: x.ID}, Origin: office.MadeHere, State: office.PackageExecuted,
+				Saving:    office.Saving{Planned: true, Saved: true},
 				Documents: []office.Document{{ID: "d", Name: name}}}
 			if err := tx.PutPackage(p); err != nil {
 				return err

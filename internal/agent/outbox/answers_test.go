@@ -167,7 +167,7 @@ func TestThePackagesOfDraftsAreLookedForTogether(t *testing.T) {
 		for n := range 40 {
 			err = errors.Join(err, tx.PutDraft(office.Draft{ID: fmt.Sprint("draft ", n), State: office.DraftUnknown}))
 		}
-		return errors.Join(err, tx.PutPackage(office.Package{ID: "p", DraftID: "draft 7"}))
+		return errors.Join(err, tx.PutPackage(office.Package{ID: "p", Source: office.Source{DraftID: "draft 7"}}))
 	}))
 	look := func(want int, pause time.Duration) {
 		t.Helper()
@@ -183,7 +183,7 @@ func TestThePackagesOfDraftsAreLookedForTogether(t *testing.T) {
 		t.Errorf("an event has told of its package: %+v, %v", d, err)
 	}
 	noErr(t, r.Data.Update(func(tx *store.Tx) error {
-		return tx.PutDraft(office.Draft{ID: "added", State: office.DraftAdding, Service: client.Home()})
+		return tx.PutDraft(office.Draft{ID: "added", State: office.DraftAdding, Home: office.Home{Service: client.Home()}})
 	}))
 	added, _, err := r.Data.Draft("added")
 	noErr(t, errors.Join(err, r.refused(t.Context(), added, esign.ErrOutcomeUnknown)))

@@ -367,7 +367,7 @@ func (e *DraftError) Message() message.Message { return e.Text }
 func (r *Service) newDraft(d office.NewPackage, docs documents) (office.Draft, error) {
 	out := office.Draft{
 		ID: uuid.NewString(), Name: strings.TrimSpace(d.Name), Message: d.Message, Sequential: d.Sequential, Due: d.Due,
-		ExternalData: d.ExternalData, State: office.DraftQueued, Created: r.Now(), Changed: r.Now(), NextTry: r.Now(),
+		ExternalData: d.ExternalData, State: office.DraftQueued, Created: r.Now(), Changed: r.Now(), Delivery: office.Delivery{NextTry: r.Now()},
 		Template: d.Template.Clone(), Corrects: d.Corrects, NoCopy: slices.Clone(d.NoCopy),
 	}
 	if len(d.Files) == 0 && d.Template.Empty() {

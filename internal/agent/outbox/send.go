@@ -297,7 +297,7 @@ func (r *Service) accepted(d office.Draft, added esign.Added) error {
 			return err
 		}
 		if !ok || !apply.SameAs(p, added.PackageID) { // its first event may have come before this answer
-			p = office.Package{ID: added.PackageID, Created: r.Now(), Service: d.Service}
+			p = office.Package{ID: added.PackageID, Created: r.Now(), Home: office.Home{Service: d.Service}}
 		}
 		fromDraft(&p, d, office.When{Time: r.Now()})
 		p.OrganizationID = cmp.Or(added.OrganizationID, p.OrganizationID)

@@ -342,7 +342,7 @@ func TestWhatNobodyKnowsOfIsSaid(t *testing.T) {
 			if err := tx.UseService(c.home); err != nil {
 				return err
 			}
-			err := tx.PutDraft(office.Draft{ID: c.id, Name: "Draft " + c.id, State: office.DraftUnknown, Service: c.home})
+			err := tx.PutDraft(office.Draft{ID: c.id, Name: "Draft " + c.id, State: office.DraftUnknown, Home: office.Home{Service: c.home}})
 			return errors.Join(err, tx.UseService(client.Home()))
 		}))
 		r.TellUnknown()
@@ -410,7 +410,7 @@ func TestADraftWhosePackageIsKnownIsNeverAdded(t *testing.T) {
 				if d.State = state; state == office.DraftQueued || !claimed {
 					d.State, d.NextTry = office.DraftQueued, r.Now()
 				}
-				p := office.Package{ID: "p7", DraftID: id}
+				p := office.Package{ID: "p7", Source: office.Source{DraftID: id}}
 				if claimed {
 					p.DraftID = ""
 					err = errors.Join(err, tx.PutDraft(d), r.Claim(tx, &p, withCorrelation(nil, id)))

@@ -536,7 +536,7 @@ func TestAPackageWhoseDraftCannotBeReadIsFollowedAsOneMadeElsewhere(t *testing.T
 // What a package carries outlives what is kept here: after a restore it tells which packages are our own, and where they came from.
 func TestAPackageOfALostDraftIsOursWhenThisInstallationHasSentIt(t *testing.T) {
 	r := newService(t, refuse)
-	d := office.Draft{ID: "draft", Folder: "folder", Service: "one", ExternalData: json.RawMessage(`{"reference":"7"}`)}
+	d := office.Draft{ID: "draft", Folder: "folder", Home: office.Home{Service: "one"}, ExternalData: json.RawMessage(`{"reference":"7"}`)}
 	ours := newPackage(d, r.sourceOf(d)).ExternalData
 	asText, _ := json.Marshal(string(ours))
 	byHand := withCorrelation(nil, source{"by hand", office.TagAt("one", "here"), ""}.String())
@@ -544,17 +544,19 @@ func TestAPackageOfALostDraftIsOursWhenThisInstallationHasSentIt(t *testing.T) {
 		data json.RawMessage
 		want office.Package
 	}{
-		"ours":                        {ours, office.Package{Origin: office.MadeHere, DraftID: "draft", Folder: office.TagAt("one", "folder")}},
-		"ours, as a text":             {asText, office.Package{Origin: office.MadeHere, DraftID: "draft", Folder: office.TagAt("one", "folder")}},
-		"ours, sent by a person":      {byHand, office.Package{Origin: office.MadeHere, DraftID: "by hand"}},
+		"ours": {ours,
+			office.Package{Origin: office.MadeHere, Source: office.Source{DraftID: "draft", Folder: office.TagAt("one", "folder")}}},
+		"ours, as a text": {asText,
+			office.Package{Origin: office.MadeHere, Source: office.Source{DraftID: "draft", Folder: office.TagAt("one", "folder")}}},
+		"ours, sent by a person":      {byHand, office.Package{Origin: office.MadeHere, Source: office.Source{DraftID: "by hand"}}},
 		"ours, of which there is one": {withCorrelation(nil, "twice/"+office.TagAt("one", "here")), office.Package{Origin: office.MadeElsewhere}},
 		"ours, at another service":    {withCorrelation(nil, "draft/"+office.TagAt("other", "here")), office.Package{Origin: office.MadeElsewhere}},
 		"another computer's":          {withCorrelation(nil, "draft/there/folder"), office.Package{Origin: office.MadeElsewhere}},
 		"nobody's":                    {json.RawMessage(`{"reference":"7"}`), office.Package{Origin: office.MadeElsewhere}},
 	} {
-		p := office.Package{ID: "p", Origin: office.MadeElsewhere, Service: "one"}
+		p := office.Package{ID: "p", Origin: office.MadeElsewhere, Home: office.Home{Service: "one"}}
 		noErr(t, r.Data.Update(func(tx *store.Tx) error {
-			return errors.Join(tx.PutPackage(office.Package{ID: "other", DraftID: "twice"}), r.Claim(tx, &p, c.data))
+			return errors.Join(tx.PutPackage(office.Package{ID: "other", Source: office.Source{DraftID: "twice"}}), r.Claim(tx, &p, c.data))
 		}))
 		if c.want.ID = "p"; p.Origin != c.want.Origin || p.DraftID != c.want.DraftID || p.Folder != c.want.Folder {
 			t.Errorf("%s: %+v", name, p)
@@ -569,7 +571,7 @@ func TestAPackageThatAnEventMadeKnownInCapitalsIsTheOneThatWasAdded(t *testing.T
 		r := newService(t, refuse)
 		d := office.Draft{ID: "draft", Name: "Lease", State: office.DraftAdding}
 		err := r.Data.Update(func(tx *store.Tx) error {
-			p := office.Package{ID: capitals, Origin: office.MadeElsewhere, State: office.PackageOpen, Refused: refused}
+			p := office.Package{ID: capitals, Origin: office.MadeElsewhere, State: office.PackageOpen, Saving: office.Saving{Refused: refused}}
 			return errors.Join(tx.PutDraft(d), tx.PutPackage(p))
 		})
 		noErr(t, err)
@@ -602,7 +604,8 @@ func TestAServiceThatTakesNothingIsNotAskedForEachDraft(t *testing.T) {
 	client, _, _ := r.deps.Service()
 	put := func(id string, tries int) {
 		t.Helper()
-		d := office.Draft{ID: id, Name: id, State: office.DraftQueued, Service: client.Home(), Tries: tries, NextTry: time.Now()}
+		d := office.Draft{ID: id, Name: id, State: office.DraftQueued, Home: office.Home{Service: client.Home()},
+			Delivery: office.Delivery{Tries: tries, NextTry: time.Now()}}
 		noErr(t, r.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(d) }))
 	}
 	work := func(asked int, what string) {

@@ -330,8 +330,8 @@ func (r *Service) wasBefore(tx *store.Tx, home string, s esign.Status, since tim
 func (r *Service) meet(s esign.Status) (p office.Package, wanted bool) {
 	state := office.PackageState(s.State)
 	p = office.Package{
-		ID: s.PackageID, Origin: office.MadeElsewhere, Name: s.Name, Created: r.Now(), NextCheck: r.Now(),
-		ExternalData: s.ExternalData, Met: true,
+		ID: s.PackageID, Origin: office.MadeElsewhere, Name: s.Name, Created: r.Now(), Inquiry: office.Inquiry{NextCheck: r.Now()},
+		Source: office.Source{ExternalData: s.ExternalData}, Met: true,
 	}
 	if !s.TimeCreated.IsZero() {
 		p.Created, p.Met = s.TimeCreated, false

@@ -414,7 +414,7 @@ func TestAPackageOfADraftIsClaimedWhateverTheListSaysOfIt(t *testing.T) {
 		}
 		if c.known {
 			noErr(t, x.Data.Update(func(tx *store.Tx) error {
-				return tx.PutPackage(office.Package{ID: "p", Service: "home", State: office.PackageOpen})
+				return tx.PutPackage(office.Package{ID: "p", Home: office.Home{Service: "home"}, State: office.PackageOpen})
 			}))
 		}
 		item := esign.Status{PackageID: "p", State: c.state, ExternalData: json.RawMessage(`"d"`)}

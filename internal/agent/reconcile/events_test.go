@@ -240,11 +240,11 @@ func TestWhatIsOwedAnEvent(t *testing.T) {
 		listening time.Time
 		want      bool
 	}{
-		"asked about since":                    {office.Package{Checked: now.Add(-time.Hour)}, true, since, true},
-		"asked about since, nothing new":       {office.Package{Checked: now.Add(-time.Hour)}, false, since, false},
-		"asked about before":                   {office.Package{Checked: since.Add(-time.Hour)}, true, since, false},
-		"asked about by a clock that was fast": {office.Package{Checked: now.Add(time.Hour)}, true, since, false},
-		"while nobody listened":                {office.Package{Checked: now.Add(-time.Hour)}, true, time.Time{}, false},
+		"asked about since":                    {office.Package{Inquiry: office.Inquiry{Checked: now.Add(-time.Hour)}}, true, since, true},
+		"asked about since, nothing new":       {office.Package{Inquiry: office.Inquiry{Checked: now.Add(-time.Hour)}}, false, since, false},
+		"asked about before":                   {office.Package{Inquiry: office.Inquiry{Checked: since.Add(-time.Hour)}}, true, since, false},
+		"asked about by a clock that was fast": {office.Package{Inquiry: office.Inquiry{Checked: now.Add(time.Hour)}}, true, since, false},
+		"while nobody listened":                {office.Package{Inquiry: office.Inquiry{Checked: now.Add(-time.Hour)}}, true, time.Time{}, false},
 		"met in the list, finished since":      {office.Package{Executed: office.When{Time: now.Add(-time.Hour)}}, true, since, true},
 		"met in the list, finished just now":   {office.Package{Executed: office.When{Time: now.Add(-time.Minute)}}, true, since, false},
 		"met in the list, finished before":     {office.Package{Executed: office.When{Time: since.Add(time.Minute)}}, true, since, false},

@@ -203,7 +203,8 @@ func TestWhatEndedIsToldOnceUnlessItIsOld(t *testing.T) {
 		looptest.Bubble(t, name, func(t *testing.T) {
 			x := tells(t)
 			time.Sleep(400 * 24 * time.Hour)
-			p := office.Package{ID: "p", Name: "Lease", State: office.PackageOpen, Created: x.Now().Add(-time.Hour), Checked: x.Now().Add(-time.Minute), Signers: []office.Signer{{ID: "s", FirstName: "Ana"}}}
+			p := office.Package{ID: "p", Name: "Lease", State: office.PackageOpen, Created: x.Now().Add(-time.Hour),
+				Inquiry: office.Inquiry{Checked: x.Now().Add(-time.Minute)}, Signers: []office.Signer{{ID: "s", FirstName: "Ana"}}}
 			if c.change != nil {
 				c.change(x, &p)
 			}

@@ -112,8 +112,9 @@ func (d *desk) at(t *testing.T, packages int) *hearer {
 			return err
 		}
 		for i := range packages {
-			p := office.Package{ID: fmt.Sprint("p", i), Name: "Lease", State: office.PackageOpen, Created: h.Now().Add(-48 * time.Hour), Checked: h.Now().Add(-time.Hour),
-				NextCheck: h.Now(), Signers: []office.Signer{{ID: "s", FirstName: "Ana"}}, Documents: []office.Document{{ID: "d"}}}
+			p := office.Package{ID: fmt.Sprint("p", i), Name: "Lease", State: office.PackageOpen, Created: h.Now().Add(-48 * time.Hour),
+				Inquiry: office.Inquiry{Checked: h.Now().Add(-time.Hour),
+					NextCheck: h.Now()}, Signers: []office.Signer{{ID: "s", FirstName: "Ana"}}, Documents: []office.Document{{ID: "d"}}}
 			if err := tx.PutPackage(p); err != nil {
 				return err
 			}
@@ -391,7 +392,8 @@ func TestTheListIsReadAndASweepEndsThoughQuestionsNeverDo(t *testing.T) {
 		h := d.at(t, 0)
 		noErr(t, h.Data.Update(func(tx *store.Tx) error {
 			for i := range 500 {
-				p := office.Package{ID: fmt.Sprint("p", i), Name: "Lease", State: office.PackageOpen, Created: h.Now(), Checked: h.Now(), NextCheck: h.Now()}
+				p := office.Package{ID: fmt.Sprint("p", i), Name: "Lease", State: office.PackageOpen, Created: h.Now(),
+					Inquiry: office.Inquiry{Checked: h.Now(), NextCheck: h.Now()}}
 				if err := tx.PutPackage(p); err != nil {
 					return err
 				}

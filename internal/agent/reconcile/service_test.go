@@ -68,7 +68,7 @@ func (x *testService) Signed(tx *store.Tx, p office.Package, signatures []office
 			return nil, err
 		}
 		if first {
-			facts = append(facts, office.Fact{PackageID: p.ID, Who: s.SignerID})
+			facts = append(facts, office.Fact{PackageID: p.ID, SignedFact: office.SignedFact{Who: s.SignerID}})
 		}
 	}
 	return facts, nil

@@ -93,7 +93,9 @@ func TestWhatIsLeftOutIsSaidOnceAndWithinBounds(t *testing.T) {
 func TestAPackageKnowsItsWatchedFolderOnTheNewComputer(t *testing.T) {
 	o := Office{Header: Header{Made: time.Now()}, Settings: theOffice().Settings}
 	o.Folders = []office.HotFolder{{ID: "f1", Path: "/srv/send", Signers: []office.Signer{{FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"}}}}
-	o.Packages = []office.Package{{ID: "by-id", Service: "s", Folder: "f1"}, {ID: "by-tag", Service: "s", Folder: office.TagAt("s", "f1")}, {ID: "of-none", Folder: "f2"}}
+	o.Packages = []office.Package{{ID: "by-id", Home: office.Home{Service: "s"}, Source: office.Source{Folder: "f1"}},
+		{ID: "by-tag", Home: office.Home{Service: "s"}, Source: office.Source{Folder: office.TagAt("s", "f1")}}, {ID: "of-none",
+			Source: office.Source{Folder: "f2"}}}
 	var file bytes.Buffer
 	noErr(t, WriteMove(&file, safe.NewSealer("password 10"), o, nil))
 	got, err := ReadMove(&file, "password 10", time.Now(), "")
@@ -130,7 +132,8 @@ func TestOnlyWhatCanDoNoHarmIsBelieved(t *testing.T) {
 	o.Presets = []office.FormPreset{{Name: "Preset\n2", Form: o.Form}}
 	o.Folders = []office.HotFolder{{ID: "f1", Path: "/srv/send", By: "somebody", Signers: []office.Signer{ana}}, {ID: "f2", Path: `\\evil\share`, Signers: []office.Signer{ana}},
 		{ID: "f3", Path: "nowhere"}}
-	o.Packages = []office.Package{{ID: "p", Name: "Lease", Planned: true, Problem: message.NoSigner(), Withdrawal: &office.Withdrawal{State: office.WithdrawAsked}}, {ID: "q", Planned: true, Saved: true}}
+	o.Packages = []office.Package{{ID: "p", Name: "Lease", Saving: office.Saving{Planned: true, Problem: message.NoSigner()},
+		Withdrawal: &office.Withdrawal{State: office.WithdrawAsked}}, {ID: "q", Saving: office.Saving{Planned: true, Saved: true}}}
 	bare, odd := file("bare.pdf"), file("../../odd.pdf")
 	bare.SHA256 = ""
 	o.Drafts = []office.Draft{draft(office.DraftQueued, odd, file("Lease.pdf")), draft(office.DraftFailed, bare), draft(office.DraftCancelled)}
@@ -180,7 +183,7 @@ func TestOnlyWhatCanDoNoHarmIsBelieved(t *testing.T) {
 	for name, bad := range map[string]func(o *Office){
 		"a package without an id":     func(o *Office) { o.Packages = []office.Package{{}} },
 		"two of one id":               func(o *Office) { o.Packages = []office.Package{{ID: "p"}, {ID: "p"}} },
-		"a draft's id that leads out": func(o *Office) { o.Packages = []office.Package{{ID: "p", DraftID: "../x"}} },
+		"a draft's id that leads out": func(o *Office) { o.Packages = []office.Package{{ID: "p", Source: office.Source{DraftID: "../x"}}} },
 		"a draft's own":               func(o *Office) { o.Drafts = []office.Draft{{ID: "../x"}} },
 		"two drafts of one id":        func(o *Office) { o.Drafts = append(o.Drafts, o.Drafts[0]) },
 		"settings that cannot be":     func(o *Office) { o.Settings.BaseURL = "ftp://x" },

@@ -94,7 +94,7 @@ func TestWhatIsNoOfficeFileIsRefusedInASentence(t *testing.T) {
 			if (c.says == "") != (err == nil) || !strings.Contains(text, c.says) || strings.Contains(text, "s3cr3t") {
 				t.Errorf("said %q", text)
 			}
-			if s := o.Into(office.Settings{SaveTo: "/home/ana"}); err == nil && (s.SaveTo != "/home/ana" || s.NgrokCA != "" || s.NgrokConnectURL != "") {
+			if s := o.Into(office.Settings{SaveSettings: office.SaveSettings{SaveTo: "/home/ana"}}); err == nil && (s.SaveTo != "/home/ana" || s.NgrokCA != "" || s.NgrokConnectURL != "") {
 				t.Errorf("the file chose what is this computer's: %+v", s)
 			}
 		})
