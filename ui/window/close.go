@@ -100,27 +100,56 @@ func (w *Window) Rest() {
 type quitting struct {
 	looking  bool           // whether something would be left undone
 	question *widgets.PopUp // nil before the first one
+	text     string         // of the question
 }
 
 // askToQuit ends the program, as a person asks for it. Where something would be left undone that people take for done, it asks
 // first; who asks once more meanwhile means it.
 func (w *Window) askToQuit() {
-	canvas := w.window.Canvas()
-	if w.quitting.looking || w.quitting.question != nil && canvas.Overlays().Top() == w.quitting.question {
+	if w.quitting.looking || w.asksToQuit() {
 		w.options.Quit()
 		return
 	}
 	w.quitting.looking = true
-	async.Then(w.pool, func(context.Context) ([]office.Draft, error) { return w.office.Drafts() }, func(drafts []office.Draft, _ error) {
+	w.lookForUndone(func(text string) {
 		w.quitting.looking = false
-		text := w.leftUndone(drafts)
 		if text == "" {
 			w.options.Quit()
 			return
 		}
 		w.Show()
-		w.quitting.question = widgets.Ask(canvas, widgets.Question{Title: lang.L("Quit now?"), Text: text,
-			Safe: lang.L("Keep running"), Do: lang.L("Quit"), OnDo: w.options.Quit})
+		w.showQuestion(text)
+	})
+}
+
+func (w *Window) asksToQuit() bool {
+	return w.quitting.question != nil && w.window.Canvas().Overlays().Top() == w.quitting.question
+}
+
+func (w *Window) lookForUndone(then func(text string)) {
+	async.Then(w.pool, func(context.Context) ([]office.Draft, error) { return w.office.Drafts() },
+		func(drafts []office.Draft, _ error) { then(w.leftUndone(drafts)) })
+}
+
+func (w *Window) showQuestion(text string) {
+	w.quitting.text = text
+	w.quitting.question = widgets.Ask(w.window.Canvas(), widgets.Question{Title: lang.L("Quit now?"), Text: text,
+		Safe: lang.L("Keep running"), Do: lang.L("Quit"), OnDo: w.options.Quit})
+}
+
+// askAnew has the question on quitting say what is still undone; with the last of it the question goes, too.
+func (w *Window) askAnew() {
+	if !w.asksToQuit() {
+		return
+	}
+	w.lookForUndone(func(text string) {
+		if !w.asksToQuit() || text == w.quitting.text {
+			return
+		}
+		w.quitting.question.Close()
+		if text != "" {
+			w.showQuestion(text)
+		}
 	})
 }
 

@@ -193,7 +193,8 @@ func (w *Window) build() {
 	}
 	w.health.OnNote = w.ShowStatus
 	again := func() { w.window.Content().Refresh() }
-	w.health.Changed, w.grace.Changed, w.notice.Changed = again, again, again
+	w.health.Changed, w.notice.Changed = again, again
+	w.grace.Changed = func() { again(); w.askAnew() }
 	s := &shell{nav: container.NewVBox(widgets.Brand(), list), foot: w.account.content, edge: widget.NewSeparator(),
 		page: widgets.Frame(top, w.grace, nil, w.stage), health: w.health, passing: w.notice}
 	w.main = container.New(s, s.edge, s.page, s.nav, s.health, s.foot, s.passing) // so that Tab begins on the page
@@ -408,17 +409,21 @@ func (w *Window) bindKeys() {
 		{keys.Close, w.Hide, true},
 		{keys.Quit, w.askToQuit, true},
 	} {
+		do := func() {
+			if !w.covered() && (w.setup == nil || bound.always) {
+				bound.do()
+			}
+		}
 		for _, key := range bound.keys {
-			w.shortcuts[key] = bound.do
-			w.window.Canvas().AddShortcut(key.Shortcut(), func(fyne.Shortcut) {
-				if w.setup == nil || bound.always {
-					bound.do()
-				}
-			})
+			w.shortcuts[key] = do
+			w.window.Canvas().AddShortcut(key.Shortcut(), func(fyne.Shortcut) { do() })
 		}
 	}
 	w.window.Canvas().SetOnTypedKey(w.onKey)
 }
+
+// covered says whether something lies over the screens. Of the keys it has its own, and Escape.
+func (w *Window) covered() bool { return w.window.Canvas().Overlays().Top() != nil }
 
 // sendNow is Ctrl+Enter: Enter alone sends nothing.
 func (w *Window) sendNow() {
@@ -432,20 +437,13 @@ func (w *Window) onKey(e *fyne.KeyEvent) {
 	switch {
 	case keys.Leave.Is(e):
 		w.leave()
-	case keys.CheckNow.Is(e):
-		if w.setup == nil {
-			w.CheckNow()
-		}
-	case keys.Enter.Is(e):
-		if w.setup != nil && w.window.Canvas().Overlays().Top() == nil {
-			w.setup.Next()
-			return
-		}
-		switch {
-		case w.window.Canvas().Overlays().Top() != nil: // a question has its own buttons
-		case w.at == showSettings:
-			w.settings.get().Save()
-		}
+	case w.covered():
+	case keys.CheckNow.Is(e) && w.setup == nil:
+		w.CheckNow()
+	case keys.Enter.Is(e) && w.setup != nil:
+		w.setup.Next()
+	case keys.Enter.Is(e) && w.at == showSettings:
+		w.settings.get().Save()
 	}
 }
 

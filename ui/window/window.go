@@ -336,6 +336,7 @@ func (w *Window) changed(change office.Change) {
 			w.activity.Reload()
 		}
 	case office.OutboxChanged:
+		w.askAnew()
 		w.compose.Reload()
 		w.packages.Reload()
 		w.settings.ifMade((*settings.Screen).ReloadFolders)
