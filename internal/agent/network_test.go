@@ -89,69 +89,46 @@ func newOfficeBehind(t *testing.T, page http.HandlerFunc) (*testOffice, *captive
 	return o, network
 }
 
-var portals = map[string]http.HandlerFunc{
-	"a page": func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/html")
-		io.WriteString(w, "<html><body>Welcome to the hotel</body></html>")
-	},
-	"a way to a page": func(w http.ResponseWriter, r *http.Request) {
-		http.Redirect(w, r, "http://login.network.test/welcome", http.StatusFound)
-	},
-	"a demand": func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(http.StatusNetworkAuthenticationRequired)
-		io.WriteString(w, "<html>Sign in first</html>")
-	},
+// portal is a page of the network.
+func portal(w http.ResponseWriter, r *http.Request) {
+	http.Redirect(w, r, "http://login.network.test/welcome", http.StatusFound)
 }
 
 func TestASignInPageOfTheNetworkIsNamedAndTakenForNothing(t *testing.T) {
-	for name, page := range portals {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			o, network := newOfficeBehind(t, page)
-			id := o.send()
-			network.closed.Store(true)
-			signAll(o, id)
-			noErr(t, o.CheckNow())
-			o.eventually("the network's page is named", func() bool { return o.issue("network") != nil })
-			if i := o.issue("network"); i.Action != ActNetwork || !strings.Contains(i.Text(), "browser") {
-				t.Errorf("health says %q, with %q", i.Text(), i.Action)
-			}
-			if at := o.NetworkPage(); name == "a way to a page" && at != "http://login.network.test/welcome" || !strings.HasPrefix(at, "http://") {
-				t.Errorf("the browser would open %q", at)
-			}
-			if s := o.Status(); !s.SignedIn || s.Saves.Done > 0 || len(o.files()) > 0 {
-				t.Errorf("the page was taken for an answer: %+v, %q", s, o.files())
-			}
-			err := o.TestService(context.Background(), o.Settings())
-			if m, _ := message.Of(err); m.ID() != "network.network-wants-browser" {
-				t.Errorf("the trial says %v", err)
-			}
-			network.closed.Store(false)
-			o.eventually("the network is free by itself", func() bool { return o.issue("network") == nil })
-			o.eventually("the document is saved without anybody asking", func() bool { return saved(o, id) })
-		})
+	o, network := newOfficeBehind(t, portal)
+	id := o.send()
+	network.closed.Store(true)
+	signAll(o, id)
+	noErr(t, o.CheckNow())
+	o.eventually("the network's page is named", func() bool { return o.issue("network") != nil })
+	if i := o.issue("network"); i.Action != ActNetwork || !strings.Contains(i.Text(), "browser") {
+		t.Errorf("health says %q, with %q", i.Text(), i.Action)
 	}
+	expect(t, o.NetworkPage(), "http://login.network.test/welcome", "the browser would open %q")
+	if s := o.Status(); !s.SignedIn || s.Saves.Done > 0 || len(o.files()) > 0 {
+		t.Errorf("the page was taken for an answer: %+v, %q", s, o.files())
+	}
+	err := o.TestService(context.Background(), o.Settings())
+	if m, _ := message.Of(err); m.ID() != "network.network-wants-browser" {
+		t.Errorf("the trial says %v", err)
+	}
+	network.closed.Store(false)
+	o.eventually("the network is free by itself", func() bool { return o.issue("network") == nil })
+	o.eventually("the document is saved without anybody asking", func() bool { return saved(o, id) })
 }
 
 // What such a page leaves unsaid must not become the service's addresses: the browser would be sent to more of it.
 func TestASignInDoesNotTakeThePageOfTheNetworkForTheService(t *testing.T) {
-	for name, page := range portals {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			o, network := newOfficeBehind(t, page)
-			noErr(t, o.SignOut(context.Background()))
-			network.closed.Store(true)
-			err := o.SignIn(context.Background(), SignInOptions{}, func(address string) error {
-				return errors.New("the browser is sent to " + address)
-			})
-			if m, _ := message.Of(err); m != message.NetworkWantsBrowser() {
-				t.Errorf("the sign-in says %v", err)
-			}
-			o.eventually("the network's page is named", func() bool { return o.issue("network") != nil })
-			network.closed.Store(false)
-			o.eventually("the network is free by itself", func() bool { return o.issue("network") == nil })
-		})
+	o, network := newOfficeBehind(t, portal)
+	noErr(t, o.SignOut(context.Background()))
+	network.closed.Store(true)
+	err := o.SignIn(context.Background(), SignInOptions{}, func(address string) error {
+		return errors.New("the browser is sent to " + address)
+	})
+	if m, _ := message.Of(err); m != message.NetworkWantsBrowser() {
+		t.Errorf("the sign-in says %v", err)
 	}
+	o.eventually("the network's page is named", func() bool { return o.issue("network") != nil })
 }
 
 // openWith is an agent that nobody has set up, until the end of the test.

@@ -1,7 +1,10 @@
 package apply
 
 import (
+	"encoding/json"
+	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -73,14 +76,15 @@ func TestWhoDeclinesOnceMoreBetweenTwoLooksHasDeclinedThen(t *testing.T) {
 
 func TestTheTimelineTellsWhenSomebodyDeclinedLast(t *testing.T) {
 	for name, again := range map[string]time.Time{"the service says when": now.Add(time.Hour), "it does not": {}} {
-		p := office.Package{}
+		others := []office.HistoryEntry{{What: office.EntryDeclined, Who: "b"}, {What: office.EntrySigned, Who: "a"}}
+		p := office.Package{History: others}
 		for _, x := range []esign.Signer{{Declined: true, DeclinedAt: now}, {}, {Declined: true, DeclinedAt: again}} {
 			x.ID, x.StateTold = "a", true
 			Status(&p, esign.Status{State: "draft", Signers: []esign.Signer{x}}, now.Add(2*time.Hour))
 		}
 		want := office.HistoryEntry{Time: office.At(again, now.Add(2*time.Hour)), What: office.EntryDeclined, Who: "a"}
-		if len(p.History) != 1 || p.History[0] != want {
-			t.Errorf("%s: %+v, want %+v", name, p.History, want)
+		if !slices.Equal(p.History, append(others, want)) {
+			t.Errorf("%s: %+v, want %+v at the end", name, p.History, want)
 		}
 	}
 }
@@ -98,6 +102,11 @@ func TestNobodyWaitsForWhomTheServiceHasTakenOut(t *testing.T) {
 	Status(&p, s, now)
 	if len(p.Signers) != 1 || p.Signers[0].ID != "a" || len(p.Next()) != 0 || !p.EveryoneSigned() {
 		t.Errorf("%+v, next %+v", p.Signers, p.Next())
+	}
+	p = office.Package{Signers: []office.Signer{{ID: "k", Email: "jan@example.com"}, {FirstName: "Zoe"}, {ID: "b"}, {Email: "JAN@example.com"}}}
+	s.Signers = []esign.Signer{{ID: "j", Email: "jan@example.com", Deleted: true}, {ID: "b", Deleted: true}, {ID: "k", Email: "jan@example.com"}}
+	if Status(&p, s, now); len(p.Signers) != 2 || p.Signers[0].ID != "k" || p.Signers[1].FirstName != "Zoe" {
+		t.Errorf("others were taken out: %+v", p.Signers)
 	}
 }
 
@@ -196,6 +205,8 @@ func TestADocumentIsKnownByItsExternalIDBeforeItsPlace(t *testing.T) {
 		"an event before the package was known":      {[]office.Document{{ID: "d2", ExternalID: "2", FileName: "Annex.pdf"}, lease}, []func(*office.Package){bare}, [2]string{"Lease.pdf", "Annex.pdf"}},
 		"an answer that names one of them": {[]office.Document{lease, annex}, []func(*office.Package){status(esign.Document{ID: "d1"}, esign.Document{ID: "d2", ExternalID: "1"})},
 			[2]string{"Annex.pdf", "Lease.pdf"}},
+		"an answer without an id for one of them": {[]office.Document{lease, annex},
+			[]func(*office.Package){status(esign.Document{ExternalID: "2"}, esign.Document{ID: "d1"})}, [2]string{"Annex.pdf", "Lease.pdf"}},
 	} {
 		p := office.Package{Origin: office.MadeHere, Documents: slices.Clone(c.documents)}
 		for _, said := range append(c.said, bare) {
@@ -243,6 +254,25 @@ func TestWhoIsNextIsNotForgottenBecauseAnAnswerDoesNotSay(t *testing.T) {
 	p.Documents[0].SignedBy = []string{"a"}
 	Status(&p, named, now)
 	next("named as a signer", "j")
+
+	for name, c := range map[string]struct {
+		sequential bool
+		said       esign.Status
+		want       []string
+	}{
+		"an answer without the order": {false, esign.Status{}, []string{"a"}},
+		"one that is in sequence":     {true, esign.Status{Type: "Sequential"}, []string{"a"}},
+		"one that is not any more":    {true, esign.Status{Type: "Parallel"}, nil},
+		"one that names whose turn it is": {true, esign.Status{Signers: []esign.Signer{{ID: "j", IsNext: true}, {Email: "zoe@example.com", IsNext: true}},
+			Documents: []esign.Document{{ID: "d", Revisions: []esign.Revision{{SignerID: "j", IsNext: true}, {SignerID: "z", IsNext: true},
+				{SignerID: "a", IsNext: true, IsSigned: true}}}}},
+			[]string{"j", "z"}},
+	} {
+		p := office.Package{Sequential: c.sequential, NextSigners: []string{"a"}}
+		if Status(&p, c.said, now); !slices.Equal(p.NextSigners, c.want) {
+			t.Errorf("%s: next is %q, want %q", name, p.NextSigners, c.want)
+		}
+	}
 }
 
 // The computer's clock was a year behind when it learned that Jan had signed.
@@ -275,6 +305,13 @@ func TestABoundOfAWrongClockGivesWayToTheServicesOwnTimes(t *testing.T) {
 			t.Errorf("executed %v and signed %v, want %v", p.Executed, p.SignedAt("j"), by)
 		}
 	}
+
+	p = office.Package{}
+	Status(&p, executed, behind)
+	executed.Signers = []esign.Signer{{ID: "j", TimeExecuted: sent.Time}}
+	if Status(&p, executed, now); p.Executed != by || p.SignedAt("j") != (office.When{Time: sent.Time}) {
+		t.Errorf("executed %v and signed %v by the answer that says when", p.Executed, p.SignedAt("j"))
+	}
 }
 
 // Jan signed at some time before 20:09, when the package was complete. The computer was off until 20:37.
@@ -298,8 +335,12 @@ func TestATimeAtWhichSomethingWasLearnedIsNotTheTimeAtWhichItHappened(t *testing
 		"the answer says when all had":  {nil, answer(func(s *esign.Status) { s.TimeExecuted = evening(20, 9) }), by(20, 9), on(20, 9)},
 		"it says when the document was": {nil, answer(func(s *esign.Status) { s.Documents[0].TimeExecuted = evening(20, 8) }), by(20, 8), by(20, 37)},
 		"it says when the person did":   {nil, answer(func(s *esign.Status) { s.Signers = []esign.Signer{{ID: "j", TimeExecuted: evening(20, 7)}} }), on(20, 7), by(20, 37)},
-		"an event without a time":       {[]esign.Event{{Action: esign.DocumentSigned, DocumentID: "d", SignerID: "j"}}, answer(func(*esign.Status) {}), by(20, 36), by(20, 37)},
-		"an event with one":             {[]esign.Event{{Action: esign.DocumentSigned, DocumentID: "d", SignerID: "j", Time: evening(20, 5)}}, answer(func(*esign.Status) {}), on(20, 5), by(20, 37)},
+		"it says when somebody else did": {nil, answer(func(s *esign.Status) {
+			s.Signers = append(s.Signers, esign.Signer{ID: "a", TimeExecuted: evening(20, 1)})
+		}),
+			by(20, 37), by(20, 37)},
+		"an event without a time": {[]esign.Event{{Action: esign.DocumentSigned, DocumentID: "d", SignerID: "j"}}, answer(func(*esign.Status) {}), by(20, 36), by(20, 37)},
+		"an event with one":       {[]esign.Event{{Action: esign.DocumentSigned, DocumentID: "d", SignerID: "j", Time: evening(20, 5)}}, answer(func(*esign.Status) {}), on(20, 5), by(20, 37)},
 		"of several documents, when the last was": {nil, answer(func(s *esign.Status) {
 			s.Signers[0].TimeExecuted, s.Documents = evening(20, 7), append(s.Documents, esign.Document{ID: "e"})
 		}), by(20, 7), by(20, 37)},
@@ -344,5 +385,102 @@ func TestWhenAPackageEndedIsTheServicesTimeWhereThereIsOne(t *testing.T) {
 	if p.Made() != (office.When{Time: said}) || p.Sent() != (office.When{Time: now, By: true}) ||
 		p.Signers[0].Declined != (office.When{Time: now, By: true}) || p.Signers[1].Declined != (office.When{Time: due}) {
 		t.Errorf("made %+v, sent %+v, declined %+v", p.Made(), p.Sent(), p.Signers)
+	}
+}
+
+func TestAWithdrawalElsewhereIsToldWithItsReason(t *testing.T) {
+	ours := &office.Withdrawal{State: office.WithdrawDone, Message: "ours"}
+	for name, c := range map[string]struct {
+		before *office.Withdrawal
+		state  esign.State
+		reason string
+		want   *office.Withdrawal
+	}{
+		"elsewhere":                  {nil, "rescinded", "Too\nlate", &office.Withdrawal{State: office.WithdrawDone, Message: "Too late"}},
+		"elsewhere without a reason": {nil, "rescinded", "", nil},
+		"here":                       {ours, "rescinded", "theirs", ours},
+		"not":                        {nil, "open", "theirs", nil},
+	} {
+		p := office.Package{Withdrawal: c.before}
+		if Status(&p, esign.Status{State: c.state, RescindMessage: c.reason}, now); !reflect.DeepEqual(p.Withdrawal, c.want) {
+			t.Errorf("withdrawn %s: %+v, want %+v", name, p.Withdrawal, c.want)
+		}
+	}
+}
+
+func TestWhatIsSaidIsNotedAndWhatIsLeftOutStays(t *testing.T) {
+	due, created := now.AddDate(0, 0, 7), now.Add(-time.Hour)
+	said := esign.Status{State: "open", Name: "Lease", Type: "SEQUENTIAL", OrganizationID: "o", MemberID: "m",
+		ExternalData: json.RawMessage(`{"a":1}`), TimeSignBy: due, TimeCreated: created,
+		Signers:   []esign.Signer{{ID: "a", FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com", Locale: "es", IsNext: true}},
+		Documents: []esign.Document{{ID: "d", Name: "Lease", FileName: "Lease.pdf", ExternalID: "1", Executed: true}}}
+	p := office.Package{Met: true, Created: now}
+	Status(&p, said, now)
+	want := office.Package{State: "open", Name: "Lease", Sequential: true, OrganizationID: "o", MemberID: "m",
+		ExternalData: said.ExternalData, Due: due, Created: created, Checked: now, NextSigners: []string{"a"},
+		Signers:   []office.Signer{{ID: "a", FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com", Locale: "es"}},
+		Documents: []office.Document{{ID: "d", Name: "Lease", FileName: "Lease.pdf", ExternalID: "1", Executed: true}},
+		History:   []office.HistoryEntry{{Time: office.At(time.Time{}, now), What: office.EntrySent}}}
+	if !reflect.DeepEqual(p, want) {
+		t.Errorf("the answer made it %+v,\nwant %+v", p, want)
+	}
+	want.Checked = now.Add(time.Hour)
+	Status(&p, esign.Status{TimeCreated: now, ExternalData: json.RawMessage("null"), Signers: []esign.Signer{{ID: "a"}},
+		Documents: []esign.Document{{ID: "d"}, {}}}, want.Checked)
+	if !reflect.DeepEqual(p, want) {
+		t.Errorf("an answer that says less made it %+v,\nwant %+v", p, want)
+	}
+	Status(&p, esign.Status{Name: "Lease 2", OrganizationID: "o2", MemberID: "m2"}, want.Checked)
+	if want.Name, want.OrganizationID, want.MemberID = "Lease 2", "o2", "m2"; !reflect.DeepEqual(p, want) {
+		t.Errorf("an answer that says something else made it %+v,\nwant %+v", p, want)
+	}
+
+	p = office.Package{}
+	for _, e := range []esign.Event{
+		{Action: esign.DocumentExecuted, DocumentID: "d", ExternalID: "1", OrganizationID: "o", MemberID: "m", ExternalData: said.ExternalData, Time: now},
+		{Action: esign.DocumentExecuted, OrganizationID: "o2", MemberID: "m2", ExternalData: json.RawMessage("null")},
+	} {
+		Event(&p, e, due)
+	}
+	want = office.Package{OrganizationID: "o", MemberID: "m", ExternalData: said.ExternalData,
+		Documents: []office.Document{{ID: "d", ExternalID: "1", Executed: true}},
+		History:   []office.HistoryEntry{{Time: office.When{Time: now}, What: office.EntryDocument, Ref: "d"}}}
+	if !reflect.DeepEqual(p, want) {
+		t.Errorf("the events made it %+v,\nwant %+v", p, want)
+	}
+}
+
+// The same UUID in capitals is the same package, document and signer.
+func TestAnEventInCapitalsNamesWhatIsKnown(t *testing.T) {
+	const same = "5b1e0000-0000-4000-8000-00000000000"
+	const pack, d, s, next = same + "a", same + "b", same + "c", same + "d"
+	written := esign.Event{PackageID: pack, DocumentID: d, SignerID: s, NextSignerID: next}
+	up := strings.ToUpper
+	capitals := esign.Event{PackageID: up(pack), DocumentID: up(d), SignerID: up(s), NextSignerID: up(next)}
+	odd := esign.Event{PackageID: "P", DocumentID: "D", SignerID: "S"}
+	known := office.Package{ID: pack, Documents: []office.Document{{ID: d}}, Signers: []office.Signer{{ID: s}, {ID: next}}}
+	for name, c := range map[string]struct {
+		p          office.Package
+		said, want esign.Event
+	}{
+		"all is known":                           {known, capitals, written},
+		"the package alone is":                   {office.Package{ID: pack}, capitals, esign.Event{PackageID: pack}},
+		"the package, and it is written like it": {office.Package{ID: pack}, written, written},
+		"nothing is, in capitals":                {office.Package{}, capitals, esign.Event{PackageID: capitals.PackageID}},
+		"nothing is, as the service writes it":   {office.Package{}, written, written},
+		"ids that are no UUID":                   {office.Package{ID: "P", Documents: []office.Document{{ID: "d"}}}, odd, odd},
+	} {
+		if got := AsKnown(c.p, c.said); !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+		}
+	}
+	for id, n := range map[string]int{"A": 1, strings.Repeat("A", 36): 1, "{" + pack + "}": 1, pack: 3} {
+		if all := Cases(id); len(all) != n {
+			t.Errorf("%q may be written %q", id, all)
+		}
+	}
+	refused := office.Package{ID: pack, Refused: now}
+	if !SameAs(known, capitals.PackageID) || !SameAs(refused, pack) || SameAs(refused, capitals.PackageID) {
+		t.Error("what the service does not tell about is taken for what it calls otherwise, or the other way round")
 	}
 }

@@ -140,10 +140,7 @@ func (d *Delivery) Placed(path string) error {
 		return d.tooLarge(name)
 	}
 	d.left -= info.Size()
-	if err := private.Files(path); err != nil {
-		return notKept(name, err)
-	}
-	if err := disk.Anchor(path); err != nil {
+	if err := errors.Join(private.Files(path), disk.Anchor(path)); err != nil {
 		return notKept(name, err)
 	}
 	return nil
@@ -161,9 +158,6 @@ func (d *Delivery) Keep(ctx context.Context, path string) string {
 		return path
 	}
 	defer file.Close()
-	if info.Size() > d.left {
-		return path
-	}
 	copied, err := d.Take(ctx, filename.FromLatin1(name), info.Size(), file)
 	if err != nil {
 		return path

@@ -84,9 +84,11 @@ func (e *endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-type broken struct{}
+type readerFunc func([]byte) (int, error)
 
-func (broken) Read([]byte) (int, error) { return 0, errors.New("the source is gone") }
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+func broken([]byte) (int, error) { return 0, errors.New("the source is gone") }
 
 func TestNothingIsLeftOfWhatDoesNotArriveWhole(t *testing.T) {
 	root := filepath.Join(t.TempDir(), "dropped")
@@ -101,7 +103,9 @@ func TestNothingIsLeftOfWhatDoesNotArriveWhole(t *testing.T) {
 		"shorter than it says": {t.Context(), 10, strings.NewReader("nine bytes"[:9]), "drop.drop-not-whole"},
 		"longer than it says":  {t.Context(), 3, strings.NewReader("four"), "drop.drop-not-whole"},
 		"longer without end":   {t.Context(), 3, &endless{}, "drop.drop-not-whole"},
-		"broken":               {t.Context(), -1, io.MultiReader(strings.NewReader("half"), broken{}), "drop.drop-not-whole"},
+		"longer than nothing":  {t.Context(), 0, strings.NewReader("x"), "drop.drop-not-whole"},
+		"taken away meanwhile": {t.Context(), -1, readerFunc(func([]byte) (int, error) { os.RemoveAll(root); return 0, io.EOF }), "drop.drop-not-kept"},
+		"broken":               {t.Context(), -1, io.MultiReader(strings.NewReader("half"), readerFunc(broken)), "drop.drop-not-whole"},
 		"says that it is huge": {t.Context(), office.Largest + 1, strings.NewReader("x"), "drop.drop-too-large"},
 		"never ends":           {t.Context(), -1, &endless{}, "drop.drop-too-large"},
 		"given up":             {ended, 4, strings.NewReader("four"), ""},
@@ -117,7 +121,7 @@ func TestNothingIsLeftOfWhatDoesNotArriveWhole(t *testing.T) {
 			} else if !errors.Is(err, context.Canceled) {
 				t.Error(err)
 			}
-			if e, ok := c.from.(*endless); ok && e.read > 2<<20 {
+			if e, ok := c.from.(*endless); ok && (e.read > 2<<20 || c.size > 0 && e.read > c.size+1) {
 				t.Errorf("%d bytes were read", e.read)
 			}
 			if files := left(t, root); len(files) > 0 {
@@ -128,26 +132,37 @@ func TestNothingIsLeftOfWhatDoesNotArriveWhole(t *testing.T) {
 }
 
 func TestADropHasItsLimits(t *testing.T) {
-	d := New(filepath.Join(t.TempDir(), "dropped"))
-	d.left = 10
-	if _, err := d.Take(t.Context(), "a", 6, strings.NewReader("sixsix")); err != nil {
-		t.Fatal(err)
+	root := filepath.Join(t.TempDir(), "dropped")
+	d := New(root)
+	d.left, d.files = 10, Most-3
+	take := func(content string, size int) error {
+		_, err := d.Take(t.Context(), "a", int64(size), strings.NewReader(content))
+		return err
 	}
-	_, err := d.Take(t.Context(), "b", 6, strings.NewReader("sixsix"))
-	told(t, err, "drop.drop-too-large")
-	d.files = Most
-	_, err = d.Take(t.Context(), "c", 1, strings.NewReader("1"))
+	noErr(t, take("sixsix", 6))
+	told(t, take("sixsix", 6), "drop.drop-too-large")
+	noErr(t, take("four", -1))
+	told(t, take("1", 1), "drop.drop-too-many")
+	_, err := d.Place("c")
 	told(t, err, "drop.drop-too-many")
+
+	d = New(filepath.Join(root, "file", "in a file"))
+	noErr(t, os.WriteFile(filepath.Join(root, "file"), nil, 0o600))
+	told(t, take("1", 1), "drop.drop-not-kept")
 	_, err = d.Place("c")
-	told(t, err, "drop.drop-too-many")
+	told(t, err, "drop.drop-not-kept")
+	if Sweep(filepath.Join(root, "file"), time.Now(), nil) == nil {
+		t.Error("what cannot be looked through is taken for empty")
+	}
 }
 
 func TestAFileThatTheOtherProgramWritesIsChecked(t *testing.T) {
-	d := New(filepath.Join(t.TempDir(), "dropped"))
+	root := filepath.Join(t.TempDir(), "dropped")
+	d := New(root)
 	place := func() string {
 		t.Helper()
 		path, err := d.Place("../Lease.pdf")
-		if err != nil || filepath.Base(path) == ".." {
+		if err != nil || filepath.Dir(filepath.Dir(path)) != root {
 			t.Fatal(path, err)
 		}
 		return path
@@ -162,16 +177,21 @@ func TestAFileThatTheOtherProgramWritesIsChecked(t *testing.T) {
 	if filepath.Base(second) != "Lease (2).pdf" {
 		t.Errorf("the second is at %s", second)
 	}
-	if err := os.Symlink(path, second); err != nil {
+	noErr(t, os.WriteFile(second, []byte("bytes"), 0o600))
+	d.left = 6
+	noErr(t, d.Placed(second))
+	third := place()
+	noErr(t, os.WriteFile(third, []byte("by"), 0o600))
+	told(t, d.Placed(third), "drop.drop-too-large")
+	noErr(t, os.WriteFile(third, []byte("b"), 0o600))
+	noErr(t, d.Placed(third))
+	fourth := place()
+	if err := os.Symlink(path, fourth); err != nil {
 		t.Skip(err)
 	}
-	told(t, d.Placed(second), "drop.drop-not-whole")
-	third := place()
-	noErr(t, os.WriteFile(third, []byte("bytes"), 0o600))
-	d.left = 4
-	told(t, d.Placed(third), "drop.drop-too-large")
-	if _, err := os.Lstat(third); err == nil {
-		t.Error("a file that is too large stays")
+	told(t, d.Placed(fourth), "drop.drop-not-whole")
+	if files := left(t, root); len(files) != 3 {
+		t.Errorf("what is no file, or too large, stays: %q", files)
 	}
 }
 
@@ -199,7 +219,7 @@ func TestOnlyOldDropsThatNothingNamesAreForgotten(t *testing.T) {
 	noErr(t, Sweep(filepath.Join(root, "none"), now, nil))
 }
 
-// A disk that is looked for may hang, and everything that is cleaned up with it.
+// A disk that is looked for may hang, and everything that is cleaned up with it. So a file is needed however its path leads there.
 func TestNothingIsLookedForOnOtherDisks(t *testing.T) {
 	root := filepath.Join(t.TempDir(), "dropped")
 	path, err := New(root).Take(t.Context(), "a.pdf", 1, strings.NewReader("x"))
@@ -210,25 +230,5 @@ func TestNothingIsLookedForOnOtherDisks(t *testing.T) {
 	noErr(t, Sweep(root, time.Now().Add(31*24*time.Hour), map[string]bool{gone: true}))
 	if _, err := os.Stat(path); err != nil {
 		t.Error("what a draft names by a way that leads nowhere now is gone:", err)
-	}
-}
-
-func TestAFileIsNeededHoweverItsPathLeadsThere(t *testing.T) {
-	root := filepath.Join(t.TempDir(), "dropped")
-	path, err := New(root).Take(t.Context(), "a.pdf", 1, strings.NewReader("x"))
-	noErr(t, err)
-	link := filepath.Join(t.TempDir(), "link")
-	if err := os.Symlink(root, link); err != nil {
-		t.Skip(err)
-	}
-	if _, err := os.Stat(link); err != nil {
-		t.Skip("links lead nowhere here, as under Wine: ", err)
-	}
-	rel, err := filepath.Rel(root, path)
-	noErr(t, err)
-	needed := map[string]bool{filepath.Join(link, rel): true}
-	noErr(t, Sweep(root, time.Now().Add(31*24*time.Hour), needed))
-	if _, err := os.Stat(path); err != nil {
-		t.Error("what a draft names is gone:", err)
 	}
 }

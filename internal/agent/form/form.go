@@ -67,11 +67,7 @@ func (r *Service) Load() error {
 func (r *Service) Keep(f office.Form) {
 	var data []byte
 	if !f.Empty() {
-		var err error
-		if data, err = json.Marshal(f); err != nil {
-			r.Log.Error("keep the form", "err", err) // strings always have their JSON
-			return
-		}
+		data, _ = json.Marshal(f) // strings always have their JSON
 	}
 	r.mu.Lock()
 	r.now = data
@@ -126,8 +122,7 @@ func (r *Service) Run(ctx context.Context) error {
 		if r.current() != nil && !loop.Sleep(ctx, pause) { // what was handed over and is found here again would be sent twice
 			return nil // Flush writes it
 		}
-		for !r.Flush() && loop.Sleep(ctx, time.Minute) {
-			continue
+		for !r.Flush() && loop.Sleep(ctx, time.Minute) { // until it is written
 		}
 	}
 }
@@ -140,13 +135,11 @@ func (r *Service) Flush() bool {
 	if bytes.Equal(data, r.written) {
 		return true
 	}
-	err := r.Data.Update(func(tx *store.Tx) error {
-		if data == nil {
-			return tx.PutDoc(docForm, nil)
-		}
-		return tx.PutDoc(docForm, json.RawMessage(data))
-	})
-	if err != nil {
+	var doc any // none for an empty form
+	if data != nil {
+		doc = json.RawMessage(data)
+	}
+	if err := r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(docForm, doc) }); err != nil {
 		r.Log.Warn("write the form", "err", err)
 		return false
 	}

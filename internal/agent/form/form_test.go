@@ -3,12 +3,14 @@ package form
 import (
 	"context"
 	"reflect"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"countersign/internal/agent/loop/looptest"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
 )
@@ -78,7 +80,55 @@ func TestAFormThatWasHandedOverIsEmptyOnTheDiskAtOnce(t *testing.T) {
 		if next, err := New(tools); err != nil || !next.Form().Empty() {
 			t.Errorf("the next life finds %+v, %v", next.Form(), err)
 		}
+		tools.Data.Freeze(message.MovingNow())
+		r.Keep(typed)
+		r.Keep(office.Form{})
+		r.Keep(office.Form{Name: "Lease"})
+		time.Sleep(time.Hour)
+		if r.Flush() {
+			t.Error("what cannot be written is said to be")
+		}
+		tools.Data.Thaw()
+		time.Sleep(2 * time.Minute)
+		if next, err := New(tools); err != nil || next.Form().Name != "Lease" {
+			t.Errorf("once it can be written again, the next life finds %+v, %v", next.Form(), err)
+		}
 		stop()
 		running.Wait()
 	})
+}
+
+func TestAnotherStateBringsItsFormButTakesNothingThatWasTyped(t *testing.T) {
+	tools := looptest.Base(t, func() {})
+	brought := func(r *Service, doc any) string {
+		noErr(t, tools.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(docForm, doc) }))
+		noErr(t, r.Load())
+		return r.Form().Name
+	}
+	r, err := New(tools)
+	noErr(t, err)
+	typed := office.Form{Name: "typed"}
+	got := []string{brought(r, office.Form{Name: "here"}), brought(r, office.Form{Name: "theirs"}), brought(r, 7)}
+	r.Keep(typed)
+	r.Flush()
+	r.Keep(office.Form{Name: "changed"})
+	got = append(got, brought(r, office.Form{Name: "theirs"}))
+	r.Keep(typed)
+	written := r.Flush()
+	next, err := New(tools)
+	if want := []string{"here", "theirs", "", "changed"}; !slices.Equal(got, want) || !written || err != nil || next.Form().Name != "typed" {
+		t.Errorf("it shows %q, want %q; written %v; the next life finds %+v, %v", got, want, written, next.Form(), err)
+	}
+	for _, x := range []office.FormPreset{{Name: "Lease", Form: typed}, {Name: "Offer", Form: typed}, {Name: "lease"}} {
+		noErr(t, r.KeepPreset(x))
+	}
+	if list, err := r.Presets(); err != nil || len(list) != 1 || list[0].Name != "Offer" {
+		t.Errorf("presets: %+v, %v", list, err)
+	}
+	noErr(t, tools.Data.Close())
+	_, newErr := New(tools)
+	_, presetsErr := r.Presets()
+	if newErr == nil || presetsErr == nil || r.Load() == nil || r.KeepPreset(office.FormPreset{Name: "Lease", Form: typed}) == nil {
+		t.Errorf("a state that cannot be read: %v, %v", newErr, presetsErr)
+	}
 }

@@ -267,8 +267,10 @@ func try(folder string, sources []*source, places []*place) (outcome map[*place]
 	var mu sync.Mutex
 	var all sync.WaitGroup
 	turns := make(chan bool, *workers)
-	for i, p := range places {
+	for _, p := range places {
 		outcome[p] = "not reached"
+	}
+	for i, p := range places {
 		if _, err := os.Stat(filepath.Join(dir, "reached"+strconv.Itoa(i+1))); err == nil {
 			turns <- true
 			all.Go(func() {
