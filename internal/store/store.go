@@ -85,6 +85,9 @@ type Store struct {
 	unreadable map[string]bool // records that were met and left out, by what was wrong; under mu
 
 	damage atomic.Pointer[CorruptError] // set once damage was met; nothing is read or written after that
+
+	// Fault refuses an access to the file with its error: tests see that none is taken for done. Nil refuses none.
+	Fault func() error
 }
 
 // Open opens the data file at path, creating it (mode 0600) and its folder (mode 0700) when there is none.

@@ -31,7 +31,8 @@ import (
 type Tx struct {
 	bolt       *bolt.Tx
 	now        func() time.Time
-	unreadable func(error) // told of a record that is left out; nil for nobody
+	unreadable func(error)  // told of a record that is left out; nil for nobody
+	fault      func() error // Store.Fault
 
 	writes  int                     // how many changes were made, so that a failed fn that made none needs no rollback
 	buckets map[string]*bolt.Bucket // that were looked for: bbolt looks for them anew where nothing is to be written
@@ -50,7 +51,7 @@ type keptEvent struct {
 }
 
 func (s *Store) newTx(b *bolt.Tx) *Tx {
-	return &Tx{bolt: b, now: s.now, unreadable: s.noteUnreadable, changes: &s.lines, memory: &s.memory}
+	return &Tx{bolt: b, now: s.now, unreadable: s.noteUnreadable, fault: s.Fault, changes: &s.lines, memory: &s.memory}
 }
 
 // wrote notes a change.
@@ -66,6 +67,11 @@ func (tx *Tx) wrote(bucket string, key []byte) {
 }
 
 func (tx *Tx) bucket(name string) (*bolt.Bucket, error) {
+	if tx.fault != nil {
+		if err := tx.fault(); err != nil {
+			return nil, err
+		}
+	}
 	if b := tx.buckets[name]; b != nil {
 		return b, nil
 	}

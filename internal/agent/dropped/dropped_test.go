@@ -15,7 +15,7 @@ import (
 	"countersign/internal/office"
 )
 
-var noErr = looptest.NoErr
+var noErr, expect = looptest.NoErr, looptest.Expect
 
 func told(t *testing.T, err error, id string) {
 	t.Helper()
@@ -141,7 +141,7 @@ func TestADropHasItsLimits(t *testing.T) {
 	}
 	noErr(t, take("sixsix", 6))
 	told(t, take("sixsix", 6), "drop.drop-too-large")
-	noErr(t, take("four", -1))
+	noErr(t, take("four", 4))
 	told(t, take("1", 1), "drop.drop-too-many")
 	_, err := d.Place("c")
 	told(t, err, "drop.drop-too-many")
@@ -183,6 +183,7 @@ func TestAFileThatTheOtherProgramWritesIsChecked(t *testing.T) {
 	third := place()
 	noErr(t, os.WriteFile(third, []byte("by"), 0o600))
 	told(t, d.Placed(third), "drop.drop-too-large")
+	expect(t, len(left(t, root)), 2, "there are %d files")
 	noErr(t, os.WriteFile(third, []byte("b"), 0o600))
 	noErr(t, d.Placed(third))
 	fourth := place()

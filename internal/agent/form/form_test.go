@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"countersign/internal/agent/loop"
 	"countersign/internal/agent/loop/looptest"
 	"countersign/internal/message"
 	"countersign/internal/office"
@@ -52,7 +53,7 @@ func TestTheFormIsWrittenAMomentLaterAndOnlyWhenItChanged(t *testing.T) {
 		stop()
 		running.Wait()
 		r.Keep(office.Form{Name: "Lease, 2nd floor"})
-		if !r.Flush() || onDisk().Name != "Lease, 2nd floor" {
+		if !r.Flush() || !r.Flush() || onDisk().Name != "Lease, 2nd floor" {
 			t.Errorf("at the end there is %+v on disk", onDisk())
 		}
 	})
@@ -125,6 +126,12 @@ func TestAnotherStateBringsItsFormButTakesNothingThatWasTyped(t *testing.T) {
 	if list, err := r.Presets(); err != nil || len(list) != 1 || list[0].Name != "Offer" {
 		t.Errorf("presets: %+v, %v", list, err)
 	}
+	looptest.EachFault(t, func(t *testing.T, tools loop.Base, begin func()) error {
+		r, err := New(tools)
+		noErr(t, err)
+		begin()
+		return r.KeepPreset(office.FormPreset{Name: "Lease", Form: typed})
+	})
 	noErr(t, tools.Data.Close())
 	_, newErr := New(tools)
 	_, presetsErr := r.Presets()

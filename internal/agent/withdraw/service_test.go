@@ -4,12 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptrace"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -42,9 +44,15 @@ type service struct {
 	words    []string         // with which packages were withdrawn
 	replies  map[string]reply // by the last element of the path; for that many times
 	times    map[string]int
+	during   func(call string) // called with each call before it is answered; nil for nothing
 }
 
 func (s *service) RoundTrip(req *http.Request) (*http.Response, error) {
+	parts := strings.Split(req.URL.Path, "/")
+	call, id := parts[len(parts)-1], parts[len(parts)-2]
+	if s.during != nil {
+		s.during(call)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var q struct {
@@ -54,8 +62,6 @@ func (s *service) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Body != nil {
 		json.NewDecoder(req.Body).Decode(&q)
 	}
-	parts := strings.Split(req.URL.Path, "/")
-	call, id := parts[len(parts)-1], parts[len(parts)-2]
 	x, struck := s.replies[call]
 	if struck = struck && s.times[call] > 0; struck {
 		s.times[call]--
@@ -99,6 +105,11 @@ type token struct{}
 func (token) Access(context.Context) (string, error) { return "access-token", nil }
 func (token) Invalidate(string)                      {}
 
+// session ends when the service refuses the token.
+type session struct{ looptest.Session }
+
+func (session) SignedOut(err error) bool { return errors.Is(err, esign.ErrSignedOut) }
+
 // testService is a Service with an open package p at a service, and others by need.
 type testService struct {
 	*Service
@@ -106,16 +117,30 @@ type testService struct {
 	service *service
 	told    int // facts that something was not withdrawn
 	ended   int
+	shown   atomic.Int64 // lines of the activity
+	changed atomic.Int64 // how often the packages have
+	answers atomic.Int64 // that the session was told of
 	client  *esign.Client
 }
 
 func newService(t *testing.T) *testService {
 	t.Helper()
+	return newServiceWith(t, looptest.Base(t, func() {}))
+}
+
+func newServiceWith(t *testing.T, base loop.Base) *testService {
+	t.Helper()
 	x := &testService{t: t, service: &service{states: map[string]string{}, notified: map[string]int{}, replies: map[string]reply{}, times: map[string]int{}}}
 	x.client = esign.NewClient(esign.Config{AuthURL: "https://sign.test", BaseURL: "https://sign.test", ClientID: "c", HTTP: &http.Client{Transport: x.service}, Now: time.Now}, token{})
 	var watchers loop.Watchers[office.Change]
-	base := looptest.Base(t, func() {})
-	base.Session, base.Watch, base.Signal = looptest.Session{Client: x.client}, watchers.Watch, watchers.Signal
+	base.Session, base.Watch = session{looptest.Session{Client: x.client, Noted: func(error) { x.answers.Add(1) }}}, watchers.Watch
+	base.Show = func(office.Activity) { x.shown.Add(1) }
+	base.Signal = func(c office.Change) {
+		if c == office.PackagesChanged {
+			x.changed.Add(1)
+		}
+		watchers.Signal(c)
+	}
 	x.Service = New(base, Deps{
 		Who: func() string { return "olivia" }, Question: func(context.Context) error { return nil }, Note: x.note,
 		NoteGone: func(p office.Package) error {
@@ -134,9 +159,12 @@ func (x *testService) note(asked office.Package, s esign.Status) (bool, error) {
 	defer x.Signal(office.PackagesChanged)
 	return true, x.Data.Update(func(tx *store.Tx) error {
 		p, _, err := tx.Package(asked.ID)
+		if err != nil {
+			return err
+		}
 		apply.Status(&p, s, x.Now())
 		p.Settle()
-		return errors.Join(err, tx.PutPackage(p))
+		return tx.PutPackage(p)
 	})
 }
 
@@ -198,6 +226,8 @@ func TestAPackageIsWithdrawnOnceWhateverBecomesOfTheAnswer(t *testing.T) {
 		"it never came there":                {reply{}, 2, 3},
 		"the service fails for a while":      {reply{503, "", false}, 3, 4},
 		"the service is busy":                {reply{429, `{"error":"too_many_requests"}`, false}, 2, 3},
+		"it took the service too long":       {reply{408, "", false}, 2, 3},
+		"the sign-in lapsed":                 {reply{401, "{}", false}, 2, 3},
 	} {
 		looptest.Bubble(t, name, func(t *testing.T) {
 			x := newService(t)
@@ -206,6 +236,9 @@ func TestAPackageIsWithdrawnOnceWhateverBecomesOfTheAnswer(t *testing.T) {
 				if w := x.withdraws(); w.State != office.WithdrawDone || w.Message != "The rent was wrong." || !w.Problem.IsZero() {
 					t.Errorf("it is %+v", w)
 				}
+			}
+			if x.answers.Load() < int64(x.service.rescinds) || x.changed.Load() < 3 {
+				t.Errorf("%d answers are noted, and %d changes shown", x.answers.Load(), x.changed.Load())
 			}
 			if s := x.service; s.rescinds > c.rescinds || s.rescinds == 0 || s.notified["p"] != 1 || !slices.Equal(s.words, []string{"The rent was wrong."}) || x.told != 0 || x.ended == 0 {
 				t.Errorf("asked %d times, told %d times in words %q", s.rescinds, s.notified["p"], s.words)
@@ -253,7 +286,7 @@ func TestARefusedWithdrawalSaysWhyAndLeavesThePackageOpen(t *testing.T) {
 		"no permission":               {reply{403, `{"error":"access_denied"}`, false}, message.MayNotWithdraw()},
 		"no permission, says a proxy": {reply{403, "<h1>Forbidden</h1>", false}, message.MayNotWithdraw()},
 		"the service says no":         {reply{400, `{"error":"package_locked","message":"No."}`, false}, message.ServiceRefusedBecause("No.")},
-		"it says no without a word":   {reply{409, "{}", false}, message.ServiceRefused()},
+		"it says no without a word":   {reply{400, "{}", false}, message.ServiceRefused()},
 		"it has no such call":         {reply{404, "<h1>Not Found</h1>", false}, message.CannotWithdrawHere()},
 		"nor may it be made":          {reply{405, "no", false}, message.CannotWithdrawHere()},
 	} {
@@ -265,6 +298,7 @@ func TestARefusedWithdrawalSaysWhyAndLeavesThePackageOpen(t *testing.T) {
 			}
 			x.service.strike("rescind", times, c.reply)
 			w := x.withdraws()
+			expect(t, x.shown.Load(), 1, "%d lines are shown")
 			if p, _ := x.now(); w.State != office.WithdrawRefused || w.Problem.ID() != c.why.ID() || p.State != office.PackageOpen || x.told != 1 || x.Offered() == missing {
 				t.Errorf("it is %+v, offered %v, people were told %d times", w, x.Offered(), x.told)
 			}
@@ -286,14 +320,28 @@ func TestARefusedWithdrawalSaysWhyAndLeavesThePackageOpen(t *testing.T) {
 }
 
 func TestAWithdrawalThatWaitsSaysWhatTheServiceAnswered(t *testing.T) {
-	for want, answer := range map[message.Message]reply{
-		message.ServiceAiling(): {status: 503}, message.ServiceBusy(): {429, `{"error":"too_many_requests"}`, false}, message.ServiceSilent(): {},
+	for name, c := range map[string]struct {
+		answer reply
+		want   message.Message
+		state  office.WithdrawalState
+	}{
+		"that it ails":          {reply{status: 503}, message.ServiceAiling(), office.WithdrawAsked},
+		"that it is busy":       {reply{429, `{"error":"too_many_requests"}`, false}, message.ServiceBusy(), office.WithdrawWanted},
+		"nothing":               {reply{}, message.ServiceSilent(), office.WithdrawWanted},
+		"nothing in time":       {reply{408, "", false}, message.ServiceSilent(), office.WithdrawAsked},
+		"yes, and shows it not": {reply{200, `{"packageId":"p"}`, false}, message.Message{}, office.WithdrawAccepted},
 	} {
-		looptest.Bubble(t, want.ID(), func(t *testing.T) {
+		looptest.Bubble(t, name, func(t *testing.T) {
 			x := newService(t)
-			x.service.strike("rescind", 999, answer)
-			if w := x.withdraws(); w.Problem != want || !w.Pending() {
-				t.Errorf("it says %+v", w)
+			x.service.strike("rescind", 999, c.answer)
+			x.service.during = func(call string) {
+				if _, w := x.now(); call == "rescind" && w.State != office.WithdrawAsked {
+					t.Errorf("while it is asked for it is %+v", w)
+				}
+			}
+			w := x.withdraws()
+			if w.Problem != c.want || w.State != c.state || x.service.rescinds > 30 || c.state == office.WithdrawAccepted && x.service.rescinds > 1 {
+				t.Errorf("it says %+v; asked %d times", w, x.service.rescinds)
 			}
 		})
 	}
@@ -303,17 +351,27 @@ func TestEachOfSeveralPackagesIsWithdrawnByItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := newService(t)
 		x.put(office.Package{ID: "signed", State: office.PackageExecuted})
+		x.put(office.Package{ID: "expired", State: office.PackageExpired})
+		x.put(office.Package{ID: "rescinded", State: office.PackageRescinded})
+		x.put(office.Package{ID: "draft", State: "draft"})
 		x.put(office.Package{ID: "q", State: office.PackageOpen})
 		ctx, stop := context.WithCancel(t.Context())
 		var running sync.WaitGroup
 		running.Go(func() { x.Run(ctx) })
-		list, err := x.Withdraw(t.Context(), office.NewWithdrawal{Packages: []string{"q", "signed", "p", "nobody's", "q"}, Quiet: true})
+		time.Sleep(time.Second)
+		began, stored := time.Now(), 0
+		packages := []string{"q", "signed", "p", "nobody's", "q", "expired", "rescinded", "draft"}
+		list, err := x.Withdraw(t.Context(), office.NewWithdrawal{Packages: packages, Quiet: true, Stored: func() { stored++ }})
 		noErr(t, err)
+		if took := time.Since(began); took > time.Minute || stored != 1 {
+			t.Errorf("it took %v; stored %d times", took, stored)
+		}
 		var got []string
 		for _, w := range list {
 			got = append(got, w.PackageID+" "+string(w.State)+" "+w.Problem.ID())
 		}
-		want := []string{"q done ", "signed late " + message.SignedAlready().ID(), "p done ", "nobody's refused " + message.NoSuchPackage("").ID()}
+		want := []string{"q done ", "signed late " + message.SignedAlready().ID(), "p done ", "nobody's refused " + message.NoSuchPackage("").ID(),
+			"expired late " + message.ExpiredAlready().ID(), "rescinded done ", "draft refused " + message.NothingToWithdraw().ID()}
 		expect(t, got, want, "told %q, want %q", want)
 		if len(x.service.notified) != 0 {
 			t.Errorf("people were told though nobody should be: %v", x.service.notified)
@@ -347,9 +405,9 @@ func TestAWishIsTakenBackWhileTheServiceDoesNotKnowOfIt(t *testing.T) {
 		looptest.Bubble(t, "", func(t *testing.T) {
 			x := newService(t)
 			x.stands(office.Withdrawal{State: office.WithdrawWanted, Asked: x.Now(), AskFirst: before})
-			for _, want := range []bool{true, false} {
-				if inTime, err := x.Keep("p"); inTime != want || err != nil {
-					t.Errorf("taken back: %v, %v", inTime, err)
+			for i, want := range []bool{true, false} {
+				if inTime, err := x.Keep("p"); inTime != want || err != nil || x.ended != i+1 || x.changed.Load() != int64(i+1) {
+					t.Errorf("taken back: %v, %v; %d ended, %d shown", inTime, err, x.ended, x.changed.Load())
 				}
 			}
 			x.runs(time.Minute)
@@ -402,9 +460,31 @@ func TestAWithdrawalThatNobodyConfirmsIsToldAndLetGoByHand(t *testing.T) {
 		if _, w := x.now(); w.NextTry.After(x.Now()) || !before.NextTry.After(x.Now()) {
 			t.Errorf("it is tried again at %v, and was to be at %v", w.NextTry, before.NextTry)
 		}
-		noErr(t, x.LetGo("p"))
+		changed, ended := x.changed.Load(), x.ended
+		for range 2 {
+			noErr(t, x.LetGo("p"))
+		}
+		lines, err := x.Activity(9)
+		if err != nil || len(lines) != 1 || lines[0].Text != message.WithdrawalLeft("Offer") || x.shown.Load() != 1 ||
+			x.changed.Load() != changed+1 || x.ended != ended+1 {
+			t.Errorf("the activity says %+v, %v; %d shown, %d changes, %d ended", lines, err, x.shown.Load(), x.changed.Load(), x.ended)
+		}
 		if _, w := x.now(); w.State != office.WithdrawUnknown || x.Health.Has(health.WithdrawalWaits) || x.told != 0 || x.service.rescinds != 0 {
 			t.Errorf("it is %+v; told %d, asked %d times", w, x.told, x.service.rescinds)
+		}
+
+		// Somebody wishes for it once more, twice, and it was done long ago.
+		x.service.strike("status", 0, reply{})
+		x.service.states["p"] = "rescinded"
+		_, err = x.Withdraw(t.Context(), office.NewWithdrawal{Packages: []string{"p"}, Patience: time.Millisecond, Undo: time.Minute})
+		noErr(t, err)
+		noErr(t, x.Retry())
+		noErr(t, x.LetGo("p"))
+		if _, w := x.now(); w.State != office.WithdrawWanted || w.NextTry.Before(x.Now()) {
+			t.Errorf("a person may take it back, and it is %+v", w)
+		}
+		if w := x.withdraws(); w.State != office.WithdrawDone || x.service.rescinds != 0 {
+			t.Errorf("it is %+v; asked %d times", w, x.service.rescinds)
 		}
 	})
 }
@@ -412,14 +492,109 @@ func TestAWithdrawalThatNobodyConfirmsIsToldAndLetGoByHand(t *testing.T) {
 // A wish that was noted by a clock that ran fast is not kept from people until that time has come.
 func TestPeopleAreToldOfAWithdrawalThatIsNotConfirmedAfterAnHour(t *testing.T) {
 	const year = 365 * 24 * time.Hour
-	for asked, want := range map[time.Duration]bool{-time.Minute: false, -lateAfter: true, time.Minute: false, year: true} {
-		tools := looptest.Base(t, func() {})
-		r := New(tools, Deps{})
-		w := &office.Withdrawal{State: office.WithdrawAsked, Asked: r.Now().Add(asked), Tries: 1, NextTry: r.Now()}
-		p := office.Package{ID: "p", State: office.PackageOpen, Withdrawal: w}
-		noErr(t, r.Data.Update(func(tx *store.Tx) error { return tx.PutPackage(p) }))
-		if err := r.tellLate(); err != nil || r.Health.Has(health.WithdrawalWaits) != want {
-			t.Errorf("asked for at %v from now: told %v, want %v, %v", asked, !want, want, err)
+	one, two := message.WithdrawalUnconfirmed("Offer"), message.WithdrawalsUnconfirmed(2)
+	for name, c := range map[string]struct {
+		asked  []time.Duration // ago
+		change func(w *office.Withdrawal)
+		want   message.Message
+	}{
+		"a minute ago":      {[]time.Duration{time.Minute}, nil, message.Message{}},
+		"an hour ago":       {[]time.Duration{lateAfter}, nil, one},
+		"in a minute":       {[]time.Duration{-time.Minute}, nil, message.Message{}},
+		"in a year":         {[]time.Duration{-year}, nil, one},
+		"twice":             {[]time.Duration{lateAfter, year}, nil, two},
+		"and not tried":     {[]time.Duration{year}, func(w *office.Withdrawal) { w.Tries = 0 }, message.Message{}},
+		"and not asked for": {[]time.Duration{year}, func(w *office.Withdrawal) { w.State = office.WithdrawWanted }, message.Message{}},
+	} {
+		looptest.Bubble(t, name, func(t *testing.T) {
+			r := New(looptest.Base(t, func() {}), Deps{})
+			noErr(t, r.Data.Update(func(tx *store.Tx) (err error) {
+				for i, ago := range c.asked {
+					w := &office.Withdrawal{State: office.WithdrawAsked, Asked: r.Now().Add(-ago), Tries: 1, NextTry: r.Now()}
+					if c.change != nil {
+						c.change(w)
+					}
+					err = errors.Join(err, tx.PutPackage(office.Package{ID: fmt.Sprint(i), Name: "Offer", State: office.PackageOpen, Withdrawal: w}))
+				}
+				return err
+			}))
+			var told message.Message
+			err := r.tellLate()
+			for _, i := range r.Health.List() {
+				told = i.Message
+			}
+			if err != nil || told != c.want {
+				t.Errorf("told %q, want %q, %v", told, c.want, err)
+			}
+		})
+	}
+}
+
+func TestAWithdrawalThatWaitsForASignInIsWaitedForOnlyWhereSomebodyIsPatient(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newService(t)
+		x.Session = looptest.Session{}
+		for patience, want := range map[time.Duration]time.Duration{0: time.Hour, time.Minute: 0} {
+			ctx, stop := context.WithTimeout(t.Context(), time.Hour)
+			began := time.Now()
+			list, err := x.Withdraw(ctx, office.NewWithdrawal{Packages: []string{"p"}, Patience: patience})
+			if took := time.Since(began); took != want || len(list) != 1 || list[0].State != office.WithdrawWanted || (err != nil) != (patience == 0) {
+				t.Errorf("patient for %v, it took %v and is %+v, %v", patience, took, list, err)
+			}
+			stop()
 		}
+	})
+}
+
+// A step that the disk refuses is taken again, and nothing is said to be done by it.
+func TestAStepThatTheDiskRefusesIsNotTakenForMade(t *testing.T) {
+	unknown := reply{404, `{"error":"package_not_found","message":"No such package."}`, false}
+	gone := esign.Message(&esign.Error{Kind: esign.NotFound, Said: "No such package."})
+	for name, c := range map[string]struct {
+		before office.Withdrawal
+		there  string
+		call   string
+		reply  reply
+		do     func(x *testService) error
+	}{
+		"done":          {office.Withdrawal{State: office.WithdrawWanted}, "open", "", reply{}, nil},
+		"accepted":      {office.Withdrawal{State: office.WithdrawAccepted}, "open", "", reply{}, nil},
+		"damaged":       {office.Withdrawal{State: office.WithdrawAsked, Damaged: true}, "open", "", reply{}, nil},
+		"not shown":     {office.Withdrawal{State: office.WithdrawWanted}, "open", "rescind", reply{200, `{"packageId":"p"}`, false}, nil},
+		"busy":          {office.Withdrawal{State: office.WithdrawWanted}, "open", "rescind", reply{429, `{"error":"too_many_requests"}`, false}, nil},
+		"ailing":        {office.Withdrawal{State: office.WithdrawWanted}, "open", "rescind", reply{status: 503}, nil},
+		"in no time":    {office.Withdrawal{State: office.WithdrawWanted}, "open", "rescind", reply{408, "", false}, nil},
+		"not permitted": {office.Withdrawal{State: office.WithdrawWanted}, "open", "rescind", reply{403, `{"error":"access_denied"}`, false}, nil},
+		"refused":       {office.Withdrawal{State: office.WithdrawWanted}, "open", "rescind", reply{400, `{"error":"x","message":"No."}`, false}, nil},
+		"no word":       {office.Withdrawal{State: office.WithdrawWanted}, "open", "rescind", reply{400, "{}", false}, nil},
+		"no such call":  {office.Withdrawal{State: office.WithdrawWanted}, "open", "rescind", reply{404, "<h1>Not Found</h1>", false}, nil},
+		"not known":     {office.Withdrawal{State: office.WithdrawWanted}, "open", "rescind", unknown, nil},
+		"nor ever":      {office.Withdrawal{State: office.WithdrawWanted, AskFirst: true, Tries: patience, Problem: gone}, "open", "status", unknown, nil},
+		"not any more":  {office.Withdrawal{State: office.WithdrawAccepted, Tries: patience, Problem: gone}, "open", "status", unknown, nil},
+		"not yet":       {office.Withdrawal{State: office.WithdrawAsked, Tries: patience}, "open", "status", unknown, nil},
+		"a person waits": {office.Withdrawal{State: office.WithdrawWanted, AskFirst: true}, "open", "", reply{},
+			func(x *testService) error { _, err := x.Keep("p"); return err }},
+		"let go":  {office.Withdrawal{State: office.WithdrawAsked}, "open", "", reply{}, func(x *testService) error { return x.LetGo("p") }},
+		"at once": {office.Withdrawal{State: office.WithdrawAsked}, "open", "", reply{}, func(x *testService) error { return x.Retry() }},
+		"wished for": {office.Withdrawal{State: office.WithdrawRefused}, "open", "", reply{}, func(x *testService) error {
+			_, err := x.Withdraw(x.t.Context(), office.NewWithdrawal{Packages: []string{"p", "q"}, Patience: time.Microsecond})
+			return err
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			looptest.EachFault(t, func(t *testing.T, tools loop.Base, begin func()) error {
+				x := newServiceWith(t, tools)
+				c.before.Asked = x.Now()
+				x.stands(c.before)
+				x.service.states["p"] = c.there
+				x.service.strike(c.call, 99, c.reply)
+				begin()
+				if c.do != nil {
+					return c.do(x)
+				}
+				_, err := x.withdrawDue(t.Context())
+				return err
+			})
+		})
 	}
 }

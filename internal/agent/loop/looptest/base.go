@@ -7,8 +7,10 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"reflect"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -28,14 +30,48 @@ func Base(t testing.TB, changed func()) loop.Base {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	issues := health.New(time.Now, changed)
-	st, _, err := data.Open(filepath.Join(t.TempDir(), "state.db"), log, time.Now, issues)
+	folder, err := os.MkdirTemp("/dev/shm", "looptest") // in memory: what a commit costs on a disk is most of what these tests would take
+	if err != nil {
+		folder = t.TempDir()
+	}
+	st, _, err := data.Open(filepath.Join(folder, "state.db"), log, time.Now, issues)
 	NoErr(t, err)
+	t.Cleanup(func() { os.RemoveAll(folder) })
 	t.Cleanup(func() { st.Close() })
 	return loop.Base{
 		Log: log, Now: time.Now, Jitter: func() float64 { return 0 }, Pace: loop.Pace{}.Complete(), Data: st, Health: issues,
 		Quarantine: &loop.Retries{}, Asked: &loop.Retries{}, Breaker: &loop.Breaker{},
 		Signal: func(office.Change) {}, Show: func(office.Activity) {}, Crash: func(string) {}, Session: Session{},
 		Watch: func() (<-chan office.Change, func()) { return nil, func() {} },
+	}
+}
+
+// ErrFault is the fault of EachFault.
+var ErrFault = errors.New("the disk cannot be read")
+
+// EachFault calls do, which sets up what it needs, with a store of which one access fails once begin was called: the first one, in the
+// next call the second, and so on until do makes no more. It is to say so: a step that was not made is not taken for made.
+func EachFault(t *testing.T, do func(t *testing.T, tools loop.Base, begin func()) error) {
+	t.Helper()
+	tools := Base(t, func() {})
+	for n := int64(1); ; n++ {
+		var begun, failed atomic.Bool
+		var made atomic.Int64
+		tools.Data.Store.Fault = func() error {
+			if begun.Load() && made.Add(1) == n {
+				failed.Store(true)
+				return ErrFault
+			}
+			return nil
+		}
+		err := do(t, tools, func() { begun.Store(true) })
+		if !failed.Load() {
+			NoErr(t, err)
+			return
+		}
+		if !errors.Is(err, ErrFault) {
+			t.Errorf("access %d of the store failed, and it said %v", n, err)
+		}
 	}
 }
 
