@@ -268,7 +268,7 @@ func TestWhoIsNextIsNotForgottenBecauseAnAnswerDoesNotSay(t *testing.T) {
 				{SignerID: "a", IsNext: true, IsSigned: true}}}}},
 			[]string{"j", "z"}},
 	} {
-		p := office.Package{Sequential: c.sequential, NextSigners: []string{"a"}}
+		p := office.Package{Sequential: c.sequential, Signing: office.Signing{NextSigners: []string{"a"}}}
 		if Status(&p, c.said, now); !slices.Equal(p.NextSigners, c.want) {
 			t.Errorf("%s: next is %q, want %q", name, p.NextSigners, c.want)
 		}
@@ -416,8 +416,9 @@ func TestWhatIsSaidIsNotedAndWhatIsLeftOutStays(t *testing.T) {
 		Documents: []esign.Document{{ID: "d", Name: "Lease", FileName: "Lease.pdf", ExternalID: "1", Executed: true}}}
 	p := office.Package{Met: true, Created: now}
 	Status(&p, said, now)
-	want := office.Package{State: "open", Name: "Lease", Sequential: true, OrganizationID: "o", MemberID: "m",
-		ExternalData: said.ExternalData, Due: due, Created: created, Checked: now, NextSigners: []string{"a"},
+	want := office.Package{State: "open", Name: "Lease", Sequential: true, Due: due, Created: created,
+		Source:  office.Source{OrganizationID: "o", MemberID: "m", ExternalData: said.ExternalData},
+		Signing: office.Signing{NextSigners: []string{"a"}}, Inquiry: office.Inquiry{Checked: now},
 		Signers:   []office.Signer{{ID: "a", FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com", Locale: "es"}},
 		Documents: []office.Document{{ID: "d", Name: "Lease", FileName: "Lease.pdf", ExternalID: "1", Executed: true}},
 		History:   []office.HistoryEntry{{Time: office.At(time.Time{}, now), What: office.EntrySent}}}
@@ -442,7 +443,7 @@ func TestWhatIsSaidIsNotedAndWhatIsLeftOutStays(t *testing.T) {
 	} {
 		Event(&p, e, due)
 	}
-	want = office.Package{OrganizationID: "o", MemberID: "m", ExternalData: said.ExternalData,
+	want = office.Package{Source: office.Source{OrganizationID: "o", MemberID: "m", ExternalData: said.ExternalData},
 		Documents: []office.Document{{ID: "d", ExternalID: "1", Executed: true}},
 		History:   []office.HistoryEntry{{Time: office.When{Time: now}, What: office.EntryDocument, Ref: "d"}}}
 	if !reflect.DeepEqual(p, want) {
@@ -479,7 +480,7 @@ func TestAnEventInCapitalsNamesWhatIsKnown(t *testing.T) {
 			t.Errorf("%q may be written %q", id, all)
 		}
 	}
-	refused := office.Package{ID: pack, Refused: now}
+	refused := office.Package{ID: pack, Saving: office.Saving{Refused: now}}
 	if !SameAs(known, capitals.PackageID) || !SameAs(refused, pack) || SameAs(refused, capitals.PackageID) {
 		t.Error("what the service does not tell about is taken for what it calls otherwise, or the other way round")
 	}
