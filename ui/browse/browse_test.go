@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"fyne.io/fyne/v2"
@@ -170,6 +171,21 @@ func TestNoFileIsOverwritten(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	b.closed(t)
+}
+
+func TestAnEmptyFolderSaysSo(t *testing.T) {
+	b := newBench(t)
+	dir := folder(t)
+	p := pick(b.Env, system.FileDialog{Kind: system.OpenFiles, Folder: filepath.Join(dir, "zoning"), Kinds: []system.FileKind{{Endings: []string{".docx"}}}}, nil)
+	b.Settle()
+	if !p.none.Visible() || !strings.Contains(screentest.Text(p.none), "There are no documents in this folder.") {
+		t.Errorf("of a folder without documents it says %q", screentest.Text(p.none))
+	}
+	p.up()
+	b.Settle()
+	if p.none.Visible() || len(p.entries) != 2 {
+		t.Errorf("it says so of a folder with %d entries", len(p.entries))
+	}
 }
 
 func TestAFolderThatIsGoneSaysSo(t *testing.T) {

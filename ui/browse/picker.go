@@ -37,8 +37,9 @@ type picker struct {
 	name    *widgets.Entry // of the file to write
 	named   *widgets.Field // around it
 	add     *widgets.Button
-	why     *widgets.Field // around path
-	folder  string         // that is listed
+	why     *widgets.Field    // around path
+	none    fyne.CanvasObject // says that the folder has nothing to list
+	folder  string            // that is listed
 	entries []entry
 	chosen  []string // paths, in the order they were chosen
 	take    func(paths []string)
@@ -121,7 +122,13 @@ func (p *picker) show(title, keys, accept string) {
 	p.list.Says = p.why.Title
 	head := widgets.Stack(8, widgets.NewHeading(title), p.why)
 	foot := widgets.Stack(8, p.named, widgets.Across(nil, widgets.NewCaption(keys), container.NewHBox(widgets.NewButton(lang.L("Cancel"), p.leave), p.add)))
-	content := widgets.Pad(16, widgets.Between(head, widgets.PadHV(0, 8, foot), container.NewStack(layout.NewSpacer(), p.list)))
+	none := lang.L("There are no documents in this folder.")
+	if p.endings == nil {
+		none = lang.L("There are no folders in this folder.")
+	}
+	p.none = widgets.Empty(fynetheme.NewColoredResource(fynetheme.FolderOpenIcon(), theme.Secondary), none, "", nil)
+	p.none.Hide()
+	content := widgets.Pad(16, widgets.Between(head, widgets.PadHV(0, 8, foot), container.NewStack(layout.NewSpacer(), p.none, p.list)))
 	canvas := p.env.Window.Canvas()
 	p.pop = widgets.Open(canvas, content, fyne.NewSize(640, canvas.Size().Height-32), p.list, nil)
 }
@@ -156,6 +163,7 @@ func (p *picker) open(folder string) {
 		}
 		p.say("", hint)
 		p.folder, p.entries = c.listed, c.entries
+		widgets.Show(p.none, len(c.entries) == 0)
 		p.list.UnselectAll()
 		p.list.Refresh()
 		p.list.ScrollToTop()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"image"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -152,10 +153,69 @@ func TestWhatCannotBeSentSaysSoAtOnce(t *testing.T) {
 	b.screen.like(filled(ana))
 	b.sent()
 	screentest.Equal(t, "it must not be sent", len(o.Sent), 0)
-	b.screen.due.SetText("2026-11-20")
-	if !b.screen.dueField.IsWrong() {
-		t.Error("a day that is over is refused while it is typed")
+}
+
+// reading is an office that looks at documents when it is let, and draws no pictures meanwhile.
+type reading struct {
+	Office
+	let, draw chan struct{}
+}
+
+func (r *reading) Preview(ctx context.Context, _ string, _ int) (image.Image, error) {
+	select {
+	case <-r.draw:
+	case <-ctx.Done():
 	}
+	return officetest.Page(), nil
+}
+
+func (r *reading) Inspect(ctx context.Context, path string) agent.FileInfo {
+	select {
+	case <-r.let:
+	case <-ctx.Done():
+	}
+	return r.Office.Inspect(ctx, path)
+}
+
+func TestWhatIsSaidOfDocumentsThatAreReadEndsWithThat(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	b.screen.like(filled(ana))
+	slow := &reading{b.Office, make(chan struct{}), make(chan struct{})}
+	b.screen.office = slow
+	b.screen.Add([]string{"/x/a.pdf", "/x/b.pdf"})
+	b.Until(func() bool { return len(b.screen.docs) == 2 })
+	b.screen.Send()
+	if !b.screen.filesField.IsWrong() || b.screen.bar.text.Text == "" {
+		t.Fatal("documents that nobody has looked at are sent")
+	}
+	close(slow.let)
+	b.Until(func() bool { return b.screen.docs[1].looked })
+	if said := b.screen.filesField.Said() + b.screen.bar.text.Text; b.screen.filesField.IsWrong() || strings.Contains(said, "loading") || b.screen.bar.text.Text != "" {
+		t.Errorf("it still says %q", said)
+	}
+	close(slow.draw)
+	b.Settle()
+}
+
+// A date is wrong once the cursor has left it, and no longer than until another one is typed.
+func TestADateIsJudgedWhenItIsTyped(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	due, field := b.screen.due, b.screen.dueField
+	b.Window.Canvas().Focus(due)
+	for _, typed := range []string{"2026-11", "2026-11-20"} {
+		if due.SetText(typed); field.IsWrong() {
+			t.Errorf("in the middle of typing %q it says %q", typed, field.Said())
+		}
+	}
+	b.tab(1)
+	screentest.Equal(t, "a day that is over says", field.Said(), "This date has passed.")
+	b.Window.Canvas().Focus(due)
+	if due.SetText("2026-12-03"); field.IsWrong() || field.Said() != "Thu 3 Dec" {
+		t.Errorf("below a good day it says %q", field.Said())
+	}
+	due.SetText("next week")
+	b.tab(1)
+	screentest.Equal(t, "what is no day says", field.Said(), "Enter a date, for example 31 Dec 2026.")
 }
 
 func TestSeveralDocumentsBecomeAPackageEach(t *testing.T) {

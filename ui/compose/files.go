@@ -143,19 +143,21 @@ func (s *Screen) addFiles(files []office.FormFile, at int) {
 	s.inspect(fresh)
 }
 
-// inspect asks the office about documents, one after the other, beside the window's goroutine. Taking a document away
-// meanwhile does no harm.
+// inspect asks the office about documents, one after the other, beside the window's goroutine, and then for their pictures, which
+// take longer and keep nobody from sending. Taking a document away meanwhile does no harm.
 func (s *Screen) inspect(docs []*document) {
 	var paths []string
 	for _, d := range docs {
 		paths = append(paths, d.path)
 	}
 	s.env.Work.Start(func(ctx context.Context) {
+		drawn := make([]bool, len(docs))
 		for i, d := range docs {
 			if ctx.Err() != nil {
 				return
 			}
 			info := s.office.Inspect(ctx, paths[i])
+			drawn[i] = info.Problem.IsZero() && info.Pages > 0
 			s.env.Work.Do(func() {
 				if d.path != paths[i] {
 					return // it was added anew meanwhile
@@ -165,7 +167,9 @@ func (s *Screen) inspect(docs []*document) {
 				s.showSweep()
 				s.changed()
 			})
-			if info.Problem.IsZero() && info.Pages > 0 {
+		}
+		for i, d := range docs {
+			if drawn[i] && ctx.Err() == nil {
 				s.preview(ctx, d, paths[i])
 			}
 		}
@@ -430,14 +434,13 @@ func (s *Screen) hintDue(due time.Time) {
 	}
 }
 
-// dueFocus writes what was understood into the field when it is left.
+// dueFocus writes what was understood into the field when it is left, and says what is wrong with it.
 func (s *Screen) dueFocus(here bool) {
 	s.inDue = here
-	now := s.env.Now()
-	if read, ok := s.days().Read(s.due.Text, now); ok && !here && s.due.Text != s.days().Write(read) {
+	if read, ok := s.days().Read(s.due.Text, s.env.Now()); ok && !here && s.due.Text != s.days().Write(read) {
 		s.due.SetText(s.days().Write(read))
 	}
-	s.hintDue(parseDue(s.days(), s.due.Text, now))
+	s.changed()
 }
 
 func (s *Screen) pickDay() {

@@ -255,12 +255,15 @@ func (s *Screen) changed() {
 	w := s.check(d)
 	s.copies.show()
 	s.copies.judge(s.copies.recipients(d.Signers), w.copies, s.tried)
+	if s.inDue && !s.dueField.IsWrong() {
+		w.due = "" // while it is typed, what was fine does not become wrong
+	}
 	if s.tried {
 		s.showWrong(w)
 		if b := s.bar; b.marks || w.any() {
 			b.marked(w.any())
 		}
-	} else if !d.Due.IsZero() || s.due.Text == "" {
+	} else {
 		s.dueField.Wrong(w.due)
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
-	"unicode"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
@@ -22,6 +21,7 @@ import (
 	"countersign/internal/office"
 	"countersign/ui/async"
 	"countersign/ui/i18n"
+	"countersign/ui/keys"
 	"countersign/ui/outbox"
 	"countersign/ui/theme"
 	"countersign/ui/widgets"
@@ -87,16 +87,13 @@ func (s *Screen) draw(fresh bool) {
 	if len(p.missing) > 0 {
 		page.Add(warning(lang.N("{{.PluralCount}} saved files cannot be found in their folders. Save them again, unless you moved them yourself.", len(p.missing))))
 	}
-	parts := []fyne.CanvasObject{s.signersOf(p.row)}
+	page.Add(s.documentsOf(p))
+	page.Add(s.signersOf(p.row))
 	if len(p.row.Recipients) > 0 {
-		parts = append(parts, copiesTo(p.row.Recipients))
+		page.Add(copiesTo(p.row.Recipients))
 	}
-	at := len(parts)
-	if p.row.FilesTotal > 0 { // what came back is what one looks for
-		at = 0
-	}
-	for _, part := range slices.Insert(parts, at, s.documentsOf(p)) {
-		page.Add(part)
+	if p.draft.Message != "" {
+		page.Add(widgets.Part(lang.L("Message to the signers"), 0, widgets.NewParagraph(p.draft.Message)))
 	}
 	if len(p.row.History) > 0 {
 		page.Add(s.timelineOf(p.row))
@@ -129,6 +126,9 @@ func (s *Screen) headOf(p record) fyne.CanvasObject {
 	state := widgets.NewProse(standing.Word())
 	if next := namesOfNext(row); standing == i18n.Open && next != "" {
 		state.Text = lang.L("Waiting for {{.Who}}", i18n.V{"Who": next})
+	}
+	if standing == i18n.Open && row.Withdrawal.Pending() {
+		state.Text = sentence(lang.L("being withdrawn"))
 	}
 	if trouble := i18n.Trouble(row); trouble != "" {
 		state.Text = trouble
@@ -163,11 +163,7 @@ func (s *Screen) headOf(p record) fyne.CanvasObject {
 		head.Add(line)
 	}
 	deeds, first := s.deedsOf([]listed{p.listed()}, &p)
-	shown := 2
-	if first {
-		shown++
-	}
-	head.Add(s.actions(deeds, first, shown))
+	head.Add(s.actions(deeds, first, 2))
 	return head
 }
 
@@ -198,13 +194,13 @@ func (s *Screen) signersOf(row office.PackageRow) fyne.CanvasObject {
 	links, alone := false, len(row.Next()) == 1
 	for i, signer := range row.Signers {
 		if i == mostSigners && s.whole != row.ID {
-			list.Add(widgets.NewLink(fynetheme.MenuExpandIcon(), lang.N("Show {{.PluralCount}} more signers", len(row.Signers)-i), func() { s.whole = row.ID; s.draw(false) }))
+			list.Add(widgets.NewLink(lang.N("Show {{.PluralCount}} more signers", len(row.Signers)-i), func() { s.whole = row.ID; s.draw(false) }))
 			break
 		}
 		part, text := i18n.StateOf(s.env.Now(), row, signer)
 		when := widgets.NewCaption(text)
 		when.Shorten, when.Colour = false, part.Colour()
-		avatar := widgets.Avatar(initials(signer), part)
+		avatar := widgets.NewAvatar(i18n.Name(signer), part)
 		below := func(o fyne.CanvasObject) {
 			list.Add(widgets.Across(widgets.Wide(avatar.MinSize().Width, layout.NewSpacer()), o, nil))
 		}
@@ -219,11 +215,9 @@ func (s *Screen) signersOf(row office.PackageRow) fyne.CanvasObject {
 			below(widgets.NewProse(lang.L("Reason: {{.Reason}}", i18n.V{"Reason": signer.DeclineReason})))
 		}
 		if mayLink && !s.noLinks && alone {
-			ways := widgets.Flow(4)
+			ways := widgets.Flow(12)
 			for _, d := range s.waysOf(row, signer) {
-				way := widgets.NewLink(d.Icon, d.Name, d.Do)
-				way.Lines[0].Shorten = false // they wrap
-				ways.Add(way)
+				ways.Add(widgets.NewLink(d.Name, d.Do))
 			}
 			below(ways)
 		}
@@ -235,21 +229,6 @@ func (s *Screen) signersOf(row office.PackageRow) fyne.CanvasObject {
 		list.Add(widgets.NewCaption(lang.L("The signing service has not listed the signers yet.")))
 	}
 	return widgets.Part(title, 0, list)
-}
-
-// initials are the first letters of a signer's names, or that of the address.
-func initials(signer office.Signer) string {
-	letters := ""
-	for _, name := range []string{signer.FirstName, signer.LastName} {
-		for _, r := range name {
-			letters += string(unicode.ToUpper(r))
-			break
-		}
-	}
-	for _, r := range i18n.Name(signer) {
-		return cmp.Or(letters, string(unicode.ToUpper(r)))
-	}
-	return letters
 }
 
 // whoIs is a signer's name, and the address where that is not the name.
@@ -265,7 +244,9 @@ func (s *Screen) timelineOf(row office.PackageRow) fyne.CanvasObject {
 	list := widgets.Stack(6)
 	for _, m := range slices.Backward(row.History) {
 		when := widgets.NewCaption(i18n.When(s.env.Now(), m.Time)).Whole()
-		list.Add(widgets.Across(widgets.Wide(92, when), widgets.NewParagraph(i18n.Message(row.Tell(m))), nil))
+		what := widgets.NewProse(i18n.Message(row.Tell(m)))
+		what.Colour = theme.Text
+		list.Add(widgets.Across(widgets.Wide(92, when), what, nil))
 	}
 	return widgets.Part(lang.L("History"), 0, list)
 }
@@ -351,24 +332,27 @@ func (s *Screen) draftPage(r listed) fyne.CanvasObject {
 	}
 	people := widgets.Stack(12)
 	for _, signer := range d.Signers {
-		people.Add(widgets.Across(widgets.Avatar(initials(signer), theme.MarkLater), whoIs(signer), nil))
+		people.Add(widgets.Across(widgets.NewAvatar(i18n.Name(signer), theme.MarkLater), whoIs(signer), nil))
 	}
-	files := widgets.Stack(8)
+	var files []fyne.CanvasObject
 	for _, own := range ownDocuments(d) {
-		files.Add(s.fileLine(fileLine{name: own.DisplayName(), note: lang.L("from the template"), mark: theme.MarkLater}, false))
+		files = append(files, s.tile(leaf{name: own.DisplayName(), note: lang.L("from the template"), mark: theme.MarkLater}))
 	}
 	for i, f := range d.Files {
-		files.Add(s.fileLine(fileLine{name: f.Name, note: lang.L("not sent yet"), mark: theme.MarkLater, path: f.Path, picture: pictureOf(d, i)}, true))
+		files = append(files, s.tile(leaf{name: f.Name, note: lang.L("not sent yet"), mark: theme.MarkLater, path: f.Path, picture: pictureOf(d, i)}))
 	}
 	page := widgets.Stack(24, head)
+	if len(files) > 0 {
+		page.Add(tiles(files...))
+	}
 	if len(d.Signers) > 0 {
 		page.Add(widgets.Part(lang.L("Signers"), 0, people))
 	}
 	if len(d.Recipients) > 0 {
 		page.Add(copiesTo(d.Recipients))
 	}
-	if len(files.Objects) > 0 {
-		page.Add(widgets.Part(lang.L("Documents"), 0, files))
+	if d.Message != "" {
+		page.Add(widgets.Part(lang.L("Message to the signers"), 0, widgets.NewParagraph(d.Message)))
 	}
 	return page
 }
@@ -420,56 +404,81 @@ func (u *upload) Layout(objects []fyne.CanvasObject, size fyne.Size) {
 
 func (u *upload) MinSize([]fyne.CanvasObject) fyne.Size { return fyne.NewSize(0, 3) }
 
-// draftLine is what one has to know of a draft among several before one says yes: its first page, from where it is, and who signs.
-func (s *Screen) draftLine(r listed) fyne.CanvasObject {
+// draftTile is what one has to know of a draft among several before one says yes: its first page, from where it is, and who signs.
+func (s *Screen) draftTile(r listed) fyne.CanvasObject {
 	d := *r.draft
 	s.fetchDraft(d, 1)
-	text := widgets.Stack(2, widgets.NewFullName(i18n.Title(d.Name)))
-	if folder := s.folders[d.Folder]; folder != "" {
-		text.Add(widgets.NewProse(lang.L("from the folder “{{.Folder}}”", i18n.V{"Folder": folder})))
-	}
 	var names []string
 	for _, signer := range d.Signers {
 		names = append(names, i18n.Name(signer))
 	}
-	text.Add(widgets.NewFullCaption(i18n.Names(names)))
-	l := fileLine{name: d.Name, picture: pictureOf(d, 0)}
-	if len(d.Files) > 0 {
-		l.path = d.Files[0].Path
+	note := widgets.Stack(1, widgets.NewFullCaption(i18n.Names(names)))
+	if folder := s.folders[d.Folder]; folder != "" {
+		note.Add(widgets.NewProse(lang.L("from the folder “{{.Folder}}”", i18n.V{"Folder": folder})))
 	}
-	return widgets.Across(s.page(l, true), text, nil)
+	return newTile(s.page(pictureOf(d, 0)), i18n.Title(d.Name), note, func() { s.Show(r.line.ID) })
+}
+
+// brief is a package on a few lines, with all that tells it from others of its name.
+func (s *Screen) brief(r listed) fyne.CanvasObject {
+	now := s.env.Now()
+	facts := []string{textOf(now, s.all.days, r), lang.L("sent {{.When}}", i18n.V{"When": i18n.Clock(now, r.line.Created)})}
+	if due, _ := i18n.Due(now, r.line.Due, s.all.days, r.standing); due != "" {
+		facts = append(facts, due)
+	}
+	if reference := r.line.Reference(); reference != "" {
+		facts = append(facts, lang.L("reference {{.Reference}}", i18n.V{"Reference": reference}))
+	}
+	avatar := widgets.NewAvatar(r.who(), r.mark())
+	avatar.Done = r.done()
+	return widgets.Across(avatar, widgets.Stack(1, widgets.NewName(i18n.Title(r.line.Name)), widgets.NewFullCaption(strings.Join(facts, " · "))), nil)
+}
+
+// briefly lists packages, no more than most of them.
+func (s *Screen) briefly(list []listed, most int) *fyne.Container {
+	box := widgets.Stack(10)
+	for _, r := range list[:min(len(list), most)] {
+		box.Add(s.brief(r))
+	}
+	if more := len(list) - most; more > 0 {
+		box.Add(widgets.NewCaption(lang.N("and {{.PluralCount}} more", more)))
+	}
+	return box
 }
 
 // overview is what stands on the right while nothing is chosen: what is due soon, and what was saved last.
 func (s *Screen) overview() fyne.CanvasObject {
-	page := widgets.Stack(24)
-	part := func(title string, places []int32, says func(office.PackageLine) (text, when string, colour fyne.ThemeColorName)) {
-		list := widgets.Stack(2)
-		for _, place := range places {
-			l := s.all.line(place)
-			text, when, colour := says(l)
-			name, note := widgets.NewName(i18n.Title(l.Name)), widgets.NewCaption(when).Whole()
-			note.Colour = colour
-			row := widgets.NewTappable(widgets.PadHV(8, 6, widgets.Across(widget.NewIcon(s.all.rows[place].standing.Mark().Resource()),
-				widgets.Stack(1, name, widgets.NewCaption(text)), note)), func() { s.Show(l.ID) })
-			row.Lines = []*widgets.Line{name}
-			list.Add(row)
-		}
-		if len(places) > 0 {
-			page.Add(widgets.Part(title, 0, list))
-		}
+	page, due := widgets.Stack(32), widgets.Stack(2)
+	for _, place := range s.all.best(func(r row) bool { return r.in(tabDue) }, func(p int32) int64 { return -s.all.line(p).Due.Unix() }) {
+		r := s.all.listed(place)
+		due.Add(widgets.NewTappable(widgets.Pad(tileRoom, s.brief(r)), func() { s.Show(r.line.ID) }))
 	}
-	now := s.env.Now()
-	part(lang.L("Due soon"), s.all.best(func(r row) bool { return r.in(tabDue) }, func(p int32) int64 { return -s.all.line(p).Due.Unix() }),
-		func(l office.PackageLine) (string, string, fyne.ThemeColorName) {
-			when, colour := i18n.Due(now, l.Due, s.all.days, i18n.Open)
-			return i18n.Line(l), when, colour
-		})
-	part(lang.L("Recently saved"), s.all.best(func(r row) bool { return r.standing == i18n.Saved && !r.archived }, func(p int32) int64 { return s.all.rows[p].packed.Executed().Unix() }),
-		func(l office.PackageLine) (string, string, fyne.ThemeColorName) {
-			return i18n.Names(i18n.PeopleOf(l)), i18n.Clock(now, l.Executed), theme.Secondary
-		})
+	if len(due.Objects) > 0 {
+		page.Add(widgets.Stack(12, widgets.NewHeading(lang.L("Due soon")), due))
+	}
+	var saved []fyne.CanvasObject
+	var pages []picture
+	for _, place := range s.all.best(func(r row) bool { return r.standing == i18n.Saved && !r.archived }, func(p int32) int64 { return s.all.rows[p].packed.Executed().Unix() }) {
+		l := s.all.line(place)
+		key := "package " + l.ID
+		pages = append(pages, picture{key, func(ctx context.Context) (image.Image, error) { return s.firstPage(ctx, l.ID) }})
+		note := widgets.NewFullCaption(i18n.Clock(s.env.Now(), l.Executed) + " · " + i18n.Names(i18n.PeopleOf(l)))
+		saved = append(saved, newTile(s.page(key), i18n.Title(l.Name), note, func() { s.Show(l.ID) }))
+	}
+	if len(saved) > 0 {
+		page.Add(widgets.Stack(16, widgets.NewHeading(lang.L("Recently saved")), tiles(saved...)))
+	}
+	s.fetch(pages)
 	return page
+}
+
+// firstPage is that of the first file that is saved of a package. It runs beside the window's goroutine.
+func (s *Screen) firstPage(ctx context.Context, id string) (image.Image, error) {
+	p := s.recordOf(id)
+	if saved := p.saved(); len(saved) > 0 {
+		return s.office.Preview(ctx, saved[0].Path, pictureWidth)
+	}
+	return nil, p.failure
 }
 
 // welcome is what the screen shows as a whole while there is nothing: where documents are dropped, and what becomes of them.
@@ -496,28 +505,36 @@ func (s *Screen) welcome() fyne.CanvasObject {
 // sheets are three drawn pages, one before the others, with the seal.
 func sheets() fyne.CanvasObject {
 	picture := container.NewWithoutLayout()
-	draw := func(o fyne.CanvasObject, x, y, width, height float32) {
-		o.Move(fyne.NewPos(x, y))
-		o.Resize(fyne.NewSize(width, height))
-		picture.Add(o)
-	}
+	size := fyne.NewSize(92, 124)
 	for _, at := range []fyne.Position{{X: 0, Y: 14}, {X: 128, Y: 14}, {X: 64, Y: 0}} {
-		page := widgets.NewBack(theme.Paper)
-		page.Outline(theme.Line)
-		draw(page, at.X, at.Y, 92, 124)
-		for i, width := range []float32{44, 68, 68, 50, 0, 32} {
-			colour := theme.Line
-			switch i {
-			case 0:
-				colour = theme.Secondary
-			case 5:
-				colour = theme.Attention
-			}
-			draw(widgets.NewBack(colour), at.X+12, at.Y+14+float32(i)*13, width, 3)
-		}
+		put(picture, drawnPage(size), at, size)
 	}
-	draw(widget.NewIcon(fynetheme.NewColoredResource(theme.MarkSigned.Resource(), theme.Attention)), 134, 96, 36, 36)
+	put(picture, widget.NewIcon(fynetheme.NewColoredResource(theme.MarkSigned.Resource(), theme.Attention)), fyne.NewPos(134, 96), fyne.NewSquareSize(36))
 	return container.NewGridWrap(fyne.NewSize(220, 138), picture)
+}
+
+// drawnPage is a page with a heading, some lines and room for a signature.
+func drawnPage(size fyne.Size) fyne.CanvasObject {
+	back := widgets.NewBack(theme.Surface)
+	back.Outline(theme.Line)
+	lines := container.NewWithoutLayout()
+	for i, width := range []float32{0.48, 0.74, 0.74, 0.54, 0, 0.35} {
+		colour := theme.Line
+		switch i {
+		case 0:
+			colour = theme.Secondary
+		case 5:
+			colour = theme.Attention
+		}
+		put(lines, widgets.NewBack(colour), fyne.NewPos(size.Width*0.13, size.Height*(0.12+0.105*float32(i))), fyne.NewSize(size.Width*width, 3))
+	}
+	return container.NewGridWrap(size, container.NewStack(back, lines))
+}
+
+func put(in *fyne.Container, o fyne.CanvasObject, at fyne.Position, size fyne.Size) {
+	o.Move(at)
+	o.Resize(size)
+	in.Add(o)
 }
 
 // record is all that is known about the chosen package, read beside the window's goroutine.
@@ -690,35 +707,83 @@ func (s *Screen) redraw(id string) {
 }
 
 // pageSize is the room of the picture of a page, in the proportions of A4.
-var pageSize = fyne.NewSize(84, 119)
+var pageSize = fyne.NewSize(132, 187)
 
-// page is the first page of what a line can open: a click opens it. Until the picture comes, and where there is none, an
-// icon stands in its room.
-func (s *Screen) page(l fileLine, pictured bool) fyne.CanvasObject {
-	icon := widget.NewIcon(fynetheme.NewColoredResource(fynetheme.DocumentIcon(), theme.Secondary))
-	page := fyne.CanvasObject(container.NewGridWrap(pageSize, container.NewStack(widgets.NewBack(theme.Line), widgets.Pad(1, widgets.On(theme.Surface, container.NewCenter(icon))))))
-	if picture := s.pictures[cmp.Or(l.picture, l.path)]; pictured && picture != nil && !picture.Bounds().Empty() {
-		page = widgets.Sheet(picture, pageSize, theme.Line)
-	}
-	if l.path == "" {
-		return page
-	}
-	open := widgets.NewTappable(page, func() { s.env.OpenFile(l.path) })
-	open.Says = func() string { return lang.L("Open {{.File}}", i18n.V{"File": l.name}) }
-	return open
-}
-
-// fileLine is one line of a package's documents and files: what it is called, where it stands, and the file to open.
-type fileLine struct {
+// leaf is one of a package's documents and files: what it is called, where it stands, and the file to open.
+type leaf struct {
 	name, note string
 	mark       theme.Mark
 	path       string // of what can be opened, empty when there is nothing on this computer
 	picture    string // the key of its picture, where that is not the path
 }
 
+// page is the picture of a first page. Until it comes, and where there is none, a drawn one stands in its room.
+func (s *Screen) page(key string) fyne.CanvasObject {
+	if picture := s.pictures[key]; picture != nil && !picture.Bounds().Empty() {
+		return widgets.Sheet(picture, pageSize, theme.Line)
+	}
+	return drawnPage(pageSize)
+}
+
+// tileRoom is around what is in a tile.
+const tileRoom = 6
+
+// tiles puts some beside each other, so that their pages begin where the text above does.
+func tiles(list ...fyne.CanvasObject) fyne.CanvasObject {
+	return container.New(layout.NewCustomPaddedLayout(-tileRoom, -tileRoom, -tileRoom, -tileRoom), widgets.Flow(8, list...))
+}
+
+// tile is a page with its name and where it stands below. A press opens it, and the other mouse button, or the menu key, offers
+// what else can be done with it.
+type tile struct {
+	widgets.Tappable
+	menu func() *fyne.Menu // nil for none
+}
+
+func newTile(page fyne.CanvasObject, name string, note fyne.CanvasObject, open func()) *tile {
+	t, title := &tile{}, widgets.NewParagraph(name)
+	title.Most = 3
+	t.Content = widgets.Pad(tileRoom, widgets.Wide(pageSize.Width, widgets.Stack(6, page, widgets.Stack(2, title, note))))
+	t.OnPress = open
+	t.ExtendBaseWidget(t)
+	return t
+}
+
+func (t *tile) TappedSecondary(e *fyne.PointEvent) { t.openMenu(e.AbsolutePosition) }
+
+func (t *tile) TypedKey(e *fyne.KeyEvent) {
+	if keys.Menu.Is(e) {
+		t.openMenu(fyne.CurrentApp().Driver().AbsolutePositionForObject(t))
+		return
+	}
+	t.Tappable.TypedKey(e)
+}
+
+func (t *tile) openMenu(at fyne.Position) {
+	if t.menu != nil {
+		widgets.OpenMenuAt(fyne.CurrentApp().Driver().CanvasForObject(t), t.menu(), at)
+	}
+}
+
+// tile shows one of them. Its picture has its place before it comes.
+func (s *Screen) tile(l leaf) fyne.CanvasObject {
+	note := widgets.NewProse(l.note)
+	if l.mark == theme.MarkProblem {
+		note.Colour = theme.Attention
+	}
+	t := newTile(s.page(cmp.Or(l.picture, l.path)), l.name, widgets.Across(widgets.Mark(14, widget.NewIcon(l.mark.Resource())), note, nil), nil)
+	if l.path == "" {
+		return t.Content
+	}
+	row := s.record.row // the path of a package's file is that of the one shown
+	t.OnPress, t.menu = func() { s.env.OpenFile(l.path) }, func() *fyne.Menu { return s.menuOfFile(row, l.path) }
+	t.Says = func() string { return widgets.Said(lang.L("Open {{.File}}", i18n.V{"File": l.name}), l.note) }
+	return t
+}
+
 // files are everything that belongs to a package: its files, the signed documents first, and the documents of which
 // there is no signed file yet.
-func (p record) files() (list []fileLine) {
+func (p record) files() (list []leaf) {
 	filed := map[string]bool{} // documents of which the signed file is saved or planned
 	for _, f := range p.row.Files {
 		if f.Kind == office.FileSigned {
@@ -726,7 +791,7 @@ func (p record) files() (list []fileLine) {
 		}
 		list = append(list, p.file(f))
 	}
-	var open []fileLine
+	var open []leaf
 	for i, d := range p.row.Documents {
 		if d.ID == "" || !filed[d.ID] {
 			open = append(open, p.document(i, d))
@@ -736,9 +801,9 @@ func (p record) files() (list []fileLine) {
 }
 
 // file is the line of a file in the folder, or on its way there.
-func (p record) file(f office.File) fileLine {
+func (p record) file(f office.File) leaf {
 	folder := i18n.V{"Folder": filepath.Base(filepath.Dir(f.Path))}
-	l := fileLine{name: filepath.Base(f.Path), mark: theme.MarkSaved, path: f.Path}
+	l := leaf{name: filepath.Base(f.Path), mark: theme.MarkSaved, path: f.Path}
 	kind := map[office.FileKind]string{office.FileSigned: lang.L("Signed document"), office.FileCertificate: lang.L("Certificate"),
 		office.FileMaster: lang.L("Master file")}[f.Kind]
 	where := lang.L("saved in {{.Folder}}", folder)
@@ -758,8 +823,8 @@ func (p record) file(f office.File) fileLine {
 }
 
 // document is the line of a document that has no signed file yet. What it was sent from can be looked at.
-func (p record) document(i int, d office.Document) fileLine {
-	l := fileLine{name: i18n.DocumentName(d), mark: theme.MarkNext, note: i18n.Progress(len(d.SignedBy), len(p.row.Signers))}
+func (p record) document(i int, d office.Document) leaf {
+	l := leaf{name: i18n.DocumentName(d), mark: theme.MarkNext, note: i18n.Progress(len(d.SignedBy), len(p.row.Signers))}
 	switch p.row.Status() {
 	case office.StatusWithdrawn, office.StatusExpired, office.StatusDeclined: // nobody is waited for any more
 		l.mark = theme.MarkEnded
@@ -774,31 +839,12 @@ func (p record) document(i int, d office.Document) fileLine {
 }
 
 func (s *Screen) documentsOf(p record) fyne.CanvasObject {
-	list := widgets.Stack(16)
-	for i, l := range p.files() {
-		list.Add(s.fileLine(l, i < maxPictures))
+	var list []fyne.CanvasObject
+	for _, l := range p.files() {
+		list = append(list, s.tile(l))
 	}
-	if len(list.Objects) == 0 {
-		list.Add(widgets.NewProse(lang.L("The signing service has not listed the documents yet.")))
+	if len(list) == 0 {
+		return widgets.NewProse(lang.L("The signing service has not listed the documents yet."))
 	}
-	return widgets.Part(lang.L("Documents"), 0, list)
-}
-
-// fileLine shows one of them. Its picture has its place before it comes.
-func (s *Screen) fileLine(l fileLine, pictured bool) fyne.CanvasObject {
-	name := widgets.NewFullName(l.name)
-	note := widgets.NewProse(l.note)
-	if l.mark == theme.MarkProblem {
-		note.Colour = theme.Attention
-	}
-	text := widgets.Stack(2, name, widgets.Across(widgets.Mark(15, widget.NewIcon(l.mark.Resource())), note, nil))
-	if l.path == "" {
-		return widgets.Across(s.page(l, pictured), text, nil)
-	}
-	open := widgets.NewButton(lang.L("Open"), func() { s.env.OpenFile(l.path) })
-	open.Importance = widget.LowImportance
-	row := s.record.row // the path of a package's file is that of the one shown
-	menu := func() *fyne.Menu { return s.menuOfFile(row, l.path) }
-	buttons := widgets.Row(0, open, s.more(lang.L("More for {{.File}}", i18n.V{"File": l.name}), menu))
-	return s.newFileRow(widgets.Across(s.page(l, pictured), widgets.Aside(110, text, buttons), nil), menu)
+	return tiles(list...)
 }

@@ -9,11 +9,11 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"fyne.io/fyne/v2"
-	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/lang"
-	"fyne.io/fyne/v2/layout"
 	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
@@ -363,36 +363,25 @@ func (s *Screen) choose(id string) {
 // mostReference is how many letters of a reference a row shows: who is next matters more.
 const mostReference = 12
 
-// maxMarks is how many signers a row shows as shapes; more are said in words.
-const maxMarks = 5
+// manySigners is of how many the arc around the row's disc tells too little.
+const manySigners = 5
 
-// item is one row of the list: name and age, or the due date in its place, then a shape for each signer and where the
-// package stands, which needs all the width there is.
+// item is one row of the list: whom the package waits for, or how it stands, beside its name and what there is to say of it.
 type item struct {
 	widgets.ListRow
-	name, age, line, due *widgets.Line
-	reference            *widgets.Line
-	calendar             *widget.Icon    // says that due is a due date, or that it has passed
-	dueBox               *fyne.Container // both
-	marks                [maxMarks]*widget.Icon
-	cells                [maxMarks]*fyne.Container // around the marks
+	who                         *widgets.Avatar
+	name, line, when, reference *widgets.Line
+	calendar                    *widget.Icon // says that when is the due date, or that it has passed
 }
 
 func newItem() *item {
-	i := &item{name: widgets.NewTitle(""), age: widgets.NewCaption(""), line: widgets.NewCaption(""), due: widgets.NewCaption(""), reference: widgets.NewCaption("").Whole(), calendar: widget.NewIcon(nil)}
-	i.age.Shorten, i.due.Shorten = false, false
+	i := &item{who: widgets.NewAvatar("", theme.MarkLater), name: widgets.NewTitle(""), line: widgets.NewCaption(""),
+		when: widgets.NewCaption("").Whole(), reference: widgets.NewCaption("").Whole(), calendar: widget.NewIcon(nil)}
 	i.line.Begins = true // who is next stands there
 	i.Lines = []*widgets.Line{i.name, i.line}
-	row := container.New(layout.NewCustomPaddedHBoxLayout(3))
-	for n := range i.marks {
-		i.marks[n] = widget.NewIcon(theme.MarkLater.Resource())
-		i.cells[n] = widgets.Mark(15, i.marks[n])
-		row.Add(i.cells[n])
-	}
-	i.dueBox = widgets.Row(4, widgets.Mark(14, i.calendar), i.due)
-	i.Content = widgets.PadHV(12, 7, widgets.Stack(4,
-		widgets.Across(nil, i.name, container.NewStack(i.age, i.dueBox)),
-		widgets.Across(row, i.line, i.reference)))
+	i.Content = widgets.PadHV(16, 8, widgets.Across(i.who, widgets.Stack(3,
+		widgets.Across(nil, i.name, widgets.Across(widgets.Mark(14, i.calendar), i.when, nil)),
+		widgets.Across(nil, i.line, i.reference)), nil))
 	i.ExtendBaseWidget(i)
 	return i
 }
@@ -400,16 +389,8 @@ func newItem() *item {
 // show shows a row; what is due within days is due soon.
 func (i *item) show(now time.Time, days int, r listed, o order) {
 	i.name.Text = i18n.Title(r.line.Name)
-	i.age.Text = i18n.Age(now, r.line.Created)
-	marks := marksOf(r)
-	for n, icon := range i.marks {
-		if n >= len(marks) {
-			i.cells[n].Hide()
-			continue
-		}
-		icon.SetResource(marks[n].Resource())
-		i.cells[n].Show()
-	}
+	i.who.Done = r.done()
+	i.who.Set(r.who(), r.mark())
 	i.line.Text, i.line.Colour = textOf(now, days, r), theme.Secondary
 	if r.standing == i18n.Wrong {
 		i.line.Colour = theme.Attention
@@ -418,23 +399,23 @@ func (i *item) show(now time.Time, days int, r listed, o order) {
 	if short := []rune(i.reference.Text); len(short) > mostReference {
 		i.reference.Text = string(short[:mostReference-1]) + "…"
 	}
-	i.showDue(now, days, r, o)
+	i.showWhen(now, days, r, o)
 	i.Shown()
 }
 
-// showDue shows the due date in the place of the age: of the two it is what matters, and what the rows may be sorted by. The
+// showWhen shows the age or, in its place, the due date: of the two it is what matters, and what the rows may be sorted by. The
 // mouse says it in words.
-func (i *item) showDue(now time.Time, days int, r listed, o order) {
+func (i *item) showWhen(now time.Time, days int, r listed, o order) {
 	text, colour := i18n.Due(now, r.line.Due, days, r.standing)
 	if text == "" && o == byDue && !r.line.Due.IsZero() {
 		text, colour = i18n.DueDate(now, r.line.Due), theme.Secondary
 	}
-	i.More = text
-	i.age.Hidden, i.dueBox.Hidden = text != "", text == ""
+	i.More, i.calendar.Hidden = text, text == ""
+	i.when.Text, i.when.Colour = i18n.Age(now, r.line.Created), theme.Secondary
 	if text == "" {
 		return
 	}
-	i.due.Text, i.due.Colour = i18n.Date(now, r.line.Due), colour
+	i.when.Text, i.when.Colour = i18n.Date(now, r.line.Due), colour
 	icon := fynetheme.CalendarIcon()
 	if colour == theme.Attention {
 		icon = fynetheme.WarningIcon()
@@ -442,46 +423,61 @@ func (i *item) showDue(now time.Time, days int, r listed, o order) {
 	i.calendar.SetResource(fynetheme.NewColoredResource(icon, colour))
 }
 
+// who is the first of those whose turn it is; empty where nobody's is.
+func (r listed) who() string {
+	if next := i18n.NextOf(r.line); r.draft == nil && r.standing == i18n.Open && !r.line.Withdrawing && len(next) > 0 {
+		return next[0]
+	}
+	return ""
+}
+
+// done is how much of a package that waits is signed.
+func (r listed) done() float32 {
+	if r.standing != i18n.Open || r.line.SignersTotal == 0 {
+		return 0
+	}
+	return float32(r.line.SignersDone) / float32(r.line.SignersTotal)
+}
+
+func (r listed) mark() theme.Mark {
+	switch {
+	case r.draft != nil:
+		mark, _ := outbox.State(*r.draft)
+		return mark
+	case r.line.Withdrawing:
+		return theme.MarkEnded
+	}
+	return r.standing.Mark()
+}
+
+// textOf says where a package stands and who signs it: two of the same name are told apart by that.
 func textOf(now time.Time, days int, r listed) string {
 	if r.draft != nil {
 		_, text := outbox.State(*r.draft)
-		return text
+		return sentence(text)
 	}
-	text := i18n.Line(r.line)
-	if late := i18n.Lateness(now, r.line.Due, days); late != "" && r.standing == i18n.Open {
-		text = late + " · " + text // the colour of the date alone would not say it
+	said := []string{i18n.Line(r.line)}
+	open := r.standing == i18n.Open
+	if late := i18n.Lateness(now, r.line.Due, days); late != "" && open {
+		said = []string{late, said[0]} // the colour of the date alone would not say it
 	}
-	if r.line.SignersTotal > maxMarks && r.standing == i18n.Open {
-		text = i18n.Progress(r.line.SignersDone, r.line.SignersTotal) + " · " + text
+	switch {
+	case open && r.line.SignersTotal > manySigners:
+		said = slices.Insert(said, 0, i18n.Progress(r.line.SignersDone, r.line.SignersTotal))
+	case (!open || r.line.Next == "") && r.standing != i18n.Wrong && r.line.People != "":
+		said = append(said, i18n.Names(i18n.PeopleOf(r.line)))
 	}
 	if r.line.Origin == office.MadeElsewhere {
-		text += " · " + lang.L("created elsewhere")
+		said = append(said, lang.L("created elsewhere"))
 	}
-	return text
+	return sentence(strings.Join(said, " · "))
 }
 
-// marksOf is a shape for each signer: first those who have signed, then those whose turn it is, then the others. It is
-// one shape where the package is no longer open, there are too many signers or none is known.
-func marksOf(r listed) []theme.Mark {
-	l := r.line
-	if r.draft != nil {
-		mark, _ := outbox.State(*r.draft)
-		return []theme.Mark{mark}
+// sentence begins with a capital letter.
+func sentence(text string) string {
+	first, size := utf8.DecodeRuneInString(text)
+	if size == 0 {
+		return ""
 	}
-	if r.standing != i18n.Open || l.SignersTotal == 0 || l.SignersTotal > maxMarks || l.State.Unsent() {
-		return []theme.Mark{r.standing.Mark()}
-	}
-	marks := make([]theme.Mark, l.SignersTotal)
-	turn := l.SignersDone + len(i18n.NextOf(l))
-	for n := range marks {
-		switch {
-		case n < l.SignersDone:
-			marks[n] = theme.MarkSigned
-		case n < turn:
-			marks[n] = theme.MarkNext
-		default:
-			marks[n] = theme.MarkLater
-		}
-	}
-	return marks
+	return string(unicode.ToUpper(first)) + text[size:]
 }

@@ -154,7 +154,8 @@ func (s *Screen) deedsOf(list []listed, one *record) (deeds []outbox.Deed, first
 		p = *one
 	}
 	signed, files := p.signed(), pathsOf(p.saved())
-	var open, late, saved, listedOnes, archived []string
+	var late, saved, archived []string
+	var open, listedOnes []listed
 	var drafts []office.Draft
 	for _, r := range list {
 		id := r.line.ID
@@ -163,7 +164,7 @@ func (s *Screen) deedsOf(list []listed, one *record) (deeds []outbox.Deed, first
 			continue
 		}
 		if r.line.State.CanBeWithdrawn() && !r.line.Gone && !r.line.Withdrawing && !p.row.Away {
-			open = append(open, id)
+			open = append(open, r)
 		}
 		if r.standing == i18n.Open && r.line.Next != "" && !r.line.Withdrawing {
 			late = append(late, id)
@@ -174,7 +175,7 @@ func (s *Screen) deedsOf(list []listed, one *record) (deeds []outbox.Deed, first
 		if r.line.Archived {
 			archived = append(archived, id)
 		} else {
-			listedOnes = append(listedOnes, id)
+			listedOnes = append(listedOnes, r)
 		}
 	}
 	if len(drafts) > 0 {
@@ -184,18 +185,17 @@ func (s *Screen) deedsOf(list []listed, one *record) (deeds []outbox.Deed, first
 	add(p.row.State.Unsent(), lang.L("Finish in the browser…"), fynetheme.DocumentCreateIcon(), func() { s.openEditor(p.row.ID) })
 	add(len(late) > 0, lang.L("Remind"), fynetheme.MailComposeIcon(), func() { s.remind(late) })
 	first = len(deeds) > 0
-	name, again := "", lang.N("The files of {{.PluralCount}} packages are being saved again.", len(saved))
+	again := lang.N("The files of {{.PluralCount}} packages are being saved again.", len(saved))
 	if len(list) == 1 {
-		name = list[0].line.Name
-		again = lang.L("The files of “{{.Package}}” are being saved again.", i18n.V{"Package": i18n.Title(name)})
+		again = lang.L("The files of “{{.Package}}” are being saved again.", i18n.V{"Package": i18n.Title(list[0].line.Name)})
 	}
 	withdraw := len(open) > 0 && s.office.CanWithdraw()
-	add(withdraw, lang.L("Withdraw…"), fynetheme.CancelIcon(), func() { s.askWithdrawal(open, name, nil) })
+	add(withdraw, lang.L("Withdraw…"), fynetheme.CancelIcon(), func() { s.askWithdrawal(open, nil) })
 	add(p.sentHere, lang.L("Duplicate"), fynetheme.ContentCopyIcon(), func() { s.again(p, "") })
 	add(len(listedOnes) > 0, lang.L("Archive"), fynetheme.StorageIcon(), func() { s.putAway(listedOnes) })
 	add(len(archived) > 0, lang.L("Move back to the list"), fynetheme.ContentUndoIcon(), func() { s.archive(archived, false) })
 	add(withdraw && p.sentHere, lang.L("Correct and send again…"), fynetheme.DocumentCreateIcon(),
-		func() { s.askWithdrawal(open, name, func() { s.again(p, p.row.ID) }) })
+		func() { s.askWithdrawal(open, func() { s.again(p, p.row.ID) }) })
 	add(len(saved) > 0, lang.L("Save again"), fynetheme.DownloadIcon(), func() { s.saveAgain(saved, again) })
 	add(len(saved) > 0, lang.L("Open folder"), fynetheme.FolderOpenIcon(), func() { s.openFolders(saved) })
 	add(len(saved) > 0, lang.L("Export…"), fynetheme.ContentCopyIcon(), func() { s.askExport(saved, len(list)-len(saved)) })
@@ -216,20 +216,33 @@ func (s *Screen) sent() {
 	s.Reload()
 }
 
-func (l *packageList) nameOf(id string) string { return l.known(id).row.Name }
+// mostListed is how many packages are listed of several, and mostAsked in a question about them.
+const (
+	mostListed = 20
+	mostAsked  = 5
+)
 
 // severalPage is what stands on the right while several packages are marked. Of those that are not sent yet it shows what
 // one has to know before one says yes.
 func (s *Screen) severalPage(list []listed) fyne.CanvasObject {
 	deeds, first := s.deedsOf(list, nil)
-	deeds = append(deeds, outbox.Deed{Name: lang.L("Clear selection"), Do: func() { s.unmark() }})
-	page := widgets.Stack(24, widgets.Stack(12, widgets.NewFullHeading(lang.N("{{.PluralCount}} packages selected", len(list))),
-		s.actions(deeds, first, len(deeds))))
+	head := widgets.Across(nil, widgets.NewFullHeading(lang.N("{{.PluralCount}} packages selected", len(list))),
+		widgets.NewLink(lang.L("Clear selection"), func() { s.unmark() }))
+	page := widgets.Stack(24, widgets.Stack(12, head, s.actions(deeds, first, 3)))
+	var drafts []fyne.CanvasObject
+	var others []listed
 	for _, r := range list {
-		if r.draft != nil && len(page.Objects) <= maxPictures {
-			page.Add(s.draftLine(r))
+		switch {
+		case r.draft == nil:
+			others = append(others, r)
+		case len(drafts) < maxPictures:
+			drafts = append(drafts, s.draftTile(r))
 		}
 	}
+	if len(drafts) > 0 {
+		page.Add(tiles(drafts...))
+	}
+	page.Add(s.briefly(others, mostListed))
 	return page
 }
 
@@ -262,11 +275,16 @@ func (s *Screen) archive(ids []string, archived bool) {
 }
 
 // putAway takes packages out of the list, which can be undone for some seconds. From a single one it goes on to the next.
-func (s *Screen) putAway(ids []string) {
+func (s *Screen) putAway(list []listed) {
+	var ids []string
+	waits := false
+	for _, r := range list {
+		ids, waits = append(ids, r.line.ID), waits || r.standing == i18n.Open && r.line.Due.After(s.env.Now())
+	}
 	says, undone := lang.N("{{.PluralCount}} packages are archived.", len(ids)), func() { s.archive(ids, false) }
 	if len(ids) == 1 {
 		id := ids[0]
-		says = lang.L("“{{.Package}}” is archived.", i18n.V{"Package": i18n.Title(s.nameOf(id))})
+		says = lang.L("“{{.Package}}” is archived.", i18n.V{"Package": i18n.Title(list[0].line.Name)})
 		undone = func() { s.wanted, s.chosen = id, id; s.archive(ids, false) } // shown when it is listed again
 		if row := s.rowOf(id); row >= 0 && s.chosen == id {
 			switch {
@@ -276,6 +294,9 @@ func (s *Screen) putAway(ids []string) {
 				s.chosen = s.at(row - 1).line.ID
 			}
 		}
+	}
+	if waits {
+		says += " " + lang.L("There will be no reminder before the due date.")
 	}
 	s.archive(ids, true)
 	s.env.Soon(env.Undoable{Says: func(int) string { return says }, Undone: undone})

@@ -12,7 +12,6 @@ import (
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/canvas"
 	"fyne.io/fyne/v2/driver/desktop"
-	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/message"
@@ -132,6 +131,67 @@ func TestTheMarkedPackagesAreWithdrawnAndArchivedTogether(t *testing.T) {
 	b.Settle()
 	if b.screen.rowOf("p1") < 0 || b.screen.rowOf("p2") < 0 {
 		t.Error("it was not undone")
+	}
+}
+
+// namesakes is an office with two packages of one name.
+func namesakes() *officetest.Office {
+	o := officetest.Busy()
+	other := o.Rows[0]
+	other.ID, other.Name, other.Reference, other.Created = "p9", o.Rows[2].Name, "K-9", officetest.Now.Add(-30*time.Hour)
+	o.Rows = append(o.Rows, other)
+	return o
+}
+
+func TestPackagesOfOneNameAreToldApart(t *testing.T) {
+	b := newBench(t, namesakes())
+	b.turn(tabAll)
+	row := func(id string) string { return textOf(officetest.Now, 0, b.screen.at(b.screen.rowOf(id))) }
+	if row("p1") == row("p9") {
+		t.Errorf("the list says %q of both", row("p1"))
+	}
+	for _, c := range []struct {
+		press []string
+		says  []string
+	}{
+		{[]string{"p9"}, []string{"Withdraw “Lease Sonnenweg 4”?", "Waiting for Thomas Keller", "sent Fri 08:02", "reference K-9"}},
+		{[]string{"p9", "p1", "p2"}, []string{"Withdraw 3 packages?", "reference K-9", "Waiting for Ana Ruiz", "sent Wed 11:02", "Offer 2026-118"}},
+	} {
+		b.screen.unmark()
+		for i, id := range c.press {
+			b.press(id, fyne.KeyModifier(min(i, 1))*ctrl)
+		}
+		b.Press(b.screen.detail, "Withdraw…")
+		said := screentest.Text(screentest.Top(b.Window))
+		for _, want := range c.says {
+			if !strings.Contains(said, want) {
+				t.Errorf("the question about %v lacks %q: %s", c.press, want, said)
+			}
+		}
+		widgets.CloseTop(b.Window.Canvas())
+	}
+	if said := screentest.Text(b.screen.detail); !strings.Contains(said, "reference K-9") {
+		t.Errorf("beside what can be done with all of them it says %q", said)
+	}
+}
+
+func TestAQuestionAboutManyPackagesCountsThoseItDoesNotList(t *testing.T) {
+	b := newBench(t, many(17))
+	b.screen.markAll()
+	b.do(t, "Withdraw…")
+	if said := screentest.Text(screentest.Top(b.Window)); !strings.Contains(said, "Package 4") || strings.Contains(said, "Package 5") || !strings.Contains(said, "and 12 more") {
+		t.Errorf("it says %q", said)
+	}
+}
+
+func TestWhoArchivesWhatIsDueIsToldThatNobodyIsReminded(t *testing.T) {
+	for id, warns := range map[string]bool{"p1": true, "p2": false} {
+		b := showing(t, officetest.Busy(), id)
+		b.deeds()["Archive"]()
+		b.Settle()
+		if said := b.Deeds[0].Says(0); strings.Contains(said, "There will be no reminder before the due date.") != warns {
+			t.Errorf("of %s it says %q", id, said)
+		}
 	}
 }
 
@@ -357,41 +417,31 @@ func TestFilesLeaveTheWindow(t *testing.T) {
 	}
 }
 
-// menus are the buttons that open one, in the order in which they are drawn.
-func (b *bench) menus() (list []*widgets.Button) {
-	for _, button := range screentest.All[*widgets.Button](b.screen.detail) {
-		if button.Visible() && button.Icon == fynetheme.MoreHorizontalIcon() {
-			list = append(list, button)
-		}
-	}
-	return list
-}
-
 func TestTheMenusOfFilesOpenByKeysAndByTheOtherMouseButton(t *testing.T) {
 	b, paths := savedPackage(t)
-	menus := b.menus()
-	if len(menus) < len(paths)+1 {
-		t.Fatalf("%d menus for %d files and the package", len(menus), len(paths))
-	}
+	tiles := screentest.All[*tile](b.screen.detail)
+	screentest.Equal(t, "files that can be opened", len(tiles), len(paths))
 	canvas := b.Env.Window.Canvas()
-	canvas.Focus(menus[0])
-	menus[0].TypedKey(&fyne.KeyEvent{Name: fyne.KeyReturn})
-	open := canvas.Focused()
-	if _, ok := open.(*widget.PopUpMenu); !ok {
-		t.Fatalf("Enter opens no menu: the focus is at %T", open)
+	for how, open := range map[string]func(){
+		"the menu key":           func() { tiles[0].TypedKey(&fyne.KeyEvent{Name: desktop.KeyMenu}) },
+		"the other mouse button": func() { tiles[0].TappedSecondary(&fyne.PointEvent{}) },
+	} {
+		b.System.Opened = nil
+		canvas.Focus(tiles[0])
+		open()
+		menu := canvas.Focused()
+		if _, ok := menu.(*widget.PopUpMenu); !ok {
+			t.Fatalf("%s opens no menu: the focus is at %T", how, menu)
+		}
+		menu.TypedKey(&fyne.KeyEvent{Name: fyne.KeyDown})
+		menu.TypedKey(&fyne.KeyEvent{Name: fyne.KeyReturn})
+		b.Settle()
+		screentest.Equal(t, how+": the first entry", b.System.Opened, []string{"file " + paths[0]})
 	}
 	b.System.Opened = nil
-	open.TypedKey(&fyne.KeyEvent{Name: fyne.KeyDown})
-	open.TypedKey(&fyne.KeyEvent{Name: fyne.KeyReturn})
+	tiles[1].TypedKey(&fyne.KeyEvent{Name: fyne.KeyReturn})
 	b.Settle()
-	if len(b.System.Opened) != 1 || !strings.HasPrefix(b.System.Opened[0], "file ") {
-		t.Errorf("the first entry did %q", b.System.Opened)
-	}
-	row := b.screen.newFileRow(widget.NewLabel(""), func() *fyne.Menu { return b.screen.menuOfFile(b.screen.record.row, paths[0]) })
-	row.TappedSecondary(&fyne.PointEvent{})
-	if canvas.Overlays().Top() == nil {
-		t.Error("the other mouse button opens no menu")
-	}
+	screentest.Equal(t, "Enter", b.System.Opened, []string{"file " + paths[1]})
 }
 
 // deeds are what can be done with the chosen package, by their names.

@@ -408,6 +408,15 @@ type letter struct {
 	asks []ask
 }
 
+// names are those of the packages that it is about.
+func (l letter) names() string {
+	var names []string
+	for _, a := range l.asks {
+		names = append(names, a.row.DisplayName())
+	}
+	return strings.Join(names, ", ")
+}
+
 // ask is that somebody signs a package, with the address of the page for it, empty where the service gives none out.
 type ask struct {
 	row     office.PackageRow
@@ -419,11 +428,9 @@ func (s *Screen) write(l letter) {
 	words, now := i18n.WordsFor(l.to.Locale), s.env.Now()
 	text := []string{words.Text(message.LetterGreeting(i18n.Name(l.to)))}
 	linked := false
-	var names []string
 	for _, a := range l.asks {
 		name := a.row.DisplayName()
 		asks := message.LetterAsks(name)
-		names = append(names, name)
 		if part, _ := a.row.StatusOf(l.to); part == office.SignerLater {
 			asks = message.LetterLater(name)
 		} else if a.address == "" {
@@ -439,7 +446,7 @@ func (s *Screen) write(l letter) {
 	if linked {
 		text = append(text, words.Text(message.LetterPersonal()))
 	}
-	mail := env.Mailto(l.to.Email, words.Text(message.LetterSubject(strings.Join(names, ", "))), strings.Join(text, "\n\n")+"\n")
+	mail := env.Mailto(l.to.Email, words.Text(message.LetterSubject(l.names())), strings.Join(text, "\n\n")+"\n")
 	s.env.Browse(mail, func(err error) {
 		if err != nil {
 			s.env.Notice(lang.L("No mail program could be opened. Copy the link instead."))
@@ -471,8 +478,15 @@ func (s *Screen) remind(ids []string) {
 		case len(letters) == 0:
 			s.env.Notice(lang.L("No e-mail address is known of those who are next."))
 		case len(letters) > mostLetters:
+			text := []string{lang.L("Each person who is next gets one, about all packages that wait for them.")}
+			for _, l := range letters[:min(len(letters), mostAsked)] {
+				text = append(text, i18n.Name(l.to)+": "+l.names())
+			}
+			if more := len(letters) - mostAsked; more > 0 {
+				text = append(text, lang.N("and {{.PluralCount}} more", more))
+			}
 			widgets.Ask(s.env.Window.Canvas(), widgets.Question{Title: lang.N("Write {{.PluralCount}} e-mails?", len(letters)),
-				Text: lang.L("Each person who is next gets one, about all packages that wait for them."), Safe: lang.L("Cancel"), Do: lang.L("Write"), OnDo: send})
+				Text: strings.Join(text, "\n"), Safe: lang.L("Cancel"), Do: lang.L("Write"), OnDo: send})
 		default:
 			send()
 		}

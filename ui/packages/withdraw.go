@@ -30,9 +30,14 @@ func canWithdraw(row office.PackageRow) bool {
 	return row.State.CanBeWithdrawn() && !row.Away && !row.Gone && !row.Withdrawal.Pending()
 }
 
-// askWithdrawal asks with what words packages are withdrawn; name is that of a single one. then, which may be nil, goes on
-// once that is answered: what is withdrawn takes some seconds, in which it can be undone.
-func (s *Screen) askWithdrawal(ids []string, name string, then func()) {
+// askWithdrawal asks with what words packages are withdrawn. then, which may be nil, goes on once that is answered: what is
+// withdrawn takes some seconds, in which it can be undone.
+func (s *Screen) askWithdrawal(list []listed, then func()) {
+	name := list[0].line.Name
+	var ids []string
+	for _, r := range list {
+		ids = append(ids, r.line.ID)
+	}
 	var pop *widgets.PopUp
 	words := widgets.NewEntry("")
 	words.MultiLine, words.Wrapping = true, fyne.TextWrapWord
@@ -66,7 +71,7 @@ func (s *Screen) askWithdrawal(ids []string, name string, then func()) {
 	button.Importance = widget.DangerImportance
 	prose := widgets.NewParagraph(text)
 	prose.Colour = theme.Text
-	content := widgets.Pad(20, widgets.Stack(14, widgets.NewFullHeading(title), prose,
+	content := widgets.Pad(20, widgets.Stack(14, widgets.NewFullHeading(title), prose, s.briefly(list, mostAsked),
 		widgets.NewField(lang.L("Message to the signers"), words, ""), notify, widgets.Row(8, layout.NewSpacer(), leave, button)))
 	pop = widgets.Open(s.env.Window.Canvas(), content, fyne.NewSize(460, 0), words, nil)
 }
@@ -130,7 +135,7 @@ func (s *Screen) withdrawalOf(p record) fyne.CanvasObject {
 	case w.Pending():
 		return s.pendingWithdrawal(p.row)
 	case w.State == office.WithdrawDone:
-		return withdrawnNote(w)
+		return wordsOf(w)
 	case w.State == office.WithdrawUnknown && p.row.State.CanBeWithdrawn():
 		return warning(i18n.Message(w.Problem))
 	case (w.State == office.WithdrawRefused || w.State == office.WithdrawUnknown) && !p.row.State.CanBeWithdrawn():
@@ -142,27 +147,29 @@ func (s *Screen) withdrawalOf(p record) fyne.CanvasObject {
 // pendingWithdrawal is a withdrawal on its way, which can be taken back while the service does not know of it.
 func (s *Screen) pendingWithdrawal(row office.PackageRow) fyne.CanvasObject {
 	w := row.Withdrawal
-	text := lang.L("It is being withdrawn.")
+	box := widgets.Stack(8)
 	if !w.Problem.IsZero() || w.Tries > 0 {
-		text = i18n.Message(message.Then(w.Problem, message.WillBeWithdrawn()))
+		note := widgets.NewParagraph(i18n.Message(message.Then(w.Problem, message.WillBeWithdrawn())))
+		note.Colour = theme.Waiting
+		box.Add(widgets.Across(widget.NewIcon(theme.MarkNext.Resource()), note, nil))
 	}
-	note := widgets.NewParagraph(text)
-	note.Colour = theme.Waiting
-	line := widgets.Across(widget.NewIcon(theme.MarkNext.Resource()), note, nil)
-	if w.State != office.WithdrawWanted {
-		if w.Tries == 0 {
-			return line
-		}
+	switch {
+	case w.State == office.WithdrawWanted:
+		keep := widgets.NewButton(lang.L("Do not withdraw"), nil)
+		keep.OnTapped = func() { keep.Disable(); s.keepPackage(row.ID) }
+		box.Add(widgets.Flow(8, keep))
+	case w.Tries > 0:
 		leave := widgets.NewButton(lang.L("Stop waiting"), nil)
 		leave.OnTapped = func() {
 			leave.Disable()
 			s.env.Attempt(func(context.Context) error { return s.office.LetWithdrawalGo(row.ID) }, s.Reload)
 		}
-		return widgets.Stack(8, line, widgets.Flow(8, leave))
+		box.Add(widgets.Flow(8, leave))
 	}
-	keep := widgets.NewButton(lang.L("Do not withdraw"), nil)
-	keep.OnTapped = func() { keep.Disable(); s.keepPackage(row.ID) }
-	return widgets.Stack(8, line, widgets.Flow(8, keep))
+	if words := wordsOf(w); words != nil {
+		box.Add(words)
+	}
+	return box
 }
 
 // keepPackage takes a withdrawal back, and says so when that comes too late.
@@ -178,9 +185,12 @@ func (s *Screen) keepPackage(id string) {
 	})
 }
 
-// withdrawnNote is with what words a package was withdrawn, nil for none.
-func withdrawnNote(w *office.Withdrawal) fyne.CanvasObject {
+// wordsOf is who wanted a package withdrawn, and with what words; nil where nothing is known of that.
+func wordsOf(w *office.Withdrawal) fyne.CanvasObject {
 	box := widgets.Stack(2)
+	if w.By != "" {
+		box.Add(widgets.NewProse(lang.L("Withdrawal requested by {{.Who}}", i18n.V{"Who": w.By})))
+	}
 	if w.Message != "" {
 		box.Add(widgets.NewProse(lang.L("Message to the signers: {{.Text}}", i18n.V{"Text": w.Message})))
 	}
@@ -266,30 +276,6 @@ func (s *Screen) carry(do func(context.Context) error, says func() string) {
 			s.env.Notice(says())
 		}
 	})
-}
-
-// fileRow is a file's line, on which the other mouse button offers what can be done with the file.
-type fileRow struct {
-	widget.BaseWidget
-	content fyne.CanvasObject
-	menu    func() *fyne.Menu
-	window  fyne.Canvas
-}
-
-func (s *Screen) newFileRow(content fyne.CanvasObject, menu func() *fyne.Menu) *fileRow {
-	r := &fileRow{content: content, menu: menu, window: s.env.Window.Canvas()}
-	r.ExtendBaseWidget(r)
-	return r
-}
-
-func (r *fileRow) AccessibilityLabel() string { return widgets.Words(r.content) }
-
-func (r *fileRow) AccessibilityRole() fyne.AccessibleRole { return fyne.AccessibleRoleContainer }
-
-func (r *fileRow) CreateRenderer() fyne.WidgetRenderer { return widget.NewSimpleRenderer(r.content) }
-
-func (r *fileRow) TappedSecondary(e *fyne.PointEvent) {
-	widgets.OpenMenuAt(r.window, r.menu(), e.AbsolutePosition)
 }
 
 // copiesTo lists who gets a copy and does not sign.

@@ -413,13 +413,11 @@ func (p *Tappable) CreateRenderer() fyne.WidgetRenderer {
 	}), p, func() bool { return p.focused })
 }
 
-// NewLink returns a text to be pressed that leads somewhere, with an icon, and shortens itself where there is no room.
-func NewLink(icon fyne.Resource, text string, pressed func()) *Tappable {
-	line := NewLine(text)
-	line.Colour, line.Shorten = theme.Ink, true
-	p := NewTappable(PadHV(4, 6, Across(widget.NewIcon(fynetheme.NewColoredResource(icon, theme.Ink)), line, nil)), pressed)
-	p.Lines = []*Line{line}
-	return p
+// NewLink returns a small text to be pressed.
+func NewLink(text string, pressed func()) *Tappable {
+	line := NewCaption(text).Whole()
+	line.Colour = theme.Ink
+	return NewTappable(PadHV(2, 6, line), pressed)
 }
 
 // NavItem is an entry of the sidebar: an icon and a word, and a note at its end, which may be nil.

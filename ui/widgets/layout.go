@@ -3,6 +3,8 @@ package widgets
 import (
 	"image"
 	"image/color"
+	"strings"
+	"unicode"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/canvas"
@@ -218,8 +220,8 @@ func (w inMiddle) Layout(objects []fyne.CanvasObject, size fyne.Size) {
 	place(o, (size.Width-o.Size().Width)/2, max(0, size.Height-least.Height)/2, o.Size().Width, least.Height)
 }
 
-// Shared are two things beside each other with a fine line between them: the left one gets two fifths of the width, and no more
-// than most units, or more where text is larger.
+// Shared are two things beside each other with a fine line between them: the left one gets two fifths of the width, no less than
+// 300 units and no more than most, or more where text is larger.
 func Shared(most float32, left, right fyne.CanvasObject) *fyne.Container {
 	return container.New(shared(most), left, NewBack(theme.Line), right)
 }
@@ -227,7 +229,7 @@ func Shared(most float32, left, right fyne.CanvasObject) *fyne.Container {
 type shared float32
 
 func (most shared) Layout(objects []fyne.CanvasObject, size fyne.Size) {
-	at := max(objects[0].MinSize().Width, min(size.Width*2/5, Scaled(float32(most))))
+	at := max(objects[0].MinSize().Width, min(max(size.Width*2/5, Scaled(300)), Scaled(float32(most))))
 	place(objects[0], 0, 0, at, size.Height)
 	place(objects[1], at, 0, 1, size.Height)
 	place(objects[2], at+1, 0, max(0, size.Width-at-1), size.Height)
@@ -260,6 +262,9 @@ type flow struct{ gap, width float32 }
 
 func (f *flow) Layout(objects []fyne.CanvasObject, size fyne.Size) {
 	f.width = size.Width
+	for _, o := range objects {
+		o.Resize(fyne.NewSize(o.MinSize().Width, o.Size().Height)) // so that text in it wraps before it is measured
+	}
 	f.walk(objects, func(o fyne.CanvasObject, x, y float32) {
 		o.Resize(o.MinSize())
 		o.Move(fyne.NewPos(x, y))
@@ -434,13 +439,55 @@ func Card(content fyne.CanvasObject) fyne.CanvasObject {
 	return container.NewStack(back, Pad(12, content))
 }
 
-// Avatar is a person's initials on a disc, in the colour of where the person stands.
-func Avatar(initials string, mark theme.Mark) fyne.CanvasObject {
-	disc := NewBack(theme.Calm)
+// Avatar is a disc with a person's initials, in the colour of where the person stands, or with the shape of that where nobody is
+// meant. Around it is an arc for what is done of something.
+type Avatar struct {
+	widget.BaseWidget
+	Done     float32 // 0 to 1
+	initials *Line
+	shape    *widget.Icon
+}
+
+func NewAvatar(name string, mark theme.Mark) *Avatar {
+	a := &Avatar{initials: NewCaption("").Whole(), shape: widget.NewIcon(nil)}
+	a.initials.Bold = true
+	a.ExtendBaseWidget(a)
+	a.Set(name, mark)
+	return a
+}
+
+func (a *Avatar) CreateRenderer() fyne.WidgetRenderer {
+	disc, arc := NewBack(theme.Calm), canvas.NewArc(0, 0, 0.88, color.Transparent)
 	disc.round = true
-	text := NewCaption(initials)
-	text.Bold, text.Shorten, text.Colour = true, false, mark.Colour()
-	return Mark(32, container.NewStack(disc, container.NewCenter(text)))
+	content := Mark(32, container.NewStack(disc, container.NewCenter(a.initials), container.NewCenter(Mark(18, a.shape))))
+	return painted(&renderer{objects: []fyne.CanvasObject{content, arc}, least: content.MinSize, layout: func(size fyne.Size) {
+		content.Resize(size)
+		arc.Resize(fyne.NewSquareSize(Scaled(32)))
+		arc.Move(fyne.NewPos(0, (size.Height-arc.Size().Height)/2))
+	}, paint: func() {
+		arc.EndAngle, arc.FillColor = 360*a.Done, a.Theme().Color(theme.Done, fyne.CurrentApp().Settings().ThemeVariant())
+		arc.Hidden = a.Done == 0
+	}})
+}
+
+// Set shows somebody, or for an empty name the shape alone.
+func (a *Avatar) Set(name string, mark theme.Mark) {
+	a.initials.Text, a.initials.Colour = "", mark.Colour()
+	if words := strings.Fields(name); len(words) > 1 {
+		a.initials.Text = initial(words[0]) + initial(words[len(words)-1])
+	} else {
+		a.initials.Text = initial(name)
+	}
+	a.shape.SetResource(mark.Resource())
+	a.shape.Hidden = name != ""
+	a.Refresh()
+}
+
+func initial(word string) string {
+	for _, r := range word {
+		return string(unicode.ToUpper(r))
+	}
+	return ""
 }
 
 // Part is things under a small title, on what is around them.

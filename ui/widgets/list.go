@@ -269,6 +269,9 @@ func (r *ListRow) Mark(marked bool) {
 	}
 }
 
+// rowInset is how far the ground of a row stays away from the sides of its list.
+const rowInset = 6
+
 func (r *ListRow) CreateRenderer() fyne.WidgetRenderer {
 	back, bar, head := canvas.NewRectangle(color.Transparent), canvas.NewRectangle(color.Transparent), NewCaption("")
 	top := func() float32 {
@@ -278,9 +281,9 @@ func (r *ListRow) CreateRenderer() fyne.WidgetRenderer {
 		return headHeight()
 	}
 	layout := func(size fyne.Size) {
-		place(head, 12, top()-head.MinSize().Height-6, size.Width-24, head.MinSize().Height)
-		place(back, 0, top(), size.Width, size.Height-top())
-		place(bar, 1, top()+barInset, barWidth, max(0, size.Height-top()-2*barInset))
+		place(head, 16, top()-head.MinSize().Height-6, size.Width-32, head.MinSize().Height)
+		place(back, rowInset, top(), max(0, size.Width-2*rowInset), size.Height-top())
+		place(bar, rowInset+1, top()+barInset, barWidth, max(0, size.Height-top()-2*barInset))
 		place(r.Content, 0, top(), size.Width, size.Height-top())
 	}
 	ring := newRinged(painted(&renderer{
@@ -306,7 +309,7 @@ func (r *ListRow) CreateRenderer() fyne.WidgetRenderer {
 			}
 		},
 	}), r, r.ringed)
-	ring.top = top
+	ring.top, ring.inset = top, rowInset
 	return ring
 }
 

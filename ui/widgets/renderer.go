@@ -78,6 +78,7 @@ type ringed struct {
 	focused      func() bool
 	wrong        func() bool         // nil for what cannot be
 	top          func() float32      // how much above it is not part of it; nil for nothing
+	inset        float32             // how much at its sides is not
 	edge         fyne.ThemeColorName // a fine one without the focus, for what has none of its own; empty for none
 	outer, inner *canvas.Rectangle
 }
@@ -129,8 +130,8 @@ func (r *ringed) layOut(size fyne.Size) {
 	if r.top != nil {
 		top = r.top()
 	}
-	place(r.outer, 0, top, size.Width, size.Height-top)
-	place(r.inner, ringWidth, top+ringWidth, max(0, size.Width-2*ringWidth), max(0, size.Height-top-2*ringWidth))
+	place(r.outer, r.inset, top, size.Width-2*r.inset, size.Height-top)
+	place(r.inner, r.inset+ringWidth, top+ringWidth, max(0, size.Width-2*(r.inset+ringWidth)), max(0, size.Height-top-2*ringWidth))
 }
 
 func (r *ringed) Refresh() {

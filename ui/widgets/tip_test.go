@@ -56,7 +56,7 @@ func newRow(text string) *row {
 func TestWhatIsShortenedShowsWholeUnderTheMouse(t *testing.T) {
 	app := test.NewTempApp(t)
 	long, short := newRow(longName), newRow("Lease.pdf")
-	link := NewLink(fynetheme.FolderIcon(), longName, nil)
+	link := NavItem(fynetheme.FolderIcon(), longName, nil, nil)
 	twice := strings.Repeat(longName+" ", 3)
 	prose, full := NewFullName(twice), NewFullName("Lease.pdf")
 	field, secret, empty := NewEntry(""), NewSecret(), NewEntry("")
