@@ -324,7 +324,7 @@ func TestDiagnosticsTellOfTheConnectionAndOfNoSecret(t *testing.T) {
 	s.NgrokDomain = "office.ngrok.test"
 	noErr(t, a.Configure(t.Context(), s, office.Secrets{ClientSecret: "clientSECRET", NgrokAuthtoken: "tokenSECRET"}))
 	text := a.Diagnostics(context.Background())
-	for _, want := range []string{"[x] Proxy: 127.0.0.1:1, from HTTPS_PROXY", "[!] Signing service", "[!] ngrok: connection", "[ ] ngrok: tunnel", "127.0.0.1:1 does not answer"} {
+	for _, want := range []string{"[x] Network: Through 127.0.0.1:1 (HTTPS_PROXY", "[!] Signing service", "[!] ngrok: connection", "[ ] ngrok: tunnel", "127.0.0.1:1 does not answer"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("without %q:\n%s", want, text)
 		}

@@ -11,13 +11,13 @@ import (
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/lang"
 	fynetheme "fyne.io/fyne/v2/theme"
+	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/ui/async"
 	"countersign/ui/browse"
-	"countersign/ui/checks"
 	"countersign/ui/i18n"
 	"countersign/ui/theme"
 	"countersign/ui/widgets"
@@ -152,7 +152,7 @@ func (p *address) ask() func(context.Context) error {
 		if settings.Tunnel == office.TunnelNgrok {
 			diagnosis.Go(func() {
 				agent.TryNgrok(beside, settings, func(steps []office.Check) {
-					p.screen.env.Work.Do(func() { widgets.Remake(p.way, checks.Rows(steps)...) })
+					p.screen.env.Work.Do(func() { p.showWay(steps) })
 				})
 			})
 		}
@@ -167,6 +167,32 @@ func (p *address) ask() func(context.Context) error {
 		p.screen.env.Work.Do(func() { a.opened, a.address = mark, public })
 		return nil
 	}
+}
+
+// showWay shows how the steps of the way to ngrok went.
+func (p *address) showWay(steps []office.Check) {
+	var rows []fyne.CanvasObject
+	for _, c := range steps {
+		mark, colour := theme.MarkLater, theme.Secondary
+		switch c.Result {
+		case office.CheckFine:
+			mark, colour = theme.MarkSigned, theme.Text
+		case office.CheckWrong:
+			mark, colour = theme.MarkProblem, theme.Attention
+		case office.CheckUnderWay:
+			mark = theme.MarkNext
+		}
+		text, next := i18n.Words().Lines(c.Found)
+		found := widgets.NewParagraph(text)
+		found.Colour = colour
+		what := widgets.Stack(1, found)
+		if next != "" {
+			what.Add(widgets.NewProse(next))
+		}
+		name := widgets.Wide(widgets.Scaled(150), widgets.NewProse(i18n.Message(c.Step)))
+		rows = append(rows, widgets.Across(widgets.Row(8, widget.NewIcon(mark.Resource()), name), what, nil))
+	}
+	widgets.Remake(p.way, rows...)
 }
 
 // answered takes the domain that ngrok gave, where none was typed: the return address to register needs it.

@@ -1,9 +1,10 @@
-// Package status is the screen that says how the office stands: one headline, and below it every step of the way to the
-// service and back, with what is wrong there, since when, and what to do about it. What is wrong is what health says. A step that
-// was tried here adds to that, and never contradicts it.
+// Package status is the screen that says how the office stands: one headline, and below it the parts of the way to the service and
+// back, with what is wrong there, since when, and what to do about it. What is wrong is what health says. A step that was tried
+// here adds to that, and never contradicts it.
 package status
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -18,7 +19,6 @@ import (
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/ui/async"
-	"countersign/ui/checks"
 	"countersign/ui/env"
 	"countersign/ui/i18n"
 	"countersign/ui/theme"
@@ -31,6 +31,20 @@ type Office interface {
 	Hosts() []string
 }
 
+// parts are the rows that are always there. Each stands for some steps of the way and is called like the last of them, which
+// speaks where nothing is wrong.
+var parts = [...][]message.Message{
+	{message.StepProxyNgrok(), message.StepProxy()},
+	{message.StepSignInAddress(), message.StepService()},
+	{message.StepSignIn()},
+	{message.StepNgrokName(), message.StepNgrokConnect(), message.StepNgrokTLS(), message.StepNgrokTunnel(), message.StepAddress()},
+	{message.StepEndpoint(), message.StepEvent()},
+	{message.StepDocuments()},
+}
+
+// back is the first part of the way from the service to this computer.
+const back = 3
+
 // Screen is the status screen. All methods belong to the window's goroutine.
 type Screen struct {
 	env      *env.Env
@@ -41,9 +55,9 @@ type Screen struct {
 	headline *widgets.Line
 	checked  *widgets.Line
 	try      *widgets.Button
-	parts    [3]*fyne.Container // what is wrong with no step, the way to the service, the way back
-	beside   fyne.CanvasObject  // the section of the first one
-	allow    fyne.CanvasObject  // the section of the hosts
+	cards    [4]*fyne.Container // what is wrong with no part, the way to the service, the way back, and what needs nobody
+	around   [4]fyne.CanvasObject
+	allow    fyne.CanvasObject // the section of the hosts
 	hosts    *widgets.Prose
 	copy     *widgets.CopyButton
 
@@ -62,31 +76,35 @@ type known struct {
 	hosts  []string
 }
 
-// row is a step, or something that is wrong with none.
+// row is a part, or something that is wrong with none.
 type row struct {
+	name  message.Message // zero for none
 	check office.Check
 	issue agent.Issue // zero for none
-	note  string
+	card  int
+	note  string // what waits there, to stand behind what was found
+	end   string // when, or how much
 }
 
 func New(d *env.Env, o Office) *Screen {
-	s := &Screen{env: d, office: o, mark: widget.NewIcon(theme.MarkLater.Resource()), headline: widgets.NewHeading(""), checked: widgets.NewCaption(""),
+	s := &Screen{env: d, office: o, mark: widget.NewIcon(theme.MarkLater.Resource()), headline: widgets.NewHeading(lang.L("Checking…")), checked: widgets.NewCaption(""),
 		hosts: widgets.NewParagraph("")}
 	s.reader = async.NewReader(d.Work, func(ctx context.Context) (known, error) { return known{o.Connection(ctx), o.Hosts()}, nil }, s.show)
 	s.try = widgets.NewButton(lang.L("Run all checks"), s.press)
 	s.copy = widgets.NewCopyButton(lang.L("Copy"), d.Later, d.Copy, func() string { return s.hosts.Text })
 	page := widgets.Stack(20, widgets.Across(widgets.Mark(36, s.mark), widgets.Stack(2, s.headline, s.checked), s.try))
-	for i := range s.parts {
-		s.parts[i] = widgets.Stack(0)
+	for i, title := range []string{"", lang.L("Sending"), lang.L("Receiving"), ""} {
+		s.cards[i] = widgets.Stack(0)
+		if s.around[i] = widgets.Card(s.cards[i]); title != "" {
+			s.around[i] = widgets.Part(title, 0, s.around[i])
+		}
+		page.Add(s.around[i])
 	}
-	s.beside = widgets.Card(s.parts[0])
-	page.Add(s.beside)
-	page.Add(widgets.Part(lang.L("To the signing service"), 0, widgets.Card(s.parts[1])))
-	page.Add(widgets.Part(lang.L("Back to this computer"), 0, widgets.Card(s.parts[2])))
-	s.allow = widgets.Part(lang.L("Addresses to allow"), 8, widgets.Across(nil, s.hosts, s.copy),
-		widgets.NewProse(lang.L("If a firewall or proxy blocks them, ask your administrator to allow these addresses and to exempt them from inspection.")))
+	s.allow = widgets.NewFold(lang.L("Addresses to allow"), false, widgets.Stack(8, widgets.Across(nil, s.hosts, s.copy),
+		widgets.NewProse(lang.L("If a firewall or proxy blocks them, ask your administrator to allow these addresses and to exempt them from inspection."))))
 	page.Add(s.allow)
 	s.content = widgets.NewVScroll(widgets.PadHV(20, 16, widgets.AtMost(760, page)))
+	s.draw()
 	return s
 }
 
@@ -94,10 +112,11 @@ func (s *Screen) Content() fyne.CanvasObject { return s.content }
 
 func (s *Screen) Reload() { s.reader.Ask() }
 
-// Enter reads anew what is known, without what was tried before: somebody turned to the screen.
+// Enter forgets what was tried and read before, and reads anew what is known: somebody turned to the screen.
 func (s *Screen) Enter() {
 	if s.cancel == nil {
-		s.tried = nil
+		s.tried, s.known.checks = nil, nil
+		s.draw()
 	}
 	s.Reload()
 }
@@ -146,58 +165,105 @@ func (s *Screen) ended(steps []office.Check, err error) {
 		s.tried = nil
 	}
 	s.try.SetText(lang.L("Run all checks"))
+	s.draw()
 	s.Reload()
 }
 
-// rows are what is wrong with no step, and then the steps: as they are known or, where that is newer, as they were tried, with
-// what health says of them.
-func (s *Screen) rows() (list []row) {
+// steps are as they are known or, where that is newer, as they were tried. One that is not tried yet says what it said, but is not
+// known to be so; before anything is known they say nothing.
+func (s *Screen) steps() []office.Check {
 	steps := slices.Clone(s.known.checks)
+	if steps == nil {
+		for _, step := range slices.Concat(parts[:]...) {
+			steps = append(steps, office.Check{Step: step})
+		}
+	}
 	for i := range steps {
-		same := func(c office.Check) bool { return c.Step == steps[i].Step }
-		if at := slices.IndexFunc(s.tried, same); at >= 0 && !steps[i].At.After(s.triedAt) {
+		at := slices.IndexFunc(s.tried, func(c office.Check) bool { return c.Step == steps[i].Step })
+		switch {
+		case at < 0 || steps[i].At.After(s.triedAt):
+		case s.cancel != nil && (s.tried[at].Result == office.CheckUnderWay || s.tried[at].Found == message.NotTried()):
+			steps[i].Result = office.CheckUnderWay
+		default:
 			steps[i] = s.tried[at]
 		}
 	}
-	steps = agent.WithHealth(steps, s.status.Health)
-	for _, i := range s.status.Health { // the gravest first
-		if !slices.ContainsFunc(steps, func(c office.Check) bool { return c.Issue == i.ID }) {
-			list = append(list, row{check: office.Check{Found: i.Message, At: i.Since}, issue: i})
-		}
+	return agent.WithHealth(steps, s.status.Health)
+}
+
+// gravity is which of the steps of a part speaks for it.
+func gravity(c office.Check) int {
+	switch {
+	case c.Result == office.CheckWrong:
+		return 3
+	case c.Issue != "":
+		return 2
+	case c.Result == office.CheckUnderWay:
+		return 1
 	}
-	for _, c := range steps {
-		r := row{check: c, note: s.note(c.Step)}
-		if at := slices.IndexFunc(s.status.Health, func(i agent.Issue) bool { return i.ID == c.Issue }); at >= 0 {
-			r.issue = s.status.Health[at]
+	return 0
+}
+
+func (s *Screen) rows() (list []row) {
+	steps := s.steps()
+	for i, of := range parts {
+		r := row{name: of[len(of)-1], card: 1 + i/back}
+		for _, step := range of {
+			at := slices.IndexFunc(steps, func(c office.Check) bool { return c.Step == step })
+			if at >= 0 && (gravity(steps[at]) > gravity(r.check) || gravity(steps[at]) == 0 && gravity(r.check) == 0) {
+				r.check = steps[at]
+			}
 		}
-		if c.Found != message.NotTried() || c.Step == message.StepService() || c.Step == message.StepAddress() {
-			list = append(list, r)
+		s.tell(&r)
+		list = append(list, r)
+	}
+	for _, i := range s.status.Health { // the gravest first
+		if at := slices.IndexFunc(list, func(r row) bool { return r.check.Issue == i.ID }); at >= 0 {
+			list[at].issue = i
+			continue
 		}
+		r := row{check: office.Check{Found: i.Message, At: i.Since, Issue: i.ID}, issue: i}
+		if i.Severity == agent.Info {
+			r.card = len(s.cards) - 1
+		}
+		list = append(list, r)
 	}
 	return list
 }
 
-// note is what is counted of a step; empty for nothing.
-func (s *Screen) note(step message.Message) string {
-	events, saves := s.status.Events, s.status.Saves
+// tell says what is counted of a part, and since when it is as it is.
+func (s *Screen) tell(r *row) {
+	now, at, events, saves := s.env.Now(), r.check.At, s.status.Events, s.status.Saves
+	waits, failed := 0, 0
 	switch {
-	case step == message.StepEvent() && events.Pending+events.Problems+events.Rejected > 0:
-		return lang.N("{{.PluralCount}} events received", events.Received) + ": " + lang.L("{{.Waiting}} waiting, {{.Odd}} with problems, {{.Refused}} requests blocked",
-			i18n.V{"Waiting": events.Pending, "Odd": events.Problems, "Refused": events.Rejected})
-	case step == message.StepEvent():
-		return lang.N("{{.PluralCount}} events received", events.Received)
-	case step == message.StepDocuments() && saves.Pending+saves.Failed > 0:
-		return lang.N("{{.PluralCount}} files saved", saves.Done) + ": " + lang.L("{{.Waiting}} waiting, {{.Failed}} failed", i18n.V{"Waiting": saves.Pending, "Failed": saves.Failed})
-	case step == message.StepDocuments():
-		return lang.N("{{.PluralCount}} files saved", saves.Done)
+	case !s.told:
+		return
+	case r.name == message.StepService() && !at.IsZero():
+		r.end = lang.L("checked {{.When}}", i18n.V{"When": i18n.Clock(now, at)})
+	case r.name == message.StepAddress():
+		r.end = i18n.Since(now, at)
+	case r.name == message.StepEvent():
+		waits, failed = events.Pending, events.Problems
+		if !at.IsZero() {
+			r.end = lang.L("last {{.When}}", i18n.V{"When": i18n.Clock(now, at)})
+		}
+	case r.name == message.StepDocuments():
+		r.end, waits, failed = lang.N("{{.PluralCount}} files saved", saves.Done), saves.Pending, saves.Failed
 	}
-	return ""
+	if waits > 0 {
+		r.note = " · " + lang.L("{{.N}} waiting", i18n.V{"N": waits})
+	}
+	if failed > 0 {
+		r.note += " · " + lang.L("{{.N}} failed", i18n.V{"N": failed})
+	}
+	if r.check.Result == office.CheckUnderWay {
+		r.end = lang.L("Checking…")
+	} else if r.check.Issue != "" {
+		r.end = i18n.Since(now, at)
+	}
 }
 
 func (s *Screen) draw() {
-	if s.known.checks == nil || !s.told { // one of the two is not known yet
-		return
-	}
 	s.checked.Set("")
 	switch {
 	case s.status.Checking:
@@ -205,36 +271,31 @@ func (s *Screen) draw() {
 	case !s.status.Checked.IsZero():
 		s.checked.Set(lang.L("All packages checked {{.When}}", i18n.V{"When": i18n.Clock(s.env.Now(), s.status.Checked)}))
 	}
-	widgets.Show(s.checked, s.checked.Text != "")
 	rows := s.rows()
-	if slices.Equal(rows, s.drawn) {
+	if s.drawn != nil && slices.Equal(rows, s.drawn) {
 		return
 	}
 	s.drawn = rows
 	mark, text := standing(rows)
+	if s.known.checks == nil || !s.told { // one of the two is not known yet
+		mark, text = theme.MarkLater, lang.L("Checking…")
+	}
 	s.mark.SetResource(mark.Resource())
 	s.headline.Set(text)
-	for i, part := range s.parts {
-		part.Objects = nil
+	for i, card := range s.cards {
+		card.Objects = nil
 		for _, r := range rows {
-			if r.part() == i {
-				part.Add(s.row(r, len(part.Objects) > 0))
+			if r.card == i {
+				if len(card.Objects) > 0 {
+					card.Add(widget.NewSeparator())
+				}
+				card.Add(s.row(r))
 			}
 		}
+		widgets.Show(s.around[i], len(card.Objects) > 0)
 	}
-	widgets.Show(s.beside, len(s.parts[0].Objects) > 0)
 	widgets.Show(s.allow, s.hosts.Text != "")
 	s.content.Refresh()
-}
-
-func (r row) part() int {
-	switch {
-	case r.check.Step.IsZero():
-		return 0
-	case r.check.Back:
-		return 2
-	}
-	return 1
 }
 
 // standing is the headline: everything works when nobody has to do anything. That there is no public address, or that the service wants
@@ -258,40 +319,55 @@ func standing(rows []row) (theme.Mark, string) {
 
 // mark is by how grave it is what health says, else how the step went.
 func (r row) mark() theme.Mark {
-	switch r.issue.Severity {
-	case agent.Problem:
+	switch {
+	case r.issue.Severity == agent.Problem:
 		return theme.MarkProblem
-	case agent.Warning:
+	case r.issue.Severity == agent.Warning:
 		return theme.MarkNext
+	case r.issue.ID == "" && r.check.Result == office.CheckFine:
+		return theme.MarkSigned
+	case r.issue.ID == "" && r.check.Result == office.CheckWrong:
+		return theme.MarkProblem
 	}
-	return checks.MarkOf(r.check.Result)
+	return theme.MarkLater
 }
 
-// row leads to where the step is set up, or to what it brought.
-func (s *Screen) row(r row, line bool) fyne.CanvasObject {
-	when := i18n.Clock(s.env.Now(), r.check.At)
-	if r.issue.ID != "" {
-		when = i18n.Since(s.env.Now(), r.check.At)
+// row is a part with what was found below its name. It leads to where that is set up, or to what it brought.
+func (s *Screen) row(r row) fyne.CanvasObject {
+	text, next := i18n.Words().Lines(r.check.Found)
+	if r.name == message.StepEvent() && r.check.Result == office.CheckFine {
+		text = lang.N("{{.PluralCount}} events received", s.status.Events.Received)
 	}
-	end := widgets.Row(8, widgets.NewCaption(when).Whole())
-	leads := !r.check.Step.IsZero() && r.check.Step != message.StepProxy() && r.check.Step != message.StepProxyNgrok()
-	if leads && r.issue.Action == agent.ActNone {
-		end.Add(widgets.Mark(16, widget.NewIcon(fynetheme.NewColoredResource(fynetheme.NavigateNextIcon(), theme.Secondary))))
+	found := widgets.NewProse(text + r.note)
+	what := widgets.Stack(2, found)
+	if r.name.IsZero() {
+		found.Scale, found.Colour = theme.Body, theme.Text
+	} else {
+		what = widgets.Stack(2, widgets.NewParagraph(i18n.Message(r.name)), found)
 	}
-	var content fyne.CanvasObject = widgets.PadHV(4, 8, checks.Row(r.check, r.mark(), r.note, end))
+	if r.mark() == theme.MarkProblem {
+		found.Colour = theme.Attention
+	}
+	if next != "" {
+		what.Add(widgets.NewProse(next))
+	}
+	word := i18n.Action(r.issue.Action)
+	leads := !r.name.IsZero() && r.name != message.StepProxy()
+	end := widgets.Row(4, widgets.NewCaption(cmp.Or(r.end, i18n.Since(s.env.Now(), r.issue.Since))).Whole())
+	if leads && word == "" {
+		end.Add(widgets.Mark(18, widget.NewIcon(fynetheme.NewColoredResource(fynetheme.MenuExpandIcon(), theme.Secondary))))
+	}
+	var content fyne.CanvasObject = widgets.PadHV(4, 8, widgets.Across(widgets.Row(0, widgets.Mark(20, widget.NewIcon(r.mark().Resource()))), what, end))
 	if leads {
-		content = widgets.NewTappable(content, func() { s.env.Go.ShowStep(r.check.Step) })
+		content = widgets.NewTappable(content, func() { s.env.Go.ShowStep(r.name) })
 	}
-	if word := i18n.Action(r.issue.Action); word != "" {
+	if word != "" {
 		button := widgets.NewButton(word, nil)
 		button.OnTapped = func() {
 			button.Disable()
 			s.env.Go.Act(r.issue, button.Enable)
 		}
 		content = widgets.Across(nil, content, button)
-	}
-	if line {
-		content = widgets.Stack(0, widget.NewSeparator(), content)
 	}
 	return content
 }

@@ -14,6 +14,7 @@ import (
 	"countersign/internal/agent/health"
 	"countersign/internal/fasttest"
 	"countersign/internal/message"
+	"countersign/internal/office"
 	"countersign/ui/i18n"
 	"countersign/ui/officetest"
 	"countersign/ui/screentest"
@@ -72,7 +73,7 @@ func TestWhatIsWrongIsTickedNowhere(t *testing.T) {
 	test.Tap(s.try)
 	b.Settle()
 	all := count(s, theme.MarkSigned)
-	if s.headline.Text != "Everything works" || all != len(officetest.Way()) {
+	if s.headline.Text != "Everything works" || all != len(parts) {
 		t.Fatalf("%q, and %d steps are fine", s.headline.Text, all)
 	}
 	for _, state := range append(health.States(), health.Stopped("loop")) {
@@ -112,13 +113,14 @@ func TestWhatIsWrongIsTickedNowhere(t *testing.T) {
 func TestARowLeadsToItsCause(t *testing.T) {
 	b, s := shown(t, officetest.Busy())
 	for _, step := range []message.Message{message.StepService(), message.StepAddress(), message.StepEvent(), message.StepDocuments()} {
-		at := slices.IndexFunc(s.drawn, func(r row) bool { return r.check.Step == step })
-		test.Tap(s.row(s.drawn[at], false).(fyne.Tappable))
+		at := slices.IndexFunc(s.drawn, func(r row) bool { return r.name == step })
+		test.Tap(s.row(s.drawn[at]).(fyne.Tappable))
 		screentest.Equal(t, "went", b.Went[len(b.Went)-1], fmt.Sprint("step ", step))
 	}
 }
 
-func TestTryingCanBeStoppedAndIsForgottenOnceSomebodyComesBack(t *testing.T) {
+// TestNothingIsTickedBeforeItIsKnownAndNothingMoves follows the rows while they are tried, and when somebody comes back.
+func TestNothingIsTickedBeforeItIsKnownAndNothingMoves(t *testing.T) {
 	o := officetest.Busy()
 	asked, goOn := make(chan bool), make(chan bool)
 	o.Do("TryConnection", func() error {
@@ -126,24 +128,52 @@ func TestTryingCanBeStoppedAndIsForgottenOnceSomebodyComesBack(t *testing.T) {
 		<-goOn
 		return nil
 	})
+	empty := screentest.New(t, o)
+	unread := New(empty.Env, empty.Office)
+	screentest.Equal(t, "ticks before anything is known", count(unread, theme.MarkSigned), 0)
+	screentest.Equal(t, "it says", unread.headline.Text, "Checking…")
+
 	b, s := shown(t, o)
-	known := len(s.drawn)
+	places := func() (all []fyne.Position) {
+		for _, card := range s.cards {
+			for _, row := range card.Objects {
+				all = append(all, fyne.CurrentApp().Driver().AbsolutePositionForObject(row))
+			}
+		}
+		return all
+	}
+	before := places()
+	screentest.Equal(t, "rows", len(s.drawn), len(parts))
+	stays := func(when string) {
+		t.Helper()
+		if now := places(); !slices.Equal(now, before) {
+			t.Errorf("%s: the rows were at %v, and are at %v", when, before, now)
+		}
+	}
 	test.Tap(s.try)
 	<-asked
 	screentest.Equal(t, "the button says", s.try.Text, "Stop")
+	under := officetest.Way()
+	for i := range under {
+		under[i].Result, under[i].Found = office.CheckUnderWay, message.BeingTried()
+	}
+	s.progress(under)
+	screentest.Equal(t, "ticks while it is tried", count(s, theme.MarkSigned), 0)
+	stays("while it is tried")
 	test.Tap(s.try)
 	close(goOn)
 	b.Settle()
-	screentest.Equal(t, "after it was stopped", fmt.Sprint(s.try.Text, len(s.drawn)), fmt.Sprint("Run all checks", known))
+	screentest.Equal(t, "after it was stopped", fmt.Sprint(s.try.Text, count(s, theme.MarkSigned)), fmt.Sprint("Run all checks", len(parts)))
 	go func() { <-asked }()
 	test.Tap(s.try)
 	b.Settle()
-	s.Reload()
-	b.Settle()
-	screentest.Equal(t, "steps that were tried", len(s.drawn), len(officetest.Way()))
+	stays("once it was tried")
 	s.Enter()
+	screentest.Equal(t, "ticks for somebody who comes back, before it is read", count(s, theme.MarkSigned), 0)
+	stays("before it is read")
 	b.Settle()
-	screentest.Equal(t, "steps for somebody who comes back", len(s.drawn), known)
+	screentest.Equal(t, "and then", count(s, theme.MarkSigned), len(parts))
+	stays("once it is read")
 }
 
 // TestAStepThatFailsWhenTriedIsAProblem shows what health does not know yet.
