@@ -44,10 +44,9 @@
 package agent
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"log/slog"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"sync"
@@ -56,7 +55,6 @@ import (
 
 	"countersign/internal/agent/account"
 	"countersign/internal/agent/announce"
-	"countersign/internal/agent/data"
 	"countersign/internal/agent/download"
 	"countersign/internal/agent/form"
 	"countersign/internal/agent/health"
@@ -70,14 +68,13 @@ import (
 	"countersign/internal/agent/webhook"
 	"countersign/internal/agent/withdraw"
 	"countersign/internal/esign"
-	"countersign/internal/locations"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/policy"
 	"countersign/internal/preview"
 	"countersign/internal/proxy"
-	"countersign/internal/safe"
 	"countersign/internal/secret"
+	"countersign/internal/store"
 
 	"golang.org/x/time/rate"
 )
@@ -96,23 +93,7 @@ type Params struct {
 	// OpenPort opens the port behind the office's own proxy, as net.ListenConfig.Listen does; nil is the system's way.
 	OpenPort func(ctx context.Context, network, address string) (net.Listener, error)
 
-	// Notify raises a desktop notification. Nil raises none. Press is told what somebody pressed on it.
-	Notify func(office.Notice) error
-
-	// Windowed says that a window watches, which shows what somebody presses on in a notification.
-	Windowed bool
-
-	// OpenSaved opens a saved file, or shows it in its folder; token is that of the press, see office.Click. Where it is nil,
-	// notifications do not offer it.
-	OpenSaved func(path string, inFolder bool, token string) error
-
-	// Words puts what people read beside the window into the language in use: notifications, and the page that the
-	// browser shows after a sign-in. Nil is English.
-	Words func() *message.Printer
-
-	// Language is that of an office that chose none, such as "de": saved certificates and master files have it in their
-	// names. Nil for English.
-	Language func() string
+	Desktop
 
 	// ShowSteps receives each Activity as it is recorded. It must not block. Nil for none.
 	ShowSteps func(office.Activity)
@@ -133,204 +114,124 @@ type Params struct {
 	Pace loop.Pace // the zero value is right for production
 }
 
+// Desktop is where people meet the program beside its window. The zero value is none, in English.
+type Desktop struct {
+	// Notify raises a desktop notification. Nil raises none. Click is told what somebody pressed on it.
+	Notify func(office.Notice) error
+
+	// Windowed says that a window watches, which shows what somebody presses on in a notification.
+	Windowed bool
+
+	// OpenSaved opens a saved file, or shows it in its folder; token is that of the press, see office.Click. Where it is nil,
+	// notifications do not offer it.
+	OpenSaved func(path string, inFolder bool, token string) error
+
+	// Words puts what people read beside the window into the language in use: notifications, and the page that the
+	// browser shows after a sign-in. Nil is English.
+	Words func() *message.Printer
+
+	// Language is that of an office that chose none, such as "de": saved certificates and master files have it in their
+	// names. Nil for English.
+	Language func() string
+}
+
+// Updates say where newer versions of the program come from, and how they are installed.
+type Updates struct {
+	Address string   // of the manifest, as the release was built; "" for none
+	Keys    string   // the public keys it is signed with, with commas in between
+	Server  bool     // this is the program without its window, for servers
+	Again   []string // the arguments with which the program comes back once it is installed
+}
+
 // Agent is one office's agent. All methods are safe for concurrent use.
 type Agent struct {
 	loop.Base
+	services
 	p      Params
 	backup *backup
+	gate   gate
 
 	installation string // tells this data folder from every other one
 
-	documents *preview.Reader
-	account   *account.Service
-	webhook   *webhook.Service
-	announcer *announce.Service
-	outbox    *outbox.Service
-	folders   *hotfolder.Service
-	form      *form.Service
-	updates   *updates.Service
-	decided   atomic.Pointer[decided]
-
+	decided     atomic.Pointer[decided]
 	configuring sync.Mutex      // held from reading the settings until they are changed
 	left        message.Message // why what is decided was not put to use when that was tried last; empty when it was; under configuring
-	budget      *rate.Limiter
-	saves       *download.Service
-	packages    *reconcile.Service
+}
 
+// services are the packages below, as join wires them.
+type services struct {
+	account     *account.Service
+	webhook     *webhook.Service
+	packages    *reconcile.Service
+	outbox      *outbox.Service
 	withdrawals *withdraw.Service
+	folders     *hotfolder.Service
+	form        *form.Service
+	saves       *download.Service
+	announcer   *announce.Service
 	network     *network.Service
+	updates     *updates.Service
 	backups     *transfer.Backups
-	gate        gate
+	documents   *preview.Reader
+	budget      *rate.Limiter // of questions to the service
 }
 
 // ErrLocked is returned for what needs the keyring while it is locked.
 var ErrLocked = account.ErrLocked
 
-// Open opens the office's data folder and unlocks its keys. A keyring that cannot be read now is not an error:
-// the agent runs, says so in its health and tries again. The errors of store.Open (in use, newer, corrupt) are
-// returned as they are, wrapped.
-func Open(ctx context.Context, p Params) (*Agent, error) {
-	p.Log = cmp.Or(p.Log, slog.New(slog.DiscardHandler))
-	if p.Now == nil {
-		p.Now = time.Now
-	}
-	if p.FolderEvents == nil {
-		p.FolderEvents = hotfolder.Listen
-	}
-	if p.Jitter == nil {
-		p.Jitter = rand.Float64
-	}
-	if p.Language == nil {
-		p.Language = func() string { return "" }
-	}
-	if p.Words == nil {
-		p.Words = message.English
-	}
-	if p.ShowSteps == nil {
-		p.ShowSteps = func(office.Activity) {}
-	}
-	if p.Policy == nil {
-		p.Policy = func() policy.Policy { return policy.Policy{} }
-	}
-	if p.Crash == nil {
-		p.Crash = func(string) {}
-	}
-	p.Network = cmp.Or(p.Network, proxy.OfSystem())
-	if p.HTTP == nil {
-		p.HTTP = esign.NewHTTPClient(p.Network.DialContext)
-	}
-	p.Pace = p.Pace.Complete()
-	a := &Agent{p: p, documents: preview.NewReader(p.DocumentReader...), budget: reconcile.NewBudget(p.Pace)}
-	a.decided.Store(&decided{})
-	watchers := &loop.Watchers[office.Change]{}
-	a.Base = loop.Base{
-		Log: p.Log, Now: p.Now, Jitter: p.Jitter, Pace: p.Pace, Signal: watchers.Signal, Show: p.ShowSteps,
-		Quarantine: &loop.Retries{}, Asked: &loop.Retries{}, Breaker: &loop.Breaker{}, Watch: watchers.Watch, Crash: p.Crash,
-	}
-	healthChanges := make(chan struct{}, 1)
-	a.Health = health.New(p.Now, func() {
-		a.Signal(office.StatusChanged)
-		loop.Wake(healthChanges)
-	})
-	var aside string
-	var err error
-	if a.Data, aside, err = data.Open(locations.State(p.DataDir), p.Log, p.Now, a.Health); err != nil {
-		return nil, err
-	}
-	a.backup = &backup{path: locations.Backup(p.DataDir), st: a.Data}
-	if err = a.join(healthChanges); err == nil {
-		err = a.load(ctx, aside)
-	}
-	if err != nil {
-		a.Data.Close()
-		return nil, err
-	}
-	return a, nil
-}
+// Account is who is signed in; empty strings where the service did not say.
+type Account = account.Account
 
-// join makes the services and wires what runs from one to another. healthChanges rings when something else is wrong than before.
-func (a *Agent) join(healthChanges <-chan struct{}) (err error) {
-	p := a.p
-	a.network = network.New(a.Base, network.Deps{HTTP: p.HTTP, Settings: a.Settings, Free: a.networkFree})
-	a.account = account.New(a.Base, account.Deps{
-		Keeper: p.Keeper, HTTP: p.HTTP, Words: p.Words, Message: Message,
-		Address: func(ctx context.Context) (string, bool) { return a.webhook.WaitOpen(ctx) },
-		Changed: a.backUp,
-		SignedUp: func() {
-			a.saves.Resume()
-			a.packages.Sweep("somebody signed in")
-			a.wakeAll()
-		},
-		Unlocked: a.wakeAll,
-		Returned: func() { a.packages.Sweep(reconcile.SweepService) },
-		Failed:   a.network.Failed,
-	})
-	a.Session = a.account
-	a.webhook = webhook.New(a.Base, webhook.Deps{
-		Vault: a.account.Vault(),
-		Current: func() webhook.Current {
-			o := a.account.Current()
-			client, _ := a.account.OnlineIn(o)
-			return webhook.Current{Settings: o.Settings, Client: client, MayRegister: o.Account.May("organization")}
-		},
-		Certificate: a.account.Certificate,
-		Callback:    a.account.ServeCallback,
-		OpenPort:    p.OpenPort,
-		Dial:        p.Network.DialContext,
-		HTTP:        p.HTTP,
-		Arrived:     func() { a.packages.WakeEvents() },
-		Settled:     func(id string) { a.packages.Settled(id) },
-		Sweep:       func(why string) { a.packages.Sweep(why) },
-		Returned:    func() { a.packages.Sweep(reconcile.SweepReturn) },
-	})
-	a.account.Endpoint = a.webhook
-	a.announcer, err = announce.New(a.Base, announce.Deps{
-		Settings: a.Settings, Notify: p.Notify, Words: p.Words, MoreToCome: a.moreToCome, CatchingUp: a.catchingUp, HealthChanges: healthChanges,
-		Windowed: p.Windowed, CanOpen: p.OpenSaved != nil,
-	})
-	if err != nil {
-		return err
-	}
-	a.saves = download.New(a.Base, download.Deps{
-		Settings: a.Settings, Language: p.Language, Installation: func() string { return a.installation },
-		Saved: a.saved, Announce: a.announcer.Announce, Ended: a.announcer.WorkEnded,
-		Ask: func() { a.packages.Wake() },
-	})
-	a.packages = reconcile.New(a.Base, reconcile.Deps{
-		Settings: a.Settings, Since: func() time.Time { return a.account.Current().Account.Since },
-		Budget: a.budget,
-		Files:  a.saves, News: a.announcer, Webhook: a.webhook,
-		Claim:  a.claim,
-		Drafts: func() { a.outbox.Wake() }, WokeUp: a.wokeUp,
-	})
-	a.Data.Committed = a.announcer.WorkEnded
-	a.outbox = a.newOutbox()
-	a.withdrawals = withdraw.New(a.Base, withdraw.Deps{
-		Who: func() string { return a.account.Current().Account.Email }, Question: a.budget.Wait,
-		Note: a.packages.Note, NoteGone: a.packages.NoteGone, NotDone: a.announcer.NotWithdrawn, Announce: a.announcer.Announce,
-		Ended: a.outbox.Wake,
-	})
-	a.folders = a.newHotFolders()
-	if a.updates, err = a.newUpdates(); err != nil {
-		return err
-	}
-	a.backups = transfer.NewBackups(a.Base, transfer.Options{
-		Folder: locations.Backups(p.DataDir), Documents: locations.Outbox(p.DataDir), Header: a.header, Busy: a.catchingUp,
-		Key: func() (safe.Secret, bool) {
-			key, err := a.account.BackupKey()
-			return safe.Secret(key), err == nil
-		},
-	})
-	a.form, err = form.New(a.Base)
-	return err
-}
+// What is wrong, as package health has it.
+type (
+	Severity = health.Severity
+	Action   = health.Action
+	Issue    = health.Issue
+)
 
-// load reads the settings and the account, unlocks the keys and sets the service up. aside names a damaged file that
-// was set aside.
-func (a *Agent) load(ctx context.Context, aside string) error {
-	settings, restored, err := a.restoreFirst(ctx)
-	if err != nil {
-		return err
+const (
+	Info    = health.Info
+	Warning = health.Warning
+	Problem = health.Problem
+
+	ActNone         = health.ActNone
+	ActSignIn       = health.ActSignIn
+	ActSettings     = health.ActSettings
+	ActFolders      = health.ActFolders
+	ActChooseFolder = health.ActChooseFolder
+	ActUnlock       = health.ActUnlock
+	ActNetwork      = health.ActNetwork
+	ActTakeEndpoint = health.ActTakeEndpoint
+	ActTakeBack     = health.ActTakeBack
+	ActRetry        = health.ActRetry
+	ActReview       = health.ActReview
+	ActQuit         = health.ActQuit
+	ActDismiss      = health.ActDismiss
+)
+
+// IssueKeyring is the ID of what is wrong while the key is out of reach: nothing secret can be read or kept.
+var IssueKeyring = health.KeyringLocked.ID
+
+// Message is what people are told of err: what happened and what to do, without a chain of causes and without anything
+// secret.
+func Message(err error) message.Message {
+	if err == nil {
+		return message.Message{}
 	}
-	if err := a.account.Load(); err != nil {
-		return err
+	if errors.Is(err, account.ErrLocked) {
+		return account.KeyMessage(err)
 	}
-	a.readRules()
-	if err := a.loadInstallation(); err != nil {
-		return err
+	if m, ok := message.Of(err); ok {
+		return m
 	}
-	if err := a.webhook.Load(); err != nil {
-		return err
+	switch {
+	case errors.Is(err, store.ErrInUse), errors.Is(err, store.ErrNewer):
+		return store.Message(err)
+	case errors.Is(err, context.Canceled):
+		return message.Stopped()
+	default:
+		return esign.Message(err)
 	}
-	a.account.Begin(ctx)
-	a.backUp()
-	a.loadUnread()
-	a.tellRestored(aside, settings, restored)
-	a.loadMoved()
-	if restored.waits {
-		a.Data.Freeze(message.RestoreWaits())
-	}
-	return nil
 }
 
 // Watch returns a channel that names what changed; see office.Change. Call stop when done with it.
@@ -343,3 +244,94 @@ func (a *Agent) Snooze(until time.Time) { a.announcer.Snooze(until) }
 
 // Snoozed returns until when no notifications are raised; zero when they are.
 func (a *Agent) Snoozed() time.Time { return a.announcer.Snoozed() }
+
+func (a *Agent) wakeAll() {
+	a.gate.ring()
+	a.webhook.Wake()
+	a.account.Wake()
+	a.packages.WakeEvents()
+	a.packages.Wake()
+	a.packages.WakeDeadlines()
+	a.outbox.Wake()
+	a.withdrawals.Wake()
+	a.saves.Wake()
+	a.folders.Wake()
+	a.updates.Wake()
+}
+
+// decided is what the administrator of this computer has decided, as it was read last.
+type decided struct {
+	read  policy.Policy
+	rules office.Rules
+}
+
+// gate is between Run and the loops: while it is shut none of them runs, and so nothing is sent, received or saved. It is shut
+// while the state is another one than it will be (restore.go), and while it moves to or from another computer (move.go).
+type gate struct {
+	moves sync.Mutex // held by whoever moves the office or restores it
+
+	mu    sync.Mutex
+	held  bool               // by shut
+	stop  context.CancelFunc // ends the loops; nil while none runs
+	ended chan struct{}      // closed when they are gone
+	rings chan struct{}      // closed when something has changed
+}
+
+// shut waits until nobody else moves the office, and returns when no loop runs any more. open lets them run again.
+func (g *gate) shut() (open func()) {
+	g.moves.Lock()
+	g.mu.Lock()
+	g.held = true
+	stop, ended := g.stop, g.ended
+	g.mu.Unlock()
+	if stop != nil {
+		stop()
+		<-ended
+	}
+	return func() {
+		g.mu.Lock()
+		g.held = false
+		g.mu.Unlock()
+		g.moves.Unlock()
+		g.ring()
+	}
+}
+
+// enter lets the loops run until ctx ends, or somebody shuts the gate. ended is to be called when they are gone; it is nil
+// when they must not begin.
+func (g *gate) enter(ctx context.Context) (_ context.Context, ended func()) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.held {
+		return ctx, nil
+	}
+	ctx, stop := context.WithCancel(ctx)
+	over := make(chan struct{})
+	g.stop, g.ended = stop, over
+	return ctx, func() {
+		g.mu.Lock()
+		g.stop = nil
+		g.mu.Unlock()
+		stop()
+		close(over)
+	}
+}
+
+// changed is closed with the next change.
+func (g *gate) changed() <-chan struct{} {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.rings == nil {
+		g.rings = make(chan struct{})
+	}
+	return g.rings
+}
+
+func (g *gate) ring() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.rings != nil {
+		close(g.rings)
+		g.rings = nil
+	}
+}

@@ -14,16 +14,11 @@ import (
 
 	"countersign/internal/agent/account"
 	"countersign/internal/agent/data"
-	"countersign/internal/agent/health"
 	"countersign/internal/agent/hotfolder"
-	"countersign/internal/agent/issuer"
 	"countersign/internal/disk"
-	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/private"
 	"countersign/internal/store"
-
-	"github.com/google/uuid"
 )
 
 // backedUp is the small part of the state that the service cannot give back: who this office is, and what it needs to
@@ -176,34 +171,8 @@ func (x backedUp) put(tx *store.Tx) (err error) {
 	return err
 }
 
-// backUp keeps what has just been committed in the second file, too. That it fails keeps nothing else from working.
-func (a *Agent) backUp() {
-	if err := a.backup.write(); err != nil {
-		a.Log.Error("back the settings up", "err", err)
-	}
-}
-
 // docInstallation names the document with Agent.installation.
 const docInstallation = "installation"
-
-// loadInstallation reads what tells this data folder from every other one, and makes it where there is none.
-func (a *Agent) loadInstallation() error {
-	err := a.Data.Update(func(tx *store.Tx) error {
-		known, err := tx.GetDoc(docInstallation, &a.installation)
-		if err == nil && !known {
-			a.installation = uuid.NewString()
-			err = tx.PutDoc(docInstallation, a.installation)
-		}
-		if err != nil {
-			return err
-		}
-		return tx.UseService(issuer.Home(a.Settings())) // that of a backup may have been another one
-	})
-	if err != nil {
-		return fmt.Errorf("read the settings: %w", err)
-	}
-	return nil
-}
 
 // docMoved names the document that says that this office has moved away. It belongs to the computer: the second file has it, too.
 const docMoved = "moved"
@@ -212,22 +181,4 @@ const docMoved = "moved"
 type moved struct {
 	File string    `json:"file"` // that was written
 	Time time.Time `json:"time"`
-}
-
-// movedAway reports whether this computer does not work because its office has moved. As long as that cannot be read, which is told, it
-// had better not work.
-func (a *Agent) movedAway() (m moved, away bool) {
-	m, away, err := data.Doc[moved](a.Data, docMoved)
-	return m, away || err != nil
-}
-
-// loadMoved has a computer that its office has left stay quiet, from the first moment on.
-func (a *Agent) loadMoved() {
-	m, away := a.movedAway()
-	a.account.Park(away)
-	if away {
-		text := message.MovedAway(filepath.Base(m.File))
-		a.Data.Freeze(text)
-		a.Health.Set(health.MovedAway, text)
-	}
 }

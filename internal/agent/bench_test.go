@@ -367,7 +367,7 @@ func newBenchOffice(b testing.TB, service *benchService) *benchOffice {
 	b.Helper()
 	o := &benchOffice{b: b, service: service, secret: "a secret of an endpoint"}
 	o.Agent = openSignedIn(b, Params{
-		HTTP: service.client, Pace: loop.Pace{Statuses: 1e6}, Notify: o.notify,
+		HTTP: service.client, Pace: loop.Pace{Statuses: 1e6}, Desktop: Desktop{Notify: o.notify},
 		Now: func() time.Time { return time.Now().Add(time.Duration(o.ahead.Load())) },
 		ShowSteps: func(x office.Activity) {
 			switch x.Kind {

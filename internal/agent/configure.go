@@ -16,9 +16,11 @@ import (
 	"countersign/internal/locations"
 	"countersign/internal/message"
 	"countersign/internal/office"
-	"countersign/internal/policy"
 	"countersign/internal/store"
 )
+
+// ConfigError is a configuration that was not accepted.
+type ConfigError = office.ConfigError
 
 // Configure checks and keeps the settings, as Normal writes them, and whichever secrets are given, in one commit, and
 // puts them to use at once. A new folder for documents is made and tried; files that wait for the office's folder move
@@ -123,12 +125,6 @@ func amongOwnData(path string) bool {
 	return err == nil && disk.Inside(path, own)
 }
 
-// decided is what the administrator of this computer has decided, as it was read last.
-type decided struct {
-	read  policy.Policy
-	rules office.Rules
-}
-
 // lookAtRules is how often the administrator's decisions are read again.
 const lookAtRules = 5 * time.Minute
 
@@ -146,10 +142,10 @@ func (a *Agent) readRules() {
 // tellRules says in health what of the administrator's decisions is not in use.
 func (a *Agent) tellRules() {
 	d, left := a.decided.Load(), a.left
-	now, unusable := d.read, strings.Join(d.rules.Wrong, ", ")
+	now, useless := d.read, strings.Join(d.rules.Wrong, ", ")
 	wrong := now.Wrong
-	if unusable != "" {
-		wrong = message.Then(wrong, message.PolicyUnusable(unusable))
+	if useless != "" {
+		wrong = message.Then(wrong, message.PolicyUnusable(useless))
 	}
 	switch {
 	case !wrong.IsZero():
@@ -160,7 +156,7 @@ func (a *Agent) tellRules() {
 		a.Health.Clear(health.PolicyWrong)
 		return
 	}
-	a.Log.Warn("what the administrator has decided is not all in use", "from", now.From, "why", now.Wrong, "unusable", unusable, "left", left)
+	a.Log.Warn("what the administrator has decided is not all in use", "from", now.From, "why", now.Wrong, "unusable", useless, "left", left)
 }
 
 // noteRules notes why what the administrator has decided was not put to use; nil when it was.

@@ -141,12 +141,12 @@ func (o *testOffice) open() {
 	o.t.Helper()
 	p := Params{
 		DataDir: o.data, Keeper: o.keeper, Version: "test", Jitter: func() float64 { return 0 },
-		Notify: func(n office.Notice) error {
+		Desktop: Desktop{Notify: func(n office.Notice) error {
 			o.mu.Lock()
 			defer o.mu.Unlock()
 			o.told = append(o.told, n.Title+" "+n.Body)
 			return nil
-		},
+		}},
 	}
 	if o.adjust != nil {
 		o.adjust(&p)

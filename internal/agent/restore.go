@@ -12,10 +12,13 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
+
 	"countersign/internal/agent/account"
 	"countersign/internal/agent/announce"
 	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
+	"countersign/internal/agent/issuer"
 	"countersign/internal/agent/outbox"
 	"countersign/internal/agent/reconcile"
 	"countersign/internal/agent/transfer"
@@ -56,7 +59,7 @@ func (a *Agent) header() transfer.Header {
 	return transfer.Header{Program: a.p.Version, Computer: computer, Installation: a.installation}
 }
 
-type restored struct {
+type restoration struct {
 	date   string // of the backup; empty when there was none, or none that can be opened
 	asked  bool   // for, by a person
 	locked bool   // there are backups, but none that this key opens
@@ -65,18 +68,18 @@ type restored struct {
 
 // restoreNewest puts the newest backup that can be opened in the place of a state that knows nothing but what the office's
 // second file holds.
-func (a *Agent) restoreNewest(ctx context.Context) (r restored, err error) {
+func (a *Agent) restoreNewest(ctx context.Context) (r restoration, err error) {
 	files, wanted, err := a.restorable()
 	if err != nil || len(files) == 0 {
 		return r, err
 	}
 	key, err := a.p.Keeper.Load(ctx)
 	if errors.Is(err, secret.ErrAbsent) {
-		return restored{locked: true}, nil
+		return restoration{locked: true}, nil
 	}
 	if err != nil {
 		a.Log.Warn("the key is not available, so no backup is restored yet", "err", err)
-		return restored{waits: true}, nil
+		return restoration{waits: true}, nil
 	}
 	derived, err := key.Derive(account.BackupPurpose)
 	if err != nil {
@@ -94,10 +97,10 @@ func (a *Agent) restoreNewest(ctx context.Context) (r restored, err error) {
 		err := a.restore(f.Path, safe.Secret(derived), mine)
 		if err == nil {
 			a.Log.Info("restored the state from a backup", "file", f.Path)
-			return restored{date: f.Date, asked: a.forgetWanted()}, nil
+			return restoration{date: f.Date, asked: a.forgetWanted()}, nil
 		}
 		a.Log.Error("restore a backup", "file", f.Path, "err", err)
-		if !unusable(err) {
+		if !ofThisBackup(err) {
 			return r, fmt.Errorf("restore a backup: %w", err)
 		}
 		r.locked = r.locked || !errors.Is(err, errOtherOffice)
@@ -108,8 +111,8 @@ func (a *Agent) restoreNewest(ctx context.Context) (r restored, err error) {
 // errOtherOffice is a backup of what was in the data folder before the office that the second file tells of was brought over.
 var errOtherOffice = errors.New("the backup is of another office")
 
-// unusable reports whether err is about one backup, and the one before may be better.
-func unusable(err error) bool {
+// ofThisBackup reports whether err is about one backup, and the one before may be better.
+func ofThisBackup(err error) bool {
 	for _, own := range []error{safe.ErrKey, safe.ErrDamaged, safe.ErrForeign, safe.ErrNewer, transfer.ErrDamaged, transfer.ErrNewer,
 		store.ErrRecord, store.ErrBadID, store.ErrUnfit, store.ErrTargetTaken, fs.ErrNotExist, errOtherOffice} {
 		if errors.Is(err, own) {
@@ -230,7 +233,7 @@ func (a *Agent) noteDueSoon(tx *store.Tx, now time.Time) error {
 }
 
 // tellRestored says once what became of a state that was lost. settings: they were restored from the office's second file.
-func (a *Agent) tellRestored(aside string, settings bool, r restored) {
+func (a *Agent) tellRestored(aside string, settings bool, r restoration) {
 	if aside == "" && !settings && r.date == "" {
 		return
 	}
@@ -353,7 +356,7 @@ func (a *Agent) restorePending() bool {
 }
 
 // restoreFirst restores a backup in the place of a state that was lost, before anything else is made of it.
-func (a *Agent) restoreFirst(ctx context.Context) (settings bool, r restored, err error) {
+func (a *Agent) restoreFirst(ctx context.Context) (settings bool, r restoration, err error) {
 	if err := a.oweRestore(); err != nil {
 		return false, r, err
 	}
@@ -368,14 +371,14 @@ func (a *Agent) restoreFirst(ctx context.Context) (settings bool, r restored, er
 }
 
 // restoreNow restores what is to be restored, and notes that it was. What fails is tried again, as while the key is out of reach.
-func (a *Agent) restoreNow(ctx context.Context) restored {
+func (a *Agent) restoreNow(ctx context.Context) restoration {
 	r, err := a.restoreNewest(ctx)
 	if err == nil && !r.waits {
 		err = a.Data.UpdateFrozen(func(tx *store.Tx) error { return tx.PutDoc(docRestore, nil) })
 	}
 	if err != nil {
 		a.Log.Error("restore a backup", "err", err)
-		return restored{waits: true}
+		return restoration{waits: true}
 	}
 	return r
 }
@@ -409,6 +412,50 @@ func (a *Agent) restoreLate(ctx context.Context) {
 	a.tellRestored("", true, r)
 }
 
+// backUp keeps what has just been committed in the second file, too. That it fails keeps nothing else from working.
+func (a *Agent) backUp() {
+	if err := a.backup.write(); err != nil {
+		a.Log.Error("back the settings up", "err", err)
+	}
+}
+
+// loadInstallation reads what tells this data folder from every other one, and makes it where there is none.
+func (a *Agent) loadInstallation() error {
+	err := a.Data.Update(func(tx *store.Tx) error {
+		known, err := tx.GetDoc(docInstallation, &a.installation)
+		if err == nil && !known {
+			a.installation = uuid.NewString()
+			err = tx.PutDoc(docInstallation, a.installation)
+		}
+		if err != nil {
+			return err
+		}
+		return tx.UseService(issuer.Home(a.Settings())) // that of a backup may have been another one
+	})
+	if err != nil {
+		return fmt.Errorf("read the settings: %w", err)
+	}
+	return nil
+}
+
+// movedAway reports whether this computer does not work because its office has moved. As long as that cannot be read, which is told, it
+// had better not work.
+func (a *Agent) movedAway() (m moved, away bool) {
+	m, away, err := data.Doc[moved](a.Data, docMoved)
+	return m, away || err != nil
+}
+
+// loadMoved has a computer that its office has left stay quiet, from the first moment on.
+func (a *Agent) loadMoved() {
+	m, away := a.movedAway()
+	a.account.Park(away)
+	if away {
+		text := message.MovedAway(filepath.Base(m.File))
+		a.Data.Freeze(text)
+		a.Health.Set(health.MovedAway, text)
+	}
+}
+
 // reload follows a state that took the place of the one before. No loop runs.
 func (a *Agent) reload(ctx context.Context) error {
 	if err := a.loadInstallation(); err != nil {
@@ -431,91 +478,6 @@ func (a *Agent) reload(ctx context.Context) error {
 		a.Signal(c)
 	}
 	return nil
-}
-
-// gate is between Run and the loops: while it is shut none of them runs, and so nothing is sent, received or saved. It is shut
-// while the state is another one than it will be (restore.go), and while it moves to or from another computer (move.go).
-type gate struct {
-	moves sync.Mutex // held by whoever moves the office or restores it
-
-	mu    sync.Mutex
-	held  bool               // by shut
-	stop  context.CancelFunc // ends the loops; nil while none runs
-	ended chan struct{}      // closed when they are gone
-	rings chan struct{}      // closed when something has changed
-}
-
-// shut waits until nobody else moves the office, and returns when no loop runs any more. open lets them run again.
-func (g *gate) shut() (open func()) {
-	g.moves.Lock()
-	g.mu.Lock()
-	g.held = true
-	stop, ended := g.stop, g.ended
-	g.mu.Unlock()
-	if stop != nil {
-		stop()
-		<-ended
-	}
-	return func() {
-		g.mu.Lock()
-		g.held = false
-		g.mu.Unlock()
-		g.moves.Unlock()
-		g.ring()
-	}
-}
-
-// enter lets the loops run until ctx ends, or somebody shuts the gate. ended is to be called when they are gone; it is nil
-// when they must not begin.
-func (g *gate) enter(ctx context.Context) (_ context.Context, ended func()) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.held {
-		return ctx, nil
-	}
-	ctx, stop := context.WithCancel(ctx)
-	over := make(chan struct{})
-	g.stop, g.ended = stop, over
-	return ctx, func() {
-		g.mu.Lock()
-		g.stop = nil
-		g.mu.Unlock()
-		stop()
-		close(over)
-	}
-}
-
-// changed is closed with the next change.
-func (g *gate) changed() <-chan struct{} {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.rings == nil {
-		g.rings = make(chan struct{})
-	}
-	return g.rings
-}
-
-func (g *gate) ring() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.rings != nil {
-		close(g.rings)
-		g.rings = nil
-	}
-}
-
-func (a *Agent) wakeAll() {
-	a.gate.ring()
-	a.webhook.Wake()
-	a.account.Wake()
-	a.packages.WakeEvents()
-	a.packages.Wake()
-	a.packages.WakeDeadlines()
-	a.outbox.Wake()
-	a.withdrawals.Wake()
-	a.saves.Wake()
-	a.folders.Wake()
-	a.updates.Wake()
 }
 
 // A person may have a backup restored though the state is well, or another one than the newest: what is there is set aside, and
@@ -552,7 +514,7 @@ func PrepareRestore(ctx context.Context, keeper secret.Keeper, dataDir, file str
 		}
 		return "", message.Error(message.BackupElsewhere(filepath.Base(file)), nil)
 	}
-	if err := usable(ctx, keeper, slices.DeleteFunc(list, func(b Backup) bool { return !same(b) })); err != nil {
+	if err := anyRestorable(ctx, keeper, slices.DeleteFunc(list, func(b Backup) bool { return !same(b) })); err != nil {
 		return "", err
 	}
 	name := ""
@@ -572,8 +534,8 @@ func PrepareRestore(ctx context.Context, keeper secret.Keeper, dataDir, file str
 	return aside, nil
 }
 
-// usable makes sure that one of the backups can be restored, before the state is set aside for it.
-func usable(ctx context.Context, keeper secret.Keeper, list []Backup) error {
+// anyRestorable makes sure that one of the backups can be restored, before the state is set aside for it.
+func anyRestorable(ctx context.Context, keeper secret.Keeper, list []Backup) error {
 	key, err := keeper.Load(ctx)
 	if err != nil && !errors.Is(err, secret.ErrAbsent) {
 		return message.Error(account.KeyMessage(err), err)

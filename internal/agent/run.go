@@ -1,15 +1,206 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"math/rand/v2"
 	"slices"
 	"sync"
+	"time"
 
+	"countersign/internal/agent/account"
+	"countersign/internal/agent/announce"
+	"countersign/internal/agent/data"
+	"countersign/internal/agent/download"
+	"countersign/internal/agent/form"
+	"countersign/internal/agent/health"
+	"countersign/internal/agent/hotfolder"
 	"countersign/internal/agent/loop"
+	"countersign/internal/agent/network"
+	"countersign/internal/agent/reconcile"
+	"countersign/internal/agent/transfer"
+	"countersign/internal/agent/webhook"
+	"countersign/internal/agent/withdraw"
+	"countersign/internal/esign"
+	"countersign/internal/locations"
+	"countersign/internal/message"
+	"countersign/internal/office"
+	"countersign/internal/policy"
+	"countersign/internal/preview"
+	"countersign/internal/proxy"
+	"countersign/internal/safe"
 	"countersign/internal/store"
 )
+
+// Open opens the office's data folder and unlocks its keys. A keyring that cannot be read now is not an error:
+// the agent runs, says so in its health and tries again. The errors of store.Open (in use, newer, corrupt) are
+// returned as they are, wrapped.
+func Open(ctx context.Context, p Params) (*Agent, error) {
+	p.Log = cmp.Or(p.Log, slog.New(slog.DiscardHandler))
+	if p.Now == nil {
+		p.Now = time.Now
+	}
+	if p.FolderEvents == nil {
+		p.FolderEvents = hotfolder.Listen
+	}
+	if p.Jitter == nil {
+		p.Jitter = rand.Float64
+	}
+	if p.Language == nil {
+		p.Language = func() string { return "" }
+	}
+	if p.Words == nil {
+		p.Words = message.English
+	}
+	if p.ShowSteps == nil {
+		p.ShowSteps = func(office.Activity) {}
+	}
+	if p.Policy == nil {
+		p.Policy = func() policy.Policy { return policy.Policy{} }
+	}
+	if p.Crash == nil {
+		p.Crash = func(string) {}
+	}
+	p.Network = cmp.Or(p.Network, proxy.OfSystem())
+	if p.HTTP == nil {
+		p.HTTP = esign.NewHTTPClient(p.Network.DialContext)
+	}
+	p.Pace = p.Pace.Complete()
+	a := &Agent{p: p, services: services{documents: preview.NewReader(p.DocumentReader...), budget: reconcile.NewBudget(p.Pace)}}
+	a.decided.Store(&decided{})
+	watchers := &loop.Watchers[office.Change]{}
+	a.Base = loop.Base{
+		Log: p.Log, Now: p.Now, Jitter: p.Jitter, Pace: p.Pace, Signal: watchers.Signal, Show: p.ShowSteps,
+		Quarantine: &loop.Retries{}, Asked: &loop.Retries{}, Breaker: &loop.Breaker{}, Watch: watchers.Watch, Crash: p.Crash,
+	}
+	healthChanges := make(chan struct{}, 1)
+	a.Health = health.New(p.Now, func() {
+		a.Signal(office.StatusChanged)
+		loop.Wake(healthChanges)
+	})
+	var aside string
+	var err error
+	if a.Data, aside, err = data.Open(locations.State(p.DataDir), p.Log, p.Now, a.Health); err != nil {
+		return nil, err
+	}
+	a.backup = &backup{path: locations.Backup(p.DataDir), st: a.Data}
+	if err = a.join(healthChanges); err == nil {
+		err = a.load(ctx, aside)
+	}
+	if err != nil {
+		a.Data.Close()
+		return nil, err
+	}
+	return a, nil
+}
+
+// join makes the services and wires what runs from one to another. healthChanges rings when something else is wrong than before.
+func (a *Agent) join(healthChanges <-chan struct{}) (err error) {
+	p := a.p
+	a.network = network.New(a.Base, network.Deps{HTTP: p.HTTP, Settings: a.Settings, Free: a.networkFree})
+	a.account = account.New(a.Base, account.Deps{
+		Keeper: p.Keeper, HTTP: p.HTTP, Words: p.Words, Message: Message,
+		Address: func(ctx context.Context) (string, bool) { return a.webhook.WaitOpen(ctx) },
+		Changed: a.backUp,
+		SignedUp: func() {
+			a.saves.Resume()
+			a.packages.Sweep("somebody signed in")
+			a.wakeAll()
+		},
+		Unlocked: a.wakeAll,
+		Returned: func() { a.packages.Sweep(reconcile.SweepService) },
+		Failed:   a.network.Failed,
+	})
+	a.Session = a.account
+	a.webhook = webhook.New(a.Base, webhook.Deps{
+		Vault: a.account.Vault(),
+		Current: func() webhook.Current {
+			o := a.account.Current()
+			client, _ := a.account.OnlineIn(o)
+			return webhook.Current{Settings: o.Settings, Client: client, MayRegister: o.Account.May("organization")}
+		},
+		Certificate: a.account.Certificate,
+		Callback:    a.account.ServeCallback,
+		OpenPort:    p.OpenPort,
+		Dial:        p.Network.DialContext,
+		HTTP:        p.HTTP,
+		Arrived:     func() { a.packages.WakeEvents() },
+		Settled:     func(id string) { a.packages.Settled(id) },
+		Sweep:       func(why string) { a.packages.Sweep(why) },
+		Returned:    func() { a.packages.Sweep(reconcile.SweepReturn) },
+	})
+	a.account.Endpoint = a.webhook
+	a.announcer, err = announce.New(a.Base, announce.Deps{
+		Settings: a.Settings, Notify: p.Notify, Words: p.Words, MoreToCome: a.moreToCome, CatchingUp: a.catchingUp, HealthChanges: healthChanges,
+		Windowed: p.Windowed, CanOpen: p.OpenSaved != nil,
+	})
+	if err != nil {
+		return err
+	}
+	a.saves = download.New(a.Base, download.Deps{
+		Settings: a.Settings, Language: p.Language, Installation: func() string { return a.installation },
+		Saved: a.saved, Announce: a.announcer.Announce, Ended: a.announcer.WorkEnded,
+		Ask: func() { a.packages.Wake() },
+	})
+	a.packages = reconcile.New(a.Base, reconcile.Deps{
+		Settings: a.Settings, Since: func() time.Time { return a.account.Current().Account.Since },
+		Budget: a.budget,
+		Files:  a.saves, News: a.announcer, Webhook: a.webhook,
+		Claim:  a.claim,
+		Drafts: func() { a.outbox.Wake() }, WokeUp: a.wokeUp,
+	})
+	a.Data.Committed = a.announcer.WorkEnded
+	a.outbox = a.newOutbox()
+	a.withdrawals = withdraw.New(a.Base, withdraw.Deps{
+		Who: func() string { return a.account.Current().Account.Email }, Question: a.budget.Wait,
+		Note: a.packages.Note, NoteGone: a.packages.NoteGone, NotDone: a.announcer.NotWithdrawn, Announce: a.announcer.Announce,
+		Ended: a.outbox.Wake,
+	})
+	a.folders = a.newHotFolders()
+	if a.updates, err = a.newUpdates(); err != nil {
+		return err
+	}
+	a.backups = transfer.NewBackups(a.Base, transfer.Options{
+		Folder: locations.Backups(p.DataDir), Documents: locations.Outbox(p.DataDir), Header: a.header, Busy: a.catchingUp,
+		Key: func() (safe.Secret, bool) {
+			key, err := a.account.BackupKey()
+			return safe.Secret(key), err == nil
+		},
+	})
+	a.form, err = form.New(a.Base)
+	return err
+}
+
+// load reads the settings and the account, unlocks the keys and sets the service up. aside names a damaged file that
+// was set aside.
+func (a *Agent) load(ctx context.Context, aside string) error {
+	settings, restored, err := a.restoreFirst(ctx)
+	if err != nil {
+		return err
+	}
+	if err := a.account.Load(); err != nil {
+		return err
+	}
+	a.readRules()
+	if err := a.loadInstallation(); err != nil {
+		return err
+	}
+	if err := a.webhook.Load(); err != nil {
+		return err
+	}
+	a.account.Begin(ctx)
+	a.backUp()
+	a.loadUnread()
+	a.tellRestored(aside, settings, restored)
+	a.loadMoved()
+	if restored.waits {
+		a.Data.Freeze(message.RestoreWaits())
+	}
+	return nil
+}
 
 // Component names a piece of the agent for Run.
 type Component string

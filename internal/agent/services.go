@@ -34,8 +34,6 @@ type (
 	Preset   = account.Preset
 	// SignInOptions choose how a sign-in runs.
 	SignInOptions = account.SignInOptions
-	// ConfigError is a configuration that was not accepted.
-	ConfigError = office.ConfigError
 )
 
 // SignIn runs a whole sign-in: it hands the address to show in the browser to open, waits for the way back the
@@ -313,14 +311,6 @@ func (a *Agent) TryHotFolder(f office.HotFolder) (message.Message, error) {
 		return message.SendFolderWorksEmpty(), nil
 	}
 	return message.SendFolderWorks(documents), nil
-}
-
-// Updates say where newer versions of the program come from, and how they are installed.
-type Updates struct {
-	Address string   // of the manifest, as the release was built; "" for none
-	Keys    string   // the public keys it is signed with, with commas in between
-	Server  bool     // this is the program without its window, for servers
-	Again   []string // the arguments with which the program comes back once it is installed
 }
 
 // newUpdates joins what looks for newer versions with the rest. A source that makes no sense is logged, and counts as none.

@@ -1,15 +1,11 @@
 package agent
 
 import (
-	"context"
 	"errors"
 	"time"
 
-	"countersign/internal/agent/account"
 	"countersign/internal/agent/data"
-	"countersign/internal/agent/health"
 	"countersign/internal/agent/webhook"
-	"countersign/internal/esign"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
@@ -43,9 +39,6 @@ type Status struct {
 	Checked  time.Time `json:"-"` // when everything was last asked about since the start; zero before
 	Checking bool      `json:"-"` // it is being asked about now
 }
-
-// Account is who is signed in; empty strings where the service did not say.
-type Account = account.Account
 
 // TunnelStatus is the public address.
 type TunnelStatus = webhook.Address
@@ -113,56 +106,4 @@ func (a *Agent) Status() (Status, error) {
 	s.Endpoint.ID, s.Endpoint.URL, s.Endpoint.RegisteredAt.Time = a.webhook.Endpoint()
 	s.Events.Rejected = a.webhook.Rejected()
 	return s, err
-}
-
-// What is wrong, as package health has it.
-type (
-	Severity = health.Severity
-	Action   = health.Action
-	Issue    = health.Issue
-)
-
-const (
-	Info    = health.Info
-	Warning = health.Warning
-	Problem = health.Problem
-
-	ActNone         = health.ActNone
-	ActSignIn       = health.ActSignIn
-	ActSettings     = health.ActSettings
-	ActFolders      = health.ActFolders
-	ActChooseFolder = health.ActChooseFolder
-	ActUnlock       = health.ActUnlock
-	ActNetwork      = health.ActNetwork
-	ActTakeEndpoint = health.ActTakeEndpoint
-	ActTakeBack     = health.ActTakeBack
-	ActRetry        = health.ActRetry
-	ActReview       = health.ActReview
-	ActQuit         = health.ActQuit
-	ActDismiss      = health.ActDismiss
-)
-
-// IssueKeyring is the ID of what is wrong while the key is out of reach: nothing secret can be read or kept.
-var IssueKeyring = health.KeyringLocked.ID
-
-// Message is what people are told of err: what happened and what to do, without a chain of causes and without anything
-// secret.
-func Message(err error) message.Message {
-	if err == nil {
-		return message.Message{}
-	}
-	if errors.Is(err, account.ErrLocked) {
-		return account.KeyMessage(err)
-	}
-	if m, ok := message.Of(err); ok {
-		return m
-	}
-	switch {
-	case errors.Is(err, store.ErrInUse), errors.Is(err, store.ErrNewer):
-		return store.Message(err)
-	case errors.Is(err, context.Canceled):
-		return message.Stopped()
-	default:
-		return esign.Message(err)
-	}
 }

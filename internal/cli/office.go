@@ -135,8 +135,7 @@ func (r *run) start(parts ...agent.Component) (*local, error) {
 	trace, ended := keepTrace(r.global.Data, r.faults(), logger)
 	notifier := notify.New(notify.Options{App: "Countersign", Icon: icon(), IconFile: locations.Icon(r.global.Data), Log: logger})
 	a, err := agent.Open(r.ctx, agent.Params{
-		DataDir: r.global.Data, Keeper: keeper, Version: r.program.Version, Log: logger, Notify: notifier.Notify,
-		Windowed: r.windowed, OpenSaved: r.program.OpenSaved, Words: r.words(), Language: r.language(), Updates: r.updates(), Policy: new(policy.Reader).Read, DocumentReader: documentReader(), Crash: crashAt(os.Getenv(crashVariable)),
+		DataDir: r.global.Data, Keeper: keeper, Version: r.program.Version, Log: logger, Desktop: agent.Desktop{Notify: notifier.Notify, Windowed: r.windowed, OpenSaved: r.program.OpenSaved, Words: r.words(), Language: r.language()}, Updates: r.updates(), Policy: new(policy.Reader).Read, DocumentReader: documentReader(), Crash: crashAt(os.Getenv(crashVariable)),
 	})
 	if err != nil {
 		logger.Error("the data cannot be opened", "err", err)

@@ -78,8 +78,7 @@ func Start(ctx context.Context, o Options) (d *Demo, err error) {
 	}()
 	d.Agent, err = agent.Open(ctx, agent.Params{
 		DataDir: filepath.Join(state, "data"), Keeper: secret.Memory(), Version: o.Version, Log: o.Log,
-		Notify: o.Notify, Words: o.Words, Language: o.Language, ShowSteps: o.Step, DocumentReader: o.DocumentReader,
-		Windowed: o.Windowed, OpenSaved: o.OpenSaved,
+		Desktop: agent.Desktop{Notify: o.Notify, Words: o.Words, Language: o.Language, Windowed: o.Windowed, OpenSaved: o.OpenSaved}, ShowSteps: o.Step, DocumentReader: o.DocumentReader,
 	})
 	if err != nil {
 		return nil, err

@@ -260,7 +260,7 @@ func (w *world) open() error {
 		DataDir: w.dataDir(), Keeper: w.keyring, Version: "simulated", HTTP: client, Now: w.clock,
 		Jitter:   func() float64 { return keyed(w.seed, "jitter", time.Now().UnixNano()).Float64() },
 		OpenPort: func(_ context.Context, _, address string) (net.Listener, error) { return w.net.listen(h, address) },
-		Notify: func(n office.Notice) error {
+		Desktop: agent.Desktop{Notify: func(n office.Notice) error {
 			switch {
 			case !h.gone():
 				w.model.news.told(n.Title, n.Body)
@@ -268,7 +268,7 @@ func (w *world) open() error {
 				w.model.news.lost(n.Title, n.Body)
 			}
 			return nil
-		},
+		}},
 		Crash:        func(point string) { w.passed(h, point) },
 		FolderEvents: func(func()) hotfolder.Events { return deaf{} },
 		Log:          w.trace.log(func(line string) { w.model.overhears("the log", line) }),
