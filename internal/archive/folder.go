@@ -34,7 +34,7 @@ type Folder struct {
 	// before the first Save.
 	Steps func(Step, string)
 
-	// SyncLimiter, when set, are the turns at the disk that this folder shares with others. Set it before the first Save.
+	// Syncs are the turns at the disk, which others may share. Set it before the first Save.
 	Syncs *SyncLimiter
 
 	// DirCache, when set, let Exists miss what has come into a folder within the last second. Set it before the first call.
@@ -85,7 +85,7 @@ func ready(at *disk.Dir) (*Folder, error) {
 		at.Close()
 		return nil, &Error{Kind: kindOf(err), Folder: dir, Err: err}
 	}
-	return &Folder{at: at, dir: dir, largest: largest, free: disk.Free}, nil
+	return &Folder{at: at, dir: dir, Syncs: NewSyncLimiter(1), largest: largest, free: disk.Free}, nil
 }
 
 // Close lets go of the folder. Saves under way end with an error.
@@ -252,22 +252,6 @@ func (f *Folder) flushFolders(sub string) error {
 		}
 		sub = path.Dir(sub)
 	}
-}
-
-// flush waits for its turn, or for the end of ctx, and runs do.
-func (f *Folder) flush(ctx context.Context, do func() error) error {
-	if f.Syncs == nil {
-		return do()
-	}
-	return f.Syncs.file(ctx, do)
-}
-
-// flushNames returns when every name that is in a folder now is durable.
-func (f *Folder) flushNames(dir *disk.Dir) error {
-	if f.Syncs == nil {
-		return dir.Flush()
-	}
-	return f.Syncs.names(dir.File())
 }
 
 // fail makes the error for one file, or for the folder itself when rel is ".".

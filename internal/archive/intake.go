@@ -216,7 +216,7 @@ func (f *Folder) Take(ctx context.Context, t Taking) (Taken, error) {
 	if after.Size() != taken.Size || !after.ModTime().Equal(before.ModTime()) {
 		return Taken{}, f.fail(t.Target, ErrChanged, nil)
 	}
-	if err := f.flush(ctx, temp.finish); err != nil {
+	if err := f.Syncs.file(ctx, temp.finish); err != nil {
 		return Taken{}, f.because(t.Target, err)
 	}
 	if err := dir.NameNew(temp.name, path.Base(t.Target)); err != nil {

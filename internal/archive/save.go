@@ -137,7 +137,7 @@ func (f *Folder) Save(ctx context.Context, r Request) (Saved, error) {
 	}
 	f.step(StepNamed, r.Target)
 	// The file has its name: what is left is done even if nobody waits for it any more.
-	if err := f.flushNames(dir); err != nil {
+	if err := f.Syncs.names(dir.File()); err != nil {
 		return saved, f.because(r.Target, err)
 	}
 	f.step(StepDone, r.Target)
@@ -147,7 +147,7 @@ func (f *Folder) Save(ctx context.Context, r Request) (Saved, error) {
 // settle flushes the temporary file, and has the caller record meanwhile what it will be.
 func (f *Folder) settle(ctx context.Context, r Request, temp *temp, body *intake, size int64) (Saved, error) {
 	flushing := make(chan error, 1)
-	go func() { flushing <- f.flush(ctx, temp.finish) }()
+	go func() { flushing <- f.Syncs.file(ctx, temp.finish) }()
 	flushed := sync.OnceValue(func() error { return <-flushing })
 	defer flushed() // whatever becomes of Commit, nobody touches the file while it is flushed
 

@@ -158,7 +158,8 @@ func (r *run) startDemo(ctx context.Context, folder string) (a *agent.Agent, end
 	notifier := notify.New(notify.Options{App: "Countersign demo", Icon: icon(), IconFile: demoIcon(), Log: demoLog(r)})
 	d, err := demo.Start(ctx, demo.Options{
 		Folder: folder, Version: r.program.Version, Pace: 3 * time.Second, ByHand: true, Log: demoLog(r),
-		Notify: notifier.Notify, Windowed: true, OpenSaved: r.program.OpenSaved, Words: r.words(), Language: r.language(), DocumentReader: documentReader(), Press: documentPress(),
+		Notify: notifier.Notify, Windowed: true, OpenSaved: r.program.OpenSaved,
+		Words: ofWindow(r, r.program.Words), Language: ofWindow(r, r.program.Language), DocumentReader: documentReader(), Press: documentPress(),
 	})
 	if err != nil {
 		return nil, nil, errors.Join(err, notifier.Close())

@@ -135,7 +135,12 @@ func (r *run) start(parts ...agent.Component) (*local, error) {
 	trace, ended := keepTrace(r.global.Data, r.faults(), logger)
 	notifier := notify.New(notify.Options{App: "Countersign", Icon: icon(), IconFile: locations.Icon(r.global.Data), Log: logger})
 	a, err := agent.Open(r.ctx, agent.Params{
-		DataDir: r.global.Data, Keeper: keeper, Version: r.program.Version, Log: logger, Desktop: agent.Desktop{Notify: notifier.Notify, Windowed: r.windowed, OpenSaved: r.program.OpenSaved, Words: r.words(), Language: r.language()}, Updates: r.updates(), Policy: new(policy.Reader).Read, DocumentReader: documentReader(), Crash: crashAt(os.Getenv(crashVariable)),
+		DataDir: r.global.Data, Keeper: keeper, Version: r.program.Version, Log: logger,
+		Desktop: agent.Desktop{
+			Notify: notifier.Notify, Windowed: r.windowed, OpenSaved: r.program.OpenSaved,
+			Words: ofWindow(r, r.program.Words), Language: ofWindow(r, r.program.Language),
+		},
+		Updates: r.updates(), Policy: new(policy.Reader).Read, DocumentReader: documentReader(), Crash: crashAt(os.Getenv(crashVariable)),
 	})
 	if err != nil {
 		logger.Error("the data cannot be opened", "err", err)
@@ -195,20 +200,12 @@ func (l *local) Close() error {
 	return err
 }
 
-// words is what puts what people read beside the window into words; nil without one, where everything is English.
-func (r *run) words() func() *message.Printer {
+// ofWindow is what the window hands in to say in which language people are told; nil without a window, where everything is English.
+func ofWindow[T any](r *run, from func() T) func() T {
 	if !r.windowed {
 		return nil
 	}
-	return r.program.Words
-}
-
-// language is that of the window; nil without one.
-func (r *run) language() func() string {
-	if !r.windowed {
-		return nil
-	}
-	return r.program.Language
+	return from
 }
 
 // keeper is where the key is.

@@ -50,7 +50,7 @@ func TestNotificationsSpeakTheLanguageOfTheWindowAndEnglishWithoutOne(t *testing
 	} {
 		r := &run{program: Program{Words: c.words}, windowed: c.windowed}
 		var got *message.Printer // of nil, the agent speaks English
-		if words := r.words(); words != nil {
+		if words := ofWindow(r, r.program.Words); words != nil {
 			got = words()
 		}
 		if got != c.want {

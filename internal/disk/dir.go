@@ -371,7 +371,15 @@ func Rename(from, to string) error {
 	if err := rename(from, to); err != nil {
 		return err
 	}
-	return flushBoth(from, to)
+	there, here := filepath.Dir(to), filepath.Dir(from)
+	err := FlushFolder(there)
+	if err == nil && there != here {
+		err = FlushFolder(here)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrUnflushed, err)
+	}
+	return nil
 }
 
 // RenameNew does what Rename does with a file, in one folder, but fails with fs.ErrExist where the name is taken.
@@ -382,19 +390,6 @@ func RenameNew(from, to string) error {
 	}
 	defer folder.Close()
 	return folder.Move(filepath.Base(from), folder, filepath.Base(to))
-}
-
-// flushBoth flushes the folder of the new name, and then that of the old one.
-func flushBoth(from, to string) error {
-	there, here := filepath.Dir(to), filepath.Dir(from)
-	err := FlushFolder(there)
-	if err == nil && there != here {
-		err = FlushFolder(here)
-	}
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrUnflushed, err)
-	}
-	return nil
 }
 
 // anchored are the folders whose names are known to be on the disk, by their paths. It forgets all of them now and then: an

@@ -244,7 +244,9 @@ func (c *Client) once(ctx context.Context, k *call, form pathForm, access string
 	}
 	defer res.Body.Close()
 	if !sameOrigin(res.Request.URL, req.URL) {
-		return nil, c.elsewhere(k, res)
+		// Another host than the service's knows nothing of packages, and of sign-ins neither: what it says, the service may say
+		// differently the next time.
+		return nil, &Error{Op: k.op, Kind: Server, Status: res.StatusCode, RetryAfter: retryAfter(res.Header, c.cfg.now())}
 	}
 	return nil, c.refusal(k, res, access)
 }
@@ -274,12 +276,6 @@ func (c *Client) refusal(k *call, res *http.Response, access string) *Error {
 		e.Kind = BadAnswer
 	}
 	return e
-}
-
-// elsewhere is a refusal by another host than the service's, which knows nothing of packages, and of sign-ins neither:
-// what it says, the service may say differently the next time.
-func (c *Client) elsewhere(k *call, res *http.Response) *Error {
-	return &Error{Op: k.op, Kind: Server, Status: res.StatusCode, RetryAfter: retryAfter(res.Header, c.cfg.now())}
 }
 
 // serviceError reads {"error": "<code>", "message": "<text>"}. ok is false when it is not that.

@@ -520,7 +520,7 @@ func (s *Server) replaceEndpoint(organizationID, clientID, address string) (endp
 	c, _ := s.client(clientID)
 	e := endpoint{
 		EventEndpointID: newID(), OrganizationID: organizationID, ClientID: clientID,
-		Name: c.Name, URL: address, Secret: newToken(), TimeSet: s.opt.Now(),
+		Name: c.Name, URL: address, Secret: newToken(),
 	}
 	key := endpointKey(organizationID, clientID)
 	err := s.db.Update(func(tx *bolt.Tx) error {

@@ -142,13 +142,12 @@ func (f file) expired(now time.Time) bool { return !f.Used && now.Sub(f.TimeCrea
 
 // endpoint is a registered webhook endpoint. An organization has at most one per client.
 type endpoint struct {
-	EventEndpointID string    `json:"event_endpoint_id"`
-	OrganizationID  string    `json:"organization_id"`
-	ClientID        string    `json:"client_id"`
-	Name            string    `json:"name"`
-	URL             string    `json:"url"`
-	Secret          string    `json:"secret"`
-	TimeSet         time.Time `json:"time_set"`
+	EventEndpointID string `json:"event_endpoint_id"`
+	OrganizationID  string `json:"organization_id"`
+	ClientID        string `json:"client_id"`
+	Name            string `json:"name"`
+	URL             string `json:"url"`
+	Secret          string `json:"secret"`
 }
 
 func endpointKey(organizationID, clientID string) string { return organizationID + "|" + clientID }

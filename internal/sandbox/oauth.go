@@ -68,7 +68,7 @@ func (s *Server) authorize(w http.ResponseWriter, r *http.Request) {
 	case s.opt.AutoConsent:
 		s.finish(w, r, &req, s.autoUser(req.Hint))
 	case r.PostFormValue("decision") == "deny":
-		req.fail(w, r, refuse("access_denied", "The person did not allow it."))
+		req.fail(w, r, badRequest("access_denied", "The person did not allow it."))
 	case chosen:
 		s.finish(w, r, &req, u)
 	default:
@@ -99,47 +99,47 @@ func uniqueFields(text string) []string {
 	return out
 }
 
-func (a *authorizeRequest) check(q url.Values) *oauthError {
+func (a *authorizeRequest) check(q url.Values) *apiError {
 	for name, values := range q {
 		if len(values) > 1 {
-			return refuse("invalid_request", "The parameter %q is given more than once.", name)
+			return badRequest("invalid_request", "The parameter %q is given more than once.", name)
 		}
 	}
 	if q.Get("response_type") == "" {
-		return refuse("invalid_request", "The response_type is missing.")
+		return badRequest("invalid_request", "The response_type is missing.")
 	}
 	if q.Get("response_type") != "code" {
-		return refuse("unsupported_response_type", "Only the response type code is supported.")
+		return badRequest("unsupported_response_type", "Only the response type code is supported.")
 	}
 	if len(a.Scopes) == 0 {
 		a.Scopes = []string{"profile"} // RFC 6749 section 3.3 lets the server choose
 	}
 	for _, scope := range a.Scopes {
 		if !slices.Contains(knownScopes, scope) {
-			return refuse("invalid_scope", "The scope %q is unknown.", scope)
+			return badRequest("invalid_scope", "The scope %q is unknown.", scope)
 		}
 	}
 	for p := range strings.FieldsSeq(q.Get("prompt")) { // the person is asked for both each time
 		if p != "login" && p != "consent" {
-			return refuse("invalid_request", "The prompt must be login or consent.")
+			return badRequest("invalid_request", "The prompt must be login or consent.")
 		}
 	}
 	return a.checkPKCE(q.Get("code_challenge_method"))
 }
 
 // checkPKCE accepts S256 alone: plain protects nothing (RFC 7636 section 7.2).
-func (a *authorizeRequest) checkPKCE(method string) *oauthError {
+func (a *authorizeRequest) checkPKCE(method string) *apiError {
 	switch {
 	case a.Challenge == "" && method != "":
-		return refuse("invalid_request", "There is a code_challenge_method without a code_challenge.")
+		return badRequest("invalid_request", "There is a code_challenge_method without a code_challenge.")
 	case a.Challenge == "" && a.Client.Secret == "":
-		return refuse("invalid_request", "A client without a secret must use PKCE.")
+		return badRequest("invalid_request", "A client without a secret must use PKCE.")
 	case a.Challenge == "":
 		return nil
 	case method != "S256":
-		return refuse("invalid_request", "The code_challenge_method must be S256.")
+		return badRequest("invalid_request", "The code_challenge_method must be S256.")
 	case !challengeShape.MatchString(a.Challenge):
-		return refuse("invalid_request", "The code_challenge is not the base64url form of a SHA-256 hash.")
+		return badRequest("invalid_request", "The code_challenge is not the base64url form of a SHA-256 hash.")
 	}
 	return nil
 }
@@ -166,8 +166,8 @@ func (a *authorizeRequest) back(w http.ResponseWriter, r *http.Request, params u
 	w.WriteHeader(http.StatusSeeOther) // a form was posted here; it must not be posted on
 }
 
-func (a *authorizeRequest) fail(w http.ResponseWriter, r *http.Request, e *oauthError) {
-	a.back(w, r, url.Values{"error": {e.Code}, "error_description": {e.Description}})
+func (a *authorizeRequest) fail(w http.ResponseWriter, r *http.Request, e *apiError) {
+	a.back(w, r, url.Values{"error": {e.Code}, "error_description": {e.Message}})
 }
 
 // granted are the scopes this user can give: organization needs an Organization Administrator (interface.md, scopes).
@@ -185,34 +185,22 @@ func (s *Server) finish(w http.ResponseWriter, r *http.Request, a *authorizeRequ
 	})
 	if err != nil {
 		s.opt.Log.Error("making an authorization code failed", "error", err)
-		a.fail(w, r, refuse("server_error", "Something unexpected happened in the service."))
+		a.fail(w, r, badRequest("server_error", "Something unexpected happened in the service."))
 		return
 	}
 	a.back(w, r, url.Values{"code": {code}})
 }
 
-// oauthError is an error of RFC 6749 sections 4.1.2.1 and 5.2.
-type oauthError struct {
-	Status      int
-	Code        string
-	Description string
-}
-
-func (e *oauthError) Error() string { return e.Code + ": " + e.Description }
-
-func refuse(code, format string, args ...any) *oauthError {
-	return &oauthError{http.StatusBadRequest, code, fmt.Sprintf(format, args...)}
-}
-
 // errClient is the one answer to every failed client authentication.
-var errClient = &oauthError{http.StatusUnauthorized, "invalid_client", "The client is unknown or its secret is wrong."}
+var errClient = &apiError{http.StatusUnauthorized, "invalid_client", "The client is unknown or its secret is wrong."}
 
-func writeOAuthError(w http.ResponseWriter, e *oauthError) {
+// writeOAuthError answers in the form of RFC 6749 section 5.2.
+func writeOAuthError(w http.ResponseWriter, e *apiError) {
 	if e.Status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", `Basic realm="sandbox"`)
 	}
 	noStore(w)
-	writeJSON(w, e.Status, map[string]string{"error": e.Code, "error_description": e.Description})
+	writeJSON(w, e.Status, map[string]string{"error": e.Code, "error_description": e.Message})
 }
 
 func noStore(w http.ResponseWriter) {
@@ -222,32 +210,32 @@ func noStore(w http.ResponseWriter) {
 
 // readForm reads a request of the token or revocation endpoint: a form body only, no parameter twice (RFC 6749
 // section 3.2). Parameters in the query do not count.
-func readForm(w http.ResponseWriter, r *http.Request) *oauthError {
+func readForm(w http.ResponseWriter, r *http.Request) *apiError {
 	kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
 	if !strings.EqualFold(strings.TrimSpace(kind), "application/x-www-form-urlencoded") {
-		return refuse("invalid_request", "The body must be application/x-www-form-urlencoded.")
+		return badRequest("invalid_request", "The body must be application/x-www-form-urlencoded.")
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, 64<<10)
 	if err := r.ParseForm(); err != nil {
-		return refuse("invalid_request", "The body is not a form.")
+		return badRequest("invalid_request", "The body is not a form.")
 	}
 	for name, values := range r.PostForm {
 		if len(values) > 1 {
-			return refuse("invalid_request", "The parameter %q is given more than once.", name)
+			return badRequest("invalid_request", "The parameter %q is given more than once.", name)
 		}
 	}
 	return nil
 }
 
 // authenticateClient finds the client of a form request by its Authorization header, or else by the body.
-func (s *Server) authenticateClient(r *http.Request) (Client, *oauthError) {
+func (s *Server) authenticateClient(r *http.Request) (Client, *apiError) {
 	header := r.Header.Get("Authorization")
 	id, secret := r.PostForm.Get("client_id"), r.PostForm.Get("client_secret")
 	if header == "" {
 		return s.checkClient(id, secret)
 	}
 	if secret != "" {
-		return Client{}, refuse("invalid_request", "The client authenticates in the header and in the body; only one is allowed.")
+		return Client{}, badRequest("invalid_request", "The client authenticates in the header and in the body; only one is allowed.")
 	}
 	scheme, encoded, _ := strings.Cut(header, " ")
 	raw, err := base64.StdEncoding.DecodeString(strings.TrimSpace(encoded))
@@ -266,12 +254,12 @@ func (s *Server) authenticateClient(r *http.Request) (Client, *oauthError) {
 		c, failed = s.checkClient(plainID, plainSecret)
 	}
 	if failed == nil && id != "" && id != c.ID {
-		return Client{}, refuse("invalid_request", "The client in the header is not the client in the body.")
+		return Client{}, badRequest("invalid_request", "The client in the header is not the client in the body.")
 	}
 	return c, failed
 }
 
-func (s *Server) checkClient(id, secret string) (Client, *oauthError) {
+func (s *Server) checkClient(id, secret string) (Client, *apiError) {
 	c, ok := s.client(id)
 	if !ok || subtle.ConstantTimeCompare([]byte(hashed(secret)), []byte(hashed(c.Secret))) != 1 {
 		return Client{}, errClient
@@ -384,18 +372,18 @@ func (s *Server) redeemCode(c Client, code, redirect, verifier string) (answer t
 	err := s.db.Update(func(tx *bolt.Tx) error {
 		a, err := get[authCode](tx, bucketCodes, hashed(code))
 		if errors.Is(err, errNotFound) {
-			failed = refuse("invalid_grant", "The code is unknown.")
+			failed = badRequest("invalid_grant", "The code is unknown.")
 			return nil
 		}
 		if err != nil {
 			return err
 		}
 		if a.ClientID != c.ID {
-			failed = refuse("invalid_grant", "The code was given to another client.")
+			failed = badRequest("invalid_grant", "The code was given to another client.")
 			return nil
 		}
 		if a.Used {
-			failed = refuse("invalid_grant", "The code was used before.")
+			failed = badRequest("invalid_grant", "The code was used before.")
 			return revokeGrant(tx, a.GrantID)
 		}
 		a.Used = true
@@ -419,13 +407,13 @@ func (s *Server) redeemCode(c Client, code, redirect, verifier string) (answer t
 func (a authCode) check(redirect, verifier string, now time.Time) error {
 	switch {
 	case now.After(a.Expires):
-		return refuse("invalid_grant", "The code has expired.")
+		return badRequest("invalid_grant", "The code has expired.")
 	case redirect != "" && redirect != a.Redirect:
-		return refuse("invalid_grant", "The redirect_uri is not the one of the authorization request.")
+		return badRequest("invalid_grant", "The redirect_uri is not the one of the authorization request.")
 	case a.Challenge == "" && verifier != "":
-		return refuse("invalid_grant", "There is a code_verifier, but the authorization request had no code_challenge.")
+		return badRequest("invalid_grant", "There is a code_verifier, but the authorization request had no code_challenge.")
 	case a.Challenge != "" && !verifies(verifier, a.Challenge):
-		return refuse("invalid_grant", "The code_verifier does not fit the code_challenge.")
+		return badRequest("invalid_grant", "The code_verifier does not fit the code_challenge.")
 	}
 	return nil
 }
@@ -437,7 +425,7 @@ func (s *Server) refresh(c Client, token string) (answer tokens, failed error) {
 	err := s.db.Update(func(tx *bolt.Tx) error {
 		t, err := get[refreshToken](tx, bucketRefresh, hashed(token))
 		if errors.Is(err, errNotFound) {
-			failed = refuse("invalid_grant", "The refresh token is unknown.")
+			failed = badRequest("invalid_grant", "The refresh token is unknown.")
 			return nil
 		}
 		if err != nil {
@@ -449,13 +437,13 @@ func (s *Server) refresh(c Client, token string) (answer tokens, failed error) {
 		}
 		switch {
 		case g.ClientID != c.ID:
-			failed = refuse("invalid_grant", "The refresh token was given to another client.")
+			failed = badRequest("invalid_grant", "The refresh token was given to another client.")
 		case g.Revoked:
-			failed = refuse("invalid_grant", "The refresh token was revoked.")
+			failed = badRequest("invalid_grant", "The refresh token was revoked.")
 		case now.After(t.Expires):
-			failed = refuse("invalid_grant", "The refresh token has expired.")
+			failed = badRequest("invalid_grant", "The refresh token has expired.")
 		case t.Redeemed != nil && now.Sub(*t.Redeemed) > refreshGrace:
-			failed = refuse("invalid_grant", "The refresh token was redeemed before.")
+			failed = badRequest("invalid_grant", "The refresh token was redeemed before.")
 			return revokeGrant(tx, t.GrantID)
 		}
 		if failed != nil {
@@ -552,7 +540,7 @@ func (u User) claims(scopes []string) map[string]any {
 func (s *Server) idToken(tx *bolt.Tx, g grant, access, nonce string, now time.Time) (string, error) {
 	u, ok := s.user(g.Email)
 	if !ok {
-		return "", refuse("invalid_grant", "The user has no account any more.")
+		return "", badRequest("invalid_grant", "The user has no account any more.")
 	}
 	key, err := s.rsaKey(tx)
 	if err != nil {
@@ -702,7 +690,7 @@ func (s *Server) oauthForm(answer func(Client, *http.Request) (any, error)) http
 		if err != nil {
 			if !errors.As(err, &e) {
 				s.opt.Log.Error("token request failed", "error", err)
-				e = &oauthError{http.StatusInternalServerError, "server_error", "Something unexpected happened in the service."}
+				e = &apiError{http.StatusInternalServerError, "server_error", "Something unexpected happened in the service."}
 			}
 			writeOAuthError(w, e)
 			return
@@ -722,18 +710,18 @@ func (s *Server) exchange(c Client, r *http.Request) (any, error) {
 	switch form.Get("grant_type") {
 	case "authorization_code":
 		if form.Get("code") == "" {
-			return nil, refuse("invalid_request", "The code is missing.")
+			return nil, badRequest("invalid_request", "The code is missing.")
 		}
 		return s.redeemCode(c, form.Get("code"), form.Get("redirect_uri"), form.Get("code_verifier"))
 	case "refresh_token":
 		if form.Get("refresh_token") == "" {
-			return nil, refuse("invalid_request", "The refresh_token is missing.")
+			return nil, badRequest("invalid_request", "The refresh_token is missing.")
 		}
 		return s.refresh(c, form.Get("refresh_token"))
 	case "":
-		return nil, refuse("invalid_request", "The grant_type is missing.")
+		return nil, badRequest("invalid_request", "The grant_type is missing.")
 	}
-	return nil, refuse("unsupported_grant_type", "The grant_type must be authorization_code or refresh_token.")
+	return nil, badRequest("unsupported_grant_type", "The grant_type must be authorization_code or refresh_token.")
 }
 
 var verifierShape = regexp.MustCompile(`^[A-Za-z0-9._~-]{43,128}$`)
@@ -748,7 +736,7 @@ func verifies(verifier, challenge string) bool {
 func (s *Server) revoke(c Client, r *http.Request) (any, error) {
 	token := r.PostForm.Get("token")
 	if token == "" {
-		return nil, refuse("invalid_request", "The token is missing.")
+		return nil, badRequest("invalid_request", "The token is missing.")
 	}
 	var failed error
 	key := hashed(token)
@@ -770,7 +758,7 @@ func (s *Server) revoke(c Client, r *http.Request) (any, error) {
 			return err
 		}
 		if g.ClientID != c.ID {
-			failed = refuse("invalid_grant", "The token was given to another client.")
+			failed = badRequest("invalid_grant", "The token was given to another client.")
 			return nil
 		}
 		if isRefresh {

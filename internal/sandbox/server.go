@@ -272,7 +272,7 @@ func (s *Server) routes() *http.ServeMux {
 	return mux
 }
 
-// apiError is an answer that is not 200 (service-facts.md section 10).
+// apiError is an answer that is not 200 (service-facts.md section 10; RFC 6749 sections 4.1.2.1 and 5.2).
 type apiError struct {
 	Status  int
 	Code    string

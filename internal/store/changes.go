@@ -128,14 +128,9 @@ func encodeLine(l office.PackageLine) []byte { return []byte(l.Pack()) }
 func decodeLine(b []byte) (office.PackageLine, error) {
 	l, ok := office.PackedLine(b).Unpack()
 	if !ok {
-		return office.PackageLine{}, cutShort(b)
+		return office.PackageLine{}, fmt.Errorf("%w: a package line of %d bytes is cut short", ErrRecord, len(b))
 	}
 	return l, nil
-}
-
-// cutShort is the error for a line that cannot be unpacked.
-func cutShort(b []byte) error {
-	return fmt.Errorf("%w: a package line of %d bytes is cut short", ErrRecord, len(b))
 }
 
 // PackageLines calls take with the line of every package, newest first by Created, until it returns false. A line that

@@ -69,7 +69,7 @@ func (tx *Tx) AddEvent(e office.Event) (added bool, err error) {
 		e.Received = tx.now()
 	}
 	if e.Outcome != office.EventPending {
-		if e.Day, err = tx.days(); err != nil {
+		if e.Day, err = tx.Day(); err != nil {
 			return false, err
 		}
 	}
@@ -119,7 +119,7 @@ func (tx *Tx) SetEvent(e office.Event) error {
 	case e.Outcome == office.EventPending:
 		e.Day = 0
 	case stored.Outcome == office.EventPending:
-		if e.Day, err = tx.days(); err != nil {
+		if e.Day, err = tx.Day(); err != nil {
 			return err
 		}
 	}
@@ -204,7 +204,10 @@ const (
 const maxDates = 400
 
 // Day is how many days were counted.
-func (tx *Tx) Day() (int, error) { return tx.days() }
+func (tx *Tx) Day() (n int, err error) {
+	_, err = tx.GetDoc(docDays, &n)
+	return n, err
+}
 
 // CountDay counts the date of now (in UTC) unless it was counted before, and reports whether it did.
 func (tx *Tx) CountDay(now time.Time) (counted bool, err error) {
@@ -220,17 +223,11 @@ func (tx *Tx) CountDay(now time.Time) (counted bool, err error) {
 	if err := tx.PutDoc(docDates, dates[max(0, len(dates)-maxDates):]); err != nil {
 		return false, err
 	}
-	n, err := tx.days()
+	n, err := tx.Day()
 	if err != nil {
 		return false, err
 	}
 	return true, tx.PutDoc(docDays, n+1)
-}
-
-// days is how many days were counted.
-func (tx *Tx) days() (n int, err error) {
-	_, err = tx.GetDoc(docDays, &n)
-	return n, err
 }
 
 // forgettable: it is done, and what it was about is known. An event that names no package stays until somebody has
@@ -246,7 +243,7 @@ func oldKey(e office.Event, row []byte) []byte {
 // ForgetEvents forgets up to limit events that have been done for more than so many counted days, and returns how many.
 // They still count as received, and a copy of one is still a copy.
 func (tx *Tx) ForgetEvents(keep, limit int) (forgotten int, err error) {
-	days, err := tx.days()
+	days, err := tx.Day()
 	if err != nil || days <= keep {
 		return 0, err
 	}

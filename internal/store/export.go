@@ -221,7 +221,7 @@ func (s *Store) compact(o Options) error {
 	err := s.copyTo(temp, o.LockTimeout)
 	if err != nil {
 		s.log.Warn("the data file stays as large as it is", "err", err)
-		removeQuietly(temp)
+		_ = os.Remove(temp) // as the next Open would
 		return nil
 	}
 	if runtime.GOOS == "windows" { // which replaces no file that is open
@@ -232,7 +232,7 @@ func (s *Store) compact(o Options) error {
 	}
 	if err != nil {
 		s.log.Warn("the data file stays as large as it is", "err", err)
-		removeQuietly(temp)
+		_ = os.Remove(temp) // as the next Open would
 	} else {
 		s.log.Info("the data file was made smaller", "bytes", used)
 	}
@@ -286,9 +286,6 @@ func (s *Store) ownsName() (bool, error) {
 	}
 	return os.SameFile(open, named), nil
 }
-
-// removeQuietly removes a file that the next Open would remove too.
-func removeQuietly(path string) { _ = os.Remove(path) }
 
 // What is known of a package whose record cannot be read stands in its line and in the indexes: enough to go on with it.
 // The service is asked about it as about any other, and what it answers is the new record.

@@ -269,14 +269,7 @@ func Diagnose(ctx context.Context, c NgrokConfig, byProxy bool) Diagnosis {
 			return Diagnosis{StepName, &Error{Kind: Network, Address: c.server(), told: message.NgrokNameUnknown(host), cause: err}}
 		}
 	}
-	options := []ngrok.AgentOption{ngrok.WithDialer(directly(c.dial)), ngrok.WithLogger(silent)}
-	if c.ConnectURL != "" {
-		options = append(options, ngrok.WithAgentConnectURL(c.ConnectURL))
-	}
-	if c.CAs != nil {
-		options = append(options, ngrok.WithAgentConnectCAs(c.CAs))
-	}
-	agent, err := ngrok.NewAgent(options...)
+	agent, err := ngrok.NewAgent(c.options(c.dial)...)
 	if err != nil {
 		return Diagnosis{StepConnect, c.explain(err)}
 	}

@@ -148,13 +148,8 @@ type lifeline struct {
 	conns map[*heldConn]bool
 }
 
-// Dial implements ngrok.Dialer.
-func (l *lifeline) Dial(network, address string) (net.Conn, error) {
-	return l.DialContext(context.Background(), network, address)
-}
-
-// DialContext implements ngrok.Dialer: it returns a connection, or an error once ctx or the lifeline ended.
-func (l *lifeline) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+// dial returns a connection, or an error once ctx or the lifeline ended.
+func (l *lifeline) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	waits := newWaits()
 	for {
 		conn, err := l.connect(ctx, network, address)
@@ -300,24 +295,28 @@ func openSession(config NgrokConfig, f *listener) (*session, error) {
 // options sets the agent up.
 func (l *session) options() []ngrok.AgentOption {
 	c := l.config
-	options := []ngrok.AgentOption{
+	options := append(c.options(l.line.dial),
 		ngrok.WithAuthtoken(c.Authtoken),
 		ngrok.WithClientInfo("countersign", "1"),
-		ngrok.WithLogger(silent),
 		ngrok.WithEventHandler(l.happened),
-		ngrok.WithDialer(l.line),
-	}
-	if c.ConnectURL != "" {
-		options = append(options, ngrok.WithAgentConnectURL(c.ConnectURL))
-	}
-	if c.CAs != nil {
-		options = append(options, ngrok.WithAgentConnectCAs(c.CAs))
-	}
+	)
 	if c.HeartbeatInterval > 0 {
 		options = append(options, ngrok.WithHeartbeatInterval(c.HeartbeatInterval))
 	}
 	if c.HeartbeatTolerance > 0 {
 		options = append(options, ngrok.WithHeartbeatTolerance(c.HeartbeatTolerance))
+	}
+	return options
+}
+
+// options are those of every agent, however it dials.
+func (c NgrokConfig) options(dial directly) []ngrok.AgentOption {
+	options := []ngrok.AgentOption{ngrok.WithDialer(dial), ngrok.WithLogger(silent)}
+	if c.ConnectURL != "" {
+		options = append(options, ngrok.WithAgentConnectURL(c.ConnectURL))
+	}
+	if c.CAs != nil {
+		options = append(options, ngrok.WithAgentConnectCAs(c.CAs))
 	}
 	return options
 }
