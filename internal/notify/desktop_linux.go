@@ -61,6 +61,9 @@ func (d *desktop) raise(ctx context.Context, n office.Notice) error {
 	}
 	err = d.call(ctx, conn, n)
 	var answer dbus.Error
+	if errors.As(err, &answer) && (answer.Name == "org.freedesktop.DBus.Error.ServiceUnknown" || answer.Name == "org.freedesktop.DBus.Error.NameHasNoOwner") {
+		err = d.call(ctx, conn, n) // it has gone between two calls, and has shown nothing; there may be a new one
+	}
 	if err != nil && ctx.Err() == nil && !errors.As(err, &answer) {
 		d.drop(conn)
 	}

@@ -1,6 +1,9 @@
 package notify
 
 import (
+	"bytes"
+	"log/slog"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -99,6 +102,27 @@ func TestANotificationServiceThatRestartsIsListenedTo(t *testing.T) {
 	}
 	again.say(t, "ActionInvoked", after, "open")
 	wantPress(t, pressed, office.Click{About: "package/other", Action: office.ActionOpen})
+}
+
+func TestANotificationServiceThatRestartsBetweenTwoCallsShowsIt(t *testing.T) {
+	bustest.OfSession(t, nil)
+	old, again := &server{}, &server{}
+	startServer(t, old)
+	d := newDesktop(Options{}, slog.New(slog.DiscardHandler), nil)
+	defer d.close()
+	d.presses.mu.Lock() // which raise waits for as soon as it knows who is to show it
+	raised := make(chan error, 1)
+	go func() { raised <- d.raise(t.Context(), office.Notice{Title: "Lease"}) }()
+	for stacks := make([]byte, 1<<20); !bytes.Contains(stacks[:runtime.Stack(stacks, true)], []byte("(*presses).show")); {
+		runtime.Gosched()
+	}
+	must(t, old.conn.Close())
+	startServer(t, again)
+	d.presses.mu.Unlock()
+	must(t, <-raised)
+	if got := <-again.shown; got.Title != "Lease" || len(old.shown)+len(again.shown) > 0 {
+		t.Errorf("the new service shows %q, and %d more are shown", got.Title, len(old.shown)+len(again.shown))
+	}
 }
 
 func TestAfterCloseNobodyIsToldOfAPress(t *testing.T) {
