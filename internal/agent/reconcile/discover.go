@@ -27,14 +27,18 @@ type listed struct {
 	Issuer  string    `json:"issuer"`          // as what client of which service, as esign.Client.Issuer
 }
 
-// known is what a reading that begins now need not read: what was made before. Now and then it is everything all the
-// same, for the list may show that a package is not over that was over here. A moment to come is that of a wrong clock.
+// known is what a reading that begins now need not read: what was made before. Once a day it reads further back, because the list
+// may show a package late, and now and then everything all the same, for the list may show that a package is not over that was
+// over here. A moment to come is that of a wrong clock.
 func (l listed) known(now, since time.Time, issuer string) time.Time {
 	whole := now.Sub(l.Whole)
 	if l.Issuer != issuer || l.Through.After(now.Add(loop.ClockSlack)) || !l.Since.Equal(since) || whole < 0 || whole > listWholly {
 		return time.Time{}
 	}
 	known := l.Through.Add(-listMargin)
+	if now.Sub(l.Through) >= listMargin { // it is the reading that Through moves on with
+		known = l.Through.Add(-listLate)
+	}
 	if u := l.Unsent.Add(-time.Second); !l.Unsent.IsZero() && u.Before(known) && now.Sub(u) < listUnsent {
 		return u // no event may tell that it is sent
 	}
@@ -55,6 +59,7 @@ const (
 	listRefused = 24 * time.Hour
 	listPerPage = 10 * time.Second // for each page of the last reading at least
 	listWholly  = 7 * 24 * time.Hour
+	listLate    = 7 * 24 * time.Hour  // by how much later than it was made the list may show a package
 	listUnsent  = 30 * 24 * time.Hour // for how long a package that is made in the web application is looked for until it is sent
 )
 

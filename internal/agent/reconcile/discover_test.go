@@ -341,10 +341,10 @@ func TestAPackageOfAServiceNotInUseIsOfTheBackupToo(t *testing.T) {
 	}))
 }
 
-// hourly is a service that lists 300 packages, the newest first, of which one was made each hour. One may be unsent.
+// hourly is a service that lists 300 packages, the newest first, of which one was made each hour. One may be unsent, or not shown.
 type hourly struct {
 	now    time.Time
-	unsent string // its state; it was made 150 hours ago
+	unsent string // its state, empty while it is not shown; it was made 150 hours ago
 	pages  int
 }
 
@@ -356,14 +356,21 @@ func (s *hourly) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	s.pages++
 	var items []string
-	for i := q.Skip; i < min(q.Skip+100, 300); i++ {
-		state := "open"
+	total := 300
+	if s.unsent == "" {
+		total--
+	}
+	for at := q.Skip; at < min(q.Skip+100, total); at++ {
+		i, state := at, "open"
+		if s.unsent == "" && i >= 150 {
+			i++
+		}
 		if i == 150 {
 			state = s.unsent
 		}
 		items = append(items, fmt.Sprintf(`{"packageId":"p%d","state":%q,"timeCreated":%q}`, i, state, s.now.Add(-time.Duration(i)*time.Hour).Format(time.RFC3339)))
 	}
-	return answer(req, http.StatusOK, fmt.Sprintf(`{"items":[%s],"total":300}`, strings.Join(items, ",")))
+	return answer(req, http.StatusOK, fmt.Sprintf(`{"items":[%s],"total":%d}`, strings.Join(items, ","), total))
 }
 
 // No event tells that it is sent, and the list is read no further than to what was known before.
@@ -395,6 +402,34 @@ func TestAPackageThatIsSentDaysAfterItWasMadeIsFoundWithoutAnEvent(t *testing.T)
 			}
 		})
 	}
+}
+
+// The list is asked for no more than the day that was not read yet, but for one reading a day.
+func TestAPackageThatTheListShowsDaysLateIsFoundWithinADay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x, s, l := newService(t), &hourly{now: time.Now()}, &discovery{}
+		client := clientOf(s, token{}, "office")
+		x.lookAround(t.Context(), client, l)
+		if x.lines() != 299 {
+			t.Fatalf("%d packages are known", x.lines())
+		}
+		s.unsent = "open"
+		for range 25 {
+			time.Sleep(time.Hour)
+			x.lookAround(t.Context(), client, l)
+		}
+		if x.lines() != 300 {
+			t.Error("a package that the list showed 150 hours late is not known a day after that")
+		}
+		before := s.pages
+		for range 24 {
+			time.Sleep(time.Hour)
+			x.lookAround(t.Context(), client, l)
+		}
+		if read := s.pages - before; read > 7 {
+			t.Errorf("%d pages of the list are read in a day", read)
+		}
+	})
 }
 
 // What became of a draft the list may tell of a package that nobody else would have begun to follow, or that was known without a draft.
