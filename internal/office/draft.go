@@ -226,7 +226,8 @@ type Withdrawal struct {
 	Asked   time.Time       `json:"asked,omitzero"`    // when it was wished for
 	Tries   int             `json:"tries,omitempty"`
 	NextTry time.Time       `json:"next_try,omitzero"`
-	Problem message.Message `json:"problem,omitzero"` // what keeps it from being done, or kept it
+	Problem message.Message `json:"problem,omitzero"` // what keeps it from being done, or kept it ...
+	Alike   int             `json:"alike,omitempty"`  // ... and how often in a row it did
 
 	// AskFirst says that an earlier wish may have been fulfilled: the status is asked before the service is.
 	AskFirst bool `json:"ask_first,omitempty"`

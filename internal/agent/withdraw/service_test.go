@@ -444,6 +444,22 @@ func TestAPackageThatTheServiceDoesNotKnowEndsAWishOnlyWhereThatProvesSomething(
 	}
 }
 
+// A service that gives one reason and then another is asked less and less often all the same.
+func TestReasonsThatChangeDoNotShortenThePauses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newService(t)
+		x.stands(office.Withdrawal{State: office.WithdrawAsked, Asked: x.Now()})
+		for i := range 10 {
+			x.service.strike("status", 1, []reply{{404, `{"error":"package_not_found"}`, false}, {403, `{"error":"package_not_authorized"}`, false}}[i%2])
+			_, w := x.now()
+			x.runs(w.NextTry.Sub(x.Now()) + time.Second)
+		}
+		if _, w := x.now(); w.Tries != 10 || w.NextTry.Sub(x.Now()) < time.Minute {
+			t.Errorf("after ten answers it is %+v", w)
+		}
+	})
+}
+
 func TestAWithdrawalThatNobodyConfirmsIsToldAndLetGoByHand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := newService(t)

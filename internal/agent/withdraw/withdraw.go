@@ -466,18 +466,15 @@ func (r *Service) ask(ctx context.Context, client *esign.Client, id string) (ope
 	}
 	if notKnown(err) {
 		switch w := p.Withdrawal; {
-		case w.Problem == esign.Message(err) && w.Tries >= patience && w.State == office.WithdrawAccepted:
+		case w.Problem != esign.Message(err) || w.Alike < patience:
+		case w.State == office.WithdrawAccepted:
 			// It said that it withdrew it, which is its word, and shows it no more.
 			if err := r.deps.NoteGone(p); err != nil {
 				return false, err
 			}
 			return r.pending(id)
-		case w.Problem == esign.Message(err) && w.Tries >= patience && w.State == office.WithdrawWanted:
+		case w.State == office.WithdrawWanted:
 			return false, r.refuse(id, w.Problem) // nor did packages/rescind know it
-		case w.Problem != esign.Message(err):
-			if _, err := r.step(id, func(w *office.Withdrawal) { w.Tries = 0 }); err != nil {
-				return false, err
-			}
 		}
 	}
 	return false, r.putOff(id, p.Withdrawal.State, esign.Message(err))
@@ -517,7 +514,11 @@ func (r *Service) step(id string, change func(*office.Withdrawal)) (pending bool
 // putOff tries again after a pause that grows; problem is what keeps it from being done.
 func (r *Service) putOff(id string, state office.WithdrawalState, problem message.Message) error {
 	_, err := r.step(id, func(w *office.Withdrawal) {
+		if w.Problem != problem {
+			w.Alike = 0
+		}
 		w.State, w.Problem = state, problem
+		w.Alike++
 		w.Tries++
 		w.NextTry = r.Now().Add(r.Backoff(w.Tries, r.Pace.Retry, maxPause))
 	})
