@@ -570,7 +570,7 @@ type Ngrok struct {
 
 func StartNgrok(t testing.TB) *Ngrok {
 	t.Helper()
-	e, err := ngroktest.Start(ngroktest.Options{Authtoken: Authtoken, Hosts: []string{Domain}})
+	e, err := ngroktest.Start(ngroktest.Options{Authtoken: Authtoken})
 	Must(t, err)
 	t.Cleanup(func() { e.Close() })
 	return &Ngrok{e, trusting(t, e.Authority())}

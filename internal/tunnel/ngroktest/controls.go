@@ -20,7 +20,6 @@ import (
 	"net/http/httputil"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -379,66 +378,18 @@ func (a *Authority) Pool() *x509.CertPool {
 	return pool
 }
 
-// authority is that of an Edge, and what it has issued.
-type authority struct {
+// identity is what an edge shows on both of its sides.
+type identity struct {
 	*Authority
-	agentSide tls.Certificate
-	wrong     tls.Certificate // for the same names, signed by an authority nobody trusts
-
-	mu     sync.Mutex
-	byName map[string]*tls.Certificate
-	names  map[string]bool // what the public side may show a certificate for
-	first  *tls.Certificate
+	certificate tls.Certificate
 }
 
-func newAuthority(names []string) (*authority, error) {
-	own, err := NewAuthority("Countersign test edge")
+// newIdentity is one of an authority of that name.
+func newIdentity(name string) (identity, error) {
+	a, err := NewAuthority(name)
 	if err != nil {
-		return nil, err
+		return identity{}, err
 	}
-	stranger, err := NewAuthority("Nobody trusts this")
-	if err != nil {
-		return nil, err
-	}
-	a := &authority{Authority: own, byName: make(map[string]*tls.Certificate), names: make(map[string]bool)}
-	local := []string{"127.0.0.1", "::1", "localhost", "connect.ngrok.test"} // a name for those who come through a proxy
-	if a.agentSide, err = own.Issue(local...); err != nil {
-		return nil, err
-	}
-	if a.wrong, err = stranger.Issue(local...); err != nil {
-		return nil, err
-	}
-	first, err := own.Issue(names...)
-	if err != nil {
-		return nil, err
-	}
-	a.first = &first
-	return a, nil
-}
-
-// allow makes the public side able to show a certificate for host.
-func (a *authority) allow(host string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.names[strings.ToLower(host)] = true
-}
-
-// forHello is the public side's tls.Config.GetCertificate: bound hosts get their own certificate, everything else
-// the one for the configured names.
-func (a *authority) forHello(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
-	name := strings.ToLower(hello.ServerName)
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if !a.names[name] {
-		return a.first, nil
-	}
-	if known, ok := a.byName[name]; ok {
-		return known, nil
-	}
-	issued, err := a.Issue(name)
-	if err != nil {
-		return nil, err
-	}
-	a.byName[name] = &issued
-	return &issued, nil
+	certificate, err := a.Issue("localhost", "127.0.0.1", "::1", "*.ngrok.test")
+	return identity{a, certificate}, err
 }

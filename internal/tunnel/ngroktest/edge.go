@@ -29,21 +29,21 @@ import (
 
 // Options say whom an Edge accepts. The zero value accepts every non-empty token.
 type Options struct {
-	Authtoken string   // the only token accepted; "" accepts any
-	Hosts     []string // names the public certificate carries besides 127.0.0.1, localhost and whatever gets bound
-	Assigned  string   // the domain an agent gets when it asks for none; "" is assigned.ngrok.test
+	Authtoken string // the only token accepted; "" accepts any
+	Assigned  string // the domain an agent gets when it asks for none; "" is assigned.ngrok.test
 }
 
 // Edge is one running stand-in. Its methods may be called from any goroutine; a control takes effect before its
 // method returns.
 type Edge struct {
-	authority *authority
-	opts      Options
-	agents    string // host:port of the agent side, kept while it refuses connections
-	public    net.Listener
-	server    *http.Server
-	gate      gate
-	running   sync.WaitGroup
+	right   identity
+	wrong   identity // which nobody trusts, for the agents' side
+	opts    Options
+	agents  string // host:port of the agent side, kept while it refuses connections
+	public  net.Listener
+	server  *http.Server
+	gate    gate
+	running sync.WaitGroup
 
 	mu        sync.Mutex
 	changed   chan struct{} // closed and replaced whenever counts or sessions change
@@ -63,8 +63,9 @@ type Edge struct {
 // Close it.
 func Start(opts Options) (*Edge, error) {
 	opts.Assigned = cmp.Or(opts.Assigned, "assigned.ngrok.test")
-	auth, err := newAuthority(append([]string{"localhost", "127.0.0.1", "::1", opts.Assigned}, opts.Hosts...))
-	if err != nil {
+	right, err := newIdentity("Countersign test edge")
+	wrong, wrongErr := newIdentity("Nobody trusts this")
+	if err := errors.Join(err, wrongErr); err != nil {
 		return nil, fmt.Errorf("edge: make certificates: %w", err)
 	}
 	agents, err := net.Listen("tcp", "127.0.0.1:0")
@@ -77,7 +78,7 @@ func Start(opts Options) (*Edge, error) {
 		return nil, fmt.Errorf("edge: listen for the public: %w", err)
 	}
 	e := &Edge{
-		authority: auth, opts: opts, public: public,
+		right: right, wrong: wrong, opts: opts, public: public,
 		agents: agents.Addr().String(), listener: agents,
 		changed:   make(chan struct{}),
 		rejection: make(map[stage]string), held: make(map[string]int),
@@ -88,7 +89,7 @@ func Start(opts Options) (*Edge, error) {
 	e.server = newPublicServer(e)
 	e.running.Go(func() { e.acceptAgents(agents) })
 	e.running.Go(func() {
-		config := &tls.Config{GetCertificate: auth.forHello, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
+		config := &tls.Config{Certificates: []tls.Certificate{right.certificate}, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
 		_ = e.server.Serve(tls.NewListener(public, config))
 	})
 	return e, nil
@@ -119,11 +120,11 @@ func (e *Edge) Close() error {
 // edge refuses connections.
 func (e *Edge) ConnectAddr() string { return e.agents }
 
-// PublicAddr is the host:port on which the public side accepts HTTPS for every bound host.
+// PublicAddr is the host:port on which the public side accepts HTTPS for every bound host, which has to lie below ngrok.test.
 func (e *Edge) PublicAddr() string { return e.public.Addr().String() }
 
 // Authority is who signed the certificates of both sides.
-func (e *Edge) Authority() *Authority { return e.authority.Authority }
+func (e *Edge) Authority() *Authority { return e.right.Authority }
 
 func (e *Edge) acceptAgents(listener net.Listener) {
 	for {
@@ -138,9 +139,9 @@ func (e *Edge) acceptAgents(listener net.Listener) {
 			conn.Close()
 			return
 		}
-		certificate := e.authority.agentSide
+		certificate := e.right.certificate
 		if e.wrongCert {
-			certificate = e.authority.wrong
+			certificate = e.wrong.certificate
 		}
 		e.counts.Connections++
 		e.opened[gated] = true
@@ -466,7 +467,6 @@ func (s *session) bind(request bindRequest) bindResponse {
 	}
 	id, token := cmp.Or(request.ID, rand.Text()), cmp.Or(request.Extra.Token, rand.Text())
 	e.tokens[token] = address
-	e.authority.allow(parsed.Hostname())
 	s.binds[id] = &bind{id: id, host: host}
 	return bindResponse{
 		ID: id, URL: address, Proto: "https", Opts: bindOptions{URL: address},
