@@ -208,24 +208,6 @@ func TestSignedNonsenseIsKeptAndHurtsNobody(t *testing.T) {
 	o.Until("it is all there after a restart", func(s harness.Status) bool { return s.Events.Received >= len(bodies) && s.SignedIn })
 }
 
-// TestStrangersWhoDawdleKeepNobodyOut has strangers begin bodies that they never send, again as soon as they lose their
-// place, and nothing else that would have them thrown out.
-func TestStrangersWhoDawdleKeepNobodyOut(t *testing.T) {
-	t.Parallel()
-	o := harness.UsualOffice(t, harness.NewDesktop(t))
-	o.Ready()
-	s := harness.Besiege(t, o)
-	defer s.End()
-	begun := "POST /webhook HTTP/1.1\r\nHost: " + s.Host + "\r\nX-Service-Signature: " + base64.StdEncoding.EncodeToString(make([]byte, 32)) + "\r\n"
-	s.Crowd(150, time.Millisecond, func(int) { s.Dawdle(begun + "Content-Length: 1000\r\n\r\n{") })
-	harness.Eventually(t, "the strangers are there", func() bool { return harness.ConnectionsAt(t, o.Front.Inside) > 100 })
-	siegeLease(o)
-	harness.Eventually(t, "every event gets through", o.Service.AllDelivered)
-	o.Until("every event is stored", func(s harness.Status) bool {
-		return s.Events.Received == len(o.Service.Events()) && s.Events.Pending == 0
-	})
-}
-
 // sign is interface.md, webhook authentication 3, as the tests read it.
 func sign(address, secret string, body []byte) []byte {
 	mac := hmac.New(sha256.New, []byte(secret))
