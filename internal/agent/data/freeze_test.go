@@ -2,24 +2,16 @@ package data
 
 import (
 	"errors"
-	"log/slog"
-	"path/filepath"
 	"testing"
 	"testing/synctest"
-	"time"
 
-	"countersign/internal/agent/health"
 	"countersign/internal/message"
 	"countersign/internal/store"
 )
 
 func TestNothingThatWaitedForItsTurnIsCommittedOnceTheStateIsFrozen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		st, _, err := Open(filepath.Join(t.TempDir(), "state.db"), slog.New(slog.DiscardHandler), time.Now, health.New(time.Now, func() {}))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer st.Close()
+		st, _ := open(t)
 		hold, held := make(chan struct{}), make(chan error, 1)
 		go func() {
 			held <- st.Update(func(*store.Tx) error { <-hold; return nil })
@@ -38,8 +30,12 @@ func TestNothingThatWaitedForItsTurnIsCommittedOnceTheStateIsFrozen(t *testing.T
 		if err := <-late; !errors.Is(err, errFrozen) {
 			t.Errorf("it was committed: %v", err)
 		}
-		if err := st.UpdateFrozen(func(*store.Tx) error { return nil }); err != nil {
+		if err := st.UpdateFrozen(func(tx *store.Tx) error { return tx.PutDoc("kept", true) }); err != nil {
 			t.Error(err)
+		}
+		st.Thaw()
+		if kept, _, err := Doc[bool](st, "kept"); !kept || err != nil || st.Update(func(*store.Tx) error { return nil }) != nil {
+			t.Errorf("afterwards there is %v, %v", kept, err)
 		}
 	})
 }

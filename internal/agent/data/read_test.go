@@ -5,15 +5,31 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"countersign/internal/agent/health"
 	"countersign/internal/message"
+	"countersign/internal/office"
 	"countersign/internal/store"
 )
+
+// open is an empty state, until the test ends.
+func open(t *testing.T) (*Data, *health.Tracker) {
+	t.Helper()
+	issues := health.New(time.Now, func() {})
+	d, aside, err := Open(filepath.Join(t.TempDir(), "state.db"), slog.New(slog.DiscardHandler), time.Now, issues)
+	if err != nil || aside != "" {
+		t.Fatal(aside, err)
+	}
+	t.Cleanup(func() { d.Close() })
+	return d, issues
+}
 
 func TestAReadThatFailsIsToldOnceAndIsNeverAnEmptyList(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -27,16 +43,15 @@ func TestAReadThatFailsIsToldOnceAndIsNeverAnEmptyList(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer
-			issues := health.New(time.Now, func() {})
-			d, _, err := Open(filepath.Join(t.TempDir(), "state.db"), slog.New(slog.NewTextHandler(&log, nil)), time.Now, issues)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer d.Close()
-			for range 3 {
+			d, issues := open(t)
+			d.log = slog.New(slog.NewTextHandler(&log, nil))
+			for i := range 3 {
 				list, err := Read(d, "the packages", func(*store.Tx) ([]string, error) { return []string{"half"}, c.cause })
 				if m, ok := message.Of(err); !ok || m != c.told || list != nil || !errors.Is(err, c.cause) {
 					t.Fatalf("%q, %v", list, err)
+				}
+				if issues.Has(c.state) != (i == 0 || c.state.Action != health.ActDismiss) {
+					t.Errorf("health after %d more: %+v", i, issues.List())
 				}
 				for _, i := range issues.List() {
 					issues.Dismiss(i) // what somebody has read is not told again
@@ -45,19 +60,12 @@ func TestAReadThatFailsIsToldOnceAndIsNeverAnEmptyList(t *testing.T) {
 			if got := strings.Count(log.String(), "the packages"); got != 1 {
 				t.Errorf("logged %d times:\n%s", got, &log)
 			}
-			if !issues.Has(c.state) && c.state.Action != health.ActDismiss {
-				t.Errorf("health: %+v", issues.List())
-			}
 		})
 	}
 }
 
 func TestADocumentThatIsNotThereIsNoFailure(t *testing.T) {
-	issues := health.New(time.Now, func() {})
-	d, _, err := Open(filepath.Join(t.TempDir(), "state.db"), slog.New(slog.DiscardHandler), time.Now, issues)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d, issues := open(t)
 	if got, known, err := Doc[string](d, "none"); got != "" || known || err != nil {
 		t.Errorf("%q, %v, %v", got, known, err)
 	}
@@ -67,6 +75,30 @@ func TestADocumentThatIsNotThereIsNoFailure(t *testing.T) {
 	if got, known, err := Doc[string](d, "name"); got != "value" || !known || err != nil {
 		t.Errorf("%q, %v, %v", got, known, err)
 	}
+	d.Store.Fault = func() error { return errors.ErrUnsupported }
+	if _, known, err := Doc[string](d, "name"); known || !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("one that cannot be read: %v, %v", known, err)
+	}
+	if _, known, err := d.Package("p"); known || !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("a package that cannot be read: %v, %v", known, err)
+	}
+	if _, known, err := d.Draft("d"); known || !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("a draft that cannot be read: %v, %v", known, err)
+	}
+	d.Store.Fault = nil
+	err := d.Update(func(tx *store.Tx) error {
+		return errors.Join(tx.PutPackage(office.Package{ID: "p", State: office.PackageOpen}), tx.PutDraft(office.Draft{ID: "d"}))
+	})
+	if p, known, err1 := d.Package("p"); err != nil || p.State != office.PackageOpen || !known || err1 != nil {
+		t.Errorf("%+v, %v, %v, %v", p, known, err, err1)
+	}
+	if got, known, err := d.Draft("d"); got.ID != "d" || !known || err != nil {
+		t.Errorf("%+v, %v, %v", got, known, err)
+	}
+	if _, known, err := d.Package("d"); known || err != nil {
+		t.Errorf("one that is not there: %v, %v", known, err)
+	}
+	issues.Clear(health.DataNotRead)
 	if err := d.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -77,12 +109,8 @@ func TestADocumentThatIsNotThereIsNoFailure(t *testing.T) {
 }
 
 func TestErrorsInEverOtherWordsAreNotKeptForEver(t *testing.T) {
-	d, _, err := Open(filepath.Join(t.TempDir(), "state.db"), slog.New(slog.DiscardHandler), time.Now, health.New(time.Now, func() {}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer d.Close()
-	for i := range 3 * mostRemembered {
+	d, _ := open(t)
+	for i := range 3*mostRemembered - 1 {
 		if _, err := Read(d, "a package", func(*store.Tx) (int, error) { return 0, fmt.Errorf("at %d", i) }); err == nil {
 			t.Fatal("it was read")
 		}
@@ -90,7 +118,8 @@ func TestErrorsInEverOtherWordsAreNotKeptForEver(t *testing.T) {
 	if len(d.failed.texts) > mostRemembered {
 		t.Errorf("%d texts are kept", len(d.failed.texts))
 	}
-	if latest, first := "at 2999", "at 0"; !d.failed.has("read a package: "+latest) || d.failed.has("read a package: "+first) {
+	has := func(text string) bool { return d.failed.has("read a package: " + text) }
+	if !has("at 2998") || !has("at 2997") || has("at 0") {
 		t.Error("those before are kept, not the latest")
 	}
 }
@@ -106,5 +135,132 @@ func TestMemoryNeverLeadsTheCommit(t *testing.T) {
 		if got := k.Get(); got != c.want || !errors.Is(err, c.err) {
 			t.Errorf("%q after %q, %v", got, c.next, err)
 		}
+	}
+}
+
+func TestHealthTellsWhatKeepsTheStateFromBeingKept(t *testing.T) {
+	d, issues := open(t)
+	commits := 0
+	d.Committed = func() { commits++ }
+	told := func(when string, want ...message.Message) {
+		t.Helper()
+		var got []message.Message
+		for _, i := range issues.List() {
+			got = append(got, i.Message)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s, health says %q, want %q", when, got, want)
+		}
+	}
+	put := func(tx *store.Tx) error { return tx.PutDoc("text", "value") }
+	if err := errors.Join(d.Update(put), d.UpdateFirst(put)); err != nil || commits != 2 {
+		t.Errorf("%d commits, %v", commits, err)
+	}
+	told("all is well")
+	for err, one := range map[error]bool{store.ErrNotFound: true, errors.ErrUnsupported: false} {
+		var object *ObjectError
+		if got := d.Update(func(*store.Tx) error { return err }); !errors.Is(got, err) || errors.As(got, &object) != one {
+			t.Errorf("%v became %v", err, got)
+		}
+	}
+	told("what was refused is no trouble of the disk")
+	if commits != 2 {
+		t.Errorf("what was refused was committed")
+	}
+	d.Note(syscall.ENOSPC)
+	told("the disk is full", message.OwnDiskFull())
+	room := d.Store.Path() + ".room"
+	if err := errors.Join(os.Mkdir(room, 0o700), d.Update(put)); err != nil {
+		t.Error(err)
+	}
+	told("there is no room yet", message.OwnDiskFull())
+	if err := errors.Join(os.Remove(room), d.Update(put)); err != nil {
+		t.Error(err)
+	}
+	told("there is room")
+	if _, err := os.Lstat(room); err == nil {
+		t.Error("what was tried with is left")
+	}
+	d.Note(errors.New("the disk is gone"))
+	told("nothing can be written", message.DataNotWritten())
+	d.Note(nil)
+	for _, wrong := range []func(name string) error{
+		func(name string) error { _, _, err := Doc[int](d, name); return err },
+		func(name string) error {
+			return d.Update(func(tx *store.Tx) error { _, err := tx.GetDoc(name, new(int)); return err })
+		},
+	} {
+		name := fmt.Sprint("text ", commits)
+		if err := errors.Join(d.Update(func(tx *store.Tx) error { return tx.PutDoc(name, "value") }), wrong(name)); err != nil {
+			t.Error(err)
+		}
+		told("a record cannot be read", message.RecordsUnreadable())
+		issues.Dismiss(issues.List()[0])
+		if err := wrong(name); err != nil {
+			t.Error(err)
+		}
+		told("somebody has read it")
+	}
+	damage := &store.CorruptError{Path: d.Store.Path(), Reason: "a page is missing"}
+	if err := d.Update(func(*store.Tx) error { return damage }); !errors.Is(err, store.ErrCorrupt) {
+		t.Error(err)
+	}
+	told("it is damaged", message.DataDamagedNow())
+	d.Note(nil)
+	told("it is still damaged", message.DataDamagedNow())
+	if err := d.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Lstat(d.Store.Path()); err == nil {
+		t.Error("the next start begins with the damaged file")
+	}
+}
+
+func TestADamagedFileIsSetAsideAndWhatIsNoneIsAnError(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.db")
+	start := func(path string) (string, error) {
+		d, aside, err := Open(path, slog.New(slog.DiscardHandler), time.Now, health.New(time.Now, func() {}))
+		if err == nil {
+			err = errors.Join(d.Update(func(tx *store.Tx) error { return tx.PutDoc("name", "value") }), d.Close())
+		}
+		return aside, err
+	}
+	if err := os.WriteFile(path, bytes.Repeat([]byte("no database "), 1000), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	aside, err := start(path)
+	if b, _ := os.ReadFile(aside); err != nil || !bytes.HasPrefix(b, []byte("no database")) {
+		t.Errorf("set aside is %q, %v", aside, err)
+	}
+	if aside, err := start(path); aside != "" || err != nil {
+		t.Errorf("at the next start: %q, %v", aside, err)
+	}
+	if _, err := start(filepath.Join(path, "in a file")); err == nil {
+		t.Error("what cannot be opened is")
+	}
+}
+
+func TestAStateWasRestoredAtTheLatestNow(t *testing.T) {
+	d, _ := open(t)
+	now := time.Now().UTC()
+	restored := func(now time.Time) (at time.Time) {
+		t.Helper()
+		if err := d.Update(func(tx *store.Tx) (err error) { at, err = Restored(tx, now); return err }); err != nil {
+			t.Error(err)
+		}
+		return at
+	}
+	if at := restored(now); !at.IsZero() {
+		t.Errorf("never, and at %v", at)
+	}
+	if err := d.Update(func(tx *store.Tx) error { return MarkRestored(tx, now.Add(time.Hour)) }); err != nil {
+		t.Error(err)
+	}
+	if got := []time.Time{restored(now), restored(now.Add(time.Minute))}; !slices.Equal(got, []time.Time{now, now}) {
+		t.Errorf("restored at %v, want %v", got, now)
+	}
+	d.Store.Fault = func() error { return errors.ErrUnsupported }
+	if err := d.Update(func(tx *store.Tx) error { _, err := Restored(tx, now); return err }); err == nil {
+		t.Error("a failure is taken for never")
 	}
 }
