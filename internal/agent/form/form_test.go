@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"countersign/internal/agent/loop"
+	"countersign/internal/agent/data"
 	"countersign/internal/agent/loop/looptest"
 	"countersign/internal/message"
 	"countersign/internal/office"
@@ -126,10 +126,7 @@ func TestAnotherStateBringsItsFormButTakesNothingThatWasTyped(t *testing.T) {
 	if list, err := r.Presets(); err != nil || len(list) != 1 || list[0].Name != "Offer" {
 		t.Errorf("presets: %+v, %v", list, err)
 	}
-	looptest.EachFault(t, func(t *testing.T, tools loop.Base, begin func()) error {
-		r, err := New(tools)
-		noErr(t, err)
-		begin()
+	looptest.EachFault(t, func() (*Service, *data.Data) { return r, r.Data }, func(r *Service) error {
 		return r.KeepPreset(office.FormPreset{Name: "Lease", Form: typed})
 	})
 	noErr(t, tools.Data.Close())

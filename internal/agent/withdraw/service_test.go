@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"countersign/internal/agent/apply"
+	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/loop"
 	"countersign/internal/agent/loop/looptest"
@@ -125,14 +126,10 @@ type testService struct {
 
 func newService(t *testing.T) *testService {
 	t.Helper()
-	return newServiceWith(t, looptest.Base(t, func() {}))
-}
-
-func newServiceWith(t *testing.T, base loop.Base) *testService {
-	t.Helper()
 	x := &testService{t: t, service: &service{states: map[string]string{}, notified: map[string]int{}, replies: map[string]reply{}, times: map[string]int{}}}
 	x.client = esign.NewClient(esign.Config{AuthURL: "https://sign.test", BaseURL: "https://sign.test", ClientID: "c", HTTP: &http.Client{Transport: x.service}, Now: time.Now}, token{})
 	var watchers loop.Watchers[office.Change]
+	base := looptest.Base(t, func() {})
 	base.Session, base.Watch = session{looptest.Session{Client: x.client, Noted: func(error) { x.answers.Add(1) }}}, watchers.Watch
 	base.Show = func(office.Activity) { x.shown.Add(1) }
 	base.Signal = func(c office.Change) {
@@ -598,13 +595,14 @@ func TestAStepThatTheDiskRefusesIsNotTakenForMade(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			looptest.EachFault(t, func(t *testing.T, tools loop.Base, begin func()) error {
-				x := newServiceWith(t, tools)
+			looptest.EachFault(t, func() (*testService, *data.Data) {
+				x := newService(t)
 				c.before.Asked = x.Now()
 				x.stands(c.before)
 				x.service.states["p"] = c.there
 				x.service.strike(c.call, 99, c.reply)
-				begin()
+				return x, x.Data
+			}, func(x *testService) error {
 				if c.do != nil {
 					return c.do(x)
 				}

@@ -49,23 +49,21 @@ func Base(t testing.TB, changed func()) loop.Base {
 // ErrFault is the fault of EachFault.
 var ErrFault = errors.New("the disk cannot be read")
 
-// EachFault calls do, which sets up what it needs, with a store of which one access fails once begin was called: the first one, in the
-// next call the second, and so on until do makes no more. It is to say so: a step that was not made is not taken for made.
-func EachFault(t *testing.T, do func(t *testing.T, tools loop.Base, begin func()) error) {
+// EachFault calls do with a new service each time, one access of which to its data fails: the first one, the next time the second, and so
+// on until do makes no more. It is to say so: a step that was not made is not taken for made.
+func EachFault[S any](t *testing.T, make func() (S, *data.Data), do func(S) error) {
 	t.Helper()
-	tools := Base(t, func() {})
 	for n := int64(1); ; n++ {
-		var begun, failed atomic.Bool
-		var made atomic.Int64
-		tools.Data.Store.Fault = func() error {
-			if begun.Load() && made.Add(1) == n {
-				failed.Store(true)
+		service, d := make()
+		var accesses atomic.Int64
+		d.Store.Fault = func() error {
+			if accesses.Add(1) == n {
 				return ErrFault
 			}
 			return nil
 		}
-		err := do(t, tools, func() { begun.Store(true) })
-		if !failed.Load() {
+		err := do(service)
+		if accesses.Load() < n {
 			NoErr(t, err)
 			return
 		}
