@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"countersign/internal/agent/data"
 	"countersign/internal/agent/loop/looptest"
 	"countersign/internal/message"
 	"countersign/internal/office"
@@ -339,5 +340,45 @@ func TestAPackageIsToldOfWithItsCertificateUnlessThatDoesNotCome(t *testing.T) {
 		if isSaved(jobs) {
 			t.Error("told without the document itself")
 		}
+	}
+}
+
+func TestWhatTheDiskRefusesIsNotTakenForTold(t *testing.T) {
+	p := office.Package{ID: "p", State: office.PackageOpen, Signers: []office.Signer{{ID: "a", Declined: office.When{Time: time.Unix(1, 0)}}},
+		Documents: []office.Document{{ID: "d", SignedBy: []string{"a"}}}, Saving: office.Saving{Planned: true},
+		Withdrawal: &office.Withdrawal{State: office.WithdrawRefused}}
+	for name, do := range map[string]func(r *Service, tx *store.Tx) error{
+		"signed": func(r *Service, tx *store.Tx) error {
+			_, err := r.Signed(tx, p, []office.Signature{{DocumentID: "d", SignerID: "a"}})
+			return err
+		},
+		"declined":      func(r *Service, tx *store.Tx) error { _, err := r.Declined(tx, p); return err },
+		"not withdrawn": func(r *Service, tx *store.Tx) error { _, err := r.NotWithdrawn(tx, p); return err },
+		"saved": func(r *Service, tx *store.Tx) error {
+			_, err := r.Saved(tx, p, []office.Job{{PackageID: "p", DocumentID: "d", State: office.JobDone}})
+			return err
+		},
+		"due":     func(r *Service, tx *store.Tx) error { _, err := r.DueSoon(tx, p, time.Now()); return err },
+		"expired": func(r *Service, tx *store.Tx) error { _, err := r.Expired(tx, p); return err },
+		"a new version": func(r *Service, tx *store.Tx) error {
+			_, err := r.NewVersion(tx, "2", message.Message{}, true)
+			return err
+		},
+		"one that is no news": func(r *Service, tx *store.Tx) error {
+			_, err := r.NewVersion(tx, "3", message.Message{}, false)
+			return err
+		},
+		"to come":     func(r *Service, tx *store.Tx) error { return r.Queue(tx, office.Fact{Key: "k"}, office.Fact{Key: "l"}) },
+		"not to come": func(r *Service, tx *store.Tx) error { return r.Withhold(tx, []office.Fact{{Key: "k"}, {Key: "l"}}) },
+		"forgotten":   func(_ *Service, tx *store.Tx) error { return ForgetPending(tx) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			looptest.EachFault(t, func() (*Service, *data.Data) {
+				tools := looptest.Base(t, func() {})
+				r, err := New(tools, Deps{Settings: func() office.Settings { return office.Settings{} }})
+				noErr(t, err)
+				return r, tools.Data
+			}, func(r *Service) error { return r.Data.Update(func(tx *store.Tx) error { return do(r, tx) }) })
+		})
 	}
 }

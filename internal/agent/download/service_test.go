@@ -12,10 +12,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/loop/looptest"
 	"countersign/internal/archive"
 	"countersign/internal/esign"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/office/filename"
 	"countersign/internal/store"
@@ -377,4 +379,68 @@ func TestPeopleAreToldOfWhatIsWithheldThoughItsPackageCannotBeRead(t *testing.T)
 			t.Errorf("health: %+v", x.Health.List())
 		}
 	})
+}
+
+func TestWhatTheDiskRefusesIsNotTakenForDone(t *testing.T) {
+	got, ail := archive.Saved{Size: 3, Digest: "abc"}, &esign.Error{Kind: esign.Server}
+	in := func(do func(x *testService, tx *store.Tx, j office.Job) error) func(*testService, office.Job) error {
+		return func(x *testService, j office.Job) error {
+			return x.Data.Update(func(tx *store.Tx) error { return do(x, tx, j) })
+		}
+	}
+	orTold := func(x *testService, err error) error { // in health alone, for it is looked at again
+		if err == nil && x.Health.Has(health.DataNotRead) {
+			return looptest.ErrFault
+		}
+		return err
+	}
+	for name, do := range map[string]func(x *testService, j office.Job) error{
+		"planned": in(func(x *testService, tx *store.Tx, _ office.Job) error {
+			p := office.Package{ID: "q", Name: "Offer", Documents: []office.Document{{ID: "d", Name: "Lease"}}}
+			_, err := x.Plan(tx, &p, x.settings, x.settings.SaveTo)
+			return err
+		}),
+		"whole":    in(func(_ *testService, tx *store.Tx, j office.Job) error { return commitBytes(tx, j, got) }),
+		"finished": func(x *testService, j office.Job) error { return x.finish(j, false) },
+		"half":     func(x *testService, j office.Job) error { return orTold(x, x.unproven(j, ail, got)) },
+		"put off": func(x *testService, j office.Job) error {
+			return orTold(x, x.putOff(j, message.ServiceAiling(), 0, false))
+		},
+		"withheld": func(x *testService, j office.Job) error {
+			return orTold(x, x.putOff(j, message.ServiceRefused(), 0, true))
+		},
+		"saved again":      func(x *testService, j office.Job) error { return x.SaveAgain("p") },
+		"tried again":      func(x *testService, _ office.Job) error { return orTold(x, x.RetryFailed()) },
+		"due":              func(x *testService, _ office.Job) error { _, _, err := x.jobsDue(nil, time.Hour); return err },
+		"told":             func(x *testService, _ office.Job) error { _, _, err := x.withheld(); return err },
+		"the latest":       func(x *testService, _ office.Job) error { _, err := x.Recent(9); return err },
+		"other names":      func(x *testService, j office.Job) error { _, err := x.otherNames(j); return err },
+		"whose name it is": func(x *testService, j office.Job) error { _, err := x.mayHave(j, "x.pdf", "abc"); return err },
+		"the names":        func(x *testService, _ office.Job) error { _, err := x.Named(x.settings.SaveTo); return err },
+		"a name to come":   func(x *testService, _ office.Job) error { _, err := x.PreviewName(x.settings); return err },
+		"not listed":       func(x *testService, _ office.Job) error { _, _, err := x.missingLines(""); return err },
+		"in the folder":    func(x *testService, _ office.Job) error { _, err := x.savedIn(x.settings.SaveTo, "", 9); return err },
+		"moved": in(func(x *testService, tx *store.Tx, _ office.Job) error {
+			return MoveJobs(tx, x.settings.SaveTo, "/other", nil, x.Now())
+		}),
+		"left": in(func(x *testService, tx *store.Tx, _ office.Job) error { return leaveFolder(tx, "/left") }),
+		"noted": in(func(x *testService, tx *store.Tx, _ office.Job) error {
+			p, _, err := tx.Package("p")
+			if err == nil {
+				_, err = x.NoteFiles(tx, &p)
+			}
+			return err
+		}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			type job struct {
+				*testService
+				office.Job
+			}
+			looptest.EachFault(t, func() (job, *data.Data) {
+				x := newService(t)
+				return job{x, x.plan("p")[0]}, x.Data
+			}, func(x job) error { return do(x.testService, x.Job) })
+		})
+	}
 }

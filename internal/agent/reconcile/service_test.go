@@ -2,12 +2,15 @@ package reconcile
 
 import (
 	"encoding/json"
+	"errors"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"countersign/internal/agent/data"
 	"countersign/internal/agent/loop/looptest"
 	"countersign/internal/esign"
 	"countersign/internal/office"
@@ -429,6 +432,57 @@ func TestAPackageThatIsMetInCapitalsIsKnownOnce(t *testing.T) {
 			if second, _, err := x.Data.Package(other); err != nil || second.ID != "" {
 				t.Errorf("a second one is known: %+v, %v", second, err)
 			}
+		})
+	}
+}
+
+func TestWhatTheDiskRefusesIsNotTakenForDone(t *testing.T) {
+	status := esign.Status{PackageID: "p", Name: "Lease", State: esign.Executed, Signers: []esign.Signer{{ID: "a", Declined: true}},
+		Documents: []esign.Document{{ID: "d", Executed: true, Revisions: []esign.Revision{{SignerID: "a", IsSigned: true}}}}}
+	body := []byte(`{"eventId":"e","action":"document_signed","packageId":"p","documentId":"d","signerId":"a"}`)
+	event := office.Event{ID: "e", Action: esign.DocumentSigned, PackageID: "p", Body: body}
+	notFound := &esign.Error{Kind: esign.NotFound, Status: http.StatusNotFound, Code: "package_not_found"}
+	in := func(do func(tx *store.Tx) error) func(*testService) error {
+		return func(x *testService) error { return x.Data.Update(do) }
+	}
+	for name, do := range map[string]func(x *testService) error{
+		"an event":           func(x *testService) error { return x.handleEvent(event) },
+		"an event once more": func(x *testService) error { return x.RetryEvent("e") },
+		"an answer": func(x *testService) error {
+			_, err := x.applyCheck(office.Package{ID: "p", State: office.PackageOpen}, status, false, true)
+			return err
+		},
+		"no such package": func(x *testService) error {
+			return x.notePackage(t.Context(), office.Package{ID: "p", State: office.PackageOpen}, esign.Status{}, notFound, false)
+		},
+		"a service that ails": func(x *testService) error {
+			return x.notePackage(t.Context(), office.Package{ID: "p", State: office.PackageOpen}, esign.Status{}, &esign.Error{Kind: esign.Server}, false)
+		},
+		"a record":                 func(x *testService) error { return x.noteRecord(recordQuestion{id: "p", tell: true}, &status) },
+		"no record":                func(x *testService) error { return x.noteRecord(recordQuestion{id: "p"}, nil) },
+		"a sweep":                  func(x *testService) error { _, err := x.takeSweep(); return err },
+		"all that is due":          func(x *testService) error { return x.MakeAllDue() },
+		"what is to be forgotten":  func(x *testService) error { return x.ForgetEvents(t.Context()) },
+		"the lines":                func(x *testService) error { _, err := x.Lines(); return err },
+		"the new lines":            func(x *testService) error { _, err := x.LinesSince(0); return err },
+		"the package":              func(x *testService) error { _, _, err := x.Package("p"); return err },
+		"what becomes old":         func(x *testService) error { return x.Archive("p", true) },
+		"the events":               func(x *testService) error { _, _, err := x.Events("", 9); return err },
+		"the events in words":      func(x *testService) error { _, err := x.EventLines(office.EventQuery{}); return err },
+		"what is looked for":       func(x *testService) error { _, err := x.Find(office.Query{}); return err },
+		"what a backup brought":    in(func(tx *store.Tx) error { return MarkRestored(tx, time.Now()) }),
+		"the list to be forgotten": in(ForgetList),
+	} {
+		t.Run(name, func(t *testing.T) {
+			looptest.EachFault(t, func() (*testService, *data.Data) {
+				x := newService(t)
+				p := office.Package{ID: "p", State: office.PackageOpen, Created: x.Now(), Inquiry: office.Inquiry{RecordPending: x.Now()}}
+				noErr(t, x.Data.Update(func(tx *store.Tx) error {
+					_, err := tx.AddEvent(event)
+					return errors.Join(err, tx.PutPackage(p))
+				}))
+				return x, x.Data
+			}, do)
 		})
 	}
 }
