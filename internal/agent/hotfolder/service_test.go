@@ -848,3 +848,53 @@ type deaf struct{}
 
 func (deaf) Set([]string) {}
 func (deaf) Close()       {}
+
+func TestWhatTheDiskRefusesIsNotTakenForDone(t *testing.T) {
+	looks := func(d *desk) error {
+		for range 5 {
+			if _, err := d.look(t.Context(), deaf{}); err != nil {
+				return err
+			}
+			time.Sleep(3 * time.Second)
+		}
+		return nil
+	}
+	in := func(do func(tx *store.Tx) error) func(*desk) error {
+		return func(d *desk) error { return d.Data.Update(do) }
+	}
+	for name, c := range map[string]struct {
+		before func(d *desk)
+		do     func(d *desk) error
+	}{
+		"added": {nil, func(d *desk) error {
+			_, err := d.Put(office.HotFolder{Path: t.TempDir(), Signers: []office.Signer{{FirstName: "Ana", Email: "ana@example.com"}}})
+			return err
+		}},
+		"listed": {nil, func(d *desk) error { _, err := d.Folders(); return err }},
+		"taken":  {nil, looks},
+		"sent":   {func(d *desk) { noErr(t, looks(d)); d.decide(func(x *office.Draft) { x.State = office.DraftSent }) }, looks},
+		"old":    {func(d *desk) { noErr(t, looks(d)) }, func(d *desk) error { return d.Forget() }},
+		"executed": {func(d *desk) { noErr(t, looks(d)) }, in(func(tx *store.Tx) error {
+			return WakeReturn(tx, office.Package{ID: "p", Source: office.Source{DraftID: "none"}})
+		})},
+		"removed": {nil, func(d *desk) error {
+			all, err := d.folders()
+			if err == nil {
+				_, err = d.Remove(all[0].ID)
+			}
+			return err
+		}},
+	} {
+		looptest.Bubble(t, name, func(t *testing.T) {
+			looptest.EachFault(t, func() (*desk, *data.Data) {
+				d := newDesk(t)
+				f := d.folder()
+				write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
+				if c.before != nil {
+					c.before(d)
+				}
+				return d, d.Data
+			}, c.do)
+		})
+	}
+}
