@@ -102,10 +102,11 @@ func readBackedUp(tx *store.Tx) (x backedUp, err error) {
 		}
 		err = errors.Join(err, unread)
 	}
-	for _, name := range tx.SealedNames() {
-		if b, ok := tx.Sealed(name); ok {
-			x.Sealed[name] = bytes.Clone(b)
-		}
+	names, unread := tx.SealedNames()
+	err = errors.Join(err, unread)
+	for _, name := range names {
+		x.Sealed[name], unread = tx.Sealed(name)
+		err = errors.Join(err, unread)
 	}
 	return x, err
 }

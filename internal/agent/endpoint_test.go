@@ -53,7 +53,7 @@ func (o *testOffice) use(s *sandbox.Server, secrets office.Secrets) {
 // owed is what services that were left are still to be told.
 func (o *testOffice) owed() (list []struct{ Endpoint, Refresh string }, err error) {
 	var names []string
-	err = o.Data.Store.View(func(tx *store.Tx) error { names = tx.SealedNames(); return nil })
+	err = o.Data.Store.View(func(tx *store.Tx) (err error) { names, err = tx.SealedNames(); return err })
 	for _, name := range names {
 		var x struct{ Endpoint, Refresh string }
 		if b, unread := o.account.Vault().Get(name); strings.HasPrefix(name, "revocation@") {

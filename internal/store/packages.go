@@ -379,26 +379,23 @@ func factKey(fact []byte) []byte {
 
 const factLength = 16 // bytes
 
-// Sealed returns the sealed bytes kept under name, and whether there are any.
-func (tx *Tx) Sealed(name string) ([]byte, bool) {
+// Sealed returns the sealed bytes kept under name, nil for none.
+func (tx *Tx) Sealed(name string) ([]byte, error) {
 	key, err := idKey(name)
 	if err != nil {
-		return nil, false // nothing is ever kept under no name
+		return nil, nil // nothing is ever kept under no name
 	}
 	value, err := tx.get(bucketSealed, key)
-	return bytes.Clone(value), err == nil && value != nil
+	return bytes.Clone(value), err
 }
 
 // SealedNames returns the names of all sealed values.
-func (tx *Tx) SealedNames() (names []string) {
-	err := tx.oldest(bucketSealed, nil, func(key, _ []byte) (bool, error) {
+func (tx *Tx) SealedNames() (names []string, err error) {
+	err = tx.oldest(bucketSealed, nil, func(key, _ []byte) (bool, error) {
 		names = append(names, string(key))
 		return true, nil
 	})
-	if err != nil {
-		return nil
-	}
-	return names
+	return names, err
 }
 
 // PutSealed keeps sealed bytes under name; nil deletes them. The store cannot tell whether they are really sealed.

@@ -363,7 +363,7 @@ func TestSealedValuesAreKeptReplacedAndForgotten(t *testing.T) {
 	get := func(name string) string {
 		var got []byte
 		ok := false
-		view(t, s, func(tx *Tx) error { got, ok = tx.Sealed(name); return nil })
+		view(t, s, func(tx *Tx) (err error) { got, err = tx.Sealed(name); ok = got != nil; return err })
 		return fmt.Sprintf("%s %v", got, ok) // after the transaction
 	}
 	for name, want := range map[string]string{"token": "sealed true", "empty": " true", "none": " false", "": " false"} {

@@ -1,6 +1,7 @@
 package account
 
 import (
+	"errors"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -8,8 +9,12 @@ import (
 	"strings"
 	"testing"
 
+	"countersign/internal/agent/data"
+	"countersign/internal/agent/loop/looptest"
+	"countersign/internal/esign"
 	"countersign/internal/message"
 	"countersign/internal/sandbox"
+	"countersign/internal/store"
 )
 
 // eachFault has something happen while each of the calls fails in each way, at a service of its own: some are waited for. Another host,
@@ -66,4 +71,68 @@ func TestSigningOutHappensHereWhateverTheServiceAnswers(t *testing.T) {
 			t.Errorf("%+v", x.Current().Account)
 		}
 	})
+}
+
+func TestWhatTheDiskRefusesIsNotTakenForDone(t *testing.T) {
+	in := func(do func(tx *store.Tx) error) func(*Service) error {
+		return func(x *Service) error { return x.Data.Update(do) }
+	}
+	for name, do := range map[string]func(x *Service) error{
+		"owed": func(x *Service) error {
+			return x.keepPending(pendingRevocation{ID: "2", Refresh: "r"}, esign.Tokens{}, map[string][]byte{})
+		},
+		"put off": func(x *Service) error {
+			return x.amend("1", func(f *pendingRevocation) bool { f.Tries++; return true })
+		},
+		"said":            func(x *Service) error { return x.amend("1", func(*pendingRevocation) bool { return false }) },
+		"which are owed":  func(x *Service) error { _, err := x.pendingNow(); return err },
+		"which there are": func(x *Service) error { _, _, err := x.HasSecrets(); return err },
+		"handed over": func(x *Service) error {
+			_, err := x.HandOver(t.Context(), func(*store.Tx) error { return nil })
+			return err
+		},
+		"replaced":  in(func(tx *store.Tx) error { return ReplaceSealed(tx, map[string][]byte{"a": {1}, "b": {2}}) }),
+		"forgotten": in(ForgetPassing),
+		"lapsed":    in(Expire),
+	} {
+		t.Run(name, func(t *testing.T) {
+			looptest.EachFault(t, func() (*Service, *data.Data) {
+				x, _ := leaving(t, 0)
+				noErr(t, x.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(Doc, Record{SignedIn: true}) }))
+				clear(x.keys.opened) // as after a restart
+				return x, x.Data
+			}, do)
+		})
+	}
+}
+
+func TestWhatIsCarriedOverIsNothingOfTheMoment(t *testing.T) {
+	x, _ := leaving(t, 0)
+	names := func() (list []string) {
+		noErr(t, x.Data.Store.View(func(tx *store.Tx) (err error) { list, err = tx.SealedNames(); return err }))
+		return list
+	}
+	noErr(t, x.Data.Update(func(tx *store.Tx) error {
+		return ReplaceSealed(tx, map[string][]byte{"client-secret@a": {1}, "refresh-token@a": {2}, "endpoint@a": {3}, "endpoint-previous@a": {4}})
+	}))
+	if got := names(); len(got) != 4 {
+		t.Errorf("there are %q", got)
+	}
+	noErr(t, x.Data.Update(ForgetPassing))
+	if got := names(); !slices.Equal(got, []string{"client-secret@a"}) {
+		t.Errorf("left are %q", got)
+	}
+	for _, before := range []Record{{SignedIn: true}, {}} {
+		var after Record
+		noErr(t, x.Data.Update(func(tx *store.Tx) error {
+			if err := errors.Join(tx.PutDoc(Doc, before), Expire(tx)); err != nil {
+				return err
+			}
+			_, err := tx.GetDoc(Doc, &after)
+			return err
+		}))
+		if after.SignedIn || after.Lapsed != before.SignedIn {
+			t.Errorf("%+v became %+v", before, after)
+		}
+	}
 }

@@ -1,7 +1,6 @@
 package account
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -306,10 +305,7 @@ func (v *Vault) lost(name string) (bool, error) {
 
 // sealed is the value as it is kept, nil when there is none.
 func (v *Vault) sealed(name string) ([]byte, error) {
-	return data.Read(v.st, "what is sealed as "+name, func(tx *store.Tx) ([]byte, error) {
-		b, _ := tx.Sealed(name)
-		return bytes.Clone(b), nil
-	})
+	return data.Read(v.st, "what is sealed as "+name, func(tx *store.Tx) ([]byte, error) { return tx.Sealed(name) })
 }
 
 // lockedError says why there is no key. The caller holds mu.
@@ -361,7 +357,7 @@ func (v *Vault) Get(name string) ([]byte, error) {
 
 // of returns the names of the sealed values of a kind, whoever issued them; of all for none.
 func (v *Vault) of(kind issuer.Sealed) ([]string, error) {
-	names, err := data.Read(v.st, "what is sealed", func(tx *store.Tx) ([]string, error) { return tx.SealedNames(), nil })
+	names, err := data.Read(v.st, "what is sealed", (*store.Tx).SealedNames)
 	return slices.DeleteFunc(names, func(name string) bool { return kind != "" && !strings.HasPrefix(name, kind.Of("")) }), err
 }
 

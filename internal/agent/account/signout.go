@@ -438,25 +438,25 @@ func passing(name string) bool {
 
 // ReplaceSealed makes sealed values all that there are.
 func ReplaceSealed(tx *store.Tx, sealed map[string][]byte) error {
-	var failed []error
-	for _, name := range tx.SealedNames() {
-		failed = append(failed, tx.PutSealed(name, nil))
+	names, err := tx.SealedNames()
+	for _, name := range names {
+		err = errors.Join(err, tx.PutSealed(name, nil))
 	}
 	for _, name := range slices.Sorted(maps.Keys(sealed)) {
-		failed = append(failed, tx.PutSealed(name, sealed[name]))
+		err = errors.Join(err, tx.PutSealed(name, sealed[name]))
 	}
-	return errors.Join(failed...)
+	return err
 }
 
 // ForgetPassing forgets the sealed values of another moment.
 func ForgetPassing(tx *store.Tx) error {
-	var failed []error
-	for _, name := range tx.SealedNames() {
+	names, err := tx.SealedNames()
+	for _, name := range names {
 		if passing(name) {
-			failed = append(failed, tx.PutSealed(name, nil))
+			err = errors.Join(err, tx.PutSealed(name, nil))
 		}
 	}
-	return errors.Join(failed...)
+	return err
 }
 
 // Expire notes, in a state from elsewhere, that nobody is signed in any more.
