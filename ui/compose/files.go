@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"fyne.io/fyne/v2"
-	"fyne.io/fyne/v2/canvas"
 	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/lang"
 	fynetheme "fyne.io/fyne/v2/theme"
@@ -222,13 +221,11 @@ func (s *Screen) removeWrong() {
 
 // newTarget is where documents can be dropped while there are none, as they can anywhere else. Its edge is a mark.
 func newTarget() (content fyne.CanvasObject, edge *widgets.Back) {
-	arrow := canvas.NewImageFromResource(theme.MarkDrop.Resource())
-	arrow.FillMode = canvas.ImageFillContain
-	arrow.SetMinSize(fyne.NewSquareSize(40))
-	say := widgets.NewCaption(lang.L("Drop documents anywhere in this window")).Whole()
+	say := widgets.NewProse(lang.L("Drop documents anywhere in this window"))
+	say.Centred = true
 	edge = widgets.NewBack(theme.Surface)
 	edge.Outline(theme.Line)
-	return container.NewStack(edge, widgets.PadHV(12, 40, widgets.Stack(8, arrow, container.NewCenter(say)))), edge
+	return container.NewStack(edge, widgets.PadHV(12, 24, widgets.Stack(12, container.NewCenter(widgets.Sheets()), say))), edge
 }
 
 // filesChanged shows the documents and proposes a name until the person has typed another one.

@@ -40,6 +40,7 @@ type person struct {
 	roleName           *widgets.Line
 	first, last, email *widgets.Entry
 	field              *widgets.Field // around them, with what is wrong
+	face               *widgets.Avatar
 	number             *widgets.Line
 	dragHandle         *dragHandle
 	hold               *fyne.Container // number and handle
@@ -81,9 +82,8 @@ func (p *person) fill(signer office.Signer) {
 
 func (s *Screen) newPerson(signer office.Signer) *person {
 	p := &person{screen: s, first: s.newInput(lang.L("First name")), last: s.newInput(lang.L("Last name")),
-		email: s.newInput(lang.L("E-mail")), number: widgets.NewTitle(""),
+		email: s.newInput(lang.L("E-mail")), number: widgets.NewCaption("").Whole(), face: widgets.NewAvatar("", theme.MarkLater),
 		role: signer.Role, roleID: signer.RoleID, roleName: widgets.NewTitle("")}
-	p.number.Colour, p.number.Shorten = theme.Secondary, false
 	p.dragHandle = s.newDragHandle(s.peopleBox, func() int { return slices.Index(s.people, p) }, s.placePerson, func() { s.removeSigner(p) })
 	p.remove = s.newButton("", fynetheme.DeleteIcon(), func() { s.removeSigner(p) }).Quiet()
 	p.remove.Says = func() string { return widgets.Removing(p.called()) }
@@ -91,18 +91,17 @@ func (s *Screen) newPerson(signer office.Signer) *person {
 	p.offers = newOffers(s, p.blank, func() map[string]bool { return s.taken(p.email) }, p.accept)
 	p.fill(signer)
 	for _, e := range p.entries() {
-		e.OnChanged = func(string) { s.changed(); p.offers.typed(e) }
+		e.OnChanged = func(string) { s.changed(); p.showFace(); p.offers.typed(e) }
 		e.OnKey = p.offers.key
 		e.OnShortcut = p.shortcut
 		e.OnFocusGained = p.entered
 		e.OnFocusLost = func() { p.left(e.Text) }
 		e.Says = func() string { return widgets.Said(e.PlaceHolder, p.place()) }
 	}
-	hold := widgets.Stack(0, container.NewCenter(p.number), p.dragHandle)
-	p.hold = hold
+	p.hold = widgets.Row(0, p.number, p.dragHandle)
 	names := container.NewGridWithColumns(2, p.first, p.last)
 	p.field = widgets.NewField("", widgets.Stack(6, p.roleName, names, widgets.Across(nil, p.email, p.remove), p.offers.box), "")
-	p.row = widgets.Across(hold, p.field, nil)
+	p.row = widgets.Across(widgets.Stack(0, container.NewCenter(p.face), p.hold), p.field, nil)
 	return p
 }
 
@@ -118,10 +117,19 @@ func (p *person) place() string {
 	return lang.L("Signer {{.Number}}", i18n.V{"Number": slices.Index(p.screen.people, p) + 1})
 }
 
+// showFace shows the initials, or the place of somebody of whom nothing is typed.
+func (p *person) showFace() {
+	name := strconv.Itoa(slices.Index(p.screen.people, p) + 1)
+	if !p.blank() {
+		name = i18n.Name(p.signer())
+	}
+	p.face.Set(name, theme.MarkLater)
+}
+
 // show brings the row up to date: place counts from 1, and ordered says that the order matters.
 func (p *person) show(place int, ordered, many bool) {
+	p.showFace()
 	p.number.Set(strconv.Itoa(place))
-	p.number.Hidden = !ordered
 	p.roleName.Hidden = p.role+p.roleID == ""
 	p.roleName.Text = p.role
 	if p.role == "" {

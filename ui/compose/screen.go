@@ -12,6 +12,7 @@ import (
 	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/driver/desktop"
 	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/layout"
 	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
@@ -84,7 +85,7 @@ type Screen struct {
 
 	filling bool // fields are filled one after the other: what is kept is kept when all are
 
-	columns  *fyne.Container // in which all of it stands; see layOutAnew
+	columns  *container.Scroll // in which all of it stands; see layOutAnew
 	clearing *widgets.Button
 	presets  presets
 	bar      *bar
@@ -138,10 +139,10 @@ func New(d *env.Env, o Office) *Screen {
 }
 
 func (s *Screen) layOut() {
-	left := widgets.Stack(12, s.filesField, s.deeds, s.each, s.nameField)
-	right := widgets.Stack(12, s.peopleField, widgets.Flow(8, s.addPerson, s.presets.button), s.order, widgets.NewField(lang.L("Message to the signers"), s.message, ""),
-		widgets.Halves(s.dueField, s.referenceField), s.copies.field, widgets.Flow(8, s.addCopy, s.more))
-	s.columns = container.NewGridWithColumns(2, widgets.NewVScroll(widgets.PadHV(20, 4, left)), widgets.NewVScroll(widgets.PadHV(20, 4, right)))
+	left := widgets.Stack(12, s.filesField, widgets.Outdent(s.deeds), s.each, s.nameField)
+	right := widgets.Stack(12, s.peopleField, widgets.Outdent(widgets.Flow(8, s.addPerson, s.presets.button)), s.order, widgets.NewField(lang.L("Message to the signers"), s.message, ""),
+		widgets.Halves(s.dueField, s.referenceField), s.copies.field, widgets.Outdent(widgets.Flow(8, s.addCopy, s.more)))
+	s.columns = widgets.NewVScroll(widgets.PadHV(20, 4, widgets.Halves(widgets.Wide(270, left), widgets.Wide(270, container.New(layout.NewCustomPaddedLayout(0, 0, 8, 0), right)))))
 	head := widgets.PadHV(20, 12, widgets.Tall(s.clearing.MinSize().Height, widgets.Across(nil, s.heading, s.clearing)))
 	s.content = widgets.Between(head, s.bar.content, widgets.AtMost(1080, s.columns))
 }
@@ -174,7 +175,7 @@ func (s *Screen) Focus() {
 		s.env.Window.Canvas().Focus(s.people[0].first)
 		return
 	}
-	s.env.Window.Canvas().Focus(s.add)
+	widgets.Focus(s.env.Window.Canvas(), s.add)
 }
 
 type news struct {
@@ -311,7 +312,7 @@ func newBar(s *Screen) *bar {
 
 // say says what is wrong, empty for nothing.
 func (b *bar) say(text string) {
-	b.marks, b.mark.Hidden = false, text == ""
+	b.marks, b.mark.Hidden, b.text.Hidden = false, text == "", text == "" // without it, the button may need all the width
 	b.text.SetText(text)
 	b.content.Refresh()
 }

@@ -498,43 +498,8 @@ func (s *Screen) welcome() fyne.CanvasObject {
 	}
 	edge := widgets.NewBack(theme.Surface)
 	edge.Outline(theme.Line)
-	drop := container.NewStack(edge, widgets.Pad(32, widgets.Stack(12, container.NewCenter(sheets()), title, or, container.NewCenter(add))))
+	drop := container.NewStack(edge, widgets.Pad(32, widgets.Stack(12, container.NewCenter(widgets.Sheets()), title, or, container.NewCenter(add))))
 	return widgets.NewVScroll(widgets.Middle(600, widgets.Pad(24, widgets.Stack(32, drop, steps))))
-}
-
-// sheets are three drawn pages, one before the others, with the seal.
-func sheets() fyne.CanvasObject {
-	picture := container.NewWithoutLayout()
-	size := fyne.NewSize(92, 124)
-	for _, at := range []fyne.Position{{X: 0, Y: 14}, {X: 128, Y: 14}, {X: 64, Y: 0}} {
-		put(picture, drawnPage(size), at, size)
-	}
-	put(picture, widget.NewIcon(fynetheme.NewColoredResource(theme.MarkSigned.Resource(), theme.Attention)), fyne.NewPos(134, 96), fyne.NewSquareSize(36))
-	return container.NewGridWrap(fyne.NewSize(220, 138), picture)
-}
-
-// drawnPage is a page with a heading, some lines and room for a signature.
-func drawnPage(size fyne.Size) fyne.CanvasObject {
-	back := widgets.NewBack(theme.Surface)
-	back.Outline(theme.Line)
-	lines := container.NewWithoutLayout()
-	for i, width := range []float32{0.48, 0.74, 0.74, 0.54, 0, 0.35} {
-		colour := theme.Line
-		switch i {
-		case 0:
-			colour = theme.Secondary
-		case 5:
-			colour = theme.Attention
-		}
-		put(lines, widgets.NewBack(colour), fyne.NewPos(size.Width*0.13, size.Height*(0.12+0.105*float32(i))), fyne.NewSize(size.Width*width, 3))
-	}
-	return container.NewGridWrap(size, container.NewStack(back, lines))
-}
-
-func put(in *fyne.Container, o fyne.CanvasObject, at fyne.Position, size fyne.Size) {
-	o.Move(at)
-	o.Resize(size)
-	in.Add(o)
 }
 
 // record is all that is known about the chosen package, read beside the window's goroutine.
@@ -722,7 +687,7 @@ func (s *Screen) page(key string) fyne.CanvasObject {
 	if picture := s.pictures[key]; picture != nil && !picture.Bounds().Empty() {
 		return widgets.Sheet(picture, pageSize, theme.Line)
 	}
-	return drawnPage(pageSize)
+	return widgets.DrawnPage(pageSize)
 }
 
 // tileRoom is around what is in a tile.

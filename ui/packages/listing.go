@@ -379,7 +379,7 @@ func newItem() *item {
 		when: widgets.NewCaption("").Whole(), reference: widgets.NewCaption("").Whole(), calendar: widget.NewIcon(nil)}
 	i.line.Begins = true // who is next stands there
 	i.Lines = []*widgets.Line{i.name, i.line}
-	i.Content = widgets.PadHV(16, 8, widgets.Across(i.who, widgets.Stack(3,
+	i.Content = widgets.PadHV(10, 8, widgets.Across(i.who, widgets.Stack(3,
 		widgets.Across(nil, i.name, widgets.Across(widgets.Mark(14, i.calendar), i.when, nil)),
 		widgets.Across(nil, i.line, i.reference)), nil))
 	i.ExtendBaseWidget(i)

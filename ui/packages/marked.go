@@ -8,10 +8,8 @@ import (
 	"time"
 
 	"fyne.io/fyne/v2"
-	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/driver/desktop"
 	"fyne.io/fyne/v2/lang"
-	"fyne.io/fyne/v2/layout"
 	fynetheme "fyne.io/fyne/v2/theme"
 
 	"countersign/internal/office"
@@ -371,10 +369,6 @@ func (s *Screen) foldersOf(ids []string) (folders []string, err error) {
 // many are shown, and a menu has the rest.
 func (s *Screen) actions(deeds []outbox.Deed, first bool, shown int) fyne.CanvasObject {
 	var buttons []fyne.CanvasObject
-	left := float32(-8) // so that the words of a button without a ground stand below the title
-	if first {
-		left = 0
-	}
 	for i, d := range deeds[:min(shown, len(deeds))] {
 		button := widgets.NewButton(d.Name, d.Do).Quiet()
 		if first && i == 0 {
@@ -385,7 +379,11 @@ func (s *Screen) actions(deeds []outbox.Deed, first bool, shown int) fyne.Canvas
 	if rest := deeds[len(buttons):]; len(rest) > 0 {
 		buttons = append(buttons, s.more(lang.L("More actions"), func() *fyne.Menu { return menu(rest) }))
 	}
-	return container.New(layout.NewCustomPaddedLayout(4, 4, left, 0), widgets.Flow(4, buttons...))
+	row := widgets.PadHV(0, 4, widgets.Flow(4, buttons...))
+	if !first {
+		row = widgets.Outdent(row)
+	}
+	return row
 }
 
 // askMenu opens what a press of the other mouse button on a row offers.

@@ -70,7 +70,8 @@ type Screen struct {
 	office  Office
 	reader  *async.Reader[news]
 	content *fyne.Container
-	both    fyne.CanvasObject // the list and the chosen package
+	pair    *widgets.Pair     // the list and the chosen package
+	both    fyne.CanvasObject // what the pair shows
 	first   fyne.CanvasObject // in place of both while there is nothing
 
 	packageList
@@ -119,6 +120,7 @@ func New(d *env.Env, o Office) *Screen {
 	s.list.Says = func() string { return lang.L("Packages") }
 	s.list.OnSelected = s.chose
 	s.list.OnEnter = s.open
+	s.list.OnPress = func() { s.pair.Open(len(s.marked) == 0) }
 	s.list.OnEscape = s.unmark
 	s.list.OnAll = s.markAll
 	s.list.OnMenu = s.askMenu
@@ -138,7 +140,8 @@ func New(d *env.Env, o Office) *Screen {
 	foot := widgets.On(theme.Paper, widgets.PadHV(8, 4, widgets.Across(nil, openFolder, checkNow)))
 	head := widgets.Stack(4, widgets.PadHV(12, 0, s.search), widgets.PadHV(6, 0, s.tabs), widgets.PadHV(6, 0, s.narrowBar()))
 	side := widgets.On(theme.Surface, widgets.Frame(widgets.PadHV(0, 8, head), container.NewVBox(widget.NewSeparator(), foot), nil, s.side))
-	s.both, s.first = widgets.Shared(420, side, widgets.On(theme.Paper, s.detail)), s.welcome()
+	s.pair = widgets.NewPair(420, side, widgets.On(theme.Paper, s.detail), lang.L("Packages"), s.Leave)
+	s.both, s.first = s.pair.Content, s.welcome()
 	s.content = container.NewStack(s.both)
 	s.refilter()
 	s.awaitMidnight()
@@ -170,6 +173,7 @@ func (s *Screen) Continue(old *Screen) {
 }
 
 func (s *Screen) Find() {
+	s.pair.Open(false)
 	if s.content.Objects[0] == s.both {
 		s.env.Window.Canvas().Focus(s.search)
 	}
@@ -179,6 +183,7 @@ func (s *Screen) Find() {
 func (s *Screen) Show(id string) {
 	s.wanted, s.chosen, s.left, s.before = id, id, "", ""
 	s.marked, s.from = nil, ""
+	s.pair.Open(true)
 	s.widen()
 	s.reveal()
 	s.refilter()
@@ -270,6 +275,12 @@ func (s *Screen) moveFromSearch(e *fyne.KeyEvent) bool {
 	return false
 }
 
+// Leave goes back to the list, where that had no room beside the package.
+func (s *Screen) Leave() {
+	s.pair.Open(false)
+	s.FocusList()
+}
+
 // FocusList puts the focus into the list, which shows what it showed; where it is empty, into the search.
 func (s *Screen) FocusList() {
 	if s.rows() == 0 {
@@ -285,6 +296,9 @@ func (s *Screen) open() {
 	_, head := s.headOfID(s.chosen)
 	if s.record.row.ID != s.chosen && !head {
 		return // it is still being read
+	}
+	if s.pair.Open(true) {
+		return
 	}
 	if saved := s.record.saved(); !head && len(saved) > 0 {
 		s.env.OpenFile(saved[0].Path)

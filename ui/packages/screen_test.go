@@ -1103,3 +1103,37 @@ func TestManySignersAreListedOnRequest(t *testing.T) {
 		t.Error("not all of them are shown")
 	}
 }
+
+// In a narrow window the package takes the place of the list.
+func TestInANarrowWindowAPackageTakesTheListsPlace(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	s := b.screen
+	b.Window.Resize(fyne.NewSize(440, 400))
+	sees := func(list, page bool) {
+		t.Helper()
+		if s.side.Size().Width == 0 || s.pair.Content.Objects[0].Visible() != list || s.pair.Content.Objects[2].Visible() != page {
+			t.Errorf("the list is seen: %v, the package: %v", s.pair.Content.Objects[0].Visible(), s.pair.Content.Objects[2].Visible())
+		}
+	}
+	sees(true, false)
+	b.press("p1", 0) // as the arrows do
+	sees(true, false)
+	s.list.OnEnter()
+	b.Settle()
+	sees(false, true)
+	screentest.Equal(t, "Enter opened", b.System.Opened, nil)
+	s.Leave()
+	sees(true, false)
+	b.show("p2")
+	sees(false, true)
+	for _, o := range screentest.All[*widgets.Tappable](s.pair.Content.Objects[3]) {
+		o.Tapped(&fyne.PointEvent{})
+	}
+	sees(true, false)
+	b.press("p1", 0)
+	b.press("p2", shift)
+	s.list.OnPress()
+	sees(true, false) // more may be marked
+	b.Window.Resize(large)
+	sees(true, true)
+}

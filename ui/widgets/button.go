@@ -57,8 +57,9 @@ func (b *Button) CreateRenderer() fyne.WidgetRenderer {
 }
 
 func (b *Button) FocusGained() {
-	b.focused = true
-	b.Button.FocusGained()
+	if b.focused = showsFocus(b); b.focused {
+		b.Button.FocusGained()
+	}
 	reveal(b)
 }
 
@@ -90,7 +91,10 @@ func (b *Button) MouseOut() {
 }
 
 func (b *Button) TypedKey(e *fyne.KeyEvent) {
-	byKey = true
+	byKey, quiet = true, nil
+	if !b.focused {
+		b.FocusGained()
+	}
 	switch {
 	case b.OnKey != nil && b.OnKey(e):
 	case isEnter(e) || e.Name == fyne.KeySpace:
@@ -304,7 +308,7 @@ func (p *Tappable) Tapped(e *fyne.PointEvent) {
 	}
 }
 
-// Focus gives something the focus. Of what is pressed and of lists it is shown only once keys are used.
+// Focus gives something the focus. Of buttons, what is pressed and lists it is shown only once keys are used.
 func Focus(window fyne.Canvas, on fyne.Focusable) {
 	if !byKey {
 		quiet = on

@@ -26,6 +26,11 @@ func PadHV(h, v float32, content fyne.CanvasObject) *fyne.Container {
 	return container.New(layout.NewCustomPaddedLayout(v, v, h, h), content)
 }
 
+// Outdent has the words of buttons without a ground begin where the text above them does.
+func Outdent(buttons fyne.CanvasObject) *fyne.Container {
+	return container.New(layout.NewCustomPaddedLayout(0, 0, -8, 0), buttons)
+}
+
 // Stack puts objects under each other with n units between them.
 func Stack(n float32, objects ...fyne.CanvasObject) *fyne.Container {
 	return container.New(stack{layout.NewCustomPaddedVBoxLayout(n)}, objects...)
@@ -182,9 +187,42 @@ func (f *frame) MinSize([]fyne.CanvasObject) fyne.Size {
 		height(f.top)+height(f.bottom)+max(least.Height, height(f.left)))
 }
 
-// Halves are two things beside each other, equally wide, with 16 units between them, of which Fyne's grid makes 4.
-func Halves(a, b fyne.CanvasObject) *fyne.Container {
-	return container.NewGridWithColumns(2, container.New(layout.NewCustomPaddedLayout(0, 0, 0, 6), a), container.New(layout.NewCustomPaddedLayout(0, 0, 6, 0), b))
+// Halves are two things beside each other, equally wide, or below each other where that is less than one of them needs.
+func Halves(a, b fyne.CanvasObject) *fyne.Container { return container.New(&halves{}, a, b) }
+
+// halves knows its width only once it is laid out; until then they are beside each other.
+type halves struct{ width float32 }
+
+const halvesGap = 16
+
+func (h *halves) half() float32 { return (h.width - halvesGap) / 2 }
+
+func (h *halves) beside(objects []fyne.CanvasObject) bool {
+	return h.width == 0 || h.half() >= max(width(objects[0]), width(objects[1]))
+}
+
+func (h *halves) Layout(objects []fyne.CanvasObject, size fyne.Size) {
+	h.width = size.Width
+	if h.beside(objects) {
+		place(objects[0], 0, 0, h.half(), size.Height)
+		place(objects[1], h.half()+halvesGap, 0, h.half(), size.Height)
+		return
+	}
+	y := float32(0)
+	for _, o := range objects {
+		o.Resize(fyne.NewSize(size.Width, o.Size().Height)) // so that text in it wraps before it is measured
+		place(o, 0, y, size.Width, height(o))
+		y += height(o) + halvesGap*min(1, height(o))
+	}
+}
+
+func (h *halves) MinSize(objects []fyne.CanvasObject) fyne.Size {
+	a, b := height(objects[0]), height(objects[1])
+	size := fyne.NewSize(max(width(objects[0]), width(objects[1])), max(a, b))
+	if !h.beside(objects) {
+		size.Height = a + b + halvesGap*min(1, a, b)
+	}
+	return size
 }
 
 // Wide is content that is at least w units wide.
@@ -220,24 +258,55 @@ func (w inMiddle) Layout(objects []fyne.CanvasObject, size fyne.Size) {
 	place(o, (size.Width-o.Size().Width)/2, max(0, size.Height-least.Height)/2, o.Size().Width, least.Height)
 }
 
-// Shared are two things beside each other with a fine line between them: the left one gets two fifths of the width, no less than
-// 300 units and no more than most, or more where text is larger.
-func Shared(most float32, left, right fyne.CanvasObject) *fyne.Container {
-	return container.New(shared(most), left, NewBack(theme.Line), right)
+// Pair is two things beside each other with a fine line between them: the left one gets two fifths of the width, no less than 300
+// units and no more than most, or more where text is larger. Where there is room for one of them alone, the right one takes the place
+// of the left one while it is open, with a way back above it.
+type Pair struct {
+	Content *fyne.Container
+	most    float32
+	open    bool
+	single  bool
 }
 
-type shared float32
+// NewPair returns a pair. back is what the way back is called, and back does when it is pressed.
+func NewPair(most float32, left, right fyne.CanvasObject, name string, back func()) *Pair {
+	p := &Pair{most: most}
+	p.Content = container.New(p, left, NewBack(theme.Line), right, On(theme.Paper, PadHV(16, 6, Row(0, NewLink("‹ "+name, back)))))
+	return p
+}
 
-func (most shared) Layout(objects []fyne.CanvasObject, size fyne.Size) {
-	at := max(objects[0].MinSize().Width, min(max(size.Width*2/5, Scaled(300)), Scaled(float32(most))))
+// Open opens the right one, or closes it, and reports whether that shows anything new.
+func (p *Pair) Open(open bool) (changed bool) {
+	if changed = p.open != open; changed {
+		p.open = open
+		p.Content.Refresh()
+	}
+	return changed && p.single
+}
+
+func (p *Pair) Layout(objects []fyne.CanvasObject, size fyne.Size) {
+	least := max(objects[0].MinSize().Width, Scaled(300))
+	p.single = size.Width < least+Scaled(300)
+	for i, shown := range []bool{!p.single || !p.open, !p.single, !p.single || p.open, p.single && p.open} {
+		if objects[i].Visible() != shown {
+			Show(objects[i], shown)
+		}
+	}
+	if p.single {
+		top := height(objects[3])
+		place(objects[0], 0, 0, size.Width, size.Height)
+		place(objects[2], 0, top, size.Width, size.Height-top)
+		place(objects[3], 0, 0, size.Width, top)
+		return
+	}
+	at := max(least, min(size.Width*2/5, Scaled(p.most)))
 	place(objects[0], 0, 0, at, size.Height)
 	place(objects[1], at, 0, 1, size.Height)
 	place(objects[2], at+1, 0, max(0, size.Width-at-1), size.Height)
 }
 
-func (most shared) MinSize(objects []fyne.CanvasObject) fyne.Size {
-	a, b := objects[0].MinSize(), objects[2].MinSize()
-	return fyne.NewSize(a.Width+1+b.Width, max(a.Height, b.Height))
+func (p *Pair) MinSize(objects []fyne.CanvasObject) fyne.Size {
+	return objects[0].MinSize().Max(objects[2].MinSize())
 }
 
 // Tall is content that is at least h units high, also while parts of it are hidden.
@@ -520,6 +589,41 @@ func Sheet(picture image.Image, room fyne.Size, edge fyne.ThemeColorName) fyne.C
 	ratio := float32(size.X) / float32(max(1, size.Y))
 	fit := fyne.NewSize(min(room.Width, room.Height*ratio), min(room.Height, room.Width/ratio))
 	return container.NewGridWrap(room, container.NewCenter(container.NewGridWrap(fit, container.NewStack(NewBack(edge), Pad(1, page)))))
+}
+
+// Sheets are three drawn pages, one before the others, with the seal.
+func Sheets() fyne.CanvasObject {
+	picture := container.NewWithoutLayout()
+	size := fyne.NewSize(92, 124)
+	for _, at := range []fyne.Position{{X: 0, Y: 14}, {X: 128, Y: 14}, {X: 64, Y: 0}} {
+		page := DrawnPage(size)
+		place(page, at.X, at.Y, size.Width, size.Height)
+		picture.Add(page)
+	}
+	seal := widget.NewIcon(fynetheme.NewColoredResource(theme.MarkSigned.Resource(), theme.Attention))
+	place(seal, 134, 96, 36, 36)
+	picture.Add(seal)
+	return container.NewGridWrap(fyne.NewSize(220, 138), picture)
+}
+
+// DrawnPage is a page with a heading, some lines and room for a signature.
+func DrawnPage(size fyne.Size) fyne.CanvasObject {
+	back := NewBack(theme.Surface)
+	back.Outline(theme.Line)
+	lines := container.NewWithoutLayout()
+	for i, width := range []float32{0.48, 0.74, 0.74, 0.54, 0, 0.35} {
+		colour := theme.Line
+		switch i {
+		case 0:
+			colour = theme.Secondary
+		case 5:
+			colour = theme.Attention
+		}
+		line := NewBack(colour)
+		place(line, size.Width*0.13, size.Height*(0.12+0.105*float32(i)), size.Width*width, 3)
+		lines.Add(line)
+	}
+	return container.NewGridWrap(size, container.NewStack(back, lines))
 }
 
 // Empty is what a screen shows when it has nothing: a picture, a sentence, and perhaps one action.

@@ -22,6 +22,7 @@ type List struct {
 	widget.List
 	named
 	OnEnter  func()
+	OnPress  func()                            // a row was pressed with the mouse; may be nil
 	OnKey    func(*fyne.KeyEvent) (taken bool) // before the list; may be nil
 	OnEscape func() (taken bool)               // in place of the window; may be nil
 	OnAll    func()                            // Ctrl+A; may be nil
@@ -252,7 +253,9 @@ func (r *ListRow) Tapped(*fyne.PointEvent) {
 	if r.list != nil {
 		byKey = false
 		Focus(fyne.CurrentApp().Driver().CanvasForObject(r.list), r.list)
-		r.list.choose(r.at)
+		if r.list.choose(r.at); r.list.OnPress != nil {
+			r.list.OnPress()
+		}
 	}
 }
 
@@ -284,7 +287,7 @@ func (r *ListRow) CreateRenderer() fyne.WidgetRenderer {
 		place(head, 16, top()-head.MinSize().Height-6, size.Width-32, head.MinSize().Height)
 		place(back, rowInset, top(), max(0, size.Width-2*rowInset), size.Height-top())
 		place(bar, rowInset+1, top()+barInset, barWidth, max(0, size.Height-top()-2*barInset))
-		place(r.Content, 0, top(), size.Width, size.Height-top())
+		place(r.Content, rowInset, top(), max(0, size.Width-2*rowInset), size.Height-top())
 	}
 	ring := newRinged(painted(&renderer{
 		objects: []fyne.CanvasObject{back, bar, head, r.Content},

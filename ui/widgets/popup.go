@@ -48,7 +48,11 @@ func open(p *PopUp, first fyne.Focusable) *PopUp {
 	p.ExtendBaseWidget(p)
 	p.window.Overlays().Add(p)
 	p.Resize(p.window.Size())
-	if first != nil {
+	switch first.(type) {
+	case nil:
+	case *Button: // which Enter presses: that has to be seen
+		p.window.Focus(first)
+	default:
 		Focus(p.window, first)
 	}
 	return p

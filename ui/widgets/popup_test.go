@@ -13,7 +13,7 @@ func TestTheFocusIsNeverOutOfSightInAPopUpThatIsTooLarge(t *testing.T) {
 	window := app.NewWindow("")
 	defer window.Close()
 	behind := NewEntry("")
-	window.SetContent(Roomy(behind, fyne.NewSize(800, 600)))
+	window.SetContent(Roomy(atLeast(fyne.NewSize(800, 600), behind)))
 	window.Resize(fyne.NewSize(300, 200))
 	rows := Stack(4)
 	var fields []*Entry

@@ -127,11 +127,9 @@ func inSight(from, length, offset, seen float32) float32 {
 	return offset
 }
 
-// Roomy is content that never has less room than least: where the window is smaller, it moves below the window, by its
+// Roomy is content that never has less room than it needs: where the window is smaller, it moves below the window, by its
 // bars, by the wheel beside what scrolls itself, and with the focus. So large text loses nothing.
-func Roomy(content fyne.CanvasObject, least fyne.Size) fyne.CanvasObject {
-	return newLens(atLeast(least, content), nil)
-}
+func Roomy(content fyne.CanvasObject) fyne.CanvasObject { return newLens(content, nil) }
 
 // lens lies below content that moves in both directions, unseen, and brings what has got the focus into sight.
 type lens struct {

@@ -56,7 +56,9 @@ func newRow(text string) *row {
 func TestWhatIsShortenedShowsWholeUnderTheMouse(t *testing.T) {
 	app := test.NewTempApp(t)
 	long, short := newRow(longName), newRow("Lease.pdf")
-	link := NavItem(fynetheme.FolderIcon(), longName, nil, nil)
+	name := NewName(longName)
+	link := NewTappable(name, nil)
+	link.Lines = []*Line{name}
 	twice := strings.Repeat(longName+" ", 3)
 	prose, full := NewFullName(twice), NewFullName("Lease.pdf")
 	field, secret, empty := NewEntry(""), NewSecret(), NewEntry("")

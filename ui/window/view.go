@@ -195,9 +195,10 @@ func (w *Window) build() {
 	again := func() { w.window.Content().Refresh() }
 	w.health.Changed, w.notice.Changed = again, again
 	w.grace.Changed = func() { again(); w.askAnew() }
-	s := &shell{nav: container.NewVBox(widgets.Brand(), list), foot: w.account.content, edge: widget.NewSeparator(),
-		page: widgets.Frame(top, w.grace, nil, w.stage), health: w.health, passing: w.notice}
-	w.main = container.New(s, s.edge, s.page, s.nav, s.health, s.foot, s.passing) // so that Tab begins on the page
+	nav := container.NewVBox(widgets.Brand(), list)
+	s := &shell{nav: nav, scroll: widgets.NewVScroll(nav), foot: w.account.content, edge: widget.NewSeparator(),
+		page: widgets.Frame(top, w.grace, nil, widgets.Roomy(w.stage)), health: w.health, passing: w.notice}
+	w.main = container.New(s, s.edge, s.page, s.scroll, s.health, s.foot, s.passing) // so that Tab begins on the page
 	w.hang(w.main)
 }
 
@@ -260,15 +261,7 @@ var smallest = fyne.NewSize(620, 340)
 func (w *Window) hang(content fyne.CanvasObject) {
 	w.dropHint = widgets.NewDropHint()
 	w.clearLanding()
-	least := fyne.NewSize(860, 440)
-	// Room grows with the text; what is between does not. On a small screen, or a desktop that tiles, it keeps the room
-	// that is enough for all that is in it at the ordinary size, though some asks for more.
-	grown := 1 + 0.85*float32(max(0, w.painted.Text-100))/100
-	if grown == 1 {
-		content = container.New(&floor{least}, content)
-	}
-	content = widgets.Roomy(content, fyne.NewSize(least.Width*grown, least.Height*grown))
-	page := widgets.On(theme.Paper, container.New(&floor{smallest}, content))
+	page := widgets.On(theme.Paper, container.New(&floor{smallest}, widgets.Roomy(content)))
 	w.window.SetContent(widgets.WithTips(w.later, container.NewStack(page, w.dropHint)))
 }
 
@@ -285,7 +278,7 @@ func (f *floor) MinSize([]fyne.CanvasObject) fyne.Size { return f.least }
 
 // shell puts the sidebar beside the page. What is wrong, and toasts, here called passing, stand in the free part of the sidebar, or
 // below everything else where that is too small: they cover nothing that one presses next, and move nothing.
-type shell struct{ nav, health, foot, edge, page, passing fyne.CanvasObject }
+type shell struct{ nav, scroll, health, foot, edge, page, passing fyne.CanvasObject }
 
 const (
 	sidebarLeast = 174 // what is in it may need more width
@@ -295,7 +288,8 @@ const (
 func (s *shell) Layout(_ []fyne.CanvasObject, size fyne.Size) {
 	width := s.inner()
 	nav, foot := heightAt(s.nav, width), heightAt(s.foot, width)
-	place(s.nav, sidebarRoom, sidebarRoom, width, nav)
+	nav = min(nav, size.Height-foot-3*sidebarRoom)
+	place(s.scroll, sidebarRoom, sidebarRoom, width, nav)
 	place(s.foot, sidebarRoom, size.Height-sidebarRoom-foot, width, foot)
 	edge := s.edge.MinSize().Width
 	left := s.sidebar()
@@ -465,5 +459,5 @@ func (w *Window) leave() {
 		return
 	}
 	w.Go(showPackages)
-	w.packages.FocusList()
+	w.packages.Leave()
 }
