@@ -37,10 +37,8 @@ func withoutEnding(name string) string {
 // zero-width characters, no separators, no characters that Windows reserves. It may still be empty, "..", "CON" or too
 // long; harmless and assemble see to those once the element is complete.
 func flat(s string) string {
-	s = norm.NFC.String(strings.ToValidUTF8(s, ""))
 	s = strings.Map(plainRune, s)
 	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == ' ' }), " ")
-	// Characters that have gone may leave two that compose.
 	return norm.NFC.String(s)
 }
 

@@ -47,6 +47,9 @@ func TestNameFollowsTheTemplate(t *testing.T) {
 			"Lease Sonnenweg 4 - Contract.pdf"},
 		{"empty folder", "{signer}/{document}", with(func(f *Fields) { f.Signer = "" }), "Document/Contract.pdf"},
 		{"nothing at all", "{package}", Fields{}, "Document.pdf"},
+		{"nothing after a separator", "{document} -", lease, "Contract -.pdf"},
+		{"words between two of one name", "{package} of {document}", with(func(f *Fields) { f.Document = f.Package }),
+			"Lease Sonnenweg 4 of Lease Sonnenweg 4.pdf"},
 		{"version numbers are no endings", "{document}", with(func(f *Fields) { f.Document = "Terms v1.2" }), "Terms v1.2.pdf"},
 		{"ending twice", "{document}", with(func(f *Fields) { f.Document = "Terms.PDF.docx" }), "Terms.pdf"},
 	}
@@ -78,6 +81,10 @@ func TestNameFromOutsideStaysOneElement(t *testing.T) {
 		{"device with a superscript", "COM¹", "COM¹_.pdf"},
 		{"console", "conout$", "conout$_.pdf"},
 		{"no device", "COM10", "COM10.pdf"},
+		{"no device without a number", "COM", "COM.pdf"},
+		{"device with a long ending", "CON." + strings.Repeat("a", 300), "CON_." + strings.Repeat("a", 220) + ".pdf"},
+		{"cut before a space", strings.Repeat("a", 224) + " b", strings.Repeat("a", 224) + ".pdf"},
+		{"only an ending", ".pdf", "pdf.pdf"},
 		{"reserved characters", `a<b>c"d|e?f*g`, "a b c'd-e f g.pdf"},
 		{"controls", "a\x00b\x1bc\x7fd\u0085e", "abcd e.pdf"},
 		{"lines", "a\r\nb\u2028c\td", "a b c d.pdf"},
@@ -102,15 +109,18 @@ func TestNameFromOutsideStaysOneElement(t *testing.T) {
 
 func TestLongNamesAreCutBetweenCharacters(t *testing.T) {
 	template, _ := Parse("{document}")
-	tests := []struct{ name, unit string }{
-		{"letters", "a"},
-		{"umlauts", "ü"},
-		{"letters with marks", "n\u0308\u0323"},
-		{"emoji", "😀"},
-		{"skin tones", "👍🏽"},
-		{"flags", "🇨🇭"},
-		{"Chinese", "契"},
-		{"one letter, many marks", "a" + strings.Repeat("\u0323", 400)},
+	tests := []struct {
+		name, unit string
+		want       int // bytes that are left
+	}{
+		{"letters", "a", 211},
+		{"umlauts", "ü", 226},
+		{"letters with marks", "n\u0308\u0323", 225},
+		{"emoji", "😀", 224},
+		{"skin tones", "👍🏽", 224},
+		{"flags", "🇨🇭", 224},
+		{"Chinese", "契", 225},
+		{"one letter, many marks", "a" + strings.Repeat("\u0323", 400), 227},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -120,8 +130,8 @@ func TestLongNamesAreCutBetweenCharacters(t *testing.T) {
 			if !found {
 				t.Fatalf("suffix lost: %q", name)
 			}
-			if len(unit) < 100 && strings.Repeat(unit, len(base)/len(unit)) != base {
-				t.Errorf("cut inside a character: %q", base)
+			if len(base) != tt.want || len(unit) < 100 && strings.Repeat(unit, len(base)/len(unit)) != base {
+				t.Errorf("%d bytes are left, or cut inside a character: %q", len(base), base)
 			}
 			numbered := Numbered(name, 9999)
 			if len(numbered) > maxElement || units(numbered) > maxPath {
@@ -129,9 +139,6 @@ func TestLongNamesAreCutBetweenCharacters(t *testing.T) {
 			}
 			if want := base + " - certificate (9999).pdf"; numbered != want {
 				t.Errorf("numbered is %q, want %q", numbered, want)
-			}
-			if len(name) < 200 && units(name) < 200 {
-				t.Errorf("cut more than needed: %d bytes", len(name))
 			}
 		})
 	}
@@ -151,15 +158,31 @@ func TestLongPathsShortenTheLongestElements(t *testing.T) {
 	if n := units(Numbered(name, 12)); n > maxPath {
 		t.Errorf("%d UTF-16 units", n)
 	}
-	if len(parts[1]) < 80 || len(parts[3]) < 80 {
-		t.Errorf("cut more than needed: %d and %d", len(parts[1]), len(parts[3]))
+	if len(parts[1]) != 102 || len(parts[3]) != 102+len(".pdf") {
+		t.Errorf("cut more than needed, or less: %d and %d", len(parts[1]), len(parts[3]))
 	}
 }
 
 func TestNumberedKeepsEndingAndFolder(t *testing.T) {
 	for n, want := range map[int]string{0: "x/a.pdf", 1: "x/a.pdf", 2: "x/a (2).pdf", 17: "x/a (17).pdf"} {
-		if got := Numbered("x/a.pdf", n); got != want {
+		if got := Numbered("x/a.pdf", n); got != want || n > 1 && Number(got) != n {
 			t.Errorf("%d: got %q, want %q", n, got, want)
+		}
+	}
+	for name, want := range map[string]int{"a (1).pdf": 0, "a (02).pdf": 0, "a (x).pdf": 0, "a (2).x.pdf": 0, "a.pdf": 0, "(3).pdf": 0, " (3)": 3, "a (2) (4)": 4} {
+		if got := Number(name); got != want {
+			t.Errorf("%q has the number %d, want %d", name, got, want)
+		}
+	}
+}
+
+func TestOnlyAPathWithinTheFolderIsSafe(t *testing.T) {
+	for rel, want := range map[string]bool{
+		"a.pdf": true, "x/a b.pdf": true, strings.Repeat("a", 255): true, strings.Repeat("a", 256): false, "": false, ".": false, "/a": false, "../a": false,
+		"x/../../a": false, "x//a": false, `x\a`: false, "x:a": false, "a\x00": false, ".a": false, "a.": false, "a ": false, " a": false, "x/CON/a": false, "nul.pdf": false,
+	} {
+		if Safe(rel) != want {
+			t.Errorf("%q is safe: %v", rel, !want)
 		}
 	}
 }
