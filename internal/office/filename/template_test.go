@@ -116,6 +116,7 @@ func TestLongNamesAreCutBetweenCharacters(t *testing.T) {
 		{"letters", "a", 211},
 		{"umlauts", "ü", 226},
 		{"letters with marks", "n\u0308\u0323", 225},
+		{"letters with a line below", "e\u0331", 225},
 		{"emoji", "😀", 224},
 		{"skin tones", "👍🏽", 224},
 		{"flags", "🇨🇭", 224},
