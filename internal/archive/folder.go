@@ -14,9 +14,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/text/cases"
-	"golang.org/x/text/unicode/norm"
-
 	"countersign/internal/disk"
 	"countersign/internal/message"
 	"countersign/internal/office/filename"
@@ -136,7 +133,7 @@ func (f *Folder) alike(sub, name string) (found []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, entry := range held.alike[folded(name)] { // what has gone meanwhile is not taken any more
+	for _, entry := range held.alike[filename.Folded(name)] { // what has gone meanwhile is not taken any more
 		if _, gone := f.at.Find(path.Join(sub, entry)); !errors.Is(gone, fs.ErrNotExist) {
 			found = append(found, entry)
 		}
@@ -166,23 +163,6 @@ func (f *Folder) each(sub string, do func(entry string)) error {
 			return err
 		}
 	}
-}
-
-// folded is what is left of a name without case and without the ways to write an accent.
-func folded(name string) string {
-	if ascii(name) {
-		return strings.ToLower(name)
-	}
-	return norm.NFC.String(cases.Fold().String(norm.NFC.String(name)))
-}
-
-func ascii(s string) bool {
-	for i := range len(s) {
-		if s[i] >= 0x80 {
-			return false
-		}
-	}
-	return true
 }
 
 // Matches reports whether a regular file of this size in bytes and this digest, as Saved has it, is at rel. Before it says
@@ -542,7 +522,7 @@ func (f *Folder) lookAt(sub string) (*names, error) {
 	read := func() (*names, error) {
 		held := &names{alike: map[string][]string{}}
 		err := f.each(sub, func(entry string) {
-			key := folded(entry)
+			key := filename.Folded(entry)
 			held.alike[key] = append(held.alike[key], entry)
 			if n := filename.Number(entry); n > 0 {
 				held.numbers = append(held.numbers, n)
@@ -571,7 +551,7 @@ func (f *Folder) Series(rel string) (found []string, err error) {
 	}
 	for _, n := range append([]int{1}, held.numbers...) {
 		name := filename.Numbered(rel, n)
-		if len(held.alike[folded(path.Base(name))]) > 0 {
+		if len(held.alike[filename.Folded(path.Base(name))]) > 0 {
 			found = append(found, name)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 
+	"countersign/internal/disk"
 	"countersign/internal/message"
 )
 
@@ -50,21 +51,17 @@ var errUnknown = errors.New("nothing of ours is called so")
 // read reads a file that only an administrator may be able to write.
 func read(path string) Policy {
 	wrong := func(m message.Message) Policy { return Policy{From: path, Wrong: m} }
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe would have us wait for its writer
+	f, info, err := disk.OpenFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return Policy{}
+	case errors.Is(err, disk.ErrNotFile):
+		return wrong(message.PolicyNoFile(path))
 	case err != nil:
 		return wrong(message.PolicyNotRead(path))
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	switch {
-	case err != nil:
-		return wrong(message.PolicyNotRead(path))
-	case !info.Mode().IsRegular():
-		return wrong(message.PolicyNoFile(path))
-	case othersWrite(info):
+	if othersWrite(info) {
 		return wrong(message.PolicyOpen(path))
 	}
 	if folder, err := os.Stat(filepath.Dir(path)); err != nil || othersWrite(folder) && folder.Mode()&os.ModeSticky == 0 {

@@ -36,6 +36,8 @@ import (
 	"github.com/klippa-app/go-pdfium/requests"
 	"github.com/klippa-app/go-pdfium/webassembly"
 	"github.com/tetratelabs/wazero"
+
+	"countersign/internal/disk"
 )
 
 // What is told of a document that cannot be looked into.
@@ -118,14 +120,10 @@ func (r *Reader) look(ctx context.Context, path string, width int) (reply, *imag
 
 // openDocument opens a file that may be read: a regular one, not too large, that begins as a PDF does.
 func openDocument(path string) (*os.File, error) {
-	info, err := os.Stat(path) // opening a pipe would wait for its other end
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
+	f, info, err := disk.OpenFile(path)
+	if errors.Is(err, disk.ErrNotFile) {
 		return nil, fmt.Errorf("%s: %w", filepath.Base(path), ErrNotPDF)
 	}
-	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}

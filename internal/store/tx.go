@@ -18,10 +18,9 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 	bolterrors "go.etcd.io/bbolt/errors"
-	"golang.org/x/text/cases"
-	"golang.org/x/text/unicode/norm"
 
 	"countersign/internal/office"
+	"countersign/internal/office/filename"
 )
 
 // Tx is a transaction: everything in the file as it is at one moment, and inside [Store.Update] the changes to it. It
@@ -414,34 +413,19 @@ func cursorKey(c office.Cursor) ([]byte, error) {
 	return key, nil
 }
 
-// targetKey is the same for two names that any file system may take for one: it ignores case, Unicode normalisation,
-// the kind of slash, and dots and spaces at the end of an element (Windows drops them). That it takes a few names for
-// the same that are not costs no more than a number in a file name.
+// targetKey is the same for two names that any file system may take for one, see filename.Folded: it also ignores the kind of slash,
+// and dots and spaces at the end of an element (Windows drops them).
 func targetKey(folder, target string) []byte {
 	sum := sha256.Sum256([]byte(fold(filepath.Clean(folder)) + "\x00" + fold(target)))
 	return sum[:]
 }
 
 func fold(name string) string {
-	name = strings.ReplaceAll(name, `\`, "/")
-	if ascii(name) {
-		name = strings.ToLower(name) // the same, many times faster
-	} else {
-		name = foldText(name)
-	}
-	elements := strings.Split(path.Clean(name), "/")
+	elements := strings.Split(path.Clean(filename.Folded(strings.ReplaceAll(name, `\`, "/"))), "/")
 	for i, e := range elements {
 		elements[i] = strings.TrimRight(e, ". ")
 	}
 	return strings.Join(elements, "/")
-}
-
-func foldText(name string) string {
-	return norm.NFD.String(cases.Fold().String(strings.ToUpper(norm.NFD.String(name))))
-}
-
-func ascii(s string) bool {
-	return strings.IndexFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
 }
 
 // Due asks for what is due: whatever's time has come, and whatever's time lies further ahead than anything waits. A clock

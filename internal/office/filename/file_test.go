@@ -55,3 +55,14 @@ func FuzzFile(f *testing.F) {
 		}
 	})
 }
+
+func TestPlainNamesFoldLikeAllOthers(t *testing.T) {
+	for _, name := range []string{"", "A b-C_9.PDF", "~!@#$%^&()[]{};',.+=`", "\x01\x7f", "\u212a", "\xff"} {
+		if got, want := Folded(name), foldedText(name); got != want {
+			t.Errorf("%q folds to %q and %q", name, got, want)
+		}
+	}
+	if Folded("Ärger") != Folded("A\u0308RGER") || Folded("a") == Folded("ä") {
+		t.Error("case or an accent counts")
+	}
+}

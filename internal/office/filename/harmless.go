@@ -6,9 +6,24 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
+	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
 )
+
+// Folded is the same for two names that any file system may take for one: case, and the ways to write an accent, do not count. That
+// it is the same for a few others, too, costs no more than a number in a file name.
+func Folded(name string) string {
+	if strings.IndexFunc(name, func(r rune) bool { return r >= utf8.RuneSelf }) < 0 {
+		return strings.ToLower(name) // the same, many times faster
+	}
+	return foldedText(name)
+}
+
+func foldedText(name string) string {
+	return norm.NFD.String(cases.Fold().String(strings.ToUpper(norm.NFD.String(name))))
+}
 
 // nameless stands where nothing was left of a name.
 const nameless = "Document"
