@@ -41,7 +41,7 @@ func TestAStateKeepsSinceWhenWhileItsMessageIsRefined(t *testing.T) {
 
 func TestTheGravestAndOldestComesFirst(t *testing.T) {
 	h, now, _ := tracker()
-	for _, s := range []State{NoAddress, ServiceFails, FolderFails, KeyringLocked} {
+	for _, s := range []State{PolicyWrong, NoAddress, ServiceFails, FolderFails, KeyringLocked} {
 		h.Set(s, message.Stopped())
 		*now = now.Add(time.Minute)
 	}
@@ -49,7 +49,7 @@ func TestTheGravestAndOldestComesFirst(t *testing.T) {
 	for _, i := range h.List() {
 		ids = append(ids, i.ID)
 	}
-	if want := []string{"folder", "keyring", "service", "no-tunnel"}; !slices.Equal(ids, want) {
+	if want := []string{"folder", "keyring", "service", "policy", "no-tunnel"}; !slices.Equal(ids, want) {
 		t.Errorf("%v, want %v", ids, want)
 	}
 }
@@ -100,6 +100,35 @@ func TestAnIssueIsWrittenWithItsEnglish(t *testing.T) {
 	var back Issue
 	if err := json.Unmarshal(data, &back); err != nil || back.Message != message.Stopped() || back.ID != "folder" || !back.Since.Equal(start) {
 		t.Errorf("%+v, %v", back, err)
+	}
+	if json.Unmarshal([]byte("[7]"), &back) == nil || json.Unmarshal([]byte("7"), &back) == nil {
+		t.Error("what is no issue is read as one")
+	}
+}
+
+func TestAnIssueStandsWhileSomethingIsSaidOfItAndSinceItBegan(t *testing.T) {
+	h, _, changes := tracker()
+	h.StandsSince(FolderFails.ID, start.Add(-time.Hour))
+	if *changes != 0 || len(h.List()) != 0 {
+		t.Errorf("nothing stands, and there is %+v, %d changes", h.List(), *changes)
+	}
+	h.Update(FolderFails, message.Stopped())
+	h.StandsSince(FolderFails.ID, start.Add(-time.Hour))
+	if got := h.List(); *changes != 2 || len(got) != 1 || !got[0].Since.Equal(start.Add(-time.Hour)) || got[0].ConcernsData() {
+		t.Errorf("it stands, and there is %+v, %d changes", got, *changes)
+	}
+	if h.Update(FolderFails, message.Message{}); h.Has(FolderFails) {
+		t.Error("nothing is said of it, and it stands")
+	}
+	for _, s := range []State{DataNotWritten, DataNotRead, DataRestored} {
+		if !(Issue{ID: s.ID}).ConcernsData() {
+			t.Errorf("%s does not concern the data", s.ID)
+		}
+	}
+	for step, want := range map[message.Message]bool{NetworkAsks.Step: true, EndpointFails.Step: false} {
+		if (Issue{ID: NetworkAsks.ID}).Concerns(step) != want {
+			t.Errorf("the network's page concerns %q: %v", step, !want)
+		}
 	}
 }
 
