@@ -31,12 +31,6 @@ import (
 
 func TestADamagedDataFileIsSetAsideToldAndRebuilt(t *testing.T) {
 	damages := map[string]func(t *testing.T, path string){
-		"truncated": func(t *testing.T, path string) {
-			noErr(t, os.Truncate(path, 5000))
-		},
-		"empty": func(t *testing.T, path string) {
-			noErr(t, os.Truncate(path, 0))
-		},
 		"overwritten": func(t *testing.T, path string) {
 			noErr(t, os.WriteFile(path, bytes.Repeat([]byte("no database "), 10_000), 0o600))
 		},
@@ -216,42 +210,6 @@ func TestAnIDThatCannotBeUsedHoldsNothingUp(t *testing.T) {
 		}
 		if lines != 0 {
 			t.Errorf("%d lines more when it has been tried again", -lines)
-		}
-	})
-}
-
-func TestAnObjectThatCannotBeWorkedOnIsLeftAloneAndTheRestIsNot(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		a, _, stop := quietOffice(t, 0)
-		defer stop()
-		in := func(do func(tx *store.Tx) error) func() error { return func() error { return a.Data.Update(do) } }
-		for key, do := range map[string]func() error{
-			"package a": in(func(tx *store.Tx) error { return tx.PutPackage(office.Package{}) }),
-			"draft b": in(func(tx *store.Tx) error {
-				return tx.PutDraft(office.Draft{ID: "b", ExternalData: json.RawMessage("{")})
-			}),
-			"file b": in(func(tx *store.Tx) error { return tx.PutJob(office.Job{PackageID: "none"}) }),
-			"file c": func() error { panic("a bug") },
-		} {
-			if err := a.One(key, do); err != nil || !a.LeftAlone(key) {
-				t.Errorf("%s: %v, left alone %v", key, err, a.LeftAlone(key))
-			}
-		}
-		for _, err := range []error{os.ErrPermission, context.Canceled, &esign.Error{Kind: esign.Network}, errUnchanged} {
-			for what, do := range map[string]func() error{
-				"said": func() error { return err }, "said of a change": in(func(*store.Tx) error { return err }),
-			} {
-				if got := a.One("draft c", do); !errors.Is(got, err) || a.LeftAlone("draft c") {
-					t.Errorf("%v, %s, is taken for the object's: %v", err, what, got)
-				}
-			}
-		}
-		if !a.Health.Has(health.RecordsPutOff) {
-			t.Errorf("nobody was told: %+v", a.Health.List())
-		}
-		time.Sleep(loop.QuarantinePause + 2*time.Minute)
-		if a.LeftAlone("package a") || a.Health.Has(health.RecordsPutOff) {
-			t.Errorf("still left alone: %+v", a.Health.List())
 		}
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/loop/looptest"
+	"countersign/internal/esign"
 	"countersign/internal/office"
 	"countersign/internal/store"
 )
@@ -20,6 +21,12 @@ func TestWhatTheDiskRefusesIsNotTakenForDone(t *testing.T) {
 		return func(x *testService) error {
 			return x.Data.Update(func(tx *store.Tx) error { return do(x, tx) })
 		}
+	}
+	not := func(done bool, err error) error { // what failed is not said to be done
+		if done && err != nil {
+			return errors.New("it is said to be done")
+		}
+		return err
 	}
 	orTold := func(x *testService, err error) error { // in health alone, for it is looked at again
 		if err == nil && x.Health.Has(health.DataNotRead) {
@@ -52,9 +59,14 @@ func TestWhatTheDiskRefusesIsNotTakenForDone(t *testing.T) {
 			_, err := x.Send(ended(t), n, nil)
 			return err
 		}},
-		"cancelled": {nil, office.Draft{State: office.DraftQueued}, func(x *testService) error { _, err := x.Cancel("d"); return err }},
+		"cancelled": {nil, office.Draft{State: office.DraftQueued}, func(x *testService) error { return not(x.Cancel("d")) }},
 		"decided":   {nil, office.Draft{State: office.DraftHeld}, func(x *testService) error { return x.Resolve("d", true, time.Hour) }},
-		"undone":    {nil, office.Draft{State: office.DraftHeld, Delivery: due}, func(x *testService) error { _, err := x.Undo("d"); return err }},
+		"undone":    {nil, office.Draft{State: office.DraftHeld, Delivery: due}, func(x *testService) error { return not(x.Undo("d")) }},
+		"stopped":   {nil, office.Draft{State: office.DraftQueued}, func(x *testService) error { return not(x.Stop("d")) }},
+		"once more": {nil, office.Draft{State: office.DraftFailed}, func(x *testService) error { _, _, err := x.Again(t.Context(), "d", nil); return err }},
+		"answered": {nil, office.Draft{State: office.DraftQueued}, func(x *testService) error {
+			return orTold(x, x.accepted(office.Draft{ID: "d", State: office.DraftQueued}, esign.Added{PackageID: "q"}))
+		}},
 		"carried out": {nil, office.Draft{State: office.DraftHeld, Delivery: due}, func(x *testService) error {
 			_, err := x.carryOut()
 			return orTold(x, err)

@@ -428,37 +428,3 @@ func TestADraftWhosePackageIsKnownIsNeverAdded(t *testing.T) {
 		}
 	}
 }
-
-// What cannot be kept is neither sent nor stopped, and nobody is told that it is.
-func TestWhatCannotBeKeptIsNotTakenForDone(t *testing.T) {
-	r := newService(t, accept)
-	r.end()
-	id, err := r.Hold(r.newPackage(t))
-	noErr(t, err)
-	d, _, err := r.Data.Draft(id)
-	noErr(t, errors.Join(err, r.Data.Close()))
-	for what, do := range map[string]func() (bool, error){
-		"sending":       func() (bool, error) { s, err := r.Send(t.Context(), r.newPackage(t), nil); return s.DraftID != "", err },
-		"cancelling":    func() (bool, error) { return r.Cancel(id) },
-		"stopping":      func() (bool, error) { return r.Stop(id) },
-		"undoing":       func() (bool, error) { return r.Undo(id) },
-		"a decision":    func() (bool, error) { return false, r.Resolve(id, true, 0) },
-		"a later one":   func() (bool, error) { return false, r.Resolve(id, true, time.Second) },
-		"decisions":     func() (bool, error) { _, err := r.carryOut(); return false, err },
-		"the next":      func() (bool, error) { _, err := r.sendDue(t.Context()); return false, err },
-		"a start":       func() (bool, error) { return false, r.Run(t.Context()) },
-		"a refusal":     func() (bool, error) { return false, r.refused(t.Context(), d, &DraftError{message.NoSigner()}) },
-		"trouble":       func() (bool, error) { return false, r.refused(t.Context(), d, &esign.Error{Kind: esign.Server}) },
-		"a lost answer": func() (bool, error) { return false, r.refused(t.Context(), d, esign.ErrOutcomeUnknown) },
-		"an answer":     func() (bool, error) { return false, r.accepted(d, esign.Added{PackageID: "p"}) },
-		"what waits":    func() (bool, error) { _, err := r.Drafts(); return false, err },
-		"who signed":    func() (bool, error) { _, err := r.People(); return false, err },
-		"its draft":     func() (bool, error) { _, known, err := r.DraftOf("p"); return known, err },
-		"once more":     func() (bool, error) { _, _, err := r.Again(t.Context(), id, nil); return false, err },
-		"its copies":    func() (bool, error) { return false, r.ForgetCopies() },
-	} {
-		if done, err := do(); done || err == nil {
-			t.Errorf("%s: done %v, %v", what, done, err)
-		}
-	}
-}
