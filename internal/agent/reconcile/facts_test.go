@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"countersign/internal/agent/data"
 	"countersign/internal/agent/loop"
 	"countersign/internal/agent/loop/looptest"
 	"countersign/internal/esign"
@@ -312,4 +313,29 @@ func TestAPackageThatIsDueSoonIsToldOnceEverAndOwedWhilePeopleWantToHearNothing(
 			t.Error("what cannot be read is taken for nothing")
 		}
 	})
+}
+
+// The status that a restored package is asked for ends that nothing of it is told; the program may end before its record is asked for.
+func TestADeclineFromBeforeTheStateWasRestoredIsNotToldAgain(t *testing.T) {
+	for name, c := range map[string]struct {
+		declined time.Duration // after the state was restored
+		want     []string
+	}{"before": {-time.Minute, nil}, "since": {time.Minute, []string{"declined s"}}} {
+		looptest.Bubble(t, name, func(t *testing.T) {
+			x := tells(t)
+			restored := x.Now()
+			p := office.Package{ID: "p", State: office.PackageOpen, Created: restored.Add(-time.Hour), Signers: []office.Signer{{ID: "s"}}}
+			noErr(t, x.Data.Update(func(tx *store.Tx) error {
+				return errors.Join(tx.PutPackage(p), data.MarkRestored(tx, restored), MarkRestored(tx, restored))
+			}))
+			x.check(esign.Status{PackageID: "p", Name: "Lease", State: "open", Signers: []esign.Signer{{ID: "s"}}})
+			x.check(esign.Status{PackageID: "p", Name: "Lease", State: "open", Signers: []esign.Signer{{ID: "s"}}}) // by the next run
+			declined := esign.Signer{ID: "s", Declined: true, DeclinedAt: restored.Add(c.declined)}
+			time.Sleep(time.Hour)
+			noErr(t, x.noteRecord(recordQuestion{id: "p", tell: true}, &esign.Status{PackageID: "p", Signers: []esign.Signer{declined}}))
+			if got := x.keys(); !slices.Equal(got, c.want) || len(x.shown()) != len(c.want) {
+				t.Errorf("told %q, want %q", got, c.want)
+			}
+		})
+	}
 }

@@ -98,11 +98,15 @@ func (r *Service) publish(f changes) {
 
 // ended are the facts that people declined to sign p, and that it has expired, and the lines of the activity that say so; was is p as
 // it was known before. That it has expired waits until its record is told, which may say who declined. Neither people nor the activity are told
-// of what had happened when the office first signed in, nor of anything about a package that is old news as a whole (tell is false): a
-// fresh computer learns of last year's, too.
+// of what had happened when the office first signed in, or before its state was restored from a backup, nor of anything about a package
+// that is old news as a whole (tell is false): a fresh computer learns of last year's, too.
 func (r *Service) ended(tx *store.Tx, was, p office.Package, tell, told bool) (facts []office.Fact, lines []office.Activity, err error) {
+	restored, err := data.Restored(tx, r.Now())
+	if err != nil {
+		return nil, nil, err
+	}
 	since := r.deps.Since()
-	old := func(when time.Time) bool { return !tell || when.Before(since) }
+	old := func(when time.Time) bool { return !tell || when.Before(since) || when.Before(restored) }
 	before, lately := p, p
 	before.Signers, lately.Signers = slices.Clone(p.Signers), slices.Clone(p.Signers)
 	for i, s := range p.Signers {
