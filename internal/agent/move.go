@@ -73,9 +73,7 @@ func (a *Agent) MoveOut(ctx context.Context, path, password string) error {
 	}
 	a.form.Flush()
 	a.account.Park(true)
-	if err := a.account.Reload(ctx); err != nil { // the session has ended with the loops
-		return err
-	}
+	a.account.Resume()
 	a.Data.Freeze(message.MovingNow())
 	revoke, err := a.writeMove(ctx, path, sealer)
 	if err != nil {

@@ -242,6 +242,28 @@ func TestARefreshTokenIsKeptBeforeTheRenewedAccessTokenIsUsed(t *testing.T) {
 	}
 }
 
+func TestLoopsThatBeginAgainBeginAnotherSession(t *testing.T) {
+	x := newService(t)
+	x.setUp(t)
+	x.signIn(t)
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	noErr(t, x.RunSession(ctx))
+	ctx, stop = context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- x.RunSession(ctx) }()
+	x.wakeSession <- struct{}{} // the loop has begun when it is taken
+	x.wakeSession <- struct{}{}
+	client, online := x.Online()
+	if !online {
+		t.Fatal("the service cannot be asked")
+	}
+	_, err := client.List(t.Context(), esign.ListQuery{})
+	noErr(t, err)
+	stop()
+	noErr(t, <-ended)
+}
+
 func TestWhatIsNotCommittedChangesNothing(t *testing.T) {
 	x := newService(t)
 	x.setUp(t)

@@ -203,17 +203,23 @@ func (r *Service) SignedOut(err error) bool {
 	return !online
 }
 
+// Resume begins a session where the last one has ended with the loops.
+func (r *Service) Resume() {
+	if r.current.Get().service == nil && !r.keys.Locked() {
+		r.connect()
+	}
+}
+
 // RunSession records that the service has ended the sign-in. With ctx it ends the session, so that a renewal that hangs
-// ends while the other parts do.
+// ends while the other parts do; where the parts begin again, it begins another one.
 func (r *Service) RunSession(ctx context.Context) error {
+	r.Resume()
 	for loop.Wait(ctx, time.Hour, r.wakeSession) {
 		if o := r.current.Get(); o.Account.SignedIn && !o.SignedIn() {
 			r.lapse(ctx)
 		}
 	}
-	if svc := r.current.Get().service; svc != nil {
-		closeSession(svc.session)
-	}
+	r.pause()
 	return nil
 }
 

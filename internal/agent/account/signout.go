@@ -498,7 +498,7 @@ func (r *Service) Park(on bool) {
 	r.tellSignedOut()
 }
 
-// pause ends the session. Reload begins with another one.
+// pause ends the session. Reload and Resume begin with another one.
 func (r *Service) pause() {
 	svc := r.current.Get().service
 	if svc == nil {
