@@ -118,6 +118,9 @@ func (a *Agent) Package(id string) (office.PackageRow, bool, error) { return a.p
 func (a *Agent) Archive(packageID string, archived bool) error {
 	return a.packages.Archive(packageID, archived)
 }
+func (a *Agent) NoteLetter(packageID, address string) error {
+	return a.packages.NoteLetter(packageID, address)
+}
 func (a *Agent) Events(before office.Cursor, limit int) ([]office.Event, office.Cursor, error) {
 	return a.packages.Events(before, limit)
 }

@@ -249,8 +249,9 @@ func HistoryDocument() Message           { return of("history.history-document")
 func HistoryDocumentCalled(title string) Message {
 	return of("history.history-document-called", Text("Title", title))
 }
-func HistoryExecuted() Message { return of("history.history-executed") }
-func HistoryExpired() Message  { return of("history.history-expired") }
+func HistoryExecuted() Message         { return of("history.history-executed") }
+func HistoryExpired() Message          { return of("history.history-expired") }
+func HistoryLetter(who string) Message { return of("history.history-letter", Text("Who", who)) }
 
 // HistoryOther is of a kind that this version does not know.
 func HistoryOther(what string) Message  { return of("history.history-other", Text("What", what)) }
@@ -266,6 +267,8 @@ func HistorySomeoneDeclined() Message { return of("history.history-someone-decli
 func HistorySomeoneSignedDocument(title string) Message {
 	return of("history.history-someone-signed-document", Text("Title", title))
 }
+func HistorySomeoneWished() Message    { return of("history.history-someone-wished") }
+func HistoryWished(who string) Message { return of("history.history-wished", Text("Who", who)) }
 func HistoryWithdrawn() Message        { return of("history.history-withdrawn") }
 func FileBackIn(folder string) Message { return of("hot-folder.file-back-in", Name("Folder", folder)) }
 

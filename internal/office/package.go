@@ -163,6 +163,9 @@ func (p Package) Derived() Package {
 	p.Reference = ReferenceIn(p.ExternalData)
 	p.Archived = p.stillArchived()
 	p.cleanNames()
+	if w := p.Withdrawal; w.Wished() && !w.Undoable() {
+		p.AddHistory(HistoryEntry{Time: When{Time: w.Asked}, What: EntryWished, Ref: w.By})
+	}
 	p.History = p.narrowed()
 	return p
 }

@@ -147,3 +147,28 @@ func TestAPackerKeepsWhatItIsGiven(t *testing.T) {
 		}
 	}
 }
+
+func TestTheTimelineSaysWhoAskedForAPackageToBeWithdrawn(t *testing.T) {
+	asked := time.Date(2026, 3, 9, 10, 0, 0, 0, time.UTC)
+	for name, c := range map[string]struct {
+		wish *Withdrawal
+		want string
+	}{
+		"asked":               {&Withdrawal{State: WithdrawAsked, By: "ana@example.com", Asked: asked}, "ana@example.com asked for it to be withdrawn"},
+		"done, nobody's name": {&Withdrawal{State: WithdrawDone, Asked: asked}, "Withdrawal asked for"},
+		"can be undone":       {&Withdrawal{State: WithdrawWanted, By: "ana@example.com", Asked: asked}, ""},
+		"put off":             {&Withdrawal{State: WithdrawWanted, By: "ana@example.com", Asked: asked, Tries: 1}, "ana@example.com asked for it to be withdrawn"},
+		"elsewhere":           {&Withdrawal{State: WithdrawDone}, ""},
+	} {
+		p := Package{ID: "p", State: PackageOpen, Withdrawal: c.wish}.Derived().Derived()
+		said := ""
+		for _, m := range p.History {
+			if said += p.Tell(m).String(); !m.Time.Equal(asked) {
+				t.Errorf("%s: at %v", name, m.Time)
+			}
+		}
+		if said != c.want {
+			t.Errorf("%s: the timeline says %q, want %q", name, said, c.want)
+		}
+	}
+}

@@ -238,7 +238,9 @@ const (
 	EntryExecuted = "executed"
 	EntrySaved    = "saved"
 	EntryDeclined = "declined"
-	EntryEnded    = "ended" // expired, rescinded
+	EntryLetter   = "letter" // to a signer, whom Ref names, begun in the mail program
+	EntryWished   = "wished" // withdrawal asked for, by Ref
+	EntryEnded    = "ended"  // expired, rescinded
 )
 
 // AddHistory adds a line to the timeline. Where the same thing is there already, its time alone is made more exact.
@@ -292,6 +294,13 @@ func (p Package) Tell(m HistoryEntry) message.Message {
 		return message.HistoryDeclined(who)
 	case EntrySaved:
 		return message.HistorySaved(path.Base(m.Ref))
+	case EntryLetter:
+		return message.HistoryLetter(m.Ref)
+	case EntryWished:
+		if m.Ref == "" {
+			return message.HistorySomeoneWished()
+		}
+		return message.HistoryWished(m.Ref)
 	case EntryEnded:
 		return closed(m.Ref)
 	}

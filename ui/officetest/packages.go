@@ -72,6 +72,11 @@ func (o *Office) Export(_ context.Context, packageIDs []string, folder string) (
 	return read(o, func() office.Exported { return o.Exported }), nil
 }
 
+func (o *Office) NoteLetter(packageID, address string) error {
+	o.note(office.PackagesChanged, "letter", packageID, "to", address)
+	return nil
+}
+
 func (o *Office) Archive(packageID string, archived bool) error {
 	o.each([]string{packageID}, func(row *office.PackageRow) {
 		row.Archived = nil

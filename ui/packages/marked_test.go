@@ -247,6 +247,8 @@ func TestAPersonIsRemindedOnceOfAllThatWaits(t *testing.T) {
 		!strings.Contains(mail, "„House rules“ wartet auf Ihre Unterschrift") || !strings.Contains(mail, "https://sign.example.com/ana") {
 		t.Errorf("the mail: %q", mail)
 	}
+	b.Settle()
+	screentest.Equal(t, "mails noted", [2]int{o.Asked("letter p1 to ana.ruiz@example.com"), o.Asked("letter p9 to ana.ruiz@example.com")}, [2]int{1, 1})
 }
 
 func TestTheMenuKeyOpensTheMenuOfTheChosenPackage(t *testing.T) {

@@ -51,6 +51,7 @@ type Packages interface {
 	SaveAgain(packageID string) error
 	Export(ctx context.Context, packageIDs []string, folder string) (office.Exported, error)
 	Archive(packageID string, archived bool) error
+	NoteLetter(packageID, address string) error
 	CheckNow() error
 	EditPage(ctx context.Context, packageID string) (string, error)
 	SignerPage(ctx context.Context, packageID, signerID string) (string, error)
@@ -464,7 +465,14 @@ func (s *Screen) write(l letter) {
 	s.env.Browse(mail, func(err error) {
 		if err != nil {
 			s.env.Notice(lang.L("No mail program could be opened. Copy the link instead."))
+			return
 		}
+		s.env.Attempt(func(context.Context) (err error) {
+			for _, a := range l.asks {
+				err = errors.Join(err, s.office.NoteLetter(a.row.ID, l.to.Email))
+			}
+			return err
+		}, nil)
 	})
 }
 

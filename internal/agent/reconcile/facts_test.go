@@ -339,3 +339,18 @@ func TestADeclineFromBeforeTheStateWasRestoredIsNotToldAgain(t *testing.T) {
 		})
 	}
 }
+
+func TestEachMailThatIsBegunIsALineOfTheTimeline(t *testing.T) {
+	x := tells(t)
+	p := office.Package{ID: "p", State: office.PackageOpen, Signers: []office.Signer{{ID: "s", FirstName: "Ana", Email: "ana@example.com"}}}
+	noErr(t, x.Data.Update(func(tx *store.Tx) error { return tx.PutPackage(p) }))
+	for _, address := range []string{"ana@example.com", "Ana@example.com", "nobody@example.com"} {
+		noErr(t, x.NoteLetter("p", address))
+	}
+	noErr(t, x.NoteLetter("none", "ana@example.com"))
+	row, _, err := x.Package("p")
+	noErr(t, err)
+	if len(row.History) != 2 || row.Tell(row.History[1]).String() != "E-mail to Ana begun in the mail program" {
+		t.Errorf("the timeline is %+v", row.History)
+	}
+}

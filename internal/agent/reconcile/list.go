@@ -92,6 +92,24 @@ func (r *Service) Archive(packageID string, archived bool) error {
 	return nil
 }
 
+// NoteLetter notes that a mail to a signer was begun, whom the address names.
+func (r *Service) NoteLetter(packageID, address string) error {
+	err := r.Data.Update(func(tx *store.Tx) error {
+		p, ok, err := tx.Package(packageID)
+		s, signs := p.Find(address)
+		if err != nil || !ok || !signs {
+			return err
+		}
+		p.History = append(p.History, office.HistoryEntry{Time: office.When{Time: r.Now()}, What: office.EntryLetter, Who: s.ID, Ref: s.DisplayName()})
+		return tx.PutPackage(p)
+	})
+	if err != nil {
+		return fmt.Errorf("note a mail about package %s: %w", packageID, err)
+	}
+	r.Signal(office.PackagesChanged)
+	return nil
+}
+
 // Events returns authentic events, newest first, from before on ("" for the newest), and where the next page begins.
 func (r *Service) Events(before office.Cursor, limit int) (list []office.Event, next office.Cursor, err error) {
 	list, err = data.Read(r.Data, "the events", func(tx *store.Tx) (list []office.Event, err error) {
