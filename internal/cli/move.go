@@ -188,14 +188,5 @@ func (c *restoreCmd) Run(r *run) error {
 	if aside != "" {
 		_ = r.out.Line("The data as it was is kept: %s", aside)
 	}
-	status, err := callStatus.of(r.ctx, o, nothing{})
-	if err != nil {
-		return err
-	}
-	for _, i := range status.Health {
-		if i.ID == agent.IssueRestored {
-			_ = r.out.Line("%s", i.Text())
-		}
-	}
-	return nil
+	return r.tellIssues(o, func(i agent.Issue) bool { return i.ID == agent.IssueRestored })
 }

@@ -14,10 +14,14 @@ type pageCmd struct {
 }
 
 func (c *pageCmd) Run(r *run) error {
-	if err := preview.Serve(r.ctx, os.Stdin, r.program.Stdout, c.Width); err != nil {
-		return &failure{"The document could not be read: " + err.Error() + "."}
+	return notRead(preview.Serve(r.ctx, os.Stdin, r.program.Stdout, c.Width))
+}
+
+func notRead(err error) error {
+	if err == nil {
+		return nil
 	}
-	return nil
+	return &failure{"The document could not be read: " + err.Error() + "."}
 }
 
 // pressCmd is the process in which the embedded service reads a document, see press.Serve.
@@ -31,12 +35,9 @@ const (
 
 func (c *pressCmd) Run(r *run) error {
 	if err := preview.Confine(pressMemory, pressCPU); err != nil {
-		return &failure{"The document could not be read: " + err.Error() + "."}
+		return notRead(err)
 	}
-	if err := press.Serve(os.Stdin, r.program.Stdout); err != nil {
-		return &failure{"The document could not be read: " + err.Error() + "."}
-	}
-	return nil
+	return notRead(press.Serve(os.Stdin, r.program.Stdout))
 }
 
 // documentPress is this program as the embedded service's reader of documents, likewise.

@@ -182,17 +182,17 @@ func (c *setupCmd) Run(r *run) error {
 	if address := s.ReturnAddress(); address != "" {
 		_ = r.out.Line("Return address to register with the service: %s", address)
 	}
-	return r.tellMissing(o)
+	return r.tellIssues(o, func(i agent.Issue) bool { return i.Action == agent.ActSettings }) // that only other settings or secrets can mend
 }
 
-// tellMissing says what is wrong that only other settings or secrets can mend.
-func (r *run) tellMissing(o *instance) error {
+// tellIssues says what is wrong of what concerns a command.
+func (r *run) tellIssues(o *instance, concerns func(agent.Issue) bool) error {
 	status, err := callStatus.of(r.ctx, o, nothing{})
 	if err != nil {
 		return err
 	}
 	for _, i := range status.Health {
-		if i.Action == agent.ActSettings {
+		if concerns(i) {
 			_ = r.out.Line("%s", i.Text())
 		}
 	}
