@@ -155,6 +155,24 @@ func TestWhatCannotBeSentSaysSoAtOnce(t *testing.T) {
 	screentest.Equal(t, "it must not be sent", len(o.Sent), 0)
 }
 
+// In the smallest window, which is what a small screen has room for at 200 %, everything stands below each other.
+func TestNothingAsksForMoreWidthThanTheSmallestWindowHas(t *testing.T) {
+	const room = 620 - 194 // beside the sidebar
+	for _, language := range i18n.Languages() {
+		screentest.Speak(t, language)
+		b := ready(t, officetest.Busy())
+		b.add("b.pdf")
+		b.screen.like(office.NewPackage{Signers: []office.Signer{ana, jan}, Sequential: true, ExternalData: externalData("K-7"), Recipients: []office.Recipient{eva}})
+		b.Window.Resize(fyne.NewSize(room, 400))
+		if least := b.screen.content.MinSize(); least.Width > room {
+			t.Errorf("in %s it asks for %v", language, least)
+		}
+		if column := placeOf(b.screen.peopleField); column.At.X > 20 || column.At.Y < placeOf(b.screen.nameField).At.Y {
+			t.Errorf("in %s the signers stand at %v", language, column.At)
+		}
+	}
+}
+
 // reading is an office that looks at documents when it is let, and draws no pictures meanwhile.
 type reading struct {
 	Office
@@ -396,7 +414,7 @@ func TestAPastPackageIsSentAgainLikeBefore(t *testing.T) {
 		Due: officetest.Now.Add(-time.Hour), ExternalData: externalData("K-7"), Files: []string{"/x/lease.pdf"}})
 	b.Settle()
 	got := b.screen.draft()
-	if got.Name != "Lease" || got.Message != "hello" || !got.Sequential || len(got.Signers) != 2 || !got.Due.IsZero() || referenceIn(got.ExternalData) != "K-7" || len(got.Files) != 1 {
+	if got.Name != "Lease" || got.Message != "hello" || !got.Sequential || len(got.Signers) != 2 || !got.Due.IsZero() || office.ReferenceIn(got.ExternalData) != "K-7" || len(got.Files) != 1 {
 		t.Errorf("got %+v", got)
 	}
 	b.screen.Like(office.NewPackage{Name: "Another", Signers: []office.Signer{jan}})
@@ -867,7 +885,7 @@ func TestTheReferenceTravelsAsTheStoreReadsIt(t *testing.T) {
 	if got := string(externalData(`A "1"`)); got != `{"reference":"A \"1\""}` {
 		t.Errorf("got %s", got)
 	}
-	if externalData("") != nil || referenceIn(nil) != "" || referenceIn(externalData("K-7")) != "K-7" {
+	if externalData("") != nil || office.ReferenceIn(nil) != "" || office.ReferenceIn(externalData("K-7")) != "K-7" {
 		t.Error("no reference is no data, and what was sent is read again")
 	}
 }

@@ -12,7 +12,6 @@ import (
 	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/driver/desktop"
 	"fyne.io/fyne/v2/lang"
-	"fyne.io/fyne/v2/layout"
 	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
@@ -142,7 +141,7 @@ func (s *Screen) layOut() {
 	left := widgets.Stack(12, s.filesField, widgets.Outdent(s.deeds), s.each, s.nameField)
 	right := widgets.Stack(12, s.peopleField, widgets.Outdent(widgets.Flow(8, s.addPerson, s.presets.button)), s.order, widgets.NewField(lang.L("Message to the signers"), s.message, ""),
 		widgets.Halves(s.dueField, s.referenceField), s.copies.field, widgets.Outdent(widgets.Flow(8, s.addCopy, s.more)))
-	s.columns = widgets.NewVScroll(widgets.PadHV(20, 4, widgets.Halves(widgets.Wide(270, left), widgets.Wide(270, container.New(layout.NewCustomPaddedLayout(0, 0, 8, 0), right)))))
+	s.columns = widgets.NewVScroll(widgets.PadHV(20, 4, widgets.Halves(widgets.Wide(270, left), widgets.Wide(270, right))))
 	head := widgets.PadHV(20, 12, widgets.Tall(s.clearing.MinSize().Height, widgets.Across(nil, s.heading, s.clearing)))
 	s.content = widgets.Between(head, s.bar.content, widgets.AtMost(1080, s.columns))
 }
@@ -304,7 +303,7 @@ type bar struct {
 func newBar(s *Screen) *bar {
 	b := &bar{text: widget.NewLabel(""), mark: widget.NewIcon(theme.MarkProblem.Resource())}
 	b.text.Wrapping, b.text.Importance = fyne.TextWrapWord, widget.DangerImportance
-	b.send = s.newButton(lang.L("Send"), fynetheme.MailSendIcon(), s.Send).Primary()
+	b.send = s.newButton(lang.L("Send"), nil, s.Send).Primary()
 	b.content = widgets.On(theme.Paper, widgets.Stack(0, widget.NewSeparator(), widgets.PadHV(20, 8, widgets.Across(b.mark, b.text, b.send))))
 	b.say("")
 	return b

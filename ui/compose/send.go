@@ -388,16 +388,6 @@ func externalData(reference string) json.RawMessage {
 	return data
 }
 
-// referenceIn is the reference that external data carries, empty for none.
-func referenceIn(data json.RawMessage) string {
-	var members map[string]json.RawMessage
-	var text string
-	if json.Unmarshal(data, &members) != nil || json.Unmarshal(members["reference"], &text) != nil {
-		return ""
-	}
-	return text
-}
-
 // promise is the button's text: what pressing it will do.
 func promise(documents int, signers []office.Signer, each bool) string {
 	if documents == 0 || len(signers) == 0 {

@@ -321,7 +321,7 @@ func (s *Screen) originalAt(at fyne.Position) *original {
 
 // formOf is a draft as it would be typed. A due date that is over is left out.
 func (s *Screen) formOf(d office.NewPackage) office.Form {
-	f := office.Form{Name: d.Name, Message: d.Message, Reference: referenceIn(d.ExternalData), Sequential: d.Sequential, Corrects: d.Corrects,
+	f := office.Form{Name: d.Name, Message: d.Message, Reference: office.ReferenceIn(d.ExternalData), Sequential: d.Sequential, Corrects: d.Corrects,
 		Template: d.Template, Files: asFiles(d.Files), Signers: d.Signers, Recipients: d.Recipients, NoCopy: d.NoCopy}
 	if now := s.env.Now(); d.Due.After(now) {
 		f.Due = d.Due.In(now.Location()).Format(time.DateOnly)

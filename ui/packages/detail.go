@@ -314,14 +314,14 @@ func (s *Screen) draftPage(r listed) fyne.CanvasObject {
 	d := *r.draft
 	s.fetchDraft(d, maxPictures)
 	mark, text := outbox.State(d)
-	s.upload = newUpload(text, mark.Colour())
+	s.upload = newUpload(text, mark)
 	if state := s.sending[r.line.ID]; d.State == office.DraftQueued && d.Problem.IsZero() {
 		s.upload.show(state)
 	} else { // that is what was told before this
 		s.upload.show(office.SendState{})
 	}
 	head := widgets.Stack(6, widgets.NewFullHeading(i18n.Title(d.Name)),
-		widgets.Across(widget.NewIcon(mark.Resource()), s.upload.text, nil), s.upload.content)
+		widgets.Across(s.upload.arc, s.upload.text, nil))
 	facts := []string{lang.L("in the outbox") + " · " + i18n.Since(s.env.Now(), d.Created)}
 	if d.Folder != "" && s.folders[d.Folder] != "" {
 		facts = append(facts, lang.L("from the folder “{{.Folder}}”", i18n.V{"Folder": s.folders[d.Folder]}))
@@ -371,38 +371,28 @@ func (s *Screen) Follow(state office.SendState) {
 	}
 }
 
-// upload is where a draft stands, with a thin bar that fills from the left while its documents are on their way.
+// upload is where a draft stands, with an arc for how much of its documents has gone out.
 type upload struct {
-	says    string // while nothing is
-	text    *widgets.Prose
-	content *fyne.Container
-	part    float32
+	says string // while nothing goes out
+	text *widgets.Prose
+	arc  *widgets.Avatar
 }
 
-func newUpload(text string, colour fyne.ThemeColorName) *upload {
-	u := &upload{says: text, text: widgets.NewParagraph(text)}
-	u.text.Colour = colour
-	u.content = container.New(u, widgets.NewBack(fynetheme.ColorNameButton), widgets.NewBack(theme.Ink))
+func newUpload(text string, mark theme.Mark) *upload {
+	u := &upload{says: text, text: widgets.NewParagraph(text), arc: widgets.NewAvatar("", mark)}
+	u.text.Colour = mark.Colour()
 	return u
 }
 
 func (u *upload) show(state office.SendState) {
-	under := state.State == office.DraftQueued && state.Sent > 0 && state.Problem.IsZero()
-	if u.content.Hidden = !under; !under {
-		u.text.Set(u.says)
-	} else {
-		u.text.Set(fmt.Sprintf("%s %s / %s", lang.L("Uploading…"), i18n.Size(state.Sent), i18n.Size(state.Total)))
-		u.part = min(1, float32(state.Sent)/float32(max(1, state.Total)))
+	text := u.says
+	if u.arc.Done = 0; state.State == office.DraftQueued && state.Sent > 0 && state.Problem.IsZero() {
+		text = fmt.Sprintf("%s %s / %s", lang.L("Uploading…"), i18n.Size(state.Sent), i18n.Size(state.Total))
+		u.arc.Done = min(1, float32(state.Sent)/float32(max(1, state.Total)))
 	}
-	u.content.Refresh()
+	u.text.Set(text)
+	u.arc.Refresh()
 }
-
-func (u *upload) Layout(objects []fyne.CanvasObject, size fyne.Size) {
-	objects[0].Resize(size)
-	objects[1].Resize(fyne.NewSize(size.Width*u.part, size.Height))
-}
-
-func (u *upload) MinSize([]fyne.CanvasObject) fyne.Size { return fyne.NewSize(0, 3) }
 
 // draftTile is what one has to know of a draft among several before one says yes: its first page, from where it is, and who signs.
 func (s *Screen) draftTile(r listed) fyne.CanvasObject {
