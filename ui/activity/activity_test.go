@@ -215,23 +215,24 @@ func TestWhatHappenedToAPackageOnADayStandsUnderItsName(t *testing.T) {
 	b := newBench(t, o)
 	var says []string
 	for i := range b.screen.happened.rows {
-		row := newLine().(*line)
+		row := b.screen.happened.newLine()
 		b.screen.happened.update(i, row)
-		says = append(says, row.text.Text)
+		says = append(says, row.title.Text+": "+row.below.Text)
 	}
 	screentest.Equal(t, "it says", strings.Join(says, "|"),
-		"Mandate Keller|Everyone has signed “Mandate Keller”. 2 files saved in Signed.|Thomas Keller signed|Sent to 1 person|Offer 2026-118|Sent to 2 people")
+		"Mandate Keller: 1 file saved · Thomas Keller signed · Sent to 1 person|Offer 2026-118: Sent to 2 people")
+	screentest.Equal(t, "of what happened", len(b.screen.happened.rows[0].entries), 3)
 }
 
 func TestTheDiaryKeepsItsPlace(t *testing.T) {
 	b := newBench(t, officetest.Busy())
-	b.screen.happened.list.Select(2)
+	b.screen.happened.list.Select(0)
 	b.Office.Change(office.ActivityChanged, func(o *officetest.Office) {
 		o.Happened = append([]office.Activity{{Time: officetest.Now, Kind: "event", Text: message.SomeoneSigned("Lease")}}, o.Happened...)
 	})
 	b.Reload()
-	if b.screen.happened.list.At() != 3 {
-		t.Errorf("chosen is row %d, want 3", b.screen.happened.list.At())
+	if b.screen.happened.list.At() != 1 {
+		t.Errorf("chosen is row %d, want 1", b.screen.happened.list.At())
 	}
 	b.screen.happened.list.OnEnter()
 	if len(b.Went) != 1 || b.Went[0] != "package p3" {

@@ -114,7 +114,7 @@ type eventRow struct {
 }
 
 func newEventRow() fyne.CanvasObject {
-	r := &eventRow{kind: widgets.NewTitle(""), when: widgets.NewCaption(""), name: widgets.NewCaption(""), state: widgets.NewCaption(""),
+	r := &eventRow{kind: widgets.NewName(""), when: widgets.NewCaption(""), name: widgets.NewCaption(""), state: widgets.NewCaption(""),
 		mark: widget.NewIcon(theme.MarkLater.Resource())}
 	r.when.Shorten, r.state.Shorten = false, false
 	mark := widgets.Mark(15, r.mark)
@@ -129,8 +129,11 @@ func (v *events) update(id int, o fyne.CanvasObject) {
 	r.kind.Text, r.when.Text = i18n.EventKind(e.Event), i18n.Clock(v.screen.env.Now(), e.Received)
 	r.name.Text = nameOf(e)
 	r.state.Text, r.state.Colour = state, theme.Secondary
-	if mark == theme.MarkProblem {
+	switch mark {
+	case theme.MarkProblem:
 		r.state.Colour = theme.Attention
+	case theme.MarkSigned: // the shape says it
+		r.state.Text = ""
 	}
 	r.mark.SetResource(mark.Resource())
 	r.Shown()

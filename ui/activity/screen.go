@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"fyne.io/fyne/v2"
@@ -169,7 +170,7 @@ func (s *Screen) show() {
 	s.export.Refresh()
 }
 
-// diary is the tab of what happened, newest first: what happened to a package on a day stands under its name.
+// diary is the tab of what happened, newest first, under the day: what happened to a package on a day is one row.
 type diary struct {
 	screen *Screen
 	rows   []row
@@ -178,55 +179,80 @@ type diary struct {
 	empty  fyne.CanvasObject
 }
 
-// row is something that happened, or a package above what happened to it on a day.
+// row is what happened to a package on a day, newest first, or something that concerns none.
 type row struct {
-	office.Activity
-	head bool
-	name string // of the package, in its head
+	entries []office.Activity
+	name    string // of the package
+	kind    string // the most telling
+	day     string
 }
 
 // grouped makes rows of what happened, newest first. What concerns no package stands alone.
 func grouped(o Office, now time.Time, entries []office.Activity) (rows []row) {
-	var groups [][]row
 	at := map[string]int{}
 	for _, e := range entries {
-		of := e.PackageID + e.When().In(now.Location()).Format(time.DateOnly)
+		day := e.When().In(now.Location())
+		of := e.PackageID + day.Format(time.DateOnly)
 		i, known := at[of]
 		if !known || e.PackageID == "" {
-			i, at[of] = len(groups), len(groups)
-			groups = append(groups, nil)
+			i, at[of] = len(rows), len(rows)
+			rows = append(rows, row{kind: e.Kind, day: i18n.NamedDay(now, day)})
 			if e.PackageID != "" {
-				head := row{Activity: e, head: true}
 				if p, found, err := o.Package(e.PackageID); err == nil && found {
-					head.name = p.Name
+					rows[i].name = p.Name
 				}
-				groups[i] = []row{head}
 			}
 		}
-		groups[i] = append(groups[i], row{Activity: e})
-		if head := &groups[i][0]; slices.Index(tells, markOf(e.Kind)) < slices.Index(tells, markOf(head.Kind)) {
-			head.Kind = e.Kind
+		r := &rows[i]
+		r.entries = append(r.entries, e)
+		if slices.Index(tells, markOf(e.Kind)) < slices.Index(tells, markOf(r.kind)) {
+			r.kind = e.Kind
 		}
 	}
-	return slices.Concat(groups...)
+	slices.SortStableFunc(rows, func(a, b row) int { return b.last().When().Time.Compare(a.last().When().Time) })
+	return rows
 }
+
+func (r row) last() office.Activity { return r.entries[0] }
 
 // is says whether x is the same row, read anew.
 func (r row) is(x row) bool {
-	if r.head || x.head {
-		a, b := r.When(), x.When()
-		return r.head == x.head && r.PackageID == x.PackageID && a.Format(time.DateOnly) == b.Format(time.DateOnly)
+	a, b := r.last(), x.last()
+	return a == b || a.PackageID != "" && a.PackageID == b.PackageID && r.day == x.day
+}
+
+// says is a row in words: the package or what happened, and below it what there is to say about that.
+func (r row) says() (title, below string) {
+	e := r.last()
+	if e.PackageID == "" {
+		return i18n.Words().Lines(e.Text)
 	}
-	return r.Activity == x.Activity
+	saved := 0
+	var list []string
+	for _, e := range r.entries {
+		text := i18n.Brief(e.Text)
+		switch {
+		case e.Kind == "saved":
+			saved++
+		case markOf(e.Kind) == theme.MarkProblem:
+			list = slices.Insert(list, 0, text)
+		case !slices.Contains(list, text):
+			list = append(list, text)
+		}
+	}
+	if saved > 0 {
+		list = slices.Insert(list, 0, lang.N("{{.PluralCount}} files saved", saved))
+	}
+	return i18n.Title(r.name), strings.Join(list, " · ")
 }
 
 func (d *diary) build(s *Screen) {
 	d.screen = s
-	d.list = widgets.NewList(func() int { return len(d.rows) }, newLine, d.update)
+	d.list = widgets.NewList(func() int { return len(d.rows) }, func() fyne.CanvasObject { return d.newLine() }, d.update)
 	d.list.HideSeparators = true
 	d.list.Says = func() string { return lang.L("Activity") }
 	d.list.OnEnter = func() { d.open(d.list.At()) }
-	d.page = widgets.PadHV(12, 8, widgets.AtMost(760, d.list))
+	d.page = widgets.PadHV(8, 8, widgets.AtMost(784, d.list))
 	d.empty = widgets.Empty(fynetheme.HistoryIcon(), lang.L("Nothing has happened yet."), "", nil)
 }
 
@@ -245,62 +271,56 @@ func (d *diary) fill(rows []row) {
 		top = max(0, now(top))
 	}
 	d.rows = rows
-	d.list.Renew(chosen, top, hidden)
+	var heads []widgets.Head
+	for i, r := range rows {
+		if i == 0 || r.day != rows[i-1].day {
+			heads = append(heads, widgets.Head{Row: i, Text: r.day})
+		}
+	}
+	d.list.Renew(chosen, top, hidden, heads...)
 }
 
 func (d *diary) open(at int) {
-	if at >= 0 && at < len(d.rows) && d.rows[at].PackageID != "" {
-		d.screen.env.Go.ShowPackage(d.rows[at].PackageID)
+	if at >= 0 && at < len(d.rows) && d.rows[at].last().PackageID != "" {
+		d.screen.env.Go.ShowPackage(d.rows[at].last().PackageID)
 	}
 }
 
-// line shows a row: a shape, what, when, and beside a package a way to it.
+// line shows a row: a shape, what, when, and for a package that a press leads to it.
 type line struct {
 	widgets.ListRow
-	text, when   *widgets.Line
-	mark         *widget.Icon
-	open         *widgets.Tappable
-	above, below *fyne.Container // room
+	title, below, when *widgets.Line
+	mark, leads        *widget.Icon
+	press              func()
 }
 
-func newLine() fyne.CanvasObject {
-	l := &line{text: widgets.NewName(""), when: widgets.NewCaption("").Whole(), mark: widget.NewIcon(theme.MarkLater.Resource()),
-		above: widgets.Tall(6, layout.NewSpacer()), below: widgets.Tall(6, layout.NewSpacer())}
-	l.below.Hide()
-	l.open = widgets.NewTappable(widgets.Mark(18, widget.NewIcon(fynetheme.NavigateNextIcon())), nil)
-	l.open.Says = func() string { return widgets.Said(lang.L("Show the package"), l.text.Text) }
-	shown := widgets.Across(widgets.Mark(18, l.mark), l.text, widgets.Row(6, l.when, widgets.Mark(18, l.open)))
-	l.Lines, l.Content = []*widgets.Line{l.text}, widgets.PadHV(8, 0, widgets.Stack(0, l.above, shown, l.below))
+func (d *diary) newLine() *line {
+	l := &line{title: widgets.NewName(""), below: widgets.NewCaption(""), when: widgets.NewCaption("").Whole(), mark: widget.NewIcon(theme.MarkLater.Resource()),
+		leads: widget.NewIcon(fynetheme.NewColoredResource(fynetheme.MenuExpandIcon(), theme.Secondary))}
+	l.title.Begins, l.below.Begins = true, true
+	l.Lines, l.Content = []*widgets.Line{l.title, l.below}, widgets.PadHV(12, 8, widgets.Across(widgets.Row(0, widgets.Mark(20, l.mark)),
+		widgets.Stack(3, l.title, l.below), widgets.Row(4, l.when, widgets.Mark(18, l.leads))))
 	l.ExtendBaseWidget(l)
 	return l
 }
 
+func (l *line) Tapped(e *fyne.PointEvent) {
+	l.ListRow.Tapped(e)
+	l.press()
+}
+
 func (d *diary) update(id int, o fyne.CanvasObject) {
 	l, x := o.(*line), d.rows[id]
-	mark, wrong := markOf(x.Kind), markOf(x.Kind) == theme.MarkProblem
-	l.text.Bold, l.text.Scale, l.text.Colour = x.head, theme.Body, theme.Text
-	l.text.Begins = !x.head && wrong // what went wrong with what; then why
-	when := func(at int) string { return i18n.When(d.screen.env.Now(), d.rows[at].When()) }
-	l.when.Text, l.More = when(id), ""
-	if !x.head && id > 0 && x.PackageID == d.rows[id-1].PackageID && when(id-1) == l.when.Text {
-		l.when.Text = "" // which stands above
+	at, wrong := x.last().When(), markOf(x.kind) == theme.MarkProblem
+	l.title.Text, l.below.Text = x.says()
+	l.when.Text = i18n.When(at.Time, at) // the day stands above
+	l.below.Colour = theme.Secondary
+	if wrong {
+		l.below.Colour = theme.Attention
 	}
-	switch {
-	case x.head:
-		l.text.Text = i18n.Title(x.name)
-	case x.PackageID == "":
-		l.text.Text = i18n.Message(x.Text)
-	default:
-		l.text.Text, l.More = i18n.Brief(x.Text), i18n.Message(x.Text)
-		l.text.Scale, l.text.Colour = theme.Caption, theme.Secondary
-	}
-	if wrong && !x.head {
-		l.text.Colour = theme.Attention
-	}
-	l.mark.SetResource(mark.Resource())
-	l.mark.Hidden = !x.head && x.PackageID != ""
-	l.open.OnPress = func() { d.open(id) }
-	l.open.Hidden, l.above.Hidden, l.below.Hidden = !x.head, !x.head, x.head
+	l.mark.SetResource(markOf(x.kind).Resource())
+	l.leads.Hidden = x.last().PackageID == ""
+	l.press = func() { d.open(id) }
 	l.Shown()
 }
 

@@ -149,6 +149,18 @@ func Day(now, t time.Time) string {
 	return lang.X("date.weekday", "{{.Weekday}} {{.Date}}", V{"Weekday": weekday(t.In(now.Location())), "Date": Date(now, t)})
 }
 
+// NamedDay is Day, but for the last two days, which have names.
+func NamedDay(now, t time.Time) string {
+	t = t.In(now.Location())
+	switch {
+	case sameDay(now, t):
+		return lang.L("Today")
+	case sameDay(now.AddDate(0, 0, -1), t):
+		return lang.L("Yesterday")
+	}
+	return Day(now, t)
+}
+
 // Date is a day as short as it stays clear: "24 Nov", with the year when it is another one.
 func Date(now, t time.Time) string {
 	t = t.In(now.Location())
