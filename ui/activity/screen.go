@@ -313,6 +313,7 @@ func (d *diary) update(id int, o fyne.CanvasObject) {
 	l, x := o.(*line), d.rows[id]
 	at, wrong := x.last().When(), markOf(x.kind) == theme.MarkProblem
 	l.title.Text, l.below.Text = x.says()
+	l.title.Bold, l.below.Hidden = x.last().PackageID != "", l.below.Text == ""
 	l.when.Text = i18n.When(at.Time, at) // the day stands above
 	l.below.Colour = theme.Secondary
 	if wrong {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -168,8 +169,14 @@ func (f *folders) remove(x office.HotFolder) {
 func (f *folders) edit(x office.HotFolder) {
 	delete(f.answers, x.ID)
 	f.form.show(x)
+	f.form.shown = f.form.folderTyped()
 	f.turn(true)
 	f.screen.env.Window.Canvas().Focus(f.form.folder)
+}
+
+// typing says whether a folder is typed that is not saved.
+func (f *folders) typing() bool {
+	return f.form.content.Visible() && !reflect.DeepEqual(f.form.folderTyped(), f.form.shown)
 }
 
 func (f *folders) turn(form bool) {
@@ -177,6 +184,7 @@ func (f *folders) turn(form bool) {
 	widgets.Show(f.form.content, form)
 	f.screen.scroll.ScrollToTop()
 	f.screen.scroll.Refresh()
+	f.screen.offerUndo()
 	if !form {
 		f.screen.env.Window.Canvas().Focus(f.add)
 	}
@@ -195,6 +203,7 @@ type folderForm struct {
 	content *fyne.Container
 	title   *widgets.Line
 	about   office.HotFolder // what is changed
+	shown   office.HotFolder // and how it was typed at first
 
 	folder, signers, name, message, due *widgets.Entry
 	ask                                 *widgets.Choice
@@ -235,6 +244,7 @@ func newFolderForm(f *folders) *folderForm {
 	}
 	for _, e := range []*widgets.Entry{p.folder, p.signers, p.name, p.message, p.due} {
 		e.OnEscape = p.leave
+		e.OnFocusLost = f.screen.offerUndo
 	}
 	p.content = widgets.Stack(8, widgets.Across(nil, p.title, p.presets), widgets.Card(widgets.Stack(16, p.fields[office.FieldHotPath], p.fields[office.FieldHotSigners], p.order,
 		widgets.Halves(p.fields[office.FieldHotName], p.fields[office.FieldHotDue]),

@@ -31,6 +31,8 @@ type footer struct {
 	foot *fyne.Container
 	text *widgets.Line
 	undo *widgets.Button
+
+	OnUnsaved func(bool) // something that was typed is not saved, or all of it is; may be nil
 }
 
 type Office interface {
@@ -418,6 +420,9 @@ func (s *Screen) lock() {
 
 func (s *Screen) offerUndo() {
 	s.undo.Hidden = !s.dirty()
+	if s.OnUnsaved != nil {
+		s.OnUnsaved(!s.undo.Hidden || s.folders.typing())
+	}
 	s.foot.Hidden = s.undo.Hidden && s.text.Text == ""
 	s.foot.Refresh()
 	s.content.Refresh()

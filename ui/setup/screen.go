@@ -152,7 +152,7 @@ func (s *Screen) build() {
 	ask.Importance, open.Importance = widget.LowImportance, widget.LowImportance
 	text := widgets.NewProse(lang.L("You don’t need to know all this. Your administrator can answer for you or send you a file."))
 	foot := widgets.Stack(2, s.strip, widgets.PadHV(12, 2, text), widgets.Row(0, ask), widgets.Row(0, open))
-	side := widgets.Wide(240, widgets.Pad(8, container.NewBorder(top, foot, nil, nil)))
+	side := widgets.Wide(240, widgets.NewVScroll(widgets.Pad(8, container.NewBorder(top, foot, nil, nil))))
 	s.scroll = widgets.NewVScroll(widgets.PadHV(32, 24, widgets.AtMost(760, s.page)))
 	s.content = widgets.Frame(nil, nil, container.NewBorder(nil, nil, nil, widget.NewSeparator(), side),
 		widgets.Between(nil, s.bar.content, s.scroll))

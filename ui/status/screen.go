@@ -52,7 +52,7 @@ type Screen struct {
 	reader   *async.Reader[known]
 	content  fyne.CanvasObject
 	mark     *widget.Icon
-	headline *widgets.Line
+	headline *widgets.Prose
 	checked  *widgets.Line
 	try      *widgets.Button
 	cards    [4]*fyne.Container // what is wrong with no part, the way to the service, the way back, and what needs nobody
@@ -87,7 +87,7 @@ type row struct {
 }
 
 func New(d *env.Env, o Office) *Screen {
-	s := &Screen{env: d, office: o, mark: widget.NewIcon(theme.MarkLater.Resource()), headline: widgets.NewHeading(lang.L("Checking…")), checked: widgets.NewCaption(""),
+	s := &Screen{env: d, office: o, mark: widget.NewIcon(theme.MarkLater.Resource()), headline: widgets.NewFullHeading(lang.L("Checking…")), checked: widgets.NewCaption(""),
 		hosts: widgets.NewParagraph("")}
 	s.reader = async.NewReader(d.Work, func(ctx context.Context) (known, error) { return known{o.Connection(ctx), o.Hosts()}, nil }, s.show)
 	s.try = widgets.NewButton(lang.L("Run all checks"), s.press)

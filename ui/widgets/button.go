@@ -373,7 +373,13 @@ func (p *Tappable) TypedKey(e *fyne.KeyEvent) {
 func (p *Tappable) MouseIn(e *desktop.MouseEvent) {
 	p.hovered = true
 	p.Refresh()
-	point(p.Content, e, cut(p.Lines))
+	texts := cut(p.Lines)
+	for _, l := range p.Lines {
+		if !l.Visible() {
+			texts = append(texts, l.Text)
+		}
+	}
+	point(p.Content, e, texts)
 }
 
 func (p *Tappable) MouseOut() {
@@ -424,9 +430,13 @@ func NewLink(text string, pressed func()) *Tappable {
 	return NewTappable(PadHV(2, 6, line), pressed)
 }
 
-// NavItem is an entry of the sidebar: an icon and a word, and a note at its end, which may be nil.
-func NavItem(icon fyne.Resource, text string, note fyne.CanvasObject, pressed func()) *Tappable {
-	return NewTappable(PadHV(12, 8, Across(widget.NewIcon(icon), NewLine(text), note)), pressed)
+// NavItem is an entry of the sidebar: an icon and a word, and a note at its end, which may be nil. Where the sidebar is narrow, the
+// word is hidden.
+func NavItem(icon fyne.Resource, word *Line, note fyne.CanvasObject, pressed func()) *Tappable {
+	item := NewTappable(PadHV(12, 8, Across(widget.NewIcon(icon), word, note)), pressed)
+	item.Lines = []*Line{word}
+	item.Says = func() string { return word.Text }
+	return item
 }
 
 // Drop is a quiet word that opens a menu or a panel below itself.

@@ -188,6 +188,8 @@ type account struct {
 	problem  *widget.Label
 	blame    func(err error) // leads to the settings that err is about
 	lead     fyne.CanvasObject
+	only     bool // only its menu is shown: there is no room for more, and no need
+	lacking  bool // room
 }
 
 func newAccount(d *env.Env, o accounts) *account {
@@ -211,8 +213,21 @@ func (a *account) show(s agent.Status) {
 	}
 }
 
+// narrow says whether there is room in the sidebar for nothing but a button.
+func (a *account) narrow(lacking bool) {
+	if a.lacking = lacking; a.only != (lacking && a.short()) {
+		a.draw()
+	}
+}
+
+// short says whether the menu is all that a person needs of the account.
+func (a *account) short() bool {
+	return a.signedIn && a.cancel == nil && a.problem.Text == "" && a.lead == nil
+}
+
 func (a *account) draw() {
 	parts := widgets.Stack(8)
+	a.only = a.lacking && a.short()
 	if a.problem.Text != "" {
 		parts.Add(a.problem)
 	}
@@ -226,14 +241,18 @@ func (a *account) draw() {
 		more := widgets.NewButtonWithIcon("", fynetheme.MoreVerticalIcon(), nil)
 		more.Importance, more.Tip = widget.LowImportance, lang.L("Account")
 		more.OnTapped = func() { a.menu(more) }
+		if a.only {
+			more.Tip = widgets.Said(lang.L("Account"), a.who)
+			widgets.Remake(a.content, container.NewCenter(more))
+			return
+		}
 		state := widgets.NewLine(lang.L("Signed in"))
 		parts.Objects = []fyne.CanvasObject{widgets.Stack(0, append(parts.Objects,
 			widgets.Across(widget.NewIcon(theme.MarkSigned.Resource()), state, more), widgets.NewFullCaption(a.who))...)}
 	case a.known:
 		state := widgets.NewCaption(lang.L("Not signed in"))
 		in := widgets.NewButtonWithIcon(lang.L("Sign in"), fynetheme.LoginIcon(), func() { a.signIn("") })
-		parts.Add(widgets.Across(widget.NewIcon(theme.MarkLater.Resource()), state, nil))
-		parts.Add(in)
+		parts.Add(widgets.Aside(120, widgets.Across(widget.NewIcon(theme.MarkLater.Resource()), state, nil), in))
 	}
 	widgets.Remake(a.content, widgets.PadHV(6, 8, parts))
 }

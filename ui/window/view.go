@@ -47,6 +47,7 @@ type pages struct {
 	nav      []*widgets.Tappable
 	stage    *fyne.Container
 	waiting  func(bool)           // says at the entry of Send whether something there waits for the person
+	unsaved  func(bool)           // says at that of the settings whether something there is not saved
 	troubled func(agent.Severity) // marks the entry of the status; not for an empty one
 	standing *status.Screen
 	stale    bool // the activity has changed while it was not shown
@@ -105,7 +106,7 @@ func (w *Window) enter(office Office, demo bool) {
 		}
 	}
 	w.compose = newLate(w.newCompose)
-	w.settings = newLate(func() *settings.Screen { return settings.New(w.env, w.office) })
+	w.settings = newLate(w.newSettings)
 	w.about = newLate(w.newAbout)
 	w.standing = status.New(w.env, w.office)
 	w.screens = []screen{w.packages, w.compose, w.activity, w.standing, w.settings, w.about}
@@ -172,15 +173,21 @@ func (w *Window) build() {
 	names := []string{lang.L("Packages"), lang.L("Send"), lang.L("Activity"), lang.L("Status"), lang.L("Settings"), lang.L("Help")}
 	icons := []fyne.Resource{fynetheme.StorageIcon(), fynetheme.MailSendIcon(), fynetheme.HistoryIcon(), fynetheme.InfoIcon(), fynetheme.SettingsIcon(), fynetheme.HelpIcon()}
 	list := widgets.Stack(4)
+	brand := widgets.Brand()
+	s := &shell{words: []fyne.CanvasObject{brand}, account: w.account, edge: widget.NewSeparator(), health: w.health, passing: w.notice}
 	for i, name := range names {
-		item := widgets.NavItem(icons[i], name, nil, func() { w.Go(i) })
+		word := widgets.NewLine(name)
+		item := widgets.NavItem(icons[i], word, nil, func() { w.Go(i) })
 		switch i {
 		case showCompose:
-			item = w.navToSend(icons[i], name)
+			item, w.waiting = w.noted(i, icons[i], word, lang.L("Draft"))
+		case showSettings:
+			item, w.unsaved = w.noted(i, icons[i], word, lang.L("Unsaved"))
 		case showStatus:
-			item = w.navToStatus(icons[i], name)
+			item = w.navToStatus(icons[i], word)
 		}
 		w.nav = append(w.nav, item)
+		s.words = append(s.words, word)
 		list.Add(item)
 	}
 	w.stage = container.NewStack() // holds all screens, so that hidden ones follow light and dark, too
@@ -195,26 +202,26 @@ func (w *Window) build() {
 	again := func() { w.window.Content().Refresh() }
 	w.health.Changed, w.notice.Changed = again, again
 	w.grace.Changed = func() { again(); w.askAnew() }
-	nav := container.NewVBox(widgets.Brand(), list)
-	s := &shell{nav: nav, scroll: widgets.NewVScroll(nav), foot: w.account.content, edge: widget.NewSeparator(),
-		page: widgets.Frame(top, w.grace, nil, widgets.Roomy(w.stage)), health: w.health, passing: w.notice}
-	w.main = container.New(s, s.edge, s.page, s.scroll, s.health, s.foot, s.passing) // so that Tab begins on the page
+	nav := container.NewVBox(brand, list)
+	s.nav, s.scroll = nav, widgets.NewVScroll(nav)
+	s.page = widgets.Frame(top, w.grace, nil, widgets.Roomy(w.stage))
+	w.main = container.New(s, s.edge, s.page, s.scroll, s.health, s.account.content, s.passing) // so that Tab begins on the page
 	w.hang(w.main)
 }
 
-func (w *Window) navToStatus(icon fyne.Resource, name string) *widgets.Tappable {
+func (w *Window) navToStatus(icon fyne.Resource, name *widgets.Line) *widgets.Tappable {
 	note := widget.NewIcon(theme.MarkNext.Resource())
 	item := widgets.NavItem(icon, name, note, w.ShowStatus)
 	note.Hide()
 	w.troubled = func(s agent.Severity) {
 		mark, word := theme.MarkNext, lang.L("Notice")
-		if s == agent.Problem {
+		switch s {
+		case agent.Problem:
 			mark, word = theme.MarkProblem, lang.L("Problem")
+		case "":
+			word = ""
 		}
-		item.Says = nil
-		if s != "" {
-			item.Says = func() string { return widgets.Said(name, word) }
-		}
+		item.Says = func() string { return widgets.Said(name.Text, word) }
 		note.SetResource(mark.Resource())
 		widgets.Show(note, s != "")
 		item.Refresh()
@@ -222,12 +229,19 @@ func (w *Window) navToStatus(icon fyne.Resource, name string) *widgets.Tappable 
 	return item
 }
 
-func (w *Window) navToSend(icon fyne.Resource, name string) *widgets.Tappable {
-	note := widgets.NewCaption(lang.L("Draft"))
-	note.Colour, note.Shorten = theme.Ink, false
-	item := widgets.NavItem(icon, name, note, func() { w.Go(showCompose) })
+// noted is an entry of the sidebar that says that something waits on its screen.
+func (w *Window) noted(to int, icon fyne.Resource, name *widgets.Line, says string) (item *widgets.Tappable, show func(bool)) {
+	note := widgets.NewCaption(says).Whole()
+	note.Colour = theme.Ink
+	item = widgets.NavItem(icon, name, note, func() { w.Go(to) })
+	item.Says = func() string {
+		if note.Hidden {
+			return name.Text
+		}
+		return widgets.Said(name.Text, says)
+	}
 	note.Hide()
-	w.waiting = func(waits bool) {
+	return item, func(waits bool) {
 		if note.Hidden == waits {
 			note.Hidden = !waits
 			item.Refresh()
@@ -236,13 +250,18 @@ func (w *Window) navToSend(icon fyne.Resource, name string) *widgets.Tappable {
 			}
 		}
 	}
-	return item
 }
 
 func (w *Window) newCompose() *compose.Screen {
 	s := compose.New(w.env, w.office)
 	s.OnWaiting, s.OnSending = w.waiting, w.packages.Follow
 	w.waiting(s.Waiting())
+	return s
+}
+
+func (w *Window) newSettings() *settings.Screen {
+	s := settings.New(w.env, w.office)
+	s.OnUnsaved = w.unsaved
 	return s
 }
 
@@ -276,33 +295,54 @@ func (f *floor) Layout(objects []fyne.CanvasObject, size fyne.Size) {
 
 func (f *floor) MinSize([]fyne.CanvasObject) fyne.Size { return f.least }
 
-// shell puts the sidebar beside the page. What is wrong, and toasts, here called passing, stand in the free part of the sidebar, or
-// below everything else where that is too small: they cover nothing that one presses next, and move nothing.
-type shell struct{ nav, scroll, health, foot, edge, page, passing fyne.CanvasObject }
+// shell puts the sidebar beside the page. Where that would leave the page too little room, the sidebar has no words. What is wrong,
+// and toasts, here called passing, stand in the free part of the sidebar, or below everything else where that is too small: they
+// cover nothing that one presses next, and move nothing. So does the account, unless its menu is all that it needs.
+type shell struct {
+	nav, scroll, health, edge, page, passing fyne.CanvasObject
+	account                                  *account
+	words                                    []fyne.CanvasObject // with the program's name
+	narrow                                   bool
+	wide                                     float32 // the sidebar with its words
+}
 
 const (
 	sidebarLeast = 174 // what is in it may need more width
 	sidebarRoom  = 8   // around what is in it
+	pageLeast    = 560 // beside a sidebar with words, and more where text is larger
 )
 
 func (s *shell) Layout(_ []fyne.CanvasObject, size fyne.Size) {
+	if !s.narrow {
+		s.wide = s.sidebar()
+	}
+	if narrow := size.Width-s.wide < widgets.Scaled(pageLeast); narrow != s.narrow {
+		s.narrow = narrow
+		for _, word := range s.words {
+			widgets.Show(word, !narrow)
+		}
+		s.nav.Refresh()
+	}
+	foot := s.account.content
+	s.account.narrow(s.narrow)
 	width := s.inner()
-	nav, foot := heightAt(s.nav, width), heightAt(s.foot, width)
-	nav = min(nav, size.Height-foot-3*sidebarRoom)
+	nav := heightAt(s.nav, width)
+	if !s.narrow || s.account.short() {
+		nav = min(nav, size.Height-heightAt(foot, width)-3*sidebarRoom)
+	}
+	nav = min(nav, size.Height-2*sidebarRoom)
 	place(s.scroll, sidebarRoom, sidebarRoom, width, nav)
-	place(s.foot, sidebarRoom, size.Height-sidebarRoom-foot, width, foot)
 	edge := s.edge.MinSize().Width
 	left := s.sidebar()
-	place(s.edge, left-edge, 0, edge, size.Height)
 
-	top, bottom, below := nav+2*sidebarRoom, size.Height-foot-2*sidebarRoom, size.Height
-	for _, o := range []fyne.CanvasObject{s.health, s.passing} {
+	top, bottom, below := nav+2*sidebarRoom, size.Height-sidebarRoom, size.Height
+	for _, o := range []fyne.CanvasObject{foot, s.health, s.passing} {
 		if !o.Visible() {
 			continue
 		}
 		height, last := heightAt(o, width), o == s.passing // which rise in all the room there is
 		switch {
-		case height > bottom-top:
+		case height > bottom-top || s.narrow && (o != foot || !s.account.short()):
 			height = heightAt(o, size.Width-left)
 			below -= height
 			place(o, left, below, size.Width-left, height)
@@ -313,12 +353,16 @@ func (s *shell) Layout(_ []fyne.CanvasObject, size fyne.Size) {
 			place(o, sidebarRoom, bottom+sidebarRoom, width, height)
 		}
 	}
+	place(s.edge, left-edge, 0, edge, size.Height)
 	place(s.page, left, 0, size.Width-left, below)
 }
 
 // inner is the width of what is in the sidebar.
 func (s *shell) inner() float32 {
-	return max(sidebarLeast, s.nav.MinSize().Width, s.foot.MinSize().Width)
+	if s.narrow {
+		return s.nav.MinSize().Width
+	}
+	return max(sidebarLeast, s.nav.MinSize().Width, s.account.content.MinSize().Width)
 }
 
 // sidebar is how wide all of it is, with its edge.
