@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -655,5 +656,84 @@ func TestACertificateFileThatCannotBeUsedIsSaidInPlainWords(t *testing.T) {
 		if m, ok := message.Of(err); !ok || m != message.CertificateFileUnusable() {
 			t.Errorf("%s: people are told %q", filepath.Base(file), m)
 		}
+	}
+}
+
+func TestWhatBecomesOfARegistrationIsToldAndItIsMadeOnlyWhereItIsNeeded(t *testing.T) {
+	x := newService(t)
+	signals := map[office.Change]int{}
+	x.Signal = func(c office.Change) { signals[c]++ }
+	told := func(when string, registrations int, want ...health.State) {
+		t.Helper()
+		var ids, wanted []string
+		for _, i := range x.Health.List() {
+			ids = append(ids, i.ID+" "+string(i.Severity))
+		}
+		for _, s := range want {
+			wanted = append(wanted, s.ID+" "+string(s.Severity))
+		}
+		if !slices.Equal(ids, wanted) || x.registrations() != registrations {
+			t.Errorf("%s: health %q, want %q; registered %d times", when, ids, wanted, x.registrations())
+		}
+	}
+	try := func(force bool, fail ...int) error {
+		x.fail = fail
+		return x.Register(t.Context(), force)
+	}
+	if try(false, 500) == nil {
+		t.Error("a failure is taken for an answer")
+	}
+	told("the service ails", 1, health.EndpointFails)
+	if try(false, 403) == nil {
+		t.Error("a refusal is taken for an answer")
+	}
+	told("it is not permitted", 2, health.EndpointForbidden)
+	x.Health.Clear(health.EndpointForbidden)
+	if try(false, 400) == nil {
+		t.Error("a refusal is taken for an answer")
+	}
+	told("it is refused", 3, health.EndpointFails)
+	noErr(t, try(false))
+	told("it is registered", 4)
+	noErr(t, try(false))
+	told("it is registered already", 4)
+	noErr(t, try(true))
+	told("it is taken back", 5)
+	x.Breaker.Open(x.Now(), time.Hour)
+	x.settings.ClientID = "another"
+	if err := try(false); err == nil || x.registrations() != 5 {
+		t.Errorf("the service is to be left alone: %v", err)
+	}
+	noErr(t, try(true))
+	told("a person presses all the same", 6)
+	x.settings.Tunnel = office.TunnelNone
+	noErr(t, try(false))
+	told("there is no public address", 6, health.NoAddress)
+	if signals[office.StatusChanged] < 3 {
+		t.Errorf("told of %+v", signals)
+	}
+
+	signals = map[office.Change]int{}
+	for n := range maxRefusals + 2 {
+		x.noteRefusal(inbox.Refusal{Remote: fmt.Sprint(n)})
+	}
+	if list := x.Refused(); len(list) != maxRefusals || list[0].Remote != fmt.Sprint(maxRefusals+1) || list[maxRefusals-1].Remote != "2" ||
+		signals[office.ActivityChanged] != len(list)+2 || signals[office.StatusChanged] != len(list)+2 {
+		t.Errorf("refused: %+v, told of %v", list, signals)
+	}
+}
+
+func TestWhatTheDiskRefusesIsNotTakenForDone(t *testing.T) {
+	for name, do := range map[string]func(x *testService) error{
+		"read":     func(x *testService) error { return x.Load() },
+		"recalled": func(x *testService) error { return x.recallMissed() },
+		"stored": func(x *testService) error {
+			_, err := x.storeEvent(t.Context(), inbox.Received{ID: "e", Body: []byte("{}")})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			looptest.EachFault(t, func() (*testService, *data.Data) { x := newService(t); return x, x.Data }, do)
+		})
 	}
 }
