@@ -667,10 +667,10 @@ func TestWhatBecomesOfARegistrationIsToldAndItIsMadeOnlyWhereItIsNeeded(t *testi
 		t.Helper()
 		var ids, wanted []string
 		for _, i := range x.Health.List() {
-			ids = append(ids, i.ID+" "+string(i.Severity))
+			ids = append(ids, i.ID+" "+string(i.Severity)+" "+string(i.Action))
 		}
 		for _, s := range want {
-			wanted = append(wanted, s.ID+" "+string(s.Severity))
+			wanted = append(wanted, s.ID+" "+string(s.Severity)+" "+string(s.Action))
 		}
 		if !slices.Equal(ids, wanted) || x.registrations() != registrations {
 			t.Errorf("%s: health %q, want %q; registered %d times", when, ids, wanted, x.registrations())
@@ -693,8 +693,10 @@ func TestWhatBecomesOfARegistrationIsToldAndItIsMadeOnlyWhereItIsNeeded(t *testi
 		t.Error("a refusal is taken for an answer")
 	}
 	told("it is refused", 3, health.EndpointFails)
+	swept := x.sweeps()
 	noErr(t, try(false))
 	told("it is registered", 4)
+	expect(t, x.sweeps(), swept+1, "asked %d times what was missed")
 	noErr(t, try(false))
 	told("it is registered already", 4)
 	noErr(t, try(true))
