@@ -496,8 +496,26 @@ func TestAWithdrawalThatNobodyConfirmsIsToldAndLetGoByHand(t *testing.T) {
 		if _, w := x.now(); w.State != office.WithdrawWanted || w.NextTry.Before(x.Now()) {
 			t.Errorf("a person may take it back, and it is %+v", w)
 		}
-		if w := x.withdraws(); w.State != office.WithdrawDone || x.service.rescinds != 0 {
-			t.Errorf("it is %+v; asked %d times", w, x.service.rescinds)
+		w := x.withdraws()
+		noErr(t, errors.Join(x.refuse("p", message.ServiceRefused()), x.refuse("nobody's", message.ServiceRefused())))
+		if _, now := x.now(); w.State != office.WithdrawDone || now.State != w.State || x.service.rescinds != 0 || x.told != 0 {
+			t.Errorf("it is %+v, then %+v; asked %d times, told %d times", w, now, x.service.rescinds, x.told)
+		}
+
+		// And with other words while the service is asked what became of the first wish.
+		x.stands(office.Withdrawal{State: office.WithdrawWanted, Asked: x.Now(), AskFirst: true, Message: "old"})
+		x.service.during = func(string) {
+			x.service.during = nil
+			n := office.NewWithdrawal{Packages: []string{"p"}, Message: "new", Patience: time.Millisecond}
+			_, err := x.Withdraw(t.Context(), n)
+			noErr(t, err)
+		}
+		if x.runs(time.Minute); !slices.Equal(x.service.words, []string{"new"}) {
+			t.Errorf("it was withdrawn with %q", x.service.words)
+		}
+		noErr(t, x.Data.Close())
+		if x.Run(t.Context()) == nil {
+			t.Error("what cannot be read is taken for nothing to do")
 		}
 	})
 }
@@ -582,8 +600,8 @@ func TestAStepThatTheDiskRefusesIsNotTakenForMade(t *testing.T) {
 		"no word":       {office.Withdrawal{State: office.WithdrawWanted}, "open", "rescind", reply{400, "{}", false}, nil},
 		"no such call":  {office.Withdrawal{State: office.WithdrawWanted}, "open", "rescind", reply{404, "<h1>Not Found</h1>", false}, nil},
 		"not known":     {office.Withdrawal{State: office.WithdrawWanted}, "open", "rescind", unknown, nil},
-		"nor ever":      {office.Withdrawal{State: office.WithdrawWanted, AskFirst: true, Tries: patience, Problem: gone}, "open", "status", unknown, nil},
-		"not any more":  {office.Withdrawal{State: office.WithdrawAccepted, Tries: patience, Problem: gone}, "open", "status", unknown, nil},
+		"nor ever":      {office.Withdrawal{State: office.WithdrawWanted, AskFirst: true, Alike: patience, Problem: gone}, "open", "status", unknown, nil},
+		"not any more":  {office.Withdrawal{State: office.WithdrawAccepted, Alike: patience, Problem: gone}, "open", "status", unknown, nil},
 		"not yet":       {office.Withdrawal{State: office.WithdrawAsked, Tries: patience}, "open", "status", unknown, nil},
 		"a person waits": {office.Withdrawal{State: office.WithdrawWanted, AskFirst: true}, "open", "", reply{},
 			func(x *testService) error { _, err := x.Keep("p"); return err }},
