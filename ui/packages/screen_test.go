@@ -273,9 +273,11 @@ func TestEveryRowSaysWhereItsPackageStands(t *testing.T) {
 }
 
 func TestAPackageSaysWhatWasWrittenToTheSignersAndWhoHasItWithdrawn(t *testing.T) {
-	b := showing(t, withdrawn(office.Withdrawal{State: office.WithdrawWanted, By: "olivia@example.com", Message: "We met in person."}), "p1")
+	o := withdrawn(office.Withdrawal{State: office.WithdrawWanted, Message: "We met in person."})
+	o.Rows[2].History = append(slices.Clone(o.Rows[2].History), office.HistoryEntry{Time: office.When{Time: officetest.Now}, What: office.EntryWished, Ref: "olivia@example.com"})
+	b := showing(t, o, "p1")
 	said := screentest.Text(b.screen.detail)
-	for _, want := range []string{"Being withdrawn", "As discussed.", "Withdrawal requested by olivia@example.com", "We met in person.", "Do not withdraw"} {
+	for _, want := range []string{"Being withdrawn", "As discussed.", "olivia@example.com asked for it to be withdrawn", "We met in person.", "Do not withdraw"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("it lacks %q: %s", want, said)
 		}

@@ -185,12 +185,9 @@ func (s *Screen) keepPackage(id string) {
 	})
 }
 
-// wordsOf is who wanted a package withdrawn, and with what words; nil where nothing is known of that.
+// wordsOf is with what words a package is withdrawn, nil for none. Who wanted that, the history tells.
 func wordsOf(w *office.Withdrawal) fyne.CanvasObject {
 	box := widgets.Stack(2)
-	if w.By != "" {
-		box.Add(widgets.NewProse(lang.L("Withdrawal requested by {{.Who}}", i18n.V{"Who": w.By})))
-	}
 	if w.Message != "" {
 		box.Add(widgets.NewProse(lang.L("Message to the signers: {{.Text}}", i18n.V{"Text": w.Message})))
 	}
