@@ -80,22 +80,6 @@ func TestADamagedDataFileIsSetAsideToldAndRebuilt(t *testing.T) {
 	}
 }
 
-func TestDamageMetWhileRunningIsToldAndMendedByTheNextStart(t *testing.T) {
-	o := newOfficeWith(t, quick, sandbox.Options{})
-	id := o.send()
-	o.Data.Note(&store.CorruptError{Path: locations.State(o.data), Reason: "a test says so"})
-	if i := o.issue("data"); i == nil {
-		t.Fatalf("health: %+v", o.Status().Health)
-	}
-	o.restart()
-	o.eventually("it is rebuilt", func() bool { return o.Status().Packages.Total == 1 && o.issue("data") == nil })
-	signAll(o, id)
-	o.eventually("work goes on", func() bool { return o.Status().Packages.Saved == 1 })
-	if aside, err := filepath.Glob(locations.State(o.data) + ".damaged-*"); err != nil || len(aside) != 1 {
-		t.Errorf("set aside: %q, %v", aside, err)
-	}
-}
-
 func mustRead(t *testing.T, path string) []byte {
 	t.Helper()
 	b, err := os.ReadFile(path)

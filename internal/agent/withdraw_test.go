@@ -39,19 +39,6 @@ func (o *testOffice) toldInActivity(text string) (n int) {
 	return n
 }
 
-func TestWhatIsWithdrawnElsewhereSaysSoWithItsMessage(t *testing.T) {
-	o := newOfficeWith(t, quick, sandbox.Options{})
-	id := o.send()
-	noErr(t, o.service.Rescind(id, "A better offer came.", true))
-	o.eventually("it is known", func() bool { return o.packageOrZero(id).State == office.PackageRescinded })
-	o.eventually("its record is told", func() bool { return o.packageOrZero(id).Withdrawal != nil })
-	if w := o.packageOrZero(id).Withdrawal; w.Message != "A better offer came." || w.Wished() {
-		t.Errorf("known of it: %+v", w)
-	}
-	o.eventually("the activity tells it", func() bool { return o.toldInActivity("“Offer” was withdrawn.") == 1 })
-	expect(t, o.Status().Events.Problems, 0, "%d events with problems")
-}
-
 // correction is the draft that takes the place of a package.
 func (o *testOffice) correction(id string) office.NewPackage {
 	d := o.draft()
