@@ -423,6 +423,27 @@ func TestEveryScreenFitsAndIsNamed(t *testing.T) {
 	}
 }
 
+func TestASmallWindowKeepsItsSidebarAndScrollsDownwardsOnly(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	for _, size := range []fyne.Size{screentest.Small, smallest} {
+		b.fill(size)
+		for at := range b.window.nav {
+			b.window.Go(at)
+			b.Settle()
+			b.fill(size)
+			item := b.window.nav[at]
+			words := item.Size().Width > 100
+			if words != (size == screentest.Small) || item.AccessibilityLabel() == "" {
+				t.Errorf("%v: entry %d shows its word: %v, and is called %q", size, at, words, item.AccessibilityLabel())
+			}
+			page := b.window.stage.Size().Width
+			if room := size.Width - b.App.Driver().AbsolutePositionForObject(b.window.stage).X; at != showCompose && page > room+1 {
+				t.Errorf("%v: screen %d is %v wide and has %v", size, at, page, room)
+			}
+		}
+	}
+}
+
 // cutsPlaceholder says whether what stands in an empty field has to be scrolled.
 func cutsPlaceholder(e *widgets.Entry) bool {
 	for _, o := range test.WidgetRenderer(e).Objects() {

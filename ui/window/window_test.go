@@ -155,6 +155,25 @@ func TestShortcutsLeadThroughTheWindow(t *testing.T) {
 	screentest.Equal(t, "Ctrl+Q quits", b.quits, 1)
 }
 
+func TestUnsavedSettingsAreMarkedWhereverThePersonIs(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	b.window.ShowSettings()
+	b.Settle()
+	marked := func() bool { return strings.Contains(b.window.nav[showSettings].AccessibilityLabel(), "Unsaved") }
+	typed := screentest.All[*widgets.Entry](b.window.settings.get().Content())[0] // the folder
+	kept := typed.Text
+	typed.SetText("")
+	b.window.Go(showPackages)
+	b.Settle()
+	if !marked() || typed.Text != "" {
+		t.Errorf("a folder that cannot be kept is marked: %v, and stands there as %q", marked(), typed.Text)
+	}
+	typed.SetText(kept)
+	if marked() {
+		t.Error("it is still marked once it is as it was")
+	}
+}
+
 // asks is the text of the question that lies over the window, empty for none.
 func (b *bench) asks() (text string) {
 	if b.isOpen() {
