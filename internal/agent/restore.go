@@ -261,10 +261,9 @@ func (a *Agent) tellRestored(aside string, settings bool, r restoration) {
 	if r.date == "" && !r.waits {
 		a.outbox.SetCopiesAside(nil)
 	}
+	a.Health.Set(state, text)
 	if state == health.DataRestored {
-		a.tellUntilRead(text)
-	} else {
-		a.Health.Set(state, text)
+		a.keepUnread(text)
 	}
 	if !r.waits {
 		a.Record(office.Activity{Kind: "problem", Text: text})
@@ -276,12 +275,6 @@ func (a *Agent) tellRestored(aside string, settings bool, r restoration) {
 
 // docUnread names the document with what is said of it, until it is read.
 const docUnread = "unread"
-
-// tellUntilRead says that the state was restored, until somebody has read it.
-func (a *Agent) tellUntilRead(text message.Message) {
-	a.Health.Set(health.DataRestored, text)
-	a.keepUnread(text)
-}
 
 // loadUnread says again what nobody has read before the program ended.
 func (a *Agent) loadUnread() {

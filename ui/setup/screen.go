@@ -637,7 +637,7 @@ func (a *Answers) recall(office Office) bool {
 	}
 	now := a.settings
 	a.step, a.settings, a.secrets = f.Step, f.Settings, f.Secrets
-	a.settings.Language, a.settings.Theme, a.settings.Contrast, a.settings.TextSize, a.settings.Motion = now.Language, now.Theme, now.Contrast, now.TextSize, now.Motion
+	a.settings.LookSettings = now.LookSettings
 	a.settings.SaveTo = cmp.Or(a.settings.SaveTo, proposedFolder())
 	return true
 }

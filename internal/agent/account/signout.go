@@ -260,12 +260,12 @@ func (r *Service) amend(id string, change func(*pendingRevocation) (keep bool)) 
 // be noted.
 func (r *Service) RunRevocations(ctx context.Context) error {
 	var unnoted loop.Retries
-	for {
+	return loop.Repeat(ctx, r.wakeRevocations, func(ctx context.Context) (pause time.Duration, _ error) {
 		list, err := r.pendingNow()
 		if err != nil && !errors.Is(err, ErrLocked) {
-			return err
+			return 0, err
 		}
-		pause := time.Hour
+		pause = time.Hour
 		for _, f := range list {
 			left := max(r.Due(loop.MaxWait(revocationPause)).Left(f.Next), unnoted.Left(f.ID, r.Now()))
 			if left > 0 {
@@ -279,13 +279,8 @@ func (r *Service) RunRevocations(ctx context.Context) error {
 			}
 			pause = 0
 		}
-		if pause == 0 && ctx.Err() == nil {
-			continue
-		}
-		if !loop.Wait(ctx, pause, r.wakeRevocations) {
-			return nil
-		}
-	}
+		return pause, nil
+	})
 }
 
 // revokePending tells one service what waits for it, and returns what it could not be told and whether that is noted. hold

@@ -172,7 +172,7 @@ func (r *Service) CopyPath(f office.DraftFile) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return filepath.Join(r.copiesDir(), f.Copy), file.Close()
+	return r.copyOf(f), file.Close()
 }
 
 // openCopy opens the bytes that go out for f. They are in the copy that was taken for its draft: nothing else takes its place.

@@ -494,22 +494,16 @@ func (s *sweeper) isWanted() bool {
 	return s.wanted
 }
 
-// openPackages is how many packages a sweep asks about, as far as the counters know.
-func (r *Service) openPackages() (int, error) {
-	counts, err := data.Read(r.Data, "how many packages are open", (*store.Tx).PackageCounts)
-	return counts.Open + counts.Declined, err
-}
-
 // takeSweep begins the sweep that is wanted, once it may. It returns when to look again, after maxIdle at the latest.
 func (r *Service) takeSweep() (pause time.Duration, err error) {
 	if !r.sweep.isWanted() {
 		return maxIdle, nil
 	}
-	open, err := r.openPackages()
+	counts, err := data.Read(r.Data, "how many packages are open", (*store.Tx).PackageCounts)
 	if err != nil {
 		return 0, err
 	}
-	begins, left := r.sweep.take(r.Now(), open)
+	begins, left := r.sweep.take(r.Now(), counts.Open+counts.Declined)
 	if !begins {
 		return min(left, maxIdle), nil
 	}

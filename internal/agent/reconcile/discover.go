@@ -87,12 +87,9 @@ func (r *Service) ReadList() {
 // RunList reads the service's list now and then, and for every sweep. It has no part in what is asked of packages that are known: a
 // list that hangs holds up none of them.
 func (r *Service) RunList(ctx context.Context) error {
-	for {
-		pause := r.readList(ctx, &r.list)
-		if !loop.Wait(ctx, max(pause, loop.MinPause), r.lists) {
-			return nil
-		}
-	}
+	return loop.Repeat(ctx, r.lists, func(ctx context.Context) (time.Duration, error) {
+		return max(r.readList(ctx, &r.list), loop.MinPause), nil
+	})
 }
 
 // readList reads the list if it is time, and returns how long it will not be.

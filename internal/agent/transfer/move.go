@@ -193,10 +193,8 @@ func people(list []office.Signer) (plain []office.Signer) {
 // where else ngrok's traffic goes, is for a person to set.
 func (m *moving) settings(x office.Settings) error {
 	s := Shared{Settings: x}.Into(office.DefaultSettings())
-	s.SaveTo = x.SaveTo
-	s.Index, s.Notify, s.DueDays, s.QuietFrom, s.QuietTo = x.Index, x.Notify, x.DueDays, x.QuietFrom, x.QuietTo
-	s.KeepEvents, s.CheckUpdates = x.KeepEvents, x.CheckUpdates
-	s.Theme, s.Contrast, s.TextSize, s.Motion, s.Language = x.Theme, x.Contrast, x.TextSize, x.Motion, x.Language
+	s.SaveTo, s.Index, s.KeepEvents, s.CheckUpdates = x.SaveTo, x.Index, x.KeepEvents, x.CheckUpdates
+	s.NotifySettings, s.LookSettings = x.NotifySettings, x.LookSettings
 	m.Settings = s.Normal()
 	if copies := slices.Concat(x.CopyTo, x.BlindCopyTo); len(copies) > 0 {
 		m.leaveOut(message.CopiesLeftOut(strings.Join(copies, ", ")))

@@ -115,25 +115,22 @@ func stillValid(list []endpoint, now time.Time) (valid []endpoint) {
 // RunEndpoint registers the public address whenever it, the account or the client changed.
 func (r *Service) RunEndpoint(ctx context.Context) error {
 	tries := 0
-	for {
+	return loop.Repeat(ctx, r.wakeEndpoint, func(ctx context.Context) (pause time.Duration, _ error) {
 		err := r.Register(ctx, false)
-		pause := time.Hour
-		if err != nil && ctx.Err() == nil {
-			tries++
-			longest := 5 * time.Minute
-			var e *esign.Error
-			if errors.As(err, &e) && !e.Temporary() && !loop.ConcernsAll(err) {
-				longest = time.Hour // a "no" is about now: it slows down, but does not begin slow
-			}
-			pause = r.PauseAfter(err, tries, longest)
-			r.Log.Warn("register the webhook endpoint", "err", err, "again_in", pause)
-		} else {
+		if err == nil || ctx.Err() != nil {
 			tries = 0
+			return time.Hour, nil
 		}
-		if !loop.Wait(ctx, pause, r.wakeEndpoint) {
-			return nil
+		tries++
+		longest := 5 * time.Minute
+		var e *esign.Error
+		if errors.As(err, &e) && !e.Temporary() && !loop.ConcernsAll(err) {
+			longest = time.Hour // a "no" is about now: it slows down, but does not begin slow
 		}
-	}
+		pause = r.PauseAfter(err, tries, longest)
+		r.Log.Warn("register the webhook endpoint", "err", err, "again_in", pause)
+		return pause, nil
+	})
 }
 
 // Register registers the public address if that is needed and possible now; force registers it even if it seems
