@@ -879,8 +879,12 @@ func TestWhatTheDiskRefusesIsNotTakenForDone(t *testing.T) {
 		})},
 		"removed": {nil, func(d *desk) error {
 			all, err := d.folders()
-			if err == nil {
-				_, err = d.Remove(all[0].ID)
+			if err != nil {
+				return err
+			}
+			known, err := d.Remove(all[0].ID)
+			if err == nil && !known {
+				t.Error("it is removed and said not to have been there")
 			}
 			return err
 		}},
