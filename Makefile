@@ -19,7 +19,7 @@ export CGO_CFLAGS ?= -O2 -g -D__cgo_undefined__2=_GoBytes_
 # draws hundreds of pictures (over ten minutes with it), and the simulation, whose goroutines take turns.
 PLAIN := . ./ui ./ui/motion ./ui/opengl ./ui/window ./ui/packages ./ui/settings ./ui/compose ./internal/e2e ./internal/sim
 
-.PHONY: build server demo no-display test torture powercut simulate simulate-faults mutate bench check vulncheck clean windows deb rpm tar macos release renew test-shipping
+.PHONY: build server demo no-display test torture powercut simulate simulate-faults simulate-mutants mutate bench check vulncheck clean windows deb rpm tar macos release renew test-shipping
 
 build: build-packages
 	@test -e build/countersign || echo 'Building Countersign. The first time its graphics library is compiled too, which takes a few minutes; later it takes seconds.'
@@ -60,6 +60,11 @@ simulate-faults:
 	COUNTERSIGN_SIM_FAULTS=1m COUNTERSIGN_SIM_FAULT=$(FAULT) $(LONG) -run '^TestPlantedFaultsAreFound$$' ./internal/sim
 mutate:
 	go run ./internal/house/mutate -seed $(or $(SEED),1) -sample $(or $(SAMPLE),50) $(PKG)
+# The same, but the simulation alone has to find the changes, in lives of the seeds from 1505 on.
+simulate-mutants:
+	COUNTERSIGN_SIM_TURNS=1 COUNTERSIGN_SIM_PLANTED=chance COUNTERSIGN_SIM_PART=0/1 COUNTERSIGN_SIM_SEED=1505 COUNTERSIGN_SIM_TIME=$(or $(TIME),1m) \
+	go run ./internal/house/mutate -tests internal/sim -run '^TestSimulate$$' -all -limit 3h -seed $(or $(SEED),1) -sample $(or $(SAMPLE),50) \
+	$(or $(PKG),internal/inbox $(addprefix internal/agent/,outbox reconcile download announce webhook withdraw hotfolder account apply))
 
 # Measures the program beside what it cannot do without, on this machine.
 bench: test-packages

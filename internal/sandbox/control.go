@@ -18,6 +18,7 @@ type Package struct {
 	PackageID string     `json:"package_id"`
 	Name      string     `json:"name"`
 	State     string     `json:"state"`
+	Due       time.Time  `json:"due,omitzero"`
 	Notified  []string   `json:"notified"` // of what its people were told, a state each time
 	Documents []Document `json:"documents"`
 	Signers   []Signer   `json:"signers"`
@@ -46,6 +47,7 @@ type Signer struct {
 	Email    string `json:"email"`
 	Turn     bool   `json:"turn"`
 	Signed   bool   `json:"signed"` // every document
+	Declined bool   `json:"declined"`
 	Page     string `json:"page"`
 }
 
@@ -63,6 +65,9 @@ func (s *Server) Packages() []Package {
 func (s *Server) controlView(p *pack) Package {
 	now := s.opt.Now()
 	v := Package{PackageID: p.PackageID, Name: p.Name, State: p.stateAt(now), Notified: append([]string{}, p.Notified...), Documents: []Document{}, Signers: []Signer{}, Recipients: []Recipient{}}
+	if p.TimeSignBy != nil {
+		v.Due = *p.TimeSignBy
+	}
 	for _, d := range p.Documents {
 		v.Documents = append(v.Documents, Document{d.DocumentID, d.Name, d.TimeExecuted != nil})
 	}
@@ -70,7 +75,7 @@ func (s *Server) controlView(p *pack) Package {
 		sg := &p.Signers[j]
 		v.Signers = append(v.Signers, Signer{
 			SignerID: sg.SignerID, Name: sg.fullName(), Email: sg.Email,
-			Turn: p.hasTurn(sg.SignerID, now), Signed: p.signedBy(sg.SignerID), Page: s.linkURL(sg.LinkToken),
+			Turn: p.hasTurn(sg.SignerID, now), Signed: p.signedBy(sg.SignerID), Declined: sg.TimeDeclined != nil, Page: s.linkURL(sg.LinkToken),
 		})
 	}
 	for _, r := range p.Recipients {

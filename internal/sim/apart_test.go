@@ -95,3 +95,14 @@ func (x *keptApart) answered(r *http.Request, status int, body []byte) {
 		}
 	}
 }
+
+var anID = regexp.MustCompile(`[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
+
+// isID reports whether text is an id (a UUID).
+func isID(text string) bool { return anID.FindString(text) == text && text != "" }
+
+// allIDs are the ids in text.
+func allIDs(text string) []string { return anID.FindAllString(text, -1) }
+
+// withoutIDs is text with a * for each id.
+func withoutIDs(text string) string { return anID.ReplaceAllLiteralString(text, "*") }

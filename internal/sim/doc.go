@@ -6,32 +6,49 @@
 // is shrunk to the shortest list of steps that still does, and printed as an entry for the table in regressions_test.go.
 //
 //	step_test.go        a step is a line of text; a life is a list of them, drawn from a seed
-//	verbs_test.go       all kinds of steps. To add one, add an entry to verbs: how often, its arguments, what it does.
-//	                    officesteps_test.go and othersteps_test.go say what they do
-//	wire_test.go        the way from the program to the services; wirefaults_test.go what goes wrong on it: to add a fault,
-//	                    add an entry to troubles
-//	proxy_test.go       the way of the events from the services to the program, and what goes wrong on it
+//	verbs_test.go       all kinds of steps; officesteps_test.go and othersteps_test.go say what they do
+//	wire_test.go        the way from the program to the services, and of the events back; wirefaults_test.go what goes wrong on it
 //	world_test.go       the computer, the services, the program; life_test.go how it starts, ends and is killed;
-//	                    people_test.go who asks something of it; stranger_test.go a colleague with another program
+//	                    people_test.go who asks something of it, the keyring, and a colleague with another program
 //	model_test.go       what must be true after each step, by monitors, one a promise, each with its own state and with what it is
-//	                    silent about: stored_test.go events, saved_test.go files, sent_test.go packages, news_test.go
-//	                    notifications, withdrawals_test.go withdrawals, health_test.go health, apart_test.go what reaches whom,
-//	                    growth_test.go idling; wishes_test.go what the settings ask for; secrets_test.go what nobody may read;
-//	                    list_test.go what people see; settle_test.go what must have come true once all is well again. To add a
-//	                    monitor, add a file, and call it in check, where it is looked at after each step, or in rests. The model
-//	                    shares no code with the agent: it sees what the services did, what the inbox answered, the files, the
-//	                    notifications, and what the agent shows to people
-//	trials_test.go      situations that chance brings about too rarely, each with what the program must do in it. To add one, add
-//	                    an entry to trials
-//	duties_test.go      what the program owes at once while nothing disturbs it; notices_test.go what it notices of an absence
-//	                    and of another desk
-//	names_test.go       what things from outside are called, and where their files may lie; scans_test.go the folder that sends;
-//	                    restore_test.go an office that goes back to a backup; undo_test.go what is taken back
-//	sim_test.go         plays a run; simulate_test.go many, in processes; shrink_test.go shortens one; watchdog_test.go ends one
-//	                    that goes round in circles
+//	                    silent about: stored_test.go events, saved_test.go files, index_test.go the list of them, sent_test.go
+//	                    packages, news_test.go notifications, withdrawals_test.go withdrawals, health_test.go health,
+//	                    list_test.go what people see of packages, apart_test.go what reaches whom, secrets_test.go what nobody may
+//	                    read, growth_test.go idling; wishes_test.go what the settings ask for; settle_test.go what must have come
+//	                    true once all is well again. The model shares no code with the agent: it sees what the services did, what
+//	                    the inbox answered, the files, the notifications, and what the agent shows to people
+//	trials_test.go      situations that chance brings about too rarely, each with what the program must do in it; contracts_test.go
+//	                    those about corrections, moving, restoring and what is taken back, scans_test.go those of folders that send
+//	duties_test.go      what the program owes at once while nothing disturbs it
+//	sim_test.go         plays a run, traces it, and ends one that goes round in circles; simulate_test.go plays many, in processes,
+//	                    and shortens one that breaks a promise
 //	turns_test.go       has the goroutines of a life take turns that the seed alone decides
-//	faults_test.go      plants the faults of the folder faults, one at a time, and counts those that are found. To add one, add
-//	                    a file there: what is wrong, and for each source what to find and what to put in its place
+//	faults_test.go      plants the faults of the folder faults, one at a time, and counts those that are found
+//
+// # How to add something
+//
+// A step: write do, which gets the world and the step (s.number(0), s.span(0) and s.word(0) are its arguments), and add an entry to
+// verbs: how often it is drawn, against 20 of send and 50 of sign; what draws its arguments, or nil; do. What somebody asks of the
+// program goes through w.ask, for the program may hang, or be killed meanwhile. Tell the model what it is to know of (w.model.sent.promised,
+// happens), before it happens. A step that cannot disturb the program is added to quietVerbs, so that duties stay owed.
+//
+// A trouble: add an entry to troubles: it gets the request, passes it on or not (y.next.RoundTrip), and returns what comes back. Chance
+// strikes every part of the service with it; where it may strike one alone, say so in drawTrouble.
+//
+// A monitor: add a file with a struct that has the state, and a comment that says which promise it judges and what it is silent about;
+// make it in newModel; call it in check, where it looks after each step, or in rests, where nothing is under way. m.breaks says which
+// promise is broken: what stands before the first colon is what a run is shrunk for. undisturbedSince and calmSince tell since when
+// the program has had no excuse. What runs in the agent's goroutines (told, answered, acknowledged) takes a lock.
+//
+// A trial: add an entry to trials. It begins in a world in which nothing is wrong: w.known sends a package, w.fails has something go wrong,
+// w.at has something happen at a point of the program's work, w.calmly lets time pass and ends the trial where a promise was broken. What
+// a trial leaves wrong on the wire is mended for it; the rest it puts right itself.
+//
+// To see one alone, write its steps into regressions_test.go ("1m0s trial expiry") and run that test; COUNTERSIGN_SIM_LOUD=1 shows all
+// that happens, as it happens. Then show that it bites: add a file to faults, with what is wrong, and for each source what to find and
+// what to put in its place (make simulate-faults FAULT=its name), and play fresh seeds: make simulate TIME=2m must find nothing.
+//
+// # Why a run replays
 //
 // A run replays exactly as long as nothing is drawn from what several goroutines share: draw with keyed, by what a thing
 // is, and let things happen at instants of their own (between). A step happens while everything else waits for time to pass.

@@ -35,18 +35,26 @@ var quietVerbs = map[string]bool{
 	"send": true, "sign": true, "decline": true, "elsewhere": true, "wait": true, "rename": true, "move": true, "delete": true, "forge": true, "disturb": true,
 }
 
-// calmSince is since when nothing has disturbed the program, zero while something does.
-func (w *world) calmSince() time.Time {
-	w.wire.mu.Lock()
-	struck := w.wire.struck
-	w.wire.mu.Unlock()
-	if w.office == nil || w.offline || w.full || w.wrong != 0 || w.keyring.state() != nil || w.wire.troubled() || w.startedLocked {
+// undisturbedSince is since when nothing has happened to the program or on its way, zero while something does.
+func (w *world) undisturbedSince() time.Time {
+	if w.office == nil || w.offline || w.full || w.wrong != 0 || w.keyring.state() != nil || w.startedLocked {
 		return time.Time{}
 	}
-	if struck = struck.Add(longestRest); struck.After(w.stirred) {
-		return struck
+	w.wire.mu.Lock()
+	defer w.wire.mu.Unlock()
+	return later(w.stirred, w.wire.struck)
+}
+
+// calmSince is since when nothing has disturbed the program, with the time for which a service may have asked to be left alone; zero
+// while something does.
+func (w *world) calmSince() time.Time {
+	since := w.undisturbedSince()
+	if since.IsZero() || w.wire.troubled() {
+		return time.Time{}
 	}
-	return w.stirred
+	w.wire.mu.Lock()
+	defer w.wire.mu.Unlock()
+	return later(w.stirred, w.wire.struck.Add(longestRest))
 }
 
 // asked notes a question about a package.
@@ -59,8 +67,7 @@ func (d *duties) asked(path string) {
 	if d.when == nil {
 		d.when = map[string]time.Time{}
 	}
-	_, id, _, _ := cutID(path)
-	d.when[id] = time.Now()
+	d.when[anID.FindString(path)] = time.Now()
 }
 
 // owesSweep notes that something may have been missed.

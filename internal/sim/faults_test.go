@@ -280,35 +280,3 @@ func seek(binary, name string, each time.Duration, seed uint64) (promise string,
 	}
 	return "", fmt.Errorf("%w:\n%s", err, out[max(0, len(out)-2000):])
 }
-
-func TestOnlyWhatWasFoundCounts(t *testing.T) {
-	dir := t.TempDir()
-	for name, c := range map[string]struct {
-		does, found string
-		fails       bool
-	}{
-		"nothing":     {does: "exit 0"},
-		"promise":     {does: "echo 'seed 1 breaks a promise after step 2 (1m send):'; echo '  nothing is lost: it is'; exit 1", found: "nothing is lost: it is"},
-		"panic":       {does: "echo 'panic: index out of range'; exit 2", found: "index out of range"},
-		"crash":       {does: "kill -9 $$", fails: true},
-		"no such run": {does: "echo 'flag provided but not defined'; exit 2", fails: true},
-		"hangs":       {does: "sleep 60", fails: true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if runtime.GOOS == "windows" {
-				t.Skip("there is no shell")
-			}
-			script := filepath.Join(dir, strings.ReplaceAll(name, " ", "-"))
-			if err := os.WriteFile(script, []byte("#!/bin/sh\n"+c.does+"\n"), 0o700); err != nil {
-				t.Fatal(err)
-			}
-			each := time.Minute
-			if name == "hangs" {
-				each = time.Second - lastLife
-			}
-			if found, err := seek(script, "none", each, 1); found != c.found || (err != nil) != c.fails {
-				t.Errorf("found %q, %v", found, err)
-			}
-		})
-	}
-}

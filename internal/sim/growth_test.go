@@ -37,9 +37,7 @@ func (x *idle) lookAtUsage() {
 		x.m.breaks("nothing grows: %d goroutines at rest, where %d were at the first one:\n%s", now, x.goroutines, stacks())
 	}
 	left, err := os.ReadDir(os.TempDir())
-	if err != nil {
-		x.m.breaks("the world cannot look: %v", err)
-	}
+	x.m.holds("the world cannot look", err)
 	for _, e := range left {
 		x.m.breaks("nothing is kept that is done with: %s among the temporary files", e.Name())
 	}

@@ -1,12 +1,15 @@
 package sim
 
 import (
+	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"countersign/internal/agent"
 	"countersign/internal/office"
+	"countersign/internal/sandbox"
 )
 
 // lookAtEndpoint: the service reports to the office, unless another desk has taken that.
@@ -21,15 +24,157 @@ func (m *model) lookAtEndpoint() {
 	}
 }
 
-// lookAtList: what people see of each package is what the service says, and they see each that they have sent, as they did.
+// list judges: what people see of each package is what the service says: where it stands, whose turn it is, who declined, who gets
+// copies, and when it is due. It is silent for moments after the answer that says so and after the event that does, for as long as the
+// program may leave a package alone of which nothing else tells, and while something disturbs the program.
+type list struct {
+	m       *model
+	version uint64                     // of the lines that were looked at
+	at      *service                   // whose packages these are
+	was     map[string]sandbox.Package // as the service said with the last look ...
+	differs map[string]time.Time       // ... and since when people see something else of which
+
+	mu      sync.Mutex
+	answers map[string]answer // path -> what the service said last that came as it was said
+}
+
+// answer is when a question was put, and answered.
+type answer struct{ asked, came time.Time }
+
+const (
+	learnedWithin = 2 * time.Minute // after an answer
+	heardOfWithin = 5 * time.Minute // after what an event tells of
+)
+
+// leftAlone is for how long a package of an age may be left alone, with some time to ask.
+func leftAlone(age time.Duration) time.Duration {
+	switch {
+	case age < 0 || age > 7*24*time.Hour:
+		return 13 * time.Hour
+	case age > 24*time.Hour:
+		return 150 * time.Minute
+	case age > time.Hour:
+		return 30 * time.Minute
+	}
+	return 10 * time.Minute
+}
+
+// answered hears of an answer that came as it was said.
+func (x *list) answered(path string, asked time.Time) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.answers[path] = answer{asked, time.Now()}
+}
+
+// lookAtChanges judges what has changed since the last look, and what differed then.
+func (x *list) lookAtChanges() {
+	w := x.m.w
+	if w.office == nil {
+		return
+	}
+	service := w.services[w.current]
+	if service != x.at {
+		x.at, x.was, x.differs = service, map[string]sandbox.Package{}, map[string]time.Time{}
+	}
+	changed := map[string]bool{}
+	lines := must(w.office.LinesSince(x.version))
+	x.version = lines.Version
+	for _, packed := range lines.Lines {
+		l, _ := packed.Unpack()
+		changed[l.ID] = true
+	}
+	for _, p := range service.Packages() {
+		was, known := x.was[p.PackageID]
+		since, differs := x.differs[p.PackageID]
+		x.was[p.PackageID] = p
+		if known && !differs && !changed[p.PackageID] && was.State == p.State && &was.Signers[0] == &p.Signers[0] {
+			continue
+		}
+		row, shown, err := w.office.Package(p.PackageID)
+		what, told := difference(p, row)
+		if err != nil || !shown || what == "" {
+			delete(x.differs, p.PackageID)
+			continue
+		}
+		if !differs || !known || was.State != p.State || &was.Signers[0] != &p.Signers[0] {
+			since = time.Now()
+			x.differs[p.PackageID] = since
+		}
+		if why := x.mustBeSeen(p, row, since, told); why != "" {
+			x.m.breaks("people see how things are: of %q %s, %v after that, %s", p.Name, what, time.Since(since), why)
+		}
+	}
+}
+
+// mustBeSeen says why people must see what has been so since then, "" where they need not yet. told is whether an event tells of it.
+func (x *list) mustBeSeen(p sandbox.Package, row office.PackageRow, since time.Time, told bool) string {
+	w := x.m.w
+	x.mu.Lock()
+	status, record := x.answers["/packages/"+p.PackageID+"/status"], x.answers["/packages/"+p.PackageID]
+	x.mu.Unlock()
+	undisturbed, calm := w.undisturbedSince(), w.calmSince()
+	from := later(since, undisturbed)
+	switch hears := w.settings.Tunnel == office.TunnelExternal && !w.taken && !w.holding; {
+	case undisturbed.IsZero():
+	case status.asked.After(from) && record.asked.After(status.came) && time.Since(record.came) > learnedWithin:
+		return "and the service has said so"
+	case calm.IsZero() || !must(w.office.Status()).SignedIn:
+	case told && hears && time.Since(later(since, calm)) > heardOfWithin:
+		return "and an event tells of it"
+	case status.came.After(calm) && time.Since(later(since, status.came)) > leftAlone(w.clock().Sub(row.Created)):
+		return "and nobody has asked"
+	}
+	return ""
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// difference is what people see otherwise than the service says it, "" for nothing, and whether an event tells of that.
+func difference(p sandbox.Package, row office.PackageRow) (what string, told bool) {
+	if p.State != string(row.State) {
+		return fmt.Sprintf("the state is %s and shown as %s", p.State, row.State), p.State == "executed" || p.State == "rescinded"
+	}
+	var copies, shown []string
+	for _, r := range p.Recipients {
+		copies = append(copies, r.Email+" "+r.Type)
+	}
+	for _, r := range row.Recipients {
+		shown = append(shown, r.Email+map[bool]string{false: " CC", true: " BCC"}[r.Blind])
+	}
+	switch slices.Sort(copies); {
+	case p.State != "open":
+		return "", false
+	case !slices.Equal(copies, slices.Sorted(slices.Values(shown))):
+		return fmt.Sprintf("%q get copies, and shown are %q", copies, shown), false
+	case !p.Due.IsZero() && p.Due.Sub(row.Due).Abs() > time.Second:
+		return fmt.Sprintf("the time ends at %v, and shown is %v", p.Due, row.Due), false
+	}
+	for _, s := range p.Signers {
+		i := slices.IndexFunc(row.Signers, func(x office.Signer) bool { return x.Email == s.Email })
+		if i < 0 {
+			continue
+		}
+		if s.Declined == row.Signers[i].Declined.IsZero() {
+			return fmt.Sprintf("%s has declined: %v, and is not shown so", s.Name, s.Declined), false
+		}
+		if part, _ := row.StatusOf(row.Signers[i]); !row.Line().Refused() && (part == office.SignerNext) != s.Turn {
+			return fmt.Sprintf("it is the turn of %s: %v, who is shown as %s", s.Name, s.Turn, part), true
+		}
+	}
+	return "", false
+}
+
+// lookAtList: what people see of each package is by now what the service says, and they see each that they have sent, as they did.
 func (m *model) lookAtList() {
-	m.lookAtTurns()
 	m.lookAtTimes()
 	for _, p := range m.w.services[m.w.current].Packages() {
 		row, known, err := m.w.office.Package(p.PackageID)
-		if err != nil {
-			m.breaks("a package can be shown: %v", err)
-		}
+		m.holds("a package can be shown", err)
 		m.mu.Lock()
 		d, sent := m.sent.drafts[p.Name]
 		m.mu.Unlock()
@@ -43,27 +188,13 @@ func (m *model) lookAtList() {
 		if sent && (!slices.Equal(files, d.files) || len(p.Signers) != d.signers) {
 			m.breaks("what goes out is what was given: %q has %q and %d signers, and not %q and %d", p.Name, files, len(p.Signers), d.files, d.signers)
 		}
-		if known && p.State != "expired" && p.State != string(row.State) { // time passes between two questions
-			m.breaks("people see how things are: %q is %s and shown as %s", p.Name, p.State, row.State)
-		}
-	}
-}
-
-// lookAtTurns: people see whose turn it is.
-func (m *model) lookAtTurns() {
-	for _, p := range m.w.services[m.w.current].Packages() {
-		row, known, err := m.w.office.Package(p.PackageID)
-		if err != nil || !known || p.State != "open" || row.State != office.PackageOpen || row.Line().Refused() {
-			continue
-		}
-		for _, s := range p.Signers {
-			i := slices.IndexFunc(row.Signers, func(x office.Signer) bool { return x.Email == s.Email })
-			if i < 0 {
-				continue
+		for _, address := range d.copies {
+			if !slices.ContainsFunc(p.Recipients, func(r sandbox.Recipient) bool { return r.Email == address }) {
+				m.breaks("what goes out is what was given: of %q %s gets no copy", p.Name, address)
 			}
-			if part, _ := row.StatusOf(row.Signers[i]); (part == office.SignerNext) != s.Turn {
-				m.breaks("people see how things are: of %q it is the turn of %s (%v), who is shown as %s", p.Name, s.Name, s.Turn, part)
-			}
+		}
+		if what, _ := difference(p, row); known && what != "" && p.State != "expired" { // time passes between two questions
+			m.breaks("people see how things are: of %q %s", p.Name, what)
 		}
 	}
 }

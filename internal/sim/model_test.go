@@ -25,6 +25,8 @@ type model struct {
 	wishes    wishes
 	withdrawn withdrawals
 	apart     keptApart
+	list      list
+	index     index
 	health    health
 	idle      idle
 }
@@ -43,11 +45,13 @@ func newModel(w *world) *model {
 	m := &model{w: w, executed: map[string]executed{}, did: map[string]int{}, since: map[string]time.Time{}}
 	m.stored = storedEvents{m: m, ackedOn: map[string]int{}, came: map[string]bool{}, kept: map[string]bool{}}
 	m.saved = newSavedFiles(m)
-	m.sent = sentOnce{m: m, drafts: map[string]promise{}, may: map[string]int{}}
+	m.sent = sentOnce{m: m, drafts: map[string]promise{}, may: map[string]int{}, corrects: map[string]string{}}
 	m.news = news{m: m, settled: map[string]bool{}, isOpen: map[string]bool{}, heardOf: map[string]int{}, problems: map[string]told{}}
 	m.wishes = wishes{m: m, wanted: map[wish]time.Time{}}
 	m.withdrawn = withdrawals{m: m, asked: map[string]bool{}, kept: map[string]promise{}}
 	m.apart = keptApart{m: m, owner: map[string]string{}, heard: map[heard]bool{}}
+	m.index = index{m: m, sizes: map[string]int64{}, listed: map[string]bool{}}
+	m.list = list{m: m, answers: map[string]answer{}}
 	m.health = health{m: m, expected: expectations()}
 	m.idle = idle{m: m}
 	return m
@@ -57,6 +61,13 @@ func (m *model) breaks(format string, args ...any) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.broken = append(m.broken, fmt.Sprintf(format, args...))
+}
+
+// holds judges a promise that an error breaks.
+func (m *model) holds(promise string, err error) {
+	if err != nil {
+		m.breaks("%s: %v", promise, err)
+	}
 }
 
 // member hears that somebody has signed in at the service in use.
@@ -111,6 +122,8 @@ func (m *model) check() []string {
 	m.news.lookAtNews()
 	m.health.lookAtHealth()
 	m.lookAtDuties()
+	m.list.lookAtChanges()
+	m.index.lookAtIndexes()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.broken

@@ -11,13 +11,13 @@ import (
 	"countersign/internal/sandbox"
 )
 
-// news judge: people are told of each fact once, of nothing that is not so, and in time. They are silent about what a summary or a
-// notification that was lost with its process told, what an office had not heard of before it happened, and what its settings ask
-// nobody to be told.
+// news judge: people are told of each fact once, of nothing that is not so, and in time. A summary tells of what it names, and of more
+// about the packages that it shows, if it says so. They are silent about what a notification that was lost with its process told, what an
+// office had not heard of before it happened, and what its settings ask nobody to be told.
 type news struct {
 	m *model
 
-	summed   bool            // people were given a summary since the last look
+	sums     []summed        // that people were given since the last look
 	expiries []string        // packages of which people were told that they have run out, to be looked at
 	facts    []fact          // that people are to be told
 	claims   []string        // packages of which people were told that they are saved, to be looked at
@@ -37,7 +37,16 @@ type fact struct {
 	at      time.Time
 }
 
+// summed is a notification that tells of more than it names.
+type summed struct {
+	at    time.Time
+	about []string // ids of packages ...
+	all   bool     // ... or of any
+}
+
 var (
+	aSentence   = regexp.MustCompile(`[^“”]*“[^”]*”[^“”]*?\.(?: |$)`)
+	thereIsMore = regexp.MustCompile(`And \d+ more\.$`)
 	aCompletion = regexp.MustCompile(`Everyone has signed “([^”]+)”\.`)
 	aSignature  = regexp.MustCompile(`^(.+) signed (?:\d+ documents in )?“([^”]+)”\.`)
 	aRefusal    = regexp.MustCompile(`^(.+) declined to sign “([^”]+)”\.`)
@@ -46,8 +55,19 @@ var (
 	aSignerToo  = regexp.MustCompile(`^(.+) signed(?: last)?\.`)
 )
 
-// factsIn are the facts that a notification tells of; all is set when it sums up what happened.
-func factsIn(title, body string) (facts []string, all bool) {
+// factsIn are the facts that a notification names; sums is set when it sums up what happened.
+func factsIn(n office.Notice) (facts []string, sums bool) {
+	if !strings.Contains(n.Title, " changed") {
+		return factsOf(n.Title, n.Body), false
+	}
+	for _, sentence := range aSentence.FindAllString(n.Body, -1) {
+		facts = append(facts, factsOf(strings.TrimSpace(sentence), "")...)
+	}
+	return facts, true
+}
+
+// factsOf are the facts in a title and what follows it.
+func factsOf(title, body string) (facts []string) {
 	for what, pattern := range map[string]*regexp.Regexp{"signed": aSignature, "declined": aRefusal} {
 		if found := pattern.FindStringSubmatch(title); found != nil && !strings.HasPrefix(title, "Everyone") {
 			facts = append(facts, what+" "+found[1]+" "+found[2])
@@ -64,35 +84,59 @@ func factsIn(title, body string) (facts []string, all bool) {
 			facts = append(facts, "signed "+last[1]+" "+found[1])
 		}
 	}
-	return facts, strings.Contains(title, "changed")
+	return facts
 }
 
 // told hears of a notification: what it says is true, and told once.
-func (x *news) told(title, body string) {
-	x.m.w.trace.add("told %s | %s", title, body)
-	x.m.overhears("a notification", title+" "+body)
+func (x *news) told(n office.Notice) {
+	x.m.w.trace.add("told %s | %s", n.Title, n.Body)
+	x.m.overhears("a notification", n.Title+" "+n.Body)
 	x.m.mu.Lock()
 	defer x.m.mu.Unlock()
-	facts, all := factsIn(title, body)
-	x.summed = x.summed || all
+	facts, sums := factsIn(n)
 	for _, what := range facts {
-		x.hear(what, title)
+		x.hear(what, n.Title)
 	}
-	if len(facts) == 0 && !all && !strings.Contains(title, "“") {
-		x.hearProblem(title)
+	switch {
+	case sums:
+		x.sum(n, facts)
+	case len(facts) == 0 && !strings.Contains(n.Title, "“"):
+		x.hearProblem(n.Title)
 	}
 }
 
 // lost hears of a notification that a process was about to raise as it was killed. That it is not owed any more is recorded
 // right before, so that nobody is told twice: a kill in between costs the notification.
-func (x *news) lost(title, body string) {
+func (x *news) lost(n office.Notice) {
 	x.m.mu.Lock()
 	defer x.m.mu.Unlock()
-	facts, all := factsIn(title, body)
-	x.summed = x.summed || all
+	facts, sums := factsIn(n)
 	for _, what := range facts {
 		x.settled[x.onThis(what)] = true
 	}
+	if sums {
+		x.sum(n, facts)
+	}
+}
+
+// sum notes a summary. What is complete is told with its last signature.
+func (x *news) sum(n office.Notice, facts []string) {
+	for _, what := range facts {
+		name, finished := strings.CutPrefix(what, "finished ")
+		for _, f := range x.facts {
+			if finished && f.name == name && f.kind == office.FactSigned {
+				x.settled[x.onThis(f.what)] = true
+			}
+		}
+	}
+	if !thereIsMore.MatchString(n.Body) {
+		return
+	}
+	about, some := n.About.Packages()
+	if id, one := n.About.Package(); one {
+		about, some = []string{id}, true
+	}
+	x.sums = append(x.sums, summed{x.m.w.now(), about, !some})
 }
 
 // onThis is a fact as this computer tells it: another one knows nothing of what was told before.
@@ -169,22 +213,30 @@ func (x *news) lookAtNews() {
 	x.lookAtExpiries()
 	x.m.mu.Lock()
 	defer x.m.mu.Unlock()
-	if x.summed { // it tells of all that was known
-		x.settleFacts()
+	for _, sum := range x.sums {
+		x.settleFacts(sum)
 	}
-	x.summed = false
+	x.sums = nil
 }
 
-// settleFacts: of what is known by now people need not be told any more.
-func (x *news) settleFacts() {
+// settleFacts: of what a summary tells without a name people need not be told any more.
+func (x *news) settleFacts(sum summed) {
 	there := x.m.saved.documents()
+	in := map[string]bool{}
+	for _, s := range x.m.w.services {
+		for _, p := range s.Packages() {
+			in[p.Name] = sum.all || slices.Contains(sum.about, p.PackageID)
+		}
+	}
 	for name, e := range x.m.executed {
-		if !slices.ContainsFunc(e.documents, func(d string) bool { return !there[d] && !x.m.saved.gone[d] }) {
+		if in[name] && !e.at.After(sum.at) && !slices.ContainsFunc(e.documents, func(d string) bool { return !there[d] && !x.m.saved.gone[d] }) {
 			x.settled[x.onThis("finished "+name)] = true
 		}
 	}
 	for _, f := range x.facts {
-		x.settled[x.onThis(f.what)] = true
+		if in[f.name] && !f.at.After(sum.at) {
+			x.settled[x.onThis(f.what)] = true
+		}
 	}
 }
 

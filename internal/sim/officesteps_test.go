@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"countersign/internal/agent"
@@ -21,26 +22,34 @@ var signers = []office.Signer{
 
 // doSend sends a draft of so many files to so many signers, in sequence or not, to be signed within so long.
 func doSend(w *world, s step) {
-	if w.office == nil {
-		return
+	if w.office != nil {
+		w.post(w.compose(s))
 	}
+}
+
+// compose has somebody put a draft together.
+func (w *world) compose(s step) office.NewPackage {
 	w.sends++
 	d := office.NewPackage{Name: fmt.Sprintf("No %d", w.sends), Sequential: s.word(2) == "sequential", Signers: signers[:max(1, min(3, s.number(1)))]}
 	if due := s.span(3); due > 0 {
 		d.Due = w.clock().Add(due)
 	}
 	d.Undo = w.undo()
+	if keyed(w.seed, "copies", w.sends).IntN(4) == 0 {
+		d.Recipients = []office.Recipient{{FirstName: "Rita", LastName: "Records", Email: "records@example.com", Blind: w.sends%2 == 0}}
+	}
 	for i := range max(1, s.number(0)) {
 		// Documents have few names in an office.
 		path := filepath.Join(w.dir, fmt.Sprintf("to send %d", w.sends), fmt.Sprintf("Contract %d.pdf", i+1))
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			w.model.breaks("the world cannot write: %v", err)
-		}
-		if err := os.WriteFile(path, document(w.sends, i), 0o600); err != nil {
-			w.model.breaks("the world cannot write: %v", err)
-		}
+		w.model.holds("the world cannot write", os.MkdirAll(filepath.Dir(path), 0o700))
+		w.model.holds("the world cannot write", os.WriteFile(path, document(w.sends, i), 0o600))
 		d.Files = append(d.Files, path)
 	}
+	return d
+}
+
+// post has somebody send a draft, with documents that the service calls so where they are not its files.
+func (w *world) post(d office.NewPackage, documents ...string) {
 	computer, home, host := w.computer, w.current, w.host
 	if !d.Due.IsZero() {
 		w.model.news.runsOut(d.Name, w.services[home], d.Due)
@@ -50,11 +59,9 @@ func doSend(w *world, s step) {
 		state, err := a.Send(ctx, d, func(office.SendState) { kept = kept || !host.gone() })
 		w.trace.add("sent %s: %s %v", d.Name, state.State, err)
 		if kept {
-			w.model.sent.promised(d, computer, home)
+			w.model.sent.promised(d, computer, home, documents...)
 		}
-		for _, path := range d.Files {
-			os.Remove(path) // what goes out is what was given, whatever becomes of the files
-		}
+		os.RemoveAll(filepath.Join(w.dir, "to send "+strings.TrimPrefix(d.Name, "No "))) // what goes out is what was given, whatever becomes of the files
 	})
 }
 
@@ -71,16 +78,27 @@ func (w *world) undo() time.Duration {
 
 // doWithdraw has somebody withdraw the nth of the packages that wait for signatures.
 func doWithdraw(w *world, s step) {
-	var open []sandbox.Package
+	if open := w.waiting("No ", "Elsewhere "); len(open) > 0 {
+		w.withdraw(open[s.number(0)%len(open)])
+	}
+}
+
+// doCorrect has somebody correct the nth of those that were sent from here.
+func doCorrect(w *world, s step) {
+	if open := w.waiting("No "); len(open) > 0 {
+		w.correct(open[s.number(0)%len(open)])
+	}
+}
+
+// waiting are the packages with such names that wait for signatures, as the program knows.
+func (w *world) waiting(names ...string) (open []sandbox.Package) {
 	for _, p := range w.services[w.current].Packages() {
-		if p.State == "open" && w.model.news.knows(p.PackageID, p.Name) {
+		begins := func(name string) bool { return strings.HasPrefix(p.Name, name) }
+		if p.State == "open" && slices.ContainsFunc(names, begins) && w.model.news.knows(p.PackageID, p.Name) {
 			open = append(open, p)
 		}
 	}
-	if len(open) == 0 {
-		return
-	}
-	w.withdraw(open[s.number(0)%len(open)])
+	return open
 }
 
 // withdraw has somebody withdraw a package.
@@ -92,6 +110,17 @@ func (w *world) withdraw(p sandbox.Package) {
 		w.trace.add("withdrawn %s: %v %v", p.Name, list, err)
 		if len(list) == 1 && list[0].State != office.WithdrawRefused && !host.gone() {
 			w.model.withdrawn.withdraws(p.PackageID, computer, home)
+		}
+	})
+}
+
+// doDecide has somebody send again what was refused or waits for them.
+func doDecide(w *world, _ step) {
+	w.ask(time.Minute, func(_ context.Context, a *agent.Agent) {
+		for _, d := range must(a.Drafts()) {
+			if w.model.sent.mustGo(d.Name) && (d.State == office.DraftFailed || d.State == office.DraftHeld) {
+				w.model.holds("what waits can be sent", a.Decide(d.ID, true, w.undo()))
+			}
 		}
 	})
 }
@@ -150,6 +179,10 @@ func doChoose(w *world, s step) {
 			o.SaveCAC, o.SaveMaster = false, false
 		case "template":
 			o.NameTemplate = "{document}"
+		case "index", "no-index":
+			o.Index = s.word(0) == "index"
+		case "copies":
+			o.CopyTo = []string{"Cleo Clerk <cleo@example.com>"}
 		}
 	})
 }
@@ -294,13 +327,17 @@ func doReplace(w *world, _ step) {
 	w.stopped()
 	w.model.saved.lookAtFolders() // what is there now, the former computer has saved
 	w.left = nil
-	w.fill(false) // its disk is another one
-	w.computer++
-	w.lost = false
-	w.keyring = newKeyring()
-	w.model.replaced()
-	w.mayBeOut = true
+	w.newComputer()
 	if err := w.begin(); err != nil {
 		w.trace.add("the new computer is not signed in: %v", err)
 	}
+}
+
+// newComputer is the next one that the office works at.
+func (w *world) newComputer() {
+	w.fill(false) // its disk is another one
+	w.computer++
+	w.lost, w.mayBeOut = false, true
+	w.keyring = newKeyring()
+	w.model.replaced()
 }

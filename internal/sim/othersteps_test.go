@@ -64,18 +64,10 @@ func doDecline(w *world, s step) {
 // decline has somebody decline whose turn it is.
 func (w *world) decline(s *service, t turn) {
 	w.model.news.happens(s, office.FactDeclined, "declined "+t.who+" "+t.name, t)
-	if err := s.Decline(t.pack, t.signer, "Clause 4"); err != nil {
-		w.model.breaks("the world cannot decline: %v", err)
-	}
+	w.model.holds("the world cannot decline", s.Decline(t.pack, t.signer, "Clause 4"))
 	w.model.mu.Lock()
 	defer w.model.mu.Unlock()
 	w.model.did["declined "+t.who+" "+t.name]++
-}
-
-func doElsewhere(w *world, _ step) {
-	if _, err := w.stranger.send(w.services[w.current]); err != nil {
-		w.model.breaks("the world cannot send from elsewhere: %v", err)
-	}
 }
 
 // doDesk has another desk of the office take the endpoint, or delete it.
@@ -88,9 +80,7 @@ func doDesk(w *world, s step) {
 		address = ""
 	}
 	w.taken = true
-	if err := w.services[w.current].ReplaceEndpoint(address); err != nil {
-		w.model.breaks("the world cannot take the endpoint: %v", err)
-	}
+	w.model.holds("the world cannot take the endpoint", w.services[w.current].ReplaceEndpoint(address))
 }
 
 // doForge has a stranger send an event that did not happen.
@@ -116,9 +106,7 @@ func doRevoke(w *world, s step) {
 		w.lapsed, w.mayBeOut = true, true
 		err = service.RevokeRefreshTokens()
 	}
-	if err != nil {
-		w.model.breaks("the world cannot revoke: %v", err)
-	}
+	w.model.holds("the world cannot revoke", err)
 }
 
 func doTrouble(w *world, s step) {
@@ -139,7 +127,11 @@ func doDisturb(w *world, s step) {
 		service.Disturb(sandbox.Disturbance{Reorder: true, DelayMS: 5000})
 	case 2:
 		service.Hold()
-		w.later(3*time.Hour, func() { service.Release("random") })
+		w.holding = true
+		w.later(3*time.Hour, func() {
+			w.holding = false
+			service.Release("random")
+		})
 		return
 	}
 	w.later(5*time.Hour, func() { service.Disturb(sandbox.Disturbance{}) })
@@ -187,9 +179,7 @@ func doUnplug(w *world, s step) {
 		if _, err := os.Stat(folder); err == nil && !w.chosen[folder] {
 			w.model.breaks("a folder that is away is not made anew: %s", folder)
 		}
-		if err := w.join(aside, folder); err != nil {
-			w.model.breaks("the world cannot plug the drive in: %v", err)
-		}
+		w.model.holds("the world cannot plug the drive in", w.join(aside, folder))
 		w.model.saved.plugged(folder, aside)
 	})
 }
@@ -207,9 +197,7 @@ func (w *world) fill(full bool) {
 	if w.full == full {
 		return
 	}
-	if err := fill(w.disk(), full); err != nil {
-		w.model.breaks("the world cannot fill the disk: %v", err)
-	}
+	w.model.holds("the world cannot fill the disk", fill(w.disk(), full))
 	w.full, w.mayBeOut = full, true // a renewal that cannot be kept is lost with the process
 }
 

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
 // savedFiles judge: what everybody has signed is saved once, whole, under a name that nobody had, and stays. They are silent about what
@@ -17,26 +19,27 @@ import (
 type savedFiles struct {
 	m *model
 
-	files     map[string]saved   // path -> what is there
-	paths     []string           // files that were there with the last look ...
-	listings  map[string]listing // what the folders held then ...
-	next      int                // which of them to look at again ...
-	edits     int                // and how often people changed files ...
-	editsSeen int                // until then
-	own       map[string][]byte  // path -> a file of people's own
-	places    map[string]int     // document -> how many files of it may be there; absent is 1
-	given     map[string]string  // hash -> document that a service has to give
-	listed    map[string]bool    // files of the services that were looked at
-	brought   map[string]bool    // documents that a drive brought back to a folder that was made anew
-	gone      map[string]bool    // documents that people took away
-	first     map[string]int     // which computer saved a document first
-	out       map[string]bool    // where the files of folders are that are not there for a while
+	files     map[string]saved     // path -> what is there
+	paths     []string             // files that were there with the last look ...
+	listings  map[string]listing   // what the folders held then ...
+	next      int                  // which of them to look at again ...
+	edits     int                  // and how often people changed files ...
+	editsSeen int                  // until then
+	own       map[string][]byte    // path -> a file of people's own
+	places    map[string]int       // document -> how many files of it may be there; absent is 1
+	given     map[string]string    // hash -> document that a service has to give
+	listed    map[string]bool      // files of the services that were looked at
+	brought   map[string]bool      // documents that a drive brought back to a folder that was made anew
+	gone      map[string]bool      // documents that people took away
+	first     map[string]int       // which computer saved a document first ...
+	since     map[string]time.Time // ... and when
+	out       map[string]bool      // where the files of folders are that are not there for a while
 }
 
 func newSavedFiles(m *model) savedFiles {
 	return savedFiles{
 		m: m, files: map[string]saved{}, listings: map[string]listing{}, own: map[string][]byte{}, places: map[string]int{}, given: map[string]string{},
-		listed: map[string]bool{}, brought: map[string]bool{}, gone: map[string]bool{}, first: map[string]int{}, out: map[string]bool{},
+		listed: map[string]bool{}, brought: map[string]bool{}, gone: map[string]bool{}, first: map[string]int{}, since: map[string]time.Time{}, out: map[string]bool{},
 	}
 }
 
@@ -135,7 +138,7 @@ func (x *savedFiles) documentsIn(folder string) []string {
 	is := listing{size: info.Size(), changed: info.ModTime()}
 	names, _ := namesIn(folder)
 	for _, name := range names {
-		if !strings.HasPrefix(name, ".") {
+		if !strings.HasPrefix(name, ".") && filepath.Ext(name) != ".csv" { // the index
 			is.paths = append(is.paths, folder+string(filepath.Separator)+name)
 		}
 	}
@@ -199,7 +202,7 @@ func (x *savedFiles) meet(path string, info os.FileInfo, was saved, known bool) 
 	}
 	x.files[path] = saved{info.Size(), info.ModTime(), document}
 	if _, known := x.first[document]; !known {
-		x.first[document] = x.m.w.computer
+		x.first[document], x.since[document] = x.m.w.computer, x.m.w.now()
 	}
 	var copies []string
 	for other, f := range x.files {
@@ -288,4 +291,46 @@ func (x *savedFiles) isSaved(document string) bool {
 		}
 	}
 	return false
+}
+
+// hostileNames are what a document made elsewhere may be called: names that leave a folder, hide, pretend, or that some
+// system cannot have.
+var hostileNames = []string{
+	"../../../../evil", "/etc/evil", `..\..\evil`, `C:\evil`, "a/b/c", "..", ".hidden", "~", "-rf", "%2e%2e%2fevil",
+	"CON", "nul.pdf", "com1.pdf", "ends.", "ends ", " begins", `a:b|c?d*e<f>g"`, "line\nbreak", "tab\there", "bell\a", "\x7f",
+	"gpj.\u202efdp", "\u200b", "\ufeff", "e\u0301", "\u00e9", "\U0001f4c4", strings.Repeat("ü", 200), strings.Repeat("a.", 100), "'; rm -rf ~; '",
+}
+
+// nameOfNext is what the stranger calls its next document: every other one is plain.
+func (x *stranger) nameOfNext() string {
+	r := keyed(x.w.seed, "elsewhere", x.sent)
+	if r.IntN(2) == 0 {
+		return "Elsewhere"
+	}
+	return oneOf(r, hostileNames...)
+}
+
+// lookAtPlace judges that a file is where people expect it, and that every system can have its name: what is called so comes
+// from outside. path is below the disk.
+func (x *savedFiles) lookAtPlace(path string) {
+	parts := strings.Split(filepath.ToSlash(path), "/")
+	place, _, _ := strings.Cut(parts[0], " ")
+	switch {
+	case !slices.Contains([]string{"folder", "unplugged", "archive", "data", "scans", "private"}, place):
+		x.m.breaks("nothing leaves the folder: %q", path)
+	case (place == "folder" || place == "unplugged") && len(parts) != 2:
+		x.m.breaks("nothing leaves the folder: %q is below it", path)
+	case place != "data" && !harmless(parts[len(parts)-1]):
+		x.m.breaks("no name from outside does harm: %q", path)
+	}
+}
+
+// harmless reports whether a file can have the name on every system, and shows as what it is.
+func harmless(name string) bool {
+	odd := func(r rune) bool {
+		return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) && r != '\u200d' || strings.ContainsRune(`/\:*?"<>|`, r)
+	}
+	stem, _, _ := strings.Cut(name, ".")
+	device := slices.Contains([]string{"con", "prn", "aux", "nul", "com1", "lpt1"}, strings.ToLower(strings.TrimSpace(stem)))
+	return utf8.ValidString(name) && len(name) <= 255 && !device && !strings.ContainsFunc(name, odd) && strings.TrimRight(name, ". ") == name
 }

@@ -34,20 +34,12 @@ func (w *world) sendsFrom(many int, ask bool, play func(f []office.HotFolder)) {
 	}
 	play(all)
 	for _, f := range all {
-		if w.office == nil {
-			return
-		}
-		if _, err := w.office.RemoveHotFolder(f.ID); err != nil {
-			w.model.breaks("a folder need not send any more: %v", err)
-		}
+		_, err := w.office.RemoveHotFolder(f.ID)
+		w.model.holds("a folder need not send any more", err)
 	}
-	if !w.calmly(time.Minute) {
-		return
-	}
+	w.calmly(time.Minute)
 	for _, f := range all {
-		if err := os.RemoveAll(f.Path); err != nil {
-			w.model.breaks("the world cannot clear away: %v", err)
-		}
+		w.model.holds("the world cannot clear away", os.RemoveAll(f.Path))
 	}
 }
 
@@ -62,12 +54,8 @@ func (w *world) drop(folder string) (name string) {
 
 // write has somebody else write a file.
 func (w *world) write(path string, body []byte) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		w.model.breaks("the world cannot write: %v", err)
-	}
-	if err := os.WriteFile(path, body, 0o600); err != nil {
-		w.model.breaks("the world cannot write: %v", err)
-	}
+	w.model.holds("the world cannot write", os.MkdirAll(filepath.Dir(path), 0o700))
+	w.model.holds("the world cannot write", os.WriteFile(path, body, 0o600))
 }
 
 // tryScans has files appear in a folder that sends, with the program killed or ended on their way, and not: each becomes one
@@ -82,37 +70,29 @@ func tryScans(w *world) {
 				what = w.quits
 			}
 			w.at(at, 0, what)
-			goesOn := w.scan(f[0].Path, point)
+			w.scan(f[0].Path, point)
 			w.at("", 0, nil)
-			if !goesOn {
-				return
-			}
 		}
 	})
 }
 
-// scan has one file appear, and everybody sign it. It is false when there is nothing more to see.
-func (w *world) scan(folder, when string) bool {
+// scan has one file appear, and everybody sign it.
+func (w *world) scan(folder, when string) {
 	name := w.drop(folder)
-	if !w.calmly(10 * time.Minute) {
-		return false
-	}
+	w.calmly(10 * time.Minute)
 	if _, sent := w.atService(name); !sent {
 		w.model.breaks("what lies in a folder that sends goes out: %q did not within ten minutes (%s)", name, when)
-		return false
+		return
 	}
-	return w.comesBack(folder, name, when)
+	w.comesBack(folder, name, when)
 }
 
 // comesBack has everybody sign what came from a folder, and judges that it lies there signed.
-func (w *world) comesBack(folder, name, when string) bool {
+func (w *world) comesBack(folder, name, when string) {
 	w.signAll(name)
-	if !w.calmly(20 * time.Minute) {
-		return false
-	}
+	w.calmly(20 * time.Minute)
 	w.model.mustBeSaved(name, "and came from a folder that sends")
 	w.model.mustBeBeside(folder, name, when)
-	return len(w.model.check()) == 0
 }
 
 // mustBeBeside judges that the files of a package lie in the folder that it was sent from, each once.
@@ -144,9 +124,7 @@ func tryLinks(w *world) {
 	w.sendsFrom(2, false, func(f []office.HotFolder) {
 		for _, place := range []string{office.HotSigned, office.HotSent, office.HotWaiting} {
 			name := w.drop(f[0].Path)
-			if !w.calmly(10 * time.Minute) {
-				return
-			}
+			w.calmly(10 * time.Minute)
 			where := filepath.Join(f[0].Path, place)
 			aside := filepath.Join(f[0].Path, "aside of "+place)
 			os.Rename(where, aside)
@@ -155,14 +133,10 @@ func tryLinks(w *world) {
 			}
 			w.signAll(name)
 			w.drop(f[0].Path)
-			if !w.scan(f[1].Path, "the other one's "+place+" is a link") {
-				return
-			}
+			w.scan(f[1].Path, "the other one's "+place+" is a link")
 			os.Remove(where)
 			os.Rename(aside, where)
-			if !w.comesBack(f[0].Path, name, place+" is no link any more") {
-				return
-			}
+			w.comesBack(f[0].Path, name, place+" is no link any more")
 		}
 		w.at("folder moved", 0, func() {
 			waiting, _ := filepath.Glob(filepath.Join(f[0].Path, office.HotWaiting, "*", "*.pdf"))
@@ -192,9 +166,7 @@ func tryDropped(w *world) {
 			body := document(w.sends, 0)
 			var p string
 			for range 30 {
-				if !w.calmly(2 * time.Second) {
-					return
-				}
+				w.calmly(2 * time.Second)
 				if there, sent := w.atService(name); sent && w.model.news.knows(there.PackageID, name) {
 					p = there.PackageID
 					break
@@ -207,9 +179,8 @@ func tryDropped(w *world) {
 			switch between {
 			case "corrected":
 				want, f.Signers = 2, signers[1:2]
-				if _, err := w.office.PutHotFolder(f); err != nil {
-					w.model.breaks("a folder can send to others: %v", err)
-				}
+				_, err := w.office.PutHotFolder(f)
+				w.model.holds("a folder can send to others", err)
 			case "withdrawn":
 				want = 2
 				there, _ := w.atService(name)
@@ -218,9 +189,7 @@ func tryDropped(w *world) {
 			}
 			w.model.sent.may[name] = want
 			w.write(filepath.Join(f.Path, name+".pdf"), body)
-			if !w.calmly(10 * time.Minute) {
-				return
-			}
+			w.calmly(10 * time.Minute)
 			if seen := w.outcomes(f.Path, name); seen != want {
 				w.model.breaks("what lies in a folder that sends is seen by people: %q appeared twice (%s in between), and %d are sent, held or refused", name, between, seen)
 			}
@@ -260,22 +229,15 @@ func (w *world) outcomes(folder, name string) (n int) {
 func tryExtended(w *world) {
 	w.sendsFrom(1, false, func(f []office.HotFolder) {
 		name := w.drop(f[0].Path)
-		if !w.calmly(10 * time.Minute) {
-			return
-		}
+		w.calmly(10 * time.Minute)
 		p, sent := w.atService(name)
 		for _, by := range []time.Duration{10 * time.Minute, 48 * time.Hour} {
 			if !sent {
 				return
 			}
-			if err := w.services[w.current].Extend(p.PackageID, w.now().Add(by)); err != nil {
-				w.model.breaks("the world cannot extend: %v", err)
-				return
-			}
+			w.model.holds("the world cannot extend", w.services[w.current].Extend(p.PackageID, w.now().Add(by)))
 			w.checkNow()
-			if !w.calmly(time.Hour) {
-				return
-			}
+			w.calmly(time.Hour)
 		}
 		w.comesBack(f[0].Path, name, "it had run out, and was given more time")
 	})

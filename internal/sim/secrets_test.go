@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"strings"
 	"sync"
-	"testing"
 )
 
 // secrets are those that the services gave out, and those of the office.
@@ -78,18 +77,4 @@ func (w *words) in(text []byte) string {
 		}
 	}
 	return ""
-}
-
-func TestWordsAreFound(t *testing.T) {
-	var w words
-	for _, word := range []string{"secret-of-north", "secret-o", "a longer one"} {
-		w.add(word)
-	}
-	for text, want := range map[string]string{
-		"": "", "secret-": "", "secret-o": "secret-o", "xxsecret-of-north": "secret-of-north", "a longer on": "", "\x00a longer one": "a longer one", "secret a longer one": "a longer one",
-	} {
-		if got := w.in([]byte(text)); got != want {
-			t.Errorf("in %q there is %q, want %q", text, got, want)
-		}
-	}
 }

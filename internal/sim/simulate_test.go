@@ -2,11 +2,9 @@ package sim
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"os"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -137,44 +135,19 @@ func TestSimulate(t *testing.T) {
 
 // month is one of the lives of a year.
 type month struct {
-	seed   uint64
-	days   int
-	burden int // see burden
+	seed uint64
+	days int
 }
 
-// months are the lives of a year, with seeds from one on. Some take four times as long as others: a processor that is done with one
-// takes the next, and the longest are lived first, lest one of them be the last and the other processors wait for it.
+// months are the lives of a year, with seeds from one on. A processor that is done with one takes the next.
 func months(seed uint64, year, days int) <-chan month {
-	var lives []month
+	all := make(chan month, year)
 	for ; year > 0; year -= days {
-		m := month{seed: seed, days: min(days, year)}
-		m.burden = burden(life(seed, m.days, number(envMany, lifePackages)))
-		lives = append(lives, m)
+		all <- month{seed, min(days, year)}
 		seed++
-	}
-	slices.SortStableFunc(lives, func(a, b month) int { return cmp.Compare(b.burden, a.burden) })
-	all := make(chan month, len(lives))
-	for _, m := range lives {
-		all <- m
 	}
 	close(all)
 	return all
-}
-
-// burden tells which of two lives is the longer one for a processor, by and large: the more a computer knows, the more there is to
-// do, and a new one knows nothing.
-func burden(steps []step) (work int) {
-	known := 0
-	for _, s := range steps {
-		switch s.what {
-		case "send":
-			known++
-		case "replace":
-			known = 0
-		}
-		work += known
-	}
-	return work
 }
 
 // simulated plays the seeds of a part in a process of their own, and returns the nanoseconds that a processor worked on it.
@@ -250,4 +223,68 @@ func simulatePart(t *testing.T, part string, d time.Duration) {
 	}
 	t.Logf("in all: %d lives, %d days in the office with %d packages each, %.0f days in %v, %v of a processor",
 		runs, inOffice, packages, all.Hours()/24, time.Since(began).Round(time.Second), (spent() - used).Round(time.Second))
+}
+
+// shrink finds the shortest list of steps that still breaks what o broke: it leaves parts out, ever smaller ones, for as
+// long as the same promise is broken (delta debugging), and then makes the pauses plain. It ends after patience.
+func shrink(t *testing.T, seed uint64, steps []step, o outcome, patience time.Duration) []step {
+	until := time.Now().Add(patience)
+	what := brokenPromise(o)
+	still := func(steps []step) bool {
+		if time.Now().After(until) {
+			return false
+		}
+		o, ok := attempt(t, seed, steps)
+		return ok && len(o.broken) > 0 && brokenPromise(o) == what
+	}
+	steps = steps[:o.at+1]
+	for size := len(steps) / 2; size > 0 && time.Now().Before(until); {
+		shorter := false
+		for from := 0; from < len(steps); {
+			left := append(append([]step{}, steps[:from]...), steps[min(len(steps), from+size):]...)
+			if len(left) > 0 && still(left) {
+				steps, shorter = left, true
+				continue
+			}
+			from += size
+		}
+		if !shorter || size > len(steps) {
+			size /= 2
+		}
+	}
+	for i := range steps {
+		plain := append([]step{}, steps...)
+		plain[i].pause = time.Minute
+		if steps[i].pause != time.Minute && still(plain) {
+			steps = plain
+		}
+	}
+	return steps
+}
+
+// brokenPromise is which promise was broken, without what it was broken for.
+func brokenPromise(o outcome) string {
+	first, _, _ := strings.Cut(o.broken[0], ":")
+	return first
+}
+
+// attempt plays steps in a test of its own.
+func attempt(t *testing.T, seed uint64, steps []step) (o outcome, ok bool) {
+	ok = t.Run("attempt", func(t *testing.T) { o = play(t, seed, steps) })
+	return o, ok
+}
+
+// report is how a broken promise is told: what, why, how to see it again, and the shortest way to it.
+func report(seed uint64, steps []step, o outcome) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "seed %d breaks a promise after step %d (%s):\n", seed, o.at, steps[o.at])
+	for _, line := range o.broken {
+		fmt.Fprintf(&b, "  %s\n", line)
+	}
+	return b.String()
+}
+
+// regression is the entry for the table in regressions_test.go.
+func regression(seed uint64, steps []step, o outcome) string {
+	return fmt.Sprintf("\t{%q, %d, `\n%s`},\n", brokenPromise(o), seed, text(steps))
 }

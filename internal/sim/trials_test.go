@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -17,8 +18,6 @@ import (
 // trials are situations that chance brings about too rarely, each with what the program must do in it. They are held where
 // nothing is wrong in the world, one at a time, and leave nothing wrong behind.
 var trials = map[string]func(w *world){
-	"refusal":       tryRefusal,
-	"list":          tryList,
 	"lost-answer":   tryLostAnswer,
 	"service":       tryService,
 	"sign-in":       trySignIn,
@@ -26,28 +25,30 @@ var trials = map[string]func(w *world){
 	"drive":         tryDrive,
 	"expiry":        tryExpiry,
 	"own-file":      tryOwnFile,
-	"busy":          tryBusy,
 	"clock":         tryClock,
 	"domain":        tryDomain,
 	"full":          tryFull,
 	"room":          tryRoom,
-	"bodies":        tryBodies,
-	"killed":        tryKilled,
 	"untold":        tryUntold,
-	"withdrawal":    tryWithdrawal,
-	"token":         tryToken,
 	"scans":         tryScans,
 	"links":         tryLinks,
-	"times":         tryTimes,
 	"hanging":       tryHanging,
-	"key":           tryKey,
 	"dropped":       tryDropped,
 	"extended":      tryExtended,
 	"turns":         tryTurns,
 	"decline":       tryDecline,
-	"outage":        tryOutage,
 	"restore":       tryRestore,
 	"undo":          tryUndo,
+	"mishaps":       tryMishaps,
+	"correction":    tryCorrection,
+	"interrupted":   tryInterrupted,
+	"renewal":       tryRenewal,
+	"day-off":       tryDayOff,
+	"nameless":      tryNameless,
+	"declines":      tryDeclines,
+	"template":      tryTemplate,
+	"changed":       tryChanged,
+	"move":          tryMove,
 }
 
 func trialNames() (names []string) {
@@ -80,12 +81,14 @@ func doTrial(w *world, s step) {
 		w.trace.line(false, "  no trial: the world is not well")
 		return
 	}
+	defer func() {
+		w.wire.heal()
+		w.at("", 0, nil)
+		if w.stirred = time.Now(); w.office != nil {
+			w.mend(0)
+		}
+	}()
 	try(w)
-	w.wire.heal()
-	w.stirred = time.Now()
-	if w.office != nil {
-		w.mend(0)
-	}
 }
 
 // getsEvents has the office sign in anew where another desk has its events: trials are about something else.
@@ -107,10 +110,15 @@ func (w *world) well() bool {
 		len(w.model.saved.out) == 0 && len(w.due) == 0
 }
 
-// calmly lets time pass, and reports whether every promise was kept meanwhile.
-func (w *world) calmly(d time.Duration) bool {
+// brokenOff ends a step; see calmly and known.
+var brokenOff = errors.New("there is nothing more to see")
+
+// calmly lets time pass. Where a promise is broken meanwhile, the step ends, and the life with it.
+func (w *world) calmly(d time.Duration) {
 	w.sleep(d)
-	return w.office != nil && len(w.model.check()) == 0
+	if w.office == nil || len(w.model.check()) > 0 {
+		panic(brokenOff)
+	}
 }
 
 // fails has the service not do something for so often or so long.
@@ -128,6 +136,25 @@ func (w *world) checkNow() {
 func (w *world) sendOne(documents int, due time.Duration) string {
 	doSend(w, step{args: []string{fmt.Sprint(documents), "1", "parallel", due.String()}})
 	return fmt.Sprintf("No %d", w.sends)
+}
+
+// known sends a package with so many documents to one signer, to be signed within so long, and returns it as the service has it. The
+// step ends where the program does not know it within a minute.
+func (w *world) known(documents int, due time.Duration) sandbox.Package {
+	name := w.sendOne(documents, due)
+	w.calmly(time.Minute)
+	p, ok := w.atService(name)
+	if !ok || !w.model.news.knows(p.PackageID, name) {
+		panic(brokenOff)
+	}
+	return p
+}
+
+// wantsNews has people be told at least of what everybody has signed.
+func (w *world) wantsNews() {
+	if w.settings.Notify == office.NotifyNone {
+		doChoose(w, step{args: []string{"executed"}})
+	}
 }
 
 // atService is the package of that name at the service in use.
@@ -168,30 +195,14 @@ func (m *model) mustBeSaved(name, when string) {
 	}
 }
 
-// tryRefusal has the service not give any package for a moment: that is about now.
-func tryRefusal(w *world) {
-	w.fails("forbidden", "/packages/*/status", -1, 5*time.Minute)
-	w.checkNow()
-	if w.calmly(2 * time.Minute) {
-		w.model.lookAtList()
-	}
-}
-
 // tryList has a package made elsewhere of which no event tells.
 func tryList(w *world) {
 	w.fails("hook-dropped", "hook", -1, 12*time.Hour)
-	name, err := w.stranger.send(w.services[w.current])
-	if err != nil {
-		w.model.breaks("the world cannot send from elsewhere: %v", err)
-		return
-	}
-	const within = 7 * time.Hour
-	if !w.calmly(within) {
-		return
-	}
+	name := w.elsewhere()
+	w.calmly(7 * time.Hour)
 	if p, ok := w.atService(name); ok {
 		if _, known, err := w.office.Package(p.PackageID); err != nil || !known {
-			w.model.breaks("what was made elsewhere is found without its events, too: %q is not known after %v", name, within)
+			w.model.breaks("what was made elsewhere is found without its events, too: %q is not known after 7 hours", name)
 		}
 	}
 }
@@ -201,9 +212,7 @@ func tryLostAnswer(w *world) {
 	w.fails("hook-dropped", "hook", -1, 19*time.Minute) // which would tell
 	w.fails("lost", "/packages/add", 1, time.Hour)
 	name := w.sendOne(1, 0)
-	if !w.calmly(20 * time.Minute) {
-		return
-	}
+	w.calmly(20 * time.Minute)
 	_, sent := w.atService(name)
 	for _, d := range must(w.office.Drafts()) {
 		if d.Name == name && sent {
@@ -212,12 +221,15 @@ func tryLostAnswer(w *world) {
 	}
 }
 
-// tryService has the office move on to the other service and come back.
+// tryService has the office move on to the other service, where nobody types its secret at first, and come back.
 func tryService(w *world) {
 	home := w.current
 	for _, n := range []int{1 - home, home} {
+		w.forgets = n != home
 		w.moveTo(n)
-		if !w.calmly(10*time.Minute) || w.current != n {
+		w.forgets = false
+		w.moveTo(n)
+		if w.calmly(10 * time.Minute); w.current != n {
 			return
 		}
 	}
@@ -227,43 +239,28 @@ func tryService(w *world) {
 // asked about.
 func trySignIn(w *world) {
 	doSignOut(w, step{})
-	if !w.calmly(time.Minute) {
-		return
-	}
+	w.calmly(time.Minute)
 	w.signIn()
-	if !w.calmly(2 * time.Minute) {
-		return
-	}
+	w.calmly(2 * time.Minute)
 	w.model.lookAtEndpoint()
 	tunnel := w.settings.Tunnel
 	for _, kind := range []office.TunnelKind{office.TunnelNone, tunnel} {
 		doAddress(w, step{args: []string{string(kind)}})
-		if !w.calmly(2 * time.Minute) {
-			return
-		}
+		w.calmly(2 * time.Minute)
 		w.stirred = time.Now()
 		w.signIn()
-		if !w.calmly(sweepWithin + time.Minute) {
-			return
-		}
+		w.calmly(sweepWithin + time.Minute)
 	}
 }
 
 // tryTwoDocuments has one of two documents come later than the other: people are told once both are there.
 func tryTwoDocuments(w *world) {
-	if w.settings.Notify == office.NotifyNone {
-		doChoose(w, step{args: []string{"executed"}})
-	}
-	name := w.sendOne(2, 0)
-	if !w.calmly(time.Minute) {
-		return
-	}
+	w.wantsNews()
+	name := w.known(2, 0).Name
 	w.fails("wrong", "/packages/*/documents", 5, time.Hour)
 	w.signAll(name)
 	for range 60 {
-		if !w.calmly(time.Second) {
-			return
-		}
+		w.calmly(time.Second)
 	}
 	w.calmly(20 * time.Minute)
 }
@@ -272,9 +269,8 @@ func tryTwoDocuments(w *world) {
 func trySilence(w *world) {
 	w.fails("refused", "/", -1, 10*time.Minute)
 	w.checkNow()
-	if !w.calmly(9*time.Minute) || !w.calmly(3*time.Hour) {
-		return
-	}
+	w.calmly(9 * time.Minute)
+	w.calmly(3 * time.Hour)
 	if w.model.health.says("service") {
 		w.model.breaks("nothing is said to be wrong that is not: the service answers, and it is said that it does not")
 	}
@@ -283,82 +279,46 @@ func trySilence(w *world) {
 
 // tryDrive has a document wait for a folder that is not there; see expectations.
 func tryDrive(w *world) {
-	name := w.sendOne(1, 0)
-	if !w.calmly(time.Minute) {
-		return
-	}
+	name := w.known(1, 0).Name
 	doUnplug(w, step{args: []string{"1h0m0s"}})
 	w.signAll(name)
 	for range 14 {
-		if !w.calmly(5 * time.Minute) {
-			return
-		}
+		w.calmly(5 * time.Minute)
 	}
 	w.model.mustBeSaved(name, "though the drive is back")
 }
 
 // tryExpiry has the time run out in which a package was to be signed.
 func tryExpiry(w *world) {
-	if w.settings.Notify == office.NotifyNone {
-		doChoose(w, step{args: []string{"executed"}})
-	}
-	name := w.sendOne(1, time.Hour)
-	if !w.calmly(time.Minute) {
-		return
-	}
-	p, ok := w.atService(name)
-	open := ok && w.model.news.knows(p.PackageID, name)
-	if !w.calmly(2*time.Hour + 30*time.Minute) {
-		return
-	}
-	if p, ok = w.atService(name); !ok {
-		return
-	}
-	if open && p.State == "expired" {
-		w.model.news.mustBeTold("expired "+name, "an hour and a half after that")
-	}
-	if row, known, err := w.office.Package(p.PackageID); err == nil && known && string(row.State) != p.State {
-		w.model.breaks("people see how things are: %q is %s and shown as %s", p.Name, p.State, row.State)
+	w.wantsNews()
+	p := w.known(1, time.Hour)
+	w.calmly(2*time.Hour + 30*time.Minute)
+	w.model.news.mustBeTold("expired "+p.Name, "an hour and a half after that")
+	if row, _, err := w.office.Package(p.PackageID); err != nil || row.State != office.PackageExpired {
+		w.model.breaks("people see how things are: %q has expired and is shown as %s, %v", p.Name, row.State, err)
 	}
 }
 
 // tryDecline has somebody decline while the program hears of nothing, and the time to sign run out until it does.
 func tryDecline(w *world) {
-	if w.settings.Notify == office.NotifyNone {
-		doChoose(w, step{args: []string{"executed"}})
-	}
-	name := w.sendOne(1, time.Hour)
-	if !w.calmly(time.Minute) {
-		return
-	}
-	service := w.services[w.current]
-	for _, t := range service.turns() {
-		if t.name != name || !w.model.news.knows(t.pack, name) {
-			continue
-		}
-		doOffline(w, step{args: []string{"3h0m0s"}})
-		w.decline(service, t)
-		if !w.calmly(3*time.Hour+time.Minute) || !w.calmly(20*time.Minute) {
-			return
-		}
-		w.model.news.mustBeTold("declined "+t.who+" "+name, "though it has expired since")
-	}
+	w.wantsNews()
+	p := w.known(1, time.Hour)
+	doOffline(w, step{args: []string{"3h0m0s"}})
+	t := turn{p.PackageID, p.Name, p.Signers[0].SignerID, p.Signers[0].Name}
+	w.decline(w.services[w.current], t)
+	w.calmly(3*time.Hour + time.Minute)
+	w.calmly(20 * time.Minute)
+	w.model.news.mustBeTold("declined "+t.who+" "+t.name, "though it has expired since")
 }
 
 // tryOwnFile has people put a file of their own where a document is about to be saved.
 func tryOwnFile(w *world) {
-	name := w.sendOne(1, 0)
-	if !w.calmly(time.Minute) {
-		return
-	}
+	p := w.known(1, 0)
 	w.fails("wrong", "/packages/*/documents", -1, time.Hour)
-	w.signAll(name)
-	if !w.calmly(2 * time.Minute) {
-		return
-	}
-	p, _ := w.atService(name)
-	row, known, err := w.office.Package(p.PackageID)
-	if err != nil || !known || len(row.Files) == 0 || row.Files[0].State == office.JobDone {
+	w.signAll(p.Name)
+	w.calmly(2 * time.Minute)
+	row, _, err := w.office.Package(p.PackageID)
+	if err != nil || len(row.Files) == 0 || row.Files[0].State == office.JobDone {
 		return
 	}
 	own := row.Files[0].Path
@@ -366,45 +326,49 @@ func tryOwnFile(w *world) {
 		return // something is there already
 	}
 	w.model.saved.own[own] = document(1_000_000+w.sends, 0)
-	if os.WriteFile(own, w.model.saved.own[own], 0o600) != nil {
-		delete(w.model.saved.own, own)
-		return
-	}
+	w.write(own, w.model.saved.own[own])
 	w.wire.heal()
 	w.checkNow()
-	if !w.calmly(20 * time.Minute) {
-		return
-	}
-	w.model.mustBeSaved(name, "and its place is taken by "+filepath.Base(own))
+	w.calmly(20 * time.Minute)
+	w.model.mustBeSaved(p.Name, "and its place is taken by "+filepath.Base(own))
 	delete(w.model.saved.own, own)
 	os.Remove(own)
 }
 
-// tryBusy has the service ask once to be left alone.
-func tryBusy(w *world) {
-	name := w.sendOne(1, 0)
-	if !w.calmly(time.Minute) {
-		return
-	}
-	w.fails("busy", "/packages/*/status", 1, time.Hour)
-	w.checkNow()
-	if !w.calmly(longestRest) {
-		return
-	}
-	w.signAll(name)
-	if w.calmly(15 * time.Minute) {
-		w.model.mustBeSaved(name, "though the service may be asked again")
+// tryMishaps has something go wrong on the way of a package: it goes out, and comes back, all the same.
+func tryMishaps(w *world) {
+	for _, how := range []string{
+		"refused /files/upload", "undone /files/upload", "busy /packages/*/status", "killed adding", "killed added",
+		"forbidden /packages/*/status", "expired token",
+		"short /packages/*/documents", "cut /packages/*/documents", "portal /packages/*/documents", // something else than a document
+	} {
+		kind, where, _ := strings.Cut(how, " ")
+		switch kind {
+		case "killed":
+			w.at(where, 0, w.dies)
+		case "expired":
+			w.services[w.current].ExpireAccessTokens()
+		default:
+			w.fails(kind, where, 2, time.Hour)
+		}
+		name := w.sendOne(1, 0)
+		w.calmly(20 * time.Minute)
+		if _, sent := w.atService(name); !sent && kind != "killed" { // of which nobody may know for a day
+			w.model.breaks("a draft goes out: %q did not, after %s", name, how)
+		}
+		w.signAll(name)
+		w.calmly(20 * time.Minute)
+		w.model.mustBeSaved(name, "after "+how)
+		w.wire.heal()
+		w.at("", 0, nil)
 	}
 }
 
 // tryClock has the clock be far ahead for half an hour.
 func tryClock(w *world) {
-	const ahead = 60 * 24 * time.Hour
-	w.put(ahead)
-	if !w.calmly(30 * time.Minute) {
-		return
-	}
-	w.put(-ahead)
+	w.put(60 * 24 * time.Hour)
+	w.calmly(30 * time.Minute)
+	w.put(-w.wrong)
 	w.stirred = time.Now()
 	w.owesSweep("the clock was put right")
 	w.calmly(sweepWithin + time.Minute)
@@ -417,9 +381,7 @@ func tryDomain(w *world) {
 	}
 	for range 2 {
 		doDomain(w, step{})
-		if !w.calmly(2 * time.Minute) {
-			return
-		}
+		w.calmly(2 * time.Minute)
 		w.model.lookAtEndpoint()
 	}
 }
@@ -434,14 +396,10 @@ func tryFull(w *world) {
 	for range 3 { // for the documents of one there may be room
 		names = append(names, w.sendOne(3, 0))
 	}
-	if !w.calmly(time.Minute) {
-		return
-	}
+	w.calmly(time.Minute)
 	w.fails("wrong", "/packages/*/documents", -1, time.Hour)
 	w.signAll(names[0])
-	if !w.calmly(2 * time.Minute) {
-		return
-	}
+	w.calmly(2 * time.Minute)
 	w.wire.heal()
 	w.fill(true)
 	w.fails("hook-dropped", "hook", -1, 5*time.Minute)
@@ -449,15 +407,12 @@ func tryFull(w *world) {
 		w.signAll(name)
 	}
 	w.checkNow()
-	goesOn := true
 	for range 8 { // for long enough to be said
-		goesOn = goesOn && w.calmly(5*time.Minute)
+		w.calmly(5 * time.Minute)
 	}
 	w.fill(false)
 	w.wire.heal()
-	if !goesOn || !w.calmly(30*time.Minute) {
-		return
-	}
+	w.calmly(30 * time.Minute)
 	for _, name := range names {
 		w.model.mustBeSaved(name, "though the disk has room again")
 	}
@@ -470,14 +425,7 @@ func tryRoom(w *world) {
 	if !w.mounted || !slices.Contains(service.EndpointURLs(), w.settings.PublicURL+"/webhook") || w.settings.Tunnel != office.TunnelExternal {
 		return
 	}
-	name := w.sendOne(1, 0)
-	if !w.calmly(2 * time.Minute) {
-		return
-	}
-	p, ok := w.atService(name)
-	if !ok {
-		return
-	}
+	p := w.known(1, 0)
 	event := func(size int) { // of a kind that changes nothing, about a package that is known
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 		defer cancel()
@@ -492,128 +440,32 @@ func tryRoom(w *world) {
 	}
 	said := w.model.health.says("data")
 	for range 10 {
-		if event(10); !w.calmly(time.Minute) {
-			break
-		}
+		event(10)
+		w.calmly(time.Minute)
 		if said && !w.model.health.says("data") {
 			w.model.breaks("health says what is wrong for as long as it is: the disk is full, and nothing is said any more: %v", w.model.health.issues())
 			break
 		}
 	}
 	w.fill(false)
-	if !w.calmly(20 * time.Minute) {
-		return
-	}
-	if event(10); w.calmly(time.Minute) && w.model.health.says("data") {
+	w.calmly(20 * time.Minute)
+	event(10)
+	if w.calmly(time.Minute); w.model.health.says("data") {
 		w.model.breaks("nothing is said to be wrong that is not: the disk has room again, and it is said that it does not")
-	}
-}
-
-// tryBodies has something else come instead of a document: a part of it, or a page.
-func tryBodies(w *world) {
-	for _, kind := range []string{"short", "cut", "portal"} {
-		name := w.sendOne(1, 0)
-		if !w.calmly(time.Minute) {
-			return
-		}
-		w.fails(kind, "/packages/*/documents", 2, time.Hour)
-		w.signAll(name)
-		if !w.calmly(20 * time.Minute) {
-			return
-		}
-		w.model.mustBeSaved(name, "and the service gives it by now")
-		w.wire.heal()
-	}
-}
-
-// tryOutage has the service be out of order for a moment while a package is sent.
-func tryOutage(w *world) {
-	for _, kind := range []string{"refused", "undone"} {
-		w.fails(kind, "/files/upload", 2, time.Hour)
-		name := w.sendOne(1, 0)
-		if !w.calmly(30 * time.Minute) {
-			return
-		}
-		if _, sent := w.atService(name); !sent {
-			w.model.breaks("a draft goes out: %q did not, though the service works again", name)
-		}
-		w.wire.heal()
-	}
-}
-
-// tryKilled has the program be killed while a package is added: before the service has it, and after.
-func tryKilled(w *world) {
-	for _, point := range []string{"adding", "added"} {
-		w.at(point, 0, w.dies)
-		w.sendOne(1, 0)
-		goesOn := w.calmly(20 * time.Minute)
-		w.at("", 0, nil)
-		if !goesOn || w.office == nil {
-			return
-		}
 	}
 }
 
 // tryUntold has the program be killed while what it is about to tell people waits for more.
 func tryUntold(w *world) {
 	doChoose(w, step{args: []string{"each"}})
-	name := w.sendOne(1, 0)
-	if !w.calmly(time.Minute) {
-		return
-	}
+	name := w.known(1, 0).Name
 	w.fails("wrong", "/packages/*/documents", -1, time.Hour) // for which the last signature waits
 	w.signAll(name)
-	if !w.calmly(5 * time.Second) {
-		return
-	}
+	w.calmly(5 * time.Second)
 	w.kill()
 	w.wire.heal()
-	if w.calmly(20 * time.Minute) {
-		w.model.news.mustBeTold("signed "+signers[0].FirstName+" "+signers[0].LastName+" "+name, "though the program was killed")
-	}
-}
-
-// tryWithdrawal has a package withdrawn of which the service does not say whether it is: refused on the way there, and lost on
-// the way back.
-func tryWithdrawal(w *world) {
-	for _, kind := range []string{"refused", "lost"} {
-		name := w.sendOne(1, 0)
-		if !w.calmly(time.Minute) {
-			return
-		}
-		p, ok := w.atService(name)
-		if !ok || !w.model.news.knows(p.PackageID, name) {
-			return
-		}
-		w.fails(kind, "/packages/rescind", 2, time.Hour)
-		w.withdraw(p)
-		if !w.calmly(2 * time.Hour) {
-			return
-		}
-		if p, _ = w.atService(name); p.State != "rescinded" {
-			w.model.breaks("what was promised for later comes true: %q was to be withdrawn, and is %s", name, p.State)
-		}
-		w.model.lookAtList()
-		w.wire.heal()
-	}
-}
-
-// tryToken has the service forget the access tokens that it gave out, before they run out: the sign-in goes on.
-func tryToken(w *world) {
-	if err := w.services[w.current].ExpireAccessTokens(); err != nil {
-		w.model.breaks("the world cannot end the tokens: %v", err)
-		return
-	}
-	name := w.sendOne(1, 0)
-	if !w.calmly(2 * time.Minute) {
-		return
-	}
-	if !must(w.office.Status()).SignedIn {
-		w.model.breaks("nothing is said to be wrong that is not: nobody is signed in, and only a token was refused: %v", w.model.health.issues())
-	}
-	if _, sent := w.atService(name); !sent {
-		w.model.breaks("a draft goes out: %q did not within two minutes, after a token was refused", name)
-	}
+	w.calmly(20 * time.Minute)
+	w.model.news.mustBeTold("signed "+signers[0].FirstName+" "+signers[0].LastName+" "+name, "though the program was killed")
 }
 
 // tryTurns has the service not say whose turn it is: that follows from the order.
@@ -622,10 +474,8 @@ func tryTurns(w *world) {
 	doSend(w, step{args: []string{"1", "3", "sequential", "0s"}})
 	name := fmt.Sprintf("No %d", w.sends)
 	for range 3 {
-		if !w.calmly(20 * time.Minute) {
-			return
-		}
-		w.model.lookAtTurns()
+		w.calmly(20 * time.Minute)
+		w.model.lookAtList()
 		for _, t := range w.services[w.current].turns() {
 			if t.name == name {
 				w.sign(w.services[w.current], t)
@@ -635,31 +485,14 @@ func tryTurns(w *world) {
 	}
 }
 
-// tryTimes has the program learn late, by asking, of what was signed.
-func tryTimes(w *world) {
-	name := w.sendOne(1, 0)
-	if !w.calmly(time.Minute) {
-		return
-	}
-	w.fails("hook-dropped", "hook", -1, time.Hour)
-	w.signAll(name)
-	if w.calmly(40 * time.Minute) {
-		w.model.lookAtTimes()
-	}
-}
-
 // tryHanging has the service not answer what need not be known, of packages made elsewhere and of all that are asked about: that
 // keeps nobody from what must be.
 func tryHanging(w *world) {
 	names := []string{w.sendOne(1, 0), w.sendOne(1, 0)}
-	if !w.calmly(time.Minute) {
-		return
-	}
+	w.calmly(time.Minute)
 	w.fails("hanging", "/packages/*$", -1, 2*time.Hour)
 	for range 6 {
-		if _, err := w.stranger.send(w.services[w.current]); err != nil {
-			w.model.breaks("the world cannot send from elsewhere: %v", err)
-		}
+		w.elsewhere()
 	}
 	w.sleep(time.Second)
 	for _, name := range names { // of which one event tells, and of the other none
@@ -668,31 +501,9 @@ func tryHanging(w *world) {
 		w.fails("hook-dropped", "hook", -1, 10*time.Minute)
 	}
 	w.checkNow()
-	if !w.calmly(3 * time.Minute) {
-		return
-	}
+	w.calmly(3 * time.Minute)
 	for _, name := range names {
 		w.model.mustBeSaved(name, "and only what need not be known is not answered")
 	}
 	w.calmly(2 * time.Hour)
-}
-
-// tryKey has the key be made anew: what was sealed for the other one is left aside, and nothing is said to be wrong.
-func tryKey(w *world) {
-	if w.quit() != nil {
-		return
-	}
-	w.keyring, w.mayBeOut = newKeyring(), true
-	w.start()
-	w.configure(func(*office.Settings) {})
-	w.signIn()
-	for range 7 {
-		if !w.calmly(24 * time.Hour) {
-			return
-		}
-		if w.model.health.says("backup") {
-			w.model.breaks("nothing is said to be wrong that is not: backups are made for another key than before, and it is said that they fail")
-			return
-		}
-	}
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"countersign/internal/fasttest"
 )
 
 // envTurns is set in a process whose goroutines take turns as turns/runtime.edits says: nothing but the seed decides them.
@@ -104,4 +106,26 @@ func elsewhere(t *testing.T) bool {
 		t.Error(err)
 	}
 	return true
+}
+
+// TestMain gives lives one processor: with two, goroutines that become ready at the same instant race. For more processors
+// there are more processes. Where the system allows it, lives have disks of their own, which can be full.
+func TestMain(m *testing.M) {
+	if fasttest.LeaveOut() {
+		os.Exit(m.Run())
+	}
+	if code, ok := ownSpace(); ok {
+		os.Exit(code)
+	}
+	if os.Getenv(envTurns) != "" {
+		runtime.GOMAXPROCS(1)
+		runtime.MemProfileRate = 0 // whoever wants to know asks for a profile
+	}
+	code := m.Run()
+	for _, dir := range []string{madeIn, orderlyIn} {
+		if dir != "" {
+			os.RemoveAll(dir)
+		}
+	}
+	os.Exit(code)
 }

@@ -15,6 +15,8 @@ func init() {
 		// What the office does.
 		"send":      {20, drawSend, doSend},
 		"withdraw":  {1, drawUpTo(1000), doWithdraw},
+		"correct":   {2, drawUpTo(1000), doCorrect},
+		"decide":    {1, nil, doDecide},
 		"sign-in":   {1, nil, doSignIn},
 		"sign-out":  {1, nil, doSignOut},
 		"choose":    {1, drawChoice, doChoose},
@@ -31,7 +33,7 @@ func init() {
 		// What others do.
 		"sign":      {50, drawUpTo(1000), doSign},
 		"decline":   {1, drawUpTo(1000), doDecline},
-		"elsewhere": {3, nil, doElsewhere},
+		"elsewhere": {3, nil, func(w *world, _ step) { w.elsewhere() }},
 		"desk":      {1, drawWord("takes", "deletes"), doDesk},
 		"forge":     {2, drawWord("wrong", "other-url", "none", "garbage"), doForge},
 		"revoke":    {1, drawWord("access", "refresh"), doRevoke},
@@ -91,7 +93,7 @@ func drawSend(r *rand.Rand) []string {
 }
 
 func drawChoice(r *rand.Rand) []string {
-	return []string{oneOf(r, "each", "executed", "none", "certificates", "masterfiles", "documents-alone", "template")}
+	return []string{oneOf(r, "each", "executed", "none", "certificates", "masterfiles", "documents-alone", "template", "index", "index", "no-index", "copies")}
 }
 
 // The parts of a service that trouble strikes; "/" is all of them.

@@ -109,13 +109,23 @@ var troubles = map[string]func(y way, r *http.Request, said []byte, draw int) (*
 			return strings.Replace(text, `"expires_in":1800`, `"expires_in":1e12`, 1)
 		})
 	},
-	// The service does not say whose turn it is.
+	// The service does not say whose turn it is, when what it lists happened, or which document is which.
 	"turnless": func(y way, r *http.Request, _ []byte, _ int) (*http.Response, error) {
 		return reworded(y, r, func(text string) string { return aTurn.ReplaceAllString(text, "") })
 	},
+	"timeless": func(y way, r *http.Request, _ []byte, _ int) (*http.Response, error) {
+		return reworded(y, r, func(text string) string { return aTime.ReplaceAllString(text, "$1:null") })
+	},
+	"idless": func(y way, r *http.Request, _ []byte, _ int) (*http.Response, error) {
+		return reworded(y, r, func(text string) string { return aDocumentID.ReplaceAllString(text, "$1:null") })
+	},
 }
 
-var aTurn = regexp.MustCompile(`"(?:isNext|next)":(?:true|false),`)
+var (
+	aTurn       = regexp.MustCompile(`"(?:isNext|next)":(?:true|false),`)
+	aTime       = regexp.MustCompile(`("time[A-Z]\w+"):"[^"]*"`)
+	aDocumentID = regexp.MustCompile(`("documentId"):"[^"]*"`)
+)
 
 // reworded is an answer that says it in other words.
 func reworded(y way, r *http.Request, words func(string) string) (*http.Response, error) {

@@ -15,6 +15,7 @@ const (
 	wishSignatures   wish = "signatures"
 	wishCertificates wish = "certificates"
 	wishMasters      wish = "master files"
+	wishIndex        wish = "index"
 )
 
 // wishes are what people want, since when: what happened before does not concern it.
@@ -31,7 +32,7 @@ func (x *wishes) lookAtWishes() {
 	s := x.m.w.settings
 	for what, wanted := range map[wish]bool{
 		wishNews: s.Notify != office.NotifyNone, wishSignatures: s.Notify == office.NotifyEach,
-		wishCertificates: s.SaveCAC, wishMasters: s.SaveMaster,
+		wishCertificates: s.SaveCAC, wishMasters: s.SaveMaster, wishIndex: s.Index,
 	} {
 		if !wanted {
 			x.wanted[what] = never

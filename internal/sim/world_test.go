@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net"
@@ -51,6 +52,7 @@ type world struct {
 	host          *host
 	offline       bool
 	taken         bool // another desk has the endpoint
+	holding       bool // a service holds its events back
 	lost          bool // this computer has said so once, rightly or not
 	lapsed        bool // the service has ended the sign-in
 	mayBeOut      bool // there is a reason why nobody is signed in
@@ -80,6 +82,7 @@ type world struct {
 	left     *remains      // what the kill left
 	quitting bool          // the program was told to end
 	stranger *stranger     // a colleague with another program
+	forgets  bool          // whoever changes the settings types no secret
 	pressed  time.Duration // for how long the next thing that is sent can be taken back; 0 leaves it to chance
 }
 
@@ -175,6 +178,7 @@ func newWorld(seed uint64, dir string) (*world, error) {
 		}
 		w.services = append(w.services, s)
 		w.model.secrets.add(s.client.Secret)
+		w.model.apart.owner[s.client.Secret] = s.url[len("http://"):]
 	}
 	if err := w.startProxy(); err != nil {
 		return nil, err
@@ -241,6 +245,9 @@ func (w *world) begin() error {
 }
 
 func (w *world) secrets() office.Secrets {
+	if w.forgets {
+		return office.Secrets{}
+	}
 	return office.Secrets{ClientSecret: w.services[w.current].client.Secret}
 }
 
@@ -263,9 +270,9 @@ func (w *world) open() error {
 		Desktop: agent.Desktop{Notify: func(n office.Notice) error {
 			switch {
 			case !h.gone():
-				w.model.news.told(n.Title, n.Body)
+				w.model.news.told(n)
 			case !h.buried():
-				w.model.news.lost(n.Title, n.Body)
+				w.model.news.lost(n)
 			}
 			return nil
 		}},
@@ -325,4 +332,67 @@ func must[T any](found T, err error) T {
 		panic(err)
 	}
 	return found
+}
+
+// document is a PDF that differs from every other one.
+func document(sent, part int) []byte {
+	var b bytes.Buffer
+	var at []int
+	object := func(format string, args ...any) {
+		at = append(at, b.Len())
+		fmt.Fprintf(&b, "%d 0 obj\n"+format+"\nendobj\n", append([]any{len(at)}, args...)...)
+	}
+	fmt.Fprintf(&b, "%%PDF-1.4\n%% contract %d part %d\n", sent, part)
+	object("<</Type/Catalog/Pages 2 0 R>>")
+	object("<</Type/Pages/Kids[3 0 R]/Count 1>>")
+	object("<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]/Resources<<>>>>")
+	xref := b.Len()
+	fmt.Fprintf(&b, "xref\n0 %d\n0000000000 65535 f \n", len(at)+1)
+	for _, offset := range at {
+		fmt.Fprintf(&b, "%010d 00000 n \n", offset)
+	}
+	fmt.Fprintf(&b, "trailer\n<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF\n", len(at)+1, xref)
+	return b.Bytes()
+}
+
+// madeIn is where made has made its folders, for TestMain to remove.
+var madeIn string
+
+// made are folders of services that have a key already: making one takes longer than a simulated week. It is a short one, with
+// which the thousands of tokens of a life are signed in a sixth of the time.
+var made = sync.OnceValues(func() (string, error) {
+	base, err := os.MkdirTemp("", "countersign-sim-keys-")
+	if err != nil {
+		return "", err
+	}
+	madeIn = base
+	for i := range 2 {
+		dir := filepath.Join(base, fmt.Sprint(i))
+		s, err := sandbox.Start(sandbox.Options{Dir: dir, KeyBits: 1024, Users: peopleOf(i)})
+		if err != nil {
+			return "", err
+		}
+		// The first who asks for the key has it made.
+		answer, err := http.Get(s.URL() + "/.well-known/jwks")
+		if err != nil {
+			return "", err
+		}
+		answer.Body.Close()
+		if err := s.Close(); err != nil {
+			return "", err
+		}
+	}
+	return base, nil
+})
+
+// copyKey begins the folder of the nth service with a key.
+func copyKey(dir string, n int) error {
+	base, err := made()
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	return copyFile(filepath.Join(base, fmt.Sprint(n), "sandbox.db"), filepath.Join(dir, "sandbox.db"))
 }

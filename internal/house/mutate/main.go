@@ -1,7 +1,8 @@
 // Command mutate lets chance choose the faults that a package's own tests have to find: it changes one place of the package at a
 // time (a condition negated, a boundary moved, a statement left out, an error swallowed), runs the tests, and lists the changes
 // that they do not notice. Fifty changes are compiled into one test binary, each behind a number that the environment picks.
-// Arguments: folders of packages, or FILE:LINE, whose changes are all tried.
+// Arguments: folders of packages, or FILE:LINE, whose changes are all tried. With -tests, the tests of that folder have to find changes
+// that are drawn from all packages together.
 package main
 
 import (
@@ -32,6 +33,9 @@ var (
 	sample  = flag.Int("sample", 50, "how many changes to try in each package")
 	workers = flag.Int("workers", runtime.NumCPU(), "how many to try side by side")
 	limit   = flag.Duration("limit", 20*time.Second, "a change with which the tests take longer is found")
+	tests   = flag.String("tests", "", "the folder of the tests, where they are not each package's own")
+	which   = flag.String("run", ".", "which of the tests")
+	all     = flag.Bool("all", false, "list the changes that are found, too")
 )
 
 // place is a change of what lies between two offsets of a file.
@@ -46,46 +50,68 @@ type place struct {
 }
 
 type source struct {
-	path string
-	text []byte
-	name string // of the package
-	at   *token.File
+	path   string
+	text   []byte
+	folder string // of the package ...
+	name   string // ... which is called so
+	at     *token.File
 }
 
 func main() {
 	log.SetFlags(0)
 	flag.Parse()
-	for _, arg := range flag.Args() {
-		folder, line, most := arg, "", *sample
-		if file, _, ok := strings.Cut(arg, ":"); ok {
-			folder, line, most = filepath.Dir(file), filepath.Base(arg), 1000
-		}
-		sources, places := read(folder)
-		places = slices.DeleteFunc(places, func(p *place) bool { return line != "" && p.String() != line })
-		rand.New(rand.NewPCG(*seed, 0)).Shuffle(len(places), func(i, j int) { places[i], places[j] = places[j], places[i] })
-		var found, late, all int
-		var alone time.Duration
-		for few := range slices.Chunk(places, 50) {
-			if all >= most {
-				break
-			}
-			var outcome map[*place]string
-			outcome, alone = try(folder, sources, few[:min(len(few), most-all)])
-			all += len(outcome)
-			for _, p := range few {
-				switch how := outcome[p]; how {
-				case "late":
-					late++
-				case "found":
-					found++
-				case "": // it does not compile
-				default:
-					fmt.Printf("%s: %s: %s\n", filepath.Join(folder, p.String()), how, p.changed)
-				}
-			}
-		}
-		fmt.Printf("%s: %d of %d found, and %d by the limit; the tests alone take %.1f s (seed %d)\n", arg, found, all, late, alone.Seconds(), *seed)
+	if *tests != "" {
+		draw(*tests, flag.Args())
+		return
 	}
+	for _, arg := range flag.Args() {
+		folder := arg
+		if file, _, ok := strings.Cut(arg, ":"); ok {
+			folder = filepath.Dir(file)
+		}
+		draw(folder, []string{arg})
+	}
+}
+
+// draw tries changes that chance picks from what the arguments name with the tests in folder.
+func draw(folder string, args []string) {
+	var sources []*source
+	var places []*place
+	most := *sample
+	for _, arg := range args {
+		file, _, line := strings.Cut(arg, ":")
+		in := file
+		if line {
+			in, most = filepath.Dir(file), 1000
+		}
+		s, p := read(in)
+		sources = append(sources, s...)
+		places = append(places, slices.DeleteFunc(p, func(p *place) bool { return line && p.String() != filepath.Base(arg) })...)
+	}
+	rand.New(rand.NewPCG(*seed, 0)).Shuffle(len(places), func(i, j int) { places[i], places[j] = places[j], places[i] })
+	var found, late, tried int
+	var alone time.Duration
+	for few := range slices.Chunk(places, 50) {
+		if tried >= most {
+			break
+		}
+		var outcome map[*place]string
+		outcome, alone = try(folder, sources, few[:min(len(few), most-tried)])
+		tried += len(outcome)
+		for _, p := range few {
+			how := outcome[p]
+			switch how {
+			case "late":
+				late++
+			case "found":
+				found++
+			}
+			if how != "" && (*all || how != "late" && how != "found") { // else it does not compile
+				fmt.Printf("%s: %s: %s\n", filepath.Join(p.file.folder, p.String()), how, p.changed)
+			}
+		}
+	}
+	fmt.Printf("%s: %d of %d found, and %d by the limit; the tests alone take %.1f s (seed %d)\n", strings.Join(args, " "), found, tried, late, alone.Seconds(), *seed)
 }
 
 func must[T any](v T, err error) T {
@@ -105,7 +131,7 @@ func read(folder string) (sources []*source, places []*place) {
 	for path := range strings.FieldsSeq(string(must(list.Output()))) {
 		files, text := token.NewFileSet(), must(os.ReadFile(path))
 		f := must(parser.ParseFile(files, path, text, parser.ParseComments))
-		s := &source{path, text, f.Name.Name, files.File(f.Pos())}
+		s := &source{path, text, folder, f.Name.Name, files.File(f.Pos())}
 		if sources = append(sources, s); !ast.IsGenerated(f) {
 			s.walk(f, nil, &places)
 		}
@@ -259,13 +285,13 @@ func try(folder string, sources []*source, places []*place) (outcome map[*place]
 	defer os.RemoveAll(dir)
 	places = build(dir, folder, sources, places)
 	began := time.Now()
-	if how := run(dir, folder, 0, *limit); how != "not found" {
-		log.Fatalf("%s: without a change the tests fail, or take too long: %s", folder, how)
+	if how, said := run(dir, folder, 0, *limit); how != "not found" {
+		log.Fatalf("%s: without a change the tests fail, or take too long: %s\n%s", folder, how, said)
 	}
 	alone = time.Since(began)
 	outcome = map[*place]string{}
 	var mu sync.Mutex
-	var all sync.WaitGroup
+	var running sync.WaitGroup
 	turns := make(chan bool, *workers)
 	for _, p := range places {
 		outcome[p] = "not reached"
@@ -273,8 +299,8 @@ func try(folder string, sources []*source, places []*place) (outcome map[*place]
 	for i, p := range places {
 		if _, err := os.Stat(filepath.Join(dir, "reached"+strconv.Itoa(i+1))); err == nil {
 			turns <- true
-			all.Go(func() {
-				how := run(dir, folder, i+1, min(*limit, 10*alone+5*time.Second))
+			running.Go(func() {
+				how, _ := run(dir, folder, i+1, min(*limit, 10*alone+5*time.Second))
 				mu.Lock()
 				outcome[p] = how
 				mu.Unlock()
@@ -282,18 +308,24 @@ func try(folder string, sources []*source, places []*place) (outcome map[*place]
 			})
 		}
 	}
-	all.Wait()
+	running.Wait()
 	return outcome, alone
 }
 
+// flat is a path as the name of one file.
+func flat(path string) string { return strings.NewReplacer("/", "_", `\`, "_", ":", "_").Replace(path) }
+
 // build makes dir/tests, and returns the changes in it, in the order of their numbers.
 func build(dir, folder string, sources []*source, places []*place) []*place {
-	overlay := map[string]string{filepath.Join(filepath.Dir(sources[0].path), "mutant_switches.go"): filepath.Join(dir, "switches.go")}
-	must(0, os.WriteFile(filepath.Join(dir, "switches.go"), fmt.Appendf(nil, switches, sources[0].name), 0o600))
+	overlay := map[string]string{}
+	put := func(path string, text []byte) {
+		overlay[path] = filepath.Join(dir, flat(path))
+		must(0, os.WriteFile(overlay[path], text, 0o600))
+	}
 	for {
 		for _, s := range sources {
-			overlay[s.path] = filepath.Join(dir, filepath.Base(s.path))
-			must(0, os.WriteFile(overlay[s.path], []byte(s.render(0, len(s.text), places)), 0o600))
+			put(s.path, []byte(s.render(0, len(s.text), places)))
+			put(filepath.Join(filepath.Dir(s.path), "mutant_switches.go"), fmt.Appendf(nil, switches, s.name))
 		}
 		list := filepath.Join(dir, "overlay")
 		must(0, os.WriteFile(list, must(json.Marshal(map[string]any{"Replace": overlay})), 0o600))
@@ -303,7 +335,9 @@ func build(dir, folder string, sources []*source, places []*place) []*place {
 		if err == nil {
 			return places
 		}
-		wrong := func(p *place) bool { return strings.Contains(string(out), "/"+p.String()+":") }
+		wrong := func(p *place) bool {
+			return strings.Contains(string(out), fmt.Sprintf("%s:%d:", flat(p.file.path), p.line))
+		}
 		typed := func(p *place) bool { return wrong(p) && strings.HasPrefix(p.with(0, p.file.code), "mutantOr") } // they know int alone
 		left := slices.DeleteFunc(slices.Clone(places), typed)
 		if len(left) == len(places) {
@@ -340,19 +374,20 @@ func (s *source) render(from, to int, places []*place) string {
 }
 
 // run runs the tests with the change of that number. Their temporary files end with them.
-func run(dir, folder string, number int, limit time.Duration) string {
+func run(dir, folder string, number int, limit time.Duration) (how string, said []byte) {
 	temp := must(os.MkdirTemp(dir, ""))
 	defer os.RemoveAll(temp)
 	ctx, stop := context.WithTimeout(context.Background(), limit)
 	defer stop()
-	tests := exec.CommandContext(ctx, filepath.Join(dir, "tests"), "-test.failfast", "-test.run=.")
+	tests := exec.CommandContext(ctx, filepath.Join(dir, "tests"), "-test.failfast", "-test.run="+*which)
 	tests.Dir, tests.WaitDelay = folder, time.Second
 	tests.Env = append(os.Environ(), "MUTANT="+strconv.Itoa(number), "MUTANTS_REACHED="+filepath.Join(dir, "reached"), "TMPDIR="+temp)
-	switch err := tests.Run(); {
+	said, err := tests.CombinedOutput()
+	switch {
 	case ctx.Err() != nil:
-		return "late"
+		return "late", said
 	case err != nil:
-		return "found"
+		return "found", said
 	}
-	return "not found"
+	return "not found", said
 }

@@ -1,0 +1,404 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"countersign/internal/agent"
+	"countersign/internal/office"
+	"countersign/internal/sandbox"
+)
+
+// correct has somebody withdraw a package and send another one in its place, whose name it returns.
+func (w *world) correct(p sandbox.Package) string {
+	w.withdraw(p)
+	d := w.compose(step{args: []string{"1", "1", "parallel", "0s"}})
+	d.Corrects = p.PackageID
+	w.model.mu.Lock()
+	w.model.sent.corrects[d.Name] = p.PackageID
+	w.model.mu.Unlock()
+	w.post(d)
+	return d.Name
+}
+
+// lookAtCorrections: of one contract, two can never be signed.
+func (x *sentOnce) lookAtCorrections(s *service) {
+	state := map[string]string{}
+	for _, p := range s.Packages() {
+		state[p.PackageID], state[p.Name] = p.State, p.State
+	}
+	x.m.mu.Lock()
+	defer x.m.mu.Unlock()
+	for name, old := range x.corrects {
+		if was := state[old]; state[name] != "" && (was == "open" || was == "executed") {
+			x.m.broken = append(x.m.broken, "one package per draft: "+name+" was sent in the place of one that is "+was)
+		}
+	}
+}
+
+// tryCorrection has a package corrected: plainly; while the withdrawal does not reach the service; while its answer is lost and the
+// service shows the package no more for an hour; and while everybody signs it before it can be withdrawn.
+func tryCorrection(w *world) {
+	for _, how := range []string{"plainly", "refused", "lost", "signed"} {
+		p := w.known(1, 0)
+		old := p.Name
+		switch how {
+		case "refused":
+			w.fails(how, "/packages/rescind", 2, time.Hour)
+		case "lost":
+			w.fails("lost", "/packages/rescind", 1, time.Hour)
+			w.fails("forbidden", "/packages/*/status", -1, time.Hour)
+		case "signed":
+			w.fails("refused", "/packages/rescind", -1, 10*time.Minute)
+		}
+		name := w.correct(p)
+		if how == "signed" {
+			w.calmly(time.Minute)
+			w.signAll(old)
+		}
+		w.calmly(3 * time.Hour)
+		p, _ = w.atService(old)
+		if _, sent := w.atService(name); sent == (p.State == "executed") || p.State == "open" {
+			w.model.breaks("a draft goes out: %q, which corrects one that is %s (%s): %v", name, p.State, how, sent)
+		}
+		w.wire.heal()
+		w.model.lookAtList()
+	}
+}
+
+// tryInterrupted has the program be killed at each point of a save, and start with another folder: what is half goes, and nothing is
+// there twice.
+func tryInterrupted(w *world) {
+	for i, point := range []string{"save created", "save written", "save flushed", "save named", "save done"} {
+		name := w.known(1, 0).Name
+		w.fails("hook-dropped", "hook", -1, time.Minute)
+		w.signAll(name)
+		w.at(point, 0, w.dies)
+		w.checkNow()
+		w.calmly(20 * time.Second)
+		w.at("", 0, nil)
+		doFolder(w, step{args: []string{string(rune('0' + i%3))}})
+		w.calmly(20 * time.Minute)
+		w.model.mustBeSaved(name, "though the program was killed at "+point)
+		w.model.lookAtTimes() // which were learned late, by asking
+		half, _ := filepath.Glob(filepath.Join(w.disk(), "folder *", ".*.part"))
+		if len(half) > 0 && w.computer == 0 {
+			w.model.breaks("nothing half is left: %q, killed at %s", half, point)
+		}
+	}
+}
+
+// tryRenewal has the disk be full as the sign-in is renewed, so that the new token cannot be kept: it is kept once there is room.
+func tryRenewal(w *world) {
+	if !w.mounted {
+		return
+	}
+	w.at("renewed", 0, func() { w.fill(true) })
+	for range 12 {
+		if w.calmly(5 * time.Minute); w.full {
+			break
+		}
+	}
+	w.at("", 0, nil)
+	w.calmly(10 * time.Minute)
+	w.fill(false)
+	w.calmly(40 * time.Minute)
+	w.kill()
+	if w.calmly(2 * time.Minute); !must(w.office.Status()).SignedIn {
+		w.model.breaks("a sign-in outlives a full disk: nobody is signed in: %v", w.model.health.issues())
+	}
+}
+
+// tryDayOff has the office be without a network for a day, in which people sign and the program ends and starts.
+func tryDayOff(w *world) {
+	w.wantsNews()
+	names := []string{w.sendOne(2, 0), w.sendOne(1, 0), w.sendOne(1, 0)}
+	w.calmly(2 * time.Minute)
+	w.host.cut(true)
+	w.offline = true
+	for _, name := range names {
+		w.signAll(name)
+		w.calmly(8 * time.Hour)
+	}
+	doQuit(w, step{args: []string{"2h"}})
+	w.online()
+	w.calmly(time.Hour)
+	for _, name := range names {
+		w.model.mustBeSaved(name, "an hour after a day without a network")
+		w.model.news.mustBeTold("finished "+name, "an hour after a day without a network")
+	}
+}
+
+// tryNameless has the service tell neither the times of what it lists nor the ids of documents for a while.
+func tryNameless(w *world) {
+	name := w.known(2, 0).Name
+	w.fails("timeless", "/packages/list", -1, 12*time.Hour)
+	w.fails("idless", "/packages/*/status", -1, time.Hour)
+	w.signAll(name)
+	w.calmly(3 * time.Hour)
+	w.model.mustBeSaved(name, "and the service names its documents by now")
+	tryList(w)
+}
+
+// tryDeclines has two decline, and the program be killed in between.
+func tryDeclines(w *world) {
+	w.wantsNews()
+	doSend(w, step{args: []string{"1", "3", "parallel", "0s"}})
+	name := fmt.Sprintf("No %d", w.sends)
+	w.calmly(time.Minute)
+	for range 2 {
+		for _, t := range w.services[w.current].turns() {
+			if t.name != name || !w.model.news.knows(t.pack, name) {
+				continue
+			}
+			w.decline(w.services[w.current], t)
+			w.checkNow()
+			w.calmly(time.Minute)
+			w.model.news.mustBeTold("declined "+t.who+" "+name, "and somebody asked")
+			w.kill()
+			w.calmly(10 * time.Minute)
+			break
+		}
+	}
+	w.model.lookAtList()
+}
+
+// tryTemplate has a package made from a template of the service, one of whose documents a file takes the place of.
+func tryTemplate(w *world) {
+	var t office.Template
+	w.ask(time.Minute, func(ctx context.Context, a *agent.Agent) {
+		all, _ := a.Templates(ctx, "Engagement letter")
+		if len(all) > 0 {
+			t = all[0]
+		}
+	})
+	if w.calmly(time.Minute); len(t.Documents) != 2 || len(t.Roles) != 2 {
+		w.model.breaks("a template is offered: %+v", t)
+		return
+	}
+	d := w.compose(step{args: []string{"1", "2", "parallel", "0s"}})
+	own := t.Signers()
+	for i := range own {
+		own[i].FirstName, own[i].LastName, own[i].Email = signers[i].FirstName, signers[i].LastName, signers[i].Email
+	}
+	t.Documents[0].Data = map[string]string{t.Documents[0].Fields[0].ID: "Ruiz and Weber"}
+	t.Documents[1].File, d.Files = d.Files[0], nil
+	d.Template, d.Signers, d.EmptyFields = &t, own, true
+	w.post(d, t.Documents[0].Name, t.Documents[1].Name)
+	w.calmly(5 * time.Minute)
+	w.model.lookAtList()
+	w.signAll(d.Name)
+	w.calmly(20 * time.Minute)
+	w.model.mustBeSaved(d.Name, "and was made from a template")
+}
+
+// tryChanged has a file that waits for a person be changed, and sent as it is at the same moment: one package comes of it.
+func tryChanged(w *world) {
+	w.sendsFrom(1, true, func(f []office.HotFolder) {
+		name := w.drop(f[0].Path)
+		w.calmly(10 * time.Minute)
+		drafts := must(w.office.Drafts())
+		i := slices.IndexFunc(drafts, func(d office.Draft) bool { return d.Name == name && d.State == office.DraftHeld })
+		if i < 0 {
+			w.model.breaks("what waits is counted: %q does not wait", name)
+			return
+		}
+		id := drafts[i].ID
+		w.ask(time.Minute, func(ctx context.Context, a *agent.Agent) {
+			d, lost, err := a.Again(ctx, id)
+			if err != nil || len(lost) > 0 {
+				w.model.breaks("what waits can be changed: %v, %q", err, lost)
+				return
+			}
+			d.Signers, d.Replaces = signers[1:2], []string{id}
+			a.Send(ctx, d, nil)
+		})
+		w.office.Decide(id, true, 0)
+		w.calmly(20 * time.Minute)
+		if n := w.outcomes(f[0].Path, name); n != 1 {
+			w.model.breaks("one package per draft: %q was changed and sent, and is %d times", name, n)
+		}
+		w.comesBack(f[0].Path, name, "it was changed")
+	})
+}
+
+// tryMove has the office move to another computer, with a draft that waits and a package that people sign.
+func tryMove(w *world) {
+	const password = "a long enough password"
+	open := w.known(1, 0).Name
+	w.fails("refused", "/files/upload", -1, 20*time.Minute)
+	w.pressed = time.Second
+	waits := w.sendOne(1, 0)
+	w.pressed = 0
+	w.calmly(time.Minute)
+	file := filepath.Join(w.disk(), "data to move "+strings.TrimPrefix(waits, "No "))
+	w.ask(10*time.Minute, func(ctx context.Context, a *agent.Agent) {
+		w.model.holds("an office can move", a.MoveOut(ctx, file, password))
+	})
+	w.sleep(time.Minute)
+	w.stopped()
+	w.model.saved.lookAtFolders()
+	w.newComputer()
+	if err := w.open(); err != nil {
+		w.model.breaks("the program starts: %v", err)
+		return
+	}
+	w.run()
+	w.model.sent.brought(waits)
+	w.ask(10*time.Minute, func(ctx context.Context, a *agent.Agent) {
+		found, err := a.ReadMove(ctx, file, password)
+		if err == nil {
+			err = a.MoveIn(ctx, file, password, found.Digest, w.settings.SaveTo)
+		}
+		w.model.holds("an office can be brought over", err)
+	})
+	w.calmly(time.Minute)
+	os.Remove(file)
+	w.wire.heal()
+	w.signIn()
+	w.calmly(time.Hour)
+	for _, d := range must(w.office.Drafts()) {
+		if d.Name == waits && (d.State == office.DraftHeld || d.State == office.DraftUnknown) {
+			w.office.Decide(d.ID, true, 0)
+		}
+	}
+	w.calmly(20 * time.Minute)
+	if _, sent := w.atService(waits); !sent {
+		w.model.breaks("a draft goes out: %q waited when the office moved, and did not", waits)
+	}
+	w.signAll(open)
+	w.calmly(20 * time.Minute)
+	w.model.mustBeSaved(open, "and was sent before the office moved")
+}
+
+// tryUndo has a package sent and another one withdrawn that can be taken back for a moment, within which the program is killed, or ends,
+// or somebody takes both back: what was pressed is done, unless it was taken back.
+func tryUndo(w *world) {
+	for _, ends := range []string{"killed", "ended", "taken back"} {
+		p := w.known(1, 0)
+		w.pressed = undoable
+		name := w.sendOne(1, 0)
+		w.pressed = 0
+		w.model.withdrawn.mayWithdraw(p.PackageID)
+		w.ask(time.Minute, func(ctx context.Context, a *agent.Agent) {
+			a.Withdraw(ctx, office.NewWithdrawal{Packages: []string{p.PackageID}, Undo: undoable})
+		})
+		drafts := must(w.office.Drafts())
+		i := slices.IndexFunc(drafts, func(d office.Draft) bool { return d.Name == name })
+		if i < 0 {
+			w.model.breaks("what people press is kept: %q is not among the drafts", name)
+			return
+		}
+		w.within(ends, func() (inTime bool, err error) {
+			cancelled, err := w.office.Cancel(drafts[i].ID)
+			w.model.holds("what was pressed can be taken back for a moment", err)
+			kept, err := w.office.KeepPackage(p.PackageID)
+			return cancelled && kept, err
+		})
+		if w.sleep(10 * time.Minute); ends == "taken back" {
+			w.model.sent.takenBack(name)
+		}
+		p, _ = w.atService(p.Name)
+		if _, sent := w.atService(name); sent == (ends == "taken back") || (p.State == "rescinded") == (ends == "taken back") {
+			w.model.breaks("what people press is done: %s within its moment, sent: %v, the other one is %s", ends, sent, p.State)
+		}
+	}
+}
+
+// within has the program end in the way of that name, or somebody take back what was pressed, while that can be.
+func (w *world) within(ends string, back func() (inTime bool, err error)) {
+	w.sleep(undoable / 3)
+	switch ends {
+	case "killed":
+		w.kill()
+	case "ended":
+		doQuit(w, step{})
+	default:
+		if inTime, err := back(); err != nil || !inTime {
+			w.model.breaks("what was pressed can be taken back for a moment: %v, %v", inTime, err)
+		}
+	}
+}
+
+// takenBack hears that a draft is not to be sent.
+func (x *sentOnce) takenBack(name string) {
+	x.m.mu.Lock()
+	defer x.m.mu.Unlock()
+	delete(x.drafts, name)
+}
+
+// tryRestore has an office go back to a backup, with files that wait and packages that were sent, signed and saved since it was
+// made: nothing is sent, saved or told again, and nothing that waits is out of sight.
+func tryRestore(w *world) {
+	w.sendsFrom(2, false, func(f []office.HotFolder) {
+		sends, asks := f[0], f[1]
+		asks.Ask = true
+		if _, err := w.office.PutHotFolder(asks); err != nil {
+			w.model.breaks("a folder can ask: %v", err)
+			return
+		}
+		before, waits := w.drop(sends.Path), []string{w.drop(asks.Path)}
+		w.calmly(10 * time.Minute)
+		w.backedUp()
+		backup := must(agent.Backups(w.dataDir()))[0]
+		since, open := w.drop(sends.Path), w.drop(sends.Path)
+		waits = append(waits, w.drop(asks.Path))
+		w.calmly(10 * time.Minute)
+		doChoose(w, step{args: []string{"certificates"}})
+		w.fails("forbidden", "/packages/*/documents/*/pdf/cac", -1, 2*time.Hour) // people are told before it comes
+		w.signAll(since)
+		w.signAll(before)
+		w.calmly(30 * time.Minute)
+		w.goesBack(backup.Path)
+		w.calmly(6 * time.Hour)
+		for _, name := range []string{before, since} {
+			w.model.mustBeBeside(sends.Path, name, "after the restoring")
+		}
+		for _, name := range waits {
+			if n := w.outcomes(asks.Path, name); n != 1 {
+				w.model.breaks("what waits is counted: %q is %d times after the restoring", name, n)
+			}
+		}
+		w.comesBack(sends.Path, open, "it was sent before the restoring")
+		for _, d := range must(w.office.Drafts()) {
+			if d.State == office.DraftHeld {
+				w.model.holds("what waits can be sent after the restoring", w.office.Decide(d.ID, true, 0))
+			}
+		}
+		w.calmly(10 * time.Minute)
+		for _, name := range waits {
+			w.comesBack(asks.Path, name, "it waited when the office went back")
+		}
+	})
+}
+
+// backedUp waits for the next backup.
+func (w *world) backedUp() {
+	for range 26 {
+		was := must(agent.Backups(w.dataDir()))
+		w.calmly(time.Hour)
+		if is := must(agent.Backups(w.dataDir())); len(is) > 0 && (len(was) == 0 || is[0].Path != was[0].Path) {
+			return
+		}
+	}
+	w.model.breaks("a backup is made each day")
+}
+
+// goesBack has somebody restore a backup.
+func (w *world) goesBack(backup string) {
+	if err := w.quit(); err != nil {
+		w.model.breaks("the program ends: %v", err)
+		return
+	}
+	if _, err := agent.PrepareRestore(context.Background(), w.keyring, w.dataDir(), backup); err != nil {
+		w.model.breaks("a backup can be restored: %v", err)
+		return
+	}
+	w.model.replaced() // of what came since the backup knows nothing
+	w.start()
+}
