@@ -46,7 +46,6 @@ func (x *sentOnce) lookAtCorrections(s *service) {
 func tryCorrection(w *world) {
 	for _, how := range []string{"plainly", "refused", "lost", "signed"} {
 		p := w.known(1, 0)
-		old := p.Name
 		switch how {
 		case "refused":
 			w.fails(how, "/packages/rescind", 2, time.Hour)
@@ -59,10 +58,10 @@ func tryCorrection(w *world) {
 		name := w.correct(p)
 		if how == "signed" {
 			w.calmly(time.Minute)
-			w.signAll(old)
+			w.signAll(p.Name)
 		}
 		w.calmly(3 * time.Hour)
-		p, _ = w.atService(old)
+		p, _ = w.atService(p.Name)
 		if _, sent := w.atService(name); sent == (p.State == "executed") || p.State == "open" {
 			w.model.breaks("a draft goes out: %q, which corrects one that is %s (%s): %v", name, p.State, how, sent)
 		}
@@ -117,17 +116,18 @@ func tryRenewal(w *world) {
 // tryDayOff has the office be without a network for a day, in which people sign and the program ends and starts.
 func tryDayOff(w *world) {
 	w.wantsNews()
-	names := []string{w.sendOne(2, 0), w.sendOne(1, 0), w.sendOne(1, 0)}
+	var names []string
+	for len(names) < 7 { // more than are told one by one
+		names = append(names, w.sendOne(1, 0))
+	}
 	w.calmly(2 * time.Minute)
-	w.host.cut(true)
-	w.offline = true
+	doOffline(w, step{args: []string{"27h"}})
 	for _, name := range names {
 		w.signAll(name)
-		w.calmly(8 * time.Hour)
+		w.calmly(3*time.Hour + 30*time.Minute)
 	}
 	doQuit(w, step{args: []string{"2h"}})
-	w.online()
-	w.calmly(time.Hour)
+	w.calmly(90 * time.Minute)
 	for _, name := range names {
 		w.model.mustBeSaved(name, "an hour after a day without a network")
 		w.model.news.mustBeTold("finished "+name, "an hour after a day without a network")

@@ -48,8 +48,7 @@ func (x *index) read(path string) {
 	if err != nil {
 		return
 	}
-	r := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(body, []byte("\ufeff"))))
-	lines, err := r.ReadAll()
+	lines, err := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(body, []byte("\ufeff")))).ReadAll()
 	if err != nil || len(lines) == 0 {
 		x.m.breaks("the index can be read: %s has %d bytes, %d lines: %v", path, len(body), len(lines), err)
 		return

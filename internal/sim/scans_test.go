@@ -237,7 +237,7 @@ func tryExtended(w *world) {
 			}
 			w.model.holds("the world cannot extend", w.services[w.current].Extend(p.PackageID, w.now().Add(by)))
 			w.checkNow()
-			w.calmly(time.Hour)
+			w.calmly(50 * time.Minute)
 		}
 		w.comesBack(f[0].Path, name, "it had run out, and was given more time")
 	})

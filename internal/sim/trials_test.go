@@ -39,6 +39,7 @@ var trials = map[string]func(w *world){
 	"decline":       tryDecline,
 	"restore":       tryRestore,
 	"undo":          tryUndo,
+	"silence":       trySilence,
 	"mishaps":       tryMishaps,
 	"correction":    tryCorrection,
 	"interrupted":   tryInterrupted,
@@ -71,9 +72,6 @@ func drawTrials(r *rand.Rand) (steps []step) {
 
 func doTrial(w *world, s step) {
 	try := trials[s.word(0)]
-	if s.word(0) == "silence" {
-		try = trySilence
-	}
 	if try == nil || w.office == nil || len(w.model.check()) > 0 {
 		return
 	}
@@ -115,6 +113,7 @@ var brokenOff = errors.New("there is nothing more to see")
 
 // calmly lets time pass. Where a promise is broken meanwhile, the step ends, and the life with it.
 func (w *world) calmly(d time.Duration) {
+	w.model.list.lookAtChanges() // as of now
 	w.sleep(d)
 	if w.office == nil || len(w.model.check()) > 0 {
 		panic(brokenOff)

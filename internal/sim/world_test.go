@@ -193,7 +193,7 @@ func newWorld(seed uint64, dir string) (*world, error) {
 	w.settings.Redirect = office.RedirectTunnel
 	w.settings.SaveTo = filepath.Join(w.disk(), "folder 1")
 	if keyed(seed, "template").IntN(2) == 0 {
-		w.settings.NameTemplate = "{document}" // which many have
+		w.settings.NameTemplate, w.settings.Index = "{document}", true // which many have
 	}
 	return w, w.begin()
 }
