@@ -43,7 +43,7 @@ type answer struct{ asked, came time.Time }
 
 const (
 	learnedWithin = 2 * time.Minute // after an answer
-	heardOfWithin = 5 * time.Minute // after what an event tells of
+	heardOfWithin = 5 * time.Minute // after what an event tells of, once nothing has kept one from coming for an hour
 )
 
 // leftAlone is for how long a package of an age may be left alone, with some time to ask.
@@ -119,7 +119,7 @@ func (x *list) mustBeSeen(p sandbox.Package, row office.PackageRow, since time.T
 	case status.asked.After(from) && record.asked.After(status.came) && time.Since(record.came) > learnedWithin:
 		return "and the service has said so"
 	case calm.IsZero() || !must(w.office.Status()).SignedIn:
-	case told && hears && time.Since(later(since, calm)) > heardOfWithin:
+	case told && hears && since.After(calm.Add(time.Hour)) && time.Since(since) > heardOfWithin:
 		return "and an event tells of it"
 	case status.came.After(calm) && time.Since(later(since, status.came)) > leftAlone(w.clock().Sub(row.Created)):
 		return "and nobody has asked"

@@ -198,7 +198,7 @@ func (w *world) fill(full bool) {
 		return
 	}
 	w.model.holds("the world cannot fill the disk", fill(w.disk(), full))
-	w.full, w.mayBeOut = full, true // a renewal that cannot be kept is lost with the process
+	w.full, w.mayBeOut, w.stirred = full, true, time.Now() // a renewal that cannot be kept is lost with the process
 }
 
 // doClock puts the computer's clock wrong, and right again later.
