@@ -15,6 +15,7 @@
 //	announce  facts -> notifications
 //	network   the network that the office is in: its sign-in page, and each step of the way out
 //	updates   newer versions of the program
+//	proof     saved files -> whether they are sealed, by whom, and unchanged
 //	transfer  the one sealed format: backups, moving to another computer, and what administrators hand out
 //
 // What concerns several of them is here: Configure, Status, Act, and what is forgotten once a day.
@@ -62,6 +63,7 @@ import (
 	"countersign/internal/agent/loop"
 	"countersign/internal/agent/network"
 	"countersign/internal/agent/outbox"
+	"countersign/internal/agent/proof"
 	"countersign/internal/agent/reconcile"
 	"countersign/internal/agent/transfer"
 	"countersign/internal/agent/updates"
@@ -99,7 +101,7 @@ type Params struct {
 	ShowSteps func(office.Activity)
 
 	// DocumentReader is a program and its first arguments that looks into documents, see preview.NewReader. Without it
-	// pages are not counted and there are no pictures.
+	// pages are not counted, there are no pictures, and seals are not examined.
 	DocumentReader []string
 
 	// FolderEvents begins to listen for changes in the folders that send; nil for what the system tells of them.
@@ -168,6 +170,7 @@ type services struct {
 	folders     *hotfolder.Service
 	form        *form.Service
 	saves       *download.Service
+	proof       *proof.Service
 	announcer   *announce.Service
 	network     *network.Service
 	updates     *updates.Service

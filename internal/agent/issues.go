@@ -64,8 +64,16 @@ func (a *Agent) retry() error {
 
 // dismiss ends what somebody has read, unless it says something else by now.
 func (a *Agent) dismiss(i Issue) {
-	if a.Health.Dismiss(i) && i.ID == health.DataRestored.ID {
+	if !a.Health.Dismiss(i) {
+		return
+	}
+	switch i.ID {
+	case health.DataRestored.ID:
 		a.keepUnread(nil)
+	case health.DocumentsWrong.ID:
+		if err := a.proof.Read(); err != nil {
+			a.Log.Error("note what somebody has read", "err", err)
+		}
 	}
 }
 

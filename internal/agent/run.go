@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -20,6 +21,7 @@ import (
 	"countersign/internal/agent/hotfolder"
 	"countersign/internal/agent/loop"
 	"countersign/internal/agent/network"
+	"countersign/internal/agent/proof"
 	"countersign/internal/agent/reconcile"
 	"countersign/internal/agent/transfer"
 	"countersign/internal/agent/webhook"
@@ -142,8 +144,14 @@ func (a *Agent) join(healthChanges <-chan struct{}) (err error) {
 	}
 	a.saves = download.New(a.Base, download.Deps{
 		Settings: a.Settings, Language: p.Language, Installation: func() string { return a.installation },
-		Saved: a.saved, Announce: a.announcer.Announce, Ended: a.announcer.WorkEnded,
+		Saved: a.saved, Announce: a.announcer.Announce, Ended: a.fileEnded,
 		Ask: func() { a.packages.Wake() },
+	})
+	a.proof = proof.New(a.Base, proof.Deps{
+		Examine: func(ctx context.Context, document *os.File) ([]byte, error) {
+			return a.documents.Ask(ctx, document, "seal", proof.MaxFound)
+		},
+		Busy: a.catchingUp,
 	})
 	a.packages = reconcile.New(a.Base, reconcile.Deps{
 		Settings: a.Settings, Since: func() time.Time { return a.account.Current().Account.Since },
@@ -259,6 +267,9 @@ func (a *Agent) work(ctx context.Context, only []Component) {
 		finding = append(finding, loop.Loop{Name: "deadlines", Run: a.packages.RunDeadlines}, loop.Loop{Name: "hot folders", Run: a.folders.Run})
 		beside = append(beside, loop.Loop{Name: "updates", Run: a.updates.Run}, loop.Loop{Name: "rules", Run: a.followRules},
 			loop.Loop{Name: "forget", Run: func(ctx context.Context) error { return a.Daily(ctx, a.forget) }}, loop.Loop{Name: "backups", Run: a.backups.Run})
+		if len(a.p.DocumentReader) > 0 {
+			beside = append(beside, loop.Loop{Name: "seals", Run: a.proof.Run})
+		}
 		a.announcer.Resume()
 	} else {
 		left := func(l loop.Loop) bool { return !slices.Contains(only, Component(l.Name)) }

@@ -280,6 +280,21 @@ func (a *Agent) saved(tx *store.Tx, p office.Package, jobs []office.Job) ([]offi
 	return a.announcer.Saved(tx, p, jobs)
 }
 
+// fileEnded is called when a file is not worked on any more.
+func (a *Agent) fileEnded() {
+	a.announcer.WorkEnded()
+	a.proof.Wake()
+}
+
+// Verify is what is known of the seal of any file, and TrustSeals believes those that a certificate vouches for; see package proof.
+func (a *Agent) Verify(ctx context.Context, path string) (office.Seal, error) {
+	return a.proof.Verify(ctx, path)
+}
+func (a *Agent) SealAuthority(ctx context.Context, path string) (*x509.Certificate, error) {
+	return a.proof.Authority(ctx, path)
+}
+func (a *Agent) TrustSeals(c *x509.Certificate) error { return a.proof.Trust(c) }
+
 // claim makes p a package of ours when its external data says so; see outbox.Service.Claim.
 func (a *Agent) claim(tx *store.Tx, p *office.Package, data json.RawMessage) error {
 	if err := a.outbox.Claim(tx, p, data); err != nil {

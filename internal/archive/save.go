@@ -319,6 +319,16 @@ func OpenSaved(folder, rel string) (*os.File, error) {
 	return at.Open(name, nil, 0)
 }
 
+// IsSaved reports whether an open file has this size in bytes and this digest, as Saved has it. It is read from its beginning next.
+func IsSaved(file *os.File, size int64, digest string) (bool, error) {
+	sum := newDigest()
+	n, err := io.Copy(sum, io.LimitReader(file, size+1))
+	if err == nil {
+		_, err = file.Seek(0, io.SeekStart)
+	}
+	return err == nil && n == size && digestText(sum) == digest, err
+}
+
 // ended is how much of the end of a document is looked at: readers look for "%%EOF" in the last KiB (ISO 32000-1, Annex
 // H, 3.4.4), and 965 of 971 documents keep to this.
 const ended = 1024

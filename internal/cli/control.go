@@ -31,6 +31,7 @@ var (
 	callShow    = declare("package", alsoBrief, (*local).shown)
 	callEvents  = declare("events", alsoBrief, (*local).events)
 	callLink    = declare("link", alsoBrief, (*local).link)
+	callVerify  = declare("verify", alsoBrief, (*local).verify)
 	callOffers  = declare("offers", running, (*local).offers)
 	callSetup   = declare("configure", running, (*local).configure)
 	callExport  = declare("office", running, (*local).export)

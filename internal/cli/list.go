@@ -299,7 +299,8 @@ type shownFile struct {
 	Path       string          `json:"path"`
 	Kind       office.FileKind `json:"kind"` // executed, cac, masterfile
 	DocumentID string          `json:"document_id"`
-	State      office.JobState `json:"state"`   // done, pending, failed
+	State      office.JobState `json:"state"` // done, pending, failed
+	Seal       shownSeal       `json:"seal"`
 	Problem    string          `json:"problem"` // in words
 }
 
@@ -374,7 +375,7 @@ func shown(row office.PackageRow) shownPackage {
 		p.Documents = append(p.Documents, shownDocument{d.ID, d.DisplayName(), d.FileName, d.Executed, append([]string{}, d.SignedBy...)})
 	}
 	for _, f := range row.Files {
-		p.Files = append(p.Files, shownFile{f.Path, f.Kind, f.DocumentID, f.State, f.Problem.String()})
+		p.Files = append(p.Files, shownFile{f.Path, f.Kind, f.DocumentID, f.State, showSeal(f.Seal), f.Problem.String()})
 	}
 	for _, m := range row.History {
 		who, about := row.SignerName(m.Who), m.Ref
@@ -479,7 +480,7 @@ func part(s listedSigner) string {
 func fileState(f shownFile) string {
 	switch {
 	case f.State == office.JobDone:
-		return "saved"
+		return strings.TrimSpace("saved. " + f.Seal.Text)
 	case f.Problem != "":
 		return f.Problem
 	}

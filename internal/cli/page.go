@@ -1,20 +1,27 @@
 package cli
 
 import (
+	"encoding/json"
+	"io"
 	"os"
+	"strconv"
 	"time"
 
 	"countersign/internal/preview"
 	"countersign/internal/sandbox/press"
+	"countersign/internal/seal"
 )
 
-// pageCmd is the process in which a document is read, see preview.Reader.
+// pageCmd is the process in which a document is read, see preview.Reader: its first page is drawn, or its seal examined.
 type pageCmd struct {
-	Width int `arg:""`
+	What string `arg:"" help:"A width in pixels, or seal."`
 }
 
 func (c *pageCmd) Run(r *run) error {
-	return notRead(preview.Serve(r.ctx, os.Stdin, r.program.Stdout, c.Width))
+	if width, err := strconv.Atoi(c.What); err == nil {
+		return notRead(preview.Serve(r.ctx, os.Stdin, r.program.Stdout, width))
+	}
+	return notRead(examine(os.Stdin, r.program.Stdout))
 }
 
 func notRead(err error) error {
@@ -22,6 +29,22 @@ func notRead(err error) error {
 		return nil
 	}
 	return &failure{"The document could not be read: " + err.Error() + "."}
+}
+
+// examine says what seal.Examine finds in a document.
+func examine(document *os.File, out io.Writer) error {
+	info, err := document.Stat()
+	if err != nil {
+		return err
+	}
+	if err := preview.Begin(out); err != nil {
+		return err
+	}
+	found, err := seal.Examine(document, info.Size())
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(out).Encode(found)
 }
 
 // pressCmd is the process in which the embedded service reads a document, see press.Serve.

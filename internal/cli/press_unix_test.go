@@ -26,7 +26,8 @@ func pressAlone(t *testing.T, document []byte) ([]byte, *exec.Cmd, error) {
 	defer cancel()
 	program := documentPress()
 	cmd := exec.CommandContext(ctx, program[0], program[1:]...)
-	cmd.Stdin = io.MultiReader(bytes.NewReader(binary.BigEndian.AppendUint64(nil, uint64(len(document)))), bytes.NewReader(document))
+	// 0 has its pages counted.
+	cmd.Stdin = io.MultiReader(bytes.NewReader(binary.BigEndian.AppendUint64([]byte{0}, uint64(len(document)))), bytes.NewReader(document))
 	answer, err := cmd.Output()
 	if ctx.Err() != nil {
 		t.Error("it took more than two minutes")

@@ -33,7 +33,7 @@ func (c *sandboxCmd) Run(r *run) error {
 	o := sandbox.Options{
 		Dir: c.Dir, Listen: c.Listen, AdminListen: c.Admin, PublicURL: c.Address,
 		AccessTokenLifetime: c.TokenLifetime, SignatureHeader: c.SignatureHeader,
-		Delivery: sandbox.DeliveryOptions{Via: c.Connect, RetryFirst: c.RetryFirst}, Press: documentPress(),
+		Delivery: sandbox.DeliveryOptions{Via: c.Connect, RetryFirst: c.RetryFirst}, Press: documentPress(), Seal: true,
 		Bare: c.Bare, NoDiscovery: c.NoDiscovery, OnlyAPIPrefix: c.OnlyAPIPrefix, NoAPIPrefix: c.NoAPIPrefix,
 	}
 	level := slog.LevelWarn

@@ -92,10 +92,13 @@ func Start(ctx context.Context, o Options) (d *Demo, err error) {
 	client := sandbox.DemoClient()
 	d.Service, err = sandbox.Start(sandbox.Options{
 		Dir: filepath.Join(state, "service"), Clients: []sandbox.Client{client}, AutoConsent: true,
-		Delivery: sandbox.DeliveryOptions{CAs: trusted}, Log: o.Log, Press: o.Press,
+		Delivery: sandbox.DeliveryOptions{CAs: trusted}, Log: o.Log, Press: o.Press, Seal: true,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("start the signing service: %w", err)
+	}
+	if err := d.Agent.TrustSeals(d.Service.SealRoot()); err != nil {
+		return nil, err
 	}
 	s := office.DefaultSettings()
 	s.AuthURL, s.BaseURL, s.ClientID = d.Service.URL(), d.Service.URL(), client.ID

@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"crypto/x509"
 	"errors"
 	"io/fs"
 	"os"
@@ -8,8 +9,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"countersign/internal/office"
+	"countersign/internal/seal"
 
 	"github.com/pdfcpu/pdfcpu/pkg/api"
 	"go.uber.org/goleak"
@@ -67,6 +70,9 @@ func TestDemoSavesEveryDocumentAndTellsOnce(t *testing.T) {
 		if err := api.ValidateFile(f, nil); err != nil {
 			t.Errorf("%s is no valid PDF: %v", f, err)
 		}
+		if s := sealOf(t, f, d.Service.SealRoot()); s.State != office.SealIntact || s.Stamped == "" {
+			t.Errorf("the seal of %s: %+v", f, s)
+		}
 	}
 	if status.Packages.Saved != 2 || status.Saves.Done != 8 || status.Events.Problems != 0 || len(status.Health) != 0 {
 		t.Errorf("status: %+v", status)
@@ -74,6 +80,24 @@ func TestDemoSavesEveryDocumentAndTellsOnce(t *testing.T) {
 	if _, err := os.Stat(d.state); !os.IsNotExist(err) {
 		t.Errorf("the demo's state is still in %s", d.state)
 	}
+}
+
+func sealOf(t *testing.T, path string, root *x509.Certificate) office.Seal {
+	t.Helper()
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := seal.Examine(file, info.Size())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return seal.Judge(found, seal.Trust{Roots: x509.NewCertPool(), Pinned: []*x509.Certificate{root}, Now: time.Now()})
 }
 
 func pdfs(t *testing.T, dir string) (list []string) {

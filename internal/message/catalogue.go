@@ -597,9 +597,26 @@ func PatternTooDeep(levels int) Message {
 func PatternUnknown(name string, names []string) Message {
 	return of("pattern.pattern-unknown", Text("Name", name), Names("Names", names))
 }
-func PressForFolder() Message     { return of("press.press-for-folder") }
-func PressToOpen() Message        { return of("press.press-to-open") }
-func PressToShow() Message        { return of("press.press-to-show") }
+func PressForFolder() Message           { return of("press.press-for-folder") }
+func PressToOpen() Message              { return of("press.press-to-open") }
+func PressToShow() Message              { return of("press.press-to-show") }
+func DocumentsWrong(n int) Message      { return of("seal.documents-wrong", Count("N", n)) }
+func SealBroken() Message               { return of("seal.seal-broken") }
+func SealChanged(signer string) Message { return of("seal.seal-changed", Name("Signer", signer)) }
+func SealIntact(signer string, date string) Message {
+	return of("seal.seal-intact", Name("Signer", signer), Day("Date", date))
+}
+func SealIntactUndated(signer string) Message {
+	return of("seal.seal-intact-undated", Name("Signer", signer))
+}
+func SealNone() Message { return of("seal.seal-none") }
+func SealStranger(date string, signer string) Message {
+	return of("seal.seal-stranger", Day("Date", date), Name("Signer", signer))
+}
+func SealStrangerUndated(signer string) Message {
+	return of("seal.seal-stranger-undated", Name("Signer", signer))
+}
+func SealUnjudged() Message       { return of("seal.seal-unjudged") }
 func ClientRefused() Message      { return of("service.client-refused") }
 func CopiesSign() Message         { return of("service.copies-sign") }
 func CopiesTwice() Message        { return of("service.copies-twice") }

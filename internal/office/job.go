@@ -51,6 +51,7 @@ type SavedFile struct {
 	Digest string    `json:"sha256,omitempty"` // what package archive recognises the file by
 	Done   time.Time `json:"done,omitzero"`
 	Found  bool      `json:"found,omitempty"` // the file was there before: an index may list it
+	Seal   Seal      `json:"seal,omitzero"`   // once it was examined
 }
 
 // Key is the job's identity in the store: its three parts, of which none has a slash in it.
@@ -64,11 +65,14 @@ func (j Job) WantedName() string { return cmp.Or(j.Wanted, j.Target) }
 // IndexFolder is the folder whose index lists the file.
 func (j Job) IndexFolder() string { return cmp.Or(j.ListIn, j.Folder) }
 
-// FirstProblem is what keeps the first of these files from being saved, or nothing.
+// FirstProblem is what keeps the first of these files from being saved, or from being relied on; or nothing.
 func FirstProblem(jobs []Job) message.Message {
 	for _, j := range jobs {
 		if j.State != JobDone && !j.Problem.IsZero() {
 			return j.Problem
+		}
+		if j.State == JobDone && j.Seal.Wrong() {
+			return j.Seal.Text()
 		}
 	}
 	return message.Message{}

@@ -195,6 +195,7 @@ type File struct {
 	Kind       FileKind
 	DocumentID string // empty for a master file
 	State      JobState
+	Seal       Seal
 	Problem    message.Message // why it is not saved
 }
 

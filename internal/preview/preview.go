@@ -1,5 +1,5 @@
-// Package preview looks into PDF documents: how many pages there are, and what the first one looks like. It is the one
-// place that reads documents from outside, and takes them to be hostile.
+// Package preview looks into PDF documents: how many pages there are, and what the first one looks like; and it has others, of whom
+// it knows nothing, look into them as safely. It is the one place that reads documents from outside, and takes them to be hostile.
 //
 // It promises:
 //   - A document is read in a process of its own that ends with the answer, by PDFium compiled to WebAssembly, which
@@ -142,19 +142,50 @@ func openDocument(path string) (*os.File, error) {
 	return nil, err
 }
 
+// Ask runs a process that finds something else out about an open document, of any size, and returns what it writes, up to so many bytes.
+// The process gets what instead of a width, and must call Begin.
+func (r *Reader) Ask(ctx context.Context, document *os.File, what string, most int64) (answer []byte, err error) {
+	if len(r.program) == 0 {
+		return nil, errNoReader
+	}
+	select {
+	case r.turn <- struct{}{}:
+		defer func() { <-r.turn }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	err = r.run(ctx, document, what, func(out io.Reader) (err error) {
+		answer, err = io.ReadAll(io.LimitReader(out, most+1))
+		if err == nil && (int64(len(answer)) > most || len(answer) == 0) {
+			err = ErrUnreadable
+		}
+		return err
+	})
+	return answer, err
+}
+
 // ask runs a process that reads the document and returns its answer.
-func (r *Reader) ask(ctx context.Context, document *os.File, width int) (reply, *image.RGBA, error) {
+func (r *Reader) ask(ctx context.Context, document *os.File, width int) (got reply, img *image.RGBA, err error) {
+	err = r.run(ctx, document, strconv.Itoa(width), func(out io.Reader) (err error) {
+		got, img, err = receive(out, width)
+		return err
+	})
+	return got, img, err
+}
+
+// run runs a process that reads the document, and has its answer received.
+func (r *Reader) run(ctx context.Context, document *os.File, what string, receive func(io.Reader) error) error {
 	caller := ctx
 	ctx, kill := context.WithCancel(ctx)
 	defer kill()
-	cmd := exec.CommandContext(ctx, r.program[0], slices.Concat(r.program[1:], []string{strconv.Itoa(width)})...)
+	cmd := exec.CommandContext(ctx, r.program[0], slices.Concat(r.program[1:], []string{what})...)
 	cmd.Stdin, cmd.Env = document, harmlessEnvironment(os.Environ())
 	out, err := cmd.StdoutPipe()
 	if err != nil {
-		return reply{}, nil, err
+		return err
 	}
 	if err := cmd.Start(); err != nil {
-		return reply{}, nil, fmt.Errorf("start the reader of documents: %w", err)
+		return fmt.Errorf("start the reader of documents: %w", err)
 	}
 	defer func() {
 		kill()
@@ -168,15 +199,15 @@ func (r *Reader) ask(ctx context.Context, document *os.File, width int) (reply, 
 	defer timer.Stop()
 	var ready [1]byte
 	if _, err := io.ReadFull(out, ready[:]); err != nil || ready[0] != isReady {
-		return reply{}, nil, fmt.Errorf("the reader of documents did not start: %w", errors.Join(caller.Err(), err))
+		return fmt.Errorf("the reader of documents did not start: %w", errors.Join(caller.Err(), err))
 	}
 	// From here on whatever goes wrong is the document's fault.
 	timer.Reset(r.patience)
-	got, img, err := receive(out, width)
+	err = receive(out)
 	if err != nil && caller.Err() != nil {
-		return reply{}, nil, caller.Err()
+		return caller.Err()
 	}
-	return got, img, err
+	return err
 }
 
 // harmlessEnvironment is what of an environment a process that reads documents gets: where it may keep the compiled
@@ -275,10 +306,7 @@ func Serve(ctx context.Context, in *os.File, out io.Writer, width int) (err erro
 		return fmt.Errorf("start the PDF reader: %w", err)
 	}
 	defer func() { err = errors.Join(err, stop()) }()
-	if err := Confine(maxMemory, maxCPU); err != nil {
-		return fmt.Errorf("confine the PDF reader: %w", err)
-	}
-	if _, err := out.Write([]byte{isReady}); err != nil {
+	if err := Begin(out); err != nil {
 		return err
 	}
 	document, err := readAll(in)
@@ -287,6 +315,15 @@ func Serve(ctx context.Context, in *os.File, out io.Writer, width int) (err erro
 	}
 	r, img := read(engine, document, width)
 	return send(out, r, img)
+}
+
+// Begin confines this process, for good, before it reads the document, and says that it does.
+func Begin(out io.Writer) error {
+	if err := Confine(maxMemory, maxCPU); err != nil {
+		return fmt.Errorf("confine the PDF reader: %w", err)
+	}
+	_, err := out.Write([]byte{isReady})
+	return err
 }
 
 func readAll(in *os.File) ([]byte, error) {

@@ -18,6 +18,8 @@ import (
 
 	"codeberg.org/go-pdf/fpdf"
 	"golang.org/x/text/unicode/norm"
+
+	"countersign/internal/sandbox/press"
 )
 
 // downloadExecuted is GET /packages/{packageId}/documents/{documentId}/pdf/executed/download.
@@ -184,7 +186,7 @@ func (s *Server) writeExecuted(p *pack, d *document) error {
 	if err != nil {
 		joined = in
 	}
-	return writeFile(s.executedPath(d.DocumentID), joined)
+	return writeFile(s.executedPath(d.DocumentID), s.sealed(joined, *d.TimeExecuted))
 }
 
 func (s *Server) writeCAC(p *pack, d *document) error {
@@ -192,7 +194,7 @@ func (s *Server) writeCAC(p *pack, d *document) error {
 	if err != nil {
 		return err
 	}
-	return writeFile(s.cacPath(d.DocumentID), page)
+	return writeFile(s.cacPath(d.DocumentID), s.sealed(page, *d.TimeExecuted))
 }
 
 // writeMaster joins a cover and all executed documents, leaving out what cannot be joined.
@@ -214,11 +216,11 @@ func (s *Server) writeMaster(p *pack) error {
 		if err != nil {
 			return fmt.Errorf("reading the executed %q: %w", d.Name, err)
 		}
-		if longer, err := s.press.Join(all, part); err == nil {
+		if longer, err := s.press.Join(all, press.Unsealed(part)); err == nil {
 			all = longer
 		}
 	}
-	return writeFile(s.masterPath(p.PackageID), all)
+	return writeFile(s.masterPath(p.PackageID), s.sealed(all, *p.TimeExecuted))
 }
 
 // ensure calls build unless the file is there.

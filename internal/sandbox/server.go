@@ -51,6 +51,7 @@ type Server struct {
 	opt     Options
 	dir     string
 	press   press.Press
+	sealer  *sealer // nil for none
 	tempDir bool
 	url     string
 	admin   string
@@ -112,6 +113,11 @@ func (s *Server) openFolder() error {
 func (s *Server) start() (err error) {
 	if s.db, err = openDB(s.dir, !s.tempDir); err != nil {
 		return err
+	}
+	if s.opt.Seal {
+		if s.sealer, err = openSealer(s.dir, s.opt.Now()); err != nil {
+			return err
+		}
 	}
 	if err := s.addSamples(); err != nil {
 		return fmt.Errorf("adding the sample templates: %w", err)
@@ -387,6 +393,7 @@ type Options struct {
 	KeyBits int // of the key that signs id_tokens, default 2048
 
 	Press []string // the program that reads uploaded documents, see press.Press; none is this process
+	Seal  bool     // seal the PDFs that are delivered
 
 	Now func() time.Time // the clock for what the service says: lifetimes and time stamps. Waiting is done in real time
 	Log *slog.Logger     // default: nowhere

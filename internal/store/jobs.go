@@ -25,6 +25,12 @@ func jobFacets(j office.Job) (f facets) {
 	f.count("jobs."+string(j.State), 1)
 	if j.State == office.JobDone {
 		f.entry(bucketJobsDone, nil, stamp(j.Done), key)
+		if j.Seal.State == "" {
+			f.entry(bucketJobsUnproven, nil, stamp(j.Done), key)
+		}
+		if j.Seal.Wrong() && !j.Seal.Read {
+			f.entry(bucketJobsWrong, nil, stamp(j.Done), key)
+		}
 		return f
 	}
 	if !j.Away {
@@ -250,6 +256,16 @@ func (tx *Tx) FailedJobs() ([]office.Job, error) {
 // RecentSaved returns up to n jobs that are done, latest first; no more than the newest 100 are found.
 func (tx *Tx) RecentSaved(n int) ([]office.Job, error) {
 	return tx.jobs(n, func(each visit) error { return tx.newest(bucketJobsDone, "", each) })
+}
+
+// JobsToExamine returns up to limit jobs that are done and whose files' seals were not examined, latest first.
+func (tx *Tx) JobsToExamine(limit int) ([]office.Job, error) {
+	return tx.jobs(limit, func(each visit) error { return tx.newest(bucketJobsUnproven, "", each) })
+}
+
+// JobsWrong returns the jobs whose files are not what was sealed, of which nobody has read yet, latest first.
+func (tx *Tx) JobsWrong() ([]office.Job, error) {
+	return tx.jobs(-1, func(each visit) error { return tx.newest(bucketJobsWrong, "", each) })
 }
 
 // JobCounts reads the counters; it does not scan.

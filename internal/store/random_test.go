@@ -179,7 +179,7 @@ func recount(t *testing.T, s *Store) {
 			}
 		}
 		for _, bucket := range []string{bucketEventIDs, bucketEventsPending, bucketEventsOld, bucketPackageIDs, bucketPackageLines,
-			bucketPackagesDue, bucketPackagesRefused, bucketPackagesByDraft, bucketWithdrawalsDue, bucketJobsDue, bucketJobsRefused, bucketJobsFailed, bucketJobsDone, bucketTargets,
+			bucketPackagesDue, bucketPackagesRefused, bucketPackagesByDraft, bucketWithdrawalsDue, bucketJobsDue, bucketJobsRefused, bucketJobsFailed, bucketJobsDone, bucketJobsUnproven, bucketJobsWrong, bucketTargets,
 			bucketDraftIDs, bucketDraftStates, bucketDraftsDue} {
 			all(bucket, func(key, value []byte) error {
 				wanted, ok := index[bucket][string(key)]

@@ -420,6 +420,8 @@ const (
 	bucketJobsDue         = "jobs_due"         // stamp of NextTry, Job.Key
 	bucketJobsRefused     = "jobs_refused"     // stamp of Refused, Job.Key: not done
 	bucketJobsFailed      = "jobs_failed"      // stamp of Planned, Job.Key
+	bucketJobsUnproven    = "jobs_unproven"    // stamp of Done, Job.Key
+	bucketJobsWrong       = "jobs_wrong"       // stamp of Done, Job.Key
 	bucketJobsDone        = "jobs_done"        // stamp of Done, Job.Key: the newest mostRecent
 	bucketTargets         = "targets"          // targetKey -> Job.Key
 	bucketDrafts          = "drafts"           // row -> Draft
@@ -443,7 +445,7 @@ func createBuckets(tx *bolt.Tx) error {
 		bucketMeta, bucketCounts,
 		bucketEvents, bucketEventIDs, bucketEventsPending, bucketEventsOld,
 		bucketPackages, bucketPackageIDs, bucketPackageLines, bucketPackagesDue, bucketPackagesRefused, bucketPackagesByDraft, bucketWithdrawalsDue,
-		bucketJobs, bucketJobsDue, bucketJobsRefused, bucketJobsFailed, bucketJobsDone, bucketTargets,
+		bucketJobs, bucketJobsDue, bucketJobsRefused, bucketJobsFailed, bucketJobsDone, bucketJobsUnproven, bucketJobsWrong, bucketTargets,
 		bucketDrafts, bucketDraftIDs, bucketDraftStates, bucketDraftsDue,
 		bucketActivity, bucketOnce, bucketSealed, bucketDocs,
 	} {

@@ -29,7 +29,8 @@ var (
 
 // inFolder is a saved file.
 func inFolder(kind office.FileKind, documentID, name string) office.File {
-	return office.File{Path: filepath.FromSlash("/home/office/Documents/Signed/" + name), Kind: kind, DocumentID: documentID, State: office.JobDone}
+	return office.File{Path: filepath.FromSlash("/home/office/Documents/Signed/" + name), Kind: kind, DocumentID: documentID, State: office.JobDone,
+		Seal: office.Seal{State: office.SealIntact, Signer: "Signing service", Issuer: "Signing service CA", At: Now.Add(-20 * time.Minute), Stamped: "Time authority"}}
 }
 
 // waitsFor is files of which the last is not saved yet.

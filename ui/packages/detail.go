@@ -88,6 +88,9 @@ func (s *Screen) draw(fresh bool) {
 		page.Add(warning(lang.N("{{.PluralCount}} saved files cannot be found in their folders. Save them again, unless you moved them yourself.", len(p.missing))))
 	}
 	page.Add(s.documentsOf(p))
+	if seals := s.sealsOf(p); seals != nil {
+		page.Add(seals)
+	}
 	page.Add(s.signersOf(p.row))
 	if len(p.row.Recipients) > 0 {
 		page.Add(copiesTo(p.row.Recipients))

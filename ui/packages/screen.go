@@ -35,6 +35,7 @@ import (
 type Office interface {
 	Packages
 	Withdrawals
+	Seals
 	outbox.Office
 
 	Drafts() ([]office.Draft, error)

@@ -209,12 +209,13 @@ const (
 	MarkLater   Mark = "later"   // a ring: not yet
 	MarkEnded   Mark = "ended"   // a ring with a bar: over without being signed
 	MarkProblem Mark = "problem" // a triangle
+	MarkSealed  Mark = "sealed"  // a shield with a check: digitally sealed, and unchanged since
 	MarkSaved   Mark = "saved"   // a sheet with a check: the files are in the folder
 	MarkDrop    Mark = "drop"    // an arrow into a tray: drop files here
 )
 
 func (m Mark) Colour() fyne.ThemeColorName {
-	return map[Mark]fyne.ThemeColorName{MarkSigned: Done, MarkSaved: Done, MarkNext: Waiting, MarkProblem: Attention, MarkDrop: Ink,
+	return map[Mark]fyne.ThemeColorName{MarkSigned: Done, MarkSaved: Done, MarkSealed: Done, MarkNext: Waiting, MarkProblem: Attention, MarkDrop: Ink,
 		MarkLater: Secondary, MarkEnded: Secondary}[m]
 }
 
@@ -222,7 +223,7 @@ var marks = loadMarks()
 
 func loadMarks() map[Mark]fyne.Resource {
 	all := map[Mark]fyne.Resource{}
-	for _, m := range []Mark{MarkSigned, MarkNext, MarkLater, MarkEnded, MarkProblem, MarkSaved, MarkDrop} {
+	for _, m := range []Mark{MarkSigned, MarkNext, MarkLater, MarkEnded, MarkProblem, MarkSaved, MarkSealed, MarkDrop} {
 		data, err := assets.Mark(string(m))
 		if err != nil {
 			panic(err) // embedded: the tests of assets read every one

@@ -140,7 +140,7 @@ func (r *Service) finish(j office.Job, recognised bool) error {
 		} else if !mine {
 			return errMoved
 		}
-		j.State, j.Done, j.Problem, j.NextTry = office.JobDone, r.Now(), message.Message{}, time.Time{}
+		j.State, j.Done, j.Seal, j.Problem, j.NextTry = office.JobDone, r.Now(), office.Seal{}, message.Message{}, time.Time{}
 		j.Refused, j.Found = time.Time{}, j.Found || recognised
 		if err := r.planLine(tx, &j); err != nil {
 			return err

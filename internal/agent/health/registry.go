@@ -61,6 +61,8 @@ var (
 	FilesRefused = State{ID: "withheld", Step: message.StepDocuments(), Severity: Problem, Action: ActRetry, After: soon}
 	// FilesFailed ends when no file is given up any more.
 	FilesFailed = State{ID: "saves", Step: message.StepDocuments(), Severity: Problem, Action: ActRetry, After: soon}
+	// DocumentsWrong ends when somebody has read it, until there are more.
+	DocumentsWrong = State{ID: "seal", Step: message.StepDocuments(), Severity: Problem, Action: ActDismiss, After: soon}
 	// OutcomeUnknown ends when it is known of every draft whether it was sent.
 	OutcomeUnknown = State{ID: "outbox", Severity: Warning, Action: ActReview}
 	// WithdrawalWaits ends when the service says what became of every withdrawal, or people let go of it.
@@ -103,7 +105,7 @@ func (i Issue) ConcernsData() bool {
 func States() []State {
 	return []State{NotSetUp, KeyringLocked, KeyOutOfReach, KeyReplaced, SecretElsewhere, SignedOut, SignInLapsed, SignInShort,
 		MayNotSend, ClientRefused, ServiceBusy, ServiceFails, NetworkAsks, AddressClosed, AddressRefused, NoAddress, EndpointFails, EndpointForbidden,
-		EndpointLost, FolderFails, HotFolderFails, HotFolderWaits, FilesRefused, FilesFailed, OutcomeUnknown, WithdrawalWaits, DataDamaged, DataNotWritten, DataNotRead, DataRestored, DataLost, RestoreWaits, BackupFails, MovedAway, RecordsUnreadable, RecordsPutOff, IndexWaits, PolicyWrong, NotificationsFail}
+		EndpointLost, FolderFails, HotFolderFails, HotFolderWaits, FilesRefused, FilesFailed, DocumentsWrong, OutcomeUnknown, WithdrawalWaits, DataDamaged, DataNotWritten, DataNotRead, DataRestored, DataLost, RestoreWaits, BackupFails, MovedAway, RecordsUnreadable, RecordsPutOff, IndexWaits, PolicyWrong, NotificationsFail}
 }
 
 // soon is how long most problems stand before people are told.

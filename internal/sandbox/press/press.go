@@ -1,4 +1,4 @@
-// Package press reads and joins the documents that are uploaded to the embedded service.
+// Package press reads and joins the documents that are uploaded to the embedded service, and makes room in them for its seal.
 //
 // It promises that no document ends the service: a small file can cost the PDF library gigabytes or hours, so another
 // process does the work where a program is named for that. When it is killed or crashes, the document counts as one that
@@ -24,7 +24,7 @@ import (
 	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/model"
 )
 
-// Press counts and joins pages. The zero value does so in this process.
+// Press counts and joins pages, and makes room for seals. The zero value does so in this process.
 type Press struct {
 	Program []string // and its first arguments; it calls Serve in a bounded process
 }
@@ -39,6 +39,13 @@ var (
 	ErrUnreadable = errors.New("the PDF library gave up")
 )
 
+// What Serve is asked for first.
+const (
+	toCount = iota
+	toJoin
+	toSeal
+)
+
 // What Serve answers first.
 const (
 	read = iota
@@ -48,7 +55,7 @@ const (
 
 // Pages counts the pages of a document.
 func (p Press) Pages(document []byte) (int, error) {
-	answer, err := p.ask(document)
+	answer, err := p.ask(toCount, document)
 	if err != nil {
 		return 0, err
 	}
@@ -60,11 +67,17 @@ func (p Press) Pages(document []byte) (int, error) {
 }
 
 // Join makes one PDF of several.
-func (p Press) Join(parts ...[]byte) ([]byte, error) { return p.ask(parts...) }
+func (p Press) Join(parts ...[]byte) ([]byte, error) { return p.ask(toJoin, parts...) }
 
-// ask has one document counted, or several joined.
-func (p Press) ask(documents ...[]byte) ([]byte, error) {
+// Prepare adds an empty seal to a document, as prepare does.
+func (p Press) Prepare(document []byte, at time.Time) ([]byte, error) {
+	return p.ask(toSeal, document, []byte(at.UTC().Format(time.RFC3339)))
+}
+
+// ask has something done with documents.
+func (p Press) ask(what byte, documents ...[]byte) ([]byte, error) {
 	var request, answer bytes.Buffer
+	request.WriteByte(what)
 	for _, d := range documents {
 		request.Write(binary.BigEndian.AppendUint64(nil, uint64(len(d))))
 		request.Write(d)
@@ -96,9 +109,13 @@ func understood(answer []byte) ([]byte, error) {
 	return nil, ErrUnreadable
 }
 
-// Serve is what a Program does. It reads documents, each after its length as eight bytes. For one it answers how many
-// pages it has, for several with one PDF of all. Its caller bounds the process before.
+// Serve is what a Program does. It reads what to do, and documents, each after its length as eight bytes. Its caller bounds the
+// process before.
 func Serve(in io.Reader, out io.Writer) error {
+	var what [1]byte
+	if _, err := io.ReadFull(in, what[:]); err != nil {
+		return err
+	}
 	var documents [][]byte
 	for {
 		var length uint64
@@ -117,10 +134,15 @@ func Serve(in io.Reader, out io.Writer) error {
 	}
 	var made []byte
 	var err error
-	if len(documents) == 1 {
+	switch {
+	case what[0] == toCount && len(documents) == 1:
 		made, err = count(documents[0])
-	} else {
+	case what[0] == toJoin:
 		made, err = join(documents)
+	case what[0] == toSeal && len(documents) == 2:
+		made, err = seal(documents[0], string(documents[1]))
+	default:
+		err = ErrUnreadable
 	}
 	verdict := byte(read)
 	switch {
@@ -150,6 +172,18 @@ func join(parts [][]byte) ([]byte, error) {
 	var out bytes.Buffer
 	err := guarded(func() error { return api.MergeRaw(readers, &out, false, config()) })
 	return out.Bytes(), err
+}
+
+func seal(document []byte, at string) (sealed []byte, err error) {
+	when, err := time.Parse(time.RFC3339, at)
+	if err != nil {
+		return nil, err
+	}
+	err = guarded(func() error {
+		sealed, err = prepare(document, when)
+		return err
+	})
+	return sealed, err
 }
 
 // guarded turns a panic of the PDF library over a strange file into an error.

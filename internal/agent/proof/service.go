@@ -1,0 +1,290 @@
+// Package proof examines the documents that were saved: whether they are sealed, by whom, and whether they are unchanged since. Nothing
+// waits for it, and it writes to no document. What it finds is kept with the file; a document that is not what was sealed is told of in
+// health until somebody has read it.
+//
+// It must not know how a seal is judged (package seal), nor in which process a document is read (Deps.Examine).
+package proof
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"countersign/internal/agent/data"
+	"countersign/internal/agent/health"
+	"countersign/internal/agent/loop"
+	"countersign/internal/archive"
+	"countersign/internal/message"
+	"countersign/internal/office"
+	"countersign/internal/seal"
+	"countersign/internal/store"
+)
+
+// docTrusted names the document with the certificates that the office trusts beside the system's, as DER.
+const docTrusted = "seals-trusted"
+
+// MaxFound is how many bytes what was found in a document may have.
+const MaxFound = 1 << 20
+
+// Deps are what a Service needs from others.
+type Deps struct {
+	// Examine has a bounded process examine an open document, and returns seal.Found as JSON.
+	Examine func(ctx context.Context, document *os.File) ([]byte, error)
+	Busy    func() bool // there is something to do that people wait for
+}
+
+// Service examines what was saved. Safe for concurrent use.
+type Service struct {
+	loop.Base
+	deps Deps
+	work chan struct{}
+	away loop.Retries // folders that are out of reach
+}
+
+func New(t loop.Base, deps Deps) *Service {
+	return &Service{Base: t, deps: deps, work: make(chan struct{}, 1)}
+}
+
+// Wake has Run look for work.
+func (r *Service) Wake() { loop.Wake(r.work) }
+
+// Run examines one document after the other, those saved last first.
+func (r *Service) Run(ctx context.Context) error {
+	if err := r.tellWrong(); err != nil {
+		return err
+	}
+	return loop.Repeat(ctx, r.work, r.examineDue)
+}
+
+// awayPause is how long a folder that is out of reach is left alone, and breath is the pause between two documents: this is never in a
+// hurry.
+const (
+	awayPause = 10 * time.Minute
+	busyPause = 5 * time.Second
+	breath    = 100 * time.Millisecond
+)
+
+// examineDue examines the next document and returns how long there is nothing to do.
+func (r *Service) examineDue(ctx context.Context) (pause time.Duration, err error) {
+	if r.deps.Busy() {
+		return busyPause, nil
+	}
+	jobs, err := data.Read(r.Data, "the documents to examine", func(tx *store.Tx) ([]office.Job, error) { return tx.JobsToExamine(100) })
+	if err != nil {
+		return 0, err
+	}
+	at := slices.IndexFunc(jobs, func(j office.Job) bool { return !r.away.Waits(j.Folder, r.Now()) && !r.LeftAlone("seal "+j.Key()) })
+	if at < 0 {
+		return awayPause, nil
+	}
+	j := jobs[at]
+	return breath, r.One("seal "+j.Key(), func() error { return r.examine(ctx, j) })
+}
+
+// examine examines the file of j and keeps what is known of its seal. A file that people have moved or changed is not judged.
+func (r *Service) examine(ctx context.Context, j office.Job) error {
+	found, err := r.find(ctx, j)
+	switch {
+	case ctx.Err() != nil:
+		return nil
+	case errors.Is(err, errAway):
+		r.away.Failed(j.Folder, r.Now(), func(int) time.Duration { return awayPause })
+		return nil
+	}
+	verdict := office.Seal{State: office.SealUnjudged}
+	if err == nil {
+		trust, err := r.trust()
+		if err != nil {
+			return err
+		}
+		verdict = seal.Judge(found, trust)
+	} else {
+		r.Log.Info("a document could not be examined", "file", j.Target, "err", err)
+	}
+	if err := r.keep(j, verdict); err != nil {
+		return fmt.Errorf("keep what is known of the seal of %s: %w", j.Target, err)
+	}
+	r.Signal(office.PackagesChanged)
+	return r.tellWrong()
+}
+
+// keep records what is known of the seal of j's file, unless it is another file by now.
+func (r *Service) keep(j office.Job, verdict office.Seal) error {
+	var line office.Activity
+	err := r.Data.Update(func(tx *store.Tx) error {
+		line = office.Activity{}
+		stored, ok, err := tx.Job(j.Key())
+		if err != nil || !ok || stored.State != office.JobDone || stored.Digest != j.Digest {
+			return err
+		}
+		stored.Seal = verdict
+		if err := tx.PutJob(stored); err != nil || !verdict.Wrong() {
+			return err
+		}
+		if p, ok, err := tx.Package(j.PackageID); err == nil && ok {
+			p.Problem = verdict.Text()
+			if err := tx.PutPackage(p); err != nil {
+				return err
+			}
+		} else if err != nil && !store.OfOneRecord(err) {
+			return err
+		}
+		line = office.Activity{Time: r.Now(), Kind: "problem", PackageID: j.PackageID, Text: verdict.Text()}
+		return tx.AddActivity(line)
+	})
+	if err == nil && line.Kind != "" {
+		r.Tell(line)
+	}
+	return err
+}
+
+// errAway means that the folder is out of reach.
+var errAway = errors.New("the folder is out of reach")
+
+// find has the file of j examined, if it is the one that was saved.
+func (r *Service) find(ctx context.Context, j office.Job) (seal.Found, error) {
+	file, err := archive.OpenSaved(j.Folder, j.Target)
+	if err != nil {
+		if _, gone := os.Stat(j.Folder); gone != nil || !errors.Is(err, fs.ErrNotExist) {
+			return seal.Found{}, fmt.Errorf("%w: %w", errAway, err)
+		}
+		return seal.Found{}, err
+	}
+	defer file.Close()
+	same, err := archive.IsSaved(file, j.Size, j.Digest)
+	if err == nil && !same {
+		err = errors.New("it is not the file that was saved")
+	}
+	if err != nil {
+		return seal.Found{}, err
+	}
+	return r.look(ctx, file)
+}
+
+func (r *Service) look(ctx context.Context, file *os.File) (found seal.Found, err error) {
+	answer, err := r.deps.Examine(ctx, file)
+	if err == nil {
+		err = json.Unmarshal(answer, &found)
+	}
+	return found, err
+}
+
+// Verify is what is known of the seal of any file. The error says, for people, why the file cannot be read.
+func (r *Service) Verify(ctx context.Context, path string) (office.Seal, error) {
+	trust, err := r.trust()
+	if err != nil {
+		return office.Seal{}, err
+	}
+	found, err := r.lookAt(ctx, path)
+	if errors.Is(err, errUnjudged) {
+		return office.Seal{State: office.SealUnjudged}, nil
+	}
+	return seal.Judge(found, trust), err
+}
+
+// Authority is the certificate to trust so that the seal of a file is believed. The error is for people.
+func (r *Service) Authority(ctx context.Context, path string) (*x509.Certificate, error) {
+	found, err := r.lookAt(ctx, path)
+	c := found.Authority()
+	if err == nil && c == nil {
+		err = errUnjudged
+	}
+	if errors.Is(err, errUnjudged) {
+		return nil, message.Error(message.SealUnjudged(), err)
+	}
+	return c, err
+}
+
+// errUnjudged means that a document could not be examined.
+var errUnjudged = errors.New("the document cannot be examined")
+
+// lookAt has any file examined. The error is for people, or errUnjudged.
+func (r *Service) lookAt(ctx context.Context, path string) (seal.Found, error) {
+	info, err := os.Stat(path) // opening a pipe would wait for its other end
+	if err == nil && !info.Mode().IsRegular() {
+		err = fs.ErrInvalid
+	}
+	var file *os.File
+	if err == nil {
+		file, err = os.Open(path)
+	}
+	if err != nil {
+		return seal.Found{}, message.Error(message.FileNotRead(filepath.Base(path)), err)
+	}
+	defer file.Close()
+	found, err := r.look(ctx, file)
+	if err != nil && ctx.Err() == nil {
+		return seal.Found{}, fmt.Errorf("%w: %w", errUnjudged, err)
+	}
+	return found, err
+}
+
+// trust is whom to believe now.
+func (r *Service) trust() (seal.Trust, error) {
+	kept, _, err := data.Doc[[][]byte](r.Data, docTrusted)
+	t := seal.Trust{Now: r.Now()}
+	for _, der := range kept {
+		if c, err := x509.ParseCertificate(der); err == nil {
+			t.Pinned = append(t.Pinned, c)
+		}
+	}
+	return t, err
+}
+
+// Trust has the office believe seals that this certificate made or vouches for, and what was sealed by strangers examined anew.
+func (r *Service) Trust(c *x509.Certificate) error {
+	kept, _, err := data.Doc[[][]byte](r.Data, docTrusted)
+	if err != nil || slices.ContainsFunc(kept, func(der []byte) bool { return slices.Equal(der, c.Raw) }) {
+		return err
+	}
+	err = r.Data.Update(func(tx *store.Tx) error {
+		strangers, err := tx.JobsAfter("", math.MaxInt, func(j office.Job) bool { return j.Seal.State == office.SealStranger })
+		if err != nil {
+			return err
+		}
+		for _, j := range strangers {
+			j.Seal = office.Seal{}
+			if err := tx.PutJob(j); err != nil {
+				return err
+			}
+		}
+		return tx.PutDoc(docTrusted, append(kept, c.Raw))
+	})
+	r.Wake()
+	return err
+}
+
+// tellWrong keeps in step what health says of documents that are not what was sealed.
+func (r *Service) tellWrong() error {
+	wrong, err := data.Read(r.Data, "the documents with a wrong seal", (*store.Tx).JobsWrong)
+	if err != nil {
+		return err
+	}
+	var text message.Message
+	if len(wrong) > 0 {
+		text = message.DocumentsWrong(len(wrong))
+	}
+	r.Health.Update(health.DocumentsWrong, text)
+	return nil
+}
+
+// Read notes that somebody has read of all documents that are not what was sealed.
+func (r *Service) Read() error {
+	err := r.Data.Update(func(tx *store.Tx) error {
+		wrong, err := tx.JobsWrong()
+		for _, j := range wrong {
+			j.Seal.Read = true
+			err = errors.Join(err, tx.PutJob(j))
+		}
+		return err
+	})
+	return errors.Join(err, r.tellWrong())
+}

@@ -1,0 +1,208 @@
+package proof
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/json"
+	"errors"
+	"math/big"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"countersign/internal/agent/health"
+	"countersign/internal/agent/loop"
+	"countersign/internal/agent/loop/looptest"
+	"countersign/internal/archive"
+	"countersign/internal/message"
+	"countersign/internal/office"
+	"countersign/internal/seal"
+	"countersign/internal/store"
+)
+
+var noErr, expect = looptest.NoErr, looptest.Expect
+
+// testService examines documents whose text says what is to be found in them.
+type testService struct {
+	*Service
+	t        *testing.T
+	folder   string
+	busy     bool
+	examined atomic.Int32
+	mine     *x509.Certificate
+}
+
+func newService(t *testing.T) *testService {
+	public, private, err := ed25519.GenerateKey(rand.Reader)
+	noErr(t, err)
+	c := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "Signing service"}, NotAfter: time.Now().AddDate(1, 0, 0)}
+	der, err := x509.CreateCertificate(rand.Reader, c, c, public, private)
+	noErr(t, err)
+	x := &testService{t: t, folder: t.TempDir()}
+	x.mine, err = x509.ParseCertificate(der)
+	noErr(t, err)
+	x.Service = New(looptest.Base(t, func() {}), Deps{Busy: func() bool { return x.busy }, Examine: x.find})
+	return x
+}
+
+func (x *testService) find(_ context.Context, document *os.File) ([]byte, error) {
+	x.examined.Add(1)
+	text, err := os.ReadFile(document.Name())
+	noErr(x.t, err)
+	found := seal.Found{}
+	switch {
+	case strings.Contains(string(text), "sealed"):
+		found.Signatures = []seal.Signature{{Certificates: [][]byte{x.mine.Raw}}}
+	case strings.Contains(string(text), "forged"):
+		found.Signatures = []seal.Signature{{Fault: seal.FaultDigest}}
+	case strings.Contains(string(text), "bomb"):
+		return nil, errors.New("it was killed")
+	}
+	return json.Marshal(found)
+}
+
+// save has a document saved in a folder, as package download does.
+func (x *testService) save(name, text string) office.Job {
+	x.t.Helper()
+	j := office.Job{PackageID: name, DocumentID: "d", Kind: office.FileSigned, Folder: x.folder, Target: name + ".pdf"}
+	folder, err := archive.OpenFolder(x.folder)
+	noErr(x.t, err)
+	defer folder.Close()
+	saved, err := folder.Save(x.t.Context(), archive.Request{Target: j.Target, Key: name, Declared: -1, Before: "", Body: strings.NewReader("%PDF-1.4\n" + text + "\n%%EOF\n")})
+	noErr(x.t, err)
+	noErr(x.t, x.Data.Update(func(tx *store.Tx) error {
+		if _, err := tx.PlanJob(j); err != nil {
+			return err
+		}
+		j.State, j.Size, j.Digest, j.Done = office.JobDone, saved.Size, saved.Digest, x.Now()
+		return tx.PutJob(j)
+	}))
+	return j
+}
+
+func (x *testService) path(j office.Job) string { return filepath.Join(j.Folder, j.Target) }
+
+// look examines until there is nothing to do.
+func (x *testService) look() {
+	x.t.Helper()
+	for {
+		pause, err := x.examineDue(x.t.Context())
+		noErr(x.t, err)
+		if pause != breath {
+			return
+		}
+	}
+}
+
+func (x *testService) of(j office.Job) office.SealState {
+	x.t.Helper()
+	var now office.Job
+	noErr(x.t, x.Data.Store.View(func(tx *store.Tx) (err error) { now, _, err = tx.Job(j.Key()); return err }))
+	return now.Seal.State
+}
+
+func TestWhatWasSavedIsExaminedOnce(t *testing.T) {
+	x := newService(t)
+	plain, sealed, forged, bomb := x.save("plain", "text"), x.save("sealed", "sealed"), x.save("forged", "forged"), x.save("bomb", "bomb")
+	edited := x.save("edited", "sealed")
+	noErr(t, os.WriteFile(x.path(edited), []byte("%PDF-1.4\nsealed by somebody else\n%%EOF\n"), 0o600))
+	moved := x.save("moved", "sealed")
+	noErr(t, os.Remove(x.path(moved)))
+	x.look()
+	for _, c := range []struct {
+		job  office.Job
+		want office.SealState
+	}{
+		{plain, office.SealNone}, {sealed, office.SealStranger}, {forged, office.SealBroken}, {bomb, office.SealUnjudged},
+		{edited, office.SealUnjudged}, {moved, office.SealUnjudged},
+	} {
+		expect(t, x.of(c.job), c.want, "the seal is %q in %s", c.job.Target)
+	}
+	before := x.examined.Load()
+	x.look()
+	expect(t, x.examined.Load(), before, "examined %d times")
+}
+
+func TestADocumentThatIsNotWhatWasSealedIsToldUntilSomebodyHasRead(t *testing.T) {
+	x := newService(t)
+	x.save("first", "forged")
+	x.look()
+	lines, err := x.Activity(9)
+	noErr(t, err)
+	if len(lines) != 1 || lines[0].PackageID != "first" || lines[0].Text != message.SealBroken() {
+		t.Errorf("the activity says %+v", lines)
+	}
+	told := func() (text message.Message) {
+		for _, i := range x.Health.List() {
+			if i.ID == health.DocumentsWrong.ID {
+				text = i.Message
+			}
+		}
+		return text
+	}
+	expect(t, told(), message.DocumentsWrong(1), "health says %v")
+	noErr(t, x.Read())
+	expect(t, told(), message.Message{}, "after it was read health says %v")
+	again := New(x.Base, x.deps)
+	noErr(t, again.tellWrong())
+	expect(t, told(), message.Message{}, "after the next start health says %v")
+	x.save("second", "forged")
+	x.look()
+	expect(t, told(), message.DocumentsWrong(1), "of another one health says %v")
+}
+
+func TestWhatIsTrustedIsJudgedAnew(t *testing.T) {
+	x := newService(t)
+	j := x.save("sealed", "sealed")
+	x.look()
+	expect(t, x.of(j), office.SealStranger, "the seal is %q")
+	noErr(t, x.Trust(x.mine))
+	x.look()
+	expect(t, x.of(j), office.SealIntact, "once its signer is trusted the seal is %q")
+	verdict, err := x.Verify(t.Context(), x.path(j))
+	noErr(t, err)
+	expect(t, verdict.State, office.SealIntact, "any file is %q")
+	if _, err := x.Verify(t.Context(), x.folder); err == nil || message.For(err) != message.FileNotRead(filepath.Base(x.folder)) {
+		t.Errorf("of a folder: %v", err)
+	}
+}
+
+func TestNobodyWaitsForProofs(t *testing.T) {
+	looptest.Bubble(t, "", func(t *testing.T) {
+		x := newService(t)
+		j := x.save("sealed", "sealed")
+		x.busy = true
+		x.look()
+		expect(t, x.of(j), office.SealState(""), "while people wait, the seal is %q")
+		x.busy = false
+		away := x.folder + " away"
+		noErr(t, os.Rename(x.folder, away))
+		x.look()
+		expect(t, x.of(j), office.SealState(""), "while the folder is out of reach, the seal is %q")
+		noErr(t, os.Rename(away, x.folder))
+		time.Sleep(awayPause)
+		x.look()
+		expect(t, x.of(j), office.SealStranger, "once it is back, the seal is %q")
+	})
+}
+
+// A package can be saved again while its file is examined.
+func TestAVerdictIsAboutTheFileThatWasExamined(t *testing.T) {
+	x := newService(t)
+	j := x.save("sealed", "sealed")
+	x.deps.Examine = func(ctx context.Context, document *os.File) ([]byte, error) {
+		noErr(t, x.Data.Update(func(tx *store.Tx) error {
+			j.Digest = "another"
+			return tx.PutJob(j)
+		}))
+		return x.find(ctx, document)
+	}
+	noErr(t, loop.Protect("", func() error { return x.examine(t.Context(), j) }))
+	expect(t, x.of(j), office.SealState(""), "the seal is %q")
+}

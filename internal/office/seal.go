@@ -1,0 +1,58 @@
+package office
+
+import (
+	"time"
+
+	"countersign/internal/message"
+)
+
+// SealState is what may be said of a document's digital seal in one line; package seal judges.
+type SealState string
+
+const (
+	SealNone     SealState = "none"     // it has none
+	SealIntact   SealState = "intact"   // by somebody known, and the document is unchanged since
+	SealStranger SealState = "stranger" // by somebody this computer does not know, and the document is unchanged since
+	SealChanged  SealState = "changed"  // something was added after it was sealed
+	SealBroken   SealState = "broken"   // it is not what was sealed, or the seal is not a real one
+	SealUnjudged SealState = "unjudged" // it cannot be judged
+)
+
+// Seal is what is known of a document's digital seal. The zero value is nothing: the document has not been examined.
+type Seal struct {
+	State   SealState `json:"state,omitempty"`
+	Signer  string    `json:"signer,omitempty"`  // whom its certificate names
+	Issuer  string    `json:"issuer,omitempty"`  // who vouches for that
+	At      time.Time `json:"at,omitzero"`       // when it was sealed
+	Stamped string    `json:"stamped,omitempty"` // the authority that says so; without one it is what the signer's clock said
+	Read    bool      `json:"read,omitempty"`    // somebody has read that the document is not to be relied on
+}
+
+// Wrong reports whether the document is not what was sealed.
+func (s Seal) Wrong() bool { return s.State == SealChanged || s.State == SealBroken }
+
+// Text is the one line; nothing for a document that has not been examined.
+func (s Seal) Text() message.Message {
+	date := s.At.Local().Format(time.DateOnly)
+	switch s.State {
+	case SealNone:
+		return message.SealNone()
+	case SealIntact:
+		if s.At.IsZero() {
+			return message.SealIntactUndated(s.Signer)
+		}
+		return message.SealIntact(s.Signer, date)
+	case SealStranger:
+		if s.At.IsZero() {
+			return message.SealStrangerUndated(s.Signer)
+		}
+		return message.SealStranger(date, s.Signer)
+	case SealChanged:
+		return message.SealChanged(s.Signer)
+	case SealBroken:
+		return message.SealBroken()
+	case SealUnjudged:
+		return message.SealUnjudged()
+	}
+	return message.Message{}
+}

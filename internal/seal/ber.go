@@ -1,0 +1,121 @@
+package seal
+
+import "errors"
+
+// errBER means that bytes are not what ASN.1 encodes.
+var errBER = errors.New("not an ASN.1 encoding")
+
+// maxDepth is how deeply values may hold others.
+const maxDepth = 32
+
+// Tags of ASN.1 as they are encoded.
+const (
+	tagOctets       = 0x04
+	tagSet          = 0x31
+	tagConstructed  = 0x20
+	longTag         = 0x1f
+	indefiniteBytes = 0x80
+)
+
+// normalize returns the first value of ber with definite lengths, as short as can be, and with octet strings in one piece: what
+// encoding rules for signatures demand (X.690, DER), but that the order of sets stays as it was signed. Zeros that fill a PDF's
+// placeholder follow the value, and are left out.
+func normalize(ber []byte) ([]byte, error) {
+	der, _, err := normalizeValue(ber, maxDepth)
+	return der, err
+}
+
+func normalizeValue(ber []byte, depth int) (der, rest []byte, err error) {
+	if depth == 0 || len(ber) < 2 || ber[0]&longTag == longTag {
+		return nil, nil, errBER
+	}
+	tag := ber[0]
+	body, rest, indefinite, err := splitBody(ber[1:])
+	if err != nil {
+		return nil, nil, err
+	}
+	if tag&tagConstructed == 0 {
+		if indefinite {
+			return nil, nil, errBER
+		}
+		return encode(tag, body), rest, nil
+	}
+	var parts []byte
+	for {
+		if indefinite && len(body) >= 2 && body[0] == 0 && body[1] == 0 {
+			rest = body[2:]
+			break
+		}
+		if !indefinite && len(body) == 0 {
+			break
+		}
+		var part []byte
+		if part, body, err = normalizeValue(body, depth-1); err != nil {
+			return nil, nil, err
+		}
+		if tag == tagOctets|tagConstructed {
+			if part[0] != tagOctets {
+				return nil, nil, errBER
+			}
+			part = content(part)
+		}
+		parts = append(parts, part...)
+	}
+	if tag == tagOctets|tagConstructed {
+		tag = tagOctets
+	}
+	return encode(tag, parts), rest, nil
+}
+
+// splitBody reads the length that b begins with, and returns what it encloses. Of an indefinite length that is all of b.
+func splitBody(b []byte) (body, rest []byte, indefinite bool, err error) {
+	first := b[0]
+	b = b[1:]
+	switch {
+	case first == indefiniteBytes:
+		return b, nil, true, nil
+	case first < indefiniteBytes:
+		if int(first) > len(b) {
+			return nil, nil, false, errBER
+		}
+		return b[:first], b[first:], false, nil
+	}
+	n := int(first &^ indefiniteBytes)
+	if n > 4 || n > len(b) {
+		return nil, nil, false, errBER
+	}
+	length := 0
+	for _, x := range b[:n] {
+		length = length<<8 | int(x)
+	}
+	b = b[n:]
+	if length > len(b) {
+		return nil, nil, false, errBER
+	}
+	return b[:length], b[length:], false, nil
+}
+
+func encode(tag byte, body []byte) []byte {
+	der := []byte{tag}
+	switch n := len(body); {
+	case n < 1<<7:
+		der = append(der, byte(n))
+	case n < 1<<8:
+		der = append(der, indefiniteBytes|1, byte(n))
+	case n < 1<<16:
+		der = append(der, indefiniteBytes|2, byte(n>>8), byte(n))
+	case n < 1<<24:
+		der = append(der, indefiniteBytes|3, byte(n>>16), byte(n>>8), byte(n))
+	default:
+		der = append(der, indefiniteBytes|4, byte(n>>24), byte(n>>16), byte(n>>8), byte(n))
+	}
+	return append(der, body...)
+}
+
+// content is what a value that encode made encloses.
+func content(der []byte) []byte {
+	if n := der[1]; n > indefiniteBytes {
+		return der[2+int(n&^indefiniteBytes):]
+	}
+	return der[2:]
+}

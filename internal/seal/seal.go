@@ -1,0 +1,105 @@
+// Package seal judges the digital signatures of a PDF: who sealed it, when, and whether anything has changed since.
+//
+// It promises:
+//   - A file is intact only if a signature covers every byte of it but itself, fits, and is the last word about what people see.
+//   - What was added behind the last signature counts as a change, unless it adds nothing but what proves that signature for longer
+//     (revocation answers and time stamps, ETSI EN 319 142-1).
+//   - It says no more than it knows: a method that it does not know, or that is no longer safe, is not judged.
+//   - Files are read in pieces, but for those in which something was added behind the last signature.
+//
+// A file is taken to be hostile: Examine is for a bounded process (package preview). What it found goes to Judge, which knows whom
+// this computer trusts, and the time.
+package seal
+
+import (
+	"errors"
+	"io"
+	"time"
+)
+
+// Fault is what is wrong with a signature.
+type Fault string
+
+const (
+	FaultNone       Fault = ""
+	FaultDigest     Fault = "digest"     // the file is not the one that was signed
+	FaultForged     Fault = "forged"     // it was not made with its certificate
+	FaultMethod     Fault = "method"     // its method is not known, or no longer safe
+	FaultUnreadable Fault = "unreadable" // it cannot be read
+)
+
+func faultOf(err error) Fault {
+	switch {
+	case err == nil:
+		return FaultNone
+	case errors.Is(err, errDigest):
+		return FaultDigest
+	case errors.Is(err, errForged):
+		return FaultForged
+	case errors.Is(err, errMethod):
+		return FaultMethod
+	}
+	return FaultUnreadable
+}
+
+// Signature is one of a file's.
+type Signature struct {
+	Covers       int64     `json:"covers"` // bytes from the beginning of the file
+	IsStamp      bool      `json:"is_stamp,omitempty"`
+	Fault        Fault     `json:"fault,omitempty"`
+	Claimed      time.Time `json:"claimed,omitzero"`       // when the signer says that it was made
+	Stamped      time.Time `json:"stamped,omitzero"`       // when an authority says that it was there
+	Certificates [][]byte  `json:"certificates,omitempty"` // the signer's first, of a stamp the authority's
+	Authority    [][]byte  `json:"authority,omitempty"`    // those of the authority that stamped a signature
+}
+
+// Addition is what was added behind the last signature.
+type Addition string
+
+const (
+	AddedNothing  Addition = ""
+	AddedProof    Addition = "proof"   // nothing but what proves the signature for longer
+	AddedChange   Addition = "change"  // something that may change what people see
+	AddedUnjudged Addition = "unknown" // something that cannot be read
+)
+
+// Found is what a file has of signatures, without a word on whom to trust.
+type Found struct {
+	Signatures []Signature `json:"signatures,omitempty"` // those that cover less first
+	Malformed  int         `json:"malformed,omitempty"`  // dictionaries that say to be signatures, and do not enclose what they should
+	Added      Addition    `json:"added,omitempty"`
+}
+
+// Examine looks for the signatures of a PDF of so many bytes and checks them against it. The error is about reading the file alone.
+func Examine(file io.ReaderAt, size int64) (Found, error) {
+	dictionaries, malformed, err := find(file, size)
+	if err != nil {
+		return Found{}, err
+	}
+	f := Found{Malformed: malformed}
+	for _, d := range dictionaries {
+		s, err := d.judge(file)
+		if err != nil {
+			return Found{}, err
+		}
+		f.Signatures = append(f.Signatures, s)
+	}
+	last := f.last()
+	if last == nil || last.Fault != FaultNone {
+		return f, nil
+	}
+	f.Added, err = added(file, last.Covers, size)
+	return f, err
+}
+
+// last is the signature that speaks for the file: that of a person or a service which covers most. A time stamp is one only where there
+// is nothing else, since anybody gets a stamp for anything. It is nil when there is none.
+func (f Found) last() *Signature {
+	var last *Signature
+	for i := range f.Signatures {
+		if s := &f.Signatures[i]; last == nil || last.IsStamp || !s.IsStamp {
+			last = s
+		}
+	}
+	return last
+}

@@ -1,0 +1,312 @@
+package seal_test
+
+import (
+	"bytes"
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha256"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/asn1"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/pkcs7"
+
+	"countersign/internal/fasttest"
+	"countersign/internal/office"
+	"countersign/internal/sandbox/press"
+	"countersign/internal/seal"
+)
+
+// identity signs as somebody whom root vouches for.
+type identity struct {
+	key        crypto.Signer
+	cert, root *x509.Certificate
+}
+
+var sealedAt = time.Date(2026, 3, 2, 10, 30, 0, 0, time.UTC)
+
+// newIdentity makes somebody of that name; change is made to the certificate.
+func newIdentity(t testing.TB, name string, key crypto.Signer, change func(*x509.Certificate)) identity {
+	t.Helper()
+	rootKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	noErr(t, err)
+	root := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name + "'s authority"}, IsCA: true,
+		BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign, NotBefore: sealedAt.AddDate(-1, 0, 0), NotAfter: sealedAt.AddDate(20, 0, 0)}
+	rootDER, err := x509.CreateCertificate(rand.Reader, root, root, rootKey.Public(), rootKey)
+	noErr(t, err)
+	root, err = x509.ParseCertificate(rootDER)
+	noErr(t, err)
+	cert := &x509.Certificate{SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: name}, KeyUsage: x509.KeyUsageDigitalSignature,
+		NotBefore: sealedAt.AddDate(-1, 0, 0), NotAfter: sealedAt.AddDate(2, 0, 0)}
+	if change != nil {
+		change(cert)
+	}
+	der, err := x509.CreateCertificate(rand.Reader, cert, root, key.Public(), rootKey)
+	noErr(t, err)
+	cert, err = x509.ParseCertificate(der)
+	noErr(t, err)
+	return identity{key, cert, root}
+}
+
+func ecKey(t testing.TB) crypto.Signer {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	noErr(t, err)
+	return key
+}
+
+// seal puts a seal of somebody on a PDF.
+func (i identity) seal(t testing.TB, pdf []byte) []byte {
+	t.Helper()
+	prepared, err := press.Press{}.Prepare(pdf, sealedAt)
+	noErr(t, err)
+	sealed, err := press.Fill(prepared, i.sign)
+	noErr(t, err)
+	return sealed
+}
+
+func (i identity) sign(covered ...[]byte) ([]byte, error) {
+	sum := sha256.Sum256(slices.Concat(covered...))
+	d, err := pkcs7.NewSignedData()
+	if err != nil {
+		return nil, err
+	}
+	err = d.AddSignerChain(i.cert, i.key, sum[:], asn1.ObjectIdentifier{2, 16, 840, 1, 101, 3, 4, 2, 1}, []*x509.Certificate{i.root}, pkcs7.SignerInfoConfig{})
+	if err != nil {
+		return nil, err
+	}
+	return d.Finish()
+}
+
+func (i identity) trusted(now time.Time) seal.Trust {
+	roots := x509.NewCertPool()
+	roots.AddCert(i.root)
+	return seal.Trust{Roots: roots, Now: now}
+}
+
+func judge(t testing.TB, pdf []byte, trust seal.Trust) office.Seal {
+	t.Helper()
+	found, err := seal.Examine(bytes.NewReader(pdf), int64(len(pdf)))
+	noErr(t, err)
+	return seal.Judge(found, trust)
+}
+
+func document(t testing.TB) []byte {
+	t.Helper()
+	pdf, err := os.ReadFile("../../assets/samples/Lease Sonnenweg 4.pdf")
+	noErr(t, err)
+	return pdf
+}
+
+func noErr(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestWhatIsSaidOfASoundSeal(t *testing.T) {
+	now := sealedAt.AddDate(0, 1, 0)
+	rsaKey, err := rsa.GenerateKey(rand.Reader, 2048)
+	noErr(t, err)
+	service, clerk := newIdentity(t, "Signing service", rsaKey, nil), newIdentity(t, "Clerk", ecKey(t), nil)
+	webSite := newIdentity(t, "example.com", ecKey(t), func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth} })
+	sealed := service.seal(t, document(t))
+	catalog := regexp.MustCompile(`(\d+) 0 obj\n(<<[^\x00]*?/Type\s*/Catalog(?s:.*?)>>)\nendobj`).FindAllSubmatch(sealed, -1)
+	last := catalog[len(catalog)-1]
+	proven := updated(sealed, map[string]string{
+		string(last[1]): strings.Replace(string(last[2]), "<<", "<</DSS<</Certs[9000 0 R]>>", 1), "9000": "<</Length 3>>\nstream\nabc\nendstream",
+	})
+	for _, c := range []struct {
+		name   string
+		pdf    []byte
+		trust  seal.Trust
+		state  office.SealState
+		signer string
+	}{
+		{"a document as it was uploaded", document(t), service.trusted(now), office.SealNone, ""},
+		{"sealed with RSA", sealed, service.trusted(now), office.SealIntact, "Signing service"},
+		{"sealed with an elliptic curve", clerk.seal(t, document(t)), clerk.trusted(now), office.SealIntact, "Clerk"},
+		{"its certificate has expired since", sealed, service.trusted(now.AddDate(9, 0, 0)), office.SealIntact, "Signing service"},
+		{"a line's end behind it", append(bytes.Clone(sealed), "\r\n"...), service.trusted(now), office.SealIntact, "Signing service"},
+		{"with certificates added that prove it for longer", proven, service.trusted(now), office.SealIntact, "Signing service"},
+		{"an office that trusts this signer", sealed, seal.Trust{Roots: x509.NewCertPool(), Pinned: []*x509.Certificate{service.cert}, Now: now}, office.SealIntact, "Signing service"},
+		{"an office that trusts its authority", sealed, seal.Trust{Roots: x509.NewCertPool(), Pinned: []*x509.Certificate{service.root}, Now: now}, office.SealIntact, "Signing service"},
+		{"an office that knows somebody else", sealed, clerk.trusted(now), office.SealStranger, "Signing service"},
+		{"a web site's certificate seals nothing", webSite.seal(t, document(t)), webSite.trusted(now), office.SealStranger, "example.com"},
+		{"sealed by two, the second one covers both", clerk.seal(t, sealed), clerk.trusted(now), office.SealIntact, "Clerk"},
+	} {
+		v := judge(t, c.pdf, c.trust)
+		if v.State != c.state || v.Signer != c.signer {
+			t.Errorf("%s: %s, sealed by %q, want %s by %q", c.name, v.State, v.Signer, c.state, c.signer)
+		}
+	}
+	if v := judge(t, sealed, service.trusted(now)); !v.At.Equal(sealedAt) || v.Stamped != "" || v.Issuer != "Signing service's authority" {
+		t.Errorf("sealed at %s, stamped by %q, vouched for by %q", v.At, v.Stamped, v.Issuer)
+	}
+}
+
+// attacks are what has been published against viewers: incremental updates, wrapped signatures, forged ones, and shadows; each
+// makes another file of a sealed one.
+func attacks(t testing.TB, victim identity, sealed []byte) map[string][]byte {
+	mallory := newIdentity(t, "Signing service", ecKey(t), nil) // the same name
+	rangeAt := regexp.MustCompile(`/ByteRange \[0 (\d+) (\d+) (\d+)\s*\]`)
+	m := rangeAt.FindSubmatchIndex(sealed)
+	number := func(i int) int { n, _ := strconv.Atoi(string(sealed[m[2*i]:m[2*i+1]])); return n }
+	gapStart, gapEnd := number(1), number(2)
+	withRange := func(text string) []byte {
+		text = "/ByteRange [" + text
+		return slices.Concat(sealed[:m[0]], []byte(text+strings.Repeat(" ", m[1]-m[0]-len(text)-1)+"]"), sealed[m[1]:])
+	}
+	flip := func(at int) []byte { b := bytes.Clone(sealed); b[at] ^= 1; return b }
+	catalog := regexp.MustCompile(`/Root (\d+) 0 R`).FindSubmatch(sealed)[1]
+	page := regexp.MustCompile(`(\d+) 0 obj\n<<[^>]*/Type\s*/Page\b(?s:.*?)endobj`).FindAllSubmatch(sealed, -1)
+	lastPage := page[len(page)-1]
+	pageText := func(change func(string) string) string {
+		_, body, _ := strings.Cut(string(lastPage[0]), "obj\n")
+		return change(strings.TrimSuffix(body, "endobj"))
+	}
+	overlay := func(s string) string {
+		return regexp.MustCompile(`/Contents[^/]*`).ReplaceAllString(s, "/Contents 9000 0 R ")
+	}
+	return map[string][]byte{
+		"a byte of the document":    flip(900),
+		"a byte behind the seal":    flip(len(sealed) - 20),
+		"a byte of the signature":   flipHex(sealed, gapEnd-2*press.SealSpace+1800-gapStart%1),
+		"a page with other content": updated(sealed, map[string]string{string(lastPage[1]): pageText(overlay), "9000": "<</Length 11>>\nstream\n0 0 9 9 re f\nendstream"}),
+		"an annotation over the text": updated(sealed, map[string]string{string(lastPage[1]): pageText(func(s string) string {
+			return regexp.MustCompile(`/Annots\s*\[`).ReplaceAllString(s, "/Annots[9000 0 R ")
+		}), "9000": "<</Type/Annot/Subtype/FreeText/Rect[100 100 300 300]/Contents(9,250.00)/DA(/Helv 12 Tf)>>"}),
+		"another catalog":                      updated(sealed, map[string]string{string(catalog): "<</Type/Catalog/Pages 9000 0 R>>", "9000": "<</Type/Pages/Kids[]/Count 0>>"}),
+		"an object that the table leaves out":  append(bytes.Clone(sealed), fmt.Sprintf("%s 0 obj\n%s\nendobj\n", lastPage[1], pageText(overlay))...),
+		"something behind it without a table":  append(bytes.Clone(sealed), "9000 0 obj\n<</Type/Catalog>>\nendobj\ntrailer\n<</Root 9000 0 R>>\nstartxref\n0\n%%EOF\n"...),
+		"no signature in the seal":             slices.Concat(sealed[:gapStart+1], bytes.Repeat([]byte("0"), gapEnd-gapStart-2), sealed[gapEnd-1:]),
+		"a seal without a range":               withRange(""),
+		"a range of nothing":                   withRange("0 0 0 0"),
+		"a negative range":                     withRange("0 -1 10 10"),
+		"a range that leaves out more":         withRange(fmt.Sprintf("0 %d %d %d", gapStart-40, gapEnd, len(sealed)-gapEnd)),
+		"a range that begins later":            withRange(fmt.Sprintf("9 %d %d %d", gapStart-9, gapEnd, len(sealed)-gapEnd)),
+		"a range that overlaps":                withRange(fmt.Sprintf("0 %d %d %d", gapEnd, gapStart, len(sealed)-gapStart)),
+		"a range beyond the file":              withRange(fmt.Sprintf("0 %d %d %d", gapStart, gapEnd, len(sealed)-gapEnd+9)),
+		"a wrapped signature":                  wrapped(sealed, gapStart, gapEnd, m),
+		"the seal on another document":         moved(t, sealed, gapStart, gapEnd),
+		"sealed anew by somebody of that name": mallory.seal(t, updated(sealed, map[string]string{string(lastPage[1]): pageText(overlay), "9000": "<</Length 11>>\nstream\n0 0 9 9 re f\nendstream"})),
+		"code in the gap":                      slices.Concat(sealed[:gapStart+1], []byte("30>/X/Y<"), sealed[gapStart+9:]),
+		"cut short":                            sealed[:len(sealed)-200],
+	}
+}
+
+func flipHex(sealed []byte, at int) []byte {
+	b := bytes.Clone(sealed)
+	if b[at] == '0' {
+		b[at] = '1'
+	} else {
+		b[at] = '0'
+	}
+	return b
+}
+
+// updated adds objects behind a PDF, as editors do.
+func updated(pdf []byte, objects map[string]string) []byte {
+	out := bytes.NewBuffer(bytes.Clone(pdf))
+	before := regexp.MustCompile(`startxref\s+(\d+)\s+%%EOF\s*$`).FindSubmatch(pdf)[1]
+	root := regexp.MustCompile(`/Root (\d+) 0 R`).FindAllSubmatch(pdf, -1)
+	var table bytes.Buffer
+	for number, text := range objects {
+		fmt.Fprintf(&table, "%s 1\n%010d 00000 n \n", number, out.Len())
+		fmt.Fprintf(out, "%s 0 obj\n%s\nendobj\n", number, text)
+	}
+	start := out.Len()
+	fmt.Fprintf(out, "xref\n%strailer\n<</Size 9001/Root %s 0 R/Prev %s>>\nstartxref\n%d\n%%%%EOF\n", table.Bytes(), root[len(root)-1][1], before, start)
+	return out.Bytes()
+}
+
+// wrapped moves what the second part of the range covers to the end, and puts something else into its place.
+func wrapped(sealed []byte, gapStart, gapEnd int, m []int) []byte {
+	other := []byte("\n/Reason(9,250.00)>>\nendobj\n")
+	at := gapEnd + len(other)
+	text := fmt.Sprintf("/ByteRange [0 %d %d %d", gapStart, at, len(sealed)-gapEnd)
+	head := slices.Concat(sealed[:m[0]], []byte(text+strings.Repeat(" ", m[1]-m[0]-len(text)-1)+"]"), sealed[m[1]:gapEnd])
+	return slices.Concat(head, other, sealed[gapEnd:])
+}
+
+// moved puts a seal, as it is, on a document with another figure.
+func moved(t testing.TB, sealed []byte, gapStart, gapEnd int) []byte {
+	t.Helper()
+	other, err := press.Press{}.Prepare(document(t), sealedAt.Add(time.Second))
+	noErr(t, err)
+	filled, err := press.Fill(other, func(...[]byte) ([]byte, error) { return nil, nil })
+	noErr(t, err)
+	copy(filled[gapStart:gapEnd], sealed[gapStart:gapEnd])
+	return filled
+}
+
+func TestNoAttackPassesAsUnchanged(t *testing.T) {
+	victim := newIdentity(t, "Signing service", ecKey(t), nil)
+	sealed := victim.seal(t, document(t))
+	trust := victim.trusted(sealedAt.AddDate(0, 1, 0))
+	for name, pdf := range attacks(t, victim, sealed) {
+		if bytes.Equal(pdf, sealed) {
+			t.Errorf("%s: nothing was done", name)
+		}
+		v := judge(t, pdf, trust)
+		t.Logf("%s: %s", name, v.State)
+		if v.State == office.SealIntact || v.State == office.SealNone {
+			t.Errorf("%s: %s", name, v.State)
+		}
+	}
+}
+
+// TestOthersSayTheSame has OpenSSL and Poppler judge the sound file and the attacks: what either of them calls forged is not intact, and what
+// is intact they call valid and whole.
+func TestOthersSayTheSame(t *testing.T) {
+	for _, tool := range []string{"openssl", "pdfsig"} {
+		_, err := exec.LookPath(tool)
+		fasttest.Needs(t, tool, err)
+	}
+	victim := newIdentity(t, "Signing service", ecKey(t), nil)
+	sealed := victim.seal(t, document(t))
+	trust := victim.trusted(sealedAt.AddDate(0, 1, 0))
+	root := filepath.Join(t.TempDir(), "root.pem")
+	noErr(t, os.WriteFile(root, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: victim.root.Raw}), 0o600))
+	files := attacks(t, victim, sealed)
+	files["sound"] = sealed
+	for name, pdf := range files {
+		path := filepath.Join(t.TempDir(), "a.pdf")
+		noErr(t, os.WriteFile(path, pdf, 0o600))
+		said, _ := exec.Command("pdfsig", "-nocert", path).CombinedOutput() // it fails for most attacks
+		valid := strings.Contains(string(said), "Signature is Valid") && strings.Contains(string(said), "Total document signed")
+		is := judge(t, pdf, trust).State
+		if is == office.SealIntact != (name == "sound") || is == office.SealIntact && !valid {
+			t.Errorf("%s: %s, pdfsig says %s", name, is, said)
+		}
+	}
+	m := regexp.MustCompile(`/ByteRange \[0 (\d+) (\d+) (\d+)`).FindSubmatch(sealed)
+	gapStart, _ := strconv.Atoi(string(m[1]))
+	gapEnd, _ := strconv.Atoi(string(m[2]))
+	content, signature := filepath.Join(t.TempDir(), "content"), filepath.Join(t.TempDir(), "signature")
+	noErr(t, os.WriteFile(content, slices.Concat(sealed[:gapStart], sealed[gapEnd:]), 0o600))
+	der := make([]byte, (gapEnd-gapStart-2)/2)
+	_, err := fmt.Sscanf(string(sealed[gapStart+1:gapEnd-1]), "%x", &der)
+	noErr(t, err)
+	noErr(t, os.WriteFile(signature, der, 0o600))
+	out, err := exec.Command("openssl", "cms", "-verify", "-binary", "-inform", "DER", "-in", signature, "-content", content, "-CAfile", root,
+		"-purpose", "any", "-attime", strconv.FormatInt(sealedAt.Unix(), 10), "-out", os.DevNull).CombinedOutput()
+	if err != nil {
+		t.Errorf("openssl: %v: %s", err, out)
+	}
+}

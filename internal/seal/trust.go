@@ -1,0 +1,164 @@
+package seal
+
+import (
+	"cmp"
+	"crypto/x509"
+	"encoding/asn1"
+	"slices"
+	"time"
+
+	"countersign/internal/office"
+)
+
+// Trust is whom to believe.
+type Trust struct {
+	Roots  *x509.CertPool      // nil for those of the system
+	Pinned []*x509.Certificate // signers, or authorities, that the office trusts as well
+	Now    time.Time
+}
+
+// Judge says what is known of a file in which Examine found f.
+func Judge(f Found, t Trust) office.Seal {
+	last := f.last()
+	if last == nil {
+		if f.Malformed > 0 {
+			return office.Seal{State: office.SealBroken}
+		}
+		return office.Seal{State: office.SealNone}
+	}
+	certificates := parse(last.Certificates)
+	v := office.Seal{At: last.Claimed}
+	if len(certificates) > 0 {
+		v.Signer, v.Issuer = NameOf(certificates[0]), issuerOf(certificates[0])
+	}
+	if authority := parse(last.Authority); t.trusts(authority, last.Stamped, x509.ExtKeyUsageTimeStamping) {
+		v.At, v.Stamped = last.Stamped, NameOf(authority[0])
+	}
+	usage := x509.ExtKeyUsageAny
+	if last.IsStamp {
+		v.At, v.Stamped, usage = last.Stamped, v.Signer, x509.ExtKeyUsageTimeStamping
+	}
+	wrong := slices.ContainsFunc(f.Signatures, func(s Signature) bool { return s.Fault == FaultDigest || s.Fault == FaultForged })
+	switch {
+	case wrong:
+		v.State = office.SealBroken
+	case last.Fault != FaultNone:
+		v.State = office.SealUnjudged
+	case f.Added == AddedChange:
+		v.State = office.SealChanged
+	case f.Added == AddedUnjudged:
+		v.State = office.SealUnjudged
+	case t.trusts(certificates, validAt(v, t.Now), usage):
+		v.State = office.SealIntact
+	default:
+		v.State = office.SealStranger
+	}
+	return v
+}
+
+// validAt is the moment at which the certificate had to be valid: a seal outlives it. What nobody stamped is as old as the signer says,
+// but not from days to come.
+func validAt(v office.Seal, now time.Time) time.Time {
+	if v.At.IsZero() || v.At.After(now) {
+		return now
+	}
+	return v.At
+}
+
+// trusts reports whether the first certificate leads to one that is trusted, and may do what it did.
+func (t Trust) trusts(certificates []*x509.Certificate, at time.Time, usage x509.ExtKeyUsage) bool {
+	if len(certificates) == 0 {
+		return false
+	}
+	own := certificates[0]
+	if usage == x509.ExtKeyUsageAny && !signsDocuments(own) {
+		return false
+	}
+	o := x509.VerifyOptions{Roots: t.Roots, Intermediates: x509.NewCertPool(), CurrentTime: at, KeyUsages: []x509.ExtKeyUsage{usage}}
+	for _, c := range certificates[1:] {
+		o.Intermediates.AddCert(c)
+	}
+	own.UnhandledCriticalExtensions = nil // of what an authority promises about a signature, which changes nothing about whose it is
+	if _, err := own.Verify(o); err == nil {
+		return true
+	}
+	o.Roots = x509.NewCertPool()
+	for _, c := range t.Pinned {
+		if c.Equal(own) {
+			return !at.Before(own.NotBefore) && !at.After(own.NotAfter)
+		}
+		o.Roots.AddCert(c)
+	}
+	_, err := own.Verify(o)
+	return err == nil
+}
+
+// documentUsages are the purposes, beside e-mail, for which authorities name documents: RFC 9336, Adobe, Microsoft.
+var documentUsages = []asn1.ObjectIdentifier{
+	{1, 3, 6, 1, 5, 5, 7, 3, 36}, {1, 2, 840, 113583, 1, 1, 5}, {1, 3, 6, 1, 4, 1, 311, 10, 3, 12},
+}
+
+// signsDocuments reports whether a certificate is for signatures of documents. Anybody gets one for a web site's name.
+func signsDocuments(c *x509.Certificate) bool {
+	if c.KeyUsage != 0 && c.KeyUsage&(x509.KeyUsageDigitalSignature|x509.KeyUsageContentCommitment) == 0 {
+		return false
+	}
+	if len(c.ExtKeyUsage)+len(c.UnknownExtKeyUsage) == 0 {
+		return true
+	}
+	return slices.ContainsFunc(c.ExtKeyUsage, func(u x509.ExtKeyUsage) bool {
+		return u == x509.ExtKeyUsageAny || u == x509.ExtKeyUsageEmailProtection
+	}) || slices.ContainsFunc(c.UnknownExtKeyUsage, func(id asn1.ObjectIdentifier) bool {
+		return slices.ContainsFunc(documentUsages, id.Equal)
+	})
+}
+
+// Authority is the highest certificate that came with the signature that speaks for the file: the one to trust so that those of the same
+// signer are believed. It is nil when none can be read.
+func (f Found) Authority() *x509.Certificate {
+	last := f.last()
+	if last == nil {
+		return nil
+	}
+	certificates := parse(last.Certificates)
+	if len(certificates) == 0 {
+		return nil
+	}
+	top := certificates[0]
+	for range certificates {
+		for _, c := range certificates {
+			if c.IsCA && !c.Equal(top) && top.CheckSignatureFrom(c) == nil {
+				top = c
+				break
+			}
+		}
+	}
+	return top
+}
+
+func parse(der [][]byte) (certificates []*x509.Certificate) {
+	for _, raw := range der {
+		if c, err := x509.ParseCertificate(raw); err == nil {
+			certificates = append(certificates, c)
+		} else if len(certificates) == 0 {
+			return nil // the signer's own
+		}
+	}
+	return certificates
+}
+
+// NameOf is whom a certificate names.
+func NameOf(c *x509.Certificate) string {
+	return cmp.Or(c.Subject.CommonName, first(c.Subject.Organization), c.Subject.String())
+}
+
+func issuerOf(c *x509.Certificate) string {
+	return cmp.Or(c.Issuer.CommonName, first(c.Issuer.Organization), c.Issuer.String())
+}
+
+func first(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return names[0]
+}

@@ -1,0 +1,122 @@
+package packages
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/x509"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/layout"
+	"fyne.io/fyne/v2/widget"
+
+	"countersign/internal/office"
+	"countersign/ui/async"
+	"countersign/ui/i18n"
+	"countersign/ui/theme"
+	"countersign/ui/widgets"
+)
+
+// Seals are the digital seals of saved documents.
+type Seals interface {
+	// SealAuthority is the certificate that vouches for the seal of a saved document.
+	SealAuthority(ctx context.Context, path string) (*x509.Certificate, error)
+	// TrustSeals believes the seals that a certificate vouches for.
+	TrustSeals(*x509.Certificate) error
+}
+
+// sealsOf says what is known of the seals of a package's files, in a line for each thing that there is to say; a press tells more. Files
+// of which there is nothing to say have none. It is nil when nothing was examined.
+func (s *Screen) sealsOf(p record) fyne.CanvasObject {
+	var lines []fyne.CanvasObject
+	var said []string
+	for _, f := range p.row.Files {
+		text := i18n.Message(f.Seal.Text())
+		if text == "" || f.Seal.State == office.SealNone || slices.Contains(said, text) {
+			continue
+		}
+		said = append(said, text)
+		prose := widgets.NewProse(text)
+		prose.Most = 3
+		if f.Seal.Wrong() {
+			prose.Colour = theme.Attention
+			prose.Text = filepath.Base(f.Path) + ": " + text
+		}
+		line := widgets.NewTappable(widgets.PadHV(0, 2, widgets.Across(widgets.Mark(16, widget.NewIcon(sealMark(f.Seal).Resource())), prose, nil)),
+			func() { s.tellSeal(f) })
+		line.Says = func() string { return prose.Text }
+		lines = append(lines, line)
+	}
+	if len(lines) == 0 {
+		return nil
+	}
+	return widgets.Stack(2, lines...)
+}
+
+func sealMark(s office.Seal) theme.Mark {
+	switch {
+	case s.Wrong():
+		return theme.MarkProblem
+	case s.State == office.SealIntact:
+		return theme.MarkSealed
+	}
+	return theme.MarkLater
+}
+
+// tellSeal tells all that is known of the seal of a file, and offers to trust a stranger's.
+func (s *Screen) tellSeal(f office.File) {
+	what := []string{i18n.Message(f.Seal.Text())}
+	add := func(name, value string) {
+		if value != "" {
+			what = append(what, name+": "+value)
+		}
+	}
+	add(lang.L("File"), filepath.Base(f.Path))
+	add(lang.L("Sealed by"), f.Seal.Signer)
+	add(lang.L("Certificate issued by"), f.Seal.Issuer)
+	if !f.Seal.At.IsZero() {
+		add(lang.L("Sealed on"), i18n.When(s.env.Now(), office.When{Time: f.Seal.At}))
+		add(lang.L("Time confirmed by"), f.Seal.Stamped)
+	}
+	text := widgets.NewParagraph(strings.Join(what, "\n"))
+	text.Colour = theme.Text
+	var pop *widgets.PopUp
+	leave := widgets.NewButton(lang.L("Close"), func() { pop.Close() })
+	buttons := widgets.Row(8, layout.NewSpacer(), leave)
+	if f.Seal.State == office.SealStranger {
+		buttons.Add(widgets.NewButton(lang.L("Trust this seal…"), func() {
+			pop.Close()
+			s.trustSeal(f)
+		}))
+	}
+	pop = widgets.Open(s.env.Window.Canvas(), widgets.Pad(20, widgets.Stack(16, widgets.NewHeading(lang.L("Digital seal")), text, buttons)),
+		fyne.NewSize(460, 0), leave, nil)
+}
+
+// trustSeal asks whether to believe whoever vouches for the seal of a file.
+func (s *Screen) trustSeal(f office.File) {
+	async.Then(s.env.Work, func(ctx context.Context) (*x509.Certificate, error) { return s.office.SealAuthority(ctx, f.Path) }, func(c *x509.Certificate, err error) {
+		if err != nil {
+			s.env.Notice(i18n.Error(err))
+			return
+		}
+		sum := sha256.Sum256(c.Raw)
+		fingerprint := strings.ReplaceAll(fmt.Sprintf("% X", sum[:]), " ", ":")
+		widgets.Ask(s.env.Window.Canvas(), widgets.Question{
+			Title: lang.L("Trust these seals?"),
+			Text: lang.L("Countersign will then rely on every document that “{{.Name}}” vouches for. Compare this fingerprint with the one that your signing service publishes: {{.Fingerprint}}",
+				i18n.V{"Name": c.Subject.CommonName, "Fingerprint": fingerprint}),
+			Safe: lang.L("Cancel"), Do: lang.L("Trust"), OnDo: func() {
+				async.Try(s.env.Work, func(context.Context) error { return s.office.TrustSeals(c) }, func(err error) {
+					if err != nil {
+						s.env.Notice(i18n.Error(err))
+					}
+				})
+			},
+		})
+	})
+}
