@@ -30,7 +30,7 @@ var (
 // inFolder is a saved file.
 func inFolder(kind office.FileKind, documentID, name string) office.File {
 	return office.File{Path: filepath.FromSlash("/home/office/Documents/Signed/" + name), Kind: kind, DocumentID: documentID, State: office.JobDone,
-		Seal: office.Seal{State: office.SealIntact, Signer: "Signing service", Issuer: "Signing service CA", At: Now.Add(-20 * time.Minute), Stamped: "Time authority"}}
+		Seal: office.Seal{State: office.SealIntact, Signer: "signum.example", Issuer: "Signum CA", At: Now.Add(-20 * time.Minute), Stamped: "Signum TSA"}}
 }
 
 // waitsFor is files of which the last is not saved yet.

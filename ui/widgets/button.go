@@ -244,6 +244,12 @@ type Tappable struct {
 	step      func(by int) // moves the choice within its group; nil outside one
 	stop      func() bool  // within its group, whether Tab stops at it
 	again     func()       // in place of OnPress when Enter presses what is chosen already; may be nil
+	whole     fyne.Widget  // itself, or what it is part of
+}
+
+func (p *Tappable) ExtendBaseWidget(whole fyne.Widget) {
+	p.whole = whole
+	p.BaseWidget.ExtendBaseWidget(whole)
 }
 
 // quiet has the focus without a key, and does not show it before one is used; nil for none. byKey says whether the last thing that
@@ -332,9 +338,9 @@ func (p *Tappable) Enable() { p.off = false; p.Refresh() }
 func (p *Tappable) Disable() { p.off = true; p.Refresh() }
 
 func (p *Tappable) FocusGained() {
-	p.focused = showsFocus(p)
+	p.focused = showsFocus(p.whole)
 	p.Refresh()
-	reveal(p)
+	reveal(p.whole)
 }
 
 func (p *Tappable) FocusLost() { p.focused = false; p.Refresh() }
