@@ -34,7 +34,7 @@ func TestWordsAreCompletedWhereTheyMayStand(t *testing.T) {
 	for _, c := range []struct{ typed, want string }{
 		{"lo|", "login logout"},
 		{"help wi|", "withdraw"},
-		{"--data /x ver|", "version"},
+		{"--data /x vers|", "version"},
 		{"Lease|", ":files"},         // for the window
 		{"Lease.pdf off|", ":files"}, // and more of them
 		{"list --st|", "--state"},

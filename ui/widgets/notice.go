@@ -139,7 +139,7 @@ func NewBanner(colour fyne.ThemeColorName, mark fyne.Resource) *Banner {
 	if mark != nil {
 		left, back.outline, room = widget.NewIcon(mark), theme.Line, 10
 	}
-	s.note.Colour = theme.Ink
+	s.note.Colour, s.note.Shorten = theme.Ink, false
 	s.link = NewTappable(PadHV(4, 4, s.note), func() { s.OnNote() })
 	s.content = container.NewStack(back, PadHV(room, 6, Aside(220, Across(left, s.text, nil), Stack(2, s.link, s.button))), s.cover)
 	s.ExtendBaseWidget(s)
