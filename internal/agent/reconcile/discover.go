@@ -22,6 +22,7 @@ const docListed = "listed"
 type listed struct {
 	Through time.Time `json:"through"`
 	Whole   time.Time `json:"whole,omitzero"`  // when it was last read to its very end
+	Late    time.Time `json:"late,omitzero"`   // when it was last read back to what it may have shown late
 	Unsent  time.Time `json:"unsent,omitzero"` // when the oldest package was made that had not been sent then
 	Since   time.Time `json:"since"`           // the account.Since it was read with
 	Issuer  string    `json:"issuer"`          // as what client of which service, as esign.Client.Issuer
@@ -36,7 +37,7 @@ func (l listed) known(now, since time.Time, issuer string) time.Time {
 		return time.Time{}
 	}
 	known := l.Through.Add(-listMargin)
-	if now.Sub(l.Through) >= listMargin { // it is the reading that Through moves on with
+	if now.Sub(l.Late) >= listMargin {
 		known = l.Through.Add(-listLate)
 	}
 	if u := l.Unsent.Add(-time.Second); !l.Unsent.IsZero() && u.Before(known) && now.Sub(u) < listUnsent {
@@ -189,12 +190,15 @@ func (r *Service) discover(ctx context.Context, client *esign.Client, l *discove
 		r.Log.Info("the list of packages moved while it was read; it is read once more", "pages", reading.pages)
 		return pause, nil
 	}
-	if !reading.known.IsZero() && reading.began.Sub(last.Through) < listMargin && l.unsent.Equal(last.Unsent) {
+	if !reading.known.IsZero() && reading.began.Sub(last.Late) < listMargin && l.unsent.Equal(last.Unsent) {
 		return pause, nil // the document says as much already
 	}
-	next := listed{Through: reading.began, Whole: last.Whole, Unsent: l.unsent, Since: since, Issuer: client.Issuer()}
+	next := listed{Through: reading.began, Whole: last.Whole, Late: last.Late, Unsent: l.unsent, Since: since, Issuer: client.Issuer()}
 	if reading.known.IsZero() {
 		next.Whole = reading.began
+	}
+	if !reading.known.After(last.Through.Add(-listLate)) {
+		next.Late = reading.began
 	}
 	return pause, r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(docListed, next) })
 }
