@@ -15,6 +15,7 @@ import (
 	"countersign/internal/agent/account"
 	"countersign/internal/agent/data"
 	"countersign/internal/agent/hotfolder"
+	"countersign/internal/agent/proof"
 	"countersign/internal/disk"
 	"countersign/internal/office"
 	"countersign/internal/private"
@@ -37,6 +38,7 @@ var docsBackedUp = map[string]func() any{
 	account.Doc:          func() any { return new(account.Record) },
 	account.DocKeyID:     func() any { return new(string) },
 	hotfolder.DocFolders: func() any { return new([]office.HotFolder) },
+	proof.DocTrusted:     func() any { return new([][]byte) },
 	docMoved:             func() any { return new(moved) }, // why this computer does not work
 }
 

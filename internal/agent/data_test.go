@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,8 +20,10 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
+	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/loop"
+	"countersign/internal/agent/proof"
 	"countersign/internal/esign"
 	"countersign/internal/locations"
 	"countersign/internal/office"
@@ -204,6 +207,19 @@ func inFile(t *testing.T, file string, change func(tx *bolt.Tx) error) {
 	db, err := bolt.Open(file, 0o600, nil)
 	noErr(t, err)
 	noErr(t, errors.Join(db.Update(change), db.Close()))
+}
+
+func TestWhoseSealsAreBelievedOutlivesALostState(t *testing.T) {
+	a := openSignedIn(t, Params{}, "https://sign.test", nil)
+	p := a.p
+	noErr(t, a.TrustSeals(&x509.Certificate{Raw: []byte("a certificate")}))
+	noErr(t, errors.Join(a.Close(), os.Remove(locations.State(p.DataDir))))
+	b, err := Open(t.Context(), p)
+	noErr(t, err)
+	if kept, _, err := data.Doc[[][]byte](b.Data, proof.DocTrusted); err != nil || len(kept) != 1 || string(kept[0]) != "a certificate" {
+		t.Errorf("believed are those of %q, %v", kept, err)
+	}
+	noErr(t, b.Close())
 }
 
 func TestADocumentThatCannotBeReadKeepsNothingFromStarting(t *testing.T) {

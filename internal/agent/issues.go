@@ -71,7 +71,7 @@ func (a *Agent) dismiss(i Issue) {
 	case health.DataRestored.ID:
 		a.keepUnread(nil)
 	case health.DocumentsWrong.ID:
-		if err := a.proof.Read(); err != nil {
+		if err := a.proof.Read(i.Message); err != nil {
 			a.Log.Error("note what somebody has read", "err", err)
 		}
 	}

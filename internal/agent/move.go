@@ -39,6 +39,7 @@ import (
 //   - What was to be sent waits on whichever computer goes on, for the service's list or for a person, as after a restored backup. So two
 //     computers that have the same office, because a person took back what was brought over, send nothing twice by themselves.
 //   - What is to be saved is planned anew, into the folder that is chosen here; folders that send are paused.
+//   - Whose seals are believed is not in the file: a person is shown whose seal it is where that is decided, and decides so here anew.
 
 // LeastPassword is how many characters a password for a file has at least.
 const LeastPassword = 10

@@ -293,7 +293,11 @@ func (a *Agent) Verify(ctx context.Context, path string) (office.Seal, error) {
 func (a *Agent) SealAuthority(ctx context.Context, path string) (*x509.Certificate, error) {
 	return a.proof.Authority(ctx, path)
 }
-func (a *Agent) TrustSeals(c *x509.Certificate) error { return a.proof.Trust(c) }
+func (a *Agent) TrustSeals(c *x509.Certificate) error {
+	err := a.proof.Trust(c)
+	a.backUp()
+	return err
+}
 
 // claim makes p a package of ours when its external data says so; see outbox.Service.Claim.
 func (a *Agent) claim(tx *store.Tx, p *office.Package, data json.RawMessage) error {

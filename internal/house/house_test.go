@@ -222,7 +222,7 @@ var allowed = map[string][]string{
 	"internal/agent/apply":         {"internal/office", "internal/esign"},
 	"internal/agent/reconcile":     {"internal/agent/apply", "internal/agent/data", "internal/agent/loop", "internal/agent/health", "internal/esign", "internal/office", "internal/store"},
 	"internal/agent/download":      {"internal/disk", "internal/agent/data", "internal/agent/loop", "internal/agent/health", "internal/office", "internal/office/filename", "internal/esign", "internal/store", "internal/archive"},
-	"internal/agent/proof":         {"internal/agent/data", "internal/agent/health", "internal/agent/loop", "internal/archive", "internal/office", "internal/seal", "internal/store"},
+	"internal/agent/proof":         {"internal/disk", "internal/agent/data", "internal/agent/health", "internal/agent/loop", "internal/archive", "internal/office", "internal/preview", "internal/seal", "internal/store"},
 	"internal/inbox":               {"internal/esign"},
 	"internal/sandbox":             {"internal/sandbox/press"},
 	"internal/sandbox/press":       {},

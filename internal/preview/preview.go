@@ -48,8 +48,11 @@ var (
 	ErrTooLarge   = errors.New("too large to be looked into")
 )
 
+// ErrNotStarted means that no process could look at the document, through no fault of the document: another time it may.
+var ErrNotStarted = errors.New("the reader of documents did not start")
+
 // errNoReader is the answer where no program reads documents.
-var errNoReader = errors.New("nothing here reads documents")
+var errNoReader = fmt.Errorf("%w: nothing here reads documents", ErrNotStarted)
 
 // Limits of what is read and drawn.
 const (
@@ -181,11 +184,11 @@ func (r *Reader) run(ctx context.Context, document *os.File, what string, receiv
 	cmd := exec.CommandContext(ctx, r.program[0], slices.Concat(r.program[1:], []string{what})...)
 	cmd.Stdin, cmd.Env = document, harmlessEnvironment(os.Environ())
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return err
+	if err == nil {
+		err = cmd.Start()
 	}
-	if err := cmd.Start(); err != nil {
-		return fmt.Errorf("start the reader of documents: %w", err)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrNotStarted, err)
 	}
 	defer func() {
 		kill()
@@ -199,7 +202,7 @@ func (r *Reader) run(ctx context.Context, document *os.File, what string, receiv
 	defer timer.Stop()
 	var ready [1]byte
 	if _, err := io.ReadFull(out, ready[:]); err != nil || ready[0] != isReady {
-		return fmt.Errorf("the reader of documents did not start: %w", errors.Join(caller.Err(), err))
+		return fmt.Errorf("%w: %w", ErrNotStarted, errors.Join(caller.Err(), err))
 	}
 	// From here on whatever goes wrong is the document's fault.
 	timer.Reset(r.patience)

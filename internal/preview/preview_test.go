@@ -122,7 +122,7 @@ func TestAProcessThatFailsSaysNothingOfTheDocument(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	for name, r := range map[string]*Reader{"none": NewReader(), "not there": NewReader(filepath.Join(t.TempDir(), "none")), "fails": reader("fails")} {
-		if _, err := r.Pages(t.Context(), path); err == nil || errors.Is(err, ErrUnreadable) {
+		if _, err := r.Pages(t.Context(), path); !errors.Is(err, ErrNotStarted) || errors.Is(err, ErrUnreadable) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -258,9 +258,18 @@ func (tx *Tx) RecentSaved(n int) ([]office.Job, error) {
 	return tx.jobs(n, func(each visit) error { return tx.newest(bucketJobsDone, "", each) })
 }
 
-// JobsToExamine returns up to limit jobs that are done and whose files' seals were not examined, latest first.
-func (tx *Tx) JobsToExamine(limit int) ([]office.Job, error) {
-	return tx.jobs(limit, func(each visit) error { return tx.newest(bucketJobsUnproven, "", each) })
+// JobsToExamine returns up to limit jobs that are done and whose files' seals were not examined, latest first, without those of
+// which skip says so.
+func (tx *Tx) JobsToExamine(limit int, skip func(office.Job) bool) (list []office.Job, err error) {
+	unproven := func(v visit) error { return tx.newest(bucketJobsUnproven, "", v) }
+	job := func(key, _ []byte) (office.Job, error) { return at[office.Job](tx, bucketJobs, key[8:]) }
+	err = each(tx, unproven, job, func(j office.Job) bool {
+		if !skip(j) {
+			list = append(list, j)
+		}
+		return len(list) < limit
+	})
+	return list, err
 }
 
 // JobsWrong returns the jobs whose files are not what was sealed, of which nobody has read yet, latest first.

@@ -11,25 +11,27 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/loop"
 	"countersign/internal/archive"
+	"countersign/internal/disk"
 	"countersign/internal/message"
 	"countersign/internal/office"
+	"countersign/internal/preview"
 	"countersign/internal/seal"
 	"countersign/internal/store"
 )
 
-// docTrusted names the document with the certificates that the office trusts beside the system's, as DER.
-const docTrusted = "seals-trusted"
+// DocTrusted names the document with the certificates that the office trusts beside the system's, as DER.
+const DocTrusted = "seals-trusted"
 
 // MaxFound is how many bytes what was found in a document may have.
 const MaxFound = 1 << 20
@@ -44,9 +46,12 @@ type Deps struct {
 // Service examines what was saved. Safe for concurrent use.
 type Service struct {
 	loop.Base
-	deps Deps
-	work chan struct{}
-	away loop.Retries // folders that are out of reach
+	deps     Deps
+	work     chan struct{}
+	away     loop.Retries // folders that are out of reach
+	again    loop.Retries // files that could not be examined for now, see again
+	next     []office.Job // to examine
+	trusting sync.Mutex   // held while a judgement is kept, or whom to believe changes: each is by all that is trusted
 }
 
 func New(t loop.Base, deps Deps) *Service {
@@ -56,7 +61,7 @@ func New(t loop.Base, deps Deps) *Service {
 // Wake has Run look for work.
 func (r *Service) Wake() { loop.Wake(r.work) }
 
-// Run examines one document after the other, those saved last first.
+// Run examines one document after the other, a hundred at a time, those saved last first.
 func (r *Service) Run(ctx context.Context) error {
 	if err := r.tellWrong(); err != nil {
 		return err
@@ -64,12 +69,13 @@ func (r *Service) Run(ctx context.Context) error {
 	return loop.Repeat(ctx, r.work, r.examineDue)
 }
 
-// awayPause is how long a folder that is out of reach is left alone, and breath is the pause between two documents: this is never in a
-// hurry.
+// awayPause is how long a folder that is out of reach is left alone, and a file at first, againPause how long a file is in the end; breath
+// is the pause between two documents: this is never in a hurry.
 const (
-	awayPause = 10 * time.Minute
-	busyPause = 5 * time.Second
-	breath    = 100 * time.Millisecond
+	awayPause  = 10 * time.Minute
+	againPause = 24 * time.Hour
+	busyPause  = 5 * time.Second
+	breath     = 100 * time.Millisecond
 )
 
 // examineDue examines the next document and returns how long there is nothing to do.
@@ -77,30 +83,46 @@ func (r *Service) examineDue(ctx context.Context) (pause time.Duration, err erro
 	if r.deps.Busy() {
 		return busyPause, nil
 	}
-	jobs, err := data.Read(r.Data, "the documents to examine", func(tx *store.Tx) ([]office.Job, error) { return tx.JobsToExamine(100) })
-	if err != nil {
-		return 0, err
+	if r.next = slices.DeleteFunc(r.next, r.waits); len(r.next) == 0 {
+		r.next, err = data.Read(r.Data, "the documents to examine", func(tx *store.Tx) ([]office.Job, error) { return tx.JobsToExamine(100, r.waits) })
+		if err != nil || len(r.next) == 0 {
+			return awayPause, err
+		}
 	}
-	at := slices.IndexFunc(jobs, func(j office.Job) bool { return !r.away.Waits(j.Folder, r.Now()) && !r.LeftAlone("seal "+j.Key()) })
-	if at < 0 {
-		return awayPause, nil
-	}
-	j := jobs[at]
+	j := r.next[0]
+	r.next = r.next[1:]
 	return breath, r.One("seal "+j.Key(), func() error { return r.examine(ctx, j) })
 }
 
-// examine examines the file of j and keeps what is known of its seal. A file that people have moved or changed is not judged.
+// waits reports whether the file of j is not to be examined now.
+func (r *Service) waits(j office.Job) bool {
+	return r.away.Waits(j.Folder, r.Now()) || r.again.Waits(saved(j), r.Now()) || r.LeftAlone("seal "+j.Key())
+}
+
+// saved tells a file that was saved from all others, also from one that was saved in its place.
+func saved(j office.Job) string { return j.Key() + " " + j.Digest }
+
+// examine examines the file of j and keeps what is known of its seal. A file that is not there or not what was saved, or that nothing
+// could look at, may be examined another time; only one that could not be made sense of stays unjudged.
 func (r *Service) examine(ctx context.Context, j office.Job) error {
 	found, err := r.find(ctx, j)
+	unread := errors.Is(err, errUnjudged) && !errors.Is(err, preview.ErrNotStarted)
 	switch {
 	case ctx.Err() != nil:
 		return nil
 	case errors.Is(err, errAway):
 		r.away.Failed(j.Folder, r.Now(), func(int) time.Duration { return awayPause })
 		return nil
+	case err != nil && !unread:
+		r.Log.Info("a document cannot be examined now", "file", j.Target, "err", err)
+		r.again.Failed(saved(j), r.Now(), func(tries int) time.Duration { return r.Backoff(tries, awayPause, againPause) })
+		return nil
 	}
+	r.again.Worked(saved(j))
+	r.trusting.Lock()
+	defer r.trusting.Unlock()
 	verdict := office.Seal{State: office.SealUnjudged}
-	if err == nil {
+	if !unread {
 		trust, err := r.trust()
 		if err != nil {
 			return err
@@ -153,10 +175,11 @@ var errAway = errors.New("the folder is out of reach")
 func (r *Service) find(ctx context.Context, j office.Job) (seal.Found, error) {
 	file, err := archive.OpenSaved(j.Folder, j.Target)
 	if err != nil {
-		if _, gone := os.Stat(j.Folder); gone != nil || !errors.Is(err, fs.ErrNotExist) {
-			return seal.Found{}, fmt.Errorf("%w: %w", errAway, err)
+		dir, away := disk.OpenDir(j.Folder)
+		if away != nil {
+			return seal.Found{}, fmt.Errorf("%w: %w", errAway, away)
 		}
-		return seal.Found{}, err
+		return seal.Found{}, errors.Join(err, dir.Close())
 	}
 	defer file.Close()
 	same, err := archive.IsSaved(file, j.Size, j.Digest)
@@ -169,10 +192,14 @@ func (r *Service) find(ctx context.Context, j office.Job) (seal.Found, error) {
 	return r.look(ctx, file)
 }
 
+// look has an open file examined; it fails with errUnjudged unless ctx has ended.
 func (r *Service) look(ctx context.Context, file *os.File) (found seal.Found, err error) {
 	answer, err := r.deps.Examine(ctx, file)
 	if err == nil {
 		err = json.Unmarshal(answer, &found)
+	}
+	if err != nil && ctx.Err() == nil {
+		return seal.Found{}, fmt.Errorf("%w: %w", errUnjudged, err)
 	}
 	return found, err
 }
@@ -208,28 +235,17 @@ var errUnjudged = errors.New("the document cannot be examined")
 
 // lookAt has any file examined. The error is for people, or errUnjudged.
 func (r *Service) lookAt(ctx context.Context, path string) (seal.Found, error) {
-	info, err := os.Stat(path) // opening a pipe would wait for its other end
-	if err == nil && !info.Mode().IsRegular() {
-		err = fs.ErrInvalid
-	}
-	var file *os.File
-	if err == nil {
-		file, err = os.Open(path)
-	}
+	file, _, err := disk.OpenFile(path)
 	if err != nil {
 		return seal.Found{}, message.Error(message.FileNotRead(filepath.Base(path)), err)
 	}
 	defer file.Close()
-	found, err := r.look(ctx, file)
-	if err != nil && ctx.Err() == nil {
-		return seal.Found{}, fmt.Errorf("%w: %w", errUnjudged, err)
-	}
-	return found, err
+	return r.look(ctx, file)
 }
 
 // trust is whom to believe now.
 func (r *Service) trust() (seal.Trust, error) {
-	kept, _, err := data.Doc[[][]byte](r.Data, docTrusted)
+	kept, _, err := data.Doc[[][]byte](r.Data, DocTrusted)
 	t := seal.Trust{Now: r.Now()}
 	for _, der := range kept {
 		if c, err := x509.ParseCertificate(der); err == nil {
@@ -241,11 +257,13 @@ func (r *Service) trust() (seal.Trust, error) {
 
 // Trust has the office believe seals that this certificate made or vouches for, and what was sealed by strangers examined anew.
 func (r *Service) Trust(c *x509.Certificate) error {
-	kept, _, err := data.Doc[[][]byte](r.Data, docTrusted)
-	if err != nil || slices.ContainsFunc(kept, func(der []byte) bool { return slices.Equal(der, c.Raw) }) {
-		return err
-	}
-	err = r.Data.Update(func(tx *store.Tx) error {
+	r.trusting.Lock()
+	defer r.trusting.Unlock()
+	err := r.Data.Update(func(tx *store.Tx) error {
+		var kept [][]byte
+		if _, err := tx.GetDoc(DocTrusted, &kept); err != nil || slices.ContainsFunc(kept, func(der []byte) bool { return slices.Equal(der, c.Raw) }) {
+			return err
+		}
 		strangers, err := tx.JobsAfter("", math.MaxInt, func(j office.Job) bool { return j.Seal.State == office.SealStranger })
 		if err != nil {
 			return err
@@ -256,7 +274,7 @@ func (r *Service) Trust(c *x509.Certificate) error {
 				return err
 			}
 		}
-		return tx.PutDoc(docTrusted, append(kept, c.Raw))
+		return tx.PutDoc(DocTrusted, append(kept, c.Raw))
 	})
 	r.Wake()
 	return err
@@ -276,10 +294,13 @@ func (r *Service) tellWrong() error {
 	return nil
 }
 
-// Read notes that somebody has read of all documents that are not what was sealed.
-func (r *Service) Read() error {
+// Read notes that somebody has read what health said of all documents that are not what was sealed, unless another was found since.
+func (r *Service) Read(said message.Message) error {
 	err := r.Data.Update(func(tx *store.Tx) error {
 		wrong, err := tx.JobsWrong()
+		if err != nil || message.DocumentsWrong(len(wrong)).String() != said.String() {
+			return err
+		}
 		for _, j := range wrong {
 			j.Seal.Read = true
 			err = errors.Join(err, tx.PutJob(j))

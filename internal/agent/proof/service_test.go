@@ -8,10 +8,12 @@ import (
 	"crypto/x509/pkix"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math/big"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -22,6 +24,7 @@ import (
 	"countersign/internal/archive"
 	"countersign/internal/message"
 	"countersign/internal/office"
+	"countersign/internal/preview"
 	"countersign/internal/seal"
 	"countersign/internal/store"
 )
@@ -120,7 +123,7 @@ func TestWhatWasSavedIsExaminedOnce(t *testing.T) {
 		want office.SealState
 	}{
 		{plain, office.SealNone}, {sealed, office.SealStranger}, {forged, office.SealBroken}, {bomb, office.SealUnjudged},
-		{edited, office.SealUnjudged}, {moved, office.SealUnjudged},
+		{edited, ""}, {moved, ""},
 	} {
 		expect(t, x.of(c.job), c.want, "the seal is %q in %s", c.job.Target)
 	}
@@ -147,7 +150,9 @@ func TestADocumentThatIsNotWhatWasSealedIsToldUntilSomebodyHasRead(t *testing.T)
 		return text
 	}
 	expect(t, told(), message.DocumentsWrong(1), "health says %v")
-	noErr(t, x.Read())
+	noErr(t, x.Read(message.DocumentsWrong(2)))
+	expect(t, told(), message.DocumentsWrong(1), "when somebody read of two of which one is known, health says %v")
+	noErr(t, x.Read(told()))
 	expect(t, told(), message.Message{}, "after it was read health says %v")
 	again := New(x.Base, x.deps)
 	noErr(t, again.tellWrong())
@@ -171,6 +176,75 @@ func TestWhatIsTrustedIsJudgedAnew(t *testing.T) {
 	if _, err := x.Verify(t.Context(), x.folder); err == nil || message.For(err) != message.FileNotRead(filepath.Base(x.folder)) {
 		t.Errorf("of a folder: %v", err)
 	}
+}
+
+// What stands in the way of one file now says nothing of its folder, nor of later.
+func TestAFileThatCannotBeExaminedIsExaminedLaterAndHoldsUpNoOther(t *testing.T) {
+	looptest.Bubble(t, "", func(t *testing.T) {
+		x := newService(t)
+		var broken atomic.Bool // the program that examines
+		x.deps.Examine = func(ctx context.Context, document *os.File) ([]byte, error) {
+			if broken.Load() {
+				return nil, preview.ErrNotStarted
+			}
+			return x.find(ctx, document)
+		}
+		other, one := x.save("other", "forged"), x.save("one", "sealed")
+		whole, err := os.ReadFile(x.path(one))
+		noErr(t, err)
+		noErr(t, os.Remove(x.path(one)))
+		noErr(t, os.Symlink(x.path(other), x.path(one)))
+		x.look()
+		expect(t, x.of(other), office.SealBroken, "beside a link, the seal is %q")
+		noErr(t, os.Remove(x.path(one)))
+		noErr(t, os.WriteFile(x.path(one), whole, 0o600))
+		broken.Store(true)
+		time.Sleep(awayPause)
+		x.look()
+		expect(t, x.of(one), office.SealState(""), "where nothing examines, the seal is %q")
+		broken.Store(false)
+		time.Sleep(awayPause)
+		x.look()
+		expect(t, x.of(one), office.SealState(""), "before the longer pause is over, the seal is %q")
+		time.Sleep(awayPause)
+		x.look()
+		expect(t, x.of(one), office.SealStranger, "later the seal is %q")
+	})
+}
+
+func TestWhatWaitsHidesNothingOlder(t *testing.T) {
+	x := newService(t)
+	old := x.save("old", "sealed")
+	noErr(t, x.Data.Update(func(tx *store.Tx) error {
+		for n := range 101 {
+			j := office.Job{PackageID: fmt.Sprint(n), DocumentID: "d", Kind: office.FileSigned, Folder: x.folder + " away", Target: fmt.Sprint(n)}
+			_, err := tx.PlanJob(j)
+			j.State, j.Done = office.JobDone, x.Now()
+			if err := errors.Join(err, tx.PutJob(j)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	x.look()
+	expect(t, x.of(old), office.SealStranger, "behind a folder that is away, the seal is %q")
+}
+
+func TestAllThatAreTrustedAtOnceAreTrusted(t *testing.T) {
+	x := newService(t)
+	var all sync.WaitGroup
+	for range 20 {
+		c := newService(t).mine
+		all.Go(func() {
+			if err := x.Trust(c); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	trust, err := x.trust()
+	noErr(t, err)
+	expect(t, len(trust.Pinned), 20, "%d are trusted")
 }
 
 func TestNobodyWaitsForProofs(t *testing.T) {
