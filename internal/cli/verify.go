@@ -58,12 +58,12 @@ func (c *verifyCmd) Run(r *run) error {
 	}
 	wrong := 0
 	for _, v := range all {
-		if v.Problem != "" || v.Wrong {
+		if v.Problem != "" || v.Wrong || v.Seal.State == office.SealUnjudged {
 			wrong++
 		}
 	}
 	if wrong > 0 {
-		return &failure{fmt.Sprintf("%d of %d documents are not as they were sealed, or could not be read.", wrong, len(all))}
+		return &failure{fmt.Sprintf("%d of %d documents are not as they were sealed, or cannot be checked.", wrong, len(all))}
 	}
 	return nil
 }

@@ -22,32 +22,65 @@ const blank = "\x00\t\n\f\r " // ISO 32000-1, 7.2.2
 
 // added says what a file has behind the first end bytes. The document as it was then is read and compared with the one that a
 // reader shows now.
-func added(file io.ReaderAt, end, size int64) (Addition, error) {
-	if size > maxCompared {
-		return AddedUnjudged, nil
+func added(file io.ReaderAt, end, size int64) (what Addition, err error) {
+	if only, err := onlyBlank(file, end, size); err != nil || only {
+		return AddedNothing, err
 	}
+	if size > maxCompared {
+		return AddedChange, nil // what cannot be compared cannot be relied on
+	}
+	defer func() {
+		if recover() != nil { // over a strange value
+			what = AddedChange
+		}
+	}()
 	all, err := window(file, size, 0, size, nil)
 	if err != nil {
 		return AddedUnjudged, err
-	}
-	update := all[end:]
-	if len(bytes.Trim(update, blank)) == 0 {
-		return AddedNothing, nil
 	}
 	before, err := readPDF(all[:end])
 	if err != nil {
 		return AddedUnjudged, nil
 	}
+	root := ref{before.Root.ObjectNumber.Value(), before.Root.GenerationNumber.Value()}
+	objects, err := readUpdates(all[end:], end, lastTable(all[:end]), root)
+	if err != nil {
+		return AddedChange, nil // readers may show anything
+	}
 	now, err := readPDF(all)
 	if err != nil {
-		return AddedChange, nil // a reader that repairs it may show anything
+		return AddedChange, nil
 	}
 	c := comparison{before: before, now: now, seen: map[[2]int]bool{}}
-	if c.unseen(update, end) || !c.same(*before.Root, *now.Root) {
+	if !c.reads(objects) || !c.sameRoot() {
 		return AddedChange, nil
 	}
 	return AddedProof, nil
 }
+
+// onlyBlank reports whether there is nothing to read from start on.
+func onlyBlank(file io.ReaderAt, start, size int64) (bool, error) {
+	buffer := make([]byte, 1<<20)
+	for ; start < size; start += int64(len(buffer)) {
+		part, err := window(file, size, start, start+int64(len(buffer)), buffer)
+		if err != nil || len(bytes.Trim(part, blank)) > 0 {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// lastTable is where a PDF says at its end that its table is; -1 when it does not.
+func lastTable(pdf []byte) int64 {
+	m := tableAt.FindSubmatch(pdf)
+	if m == nil {
+		return -1
+	}
+	at, _ := strconv.ParseInt(string(m[1]), 10, 64) // at most 18 figures
+	return at
+}
+
+var tableAt = regexp.MustCompile(`startxref[\s\x00]+(\d{1,18})[\s\x00]+%%EOF[\s\x00]*$`)
 
 var noConfigDir = sync.OnceFunc(api.DisableConfigDir)
 
@@ -76,38 +109,61 @@ type comparison struct {
 	seen        map[[2]int]bool // pairs of objects that are compared, or are being compared; one difference ends it all
 }
 
-var objectHead = regexp.MustCompile(`(?:^|[^0-9])(\d{1,10})[\s\x00]+\d{1,5}[\s\x00]+obj\b`)
-
-// unseen reports whether the update has an object that was there before, whose last state is in another place than where the library
-// found it: a reader that repairs the file may show that one.
-func (c *comparison) unseen(update []byte, base int64) bool {
-	last := map[int]int64{}
-	for _, m := range objectHead.FindAllSubmatchIndex(update, -1) {
-		number, err := strconv.Atoi(string(update[m[2]:m[3]]))
-		if err != nil {
-			return true
-		}
-		last[number] = base + int64(m[2])
-	}
-	for number, at := range last {
-		if old, was := c.before.Find(number); !was || old.Free {
+// reads reports whether the library found the objects of the update where they are, and all others where they were.
+func (c *comparison) reads(objects updates) bool {
+	for number, entry := range c.now.Table {
+		if at, added := objects[number]; added {
+			if entry.Free || !isAt(entry, at) {
+				return false
+			}
 			continue
 		}
-		entry, is := c.now.Find(number)
-		if !is || entry.Compressed || entry.Offset == nil || *entry.Offset < base || *entry.Offset > at ||
-			len(bytes.Trim(update[*entry.Offset-base:at-base], blank)) > 0 {
-			return true
+		was, ok := c.before.Table[number]
+		if !ok {
+			return number == 0
+		}
+		if was.Free != entry.Free || !entry.Free && !samePlace(was, entry) {
+			return false
 		}
 	}
-	return false
+	return true
 }
+
+func isAt(entry *model.XRefTableEntry, at place) bool {
+	if at.stream == 0 {
+		return entry.ObjectStream == nil && entry.Offset != nil && *entry.Offset == at.at
+	}
+	return equal(entry.ObjectStream, &at.stream) && entry.ObjectStreamInd != nil && int64(*entry.ObjectStreamInd) == at.at
+}
+
+func samePlace(was, is *model.XRefTableEntry) bool {
+	return equal(was.ObjectStream, is.ObjectStream) && equal(was.ObjectStreamInd, is.ObjectStreamInd) && (was.ObjectStream != nil || equal(was.Offset, is.Offset))
+}
+
+func equal[T comparable](a, b *T) bool { return a == b || a != nil && b != nil && *a == *b }
 
 // What may change: what proves signatures for longer (ETSI EN 319 142-1, 5.4.2), and what nobody sees.
 var (
-	mayChange       = map[types.Object]map[string]bool{types.Name("Catalog"): {"DSS": true, "Extensions": true, "Version": true, "Metadata": true}}
+	rootMayChange   = map[string]bool{"DSS": true, "Extensions": true, "Version": true, "Metadata": true}
 	formMayChange   = map[string]bool{"SigFlags": true}
 	streamMayChange = map[string]bool{"Length": true} // the library fills it in; the bytes are compared themselves
 )
+
+// sameRoot compares the catalogs, and with them all that is shown.
+func (c *comparison) sameRoot() bool {
+	was, ok := c.old(*c.before.Root).(types.Dict)
+	is, also := c.new(*c.now.Root).(types.Dict)
+	if !ok || !also || *c.before.Root != *c.now.Root {
+		return false
+	}
+	c.seen[[2]int{c.before.Root.ObjectNumber.Value(), c.now.Root.ObjectNumber.Value()}] = true // what refers back to it
+	return c.sameDict(was, is, rootMayChange, func(key string) (special, same bool) {
+		if key != "AcroForm" {
+			return false, false
+		}
+		return true, c.sameForm(c.old(was[key]), c.new(is[key]))
+	})
+}
 
 func (c *comparison) sameForm(before, now types.Object) bool {
 	is, ok := now.(types.Dict)
@@ -119,37 +175,23 @@ func (c *comparison) sameForm(before, now types.Object) bool {
 		switch key {
 		case "Fields":
 			return true, c.onlyStampsMore(was[key], is[key])
-		case "DR":
-			return true, c.onlyFontsMore(was[key], is[key])
-		case "DA":
-			return was[key] == nil, true
+		case "DR", "DA":
+			return c.onlySignatures(was["Fields"]), true
 		}
 		return false, false
 	})
 }
 
-// onlyFontsMore reports whether the resources of a form are what they were, but for fonts that every reader has: others could make a
-// figure look like another one.
-func (c *comparison) onlyFontsMore(before, now types.Object) bool {
-	was, _ := c.old(before).(types.Dict)
-	is, ok := c.new(now).(types.Dict)
-	if !ok {
-		return before == nil && now == nil
-	}
-	return c.sameDict(was, is, nil, func(key string) (special, same bool) {
-		if key != "Font" {
-			return false, false
+// onlySignatures reports whether all fields of a form are signatures, which need none of its fonts.
+func (c *comparison) onlySignatures(fields types.Object) bool {
+	list, _ := c.old(fields).(types.Array)
+	for _, one := range list {
+		field, ok := c.old(one).(types.Dict)
+		if !ok || !isName("Sig", c.old(field["FT"])) || field["Kids"] != nil {
+			return false
 		}
-		had, _ := c.old(was[key]).(types.Dict)
-		has, _ := c.new(is[key]).(types.Dict)
-		return true, c.sameDict(had, has, nil, func(name string) (special, same bool) { return had[name] == nil, c.isPlainFont(has[name]) })
-	})
-}
-
-func (c *comparison) isPlainFont(o types.Object) bool {
-	font, ok := c.new(o).(types.Dict)
-	_, ownNames := c.new(font["Encoding"]).(types.Dict)
-	return ok && !ownNames && font["Subtype"] == types.Name("Type1") && font["FontDescriptor"] == nil && font["ToUnicode"] == nil
+	}
+	return true
 }
 
 // onlyStampsMore reports whether a list, of fields or of a page's annotations, is as it was but for fields of time stamps that nobody
@@ -162,7 +204,7 @@ func (c *comparison) onlyStampsMore(before, now types.Object) bool {
 	}
 	for _, one := range is {
 		switch {
-		case len(was) > 0 && sameReference(was[0], one):
+		case len(was) > 0 && sameEntry(was[0], one):
 			if !c.same(was[0], one) {
 				return false
 			}
@@ -174,39 +216,58 @@ func (c *comparison) onlyStampsMore(before, now types.Object) bool {
 	return len(was) == 0
 }
 
-func sameReference(before, now types.Object) bool {
+// sameEntry reports whether two entries of a list are the same reference, or are both there themselves.
+func sameEntry(before, now types.Object) bool {
 	was, ok := before.(types.IndirectRef)
 	is, also := now.(types.IndirectRef)
-	return ok && also && was == is
+	return ok == also && (!ok || was == is)
 }
 
+// isStampField reports whether a field is that of a time stamp, and nothing that could be seen.
 func (c *comparison) isStampField(o types.Object) bool {
 	field, ok := c.new(o).(types.Dict)
-	if !ok {
+	if !ok || !isName("Sig", c.new(field["FT"])) || !isName("Widget", c.new(field["Subtype"])) {
 		return false
+	}
+	for key := range field {
+		switch key {
+		case "Type", "Subtype", "FT", "T", "F", "V", "P", "Rect", "Ff":
+		case "AP":
+			if !c.drawsNothing(field[key]) {
+				return false
+			}
+		case "DR":
+			if d, ok := c.new(field[key]).(types.Dict); !ok || len(d) > 0 {
+				return false
+			}
+		default:
+			return false
+		}
 	}
 	value, ok := c.new(field["V"]).(types.Dict)
-	if !ok || c.new(value["SubFilter"]) != types.Name("ETSI.RFC3161") || field["Kids"] != nil || field["AA"] != nil || field["A"] != nil {
+	if !ok || !isName("ETSI.RFC3161", c.new(value["SubFilter"])) {
 		return false
-	}
-	if field["Rect"] == nil {
-		return field["AP"] == nil
 	}
 	rect, ok := c.new(field["Rect"]).(types.Array)
 	if !ok || len(rect) != 4 {
 		return false
 	}
-	return number(c.new(rect[0])) == number(c.new(rect[2])) || number(c.new(rect[1])) == number(c.new(rect[3]))
+	return number(c.new(rect[0])) == number(c.new(rect[2])) && number(c.new(rect[1])) == number(c.new(rect[3]))
 }
 
-func number(o types.Object) float64 {
-	switch n := o.(type) {
-	case types.Integer:
-		return float64(n)
-	case types.Float:
-		return float64(n)
+// drawsNothing reports whether an appearance is one of no content.
+func (c *comparison) drawsNothing(appearance types.Object) bool {
+	ap, ok := c.new(appearance).(types.Dict)
+	if !ok {
+		return false
 	}
-	return 0
+	for key := range ap {
+		stream, ok := c.new(ap[key]).(types.StreamDict)
+		if !ok || stream.Decode() != nil || len(bytes.Trim(stream.Content, blank)) > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // old and new follow references to what they stand for.
@@ -238,14 +299,15 @@ func (c *comparison) same(before, now types.Object) bool {
 	switch was := before.(type) {
 	case types.Dict:
 		is, ok := now.(types.Dict)
-		return ok && c.sameDict(was, is, mayChange[is["Type"]], func(key string) (special, same bool) {
-			switch {
-			case key == "Annots" && is["Type"] == types.Name("Page"):
-				return true, c.onlyStampsMore(was[key], is[key])
-			case key == "AcroForm" && is["Type"] == types.Name("Catalog"):
-				return true, c.sameForm(c.old(was[key]), c.new(is[key]))
+		if !ok {
+			return false
+		}
+		page := isName("Page", was["Type"]) && isName("Page", is["Type"])
+		return c.sameDict(was, is, nil, func(key string) (special, same bool) {
+			if !page || key != "Annots" {
+				return false, false
 			}
-			return false, false
+			return true, c.onlyStampsMore(was[key], is[key])
 		})
 	case types.StreamDict:
 		is, ok := now.(types.StreamDict)
@@ -263,6 +325,11 @@ func (c *comparison) same(before, now types.Object) bool {
 		return true
 	}
 	return before == now
+}
+
+func isName(want types.Name, o types.Object) bool {
+	is, ok := o.(types.Name)
+	return ok && is == want
 }
 
 // sameDict compares two dictionaries but for the entries that may change, and those that special compares in a way of their own.
@@ -288,3 +355,13 @@ func (c *comparison) sameDict(was, is types.Dict, mayChange map[string]bool, spe
 }
 
 func none(string) (special, same bool) { return false, false }
+
+func number(o types.Object) float64 {
+	switch n := o.(type) {
+	case types.Integer:
+		return float64(n)
+	case types.Float:
+		return float64(n)
+	}
+	return 0
+}

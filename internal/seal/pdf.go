@@ -6,6 +6,7 @@ import (
 	"crypto"
 	"crypto/x509"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"regexp"
@@ -40,26 +41,49 @@ var (
 // find returns the signatures of a file, those that cover less first, and how many dictionaries say that they are one without
 // enclosing what they should.
 func find(file io.ReaderAt, size int64) (all []found, malformed int, err error) {
-	var places []int64
-	if err := search(file, size, []byte("/ByteRange"), func(at int64) bool {
-		places = append(places, at)
-		return len(places) < maxSeals
-	}); err != nil {
+	var broken []int64
+	var failed error
+	err = search(file, size, []byte("/ByteRange"), func(at int64) bool {
+		var s found
+		var ok bool
+		if s, ok, failed = readDictionary(file, size, at); ok {
+			all = append(all, s)
+		} else if len(broken) < maxSeals {
+			broken = append(broken, at)
+		}
+		return failed == nil && len(all) < maxSeals
+	})
+	if err = errors.Join(err, failed); err != nil {
 		return nil, 0, err
 	}
-	for _, at := range places {
-		s, ok, err := readDictionary(file, size, at)
-		switch {
-		case err != nil:
-			return nil, 0, err
-		case ok:
-			all = append(all, s)
-		case !ofEmbedded(file, size, at):
-			malformed++
+	if len(all) == 0 { // a file with a sound seal is judged by that
+		for _, at := range broken {
+			saysSeal, err := isSealObject(file, size, at)
+			if err != nil {
+				return nil, 0, err
+			}
+			if saysSeal && !ofEmbedded(file, size, at) {
+				malformed++
+			}
 		}
 	}
 	slices.SortStableFunc(all, func(a, b found) int { return cmp.Compare(a.end, b.end) })
 	return all, malformed, nil
+}
+
+// isSealObject reports whether what has a place in it is an object that says to be a signature.
+func isSealObject(file io.ReaderAt, size, at int64) (bool, error) {
+	text, err := window(file, size, at-nearby, at+nearby, nil)
+	middle := int(at - max(at-nearby, 0))
+	from := bytes.LastIndex(text[:middle], []byte(" obj"))
+	to := bytes.Index(text[middle:], []byte("endobj"))
+	if from < 0 {
+		from = 0
+	}
+	if to < 0 {
+		to = len(text) - middle
+	}
+	return err == nil && bytes.Contains(text[from:middle+to], []byte("/SubFilter")), err
 }
 
 // search calls hit with each place of word, until that returns false.
@@ -208,7 +232,7 @@ func ofEmbedded(file io.ReaderAt, size, at int64) bool {
 	var starts []int64
 	_ = search(file, at, []byte("%PDF-"), func(start int64) bool { // what cannot be read is no embedded document
 		starts = append(starts, start)
-		return true
+		return len(starts) < maxSeals
 	})
 	for _, base := range starts {
 		if base == 0 {

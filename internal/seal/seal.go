@@ -51,9 +51,10 @@ type Signature struct {
 	Stamped      time.Time `json:"stamped,omitzero"`       // when an authority says that it was there
 	Certificates [][]byte  `json:"certificates,omitempty"` // the signer's first, of a stamp the authority's
 	Authority    [][]byte  `json:"authority,omitempty"`    // those of the authority that stamped a signature
+	Added        Addition  `json:"added,omitempty"`        // behind it, where it is sound
 }
 
-// Addition is what was added behind the last signature.
+// Addition is what was added behind a signature.
 type Addition string
 
 const (
@@ -67,7 +68,6 @@ const (
 type Found struct {
 	Signatures []Signature `json:"signatures,omitempty"` // those that cover less first
 	Malformed  int         `json:"malformed,omitempty"`  // dictionaries that say to be signatures, and do not enclose what they should
-	Added      Addition    `json:"added,omitempty"`
 }
 
 // Examine looks for the signatures of a PDF of so many bytes and checks them against it. The error is about reading the file alone.
@@ -84,20 +84,40 @@ func Examine(file io.ReaderAt, size int64) (Found, error) {
 		}
 		f.Signatures = append(f.Signatures, s)
 	}
-	last := f.last()
-	if last == nil || last.Fault != FaultNone {
-		return f, nil
+	compared := 0
+	for i := len(f.Signatures) - 1; i >= 0 && compared < maxCompare; i-- {
+		if s := &f.Signatures[i]; s.Fault == FaultNone && !s.IsStamp {
+			compared++
+			if s.Added, err = added(file, s.Covers, size); err != nil {
+				return Found{}, err
+			}
+		}
 	}
-	f.Added, err = added(file, last.Covers, size)
-	return f, err
+	return f, nil
 }
 
-// last is the signature that speaks for the file: that of a person or a service which covers most. A time stamp is one only where there
-// is nothing else, since anybody gets a stamp for anything. It is nil when there is none.
-func (f Found) last() *Signature {
+// maxCompare is behind how many signatures of a file what was added is looked at, those that cover most first.
+const maxCompare = 4
+
+// last is the signature that speaks for the file: the last sound one of somebody who is trusted, of anybody, or else the last one. A time
+// stamp is one only where there is nothing else, since anybody gets a stamp for anything. It is nil when there is none.
+func (f Found) last(trusts func(Signature) bool) *Signature {
 	var last *Signature
+	rank := func(s *Signature) (n int) {
+		switch {
+		case s == nil:
+			return 0
+		case s.IsStamp:
+			return 1
+		case s.Fault != FaultNone:
+			return 2
+		case !trusts(*s):
+			return 3
+		}
+		return 4
+	}
 	for i := range f.Signatures {
-		if s := &f.Signatures[i]; last == nil || last.IsStamp || !s.IsStamp {
+		if s := &f.Signatures[i]; rank(s) >= rank(last) {
 			last = s
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"encoding/asn1"
 	"encoding/pem"
 	"fmt"
+	"maps"
 	"math/big"
 	"os"
 	"os/exec"
@@ -183,7 +184,30 @@ func attacks(t testing.TB, victim identity, sealed []byte) map[string][]byte {
 	overlay := func(s string) string {
 		return regexp.MustCompile(`/Contents[^/]*`).ReplaceAllString(s, "/Contents 9000 0 R ")
 	}
-	return map[string][]byte{
+	const square = "<</Length 11>>\nstream\n0 0 9 9 re f\nendstream"
+	with := func(change func(string) string, more string) []byte {
+		return updated(sealed, map[string]string{string(lastPage[1]): pageText(change), "9000": more})
+	}
+	annotated := func(s string) string {
+		return regexp.MustCompile(`/Annots\s*\[`).ReplaceAllString(s, "/Annots[9000 0 R ")
+	}
+	overlaid := with(overlay, square)
+	before := regexp.MustCompile(`startxref\s+(\d+)\s+%%EOF\s*$`).FindSubmatch(sealed)[1]
+	end := bytes.LastIndex(overlaid, []byte("startxref"))
+	more := map[string][]byte{
+		"two tables at the end":             slices.Concat(overlaid[:end], []byte("startxref\n"+string(before)+"\n%%EOF\n"), overlaid[end:len(overlaid)-len("%%EOF\n")]),
+		"an object under another's number":  bytes.Replace(overlaid, []byte("9000 0 obj"), []byte(string(lastPage[1])+" 0 obj"), 1),
+		"an object that a comment hides":    bytes.Replace(overlaid, []byte("\n9000 0 obj"), []byte("\n9000 %\n0 obj"), 1),
+		"a key twice":                       with(func(s string) string { return strings.Replace(overlay(s), "<<", "<</Contents 9000 0 R", 1) }, square),
+		"a key written in another way":      with(func(s string) string { return strings.Replace(s, "<<", "<</Con#74ents 9000 0 R", 1) }, square),
+		"a line that says to be a stamp":    with(annotated, "<</Type/Annot/Subtype/Line/L[0 0 99 99]/Rect[0 0 99 0]/V<</SubFilter/ETSI.RFC3161>>>>"),
+		"a stamp that draws":                with(annotated, "<</Type/Annot/Subtype/Widget/FT/Sig/Rect[0 0 0 0]/AP<</N 4 0 R>>/V<</SubFilter/ETSI.RFC3161>>>>"),
+		"a type that is none":               with(func(s string) string { return strings.Replace(overlay(s), "/Type /Page", "/Type[1]", 1) }, square),
+		"a junk signature behind":           slices.Concat(overlaid, []byte("9001 0 obj\n<</SubFilter/x/Contents<00>/ByteRange[0 9 13 1]>>\nendobj\n")),
+		"blanks behind":                     slices.Concat(overlaid, bytes.Repeat([]byte(" "), 1<<20)),
+		"an update of the update's trailer": bytes.Replace(overlaid, []byte("/Prev "), []byte("/Encrypt<</Filter/Standard>>/Prev "), 1),
+	}
+	all := map[string][]byte{
 		"a byte of the document":    flip(900),
 		"a byte behind the seal":    flip(len(sealed) - 20),
 		"a byte of the signature":   flipHex(sealed, gapEnd-2*press.SealSpace+1800-gapStart%1),
@@ -208,6 +232,8 @@ func attacks(t testing.TB, victim identity, sealed []byte) map[string][]byte {
 		"code in the gap":                      slices.Concat(sealed[:gapStart+1], []byte("30>/X/Y<"), sealed[gapStart+9:]),
 		"cut short":                            sealed[:len(sealed)-200],
 	}
+	maps.Copy(all, more)
+	return all
 }
 
 func flipHex(sealed []byte, at int) []byte {

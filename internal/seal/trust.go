@@ -19,41 +19,53 @@ type Trust struct {
 
 // Judge says what is known of a file in which Examine found f.
 func Judge(f Found, t Trust) office.Seal {
-	last := f.last()
+	last := f.last(func(s Signature) bool { return t.trustsSigner(s, t.sealed(s)) })
 	if last == nil {
 		if f.Malformed > 0 {
 			return office.Seal{State: office.SealBroken}
 		}
 		return office.Seal{State: office.SealNone}
 	}
-	certificates := parse(last.Certificates)
-	v := office.Seal{At: last.Claimed}
-	if len(certificates) > 0 {
-		v.Signer, v.Issuer = NameOf(certificates[0]), issuerOf(certificates[0])
-	}
-	if authority := parse(last.Authority); t.trusts(authority, last.Stamped, x509.ExtKeyUsageTimeStamping) {
-		v.At, v.Stamped = last.Stamped, NameOf(authority[0])
-	}
-	usage := x509.ExtKeyUsageAny
-	if last.IsStamp {
-		v.At, v.Stamped, usage = last.Stamped, v.Signer, x509.ExtKeyUsageTimeStamping
-	}
+	v := t.sealed(*last)
 	wrong := slices.ContainsFunc(f.Signatures, func(s Signature) bool { return s.Fault == FaultDigest || s.Fault == FaultForged })
 	switch {
 	case wrong:
 		v.State = office.SealBroken
 	case last.Fault != FaultNone:
 		v.State = office.SealUnjudged
-	case f.Added == AddedChange:
+	case last.Added == AddedChange:
 		v.State = office.SealChanged
-	case f.Added == AddedUnjudged:
+	case last.Added == AddedUnjudged:
 		v.State = office.SealUnjudged
-	case t.trusts(certificates, validAt(v, t.Now), usage):
+	case t.trustsSigner(*last, v):
 		v.State = office.SealIntact
 	default:
 		v.State = office.SealStranger
 	}
 	return v
+}
+
+// sealed is who made a signature, and when.
+func (t Trust) sealed(s Signature) office.Seal {
+	v := office.Seal{At: s.Claimed}
+	if certificates := parse(s.Certificates); len(certificates) > 0 {
+		v.Signer, v.Issuer = NameOf(certificates[0]), issuerOf(certificates[0])
+	}
+	if authority := parse(s.Authority); t.trusts(authority, s.Stamped, x509.ExtKeyUsageTimeStamping) {
+		v.At, v.Stamped = s.Stamped, NameOf(authority[0])
+	}
+	if s.IsStamp {
+		v.At, v.Stamped = s.Stamped, v.Signer
+	}
+	return v
+}
+
+func (t Trust) trustsSigner(s Signature, v office.Seal) bool {
+	usage := x509.ExtKeyUsageAny
+	if s.IsStamp {
+		usage = x509.ExtKeyUsageTimeStamping
+	}
+	return t.trusts(parse(s.Certificates), validAt(v, t.Now), usage)
 }
 
 // validAt is the moment at which the certificate had to be valid: a seal outlives it. What nobody stamped is as old as the signer says,
@@ -113,10 +125,11 @@ func signsDocuments(c *x509.Certificate) bool {
 	})
 }
 
-// Authority is the highest certificate that came with the signature that speaks for the file: the one to trust so that those of the same
-// signer are believed. It is nil when none can be read.
+// Authority is the certificate to trust so that the signer who speaks for the file is believed, and others of the same issuer: the
+// issuer's, if it came along, else the signer's own. It goes no higher, since anybody can slip certificates into a signature. It is nil when
+// none can be read.
 func (f Found) Authority() *x509.Certificate {
-	last := f.last()
+	last := f.last(func(Signature) bool { return false })
 	if last == nil {
 		return nil
 	}
@@ -124,16 +137,12 @@ func (f Found) Authority() *x509.Certificate {
 	if len(certificates) == 0 {
 		return nil
 	}
-	top := certificates[0]
-	for range certificates {
-		for _, c := range certificates {
-			if c.IsCA && !c.Equal(top) && top.CheckSignatureFrom(c) == nil {
-				top = c
-				break
-			}
+	for _, c := range certificates[1:] {
+		if c.IsCA && certificates[0].CheckSignatureFrom(c) == nil {
+			return c
 		}
 	}
-	return top
+	return certificates[0]
 }
 
 func parse(der [][]byte) (certificates []*x509.Certificate) {

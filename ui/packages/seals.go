@@ -1,6 +1,7 @@
 package packages
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/x509"
@@ -14,6 +15,7 @@ import (
 	"fyne.io/fyne/v2/layout"
 	"fyne.io/fyne/v2/widget"
 
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/ui/async"
 	"countersign/ui/i18n"
@@ -109,7 +111,7 @@ func (s *Screen) trustSeal(f office.File) {
 		widgets.Ask(s.env.Window.Canvas(), widgets.Question{
 			Title: lang.L("Trust these seals?"),
 			Text: lang.L("Countersign will then rely on every document that “{{.Name}}” vouches for. Compare this fingerprint with the one that your signing service publishes: {{.Fingerprint}}",
-				i18n.V{"Name": c.Subject.CommonName, "Fingerprint": fingerprint}),
+				i18n.V{"Name": message.OneLine(cmp.Or(c.Subject.CommonName, c.Subject.String()), office.MaxName), "Fingerprint": fingerprint}),
 			Safe: lang.L("Cancel"), Do: lang.L("Trust"), OnDo: func() {
 				async.Try(s.env.Work, func(context.Context) error { return s.office.TrustSeals(c) }, func(err error) {
 					if err != nil {
