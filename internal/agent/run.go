@@ -147,9 +147,10 @@ func (a *Agent) join(healthChanges <-chan struct{}) (err error) {
 		Saved: a.saved, Announce: a.announcer.Announce, Ended: a.fileEnded,
 		Ask: func() { a.packages.Wake() },
 	})
+	examiner := preview.NewReader(p.DocumentReader...) // one of its own: nobody waits for a picture meanwhile
 	a.proof = proof.New(a.Base, proof.Deps{
 		Examine: func(ctx context.Context, document *os.File) ([]byte, error) {
-			return a.documents.Ask(ctx, document, "seal", proof.MaxFound)
+			return examiner.Ask(ctx, document, "seal", proof.MaxFound)
 		},
 		Busy: a.catchingUp,
 	})

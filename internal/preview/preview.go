@@ -3,7 +3,7 @@
 //
 // It promises:
 //   - A document is read in a process of its own that ends with the answer, by PDFium compiled to WebAssembly, which
-//     reaches nothing but the bytes it is given. One such process runs at a time.
+//     reaches nothing but the bytes it is given. One such process of a Reader runs at a time.
 //   - That process is bounded, see Confine, and gets no secrets: neither the environment nor the path of the document.
 //     When it takes too long, or when nobody waits any more, it is killed.
 //   - The size of a picture is decided before it is drawn.

@@ -193,6 +193,7 @@ func (f *folders) turn(form bool) {
 func (f *folders) continueFrom(old *folders) {
 	if old.form.content.Visible() {
 		f.form.show(old.form.folderTyped())
+		f.form.shown = old.form.shown
 		f.turn(true)
 	}
 }
@@ -222,8 +223,8 @@ func newFolderForm(f *folders) *folderForm {
 		e.SetMinRowsVisible(2)
 	}
 	p.ask = widgets.NewChoice([]widgets.Option{{Name: lang.L("Ask me first"), Text: lang.L("Documents wait in the outbox until you send them.")},
-		{Name: lang.L("Send at once"), Text: lang.L("Documents are sent without review.")}}, 0, func(int) {}, nil)
-	p.order = widgets.NewCheck(lang.L("Sign in the order shown"), nil)
+		{Name: lang.L("Send at once"), Text: lang.L("Documents are sent without review.")}}, 0, func(int) { f.screen.offerUndo() }, nil)
+	p.order = widgets.NewCheck(lang.L("Sign in the order shown"), func(bool) { f.screen.offerUndo() })
 	p.presets = widgets.NewButtonWithIcon(lang.L("Presets"), fynetheme.MenuDropDownIcon(), p.offerPresets).Quiet()
 	p.presets.IconPlacement = widget.ButtonIconTrailingText
 	choose := widgets.NewButtonWithIcon(lang.L("Choose…"), fynetheme.FolderOpenIcon(), func() {
