@@ -125,6 +125,7 @@ type Inquiry struct {
 	NextCheck     time.Time `json:"next_check,omitzero"`  // when to ask again
 	Events        int       `json:"events,omitempty"`     // that were handled: an answer asked for before the last of them may be older
 	RecordPending time.Time `json:"record_owed,omitzero"` // since when its full record is to be asked for, which may tell more
+	Heard         time.Time `json:"heard,omitzero"`       // when the service last told which of its signers declined
 	Gone          bool      `json:"gone,omitempty"`       // the service has not shown it for a while; it is asked all the same
 	Restored      time.Time `json:"restored,omitzero"`    // when it came back from a backup, until the service has told what happened since
 }

@@ -138,7 +138,7 @@ func (tx *Tx) PutPackage(p office.Package) error {
 	}
 	p = p.Derived()
 	p.State = p.State.Normal()
-	inUTC(&p.Created, &p.Due, &p.Executed.Time, &p.Checked, &p.NextCheck, &p.Refused)
+	inUTC(&p.Created, &p.Due, &p.Executed.Time, &p.Checked, &p.Heard, &p.NextCheck, &p.Refused)
 	if p.Withdrawal != nil {
 		w := *p.Withdrawal
 		inUTC(&w.Asked, &w.NextTry)

@@ -319,8 +319,12 @@ func TestAPackageThatIsDueSoonIsToldOnceEverAndOwedWhilePeopleWantToHearNothing(
 func TestADeclineFromBeforeTheStateWasRestoredIsNotToldAgain(t *testing.T) {
 	for name, c := range map[string]struct {
 		declined time.Duration // after the state was restored
+		heard    bool          // that nobody had declined, since then
 		want     []string
-	}{"before": {-time.Minute, nil}, "since": {time.Minute, []string{"declined s"}}} {
+	}{
+		"before": {-2 * time.Minute, false, nil}, "since": {time.Minute, false, []string{"declined s"}},
+		"by another clock": {-30 * time.Second, false, []string{"declined s"}}, "by a wrong clock": {-time.Hour, true, []string{"declined s"}},
+	} {
 		looptest.Bubble(t, name, func(t *testing.T) {
 			x := tells(t)
 			restored := x.Now()
@@ -329,6 +333,10 @@ func TestADeclineFromBeforeTheStateWasRestoredIsNotToldAgain(t *testing.T) {
 				return errors.Join(tx.PutPackage(p), data.MarkRestored(tx, restored), MarkRestored(tx, restored))
 			}))
 			x.check(esign.Status{PackageID: "p", Name: "Lease", State: "open", Signers: []esign.Signer{{ID: "s"}}})
+			if c.heard {
+				time.Sleep(time.Minute)
+				noErr(t, x.noteRecord(recordQuestion{id: "p", tell: true}, &esign.Status{PackageID: "p", Signers: []esign.Signer{{ID: "s"}}}))
+			}
 			x.check(esign.Status{PackageID: "p", Name: "Lease", State: "open", Signers: []esign.Signer{{ID: "s"}}}) // by the next run
 			declined := esign.Signer{ID: "s", Declined: true, DeclinedAt: restored.Add(c.declined)}
 			time.Sleep(time.Hour)

@@ -106,11 +106,15 @@ func (r *Service) ended(tx *store.Tx, was, p office.Package, tell, told bool) (f
 		return nil, nil, err
 	}
 	since := r.deps.Since()
-	old := func(when time.Time) bool { return !tell || when.Before(since) || when.Before(restored) }
+	old := func(when time.Time) bool {
+		return !tell || when.Before(since) || when.Before(restored.Add(-loop.ClockSlack))
+	}
+	heard := tell && was.Heard.After(since) && was.Heard.After(restored) // then one who had not declined has since, by whatever clock
 	before, lately := p, p
 	before.Signers, lately.Signers = slices.Clone(p.Signers), slices.Clone(p.Signers)
 	for i, s := range p.Signers {
-		if old(s.Declined.Time) {
+		at := was.SignerIndex(s.ID)
+		if old(s.Declined.Time) && !(heard && at >= 0 && was.Signers[at].Declined.Time.IsZero()) {
 			lately.Signers[i].Declined = office.When{}
 		} else {
 			before.Signers[i].Declined = office.When{}
@@ -158,6 +162,9 @@ func (r *Service) noteStatus(tx *store.Tx, p *office.Package, status esign.Statu
 	was, tell := *p, r.tells(*p)
 	was.Signers = slices.Clone(p.Signers)
 	news := apply.Status(p, status, r.Now())
+	if slices.ContainsFunc(status.Signers, func(x esign.Signer) bool { return x.StateTold }) {
+		p.Heard = r.Now()
+	}
 	if p.RecordPending = (time.Time{}); recorded {
 		f.record = r.needRecord(p, was, status, tell)
 	}
