@@ -238,7 +238,9 @@ func (r *run) open(chosen *kong.Context) (code int) {
 	return told(chosen.Run(r))
 }
 
-func readsDocument(chosen *kong.Context) bool { return strings.HasPrefix(chosen.Command(), "page ") }
+func readsDocument(chosen *kong.Context) bool {
+	return strings.HasPrefix(chosen.Command(), "page ") || chosen.Command() == "press"
+}
 
 func parser(c *commands, version string, out, err io.Writer) *kong.Kong {
 	k, wrong := kong.New(c,

@@ -26,6 +26,7 @@ func pressAlone(t *testing.T, document []byte) ([]byte, *exec.Cmd, error) {
 	defer cancel()
 	program := documentPress()
 	cmd := exec.CommandContext(ctx, program[0], program[1:]...)
+	cmd.Env = []string{"SYSTEMROOT="} // as the embedded service starts it: nothing names a folder for settings
 	// 0 has its pages counted.
 	cmd.Stdin = io.MultiReader(bytes.NewReader(binary.BigEndian.AppendUint64([]byte{0}, uint64(len(document)))), bytes.NewReader(document))
 	answer, err := cmd.Output()

@@ -610,8 +610,8 @@ func SealIntactUndated(signer string) Message {
 	return of("seal.seal-intact-undated", Name("Signer", signer))
 }
 func SealNone() Message { return of("seal.seal-none") }
-func SealStranger(date string, signer string) Message {
-	return of("seal.seal-stranger", Day("Date", date), Name("Signer", signer))
+func SealStranger(signer string, date string) Message {
+	return of("seal.seal-stranger", Name("Signer", signer), Day("Date", date))
 }
 func SealStrangerUndated(signer string) Message {
 	return of("seal.seal-stranger-undated", Name("Signer", signer))
