@@ -78,10 +78,9 @@ func (s *Screen) tellSeal(f office.File) {
 		}
 	}
 	add(lang.L("File"), filepath.Base(f.Path))
-	add(lang.L("Sealed by"), f.Seal.Signer)
 	add(lang.L("Certificate issued by"), f.Seal.Issuer)
 	if !f.Seal.At.IsZero() {
-		add(lang.L("Sealed on"), i18n.When(s.env.Now(), office.When{Time: f.Seal.At}))
+		add(lang.L("Sealed on"), f.Seal.At.Local().Format("2006-01-02 15:04:05 MST"))
 		add(lang.L("Time confirmed by"), f.Seal.Stamped)
 	}
 	text := widgets.NewParagraph(strings.Join(what, "\n"))

@@ -184,7 +184,7 @@ func (s *Screen) turn(at int) {
 	if p.enter != nil {
 		p.enter()
 	}
-	s.page.Objects = []fyne.CanvasObject{widgets.Stack(16, widgets.Stack(8, widgets.NewHeading(p.title), widgets.NewParagraph(p.text)), p.content)}
+	s.page.Objects = []fyne.CanvasObject{widgets.Stack(16, widgets.Stack(8, widgets.NewFullHeading(p.title), widgets.NewParagraph(p.text)), p.content)}
 	s.page.Refresh()
 	s.scroll.ScrollToTop() // where the step says what it asks
 	s.bar.rest(at > 0, p.next)

@@ -185,7 +185,9 @@ func (s *Screen) steps() []office.Check {
 		case s.cancel != nil && (s.tried[at].Result == office.CheckUnderWay || s.tried[at].Found == message.NotTried()):
 			steps[i].Result = office.CheckUnderWay
 		default:
-			steps[i] = s.tried[at]
+			if steps[i] = s.tried[at]; steps[i].Step == message.StepService() {
+				steps[i].At = s.triedAt
+			}
 		}
 	}
 	return agent.WithHealth(steps, s.status.Health)
