@@ -94,13 +94,14 @@ func (x *testService) path(j office.Job) string { return filepath.Join(j.Folder,
 // look examines until there is nothing to do.
 func (x *testService) look() {
 	x.t.Helper()
-	for {
+	for range 1000 {
 		pause, err := x.examineDue(x.t.Context())
 		noErr(x.t, err)
 		if pause != breath {
 			return
 		}
 	}
+	x.t.Fatal("it never ends")
 }
 
 func (x *testService) of(j office.Job) office.SealState {
