@@ -46,7 +46,7 @@ func (s Seal) Text() message.Message {
 		if s.At.IsZero() {
 			return message.SealStrangerUndated(s.Signer)
 		}
-		return message.SealStranger(date, s.Signer)
+		return message.SealStranger(s.Signer, date)
 	case SealChanged:
 		return message.SealChanged(s.Signer)
 	case SealBroken:
