@@ -100,6 +100,8 @@ func newPicker(t *testing.T) *picker {
 	t.Helper()
 	o, w := harness.OpenSignedIn(t)
 	w.Active().Keys("ctrl+n") // the keyboard is at "Add documents" while there are none
+	w.Keys("Tab")             // from now on the focus is shown
+	w.Keys("shift+Tab")
 	w.Still()
 	return &picker{t, o.Desk, o, w}
 }
@@ -247,8 +249,8 @@ var (
 	navSend        = image.Pt(80, 124)
 	navStatus      = image.Pt(80, 202)
 	navSettings    = image.Pt(80, 241)
-	packageName    = image.Pt(450, 327)
-	addDocuments   = image.Pt(288, 261)
+	packageName    = image.Pt(450, 397)
+	addDocuments   = image.Pt(288, 331)
 	calendarButton = image.Pt(849, 344)
 	chooseFolder   = image.Pt(912, 185)
 	readyMadeNames = image.Pt(430, 373)

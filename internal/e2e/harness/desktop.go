@@ -692,12 +692,12 @@ func (w *Window) Press(button int) {
 	w.xdotool("mousedown", b, "sleep", "0.1", "mouseup", b)
 }
 
-// Hide closes the window as a person does who wants it gone: once more answers the question of the first time.
+// Hide closes the window as a person does who wants it gone, and answers the question of the first time.
 func (w *Window) Hide() {
 	w.d.T.Helper()
 	w.Active()
 	Eventually(w.d.T, "the window is gone", func() bool {
-		w.Keys("ctrl+w")
+		w.Keys("ctrl+w", "Return")
 		return len(w.d.Visible("Countersign")) == 0
 	})
 }
