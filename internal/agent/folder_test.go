@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 
@@ -10,9 +9,6 @@ import (
 	"countersign/internal/office"
 	"countersign/internal/sandbox"
 )
-
-// errUnchanged stands for an error where there is none to return.
-var errUnchanged = errors.New("nothing changed")
 
 func TestASignInDoesNotOutliveTheSettingsItBeganWith(t *testing.T) {
 	o := newOfficeWith(t, quick, sandbox.Options{})

@@ -210,7 +210,7 @@ func attacks(t testing.TB, victim identity, sealed []byte) map[string][]byte {
 	all := map[string][]byte{
 		"a byte of the document":    flip(900),
 		"a byte behind the seal":    flip(len(sealed) - 20),
-		"a byte of the signature":   flipHex(sealed, gapEnd-2*press.SealSpace+1800-gapStart%1),
+		"a byte of the signature":   flipHex(sealed, gapEnd-2*press.SealSpace+1800),
 		"a page with other content": updated(sealed, map[string]string{string(lastPage[1]): pageText(overlay), "9000": "<</Length 11>>\nstream\n0 0 9 9 re f\nendstream"}),
 		"an annotation over the text": updated(sealed, map[string]string{string(lastPage[1]): pageText(func(s string) string {
 			return regexp.MustCompile(`/Annots\s*\[`).ReplaceAllString(s, "/Annots[9000 0 R ")

@@ -84,7 +84,7 @@ func play(t *testing.T, seed uint64, steps []step) (o outcome) {
 // perform does a step. A panic on the way is a broken promise, too.
 func (w *world) perform(s step) {
 	defer func() {
-		if p := recover(); p != nil && p != any(brokenOff) {
+		if p := recover(); p != nil && p != any(errBrokenOff) {
 			w.model.breaks("nothing panics: %v\n%s", p, debug.Stack())
 		}
 	}()

@@ -108,15 +108,15 @@ func (w *world) well() bool {
 		len(w.model.saved.out) == 0 && len(w.due) == 0
 }
 
-// brokenOff ends a step; see calmly and known.
-var brokenOff = errors.New("there is nothing more to see")
+// errBrokenOff ends a step; see calmly and known.
+var errBrokenOff = errors.New("there is nothing more to see")
 
 // calmly lets time pass. Where a promise is broken meanwhile, the step ends, and the life with it.
 func (w *world) calmly(d time.Duration) {
 	w.model.list.lookAtChanges() // as of now
 	w.sleep(d)
 	if w.office == nil || len(w.model.check()) > 0 {
-		panic(brokenOff)
+		panic(errBrokenOff)
 	}
 }
 
@@ -144,7 +144,7 @@ func (w *world) known(documents int, due time.Duration) sandbox.Package {
 	w.calmly(time.Minute)
 	p, ok := w.atService(name)
 	if !ok || !w.model.news.knows(p.PackageID, name) {
-		panic(brokenOff)
+		panic(errBrokenOff)
 	}
 	return p
 }

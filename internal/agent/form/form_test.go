@@ -53,7 +53,7 @@ func TestTheFormIsWrittenAMomentLaterAndOnlyWhenItChanged(t *testing.T) {
 		stop()
 		running.Wait()
 		r.Keep(office.Form{Name: "Lease, 2nd floor"})
-		if !r.Flush() || !r.Flush() || onDisk().Name != "Lease, 2nd floor" {
+		if first, again := r.Flush(), r.Flush(); !first || !again || onDisk().Name != "Lease, 2nd floor" {
 			t.Errorf("at the end there is %+v on disk", onDisk())
 		}
 	})
