@@ -105,15 +105,6 @@ func (r *Reader) look(ctx context.Context, path string, width int) (reply, *imag
 		return reply{}, nil, err
 	}
 	defer f.Close()
-	if len(r.program) == 0 {
-		return reply{}, nil, errNoReader
-	}
-	select {
-	case r.turn <- struct{}{}:
-		defer func() { <-r.turn }()
-	case <-ctx.Done():
-		return reply{}, nil, ctx.Err()
-	}
 	got, img, err := r.ask(ctx, f, width)
 	if err != nil {
 		return reply{}, nil, fmt.Errorf("look into %s: %w", filepath.Base(path), err)
@@ -148,15 +139,6 @@ func openDocument(path string) (*os.File, error) {
 // Ask runs a process that finds something else out about an open document, of any size, and returns what it writes, up to so many bytes.
 // The process gets what instead of a width, and must call Begin.
 func (r *Reader) Ask(ctx context.Context, document *os.File, what string, most int64) (answer []byte, err error) {
-	if len(r.program) == 0 {
-		return nil, errNoReader
-	}
-	select {
-	case r.turn <- struct{}{}:
-		defer func() { <-r.turn }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
 	err = r.run(ctx, document, what, func(out io.Reader) (err error) {
 		answer, err = io.ReadAll(io.LimitReader(out, most+1))
 		if err == nil && (int64(len(answer)) > most || len(answer) == 0) {
@@ -178,6 +160,15 @@ func (r *Reader) ask(ctx context.Context, document *os.File, width int) (got rep
 
 // run runs a process that reads the document, and has its answer received.
 func (r *Reader) run(ctx context.Context, document *os.File, what string, receive func(io.Reader) error) error {
+	if len(r.program) == 0 {
+		return errNoReader
+	}
+	select {
+	case r.turn <- struct{}{}:
+		defer func() { <-r.turn }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	caller := ctx
 	ctx, kill := context.WithCancel(ctx)
 	defer kill()

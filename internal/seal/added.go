@@ -20,13 +20,32 @@ const maxCompared = 64 << 20 // bytes
 
 const blank = "\x00\t\n\f\r " // ISO 32000-1, 7.2.2
 
-// added says what a file has behind the first end bytes. The document as it was then is read and compared with the one that a
-// reader shows now.
-func added(file io.ReaderAt, end, size int64) (what Addition, err error) {
-	if only, err := onlyBlank(file, end, size); err != nil || only {
+// whole is a file with all its revisions. It is read, and the document that a reader shows now, once something is compared with it.
+type whole struct {
+	file io.ReaderAt
+	size int64
+	read func() ([]byte, error)
+	now  func() (*model.Context, error)
+}
+
+func wholeOf(file io.ReaderAt, size int64) whole {
+	read := sync.OnceValues(func() ([]byte, error) { return window(file, size, 0, size, nil) })
+	return whole{file, size, read, sync.OnceValues(func() (*model.Context, error) {
+		all, err := read()
+		if err != nil {
+			return nil, err
+		}
+		return readPDF(all)
+	})}
+}
+
+// added says what the file has behind its first end bytes. The document as it was then is read and compared with the one that a reader
+// shows now.
+func (w whole) added(end int64) (what Addition, err error) {
+	if only, err := onlyBlank(w.file, end, w.size); err != nil || only {
 		return AddedNothing, err
 	}
-	if size > maxCompared {
+	if w.size > maxCompared {
 		return AddedChange, nil // what cannot be compared cannot be relied on
 	}
 	defer func() {
@@ -34,7 +53,7 @@ func added(file io.ReaderAt, end, size int64) (what Addition, err error) {
 			what = AddedChange
 		}
 	}()
-	all, err := window(file, size, 0, size, nil)
+	all, err := w.read()
 	if err != nil {
 		return AddedUnjudged, err
 	}
@@ -47,7 +66,7 @@ func added(file io.ReaderAt, end, size int64) (what Addition, err error) {
 	if err != nil {
 		return AddedChange, nil // readers may show anything
 	}
-	now, err := readPDF(all)
+	now, err := w.now()
 	if err != nil {
 		return AddedChange, nil
 	}

@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -218,7 +219,7 @@ func unhex(text []byte) ([]byte, bool) {
 
 // pdfDate reads a date as D:YYYYMMDDHHmmSSOHH'mm'; zero for what is none.
 func pdfDate(text string) time.Time {
-	text = string(bytes.ReplaceAll([]byte(text), []byte("'"), nil))
+	text = strings.ReplaceAll(text, "'", "")
 	for _, layout := range []string{"D:20060102150405-0700", "D:20060102150405Z0700", "D:20060102150405Z", "D:20060102150405"} {
 		if at, err := time.Parse(layout, text); err == nil {
 			return at

@@ -84,11 +84,11 @@ func Examine(file io.ReaderAt, size int64) (Found, error) {
 		}
 		f.Signatures = append(f.Signatures, s)
 	}
-	compared := 0
+	compared, all := 0, wholeOf(file, size)
 	for i := len(f.Signatures) - 1; i >= 0 && compared < maxCompare; i-- {
 		if s := &f.Signatures[i]; s.Fault == FaultNone && !s.IsStamp {
 			compared++
-			if s.Added, err = added(file, s.Covers, size); err != nil {
+			if s.Added, err = all.added(s.Covers); err != nil {
 				return Found{}, err
 			}
 		}
@@ -101,24 +101,21 @@ const maxCompare = 4
 
 // last is the signature that speaks for the file: the last sound one of somebody who is trusted, of anybody, or else the last one. A time
 // stamp is one only where there is nothing else, since anybody gets a stamp for anything. It is nil when there is none.
-func (f Found) last(trusts func(Signature) bool) *Signature {
-	var last *Signature
-	rank := func(s *Signature) (n int) {
-		switch {
-		case s == nil:
-			return 0
-		case s.IsStamp:
-			return 1
-		case s.Fault != FaultNone:
-			return 2
-		case !trusts(*s):
-			return 3
-		}
-		return 4
-	}
+func (f Found) last(trusts func(Signature) bool) (last *Signature) {
+	best := 0
 	for i := range f.Signatures {
-		if s := &f.Signatures[i]; rank(s) >= rank(last) {
-			last = s
+		s := &f.Signatures[i]
+		rank := 3
+		switch {
+		case s.IsStamp:
+			rank = 0
+		case s.Fault != FaultNone:
+			rank = 1
+		case !trusts(*s):
+			rank = 2
+		}
+		if rank >= best {
+			best, last = rank, s
 		}
 	}
 	return last

@@ -49,10 +49,10 @@ func Judge(f Found, t Trust) office.Seal {
 func (t Trust) sealed(s Signature) office.Seal {
 	v := office.Seal{At: s.Claimed}
 	if certificates := parse(s.Certificates); len(certificates) > 0 {
-		v.Signer, v.Issuer = NameOf(certificates[0]), issuerOf(certificates[0])
+		v.Signer, v.Issuer = nameOf(certificates[0]), issuerOf(certificates[0])
 	}
 	if authority := parse(s.Authority); t.trusts(authority, s.Stamped, x509.ExtKeyUsageTimeStamping) {
-		v.At, v.Stamped = s.Stamped, NameOf(authority[0])
+		v.At, v.Stamped = s.Stamped, nameOf(authority[0])
 	}
 	if s.IsStamp {
 		v.At, v.Stamped = s.Stamped, v.Signer
@@ -156,8 +156,8 @@ func parse(der [][]byte) (certificates []*x509.Certificate) {
 	return certificates
 }
 
-// NameOf is whom a certificate names.
-func NameOf(c *x509.Certificate) string {
+// nameOf is whom a certificate names.
+func nameOf(c *x509.Certificate) string {
 	return cmp.Or(c.Subject.CommonName, first(c.Subject.Organization), c.Subject.String())
 }
 
