@@ -67,7 +67,6 @@ func (a *Agent) MoveOut(ctx context.Context, path, password string) error {
 	if err := a.mayMove(ctx, path); err != nil {
 		return err
 	}
-	sealer := safe.NewSealer(password)
 	defer a.gate.shut()()
 	if err := a.mayMove(ctx, path); err != nil { // somebody else may have moved it
 		return err
@@ -76,7 +75,7 @@ func (a *Agent) MoveOut(ctx context.Context, path, password string) error {
 	a.account.Park(true)
 	a.account.Resume()
 	a.Data.Freeze(message.MovingNow())
-	revoke, err := a.writeMove(ctx, path, sealer)
+	revoke, err := a.writeMove(ctx, path, safe.Password(password))
 	if err != nil {
 		a.Log.Error("write what is to be moved", "err", err)
 		if _, away := a.movedAway(); away {
@@ -112,7 +111,7 @@ func (a *Agent) mayMove(ctx context.Context, path string) error {
 }
 
 // writeMove makes the file, and notes right before it has its name that the office has left.
-func (a *Agent) writeMove(ctx context.Context, path string, sealer *safe.Sealer) (revoke func(context.Context), err error) {
+func (a *Agent) writeMove(ctx context.Context, path string, password safe.Password) (revoke func(context.Context), err error) {
 	o, err := a.whatMoves()
 	if err != nil {
 		return nil, err
@@ -121,7 +120,7 @@ func (a *Agent) writeMove(ctx context.Context, path string, sealer *safe.Sealer)
 	if err != nil {
 		return nil, err
 	}
-	err = transfer.WriteMove(temp, sealer, o, func(f office.DraftFile) string { return filepath.Join(locations.Outbox(a.p.DataDir), f.Copy) })
+	err = transfer.WriteMove(temp, password, o, func(f office.DraftFile) string { return filepath.Join(locations.Outbox(a.p.DataDir), f.Copy) })
 	if err == nil {
 		err = temp.Sync()
 	}

@@ -391,7 +391,7 @@ func TestAHostileFileMovesNothingButWhatWasShown(t *testing.T) {
 	file := filepath.Join(outside, "office.move")
 	f, err := os.Create(file)
 	noErr(t, err)
-	noErr(t, transfer.WriteMove(f, safe.NewSealer(password), o, func(f office.DraftFile) string { return filepath.Join(locations.Outbox(old.data), f.Copy) }))
+	noErr(t, transfer.WriteMove(f, safe.Password(password), o, func(f office.DraftFile) string { return filepath.Join(locations.Outbox(old.data), f.Copy) }))
 	noErr(t, f.Close())
 
 	old.stop()
@@ -401,14 +401,14 @@ func TestAHostileFileMovesNothingButWhatWasShown(t *testing.T) {
 	odd.Drafts, odd.Packages = nil, []office.Package{{ID: "../../status"}}
 	f, err = os.Create(filepath.Join(outside, "odd.move"))
 	noErr(t, err)
-	noErr(t, errors.Join(transfer.WriteMove(f, safe.NewSealer(password), odd, nil), f.Close()))
+	noErr(t, errors.Join(transfer.WriteMove(f, safe.Password(password), odd, nil), f.Close()))
 	if _, err := now.ReadMove(t.Context(), f.Name(), password); err == nil {
 		t.Error("a package whose id leads elsewhere was taken")
 	}
 	odd.Packages = []office.Package{{ID: "late", Created: time.Date(9999, 12, 31, 23, 0, 0, 0, time.FixedZone("", -12*60*60))}}
 	f, err = os.Create(filepath.Join(outside, "late.move"))
 	noErr(t, err)
-	noErr(t, errors.Join(transfer.WriteMove(f, safe.NewSealer(password), odd, nil), f.Close()))
+	noErr(t, errors.Join(transfer.WriteMove(f, safe.Password(password), odd, nil), f.Close()))
 	if m, ok := message.Of(now.arrive(f.Name())); !ok || m != message.SealedDamaged("late.move") {
 		t.Errorf("a time that nothing can keep: %v", m)
 	}

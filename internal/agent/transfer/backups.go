@@ -312,7 +312,7 @@ func documentEnding(key safe.Secret) string {
 }
 
 // CheckBackup reads a backup to its end, and returns the documents that it lists.
-func CheckBackup(path string, with safe.Opener) (h Header, documents []Document, err error) {
+func CheckBackup(path string, with safe.Key) (h Header, documents []Document, err error) {
 	err = readBackup(path, with, &h, Reading{
 		Record:   func(store.Record) error { return nil },
 		Document: func(d Document, _ io.Reader) error { documents = append(documents, d); return nil },
@@ -321,7 +321,7 @@ func CheckBackup(path string, with safe.Opener) (h Header, documents []Document,
 }
 
 // ImportBackup puts all that is in a backup in the place of everything in tx. After an error tx is not to be committed.
-func ImportBackup(tx *store.Tx, from io.ReadSeeker, with safe.Opener) error {
+func ImportBackup(tx *store.Tx, from io.ReadSeeker, with safe.Key) error {
 	_, err := from.Seek(0, io.SeekStart)
 	if err == nil {
 		err = tx.Clear()
@@ -332,7 +332,7 @@ func ImportBackup(tx *store.Tx, from io.ReadSeeker, with safe.Opener) error {
 	return err
 }
 
-func readBackup(path string, with safe.Opener, h *Header, to Reading) error {
+func readBackup(path string, with safe.Key, h *Header, to Reading) error {
 	f, err := Open(path)
 	if err != nil {
 		return err

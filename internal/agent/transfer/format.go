@@ -188,7 +188,7 @@ type Reading struct {
 
 // Read reads a sealed file of a kind to its end. digest is the same for the same content alone. Nobody may make use of anything in it
 // before it has returned without an error. Errors of r are returned as they are.
-func Read(r io.Reader, with safe.Opener, kind Kind, to Reading) (h Header, digest string, err error) {
+func Read(r io.Reader, with safe.Key, kind Kind, to Reading) (h Header, digest string, err error) {
 	plain, err := safe.Open(r, with)
 	if err != nil {
 		return h, "", err

@@ -81,7 +81,7 @@ func TestWhatIsLeftOutIsSaidOnceAndWithinBounds(t *testing.T) {
 		o.Drafts = append(o.Drafts, d)
 	}
 	var file bytes.Buffer
-	noErr(t, WriteMove(&file, safe.NewSealer("password 10"), o, nil))
+	noErr(t, WriteMove(&file, safe.Password("password 10"), o, nil))
 	got, err := ReadMove(&file, "password 10", time.Now(), "")
 	noErr(t, err)
 	if len(got.LeftOut) != mostLeftOut || got.LeftOut[0] == got.LeftOut[1] {
@@ -97,7 +97,7 @@ func TestAPackageKnowsItsWatchedFolderOnTheNewComputer(t *testing.T) {
 		{ID: "by-tag", Home: office.Home{Service: "s"}, Source: office.Source{Folder: office.TagAt("s", "f1")}}, {ID: "of-none",
 			Source: office.Source{Folder: "f2"}}}
 	var file bytes.Buffer
-	noErr(t, WriteMove(&file, safe.NewSealer("password 10"), o, nil))
+	noErr(t, WriteMove(&file, safe.Password("password 10"), o, nil))
 	got, err := ReadMove(&file, "password 10", time.Now(), "")
 	noErr(t, err)
 	if len(got.Folders) != 1 || len(got.Packages) != 3 {
@@ -142,7 +142,7 @@ func TestOnlyWhatCanDoNoHarmIsBelieved(t *testing.T) {
 		noErr(t, WriteMove(&b, key, o, func(office.DraftFile) string { return filepath.Join(from, "lease") }))
 		return &b
 	}
-	got, err := ReadMove(write(safe.NewSealer("password 10"), o), "password 10", now, to)
+	got, err := ReadMove(write(safe.Password("password 10"), o), "password 10", now, to)
 	noErr(t, err)
 	s := got.Settings
 	if s.NgrokCA != "" || len(s.CopyTo) > 0 || s.BesideOriginal || s.SaveTo != "/there" || s.Language != "de" || !s.Index || s.DueDays != 9 || s.Theme != "dark" {
