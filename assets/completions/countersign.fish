@@ -6,12 +6,12 @@ function __countersign_complete
     set -e words[1]
     set -l current (commandline -ct)
     test (count $current) -eq 0; and set current ''
-    for line in ($program complete -- $words (string unescape -- $current; or echo $current) 2>/dev/null)
+    for line in ($program complete -- $words $current 2>/dev/null)
         switch $line
             case ':files'
-                __fish_complete_path (string replace -r -- '^--[^=]*=' '' $current)
+                __fish_complete_path $current
             case ':folders'
-                __fish_complete_directories (string replace -r -- '^--[^=]*=' '' $current)
+                __fish_complete_directories $current
             case '*'
                 echo $line
         end

@@ -10,16 +10,13 @@ Register-ArgumentCompleter -Native -CommandName 'countersign', 'countersign.exe'
     $next = @()
     if ($wordToComplete -eq '') { $next = @('--next') }
     $program = $commandAst.CommandElements[0].Extent.Text.Trim('"', "'")
-    $plain = "$wordToComplete".Trim('"', "'")
     foreach ($line in @(& $program complete @next -- @words 2>$null)) {
         if ($line -eq ':files' -or $line -eq ':folders') {
-            [System.Management.Automation.CompletionCompleters]::CompleteFilename(($plain -replace '^--[^=]*=', ''))
+            [System.Management.Automation.CompletionCompleters]::CompleteFilename("$wordToComplete".Trim('"', "'"))
             continue
         }
         $value, $text = $line -split "`t", 2
         if (-not $text) { $text = $value }
-        $typed = $value
-        if ($value -match '[^\w.@=/:+-]') { $typed = "'" + $value.Replace("'", "''") + "'" }
-        [System.Management.Automation.CompletionResult]::new($typed, $value, 'ParameterValue', $text)
+        [System.Management.Automation.CompletionResult]::new($value, $value, 'ParameterValue', $text)
     }
 }

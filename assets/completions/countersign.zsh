@@ -22,8 +22,8 @@ _countersign() {
     done
     (( $#values )) && compadd -l -d shown -a values
     case $kind in
-        :files) compset -P '--*='; _files ;;
-        :folders) compset -P '--*='; _files -/ ;;
+        :files) _files ;;
+        :folders) _files -/ ;;
     esac
 }
 

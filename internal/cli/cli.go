@@ -138,7 +138,7 @@ type programCommands struct {
 	Sandbox    sandboxCmd    `cmd:"" help:"Run the embedded signing service alone, for trying things out and for tests."`
 	Move       moveCmd       `cmd:"" help:"Move the office to another computer, with everything it is, in one sealed file. The password comes from COUNTERSIGN_PASSWORD, or is asked for."`
 	Restore    restoreCmd    `cmd:"" help:"Put a backup in the place of the data as it is, which is kept beside."`
-	Completion completionCmd `cmd:"" help:"Print what has your shell complete commands, packages and files."`
+	Completion completionCmd `cmd:"" help:"Print what has your shell complete commands, options and files."`
 	Version    versionCmd    `cmd:"" help:"Show the version."`
 	Help       helpCmd       `cmd:"" help:"Show what a command does, or all of them."`
 }

@@ -10,10 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"countersign/internal/office"
-
-	"github.com/alecthomas/kong"
 )
 
 // complete is what may be typed next, without what each word is.
@@ -33,26 +29,22 @@ func TestWordsAreCompletedWhereTheyMayStand(t *testing.T) {
 	s := newShell(t)
 	for _, c := range []struct{ typed, want string }{
 		{"lo|", "login logout"},
-		{"help wi|", "withdraw"},
 		{"--data /x vers|", "version"},
 		{"Lease|", ":files"},         // for the window
 		{"Lease.pdf off|", ":files"}, // and more of them
 		{"list --st|", "--state"},
 		{"list --state |", "waiting done declined expired withdrawn problem"},
 		{"list --state d|", "done declined"},
-		{"list --state=w|", "--state=waiting --state=withdrawn"},
 		{"list --sort|", "--sort"},
 		{"list x|", ""},
 		{"status --js|", "--json"},
 		{"setup --no-c|", "--no-cac"},
 		{"setup --save-to |", ":folders"},
-		{"setup --save-to=/ho|", ":folders"},
 		{"setup --import |", ":files"},
 		{"setup --cac --tunnel |", "ngrok external none loopback"},
 		{"events -f --pack|", "--package"},
 		{"send |", ":files"},
 		{"send a.pdf b|", ":files"},
-		{"send a.pdf -- --|", ":files"},
 		{"send --name --seq|", ""}, // which is the name
 		{"send --name x --seq|", "--sequential"},
 		{"--key-file |", ":files"},
@@ -66,7 +58,6 @@ func TestWordsAreCompletedWhereTheyMayStand(t *testing.T) {
 		{"folders add |", ":folders"},
 		{"folders add ~/Scans --d|", "--data --debug --due-days"},
 		{"folders remove |", ":folders"},
-		{"show |", ""}, // no Countersign runs
 	} {
 		if got := s.complete(strings.Split(strings.TrimSuffix(c.typed, "|"), " ")...); got != c.want {
 			t.Errorf("%s offers %q, want %q", c.typed, got, c.want)
@@ -80,59 +71,6 @@ func TestWordsAreCompletedWhereTheyMayStand(t *testing.T) {
 	}
 	if strings.Contains(all, "complete ") || strings.Contains(all, "press") {
 		t.Errorf("what is not for people is offered: %q", all)
-	}
-}
-
-func TestPackagesAndPeopleAreCompletedWhileCountersignRuns(t *testing.T) {
-	s := newShell(t)
-	s.keep(append(offices(), office.Package{ID: "44444444-eeee", Name: "X" + hostile, State: "open", Created: march(9)}))
-	l, err := s.here(t.Context(), io.Discard, io.Discard).start()
-	must(t, err)
-	defer func() { must(t, l.Close()) }()
-	for _, c := range []struct{ typed, want string }{
-		{"show |1", "11111111-bbbb 11111111-aaaa"},
-		{"show |le", "Lease"}, // whatever the case
-		{"show |Of", ""},      // which means two
-		{"show |44444444", "44444444-eeee"},
-		{"events --package=|2", "--package=22222222-cccc"},
-		{"show Lease |", ""},
-	} {
-		before, word, _ := strings.Cut(c.typed, "|")
-		words := strings.Split(before, " ")
-		words[len(words)-1] += word
-		if got := s.complete(words...); got != c.want {
-			t.Errorf("%s offers %q, want %q", c.typed, got, c.want)
-		}
-	}
-	other := newShell(t)
-	if got := other.complete("--data", s.data, "show", "33"); got != "33333333-dddd" {
-		t.Errorf("with --data typed, %q is offered", got)
-	}
-}
-
-// A tag that nothing answers would complete nothing, silently.
-func TestEveryKindOfWordIsKnown(t *testing.T) {
-	var visit func(n *kong.Node)
-	kinds := map[string]bool{}
-	visit = func(n *kong.Node) {
-		for _, v := range n.Positional {
-			kinds[v.Tag.Get("complete")] = true
-		}
-		for _, f := range n.Flags {
-			kinds[f.Tag.Get("complete")] = true
-			if takesFile := strings.Contains(f.Tag.Type, "path"); takesFile && f.Tag.PlaceHolder != "FILE" && f.Tag.PlaceHolder != "DIR" {
-				t.Errorf("--%s of %s takes a path, and its placeholder %q does not say of what", f.Name, n.Name, f.Tag.PlaceHolder)
-			}
-		}
-		for _, c := range n.Children {
-			visit(c)
-		}
-	}
-	visit(Grammar().Node)
-	for kind := range kinds {
-		if !slices.Contains([]string{"", ofPackage, ofWaiting, ofPerson, ofTemplate, ofCommand}, kind) {
-			t.Errorf("nothing completes %q", kind)
-		}
 	}
 }
 
@@ -151,18 +89,13 @@ func TestTheShellsOfferWhatTheProgramSays(t *testing.T) {
 	folder := countersign(t)
 	must(t, os.Mkdir(filepath.Join(folder, "Old leases"), 0o700))
 	must(t, os.WriteFile(filepath.Join(folder, "Lease 1.pdf"), nil, 0o600))
-	s := newShell(t)
-	s.keep([]office.Package{{ID: "1", Name: "Lease of Jan's \"house\"", State: "open", Created: march(1)}})
-	l, err := s.here(t.Context(), io.Discard, io.Discard).start()
-	must(t, err)
-	defer func() { must(t, l.Close()) }()
 	ask := map[string]func(script string, words ...string) *exec.Cmd{
 		"bash": func(script string, words ...string) *exec.Cmd {
 			do := fmt.Sprintf("source '%s'; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); _countersign; printf '%%s\\n' \"${COMPREPLY[@]}\"", script)
 			return exec.Command("bash", append([]string{"-c", do, "bash"}, words...)...)
 		},
 		"zsh": func(script string, words ...string) *exec.Cmd {
-			do := fmt.Sprintf("compdef() {}; compadd() { print -rl -- \"${values[@]}\" }; compset() { PREFIX=${PREFIX#*=} }; _files() { print -rl -- ${PREFIX}*(N) }; words=(\"$@\"); CURRENT=$#; PREFIX=$words[-1]; source '%s'; _countersign", script)
+			do := fmt.Sprintf("compdef() {}; compadd() { print -rl -- \"${values[@]}\" }; _files() { print -rl -- ${PREFIX}*(N) }; words=(\"$@\"); CURRENT=$#; PREFIX=$words[-1]; source '%s'; _countersign", script)
 			return exec.Command("zsh", append([]string{"-f", "-c", do, "zsh"}, words...)...)
 		},
 		"fish": func(script string, words ...string) *exec.Cmd {
@@ -182,13 +115,12 @@ func TestTheShellsOfferWhatTheProgramSays(t *testing.T) {
 				"countersign lo":                  {"login", "logout"},
 				"countersign list --state d":      {"done", "declined"},
 				"countersign list --rev":          {"--reverse"},
-				"countersign show Lea":            {`Lease of Jan's "house"`},
 				"countersign send Lea":            {"Lease 1.pdf"},
 				"countersign setup --save-to Old": {"Old leases"},
 			} {
 				cmd := command(script, strings.Fields(typed)...)
 				cmd.Dir = folder
-				cmd.Env = append(os.Environ(), "PATH="+folder+":"+os.Getenv("PATH"), "COUNTERSIGN_DATA="+s.data)
+				cmd.Env = append(os.Environ(), "PATH="+folder+":"+os.Getenv("PATH"))
 				var failed bytes.Buffer
 				cmd.Stderr = &failed
 				out, err := cmd.Output()

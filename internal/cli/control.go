@@ -32,7 +32,6 @@ var (
 	callEvents  = declare("events", alsoBrief, (*local).events)
 	callLink    = declare("link", alsoBrief, (*local).link)
 	callVerify  = declare("verify", alsoBrief, (*local).verify)
-	callOffers  = declare("offers", running, (*local).offers)
 	callSetup   = declare("configure", running, (*local).configure)
 	callExport  = declare("office", running, (*local).export)
 	callFolders = declare("folders", running, (*local).folders)

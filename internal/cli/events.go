@@ -11,7 +11,7 @@ import (
 )
 
 type eventsCmd struct {
-	Package string `complete:"package" help:"Only events about this package: its id, the beginning of its id, or its name."`
+	Package string `help:"Only events about this package: its id, the beginning of its id, or its name."`
 	Since   string `help:"Only events received on this day (2026-12-31) or moment (RFC 3339), or later." placeholder:"DATE"`
 	Limit   int    `default:"50" help:"At most so many, the last ones; 0 for all." placeholder:"N"`
 	Follow  bool   `short:"f" help:"Print events as they come, until stopped; with --since, first those since then. It waits where Countersign is not running."`

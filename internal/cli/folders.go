@@ -26,7 +26,7 @@ type foldersListCmd struct{ jsonFlag }
 
 type foldersAddCmd struct {
 	Folder string   `arg:"" help:"The folder; it is made where it is missing."`
-	To     []string `complete:"person" sep:"none" help:"A signer; repeat it for more, in their order. A new folder needs one." placeholder:"\"NAME <E-MAIL>\""`
+	To     []string `sep:"none" help:"A signer; repeat it for more, in their order. A new folder needs one." placeholder:"\"NAME <E-MAIL>\""`
 	folderChange
 	jsonFlag
 }

@@ -15,7 +15,7 @@ import (
 )
 
 type helpCmd struct {
-	Command []string `arg:"" optional:"" complete:"command" help:"The command, or a page of the manual: admin, develop, interface, service-facts, changes."`
+	Command []string `arg:"" optional:"" help:"The command, or a page of the manual: admin, develop, interface, service-facts, changes."`
 }
 
 func (c *helpCmd) Run(r *run) error {

@@ -15,7 +15,7 @@ import (
 
 type listCmd struct {
 	State    []string `enum:"waiting,done,declined,expired,withdrawn,problem" help:"Only packages that stand like this: ${enum}; several with commas in between." placeholder:"STATE"`
-	Person   string   `complete:"person" help:"Only packages that this person signs; a part of the name or address will do."`
+	Person   string   `help:"Only packages that this person signs; a part of the name or address will do."`
 	Search   string   `help:"Only packages with these words in their name, people, documents or reference." placeholder:"WORDS"`
 	Since    string   `help:"Only packages made on this day (2026-12-31) or moment (RFC 3339), or later." placeholder:"DATE"`
 	Until    string   `help:"Only packages made on this day or moment, or earlier." placeholder:"DATE"`
@@ -257,7 +257,7 @@ func when(known, before *time.Time) string {
 }
 
 type showCmd struct {
-	Package string `arg:"" complete:"package" help:"Its id, the beginning of its id, or its name."`
+	Package string `arg:"" help:"Its id, the beginning of its id, or its name."`
 	jsonFlag
 }
 
@@ -497,8 +497,8 @@ func address(name, email string) string {
 
 // linkCmd prints where a person signs. Whoever has the link can sign, so that it goes to standard output and nowhere else.
 type linkCmd struct {
-	Package string `arg:"" complete:"package" help:"The package: its id, the beginning of its id, or its name."`
-	Person  string `arg:"" complete:"person" help:"Who signs: the e-mail address, the name or the signer's id."`
+	Package string `arg:"" help:"The package: its id, the beginning of its id, or its name."`
+	Person  string `arg:"" help:"Who signs: the e-mail address, the name or the signer's id."`
 }
 
 func (c *linkCmd) Run(r *run) error {

@@ -23,12 +23,12 @@ const sendPatience = time.Minute
 
 type sendCmd struct {
 	Files        []string `arg:"" optional:"" name:"file" help:"The documents; with a template, those besides."`
-	To           []string `complete:"person" sep:"none" help:"A signer; repeat it for more, in their order. With a template \"ROLE=NAME <E-MAIL>\" says whose role is whose." placeholder:"\"NAME <E-MAIL>\""`
-	Template     string   `complete:"template" help:"Make the package from this template of the service." placeholder:"NAME|ID"`
+	To           []string `sep:"none" help:"A signer; repeat it for more, in their order. With a template \"ROLE=NAME <E-MAIL>\" says whose role is whose." placeholder:"\"NAME <E-MAIL>\""`
+	Template     string   `help:"Make the package from this template of the service." placeholder:"NAME|ID"`
 	Field        []string `sep:"none" help:"With a template: fill a text field; repeat it for more." placeholder:"FIELD=VALUE"`
 	Replace      []string `sep:"none" help:"With a template: a file in the place of one of its documents; repeat it for more." placeholder:"DOCUMENT=FILE"`
-	CC           []string `complete:"person" name:"cc" sep:"none" help:"Somebody who gets a copy and does not sign; repeat it for more." placeholder:"\"NAME <E-MAIL>\""`
-	BCC          []string `complete:"person" name:"bcc" sep:"none" help:"The same, not shown to the others." placeholder:"\"NAME <E-MAIL>\""`
+	CC           []string `name:"cc" sep:"none" help:"Somebody who gets a copy and does not sign; repeat it for more." placeholder:"\"NAME <E-MAIL>\""`
+	BCC          []string `name:"bcc" sep:"none" help:"The same, not shown to the others." placeholder:"\"NAME <E-MAIL>\""`
 	Name         string   `help:"Name of the package; the template's or the first file's when left out."`
 	Message      string   `help:"A message to the signers."`
 	Sequential   bool     `help:"One signs after the other, in the order of --to."`
@@ -483,7 +483,7 @@ func withRole(to string) (role, person string) {
 }
 
 type withdrawCmd struct {
-	Packages []string `arg:"" name:"package" complete:"waiting" help:"Each by its id, the beginning of its id, or its name."`
+	Packages []string `arg:"" name:"package" help:"Each by its id, the beginning of its id, or its name."`
 	Message  string   `help:"A message to the signers."`
 	Quiet    bool     `help:"The service does not notify the signers."`
 	jsonFlag
