@@ -36,7 +36,8 @@ type Job struct {
 	SavedFile
 	Home // its package's
 
-	// ListIn is the folder whose index lists the file, when that is not Folder; Listed is the SHA-256 that it lists it with.
+	// ListIn is the folder whose index lists the file, when that is not Folder; Listed is the SHA-256 that an index lists it with, which
+	// is that of another place where the file was saved again since.
 	ListIn string `json:"list_in,omitempty"`
 	Listed string `json:"listed,omitempty"`
 

@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// index judges the lists of saved files that an office may keep in its folders: each file is listed within listedWithin where
-// nothing disturbs the program, and nothing else is. It is silent about what lies elsewhere, and about what an earlier computer saved; and
-// about a file that is listed twice, which one that is saved again may be where it was before (seed 262328233 has one).
+// index judges the lists of saved files that an office may keep in its folders: each file is listed once, within listedWithin where
+// nothing disturbs the program, and nothing else is. It is silent about what lies elsewhere, and about what an earlier computer saved.
 type index struct {
 	m      *model
 	sizes  map[string]int64 // of the lists that were read
@@ -54,12 +53,14 @@ func (x *index) read(path string) {
 		x.m.breaks("the index can be read: %s has %d bytes, %d lines: %v", path, len(body), len(lines), err)
 		return
 	}
+	seen := map[string]bool{}
 	for _, line := range lines[1:] {
-		sum := line[len(line)-1]
+		where, sum := line[len(line)-2], line[len(line)-1]
 		document := x.m.saved.given[sum]
-		if sum != "" && document == "" {
-			x.m.breaks("the index lists what is saved: %q is none of the documents", line)
+		if sum != "" && (document == "" || seen[where+sum]) {
+			x.m.breaks("the index lists what is saved: %q is %q, listed before: %v", line, document, seen[where+sum])
 		}
+		seen[where+sum] = true
 		x.listed[document] = true
 	}
 }

@@ -56,6 +56,23 @@ var regressions = []struct {
 1h15m0s offline 2h0m0s
 1h15m0s wait 1m0s
 `},
+	{"the index lists what is saved", 262328233, `
+1m0s address none
+1m0s send 1 1 parallel 58h0m0s
+5m21.869290778s sign 856
+2m47.892591966s choose index
+3m31.514283109s move 771
+4m34.332083038s sign 179
+1m0s replace
+10m15.03329695s sign 192
+6m37.774888177s crash 13 2 quit
+5m28.505288383s sign 977
+7m35.608679374s address external
+1m0s sign 822
+2m35.715049842s send 1 1 parallel 0s
+1m0s sign 406
+13m38.009557183s sign 184
+`},
 }
 
 func TestWhatWasBrokenOnceHolds(t *testing.T) {

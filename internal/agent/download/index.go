@@ -185,7 +185,7 @@ func (r *Service) list(ctx context.Context, s office.Settings, folder string, mi
 		return err
 	}
 	defer x.Close()
-	if slices.ContainsFunc(missing, func(j office.Job) bool { return j.Found }) { // such as what was saved since the backup that was restored
+	if slices.ContainsFunc(missing, func(j office.Job) bool { return j.Found || j.Listed != "" }) {
 		if err := x.ReadAll(); err != nil {
 			return err
 		}
@@ -228,7 +228,7 @@ func listedSum(j office.Job) string {
 	return j.Listed
 }
 
-// noSum stands for the sum of a file that was moved or changed before it was listed.
+// noSum stands for the sum of a file that was moved or changed before it was listed, and for that of one that may be listed.
 const noSum = "-"
 
 // writeLines appends what the index lacks of these files, and records that they are there; with done set, also where the index
@@ -240,10 +240,9 @@ func (r *Service) writeLines(folder string, x *archive.Index, jobs []office.Job,
 	for i := range jobs {
 		j := &jobs[i]
 		sum := sumOf(*j)
-		was := j.Listed
 		j.Listed = cmp.Or(sum, noSum)
 		path := pathIn(folder, *j)
-		if x.Has(path, sum) || listed[path+"\x00"+sum] || was == j.Listed && !x.Whole() {
+		if x.Has(path, sum) || listed[path+"\x00"+sum] {
 			continue
 		}
 		p, known := packages[j.PackageID]

@@ -108,6 +108,9 @@ func (r *Service) Plan(tx *store.Tx, p *office.Package, s office.Settings, folde
 			PackageID: p.ID, DocumentID: d.ID, Kind: kind, Folder: folder,
 			State: office.JobPending, Planned: r.Now(), NextTry: r.Now(),
 		}
+		if p.Executed.By { // who knows who has saved it before, such as the office's last computer
+			j.Listed = noSum
+		}
 		if _, known, err := tx.Job(j.Key()); err != nil || known {
 			return err
 		}

@@ -533,6 +533,13 @@ func TestFilesAreFetchedOnceMoreAtAWord(t *testing.T) {
 		expect(t, len(inside(t, x.settings.SaveTo)), 3, "%d files in the folder of now, with its index")
 		expect(t, len(inside(t, former)), 4, "%d files in the former one")
 		wantListed(t, x.settings.SaveTo, ',', x.job(j[0]), x.job(j[1]))
+		listed := len(index(t, former, ','))
+		noErr(t, os.Remove(filepath.Join(former, j[0].Target)))
+		x.settings.SaveTo = former // again: that index lists it already
+		noErr(t, x.SaveAgain("p"))
+		time.Sleep(time.Second)
+		synctest.Wait()
+		expect(t, len(index(t, former, ',')), listed, "%d lines in the index that listed the files before")
 		if p, _, _ := x.Data.Package("p"); !p.Saved || !p.Planned {
 			t.Errorf("%+v", p)
 		}

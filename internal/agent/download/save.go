@@ -600,7 +600,6 @@ func (r *Service) SaveAgain(packageID string) error {
 			return err
 		}
 		for _, j := range jobs {
-			target, folder := j.Target, j.Folder
 			j.State, j.Planned, j.NextTry = office.JobPending, r.Now(), r.Now()
 			j.Tries, j.Problem, j.Size, j.Digest = 0, message.Message{}, 0, ""
 			j.Unproven, j.UnprovenAt = "", time.Time{}
@@ -609,9 +608,6 @@ func (r *Service) SaveAgain(packageID string) error {
 			}
 			if err := nameAgain(tx, &j, inUse[j.Folder]); err != nil {
 				return err
-			}
-			if j.Target != target || j.Folder != folder {
-				j.Listed = "" // another file for the index
 			}
 			if err := tx.PutJob(j); err != nil {
 				return err
