@@ -14,6 +14,7 @@ package preview
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -121,24 +122,32 @@ func openDocument(path string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	head := make([]byte, 1024)
-	n, err := f.ReadAt(head, 0) // the process reads from the beginning, too
-	switch {
-	case err != nil && err != io.EOF:
-	case !bytes.Contains(head[:n], []byte("%PDF-")):
-		err = fmt.Errorf("%s: %w", filepath.Base(path), ErrNotPDF)
-	case info.Size() > maxFile:
-		err = fmt.Errorf("%s: %w", filepath.Base(path), ErrTooLarge)
-	default:
+	if err = checkHeader(f); err == nil && info.Size() <= maxFile {
 		return f, nil
 	}
 	f.Close()
-	return nil, err
+	return nil, fmt.Errorf("%s: %w", filepath.Base(path), cmp.Or(err, ErrTooLarge))
+}
+
+// checkHeader fails with ErrNotPDF for a file that does not begin as a PDF does.
+func checkHeader(f *os.File) error {
+	head := make([]byte, 1024)
+	n, err := f.ReadAt(head, 0) // the process reads from the beginning, too
+	if err != nil && err != io.EOF {
+		return err
+	}
+	if !bytes.Contains(head[:n], []byte("%PDF-")) {
+		return ErrNotPDF
+	}
+	return nil
 }
 
 // Ask runs a process that finds something else out about an open document, of any size, and returns what it writes, up to so many bytes.
 // The process gets what instead of a width, and must call Begin.
 func (r *Reader) Ask(ctx context.Context, document *os.File, what string, most int64) (answer []byte, err error) {
+	if err := checkHeader(document); err != nil {
+		return nil, err
+	}
 	err = r.run(ctx, document, what, func(out io.Reader) (err error) {
 		answer, err = io.ReadAll(io.LimitReader(out, most+1))
 		if err == nil && (int64(len(answer)) > most || len(answer) == 0) {

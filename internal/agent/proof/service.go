@@ -240,7 +240,11 @@ func (r *Service) lookAt(ctx context.Context, path string) (seal.Found, error) {
 		return seal.Found{}, message.Error(message.FileNotRead(filepath.Base(path)), err)
 	}
 	defer file.Close()
-	return r.look(ctx, file)
+	found, err := r.look(ctx, file)
+	if errors.Is(err, preview.ErrNotPDF) {
+		err = message.Error(message.FileNotPDF(filepath.Base(path)), nil)
+	}
+	return found, err
 }
 
 // trust is whom to believe now.

@@ -177,6 +177,10 @@ func TestWhatIsTrustedIsJudgedAnew(t *testing.T) {
 	if _, err := x.Verify(t.Context(), x.folder); err == nil || message.For(err) != message.FileNotRead(filepath.Base(x.folder)) {
 		t.Errorf("of a folder: %v", err)
 	}
+	x.deps.Examine = func(context.Context, *os.File) ([]byte, error) { return nil, preview.ErrNotPDF }
+	if _, err := x.Verify(t.Context(), x.path(j)); err == nil || message.For(err) != message.FileNotPDF(filepath.Base(x.path(j))) {
+		t.Errorf("of a text: %v", err)
+	}
 }
 
 // What stands in the way of one file now says nothing of its folder, nor of later.
