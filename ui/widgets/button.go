@@ -50,10 +50,44 @@ func (b *Button) Quiet() *Button {
 
 func (b *Button) CreateRenderer() fyne.WidgetRenderer {
 	b.ExtendBaseWidget(b)
-	r := newRinged(b.Button.CreateRenderer(), b, func() bool { return b.focused })
+	t := tinted{b.Button.CreateRenderer(), b}
+	t.tint()
+	r := newRinged(t, b, func() bool { return b.focused })
 	r.edge = theme.Edge
 	r.draw()
 	return r
+}
+
+// tinted draws a quiet button in the colour of links, and one that is an icon alone in that of captions. Fyne has both as dark as a
+// heading, so that nothing on a screen comes first.
+type tinted struct {
+	fyne.WidgetRenderer
+	of *Button
+}
+
+func (t tinted) Refresh() {
+	t.WidgetRenderer.Refresh()
+	t.tint()
+}
+
+func (t tinted) tint() {
+	if t.of.Importance != widget.LowImportance || t.of.Disabled() {
+		return
+	}
+	colour := theme.Ink
+	if t.of.Text == "" {
+		colour = theme.Secondary
+	}
+	for _, o := range t.Objects() {
+		switch o := o.(type) {
+		case *widget.RichText:
+			o.Segments[0].(*widget.TextSegment).Style.ColorName = colour
+			o.Refresh()
+		case *canvas.Image:
+			o.Resource = fynetheme.NewColoredResource(t.of.Icon, colour)
+			o.Refresh()
+		}
+	}
 }
 
 func (b *Button) FocusGained() {
