@@ -152,7 +152,7 @@ func (a *Agent) join(healthChanges <-chan struct{}) (err error) {
 		Examine: func(ctx context.Context, document *os.File) ([]byte, error) {
 			return examiner.Ask(ctx, document, "seal", proof.MaxFound)
 		},
-		Busy: a.catchingUp,
+		Busy: a.catchingUp, Words: p.Words, Version: p.Version,
 	})
 	a.packages = reconcile.New(a.Base, reconcile.Deps{
 		Settings: a.Settings, Since: func() time.Time { return a.account.Current().Account.Since },

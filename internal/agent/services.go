@@ -293,6 +293,15 @@ func (a *Agent) Verify(ctx context.Context, path string) (office.Seal, error) {
 func (a *Agent) SealAuthority(ctx context.Context, path string) (*x509.Certificate, error) {
 	return a.proof.Authority(ctx, path)
 }
+
+// Prove writes a new file at path that proves a package to somebody without this program; see package proof.
+func (a *Agent) Prove(ctx context.Context, packageID, path string, replace bool) error {
+	events, err := a.EventLines(office.EventQuery{PackageID: packageID})
+	if err != nil {
+		return err
+	}
+	return a.proof.Prove(ctx, packageID, events, path, replace)
+}
 func (a *Agent) TrustSeals(c *x509.Certificate) error {
 	err := a.proof.Trust(c)
 	a.backUp()

@@ -32,6 +32,7 @@ var (
 	callEvents  = declare("events", alsoBrief, (*local).events)
 	callLink    = declare("link", alsoBrief, (*local).link)
 	callVerify  = declare("verify", alsoBrief, (*local).verify)
+	callProve   = declare("prove", alsoBrief, (*local).prove)
 	callSetup   = declare("configure", running, (*local).configure)
 	callExport  = declare("office", running, (*local).export)
 	callFolders = declare("folders", running, (*local).folders)

@@ -78,3 +78,27 @@ func (l *local) verify(ctx context.Context, paths []string) (all []verified, err
 	}
 	return all, nil
 }
+
+// proveCmd writes what proves a package to somebody without Countersign.
+type proveCmd struct {
+	Package string `arg:"" help:"The package: its name, id, or the beginning of its id."`
+	File    string `arg:"" type:"path" help:"The new ZIP file."`
+}
+
+// proveRequest is what is to be proven, and into which file.
+type proveRequest struct{ Package, File string }
+
+func (c *proveCmd) Run(r *run) error {
+	if _, err := callProve.alone(r, look, proveRequest{c.Package, c.File}); err != nil {
+		return err
+	}
+	return r.out.Line("Written: %s", c.File)
+}
+
+func (l *local) prove(ctx context.Context, q proveRequest) (nothing, error) {
+	id, err := l.find(q.Package)
+	if err != nil {
+		return nothing{}, err
+	}
+	return nothing{}, l.agent.Prove(ctx, id, q.File, false)
+}

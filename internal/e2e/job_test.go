@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"archive/zip"
 	"bytes"
 	"crypto/sha256"
 	"encoding/json"
@@ -43,6 +44,7 @@ func TestTheWholeJob(t *testing.T) {
 	savedAsServed(o, lease, offer)
 	toldOnce(o, false, lease, offer)
 	statusIsRight(o, f.URL)
+	provenWithoutTheProgram(o, lease)
 	if text := o.Must("status"); !strings.Contains(text, "signed in as "+harness.Olivia) || !strings.Contains(text, "everything works") {
 		t.Errorf("status says\n%s", text)
 	}
@@ -93,6 +95,50 @@ func sendOffer(o *harness.Office) harness.Pack {
 		o.T.Errorf("the service got %+v", p)
 	}
 	return p
+}
+
+// provenWithoutTheProgram checks a proof of a package as it says that anybody can, with the commands that stand in it.
+func provenWithoutTheProgram(o *harness.Office, p harness.Pack) {
+	o.T.Helper()
+	path, dir := filepath.Join(o.T.TempDir(), "proof.zip"), o.T.TempDir()
+	o.Must("prove", p.ID, path)
+	files, err := zip.OpenReader(path)
+	if err != nil {
+		o.T.Fatal(err)
+	}
+	defer files.Close()
+	if err := os.CopyFS(dir, files); err != nil {
+		o.T.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "Proof.txt"))
+	if err != nil {
+		o.T.Fatal(err)
+	}
+	said := map[string]int{}
+	for line := range strings.Lines(string(text)) {
+		command, isOne := strings.CutPrefix(line, "    ")
+		if !isOne {
+			continue
+		}
+		cmd := exec.CommandContext(o.T.Context(), "sh", "-c", command)
+		cmd.Dir = dir
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			o.T.Errorf("%s: %v: %s", command, err, out)
+		}
+		for _, what := range []string{": OK", "Signature is Valid", "Total document signed", "FAILED"} {
+			said[what] += strings.Count(string(out), what)
+		}
+	}
+	saved := 0
+	for _, name := range o.Files() {
+		if strings.HasPrefix(name, "Lease") {
+			saved++
+		}
+	}
+	if said[": OK"] < saved+len(p.Documents) || said["Signature is Valid"] != saved || said["Total document signed"] != saved || said["FAILED"] != 0 {
+		o.T.Errorf("of %d saved files the commands said %v; the proof says\n%s", saved, said, text)
+	}
 }
 
 // savedAsServed checks that the folder holds what the service serves for the packages, byte for byte, and nothing else.

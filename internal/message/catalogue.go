@@ -597,12 +597,40 @@ func PatternTooDeep(levels int) Message {
 func PatternUnknown(name string, names []string) Message {
 	return of("pattern.pattern-unknown", Text("Name", name), Names("Names", names))
 }
-func PressForFolder() Message           { return of("press.press-for-folder") }
-func PressToOpen() Message              { return of("press.press-to-open") }
-func PressToShow() Message              { return of("press.press-to-show") }
-func DocumentsWrong(n int) Message      { return of("seal.documents-wrong", Count("N", n)) }
-func SealBroken() Message               { return of("seal.seal-broken") }
-func SealChanged(signer string) Message { return of("seal.seal-changed", Name("Signer", signer)) }
+func PressForFolder() Message             { return of("press.press-for-folder") }
+func PressToOpen() Message                { return of("press.press-to-open") }
+func PressToShow() Message                { return of("press.press-to-show") }
+func ProofCheck() Message                 { return of("proof.proof-check") }
+func ProofCheckSeal() Message             { return of("proof.proof-check-seal") }
+func ProofCheckSums() Message             { return of("proof.proof-check-sums") }
+func ProofDeclinedAt(when string) Message { return of("proof.proof-declined-at", Text("When", when)) }
+func ProofEvents() Message                { return of("proof.proof-events") }
+func ProofFile() Message                  { return of("proof.proof-file") }
+func ProofFileMissing() Message           { return of("proof.proof-file-missing") }
+func ProofHistory() Message               { return of("proof.proof-history") }
+func ProofID() Message                    { return of("proof.proof-id") }
+func ProofIssuer() Message                { return of("proof.proof-issuer") }
+func ProofMade(version string, when string) Message {
+	return of("proof.proof-made", Text("Version", version), Text("When", when))
+}
+func ProofName() Message                  { return of("proof.proof-name") }
+func ProofNotWritten(file string) Message { return of("proof.proof-not-written", Name("File", file)) }
+func ProofOf(called string) Message       { return of("proof.proof-of", Package("Package", called)) }
+func ProofOtherFile() Message             { return of("proof.proof-other-file") }
+func ProofPackage() Message               { return of("proof.proof-package") }
+func ProofReference() Message             { return of("proof.proof-reference") }
+func ProofSameFile() Message              { return of("proof.proof-same-file") }
+func ProofSaved() Message                 { return of("proof.proof-saved") }
+func ProofSeal() Message                  { return of("proof.proof-seal") }
+func ProofSealedAt() Message              { return of("proof.proof-sealed-at") }
+func ProofService() Message               { return of("proof.proof-service") }
+func ProofSignedAt(when string) Message   { return of("proof.proof-signed-at", Text("When", when)) }
+func ProofSigners() Message               { return of("proof.proof-signers") }
+func ProofStamped() Message               { return of("proof.proof-stamped") }
+func ProofUnsigned() Message              { return of("proof.proof-unsigned") }
+func DocumentsWrong(n int) Message        { return of("seal.documents-wrong", Count("N", n)) }
+func SealBroken() Message                 { return of("seal.seal-broken") }
+func SealChanged(signer string) Message   { return of("seal.seal-changed", Name("Signer", signer)) }
 func SealIntact(signer string, date string) Message {
 	return of("seal.seal-intact", Name("Signer", signer), Day("Date", date))
 }

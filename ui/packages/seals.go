@@ -18,13 +18,16 @@ import (
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/ui/async"
+	"countersign/ui/browse"
 	"countersign/ui/i18n"
 	"countersign/ui/theme"
 	"countersign/ui/widgets"
 )
 
-// Seals are the digital seals of saved documents.
+// Seals are the digital seals of saved documents, and what proves a package.
 type Seals interface {
+	// Prove writes a new file that proves a package to somebody without this program.
+	Prove(ctx context.Context, packageID, path string, replace bool) error
 	// SealAuthority is the certificate that vouches for the seal of a saved document.
 	SealAuthority(ctx context.Context, path string) (*x509.Certificate, error)
 	// TrustSeals believes the seals that a certificate vouches for.
@@ -118,6 +121,21 @@ func (s *Screen) trustSeal(f office.File) {
 					}
 				})
 			},
+		})
+	})
+}
+
+// askProof asks for a file, proposing a name after that of a saved one, and writes what proves a package into it.
+func (s *Screen) askProof(id, saved string) {
+	called := strings.TrimSuffix(filepath.Base(saved), filepath.Ext(saved))
+	name := lang.L("Proof of {{.Package}}", i18n.V{"Package": called}) + ".zip"
+	browse.Save(s.env, lang.L("Save proof…"), name, func(path string, replace bool) {
+		async.Try(s.env.Work, func(ctx context.Context) error { return s.office.Prove(ctx, id, path, replace) }, func(err error) {
+			if err != nil {
+				s.env.Notice(i18n.Error(err))
+				return
+			}
+			s.env.Notice(lang.L("“{{.File}}” was saved.", i18n.V{"File": filepath.Base(path)}))
 		})
 	})
 }

@@ -41,6 +41,8 @@ type Deps struct {
 	// Examine has a bounded process examine an open document, and returns seal.Found as JSON.
 	Examine func(ctx context.Context, document *os.File) ([]byte, error)
 	Busy    func() bool // there is something to do that people wait for
+	Words   func() *message.Printer
+	Version string // of the program, for what it writes
 }
 
 // Service examines what was saved. Safe for concurrent use.

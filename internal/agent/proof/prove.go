@@ -1,0 +1,244 @@
+package proof
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"countersign/internal/agent/data"
+	"countersign/internal/archive"
+	"countersign/internal/disk"
+	"countersign/internal/evidence"
+	"countersign/internal/message"
+	"countersign/internal/office"
+	"countersign/internal/private"
+	"countersign/internal/store"
+)
+
+// Prove writes a new file at path that proves a package to somebody without this program, see package evidence; one that is there
+// is replaced only if the person has agreed to that. events are those of the package, in words. The error is for people.
+func (r *Service) Prove(ctx context.Context, packageID string, events []office.EventLine, path string, replace bool) error {
+	p, known, err := r.Data.Package(packageID)
+	if err == nil && !known {
+		err = message.Error(message.ProofNotWritten(filepath.Base(path)), nil)
+	}
+	if err != nil {
+		return err
+	}
+	files := func() ([]office.Job, error) {
+		return data.Read(r.Data, "the files of a package", func(tx *store.Tx) ([]office.Job, error) { return tx.JobsOf(packageID) })
+	}
+	jobs, err := files()
+	for _, j := range jobs {
+		if j.State == office.JobDone && j.Seal.State == "" {
+			err = cmp.Or(err, r.examine(ctx, j))
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if jobs, err = files(); err != nil {
+		return err
+	}
+	name := disk.Create
+	if replace {
+		name = disk.Replace
+	}
+	kinds := []office.FileKind{office.FileSigned, office.FileMaster, office.FileCertificate}
+	slices.SortStableFunc(jobs, func(a, b office.Job) int {
+		return cmp.Compare(slices.Index(kinds, a.Kind), slices.Index(kinds, b.Kind))
+	})
+	err = private.WriteFile(path, name, func(w io.Writer) error { return r.prove(ctx, w, contents{p, jobs, events}) })
+	if err != nil && ctx.Err() == nil {
+		return message.Error(message.ProofNotWritten(filepath.Base(path)), err)
+	}
+	return err
+}
+
+// contents are what a proof is made of.
+type contents struct {
+	p      office.Package
+	jobs   []office.Job
+	events []office.EventLine
+}
+
+// prove writes the proof of a package.
+func (r *Service) prove(ctx context.Context, w io.Writer, c contents) error {
+	say := r.deps.Words().Text
+	now := r.Now()
+	bundle := evidence.NewBundle(w, now)
+	report := evidence.Report{
+		Title:    say(message.ProofOf(c.p.DisplayName())),
+		Subtitle: say(message.ProofMade(r.deps.Version, moment(now))),
+		Made:     now,
+		Parts:    []evidence.Part{r.packagePart(c.p), r.signersPart(c.p)},
+	}
+	var sealed []string
+	for _, j := range c.jobs {
+		if j.State != office.JobDone {
+			continue
+		}
+		part, as, err := r.documentPart(ctx, bundle, j)
+		if err != nil {
+			return err
+		}
+		report.Parts = append(report.Parts, part)
+		if as != "" && (j.Seal.State == office.SealIntact || j.Seal.State == office.SealStranger) {
+			sealed = append(sealed, as)
+		}
+	}
+	history := evidence.Part{Title: say(message.ProofHistory())}
+	for _, h := range c.p.History {
+		history.Add(r.when(h.Time), r.deps.Words().Brief(c.p.Tell(h)))
+	}
+	events, err := r.eventsPart(bundle, c.events)
+	if err != nil {
+		return err
+	}
+	report.Parts = append(report.Parts, history, events, r.checkPart(sealed))
+	report.Parts = slices.DeleteFunc(report.Parts, func(p evidence.Part) bool { return len(p.Lines) == 0 })
+	for name, write := range map[string]func(io.Writer) error{"Proof.pdf": report.PDF, "Proof.txt": report.Text} {
+		var b bytes.Buffer
+		if err := write(&b); err != nil {
+			return err
+		}
+		if _, _, err := bundle.Add("", name, &b); err != nil {
+			return err
+		}
+	}
+	return bundle.Close()
+}
+
+func (r *Service) packagePart(p office.Package) evidence.Part {
+	say := r.deps.Words().Text
+	part := evidence.Part{Title: say(message.ProofPackage())}
+	part.Add(say(message.ProofName()), p.DisplayName())
+	part.Add(say(message.ProofID()), p.ID)
+	part.Add(say(message.ProofReference()), p.Reference)
+	part.Add(say(message.ProofService()), p.Service)
+	return part
+}
+
+func (r *Service) signersPart(p office.Package) evidence.Part {
+	say := r.deps.Words().Text
+	part := evidence.Part{Title: say(message.ProofSigners())}
+	for _, s := range p.Signers {
+		what := message.ProofUnsigned()
+		if at := p.SignedAt(s.ID); !at.IsZero() && p.SignedAll(s.ID) {
+			what = message.ProofSignedAt(r.when(at))
+		} else if !s.Declined.IsZero() {
+			what = message.ProofDeclinedAt(r.when(s.Declined))
+		}
+		part.Add(strings.TrimSpace(s.DisplayName()), strings.Join(slices.DeleteFunc([]string{s.Email, say(what)}, func(t string) bool { return t == "" }), "\n"))
+	}
+	return part
+}
+
+// documentPart adds a saved file to the bundle, and says what is known of it and how it is called there; "" for one that is not there.
+func (r *Service) documentPart(ctx context.Context, b *evidence.Bundle, j office.Job) (part evidence.Part, as string, err error) {
+	say := r.deps.Words().Text
+	part.Title = path.Base(j.Target)
+	file, err := archive.OpenSaved(j.Folder, j.Target)
+	if err != nil {
+		part.Add(say(message.ProofSaved()), moment(j.Done)+"\n"+say(message.ProofFileMissing()))
+		return part, "", ctx.Err()
+	}
+	defer file.Close()
+	same, err := archive.IsSaved(file, j.Size, j.Digest)
+	if err != nil {
+		return part, "", err
+	}
+	as, sum, err := b.Add("documents", path.Base(j.Target), stopped{ctx, file})
+	if err != nil {
+		return part, "", err
+	}
+	part.Add(say(message.ProofFile()), as)
+	part.Add("SHA-256", sum)
+	still := message.ProofOtherFile()
+	if same {
+		still = message.ProofSameFile()
+	}
+	part.Add(say(message.ProofSaved()), moment(j.Done)+"\n"+say(still))
+	part.Add(say(message.ProofSeal()), say(j.Seal.Text()))
+	part.Add(say(message.ProofIssuer()), j.Seal.Issuer)
+	if !j.Seal.At.IsZero() {
+		part.Add(say(message.ProofSealedAt()), moment(j.Seal.At))
+		part.Add(say(message.ProofStamped()), j.Seal.Stamped)
+	}
+	return part, as, nil
+}
+
+// eventsPart adds the events to the bundle as they came, as far as they are still kept.
+func (r *Service) eventsPart(b *evidence.Bundle, lines []office.EventLine) (evidence.Part, error) {
+	say := r.deps.Words().Text
+	part := evidence.Part{Title: say(message.ProofEvents())}
+	for _, l := range lines {
+		e, err := data.Read(r.Data, "an event", func(tx *store.Tx) (office.Event, error) {
+			e, _, err := tx.Event(l.ID)
+			return e, err
+		})
+		if err != nil {
+			return part, err
+		}
+		what := []string{cmp.Or(say(l.Text), l.Action), l.ID}
+		if len(e.Body) > 0 {
+			as, sum, err := b.Add("events", e.Received.UTC().Format("2006-01-02T150405Z ")+cmp.Or(e.Action, "event")+".json", bytes.NewReader(e.Body))
+			if err != nil {
+				return part, err
+			}
+			what = append(what, as, sum)
+		}
+		part.Add(moment(l.Received), strings.Join(what, "\n"))
+	}
+	return part, nil
+}
+
+// checkPart says how to check the bundle without this program; sealed are the names of its sealed documents.
+func (r *Service) checkPart(sealed []string) evidence.Part {
+	say := r.deps.Words().Text
+	part := evidence.Part{Title: say(message.ProofCheck())}
+	step := func(text message.Message, command string) {
+		part.Add("", say(text))
+		part.Lines = append(part.Lines, evidence.Line{Value: command, Command: true})
+	}
+	step(message.ProofCheckSums(), "sha256sum --check "+evidence.Sums)
+	for i, as := range sealed {
+		if i == 0 {
+			part.Add("", say(message.ProofCheckSeal()))
+		}
+		part.Lines = append(part.Lines, evidence.Line{Value: fmt.Sprintf("pdfsig %q", as), Command: true})
+	}
+	return part
+}
+
+// stopped is a file that reads no further once ctx has ended.
+type stopped struct {
+	ctx  context.Context
+	file *os.File
+}
+
+func (s stopped) Read(b []byte) (int, error) {
+	if err := s.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return s.file.Read(b)
+}
+
+// moment is a time that is read the same everywhere.
+func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
+
+// when is the time at which something happened, or by which.
+func (r *Service) when(w office.When) string {
+	if w.By {
+		return r.deps.Words().Text(message.ByTime(moment(w.Time)))
+	}
+	return moment(w.Time)
+}

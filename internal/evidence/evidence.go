@@ -1,0 +1,214 @@
+// Package evidence writes what proves a package to somebody without this program: a report for people, as a PDF and as text, and a ZIP
+// in which everything that the report speaks of lies beside the sums of all files.
+//
+// It promises:
+//   - A bundle holds what it was given, byte for byte, and its last file, Sums, lists every other one as sha256sum does.
+//   - Names in a bundle are plain and differ, whatever they were called.
+//
+// It must not know what is proven, nor in which language.
+package evidence
+
+import (
+	"archive/zip"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+	"time"
+
+	"countersign/internal/office/filename"
+
+	"codeberg.org/go-pdf/fpdf"
+	"golang.org/x/image/font/gofont/gobold"
+	"golang.org/x/image/font/gofont/gomono"
+	"golang.org/x/image/font/gofont/goregular"
+)
+
+// Sums is the file of a bundle that lists all others.
+const Sums = "SHA256SUMS"
+
+// Bundle is a ZIP under way.
+type Bundle struct {
+	zip   *zip.Writer
+	made  time.Time
+	sums  bytes.Buffer
+	taken map[string]bool // by their names in lower case
+}
+
+// NewBundle begins a ZIP whose files are dated when it is made.
+func NewBundle(w io.Writer, made time.Time) *Bundle {
+	return &Bundle{zip: zip.NewWriter(w), made: made, taken: map[string]bool{}}
+}
+
+// Add adds a file to a folder of the bundle, "" for its top, and returns its name there and its SHA-256 in hexadecimal digits.
+func (b *Bundle) Add(folder, name string, content io.Reader) (as, sum string, err error) {
+	as = b.free(path.Join(folder, filename.File(name)))
+	w, err := b.zip.CreateHeader(&zip.FileHeader{Name: as, Method: zip.Deflate, Modified: b.made})
+	if err != nil {
+		return "", "", err
+	}
+	hash := sha256.New()
+	if _, err := io.Copy(io.MultiWriter(w, hash), content); err != nil {
+		return "", "", err
+	}
+	sum = hex.EncodeToString(hash.Sum(nil))
+	fmt.Fprintf(&b.sums, "%s  %s\n", sum, as)
+	return as, sum, nil
+}
+
+// free is a name of the bundle that no file has, also where letters are not told apart by their case.
+func (b *Bundle) free(name string) (as string) {
+	as = name
+	for n := 2; b.taken[strings.ToLower(as)]; n++ {
+		as = filename.Numbered(name, n)
+	}
+	b.taken[strings.ToLower(as)] = true
+	return as
+}
+
+// Close adds the sums and ends the ZIP.
+func (b *Bundle) Close() error {
+	w, err := b.zip.CreateHeader(&zip.FileHeader{Name: Sums, Method: zip.Deflate, Modified: b.made})
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(b.sums.Bytes()); err != nil {
+		return err
+	}
+	return b.zip.Close()
+}
+
+// Report is what people read of a proof, in their language.
+type Report struct {
+	Title    string
+	Subtitle string
+	Made     time.Time
+	Parts    []Part
+}
+
+// Part is a part of a Report.
+type Part struct {
+	Title string
+	Lines []Line
+}
+
+// Line says one thing: a value after its label, a paragraph where it has none, or a command, in the letters of one.
+type Line struct {
+	Label, Value string
+	Command      bool
+}
+
+// Add adds a line, unless there is nothing to say.
+func (p *Part) Add(label, value string) {
+	if value != "" {
+		p.Lines = append(p.Lines, Line{Label: label, Value: value})
+	}
+}
+
+// Text writes the report as plain text.
+func (r Report) Text(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n%s\n", r.Title, r.Subtitle)
+	for _, p := range r.Parts {
+		fmt.Fprintf(&b, "\n\n%s\n\n", p.Title)
+		for _, l := range p.Lines {
+			switch {
+			case l.Command:
+				fmt.Fprintf(&b, "    %s\n", strings.ReplaceAll(l.Value, "\n", "\n    "))
+			case l.Label == "":
+				fmt.Fprintf(&b, "%s\n", l.Value)
+			default:
+				fmt.Fprintf(&b, "%s: %s\n", l.Label, l.Value)
+			}
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// What a page of the report measures, in millimetres.
+const (
+	margin     = 20
+	width      = 210 - 2*margin
+	labelWidth = 46
+	lineHeight = 4.6
+)
+
+// PDF writes the report as a PDF on A4.
+func (r Report) PDF(w io.Writer) error {
+	f := fpdf.New("P", "mm", "A4", "")
+	for style, font := range map[string][]byte{"": goregular.TTF, "B": gobold.TTF} {
+		f.AddUTF8FontFromBytes("go", style, font)
+	}
+	f.AddUTF8FontFromBytes("mono", "", gomono.TTF)
+	f.SetTitle(r.Title, true)
+	f.SetCreator("Countersign", true)
+	f.SetCreationDate(r.Made)
+	f.SetModificationDate(r.Made)
+	f.SetMargins(margin, margin, margin)
+	f.SetAutoPageBreak(true, margin)
+	f.AliasNbPages("{pages}")
+	f.SetFooterFunc(func() {
+		f.SetY(-14)
+		f.SetFont("go", "", 8)
+		f.SetTextColor(120, 120, 120)
+		f.CellFormat(width, 5, fmt.Sprintf("%d / {pages}", f.PageNo()), "", 0, "R", false, 0, "")
+	})
+	f.AddPage()
+	paragraph := func(style string, size, height float64, gray int, text string) {
+		f.SetFont("go", style, size)
+		f.SetTextColor(gray, gray, gray)
+		f.MultiCell(width, height, text, "", "L", false)
+	}
+	paragraph("B", 18, 8.5, 20, r.Title)
+	f.Ln(1.5)
+	paragraph("", 9.5, lineHeight, 110, r.Subtitle)
+	for _, p := range r.Parts {
+		f.Ln(6)
+		if f.GetY() > 297-margin-25 { // no heading alone at a page's foot
+			f.AddPage()
+		}
+		paragraph("B", 12, 6.5, 20, p.Title)
+		f.SetDrawColor(205, 205, 205)
+		f.Line(margin, f.GetY()+0.6, margin+width, f.GetY()+0.6)
+		f.Ln(2.4)
+		for _, l := range p.Lines {
+			r.line(f, l)
+		}
+	}
+	return f.Output(w)
+}
+
+// line writes a line of a part.
+func (r Report) line(f *fpdf.Fpdf, l Line) {
+	if f.GetY() > 297-margin-2*lineHeight { // a label and its value begin on the same page
+		f.AddPage()
+	}
+	page, top, indent := f.PageNo(), f.GetY(), float64(margin)
+	bottom := top
+	if l.Label != "" {
+		f.SetFont("go", "", 8.5)
+		f.SetTextColor(110, 110, 110)
+		f.MultiCell(labelWidth-3, lineHeight, l.Label, "", "L", false)
+		bottom = f.GetY()
+		f.SetY(top)
+		indent += labelWidth
+	}
+	f.SetFont("go", "", 9.5)
+	if l.Command {
+		f.SetFont("mono", "", 8)
+		indent += 4
+	}
+	f.SetTextColor(20, 20, 20)
+	f.SetLeftMargin(indent)
+	f.SetX(indent)
+	f.MultiCell(margin+width-indent, lineHeight, l.Value, "", "L", false)
+	f.SetLeftMargin(margin)
+	if f.PageNo() == page {
+		f.SetY(max(f.GetY(), bottom))
+	}
+	f.Ln(0.8)
+}
