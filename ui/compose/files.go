@@ -32,7 +32,7 @@ type documentList struct {
 	folder     string // where the last file was picked
 	fileBox    *fyne.Container
 	deeds      *fyne.Container // what can be done with the documents
-	target     fyne.CanvasObject
+	target     *widgets.Tappable
 	targetEdge *widgets.Back
 	filesField *widgets.Field
 	each       *widgets.Check
@@ -184,18 +184,14 @@ func (s *Screen) preview(ctx context.Context, d *document, path string) {
 
 func (s *Screen) showFiles() {
 	rows := s.basis.show()
-	if s.documentCount() == 0 && s.basis == nil {
+	s.add.Hidden = s.documentCount() == 0 && s.basis == nil
+	if s.add.Hidden {
 		rows = append(rows, s.target)
 	}
 	for _, d := range s.docs {
 		d.show(len(s.docs) > 1)
 		rows = append(rows, d.row)
 	}
-	hint := ""
-	if len(s.docs) > 1 {
-		hint = lang.L("To change the order, drag a row or press Alt and an arrow key.")
-	}
-	s.filesField.Hint(hint)
 	s.fileBox.Objects = rows // drawn with all the rest, for many take long
 	s.each.Hidden = len(s.docs) < 2 || s.basis != nil
 	s.showSweep()
@@ -216,16 +212,27 @@ func (s *Screen) removeWrong() {
 		}
 	}
 	s.filesChanged()
-	s.env.Window.Canvas().Focus(s.add)
+	s.env.Window.Canvas().Focus(s.adder())
 }
 
-// newTarget is where documents can be dropped while there are none, as they can anywhere else. Its edge is a mark.
-func newTarget() (content fyne.CanvasObject, edge *widgets.Back) {
-	say := widgets.NewProse(lang.L("Drop documents anywhere in this window"))
-	say.Centred = true
+// newTarget is where documents can be dropped while there are none, as they can anywhere else, and chosen by a press. Its edge is a
+// mark.
+func newTarget(pick func()) (target *widgets.Tappable, edge *widgets.Back) {
+	add, say := widgets.NewTitle(lang.L("Add documents")), widgets.NewProse(lang.L("or drop them anywhere in this window"))
+	add.Colour, add.Centred, say.Centred = theme.Ink, true, true
 	edge = widgets.NewBack(theme.Surface)
 	edge.Outline(theme.Line)
-	return container.NewStack(edge, widgets.PadHV(12, 24, widgets.Stack(12, container.NewCenter(widgets.Sheets()), say))), edge
+	target = widgets.NewTappable(container.NewStack(edge, widgets.PadHV(12, 20, widgets.Stack(12, container.NewCenter(widgets.Sheets()), widgets.Stack(2, add, say)))), pick)
+	target.Says = func() string { return add.Text }
+	return target, edge
+}
+
+// adder is what adds documents now.
+func (l *documentList) adder() fyne.Focusable {
+	if l.add.Visible() {
+		return l.add
+	}
+	return l.target
 }
 
 // filesChanged shows the documents and proposes a name until the person has typed another one.
@@ -265,7 +272,7 @@ func (s *Screen) removeDocument(d *document) {
 	s.filesChanged()
 	switch next := min(i, len(s.docs)-1); {
 	case next < 0:
-		s.env.Window.Canvas().Focus(s.add)
+		s.env.Window.Canvas().Focus(s.adder())
 	case len(s.docs) == 1:
 		s.env.Window.Canvas().Focus(s.docs[0].remove)
 	default:
@@ -396,7 +403,7 @@ func (d *document) showPage(page image.Image) {
 	if page.Bounds().Empty() {
 		return
 	}
-	d.page = widgets.Sheet(page, pictureSize, theme.Secondary)
+	d.page = widgets.Sheet(page, pictureSize, theme.Line)
 	if !d.wrong() {
 		widgets.Remake(d.picture, d.page)
 	}

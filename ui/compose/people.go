@@ -44,6 +44,7 @@ type person struct {
 	number             *widgets.Line
 	dragHandle         *dragHandle
 	hold               *fyne.Container // number and handle
+	inputs             *fyne.Container // with the offers below the one that is in use
 	remove             *widgets.Button
 	offers             *offers
 	row                fyne.CanvasObject
@@ -94,14 +95,14 @@ func (s *Screen) newPerson(signer office.Signer) *person {
 		e.OnChanged = func(string) { s.changed(); p.showFace(); p.offers.typed(e) }
 		e.OnKey = p.offers.key
 		e.OnShortcut = p.shortcut
-		e.OnFocusGained = p.entered
+		e.OnFocusGained = func() { p.entered(e) }
 		e.OnFocusLost = func() { p.left(e.Text) }
 		e.Says = func() string { return widgets.Said(e.PlaceHolder, p.place()) }
 	}
 	p.hold = widgets.Row(0, p.number, p.dragHandle)
-	names := container.NewGridWithColumns(2, p.first, p.last)
-	p.field = widgets.NewField("", widgets.Stack(6, p.roleName, names, widgets.Across(nil, p.email, p.remove), p.offers.box), "")
-	p.row = widgets.Across(widgets.Stack(0, container.NewCenter(p.face), p.hold), p.field, nil)
+	p.inputs = widgets.Stack(6, container.NewGridWithColumns(2, p.first, p.last), p.email, p.offers.box)
+	p.field = widgets.NewField("", widgets.Stack(6, p.roleName, widgets.Across(nil, p.inputs, p.remove)), "")
+	p.row = widgets.Across(widgets.Stack(0, container.NewCenter(p.face), container.NewCenter(p.hold)), p.field, nil)
 	return p
 }
 
@@ -159,9 +160,20 @@ func (p *person) shortcut(shortcut fyne.Shortcut) bool {
 	return true
 }
 
-// entered shows only the offers of the person whose field is in use.
-func (p *person) entered() {
+// typing says whether something is being typed of a person of whom nothing is wrong yet, and does not become so meanwhile.
+func (p *person) typing() bool {
+	in, is := p.screen.env.Window.Canvas().Focused().(*widgets.Entry)
+	return is && slices.Contains(p.entries(), in) && !p.field.IsWrong()
+}
+
+// entered shows only the offers of the person whose field is in use, below it.
+func (p *person) entered(in *widgets.Entry) {
 	p.offers.clear()
+	objects := p.inputs.Objects
+	if last := objects[2]; (in == p.email) == (last == p.email) {
+		objects[1], objects[2] = last, objects[1]
+		p.inputs.Refresh()
+	}
 	p.screen.clearOffers(p.offers)
 }
 
@@ -171,11 +183,13 @@ func (p *person) accept(people []office.Signer) {
 	p.screen.env.Window.Canvas().Focus(p.email)
 }
 
-// left takes typed people apart when a field is left.
+// left takes typed people apart when a field is left, and judges what was typed.
 func (p *person) left(text string) {
 	if people := office.ReadPeople(text); strings.Contains(text, "<") && len(people) > 0 {
 		p.take(people)
 	}
+	s := p.screen
+	async.Try(s.env.Work, func(context.Context) error { return nil }, func(error) { s.changed() }) // when the focus is where it goes
 }
 
 func (p *person) take(people []office.Signer) {

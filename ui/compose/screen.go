@@ -30,10 +30,8 @@ type details struct {
 	proposed                      string // the name that was filled in by itself
 	name, message, due, reference *widgets.Entry
 	nameField, dueField           *widgets.Field
-	referenceField                *widgets.Field
-	day, more                     *widgets.Button
+	day                           *widgets.Button
 	inDue                         bool // the cursor is in the due date
-	open                          bool // more options are shown
 }
 
 var noSigner office.Signer
@@ -103,7 +101,6 @@ func New(d *env.Env, o Office) *Screen {
 	s.nameField = widgets.NewField(lang.L("Package name"), s.name, "")
 	s.due.OnFocusGained, s.due.OnFocusLost = func() { s.dueFocus(true) }, func() { s.dueFocus(false) }
 	s.dueField = widgets.NewField(lang.L("Due date"), widgets.WithButton(s.due, s.day), "")
-	s.referenceField = widgets.NewField(lang.L("Reference"), s.reference, "")
 	s.filesField = widgets.NewField(lang.L("Documents"), s.fileBox, "")
 	s.peopleField = widgets.NewField(lang.L("Signers"), s.peopleBox, "")
 	s.each = widgets.NewCheck(lang.L("A separate package for each document"), func(bool) { s.changed() })
@@ -113,20 +110,13 @@ func New(d *env.Env, o Office) *Screen {
 	s.addPerson = s.newButton(lang.L("Add signer"), fynetheme.ContentAddIcon(), func() { s.addSigner(noSigner, true) }).Quiet()
 	s.addCopy = s.newButton(lang.L("Add CC"), fynetheme.ContentAddIcon(), func() { s.copies.add() }).Quiet()
 	s.addCopy.Tip = lang.L("Somebody who gets a copy and does not sign")
-	s.more = s.newButton("", nil, func() {
-		s.open = !s.open
-		if s.showOptions(); s.open {
-			s.env.Window.Canvas().Focus(s.reference)
-		}
-	}).Quiet()
-	s.more.IconPlacement = widget.ButtonIconTrailingText
 	s.copies = newCopies(s)
 	s.sweep = s.newButton(lang.L("Remove what cannot be sent"), nil, s.removeWrong).Quiet()
 	s.clearing = s.newButton(lang.L("Clear form"), nil, s.Clear).Quiet()
 	s.presets.button = s.newButton(lang.L("Presets"), fynetheme.MenuDropDownIcon(), s.offerPresets).Quiet()
 	s.presets.button.IconPlacement = widget.ButtonIconTrailingText
-	s.deeds = widgets.Flow(8, s.add, s.choose, s.sweep)
-	s.target, s.targetEdge = newTarget()
+	s.deeds = widgets.Flow(8, s.add, s.choose, s.sweep, s.each)
+	s.target, s.targetEdge = newTarget(s.pickFiles)
 	s.heading = widgets.NewHeading(lang.L("New package"))
 	s.bar = newBar(s)
 	s.layOut()
@@ -138,9 +128,9 @@ func New(d *env.Env, o Office) *Screen {
 }
 
 func (s *Screen) layOut() {
-	left := widgets.Stack(12, s.filesField, widgets.Outdent(s.deeds), s.each, s.nameField)
-	right := widgets.Stack(12, s.peopleField, widgets.Outdent(widgets.Flow(8, s.addPerson, s.presets.button)), s.order, widgets.NewField(lang.L("Message to the signers"), s.message, ""),
-		widgets.Halves(s.dueField, s.referenceField), s.copies.field, widgets.Outdent(widgets.Flow(8, s.addCopy, s.more)))
+	left := widgets.Stack(12, s.filesField, widgets.Outdent(s.deeds), s.nameField)
+	right := widgets.Stack(12, s.peopleField, widgets.Outdent(widgets.Flow(8, s.addPerson, s.addCopy, s.presets.button, s.order)), s.copies.field,
+		widgets.NewField(lang.L("Message to the signers"), s.message, ""), widgets.Halves(s.dueField, widgets.NewField(lang.L("Reference"), s.reference, "")))
 	s.columns = widgets.NewVScroll(widgets.PadHV(20, 4, widgets.Halves(widgets.Wide(270, left), widgets.Wide(270, right))))
 	head := widgets.PadHV(20, 12, widgets.Tall(s.clearing.MinSize().Height, widgets.Across(nil, s.heading, s.clearing)))
 	s.content = widgets.Between(head, s.bar.content, widgets.AtMost(1080, s.columns))
@@ -154,19 +144,6 @@ func (s *Screen) layOutAnew() {
 	}
 }
 
-// showOptions shows what most packages do without, or only how to get there.
-func (s *Screen) showOptions() {
-	text, icon := lang.L("More options"), fynetheme.MenuDropDownIcon()
-	if s.open {
-		text, icon = lang.L("Fewer options"), fynetheme.MenuDropUpIcon()
-	}
-	s.more.Text, s.more.Icon = text, icon
-	s.more.Refresh()
-	widgets.Show(s.addCopy, s.open)
-	widgets.Show(s.referenceField, s.open || s.reference.Text != "")
-	s.layOutAnew()
-}
-
 func (s *Screen) Content() fyne.CanvasObject { return s.content }
 
 func (s *Screen) Focus() {
@@ -174,7 +151,7 @@ func (s *Screen) Focus() {
 		s.env.Window.Canvas().Focus(s.people[0].first)
 		return
 	}
-	widgets.Focus(s.env.Window.Canvas(), s.add)
+	widgets.Focus(s.env.Window.Canvas(), s.adder())
 }
 
 type news struct {
@@ -257,6 +234,9 @@ func (s *Screen) changed() {
 	s.copies.judge(s.copies.recipients(d.Signers), w.copies, s.tried)
 	if s.inDue && !s.dueField.IsWrong() {
 		w.due = "" // while it is typed, what was fine does not become wrong
+	}
+	if i := slices.IndexFunc(s.signing(), (*person).typing); i >= 0 {
+		w.signer[i] = wrongSigner{}
 	}
 	if s.tried {
 		s.showWrong(w)
@@ -368,7 +348,6 @@ func (s *Screen) Fill(f office.Form) {
 		}
 	}
 	s.copies.fill(f.Recipients, f.NoCopy)
-	s.showOptions()
 	s.setBasis(f.Template)
 	s.filling = false
 	s.showPeople()
@@ -421,7 +400,6 @@ func (s *Screen) clear() {
 	}
 	s.each.SetChecked(false)
 	s.order.SetChecked(false)
-	s.showOptions()
 	s.showWrong(wrong{})
 	s.bar.say("")
 	s.showFiles()

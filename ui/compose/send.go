@@ -310,7 +310,7 @@ func (s *Screen) focusWrong(w wrong) {
 	var first fyne.Focusable
 	switch at := slices.IndexFunc(w.signer, func(s wrongSigner) bool { return s.text != "" }); {
 	case w.files != "":
-		first = s.add
+		first = s.adder()
 	case w.name != "":
 		first = s.name
 	case w.signers != "":

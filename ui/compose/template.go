@@ -319,12 +319,15 @@ func (s *Screen) originalAt(at fyne.Position) *original {
 	return nil
 }
 
-// formOf is a draft as it would be typed. A due date that is over is left out.
+// formOf is a draft as it would be typed. A due date that is over is left out, and that is said.
 func (s *Screen) formOf(d office.NewPackage) office.Form {
 	f := office.Form{Name: d.Name, Message: d.Message, Reference: office.ReferenceIn(d.ExternalData), Sequential: d.Sequential, Corrects: d.Corrects,
 		Template: d.Template, Files: asFiles(d.Files), Signers: d.Signers, Recipients: d.Recipients, NoCopy: d.NoCopy}
-	if now := s.env.Now(); d.Due.After(now) {
+	switch now := s.env.Now(); {
+	case d.Due.After(now):
 		f.Due = d.Due.In(now.Location()).Format(time.DateOnly)
+	case !d.Due.IsZero():
+		s.env.Notice(lang.L("The due date {{.Date}} has passed. Choose a new one.", i18n.V{"Date": s.days().Write(d.Due.In(now.Location()))}))
 	}
 	return f
 }

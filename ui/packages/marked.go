@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/driver/desktop"
@@ -419,13 +418,10 @@ func (s *Screen) openEditor(id string) {
 	s.withPage(id, func(ctx context.Context) (string, error) { return s.office.EditPage(ctx, id) }, s.env.OpenAddress)
 }
 
-// again takes files, people, order, message and reference to a new package: one that corrects a package, and is sent once that is
-// withdrawn, or another one, without the due date, which would be over.
+// again takes all that a package was made of to a new one, which corrects it, and is sent once that is withdrawn, or is another one.
 func (s *Screen) again(p record, corrects string) {
 	outbox.Again(s.env, s.office, p.draft.ID, func(like office.NewPackage) {
-		if like.Corrects = corrects; corrects == "" {
-			like.Due = time.Time{}
-		}
+		like.Corrects = corrects
 		s.env.Go.SendLike(like)
 	})
 }
