@@ -43,8 +43,8 @@ const (
 
 	// service-facts.md, 4.1: the values of a recipient's type are not in the documents of the API; the web pages say CC and
 	// BCC. One that is read is taken for BCC only where it says so, in any case.
-	recipientOpen  = "CC"
-	recipientBlind = "BCC"
+	RecipientOpen  RecipientType = "CC"
+	RecipientBlind RecipientType = "BCC" // the others are not shown that this person gets one
 
 	// interface.md calls for externalId on the document, service-facts.md, 3 on the upload: it is sent in both.
 	uploadExternalIDParam = "externalId"

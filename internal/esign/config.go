@@ -10,7 +10,8 @@
 // token that came with it is used; a lost answer to [Client.AddPackage] is reported as [ErrOutcomeUnknown] and never
 // repeated here.
 //
-// What it must not know: where anything is stored, who shows it, and any other package of this program.
+// What it must not know: where anything is stored, and who shows it. Of this program it knows what people are told (message) and
+// the office's plain records.
 package esign
 
 import (

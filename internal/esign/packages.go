@@ -16,15 +16,15 @@ import (
 
 // NewPackage is a package to send for signature.
 type NewPackage struct {
-	Name         string
-	Message      string // to the signers, may be empty
-	Sequential   bool   // signers sign in the order given; otherwise all at once
-	Due          time.Time
-	Signers      []NewSigner
-	Recipients   []NewRecipient // who get a copy
-	Documents    []NewDocument
-	ExternalData json.RawMessage // any JSON; comes back in status and events
-	TemplateID   string          // whose documents come along; empty for none
+	Name         string          `json:"name"`
+	Message      string          `json:"message,omitempty"` // to the signers, may be empty
+	Sequential   bool            `json:"-"`                 // signers sign in the order given; otherwise all at once
+	Due          time.Time       `json:"-"`
+	Signers      []NewSigner     `json:"signers"`
+	Recipients   []NewRecipient  `json:"recipients,omitempty"` // who get a copy
+	Documents    []NewDocument   `json:"documents"`
+	ExternalData json.RawMessage `json:"externalData,omitempty"` // any JSON; comes back in status and events
+	TemplateID   string          `json:"templateId,omitempty"`   // whose documents come along; empty for none
 }
 
 // NewSigner is a person who is to sign, in a role of the template where one is named.
@@ -36,19 +36,19 @@ type NewSigner struct {
 	TemplateSignerID string `json:"templateSignerId,omitempty"`
 }
 
-// Recipient is a person who gets a copy and does not sign.
-type Recipient struct {
-	FirstName, LastName, Email string
-	Blind                      bool // the others are not shown that this person gets one
-}
-
 // NewRecipient is a person who is to get a copy, in a role of the template where one is named.
 type NewRecipient struct {
-	Recipient
+	FirstName string        `json:"firstName"`
+	LastName  string        `json:"lastName"`
+	Email     string        `json:"email"`
+	Type      RecipientType `json:"type"`
 
-	TemplateRole        string // one of the two, or none
-	TemplateRecipientID string
+	TemplateRole        string `json:"templateRole,omitempty"` // one of the two, or none
+	TemplateRecipientID string `json:"templateRecipientId,omitempty"`
 }
+
+// RecipientType is how somebody gets a copy.
+type RecipientType string
 
 // NewDocument is an uploaded file as a document of a package, a document of its template with values for its fields, or
 // both: a file that takes the document's place.
@@ -67,30 +67,6 @@ type Added struct {
 	OrganizationID string  // "" when the service did not say
 	MemberID       string  // likewise
 	Status         *Status // nil unless the service returned the package
-}
-
-type addRequest struct {
-	Name          string          `json:"name"`
-	Type          string          `json:"type"`
-	State         string          `json:"state"`
-	Message       string          `json:"message,omitempty"`
-	TimeSignBy    string          `json:"timeSignBy,omitempty"`
-	Signers       []NewSigner     `json:"signers"`
-	Recipients    []addRecipient  `json:"recipients,omitempty"`
-	Documents     []NewDocument   `json:"documents"`
-	ExternalData  json.RawMessage `json:"externalData,omitempty"`
-	ReturnPackage bool            `json:"returnPackage"`
-	TemplateID    string          `json:"templateId,omitempty"`
-}
-
-type addRecipient struct {
-	FirstName string `json:"firstName"`
-	LastName  string `json:"lastName"`
-	Email     string `json:"email"`
-	Type      string `json:"type"`
-
-	TemplateRole        string `json:"templateRole,omitempty"`
-	TemplateRecipientID string `json:"templateRecipientId,omitempty"`
 }
 
 // AddPackage creates a package and sends it for signature (interface.md, POST /api/v1/packages/add). It is never
@@ -123,30 +99,21 @@ func outcome(err error) error {
 	return &unknown
 }
 
-func addBody(p NewPackage) addRequest {
-	r := addRequest{
-		Name:          p.Name,
-		Type:          typeConcurrent,
-		State:         addState,
-		Message:       p.Message,
-		Signers:       append([]NewSigner{}, p.Signers...), // never null
-		Documents:     append([]NewDocument{}, p.Documents...),
-		ExternalData:  p.ExternalData,
-		ReturnPackage: addReturnPackage,
-		TemplateID:    p.TemplateID,
-	}
+// addBody is p as the service takes it.
+func addBody(p NewPackage) any {
+	p.Signers, p.Documents = append([]NewSigner{}, p.Signers...), append([]NewDocument{}, p.Documents...) // never null
+	r := struct {
+		NewPackage
+		Type          string `json:"type"`
+		State         string `json:"state"`
+		TimeSignBy    string `json:"timeSignBy,omitempty"`
+		ReturnPackage bool   `json:"returnPackage"`
+	}{NewPackage: p, Type: typeConcurrent, State: addState, ReturnPackage: addReturnPackage}
 	if p.Sequential {
 		r.Type = typeSequential
 	}
 	if !p.Due.IsZero() {
 		r.TimeSignBy = p.Due.UTC().Format("2006-01-02T15:04:05.000Z")
-	}
-	for _, x := range p.Recipients {
-		kind := recipientOpen
-		if x.Blind {
-			kind = recipientBlind
-		}
-		r.Recipients = append(r.Recipients, addRecipient{x.FirstName, x.LastName, x.Email, kind, x.TemplateRole, x.TemplateRecipientID})
 	}
 	return r
 }

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"countersign/internal/message"
+	"countersign/internal/office"
 )
 
 func offer() NewPackage {
@@ -35,10 +36,10 @@ func TestAddPackageSendsWhatThePublicDocumentsName(t *testing.T) {
 	if err != nil || a.PackageID != "p-1" || a.OrganizationID != "o-1" || a.MemberID != "m-1" || a.Status != nil {
 		t.Errorf("%+v %v", a, err)
 	}
-	want := `POST /api/v1/packages/add {"name":"Lease","type":"Sequential","state":"open","message":"Sign here","timeSignBy":"2026-12-01T10:00:00.000Z",` +
+	want := `POST /api/v1/packages/add {"name":"Lease","message":"Sign here",` +
 		`"signers":[{"firstName":"Ana","lastName":"Ruiz","email":"ana@example.com"}],` +
 		`"documents":[{"fileId":"f-1","fileName":"lease.pdf","name":"lease","externalId":"x"}],` +
-		`"externalData":{"draft":"d-1"},"returnPackage":true}`
+		`"externalData":{"draft":"d-1"},"type":"Sequential","state":"open","timeSignBy":"2026-12-01T10:00:00.000Z","returnPackage":true}`
 	if sent() != want {
 		t.Errorf("sent %s", sent())
 	}
@@ -47,7 +48,7 @@ func TestAddPackageSendsWhatThePublicDocumentsName(t *testing.T) {
 func TestRecipientsAreSentWithTheirTypeAndReadInAnyCase(t *testing.T) {
 	client, sent := recording(t, `{"packageId":"p-1","package":{"packageId":"p-1","recipients":[{"email":"eva@example.com","type":"Cc"},{"email":"boss@example.com","type":"bcc","firstName":null}]}}`)
 	p := offer()
-	p.Recipients = []NewRecipient{{Recipient: Recipient{"Eva", "Klein", "eva@example.com", false}}, {Recipient: Recipient{"", "", "boss@example.com", true}}}
+	p.Recipients = []NewRecipient{{FirstName: "Eva", LastName: "Klein", Email: "eva@example.com", Type: RecipientOpen}, {Email: "boss@example.com", Type: RecipientBlind}}
 	a, err := client.AddPackage(context.Background(), p)
 	want := `"recipients":[{"firstName":"Eva","lastName":"Klein","email":"eva@example.com","type":"CC"},{"firstName":"","lastName":"","email":"boss@example.com","type":"BCC"}]`
 	if err != nil || !strings.Contains(sent(), want) {
@@ -354,9 +355,9 @@ POST /api/v1/templates/list {"search":"lease*","sortBy":"last_used","allMembers"
 
 // Whatever shape a template comes in, it is the same template.
 func TestATemplateIsReadInEveryShape(t *testing.T) {
-	want := Template{ID: "t-1", Name: "Lease", Sequential: true,
-		Documents: []TemplateDocument{{ID: "d-1", Name: "Lease", Fields: []TemplateField{{DataID: "rent"}, {DataID: "special"}}}, {ID: "d-2", Name: "Rules"}},
-		Signers:   []TemplatePerson{{ID: "s-1", Role: "Landlord"}, {ID: "s-2", Role: "Tenant", Email: "ana@example.com"}}}
+	want := office.Template{ID: "t-1", Name: "Lease", Sequential: true,
+		Documents: []office.TemplateDocument{{ID: "d-1", Name: "Lease", Fields: []office.TemplateField{{ID: "rent"}, {ID: "special"}}}, {ID: "d-2", Name: "Rules"}},
+		Roles:     []office.TemplateRole{{ID: "s-1", Role: "Landlord"}, {ID: "s-2", Role: "Tenant", Email: "ana@example.com"}}, Copies: []office.TemplateRole{}}
 	for name, body := range map[string]string{
 		"as shown": `{"items":[{"templateId":"t-1","name":"Lease","packageType":"Sequential","type":"template","timeLastUsed":"2026-11-01T10:00:00Z","documents":[
 			{"documentId":"d-2","index":1,"name":"Rules"},{"documentId":"d-1","index":0,"name":"Lease","data":[{"id":"x","dataId":"rent","type":"text"},

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"countersign/internal/message"
+	"countersign/internal/office"
 )
 
 // State is where a package stands, in the service's word. It is the one form of it whatever answer it came in: in lower
@@ -37,7 +38,7 @@ type Status struct {
 	RescindMessage string     // of one that was withdrawn, from full records
 	Documents      []Document // in the package's order; those that are listed without an id too, see Lists
 	Signers        []Signer   // in the package's order
-	Recipients     []Recipient
+	Recipients     []office.Recipient
 }
 
 // Lists reports which documents the answer names: some at least, and all that it mentions. What is mentioned without an id
@@ -249,7 +250,8 @@ func (r packageRecord) status() Status {
 		s.Signers = append(s.Signers, p.signer())
 	}
 	for _, p := range r.Recipients {
-		s.Recipients = append(s.Recipients, Recipient{string(p.FirstName), string(p.LastName), string(p.Email), p.Type == state(strings.ToLower(recipientBlind))})
+		s.Recipients = append(s.Recipients, office.Recipient{FirstName: string(p.FirstName), LastName: string(p.LastName), Email: string(p.Email),
+			Blind: p.Type == state(strings.ToLower(string(RecipientBlind)))})
 	}
 	return s
 }

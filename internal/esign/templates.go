@@ -6,7 +6,9 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
+
+	"countersign/internal/message"
+	"countersign/internal/office"
 )
 
 // TemplateQuery selects templates; zero fields do not restrict (service-facts.md, 7).
@@ -20,47 +22,9 @@ type TemplateQuery struct {
 
 // TemplatePage is a part of the list of templates.
 type TemplatePage struct {
-	Items []Template // those that packages can be made from
-	Given int        // how many the service gave, also those that are not in Items
-	Total int        // in the whole list, as the service says; 0 when it does not
-}
-
-// Template is what packages are made from again and again. What the service did not say is zero.
-type Template struct {
-	ID          string
-	Name        string
-	Description string
-	Message     string
-	Sequential  bool
-	LastUsed    time.Time
-	Documents   []TemplateDocument // in the template's order, as the people are
-	Signers     []TemplatePerson
-	Recipients  []TemplatePerson
-}
-
-// TemplateDocument is a document that a template brings.
-type TemplateDocument struct {
-	ID       string
-	Name     string
-	FileName string
-	Fields   []TemplateField // the text fields that can be filled, as far as the service names them
-}
-
-// TemplateField is a text field of a document.
-type TemplateField struct {
-	DataID    string // what its value goes by
-	Name      string // for people, may be empty
-	Value     string // that it has already
-	Multiline bool
-}
-
-// TemplatePerson is a role in a template, with the person who has it where the template says.
-type TemplatePerson struct {
-	ID        string
-	Role      string // for people, and to name it by where it has no id; may be empty
-	FirstName string
-	LastName  string
-	Email     string
+	Items []office.Template // those that packages can be made from
+	Given int               // how many the service gave, also those that are not in Items
+	Total int               // in the whole list, as the service says; 0 when it does not
 }
 
 // Templates lists templates (service-facts.md, 7). A service without them answers with an error that is NotOffered.
@@ -116,11 +80,13 @@ type templateRecord struct {
 	Recipients   list[templatePerson] `json:"recipients"`
 }
 
-func (r templateRecord) template() Template {
-	t := Template{
-		ID: string(cmp.Or(r.TemplateID, r.ID)), Name: string(r.Name), Description: string(r.Description), Message: string(r.Message),
+// template is the record in texts that can be shown anywhere.
+func (r templateRecord) template() office.Template {
+	id := string(cmp.Or(r.TemplateID, r.ID))
+	t := office.Template{
+		ID: id, Name: cmp.Or(oneLine(r.Name), id), Description: oneLine(r.Description), Message: string(r.Message),
 		Sequential: sequentialType(string(r.PackageType)) || sequentialType(string(r.Type)), LastUsed: r.TimeLastUsed.Time,
-		Signers: people(r.Signers), Recipients: people(r.Recipients),
+		Roles: roles(r.Signers), Copies: roles(r.Recipients),
 	}
 	slices.SortStableFunc(r.Documents, func(a, b templateFile) int { return cmp.Compare(a.Index+a.Order, b.Index+b.Order) })
 	for _, f := range r.Documents {
@@ -128,6 +94,8 @@ func (r templateRecord) template() Template {
 	}
 	return t
 }
+
+func oneLine(s text) string { return message.OneLine(string(s), office.MaxName) }
 
 // sequentialType reports whether a type of a package has its signers sign in order, in whatever case it is written. A
 // template says it as packageType beside the type of the template, or as its type alone (assumed.go).
@@ -145,8 +113,8 @@ type templateFile struct {
 }
 
 // document has the text fields alone that have a data id: others, such as signatures, cannot be filled (service-facts.md, 4.3).
-func (f templateFile) document() TemplateDocument {
-	d := TemplateDocument{ID: string(cmp.Or(f.TemplateDocumentID, f.DocumentID, f.ID)), Name: string(f.Name), FileName: string(f.FileName)}
+func (f templateFile) document() office.TemplateDocument {
+	d := office.TemplateDocument{ID: string(cmp.Or(f.TemplateDocumentID, f.DocumentID, f.ID)), Name: string(f.Name), FileName: string(f.FileName)}
 	seen := map[text]bool{"": true}
 	for _, x := range f.Data {
 		multiline := strings.Contains(string(x.Type), "multi") || strings.Contains(string(x.Type), "area")
@@ -154,7 +122,7 @@ func (f templateFile) document() TemplateDocument {
 			continue
 		}
 		seen[x.DataID] = true
-		d.Fields = append(d.Fields, TemplateField{DataID: string(x.DataID), Name: string(cmp.Or(x.Label, x.Name)), Value: string(x.Value), Multiline: multiline})
+		d.Fields = append(d.Fields, office.TemplateField{ID: string(x.DataID), Name: oneLine(cmp.Or(x.Label, x.Name)), Value: string(x.Value), Multiline: multiline})
 	}
 	return d
 }
@@ -182,17 +150,18 @@ type templatePerson struct {
 	Order               number `json:"order"`
 }
 
-// people are those of a template in its order.
-func people(records []templatePerson) (all []TemplatePerson) {
+// roles are those of a template in its order.
+func roles(records []templatePerson) []office.TemplateRole {
+	all := []office.TemplateRole{}
 	slices.SortStableFunc(records, func(a, b templatePerson) int { return cmp.Compare(a.Index+a.Order, b.Index+b.Order) })
 	for _, p := range records {
 		role := p.TemplateRole
 		if role == "" && !slices.Contains(signerRoles, strings.ToLower(string(p.Role))) {
 			role = p.Role
 		}
-		all = append(all, TemplatePerson{
+		all = append(all, office.TemplateRole{
 			ID:   string(cmp.Or(p.TemplateSignerID, p.TemplateRecipientID, p.SignerID, p.RecipientID, p.ID)),
-			Role: string(role), FirstName: string(p.FirstName), LastName: string(p.LastName), Email: string(p.Email),
+			Role: string(role), FirstName: oneLine(p.FirstName), LastName: oneLine(p.LastName), Email: oneLine(p.Email),
 		})
 	}
 	return all

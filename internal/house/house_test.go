@@ -227,7 +227,7 @@ var allowed = map[string][]string{
 	"internal/sandbox":             {"internal/sandbox/press"},
 	"internal/sandbox/press":       {},
 	"internal/disk":                {},
-	"internal/esign":               {},
+	"internal/esign":               {"internal/office"},
 	"internal/proxy":               {"internal/sessionbus"},
 	"internal/proxy/proxytest":     {},
 	"internal/store":               {"internal/disk", "internal/office", "internal/office/filename", "internal/private"},

@@ -168,14 +168,13 @@ func dropDeleted(p *office.Package, signers []esign.Signer) []esign.Signer {
 }
 
 // mergeRecipients notes who gets a copy. Few answers tell: one that names nobody takes nobody away.
-func mergeRecipients(p *office.Package, said []esign.Recipient) {
+func mergeRecipients(p *office.Package, said []office.Recipient) {
 	if len(said) == 0 {
 		return
 	}
 	before := p.Recipients
 	p.Recipients = nil
-	for _, x := range said {
-		r := office.Recipient(x)
+	for _, r := range said {
 		if i := slices.IndexFunc(before, func(b office.Recipient) bool { return b.Same(r.Email) }); i >= 0 && r.FirstName+r.LastName == "" {
 			r.FirstName, r.LastName = before[i].FirstName, before[i].LastName
 		}

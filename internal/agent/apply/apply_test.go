@@ -117,7 +117,7 @@ func TestWhoGetsACopyIsWhatTheServiceSaysWhereItSaysSo(t *testing.T) {
 	if len(p.Recipients) != 1 {
 		t.Errorf("an answer that names nobody took %+v away", eva)
 	}
-	Status(&p, esign.Status{State: "open", Recipients: []esign.Recipient{{Email: "EVA@example.com"}, {Email: "boss@example.com", Blind: true}}}, time.Now())
+	Status(&p, esign.Status{State: "open", Recipients: []office.Recipient{{Email: "EVA@example.com"}, {Email: "boss@example.com", Blind: true}}}, time.Now())
 	if len(p.Recipients) != 2 || p.Recipients[0].FirstName != "Eva" || !p.Recipients[1].Blind {
 		t.Errorf("%+v", p.Recipients)
 	}

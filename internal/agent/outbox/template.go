@@ -92,7 +92,10 @@ func recipients(d office.Draft) (list []esign.NewRecipient) {
 		if x.FirstName+x.LastName == "" { // as for a signer of whom nothing but the address is known
 			x.FirstName, _, _ = strings.Cut(x.Email, "@")
 		}
-		r := esign.NewRecipient{Recipient: esign.Recipient(x)}
+		r := esign.NewRecipient{FirstName: x.FirstName, LastName: x.LastName, Email: x.Email, Type: esign.RecipientOpen}
+		if x.Blind {
+			r.Type = esign.RecipientBlind
+		}
 		if at := roles[i]; at >= 0 {
 			if r.TemplateRecipientID = t.Copies[at].ID; r.TemplateRecipientID == "" {
 				r.TemplateRole = t.Copies[at].Role

@@ -50,22 +50,26 @@ func (r *Service) Templates(ctx context.Context, search string) ([]office.Templa
 	if err != nil {
 		return nil, err
 	}
-	list := make([]office.Template, 0, len(all))
-	for _, t := range all {
-		list = append(list, knownTemplate(t, used))
+	for i := range all {
+		for _, u := range used {
+			if u.ID == all[i].ID && u.Used.After(all[i].LastUsed) {
+				all[i].LastUsed = u.Used
+			}
+		}
 	}
-	slices.SortStableFunc(list, func(a, b office.Template) int {
+	slices.SortStableFunc(all, func(a, b office.Template) int {
 		return cmp.Or(b.LastUsed.Compare(a.LastUsed), strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)))
 	})
 	if whole && search == "" {
-		r.keepTemplates(client.Home(), list)
+		r.keepTemplates(client.Home(), all)
 	}
-	return list, nil
+	return all, nil
 }
 
 // readTemplates reads the list of templates to its end, and says whether it came to that. It asks for everybody's templates, and
 // for the caller's own where that is forbidden; a service that knows no order gives its own.
-func readTemplates(ctx context.Context, client *esign.Client, search string) (all []esign.Template, whole bool, err error) {
+func readTemplates(ctx context.Context, client *esign.Client, search string) (all []office.Template, whole bool, err error) {
+	all = []office.Template{}
 	q := esign.TemplateQuery{Search: search, Everyone: true, RecentFirst: true, Take: perPage}
 	seen := map[string]bool{}
 	for pages := 0; pages < maxPages; {
@@ -116,38 +120,6 @@ func wildcard(search string) string {
 // TemplatesOffered reports whether the service may have templates: it was not asked yet, or did not say that it has none.
 func (r *Service) TemplatesOffered() bool {
 	return !r.noTemplates.Waits(r.deps.Home(), r.Now())
-}
-
-// knownTemplate is a template of the service as the rest of the program knows it, in texts that can be shown anywhere.
-func knownTemplate(t esign.Template, used []use) office.Template {
-	line := func(s string) string { return message.OneLine(s, office.MaxName) }
-	o := office.Template{ID: t.ID, Name: cmp.Or(line(t.Name), t.ID), Description: line(t.Description), Message: t.Message,
-		Sequential: t.Sequential, LastUsed: t.LastUsed, Roles: []office.TemplateRole{}, Copies: []office.TemplateRole{}}
-	if t.Documents != nil {
-		o.Documents = []office.TemplateDocument{}
-	}
-	for _, d := range t.Documents {
-		doc := office.TemplateDocument{ID: d.ID, Name: d.Name, FileName: d.FileName}
-		for _, f := range d.Fields {
-			doc.Fields = append(doc.Fields, office.TemplateField{ID: f.DataID, Name: line(f.Name), Value: f.Value, Multiline: f.Multiline})
-		}
-		o.Documents = append(o.Documents, doc)
-	}
-	role := func(p esign.TemplatePerson) office.TemplateRole {
-		return office.TemplateRole{ID: p.ID, Role: p.Role, FirstName: line(p.FirstName), LastName: line(p.LastName), Email: line(p.Email)}
-	}
-	for _, p := range t.Signers {
-		o.Roles = append(o.Roles, role(p))
-	}
-	for _, p := range t.Recipients {
-		o.Copies = append(o.Copies, role(p))
-	}
-	for _, u := range used {
-		if u.ID == t.ID && u.Used.After(o.LastUsed) {
-			o.LastUsed = u.Used
-		}
-	}
-	return o
 }
 
 // docUsed names the document with the templates that packages were made from here, most recent first.
