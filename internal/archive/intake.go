@@ -176,8 +176,7 @@ type Taken struct {
 
 // Take copies a file of any kind into the folder and returns when the copy is on the disk under its name, or when
 // nothing of it is left. The copy is the file as it was at one moment: one that changes meanwhile
-// fails with ErrChanged. Where the file system can share the bytes, the copy takes no room until one of the two changes.
-// It never replaces a file.
+// fails with ErrChanged. It never replaces a file.
 func (f *Folder) Take(ctx context.Context, t Taking) (Taken, error) {
 	if !filename.Safe(t.Target) {
 		return Taken{}, f.fail(t.Target, ErrBadName, nil)
@@ -200,12 +199,7 @@ func (f *Folder) Take(ctx context.Context, t Taking) (Taken, error) {
 		temp.mode = 0o600
 	}
 
-	var taken Taken
-	if shareBytes(temp.file, t.Source) == nil {
-		taken, err = f.measure(ctx, t, dir, temp.name)
-	} else {
-		taken, err = f.copyOver(ctx, t, dir.File(), temp.file, before.Size())
-	}
+	taken, err := f.copyOver(ctx, t, dir.File(), temp.file, before.Size())
 	if err != nil {
 		return Taken{}, err
 	}
@@ -223,21 +217,6 @@ func (f *Folder) Take(ctx context.Context, t Taking) (Taken, error) {
 		return Taken{}, f.because(t.Target, err)
 	}
 	if err := f.flushFolders(path.Dir(t.Target)); err != nil {
-		return Taken{}, f.because(t.Target, err)
-	}
-	return taken, nil
-}
-
-// measure is what a shared copy is made of.
-func (f *Folder) measure(ctx context.Context, t Taking, dir *disk.Dir, name string) (Taken, error) {
-	file, err := dir.Open(name, nil, 0)
-	if err != nil {
-		return Taken{}, f.because(t.Target, err)
-	}
-	defer file.Close()
-	f.step(StepWritten, t.Target)
-	taken, err := digestOf(ctx, file)
-	if err != nil {
 		return Taken{}, f.because(t.Target, err)
 	}
 	return taken, nil
