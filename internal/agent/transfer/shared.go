@@ -32,27 +32,10 @@ const (
 
 // sharedForm is the file as JSON. Fields are added, and do not change their meaning, while the version stays.
 type sharedForm struct {
-	Format       string         `json:"format"`
-	Version      int            `json:"version"`
-	Settings     sharedSettings `json:"settings"`
-	ClientSecret string         `json:"client_secret,omitempty"`
-}
-
-type sharedSettings struct {
-	AuthURL         string              `json:"auth_url"`
-	BaseURL         string              `json:"base_url"`
-	ClientID        string              `json:"client_id,omitempty"`
-	Scopes          []string            `json:"scopes,omitempty"`
-	SignatureHeader string              `json:"signature_header,omitempty"`
-	Redirect        office.RedirectKind `json:"redirect,omitempty"`
-	RedirectURI     string              `json:"redirect_uri,omitempty"`
-	Tunnel          office.TunnelKind   `json:"tunnel,omitempty"`
-	NgrokDomain     string              `json:"ngrok_domain,omitempty"`
-	PublicURL       string              `json:"public_url,omitempty"`
-	Listen          string              `json:"listen,omitempty"`
-	NameTemplate    string              `json:"name_template,omitempty"`
-	SaveCAC         bool                `json:"save_cac,omitempty"`
-	SaveMaster      bool                `json:"save_masterfile,omitempty"`
+	Format       string          `json:"format"`
+	Version      int             `json:"version"`
+	Settings     office.Settings `json:"settings"` // as Into leaves them of none
+	ClientSecret string          `json:"client_secret,omitempty"`
 }
 
 // IsShared says whether a file is meant to be one, by its name.
@@ -63,7 +46,7 @@ func WriteShared(path string, o Shared) error {
 	if bad := o.check(); len(bad) > 0 {
 		return &office.ConfigError{Fields: bad}
 	}
-	b, err := json.MarshalIndent(sharedForm{sharedFormat, sharedVersion, sharedOf(o.Settings.Normal()), o.ClientSecret}, "", "  ")
+	b, err := json.MarshalIndent(sharedForm{sharedFormat, sharedVersion, Shared{Settings: o.Settings.Normal()}.Into(office.Settings{}), o.ClientSecret}, "", "  ")
 	if err != nil {
 		return err
 	}
@@ -92,7 +75,7 @@ func ReadShared(path string) (Shared, error) {
 	if form.Version > sharedVersion {
 		return Shared{}, message.Error(message.OfficeFileNewer(name), nil)
 	}
-	o := Shared{form.Settings.into(office.DefaultSettings()).Normal(), strings.TrimSpace(form.ClientSecret)}
+	o := Shared{Shared{Settings: form.Settings}.Into(office.DefaultSettings()).Normal(), strings.TrimSpace(form.ClientSecret)}
 	if bad := o.check(); len(bad) > 0 {
 		return Shared{}, message.Error(message.Then(message.OfficeFileUnusable(name), bad[0].Text), nil)
 	}
@@ -108,20 +91,6 @@ func readShared(path string) ([]byte, error) {
 	defer f.Close()
 	b, err := io.ReadAll(io.LimitReader(f, maxShared+1))
 	return bytes.TrimPrefix(b, []byte("\ufeff")), err
-}
-
-func sharedOf(s office.Settings) sharedSettings {
-	return sharedSettings{
-		s.AuthURL, s.BaseURL, s.ClientID, s.Scopes, s.SignatureHeader, s.Redirect, s.RedirectURI, s.Tunnel, s.NgrokDomain,
-		s.PublicURL, s.Listen, s.NameTemplate, s.SaveCAC, s.SaveMaster,
-	}
-}
-
-func (x sharedSettings) into(s office.Settings) office.Settings {
-	s.AuthURL, s.BaseURL, s.ClientID, s.Scopes, s.SignatureHeader = x.AuthURL, x.BaseURL, x.ClientID, x.Scopes, x.SignatureHeader
-	s.Redirect, s.RedirectURI, s.Tunnel, s.NgrokDomain = x.Redirect, x.RedirectURI, x.Tunnel, x.NgrokDomain
-	s.PublicURL, s.Listen, s.NameTemplate, s.SaveCAC, s.SaveMaster = x.PublicURL, x.Listen, x.NameTemplate, x.SaveCAC, x.SaveMaster
-	return s
 }
 
 // check is what is wrong with the file, without what it leaves to each computer and to each person.
@@ -140,4 +109,10 @@ func (o Shared) check() (bad []office.FieldError) {
 }
 
 // Into are settings with what the file says in place of what they said. Whatever the file has no word for stays.
-func (o Shared) Into(s office.Settings) office.Settings { return sharedOf(o.Settings).into(s) }
+func (o Shared) Into(s office.Settings) office.Settings {
+	x := o.Settings
+	s.ServiceSettings, s.Redirect, s.RedirectURI = x.ServiceSettings, x.Redirect, x.RedirectURI
+	s.Tunnel, s.NgrokDomain, s.PublicURL, s.Listen = x.Tunnel, x.NgrokDomain, x.PublicURL, x.Listen
+	s.NameTemplate, s.SaveCAC, s.SaveMaster = x.NameTemplate, x.SaveCAC, x.SaveMaster
+	return s
+}
