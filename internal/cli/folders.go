@@ -51,28 +51,15 @@ type foldersRequest struct {
 	Change *folderChange `json:"change,omitempty"`
 }
 
-// folderChange is what is to change of a folder that sends; nil stays as it is.
+// folderChange is what is to change of a folder that sends, called in JSON as there; nil stays as it is.
 type folderChange struct {
-	Signers    []office.Signer `kong:"-"` // those of --to
-	Name       *string         `help:"Name of the packages; {document} and {date} are filled in. {document} at first."`
-	Message    *string         `help:"A message to the signers."`
-	Sequential *bool           `negatable:"" help:"One signs after the other, in the order of --to."`
-	DueDays    *int            `help:"Sign within so many days; 0 for no due date." placeholder:"N"`
-	Ask        *bool           `negatable:"" help:"Send nothing before somebody says so in the window."`
-	Paused     *bool           `name:"pause" negatable:"" help:"Send nothing for now."`
-}
-
-func (c folderChange) apply(f office.HotFolder) office.HotFolder {
-	if len(c.Signers) > 0 {
-		f.Signers = c.Signers
-	}
-	set(&f.Name, c.Name)
-	set(&f.Message, c.Message)
-	set(&f.Sequential, c.Sequential)
-	set(&f.DueDays, c.DueDays)
-	set(&f.Ask, c.Ask)
-	set(&f.Paused, c.Paused)
-	return f
+	Signers    []office.Signer `json:"signers,omitempty" kong:"-"` // those of --to
+	Name       *string         `json:"name,omitempty" help:"Name of the packages; {document} and {date} are filled in. {document} at first."`
+	Message    *string         `json:"message,omitempty" help:"A message to the signers."`
+	Sequential *bool           `json:"sequential,omitempty" negatable:"" help:"One signs after the other, in the order of --to."`
+	DueDays    *int            `json:"due_days,omitempty" help:"Sign within so many days; 0 for no due date." placeholder:"N"`
+	Ask        *bool           `json:"ask,omitempty" negatable:"" help:"Send nothing before somebody says so in the window."`
+	Paused     *bool           `json:"paused,omitempty" name:"pause" negatable:"" help:"Send nothing for now."`
 }
 
 func (l *local) folders(_ context.Context, q foldersRequest) ([]office.HotFolderRow, error) {
@@ -90,7 +77,7 @@ func (l *local) folders(_ context.Context, q foldersRequest) ([]office.HotFolder
 	if q.Remove {
 		_, err = l.agent.RemoveHotFolder(f.ID)
 	} else if q.Change != nil {
-		_, err = l.agent.PutHotFolder(q.Change.apply(f))
+		_, err = l.agent.PutHotFolder(changed(f, q.Change))
 	}
 	if err != nil {
 		return nil, err

@@ -36,6 +36,8 @@ func TestFoldersThatSendAreAddedChangedAndRemoved(t *testing.T) {
 		{[]string{"add", "--name", "Scan {date}"}, func(f *listedFolder) { f.Name = "Scan {date}" }},
 		{[]string{"add", "--sequential", "--message", "Please sign."}, func(f *listedFolder) { f.Sequential, f.Message = true, "Please sign." }},
 		{[]string{"add"}, func(*listedFolder) {}},
+		{[]string{"add", "--to", "eva@example.com"}, func(f *listedFolder) { f.Signers = []folderSigner{{"eva", "", "eva@example.com"}} }},
+		{[]string{"add", "--to", "Jan Weber <jan@example.com>"}, func(f *listedFolder) { f.Signers = []folderSigner{{"Jan", "Weber", "jan@example.com"}} }},
 		{[]string{"pause"}, func(f *listedFolder) { f.Paused = true }},
 		{[]string{"pause"}, func(*listedFolder) {}},
 		{[]string{"add", "--no-sequential", "--due-days", "0"}, func(f *listedFolder) { f.Sequential, f.DueDays = false, 0 }},

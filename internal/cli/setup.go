@@ -4,8 +4,8 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	"encoding/json"
 	"os"
-	"strings"
 
 	"countersign/internal/agent"
 	"countersign/internal/office"
@@ -14,17 +14,18 @@ import (
 	"golang.org/x/term"
 )
 
-// setupCmd is everything the wizard asks. What is not given stays as it is.
+// setupCmd is everything the wizard asks. What is not given stays as it is. Its fields are called in JSON as the settings that they
+// change.
 type setupCmd struct {
 	serviceFlags
 	addressFlags
 	savingFlags
 	fileFlags
 
-	CopyTo      *string `help:"Who gets a copy of every package sent from here, separated by commas; empty for nobody." placeholder:"PEOPLE"`
-	BlindCopyTo *string `help:"The same, not shown to the others." placeholder:"PEOPLE"`
+	CopyTo      []string `json:"copy_to,omitempty" sep:"none" help:"Who gets a copy of every package sent from here, separated by commas; empty for nobody." placeholder:"PEOPLE"`
+	BlindCopyTo []string `json:"blind_copy_to,omitempty" sep:"none" help:"The same, not shown to the others." placeholder:"PEOPLE"`
 
-	Updates *bool `name:"updates" negatable:"" help:"Ask once a day whether there is a newer version of Countersign. It is off at first."`
+	Updates *bool `json:"check_updates,omitempty" name:"updates" negatable:"" help:"Ask once a day whether there is a newer version of Countersign. It is off at first."`
 
 	DueDays    *int `help:"How many days before its due date people are told of a package, once (3); 0 for never." placeholder:"DAYS"`
 	KeepEvents *int `help:"For how many days the contents of handled events are kept (90)." placeholder:"DAYS"`
@@ -32,32 +33,32 @@ type setupCmd struct {
 
 // serviceFlags are the service, and how people sign in there.
 type serviceFlags struct {
-	AuthURL         *string `help:"Sign-in address of the service." placeholder:"URL"`
-	BaseURL         *string `help:"Service address, with or without /api/v1." placeholder:"URL"`
-	ClientID        *string `help:"The OAuth client ID." placeholder:"ID"`
-	Scope           *string `help:"Scopes, separated by spaces." placeholder:"SCOPES"`
-	Redirect        *string `help:"How the browser returns after the sign-in: tunnel, localhost, loopback or paste." enum:"tunnel,localhost,loopback,paste" placeholder:"WAY"`
-	RedirectURI     *string `name:"redirect-uri" help:"The return address registered with the service, if it is not the one --redirect implies." placeholder:"URL"`
-	SignatureHeader *string `help:"Event signature header." placeholder:"NAME"`
+	AuthURL         *string  `json:"auth_url,omitempty" help:"Sign-in address of the service." placeholder:"URL"`
+	BaseURL         *string  `json:"base_url,omitempty" help:"Service address, with or without /api/v1." placeholder:"URL"`
+	ClientID        *string  `json:"client_id,omitempty" help:"The OAuth client ID." placeholder:"ID"`
+	Scope           []string `json:"scopes,omitempty" sep:"none" help:"Scopes, separated by spaces." placeholder:"SCOPES"`
+	Redirect        *string  `json:"redirect,omitempty" help:"How the browser returns after the sign-in: tunnel, localhost, loopback or paste." enum:"tunnel,localhost,loopback,paste" placeholder:"WAY"`
+	RedirectURI     *string  `json:"redirect_uri,omitempty" name:"redirect-uri" help:"The return address registered with the service, if it is not the one --redirect implies." placeholder:"URL"`
+	SignatureHeader *string  `json:"signature_header,omitempty" help:"Event signature header." placeholder:"NAME"`
 }
 
 // addressFlags are the public address.
 type addressFlags struct {
-	Tunnel          *string `help:"The public address: ngrok, external (your own web server) or none." enum:"ngrok,external,none,loopback" placeholder:"KIND"`
-	NgrokDomain     *string `help:"The ngrok domain; empty for the account's own." placeholder:"DOMAIN"`
-	NgrokConnectURL *string `name:"ngrok-connect-url" help:"The ngrok server, where it is not ngrok's own." placeholder:"HOST:PORT"`
-	NgrokCA         *string `name:"ngrok-ca" help:"PEM file with the certificates to trust for the ngrok server." type:"path" placeholder:"FILE"`
-	PublicURL       *string `name:"public-url" help:"With --tunnel external: the public address that reaches --listen." placeholder:"URL"`
-	Listen          *string `help:"With --tunnel external: where to listen." placeholder:"HOST:PORT"`
+	Tunnel          *string `json:"tunnel,omitempty" help:"The public address: ngrok, external (your own web server) or none." enum:"ngrok,external,none,loopback" placeholder:"KIND"`
+	NgrokDomain     *string `json:"ngrok_domain,omitempty" help:"The ngrok domain; empty for the account's own." placeholder:"DOMAIN"`
+	NgrokConnectURL *string `json:"ngrok_connect_url,omitempty" name:"ngrok-connect-url" help:"The ngrok server, where it is not ngrok's own." placeholder:"HOST:PORT"`
+	NgrokCA         *string `json:"ngrok_ca,omitempty" name:"ngrok-ca" help:"PEM file with the certificates to trust for the ngrok server." type:"path" placeholder:"FILE"`
+	PublicURL       *string `json:"public_url,omitempty" name:"public-url" help:"With --tunnel external: the public address that reaches --listen." placeholder:"URL"`
+	Listen          *string `json:"listen,omitempty" help:"With --tunnel external: where to listen." placeholder:"HOST:PORT"`
 }
 
 // savingFlags are what is saved, and where.
 type savingFlags struct {
-	SaveTo       *string `help:"The folder for signed documents; created if it does not exist." type:"path" placeholder:"DIR"`
-	Index        *bool   `name:"index" negatable:"" help:"List every saved file in index.csv in the folder."`
-	CAC          *bool   `name:"cac" negatable:"" help:"Save certificates too."`
-	MasterFile   *bool   `name:"masterfile" negatable:"" help:"Save master files too."`
-	NameTemplate *string `help:"Pattern of file names, such as \"{date} {package} - {document}\"." placeholder:"PATTERN"`
+	SaveTo       *string `json:"save_to,omitempty" help:"The folder for signed documents; created if it does not exist." type:"path" placeholder:"DIR"`
+	Index        *bool   `json:"index,omitempty" name:"index" negatable:"" help:"List every saved file in index.csv in the folder."`
+	CAC          *bool   `json:"save_cac,omitempty" name:"cac" negatable:"" help:"Save certificates too."`
+	MasterFile   *bool   `json:"save_masterfile,omitempty" name:"masterfile" negatable:"" help:"Save master files too."`
+	NameTemplate *string `json:"name_template,omitempty" help:"Pattern of file names, such as \"{date} {package} - {document}\"." placeholder:"PATTERN"`
 }
 
 // fileFlags are the office's file.
@@ -76,54 +77,35 @@ type settingsChange struct {
 }
 
 func (c settingsChange) apply(s office.Settings) office.Settings {
-	x := c.Setup
 	if c.Office != nil {
 		s = c.Office.Into(s)
 	}
-	set(&s.AuthURL, x.AuthURL)
-	set(&s.BaseURL, x.BaseURL)
-	set(&s.ClientID, x.ClientID)
-	if x.Scope != nil {
-		s.Scopes = strings.Fields(*x.Scope)
+	s = changed(s, c.Setup)
+	if days := c.Setup.DueDays; days != nil {
+		s.DueDays = office.DueDaysFrom(*days)
 	}
-	if x.Redirect != nil {
-		s.Redirect = office.RedirectKind(*x.Redirect)
-	}
-	set(&s.RedirectURI, x.RedirectURI)
-	set(&s.SignatureHeader, x.SignatureHeader)
-	if x.Tunnel != nil {
-		s.Tunnel = office.TunnelKind(*x.Tunnel)
-	}
-	set(&s.NgrokDomain, x.NgrokDomain)
-	set(&s.NgrokConnectURL, x.NgrokConnectURL)
-	set(&s.NgrokCA, x.NgrokCA)
-	set(&s.PublicURL, x.PublicURL)
-	set(&s.Listen, x.Listen)
-	set(&s.SaveTo, x.SaveTo)
-	set(&s.NameTemplate, x.NameTemplate)
-	set(&s.Index, x.Index)
-	set(&s.SaveCAC, x.CAC)
-	set(&s.SaveMaster, x.MasterFile)
-	set(&s.CheckUpdates, x.Updates)
-	if x.CopyTo != nil {
-		s.CopyTo = []string{*x.CopyTo}
-	}
-	if x.BlindCopyTo != nil {
-		s.BlindCopyTo = []string{*x.BlindCopyTo}
-	}
-	if x.DueDays != nil {
-		s.DueDays = office.DueDaysFrom(*x.DueDays)
-	}
-	if x.KeepEvents != nil {
-		s.KeepEvents = cmp.Or(*x.KeepEvents, -1) // 0 would mean the default
+	if days := c.Setup.KeepEvents; days != nil {
+		s.KeepEvents = cmp.Or(*days, -1) // 0 would mean the default
 	}
 	return s
 }
 
-func set[T any](field *T, value *T) {
-	if value != nil {
-		*field = *value
+// changed is a record with what a change has of its fields in their place; what is nil there stays.
+func changed[T any](record T, change any) (next T) {
+	fields := map[string]json.RawMessage{} // each of which takes the place of the one before as a whole
+	into := func(from, to any) {
+		b, err := json.Marshal(from)
+		if err == nil {
+			err = json.Unmarshal(b, to)
+		}
+		if err != nil {
+			panic(err) // the two have fields of different types
+		}
 	}
+	into(record, &fields)
+	into(change, &fields)
+	into(fields, &next)
+	return next
 }
 
 func (l *local) configure(ctx context.Context, change settingsChange) (office.Settings, error) {

@@ -3,6 +3,7 @@ package cli
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -58,6 +59,20 @@ func TestAnAdministratorsFileSetsUpAnother(t *testing.T) {
 	}
 	if code, _, stderr := clerk.run("setup", "--import", filepath.Join(folder, "none.countersign")); code != 1 || !strings.Contains(stderr, "could not be read") {
 		t.Errorf("%d %s", code, stderr)
+	}
+}
+
+// A flag that is called otherwise than its setting would change nothing, silently.
+func TestFlagsOfSetupAreCalledAsTheirSettings(t *testing.T) {
+	settings := map[string]bool{}
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[office.Settings]()) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		settings[name] = true
+	}
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[setupCmd]()) {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" && !settings[name] {
+			t.Errorf("%s is called %s", f.Name, name)
+		}
 	}
 }
 
