@@ -173,6 +173,32 @@ func TestNoFileIsOverwritten(t *testing.T) {
 	b.closed(t)
 }
 
+// What is typed at the list is the path, and confirming takes it: the folder is listed, the file is chosen.
+func TestATypedPathIsTaken(t *testing.T) {
+	b := newBench(t)
+	dir := folder(t)
+	var got []string
+	p := pick(b.Env, system.FileDialog{Kind: system.OpenFiles, Kinds: []system.FileKind{{Endings: endings}}}, func(paths []string) { got = paths })
+	b.Settle()
+	for _, r := range filepath.Join(dir, "zoning") {
+		b.Window.Canvas().Focused().TypedRune(r)
+	}
+	if b.Window.Canvas().Focused() != fyne.Focusable(p.path) || p.add.Disabled() {
+		t.Fatalf("the focus is on %T", b.Window.Canvas().Focused())
+	}
+	p.accept()
+	b.Settle()
+	if p.folder != filepath.Join(dir, "zoning") || len(got) > 0 {
+		t.Errorf("it lists %s and took %q", p.folder, got)
+	}
+	want := filepath.Join(dir, "b.pdf")
+	p.path.SetText(want)
+	p.accept()
+	b.Settle()
+	p.accept()
+	screentest.Equal(t, "taken", got, []string{want})
+}
+
 func TestAnEmptyFolderSaysSo(t *testing.T) {
 	b := newBench(t)
 	dir := folder(t)

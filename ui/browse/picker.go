@@ -40,6 +40,7 @@ type picker struct {
 	why     *widgets.Field    // around path
 	none    fyne.CanvasObject // says that the folder has nothing to list
 	folder  string            // that is listed
+	shown   string            // the path as it was before somebody typed another one
 	entries []entry
 	chosen  []string // paths, in the order they were chosen
 	take    func(paths []string)
@@ -64,14 +65,17 @@ func pick(d *env.Env, q system.FileDialog, take func(paths []string)) *picker {
 		keys = lang.L("Click a file to open it.")
 	}
 	p.show(q.Title, keys, q.Accept)
-	if p.add.Hidden = q.Kind == system.OpenFile; q.Kind == system.OpenFiles {
-		p.count()
-	}
+	p.add.Hidden = q.Kind == system.OpenFile
 	p.open(q.Folder)
 	return p
 }
 
+// accept takes what is chosen. A path that is typed goes before that: the folder is listed first, and a file is chosen.
 func (p *picker) accept() {
+	if p.typed() && p.asks != system.OpenFolder {
+		p.open(p.path.Text)
+		return
+	}
 	switch p.asks {
 	case system.OpenFolder:
 		path := p.path.Typed()
@@ -93,6 +97,8 @@ func (p *picker) accept() {
 	}
 }
 
+func (p *picker) typed() bool { return p.path.Text != p.shown }
+
 func (p *picker) acceptName() {
 	name := p.name.Typed()
 	path := filepath.Join(p.folder, filepath.Base(name))
@@ -112,12 +118,17 @@ func (p *picker) acceptName() {
 // show opens the dialog. keys says how it is used, accept is on its button.
 func (p *picker) show(title, keys, accept string) {
 	p.path = widgets.NewEntry("")
-	p.path.OnSubmitted = p.open
+	p.path.OnSubmitted, p.path.OnChanged = p.open, func(string) { p.count() }
 	up := widgets.NewButtonWithIcon("", fynetheme.MoveUpIcon(), p.up)
 	up.Tip = lang.L("The folder above")
 	p.why = widgets.NewField(lang.L("Folder"), widgets.Across(nil, p.path, up), "")
 	p.list = widgets.NewList(func() int { return len(p.entries) }, func() fyne.CanvasObject { return newFileRow(p) }, func(at int, o fyne.CanvasObject) { o.(*fileRow).show(at) })
 	p.list.HideSeparators, p.list.OnKey = true, p.pressed
+	p.list.OnRune = func(r rune) { // a path begins
+		p.path.SetText(string(r))
+		p.path.CursorColumn = 1
+		p.env.Window.Canvas().Focus(p.path)
+	}
 	p.add = widgets.NewButton(accept, p.accept).Primary()
 	p.list.Says = p.why.Title
 	head := widgets.Stack(8, widgets.NewHeading(title), p.why)
@@ -138,6 +149,7 @@ func (p *picker) show(title, keys, accept string) {
 func (p *picker) open(folder string) {
 	type content struct {
 		folder, listed string
+		file           string // where that is one, and not a folder
 		entries        []entry
 	}
 	async.Then(p.env.Work, func(context.Context) (c content, err error) {
@@ -145,6 +157,10 @@ func (p *picker) open(folder string) {
 			return c, err
 		}
 		c.listed = c.folder
+		if info, err := os.Stat(c.folder); err == nil && !info.IsDir() && slices.Contains(p.endings, strings.ToLower(filepath.Ext(c.folder))) {
+			c.file, c.listed = c.folder, filepath.Dir(c.folder)
+			c.folder = c.listed
+		}
 		c.entries, err = list(c.listed, p.endings)
 		for p.endings == nil && errors.Is(err, fs.ErrNotExist) && filepath.Dir(c.listed) != c.listed {
 			c.listed = filepath.Dir(c.listed)
@@ -152,7 +168,9 @@ func (p *picker) open(folder string) {
 		}
 		return c, err
 	}, func(c content, err error) {
+		p.shown = c.folder
 		p.path.SetText(c.folder)
+		p.count()
 		if err != nil {
 			p.say(lang.L("This folder cannot be opened."), "")
 			return
@@ -169,6 +187,10 @@ func (p *picker) open(folder string) {
 		p.list.ScrollToTop()
 		if len(c.entries) > 0 {
 			p.list.Select(0)
+		}
+		if at := slices.IndexFunc(c.entries, func(e entry) bool { return e.path == c.file }); at >= 0 && !slices.Contains(p.chosen, c.file) {
+			p.list.Select(at)
+			p.press(at)
 		}
 	})
 }
@@ -230,13 +252,17 @@ func (p *picker) enter(at int) {
 	}
 }
 
+// count says how many documents are chosen.
 func (p *picker) count() {
-	p.add.SetText(lang.L("Add"))
-	p.add.Disable()
-	if n := len(p.chosen); n > 0 {
-		p.add.SetText(lang.L("Add {{.Documents}}", i18n.V{"Documents": i18n.Documents(n)}))
-		p.add.Enable()
+	if p.asks != system.OpenFiles {
+		return
 	}
+	n, text := len(p.chosen), lang.L("Add")
+	if n > 0 {
+		text = lang.L("Add {{.Documents}}", i18n.V{"Documents": i18n.Documents(n)})
+	}
+	p.add.SetText(text)
+	widgets.Enable(p.add, n > 0 || p.typed())
 }
 
 func (p *picker) leave() { p.pop.Close() }

@@ -25,6 +25,7 @@ type List struct {
 	OnPress  func()                            // a row was pressed with the mouse; may be nil
 	OnKey    func(*fyne.KeyEvent) (taken bool) // before the list; may be nil
 	OnEscape func() (taken bool)               // in place of the window; may be nil
+	OnRune   func(rune)                        // a letter was typed; may be nil
 	OnAll    func()                            // Ctrl+A; may be nil
 	OnMenu   func(row int, at fyne.Position)   // the menu key or F10 on the chosen row, the other mouse button on any, and where that is; may be nil
 	at       int
@@ -175,6 +176,12 @@ func (l *List) TypedKey(e *fyne.KeyEvent) {
 		}
 	case desktop.KeyMenu, fyne.KeyF10: // with Shift or without
 		l.openMenu()
+	}
+}
+
+func (l *List) TypedRune(r rune) {
+	if l.OnRune != nil && r != ' ' { // which is a key
+		l.OnRune(r)
 	}
 }
 
