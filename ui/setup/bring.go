@@ -170,7 +170,6 @@ func (s *Screen) take(file agent.OfficeFile) {
 		a.secrets.ClientSecret = file.ClientSecret
 	}
 	s.showAnswers()
-	a.reached = 0
 	s.show(0)
 	s.keep()
 	s.bar.say(theme.MarkSaved, lang.L("The file is open. Go through the steps and check what was filled in."))
@@ -180,8 +179,8 @@ func (s *Screen) take(file agent.OfficeFile) {
 func (s *Screen) resume() {
 	a := s.answers
 	for i, p := range s.steps[:len(s.steps)-1] {
-		if p.key == a.step && a.reached == 0 {
-			a.at, a.reached = i, i
+		if p.key == a.step {
+			a.at = i
 		}
 	}
 }

@@ -90,14 +90,16 @@ type Screen struct {
 	exits   Exits
 	content fyne.CanvasObject
 	steps   []*step
-	list    *fyne.Container
 	page    *fyne.Container
 	scroll  *container.Scroll // around page
 	bar     *bar
 	strip   *widgets.Banner // what is wrong with the keyring
-	bound   []func()        // show the answers in the fields
-	cancel  func()          // ends what runs; nil while nothing does
-	playing bool            // what runs is the start of the demo
+
+	progress *widgets.Line
+	help     *fyne.Container // for who does not know the answers
+	bound    []func()        // show the answers in the fields
+	cancel   func()          // ends what runs; nil while nothing does
+	playing  bool            // what runs is the start of the demo
 
 	service      *service
 	address      *address
@@ -110,7 +112,7 @@ type Screen struct {
 // New returns the wizard where answers left it.
 func New(d *env.Env, o Office, answers *Answers, ways Exits) *Screen {
 	answers.begin(o) // from memory, like the question whether there is a wizard at all
-	s := &Screen{env: d, office: o, answers: answers, exits: ways, list: widgets.Stack(2), page: container.NewStack(),
+	s := &Screen{env: d, office: o, answers: answers, exits: ways, page: container.NewStack(), progress: widgets.NewCaption(""),
 		strip: widgets.NewBanner(theme.Wash, theme.MarkProblem.Resource())}
 	s.bar = newBar(s.Back, s.Next, s.Stop)
 	s.service, s.address, s.back = newService(s), newAddress(s), newWayBack(s)
@@ -144,18 +146,17 @@ func (s *Screen) Say(text string) { s.bar.say(theme.MarkProblem, text) }
 
 func (s *Screen) Said() string { return s.bar.text.Text }
 
+const columnWidth = 620
+
 func (s *Screen) build() {
-	intro := widgets.NewProse(lang.L("Six short steps, then you can send documents and get them back signed."))
-	top := widgets.Stack(8, widgets.Brand(), widgets.PadHV(12, 4, intro), s.list)
-	ask := widgets.NewButton(lang.L("Ask your administrator…"), s.AskAdministrator)
-	open := widgets.NewButton(lang.L("Open a file…"), s.PickFile)
-	ask.Importance, open.Importance = widget.LowImportance, widget.LowImportance
-	text := widgets.NewProse(lang.L("You don’t need to know all this. Your administrator can answer for you or send you a file."))
-	foot := widgets.Stack(2, s.strip, widgets.PadHV(12, 2, text), widgets.Row(0, ask), widgets.Row(0, open))
-	side := widgets.Wide(240, widgets.NewVScroll(widgets.Pad(8, container.NewBorder(top, foot, nil, nil))))
-	s.scroll = widgets.NewVScroll(widgets.PadHV(32, 24, widgets.AtMost(760, s.page)))
-	s.content = widgets.Frame(nil, nil, container.NewBorder(nil, nil, nil, widget.NewSeparator(), side),
-		widgets.Between(nil, s.bar.content, s.scroll))
+	ask := widgets.NewButton(lang.L("Ask your administrator…"), s.AskAdministrator).Quiet()
+	open := widgets.NewButton(lang.L("Open a file…"), s.PickFile).Quiet()
+	s.progress.Shorten = false
+	s.help = widgets.Stack(0, widgets.NewProse(lang.L("You don’t need to know all this. Your administrator can answer for you or send you a file.")),
+		widgets.Outdent(widgets.Flow(8, ask, open)))
+	column := widgets.Stack(20, widgets.Outdent(widgets.Across(nil, widgets.Brand(), s.progress)), s.page, s.help)
+	s.scroll = widgets.NewVScroll(widgets.PadHV(32, 12, widgets.Middle(columnWidth, widgets.Tall(440, column))))
+	s.content = widgets.Frame(s.strip, nil, nil, widgets.Between(nil, s.bar.content, s.scroll))
 }
 
 func (s *Screen) current() *step { return s.steps[s.answers.at] }
@@ -177,55 +178,20 @@ func (s *Screen) Focus() {
 
 func (s *Screen) turn(at int) {
 	s.answers.at = at
-	s.answers.reached = max(s.answers.reached, at)
 	p := s.current()
 	s.answers.step = p.key
 	s.keep()
 	if p.enter != nil {
 		p.enter()
 	}
-	s.page.Objects = []fyne.CanvasObject{widgets.Stack(16, widgets.Stack(8, widgets.NewFullHeading(p.title), widgets.NewParagraph(p.text)), p.content)}
+	text := widgets.NewParagraph(p.text)
+	text.Colour = theme.Secondary
+	s.page.Objects = []fyne.CanvasObject{widgets.Stack(16, widgets.Stack(8, widgets.NewFullHeading(p.title), text), p.content)}
 	s.page.Refresh()
 	s.scroll.ScrollToTop() // where the step says what it asks
 	s.bar.rest(at > 0, p.next)
-	s.showList()
-}
-
-// showList shows the steps at the side; those that were reached lead there.
-func (s *Screen) showList() {
-	s.list.Objects = nil
-	for i, p := range s.steps {
-		mark := theme.MarkLater
-		switch {
-		case i == s.answers.at:
-			mark = theme.MarkNext
-		case i < s.answers.reached:
-			mark = theme.MarkSigned
-		}
-		name := widgets.NewLine(p.name)
-		name.Bold = i == s.answers.at
-		if i > s.answers.reached {
-			name.Colour = theme.Secondary
-		}
-		row := widgets.PadHV(12, 8, widgets.Across(widget.NewIcon(mark.Resource()), name, nil))
-		if i > s.answers.reached || i == s.answers.at {
-			s.list.Add(row)
-			continue
-		}
-		s.list.Add(widgets.NewTappable(row, func() { s.jump(i) }))
-	}
-	s.list.Refresh()
-}
-
-// jump goes to a step that was reached before; forwards only as far as all is right.
-func (s *Screen) jump(to int) {
-	if s.cancel != nil {
-		return
-	}
-	if to > s.answers.at && !s.right() {
-		return
-	}
-	s.show(to)
+	widgets.Show(s.help, at < len(s.steps)-1)
+	s.progress.Set(lang.L("Step {{.Number}} of {{.All}}", i18n.V{"Number": at + 1, "All": len(s.steps)}))
 }
 
 // Back shows the step before, with everything that was typed.
@@ -348,8 +314,8 @@ func newBar(back, next, stop func()) *bar {
 	b.moves.Stop()
 	b.room = widgets.Wide(160, b.moves)
 	said := widgets.Across(b.mark, b.text, b.room)
-	b.content = widgets.On(theme.Paper, container.NewVBox(widget.NewSeparator(), widgets.PadHV(24, 10,
-		widgets.Across(b.back, said, container.NewHBox(b.stop, b.next)))))
+	b.content = widgets.On(theme.Paper, container.NewVBox(widget.NewSeparator(), widgets.PadHV(32, 10,
+		widgets.Middle(columnWidth, widgets.Across(b.back, said, container.NewHBox(b.stop, b.next))))))
 	return b
 }
 
@@ -578,7 +544,6 @@ func (p *wayBack) showAddress() {
 type Answers struct {
 	began    bool
 	at       int            // the step that is shown
-	reached  int            // the furthest step that may be shown
 	step     string         // its key
 	kept     agent.FirstRun // what the office keeps already
 	recalled bool           // nothing more is to be had from before the program ended

@@ -46,7 +46,7 @@ func newService(s *Screen) *service {
 	bring := widgets.NewButton(lang.L("Bring over from another computer…"), s.PickMove).Quiet()
 	p.step = &step{key: "service", name: lang.L("Signing service"), title: lang.L("Which signing service does your office use?"),
 		text:    lang.L("Countersign sends documents through your office's account with this service."),
-		content: widgets.Stack(16, widgets.Card(p.kind), p.own, widgets.Row(0, bring)), fields: fields, next: lang.L("Continue"),
+		content: widgets.Stack(16, widgets.Card(p.kind), p.own, widgets.Outdent(widgets.Row(0, bring))), fields: fields, next: lang.L("Continue"),
 		asking: lang.L("Looking for the service…"), enter: p.enter, ask: p.ask, blame: office.FieldAuthURL,
 		reveal: func() { p.own.Show() }}
 	return p
@@ -175,12 +175,10 @@ func newRegistration(s *Screen) *registration {
 		office.FieldClientSecret: widgets.NewField(lang.L("Client secret"), p.secret,
 			lang.L("The password for the client ID. Countersign stores it in the keyring and never shows it.")),
 	}
-	help := widgets.NewButton(lang.L("Ask your administrator…"), s.AskAdministrator)
 	p.step = &step{key: "registration", name: lang.L("Registration"), title: lang.L("How is your office registered with the service?"),
-		text: lang.L("The service issues a client ID and a client secret when someone registers Countersign there. Enter both exactly as you received them."),
-		content: widgets.Stack(16, widgets.Card(widgets.Stack(14, fields[office.FieldClientID], fields[office.FieldClientSecret])),
-			widgets.Card(widgets.Across(nil, widgets.NewParagraph(lang.L("Don’t have these? Send your administrator this request.")), help))),
-		first: p.client, fields: fields, next: lang.L("Continue"), asking: lang.L("Testing the connection…"), ask: p.ask}
+		text:    lang.L("The service issues a client ID and a client secret when someone registers Countersign there. Enter both exactly as you received them."),
+		content: widgets.Card(widgets.Stack(14, fields[office.FieldClientID], fields[office.FieldClientSecret])),
+		first:   p.client, fields: fields, next: lang.L("Continue"), asking: lang.L("Testing the connection…"), ask: p.ask}
 	return p
 }
 

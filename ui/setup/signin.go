@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"fyne.io/fyne/v2"
-	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/lang"
 	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
@@ -47,13 +46,12 @@ func newSignIn(s *Screen) *signIn {
 		if s.cancel == nil {
 			s.exits.Done()
 		}
-	})
-	p.later.Importance = widget.LowImportance
+	}).Quiet()
 	p.where, p.warning = widgets.NewParagraph(""), widgets.NewParagraph("")
 	p.announced = widgets.Stack(0, widgets.Card(widgets.Across(widget.NewIcon(fynetheme.InfoIcon()), p.warning, nil)))
 	content := widgets.Stack(16, widgets.Card(widgets.Stack(12, p.where,
 		widgets.NewProse(lang.L("Use an account that is allowed to send documents for your office. Countersign never sees the password.")), p.running)),
-		p.announced, container.NewHBox(p.later))
+		p.announced, widgets.Outdent(widgets.Row(0, p.later)))
 	p.step = &step{key: "signin", name: lang.L("Sign in"), title: lang.L("Sign in to finish"),
 		text:    lang.L("Your browser opens the signing service's sign-in page. Once you have signed in there, Countersign is ready."),
 		content: content, next: lang.L("Sign in"), enter: p.rest,
