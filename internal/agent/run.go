@@ -149,8 +149,8 @@ func (a *Agent) join(healthChanges <-chan struct{}) (err error) {
 	})
 	examiner := preview.NewReader(p.DocumentReader...) // one of its own: nobody waits for a picture meanwhile
 	a.proof = proof.New(a.Base, proof.Deps{
-		Examine: func(ctx context.Context, document *os.File) ([]byte, error) {
-			return examiner.Ask(ctx, document, "seal", proof.MaxFound)
+		Examine: func(ctx context.Context, document *os.File, what string) ([]byte, error) {
+			return examiner.Ask(ctx, document, what, proof.MaxFound)
 		},
 		Busy: a.catchingUp, Words: p.Words, Version: p.Version,
 	})

@@ -286,12 +286,28 @@ func (a *Agent) fileEnded() {
 	a.proof.Wake()
 }
 
-// Verify is what is known of the seal of any file, and TrustSeals believes those that a certificate vouches for; see package proof.
+// What is known of seals, and whom the office believes; see package proof.
 func (a *Agent) Verify(ctx context.Context, path string) (office.Seal, error) {
 	return a.proof.Verify(ctx, path)
 }
 func (a *Agent) SealAuthority(ctx context.Context, path string) (*x509.Certificate, error) {
 	return a.proof.Authority(ctx, path)
+}
+func (a *Agent) Authorities(ctx context.Context, path string) ([]*x509.Certificate, error) {
+	return a.proof.Authorities(ctx, path)
+}
+func (a *Agent) TrustedSeals() ([]*x509.Certificate, error) { return a.proof.Trusted() }
+func (a *Agent) TrustSeals(more ...*x509.Certificate) error {
+	return a.backedUp(a.proof.Trust(more...))
+}
+func (a *Agent) DistrustSeals(some ...*x509.Certificate) error {
+	return a.backedUp(a.proof.Distrust(some...))
+}
+
+// backedUp has a backup made of what was changed, and returns err.
+func (a *Agent) backedUp(err error) error {
+	a.backUp()
+	return err
 }
 
 // Prove writes a new file at path that proves a package to somebody without this program; see package proof.
@@ -301,11 +317,6 @@ func (a *Agent) Prove(ctx context.Context, packageID, path string, replace bool)
 		return err
 	}
 	return a.proof.Prove(ctx, packageID, events, path, replace)
-}
-func (a *Agent) TrustSeals(c *x509.Certificate) error {
-	err := a.proof.Trust(c)
-	a.backUp()
-	return err
 }
 
 // claim makes p a package of ours when its external data says so; see outbox.Service.Claim.

@@ -123,6 +123,7 @@ type packageCommands struct {
 	Send      sendCmd      `cmd:"" help:"Send documents for signature."`
 	Withdraw  withdrawCmd  `cmd:"" help:"Withdraw packages that wait for signatures."`
 	Verify    verifyCmd    `cmd:"" help:"Say whether documents are sealed, by whom, and whether they are unchanged since."`
+	Trust     trustCmd     `cmd:"" help:"List those who are trusted to vouch for seals beside the system's authorities, or add those of a file."`
 	Prove     proveCmd     `cmd:"" help:"Write what proves a package to somebody without Countersign: its documents, events and seals, and how to check them."`
 	Link      linkCmd      `cmd:"" help:"Print the link with which a person signs a package; whoever has it can sign."`
 	Templates templatesCmd `cmd:"" help:"List the service's templates, those used last first."`

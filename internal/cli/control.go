@@ -32,6 +32,7 @@ var (
 	callEvents  = declare("events", alsoBrief, (*local).events)
 	callLink    = declare("link", alsoBrief, (*local).link)
 	callVerify  = declare("verify", alsoBrief, (*local).verify)
+	callTrust   = declare("trust", alsoBrief, (*local).trust)
 	callProve   = declare("prove", alsoBrief, (*local).prove)
 	callSetup   = declare("configure", running, (*local).configure)
 	callExport  = declare("office", running, (*local).export)

@@ -14,14 +14,14 @@ import (
 
 // pageCmd is the process in which a document is read, see preview.Reader: its first page is drawn, or its seal examined.
 type pageCmd struct {
-	What string `arg:"" help:"A width in pixels, or seal."`
+	What string `arg:"" help:"A width in pixels, seal, or authorities."`
 }
 
 func (c *pageCmd) Run(r *run) error {
 	if width, err := strconv.Atoi(c.What); err == nil {
 		return notRead(preview.Serve(r.ctx, os.Stdin, r.program.Stdout, width))
 	}
-	return notRead(examine(os.Stdin, r.program.Stdout))
+	return notRead(examine(os.Stdin, r.program.Stdout, c.What))
 }
 
 func notRead(err error) error {
@@ -31,8 +31,8 @@ func notRead(err error) error {
 	return &failure{"The document could not be read: " + err.Error() + "."}
 }
 
-// examine says what seal.Examine finds in a document.
-func examine(document *os.File, out io.Writer) error {
+// examine says what package seal finds in a document: its seal, or the authorities that it names.
+func examine(document *os.File, out io.Writer, what string) error {
 	info, err := document.Stat()
 	if err != nil {
 		return err
@@ -40,7 +40,12 @@ func examine(document *os.File, out io.Writer) error {
 	if err := preview.Begin(out); err != nil {
 		return err
 	}
-	found, err := seal.Examine(document, info.Size())
+	var found any
+	if what == "authorities" {
+		found, err = seal.Authorities(document)
+	} else {
+		found, err = seal.Examine(document, info.Size())
+	}
 	if err != nil {
 		return err
 	}

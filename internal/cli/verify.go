@@ -3,8 +3,12 @@ package cli
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"crypto/x509"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"countersign/internal/cli/terminal"
@@ -101,4 +105,85 @@ func (l *local) prove(ctx context.Context, q proveRequest) (nothing, error) {
 		return nothing{}, err
 	}
 	return nothing{}, l.agent.Prove(ctx, id, q.File, false)
+}
+
+// trustCmd lists those who are trusted to vouch for seals, and changes that.
+type trustCmd struct {
+	File   string `arg:"" optional:"" type:"path" help:"Trust those whom this file names: a certificate (PEM or DER), or the trusted list of an EU country (XML)."`
+	Yes    bool   `help:"Do not ask whether they are to be trusted."`
+	Remove string `help:"Trust the one with this SHA-256 fingerprint no more." placeholder:"FINGERPRINT"`
+}
+
+// authority is somebody who vouches for seals.
+type authority struct {
+	Name        string `json:"name"`
+	Fingerprint string `json:"fingerprint"` // SHA-256, in hexadecimal digits
+	DER         []byte `json:"der"`
+}
+
+// trustRequest names a file to be read, or what is to be trusted from now on or no more; without any it asks for what is trusted.
+type trustRequest struct {
+	File        string
+	Add, Remove []authority
+}
+
+func (c *trustCmd) Run(r *run) error {
+	o, err := r.office(look)
+	if err != nil {
+		return err
+	}
+	defer o.Close()
+	all, err := callTrust.of(r.ctx, o, trustRequest{File: c.File})
+	if err != nil {
+		return err
+	}
+	if c.Remove != "" {
+		i := slices.IndexFunc(all, func(a authority) bool { return strings.EqualFold(a.Fingerprint, strings.ReplaceAll(c.Remove, ":", "")) })
+		if c.File != "" || i < 0 {
+			return &usage{"--remove takes the fingerprint of one that is trusted, as countersign trust prints it."}
+		}
+		_, err = callTrust.of(r.ctx, o, trustRequest{Remove: all[i : i+1]})
+		return err
+	}
+	for _, a := range all {
+		if err := r.out.Line("%s  %s", a.Fingerprint, a.Name); err != nil {
+			return err
+		}
+	}
+	if c.File == "" {
+		return nil
+	}
+	if !c.Yes && !r.agrees("Rely on every document that they vouch for? (yes/no): ") {
+		return &failure{"Nothing was changed. Confirm with yes, or use --yes."}
+	}
+	_, err = callTrust.of(r.ctx, o, trustRequest{Add: all})
+	return err
+}
+
+func (l *local) trust(ctx context.Context, q trustRequest) (all []authority, err error) {
+	var found []*x509.Certificate
+	switch {
+	case q.File != "":
+		found, err = l.agent.Authorities(ctx, q.File)
+	case len(q.Add)+len(q.Remove) > 0:
+		if err := l.agent.TrustSeals(parsed(q.Add)...); err != nil {
+			return nil, err
+		}
+		return nil, l.agent.DistrustSeals(parsed(q.Remove)...)
+	default:
+		found, err = l.agent.TrustedSeals()
+	}
+	for _, c := range found {
+		all = append(all, authority{c.Subject.String(), fmt.Sprintf("%x", sha256.Sum256(c.Raw)), c.Raw})
+	}
+	return all, err
+}
+
+func parsed(list []authority) (all []*x509.Certificate) {
+	for _, a := range list {
+		if c, err := x509.ParseCertificate(a.DER); err == nil {
+			all = append(all, c)
+		}
+	}
+	return all
 }

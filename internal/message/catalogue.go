@@ -629,6 +629,7 @@ func ProofSigners() Message               { return of("proof.proof-signers") }
 func ProofStamped() Message               { return of("proof.proof-stamped") }
 func ProofUnsigned() Message              { return of("proof.proof-unsigned") }
 func DocumentsWrong(n int) Message        { return of("seal.documents-wrong", Count("N", n)) }
+func NoAuthorities(file string) Message   { return of("seal.no-authorities", Name("File", file)) }
 func SealBroken() Message                 { return of("seal.seal-broken") }
 func SealChanged(signer string) Message   { return of("seal.seal-changed", Name("Signer", signer)) }
 func SealIntact(signer string, date string) Message {

@@ -37,9 +37,9 @@ func Folder(d *env.Env, start string, chosen func(path string)) {
 		func(paths []string, _ bool) { chosen(filepath.Clean(paths[0])) })
 }
 
-// One lets a person choose one file of a kind, by its name and its ending.
-func One(d *env.Env, title, kind, ending string, chosen func(path string)) {
-	ask(d, system.FileDialog{Kind: system.OpenFile, Title: title, Kinds: []system.FileKind{{Name: kind, Endings: []string{ending}}}},
+// One lets a person choose one file of a kind, by its name and its endings.
+func One(d *env.Env, title, kind string, endings []string, chosen func(path string)) {
+	ask(d, system.FileDialog{Kind: system.OpenFile, Title: title, Kinds: []system.FileKind{{Name: kind, Endings: endings}}},
 		func(paths []string, _ bool) { chosen(paths[0]) })
 }
 

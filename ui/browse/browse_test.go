@@ -285,7 +285,7 @@ func TestTheDesktopsDialogIsAskedFirst(t *testing.T) {
 	}{
 		"files":    {func() { Files(b.Env, "/home", func(paths []string) { got = fmt.Sprint(paths) }) }, system.OpenFiles, []string{"/a b.pdf", "/ö.pdf"}, "[/a b.pdf /ö.pdf]"},
 		"a folder": {func() { Folder(b.Env, "/home", one) }, system.OpenFolder, []string{"/signed"}, "/signed"},
-		"one file": {func() { One(b.Env, "Open", "Settings", ".countersign", one) }, system.OpenFile, []string{"/Office.countersign"}, "/Office.countersign"},
+		"one file": {func() { One(b.Env, "Open", "Settings", []string{".countersign"}, one) }, system.OpenFile, []string{"/Office.countersign"}, "/Office.countersign"},
 		"a name": {func() {
 			Save(b.Env, "Export", "x.csv", func(path string, replace bool) { got = fmt.Sprint(path, replace) })
 		},

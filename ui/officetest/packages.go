@@ -27,6 +27,7 @@ type packages struct {
 	Pictures  map[string]image.Image  // file name to page 1
 	Exported  office.Exported         // what becomes of an export
 	Withdrawn []office.NewWithdrawal
+	Trusted   []*x509.Certificate
 }
 
 // events are what has happened, the newest first.
@@ -178,9 +179,25 @@ func (o *Office) SealAuthority(context.Context, string) (*x509.Certificate, erro
 	return &x509.Certificate{Raw: []byte("root"), Subject: pkix.Name{CommonName: "Signing service CA"}}, nil
 }
 
-func (o *Office) TrustSeals(c *x509.Certificate) error {
-	o.note(office.PackagesChanged, "trust", c.Subject.CommonName)
+func (o *Office) TrustSeals(more ...*x509.Certificate) error {
+	for _, c := range more {
+		o.note(office.PackagesChanged, "trust", c.Subject.CommonName)
+	}
 	return nil
+}
+
+func (o *Office) DistrustSeals(some ...*x509.Certificate) error {
+	o.note(office.PackagesChanged, "distrust", len(some))
+	return nil
+}
+
+func (o *Office) TrustedSeals() ([]*x509.Certificate, error) {
+	return read(o, func() []*x509.Certificate { return o.Trusted }), nil
+}
+
+func (o *Office) Authorities(ctx context.Context, path string) ([]*x509.Certificate, error) {
+	c, err := o.SealAuthority(ctx, path)
+	return []*x509.Certificate{c}, err
 }
 
 func (o *Office) Prove(_ context.Context, packageID, path string, _ bool) error {

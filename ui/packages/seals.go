@@ -31,7 +31,7 @@ type Seals interface {
 	// SealAuthority is the certificate that vouches for the seal of a saved document.
 	SealAuthority(ctx context.Context, path string) (*x509.Certificate, error)
 	// TrustSeals believes the seals that a certificate vouches for.
-	TrustSeals(*x509.Certificate) error
+	TrustSeals(...*x509.Certificate) error
 }
 
 // sealsOf says what is known of the seals of a package's files, in a line for each thing that there is to say; a press tells more. Files

@@ -39,6 +39,7 @@ type Office interface {
 	Connection
 	Folders
 	Updates
+	Seals
 
 	Settings() office.Settings
 	Configure(ctx context.Context, settings office.Settings, secrets office.Secrets) error
@@ -92,6 +93,7 @@ type Screen struct {
 	starter *starter
 	folders *folders
 	updates *updates
+	seals   *seals
 }
 
 // New returns the screen with the settings as they are in memory: what is done on it at once is about these. Reload reads the rest.
@@ -108,6 +110,7 @@ func New(d *env.Env, o Office) *Screen {
 	}
 	s.preview, s.account = newPreview(s), newAccount(s)
 	s.tests, s.starter, s.folders, s.updates = newTests(s), newStarter(s), newFolders(s), newUpdates(s)
+	s.seals = newSeals(s)
 	s.build()
 	s.kept = o.Settings()
 	s.form.show(s.kept, s.kept, true)
@@ -122,6 +125,7 @@ func (s *Screen) Content() fyne.CanvasObject { return s.content }
 func (s *Screen) Reload() {
 	s.reader.Ask()
 	s.folders.reload()
+	s.seals.reader.Ask()
 }
 
 // ReloadFolders reads how the folders that send stand, which nothing else on the screen tells of.
@@ -479,7 +483,8 @@ func (s *Screen) documents() fyne.CanvasObject {
 			widgets.NewProse(lang.L("You can use {{.Placeholders}}. Use / to create subfolders.", i18n.V{"Placeholders": i18n.Placeholders()})),
 			s.preview.content),
 		widgets.Section(lang.L("Copies of every package"), 12, widgets.Halves(at(office.FieldCopyTo), at(office.FieldBlindCopyTo))),
-		widgets.Section(lang.L("Additional files"), 12, widgets.Stack(0, at("save_cac"), at("save_masterfile"), at("index"))))
+		widgets.Section(lang.L("Additional files"), 12, widgets.Stack(0, at("save_cac"), at("save_masterfile"), at("index"))),
+		s.seals.content)
 }
 
 func (s *Screen) notices() fyne.CanvasObject {

@@ -128,14 +128,14 @@ func (b *bring) show(x agent.Arrival) {
 // PickFile lets the person choose the file that an administrator has made.
 func (s *Screen) PickFile() {
 	if s.cancel == nil {
-		browse.One(s.env, lang.L("Open a file from your administrator"), lang.L("Settings"), agent.OfficeEnding, s.OpenFile)
+		browse.One(s.env, lang.L("Open a file from your administrator"), lang.L("Settings"), []string{agent.OfficeEnding}, s.OpenFile)
 	}
 }
 
 // PickMove lets the person choose the file that another computer has made for this one.
 func (s *Screen) PickMove() {
 	if s.cancel == nil {
-		browse.One(s.env, lang.L("Bring over from another computer"), lang.L("Office from another computer"), agent.OfficeEnding, s.OpenFile)
+		browse.One(s.env, lang.L("Bring over from another computer"), lang.L("Office from another computer"), []string{agent.OfficeEnding}, s.OpenFile)
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -30,16 +29,14 @@ import (
 	"countersign/internal/store"
 )
 
-// DocTrusted names the document with the certificates that the office trusts beside the system's, as DER.
-const DocTrusted = "seals-trusted"
-
 // MaxFound is how many bytes what was found in a document may have.
-const MaxFound = 1 << 20
+const MaxFound = 16 << 20
 
 // Deps are what a Service needs from others.
 type Deps struct {
-	// Examine has a bounded process examine an open document, and returns seal.Found as JSON.
-	Examine func(ctx context.Context, document *os.File) ([]byte, error)
+	// Examine has a bounded process look into an open document for its "seal", or the "authorities" that it names, and returns what
+	// package seal finds there, as JSON.
+	Examine func(ctx context.Context, document *os.File, what string) ([]byte, error)
 	Busy    func() bool // there is something to do that people wait for
 	Words   func() *message.Printer
 	Version string // of the program, for what it writes
@@ -191,19 +188,20 @@ func (r *Service) find(ctx context.Context, j office.Job) (seal.Found, error) {
 	if err != nil {
 		return seal.Found{}, err
 	}
-	return r.look(ctx, file)
+	var found seal.Found
+	return found, r.look(ctx, file, "seal", &found)
 }
 
-// look has an open file examined; it fails with errUnjudged unless ctx has ended.
-func (r *Service) look(ctx context.Context, file *os.File) (found seal.Found, err error) {
-	answer, err := r.deps.Examine(ctx, file)
+// look has an open file looked into; it fails with errUnjudged unless ctx has ended.
+func (r *Service) look(ctx context.Context, file *os.File, what string, found any) error {
+	answer, err := r.deps.Examine(ctx, file, what)
 	if err == nil {
-		err = json.Unmarshal(answer, &found)
+		err = json.Unmarshal(answer, found)
 	}
 	if err != nil && ctx.Err() == nil {
-		return seal.Found{}, fmt.Errorf("%w: %w", errUnjudged, err)
+		return fmt.Errorf("%w: %w", errUnjudged, err)
 	}
-	return found, err
+	return err
 }
 
 // Verify is what is known of the seal of any file. The error says, for people, why the file cannot be read.
@@ -242,48 +240,12 @@ func (r *Service) lookAt(ctx context.Context, path string) (seal.Found, error) {
 		return seal.Found{}, message.Error(message.FileNotRead(filepath.Base(path)), err)
 	}
 	defer file.Close()
-	found, err := r.look(ctx, file)
+	var found seal.Found
+	err = r.look(ctx, file, "seal", &found)
 	if errors.Is(err, preview.ErrNotPDF) {
 		err = message.Error(message.FileNotPDF(filepath.Base(path)), nil)
 	}
 	return found, err
-}
-
-// trust is whom to believe now.
-func (r *Service) trust() (seal.Trust, error) {
-	kept, _, err := data.Doc[[][]byte](r.Data, DocTrusted)
-	t := seal.Trust{Now: r.Now()}
-	for _, der := range kept {
-		if c, err := x509.ParseCertificate(der); err == nil {
-			t.Pinned = append(t.Pinned, c)
-		}
-	}
-	return t, err
-}
-
-// Trust has the office believe seals that this certificate made or vouches for, and what was sealed by strangers examined anew.
-func (r *Service) Trust(c *x509.Certificate) error {
-	r.trusting.Lock()
-	defer r.trusting.Unlock()
-	err := r.Data.Update(func(tx *store.Tx) error {
-		var kept [][]byte
-		if _, err := tx.GetDoc(DocTrusted, &kept); err != nil || slices.ContainsFunc(kept, func(der []byte) bool { return slices.Equal(der, c.Raw) }) {
-			return err
-		}
-		strangers, err := tx.JobsAfter("", math.MaxInt, func(j office.Job) bool { return j.Seal.State == office.SealStranger })
-		if err != nil {
-			return err
-		}
-		for _, j := range strangers {
-			j.Seal = office.Seal{}
-			if err := tx.PutJob(j); err != nil {
-				return err
-			}
-		}
-		return tx.PutDoc(DocTrusted, append(kept, c.Raw))
-	})
-	r.Wake()
-	return err
 }
 
 // tellWrong keeps in step what health says of documents that are not what was sealed.

@@ -54,11 +54,14 @@ func newService(t *testing.T) *testService {
 	return x
 }
 
-func (x *testService) find(_ context.Context, document *os.File) ([]byte, error) {
+func (x *testService) find(_ context.Context, document *os.File, what string) ([]byte, error) {
 	x.examined.Add(1)
 	text, err := os.ReadFile(document.Name())
 	noErr(x.t, err)
 	found := seal.Found{}
+	if what == "authorities" {
+		return json.Marshal([][]byte{x.mine.Raw, []byte("no certificate")})
+	}
 	switch {
 	case strings.Contains(string(text), "sealed"):
 		found.Signatures = []seal.Signature{{Certificates: [][]byte{x.mine.Raw}}}
@@ -171,13 +174,23 @@ func TestWhatIsTrustedIsJudgedAnew(t *testing.T) {
 	noErr(t, x.Trust(x.mine))
 	x.look()
 	expect(t, x.of(j), office.SealIntact, "once its signer is trusted the seal is %q")
+	if all, err := x.Trusted(); err != nil || len(all) != 1 || !all[0].Equal(x.mine) {
+		t.Errorf("trusted are %v, %v", all, err)
+	}
+	noErr(t, x.Distrust(x.mine))
+	x.look()
+	expect(t, x.of(j), office.SealStranger, "once that is taken back the seal is %q")
+	named, err := x.Authorities(t.Context(), x.path(j))
+	noErr(t, err)
+	noErr(t, x.Trust(named...))
+	x.look()
 	verdict, err := x.Verify(t.Context(), x.path(j))
 	noErr(t, err)
 	expect(t, verdict.State, office.SealIntact, "any file is %q")
 	if _, err := x.Verify(t.Context(), x.folder); err == nil || message.For(err) != message.FileNotRead(filepath.Base(x.folder)) {
 		t.Errorf("of a folder: %v", err)
 	}
-	x.deps.Examine = func(context.Context, *os.File) ([]byte, error) { return nil, preview.ErrNotPDF }
+	x.deps.Examine = func(context.Context, *os.File, string) ([]byte, error) { return nil, preview.ErrNotPDF }
 	if _, err := x.Verify(t.Context(), x.path(j)); err == nil || message.For(err) != message.FileNotPDF(filepath.Base(x.path(j))) {
 		t.Errorf("of a text: %v", err)
 	}
@@ -188,11 +201,11 @@ func TestAFileThatCannotBeExaminedIsExaminedLaterAndHoldsUpNoOther(t *testing.T)
 	looptest.Bubble(t, "", func(t *testing.T) {
 		x := newService(t)
 		var broken atomic.Bool // the program that examines
-		x.deps.Examine = func(ctx context.Context, document *os.File) ([]byte, error) {
+		x.deps.Examine = func(ctx context.Context, document *os.File, what string) ([]byte, error) {
 			if broken.Load() {
 				return nil, preview.ErrNotStarted
 			}
-			return x.find(ctx, document)
+			return x.find(ctx, document, what)
 		}
 		other, one := x.save("other", "forged"), x.save("one", "sealed")
 		whole, err := os.ReadFile(x.path(one))
@@ -275,12 +288,12 @@ func TestNobodyWaitsForProofs(t *testing.T) {
 func TestAVerdictIsAboutTheFileThatWasExamined(t *testing.T) {
 	x := newService(t)
 	j := x.save("sealed", "sealed")
-	x.deps.Examine = func(ctx context.Context, document *os.File) ([]byte, error) {
+	x.deps.Examine = func(ctx context.Context, document *os.File, what string) ([]byte, error) {
 		noErr(t, x.Data.Update(func(tx *store.Tx) error {
 			j.Digest = "another"
 			return tx.PutJob(j)
 		}))
-		return x.find(ctx, document)
+		return x.find(ctx, document, what)
 	}
 	noErr(t, loop.Protect("", func() error { return x.examine(t.Context(), j) }))
 	expect(t, x.of(j), office.SealState(""), "the seal is %q")

@@ -1,0 +1,110 @@
+package proof
+
+import (
+	"bytes"
+	"context"
+	"crypto/x509"
+	"errors"
+	"math"
+	"path/filepath"
+	"slices"
+
+	"countersign/internal/agent/data"
+	"countersign/internal/disk"
+	"countersign/internal/message"
+	"countersign/internal/office"
+	"countersign/internal/seal"
+	"countersign/internal/store"
+)
+
+// DocTrusted names the document with the certificates that the office trusts beside the system's, as DER.
+const DocTrusted = "seals-trusted"
+
+// Trusted are the certificates that the office trusts beside the system's, in the order in which they came.
+func (r *Service) Trusted() (all []*x509.Certificate, err error) {
+	kept, _, err := data.Doc[[][]byte](r.Data, DocTrusted)
+	for _, der := range kept {
+		if c, err := x509.ParseCertificate(der); err == nil {
+			all = append(all, c)
+		}
+	}
+	return all, err
+}
+
+// trust is whom to believe now.
+func (r *Service) trust() (seal.Trust, error) {
+	pinned, err := r.Trusted()
+	return seal.Trust{Pinned: pinned, Now: r.Now()}, err
+}
+
+// Trust has the office believe seals that these certificates made or vouch for.
+func (r *Service) Trust(more ...*x509.Certificate) error {
+	return r.changeTrust(office.SealStranger, func(kept [][]byte) [][]byte {
+		for _, c := range more {
+			known := slices.ContainsFunc(kept, func(der []byte) bool { return bytes.Equal(der, c.Raw) })
+			if !known && len(kept) < seal.MaxTrusted {
+				kept = append(kept, c.Raw)
+			}
+		}
+		return kept
+	})
+}
+
+// Distrust takes that back for some of them.
+func (r *Service) Distrust(some ...*x509.Certificate) error {
+	return r.changeTrust(office.SealIntact, func(kept [][]byte) [][]byte {
+		return slices.DeleteFunc(kept, func(der []byte) bool {
+			return slices.ContainsFunc(some, func(c *x509.Certificate) bool { return bytes.Equal(der, c.Raw) })
+		})
+	})
+}
+
+// changeTrust changes whom the office believes, and has examined anew what may be judged otherwise by that.
+func (r *Service) changeTrust(judged office.SealState, change func(kept [][]byte) [][]byte) error {
+	r.trusting.Lock()
+	defer r.trusting.Unlock()
+	err := r.Data.Update(func(tx *store.Tx) error {
+		var kept [][]byte
+		if _, err := tx.GetDoc(DocTrusted, &kept); err != nil {
+			return err
+		}
+		before := len(kept)
+		if kept = change(kept); len(kept) == before {
+			return nil
+		}
+		doubtful, err := tx.JobsAfter("", math.MaxInt, func(j office.Job) bool { return j.Seal.State == judged })
+		if err != nil {
+			return err
+		}
+		for _, j := range doubtful {
+			j.Seal = office.Seal{}
+			if err := tx.PutJob(j); err != nil {
+				return err
+			}
+		}
+		return tx.PutDoc(DocTrusted, kept)
+	})
+	r.Wake()
+	return err
+}
+
+// Authorities are the certificates that a file names, for a person to decide whether to trust them; see seal.Authorities. The error is
+// for people.
+func (r *Service) Authorities(ctx context.Context, path string) (all []*x509.Certificate, err error) {
+	file, _, err := disk.OpenFile(path)
+	if err != nil {
+		return nil, message.Error(message.FileNotRead(filepath.Base(path)), err)
+	}
+	defer file.Close()
+	var found [][]byte
+	err = r.look(ctx, file, "authorities", &found)
+	if errors.Is(err, errUnjudged) {
+		return nil, message.Error(message.NoAuthorities(filepath.Base(path)), err)
+	}
+	for _, der := range found {
+		if c, err := x509.ParseCertificate(der); err == nil {
+			all = append(all, c)
+		}
+	}
+	return all, err
+}

@@ -1,0 +1,112 @@
+package settings
+
+import (
+	"cmp"
+	"context"
+	"crypto/x509"
+	"strings"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/lang"
+
+	"countersign/internal/message"
+	"countersign/internal/office"
+	"countersign/ui/async"
+	"countersign/ui/browse"
+	"countersign/ui/i18n"
+	"countersign/ui/widgets"
+)
+
+// Seals are those whom the office believes when they vouch for a document's digital seal.
+type Seals interface {
+	TrustedSeals() ([]*x509.Certificate, error)
+	TrustSeals(...*x509.Certificate) error
+	DistrustSeals(...*x509.Certificate) error
+	Authorities(ctx context.Context, path string) ([]*x509.Certificate, error)
+}
+
+// mostSeals are listed one by one: a country's list names hundreds.
+const mostSeals = 8
+
+// seals is the part that shows and changes them.
+type seals struct {
+	screen  *Screen
+	reader  *async.Reader[[]*x509.Certificate]
+	list    *fyne.Container
+	content fyne.CanvasObject
+}
+
+func newSeals(s *Screen) *seals {
+	x := &seals{screen: s, list: widgets.Stack(4)}
+	x.reader = async.NewReader(s.env.Work, func(context.Context) ([]*x509.Certificate, error) { return s.office.TrustedSeals() }, x.show)
+	x.content = widgets.Section(lang.L("Digital seals"), 12,
+		widgets.NewProse(lang.L("Seals count if an authority vouches for them that this computer knows. Others can be added here: your signing service’s certificate, or the trusted list of an EU country.")),
+		x.list, widgets.Row(0, widgets.NewButton(lang.L("Add from a file…"), x.add)))
+	return x
+}
+
+func (x *seals) show(all []*x509.Certificate, err error) {
+	if err != nil {
+		widgets.Remake(x.list, widgets.Failure(i18n.Error(err), x.reader.Ask))
+		return
+	}
+	var rows []fyne.CanvasObject
+	for _, c := range all[:min(len(all), mostSeals)] {
+		rows = append(rows, x.row(nameOf(c), c))
+	}
+	if more := len(all) - mostSeals; more > 0 {
+		rows = append(rows, x.row(lang.N("and {{.PluralCount}} more", more), all...))
+	}
+	widgets.Remake(x.list, rows...)
+	widgets.Show(x.list, len(rows) > 0)
+}
+
+// row names what is trusted, with a button that takes it back.
+func (x *seals) row(name string, which ...*x509.Certificate) fyne.CanvasObject {
+	remove := lang.L("Remove")
+	if len(which) > 1 {
+		remove = lang.L("Remove all")
+	}
+	return widgets.Across(nil, widgets.NewFullName(name), widgets.NewButton(remove, func() {
+		x.change(func() error { return x.screen.office.DistrustSeals(which...) })
+	}))
+}
+
+func (x *seals) change(do func() error) {
+	async.Try(x.screen.env.Work, func(context.Context) error { return do() }, func(err error) {
+		if err != nil {
+			x.screen.env.Notice(i18n.Error(err))
+		}
+		x.reader.Ask()
+	})
+}
+
+// add asks for a file, and whether those whom it names are to be trusted.
+func (x *seals) add() {
+	d := x.screen.env
+	browse.One(d, lang.L("Add from a file…"), lang.L("Certificates"), []string{".pem", ".crt", ".cer", ".xml"}, func(path string) {
+		async.Then(d.Work, func(ctx context.Context) ([]*x509.Certificate, error) { return x.screen.office.Authorities(ctx, path) }, func(all []*x509.Certificate, err error) {
+			if err != nil {
+				d.Notice(i18n.Error(err))
+				return
+			}
+			var names []string
+			for _, c := range all[:min(len(all), mostSeals)] {
+				names = append(names, nameOf(c))
+			}
+			if more := len(all) - mostSeals; more > 0 {
+				names = append(names, lang.N("and {{.PluralCount}} more", more))
+			}
+			widgets.Ask(d.Window.Canvas(), widgets.Question{
+				Title: lang.L("Trust these seals?"),
+				Text:  lang.L("Countersign will then rely on every document that they vouch for. Add only what you got from your signing service or an authority itself.") + "\n\n" + strings.Join(names, "\n"),
+				Safe:  lang.L("Cancel"), Do: lang.L("Trust"), OnDo: func() { x.change(func() error { return x.screen.office.TrustSeals(all...) }) },
+			})
+		})
+	})
+}
+
+// nameOf is whom a certificate names, in one line.
+func nameOf(c *x509.Certificate) string {
+	return message.OneLine(cmp.Or(c.Subject.CommonName, strings.Join(c.Subject.Organization, " "), c.Subject.String()), office.MaxName)
+}
