@@ -93,7 +93,7 @@ func (f *Folder) Save(ctx context.Context, r Request) (Saved, error) {
 	if !filename.Safe(r.Target) || !strings.EqualFold(path.Ext(r.Target), ending) {
 		return Saved{}, f.fail(r.Target, ErrBadName, nil)
 	}
-	body := newIntake(ctx, r.Body, newDigest())
+	body := newIntake(ctx, r.Body)
 	defer body.close()
 	head, err := f.sniff(body, r)
 	if err != nil {
@@ -123,12 +123,16 @@ func (f *Folder) Save(ctx context.Context, r Request) (Saved, error) {
 		return Saved{}, err
 	}
 	if !proof.whole(size) {
-		if saved := (Saved{size, digestText(body.digest())}); saved.Digest != r.Before {
+		sum := newDigest()
+		if err := temp.read(ctx, sum); err != nil {
+			return Saved{}, f.because(r.Target, err)
+		}
+		if saved := (Saved{size, digestText(sum)}); saved.Digest != r.Before {
 			return saved, f.fail(r.Target, ErrNoEnd, nil)
 		}
 	}
 	f.step(StepWritten, r.Target)
-	saved, err := f.settle(ctx, r, temp, body, size)
+	saved, err := f.settle(ctx, r, temp, size)
 	if err != nil {
 		return Saved{}, err
 	}
@@ -144,15 +148,18 @@ func (f *Folder) Save(ctx context.Context, r Request) (Saved, error) {
 	return saved, nil
 }
 
-// settle flushes the temporary file, and has the caller record meanwhile what it will be.
-func (f *Folder) settle(ctx context.Context, r Request, temp *temp, body *intake, size int64) (Saved, error) {
+// settle flushes the temporary file. Meanwhile it reads what is in it, and has the caller record what it will be.
+func (f *Folder) settle(ctx context.Context, r Request, temp *temp, size int64) (Saved, error) {
 	flushing := make(chan error, 1)
 	go func() { flushing <- f.Syncs.file(ctx, temp.finish) }()
 	flushed := sync.OnceValue(func() error { return <-flushing })
 	defer flushed() // whatever becomes of Commit, nobody touches the file while it is flushed
 
-	saved := Saved{size, digestText(body.digest())}
-	body.close() // whoever waits for the disk holds no memory
+	sum := newDigest()
+	if err := temp.read(ctx, sum); err != nil {
+		return Saved{}, f.because(r.Target, err)
+	}
+	saved := Saved{size, digestText(sum)}
 	var recorded error
 	if r.Commit != nil && ctx.Err() == nil {
 		recorded = r.Commit(saved)
@@ -414,6 +421,17 @@ func createTemp(at *disk.Dir, key string) (*temp, error) {
 		return nil, err
 	}
 	return t, nil
+}
+
+// read reads the file from its beginning, through a handle of its own: it may be flushed and closed meanwhile.
+func (t *temp) read(ctx context.Context, into io.Writer) error {
+	file, err := t.at.Open(t.name, nil, 0)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	_, err = io.Copy(into, reader{ctx, file})
+	return err
 }
 
 // finish gives the file the looks of a document, flushes and closes it.

@@ -29,7 +29,7 @@ func source(t *testing.T, content []byte) *os.File {
 }
 
 func TestACopyIsTheFileAndForItsOwnerAlone(t *testing.T) {
-	for _, size := range []int{1, bufferSize, buffersEach * bufferSize, buffersEach*bufferSize + 1, 20*bufferSize + 1} {
+	for _, size := range []int{1, bufferSize, 6 * bufferSize, 6*bufferSize + 1, 20*bufferSize + 1} {
 		dir := t.TempDir()
 		content := bytes.Repeat([]byte{7}, size)
 		from := source(t, content)
