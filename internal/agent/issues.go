@@ -70,6 +70,10 @@ func (a *Agent) dismiss(i Issue) {
 	switch i.ID {
 	case health.DataRestored.ID:
 		a.keepUnread(nil)
+	case health.FilesAstray.ID:
+		if err := a.proof.ReadAstray(i.Message); err != nil {
+			a.Log.Error("note what somebody has read", "err", err)
+		}
 	case health.DocumentsWrong.ID:
 		if err := a.proof.Read(i.Message); err != nil {
 			a.Log.Error("note what somebody has read", "err", err)

@@ -169,16 +169,28 @@ func (a *Agent) whatMoves() (o transfer.Office, err error) {
 		return o, err
 	}
 	err = a.Data.Store.View(func(tx *store.Tx) error {
-		o.Packages, o.Drafts = nil, nil
+		o.Packages, o.Drafts, o.Record = nil, nil, nil
+		recorded := 0
+		err5 := tx.Log().Export(func(r store.Record) error {
+			if recorded += len(r.Bytes); recorded > mostRecorded {
+				o.Record = nil
+				return nil
+			}
+			o.Record = append(o.Record, r)
+			return nil
+		})
 		_, err1 := tx.GetDoc(hotfolder.DocFolders, &o.Folders)
 		_, err4 := tx.GetDoc(form.DocPresets, &o.Presets)
 		err2 := tx.Packages(func(p office.Package) bool { o.Packages = append(o.Packages, p); return true })
 		drafts, err3 := tx.Drafts(office.DraftsWaiting...)
 		o.Drafts = slices.DeleteFunc(drafts, func(d office.Draft) bool { return d.Away }) // which no other service is to get
-		return errors.Join(err1, err2, err3, err4)
+		return errors.Join(err1, err2, err3, err4, err5)
 	})
 	return o, err
 }
+
+// mostRecorded is how many bytes of the record move. A longer one stays in the old computer's backups and copies, and a new one is begun.
+const mostRecorded = 128 << 20
 
 // TakeBack has the old computer work again, because the file was never brought over, or the other computer is out of use. Somebody
 // signs in anew, and what was to be sent waits for the service's list or for a person.
@@ -325,6 +337,9 @@ func (a *Agent) MoveIn(ctx context.Context, path, password, digest, saveTo strin
 func (a *Agent) adopt(tx *store.Tx, o transfer.Office, told []office.Activity) error {
 	errs := []error{tx.PutDoc(account.Doc, account.Record{Account: account.Account{OrganizationID: o.Account.OrganizationID}, Since: o.Account.Since}),
 		tx.PutDoc(hotfolder.DocFolders, o.Folders), tx.PutDoc(form.DocPresets, o.Presets), outbox.PutPeople(tx, o.People)}
+	for _, r := range o.Record {
+		errs = append(errs, tx.Import(r))
+	}
 	for _, p := range o.Packages {
 		errs = append(errs, ofTheFile(tx.PutPackage(p)))
 	}

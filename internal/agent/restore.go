@@ -27,6 +27,7 @@ import (
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/private"
+	"countersign/internal/record"
 	"countersign/internal/safe"
 	"countersign/internal/secret"
 	"countersign/internal/store"
@@ -154,7 +155,7 @@ func (a *Agent) restore(path string, key safe.Secret, installation string) error
 		if err := transfer.ImportBackup(tx, file, key); err != nil {
 			return err
 		}
-		return errors.Join(a.becomeHere(tx, here), a.unsettle(tx, now))
+		return errors.Join(a.becomeHere(tx, here), a.unsettle(tx, now), tx.AddFact(record.Fact{Kind: record.Restored}))
 	})
 	a.p.Crash("restored")
 	return err

@@ -149,6 +149,7 @@ func (a *Agent) join(healthChanges <-chan struct{}) (err error) {
 	})
 	examiner := preview.NewReader(p.DocumentReader...) // one of its own: nobody waits for a picture meanwhile
 	a.proof = proof.New(a.Base, proof.Deps{
+		Settings: a.Settings, Installation: func() string { return a.installation }, Vault: a.account.Vault(), HTTP: p.HTTP,
 		Examine: func(ctx context.Context, document *os.File, what string) ([]byte, error) {
 			return examiner.Ask(ctx, document, what, proof.MaxFound)
 		},
@@ -266,7 +267,7 @@ func (a *Agent) work(ctx context.Context, only []Component) {
 	_ = a.obey(ctx) // which health says; before anything works, also for a command and an office that was brought over
 	if len(only) == 0 {
 		finding = append(finding, loop.Loop{Name: "deadlines", Run: a.packages.RunDeadlines}, loop.Loop{Name: "hot folders", Run: a.folders.Run})
-		beside = append(beside, loop.Loop{Name: "updates", Run: a.updates.Run}, loop.Loop{Name: "rules", Run: a.followRules},
+		beside = append(beside, loop.Loop{Name: "updates", Run: a.updates.Run}, loop.Loop{Name: "record", Run: a.proof.RunRecord}, loop.Loop{Name: "rules", Run: a.followRules},
 			loop.Loop{Name: "forget", Run: func(ctx context.Context) error { return a.Daily(ctx, a.forget) }}, loop.Loop{Name: "backups", Run: a.backups.Run})
 		if len(a.p.DocumentReader) > 0 {
 			beside = append(beside, loop.Loop{Name: "seals", Run: a.proof.Run})

@@ -286,9 +286,13 @@ func (a *Agent) fileEnded() {
 	a.proof.Wake()
 }
 
-// What is known of seals, and whom the office believes; see package proof.
-func (a *Agent) Verify(ctx context.Context, path string) (office.Seal, error) {
-	return a.proof.Verify(ctx, path)
+// What is known of documents, their seals and the record, and whom the office believes; see package proof.
+func (a *Agent) Verify(ctx context.Context, paths []string, tell func(office.Verified) error) error {
+	return a.proof.Verify(ctx, paths, tell)
+}
+func (a *Agent) RecordState() (office.Record, error) { return a.proof.RecordState() }
+func (a *Agent) CheckRecord(line string) (said message.Message, fits bool, err error) {
+	return a.proof.CheckRecord(line)
 }
 func (a *Agent) SealAuthority(ctx context.Context, path string) (*x509.Certificate, error) {
 	return a.proof.Authority(ctx, path)

@@ -300,14 +300,22 @@ func (f *Folder) SHA256(rel string, size int64, digest string) (string, error) {
 		return "", nil
 	}
 	defer file.Close()
-	known, sum := newDigest(), sha256.New()
-	if _, err := io.Copy(io.MultiWriter(known, sum), io.LimitReader(file, size+1)); err != nil {
+	saved, sum, err := Sums(io.LimitReader(file, size+1))
+	if err != nil {
 		return "", f.because(rel, err)
 	}
-	if digestText(known) != digest {
+	if saved.Digest != digest {
 		return "", nil
 	}
-	return hex.EncodeToString(sum.Sum(nil)), nil
+	return sum, nil
+}
+
+// Sums is what a document that is read to its end would be recognised by, and its SHA-256 in hex.
+func Sums(r io.Reader) (s Saved, sha string, err error) {
+	known, sum := newDigest(), sha256.New()
+	s.Size, err = io.Copy(io.MultiWriter(known, sum), r)
+	s.Digest = digestText(known)
+	return s, hex.EncodeToString(sum.Sum(nil)), err
 }
 
 // OpenSaved opens a saved document, rel below the folder, for reading. It may lie where nothing can be written. The error is that of

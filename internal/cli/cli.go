@@ -122,7 +122,8 @@ type officeCommands struct {
 type packageCommands struct {
 	Send      sendCmd      `cmd:"" help:"Send documents for signature."`
 	Withdraw  withdrawCmd  `cmd:"" help:"Withdraw packages that wait for signatures."`
-	Verify    verifyCmd    `cmd:"" help:"Say whether documents are sealed, by whom, and whether they are unchanged since."`
+	Verify    verifyCmd    `cmd:"" help:"Say whether documents were sent or saved here, are sealed, by whom, and are unchanged since."`
+	Record    recordCmd    `cmd:"" help:"Print one line that stands for everything that was recorded so far, or check one that was kept."`
 	Trust     trustCmd     `cmd:"" help:"List those who are trusted to vouch for seals beside the system's authorities, or add those of a file."`
 	Prove     proveCmd     `cmd:"" help:"Write what proves a package to somebody without Countersign: its documents, events and seals, and how to check them."`
 	Link      linkCmd      `cmd:"" help:"Print the link with which a person signs a package; whoever has it can sign."`

@@ -27,7 +27,11 @@ type setupCmd struct {
 
 	Updates *bool `json:"check_updates,omitempty" name:"updates" negatable:"" help:"Ask once a day whether there is a newer version of Countersign. It is off at first."`
 
-	DueDays    *int `help:"How many days before its due date people are told of a package, once (3); 0 for never." placeholder:"DAYS"`
+	DueDays    *int    `help:"How many days before its due date people are told of a package, once (3); 0 for never." placeholder:"DAYS"`
+	StampURL   *string `json:"stamp_url,omitempty" name:"stamp-url" help:"The address of an authority that stamps the record once a day (RFC 3161); empty for none." placeholder:"URL"`
+	RecordCopy *bool   `json:"mirror_record,omitempty" name:"record-copy" negatable:"" help:"Keep a copy of the record in the folder for signed documents."`
+	CheckFiles *int    `json:"check_files_days,omitempty" help:"Every how many days all saved files are looked at, whether they are still as they were saved; 0 for never." placeholder:"DAYS"`
+
 	KeepEvents *int `help:"For how many days the contents of handled events are kept (90)." placeholder:"DAYS"`
 }
 

@@ -91,7 +91,7 @@ func TestSetupJudgesAsTheAgentDoes(t *testing.T) {
 				"--scope": strings.Join(around.Scopes, " "), "--signature-header": around.SignatureHeader, "--redirect": string(around.Redirect),
 				"--redirect-uri": "", "--tunnel": string(around.Tunnel), "--ngrok-domain": "", "--ngrok-connect-url": "", "--public-url": around.PublicURL,
 				"--listen": around.Listen, "--save-to": filepath.Join(folder, "kept"), "--name-template": around.NameTemplate, "--keep-events": "90",
-				"--copy-to": "", "--due-days": "3", "--blind-copy-to": ""} {
+				"--copy-to": "", "--due-days": "3", "--blind-copy-to": "", "--stamp-url": "", "--check-files": "0"} {
 				if flag == c.Flag {
 					value = c.Value
 				}

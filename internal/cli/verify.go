@@ -12,22 +12,26 @@ import (
 	"time"
 
 	"countersign/internal/cli/terminal"
-	"countersign/internal/message"
 	"countersign/internal/office"
 )
 
-// verifyCmd says of documents whether they are sealed, by whom, and whether they are unchanged since.
+// verifyCmd says of documents whether they were sent or saved here, whether they are sealed, by whom, and whether they are unchanged since.
 type verifyCmd struct {
-	Files []string `arg:"" type:"path" help:"PDF documents, saved here or from anywhere else."`
+	Files []string `arg:"" type:"path" help:"PDF documents, saved here or from anywhere else, or folders of them."`
 	jsonFlag
 }
 
 // verified is what is known of one file.
 type verified struct {
-	Path    string    `json:"path"`
-	Seal    shownSeal `json:"seal"`
-	Wrong   bool      `json:"wrong"`   // it is not what was sealed
-	Problem string    `json:"problem"` // why the file could not be read, in words
+	Path      string           `json:"path"`
+	Known     office.Knowledge `json:"known"`      // saved, sent, differs (another document has its name) or unknown
+	PackageID string           `json:"package_id"` // whose it is
+	Package   string           `json:"package"`
+	At        *time.Time       `json:"at"`   // when it was saved or sent
+	Text      string           `json:"text"` // in words
+	Seal      shownSeal        `json:"seal"`
+	Wrong     bool             `json:"wrong"`   // somebody should look at it
+	Problem   string           `json:"problem"` // why the file could not be read, in words
 }
 
 // shownSeal is what is known of a document's digital seal.
@@ -45,42 +49,74 @@ func showSeal(s office.Seal) shownSeal {
 }
 
 func (c *verifyCmd) Run(r *run) error {
-	all, err := callVerify.alone(r, look, c.Files)
+	o, err := r.office(look)
 	if err != nil {
 		return err
 	}
-	err = c.print(r, all, func(w *terminal.Writer) (err error) {
-		for _, v := range all {
-			if err = w.Line("%s: %s", filepath.Base(v.Path), cmp.Or(v.Problem, v.Seal.Text)); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	wrong := 0
-	for _, v := range all {
-		if v.Problem != "" || v.Wrong || v.Seal.State == office.SealUnjudged {
+	defer o.Close()
+	all, wrong, count := []verified{}, 0, 0 // all is for JSON alone: a folder can have many files
+	_, err = callVerify.news(r.ctx, o, c.Files, func(v verified) error {
+		if count++; v.Wrong {
 			wrong++
 		}
+		if c.JSON {
+			all = append(all, v)
+			return nil
+		}
+		return r.out.Line("%s: %s", filepath.Base(v.Path), v.Text)
+	})
+	if err == nil && c.JSON {
+		err = c.print(r, all, func(*terminal.Writer) error { return nil })
 	}
-	if wrong > 0 {
-		return &failure{fmt.Sprintf("%d of %d documents are not as they were sealed, or cannot be checked.", wrong, len(all))}
+	if err == nil && wrong > 0 {
+		err = &failure{fmt.Sprintf("%d of %d documents are not as they were, or cannot be checked.", wrong, count)}
 	}
-	return nil
+	return err
 }
 
-func (l *local) verify(ctx context.Context, paths []string) (all []verified, err error) {
-	for _, path := range paths {
-		seal, err := l.agent.Verify(ctx, path)
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		all = append(all, verified{path, showSeal(seal), seal.Wrong(), message.For(err).String()})
+func (l *local) verify(ctx context.Context, paths []string, tell func(verified) error) (last verified, err error) {
+	return last, l.agent.Verify(ctx, paths, func(v office.Verified) error {
+		return tell(verified{v.Path, v.Known, v.PackageID, v.Package, moment(v.At), v.Text().String(), showSeal(v.Seal), v.Wrong(), v.Problem.String()})
+	})
+}
+
+// recordCmd says where the record stands, or whether a line of it that somebody has kept still fits.
+type recordCmd struct {
+	Line []string `arg:"" optional:"" help:"A line that this command printed before, or the folder of a copy of the record: says whether it fits today's record."`
+	jsonFlag
+}
+
+// recordSaid is what is said of the record.
+type recordSaid struct {
+	office.Record
+	Text string `json:"text,omitempty"` // of a line or a copy
+	Fits bool   `json:"fits"`           // it fits
+}
+
+func (c *recordCmd) Run(r *run) error {
+	said, err := callRecord.alone(r, look, strings.Join(c.Line, " "))
+	if err != nil {
+		return err
 	}
-	return all, nil
+	err = c.print(r, said, func(w *terminal.Writer) error {
+		if err := w.Line("%s", cmp.Or(said.Text, said.Line)); err != nil || said.Text != "" || said.Stamped == 0 {
+			return err
+		}
+		return w.Line("Stamped up to %d by %s at %s.", said.Stamped, said.StampedBy, said.StampedAt.UTC().Format(time.RFC3339))
+	})
+	if err == nil && said.Text != "" && !said.Fits {
+		err = &failure{"The record does not fit."}
+	}
+	return err
+}
+
+func (l *local) record(_ context.Context, line string) (said recordSaid, err error) {
+	if line != "" {
+		text, fits, err := l.agent.CheckRecord(line)
+		return recordSaid{Text: text.String(), Fits: fits}, err
+	}
+	said.Record, err = l.agent.RecordState()
+	return said, err
 }
 
 // proveCmd writes what proves a package to somebody without Countersign.

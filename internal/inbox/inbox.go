@@ -53,13 +53,14 @@ func (k Key) LogValue() slog.Value { return slog.StringValue(k.String()) }
 
 // Received is one authentic notification.
 type Received struct {
-	ID      string      // eventId, or "sha256:" and the hex of the body's hash when there is none to use
-	Event   esign.Event // zero unless Parsed
-	Parsed  bool
-	Body    []byte // raw; the receiver may keep it
-	URL     string // the registered address it was verified against
-	Service string // that of the Key it was verified with
-	At      time.Time
+	ID        string      // eventId, or "sha256:" and the hex of the body's hash when there is none to use
+	Event     esign.Event // zero unless Parsed
+	Parsed    bool
+	Body      []byte // raw; the receiver may keep it
+	URL       string // the registered address it was verified against
+	Signature string // as it came
+	Service   string // that of the Key it was verified with
+	At        time.Time
 }
 
 // Options are what an Inbox needs. Keys, Header and Store are required; all functions must be safe for concurrent use.
@@ -145,7 +146,9 @@ func (in *Inbox) receive(r *http.Request) (Received, Reason) {
 	if !ok {
 		return Received{}, Forged
 	}
-	return in.open(key, body), ""
+	got := in.open(key, body)
+	got.Signature = signature
+	return got, ""
 }
 
 // Rejected is how many requests were not answered 200 since the start, by why.

@@ -182,6 +182,16 @@ func RequestsTooMany() Message       { return of("event.requests-too-many") }
 func FileCertificate() Message       { return of("filename.file-certificate") }
 func FileMaster() Message            { return of("filename.file-master") }
 func FileSigned() Message            { return of("filename.file-signed") }
+func FileLost(file string, folder string) Message {
+	return of("files.file-lost", Name("File", file), Name("Folder", folder))
+}
+func FileNotAsSaved(file string) Message { return of("files.file-not-as-saved", Name("File", file)) }
+func FileRenamed(file string, path string) Message {
+	return of("files.file-renamed", Name("File", file), Text("Path", path))
+}
+func FilesAstray(n int, names []string) Message {
+	return of("files.files-astray", Count("N", n), Names("Names", names))
+}
 func DiskFull(folder string) Message { return of("folder.disk-full", Name("Folder", folder)) }
 func DocumentNotSaved() Message      { return of("folder.document-not-saved") }
 func DocumentsNotListed() Message    { return of("folder.documents-not-listed") }
@@ -628,10 +638,21 @@ func ProofSignedAt(when string) Message   { return of("proof.proof-signed-at", T
 func ProofSigners() Message               { return of("proof.proof-signers") }
 func ProofStamped() Message               { return of("proof.proof-stamped") }
 func ProofUnsigned() Message              { return of("proof.proof-unsigned") }
-func DocumentsWrong(n int) Message        { return of("seal.documents-wrong", Count("N", n)) }
-func NoAuthorities(file string) Message   { return of("seal.no-authorities", Name("File", file)) }
-func SealBroken() Message                 { return of("seal.seal-broken") }
-func SealChanged(signer string) Message   { return of("seal.seal-changed", Name("Signer", signer)) }
+func RecordConsistent(n int) Message      { return of("record.record-consistent", Count("N", n)) }
+func RecordCopyFails(folder string) Message {
+	return of("record.record-copy-fails", Name("Folder", folder))
+}
+func RecordDiffers() Message            { return of("record.record-differs") }
+func RecordLater(n int) Message         { return of("record.record-later", Count("N", n)) }
+func RecordNoLine() Message             { return of("record.record-no-line") }
+func RecordOlder(folder string) Message { return of("record.record-older", Name("Folder", folder)) }
+func RecordStampFails(server string) Message {
+	return of("record.record-stamp-fails", Text("Server", server))
+}
+func DocumentsWrong(n int) Message      { return of("seal.documents-wrong", Count("N", n)) }
+func NoAuthorities(file string) Message { return of("seal.no-authorities", Name("File", file)) }
+func SealBroken() Message               { return of("seal.seal-broken") }
+func SealChanged(signer string) Message { return of("seal.seal-changed", Name("Signer", signer)) }
 func SealIntact(signer string, date string) Message {
 	return of("seal.seal-intact", Name("Signer", signer), Day("Date", date))
 }
@@ -698,6 +719,7 @@ func ServiceUnreachable() Message     { return of("service.service-unreachable")
 func SignerIDUnusable() Message       { return of("service.signer-id-unusable") }
 func SignerNotListed() Message        { return of("service.signer-not-listed") }
 func AuthtokenCharacters() Message    { return of("settings.authtoken-characters") }
+func CheckFilesRange() Message        { return of("settings.check-files-range") }
 func ClientIDCharacters() Message     { return of("settings.client-id-characters") }
 func ClientIDMissing() Message        { return of("settings.client-id-missing") }
 func ClientSecretCharacters() Message { return of("settings.client-secret-characters") }
@@ -775,6 +797,7 @@ func ServiceAddressMissing() Message    { return of("settings.service-address-mi
 func SignInAddressForm() Message        { return of("settings.sign-in-address-form") }
 func SignInAddressInsecure() Message    { return of("settings.sign-in-address-insecure") }
 func SignInAddressMissing() Message     { return of("settings.sign-in-address-missing") }
+func StampAddressForm() Message         { return of("settings.stamp-address-form") }
 func StandingForm() Message             { return of("settings.standing-form") }
 func StandingTwice() Message            { return of("settings.standing-twice") }
 func TextSizeChoice() Message           { return of("settings.text-size-choice") }
@@ -880,7 +903,17 @@ func UpdateWithProgram(path string) Message {
 func UpdateWithRPM(path string) Message { return of("update.update-with-rpm", Text("Path", path)) }
 func UpdateWorkGoesOn() Message         { return of("update.update-work-goes-on") }
 func UpdatesNotOffered() Message        { return of("update.updates-not-offered") }
-func CannotWithdrawHere() Message       { return of("withdrawal.cannot-withdraw-here") }
+func VerifyDiffers(called string) Message {
+	return of("verify.verify-differs", Package("Package", called))
+}
+func VerifyForeign() Message { return of("verify.verify-foreign") }
+func VerifySaved(called string, date string) Message {
+	return of("verify.verify-saved", Package("Package", called), Day("Date", date))
+}
+func VerifySent(called string, date string) Message {
+	return of("verify.verify-sent", Package("Package", called), Day("Date", date))
+}
+func CannotWithdrawHere() Message { return of("withdrawal.cannot-withdraw-here") }
 func CorrectedNotWithdrawn(called string) Message {
 	return of("withdrawal.corrected-not-withdrawn", Package("Package", called))
 }

@@ -17,6 +17,9 @@ import (
 // KeepEventsDays is for how many days the contents of events are kept unless the office chooses otherwise.
 const KeepEventsDays = 90
 
+// maxCheckDays is how rarely saved files are looked at, at most.
+const maxCheckDays = 366
+
 // maxKeepEvents is ten years.
 const maxKeepEvents = 3650
 
@@ -71,6 +74,12 @@ func (s Settings) Check() []FieldError {
 	}
 	if s.DueDays < NoDueDays || s.DueDays > maxRemindDays {
 		say(FieldDueDays, CodeRange)
+	}
+	if s.StampURL != "" && !isStampAddress(s.StampURL) {
+		say(FieldStampURL, CodeForm)
+	}
+	if s.CheckFiles < 0 || s.CheckFiles > maxCheckDays {
+		say(FieldCheckFiles, CodeRange)
 	}
 	if s.KeepEvents < 1 || s.KeepEvents > maxKeepEvents {
 		say(FieldKeepEvents, CodeRange)
@@ -175,6 +184,15 @@ func webCode(address string, allowed ...webRule) Code {
 	return ""
 }
 
+// isStampAddress also takes http, as most authorities have it: whether a stamp is good shows in itself.
+func isStampAddress(address string) bool {
+	rest, plain := strings.CutPrefix(address, "http://")
+	if plain {
+		address = "https://" + rest
+	}
+	return webCode(address, queryToo) == ""
+}
+
 func isLoopback(host string) bool {
 	ip := net.ParseIP(host)
 	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
@@ -277,6 +295,8 @@ const (
 	FieldQuietFrom    = "quiet_from"
 	FieldQuietTo      = "quiet_to"
 	FieldKeepEvents   = "keep_events_days"
+	FieldStampURL     = "stamp_url"
+	FieldCheckFiles   = "check_files_days"
 	FieldTheme        = "theme"
 	FieldContrast     = "contrast"
 	FieldTextSize     = "text_size"
@@ -359,6 +379,8 @@ var findingTexts = map[string]map[Code]message.Message{
 	FieldQuietFrom:   {"": message.QuietHours()},
 	FieldQuietTo:     {"": message.QuietHours()},
 	FieldKeepEvents:  {"": message.KeepEventsRange()},
+	FieldStampURL:    {"": message.StampAddressForm()},
+	FieldCheckFiles:  {"": message.CheckFilesRange()},
 	FieldTheme:       {"": message.ThemeChoice()},
 	FieldContrast:    {"": message.ContrastChoice()},
 	FieldTextSize:    {"": message.TextSizeChoice()},

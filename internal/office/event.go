@@ -26,6 +26,7 @@ type Event struct {
 	Received  time.Time       `json:"received"`
 	Body      []byte          `json:"body"`
 	URL       string          `json:"url"` // the registered URL it was verified against
+	Signature string          `json:"-"`   // as it came; once it is stored, the record alone has it
 	Outcome   Outcome         `json:"outcome,omitempty"`
 	Reason    message.Message `json:"reason,omitzero"` // why nothing could be done with it
 	Handled   time.Time       `json:"handled,omitzero"`

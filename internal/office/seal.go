@@ -25,6 +25,7 @@ type Seal struct {
 	Issuer  string    `json:"issuer,omitempty"`  // who vouches for that
 	At      time.Time `json:"at,omitzero"`       // when it was sealed
 	Stamped string    `json:"stamped,omitempty"` // the authority that says so; without one it is what the signer's clock said
+	SHA256  string    `json:"sha256,omitempty"`  // of the document, in hex
 	Read    bool      `json:"read,omitempty"`    // somebody has read that the document is not to be relied on
 }
 

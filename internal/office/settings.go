@@ -50,6 +50,7 @@ type Settings struct {
 	BlindCopyTo []string `json:"blind_copy_to,omitempty"`
 
 	NotifySettings
+	ProofSettings
 	KeepEvents   int  `json:"keep_events_days,omitempty"` // for how many days the contents of handled events are kept, 1 to 3650
 	CheckUpdates bool `json:"check_updates,omitempty"`    // asks once a day whether there is a newer version of the program
 	LookSettings
@@ -85,6 +86,13 @@ type SaveSettings struct {
 	// Index keeps a list of all saved files in SaveTo. It is off unless the office wants it: other programs watch such
 	// folders and take in whatever appears there, and the list says who signed what to everybody who can read it.
 	Index bool `json:"index,omitempty"`
+}
+
+// ProofSettings are what is done so that documents and the record of what happened can be relied upon.
+type ProofSettings struct {
+	StampURL     string `json:"stamp_url,omitempty"`        // of an authority that stamps the record once a day (RFC 3161); empty for none
+	MirrorRecord bool   `json:"mirror_record,omitempty"`    // keeps a copy of the record in SaveTo
+	CheckFiles   int    `json:"check_files_days,omitempty"` // every so many days all saved files are looked at; 0 for never
 }
 
 // NotifySettings are what people are told of, and when.
@@ -163,7 +171,7 @@ const clockForm = "15:04"
 // end, the case of a host, https:// before a domain), and what was left empty has its default. The return address stays
 // as it was registered but for spaces around it: services compare it letter by letter.
 func (s Settings) Normal() Settings {
-	for _, p := range []*string{&s.AuthURL, &s.BaseURL, &s.ClientID, &s.SignatureHeader, &s.RedirectURI, &s.NgrokCA, &s.PublicURL,
+	for _, p := range []*string{&s.AuthURL, &s.BaseURL, &s.ClientID, &s.SignatureHeader, &s.RedirectURI, &s.NgrokCA, &s.PublicURL, &s.StampURL,
 		&s.Listen, &s.SaveTo, &s.NameTemplate} {
 		*p = strings.TrimSpace(*p)
 	}

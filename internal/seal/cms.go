@@ -13,6 +13,7 @@ import (
 	"crypto/x509"
 	"encoding/asn1"
 	"errors"
+	"math/big"
 	"time"
 
 	"golang.org/x/crypto/cryptobyte"
@@ -396,6 +397,7 @@ func (d *signedData) claimed() (at time.Time) {
 type stamp struct {
 	at           time.Time
 	certificates []*x509.Certificate // the authority's first
+	nonce        *big.Int            // nil for none
 }
 
 // readStamp checks that a time stamp is about content whose digest sum gives, and returns it.
@@ -438,7 +440,14 @@ func readStamp(ber []byte, sum func(crypto.Hash) ([]byte, error)) (stamp, error)
 	if err != nil {
 		return stamp{}, errUnreadable
 	}
-	return stamp{when, chainOf(authority, token.certificates)}, nil
+	s := stamp{at: when, certificates: chainOf(authority, token.certificates)}
+	all.SkipOptionalASN1(tag.SEQUENCE) // accuracy
+	all.SkipOptionalASN1(tag.BOOLEAN)  // ordering
+	if all.PeekASN1Tag(tag.INTEGER) {
+		s.nonce = new(big.Int)
+		all.ReadASN1Integer(s.nonce)
+	}
+	return s, nil
 }
 
 // chainOf puts the signer's certificate before the others.

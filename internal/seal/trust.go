@@ -97,7 +97,7 @@ func (t Trust) trusts(certificates []*x509.Certificate, at time.Time, usage x509
 	o.Roots = x509.NewCertPool()
 	for _, c := range t.Pinned {
 		if c.Equal(own) {
-			return !at.Before(own.NotBefore) && !at.After(own.NotAfter)
+			return !at.Before(own.NotBefore) && !at.After(own.NotAfter) && (usage == x509.ExtKeyUsageAny || slices.Contains(own.ExtKeyUsage, usage))
 		}
 		o.Roots.AddCert(c)
 	}

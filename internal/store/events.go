@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"countersign/internal/office"
+	"countersign/internal/record"
 )
 
 var events = shelf{rows: bucketEvents, ids: bucketEventIDs}
@@ -23,6 +24,7 @@ type EventCounts struct {
 
 func eventFacets(e office.Event, row []byte) (f facets) {
 	f.count("events", 1)
+	f.fact("event", func() record.Fact { return eventFact(e) })
 	f.count("events.duplicates", int64(e.Copies))
 	switch e.Outcome {
 	case office.EventPending:

@@ -38,6 +38,7 @@ const (
 	KindForgotten Kind = "forgotten event" // Key: its id; Bytes: how often it came again
 	KindActivity  Kind = "activity"        // JSON
 	KindFact      Kind = "fact"            // Key
+	KindLogged    Kind = "logged"          // Key: the number of the first line; Bytes: lines of the log
 	KindSealed    Kind = "sealed"          // Key: its name; Bytes
 	KindDoc       Kind = "document"        // Key: its name; JSON
 )
@@ -96,6 +97,9 @@ func (tx *Tx) Export(each func(Record) error) error {
 			return true, each(r)
 		})
 	}
+	if err == nil {
+		err = tx.Log().Export(each)
+	}
 	return err
 }
 
@@ -110,7 +114,7 @@ func whole[T any](bucket string, kind Kind) func(key, value []byte) (Record, err
 // Clear removes everything, before the records of another time are imported.
 func (tx *Tx) Clear() error {
 	tx.writes++
-	tx.followed, tx.event, tx.buckets = nil, keptEvent{}, nil
+	tx.followed, tx.event, tx.buckets, tx.logged = nil, keptEvent{}, nil, nil
 	var names [][]byte
 	err := tx.bolt.ForEach(func(name []byte, _ *bolt.Bucket) error {
 		if string(name) != bucketMeta {
@@ -136,6 +140,8 @@ func (tx *Tx) Clear() error {
 // Import keeps a record of Export, with what follows from it, where there is none of its identity. ErrRecord is one that Export
 // does not write.
 func (tx *Tx) Import(r Record) error {
+	tx.importing = true
+	defer func() { tx.importing = false }()
 	switch r.Kind {
 	case KindService:
 		if len(r.Bytes) == 0 {
@@ -168,6 +174,8 @@ func (tx *Tx) Import(r Record) error {
 			return fmt.Errorf("%w: a fact", ErrRecord)
 		}
 		return tx.put(bucketOnce, r.Key, noted)
+	case KindLogged:
+		return tx.importLog(r)
 	case KindSealed:
 		return tx.put(bucketSealed, r.Key, r.Bytes)
 	case KindDoc:

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"countersign/internal/office"
+	"countersign/internal/record"
 )
 
 // JobCounts counts save jobs by state.
@@ -25,8 +26,11 @@ func jobFacets(j office.Job) (f facets) {
 	f.count("jobs."+string(j.State), 1)
 	if j.State == office.JobDone {
 		f.entry(bucketJobsDone, nil, stamp(j.Done), key)
+		f.fact("saved "+j.Digest, func() record.Fact { return savedFact(j) })
 		if j.Seal.State == "" {
 			f.entry(bucketJobsUnproven, nil, stamp(j.Done), key)
+		} else {
+			f.fact("seal "+string(j.Seal.State)+" "+j.Seal.Signer+" "+j.Digest, func() record.Fact { return sealFact(j) })
 		}
 		if j.Seal.Wrong() && !j.Seal.Read {
 			f.entry(bucketJobsWrong, nil, stamp(j.Done), key)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"countersign/internal/office"
+	"countersign/internal/record"
 )
 
 var packages = shelf{rows: bucketPackages, ids: bucketPackageIDs}
@@ -230,12 +231,13 @@ func (tx *Tx) PackageCounts() (c PackageCounts, err error) {
 	return c, err
 }
 
-// facets are everything that follows from one record: its entries in the indexes and its share of the counters. They
+// facets are everything that follows from one record: its entries in the indexes, its share of the counters and what is logged of it. They
 // are computed from the record alone, so the way from the old facets to the new ones is the same for every change,
 // and indexes and counters cannot drift from the records.
 type facets struct {
 	entries []entry
 	counts  []count
+	facts   []loggedFact
 }
 
 type entry struct {
@@ -299,7 +301,7 @@ func (tx *Tx) refacet(old, new facets) error {
 			return err
 		}
 	}
-	return nil
+	return tx.logNew(old, new)
 }
 
 func (f facets) has(e entry, sameValue bool) bool {
@@ -486,6 +488,9 @@ func draftFacets(d office.Draft, row []byte) (f facets) {
 	f.entry(bucketDraftStates, nil, stateKey(d.State), row)
 	if d.State == office.DraftQueued && !d.Away {
 		f.entry(bucketDraftsDue, nil, stamp(d.NextTry), row)
+	}
+	if d.State == office.DraftSent {
+		f.fact("sent "+d.PackageID, func() record.Fact { return sentFact(d) })
 	}
 	return f
 }

@@ -10,6 +10,7 @@ import (
 
 	"countersign/internal/message"
 	"countersign/internal/office"
+	"countersign/internal/record"
 )
 
 func someID(rng *rand.Rand, n int) string { return fmt.Sprintf("%04d", rng.IntN(n)) }
@@ -105,10 +106,14 @@ func TestCountersAndIndexesEqualARecount(t *testing.T) {
 // recount computes every counter and index from the records alone and compares.
 func recount(t *testing.T, s *Store) {
 	t.Helper()
+	var facts []record.Fact
 	view(t, s, func(tx *Tx) error {
 		want := map[string]int64{}
 		index := map[string]map[string]string{}
 		expect := func(f facets) {
+			for _, own := range f.facts {
+				facts = append(facts, own.fact())
+			}
 			for _, c := range f.counts {
 				want[c.name] += c.n
 			}
@@ -195,6 +200,28 @@ func recount(t *testing.T, s *Store) {
 		}
 		return nil
 	})
+	logged := map[string]bool{}
+	for _, f := range lineCheck(t, s) {
+		logged[unlike(f)] = true
+	}
+	for _, f := range facts {
+		if !logged[unlike(f)] {
+			t.Errorf("it is not logged: %s", unlike(f))
+		}
+	}
+}
+
+// unlike is what tells a fact from others, but for its time and what the records forget.
+func unlike(f record.Fact) string {
+	f.At = time.Time{}
+	if f.Event != nil {
+		return "event " + f.Event.ID
+	}
+	if f.File != nil { // which may get another name
+		f.File.Name = ""
+	}
+	text, _ := f.Line()
+	return string(text)
 }
 
 func addTo(m map[string]string, key, value string) map[string]string {

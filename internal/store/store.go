@@ -432,6 +432,9 @@ const (
 	bucketOnce            = "facts"            // hash of a fact
 	bucketSealed          = "sealed"           // name -> bytes
 	bucketDocs            = "docs"             // name -> JSON
+	bucketLog             = "log"              // number -> line
+	bucketLogPacked       = "log_packed"       // number of the first -> so many lines, compressed
+	bucketLogHashes       = "log_hashes"       // level, number -> hash of a part of the tree
 )
 
 // schema is the version of all this. Before the first release it stays 1 and may change.
@@ -448,6 +451,7 @@ func createBuckets(tx *bolt.Tx) error {
 		bucketJobs, bucketJobsDue, bucketJobsRefused, bucketJobsFailed, bucketJobsDone, bucketJobsUnproven, bucketJobsWrong, bucketTargets,
 		bucketDrafts, bucketDraftIDs, bucketDraftStates, bucketDraftsDue,
 		bucketActivity, bucketOnce, bucketSealed, bucketDocs,
+		bucketLog, bucketLogPacked, bucketLogHashes,
 	} {
 		if _, err := tx.CreateBucket([]byte(name)); err != nil {
 			return fmt.Errorf("create bucket %s: %w", name, err)

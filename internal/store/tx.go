@@ -33,6 +33,9 @@ type Tx struct {
 	unreadable func(error)  // told of a record that is left out; nil for nobody
 	fault      func() error // Store.Fault
 
+	importing bool   // what is kept was kept, and logged, at another time
+	logged    *int64 // how many lines the log has; nil before somebody asked
+
 	writes  int                     // how many changes were made, so that a failed fn that made none needs no rollback
 	buckets map[string]*bolt.Bucket // that were looked for: bbolt looks for them anew where nothing is to be written
 	changes *lineChanges

@@ -26,6 +26,10 @@ import (
 type Office interface {
 	About() agent.About
 	Diagnostics(ctx context.Context) string
+	// RecordState is where the record stands, with the line that stands for it.
+	RecordState() (office.Record, error)
+	// Verify tells of any files what is known of them.
+	Verify(ctx context.Context, paths []string, tell func(office.Verified) error) error
 }
 
 // Screen is the help screen. All methods belong to the window's goroutine.
@@ -39,6 +43,8 @@ type Screen struct {
 	version, data, log *widgets.Prose
 	update             *widgets.Prose // a newer version; empty for none
 	diagnostics        *widgets.CopyButton
+	fingerprint        *widgets.CopyButton
+	verifying          fyne.CanvasObject // where documents can be dropped
 }
 
 // New returns the screen; Reload fills in what the office knows.
@@ -49,7 +55,7 @@ func New(d *env.Env, o Office) *Screen {
 	s.diagnostics.Button.OnTapped = s.copyDiagnostics
 	s.reader = async.NewReader(d.Work, func(context.Context) (agent.About, error) { return o.About(), nil }, s.show)
 	head := widgets.PadHV(20, 16, widgets.NewHeading(lang.L("Help")))
-	parts := widgets.Stack(16, s.help(), bindings(), s.facts(), layout.NewSpacer())
+	parts := widgets.Stack(16, s.help(), s.proof(), bindings(), s.facts(), layout.NewSpacer())
 	s.content = container.NewBorder(head, nil, nil, nil, widgets.NewVScroll(widgets.PadHV(20, 4, widgets.AtMost(760, parts))))
 	return s
 }

@@ -54,6 +54,7 @@ func newForm(changed, chosen func(*setting), pickFolder func()) *form {
 	f.documents(pickFolder)
 	f.notices()
 	f.program()
+	f.proof()
 	f.service()
 	return f
 }
@@ -219,6 +220,20 @@ func (f *form) program() {
 				s.KeepEvents = -1 // 0 would mean the default
 			}
 		}).field = widgets.NewField("", f.sentence(lang.L("Keep event data for … days"), nil, kept), lang.L("Packages and saved files stay in the list."))
+}
+
+// proof are the settings of the record and of the look at saved files.
+func (f *form) proof() {
+	f.text(office.FieldStampURL, lang.L("Time stamp service"), lang.L("It confirms once a day what was recorded until then, and is sent nothing but a hash. Leave it empty for none."),
+		widgets.NewEntry("https://example.com/tsa"), func(s *office.Settings) *string { return &s.StampURL })
+	f.flag("mirror_record", lang.L("Keep a copy of the record in the folder for documents"), func(s *office.Settings) *bool { return &s.MirrorRecord })
+	days := widgets.NewEntry(never)
+	f.value(office.FieldCheckFiles, "", "", days, func(s office.Settings) string { return strconv.Itoa(s.CheckFiles) }, func(s *office.Settings, v string) {
+		var err error
+		if s.CheckFiles, err = strconv.Atoi(v); err != nil {
+			s.CheckFiles = -1
+		}
+	}).field = widgets.NewField("", f.sentence(lang.L("Check saved documents every … days"), nil, days), lang.L("Missing, changed and renamed files are told of. 0 is for never."))
 }
 
 func (f *form) service() {

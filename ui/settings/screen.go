@@ -498,7 +498,8 @@ func (s *Screen) program() fyne.CanvasObject {
 	at := func(key string) fyne.CanvasObject { return s.place(key, tabProgram) }
 	parts := []fyne.CanvasObject{widgets.Section(lang.L("Look and language"), 12, widgets.Halves(at("theme"), at("language")),
 		widgets.Halves(at(office.FieldContrast), at(office.FieldTextSize)), widgets.Halves(at(office.FieldMotion), layout.NewSpacer())),
-		widgets.Section(lang.L("Storage"), 12, at(office.FieldKeepEvents))}
+		widgets.Section(lang.L("Storage"), 12, at(office.FieldKeepEvents), at(office.FieldCheckFiles)),
+		widgets.Section(lang.L("Record"), 12, at(office.FieldStampURL), at("mirror_record"))}
 	if s.env.Autostart != nil {
 		parts = append(parts, widgets.Section(lang.L("Startup"), 12, s.starter.content))
 	}

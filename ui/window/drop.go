@@ -110,6 +110,11 @@ func (w *Window) landingOf(at fyne.Position, files bool) (place *widgets.Place, 
 		place, does = w.compose.get().Landing(at)
 		return place, does, ""
 	}
+	if w.at == showAbout {
+		if place, does = w.about.get().Landing(at); place != nil {
+			return place, does, ""
+		}
+	}
 	return nil, lang.L("Drop to send for signature"), ""
 }
 
@@ -138,6 +143,12 @@ func (w *Window) addDropped(paths []string, at fyne.Position) {
 	if w.at == showCompose && w.setup == nil && !slices.ContainsFunc(paths, agent.IsOfficeFile) {
 		w.compose.get().Drop(paths, at)
 		return
+	}
+	if w.at == showAbout && w.setup == nil {
+		if place, _ := w.about.get().Landing(at); place != nil {
+			w.about.get().Verify(paths)
+			return
+		}
 	}
 	w.Add(paths)
 }

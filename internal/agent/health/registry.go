@@ -63,6 +63,12 @@ var (
 	FilesFailed = State{ID: "saves", Step: message.StepDocuments(), Severity: Problem, Action: ActRetry, After: soon}
 	// DocumentsWrong ends when somebody has read it, until there are more.
 	DocumentsWrong = State{ID: "seal", Step: message.StepDocuments(), Severity: Problem, Action: ActDismiss, After: soon}
+	// FilesAstray ends when somebody has read it, until more are found.
+	FilesAstray = State{ID: "files", Step: message.StepDocuments(), Severity: Problem, Action: ActDismiss, After: soon}
+	// RecordWaits ends when the record was stamped and copied, as far as the office wants that.
+	RecordWaits = State{ID: "record", Severity: Warning, Action: ActSettings, After: 24 * time.Hour}
+	// RecordOlder ends when somebody has read it, or with the program.
+	RecordOlder = State{ID: "record-older", Severity: Warning, Action: ActDismiss}
 	// OutcomeUnknown ends when it is known of every draft whether it was sent.
 	OutcomeUnknown = State{ID: "outbox", Severity: Warning, Action: ActReview}
 	// WithdrawalWaits ends when the service says what became of every withdrawal, or people let go of it.
@@ -105,7 +111,7 @@ func (i Issue) ConcernsData() bool {
 func States() []State {
 	return []State{NotSetUp, KeyringLocked, KeyOutOfReach, KeyReplaced, SecretElsewhere, SignedOut, SignInLapsed, SignInShort,
 		MayNotSend, ClientRefused, ServiceBusy, ServiceFails, NetworkAsks, AddressClosed, AddressRefused, NoAddress, EndpointFails, EndpointForbidden,
-		EndpointLost, FolderFails, HotFolderFails, HotFolderWaits, FilesRefused, FilesFailed, DocumentsWrong, OutcomeUnknown, WithdrawalWaits, DataDamaged, DataNotWritten, DataNotRead, DataRestored, DataLost, RestoreWaits, BackupFails, MovedAway, RecordsUnreadable, RecordsPutOff, IndexWaits, PolicyWrong, NotificationsFail}
+		EndpointLost, FolderFails, HotFolderFails, HotFolderWaits, FilesRefused, FilesFailed, DocumentsWrong, FilesAstray, RecordWaits, RecordOlder, OutcomeUnknown, WithdrawalWaits, DataDamaged, DataNotWritten, DataNotRead, DataRestored, DataLost, RestoreWaits, BackupFails, MovedAway, RecordsUnreadable, RecordsPutOff, IndexWaits, PolicyWrong, NotificationsFail}
 }
 
 // soon is how long most problems stand before people are told.

@@ -1,6 +1,6 @@
-// Package proof examines the documents that were saved: whether they are sealed, by whom, and whether they are unchanged since. Nothing
-// waits for it, and it writes to no document. What it finds is kept with the file; a document that is not what was sealed is told of in
-// health until somebody has read it.
+// Package proof examines the documents that were saved: whether they are sealed, by whom, and whether they are unchanged since. It keeps
+// the record of what happened provable, and says of any file what the record knows of it. Nothing waits for it, and it writes to no
+// document. What it finds is kept with the file; a document that is not what was sealed is told of in health until somebody has read it.
 //
 // It must not know how a seal is judged (package seal), nor in which process a document is read (Deps.Examine).
 package proof
@@ -11,6 +11,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -40,6 +42,11 @@ type Deps struct {
 	Busy    func() bool // there is something to do that people wait for
 	Words   func() *message.Printer
 	Version string // of the program, for what it writes
+
+	Settings     func() office.Settings
+	Installation func() string
+	Vault        Vault
+	HTTP         *http.Client // for time stamps
 }
 
 // Service examines what was saved. Safe for concurrent use.
@@ -50,6 +57,7 @@ type Service struct {
 	away     loop.Retries // folders that are out of reach
 	again    loop.Retries // files that could not be examined for now, see again
 	next     []office.Job // to examine
+	signing  sync.Mutex   // held while the key of the record is made
 	trusting sync.Mutex   // held while a judgement is kept, or whom to believe changes: each is by all that is trusted
 }
 
@@ -104,7 +112,7 @@ func saved(j office.Job) string { return j.Key() + " " + j.Digest }
 // examine examines the file of j and keeps what is known of its seal. A file that is not there or not what was saved, or that nothing
 // could look at, may be examined another time; only one that could not be made sense of stays unjudged.
 func (r *Service) examine(ctx context.Context, j office.Job) error {
-	found, err := r.find(ctx, j)
+	found, sum, err := r.find(ctx, j)
 	unread := errors.Is(err, errUnjudged) && !errors.Is(err, preview.ErrNotStarted)
 	switch {
 	case ctx.Err() != nil:
@@ -130,6 +138,7 @@ func (r *Service) examine(ctx context.Context, j office.Job) error {
 	} else {
 		r.Log.Info("a document could not be examined", "file", j.Target, "err", err)
 	}
+	verdict.SHA256 = sum
 	if err := r.keep(j, verdict); err != nil {
 		return fmt.Errorf("keep what is known of the seal of %s: %w", j.Target, err)
 	}
@@ -170,26 +179,28 @@ func (r *Service) keep(j office.Job, verdict office.Seal) error {
 // errAway means that the folder is out of reach.
 var errAway = errors.New("the folder is out of reach")
 
-// find has the file of j examined, if it is the one that was saved.
-func (r *Service) find(ctx context.Context, j office.Job) (seal.Found, error) {
+// find has the file of j examined, if it is the one that was saved. sum is its SHA-256.
+func (r *Service) find(ctx context.Context, j office.Job) (found seal.Found, sum string, err error) {
 	file, err := archive.OpenSaved(j.Folder, j.Target)
 	if err != nil {
 		dir, away := disk.OpenDir(j.Folder)
 		if away != nil {
-			return seal.Found{}, fmt.Errorf("%w: %w", errAway, away)
+			return found, "", fmt.Errorf("%w: %w", errAway, away)
 		}
-		return seal.Found{}, errors.Join(err, dir.Close())
+		return found, "", errors.Join(err, dir.Close())
 	}
 	defer file.Close()
-	same, err := archive.IsSaved(file, j.Size, j.Digest)
-	if err == nil && !same {
+	saved, sum, err := archive.Sums(io.LimitReader(file, j.Size+1))
+	if err == nil && saved != (archive.Saved{Size: j.Size, Digest: j.Digest}) {
 		err = errors.New("it is not the file that was saved")
 	}
-	if err != nil {
-		return seal.Found{}, err
+	if err == nil {
+		_, err = file.Seek(0, io.SeekStart)
 	}
-	var found seal.Found
-	return found, r.look(ctx, file, "seal", &found)
+	if err != nil {
+		return found, "", err
+	}
+	return found, sum, r.look(ctx, file, "seal", &found)
 }
 
 // look has an open file looked into; it fails with errUnjudged unless ctx has ended.
@@ -202,19 +213,6 @@ func (r *Service) look(ctx context.Context, file *os.File, what string, found an
 		return fmt.Errorf("%w: %w", errUnjudged, err)
 	}
 	return err
-}
-
-// Verify is what is known of the seal of any file. The error says, for people, why the file cannot be read.
-func (r *Service) Verify(ctx context.Context, path string) (office.Seal, error) {
-	trust, err := r.trust()
-	if err != nil {
-		return office.Seal{}, err
-	}
-	found, err := r.lookAt(ctx, path)
-	if errors.Is(err, errUnjudged) {
-		return office.Seal{State: office.SealUnjudged}, nil
-	}
-	return seal.Judge(found, trust), err
 }
 
 // Authority is the certificate to trust so that the seal of a file is believed. The error is for people.

@@ -37,6 +37,9 @@ type testService struct {
 	t        *testing.T
 	folder   string
 	busy     bool
+	settings office.Settings
+	vault    *plainVault
+	days     int
 	examined atomic.Int32
 	mine     *x509.Certificate
 }
@@ -50,7 +53,9 @@ func newService(t *testing.T) *testService {
 	x := &testService{t: t, folder: t.TempDir()}
 	x.mine, err = x509.ParseCertificate(der)
 	noErr(t, err)
-	x.Service = New(looptest.Base(t, func() {}), Deps{Busy: func() bool { return x.busy }, Examine: x.find})
+	x.vault = &plainVault{map[string][]byte{}, x}
+	x.Service = New(looptest.Base(t, func() {}), Deps{Busy: func() bool { return x.busy }, Examine: x.find,
+		Settings: func() office.Settings { return x.settings }, Installation: func() string { return "0a1b2c3d-4e5f" }, Vault: x.vault})
 	return x
 }
 
@@ -184,16 +189,12 @@ func TestWhatIsTrustedIsJudgedAnew(t *testing.T) {
 	noErr(t, err)
 	noErr(t, x.Trust(named...))
 	x.look()
-	verdict, err := x.Verify(t.Context(), x.path(j))
-	noErr(t, err)
-	expect(t, verdict.State, office.SealIntact, "any file is %q")
-	if _, err := x.Verify(t.Context(), x.folder); err == nil || message.For(err) != message.FileNotRead(filepath.Base(x.folder)) {
-		t.Errorf("of a folder: %v", err)
-	}
+	expect(t, x.verify(x.path(j))[0].Seal.State, office.SealIntact, "any file is %q")
+	gone := filepath.Join(x.folder, "gone.pdf")
+	expect(t, x.verify(gone)[0].Problem, message.FileNotRead("gone.pdf"), "of a file that is not there: %v")
 	x.deps.Examine = func(context.Context, *os.File, string) ([]byte, error) { return nil, preview.ErrNotPDF }
-	if _, err := x.Verify(t.Context(), x.path(j)); err == nil || message.For(err) != message.FileNotPDF(filepath.Base(x.path(j))) {
-		t.Errorf("of a text: %v", err)
-	}
+	noErr(t, os.WriteFile(gone, []byte("text"), 0o600))
+	expect(t, x.verify(gone)[0].Problem, message.FileNotPDF("gone.pdf"), "of a text: %v")
 }
 
 // What stands in the way of one file now says nothing of its folder, nor of later.

@@ -89,11 +89,11 @@ const (
 var kinds = map[Kind]map[store.Kind]int{
 	Backup: {
 		store.KindService: 1, store.KindPackage: many, store.KindJob: many, store.KindDraft: many, store.KindEvent: many,
-		store.KindForgotten: many, store.KindActivity: many, store.KindFact: many, store.KindSealed: 1000, store.KindDoc: many, kindBytes: maxDocuments,
+		store.KindForgotten: many, store.KindActivity: many, store.KindFact: many, store.KindLogged: many, store.KindSealed: 1000, store.KindDoc: many, kindBytes: maxDocuments,
 	},
 	Move: {
 		kindSettings: 1, kindSecrets: 1, kindAccount: 1, kindFolder: 100, kindPerson: 500, kindForm: 1, kindPreset: 1000,
-		store.KindPackage: 500_000, store.KindDraft: 10_000, kindBytes: maxDocuments,
+		store.KindPackage: 500_000, store.KindDraft: 10_000, store.KindLogged: 10_000, kindBytes: maxDocuments,
 	},
 }
 

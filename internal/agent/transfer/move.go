@@ -37,6 +37,7 @@ type Office struct {
 	Presets  []office.FormPreset
 	Packages []office.Package
 	Drafts   []office.Draft
+	Record   []store.Record    // lines of the record of what happened
 	LeftOut  []message.Message // what was in the file and is not believed, for people
 }
 
@@ -58,6 +59,11 @@ func WriteMove(w io.Writer, key safe.Key, o Office, bytesOf func(office.DraftFil
 		putAll(out, kindFolder, o.Folders), putAll(out, kindPerson, o.People), putAll(out, kindPreset, o.Presets), putAll(out, store.KindPackage, o.Packages))
 	if err != nil {
 		return err
+	}
+	for _, r := range o.Record {
+		if err := out.Put(r); err != nil {
+			return err
+		}
 	}
 	var documents []Document
 	var paths []string
@@ -155,6 +161,9 @@ func (m *moving) record(r store.Record) error {
 		return decoded(r, m.aPackage)
 	case store.KindDraft:
 		return decoded(r, m.draft)
+	case store.KindLogged:
+		m.Record = append(m.Record, r)
+		return nil
 	}
 	return fmt.Errorf("%w: a record of the kind %q", ErrDamaged, r.Kind)
 }
@@ -194,7 +203,7 @@ func people(list []office.Signer) (plain []office.Signer) {
 func (m *moving) settings(x office.Settings) error {
 	s := Shared{Settings: x}.Into(office.DefaultSettings())
 	s.SaveTo, s.Index, s.KeepEvents, s.CheckUpdates = x.SaveTo, x.Index, x.KeepEvents, x.CheckUpdates
-	s.NotifySettings, s.LookSettings = x.NotifySettings, x.LookSettings
+	s.NotifySettings, s.ProofSettings, s.LookSettings = x.NotifySettings, x.ProofSettings, x.LookSettings
 	m.Settings = s.Normal()
 	if copies := slices.Concat(x.CopyTo, x.BlindCopyTo); len(copies) > 0 {
 		m.leaveOut(message.CopiesLeftOut(strings.Join(copies, ", ")))

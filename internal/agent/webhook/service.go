@@ -307,7 +307,7 @@ func (r *Service) newInbox() *inbox.Inbox {
 func (r *Service) storeEvent(_ context.Context, in inbox.Received) (added bool, err error) {
 	ev := office.Event{
 		ID: in.ID, Action: in.Event.Action, PackageID: in.Event.PackageID, Time: in.Event.Time,
-		Body: in.Body, URL: in.URL, // Received is when it is committed: whoever has read later ones has read it
+		Body: in.Body, URL: in.URL, Signature: in.Signature, // Received is when it is committed: whoever has read later ones has read it
 		Service: in.Service, // which may not be the one in use any more
 	}
 	if !in.Parsed {

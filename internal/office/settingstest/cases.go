@@ -73,7 +73,7 @@ func (c Case) At(s *office.Settings) any {
 		office.FieldTunnel: &s.Tunnel, office.FieldNgrokDomain: &s.NgrokDomain, office.FieldNgrokConnect: &s.NgrokConnectURL,
 		office.FieldNgrokCA: &s.NgrokCA, office.FieldPublicURL: &s.PublicURL, office.FieldListen: &s.Listen, office.FieldSaveTo: &s.SaveTo,
 		office.FieldTemplate: &s.NameTemplate, office.FieldCopyTo: &s.CopyTo, office.FieldBlindCopyTo: &s.BlindCopyTo, office.FieldNotify: &s.Notify, office.FieldDueDays: &s.DueDays, office.FieldQuietFrom: &s.QuietFrom, office.FieldQuietTo: &s.QuietTo,
-		office.FieldKeepEvents: &s.KeepEvents, office.FieldTheme: &s.Theme, office.FieldLanguage: &s.Language,
+		office.FieldKeepEvents: &s.KeepEvents, office.FieldStampURL: &s.StampURL, office.FieldCheckFiles: &s.CheckFiles, office.FieldTheme: &s.Theme, office.FieldLanguage: &s.Language,
 		office.FieldContrast: &s.Contrast, office.FieldTextSize: &s.TextSize, office.FieldMotion: &s.Motion,
 	}[c.Field]
 }
@@ -226,6 +226,12 @@ func Cases(folder string) (all []Case) {
 	flag = "--keep-events"
 	same("1", "90", "3650")
 	bad(office.CodeRange, "-1", "3651")
+	field, flag = office.FieldStampURL, "--stamp-url"
+	same("", "https://stamp.example.com/tsa", "http://stamp.example.com", "https://stamp.example.com/tsa?key=1")
+	bad(office.CodeForm, "stamp.example.com", "ftp://stamp.example.com", password)
+	field, flag = office.FieldCheckFiles, "--check-files"
+	same("0", "30", "366")
+	bad(office.CodeRange, "-1", "367")
 	field, flag = office.FieldDueDays, "--due-days"
 	same("1", "365")
 	bad(office.CodeRange, "-2", "366")

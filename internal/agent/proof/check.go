@@ -1,0 +1,208 @@
+package proof
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"maps"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"countersign/internal/agent/data"
+	"countersign/internal/agent/health"
+	"countersign/internal/agent/loop"
+	"countersign/internal/archive"
+	"countersign/internal/disk"
+	"countersign/internal/message"
+	"countersign/internal/office"
+	"countersign/internal/store"
+)
+
+// astray is what a look at the saved files has found of one that is not as it was saved.
+type astray struct {
+	Key     string          `json:"key"` // of its job
+	Name    string          `json:"name"`
+	Package string          `json:"package"`
+	Text    message.Message `json:"text"`
+	Renamed bool            `json:"renamed,omitempty"` // it is there, unchanged
+}
+
+// astrayFiles is what the last look has found.
+type astrayFiles struct {
+	Files []astray `json:"files"` // at most mostAstray
+	Read  bool     `json:"read,omitempty"`
+}
+
+const (
+	docAstray    = "files-astray"
+	mostAstray   = 1000
+	astrayNamed  = 5
+	jobsTogether = 500
+)
+
+// checkFiles looks at all saved files, if the office wants that and the last look was long enough ago. It is never in a hurry, and says
+// nothing of folders that are out of reach.
+func (r *Service) checkFiles(ctx context.Context) error {
+	every := r.deps.Settings().CheckFiles
+	done, today, err := r.today()
+	if err != nil || every == 0 || done.Checked > 0 && today-done.Checked < every {
+		return err
+	}
+	found, err := r.lookAtAll(ctx)
+	if err != nil || ctx.Err() != nil {
+		return err
+	}
+	var news []astray
+	err = r.Data.Update(func(tx *store.Tx) error {
+		var before astrayFiles
+		var done kept
+		_, err1 := tx.GetDoc(docAstray, &before)
+		_, err2 := tx.GetDoc(docKept, &done)
+		news = slices.DeleteFunc(slices.Clone(found), func(x astray) bool { return slices.Contains(before.Files, x) })
+		done.Checked = today
+		err := errors.Join(err1, err2, tx.PutDoc(docAstray, astrayFiles{found, before.Read && len(news) == 0}), tx.PutDoc(docKept, done))
+		for _, x := range news {
+			err = errors.Join(err, tx.AddActivity(office.Activity{Time: r.Now(), Kind: "problem", PackageID: x.Package, Text: x.Text}))
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, x := range news {
+		r.Tell(office.Activity{Time: r.Now(), Kind: "problem", PackageID: x.Package, Text: x.Text})
+	}
+	return r.tellAstray()
+}
+
+// tellAstray keeps in step what health says of files that are not as they were saved.
+func (r *Service) tellAstray() error {
+	x, _, err := data.Doc[astrayFiles](r.Data, docAstray)
+	if err == nil {
+		r.Health.Update(health.FilesAstray, x.text())
+	}
+	return err
+}
+
+func (x astrayFiles) text() (text message.Message) {
+	var names []string
+	for _, f := range x.Files {
+		if !f.Renamed {
+			names = append(names, f.Name)
+		}
+	}
+	if len(names) > 0 && !x.Read {
+		text = message.FilesAstray(len(names), names[:min(len(names), astrayNamed)])
+	}
+	return text
+}
+
+// ReadAstray notes that somebody has read what health said of files, unless it says something else by now.
+func (r *Service) ReadAstray(said message.Message) error {
+	err := r.Data.Update(func(tx *store.Tx) error {
+		var x astrayFiles
+		if _, err := tx.GetDoc(docAstray, &x); err != nil || x.text().String() != said.String() {
+			return err
+		}
+		x.Read = true
+		return tx.PutDoc(docAstray, x)
+	})
+	return errors.Join(err, r.tellAstray())
+}
+
+// lookAtAll looks at every saved file, one after the other.
+func (r *Service) lookAtAll(ctx context.Context) (found []astray, err error) {
+	lost, there := map[string][]office.Job{}, map[string]bool{} // by folder
+	for after := ""; ; {
+		jobs, err := data.Read(r.Data, "the saved files", func(tx *store.Tx) ([]office.Job, error) {
+			return tx.JobsAfter(after, jobsTogether, func(j office.Job) bool { return j.State == office.JobDone })
+		})
+		if err != nil {
+			return nil, err
+		}
+		if len(jobs) == 0 {
+			break
+		}
+		for _, j := range jobs {
+			after = j.Key()
+			for r.deps.Busy() && loop.Sleep(ctx, busyPause) {
+			}
+			if !loop.Sleep(ctx, breath) {
+				return nil, ctx.Err()
+			}
+			same, err := isThere(j)
+			switch {
+			case errors.Is(err, fs.ErrNotExist) && len(lost[j.Folder]) < mostAstray:
+				lost[j.Folder] = append(lost[j.Folder], j)
+			case err == nil && !same && len(found) < mostAstray:
+				found = append(found, astray{j.Key(), path.Base(j.Target), j.PackageID, message.FileNotAsSaved(j.Target), false})
+			}
+			there[j.Folder] = there[j.Folder] || err == nil
+		}
+	}
+	for _, folder := range slices.Sorted(maps.Keys(lost)) {
+		if !there[folder] {
+			r.Log.Info("none of the saved files is in a folder: it is taken to be out of reach", "folder", folder)
+			continue
+		}
+		missing, err := r.findRenamed(ctx, folder, lost[folder])
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, missing...)
+	}
+	return found[:min(len(found), mostAstray)], nil
+}
+
+// isThere reports whether a saved file is there, byte for byte. Where its folder is out of reach that is an error, and not that it does
+// not exist.
+func isThere(j office.Job) (same bool, err error) {
+	file, err := archive.OpenSaved(j.Folder, j.Target)
+	if err != nil {
+		dir, away := disk.OpenDir(j.Folder)
+		if away != nil {
+			return false, errAway
+		}
+		return false, errors.Join(err, dir.Close())
+	}
+	defer file.Close()
+	return archive.IsSaved(file, j.Size, j.Digest)
+}
+
+// findRenamed looks for lost files under other names in their folder.
+func (r *Service) findRenamed(ctx context.Context, folder string, lost []office.Job) (found []astray, err error) {
+	sizes, at := map[int64]bool{}, map[string]string{}
+	for _, j := range lost {
+		sizes[j.Size] = true
+	}
+	err = filepath.WalkDir(folder, func(name string, e fs.DirEntry, err error) error {
+		if err != nil || !e.Type().IsRegular() || !strings.EqualFold(filepath.Ext(name), ".pdf") {
+			return ctx.Err()
+		}
+		info, err := e.Info()
+		if err != nil || !sizes[info.Size()] {
+			return ctx.Err()
+		}
+		if file, _, err := disk.OpenFile(name); err == nil {
+			saved, _, err := archive.Sums(io.LimitReader(file, info.Size()+1))
+			if file.Close(); err == nil {
+				at[saved.Digest], _ = filepath.Rel(folder, name)
+			}
+		}
+		if !loop.Sleep(ctx, breath) {
+			return ctx.Err()
+		}
+		return nil
+	})
+	for _, j := range lost {
+		x := astray{j.Key(), path.Base(j.Target), j.PackageID, message.FileLost(j.Target, folder), false}
+		if name := at[j.Digest]; name != "" {
+			x.Text, x.Renamed = message.FileRenamed(j.Target, name), true
+		}
+		found = append(found, x)
+	}
+	return found, err
+}

@@ -1,0 +1,468 @@
+package proof
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/mod/sumdb/note"
+
+	"countersign/internal/agent/data"
+	"countersign/internal/agent/health"
+	"countersign/internal/agent/loop"
+	"countersign/internal/disk"
+	"countersign/internal/message"
+	"countersign/internal/office"
+	"countersign/internal/record"
+	"countersign/internal/seal"
+	"countersign/internal/store"
+)
+
+// The store logs what happens (store/log.go). Once on each day on which the program runs and something was logged, the head of the log
+// is signed, stamped by an authority, and copied beside the documents, as far as the office wants that.
+//
+// A copy is a folder of files that are written once: lines, with the numbers of the first and last in the name, and beside them signed
+// heads and what the authority said of each. So nothing is torn by whatever interruption, and a copy that has other lines than the log is
+// left as it is, under another name.
+
+// Vault keeps values sealed.
+type Vault interface {
+	Get(name string) ([]byte, error)
+	Put(values map[string][]byte, also ...func(*store.Tx) error) error
+}
+
+const (
+	sealedKey = "record-key"    // the key that heads are signed with
+	stampDocs = "record-stamp/" // and a head's size, with leading zeros: documents of stamped heads
+	docKey    = "record-key"    // the public one that was logged last
+	docKept   = "record-kept"
+)
+
+// kept is up to which counted day something was done.
+type kept struct {
+	Record  int `json:"record"`  // the head was stamped and copied
+	Checked int `json:"checked"` // the saved files were looked at
+}
+
+// stampedHead is a head and what an authority has said of it.
+type stampedHead struct {
+	Head  string    `json:"head"` // signed: these bytes are what was stamped
+	Size  int64     `json:"size"`
+	Token []byte    `json:"token"`
+	At    time.Time `json:"at"`
+	By    string    `json:"by"`
+}
+
+// signer signs heads. Its key is made when it is needed first; that it counts from then on is a fact itself.
+func (r *Service) signer() (note.Signer, error) {
+	r.signing.Lock()
+	defer r.signing.Unlock()
+	secret, err := r.deps.Vault.Get(sealedKey)
+	if err != nil {
+		return nil, err
+	}
+	private, public, known := strings.Cut(string(secret), "\n")
+	if !known {
+		if private, public, err = note.GenerateKey(rand.Reader, "countersign-"+r.deps.Installation()); err != nil {
+			return nil, err
+		}
+		if err := r.deps.Vault.Put(map[string][]byte{sealedKey: []byte(private + "\n" + public)}); err != nil {
+			return nil, err
+		}
+	}
+	logged, _, err := data.Doc[string](r.Data, docKey)
+	if err == nil && logged != public { // new, or the log is that of a backup
+		err = r.Data.Update(func(tx *store.Tx) error {
+			return errors.Join(tx.AddFact(record.Fact{Kind: record.Key, Key: public}), tx.PutDoc(docKey, public))
+		})
+	}
+	if err != nil {
+		return nil, err
+	}
+	return note.NewSigner(private)
+}
+
+// signedHead is the head of everything that was logged so far.
+func (r *Service) signedHead() (h record.Head, signed []byte, err error) {
+	key, err := r.signer()
+	if err != nil {
+		return h, nil, err
+	}
+	if h, err = r.head(-1); err == nil {
+		signed, err = record.Sign(h, key)
+	}
+	return h, signed, err
+}
+
+// head is that of the first so many lines, or of all for less than none. There is none of more than all.
+func (r *Service) head(size int64) (record.Head, error) {
+	return data.Read(r.Data, "the record", func(tx *store.Tx) (record.Head, error) {
+		log := tx.Log()
+		all, err := log.Size()
+		if err != nil || size < 0 || size > all {
+			size = all
+		}
+		if err != nil {
+			return record.Head{}, err
+		}
+		return record.HeadOf(log, size)
+	})
+}
+
+// RecordState says where the record stands. While the keyring is locked its head is not signed.
+func (r *Service) RecordState() (x office.Record, err error) {
+	_, signed, locked := r.signedHead()
+	if locked != nil {
+		r.Log.Warn("the record is not signed now", "err", locked)
+	}
+	h, err := r.head(-1)
+	if err != nil {
+		return x, err
+	}
+	last, _, err := r.lastStamp()
+	return office.Record{Size: h.N, Line: record.Fingerprint(h, r.Now()), Head: string(signed), Stamped: last.Size, StampedAt: last.At, StampedBy: last.By}, err
+}
+
+// CheckRecord says whether a line that somebody has kept, or a copy of the record in a folder, fits the record as it is now.
+func (r *Service) CheckRecord(line string) (said message.Message, fits bool, err error) {
+	h, known := record.ReadFingerprint(line)
+	if info, failed := os.Stat(line); failed == nil && info.IsDir() {
+		if h, err = readCopy(line); err != nil {
+			return message.RecordDiffers(), false, nil
+		}
+		known = true
+	}
+	if !known {
+		return message.RecordNoLine(), false, nil
+	}
+	now, err := r.head(h.N)
+	switch {
+	case err != nil:
+		return said, false, err
+	case now.N < h.N:
+		return message.RecordLater(int(h.N - now.N)), false, nil
+	case now.Hash != h.Hash:
+		return message.RecordDiffers(), false, nil
+	}
+	return message.RecordConsistent(int(h.N)), true, nil
+}
+
+// RunRecord keeps the record, and looks at the saved files, until ctx ends.
+func (r *Service) RunRecord(ctx context.Context) error {
+	for pause := time.Minute; loop.Wait(ctx, pause, nil); {
+		if pause = time.Hour; r.deps.Busy() {
+			pause = time.Minute
+			continue
+		}
+		if err := r.keepRecord(ctx); err != nil {
+			return err
+		}
+		if err := r.checkFiles(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// today is up to which counted days things were done, and the day that it is.
+func (r *Service) today() (done kept, today int, err error) {
+	today, err = data.Read(r.Data, "the day", func(tx *store.Tx) (int, error) {
+		_, err := tx.GetDoc(docKept, &done)
+		if err != nil {
+			return 0, err
+		}
+		return tx.Day()
+	})
+	return done, today, err
+}
+
+// keepRecord stamps and copies the head, unless that was done today. What fails is tried again within the hour.
+func (r *Service) keepRecord(ctx context.Context) error {
+	s := r.deps.Settings()
+	done, today, err := r.today()
+	if err != nil || s.StampURL == "" && !s.MirrorRecord || done.Record == today {
+		return err
+	}
+	h, signed, err := r.signedHead()
+	if err != nil {
+		r.Log.Warn("the record cannot be signed", "err", err)
+		return nil // health says that the keyring is locked
+	}
+	var failed message.Message
+	if err := r.stamp(ctx, s.StampURL, h, signed); err != nil {
+		r.Log.Warn("stamp the record", "err", err)
+		failed = message.RecordStampFails(s.StampURL)
+	}
+	if s.MirrorRecord {
+		if err := r.copyRecord(s.SaveTo, h, signed); err != nil {
+			r.Log.Warn("copy the record", "err", err)
+			failed = message.Then(failed, message.RecordCopyFails(s.SaveTo))
+		}
+	}
+	if ctx.Err() != nil {
+		return nil
+	}
+	r.Health.Update(health.RecordWaits, failed)
+	if !failed.IsZero() {
+		return nil
+	}
+	return r.Data.Update(func(tx *store.Tx) error {
+		var done kept
+		_, err := tx.GetDoc(docKept, &done)
+		done.Record = today
+		return errors.Join(err, tx.PutDoc(docKept, done))
+	})
+}
+
+// lastStamp is the head that was stamped last.
+func (r *Service) lastStamp() (last stampedHead, known bool, err error) {
+	last, err = data.Read(r.Data, "the last time stamp", func(tx *store.Tx) (last stampedHead, err error) {
+		names, err := tx.DocNames(stampDocs)
+		if err == nil && len(names) > 0 {
+			known, err = tx.GetDoc(names[len(names)-1], &last)
+		}
+		return last, err
+	})
+	return last, known, err
+}
+
+const (
+	stampPatience = time.Minute
+	maxStamp      = 1 << 20 // bytes of an answer
+)
+
+// stamp has an authority say that the head is there, unless it has not grown.
+func (r *Service) stamp(ctx context.Context, address string, h record.Head, signed []byte) error {
+	last, _, err := r.lastStamp()
+	if err != nil || address == "" || h.N <= last.Size {
+		return err
+	}
+	sum := sha256.Sum256(signed)
+	question, nonce, err := seal.StampRequest(sum)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, stampPatience)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(question))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Content-Type", "application/timestamp-query")
+	answer, err := r.deps.HTTP.Do(request)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(answer.Body, maxStamp))
+	if err != nil {
+		return err
+	}
+	if answer.StatusCode != http.StatusOK {
+		return fmt.Errorf("the time stamp service answers %s", answer.Status)
+	}
+	trust, err := r.trust()
+	if err != nil {
+		return err
+	}
+	got, err := trust.ReadStamp(body, sum, nonce)
+	if err != nil {
+		return err
+	}
+	x := stampedHead{Head: string(signed), Size: h.N, Token: got.Token, At: got.At, By: got.Authority}
+	return r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(fmt.Sprintf("%s%015d", stampDocs, h.N), x) })
+}
+
+// copyLines is how many lines a file of a copy has at most.
+const copyLines = 10_000
+
+// maxCopyFile is how many bytes of a file of a copy are read.
+const maxCopyFile = 256 << 20
+
+var copyName = regexp.MustCompile(`^(\d{9,})-(\d{9,})\.jsonl$`)
+
+// copyFile is a file with lines.
+type copyFile struct {
+	name        string
+	first, last int64 // counted from 1
+}
+
+// copied are the files of a copy that follow each other from the first line on.
+func copied(entries []fs.DirEntry) (list []copyFile) {
+	for _, e := range entries {
+		var f copyFile
+		if copyName.MatchString(e.Name()) {
+			if _, err := fmt.Sscanf(e.Name(), "%d-%d.jsonl", &f.first, &f.last); err == nil {
+				f.name = e.Name()
+				list = append(list, f)
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b copyFile) int { return cmp.Compare(a.first, b.first) })
+	end := int64(0)
+	for i, f := range list {
+		if f.first != end+1 || f.last < f.first {
+			return list[:i]
+		}
+		end = f.last
+	}
+	return list
+}
+
+// copyRecord adds to the copy beside the documents what it lacks.
+func (r *Service) copyRecord(folder string, h record.Head, signed []byte) error {
+	root, err := disk.OpenDir(folder)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	name := "Countersign record " + r.deps.Installation()[:8] // of several computers each has its own
+	end, err := r.continues(root, name, h.N)
+	if errors.Is(err, errOtherCopy) {
+		if err := root.Move(name, root, name+r.Now().UTC().Format(" until 2006-01-02 150405")); err != nil {
+			return err
+		}
+		r.Health.Set(health.RecordOlder, message.RecordOlder(folder))
+		r.Record(office.Activity{Kind: "problem", Text: message.RecordOlder(folder)})
+		end, err = 0, nil
+	}
+	if err != nil {
+		return err
+	}
+	to, err := root.Make(name, 0o777)
+	if err != nil {
+		return err
+	}
+	defer to.Close()
+	for end < h.N {
+		first, last := end+1, min(end+copyLines, h.N)
+		lines, err := r.lines(first, last)
+		if err == nil {
+			err = to.WriteNew(fmt.Sprintf("%09d-%09d.jsonl", first, last), lines, 0o666)
+		}
+		if err != nil {
+			return err
+		}
+		end = last
+	}
+	files := map[string][]byte{fmt.Sprintf("%09d.head.txt", h.N): signed}
+	if last, known, err := r.lastStamp(); err != nil {
+		return err
+	} else if known {
+		files[fmt.Sprintf("%09d.head.txt", last.Size)] = []byte(last.Head)
+		files[fmt.Sprintf("%09d.tst", last.Size)] = last.Token
+	}
+	for name, content := range files {
+		if err := to.WriteNew(name, content, 0o666); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// errOtherCopy is a copy that has other lines than the record.
+var errOtherCopy = errors.New("the copy has other lines")
+
+// continues is how many lines a copy has, all of which are those of the record.
+func (r *Service) continues(root *disk.Dir, name string, size int64) (end int64, err error) {
+	at, err := root.Sub(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	defer at.Close()
+	entries, err := at.List()
+	files := copied(entries)
+	if err != nil || len(files) == 0 {
+		return 0, err
+	}
+	last := files[len(files)-1]
+	if last.last > size {
+		return 0, errOtherCopy
+	}
+	file, err := at.Open(last.name, nil, os.O_RDONLY)
+	if err != nil {
+		return 0, err
+	}
+	defer file.Close()
+	there, err1 := io.ReadAll(io.LimitReader(file, maxCopyFile))
+	here, err2 := r.lines(last.first, last.last)
+	if err = errors.Join(err1, err2); err == nil && !bytes.Equal(there, here) {
+		err = errOtherCopy
+	}
+	return last.last, err
+}
+
+// lines are those from first to last, counted from 1.
+func (r *Service) lines(first, last int64) ([]byte, error) {
+	return data.Read(r.Data, "the record", func(tx *store.Tx) (all []byte, err error) {
+		err = tx.Log().From(first-1, func(n int64, line []byte) bool {
+			if n >= last {
+				return false
+			}
+			all = append(append(all, line...), '\n')
+			return true
+		})
+		return all, err
+	})
+}
+
+// readCopy computes the head of a copy from its lines alone, and checks that it is the one that was signed when the copy was made.
+func readCopy(folder string) (h record.Head, err error) {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return h, err
+	}
+	var tree record.Tree
+	var key string
+	for _, f := range copied(entries) {
+		file, err := os.Open(filepath.Join(folder, f.name))
+		if err != nil {
+			return h, err
+		}
+		for in := bufio.NewReader(file); err == nil; {
+			var line []byte
+			if line, err = in.ReadBytes('\n'); err == nil {
+				line = line[:len(line)-1]
+				tree.Add(line)
+				if fact := (record.Fact{}); bytes.Contains(line, []byte(`"fact":"key"`)) && json.Unmarshal(line, &fact) == nil {
+					key = fact.Key
+				}
+			}
+		}
+		file.Close()
+		if h = tree.Head(); err != io.EOF || h.N != f.last {
+			return h, errors.Join(err, errOtherCopy)
+		}
+	}
+	verifier, err := note.NewVerifier(key)
+	if err != nil {
+		return h, err
+	}
+	signed, err := os.ReadFile(filepath.Join(folder, fmt.Sprintf("%09d.head.txt", h.N)))
+	if err != nil {
+		return h, err
+	}
+	said, err := record.Open(signed, verifier)
+	if err == nil && said != h {
+		err = errOtherCopy
+	}
+	return h, err
+}

@@ -1,0 +1,317 @@
+package proof
+
+import (
+	"bytes"
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/asn1"
+	"encoding/binary"
+	"errors"
+	"io"
+	"math/big"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/digitorus/timestamp"
+
+	"countersign/internal/agent/health"
+	"countersign/internal/agent/loop/looptest"
+	"countersign/internal/message"
+	"countersign/internal/office"
+	"countersign/internal/record"
+	"countersign/internal/store"
+)
+
+// plainVault seals nothing.
+type plainVault struct {
+	values map[string][]byte
+	x      *testService
+}
+
+func (v *plainVault) Get(name string) ([]byte, error) { return v.values[name], nil }
+
+func (v *plainVault) Put(values map[string][]byte, also ...func(*store.Tx) error) error {
+	for name, value := range values {
+		v.values[name] = value
+	}
+	return v.x.Data.Update(func(tx *store.Tx) (err error) {
+		for _, do := range also {
+			err = errors.Join(err, do(tx))
+		}
+		return err
+	})
+}
+
+// verify is what is said of files.
+func (x *testService) verify(paths ...string) (all []office.Verified) {
+	x.t.Helper()
+	noErr(x.t, x.Verify(x.t.Context(), paths, func(v office.Verified) error { all = append(all, v); return nil }))
+	return all
+}
+
+// nextDay is a day later by the count of the store.
+func (x *testService) nextDay() {
+	x.t.Helper()
+	x.days++
+	noErr(x.t, x.Data.Update(func(tx *store.Tx) error {
+		_, err := tx.CountDay(time.Now().AddDate(0, 0, x.days))
+		return err
+	}))
+}
+
+func (x *testService) log(n int) {
+	x.t.Helper()
+	noErr(x.t, x.Data.Update(func(tx *store.Tx) (err error) {
+		for range n {
+			err = errors.Join(err, tx.AddFact(record.Fact{Kind: record.Sent, Package: "p"}))
+		}
+		return err
+	}))
+}
+
+// said is what health says under an id.
+func (x *testService) said(s health.State) (text message.Message) {
+	for _, i := range x.Health.List() {
+		if i.ID == s.ID {
+			text = i.Message
+		}
+	}
+	return text
+}
+
+func TestALineOfTheRecordFitsAsLongAsNothingWasChanged(t *testing.T) {
+	x := newService(t)
+	x.log(3)
+	first, err := x.RecordState()
+	noErr(t, err)
+	expect(t, first.Size, 4, "with its key, the record has %d facts") // the key is one
+	x.log(700)
+	check := func(line string, want message.Message) {
+		t.Helper()
+		said, fits, err := x.CheckRecord(line)
+		noErr(t, err)
+		expect(t, said, want, "of %q it says %v", line)
+		expect(t, fits, want == message.RecordConsistent(4), "it fits: %v")
+	}
+	check(first.Line, message.RecordConsistent(4))
+	check("> Countersign record: 4\n> "+strings.Fields(first.Line)[3]+" and so on", message.RecordConsistent(4))
+	check(strings.Replace(first.Line, " 4 ", " 5 ", 1), message.RecordDiffers())
+	check(strings.Replace(first.Line, " 4 ", " 709 ", 1), message.RecordLater(5))
+	check("4", message.RecordNoLine())
+}
+
+// authority stamps what it is sent, after tamper had its way with the answer.
+func authority(t *testing.T, usage x509.ExtKeyUsage, tamper func(*timestamp.Timestamp)) (*httptest.Server, *x509.Certificate) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	noErr(t, err)
+	id, err := asn1.Marshal([]asn1.ObjectIdentifier{{1, 3, 6, 1, 5, 5, 7, 3, 8}})
+	noErr(t, err)
+	c := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "Stamps"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}
+	if usage == x509.ExtKeyUsageTimeStamping {
+		c.ExtraExtensions = []pkix.Extension{{Id: asn1.ObjectIdentifier{2, 5, 29, 37}, Critical: true, Value: id}}
+	} else {
+		c.ExtKeyUsage = []x509.ExtKeyUsage{usage}
+	}
+	der, err := x509.CreateCertificate(rand.Reader, c, c, key.Public(), key)
+	noErr(t, err)
+	c, err = x509.ParseCertificate(der)
+	noErr(t, err)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		noErr(t, err)
+		asked, err := timestamp.ParseRequest(body)
+		noErr(t, err)
+		stamp := &timestamp.Timestamp{HashAlgorithm: asked.HashAlgorithm, HashedMessage: asked.HashedMessage, Time: time.Now(), Nonce: asked.Nonce, Policy: asn1.ObjectIdentifier{1, 2, 3}, AddTSACertificate: true}
+		tamper(stamp)
+		answer, err := stamp.CreateResponseWithOpts(c, key, crypto.SHA256)
+		noErr(t, err)
+		w.Write(answer)
+	}))
+	t.Cleanup(s.Close)
+	return s, c
+}
+
+func TestOnlyAStampThatAnswersTheQuestionIsKept(t *testing.T) {
+	as, other := func(*timestamp.Timestamp) {}, big.NewInt(7)
+	for name, c := range map[string]struct {
+		usage   x509.ExtKeyUsage
+		tamper  func(*timestamp.Timestamp)
+		trusted bool
+		want    int64
+	}{
+		"good":             {x509.ExtKeyUsageTimeStamping, as, true, 3},
+		"stranger":         {x509.ExtKeyUsageTimeStamping, as, false, 0},
+		"other purpose":    {x509.ExtKeyUsageServerAuth, as, true, 0},
+		"other nonce":      {x509.ExtKeyUsageTimeStamping, func(s *timestamp.Timestamp) { s.Nonce = other }, true, 0},
+		"no nonce":         {x509.ExtKeyUsageTimeStamping, func(s *timestamp.Timestamp) { s.Nonce = nil }, true, 0},
+		"other document":   {x509.ExtKeyUsageTimeStamping, func(s *timestamp.Timestamp) { s.HashedMessage = bytes.Repeat([]byte{1}, 32) }, true, 0},
+		"after its expiry": {x509.ExtKeyUsageTimeStamping, func(s *timestamp.Timestamp) { s.Time = time.Now().Add(2 * time.Hour) }, true, 0},
+	} {
+		x := newService(t)
+		server, own := authority(t, c.usage, c.tamper)
+		x.settings.StampURL = server.URL
+		x.deps.HTTP = server.Client()
+		if c.trusted {
+			noErr(t, x.Trust(own))
+		}
+		x.log(2)
+		x.nextDay()
+		noErr(t, x.keepRecord(t.Context()))
+		got, err := x.RecordState()
+		noErr(t, err)
+		expect(t, got.Stamped, c.want, name+": stamped are %d facts")
+		expect(t, x.said(health.RecordWaits).IsZero(), c.want > 0, name+": health says nothing: %v")
+	}
+}
+
+func TestACopyOfTheRecordVerifiesByItselfAndIsNeverOverwritten(t *testing.T) {
+	x := newService(t)
+	x.settings = office.Settings{SaveSettings: office.SaveSettings{SaveTo: x.folder}, ProofSettings: office.ProofSettings{MirrorRecord: true}}
+	own := filepath.Join(x.folder, "Countersign record 0a1b2c3d")
+	keep := func(facts int) {
+		t.Helper()
+		x.log(facts)
+		x.nextDay()
+		noErr(t, x.keepRecord(t.Context()))
+	}
+	fits := func(folder string, want message.Message) {
+		t.Helper()
+		said, _, err := x.CheckRecord(folder)
+		noErr(t, err)
+		expect(t, said, want, "of the copy it says %v")
+	}
+	keep(copyLines + 5)
+	fits(own, message.RecordConsistent(copyLines+6))
+	keep(10)
+	fits(own, message.RecordConsistent(copyLines+16))
+	noErr(t, x.keepRecord(t.Context()))
+	if list, err := os.ReadDir(own); err != nil || len(list) != 5 {
+		t.Errorf("the copy has %d files (%v)", len(list), err)
+	}
+
+	// A backup of before the last facts is restored.
+	older := newService(t)
+	older.settings, older.folder = x.settings, x.folder
+	noErr(t, x.Data.Store.View(func(from *store.Tx) error {
+		return older.Data.Update(func(to *store.Tx) error {
+			return from.Log().From(0, func(n int64, line []byte) bool {
+				return n < copyLines && to.Import(store.Record{Kind: store.KindLogged, Key: binary.BigEndian.AppendUint64(nil, uint64(n)), Bytes: line}) == nil
+			})
+		})
+	}))
+	older.vault.values = x.vault.values
+	older.nextDay()
+	noErr(t, older.keepRecord(t.Context()))
+	expect(t, older.said(health.RecordOlder), message.RecordOlder(x.folder), "health says %v")
+	said, _, err := older.CheckRecord(own)
+	noErr(t, err)
+	expect(t, said, message.RecordConsistent(copyLines+1), "of the new copy it says %v")
+	kept, err := filepath.Glob(own + " until *")
+	noErr(t, err)
+	expect(t, len(kept), 1, "%d copies are kept beside")
+	fits(kept[0], message.RecordConsistent(copyLines+16))
+
+	noErr(t, os.WriteFile(filepath.Join(own, "000000001-000010000.jsonl"), []byte("{}\n"), 0o600))
+	said, _, err = older.CheckRecord(own)
+	noErr(t, err)
+	expect(t, said, message.RecordDiffers(), "of a copy that was tampered with it says %v")
+}
+
+func TestAnyFileIsToldFromThoseThatWereSentAndSaved(t *testing.T) {
+	x := newService(t)
+	lease, rent := x.save("Lease", "sealed"), x.save("Rent", "plain")
+	sent := filepath.Join(t.TempDir(), "Draft.pdf")
+	noErr(t, os.WriteFile(sent, []byte("%PDF-1.4 draft"), 0o600))
+	noErr(t, x.Data.Update(func(tx *store.Tx) error {
+		return tx.PutDraft(office.Draft{ID: "d", State: office.DraftSent, Delivery: office.Delivery{PackageID: "Lease"},
+			Files: []office.DraftFile{{Name: "Draft.pdf", Size: 14, SHA256: record.Sum([]byte("%PDF-1.4 draft"))}}})
+	}))
+	x.look()
+	elsewhere := filepath.Join(t.TempDir(), "renamed.pdf")
+	whole, err := os.ReadFile(x.path(lease))
+	noErr(t, err)
+	noErr(t, os.WriteFile(elsewhere, whole, 0o600))
+	noErr(t, os.WriteFile(x.path(rent), []byte("%PDF-1.4\nother\n%%EOF\n"), 0o600))
+	noErr(t, os.WriteFile(filepath.Join(x.folder, "list.csv"), []byte("a;b"), 0o600))
+	noErr(t, os.WriteFile(filepath.Join(x.folder, "foreign.pdf"), []byte("%PDF-1.4 foreign"), 0o600))
+	for path, want := range map[string]office.Knowledge{elsewhere: office.KnownSaved, sent: office.KnownSent, x.path(rent): office.KnownDiffers, filepath.Join(x.folder, "foreign.pdf"): office.Unknown} {
+		if got := x.verify(path); len(got) != 1 || got[0].Known != want || (want != office.Unknown) != (got[0].PackageID != "") {
+			t.Errorf("of %s it says %+v", path, got)
+		}
+	}
+	before := x.examined.Load()
+	var names []string
+	for _, v := range x.verify(x.folder) {
+		names = append(names, filepath.Base(v.Path)+" "+string(v.Known)+" "+string(v.Seal.State))
+	}
+	expect(t, strings.Join(names, ", "), "Lease.pdf saved stranger, Rent.pdf differs none, foreign.pdf unknown none", "in the folder are %s")
+	expect(t, x.examined.Load()-before, 2, "%d were examined anew")
+}
+
+func TestTheQuietCheckTellsOfWhatIsNotAsItWasSaved(t *testing.T) {
+	looptest.Bubble(t, "", func(t *testing.T) {
+		x := newService(t)
+		x.settings.CheckFiles = 30
+		x.nextDay()
+		fine, changed, lost, renamed := x.save("fine", "a"), x.save("changed", "b"), x.save("lost", "c"), x.save("renamed", "d")
+		check := func() message.Message {
+			t.Helper()
+			noErr(t, x.checkFiles(t.Context()))
+			return x.said(health.FilesAstray)
+		}
+		expect(t, check(), message.Message{}, "of files that are as they were saved it says %v")
+		noErr(t, os.WriteFile(x.path(changed), []byte("other"), 0o600))
+		noErr(t, os.Remove(x.path(lost)))
+		noErr(t, os.Rename(x.path(renamed), filepath.Join(x.folder, "other name.pdf")))
+		expect(t, check(), message.Message{}, "before it is time it says %v")
+		for range 30 {
+			x.nextDay()
+		}
+		away := x.folder + " away"
+		noErr(t, os.Rename(x.folder, away))
+		expect(t, check(), message.Message{}, "of a folder out of reach it says %v")
+		noErr(t, os.Mkdir(x.folder, 0o700))
+		for range 30 {
+			x.nextDay()
+		}
+		expect(t, check(), message.Message{}, "of a folder without its disk it says %v")
+		noErr(t, os.Remove(x.folder))
+		noErr(t, os.Rename(away, x.folder))
+		for range 30 {
+			x.nextDay()
+		}
+		want := message.FilesAstray(2, []string{"changed.pdf", "lost.pdf"})
+		expect(t, check(), want, "it says %v")
+		lines, err := x.Activity(9)
+		noErr(t, err)
+		texts := map[message.Message]bool{}
+		for _, l := range lines {
+			texts[l.Text] = true
+		}
+		for _, text := range []message.Message{message.FileNotAsSaved("changed.pdf"), message.FileLost("lost.pdf", x.folder), message.FileRenamed("renamed.pdf", "other name.pdf")} {
+			if !texts[text] || len(lines) != 3 {
+				t.Errorf("activity lacks %v, it has %d lines", text, len(lines))
+			}
+		}
+		noErr(t, x.ReadAstray(want))
+		for range 30 {
+			x.nextDay()
+		}
+		expect(t, check(), message.Message{}, "what somebody has read is told again: %v")
+		noErr(t, os.Remove(x.path(fine)))
+		for range 30 {
+			x.nextDay()
+		}
+		expect(t, x.said(health.FilesAstray), message.Message{}, "%v")
+		expect(t, check(), message.FilesAstray(3, []string{"changed.pdf", "fine.pdf", "lost.pdf"}), "of one more it says %v")
+	})
+}

@@ -1,0 +1,198 @@
+package proof
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"countersign/internal/agent/data"
+	"countersign/internal/archive"
+	"countersign/internal/disk"
+	"countersign/internal/message"
+	"countersign/internal/office"
+	"countersign/internal/record"
+	"countersign/internal/seal"
+	"countersign/internal/store"
+)
+
+// verifyTogether is how many files of a folder are looked for in the record at once: each look reads all of it.
+const verifyTogether = 2000
+
+// pageOfLines is how many lines are read in a transaction.
+const pageOfLines = 10_000
+
+// Verify tells of any files, and of the documents in folders, whether they were sent or saved here, and what is known of their seals.
+func (r *Service) Verify(ctx context.Context, paths []string, tell func(office.Verified) error) error {
+	for _, p := range paths {
+		var batch []candidate
+		alone := true
+		err := filepath.WalkDir(p, func(at string, e fs.DirEntry, err error) error {
+			switch {
+			case ctx.Err() != nil:
+				return ctx.Err()
+			case err != nil || !e.IsDir() && (at == p || e.Type().IsRegular()):
+				batch = append(batch, candidate{office.Verified{Path: at, Known: office.Unknown}, "", "", alone || err != nil})
+			case e.IsDir():
+				alone = false
+			}
+			if len(batch) < verifyTogether {
+				return nil
+			}
+			err = r.verify(ctx, batch, tell)
+			batch = nil
+			return err
+		})
+		if err = cmp.Or(err, ctx.Err()); err == nil {
+			err = r.verify(ctx, batch, tell)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// candidate is a file to be verified.
+type candidate struct {
+	office.Verified
+	blake3, sha256 string
+	alone          bool // somebody has named it: else it is told of only if it is ours or a PDF
+}
+
+func (r *Service) verify(ctx context.Context, files []candidate, tell func(office.Verified) error) error {
+	byName, byHash := map[string][]*candidate{}, map[string][]*candidate{}
+	for i := range files {
+		f := &files[i]
+		name := filepath.Base(f.Path)
+		if f.read(); f.Problem.IsZero() {
+			byName[name], byHash[f.blake3], byHash[f.sha256] = append(byName[name], f), append(byHash[f.blake3], f), append(byHash[f.sha256], f)
+		}
+	}
+	err := r.eachFact(ctx, func(f record.Fact) {
+		note := func(file record.File, as office.Knowledge) {
+			for _, c := range slices.Concat(byHash[file.BLAKE3], byHash[file.SHA256]) {
+				if c.Known != office.KnownSaved {
+					c.Known, c.PackageID, c.At = as, f.Package, f.At
+				}
+			}
+			for _, c := range byName[path.Base(file.Name)] {
+				if c.Known == office.Unknown && as == office.KnownSaved && c.blake3 != file.BLAKE3 {
+					c.Known, c.PackageID, c.At = office.KnownDiffers, f.Package, f.At
+				}
+			}
+		}
+		if f.Kind == record.Saved && f.File != nil {
+			note(*f.File, office.KnownSaved)
+		}
+		for _, file := range f.Files {
+			note(file, office.KnownSent)
+		}
+		if f.Seal != nil && f.File != nil {
+			for _, c := range byHash[f.File.BLAKE3] {
+				c.Seal = office.Seal{State: office.SealState(f.Seal.State), Signer: f.Seal.Signer, At: f.Seal.At, Stamped: f.Seal.Stamped, SHA256: f.File.SHA256}
+			}
+		}
+	})
+	if err != nil {
+		return err
+	}
+	trust, err := r.trust()
+	if err != nil {
+		return err
+	}
+	for i := range files {
+		f := &files[i]
+		if err := r.judge(ctx, f, trust); err != nil {
+			return err
+		}
+		if !f.alone && f.Known == office.Unknown && f.Seal.State == "" && f.Problem.IsZero() {
+			continue // another file in a folder of documents
+		}
+		if err := tell(f.Verified); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// read hashes the file.
+func (f *candidate) read() {
+	file, _, err := disk.OpenFile(f.Path)
+	if err == nil {
+		var saved archive.Saved
+		saved, f.sha256, err = archive.Sums(file)
+		f.blake3 = strings.TrimPrefix(saved.Digest, "blake3:")
+		err = errors.Join(err, file.Close())
+	}
+	if err != nil {
+		f.blake3, f.sha256 = "", ""
+		f.Problem = message.FileNotRead(filepath.Base(f.Path))
+	}
+}
+
+// judge adds what is known of the file's package and seal.
+func (r *Service) judge(ctx context.Context, f *candidate, trust seal.Trust) error {
+	if f.PackageID != "" {
+		p, _, err := r.Data.Package(f.PackageID)
+		if err != nil {
+			return err
+		}
+		if f.Package = f.PackageID; p.ID != "" {
+			f.Package = p.DisplayName()
+		}
+	}
+	isPDF := strings.EqualFold(filepath.Ext(f.Path), ".pdf")
+	if !f.Problem.IsZero() || !f.alone && (f.Seal.State != "" || !isPDF) {
+		return nil
+	}
+	found, err := r.lookAt(ctx, f.Path)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, errUnjudged):
+		f.Seal = office.Seal{State: office.SealUnjudged}
+	case err != nil && f.Known == office.Unknown:
+		f.Problem = message.For(err)
+	case err == nil:
+		f.Seal = seal.Judge(found, trust)
+	}
+	return nil
+}
+
+// eachFact calls take with all that was logged of files.
+func (r *Service) eachFact(ctx context.Context, take func(record.Fact)) error {
+	for at, size := int64(0), int64(1); at < size; {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		var err error
+		size, err = data.Read(r.Data, "the record", func(tx *store.Tx) (int64, error) {
+			log := tx.Log()
+			end := at + pageOfLines
+			err := log.From(at, func(n int64, line []byte) bool {
+				if n == end {
+					return false
+				}
+				at = n + 1
+				var f record.Fact
+				if !bytes.Contains(line, []byte(`"fact":"event"`)) && json.Unmarshal(line, &f) == nil {
+					take(f)
+				}
+				return true
+			})
+			size, failed := log.Size()
+			return size, errors.Join(err, failed)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,81 @@
+package seal
+
+import (
+	"crypto"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/asn1"
+	"errors"
+	"math/big"
+	"time"
+
+	"golang.org/x/crypto/cryptobyte"
+	tag "golang.org/x/crypto/cryptobyte/asn1"
+)
+
+// Stamp is an authority's word that something was there at a time (RFC 3161).
+type Stamp struct {
+	Token     []byte
+	At        time.Time
+	Authority string
+}
+
+// StampRequest asks an authority to stamp something of that SHA-256, and nonce tells its answer from others.
+func StampRequest(sum [sha256.Size]byte) (request []byte, nonce *big.Int, err error) {
+	if nonce, err = rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127)); err != nil {
+		return nil, nil, err
+	}
+	type imprint struct {
+		Algorithm pkix.AlgorithmIdentifier
+		Hash      []byte
+	}
+	request, err = asn1.Marshal(struct {
+		Version      int
+		Imprint      imprint
+		Nonce        *big.Int
+		Certificates bool
+	}{1, imprint{pkix.AlgorithmIdentifier{Algorithm: asn1.ObjectIdentifier{2, 16, 840, 1, 101, 3, 4, 2, 1}, Parameters: asn1.NullRawValue}, sum[:]}, nonce, true})
+	return request, nonce, err
+}
+
+var (
+	errRefused  = errors.New("the authority has not stamped it")
+	errNonce    = errors.New("the stamp answers another question")
+	errStranger = errors.New("nobody here knows the authority")
+)
+
+// ReadStamp reads the answer to a request. Only a stamp of an authority that is trusted counts.
+func (t Trust) ReadStamp(answer []byte, sum [sha256.Size]byte, nonce *big.Int) (Stamp, error) {
+	in := cryptobyte.String(answer)
+	var all, status, token cryptobyte.String
+	var granted int
+	if !in.ReadASN1(&all, tag.SEQUENCE) || !all.ReadASN1(&status, tag.SEQUENCE) || !status.ReadASN1Integer(&granted) {
+		return Stamp{}, errUnreadable
+	}
+	if granted > 1 || !all.ReadASN1Element(&token, tag.SEQUENCE) { // 1 is "with modifications"
+		return Stamp{}, errRefused
+	}
+	s, err := t.checkStamp(token, sum)
+	if err != nil {
+		return Stamp{}, err
+	}
+	if s.nonce == nil || s.nonce.Cmp(nonce) != 0 {
+		return Stamp{}, errNonce
+	}
+	return Stamp{token, s.at, nameOf(s.certificates[0])}, nil
+}
+
+func (t Trust) checkStamp(token []byte, sum [sha256.Size]byte) (stamp, error) {
+	s, err := readStamp(token, func(h crypto.Hash) ([]byte, error) {
+		if h != crypto.SHA256 {
+			return nil, errMethod
+		}
+		return sum[:], nil
+	})
+	if err == nil && !t.trusts(s.certificates, s.at, x509.ExtKeyUsageTimeStamping) {
+		err = errStranger
+	}
+	return s, err
+}

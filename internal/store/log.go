@@ -1,0 +1,302 @@
+package store
+
+import (
+	"bytes"
+	"compress/flate"
+	"encoding/binary"
+	"fmt"
+	"io"
+
+	"golang.org/x/mod/sumdb/tlog"
+
+	"countersign/internal/office"
+	"countersign/internal/record"
+)
+
+// What happened is logged in the transaction that keeps it: a fact follows from a record (facets), and is logged when it did not
+// follow from the record before. So no caller can keep an event, a sent draft, a saved file or a verdict without it, and log and records
+// are one after whatever interruption.
+//
+// A line of the log is kept by its number. Once there are 1<<record.Step more of them, they are compressed together, which halves
+// them, and the hash of their part of the tree is kept. All other hashes are computed when somebody asks.
+
+// packed is how many lines are compressed together.
+const packed = 1 << record.Step
+
+// mostUnpacked is how many bytes of packed lines are read: no real ones have as many.
+const mostUnpacked = 256 << 20
+
+// loggedFact is a fact that follows from a record. Those of one record are told apart by key.
+type loggedFact struct {
+	key  string
+	fact func() record.Fact
+}
+
+func (f *facets) fact(key string, fact func() record.Fact) {
+	f.facts = append(f.facts, loggedFact{key, fact})
+}
+
+// logNew logs the facts that follow from the new record and did not from the old one.
+func (tx *Tx) logNew(old, new facets) error {
+	if tx.importing {
+		return nil // it was logged when it happened
+	}
+next:
+	for _, f := range new.facts {
+		for _, known := range old.facts {
+			if known.key == f.key {
+				continue next
+			}
+		}
+		if err := tx.AddFact(f.fact()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// AddFact logs a fact that no record of the store tells, as of now.
+func (tx *Tx) AddFact(f record.Fact) error {
+	f.At = tx.now()
+	line, err := f.Line()
+	if err != nil {
+		return fmt.Errorf("%w: a fact: %w", ErrUnfit, err)
+	}
+	return tx.addLine(line)
+}
+
+func (tx *Tx) addLine(line []byte) error {
+	l := tx.Log()
+	n, err := l.Size()
+	if err != nil {
+		return err
+	}
+	b, err := tx.bucket(bucketLog)
+	if err != nil {
+		return err
+	}
+	b.FillPercent = 1 // lines are appended alone
+	if err := tx.put(bucketLog, encodeCount(n), line); err != nil {
+		return err
+	}
+	if *tx.logged++; *tx.logged%packed != 0 {
+		return nil
+	}
+	for level, size := record.Step, (n+1)/packed; ; level, size = level+record.Step, size/packed {
+		hash, err := record.NewBlock(l, level, size-1)
+		if err != nil {
+			return err
+		}
+		if err := tx.put(bucketLogHashes, blockKey(level, size-1), hash[:]); err != nil {
+			return err
+		}
+		if size%packed != 0 {
+			return tx.pack(n + 1 - packed)
+		}
+	}
+}
+
+func blockKey(level int, n int64) []byte { return append([]byte{byte(level)}, encodeCount(n)...) }
+
+// pack compresses the lines from first on.
+func (tx *Tx) pack(first int64) error {
+	var all bytes.Buffer
+	w, err := flate.NewWriter(&all, flate.BestSpeed)
+	if err != nil {
+		return err
+	}
+	for n := first; n < first+packed; n++ {
+		line, err := tx.get(bucketLog, encodeCount(n))
+		if err != nil {
+			return err
+		}
+		if _, err := w.Write(append(bytes.Clone(line), '\n')); err != nil {
+			return err
+		}
+	}
+	if err := w.Close(); err != nil {
+		return err
+	}
+	for n := first; n < first+packed; n++ {
+		if err := tx.del(bucketLog, encodeCount(n)); err != nil {
+			return err
+		}
+	}
+	return tx.put(bucketLogPacked, encodeCount(first), all.Bytes())
+}
+
+// Log is the record as the transaction sees it. It is for one goroutine.
+type Log struct {
+	tx    *Tx
+	first int64    // of the lines that were unpacked last
+	lines [][]byte // nil for none
+}
+
+// Log is a record.Log of everything that happened.
+func (tx *Tx) Log() *Log { return &Log{tx: tx} }
+
+// Size is how many lines there are. It is counted on in the transaction: bbolt finds no last key where a transaction has deleted all.
+func (l *Log) Size() (int64, error) {
+	if l.tx.logged != nil {
+		return *l.tx.logged, nil
+	}
+	size, err := l.readSize()
+	if err == nil {
+		l.tx.logged = &size
+	}
+	return size, err
+}
+
+func (l *Log) readSize() (int64, error) {
+	for _, b := range []struct {
+		name  string
+		lines int64
+	}{{bucketLog, 1}, {bucketLogPacked, packed}} {
+		bucket, err := l.tx.bucket(b.name)
+		if err != nil {
+			return 0, err
+		}
+		if key, _ := bucket.Cursor().Last(); len(key) == 8 {
+			return int64(binary.BigEndian.Uint64(key)) + b.lines, nil
+		}
+	}
+	return 0, nil
+}
+
+// Line is line n, counted from 0. It is good until the transaction ends.
+func (l *Log) Line(n int64) ([]byte, error) {
+	if l.lines == nil || n < l.first || n >= l.first+packed {
+		line, err := l.tx.get(bucketLog, encodeCount(n))
+		if err != nil || line != nil {
+			return line, err
+		}
+		if err := l.unpack(n - n%packed); err != nil {
+			return nil, err
+		}
+	}
+	return l.lines[n-l.first], nil
+}
+
+func (l *Log) unpack(first int64) error {
+	value, err := l.tx.get(bucketLogPacked, encodeCount(first))
+	if err != nil {
+		return err
+	}
+	all, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(value)), mostUnpacked))
+	lines := bytes.Split(all, []byte("\n"))
+	if err != nil || len(lines) != packed+1 {
+		return fmt.Errorf("%w: %s %d", errUnreadable, bucketLogPacked, first)
+	}
+	l.first, l.lines = first, lines[:packed]
+	return nil
+}
+
+// Block is the hash of a whole part of the tree, see record.Log.
+func (l *Log) Block(level int, n int64) (hash tlog.Hash, err error) {
+	value, err := l.tx.get(bucketLogHashes, blockKey(level, n))
+	if err == nil && copy(hash[:], value) != len(hash) {
+		err = fmt.Errorf("%w: %s %d %d", errUnreadable, bucketLogHashes, level, n)
+	}
+	return hash, err
+}
+
+// From calls each with line n and those behind it, until it returns false.
+func (l *Log) From(n int64, each func(n int64, line []byte) bool) error {
+	size, err := l.Size()
+	for ; err == nil && n < size; n++ {
+		var line []byte
+		if line, err = l.Line(n); err == nil && !each(n, line) {
+			break
+		}
+	}
+	return err
+}
+
+// Head stands for all lines.
+func (l *Log) Head() (record.Head, error) {
+	size, err := l.Size()
+	if err != nil {
+		return record.Head{}, err
+	}
+	return record.HeadOf(l, size)
+}
+
+// Export calls each with the lines, many in a record.
+func (l *Log) Export(each func(Record) error) error {
+	var lines []byte
+	var first int64
+	flush := func() (err error) {
+		if len(lines) > 0 {
+			err = each(Record{Kind: KindLogged, Key: encodeCount(first), Bytes: lines})
+		}
+		lines = nil
+		return err
+	}
+	var failed error
+	err := l.From(0, func(n int64, line []byte) bool {
+		if n%packed == 0 {
+			if failed = flush(); failed != nil {
+				return false
+			}
+			first = n
+		}
+		lines = append(append(lines, line...), '\n')
+		return true
+	})
+	if err == nil {
+		err = failed
+	}
+	if err == nil {
+		err = flush()
+	}
+	return err
+}
+
+// importLog adds lines that Export gave out.
+func (tx *Tx) importLog(r Record) error {
+	size, err := tx.Log().Size()
+	if err != nil {
+		return err
+	}
+	lines := bytes.Split(bytes.TrimSuffix(r.Bytes, []byte("\n")), []byte("\n"))
+	if len(r.Key) != 8 || decodeCount(r.Key) != size {
+		return fmt.Errorf("%w: lines of the record are missing", ErrRecord)
+	}
+	for _, line := range lines {
+		if err := tx.addLine(line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// The facts that follow from records.
+
+func eventFact(e office.Event) record.Fact {
+	return record.Fact{Kind: record.Received, Package: e.PackageID,
+		Event: &record.Event{ID: e.ID, Action: e.Action, SHA256: record.Sum(e.Body), Signature: e.Signature, URL: e.URL}}
+}
+
+func sentFact(d office.Draft) record.Fact {
+	f := record.Fact{Kind: record.Sent, Package: d.PackageID, Draft: d.ID}
+	for _, own := range d.Files {
+		f.Files = append(f.Files, record.File{Name: own.Name, Size: own.Size, SHA256: own.SHA256})
+	}
+	return f
+}
+
+func savedFact(j office.Job) record.Fact {
+	return record.Fact{Kind: record.Saved, Package: j.PackageID, File: loggedFile(j)}
+}
+
+func sealFact(j office.Job) record.Fact {
+	f := loggedFile(j)
+	f.SHA256 = j.Seal.SHA256
+	return record.Fact{Kind: record.Examined, Package: j.PackageID, File: f,
+		Seal: &record.Seal{State: string(j.Seal.State), Signer: j.Seal.Signer, At: j.Seal.At, Stamped: j.Seal.Stamped}}
+}
+
+func loggedFile(j office.Job) *record.File {
+	hash, _ := bytes.CutPrefix([]byte(j.Digest), []byte("blake3:"))
+	return &record.File{Document: j.DocumentID, Kind: string(j.Kind), Name: j.Target, Size: j.Size, BLAKE3: string(hash)}
+}

@@ -1,0 +1,165 @@
+package store
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/mod/sumdb/tlog"
+
+	"countersign/internal/office"
+	"countersign/internal/record"
+)
+
+// lineCheck rebuilds the tree from the lines alone, and returns the facts.
+func lineCheck(t *testing.T, s *Store) (facts []record.Fact) {
+	t.Helper()
+	view(t, s, func(tx *Tx) error {
+		var tree record.Tree
+		seen := map[string]bool{}
+		must(t, tx.Log().From(0, func(_ int64, line []byte) bool {
+			var f record.Fact
+			must(t, json.Unmarshal(line, &f))
+			facts = append(facts, f)
+			if f.Event != nil && seen[f.Event.ID] {
+				t.Errorf("event %s is logged twice", f.Event.ID)
+			}
+			seen[fmt.Sprint(f.Event)] = f.Event != nil
+			tree.Add(line)
+			return true
+		}))
+		head, err := tx.Log().Head()
+		if err != nil || head.N != int64(len(facts)) {
+			return fmt.Errorf("the head is of %d lines, %d are there: %w", head.N, len(facts), err)
+		}
+		if want := tree.Head(); head != want {
+			t.Errorf("the head of %d lines is %v, they have %v", head.N, head.Hash, want.Hash)
+		}
+		return nil
+	})
+	return facts
+}
+
+func TestWhatHappensIsLoggedOnce(t *testing.T) {
+	s := newTest(t)
+	event := office.Event{ID: "e", PackageID: "p", Action: "signed", Body: []byte("{}"), URL: "https://example.com/e", Signature: "c2ln"}
+	draft := office.Draft{ID: "d", State: office.DraftQueued, Files: []office.DraftFile{{Name: "a.pdf", Size: 3, SHA256: "ab"}}}
+	job := office.Job{PackageID: "p", DocumentID: "x", Kind: office.FileSigned, Folder: "/f", Target: "a.pdf"}
+	update(t, s, func(tx *Tx) error {
+		_, err := tx.AddEvent(event)
+		must(t, err)
+		_, err = tx.AddEvent(event)
+		must(t, err)
+		must(t, tx.PutDraft(draft))
+		_, err = tx.PlanJob(job)
+		return err
+	})
+	draft.State, draft.PackageID = office.DraftSent, "p"
+	job.State, job.Digest, job.Size = office.JobDone, "blake3:cd", 7
+	for range 2 {
+		update(t, s, func(tx *Tx) error {
+			e, _, err := tx.Event("e")
+			must(t, err)
+			e.Outcome = office.EventHandled
+			must(t, tx.SetEvent(e))
+			must(t, tx.PutDraft(draft))
+			return tx.PutJob(job)
+		})
+	}
+	job.Seal = office.Seal{State: office.SealNone, SHA256: "ef"}
+	update(t, s, func(tx *Tx) error { return tx.PutJob(job) })
+	job.Seal.Read = true
+	update(t, s, func(tx *Tx) error { return tx.PutJob(job) })
+	var kinds []string
+	facts := lineCheck(t, s)
+	for _, f := range facts {
+		kinds = append(kinds, string(f.Kind))
+	}
+	if got := strings.Join(kinds, " "); got != "event sent saved seal" {
+		t.Fatalf("logged are %s", got)
+	}
+	if e := facts[0].Event; *e != (record.Event{ID: "e", Action: "signed", SHA256: record.Sum([]byte("{}")), Signature: "c2ln", URL: "https://example.com/e"}) {
+		t.Errorf("the event is logged as %+v", e)
+	}
+	if f := facts[1]; f.Draft != "d" || f.Package != "p" || len(f.Files) != 1 || f.Files[0] != (record.File{Name: "a.pdf", Size: 3, SHA256: "ab"}) {
+		t.Errorf("the draft is logged as %+v", f)
+	}
+	if f := facts[3].File; f == nil || *f != (record.File{Document: "x", Kind: "executed", Name: "a.pdf", Size: 7, BLAKE3: "cd", SHA256: "ef"}) || facts[3].Seal.State != "none" {
+		t.Errorf("the verdict is logged as %+v", f)
+	}
+}
+
+// The lines go through the blocks into which they are packed, and through a backup.
+func TestALogOfManyLinesIsWhole(t *testing.T) {
+	s := newTest(t)
+	const lines = packed*packed + packed + 3
+	var early record.Head
+	for n := 0; n < lines; {
+		update(t, s, func(tx *Tx) (err error) {
+			if n > 0 && early.N == 0 {
+				early, err = tx.Log().Head()
+				must(t, err)
+			}
+			for range min(5000, lines-n) {
+				must(t, tx.AddFact(record.Fact{Kind: record.Key, Key: fmt.Sprint(n)}))
+				n++
+			}
+			return nil
+		})
+	}
+	restored := newTest(t)
+	update(t, restored, func(to *Tx) error {
+		return s.View(func(from *Tx) error { return from.Export(to.Import) })
+	})
+	if facts := lineCheck(t, restored); len(facts) != lines || facts[lines-1].Key != fmt.Sprint(lines-1) || facts[300].Key != "300" {
+		t.Fatalf("%d lines are there", len(facts))
+	}
+	view(t, restored, func(tx *Tx) error {
+		again, err := record.HeadOf(tx.Log(), early.N)
+		if err != nil || again != early || early.N != 5000 {
+			t.Errorf("the first %d lines were %v, now they are %v (%v)", early.N, early.Hash, again.Hash, err)
+		}
+		proof, err := tlog.ProveRecord(early.N, 17, record.Hashes(tx.Log()))
+		must(t, err)
+		line, err := tx.Log().Line(17)
+		must(t, err)
+		return tlog.CheckRecord(proof, early.N, early.Hash, 17, tlog.RecordHash(line))
+	})
+}
+
+// BenchmarkLog commits an event and a saved file, one a transaction, beside the same without the log.
+func BenchmarkLog(b *testing.B) {
+	body := []byte(strings.Repeat("{\"eventId\":\"0b87e9e2-5a2c-4f5e-9d3e-3a2b1c0d9e8f\"}", 20))
+	for _, logged := range []bool{false, true} {
+		for _, what := range []string{"event", "file"} {
+			b.Run(fmt.Sprintf("%s/log=%v", what, logged), func(b *testing.B) {
+				s, err := Open(filepath.Join(b.TempDir(), "state.db"), Options{})
+				must(b, err)
+				defer s.Close()
+				n := 0
+				for b.Loop() {
+					n++
+					id := fmt.Sprintf("0b87e9e2-5a2c-4f5e-9d3e-%012d", n)
+					must(b, s.UpdateFirst(func(tx *Tx) error {
+						tx.importing = !logged
+						if what == "event" {
+							_, err := tx.AddEvent(office.Event{ID: id, PackageID: id, Action: "package_signed", Body: body, URL: "https://office.example.com/events", Signature: record.Sum(nil)[:44]})
+							return err
+						}
+						j := office.Job{PackageID: id, DocumentID: id, Kind: office.FileSigned, Folder: "/home/office", Target: "Lease " + id + ".pdf"}
+						if _, err := tx.PlanJob(j); err != nil {
+							return err
+						}
+						j.State, j.Digest, j.Size = office.JobDone, "blake3:"+record.Sum([]byte(id)), 200_000
+						return tx.PutJob(j)
+					}))
+				}
+				var size int64
+				must(b, s.View(func(tx *Tx) error { size = tx.bolt.Size(); return nil }))
+				b.ReportMetric(float64(size)/float64(n), "B/commit")
+			})
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package about
+
+import (
+	"context"
+	"path/filepath"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/layout"
+
+	"countersign/internal/office"
+	"countersign/ui/async"
+	"countersign/ui/browse"
+	"countersign/ui/env"
+	"countersign/ui/i18n"
+	"countersign/ui/theme"
+	"countersign/ui/widgets"
+)
+
+// proof is where people verify documents, and copy the line that stands for the record.
+func (s *Screen) proof() fyne.CanvasObject {
+	s.fingerprint = widgets.NewCopyButton(lang.L("Copy fingerprint"), s.env.Later, nil, nil)
+	s.fingerprint.Button.OnTapped = func() {
+		env.Get(s.env, func(context.Context) (office.Record, error) { return s.office.RecordState() }, func(r office.Record) {
+			s.env.Copy(r.Line)
+			s.fingerprint.Say()
+		})
+	}
+	verify := widgets.NewButton(lang.L("Verify documents…"), func() { browse.Files(s.env, "", s.Verify) })
+	s.verifying = widgets.Section(lang.L("Proof"), 8,
+		widgets.Across(nil, widgets.NewProse(lang.L("Choose documents or drop them here to see whether they were sent or saved by Countersign, and whether a byte differs.")), verify),
+		widgets.Across(nil, widgets.NewProse(lang.L("The fingerprint stands for everything recorded so far. Mail it to somebody now and then: it proves later that nothing was changed.")), s.fingerprint))
+	return s.verifying
+}
+
+// Landing is where files would land that are dropped at a place, and what that would do; nil where they are not for this screen.
+func (s *Screen) Landing(at fyne.Position) (place *widgets.Place, does string) {
+	from, size := fyne.CurrentApp().Driver().AbsolutePositionForObject(s.verifying), s.verifying.Size()
+	if in := at.Subtract(from); in.X < 0 || in.Y < 0 || in.X > size.Width || in.Y > size.Height {
+		return nil, ""
+	}
+	return &widgets.Place{At: from, Size: size}, lang.L("Drop to verify")
+}
+
+// mostShown is how many documents are listed: more are counted.
+const mostShown = 200
+
+// Verify shows what is known of documents, each as soon as it is.
+func (s *Screen) Verify(paths []string) {
+	list, count := widgets.Stack(10), widgets.NewCaption(lang.L("Verifying…"))
+	checked, wrong := 0, 0
+	var pop *widgets.PopUp
+	show := func(v office.Verified) {
+		if checked++; v.Wrong() {
+			wrong++
+		}
+		if len(list.Objects) < mostShown || v.Wrong() && wrong < mostShown {
+			name, text := widgets.NewFullName(""), widgets.NewParagraph(i18n.Message(v.Text()))
+			name.Set(filepath.Base(v.Path))
+			if v.Wrong() {
+				text.Colour = theme.Attention
+			}
+			list.Add(widgets.Stack(2, name, text))
+			list.Refresh()
+		}
+	}
+	stop := async.Try(s.env.Work, func(ctx context.Context) error {
+		return s.office.Verify(ctx, paths, func(v office.Verified) error {
+			s.env.Work.Do(func() { show(v) })
+			return nil
+		})
+	}, func(err error) {
+		if err != nil {
+			count.Set(i18n.Error(err))
+			return
+		}
+		count.Set(lang.N("{{.PluralCount}} documents verified", checked))
+	})
+	leave := widgets.NewButton(lang.L("Close"), func() { pop.Close() })
+	scroll := widgets.NewVScroll(list)
+	scroll.SetMinSize(fyne.NewSize(460, 220))
+	pop = widgets.Open(s.env.Window.Canvas(), widgets.Pad(20, widgets.Stack(16, widgets.NewHeading(lang.L("Verification")), count, scroll,
+		widgets.Row(8, layout.NewSpacer(), leave))), fyne.NewSize(500, 0), leave, func() { stop() })
+}
