@@ -78,7 +78,7 @@ func (f HotFolder) Check() (bad []FieldError) {
 	case !filepath.IsAbs(f.Path):
 		say(FieldHotPath, CodePath, message.SendFolderPath())
 	}
-	if code, text := checkSigners(f.Signers); code != "" {
+	if code, text := CheckSigners(f.Signers); code != "" {
 		say(FieldHotSigners, code, text)
 	}
 	if hole := unknownHole(f.Name); hole != "" {
@@ -90,7 +90,8 @@ func (f HotFolder) Check() (bad []FieldError) {
 	return bad
 }
 
-func checkSigners(signers []Signer) (Code, message.Message) {
+// CheckSigners is the one judgement of who is to sign: what is wrong with them first, and what people are told; "" for nothing.
+func CheckSigners(signers []Signer) (Code, message.Message) {
 	if len(signers) == 0 {
 		return CodeMissing, message.NoSigner()
 	}
@@ -98,7 +99,7 @@ func checkSigners(signers []Signer) (Code, message.Message) {
 	for _, s := range signers {
 		email := strings.ToLower(s.Email)
 		switch {
-		case !strings.Contains(email, "@"):
+		case !IsAddress(s.Email):
 			return CodeForm, message.EmailIncomplete(s.fullName())
 		case seen[email]:
 			return CodeConflict, message.SignerTwice(s.Email)

@@ -356,7 +356,6 @@ const (
 	lineDeclined
 	lineArchived
 	lineWithdrawing
-	lineReason
 )
 
 // packedHead is how long the stamps and the flags are.
@@ -384,13 +383,7 @@ func StampTime(stamp uint64) time.Time {
 
 // Pack is l as it is kept.
 func (l PackageLine) Pack() PackedLine {
-	texts := []string{l.ID, l.Name, string(l.State), string(l.Origin), l.People, l.Next, l.Words}
-	if l.Declined {
-		texts = append(texts, l.Decliners)
-	}
-	if l.Reason != "" {
-		texts = append(texts, l.Reason)
-	}
+	texts := [...]string{l.ID, l.Name, string(l.State), string(l.Origin), l.People, l.Next, l.Words, l.Decliners, l.Reason}
 	size := packedHead + 2*binary.MaxVarintLen32
 	for _, s := range texts {
 		size += binary.MaxVarintLen32 + len(s)
@@ -400,7 +393,7 @@ func (l PackageLine) Pack() PackedLine {
 		b = binary.BigEndian.AppendUint64(b, Stamp(t))
 	}
 	flags := byte(0)
-	for i, set := range [...]bool{l.Gone, l.Planned, l.Saved, l.Problem, l.Declined, l.Archived, l.Withdrawing, l.Reason != ""} {
+	for i, set := range [...]bool{l.Gone, l.Planned, l.Saved, l.Problem, l.Declined, l.Archived, l.Withdrawing} {
 		if set {
 			flags |= 1 << i
 		}
@@ -425,16 +418,11 @@ func (p PackedLine) Unpack() (l PackageLine, ok bool) {
 	l = PackageLine{
 		Created: p.time(0), Due: p.time(8), Executed: p.time(16),
 		Gone: flags&lineGone != 0, Planned: flags&linePlanned != 0, Saved: flags&lineSaved != 0, Problem: flags&lineProblem != 0,
-		Refusals: Refusals{Declined: flags&lineDeclined != 0}, Archived: flags&lineArchived != 0, Withdrawing: flags&lineWithdrawing != 0,
+		Archived: flags&lineArchived != 0, Withdrawing: flags&lineWithdrawing != 0,
 		SignersDone: u.number(), SignersTotal: u.number(),
 		ID: u.text(), Name: u.text(), State: PackageState(u.text()).Normal(), Origin: Origin(u.text()),
 		People: u.text(), Next: u.text(), Words: u.text(),
-	}
-	if l.Declined {
-		l.Decliners = u.text()
-	}
-	if flags&lineReason != 0 {
-		l.Reason = u.text()
+		Refusals: Refusals{Declined: flags&lineDeclined != 0, Decliners: u.text(), Reason: u.text()},
 	}
 	if u.short {
 		return PackageLine{}, false
@@ -450,22 +438,8 @@ func (p PackedLine) Executed() time.Time { return p.time(16) }
 
 // Whole reports whether p can be unpacked.
 func (p PackedLine) Whole() bool {
-	if len(p) < packedHead {
-		return false
-	}
-	u := unpacking{rest: string(p[packedHead:])}
-	u.number()
-	u.number()
-	texts := 7
-	for _, flag := range []byte{lineDeclined, lineReason} {
-		if p[packedHead-1]&flag != 0 {
-			texts++
-		}
-	}
-	for range texts {
-		u.text()
-	}
-	return !u.short
+	_, ok := p.Unpack()
+	return ok
 }
 
 // time is that of the stamp at a place.

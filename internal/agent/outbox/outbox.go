@@ -382,19 +382,10 @@ func (r *Service) newDraft(d office.NewPackage, docs documents) (office.Draft, e
 	if out.Name == "" && len(docs) > 0 {
 		out.Name = strings.TrimSuffix(docs[0].Name, filepath.Ext(docs[0].Name))
 	}
-	if len(d.Signers) == 0 {
-		return out, &DraftError{message.NoSigner()}
+	if code, text := office.CheckSigners(d.Signers); code != "" {
+		return out, &DraftError{text}
 	}
-	seen := map[string]bool{}
 	for _, s := range d.Signers {
-		if !office.IsAddress(s.Email) {
-			return out, &DraftError{message.EmailIncomplete(strings.TrimSpace(s.FirstName + " " + s.LastName))}
-		}
-		if key := strings.ToLower(s.Email); seen[key] {
-			return out, &DraftError{message.SignerTwice(s.Email)}
-		} else {
-			seen[key] = true
-		}
 		out.Signers = append(out.Signers, office.Signer{FirstName: s.FirstName, LastName: s.LastName, Email: s.Email, Role: s.Role, RoleID: s.RoleID})
 	}
 	if office.DuePassed(d.Due, r.Now()) {
