@@ -388,7 +388,7 @@ func sealedError(path string, err error) error {
 	switch {
 	case errors.Is(err, safe.ErrForeign):
 		return say(message.SealedForeign(name))
-	case errors.Is(err, safe.ErrNewer), errors.Is(err, transfer.ErrNewer):
+	case errors.Is(err, transfer.ErrNewer):
 		return say(message.SealedNewer(name))
 	case errors.Is(err, safe.ErrKey):
 		return say(message.SealedPassword(name))

@@ -114,7 +114,7 @@ var errOtherOffice = errors.New("the backup is of another office")
 
 // ofThisBackup reports whether err is about one backup, and the one before may be better.
 func ofThisBackup(err error) bool {
-	for _, own := range []error{safe.ErrKey, safe.ErrDamaged, safe.ErrForeign, safe.ErrNewer, transfer.ErrDamaged, transfer.ErrNewer,
+	for _, own := range []error{safe.ErrKey, safe.ErrDamaged, safe.ErrForeign, transfer.ErrDamaged, transfer.ErrNewer,
 		store.ErrRecord, store.ErrBadID, store.ErrUnfit, store.ErrTargetTaken, fs.ErrNotExist, errOtherOffice} {
 		if errors.Is(err, own) {
 			return true

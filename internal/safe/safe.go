@@ -1,10 +1,9 @@
 // Package safe writes and reads sealed files: streams of any length that nobody can read, or change unnoticed, without the
 // password or the key that they were sealed for.
 //
-// A file is one line that names the format and its version, and then an age file (https://age-encryption.org/v1):
-// ChaCha20-Poly1305 in parts of 64 KiB, of which none can be left out, moved or added, under a file key that its header
-// holds, sealed with what scrypt makes of a password. A key is a password that nobody guesses. So everything dangerous is the
-// library's, and age itself opens what follows the first line.
+// A file is an age file (https://age-encryption.org/v1): ChaCha20-Poly1305 in parts of 64 KiB, of which none can be left out,
+// moved or added, under a file key that its header holds, sealed with what scrypt makes of a password. A key is a password that
+// nobody guesses. So everything dangerous is the library's, and age itself opens the file.
 //
 // It promises:
 //   - What Open's reader returned until io.EOF is all that was sealed, to the last byte; anything else is an error.
@@ -21,18 +20,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
-	"strings"
 
 	"filippo.io/age"
 )
 
 var (
-	// ErrForeign means that the file is not one of ours.
-	ErrForeign = errors.New("not a sealed file of Countersign")
-
-	// ErrNewer means that a newer version sealed the file.
-	ErrNewer = errors.New("the file was sealed by a newer version")
+	// ErrForeign means that the file is not a sealed one.
+	ErrForeign = errors.New("not a sealed file")
 
 	// ErrKey means that the password or the key does not open the file.
 	ErrKey = errors.New("the password or key does not open the file")
@@ -42,17 +36,15 @@ var (
 )
 
 const (
-	firstLine = "countersign sealed file "
-	version   = 1
-
-	maxHeader = 16 << 10 // bytes of age's header; one of ours has less than 1 KiB
+	intro     = "age-encryption.org/v1\n" // which every file begins with
+	maxHeader = 16 << 10                  // bytes; that of one of ours has less than 1 KiB
 )
 
-// Is reports whether what r begins with is a sealed file, of whatever version.
+// Is reports whether what r begins with is a sealed file.
 func Is(r io.Reader) bool {
-	begin := make([]byte, len(firstLine))
+	begin := make([]byte, len(intro))
 	_, err := io.ReadFull(r, begin)
-	return err == nil && string(begin) == firstLine
+	return err == nil && string(begin) == intro
 }
 
 // Seal returns a writer of what is to be sealed for the key. It ends with Close, which does not close w. Without Close the
@@ -64,17 +56,14 @@ func Seal(w io.Writer, key Key) (io.WriteCloser, error) {
 		return nil, err
 	}
 	recipient.SetWorkFactor(work)
-	if _, err := fmt.Fprintf(w, "%s%d\n", firstLine, version); err != nil {
-		return nil, err
-	}
 	return age.Encrypt(w, recipient)
 }
 
 // Open returns a reader of what was sealed for the key. Its errors, and those of the reader, are the package's own, or r's.
 func Open(r io.Reader, key Key) (io.Reader, error) {
 	source := &source{r: bufio.NewReaderSize(r, 4<<10), left: maxHeader}
-	if err := readVersion(source.r); err != nil {
-		return nil, err
+	if begin, err := source.r.Peek(len(intro)); string(begin) != intro {
+		return nil, errors.Join(ErrForeign, err)
 	}
 	words, most := key.passphrase()
 	identity, err := age.NewScryptIdentity(words)
@@ -88,23 +77,6 @@ func Open(r io.Reader, key Key) (io.Reader, error) {
 	}
 	source.open = true
 	return &reader{plain, source}, nil
-}
-
-// readVersion reads the first line.
-func readVersion(r *bufio.Reader) error {
-	line, err := r.ReadSlice('\n') // of at most the buffer's length
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrForeign, err)
-	}
-	number, ours := strings.CutPrefix(string(line), firstLine)
-	n, err := strconv.Atoi(strings.TrimSuffix(number, "\n"))
-	switch {
-	case !ours, err != nil, n < 1:
-		return ErrForeign
-	case n > version:
-		return ErrNewer
-	}
-	return nil
 }
 
 // source bounds the header, and remembers why it could not be read.

@@ -90,23 +90,17 @@ func TestNoByteOfASealedFileCanBeChangedOrLeftOut(t *testing.T) {
 func TestEachFaultHasItsName(t *testing.T) {
 	file := sealed(t, []byte("contract"), cheap("p"))
 	header := func(from, to string) []byte { return bytes.Replace(file, []byte(from), []byte(to), 1) }
-	worth := func(work int) []byte { // what the header asks for
-		at := len(firstLine) + 2
-		return slices.Concat(file[:at], bytes.Replace(file[at:], []byte(" 1\n"), fmt.Appendf(nil, " %d\n", work), 1))
-	}
+	worth := func(work int) []byte { return header(" 1\n", fmt.Sprintf(" %d\n", work)) } // what the header asks for
 	for name, c := range map[string]struct {
 		file []byte
 		want error
 	}{
 		"empty":           {nil, ErrForeign},
 		"a document":      {[]byte("%PDF-1.7\n%%EOF\n"), ErrForeign},
-		"a long line":     {bytes.Repeat([]byte("x"), 1<<20), ErrForeign},
-		"version 0":       {header("file 1\n", "file 0\n"), ErrForeign},
-		"no version":      {header("file 1\n", "file x\n"), ErrForeign},
-		"newer":           {header("file 1\n", "file 2\n"), ErrNewer},
-		"first line only": {file[:len(firstLine)+2], ErrDamaged},
+		"first line only": {file[:len(intro)], ErrDamaged},
+		"another version": {header("/v1\n", "/v2\n"), ErrForeign},
 		"cut in the end":  {file[:len(file)-1], ErrDamaged},
-		"endless header":  {append(slices.Clone(file[:len(firstLine)+2]), bytes.Repeat([]byte("age-encryption.org/v1\n-> x "), 10_000)...), ErrDamaged},
+		"endless header":  {append([]byte(intro), bytes.Repeat([]byte("-> x "), 10_000)...), ErrDamaged},
 		"much work":       {worth(work + 1), ErrDamaged},
 		"no work":         {worth(0), ErrDamaged},
 	} {
@@ -157,7 +151,7 @@ func FuzzOpen(f *testing.F) {
 	file := sealed(f, []byte("contract"), Secret{1})
 	f.Add(file)
 	f.Add(file[:len(file)/2])
-	f.Add([]byte(firstLine + "1\nage-encryption.org/v1\n-> scrypt AAAAAAAAAAAAAAAAAAAAAA 1\n"))
+	f.Add([]byte(intro + "-> scrypt AAAAAAAAAAAAAAAAAAAAAA 1\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if got, err := opened(b, Secret{1}); err == nil && string(got) != "contract" {
 			t.Errorf("read %q", got)

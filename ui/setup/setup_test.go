@@ -812,7 +812,7 @@ func TestTheBarSaysThatWorkGoesOnWithoutMoving(t *testing.T) {
 func TestAnOfficeIsBroughtOverOnceItWasSeenAndIntoAFolderThatIsHere(t *testing.T) {
 	w := first(t)
 	path := filepath.Join(t.TempDir(), "Office moving.countersign")
-	if err := os.WriteFile(path, []byte("countersign sealed file 1\n"), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte("age-encryption.org/v1\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	w.System.OnChoose = func(_ context.Context, d system.FileDialog) ([]string, error) { return []string{path}, nil }

@@ -169,7 +169,7 @@ func TestBackupsGoOnWithAnotherKeyBesideThoseOfTheOneBefore(t *testing.T) {
 		noErr(t, r.Make())
 		key = safe.Secret{2}
 		inTheWay := filepath.Join(r.options.Folder, "000002-2026-01-01"+ending)
-		noErr(t, os.WriteFile(inTheWay, []byte("countersign sealed file 1\ndamaged"), 0o600))
+		noErr(t, os.WriteFile(inTheWay, []byte("age-encryption.org/v1\ndamaged"), 0o600))
 		running(t, r, func() {
 			r.Health.Set(health.BackupFails, tell(nil))
 			for range 20 {
