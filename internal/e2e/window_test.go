@@ -252,8 +252,8 @@ var (
 	packageName    = image.Pt(450, 410)
 	addDocuments   = image.Pt(427, 200)
 	calendarButton = image.Pt(849, 344)
-	chooseFolder   = image.Pt(912, 185)
-	readyMadeNames = image.Pt(430, 373)
+	chooseFolder   = image.Pt(912, 168)
+	readyMadeNames = image.Pt(700, 356)
 )
 
 // TestTheMouseReachesTheWindowAfterEscape opens what can lie over the window, leaves it with Escape, and clicks with a

@@ -76,10 +76,11 @@ func TestEveryKeyIsListedBesideWhatItDoes(t *testing.T) {
 					t.Errorf("%s: %q is not listed", language, e.Does)
 					continue
 				}
-				var names []string // that begin in the line of the text and end before it
+				var names []string // that begin in the line of the text, after it
+				end := place(text).X + text.Size().Width
 				for _, l := range lines {
-					begin, end := place(l), place(l).X+l.MinSize().Width
-					if begin.Y+l.Size().Height > place(text).Y && begin.Y < place(text).Y+text.Size().Height && end <= place(text).X && end > place(text).X-140 {
+					begin := place(l)
+					if !l.Bold && begin.Y+l.Size().Height > place(text).Y && begin.Y < place(text).Y+text.Size().Height && begin.X >= end && begin.X < end+140 {
 						names = append(names, l.Text)
 					}
 				}

@@ -88,9 +88,9 @@ func (s *Screen) help() fyne.CanvasObject {
 		text string
 	}{
 		{theme.MarkDrop, lang.L("Drop documents anywhere in this window, add signers, and send.")},
-		{theme.MarkNext, lang.L("The signing service e-mails the signers. Packages shows who has signed and who is next.")},
-		{theme.MarkSaved, lang.L("When everyone has signed, Countersign saves the documents in your folder. Documents signed while it was closed are saved when you start it again.")},
-		{theme.MarkProblem, lang.L("When there is a problem, the sidebar leads to Status, which says what it is, since when, and what to do.")},
+		{theme.MarkNext, lang.L("The service e-mails the signers. Packages shows who is next.")},
+		{theme.MarkSaved, lang.L("When everyone has signed, the documents are saved in your folder.")},
+		{theme.MarkProblem, lang.L("If something is wrong, Status says what to do.")},
 	} {
 		steps.Add(widgets.PadHV(0, 4, widgets.Across(widget.NewIcon(step.mark.Resource()), widgets.NewParagraph(step.text), nil)))
 	}
@@ -103,7 +103,7 @@ func bindings() fyne.CanvasObject {
 	for i, group := range keys.Groups() {
 		lines := widgets.Stack(6)
 		for _, e := range group.Entries {
-			lines.Add(widgets.Across(widgets.Wide(132, caps(e.Binding)), widgets.NewParagraph(e.Does), nil))
+			lines.Add(widgets.Across(nil, widgets.NewParagraph(e.Does), caps(e.Binding)))
 		}
 		columns[[...]int{0, 1, 1, 0}[i]].Add(widgets.Part(group.Title, 0, lines))
 	}

@@ -57,14 +57,7 @@ func pick(d *env.Env, q system.FileDialog, take func(paths []string)) *picker {
 	p.name.SetText(q.Name)
 	p.name.OnSubmitted = func(string) { p.accept() }
 	p.named.Hidden = q.Kind != system.SaveFile
-	keys := lang.L("Click a folder to open it, or type its path above.")
-	switch q.Kind {
-	case system.OpenFiles:
-		keys = lang.L("Click files to select them, or press Space. Enter adds them.")
-	case system.OpenFile:
-		keys = lang.L("Click a file to open it.")
-	}
-	p.show(q.Title, keys, q.Accept)
+	p.show(q.Title, q.Accept)
 	p.add.Hidden = q.Kind == system.OpenFile
 	p.open(q.Folder)
 	return p
@@ -115,10 +108,17 @@ func (p *picker) acceptName() {
 	})
 }
 
-// show opens the dialog. keys says how it is used, accept is on its button.
-func (p *picker) show(title, keys, accept string) {
+// show opens the dialog. accept is on its button.
+func (p *picker) show(title, accept string) {
 	p.path = widgets.NewEntry("")
-	p.path.OnSubmitted, p.path.OnChanged = p.open, func(string) { p.count() }
+	p.path.OnChanged = func(string) { p.count() }
+	p.path.OnSubmitted = func(path string) {
+		if p.typed() {
+			p.open(path)
+		} else {
+			p.accept()
+		}
+	}
 	up := widgets.NewButtonWithIcon("", fynetheme.MoveUpIcon(), p.up)
 	up.Tip = lang.L("The folder above")
 	p.why = widgets.NewField(lang.L("Folder"), widgets.Across(nil, p.path, up), "")
@@ -132,7 +132,7 @@ func (p *picker) show(title, keys, accept string) {
 	p.add = widgets.NewButton(accept, p.accept).Primary()
 	p.list.Says = p.why.Title
 	head := widgets.Stack(8, widgets.NewHeading(title), p.why)
-	foot := widgets.Stack(8, p.named, widgets.Across(nil, widgets.NewCaption(keys), container.NewHBox(widgets.NewButton(lang.L("Cancel"), p.leave), p.add)))
+	foot := widgets.Stack(8, p.named, widgets.Row(8, layout.NewSpacer(), widgets.NewButton(lang.L("Cancel"), p.leave), p.add))
 	none := lang.L("There are no documents in this folder.")
 	if p.endings == nil {
 		none = lang.L("There are no folders in this folder.")

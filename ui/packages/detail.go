@@ -763,7 +763,7 @@ func (p record) file(f office.File) leaf {
 	folder := i18n.V{"Folder": filepath.Base(filepath.Dir(f.Path))}
 	l := leaf{name: filepath.Base(f.Path), mark: theme.MarkSaved, path: f.Path}
 	kind := map[office.FileKind]string{office.FileSigned: lang.L("Signed document"), office.FileCertificate: lang.L("Certificate"),
-		office.FileMaster: lang.L("Master file")}[f.Kind]
+		office.FileMaster: lang.L("Combined PDF")}[f.Kind]
 	where := lang.L("saved in {{.Folder}}", folder)
 	switch {
 	case p.missing[f.Path]:

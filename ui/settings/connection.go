@@ -6,7 +6,6 @@ import (
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/lang"
-	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
@@ -22,7 +21,7 @@ type tests struct {
 	screen                *Screen
 	service, tunnel       *trial
 	ngrok, external, none *fyne.Container
-	back                  *fyne.Container
+	back                  *widgets.Field
 	address               *widgets.Prose
 	copyBack              *widgets.CopyButton
 }
@@ -42,8 +41,7 @@ func newTests(s *Screen) *tests {
 	})
 	t.address.Bold = true
 	t.copyBack = widgets.NewCopyButton(lang.L("Copy"), s.env.Later, s.env.Copy, func() string { return t.address.Text })
-	t.back = widgets.Stack(4, widgets.NewCaption(lang.L("Address to register with the signing service")),
-		widgets.Across(nil, t.address, t.copyBack))
+	t.back = widgets.NewField(lang.L("Address to register with the signing service"), widgets.Across(nil, t.address, t.copyBack), "").Row()
 	return t
 }
 
@@ -157,10 +155,10 @@ type account struct {
 
 func newAccount(s *Screen) *account {
 	a := &account{screen: s, mark: widget.NewIcon(theme.MarkLater.Resource()), who: widgets.NewFullName(""), of: widgets.NewFullCaption("")}
-	a.in = widgets.NewButtonWithIcon(lang.L("Sign in"), fynetheme.LoginIcon(), func() { s.env.Go.SignIn("") }).Primary()
-	a.other = widgets.NewButton(lang.L("Sign in with another account"), func() { s.env.Go.SignIn("login") })
-	a.gone = widgets.NewButtonWithIcon(lang.L("Sign out"), fynetheme.LogoutIcon(), s.env.Go.SignOut)
-	a.content = widgets.Across(a.mark, widgets.Stack(2, a.who, a.of), widgets.Row(8, a.in, a.other, a.gone))
+	a.in = widgets.NewButton(lang.L("Sign in"), func() { s.env.Go.SignIn("") }).Primary()
+	a.other = widgets.NewButton(lang.L("Switch account"), func() { s.env.Go.SignIn("login") })
+	a.gone = widgets.NewButton(lang.L("Sign out"), s.env.Go.SignOut)
+	a.content = widgets.Aside(260, widgets.Across(a.mark, widgets.Stack(2, a.who, a.of), nil), widgets.Row(8, a.in, a.other, a.gone))
 	a.content.Hide() // until it is known
 	return a
 }

@@ -44,7 +44,7 @@ func newFolders(s *Screen) *folders {
 	f.reader = async.NewReader(s.env.Work, func(context.Context) ([]office.HotFolderRow, error) { return s.office.HotFolders() }, f.show)
 	f.add = widgets.NewButtonWithIcon(lang.L("Add folder"), fynetheme.ContentAddIcon(), func() { f.edit(office.HotFolder{Ask: true}) })
 	f.form = newFolderForm(f)
-	f.overall = widgets.Section(lang.L("Watched folders"), 16, widgets.NewProse(lang.L("Documents that appear in these folders, from a scanner or another program, are sent to the folder’s signers. Signed documents also come back into the subfolder “Signed”. Anything that can’t be sent is moved to “Problems” with a note saying why.")),
+	f.overall = widgets.Section(lang.L("Watched folders"), 16, widgets.NewProse(lang.L("Documents that appear in these folders are sent to their signers. Signed documents come back into “Signed”. What can’t be sent is moved to “Problems”.")),
 		f.list, widgets.Row(0, f.add))
 	f.content = page(f.overall, f.form.content)
 	f.form.content.Hide()
@@ -99,7 +99,7 @@ func (f *folders) row(x office.HotFolderRow) fyne.CanvasObject {
 	}
 	var deeds []fyne.CanvasObject
 	add := func(name string, do func()) {
-		b := widgets.NewButton(name, do)
+		b := widgets.NewButton(name, do).Quiet()
 		deeds, f.deeds[x.ID] = append(deeds, b), append(f.deeds[x.ID], b)
 	}
 	if x.Confirm && !x.Paused {
@@ -110,11 +110,11 @@ func (f *folders) row(x office.HotFolderRow) fyne.CanvasObject {
 	add(pause, func() { f.pause(x.HotFolder) })
 	add(lang.L("Test"), func() { f.test(x.HotFolder) })
 	add(lang.L("Remove"), func() { f.remove(x.HotFolder) })
-	row := widgets.Stack(8, widgets.Across(widget.NewIcon(mark.Resource()), text, nil), widgets.Flow(4, deeds...))
+	text.Add(widgets.Outdent(widgets.Flow(4, deeds...)))
 	if m := f.answers[x.ID]; !m.IsZero() { // below the buttons, which stay under the mouse
-		row.Add(widgets.NewProse(i18n.Message(m)))
+		text.Add(widgets.NewProse(i18n.Message(m)))
 	}
-	return row
+	return widgets.Across(widget.NewIcon(mark.Resource()), text, nil)
 }
 
 func people(signers []office.Signer) string {
@@ -222,7 +222,7 @@ func newFolderForm(f *folders) *folderForm {
 		e.MultiLine, e.Wrapping = true, fyne.TextWrapWord
 		e.SetMinRowsVisible(2)
 	}
-	p.ask = widgets.NewChoice([]widgets.Option{{Name: lang.L("Ask me first"), Text: lang.L("Documents wait in the outbox until you send them.")},
+	p.ask = widgets.NewChoice([]widgets.Option{{Name: lang.L("Ask me first"), Text: lang.L("Documents wait under “Packages” until you send them.")},
 		{Name: lang.L("Send at once"), Text: lang.L("Documents are sent without review.")}}, 0, func(int) { f.screen.offerUndo() }, nil)
 	p.order = widgets.NewCheck(lang.L("Sign in the order shown"), func(bool) { f.screen.offerUndo() })
 	p.presets = widgets.NewButtonWithIcon(lang.L("Presets"), fynetheme.MenuDropDownIcon(), p.offerPresets).Quiet()
@@ -231,10 +231,10 @@ func newFolderForm(f *folders) *folderForm {
 		browse.Folder(f.screen.env, p.folder.Typed(), p.folder.SetText)
 	})
 	p.fields = map[string]*widgets.Field{
-		office.FieldHotPath:    widgets.NewField(lang.L("Folder"), widgets.Across(nil, p.folder, choose), lang.L("The folder is created if it does not exist.")),
-		office.FieldHotSigners: widgets.NewField(lang.L("Signers, one per line"), p.signers, ""),
-		office.FieldHotName:    widgets.NewField(lang.L("Package name"), p.name, lang.L("You can use {{.Placeholders}}.", i18n.V{"Placeholders": i18n.Pattern(strings.Join(office.HotPlaceholders(), " "))})),
-		office.FieldHotDue:     widgets.NewField(lang.L("Days to sign"), narrow(p.due), ""),
+		office.FieldHotPath:    widgets.NewField(lang.L("Folder"), widgets.Across(nil, p.folder, choose), lang.L("The folder is created if it does not exist.")).Row(),
+		office.FieldHotSigners: widgets.NewField(lang.L("Signers, one per line"), p.signers, "").Row(),
+		office.FieldHotName:    widgets.NewField(lang.L("Package name"), p.name, lang.L("You can use {{.Placeholders}}.", i18n.V{"Placeholders": i18n.Pattern(strings.Join(office.HotPlaceholders(), " "))})).Row(),
+		office.FieldHotDue:     widgets.NewField(lang.L("Days to sign"), narrow(p.due), "").Row(),
 	}
 	p.said.Colour = theme.Attention
 	p.saying = widgets.Across(widget.NewIcon(theme.MarkProblem.Resource()), p.said, nil)
@@ -247,9 +247,9 @@ func newFolderForm(f *folders) *folderForm {
 		e.OnEscape = p.leave
 		e.OnFocusLost = f.screen.offerUndo
 	}
-	p.content = widgets.Stack(8, widgets.Across(nil, p.title, p.presets), widgets.Card(widgets.Stack(16, p.fields[office.FieldHotPath], p.fields[office.FieldHotSigners], p.order,
-		widgets.Halves(p.fields[office.FieldHotName], p.fields[office.FieldHotDue]),
-		widgets.NewField(lang.L("Message to the signers"), p.message, ""), p.ask, p.saying, widgets.Row(8, p.save, p.cancel))))
+	p.content = widgets.Stack(8, widgets.Across(nil, p.title, p.presets), widgets.Card(widgets.Stack(12, p.fields[office.FieldHotPath], p.fields[office.FieldHotSigners], widgets.NewField("", widgets.Outdent(p.order), "").Row(),
+		p.fields[office.FieldHotName], p.fields[office.FieldHotDue],
+		widgets.NewField(lang.L("Message to the signers"), p.message, "").Row(), widgets.NewField("", p.ask, "").Row(), p.saying, widgets.Row(8, p.save, p.cancel))))
 	return p
 }
 

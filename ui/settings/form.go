@@ -84,7 +84,7 @@ func (f *form) documents(pickFolder func()) {
 	f.choose = widgets.NewButtonWithIcon(lang.L("Choose…"), fynetheme.FolderOpenIcon(), pickFolder)
 	f.text(office.FieldSaveTo, "", "", f.folder, func(s *office.Settings) *string { return &s.SaveTo }).field =
 		widgets.NewField(lang.L("Folder"), widgets.Across(nil, f.folder, f.choose), lang.L("The folder is created if it does not exist."))
-	pattern := f.text(office.FieldTemplate, lang.L("File name pattern"), "",
+	pattern := f.text(office.FieldTemplate, lang.L("File name pattern"), lang.L("You can use {{.Placeholders}}. Use / to create subfolders.", i18n.V{"Placeholders": i18n.Placeholders()}),
 		f.template, func(s *office.Settings) *string { return &s.NameTemplate })
 	pattern.get = f.pattern
 	pattern.set = func(canonical string) { f.template.SetText(i18n.Pattern(canonical)) }
@@ -96,10 +96,11 @@ func (f *form) documents(pickFolder func()) {
 	f.shapes.PlaceHolder = lang.L("Custom pattern")
 	f.people(office.FieldCopyTo, lang.L("Copies (CC)"), lang.L("They get a copy of every package sent from this computer and don’t sign."), func(s *office.Settings) *[]string { return &s.CopyTo })
 	f.people(office.FieldBlindCopyTo, lang.L("Blind copies (BCC)"), lang.L("The others don’t see these people."), func(s *office.Settings) *[]string { return &s.BlindCopyTo })
-	f.flag("beside_original", lang.L("Save signed copies next to the originals sent from this computer"), func(s *office.Settings) *bool { return &s.BesideOriginal })
-	f.flag("save_cac", lang.L("Also save the certificate of each document"), func(s *office.Settings) *bool { return &s.SaveCAC })
-	f.flag("save_masterfile", lang.L("Also save one combined PDF of each package"), func(s *office.Settings) *bool { return &s.SaveMaster })
-	f.flag("index", lang.L("Also list every saved file in index.csv, for Excel"), func(s *office.Settings) *bool { return &s.Index })
+	f.flag("beside_original", lang.L("Also save next to the original"), func(s *office.Settings) *bool { return &s.BesideOriginal }).
+		field.Hint(lang.L("For documents sent from this computer."))
+	f.flag("save_cac", lang.L("Certificate of each document"), func(s *office.Settings) *bool { return &s.SaveCAC })
+	f.flag("save_masterfile", lang.L("Combined PDF of each package"), func(s *office.Settings) *bool { return &s.SaveMaster })
+	f.flag("index", lang.L("List of saved files for Excel"), func(s *office.Settings) *bool { return &s.Index })
 }
 
 func (f *form) flag(key, name string, at func(*office.Settings) *bool) *setting {
@@ -179,11 +180,14 @@ func narrow(e *widgets.Entry) fyne.CanvasObject { return widgets.Row(0, widgets.
 func (f *form) sentence(text string, choice *widgets.Check, e *widgets.Entry) fyne.CanvasObject {
 	before, after, _ := strings.Cut(text, "…")
 	e.Says = func() string { return text }
-	begin := fyne.CanvasObject(widgets.NewLine(strings.TrimSpace(before)))
-	if choice != nil {
-		choice.Text, begin = strings.TrimSpace(before), choice
+	word := func(text string) fyne.CanvasObject {
+		return widgets.Tall(e.MinSize().Height, widgets.NewLine(strings.TrimSpace(text)))
 	}
-	return widgets.Row(8, begin, narrow(e), widgets.NewLine(strings.TrimSpace(after)))
+	begin := word(before)
+	if choice != nil {
+		choice.Text, begin = strings.TrimSpace(before), widgets.Outdent(choice)
+	}
+	return widgets.Flow(8, begin, narrow(e), word(after))
 }
 
 func (f *form) program() {
@@ -219,7 +223,7 @@ func (f *form) program() {
 			if s.KeepEvents, err = strconv.Atoi(v); err != nil || s.KeepEvents == 0 {
 				s.KeepEvents = -1 // 0 would mean the default
 			}
-		}).field = widgets.NewField("", f.sentence(lang.L("Keep event data for … days"), nil, kept), lang.L("Packages and saved files stay in the list."))
+		}).field = widgets.NewField("", f.sentence(lang.L("Keep technical details for … days"), nil, kept), lang.L("Packages and saved files stay in the list."))
 }
 
 // proof are the settings of the record and of the look at saved files.
@@ -245,11 +249,11 @@ func (f *form) service() {
 	plain(office.FieldClientID, lang.L("Client ID"), "", "", func(s *office.Settings) *string { return &s.ClientID })
 	plain(office.FieldHeader, lang.L("Event signature header"), "X-Service-Signature", "", func(s *office.Settings) *string { return &s.SignatureHeader })
 	scopes := widgets.NewEntry("openid profile offline_access organization")
-	f.value(office.FieldScopes, lang.L("Scopes"), "", scopes, func(s office.Settings) string { return strings.Join(s.Scopes, " ") },
+	f.value(office.FieldScopes, lang.L("Permissions (scopes)"), "", scopes, func(s office.Settings) string { return strings.Join(s.Scopes, " ") },
 		func(s *office.Settings, v string) { s.Scopes = strings.Fields(v) }).get = func() string { return strings.Join(strings.Fields(scopes.Text), " ") }
 	f.clientSecret, f.ngrokToken = widgets.NewSecret(), widgets.NewSecret()
-	f.clientField = widgets.NewField(lang.L("Client secret"), f.clientSecret, "")
-	f.ngrokField = widgets.NewField(lang.L("ngrok authtoken"), f.ngrokToken, "")
+	f.clientField = widgets.NewField(lang.L("Client secret"), f.clientSecret, "").Row()
+	f.ngrokField = widgets.NewField(lang.L("ngrok authtoken"), f.ngrokToken, "").Row()
 	f.secret = map[string]*widgets.Field{office.FieldClientSecret: f.clientField, office.FieldNgrokToken: f.ngrokField}
 	for e, field := range map[*widgets.Entry]*widgets.Field{f.clientSecret: f.clientField, f.ngrokToken: f.ngrokField} {
 		f.inputs[e] = nil
@@ -427,7 +431,7 @@ func (f *form) pick(key, name string, values, texts []string, read func(office.S
 }
 
 func (f *form) check(key string, c *widgets.Check, at func(*office.Settings) *bool) *setting {
-	return f.add(&setting{key: key, input: c, field: widgets.NewField("", c, ""),
+	return f.add(&setting{key: key, input: c, field: widgets.NewField("", widgets.Outdent(c), ""),
 		get:   func() string { return flag(c.Checked) },
 		set:   func(v string) { c.Checked = v == on; c.Refresh() },
 		read:  func(s office.Settings) string { return flag(*at(&s)) },
@@ -437,19 +441,17 @@ func (f *form) check(key string, c *widgets.Check, at func(*office.Settings) *bo
 
 // preview shows, while the pattern is typed, what a file of a real package would be called.
 type preview struct {
-	mark    *widget.Icon // that there is an example
-	screen  *Screen
-	content fyne.CanvasObject
-	line    *widgets.Prose
-	asked   office.Settings
-	turn    int // of the question asked last; answers to earlier ones are dropped
+	mark   *widget.Icon // that there is an example
+	screen *Screen
+	field  *widgets.Field
+	line   *widgets.Prose
+	asked  office.Settings
+	turn   int // of the question asked last; answers to earlier ones are dropped
 }
 
 func newPreview(s *Screen) *preview {
 	p := &preview{screen: s, line: widgets.NewFullName(""), mark: widget.NewIcon(theme.MarkSaved.Resource())}
-	label := widgets.NewCaption(lang.L("Example from the latest package"))
-	label.Colour = theme.Text
-	p.content = widgets.Stack(4, label, widgets.Across(p.mark, p.line, nil))
+	p.field = widgets.NewField(lang.L("Example"), widgets.Across(p.mark, p.line, nil), "").Row()
 	return p
 }
 
@@ -472,7 +474,7 @@ func (p *preview) ask() {
 func (p *preview) show(settings office.Settings, name string, err error) {
 	field := p.screen.form.by[office.FieldTemplate].field
 	p.mark.Hidden = err != nil
-	p.content.Refresh()
+	p.field.Refresh()
 	if err != nil {
 		p.line.Set(lang.L("No preview: the pattern isn’t valid"))
 		field.Wrong(i18n.Pattern(i18n.Error(err)))

@@ -332,6 +332,9 @@ func (s *Screen) saved(settings office.Settings, secrets office.Secrets, err err
 	if s.form.secrets() == secrets {
 		s.form.clearSecrets()
 	}
+	if !s.content.Visible() { // where it is said nobody looks any more
+		s.env.Notice(lang.L("Settings saved."))
+	}
 	switch {
 	case s.dirty():
 		s.say(theme.Attention, lang.L("Not everything is saved. Check the marked fields."))
@@ -468,7 +471,7 @@ func (s *Screen) turn(page int) {
 func (s *Screen) place(key string, tab int) fyne.CanvasObject {
 	k := s.form.by[key]
 	k.tab = tab
-	return k.field
+	return k.field.Row()
 }
 
 func page(parts ...fyne.CanvasObject) fyne.CanvasObject {
@@ -479,25 +482,21 @@ func (s *Screen) documents() fyne.CanvasObject {
 	at := func(key string) fyne.CanvasObject { return s.place(key, tabDocuments) }
 	return page(
 		widgets.Section(lang.L("Where signed documents go"), 12, at(office.FieldSaveTo), at("beside_original")),
-		widgets.Section(lang.L("File names"), 12, widgets.Halves(widgets.NewField(lang.L("Ready-made patterns"), s.form.shapes.Select, ""), at(office.FieldTemplate)),
-			widgets.NewProse(lang.L("You can use {{.Placeholders}}. Use / to create subfolders.", i18n.V{"Placeholders": i18n.Placeholders()})),
-			s.preview.content),
-		widgets.Section(lang.L("Copies of every package"), 12, widgets.Halves(at(office.FieldCopyTo), at(office.FieldBlindCopyTo))),
-		widgets.Section(lang.L("Additional files"), 12, widgets.Stack(0, at("save_cac"), at("save_masterfile"), at("index"))),
-		s.seals.content)
+		widgets.Section(lang.L("File names"), 12, widgets.NewField(lang.L("Ready-made patterns"), s.form.shapes.Select, "").Row(), at(office.FieldTemplate), s.preview.field),
+		widgets.Section(lang.L("Copies of every package"), 12, at(office.FieldCopyTo), at(office.FieldBlindCopyTo)),
+		widgets.Section(lang.L("Additional files"), 12, widgets.Stack(0, at("save_cac"), at("save_masterfile"), at("index"))), s.seals.content)
 }
 
 func (s *Screen) notices() fyne.CanvasObject {
 	at := func(key string) fyne.CanvasObject { return s.place(key, tabNotices) }
-	s.hours = widgets.PadHV(32, 0, widgets.Row(16, at(office.FieldQuietFrom), at(office.FieldQuietTo)))
-	return page(widgets.Section(lang.L("Notifications"), 12, at(office.FieldNotify), at(office.FieldDueDays), widgets.Stack(4, s.form.quiet, s.hours),
+	s.hours = widgets.Stack(12, at(office.FieldQuietFrom), at(office.FieldQuietTo))
+	return page(widgets.Section(lang.L("Notifications"), 12, at(office.FieldNotify), at(office.FieldDueDays), widgets.NewField("", widgets.Outdent(s.form.quiet), "").Row(), s.hours,
 		widgets.NewProse(lang.L("Activity always shows everything, with or without a notification."))))
 }
 
 func (s *Screen) program() fyne.CanvasObject {
 	at := func(key string) fyne.CanvasObject { return s.place(key, tabProgram) }
-	parts := []fyne.CanvasObject{widgets.Section(lang.L("Look and language"), 12, widgets.Halves(at("theme"), at("language")),
-		widgets.Halves(at(office.FieldContrast), at(office.FieldTextSize)), widgets.Halves(at(office.FieldMotion), layout.NewSpacer())),
+	parts := []fyne.CanvasObject{widgets.Section(lang.L("Look and language"), 12, at("theme"), at("language"), at(office.FieldContrast), at(office.FieldTextSize), at(office.FieldMotion)),
 		widgets.Section(lang.L("Storage"), 12, at(office.FieldKeepEvents), at(office.FieldCheckFiles)),
 		widgets.Section(lang.L("Record"), 12, at(office.FieldStampURL), at("mirror_record"))}
 	if s.env.Autostart != nil {
@@ -510,15 +509,15 @@ func (s *Screen) program() fyne.CanvasObject {
 func (s *Screen) service() fyne.CanvasObject {
 	at := func(key string) fyne.CanvasObject { return s.place(key, tabService) }
 	t := s.tests
-	t.ngrok = widgets.Stack(12, widgets.Halves(at(office.FieldNgrokDomain), s.form.ngrokField), widgets.Halves(at(office.FieldNgrokConnect), at(office.FieldNgrokCA)))
-	t.external = widgets.Stack(12, widgets.Halves(at(office.FieldPublicURL), at(office.FieldListen)))
+	t.ngrok = widgets.Stack(12, at(office.FieldNgrokDomain), s.form.ngrokField, at(office.FieldNgrokConnect), at(office.FieldNgrokCA))
+	t.external = widgets.Stack(12, at(office.FieldPublicURL), at(office.FieldListen))
 	t.none = widgets.Stack(0, widgets.NewProse(lang.L("Signatures show up a little later. Countersign checks for them regularly.")))
 	return page(
 		widgets.Section(lang.L("Account"), 12, s.account.content),
-		widgets.Section(lang.L("Signing service"), 12, widgets.Halves(at(office.FieldAuthURL), at(office.FieldBaseURL)), widgets.Halves(at(office.FieldClientID), s.form.clientField),
-			widgets.Halves(at(office.FieldScopes), at(office.FieldHeader)), t.service.content),
+		widgets.Section(lang.L("Signing service"), 12, at(office.FieldAuthURL), at(office.FieldBaseURL), at(office.FieldClientID), s.form.clientField,
+			at(office.FieldScopes), at(office.FieldHeader), t.service.content),
 		widgets.Section(lang.L("Public address"), 12, at(office.FieldTunnel), t.ngrok, t.external, t.none, t.tunnel.content),
-		widgets.Section(lang.L("Signing in"), 12, widgets.Halves(at(office.FieldRedirect), at(office.FieldRedirectURI)), t.back))
+		widgets.Section(lang.L("Signing in"), 12, at(office.FieldRedirect), at(office.FieldRedirectURI), t.back))
 }
 
 // adapt shows the inputs that go with the chosen kind of address, the ready-made name that fits, and whether there is something to
@@ -550,7 +549,7 @@ type starter struct {
 func newStarter(s *Screen) *starter {
 	t := &starter{screen: s}
 	t.check = widgets.NewCheck(lang.L("Start Countersign when the computer starts"), t.set)
-	t.field = widgets.NewField("", t.check, lang.L("It starts in the tray and saves signed documents from there."))
+	t.field = widgets.NewField("", widgets.Outdent(t.check), lang.L("It starts in the tray and saves signed documents from there.")).Row()
 	t.content = t.field
 	return t
 }

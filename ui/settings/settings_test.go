@@ -105,6 +105,10 @@ func TestAChoiceIsKeptAtOnce(t *testing.T) {
 	if said(s, office.FieldRedirect) != "" || s.text.Text != "" || s.foot.Visible() {
 		t.Errorf("it says for ever %q, and beside the field %q", s.text.Text, said(s, office.FieldRedirect))
 	}
+	s.content.Hide() // another screen is shown
+	s.form.redirect.SetSelected(s.form.redirect.Options[2])
+	b.Settle()
+	screentest.Equal(t, "to whoever has left", b.Notices, []string{"Settings saved."})
 }
 
 func TestWhatIsCopiedIsSaidForAMoment(t *testing.T) {

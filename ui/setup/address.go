@@ -219,15 +219,15 @@ func newFolder(s *Screen) *folder {
 	p := &folder{screen: s, path: widgets.NewEntry(""), name: widgets.NewFullName("")}
 	a := s.answers
 	s.bind(p.path, &a.settings.SaveTo)
-	p.cac = widgets.NewCheck(lang.L("Also save the certificate of each document"), func(on bool) { a.settings.SaveCAC = on; s.keep() })
-	p.master = widgets.NewCheck(lang.L("Also save one combined PDF of each package"), func(on bool) { a.settings.SaveMaster = on; s.keep() })
+	p.cac = widgets.NewCheck(lang.L("Certificate of each document"), func(on bool) { a.settings.SaveCAC = on; s.keep() })
+	p.master = widgets.NewCheck(lang.L("Combined PDF of each package"), func(on bool) { a.settings.SaveMaster = on; s.keep() })
 	p.show()
 	choose := widgets.NewButtonWithIcon(lang.L("Choose…"), fynetheme.FolderOpenIcon(), p.pick)
 	fields := map[string]*widgets.Field{
 		office.FieldSaveTo: widgets.NewField(lang.L("Folder"), widgets.Across(nil, p.path, choose), lang.L("The folder is created if it does not exist.")),
 	}
 	content := widgets.Card(widgets.Stack(12, fields[office.FieldSaveTo], widgets.NewField(lang.L("Example file name"), p.name, ""),
-		widgets.Stack(0, p.cac, p.master), widgets.NewProse(lang.L("You can change file names, add subfolders, or save next to the originals later."))))
+		widgets.NewField(lang.L("Additional files"), widgets.Outdent(widgets.Stack(0, p.cac, p.master)), ""), widgets.NewProse(lang.L("You can change file names, add subfolders, or save next to the originals later."))))
 	p.step = &step{key: "folder", name: lang.L("Folder"), title: lang.L("Where do signed documents go?"),
 		text:    lang.L("When everyone has signed, Countersign saves the documents here. It never overwrites a file."),
 		content: content, first: p.path, fields: fields, next: lang.L("Continue"), enter: p.enter,

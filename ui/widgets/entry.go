@@ -205,6 +205,7 @@ func isText(shortcut fyne.Shortcut) bool {
 type Field struct {
 	widget.BaseWidget
 	name   string
+	label  *Line
 	parts  *fyne.Container
 	line   *fyne.Container // mark and text below
 	hint   string
@@ -227,7 +228,7 @@ type marked interface {
 func NewField(name string, input fyne.CanvasObject, hint string) *Field {
 	label := NewCaption(name)
 	label.Colour = theme.Text
-	f := &Field{name: name, hint: hint, below: NewProse(""), mark: widget.NewIcon(theme.MarkProblem.Resource())}
+	f := &Field{name: name, label: label, hint: hint, below: NewProse(""), mark: widget.NewIcon(theme.MarkProblem.Resource())}
 	label.Hidden = name == ""
 	f.take(input)
 	f.line = Across(f.mark, f.below, nil)
@@ -243,6 +244,41 @@ func NewField(name string, input fyne.CanvasObject, hint string) *Field {
 	f.ExtendBaseWidget(f)
 	f.Wrong("")
 	return f
+}
+
+// Row has the name at the left, in one column with those of other fields, where there is room for that.
+func (f *Field) Row() *Field {
+	f.label.Scale, f.label.Most = theme.Body, 2
+	head, input := f.parts.Objects[0], f.parts.Objects[1]
+	f.parts = container.New(&fieldRow{input: input}, head, Stack(3, input, f.line))
+	return f
+}
+
+// fieldRow lays out the name of a field and the rest of it. Whether there is room for both beside each other, it knows only once it
+// is laid out.
+type fieldRow struct {
+	input  fyne.CanvasObject
+	beside bool
+}
+
+func (r *fieldRow) Layout(objects []fyne.CanvasObject, size fyne.Size) {
+	head, rest, x, y := objects[0], objects[1], Scaled(200)+20, float32(0)
+	if r.beside = size.Width-x >= max(Scaled(300), width(rest)); r.beside {
+		place(head, 0, 0, x-20, 0) // so that it wraps before it is measured
+		place(head, 0, max(0, (height(r.input)-height(head))/2), x-20, height(head))
+	} else {
+		place(head, 0, 0, size.Width, height(head))
+		x, y = 0, height(head)+3*min(1, height(head))
+	}
+	place(rest, x, y, size.Width-x, size.Height-y)
+}
+
+func (r *fieldRow) MinSize(objects []fyne.CanvasObject) fyne.Size {
+	size, head := objects[1].MinSize(), height(objects[0])
+	if r.beside {
+		return fyne.NewSize(size.Width, max(size.Height, head))
+	}
+	return size.AddWidthHeight(0, head+3*min(1, head))
 }
 
 // naming is a line that begins with a name, as wide as it reads, and has something after it where there is room.

@@ -328,7 +328,7 @@ func TestEscapeTakesEveryPopUpFromTheWindow(t *testing.T) {
 
 // openers tries everything there is to press on every screen, and what else opens something over the window.
 func (b *bench) openers(try func(what string, open func())) {
-	waits := []string{lang.L("Sign in"), lang.L("Sign in with another account"), lang.L("Test the service"), lang.L("Test the address")} // for somebody outside
+	waits := []string{lang.L("Sign in"), lang.L("Switch account"), lang.L("Test the service"), lang.L("Test the address")} // for somebody outside
 	for at := range b.window.screens {
 		b.window.Go(at)
 		b.Settle()

@@ -31,7 +31,7 @@ func TestStatesAndFaultsAreSaid(t *testing.T) {
 	b.says("Notifications")
 	b.says("Folder, text field, /home/office/Documents/Signed")
 	b.says("Ready-made patterns, drop-down list, All in one folder")
-	b.says("Also save the certificate of each document, not ticked")
+	b.says("Certificate of each document, not ticked")
 
 	b = newBench(t, officetest.Busy())
 	fill(b)

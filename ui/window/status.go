@@ -279,7 +279,7 @@ func (a *account) drawRunning(parts *fyne.Container) {
 
 func (a *account) menu(at fyne.CanvasObject) {
 	items := fyne.NewMenu("",
-		fyne.NewMenuItem(lang.L("Sign in with another account"), func() { a.signIn("login") }),
+		fyne.NewMenuItem(lang.L("Switch account"), func() { a.signIn("login") }),
 		fyne.NewMenuItem(lang.L("Sign out"), a.askSignOut))
 	widgets.OpenMenu(a.env.Window.Canvas(), items, at)
 }
