@@ -97,10 +97,10 @@ var signerRoles = []string{"signer", "guest", "host"}
 //   - Discovery that answers 4xx or no usable JSON is no discovery; an endpoint it names on plain http is ignored in
 //     favour of the one in interface.md (oauth.go).
 //   - Once packages/add went out, only a clear refusal means that there is no package: a 4xx but 408 with an error code of
-//     the service (service-facts.md, 10: words joined by "_", but {type}_exception_{error}), a 401 with WWW-Authenticate
-//     (RFC 9110, 15.5.2: "has not been applied"; 11.6.1 demands the header) and a 429 with Retry-After (RFC 6585, 4),
-//     which say themselves that they come before any work. Any other answer, a redirect, a page of a proxy, a bare 401,
-//     404 or 429 among them, may come from somebody in between who does not know (http.go).
+//     the service (service-facts.md, 10: words joined by "_", but {type}_exception_{error}), a 401 (RFC 9110, 15.5.2: "has not
+//     been applied") and a 429 (RFC 6585, 4), which say themselves that they come before any work, with whatever words, for
+//     interface.md shows none; a web page only with WWW-Authenticate or Retry-After. Any other answer, a redirect, a page of a
+//     proxy, a bare 404 among them, may come from somebody in between who does not know (http.go).
 //   - packages/add takes the form of its path from the calls before it, and interface.md's own without any (http.go).
 //   - A template's people and documents go by the ids that templates/list gives them. A role is named beside its id where
 //     the template has it once; where it has no id, by its name alone. A document that gets values and no file is named in

@@ -267,7 +267,7 @@ func (c *Client) refusal(k *call, res *http.Response, access string) *Error {
 		e.Said = cleanMessage(message, access, c.cfg.ClientSecret)
 		e.named = k.named(code)
 	}
-	e.MayBeDone = !clearRefusal(res, code)
+	e.MayBeDone = !clearRefusal(res, code, looksLikePage(body))
 	unserved := res.StatusCode == http.StatusNotFound || res.StatusCode == http.StatusMethodNotAllowed
 	switch {
 	case unserved && !ok:

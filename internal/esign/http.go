@@ -322,18 +322,17 @@ func (s *sending) mayHaveArrived(ctx context.Context) bool {
 }
 
 // clearRefusal reports whether an answer that is no success says beyond doubt that nothing was done; see assumed.go.
-// code is the service's error code, "" for an answer that is not its JSON.
-func clearRefusal(res *http.Response, code string) bool {
-	said := isServiceCode(code)
-	switch {
-	case res.StatusCode == http.StatusUnauthorized:
-		return said || res.Header.Get("WWW-Authenticate") != ""
-	case res.StatusCode == http.StatusTooManyRequests:
-		return said || res.Header.Get("Retry-After") != ""
-	case res.StatusCode == http.StatusRequestTimeout:
+// code is the service's error code, "" for an answer that is not its JSON; page says that it is a web page.
+func clearRefusal(res *http.Response, code string, page bool) bool {
+	switch res.StatusCode {
+	case http.StatusUnauthorized:
+		return !page || res.Header.Get("WWW-Authenticate") != ""
+	case http.StatusTooManyRequests:
+		return !page || res.Header.Get("Retry-After") != ""
+	case http.StatusRequestTimeout:
 		return false
 	}
-	return res.StatusCode/100 == 4 && said
+	return res.StatusCode/100 == 4 && isServiceCode(code)
 }
 
 // isServiceCode reports whether code is one of the service's own for a request it did not carry out (service-facts.md,
