@@ -103,11 +103,23 @@ func (p Package) FileFields(d Document, kind FileKind, word string) filename.Fie
 // HasExternalData reports whether the service or a person gave any: null is none.
 func HasExternalData(data json.RawMessage) bool { return len(data) > 0 && string(data) != "null" }
 
-// ReferenceIn is the caller's own word for p, from its external data.
+// ExternalMembers are the members of external data, nil where it has none. Some services hand it back as a string that holds the JSON.
+func ExternalMembers(data json.RawMessage) (members map[string]json.RawMessage) {
+	var inner string
+	if json.Unmarshal(data, &inner) == nil {
+		data = json.RawMessage(inner)
+	}
+	if json.Unmarshal(data, &members) != nil {
+		return nil
+	}
+	return members
+}
+
+// ReferenceIn is the caller's own word for p, from its external data, which may be that word.
 func ReferenceIn(external json.RawMessage) string {
-	var members map[string]json.RawMessage
-	if json.Unmarshal(external, &members) != nil {
-		return ""
+	members := ExternalMembers(external)
+	if members == nil {
+		members = map[string]json.RawMessage{"value": external}
 	}
 	for _, name := range []string{"reference", "value"} {
 		var text string

@@ -194,9 +194,9 @@ func TestWhatIsSmallIsSaidOnce(t *testing.T) {
 		Intake{At: "Waiting/x/a.pdf"}.Place(), Intake{At: "a.pdf"}.Place(), HotFolder{Path: filepath.Join("x", "In")}.Called()}, []any{true, true, false,
 		true, false, false, true, "Waiting", "", "In"})
 	same(t, "words of others", []any{ReferenceIn(json.RawMessage(`{"value":"v","reference":"r"}`)), ReferenceIn(json.RawMessage(`{"value":"v"}`)),
-		ReferenceIn(json.RawMessage(`7`)), HasExternalData(nil),
+		ReferenceIn(json.RawMessage(`7`)), ReferenceIn(json.RawMessage(`"w"`)), ReferenceIn(json.RawMessage(`"{\"reference\":\"s\"}"`)), HasExternalData(nil),
 		HasExternalData(json.RawMessage("null")), HasExternalData(json.RawMessage("7")), TagAt("s", ""), TagAt("s", "1") == TagAt("t", "1"), TagAt("s", "1") == TagAt("s", "2")},
-		[]any{"r", "v", "", false, false, true, "", false, false})
+		[]any{"r", "v", "", "w", "s", false, false, true, "", false, false})
 	var state PackageState
 	err := json.Unmarshal([]byte(`" Executed "`), &state)
 	same(t, "a state", []any{state, err, json.Unmarshal([]byte("7"), new(PackageState)) != nil, Secrets{" s\n", "t\r\n"}.Normal(), len(Secrets{"s\x00",

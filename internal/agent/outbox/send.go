@@ -443,18 +443,10 @@ func withCorrelation(data json.RawMessage, from string) json.RawMessage {
 	return out
 }
 
-// cameFrom is what a package came from by its external data, or nothing. Some services hand the data back as a string that holds
-// the JSON.
+// cameFrom is what a package came from by its external data, or nothing.
 func cameFrom(data json.RawMessage) (s source) {
-	var members map[string]json.RawMessage
-	if json.Unmarshal(data, &members) != nil {
-		var inner string
-		if json.Unmarshal(data, &inner) != nil || json.Unmarshal([]byte(inner), &members) != nil {
-			return source{}
-		}
-	}
 	var text string
-	if json.Unmarshal(members[correlationKey], &text) != nil {
+	if json.Unmarshal(office.ExternalMembers(data)[correlationKey], &text) != nil {
 		return source{}
 	}
 	s.draft, text, _ = strings.Cut(text, "/")
