@@ -550,7 +550,7 @@ func Same(a, b string) bool {
 // OpenFile opens a regular file that somebody named, to be read, and says what it is; links are followed. What was opened is what
 // is judged: the path may lead to another file a moment later. It never waits for the other end of a pipe.
 func OpenFile(path string) (*os.File, fs.FileInfo, error) {
-	file, err := os.OpenFile(path, os.O_RDONLY|nonBlocking, 0)
+	file, err := openFile(path)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -63,8 +63,8 @@ func (d *Dir) renameChecked(name string, to *Dir, as string) error {
 // Busy reports whether a file could not be opened because somebody else has it open just now: another program has a lease.
 func Busy(err error) bool { return errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.EBUSY) }
 
-// Open is os.Open, and waits on Windows for a program that has the file open for itself, as while it gets its name.
-func Open(path string) (*os.File, error) { return os.Open(path) }
+// openFile waits on Windows for a program that has the file open for itself, as while it gets its name.
+func openFile(path string) (*os.File, error) { return os.OpenFile(path, os.O_RDONLY|nonBlocking, 0) }
 
 // Flush makes the names in an open folder durable. Some file systems write names at once and refuse to be asked.
 func Flush(dir *os.File) error {

@@ -48,8 +48,8 @@ func patiently(call string, do func() error) error {
 	}
 }
 
-// Open is os.Open, and waits for a program that has the file open for itself, as while it gets its name.
-func Open(path string) (file *os.File, err error) {
+// openFile waits for a program that has the file open for itself, as while it gets its name.
+func openFile(path string) (file *os.File, err error) {
 	err = patiently("open", func() error {
 		file, err = os.Open(path)
 		return err

@@ -42,18 +42,13 @@ func (f *file) unavailable(reason Reason, err error) error {
 }
 
 func (f *file) Load(context.Context) (Key, error) {
-	info, err := os.Stat(f.path) // before opening: a named pipe would block
-	if errors.Is(err, fs.ErrNotExist) {
+	in, _, err := disk.OpenFile(f.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return f.absent()
-	}
-	if err != nil {
-		return Key{}, f.unavailable(Unreadable, err)
-	}
-	if !info.Mode().IsRegular() {
-		return Key{}, f.unavailable(Malformed, errors.New("it is not a file"))
-	}
-	in, err := disk.Open(f.path)
-	if err != nil {
+	case errors.Is(err, disk.ErrNotFile):
+		return Key{}, f.unavailable(Malformed, err)
+	case err != nil:
 		return Key{}, f.unavailable(Unreadable, err)
 	}
 	defer in.Close()
