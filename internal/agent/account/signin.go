@@ -75,7 +75,7 @@ func (r *Service) signIn(ctx context.Context, o SignInOptions, open func(address
 	if r.keys.Locked() && !r.Unlock(ctx) {
 		return r.keys.reason()
 	}
-	if r.current.Get().service == nil {
+	if r.Resume(); r.current.Get().service == nil {
 		return errNotSetUp
 	}
 	back, err := r.openRedirect(ctx, r.Settings())

@@ -84,6 +84,12 @@ func (r *Service) HandOver(ctx context.Context, also func(*store.Tx) error) (rev
 func (r *Service) leave(ctx context.Context, o Current, endpoint bool, values map[string][]byte, also ...func(*store.Tx) error) (owed string, err error) {
 	i := issuer.Of(o.Settings)
 	values[issuer.Refresh.Of(i)] = nil
+	if o.service == nil && o.SignedIn() { // its session has ended with the loops
+		var retire func()
+		if o.service, retire, err = r.newService(o, o.Settings, nil); err == nil {
+			retire()
+		}
+	}
 	if o.service == nil {
 		return "", r.keys.Put(values, also...)
 	}
