@@ -377,9 +377,12 @@ func tryRestore(w *world) {
 	})
 }
 
-// backedUp waits for the next backup.
+// backedUp waits for the next backup, which comes within two hours of a date that the computer has not shown before.
 func (w *world) backedUp() {
-	for range 26 {
+	for dates, hours := w.shown(), 0; hours <= 2; {
+		if w.shown() > dates {
+			hours++
+		}
 		was := must(agent.Backups(w.dataDir()))
 		w.calmly(time.Hour)
 		if is := must(agent.Backups(w.dataDir())); len(is) > 0 && (len(was) == 0 || is[0].Path != was[0].Path) {

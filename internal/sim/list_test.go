@@ -116,7 +116,7 @@ func (x *list) mustBeSeen(p sandbox.Package, row office.PackageRow, since time.T
 	from := later(since, undisturbed)
 	switch hears := w.settings.Tunnel == office.TunnelExternal && !w.taken && !w.holding; {
 	case undisturbed.IsZero():
-	case status.asked.After(from) && record.asked.After(status.came) && time.Since(record.came) > learnedWithin:
+	case status.asked.After(from) && !record.asked.Before(status.came) && time.Since(record.came) > learnedWithin:
 		return "and the service has said so"
 	case calm.IsZero() || !must(w.office.Status()).SignedIn:
 	case told && hears && since.After(calm.Add(time.Hour)) && time.Since(since) > heardOfWithin:

@@ -17,6 +17,7 @@ import (
 type news struct {
 	m *model
 
+	many     int             // notifications
 	sums     []summed        // that people were given since the last look
 	expiries []string        // packages of which people were told that they have run out, to be looked at
 	facts    []fact          // that people are to be told
@@ -93,6 +94,7 @@ func (x *news) told(n office.Notice) {
 	x.m.overhears("a notification", n.Title+" "+n.Body)
 	x.m.mu.Lock()
 	defer x.m.mu.Unlock()
+	x.many++
 	facts, sums := factsIn(n)
 	for _, what := range facts {
 		x.hear(what, n.Title)
@@ -103,6 +105,13 @@ func (x *news) told(n office.Notice) {
 	case len(facts) == 0 && !strings.Contains(n.Title, "“"):
 		x.hearProblem(n.Title)
 	}
+}
+
+// count is how many notifications there were.
+func (x *news) count() int {
+	x.m.mu.Lock()
+	defer x.m.mu.Unlock()
+	return x.many
 }
 
 // lost hears of a notification that a process was about to raise as it was killed. That it is not owed any more is recorded
