@@ -362,7 +362,7 @@ func (d *document) show(many bool) {
 }
 
 func (d *document) showIcon(icon fyne.Resource) {
-	widgets.Remake(d.picture, container.NewCenter(container.NewGridWrap(fyne.NewSquareSize(24), widget.NewIcon(icon))))
+	widgets.Remake(d.picture, container.NewCenter(widgets.Mark(24, widget.NewIcon(icon))))
 }
 
 // unsendable says that it cannot be sent as it is.

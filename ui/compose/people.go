@@ -41,9 +41,7 @@ type person struct {
 	first, last, email *widgets.Entry
 	field              *widgets.Field // around them, with what is wrong
 	face               *widgets.Avatar
-	number             *widgets.Line
 	dragHandle         *dragHandle
-	hold               *fyne.Container // number and handle
 	inputs             *fyne.Container // with the offers below the one that is in use
 	remove             *widgets.Button
 	offers             *offers
@@ -83,7 +81,7 @@ func (p *person) fill(signer office.Signer) {
 
 func (s *Screen) newPerson(signer office.Signer) *person {
 	p := &person{screen: s, first: s.newInput(lang.L("First name")), last: s.newInput(lang.L("Last name")),
-		email: s.newInput(lang.L("E-mail")), number: widgets.NewCaption("").Whole(), face: widgets.NewAvatar("", theme.MarkLater),
+		email: s.newInput(lang.L("E-mail")), face: widgets.NewAvatar("", theme.MarkLater),
 		role: signer.Role, roleID: signer.RoleID, roleName: widgets.NewTitle("")}
 	p.dragHandle = s.newDragHandle(s.peopleBox, func() int { return slices.Index(s.people, p) }, s.placePerson, func() { s.removeSigner(p) })
 	p.remove = s.newButton("", fynetheme.DeleteIcon(), func() { s.removeSigner(p) }).Quiet()
@@ -99,10 +97,9 @@ func (s *Screen) newPerson(signer office.Signer) *person {
 		e.OnFocusLost = func() { p.left(e.Text) }
 		e.Says = func() string { return widgets.Said(e.PlaceHolder, p.place()) }
 	}
-	p.hold = widgets.Row(0, p.number, p.dragHandle)
 	p.inputs = widgets.Stack(6, container.NewGridWithColumns(2, p.first, p.last), p.email, p.offers.box)
 	p.field = widgets.NewField("", widgets.Stack(6, p.roleName, widgets.Across(nil, p.inputs, p.remove)), "")
-	p.row = widgets.Across(widgets.Stack(0, container.NewCenter(p.face), container.NewCenter(p.hold)), p.field, nil)
+	p.row = widgets.Across(widgets.Stack(0, container.NewCenter(p.face), container.NewCenter(p.dragHandle)), p.field, nil)
 	return p
 }
 
@@ -118,10 +115,10 @@ func (p *person) place() string {
 	return lang.L("Signer {{.Number}}", i18n.V{"Number": slices.Index(p.screen.people, p) + 1})
 }
 
-// showFace shows the initials, or the place of somebody of whom nothing is typed.
+// showFace shows the initials or, where the order matters and of somebody of whom nothing is typed, the place.
 func (p *person) showFace() {
 	name := strconv.Itoa(slices.Index(p.screen.people, p) + 1)
-	if !p.blank() {
+	if !p.blank() && !p.screen.sequential() {
 		name = i18n.Name(p.signer())
 	}
 	p.face.Set(name, theme.MarkLater)
@@ -130,7 +127,6 @@ func (p *person) showFace() {
 // show brings the row up to date: place counts from 1, and ordered says that the order matters.
 func (p *person) show(place int, ordered, many bool) {
 	p.showFace()
-	p.number.Set(strconv.Itoa(place))
 	p.roleName.Hidden = p.role+p.roleID == ""
 	p.roleName.Text = p.role
 	if p.role == "" {
@@ -138,7 +134,6 @@ func (p *person) show(place int, ordered, many bool) {
 	}
 	p.dragHandle.Hidden = !ordered || !many
 	p.remove.Hidden = !many
-	p.hold.Hidden = !ordered
 	p.row.Refresh()
 }
 

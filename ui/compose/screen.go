@@ -420,7 +420,7 @@ type dragHandle struct {
 func (s *Screen) newDragHandle(list *fyne.Container, at func() int, place func(from, to int), remove func()) *dragHandle {
 	icon := widget.NewIcon(fynetheme.NewColoredResource(fynetheme.MenuIcon(), theme.Secondary))
 	h := &dragHandle{screen: s, list: list, at: at, place: place, remove: remove}
-	h.Content = widgets.Wide(24, widgets.Tall(28, container.NewCenter(container.NewGridWrap(fyne.NewSquareSize(18), icon))))
+	h.Content = widgets.Wide(24, widgets.Tall(28, container.NewCenter(widgets.Mark(18, icon))))
 	h.OnPress = func() { s.env.Window.Canvas().Focus(h) } // so that the keys go on where the mouse began
 	h.ExtendBaseWidget(h)
 	return h

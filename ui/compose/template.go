@@ -140,7 +140,7 @@ func (s *Screen) setBasis(t *office.Template) {
 
 func (s *Screen) newOriginal(own office.TemplateDocument) *original {
 	o := &original{screen: s, own: own, body: container.NewStack()}
-	icon := container.NewCenter(container.NewGridWrap(fyne.NewSquareSize(24), widget.NewIcon(fynetheme.NewColoredResource(fynetheme.DocumentIcon(), theme.Secondary))))
+	icon := container.NewCenter(widgets.Mark(24, widget.NewIcon(fynetheme.NewColoredResource(fynetheme.DocumentIcon(), theme.Secondary))))
 	name := widgets.NewFullName(own.DisplayName())
 	if name.Text == "" {
 		name.Set(lang.L("Document of the template"))

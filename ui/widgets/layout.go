@@ -652,8 +652,7 @@ func Brand() fyne.CanvasObject {
 	if data, err := assets.Icon(64); err == nil {
 		picture := canvas.NewImageFromResource(fyne.NewStaticResource("countersign-64.png", data))
 		picture.FillMode = canvas.ImageFillContain
-		picture.SetMinSize(fyne.NewSquareSize(28))
-		logo = picture
+		logo = Mark(28, picture)
 	}
 	return PadHV(8, 14, Across(logo, name, nil))
 }
