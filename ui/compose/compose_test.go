@@ -413,7 +413,7 @@ func TestAPastPackageIsSentAgainLikeBefore(t *testing.T) {
 		Due: officetest.Now.Add(-time.Hour), ExternalData: externalData("K-7"), Files: []string{"/x/lease.pdf"}})
 	b.Settle()
 	got := b.screen.draft()
-	if got.Name != "Lease" || got.Message != "hello" || !got.Sequential || len(got.Signers) != 2 || !got.Due.IsZero() || office.ReferenceIn(got.ExternalData) != "K-7" || len(got.Files) != 1 {
+	if got.Name != "Lease" || got.Message != "hello" || !got.Sequential || len(got.Signers) != 2 || !got.Due.IsZero() || office.ReferenceIn(got.ExternalData) != "K-7" || len(got.Files) != 1 || len(b.Notices) != 1 {
 		t.Errorf("got %+v", got)
 	}
 	b.screen.Like(office.NewPackage{Name: "Another", Signers: []office.Signer{jan}})
@@ -475,6 +475,25 @@ func TestTheFootGoesWithTheLastMark(t *testing.T) {
 	}
 	b.screen.people[0].email.SetText(ana.Email)
 	screentest.Equal(t, "nothing is marked any more, but the foot says", b.screen.bar.text.Text, "")
+}
+
+// TestNobodyIsCalledWrongWhileTyped types a second signer after a press that was refused, whose suggestions open below the name.
+func TestNobodyIsCalledWrongWhileTyped(t *testing.T) {
+	o := officetest.Busy()
+	o.Known = []office.Signer{jan}
+	b := newBench(t, o)
+	b.screen.Send() // without a document
+	b.Window.Canvas().Focus(b.screen.people[0].first)
+	b.write("J")
+	p := b.screen.people[0]
+	if p.field.IsWrong() || p.inputs.Objects[1] != fyne.CanvasObject(p.offers.box) || !p.offers.box.Visible() {
+		t.Errorf("said %q, suggested %d", p.field.Said(), len(p.offers.list))
+	}
+	b.Window.Canvas().Focus(b.screen.name)
+	b.Settle()
+	if !p.field.IsWrong() {
+		t.Error("once it is left, nothing is said")
+	}
 }
 
 func TestTheCursorGoesToWhatIsWrongFirst(t *testing.T) {
