@@ -362,14 +362,6 @@ type setting struct {
 
 func (k *setting) differs(kept office.Settings) bool { return k.get() != k.read(kept) }
 
-// remark says beside the input that it is changed, and what to do about that.
-func (k *setting) remark() string {
-	if k.typed {
-		return lang.L("Changed. It is saved when you leave the field; Escape undoes it.")
-	}
-	return lang.L("Changed, not saved yet.")
-}
-
 const on, off = "on", ""
 
 func flag(set bool) string {

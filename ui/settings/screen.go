@@ -1,6 +1,6 @@
 // Package settings is the screen on which an office chooses how Countersign works. A choice is kept at once, a text
-// when the person leaves its field or presses Enter; beside the field it says that it is changed, kept, or what is wrong
-// with it. What is wrong stays as it was typed, and does not keep the rest from being kept. Secrets go one way only: in.
+// when the person leaves its field or presses Enter; beside the field it says that it is changed, or what is wrong with
+// it. What is wrong stays as it was typed, and does not keep the rest from being kept. Secrets go one way only: in.
 package settings
 
 import (
@@ -229,8 +229,8 @@ func (s *Screen) changed(k *setting) {
 	s.tests.forget()
 	if k != nil {
 		k.field.Wrong("")
-		if k.differs(s.kept) {
-			k.field.Note(theme.Waiting, k.remark())
+		if k.typed && k.differs(s.kept) {
+			k.field.Note(theme.Waiting, lang.L("Changed. It is saved when you leave the field; Escape undoes it."))
 		}
 	}
 	s.sayMarked()
@@ -320,49 +320,26 @@ func (s *Screen) saved(settings office.Settings, secrets office.Secrets, err err
 		s.Blame(err)
 		return
 	}
-	before := s.kept
 	s.kept = settings
-	var noted []*setting
 	for _, k := range s.form.all {
-		if !k.differs(s.kept) && k.read(before) != k.read(s.kept) {
-			k.field.Note(theme.Done, lang.L("Saved."))
-			noted = append(noted, k)
+		if !k.differs(s.kept) {
+			k.field.Note("", "")
 		}
 	}
 	if s.form.secrets() == secrets {
 		s.form.clearSecrets()
 	}
-	if !s.content.Visible() { // where it is said nobody looks any more
+	if s.sayMarked(); s.dirty() {
+		s.say(theme.Attention, lang.L("Not everything is saved. Check the marked fields."))
+	} else {
 		s.env.Notice(lang.L("Settings saved."))
 	}
-	switch {
-	case s.dirty():
-		s.say(theme.Attention, lang.L("Not everything is saved. Check the marked fields."))
-	case len(noted) == 0: // a secret
-		s.say(theme.Done, lang.L("Saved."))
-	default:
-		s.say(theme.Secondary, "")
-	}
-	s.quietLater(noted)
 	s.offerUndo()
 	s.Reload()
 	if s.again {
 		s.again = false
 		s.Save()
 	}
-}
-
-// quietLater takes away what is said at the foot and beside fields, once it is read.
-func (s *Screen) quietLater(noted []*setting) {
-	text := s.text.Text
-	s.env.Later(widgets.ReadingTime(cmp.Or(text, lang.L("Saved."))), func() {
-		for _, k := range noted {
-			k.field.Note("", "")
-		}
-		if s.text.Text == text && !s.dirty() {
-			s.say(theme.Secondary, "")
-		}
-	})
 }
 
 // showWrong marks what is wrong. The marks of other fields go.
@@ -576,6 +553,6 @@ func (t *starter) set(on bool) {
 			return
 		}
 		t.field.Wrong("")
-		t.field.Note(theme.Done, lang.L("Saved."))
+		t.screen.env.Notice(lang.L("Settings saved."))
 	})
 }

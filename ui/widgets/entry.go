@@ -211,7 +211,6 @@ type Field struct {
 	hint   string
 	locked string // why nobody can change it, in place of the hint
 	below  *Prose
-	beside *Line // a passing remark on the name's line, so that nothing moves; nil where there is none
 	mark   *widget.Icon
 	input  marked // nil for one that shows no marks
 	wrong  bool
@@ -232,15 +231,9 @@ func NewField(name string, input fyne.CanvasObject, hint string) *Field {
 	label.Hidden = name == ""
 	f.take(input)
 	f.line = Across(f.mark, f.below, nil)
-	head := fyne.CanvasObject(label)
-	if name != "" && hint == "" && f.input == nil { // what is typed changes the line below with each key anyway
-		f.beside = NewCaption("")
-		f.beside.Shorten = true
-		head = container.New(naming{label, f.beside}, label, f.beside)
-	}
 	f.mark.Hide()
 	f.line.Hide()
-	f.parts = Stack(3, head, input, f.line)
+	f.parts = Stack(3, label, input, f.line)
 	f.ExtendBaseWidget(f)
 	f.Wrong("")
 	return f
@@ -281,19 +274,6 @@ func (r *fieldRow) MinSize(objects []fyne.CanvasObject) fyne.Size {
 	return size.AddWidthHeight(0, head+3*min(1, head))
 }
 
-// naming is a line that begins with a name, as wide as it reads, and has something after it where there is room.
-type naming struct{ name, after *Line }
-
-func (n naming) Layout(_ []fyne.CanvasObject, size fyne.Size) {
-	const gap = 8
-	n.name.Resize(size)
-	at := n.name.measure(n.name.Text) + gap
-	n.after.Move(fyne.NewPos(at, 0))
-	n.after.Resize(fyne.NewSize(max(0, size.Width-at), size.Height))
-}
-
-func (n naming) MinSize([]fyne.CanvasObject) fyne.Size { return n.name.MinSize() }
-
 // take gives the inputs in an object the name of the field, and marks the first one that can be wrong.
 func (f *Field) take(o fyne.CanvasObject) {
 	if input, is := o.(interface{ standIn(f *Field) }); is {
@@ -315,7 +295,6 @@ func (f *Field) Wrong(text string) {
 	if f.input != nil {
 		f.input.Mark(f.wrong)
 	}
-	f.remark("", "")
 	colour := theme.Secondary
 	if f.wrong {
 		colour = theme.Attention
@@ -326,16 +305,6 @@ func (f *Field) Wrong(text string) {
 	f.below.Text, f.below.Colour = text, colour
 	f.mark.Hidden, f.line.Hidden = !f.wrong, text == ""
 	f.parts.Refresh()
-}
-
-// remark says something on the name's line, where there is room for that.
-func (f *Field) remark(text string, colour fyne.ThemeColorName) bool {
-	if f.beside == nil {
-		return false
-	}
-	f.beside.Colour = colour
-	f.beside.Set(text)
-	return true
 }
 
 // FocusWrong puts the cursor into the first field that is wrong, as they are read: by lines, and from the left.
@@ -375,14 +344,14 @@ func (f *Field) Lock(why string) {
 	}
 }
 
-// Note shows a passing remark in place of the hint or, where a choice has none, beside the name, in a colour of its own; an empty
-// text shows the hint again. An error goes before it.
+// Note shows a passing remark in place of the hint, in a colour of its own; an empty text shows the hint again. An error goes before
+// it.
 func (f *Field) Note(colour fyne.ThemeColorName, text string) {
 	if f.wrong {
 		return
 	}
 	f.Wrong("")
-	if text == "" || f.remark(text, colour) {
+	if text == "" {
 		return
 	}
 	f.below.Text, f.below.Colour = text, colour
@@ -394,12 +363,7 @@ func (f *Field) Note(colour fyne.ThemeColorName, text string) {
 func (f *Field) Title() string { return f.name }
 
 // Said is the text at the input: what is wrong, a remark, or the hint.
-func (f *Field) Said() string {
-	if f.beside != nil && f.beside.Text != "" {
-		return f.beside.Text
-	}
-	return f.below.Text
-}
+func (f *Field) Said() string { return f.below.Text }
 
 func (f *Field) IsWrong() bool { return f.wrong }
 
