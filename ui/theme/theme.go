@@ -102,7 +102,7 @@ var colours = map[fyne.ThemeColorName]pair{
 	fynetheme.ColorNameMenuBackground:      {rgb(0xFFFFFF), rgb(0x1D2127)},
 	fynetheme.ColorNameOverlayBackground:   {rgb(0xFFFFFF), rgb(0x1D2127)},
 	fynetheme.ColorNameScrollBar:           {veil(0x1C2430, 0x55), veil(0xFFFFFF, 0x55)},
-	fynetheme.ColorNameShadow:              {veil(0x1C2430, 0x1C), veil(0x000000, 0x66)},
+	fynetheme.ColorNameShadow:              {veil(0x1C2430, 0x34), veil(0x000000, 0x80)},
 }
 
 // strong are the colours that high contrast changes: black on white or white on black, edges around all that can be used,
