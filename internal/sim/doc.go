@@ -11,7 +11,7 @@
 //	world_test.go       the computer, the services, the program; life_test.go how it starts, ends and is killed;
 //	                    people_test.go who asks something of it, the keyring, and a colleague with another program
 //	model_test.go       what must be true after each step, by monitors, one a promise, each with its own state and with what it is
-//	                    silent about: stored_test.go events, saved_test.go files, index_test.go the list of them, sent_test.go
+//	                    silent about: stored_test.go events, record_test.go the record of them, saved_test.go files, index_test.go the list of them, sent_test.go
 //	                    packages, news_test.go notifications, withdrawals_test.go withdrawals, health_test.go health,
 //	                    list_test.go what people see of packages, apart_test.go what reaches whom, secrets_test.go what nobody may
 //	                    read, growth_test.go idling; wishes_test.go what the settings ask for; settle_test.go what must have come

@@ -19,6 +19,7 @@ type model struct {
 	since    map[string]time.Time // computer and service -> when somebody signed in first
 
 	stored    storedEvents
+	record    recordKept
 	saved     savedFiles
 	sent      sentOnce
 	news      news
@@ -44,6 +45,7 @@ type executed struct {
 func newModel(w *world) *model {
 	m := &model{w: w, executed: map[string]executed{}, did: map[string]int{}, since: map[string]time.Time{}}
 	m.stored = storedEvents{m: m, ackedOn: map[string]int{}, came: map[string]bool{}, kept: map[string]bool{}}
+	m.record = recordKept{m}
 	m.saved = newSavedFiles(m)
 	m.sent = sentOnce{m: m, drafts: map[string]promise{}, may: map[string]int{}, corrects: map[string]string{}}
 	m.news = news{m: m, settled: map[string]bool{}, isOpen: map[string]bool{}, heardOf: map[string]int{}, problems: map[string]told{}}

@@ -197,6 +197,7 @@ func (m *model) rests() {
 	m.lookAtList()
 	m.lookAtCounts()
 	m.stored.lookAtEventList()
+	m.record.lookAtRecord()
 	m.idle.lookAtUsage()
 	m.idle.lookAtIdling()
 }

@@ -89,3 +89,28 @@ func TestEveryKeyIsListedBesideWhatItDoes(t *testing.T) {
 		}
 	}
 }
+
+func TestADocumentIsVerifiedWhereItIsDropped(t *testing.T) {
+	b, s := shown(t)
+	at := fyne.CurrentApp().Driver().AbsolutePositionForObject(s.verifying)
+	if place, _ := s.Landing(at.AddXY(20, 20)); place == nil {
+		t.Error("what is dropped on it is not verified")
+	}
+	if place, _ := s.Landing(at.SubtractXY(0, 20)); place != nil {
+		t.Errorf("what is dropped above it lands in %v", place)
+	}
+	s.Verify([]string{"/a/Lease.pdf", "/a/Rent.pdf"})
+	b.Pass()
+	var said []string
+	for _, o := range test.LaidOutObjects(b.Window.Canvas().Overlays().Top()) {
+		if text, ok := o.(*widgets.Prose); ok {
+			said = append(said, text.Text)
+		}
+	}
+	all := strings.Join(said, "\n")
+	for _, want := range []string{"Lease.pdf", "Byte for byte the document that was saved", "Rent.pdf", "its bytes differ"} {
+		if !strings.Contains(all, want) {
+			t.Errorf("it does not say %q:\n%s", want, all)
+		}
+	}
+}

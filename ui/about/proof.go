@@ -26,9 +26,11 @@ func (s *Screen) proof() fyne.CanvasObject {
 			s.fingerprint.Say()
 		})
 	}
-	verify := widgets.NewButton(lang.L("Verify documents…"), func() { browse.Files(s.env, "", s.Verify) })
+	verify := widgets.NewButton(lang.L("Verify a document…"), func() {
+		browse.One(s.env, lang.L("Verify a document…"), lang.L("Documents"), office.SendableEndings(), func(path string) { s.Verify([]string{path}) })
+	})
 	s.verifying = widgets.Section(lang.L("Proof"), 8,
-		widgets.Across(nil, widgets.NewProse(lang.L("Choose documents or drop them here to see whether they were sent or saved by Countersign, and whether a byte differs.")), verify),
+		widgets.Across(nil, widgets.NewProse(lang.L("Choose a document or drop some here to see whether they were sent or saved by Countersign, and whether a byte differs.")), verify),
 		widgets.Across(nil, widgets.NewProse(lang.L("The fingerprint stands for everything recorded so far. Mail it to somebody now and then: it proves later that nothing was changed.")), s.fingerprint))
 	return s.verifying
 }
