@@ -107,6 +107,8 @@ func TestAnOfficeMovesAndTheOldComputerStaysQuiet(t *testing.T) {
 		noErr(t, old.KeepFormPreset(office.FormPreset{Name: name, Form: office.Form{Message: "For " + name, Recipients: []office.Recipient{{Email: "x@example.com", Blind: true}}}}))
 	}
 	revoked := calls(old.service, "POST /connect/revoke")
+	record, err := old.RecordState()
+	noErr(t, err)
 	file := filepath.Join(t.TempDir(), "office.move")
 	noErr(t, old.MoveOut(t.Context(), file, password))
 	old.quiet()
@@ -132,6 +134,9 @@ func TestAnOfficeMovesAndTheOldComputerStaysQuiet(t *testing.T) {
 		t.Errorf("it was looked at, and did %+v", s)
 	}
 	noErr(t, now.arrive(file))
+	if said, fits, err := now.CheckRecord(record.Line); err != nil || !fits || record.Size == 0 {
+		t.Errorf("of a line of %d facts of the old computer it says %v (%v)", record.Size, said, err)
+	}
 	want := []office.FormPreset{{Name: "keller", Form: office.Form{Message: "For keller"}}, {Name: "Sellers", Form: office.Form{Message: "For Sellers"}}}
 	if kept, err := now.FormPresets(); err != nil || !reflect.DeepEqual(kept, want) {
 		t.Errorf("kept are %+v, %v", kept, err)

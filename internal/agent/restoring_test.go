@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io/fs"
@@ -80,9 +81,24 @@ func TestALostStateComesBackFromTheBackupAndNothingIsSentSavedOrToldAgain(t *tes
 	signAll(o, late)
 	o.eventually("told of that", func() bool { return o.Status().Packages.Saved == 3 && o.count(everyone) == 3 })
 	files, told, sent := o.files(), len(o.notifications()), o.service.Packages()
+	record, err := o.RecordState()
+	noErr(t, err)
 	o.loseData()
 
 	o.open()
+	if said, fits, err := o.CheckRecord(record.Line); err != nil || fits || !strings.Contains(said.String(), "missing here") {
+		t.Errorf("of a line that is later than the backup it says %v (%v)", said, err)
+	}
+	restored := false
+	noErr(t, o.Data.Store.View(func(tx *store.Tx) error {
+		return tx.Log().From(0, func(_ int64, line []byte) bool {
+			restored = restored || bytes.Contains(line, []byte(`"fact":"restored"`))
+			return true
+		})
+	}))
+	if !restored {
+		t.Error("that it was restored is not recorded")
+	}
 	o.run()
 	o.eventually("everything is known again", func() bool { return o.Status().Packages.Saved == 3 })
 	o.caughtUp()

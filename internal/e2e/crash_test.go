@@ -5,6 +5,8 @@ package e2e
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -20,6 +22,8 @@ import (
 
 	"countersign/internal/e2e/harness"
 	"countersign/internal/e2e/powercut"
+	"countersign/internal/record"
+	"countersign/internal/store"
 )
 
 // interruptionsQuick is how often each of three series interrupts the program in a quick run, interruptionsLong in a long one.
@@ -91,7 +95,47 @@ func TestNothingIsLostOrDoneTwice(t *testing.T) {
 			c.nothingIsMissing()
 			c.Stop()
 			c.leavesNothingBehind()
+			c.recordVerifies()
 		})
+	}
+}
+
+// recordVerifies computes the head of the record from its lines, after all those interruptions, and looks for events that are there twice.
+func (c *crashTest) recordVerifies() {
+	c.T.Helper()
+	s, err := store.Open(filepath.Join(c.Data, "state.db"), store.Options{})
+	if err != nil {
+		c.T.Fatal(err)
+	}
+	defer s.Close()
+	err = s.View(func(tx *store.Tx) error {
+		var tree record.Tree
+		lines := map[string]int{}
+		err := tx.Log().From(0, func(_ int64, line []byte) bool {
+			var f record.Fact
+			if err := json.Unmarshal(line, &f); err != nil {
+				c.T.Errorf("the record cannot be read: %v: %s", err, line)
+			}
+			if f.Event != nil {
+				lines[f.Event.ID]++
+			}
+			tree.Add(line)
+			return true
+		})
+		head, failed := tx.Log().Head()
+		if tree.Head() != head {
+			c.T.Errorf("the record of %d lines does not verify", head.N)
+		}
+		for id, n := range lines {
+			if n > 1 {
+				c.T.Errorf("event %s is in the record %d times", id, n)
+			}
+		}
+		c.T.Logf("the record has %d lines, %d of them events", head.N, len(lines))
+		return errors.Join(err, failed)
+	})
+	if err != nil {
+		c.T.Error(err)
 	}
 }
 

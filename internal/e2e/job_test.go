@@ -45,6 +45,7 @@ func TestTheWholeJob(t *testing.T) {
 	toldOnce(o, false, lease, offer)
 	statusIsRight(o, f.URL)
 	provenWithoutTheProgram(o, lease)
+	knownToTheRecord(o)
 	if text := o.Must("status"); !strings.Contains(text, "signed in as "+harness.Olivia) || !strings.Contains(text, "everything works") {
 		t.Errorf("status says\n%s", text)
 	}
@@ -95,6 +96,26 @@ func sendOffer(o *harness.Office) harness.Pack {
 		o.T.Errorf("the service got %+v", p)
 	}
 	return p
+}
+
+// knownToTheRecord asks of files what the record knows, and of a line of it whether it still fits.
+func knownToTheRecord(o *harness.Office) {
+	o.T.Helper()
+	line := strings.TrimSpace(o.Must("record"))
+	if said := o.Must("record", line); !strings.HasPrefix(said, "Consistent") {
+		o.T.Errorf("of %q it says %q", line, said)
+	}
+	saved := filepath.Join(o.Folder, o.Files()[0])
+	if said := o.Must("verify", saved, harness.Sample(o.T, "Lease Sonnenweg 4")); !strings.Contains(said, "was saved for “") || !strings.Contains(said, "was sent with “Lease”") {
+		o.T.Errorf("of a saved file and one that was sent it says %q", said)
+	}
+	whole, err := os.ReadFile(saved)
+	harness.Must(o.T, err)
+	other := filepath.Join(o.T.TempDir(), filepath.Base(saved))
+	harness.Must(o.T, os.WriteFile(other, append(whole, '\n'), 0o600))
+	if r := o.Command("verify", o.Folder, other); r.Code != 1 || strings.Count(r.Stdout, "was saved for “") != len(o.Files()) || strings.Count(r.Stdout, "its bytes differ") != 1 {
+		o.T.Errorf("of the folder and a changed file it says %d %s %s", r.Code, r.Stdout, r.Stderr)
+	}
 }
 
 // provenWithoutTheProgram checks a proof of a package as it says that anybody can, with the commands that stand in it.
