@@ -76,6 +76,7 @@ var settings = []setting{
 		"Eine Adresse wie https://example.com/tsa (RFC 3161). Leer für keinen."}},
 	{name: "mirror_record", label: words{"Keep a copy of the record in the folder", "Kopie des Protokolls im Ordner führen"}},
 	{name: "check_files_days", label: words{"Days between checks of saved files", "Tage zwischen Prüfungen gespeicherter Dateien"}, help: words{"0 for never.", "0 für nie."}, most: 366},
+	{name: "keep_years", label: words{"Years to keep signed papers", "Jahre, die unterschriebene Dokumente bleiben"}, help: words{"Such as 10; Lease: 30. Nothing is deleted.", "Etwa 10; Mietvertrag: 30. Nichts wird gelöscht."}},
 	{name: "check_updates", label: words{"Check for a new version once a day", "Einmal am Tag nach einer neuen Version suchen"}},
 	{name: "theme", label: words{"Theme", "Farbschema"}, choice: []choice{followSystem, {"light", words{"Light", "Hell"}}, {"dark", words{"Dark", "Dunkel"}}}},
 	{name: "contrast", label: words{"Contrast", "Kontrast"}, choice: []choice{followSystem, {"high", words{"High", "Hoch"}}, {"normal", words{"Normal", "Normal"}}}},

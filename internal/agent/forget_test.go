@@ -71,6 +71,35 @@ func TestOneKindOfOldThingsThatStaysKeepsNoOther(t *testing.T) {
 	}
 }
 
+// Years are counted by what a package comes from; nothing but the list changes.
+func TestPapersThatMayGoAreListedByTheRuleOfWhatTheyComeFrom(t *testing.T) {
+	a := openWith(t, Params{Now: func() time.Time { return time.Date(2040, 6, 1, 0, 0, 0, 0, time.UTC) }})
+	s := a.Settings()
+	s.KeepYears, s.SaveTo = "10; Lease form: 30", t.TempDir()
+	s.AuthURL, s.BaseURL, s.ClientID, s.Tunnel, s.Redirect = "https://sign.example.com", "https://sign.example.com", "id", office.TunnelNone, office.RedirectPaste
+	s.RedirectURI = "https://sign.example.com/back"
+	noErr(t, a.Configure(t.Context(), s, office.Secrets{}))
+	signed := func(id, draft string, year int) {
+		noErr(t, a.Data.Update(func(tx *store.Tx) error {
+			at := time.Date(year, 3, 1, 0, 0, 0, 0, time.UTC)
+			return tx.PutPackage(office.Package{ID: id, Name: id, State: office.PackageExecuted, Saving: office.Saving{Planned: true, Saved: true}, Created: at,
+				Executed: office.When{Time: at}, Source: office.Source{DraftID: draft}})
+		}))
+	}
+	noErr(t, a.Data.Update(func(tx *store.Tx) error {
+		return tx.PutDraft(office.Draft{ID: "d", State: office.DraftSent, Template: &office.Template{Name: "Lease Form"}})
+	}))
+	signed("old", "", 2029)
+	signed("young", "", 2030)
+	signed("leased", "d", 2015)
+	signed("leased long ago", "d", 2009)
+	var got []string
+	for _, p := range must(a.MayGo(office.Query{Sort: office.ByName})) {
+		got = append(got, p.Name)
+	}
+	expect(t, strings.Join(got, ", "), "leased long ago, old", "what may go is %s")
+}
+
 // countDays has the store count days on which the program ran.
 func countDays(tx *store.Tx, n int) error {
 	for i := range n {

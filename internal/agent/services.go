@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/x509"
 	"encoding/json"
+	"errors"
 	"image"
 	"os"
 	"runtime"
@@ -321,6 +322,35 @@ func (a *Agent) Prove(ctx context.Context, packageID, path string, replace bool)
 		return err
 	}
 	return a.proof.Prove(ctx, packageID, events, path, replace)
+}
+
+// MayGo are the signed packages that q asks for and whose papers need not be kept any longer, archived ones too.
+func (a *Agent) MayGo(q office.Query) (list []office.Package, err error) {
+	rule, _ := office.ParseRetention(a.Settings().KeepYears)
+	folders, err := a.HotFolders()
+	q.States, q.Archived = []office.Status{office.StatusDone}, true
+	all, err2 := a.Find(q)
+	if err := errors.Join(err, err2); err != nil {
+		return nil, err
+	}
+	for _, p := range all {
+		from := ""
+		for _, f := range folders {
+			if p.Folder != "" && (p.Folder == f.ID || p.Folder == office.TagAt(p.Service, f.ID)) {
+				from = f.Called()
+			}
+		}
+		made := ""
+		if d, known, err := a.Data.Draft(p.DraftID); err != nil {
+			return nil, err
+		} else if known && d.Template != nil {
+			made = d.Template.Name
+		}
+		if until := rule.Until(p.Executed.Time, from, made); !until.IsZero() && until.Before(a.Now()) {
+			list = append(list, p)
+		}
+	}
+	return list, nil
 }
 
 // claim makes p a package of ours when its external data says so; see outbox.Service.Claim.

@@ -21,6 +21,7 @@ type listCmd struct {
 	Until    string   `help:"Only packages made on this day or moment, or earlier." placeholder:"DATE"`
 	Origin   string   `enum:",here,elsewhere" default:"" help:"Only packages made here, or elsewhere in the organization." placeholder:"WHERE"`
 	Archived bool     `help:"Packages that were taken out of the list, too."`
+	MayGo    bool     `help:"Only signed packages whose papers need not be kept any longer by setup --keep-years, archived ones too. Nothing is deleted."`
 	Sort     string   `enum:"created,name,due,executed" default:"created" help:"What comes first: ${enum}." placeholder:"FIELD"`
 	Reverse  bool     `help:"The other way round."`
 	Limit    int      `help:"At most so many packages." placeholder:"N"`
@@ -32,7 +33,7 @@ func (c *listCmd) Run(r *run) error {
 	if err != nil {
 		return err
 	}
-	packages, err := callList.alone(r, look, q)
+	packages, err := callList.alone(r, look, listRequest{q, c.MayGo})
 	if err != nil {
 		return err
 	}
@@ -111,8 +112,18 @@ type listedSigner struct {
 }
 
 // list is what the office knows of the packages that q asks for.
-func (l *local) list(_ context.Context, q office.Query) ([]listedPackage, error) {
-	found, err := l.agent.Find(q)
+// listRequest asks for packages; MayGo for those alone that need not be kept.
+type listRequest struct {
+	office.Query
+	MayGo bool
+}
+
+func (l *local) list(_ context.Context, q listRequest) ([]listedPackage, error) {
+	find := l.agent.Find
+	if q.MayGo {
+		find = l.agent.MayGo
+	}
+	found, err := find(q.Query)
 	list := make([]listedPackage, len(found))
 	for i, p := range found {
 		list[i] = listed(p)

@@ -32,7 +32,8 @@ type setupCmd struct {
 	RecordCopy *bool   `json:"mirror_record,omitempty" name:"record-copy" negatable:"" help:"Keep a copy of the record in the folder for signed documents."`
 	CheckFiles *int    `json:"check_files_days,omitempty" help:"Every how many days all saved files are looked at, whether they are still as they were saved; 0 for never." placeholder:"DAYS"`
 
-	KeepEvents *int `help:"For how many days the contents of handled events are kept (90)." placeholder:"DAYS"`
+	KeepYears  *string `json:"keep_years,omitempty" help:"For how many years signed papers are kept, also by template or watched folder: \"10; Lease: 30\"; empty for without end. Nothing is deleted: list --may-go names them then." placeholder:"RULE"`
+	KeepEvents *int    `help:"For how many days the contents of handled events are kept (90)." placeholder:"DAYS"`
 }
 
 // serviceFlags are the service, and how people sign in there.

@@ -734,6 +734,7 @@ func FolderNotWritable() Message    { return of("settings.folder-not-writable") 
 func FolderPath() Message           { return of("settings.folder-path") }
 func HeaderForm() Message           { return of("settings.header-form") }
 func KeepEventsRange() Message      { return of("settings.keep-events-range") }
+func KeepYearsForm() Message        { return of("settings.keep-years-form") }
 func LanguageChoice() Message       { return of("settings.language-choice") }
 func ListenForm() Message           { return of("settings.listen-form") }
 func MotionChoice() Message         { return of("settings.motion-choice") }

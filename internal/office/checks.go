@@ -84,6 +84,9 @@ func (s Settings) Check() []FieldError {
 	if s.KeepEvents < 1 || s.KeepEvents > maxKeepEvents {
 		say(FieldKeepEvents, CodeRange)
 	}
+	if _, ok := ParseRetention(s.KeepYears); !ok {
+		say(FieldKeepYears, CodeForm)
+	}
 	if !slices.Contains([]string{"", "light", "dark"}, s.Theme) {
 		say(FieldTheme, CodeChoice)
 	}
@@ -297,6 +300,7 @@ const (
 	FieldKeepEvents   = "keep_events_days"
 	FieldStampURL     = "stamp_url"
 	FieldCheckFiles   = "check_files_days"
+	FieldKeepYears    = "keep_years"
 	FieldTheme        = "theme"
 	FieldContrast     = "contrast"
 	FieldTextSize     = "text_size"
@@ -381,6 +385,7 @@ var findingTexts = map[string]map[Code]message.Message{
 	FieldKeepEvents:  {"": message.KeepEventsRange()},
 	FieldStampURL:    {"": message.StampAddressForm()},
 	FieldCheckFiles:  {"": message.CheckFilesRange()},
+	FieldKeepYears:   {"": message.KeepYearsForm()},
 	FieldTheme:       {"": message.ThemeChoice()},
 	FieldContrast:    {"": message.ContrastChoice()},
 	FieldTextSize:    {"": message.TextSizeChoice()},

@@ -93,6 +93,7 @@ type ProofSettings struct {
 	StampURL     string `json:"stamp_url,omitempty"`        // of an authority that stamps the record once a day (RFC 3161); empty for none
 	MirrorRecord bool   `json:"mirror_record,omitempty"`    // keeps a copy of the record in SaveTo
 	CheckFiles   int    `json:"check_files_days,omitempty"` // every so many days all saved files are looked at; 0 for never
+	KeepYears    string `json:"keep_years,omitempty"`       // for how many years signed papers are kept, see ParseRetention
 }
 
 // NotifySettings are what people are told of, and when.

@@ -47,6 +47,7 @@ type Office interface {
 	PreviewName(settings office.Settings) (string, error)
 	HasSecrets() (clientSecret, ngrokToken bool, err error)
 	Status() (agent.Status, error)
+	MayGo(office.Query) ([]office.Package, error)
 	MoveOut(ctx context.Context, path, password string) error
 }
 
@@ -474,7 +475,8 @@ func (s *Screen) notices() fyne.CanvasObject {
 func (s *Screen) program() fyne.CanvasObject {
 	at := func(key string) fyne.CanvasObject { return s.place(key, tabProgram) }
 	parts := []fyne.CanvasObject{widgets.Section(lang.L("Look and language"), 12, at("theme"), at("language"), at(office.FieldContrast), at(office.FieldTextSize), at(office.FieldMotion)),
-		widgets.Section(lang.L("Storage"), 12, at(office.FieldKeepEvents), at(office.FieldCheckFiles)),
+		widgets.Section(lang.L("Storage"), 12, at(office.FieldKeepYears),
+			widgets.Row(0, widgets.NewButton(lang.L("Show what may go…"), func() { showExpired(s) })), at(office.FieldKeepEvents), at(office.FieldCheckFiles)),
 		widgets.Section(lang.L("Record"), 12, at(office.FieldStampURL), at("mirror_record"))}
 	if s.env.Autostart != nil {
 		parts = append(parts, widgets.Section(lang.L("Startup"), 12, s.starter.content))

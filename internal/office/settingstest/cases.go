@@ -73,7 +73,7 @@ func (c Case) At(s *office.Settings) any {
 		office.FieldTunnel: &s.Tunnel, office.FieldNgrokDomain: &s.NgrokDomain, office.FieldNgrokConnect: &s.NgrokConnectURL,
 		office.FieldNgrokCA: &s.NgrokCA, office.FieldPublicURL: &s.PublicURL, office.FieldListen: &s.Listen, office.FieldSaveTo: &s.SaveTo,
 		office.FieldTemplate: &s.NameTemplate, office.FieldCopyTo: &s.CopyTo, office.FieldBlindCopyTo: &s.BlindCopyTo, office.FieldNotify: &s.Notify, office.FieldDueDays: &s.DueDays, office.FieldQuietFrom: &s.QuietFrom, office.FieldQuietTo: &s.QuietTo,
-		office.FieldKeepEvents: &s.KeepEvents, office.FieldStampURL: &s.StampURL, office.FieldCheckFiles: &s.CheckFiles, office.FieldTheme: &s.Theme, office.FieldLanguage: &s.Language,
+		office.FieldKeepEvents: &s.KeepEvents, office.FieldKeepYears: &s.KeepYears, office.FieldStampURL: &s.StampURL, office.FieldCheckFiles: &s.CheckFiles, office.FieldTheme: &s.Theme, office.FieldLanguage: &s.Language,
 		office.FieldContrast: &s.Contrast, office.FieldTextSize: &s.TextSize, office.FieldMotion: &s.Motion,
 	}[c.Field]
 }
@@ -232,6 +232,9 @@ func Cases(folder string) (all []Case) {
 	field, flag = office.FieldCheckFiles, "--check-files"
 	same("0", "30", "366")
 	bad(office.CodeRange, "-1", "367")
+	field, flag = office.FieldKeepYears, "--keep-years"
+	same("", "10", "10; Lease: 30")
+	bad(office.CodeForm, "ten", "0", "Lease")
 	field, flag = office.FieldDueDays, "--due-days"
 	same("1", "365")
 	bad(office.CodeRange, "-2", "366")

@@ -1,0 +1,57 @@
+package office
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+// maxRetention is how many years a rule can say.
+const maxRetention = 100
+
+// Retention is for how many years the papers of signed packages are kept. Nothing is deleted by it: people are shown what may go.
+type Retention struct {
+	Years int            // of what has no rule of its own; 0 for without end
+	Of    map[string]int // by the name of a template or a watched folder, as Fold has it
+}
+
+// ParseRetention reads a rule as people write it: "10; Lease: 30; Scans: 6". ok is false for what is none.
+func ParseRetention(text string) (r Retention, ok bool) {
+	r.Of = map[string]int{}
+	for part := range strings.SplitSeq(text, ";") {
+		if part = strings.TrimSpace(part); part == "" {
+			continue
+		}
+		name, number := "", part
+		if i := strings.LastIndexByte(part, ':'); i >= 0 {
+			name, number = Fold(strings.TrimSpace(part[:i])), strings.TrimSpace(part[i+1:])
+		}
+		years, err := strconv.Atoi(number)
+		_, again := r.Of[name]
+		if err != nil || years < 1 || years > maxRetention || again || name == "" && (r.Years > 0 || number != part) {
+			return Retention{}, false
+		}
+		if name == "" {
+			r.Years = years
+		} else {
+			r.Of[name] = years
+		}
+	}
+	return r, true
+}
+
+// Until is when the papers of what was signed then may go, zero for never: with the end of the year, so many years after that of the
+// signature. Of rules for several names the longest counts.
+func (r Retention) Until(signed time.Time, names ...string) time.Time {
+	years := 0
+	for _, name := range names {
+		years = max(years, r.Of[Fold(name)])
+	}
+	if years == 0 {
+		years = r.Years
+	}
+	if years == 0 || signed.IsZero() {
+		return time.Time{}
+	}
+	return time.Date(signed.Year()+years+1, 1, 1, 0, 0, 0, 0, signed.Location())
+}
