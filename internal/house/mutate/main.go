@@ -1,3 +1,5 @@
+//go:build unix
+
 // Command mutate lets chance choose the faults that a package's own tests have to find: it changes one place of the package at a
 // time (a condition negated, a boundary moved, a statement left out, an error swallowed), runs the tests, and lists the changes
 // that they do not notice. Fifty changes are compiled into one test binary, each behind a number that the environment picks.
@@ -18,6 +20,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -25,6 +28,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -36,6 +40,8 @@ var (
 	tests   = flag.String("tests", "", "the folder of the tests, where they are not each package's own")
 	which   = flag.String("run", ".", "which of the tests")
 	all     = flag.Bool("all", false, "list the changes that are found, too")
+
+	stopped, _ = signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM) // a terminal's Ctrl+C does not reach the tests' groups
 )
 
 // place is a change of what lies between two offsets of a file.
@@ -97,6 +103,9 @@ func draw(folder string, args []string) {
 		}
 		var outcome map[*place]string
 		outcome, alone = try(folder, sources, few[:min(len(few), most-tried)])
+		if stopped.Err() != nil {
+			log.Fatal("interrupted")
+		}
 		tried += len(outcome)
 		for _, p := range few {
 			how := outcome[p]
@@ -373,16 +382,21 @@ func (s *source) render(from, to int, places []*place) string {
 	}
 }
 
-// run runs the tests with the change of that number. Their temporary files end with them.
+// run runs the tests with the change of that number. Their temporary files, and whatever processes they have started, end with them.
 func run(dir, folder string, number int, limit time.Duration) (how string, said []byte) {
 	temp := must(os.MkdirTemp(dir, ""))
 	defer os.RemoveAll(temp)
-	ctx, stop := context.WithTimeout(context.Background(), limit)
+	ctx, stop := context.WithTimeout(stopped, limit)
 	defer stop()
 	tests := exec.CommandContext(ctx, filepath.Join(dir, "tests"), "-test.failfast", "-test.run="+*which)
-	tests.Dir, tests.WaitDelay = folder, time.Second
+	tests.Dir, tests.WaitDelay, tests.SysProcAttr = folder, time.Second, &syscall.SysProcAttr{Setpgid: true}
+	end := func() error { return syscall.Kill(-tests.Process.Pid, syscall.SIGKILL) }
+	tests.Cancel = end
 	tests.Env = append(os.Environ(), "MUTANT="+strconv.Itoa(number), "MUTANTS_REACHED="+filepath.Join(dir, "reached"), "TMPDIR="+temp)
 	said, err := tests.CombinedOutput()
+	if tests.Process != nil {
+		_ = end()
+	}
 	switch {
 	case ctx.Err() != nil:
 		return "late", said
