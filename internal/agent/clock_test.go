@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"countersign/internal/agent/health"
-	"countersign/internal/agent/loop"
 	"countersign/internal/office"
 	"countersign/internal/store"
 )
@@ -66,21 +65,6 @@ func TestTryAgainTriesEverythingThatWaits(t *testing.T) {
 		time.Sleep(time.Second)
 		c.tried(t, "at once")
 	})
-}
-
-func TestACooldownIsBelievedFromTheMomentItWasDecidedOn(t *testing.T) {
-	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	for at, want := range map[time.Duration]time.Duration{
-		0: time.Hour, 20 * time.Minute: 40 * time.Minute, time.Hour: 0, 30 * time.Hour: 0,
-		-loop.ClockSlack: time.Hour + loop.ClockSlack, -loop.ClockSlack - 1: 0, -30 * time.Hour: 0,
-	} {
-		if got := loop.CoolFor(now, time.Hour).Left(now.Add(at)); got != want {
-			t.Errorf("%v on: %v left, want %v", at, got, want)
-		}
-	}
-	if !(loop.Cooldown{}).Over(now) {
-		t.Error("the zero cooldown is not over")
-	}
 }
 
 // canned is a service without a network, so that hours pass in a moment. It knows nothing, or answers nothing.

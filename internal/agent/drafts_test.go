@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -126,4 +128,17 @@ func TestAServiceWithoutTemplatesIsNotAskedAgain(t *testing.T) {
 	if _, err := o.Templates(t.Context(), ""); Message(err) != message.SignInFirst() {
 		t.Error(err)
 	}
+}
+
+// Hold has a draft wait for a person, as one does whose sending was stopped.
+func (o *testOffice) Hold(d office.NewPackage) (id string, err error) {
+	ended, end := context.WithCancel(context.Background())
+	end()
+	d.Undo = time.Minute
+	state, err := o.Send(ended, d, nil)
+	if state.DraftID == "" {
+		return "", err
+	}
+	_, err = o.Stop(state.DraftID)
+	return state.DraftID, err
 }

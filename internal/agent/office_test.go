@@ -358,11 +358,3 @@ func runUntil(t testing.TB, a *Agent) (end func()) {
 		}
 	}
 }
-
-// theOffice is what an administrator hands out.
-func theOffice() OfficeFile {
-	s := office.DefaultSettings()
-	s.AuthURL, s.BaseURL, s.ClientID = "https://sign.example.com", "https://sign.example.com/api/v1", "office"
-	s.Tunnel, s.Redirect = office.TunnelNone, office.RedirectLocalhost
-	return OfficeFile{Settings: s}
-}

@@ -6,11 +6,13 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"countersign/internal/agent/data"
+	"countersign/internal/agent/issuer"
 	"countersign/internal/agent/loop/looptest"
 	"countersign/internal/esign"
 	"countersign/internal/message"
@@ -53,6 +55,9 @@ func TestASignInThatFailsSaysSoInOneSentenceAndTheNextOneWorks(t *testing.T) {
 		if x.SignedIn() != (err == nil) || err == nil && path == "/connect/token" {
 			t.Errorf("signed in %v, %v", x.SignedIn(), err)
 		}
+		if given := err != nil && path != "/connect/token" && path != "/.well-known/openid-configuration"; given && x.owed(t) == 0 {
+			t.Error("nobody revokes what was given out")
+		}
 		x.service.Heal(0)
 		x.signIn(t)
 	})
@@ -75,6 +80,68 @@ func TestSigningOutHappensHereWhateverTheServiceAnswers(t *testing.T) {
 	})
 }
 
+// configure changes a setting.
+func configure(t *testing.T, x *Service, change func(*office.Settings)) error {
+	s := x.Settings()
+	change(&s)
+	_, err := x.Configure(t.Context(), s, office.Secrets{}, keepNothing)
+	return err
+}
+
+// leavingSignedIn is leaving, and somebody was signed in when the program ended the last time.
+func leavingSignedIn(t *testing.T) *Service {
+	x, _ := leaving(t, 0)
+	noErr(t, configure(t, x, func(s *office.Settings) {
+		s.AuthURL, s.BaseURL, s.ClientID = "https://sign.test", "https://sign.test", "office"
+	}))
+	noErr(t, x.keys.Put(map[string][]byte{issuer.Refresh.Of(issuer.Of(x.Settings())): []byte("r")},
+		func(tx *store.Tx) error {
+			return errors.Join(tx.PutDoc(Doc, Record{SignedIn: true}), tx.PutDoc(DocKeyID, "another"))
+		}))
+	noErr(t, x.Load())
+	clear(x.keys.opened)
+	return x
+}
+
+// What follows the commit is for health alone, or for the service.
+func TestAChangeIsKeptWholeOrNotAtAll(t *testing.T) {
+	for name, c := range map[string]struct {
+		do   func(x *Service) error
+		want func(*Current)
+	}{
+		"a language": {func(x *Service) error { return configure(t, x, func(s *office.Settings) { s.Language = "de" }) },
+			func(o *Current) { o.Settings.Language = "de" }},
+		"a client": {func(x *Service) error { return configure(t, x, func(s *office.Settings) { s.ClientID = "another" }) },
+			func(o *Current) { o.Settings.ClientID, o.Account.SignedIn = "another", false }},
+		"signing out": {func(x *Service) error { return x.SignOut(t.Context()) }, func(o *Current) { o.Account.SignedIn = false }},
+	} {
+		for n, again := 1, true; again; n++ {
+			x, accesses := leavingSignedIn(t), 0
+			was := x.Current()
+			x.Data.Store.Fault = func() error {
+				if accesses++; accesses == n {
+					return looptest.ErrFault
+				}
+				return nil
+			}
+			err := c.do(x)
+			again = accesses >= n
+			x.Data.Store.Fault = nil
+			want := was
+			if !errors.Is(err, looptest.ErrFault) {
+				c.want(&want)
+			}
+			disk := New(x.Base, x.Deps)
+			noErr(t, disk.Load())
+			for where, is := range map[string]Current{"in memory": x.Current(), "on disk": disk.Current()} {
+				if !reflect.DeepEqual(is.Settings, want.Settings) || is.Account.SignedIn != want.Account.SignedIn {
+					t.Errorf("%s, access %d failed, and it said %v; %s: %+v", name, n, err, where, is)
+				}
+			}
+		}
+	}
+}
+
 func TestWhatTheDiskRefusesIsNotTakenForDone(t *testing.T) {
 	in := func(do func(tx *store.Tx) error) func(*Service) error {
 		return func(x *Service) error { return x.Data.Update(do) }
@@ -93,15 +160,21 @@ func TestWhatTheDiskRefusesIsNotTakenForDone(t *testing.T) {
 			_, err := x.HandOver(t.Context(), func(*store.Tx) error { return nil })
 			return err
 		},
+		"read":          (*Service).Load,
+		"entered":       func(x *Service) error { return x.KeepFirstRun(FirstRun{}) },
+		"was entered":   func(x *Service) error { _, _, err := x.FirstRun(); return err },
+		"a certificate": func(x *Service) error { _, err := x.Certificate(); return err },
+		"unlocked": func(x *Service) error {
+			next := New(x.Base, x.Deps)
+			return next.keys.unlock(t.Context())
+		},
 		"replaced":  in(func(tx *store.Tx) error { return ReplaceSealed(tx, map[string][]byte{"a": {1}, "b": {2}}) }),
 		"forgotten": in(ForgetPassing),
 		"lapsed":    in(Expire),
 	} {
 		t.Run(name, func(t *testing.T) {
 			looptest.EachFault(t, func() (*Service, *data.Data) {
-				x, _ := leaving(t, 0)
-				noErr(t, x.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(Doc, Record{SignedIn: true}) }))
-				clear(x.keys.opened) // as after a restart
+				x := leavingSignedIn(t)
 				return x, x.Data
 			}, do)
 		})

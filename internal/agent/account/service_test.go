@@ -1,6 +1,7 @@
 package account
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -12,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -41,6 +43,7 @@ type ring struct {
 	secret.Keeper
 	mu     sync.Mutex
 	locked bool
+	reason secret.Reason // why; Locked when it is empty
 	prompt chan struct{} // closed when a person answers its question, if it asks one
 }
 
@@ -54,7 +57,7 @@ func (r *ring) Load(ctx context.Context) (secret.Key, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.locked {
-		return secret.Key{}, &secret.UnavailableError{Reason: secret.Locked, Answered: r.prompt}
+		return secret.Key{}, &secret.UnavailableError{Reason: cmp.Or(r.reason, secret.Locked), Answered: r.prompt}
 	}
 	return r.Keeper.Load(ctx)
 }
@@ -64,6 +67,8 @@ type registration struct {
 	mu    sync.Mutex
 	held  bool
 	steps []string
+
+	registered, lost bool // there is one; it cannot be read
 }
 
 func (e *registration) note(step string) {
@@ -81,8 +86,8 @@ func (e *registration) noted() []string {
 func (e *registration) Open(issuer.Name)                     { e.note("open") }
 func (e *registration) Move(issuer.Name)                     { e.note("move") }
 func (e *registration) Forget(*store.Tx) error               { e.note("forget"); return nil }
-func (e *registration) MayBeRegistered() bool                { return false }
-func (e *registration) OutOfReach(issuer.Name) (bool, error) { return false, nil }
+func (e *registration) MayBeRegistered() bool                { return e.registered }
+func (e *registration) OutOfReach(issuer.Name) (bool, error) { return e.lost, nil }
 func (e *registration) AtService() (address, id string, err error) {
 	return "https://office.test/webhook", "e1", nil
 }
@@ -119,13 +124,18 @@ type testService struct {
 	endpoint *registration
 	settings office.Settings
 	signedUp int
+	changed  atomic.Int64
 }
+
+// returnTo is where a sign-in may return that is not on this computer.
+const returnTo = "https://office.test/signed-in"
 
 func newService(t *testing.T) *testService {
 	t.Helper()
 	x := &testService{keyring: &ring{Keeper: secret.Memory()}}
 	x.endpoint = &registration{}
 	client := sandbox.DemoClient()
+	client.Redirects = append(client.Redirects, returnTo)
 	var err error
 	if x.service, err = sandbox.Start(sandbox.Options{AutoConsent: true, KeyBits: 1024, Clients: []sandbox.Client{client}}); err != nil {
 		t.Fatal(err)
@@ -138,7 +148,7 @@ func newService(t *testing.T) *testService {
 		Keeper: x.keyring, HTTP: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
 		Words: message.English, Message: message.For,
 		Address:  func(context.Context) (string, bool) { return "", false },
-		Changed:  func() {},
+		Changed:  func() { x.changed.Add(1) },
 		SignedUp: func() { x.signedUp++ },
 		Unlocked: func() {},
 		Returned: func() {},
@@ -193,6 +203,15 @@ func (x *testService) tryToSignIn(t *testing.T) error {
 	})
 }
 
+// signedIn is one that is set up, and somebody signed in.
+func signedIn(t *testing.T) *testService {
+	t.Helper()
+	x := newService(t)
+	x.setUp(t)
+	x.signIn(t)
+	return x
+}
+
 func (x *testService) signIn(t *testing.T) {
 	t.Helper()
 	noErr(t, x.tryToSignIn(t))
@@ -225,9 +244,7 @@ func TestTheEndpointEndsInTheCommitThatEndsTheSignIn(t *testing.T) {
 
 // The service takes a refresh token back with the answer that brings the next one (interface.md, token rules): who loses it has to sign in anew.
 func TestARefreshTokenIsKeptBeforeTheRenewedAccessTokenIsUsed(t *testing.T) {
-	x := newService(t)
-	x.setUp(t)
-	x.signIn(t)
+	x := signedIn(t)
 	kept := func() string {
 		token, err := x.keys.Get(issuer.Refresh.Of(issuer.Of(x.settings)))
 		noErr(t, err)
@@ -242,15 +259,25 @@ func TestARefreshTokenIsKeptBeforeTheRenewedAccessTokenIsUsed(t *testing.T) {
 	if now := kept(); now == "" || now == before {
 		t.Error("the token that was renewed is not the one that is kept")
 	}
+	noErr(t, x.service.ExpireAccessTokens())
+	x.Data.Store.Fault = func() error { return looptest.ErrFault }
+	var failed *esign.Error
+	if _, err := client.List(t.Context(), esign.ListQuery{}); !errors.As(err, &failed) || failed.Kind != esign.NotKept {
+		t.Errorf("it cannot be kept: %v", err)
+	}
+	x.Data.Store.Fault = nil
+	_, err := client.List(t.Context(), esign.ListQuery{})
+	noErr(t, err)
 }
 
 func TestLoopsThatBeginAgainBeginAnotherSession(t *testing.T) {
-	x := newService(t)
-	x.setUp(t)
-	x.signIn(t)
+	x := signedIn(t)
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
 	noErr(t, x.RunSession(ctx))
+	if _, online := x.Online(); online {
+		t.Error("a session outlives its loop")
+	}
 	ctx, stop = context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- x.RunSession(ctx) }()
@@ -267,10 +294,8 @@ func TestLoopsThatBeginAgainBeginAnotherSession(t *testing.T) {
 }
 
 func TestWhatIsNotCommittedChangesNothing(t *testing.T) {
-	x := newService(t)
-	x.setUp(t)
-	x.signIn(t)
-	was, before := x.Current(), len(x.endpoint.noted())
+	x := signedIn(t)
+	was, before, changed := x.Current(), len(x.endpoint.noted()), x.changed.Load()
 	next := x.settings
 	next.ClientID = "another"
 	refused := errors.New("the disk is full")
@@ -286,7 +311,7 @@ func TestWhatIsNotCommittedChangesNothing(t *testing.T) {
 	if is := x.Current(); !reflect.DeepEqual(is.Settings, was.Settings) || !reflect.DeepEqual(is.Account, was.Account) || is.service != was.service {
 		t.Errorf("is %+v, was %+v", is, was)
 	}
-	if got := x.endpoint.noted()[before:]; slices.Contains(got, "ended") || slices.Contains(got, "move") {
+	if got := x.endpoint.noted()[before:]; slices.Contains(got, "ended") || slices.Contains(got, "move") || x.changed.Load() != changed {
 		t.Errorf("the endpoint: %q", got)
 	}
 	if _, online := x.Online(); !online {
@@ -295,9 +320,7 @@ func TestWhatIsNotCommittedChangesNothing(t *testing.T) {
 }
 
 func TestTheEndpointFollowsOnceTheServiceHasChanged(t *testing.T) {
-	x := newService(t)
-	x.setUp(t)
-	x.signIn(t)
+	x := signedIn(t)
 	before := len(x.endpoint.noted())
 	next := x.settings
 	next.ClientID = "another"
@@ -332,7 +355,7 @@ func TestAKeyringThatIsLockedChangesNothingAndOpensLater(t *testing.T) {
 		t.Errorf("read: %v", err)
 	}
 	x.keyring.turn(false)
-	if !x.Unlock(t.Context()) || x.Health.Has(health.KeyringLocked) || !slices.Equal(x.endpoint.noted(), []string{"open"}) {
+	if !x.Unlock(t.Context()) || x.Health.Has(health.KeyringLocked) || !slices.Equal(x.endpoint.noted(), []string{"open"}) || x.changed.Load() == 0 {
 		t.Errorf("health %+v, the endpoint: %q", x.Health.List(), x.endpoint.noted())
 	}
 	if !x.Unlock(t.Context()) || len(x.endpoint.noted()) != 1 {

@@ -84,7 +84,7 @@ func (r *Service) newService(before Current, next office.Settings, clientSecret 
 
 // sameClient reports whether both ask the same server as the same client.
 func sameClient(a, b esign.Config) bool {
-	return a.Issuer() == b.Issuer() && a.AuthURL == b.AuthURL && a.BaseURL == b.BaseURL && a.ClientSecret == b.ClientSecret
+	return a.Issuer() == b.Issuer() && a.ClientSecret == b.ClientSecret
 }
 
 // closeLimit is how long a renewal under way may take to finish when it is no longer wanted: its answer may hold the

@@ -489,7 +489,6 @@ func (r *Service) Reload(ctx context.Context) error {
 	r.Endpoint.Open(issuer.Of(r.Settings()))
 	r.connect()
 	r.checkSetUp()
-	loop.Wake(r.wakeRevocations)
 	return nil
 }
 

@@ -111,3 +111,18 @@ func TestTroubleWithOneThingIsToldFromTroubleWithTheService(t *testing.T) {
 		t.Error("it worked between the two")
 	}
 }
+
+func TestACooldownIsBelievedFromTheMomentItWasDecidedOn(t *testing.T) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	for at, want := range map[time.Duration]time.Duration{
+		0: time.Hour, 20 * time.Minute: 40 * time.Minute, time.Hour: 0, 30 * time.Hour: 0,
+		-ClockSlack: time.Hour + ClockSlack, -ClockSlack - 1: 0, -30 * time.Hour: 0,
+	} {
+		if got := CoolFor(now, time.Hour).Left(now.Add(at)); got != want {
+			t.Errorf("%v on: %v left, want %v", at, got, want)
+		}
+	}
+	if !(Cooldown{}).Over(now) {
+		t.Error("the zero cooldown is not over")
+	}
+}

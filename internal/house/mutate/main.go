@@ -262,10 +262,10 @@ func (s *source) code(n ast.Node) string {
 	return string(s.text[s.at.Offset(n.Pos()):s.at.Offset(n.End())])
 }
 
-// logs reports whether a call has to do with a log.
+// logs reports whether a call has to do with a log, or is a point at which the simulation kills the program.
 func (s *source) logs(call *ast.CallExpr) bool {
 	f, ok := call.Fun.(*ast.SelectorExpr)
-	return ok && logger.MatchString(s.code(f.X))
+	return ok && (logger.MatchString(s.code(f.X)) || strings.EqualFold(f.Sel.Name, "crash"))
 }
 
 // switches is compiled into the package: which change is wanted, and a note of those that were reached.
