@@ -89,8 +89,8 @@ func configure(t *testing.T, x *Service, change func(*office.Settings)) error {
 }
 
 // leavingSignedIn is leaving, and somebody was signed in when the program ended the last time.
-func leavingSignedIn(t *testing.T) *Service {
-	x, _ := leaving(t, 0)
+func leavingSignedIn(t *testing.T) (*Service, *silent) {
+	x, service := leaving(t, 0)
 	noErr(t, configure(t, x, func(s *office.Settings) {
 		s.AuthURL, s.BaseURL, s.ClientID = "https://sign.test", "https://sign.test", "office"
 	}))
@@ -100,7 +100,7 @@ func leavingSignedIn(t *testing.T) *Service {
 		}))
 	noErr(t, x.Load())
 	clear(x.keys.opened)
-	return x
+	return x, service
 }
 
 // What follows the commit is for health alone, or for the service.
@@ -116,8 +116,8 @@ func TestAChangeIsKeptWholeOrNotAtAll(t *testing.T) {
 		"signing out": {func(x *Service) error { return x.SignOut(t.Context()) }, func(o *Current) { o.Account.SignedIn = false }},
 	} {
 		for n, again := 1, true; again; n++ {
-			x, accesses := leavingSignedIn(t), 0
-			was := x.Current()
+			x, _ := leavingSignedIn(t)
+			was, accesses := x.Current(), 0
 			x.Data.Store.Fault = func() error {
 				if accesses++; accesses == n {
 					return looptest.ErrFault
@@ -174,7 +174,7 @@ func TestWhatTheDiskRefusesIsNotTakenForDone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			looptest.EachFault(t, func() (*Service, *data.Data) {
-				x := leavingSignedIn(t)
+				x, _ := leavingSignedIn(t)
 				return x, x.Data
 			}, do)
 		})
@@ -245,6 +245,7 @@ func TestEachOfTheServicesAddressesIsTried(t *testing.T) {
 		"out of order":      {service.URL(), ill, []string{"base_url"}, "The service address answers, but the service has a technical problem."},
 		"no sign-in":        {blank, service.URL(), []string{"auth_url"}, "The sign-in address answers, but not as a signing service."},
 		"no sign-in server": {gone.URL, service.URL(), []string{"auth_url"}, "Nothing answers at the sign-in address."},
+		"no address":        {"nonsense", service.URL(), []string{"auth_url"}, ""},
 		"neither":           {gone.URL, gone.URL, []string{"auth_url", "base_url"}, "Nothing answers at the service address."},
 	} {
 		t.Run(name, func(t *testing.T) {

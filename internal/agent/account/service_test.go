@@ -15,10 +15,12 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
 
+	"countersign/assets"
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/issuer"
 	"countersign/internal/agent/loop"
@@ -237,7 +239,7 @@ func TestTheEndpointEndsInTheCommitThatEndsTheSignIn(t *testing.T) {
 			t.Errorf("%s is still there, %v", name, err)
 		}
 	}
-	if x.SignedIn() || x.Current().Account.Since.IsZero() || x.Current().Account.Email != "" {
+	if x.SignedIn() || x.Current().Account.Since.IsZero() || x.Current().Account.Email != "" || !x.Health.Has(health.SignedOut) {
 		t.Errorf("after signing out: %+v", x.Current().Account)
 	}
 }
@@ -291,6 +293,27 @@ func TestLoopsThatBeginAgainBeginAnotherSession(t *testing.T) {
 	noErr(t, err)
 	stop()
 	noErr(t, <-ended)
+}
+
+func TestATokenHasOneOwner(t *testing.T) {
+	x := signedIn(t)
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	vault := refreshVault{x.keys, issuer.Refresh.Of(issuer.Of(x.settings)), x.Crash, make(chan struct{})} // the session before has not ended
+	token, err := vault.Refresh(stopped)
+	if wrong := vault.SetRefresh(stopped, "another"); token != "" || !errors.Is(err, context.Canceled) || !errors.Is(wrong, context.Canceled) {
+		t.Errorf("%q, %v, %v", token, err, wrong)
+	}
+}
+
+func TestNobodyIsAskedWhileNothingHappens(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x, service := leavingSignedIn(t)
+		ctx, stop := context.WithTimeout(t.Context(), 5*time.Hour)
+		defer stop()
+		noErr(t, x.RunSession(ctx))
+		expect(t, service.asked.Load(), 0, "asked %d times in five hours")
+	})
 }
 
 func TestWhatIsNotCommittedChangesNothing(t *testing.T) {
@@ -445,8 +468,9 @@ func TestTheBrowserReturnsToWhateverAddressIsRegistered(t *testing.T) {
 			for address, want := range map[string]int{back.uri + "?state=x&code=y": http.StatusBadRequest, "http://" + host + strange: http.StatusNotFound} {
 				resp, err := client.Get(address)
 				noErr(t, err)
-				resp.Body.Close()
-				if resp.StatusCode != want {
+				page, err := io.ReadAll(resp.Body)
+				noErr(t, errors.Join(err, resp.Body.Close()))
+				if resp.StatusCode != want || strings.Contains(string(page), "<html") != (want == http.StatusBadRequest) {
 					t.Errorf("%s: %s, want %d", address, resp.Status, want)
 				}
 			}
@@ -467,6 +491,18 @@ func TestTheBrowserIsToldInTheLanguageOfTheWindow(t *testing.T) {
 		if page := w.Body.String(); w.Code != http.StatusBadRequest || !strings.Contains(page, want) {
 			t.Errorf("%d, and the page lacks %q:\n%s", w.Code, want, page)
 		}
+	}
+	for name, want := range map[string]string{ // its address holds what is for us alone
+		"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "Content-Security-Policy": assets.ReturnPolicy, "Content-Type": "text/html; charset=utf-8",
+	} {
+		if got := w.Header().Get(name); got != want {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	w = httptest.NewRecorder()
+	x.ServeCallback(w, httptest.NewRequest(http.MethodPost, "/oauth/callback?state=other", nil))
+	if w.Code != http.StatusMethodNotAllowed || w.Header().Get("Allow") != http.MethodGet || strings.Contains(w.Body.String(), "<html") {
+		t.Errorf("posted: %d %q", w.Code, w.Header())
 	}
 }
 

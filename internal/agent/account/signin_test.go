@@ -481,15 +481,21 @@ func TestHandingOverEndsTheSignInAndLeavesTheRegistration(t *testing.T) {
 	if noErr(t, err); x.SignedIn() || x.again(t).SignedIn() || x.owed(t) != 1 {
 		t.Errorf("it is %+v", x.Current().Account)
 	}
+	renewed := x.asked("/connect/token")
 	revoke(t.Context())
 	revoked := x.asked("/connect/revoke")
-	if x.owed(t) != 0 || revoked == 0 || x.asked("/endpoints/set") != 0 {
+	if x.owed(t) != 0 || revoked == 0 || x.asked("/connect/token") != renewed || x.asked("/endpoints/set") != 0 {
 		t.Errorf("%d are owed, revoked %d times, deleted %d times", x.owed(t), revoked, x.asked("/endpoints/set"))
 	}
 	revoke, err = x.HandOver(t.Context(), func(*store.Tx) error { return nil })
 	noErr(t, err)
 	revoke(t.Context())
 	expect(t, x.asked("/connect/revoke"), revoked, "revoked %d times, and nobody was signed in after %d", revoked)
+	x.signIn(t)
+	_, err = x.HandOver(t.Context(), func(*store.Tx) error { return nil })
+	noErr(t, err)
+	x.runRevocations(t, func() bool { return x.owed(t) == 0 })
+	expect(t, x.asked("/connect/revoke"), 2*revoked, "revoked %d times, want %d", 2*revoked)
 }
 
 func TestSigningOutDeletesWhatIsRegisteredHereAlone(t *testing.T) {

@@ -112,6 +112,7 @@ func draw(folder string, args []string) {
 			switch how {
 			case "late":
 				late++
+				found++
 			case "found":
 				found++
 			}
@@ -120,7 +121,7 @@ func draw(folder string, args []string) {
 			}
 		}
 	}
-	fmt.Printf("%s: %d of %d found, and %d by the limit; the tests alone take %.1f s (seed %d)\n", strings.Join(args, " "), found, tried, late, alone.Seconds(), *seed)
+	fmt.Printf("%s: %d of %d found, %d of these by the limit; the tests alone take %.1f s (seed %d)\n", strings.Join(args, " "), found, tried, late, alone.Seconds(), *seed)
 }
 
 func must[T any](v T, err error) T {
@@ -318,6 +319,11 @@ func try(folder string, sources []*source, places []*place) (outcome map[*place]
 		}
 	}
 	running.Wait()
+	for i, p := range places {
+		if outcome[p] == "late" { // it may be that the others kept it from ending
+			outcome[p], _ = run(dir, folder, i+1, *limit)
+		}
+	}
 	return outcome, alone
 }
 
