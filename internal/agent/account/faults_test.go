@@ -99,6 +99,7 @@ func leavingSignedIn(t *testing.T) (*Service, *silent) {
 			return errors.Join(tx.PutDoc(Doc, Record{SignedIn: true}), tx.PutDoc(DocKeyID, "another"))
 		}))
 	noErr(t, x.Load())
+	x.connect()
 	clear(x.keys.opened)
 	return x, service
 }
@@ -106,39 +107,45 @@ func leavingSignedIn(t *testing.T) (*Service, *silent) {
 // What follows the commit is for health alone, or for the service.
 func TestAChangeIsKeptWholeOrNotAtAll(t *testing.T) {
 	for name, c := range map[string]struct {
-		do   func(x *Service) error
+		do   func(t *testing.T, x *Service) error
 		want func(*Current)
 	}{
-		"a language": {func(x *Service) error { return configure(t, x, func(s *office.Settings) { s.Language = "de" }) },
+		"a language": {func(t *testing.T, x *Service) error {
+			return configure(t, x, func(s *office.Settings) { s.Language = "de" })
+		},
 			func(o *Current) { o.Settings.Language = "de" }},
-		"a client": {func(x *Service) error { return configure(t, x, func(s *office.Settings) { s.ClientID = "another" }) },
+		"a client": {func(t *testing.T, x *Service) error {
+			return configure(t, x, func(s *office.Settings) { s.ClientID = "another" })
+		},
 			func(o *Current) { o.Settings.ClientID, o.Account.SignedIn = "another", false }},
-		"signing out": {func(x *Service) error { return x.SignOut(t.Context()) }, func(o *Current) { o.Account.SignedIn = false }},
+		"signing out": {func(t *testing.T, x *Service) error { return x.SignOut(t.Context()) }, func(o *Current) { o.Account.SignedIn = false }},
 	} {
-		for n, again := 1, true; again; n++ {
-			x, _ := leavingSignedIn(t)
-			was, accesses := x.Current(), 0
-			x.Data.Store.Fault = func() error {
-				if accesses++; accesses == n {
-					return looptest.ErrFault
+		looptest.Bubble(t, name, func(t *testing.T) {
+			for n, again := 1, true; again; n++ {
+				x, _ := leavingSignedIn(t)
+				was, accesses := x.Current(), 0
+				x.Data.Store.Fault = func() error {
+					if accesses++; accesses == n {
+						return looptest.ErrFault
+					}
+					return nil
 				}
-				return nil
-			}
-			err := c.do(x)
-			again = accesses >= n
-			x.Data.Store.Fault = nil
-			want := was
-			if !errors.Is(err, looptest.ErrFault) {
-				c.want(&want)
-			}
-			disk := New(x.Base, x.Deps)
-			noErr(t, disk.Load())
-			for where, is := range map[string]Current{"in memory": x.Current(), "on disk": disk.Current()} {
-				if !reflect.DeepEqual(is.Settings, want.Settings) || is.Account.SignedIn != want.Account.SignedIn {
-					t.Errorf("%s, access %d failed, and it said %v; %s: %+v", name, n, err, where, is)
+				err := c.do(t, x)
+				again = accesses >= n
+				x.Data.Store.Fault = nil
+				want := was
+				if !errors.Is(err, looptest.ErrFault) {
+					c.want(&want)
+				}
+				disk := New(x.Base, x.Deps)
+				noErr(t, disk.Load())
+				for where, is := range map[string]Current{"in memory": x.Current(), "on disk": disk.Current()} {
+					if !reflect.DeepEqual(is.Settings, want.Settings) || is.Account.SignedIn != want.Account.SignedIn {
+						t.Errorf("%s, access %d failed, and it said %v; %s: %+v", name, n, err, where, is)
+					}
 				}
 			}
-		}
+		})
 	}
 }
 

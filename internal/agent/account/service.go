@@ -438,12 +438,6 @@ func (r *Service) moveOn(ctx context.Context, o, next Current, values map[string
 	return next, nil
 }
 
-// serviceChanged reports whether the service is asked in another way.
-func serviceChanged(a, b office.Settings) bool {
-	return a.AuthURL != b.AuthURL || a.BaseURL != b.BaseURL || a.ClientID != b.ClientID ||
-		a.SignatureHeader != b.SignatureHeader || !slices.Equal(a.Scopes, b.Scopes)
-}
-
 // FirstRun is how far the first run has come: what was entered, and where. It is for the wizard to make sense of.
 type FirstRun struct {
 	Step     string          `json:"step"`

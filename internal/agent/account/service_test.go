@@ -46,6 +46,7 @@ type ring struct {
 	mu     sync.Mutex
 	locked bool
 	reason secret.Reason // why; Locked when it is empty
+	late   bool          // somebody else makes the key in this moment
 	prompt chan struct{} // closed when a person answers its question, if it asks one
 }
 
@@ -61,7 +62,20 @@ func (r *ring) Load(ctx context.Context) (secret.Key, error) {
 	if r.locked {
 		return secret.Key{}, &secret.UnavailableError{Reason: cmp.Or(r.reason, secret.Locked), Answered: r.prompt}
 	}
+	if r.late {
+		return secret.Key{}, secret.ErrAbsent
+	}
 	return r.Keeper.Load(ctx)
+}
+
+func (r *ring) Create(ctx context.Context) (secret.Key, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if key, err := r.Keeper.Create(ctx); err != nil || !r.late {
+		return key, err
+	}
+	r.late = false
+	return secret.Key{}, secret.ErrPresent
 }
 
 // registration is an Endpoint that notes what becomes of it.
@@ -189,11 +203,14 @@ func TestASecretIsTriedBeforeAnybodySignsIn(t *testing.T) {
 	}
 }
 
-// tryToSignIn signs in as a browser does.
-func (x *testService) tryToSignIn(t *testing.T) error {
+// tryToSignIn signs in as a browser does, once what comes before it is done.
+func (x *testService) tryToSignIn(t *testing.T, before ...func()) error {
 	var browser sync.WaitGroup
 	defer browser.Wait()
 	return x.SignIn(t.Context(), SignInOptions{}, func(address string) error {
+		for _, do := range before {
+			do()
+		}
 		browser.Go(func() {
 			client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 			if resp, err := client.Get(address); err == nil {
@@ -365,7 +382,7 @@ func TestTheEndpointFollowsOnceTheServiceHasChanged(t *testing.T) {
 
 func TestAKeyringThatIsLockedChangesNothingAndOpensLater(t *testing.T) {
 	x := newService(t)
-	x.keyring.turn(true)
+	x.keyring.locked, x.keyring.late = true, true
 	x.Begin(t.Context())
 	if !x.Health.Has(health.KeyringLocked) || len(x.endpoint.noted()) > 0 {
 		t.Errorf("health %+v, the endpoint: %q", x.Health.List(), x.endpoint.noted())

@@ -60,7 +60,7 @@ func (r *Service) newService(before Current, next office.Settings, clientSecret 
 	config.ClientSecret, config.HTTP, config.Now, config.Log = string(clientSecret), r.HTTP, r.Now, r.Log
 	old := before.service
 	if old != nil && sameClient(old.config, config) {
-		if !serviceChanged(before.Settings, next) {
+		if slices.Equal(before.Settings.Scopes, next.Scopes) {
 			return old, func() {}, nil
 		}
 		return &service{config, old.session, esign.NewClient(config, renewing{old.session, r.wakeSession}), old.vault}, func() {}, nil

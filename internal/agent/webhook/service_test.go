@@ -9,8 +9,10 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httptrace"
 	"os"
 	"path/filepath"
 	"slices"
@@ -108,27 +110,36 @@ type anyone struct{}
 func (anyone) Access(context.Context) (string, error) { return "token", nil }
 func (anyone) Invalidate(string)                      {}
 
+// service answers without a network.
+type service func(*http.Request) (*http.Response, error)
+
+func (s service) RoundTrip(req *http.Request) (*http.Response, error) { return s(req) }
+
 func newService(t *testing.T) *testService {
 	t.Helper()
 	x := &testService{now: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)}
-	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+	client := &http.Client{Transport: service(func(req *http.Request) (*http.Response, error) {
 		var body bytes.Buffer
 		body.ReadFrom(req.Body)
 		x.mu.Lock()
 		defer x.mu.Unlock()
 		x.asked = append(x.asked, body.String())
+		w := httptest.NewRecorder()
 		if len(x.fail) > 0 {
 			status := x.fail[0]
 			if x.fail = x.fail[1:]; status == 0 {
-				panic(http.ErrAbortHandler)
+				httptrace.ContextClientTrace(req.Context()).WroteHeaders()
+				return nil, io.ErrUnexpectedEOF
 			}
 			w.WriteHeader(status)
 		}
 		fmt.Fprintf(w, `{"endpoint": {"eventEndpointId": "e%d", "secret": "s%d"}}`, len(x.asked), len(x.asked))
-	}))
-	client := &http.Client{Transport: &http.Transport{}}
+		answer := w.Result()
+		answer.Request = req
+		return answer, nil
+	})}
 	x.settings = office.DefaultSettings()
-	x.settings.AuthURL, x.settings.BaseURL, x.settings.ClientID = service.URL, service.URL, "office"
+	x.settings.AuthURL, x.settings.BaseURL, x.settings.ClientID = "https://sign.test", "https://sign.test", "office"
 	x.settings.Tunnel = office.TunnelExternal
 	x.settings.PublicURL = "https://office.test"
 	clock := func() time.Time {
@@ -138,10 +149,6 @@ func newService(t *testing.T) *testService {
 	}
 	tools := looptest.Base(t, func() {})
 	tools.Now, tools.Health = clock, health.New(clock, func() {})
-	t.Cleanup(func() {
-		service.Close()
-		client.CloseIdleConnections()
-	})
 	x.vault = &values{st: tools.Data, kept: map[string][]byte{}}
 	cfg := issuer.Config(x.settings)
 	cfg.HTTP, cfg.Log, cfg.Now = client, tools.Log, clock
