@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"context"
 	"crypto/x509"
 	"encoding/json"
 	"errors"
@@ -15,7 +14,6 @@ import (
 	"countersign/internal/office"
 	"countersign/internal/sandbox"
 	"countersign/internal/store"
-	"countersign/internal/tunnel/ngroktest"
 )
 
 // calls counts the requests the service got for a route.
@@ -84,26 +82,6 @@ func TestWhatBecameOfADraftForAnotherServiceIsNotSaidToBeChecked(t *testing.T) {
 	expect(t, says(), message.OutcomeUnknownElsewhere(draft.Name), "at the second service it says %q")
 	o.use(first, office.Secrets{})
 	expect(t, says(), message.OutcomeUnknown(draft.Name), "at the first one again it says %q")
-}
-
-func TestAnotherNgrokServerIsNotGivenTheAuthtoken(t *testing.T) {
-	e, err := ngroktest.Start(ngroktest.Options{})
-	noErr(t, err)
-	t.Cleanup(func() { e.Close() })
-	o := newOfficeWith(t, quick, sandbox.Options{})
-	s := o.Settings()
-	s.Tunnel, s.NgrokDomain = office.TunnelNgrok, "office.ngrok.test"
-	s.NgrokConnectURL = "127.0.0.1:1" // nobody answers
-	noErr(t, o.Configure(t.Context(), s, office.Secrets{NgrokAuthtoken: "2abcTOKEN"}))
-	s.NgrokConnectURL = e.ConnectAddr()
-	noErr(t, o.Configure(t.Context(), s, office.Secrets{}))
-	if _, token, _ := o.HasSecrets(); token {
-		t.Error("the authtoken is there for another server")
-	}
-	o.eventually("it is asked for", func() bool { i := o.issue("tunnel"); return i != nil && i.Action == ActSettings })
-	if _, err := o.TestTunnel(context.Background(), s, office.Secrets{}); err == nil || !strings.Contains(Message(err).String(), "authtoken is missing") {
-		t.Errorf("tried: %v", err)
-	}
 }
 
 func TestWhatCannotBeDoneAboutTheEndpointIsSaid(t *testing.T) {

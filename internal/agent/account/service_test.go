@@ -191,7 +191,9 @@ func TestASecretIsTriedBeforeAnybodySignsIn(t *testing.T) {
 	x := newService(t)
 	x.setUp(t)
 	for secret, accepted := range map[string]bool{sandbox.DemoClient().Secret: true, "": true, "another": false} { // none is the kept one
-		err := x.TestClient(t.Context(), x.settings, secret)
+		typed := x.settings
+		typed.ClientID += " "
+		err := x.TestClient(t.Context(), typed, secret)
 		var config *office.ConfigError
 		if (err == nil) != accepted || !accepted && (!errors.As(err, &config) || config.Fields[0].Field != office.FieldClientSecret) {
 			t.Errorf("%q: %v", secret, err)
@@ -316,6 +318,9 @@ func TestATokenHasOneOwner(t *testing.T) {
 	x := signedIn(t)
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
+	changed := x.changed.Load()
+	noErr(t, x.keys.Put(map[string][]byte{"another": {1}}))
+	expect(t, x.changed.Load(), changed+1, "told of %d changes, want %d", changed+1)
 	vault := refreshVault{x.keys, issuer.Refresh.Of(issuer.Of(x.settings)), x.Crash, make(chan struct{})} // the session before has not ended
 	token, err := vault.Refresh(stopped)
 	if wrong := vault.SetRefresh(stopped, "another"); token != "" || !errors.Is(err, context.Canceled) || !errors.Is(wrong, context.Canceled) {

@@ -477,6 +477,11 @@ func TestSecretsThatAreOutOfReachAreAskedFor(t *testing.T) {
 		if noErr(t, err); x.Health.Has(health.SecretElsewhere) != c.asked {
 			t.Errorf("%s with %q: health: %+v", c.s.ClientID, c.secret, x.Health.List())
 		}
+		x.Data.Store.Fault = func() error { return looptest.ErrFault }
+		if next.tellReplaced(); x.Health.Has(health.SecretElsewhere) != c.asked {
+			t.Errorf("%s with %q, which cannot be read now: health: %+v", c.s.ClientID, c.secret, x.Health.List())
+		}
+		x.Data.Store.Fault = nil
 	}
 }
 

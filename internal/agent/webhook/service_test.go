@@ -46,6 +46,7 @@ type values struct {
 
 	mu     sync.Mutex
 	locked bool
+	lost   bool // the key is gone
 	kept   map[string][]byte
 }
 
@@ -60,6 +61,9 @@ func (v *values) Get(name string) ([]byte, error) {
 	defer v.mu.Unlock()
 	if v.locked {
 		return nil, secret.ErrUnavailable
+	}
+	if v.lost {
+		return nil, nil
 	}
 	return v.kept[name], nil
 }
@@ -109,6 +113,8 @@ type anyone struct{}
 
 func (anyone) Access(context.Context) (string, error) { return "token", nil }
 func (anyone) Invalidate(string)                      {}
+
+var errNoCertificate = errors.New("no certificate")
 
 // service answers without a network.
 type service func(*http.Request) (*http.Response, error)
@@ -161,7 +167,7 @@ func newService(t *testing.T) *testService {
 			defer x.mu.Unlock()
 			return Current{Settings: x.settings, Client: api, MayRegister: true}
 		},
-		Certificate: func() (tls.Certificate, error) { return tls.Certificate{}, errors.New("none") },
+		Certificate: func() (tls.Certificate, error) { return tls.Certificate{}, errNoCertificate },
 		Callback:    http.NotFound,
 		Settled: func(id string) {
 			x.mu.Lock()
@@ -349,7 +355,11 @@ func TestWhileTheKeysAreLockedTheServiceIsAskedToComeAgain(t *testing.T) {
 	x := newService(t)
 	x.register(t)
 	x.vault.locked = true
-	expect(t, x.deliver("1", hook, "s1"), http.StatusServiceUnavailable, "answered %d")
+	w := httptest.NewRecorder()
+	x.serve(w, httptest.NewRequest(http.MethodPost, "/webhook", nil))
+	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") != "60" {
+		t.Errorf("answered %d, %v", w.Code, w.Header())
+	}
 	if len(x.Refused()) != 0 {
 		t.Error("it counts as refused")
 	}
@@ -734,8 +744,9 @@ func TestWhatBecomesOfARegistrationIsToldAndItIsMadeOnlyWhereItIsNeeded(t *testi
 
 func TestWhatTheDiskRefusesIsNotTakenForDone(t *testing.T) {
 	for name, do := range map[string]func(x *testService) error{
-		"read":     func(x *testService) error { return x.Load() },
-		"recalled": func(x *testService) error { return x.recallMissed() },
+		"read":          func(x *testService) error { return x.Load() },
+		"recalled":      func(x *testService) error { return x.recallMissed() },
+		"to be deleted": func(x *testService) error { _, _, err := x.AtService(); return err },
 		"stored": func(x *testService) error {
 			_, err := x.storeEvent(t.Context(), inbox.Received{ID: "e", Body: []byte("{}")})
 			return err

@@ -13,11 +13,14 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"countersign/internal/agent/health"
+	"countersign/internal/agent/issuer"
 	"countersign/internal/message"
 	"countersign/internal/office"
+	"countersign/internal/secret"
 	"countersign/internal/tunnel"
 )
 
@@ -169,5 +172,222 @@ func TestThatTheAddressIsClosedIsToldInItsTime(t *testing.T) {
 		if x.up("https://office.test"); x.sweeps() != swept+1 {
 			t.Errorf("%v: it is said to be back though it was there", c.err)
 		}
+	}
+}
+
+// listener is a port that nobody connects to.
+type listener struct{ closed chan struct{} }
+
+func (l listener) Accept() (net.Conn, error) { <-l.closed; return nil, net.ErrClosed }
+func (l listener) Close() error              { close(l.closed); return nil }
+func (l listener) Addr() net.Addr            { return &net.TCPAddr{} }
+
+func TestTheAddressFollowsTheSettings(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newService(t)
+		x.Base.Now = time.Now
+		opened, taken, dialed := 0, false, ""
+		x.Dial = func(_ context.Context, _, address string) (net.Conn, error) {
+			dialed = address
+			return nil, errors.New("no route")
+		}
+		x.OpenPort = func(context.Context, string, string) (net.Listener, error) {
+			if opened++; taken {
+				return nil, errors.New("it is not for us")
+			}
+			return listener{make(chan struct{})}, nil
+		}
+		choose := func(change func(s *office.Settings)) {
+			x.mu.Lock()
+			change(&x.settings)
+			x.mu.Unlock()
+			x.Wake()
+			synctest.Wait()
+		}
+		is := func(when, state, url string, times int, trouble error) {
+			t.Helper()
+			synctest.Wait()
+			a := x.Address()
+			if a.State != state || a.URL != url || opened != times || (x.Trouble() != nil) != (trouble != nil) || !errors.Is(x.Trouble(), trouble) {
+				t.Errorf("%s: %+v, opened %d times, %v", when, a, opened, x.Trouble())
+			}
+		}
+		choose(func(s *office.Settings) { s.Tunnel = office.TunnelNone })
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- x.RunTunnel(ctx) }()
+		is("none", "off", "", 0, nil)
+		choose(func(s *office.Settings) { s.Tunnel = office.TunnelExternal })
+		is("it is chosen", "up", "https://office.test", 1, nil)
+		choose(func(s *office.Settings) { s.Language = "de" })
+		is("something else has changed", "up", "https://office.test", 1, nil)
+		for n, change := range []func(s *office.Settings){
+			func(s *office.Settings) { s.PublicURL = "https://another.test" }, func(s *office.Settings) { s.Listen = "127.0.0.1:9" },
+			func(s *office.Settings) { s.NgrokDomain = "a.test" }, func(s *office.Settings) { s.NgrokConnectURL = "a.test:1" },
+			func(s *office.Settings) { s.NgrokCA = "a.pem" },
+		} {
+			choose(change)
+			is("the settings of the address have changed", "up", "https://another.test", n+2, nil)
+		}
+		x.Reopen()
+		is("somebody asks", "up", "https://another.test", 7, nil)
+		taken = true
+		x.Reopen()
+		synctest.Wait()
+		is("it cannot be opened", "down", "", 8, x.Trouble())
+		if x.Trouble() == nil || !x.Health.Has(health.AddressRefused) {
+			t.Errorf("health: %+v", x.Health.List())
+		}
+		taken = false
+		time.Sleep(tunnelLook - time.Second)
+		is("it may be by now", "down", "", 8, x.Trouble())
+		time.Sleep(time.Second)
+		is("it is", "up", "https://another.test", 9, nil)
+		choose(func(s *office.Settings) { s.Tunnel = office.TunnelLoopback })
+		is("there is no certificate", "down", "", 9, errNoCertificate)
+		choose(func(s *office.Settings) { s.Tunnel = office.TunnelNgrok; s.NgrokCA = "" })
+		is("there is no token", "down", "", 9, errNoAuthtoken)
+		keep := func(locked bool) {
+			x.vault.mu.Lock()
+			defer x.vault.mu.Unlock()
+			x.vault.locked = locked
+		}
+		keep(true)
+		x.Wake()
+		is("the key is out of reach", "down", "", 9, secret.ErrUnavailable)
+		keep(false)
+		noErr(t, x.vault.Put(map[string][]byte{issuer.NgrokToken.Of(issuer.Ngrok(x.settings)): []byte("t0ken")}))
+		time.Sleep(tunnelLook)
+		synctest.Wait()
+		expect(t, dialed, "a.test:1", "with a token it asks %q")
+		choose(func(s *office.Settings) { s.NgrokConnectURL = "another.test:443" })
+		is("another server is not given the token", "down", "", 9, errNoAuthtoken)
+		choose(func(s *office.Settings) { s.Tunnel = office.TunnelExternal })
+		is("back again", "up", "https://another.test", 10, nil)
+		stop()
+		noErr(t, <-ended)
+		is("it has ended", "off", "", 10, nil)
+		time.Sleep(time.Minute) // ngrok's SDK looks whether it is to end when its next attempt is due
+	})
+}
+
+// How long it takes until an address is registered that the service does not take.
+func TestARegistrationThatFailsIsTriedAgainMoreAndMoreRarely(t *testing.T) {
+	for status, most := range map[int]time.Duration{http.StatusInternalServerError: 5 * time.Minute, http.StatusBadRequest: time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			x := newService(t)
+			x.Base.Now = time.Now
+			for range 400 {
+				x.fail = append(x.fail, status)
+			}
+			<-x.wakeEndpoint // for the address that is open
+			ctx, stop := context.WithCancel(t.Context())
+			ended := make(chan error, 1)
+			go func() { ended <- x.RunEndpoint(ctx) }()
+			synctest.Wait()
+			expect(t, x.registrations(), 1, "tried %d times at once")
+			time.Sleep(x.Pace.Retry)
+			synctest.Wait()
+			expect(t, x.registrations(), 2, "tried %d times after the first pause")
+			time.Sleep(12 * time.Hour)
+			x.mu.Lock()
+			before := len(x.asked)
+			x.mu.Unlock()
+			time.Sleep(10 * most)
+			synctest.Wait()
+			expect(t, x.registrations()-before, 10, "tried %[1]d times in ten pauses of %[2]v", most)
+			x.mu.Lock()
+			x.fail = nil
+			x.mu.Unlock()
+			time.Sleep(most)
+			synctest.Wait()
+			if x.Deaf() {
+				t.Error("it is not registered")
+			}
+			before = x.registrations()
+			time.Sleep(24 * time.Hour)
+			expect(t, x.registrations(), before, "registered %d times, %d before")
+			stop()
+			noErr(t, <-ended)
+		})
+	}
+}
+
+// Whoever signs out does not wait for a service that hangs, nor does whoever gives up.
+func TestOneChangeOfTheRegistrationAtATime(t *testing.T) {
+	x := newService(t)
+	under, done, err := x.Change(t.Context())
+	noErr(t, err)
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	if _, _, err := x.Change(stopped); !errors.Is(err, context.Canceled) {
+		t.Errorf("a second one: %v", err)
+	}
+	if err := x.Register(stopped, true); !errors.Is(err, context.Canceled) || x.registrations() > 0 {
+		t.Errorf("a second registration: %v", err)
+	}
+	go func() { <-under.Done(); done() }()
+	done, err = x.TakeOver(t.Context())
+	noErr(t, err)
+	done()
+	noErr(t, x.Register(t.Context(), false))
+}
+
+func TestWhatCannotBeRegisteredIsSaid(t *testing.T) {
+	x := newService(t)
+	now := x.Current()
+	x.Service.Deps.Current = func() Current { return now }
+	now.MayRegister = false
+	if err := x.Register(t.Context(), false); err != nil || !x.Health.Has(health.EndpointForbidden) || x.registrations() > 0 {
+		t.Errorf("without the scope: %v, health: %+v", err, x.Health.List())
+	}
+	now.MayRegister, now.Client = true, nil
+	noErr(t, x.Register(t.Context(), false))
+	if err := x.Register(t.Context(), true); message.For(err) != message.EndpointNeeds() {
+		t.Errorf("nobody is signed in: %v", err)
+	}
+	now.Settings = office.DefaultSettings()
+	now.Settings.Tunnel = office.TunnelNone
+	if err := x.Register(t.Context(), false); err != nil || x.Health.Has(health.NoAddress) {
+		t.Errorf("before anything is set up: %v, health: %+v", err, x.Health.List())
+	}
+}
+
+func TestWhatIsKeptOfARegistrationThatCannotBeRead(t *testing.T) {
+	x := newService(t)
+	i := issuer.Of(x.settings)
+	if gone, err := x.OutOfReach(i); gone || err != nil {
+		t.Errorf("none: %v, %v", gone, err)
+	}
+	x.register(t)
+	if gone, err := x.OutOfReach(i); gone || err != nil {
+		t.Errorf("one that can be read: %v, %v", gone, err)
+	}
+	x.vault.lost = true
+	if gone, err := x.OutOfReach(i); !gone || err != nil {
+		t.Errorf("one whose key is gone: %v, %v", gone, err)
+	}
+	x.vault.lost, x.vault.kept[issuer.Endpoint.Of(i)] = false, []byte("{")
+	if x.Open(i); !x.MayBeRegistered() {
+		t.Error("what was read before is forgotten over what cannot be read")
+	}
+	delete(x.vault.kept, issuer.Endpoint.Of(i))
+	x.Missed("p", x.Now())
+	if x.Move(i); x.MayBeRegistered() || len(x.missed) > 0 {
+		t.Errorf("the next one's: %+v", x.registered())
+	}
+}
+
+// The service may have taken a registration whose answer was cut short.
+func TestARegistrationWithoutAnAnswerIsDeletedToo(t *testing.T) {
+	x := newService(t)
+	x.register(t)
+	x.up("https://another.test")
+	x.fail = []int{0}
+	if x.Register(t.Context(), false) == nil {
+		t.Fatal("the answer was not lost")
+	}
+	if address, id, err := x.AtService(); address != "https://another.test/webhook" || id != "" || err != nil || !x.MayBeRegistered() {
+		t.Errorf("to be deleted: %q %q, %v", address, id, err)
 	}
 }
