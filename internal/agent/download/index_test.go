@@ -140,6 +140,25 @@ func TestAKillBetweenTheLineAndItsRecordDoublesNothing(t *testing.T) {
 	wantListed(t, x.settings.SaveTo, ',', a, b)
 }
 
+func TestAFileThatIsSavedAgainWhileItsLineIsWrittenHasALineOfItsOwn(t *testing.T) {
+	x := newService(t)
+	x.settings.Index = true
+	a, b := x.saved("a", "first"), x.saved("b", "second")
+	x.Crash = func(point string) {
+		if point == "index written" {
+			x.Crash = func(string) {}
+			noErr(t, os.Remove(filepath.Join(a.Folder, a.Target)))
+			a = x.savedAs(x.job(a), "another")
+		}
+	}
+	x.list()
+	x.list()
+	lines := index(t, x.settings.SaveTo, ',')
+	if last := lines[len(lines)-1]; len(lines) != 4 || last[11] != x.job(a).Listed || x.job(b).Listed == "" {
+		t.Errorf("it is %q", lines)
+	}
+}
+
 // The index lists what was saved since a backup was made, but the backup does not know it.
 func TestAFileThatIsFoundAgainIsNotListedTwice(t *testing.T) {
 	x := newService(t)

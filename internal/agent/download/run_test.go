@@ -385,10 +385,13 @@ func TestOneFolderInTroubleLeavesTheOthersAlone(t *testing.T) {
 				t.Error("nothing is said of it any more")
 			}
 			noErr(t, c.well(lost))
+			left := filepath.Join(lost, ".countersign-"+archive.Token(x.tempKey(waits))+"-0123456789abcdef.part") // by an earlier run
+			noErr(t, os.WriteFile(left, []byte("half a document"), 0o600))
 			x.FolderChosen(here, here) // a person has settled something
 			x.Wake()
 			synctest.Wait()
 			x.wantSaved(waits, other)
+			expect(t, inside(t, lost), []string{waits.Target}, "in the folder are %q")
 			expect(t, g.times("waits"), 1, "asked %d times for what could not be saved")
 			if len(x.Health.List()) > 0 || !x.Flowing() {
 				t.Errorf("told: %+v, flowing %v", x.Health.List(), x.Flowing())

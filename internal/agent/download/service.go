@@ -167,8 +167,8 @@ func (r *Service) saveDue(ctx context.Context) (pause time.Duration, err error) 
 // again makes a job due that has failed.
 func (r *Service) again(j office.Job) {
 	err := r.Data.Update(func(tx *store.Tx) error {
-		stored, ok, err := tx.Job(j.Key())
-		if err != nil || !ok || stored.State == office.JobDone || !stored.NextTry.After(r.Now()) {
+		stored, _, err := tx.Job(j.Key())
+		if err != nil || stored.State == office.JobDone || !stored.NextTry.After(r.Now()) {
 			return err
 		}
 		stored.NextTry = r.Now()

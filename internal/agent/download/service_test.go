@@ -2,6 +2,7 @@ package download
 
 import (
 	"encoding/hex"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -334,24 +335,75 @@ func TestADocumentWaitsItsTurnThoughTheRecordOfItsPackageCannotBeRead(t *testing
 	}
 }
 
-func TestDocumentsGoToTheOfficesFolderWhenTheDraftCannotBeRead(t *testing.T) {
+func TestDocumentsGoBesideTheirOriginalWhereThatWasChosenAndIsThere(t *testing.T) {
 	x := newService(t)
-	x.settings.BesideOriginal = true
-	original := t.TempDir()
+	original, usual := t.TempDir(), x.settings.SaveTo
 	x.update(func(tx *store.Tx) error {
-		return tx.PutDraft(office.Draft{ID: "draft", Files: []office.DraftFile{{Path: filepath.Join(original, "lease.pdf")}}})
+		here, gone := []office.DraftFile{{Path: filepath.Join(original, "lease.pdf")}}, []office.DraftFile{{Path: filepath.Join(original, "gone", "lease.pdf")}}
+		return errors.Join(tx.PutDraft(office.Draft{ID: "draft", Files: here}), tx.PutDraft(office.Draft{ID: "gone", Files: gone}),
+			tx.PutDraft(office.Draft{ID: "template"}), tx.PutDraft(office.Draft{ID: "dropped", Folder: original, Files: here}))
 	})
-	p := office.Package{ID: "p", Source: office.Source{DraftID: "draft"}}
-	if got, err := x.Folder(x.settings, p); got != original || err != nil {
-		t.Fatalf("beside the original: %q, %v", got, err)
+	goes := func(draft string) string {
+		t.Helper()
+		got, err := x.Folder(x.settings, office.Package{ID: "p", Source: office.Source{DraftID: draft}})
+		noErr(t, err)
+		return got
+	}
+	expect(t, goes("draft"), usual, "nobody has chosen that: %q")
+	x.settings.BesideOriginal = true
+	for draft, want := range map[string]string{"draft": original, "gone": usual, "template": usual, "dropped": usual, "": usual, "unknown": usual} {
+		expect(t, goes(draft), want, "%q, of "+draft)
 	}
 	looptest.Spoil(t, &x.Base, "", "drafts")
-	if got, err := x.Folder(x.settings, p); got != x.settings.SaveTo || err != nil {
-		t.Errorf("without the draft: %q, %v", got, err)
-	}
+	expect(t, goes("draft"), usual, "the draft cannot be read: %q")
 	noErr(t, x.Data.Close())
-	if got, err := x.Folder(x.settings, p); err == nil {
+	if got, err := x.Folder(x.settings, office.Package{Source: office.Source{DraftID: "draft"}}); err == nil {
 		t.Errorf("when nothing can be read: %q, which the next try may know better", got)
+	}
+}
+
+func TestAFolderIsMadeAndTriedBeforeItIsChosen(t *testing.T) {
+	there := filepath.Join(t.TempDir(), "a", "b")
+	expect(t, TryFolder(there), office.Code(""), "a new one: %q")
+	expect(t, len(inside(t, there)), 0, "%d files are left behind")
+	noErr(t, os.WriteFile(filepath.Join(there, "file"), nil, 0o600))
+	expect(t, TryFolder(filepath.Join(there, "file", "c")), office.CodeNotMade, "below a file: %q")
+}
+
+// A folder that keeps saying that a name is taken is not asked without a pause.
+func TestNamesThatAreTakenAreTriedMoreAndMoreRarely(t *testing.T) {
+	x := newService(t)
+	j := x.plan("p")[0]
+	folder, err := archive.OpenFolder(j.Folder)
+	noErr(t, err)
+	defer folder.Close()
+	for n := range 6 {
+		noErr(t, x.rename(folder, j, archive.Saved{Size: 1, Digest: "another"}))
+		j = x.job(j)
+		if waits := j.NextTry.After(x.Now()); waits != (n >= 3) || j.Digest != "" {
+			t.Errorf("taken %d times: %+v", n+1, j)
+		}
+	}
+	moved := j
+	moved.Target = "elsewhere.pdf"
+	noErr(t, x.rename(folder, moved, archive.Saved{}))
+	if is := x.job(j); is.Tries != j.Tries || is.Target != j.Target {
+		t.Errorf("one that has another place by now: %+v", is)
+	}
+}
+
+func TestWhoWatchesIsToldOfASavedFile(t *testing.T) {
+	x := newService(t)
+	told := map[office.Change]int{}
+	x.Signal = func(c office.Change) { told[c]++ }
+	x.saved("p", "body")
+	if told[office.PackagesChanged] == 0 || told[office.StatusChanged] == 0 {
+		t.Errorf("told of %v", told)
+	}
+	select {
+	case <-x.index:
+	default:
+		t.Error("nobody lists it")
 	}
 }
 
@@ -388,6 +440,8 @@ func TestWhatTheDiskRefusesIsNotTakenForDone(t *testing.T) {
 			return x.Data.Update(func(tx *store.Tx) error { return do(x, tx, j) })
 		}
 	}
+	besideOriginal := func(s office.Settings) office.Settings { s.BesideOriginal = true; return s }
+	ofDraft := office.Package{Source: office.Source{DraftID: "draft"}}
 	orTold := func(x *testService, err error) error { // in health alone, for it is looked at again
 		if err == nil && x.Health.Has(health.DataNotRead) {
 			return looptest.ErrFault
@@ -420,6 +474,15 @@ func TestWhatTheDiskRefusesIsNotTakenForDone(t *testing.T) {
 		"a name to come":   func(x *testService, _ office.Job) error { _, err := x.PreviewName(x.settings); return err },
 		"not listed":       func(x *testService, _ office.Job) error { _, _, err := x.missingLines(""); return err },
 		"in the folder":    func(x *testService, _ office.Job) error { _, err := x.savedIn(x.settings.SaveTo, "", 9); return err },
+		"listed":           func(x *testService, _ office.Job) error { return x.listAll(t.Context()) },
+		"exported": func(x *testService, _ office.Job) error {
+			_, err := x.Export(t.Context(), []string{"saved"}, t.TempDir())
+			return err
+		},
+		"beside": func(x *testService, _ office.Job) error {
+			_, err := x.Folder(besideOriginal(x.settings), ofDraft)
+			return err
+		},
 		"moved": in(func(x *testService, tx *store.Tx, _ office.Job) error {
 			return MoveJobs(tx, x.settings.SaveTo, "/other", nil, x.Now())
 		}),
@@ -439,6 +502,8 @@ func TestWhatTheDiskRefusesIsNotTakenForDone(t *testing.T) {
 			}
 			looptest.EachFault(t, func() (job, *data.Data) {
 				x := newService(t)
+				x.settings.Index = true
+				x.saved("saved", "body")
 				return job{x, x.plan("p")[0]}, x.Data
 			}, func(x job) error { return do(x.testService, x.Job) })
 		})
