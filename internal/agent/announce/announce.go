@@ -133,10 +133,8 @@ func (r *Service) raiseFacts(ctx context.Context) error {
 func (r *Service) due(all bool) []notice {
 	r.name(&r.digest)
 	notices := r.digest.take(time.Now(), all)
-	if told := r.digest.told; len(told) > 0 {
-		r.digest.told = nil
-		r.settle(told)
-	}
+	r.settle(r.digest.told)
+	r.digest.told = nil
 	return notices
 }
 
@@ -189,9 +187,7 @@ func (r *Service) takeFacts() []office.Fact {
 		}
 		return false
 	})
-	if len(muted) > 0 {
-		r.settle(muted)
-	}
+	r.settle(muted)
 	return facts
 }
 

@@ -167,6 +167,28 @@ func TestACrowdBecomesASummary(t *testing.T) {
 	}
 }
 
+func TestAPressOnASummaryShowsWhatItIsAbout(t *testing.T) {
+	facts := func(packages, each int) (list []office.Fact) {
+		for p := range packages {
+			for range each {
+				list = append(list, savedOf(fmt.Sprint("p", p)))
+			}
+		}
+		return list
+	}
+	ids := []string{"p0", "p1", "p2", "p3"}
+	for want, list := range map[office.Subject][]office.Fact{
+		facts(1, 1)[0].About(): facts(1, 5), office.PackagesSubject(ids): facts(4, 1),
+		office.ActivitySubject: append(facts(4, 1), office.Fact{Title: message.SignedOut()}),
+	} {
+		n := summary(list, false)
+		if more := message.AndMore(len(list) - 3); n.about != want || strings.Contains(n.body.String(), more.String()) != (len(list) > 3) {
+			t.Errorf("it shows %q, want %q: %q", n.about, want, n.body)
+		}
+	}
+	expect(t, summary(facts(31, 1), true).about, office.ActivitySubject, "more than a desktop keeps: %q")
+}
+
 func TestFewNotificationsAreNotDelayedByACrowdLongPast(t *testing.T) {
 	var m digest
 	for i := range momentMany {

@@ -58,6 +58,47 @@ func TestTheOneSignerOfAPackageSignedAndNothingElseIsSaid(t *testing.T) {
 	}
 }
 
+func TestASignatureSaysWhatIsLeftToSign(t *testing.T) {
+	signers := []office.Signer{{ID: "ana", FirstName: "Ana"}, {ID: "jan", FirstName: "Jan"}, {ID: "eva", FirstName: "Eva"}}
+	nameless := []office.Signer{signers[0], {ID: "jan"}, signers[2]}
+	for want, p := range map[string]office.Package{
+		"Next: Jan.":                  {Signers: signers, Sequential: true},
+		"Next: Eva.":                  {Signers: signers, Signing: office.Signing{NextSigners: []string{"eva"}}},
+		"1 of 3 signers have signed.": {Signers: signers},
+		"":                            {Signers: nameless, Sequential: true},
+		"Everyone has signed.":        {Signers: signers[:2], State: office.PackageExecuted},
+	} {
+		p.Name, p.Documents = "Lease", []office.Document{{ID: "d", Name: "Annex", SignedBy: []string{"ana"}}}
+		f := signedFact(p, office.Signature{DocumentID: "d", SignerID: "ana"}, "")
+		if f.Body.String() != want || !f.Document.IsZero() {
+			t.Errorf("told %q of %q, want %q", f.Body, f.Document, want)
+		}
+	}
+}
+
+// A disk that takes nothing now keeps nothing from people, and what they were told is noted later; nothing costs no access.
+func TestWhatPeopleWereToldIsNotedOnceItCanBe(t *testing.T) {
+	r, err := New(looptest.Base(t, func() {}), Deps{})
+	noErr(t, err)
+	accesses, full := 0, true
+	r.Data.Store.Fault = func() error {
+		if accesses++; full {
+			return looptest.ErrFault
+		}
+		return nil
+	}
+	for _, c := range []struct {
+		keys       []string
+		full       bool
+		want, left int
+	}{{nil, false, 0, 0}, {[]string{""}, false, 0, 0}, {[]string{"a"}, true, 1, 1}, {[]string{"b"}, true, 1, 2}, {nil, false, 1, 0}, {nil, false, 0, 0}} {
+		accesses, full = 0, c.full
+		if r.settle(c.keys); accesses > 0 != (c.want > 0) || len(r.settled) != c.left {
+			t.Errorf("%q, full %v: %d accesses, left are %q", c.keys, c.full, accesses, r.settled)
+		}
+	}
+}
+
 // Each thing is told once, however often it is found; another one like it is another one.
 func TestEachThingThatBecomesOfAPackageIsToldOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -78,7 +119,10 @@ func TestEachThingThatBecomesOfAPackageIsToldOnce(t *testing.T) {
 						if err != nil {
 							return err
 						}
-						for _, f := range facts {
+						for i, f := range facts {
+							if f.Kind == office.FactSigned && f.Last != (p.EveryoneSigned() && f.Who == facts[len(facts)-1].Who) {
+								t.Errorf("%d of %d is the last one: %v", i, len(facts), f.Last)
+							}
 							titles = append(titles, strings.Join(strings.Fields(f.Title.String()+" "+f.Document.String()+" "+f.Body.String()), " "))
 						}
 					}
@@ -100,6 +144,13 @@ func TestEachThingThatBecomesOfAPackageIsToldOnce(t *testing.T) {
 		told("Ana signed “Lease”. Document: “Annex”. 0 of 3 signers have signed.")
 		p.Documents[0].SignedBy, p.Documents[1].SignedBy = []string{"ana", "x"}, []string{"ana"}
 		told("Someone signed “Lease”. Document: “Annex”.", "Ana signed “Lease”. Document: “Plan”. 1 of 3 signers have signed.")
+		all := p
+		all.ID, all.Name, all.Signers = "all", "Offer", []office.Signer{ana, jan}
+		all.Documents = []office.Document{{ID: "d3", SignedBy: []string{"ana"}}, {ID: "d4", SignedBy: []string{"ana", "jan"}}, {ID: "d5", SignedBy: []string{"jan"}}}
+		all.State = office.PackageExecuted
+		p, all = all, p
+		told("Ana signed “Offer”. Everyone has signed.", "Ana signed “Offer”. Everyone has signed.", "Jan signed “Offer”. Everyone has signed.", "Jan signed “Offer”. Everyone has signed.")
+		p = all
 		p.Signers[2].Declined = office.When{Time: when}
 		p.State = office.PackageExecuted // who had declined has signed after all
 		told()

@@ -2,6 +2,8 @@ package announce
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -24,6 +26,7 @@ type testService struct {
 	*Service
 	settings         office.Settings
 	more, catchingUp atomic.Bool
+	fails            atomic.Bool      // the desktop takes no notifications
 	now              func() time.Time // nil for time.Now
 	before           *testService     // the one before the start, whose store it has; nil for none
 	panics           string           // what the desktop is told that has it panic
@@ -55,6 +58,9 @@ func newService(t *testing.T, adjust func(*testService)) *testService {
 		Settings:   func() office.Settings { return x.settings },
 		MoreToCome: x.more.Load, CatchingUp: x.catchingUp.Load, HealthChanges: changes,
 		Notify: func(n office.Notice) error {
+			if x.fails.Load() {
+				return errors.New("nobody takes it")
+			}
 			if x.panics != "" && strings.Contains(n.Title, x.panics) {
 				panic(n.Title)
 			}
@@ -124,6 +130,19 @@ func TestANotificationThatPanicsTakesNoOtherWithIt(t *testing.T) {
 		time.Sleep(time.Minute)
 		if r.count("Two") != 1 || r.count("Three") != 1 {
 			t.Errorf("told %q", r.raised)
+		}
+	})
+}
+
+func TestThatTheDesktopTakesNoNotificationsIsToldUntilItDoes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newService(t, nil)
+		for _, fails := range []bool{true, false} {
+			r.fails.Store(fails)
+			r.Announce(office.Fact{Key: fmt.Sprint(fails), PackageID: "p", Title: message.SomeoneSigned("Lease")})
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			expect(t, r.Health.Has(health.NotificationsFail), fails, "told %v, want %v", fails)
 		}
 	})
 }
