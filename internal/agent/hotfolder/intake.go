@@ -364,8 +364,8 @@ func (r *Service) repeats(tx *store.Tx, in office.Intake, d *office.Draft) (twin
 		}
 		return "", tx.PutDoc(doc, seen{in.Name, d.ID, r.Now(), day})
 	case in.Found: // and its record alone was lost
-		if far == waiting && !hasIntake(tx, before.Draft) {
-			return before.Draft, nil
+		if there, err := hasIntake(tx, before.Draft); err != nil || far == waiting && !there {
+			return before.Draft, err
 		}
 	case before.Name == in.Name && (far == waiting || far == signing && age.Abs() < echo):
 		first, _, err := tx.Draft(before.Draft)
@@ -384,9 +384,9 @@ func (r *Service) repeats(tx *store.Tx, in office.Intake, d *office.Draft) (twin
 }
 
 // hasIntake reports whether there is a record of the file of a draft.
-func hasIntake(tx *store.Tx, draft string) bool {
+func hasIntake(tx *store.Tx, draft string) (bool, error) {
 	all, err := intakesIn(tx)
-	return err != nil || slices.ContainsFunc(all, func(x office.Intake) bool { return x.Draft == draft && !x.Again })
+	return slices.ContainsFunc(all, func(x office.Intake) bool { return x.Draft == draft && !x.Again }), err
 }
 
 // sameTerms reports whether two drafts of one document ask the same of the same people.

@@ -300,7 +300,9 @@ func lostIntake(tx *store.Tx, p office.Package) (in office.Intake, known bool, e
 	}
 	in.At = path.Join(office.HotSent, filename.File(in.Name))
 	jobs, err := due(tx, &in)
-	return in, err == nil && len(jobs) > 0 && !hasIntake(tx, p.DraftID), err
+	there, unread := hasIntake(tx, p.DraftID)
+	err = errors.Join(err, unread)
+	return in, err == nil && len(jobs) > 0 && !there, err
 }
 
 // rest has the record of a document in Sent rest when there is nothing to give back for now, or ends it when nothing more will

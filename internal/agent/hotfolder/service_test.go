@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -90,6 +91,11 @@ func runAtDesk(t *testing.T, name string, happens func(t *testing.T, d *desk, f 
 }
 
 var errPassing = errors.New("not now")
+
+func (d *desk) update(do func(tx *store.Tx) error) {
+	d.t.Helper()
+	noErr(d.t, d.tools.Data.Update(do))
+}
 
 // restart forgets what is not on disk.
 func (d *desk) restart() { d.Service = New(d.tools, d.deps) }
@@ -177,7 +183,7 @@ func (d *desk) decide(change func(*office.Draft)) {
 	d.t.Helper()
 	for _, x := range d.drafts() {
 		change(&x)
-		noErr(d.t, d.tools.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(x) }))
+		d.update(func(tx *store.Tx) error { return tx.PutDraft(x) })
 	}
 }
 
@@ -849,10 +855,79 @@ type deaf struct{}
 func (deaf) Set([]string) {}
 func (deaf) Close()       {}
 
+// heard notes which folders it is to listen to.
+type heard struct {
+	mu      sync.Mutex
+	folders []string
+	sets    int
+	closed  bool
+}
+
+func (h *heard) Set(folders []string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.folders, h.sets = folders, h.sets+1
+}
+
+func (h *heard) Close() { h.closed = true }
+
+// looked is how often the folders were looked into.
+func (h *heard) looked() int {
+	synctest.Wait()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.sets
+}
+
+func TestFoldersAreLookedIntoWhenSomethingChangesAndNowAndThen(t *testing.T) {
+	atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
+		events, changes := &heard{}, make(chan office.Change, 9)
+		d.deps.Events = func(func()) Events { return events }
+		d.tools.Watch = func() (<-chan office.Change, func()) { return changes, func() {} }
+		d.restart()
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- d.Run(ctx) }()
+		after := func(what string, pause time.Duration, want int) {
+			t.Helper()
+			n := events.looked()
+			if time.Sleep(pause); events.looked()-n != want {
+				t.Errorf("%s: looked %d times in %v, want %d", what, events.looked()-n, pause, want)
+			}
+		}
+		after("nothing happens", d.Pace.Look-time.Second, 0)
+		after("nothing happens", 2*time.Second, 1)
+		after("nothing happens", 10*d.Pace.Look, 10)
+		d.Wake()
+		after("something has changed in a folder", time.Second, 1)
+		for range 5 {
+			changes <- office.SettingsChanged
+		}
+		after("settings have changed several times", time.Second, 1)
+		changes <- office.PackagesChanged
+		after("a package has changed", time.Second, 0)
+		write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
+		d.Wake()
+		time.Sleep(20 * time.Second)
+		synctest.Wait()
+		expect(t, len(d.drafts()), 1, "%d drafts")
+		expect(t, events.folders, []string{f.Path}, "it listens to %q")
+		d.put(paused(d.rows()[0].HotFolder))
+		changes <- office.SettingsChanged
+		after("it is paused", time.Second, 1)
+		expect(t, len(events.folders), 0, "it listens to %d folders")
+		after("it is paused", 59*time.Minute, 0)
+		stop()
+		if err := <-ended; err != nil || !events.closed {
+			t.Errorf("%v, it listens for ever: %v", err, !events.closed)
+		}
+	})
+}
+
 func TestWhatTheDiskRefusesIsNotTakenForDone(t *testing.T) {
 	looks := func(d *desk) error {
 		for range 5 {
-			if _, err := d.look(t.Context(), deaf{}); err != nil {
+			if _, err := d.look(d.t.Context(), deaf{}); err != nil {
 				return err
 			}
 			time.Sleep(3 * time.Second)
@@ -872,9 +947,26 @@ func TestWhatTheDiskRefusesIsNotTakenForDone(t *testing.T) {
 		}},
 		"listed": {nil, func(d *desk) error { _, err := d.Folders(); return err }},
 		"taken":  {nil, looks},
-		"sent":   {func(d *desk) { noErr(t, looks(d)); d.decide(func(x *office.Draft) { x.State = office.DraftSent }) }, looks},
-		"old":    {func(d *desk) { noErr(t, looks(d)) }, func(d *desk) error { return d.Forget() }},
-		"executed": {func(d *desk) { noErr(t, looks(d)) }, in(func(tx *store.Tx) error {
+		"sent":   {func(d *desk) { noErr(d.t, looks(d)); d.decide(func(x *office.Draft) { x.State = office.DraftSent }) }, looks},
+		"comes back": {func(d *desk) {
+			noErr(d.t, looks(d))
+			d.accepted(func(*office.Package) {})
+			noErr(d.t, looks(d))
+			d.executed("Lease.pdf", pdf("signed"))
+		}, looks},
+		"of before": {func(d *desk) {
+			noErr(d.t, looks(d))
+			d.update(func(tx *store.Tx) error {
+				names, err := tx.DocNames(prefixIntake)
+				for _, name := range names {
+					err = errors.Join(err, tx.PutDoc(name, nil))
+				}
+				return err
+			})
+			d.restart()
+		}, looks},
+		"old": {func(d *desk) { noErr(d.t, looks(d)) }, func(d *desk) error { return d.Forget() }},
+		"executed": {func(d *desk) { noErr(d.t, looks(d)) }, in(func(tx *store.Tx) error {
 			return WakeReturn(tx, office.Package{ID: "p", Source: office.Source{DraftID: "none"}})
 		})},
 		"removed": {nil, func(d *desk) error {
