@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"countersign/internal/agent/data"
+	"countersign/internal/agent/health"
 	"countersign/internal/agent/issuer"
 	"countersign/internal/agent/loop/looptest"
 	"countersign/internal/esign"
@@ -74,8 +75,8 @@ func TestSigningOutHappensHereWhateverTheServiceAnswers(t *testing.T) {
 		if (err == nil) != well || err != nil && !strings.Contains(message.For(err).String(), told[path]) {
 			t.Errorf("told: %v", err)
 		}
-		if x.SignedIn() || x.Current().Account.Email != "" {
-			t.Errorf("%+v", x.Current().Account)
+		if x.SignedIn() || x.Current().Account.Email != "" || !x.Health.Has(health.SignedOut) {
+			t.Errorf("%+v, health: %+v", x.Current().Account, x.Health.List())
 		}
 	})
 }
