@@ -47,7 +47,11 @@ func TestAnArchivedPackageComesBackForWhatIsNewlyWrong(t *testing.T) {
 	if p = p.Derived(); p.Archived == nil {
 		t.Error("the same trouble in other words brought it back")
 	}
-	p.Problem = message.Message{}
+	p.Gone = true
+	if again := p.Derived(); again.Archived != nil {
+		t.Error("what is newly wrong beside it does not bring it back")
+	}
+	p.Gone, p.Problem = false, message.Message{}
 	p = p.Derived()
 	p.Signers = []Signer{{ID: "a", Declined: When{Time: time.Now()}}}
 	if p = p.Derived(); p.Archived != nil {

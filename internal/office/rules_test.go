@@ -44,13 +44,22 @@ func TestWhatIsFixedIsRefusedWhenItDiffers(t *testing.T) {
 
 func TestARuleThatCannotBeUsedIsNamedAndTheRestCounts(t *testing.T) {
 	r := NewRules(map[string]any{"tomato": 1.0, "tunnel": "pigeon", "auth_url": "http://sign.example.com", "save_to": 5.0, "save_cac": "perhaps",
-		"due_days": 1e12, "scopes": []any{1.0}, "theme": "dark", "keep_events_days": -1.0, "redirect": nil, "client_id": map[string]any{}}, nil)
-	want := []string{"auth_url", "client_id", "due_days", "keep_events_days", "redirect", "save_cac", "save_to", "scopes", "tomato", "tunnel"}
+		"due_days": 1e12, "scopes": []any{1.0}, "theme": "dark", "keep_events_days": -1.0, "redirect": nil, "client_id": map[string]any{}, "copy_to": 1.0}, nil)
+	want := []string{"auth_url", "client_id", "copy_to", "due_days", "keep_events_days", "redirect", "save_cac", "save_to", "scopes", "tomato", "tunnel"}
 	if !slices.Equal(r.Wrong, want) {
 		t.Errorf("wrong are %q", r.Wrong)
 	}
 	if s := r.Into(DefaultSettings()); s.Theme != "dark" || s.Tunnel != TunnelNgrok {
 		t.Errorf("%+v", s)
+	}
+}
+
+func TestAListMayBeWrittenInSeveralWays(t *testing.T) {
+	for _, list := range []any{"openid", []string{"openid"}, []any{"openid"}} {
+		r := NewRules(map[string]any{"scopes": list}, nil)
+		if s := r.Into(DefaultSettings()); r.Wrong != nil || !slices.Equal(s.Scopes, []string{"openid"}) {
+			t.Errorf("%T is %q, wrong %q", list, s.Scopes, r.Wrong)
+		}
 	}
 }
 

@@ -29,8 +29,11 @@ func TestWhoHasSignedSomeDocumentsHasNotSigned(t *testing.T) {
 		t.Errorf("%d of %d have signed", done, total)
 	}
 	p.Execute(When{Time: time.Now()})
-	if !p.EveryoneSigned() {
-		t.Error("an executed package waits for a signature")
+	if !p.EveryoneSigned() || !p.Documents[0].Executed || !p.Documents[1].Executed {
+		t.Error("an executed package waits for a signature, or a document of it does")
+	}
+	if (Package{}).EveryoneSigned() {
+		t.Error("everybody has signed what nobody is known to sign")
 	}
 }
 

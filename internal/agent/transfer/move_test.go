@@ -2,6 +2,7 @@ package transfer
 
 import (
 	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"countersign/internal/agent/loop/looptest"
@@ -71,6 +73,115 @@ func FuzzRecords(f *testing.F) {
 			}
 		}
 	})
+}
+
+// sealed is a file of a move with these lines, whoever wrote them.
+func sealed(t *testing.T, lines ...string) []byte {
+	t.Helper()
+	var file bytes.Buffer
+	out, err := safe.Seal(&file, safe.Secret{1})
+	noErr(t, err)
+	packed := gzip.NewWriter(out)
+	_, err = io.WriteString(packed, strings.Join(lines, "\n")+"\n")
+	noErr(t, errors.Join(err, packed.Close(), out.Close()))
+	return file.Bytes()
+}
+
+func TestAFileThatIsNotAsWeWriteItIsRefused(t *testing.T) {
+	const head, end = `{"kind":"header","json":{"version":1,"kind":"move"}}`, `{"kind":"end","json":1}`
+	const document = `{"kind":"bytes","json":{"name":"a-1","size":2,"sha256":"fb8e20fc2e4c3f248c60c39bd652f3c1347298bb977b8b4d5903b85055620603"}}` // of "ab"
+	with := func(json string) []string {
+		return []string{head, `{"kind":"bytes","json":` + json + `}`, `{"kind":"end","json":2}`}
+	}
+	for name, c := range map[string]struct {
+		lines []string
+		want  error
+	}{
+		"whole":                    {[]string{head, end}, nil},
+		"with a document":          {[]string{head, document, "ab" + `{"kind":"end","json":2}`}, nil},
+		"nothing":                  {nil, ErrDamaged},
+		"no header":                {[]string{end}, ErrDamaged},
+		"of a newer version":       {[]string{`{"kind":"header","json":{"version":2,"kind":"move"}}`, end}, ErrNewer},
+		"of no version":            {[]string{`{"kind":"header","json":{"version":0,"kind":"move"}}`, end}, ErrDamaged},
+		"a header that is none":    {[]string{`{"kind":"header","json":[]}`, end}, ErrDamaged},
+		"of another kind":          {[]string{`{"kind":"header","json":{"version":1,"kind":"backup"}}`, end}, safe.ErrForeign},
+		"no end":                   {[]string{head}, ErrDamaged},
+		"one record fewer":         {[]string{head, `{"kind":"end","json":2}`}, ErrDamaged},
+		"an end that counts not":   {[]string{head, `{"kind":"end","json":"1"}`}, ErrDamaged},
+		"something follows":        {[]string{head, end, "x"}, ErrDamaged},
+		"no JSON":                  {[]string{head, "{", `{"kind":"end","json":2}`}, ErrDamaged},
+		"a record of no kind":      {[]string{head, `{"kind":"job","json":{}}`, `{"kind":"end","json":2}`}, ErrDamaged},
+		"one record twice":         {[]string{head, `{"kind":"account","json":{}}`, `{"kind":"account","json":{}}`, `{"kind":"end","json":3}`}, ErrDamaged},
+		"a long record":            {[]string{head, `{"kind":"account","json":{"email":"` + strings.Repeat("x", maxRecord) + `"}}`, `{"kind":"end","json":2}`}, ErrDamaged},
+		"other bytes":              {[]string{head, document, "ba" + `{"kind":"end","json":2}`}, ErrDamaged},
+		"fewer bytes":              {[]string{head, document}, ErrDamaged},
+		"a document that is none":  {with(`[]`), ErrDamaged},
+		"one that leads elsewhere": {with(`{"name":"../a","size":0}`), ErrDamaged},
+		"one below nothing":        {with(`{"name":"a","size":-1}`), ErrDamaged},
+		"a large one":              {with(fmt.Sprintf(`{"name":"a","size":%d}`, maxDocument+1)), ErrDamaged},
+		"one that lies elsewhere":  {with(`{"name":"a","size":0,"apart":true}`), ErrDamaged},
+	} {
+		_, _, err := Read(bytes.NewReader(sealed(t, c.lines...)), safe.Secret{1}, Move, Reading{Record: func(store.Record) error { return nil }})
+		if !errors.Is(err, c.want) || c.want == nil && err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	mine := errors.New("mine")
+	for name, to := range map[string]Reading{"a record": {Record: func(store.Record) error { return mine }},
+		"a document": {Record: func(store.Record) error { return nil }, Document: func(Document, io.Reader) error { return mine }}} {
+		file := sealed(t, head, `{"kind":"account","json":{}}`, document, "ab"+`{"kind":"end","json":3}`)
+		if _, _, err := Read(bytes.NewReader(file), safe.Secret{1}, Move, to); !errors.Is(err, mine) {
+			t.Errorf("%s is not wanted: %v", name, err)
+		}
+	}
+	broken := iotest.DataErrReader(io.MultiReader(bytes.NewReader(sealed(t, head, end)[:40]), iotest.ErrReader(mine)))
+	if _, _, err := Read(broken, safe.Secret{1}, Move, Reading{}); !errors.Is(err, mine) || errors.Is(err, ErrDamaged) {
+		t.Errorf("a disk that cannot be read: %v", err)
+	}
+}
+
+// What cannot be written is not left out.
+func TestAMoveIsWrittenWholeOrNot(t *testing.T) {
+	long := strings.Repeat("x", maxRecord)
+	whole := func() Office {
+		return Office{Settings: theOffice().Settings, Folders: []office.HotFolder{{ID: "f"}}, People: []office.Signer{{Email: "a"}},
+			Presets: []office.FormPreset{{Name: "p"}}, Packages: []office.Package{{ID: "p"}}, Drafts: []office.Draft{{ID: "d"}},
+			Record: []store.Record{{Kind: store.KindLogged, JSON: []byte(`{}`)}}}
+	}
+	for name, spoil := range map[string]func(o *Office){
+		"nothing": func(*Office) {}, "settings": func(o *Office) { o.Settings.SaveTo = long }, "secrets": func(o *Office) { o.Secrets.ClientSecret = long },
+		"account": func(o *Office) { o.Account.Email = long }, "form": func(o *Office) { o.Form.Name = long }, "folders": func(o *Office) { o.Folders[0].Path = long },
+		"people": func(o *Office) { o.People[0].Email = long }, "presets": func(o *Office) { o.Presets[0].Name = long },
+		"packages": func(o *Office) { o.Packages[0].Name = long }, "drafts": func(o *Office) { o.Drafts[0].Name = long },
+		"the record": func(o *Office) { o.Record[0].JSON = []byte(`"` + long + `"`) }, "no JSON": func(o *Office) { o.Record[0].JSON = []byte(`{`) },
+		"a document": func(o *Office) { o.Drafts[0].Files = []office.DraftFile{{Copy: "c", SHA256: "s"}} },
+	} {
+		o := whole()
+		spoil(&o)
+		none := func(office.DraftFile) string { return filepath.Join(t.TempDir(), "none") }
+		if err := WriteMove(io.Discard, safe.Secret{1}, o, none); (err == nil) != (name == "nothing") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	full := errors.New("full")
+	for n := range 3 {
+		if err := WriteMove(&fullDisk{n, full}, safe.Secret{1}, whole(), nil); !errors.Is(err, full) {
+			t.Errorf("write %d failed, and it said %v", n, err)
+		}
+	}
+}
+
+// fullDisk takes so many writes.
+type fullDisk struct {
+	left int
+	err  error
+}
+
+func (d *fullDisk) Write(p []byte) (int, error) {
+	if d.left--; d.left < 0 {
+		return 0, d.err
+	}
+	return len(p), nil
 }
 
 // A file decides how much of it is left out.
