@@ -2,7 +2,6 @@ package agent
 
 import (
 	"bytes"
-	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -141,41 +140,4 @@ func sampleDocument(t *testing.T) []byte {
 	bytes, err := fs.ReadFile(assets.Samples(), names[0])
 	noErr(t, err)
 	return bytes
-}
-
-func TestALinkToSignIsAskedForByAddressOrNameWhereThereAreLinks(t *testing.T) {
-	o := newOfficeWith(t, quick, sandbox.Options{})
-	id := o.send()
-	o.eventually("the signers are known", func() bool { p := o.packageOrZero(id); return len(p.Signers) == 2 && p.Signers[1].ID != "" })
-	want := o.service.Packages()[0].Signers[1].Page
-	for _, who := range []string{"JAN@example.com", "jan weber", o.packageOrZero(id).Signers[1].ID} {
-		if got, err := o.SignerPage(t.Context(), id, who); err != nil || got != want {
-			t.Errorf("%s: %q, %v", who, got, err)
-		}
-	}
-	_, err := o.SignerPage(t.Context(), id, "nobody")
-	if got := Message(err).String(); !strings.HasPrefix(got, "“nobody” does not sign this package.") {
-		t.Errorf("%q", got)
-	}
-	_, err = o.SignerPage(t.Context(), "no-package", "jan@example.com")
-	if got := Message(err).String(); !strings.HasPrefix(got, "There is no package “no-package” here.") {
-		t.Errorf("%q", got)
-	}
-	o.service.Inject(sandbox.Fault{Path: "/packages/*/link/sign/*", Status: 404, Body: "<h1>Not Found</h1>", Headers: map[string]string{"Content-Type": "text/html"}})
-	_, err = o.SignerPage(t.Context(), id, "ana@example.com")
-	if !errors.Is(err, ErrNoLinks) || Message(err).String() != message.NoLinks().String() {
-		t.Errorf("%v", err)
-	}
-	o.service.Heal(0)
-	o.service.Inject(sandbox.Fault{Path: "/packages/*/link/sign/*", Status: 403, Body: `{"error":"package_not_authorized","message":"No."}`})
-	_, err = o.SignerPage(t.Context(), id, "ana@example.com")
-	if errors.Is(err, ErrNoLinks) || Message(err).String() != message.MayNotHaveLinks().String() {
-		t.Errorf("%v", err)
-	}
-	o.service.Heal(0)
-	signAll(o, id)
-	o.eventually("everybody has signed, as is known", func() bool { return o.packageOrZero(id).State == office.PackageExecuted })
-	if got, err := o.SignerPage(t.Context(), id, "jan@example.com"); got != "" || Message(err) != message.NothingToSign("Jan Weber") {
-		t.Errorf("%q, %v", got, err)
-	}
 }

@@ -294,12 +294,6 @@ func (a *Agent) askNow(id string) {
 	a.packages.Wake()
 }
 
-// packageOrZero is the package as it is stored, zero where there is none that can be read.
-func (a *Agent) packageOrZero(id string) office.Package {
-	row, _, _ := a.Package(id)
-	return row.Package
-}
-
 // What can be read now, for tests in which everything can.
 
 func (o *testOffice) Status() Status { return must(o.Agent.Status()) }
