@@ -134,6 +134,7 @@ type Inquiry struct {
 type Saving struct {
 	Planned bool            `json:"planned,omitempty"` // save jobs exist for all of its documents
 	Saved   bool            `json:"saved,omitempty"`   // every wanted file is on disk
+	Sealed  bool            `json:"sealed,omitempty"`  // see AllSealed
 	Refused time.Time       `json:"refused,omitzero"`  // since when the service does not tell what its files need
 	Problem message.Message `json:"problem,omitzero"`  // what keeps its files from being saved
 }
@@ -282,6 +283,7 @@ type PackageLine struct {
 	Gone         bool
 	Planned      bool // its files are planned
 	Saved        bool // its files are on disk
+	Sealed       bool // their seals were intact when they were examined
 	Archived     bool // taken out of the list
 	Problem      bool // its files cannot be saved for now
 	Withdrawing  bool // it is to be withdrawn, and is not yet
@@ -337,7 +339,7 @@ func (p Package) Line() PackageLine {
 		Next: strings.Join(next, ", "), Words: strings.Join(words, "\n"), Refusals: Refusals{Declined: len(declined) > 0,
 			Decliners: strings.Join(declined, ", "), Reason: reason},
 		SignersDone: p.SignersDone, SignersTotal: p.SignersTotal,
-		Gone: p.Gone, Planned: p.Planned, Saved: p.Saved, Problem: !p.Problem.IsZero(), Archived: p.Archived != nil, Withdrawing: p.Withdrawal.Pending(),
+		Gone: p.Gone, Planned: p.Planned, Saved: p.Saved, Sealed: p.Sealed, Problem: !p.Problem.IsZero(), Archived: p.Archived != nil, Withdrawing: p.Withdrawal.Pending(),
 		Created: p.Created, Due: p.Due, Executed: p.Executed.Time,
 	}
 }
@@ -356,6 +358,7 @@ const (
 	lineDeclined
 	lineArchived
 	lineWithdrawing
+	lineSealed
 )
 
 // packedHead is how long the stamps and the flags are.
@@ -393,7 +396,7 @@ func (l PackageLine) Pack() PackedLine {
 		b = binary.BigEndian.AppendUint64(b, Stamp(t))
 	}
 	flags := byte(0)
-	for i, set := range [...]bool{l.Gone, l.Planned, l.Saved, l.Problem, l.Declined, l.Archived, l.Withdrawing} {
+	for i, set := range [...]bool{l.Gone, l.Planned, l.Saved, l.Problem, l.Declined, l.Archived, l.Withdrawing, l.Sealed} {
 		if set {
 			flags |= 1 << i
 		}
@@ -418,7 +421,7 @@ func (p PackedLine) Unpack() (l PackageLine, ok bool) {
 	l = PackageLine{
 		Created: p.time(0), Due: p.time(8), Executed: p.time(16),
 		Gone: flags&lineGone != 0, Planned: flags&linePlanned != 0, Saved: flags&lineSaved != 0, Problem: flags&lineProblem != 0,
-		Archived: flags&lineArchived != 0, Withdrawing: flags&lineWithdrawing != 0,
+		Archived: flags&lineArchived != 0, Withdrawing: flags&lineWithdrawing != 0, Sealed: flags&lineSealed != 0,
 		SignersDone: u.number(), SignersTotal: u.number(),
 		ID: u.text(), Name: u.text(), State: PackageState(u.text()).Normal(), Origin: Origin(u.text()),
 		People: u.text(), Next: u.text(), Words: u.text(),

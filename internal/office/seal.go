@@ -32,6 +32,17 @@ type Seal struct {
 // Wrong reports whether the document is not what was sealed.
 func (s Seal) Wrong() bool { return s.State == SealChanged || s.State == SealBroken }
 
+// AllSealed reports whether the seals of a package's files are intact, of which those that come without one count for nothing.
+func AllSealed(jobs []Job) (all bool) {
+	for _, j := range jobs {
+		if j.Seal.State != SealIntact && j.Seal.State != SealNone {
+			return false
+		}
+		all = all || j.Seal.State == SealIntact
+	}
+	return all
+}
+
 // Text is the one line; nothing for a document that has not been examined.
 func (s Seal) Text() message.Message {
 	date := s.At.Local().Format(time.DateOnly)

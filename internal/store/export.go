@@ -333,7 +333,7 @@ func (tx *Tx) salvage(row []byte) (office.Package, error) {
 	p := office.Package{
 		ID: l.ID, Name: l.Name, Origin: l.Origin, State: l.State, Created: l.Created, Due: l.Due, Executed: office.When{Time: l.Executed},
 		Signing: office.Signing{SignersDone: l.SignersDone, SignersTotal: l.SignersTotal},
-		Inquiry: office.Inquiry{Gone: l.Gone}, Saving: office.Saving{Planned: l.Planned, Saved: l.Saved},
+		Inquiry: office.Inquiry{Gone: l.Gone}, Saving: office.Saving{Planned: l.Planned, Saved: l.Saved, Sealed: l.Sealed},
 	}
 	p.Away = !p.Final() // unless it is in the index of what is due
 	for index, note := range map[string]func(key []byte){

@@ -52,51 +52,49 @@ func TestTheListOfEventsKeepsItsPlace(t *testing.T) {
 	o.Arrived = numbered(1000)
 	b := newBench(t, o)
 	b.screen.ShowEvents()
-	b.screen.ChooseEvent(150)
+	b.screen.events.list.Select(150)
 	b.screen.events.list.ScrollTo(200)
 	top, _ := b.screen.events.list.Top()
 	o.Change(office.ActivityChanged, func(o *officetest.Office) { o.Arrived = append(numbered(1003)[:3], o.Arrived...) })
 	b.Reload()
-	if now, _ := b.screen.events.list.Top(); now != top+3 || b.screen.events.list.At() != 153 || b.screen.events.chosen != "e850" {
-		t.Errorf("the view moved from %d to %d; chosen is %s in row %d", top, now, b.screen.events.chosen, b.screen.events.list.At())
+	if now, _ := b.screen.events.list.Top(); now != top+3 || b.screen.events.list.At() != 153 {
+		t.Errorf("the view moved from %d to %d; chosen is row %d", top, now, b.screen.events.list.At())
 	}
 }
 
 func TestAnEventThatWasNotUnderstoodCanBeTriedAgain(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	b.screen.ShowEvents()
-	b.screen.ChooseEvent(5)
-	b.screen.events.eventDetail.retry(func() { t.Error("it can be tried") })
-	b.Settle()
-	if got := b.screen.events.eventDetail.event; got.Outcome != office.EventPending || !got.Reason.IsZero() {
+	again := func() {
+		b.screen.ChooseEvent(5)
+		b.Press(screentest.Top(b.Window), "Try again")
+	}
+	again()
+	if got := b.screen.events.rows[5]; got.Outcome != office.EventPending || !got.Reason.IsZero() {
 		t.Errorf("it is %q, %q", got.Outcome, got.Reason)
 	}
-	b.Office.Change(office.ActivityChanged, func(o *officetest.Office) { o.Arrived[5].ID = "another" })
-	failed := false
-	b.screen.events.eventDetail.retry(func() { failed = true })
-	b.Settle()
-	if !failed || len(b.Notices) != 1 || b.Notices[0] != message.EventUnreadable().String() {
+	b = newBench(t, officetest.Busy())
+	b.Office.Arrived[5].ID = "another"
+	again()
+	if len(b.Notices) != 1 || b.Notices[0] != message.EventUnreadable().String() {
 		t.Errorf("said %q", b.Notices)
 	}
 }
 
 func TestABodyIsShownAndCopiedAsItCame(t *testing.T) {
-	o := officetest.Busy()
 	raw := `{"b":1,  "a":"` + strings.Repeat("ä", maxShown) + `"}`
+	if shown, whole := bodyOf([]byte(raw)); !strings.HasPrefix(shown, "{\n  \"b\": 1,\n") || len(shown) > maxShown+8 || whole {
+		t.Errorf("shows %.40q of %d bytes", shown, len(shown))
+	}
+	if shown, whole := bodyOf([]byte("\xff not JSON")); shown != "\uFFFD not JSON" || !whole {
+		t.Errorf("shows %q", shown)
+	}
+	o := officetest.Busy()
 	o.Arrived[0].Body = []byte(raw)
-	o.Arrived[1].Body = []byte("\xff not JSON")
 	b := newBench(t, o)
-	l := &b.screen.events.eventDetail
 	b.screen.ChooseEvent(0)
-	if !strings.HasPrefix(l.body.Text, "{\n  \"b\": 1,\n") || len(l.body.Text) > maxShown+8 || l.note.Hidden {
-		t.Errorf("shows %.40q of %d bytes", l.body.Text, len(l.body.Text))
-	}
-	b.Press(l.content, "Copy")
+	b.Press(screentest.Top(b.Window), "Copy")
 	screentest.Equal(t, "what is copied is exactly what came", b.Copied[0], raw)
-	b.screen.ChooseEvent(1)
-	if l.body.Text != "\uFFFD not JSON" || !l.note.Hidden {
-		t.Errorf("shows %q", l.body.Text)
-	}
 }
 
 // sheet is a file in memory that may be full.
@@ -200,13 +198,12 @@ func TestAnExportCanBeStopped(t *testing.T) {
 
 func TestWhatWasRefusedIsCountedAndSampled(t *testing.T) {
 	b := newBench(t, officetest.Busy())
-	b.screen.ShowRefused()
-	if got := b.screen.refused.total.Text; got != "43 requests were blocked. None of them changed anything. Examples:" {
-		t.Errorf("says %q", got)
+	b.screen.ShowEvents()
+	for _, want := range []string{"43 requests blocked", "from 203.0.113.9 · and 41 more of this kind"} {
+		if said := screentest.Text(b.screen.blocked); !strings.Contains(said, want) {
+			t.Errorf("%q does not say %q", said, want)
+		}
 	}
-	row := newRefusalRow()
-	b.screen.refused.update(0, row)
-	screentest.Equal(t, "says", row.(*refusalRow).from.Text, "from 203.0.113.9, and 41 more of this kind")
 }
 
 func TestWhatHappenedToAPackageOnADayStandsUnderItsName(t *testing.T) {
@@ -215,8 +212,8 @@ func TestWhatHappenedToAPackageOnADayStandsUnderItsName(t *testing.T) {
 	b := newBench(t, o)
 	var says []string
 	for i := range b.screen.happened.rows {
-		row := b.screen.happened.newLine()
-		b.screen.happened.update(i, row)
+		row := newLine()
+		b.screen.showRow(b.screen.happened.rows[i], row)
 		says = append(says, row.title.Text+": "+row.below.Text)
 	}
 	screentest.Equal(t, "it says", strings.Join(says, "|"),

@@ -63,8 +63,7 @@ func (s *Screen) Export(to file, name string) {
 		return n, to.Keep()
 	}, func(n int, err error) {
 		s.stop = nil
-		s.export.SetIcon(fynetheme.DocumentSaveIcon())
-		s.export.SetText(lang.L("Export as CSV…"))
+		s.offerExport()
 		switch {
 		case errors.Is(err, context.Canceled):
 			s.env.Notice(lang.L("The export was stopped. “{{.File}}” was not written.", i18n.V{"File": name}))
@@ -76,8 +75,17 @@ func (s *Screen) Export(to file, name string) {
 			s.env.Notice(lang.N("{{.PluralCount}} events were exported.", n))
 		}
 	})
-	s.export.SetIcon(fynetheme.CancelIcon())
-	s.export.SetText(lang.L("Stop the export"))
+	s.offerExport()
+}
+
+// offerExport has the button say what a press does.
+func (s *Screen) offerExport() {
+	name, icon := lang.L("Export as CSV…"), fynetheme.DocumentSaveIcon()
+	if s.stop != nil {
+		name, icon = lang.L("Stop the export"), fynetheme.CancelIcon()
+	}
+	s.export.SetText(name)
+	s.export.SetIcon(icon)
 }
 
 // errNotRead ends an export because of the events, not of the file.

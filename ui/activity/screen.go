@@ -1,12 +1,11 @@
-// Package activity is the screen of what happened: the office's own diary in words, every event of the signing service
-// as it came, and samples of the requests that were refused. It reads from the office page by page, asks it to handle
-// an event once more, and writes events to a file; it decides nothing itself.
+// Package activity is the screen of what happened in the office, in words. Behind it is the technical log, for whoever asks for
+// support: every event of the signing service as it came, and samples of the requests that were refused. It reads from the office,
+// asks it to handle an event once more, and writes events to a file; it decides nothing itself.
 package activity
 
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -14,7 +13,6 @@ import (
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/lang"
-	"fyne.io/fyne/v2/layout"
 	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
@@ -25,12 +23,6 @@ import (
 	"countersign/ui/i18n"
 	"countersign/ui/theme"
 	"countersign/ui/widgets"
-)
-
-const (
-	tabHappened = iota
-	tabEvents
-	tabRefused
 )
 
 // most is how many lines of the diary, and how many events, are listed.
@@ -50,31 +42,35 @@ type Screen struct {
 	env     *env.Env
 	office  Office
 	reader  *async.Reader[news]
-	tabs    *widgets.Tabs
 	export  *widgets.Button
 	stop    context.CancelFunc // ends the export that runs; nil while none does
-	body    *fyne.Container
-	content fyne.CanvasObject
+	body    *fyne.Container    // one of the two lists, or why there is none
+	content *fyne.Container
+	diary   fyne.CanvasObject // the page of what happened
+	log     fyne.CanvasObject // the page of the technical log
+	blocked *fyne.Container   // what was refused, below the head of the log
 
 	last     news  // that was shown
 	loaded   bool  // the office has told: before, an empty list says nothing
 	failure  error // why it has not
-	happened diary
-	events   events
-	refused  refusals
+	happened *feed[row]
+	events   *feed[event]
 }
 
 func New(d *env.Env, o Office) *Screen {
-	s := &Screen{env: d, office: o, body: container.NewStack()}
+	s := &Screen{env: d, office: o, body: container.NewStack(), blocked: widgets.Stack(2)}
 	s.reader = async.NewReader(d.Work, s.read, s.fill)
-	s.happened.build(s)
-	s.events.build(s)
-	s.refused.build(s)
-	s.tabs = widgets.NewTabs(tabTexts(agent.EventCounts{}), func(int) { s.show() })
-	s.export = widgets.NewButtonWithIcon(lang.L("Export as CSV…"), fynetheme.DocumentSaveIcon(), s.pressExport)
-	head := widgets.PadHV(20, 12, widgets.Across(nil, widgets.NewHeading(lang.L("Activity")), s.export))
-	s.content = widgets.Frame(container.NewVBox(head, widgets.PadHV(14, 0, s.tabs)), nil, nil, s.body)
-	s.show()
+	s.happened = newFeed(lang.L("Activity"), row.is, s.showRow, s.openRow)
+	s.events = newFeed(lang.L("Technical log"), event.is, s.showEvent, s.openEvent)
+	s.export = widgets.NewButtonWithIcon("", fynetheme.DocumentSaveIcon(), s.pressExport).Quiet()
+	s.offerExport()
+	toLog := widgets.NewButton(lang.L("Technical log"), s.ShowEvents).Quiet()
+	s.diary = widgets.PadHV(20, 12, widgets.AtMost(784, widgets.Across(nil, widgets.NewHeading(lang.L("Activity")), toLog)))
+	back := widgets.Row(0, widgets.NewLink("‹ "+lang.L("Activity"), s.ShowDiary))
+	what := widgets.NewProse(lang.L("What the signing service reported, as it arrived. Support may ask for it."))
+	s.log = widgets.PadHV(20, 6, widgets.AtMost(784, widgets.Stack(2, back, widgets.Across(nil, widgets.NewHeading(lang.L("Technical log")), s.export), what, s.blocked)))
+	s.content = container.NewStack()
+	s.ShowDiary()
 	return s
 }
 
@@ -88,26 +84,35 @@ func (s *Screen) Continue(old *Screen) {
 	if !old.loaded {
 		return
 	}
-	s.events.chosen = old.events.chosen
 	s.fill(old.last, nil)
-	s.tabs.Choose(old.tabs.Chosen())
-	for list, before := range map[*widgets.List]*widgets.List{s.happened.list: old.happened.list, s.events.list: old.events.list, s.refused.list: old.refused.list} {
-		top, hidden := before.Top()
-		list.Renew(before.At(), top, hidden)
+	s.happened.follow(old.happened)
+	s.events.follow(old.events)
+	if old.logged() {
+		s.ShowEvents()
 	}
 }
 
-func (s *Screen) ShowEvents() { s.tabs.Choose(tabEvents) }
+func (s *Screen) ShowDiary() { s.turn(s.diary) }
 
-func (s *Screen) ChooseEvent(row int) { s.events.list.Select(row) }
+func (s *Screen) ShowEvents() { s.turn(s.log) }
 
-func (s *Screen) ShowRefused() { s.tabs.Choose(tabRefused) }
+func (s *Screen) ChooseEvent(row int) { s.openEvent(s.events.rows[row]) }
+
+func (s *Screen) turn(head fyne.CanvasObject) {
+	widgets.Remake(s.content, widgets.Frame(head, nil, nil, s.body))
+	s.show()
+}
+
+// logged says whether the technical log is shown.
+func (s *Screen) logged() bool {
+	return slices.Contains(s.content.Objects[0].(*fyne.Container).Objects, s.log)
+}
 
 type news struct {
 	happened []row
 	events   []event
 	refused  []agent.Refusal
-	counts   agent.EventCounts
+	rejected int
 }
 
 func (s *Screen) read(context.Context) (n news, err error) {
@@ -115,7 +120,7 @@ func (s *Screen) read(context.Context) (n news, err error) {
 	if err != nil {
 		return n, err
 	}
-	n.refused, n.counts = s.office.Refused(), status.Events
+	n.refused, n.rejected = s.office.Refused(), status.Events.Rejected
 	happened, err := s.office.Activity(most)
 	if err != nil {
 		return n, err
@@ -127,56 +132,122 @@ func (s *Screen) read(context.Context) (n news, err error) {
 
 // fill shows what was read. When it could not be read, what was there stays, and health says why; before, the screen does.
 func (s *Screen) fill(n news, err error) {
-	if err != nil {
-		s.failure = err
-		s.show()
-		return
+	if s.failure = err; err == nil {
+		s.loaded, s.last = true, n
+		s.happened.fill(n.happened, func(r row) string { return r.day })
+		s.events.fill(n.events, func(e event) string { return i18n.NamedDay(s.env.Now(), e.Received) })
+		s.showBlocked(n.refused, n.rejected)
 	}
-	s.loaded, s.last = true, n
-	s.happened.fill(n.happened)
-	s.events.fill(n.events)
-	s.refused.fill(n.refused, n.counts.Rejected)
-	s.tabs.Label(tabTexts(n.counts))
 	s.show()
 }
 
-func tabTexts(counts agent.EventCounts) []string {
-	texts := []string{lang.L("History"), lang.L("Events"), lang.L("Blocked")}
-	for i, n := range []int{0, counts.Received, counts.Rejected} {
-		if n > 0 {
-			texts[i] = fmt.Sprintf("%s %d", texts[i], n)
-		}
-	}
-	return texts
-}
-
-var nothing = layout.NewSpacer()
-
 func (s *Screen) show() {
-	tab := s.tabs.Chosen()
-	now := [...]fyne.CanvasObject{s.happened.page, s.events.page, s.refused.page}[tab]
+	var now fyne.CanvasObject = s.happened.page
+	empty := len(s.happened.rows) == 0
+	if s.logged() {
+		now, empty = s.events.page, len(s.events.rows) == 0
+	}
 	switch {
 	case !s.loaded && s.failure != nil:
 		now = widgets.Failure(i18n.Error(s.failure), s.Reload)
 	case !s.loaded:
-		now = nothing
-	case [...]int{len(s.happened.rows), len(s.events.rows), len(s.refused.rows)}[tab] == 0:
-		now = [...]fyne.CanvasObject{s.happened.empty, s.events.empty, s.refused.empty}[tab]
+		now = container.NewStack()
+	case empty && s.logged():
+		now = widgets.Empty(theme.MarkLater.Resource(), lang.L("No events yet. One arrives each time someone signs."), "", nil)
+	case empty:
+		now = widgets.Empty(theme.Icon("activity", theme.Secondary), lang.L("Nothing has happened yet."), "", nil)
 	}
-	if len(s.body.Objects) == 0 || s.body.Objects[0] != now {
-		widgets.Remake(s.body, now)
-	}
-	s.export.Hidden = tab != tabEvents
-	s.export.Refresh()
+	widgets.Remake(s.body, now)
 }
 
-// diary is the tab of what happened, newest first, under the day: what happened to a package on a day is one row.
-type diary struct {
-	screen *Screen
-	rows   []row
-	list   *widgets.List
-	page   fyne.CanvasObject
-	empty  fyne.CanvasObject
+// feed is a list of what came, newest first, under the days.
+type feed[T any] struct {
+	rows []T
+	same func(a, b T) bool // whether one is the other, read anew
+	list *widgets.List
+	page fyne.CanvasObject
+}
+
+func newFeed[T any](name string, same func(a, b T) bool, show func(T, *line), open func(T)) *feed[T] {
+	f := &feed[T]{same: same}
+	f.list = widgets.NewList(func() int { return len(f.rows) }, func() fyne.CanvasObject { return newLine() }, func(id int, o fyne.CanvasObject) {
+		l := o.(*line)
+		l.press = func() { open(f.rows[id]) }
+		show(f.rows[id], l)
+		l.Shown()
+	})
+	f.list.HideSeparators = true
+	f.list.Says = func() string { return name }
+	f.list.OnEnter = func() { open(f.rows[f.list.At()]) }
+	f.page = widgets.PadHV(8, 8, widgets.AtMost(784, f.list))
+	return f
+}
+
+// fill shows other rows. The chosen one and those in sight stay where they are.
+func (f *feed[T]) fill(rows []T, day func(T) string) {
+	old := f.rows
+	now := func(at int) int {
+		if at < 0 || at >= len(old) {
+			return -1
+		}
+		return slices.IndexFunc(rows, func(r T) bool { return f.same(old[at], r) })
+	}
+	top, hidden := f.list.Top()
+	chosen := now(f.list.At())
+	if top > 0 {
+		top = max(0, now(top))
+	}
+	f.rows = rows
+	var heads []widgets.Head
+	for i, r := range rows {
+		if i == 0 || day(r) != day(rows[i-1]) {
+			heads = append(heads, widgets.Head{Row: i, Text: day(r)})
+		}
+	}
+	f.list.Renew(chosen, top, hidden, heads...)
+}
+
+// follow has the list stand as another one does.
+func (f *feed[T]) follow(old *feed[T]) {
+	f.list.Select(old.list.At())
+	f.list.ScrollToOffset(old.list.GetScrollOffset())
+}
+
+// line shows a row: a shape, what, when, and whether a press leads somewhere.
+type line struct {
+	widgets.ListRow
+	title, below, when *widgets.Line
+	mark, leads        *widget.Icon
+	press              func()
+}
+
+func newLine() *line {
+	l := &line{title: widgets.NewName(""), below: widgets.NewCaption(""), when: widgets.NewCaption("").Whole(), mark: widget.NewIcon(theme.MarkLater.Resource()),
+		leads: widget.NewIcon(fynetheme.NewColoredResource(fynetheme.MenuExpandIcon(), theme.Secondary))}
+	l.title.Begins, l.below.Begins = true, true
+	l.Lines, l.Content = []*widgets.Line{l.title, l.below}, widgets.PadHV(12, 8, widgets.Across(widgets.Row(0, widgets.Mark(20, l.mark)),
+		widgets.Stack(3, l.title, l.below), widgets.Row(4, l.when, widgets.Mark(18, l.leads))))
+	l.ExtendBaseWidget(l)
+	return l
+}
+
+func (l *line) Tapped(e *fyne.PointEvent) {
+	l.ListRow.Tapped(e)
+	l.press()
+}
+
+// set shows what is said of a row. What leads somewhere stands out.
+func (l *line) set(title, below, when string, mark theme.Mark, leads bool) {
+	l.title.Text, l.below.Text, l.when.Text = title, below, when
+	l.title.Bold, l.title.Colour, l.below.Colour = leads, theme.Text, theme.Secondary
+	if !leads && mark != theme.MarkProblem {
+		l.title.Colour = theme.Secondary
+	}
+	if mark == theme.MarkProblem {
+		l.below.Colour = theme.Attention
+	}
+	l.mark.SetResource(mark.Resource())
+	l.below.Hidden, l.leads.Hidden = below == "", !leads
 }
 
 // row is what happened to a package on a day, newest first, or something that concerns none.
@@ -215,11 +286,13 @@ func grouped(o Office, now time.Time, entries []office.Activity) (rows []row) {
 
 func (r row) last() office.Activity { return r.entries[0] }
 
-// is says whether x is the same row, read anew.
 func (r row) is(x row) bool {
 	a, b := r.last(), x.last()
 	return a == b || a.PackageID != "" && a.PackageID == b.PackageID && r.day == x.day
 }
+
+// mostSaid is how many things a row says of a package: its page has the rest.
+const mostSaid = 3
 
 // says is a row in words: the package or what happened, and below it what there is to say about that.
 func (r row) says() (title, below string) {
@@ -243,86 +316,19 @@ func (r row) says() (title, below string) {
 	if saved > 0 {
 		list = slices.Insert(list, 0, lang.N("{{.PluralCount}} files saved", saved))
 	}
-	return i18n.Title(r.name), strings.Join(list, " · ")
+	return i18n.Title(r.name), strings.Join(list[:min(len(list), mostSaid)], " · ")
 }
 
-func (d *diary) build(s *Screen) {
-	d.screen = s
-	d.list = widgets.NewList(func() int { return len(d.rows) }, func() fyne.CanvasObject { return d.newLine() }, d.update)
-	d.list.HideSeparators = true
-	d.list.Says = func() string { return lang.L("Activity") }
-	d.list.OnEnter = func() { d.open(d.list.At()) }
-	d.page = widgets.PadHV(8, 8, widgets.AtMost(784, d.list))
-	d.empty = widgets.Empty(fynetheme.HistoryIcon(), lang.L("Nothing has happened yet."), "", nil)
+func (s *Screen) showRow(r row, l *line) {
+	at := r.last().When()
+	title, below := r.says()
+	l.set(title, below, i18n.When(at.Time, at), markOf(r.kind), r.last().PackageID != "") // the day stands above
 }
 
-// fill shows other rows. The chosen one and those in sight stay where they are.
-func (d *diary) fill(rows []row) {
-	old := d.rows
-	now := func(at int) int {
-		if at < 0 || at >= len(old) {
-			return -1
-		}
-		return slices.IndexFunc(rows, old[at].is)
+func (s *Screen) openRow(r row) {
+	if id := r.last().PackageID; id != "" {
+		s.env.Go.ShowPackage(id)
 	}
-	top, hidden := d.list.Top()
-	chosen := now(d.list.At())
-	if top > 0 {
-		top = max(0, now(top))
-	}
-	d.rows = rows
-	var heads []widgets.Head
-	for i, r := range rows {
-		if i == 0 || r.day != rows[i-1].day {
-			heads = append(heads, widgets.Head{Row: i, Text: r.day})
-		}
-	}
-	d.list.Renew(chosen, top, hidden, heads...)
-}
-
-func (d *diary) open(at int) {
-	if at >= 0 && at < len(d.rows) && d.rows[at].last().PackageID != "" {
-		d.screen.env.Go.ShowPackage(d.rows[at].last().PackageID)
-	}
-}
-
-// line shows a row: a shape, what, when, and for a package that a press leads to it.
-type line struct {
-	widgets.ListRow
-	title, below, when *widgets.Line
-	mark, leads        *widget.Icon
-	press              func()
-}
-
-func (d *diary) newLine() *line {
-	l := &line{title: widgets.NewName(""), below: widgets.NewCaption(""), when: widgets.NewCaption("").Whole(), mark: widget.NewIcon(theme.MarkLater.Resource()),
-		leads: widget.NewIcon(fynetheme.NewColoredResource(fynetheme.MenuExpandIcon(), theme.Secondary))}
-	l.title.Begins, l.below.Begins = true, true
-	l.Lines, l.Content = []*widgets.Line{l.title, l.below}, widgets.PadHV(12, 8, widgets.Across(widgets.Row(0, widgets.Mark(20, l.mark)),
-		widgets.Stack(3, l.title, l.below), widgets.Row(4, l.when, widgets.Mark(18, l.leads))))
-	l.ExtendBaseWidget(l)
-	return l
-}
-
-func (l *line) Tapped(e *fyne.PointEvent) {
-	l.ListRow.Tapped(e)
-	l.press()
-}
-
-func (d *diary) update(id int, o fyne.CanvasObject) {
-	l, x := o.(*line), d.rows[id]
-	at, wrong := x.last().When(), markOf(x.kind) == theme.MarkProblem
-	l.title.Text, l.below.Text = x.says()
-	l.title.Bold, l.below.Hidden = x.last().PackageID != "", l.below.Text == ""
-	l.when.Text = i18n.When(at.Time, at) // the day stands above
-	l.below.Colour = theme.Secondary
-	if wrong {
-		l.below.Colour = theme.Attention
-	}
-	l.mark.SetResource(markOf(x.kind).Resource())
-	l.leads.Hidden = x.last().PackageID == ""
-	l.press = func() { d.open(id) }
-	l.Shown()
 }
 
 // tells are the marks of what happened, the most telling first.

@@ -116,7 +116,7 @@ func (s *Screen) keepPreset(x office.FormPreset, then func()) {
 
 func (s *Screen) deletePreset(x office.FormPreset) {
 	s.keepPreset(office.FormPreset{Name: x.Name}, func() {
-		s.env.Soon(env.Undoable{Says: func(int) string { return lang.L("Preset “{{.Name}}” deleted.", i18n.V{"Name": x.Name}) },
+		s.env.Soon(env.Undoable{Says: lang.L("Preset “{{.Name}}” deleted.", i18n.V{"Name": x.Name}),
 			Undone: func() { s.keepPreset(x, func() {}) }})
 	})
 }

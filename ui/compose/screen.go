@@ -380,7 +380,7 @@ func (s *Screen) Clear() {
 	s.clear()
 	s.changed()
 	s.Focus()
-	s.env.Soon(env.Undoable{Says: func(int) string { return lang.L("The form was cleared.") }, Undone: func() {
+	s.env.Soon(env.Undoable{Says: lang.L("The form was cleared."), Undone: func() {
 		s.replace(func() { s.begin(before) })
 		s.env.Go.ShowCompose()
 	}})

@@ -168,10 +168,15 @@ func (s *Screen) handed(h *handing) {
 	}
 	s.filesChanged()
 	s.bar.say(wrong)
-	if slices.ContainsFunc(h.parcels, func(p *parcel) bool { return p.taken }) {
+	var names []string
+	for _, p := range h.parcels {
+		if p.taken {
+			names = append(names, i18n.Title(p.draft.Name))
+		}
+	}
+	if len(names) > 0 {
 		h.begun = s.env.Soon(env.Undoable{
-			Says:   func(seconds int) string { return lang.N("Sending in {{.PluralCount}} seconds", seconds) },
-			Undone: func() { s.takeBack(h) }, Pressed: h.pressed,
+			Says: outbox.Sending(names), Undone: func() { s.takeBack(h) }, Pressed: h.pressed,
 		})
 	}
 	if id := h.parcels[0].id; id != "" {

@@ -60,9 +60,9 @@ type Env struct {
 
 // Undoable is something that a person has pressed and can undo for some seconds. The office has it already, and does it then.
 type Undoable struct {
-	Says    func(seconds int) string // what will be done, and in how many seconds, or what was done
-	Undone  func()                   // has the office undo it
-	Pressed time.Time                // when, where the office needed some time to take it
+	Says    string    // what will be done, or was, and with what
+	Undone  func()    // has the office undo it
+	Pressed time.Time // when, where the office needed some time to take it
 }
 
 type Navigator interface {

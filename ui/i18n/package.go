@@ -125,6 +125,8 @@ func StateOf(now time.Time, row office.PackageRow, signer office.Signer) (theme.
 		return theme.MarkProblem, lang.L("declined {{.When}}", V{"When": When(now, signer.Declined)})
 	case part == office.SignerMissed:
 		return theme.MarkEnded, lang.L("did not sign")
+	case row.Withdrawal.Pending():
+		return theme.MarkLater, lang.L("not signed")
 	case done > 0:
 		return theme.MarkNext, Progress(done, len(row.Documents))
 	case part == office.SignerNext:
@@ -226,6 +228,9 @@ func Line(l office.PackageLine) string {
 		}
 		return trouble(l.Gone, l.State)
 	case Saved:
+		if l.Sealed {
+			return lang.L("saved, seal intact")
+		}
 		return lang.L("saved")
 	case Ended:
 		return lang.L("withdrawn")

@@ -36,6 +36,7 @@ var (
 	Settings = Binding{{fyne.KeyComma, ctrl}}
 	Close    = Binding{{fyne.KeyW, ctrl}}
 	Quit     = Binding{{fyne.KeyQ, ctrl}}
+	Undo     = Binding{{fyne.KeyZ, ctrl}}
 	Send     = Binding{{fyne.KeyReturn, ctrl}, {fyne.KeyEnter, ctrl}} // and whatever else leaves the house
 	Enter    = Binding{{fyne.KeyReturn, 0}, {fyne.KeyEnter, 0}}
 	Leave    = Binding{{fyne.KeyEscape, 0}}
@@ -81,6 +82,7 @@ func Groups() []Group {
 			{Search, lang.L("Search packages")},
 			{CheckNow, lang.L("Check now")},
 			{Send, lang.L("Send")},
+			{Undo, lang.L("Undo")},
 			{Settings, lang.L("Settings")},
 			{Close, lang.L("Close the window; Countersign keeps running")},
 			{Quit, lang.L("Quit")},
@@ -145,5 +147,8 @@ func (b Binding) Are(shortcut fyne.Shortcut) bool {
 func (b Binding) Is(e *fyne.KeyEvent) bool { return slices.Contains(b, Key{Name: e.Name}) }
 
 func (k Key) Shortcut() fyne.Shortcut {
+	if k == Undo[0] { // which Fyne calls so itself
+		return &fyne.ShortcutUndo{}
+	}
 	return &desktop.CustomShortcut{KeyName: k.Name, Modifier: k.Held}
 }

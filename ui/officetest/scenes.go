@@ -79,7 +79,7 @@ func Busy() *Office {
 		History: []office.HistoryEntry{{Time: office.When{Time: Now.Add(-49 * time.Hour)}, What: "sent"}, {Time: office.When{Time: Now.Add(-30 * time.Hour)}, What: "signed", Who: nova.ID, Ref: "d4"},
 			{Time: office.When{Time: Now.Add(-20 * time.Minute)}, What: "signed", Who: tom.ID, Ref: "d4"}, {Time: office.When{Time: Now.Add(-20 * time.Minute)}, What: "executed"},
 			{Time: office.When{Time: Now.Add(-19 * time.Minute)}, What: "saved", Ref: "Mandate Keller - Letter of mandate.pdf"}},
-		Signing: office.Signing{SignersDone: 2, SignersTotal: 2}}, FilesDone: 2, FilesTotal: 2,
+		Signing: office.Signing{SignersDone: 2, SignersTotal: 2}, Saving: office.Saving{Sealed: true}}, FilesDone: 2, FilesTotal: 2,
 		Files: []office.File{inFolder(office.FileSigned, "d4", "Mandate Keller - Letter of mandate.pdf"), inFolder(office.FileCertificate, "d4", "Mandate Keller - certificate.pdf")}}
 	saving := mandate
 	saving.ID, saving.Name, saving.FilesDone, saving.Saved = "p4", "Annual accounts 2025", 1, false

@@ -110,27 +110,27 @@ func Deeds(at *env.Env, o Office, drafts []office.Draft, edit func(office.Draft)
 			undoDecision(at, o, id, send, changed)
 		}
 	}
-	var open []string // what waits for a person
+	var open, names []string // what waits for a person
 	again := false
 	for _, d := range drafts {
 		if !d.Decision.Pending() && (d.State == office.DraftHeld || d.State == office.DraftFailed) {
-			open, again = append(open, d.ID), again || d.State == office.DraftFailed
+			open, names, again = append(open, d.ID), append(names, i18n.Title(d.Name)), again || d.State == office.DraftFailed
 		}
 	}
-	soon := func(send bool, says func(int) string) func() {
+	soon := func(send bool, says string) func() {
 		return func() {
 			pressed := at.Now()
 			decide(open, send, widgets.UndoTime, func() { at.Soon(env.Undoable{Says: says, Undone: func() { undo(open, send) }, Pressed: pressed}) })
 		}
 	}
-	discard := soon(false, func(n int) string { return lang.N("Discarding in {{.PluralCount}} seconds", n) })
+	discard := soon(false, lang.L("Discarding: {{.What}}", i18n.V{"What": i18n.Names(names)}))
 	add := func(name string, icon fyne.Resource, do func()) { deeds = append(deeds, Deed{name, icon, do}) }
 	if len(open) > 0 {
 		name := lang.L("Send")
 		if again {
 			name = lang.L("Send again")
 		}
-		add(name, fynetheme.MailSendIcon(), soon(true, func(n int) string { return lang.N("Sending in {{.PluralCount}} seconds", n) }))
+		add(name, fynetheme.MailSendIcon(), soon(true, Sending(names)))
 		if len(drafts) == 1 {
 			add(lang.L("Edit"), fynetheme.DocumentCreateIcon(), func() { edit(drafts[0]) })
 		}
@@ -153,6 +153,11 @@ func Deeds(at *env.Env, o Office, drafts []office.Draft, edit func(office.Draft)
 		add(lang.L("Cancel sending"), fynetheme.CancelIcon(), func() { stop(at, o, d.ID, changed) })
 	}
 	return deeds
+}
+
+// Sending says that packages are about to be sent.
+func Sending(names []string) string {
+	return lang.L("Sending: {{.What}}", i18n.V{"What": i18n.Names(names)})
 }
 
 func TooLate() string {

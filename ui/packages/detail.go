@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
@@ -34,6 +35,7 @@ type packageDetail struct {
 	asking   bool                   // a link to sign is being asked for
 	noLinks  bool                   // the service gives none out
 	whole    string                 // the package of which all signers are listed
+	drawn    string                 // what was drawn last
 	pictures map[string]image.Image
 	leave    []context.CancelFunc // end what is fetched for it
 	detail   *fyne.Container
@@ -42,18 +44,19 @@ type packageDetail struct {
 	upload   *upload                     // of the draft that was shown last
 }
 
-// show shows a package on the right; another one than before starts at its top.
+// show shows a package on the right.
 func (s *Screen) show(p record) {
-	fresh := p.row.ID != s.record.row.ID
 	s.record = p
-	s.draw(fresh)
+	s.draw(false)
 	if p.known {
 		s.fetch(s.picturesOf(p))
 	}
 }
 
+// draw draws what is chosen, scrolled as it was unless it is fresh or another one than before.
 func (s *Screen) draw(fresh bool) {
 	p := s.record
+	fresh, s.drawn = fresh || s.drawn != s.chosen, s.chosen
 	if s.loaded && s.chosen == "" && len(s.all.rows)+len(s.drafts) == 0 {
 		s.turnTo(s.first)
 		return
@@ -127,6 +130,9 @@ func (s *Screen) place(page fyne.CanvasObject, fresh bool) {
 func (s *Screen) headOf(p record) fyne.CanvasObject {
 	row, standing := p.row, i18n.StandingOf(p.row)
 	state := widgets.NewProse(standing.Word())
+	if standing == i18n.Saved {
+		state.Text = sentence(i18n.Line(row.Line()))
+	}
 	if next := namesOfNext(row); standing == i18n.Open && next != "" {
 		state.Text = lang.L("Waiting for {{.Who}}", i18n.V{"Who": next})
 	}
@@ -142,7 +148,10 @@ func (s *Screen) headOf(p record) fyne.CanvasObject {
 	if len(row.Documents) > 0 {
 		facts = append(facts, i18n.Documents(len(row.Documents)))
 	}
-	if row.FilesTotal > 0 {
+	switch folder := p.folder(); {
+	case folder != "" && row.FilesDone == row.FilesTotal:
+		facts = append(facts, lang.L("saved in {{.Folder}}", i18n.V{"Folder": filepath.Base(folder)}))
+	case row.FilesTotal > 0:
 		facts = append(facts, lang.L("{{.Done}} of {{.Total}} files saved", i18n.V{"Done": row.FilesDone, "Total": row.FilesTotal}))
 	}
 	if at := row.Sent(); !at.IsZero() && !row.State.Unsent() {
@@ -158,7 +167,7 @@ func (s *Screen) headOf(p record) fyne.CanvasObject {
 	if due != "" && colour == theme.Secondary {
 		facts = append(facts, due)
 	}
-	mark := widgets.Mark(16, widget.NewIcon(standing.Mark().Resource()))
+	mark := widgets.Mark(16, widget.NewIcon(p.listed().mark().Resource()))
 	head := widgets.Stack(6, widgets.NewFullHeading(i18n.Title(row.Name)), widgets.Across(mark, state, nil), widgets.NewFullCaption(strings.Join(facts, " · ")))
 	if due != "" && colour != theme.Secondary {
 		line := widgets.NewCaption(due)
@@ -244,10 +253,20 @@ func whoIs(signer office.Signer) *fyne.Container {
 }
 
 func (s *Screen) timelineOf(row office.PackageRow) fyne.CanvasObject {
-	list := widgets.Stack(6)
-	for _, m := range slices.Backward(row.History) {
+	list, saved := widgets.Stack(6), 0
+	for i, m := range slices.Backward(row.History) {
+		text := i18n.Message(row.Tell(m))
+		if m.What == office.EntrySaved {
+			if saved++; i > 0 && row.History[i-1].What == office.EntrySaved {
+				continue // all of them are one line
+			}
+			if saved > 1 {
+				text = lang.N("{{.PluralCount}} files saved", saved)
+			}
+			saved = 0
+		}
 		when := widgets.NewCaption(i18n.When(s.env.Now(), m.Time)).Whole()
-		what := widgets.NewProse(i18n.Message(row.Tell(m)))
+		what := widgets.NewProse(text)
 		what.Colour = theme.Text
 		list.Add(widgets.Across(widgets.Wide(92, when), what, nil))
 	}
@@ -325,7 +344,7 @@ func (s *Screen) draftPage(r listed) fyne.CanvasObject {
 	}
 	head := widgets.Stack(6, widgets.NewFullHeading(i18n.Title(d.Name)),
 		widgets.Across(s.upload.arc, s.upload.text, nil))
-	facts := []string{lang.L("in the outbox") + " · " + i18n.Since(s.env.Now(), d.Created)}
+	facts := []string{lang.L("not sent yet") + " · " + i18n.Since(s.env.Now(), d.Created)}
 	if d.Folder != "" && s.folders[d.Folder] != "" {
 		facts = append(facts, lang.L("from the folder “{{.Folder}}”", i18n.V{"Folder": s.folders[d.Folder]}))
 	}
@@ -338,11 +357,12 @@ func (s *Screen) draftPage(r listed) fyne.CanvasObject {
 		people.Add(widgets.Across(widgets.NewAvatar(i18n.Name(signer), theme.MarkLater), whoIs(signer), nil))
 	}
 	var files []fyne.CanvasObject
+	size := pageSize(d.DocumentCount())
 	for _, own := range ownDocuments(d) {
-		files = append(files, s.tile(leaf{name: own.DisplayName(), note: lang.L("from the template"), mark: theme.MarkLater}))
+		files = append(files, s.tile(leaf{name: own.DisplayName(), note: lang.L("from the template"), mark: theme.MarkLater}, size))
 	}
 	for i, f := range d.Files {
-		files = append(files, s.tile(leaf{name: f.Name, note: lang.L("not sent yet"), mark: theme.MarkLater, path: f.Path, picture: pictureOf(d, i)}))
+		files = append(files, s.tile(leaf{name: f.Name, note: lang.L("not sent yet"), mark: theme.MarkLater, path: f.Path, picture: pictureOf(d, i)}, size))
 	}
 	page := widgets.Stack(24, head)
 	if len(files) > 0 {
@@ -409,7 +429,7 @@ func (s *Screen) draftTile(r listed) fyne.CanvasObject {
 	if folder := s.folders[d.Folder]; folder != "" {
 		note.Add(widgets.NewProse(lang.L("from the folder “{{.Folder}}”", i18n.V{"Folder": folder})))
 	}
-	return newTile(s.page(pictureOf(d, 0)), i18n.Title(d.Name), note, func() { s.Show(r.line.ID) })
+	return newTile(s.page(pictureOf(d, 0), pageSize(3)), i18n.Title(d.Name), note, func() { s.Show(r.line.ID) })
 }
 
 // brief is a package on a few lines, with all that tells it from others of its name.
@@ -451,12 +471,13 @@ func (s *Screen) overview() fyne.CanvasObject {
 	}
 	var saved []fyne.CanvasObject
 	var pages []picture
-	for _, place := range s.all.best(func(r row) bool { return r.standing == i18n.Saved && !r.archived }, func(p int32) int64 { return s.all.rows[p].packed.Executed().Unix() }) {
+	last := s.all.best(func(r row) bool { return r.standing == i18n.Saved && !r.archived }, func(p int32) int64 { return s.all.rows[p].packed.Executed().Unix() })
+	for _, place := range last {
 		l := s.all.line(place)
 		key := "package " + l.ID
 		pages = append(pages, picture{key, func(ctx context.Context) (image.Image, error) { return s.firstPage(ctx, l.ID) }})
 		note := widgets.NewFullCaption(i18n.Clock(s.env.Now(), l.Executed) + " · " + i18n.Names(i18n.PeopleOf(l)))
-		saved = append(saved, newTile(s.page(key), i18n.Title(l.Name), note, func() { s.Show(l.ID) }))
+		saved = append(saved, newTile(s.page(key, pageSize(len(last))), i18n.Title(l.Name), note, func() { s.Show(l.ID) }))
 	}
 	if len(saved) > 0 {
 		page.Add(widgets.Stack(16, widgets.NewHeading(lang.L("Recently saved")), tiles(saved...)))
@@ -506,6 +527,9 @@ type record struct {
 	missing   map[string]bool // saved files that are no longer where they were saved
 }
 
+// nameAfter is when the name alone is shown of a package that is still being read, in place of the one before.
+const nameAfter = 100 * time.Millisecond
+
 // readRecord reads the chosen package, one reading at a time, so that holding an arrow key does not pile them up.
 func (s *Screen) readRecord() {
 	id := s.chosen
@@ -513,15 +537,15 @@ func (s *Screen) readRecord() {
 		for _, stop := range s.leave {
 			stop()
 		}
-		s.leave = nil
-		s.show(s.known(id)) // never what belongs to another one
+		s.leave, s.record = nil, s.known(id)
+		s.env.Later(nameAfter, func() { // by then it is read, nearly always
+			if !s.record.known {
+				s.redraw(id)
+			}
+		})
 	}
-	if id == "" {
-		s.show(record{})
-		return
-	}
-	if _, isHead := s.headOfID(id); isHead { // all of it is known
-		s.draw(s.record.row.ID != id)
+	if _, isHead := s.headOfID(id); isHead || id == "" { // all of it is known
+		s.draw(false)
 		return
 	}
 	s.recordID.Store(&id)
@@ -568,6 +592,18 @@ func (p record) saved() (files []office.File) {
 		}
 	}
 	return files
+}
+
+// folder is the one in which all saved files are, empty where there is no such.
+func (p record) folder() (folder string) {
+	for i, f := range p.saved() {
+		in := filepath.Dir(f.Path)
+		if i > 0 && in != folder {
+			return ""
+		}
+		folder = in
+	}
+	return folder
 }
 
 // signed is the signed document that "Open signed document" opens, empty when none is saved.
@@ -664,8 +700,13 @@ func (s *Screen) redraw(id string) {
 	}
 }
 
-// pageSize is the room of the picture of a page, in the proportions of A4.
-var pageSize = fyne.NewSize(132, 187)
+// pageSize is the room of the picture of one of n pages, in the proportions of A4.
+func pageSize(n int) fyne.Size {
+	if n <= 2 {
+		return fyne.NewSize(168, 238)
+	}
+	return fyne.NewSize(132, 187)
+}
 
 // leaf is one of a package's documents and files: what it is called, where it stands, and the file to open.
 type leaf struct {
@@ -676,11 +717,11 @@ type leaf struct {
 }
 
 // page is the picture of a first page. Until it comes, and where there is none, a drawn one stands in its room.
-func (s *Screen) page(key string) fyne.CanvasObject {
+func (s *Screen) page(key string, size fyne.Size) fyne.CanvasObject {
 	if picture := s.pictures[key]; picture != nil && !picture.Bounds().Empty() {
-		return widgets.Sheet(picture, pageSize, theme.Line)
+		return widgets.Sheet(picture, size, theme.Line)
 	}
-	return widgets.DrawnPage(pageSize)
+	return widgets.DrawnPage(size)
 }
 
 // tileRoom is around what is in a tile.
@@ -701,7 +742,7 @@ type tile struct {
 func newTile(page fyne.CanvasObject, name string, note fyne.CanvasObject, open func()) *tile {
 	t, title := &tile{}, widgets.NewParagraph(name)
 	title.Most = 3
-	t.Content = widgets.Pad(tileRoom, widgets.Wide(pageSize.Width, widgets.Stack(6, page, widgets.Stack(2, title, note))))
+	t.Content = widgets.Pad(tileRoom, widgets.Wide(page.MinSize().Width, widgets.Stack(8, page, widgets.Stack(2, title, note))))
 	t.OnPress = open
 	t.ExtendBaseWidget(t)
 	return t
@@ -724,12 +765,12 @@ func (t *tile) openMenu(at fyne.Position) {
 }
 
 // tile shows one of them. Its picture has its place before it comes.
-func (s *Screen) tile(l leaf) fyne.CanvasObject {
+func (s *Screen) tile(l leaf, size fyne.Size) fyne.CanvasObject {
 	note := widgets.NewProse(l.note)
 	if l.mark == theme.MarkProblem {
 		note.Colour = theme.Attention
 	}
-	t := newTile(s.page(cmp.Or(l.picture, l.path)), l.name, widgets.Across(widgets.Mark(14, widget.NewIcon(l.mark.Resource())), note, nil), nil)
+	t := newTile(s.page(cmp.Or(l.picture, l.path), size), l.name, widgets.Across(widgets.Mark(14, widget.NewIcon(l.mark.Resource())), note, nil), nil)
 	if l.path == "" {
 		return t.Content
 	}
@@ -762,9 +803,15 @@ func (p record) files() (list []leaf) {
 func (p record) file(f office.File) leaf {
 	folder := i18n.V{"Folder": filepath.Base(filepath.Dir(f.Path))}
 	l := leaf{name: filepath.Base(f.Path), mark: theme.MarkSaved, path: f.Path}
+	if f.Seal.State == office.SealIntact || f.Seal.Wrong() {
+		l.mark = sealMark(f.Seal)
+	}
 	kind := map[office.FileKind]string{office.FileSigned: lang.L("Signed document"), office.FileCertificate: lang.L("Certificate"),
 		office.FileMaster: lang.L("Combined PDF")}[f.Kind]
-	where := lang.L("saved in {{.Folder}}", folder)
+	where := ""
+	if kind == "" || p.folder() == "" { // else the head of the page says it
+		where = lang.L("saved in {{.Folder}}", folder)
+	}
 	switch {
 	case p.missing[f.Path]:
 		l.mark, l.path, where = theme.MarkProblem, "", lang.L("no longer in {{.Folder}}", folder)
@@ -773,10 +820,7 @@ func (p record) file(f office.File) leaf {
 	case f.State != office.JobDone:
 		l.mark, l.path, where = theme.MarkNext, "", lang.L("waiting to be saved")
 	}
-	l.note = where
-	if kind != "" {
-		l.note = kind + " · " + where
-	}
+	l.note = strings.Trim(kind+" · "+where, " ·")
 	return l
 }
 
@@ -798,8 +842,9 @@ func (p record) document(i int, d office.Document) leaf {
 
 func (s *Screen) documentsOf(p record) fyne.CanvasObject {
 	var list []fyne.CanvasObject
-	for _, l := range p.files() {
-		list = append(list, s.tile(l))
+	files := p.files()
+	for _, l := range files {
+		list = append(list, s.tile(l, pageSize(len(files))))
 	}
 	if len(list) == 0 {
 		return widgets.NewProse(lang.L("The signing service has not listed the documents yet."))

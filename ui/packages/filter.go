@@ -23,8 +23,7 @@ type packageFilter struct {
 	narrowed narrowing
 	among    []int32 // places in all that narrowed leaves; nil for all
 	tabs     *widgets.Tabs
-	filterBy *widgets.Drop
-	sorting  *widgets.Drop
+	filterBy *widgets.Button
 	chips    *fyne.Container // around words
 	words    *fyne.Container // what the list is narrowed to
 	search   *widgets.Entry
@@ -239,9 +238,7 @@ type counts [tabCount]int
 func (c *counts) add(r sorted, n int) {
 	own := r.tab()
 	c[own] += n
-	if own != tabArchived {
-		c[tabAll] += n
-	}
+	c[tabAll] += n
 	if r.in(tabDue) {
 		c[tabDue] += n
 	}
@@ -249,7 +246,7 @@ func (c *counts) add(r sorted, n int) {
 
 func (r sorted) in(tab int) bool {
 	own := r.tab()
-	return own == tab || tab == tabDue && r.due && own == tabWaiting || tab == tabAll && own != tabArchived
+	return own == tab || tab == tabDue && r.due && own == tabWaiting || tab == tabAll
 }
 
 // tab is the tab of a row; what was archived is in none of the others.
@@ -405,6 +402,9 @@ func (s *Screen) showNarrowing() {
 		without.origin = ""
 		chip(originName(n.origin), without)
 	}
+	if o := *s.order.Load(); o != newestFirst {
+		words = append(words, widgets.NewChip(o.name(), func() { s.sortBy(newestFirst) }))
+	}
 	s.chips.Hidden = len(words) == 0
 	widgets.Remake(s.words, words...)
 	s.chips.Refresh()
@@ -459,6 +459,7 @@ func (s *Screen) askFilter() {
 	p.days = [...]*widgets.Field{widgets.NewField(lang.L("From"), p.from, ""), widgets.NewField(lang.L("Until"), p.until, "")}
 	p.between = widgets.Halves(p.days[0], p.days[1])
 	where := choose([]office.Origin{"", office.MadeHere, office.MadeElsewhere}, originName, p.now.origin, func(chosen office.Origin) { p.now.origin = chosen; p.apply() })
+	order := choose(orders, order.name, *s.order.Load(), s.sortBy)
 	reset := widgets.NewButton(lang.L("Clear filter"), func() { leave(); s.narrow(narrowing{}) })
 	done := widgets.NewButton(lang.L("Close"), leave)
 	content := widgets.Pad(16, widgets.Wide(300, widgets.Stack(12,
@@ -466,6 +467,7 @@ func (s *Screen) askFilter() {
 		widgets.NewField(lang.L("Reference"), reference, ""),
 		widgets.NewField(lang.L("Sent on"), when, ""), p.between,
 		widgets.NewField(lang.L("Created"), where, ""),
+		widgets.NewField(lang.L("Sort"), order, ""),
 		widgets.Row(8, layout.NewSpacer(), reset, done))))
 	p.show()
 	pop = widgets.OpenAt(s.env.Window.Canvas(), content, s.filterBy, person, nil)
@@ -504,16 +506,6 @@ func (p *filterPanel) show() {
 			p.days[i].Hint("")
 		}
 	}
-}
-
-// narrowBar is the line above the list: what it is narrowed to, and how it is sorted.
-func (s *Screen) narrowBar() fyne.CanvasObject {
-	s.filterBy = widgets.NewDrop(lang.L("Filter"), s.askFilter)
-	s.sorting = widgets.NewDrop(s.order.Load().name(), s.askOrder)
-	s.words = widgets.Flow(6)
-	s.chips = widgets.PadHV(6, 2, s.words)
-	s.chips.Hide()
-	return widgets.Stack(0, widgets.Row(0, s.filterBy, layout.NewSpacer(), s.sorting), s.chips)
 }
 
 // order is in what order the list shows packages. Its words are kept over a restart: they stay.
@@ -619,17 +611,7 @@ func lastOrder() order {
 // sortBy shows the list in another order. All lines are read for that, beside the window's goroutine, as on the first day.
 func (s *Screen) sortBy(o order) {
 	s.order.Store(&o)
-	s.sorting.SetText(o.name())
+	s.showNarrowing()
 	fyne.CurrentApp().Preferences().SetString(keptOrder, string(o))
 	s.Reload()
-}
-
-func (s *Screen) askOrder() {
-	var items []*fyne.MenuItem
-	for _, o := range orders {
-		item := fyne.NewMenuItem(o.name(), func() { s.sortBy(o) })
-		item.Checked = o == *s.order.Load()
-		items = append(items, item)
-	}
-	widgets.OpenMenu(s.env.Window.Canvas(), fyne.NewMenu("", items...), s.sorting)
 }

@@ -42,7 +42,7 @@ func TestTheScreenLooksAsItWasApproved(t *testing.T) {
 		{"not-withdrawn", withdrawn(office.Withdrawal{State: office.WithdrawRefused, Problem: message.MayNotWithdraw()}), show("p1"), large, "light", 1, "en"},
 		{"empty", officetest.Empty(), func(*bench) {}, large, "light", 1, "en"},
 		{"empty-small-dark-de", officetest.Empty(), func(*bench) {}, little, "dark", 1, "de"},
-		{"overview", officetest.Busy(), func(b *bench) { b.screen.search.SetText("nothing is called like this"); b.Settle() }, large, "light", 1, "en"},
+		{"overview", officetest.Busy(), func(b *bench) { b.turn(tabProblems) }, large, "light", 1, "en"},
 		{"several", officetest.Busy(), several, large, "light", 1, "en"},
 		{"to-ok", scanned(), toOK, large, "light", 1, "en"},
 		{"narrowed-small-de", spread(), narrowed, little, "dark", 1, "de"},

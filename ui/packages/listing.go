@@ -289,7 +289,7 @@ func (s *Screen) parts() (heads []widgets.Head) {
 		r := s.at(row)
 		switch {
 		case r.draft != nil:
-			return lang.L("Outbox")
+			return lang.L("Not sent yet")
 		case s.all.order.sorts() && len(s.heads) == 0:
 			return ""
 		case s.all.order.sorts():
@@ -446,6 +446,8 @@ func (r listed) mark() theme.Mark {
 		return mark
 	case r.line.Withdrawing:
 		return theme.MarkEnded
+	case r.standing == i18n.Saved && r.line.Sealed:
+		return theme.MarkSealed
 	}
 	return r.standing.Mark()
 }
@@ -469,6 +471,9 @@ func textOf(now time.Time, days int, r listed) string {
 	}
 	if r.line.Origin == office.MadeElsewhere {
 		said = append(said, lang.L("created elsewhere"))
+	}
+	if r.line.Archived {
+		said = append(said, lang.L("archived"))
 	}
 	return sentence(strings.Join(said, " · "))
 }

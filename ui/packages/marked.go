@@ -297,7 +297,7 @@ func (s *Screen) putAway(list []listed) {
 		says += " " + lang.L("There will be no reminder before the due date.")
 	}
 	s.archive(ids, true)
-	s.env.Soon(env.Undoable{Says: func(int) string { return says }, Undone: undone})
+	s.env.Soon(env.Undoable{Says: says, Undone: undone})
 }
 
 // What can be done with the saved files of several packages at once.

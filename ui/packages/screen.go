@@ -140,11 +140,16 @@ func New(d *env.Env, o Office) *Screen {
 	again := widget.NewIcon(fynetheme.NewColoredResource(fynetheme.ViewRefreshIcon(), theme.Ink))
 	checkNow := widgets.NewTappable(widgets.PadHV(4, 6, widgets.Across(again, s.check, nil)), s.CheckNow)
 	foot := widgets.On(theme.Paper, widgets.PadHV(8, 4, widgets.Across(nil, openFolder, checkNow)))
-	head := widgets.Stack(4, widgets.PadHV(12, 0, s.search), widgets.PadHV(6, 0, s.tabs), widgets.PadHV(6, 0, s.narrowBar()))
+	s.filterBy = widgets.NewButtonWithIcon("", theme.Icon("filter", theme.Text), s.askFilter).Quiet()
+	s.filterBy.Tip = lang.L("Filter and sort")
+	s.words = widgets.Flow(6)
+	s.chips = widgets.PadHV(12, 4, s.words)
+	head := widgets.Stack(4, widgets.PadHV(12, 0, widgets.Across(nil, s.search, s.filterBy)), widgets.PadHV(6, 0, s.tabs), s.chips)
 	side := widgets.On(theme.Surface, widgets.Frame(widgets.PadHV(0, 8, head), container.NewVBox(widget.NewSeparator(), foot), nil, s.side))
 	s.pair = widgets.NewPair(420, side, widgets.On(theme.Paper, s.detail), lang.L("Packages"), s.Leave)
 	s.both, s.first = s.pair.Content, s.welcome()
 	s.content = container.NewStack(s.both)
+	s.showNarrowing()
 	s.refilter()
 	s.awaitMidnight()
 	return s
@@ -202,12 +207,8 @@ func (s *Screen) reveal() {
 		return
 	}
 	s.wanted = ""
-	switch tab := s.tabs.Chosen(); {
-	case r.line.Archived:
-		s.tabs.Choose(tabArchived)
-	case tab == tabDue && r.in(tabDue):
-	case tab == tabArchived, tab != tabAll && r.tab() != tab:
-		s.tabs.Choose(tabAll)
+	if !r.in(s.tabs.Chosen()) {
+		s.tabs.Choose(r.tab())
 	}
 }
 
@@ -337,21 +338,21 @@ func (s *Screen) foundIn() int {
 }
 
 func (s *Screen) nothing() fyne.CanvasObject {
-	icon := theme.MarkSigned.Resource()
+	icon, glass := theme.MarkSigned.Resource(), fynetheme.NewColoredResource(fynetheme.SearchIcon(), theme.Secondary)
 	here, sought := s.tabNames()[s.tabs.Chosen()], s.search.Typed() != ""
 	switch elsewhere := s.foundIn(); {
 	case !s.loaded:
 		return layout.NewSpacer()
 	case elsewhere >= 0 && sought:
-		return widgets.Empty(fynetheme.SearchIcon(), lang.L("Nothing found for “{{.Text}}” in “{{.Tab}}”.", i18n.V{"Text": s.search.Text, "Tab": here}),
+		return widgets.Empty(glass, lang.L("Nothing found for “{{.Text}}” in “{{.Tab}}”.", i18n.V{"Text": s.search.Text, "Tab": here}),
 			lang.L("Show what was found"), func() { s.tabs.Choose(elsewhere) })
 	case elsewhere >= 0 && s.isNarrowed():
-		return widgets.Empty(fynetheme.SearchIcon(), lang.L("Nothing in “{{.Tab}}” matches the filter.", i18n.V{"Tab": here}),
+		return widgets.Empty(glass, lang.L("Nothing in “{{.Tab}}” matches the filter.", i18n.V{"Tab": here}),
 			lang.L("Show what was found"), func() { s.tabs.Choose(elsewhere) })
 	case s.isNarrowed() && !sought:
-		return widgets.Empty(fynetheme.SearchIcon(), lang.L("Nothing matches the filter."), lang.L("Clear filter"), s.widen)
+		return widgets.Empty(glass, lang.L("Nothing matches the filter."), lang.L("Clear filter"), s.widen)
 	case sought:
-		return widgets.Empty(fynetheme.SearchIcon(), lang.L("Nothing found for “{{.Text}}”.", i18n.V{"Text": s.search.Text}),
+		return widgets.Empty(glass, lang.L("Nothing found for “{{.Text}}”.", i18n.V{"Text": s.search.Text}),
 			lang.L("Clear search"), func() { s.search.SetText("") })
 	case s.tabs.Chosen() == tabProblems:
 		return widgets.Empty(icon, lang.L("No package has a problem."), "", nil)
@@ -363,8 +364,6 @@ func (s *Screen) nothing() fyne.CanvasObject {
 		return widgets.Empty(theme.MarkLater.Resource(), lang.L("Nothing is archived."), "", nil)
 	case s.tabs.Chosen() == tabWaiting:
 		return widgets.Empty(icon, lang.L("Nothing is waiting for a signature."), lang.L("New package"), s.env.Go.ShowCompose)
-	case s.tabs.Chosen() == tabAll:
-		return widgets.Empty(theme.MarkLater.Resource(), lang.L("Everything is archived."), "", nil)
 	case slices.ContainsFunc(s.all.rows, func(r row) bool { return r.archived && tabOf(r.standing) == tabDone }):
 		return widgets.Empty(theme.MarkLater.Resource(), lang.L("All signed packages are archived."), "", nil)
 	default:
@@ -462,11 +461,12 @@ func (s *Screen) write(l letter) {
 	if linked {
 		text = append(text, words.Text(message.LetterPersonal()))
 	}
-	mail := env.Mailto(l.to.Email, words.Text(message.LetterSubject(l.names())), strings.Join(text, "\n\n")+"\n")
+	body := strings.Join(text, "\n\n") + "\n"
+	mail := env.Mailto(l.to.Email, words.Text(message.LetterSubject(l.names())), body)
 	s.env.Browse(mail, func(err error) {
 		if err != nil {
-			s.env.Notice(lang.L("No mail program could be opened. Copy the link instead."))
-			return
+			s.env.Copy(l.to.Email + "\n\n" + body)
+			s.env.Notice(lang.L("No mail program could be opened. The e-mail was copied: paste it where you write e-mails."))
 		}
 		s.env.Attempt(func(context.Context) (err error) {
 			for _, a := range l.asks {

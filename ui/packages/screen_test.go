@@ -92,7 +92,7 @@ func TestAPackageCanBeShownBeforeItIsListed(t *testing.T) {
 	late := office.PackageRow{Package: office.Package{ID: "late", Name: "Late", State: "executed"}}
 	b.Office.Change(office.PackagesChanged, func(o *officetest.Office) { o.Rows = append([]office.PackageRow{late}, o.Rows...) })
 	b.Reload()
-	if b.screen.record.row.ID != "late" || b.screen.tabs.Chosen() != tabAll || b.screen.list.At() != 0 {
+	if b.screen.record.row.ID != "late" || b.screen.tabs.Chosen() != tabDone || b.screen.list.At() != 0 {
 		t.Errorf("shown %q in tab %d, row %d", b.screen.record.row.ID, b.screen.tabs.Chosen(), b.screen.list.At())
 	}
 }
@@ -263,7 +263,7 @@ func TestEveryRowSaysWhereItsPackageStands(t *testing.T) {
 		"w2": "7 of 12 signed · waiting for Thomas Keller and Irena Novák",
 		"w3": "Waiting · created elsewhere",
 		"p5": "Withdrawn · Thomas Keller",
-		"p3": "Saved · Irena Novák and Thomas Keller",
+		"p3": "Saved, seal intact · Irena Novák and Thomas Keller",
 	} {
 		screentest.Equal(t, fmt.Sprintf("%s says", id), textOf(officetest.Now, office.DueDays, rows[id]), want)
 	}
@@ -340,7 +340,7 @@ func TestTheSignedDocumentIsFirst(t *testing.T) {
 		t.Errorf("opened %v of %+v", b.System.Opened, leaves)
 	}
 	for id, want := range map[string]string{"p1": "Lease Sonnenweg 4: 1 of 3 signed|House rules: 1 of 3 signed",
-		"p4": "Mandate Keller - Letter of mandate.pdf: Signed document · saved in Signed|Mandate Keller - certificate.pdf: Certificate · waiting to be saved"} {
+		"p4": "Mandate Keller - Letter of mandate.pdf: Signed document|Mandate Keller - certificate.pdf: Certificate · waiting to be saved"} {
 		b.show(id)
 		var got []string
 		for _, l := range b.screen.record.files() {
@@ -420,13 +420,17 @@ func TestWhatASearchHidIsChosenAgainAfterwards(t *testing.T) {
 func TestAPackageCanBeArchivedAndBroughtBack(t *testing.T) {
 	b := showing(t, officetest.Busy(), "p3")
 	b.Press(b.screen.detail, "Archive")
-	if got := strings.Join(b.screen.Listed(), ", "); got != "p2, p1, p4, p5" || b.screen.chosen != "p1" {
+	if got := strings.Join(b.screen.Listed(), ", "); got != "p4" || b.screen.chosen != "p4" {
 		t.Errorf("listed %s, chosen %s", got, b.screen.chosen)
 	}
 	b.turn(tabArchived)
 	screentest.Equal(t, "the archive has", strings.Join(b.screen.Listed(), ", "), "p3")
 	b.Press(b.screen.detail, "Move back to the list")
 	b.screen.tabs.Choose(tabAll)
+	if !shows(b, "Mandate Keller") {
+		t.Error("All leaves it out")
+	}
+	b.screen.tabs.Choose(tabDone)
 	for _, deed := range b.menuOf("p3") {
 		if deed.Name == "Archive" {
 			deed.Do()

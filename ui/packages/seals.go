@@ -7,7 +7,6 @@ import (
 	"crypto/x509"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"fyne.io/fyne/v2"
@@ -38,14 +37,20 @@ type Seals interface {
 // of which there is nothing to say have none. It is nil when nothing was examined.
 func (s *Screen) sealsOf(p record) fyne.CanvasObject {
 	var lines []fyne.CanvasObject
-	var said []string
+	alike := map[string]int{}
+	for _, f := range p.row.Files {
+		alike[i18n.Message(f.Seal.Text())]++
+	}
 	for _, f := range p.row.Files {
 		text := i18n.Message(f.Seal.Text())
-		if text == "" || f.Seal.State == office.SealNone || slices.Contains(said, text) {
+		if text == "" || f.Seal.State == office.SealNone || alike[text] == 0 {
 			continue
 		}
-		said = append(said, text)
 		prose := widgets.NewProse(text)
+		if alike[text] > 1 {
+			prose.Text = lang.N("{{.PluralCount}} files", alike[text]) + " · " + text
+		}
+		alike[text] = 0
 		prose.Most = 3
 		if f.Seal.Wrong() {
 			prose.Colour = theme.Attention
@@ -74,10 +79,10 @@ func sealMark(s office.Seal) theme.Mark {
 
 // tellSeal tells all that is known of the seal of a file, and offers to trust a stranger's.
 func (s *Screen) tellSeal(f office.File) {
-	what := []string{i18n.Message(f.Seal.Text())}
+	verdict, facts := widgets.NewParagraph(i18n.Message(f.Seal.Text())), widgets.Stack(6)
 	add := func(name, value string) {
 		if value != "" {
-			what = append(what, name+": "+value)
+			facts.Add(widgets.Across(widgets.Wide(widgets.Scaled(130), widgets.NewCaption(name)), widgets.NewParagraph(value), nil))
 		}
 	}
 	add(lang.L("File"), filepath.Base(f.Path))
@@ -86,8 +91,6 @@ func (s *Screen) tellSeal(f office.File) {
 		add(lang.L("Sealed on"), f.Seal.At.Local().Format("2006-01-02 15:04:05 MST"))
 		add(lang.L("Time confirmed by"), f.Seal.Stamped)
 	}
-	text := widgets.NewParagraph(strings.Join(what, "\n"))
-	text.Colour = theme.Text
 	var pop *widgets.PopUp
 	leave := widgets.NewButton(lang.L("Close"), func() { pop.Close() })
 	buttons := widgets.Row(8, layout.NewSpacer(), leave)
@@ -97,7 +100,8 @@ func (s *Screen) tellSeal(f office.File) {
 			s.trustSeal(f)
 		}))
 	}
-	pop = widgets.Open(s.env.Window.Canvas(), widgets.Pad(20, widgets.Stack(16, widgets.NewHeading(lang.L("Digital seal")), text, buttons)),
+	pop = widgets.Open(s.env.Window.Canvas(), widgets.Pad(20, widgets.Stack(16, widgets.NewHeading(lang.L("Digital seal")),
+		widgets.Across(widgets.Mark(24, widget.NewIcon(sealMark(f.Seal).Resource())), verdict, nil), facts, buttons)),
 		fyne.NewSize(460, 0), leave, nil)
 }
 

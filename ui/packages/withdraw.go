@@ -34,15 +34,16 @@ func canWithdraw(row office.PackageRow) bool {
 // withdrawn takes some seconds, in which it can be undone.
 func (s *Screen) askWithdrawal(list []listed, then func()) {
 	name := list[0].line.Name
-	var ids []string
+	var ids, names []string
 	for _, r := range list {
-		ids = append(ids, r.line.ID)
+		ids, names = append(ids, r.line.ID), append(names, i18n.Title(r.line.Name))
 	}
 	var pop *widgets.PopUp
 	words := widgets.NewEntry("")
 	words.MultiLine, words.Wrapping = true, fyne.TextWrapWord
 	words.SetMinRowsVisible(3)
-	notify := widgets.NewCheck(lang.L("Notify the signers"), func(bool) {})
+	field := widgets.NewField(lang.L("Message to the signers"), words, "")
+	notify := widgets.NewCheck(lang.L("Notify the signers"), func(on bool) { widgets.Show(field, on) })
 	notify.SetChecked(true)
 	title, text, do := lang.L("Withdraw “{{.Package}}”?", i18n.V{"Package": i18n.Title(name)}), lang.L("No one will be able to sign it."), lang.L("Withdraw")
 	if len(ids) > 1 {
@@ -54,7 +55,11 @@ func (s *Screen) askWithdrawal(list []listed, then func()) {
 	}
 	withdraw := func() {
 		pop.Close()
-		s.withdraw(office.NewWithdrawal{Packages: ids, Message: words.Text, Quiet: !notify.Checked, Patience: withdrawPatience}, name)
+		n := office.NewWithdrawal{Packages: ids, Message: words.Text, Quiet: !notify.Checked, Patience: withdrawPatience}
+		if n.Quiet { // nobody is told
+			n.Message = ""
+		}
+		s.withdraw(n, names)
 		if then != nil {
 			then()
 		}
@@ -72,18 +77,18 @@ func (s *Screen) askWithdrawal(list []listed, then func()) {
 	prose := widgets.NewParagraph(text)
 	prose.Colour = theme.Text
 	content := widgets.Pad(20, widgets.Stack(14, widgets.NewFullHeading(title), prose, s.briefly(list, mostAsked),
-		widgets.NewField(lang.L("Message to the signers"), words, ""), notify, widgets.Row(8, layout.NewSpacer(), leave, button)))
+		notify, field, widgets.Row(8, layout.NewSpacer(), leave, button)))
 	pop = widgets.Open(s.env.Window.Canvas(), content, fyne.NewSize(460, 0), words, nil)
 }
 
 // withdraw has packages withdrawn after some seconds in which it can be undone, and says how that went.
-func (s *Screen) withdraw(n office.NewWithdrawal, name string) {
+func (s *Screen) withdraw(n office.NewWithdrawal, names []string) {
 	undone, pressed := false, s.env.Now()
 	n.Undo, n.Patience = widgets.UndoTime, n.Patience+widgets.UndoTime
 	n.Stored = func() {
 		s.env.Work.Do(func() {
 			s.env.Soon(env.Undoable{
-				Says: func(seconds int) string { return lang.N("Withdrawing in {{.PluralCount}} seconds", seconds) },
+				Says: lang.L("Withdrawing: {{.What}}", i18n.V{"What": i18n.Names(names)}),
 				Undone: func() {
 					undone = true
 					for _, id := range n.Packages {
@@ -98,7 +103,7 @@ func (s *Screen) withdraw(n office.NewWithdrawal, name string) {
 		func(list []office.Withdrawn, err error) {
 			s.Reload()
 			if !undone {
-				s.env.Notice(howWithdrawn(list, name, err))
+				s.env.Notice(howWithdrawn(list, names[0], err))
 			}
 		})
 }
@@ -154,7 +159,7 @@ func (s *Screen) pendingWithdrawal(row office.PackageRow) fyne.CanvasObject {
 		box.Add(widgets.Across(widget.NewIcon(theme.MarkNext.Resource()), note, nil))
 	}
 	switch {
-	case w.State == office.WithdrawWanted:
+	case w.State == office.WithdrawWanted && s.env.Now().Sub(w.Asked) > widgets.UndoTime: // before, the undo bar offers it
 		keep := widgets.NewButton(lang.L("Do not withdraw"), nil)
 		keep.OnTapped = func() { keep.Disable(); s.keepPackage(row.ID) }
 		box.Add(widgets.Flow(8, keep))
@@ -188,7 +193,7 @@ func (s *Screen) keepPackage(id string) {
 // wordsOf is with what words a package is withdrawn, nil for none. Who wanted that, the history tells.
 func wordsOf(w *office.Withdrawal) fyne.CanvasObject {
 	box := widgets.Stack(2)
-	if w.Message != "" {
+	if w.Message != "" && !w.Quiet {
 		box.Add(widgets.NewProse(lang.L("Message to the signers: {{.Text}}", i18n.V{"Text": w.Message})))
 	}
 	if w.Wished() && w.Quiet {

@@ -29,6 +29,7 @@ type Office interface {
 	Connection(ctx context.Context) []office.Check
 	TryConnection(ctx context.Context, show func([]office.Check)) []office.Check
 	Hosts() []string
+	CheckNow() error
 }
 
 // parts are the rows that are always there. Each stands for some steps of the way and is called like the last of them, which
@@ -92,7 +93,8 @@ func New(d *env.Env, o Office) *Screen {
 	s.reader = async.NewReader(d.Work, func(ctx context.Context) (known, error) { return known{o.Connection(ctx), o.Hosts()}, nil }, s.show)
 	s.try = widgets.NewButton(lang.L("Run all checks"), s.press)
 	s.copy = widgets.NewCopyButton(lang.L("Copy"), d.Later, d.Copy, func() string { return s.hosts.Text })
-	page := widgets.Stack(20, widgets.Across(widgets.Mark(36, s.mark), widgets.Stack(2, s.headline, s.checked), s.try))
+	s.headline.Most = 0
+	page := widgets.Stack(20, widgets.Aside(widgets.Scaled(380), widgets.Across(widgets.Mark(36, s.mark), widgets.Stack(2, s.headline, s.checked), nil), widgets.Row(0, s.try)))
 	for i, title := range []string{"", lang.L("Sending"), lang.L("Receiving"), ""} {
 		s.cards[i] = widgets.Stack(0)
 		if s.around[i] = widgets.Card(s.cards[i]); title != "" {
@@ -147,6 +149,7 @@ func (s *Screen) press() {
 	s.try.SetText(lang.L("Stop"))
 	s.triedAt = s.env.Now()
 	work := s.env.Work
+	async.Try(work, func(context.Context) error { return s.office.CheckNow() }, func(error) {}) // its row says what keeps it
 	s.cancel = async.Then(work, func(ctx context.Context) ([]office.Check, error) {
 		return s.office.TryConnection(ctx, func(steps []office.Check) { work.Do(func() { s.progress(steps) }) }), ctx.Err()
 	}, s.ended)
@@ -338,7 +341,7 @@ func (r row) mark() theme.Mark {
 func (s *Screen) row(r row) fyne.CanvasObject {
 	text, next := i18n.Words().Lines(r.check.Found)
 	if r.name == message.StepEvent() && r.check.Result == office.CheckFine {
-		text = lang.N("{{.PluralCount}} events received", s.status.Events.Received)
+		text = lang.N("{{.PluralCount}} reports received", s.status.Events.Received)
 	}
 	found := widgets.NewProse(text + r.note)
 	what := widgets.Stack(2, found)

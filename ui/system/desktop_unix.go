@@ -279,11 +279,16 @@ func IsMaximized(window uintptr) (is bool) {
 	return is
 }
 
-// Maximize has a hidden window fill the screen once it is shown.
+// Maximize has a window fill the screen, a hidden one once it is shown: there is no window manager for that one to ask.
 func Maximize(window uintptr) {
 	maximizing(window, func(conn *xgb.Conn, state, high, wide xproto.Atom) {
 		value := binary.NativeEndian.AppendUint32(binary.NativeEndian.AppendUint32(nil, uint32(high)), uint32(wide))
 		_ = xproto.ChangePropertyChecked(conn, xproto.PropModeReplace, xproto.Window(window), state, xproto.AtomAtom, 32, 2, value).Check()
+		const add = 1
+		ask := xproto.ClientMessageEvent{Format: 32, Window: xproto.Window(window), Type: state,
+			Data: xproto.ClientMessageDataUnionData32New([]uint32{add, uint32(high), uint32(wide), 1, 0})}
+		xproto.SendEvent(conn, false, xproto.Setup(conn).DefaultScreen(conn).Root,
+			xproto.EventMaskSubstructureNotify|xproto.EventMaskSubstructureRedirect, string(ask.Bytes()))
 	})
 }
 

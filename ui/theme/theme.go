@@ -224,13 +224,18 @@ var marks = loadMarks()
 func loadMarks() map[Mark]fyne.Resource {
 	all := map[Mark]fyne.Resource{}
 	for _, m := range []Mark{MarkSigned, MarkNext, MarkLater, MarkEnded, MarkProblem, MarkSaved, MarkSealed, MarkDrop} {
-		data, err := assets.Mark(string(m))
-		if err != nil {
-			panic(err) // embedded: the tests of assets read every one
-		}
-		all[m] = fynetheme.NewColoredResource(fyne.NewStaticResource("mark-"+string(m)+".svg", data), m.Colour())
+		all[m] = Icon(string(m), m.Colour())
 	}
 	return all
+}
+
+// Icon is one of the house's drawings in a colour of the theme, following light and dark.
+func Icon(name string, colour fyne.ThemeColorName) fyne.Resource {
+	data, err := assets.Mark(name)
+	if err != nil {
+		panic(err) // embedded: the tests of assets read every one
+	}
+	return fynetheme.NewColoredResource(fyne.NewStaticResource(name+".svg", data), colour)
 }
 
 // Resource returns the mark as a picture in its colour, following light and dark.

@@ -470,13 +470,33 @@ func NewLink(text string, pressed func()) *Tappable {
 	return NewTappable(PadHV(2, 6, line), pressed)
 }
 
-// NavItem is an entry of the sidebar: an icon and a word, and a note at its end, which may be nil. Where the sidebar is narrow, the
+// Nav is an entry of the sidebar: an icon and a word, and a note at its end, which may be nil. Where the sidebar is narrow, the
 // word is hidden.
-func NavItem(icon fyne.Resource, word *Line, note fyne.CanvasObject, pressed func()) *Tappable {
-	item := NewTappable(PadHV(12, 8, Across(widget.NewIcon(icon), word, note)), pressed)
-	item.Lines = []*Line{word}
-	item.Says = func() string { return word.Text }
-	return item
+type Nav struct {
+	*Tappable
+	icon *widget.Icon
+	name string // of the icon
+	word *Line
+}
+
+func NewNav(icon string, word *Line, note fyne.CanvasObject, pressed func()) *Nav {
+	n := &Nav{icon: widget.NewIcon(nil), name: icon, word: word}
+	n.Tappable = NewTappable(PadHV(12, 8, Across(n.icon, word, note)), pressed)
+	n.Lines = []*Line{word}
+	n.Says = func() string { return word.Text }
+	n.Choose(false)
+	return n
+}
+
+// Choose has the entry stand out, or not.
+func (n *Nav) Choose(chosen bool) {
+	n.word.Colour, n.word.Bold = theme.Secondary, chosen
+	if chosen {
+		n.word.Colour = theme.Ink
+	}
+	n.icon.SetResource(theme.Icon(n.name, n.word.Colour))
+	n.word.Refresh()
+	n.Tappable.Choose(chosen)
 }
 
 // Drop is a quiet word that opens a menu or a panel below itself.

@@ -468,6 +468,7 @@ type Back struct {
 	colour  fyne.ThemeColorName
 	outline fyne.ThemeColorName // empty for none
 	round   bool                // as round as it can be
+	raised  bool                // throws a soft shadow, as a sheet on a desk does
 }
 
 // NewBack returns an area of one colour; of none for "".
@@ -495,6 +496,9 @@ func (b *Back) CreateRenderer() fyne.WidgetRenderer {
 		if b.outline != "" {
 			rect.StrokeColor, rect.StrokeWidth = th.Color(b.outline, variant), 1
 			rect.CornerRadius = th.Size(fynetheme.SizeNameCardRadius)
+		}
+		if b.raised {
+			rect.Shadow = canvas.Shadow{Color: th.Color(fynetheme.ColorNameShadow, variant), BlurRadius: 10, Offset: fyne.NewPos(0, 3)}
 		}
 		if b.round {
 			rect.CornerRadius = canvas.RadiusMaximum
@@ -587,8 +591,10 @@ func Sheet(picture image.Image, room fyne.Size, edge fyne.ThemeColorName) fyne.C
 	page.ScaleMode = canvas.ImageScaleSmooth
 	size := picture.Bounds().Size()
 	ratio := float32(size.X) / float32(max(1, size.Y))
+	back := NewBack(edge)
+	back.raised = true
 	fit := fyne.NewSize(min(room.Width, room.Height*ratio), min(room.Height, room.Width/ratio))
-	return container.NewGridWrap(room, container.NewCenter(container.NewGridWrap(fit, container.NewStack(NewBack(edge), Pad(1, page)))))
+	return container.NewGridWrap(room, container.NewCenter(container.NewGridWrap(fit, container.NewStack(back, Pad(1, page)))))
 }
 
 // Sheets are three drawn pages, one before the others, with the seal.
@@ -609,6 +615,7 @@ func Sheets() fyne.CanvasObject {
 // DrawnPage is a page with a heading, some lines and room for a signature.
 func DrawnPage(size fyne.Size) fyne.CanvasObject {
 	back := NewBack(theme.Surface)
+	back.raised = true
 	back.Outline(theme.Line)
 	lines := container.NewWithoutLayout()
 	for i, width := range []float32{0.48, 0.74, 0.74, 0.54, 0, 0.35} {

@@ -1,6 +1,7 @@
 package widgets
 
 import (
+	"fmt"
 	"image/color"
 	"slices"
 	"time"
@@ -219,7 +220,7 @@ const graceSeconds = 10
 // presses at the last moment comes in time.
 const UndoTime = (graceSeconds + 1) * time.Second
 
-// UndoBar shows what is about to be done, each on a line with the seconds that are left and a button that prevents it. It takes
+// UndoBar shows what is about to be done, each on a line with a button that prevents it and the seconds that are left. It takes
 // no room while there is nothing. It does nothing itself: whoever was told to do it waits that long.
 type UndoBar struct {
 	widget.BaseWidget
@@ -231,9 +232,9 @@ type UndoBar struct {
 }
 
 type graceLine struct {
-	says   func(seconds int) string
 	left   int
 	text   *Prose
+	clock  *Line
 	button *Button
 	object fyne.CanvasObject
 	over   bool
@@ -251,8 +252,8 @@ func (g *UndoBar) CreateRenderer() fyne.WidgetRenderer { return widget.NewSimple
 
 // Begin shows what can be undone for some seconds, of which some have passed: undone is called when the button undo is pressed. What
 // is done earlier ends the line with over.
-func (g *UndoBar) Begin(says func(seconds int) string, passed time.Duration, undo string, undone func()) (over func()) {
-	l := &graceLine{says: says, left: max(1, graceSeconds-int(passed/time.Second)), text: NewFullName("")}
+func (g *UndoBar) Begin(says string, passed time.Duration, undo string, undone func()) (over func()) {
+	l := &graceLine{left: max(1, graceSeconds-int(passed/time.Second)), text: NewFullName(says), clock: NewCaption("").Whole()}
 	l.text.Bold = true
 	l.button = NewButton(undo, func() {
 		g.end(l)
@@ -260,8 +261,8 @@ func (g *UndoBar) Begin(says func(seconds int) string, passed time.Duration, und
 	})
 	// The button stands where nothing is to be pressed once the line is gone, least of all what sends: whoever is late, or
 	// presses twice, must not meet that instead.
-	l.object = On(theme.Calm, PadHV(20, 6, Across(l.button, l.text, nil)))
-	l.text.Set(says(l.left))
+	l.object = On(theme.Calm, PadHV(20, 6, Across(l.button, l.text, l.clock)))
+	l.count()
 	g.lines = append(g.lines, l)
 	g.draw()
 	g.tick(l)
@@ -273,6 +274,11 @@ func (g *UndoBar) Begin(says func(seconds int) string, passed time.Duration, und
 }
 
 func (g *UndoBar) Busy() bool { return len(g.lines) > 0 }
+
+// Text is what can be undone.
+func (g *UndoBar) Text() string { return g.lines[len(g.lines)-1].text.Text }
+
+func (l *graceLine) count() { l.clock.Set(fmt.Sprintf("%d s", l.left)) }
 
 func (g *UndoBar) Undo() {
 	if g.Busy() {
@@ -286,7 +292,7 @@ func (g *UndoBar) tick(l *graceLine) {
 			return
 		}
 		if l.left--; l.left > 0 {
-			l.text.Set(l.says(l.left))
+			l.count()
 			g.tick(l)
 			return
 		}

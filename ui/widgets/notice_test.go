@@ -1,7 +1,6 @@
 package widgets
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
@@ -11,8 +10,8 @@ import (
 func TestTheOfferToUndoCountsFromThePressAndEndsWithWhatIsDone(t *testing.T) {
 	test.NewTempApp(t)
 	bar := NewUndoBar(func(time.Duration, func()) {})
-	over := bar.Begin(func(seconds int) string { return fmt.Sprint(seconds, " seconds") }, 3*time.Second, "Undo", func() {})
-	if said := bar.AccessibilityLabel(); said != "7 seconds" {
+	over := bar.Begin("Sending", 3*time.Second, "Undo", func() {})
+	if said := bar.AccessibilityLabel(); said != "Sending, 7 s" {
 		t.Errorf("it says %q", said)
 	}
 	over()

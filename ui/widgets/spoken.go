@@ -170,7 +170,7 @@ func (t *Toasts) AccessibilityLabel() string {
 func (g *UndoBar) AccessibilityLabel() string {
 	var said []string
 	for _, l := range g.lines {
-		said = append(said, l.text.Text)
+		said = append(said, l.text.Text, l.clock.Text)
 	}
 	return Said(said...)
 }

@@ -39,7 +39,7 @@ type leaving struct {
 func (w *Window) Hide() {
 	canvas, told := w.window.Canvas(), w.app.Preferences()
 	switch {
-	case told.Bool(toldKey):
+	case told.Bool(toldKey) && !w.options.Demo:
 		w.vanish()
 		return
 	case w.leaving.question != nil && canvas.Overlays().Top() == w.leaving.question: // closing it once more is an answer, too
@@ -57,6 +57,8 @@ func (w *Window) Hide() {
 			w.vanish()
 		case has:
 			w.askToLeave(toldTrayKey, lang.L("Countersign keeps saving signed documents after you close the window. To open the window, click its icon in the tray."))
+		case w.options.Demo: // which nobody would find again
+			w.askToQuit()
 		default:
 			w.askToLeave(toldKey, lang.L("Countersign keeps saving signed documents after you close the window. To open the window, start Countersign again."))
 		}
@@ -77,9 +79,17 @@ func (w *Window) leaveFor(key string) {
 
 func (w *Window) vanish() {
 	w.clearLanding()
-	w.maximized = system.IsMaximized(env.Handle(w.window))
+	w.keepMaximized()
 	w.window.Hide()
 	w.Rest()
+}
+
+// maximizedKey remembers that the window filled the screen.
+const maximizedKey = "maximized"
+
+func (w *Window) keepMaximized() {
+	w.maximized = w.maximized || system.IsMaximized(env.Handle(w.window))
+	w.app.Preferences().SetBool(maximizedKey, w.maximized)
 }
 
 // restAfter is how long after the window was closed its memory goes back to the system: what was under way has ended, and
@@ -157,21 +167,22 @@ func (w *Window) askAnew() {
 // meant.
 func (w *Window) leftUndone(drafts []office.Draft) string {
 	if w.grace.Busy() {
-		return lang.L("You can still undo your last action. If you quit now, you can no longer undo it. What is not done yet will be done when you start Countersign again.")
+		return w.grace.Text() + "\n" + lang.L("You can still undo your last action. If you quit now, you can no longer undo it. What is not done yet will be done when you start Countersign again.")
 	}
-	unsent, unknown := 0, 0
+	var unsent []string
+	unknown := 0
 	for _, d := range drafts {
 		switch {
 		case d.Away:
 		case d.State == office.DraftQueued || d.State == office.DraftAdding:
-			unsent++
+			unsent = append(unsent, i18n.Title(d.Name))
 		case d.State == office.DraftUnknown:
 			unknown++
 		}
 	}
 	switch {
-	case unsent > 0:
-		return lang.N("{{.PluralCount}} packages have not been sent yet. They will be sent when you start Countersign again.", unsent)
+	case len(unsent) > 0:
+		return i18n.Names(unsent) + "\n" + lang.N("{{.PluralCount}} packages have not been sent yet. They will be sent when you start Countersign again.", len(unsent))
 	case unknown > 0:
 		return i18n.Message(message.OutcomesUnknown(unknown))
 	}

@@ -54,7 +54,6 @@ func TestTheWindowLooksAsItWasApproved(t *testing.T) {
 		{"send-filled", officetest.Busy(), fill, light, big, 1},
 		{"activity-odd-dark", officetest.Busy(), func(b *bench) { events(b); b.window.activity.ChooseEvent(5) }, dark, small, 1},
 		{"activity-empty-dark", officetest.Empty(), to(showActivity), dark, small, 1},
-		{"activity-refused", officetest.Busy(), refusals, light, small, 1},
 		{"status-dark", officetest.Busy(), said, dark, small, 1},
 		{"signing-in-said", officetest.Empty(), func(b *bench) { signingIn(b); say(b) }, light, small, 1},
 		{"send-said-200", officetest.Wrong(), func(b *bench) { pressed(b); say(b) }, light, small, 2},
@@ -95,11 +94,6 @@ func over(x, y float32) func(*bench) { return func(b *bench) { b.over(x, y, true
 func events(b *bench) {
 	b.window.Go(showActivity)
 	b.window.activity.ShowEvents()
-}
-
-func refusals(b *bench) {
-	b.window.Go(showActivity)
-	b.window.activity.ShowRefused()
 }
 
 // lost shows a saved package one of whose files is gone.
@@ -464,7 +458,7 @@ func TestWhatStandsOnTheStatusIsNamedInFullWhenTextIsLarge(t *testing.T) {
 	b.window.Go(showStatus)
 	b.fill(fyne.NewSize(1591, 1036))
 	shown := screentest.Text(b.window.standing.Content())
-	for _, name := range []string{"Signaturdienst", "Öffentliche Adresse", "Ereignisse"} {
+	for _, name := range []string{"Signaturdienst", "Öffentliche Adresse", "Meldungen des Dienstes"} {
 		if !strings.Contains(shown, name) {
 			t.Errorf("%q is not in %q", name, shown)
 		}

@@ -238,17 +238,16 @@ func (a *account) draw() {
 	case a.cancel != nil:
 		a.drawRunning(parts)
 	case a.signedIn:
-		more := widgets.NewButtonWithIcon("", fynetheme.MoreVerticalIcon(), nil)
-		more.Importance, more.Tip = widget.LowImportance, lang.L("Account")
-		more.OnTapped = func() { a.menu(more) }
+		who := widgets.NewProse(a.who)
+		who.Colour = theme.Text
+		var words fyne.CanvasObject = widgets.Stack(0, who, widgets.NewCaption(lang.L("Signed in")))
 		if a.only {
-			more.Tip = widgets.Said(lang.L("Account"), a.who)
-			widgets.Remake(a.content, container.NewCenter(more))
-			return
+			words = nil
 		}
-		state := widgets.NewLine(lang.L("Signed in"))
-		parts.Objects = []fyne.CanvasObject{widgets.Stack(0, append(parts.Objects,
-			widgets.Across(widget.NewIcon(theme.MarkSigned.Resource()), state, more), widgets.NewFullCaption(a.who))...)}
+		more := widgets.NewTappable(widgets.Pad(6, widgets.Across(widgets.NewAvatar(a.who, theme.MarkSigned), words, nil)), nil)
+		more.OnPress = func() { a.menu(more) }
+		more.Says = func() string { return widgets.Said(lang.L("Account"), a.who) }
+		parts.Add(more)
 	case a.known:
 		state := widgets.NewCaption(lang.L("Not signed in"))
 		in := widgets.NewButtonWithIcon(lang.L("Sign in"), fynetheme.LoginIcon(), func() { a.signIn("") })

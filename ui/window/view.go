@@ -44,7 +44,7 @@ type pages struct {
 	settings *late[*settings.Screen]
 	about    *late[*about.Screen]
 	screens  []screen
-	nav      []*widgets.Tappable
+	nav      []*widgets.Nav
 	stage    *fyne.Container
 	waiting  func(bool)           // says at the entry of Send whether something there waits for the person
 	unsaved  func(bool)           // says at that of the settings whether something there is not saved
@@ -171,13 +171,13 @@ func (w *Window) follows(s office.Settings) {
 
 func (w *Window) build() {
 	names := []string{lang.L("Packages"), lang.L("Send"), lang.L("Activity"), lang.L("Status"), lang.L("Settings"), lang.L("Help")}
-	icons := []fyne.Resource{fynetheme.StorageIcon(), fynetheme.MailSendIcon(), fynetheme.HistoryIcon(), fynetheme.InfoIcon(), fynetheme.SettingsIcon(), fynetheme.HelpIcon()}
+	icons := []string{"packages", "send", "activity", "status", "settings", "help"}
 	list := widgets.Stack(4)
 	brand := widgets.Brand()
 	s := &shell{words: []fyne.CanvasObject{brand}, account: w.account, edge: widget.NewSeparator(), health: w.health, passing: w.notice}
 	for i, name := range names {
 		word := widgets.NewLine(name)
-		item := widgets.NavItem(icons[i], word, nil, func() { w.Go(i) })
+		item := widgets.NewNav(icons[i], word, nil, func() { w.Go(i) })
 		switch i {
 		case showCompose:
 			item, w.waiting = w.noted(i, icons[i], word, lang.L("Draft"))
@@ -188,7 +188,7 @@ func (w *Window) build() {
 		}
 		w.nav = append(w.nav, item)
 		s.words = append(s.words, word)
-		list.Add(item)
+		list.Add(item.Tappable)
 	}
 	w.stage = container.NewStack() // holds all screens, so that hidden ones follow light and dark, too
 	for _, s := range w.screens {
@@ -209,9 +209,9 @@ func (w *Window) build() {
 	w.hang(w.main)
 }
 
-func (w *Window) navToStatus(icon fyne.Resource, name *widgets.Line) *widgets.Tappable {
+func (w *Window) navToStatus(icon string, name *widgets.Line) *widgets.Nav {
 	note := widget.NewIcon(theme.MarkNext.Resource())
-	item := widgets.NavItem(icon, name, note, w.ShowStatus)
+	item := widgets.NewNav(icon, name, note, w.ShowStatus)
 	note.Hide()
 	w.troubled = func(s agent.Severity) {
 		mark, word := theme.MarkNext, lang.L("Notice")
@@ -230,10 +230,10 @@ func (w *Window) navToStatus(icon fyne.Resource, name *widgets.Line) *widgets.Ta
 }
 
 // noted is an entry of the sidebar that says that something waits on its screen.
-func (w *Window) noted(to int, icon fyne.Resource, name *widgets.Line, says string) (item *widgets.Tappable, show func(bool)) {
+func (w *Window) noted(to int, icon string, name *widgets.Line, says string) (item *widgets.Nav, show func(bool)) {
 	note := widgets.NewCaption(says).Whole()
 	note.Colour = theme.Ink
-	item = widgets.NavItem(icon, name, note, func() { w.Go(to) })
+	item = widgets.NewNav(icon, name, note, func() { w.Go(to) })
 	item.Says = func() string {
 		if note.Hidden {
 			return name.Text
@@ -444,6 +444,7 @@ func (w *Window) bindKeys() {
 		{keys.Search, func() { w.Go(showPackages); w.packages.Find() }, false},
 		{keys.Settings, w.ShowSettings, false},
 		{keys.Send, w.sendNow, false},
+		{keys.Undo, func() { w.grace.Undo() }, false},
 		{keys.Close, w.Hide, true},
 		{keys.Quit, w.askToQuit, true},
 	} {

@@ -139,7 +139,7 @@ type Window struct {
 	tray      *tray
 	inTray    bool
 	resting   bool // the window is closed
-	maximized bool // it was, before it was closed
+	maximized bool // it is to be, once it is shown
 	leaving   leaving
 	quitting  quitting
 	answers   setup.Answers        // what was typed into the wizard, kept while the demo is shown
@@ -152,6 +152,8 @@ func New(ctx context.Context, app fyne.App, o Options) *Window {
 		o.After = time.After
 	}
 	w := &Window{app: app, options: o, window: app.NewWindow("Countersign"), own: async.NewPool(ctx, o.Do)}
+	w.maximized = app.Preferences().Bool(maximizedKey)
+	w.options.Quit = func() { w.keepMaximized(); o.Quit() }
 	w.window.SetPadded(false)
 	w.window.Resize(fyne.NewSize(1100, 720))
 	w.window.SetIcon(w.icon(128))
@@ -246,11 +248,15 @@ func (w *Window) SendLike(draft office.NewPackage) {
 
 func (w *Window) Show() {
 	w.packages.Return()
-	if w.resting && w.maximized {
+	if w.maximized { // before it is shown, lest it grows before one's eyes; a new one is made as it is shown
 		system.Maximize(env.Handle(w.window))
 	}
 	w.resting = false
 	w.window.Show()
+	if w.maximized {
+		w.maximized = false
+		system.Maximize(env.Handle(w.window))
+	}
 	w.staySharp()
 	w.takeDrops()
 	w.window.RequestFocus()

@@ -66,7 +66,7 @@ func TestWhatIsSentCanBeTakenBack(t *testing.T) {
 	press := func() {
 		b.window.compose.get().Send()
 		b.Until(b.window.grace.Busy)
-		if b.window.grace.AccessibilityLabel() != "Sending in 10 seconds" || len(officetest.Must(b.Office.Drafts())) != 1 {
+		if b.window.grace.AccessibilityLabel() != "Sending: a, 10 s" || len(officetest.Must(b.Office.Drafts())) != 1 {
 			t.Fatalf("said %q; %d drafts are kept, should the program end now", b.window.grace.AccessibilityLabel(), len(officetest.Must(b.Office.Drafts())))
 		}
 	}
@@ -283,7 +283,7 @@ func TestQuittingAsksWhereSomethingWouldBeLeftUndone(t *testing.T) {
 			})
 		}, ""},
 		"what was asked for can be undone": {func(b *bench) {
-			b.window.soon(env.Undoable{Says: func(int) string { return "Sending" }, Undone: func() {}})
+			b.window.soon(env.Undoable{Says: "Sending", Undone: func() {}})
 		}, "will be done when you start Countersign again."},
 	} {
 		b := newBench(t, officetest.Busy())

@@ -156,16 +156,25 @@ func (r *Service) keep(j office.Job, verdict office.Seal) error {
 			return err
 		}
 		stored.Seal = verdict
-		if err := tx.PutJob(stored); err != nil || !verdict.Wrong() {
+		if err := tx.PutJob(stored); err != nil {
+			return err
+		}
+		jobs, err := tx.JobsOf(j.PackageID)
+		if err != nil {
 			return err
 		}
 		if p, ok, err := tx.Package(j.PackageID); err == nil && ok {
-			p.Problem = verdict.Text()
+			if p.Sealed = office.AllSealed(jobs); verdict.Wrong() {
+				p.Problem = verdict.Text()
+			}
 			if err := tx.PutPackage(p); err != nil {
 				return err
 			}
 		} else if err != nil && !store.OfOneRecord(err) {
 			return err
+		}
+		if !verdict.Wrong() {
+			return nil
 		}
 		line = office.Activity{Time: r.Now(), Kind: "problem", PackageID: j.PackageID, Text: verdict.Text()}
 		return tx.AddActivity(line)
