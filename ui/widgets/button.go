@@ -16,7 +16,7 @@ import (
 	"countersign/ui/theme"
 )
 
-// Button is Fyne's button that shows the focus, is pressed by Enter, too, keeps the focus when a key presses it, and
+// Button is Fyne's button that shows the focus by a ring alone, is pressed by Enter, too, keeps the focus when a key presses it, and
 // leaves other keys to the window.
 type Button struct {
 	widget.Button
@@ -92,14 +92,14 @@ func (t tinted) tint() {
 
 func (b *Button) FocusGained() {
 	if b.focused = showsFocus(b); b.focused {
-		b.Button.FocusGained()
+		b.Refresh()
 	}
 	reveal(b)
 }
 
 func (b *Button) FocusLost() {
 	b.focused = false
-	b.Button.FocusLost()
+	b.Refresh()
 }
 
 func (b *Button) MouseIn(m *desktop.MouseEvent) {
@@ -177,7 +177,7 @@ func (c *Check) TypedKey(e *fyne.KeyEvent) {
 	}
 }
 
-// Select is Fyne's selection that shows the focus, opens with Enter, too, and leaves other keys to the window.
+// Select is Fyne's selection that shows the focus by a ring alone, opens with Enter, too, and leaves other keys to the window.
 type Select struct {
 	widget.Select
 	named
@@ -200,9 +200,9 @@ func (s *Select) CreateRenderer() fyne.WidgetRenderer {
 	return r
 }
 
-func (s *Select) FocusGained() { s.focused = true; s.Select.FocusGained(); reveal(s) }
+func (s *Select) FocusGained() { s.focused = true; s.Refresh(); reveal(s) }
 
-func (s *Select) FocusLost() { s.focused = false; s.Select.FocusLost() }
+func (s *Select) FocusLost() { s.focused = false; s.Refresh() }
 
 func (s *Select) TypedKey(e *fyne.KeyEvent) {
 	switch e.Name {
