@@ -5,8 +5,6 @@ import (
 	"sync"
 	"testing"
 
-	"countersign/internal/message"
-	"countersign/internal/office"
 	"countersign/internal/sandbox"
 	"countersign/internal/store"
 )
@@ -56,28 +54,4 @@ func (o *testOffice) sendLater() {
 		cancel()
 		sending.Wait()
 	})
-}
-
-func TestTheEndDoesNotWaitForADesktopThatHangs(t *testing.T) {
-	release := make(chan struct{})
-	hangs := make(chan struct{}, 1)
-	o := newOfficeWith(t, func(p *Params) {
-		quick(p)
-		p.Notify = func(office.Notice) error {
-			select {
-			case hangs <- struct{}{}:
-			default:
-			}
-			<-release
-			return nil
-		}
-	}, sandbox.Options{})
-	defer close(release)
-	o.stop()
-	o.open()
-	o.run()
-	o.announcer.Announce(office.Fact{Title: message.Signed("One", "Lease")})
-	<-hangs
-	o.announcer.Announce(office.Fact{Title: message.Signed("Two", "Lease")})
-	o.endsSoon()
 }

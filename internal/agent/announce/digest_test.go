@@ -167,6 +167,21 @@ func TestACrowdBecomesASummary(t *testing.T) {
 	}
 }
 
+func TestWhatWaitsForANameIsToldThoughOthersWereToldMeanwhile(t *testing.T) {
+	var m digest
+	nameless := signedBy("", "P", "a", false)
+	nameless.Unasked = true
+	m.add(noon, nameless, savedOf("Q"))
+	now := noon.Add(time.Minute)
+	if got := m.take(now, false); len(got) != 1 || len(m.waiting) != 1 {
+		t.Errorf("told %q, %d wait", texts(got), len(m.waiting))
+	}
+	m.waiting[0].Unasked = false
+	if got := m.take(now.Add(time.Minute), false); len(got) != 1 || len(m.waiting) != 0 {
+		t.Errorf("told %q then, %d wait", texts(got), len(m.waiting))
+	}
+}
+
 func TestAPressOnASummaryShowsWhatItIsAbout(t *testing.T) {
 	facts := func(packages, each int) (list []office.Fact) {
 		for p := range packages {

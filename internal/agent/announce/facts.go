@@ -360,7 +360,7 @@ func (r *Service) Resume() {
 			return nil, err
 		}
 		for name, f := range facts {
-			if p, _, err := tx.Package(f.PackageID); f.PackageID != "" && err == nil && p.Away {
+			if p, _, _ := tx.Package(f.PackageID); p.Away {
 				delete(facts, name)
 			}
 		}

@@ -27,11 +27,13 @@ type testService struct {
 	settings         office.Settings
 	more, catchingUp atomic.Bool
 	fails            atomic.Bool      // the desktop takes no notifications
+	hangs            chan struct{}    // or takes each only once this is closed; nil for not
 	now              func() time.Time // nil for time.Now
 	before           *testService     // the one before the start, whose store it has; nil for none
 	panics           string           // what the desktop is told that has it panic
 
-	stop func() // ends Run
+	stop    func() // ends Run
+	running sync.WaitGroup
 
 	mu     sync.Mutex
 	raised []string
@@ -58,6 +60,9 @@ func newService(t *testing.T, adjust func(*testService)) *testService {
 		Settings:   func() office.Settings { return x.settings },
 		MoreToCome: x.more.Load, CatchingUp: x.catchingUp.Load, HealthChanges: changes,
 		Notify: func(n office.Notice) error {
+			if x.hangs != nil {
+				<-x.hangs
+			}
 			if x.fails.Load() {
 				return errors.New("nobody takes it")
 			}
@@ -73,11 +78,10 @@ func newService(t *testing.T, adjust func(*testService)) *testService {
 	noErr(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	x.stop = stop
-	var running sync.WaitGroup
-	running.Go(func() { x.Run(ctx) })
+	x.running.Go(func() { x.Run(ctx) })
 	t.Cleanup(func() {
 		stop()
-		running.Wait()
+		x.running.Wait()
 	})
 	return x
 }
@@ -144,6 +148,43 @@ func TestThatTheDesktopTakesNoNotificationsIsToldUntilItDoes(t *testing.T) {
 			synctest.Wait()
 			expect(t, r.Health.Has(health.NotificationsFail), fails, "told %v, want %v", fails)
 		}
+	})
+}
+
+func TestTheEndDoesNotWaitForADesktopThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newService(t, func(x *testService) { x.hangs = make(chan struct{}) })
+		r.Announce(office.Fact{Key: "a", PackageID: "a", Title: message.SomeoneSigned("Lease")})
+		time.Sleep(time.Minute)
+		r.Announce(office.Fact{Key: "b", PackageID: "b", Title: message.SomeoneSigned("Offer")})
+		began := time.Now()
+		r.stop()
+		r.running.Wait()
+		if took := time.Since(began); took > 4*time.Second {
+			t.Errorf("it took %v", took)
+		}
+		close(r.hangs)
+	})
+}
+
+func TestAProblemIsToldOnceThatIsNoted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newService(t, nil)
+		var full atomic.Bool
+		full.Store(true)
+		synctest.Wait()
+		r.Data.Store.Fault = func() error {
+			if full.Load() {
+				return looptest.ErrFault
+			}
+			return nil
+		}
+		r.Health.Set(health.FolderFails, folderGone)
+		time.Sleep(time.Hour)
+		expect(t, r.count("folder"), 0, "told %d times, and it cannot be noted")
+		full.Store(false)
+		time.Sleep(time.Hour)
+		expect(t, r.count("folder"), 1, "told %d times once it can")
 	})
 }
 
