@@ -57,4 +57,8 @@ func TestAnArchivedPackageComesBackForWhatIsNewlyWrong(t *testing.T) {
 	if p = p.Derived(); p.Archived != nil {
 		t.Error("what is newly wrong does not bring it back")
 	}
+	p.Archive(true)
+	if p.Archive(false); p.Archived != nil {
+		t.Error("nobody can put it back")
+	}
 }

@@ -90,7 +90,7 @@ func Written(p Signer) string {
 	if name == "" {
 		return p.Email
 	}
-	if split := splitName(name); split.FirstName != p.FirstName || split.LastName != p.LastName {
+	if splitName(name).LastName != p.LastName {
 		name = p.LastName + ", " + p.FirstName // where the last name is more than the last word
 	}
 	return name + " <" + p.Email + ">"

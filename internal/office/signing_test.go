@@ -37,6 +37,26 @@ func TestWhoHasSignedSomeDocumentsHasNotSigned(t *testing.T) {
 	}
 }
 
+// Events come in any order.
+func TestWhoComesBeforeOneWhoHasSignedIsNextNoMoreInSequence(t *testing.T) {
+	for sequential, want := range map[bool][]string{true: {"stranger", "c", "d"}, false: {"a", "stranger", "c", "d"}} {
+		p := Package{Sequential: sequential, Signers: []Signer{{ID: "a"}, {ID: "b"}, {ID: "c"}, {ID: "d"}}, Documents: []Document{{ID: "x", SignedBy: []string{"b"}}},
+			Signing: Signing{NextSigners: []string{"a", "b", "stranger", "c"}}}
+		p.PassTurn("x", "b", "d")
+		p.PassTurn("x", "b", "d")
+		if !slices.Equal(p.NextSigners, want) {
+			t.Errorf("sequential %v: next are %q, want %q", sequential, p.NextSigners, want)
+		}
+		if p.PassTurn("x", "c", "a"); slices.Contains(p.NextSigners, "c") || slices.Contains(p.NextSigners, "a") == sequential {
+			t.Errorf("sequential %v: next are %q then", sequential, p.NextSigners)
+		}
+		p.State = PackageExecuted
+		if p.PassTurn("x", "d", "c"); len(p.NextSigners) > 0 {
+			t.Errorf("of an executed package: %q", p.NextSigners)
+		}
+	}
+}
+
 func TestWhoSignedLastIsSaidOnlyWhereItIsCertain(t *testing.T) {
 	noon := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 	type heard struct {
