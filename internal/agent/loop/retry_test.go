@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"countersign/internal/esign"
+	"countersign/internal/message"
+	"countersign/internal/office"
 )
 
 func TestPausesDoubleUpToTheirLimit(t *testing.T) {
@@ -67,7 +69,16 @@ func TestWhatFailsIsLeftAloneByItselfAndNoLongerThanItsPause(t *testing.T) {
 	if fail("a", now) != 1 {
 		t.Error("it has worked since")
 	}
-	if r.Keep(func(string) bool { return false }); len(r.list) != 0 {
+	for key, pause := range map[string]time.Duration{"b": time.Hour, "c": 0} {
+		r.Failed(key, now, func(int) time.Duration { return pause })
+	}
+	if r.Next(now, 2*time.Hour) != time.Minute || r.Next(now, time.Second) != time.Second || r.Next(now.Add(time.Minute), 2*time.Hour) != 59*time.Minute || r.Len() != 3 {
+		t.Errorf("the next one of %d is due in %v", r.Len(), r.Next(now, 2*time.Hour))
+	}
+	if !r.Worked("c") || r.Worked("c") || r.Len() != 2 {
+		t.Error("it is not told once that something was wrong")
+	}
+	if r.Keep(func(string) bool { return false }); r.Len() != 0 {
 		t.Error("what is no more is still known")
 	}
 }
@@ -86,6 +97,33 @@ func TestAServiceIsLeftAloneAsLongAsItAskedAndNoLonger(t *testing.T) {
 	b.Open(now, 100*MaxBreak)
 	if left := b.Left(now); left != MaxBreak {
 		t.Errorf("at its word it is left alone for %v", left)
+	}
+	if b.Close(); b.Left(now) != 0 {
+		t.Error("it is still left alone")
+	}
+}
+
+func TestWhatTheServiceSaysOfOneFileIsSaidOfIt(t *testing.T) {
+	for id, unusable := range map[string]bool{"": false, "d": false, "../d": true} {
+		if Unusable(office.Job{DocumentID: id}) != unusable {
+			t.Errorf("%q: unusable %v", id, !unusable)
+		}
+	}
+	for _, c := range []struct {
+		err     *esign.Error
+		alone   bool
+		refuses bool
+		want    message.Message
+	}{
+		{&esign.Error{Kind: esign.SignedOut}, false, true, message.DownloadForbidden()},
+		{&esign.Error{Kind: esign.NotFound}, false, true, esign.Message(&esign.Error{Kind: esign.NotFound})},
+		{&esign.Error{Kind: esign.TooMany}, true, false, esign.Message(&esign.Error{Kind: esign.TooMany})},
+		{&esign.Error{Kind: esign.Network}, false, false, esign.Message(&esign.Error{Kind: esign.Network})},
+		{&esign.Error{Kind: esign.Network}, true, true, esign.Message(&esign.Error{Kind: esign.Network})},
+	} {
+		if got := RefusalProblem(c.err); got != c.want || Refuses(c.err, c.alone) != c.refuses {
+			t.Errorf("%v: %q, refused %v", c.err, got, !c.refuses)
+		}
 	}
 }
 
