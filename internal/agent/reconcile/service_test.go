@@ -33,37 +33,49 @@ type testService struct {
 
 func (x *testService) Folder(_ office.Settings, p office.Package) (string, error) {
 	x.madeOf = p.DraftID
-	return "/documents", nil
+	return "/documents", x.fault()
 }
 func (x *testService) Plan(_ *store.Tx, p *office.Package, _ office.Settings, _ string) (int, error) {
 	x.planned++
-	return len(p.Documents), nil
+	return len(p.Documents), x.fault()
 }
 func (x *testService) NoteFiles(*store.Tx, *office.Package) ([]office.Fact, error) {
-	return nil, nil
+	return nil, x.fault()
 }
-func (x *testService) TellRefused()                                             {}
-func (x *testService) TellGiven()                                               {}
-func (x *testService) Resume()                                                  {}
-func (x *testService) Announce(facts ...office.Fact)                            { x.told = append(x.told, facts...) }
-func (x *testService) WorkEnded()                                               {}
-func (x *testService) ListeningSince() time.Time                                { return time.Time{} }
-func (x *testService) Deaf() bool                                               { return x.deaf }
-func (x *testService) Missed(string, time.Time)                                 { x.missed++ }
-func (x *testService) Heard(esign.Event, time.Time)                             { x.heard++ }
-func (x *testService) Tell()                                                    {}
-func (x *testService) Expired(*store.Tx, office.Package) ([]office.Fact, error) { return nil, nil }
+
+// fault is that of the store: what the others do there fails in its turn, too.
+func (x *testService) fault() error {
+	if x.Data.Store.Fault == nil {
+		return nil
+	}
+	return x.Data.Store.Fault()
+}
+func (x *testService) TellRefused()                  {}
+func (x *testService) TellGiven()                    {}
+func (x *testService) Resume()                       {}
+func (x *testService) Announce(facts ...office.Fact) { x.told = append(x.told, facts...) }
+func (x *testService) WorkEnded()                    {}
+func (x *testService) ListeningSince() time.Time     { return time.Time{} }
+func (x *testService) Deaf() bool                    { return x.deaf }
+func (x *testService) Missed(string, time.Time)      { x.missed++ }
+func (x *testService) Heard(esign.Event, time.Time)  { x.heard++ }
+func (x *testService) Tell()                         {}
+func (x *testService) Expired(*store.Tx, office.Package) ([]office.Fact, error) {
+	return nil, x.fault()
+}
 
 func (x *testService) DueSoon(*store.Tx, office.Package, time.Time) ([]office.Fact, error) {
-	return nil, nil
+	return nil, x.fault()
 }
 
 func (x *testService) ToldDue(*store.Tx, string) bool { return false }
 
 func (x *testService) Silent() bool                            { return false }
-func (x *testService) Withhold(*store.Tx, []office.Fact) error { return nil }
+func (x *testService) Withhold(*store.Tx, []office.Fact) error { return x.fault() }
 
-func (x *testService) Declined(*store.Tx, office.Package) ([]office.Fact, error) { return nil, nil }
+func (x *testService) Declined(*store.Tx, office.Package) ([]office.Fact, error) {
+	return nil, x.fault()
+}
 func (x *testService) Signed(tx *store.Tx, p office.Package, signatures []office.Signature) (facts []office.Fact, err error) {
 	for _, s := range signatures {
 		first, err := tx.Once("signed/" + s.DocumentID + "/" + s.SignerID)
@@ -77,7 +89,9 @@ func (x *testService) Signed(tx *store.Tx, p office.Package, signatures []office
 	return facts, nil
 }
 
-func (*testService) NotWithdrawn(*store.Tx, office.Package) ([]office.Fact, error) { return nil, nil }
+func (x *testService) NotWithdrawn(*store.Tx, office.Package) ([]office.Fact, error) {
+	return nil, x.fault()
+}
 
 func newService(t *testing.T) *testService {
 	t.Helper()
@@ -85,7 +99,7 @@ func newService(t *testing.T) *testService {
 	x.Service = New(looptest.Base(t, func() {}), Deps{
 		Settings: office.DefaultSettings, Since: func() time.Time { return time.Time{} },
 		Budget: rate.NewLimiter(rate.Inf, 1), Files: x, News: x, Webhook: x,
-		Claim:  func(*store.Tx, *office.Package, json.RawMessage) error { return nil },
+		Claim:  func(*store.Tx, *office.Package, json.RawMessage) error { return x.fault() },
 		Drafts: func() {}, WokeUp: func(time.Duration) {},
 	})
 	return x
@@ -450,6 +464,14 @@ func TestWhatTheDiskRefusesIsNotTakenForDone(t *testing.T) {
 		"an event once more": func(x *testService) error { return x.RetryEvent("e") },
 		"an answer": func(x *testService) error {
 			_, err := x.applyCheck(office.Package{ID: "p", State: office.PackageOpen}, status, false, true)
+			return err
+		},
+		"an answer of before": func(x *testService) error {
+			_, err := x.applyCheck(office.Package{ID: "p", State: office.PackageOpen}, status, true, true)
+			return err
+		},
+		"that it has expired": func(x *testService) error {
+			_, err := x.applyCheck(office.Package{ID: "p", State: office.PackageOpen}, esign.Status{PackageID: "p", State: "expired"}, false, false)
 			return err
 		},
 		"no such package": func(x *testService) error {
