@@ -201,6 +201,10 @@ func TestAPressOnASummaryShowsWhatItIsAbout(t *testing.T) {
 			t.Errorf("it shows %q, want %q: %q", n.about, want, n.body)
 		}
 	}
+	mixed := summary([]office.Fact{signedBy("Ana", "A", "a", false), savedOf("B"), signedBy("Jan", "C", "a", false), signedBy("Eva", "D", "a", false)}, false)
+	if body := mixed.body.String(); !strings.HasPrefix(body, savedOf("B").Title.String()) || strings.Contains(body, "Eva") || !strings.Contains(body, "Jan") {
+		t.Errorf("what is finished comes first, and three are named: %q", body)
+	}
 	expect(t, summary(facts(31, 1), true).about, office.ActivitySubject, "more than a desktop keeps: %q")
 }
 

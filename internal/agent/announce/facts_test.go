@@ -28,7 +28,14 @@ func TestSavedFilesAreNamedWhereTheyAreWhatWasSignedFirst(t *testing.T) {
 		"Saved in Signed: Lease.pdf, master file.pdf.":        {job(office.FileMaster, "2026/master file.pdf"), job(office.FileSigned, "Lease/Lease.pdf")},
 		"Saved in Signed/2026/Lease: Lease.pdf, Mandate.pdf.": {job(office.FileSigned, "2026/Lease/Lease.pdf"), job(office.FileSigned, "2026/Lease/Mandate.pdf")},
 	} {
-		expect(t, savedFact(p, jobs).Body.String(), filepath.FromSlash(want), "%q, want %q", want)
+		f, signed := savedFact(p, jobs), 0
+		for _, j := range jobs {
+			if j.Kind == office.FileSigned {
+				signed++
+			}
+		}
+		expect(t, f.Files, signed, "%d files can be opened")
+		expect(t, f.Body.String(), filepath.FromSlash(want), "%q, want %q", want)
 	}
 }
 
@@ -96,6 +103,10 @@ func TestWhatPeopleWereToldIsNotedOnceItCanBe(t *testing.T) {
 		if r.settle(c.keys); accesses > 0 != (c.want > 0) || len(r.settled) != c.left {
 			t.Errorf("%q, full %v: %d accesses, left are %q", c.keys, c.full, accesses, r.settled)
 		}
+	}
+	full = true
+	if r.Snooze(time.Now().Add(time.Hour)); !r.Snoozed().IsZero() {
+		t.Error("a snooze counts that is not on disk")
 	}
 }
 
