@@ -292,15 +292,6 @@ func (r *ringOf) turn(locked bool) {
 	r.locked = locked
 }
 
-// swap puts another keyring in its place and returns the one before.
-func (r *ringOf) swap(next secret.Keeper) secret.Keeper {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	old := r.keeper
-	r.keeper = next
-	return old
-}
-
 // TestUnlockIsOfferedOnlyWhereThereIsSomethingToUnlock also presses what is offered: first in vain, then once the keyring
 // is there.
 func TestUnlockIsOfferedOnlyWhereThereIsSomethingToUnlock(t *testing.T) {
@@ -321,36 +312,6 @@ func TestUnlockIsOfferedOnlyWhereThereIsSomethingToUnlock(t *testing.T) {
 			if left := must(a.Status()).Health; slices.ContainsFunc(left, func(i Issue) bool { return i.ID == "keyring" }) {
 				t.Errorf("it is there again, but health is %+v", left)
 			}
-		})
-	}
-}
-
-func TestALostKeyIsToldUntilItIsMendedAndDestroysNothing(t *testing.T) {
-	for name, mend := range map[string]func(o *testOffice, ring *ringOf, old secret.Keeper){
-		"it comes back": func(o *testOffice, ring *ringOf, old secret.Keeper) {
-			ring.swap(old)
-			o.restart()
-		},
-		"the secret is entered and somebody signs in": func(o *testOffice, _ *ringOf, _ secret.Keeper) {
-			noErr(o.t, o.Configure(o.t.Context(), o.Settings(), office.Secrets{ClientSecret: sandbox.DemoClient().Secret}))
-			noErr(o.t, o.SignIn(o.t.Context(), SignInOptions{}, visit))
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			ring := &ringOf{keeper: secret.Memory()}
-			o := newOfficeWith(t, func(p *Params) { quick(p); p.Keeper = ring }, sandbox.Options{})
-			signAll(o, o.send())
-			old := ring.swap(secret.Memory())
-			for range 2 { // also with the start after
-				o.restart()
-				if n := o.Status().Packages.Total; n != 1 || o.issue("keyring-replaced") == nil {
-					t.Fatalf("%d packages, health: %+v", n, o.Status().Health)
-				}
-			}
-			mend(o, ring, old)
-			o.eventually("everything continues", func() bool {
-				return o.Status().Packages.Saved == 1 && o.issue("keyring-replaced") == nil && o.Status().SignedIn
-			})
 		})
 	}
 }

@@ -83,16 +83,3 @@ func TestWhatBecameOfADraftForAnotherServiceIsNotSaidToBeChecked(t *testing.T) {
 	o.use(first, office.Secrets{})
 	expect(t, says(), message.OutcomeUnknown(draft.Name), "at the first one again it says %q")
 }
-
-func TestWhatCannotBeDoneAboutTheEndpointIsSaid(t *testing.T) {
-	o := newOfficeWith(t, quick, sandbox.Options{})
-	noErr(t, o.SignOut(t.Context()))
-	if err := o.CheckNow(); err == nil {
-		t.Error("nobody is signed in, and everything is asked about")
-	}
-	o.stop()
-	o.open()
-	if err := o.Act(t.Context(), Issue{ID: "endpoint-lost", Action: ActTakeEndpoint}); !strings.Contains(Message(err).String(), "public address is connected") {
-		t.Errorf("taken back without an address: %v", err)
-	}
-}

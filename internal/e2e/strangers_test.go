@@ -538,28 +538,6 @@ func works(o *harness.Office, events bool) {
 	savedAsServed(o, p)
 }
 
-func TestWithoutOfflineAccessTheSignInIsShort(t *testing.T) {
-	t.Parallel()
-	o := scopedOffice(t, "profile openid organization")
-	r, _ := o.Login(harness.Olivia, true)
-	if r.Code != 0 || !strings.Contains(r.Stderr, "offline_access") {
-		t.Errorf("login ended with %d: %s", r.Code, r.Stderr)
-	}
-	o.Registered()
-	if s := o.Status(); !s.SignedIn || !strings.Contains(s.Issue("scope-offline"), "sign in again soon") {
-		t.Errorf("no word about the short sign-in: %+v", s)
-	}
-	works(o, true)
-
-	// The token is gone with the process, and nothing can replace it.
-	o.Stop()
-	o.Serve()
-	s := o.Until("the sign-in is over", func(s harness.Status) bool { return !s.SignedIn })
-	if !strings.Contains(s.Issue("signin"), "offline_access") {
-		t.Errorf("after the restart: %+v", s.Health)
-	}
-}
-
 func TestWithoutOpenIDEverythingWorks(t *testing.T) {
 	t.Parallel()
 	o := scopedOffice(t, "profile offline_access organization")
@@ -586,20 +564,4 @@ func TestAMemberWorksWithoutEvents(t *testing.T) {
 		t.Errorf("the limit is told as %q, the endpoint is %+v", text, s.Endpoint)
 	}
 	works(o, false)
-}
-
-func TestAMemberWithoutTheMemberScopeIsToldAtOnce(t *testing.T) {
-	t.Parallel()
-	o := scopedOffice(t, "profile openid offline_access organization")
-	r, _ := o.Login(harness.Maxim, true)
-	if r.Code != 0 || !strings.Contains(r.Stderr, "does not have permission to send packages") {
-		t.Errorf("login ended with %d: %s", r.Code, r.Stderr)
-	}
-	if text := o.Status().Issue("scope-packages"); !strings.Contains(text, "Sign in with an account that has permission.") {
-		t.Errorf("status says %q", text)
-	}
-	send := o.Command("send", harness.Sample(t, "Offer 2026-118"), "--to", "ana@example.com")
-	if send.Code != 1 || strings.Contains(strings.TrimSpace(send.Stderr), "\n") || !strings.Contains(send.Stderr, "does not have permission to do this") {
-		t.Errorf("send ended with %d: %q", send.Code, send.Stderr)
-	}
 }

@@ -466,6 +466,12 @@ func TestSecretsThatAreOutOfReachAreAskedFor(t *testing.T) {
 	if secret, token, err := next.HasSecrets(); !secret || !token || err != nil || x.Health.Has(health.KeyReplaced) {
 		t.Errorf("the key is back: %v, %v, %v; health: %+v", secret, token, err, x.Health.List())
 	}
+	x.keyring.Keeper = secret.Memory()
+	next = x.again(t)
+	expect(t, x.Health.Has(health.KeyReplaced), true, "told that the key is gone again: %v")
+	_, err = next.Configure(t.Context(), x.settings, office.Secrets{ClientSecret: "entered", NgrokAuthtoken: "anew"}, keepNothing)
+	noErr(t, err)
+	expect(t, x.Health.Has(health.KeyReplaced), false, "told that the key is gone once all was entered anew: %v")
 	other := x.settings
 	other.ClientID = "another"
 	for _, c := range []struct {
