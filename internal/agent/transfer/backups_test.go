@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"sync"
@@ -205,6 +206,35 @@ func (r *Backups) holdsDraft(t *testing.T) (text []byte) {
 	noErr(t, os.WriteFile(filepath.Join(r.options.Documents, "d-1"), text, 0o600))
 	noErr(t, r.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(d) }))
 	return text
+}
+
+func TestABackupTakesThePlaceOfEverything(t *testing.T) {
+	r, now := backups(t, nil), looptest.Base(t, func() {})
+	r.holdsDraft(t)
+	noErr(t, r.Make())
+	noErr(t, now.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(office.Draft{ID: "of now", State: office.DraftHeld}) }))
+	files, err := List(r.options.Folder)
+	noErr(t, err)
+	f, err := Open(files[0].Path)
+	noErr(t, err)
+	defer f.Close()
+	if _, err := io.CopyN(io.Discard, f, 9); err != nil { // somebody has looked at it
+		t.Fatal(err)
+	}
+	if err := now.Data.Update(func(tx *store.Tx) error { return ImportBackup(tx, f, safe.Secret{2}) }); err == nil {
+		t.Error("it was read with another key")
+	}
+	var drafts []office.Draft
+	noErr(t, now.Data.Update(func(tx *store.Tx) error {
+		err := ImportBackup(tx, f, safe.Secret{1})
+		if err == nil {
+			drafts, err = tx.Drafts(office.DraftHeld)
+		}
+		return err
+	}))
+	if len(drafts) != 1 || drafts[0].ID != "d" {
+		t.Errorf("there are %+v", drafts)
+	}
 }
 
 func TestDocumentsOfBackupsAreKeptAsLongAsOneListsThem(t *testing.T) {

@@ -90,6 +90,7 @@ func sealed(t *testing.T, lines ...string) []byte {
 func TestAFileThatIsNotAsWeWriteItIsRefused(t *testing.T) {
 	const head, end = `{"kind":"header","json":{"version":1,"kind":"move"}}`, `{"kind":"end","json":1}`
 	const document = `{"kind":"bytes","json":{"name":"a-1","size":2,"sha256":"fb8e20fc2e4c3f248c60c39bd652f3c1347298bb977b8b4d5903b85055620603"}}` // of "ab"
+	long := strings.Repeat("x", 300_000)
 	with := func(json string) []string {
 		return []string{head, `{"kind":"bytes","json":` + json + `}`, `{"kind":"end","json":2}`}
 	}
@@ -114,6 +115,8 @@ func TestAFileThatIsNotAsWeWriteItIsRefused(t *testing.T) {
 		"one record twice":         {[]string{head, `{"kind":"account","json":{}}`, `{"kind":"account","json":{}}`, `{"kind":"end","json":3}`}, ErrDamaged},
 		"a long record":            {[]string{head, `{"kind":"account","json":{"email":"` + strings.Repeat("x", maxRecord) + `"}}`, `{"kind":"end","json":2}`}, ErrDamaged},
 		"other bytes":              {[]string{head, document, "ba" + `{"kind":"end","json":2}`}, ErrDamaged},
+		"a long document":          {[]string{head, fmt.Sprintf(`{"kind":"bytes","json":{"name":"a-1","size":%d,"sha256":%q}}`, len(long), sum([]byte(long))), long + `{"kind":"end","json":2}`}, nil},
+		"another long one":         {[]string{head, fmt.Sprintf(`{"kind":"bytes","json":{"name":"a-1","size":%d,"sha256":%q}}`, len(long), sum([]byte(long))), "X" + long[1:] + `{"kind":"end","json":2}`}, ErrDamaged},
 		"fewer bytes":              {[]string{head, document}, ErrDamaged},
 		"a document that is none":  {with(`[]`), ErrDamaged},
 		"one that leads elsewhere": {with(`{"name":"../a","size":0}`), ErrDamaged},
@@ -133,6 +136,14 @@ func TestAFileThatIsNotAsWeWriteItIsRefused(t *testing.T) {
 		if _, _, err := Read(bytes.NewReader(file), safe.Secret{1}, Move, to); !errors.Is(err, mine) {
 			t.Errorf("%s is not wanted: %v", name, err)
 		}
+	}
+	var plain bytes.Buffer
+	out, err := safe.Seal(&plain, safe.Secret{1})
+	noErr(t, err)
+	_, err = io.WriteString(out, "no gzip, but long enough for its header")
+	noErr(t, errors.Join(err, out.Close()))
+	if _, _, err := Read(&plain, safe.Secret{1}, Move, Reading{}); !errors.Is(err, ErrDamaged) {
+		t.Errorf("what is not packed: %v", err)
 	}
 	broken := iotest.DataErrReader(io.MultiReader(bytes.NewReader(sealed(t, head, end)[:40]), iotest.ErrReader(mine)))
 	if _, _, err := Read(broken, safe.Secret{1}, Move, Reading{}); !errors.Is(err, mine) || errors.Is(err, ErrDamaged) {
