@@ -85,6 +85,7 @@ func TestTroubleWithOneObjectLeavesItAloneAndTheRestGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := looptest.Base(t, func() {})
 		noErr(t, b.One("x", func() error { return data.OfObject(errors.New("damaged")) }))
+		expect(t, b.Health.Has(health.RecordsPutOff), true, "told of one: %v")
 		noErr(t, b.One("y", func() error { panic("y") }))
 		if !b.LeftAlone("x") || !b.LeftAlone("y") || b.LeftAlone("z") || !b.Health.Has(health.RecordsPutOff) {
 			t.Errorf("health: %+v", b.Health.List())

@@ -401,3 +401,71 @@ func TestThePathIsOneThatShellsRead(t *testing.T) {
 		}
 	}
 }
+
+// A place that does not answer is asked more and more rarely, and as before once it does.
+func TestAPlaceThatDoesNotAnswerIsAskedMoreAndMoreRarely(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "1.0.0")
+		w.down = true
+		var pauses []time.Duration
+		for last := time.Now(); len(pauses) < 8; {
+			if tries := w.known.Get().Tries; w.askIfDue(t.Context()) > 0 && w.known.Get().Tries > tries {
+				pauses = append(pauses, time.Since(last))
+				last = time.Now()
+			}
+			time.Sleep(time.Minute)
+		}
+		for n, pause := range pauses[2:] {
+			if before := pauses[n+1]; pause < 2*before-2*time.Minute && pause < everyDay || pause > everyDay+time.Minute {
+				t.Errorf("asked after %v", pauses)
+			}
+		}
+		w.down = false
+		time.Sleep(everyDay)
+		if w.askIfDue(t.Context()); w.known.Get().Tries != 0 || w.known.Get().Rest.Left(time.Now()) < everyDay {
+			t.Errorf("once it answers: %+v", w.known.Get())
+		}
+	})
+}
+
+func TestWhatCannotBeNotedIsNotInstalledNorTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "1.0.0")
+		full := func() error { return looptest.ErrFault }
+		w.Data.Store.Fault = full
+		if err := w.Check(t.Context()); !errors.Is(err, looptest.ErrFault) || w.State().Newest != "" {
+			t.Errorf("a newer version: %v, %+v", err, w.State())
+		}
+		w.pass(day)
+		expect(t, len(w.told), 0, "told %d times")
+		w.Data.Store.Fault = nil
+		_, err := w.Install(t.Context(), func(s office.UpdateStep) {
+			if s.Got == s.Total {
+				w.Data.Store.Fault = full
+			}
+		})
+		if !errors.Is(err, looptest.ErrFault) || len(w.started) > 0 {
+			t.Errorf("which version is installed: %v, started %d", err, len(w.started))
+		}
+		w.Data.Store.Fault = nil
+		if !w.State().Trouble.IsZero() {
+			t.Errorf("nothing was installed: %v", w.State().Trouble)
+		}
+		path := filepath.Join(w.deps.Folder, "setup.exe")
+		w.busy, w.looked = time.Minute, time.Time{}
+		_, err = w.Install(t.Context(), func(s office.UpdateStep) {
+			if s.Waits {
+				noErr(t, os.WriteFile(path, []byte("another one"), 0o600))
+			}
+		})
+		if err == nil || len(w.started) > 0 {
+			t.Errorf("an installer that was changed while it lay there: %v, started %d", err, len(w.started))
+		}
+		_, err = New(w.Base, w.deps)
+		noErr(t, err)
+		w.Data.Store.Fault = full
+		if _, err := New(w.Base, w.deps); !errors.Is(err, looptest.ErrFault) {
+			t.Errorf("what is known cannot be read: %v", err)
+		}
+	})
+}
