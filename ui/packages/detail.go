@@ -131,7 +131,9 @@ func (s *Screen) headOf(p record) fyne.CanvasObject {
 	row, standing := p.row, i18n.StandingOf(p.row)
 	state := widgets.NewProse(standing.Word())
 	if standing == i18n.Saved {
-		state.Text = sentence(i18n.Line(row.Line()))
+		line := row.Line()
+		line.Saved = true // its files tell that before its record does
+		state.Text = sentence(i18n.Line(line))
 	}
 	if next := namesOfNext(row); standing == i18n.Open && next != "" {
 		state.Text = lang.L("Waiting for {{.Who}}", i18n.V{"Who": next})

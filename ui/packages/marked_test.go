@@ -529,6 +529,22 @@ func TestAPackageIsWithdrawnWithWordsAfterSomeSecondsToUndo(t *testing.T) {
 	}
 }
 
+func TestWhoTellsNobodyHasNoMessageToWrite(t *testing.T) {
+	b := showing(t, officetest.Busy(), "p1")
+	b.Press(b.screen.detail, "Withdraw…")
+	words := b.asked(t)
+	words.SetText("Sorry")
+	screentest.All[*widgets.Check](screentest.Top(b.Window))[0].SetChecked(false)
+	if screentest.All[*widgets.Field](screentest.Top(b.Window))[0].Visible() {
+		t.Error("it asks for one")
+	}
+	enter(words)
+	b.Settle()
+	if got := b.Office.Withdrawn[0]; !got.Quiet || got.Message != "" {
+		t.Errorf("withdrawn: %+v", got)
+	}
+}
+
 func equalWithdrawals(a, b office.NewWithdrawal) bool {
 	return slices.Equal(a.Packages, b.Packages) && a.Message == b.Message && a.Quiet == b.Quiet && a.Patience == b.Patience
 }

@@ -73,7 +73,7 @@ func TestWhatIsSentCanBeTakenBack(t *testing.T) {
 	press()
 	b.window.Go(showActivity) // wherever the person is
 	b.window.window.Hide()
-	b.window.grace.Undo()
+	b.window.shortcuts[keys.Undo[0]]()
 	b.Until(func() bool { return b.Office.Form().Message == "hello" })
 	b.Settle()
 	if len(b.Office.Sent) != 0 || len(officetest.Must(b.Office.Drafts())) != 0 || b.window.at != showCompose || b.Office.Form().Message != "hello" {
