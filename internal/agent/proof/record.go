@@ -164,6 +164,9 @@ func (r *Service) CheckRecord(line string) (said message.Message, fits bool, err
 
 // RunRecord keeps the record, and looks at the saved files, until ctx ends.
 func (r *Service) RunRecord(ctx context.Context) error {
+	if err := r.tellAstray(); err != nil {
+		return err
+	}
 	for pause := time.Minute; loop.Wait(ctx, pause, nil); {
 		if pause = time.Hour; r.deps.Busy() {
 			pause = time.Minute
@@ -195,7 +198,11 @@ func (r *Service) today() (done kept, today int, err error) {
 func (r *Service) keepRecord(ctx context.Context) error {
 	s := r.deps.Settings()
 	done, today, err := r.today()
-	if err != nil || s.StampURL == "" && !s.MirrorRecord || done.Record == today {
+	if s.StampURL == "" && !s.MirrorRecord {
+		r.Health.Clear(health.RecordWaits)
+		return err
+	}
+	if err != nil || done.Record == today {
 		return err
 	}
 	h, signed, err := r.signedHead()

@@ -23,7 +23,7 @@ import (
 )
 
 // verifyTogether is how many files of a folder are looked for in the record at once: each look reads all of it.
-const verifyTogether = 2000
+const verifyTogether = 5000
 
 // pageOfLines is how many lines are read in a transaction.
 const pageOfLines = 10_000
@@ -75,7 +75,10 @@ func (r *Service) verify(ctx context.Context, files []candidate, tell func(offic
 			byName[name], byHash[f.blake3], byHash[f.sha256] = append(byName[name], f), append(byHash[f.blake3], f), append(byHash[f.sha256], f)
 		}
 	}
-	err := r.eachFact(ctx, func(f record.Fact) {
+	known := func(text []byte) bool {
+		return byHash[string(text)] != nil || byName[string(text[bytes.LastIndexByte(text, '/')+1:])] != nil
+	}
+	err := r.eachFact(ctx, known, func(f record.Fact) {
 		note := func(file record.File, as office.Knowledge) {
 			for _, c := range slices.Concat(byHash[file.BLAKE3], byHash[file.SHA256]) {
 				if c.Known != office.KnownSaved {
@@ -166,8 +169,8 @@ func (r *Service) judge(ctx context.Context, f *candidate, trust seal.Trust) err
 	return nil
 }
 
-// eachFact calls take with all that was logged of files.
-func (r *Service) eachFact(ctx context.Context, take func(record.Fact)) error {
+// eachFact calls take with what was logged in lines that have a text which is known: most have none, and are not decoded.
+func (r *Service) eachFact(ctx context.Context, known func([]byte) bool, take func(record.Fact)) error {
 	for at, size := int64(0), int64(1); at < size; {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -182,7 +185,7 @@ func (r *Service) eachFact(ctx context.Context, take func(record.Fact)) error {
 				}
 				at = n + 1
 				var f record.Fact
-				if !bytes.Contains(line, []byte(`"fact":"event"`)) && json.Unmarshal(line, &f) == nil {
+				if anyText(line, known) && json.Unmarshal(line, &f) == nil {
 					take(f)
 				}
 				return true
@@ -195,4 +198,22 @@ func (r *Service) eachFact(ctx context.Context, take func(record.Fact)) error {
 		}
 	}
 	return nil
+}
+
+// anyText reports whether a text of a line of JSON is known. One with an escape may be.
+func anyText(line []byte, known func([]byte) bool) bool {
+	if bytes.IndexByte(line, '\\') >= 0 {
+		return true
+	}
+	for {
+		_, rest, found := bytes.Cut(line, []byte(`"`))
+		if !found {
+			return false
+		}
+		text, rest, _ := bytes.Cut(rest, []byte(`"`))
+		if known(text) {
+			return true
+		}
+		line = rest
+	}
 }
