@@ -10,12 +10,14 @@ import (
 	"crypto/x509/pkix"
 	"encoding/asn1"
 	"encoding/binary"
+	"encoding/pem"
 	"errors"
 	"io"
 	"math/big"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -170,6 +172,29 @@ func TestOnlyAStampThatAnswersTheQuestionIsKept(t *testing.T) {
 		noErr(t, err)
 		expect(t, got.Stamped, c.want, name+": stamped are %d facts")
 		expect(t, x.said(health.RecordWaits).IsZero(), c.want > 0, name+": health says nothing: %v")
+		if c.want > 0 {
+			x.openSSL(own)
+		}
+	}
+}
+
+// openSSL has OpenSSL check what is kept of a stamp in a copy of the record.
+func (x *testService) openSSL(own *x509.Certificate) {
+	x.t.Helper()
+	openssl, err := exec.LookPath("openssl")
+	if err != nil {
+		x.t.Log("NOT RUN: there is no openssl to check the stamp with")
+		return
+	}
+	x.settings.MirrorRecord, x.settings.SaveTo = true, x.folder
+	x.nextDay()
+	noErr(x.t, x.keepRecord(x.t.Context()))
+	root := filepath.Join(x.t.TempDir(), "root.pem")
+	noErr(x.t, os.WriteFile(root, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: own.Raw}), 0o600))
+	at := filepath.Join(x.folder, "Countersign record 0a1b2c3d", "000000003")
+	out, err := exec.Command(openssl, "ts", "-verify", "-token_in", "-in", at+".tst", "-data", at+".head.txt", "-CAfile", root).CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "Verification: OK") {
+		x.t.Errorf("openssl says %s (%v)", out, err)
 	}
 }
 
