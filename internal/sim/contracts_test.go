@@ -294,33 +294,24 @@ func tryUndo(w *world) {
 			w.model.breaks("what people press is kept: %q is not among the drafts", name)
 			return
 		}
-		w.within(ends, func() (inTime bool, err error) {
-			cancelled, err := w.office.Cancel(drafts[i].ID)
-			w.model.holds("what was pressed can be taken back for a moment", err)
-			kept, err := w.office.KeepPackage(p.PackageID)
-			return cancelled && kept, err
-		})
-		if w.sleep(10 * time.Minute); ends == "taken back" {
+		w.sleep(undoable / 3)
+		switch ends {
+		case "killed":
+			w.kill()
+		case "ended":
+			doQuit(w, step{})
+		default:
 			w.model.sent.takenBack(name)
+			cancelled, err := w.office.Cancel(drafts[i].ID)
+			kept, err2 := w.office.KeepPackage(p.PackageID)
+			if err != nil || err2 != nil || !cancelled || !kept {
+				w.model.breaks("what was pressed can be taken back for a moment: %v %v, %v %v", cancelled, kept, err, err2)
+			}
 		}
+		w.sleep(10 * time.Minute)
 		p, _ = w.atService(p.Name)
 		if _, sent := w.atService(name); sent == (ends == "taken back") || (p.State == "rescinded") == (ends == "taken back") {
 			w.model.breaks("what people press is done: %s within its moment, sent: %v, the other one is %s", ends, sent, p.State)
-		}
-	}
-}
-
-// within has the program end in the way of that name, or somebody take back what was pressed, while that can be.
-func (w *world) within(ends string, back func() (inTime bool, err error)) {
-	w.sleep(undoable / 3)
-	switch ends {
-	case "killed":
-		w.kill()
-	case "ended":
-		doQuit(w, step{})
-	default:
-		if inTime, err := back(); err != nil || !inTime {
-			w.model.breaks("what was pressed can be taken back for a moment: %v, %v", inTime, err)
 		}
 	}
 }
@@ -404,4 +395,39 @@ func (w *world) goesBack(backup string) {
 	}
 	w.model.replaced() // of what came since the backup knows nothing
 	w.start()
+}
+
+// tryTwo has another computer of the office save to the same folder, by asking alone: each document is there once, and listed once.
+func tryTwo(w *world) {
+	doChoose(w, step{args: []string{"index"}})
+	h := &host{}
+	a, err := w.program(h, filepath.Join(w.disk(), "data beside"), newKeyring())
+	if err != nil {
+		w.model.breaks("the program starts: %v", err)
+		return
+	}
+	s := w.settings
+	s.Tunnel, s.Redirect, s.RedirectURI = office.TunnelNone, office.RedirectPaste, returnURL
+	ctx, stop := context.WithCancel(context.Background())
+	w.model.holds("a second computer can be set up", a.Configure(ctx, s, w.secrets()))
+	w.running.Go(func() { a.Run(ctx) })
+	signedIn := make(chan error, 1)
+	w.people.Go(func() { signedIn <- a.SignIn(ctx, agent.SignInOptions{}, w.browser(h, a, s)) })
+	w.sleep(time.Minute)
+	defer func() {
+		stop()
+		w.sleep(20 * time.Second)
+		a.Close()
+		h.kill()
+		w.wire.idle(h)
+		os.RemoveAll(filepath.Join(w.disk(), "data beside"))
+	}()
+	w.model.holds("somebody can sign in at a second computer", <-signedIn)
+	for range 2 {
+		name := w.known(2, 0).Name
+		w.calmly(10 * time.Minute)
+		w.signAll(name)
+		w.calmly(40 * time.Minute)
+		w.model.mustBeSaved(name, "and two computers save it")
+	}
 }

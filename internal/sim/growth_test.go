@@ -74,12 +74,13 @@ const writesOfDay = 2
 // the answers, the deliveries and the day ask for.
 func (x *idle) lookAtIdling() {
 	w := x.m.w
-	delivered := w.wire.delivered()
-	told := x.m.news.count()
-	asked, written, most := w.wire.count(), w.commits(), int(idleTime/time.Hour)*x.m.planned()+20 // some of what is open now runs out meanwhile
+	most := int(idleTime/time.Hour)*x.m.planned() + 20 // some of what is open now runs out meanwhile
+	asked, delivered := w.wire.count()
+	written, told := w.commits(), x.m.news.count()
 	time.Sleep(idleTime)
 	synctest.Wait()
-	asked, written, delivered, told = w.wire.count()-asked, w.commits()-written, w.wire.delivered()-delivered, x.m.news.count()-told
+	asked2, delivered2 := w.wire.count()
+	asked, delivered, written, told = asked2-asked, delivered2-delivered, w.commits()-written, x.m.news.count()-told
 	if asked > most {
 		x.m.breaks("idle means idle: %d requests in %v while nothing happened, more than %d", asked, idleTime, most)
 	}

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -218,15 +217,9 @@ func stays(name string) bool {
 }
 
 func copyFile(from, to string) error {
-	in, err := os.Open(from)
+	body, err := os.ReadFile(from)
 	if err != nil {
 		return err
 	}
-	defer in.Close()
-	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Close())
+	return os.WriteFile(to, body, 0o600)
 }

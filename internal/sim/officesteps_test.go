@@ -236,25 +236,19 @@ func (w *world) moveTo(n int) {
 	}
 }
 
-// saved documents that people can do something with.
-func (m *model) handy() []string {
-	var all []string
-	for path, f := range m.saved.files {
-		if f.document != "" && !m.saved.out[filepath.Dir(path)] {
-			all = append(all, path)
-		}
-	}
-	slices.Sort(all)
-	return all
-}
-
 // quiet reports whether the program has nothing to save: what people do to a document then, it does not undo.
 func (w *world) quiet() bool { return w.office != nil && must(w.office.Status()).Saves.Pending == 0 }
 
 // take lets somebody do something to the nth saved document.
 func (w *world) take(n int, do func(path string, f saved) error) {
 	w.model.saved.lookAtFolders()
-	all := w.model.handy()
+	var all []string
+	for path, f := range w.model.saved.files {
+		if f.document != "" && !w.model.saved.out[filepath.Dir(path)] {
+			all = append(all, path)
+		}
+	}
+	slices.Sort(all)
 	if len(all) == 0 {
 		return
 	}

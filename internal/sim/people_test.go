@@ -39,7 +39,7 @@ func (w *world) signIn() error {
 	var err error
 	done := make(chan struct{})
 	w.ask(3*time.Minute, func(ctx context.Context, a *agent.Agent) {
-		err = a.SignIn(ctx, agent.SignInOptions{}, w.browse)
+		err = a.SignIn(ctx, agent.SignInOptions{}, w.browser(w.host, a, w.settings))
 		close(done)
 	})
 	<-done
@@ -52,31 +52,34 @@ func (w *world) signIn() error {
 	return err
 }
 
-// browse plays the browser, which follows wherever it is sent.
-func (w *world) browse(address string) error {
-	h, a, paste := w.host, w.office, w.settings.Redirect == office.RedirectPaste
-	w.people.Go(func() {
-		dial := func(ctx context.Context, _, to string) (net.Conn, error) { return w.net.dial(ctx, h, to) }
-		transport := &http.Transport{DialContext: dial, DialTLSContext: dial}
-		defer transport.CloseIdleConnections()
-		client := &http.Client{Transport: transport, Timeout: time.Minute}
-		client.CheckRedirect = func(r *http.Request, _ []*http.Request) error {
-			if paste && r.URL.Path == "/oauth/callback" {
-				return http.ErrUseLastResponse
-			}
-			return nil
+// browser is the one on a host, which follows wherever it is sent.
+func (w *world) browser(h *host, a *agent.Agent, s office.Settings) func(address string) error {
+	return func(address string) error {
+		w.people.Go(func() { w.browse(h, a, s.Redirect == office.RedirectPaste, address) })
+		return nil
+	}
+}
+
+func (w *world) browse(h *host, a *agent.Agent, paste bool, address string) {
+	dial := func(ctx context.Context, _, to string) (net.Conn, error) { return w.net.dial(ctx, h, to) }
+	transport := &http.Transport{DialContext: dial, DialTLSContext: dial}
+	defer transport.CloseIdleConnections()
+	client := &http.Client{Transport: transport, Timeout: time.Minute}
+	client.CheckRedirect = func(r *http.Request, _ []*http.Request) error {
+		if paste && r.URL.Path == "/oauth/callback" {
+			return http.ErrUseLastResponse
 		}
-		answer, err := client.Get(address)
-		if err != nil {
-			return
-		}
-		io.Copy(io.Discard, answer.Body)
-		answer.Body.Close()
-		if back := answer.Header.Get("Location"); paste && back != "" {
-			a.Paste(back)
-		}
-	})
-	return nil
+		return nil
+	}
+	answer, err := client.Get(address)
+	if err != nil {
+		return
+	}
+	io.Copy(io.Discard, answer.Body)
+	answer.Body.Close()
+	if back := answer.Header.Get("Location"); paste && back != "" {
+		a.Paste(back)
+	}
 }
 
 // keyring is the computer's, which may be locked.

@@ -242,3 +242,28 @@ func tryExtended(w *world) {
 		w.comesBack(f[0].Path, name, "it had run out, and was given more time")
 	})
 }
+
+// tryRefused has the service refuse what lies in a folder that sends, and a file be no document: people see both, and what is put there
+// again, as it was or as it should have been, goes out.
+func tryRefused(w *world) {
+	w.sendsFrom(1, false, func(f []office.HotFolder) {
+		w.fails("forbidden", "/packages/add", 1, time.Hour)
+		refused := w.drop(f[0].Path)
+		again := document(w.sends, 0)
+		w.calmly(10 * time.Minute)
+		none := w.drop(f[0].Path)
+		whole := document(w.sends, 0)
+		w.write(filepath.Join(f[0].Path, none+".pdf"), []byte("no document"))
+		w.calmly(10 * time.Minute)
+		for name, body := range map[string][]byte{refused: again, none: whole} {
+			if w.outcomes(f[0].Path, name) == 0 {
+				w.model.breaks("what lies in a folder that sends is seen by people: %q cannot be sent, and is nowhere", name)
+			}
+			w.write(filepath.Join(f[0].Path, name+".pdf"), body)
+			w.calmly(10 * time.Minute)
+			if _, sent := w.atService(name); !sent {
+				w.model.breaks("what lies in a folder that sends goes out: %q did not, though it was put there again", name)
+			}
+		}
+	})
+}

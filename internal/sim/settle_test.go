@@ -225,17 +225,6 @@ func (m *model) planned() int {
 func (m *model) lookAtRest() {
 	clear(m.saved.listings)
 	m.saved.look(math.MaxInt)
-	m.mu.Lock()
-	secrets := words{}
-	for word := range m.apart.owner {
-		if !isID(word) {
-			secrets.add(word)
-		}
-	}
-	m.mu.Unlock()
-	for _, s := range m.w.services {
-		secrets.add(s.client.Secret)
-	}
 	filepath.WalkDir(m.w.disk(), func(path string, e fs.DirEntry, err error) error {
 		if err != nil || !e.Type().IsRegular() {
 			return nil
@@ -256,7 +245,7 @@ func (m *model) lookAtRest() {
 		if err != nil {
 			return nil
 		}
-		if s := secrets.in(body); s != "" {
+		if s := m.secrets.in(body); s != "" {
 			m.breaks("secrets are sealed: %q is in %s", s, e.Name())
 		}
 		return nil
@@ -290,8 +279,7 @@ func (m *model) noticesAbsence() {
 func (m *model) noticesDesk() {
 	w := m.w
 	service := w.services[w.current]
-	ours := slices.Contains(service.EndpointURLs(), w.settings.PublicURL+"/webhook")
-	if !ours || w.settings.Tunnel != office.TunnelExternal || len(m.check()) > 0 {
+	if !w.listens() || len(m.check()) > 0 {
 		return
 	}
 	name := w.elsewhere()

@@ -50,6 +50,9 @@ var trials = map[string]func(w *world){
 	"template":      tryTemplate,
 	"changed":       tryChanged,
 	"move":          tryMove,
+	"large":         tryLarge,
+	"two":           tryTwo,
+	"refused":       tryRefused,
 }
 
 func trialNames() (names []string) {
@@ -420,17 +423,11 @@ func tryFull(w *world) {
 // tryRoom has the disk be full while small commits find their place in the file as it is: that one fits proves nothing for a
 // larger one, and people read that the disk is full for as long as it is.
 func tryRoom(w *world) {
-	service := w.services[w.current]
-	if !w.mounted || !slices.Contains(service.EndpointURLs(), w.settings.PublicURL+"/webhook") || w.settings.Tunnel != office.TunnelExternal {
+	if !w.mounted || !w.listens() {
 		return
 	}
 	p := w.known(1, 0)
-	event := func(size int) { // of a kind that changes nothing, about a package that is known
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-		defer cancel()
-		service.Forge(ctx, sandbox.Forgery{Action: "package_viewed", Fields: map[string]any{
-			"packageId": p.PackageID, "padding": strings.Repeat("x", size)}})
-	}
+	event := func(size int) { w.event(p, size, "valid") }
 	w.fill(true)
 	for range 8 { // for some of them there may be room in the file
 		if event(900_000); w.model.health.says("data") {
@@ -452,6 +449,38 @@ func tryRoom(w *world) {
 	if w.calmly(time.Minute); w.model.health.says("data") {
 		w.model.breaks("nothing is said to be wrong that is not: the disk has room again, and it is said that it does not")
 	}
+}
+
+// listens reports whether the service in use reports to the office.
+func (w *world) listens() bool {
+	ours := slices.Contains(w.services[w.current].EndpointURLs(), w.settings.PublicURL+"/webhook")
+	return ours && w.settings.Tunnel == office.TunnelExternal
+}
+
+// event sends an event of so many bytes, of a kind that changes nothing, about a package that is known, and returns what was answered.
+func (w *world) event(p sandbox.Package, size int, signature string) int {
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	status, _ := w.services[w.current].Forge(ctx, sandbox.Forgery{Action: "package_viewed", Signature: signature, Fields: map[string]any{
+		"packageId": p.PackageID, "padding": strings.Repeat("x", size)}})
+	return status
+}
+
+// tryLarge has events come that are as large as they may be, one after the other and more of them than are read at once: each is
+// answered as a small one is.
+func tryLarge(w *world) {
+	if !w.listens() {
+		return
+	}
+	p := w.known(1, 0)
+	for range 6 {
+		for signature, want := range map[string]int{"valid": 200, "wrong": 401} {
+			if status := w.event(p, 900_000, signature); status != want && status != 502 { // the proxy's, which may lose what it has passed on
+				w.model.breaks("what the service sends is taken: a large event, its signature %s, was answered %d", signature, status)
+			}
+		}
+	}
+	w.calmly(time.Minute)
 }
 
 // tryUntold has the program be killed while what it is about to tell people waits for more.

@@ -80,18 +80,11 @@ func (x *wire) close() {
 	}
 }
 
-// count is how many requests there were so far.
-func (x *wire) count() int {
+// count is how many requests there were so far, and how many the service has made.
+func (x *wire) count() (requests, deliveries int) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.requests
-}
-
-// delivered is how many requests the service has made so far.
-func (x *wire) delivered() int {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.deliveries
+	return x.requests, x.deliveries
 }
 
 // trouble adds a fault.

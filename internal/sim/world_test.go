@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"net"
@@ -261,14 +260,25 @@ func (w *world) open() error {
 	w.starts++
 	w.startedLocked = w.keyring.state() != nil
 	h := &host{off: w.offline}
+	a, err := w.program(h, w.dataDir(), w.keyring)
+	if err != nil {
+		return fmt.Errorf("the program does not start: %w", err)
+	}
+	w.office, w.host = a, h
+	return nil
+}
+
+// program is the one on a host.
+func (w *world) program(h *host, dataDir string, keys *keyring) (*agent.Agent, error) {
 	client := esign.NewHTTPClient(func(ctx context.Context, _, address string) (net.Conn, error) { return w.net.dial(ctx, h, address) })
 	client.Transport = w.wire.of(h, client.Transport.(*http.Transport))
-	a, err := agent.Open(context.Background(), agent.Params{
-		DataDir: w.dataDir(), Keeper: w.keyring, Version: "simulated", HTTP: client, Now: w.clock,
+	return agent.Open(context.Background(), agent.Params{
+		DataDir: dataDir, Keeper: keys, Version: "simulated", HTTP: client, Now: w.clock,
 		Jitter:   func() float64 { return keyed(w.seed, "jitter", time.Now().UnixNano()).Float64() },
 		OpenPort: func(_ context.Context, _, address string) (net.Listener, error) { return w.net.listen(h, address) },
 		Desktop: agent.Desktop{Notify: func(n office.Notice) error {
 			switch {
+			case h != w.host: // another computer has people of its own
 			case !h.gone():
 				w.model.news.told(n)
 			case !h.buried():
@@ -280,11 +290,6 @@ func (w *world) open() error {
 		FolderEvents: func(func()) hotfolder.Events { return deaf{} },
 		Log:          w.trace.log(func(line string) { w.model.overhears("the log", line) }),
 	})
-	if err != nil {
-		return fmt.Errorf("the program does not start: %w", err)
-	}
-	w.office, w.host = a, h
-	return nil
 }
 
 func (h *host) gone() bool {
@@ -334,25 +339,12 @@ func must[T any](found T, err error) T {
 	return found
 }
 
-// document is a PDF that differs from every other one.
+// document is a PDF that differs from every other one, behind all that it says where it is.
 func document(sent, part int) []byte {
-	var b bytes.Buffer
-	var at []int
-	object := func(format string, args ...any) {
-		at = append(at, b.Len())
-		fmt.Fprintf(&b, "%d 0 obj\n"+format+"\nendobj\n", append([]any{len(at)}, args...)...)
-	}
-	fmt.Fprintf(&b, "%%PDF-1.4\n%% contract %d part %d\n", sent, part)
-	object("<</Type/Catalog/Pages 2 0 R>>")
-	object("<</Type/Pages/Kids[3 0 R]/Count 1>>")
-	object("<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]/Resources<<>>>>")
-	xref := b.Len()
-	fmt.Fprintf(&b, "xref\n0 %d\n0000000000 65535 f \n", len(at)+1)
-	for _, offset := range at {
-		fmt.Fprintf(&b, "%010d 00000 n \n", offset)
-	}
-	fmt.Fprintf(&b, "trailer\n<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF\n", len(at)+1, xref)
-	return b.Bytes()
+	return fmt.Appendf(nil, "%%PDF-1.4\n1 0 obj\n<</Type/Catalog/Pages 2 0 R>>\nendobj\n2 0 obj\n<</Type/Pages/Kids[3 0 R]/Count 1>>\nendobj\n"+
+		"3 0 obj\n<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]/Resources<<>>>>\nendobj\nxref\n0 4\n0000000000 65535 f \n"+
+		"0000000009 00000 n \n0000000054 00000 n \n0000000105 00000 n \ntrailer\n<</Size 4/Root 1 0 R>>\n"+
+		"%% contract %d part %d\nstartxref\n184\n%%%%EOF\n", sent, part)
 }
 
 // madeIn is where made has made its folders, for TestMain to remove.
