@@ -17,12 +17,12 @@ var kinds = map[string][]string{
 	"Text": {"Account", "Address", "Code", "Email", "Log", "Name", "Path", "People", "Proxy", "Server", "Setting", "Settings", "State",
 		"Text", "Title", "Version", "What", "When", "Where", "Who"},
 	"Said": {"Why"},
-	"Name": {"Action", "Computer", "Document", "Draft", "File", "Folder", "Given", "ID", "Reason", "Signer", "Subfolder", "Template"},
+	"Name": {"Action", "Computer", "Document", "Draft", "File", "Folder", "Given", "ID", "Now", "Reason", "Signer", "Subfolder", "Template", "Was"},
 
 	"Package": {"Package"},
 	"Names":   {"Fields", "Files", "Names"},
 	"Count":   {"Days", "N"},
-	"Number":  {"Done", "Least", "Levels", "More", "MostDays", "Total"},
+	"Number":  {"Done", "Least", "Levels", "More", "MostDays", "Page", "Total"},
 	"Bytes":   {"Most", "Size"},
 	"Day":     {"Date"},
 }

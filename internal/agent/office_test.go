@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -34,11 +33,7 @@ var noErr, expect = looptest.NoErr, looptest.Expect
 // TestMain is the reader of documents as well, see readDocuments.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == "page" {
-		width, err := strconv.Atoi(os.Args[2])
-		if err == nil {
-			err = preview.Serve(context.Background(), os.Stdin, os.Stdout, width)
-		}
-		if err != nil {
+		if err := preview.Serve(context.Background(), os.Stdin, os.Stdout, os.Args[2]); err != nil {
 			os.Exit(1)
 		}
 		os.Exit(0)

@@ -153,6 +153,13 @@ func (a *Agent) join(healthChanges <-chan struct{}) (err error) {
 		Examine: func(ctx context.Context, document *os.File, what string) ([]byte, error) {
 			return examiner.Ask(ctx, document, what, proof.MaxFound)
 		},
+		Comparing: proof.Comparing{
+			Compare: func(ctx context.Context, documents []*os.File) ([]byte, error) {
+				return examiner.AskAbout(ctx, documents, "compare", proof.MaxFound)
+			},
+			Draw: a.documents.Page,
+			Sent: func(f office.DraftFile) (*os.File, error) { return a.outbox.OpenSent(f) },
+		},
 		Busy: a.catchingUp, Words: p.Words, Version: p.Version,
 	})
 	a.packages = reconcile.New(a.Base, reconcile.Deps{
@@ -312,6 +319,7 @@ func (a *Agent) forget(ctx context.Context) error {
 	}
 	return errors.Join( // one that fails day after day keeps none of the others
 		failed("let go of copies", a.outbox.ForgetCopies()),
+		failed("let go of what was sent", a.outbox.ForgetSent(ctx, a.Settings().KeepEvents)),
 		failed("forget what was dropped", a.forgetDropped()),
 		failed("forget what folders sent", a.folders.Forget()),
 		failed("forget old events", a.packages.ForgetEvents(ctx)),

@@ -21,6 +21,7 @@ import (
 	"countersign/internal/agent/reconcile"
 	"countersign/internal/agent/updates"
 	"countersign/internal/agent/webhook"
+	"countersign/internal/compare"
 	"countersign/internal/esign"
 	"countersign/internal/locations"
 	"countersign/internal/message"
@@ -295,6 +296,20 @@ func (a *Agent) RecordState() (office.Record, error) { return a.proof.RecordStat
 func (a *Agent) CheckRecord(line string) (said message.Message, fits bool, err error) {
 	return a.proof.CheckRecord(line)
 }
+
+// What a saved document and what was sent for it have in common; see package proof.
+type (
+	Comparison = compare.Result
+	Difference = compare.Place
+)
+
+func (a *Agent) Differences(ctx context.Context, packageID string, f office.File) (Comparison, error) {
+	return a.proof.Differences(ctx, packageID, f)
+}
+func (a *Agent) ComparedPage(ctx context.Context, packageID string, f office.File, document, page, width int) (image.Image, error) {
+	return a.proof.Page(ctx, packageID, f, document, page, width)
+}
+
 func (a *Agent) SealAuthority(ctx context.Context, path string) (*x509.Certificate, error) {
 	return a.proof.Authority(ctx, path)
 }

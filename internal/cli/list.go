@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -312,7 +313,14 @@ type shownFile struct {
 	DocumentID string          `json:"document_id"`
 	State      office.JobState `json:"state"` // done, pending, failed
 	Seal       shownSeal       `json:"seal"`
+	Sent       shownMatch      `json:"sent"`
 	Problem    string          `json:"problem"` // in words
+}
+
+// shownMatch is whether a file is what was sent.
+type shownMatch struct {
+	State office.MatchState `json:"state"` // none, same, added, changed, remade, unread; empty before they were compared
+	Text  string            `json:"text"`  // in words
 }
 
 type shownMoment struct {
@@ -386,7 +394,7 @@ func shown(row office.PackageRow) shownPackage {
 		p.Documents = append(p.Documents, shownDocument{d.ID, d.DisplayName(), d.FileName, d.Executed, append([]string{}, d.SignedBy...)})
 	}
 	for _, f := range row.Files {
-		p.Files = append(p.Files, shownFile{f.Path, f.Kind, f.DocumentID, f.State, showSeal(f.Seal), f.Problem.String()})
+		p.Files = append(p.Files, shownFile{f.Path, f.Kind, f.DocumentID, f.State, showSeal(f.Seal), shownMatch{f.Match.State, f.Match.Text().String()}, f.Problem.String()})
 	}
 	for _, m := range row.History {
 		who, about := row.SignerName(m.Who), m.Ref
@@ -491,7 +499,7 @@ func part(s listedSigner) string {
 func fileState(f shownFile) string {
 	switch {
 	case f.State == office.JobDone:
-		return strings.TrimSpace("saved. " + f.Seal.Text)
+		return strings.Join(slices.DeleteFunc([]string{"saved.", f.Seal.Text, f.Sent.Text}, func(s string) bool { return s == "" }), " ")
 	case f.Problem != "":
 		return f.Problem
 	}

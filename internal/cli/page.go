@@ -1,27 +1,39 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"os"
-	"strconv"
 	"time"
 
+	"countersign/internal/compare"
 	"countersign/internal/preview"
 	"countersign/internal/sandbox/press"
 	"countersign/internal/seal"
 )
 
-// pageCmd is the process in which a document is read, see preview.Reader: its first page is drawn, or its seal examined.
+// pageCmd is the process in which a document is read, see preview.Reader: a page is drawn, its seal examined, or it is compared with what
+// was sent.
 type pageCmd struct {
-	What string `arg:"" help:"A width in pixels, seal, or authorities."`
+	What string `arg:"" help:"A width in pixels, or that and a page, seal, authorities, or compare."`
 }
 
+// What a process may use of the processor.
+const (
+	sealCPU    = 6 * time.Second
+	compareCPU = 2 * time.Minute
+)
+
 func (c *pageCmd) Run(r *run) error {
-	if width, err := strconv.Atoi(c.What); err == nil {
-		return notRead(preview.Serve(r.ctx, os.Stdin, r.program.Stdout, width))
+	switch c.What {
+	case "seal", "authorities":
+		return notRead(examine(os.Stdin, r.program.Stdout, c.What))
+	case "compare":
+		return notRead(comparePages(r.ctx, os.Stdin, r.program.Stdout))
 	}
-	return notRead(examine(os.Stdin, r.program.Stdout, c.What))
+	return notRead(preview.Serve(r.ctx, os.Stdin, r.program.Stdout, c.What))
 }
 
 func notRead(err error) error {
@@ -37,7 +49,7 @@ func examine(document *os.File, out io.Writer, what string) error {
 	if err != nil {
 		return err
 	}
-	if err := preview.Begin(out); err != nil {
+	if err := preview.Begin(out, sealCPU); err != nil {
 		return err
 	}
 	var found any
@@ -50,6 +62,27 @@ func examine(document *os.File, out io.Writer, what string) error {
 		return err
 	}
 	return json.NewEncoder(out).Encode(found)
+}
+
+// comparePages says how the last of some documents compares with the others; see compare.Compare. It ends by itself before it is ended.
+func comparePages(ctx context.Context, in io.Reader, out io.Writer) error {
+	engine, stop, err := preview.Start(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = stop() }() // the process ends
+	if err := preview.Begin(out, compareCPU); err != nil {
+		return err
+	}
+	documents, err := preview.ReadDocuments(in)
+	if err != nil {
+		return err
+	}
+	last := len(documents) - 1
+	if last < 1 {
+		return errors.New("there is nothing to compare")
+	}
+	return json.NewEncoder(out).Encode(compare.Compare(engine, documents[:last], documents[last], time.Now().Add(compareCPU*3/4)))
 }
 
 // pressCmd is the process in which the embedded service reads a document, see press.Serve.

@@ -44,6 +44,8 @@ func TestTheWholeJob(t *testing.T) {
 	savedAsServed(o, lease, offer)
 	toldOnce(o, false, lease, offer)
 	statusIsRight(o, f.URL)
+	matches(o, lease, "added")
+	matches(o, offer, "added")
 	provenWithoutTheProgram(o, lease)
 	knownToTheRecord(o)
 	if text := o.Must("status"); !strings.Contains(text, "signed in as "+harness.Olivia) || !strings.Contains(text, "everything works") {
@@ -116,6 +118,49 @@ func knownToTheRecord(o *harness.Office) {
 	if r := o.Command("verify", o.Folder, other); r.Code != 1 || strings.Count(r.Stdout, "was saved for “") != len(o.Files()) || strings.Count(r.Stdout, "its bytes differ") != 1 {
 		o.T.Errorf("of the folder and a changed file it says %d %s %s", r.Code, r.Stdout, r.Stderr)
 	}
+}
+
+// matches waits until the signed documents and the master file of a package were compared with what was sent, and says how they match.
+func matches(o *harness.Office, p harness.Pack, want string) {
+	o.T.Helper()
+	type file struct {
+		Kind string
+		Sent struct{ State, Text string }
+	}
+	var shown struct{ Files []file }
+	harness.EventuallyWithin(o.T, 2*harness.Patience, p.Name+" is compared", func() bool {
+		shown.Files = nil
+		harness.Must(o.T, json.Unmarshal([]byte(o.Must("show", p.ID, "--json")), &shown))
+		return len(shown.Files) > 0 && !slices.ContainsFunc(shown.Files, func(f file) bool { return f.Sent.State == "" })
+	})
+	for _, f := range shown.Files {
+		expected := want
+		if f.Kind == "cac" {
+			expected = "none"
+		}
+		if f.Sent.State != expected {
+			o.T.Errorf("%s of %s: %+v, want %s", f.Kind, p.Name, f.Sent, expected)
+		}
+	}
+}
+
+func TestADocumentThatIsNotWhatWasSentIsToldOf(t *testing.T) {
+	t.Parallel()
+	o := harness.UsualOffice(t, harness.NewDesktop(t))
+	o.Setup()
+	o.MustLogin()
+	o.Serve()
+	o.Registered()
+	offer := sendOffer(o)
+	other, err := os.ReadFile(harness.Sample(t, "Mandate Keller"))
+	harness.Must(t, err)
+	o.Service.Tell("POST", "/events/hold", nil, nil)
+	o.Service.SignAll(offer.ID)
+	o.Service.Tell("POST", "/downloads/replace", map[string]any{"package_id": offer.ID, "pdf": other}, nil)
+	o.Service.Tell("POST", "/events/release", map[string]any{"order": "fifo"}, nil)
+	o.Until("it is saved", func(s harness.Status) bool { return s.Packages.Saved == 1 })
+	matches(o, offer, "changed")
+	o.UntilWithin(2*harness.Patience, "people are told", func(s harness.Status) bool { return strings.Contains(s.Issue("seal"), "sealed or sent") })
 }
 
 // provenWithoutTheProgram checks a proof of a package as it says that anybody can, with the commands that stand in it.

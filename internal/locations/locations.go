@@ -24,6 +24,7 @@ const (
 	logs    = "logs"          // a folder
 	trace   = "fault.txt"     // among the logs: what the fault leaves that ends the program
 	outbox  = "outbox"        // a folder: what waits to be sent
+	sent    = "sent"          // a folder: what was sent
 	dropped = "dropped"       // a folder: files that other programs handed over without a place of their own
 	update  = "update"        // a folder: a newer version, while it is fetched and installed
 	backups = "backups"       // a folder: the state as it was, sealed
@@ -50,6 +51,9 @@ func Trace(folder string) string { return filepath.Join(folder, logs, trace) }
 // Outbox is the folder with the copies of the files that are to be sent.
 func Outbox(folder string) string { return filepath.Join(folder, outbox) }
 
+// Sent is the folder with the files that were sent, until what came back was compared with them.
+func Sent(folder string) string { return filepath.Join(folder, sent) }
+
 // Dropped is the folder with the files that were dropped on the window by a program that keeps them nowhere.
 func Dropped(folder string) string { return filepath.Join(folder, dropped) }
 
@@ -67,7 +71,7 @@ func All(folder string) []string {
 	return []string{
 		State(folder), Backup(folder), filepath.Join(folder, lock), filepath.Join(folder, socket),
 		filepath.Join(folder, entry), Icon(folder),
-		Logs(folder), Log(folder), Log(folder) + ".1", Trace(folder), Outbox(folder), Dropped(folder), Update(folder), Backups(folder),
+		Logs(folder), Log(folder), Log(folder) + ".1", Trace(folder), Outbox(folder), Sent(folder), Dropped(folder), Update(folder), Backups(folder),
 	}
 }
 

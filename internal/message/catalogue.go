@@ -404,6 +404,27 @@ func LetterReminds(called string) Message {
 func LetterSubject(called string) Message {
 	return of("letter.letter-subject", Package("Package", called))
 }
+func MatchAdded() Message                { return of("match.match-added") }
+func MatchAddedWords(now string) Message { return of("match.match-added-words", Name("Now", now)) }
+func MatchBecame(page int, was string, now string) Message {
+	return of("match.match-became", Number("Page", page), Name("Was", was), Name("Now", now))
+}
+func MatchChanged(page int) Message { return of("match.match-changed", Number("Page", page)) }
+func MatchConverted() Message       { return of("match.match-converted") }
+func MatchGone(page int, was string) Message {
+	return of("match.match-gone", Number("Page", page), Name("Was", was))
+}
+func MatchNew(page int, now string) Message {
+	return of("match.match-new", Number("Page", page), Name("Now", now))
+}
+func MatchNotKept() Message               { return of("match.match-not-kept") }
+func MatchPageMissing(page int) Message   { return of("match.match-page-missing", Number("Page", page)) }
+func MatchPageStrange() Message           { return of("match.match-page-strange") }
+func MatchProtected() Message             { return of("match.match-protected") }
+func MatchRemade() Message                { return of("match.match-remade") }
+func MatchSame() Message                  { return of("match.match-same") }
+func MatchTooLarge() Message              { return of("match.match-too-large") }
+func MatchUnread() Message                { return of("match.match-unread") }
 func BackupElsewhere(file string) Message { return of("moving.backup-elsewhere", Name("File", file)) }
 func BackupFails() Message                { return of("moving.backup-fails") }
 func BackupNotThere(file string) Message  { return of("moving.backup-not-there", Name("File", file)) }

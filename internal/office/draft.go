@@ -73,14 +73,14 @@ type Delivery struct {
 	Replaces   []string        `json:"replaces,omitempty"`    // while it is held, the drafts whose place it takes once it is sent
 	ReplacedBy string          `json:"replaced_by,omitempty"` // the draft that was sent in its place
 	Was        DraftState      `json:"was,omitempty"`         // where it stood when a person decided that no more is done
-	Day        int             `json:"day,omitempty"`         // the counted day since which it is known to be refused; 0 if not
+	Day        int             `json:"day,omitempty"`         // the counted day since which it is known to be refused, or its package to have ended; 0 if not
 }
 
 // DraftFile is one file of a draft. What goes out is Copy, which was taken before the draft was stored and is this draft's
 // alone; Path says where it was found and is never opened again. FileID is set once it is uploaded.
 type DraftFile struct {
 	Path       string    `json:"path"`
-	Copy       string    `json:"copy,omitempty"` // its name in the outbox folder; empty once it is let go of, see outbox.Room.ForgetCopies
+	Copy       string    `json:"copy,omitempty"` // its name in the outbox folder, then in that of what was sent; empty once it is let go of
 	Name       string    `json:"name"`
 	Size       int64     `json:"size"`             // bytes
 	SHA256     string    `json:"sha256,omitempty"` // hex, of the copy

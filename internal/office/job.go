@@ -53,6 +53,7 @@ type SavedFile struct {
 	Done   time.Time `json:"done,omitzero"`
 	Found  bool      `json:"found,omitempty"` // the file was there before: an index may list it
 	Seal   Seal      `json:"seal,omitzero"`   // once it was examined
+	Match  Match     `json:"match,omitzero"`  // likewise
 }
 
 // Key is the job's identity in the store: its three parts, of which none has a slash in it.
@@ -72,8 +73,8 @@ func FirstProblem(jobs []Job) message.Message {
 		if j.State != JobDone && !j.Problem.IsZero() {
 			return j.Problem
 		}
-		if j.State == JobDone && j.Seal.Wrong() {
-			return j.Seal.Text()
+		if j.State == JobDone && j.Wrong() {
+			return j.Fault()
 		}
 	}
 	return message.Message{}

@@ -196,6 +196,7 @@ type File struct {
 	DocumentID string // empty for a master file
 	State      JobState
 	Seal       Seal
+	Match      Match
 	Problem    message.Message // why it is not saved
 }
 

@@ -26,16 +26,16 @@ type Seal struct {
 	At      time.Time `json:"at,omitzero"`       // when it was sealed
 	Stamped string    `json:"stamped,omitempty"` // the authority that says so; without one it is what the signer's clock said
 	SHA256  string    `json:"sha256,omitempty"`  // of the document, in hex
-	Read    bool      `json:"read,omitempty"`    // somebody has read that the document is not to be relied on
+	Read    bool      `json:"read,omitempty"`    // somebody has read that the document is not to be relied on, see SavedFile.Wrong
 }
 
 // Wrong reports whether the document is not what was sealed.
 func (s Seal) Wrong() bool { return s.State == SealChanged || s.State == SealBroken }
 
-// AllSealed reports whether the seals of a package's files are intact, of which those that come without one count for nothing.
+// AllSealed reports whether the seals of a package's files are intact, of which those that come without one count for nothing, and none is other than it was sent.
 func AllSealed(jobs []Job) (all bool) {
 	for _, j := range jobs {
-		if j.Seal.State != SealIntact && j.Seal.State != SealNone {
+		if j.Wrong() || j.Seal.State != SealIntact && j.Seal.State != SealNone {
 			return false
 		}
 		all = all || j.Seal.State == SealIntact

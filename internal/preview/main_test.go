@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 }
 
 var programs = map[string]func(width int) error{
-	"read":  func(width int) error { return Serve(context.Background(), os.Stdin, os.Stdout, width) },
+	"read":  func(width int) error { return Serve(context.Background(), os.Stdin, os.Stdout, strconv.Itoa(width)) },
 	"fails": func(int) error { return ErrTooLarge },
 	// What follows is a document that has taken the process over.
 	"burns": confined(func() {

@@ -33,6 +33,7 @@ import (
 	"time"
 
 	"github.com/klippa-app/go-pdfium"
+	"github.com/klippa-app/go-pdfium/enums"
 	pdfiumerrors "github.com/klippa-app/go-pdfium/errors"
 	"github.com/klippa-app/go-pdfium/requests"
 	"github.com/klippa-app/go-pdfium/webassembly"
@@ -61,8 +62,9 @@ const (
 	maxWidth = 1000     // pixels
 	maxTall  = 4        // times the width
 
-	startPatience = time.Minute      // compiling PDFium, the first time, on a slow and busy computer
-	readPatience  = 30 * time.Second // from then on
+	startPatience   = time.Minute      // compiling PDFium, the first time, on a slow and busy computer
+	readPatience    = 30 * time.Second // from then on
+	comparePatience = 5 * time.Minute  // where there are several documents
 )
 
 // Reader looks into documents. Its methods may be called from several goroutines; they wait for each other.
@@ -99,6 +101,25 @@ func (r *Reader) FirstPage(ctx context.Context, path string, width int) (image.I
 	return img, nil
 }
 
+// Page draws a page of an open document, counted from 1, in the same way.
+func (r *Reader) Page(ctx context.Context, document *os.File, page, width int) (image.Image, error) {
+	if width < 1 || width > maxWidth || page < 1 {
+		return nil, fmt.Errorf("page %d cannot be drawn %d pixels wide", page, width)
+	}
+	info, err := document.Stat()
+	if err == nil && info.Size() > maxFile {
+		err = ErrTooLarge
+	}
+	if err != nil {
+		return nil, err
+	}
+	_, img, err := r.ask(ctx, document, width, page)
+	if err != nil {
+		return nil, err
+	}
+	return img, nil
+}
+
 // look has the document at path read, and page 1 drawn when width is not 0.
 func (r *Reader) look(ctx context.Context, path string, width int) (reply, *image.RGBA, error) {
 	f, err := openDocument(path)
@@ -106,7 +127,7 @@ func (r *Reader) look(ctx context.Context, path string, width int) (reply, *imag
 		return reply{}, nil, err
 	}
 	defer f.Close()
-	got, img, err := r.ask(ctx, f, width)
+	got, img, err := r.ask(ctx, f, width, 1)
 	if err != nil {
 		return reply{}, nil, fmt.Errorf("look into %s: %w", filepath.Base(path), err)
 	}
@@ -144,11 +165,57 @@ func checkHeader(f *os.File) error {
 
 // Ask runs a process that finds something else out about an open document, of any size, and returns what it writes, up to so many bytes.
 // The process gets what instead of a width, and must call Begin.
-func (r *Reader) Ask(ctx context.Context, document *os.File, what string, most int64) (answer []byte, err error) {
+func (r *Reader) Ask(ctx context.Context, document *os.File, what string, most int64) ([]byte, error) {
 	if err := checkHeader(document); err != nil {
 		return nil, err
 	}
-	err = r.run(ctx, document, what, func(out io.Reader) (err error) {
+	return r.askFor(ctx, document, what, most, r.patience)
+}
+
+// AskAbout is Ask about several documents, which the process gets from ReadDocuments.
+func (r *Reader) AskAbout(ctx context.Context, documents []*os.File, what string, most int64) ([]byte, error) {
+	var all int64
+	var parts []io.Reader
+	for _, f := range documents {
+		if err := checkHeader(f); err != nil {
+			return nil, err
+		}
+		info, err := f.Stat()
+		if err != nil {
+			return nil, err
+		}
+		if all += info.Size(); all > maxFile {
+			return nil, ErrTooLarge
+		}
+		head := binary.LittleEndian.AppendUint32(nil, uint32(info.Size()))
+		parts = append(parts, bytes.NewReader(head), io.NewSectionReader(f, 0, info.Size()))
+	}
+	return r.askFor(ctx, io.MultiReader(parts...), what, most, comparePatience)
+}
+
+// ReadDocuments reads what AskAbout has sent.
+func ReadDocuments(in io.Reader) (documents [][]byte, err error) {
+	for all := uint32(0); ; {
+		var size uint32
+		if err := binary.Read(in, binary.LittleEndian, &size); err == io.EOF {
+			return documents, nil
+		} else if err != nil {
+			return nil, err
+		}
+		if size > maxFile || all+size > maxFile {
+			return nil, ErrTooLarge
+		}
+		all += size
+		b := make([]byte, size)
+		if _, err := io.ReadFull(in, b); err != nil {
+			return nil, err
+		}
+		documents = append(documents, b)
+	}
+}
+
+func (r *Reader) askFor(ctx context.Context, in io.Reader, what string, most int64, patience time.Duration) (answer []byte, err error) {
+	err = r.run(ctx, in, what, patience, func(out io.Reader) (err error) {
 		answer, err = io.ReadAll(io.LimitReader(out, most+1))
 		if err == nil && (int64(len(answer)) > most || len(answer) == 0) {
 			err = ErrUnreadable
@@ -159,16 +226,20 @@ func (r *Reader) Ask(ctx context.Context, document *os.File, what string, most i
 }
 
 // ask runs a process that reads the document and returns its answer.
-func (r *Reader) ask(ctx context.Context, document *os.File, width int) (got reply, img *image.RGBA, err error) {
-	err = r.run(ctx, document, strconv.Itoa(width), func(out io.Reader) (err error) {
+func (r *Reader) ask(ctx context.Context, document *os.File, width, page int) (got reply, img *image.RGBA, err error) {
+	what := strconv.Itoa(width)
+	if page > 1 {
+		what += "/" + strconv.Itoa(page)
+	}
+	err = r.run(ctx, document, what, r.patience, func(out io.Reader) (err error) {
 		got, img, err = receive(out, width)
 		return err
 	})
 	return got, img, err
 }
 
-// run runs a process that reads the document, and has its answer received.
-func (r *Reader) run(ctx context.Context, document *os.File, what string, receive func(io.Reader) error) error {
+// run runs a process that reads from in, for so long, and has its answer received.
+func (r *Reader) run(ctx context.Context, in io.Reader, what string, patience time.Duration, receive func(io.Reader) error) error {
 	if len(r.program) == 0 {
 		return errNoReader
 	}
@@ -182,7 +253,7 @@ func (r *Reader) run(ctx context.Context, document *os.File, what string, receiv
 	ctx, kill := context.WithCancel(ctx)
 	defer kill()
 	cmd := exec.CommandContext(ctx, r.program[0], slices.Concat(r.program[1:], []string{what})...)
-	cmd.Stdin, cmd.Env = document, harmlessEnvironment(os.Environ())
+	cmd.Stdin, cmd.Env = in, harmlessEnvironment(os.Environ())
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
@@ -205,7 +276,7 @@ func (r *Reader) run(ctx context.Context, document *os.File, what string, receiv
 		return fmt.Errorf("%w: %w", ErrNotStarted, errors.Join(caller.Err(), err))
 	}
 	// From here on whatever goes wrong is the document's fault.
-	timer.Reset(r.patience)
+	timer.Reset(patience)
 	err = receive(out)
 	if err != nil && caller.Err() != nil {
 		return caller.Err()
@@ -291,7 +362,7 @@ func receive(in io.Reader, width int) (reply, *image.RGBA, error) {
 
 // Limits of a process that reads a document.
 const (
-	maxCPU    = 6 * time.Second // of reading, not of compiling PDFium
+	maxCPU    = 6 * time.Second // of reading one, not of compiling PDFium
 	maxPDFium = 256 << 20       // bytes that PDFium may have, the document among them
 	maxMemory = 640 << 20       // bytes of the whole process: PDFium's are copied when they become more
 
@@ -299,30 +370,34 @@ const (
 )
 
 // Serve is what the process of a Reader does: it reads a document from in and writes to out how many pages it has and,
-// when width is not 0, page 1, that many pixels wide. The process is confined for good, and fit for nothing else then.
-func Serve(ctx context.Context, in *os.File, out io.Writer, width int) (err error) {
-	if width < 0 || width > maxWidth {
-		return fmt.Errorf("a width of %d pixels cannot be drawn", width)
+// when the width it is asked for is not 0, page 1, that many pixels wide, or the page behind a slash. The process is confined for good,
+// and fit for nothing else then.
+func Serve(ctx context.Context, in *os.File, out io.Writer, what string) (err error) {
+	first, number, _ := strings.Cut(what, "/")
+	page, _ := strconv.Atoi(cmp.Or(number, "1"))
+	width, err := strconv.Atoi(first)
+	if err != nil || width < 0 || width > maxWidth || page < 1 {
+		return fmt.Errorf("%q cannot be drawn", what)
 	}
-	engine, stop, err := startPDFium(ctx)
+	engine, stop, err := Start(ctx)
 	if err != nil {
 		return fmt.Errorf("start the PDF reader: %w", err)
 	}
 	defer func() { err = errors.Join(err, stop()) }()
-	if err := Begin(out); err != nil {
+	if err := Begin(out, maxCPU); err != nil {
 		return err
 	}
 	document, err := readAll(in)
 	if err != nil {
 		return err
 	}
-	r, img := read(engine, document, width)
+	r, img := read(engine, document, width, page)
 	return send(out, r, img)
 }
 
-// Begin confines this process, for good, before it reads the document, and says that it does.
-func Begin(out io.Writer) error {
-	if err := Confine(maxMemory, maxCPU); err != nil {
+// Begin confines this process, for good, before it reads the document, and says that it does. It may use the processor for so long.
+func Begin(out io.Writer, cpu time.Duration) error {
+	if err := Confine(maxMemory, cpu); err != nil {
 		return fmt.Errorf("confine the PDF reader: %w", err)
 	}
 	_, err := out.Write([]byte{isReady})
@@ -342,8 +417,8 @@ func readAll(in *os.File) ([]byte, error) {
 	return document, err
 }
 
-// startPDFium compiles PDFium, which takes more than a second; the result is kept for the next time.
-func startPDFium(ctx context.Context) (engine pdfium.Pdfium, stop func() error, err error) {
+// Start compiles PDFium, which takes more than a second; the result is kept for the next time.
+func Start(ctx context.Context) (engine pdfium.Pdfium, stop func() error, err error) {
 	config := wazero.NewRuntimeConfig().WithMemoryLimitPages(maxPDFium / wasmPage)
 	if dir, err := os.UserCacheDir(); err == nil {
 		if cache, err := wazero.NewCompilationCacheWithDir(filepath.Join(dir, "countersign", "preview")); err == nil {
@@ -366,7 +441,7 @@ func startPDFium(ctx context.Context) (engine pdfium.Pdfium, stop func() error, 
 }
 
 // read looks into a document. One whose pages can be counted but not drawn is unreadable to whoever wants a picture.
-func read(engine pdfium.Pdfium, document []byte, width int) (reply, *image.RGBA) {
+func read(engine pdfium.Pdfium, document []byte, width, number int) (reply, *image.RGBA) {
 	opened, err := engine.OpenDocument(&requests.OpenDocument{File: &document})
 	switch {
 	case errors.Is(err, pdfiumerrors.ErrPassword):
@@ -382,7 +457,7 @@ func read(engine pdfium.Pdfium, document []byte, width int) (reply, *image.RGBA)
 	if width == 0 {
 		return r, nil
 	}
-	first := requests.Page{ByIndex: &requests.PageByIndex{Document: opened.Document, Index: 0}}
+	first := requests.Page{ByIndex: &requests.PageByIndex{Document: opened.Document, Index: number - 1}}
 	size, err := engine.GetPageSize(&requests.GetPageSize{Page: first})
 	if err != nil {
 		return reply{Verdict: isUnreadable}, nil
@@ -391,7 +466,7 @@ func read(engine pdfium.Pdfium, document []byte, width int) (reply, *image.RGBA)
 	if !ok {
 		return reply{Verdict: isUnreadable}, nil
 	}
-	page, err := engine.RenderPageInPixels(&requests.RenderPageInPixels{Page: first, Width: w, Height: h})
+	page, err := engine.RenderPageInPixels(&requests.RenderPageInPixels{Page: first, Width: w, Height: h, RenderFlags: enums.FPDF_RENDER_FLAG_ANNOT, RenderForm: true})
 	if err != nil {
 		return reply{Verdict: isUnreadable}, nil
 	}

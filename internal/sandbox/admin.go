@@ -32,24 +32,26 @@ func (s *Server) adminHandler() http.Handler {
 		EventID   string `json:"event_id"`
 		Order     string
 		Bytes     int64
+		PDF       []byte
 	}
 	mux := http.NewServeMux()
 	for pattern, fn := range map[string]func(w http.ResponseWriter, r *http.Request) (any, error){
-		"GET /endpoints":         adminCall(func(struct{}) (any, error) { return append([]string{}, s.EndpointURLs()...), nil }),
-		"GET /packages":          adminCall(func(struct{}) (any, error) { return s.Packages(), nil }),
-		"POST /sign":             adminCall(func(in body) (any, error) { return nil, s.SignAll(in.PackageID) }),
-		"GET /events":            adminCall(func(struct{}) (any, error) { return s.Deliveries() }),
-		"POST /events/hold":      adminCall(func(struct{}) (any, error) { s.Hold(); return nil, nil }),
-		"POST /events/release":   adminCall(func(in body) (any, error) { return nil, s.Release(in.Order) }),
-		"POST /events/disturb":   adminCall(func(in Disturbance) (any, error) { s.Disturb(in); return nil, nil }),
-		"POST /events/redeliver": adminCall(func(in body) (any, error) { return nil, s.Redeliver(in.EventID) }),
-		"GET /faults":            adminCall(func(struct{}) (any, error) { return s.Faults(), nil }),
-		"POST /faults":           adminCall(func(in Fault) (any, error) { s.Inject(in); return nil, nil }),
-		"DELETE /faults":         adminCall(func(struct{}) (any, error) { s.Heal(0); return nil, nil }),
-		"POST /tokens/expire":    adminCall(func(struct{}) (any, error) { return nil, s.ExpireAccessTokens() }),
-		"POST /tokens/revoke":    adminCall(func(struct{}) (any, error) { return nil, s.RevokeRefreshTokens() }),
-		"POST /downloads/pad":    adminCall(func(in body) (any, error) { s.PadDownloads(in.Bytes); return nil, nil }),
-		"GET /requests":          adminCall(func(struct{}) (any, error) { return s.Requests(), nil }),
+		"GET /endpoints":          adminCall(func(struct{}) (any, error) { return append([]string{}, s.EndpointURLs()...), nil }),
+		"GET /packages":           adminCall(func(struct{}) (any, error) { return s.Packages(), nil }),
+		"POST /sign":              adminCall(func(in body) (any, error) { return nil, s.SignAll(in.PackageID) }),
+		"GET /events":             adminCall(func(struct{}) (any, error) { return s.Deliveries() }),
+		"POST /events/hold":       adminCall(func(struct{}) (any, error) { s.Hold(); return nil, nil }),
+		"POST /events/release":    adminCall(func(in body) (any, error) { return nil, s.Release(in.Order) }),
+		"POST /events/disturb":    adminCall(func(in Disturbance) (any, error) { s.Disturb(in); return nil, nil }),
+		"POST /events/redeliver":  adminCall(func(in body) (any, error) { return nil, s.Redeliver(in.EventID) }),
+		"GET /faults":             adminCall(func(struct{}) (any, error) { return s.Faults(), nil }),
+		"POST /faults":            adminCall(func(in Fault) (any, error) { s.Inject(in); return nil, nil }),
+		"DELETE /faults":          adminCall(func(struct{}) (any, error) { s.Heal(0); return nil, nil }),
+		"POST /tokens/expire":     adminCall(func(struct{}) (any, error) { return nil, s.ExpireAccessTokens() }),
+		"POST /tokens/revoke":     adminCall(func(struct{}) (any, error) { return nil, s.RevokeRefreshTokens() }),
+		"POST /downloads/pad":     adminCall(func(in body) (any, error) { s.PadDownloads(in.Bytes); return nil, nil }),
+		"POST /downloads/replace": adminCall(func(in body) (any, error) { return nil, s.Replace(in.PackageID, in.PDF) }),
+		"GET /requests":           adminCall(func(struct{}) (any, error) { return s.Requests(), nil }),
 	} {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 			answer, err := fn(w, r)

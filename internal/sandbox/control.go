@@ -101,6 +101,23 @@ func (s *Server) SignAll(packageID string) error {
 	}
 }
 
+// Replace has another PDF delivered in place of each signed document of a package.
+func (s *Server) Replace(packageID string, pdf []byte) error {
+	p := s.pack(packageID)
+	if p == nil {
+		return notFound("package")
+	}
+	lock := s.locks.of(packageID)
+	lock.Lock()
+	defer lock.Unlock()
+	for _, d := range p.Documents {
+		if err := writeFile(s.executedPath(d.DocumentID), pdf); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Extend has a package be signed by another day, as its sender does on the service's own pages: one that has run out is open again.
 func (s *Server) Extend(packageID string, by time.Time) error {
 	return s.changePack(packageID, func(p *pack, _ time.Time) ([]event, error) {

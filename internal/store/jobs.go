@@ -32,7 +32,7 @@ func jobFacets(j office.Job) (f facets) {
 		} else {
 			f.fact("seal "+string(j.Seal.State)+" "+j.Seal.Signer+" "+j.Digest, func() record.Fact { return sealFact(j) })
 		}
-		if j.Seal.Wrong() && !j.Seal.Read {
+		if j.Wrong() && !j.Seal.Read {
 			f.entry(bucketJobsWrong, nil, stamp(j.Done), key)
 		}
 		return f
@@ -262,7 +262,7 @@ func (tx *Tx) RecentSaved(n int) ([]office.Job, error) {
 	return tx.jobs(n, func(each visit) error { return tx.newest(bucketJobsDone, "", each) })
 }
 
-// JobsToExamine returns up to limit jobs that are done and whose files' seals were not examined, latest first, without those of
+// JobsToExamine returns up to limit jobs that are done and whose files were not examined, latest first, without those of
 // which skip says so.
 func (tx *Tx) JobsToExamine(limit int, skip func(office.Job) bool) (list []office.Job, err error) {
 	unproven := func(v visit) error { return tx.newest(bucketJobsUnproven, "", v) }
@@ -276,7 +276,7 @@ func (tx *Tx) JobsToExamine(limit int, skip func(office.Job) bool) (list []offic
 	return list, err
 }
 
-// JobsWrong returns the jobs whose files are not what was sealed, of which nobody has read yet, latest first.
+// JobsWrong returns the jobs whose files are not what was sealed or sent, of which nobody has read yet, latest first.
 func (tx *Tx) JobsWrong() ([]office.Job, error) {
 	return tx.jobs(-1, func(each visit) error { return tx.newest(bucketJobsWrong, "", each) })
 }

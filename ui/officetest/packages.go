@@ -10,6 +10,7 @@ import (
 	"image/draw"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -177,6 +178,19 @@ func (o *Office) EditPage(_ context.Context, packageID string) (string, error) {
 
 func (o *Office) SealAuthority(context.Context, string) (*x509.Certificate, error) {
 	return &x509.Certificate{Raw: []byte("root"), Subject: pkix.Name{CommonName: "Signing service CA"}}, nil
+}
+
+// Differences are those that a document of two pages has whose price was changed and which was signed.
+func (o *Office) Differences(_ context.Context, packageID string, _ office.File) (agent.Comparison, error) {
+	o.note("", "differences", packageID)
+	return agent.Comparison{State: "changed", Pages: []int{2}, Places: []agent.Difference{
+		{Kind: "altered", Page: 1, Back: 1, Was: "5,200.00", Now: "9,250.00", Box: [4]float64{0.5, 0.3, 0.7, 0.33}},
+		{Kind: "added", Page: 2, Back: 2, Now: "Ana Ruiz", Box: [4]float64{0.2, 0.7, 0.5, 0.8}}, {Kind: "page", Back: 3}}}, nil
+}
+
+func (o *Office) ComparedPage(ctx context.Context, _ string, f office.File, document, page, width int) (image.Image, error) {
+	o.note("", "page", strconv.Itoa(document), strconv.Itoa(page))
+	return o.Preview(ctx, f.Path, width)
 }
 
 func (o *Office) TrustSeals(more ...*x509.Certificate) error {

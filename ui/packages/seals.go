@@ -25,6 +25,7 @@ import (
 
 // Seals are the digital seals of saved documents, and what proves a package.
 type Seals interface {
+	Differences
 	// Prove writes a new file that proves a package to somebody without this program.
 	Prove(ctx context.Context, packageID, path string, replace bool) error
 	// SealAuthority is the certificate that vouches for the seal of a saved document.
@@ -33,8 +34,8 @@ type Seals interface {
 	TrustSeals(...*x509.Certificate) error
 }
 
-// sealsOf says what is known of the seals of a package's files, in a line for each thing that there is to say; a press tells more. Files
-// of which there is nothing to say have none. It is nil when nothing was examined.
+// sealsOf says what is known of the seals of a package's files and whether they are what was sent, in a line for each thing that there is
+// to say; a press tells more. Files of which there is nothing to say have none. It is nil when nothing was examined.
 func (s *Screen) sealsOf(p record) fyne.CanvasObject {
 	var lines []fyne.CanvasObject
 	alike := map[string]int{}
@@ -42,6 +43,9 @@ func (s *Screen) sealsOf(p record) fyne.CanvasObject {
 		alike[i18n.Message(f.Seal.Text())]++
 	}
 	for _, f := range p.row.Files {
+		if line := s.matchOf(p, f); line != nil {
+			lines = append(lines, line)
+		}
 		text := i18n.Message(f.Seal.Text())
 		if text == "" || f.Seal.State == office.SealNone || alike[text] == 0 {
 			continue

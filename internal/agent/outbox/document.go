@@ -176,11 +176,13 @@ func (r *Service) CopyPath(f office.DraftFile) (string, error) {
 }
 
 // openCopy opens the bytes that go out for f. They are in the copy that was taken for its draft: nothing else takes its place.
-func (r *Service) openCopy(f office.DraftFile) (*os.File, error) {
+func (r *Service) openCopy(f office.DraftFile) (*os.File, error) { return openCopyIn(r.copiesDir(), f) }
+
+func openCopyIn(dir string, f office.DraftFile) (*os.File, error) {
 	if f.Copy == "" || f.SHA256 == "" {
 		return nil, &DraftError{message.FileGone(f.Name)}
 	}
-	folder, err := disk.OpenDir(r.copiesDir()) // a name that came with a record leads nowhere else
+	folder, err := disk.OpenDir(dir) // a name that came with a record leads nowhere else
 	if err != nil {
 		return nil, &DraftError{message.FileGone(f.Name)}
 	}
@@ -213,7 +215,7 @@ type swept struct {
 	drafts uint64 // see store.DraftsSum
 }
 
-// sweepCopies removes what no draft needs any more, and what a kill left behind. It comes again: a moment at which a
+// sweepCopies keeps what was sent and removes what else no draft needs any more, and what a kill left behind. It comes again: a moment at which a
 // draft is just being made is not the right one.
 func (r *Service) sweepCopies() {
 	if !r.copies.taking.TryLock() {
@@ -256,6 +258,12 @@ func (r *Service) sweepCopies() {
 	}
 	for _, e := range entries {
 		if needed[e.Name()] {
+			continue
+		}
+		if kept, err := r.keepSent(e.Name()); kept || err != nil {
+			if err != nil {
+				r.Log.Warn("keep what was sent", "err", err)
+			}
 			continue
 		}
 		if err := os.Remove(filepath.Join(r.copiesDir(), e.Name())); err != nil {

@@ -1,8 +1,10 @@
-// Package proof examines the documents that were saved: whether they are sealed, by whom, and whether they are unchanged since. It keeps
-// the record of what happened provable, and says of any file what the record knows of it. Nothing waits for it, and it writes to no
-// document. What it finds is kept with the file; a document that is not what was sealed is told of in health until somebody has read it.
+// Package proof examines the documents that were saved: whether they are sealed, by whom, and whether they are unchanged since; and
+// whether they are what was sent from here, apart from what signing adds. It keeps the record of what happened provable, and says of any
+// file what the record knows of it. Nothing waits for it, and it writes to no document. What it finds is kept with the file; a document
+// that is not what was sealed or sent is told of in health until somebody has read it.
 //
-// It must not know how a seal is judged (package seal), nor in which process a document is read (Deps.Examine).
+// It must not know how a seal is judged (package seal), how pages are compared (package compare), nor in which process a document is
+// read (Deps.Examine, Comparing).
 package proof
 
 import (
@@ -40,6 +42,7 @@ type Deps struct {
 	// package seal finds there, as JSON.
 	Examine func(ctx context.Context, document *os.File, what string) ([]byte, error)
 	Busy    func() bool // there is something to do that people wait for
+	Comparing
 	Words   func() *message.Printer
 	Version string // of the program, for what it writes
 
@@ -109,11 +112,11 @@ func (r *Service) waits(j office.Job) bool {
 // saved tells a file that was saved from all others, also from one that was saved in its place.
 func saved(j office.Job) string { return j.Key() + " " + j.Digest }
 
-// examine examines the file of j and keeps what is known of its seal. A file that is not there or not what was saved, or that nothing
+// examine examines the file of j and keeps what is known of it. A file that is not there or not what was saved, or that nothing
 // could look at, may be examined another time; only one that could not be made sense of stays unjudged.
 func (r *Service) examine(ctx context.Context, j office.Job) error {
-	found, sum, err := r.find(ctx, j)
-	unread := errors.Is(err, errUnjudged) && !errors.Is(err, preview.ErrNotStarted)
+	found, err := r.find(ctx, j)
+	unread := isUnread(err)
 	switch {
 	case ctx.Err() != nil:
 		return nil
@@ -134,20 +137,25 @@ func (r *Service) examine(ctx context.Context, j office.Job) error {
 		if err != nil {
 			return err
 		}
-		verdict = seal.Judge(found, trust)
+		verdict = seal.Judge(found.seal, trust)
 	} else {
 		r.Log.Info("a document could not be examined", "file", j.Target, "err", err)
 	}
-	verdict.SHA256 = sum
-	if err := r.keep(j, verdict); err != nil {
-		return fmt.Errorf("keep what is known of the seal of %s: %w", j.Target, err)
+	verdict.SHA256 = found.sum
+	if err := r.keep(j, verdict, found.match); err != nil {
+		return fmt.Errorf("keep what is known of %s: %w", j.Target, err)
 	}
 	r.Signal(office.PackagesChanged)
 	return r.tellWrong()
 }
 
-// keep records what is known of the seal of j's file, unless it is another file by now.
-func (r *Service) keep(j office.Job, verdict office.Seal) error {
+// isUnread reports whether a document cannot be made sense of.
+func isUnread(err error) bool {
+	return errors.Is(err, errUnjudged) && !errors.Is(err, preview.ErrNotStarted)
+}
+
+// keep records what is known of j's file, unless it is another file by now.
+func (r *Service) keep(j office.Job, verdict office.Seal, match office.Match) error {
 	var line office.Activity
 	err := r.Data.Update(func(tx *store.Tx) error {
 		line = office.Activity{}
@@ -155,7 +163,7 @@ func (r *Service) keep(j office.Job, verdict office.Seal) error {
 		if err != nil || !ok || stored.State != office.JobDone || stored.Digest != j.Digest {
 			return err
 		}
-		stored.Seal = verdict
+		stored.Seal, stored.Match = verdict, match
 		if err := tx.PutJob(stored); err != nil {
 			return err
 		}
@@ -164,8 +172,8 @@ func (r *Service) keep(j office.Job, verdict office.Seal) error {
 			return err
 		}
 		if p, ok, err := tx.Package(j.PackageID); err == nil && ok {
-			if p.Sealed = office.AllSealed(jobs); verdict.Wrong() {
-				p.Problem = verdict.Text()
+			if p.Sealed = office.AllSealed(jobs); stored.Wrong() {
+				p.Problem = stored.Fault()
 			}
 			if err := tx.PutPackage(p); err != nil {
 				return err
@@ -173,10 +181,10 @@ func (r *Service) keep(j office.Job, verdict office.Seal) error {
 		} else if err != nil && !store.OfOneRecord(err) {
 			return err
 		}
-		if !verdict.Wrong() {
+		if !stored.Wrong() {
 			return nil
 		}
-		line = office.Activity{Time: r.Now(), Kind: "problem", PackageID: j.PackageID, Text: verdict.Text()}
+		line = office.Activity{Time: r.Now(), Kind: "problem", PackageID: j.PackageID, Text: stored.Fault()}
 		return tx.AddActivity(line)
 	})
 	if err == nil && line.Kind != "" {
@@ -188,17 +196,42 @@ func (r *Service) keep(j office.Job, verdict office.Seal) error {
 // errAway means that the folder is out of reach.
 var errAway = errors.New("the folder is out of reach")
 
-// find has the file of j examined, if it is the one that was saved. sum is its SHA-256.
-func (r *Service) find(ctx context.Context, j office.Job) (found seal.Found, sum string, err error) {
-	file, err := archive.OpenSaved(j.Folder, j.Target)
+// found is what was found in a file.
+type found struct {
+	seal  seal.Found
+	sum   string // its SHA-256
+	match office.Match
+}
+
+// find has the file of j examined, if it is the one that was saved, and compared unless it was before: what was sent may be gone by now.
+func (r *Service) find(ctx context.Context, j office.Job) (f found, err error) {
+	file, sum, err := openSaved(j)
+	if err != nil {
+		return f, err
+	}
+	defer file.Close()
+	f = found{sum: sum, match: j.Match}
+	err = r.look(ctx, file, "seal", &f.seal)
+	if f.match.State != "" || err != nil && !isUnread(err) {
+		return f, err
+	}
+	var failed error
+	if f.match, failed = r.match(ctx, j, file); failed != nil {
+		err = failed
+	}
+	return f, err
+}
+
+// openSaved opens the file of j, if it is the one that was saved. sum is its SHA-256.
+func openSaved(j office.Job) (file *os.File, sum string, err error) {
+	file, err = archive.OpenSaved(j.Folder, j.Target)
 	if err != nil {
 		dir, away := disk.OpenDir(j.Folder)
 		if away != nil {
-			return found, "", fmt.Errorf("%w: %w", errAway, away)
+			return nil, "", fmt.Errorf("%w: %w", errAway, away)
 		}
-		return found, "", errors.Join(err, dir.Close())
+		return nil, "", errors.Join(err, dir.Close())
 	}
-	defer file.Close()
 	saved, sum, err := archive.Sums(io.LimitReader(file, j.Size+1))
 	if err == nil && saved != (archive.Saved{Size: j.Size, Digest: j.Digest}) {
 		err = errors.New("it is not the file that was saved")
@@ -207,9 +240,10 @@ func (r *Service) find(ctx context.Context, j office.Job) (found seal.Found, sum
 		_, err = file.Seek(0, io.SeekStart)
 	}
 	if err != nil {
-		return found, "", err
+		file.Close()
+		return nil, "", err
 	}
-	return found, sum, r.look(ctx, file, "seal", &found)
+	return file, sum, nil
 }
 
 // look has an open file looked into; it fails with errUnjudged unless ctx has ended.

@@ -21,7 +21,6 @@ import (
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/loop"
 	"countersign/internal/agent/loop/looptest"
-	"countersign/internal/archive"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/preview"
@@ -54,7 +53,7 @@ func newService(t *testing.T) *testService {
 	x.mine, err = x509.ParseCertificate(der)
 	noErr(t, err)
 	x.vault = &plainVault{map[string][]byte{}, x}
-	x.Service = New(looptest.Base(t, func() {}), Deps{Busy: func() bool { return x.busy }, Examine: x.find,
+	x.Service = New(looptest.Base(t, func() {}), Deps{Busy: func() bool { return x.busy }, Examine: x.find, Comparing: Comparing{Compare: x.compare, Sent: x.open},
 		Settings: func() office.Settings { return x.settings }, Installation: func() string { return "0a1b2c3d-4e5f" }, Vault: x.vault})
 	return x
 }
@@ -82,19 +81,7 @@ func (x *testService) find(_ context.Context, document *os.File, what string) ([
 func (x *testService) save(name, text string) office.Job {
 	x.t.Helper()
 	j := office.Job{PackageID: name, DocumentID: "d", Kind: office.FileSigned, Folder: x.folder, Target: name + ".pdf"}
-	folder, err := archive.OpenFolder(x.folder)
-	noErr(x.t, err)
-	defer folder.Close()
-	saved, err := folder.Save(x.t.Context(), archive.Request{Target: j.Target, Key: name, Declared: -1, Before: "", Body: strings.NewReader("%PDF-1.4\n" + text + "\n%%EOF\n")})
-	noErr(x.t, err)
-	noErr(x.t, x.Data.Update(func(tx *store.Tx) error {
-		if _, err := tx.PlanJob(j); err != nil {
-			return err
-		}
-		j.State, j.Size, j.Digest, j.Done = office.JobDone, saved.Size, saved.Digest, x.Now()
-		return tx.PutJob(j)
-	}))
-	return j
+	return x.saveJob(j, text)
 }
 
 func (x *testService) path(j office.Job) string { return filepath.Join(j.Folder, j.Target) }

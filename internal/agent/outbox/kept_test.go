@@ -1,0 +1,82 @@
+package outbox
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"countersign/internal/locations"
+	"countersign/internal/office"
+	"countersign/internal/store"
+)
+
+// A SIGKILL between the record of what was sent and the move of its copy is as if the sweep had not come yet.
+func TestWhatWasSentIsKeptUntilItsPackageHasEndedLongAgo(t *testing.T) {
+	const keep = 5
+	r := newService(t, accept)
+	state, err := r.Send(t.Context(), r.newPackage(t), nil)
+	noErr(t, err)
+	r.end() // the test does what it runs
+	r.sweepCopies()
+	d, _, err := r.DraftOf(state.PackageID)
+	noErr(t, err)
+	in := func(dir string) bool { _, err := os.Lstat(filepath.Join(dir, d.Files[0].Copy)); return err == nil }
+	if in(locations.Outbox(r.dir)) || !in(locations.Sent(r.dir)) {
+		t.Fatal("it was not moved")
+	}
+	file, err := r.OpenSent(d.Files[0])
+	noErr(t, err)
+	b, err := io.ReadAll(file)
+	noErr(t, errors.Join(err, file.Close()))
+	expect(t, int64(len(b)), d.Files[0].Size, "it has %d bytes")
+
+	left := filepath.Join(locations.Sent(r.dir), "of-a-draft-that-a-backup-does-not-know-1")
+	noErr(t, os.WriteFile(left, []byte("%PDF-"), 0o600))
+	day := time.Now()
+	work := func(days int) bool {
+		for range days {
+			day = day.AddDate(0, 0, 1)
+			noErr(t, r.Data.Update(func(tx *store.Tx) error { _, err := tx.CountDay(day); return err }))
+		}
+		noErr(t, r.ForgetSent(t.Context(), keep))
+		return in(locations.Sent(r.dir))
+	}
+	job := office.Job{PackageID: state.PackageID, DocumentID: "d", Kind: office.FileSigned, Folder: r.dir, Target: "d.pdf"}
+	put := func(change func(*office.Package, *office.Job)) {
+		t.Helper()
+		noErr(t, r.Data.Update(func(tx *store.Tx) error {
+			p, _, err := tx.Package(state.PackageID)
+			_, planned := tx.PlanJob(job)
+			change(&p, &job)
+			return errors.Join(err, planned, tx.PutPackage(p), tx.PutJob(job))
+		}))
+	}
+	if !work(3 * keep) {
+		t.Fatal("it is gone while the package is open")
+	}
+	put(func(p *office.Package, j *office.Job) {
+		p.State, p.Saved, j.State = office.PackageExecuted, true, office.JobDone
+	})
+	if !work(1) || !work(keep+1) {
+		t.Fatal("it is gone before it was compared")
+	}
+	put(func(_ *office.Package, j *office.Job) { j.Match.State = office.MatchSame })
+	if _, err := os.Lstat(left); work(0) || err != nil {
+		t.Errorf("it is still there, or what nobody knows is not: %v", err)
+	}
+	if d, _, err = r.DraftOf(state.PackageID); err != nil || d.Files[0].Copy != "" || d.Files[0].SHA256 == "" {
+		t.Errorf("%+v, %v", d.Files[0], err)
+	}
+	if _, err := r.OpenSent(d.Files[0]); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("it is opened: %v", err)
+	}
+	noErr(t, os.Chtimes(left, time.Time{}, time.Now().AddDate(0, 0, -keep-1)))
+	work(0)
+	if _, err := os.Lstat(left); err == nil {
+		t.Error("what nobody knows is still there")
+	}
+}

@@ -1,0 +1,179 @@
+package outbox
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"countersign/internal/agent/data"
+	"countersign/internal/disk"
+	"countersign/internal/locations"
+	"countersign/internal/office"
+	"countersign/internal/store"
+)
+
+// What was sent is kept so that it can be compared with what comes back. Its copies are moved from the outbox into a folder of their
+// own by the sweep that would remove them: the draft is recorded as sent before, so that a kill in between costs nothing. They go as
+// many counted days after their package has ended as events are kept. The hashes stay with the draft. They do not travel: neither
+// backups nor another computer has them.
+
+func (r *Service) sentDir() string { return locations.Sent(r.deps.DataDir) }
+
+// OpenSent opens the bytes that went out for f, and fails with fs.ErrNotExist when they are not kept any more.
+func (r *Service) OpenSent(f office.DraftFile) (*os.File, error) {
+	for _, dir := range []string{r.sentDir(), r.copiesDir()} {
+		file, err := openCopyIn(dir, f)
+		var gone *DraftError
+		if errors.As(err, &gone) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		sum := sha256.New()
+		n, err := io.Copy(sum, io.LimitReader(file, f.Size+1))
+		if err == nil && n == f.Size && hex.EncodeToString(sum.Sum(nil)) == f.SHA256 {
+			_, err = file.Seek(0, io.SeekStart)
+			return file, err
+		}
+		file.Close()
+		if err != nil {
+			return nil, err
+		}
+	}
+	return nil, fmt.Errorf("%s: %w", f.Name, fs.ErrNotExist)
+}
+
+// draftOfCopy is the id of the draft that a copy of this name was taken for.
+func draftOfCopy(name string) string { return name[:max(strings.LastIndexByte(name, '-'), 0)] }
+
+func has(d office.Draft, name string) bool {
+	return slices.ContainsFunc(d.Files, func(f office.DraftFile) bool { return f.Copy == name })
+}
+
+// keepSent moves a copy to what was sent, if it was.
+func (r *Service) keepSent(name string) (kept bool, err error) {
+	d, err := data.Read(r.Data, "whose copy it is", func(tx *store.Tx) (office.Draft, error) {
+		d, _, err := tx.Draft(draftOfCopy(name))
+		return d, err
+	})
+	if err != nil || d.State != office.DraftSent || !has(d, name) {
+		return false, err
+	}
+	if err := disk.MkdirAll(r.sentDir(), 0o700); err != nil {
+		return false, err
+	}
+	return true, disk.Rename(filepath.Join(r.copiesDir(), name), filepath.Join(r.sentDir(), name))
+}
+
+// draftsAtOnce is how many are looked at in one transaction.
+const draftsAtOnce = 200
+
+// ForgetSent lets go of what was sent in packages that ended and were compared more than so many counted days ago. One that cannot be
+// compared, because what came back was moved away, waits as long again. What no draft knows, as after a restore, goes by its age.
+func (r *Service) ForgetSent(ctx context.Context, keep int) error {
+	entries, err := os.ReadDir(r.sentDir())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	copies := map[string][]fs.DirEntry{}
+	var ids []string
+	for _, e := range entries {
+		id := draftOfCopy(e.Name())
+		if len(copies[id]) == 0 {
+			ids = append(ids, id)
+		}
+		copies[id] = append(copies[id], e)
+	}
+	for some := range slices.Chunk(ids, draftsAtOnce) {
+		if ctx.Err() != nil {
+			return nil
+		}
+		var unneeded []fs.DirEntry
+		err := r.Data.Update(func(tx *store.Tx) error {
+			unneeded = nil
+			for _, id := range some {
+				d, known, err := tx.Draft(id)
+				if store.OfOneRecord(err) {
+					continue // it may be repaired one day
+				}
+				if err == nil && known {
+					err = letGo(tx, &d, keep)
+				}
+				if err != nil {
+					return err
+				}
+				for _, e := range copies[id] {
+					if known && !has(d, e.Name()) || !known && r.isOld(e, keep) {
+						unneeded = append(unneeded, e)
+					}
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if r.Data.Store.Unreadable() > 0 {
+			continue
+		}
+		for _, e := range unneeded {
+			if err := os.Remove(filepath.Join(r.sentDir(), e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// isOld reports whether a copy was taken more than so many days ago.
+func (r *Service) isOld(e fs.DirEntry, days int) bool {
+	info, err := e.Info()
+	return err == nil && r.Now().Sub(info.ModTime()) > time.Duration(days)*24*time.Hour
+}
+
+// letGo takes from d, whose package has ended, the copies of what was sent when they were kept for as many days.
+func letGo(tx *store.Tx, d *office.Draft, keep int) error {
+	p, _, err := tx.Package(d.PackageID)
+	if store.OfOneRecord(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	jobs, err := tx.JobsOf(d.PackageID)
+	if err != nil {
+		return err
+	}
+	today, err := tx.Day()
+	if err != nil {
+		return err
+	}
+	ended := p.State.Over() || p.Gone || p.State == "declined" || p.State == office.PackageExecuted && p.Saved
+	compared := !slices.ContainsFunc(jobs, func(j office.Job) bool { return j.Match.State == "" })
+	switch {
+	case !ended && d.Day == 0, ended && d.Day > 0 && today-d.Day <= keep, ended && d.Day > 0 && !compared && today-d.Day <= 2*keep:
+		return nil
+	case !ended:
+		d.Day = 0
+	case d.Day == 0:
+		d.Day = today
+	default:
+		for i := range d.Files {
+			d.Files[i].Copy = ""
+		}
+	}
+	return tx.PutDraft(*d)
+}

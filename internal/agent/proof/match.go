@@ -1,0 +1,204 @@
+package proof
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"image"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"countersign/internal/agent/data"
+	"countersign/internal/compare"
+	"countersign/internal/message"
+	"countersign/internal/office"
+	"countersign/internal/preview"
+	"countersign/internal/store"
+)
+
+// Comparing is what a Service needs to compare documents.
+type Comparing struct {
+	// Compare has a bounded process compare the last of open documents with the others, and returns compare.Result as JSON.
+	Compare func(ctx context.Context, documents []*os.File) ([]byte, error)
+	Draw    func(ctx context.Context, document *os.File, page, width int) (image.Image, error)
+	Sent    func(office.DraftFile) (*os.File, error) // opens what was sent; fs.ErrNotExist once it is not kept any more
+}
+
+// match is what is known of whether an open file, that of j, is what was sent. It fails when nothing could look at the documents.
+func (r *Service) match(ctx context.Context, j office.Job, file *os.File) (office.Match, error) {
+	files, err := r.sentFor(j)
+	if err != nil || len(files) == 0 {
+		return office.Match{State: office.MatchNone}, err
+	}
+	result, err := r.compare(ctx, files, file)
+	switch {
+	case err == nil:
+		return matchOf(result), nil
+	case ctx.Err() != nil, errors.Is(err, preview.ErrNotStarted):
+		return office.Match{}, err
+	}
+	r.Log.Info("a document could not be compared", "file", j.Target, "err", err)
+	return unread(err), nil
+}
+
+// unread is why documents could not be compared.
+func unread(err error) office.Match {
+	m := office.Match{State: office.MatchUnread, Why: office.WhyDamaged}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		m.Why = office.WhyNotKept
+	case errors.Is(err, preview.ErrNotPDF):
+		m.Why = office.WhyConverted
+	case errors.Is(err, preview.ErrTooLarge):
+		m.Why = office.WhyLarge
+	}
+	return m
+}
+
+// sentFor are the files that were sent for what j saved, in their order; none where it is not known, or where nothing was.
+func (r *Service) sentFor(j office.Job) ([]office.DraftFile, error) {
+	if j.Kind != office.FileSigned && j.Kind != office.FileMaster {
+		return nil, nil
+	}
+	var p office.Package
+	d, err := data.Read(r.Data, "what was sent", func(tx *store.Tx) (d office.Draft, err error) {
+		if p, _, err = tx.Package(j.PackageID); err == nil && p.DraftID != "" {
+			d, _, err = tx.Draft(p.DraftID)
+		}
+		return d, err
+	})
+	if store.OfOneRecord(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if j.Kind == office.FileMaster {
+		if d.Template != nil || len(d.Files) != len(p.Documents) {
+			return nil, nil // it has documents that were not sent from here
+		}
+		return d.Files, nil
+	}
+	at := slices.IndexFunc(p.Documents, func(x office.Document) bool { return x.ID == j.DocumentID })
+	if at < 0 {
+		return nil, nil
+	}
+	file := slices.IndexFunc(d.Files, func(f office.DraftFile) bool { return f.ExternalID == p.Documents[at].ExternalID })
+	if file < 0 {
+		return nil, nil
+	}
+	return d.Files[file : file+1], nil
+}
+
+// compare compares an open file with what was sent for it.
+func (r *Service) compare(ctx context.Context, sent []office.DraftFile, file *os.File) (result compare.Result, err error) {
+	var open []*os.File
+	defer func() {
+		for _, f := range open {
+			f.Close()
+		}
+	}()
+	for _, f := range sent {
+		original, err := r.deps.Sent(f)
+		if err != nil {
+			return result, err
+		}
+		open = append(open, original)
+	}
+	answer, err := r.deps.Compare(ctx, append(slices.Clone(open), file))
+	if err == nil {
+		err = json.Unmarshal(answer, &result)
+	}
+	return result, err
+}
+
+// matchOf is a result in one line. Where there are several changes, one whose words are known says more than one without.
+func matchOf(r compare.Result) office.Match {
+	m := office.Match{State: office.MatchState(r.State), Why: office.MatchWhy(r.Why)}
+	if r.State != compare.Changed {
+		for _, p := range r.Places {
+			if p.Kind == compare.KindAdded && p.Now != "" {
+				m.Now = p.Now
+				break
+			}
+		}
+		return m
+	}
+	worst := slices.MaxFunc(r.Places, func(a, b compare.Place) int { return says(a) - says(b) })
+	m.Page, m.Was, m.Now = worst.Page, worst.Was, worst.Now
+	switch worst.Kind {
+	case compare.KindMissing:
+		m.Why, m.Was = office.WhyMissing, ""
+	case compare.KindExchange, compare.KindSize, compare.KindInserted:
+		m.Was, m.Now = "", ""
+	}
+	return m
+}
+
+// says is how much a place tells people.
+func says(p compare.Place) (n int) {
+	if p.Kind.Changed() {
+		n = 4
+	}
+	if p.Was != "" {
+		n++
+	}
+	if p.Now != "" {
+		n++
+	}
+	return n
+}
+
+// Differences are the places where a saved file and what was sent for it differ, found anew. The error is for people.
+func (r *Service) Differences(ctx context.Context, packageID string, f office.File) (result compare.Result, err error) {
+	err = r.withSent(packageID, f, func(sent []office.DraftFile, file *os.File) (err error) {
+		result, err = r.compare(ctx, sent, file)
+		return err
+	})
+	if err == nil && result.State == compare.Unread {
+		err = message.Error(matchOf(result).Text(), nil)
+	}
+	return result, err
+}
+
+// Page draws a page of what was sent for a saved file, or, where document is negative, of the file, width pixels wide. Documents are
+// counted from 0, pages from 1. The error is for people.
+func (r *Service) Page(ctx context.Context, packageID string, f office.File, document, page, width int) (picture image.Image, err error) {
+	err = r.withSent(packageID, f, func(sent []office.DraftFile, file *os.File) (err error) {
+		if document >= 0 && document < len(sent) {
+			if file, err = r.deps.Sent(sent[document]); err != nil {
+				return err
+			}
+			defer file.Close()
+		}
+		picture, err = r.deps.Draw(ctx, file, page, width)
+		return err
+	})
+	return picture, err
+}
+
+// withSent has something done with a saved file, open, and what was sent for it.
+func (r *Service) withSent(packageID string, f office.File, do func(sent []office.DraftFile, file *os.File) error) error {
+	j, err := data.Read(r.Data, "a file of a package", func(tx *store.Tx) (office.Job, error) {
+		j, _, err := tx.Job(office.Job{PackageID: packageID, DocumentID: f.DocumentID, Kind: f.Kind}.Key())
+		return j, err
+	})
+	if err != nil {
+		return err
+	}
+	sent, err := r.sentFor(j)
+	if err != nil {
+		return err
+	}
+	file, _, err := openSaved(j)
+	if err != nil {
+		return message.Error(message.FileNotRead(filepath.Base(f.Path)), err)
+	}
+	defer file.Close()
+	if err = do(sent, file); err != nil {
+		return message.Error(unread(err).Text(), err)
+	}
+	return nil
+}

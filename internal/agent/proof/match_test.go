@@ -1,0 +1,143 @@
+package proof
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"countersign/internal/agent/health"
+	"countersign/internal/archive"
+	"countersign/internal/compare"
+	"countersign/internal/message"
+	"countersign/internal/office"
+	"countersign/internal/preview"
+	"countersign/internal/store"
+)
+
+// open opens what was sent: a file beside the saved ones.
+func (x *testService) open(f office.DraftFile) (*os.File, error) {
+	return os.Open(filepath.Join(x.folder, f.Copy))
+}
+
+// compare takes documents for the same when their texts are.
+func (x *testService) compare(_ context.Context, documents []*os.File) ([]byte, error) {
+	var texts []string
+	for _, f := range documents {
+		b, err := os.ReadFile(f.Name())
+		noErr(x.t, err)
+		texts = append(texts, strings.TrimPrefix(string(b), "%PDF-1.4\n"))
+	}
+	last := len(texts) - 1
+	back := strings.TrimSuffix(texts[last], "\n%%EOF\n")
+	sent := strings.Join(texts[:last], "")
+	switch {
+	case strings.Contains(sent, "office file"):
+		return nil, preview.ErrNotPDF
+	case sent == back:
+		return json.Marshal(compare.Result{State: compare.Same})
+	}
+	return json.Marshal(compare.Result{State: compare.Changed, Places: []compare.Place{
+		{Kind: compare.KindAltered, Page: 2, Back: 2}, {Kind: compare.KindAltered, Page: 3, Back: 3, Was: sent, Now: back}}})
+}
+
+// send has a package sent from here with a file of each text; "" for one that is not kept any more.
+func (x *testService) send(id string, texts ...string) {
+	x.t.Helper()
+	d := office.Draft{ID: "draft-" + id, State: office.DraftSent, Delivery: office.Delivery{PackageID: id}}
+	p := office.Package{ID: id, State: office.PackageExecuted, Source: office.Source{DraftID: d.ID}}
+	for i, text := range texts {
+		name := fmt.Sprintf("%s-%d", d.ID, i+1)
+		if text != "" {
+			noErr(x.t, os.WriteFile(filepath.Join(x.folder, name), []byte(text), 0o600))
+		}
+		d.Files = append(d.Files, office.DraftFile{Name: name, Copy: name, ExternalID: name, SHA256: "sum"})
+		p.Documents = append(p.Documents, office.Document{ID: string(rune('d' + i)), ExternalID: name})
+	}
+	noErr(x.t, x.Data.Update(func(tx *store.Tx) error {
+		if err := tx.PutDraft(d); err != nil {
+			return err
+		}
+		return tx.PutPackage(p)
+	}))
+}
+
+func TestWhatCameBackIsComparedWithWhatWasSentForIt(t *testing.T) {
+	x := newService(t)
+	for _, c := range []struct {
+		name string
+		sent []string
+		kind office.FileKind
+		want office.Match
+	}{
+		{"elsewhere", nil, office.FileSigned, office.Match{State: office.MatchNone}},
+		{"as it was", []string{"as it was", "annex"}, office.FileSigned, office.Match{State: office.MatchSame}},
+		{"9,250", []string{"5,200", "annex"}, office.FileSigned, office.Match{State: office.MatchChanged, Page: 3, Was: "5,200", Now: "9,250"}},
+		{"letter", []string{"office file"}, office.FileSigned, office.Match{State: office.MatchUnread, Why: office.WhyConverted}},
+		{"forgotten", []string{""}, office.FileSigned, office.Match{State: office.MatchUnread, Why: office.WhyNotKept}},
+		{"leaseannex", []string{"lease", "annex"}, office.FileMaster, office.Match{State: office.MatchSame}},
+		{"certificate", []string{"lease"}, office.FileCertificate, office.Match{State: office.MatchNone}},
+	} {
+		if c.sent != nil {
+			x.send(c.name, c.sent...)
+		}
+		j := office.Job{PackageID: c.name, DocumentID: "d", Kind: c.kind, Folder: x.folder, Target: c.name + ".pdf"}
+		x.saveJob(j, c.name)
+		x.look()
+		noErr(t, x.Data.Store.View(func(tx *store.Tx) (err error) { j, _, err = tx.Job(j.Key()); return err }))
+		expect(t, j.Match, c.want, "it is %+v of %s", c.name)
+	}
+}
+
+func TestAChangedDocumentIsToldOnceAndWhatWasFoundStaysWhenWhatWasSentIsGone(t *testing.T) {
+	x := newService(t)
+	x.send("p", "5,200")
+	j := office.Job{PackageID: "p", DocumentID: "d", Kind: office.FileSigned, Folder: x.folder, Target: "p.pdf"}
+	x.saveJob(j, "sealed 9,250")
+	x.look()
+	told := message.MatchBecame(3, "5,200", "sealed 9,250")
+	lines, err := x.Activity(9)
+	noErr(t, err)
+	if len(lines) != 1 || lines[0].Text != told {
+		t.Errorf("the activity says %+v", lines)
+	}
+	var p office.Package
+	noErr(t, x.Data.Store.View(func(tx *store.Tx) (err error) { p, _, err = tx.Package("p"); return err }))
+	expect(t, p.Problem, told, "its problem is %v")
+	issues := x.Health.List()
+	if len(issues) != 1 || issues[0].ID != health.DocumentsWrong.ID {
+		t.Errorf("health says %+v", issues)
+	}
+	noErr(t, os.Remove(filepath.Join(x.folder, "draft-p-1")))
+	noErr(t, x.Trust(x.mine)) // which has the seal judged anew
+	x.look()
+	noErr(t, x.Data.Store.View(func(tx *store.Tx) (err error) { j, _, err = tx.Job(j.Key()); return err }))
+	expect(t, j.Match.State, office.MatchChanged, "then it is %q")
+	expect(t, j.Seal.State, office.SealIntact, "then its seal is %q")
+	if _, err := x.Differences(t.Context(), "p", office.File{DocumentID: "d", Kind: office.FileSigned}); !errors.Is(err, fs.ErrNotExist) || message.For(err) != message.MatchNotKept() {
+		t.Errorf("it is shown: %v", err)
+	}
+}
+
+// saveJob is save for a job of any kind.
+func (x *testService) saveJob(j office.Job, text string) office.Job {
+	x.t.Helper()
+	folder, err := archive.OpenFolder(x.folder)
+	noErr(x.t, err)
+	defer folder.Close()
+	saved, err := folder.Save(x.t.Context(), archive.Request{Target: j.Target, Key: j.Key(), Declared: -1, Before: "", Body: strings.NewReader("%PDF-1.4\n" + text + "\n%%EOF\n")})
+	noErr(x.t, err)
+	noErr(x.t, x.Data.Update(func(tx *store.Tx) error {
+		if _, err := tx.PlanJob(j); err != nil {
+			return err
+		}
+		j.State, j.Size, j.Digest, j.Done = office.JobDone, saved.Size, saved.Digest, x.Now()
+		return tx.PutJob(j)
+	}))
+	return j
+}

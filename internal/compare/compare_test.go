@@ -1,0 +1,228 @@
+package compare
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"codeberg.org/go-pdf/fpdf"
+	"github.com/klippa-app/go-pdfium"
+	"github.com/pdfcpu/pdfcpu/pkg/api"
+	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/model"
+	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/types"
+
+	"countersign/internal/preview"
+	"countersign/internal/sandbox/press"
+)
+
+func noErr(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func start(t testing.TB) pdfium.Pdfium {
+	engine, stop, err := preview.Start(t.Context())
+	noErr(t, err)
+	t.Cleanup(func() { noErr(t, stop()) })
+	return engine
+}
+
+var words = strings.Fields(`The tenant pays the landlord a rent of EUR 5,200 each month in advance on the 3rd working day and a deposit of three months
+	within 14 days of signing this lease Repairs up to EUR 150 each are the tenant's own and heating costs of 2.40 per square metre are added`)
+
+// contract is a made-up document of three pages: prose, a table with lines and shaded cells, and a place to sign.
+func contract(t testing.TB, seed uint64) []byte {
+	rnd := rand.New(rand.NewPCG(seed, 0))
+	p := fpdf.New("P", "pt", "A4", "")
+	p.SetCompression(seed%2 == 0)
+	font := []string{"Helvetica", "Times", "Courier"}[seed%3]
+	for n := range 3 {
+		p.AddPage()
+		p.SetFont(font, "B", 16)
+		p.Text(60, 60, fmt.Sprintf("Lease no. %d, page %d of 3", 100+seed, n+1))
+		p.SetFont(font, "", 11)
+		if n == 0 {
+			p.Text(60, 90, "Price in EUR:")
+			p.Text(150, 90, "5,200.00")
+		}
+		for i := range 12 {
+			var line []string
+			for range 8 {
+				line = append(line, words[rnd.IntN(len(words))])
+			}
+			p.Text(60, 120+float64(i)*16, strings.Join(line, " "))
+		}
+		p.SetFillColor(230, 230, 230)
+		for i := range 5 {
+			p.Rect(60, 340+float64(i)*20, 220, 20, []string{"D", "FD"}[i%2])
+			p.Text(66, 354+float64(i)*20, fmt.Sprintf("Item %d", i+1))
+			p.Text(200, 354+float64(i)*20, fmt.Sprintf("%d.%02d", 10+rnd.IntN(90), rnd.IntN(100)))
+		}
+		if n == 2 {
+			p.Text(60, 700, "Place, date: ______________________")
+			p.Text(60, 760, "Signature:")
+			p.Line(120, 762, 320, 762)
+		}
+	}
+	var b bytes.Buffer
+	noErr(t, p.Output(&b))
+	return b.Bytes()
+}
+
+func made(b []byte, err error) func(testing.TB) []byte {
+	return func(t testing.TB) []byte { t.Helper(); noErr(t, err); return b }
+}
+
+// certificate is a page that a service adds.
+func certificate(t testing.TB) []byte {
+	p := fpdf.New("P", "pt", "A4", "")
+	p.AddPage()
+	p.SetFont("Helvetica", "", 12)
+	p.Text(60, 80, "Certificate of completion: Ana Ruiz signed on 2026-03-02")
+	var b bytes.Buffer
+	noErr(t, p.Output(&b))
+	return b.Bytes()
+}
+
+// signature is one that is drawn by hand, on the line, with a date.
+const signature = "0.1 0.2 0.6 RG 1.2 w 130 85 m 160 140 200 60 300 95 c S 0 g BT /Fx 10 Tf 140 144 Td (Bonn, 2026-03-02) Tj ET"
+
+func compared(engine pdfium.Pdfium, back []byte, sent ...[]byte) Result {
+	for i := range sent {
+		sent[i] = bytes.Clone(sent[i])
+	}
+	return Compare(engine, sent, bytes.Clone(back), time.Now().Add(time.Minute))
+}
+
+func TestWhatSigningAddsIsToldFromWhatItMustNotChange(t *testing.T) {
+	engine := start(t)
+	for seed := range uint64(6) {
+		sent, cert := contract(t, seed), certificate(t)
+		price := func(ops string) func(testing.TB) []byte { return made(overlay(sent, 1, ops)) } // at 150, 842-90=752
+		signed := made(overlay(sent, 3, signature))(t)
+		var optimized bytes.Buffer
+		noErr(t, api.Optimize(bytes.NewReader(sent), &optimized, config()))
+		for _, c := range []struct {
+			name string
+			back func(testing.TB) []byte
+			want State
+			says string // of one of the places: kind, was, now
+		}{
+			{"the very same", made(sent, nil), Same, ""},
+			{"an update behind it", made(press.Press{}.Prepare(sent, time.Unix(1.7e9, 0))), Same, ""},
+			{"written anew", made(optimized.Bytes(), nil), Same, ""},
+			{"a signature and a date", made(signed, nil), Added, "added  Bonn, 2026-03-02"},
+			{"a page behind it", made(joined(sent, cert)), Added, "page  Certificate of completion: Ana Ruiz signed on 2026-03-02"},
+			{"a page before it and a signature", made(joined(cert, signed)), Added, "added  Bonn, 2026-03-02"},
+			{"a date on the dotted line", made(overlay(sent, 3, "BT /Fx 10 Tf 160 143 Td (2 March) Tj ET")), Added, "added  2 March"},
+			{"a tick in a shaded cell", made(overlay(sent, 1, "0 G 1 w 140 472 m 144 468 l 152 478 l S")), Added, ""},
+
+			{"another digit", made(retype(sent, 1, true, int(seed)*7)), Changed, "altered"},
+			{"another letter", made(retype(sent, 2, false, int(seed)*31)), Changed, "altered"},
+			{"another price in a box", price("1 g 148 748 80 14 re f 0 g BT /Fx 11 Tf 150 752 Td (9,250.00) Tj ET"), Changed, "altered 5,200.00 9,250.00"},
+			{"a box over the price", price("1 g 148 748 80 14 re f"), Changed, "altered 5,200.00"},
+			{"a black one", price("0 g 148 748 80 14 re f"), Changed, "altered 5,200.00"},
+			{"the price struck out", price("0 G 0.6 w 150 755.5 m 200 755.5 l S"), Changed, "altered 5,200.00"},
+			{"a digit drawn before it", price("0 G 1 w 148.5 752 m 148.5 760 l S"), Changed, "altered"},
+			{"white on white", price("1 g BT /Fx 11 Tf 320 600 Td (EUR 9,250.00) Tj ET"), Changed, "hidden  EUR 9,250.00"},
+			{"a stamp with another price", made(stamp(sent, 1, 400, 740, "EUR 9,250.00")), Changed, "note  EUR 9,250.00"},
+			{"a page exchanged", made(joined(made(pages(sent, 1))(t), cert, made(pages(sent, 3))(t))), Changed, ""},
+			{"a page missing", made(pages(sent, 1, 3)), Changed, "missing"},
+			{"pages in another order", made(pages(sent, 1, 3, 2)), Changed, ""},
+			{"a page between them", made(joined(made(pages(sent, 1))(t), cert, made(pages(sent, 2, 3))(t))), Changed, "inserted"},
+			{"a page turned", made(edit(sent, 2, func(_ *model.Context, page types.Dict, _ *model.InheritedPageAttrs) error {
+				page["Rotate"] = types.Integer(180)
+				return nil
+			})), Changed, "size"},
+			{"a page cut", made(edit(sent, 2, func(_ *model.Context, page types.Dict, _ *model.InheritedPageAttrs) error {
+				page["MediaBox"] = types.NewNumberArray(0, 400, 595, 842)
+				return nil
+			})), Changed, "size"},
+		} {
+			r := compared(engine, c.back(t), sent)
+			said := slices.ContainsFunc(r.Places, func(p Place) bool {
+				return strings.HasPrefix(fmt.Sprintf("%s %s %s", p.Kind, p.Was, p.Now), c.says)
+			})
+			if r.State != c.want || c.says != "" && !said {
+				t.Errorf("%d, %s: %s, %+v", seed, c.name, r.State, r.Places)
+			}
+		}
+	}
+}
+
+func TestDocumentsThatWereJoinedAreComparedOneAfterTheOther(t *testing.T) {
+	engine := start(t)
+	lease, annex, cert := contract(t, 0), contract(t, 1), certificate(t)
+	master := made(joined(cert, lease, cert, annex, cert))(t)
+	if r := compared(engine, master, lease, annex); r.State != Added || !slices.Equal(r.Pages, []int{3, 3}) {
+		t.Errorf("it is %+v", r)
+	}
+	if r := compared(engine, made(joined(cert, lease, cert, made(retype(annex, 2, true, 3))(t)))(t), lease, annex); r.State != Changed || r.Places[0].Page != 5 || r.Places[0].Back != 7 {
+		t.Errorf("it is %+v", r)
+	}
+}
+
+// form is a document with two fields, of which one has a value.
+func form(t testing.TB, name, price string) []byte {
+	return made(edit(contract(t, 0), 1, func(ctx *model.Context, page types.Dict, _ *model.InheritedPageAttrs) error {
+		font := types.Dict{"Fx": types.Dict{"Type": types.Name("Font"), "Subtype": types.Name("Type1"), "BaseFont": types.Name("Helvetica")}}
+		var fields types.Array
+		for i, f := range []struct{ name, value string }{{"name", name}, {"price", price}} {
+			ref, err := ctx.IndRefForNewObject(types.Dict{"Type": types.Name("Annot"), "Subtype": types.Name("Widget"), "FT": types.Name("Tx"), "T": types.StringLiteral(f.name),
+				"V": types.StringLiteral(f.value), "DA": types.StringLiteral("/Fx 10 Tf 0 g"), "F": types.Integer(4), "Rect": types.NewNumberArray(320, 600-40*float64(i), 460, 620-40*float64(i))})
+			if err != nil {
+				return err
+			}
+			fields = append(fields, *ref)
+		}
+		page["Annots"] = fields
+		root, err := ctx.Catalog()
+		if err != nil {
+			return err
+		}
+		root["AcroForm"] = types.Dict{"Fields": fields, "NeedAppearances": types.Boolean(true), "DR": types.Dict{"Font": font}, "DA": types.StringLiteral("/Fx 10 Tf 0 g")}
+		return nil
+	}))(t)
+}
+
+func TestEmptyFieldsMayBeFilledAndOthersMayNotChange(t *testing.T) {
+	engine := start(t)
+	sent := form(t, "", "5,200")
+	if r := compared(engine, form(t, "Ana Ruiz", "5,200"), sent); r.State != Added {
+		t.Errorf("filled: %+v", r)
+	}
+	r := compared(engine, form(t, "", "9,250"), sent)
+	if r.State != Changed || !slices.ContainsFunc(r.Places, func(p Place) bool { return p.Kind == KindField && p.Was == "5,200" && p.Now == "9,250" }) {
+		t.Errorf("changed: %+v", r)
+	}
+}
+
+func TestWhatCannotBeComparedSaysWhy(t *testing.T) {
+	engine := start(t)
+	sent := contract(t, 0)
+	locked := fpdf.New("P", "pt", "A4", "")
+	locked.SetProtection(0, "secret", "owner")
+	locked.AddPage()
+	var b bytes.Buffer
+	noErr(t, locked.Output(&b))
+	for name, c := range map[string]struct {
+		back     []byte
+		deadline time.Duration
+		want     Why
+	}{
+		"a password":        {b.Bytes(), time.Minute, WhyPassword},
+		"damaged":           {[]byte("%PDF-1.7 and nothing else"), time.Minute, WhyDamaged},
+		"it takes too long": {sent, 0, WhyLarge},
+	} {
+		r := Compare(engine, [][]byte{bytes.Clone(sent)}, bytes.Clone(c.back), time.Now().Add(c.deadline))
+		if r.State != Unread || r.Why != c.want {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
+}

@@ -1,0 +1,328 @@
+package compare
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/klippa-app/go-pdfium"
+	"github.com/klippa-app/go-pdfium/enums"
+	"github.com/klippa-app/go-pdfium/references"
+	"github.com/klippa-app/go-pdfium/requests"
+	"github.com/klippa-app/go-pdfium/responses"
+	"github.com/klippa-app/go-pdfium/structs"
+)
+
+// document is one that PDFium has open.
+type document struct {
+	engine pdfium.Pdfium
+	ref    references.FPDF_DOCUMENT
+	form   references.FPDF_FORMHANDLE
+}
+
+// openDocument opens a document. Of its form nothing is run: this PDFium has no scripts, and the functions that it would call do nothing.
+func openDocument(engine pdfium.Pdfium, b []byte) (*document, error) {
+	opened, err := engine.OpenDocument(&requests.OpenDocument{File: &b})
+	if err != nil {
+		return nil, err
+	}
+	form, err := engine.FPDFDOC_InitFormFillEnvironment(&requests.FPDFDOC_InitFormFillEnvironment{Document: opened.Document, FormFillInfo: structs.FPDF_FORMFILLINFO{
+		FFI_Invalidate:         func(references.FPDF_PAGE, float64, float64, float64, float64) {},
+		FFI_SetCursor:          func(enums.FXCT) {},
+		FFI_SetTimer:           func(int, func(int)) int { return 0 },
+		FFI_KillTimer:          func(int) {},
+		FFI_GetLocalTime:       func() structs.FPDF_SYSTEMTIME { return structs.FPDF_SYSTEMTIME{} },
+		FFI_GetPage:            func(references.FPDF_DOCUMENT, int) *references.FPDF_PAGE { return nil },
+		FFI_GetRotation:        func(references.FPDF_PAGE) enums.FPDF_PAGE_ROTATION { return enums.FPDF_PAGE_ROTATION_NONE },
+		FFI_ExecuteNamedAction: func(string) {},
+	}})
+	if err != nil {
+		return nil, err
+	}
+	return &document{engine, opened.Document, form.FormHandle}, nil
+}
+
+func (d *document) close() {
+	_, _ = d.engine.FPDFDOC_ExitFormFillEnvironment(&requests.FPDFDOC_ExitFormFillEnvironment{FormHandle: d.form})
+	_, _ = d.engine.FPDF_CloseDocument(&requests.FPDF_CloseDocument{Document: d.ref})
+}
+
+// sheet is what is known of a page before it is looked at.
+type sheet struct {
+	document *document
+	index    int
+	w, h     float64 // in points, as it is shown
+	text     string
+	words    []string // sorted
+}
+
+// sheets are the pages of a document.
+func (d *document) sheets(deadline time.Time) (list []sheet, err error) {
+	count, err := d.engine.FPDF_GetPageCount(&requests.FPDF_GetPageCount{Document: d.ref})
+	if err != nil {
+		return nil, err
+	}
+	for i := range count.PageCount {
+		if i == maxPages || time.Now().After(deadline) {
+			return nil, errLarge
+		}
+		p, err := d.open(i)
+		if err != nil {
+			return nil, err
+		}
+		s := sheet{document: d, index: i, w: p.w, h: p.h}
+		if p.chars > 0 {
+			got, err := d.engine.FPDFText_GetText(&requests.FPDFText_GetText{TextPage: p.text, Count: p.chars})
+			if err != nil {
+				p.close()
+				return nil, err
+			}
+			s.words = strings.Fields(got.Text)
+			s.text = strings.Join(s.words, " ")
+			slices.Sort(s.words)
+		}
+		p.close()
+		list = append(list, s)
+	}
+	return list, nil
+}
+
+// page is one that is open.
+type page struct {
+	*document
+	ref   references.FPDF_PAGE
+	text  references.FPDF_TEXTPAGE
+	chars int
+	w, h  float64
+}
+
+// page is the page by that reference, for requests.
+func (p *page) page() requests.Page { return requests.Page{ByReference: &p.ref} }
+
+// open opens page i. Close it before another one of its document is opened.
+func (d *document) open(i int) (*page, error) {
+	loaded, err := d.engine.FPDF_LoadPage(&requests.FPDF_LoadPage{Document: d.ref, Index: i})
+	if err != nil {
+		return nil, err
+	}
+	p := &page{document: d, ref: loaded.Page}
+	size, err := d.engine.GetPageSize(&requests.GetPageSize{Page: p.page()})
+	if err == nil {
+		p.w, p.h = size.Width, size.Height
+		_, err = d.engine.FORM_OnAfterLoadPage(&requests.FORM_OnAfterLoadPage{Page: p.page(), FormHandle: d.form})
+	}
+	if err != nil {
+		_, _ = d.engine.FPDF_ClosePage(&requests.FPDF_ClosePage{Page: p.ref})
+		return nil, err
+	}
+	text, err := d.engine.FPDFText_LoadPage(&requests.FPDFText_LoadPage{Page: p.page()})
+	if err == nil {
+		p.text = text.TextPage
+		var n *responses.FPDFText_CountChars
+		n, err = d.engine.FPDFText_CountChars(&requests.FPDFText_CountChars{TextPage: p.text})
+		if err == nil {
+			p.chars = max(n.Count, 0)
+		}
+	}
+	if err == nil && p.chars > maxChars {
+		err = errLarge
+	}
+	if err != nil {
+		p.close()
+		return nil, err
+	}
+	return p, nil
+}
+
+func (p *page) close() {
+	if p.text != "" {
+		_, _ = p.engine.FPDFText_ClosePage(&requests.FPDFText_ClosePage{TextPage: p.text})
+	}
+	_, _ = p.engine.FORM_OnBeforeClosePage(&requests.FORM_OnBeforeClosePage{Page: p.page(), FormHandle: p.form})
+	_, _ = p.engine.FPDF_ClosePage(&requests.FPDF_ClosePage{Page: p.ref})
+}
+
+// picture is what a page looks like, four bytes a pixel. With bare it is without notes and fields.
+func (p *page) picture(w, h int, bare bool) ([]byte, error) {
+	made, err := p.engine.FPDFBitmap_Create(&requests.FPDFBitmap_Create{Width: w, Height: h})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _, _ = p.engine.FPDFBitmap_Destroy(&requests.FPDFBitmap_Destroy{Bitmap: made.Bitmap}) }()
+	_, err = p.engine.FPDFBitmap_FillRect(&requests.FPDFBitmap_FillRect{Bitmap: made.Bitmap, Width: w, Height: h, Color: 0xFFFFFFFF})
+	if err != nil {
+		return nil, err
+	}
+	flags := enums.FPDF_RENDER_FLAG_ANNOT
+	if bare {
+		flags = 0
+	}
+	_, err = p.engine.FPDF_RenderPageBitmap(&requests.FPDF_RenderPageBitmap{Bitmap: made.Bitmap, Page: p.page(), SizeX: w, SizeY: h, Flags: flags})
+	if err != nil {
+		return nil, err
+	}
+	if !bare {
+		_, err = p.engine.FPDF_FFLDraw(&requests.FPDF_FFLDraw{FormHandle: p.form, Bitmap: made.Bitmap, Page: p.page(), SizeX: w, SizeY: h, Flags: flags})
+		if err != nil {
+			return nil, err
+		}
+	}
+	buffer, err := p.engine.FPDFBitmap_GetBuffer(&requests.FPDFBitmap_GetBuffer{Bitmap: made.Bitmap})
+	if err != nil {
+		return nil, err
+	}
+	return slices.Clone(buffer.Buffer), nil
+}
+
+// rect is a part of a picture in pixels, the right and lower edges excluded.
+type rect struct{ x0, y0, x1, y1 int }
+
+func (r rect) within(w, h int) rect {
+	return rect{min(max(r.x0, 0), w), min(max(r.y0, 0), h), min(max(r.x1, 0), w), min(max(r.y1, 0), h)}
+}
+
+// device turns places on a page into pixels of its picture.
+type device struct{ x, y, ax, ay, bx, by float64 }
+
+// finer is how much finer PDFium, which answers in whole pixels, is asked.
+const finer = 64
+
+func (p *page) device(w, h int) (device, error) {
+	at := func(x, y float64) (float64, float64, error) {
+		d, err := p.engine.FPDF_PageToDevice(&requests.FPDF_PageToDevice{Page: p.page(), SizeX: w * finer, SizeY: h * finer, PageX: x, PageY: y})
+		if err != nil {
+			return 0, 0, err
+		}
+		return float64(d.DeviceX) / finer, float64(d.DeviceY) / finer, nil
+	}
+	const far = 500
+	x, y, err := at(0, 0)
+	if err != nil {
+		return device{}, err
+	}
+	ax, ay, err := at(far, 0)
+	if err != nil {
+		return device{}, err
+	}
+	bx, by, err := at(0, far)
+	return device{x, y, (ax - x) / far, (ay - y) / far, (bx - x) / far, (by - y) / far}, err
+}
+
+func (d device) rect(left, top, right, bottom float64) rect {
+	x0, y0 := d.x+d.ax*left+d.bx*bottom, d.y+d.ay*left+d.by*bottom
+	x1, y1 := d.x+d.ax*right+d.bx*top, d.y+d.ay*right+d.by*top
+	floor := func(x float64) int { return int(math.Floor(min(max(x, -1e6), 1e6))) }
+	return rect{floor(min(x0, x1)), floor(min(y0, y1)), floor(max(x0, x1)) + 1, floor(max(y0, y1)) + 1}
+}
+
+// letter is one of a page.
+type letter struct {
+	r    rune
+	word int // the number of its word
+	at   rect
+}
+
+// letters are those of a page that can be told from space, in the order in which they stand in the document.
+func (p *page) letters(d device) (list []letter, err error) {
+	word := 0
+	for i := range p.chars {
+		u, err := p.engine.FPDFText_GetUnicode(&requests.FPDFText_GetUnicode{TextPage: p.text, Index: i})
+		if err != nil {
+			return nil, err
+		}
+		r := rune(u.Unicode)
+		if r == 0 || unicode.IsSpace(r) || unicode.IsControl(r) {
+			word++
+			continue
+		}
+		box, err := p.engine.FPDFText_GetCharBox(&requests.FPDFText_GetCharBox{TextPage: p.text, Index: i})
+		if err != nil {
+			continue // it has none
+		}
+		list = append(list, letter{r, word, d.rect(box.Left, box.Top, box.Right, box.Bottom)})
+	}
+	return list, nil
+}
+
+// note is what lies over a page: a note, a stamp, a field.
+type note struct {
+	kind        enums.FPDF_ANNOTATION_SUBTYPE
+	name, value string // of a field; of others, their text
+	at          rect
+}
+
+// field reports whether it is one that is filled in.
+func (n note) field() bool { return n.kind == enums.FPDF_ANNOT_SUBTYPE_WIDGET }
+
+// markup reports whether it is what people put over a page to say something. The other kinds lead elsewhere, or are fields.
+func (n note) markup() bool {
+	switch n.kind {
+	case enums.FPDF_ANNOT_SUBTYPE_LINK, enums.FPDF_ANNOT_SUBTYPE_POPUP, enums.FPDF_ANNOT_SUBTYPE_WIDGET, enums.FPDF_ANNOT_SUBTYPE_UNKNOWN:
+		return false
+	}
+	return true
+}
+
+// maxNotes is how many of a page are looked at.
+const maxNotes = 2000
+
+// notes are those of a page.
+func (p *page) notes(d device) (list []note, err error) {
+	count, err := p.engine.FPDFPage_GetAnnotCount(&requests.FPDFPage_GetAnnotCount{Page: p.page()})
+	if err != nil {
+		return nil, err
+	}
+	if count.Count > maxNotes {
+		return nil, errLarge
+	}
+	for i := range count.Count {
+		got, err := p.engine.FPDFPage_GetAnnot(&requests.FPDFPage_GetAnnot{Page: p.page(), Index: i})
+		if err != nil {
+			continue // there is nothing at this place of the list
+		}
+		a := got.Annotation
+		var n note
+		if kind, err := p.engine.FPDFAnnot_GetSubtype(&requests.FPDFAnnot_GetSubtype{Annotation: a}); err == nil {
+			n.kind = kind.Subtype
+		}
+		if at, err := p.engine.FPDFAnnot_GetRect(&requests.FPDFAnnot_GetRect{Annotation: a}); err == nil {
+			n.at = d.rect(float64(at.Rect.Left), float64(at.Rect.Top), float64(at.Rect.Right), float64(at.Rect.Bottom))
+		}
+		if n.field() {
+			n.name, n.value = p.fieldOf(a)
+		} else if text, err := p.engine.FPDFAnnot_GetStringValue(&requests.FPDFAnnot_GetStringValue{Annotation: a, Key: "Contents"}); err == nil {
+			n.value = text.Value
+		}
+		list = append(list, n)
+		_, _ = p.engine.FPDFPage_CloseAnnot(&requests.FPDFPage_CloseAnnot{Annotation: a})
+	}
+	return list, nil
+}
+
+// fieldOf is the name of a field and its value; none for a button that is not on.
+func (p *page) fieldOf(a references.FPDF_ANNOTATION) (name, value string) {
+	if n, err := p.engine.FPDFAnnot_GetFormFieldName(&requests.FPDFAnnot_GetFormFieldName{FormHandle: p.form, Annotation: a}); err == nil {
+		name = n.FormFieldName
+	}
+	kind, err := p.engine.FPDFAnnot_GetFormFieldType(&requests.FPDFAnnot_GetFormFieldType{FormHandle: p.form, Annotation: a})
+	if err != nil || kind.FormFieldType == enums.FPDF_FORMFIELD_TYPE_PUSHBUTTON {
+		return name, ""
+	}
+	switch kind.FormFieldType {
+	case enums.FPDF_FORMFIELD_TYPE_CHECKBOX, enums.FPDF_FORMFIELD_TYPE_RADIOBUTTON:
+		on, err := p.engine.FPDFAnnot_IsChecked(&requests.FPDFAnnot_IsChecked{FormHandle: p.form, Annotation: a})
+		if err != nil || !on.IsChecked {
+			return name, ""
+		}
+		if v, err := p.engine.FPDFAnnot_GetFormFieldExportValue(&requests.FPDFAnnot_GetFormFieldExportValue{FormHandle: p.form, Annotation: a}); err == nil {
+			return name, v.Value
+		}
+		return name, "✓"
+	}
+	if v, err := p.engine.FPDFAnnot_GetFormFieldValue(&requests.FPDFAnnot_GetFormFieldValue{FormHandle: p.form, Annotation: a}); err == nil {
+		value = strings.TrimSpace(v.FormFieldValue)
+	}
+	return name, value
+}

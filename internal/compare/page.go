@@ -1,0 +1,523 @@
+package compare
+
+import (
+	"bytes"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// What pictures are like, and how they are compared.
+const (
+	dpi       = 100
+	maxPixels = 3 << 20 // of a picture: a larger page is drawn more coarsely
+	differs   = 16      // of 255, by which a pixel is another one. Files that were only written anew differ by nothing
+	edge      = 24      // by which two pixels side by side are the rim of something
+	ruled     = 40      // pixels in a row that are alike are a line or the ground, and no letter
+	tile      = 8       // pixels: what is closer together is one place
+	samePoint = 0.5     // points by which pages may differ in size
+)
+
+// comparePages compares a page with the one that came back for it.
+func comparePages(sent, back sheet) ([]Place, error) {
+	if math.Abs(sent.w-back.w) > samePoint || math.Abs(sent.h-back.h) > samePoint {
+		return []Place{{Kind: KindSize, Was: short(sent.text), Now: short(back.text)}}, nil
+	}
+	a, err := sent.document.open(sent.index)
+	if err != nil {
+		return nil, err
+	}
+	defer a.close()
+	b, err := back.document.open(back.index)
+	if err != nil {
+		return nil, err
+	}
+	defer b.close()
+	scale := dpi / 72.0
+	if pixels := sent.w * sent.h * scale * scale; pixels > maxPixels {
+		scale *= math.Sqrt(maxPixels / pixels)
+	}
+	c := comparison{w: max(1, int(math.Round(sent.w*scale))), h: max(1, int(math.Round(sent.h*scale)))}
+	if c.was, err = a.picture(c.w, c.h, false); err != nil {
+		return nil, err
+	}
+	if c.now, err = b.picture(c.w, c.h, false); err != nil {
+		return nil, err
+	}
+	da, err := a.device(c.w, c.h)
+	if err != nil {
+		return nil, err
+	}
+	db, err := b.device(c.w, c.h)
+	if err != nil {
+		return nil, err
+	}
+	before, err := a.notes(da)
+	if err != nil {
+		return nil, err
+	}
+	after, err := b.notes(db)
+	if err != nil {
+		return nil, err
+	}
+	places := c.compareNotes(before, after)
+	if bytes.Equal(c.was, c.now) && sent.text == back.text {
+		return places, nil
+	}
+	if c.letters, err = a.letters(da); err != nil {
+		return nil, err
+	}
+	if c.lettersNow, err = b.letters(db); err != nil {
+		return nil, err
+	}
+	c.base = c.was
+	if slices.ContainsFunc(before, func(n note) bool { return n.field() && n.value == "" }) {
+		bare, err := a.picture(c.w, c.h, true)
+		if err != nil {
+			return nil, err
+		}
+		c.open(before, bare)
+	}
+	c.mark()
+	if slices.ContainsFunc(c.marks, func(m uint8) bool { return m != alike }) && turned(da) != turned(db) {
+		return append(places, Place{Kind: KindSize}), nil
+	}
+	switch all, gross := c.share(); {
+	case all < mostly:
+	case gross < hardly:
+		return append(places, c.byWords(sent, back)), nil
+	case common(sent.words, back.words) < 300:
+		return append(places, Place{Kind: KindExchange, Was: short(sent.text), Now: short(back.text)}), nil
+	}
+	return slices.Concat(places, c.hidden(), c.places()), nil
+}
+
+// turned is which way a page lies.
+func turned(d device) [4]bool { return [4]bool{d.ax > 0, d.ay > 0, d.bx > 0, d.by > 0} }
+
+// comparison is of two pages of the same size.
+type comparison struct {
+	w, h       int
+	was, now   []byte // pictures
+	base       []byte // as was, without what marks the empty fields
+	letters    []letter
+	lettersNow []letter
+
+	rims  []bool  // of pixels: there is the rim of something in was, which nothing may touch
+	marks []uint8 // of pixels: see below
+}
+
+// What a pixel is.
+const (
+	alike = iota
+	isNew // darker than the empty ground that it was
+	isBad // other than what was there
+)
+
+// compareNotes finds what was laid over a page, and fields whose value is another one.
+func (c *comparison) compareNotes(before, after []note) (places []Place) {
+	type text struct {
+		kind  int
+		value string
+	}
+	had, was, now := map[text]int{}, map[string][]string{}, map[string][]string{}
+	for _, n := range before {
+		had[text{int(n.kind), n.value}]++
+		if n.field() && n.value != "" {
+			was[n.name] = append(was[n.name], n.value)
+		}
+	}
+	at := map[string]rect{}
+	for _, n := range after {
+		if n.field() {
+			at[n.name] = n.at
+			if n.value != "" {
+				now[n.name] = append(now[n.name], n.value)
+			}
+			continue
+		}
+		key := text{int(n.kind), n.value}
+		if had[key]--; had[key] < 0 && n.markup() {
+			places = append(places, Place{Kind: KindNote, Now: short(n.value), Box: c.box(n.at)})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(was)) {
+		if place, there := at[name]; there && !slices.Equal(was[name], now[name]) {
+			places = append(places, Place{Kind: KindField, Was: short(strings.Join(was[name], " ")), Now: short(strings.Join(now[name], " ")), Box: c.box(place)})
+		}
+	}
+	return places
+}
+
+// open takes from the ground what marks the empty fields: it may be gone once they are filled.
+func (c *comparison) open(notes []note, bare []byte) {
+	c.base = slices.Clone(c.was)
+	for _, n := range notes {
+		if !n.field() || n.value != "" {
+			continue
+		}
+		r := n.at.within(c.w, c.h)
+		for y := r.y0; y < r.y1; y++ {
+			copy(c.base[4*(y*c.w+r.x0):4*(y*c.w+r.x1)], bare[4*(y*c.w+r.x0):])
+		}
+	}
+}
+
+// apart is by how much two pixels differ.
+func apart(a, b []byte) int {
+	d := 0
+	for i := range 3 {
+		d = max(d, int(a[i])-int(b[i]), int(b[i])-int(a[i]))
+	}
+	return d
+}
+
+// light is how light a pixel is.
+func light(p []byte) int { return (2*int(p[0]) + 5*int(p[1]) + int(p[2])) / 8 }
+
+func pixel(picture []byte, i int) []byte { return picture[4*i : 4*i+4] }
+
+// mark says of each pixel what it is.
+func (c *comparison) mark() {
+	c.marks = make([]uint8, c.w*c.h)
+	c.findRims()
+	for y := range c.h {
+		row := 4 * y * c.w
+		if bytes.Equal(c.was[row:row+4*c.w], c.now[row:row+4*c.w]) {
+			continue
+		}
+		for i := y * c.w; i < (y+1)*c.w; i++ {
+			now, base := pixel(c.now, i), pixel(c.base, i)
+			if apart(pixel(c.was, i), now) <= differs || apart(base, now) <= differs {
+				continue
+			}
+			c.marks[i] = isBad
+			if !c.rims[i] && light(now) < light(base) {
+				c.marks[i] = isNew
+			}
+		}
+	}
+}
+
+// findRims finds the rims of all that is on the page, with a pixel around them. Lines are left out, and what leads from one column to
+// the next: people write on them.
+func (c *comparison) findRims() {
+	n := c.w * c.h
+	rim := make([]bool, n)
+	for y := range c.h {
+		for x := range c.w {
+			i := y*c.w + x
+			p := pixel(c.base, i)
+			if x+1 < c.w && apart(p, pixel(c.base, i+1)) > edge {
+				rim[i], rim[i+1] = true, true
+			}
+			if y+1 < c.h && apart(p, pixel(c.base, i+c.w)) > edge {
+				rim[i], rim[i+c.w] = true, true
+			}
+		}
+	}
+	c.leaveOutRuns(rim, c.h, c.w, c.w, 1)
+	c.leaveOutRuns(rim, c.w, c.h, 1, c.w)
+	c.leaveOutLeaders(rim)
+	c.rims = make([]bool, n)
+	for _, l := range c.letters { // what is as close as the next letter belongs to a word
+		if unicode.IsLetter(l.r) || unicode.IsDigit(l.r) {
+			aside := (l.at.y1 - l.at.y0 + 2) / 3
+			r := rect{l.at.x0 - aside, l.at.y0, l.at.x1 + aside, l.at.y1}.within(c.w, c.h)
+			for y := r.y0; y < r.y1; y++ {
+				for x := r.x0; x < r.x1; x++ {
+					c.rims[y*c.w+x] = true
+				}
+			}
+		}
+	}
+	for i, is := range rim {
+		if !is {
+			continue
+		}
+		x, y := i%c.w, i/c.w
+		r := rect{x - 1, y - 1, x + 2, y + 2}.within(c.w, c.h)
+		for y := r.y0; y < r.y1; y++ {
+			for x := r.x0; x < r.x1; x++ {
+				c.rims[y*c.w+x] = true
+			}
+		}
+	}
+}
+
+// leaveOutRuns takes from rim what lies in a row of pixels that are alike; there are so many rows of so many pixels.
+func (c *comparison) leaveOutRuns(rim []bool, rows, length, nextRow, next int) {
+	for row := range rows {
+		from := 0
+		for at := 1; at <= length; at++ {
+			i := row*nextRow + at*next
+			if at < length && apart(pixel(c.base, i), pixel(c.base, i-next)) <= differs/2 {
+				continue
+			}
+			if at-from >= ruled {
+				for j := from; j < at; j++ {
+					rim[row*nextRow+j*next] = false
+				}
+			}
+			from = at
+		}
+	}
+}
+
+// leaders are letters of which four or more in a row lead from one column to the next, or are there to be written on.
+const leaders = "._…·-–—"
+
+func (c *comparison) leaveOutLeaders(rim []bool) {
+	from := 0
+	for i := 0; i <= len(c.letters); i++ {
+		if i < len(c.letters) && strings.ContainsRune(leaders, c.letters[i].r) {
+			continue
+		}
+		if i-from >= 4 {
+			for _, l := range c.letters[from:i] {
+				r := rect{l.at.x0 - 1, l.at.y0 - 1, l.at.x1 + 1, l.at.y1 + 1}.within(c.w, c.h)
+				for y := r.y0; y < r.y1; y++ {
+					for x := r.x0; x < r.x1; x++ {
+						rim[y*c.w+x] = false
+					}
+				}
+			}
+		}
+		from = i + 1
+	}
+}
+
+// Of a page that was made anew most of what is on it lies elsewhere, but hardly anything lies far from where it was.
+const (
+	mostly = 0.4
+	hardly = 0.15
+	least  = 12 // parts of a page that have something on them
+	nearby = 2  // pixels
+)
+
+// share is how much of what is on the page is not as it was, and how much of that is not even nearby.
+func (c *comparison) share() (all, gross float64) {
+	const part = 16
+	inked, bad, far := 0, 0, 0
+	for y := 0; y < c.h; y += part {
+		for x := 0; x < c.w; x += part {
+			r := rect{x, y, x + part, y + part}.within(c.w, c.h)
+			isBad := c.any(r, func(i int) bool { return c.marks[i] == isBad })
+			if isBad || c.any(r, func(i int) bool { return c.rims[i] }) {
+				inked++
+			}
+			if isBad {
+				bad++
+				if c.any(r, func(i int) bool { return c.gross(i) }) {
+					far++
+				}
+			}
+		}
+	}
+	if inked < least {
+		return 0, 1
+	}
+	return float64(bad) / float64(inked), float64(far) / float64(max(bad, 1))
+}
+
+// gross reports whether a pixel has nothing alike near its place in the other picture.
+func (c *comparison) gross(i int) bool {
+	if c.marks[i] != isBad {
+		return false
+	}
+	x, y := i%c.w, i/c.w
+	near := rect{x - nearby, y - nearby, x + nearby + 1, y + nearby + 1}
+	like := func(p []byte, in []byte) bool {
+		return c.any(near, func(j int) bool { return apart(p, pixel(in, j)) <= 3*edge })
+	}
+	return !like(pixel(c.was, i), c.now) || !like(pixel(c.now, i), c.was)
+}
+
+// any reports whether something is so of a pixel.
+func (c *comparison) any(r rect, is func(i int) bool) bool {
+	r = r.within(c.w, c.h)
+	for y := r.y0; y < r.y1; y++ {
+		for x := r.x0; x < r.x1; x++ {
+			if is(y*c.w + x) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// byWords compares pages of which the pictures tell little: whether they have the same words, or, where only a few differ, which. Where
+// most differ the letters have other codes.
+func (c *comparison) byWords(sent, back sheet) Place {
+	const few, most = 12, 500
+	was, now := without(sent.words, back.words), without(back.words, sent.words)
+	if len(was) > 0 && len(was)+len(now) <= few && common(sent.words, back.words) >= most {
+		return Place{Kind: KindAltered, Was: short(strings.Join(was, " ")), Now: short(strings.Join(now, " "))}
+	}
+	return Place{Kind: KindRemade}
+}
+
+// without is what sorted words have that others have not.
+func without(words, others []string) (rest []string) {
+	j := 0
+	for _, w := range words {
+		for j < len(others) && others[j] < w {
+			j++
+		}
+		if j < len(others) && others[j] == w {
+			j++
+			continue
+		}
+		rest = append(rest, w)
+	}
+	return rest
+}
+
+// spot is where a letter is.
+type spot struct {
+	r    rune
+	x, y int
+}
+
+// strange are the letters that have no like at the same place among others.
+func strange(letters, others []letter) (list []letter) {
+	at := map[spot]bool{}
+	for _, l := range others {
+		at[spot{l.r, l.at.x0, l.at.y1}] = true
+	}
+next:
+	for _, l := range letters {
+		for dx := -1; dx <= 1; dx++ {
+			for dy := -1; dy <= 1; dy++ {
+				if at[spot{l.r, l.at.x0 + dx, l.at.y1 + dy}] {
+					continue next
+				}
+			}
+		}
+		list = append(list, l)
+	}
+	return list
+}
+
+// hidden finds letters that are new and of which nobody sees anything. Where others were at the same place, and look the same, the
+// letters have other codes: that is less than a change, because both are read the same.
+func (c *comparison) hidden() (places []Place) {
+	var unseen []letter
+	recoded := false
+	gone := strange(c.letters, c.lettersNow)
+	for _, l := range strange(c.lettersNow, c.letters) {
+		switch {
+		case c.any(l.at, func(i int) bool { return c.marks[i] != alike }):
+		case slices.ContainsFunc(gone, func(old letter) bool { return meet(old.at, l.at) }):
+			recoded = true
+		default:
+			unseen = append(unseen, l)
+		}
+	}
+	if recoded {
+		places = append(places, Place{Kind: KindRemade})
+	}
+	for from := 0; from < len(unseen); {
+		to := from + 1
+		for to < len(unseen) && unseen[to].word-unseen[to-1].word <= 1 {
+			to++
+		}
+		places = append(places, Place{Kind: KindHidden, Now: spell(c.lettersNow, unseen[from:to]), Box: c.box(around(unseen[from:to]))})
+		from = to
+	}
+	return places
+}
+
+func meet(a, b rect) bool { return a.x0 < b.x1 && b.x0 < a.x1 && a.y0 < b.y1 && b.y0 < a.y1 }
+
+// around is the smallest part of a page with all the letters.
+func around(letters []letter) rect {
+	at := letters[0].at
+	for _, l := range letters {
+		at = rect{min(at.x0, l.at.x0), min(at.y0, l.at.y0), max(at.x1, l.at.x1), max(at.y1, l.at.y1)}
+	}
+	return at
+}
+
+// spell are the whole words of which some letters are.
+func spell(all, some []letter) string {
+	in := map[int]bool{}
+	for _, l := range some {
+		in[l.word] = true
+	}
+	var text strings.Builder
+	last := -1
+	for _, l := range all {
+		if !in[l.word] {
+			continue
+		}
+		if last >= 0 && l.word != last {
+			text.WriteByte(' ')
+		}
+		last = l.word
+		text.WriteRune(l.r)
+		if text.Len() > 2*maxWords {
+			break
+		}
+	}
+	return short(text.String())
+}
+
+// places are where the pictures differ: tiles that are side by side are one place.
+func (c *comparison) places() (places []Place) {
+	across, down := (c.w+tile-1)/tile, (c.h+tile-1)/tile
+	kinds := make([]uint8, across*down)
+	for i, m := range c.marks {
+		t := i/c.w/tile*across + i%c.w/tile
+		kinds[t] = max(kinds[t], m)
+	}
+	of := make([]int, len(kinds)) // the number of a tile's place, counted from 1
+	for i, k := range kinds {
+		if k == alike || of[i] != 0 {
+			continue
+		}
+		number := len(places) + 1
+		at, worst := rect{across, down, 0, 0}, k
+		of[i] = number
+		for todo := []int{i}; len(todo) > 0; {
+			t := todo[len(todo)-1]
+			todo = todo[:len(todo)-1]
+			x, y := t%across, t/across
+			at, worst = rect{min(at.x0, x), min(at.y0, y), max(at.x1, x+1), max(at.y1, y+1)}, max(worst, kinds[t])
+			near := rect{x - 2, y - 1, x + 3, y + 2}.within(across, down)
+			for y := near.y0; y < near.y1; y++ {
+				for x := near.x0; x < near.x1; x++ {
+					if o := y*across + x; kinds[o] != alike && of[o] == 0 {
+						of[o] = number
+						todo = append(todo, o)
+					}
+				}
+			}
+		}
+		p := Place{Kind: KindAdded, Box: c.box(rect{at.x0 * tile, at.y0 * tile, at.x1 * tile, at.y1 * tile})}
+		if worst == isBad {
+			p.Kind = KindAltered
+		}
+		if len(places) < maxPlaces {
+			here := func(i int) bool { return c.marks[i] != alike && of[i/c.w/tile*across+i%c.w/tile] == number }
+			touched := func(letters []letter) []letter {
+				return slices.DeleteFunc(slices.Clone(letters), func(l letter) bool { return !c.any(l.at, here) })
+			}
+			if worst == isBad {
+				p.Was = spell(c.letters, touched(c.letters))
+			}
+			p.Now = spell(c.lettersNow, touched(strange(c.lettersNow, c.letters)))
+		}
+		places = append(places, p)
+	}
+	return places
+}
+
+// box is a part of the page without regard to how large its picture is.
+func (c *comparison) box(r rect) Box {
+	r = r.within(c.w, c.h)
+	w, h := float64(c.w), float64(c.h)
+	return Box{float64(r.x0) / w, float64(r.y0) / h, float64(r.x1) / w, float64(r.y1) / h}
+}

@@ -1,0 +1,279 @@
+package packages
+
+import (
+	"context"
+	"image"
+	"image/draw"
+	"path/filepath"
+	"strconv"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/container"
+	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/layout"
+	"fyne.io/fyne/v2/widget"
+
+	"countersign/internal/agent"
+	"countersign/internal/office"
+	"countersign/ui/async"
+	"countersign/ui/i18n"
+	"countersign/ui/theme"
+	"countersign/ui/widgets"
+)
+
+// Differences are the differences between what was sent and what came back.
+type Differences interface {
+	// Differences finds those of a saved file.
+	Differences(ctx context.Context, packageID string, f office.File) (agent.Comparison, error)
+	// ComparedPage draws a page of a document that was sent, counted from 0, or of the saved file where that is negative.
+	ComparedPage(ctx context.Context, packageID string, f office.File, document, page, width int) (image.Image, error)
+}
+
+// differences shows the pages of what was sent beside those of what came back, one difference after the other.
+type differences struct {
+	screen *Screen
+	id     string // of the package
+	file   office.File
+	found  agent.Comparison
+	steps  []agent.Difference // what is gone through: the differences, or all pages where there are none
+
+	at      int
+	large   bool // the place is shown, not the page
+	pages   map[[2]int]image.Image
+	leave   context.CancelFunc // ends what is drawn
+	room    fyne.Size
+	where   *widgets.Line
+	what    *widgets.Prose
+	sheets  *fyne.Container
+	enlarge *widgets.Button
+}
+
+// pageWidth is how many pixels wide pages are drawn.
+const pageWidth = 1000
+
+// showDifferences finds the differences of a saved file and shows them.
+func (s *Screen) showDifferences(id string, f office.File) {
+	async.Then(s.env.Work, func(ctx context.Context) (agent.Comparison, error) { return s.office.Differences(ctx, id, f) }, func(found agent.Comparison, err error) {
+		if err != nil {
+			s.env.Notice(i18n.Error(err))
+			return
+		}
+		d := &differences{screen: s, id: id, file: f, found: found, steps: found.Places, pages: map[[2]int]image.Image{}, leave: func() {}}
+		for i := range found.Pages {
+			for n := range found.Pages[i] {
+				if page := n + 1; len(found.Places) == 0 {
+					d.steps = append(d.steps, agent.Difference{Page: page, Back: page})
+				}
+			}
+		}
+		d.open()
+	})
+}
+
+func (d *differences) open() {
+	window := d.screen.env.Window.Canvas()
+	d.room = fyne.NewSize(max(160, (window.Size().Width-32-40-16)/2), max(160, window.Size().Height-32-40-200))
+	d.where, d.what, d.sheets = widgets.NewCaption(""), widgets.NewProse(""), container.NewGridWithColumns(2)
+	d.what.Most = 2
+	var pop *widgets.PopUp
+	leave := widgets.NewButton(lang.L("Close"), func() { pop.Close() })
+	back := widgets.NewButton(lang.L("Previous"), func() { d.turn(-1) })
+	next := widgets.NewButton(lang.L("Next"), func() { d.turn(1) })
+	d.enlarge = widgets.NewButton(lang.L("Enlarge"), func() { d.large = !d.large; d.show() })
+	for _, b := range []*widgets.Button{back, next, d.enlarge, leave} {
+		b.OnKey = d.key
+	}
+	widgets.EnableAll(container.NewHBox(back, next), len(d.steps) > 1)
+	head := container.NewVBox(widgets.NewHeading(filepath.Base(d.file.Path)), d.where, d.what)
+	content := widgets.Stack(12, head, d.sheets, widgets.Row(8, back, next, d.enlarge, layout.NewSpacer(), leave))
+	first := next
+	if len(d.steps) < 2 {
+		first = leave
+	}
+	d.show()
+	pop = widgets.Open(window, widgets.Pad(20, content), fyne.NewSize(2*d.room.Width+16, 0), first, func() { d.leave() })
+}
+
+// key turns to another difference.
+func (d *differences) key(e *fyne.KeyEvent) bool {
+	switch e.Name {
+	case fyne.KeyLeft, fyne.KeyUp, fyne.KeyPageUp:
+		d.turn(-1)
+	case fyne.KeyRight, fyne.KeyDown, fyne.KeyPageDown:
+		d.turn(1)
+	default:
+		return false
+	}
+	return true
+}
+
+func (d *differences) turn(by int) {
+	if at := d.at + by; at >= 0 && at < len(d.steps) {
+		d.at = at
+		d.show()
+	}
+}
+
+// show shows a difference; its pages follow when they are drawn.
+func (d *differences) show() {
+	if len(d.steps) == 0 {
+		return
+	}
+	step := d.steps[d.at]
+	d.where.Set(lang.L("{{.Done}} of {{.Total}}", i18n.V{"Done": d.at + 1, "Total": len(d.steps)}))
+	d.what.Text = tellDifference(step)
+	d.what.Colour = theme.Text
+	if step.Kind.Changed() {
+		d.what.Colour = theme.Attention
+	}
+	d.what.Refresh()
+	d.enlarge.SetText(map[bool]string{false: lang.L("Enlarge"), true: lang.L("Whole page")}[d.large])
+	widgets.Show(d.enlarge, step.Box != agent.Difference{}.Box)
+	d.leave()
+	wanted := [][2]int{{-1, step.Back}}
+	if step.Page > 0 {
+		document, page := d.found.Sent(step.Page)
+		wanted = [][2]int{{document, page}, {-1, step.Back}}
+	}
+	d.draw(wanted)
+	var missing [][2]int
+	for _, p := range wanted {
+		if _, drawn := d.pages[p]; !drawn && p[1] > 0 {
+			missing = append(missing, p)
+		}
+	}
+	if len(missing) == 0 {
+		return
+	}
+	type drawn map[[2]int]image.Image
+	d.leave = async.Then(d.screen.env.Work, func(ctx context.Context) (drawn, error) {
+		found := drawn{}
+		for _, p := range missing {
+			picture, err := d.screen.office.ComparedPage(ctx, d.id, d.file, p[0], p[1], pageWidth)
+			if err != nil {
+				return found, err
+			}
+			found[p] = picture
+		}
+		return found, nil
+	}, func(found drawn, err error) {
+		if err != nil {
+			d.screen.env.Notice(i18n.Error(err))
+		}
+		if len(d.pages) > 12 {
+			clear(d.pages)
+		}
+		for p, picture := range found {
+			d.pages[p] = picture
+		}
+		d.draw(wanted)
+	})
+}
+
+// draw shows the pages beside each other, as far as they are drawn.
+func (d *differences) draw(wanted [][2]int) {
+	step := d.steps[d.at]
+	side := func(title string, page int, picture image.Image) fyne.CanvasObject {
+		caption := widgets.NewCaption(title + " " + strconv.Itoa(page))
+		switch {
+		case page == 0:
+			caption = widgets.NewCaption(lang.L("There is no such page."))
+			return widgets.Stack(4, caption, container.NewGridWrap(d.room))
+		case picture == nil:
+			return widgets.Stack(4, caption, container.NewGridWrap(d.room, widget.NewLabel("…")))
+		}
+		return widgets.Stack(4, caption, widgets.Sheet(d.marked(picture, page, title == lang.L("Sent: page")), d.room, theme.Line))
+	}
+	var sent image.Image
+	if step.Page > 0 {
+		sent = d.pages[wanted[0]]
+	}
+	widgets.Remake(d.sheets, side(lang.L("Sent: page"), step.Page, sent), side(lang.L("Came back: page"), step.Back, d.pages[wanted[len(wanted)-1]]))
+}
+
+// marked is a page with frames around the places where it differs, or the one place, enlarged.
+func (d *differences) marked(page image.Image, number int, sent bool) image.Image {
+	size := page.Bounds().Size()
+	picture := image.NewRGBA(image.Rect(0, 0, size.X, size.Y))
+	draw.Draw(picture, picture.Bounds(), page, page.Bounds().Min, draw.Src)
+	settings := fyne.CurrentApp().Settings()
+	for i, p := range d.steps {
+		if p.Back != number && !sent || p.Page != number && sent || p.Box == (agent.Difference{}).Box {
+			continue
+		}
+		colour := theme.Waiting
+		if p.Kind.Changed() {
+			colour = theme.Attention
+		}
+		r := image.Rect(int(p.Box[0]*float64(size.X)), int(p.Box[1]*float64(size.Y)), int(p.Box[2]*float64(size.X)), int(p.Box[3]*float64(size.Y))).Inset(-6)
+		thick := 2
+		if i == d.at {
+			thick = 5
+		}
+		inner := r.Inset(thick)
+		for _, edge := range []image.Rectangle{{r.Min, image.Pt(r.Max.X, inner.Min.Y)}, {image.Pt(r.Min.X, inner.Max.Y), r.Max}, {r.Min, image.Pt(inner.Min.X, r.Max.Y)}, {image.Pt(inner.Max.X, r.Min.Y), r.Max}} {
+			draw.Draw(picture, edge, image.NewUniform(settings.Theme().Color(colour, settings.ThemeVariant())), image.Point{}, draw.Src)
+		}
+	}
+	if box := d.steps[d.at].Box; d.large && box != (agent.Difference{}).Box {
+		w, h := size.X*2/5, size.X*2/5*int(d.room.Height)/int(d.room.Width)
+		x, y := int((box[0]+box[2])/2*float64(size.X))-w/2, int((box[1]+box[3])/2*float64(size.Y))-h/2
+		x, y = max(0, min(x, size.X-w)), max(0, min(y, size.Y-h))
+		return picture.SubImage(image.Rect(x, y, x+w, y+h))
+	}
+	return picture
+}
+
+// tellDifference says what a difference is.
+func tellDifference(p agent.Difference) string {
+	what := map[string]string{
+		"":          lang.L("This page is the same."),
+		"added":     lang.L("New on an empty place, as signing adds it"),
+		"page":      lang.L("This page was added before or behind the others."),
+		"altered":   lang.L("What was here is gone, covered or changed"),
+		"hidden":    lang.L("Text that nobody sees was put in"),
+		"field":     lang.L("The value of a field is another one"),
+		"note":      lang.L("A note or stamp lies over the page"),
+		"size":      lang.L("The page was turned or has another size."),
+		"missing":   lang.L("This page is missing."),
+		"inserted":  lang.L("This page was put between the others."),
+		"exchanged": lang.L("This is another page."),
+		"remade":    lang.L("The page looks alike, but was made anew: it cannot be compared closely."),
+	}[string(p.Kind)]
+	switch p.Kind {
+	case "added", "altered", "hidden", "field", "note":
+		switch {
+		case p.Was == "" && p.Now == "":
+			return what + "."
+		case p.Was == "" || p.Now == "":
+			return lang.L("{{.What}}: “{{.Words}}”", i18n.V{"What": what, "Words": p.Was + p.Now})
+		}
+		return lang.L("{{.What}}: “{{.Was}}”, now “{{.Now}}”", i18n.V{"What": what, "Was": p.Was, "Now": p.Now})
+	}
+	return what
+}
+
+// matchOf says in a line whether a file is what was sent; a press shows its pages beside those that were. It is nil where there is
+// nothing to say.
+func (s *Screen) matchOf(p record, f office.File) fyne.CanvasObject {
+	text := i18n.Message(f.Match.Text())
+	if text == "" {
+		return nil
+	}
+	prose := widgets.NewProse(text)
+	prose.Most = 3
+	mark := theme.MarkLater
+	switch f.Match.State {
+	case office.MatchChanged:
+		mark, prose.Colour = theme.MarkProblem, theme.Attention
+		prose.Text = filepath.Base(f.Path) + ": " + text
+	case office.MatchSame, office.MatchAdded:
+		mark = theme.MarkSaved
+	case office.MatchUnread:
+		return widgets.PadHV(0, 2, widgets.Across(widgets.Mark(16, widget.NewIcon(mark.Resource())), prose, nil))
+	}
+	line := widgets.NewTappable(widgets.PadHV(0, 2, widgets.Across(widgets.Mark(16, widget.NewIcon(mark.Resource())), prose, nil)),
+		func() { s.showDifferences(p.row.ID, f) })
+	line.Says = func() string { return prose.Text }
+	return line
+}

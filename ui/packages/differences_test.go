@@ -1,0 +1,64 @@
+package packages
+
+import (
+	"strings"
+	"testing"
+
+	"fyne.io/fyne/v2"
+
+	"countersign/internal/office"
+	"countersign/ui/officetest"
+	"countersign/ui/screentest"
+	"countersign/ui/widgets"
+)
+
+// matched is a busy office in which the first signed document was compared with that end.
+func matched(m office.Match) *officetest.Office {
+	o := officetest.Busy()
+	for i, row := range o.Rows {
+		if row.ID == "p3" {
+			o.Rows[i].Files[0].Match = m
+		}
+	}
+	return o
+}
+
+func TestAPressOnWhatWasChangedShowsBothPagesWithTheChangesOneAfterTheOther(t *testing.T) {
+	b := showing(t, matched(office.Match{State: office.MatchChanged, Page: 1, Was: "5,200.00", Now: "9,250.00"}), "p3")
+	top := func() fyne.CanvasObject { return b.Env.Window.Canvas().Overlays().Top() }
+	pressed := false
+	for _, line := range screentest.All[*widgets.Tappable](b.screen.detail) {
+		if line.Says != nil && strings.HasPrefix(line.Says(), "Mandate Keller - Letter of mandate.pdf: Not what was sent: on page 1, “5,200.00” became “9,250.00”.") {
+			line.Tapped(nil)
+			pressed = true
+		}
+	}
+	b.Settle()
+	if !pressed || top() == nil {
+		t.Fatal("nothing is shown")
+	}
+	says := func(wanted ...string) {
+		t.Helper()
+		b.Settle()
+		said := screentest.Text(top())
+		for _, w := range wanted {
+			if !strings.Contains(said, w) {
+				t.Errorf("it lacks %q: %s", w, said)
+			}
+		}
+	}
+	says("1 of 3", "gone, covered or changed: “5,200.00”, now “9,250.00”", "Sent: page 1", "Came back: page 1")
+	next := screentest.Button(top(), "Next")
+	next.TypedKey(&fyne.KeyEvent{Name: fyne.KeyRight})
+	says("2 of 3", "“Ana Ruiz”", "Came back: page 2")
+	next.OnTapped()
+	next.OnTapped() // there are no more
+	says("3 of 3", "There is no such page.", "Came back: page 3")
+	next.TypedKey(&fyne.KeyEvent{Name: fyne.KeyLeft})
+	screentest.Button(top(), "Enlarge").OnTapped()
+	says("2 of 3")
+	screentest.Button(top(), "Whole page").OnTapped()
+	if asked := b.Office.Asked("page -1 2"); asked != 1 {
+		t.Errorf("page 2 was drawn %d times", asked)
+	}
+}
