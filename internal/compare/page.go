@@ -223,7 +223,8 @@ func (c *comparison) findRims() {
 	c.leaveOutLeaders(rim)
 	c.rims = make([]bool, n)
 	for _, l := range c.letters { // what is as close as the next letter belongs to a word
-		if unicode.IsLetter(l.r) || unicode.IsDigit(l.r) {
+		seen := c.any(l.at, func(i int) bool { return rim[i] })
+		if seen && (unicode.IsLetter(l.r) || unicode.IsDigit(l.r)) {
 			aside := (l.at.y1 - l.at.y0 + 2) / 3
 			r := rect{l.at.x0 - aside, l.at.y0, l.at.x1 + aside, l.at.y1}.within(c.w, c.h)
 			for y := r.y0; y < r.y1; y++ {

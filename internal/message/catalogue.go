@@ -644,7 +644,9 @@ func ProofIssuer() Message                { return of("proof.proof-issuer") }
 func ProofMade(version string, when string) Message {
 	return of("proof.proof-made", Text("Version", version), Text("When", when))
 }
+func ProofMatch() Message                 { return of("proof.proof-match") }
 func ProofName() Message                  { return of("proof.proof-name") }
+func ProofNotKept() Message               { return of("proof.proof-not-kept") }
 func ProofNotWritten(file string) Message { return of("proof.proof-not-written", Name("File", file)) }
 func ProofOf(called string) Message       { return of("proof.proof-of", Package("Package", called)) }
 func ProofOtherFile() Message             { return of("proof.proof-other-file") }
@@ -654,6 +656,7 @@ func ProofSameFile() Message              { return of("proof.proof-same-file") }
 func ProofSaved() Message                 { return of("proof.proof-saved") }
 func ProofSeal() Message                  { return of("proof.proof-seal") }
 func ProofSealedAt() Message              { return of("proof.proof-sealed-at") }
+func ProofSent() Message                  { return of("proof.proof-sent") }
 func ProofService() Message               { return of("proof.proof-service") }
 func ProofSignedAt(when string) Message   { return of("proof.proof-signed-at", Text("When", when)) }
 func ProofSigners() Message               { return of("proof.proof-signers") }

@@ -75,6 +75,7 @@ type Seal struct {
 	Signer  string    `json:"signer,omitempty"`
 	At      time.Time `json:"at,omitzero"`
 	Stamped string    `json:"stamped,omitempty"`
+	Sent    string    `json:"sent,omitempty"` // whether the document is what was sent
 }
 
 // Sum is SHA-256 in hex.

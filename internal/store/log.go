@@ -293,7 +293,7 @@ func sealFact(j office.Job) record.Fact {
 	f := loggedFile(j)
 	f.SHA256 = j.Seal.SHA256
 	return record.Fact{Kind: record.Examined, Package: j.PackageID, File: f,
-		Seal: &record.Seal{State: string(j.Seal.State), Signer: j.Seal.Signer, At: j.Seal.At, Stamped: j.Seal.Stamped}}
+		Seal: &record.Seal{State: string(j.Seal.State), Signer: j.Seal.Signer, At: j.Seal.At, Stamped: j.Seal.Stamped, Sent: string(j.Match.State)}}
 }
 
 func loggedFile(j office.Job) *record.File {

@@ -12,6 +12,7 @@ import (
 
 	"countersign/internal/agent/data"
 	"countersign/internal/compare"
+	"countersign/internal/evidence"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/preview"
@@ -201,4 +202,34 @@ func (r *Service) withSent(packageID string, f office.File, do func(sent []offic
 		return message.Error(unread(err).Text(), err)
 	}
 	return nil
+}
+
+// sentPart adds the files that a package was sent with to a proof, as far as they are kept.
+func (r *Service) sentPart(ctx context.Context, b *evidence.Bundle, p office.Package) (part evidence.Part, err error) {
+	say := r.deps.Words().Text
+	part.Title = say(message.ProofSent())
+	if p.DraftID == "" {
+		return part, nil
+	}
+	d, _, err := r.Data.Draft(p.DraftID)
+	if err != nil {
+		return part, err
+	}
+	for _, f := range d.Files {
+		file, err := r.deps.Sent(f)
+		if errors.Is(err, fs.ErrNotExist) {
+			part.Add(f.Name, "SHA-256 "+f.SHA256+"\n"+say(message.ProofNotKept()))
+			continue
+		}
+		if err != nil {
+			return part, err
+		}
+		as, sum, err := b.Add("sent", f.Name, stopped{ctx, file})
+		file.Close()
+		if err != nil {
+			return part, err
+		}
+		part.Add(as, "SHA-256 "+sum)
+	}
+	return part, nil
 }

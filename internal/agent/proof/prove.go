@@ -95,6 +95,10 @@ func (r *Service) prove(ctx context.Context, w io.Writer, c contents) error {
 			sealed = append(sealed, as)
 		}
 	}
+	sent, err := r.sentPart(ctx, bundle, c.p)
+	if err != nil {
+		return err
+	}
 	history := evidence.Part{Title: say(message.ProofHistory())}
 	for _, h := range c.p.History {
 		history.Add(r.when(h.Time), r.deps.Words().Brief(c.p.Tell(h)))
@@ -103,7 +107,7 @@ func (r *Service) prove(ctx context.Context, w io.Writer, c contents) error {
 	if err != nil {
 		return err
 	}
-	report.Parts = append(report.Parts, history, events, r.checkPart(sealed))
+	report.Parts = append(report.Parts, sent, history, events, r.checkPart(sealed))
 	report.Parts = slices.DeleteFunc(report.Parts, func(p evidence.Part) bool { return len(p.Lines) == 0 })
 	for name, write := range map[string]func(io.Writer) error{"Proof.pdf": report.PDF, "Proof.txt": report.Text} {
 		var b bytes.Buffer
@@ -167,6 +171,7 @@ func (r *Service) documentPart(ctx context.Context, b *evidence.Bundle, j office
 		still = message.ProofSameFile()
 	}
 	part.Add(say(message.ProofSaved()), moment(j.Done)+"\n"+say(still))
+	part.Add(say(message.ProofMatch()), say(j.Match.Text()))
 	part.Add(say(message.ProofSeal()), say(j.Seal.Text()))
 	part.Add(say(message.ProofIssuer()), j.Seal.Issuer)
 	if !j.Seal.At.IsZero() {
