@@ -219,9 +219,10 @@ func (d device) rect(left, top, right, bottom float64) rect {
 
 // letter is one of a page.
 type letter struct {
-	r    rune
-	word int // the number of its word
-	at   rect
+	r      rune
+	number int // of all letters of the page
+	word   int // the number of its word
+	at     rect
 }
 
 // letters are those of a page that can be told from space, in the order in which they stand in the document.
@@ -241,7 +242,7 @@ func (p *page) letters(d device) (list []letter, err error) {
 		if err != nil {
 			continue // it has none
 		}
-		list = append(list, letter{r, word, d.rect(box.Left, box.Top, box.Right, box.Bottom)})
+		list = append(list, letter{r, len(list), word, d.rect(box.Left, box.Top, box.Right, box.Bottom)})
 	}
 	return list, nil
 }
@@ -251,7 +252,12 @@ type note struct {
 	kind        enums.FPDF_ANNOTATION_SUBTYPE
 	name, value string // of a field; of others, their text
 	at          rect
+	undrawn     bool // it has no picture of its own
 }
+
+// open reports whether what it looks like may change: an empty field is there to be filled, and of what has no picture of its own
+// PDFium makes one in some documents and none in others.
+func (n note) open() bool { return n.undrawn || n.field() && n.value == "" }
 
 // field reports whether it is one that is filled in.
 func (n note) field() bool { return n.kind == enums.FPDF_ANNOT_SUBTYPE_WIDGET }
@@ -292,7 +298,10 @@ func (p *page) notes(d device) (list []note, err error) {
 		}
 		if n.field() {
 			n.name, n.value = p.fieldOf(a)
-		} else if text, err := p.engine.FPDFAnnot_GetStringValue(&requests.FPDFAnnot_GetStringValue{Annotation: a, Key: "Contents"}); err == nil {
+		} else if drawn, err := p.engine.FPDFAnnot_HasKey(&requests.FPDFAnnot_HasKey{Annotation: a, Key: "AP"}); err == nil {
+			n.undrawn = !drawn.HasKey
+		}
+		if text, err := p.engine.FPDFAnnot_GetStringValue(&requests.FPDFAnnot_GetStringValue{Annotation: a, Key: "Contents"}); err == nil && !n.field() {
 			n.value = text.Value
 		}
 		list = append(list, n)

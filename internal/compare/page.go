@@ -73,7 +73,7 @@ func comparePages(sent, back sheet) ([]Place, error) {
 		return nil, err
 	}
 	c.base = c.was
-	if slices.ContainsFunc(before, func(n note) bool { return n.field() && n.value == "" }) {
+	if slices.ContainsFunc(before, note.open) {
 		bare, err := a.picture(c.w, c.h, true)
 		if err != nil {
 			return nil, err
@@ -151,11 +151,11 @@ func (c *comparison) compareNotes(before, after []note) (places []Place) {
 	return places
 }
 
-// open takes from the ground what marks the empty fields: it may be gone once they are filled.
+// open takes from the ground what may be gone: what marks an empty field is, once that is filled.
 func (c *comparison) open(notes []note, bare []byte) {
 	c.base = slices.Clone(c.was)
 	for _, n := range notes {
-		if !n.field() || n.value != "" {
+		if !n.open() {
 			continue
 		}
 		r := n.at.within(c.w, c.h)
@@ -509,11 +509,35 @@ func (c *comparison) places() (places []Place) {
 			if worst == isBad {
 				p.Was = spell(c.letters, touched(c.letters))
 			}
-			p.Now = spell(c.lettersNow, touched(strange(c.lettersNow, c.letters)))
+			written := touched(strange(c.lettersNow, c.letters))
+			p.Now = spell(c.lettersNow, written)
+			if p.Kind == KindAdded && c.inserted(written) {
+				p.Kind = KindAltered
+			}
 		}
 		places = append(places, p)
 	}
 	return places
+}
+
+// inserted reports whether some new letters stand beside old ones in one word, which is another word then.
+func (c *comparison) inserted(written []letter) bool {
+	isNew := map[int]bool{}
+	for _, l := range strange(c.lettersNow, c.letters) {
+		isNew[l.number] = true
+	}
+	alnum := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+	return slices.ContainsFunc(written, func(l letter) bool {
+		for _, i := range []int{l.number - 1, l.number + 1} {
+			if i >= 0 && i < len(c.lettersNow) {
+				beside := c.lettersNow[i]
+				if beside.word == l.word && !isNew[i] && alnum(l.r) && alnum(beside.r) {
+					return true
+				}
+			}
+		}
+		return false
+	})
 }
 
 // box is a part of the page without regard to how large its picture is.
