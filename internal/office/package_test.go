@@ -1,7 +1,6 @@
 package office
 
 import (
-	"encoding/json"
 	"fmt"
 	"reflect"
 	"strings"
@@ -69,26 +68,17 @@ func shared(path string, a, b reflect.Value) (all []string) {
 	return all
 }
 
-func testClone[T interface{ Clone() T }](t *testing.T) {
-	var whole, none T
+func TestACloneHasMemoryOfItsOwn(t *testing.T) {
+	var whole, none Draft
 	filled(reflect.ValueOf(&whole).Elem())
-	for _, record := range []T{whole, none} {
-		clone := record.Clone()
-		if !reflect.DeepEqual(clone, record) {
-			before, _ := json.Marshal(record)
-			after, _ := json.Marshal(clone)
-			t.Errorf("%T is not the same:\n%s\n%s", record, before, after)
+	for _, d := range []Draft{whole, none} {
+		if clone := d.Clone(); !reflect.DeepEqual(clone, d) {
+			t.Errorf("not the same:\n%+v\n%+v", d, clone)
 		}
 	}
 	if common := shared("", reflect.ValueOf(whole), reflect.ValueOf(whole.Clone())); len(common) > 0 {
-		t.Errorf("a clone of %T has in common with it: %q", whole, common)
+		t.Errorf("the clone has in common with it: %q", common)
 	}
-}
-
-func TestAClonesMemoryIsItsOwn(t *testing.T) {
-	testClone[Package](t)
-	testClone[Draft](t)
-	testClone[Event](t)
 }
 
 // every is a line with all it can have.

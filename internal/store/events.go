@@ -48,7 +48,7 @@ func (tx *Tx) AddEvent(e office.Event) (added bool, err error) {
 	}
 	switch {
 	case value != nil:
-		stored, err := recall[office.Event](tx, bucketEvents, row, value)
+		stored, err := decode[office.Event](bucketEvents, row, value)
 		if errors.Is(err, ErrRecord) { // it is there, and its copy would not be another
 			tx.leaveOut(err)
 			return false, nil
@@ -93,7 +93,7 @@ func (tx *Tx) Event(id string) (office.Event, bool, error) {
 	if err != nil || value == nil {
 		return office.Event{}, false, err
 	}
-	e, err := recall[office.Event](tx, bucketEvents, row, value)
+	e, err := decode[office.Event](bucketEvents, row, value)
 	if err == nil && tx.bolt.Writable() {
 		tx.event = keptEvent{string(row), e}
 	}
@@ -112,7 +112,7 @@ func (tx *Tx) SetEvent(e office.Event) error {
 	}
 	stored := tx.event.Event
 	if tx.event.row != string(row) {
-		if stored, err = recall[office.Event](tx, bucketEvents, row, value); err != nil {
+		if stored, err = decode[office.Event](bucketEvents, row, value); err != nil {
 			return err
 		}
 	}
@@ -189,7 +189,7 @@ func at[T any](tx *Tx, bucket string, row []byte) (T, error) {
 		var none T
 		return none, err
 	}
-	return recall[T](tx, bucket, row, value)
+	return decode[T](bucket, row, value)
 }
 
 // What is done and old is forgotten but for its identifier, by which a copy is still known. How old something is, is

@@ -309,7 +309,7 @@ func (tx *Tx) packageAt(row []byte) (office.Package, error) {
 
 // packageOf reads the package of a row from its record, or from what else is known of it.
 func (tx *Tx) packageOf(row, value []byte) (office.Package, error) {
-	p, err := recall[office.Package](tx, bucketPackages, row, value)
+	p, err := decode[office.Package](bucketPackages, row, value)
 	if !errors.Is(err, ErrRecord) {
 		return p, err
 	}

@@ -92,30 +92,6 @@ func (tx *Tx) FirstPackage(ids []string) (p office.Package, ok bool, err error) 
 	return p, ok, err
 }
 
-// Glance is of a stored package what tells whether a list says anything new of it, its State, Refused and Service, at a fraction
-// of the cost of the whole. ok is false where that is to be looked at: there is none, or it cannot be read.
-func (tx *Tx) Glance(id string) (p office.Package, ok bool) {
-	row, value, err := tx.find(packages, id)
-	if err != nil || value == nil {
-		return p, false
-	}
-	if known, ok := tx.memory.at(bucketPackages, row, value).(office.Package); ok {
-		return office.Package{State: known.State, Saving: office.Saving{Refused: known.Refused}, Home: office.Home{Service: known.Service},
-			Source: office.Source{DraftID: known.DraftID}}, true
-	}
-	var seen struct {
-		State   office.PackageState `json:"state"`
-		Refused time.Time           `json:"refused"`
-		Service string              `json:"service"`
-		DraftID string              `json:"draft_id"`
-	}
-	if json.Unmarshal(value, &seen) != nil {
-		return p, false
-	}
-	return office.Package{State: seen.State, Saving: office.Saving{Refused: seen.Refused}, Home: office.Home{Service: seen.Service},
-		Source: office.Source{DraftID: seen.DraftID}}, true
-}
-
 // PutPackage stores a package, new or changed, with what follows from the rest of it (office.Package.Derived). Its place
 // in the lists follows Created; a zero Created becomes now.
 func (tx *Tx) PutPackage(p office.Package) error {
@@ -506,7 +482,7 @@ func (tx *Tx) PutDraft(d office.Draft) error {
 	}
 	var old facets
 	if value != nil {
-		stored, err := recall[office.Draft](tx, bucketDrafts, row, value)
+		stored, err := decode[office.Draft](bucketDrafts, row, value)
 		if err != nil {
 			return err
 		}
@@ -544,7 +520,7 @@ func (tx *Tx) Draft(id string) (office.Draft, bool, error) {
 	if err != nil || value == nil {
 		return office.Draft{}, false, err
 	}
-	d, err := recall[office.Draft](tx, bucketDrafts, row, value)
+	d, err := decode[office.Draft](bucketDrafts, row, value)
 	return d, err == nil, err
 }
 
@@ -553,7 +529,7 @@ func (tx *Tx) Drafts(states ...office.DraftState) ([]office.Draft, error) {
 	var list []office.Draft
 	if len(states) == 0 {
 		err := tx.newest(bucketDrafts, "", func(row, value []byte) (bool, error) {
-			d, err := recall[office.Draft](tx, bucketDrafts, row, value)
+			d, err := decode[office.Draft](bucketDrafts, row, value)
 			return true, collect(tx, &list, d, err)
 		})
 		return list, err

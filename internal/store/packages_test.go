@@ -257,26 +257,6 @@ func TestAPackageIsFoundByItsDraft(t *testing.T) {
 	}
 }
 
-func TestAGlanceIsOfTheWholePackage(t *testing.T) {
-	s := newTest(t)
-	update(t, s, func(tx *Tx) error { return tx.UseService("here") })
-	for _, p := range []office.Package{{ID: "a", State: "Open", Saving: office.Saving{Refused: day}}, {ID: "b", State: office.PackageExecuted},
-		{ID: "c", State: "news"}} {
-		putPackages(t, s, p)
-		whole := read(t, s, func(tx *Tx) (office.Package, error) { p, _, err := tx.Package(p.ID); return p, err })
-		view(t, s, func(tx *Tx) error {
-			got, ok := tx.Glance(p.ID)
-			if !ok || got.State != whole.State || !got.Refused.Equal(whole.Refused) || got.Service != "here" {
-				t.Errorf("%+v, %v of %+v", got, ok, whole)
-			}
-			if _, ok := tx.Glance("none"); ok {
-				t.Error("there is none")
-			}
-			return nil
-		})
-	}
-}
-
 func draftIDs(drafts []office.Draft) string {
 	return names(drafts, func(d office.Draft) string { return d.ID })
 }

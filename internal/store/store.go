@@ -79,8 +79,7 @@ type Store struct {
 	turn   chan struct{} // capacity 1: full while somebody commits
 	leader chan struct{} // capacity 1: full while an Update waits for its turn, to commit those that wait beside it
 
-	lines  lineChanges
-	memory memory
+	lines lineChanges
 
 	unreadable map[string]bool // records that were met and left out, by what was wrong; under mu
 

@@ -39,7 +39,6 @@ type Tx struct {
 	writes  int                     // how many changes were made, so that a failed fn that made none needs no rollback
 	buckets map[string]*bolt.Bucket // that were looked for: bbolt looks for them anew where nothing is to be written
 	changes *lineChanges
-	memory  *memory  // nil for none
 	lines   []string // rows of the lines that were written or removed
 
 	followed map[string]facets // by bucket and key of a record: what follows from it as it is kept, see follow
@@ -53,7 +52,7 @@ type keptEvent struct {
 }
 
 func (s *Store) newTx(b *bolt.Tx) *Tx {
-	return &Tx{bolt: b, now: s.now, unreadable: s.noteUnreadable, fault: s.Fault, changes: &s.lines, memory: &s.memory}
+	return &Tx{bolt: b, now: s.now, unreadable: s.noteUnreadable, fault: s.Fault, changes: &s.lines}
 }
 
 // wrote notes a change.

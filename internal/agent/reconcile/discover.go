@@ -245,10 +245,6 @@ func (r *Service) meetPackages(home string, items []esign.Status, since time.Tim
 			if !esign.UsableID(s.PackageID) {
 				continue
 			}
-			unclaimed := office.HasExternalData(s.ExternalData)
-			if p, ok := tx.Glance(s.PackageID); ok && p.Service == home && (p.DraftID != "" || !unclaimed) && !r.openAgain(&p, s) {
-				continue // as nearly all
-			}
 			p, known, err := tx.FirstPackage(apply.Cases(s.PackageID))
 			if store.OfOneRecord(err) {
 				continue // it holds up no other; what is wrong with it is told where it is due
