@@ -94,9 +94,6 @@ func (tx *Tx) Event(id string) (office.Event, bool, error) {
 		return office.Event{}, false, err
 	}
 	e, err := decode[office.Event](bucketEvents, row, value)
-	if err == nil && tx.bolt.Writable() {
-		tx.event = keptEvent{string(row), e}
-	}
 	return e, err == nil, err
 }
 
@@ -110,11 +107,9 @@ func (tx *Tx) SetEvent(e office.Event) error {
 	if value == nil {
 		return fmt.Errorf("event %q: %w", e.ID, ErrNotFound)
 	}
-	stored := tx.event.Event
-	if tx.event.row != string(row) {
-		if stored, err = decode[office.Event](bucketEvents, row, value); err != nil {
-			return err
-		}
+	stored, err := decode[office.Event](bucketEvents, row, value)
+	if err != nil {
+		return err
 	}
 	e.Copies, e.Day = stored.Copies, stored.Day
 	switch {

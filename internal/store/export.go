@@ -114,7 +114,7 @@ func whole[T any](bucket string, kind Kind) func(key, value []byte) (Record, err
 // Clear removes everything, before the records of another time are imported.
 func (tx *Tx) Clear() error {
 	tx.writes++
-	tx.followed, tx.event, tx.buckets, tx.logged = nil, keptEvent{}, nil, nil
+	tx.buckets, tx.logged = nil, nil
 	var names [][]byte
 	err := tx.bolt.ForEach(func(name []byte, _ *bolt.Bucket) error {
 		if string(name) != bucketMeta {

@@ -77,18 +77,14 @@ func (tx *Tx) PlanJob(j office.Job) (planned bool, err error) {
 // PutJob replaces a planned job, or returns ErrNotFound. A changed Folder or Target moves the reservation:
 // ErrTargetTaken when another job has it.
 func (tx *Tx) PutJob(j office.Job) error {
-	old, known := tx.followed[bucketJobs+j.Key()]
-	if !known {
-		stored, ok, err := tx.Job(j.Key())
-		switch {
-		case err != nil:
-			return err
-		case !ok:
-			return fmt.Errorf("job %q: %w", j.Key(), ErrNotFound)
-		}
-		old = jobFacets(stored)
+	stored, ok, err := tx.Job(j.Key())
+	switch {
+	case err != nil:
+		return err
+	case !ok:
+		return fmt.Errorf("job %q: %w", j.Key(), ErrNotFound)
 	}
-	return tx.putJob(j, old)
+	return tx.putJob(j, jobFacets(stored))
 }
 
 func (tx *Tx) putJob(j office.Job, old facets) error {
@@ -110,7 +106,7 @@ func (tx *Tx) putJob(j office.Job, old facets) error {
 	if err := tx.put(bucketJobs, []byte(j.Key()), value); err != nil {
 		return err
 	}
-	if err := tx.refacet(old, tx.follow(bucketJobs, []byte(j.Key()), jobFacets(j))); err != nil || j.State != office.JobDone {
+	if err := tx.refacet(old, jobFacets(j)); err != nil || j.State != office.JobDone {
 		return err
 	}
 	return tx.trimDone()
@@ -175,9 +171,6 @@ func (tx *Tx) Job(key string) (office.Job, bool, error) {
 		return office.Job{}, false, err
 	}
 	j, err := decode[office.Job](bucketJobs, []byte(key), value)
-	if err == nil && tx.bolt.Writable() {
-		tx.follow(bucketJobs, []byte(key), jobFacets(j))
-	}
 	return j, err == nil, err
 }
 

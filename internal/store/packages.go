@@ -76,9 +76,6 @@ func (tx *Tx) Package(id string) (office.Package, bool, error) {
 		return office.Package{}, false, err
 	}
 	p, err := tx.packageOf(row, value)
-	if err == nil && tx.bolt.Writable() {
-		tx.follow(bucketPackages, row, packageFacets(p, row))
-	}
 	return p, err == nil, err
 }
 
@@ -99,8 +96,8 @@ func (tx *Tx) PutPackage(p office.Package) error {
 	if err != nil {
 		return err
 	}
-	old, known := tx.followed[bucketPackages+string(row)]
-	if value != nil && !known {
+	var old facets
+	if value != nil {
 		stored, err := tx.packageOf(row, value)
 		if err != nil {
 			return err
@@ -127,7 +124,7 @@ func (tx *Tx) PutPackage(p office.Package) error {
 	if row, err = tx.place(packages, p.ID, row, p.Created, p); err != nil {
 		return fmt.Errorf("store package: %w", err)
 	}
-	return tx.refacet(old, tx.follow(bucketPackages, row, packageFacets(p, row)))
+	return tx.refacet(old, packageFacets(p, row))
 }
 
 // Packages calls take with all packages, newest first by Created, until it returns false. Where a list needs only
@@ -234,19 +231,6 @@ func (f *facets) count(name string, n int64) {
 	if n != 0 {
 		f.counts = append(f.counts, count{name, n})
 	}
-}
-
-// mostFollowed is how many facets a transaction remembers. That is more than one update asks for.
-const mostFollowed = 100
-
-// follow remembers what follows from a record that was just read or written: whoever changes it next need not read it once
-// more for that.
-func (tx *Tx) follow(bucket string, key []byte, f facets) facets {
-	if tx.followed == nil || len(tx.followed) >= mostFollowed {
-		tx.followed = map[string]facets{}
-	}
-	tx.followed[bucket+string(key)] = f
-	return f
 }
 
 // refacet replaces what followed from the old record by what follows from the new one.

@@ -40,15 +40,6 @@ type Tx struct {
 	buckets map[string]*bolt.Bucket // that were looked for: bbolt looks for them anew where nothing is to be written
 	changes *lineChanges
 	lines   []string // rows of the lines that were written or removed
-
-	followed map[string]facets // by bucket and key of a record: what follows from it as it is kept, see follow
-	event    keptEvent         // the one that was read last
-}
-
-// keptEvent is an event as it is kept: whoever changes it next need not read it once more.
-type keptEvent struct {
-	row string // empty for none
-	office.Event
 }
 
 func (s *Store) newTx(b *bolt.Tx) *Tx {
@@ -58,10 +49,6 @@ func (s *Store) newTx(b *bolt.Tx) *Tx {
 // wrote notes a change.
 func (tx *Tx) wrote(bucket string, key []byte) {
 	tx.writes++
-	delete(tx.followed, bucket+string(key))
-	if bucket == bucketEvents && tx.event.row == string(key) {
-		tx.event = keptEvent{}
-	}
 	if bucket == bucketPackageLines {
 		tx.lines = append(tx.lines, string(key))
 	}
