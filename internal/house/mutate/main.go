@@ -350,13 +350,18 @@ func build(dir, folder string, sources []*source, places []*place) []*place {
 		if err == nil {
 			return places
 		}
-		wrong := func(p *place) bool {
-			return strings.Contains(string(out), fmt.Sprintf("%s:%d:", flat(p.file.path), p.line))
+		without := func(typed bool) (left []*place) { // lines are further down where a change says a long condition twice
+			for i, p := range places {
+				wrong := strings.Contains(string(out), fmt.Sprintf("%s:%d:", flat(p.file.path), p.line)) || strings.Contains(string(out), fmt.Sprintf("mutantOr(%d,", i+1))
+				if !wrong || typed && !strings.HasPrefix(p.with(0, p.file.code), "mutantOr") { // they know int alone
+					left = append(left, p)
+				}
+			}
+			return left
 		}
-		typed := func(p *place) bool { return wrong(p) && strings.HasPrefix(p.with(0, p.file.code), "mutantOr") } // they know int alone
-		left := slices.DeleteFunc(slices.Clone(places), typed)
+		left := without(true)
 		if len(left) == len(places) {
-			left = slices.DeleteFunc(left, wrong)
+			left = without(false)
 		}
 		if len(left) == len(places) {
 			log.Fatalf("%s: %v\n%s", folder, err, out)
