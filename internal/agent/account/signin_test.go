@@ -328,6 +328,12 @@ func TestANarrowerGrantIsToldUntilAWiderOneIsThere(t *testing.T) {
 			t.Error("it is over after a restart")
 		}
 	}
+	x.set(t, func(s *office.Settings) { s.Scopes = []string{"profile", "openid"} })
+	x.signIn(t)
+	_, err := x.Configure(t.Context(), x.settings, office.Secrets{ClientSecret: "another"}, keepNothing)
+	if noErr(t, err); x.SignedIn() || !x.Current().Account.Lapsed || !x.again(t).Current().Account.Lapsed {
+		t.Error("a short sign-in outlives its session")
+	}
 }
 
 // lapsing runs what notes that a sign-in has lapsed, with a loop of its own.

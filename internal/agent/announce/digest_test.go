@@ -193,7 +193,7 @@ func TestAPressOnASummaryShowsWhatItIsAbout(t *testing.T) {
 	}
 	ids := []string{"p0", "p1", "p2", "p3"}
 	for want, list := range map[office.Subject][]office.Fact{
-		facts(1, 1)[0].About(): facts(1, 5), office.PackagesSubject(ids): facts(4, 1),
+		facts(1, 1)[0].About(): facts(1, 5), office.PackagesSubject(ids): facts(4, 1), office.PackagesSubject(ids[:2]): facts(2, 3),
 		office.ActivitySubject: append(facts(4, 1), office.Fact{Title: message.SignedOut()}),
 	} {
 		n := summary(list, false)
