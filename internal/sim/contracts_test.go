@@ -385,7 +385,7 @@ func (w *world) backedUp() {
 
 // goesBack has somebody restore a backup.
 func (w *world) goesBack(backup string) {
-	if err := w.quit(); err != nil {
+	if err := w.stopped(); err != nil {
 		w.model.breaks("the program ends: %v", err)
 		return
 	}

@@ -10,16 +10,11 @@ import (
 	"time"
 )
 
-// quit ends the program as its menu does.
-func (w *world) quit() error {
+// stopped ends the program as its menu does, and waits until it has.
+func (w *world) stopped() error {
 	if w.office == nil {
 		return nil
 	}
-	return w.stopped()
-}
-
-// stopped ends the program and waits until it has.
-func (w *world) stopped() error {
 	w.quitting = false
 	w.stop()
 	w.people.Wait()
@@ -133,9 +128,7 @@ func (w *world) start() {
 
 // end ends everything; it is called once.
 func (w *world) end() {
-	if w.office != nil {
-		w.stopped()
-	}
+	w.stopped()
 	if w.stranger != nil {
 		w.stranger.close()
 	}

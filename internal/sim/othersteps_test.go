@@ -226,7 +226,7 @@ func doCrash(w *world, s step) {
 }
 
 func doQuit(w *world, s step) {
-	if err := w.quit(); err != nil && !w.full {
+	if err := w.stopped(); err != nil && !w.full {
 		w.model.breaks("the program ends: %v", err)
 	}
 	w.sleep(s.span(0))
