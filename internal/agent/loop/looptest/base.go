@@ -4,6 +4,7 @@ package looptest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -30,7 +31,8 @@ func Base(t testing.TB, changed func()) loop.Base {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	issues := health.New(time.Now, changed)
-	folder, err := os.MkdirTemp("/dev/shm", "looptest") // in memory: what a commit costs on a disk is most of what these tests would take
+	// In memory: what a commit costs on a disk is most of what these tests would take. Whoever names a place removes what tests that are killed leave.
+	folder, err := os.MkdirTemp(cmp.Or(os.Getenv("TMPDIR"), "/dev/shm"), "looptest")
 	if err != nil {
 		folder = t.TempDir()
 	}
