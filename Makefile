@@ -94,4 +94,4 @@ windows deb rpm tar macos release renew test-shipping: build-packages
 build-packages:
 	@.ci/install gcc libc6-dev pkg-config libgl1-mesa-dev xorg-dev libxkbcommon-dev libwayland-dev
 test-packages: build-packages
-	@.ci/install xvfb openbox xdotool dbus gnome-keyring chromium imagemagick openssl poppler-utils libgl1-mesa-dri
+	@.ci/install xvfb openbox xdotool dbus gnome-keyring chromium imagemagick openssl poppler-utils xxd libgl1-mesa-dri

@@ -632,7 +632,9 @@ func PressForFolder() Message             { return of("press.press-for-folder") 
 func PressToOpen() Message                { return of("press.press-to-open") }
 func PressToShow() Message                { return of("press.press-to-show") }
 func ProofCheck() Message                 { return of("proof.proof-check") }
+func ProofCheckRecord() Message           { return of("proof.proof-check-record") }
 func ProofCheckSeal() Message             { return of("proof.proof-check-seal") }
+func ProofCheckStamp() Message            { return of("proof.proof-check-stamp") }
 func ProofCheckSums() Message             { return of("proof.proof-check-sums") }
 func ProofDeclinedAt(when string) Message { return of("proof.proof-declined-at", Text("When", when)) }
 func ProofEvents() Message                { return of("proof.proof-events") }
@@ -651,6 +653,8 @@ func ProofNotWritten(file string) Message { return of("proof.proof-not-written",
 func ProofOf(called string) Message       { return of("proof.proof-of", Package("Package", called)) }
 func ProofOtherFile() Message             { return of("proof.proof-other-file") }
 func ProofPackage() Message               { return of("proof.proof-package") }
+func ProofRecord() Message                { return of("proof.proof-record") }
+func ProofRecordLines(n int) Message      { return of("proof.proof-record-lines", Count("N", n)) }
 func ProofReference() Message             { return of("proof.proof-reference") }
 func ProofSameFile() Message              { return of("proof.proof-same-file") }
 func ProofSaved() Message                 { return of("proof.proof-saved") }

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -20,6 +22,7 @@ import (
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/private"
+	"countersign/internal/record"
 	"countersign/internal/store"
 )
 
@@ -107,7 +110,11 @@ func (r *Service) prove(ctx context.Context, w io.Writer, c contents) error {
 	if err != nil {
 		return err
 	}
-	report.Parts = append(report.Parts, sent, history, events, r.checkPart(sealed))
+	log, stamped, err := r.recordPart(bundle, c.p)
+	if err != nil {
+		return err
+	}
+	report.Parts = append(report.Parts, sent, history, events, log, r.checkPart(sealed, stamped))
 	report.Parts = slices.DeleteFunc(report.Parts, func(p evidence.Part) bool { return len(p.Lines) == 0 })
 	for name, write := range map[string]func(io.Writer) error{"Proof.pdf": report.PDF, "Proof.txt": report.Text} {
 		var b bytes.Buffer
@@ -206,8 +213,72 @@ func (r *Service) eventsPart(b *evidence.Bundle, lines []office.EventLine) (evid
 	return part, nil
 }
 
+// recordPart adds the lines of the record about a package to the bundle, and what proves that they are among those that one head stands
+// for: the one that was stamped last, if it came after all of them, or else the one of now.
+func (r *Service) recordPart(b *evidence.Bundle, p office.Package) (part evidence.Part, stamped bool, err error) {
+	say := r.deps.Words().Text
+	part.Title = say(message.ProofRecord())
+	last, _, err := r.lastStamp()
+	if err != nil {
+		return part, false, err
+	}
+	now, signed, locked := r.signedHead()
+	if locked != nil { // the keyring is, and the head is not signed
+		r.Log.Info("a proof has a head that is not signed", "err", locked)
+		if now, err = r.head(-1); err != nil {
+			return part, false, err
+		}
+		signed = fmt.Appendf(nil, "countersign\n%d\n%s\n", now.N, now.Hash)
+	}
+	lines, err := data.Read(r.Data, "the record", func(tx *store.Tx) (lines []record.Proven, err error) {
+		log := tx.Log()
+		var mine []int64
+		err = log.From(0, func(n int64, line []byte) bool {
+			var fact record.Fact
+			about := json.Unmarshal(line, &fact) == nil && (fact.Package == p.ID || p.DraftID != "" && fact.Draft == p.DraftID)
+			if about && n < now.N {
+				mine = append(mine, n)
+			}
+			return true
+		})
+		if err != nil || len(mine) == 0 {
+			return nil, err
+		}
+		size := now.N
+		if stamped = mine[len(mine)-1] < last.Size; stamped {
+			size = last.Size
+		}
+		for _, n := range mine {
+			x, err := record.Prove(log, size, n)
+			if err != nil {
+				return nil, err
+			}
+			lines = append(lines, x)
+		}
+		return lines, nil
+	})
+	if err != nil || len(lines) == 0 {
+		return part, false, err
+	}
+	files := map[string][]byte{"head.txt": signed, "check.sh": record.Script(lines)}
+	if stamped {
+		files["head.txt"], files["stamp.tst"] = []byte(last.Head), last.Token
+		part.Add(say(message.ProofStamped()), last.By+"\n"+moment(last.At))
+	}
+	for _, x := range lines {
+		files[x.Name] = x.Line
+	}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if _, _, err := b.Add("record", name, bytes.NewReader(files[name])); err != nil {
+			return part, false, err
+		}
+	}
+	part.Add("", say(message.ProofRecordLines(len(lines))))
+	return part, stamped, nil
+}
+
 // checkPart says how to check the bundle without this program; sealed are the names of its sealed documents.
-func (r *Service) checkPart(sealed []string) evidence.Part {
+func (r *Service) checkPart(sealed []string, stamped bool) evidence.Part {
 	say := r.deps.Words().Text
 	part := evidence.Part{Title: say(message.ProofCheck())}
 	step := func(text message.Message, command string) {
@@ -220,6 +291,10 @@ func (r *Service) checkPart(sealed []string) evidence.Part {
 			part.Add("", say(message.ProofCheckSeal()))
 		}
 		part.Lines = append(part.Lines, evidence.Line{Value: fmt.Sprintf("pdfsig %q", as), Command: true})
+	}
+	step(message.ProofCheckRecord(), "sh record/check.sh")
+	if stamped {
+		step(message.ProofCheckStamp(), "openssl ts -verify -token_in -in record/stamp.tst -data record/head.txt -CAfile authority.pem")
 	}
 	return part
 }

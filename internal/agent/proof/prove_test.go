@@ -1,0 +1,90 @@
+package proof
+
+import (
+	"archive/zip"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/digitorus/timestamp"
+
+	"countersign/internal/message"
+	"countersign/internal/office"
+	"countersign/internal/record"
+	"countersign/internal/store"
+)
+
+// unpack unpacks a ZIP into a new folder.
+func unpack(t *testing.T, path string) (dir string) {
+	t.Helper()
+	files, err := zip.OpenReader(path)
+	noErr(t, err)
+	defer files.Close()
+	dir = t.TempDir()
+	noErr(t, os.CopyFS(dir, files))
+	return dir
+}
+
+// Whoever checks a proof has its commands, the authority's certificate, and nothing of ours. The end-to-end tests do the same with sealed documents.
+func TestTheRecordOfAProofIsCheckedWithOtherPrograms(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the commands are for a Unix shell")
+	}
+	x := newService(t)
+	j := x.save("p", "text")
+	x.look()
+	noErr(t, x.Data.Update(func(tx *store.Tx) error { return tx.PutPackage(office.Package{ID: "p", Name: "Lease"}) }))
+	noErr(t, x.Data.Update(func(tx *store.Tx) (err error) {
+		for range 300 {
+			err = errors.Join(err, tx.AddFact(record.Fact{Kind: record.Sent, Package: "another"}))
+		}
+		return err
+	}))
+	server, own := authority(t, x509.ExtKeyUsageTimeStamping, func(*timestamp.Timestamp) {})
+	noErr(t, x.Trust(own))
+	x.settings.StampURL, x.deps.HTTP, x.deps.Words = server.URL, server.Client(), message.English
+	path := filepath.Join(t.TempDir(), "proof.zip")
+	for _, stamped := range []bool{true, false} {
+		if stamped {
+			x.nextDay()
+			noErr(t, x.keepRecord(t.Context()))
+		} else {
+			x.log(1) // after the stamp
+		}
+		noErr(t, x.Prove(t.Context(), "p", nil, path, true))
+		dir := unpack(t, path)
+		noErr(t, os.WriteFile(filepath.Join(dir, "authority.pem"), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: own.Raw}), 0o600))
+		said := ""
+		text, err := os.ReadFile(filepath.Join(dir, "Proof.txt"))
+		noErr(t, err)
+		for line := range strings.Lines(string(text)) {
+			if command, isOne := strings.CutPrefix(line, "    "); isOne {
+				cmd := exec.CommandContext(t.Context(), "sh", "-c", command)
+				cmd.Dir = dir
+				out, err := cmd.CombinedOutput()
+				if err != nil {
+					t.Errorf("%s: %v", command, err)
+				}
+				said += string(out)
+			}
+		}
+		if strings.Contains(said, "Verification: OK") != stamped || strings.Contains(said, "FAILED") || strings.Count(said, ".json: OK") < 1 {
+			t.Errorf("stamped: %v: the commands say\n%s", stamped, said)
+		}
+	}
+	noErr(t, os.Remove(x.path(j)))
+	noErr(t, x.Prove(t.Context(), "p", nil, path, true))
+	if _, err := os.Stat(filepath.Join(unpack(t, path), "documents")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a file that is gone: %v", err)
+	}
+	if err := x.Prove(t.Context(), "p", nil, path, false); err == nil {
+		t.Error("a file is replaced though nobody agreed to that")
+	}
+}

@@ -1,0 +1,71 @@
+package record
+
+import (
+	"bytes"
+	"encoding/hex"
+	"fmt"
+
+	"golang.org/x/mod/sumdb/tlog"
+)
+
+// Proven is a line of a log, and what it takes to compute a head from it.
+type Proven struct {
+	Name  string // of the file that holds the line, without an end of line
+	Line  []byte
+	steps []string // "l:" or "r:", and the hash that stands on that side, from the line up
+}
+
+// Prove is line n of a log as a part of its first size lines (RFC 9162, 2.1.3).
+func Prove(l Log, size, n int64) (p Proven, err error) {
+	line, err := l.Line(n)
+	if err != nil {
+		return p, err
+	}
+	p.Name, p.Line = fmt.Sprintf("%09d.json", n+1), bytes.Clone(line)
+	proof, err := tlog.ProveRecord(size, n, Hashes(l))
+	for at, last, i := n, size-1, 0; i < len(proof); at, last, i = at/2, last/2, i+1 {
+		side := "r:"
+		if at%2 == 1 || at == last {
+			side = "l:"
+			for ; at%2 == 0; at, last = at/2, last/2 { // it has nobody on its right there
+			}
+		}
+		p.steps = append(p.steps, side+hex.EncodeToString(proof[i][:]))
+	}
+	return p, err
+}
+
+// Script is a program for a Unix shell that checks with sha256sum and xxd whether lines beside it belong to the head in head.txt.
+func Script(lines []Proven) []byte {
+	var b bytes.Buffer
+	b.WriteString(script)
+	for _, p := range lines {
+		fmt.Fprintf(&b, "check %s", p.Name)
+		for _, s := range p.steps {
+			fmt.Fprintf(&b, " \\\n  %s", s)
+		}
+		b.WriteByte('\n')
+	}
+	b.WriteString("exit $status\n")
+	return b.Bytes()
+}
+
+const script = `#!/bin/sh
+# Checks that each line of the record in this folder belongs to what head.txt stands for (a Merkle tree, RFC 9162, 2.1).
+cd "$(dirname "$0")" || exit 1
+leaf() { { printf '\000'; cat "$1"; } | sha256sum | cut -c 1-64; }
+node() { { printf '\001'; printf %s "$1$2" | xxd -r -p; } | sha256sum | cut -c 1-64; }
+head=$(sed -n 3p head.txt | base64 -d | xxd -p -c 32)
+status=0
+check() {
+	name=$1 sum=$(leaf "$1")
+	shift
+	for step in "$@"; do
+		case $step in
+		l:*) sum=$(node "${step#l:}" "$sum") ;;
+		*) sum=$(node "$sum" "${step#r:}") ;;
+		esac
+	done
+	if [ "$sum" = "$head" ]; then echo "$name: OK"; else echo "$name: FAILED"; status=1; fi
+}
+`
