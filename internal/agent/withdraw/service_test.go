@@ -106,11 +106,6 @@ type token struct{}
 func (token) Access(context.Context) (string, error) { return "access-token", nil }
 func (token) Invalidate(string)                      {}
 
-// session ends when the service refuses the token.
-type session struct{ looptest.Session }
-
-func (session) SignedOut(err error) bool { return errors.Is(err, esign.ErrSignedOut) }
-
 // testService is a Service with an open package p at a service, and others by need.
 type testService struct {
 	*Service
@@ -130,7 +125,7 @@ func newService(t *testing.T) *testService {
 	x.client = esign.NewClient(esign.Config{AuthURL: "https://sign.test", BaseURL: "https://sign.test", ClientID: "c", HTTP: &http.Client{Transport: x.service}, Now: time.Now}, token{})
 	var watchers loop.Watchers[office.Change]
 	base := looptest.Base(t, func() {})
-	base.Session, base.Watch = session{looptest.Session{Client: x.client, Noted: func(error) { x.answers.Add(1) }}}, watchers.Watch
+	base.Session, base.Watch = looptest.Session{Client: x.client, Noted: func(error) { x.answers.Add(1) }}, watchers.Watch
 	base.Show = func(office.Activity) { x.shown.Add(1) }
 	base.Signal = func(c office.Change) {
 		if c == office.PackagesChanged {

@@ -386,7 +386,7 @@ func (r *Service) answered(ctx context.Context, client *esign.Client, id string,
 		return errors.Join(kept, err)
 	case e == nil:
 		return err
-	case e.Kind != esign.Unknown && e.Temporary():
+	case e.Kind != esign.Unknown && e.Temporary(), e.Kind == esign.SignedOut: // the sign-in works: it is about the moment
 		r.Session.Note(ctx, err)
 		return r.putOff(id, before, esign.Message(err))
 	case notKnown(err):
