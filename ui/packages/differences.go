@@ -253,12 +253,15 @@ func tellDifference(p agent.Difference) string {
 	return what
 }
 
-// matchOf says in a line whether a file is what was sent; a press shows its pages beside those that were. It is nil where there is
-// nothing to say.
-func (s *Screen) matchOf(p record, f office.File) fyne.CanvasObject {
+// matchOf says in a line whether a file, named where it is one of several, is what was sent; a press shows its pages beside those that
+// were. It is nil where there is nothing to say.
+func (s *Screen) matchOf(p record, f office.File, named bool) fyne.CanvasObject {
 	text := i18n.Message(f.Match.Text())
 	if text == "" {
 		return nil
+	}
+	if named || f.Match.State == office.MatchChanged {
+		text = filepath.Base(f.Path) + ": " + text
 	}
 	prose := widgets.NewProse(text)
 	prose.Most = 3
@@ -266,7 +269,6 @@ func (s *Screen) matchOf(p record, f office.File) fyne.CanvasObject {
 	switch f.Match.State {
 	case office.MatchChanged:
 		mark, prose.Colour = theme.MarkProblem, theme.Attention
-		prose.Text = filepath.Base(f.Path) + ": " + text
 	case office.MatchSame, office.MatchAdded:
 		mark = theme.MarkSaved
 	case office.MatchUnread:

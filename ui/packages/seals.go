@@ -38,14 +38,19 @@ type Seals interface {
 // to say; a press tells more. Files of which there is nothing to say have none. It is nil when nothing was examined.
 func (s *Screen) sealsOf(p record) fyne.CanvasObject {
 	var lines []fyne.CanvasObject
-	alike := map[string]int{}
+	alike, compared := map[string]int{}, 0
 	for _, f := range p.row.Files {
 		alike[i18n.Message(f.Seal.Text())]++
+		if !f.Match.Text().IsZero() {
+			compared++
+		}
 	}
 	for _, f := range p.row.Files {
-		if line := s.matchOf(p, f); line != nil {
+		if line := s.matchOf(p, f, compared > 1); line != nil {
 			lines = append(lines, line)
 		}
+	}
+	for _, f := range p.row.Files {
 		text := i18n.Message(f.Seal.Text())
 		if text == "" || f.Seal.State == office.SealNone || alike[text] == 0 {
 			continue
