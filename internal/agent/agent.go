@@ -15,7 +15,7 @@
 //	announce  facts -> notifications
 //	network   the network that the office is in: its sign-in page, and each step of the way out
 //	updates   newer versions of the program
-//	proof     saved files -> whether they are sealed, by whom, and unchanged
+//	proof     saved files -> whether they are sealed, and are what was sent; the record, and the proof of a package
 //	transfer  the one sealed format: backups, moving to another computer, and what administrators hand out
 //
 // What concerns several of them is here: Configure, Status, Act, and what is forgotten once a day.
