@@ -186,8 +186,8 @@ func (r *Service) lapse(ctx context.Context) {
 	r.Signal(office.StatusChanged)
 	switch {
 	case err == nil:
-		r.Changed()
 		r.Record(office.Activity{Kind: "signed_out", Text: message.SignInExpired()})
+		r.Changed()
 	case !errors.Is(err, errNothing):
 		r.Log.Error("record the lapsed sign-in", "err", err)
 	}

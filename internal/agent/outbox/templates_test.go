@@ -71,6 +71,7 @@ func TestARefusalForTheSakeOfTheTemplateSaysWhatHasBecomeOfIt(t *testing.T) {
 func listing(t *testing.T, answer func(asked string) (status int, body string)) *testService {
 	t.Helper()
 	x := newService(t, accept)
+	x.end() // templates need no loop
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		asked, _ := io.ReadAll(q.Body)
 		status, body := answer(q.URL.RawQuery + string(asked))
