@@ -36,8 +36,9 @@ type intake struct {
 	flushed int64 // bytes the system was asked to begin writing
 }
 
-func newIntake(ctx context.Context, body io.Reader) *intake {
-	return &intake{body: reader{ctx, body}, buffer: buffers.Get().(*[bufferSize]byte)}
+// newIntake shows sum what comes as it comes: a file in a folder that others write to may have become another one by the time it is read.
+func newIntake(ctx context.Context, body io.Reader, sum io.Writer) *intake {
+	return &intake{body: reader{ctx, io.TeeReader(body, sum)}, buffer: buffers.Get().(*[bufferSize]byte)}
 }
 
 // peek reads the first n bytes, or fewer with the error that ended the body. The next chunk begins with them.
@@ -150,7 +151,8 @@ func (f *Folder) copyOver(ctx context.Context, t Taking, dir *disk.Dir, temp *te
 	if free, known := disk.Free(dir.File()); known && uint64(size)+t.Spare > free {
 		return Taken{}, f.fail(t.Target, ErrFull, nil)
 	}
-	body := newIntake(ctx, io.NewSectionReader(t.Source, 0, size+1))
+	sum := sha256.New()
+	body := newIntake(ctx, io.NewSectionReader(t.Source, 0, size+1), sum)
 	defer body.close()
 	copied := int64(0)
 	for {
@@ -168,10 +170,6 @@ func (f *Folder) copyOver(ctx context.Context, t Taking, dir *disk.Dir, temp *te
 		body.writtenBehind(temp.file, copied)
 	}
 	f.step(StepWritten, t.Target)
-	sum := sha256.New()
-	if err := temp.read(ctx, sum); err != nil {
-		return Taken{}, f.because(t.Target, err)
-	}
 	again := sha256.New()
 	n, err := io.Copy(again, reader{ctx, io.NewSectionReader(t.Source, 0, size+1)})
 	if err != nil {

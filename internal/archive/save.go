@@ -93,7 +93,8 @@ func (f *Folder) Save(ctx context.Context, r Request) (Saved, error) {
 	if !filename.Safe(r.Target) || !strings.EqualFold(path.Ext(r.Target), ending) {
 		return Saved{}, f.fail(r.Target, ErrBadName, nil)
 	}
-	body := newIntake(ctx, r.Body)
+	sum := newDigest()
+	body := newIntake(ctx, r.Body, sum)
 	defer body.close()
 	head, err := f.sniff(body, r)
 	if err != nil {
@@ -122,18 +123,12 @@ func (f *Folder) Save(ctx context.Context, r Request) (Saved, error) {
 	if err != nil {
 		return Saved{}, err
 	}
-	if !proof.whole(size) {
-		sum := newDigest()
-		if err := temp.read(ctx, sum); err != nil {
-			return Saved{}, f.because(r.Target, err)
-		}
-		if saved := (Saved{size, digestText(sum)}); saved.Digest != r.Before {
-			return saved, f.fail(r.Target, ErrNoEnd, nil)
-		}
+	saved := Saved{size, digestText(sum)}
+	if !proof.whole(size) && saved.Digest != r.Before {
+		return saved, f.fail(r.Target, ErrNoEnd, nil)
 	}
 	f.step(StepWritten, r.Target)
-	saved, err := f.settle(ctx, r, temp, size)
-	if err != nil {
+	if err := f.settle(ctx, r, temp, saved); err != nil {
 		return Saved{}, err
 	}
 	if err := dir.NameNew(temp.name, path.Base(r.Target)); err != nil {
@@ -148,33 +143,28 @@ func (f *Folder) Save(ctx context.Context, r Request) (Saved, error) {
 	return saved, nil
 }
 
-// settle flushes the temporary file. Meanwhile it reads what is in it, and has the caller record what it will be.
-func (f *Folder) settle(ctx context.Context, r Request, temp *temp, size int64) (Saved, error) {
+// settle flushes the temporary file, and has the caller record meanwhile what it will be.
+func (f *Folder) settle(ctx context.Context, r Request, temp *temp, saved Saved) error {
 	flushing := make(chan error, 1)
 	go func() { flushing <- f.Syncs.file(ctx, temp.finish) }()
 	flushed := sync.OnceValue(func() error { return <-flushing })
 	defer flushed() // whatever becomes of Commit, nobody touches the file while it is flushed
 
-	sum := newDigest()
-	if err := temp.read(ctx, sum); err != nil {
-		return Saved{}, f.because(r.Target, err)
-	}
-	saved := Saved{size, digestText(sum)}
 	var recorded error
 	if r.Commit != nil && ctx.Err() == nil {
 		recorded = r.Commit(saved)
 	}
 	if err := flushed(); err != nil {
-		return Saved{}, f.because(r.Target, err)
+		return f.because(r.Target, err)
 	}
 	f.step(StepFlushed, r.Target)
 	if err := ctx.Err(); err != nil {
-		return Saved{}, f.fail(r.Target, nil, err)
+		return f.fail(r.Target, nil, err)
 	}
 	if recorded != nil {
-		return Saved{}, f.fail(r.Target, nil, fmt.Errorf("record what will be saved: %w", recorded))
+		return f.fail(r.Target, nil, fmt.Errorf("record what will be saved: %w", recorded))
 	}
-	return saved, nil
+	return nil
 }
 
 func (f *Folder) step(step Step, target string) {
@@ -429,17 +419,6 @@ func createTemp(at *disk.Dir, key string) (*temp, error) {
 		return nil, err
 	}
 	return t, nil
-}
-
-// read reads the file from its beginning, through a handle of its own: it may be flushed and closed meanwhile.
-func (t *temp) read(ctx context.Context, into io.Writer) error {
-	file, err := t.at.Open(t.name, nil, 0)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	_, err = io.Copy(into, reader{ctx, file})
-	return err
 }
 
 // finish gives the file the looks of a document, flushes and closes it.

@@ -302,6 +302,24 @@ func TestWhatAFileWillBeIsRecordedWhileTheDiskIsBusyAndItsNameComesAfterBoth(t *
 	wantFiles(t, dir, "a.pdf")
 }
 
+func TestADocumentIsRecordedAsItCameWhateverItsFileBecomes(t *testing.T) {
+	dir := t.TempDir()
+	f := open(t, dir)
+	came, other := pdf(4096), bytes.ReplaceAll(pdf(4096), []byte("0"), []byte("9"))
+	f.Steps = func(s Step, _ string) {
+		if s == StepWritten {
+			temps, _ := filepath.Glob(filepath.Join(dir, ".countersign-*.part"))
+			must(t, os.WriteFile(temps[0]+"x", other, 0o600))
+			must(t, os.Rename(temps[0]+"x", temps[0]))
+		}
+	}
+	saved, err := f.Save(t.Context(), Request{Target: "a.pdf", Body: bytes.NewReader(came), Declared: 4096, Key: "k"})
+	must(t, err)
+	if saved.Digest != digest(came) {
+		t.Error("another file is recorded as what was downloaded")
+	}
+}
+
 func TestACommitThatPanicsLeavesNothing(t *testing.T) {
 	dir := t.TempDir()
 	f := open(t, dir)
