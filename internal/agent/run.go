@@ -151,6 +151,11 @@ func (a *Agent) join(healthChanges <-chan struct{}) (err error) {
 	a.proof = proof.New(a.Base, proof.Deps{
 		Settings: a.Settings, Installation: func() string { return a.installation }, Vault: a.account.Vault(), HTTP: p.HTTP,
 		Examine: func(ctx context.Context, document *os.File, what string) ([]byte, error) {
+			if what == "seal" { // authorities are named in other files, too
+				if err := preview.CheckHeader(document); err != nil {
+					return nil, err
+				}
+			}
 			return examiner.Ask(ctx, document, what, proof.MaxFound)
 		},
 		Comparing: proof.Comparing{

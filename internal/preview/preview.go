@@ -143,15 +143,15 @@ func openDocument(path string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err = checkHeader(f); err == nil && info.Size() <= maxFile {
+	if err = CheckHeader(f); err == nil && info.Size() <= maxFile {
 		return f, nil
 	}
 	f.Close()
 	return nil, fmt.Errorf("%s: %w", filepath.Base(path), cmp.Or(err, ErrTooLarge))
 }
 
-// checkHeader fails with ErrNotPDF for a file that does not begin as a PDF does.
-func checkHeader(f *os.File) error {
+// CheckHeader fails with ErrNotPDF for a file that does not begin as a PDF does.
+func CheckHeader(f *os.File) error {
 	head := make([]byte, 1024)
 	n, err := f.ReadAt(head, 0) // the process reads from the beginning, too
 	if err != nil && err != io.EOF {
@@ -163,12 +163,9 @@ func checkHeader(f *os.File) error {
 	return nil
 }
 
-// Ask runs a process that finds something else out about an open document, of any size, and returns what it writes, up to so many bytes.
-// The process gets what instead of a width, and must call Begin.
+// Ask runs a process that finds something else out about an open file, of any kind and size, and returns what it writes, up to so many
+// bytes. The process gets what instead of a width, and must call Begin.
 func (r *Reader) Ask(ctx context.Context, document *os.File, what string, most int64) ([]byte, error) {
-	if err := checkHeader(document); err != nil {
-		return nil, err
-	}
 	return r.askFor(ctx, document, what, most, r.patience)
 }
 
@@ -177,7 +174,7 @@ func (r *Reader) AskAbout(ctx context.Context, documents []*os.File, what string
 	var all int64
 	var parts []io.Reader
 	for _, f := range documents {
-		if err := checkHeader(f); err != nil {
+		if err := CheckHeader(f); err != nil {
 			return nil, err
 		}
 		info, err := f.Stat()
