@@ -13,6 +13,7 @@ import (
 	"runtime/debug"
 	"runtime/metrics"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -109,6 +110,9 @@ func (w *world) tidy() {
 
 var scratches int
 
+// envPlace names the number that a process takes for its folders instead of its own.
+const envPlace = "COUNTERSIGN_SIM_PLACE"
+
 // scratch is a folder in memory where there is one: what is flushed there costs nothing.
 func scratch(t *testing.T) string {
 	t.Helper()
@@ -116,9 +120,14 @@ func scratch(t *testing.T) string {
 	if _, err := os.Stat(base); err != nil {
 		base = os.TempDir()
 	}
-	// Always as long as another one: it is in the data, and how large that is decides what a full disk takes.
+	// Always as long as another one: it is in the data, and how large that is decides what a full disk takes. What is played once more
+	// has the same name, for a backup is compressed.
+	place := os.Getpid()
+	if n, err := strconv.Atoi(os.Getenv(envPlace)); err == nil {
+		place = n
+	}
 	scratches++
-	dir := filepath.Join(base, fmt.Sprintf("countersign-sim-%010d-%010d", os.Getpid(), scratches))
+	dir := filepath.Join(base, fmt.Sprintf("countersign-sim-%010d-%010d", place, scratches))
 	os.RemoveAll(dir) // of a process of that number that was killed
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
@@ -144,7 +153,9 @@ func TestASeedReplaysItsRun(t *testing.T) {
 		return
 	}
 	traces := func() []string {
-		out, err := again(t).CombinedOutput()
+		cmd := again(t)
+		cmd.Env = append(cmd.Env, fmt.Sprintf("%s=1%09d", envPlace, os.Getpid())) // no process has such a number
+		out, err := cmd.CombinedOutput()
 		if err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
