@@ -19,6 +19,7 @@ import (
 	"countersign/internal/agent/hotfolder"
 	"countersign/internal/agent/issuer"
 	"countersign/internal/agent/outbox"
+	"countersign/internal/agent/proof"
 	"countersign/internal/agent/transfer"
 	"countersign/internal/disk"
 	"countersign/internal/esign"
@@ -171,9 +172,11 @@ func (a *Agent) whatMoves() (o transfer.Office, err error) {
 	err = a.Data.Store.View(func(tx *store.Tx) error {
 		o.Packages, o.Drafts, o.Record = nil, nil, nil
 		recorded := 0
+		stamps, err6 := proof.Stamps(tx)
+		o.Stamps = stamps
 		err5 := tx.Log().Export(func(r store.Record) error {
 			if recorded += len(r.Bytes); recorded > mostRecorded {
-				o.Record = nil
+				o.Record, o.Stamps = nil, nil
 				return nil
 			}
 			o.Record = append(o.Record, r)
@@ -184,7 +187,7 @@ func (a *Agent) whatMoves() (o transfer.Office, err error) {
 		err2 := tx.Packages(func(p office.Package) bool { o.Packages = append(o.Packages, p); return true })
 		drafts, err3 := tx.Drafts(office.DraftsWaiting...)
 		o.Drafts = slices.DeleteFunc(drafts, func(d office.Draft) bool { return d.Away }) // which no other service is to get
-		return errors.Join(err1, err2, err3, err4, err5)
+		return errors.Join(err1, err2, err3, err4, err5, err6)
 	})
 	return o, err
 }
@@ -336,10 +339,7 @@ func (a *Agent) MoveIn(ctx context.Context, path, password, digest, saveTo strin
 // adopt keeps what was brought over beside the settings, and what people are told of it, in the commit that keeps those.
 func (a *Agent) adopt(tx *store.Tx, o transfer.Office, told []office.Activity) error {
 	errs := []error{tx.PutDoc(account.Doc, account.Record{Account: account.Account{OrganizationID: o.Account.OrganizationID}, Since: o.Account.Since}),
-		tx.PutDoc(hotfolder.DocFolders, o.Folders), tx.PutDoc(form.DocPresets, o.Presets), outbox.PutPeople(tx, o.People)}
-	for _, r := range o.Record {
-		errs = append(errs, tx.Import(r))
-	}
+		tx.PutDoc(hotfolder.DocFolders, o.Folders), tx.PutDoc(form.DocPresets, o.Presets), outbox.PutPeople(tx, o.People), proof.Adopt(tx, o.Record, o.Stamps)}
 	for _, p := range o.Packages {
 		errs = append(errs, ofTheFile(tx.PutPackage(p)))
 	}

@@ -161,6 +161,27 @@ func TestAnOfficeMovesAndTheOldComputerStaysQuiet(t *testing.T) {
 	old.quiet()
 }
 
+func TestTheRecordGoesOnWithItsStampsThoughAFingerprintWasCopiedOnTheNewComputer(t *testing.T) {
+	old := newOfficeWith(t, quick, sandbox.Options{})
+	signAll(old, old.send())
+	old.eventually("the record has lines", func() bool { return old.Status().Packages.Saved == 1 })
+	noErr(t, old.Data.Update(func(tx *store.Tx) error {
+		return tx.PutDoc("record-stamp/000000000000002", map[string]any{"size": 2, "by": "Stamps", "token": []byte("x")})
+	}))
+	before := must(old.RecordState())
+	file := filepath.Join(t.TempDir(), "office.move")
+	noErr(t, old.MoveOut(t.Context(), file, password))
+	now := old.newComputer()
+	must(now.RecordState())
+	noErr(t, now.arrive(file))
+	if said, fits, err := now.CheckRecord(before.Line); err != nil || !fits {
+		t.Errorf("of the old computer's line it says %v, %v", said, err)
+	}
+	r := must(now.RecordState())
+	expect(t, r.Stamped, int64(2), "it is stamped up to %d")
+	expect(t, r.Head != "", true, "it is signed: %v")
+}
+
 func TestAFileIsBroughtOverOnceByTwoWhoDoItTogether(t *testing.T) {
 	old, _, _, _ := movable(t)
 	file := filepath.Join(t.TempDir(), "office.move")

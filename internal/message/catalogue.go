@@ -456,6 +456,7 @@ func NoBackups() Message                 { return of("moving.no-backups") }
 func NothingToMove() Message             { return of("moving.nothing-to-move") }
 func OfficeHere() Message                { return of("moving.office-here") }
 func PasswordShort(least int) Message    { return of("moving.password-short", Number("Least", least)) }
+func RecordLeftOut() Message             { return of("moving.record-left-out") }
 func RestoreWaits() Message              { return of("moving.restore-waits") }
 func SealedChanged(file string) Message  { return of("moving.sealed-changed", Name("File", file)) }
 func SealedDamaged(file string) Message  { return of("moving.sealed-damaged", Name("File", file)) }

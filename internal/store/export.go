@@ -113,8 +113,6 @@ func whole[T any](bucket string, kind Kind) func(key, value []byte) (Record, err
 
 // Clear removes everything, before the records of another time are imported.
 func (tx *Tx) Clear() error {
-	tx.writes++
-	tx.buckets, tx.logged = nil, nil
 	var names [][]byte
 	err := tx.bolt.ForEach(func(name []byte, _ *bolt.Bucket) error {
 		if string(name) != bucketMeta {
@@ -122,18 +120,32 @@ func (tx *Tx) Clear() error {
 		}
 		return nil
 	})
-	for _, name := range names {
-		if err == nil {
-			err = tx.bolt.DeleteBucket(name)
-		}
-		if err == nil {
-			_, err = tx.bolt.CreateBucket(name)
-		}
+	if err == nil {
+		err = tx.empty(names...)
 	}
 	if err != nil {
 		return fmt.Errorf("empty the data file: %w", err)
 	}
 	tx.changes.forget(uint64(tx.bolt.ID()))
+	return nil
+}
+
+// ClearLog removes all lines of the record, before those of another computer are imported.
+func (tx *Tx) ClearLog() error {
+	return tx.empty([]byte(bucketLog), []byte(bucketLogPacked), []byte(bucketLogHashes))
+}
+
+func (tx *Tx) empty(names ...[]byte) error {
+	tx.writes++
+	tx.buckets, tx.logged = nil, nil
+	for _, name := range names {
+		if err := tx.bolt.DeleteBucket(name); err != nil {
+			return err
+		}
+		if _, err := tx.bolt.CreateBucket(name); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

@@ -236,6 +236,34 @@ func (r *Service) keepRecord(ctx context.Context) error {
 	})
 }
 
+// Stamps are the heads that authorities stamped, as they move with the record.
+func Stamps(tx *store.Tx) (all []json.RawMessage, err error) {
+	names, err := tx.DocNames(stampDocs)
+	for _, name := range names {
+		var one json.RawMessage
+		_, failed := tx.GetDoc(name, &one)
+		all, err = append(all, one), errors.Join(err, failed)
+	}
+	return all, err
+}
+
+// Adopt has the record of another computer go on here. What was logged here before, as whose key counts, was of no office.
+func Adopt(tx *store.Tx, lines []store.Record, stamps []json.RawMessage) error {
+	errs := []error{tx.ClearLog(), tx.PutDoc(docKey, nil)}
+	for _, r := range lines {
+		errs = append(errs, tx.Import(r))
+	}
+	size, err := tx.Log().Size()
+	for _, one := range stamps {
+		if x := (stampedHead{}); json.Unmarshal(one, &x) == nil && 0 < x.Size && x.Size <= size {
+			errs = append(errs, tx.PutDoc(stampDoc(x.Size), x))
+		}
+	}
+	return errors.Join(append(errs, err)...)
+}
+
+func stampDoc(size int64) string { return fmt.Sprintf("%s%015d", stampDocs, size) }
+
 // lastStamp is the head that was stamped last.
 func (r *Service) lastStamp() (last stampedHead, known bool, err error) {
 	last, err = data.Read(r.Data, "the last time stamp", func(tx *store.Tx) (last stampedHead, err error) {
@@ -292,7 +320,7 @@ func (r *Service) stamp(ctx context.Context, address string, h record.Head, sign
 		return err
 	}
 	x := stampedHead{Head: string(signed), Size: h.N, Token: got.Token, At: got.At, By: got.Authority}
-	return r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(fmt.Sprintf("%s%015d", stampDocs, h.N), x) })
+	return r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(stampDoc(h.N), x) })
 }
 
 // copyLines is how many lines a file of a copy has at most.

@@ -81,6 +81,7 @@ const (
 	kindPerson   store.Kind = "person"
 	kindForm     store.Kind = "form"
 	kindPreset   store.Kind = "preset"
+	kindStamp    store.Kind = "stamp"
 	kindBytes    store.Kind = "bytes" // of a document
 	kindEnd      store.Kind = "end"
 )
@@ -92,7 +93,7 @@ var kinds = map[Kind]map[store.Kind]int{
 		store.KindForgotten: many, store.KindActivity: many, store.KindFact: many, store.KindLogged: many, store.KindSealed: 1000, store.KindDoc: many, kindBytes: maxDocuments,
 	},
 	Move: {
-		kindSettings: 1, kindSecrets: 1, kindAccount: 1, kindFolder: 100, kindPerson: 500, kindForm: 1, kindPreset: 1000,
+		kindSettings: 1, kindSecrets: 1, kindAccount: 1, kindFolder: 100, kindPerson: 500, kindForm: 1, kindPreset: 1000, kindStamp: 100_000,
 		store.KindPackage: 500_000, store.KindDraft: 10_000, store.KindLogged: 10_000, kindBytes: maxDocuments,
 	},
 }

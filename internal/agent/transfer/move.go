@@ -38,6 +38,7 @@ type Office struct {
 	Packages []office.Package
 	Drafts   []office.Draft
 	Record   []store.Record    // lines of the record of what happened
+	Stamps   []json.RawMessage // what authorities said of it
 	LeftOut  []message.Message // what was in the file and is not believed, for people
 }
 
@@ -56,7 +57,7 @@ func WriteMove(w io.Writer, key safe.Key, o Office, bytesOf func(office.DraftFil
 		return err
 	}
 	err = errors.Join(out.put(kindSettings, o.Settings), out.put(kindSecrets, o.Secrets), out.put(kindAccount, o.Account), out.put(kindForm, o.Form),
-		putAll(out, kindFolder, o.Folders), putAll(out, kindPerson, o.People), putAll(out, kindPreset, o.Presets), putAll(out, store.KindPackage, o.Packages))
+		putAll(out, kindFolder, o.Folders), putAll(out, kindPerson, o.People), putAll(out, kindPreset, o.Presets), putAll(out, kindStamp, o.Stamps), putAll(out, store.KindPackage, o.Packages))
 	if err != nil {
 		return err
 	}
@@ -157,6 +158,9 @@ func (m *moving) record(r store.Record) error {
 			m.Presets = office.WithPreset(m.Presets, office.FormPreset{Name: message.OneLine(x.Name, office.MaxName), Form: m.form(x.Form)})
 			return nil
 		})
+	case kindStamp:
+		m.Stamps = append(m.Stamps, r.JSON)
+		return nil
 	case store.KindPackage:
 		return decoded(r, m.aPackage)
 	case store.KindDraft:
@@ -328,6 +332,9 @@ func (m *moving) finish() error {
 		if f.Field != office.FieldSaveTo { // which is chosen here
 			return fmt.Errorf("%w: its settings: %+v", ErrDamaged, f)
 		}
+	}
+	if len(m.Record) == 0 && len(m.Packages) > 0 { // which logs
+		m.leaveOut(message.RecordLeftOut())
 	}
 	m.Drafts = slices.DeleteFunc(m.Drafts, func(d office.Draft) bool {
 		missing := slices.ContainsFunc(d.Files, func(f office.DraftFile) bool { _, missing := m.needed[f.Copy]; return missing })
