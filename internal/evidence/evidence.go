@@ -144,7 +144,7 @@ func (r Report) PDF(w io.Writer) error {
 		f.AddUTF8FontFromBytes("go", style, font)
 	}
 	f.AddUTF8FontFromBytes("mono", "", gomono.TTF)
-	f.SetTitle(r.Title, true)
+	f.SetTitle(printable(r.Title), true)
 	f.SetCreator("Countersign", true)
 	f.SetCreationDate(r.Made)
 	f.SetModificationDate(r.Made)
@@ -161,7 +161,7 @@ func (r Report) PDF(w io.Writer) error {
 	paragraph := func(style string, size, height float64, gray int, text string) {
 		f.SetFont("go", style, size)
 		f.SetTextColor(gray, gray, gray)
-		f.MultiCell(width, height, text, "", "L", false)
+		f.MultiCell(width, height, printable(text), "", "L", false)
 	}
 	paragraph("B", 18, 8.5, 20, r.Title)
 	f.Ln(1.5)
@@ -182,6 +182,16 @@ func (r Report) PDF(w io.Writer) error {
 	return f.Output(w)
 }
 
+// printable is a text without what the fonts of the PDF cannot take: characters above U+FFFF, such as most emojis.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r > 0xffff {
+			return '\ufffd'
+		}
+		return r
+	}, text)
+}
+
 // line writes a line of a part.
 func (r Report) line(f *fpdf.Fpdf, l Line) {
 	if f.GetY() > 297-margin-2*lineHeight { // a label and its value begin on the same page
@@ -192,7 +202,7 @@ func (r Report) line(f *fpdf.Fpdf, l Line) {
 	if l.Label != "" {
 		f.SetFont("go", "", 8.5)
 		f.SetTextColor(110, 110, 110)
-		f.MultiCell(labelWidth-3, lineHeight, l.Label, "", "L", false)
+		f.MultiCell(labelWidth-3, lineHeight, printable(l.Label), "", "L", false)
 		bottom = f.GetY()
 		f.SetY(top)
 		indent += labelWidth
@@ -205,7 +215,7 @@ func (r Report) line(f *fpdf.Fpdf, l Line) {
 	f.SetTextColor(20, 20, 20)
 	f.SetLeftMargin(indent)
 	f.SetX(indent)
-	f.MultiCell(margin+width-indent, lineHeight, l.Value, "", "L", false)
+	f.MultiCell(margin+width-indent, lineHeight, printable(l.Value), "", "L", false)
 	f.SetLeftMargin(margin)
 	if f.PageNo() == page {
 		f.SetY(max(f.GetY(), bottom))

@@ -62,7 +62,7 @@ func TestABundleHoldsWhatItWasGivenUnderNamesOfItsOwn(t *testing.T) {
 }
 
 func TestAReportOfAnyLengthIsWhole(t *testing.T) {
-	r := Report{Title: "Proof", Subtitle: "Zoë", Made: made}
+	r := Report{Title: "Proof", Subtitle: "Zoë 😀", Made: made}
 	for n := range 40 {
 		p := Part{Title: fmt.Sprint("Part ", n)}
 		p.Add("A label that is far longer than its column has room for, in any language", strings.Repeat("a long value ", n))
@@ -74,7 +74,7 @@ func TestAReportOfAnyLengthIsWhole(t *testing.T) {
 	if err := r.PDF(&pdf); err != nil || !bytes.HasPrefix(pdf.Bytes(), []byte("%PDF-")) {
 		t.Errorf("the PDF: %v", err)
 	}
-	if err := r.Text(&text); err != nil || strings.Contains(text.String(), "nothing") || strings.Count(text.String(), "    sha256sum") != 40 {
+	if err := r.Text(&text); err != nil || !strings.Contains(text.String(), "Zoë 😀") || strings.Contains(text.String(), "nothing") || strings.Count(text.String(), "    sha256sum") != 40 {
 		t.Errorf("%v: the text is\n%s", err, text.String())
 	}
 }

@@ -35,7 +35,7 @@ func Prove(l Log, size, n int64) (p Proven, err error) {
 	return p, err
 }
 
-// Script is a program for a Unix shell that checks with sha256sum and xxd whether lines beside it belong to the head in head.txt.
+// Script is a program for a Unix shell that checks with sha256sum, xxd and base64 whether lines beside it belong to the head in head.txt.
 func Script(lines []Proven) []byte {
 	var b bytes.Buffer
 	b.WriteString(script)
@@ -53,9 +53,14 @@ func Script(lines []Proven) []byte {
 const script = `#!/bin/sh
 # Checks that each line of the record in this folder belongs to what head.txt stands for (a Merkle tree, RFC 9162, 2.1).
 cd "$(dirname "$0")" || exit 1
+command -v sha256sum >/dev/null && command -v xxd >/dev/null && command -v base64 >/dev/null || {
+	echo "This needs sha256sum, xxd and base64." >&2
+	exit 2
+}
 leaf() { { printf '\000'; cat "$1"; } | sha256sum | cut -c 1-64; }
 node() { { printf '\001'; printf %s "$1$2" | xxd -r -p; } | sha256sum | cut -c 1-64; }
 head=$(sed -n 3p head.txt | base64 -d | xxd -p -c 32)
+[ ${#head} -eq 64 ] || { echo "head.txt holds no head." >&2; exit 2; }
 status=0
 check() {
 	name=$1 sum=$(leaf "$1")

@@ -24,6 +24,14 @@ func TestAnybodyCanCheckALineWithAShell(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("there is no shell")
 	}
+	sh, err := exec.LookPath("sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dirname, err := exec.LookPath("dirname")
+	if err != nil {
+		t.Fatal(err)
+	}
 	var all memory
 	for n := range 11 {
 		all = append(all, fmt.Appendf(nil, `{"fact":"saved","n":%d}`, n))
@@ -61,6 +69,20 @@ func TestAnybodyCanCheckALineWithAShell(t *testing.T) {
 		}
 		if out, err := run(); err == nil || strings.Count(out, ": FAILED\n") != 1 {
 			t.Errorf("of %d lines, one of which is forged: %v\n%s", size, err, out)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "head.txt"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if out, err := run(); err == nil || strings.Contains(out, "OK") || !strings.Contains(out, "holds no head") {
+			t.Errorf("without a head: %v\n%s", err, out)
+		}
+		cmd := exec.CommandContext(t.Context(), sh, filepath.Join(dir, "check.sh"))
+		cmd.Env = []string{"PATH=" + dir}
+		if err := os.Symlink(dirname, filepath.Join(dir, "dirname")); err != nil {
+			t.Fatal(err)
+		}
+		if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "This needs sha256sum") {
+			t.Errorf("without the programs: %v\n%s", err, out)
 		}
 	}
 }

@@ -5,8 +5,10 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"path"
@@ -31,7 +33,7 @@ import (
 func (r *Service) Prove(ctx context.Context, packageID string, events []office.EventLine, path string, replace bool) error {
 	p, known, err := r.Data.Package(packageID)
 	if err == nil && !known {
-		err = message.Error(message.ProofNotWritten(filepath.Base(path)), nil)
+		err = message.Error(message.NoSuchPackage(packageID), nil)
 	}
 	if err != nil {
 		return err
@@ -60,6 +62,9 @@ func (r *Service) Prove(ctx context.Context, packageID string, events []office.E
 		return cmp.Compare(slices.Index(kinds, a.Kind), slices.Index(kinds, b.Kind))
 	})
 	err = private.WriteFile(path, name, func(w io.Writer) error { return r.prove(ctx, w, contents{p, jobs, events}) })
+	if errors.Is(err, fs.ErrExist) {
+		return message.Error(message.OfficeFileThere(filepath.Base(path)), nil)
+	}
 	if err != nil && ctx.Err() == nil {
 		return message.Error(message.ProofNotWritten(filepath.Base(path)), err)
 	}
@@ -89,12 +94,12 @@ func (r *Service) prove(ctx context.Context, w io.Writer, c contents) error {
 		if j.State != office.JobDone {
 			continue
 		}
-		part, as, err := r.documentPart(ctx, bundle, j)
+		part, as, same, err := r.documentPart(ctx, bundle, j)
 		if err != nil {
 			return err
 		}
 		report.Parts = append(report.Parts, part)
-		if as != "" && (j.Seal.State == office.SealIntact || j.Seal.State == office.SealStranger) {
+		if same && (j.Seal.State == office.SealIntact || j.Seal.State == office.SealStranger) {
 			sealed = append(sealed, as)
 		}
 	}
@@ -153,31 +158,30 @@ func (r *Service) signersPart(p office.Package) evidence.Part {
 	return part
 }
 
-// documentPart adds a saved file to the bundle, and says what is known of it and how it is called there; "" for one that is not there.
-func (r *Service) documentPart(ctx context.Context, b *evidence.Bundle, j office.Job) (part evidence.Part, as string, err error) {
+// documentPart adds a saved file to the bundle, and says how it is called there, and what is known of it if it is the same still.
+func (r *Service) documentPart(ctx context.Context, b *evidence.Bundle, j office.Job) (part evidence.Part, as string, same bool, err error) {
 	say := r.deps.Words().Text
 	part.Title = path.Base(j.Target)
 	file, err := archive.OpenSaved(j.Folder, j.Target)
 	if err != nil {
 		part.Add(say(message.ProofSaved()), moment(j.Done)+"\n"+say(message.ProofFileMissing()))
-		return part, "", ctx.Err()
+		return part, "", false, ctx.Err()
 	}
 	defer file.Close()
-	same, err := archive.IsSaved(file, j.Size, j.Digest)
-	if err != nil {
-		return part, "", err
+	if same, err = archive.IsSaved(file, j.Size, j.Digest); err != nil {
+		return part, "", false, err
 	}
 	as, sum, err := b.Add("documents", path.Base(j.Target), stopped{ctx, file})
 	if err != nil {
-		return part, "", err
+		return part, "", false, err
 	}
 	part.Add(say(message.ProofFile()), as)
 	part.Add("SHA-256", sum)
-	still := message.ProofOtherFile()
-	if same {
-		still = message.ProofSameFile()
+	if !same {
+		part.Add(say(message.ProofSaved()), moment(j.Done)+"\n"+say(message.ProofOtherFile()))
+		return part, as, false, nil
 	}
-	part.Add(say(message.ProofSaved()), moment(j.Done)+"\n"+say(still))
+	part.Add(say(message.ProofSaved()), moment(j.Done)+"\n"+say(message.ProofSameFile()))
 	part.Add(say(message.ProofMatch()), say(j.Match.Text()))
 	part.Add(say(message.ProofSeal()), say(j.Seal.Text()))
 	part.Add(say(message.ProofIssuer()), j.Seal.Issuer)
@@ -185,7 +189,7 @@ func (r *Service) documentPart(ctx context.Context, b *evidence.Bundle, j office
 		part.Add(say(message.ProofSealedAt()), moment(j.Seal.At))
 		part.Add(say(message.ProofStamped()), j.Seal.Stamped)
 	}
-	return part, as, nil
+	return part, as, true, nil
 }
 
 // eventsPart adds the events to the bundle as they came, as far as they are still kept.
@@ -290,13 +294,18 @@ func (r *Service) checkPart(sealed []string, stamped bool) evidence.Part {
 		if i == 0 {
 			part.Add("", say(message.ProofCheckSeal()))
 		}
-		part.Lines = append(part.Lines, evidence.Line{Value: fmt.Sprintf("pdfsig %q", as), Command: true})
+		part.Lines = append(part.Lines, evidence.Line{Value: "pdfsig " + quoted(as), Command: true})
 	}
 	step(message.ProofCheckRecord(), "sh record/check.sh")
 	if stamped {
 		step(message.ProofCheckStamp(), "openssl ts -verify -token_in -in record/stamp.tst -data record/head.txt -CAfile authority.pem")
 	}
 	return part
+}
+
+// quoted is the name of a file, which others have chosen, as a word for a shell.
+func quoted(name string) string {
+	return "'./" + strings.ReplaceAll(name, "'", `'\''`) + "'"
 }
 
 // stopped is a file that reads no further once ctx has ended.

@@ -84,7 +84,35 @@ func TestTheRecordOfAProofIsCheckedWithOtherPrograms(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(unpack(t, path), "documents")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a file that is gone: %v", err)
 	}
-	if err := x.Prove(t.Context(), "p", nil, path, false); err == nil {
-		t.Error("a file is replaced though nobody agreed to that")
+	if err := x.Prove(t.Context(), "p", nil, path, false); message.For(err) != message.OfficeFileThere("proof.zip") {
+		t.Errorf("where there is a file already: %v", err)
+	}
+	if err := x.Prove(t.Context(), "q", nil, path, true); message.For(err) != message.NoSuchPackage("q") {
+		t.Errorf("of a package that is not there: %v", err)
+	}
+}
+
+// The name of a document is somebody else's, and the commands are for copying into a shell.
+func TestWhatAProofSaysOfASealIsOfTheFileThatWasSavedAndRunsNothingElse(t *testing.T) {
+	x := newService(t)
+	x.deps.Words = message.English
+	j := office.Job{PackageID: "p", DocumentID: "d", Kind: office.FileSigned, Folder: x.folder, Target: "O'Neill $(touch it) `touch it` 😀.pdf"}
+	j = x.saveJob(j, "sealed")
+	x.look()
+	noErr(t, x.Data.Update(func(tx *store.Tx) error { return tx.PutPackage(office.Package{ID: "p", Name: "Lease 😀"}) }))
+	text := func() string {
+		path := filepath.Join(t.TempDir(), "proof.zip")
+		noErr(t, x.Prove(t.Context(), "p", nil, path, false))
+		b, err := os.ReadFile(filepath.Join(unpack(t, path), "Proof.txt"))
+		noErr(t, err)
+		return string(b)
+	}
+	const command = `    pdfsig './documents/O'\''Neill $(touch it) ` + "`touch it` 😀.pdf'\n"
+	if said := text(); !strings.Contains(said, command) || !strings.Contains(said, "Sealed by “Signing service”") {
+		t.Errorf("of a sealed document it says\n%s", said)
+	}
+	noErr(t, os.WriteFile(x.path(j), []byte("%PDF-1.4\nanother\n%%EOF\n"), 0o600))
+	if said := text(); !strings.Contains(said, "no longer the file that was saved") || strings.Contains(said, "Sealed by") || strings.Contains(said, "pdfsig") {
+		t.Errorf("of another file in its place it says\n%s", said)
 	}
 }
