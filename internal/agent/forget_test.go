@@ -75,15 +75,15 @@ func TestOneKindOfOldThingsThatStaysKeepsNoOther(t *testing.T) {
 func TestPapersThatMayGoAreListedByTheRuleOfWhatTheyComeFrom(t *testing.T) {
 	a := openWith(t, Params{Now: func() time.Time { return time.Date(2040, 6, 1, 0, 0, 0, 0, time.UTC) }})
 	s := a.Settings()
-	s.KeepYears, s.SaveTo = "10; Lease form: 30", t.TempDir()
+	s.KeepYears, s.SaveTo = "10; Lease form: 30; Notary: 20", t.TempDir()
 	s.AuthURL, s.BaseURL, s.ClientID, s.Tunnel, s.Redirect = "https://sign.example.com", "https://sign.example.com", "id", office.TunnelNone, office.RedirectPaste
 	s.RedirectURI = "https://sign.example.com/back"
 	noErr(t, a.Configure(t.Context(), s, office.Secrets{}))
-	signed := func(id, draft string, year int) {
+	signed := func(id, draft string, year int, folder ...string) {
 		noErr(t, a.Data.Update(func(tx *store.Tx) error {
 			at := time.Date(year, 3, 1, 0, 0, 0, 0, time.UTC)
 			return tx.PutPackage(office.Package{ID: id, Name: id, State: office.PackageExecuted, Saving: office.Saving{Planned: true, Saved: true}, Created: at,
-				Executed: office.When{Time: at}, Source: office.Source{DraftID: draft}})
+				Executed: office.When{Time: at}, Source: office.Source{DraftID: draft, Folder: strings.Join(folder, "")}})
 		}))
 	}
 	noErr(t, a.Data.Update(func(tx *store.Tx) error {
@@ -93,11 +93,14 @@ func TestPapersThatMayGoAreListedByTheRuleOfWhatTheyComeFrom(t *testing.T) {
 	signed("young", "", 2030)
 	signed("leased", "d", 2015)
 	signed("leased long ago", "d", 2009)
+	signed("of a draft left on another computer", "gone", 2015)
+	signed("of a folder watched no more", "", 2015, "gone")
+	signed("of a folder watched no more, long ago", "", 2009, "gone")
 	var got []string
 	for _, p := range must(a.MayGo(office.Query{Sort: office.ByName})) {
 		got = append(got, p.Name)
 	}
-	expect(t, strings.Join(got, ", "), "leased long ago, old", "what may go is %s")
+	expect(t, strings.Join(got, ", "), "leased long ago, of a folder watched no more, long ago, old", "what may go is %s")
 }
 
 // countDays has the store count days on which the program ran.

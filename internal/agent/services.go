@@ -349,19 +349,27 @@ func (a *Agent) MayGo(q office.Query) (list []office.Package, err error) {
 		return nil, err
 	}
 	for _, p := range all {
-		from := ""
+		from, lost := "", p.Folder != "" // where it comes from is not known any more
 		for _, f := range folders {
 			if p.Folder != "" && (p.Folder == f.ID || p.Folder == office.TagAt(p.Service, f.ID)) {
-				from = f.Called()
+				from, lost = f.Called(), false
 			}
 		}
 		made := ""
-		if d, known, err := a.Data.Draft(p.DraftID); err != nil {
+		d, known, err := a.Data.Draft(p.DraftID)
+		switch {
+		case err != nil:
 			return nil, err
-		} else if known && d.Template != nil {
+		case !known:
+			lost = lost || p.DraftID != ""
+		case d.Template != nil:
 			made = d.Template.Name
 		}
-		if until := rule.Until(p.Executed.Time, from, made); !until.IsZero() && until.Before(a.Now()) {
+		until := rule.Until(p.Executed.Time, from, made)
+		if lost {
+			until = rule.Latest(p.Executed.Time)
+		}
+		if !until.IsZero() && until.Before(a.Now()) {
 			list = append(list, p)
 		}
 	}

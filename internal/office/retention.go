@@ -1,6 +1,8 @@
 package office
 
 import (
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -50,6 +52,18 @@ func (r Retention) Until(signed time.Time, names ...string) time.Time {
 	if years == 0 {
 		years = r.Years
 	}
+	return endOf(signed, years)
+}
+
+// Latest is Until of papers that may be of any name: no rule lets them go earlier.
+func (r Retention) Latest(signed time.Time) time.Time {
+	if r.Years == 0 {
+		return time.Time{}
+	}
+	return endOf(signed, max(r.Years, slices.Max(append(slices.Collect(maps.Values(r.Of)), 0))))
+}
+
+func endOf(signed time.Time, years int) time.Time {
 	if years == 0 || signed.IsZero() {
 		return time.Time{}
 	}
