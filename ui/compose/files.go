@@ -165,6 +165,9 @@ func (s *Screen) inspect(docs []*document) {
 				d.show(len(s.docs) > 1 && d.original == nil)
 				s.showSweep()
 				s.changed()
+				if !d.say.Hidden {
+					s.layOutAnew()
+				}
 			})
 		}
 		for i, d := range docs {

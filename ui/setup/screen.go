@@ -164,6 +164,7 @@ func (s *Screen) current() *step { return s.steps[s.answers.at] }
 func (s *Screen) show(at int) {
 	s.turn(at)
 	s.Focus()
+	s.scroll.ScrollToTop() // where the step says what it asks
 }
 
 // Focus puts the cursor where the step begins: where nothing is asked, on the way on. It must not stay in the step before,
@@ -188,7 +189,6 @@ func (s *Screen) turn(at int) {
 	text.Colour = theme.Secondary
 	s.page.Objects = []fyne.CanvasObject{widgets.Stack(16, widgets.Stack(8, widgets.NewFullHeading(p.title), text), p.content)}
 	s.page.Refresh()
-	s.scroll.ScrollToTop() // where the step says what it asks
 	s.bar.rest(at > 0, p.next)
 	widgets.Show(s.help, at < len(s.steps)-1)
 	s.progress.Set(lang.L("Step {{.Number}} of {{.All}}", i18n.V{"Number": at + 1, "All": len(s.steps)}))

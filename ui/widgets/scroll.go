@@ -15,15 +15,31 @@ import (
 func NewVScroll(content fyne.CanvasObject) *container.Scroll {
 	w := &wheel{scroll: container.NewVScroll(nil)}
 	w.ExtendBaseWidget(w)
-	w.scroll.Content = container.NewStack(content, w)
+	w.scroll.Content = container.New(grows{w.scroll}, content, w)
 	return w.scroll
 }
+
+// grows lays out the content of a scroll as high as it turns out to be: a wrapped text knows its height only once it has its width,
+// which is after the scroll has asked for it.
+type grows struct{ scroll *container.Scroll }
+
+func (g grows) Layout(objects []fyne.CanvasObject, size fyne.Size) {
+	for i, o := range objects {
+		o.Move(fyne.NewPos(float32(i), 0)) // the wheel is never in the corner of the window, where all that is not shown seems to be
+		o.Resize(size)
+	}
+	if least := objects[0].MinSize().Height; least > size.Height {
+		g.scroll.Content.Resize(fyne.NewSize(size.Width, least))
+	}
+}
+
+func (grows) MinSize(objects []fyne.CanvasObject) fyne.Size { return objects[0].MinSize() }
 
 // Turn shows other content in what NewVScroll returned, scrolled to an offset as far as there is so much of it. With a new
 // scroll for each page, those that are gone would be asked for what has the focus until Fyne forgets them, a minute later.
 func Turn(scroll *container.Scroll, content fyne.CanvasObject, offset fyne.Position) {
 	wheel := scroll.Content.(*fyne.Container).Objects[1]
-	scroll.Content = container.NewStack(content, wheel)
+	scroll.Content = container.New(grows{scroll}, content, wheel)
 	scroll.Refresh()
 	scroll.ScrollToOffset(offset)
 }
@@ -102,7 +118,7 @@ func reveal(o fyne.CanvasObject) {
 // reveal scrolls to what is at a place of the window, if that belongs to the content.
 func (w *wheel) reveal(at fyne.Position, size fyne.Size) {
 	edge := fyne.CurrentApp().Driver().AbsolutePositionForObject(w.scroll)
-	if edge.IsZero() { // as that of everything on a screen that is not shown
+	if fyne.CurrentApp().Driver().AbsolutePositionForObject(w).X == 0 { // as that of everything on a screen that is not shown
 		return
 	}
 	left, top := at.X-edge.X, at.Y-edge.Y+w.scroll.Offset.Y

@@ -182,8 +182,7 @@ func TestWhatIsShortenedKeepsItsEnd(t *testing.T) {
 	for _, language := range []string{"en", "de", "fr", "es"} {
 		world := officetest.World()
 		world.Kept.Language = language
-		world.Waiting = officetest.Wrong().Waiting
-		world.Waiting[1].Name = strings.Repeat("A letter to be signed by everybody in the house, ", 3) + "second version"
+		world.Rows[1].Name = strings.Repeat("A letter to be signed by everybody in the house, ", 3) + "second version"
 		b := newBench(t, world)
 		b.window.Add([]string{b.file(strings.Repeat("The lease of the flat in Sonnenweg ", 5)+"4 b.pdf", 10)})
 		b.window.compose.get().Fill(office.Form{Message: "hello", Signers: world.Rows[0].Signers})
@@ -404,6 +403,7 @@ func TestEveryScreenFitsAndIsNamed(t *testing.T) {
 					}
 				}
 			})
+			b.fill(fyne.NewSize(1591, 1036)) // so that more is in sight
 			named += b.allNamed(name)
 			for at, tab := range b.tabs() {
 				tab.Tapped(nil)

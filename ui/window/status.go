@@ -226,7 +226,7 @@ func (a *account) short() bool {
 }
 
 func (a *account) draw() {
-	parts := widgets.Stack(8)
+	parts, edge := widgets.Stack(8), float32(6)
 	a.only = a.lacking && a.short()
 	if a.problem.Text != "" {
 		parts.Add(a.problem)
@@ -242,7 +242,7 @@ func (a *account) draw() {
 		who.Colour = theme.Text
 		var words fyne.CanvasObject = widgets.Stack(0, who, widgets.NewCaption(lang.L("Signed in")))
 		if a.only {
-			words = nil
+			words, edge = nil, 0
 		}
 		more := widgets.NewTappable(widgets.Pad(6, widgets.Across(widgets.NewAvatar(a.who, theme.MarkSigned), words, nil)), nil)
 		more.OnPress = func() { a.menu(more) }
@@ -253,7 +253,7 @@ func (a *account) draw() {
 		in := widgets.NewButtonWithIcon(lang.L("Sign in"), fynetheme.LoginIcon(), func() { a.signIn("") })
 		parts.Add(widgets.Aside(120, widgets.Across(widget.NewIcon(theme.MarkLater.Resource()), state, nil), in))
 	}
-	widgets.Remake(a.content, widgets.PadHV(6, 8, parts))
+	widgets.Remake(a.content, widgets.PadHV(edge, 8, parts))
 }
 
 // drawRunning says where it goes on; what helps where it does not is folded until no browser opens.

@@ -359,7 +359,10 @@ func (s *shell) Layout(_ []fyne.CanvasObject, size fyne.Size) {
 
 // inner is the width of what is in the sidebar.
 func (s *shell) inner() float32 {
-	if s.narrow {
+	switch {
+	case s.narrow && s.account.only:
+		return max(s.nav.MinSize().Width, s.account.content.MinSize().Width)
+	case s.narrow:
 		return s.nav.MinSize().Width
 	}
 	return max(sidebarLeast, s.nav.MinSize().Width, s.account.content.MinSize().Width)
