@@ -76,6 +76,11 @@ func (p *Package) cleanNames() {
 	}
 }
 
+// FileName makes a safe name of a file of what people call something.
+func FileName(called string) string {
+	return filename.File(strings.NewReplacer("/", "-", `\`, "-").Replace(called))
+}
+
 // Placeholders lists what a pattern of file names may hold, with braces, in the order to show it to people.
 func Placeholders() []string { return filename.Placeholders() }
 

@@ -7,6 +7,7 @@ import (
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/lang"
 	"fyne.io/fyne/v2/layout"
+	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/office"
 	"countersign/ui/async"
@@ -62,7 +63,7 @@ func (s *Screen) Verify(paths []string) {
 			if v.Wrong() {
 				text.Colour = theme.Attention
 			}
-			list.Add(widgets.Stack(2, name, text))
+			list.Add(widgets.Across(widgets.Mark(20, widget.NewIcon(markOf(v).Resource())), widgets.Stack(2, name, text), nil))
 			list.Refresh()
 		}
 	}
@@ -76,11 +77,23 @@ func (s *Screen) Verify(paths []string) {
 			count.Set(i18n.Error(err))
 			return
 		}
-		count.Set(lang.N("{{.PluralCount}} documents verified", checked))
+		count.Set(lang.N("{{.PluralCount}} documents checked", checked))
 	})
 	leave := widgets.NewButton(lang.L("Close"), func() { pop.Close() })
 	scroll := widgets.NewVScroll(list)
 	scroll.SetMinSize(fyne.NewSize(460, 220))
 	pop = widgets.Open(s.env.Window.Canvas(), widgets.Pad(20, widgets.Stack(16, widgets.NewHeading(lang.L("Verification")), count, scroll,
 		widgets.Row(8, layout.NewSpacer(), leave))), fyne.NewSize(500, 0), leave, func() { stop() })
+}
+
+func markOf(v office.Verified) theme.Mark {
+	switch {
+	case v.Wrong():
+		return theme.MarkProblem
+	case v.Seal.State == office.SealIntact:
+		return theme.MarkSealed
+	case v.Known == office.KnownSaved || v.Known == office.KnownSent:
+		return theme.MarkSaved
+	}
+	return theme.MarkLater
 }

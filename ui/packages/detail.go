@@ -744,7 +744,7 @@ type tile struct {
 func newTile(page fyne.CanvasObject, name string, note fyne.CanvasObject, open func()) *tile {
 	t, title := &tile{}, widgets.NewParagraph(name)
 	title.Most = 3
-	t.Content = widgets.Pad(tileRoom, widgets.Wide(page.MinSize().Width, widgets.Stack(8, page, widgets.Stack(2, title, note))))
+	t.Content = widgets.Pad(tileRoom, widgets.Wide(widgets.Scaled(page.MinSize().Width), widgets.Stack(8, page, widgets.Stack(2, title, note))))
 	t.OnPress = open
 	t.ExtendBaseWidget(t)
 	return t

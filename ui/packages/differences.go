@@ -5,12 +5,12 @@ import (
 	"image"
 	"image/draw"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/lang"
-	"fyne.io/fyne/v2/layout"
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
@@ -35,17 +35,18 @@ type differences struct {
 	id     string // of the package
 	file   office.File
 	found  agent.Comparison
-	steps  []agent.Difference // what is gone through: the differences, or all pages where there are none
+	steps  []agent.Difference // what is gone through: the differences, then the pages without one
 
-	at      int
-	large   bool // the place is shown, not the page
-	pages   map[[2]int]image.Image
-	leave   context.CancelFunc // ends what is drawn
-	room    fyne.Size
-	where   *widgets.Line
-	what    *widgets.Prose
-	sheets  *fyne.Container
-	enlarge *widgets.Button
+	at     int
+	large  bool // the place is shown, not the page
+	pages  map[[2]int]image.Image
+	leave  context.CancelFunc // ends what is drawn
+	room   fyne.Size
+	where  *widgets.Line
+	what   *widgets.Prose
+	sheets *fyne.Container
+
+	back, next, enlarge, close *widgets.Button
 }
 
 // pageWidth is how many pixels wide pages are drawn.
@@ -58,40 +59,67 @@ func (s *Screen) showDifferences(id string, f office.File) {
 			s.env.Notice(i18n.Error(err))
 			return
 		}
-		d := &differences{screen: s, id: id, file: f, found: found, steps: found.Places, pages: map[[2]int]image.Image{}, leave: func() {}}
-		for i := range found.Pages {
-			for n := range found.Pages[i] {
-				if page := n + 1; len(found.Places) == 0 {
-					d.steps = append(d.steps, agent.Difference{Page: page, Back: page})
-				}
-			}
-		}
+		d := &differences{screen: s, id: id, file: f, found: found, steps: slices.Concat(found.Places, alike(found)), pages: map[[2]int]image.Image{}, leave: func() {}}
 		d.open()
 	})
 }
 
+// alike are the pages that were sent and came back without a difference.
+func alike(found agent.Comparison) (pages []agent.Difference) {
+	there := map[int]int{} // the pages that were sent, and where they came back; 0 for nowhere
+	added := map[int]bool{}
+	for _, p := range found.Places {
+		if there[p.Page] = p.Back; p.Page == 0 {
+			added[p.Back] = true
+		}
+	}
+	back, all := 0, 0
+	for _, n := range found.Pages {
+		all += n
+	}
+	for page := 1; page <= all; page++ {
+		at, differs := there[page]
+		if differs {
+			back = max(back, at)
+			continue
+		}
+		for back++; added[back]; {
+			back++
+		}
+		pages = append(pages, agent.Difference{Page: page, Back: back})
+	}
+	return pages
+}
+
 func (d *differences) open() {
 	window := d.screen.env.Window.Canvas()
-	d.room = fyne.NewSize(max(160, (window.Size().Width-32-40-16)/2), max(160, window.Size().Height-32-40-200))
+	around := widgets.Scaled(165) // the pages: the head, the captions and the buttons
+	d.room = fyne.NewSize(max(160, (window.Size().Width-32-40-16)/2), max(160, window.Size().Height-32-40-around))
 	d.where, d.what, d.sheets = widgets.NewCaption(""), widgets.NewProse(""), container.NewGridWithColumns(2)
 	d.what.Most = 2
 	var pop *widgets.PopUp
-	leave := widgets.NewButton(lang.L("Close"), func() { pop.Close() })
-	back := widgets.NewButton(lang.L("Previous"), func() { d.turn(-1) })
-	next := widgets.NewButton(lang.L("Next"), func() { d.turn(1) })
+	d.close = widgets.NewButton(lang.L("Close"), func() { pop.Close() })
+	d.back = widgets.NewButton(lang.L("Previous"), func() { d.turn(-1) })
+	d.next = widgets.NewButton(lang.L("Next"), func() { d.turn(1) })
 	d.enlarge = widgets.NewButton(lang.L("Enlarge"), func() { d.large = !d.large; d.show() })
-	for _, b := range []*widgets.Button{back, next, d.enlarge, leave} {
+	for _, b := range []*widgets.Button{d.back, d.next, d.enlarge, d.close} {
 		b.OnKey = d.key
 	}
-	widgets.EnableAll(container.NewHBox(back, next), len(d.steps) > 1)
 	head := container.NewVBox(widgets.NewHeading(filepath.Base(d.file.Path)), d.where, d.what)
-	content := widgets.Stack(12, head, d.sheets, widgets.Row(8, back, next, d.enlarge, layout.NewSpacer(), leave))
-	first := next
-	if len(d.steps) < 2 {
-		first = leave
-	}
+	foot := widgets.Across(nil, widgets.Flow(8, d.back, d.next, d.enlarge), d.close)
 	d.show()
-	pop = widgets.Open(window, widgets.Pad(20, content), fyne.NewSize(2*d.room.Width+16, 0), first, func() { d.leave() })
+	pop = widgets.Open(window, widgets.Pad(20, widgets.Between(nil, foot, widgets.NewVScroll(widgets.Stack(12, head, d.sheets)))),
+		fyne.NewSize(2*d.room.Width+16, d.room.Height+around+40), d.first(), func() { d.leave() })
+}
+
+// first is where the cursor stands: on a button that leads on.
+func (d *differences) first() *widgets.Button {
+	for _, b := range []*widgets.Button{d.next, d.back} {
+		if !b.Disabled() {
+			return b
+		}
+	}
+	return d.close
 }
 
 // key turns to another difference.
@@ -111,11 +139,17 @@ func (d *differences) turn(by int) {
 	if at := d.at + by; at >= 0 && at < len(d.steps) {
 		d.at = at
 		d.show()
+		window := d.screen.env.Window.Canvas()
+		if b, is := window.Focused().(*widgets.Button); is && b.Disabled() {
+			window.Focus(d.first())
+		}
 	}
 }
 
 // show shows a difference; its pages follow when they are drawn.
 func (d *differences) show() {
+	widgets.Enable(d.back, d.at > 0)
+	widgets.Enable(d.next, d.at+1 < len(d.steps))
 	if len(d.steps) == 0 {
 		return
 	}
@@ -173,22 +207,22 @@ func (d *differences) show() {
 // draw shows the pages beside each other, as far as they are drawn.
 func (d *differences) draw(wanted [][2]int) {
 	step := d.steps[d.at]
-	side := func(title string, page int, picture image.Image) fyne.CanvasObject {
+	side := func(title, none string, page int, picture image.Image, sent bool) fyne.CanvasObject {
 		caption := widgets.NewCaption(title + " " + strconv.Itoa(page))
 		switch {
 		case page == 0:
-			caption = widgets.NewCaption(lang.L("There is no such page."))
-			return widgets.Stack(4, caption, container.NewGridWrap(d.room))
+			return widgets.Stack(4, widgets.NewCaption(none), container.NewGridWrap(d.room))
 		case picture == nil:
 			return widgets.Stack(4, caption, container.NewGridWrap(d.room, widget.NewLabel("…")))
 		}
-		return widgets.Stack(4, caption, widgets.Sheet(d.marked(picture, page, title == lang.L("Sent: page")), d.room, theme.Line))
+		return widgets.Stack(4, caption, widgets.Sheet(d.marked(picture, page, sent), d.room, theme.Line))
 	}
 	var sent image.Image
 	if step.Page > 0 {
 		sent = d.pages[wanted[0]]
 	}
-	widgets.Remake(d.sheets, side(lang.L("Sent: page"), step.Page, sent), side(lang.L("Came back: page"), step.Back, d.pages[wanted[len(wanted)-1]]))
+	widgets.Remake(d.sheets, side(lang.L("Sent: page"), lang.L("Not part of what was sent."), step.Page, sent, true),
+		side(lang.L("Came back: page"), lang.L("Not part of what came back."), step.Back, d.pages[wanted[len(wanted)-1]], false))
 }
 
 // marked is a page with frames around the places where it differs, or the one place, enlarged.

@@ -1,11 +1,13 @@
 package packages
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"fyne.io/fyne/v2"
 
+	"countersign/internal/agent"
 	"countersign/internal/office"
 	"countersign/ui/officetest"
 	"countersign/ui/screentest"
@@ -53,7 +55,7 @@ func TestAPressOnWhatWasChangedShowsBothPagesWithTheChangesOneAfterTheOther(t *t
 	says("2 of 3", "“Ana Ruiz”", "Came back: page 2")
 	next.OnTapped()
 	next.OnTapped() // there are no more
-	says("3 of 3", "There is no such page.", "Came back: page 3")
+	says("3 of 3", "Not part of what was sent.", "Came back: page 3")
 	next.TypedKey(&fyne.KeyEvent{Name: fyne.KeyLeft})
 	screentest.Button(top(), "Enlarge").OnTapped()
 	says("2 of 3")
@@ -61,4 +63,11 @@ func TestAPressOnWhatWasChangedShowsBothPagesWithTheChangesOneAfterTheOther(t *t
 	if asked := b.Office.Asked("page -1 2"); asked != 1 {
 		t.Errorf("page 2 was drawn %d times", asked)
 	}
+}
+
+func TestPagesWithoutADifferenceAreShownBesideTheirOwn(t *testing.T) {
+	found := agent.Comparison{Pages: []int{2, 1}, Places: []agent.Difference{{Back: 1, Kind: "page"}, {Page: 2, Kind: "missing"}}}
+	screentest.Equal(t, "alike", fmt.Sprint(alike(found)), fmt.Sprint([]agent.Difference{{Page: 1, Back: 2}, {Page: 3, Back: 3}}))
+	found.Places = append(found.Places, agent.Difference{Page: 1, Back: 2, Kind: "altered"})
+	screentest.Equal(t, "alike", fmt.Sprint(alike(found)), fmt.Sprint([]agent.Difference{{Page: 3, Back: 3}}))
 }

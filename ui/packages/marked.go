@@ -196,7 +196,7 @@ func (s *Screen) deedsOf(list []listed, one *record) (deeds []outbox.Deed, first
 	add(len(saved) > 0, lang.L("Save again"), fynetheme.DownloadIcon(), func() { s.saveAgain(saved, again) })
 	add(len(saved) > 0, lang.L("Open folder"), fynetheme.FolderOpenIcon(), func() { s.openFolders(saved) })
 	add(len(saved) > 0, lang.L("Export…"), fynetheme.ContentCopyIcon(), func() { s.askExport(saved, len(list)-len(saved)) })
-	add(len(files) > 0, lang.L("Save proof…"), fynetheme.DocumentSaveIcon(), func() { s.askProof(p.row.ID, files[0]) })
+	add(len(files) > 0, lang.L("Save proof…"), fynetheme.DocumentSaveIcon(), func() { s.askProof(p.row.ID, p.row.Name) })
 	add(len(files) > 1, lang.L("Copy all files"), fynetheme.ContentCopyIcon(), func() { s.copyFiles(files) })
 	add(len(files) > 1, lang.L("Attach all files to a mail…"), fynetheme.MailAttachmentIcon(), func() { s.mailFiles(p.row, files) })
 	add(len(files) > 1, lang.L("Print all files"), fynetheme.DocumentPrintIcon(), func() { s.printFiles(files) })

@@ -3,18 +3,14 @@ package packages
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"crypto/x509"
-	"fmt"
 	"path/filepath"
-	"strings"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/lang"
 	"fyne.io/fyne/v2/layout"
 	"fyne.io/fyne/v2/widget"
 
-	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/ui/async"
 	"countersign/ui/browse"
@@ -121,13 +117,10 @@ func (s *Screen) trustSeal(f office.File) {
 			s.env.Notice(i18n.Error(err))
 			return
 		}
-		sum := sha256.Sum256(c.Raw)
-		fingerprint := strings.ReplaceAll(fmt.Sprintf("% X", sum[:]), " ", ":")
 		widgets.Ask(s.env.Window.Canvas(), widgets.Question{
 			Title: lang.L("Trust these seals?"),
-			Text: lang.L("Countersign will then rely on every document that “{{.Name}}” vouches for. Compare this fingerprint with the one that your signing service publishes: {{.Fingerprint}}",
-				i18n.V{"Name": message.OneLine(cmp.Or(c.Subject.CommonName, c.Subject.String()), office.MaxName), "Fingerprint": fingerprint}),
-			Safe: lang.L("Cancel"), Do: lang.L("Trust"), OnDo: func() {
+			Text:  i18n.Relying([]*x509.Certificate{c}, 1),
+			Safe:  lang.L("Cancel"), Do: lang.L("Trust"), OnDo: func() {
 				async.Try(s.env.Work, func(context.Context) error { return s.office.TrustSeals(c) }, func(err error) {
 					if err != nil {
 						s.env.Notice(i18n.Error(err))
@@ -138,10 +131,9 @@ func (s *Screen) trustSeal(f office.File) {
 	})
 }
 
-// askProof asks for a file, proposing a name after that of a saved one, and writes what proves a package into it.
-func (s *Screen) askProof(id, saved string) {
-	called := strings.TrimSuffix(filepath.Base(saved), filepath.Ext(saved))
-	name := lang.L("Proof of {{.Package}}", i18n.V{"Package": called}) + ".zip"
+// askProof asks for a file, proposing a name after that of the package, and writes what proves it into that.
+func (s *Screen) askProof(id, called string) {
+	name := office.FileName(lang.L("Proof of {{.Package}}", i18n.V{"Package": cmp.Or(called, id)}) + ".zip")
 	browse.Save(s.env, lang.L("Save proof…"), name, func(path string, replace bool) {
 		async.Try(s.env.Work, func(ctx context.Context) error { return s.office.Prove(ctx, id, path, replace) }, func(err error) {
 			if err != nil {

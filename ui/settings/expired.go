@@ -31,6 +31,9 @@ func showExpired(s *Screen) {
 		says := lang.L("They were signed long enough ago. Delete them yourself, in their folders, if you wish.")
 		if len(list) == 0 {
 			says = lang.L("Nothing has been kept long enough yet.")
+			if s.kept.KeepYears == "" {
+				says = lang.L("No retention period is set.")
+			}
 		}
 		parts := []fyne.CanvasObject{widgets.NewHeading(lang.L("Papers that need not be kept")), widgets.NewParagraph(says)}
 		if len(list) > 0 {

@@ -1,16 +1,12 @@
 package settings
 
 import (
-	"cmp"
 	"context"
 	"crypto/x509"
-	"strings"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/lang"
 
-	"countersign/internal/message"
-	"countersign/internal/office"
 	"countersign/ui/async"
 	"countersign/ui/browse"
 	"countersign/ui/i18n"
@@ -52,7 +48,7 @@ func (x *seals) show(all []*x509.Certificate, err error) {
 	}
 	var rows []fyne.CanvasObject
 	for _, c := range all[:min(len(all), mostSeals)] {
-		rows = append(rows, x.row(nameOf(c), c))
+		rows = append(rows, x.row(i18n.Authority(c), c))
 	}
 	if more := len(all) - mostSeals; more > 0 {
 		rows = append(rows, x.row(lang.N("and {{.PluralCount}} more", more), all...))
@@ -68,7 +64,11 @@ func (x *seals) row(name string, which ...*x509.Certificate) fyne.CanvasObject {
 		remove = lang.L("Remove all")
 	}
 	return widgets.Across(nil, widgets.NewFullName(name), widgets.NewButton(remove, func() {
-		x.change(func() error { return x.screen.office.DistrustSeals(which...) })
+		widgets.Ask(x.screen.env.Window.Canvas(), widgets.Question{
+			Title: lang.L("Stop trusting these seals?"),
+			Text:  lang.L("Countersign will then no longer rely on documents that they vouch for.") + "\n\n" + i18n.Authorities(which, mostSeals, nil),
+			Safe:  lang.L("Cancel"), Do: remove, OnDo: func() { x.change(func() error { return x.screen.office.DistrustSeals(which...) }) },
+		})
 	}))
 }
 
@@ -90,23 +90,11 @@ func (x *seals) add() {
 				d.Notice(i18n.Error(err))
 				return
 			}
-			var names []string
-			for _, c := range all[:min(len(all), mostSeals)] {
-				names = append(names, nameOf(c))
-			}
-			if more := len(all) - mostSeals; more > 0 {
-				names = append(names, lang.N("and {{.PluralCount}} more", more))
-			}
 			widgets.Ask(d.Window.Canvas(), widgets.Question{
 				Title: lang.L("Trust these seals?"),
-				Text:  lang.L("Countersign will then rely on every document that they vouch for. Add only what you got from your signing service or an authority itself.") + "\n\n" + strings.Join(names, "\n"),
+				Text:  i18n.Relying(all, mostSeals),
 				Safe:  lang.L("Cancel"), Do: lang.L("Trust"), OnDo: func() { x.change(func() error { return x.screen.office.TrustSeals(all...) }) },
 			})
 		})
 	})
-}
-
-// nameOf is whom a certificate names, in one line.
-func nameOf(c *x509.Certificate) string {
-	return message.OneLine(cmp.Or(c.Subject.CommonName, strings.Join(c.Subject.Organization, " "), c.Subject.String()), office.MaxName)
 }
