@@ -30,6 +30,7 @@ type verified struct {
 	At        *time.Time       `json:"at"`   // when it was saved or sent
 	Text      string           `json:"text"` // in words
 	Seal      shownSeal        `json:"seal"`
+	Sent      shownMatch       `json:"sent"`    // of a saved document
 	Wrong     bool             `json:"wrong"`   // somebody should look at it
 	Problem   string           `json:"problem"` // why the file could not be read, in words
 }
@@ -76,7 +77,7 @@ func (c *verifyCmd) Run(r *run) error {
 
 func (l *local) verify(ctx context.Context, paths []string, tell func(verified) error) (last verified, err error) {
 	return last, l.agent.Verify(ctx, paths, func(v office.Verified) error {
-		return tell(verified{v.Path, v.Known, v.PackageID, v.Package, moment(v.At), v.Text().String(), showSeal(v.Seal), v.Wrong(), v.Problem.String()})
+		return tell(verified{v.Path, v.Known, v.PackageID, v.Package, moment(v.At), v.Text().String(), showSeal(v.Seal), shownMatch{v.Match.State, v.Match.Text().String()}, v.Wrong(), v.Problem.String()})
 	})
 }
 

@@ -696,6 +696,7 @@ func SealStrangerUndated(signer string) Message {
 	return of("seal.seal-stranger-undated", Name("Signer", signer))
 }
 func SealUnjudged() Message       { return of("seal.seal-unjudged") }
+func TooManyTrusted() Message     { return of("seal.too-many-trusted") }
 func ClientRefused() Message      { return of("service.client-refused") }
 func CopiesSign() Message         { return of("service.copies-sign") }
 func CopiesTwice() Message        { return of("service.copies-twice") }

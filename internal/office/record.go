@@ -34,12 +34,13 @@ type Verified struct {
 	Package   string          `json:"package,omitempty"` // its name
 	At        time.Time       `json:"at,omitzero"`       // when it was saved or sent
 	Seal      Seal            `json:"seal"`
+	Match     Match           `json:"match,omitzero"`   // of a saved document
 	Problem   message.Message `json:"problem,omitzero"` // why the file could not be read
 }
 
 // Wrong reports whether a person should look at the file.
 func (v Verified) Wrong() bool {
-	return v.Known == KnownDiffers || v.Seal.Wrong() || v.Seal.State == SealUnjudged || !v.Problem.IsZero()
+	return v.Known == KnownDiffers || v.Seal.Wrong() || v.Seal.State == SealUnjudged || v.Match.State == MatchChanged || !v.Problem.IsZero()
 }
 
 // Text is what people are told of it.
@@ -56,6 +57,9 @@ func (v Verified) Text() message.Message {
 		known = message.VerifySent(v.Package, date)
 	case KnownDiffers:
 		known = message.VerifyDiffers(v.Package)
+	}
+	if v.Match.State == MatchChanged {
+		known = message.Then(known, v.Match.Text())
 	}
 	return message.Then(known, v.Seal.Text())
 }

@@ -26,8 +26,12 @@ type Seal struct {
 	At      time.Time `json:"at,omitzero"`       // when it was sealed
 	Stamped string    `json:"stamped,omitempty"` // the authority that says so; without one it is what the signer's clock said
 	SHA256  string    `json:"sha256,omitempty"`  // of the document, in hex
+	Doubted bool      `json:"doubted,omitempty"` // whom the office trusts has changed since: it is to be judged anew
 	Read    bool      `json:"read,omitempty"`    // somebody has read that the document is not to be relied on, see SavedFile.Wrong
 }
+
+// Due reports whether the document is to be examined.
+func (s Seal) Due() bool { return s.State == "" || s.Doubted }
 
 // Wrong reports whether the document is not what was sealed.
 func (s Seal) Wrong() bool { return s.State == SealChanged || s.State == SealBroken }
@@ -35,7 +39,7 @@ func (s Seal) Wrong() bool { return s.State == SealChanged || s.State == SealBro
 // AllSealed reports whether the seals of a package's files are intact, of which those that come without one count for nothing, and none is other than it was sent.
 func AllSealed(jobs []Job) (all bool) {
 	for _, j := range jobs {
-		if j.Wrong() || j.Seal.State != SealIntact && j.Seal.State != SealNone {
+		if j.Wrong() || j.Seal.Due() || j.Seal.State != SealIntact && j.Seal.State != SealNone {
 			return false
 		}
 		all = all || j.Seal.State == SealIntact

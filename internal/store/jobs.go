@@ -27,9 +27,10 @@ func jobFacets(j office.Job) (f facets) {
 	if j.State == office.JobDone {
 		f.entry(bucketJobsDone, nil, stamp(j.Done), key)
 		f.fact("saved "+j.Digest, func() record.Fact { return savedFact(j) })
-		if j.Seal.State == "" {
+		if j.Seal.Due() {
 			f.entry(bucketJobsUnproven, nil, stamp(j.Done), key)
-		} else {
+		}
+		if j.Seal.State != "" {
 			f.fact("seal "+string(j.Seal.State)+" "+j.Seal.Signer+" "+j.Digest, func() record.Fact { return sealFact(j) })
 		}
 		if j.Wrong() && !j.Seal.Read {
@@ -255,7 +256,7 @@ func (tx *Tx) RecentSaved(n int) ([]office.Job, error) {
 	return tx.jobs(n, func(each visit) error { return tx.newest(bucketJobsDone, "", each) })
 }
 
-// JobsToExamine returns up to limit jobs that are done and whose files were not examined, latest first, without those of
+// JobsToExamine returns up to limit jobs that are done and whose files are to be examined, latest first, without those of
 // which skip says so.
 func (tx *Tx) JobsToExamine(limit int, skip func(office.Job) bool) (list []office.Job, err error) {
 	unproven := func(v visit) error { return tx.newest(bucketJobsUnproven, "", v) }

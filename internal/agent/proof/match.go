@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"image"
 	"io/fs"
 	"os"
@@ -27,7 +28,8 @@ type Comparing struct {
 	Sent    func(office.DraftFile) (*os.File, error) // opens what was sent; fs.ErrNotExist once it is not kept any more
 }
 
-// match is what is known of whether an open file, that of j, is what was sent. It fails when nothing could look at the documents.
+// match is what is known of whether an open file, that of j, is what was sent. It fails when nothing could look at the documents, or, with
+// errUnjudged, made sense of them.
 func (r *Service) match(ctx context.Context, j office.Job, file *os.File) (office.Match, error) {
 	files, err := r.sentFor(j)
 	if err != nil || len(files) == 0 {
@@ -40,8 +42,12 @@ func (r *Service) match(ctx context.Context, j office.Job, file *os.File) (offic
 	case ctx.Err() != nil, errors.Is(err, preview.ErrNotStarted):
 		return office.Match{}, err
 	}
+	m := unread(err)
+	if m.Why == office.WhyDamaged {
+		return m, fmt.Errorf("%w: %w", errUnjudged, err)
+	}
 	r.Log.Info("a document could not be compared", "file", j.Target, "err", err)
-	return unread(err), nil
+	return m, nil
 }
 
 // unread is why documents could not be compared.

@@ -109,6 +109,9 @@ func TestAChangedDocumentIsToldOnceAndWhatWasFoundStaysWhenWhatWasSentIsGone(t *
 	var p office.Package
 	noErr(t, x.Data.Store.View(func(tx *store.Tx) (err error) { p, _, err = tx.Package("p"); return err }))
 	expect(t, p.Problem, told, "its problem is %v")
+	if v := x.verify(x.path(j))[0]; !v.Wrong() || !strings.Contains(v.Text().String(), told.String()) {
+		t.Errorf("verified it is %v", v.Text())
+	}
 	issues := x.Health.List()
 	if len(issues) != 1 || issues[0].ID != health.DocumentsWrong.ID {
 		t.Errorf("health says %+v", issues)
@@ -119,6 +122,9 @@ func TestAChangedDocumentIsToldOnceAndWhatWasFoundStaysWhenWhatWasSentIsGone(t *
 	noErr(t, x.Data.Store.View(func(tx *store.Tx) (err error) { j, _, err = tx.Job(j.Key()); return err }))
 	expect(t, j.Match.State, office.MatchChanged, "then it is %q")
 	expect(t, j.Seal.State, office.SealIntact, "then its seal is %q")
+	if lines, err = x.Activity(9); err != nil || len(lines) != 1 {
+		t.Errorf("then the activity says %+v, %v", lines, err)
+	}
 	if _, err := x.Differences(t.Context(), "p", office.File{DocumentID: "d", Kind: office.FileSigned}); !errors.Is(err, fs.ErrNotExist) || message.For(err) != message.MatchNotKept() {
 		t.Errorf("it is shown: %v", err)
 	}

@@ -43,7 +43,7 @@ func (r *Service) Prove(ctx context.Context, packageID string, events []office.E
 	}
 	jobs, err := files()
 	for _, j := range jobs {
-		if j.State == office.JobDone && j.Seal.State == "" {
+		if j.State == office.JobDone && j.Seal.Due() {
 			err = cmp.Or(err, r.examine(ctx, j))
 		}
 	}

@@ -112,34 +112,36 @@ func (r *Service) waits(j office.Job) bool {
 // saved tells a file that was saved from all others, also from one that was saved in its place.
 func saved(j office.Job) string { return j.Key() + " " + j.Digest }
 
+// enoughTries is how often a document is looked at before nobody can make sense of it: what looks may be ended through no fault of it.
+const enoughTries = 3
+
 // examine examines the file of j and keeps what is known of it. A file that is not there or not what was saved, or that nothing
 // could look at, may be examined another time; only one that could not be made sense of stays unjudged.
 func (r *Service) examine(ctx context.Context, j office.Job) error {
 	found, err := r.find(ctx, j)
-	unread := isUnread(err)
 	switch {
 	case ctx.Err() != nil:
 		return nil
 	case errors.Is(err, errAway):
 		r.away.Failed(j.Folder, r.Now(), func(int) time.Duration { return awayPause })
 		return nil
-	case err != nil && !unread:
+	case err != nil && !errors.Is(err, preview.ErrNotPDF):
 		r.Log.Info("a document cannot be examined now", "file", j.Target, "err", err)
-		r.again.Failed(saved(j), r.Now(), func(tries int) time.Duration { return r.Backoff(tries, awayPause, againPause) })
-		return nil
+		tries, _ := r.again.Failed(saved(j), r.Now(), func(tries int) time.Duration { return r.Backoff(tries, awayPause, againPause) })
+		if tries < enoughTries || !isUnread(err) {
+			return nil
+		}
 	}
 	r.again.Worked(saved(j))
 	r.trusting.Lock()
 	defer r.trusting.Unlock()
 	verdict := office.Seal{State: office.SealUnjudged}
-	if !unread {
+	if found.read {
 		trust, err := r.trust()
 		if err != nil {
 			return err
 		}
 		verdict = seal.Judge(found.seal, trust)
-	} else {
-		r.Log.Info("a document could not be examined", "file", j.Target, "err", err)
 	}
 	verdict.SHA256 = found.sum
 	if err := r.keep(j, verdict, found.match); err != nil {
@@ -163,28 +165,20 @@ func (r *Service) keep(j office.Job, verdict office.Seal, match office.Match) er
 		if err != nil || !ok || stored.State != office.JobDone || stored.Digest != j.Digest {
 			return err
 		}
+		told := stored.Wrong() && !verdict.Wrong() // of its seal nothing changed for the worse
+		verdict.Read = told && stored.Seal.Read
 		stored.Seal, stored.Match = verdict, match
 		if err := tx.PutJob(stored); err != nil {
 			return err
 		}
-		jobs, err := tx.JobsOf(j.PackageID)
-		if err != nil {
+		var fault message.Message
+		if stored.Wrong() && !told {
+			fault = stored.Fault()
+			line = office.Activity{Time: r.Now(), Kind: "problem", PackageID: j.PackageID, Text: fault}
+		}
+		if err := tellPackage(tx, j.PackageID, fault); err != nil || fault.IsZero() {
 			return err
 		}
-		if p, ok, err := tx.Package(j.PackageID); err == nil && ok {
-			if p.Sealed = office.AllSealed(jobs); stored.Wrong() {
-				p.Problem = stored.Fault()
-			}
-			if err := tx.PutPackage(p); err != nil {
-				return err
-			}
-		} else if err != nil && !store.OfOneRecord(err) {
-			return err
-		}
-		if !stored.Wrong() {
-			return nil
-		}
-		line = office.Activity{Time: r.Now(), Kind: "problem", PackageID: j.PackageID, Text: stored.Fault()}
 		return tx.AddActivity(line)
 	})
 	if err == nil && line.Kind != "" {
@@ -193,12 +187,32 @@ func (r *Service) keep(j office.Job, verdict office.Seal, match office.Match) er
 	return err
 }
 
+// tellPackage notes with a package whether all that was saved of it is sealed, and the fault that was found, if any.
+func tellPackage(tx *store.Tx, id string, fault message.Message) error {
+	jobs, err := tx.JobsOf(id)
+	if err != nil {
+		return err
+	}
+	p, ok, err := tx.Package(id)
+	if store.OfOneRecord(err) || err == nil && !ok {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if p.Sealed = office.AllSealed(jobs); !fault.IsZero() {
+		p.Problem = fault
+	}
+	return tx.PutPackage(p)
+}
+
 // errAway means that the folder is out of reach.
 var errAway = errors.New("the folder is out of reach")
 
 // found is what was found in a file.
 type found struct {
 	seal  seal.Found
+	read  bool   // the seal was
 	sum   string // its SHA-256
 	match office.Match
 }
@@ -212,12 +226,11 @@ func (r *Service) find(ctx context.Context, j office.Job) (f found, err error) {
 	defer file.Close()
 	f = found{sum: sum, match: j.Match}
 	err = r.look(ctx, file, "seal", &f.seal)
-	if f.match.State != "" || err != nil && !isUnread(err) {
-		return f, err
-	}
-	var failed error
-	if f.match, failed = r.match(ctx, j, file); failed != nil {
-		err = failed
+	f.read = err == nil
+	if f.match.State == "" && (err == nil || isUnread(err)) {
+		var failed error
+		f.match, failed = r.match(ctx, j, file)
+		err = errors.Join(err, failed)
 	}
 	return f, err
 }

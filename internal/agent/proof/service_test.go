@@ -108,7 +108,7 @@ func (x *testService) of(j office.Job) office.SealState {
 
 func TestWhatWasSavedIsExaminedOnce(t *testing.T) {
 	x := newService(t)
-	plain, sealed, forged, bomb := x.save("plain", "text"), x.save("sealed", "sealed"), x.save("forged", "forged"), x.save("bomb", "bomb")
+	plain, sealed, forged := x.save("plain", "text"), x.save("sealed", "sealed"), x.save("forged", "forged")
 	edited := x.save("edited", "sealed")
 	noErr(t, os.WriteFile(x.path(edited), []byte("%PDF-1.4\nsealed by somebody else\n%%EOF\n"), 0o600))
 	moved := x.save("moved", "sealed")
@@ -118,7 +118,7 @@ func TestWhatWasSavedIsExaminedOnce(t *testing.T) {
 		job  office.Job
 		want office.SealState
 	}{
-		{plain, office.SealNone}, {sealed, office.SealStranger}, {forged, office.SealBroken}, {bomb, office.SealUnjudged},
+		{plain, office.SealNone}, {sealed, office.SealStranger}, {forged, office.SealBroken},
 		{edited, ""}, {moved, ""},
 	} {
 		expect(t, x.of(c.job), c.want, "the seal is %q in %s", c.job.Target)
@@ -126,6 +126,28 @@ func TestWhatWasSavedIsExaminedOnce(t *testing.T) {
 	before := x.examined.Load()
 	x.look()
 	expect(t, x.examined.Load(), before, "examined %d times")
+}
+
+// Reading may be ended from outside, too.
+func TestADocumentWhoseReaderEndsIsUnjudgedOnlyAfterSomeTries(t *testing.T) {
+	looptest.Bubble(t, "", func(t *testing.T) {
+		x := newService(t)
+		x.send("once", "sealed")
+		bomb, once := x.save("bomb", "bomb"), x.save("once", "sealed")
+		x.deps.Compare = func(context.Context, []*os.File) ([]byte, error) { return nil, preview.ErrUnreadable }
+		x.look()
+		expect(t, x.of(bomb), office.SealState(""), "at first the seal is %q")
+		expect(t, x.of(once), office.SealState(""), "where comparing was ended the seal is %q")
+		x.deps.Compare = x.compare
+		for range enoughTries {
+			time.Sleep(time.Hour)
+			x.look()
+		}
+		expect(t, x.of(bomb), office.SealUnjudged, "in the end the seal is %q")
+		noErr(t, x.Data.Store.View(func(tx *store.Tx) (err error) { once, _, err = tx.Job(once.Key()); return err }))
+		expect(t, once.Seal.State, office.SealStranger, "of the other the seal is %q")
+		expect(t, once.Match.State, office.MatchSame, "the other is %q")
+	})
 }
 
 func TestADocumentThatIsNotWhatWasSealedIsToldUntilSomebodyHasRead(t *testing.T) {
@@ -169,9 +191,16 @@ func TestWhatIsTrustedIsJudgedAnew(t *testing.T) {
 	if all, err := x.Trusted(); err != nil || len(all) != 1 || !all[0].Equal(x.mine) {
 		t.Errorf("trusted are %v, %v", all, err)
 	}
+	noErr(t, x.Data.Update(func(tx *store.Tx) error {
+		return tx.PutPackage(office.Package{ID: "sealed", Saving: office.Saving{Sealed: true}})
+	}))
 	noErr(t, x.Distrust(x.mine))
+	p, _, err := x.Data.Package("sealed")
+	noErr(t, err)
+	expect(t, p.Sealed, false, "once that is taken back the package is sealed: %v")
+	expect(t, x.of(j), office.SealIntact, "before it is judged anew the seal is %q")
 	x.look()
-	expect(t, x.of(j), office.SealStranger, "once that is taken back the seal is %q")
+	expect(t, x.of(j), office.SealStranger, "then it is %q")
 	named, err := x.Authorities(t.Context(), x.path(j))
 	noErr(t, err)
 	noErr(t, x.Trust(named...))
@@ -251,6 +280,9 @@ func TestAllThatAreTrustedAtOnceAreTrusted(t *testing.T) {
 	trust, err := x.trust()
 	noErr(t, err)
 	expect(t, len(trust.Pinned), 20, "%d are trusted")
+	kept := make([][]byte, seal.MaxTrusted)
+	noErr(t, x.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(DocTrusted, kept) }))
+	expect(t, message.For(x.Trust(x.mine)), message.TooManyTrusted(), "of one more than there may be: %v")
 }
 
 func TestNobodyWaitsForProofs(t *testing.T) {

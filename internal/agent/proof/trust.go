@@ -37,12 +37,11 @@ func (r *Service) trust() (seal.Trust, error) {
 	return seal.Trust{Pinned: pinned, Now: r.Now()}, err
 }
 
-// Trust has the office believe seals that these certificates made or vouch for.
+// Trust has the office believe seals that these certificates made or vouch for: all of them, or none. The error may be for people.
 func (r *Service) Trust(more ...*x509.Certificate) error {
 	return r.changeTrust(office.SealStranger, func(kept [][]byte) [][]byte {
 		for _, c := range more {
-			known := slices.ContainsFunc(kept, func(der []byte) bool { return bytes.Equal(der, c.Raw) })
-			if !known && len(kept) < seal.MaxTrusted {
+			if !slices.ContainsFunc(kept, func(der []byte) bool { return bytes.Equal(der, c.Raw) }) {
 				kept = append(kept, c.Raw)
 			}
 		}
@@ -72,13 +71,19 @@ func (r *Service) changeTrust(judged office.SealState, change func(kept [][]byte
 		if kept = change(kept); len(kept) == before {
 			return nil
 		}
+		if len(kept) > max(before, seal.MaxTrusted) {
+			return message.Error(message.TooManyTrusted(), nil)
+		}
 		doubtful, err := tx.JobsAfter("", math.MaxInt, func(j office.Job) bool { return j.Seal.State == judged })
 		if err != nil {
 			return err
 		}
 		for _, j := range doubtful {
-			j.Seal = office.Seal{}
+			j.Seal.Doubted = true
 			if err := tx.PutJob(j); err != nil {
+				return err
+			}
+			if err := tellPackage(tx, j.PackageID, message.Message{}); err != nil {
 				return err
 			}
 		}

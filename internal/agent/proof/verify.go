@@ -97,11 +97,6 @@ func (r *Service) verify(ctx context.Context, files []candidate, tell func(offic
 		for _, file := range f.Files {
 			note(file, office.KnownSent)
 		}
-		if f.Seal != nil && f.File != nil {
-			for _, c := range byHash[f.File.BLAKE3] {
-				c.Seal = office.Seal{State: office.SealState(f.Seal.State), Signer: f.Seal.Signer, At: f.Seal.At, Stamped: f.Seal.Stamped, SHA256: f.File.SHA256}
-			}
-		}
 	})
 	if err != nil {
 		return err
@@ -140,7 +135,7 @@ func (f *candidate) read() {
 	}
 }
 
-// judge adds what is known of the file's package and seal.
+// judge adds what is known of the file's package and seal, and of a saved one what it was found to be beside what was sent.
 func (r *Service) judge(ctx context.Context, f *candidate, trust seal.Trust) error {
 	if f.PackageID != "" {
 		p, _, err := r.Data.Package(f.PackageID)
@@ -150,9 +145,18 @@ func (r *Service) judge(ctx context.Context, f *candidate, trust seal.Trust) err
 		if f.Package = f.PackageID; p.ID != "" {
 			f.Package = p.DisplayName()
 		}
+		jobs, err := data.Read(r.Data, "the files of a package", func(tx *store.Tx) ([]office.Job, error) { return tx.JobsOf(f.PackageID) })
+		if err != nil {
+			return err
+		}
+		for _, j := range jobs {
+			if f.Known == office.KnownSaved && j.Digest == "blake3:"+f.blake3 {
+				f.Seal, f.Match = j.Seal, j.Match
+			}
+		}
 	}
 	isPDF := strings.EqualFold(filepath.Ext(f.Path), ".pdf")
-	if !f.Problem.IsZero() || !f.alone && (f.Seal.State != "" || !isPDF) {
+	if !f.Problem.IsZero() || !f.alone && (!f.Seal.Due() || !isPDF) {
 		return nil
 	}
 	found, err := r.lookAt(ctx, f.Path)
