@@ -3,8 +3,8 @@
 //
 // The picture of a page is the judge, its text the second one. Signing only ever puts ink on empty ground: ink that is gone, lies
 // under something else, or has new ink within a hair's breadth is a change, and so is a page that is missing, exchanged, put between
-// others or of another size. Text that nobody sees, another value in a field, and a note or stamp that lies over a page are changes
-// as well. What is new on empty ground is told word by word and is no change: no program knows what an empty place was meant for.
+// others or of another size. Text that nobody sees, another value in a field, a note or stamp that lies over a page, a link that leads
+// elsewhere, a script and a layer are changes as well. What is new on empty ground is told word by word and is no change: no program knows what an empty place was meant for.
 // Pages that were made anew, so that hardly any letter is where it was, are compared by their words alone, and it is said that this
 // is less.
 //
@@ -57,6 +57,7 @@ const (
 	KindMissing  Kind = "missing"   // a page is not there
 	KindInserted Kind = "inserted"  // a page stands between those that were there
 	KindExchange Kind = "exchanged" // the page is another one
+	KindDoes     Kind = "does"      // the document runs, sends, shows or prints something that it did not
 	KindRemade   Kind = "remade"    // the page was made anew, or its letters have other codes
 )
 
@@ -145,6 +146,9 @@ func compare(engine pdfium.Pdfium, sent [][]byte, back []byte, deadline time.Tim
 	after, err := open(back)
 	if err != nil {
 		return Result{}, err
+	}
+	for _, p := range compareData(documents[:len(sent)], documents[len(sent)]) {
+		r.add(p)
 	}
 	pairs := align(before, after)
 	for i, x := range pairs {

@@ -140,6 +140,25 @@ func TestWhatSigningAddsIsToldFromWhatItMustNotChange(t *testing.T) {
 				page["Rotate"] = types.Integer(180)
 				return nil
 			})), Changed, "size"},
+			{"moved a little", made(shifted(sent, 0.3)), Remade, "remade"},
+			{"cut a little", made(edit(sent, 1, func(_ *model.Context, page types.Dict, _ *model.InheritedPageAttrs) error {
+				page["CropBox"] = types.NewNumberArray(0, 0, 595, 841.6)
+				return nil
+			})), Remade, "remade"},
+			{"moved a little, and words", made(overlay(made(shifted(sent, 0.1))(t), 1, "BT /Fx 11 Tf 320 300 Td (EUR 99,000 more) Tj ET")), Remade, "added  EUR 99,000 more"},
+			{"moved a little, and a box over the price", made(overlay(made(shifted(sent, 0.1))(t), 1, "1 g 148 748 80 14 re f")), Changed, "altered 5,200.00"},
+			{"a layer that is off", made(layer(sent, "1 g 148 748 80 14 re f", true)), Changed, "does  L"},
+			{"a layer that is only printed", made(layer(sent, "1 g 148 748 80 14 re f", false)), Changed, "altered 5,200.00"},
+			{"a link that is only printed", made(annotated(sent, types.Dict{"Subtype": types.Name("Link"), "F": types.Integer(36)})), Changed, "altered 5,200.00"},
+			{"a field that is only printed", made(annotated(sent, types.Dict{"Subtype": types.Name("Widget"), "F": types.Integer(36), "FT": types.Name("Tx"),
+				"T": types.StringLiteral("x"), "V": types.StringLiteral("9,250")})), Changed, "note  x 9,250"},
+			{"a link to elsewhere", made(annotated(sent, types.Dict{"Subtype": types.Name("Link"), "F": types.Integer(4), "AP": nil,
+				"A": types.Dict{"S": types.Name("URI"), "URI": types.StringLiteral("https://elsewhere.example")}})), Changed, "note  https://elsewhere.example"},
+			{"a script", made(edit(sent, 1, func(ctx *model.Context, _ types.Dict, _ *model.InheritedPageAttrs) error {
+				root, err := ctx.Catalog()
+				root["OpenAction"] = types.Dict{"S": types.Name("JavaScript"), "JS": types.StringLiteral("app.alert(1)")}
+				return err
+			})), Changed, "does  app.alert(1)"},
 			{"a page cut", made(edit(sent, 2, func(_ *model.Context, page types.Dict, _ *model.InheritedPageAttrs) error {
 				page["MediaBox"] = types.NewNumberArray(0, 400, 595, 842)
 				return nil
@@ -200,6 +219,26 @@ func TestEmptyFieldsMayBeFilledAndOthersMayNotChange(t *testing.T) {
 	r := compared(engine, form(t, "", "9,250"), sent)
 	if r.State != Changed || !slices.ContainsFunc(r.Places, func(p Place) bool { return p.Kind == KindField && p.Was == "5,200" && p.Now == "9,250" }) {
 		t.Errorf("changed: %+v", r)
+	}
+}
+
+func TestWhatWasThereIsNoChangeOnceWrittenAnew(t *testing.T) {
+	engine := start(t)
+	plain := contract(t, 1)
+	for name, sent := range map[string][]byte{
+		"a layer": made(layer(plain, "1 g 148 748 80 14 re f", false))(t),
+		"a field": made(annotated(plain, types.Dict{"Subtype": types.Name("Widget"), "F": types.Integer(36), "FT": types.Name("Tx"), "T": types.StringLiteral("x"), "DA": types.StringLiteral("/Helv 0 Tf")}))(t),
+		"a link": made(annotated(plain, types.Dict{"Subtype": types.Name("Link"), "F": types.Integer(4),
+			"A": types.Dict{"S": types.Name("Launch"), "F": types.StringLiteral("other.pdf")}}))(t),
+	} {
+		var anew bytes.Buffer
+		noErr(t, api.Optimize(bytes.NewReader(sent), &anew, config()))
+		if r := compared(engine, anew.Bytes(), sent); r.State != Same {
+			t.Errorf("%s: %+v", name, r)
+		}
+		if r := compared(engine, made(press.Press{}.Prepare(sent, time.Unix(1.7e9, 0)))(t), sent); r.State != Same {
+			t.Errorf("%s, with an update: %+v", name, r)
+		}
 	}
 }
 

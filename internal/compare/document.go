@@ -20,7 +20,11 @@ type document struct {
 	engine pdfium.Pdfium
 	ref    references.FPDF_DOCUMENT
 	form   references.FPDF_FORMHANDLE
+	data   *data // nil where it could not be read
 }
+
+// layered reports whether parts of it may be shown and not printed, or the other way round.
+func (d *document) layered() bool { return d.data == nil || len(d.data.layers) > 0 }
 
 // openDocument opens a document. Of its form nothing is run: this PDFium has no scripts, and the functions that it would call do nothing.
 func openDocument(engine pdfium.Pdfium, b []byte) (*document, error) {
@@ -41,7 +45,7 @@ func openDocument(engine pdfium.Pdfium, b []byte) (*document, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &document{engine, opened.Document, form.FormHandle}, nil
+	return &document{engine, opened.Document, form.FormHandle, readData(b)}, nil
 }
 
 func (d *document) close() {
@@ -144,8 +148,9 @@ func (p *page) close() {
 	_, _ = p.engine.FPDF_ClosePage(&requests.FPDF_ClosePage{Page: p.ref})
 }
 
-// picture is what a page looks like, four bytes a pixel. With bare it is without notes and fields.
-func (p *page) picture(w, h int, bare bool) ([]byte, error) {
+// picture is what a page looks like, four bytes a pixel. With bare it is without notes and fields, with printing as it
+// is printed.
+func (p *page) picture(w, h int, bare, printing bool) ([]byte, error) {
 	made, err := p.engine.FPDFBitmap_Create(&requests.FPDFBitmap_Create{Width: w, Height: h})
 	if err != nil {
 		return nil, err
@@ -158,6 +163,9 @@ func (p *page) picture(w, h int, bare bool) ([]byte, error) {
 	flags := enums.FPDF_RENDER_FLAG_ANNOT
 	if bare {
 		flags = 0
+	}
+	if printing {
+		flags |= enums.FPDF_RENDER_FLAG_PRINTING
 	}
 	_, err = p.engine.FPDF_RenderPageBitmap(&requests.FPDF_RenderPageBitmap{Bitmap: made.Bitmap, Page: p.page(), SizeX: w, SizeY: h, Flags: flags})
 	if err != nil {
@@ -174,6 +182,20 @@ func (p *page) picture(w, h int, bare bool) ([]byte, error) {
 		return nil, err
 	}
 	return slices.Clone(buffer.Buffer), nil
+}
+
+// lieAs has a page show the part of its paper that the other shows, whose letters are so many points from its own.
+func (p *page) lieAs(other *page, x, y float64) error {
+	of, err := p.engine.FPDF_GetPageBoundingBox(&requests.FPDF_GetPageBoundingBox{Page: other.page()})
+	if err != nil {
+		return err
+	}
+	left, right, bottom, top := of.Rect.Left-float32(x), of.Rect.Right-float32(x), of.Rect.Bottom-float32(y), of.Rect.Top-float32(y)
+	if _, err := p.engine.FPDFPage_SetMediaBox(&requests.FPDFPage_SetMediaBox{Page: p.page(), Left: left, Right: right, Bottom: bottom, Top: top}); err != nil {
+		return err
+	}
+	_, err = p.engine.FPDFPage_SetCropBox(&requests.FPDFPage_SetCropBox{Page: p.page(), Left: left, Right: right, Bottom: bottom, Top: top})
+	return err
 }
 
 // rect is a part of a picture in pixels, the right and lower edges excluded.
@@ -223,6 +245,8 @@ type letter struct {
 	number int // of all letters of the page
 	word   int // the number of its word
 	at     rect
+
+	left, bottom float64 // its corner in points
 }
 
 // letters are those of a page that can be told from space, in the order in which they stand in the document.
@@ -242,7 +266,7 @@ func (p *page) letters(d device) (list []letter, err error) {
 		if err != nil {
 			continue // it has none
 		}
-		list = append(list, letter{r, len(list), word, d.rect(box.Left, box.Top, box.Right, box.Bottom)})
+		list = append(list, letter{r, len(list), word, d.rect(box.Left, box.Top, box.Right, box.Bottom), box.Left, box.Bottom})
 	}
 	return list, nil
 }
@@ -253,7 +277,13 @@ type note struct {
 	name, value string // of a field; of others, their text
 	at          rect
 	undrawn     bool // it has no picture of its own
+	signature   bool // it is a field for one
+	flags       enums.FPDF_ANNOT_FLAG
+	leads       string // out of the document: an address or a file
 }
+
+// shows are the flags that say where a note is seen.
+const shows = enums.FPDF_ANNOT_FLAG_INVISIBLE | enums.FPDF_ANNOT_FLAG_HIDDEN | enums.FPDF_ANNOT_FLAG_PRINT | enums.FPDF_ANNOT_FLAG_NOVIEW
 
 // open reports whether what it looks like may change: an empty field is there to be filled, and of what has no picture of its own
 // PDFium makes one in some documents and none in others.
@@ -297,12 +327,18 @@ func (p *page) notes(d device) (list []note, err error) {
 			n.at = d.rect(float64(at.Rect.Left), float64(at.Rect.Top), float64(at.Rect.Right), float64(at.Rect.Bottom))
 		}
 		if n.field() {
-			n.name, n.value = p.fieldOf(a)
+			n.name, n.value, n.signature = p.fieldOf(a)
 		} else if drawn, err := p.engine.FPDFAnnot_HasKey(&requests.FPDFAnnot_HasKey{Annotation: a, Key: "AP"}); err == nil {
 			n.undrawn = !drawn.HasKey
 		}
 		if text, err := p.engine.FPDFAnnot_GetStringValue(&requests.FPDFAnnot_GetStringValue{Annotation: a, Key: "Contents"}); err == nil && !n.field() {
 			n.value = text.Value
+		}
+		if flags, err := p.engine.FPDFAnnot_GetFlags(&requests.FPDFAnnot_GetFlags{Annotation: a}); err == nil {
+			n.flags = flags.Flags & shows
+		}
+		if n.kind == enums.FPDF_ANNOT_SUBTYPE_LINK {
+			n.leads = p.leads(a)
 		}
 		list = append(list, n)
 		_, _ = p.engine.FPDFPage_CloseAnnot(&requests.FPDFPage_CloseAnnot{Annotation: a})
@@ -310,28 +346,47 @@ func (p *page) notes(d device) (list []note, err error) {
 	return list, nil
 }
 
-// fieldOf is the name of a field and its value; none for a button that is not on.
-func (p *page) fieldOf(a references.FPDF_ANNOTATION) (name, value string) {
+// leads is where a link leads out of the document.
+func (p *page) leads(a references.FPDF_ANNOTATION) string {
+	link, err := p.engine.FPDFAnnot_GetLink(&requests.FPDFAnnot_GetLink{Annotation: a})
+	if err != nil {
+		return ""
+	}
+	action, err := p.engine.FPDFLink_GetAction(&requests.FPDFLink_GetAction{Link: link.Link})
+	if err != nil || action.Action == nil {
+		return ""
+	}
+	if to, err := p.engine.FPDFAction_GetURIPath(&requests.FPDFAction_GetURIPath{Document: p.document.ref, Action: *action.Action}); err == nil && to.URIPath != nil {
+		return *to.URIPath
+	}
+	if to, err := p.engine.FPDFAction_GetFilePath(&requests.FPDFAction_GetFilePath{Action: *action.Action}); err == nil && to.FilePath != nil {
+		return *to.FilePath
+	}
+	return ""
+}
+
+// fieldOf is the name of a field and its value, none for a button that is not on; and whether it is one for a signature.
+func (p *page) fieldOf(a references.FPDF_ANNOTATION) (name, value string, signature bool) {
 	if n, err := p.engine.FPDFAnnot_GetFormFieldName(&requests.FPDFAnnot_GetFormFieldName{FormHandle: p.form, Annotation: a}); err == nil {
 		name = n.FormFieldName
 	}
 	kind, err := p.engine.FPDFAnnot_GetFormFieldType(&requests.FPDFAnnot_GetFormFieldType{FormHandle: p.form, Annotation: a})
 	if err != nil || kind.FormFieldType == enums.FPDF_FORMFIELD_TYPE_PUSHBUTTON {
-		return name, ""
+		return name, "", false
 	}
 	switch kind.FormFieldType {
 	case enums.FPDF_FORMFIELD_TYPE_CHECKBOX, enums.FPDF_FORMFIELD_TYPE_RADIOBUTTON:
 		on, err := p.engine.FPDFAnnot_IsChecked(&requests.FPDFAnnot_IsChecked{FormHandle: p.form, Annotation: a})
 		if err != nil || !on.IsChecked {
-			return name, ""
+			return name, "", false
 		}
 		if v, err := p.engine.FPDFAnnot_GetFormFieldExportValue(&requests.FPDFAnnot_GetFormFieldExportValue{FormHandle: p.form, Annotation: a}); err == nil {
-			return name, v.Value
+			return name, v.Value, false
 		}
-		return name, "✓"
+		return name, "✓", false
 	}
 	if v, err := p.engine.FPDFAnnot_GetFormFieldValue(&requests.FPDFAnnot_GetFormFieldValue{FormHandle: p.form, Annotation: a}); err == nil {
 		value = strings.TrimSpace(v.FormFieldValue)
 	}
-	return name, value
+	return name, value, kind.FormFieldType == enums.FPDF_FORMFIELD_TYPE_SIGNATURE
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/klippa-app/go-pdfium/enums"
 )
 
 // What pictures are like, and how they are compared.
@@ -40,58 +42,148 @@ func comparePages(sent, back sheet) ([]Place, error) {
 		scale *= math.Sqrt(maxPixels / pixels)
 	}
 	c := comparison{w: max(1, int(math.Round(sent.w*scale))), h: max(1, int(math.Round(sent.h*scale)))}
-	if c.was, err = a.picture(c.w, c.h, false); err != nil {
+	if err := c.look(a, b, false); err != nil {
 		return nil, err
 	}
-	if c.now, err = b.picture(c.w, c.h, false); err != nil {
-		return nil, err
-	}
-	da, err := a.device(c.w, c.h)
+	places, err := c.compare(a, b, sent, back)
 	if err != nil {
 		return nil, err
 	}
-	db, err := b.device(c.w, c.h)
-	if err != nil {
-		return nil, err
-	}
-	before, err := a.notes(da)
-	if err != nil {
-		return nil, err
-	}
-	after, err := b.notes(db)
-	if err != nil {
-		return nil, err
-	}
-	places := c.compareNotes(before, after)
-	if bytes.Equal(c.was, c.now) && sent.text == back.text {
+	places = append(c.compareNotes(c.before, c.after), places...)
+	if len(c.before)+len(c.after) == 0 && !sent.document.layered() && !back.document.layered() {
 		return places, nil
 	}
-	if c.letters, err = a.letters(da); err != nil {
+	print := comparison{w: c.w, h: c.h}
+	if err := print.look(a, b, true); err != nil || bytes.Equal(c.was, print.was) && bytes.Equal(c.now, print.now) {
+		return places, err
+	}
+	more, err := print.compare(a, b, sent, back)
+	for _, p := range more {
+		if !slices.Contains(places, p) {
+			places = append(places, p)
+		}
+	}
+	return places, err
+}
+
+// look takes the pictures of two pages, as they are shown or printed, and finds what lies over them.
+func (c *comparison) look(a, b *page, printing bool) (err error) {
+	c.printing = printing
+	if c.was, err = a.picture(c.w, c.h, false, printing); err != nil {
+		return err
+	}
+	if c.now, err = b.picture(c.w, c.h, false, printing); err != nil {
+		return err
+	}
+	if c.da, err = a.device(c.w, c.h); err != nil {
+		return err
+	}
+	if c.db, err = b.device(c.w, c.h); err != nil {
+		return err
+	}
+	if c.before, err = a.notes(c.da); err != nil {
+		return err
+	}
+	c.after, err = b.notes(c.db)
+	return err
+}
+
+// compare finds where the pictures differ.
+func (c *comparison) compare(a, b *page, sent, back sheet) (places []Place, err error) {
+	if bytes.Equal(c.was, c.now) && sent.text == back.text {
+		return nil, nil
+	}
+	if err := c.judge(a, b); err != nil {
 		return nil, err
 	}
-	if c.lettersNow, err = b.letters(db); err != nil {
-		return nil, err
+	if slices.ContainsFunc(c.marks, func(m uint8) bool { return m != alike }) && turned(c.da) != turned(c.db) {
+		return []Place{{Kind: KindSize}}, nil
 	}
-	c.base = c.was
-	if slices.ContainsFunc(before, note.open) {
-		bare, err := a.picture(c.w, c.h, true)
-		if err != nil {
+	all, gross := c.share()
+	if x, y, lies := moved(c.letters, c.lettersNow); all >= mostly && lies {
+		if err := a.lieAs(b, x, y); err != nil {
 			return nil, err
 		}
-		c.open(before, bare)
+		if err := c.look(a, b, c.printing); err != nil {
+			return nil, err
+		}
+		if err := c.judge(a, b); err != nil {
+			return nil, err
+		}
+		places = []Place{{Kind: KindRemade}}
+		all, gross = c.share()
 	}
-	c.mark()
-	if slices.ContainsFunc(c.marks, func(m uint8) bool { return m != alike }) && turned(da) != turned(db) {
-		return append(places, Place{Kind: KindSize}), nil
-	}
-	switch all, gross := c.share(); {
+	switch {
 	case all < mostly:
 	case gross < hardly:
-		return append(places, c.byWords(sent, back)), nil
+		return []Place{c.byWords(sent, back)}, nil
 	case common(sent.words, back.words) < 300:
-		return append(places, Place{Kind: KindExchange, Was: short(sent.text), Now: short(back.text)}), nil
+		return []Place{{Kind: KindExchange, Was: short(sent.text), Now: short(back.text)}}, nil
 	}
 	return slices.Concat(places, c.hidden(), c.places()), nil
+}
+
+// judge reads the letters of both pages, and says of each pixel what it is.
+func (c *comparison) judge(a, b *page) (err error) {
+	if c.letters, err = a.letters(c.da); err != nil {
+		return err
+	}
+	if c.lettersNow, err = b.letters(c.db); err != nil {
+		return err
+	}
+	c.base = c.was
+	if slices.ContainsFunc(c.before, note.open) {
+		bare, err := a.picture(c.w, c.h, true, c.printing)
+		if err != nil {
+			return err
+		}
+		c.open(c.before, bare)
+	}
+	c.mark()
+	return nil
+}
+
+// moved is by how many points a page as a whole lies elsewhere than before, as most of the words say that it has once; false where they
+// do not agree.
+func moved(letters, others []letter) (x, y float64, agreed bool) {
+	const least, apart = 3, 0.05 // words, points
+	was, now := once(letters), once(others)
+	var xs, ys []float64
+	for word, at := range was {
+		if to, there := now[word]; there && at.word >= 0 && to.word >= 0 {
+			xs, ys = append(xs, to.left-at.left), append(ys, to.bottom-at.bottom)
+		}
+	}
+	if len(xs) < least {
+		return 0, 0, false
+	}
+	x, y = median(xs), median(ys)
+	agree := 0
+	for i := range xs {
+		if math.Abs(xs[i]-x) < apart && math.Abs(ys[i]-y) < apart {
+			agree++
+		}
+	}
+	return x, y, 2*agree > len(xs)
+}
+
+func median(of []float64) float64 { return slices.Sorted(slices.Values(of))[len(of)/2] }
+
+// once are the words of a page by their first letters; the word of one that it has more often is negative.
+func once(letters []letter) map[string]letter {
+	at := map[string]letter{}
+	for from, to := 0, 0; from < len(letters); from = to {
+		var word strings.Builder
+		for to = from; to < len(letters) && letters[to].word == letters[from].word; to++ {
+			word.WriteRune(letters[to].r)
+		}
+		first := letters[from]
+		if _, twice := at[word.String()]; twice {
+			first.word = -1
+		}
+		at[word.String()] = first
+	}
+	return at
 }
 
 // turned is which way a page lies.
@@ -104,6 +196,10 @@ type comparison struct {
 	base       []byte // as was, without what marks the empty fields
 	letters    []letter
 	lettersNow []letter
+	before     []note
+	after      []note
+	da, db     device
+	printing   bool
 
 	rims  []bool  // of pixels: there is the rim of something in was, which nothing may touch
 	marks []uint8 // of pixels: see below
@@ -116,15 +212,25 @@ const (
 	isBad // other than what was there
 )
 
-// compareNotes finds what was laid over a page, and fields whose value is another one.
+// compareNotes finds what was laid over a page, is shown or printed otherwise or leads elsewhere, and fields whose value is another one.
 func (c *comparison) compareNotes(before, after []note) (places []Place) {
 	type text struct {
 		kind  int
 		value string
+		flags enums.FPDF_ANNOT_FLAG
+		leads string
+	}
+	type seen struct {
+		name  string
+		flags enums.FPDF_ANNOT_FLAG
 	}
 	had, was, now := map[text]int{}, map[string][]string{}, map[string][]string{}
+	fields, ways := map[string]bool{}, map[seen]bool{}
 	for _, n := range before {
-		had[text{int(n.kind), n.value}]++
+		if n.field() {
+			fields[n.name], ways[seen{n.name, n.flags}] = true, true
+		}
+		had[text{int(n.kind), n.value, n.flags, n.leads}]++
 		if n.field() && n.value != "" {
 			was[n.name] = append(was[n.name], n.value)
 		}
@@ -133,14 +239,18 @@ func (c *comparison) compareNotes(before, after []note) (places []Place) {
 	for _, n := range after {
 		if n.field() {
 			at[n.name] = n.at
+			usual := n.flags == enums.FPDF_ANNOT_FLAG_PRINT || n.flags == 0 && !fields[n.name]
+			if !usual && !n.signature && !ways[seen{n.name, n.flags}] {
+				places = append(places, Place{Kind: KindNote, Now: short(n.name + " " + n.value), Box: c.box(n.at)})
+			}
 			if n.value != "" {
 				now[n.name] = append(now[n.name], n.value)
 			}
 			continue
 		}
-		key := text{int(n.kind), n.value}
-		if had[key]--; had[key] < 0 && n.markup() {
-			places = append(places, Place{Kind: KindNote, Now: short(n.value), Box: c.box(n.at)})
+		key := text{int(n.kind), n.value, n.flags, n.leads}
+		if had[key]--; had[key] < 0 && (n.markup() || n.leads != "") {
+			places = append(places, Place{Kind: KindNote, Now: short(n.value + " " + n.leads), Box: c.box(n.at)})
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(was)) {
@@ -349,12 +459,13 @@ func (c *comparison) any(r rect, is func(i int) bool) bool {
 	return false
 }
 
-// byWords compares pages of which the pictures tell little: whether they have the same words, or, where only a few differ, which. Where
-// most differ the letters have other codes.
+// byWords compares pages of which the pictures tell little: whether they have the same words, or, where only a few differ or some are
+// more, which: nobody knows what they stand on. Where most differ the letters have other codes.
 func (c *comparison) byWords(sent, back sheet) Place {
 	const few, most = 12, 500
 	was, now := without(sent.words, back.words), without(back.words, sent.words)
-	if len(was) > 0 && len(was)+len(now) <= few && common(sent.words, back.words) >= most {
+	added := len(was) == 0 && len(sent.words) > 0 && len(now) > 0
+	if added || len(was) > 0 && len(was)+len(now) <= few && common(sent.words, back.words) >= most {
 		return Place{Kind: KindAltered, Was: short(strings.Join(was, " ")), Now: short(strings.Join(now, " "))}
 	}
 	return Place{Kind: KindRemade}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -127,6 +128,80 @@ func stamp(document []byte, number int, x, y float64, text string) ([]byte, erro
 		list, _ := ctx.DereferenceArray(page["Annots"])
 		page["Annots"] = append(slices.Clone(list), *ref)
 		return nil
+	})
+}
+
+// layer draws over the first page, in a layer that is off or is only printed.
+func layer(document []byte, ops string, off bool) ([]byte, error) {
+	b, err := overlay(document, 1, "/OC /Lx BDC "+ops+" EMC")
+	if err != nil {
+		return nil, err
+	}
+	return edit(b, 1, func(ctx *model.Context, page types.Dict, _ *model.InheritedPageAttrs) error {
+		ref, err := ctx.IndRefForNewObject(types.Dict{"Type": types.Name("OCG"), "Name": types.StringLiteral("L"), "Usage": types.Dict{
+			"Print": types.Dict{"PrintState": types.Name("ON")}, "View": types.Dict{"ViewState": types.Name("OFF")}}})
+		if err != nil {
+			return err
+		}
+		resources, err := ctx.DereferenceDict(page["Resources"])
+		if err != nil {
+			return err
+		}
+		resources["Properties"] = types.Dict{"Lx": *ref}
+		root, err := ctx.Catalog()
+		if err != nil {
+			return err
+		}
+		groups, automatic := types.Array{*ref}, types.Array{}
+		for _, event := range []types.Name{"Print", "View"} {
+			automatic = append(automatic, types.Dict{"Event": event, "OCGs": groups, "Category": types.Array{event}})
+		}
+		usual := types.Dict{"AS": automatic}
+		if off {
+			usual = types.Dict{"OFF": groups}
+		}
+		root["OCProperties"] = types.Dict{"OCGs": groups, "D": usual}
+		return nil
+	})
+}
+
+// annotated lays an annotation over the price.
+func annotated(document []byte, more types.Dict) ([]byte, error) {
+	return edit(document, 1, func(ctx *model.Context, page types.Dict, _ *model.InheritedPageAttrs) error {
+		look, err := newStream(ctx, "1 g 0 0 80 16 re f")
+		if err != nil {
+			return err
+		}
+		drawn, _, err := ctx.DereferenceStreamDict(look)
+		if err != nil {
+			return err
+		}
+		drawn.Dict["Subtype"], drawn.Dict["BBox"] = types.Name("Form"), types.NewNumberArray(0, 0, 80, 16)
+		d := types.Dict{"Type": types.Name("Annot"), "Rect": types.NewNumberArray(148, 748, 228, 764), "AP": types.Dict{"N": look}}
+		maps.Copy(d, more)
+		ref, err := ctx.IndRefForNewObject(d)
+		if err != nil {
+			return err
+		}
+		page["Annots"] = types.Array{*ref}
+		root, err := ctx.Catalog()
+		if more["Subtype"] == types.Name("Widget") {
+			root["AcroForm"] = types.Dict{"Fields": types.Array{*ref}}
+		}
+		return err
+	})
+}
+
+// shifted moves all that is on the first page to the right.
+func shifted(document []byte, by float64) ([]byte, error) {
+	return edit(document, 1, func(ctx *model.Context, page types.Dict, _ *model.InheritedPageAttrs) error {
+		content, err := ctx.PageContent(page, 1)
+		if err != nil {
+			return err
+		}
+		ref, err := newStream(ctx, fmt.Sprintf("q 1 0 0 1 %.2f 0 cm\n%s\nQ\n", by, content))
+		page["Contents"] = ref
+		return err
 	})
 }
 

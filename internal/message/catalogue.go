@@ -422,6 +422,7 @@ func MatchPageMissing(page int) Message   { return of("match.match-page-missing"
 func MatchPageStrange() Message           { return of("match.match-page-strange") }
 func MatchProtected() Message             { return of("match.match-protected") }
 func MatchRemade() Message                { return of("match.match-remade") }
+func MatchRemadeWords(now string) Message { return of("match.match-remade-words", Name("Now", now)) }
 func MatchSame() Message                  { return of("match.match-same") }
 func MatchTooLarge() Message              { return of("match.match-too-large") }
 func MatchUnread() Message                { return of("match.match-unread") }

@@ -46,6 +46,9 @@ func (m Match) Text() message.Message {
 		}
 		return message.MatchAdded()
 	case MatchRemade:
+		if m.Now != "" {
+			return message.MatchRemadeWords(m.Now)
+		}
 		return message.MatchRemade()
 	case MatchChanged:
 		return m.change()

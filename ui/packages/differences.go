@@ -268,6 +268,7 @@ func tellDifference(p agent.Difference) string {
 		"hidden":    lang.L("Text that nobody sees was put in"),
 		"field":     lang.L("The value of a field is another one"),
 		"note":      lang.L("A note or stamp lies over the page"),
+		"does":      lang.L("The document runs, sends, shows or prints something that it did not"),
 		"size":      lang.L("The page was turned or has another size."),
 		"missing":   lang.L("This page is missing."),
 		"inserted":  lang.L("This page was put between the others."),
@@ -275,7 +276,7 @@ func tellDifference(p agent.Difference) string {
 		"remade":    lang.L("The page looks alike, but was made anew: it cannot be compared closely."),
 	}[string(p.Kind)]
 	switch p.Kind {
-	case "added", "altered", "hidden", "field", "note":
+	case "added", "altered", "hidden", "field", "note", "does":
 		switch {
 		case p.Was == "" && p.Now == "":
 			return what + "."

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"countersign/internal/agent/data"
 	"countersign/internal/compare"
@@ -121,16 +122,23 @@ func (r *Service) compare(ctx context.Context, sent []office.DraftFile, file *os
 	return result, err
 }
 
+// mostWords is how many places with new words a line tells of.
+const mostWords = 8
+
 // matchOf is a result in one line. Where there are several changes, one whose words are known says more than one without.
 func matchOf(r compare.Result) office.Match {
 	m := office.Match{State: office.MatchState(r.State), Why: office.MatchWhy(r.Why)}
 	if r.State != compare.Changed {
+		var words []string
 		for _, p := range r.Places {
-			if p.Kind == compare.KindAdded && p.Now != "" {
-				m.Now = p.Now
-				break
+			if p.Kind == compare.KindAdded && p.Now != "" && !slices.Contains(words, p.Now) {
+				words = append(words, p.Now)
 			}
 		}
+		if len(words) > mostWords {
+			words = append(words[:mostWords], "…")
+		}
+		m.Now = strings.Join(words, "; ")
 		return m
 	}
 	worst := slices.MaxFunc(r.Places, func(a, b compare.Place) int { return says(a) - says(b) })

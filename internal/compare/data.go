@@ -1,0 +1,174 @@
+package compare
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/pdfcpu/pdfcpu/pkg/api"
+	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu"
+	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/model"
+	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/types"
+)
+
+// data is what a document does that its pictures do not show, by what tells it from others; the values are the words for people.
+type data struct {
+	actions map[string]string // scripts, and what else runs, is sent or fetched when the document is opened, printed or pressed
+	layers  map[string]string // what may be shown at one time and not at another
+}
+
+// readData reads them; nil where the document cannot be read this way.
+func readData(document []byte) (d *data) {
+	defer func() {
+		if recover() != nil { // over a strange value
+			d = nil
+		}
+	}()
+	api.DisableConfigDir()
+	conf := model.NewDefaultConfiguration()
+	conf.ValidationMode = model.ValidationRelaxed
+	ctx, err := pdfcpu.Read(bytes.NewReader(document), conf)
+	if err != nil {
+		return nil
+	}
+	root, err := ctx.Catalog()
+	if err != nil {
+		return nil
+	}
+	d = &data{map[string]string{}, map[string]string{}}
+	for _, entry := range ctx.Table {
+		if entry != nil && !entry.Free {
+			d.findActions(ctx, entry.Object, 0)
+		}
+	}
+	d.findLayers(ctx, root)
+	return d
+}
+
+// deepest is how deep objects are looked into.
+const deepest = 12
+
+// findActions finds those in an object; what it refers to is looked into by itself. Links are told where they are pressed.
+func (d *data) findActions(ctx *model.Context, o types.Object, depth int) {
+	if depth > deepest {
+		return
+	}
+	switch o := o.(type) {
+	case types.StreamDict:
+		d.findActions(ctx, o.Dict, depth)
+	case types.Array:
+		for _, x := range o {
+			d.findActions(ctx, x, depth+1)
+		}
+	case types.Dict:
+		for _, x := range o {
+			d.findActions(ctx, x, depth+1)
+		}
+		kind, _ := ctx.Dereference(o["S"])
+		switch name, _ := kind.(types.Name); name {
+		case "JavaScript", "Launch", "SubmitForm", "ImportData", "GoToR", "GoToE", "SetOCGState", "Hide", "Rendition", "RichMediaExecute":
+			words := canon(ctx, o["JS"], 0)
+			if words == "" {
+				words = canon(ctx, o["F"], 0)
+			}
+			d.actions[canon(ctx, o, 0)] = words
+		}
+	}
+}
+
+// findLayers finds the layers and when they are shown.
+func (d *data) findLayers(ctx *model.Context, root types.Dict) {
+	of, _ := ctx.DereferenceDict(root["OCProperties"])
+	usual, _ := ctx.DereferenceDict(of["D"])
+	groups, _ := ctx.DereferenceArray(of["OCGs"])
+	automatic, _ := ctx.DereferenceArray(usual["AS"])
+	lists := map[string]types.Object{"ON": usual["ON"], "OFF": usual["OFF"]}
+	for _, o := range automatic {
+		a, _ := ctx.DereferenceDict(o)
+		lists["AS "+canon(ctx, a["Event"], 0)] = a["OCGs"]
+	}
+	for _, g := range groups {
+		key := canon(ctx, g, 0) + " " + canon(ctx, usual["BaseState"], 0)
+		for _, name := range slices.Sorted(maps.Keys(lists)) {
+			if list, _ := ctx.DereferenceArray(lists[name]); slices.Contains(list, g) {
+				key += " " + name
+			}
+		}
+		group, _ := ctx.DereferenceDict(g)
+		d.layers[key] = canon(ctx, group["Name"], 0)
+	}
+}
+
+// canon writes an object so that it reads the same in every file: with what it refers to, but not what it is a part of.
+func canon(ctx *model.Context, o types.Object, depth int) string {
+	if depth > deepest {
+		return ""
+	}
+	o, _ = ctx.Dereference(o)
+	switch o := o.(type) {
+	case nil:
+		return ""
+	case types.StringLiteral:
+		s, _ := types.StringLiteralToString(o)
+		return s
+	case types.HexLiteral:
+		s, _ := types.HexLiteralToString(o)
+		return s
+	case types.StreamDict:
+		if o.Decode() != nil {
+			return string(o.Raw)
+		}
+		return string(o.Content)
+	case types.Array:
+		var parts []string
+		for _, x := range o {
+			parts = append(parts, canon(ctx, x, depth+1))
+		}
+		return fmt.Sprintf("%q", parts)
+	case types.Dict:
+		var parts []string
+		for _, key := range slices.Sorted(maps.Keys(o)) {
+			x, _ := ctx.Dereference(o[key])
+			_, far := x.(types.Dict)
+			if far && slices.Contains([]string{"P", "Parent", "Next", "AN", "D", "AP"}, key) || key == "Kids" || key == "Annots" {
+				continue
+			}
+			parts = append(parts, key+" "+canon(ctx, x, depth+1))
+		}
+		return fmt.Sprintf("%q", parts)
+	default:
+		return o.PDFString()
+	}
+}
+
+// compareData finds what a document does that those that went out did not.
+func compareData(sent []*document, back *document) (places []Place) {
+	had := data{map[string]string{}, map[string]string{}}
+	unread := false
+	for _, d := range sent {
+		if d.data == nil {
+			unread = true
+			continue
+		}
+		maps.Copy(had.actions, d.data.actions)
+		maps.Copy(had.layers, d.data.layers)
+	}
+	switch {
+	case unread: // nothing is known that it could be compared with
+		return nil
+	case back.data == nil:
+		return []Place{{Kind: KindRemade, Page: 1, Back: 1}}
+	}
+	find := func(was, now map[string]string) {
+		for _, key := range slices.Sorted(maps.Keys(now)) {
+			if _, there := was[key]; !there {
+				places = append(places, Place{Kind: KindDoes, Page: 1, Back: 1, Now: short(strings.ToValidUTF8(now[key], ""))})
+			}
+		}
+	}
+	find(had.actions, back.data.actions)
+	find(had.layers, back.data.layers)
+	return places
+}
