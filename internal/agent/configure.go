@@ -87,6 +87,7 @@ func (a *Agent) configure(ctx context.Context, s office.Settings, secrets office
 		a.webhook.Reopen()
 	}
 	a.wakeAll()
+	a.proof.WakeRecord()
 	a.Signal(office.SettingsChanged)
 	a.Signal(office.StatusChanged)
 	return nil

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"crypto/x509"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -95,7 +96,13 @@ type recordSaid struct {
 }
 
 func (c *recordCmd) Run(r *run) error {
-	said, err := callRecord.alone(r, look, strings.Join(c.Line, " "))
+	line := strings.Join(c.Line, " ")
+	if info, err := os.Stat(line); err == nil && info.IsDir() {
+		if line, err = filepath.Abs(line); err != nil { // a running Countersign works in another folder
+			return err
+		}
+	}
+	said, err := callRecord.alone(r, look, line)
 	if err != nil {
 		return err
 	}

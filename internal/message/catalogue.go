@@ -672,6 +672,9 @@ func RecordConsistent(n int) Message      { return of("record.record-consistent"
 func RecordCopyFails(folder string) Message {
 	return of("record.record-copy-fails", Name("Folder", folder))
 }
+func RecordCopyUnread(folder string) Message {
+	return of("record.record-copy-unread", Name("Folder", folder))
+}
 func RecordDiffers() Message            { return of("record.record-differs") }
 func RecordLater(n int) Message         { return of("record.record-later", Count("N", n)) }
 func RecordNoLine() Message             { return of("record.record-no-line") }

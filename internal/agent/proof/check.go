@@ -48,8 +48,11 @@ const (
 func (r *Service) checkFiles(ctx context.Context) error {
 	every := r.deps.Settings().CheckFiles
 	done, today, err := r.today()
-	if err != nil || every == 0 || done.Checked > 0 && today-done.Checked < every {
+	if err != nil {
 		return err
+	}
+	if every == 0 || done.Checked > 0 && today-done.Checked < every {
+		return r.tellAstray()
 	}
 	found, err := r.lookAtAll(ctx)
 	if err != nil || ctx.Err() != nil {
@@ -81,8 +84,12 @@ func (r *Service) checkFiles(ctx context.Context) error {
 // tellAstray keeps in step what health says of files that are not as they were saved.
 func (r *Service) tellAstray() error {
 	x, _, err := data.Doc[astrayFiles](r.Data, docAstray)
+	text := x.text()
+	if r.deps.Settings().CheckFiles == 0 {
+		text = message.Message{} // nobody looks whether it is still so
+	}
 	if err == nil {
-		r.Health.Update(health.FilesAstray, x.text())
+		r.Health.Update(health.FilesAstray, text)
 	}
 	return err
 }
@@ -144,8 +151,8 @@ func (r *Service) lookAtAll(ctx context.Context) (found []astray, err error) {
 		}
 	}
 	for _, folder := range slices.Sorted(maps.Keys(lost)) {
-		if !there[folder] {
-			r.Log.Info("none of the saved files is in a folder: it is taken to be out of reach", "folder", folder)
+		if !there[folder] && empty(folder) {
+			r.Log.Info("nothing is in a folder, as where a disk is not mounted: it is taken to be out of reach", "folder", folder)
 			continue
 		}
 		missing, err := r.findRenamed(ctx, folder, lost[folder])
@@ -155,6 +162,17 @@ func (r *Service) lookAtAll(ctx context.Context) (found []astray, err error) {
 		found = append(found, missing...)
 	}
 	return found[:min(len(found), mostAstray)], nil
+}
+
+// empty reports whether nothing at all is in a folder.
+func empty(folder string) bool {
+	dir, err := disk.OpenDir(folder)
+	if err != nil {
+		return true
+	}
+	defer dir.Close()
+	_, err = dir.File().Readdirnames(1)
+	return err != nil
 }
 
 // isThere reports whether a saved file is there, byte for byte. Where its folder is out of reach that is an error, and not that it does
@@ -172,9 +190,9 @@ func isThere(j office.Job) (same bool, err error) {
 	return archive.IsSaved(file, j.Size, j.Digest)
 }
 
-// findRenamed looks for lost files under other names in their folder.
+// findRenamed looks for lost files under other names in their folder. A file of the same bytes that is another job's own is none.
 func (r *Service) findRenamed(ctx context.Context, folder string, lost []office.Job) (found []astray, err error) {
-	sizes, at := map[int64]bool{}, map[string]string{}
+	sizes, at := map[int64]bool{}, map[string][]string{}
 	for _, j := range lost {
 		sizes[j.Size] = true
 	}
@@ -186,10 +204,15 @@ func (r *Service) findRenamed(ctx context.Context, folder string, lost []office.
 		if err != nil || !sizes[info.Size()] {
 			return ctx.Err()
 		}
+		rel, _ := filepath.Rel(folder, name)
+		taken, err := data.Read(r.Data, "the saved files", func(tx *store.Tx) (bool, error) { return tx.IsTaken(folder, filepath.ToSlash(rel)) })
+		if err != nil || taken {
+			return errors.Join(err, ctx.Err())
+		}
 		if file, _, err := disk.OpenFile(name); err == nil {
 			saved, _, err := archive.Sums(io.LimitReader(file, info.Size()+1))
 			if file.Close(); err == nil {
-				at[saved.Digest], _ = filepath.Rel(folder, name)
+				at[saved.Digest] = append(at[saved.Digest], rel)
 			}
 		}
 		if !loop.Sleep(ctx, breath) {
@@ -199,8 +222,9 @@ func (r *Service) findRenamed(ctx context.Context, folder string, lost []office.
 	})
 	for _, j := range lost {
 		x := astray{j.Key(), path.Base(j.Target), j.PackageID, message.FileLost(j.Target, folder), false}
-		if name := at[j.Digest]; name != "" {
-			x.Text, x.Renamed = message.FileRenamed(j.Target, name), true
+		if names := at[j.Digest]; len(names) > 0 {
+			x.Text, x.Renamed = message.FileRenamed(j.Target, names[0]), true
+			at[j.Digest] = names[1:]
 		}
 		found = append(found, x)
 	}

@@ -14,7 +14,6 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -55,8 +54,9 @@ const (
 
 // kept is up to which counted day something was done.
 type kept struct {
-	Record  int `json:"record"`  // the head was stamped and copied
-	Checked int `json:"checked"` // the saved files were looked at
+	Record  int    `json:"record"`  // the head was stamped and copied
+	As      string `json:"as"`      // and to where
+	Checked int    `json:"checked"` // the saved files were looked at
 }
 
 // stampedHead is a head and what an authority has said of it.
@@ -142,8 +142,12 @@ func (r *Service) RecordState() (x office.Record, err error) {
 func (r *Service) CheckRecord(line string) (said message.Message, fits bool, err error) {
 	h, known := record.ReadFingerprint(line)
 	if info, failed := os.Stat(line); failed == nil && info.IsDir() {
-		if h, err = readCopy(line); err != nil {
+		h, err = readCopy(line)
+		if errors.Is(err, errOtherCopy) {
 			return message.RecordDiffers(), false, nil
+		}
+		if err != nil {
+			return said, false, message.Error(message.RecordCopyUnread(line), err)
 		}
 		known = true
 	}
@@ -162,12 +166,15 @@ func (r *Service) CheckRecord(line string) (said message.Message, fits bool, err
 	return message.RecordConsistent(int(h.N)), true, nil
 }
 
+// WakeRecord has RunRecord see to what the settings ask for by now.
+func (r *Service) WakeRecord() { loop.Wake(r.settled) }
+
 // RunRecord keeps the record, and looks at the saved files, until ctx ends.
 func (r *Service) RunRecord(ctx context.Context) error {
 	if err := r.tellAstray(); err != nil {
 		return err
 	}
-	for pause := time.Minute; loop.Wait(ctx, pause, nil); {
+	for pause := time.Minute; loop.Wait(ctx, pause, r.settled); {
 		if pause = time.Hour; r.deps.Busy() {
 			pause = time.Minute
 			continue
@@ -194,7 +201,7 @@ func (r *Service) today() (done kept, today int, err error) {
 	return done, today, err
 }
 
-// keepRecord stamps and copies the head, unless that was done today. What fails is tried again within the hour.
+// keepRecord stamps and copies the head, unless that was done today by the same settings. What fails is tried again within the hour.
 func (r *Service) keepRecord(ctx context.Context) error {
 	s := r.deps.Settings()
 	done, today, err := r.today()
@@ -202,7 +209,8 @@ func (r *Service) keepRecord(ctx context.Context) error {
 		r.Health.Clear(health.RecordWaits)
 		return err
 	}
-	if err != nil || done.Record == today {
+	as := fmt.Sprintln(s.StampURL, s.MirrorRecord, s.SaveTo)
+	if err != nil || done.Record == today && done.As == as {
 		return err
 	}
 	h, signed, err := r.signedHead()
@@ -231,7 +239,7 @@ func (r *Service) keepRecord(ctx context.Context) error {
 	return r.Data.Update(func(tx *store.Tx) error {
 		var done kept
 		_, err := tx.GetDoc(docKept, &done)
-		done.Record = today
+		done.Record, done.As = today, as
 		return errors.Join(err, tx.PutDoc(docKept, done))
 	})
 }
@@ -326,8 +334,10 @@ func (r *Service) stamp(ctx context.Context, address string, h record.Head, sign
 // copyLines is how many lines a file of a copy has at most.
 const copyLines = 10_000
 
-// maxCopyFile is how many bytes of a file of a copy are read.
-const maxCopyFile = 256 << 20
+const (
+	maxCopyFile = 256 << 20 // bytes of a file of a copy that are read
+	maxCopyLine = 4 << 20   // and of a line
+)
 
 var copyName = regexp.MustCompile(`^(\d{9,})-(\d{9,})\.jsonl$`)
 
@@ -459,22 +469,29 @@ func (r *Service) lines(first, last int64) ([]byte, error) {
 	})
 }
 
-// readCopy computes the head of a copy from its lines alone, and checks that it is the one that was signed when the copy was made.
+// readCopy computes the head of a copy from its lines alone, and checks that it is the one that was signed when the copy was made. One
+// that says something else fails with errOtherCopy, and one that cannot be read whole with another error: it may lie anywhere.
 func readCopy(folder string) (h record.Head, err error) {
-	entries, err := os.ReadDir(folder)
+	at, err := disk.OpenDir(folder)
+	if err != nil {
+		return h, err
+	}
+	defer at.Close()
+	entries, err := at.List()
 	if err != nil {
 		return h, err
 	}
 	var tree record.Tree
 	var key string
+	in := bufio.NewReaderSize(nil, maxCopyLine)
 	for _, f := range copied(entries) {
-		file, err := os.Open(filepath.Join(folder, f.name))
+		file, err := at.Open(f.name, nil, 0)
 		if err != nil {
 			return h, err
 		}
-		for in := bufio.NewReader(file); err == nil; {
+		for in.Reset(io.LimitReader(file, maxCopyFile)); err == nil; {
 			var line []byte
-			if line, err = in.ReadBytes('\n'); err == nil {
+			if line, err = in.ReadSlice('\n'); err == nil {
 				line = line[:len(line)-1]
 				tree.Add(line)
 				if fact := (record.Fact{}); bytes.Contains(line, []byte(`"fact":"key"`)) && json.Unmarshal(line, &fact) == nil {
@@ -483,21 +500,29 @@ func readCopy(folder string) (h record.Head, err error) {
 			}
 		}
 		file.Close()
-		if h = tree.Head(); err != io.EOF || h.N != f.last {
-			return h, errors.Join(err, errOtherCopy)
+		h = tree.Head()
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull), err == io.EOF && h.N != f.last:
+			return h, errOtherCopy
+		case err != io.EOF:
+			return h, err
 		}
+	}
+	file, err := at.Open(fmt.Sprintf("%09d.head.txt", h.N), nil, 0)
+	if err != nil {
+		return h, err
+	}
+	defer file.Close()
+	signed, err := io.ReadAll(io.LimitReader(file, maxCopyLine))
+	if err != nil {
+		return h, err
 	}
 	verifier, err := note.NewVerifier(key)
 	if err != nil {
-		return h, err
+		return h, errOtherCopy
 	}
-	signed, err := os.ReadFile(filepath.Join(folder, fmt.Sprintf("%09d.head.txt", h.N)))
-	if err != nil {
-		return h, err
+	if said, err := record.Open(signed, verifier); err != nil || said != h {
+		return h, errOtherCopy
 	}
-	said, err := record.Open(signed, verifier)
-	if err == nil && said != h {
-		err = errOtherCopy
-	}
-	return h, err
+	return h, nil
 }

@@ -2,6 +2,7 @@ package proof
 
 import (
 	"bytes"
+	"context"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -21,6 +22,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/digitorus/timestamp"
@@ -251,6 +253,58 @@ func TestACopyOfTheRecordVerifiesByItselfAndIsNeverOverwritten(t *testing.T) {
 	expect(t, said, message.RecordDiffers(), "of a copy that was tampered with it says %v")
 }
 
+func TestACopyThatCannotBeReadIsNotCalledChanged(t *testing.T) {
+	lines := "000000001-000000005.jsonl"
+	for name, make := range map[string]func(at string) error{
+		"empty":   func(string) error { return nil },
+		"no head": func(at string) error { return os.WriteFile(filepath.Join(at, lines), []byte("1\n2\n3\n4\n5\n"), 0o600) },
+		"a pipe":  func(at string) error { return exec.Command("mkfifo", filepath.Join(at, lines)).Run() },
+		"a link":  func(at string) error { return os.Symlink(os.DevNull, filepath.Join(at, lines)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			if at := t.TempDir(); make(at) != nil {
+				t.Skip("this system cannot")
+			} else {
+				_, fits, err := newService(t).CheckRecord(at)
+				said, _ := message.Of(err)
+				expect(t, said, message.RecordCopyUnread(at), "it says %v")
+				expect(t, fits, false, "it fits: %v")
+			}
+		})
+	}
+	at := t.TempDir()
+	noErr(t, os.WriteFile(filepath.Join(at, lines), nil, 0o600))
+	noErr(t, os.Truncate(filepath.Join(at, lines), 4<<30)) // one line without an end
+	said, _, err := newService(t).CheckRecord(at)
+	noErr(t, err)
+	expect(t, said, message.RecordDiffers(), "of a line without an end it says %v")
+}
+
+func TestACopyThatIsTurnedOnComesAtOnceThoughTheRecordWasStampedToday(t *testing.T) {
+	looptest.Bubble(t, "", func(t *testing.T) {
+		x := newService(t)
+		x.log(2)
+		x.nextDay()
+		noErr(t, x.Data.Update(func(tx *store.Tx) error {
+			day, err := tx.Day()
+			return errors.Join(err, tx.PutDoc(docKept, kept{Record: day}))
+		}))
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- x.RunRecord(ctx) }()
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		x.settings.MirrorRecord, x.settings.SaveTo = true, x.folder
+		x.WakeRecord()
+		synctest.Wait()
+		if copies, _ := filepath.Glob(filepath.Join(x.folder, "Countersign record *", "*.head.txt")); len(copies) != 1 {
+			t.Errorf("the copy has %d heads", len(copies))
+		}
+		stop()
+		noErr(t, <-ended)
+	})
+}
+
 func TestAnyFileIsToldFromThoseThatWereSentAndSaved(t *testing.T) {
 	x := newService(t)
 	lease, rent := x.save("Lease", "sealed"), x.save("Rent", "plain")
@@ -338,5 +392,27 @@ func TestTheQuietCheckTellsOfWhatIsNotAsItWasSaved(t *testing.T) {
 		}
 		expect(t, x.said(health.FilesAstray), message.Message{}, "%v")
 		expect(t, check(), message.FilesAstray(3, []string{"changed.pdf", "fine.pdf", "lost.pdf"}), "of one more it says %v")
+	})
+}
+
+func TestAFileIsLostThoughAnotherHasItsBytesAndNothingElseIsLeft(t *testing.T) {
+	looptest.Bubble(t, "", func(t *testing.T) {
+		x := newService(t)
+		x.settings.CheckFiles = 1
+		check := func(names ...string) {
+			t.Helper()
+			x.nextDay()
+			noErr(t, x.checkFiles(t.Context()))
+			expect(t, x.said(health.FilesAstray), message.FilesAstray(len(names), names), "it says %v")
+		}
+		twin, other := x.save("copy", "same"), x.save("other", "same")
+		noErr(t, os.Remove(x.path(twin)))
+		check("copy.pdf")
+		noErr(t, os.WriteFile(filepath.Join(x.folder, "notes.txt"), nil, 0o600))
+		noErr(t, os.Remove(x.path(other)))
+		check("copy.pdf", "other.pdf")
+		x.settings.CheckFiles = 0
+		noErr(t, x.checkFiles(t.Context()))
+		expect(t, x.said(health.FilesAstray), message.Message{}, "once nobody looks it says %v")
 	})
 }

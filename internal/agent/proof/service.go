@@ -57,15 +57,16 @@ type Service struct {
 	loop.Base
 	deps     Deps
 	work     chan struct{}
-	away     loop.Retries // folders that are out of reach
-	again    loop.Retries // files that could not be examined for now, see again
-	next     []office.Job // to examine
-	signing  sync.Mutex   // held while the key of the record is made
-	trusting sync.Mutex   // held while a judgement is kept, or whom to believe changes: each is by all that is trusted
+	settled  chan struct{} // the settings have changed
+	away     loop.Retries  // folders that are out of reach
+	again    loop.Retries  // files that could not be examined for now, see again
+	next     []office.Job  // to examine
+	signing  sync.Mutex    // held while the key of the record is made
+	trusting sync.Mutex    // held while a judgement is kept, or whom to believe changes: each is by all that is trusted
 }
 
 func New(t loop.Base, deps Deps) *Service {
-	return &Service{Base: t, deps: deps, work: make(chan struct{}, 1)}
+	return &Service{Base: t, deps: deps, work: make(chan struct{}, 1), settled: make(chan struct{}, 1)}
 }
 
 // Wake has Run look for work.
