@@ -105,7 +105,7 @@ func (s *Screen) openEvent(e event) {
 	facts := widgets.Stack(0)
 	add := func(name, value string) {
 		if value != "" {
-			facts.Add(widgets.Across(widgets.Wide(112, widgets.NewCaption(name)), widgets.NewSelectable(value), nil))
+			facts.Add(widgets.Across(widgets.Column(112, widgets.NewCaption(name)), widgets.NewSelectable(value), nil))
 		}
 	}
 	now := s.env.Now()

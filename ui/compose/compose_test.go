@@ -1360,3 +1360,17 @@ func TestRowsThatComeAtOnceCoverNothing(t *testing.T) {
 		t.Errorf("the rows end at %v, and the buttons begin at %v", end, next)
 	}
 }
+
+func TestTheErrorOfADocumentHasItsRoomAtOnce(t *testing.T) {
+	b := newBench(t, told(officetest.Busy()))
+	b.Window.Resize(fyne.NewSize(860, 720))
+	b.add("Offer.pdf")
+	place, s := fyne.CurrentApp().Driver().AbsolutePositionForObject, b.screen
+	last := float32(0)
+	for _, o := range []fyne.CanvasObject{s.docs[0].say, s.add, s.sweep, s.name} {
+		if place(o).Y < last {
+			t.Errorf("%T begins at %v, what is above it ends at %v", o, place(o).Y, last)
+		}
+		last = place(o).Y + max(o.MinSize().Height, o.Size().Height)
+	}
+}

@@ -270,7 +270,7 @@ func (s *Screen) timelineOf(row office.PackageRow) fyne.CanvasObject {
 		when := widgets.NewCaption(i18n.When(s.env.Now(), m.Time)).Whole()
 		what := widgets.NewProse(text)
 		what.Colour = theme.Text
-		list.Add(widgets.Across(widgets.Wide(92, when), what, nil))
+		list.Add(widgets.Across(widgets.Column(92, when), what, nil))
 	}
 	return widgets.Part(lang.L("History"), 0, list)
 }
@@ -744,7 +744,7 @@ type tile struct {
 func newTile(page fyne.CanvasObject, name string, note fyne.CanvasObject, open func()) *tile {
 	t, title := &tile{}, widgets.NewParagraph(name)
 	title.Most = 3
-	t.Content = widgets.Pad(tileRoom, widgets.Wide(widgets.Scaled(page.MinSize().Width), widgets.Stack(8, page, widgets.Stack(2, title, note))))
+	t.Content = widgets.Pad(tileRoom, widgets.Column(page.MinSize().Width, widgets.Stack(8, page, widgets.Stack(2, title, note))))
 	t.OnPress = open
 	t.ExtendBaseWidget(t)
 	return t

@@ -87,7 +87,7 @@ func (s *Screen) tellSeal(f office.File) {
 	verdict, facts := widgets.NewParagraph(i18n.Message(f.Seal.Text())), widgets.Stack(6)
 	add := func(name, value string) {
 		if value != "" {
-			facts.Add(widgets.Across(widgets.Wide(widgets.Scaled(130), widgets.NewCaption(name)), widgets.NewParagraph(value), nil))
+			facts.Add(widgets.Across(widgets.Column(130, widgets.NewCaption(name)), widgets.NewParagraph(value), nil))
 		}
 	}
 	add(lang.L("File"), filepath.Base(f.Path))

@@ -2,6 +2,7 @@ package settings
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -758,4 +759,18 @@ func TestAPortThatIsTakenIsSaidBesideIt(t *testing.T) {
 	if entry(t, s, office.FieldListen).Disabled() {
 		t.Error("it cannot be corrected")
 	}
+}
+
+func TestTrustInSealsIsTakenBackAfterAQuestion(t *testing.T) {
+	o := officetest.Busy()
+	root, err := o.SealAuthority(t.Context(), "")
+	o.Trusted = []*x509.Certificate{root}
+	b, s := shown(t, o)
+	screentest.Equal(t, "error", err, nil)
+	b.Press(s.seals.list, "Remove")
+	if o.Asked("distrust 1") != 0 || !strings.Contains(screentest.Text(screentest.Top(b.Window)), "Signing service CA") {
+		t.Error("it was taken back without a question that names it")
+	}
+	b.Press(screentest.Top(b.Window), "Remove")
+	screentest.Equal(t, "taken back", o.Asked("distrust 1"), 1)
 }

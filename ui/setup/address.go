@@ -189,7 +189,7 @@ func (p *address) showWay(steps []office.Check) {
 		if next != "" {
 			what.Add(widgets.NewProse(next))
 		}
-		name := widgets.Wide(widgets.Scaled(150), widgets.NewProse(i18n.Message(c.Step)))
+		name := widgets.Column(150, widgets.NewProse(i18n.Message(c.Step)))
 		rows = append(rows, widgets.Across(widgets.Row(8, widget.NewIcon(mark.Resource()), name), what, nil))
 	}
 	widgets.Remake(p.way, rows...)

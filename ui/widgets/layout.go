@@ -230,6 +230,19 @@ func Wide(w float32, content fyne.CanvasObject) *fyne.Container {
 	return atLeast(fyne.NewSize(w, 0), content)
 }
 
+// Column is content that is at least w units wide, and more where text is larger.
+func Column(w float32, content fyne.CanvasObject) *fyne.Container {
+	return container.New(column(w), content)
+}
+
+type column float32
+
+func (column) Layout(objects []fyne.CanvasObject, size fyne.Size) { objects[0].Resize(size) }
+
+func (w column) MinSize(objects []fyne.CanvasObject) fyne.Size {
+	return objects[0].MinSize().Max(fyne.NewSize(Scaled(float32(w)), 0))
+}
+
 // AtMost is content that gets no wider than w units, and more where text is larger: long lines are hard to read. What is left stays
 // free at its right.
 func AtMost(w float32, content fyne.CanvasObject) *fyne.Container {
