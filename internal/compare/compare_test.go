@@ -140,13 +140,15 @@ func TestWhatSigningAddsIsToldFromWhatItMustNotChange(t *testing.T) {
 				page["Rotate"] = types.Integer(180)
 				return nil
 			})), Changed, "size"},
-			{"moved a little", made(shifted(sent, 0.3)), Remade, "remade"},
+			{"moved a little", made(shifted(sent, 1, 0.3)), Remade, "remade"},
 			{"cut a little", made(edit(sent, 1, func(_ *model.Context, page types.Dict, _ *model.InheritedPageAttrs) error {
 				page["CropBox"] = types.NewNumberArray(0, 0, 595, 841.6)
 				return nil
 			})), Remade, "remade"},
-			{"moved a little, and words", made(overlay(made(shifted(sent, 0.1))(t), 1, "BT /Fx 11 Tf 320 300 Td (EUR 99,000 more) Tj ET")), Remade, "added  EUR 99,000 more"},
-			{"moved a little, and a box over the price", made(overlay(made(shifted(sent, 0.1))(t), 1, "1 g 148 748 80 14 re f")), Changed, "altered 5,200.00"},
+			{"moved a little, and words", made(overlay(made(shifted(sent, 1, 0.1))(t), 1, "BT /Fx 11 Tf 320 300 Td (EUR 99,000 more) Tj ET")), Remade, "added  EUR 99,000 more"},
+			{"moved a little, and a box over the price", made(overlay(made(shifted(sent, 1, 0.1))(t), 1, "1 g 148 748 80 14 re f")), Changed, "altered 5,200.00"},
+			{"a little smaller", made(shifted(sent, 0.999, 0.2)), Remade, "remade"},
+			{"a little smaller, and a box over the price", made(overlay(made(shifted(sent, 0.999, 0.2))(t), 1, "1 g 146 746 84 18 re f")), Changed, "altered 5,200.00"},
 			{"a layer that is off", made(layer(sent, "1 g 148 748 80 14 re f", true)), Changed, "does  L"},
 			{"a layer that is only printed", made(layer(sent, "1 g 148 748 80 14 re f", false)), Changed, "altered 5,200.00"},
 			{"a link that is only printed", made(annotated(sent, types.Dict{"Subtype": types.Name("Link"), "F": types.Integer(36)})), Changed, "altered 5,200.00"},

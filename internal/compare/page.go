@@ -116,7 +116,7 @@ func (c *comparison) compare(a, b *page, sent, back sheet) (places []Place, err 
 	switch {
 	case all < mostly:
 	case gross < hardly:
-		return []Place{c.byWords(sent, back)}, nil
+		return append(c.blanked(), c.byWords(sent, back)), nil
 	case common(sent.words, back.words) < 300:
 		return []Place{{Kind: KindExchange, Was: short(sent.text), Now: short(back.text)}}, nil
 	}
@@ -469,6 +469,26 @@ func (c *comparison) byWords(sent, back sheet) Place {
 		return Place{Kind: KindAltered, Was: short(strings.Join(was, " ")), Now: short(strings.Join(now, " "))}
 	}
 	return Place{Kind: KindRemade}
+}
+
+// blanked finds the words of which nothing is left at or near their places, on a page that was made anew.
+func (c *comparison) blanked() (places []Place) {
+	const least = 3 // letters: a single one may have gone farther
+	inked := func(picture []byte, r rect) bool {
+		r = r.within(c.w, c.h)
+		return c.any(r, func(i int) bool { return apart(pixel(picture, i), pixel(picture, r.y0*c.w+r.x0)) > edge })
+	}
+	for from, to := 0, 0; from < len(c.letters); from = to {
+		for to = from; to < len(c.letters) && c.letters[to].word == c.letters[from].word; to++ {
+		}
+		word := c.letters[from:to]
+		at := around(word)
+		near := rect{at.x0 - nearby, at.y0 - nearby, at.x1 + nearby, at.y1 + nearby}
+		if len(word) >= least && inked(c.was, at) && !inked(c.now, near) {
+			places = append(places, Place{Kind: KindAltered, Was: spell(c.letters, word), Box: c.box(at)})
+		}
+	}
+	return places
 }
 
 // without is what sorted words have that others have not.

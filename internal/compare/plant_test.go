@@ -192,14 +192,14 @@ func annotated(document []byte, more types.Dict) ([]byte, error) {
 	})
 }
 
-// shifted moves all that is on the first page to the right.
-func shifted(document []byte, by float64) ([]byte, error) {
+// shifted moves all that is on the first page to the right, scale times as large.
+func shifted(document []byte, scale, by float64) ([]byte, error) {
 	return edit(document, 1, func(ctx *model.Context, page types.Dict, _ *model.InheritedPageAttrs) error {
 		content, err := ctx.PageContent(page, 1)
 		if err != nil {
 			return err
 		}
-		ref, err := newStream(ctx, fmt.Sprintf("q 1 0 0 1 %.2f 0 cm\n%s\nQ\n", by, content))
+		ref, err := newStream(ctx, fmt.Sprintf("q %.4f 0 0 %.4f %.2f 0 cm\n%s\nQ\n", scale, scale, by, content))
 		page["Contents"] = ref
 		return err
 	})
