@@ -191,10 +191,18 @@ func (p *page) lieAs(other *page, x, y float64) error {
 		return err
 	}
 	left, right, bottom, top := of.Rect.Left-float32(x), of.Rect.Right-float32(x), of.Rect.Bottom-float32(y), of.Rect.Top-float32(y)
-	if _, err := p.engine.FPDFPage_SetMediaBox(&requests.FPDFPage_SetMediaBox{Page: p.page(), Left: left, Right: right, Bottom: bottom, Top: top}); err != nil {
+	// go-pdfium 1.18 reads eight bytes at each of the numbers, which have four: the last one needs something behind it.
+	var box struct {
+		media requests.FPDFPage_SetMediaBox
+		crop  requests.FPDFPage_SetCropBox
+		_     [8]byte
+	}
+	box.media = requests.FPDFPage_SetMediaBox{Page: p.page(), Left: left, Right: right, Bottom: bottom, Top: top}
+	box.crop = requests.FPDFPage_SetCropBox{Page: p.page(), Left: left, Right: right, Bottom: bottom, Top: top}
+	if _, err := p.engine.FPDFPage_SetMediaBox(&box.media); err != nil {
 		return err
 	}
-	_, err = p.engine.FPDFPage_SetCropBox(&requests.FPDFPage_SetCropBox{Page: p.page(), Left: left, Right: right, Bottom: bottom, Top: top})
+	_, err = p.engine.FPDFPage_SetCropBox(&box.crop)
 	return err
 }
 
