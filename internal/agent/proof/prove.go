@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -115,7 +114,7 @@ func (r *Service) prove(ctx context.Context, w io.Writer, c contents) error {
 	if err != nil {
 		return err
 	}
-	log, stamped, err := r.recordPart(bundle, c.p)
+	log, stamped, err := r.recordPart(ctx, bundle, c.p)
 	if err != nil {
 		return err
 	}
@@ -219,7 +218,7 @@ func (r *Service) eventsPart(b *evidence.Bundle, lines []office.EventLine) (evid
 
 // recordPart adds the lines of the record about a package to the bundle, and what proves that they are among those that one head stands
 // for: the one that was stamped last, if it came after all of them, or else the one of now.
-func (r *Service) recordPart(b *evidence.Bundle, p office.Package) (part evidence.Part, stamped bool, err error) {
+func (r *Service) recordPart(ctx context.Context, b *evidence.Bundle, p office.Package) (part evidence.Part, stamped bool, err error) {
 	say := r.deps.Words().Text
 	part.Title = say(message.ProofRecord())
 	last, _, err := r.lastStamp()
@@ -234,20 +233,18 @@ func (r *Service) recordPart(b *evidence.Bundle, p office.Package) (part evidenc
 		}
 		signed = fmt.Appendf(nil, "countersign\n%d\n%s\n", now.N, now.Hash)
 	}
+	var mine []int64
+	ours := func(text []byte) bool { return string(text) == p.ID || p.DraftID != "" && string(text) == p.DraftID }
+	err = r.eachFact(ctx, ours, func(n int64, f record.Fact) {
+		if n < now.N && (ours([]byte(f.Package)) || ours([]byte(f.Draft))) {
+			mine = append(mine, n)
+		}
+	})
+	if err != nil || len(mine) == 0 {
+		return part, false, err
+	}
 	lines, err := data.Read(r.Data, "the record", func(tx *store.Tx) (lines []record.Proven, err error) {
 		log := tx.Log()
-		var mine []int64
-		err = log.From(0, func(n int64, line []byte) bool {
-			var fact record.Fact
-			about := json.Unmarshal(line, &fact) == nil && (fact.Package == p.ID || p.DraftID != "" && fact.Draft == p.DraftID)
-			if about && n < now.N {
-				mine = append(mine, n)
-			}
-			return true
-		})
-		if err != nil || len(mine) == 0 {
-			return nil, err
-		}
 		size := now.N
 		if stamped = mine[len(mine)-1] < last.Size; stamped {
 			size = last.Size
@@ -261,7 +258,7 @@ func (r *Service) recordPart(b *evidence.Bundle, p office.Package) (part evidenc
 		}
 		return lines, nil
 	})
-	if err != nil || len(lines) == 0 {
+	if err != nil {
 		return part, false, err
 	}
 	files := map[string][]byte{"head.txt": signed, "check.sh": record.Script(lines)}

@@ -78,7 +78,7 @@ func (r *Service) verify(ctx context.Context, files []candidate, tell func(offic
 	known := func(text []byte) bool {
 		return byHash[string(text)] != nil || byName[string(text[bytes.LastIndexByte(text, '/')+1:])] != nil
 	}
-	err := r.eachFact(ctx, known, func(f record.Fact) {
+	err := r.eachFact(ctx, known, func(_ int64, f record.Fact) {
 		note := func(file record.File, as office.Knowledge) {
 			for _, c := range slices.Concat(byHash[file.BLAKE3], byHash[file.SHA256]) {
 				if c.Known != office.KnownSaved {
@@ -173,8 +173,9 @@ func (r *Service) judge(ctx context.Context, f *candidate, trust seal.Trust) err
 	return nil
 }
 
-// eachFact calls take with what was logged in lines that have a text which is known: most have none, and are not decoded.
-func (r *Service) eachFact(ctx context.Context, known func([]byte) bool, take func(record.Fact)) error {
+// eachFact calls take with what was logged in lines that have a text which is known, and their numbers from 0: most have none, and are not
+// decoded.
+func (r *Service) eachFact(ctx context.Context, known func([]byte) bool, take func(n int64, f record.Fact)) error {
 	for at, size := int64(0), int64(1); at < size; {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -190,7 +191,7 @@ func (r *Service) eachFact(ctx context.Context, known func([]byte) bool, take fu
 				at = n + 1
 				var f record.Fact
 				if anyText(line, known) && json.Unmarshal(line, &f) == nil {
-					take(f)
+					take(n, f)
 				}
 				return true
 			})
