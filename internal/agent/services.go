@@ -342,6 +342,9 @@ func (a *Agent) Prove(ctx context.Context, packageID, path string, replace bool)
 // MayGo are the signed packages that q asks for and whose papers need not be kept any longer, archived ones too.
 func (a *Agent) MayGo(q office.Query) (list []office.Package, err error) {
 	rule, _ := office.ParseRetention(a.Settings().KeepYears)
+	if rule.Years == 0 && len(rule.Of) == 0 {
+		return nil, nil
+	}
 	folders, err := a.HotFolders()
 	q.States, q.Archived = []office.Status{office.StatusDone}, true
 	all, err2 := a.Find(q)

@@ -142,6 +142,7 @@ func (r *Service) lookAtAll(ctx context.Context) (found []astray, err error) {
 			}
 			same, err := isThere(j)
 			switch {
+			case errors.Is(err, errAway):
 			case errors.Is(err, fs.ErrNotExist) && len(lost[j.Folder]) < mostAstray:
 				lost[j.Folder] = append(lost[j.Folder], j)
 			case err == nil && !same && len(found) < mostAstray:
@@ -175,16 +176,11 @@ func empty(folder string) bool {
 	return err != nil
 }
 
-// isThere reports whether a saved file is there, byte for byte. Where its folder is out of reach that is an error, and not that it does
-// not exist.
+// isThere reports whether a saved file is there, byte for byte. Where its folder is out of reach that is errAway.
 func isThere(j office.Job) (same bool, err error) {
-	file, err := archive.OpenSaved(j.Folder, j.Target)
+	file, err := openThere(j)
 	if err != nil {
-		dir, away := disk.OpenDir(j.Folder)
-		if away != nil {
-			return false, errAway
-		}
-		return false, errors.Join(err, dir.Close())
+		return false, err
 	}
 	defer file.Close()
 	return archive.IsSaved(file, j.Size, j.Digest)

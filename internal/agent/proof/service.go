@@ -236,15 +236,24 @@ func (r *Service) find(ctx context.Context, j office.Job) (f found, err error) {
 	return f, err
 }
 
+// openThere opens what is where the file of j was saved. It fails with errAway where the folder is out of reach.
+func openThere(j office.Job) (*os.File, error) {
+	file, err := archive.OpenSaved(j.Folder, j.Target)
+	if err == nil {
+		return file, nil
+	}
+	dir, away := disk.OpenDir(j.Folder)
+	if away != nil {
+		return nil, fmt.Errorf("%w: %w", errAway, away)
+	}
+	return nil, errors.Join(err, dir.Close())
+}
+
 // openSaved opens the file of j, if it is the one that was saved. sum is its SHA-256.
 func openSaved(j office.Job) (file *os.File, sum string, err error) {
-	file, err = archive.OpenSaved(j.Folder, j.Target)
+	file, err = openThere(j)
 	if err != nil {
-		dir, away := disk.OpenDir(j.Folder)
-		if away != nil {
-			return nil, "", fmt.Errorf("%w: %w", errAway, away)
-		}
-		return nil, "", errors.Join(err, dir.Close())
+		return nil, "", err
 	}
 	saved, sum, err := archive.Sums(io.LimitReader(file, j.Size+1))
 	if err == nil && saved != (archive.Saved{Size: j.Size, Digest: j.Digest}) {

@@ -78,10 +78,13 @@ func (r *Service) changeTrust(judged office.SealState, change func(kept [][]byte
 		if err != nil {
 			return err
 		}
-		for _, j := range doubtful {
+		for i, j := range doubtful {
 			j.Seal.Doubted = true
 			if err := tx.PutJob(j); err != nil {
 				return err
+			}
+			if i+1 < len(doubtful) && doubtful[i+1].PackageID == j.PackageID {
+				continue // which is looked at once, after its last file
 			}
 			if err := tellPackage(tx, j.PackageID, message.Message{}); err != nil {
 				return err
