@@ -298,19 +298,30 @@ func (s *Screen) matchOf(p record, f office.File, named bool) fyne.CanvasObject 
 	if named || f.Match.State == office.MatchChanged {
 		text = filepath.Base(f.Path) + ": " + text
 	}
-	prose := widgets.NewProse(text)
-	prose.Most = 3
-	mark := theme.MarkLater
+	mark, show := theme.MarkLater, func() { s.showDifferences(p.row.ID, f) }
 	switch f.Match.State {
 	case office.MatchChanged:
-		mark, prose.Colour = theme.MarkProblem, theme.Attention
+		mark = theme.MarkProblem
 	case office.MatchSame, office.MatchAdded:
 		mark = theme.MarkSaved
 	case office.MatchUnread:
-		return widgets.PadHV(0, 2, widgets.Across(widgets.Mark(16, widget.NewIcon(mark.Resource())), prose, nil))
+		show = nil
 	}
-	line := widgets.NewTappable(widgets.PadHV(0, 2, widgets.Across(widgets.Mark(16, widget.NewIcon(mark.Resource())), prose, nil)),
-		func() { s.showDifferences(p.row.ID, f) })
+	return verdict(mark, text, show)
+}
+
+// verdict is a line with what was found of a file; press may be nil.
+func verdict(mark theme.Mark, text string, press func()) fyne.CanvasObject {
+	prose := widgets.NewProse(text)
+	prose.Most = 3
+	if mark == theme.MarkProblem {
+		prose.Colour = theme.Attention
+	}
+	content := widgets.PadHV(0, 2, widgets.Across(widgets.Mark(16, widget.NewIcon(mark.Resource())), prose, nil))
+	if press == nil {
+		return content
+	}
+	line := widgets.NewTappable(content, press)
 	line.Says = func() string { return prose.Text }
 	return line
 }

@@ -51,20 +51,15 @@ func (s *Screen) sealsOf(p record) fyne.CanvasObject {
 		if text == "" || f.Seal.State == office.SealNone || alike[text] == 0 {
 			continue
 		}
-		prose := widgets.NewProse(text)
-		if alike[text] > 1 {
-			prose.Text = lang.N("{{.PluralCount}} files", alike[text]) + " · " + text
+		said := text
+		switch {
+		case f.Seal.Wrong():
+			said = filepath.Base(f.Path) + ": " + text
+		case alike[text] > 1:
+			said = lang.N("{{.PluralCount}} files", alike[text]) + " · " + text
 		}
 		alike[text] = 0
-		prose.Most = 3
-		if f.Seal.Wrong() {
-			prose.Colour = theme.Attention
-			prose.Text = filepath.Base(f.Path) + ": " + text
-		}
-		line := widgets.NewTappable(widgets.PadHV(0, 2, widgets.Across(widgets.Mark(16, widget.NewIcon(sealMark(f.Seal).Resource())), prose, nil)),
-			func() { s.tellSeal(f) })
-		line.Says = func() string { return prose.Text }
-		lines = append(lines, line)
+		lines = append(lines, verdict(sealMark(f.Seal), said, func() { s.tellSeal(f) }))
 	}
 	if len(lines) == 0 {
 		return nil
