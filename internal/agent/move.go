@@ -106,7 +106,7 @@ func (a *Agent) mayMove(ctx context.Context, path string) error {
 		return a.account.LockedError()
 	}
 	if _, err := os.Lstat(path); err == nil {
-		return message.Error(message.MoveFileThere(filepath.Base(path)), nil)
+		return message.Error(message.NameTaken(filepath.Base(path)), nil)
 	}
 	return nil
 }

@@ -179,6 +179,7 @@ func RequestNotStored() Message      { return of("event.request-not-stored") }
 func RequestTooLarge() Message       { return of("event.request-too-large") }
 func RequestUnsigned() Message       { return of("event.request-unsigned") }
 func RequestsTooMany() Message       { return of("event.requests-too-many") }
+func NameTaken(file string) Message  { return of("file.name-taken", Name("File", file)) }
 func FileCertificate() Message       { return of("filename.file-certificate") }
 func FileMaster() Message            { return of("filename.file-master") }
 func FileSigned() Message            { return of("filename.file-signed") }
@@ -449,7 +450,6 @@ func LookThroughDrafts() Message     { return of("moving.look-through-drafts") }
 func MoveFileNotWritten(file string) Message {
 	return of("moving.move-file-not-written", Name("File", file))
 }
-func MoveFileThere(file string) Message  { return of("moving.move-file-there", Name("File", file)) }
 func MovedAway(file string) Message      { return of("moving.moved-away", Name("File", file)) }
 func MovingNow() Message                 { return of("moving.moving-now") }
 func NgrokServerLeftOut() Message        { return of("moving.ngrok-server-left-out") }
@@ -788,9 +788,6 @@ func OfficeFileNotRead(file string) Message {
 }
 func OfficeFileNotWritten(file string) Message {
 	return of("settings.office-file-not-written", Name("File", file))
-}
-func OfficeFileThere(file string) Message {
-	return of("settings.office-file-there", Name("File", file))
 }
 func OfficeFileUnusable(file string) Message {
 	return of("settings.office-file-unusable", Name("File", file))

@@ -41,13 +41,15 @@ func (r *Service) Prove(ctx context.Context, packageID string, events []office.E
 		return data.Read(r.Data, "the files of a package", func(tx *store.Tx) ([]office.Job, error) { return tx.JobsOf(packageID) })
 	}
 	jobs, err := files()
-	for _, j := range jobs {
-		if j.State == office.JobDone && j.Seal.Due() {
-			err = cmp.Or(err, r.examine(ctx, j))
-		}
-	}
 	if err != nil {
 		return err
+	}
+	for _, j := range jobs {
+		if j.State == office.JobDone && j.Seal.Due() {
+			if err := r.examine(ctx, j); err != nil {
+				return err
+			}
+		}
 	}
 	if jobs, err = files(); err != nil {
 		return err
@@ -62,7 +64,7 @@ func (r *Service) Prove(ctx context.Context, packageID string, events []office.E
 	})
 	err = private.WriteFile(path, name, func(w io.Writer) error { return r.prove(ctx, w, contents{p, jobs, events}) })
 	if errors.Is(err, fs.ErrExist) {
-		return message.Error(message.OfficeFileThere(filepath.Base(path)), nil)
+		return message.Error(message.NameTaken(filepath.Base(path)), nil)
 	}
 	if err != nil && ctx.Err() == nil {
 		return message.Error(message.ProofNotWritten(filepath.Base(path)), err)

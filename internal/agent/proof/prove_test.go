@@ -84,7 +84,7 @@ func TestTheRecordOfAProofIsCheckedWithOtherPrograms(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(unpack(t, path), "documents")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a file that is gone: %v", err)
 	}
-	if err := x.Prove(t.Context(), "p", nil, path, false); message.For(err) != message.OfficeFileThere("proof.zip") {
+	if err := x.Prove(t.Context(), "p", nil, path, false); message.For(err) != message.NameTaken("proof.zip") {
 		t.Errorf("where there is a file already: %v", err)
 	}
 	if err := x.Prove(t.Context(), "q", nil, path, true); message.For(err) != message.NoSuchPackage("q") {

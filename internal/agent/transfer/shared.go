@@ -52,7 +52,7 @@ func WriteShared(path string, o Shared) error {
 	}
 	err = private.WriteFile(path, disk.Create, private.From(bytes.NewReader(append(b, '\n'))))
 	if errors.Is(err, fs.ErrExist) {
-		return message.Error(message.OfficeFileThere(filepath.Base(path)), nil)
+		return message.Error(message.NameTaken(filepath.Base(path)), nil)
 	}
 	if err != nil {
 		return message.Error(message.OfficeFileNotWritten(filepath.Base(path)), nil)
