@@ -100,6 +100,15 @@ func TestEachSavedFileIsListedOnce(t *testing.T) {
 	x.list()
 	wantListed(t, here, ',', a, b, c, d)
 
+	// Lost before it was listed, and saved again.
+	e := x.saved("e", "fifth")
+	noErr(t, os.Remove(filepath.Join(here, e.Target)))
+	noErr(t, x.SaveAgain("e"))
+	x.list()
+	e = x.savedAs(x.job(e), "fifth")
+	x.list()
+	wantListed(t, here, ',', a, b, c, d, e)
+
 	// The state was lost after the lines were written: the files are found, and the index has them.
 	x.update(func(tx *store.Tx) error { return tx.PutDoc(docIndexes, nil) })
 	for _, j := range []office.Job{a, b} {
@@ -108,13 +117,13 @@ func TestEachSavedFileIsListedOnce(t *testing.T) {
 		noErr(t, x.finish(j, true))
 	}
 	x.list()
-	wantListed(t, here, ',', a, b, c, d)
+	wantListed(t, here, ',', a, b, c, d, e)
 
 	// Saved again under its name, with the same bytes and then with others.
 	noErr(t, os.Remove(filepath.Join(here, a.Target)))
 	a = x.savedAs(x.job(a), "first")
 	x.list()
-	wantListed(t, here, ',', a, b, c, d)
+	wantListed(t, here, ',', a, b, c, d, e)
 }
 
 func TestAKillBetweenTheLineAndItsRecordDoublesNothing(t *testing.T) {

@@ -289,25 +289,17 @@ func MoveJobs(tx *store.Tx, old, next string, named map[string]bool, now time.Ti
 func (r *Service) Named(folder string) (map[string]bool, error) {
 	waiting, err := data.Read(r.Data, "the files that wait", (*store.Tx).UnfinishedJobs)
 	named := map[string]bool{}
+	there, openErr := archive.OpenFolder(folder)
+	if openErr != nil {
+		return named, err // nothing is there
+	}
+	defer there.Close()
 	for _, j := range waiting {
-		if j.Folder == folder && wasNamed(j) {
+		if j.Folder == folder && isThere(there, j) {
 			named[j.Key()] = true
 		}
 	}
 	return named, err
-}
-
-// wasNamed reports whether the file of j, which waits, has its name already.
-func wasNamed(j office.Job) bool {
-	if j.Digest == "" { // whose bytes were never complete
-		return false
-	}
-	folder, err := archive.OpenFolder(j.Folder)
-	if err != nil {
-		return false
-	}
-	defer folder.Close()
-	return isThere(folder, j)
 }
 
 // TryFolder makes a folder for documents if need be, and makes sure that files can be written there; "" when they can.

@@ -160,8 +160,11 @@ func (x *testService) wantSaved(jobs ...office.Job) {
 	}
 	lines, err := x.Activity(1000)
 	noErr(x.t, err)
-	if n := len(slices.DeleteFunc(lines, func(a office.Activity) bool { return a.Kind != "saved" })); n != len(jobs) {
-		x.t.Errorf("%d lines say of %d files that they are saved", n, len(jobs))
+	for _, j := range jobs {
+		line := office.Activity{Kind: "saved", PackageID: j.PackageID, Text: message.Saved(x.job(j).Target, j.Folder)}
+		if n := len(slices.DeleteFunc(slices.Clone(lines), func(a office.Activity) bool { a.Time = time.Time{}; return a != line })); n != 1 {
+			x.t.Errorf("%d lines say of %s that it is saved: %+v", n, j.Target, lines)
+		}
 	}
 	names := inside(x.t, x.settings.SaveTo)
 	if slices.ContainsFunc(names, func(n string) bool { return strings.HasSuffix(n, ".part") }) {
@@ -376,7 +379,9 @@ func TestOneFolderInTroubleLeavesTheOthersAlone(t *testing.T) {
 			if len(told) != 1 || told[0].ID != health.FolderFails.ID || !strings.Contains(told[0].Text(), c.says) || x.Flowing() {
 				t.Fatalf("told: %+v, flowing %v", told, x.Flowing())
 			}
-			other := x.plan("other")[0]
+			other, later := x.plan("other")[0], x.plan("later")[0]
+			later.NextTry = x.Now().Add(time.Minute)
+			x.update(func(tx *store.Tx) error { return tx.PutJob(later) })
 			x.Wake()
 			time.Sleep(time.Second)
 			x.wantSaved(other)
@@ -390,7 +395,7 @@ func TestOneFolderInTroubleLeavesTheOthersAlone(t *testing.T) {
 			x.FolderChosen(here, here) // a person has settled something
 			x.Wake()
 			synctest.Wait()
-			x.wantSaved(waits, other)
+			x.wantSaved(waits, other, later)
 			expect(t, inside(t, lost), []string{waits.Target}, "in the folder are %q")
 			expect(t, g.times("waits"), 1, "asked %d times for what could not be saved")
 			if len(x.Health.List()) > 0 || !x.Flowing() {
@@ -463,6 +468,10 @@ func TestADocumentThatIsThereIsFoundWhateverItsNameIsReservedFor(t *testing.T) {
 				if j = x.job(j); j.State != office.JobDone || found != (j.Target == c.names[i]) || j.Found != found || p.History[0].Time.By != found {
 					t.Errorf("%s, of %s: %+v; %+v", j.PackageID, c.names[i], j, p.History)
 				}
+				lines, err := x.Activity(10)
+				noErr(t, err)
+				was := func(a office.Activity) bool { return a.Text == message.SavedBefore(j.Target, j.Folder) }
+				expect(t, slices.ContainsFunc(lines, was), found, "people read %v that it was there")
 			}
 			if after := inside(t, x.settings.SaveTo); slices.Contains(c.names[:], "A (2).pdf") == (len(after) == len(before)+1) {
 				t.Errorf("before %q, after %q", before, after)
@@ -584,6 +593,7 @@ func TestWhatCannotBeKeptIsNotTakenForDone(t *testing.T) {
 		got := archive.Saved{Size: 1, Digest: "blake3:00"}
 		noErr(t, os.WriteFile(filepath.Join(j.Folder, j.Target), []byte("x"), 0o600))
 		lose(x)
+		x.Session = looptest.Session{Client: esign.NewClient(esign.Config{}, nil)}
 		for what, err := range map[string]error{
 			"a saved file":    x.conclude(t.Context(), folder, j, got, nil),
 			"a name in use":   x.conclude(t.Context(), folder, j, got, archive.ErrExists),
@@ -601,8 +611,9 @@ func TestWhatCannotBeKeptIsNotTakenForDone(t *testing.T) {
 			}),
 			"what is there":    x.Data.Update(func(tx *store.Tx) error { _, err := x.NoteFiles(tx, &office.Package{ID: "p"}); return err }),
 			"what is withheld": func() error { _, _, err := x.withheld(); return err }(),
+			"what is due":      func() error { _, err := x.saveDue(t.Context()); return err }(),
 		} {
-			others := slices.Contains([]string{"another folder", "what is there", "what is withheld"}, what) // which one record does not hold up
+			others := slices.Contains([]string{"another folder", "what is there", "what is withheld", "what is due"}, what) // which one record does not hold up
 			if err == nil && !(others && strings.HasPrefix(name, "records")) {
 				t.Errorf("%s, %s: no error", name, what)
 			}
@@ -623,7 +634,9 @@ func TestANameIsShownAsItWillBe(t *testing.T) {
 		return name
 	}
 	expect(t, name(), "Lease Sonnenweg 4 - Lease unterschrieben.pdf", "without a package it is %q")
-	j := x.plan("p")[0]
+	x.plan("an old one")
+	j := x.planned(office.Package{ID: "latest", Created: x.Now(), Documents: []office.Document{{ID: "d", Name: "Rent"}}})[0]
+	x.planned(office.Package{ID: "without documents", Created: x.Now().Add(time.Hour)})
 	expect(t, name(), j.Target, "it is %q")
 	x.settings.NameTemplate = "{nobody}"
 	var config *office.ConfigError

@@ -3,6 +3,7 @@ package download
 import (
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -162,7 +163,7 @@ func TestAFileThatIsFinishedAfterItsFolderWasChangedIsWhereItIs(t *testing.T) {
 // A full disk may take the file and not its record, and the folder may be changed before there is room again.
 func TestAFileThatIsThereStaysTheOnlyOneThoughItsFolderIsChangedBeforeThatIsRecorded(t *testing.T) {
 	x := newService(t)
-	named, waits := x.plan("p0")[0], x.plan("p1")[0]
+	named, waits, begun := x.plan("p0")[0], x.plan("p1")[0], x.plan("p2")[0]
 	content := []byte("%PDF-1.4 the document")
 	sum := blake3.Sum256(content)
 	noErr(t, os.WriteFile(filepath.Join(named.Folder, named.Target), content, 0o600))
@@ -182,8 +183,10 @@ func TestAFileThatIsThereStaysTheOnlyOneThoughItsFolderIsChangedBeforeThatIsReco
 	if j := x.job(named); j.Folder != old || j.Target != named.Target || j.Digest == "" {
 		t.Errorf("the file that is there: %+v", j)
 	}
-	if j := x.job(waits); j.Folder != next || j.Digest != "" {
-		t.Errorf("the one that is not: %+v", j)
+	for _, j := range []office.Job{waits, begun} {
+		if j = x.job(j); j.Folder != next || j.Digest != "" {
+			t.Errorf("one that is not: %+v", j)
+		}
 	}
 }
 
@@ -390,6 +393,24 @@ func TestNamesThatAreTakenAreTriedMoreAndMoreRarely(t *testing.T) {
 	if is := x.job(j); is.Tries != j.Tries || is.Target != j.Target {
 		t.Errorf("one that has another place by now: %+v", is)
 	}
+	other := x.saved("q", "body")
+	moved.Target = other.Target
+	noErr(t, x.finish(moved, false))
+	if is, its := x.job(j), x.job(other); is.State != office.JobPending || is.Tries != j.Tries+1 || its.Target != other.Target || its.State != office.JobDone {
+		t.Errorf("one whose place is another document's by now: %+v, and that: %+v", is, its)
+	}
+}
+
+func TestManyFilesThatAreLeftAloneHoldUpNoOther(t *testing.T) {
+	x := newService(t)
+	for n := range 150 {
+		x.Quarantine.Failed("file "+x.plan(fmt.Sprint("alone ", n))[0].Key(), x.Now(), func(int) time.Duration { return time.Hour })
+	}
+	well := x.plan("well")[0]
+	due, _, err := x.jobsDue(nil, time.Hour)
+	if noErr(t, err); len(due) != 1 || due[0].Key() != well.Key() {
+		t.Errorf("due are %+v", due)
+	}
 }
 
 func TestWhoWatchesIsToldOfASavedFile(t *testing.T) {
@@ -430,6 +451,9 @@ func TestPeopleAreToldOfWhatIsWithheldThoughItsPackageCannotBeRead(t *testing.T)
 		if x.TellRefused(); !x.Health.Has(health.FilesRefused) {
 			t.Errorf("health: %+v", x.Health.List())
 		}
+		if noErr(t, x.finish(j, false)); x.Health.Has(health.FilesRefused) {
+			t.Errorf("given in the end: %+v", x.Health.List())
+		}
 	})
 }
 
@@ -456,12 +480,22 @@ func TestWhatTheDiskRefusesIsNotTakenForDone(t *testing.T) {
 		}),
 		"whole":    in(func(_ *testService, tx *store.Tx, j office.Job) error { return commitBytes(tx, j, got) }),
 		"finished": func(x *testService, j office.Job) error { return x.finish(j, false) },
-		"half":     func(x *testService, j office.Job) error { return orTold(x, x.unproven(j, ail, got)) },
+		"finished in another's place": func(x *testService, j office.Job) error {
+			j.Target = j.WantedName() // which was saved there
+			return orTold(x, x.finish(j, false))
+		},
+		"half": func(x *testService, j office.Job) error { return orTold(x, x.unproven(j, ail, got)) },
 		"put off": func(x *testService, j office.Job) error {
 			return orTold(x, x.putOff(j, message.ServiceAiling(), 0, false))
 		},
 		"withheld": func(x *testService, j office.Job) error {
 			return orTold(x, x.putOff(j, message.ServiceRefused(), 0, true))
+		},
+		"renamed": func(x *testService, j office.Job) error {
+			folder, err := archive.OpenFolder(j.Folder)
+			noErr(t, err)
+			defer folder.Close()
+			return x.rename(folder, j, archive.Saved{})
 		},
 		"saved again":      func(x *testService, j office.Job) error { return x.SaveAgain("p") },
 		"tried again":      func(x *testService, _ office.Job) error { return orTold(x, x.RetryFailed()) },
@@ -504,7 +538,9 @@ func TestWhatTheDiskRefusesIsNotTakenForDone(t *testing.T) {
 				x := newService(t)
 				x.settings.Index = true
 				x.saved("saved", "body")
-				return job{x, x.plan("p")[0]}, x.Data
+				j := x.plan("p")[0]
+				x.update(func(tx *store.Tx) error { return tx.PutDoc(unlisted(j.Key()), j.Key()) }) // it is saved again
+				return job{x, j}, x.Data
 			}, func(x job) error { return do(x.testService, x.Job) })
 		})
 	}

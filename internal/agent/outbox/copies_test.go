@@ -75,6 +75,11 @@ func TestWhatAKillLeavesIsSweptAndNothingElse(t *testing.T) {
 	r := newService(t, accept)
 	id, err := r.Hold(r.newPackage(t))
 	noErr(t, err)
+	back, err := r.Hold(r.newPackage(t))
+	noErr(t, err)
+	if inTime, err := r.Cancel(back); err != nil || !inTime {
+		t.Errorf("taken back: %v, %v", inTime, err)
+	}
 	r.end()
 	for _, left := range []string{"4b3c0000-0000-4000-8000-000000000000-1", ".countersign-0011223344556677-0011223344556677.part", "held-x"} {
 		noErr(t, os.WriteFile(filepath.Join(locations.Outbox(r.dir), left), []byte("%PDF-"), 0o600))
@@ -82,6 +87,9 @@ func TestWhatAKillLeavesIsSweptAndNothingElse(t *testing.T) {
 	r.sweepCopies()
 	if _, err := os.Stat(filepath.Join(locations.Outbox(r.dir), id+"-1")); err != nil || r.copiesKept() != 1 {
 		t.Errorf("%d are kept, %v", r.copiesKept(), err)
+	}
+	if sent, err := os.ReadDir(locations.Sent(r.dir)); err == nil {
+		t.Errorf("what was taken back is kept as sent: %v", sent)
 	}
 }
 

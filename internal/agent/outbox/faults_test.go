@@ -38,6 +38,15 @@ func TestWhatTheDiskRefusesIsNotTakenForDone(t *testing.T) {
 		_, err := x.sendDue(t.Context())
 		return orTold(x, err)
 	}
+	refused := func(x *testService) error {
+		err := send(x)
+		d, _, err1 := x.Data.Draft("d")
+		lines, err2 := x.Activity(9)
+		if err == nil && d.State == office.DraftFailed && len(lines) == 0 { // only the diary does not have it
+			return looptest.ErrFault
+		}
+		return errors.Join(err, err1, err2)
+	}
 	ail := func(w http.ResponseWriter) { w.WriteHeader(http.StatusServiceUnavailable) }
 	claim := in(func(x *testService, tx *store.Tx) error {
 		return x.Claim(tx, &office.Package{ID: "p"}, withCorrelation(nil, x.sourceOf(office.Draft{ID: "d"}).String()))
@@ -75,14 +84,18 @@ func TestWhatTheDiskRefusesIsNotTakenForDone(t *testing.T) {
 		"in doubt":      {nil, office.Draft{State: office.DraftQueued}, in(func(_ *testService, tx *store.Tx) error { return Doubt(tx, time.Now()) })},
 		"sent":          {accept, office.Draft{State: office.DraftQueued}, send},
 		"put off":       {ail, office.Draft{State: office.DraftQueued}, send},
+		"a correction":  {accept, office.Draft{State: office.DraftQueued, Corrects: "p"}, refused},
 		"not known":     {loseAnswer, office.Draft{State: office.DraftQueued}, send},
 		"found":         {nil, office.Draft{State: office.DraftUnknown}, claim},
 		"another's":     {nil, office.Draft{}, claim},
 		"looked for":    {nil, office.Draft{State: office.DraftUnknown}, func(x *testService) error { _, err := x.Drafts(); return err }},
 		"its package's": {nil, office.Draft{State: office.DraftSent}, func(x *testService) error { _, _, err := x.DraftOf("p"); return err }},
 		"forgotten":     {nil, office.Draft{State: office.DraftSent}, func(x *testService) error { return x.ForgetCopies() }},
-		"people":        {nil, office.Draft{}, func(x *testService) error { _, err := x.People(); return err }},
-		"templates":     {nil, office.Draft{}, func(x *testService) error { _, err := x.UsedTemplates(9); return err }},
+		"all people": {nil, office.Draft{}, in(func(_ *testService, tx *store.Tx) error {
+			return PutPeople(tx, []office.Signer{{Email: "ana@example.com"}})
+		})},
+		"people":    {nil, office.Draft{}, func(x *testService) error { _, err := x.People(); return err }},
+		"templates": {nil, office.Draft{}, func(x *testService) error { _, err := x.UsedTemplates(9); return err }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			looptest.EachFault(t, func() (*testService, *data.Data) {

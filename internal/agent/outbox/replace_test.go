@@ -127,6 +127,64 @@ func TestAVersionThatCameTooLateSaysSoAndCanBeSentAllTheSame(t *testing.T) {
 	}
 }
 
+// Of a draft that may have become a package, nothing else is sent in its place, also once nobody looks for that one any more.
+func TestWhatMayHaveBeenSentIsNotReplacedThoughItWasGivenUp(t *testing.T) {
+	r := newService(t, accept)
+	r.end()
+	for was, refused := range map[office.DraftState]bool{office.DraftUnknown: true, office.DraftFailed: false} {
+		noErr(t, r.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(office.Draft{ID: "d", Name: "Lease", State: was}) }))
+		noErr(t, r.Resolve("d", false, 0))
+		d := r.newPackage(t)
+		d.Replaces = []string{"d"}
+		if _, err := r.Send(ended(t), d, nil); (message.For(err) == message.EarlierVersionSent("Lease")) != refused {
+			t.Errorf("what was %s, and was given up: %v", was, err)
+		}
+	}
+}
+
+// Two of one contract, both signed, must not come about.
+func TestACorrectionGoesOutOnceTheFirstOneIsOutOfTheWayAndNotBefore(t *testing.T) {
+	withdrawn := &office.Withdrawal{State: office.WithdrawWanted}
+	for name, c := range map[string]struct {
+		first office.Package
+		want  office.DraftState
+		says  message.Message
+	}{
+		"withdrawn":          {office.Package{ID: "p", State: office.PackageRescinded, Withdrawal: withdrawn}, office.DraftSent, message.Message{}},
+		"not known any more": {office.Package{ID: "other"}, office.DraftSent, message.Message{}},
+		"to be withdrawn":    {office.Package{ID: "p", Name: "Lease", State: office.PackageOpen, Withdrawal: withdrawn}, office.DraftQueued, message.CorrectedWaits("Lease")},
+		"still open":         {office.Package{ID: "p", Name: "Lease", State: office.PackageOpen}, office.DraftFailed, message.CorrectedNotWithdrawn("Lease")},
+		"signed by all":      {office.Package{ID: "p", Name: "Lease", State: office.PackageExecuted, Withdrawal: withdrawn}, office.DraftFailed, message.CorrectedTooLate("Lease")},
+	} {
+		r := newService(t, accept)
+		r.end() // the test does what it runs
+		r.deps.PackageAdded = func() {}
+		noErr(t, r.Data.Update(func(tx *store.Tx) error { return tx.PutPackage(c.first) }))
+		d := r.newPackage(t)
+		d.Corrects = "p"
+		state, _ := r.Send(ended(t), d, nil)
+		work := func() office.Draft {
+			t.Helper()
+			_, err := r.sendDue(t.Context())
+			noErr(t, err)
+			d, _, err := r.Data.Draft(state.DraftID)
+			noErr(t, err)
+			return d
+		}
+		if d := work(); d.State != c.want || d.Problem != c.says {
+			t.Errorf("%s: it is %s, for %v", name, d.State, d.Problem)
+		}
+		if c.want == office.DraftSent {
+			continue
+		}
+		c.first.State = office.PackageRescinded
+		noErr(t, r.Data.Update(func(tx *store.Tx) error { return tx.PutPackage(c.first) }))
+		if d := work(); (d.State == office.DraftSent) != (c.want == office.DraftQueued) {
+			t.Errorf("%s, and withdrawn in the end: it is %s", name, d.State)
+		}
+	}
+}
+
 // settled waits until nothing is on its way.
 func (x *testService) settled(t *testing.T) {
 	t.Helper()

@@ -169,14 +169,14 @@ func TestAServiceMayHaveNoTemplatesOrGiveLessThanItIsAskedFor(t *testing.T) {
 	answer = one
 	try("it has some after all", message.Message{}, true, 2)
 	try("it has some", message.Message{}, true, 2)
-	refusals := []int{http.StatusForbidden, http.StatusBadRequest}
 	answer = func(q string) (int, string) {
-		if len(refusals) == 0 {
-			return one(q)
+		switch no := `{"error":"refused","message":"No."}`; {
+		case strings.Contains(q, `"allMembers":true`):
+			return http.StatusForbidden, no
+		case strings.Contains(q, "last_used"):
+			return http.StatusBadRequest, no
 		}
-		status := refusals[0]
-		refusals = refusals[1:]
-		return status, `{"error":"refused","message":"No."}`
+		return one(q)
 	}
 	try("it gives the caller's own, in its own order", message.Message{}, true, 2)
 	answer = func(string) (int, string) {

@@ -8,6 +8,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -17,6 +18,7 @@ import (
 	"go/parser"
 	"go/token"
 	"log"
+	"math"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -36,7 +38,7 @@ var (
 	seed    = flag.Uint64("seed", 1, "what chance begins with")
 	sample  = flag.Int("sample", 50, "how many changes to try in each package")
 	workers = flag.Int("workers", runtime.NumCPU(), "how many to try side by side")
-	limit   = flag.Duration("limit", 20*time.Second, "a change with which the tests take longer is found")
+	limit   = flag.Duration("limit", 20*time.Second, "a change with which the tests take more of a processor, or five times as long, is found")
 	tests   = flag.String("tests", "", "the folder of the tests, where they are not each package's own")
 	which   = flag.String("run", ".", "which of the tests")
 	all     = flag.Bool("all", false, "list the changes that are found, too")
@@ -183,7 +185,7 @@ func (s *source) walk(n ast.Node, around *ast.FuncType, places *[]*place) {
 					continue
 				}
 			case *ast.ExprStmt:
-				if call, ok := n.X.(*ast.CallExpr); ok && s.logs(call) {
+				if s.onlyLogs(n) {
 					continue
 				}
 			case *ast.IncDecStmt, *ast.SendStmt, *ast.GoStmt, *ast.DeferStmt, *ast.BranchStmt:
@@ -212,6 +214,9 @@ func (s *source) walk(n ast.Node, around *ast.FuncType, places *[]*place) {
 		case *ast.CallExpr:
 			return !s.logs(n)
 		case *ast.IfStmt:
+			if n.Else == nil && !slices.ContainsFunc(n.Body.List, func(b ast.Stmt) bool { return !s.onlyLogs(b) }) {
+				return false
+			}
 			negate(n.Cond)
 		case *ast.ForStmt:
 			negate(n.Cond)
@@ -269,6 +274,15 @@ func (s *source) logs(call *ast.CallExpr) bool {
 	return ok && (logger.MatchString(s.code(f.X)) || strings.EqualFold(f.Sel.Name, "crash"))
 }
 
+func (s *source) onlyLogs(n ast.Stmt) bool {
+	x, ok := n.(*ast.ExprStmt)
+	if !ok {
+		return false
+	}
+	call, ok := x.X.(*ast.CallExpr)
+	return ok && s.logs(call)
+}
+
 // switches is compiled into the package: which change is wanted, and a note of those that were reached.
 const switches = `package %s
 
@@ -319,11 +333,6 @@ func try(folder string, sources []*source, places []*place) (outcome map[*place]
 		}
 	}
 	running.Wait()
-	for i, p := range places {
-		if outcome[p] == "late" { // it may be that the others kept it from ending
-			outcome[p], _ = run(dir, folder, i+1, *limit)
-		}
-	}
 	return outcome, alone
 }
 
@@ -397,9 +406,10 @@ func (s *source) render(from, to int, places []*place) string {
 func run(dir, folder string, number int, limit time.Duration) (how string, said []byte) {
 	temp := must(os.MkdirTemp(dir, ""))
 	defer os.RemoveAll(temp)
-	ctx, stop := context.WithTimeout(stopped, limit)
+	ctx, stop := context.WithTimeout(stopped, 5*limit)
 	defer stop()
-	tests := exec.CommandContext(ctx, filepath.Join(dir, "tests"), "-test.failfast", "-test.run="+*which)
+	spent := fmt.Sprintf(`ulimit -t %.0f; exec "$0" "$@"`, math.Ceil(limit.Seconds())) // other processes may keep it waiting
+	tests := exec.CommandContext(ctx, "sh", "-c", spent, filepath.Join(dir, "tests"), "-test.failfast", "-test.run="+*which)
 	tests.Dir, tests.WaitDelay, tests.SysProcAttr = folder, time.Second, &syscall.SysProcAttr{Setpgid: true}
 	end := func() error { return syscall.Kill(-tests.Process.Pid, syscall.SIGKILL) }
 	tests.Cancel = end
@@ -409,7 +419,7 @@ func run(dir, folder string, number int, limit time.Duration) (how string, said 
 		_ = end()
 	}
 	switch {
-	case ctx.Err() != nil:
+	case ctx.Err() != nil, bytes.Contains(said, []byte("SIGXCPU")):
 		return "late", said
 	case err != nil:
 		return "found", said
