@@ -71,6 +71,23 @@ func TestAFileOutlivesThatItsDiskIsNotThere(t *testing.T) {
 	}
 }
 
+// Where a name cannot be given without replacing another in one step, a kill between the two leaves both.
+func TestAFileThatHasBothItsNamesIsSentOnce(t *testing.T) {
+	atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
+		lease := filepath.Join(f.Path, "Lease.pdf")
+		write(t, lease, pdf("lease"))
+		d.killedAt("folder recorded")
+		all, err := d.intakes()
+		noErr(t, err)
+		next := filepath.Join(f.Path, filepath.FromSlash(all[0].Next))
+		noErr(t, os.MkdirAll(filepath.Dir(next), 0o700))
+		noErr(t, os.Link(lease, next))
+		d.looks()
+		expect(t, files(t, f.Path), []string{"Waiting/Lease.pdf"}, "there are %q")
+		expect(t, len(d.drafts()), 1, "%d packages")
+	})
+}
+
 func TestTheNextFileOfTheSameNameIsAnotherOne(t *testing.T) {
 	for _, point := range []string{"folder recorded", "folder moved"} {
 		runAtDesk(t, point, func(t *testing.T, d *desk, f office.HotFolder) {

@@ -86,6 +86,35 @@ func TestADocumentInWaitingWhoseRecordIsLostIsItsDraftsAgain(t *testing.T) {
 	})
 }
 
+// Its draft may have been sent, or the same document waits beside it.
+func TestADocumentInWaitingWhoseRecordIsLostIsAQuestionWhereItsDraftDoesNotWaitForIt(t *testing.T) {
+	for want, c := range map[message.Message]func(d *desk, f office.HotFolder, place string){
+		message.FileSentBefore("Lease.pdf"): func(d *desk, _ office.HotFolder, _ string) {
+			d.accepted(func(*office.Package) {})
+			name := d.records()[0]
+			d.update(func(tx *store.Tx) error { return tx.PutDoc(name, nil) })
+		},
+		message.FileWaitsAlready("Lease.pdf"): func(_ *desk, _ office.HotFolder, place string) {
+			write(t, filepath.Join(filepath.Dir(place), "Copy.pdf"), pdf("lease"))
+		},
+	} {
+		atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
+			write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
+			d.looks()
+			place, err := filepath.Glob(filepath.Join(f.Path, office.HotWaiting, "*", "Lease.pdf"))
+			if noErr(t, err); len(place) != 1 {
+				t.Fatal(place)
+			}
+			c(d, f, place[0])
+			d.restart()
+			d.looks()
+			if held := d.drafts(office.DraftHeld); len(held) != 1 || held[0].Problem != want || len(d.drafts()) != 2 {
+				t.Errorf("%v: held are %+v of %d", want, held, len(d.drafts()))
+			}
+		})
+	}
+}
+
 // What a share is mounted on is an empty folder while it is not.
 func TestADocumentInWaitingIsFoundWhenItsShareIsBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

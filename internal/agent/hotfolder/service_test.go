@@ -48,6 +48,7 @@ type desk struct {
 	account   Account
 	bad       map[string]bool // documents that Send refuses, by name
 	refuse    error           // by Send
+	sent      []string        // names of files, in the order in which they were
 	facts     []office.Fact
 	owed      []office.Fact
 	crash     func(point string)
@@ -112,6 +113,7 @@ func (d *desk) send(_ context.Context, f office.HotFolder, file *os.File, path s
 	if err != nil {
 		return err
 	}
+	d.sent = append(d.sent, filepath.Base(path))
 	p := f.Package(path, time.Now())
 	sum := sha256.Sum256(bytes)
 	draft := office.Draft{ID: uuid.NewString(), Name: p.Name, Signers: p.Signers, Message: p.Message, Sequential: p.Sequential, Due: p.Due, State: office.DraftQueued, Folder: f.ID, By: f.By,
@@ -372,25 +374,29 @@ func keepParts(t *testing.T, folder string) {
 // executed has every draft sent, and its package signed and saved.
 func (d *desk) executed(name string, signed []byte) {
 	d.t.Helper()
+	d.decide(func(x *office.Draft) {
+		x.State, x.PackageID = office.DraftSent, "package "+x.ID
+		d.saved(office.Package{ID: x.PackageID, Source: office.Source{DraftID: x.ID}, Documents: []office.Document{{ID: "d", Name: name}}}, name, signed)
+	})
+}
+
+// saved has the document of a package signed and saved, which had that name.
+func (d *desk) saved(p office.Package, name string, signed []byte) {
+	d.t.Helper()
 	target := strings.TrimSuffix(name, ".pdf") + " signed.pdf"
 	write(d.t, filepath.Join(d.saveTo, target), signed)
 	sum := blake3.Sum256(signed)
-	d.decide(func(x *office.Draft) {
-		x.State, x.PackageID = office.DraftSent, "package "+x.ID
-		noErr(d.t, d.tools.Data.Update(func(tx *store.Tx) error {
-			p := office.Package{ID: x.PackageID, Source: office.Source{DraftID: x.ID}, Origin: office.MadeHere, State: office.PackageExecuted,
-				Saving:    office.Saving{Planned: true, Saved: true},
-				Documents: []office.Document{{ID: "d", Name: name}}}
-			if err := tx.PutPackage(p); err != nil {
-				return err
-			}
-			j := office.Job{PackageID: p.ID, DocumentID: "d", Kind: office.FileSigned, Folder: d.saveTo, Target: target, State: office.JobPending}
-			if _, err := tx.PlanJob(j); err != nil {
-				return err
-			}
-			j.State, j.Size, j.Digest, j.Done = office.JobDone, int64(len(signed)), "blake3:"+hex.EncodeToString(sum[:]), time.Now()
-			return errors.Join(tx.PutJob(j), WakeReturn(tx, p))
-		}))
+	p.Origin, p.State, p.Saving = office.MadeHere, office.PackageExecuted, office.Saving{Planned: true, Saved: true}
+	d.update(func(tx *store.Tx) error {
+		if err := tx.PutPackage(p); err != nil {
+			return err
+		}
+		j := office.Job{PackageID: p.ID, DocumentID: "d", Kind: office.FileSigned, Folder: d.saveTo, Target: target, State: office.JobPending}
+		if _, err := tx.PlanJob(j); err != nil {
+			return err
+		}
+		j.State, j.Size, j.Digest, j.Done = office.JobDone, int64(len(signed)), "blake3:"+hex.EncodeToString(sum[:]), time.Now()
+		return errors.Join(tx.PutJob(j), WakeReturn(tx, p))
 	})
 }
 
@@ -633,15 +639,61 @@ func TestNothingIsTakenFromAFolderThatMayNotSend(t *testing.T) {
 	}
 }
 
-func TestAFileThatCannotBeCopiedJustNowIsTriedAgain(t *testing.T) {
+func TestFilesThatCannotBeCopiedJustNowAreTriedAgainInTheirOrder(t *testing.T) {
 	atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
 		d.refuse = errPassing
-		write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
-		d.looks()
+		var want []string
+		for n := range 9 {
+			want = append(want, fmt.Sprintf("Lease %d.pdf", 9-n))
+			write(t, filepath.Join(f.Path, want[n]), pdf(want[n]))
+			d.looks()
+		}
 		d.refuse = nil
+		d.put(f)
 		d.looks()
-		expect(t, len(d.drafts()), 1, "%d packages")
+		expect(t, d.sent, want, "sent were %q")
 	})
+}
+
+func TestAFolderIsTriedWithoutBeingKept(t *testing.T) {
+	d := newDesk(t)
+	changed := 0
+	d.deps.Changed = func() { changed++ }
+	d.restart()
+	f := office.HotFolder{Path: t.TempDir(), Ask: true, Signers: []office.Signer{{FirstName: "Ana", Email: "ana@example.com"}}}
+	write(t, filepath.Join(f.Path, "Old.pdf"), pdf("old"))
+	code := func(f office.HotFolder, documents int) office.Code {
+		t.Helper()
+		n, err := d.Try(f)
+		expect(t, n, documents, "%d documents are in it")
+		if err == nil {
+			return ""
+		}
+		var wrong *office.ConfigError
+		if !errors.As(err, &wrong) {
+			t.Fatal(err)
+		}
+		return wrong.Fields[0].Code
+	}
+	expect(t, code(f, 1), office.Code(""), "one that asks: %q")
+	f.Ask = false
+	expect(t, code(f, 1), office.CodeConflict, "one that would send at once: %q")
+	if f.Ask = true; runtime.GOOS == "linux" {
+		closed := f
+		closed.Path = "/proc/sys"
+		expect(t, code(closed, 0), office.CodeNotWritable, "one in which nobody writes: %q")
+	}
+	if expect(t, len(d.rows()), 0, "%d are kept"); changed > 0 {
+		t.Errorf("the list is said to have changed %d times", changed)
+	}
+	f, err := d.Put(f)
+	noErr(t, err)
+	for n, known := range []bool{true, false} {
+		<-d.ring // it is looked at once
+		if was, err := d.Remove(f.ID); was != known || err != nil || changed != n+2 {
+			t.Errorf("removed %v, %v, and %d changes", was, err, changed)
+		}
+	}
 }
 
 func TestAFolderInTheWrongPlaceIsRefused(t *testing.T) {
@@ -682,6 +734,13 @@ func TestChangesAreHeard(t *testing.T) {
 	write(t, filepath.Join(dir, "Lease.pdf"), pdf("lease"))
 	<-rings
 	events.Set(nil)
+	select {
+	case <-rings:
+	default:
+	}
+	write(t, filepath.Join(dir, "Offer.pdf"), pdf("offer"))
+	time.Sleep(20 * time.Millisecond)
+	expect(t, len(rings), 0, "heard %d times of what nobody listens to")
 }
 
 func TestAFolderRestsForAnotherAccountUntilSomebodyConfirmsIt(t *testing.T) {
