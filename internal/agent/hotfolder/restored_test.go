@@ -37,7 +37,9 @@ func TestWhatWasSentInATimeThatIsLostComesBackToTheFolderThatItCameFrom(t *testi
 			if want := []string{"Sent/Lease.pdf", "Signed/Offer signed.pdf"}; !slices.Equal(files(t, f.Path), want[:1+c.want]) || len(d.drafts()) != 1 {
 				t.Errorf("there are %q, and %d drafts", files(t, f.Path), len(d.drafts()))
 			}
-			d.update(func(tx *store.Tx) error { return WakeReturn(tx, office.Package{ID: "open", Source: office.Source{DraftID: "open", Folder: p.Folder}}) })
+			d.update(func(tx *store.Tx) error {
+				return WakeReturn(tx, office.Package{ID: "open", Source: office.Source{DraftID: "open", Folder: p.Folder}})
+			})
 			if all, err := d.intakes(); err != nil || len(all) > 0 {
 				t.Errorf("of what has nothing to give back there are %+v, %v", all, err)
 			}
