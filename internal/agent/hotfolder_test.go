@@ -1,17 +1,12 @@
 package agent
 
 import (
-	"bytes"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
-	"countersign/assets"
-	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/sandbox"
 )
@@ -37,50 +32,6 @@ func sending(t *testing.T, change ...func(*office.HotFolder)) (*testOffice, offi
 func (o *testOffice) drop(f office.HotFolder, name string, bytes []byte) {
 	o.t.Helper()
 	noErr(o.t, os.WriteFile(filepath.Join(f.Path, name), bytes, 0o644))
-}
-
-func (o *testOffice) isThere(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
-}
-
-// It is safe in the office's folder, too, whatever becomes of the folder; beside the original it would be sent again.
-func TestADroppedFileIsSentOnceAndComesBackSigned(t *testing.T) {
-	o, f := sending(t)
-	s := o.Settings()
-	s.BesideOriginal = true
-	noErr(t, o.Configure(t.Context(), s, office.Secrets{}))
-	given := sampleDocument(t)
-	o.drop(f, "Lease.pdf", given)
-	o.eventually("it is with the service", func() bool { return len(o.service.Packages()) == 1 })
-	o.eventually("it lies in Sent", func() bool { return o.isThere(filepath.Join(f.Path, "Sent", "Lease.pdf")) })
-	p := o.service.Packages()[0]
-	if p.Name != "Scan Lease" || len(p.Signers) != 2 {
-		t.Errorf("it was sent as %+v", p)
-	}
-	noErr(t, o.service.SignAll(p.PackageID))
-	o.eventually("it comes back", func() bool {
-		names, _ := filepath.Glob(filepath.Join(f.Path, "Signed", "*.pdf"))
-		return len(names) == 1
-	})
-	names, _ := filepath.Glob(filepath.Join(f.Path, "Signed", "*.pdf"))
-	back := mustRead(t, names[0])
-	if own := mustRead(t, filepath.Join(o.folder, filepath.Base(names[0]))); !bytes.Equal(own, back) {
-		t.Error("it is not what is in the office's folder")
-	}
-	o.restart()
-	o.eventually("nothing is on its way", func() bool { rows, err := o.HotFolders(); return err == nil && rows[0].Waiting == 0 })
-	expect(t, len(o.service.Packages()), 1, "sent %d times")
-}
-
-func TestWhatMayBeDamagedIsNotSentAndNobodyReadsThatItCanBe(t *testing.T) {
-	o, f := sending(t)
-	o.drop(f, "Lease.pdf", []byte("%PDF-1.7\n%%EOF\n"))
-	text := filepath.Join(f.Path, "Problems", "Lease.pdf.txt")
-	o.eventually("it is explained", func() bool { return o.isThere(text) })
-	if got := string(mustRead(t, text)); !strings.Contains(got, message.FileDamaged().String()) || strings.Contains(got, "can still be sent") {
-		t.Errorf("beside it stands %s", got)
-	}
 }
 
 func TestAPressOnWhatWasNotSentOpensItsFolder(t *testing.T) {
@@ -131,13 +82,4 @@ func TestFoldersThatSendOutliveALostState(t *testing.T) {
 	if err != nil || !slices.ContainsFunc(rows, func(r office.HotFolderRow) bool { return r.Path == f.Path && len(r.Signers) == 2 }) {
 		t.Errorf("%+v, %v", rows, err)
 	}
-}
-
-func sampleDocument(t *testing.T) []byte {
-	t.Helper()
-	names, err := fs.Glob(assets.Samples(), "*.pdf")
-	noErr(t, err)
-	bytes, err := fs.ReadFile(assets.Samples(), names[0])
-	noErr(t, err)
-	return bytes
 }

@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"crypto/x509"
-	"errors"
 	"flag"
 	"io"
 	"net/http"
@@ -272,21 +271,6 @@ func (o *testOffice) files() (names []string) {
 		names = append(names, e.Name())
 	}
 	return names
-}
-
-// change changes the record of a package.
-func (a *Agent) change(id string, how func(p *office.Package)) {
-	must(0, a.Data.Update(func(tx *store.Tx) error {
-		p, _, err := tx.Package(id)
-		how(&p)
-		return errors.Join(err, tx.PutPackage(p))
-	}))
-}
-
-// askNow has a package asked about.
-func (a *Agent) askNow(id string) {
-	a.change(id, func(p *office.Package) { p.NextCheck = a.Now() })
-	a.packages.Wake()
 }
 
 // What can be read now, for tests in which everything can.

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"countersign/internal/agent/health"
+	"countersign/internal/agent/loop/looptest"
 	"countersign/internal/esign"
 	"countersign/internal/locations"
 	"countersign/internal/message"
@@ -211,8 +212,12 @@ func TestWhoeverWaitsIsToldWhyItIsNotSentYet(t *testing.T) {
 	if _, err := r.Send(t.Context(), d, nil); !strings.Contains(message.For(err).String(), message.NobodySignedIn().String()) {
 		t.Errorf("while nobody is signed in: %v", err)
 	}
+	r.Base.Session, d.Patience = looptest.Session{}, time.Hour
+	if _, err := r.Send(t.Context(), d, nil); !strings.Contains(message.For(err).String(), message.NobodySignedIn().String()) {
+		t.Errorf("whoever is to sign in first: %v", err)
+	}
 	drafts, err := r.Drafts() // oldest first
-	if err != nil || len(drafts) != 2 || drafts[0].ID != state.DraftID {
+	if err != nil || len(drafts) != 3 || drafts[0].ID != state.DraftID {
 		t.Errorf("what waits is %+v, %v", drafts, err)
 	}
 }

@@ -27,9 +27,10 @@ type desk struct {
 	recordPause          func(id string) time.Duration // instead of record
 	mu                   sync.Mutex
 	asked                map[string]int // packageId, or "list" -> questions
-	total                int
-	lapsed               atomic.Bool // the sign-in cannot be renewed
-	forbids              atomic.Bool // it tells no status, of what is asked from now on
+	total, records       int            // questions
+	noRecords            string         // what it says where it has none
+	lapsed               atomic.Bool    // the sign-in cannot be renewed
+	forbids              atomic.Bool    // it tells no status, of what is asked from now on
 }
 
 // Access is esign's token source.
@@ -77,7 +78,14 @@ func (d *desk) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	d.asked[id]++
 	d.total++
+	record := len(parts) == 3 && id != "list"
+	if record {
+		d.records++
+	}
 	d.mu.Unlock()
+	if record && d.noRecords != "" {
+		return answer(req, http.StatusNotFound, d.noRecords)
+	}
 	if pause < 0 {
 		pause = 1000 * time.Hour
 	}
@@ -383,6 +391,25 @@ func TestARecordThatHangsIsLeftAlone(t *testing.T) {
 			t.Errorf("the record that hangs was asked for %d times", all-status)
 		}
 	})
+}
+
+// The call is not part of the interface.
+func TestAServiceWithoutRecordsIsAskedForThemOnce(t *testing.T) {
+	for _, no := range []string{"<h1>Not Found</h1>", `{"error":"not_found","message":"Not found"}`} {
+		synctest.Test(t, func(t *testing.T) {
+			d := desk{noRecords: no}
+			h := d.at(t, 1)
+			for range 9 {
+				time.Sleep(10 * time.Minute)
+				h.Sweep("somebody asks and asks")
+			}
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			if d.records < 1 || d.records > 2 || d.total < 18 { // perhaps with and without /api/v1, see esign's http.go
+				t.Errorf("asked %d times, of %d questions", d.records, d.total)
+			}
+		})
+	}
 }
 
 // With more packages than can be asked about before the first of them is due again, questions never end.
