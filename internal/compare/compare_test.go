@@ -161,6 +161,22 @@ func TestWhatSigningAddsIsToldFromWhatItMustNotChange(t *testing.T) {
 				root["OpenAction"] = types.Dict{"S": types.Name("JavaScript"), "JS": types.StringLiteral("app.alert(1)")}
 				return err
 			})), Changed, "does  app.alert(1)"},
+			{"a script in a stream of objects", made(edit(sent, 1, func(ctx *model.Context, page types.Dict, _ *model.InheritedPageAttrs) error {
+				ctx.WriteObjectStream, ctx.WriteXRefStream = true, true
+				ref, err := ctx.IndRefForNewObject(types.Dict{"S": types.Name("JavaScript"), "JS": types.StringLiteral("app.alert(2)")})
+				page["AA"] = types.Dict{"O": *ref}
+				return err
+			})), Changed, "does  app.alert(2)"},
+			{"a form beside the pages", made(edit(sent, 1, func(ctx *model.Context, _ types.Dict, _ *model.InheritedPageAttrs) error {
+				root, err := ctx.Catalog()
+				root["AcroForm"] = types.Dict{"Fields": types.Array{}, "XFA": types.StringLiteral("<xdp/>")}
+				return err
+			})), Changed, "does"},
+			{"a note that opens", made(annotated(sent, types.Dict{"Subtype": types.Name("Popup"), "F": types.Integer(36), "Contents": types.StringLiteral("9,250")})), Changed, "note  9,250"},
+			{"another unit", made(edit(sent, 1, func(_ *model.Context, page types.Dict, _ *model.InheritedPageAttrs) error {
+				page["UserUnit"] = types.Float(1.5)
+				return nil
+			})), Changed, "size"},
 			{"a page cut", made(edit(sent, 2, func(_ *model.Context, page types.Dict, _ *model.InheritedPageAttrs) error {
 				page["MediaBox"] = types.NewNumberArray(0, 400, 595, 842)
 				return nil
@@ -173,6 +189,40 @@ func TestWhatSigningAddsIsToldFromWhatItMustNotChange(t *testing.T) {
 			if r.State != c.want || c.says != "" && !said {
 				t.Errorf("%d, %s: %s, %+v", seed, c.name, r.State, r.Places)
 			}
+		}
+	}
+}
+
+func TestFaintAndLargeAndMissingLettersAreProtected(t *testing.T) {
+	engine := start(t)
+	plain := contract(t, 1)
+	faint := made(overlay(plain, 1, "0.95 g BT /Fx 11 Tf 320 600 Td (EUR 5,200) Tj ET"))(t)
+	large := made(overlay(plain, 1, "BT /Fx 150 Tf 320 480 Td (EF) Tj ET"))(t)
+	missing := made(overlay(plain, 1, "BT /Fx 24 Tf 320 600 Td (100\\201) Tj ET"))(t)
+	var plan bytes.Buffer
+	p := fpdf.NewCustom(&fpdf.InitType{UnitStr: "pt", Size: fpdf.SizeType{Wd: 2384, Ht: 3370}})
+	p.AddPage()
+	p.SetFont("Helvetica", "", 6)
+	for i := range 400 {
+		p.Text(60+float64(i%20)*100, 60+float64(i/20)*160, fmt.Sprintf("wall %d: 2.40 m", i))
+	}
+	noErr(t, p.Output(&plan))
+	for _, c := range []struct {
+		name       string
+		sent, back []byte
+		want       State
+	}{
+		{"another faint figure", faint, made(overlay(plain, 1, "0.95 g BT /Fx 11 Tf 320 600 Td (EUR 9,200) Tj ET"))(t), Changed},
+		{"a faint figure struck out", faint, made(overlay(faint, 1, "0 G 0.6 w 320 604 m 380 604 l S"))(t), Changed},
+		{"a faint box over words", plain, made(overlay(plain, 1, "0.98 g 100 560 300 60 re f"))(t), Changed},
+		{"a line beside a large letter", large, made(overlay(large, 1, "4 w 312 480 m 312 590 l S"))(t), Changed},
+		{"a line behind a missing letter", missing, made(overlay(missing, 1, "1.6 w 372 600 m 372 617 l S"))(t), Changed},
+		{"a letter behind a missing letter", missing, made(overlay(missing, 1, "BT /Fx 24 Tf 369 600 Td (1) Tj ET"))(t), Changed},
+		{"a figure of a large plan", plan.Bytes(), made(retype(plan.Bytes(), 1, true, 700))(t), Changed},
+		{"a signature on it", plan.Bytes(), made(overlay(plan.Bytes(), 1, "1 0 0 1 1100 1640 cm "+signature))(t), Added},
+	} {
+		if r := compared(engine, c.back, c.sent); r.State != c.want {
+			t.Errorf("%s: %s, %+v", c.name, r.State, r.Places)
 		}
 	}
 }

@@ -16,7 +16,8 @@ import (
 // data is what a document does that its pictures do not show, by what tells it from others; the values are the words for people.
 type data struct {
 	actions map[string]string // scripts, and what else runs, is sent or fetched when the document is opened, printed or pressed
-	layers  map[string]string // what may be shown at one time and not at another
+	layers  map[string]string // what may be shown at one time and not at another, or by some programs in its place
+	units   []float64         // of pages, in points
 }
 
 // readData reads them; nil where the document cannot be read this way.
@@ -37,14 +38,38 @@ func readData(document []byte) (d *data) {
 	if err != nil {
 		return nil
 	}
-	d = &data{map[string]string{}, map[string]string{}}
-	for _, entry := range ctx.Table {
-		if entry != nil && !entry.Free {
-			d.findActions(ctx, entry.Object, 0)
+	d = &data{actions: map[string]string{}, layers: map[string]string{}}
+	for number, entry := range ctx.Table {
+		if entry != nil && !entry.Free && entry.Generation != nil {
+			o, _ := ctx.Dereference(*types.NewIndirectRef(number, *entry.Generation)) // those in streams are read only then
+			d.findActions(ctx, o, 0)
 		}
 	}
 	d.findLayers(ctx, root)
+	_ = ctx.EnsurePageCount() // without it there are no units
+	form, _ := ctx.DereferenceDict(root["AcroForm"])
+	for what, o := range map[string]types.Object{"a form beside the pages": form["XFA"], "documents in place of the pages": root["Collection"]} {
+		if o != nil {
+			d.layers[what+canon(ctx, o, 0)] = ""
+		}
+	}
+	for i := range min(ctx.PageCount, maxPages) {
+		page, _, _, _ := ctx.PageDict(i+1, false)
+		unit, err := ctx.DereferenceNumber(page["UserUnit"])
+		if err != nil {
+			unit = 1
+		}
+		d.units = append(d.units, unit)
+	}
 	return d
+}
+
+// unit is that of a page, where it is known.
+func (d *data) unit(page int) float64 {
+	if d == nil || page >= len(d.units) {
+		return 1
+	}
+	return d.units[page]
 }
 
 // deepest is how deep objects are looked into.
@@ -65,6 +90,9 @@ func (d *data) findActions(ctx *model.Context, o types.Object, depth int) {
 	case types.Dict:
 		for _, x := range o {
 			d.findActions(ctx, x, depth+1)
+		}
+		if other := o["Alternates"]; other != nil { // pictures that are printed in place of this one
+			d.layers[canon(ctx, other, 0)] = ""
 		}
 		kind, _ := ctx.Dereference(o["S"])
 		switch name, _ := kind.(types.Name); name {
@@ -145,21 +173,15 @@ func canon(ctx *model.Context, o types.Object, depth int) string {
 
 // compareData finds what a document does that those that went out did not.
 func compareData(sent []*document, back *document) (places []Place) {
-	had := data{map[string]string{}, map[string]string{}}
-	unread := false
-	for _, d := range sent {
-		if d.data == nil {
-			unread = true
-			continue
+	had := data{actions: map[string]string{}, layers: map[string]string{}}
+	for _, d := range append(sent, back) {
+		if d.data == nil { // nobody knows
+			return []Place{{Kind: KindRemade, Page: 1, Back: 1}}
 		}
+	}
+	for _, d := range sent {
 		maps.Copy(had.actions, d.data.actions)
 		maps.Copy(had.layers, d.data.layers)
-	}
-	switch {
-	case unread: // nothing is known that it could be compared with
-		return nil
-	case back.data == nil:
-		return []Place{{Kind: KindRemade, Page: 1, Back: 1}}
 	}
 	find := func(was, now map[string]string) {
 		for _, key := range slices.Sorted(maps.Keys(now)) {

@@ -58,6 +58,7 @@ type sheet struct {
 	document *document
 	index    int
 	w, h     float64 // in points, as it is shown
+	unit     float64 // of what it calls points
 	text     string
 	words    []string // sorted
 }
@@ -76,7 +77,7 @@ func (d *document) sheets(deadline time.Time) (list []sheet, err error) {
 		if err != nil {
 			return nil, err
 		}
-		s := sheet{document: d, index: i, w: p.w, h: p.h}
+		s := sheet{document: d, index: i, w: p.w, h: p.h, unit: d.data.unit(i)}
 		if p.chars > 0 {
 			got, err := d.engine.FPDFText_GetText(&requests.FPDFText_GetText{TextPage: p.text, Count: p.chars})
 			if err != nil {
@@ -148,9 +149,13 @@ func (p *page) close() {
 	_, _ = p.engine.FPDF_ClosePage(&requests.FPDF_ClosePage{Page: p.ref})
 }
 
-// picture is what a page looks like, four bytes a pixel. With bare it is without notes and fields, with printing as it
-// is printed.
-func (p *page) picture(w, h int, bare, printing bool) ([]byte, error) {
+// strip is a part of a page's picture, as wide as that.
+type strip struct{ w, top, h, all int } // pixels; all is the height of the page
+
+// picture is what a strip of a page looks like, four bytes a pixel. With bare it is without notes and fields, with printing as it is
+// printed.
+func (p *page) picture(s strip, bare, printing bool) ([]byte, error) {
+	w, h := s.w, s.h
 	made, err := p.engine.FPDFBitmap_Create(&requests.FPDFBitmap_Create{Width: w, Height: h})
 	if err != nil {
 		return nil, err
@@ -167,12 +172,12 @@ func (p *page) picture(w, h int, bare, printing bool) ([]byte, error) {
 	if printing {
 		flags |= enums.FPDF_RENDER_FLAG_PRINTING
 	}
-	_, err = p.engine.FPDF_RenderPageBitmap(&requests.FPDF_RenderPageBitmap{Bitmap: made.Bitmap, Page: p.page(), SizeX: w, SizeY: h, Flags: flags})
+	_, err = p.engine.FPDF_RenderPageBitmap(&requests.FPDF_RenderPageBitmap{Bitmap: made.Bitmap, Page: p.page(), StartY: -s.top, SizeX: w, SizeY: s.all, Flags: flags})
 	if err != nil {
 		return nil, err
 	}
 	if !bare {
-		_, err = p.engine.FPDF_FFLDraw(&requests.FPDF_FFLDraw{FormHandle: p.form, Bitmap: made.Bitmap, Page: p.page(), SizeX: w, SizeY: h, Flags: flags})
+		_, err = p.engine.FPDF_FFLDraw(&requests.FPDF_FFLDraw{FormHandle: p.form, Bitmap: made.Bitmap, Page: p.page(), StartY: -s.top, SizeX: w, SizeY: s.all, Flags: flags})
 		if err != nil {
 			return nil, err
 		}
@@ -219,13 +224,13 @@ type device struct{ x, y, ax, ay, bx, by float64 }
 // finer is how much finer PDFium, which answers in whole pixels, is asked.
 const finer = 64
 
-func (p *page) device(w, h int) (device, error) {
+func (p *page) device(s strip) (device, error) {
 	at := func(x, y float64) (float64, float64, error) {
-		d, err := p.engine.FPDF_PageToDevice(&requests.FPDF_PageToDevice{Page: p.page(), SizeX: w * finer, SizeY: h * finer, PageX: x, PageY: y})
+		d, err := p.engine.FPDF_PageToDevice(&requests.FPDF_PageToDevice{Page: p.page(), SizeX: s.w * finer, SizeY: s.all * finer, PageX: x, PageY: y})
 		if err != nil {
 			return 0, 0, err
 		}
-		return float64(d.DeviceX) / finer, float64(d.DeviceY) / finer, nil
+		return float64(d.DeviceX) / finer, float64(d.DeviceY)/finer - float64(s.top), nil
 	}
 	const far = 500
 	x, y, err := at(0, 0)
@@ -300,14 +305,8 @@ func (n note) open() bool { return n.undrawn || n.field() && n.value == "" }
 // field reports whether it is one that is filled in.
 func (n note) field() bool { return n.kind == enums.FPDF_ANNOT_SUBTYPE_WIDGET }
 
-// markup reports whether it is what people put over a page to say something. The other kinds lead elsewhere, or are fields.
-func (n note) markup() bool {
-	switch n.kind {
-	case enums.FPDF_ANNOT_SUBTYPE_LINK, enums.FPDF_ANNOT_SUBTYPE_POPUP, enums.FPDF_ANNOT_SUBTYPE_WIDGET, enums.FPDF_ANNOT_SUBTYPE_UNKNOWN:
-		return false
-	}
-	return true
-}
+// markup reports whether it is put over a page to be seen. Links lead elsewhere, and fields are filled in.
+func (n note) markup() bool { return n.kind != enums.FPDF_ANNOT_SUBTYPE_LINK && !n.field() }
 
 // maxNotes is how many of a page are looked at.
 const maxNotes = 2000

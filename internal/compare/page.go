@@ -14,8 +14,11 @@ import (
 // What pictures are like, and how they are compared.
 const (
 	dpi       = 100
-	maxPixels = 3 << 20 // of a picture: a larger page is drawn more coarsely
-	differs   = 16      // of 255, by which a pixel is another one. Files that were only written anew differ by nothing
+	maxPixels = 3 << 20 // of a picture: a larger page is drawn in strips
+	maxStrips = 8       // of a page: one that is larger still is drawn more coarsely
+	overlap   = 100     // pixels that a strip has of the one before
+	differs   = 3       // of 255, by which a pixel is another one. Files that were only written anew differ by nothing
+	faint     = 8       // by which something is seen on its ground
 	edge      = 24      // by which two pixels side by side are the rim of something
 	ruled     = 40      // pixels in a row that are alike are a line or the ground, and no letter
 	tile      = 8       // pixels: what is closer together is one place
@@ -24,7 +27,7 @@ const (
 
 // comparePages compares a page with the one that came back for it.
 func comparePages(sent, back sheet) ([]Place, error) {
-	if math.Abs(sent.w-back.w) > samePoint || math.Abs(sent.h-back.h) > samePoint {
+	if math.Abs(sent.w-back.w) > samePoint || math.Abs(sent.h-back.h) > samePoint || sent.unit != back.unit {
 		return []Place{{Kind: KindSize, Was: short(sent.text), Now: short(back.text)}}, nil
 	}
 	a, err := sent.document.open(sent.index)
@@ -38,10 +41,26 @@ func comparePages(sent, back sheet) ([]Place, error) {
 	}
 	defer b.close()
 	scale := dpi / 72.0
-	if pixels := sent.w * sent.h * scale * scale; pixels > maxPixels {
-		scale *= math.Sqrt(maxPixels / pixels)
+	var places []Place
+	if pixels := sent.w * sent.h * scale * scale; pixels > maxStrips*maxPixels {
+		scale *= math.Sqrt(maxStrips * maxPixels / pixels)
+		places = []Place{{Kind: KindRemade}} // small things on it are not seen
 	}
-	c := comparison{w: max(1, int(math.Round(sent.w*scale))), h: max(1, int(math.Round(sent.h*scale)))}
+	w, h := max(1, int(math.Round(sent.w*scale))), max(1, int(math.Round(sent.h*scale)))
+	high := max(maxPixels/w, 2*overlap)
+	for top := 0; top == 0 || top+overlap < h; top += high - overlap {
+		more, err := compareStrips(a, b, sent, back, strip{w, top, min(high, h-top), h})
+		if err != nil {
+			return nil, err
+		}
+		places = append(places, more...)
+	}
+	return places, nil
+}
+
+// compareStrips compares a strip of a page.
+func compareStrips(a, b *page, sent, back sheet, s strip) ([]Place, error) {
+	c := comparison{strip: s}
 	if err := c.look(a, b, false); err != nil {
 		return nil, err
 	}
@@ -49,11 +68,13 @@ func comparePages(sent, back sheet) ([]Place, error) {
 	if err != nil {
 		return nil, err
 	}
-	places = append(c.compareNotes(c.before, c.after), places...)
+	if s.top == 0 {
+		places = append(c.compareNotes(c.before, c.after), places...)
+	}
 	if len(c.before)+len(c.after) == 0 && !sent.document.layered() && !back.document.layered() {
 		return places, nil
 	}
-	print := comparison{w: c.w, h: c.h}
+	print := comparison{strip: s}
 	if err := print.look(a, b, true); err != nil || bytes.Equal(c.was, print.was) && bytes.Equal(c.now, print.now) {
 		return places, err
 	}
@@ -69,16 +90,16 @@ func comparePages(sent, back sheet) ([]Place, error) {
 // look takes the pictures of two pages, as they are shown or printed, and finds what lies over them.
 func (c *comparison) look(a, b *page, printing bool) (err error) {
 	c.printing = printing
-	if c.was, err = a.picture(c.w, c.h, false, printing); err != nil {
+	if c.was, err = a.picture(c.strip, false, printing); err != nil {
 		return err
 	}
-	if c.now, err = b.picture(c.w, c.h, false, printing); err != nil {
+	if c.now, err = b.picture(c.strip, false, printing); err != nil {
 		return err
 	}
-	if c.da, err = a.device(c.w, c.h); err != nil {
+	if c.da, err = a.device(c.strip); err != nil {
 		return err
 	}
-	if c.db, err = b.device(c.w, c.h); err != nil {
+	if c.db, err = b.device(c.strip); err != nil {
 		return err
 	}
 	if c.before, err = a.notes(c.da); err != nil {
@@ -131,9 +152,10 @@ func (c *comparison) judge(a, b *page) (err error) {
 	if c.lettersNow, err = b.letters(c.db); err != nil {
 		return err
 	}
+	c.letters, c.lettersNow = c.within(c.letters), c.within(c.lettersNow)
 	c.base = c.was
 	if slices.ContainsFunc(c.before, note.open) {
-		bare, err := a.picture(c.w, c.h, true, c.printing)
+		bare, err := a.picture(c.strip, true, c.printing)
 		if err != nil {
 			return err
 		}
@@ -189,9 +211,9 @@ func once(letters []letter) map[string]letter {
 // turned is which way a page lies.
 func turned(d device) [4]bool { return [4]bool{d.ax > 0, d.ay > 0, d.bx > 0, d.by > 0} }
 
-// comparison is of two pages of the same size.
+// comparison is of a strip of two pages of the same size.
 type comparison struct {
-	w, h       int
+	strip
 	was, now   []byte // pictures
 	base       []byte // as was, without what marks the empty fields
 	letters    []letter
@@ -332,9 +354,12 @@ func (c *comparison) findRims() {
 	c.leaveOutRuns(rim, c.w, c.h, 1, c.w)
 	c.leaveOutLeaders(rim)
 	c.rims = make([]bool, n)
+	seen := map[int]bool{} // words of which there is something, though the font may lack a letter
+	for _, l := range c.letters {
+		seen[l.word] = seen[l.word] || alnum(l.r) && c.inked(c.base, l.at)
+	}
 	for _, l := range c.letters { // what is as close as the next letter belongs to a word
-		seen := c.any(l.at, func(i int) bool { return rim[i] })
-		if seen && (unicode.IsLetter(l.r) || unicode.IsDigit(l.r)) {
+		if seen[l.word] && spells(l.r) {
 			aside := (l.at.y1 - l.at.y0 + 2) / 3
 			r := rect{l.at.x0 - aside, l.at.y0, l.at.x1 + aside, l.at.y1}.within(c.w, c.h)
 			for y := r.y0; y < r.y1; y++ {
@@ -364,7 +389,7 @@ func (c *comparison) leaveOutRuns(rim []bool, rows, length, nextRow, next int) {
 		from := 0
 		for at := 1; at <= length; at++ {
 			i := row*nextRow + at*next
-			if at < length && apart(pixel(c.base, i), pixel(c.base, i-next)) <= differs/2 {
+			if at < length && apart(pixel(c.base, i), pixel(c.base, i-next)) <= faint {
 				continue
 			}
 			if at-from >= ruled {
@@ -379,6 +404,11 @@ func (c *comparison) leaveOutRuns(rim []bool, rows, length, nextRow, next int) {
 
 // leaders are letters of which four or more in a row lead from one column to the next, or are there to be written on.
 const leaders = "._…·-–—"
+
+func alnum(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+
+// spells reports whether r belongs to a word, as do the signs for what a font lacks; people write behind the others.
+func spells(r rune) bool { return alnum(r) || r > unicode.MaxASCII && !strings.ContainsRune(leaders, r) }
 
 func (c *comparison) leaveOutLeaders(rim []bool) {
 	from := 0
@@ -459,6 +489,12 @@ func (c *comparison) any(r rect, is func(i int) bool) bool {
 	return false
 }
 
+// inked reports whether there is something on a part of a picture.
+func (c *comparison) inked(picture []byte, r rect) bool {
+	r = r.within(c.w, c.h)
+	return c.any(r, func(i int) bool { return apart(pixel(picture, i), pixel(picture, r.y0*c.w+r.x0)) > faint })
+}
+
 // byWords compares pages of which the pictures tell little: whether they have the same words, or, where only a few differ or some are
 // more, which: nobody knows what they stand on. Where most differ the letters have other codes.
 func (c *comparison) byWords(sent, back sheet) Place {
@@ -474,17 +510,13 @@ func (c *comparison) byWords(sent, back sheet) Place {
 // blanked finds the words of which nothing is left at or near their places, on a page that was made anew.
 func (c *comparison) blanked() (places []Place) {
 	const least = 3 // letters: a single one may have gone farther
-	inked := func(picture []byte, r rect) bool {
-		r = r.within(c.w, c.h)
-		return c.any(r, func(i int) bool { return apart(pixel(picture, i), pixel(picture, r.y0*c.w+r.x0)) > edge })
-	}
 	for from, to := 0, 0; from < len(c.letters); from = to {
 		for to = from; to < len(c.letters) && c.letters[to].word == c.letters[from].word; to++ {
 		}
 		word := c.letters[from:to]
 		at := around(word)
 		near := rect{at.x0 - nearby, at.y0 - nearby, at.x1 + nearby, at.y1 + nearby}
-		if len(word) >= least && inked(c.was, at) && !inked(c.now, near) {
+		if len(word) >= least && c.inked(c.was, at) && !c.inked(c.now, near) {
 			places = append(places, Place{Kind: KindAltered, Was: spell(c.letters, word), Box: c.box(at)})
 		}
 	}
@@ -657,12 +689,11 @@ func (c *comparison) inserted(written []letter) bool {
 	for _, l := range strange(c.lettersNow, c.letters) {
 		isNew[l.number] = true
 	}
-	alnum := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 	return slices.ContainsFunc(written, func(l letter) bool {
 		for _, i := range []int{l.number - 1, l.number + 1} {
 			if i >= 0 && i < len(c.lettersNow) {
 				beside := c.lettersNow[i]
-				if beside.word == l.word && !isNew[i] && alnum(l.r) && alnum(beside.r) {
+				if beside.word == l.word && !isNew[i] && alnum(l.r) && spells(beside.r) {
 					return true
 				}
 			}
@@ -671,9 +702,20 @@ func (c *comparison) inserted(written []letter) bool {
 	})
 }
 
+// within are those of a page's letters that lie within the strip as a whole, or beyond the page.
+func (c *comparison) within(letters []letter) (list []letter) {
+	for _, l := range letters {
+		if (l.at.y0 >= 0 || c.top == 0) && (l.at.y1 <= c.h || c.top+c.h == c.all) {
+			l.number = len(list)
+			list = append(list, l)
+		}
+	}
+	return list
+}
+
 // box is a part of the page without regard to how large its picture is.
 func (c *comparison) box(r rect) Box {
 	r = r.within(c.w, c.h)
-	w, h := float64(c.w), float64(c.h)
-	return Box{float64(r.x0) / w, float64(r.y0) / h, float64(r.x1) / w, float64(r.y1) / h}
+	w, h, top := float64(c.w), float64(c.all), float64(c.top)
+	return Box{float64(r.x0) / w, (top + float64(r.y0)) / h, float64(r.x1) / w, (top + float64(r.y1)) / h}
 }
