@@ -1,6 +1,11 @@
 package seal
 
-import "errors"
+import (
+	"errors"
+
+	"golang.org/x/crypto/cryptobyte"
+	"golang.org/x/crypto/cryptobyte/asn1"
+)
 
 // errBER means that bytes are not what ASN.1 encodes.
 var errBER = errors.New("not an ASN.1 encoding")
@@ -96,20 +101,9 @@ func splitBody(b []byte) (body, rest []byte, indefinite bool, err error) {
 }
 
 func encode(tag byte, body []byte) []byte {
-	der := []byte{tag}
-	switch n := len(body); {
-	case n < 1<<7:
-		der = append(der, byte(n))
-	case n < 1<<8:
-		der = append(der, indefiniteBytes|1, byte(n))
-	case n < 1<<16:
-		der = append(der, indefiniteBytes|2, byte(n>>8), byte(n))
-	case n < 1<<24:
-		der = append(der, indefiniteBytes|3, byte(n>>16), byte(n>>8), byte(n))
-	default:
-		der = append(der, indefiniteBytes|4, byte(n>>24), byte(n>>16), byte(n>>8), byte(n))
-	}
-	return append(der, body...)
+	var b cryptobyte.Builder
+	b.AddASN1(asn1.Tag(tag), func(b *cryptobyte.Builder) { b.AddBytes(body) })
+	return b.BytesOrPanic() // of at most maxSignature bytes, and a tag of one byte
 }
 
 // content is what a value that encode made encloses.

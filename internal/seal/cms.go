@@ -11,13 +11,11 @@ import (
 	_ "crypto/sha3"
 	_ "crypto/sha512"
 	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/asn1"
 	"errors"
 	"math/big"
 	"time"
-
-	"golang.org/x/crypto/cryptobyte"
-	tag "golang.org/x/crypto/cryptobyte/asn1"
 )
 
 // What is wrong with a signature. Each is about the signature as such; whether people should believe its certificate is Judge's
@@ -40,6 +38,7 @@ var (
 	oidSigningCert   = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 9, 16, 2, 12}
 	oidSigningCertV2 = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 9, 16, 2, 47}
 
+	oidSHA256  = asn1.ObjectIdentifier{2, 16, 840, 1, 101, 3, 4, 2, 1}
 	oidRSA     = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 1, 1}
 	oidPSS     = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 1, 10}
 	oidMGF1    = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 1, 8}
@@ -83,116 +82,122 @@ var schemes = map[string]struct {
 	"2.16.840.1.101.3.4.3.12": {oidECKey, crypto.SHA3_512},
 }
 
-// signedData is a signature as CMS writes it (RFC 5652, section 5), with the one signer that a PDF's has.
+// The parts of a signature (RFC 5652, sections 3 and 5), of a time stamp (RFC 3161, section 2.4.2), and of what names a certificate
+// (RFC 5035) or the parameters of RSASSA-PSS (RFC 4055, section 3.1). What follows in a sequence is passed over.
+type (
+	contentInfo struct {
+		Type    asn1.ObjectIdentifier
+		Content asn1.RawValue `asn1:"explicit,optional,tag:0"`
+	}
+	signedInfo struct {
+		Version      int
+		Digests      asn1.RawValue
+		Content      contentInfo
+		Certificates asn1.RawValue `asn1:"optional,tag:0"`
+		CRLs         asn1.RawValue `asn1:"optional,tag:1"`
+		Signers      []signerInfo  `asn1:"set"`
+	}
+	signerInfo struct {
+		Version    int
+		Signer     asn1.RawValue
+		Digest     pkix.AlgorithmIdentifier
+		Attributes asn1.RawValue `asn1:"optional,tag:0"`
+		Scheme     pkix.AlgorithmIdentifier
+		Signature  []byte
+		Unsigned   asn1.RawValue `asn1:"optional,tag:1"`
+	}
+	issuerAndSerial struct {
+		Issuer asn1.RawValue
+		Serial *big.Int
+	}
+	attribute struct {
+		Type   asn1.ObjectIdentifier
+		Values asn1.RawValue
+	}
+	imprint struct {
+		Digest pkix.AlgorithmIdentifier
+		Sum    []byte
+	}
+	stampInfo struct {
+		Version  int
+		Policy   asn1.ObjectIdentifier
+		Imprint  imprint
+		Serial   *big.Int
+		At       asn1.RawValue
+		Accuracy struct{} `asn1:"optional"`
+		Ordering bool     `asn1:"optional"`
+		Nonce    *big.Int `asn1:"optional"`
+	}
+	signingCertificate struct {
+		Certificates []struct {
+			Digest pkix.AlgorithmIdentifier `asn1:"optional"`
+			Sum    []byte
+		}
+	}
+	pssParameters struct {
+		Digest pkix.AlgorithmIdentifier `asn1:"explicit,optional,tag:0"`
+		Mask   pkix.AlgorithmIdentifier `asn1:"explicit,optional,tag:1"`
+	}
+)
+
+// read reads the first value of der.
+func read(der []byte, value any) bool {
+	_, err := asn1.Unmarshal(der, value)
+	return err == nil
+}
+
+// signedData is a signature with the one signer that a PDF's has.
 type signedData struct {
+	signerInfo
 	contentType  asn1.ObjectIdentifier
 	content      []byte // nil where what was signed is elsewhere
 	certificates []*x509.Certificate
-
-	issuer, serial []byte // of the signer's certificate; empty when keyID names it
-	keyID          []byte
-	digest         crypto.Hash
-	attributes     []byte // as a set, in the order in which they were signed; nil for none
-	scheme         asn1.ObjectIdentifier
-	parameters     cryptobyte.String
-	signature      []byte
-	unsigned       cryptobyte.String
+	digest       crypto.Hash
+	attributes   []byte // as a set, in the order in which they were signed; nil for none
 }
 
 // parseCMS reads a signature. Certificates that cannot be read are passed over.
 func parseCMS(ber []byte) (*signedData, error) {
 	der, err := normalize(ber)
-	if err != nil {
+	var outer contentInfo
+	var all signedInfo
+	if err != nil || !read(der, &outer) || !outer.Type.Equal(oidSignedData) || !read(outer.Content.Bytes, &all) || len(all.Signers) != 1 {
 		return nil, errUnreadable
 	}
-	in := cryptobyte.String(der)
-	var info, explicit, all cryptobyte.String
-	var kind asn1.ObjectIdentifier
-	if !in.ReadASN1(&info, tag.SEQUENCE) || !info.ReadASN1ObjectIdentifier(&kind) || !kind.Equal(oidSignedData) ||
-		!info.ReadASN1(&explicit, context(0)) || !explicit.ReadASN1(&all, tag.SEQUENCE) {
+	d := signedData{signerInfo: all.Signers[0], contentType: all.Content.Type}
+	if embedded := all.Content.Content.Bytes; len(embedded) > 0 && !read(embedded, &d.content) {
 		return nil, errUnreadable
 	}
-	var d signedData
-	var wrapped, inner, certificates, signers, signer cryptobyte.String
-	var embedded, has bool
-	if !all.SkipASN1(tag.INTEGER) || !all.SkipASN1(tag.SET) || !all.ReadASN1(&wrapped, tag.SEQUENCE) ||
-		!wrapped.ReadASN1ObjectIdentifier(&d.contentType) || !wrapped.ReadOptionalASN1(&inner, &embedded, context(0)) ||
-		!all.ReadOptionalASN1(&certificates, &has, context(0)) || !all.SkipOptionalASN1(context(1)) ||
-		!all.ReadASN1(&signers, tag.SET) || !signers.ReadASN1(&signer, tag.SEQUENCE) || !signers.Empty() {
-		return nil, errUnreadable
-	}
-	if embedded {
-		var octets cryptobyte.String
-		if !inner.ReadASN1(&octets, tag.OCTET_STRING) {
+	for rest := all.Certificates.Bytes; len(rest) > 0; {
+		var one asn1.RawValue
+		if rest, err = asn1.Unmarshal(rest, &one); err != nil {
 			return nil, errUnreadable
 		}
-		d.content = append([]byte{}, octets...)
-	}
-	for !certificates.Empty() {
-		var one cryptobyte.String
-		var t tag.Tag
-		if !certificates.ReadAnyASN1Element(&one, &t) {
-			return nil, errUnreadable
-		}
-		if c, err := x509.ParseCertificate(one); err == nil {
+		if c, err := x509.ParseCertificate(one.FullBytes); err == nil {
 			d.certificates = append(d.certificates, c)
 		}
 	}
-	return &d, d.parseSigner(signer)
+	if signed := d.Attributes.FullBytes; len(signed) > 0 {
+		d.attributes = append([]byte{tagSet}, signed[1:]...) // as it was signed (RFC 5652, section 5.4)
+	}
+	d.digest, err = hashOf(d.Digest)
+	return &d, err
 }
 
-func (d *signedData) parseSigner(in cryptobyte.String) error {
-	var names, issuer, serial, digest, attributes, scheme, signature cryptobyte.String
-	var hasAttributes, hasUnsigned bool
-	var t tag.Tag
-	if !in.SkipASN1(tag.INTEGER) {
-		return errUnreadable
-	}
-	if in.PeekASN1Tag(tag.SEQUENCE) {
-		if !in.ReadASN1(&names, tag.SEQUENCE) || !names.ReadASN1Element(&issuer, tag.SEQUENCE) || !names.ReadASN1(&serial, tag.INTEGER) {
-			return errUnreadable
-		}
-		d.issuer, d.serial = issuer, serial
-	} else {
-		var id cryptobyte.String
-		if !in.ReadASN1(&id, tag.Tag(0).ContextSpecific()) {
-			return errUnreadable
-		}
-		d.keyID = id
-	}
-	if !in.ReadASN1(&digest, tag.SEQUENCE) {
-		return errUnreadable
-	}
-	attributesTag := context(0)
-	if hasAttributes = in.PeekASN1Tag(attributesTag); hasAttributes && !in.ReadASN1Element(&attributes, attributesTag) {
-		return errUnreadable
-	}
-	if !in.ReadASN1(&scheme, tag.SEQUENCE) || !scheme.ReadASN1ObjectIdentifier(&d.scheme) ||
-		!in.ReadASN1(&signature, tag.OCTET_STRING) || !in.ReadOptionalASN1(&d.unsigned, &hasUnsigned, context(1)) {
-		return errUnreadable
-	}
-	if !scheme.Empty() && !scheme.ReadAnyASN1Element(&d.parameters, &t) {
-		return errUnreadable
-	}
-	d.signature = signature
-	if hasAttributes {
-		d.attributes = append([]byte{tagSet}, attributes[1:]...) // as it was signed (RFC 5652, section 5.4)
-	}
-	var err error
-	d.digest, err = hashOf(digest)
-	return err
-}
-
-// hashOf reads which digest an algorithm identifier names.
-func hashOf(algorithm cryptobyte.String) (crypto.Hash, error) {
-	var id asn1.ObjectIdentifier
-	if !algorithm.ReadASN1ObjectIdentifier(&id) {
-		return 0, errUnreadable
-	}
-	if h, known := hashes[id.String()]; known {
+// hashOf is which digest an algorithm identifier names.
+func hashOf(algorithm pkix.AlgorithmIdentifier) (crypto.Hash, error) {
+	if h, known := hashes[algorithm.Algorithm.String()]; known {
 		return h, nil
 	}
 	return 0, errMethod
+}
+
+// hashOr is hashOf, or, where it names none, another.
+func hashOr(algorithm pkix.AlgorithmIdentifier, or crypto.Hash) (crypto.Hash, error) {
+	if algorithm.Algorithm == nil {
+		return or, nil
+	}
+	return hashOf(algorithm)
 }
 
 // verify checks that the signer's certificate signed content whose digest is sum, and returns that certificate; nil when it does not
@@ -205,15 +210,15 @@ func (d *signedData) verify(sum []byte) (*x509.Certificate, error) {
 		}
 		return signer, d.checkSignature(signer, sum, nil)
 	}
-	var signed cryptobyte.String
+	var signed []byte
 	var kind asn1.ObjectIdentifier
-	if value, one := d.attribute(oidMessageDigest); !one || !value.ReadASN1(&signed, tag.OCTET_STRING) {
+	if !d.attribute(oidMessageDigest, &signed) {
 		return signer, errUnreadable
 	}
 	if !bytes.Equal(signed, sum) {
 		return signer, errDigest
 	}
-	if value, one := d.attribute(oidContentType); !one || !value.ReadASN1ObjectIdentifier(&kind) || !kind.Equal(d.contentType) {
+	if !d.attribute(oidContentType, &kind) || !kind.Equal(d.contentType) {
 		return signer, errUnreadable
 	}
 	if signer == nil {
@@ -229,71 +234,61 @@ func (d *signedData) verify(sum []byte) (*x509.Certificate, error) {
 
 // signer is the certificate that the signature names; nil when it does not come with it.
 func (d *signedData) signer() *x509.Certificate {
+	var named issuerAndSerial
+	byName := read(d.Signer.FullBytes, &named)
+	byKey := d.Signer.Class == asn1.ClassContextSpecific && d.Signer.Tag == 0 && len(d.Signer.Bytes) > 0
 	for _, c := range d.certificates {
-		if len(d.keyID) > 0 && bytes.Equal(c.SubjectKeyId, d.keyID) {
-			return c
-		}
-		serial, err := asn1.Marshal(c.SerialNumber)
-		if len(d.keyID) == 0 && err == nil && bytes.Equal(c.RawIssuer, d.issuer) && bytes.Equal(content(serial), d.serial) {
+		if byKey && bytes.Equal(c.SubjectKeyId, d.Signer.Bytes) ||
+			byName && bytes.Equal(c.RawIssuer, named.Issuer.FullBytes) && c.SerialNumber.Cmp(named.Serial) == 0 {
 			return c
 		}
 	}
 	return nil
 }
 
-// attribute is the value of the one signed attribute of a type; one is false when there are none or several.
-func (d *signedData) attribute(id asn1.ObjectIdentifier) (value cryptobyte.String, one bool) {
-	if d.attributes == nil {
-		return nil, false
-	}
-	return onlyAttribute(content(d.attributes), id)
+// attribute reads the value of the one signed attribute of a type; false when there are none or several.
+func (d *signedData) attribute(id asn1.ObjectIdentifier, value any) bool {
+	return d.attributes != nil && onlyAttribute(content(d.attributes), id, value)
 }
 
-func onlyAttribute(set cryptobyte.String, id asn1.ObjectIdentifier) (value cryptobyte.String, one bool) {
-	for !set.Empty() {
-		var a, values cryptobyte.String
-		var kind asn1.ObjectIdentifier
-		if !set.ReadASN1(&a, tag.SEQUENCE) || !a.ReadASN1ObjectIdentifier(&kind) || !a.ReadASN1(&values, tag.SET) {
-			return nil, false
-		}
-		if !kind.Equal(id) {
-			continue
-		}
-		if one {
-			return nil, false
-		}
-		value, one = values, true
-	}
-	return value, one
-}
-
-// names reports whether the attributes that bind the certificate to the signature, where there are such, name c (RFC 5035).
-func (d *signedData) names(c *x509.Certificate) bool {
-	for _, id := range []asn1.ObjectIdentifier{oidSigningCert, oidSigningCertV2} {
-		value, has := d.attribute(id)
-		if !has {
-			continue
-		}
-		var body, list, first, sum, algorithm cryptobyte.String
-		if !value.ReadASN1(&body, tag.SEQUENCE) || !body.ReadASN1(&list, tag.SEQUENCE) || !list.ReadASN1(&first, tag.SEQUENCE) {
+func onlyAttribute(set []byte, id asn1.ObjectIdentifier, value any) (one bool) {
+	for len(set) > 0 {
+		var a attribute
+		var err error
+		if set, err = asn1.Unmarshal(set, &a); err != nil {
 			return false
 		}
-		h := crypto.SHA1
-		if id.Equal(oidSigningCertV2) {
-			h = crypto.SHA256
-			if first.PeekASN1Tag(tag.SEQUENCE) {
-				var err error
-				if !first.ReadASN1(&algorithm, tag.SEQUENCE) {
-					return false
-				}
-				if h, err = hashOf(algorithm); err != nil {
-					return false
-				}
+		if a.Type.Equal(id) {
+			if one || !read(a.Values.Bytes, value) {
+				return false
 			}
+			one = true
+		}
+	}
+	return one
+}
+
+// names reports whether the attributes that bind the certificate to the signature, where there are such, name c.
+func (d *signedData) names(c *x509.Certificate) bool {
+	for _, a := range []struct {
+		id    asn1.ObjectIdentifier
+		usual crypto.Hash
+	}{{oidSigningCert, crypto.SHA1}, {oidSigningCertV2, crypto.SHA256}} {
+		var any asn1.RawValue
+		if !d.attribute(a.id, &any) {
+			continue
+		}
+		var list signingCertificate
+		if !read(any.FullBytes, &list) || len(list.Certificates) == 0 {
+			return false
+		}
+		h, err := hashOr(list.Certificates[0].Digest, a.usual)
+		if err != nil {
+			return false
 		}
 		hash := h.New()
 		hash.Write(c.Raw)
-		if !first.ReadASN1(&sum, tag.OCTET_STRING) || !bytes.Equal(sum, hash.Sum(nil)) {
+		if !bytes.Equal(list.Certificates[0].Sum, hash.Sum(nil)) {
 			return false
 		}
 	}
@@ -302,8 +297,8 @@ func (d *signedData) names(c *x509.Certificate) bool {
 
 // checkSignature checks the signature itself over sum; message is what sum is the digest of, for schemes that want it.
 func (d *signedData) checkSignature(c *x509.Certificate, sum, message []byte) error {
-	scheme, hash := d.scheme, d.digest
-	if known, ok := schemes[d.scheme.String()]; ok {
+	scheme, hash := d.Scheme.Algorithm, d.digest
+	if known, ok := schemes[scheme.String()]; ok {
 		if scheme = known.key; known.hash != hash {
 			return errMethod
 		}
@@ -313,12 +308,12 @@ func (d *signedData) checkSignature(c *x509.Certificate, sum, message []byte) er
 	case *rsa.PublicKey:
 		switch {
 		case scheme.Equal(oidRSA):
-			ok = rsa.VerifyPKCS1v15(key, hash, sum, d.signature) == nil
+			ok = rsa.VerifyPKCS1v15(key, hash, sum, d.Signature) == nil
 		case scheme.Equal(oidPSS):
 			if !d.sameHashInPSS() {
 				return errMethod
 			}
-			ok = rsa.VerifyPSS(key, hash, sum, d.signature, nil) == nil
+			ok = rsa.VerifyPSS(key, hash, sum, d.Signature, nil) == nil
 		default:
 			return errMethod
 		}
@@ -326,12 +321,12 @@ func (d *signedData) checkSignature(c *x509.Certificate, sum, message []byte) er
 		if !scheme.Equal(oidECKey) {
 			return errMethod
 		}
-		ok = ecdsa.VerifyASN1(key, sum, d.signature)
+		ok = ecdsa.VerifyASN1(key, sum, d.Signature)
 	case ed25519.PublicKey:
 		if !scheme.Equal(oidEd25519) || message == nil {
 			return errMethod
 		}
-		ok = ed25519.Verify(key, message, d.signature)
+		ok = ed25519.Verify(key, message, d.Signature)
 	default:
 		return errMethod
 	}
@@ -344,51 +339,27 @@ func (d *signedData) checkSignature(c *x509.Certificate, sum, message []byte) er
 	return nil
 }
 
-// sameHashInPSS reports whether the parameters of RSASSA-PSS name the signer's digest, for the mask too (RFC 4055, section 3.1).
+// sameHashInPSS reports whether the parameters of RSASSA-PSS name the signer's digest, for the mask too.
 func (d *signedData) sameHashInPSS() bool {
-	var all, part, algorithm, inner cryptobyte.String
-	parameters, has := d.parameters, false
-	digest, mask := crypto.SHA1, crypto.SHA1
-	if !parameters.ReadASN1(&all, tag.SEQUENCE) {
+	var p pssParameters
+	if !read(d.Scheme.Parameters.FullBytes, &p) {
 		return false
 	}
-	var err error
-	if !all.ReadOptionalASN1(&part, &has, context(0)) {
-		return false
-	}
-	if has {
-		if !part.ReadASN1(&algorithm, tag.SEQUENCE) {
+	digest, err := hashOr(p.Digest, crypto.SHA1)
+	mask := crypto.SHA1
+	if inner := (pkix.AlgorithmIdentifier{}); err == nil && p.Mask.Algorithm != nil {
+		if !p.Mask.Algorithm.Equal(oidMGF1) || !read(p.Mask.Parameters.FullBytes, &inner) {
 			return false
 		}
-		if digest, err = hashOf(algorithm); err != nil {
-			return false
-		}
+		mask, err = hashOf(inner)
 	}
-	if !all.ReadOptionalASN1(&part, &has, context(1)) {
-		return false
-	}
-	if has {
-		var generator asn1.ObjectIdentifier
-		if !part.ReadASN1(&algorithm, tag.SEQUENCE) || !algorithm.ReadASN1ObjectIdentifier(&generator) || !generator.Equal(oidMGF1) ||
-			!algorithm.ReadASN1(&inner, tag.SEQUENCE) {
-			return false
-		}
-		if mask, err = hashOf(inner); err != nil {
-			return false
-		}
-	}
-	return digest == d.digest && mask == d.digest
+	return err == nil && digest == d.digest && mask == d.digest
 }
 
 // claimed is when the signer says that it signed; zero when it does not.
 func (d *signedData) claimed() (at time.Time) {
-	value, one := d.attribute(oidSigningTime)
-	switch {
-	case !one:
-	case value.PeekASN1Tag(tag.UTCTime):
-		value.ReadASN1UTCTime(&at)
-	default:
-		value.ReadASN1GeneralizedTime(&at)
+	if !d.attribute(oidSigningTime, &at) {
+		return time.Time{}
 	}
 	return at
 }
@@ -415,14 +386,11 @@ func readStamp(ber []byte, sum func(crypto.Hash) ([]byte, error)) (stamp, error)
 	if err != nil {
 		return stamp{}, err
 	}
-	in := cryptobyte.String(token.content)
-	var all, imprint, algorithm, stamped, at cryptobyte.String
-	if !in.ReadASN1(&all, tag.SEQUENCE) || !all.SkipASN1(tag.INTEGER) || !all.SkipASN1(tag.OBJECT_IDENTIFIER) ||
-		!all.ReadASN1(&imprint, tag.SEQUENCE) || !imprint.ReadASN1(&algorithm, tag.SEQUENCE) || !imprint.ReadASN1(&stamped, tag.OCTET_STRING) ||
-		!all.SkipASN1(tag.INTEGER) || !all.ReadASN1(&at, tag.GeneralizedTime) {
+	var info stampInfo
+	if !read(token.content, &info) {
 		return stamp{}, errUnreadable
 	}
-	hash, err := hashOf(algorithm)
+	hash, err := hashOf(info.Imprint.Digest)
 	if err != nil {
 		return stamp{}, err
 	}
@@ -433,21 +401,14 @@ func readStamp(ber []byte, sum func(crypto.Hash) ([]byte, error)) (stamp, error)
 	if err != nil {
 		return stamp{}, err
 	}
-	if !bytes.Equal(want, stamped) {
+	if !bytes.Equal(want, info.Imprint.Sum) {
 		return stamp{}, errDigest
 	}
-	when, err := time.Parse("20060102150405Z", string(at)) // fractions of a second, too
+	when, err := time.Parse("20060102150405Z", string(info.At.Bytes)) // fractions of a second, too
 	if err != nil {
 		return stamp{}, errUnreadable
 	}
-	s := stamp{at: when, certificates: chainOf(authority, token.certificates)}
-	all.SkipOptionalASN1(tag.SEQUENCE) // accuracy
-	all.SkipOptionalASN1(tag.BOOLEAN)  // ordering
-	if all.PeekASN1Tag(tag.INTEGER) {
-		s.nonce = new(big.Int)
-		all.ReadASN1Integer(s.nonce)
-	}
-	return s, nil
+	return stamp{when, chainOf(authority, token.certificates), info.Nonce}, nil
 }
 
 // chainOf puts the signer's certificate before the others.
@@ -460,5 +421,3 @@ func chainOf(signer *x509.Certificate, all []*x509.Certificate) []*x509.Certific
 	}
 	return chain
 }
-
-func context(n int) tag.Tag { return tag.Tag(n).ContextSpecific().Constructed() }

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"crypto"
 	"crypto/x509"
+	"encoding/asn1"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -312,10 +313,11 @@ func (s found) verify(of *Signature, sum func(crypto.Hash) ([]byte, error)) (wro
 	if at := d.claimed(); of.Claimed.IsZero() {
 		of.Claimed = at
 	}
-	if token, one := onlyAttribute(d.unsigned, oidTimeStamp); wrong == nil && one {
-		st, err := readStamp(token, func(h crypto.Hash) ([]byte, error) {
+	var token asn1.RawValue
+	if wrong == nil && onlyAttribute(d.Unsigned.Bytes, oidTimeStamp, &token) {
+		st, err := readStamp(token.FullBytes, func(h crypto.Hash) ([]byte, error) {
 			hash := h.New()
-			hash.Write(d.signature)
+			hash.Write(d.Signature)
 			return hash.Sum(nil), nil
 		})
 		if err == nil { // a stamp that cannot be read proves no time

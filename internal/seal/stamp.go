@@ -10,9 +10,6 @@ import (
 	"errors"
 	"math/big"
 	"time"
-
-	"golang.org/x/crypto/cryptobyte"
-	tag "golang.org/x/crypto/cryptobyte/asn1"
 )
 
 // Stamp is an authority's word that something was there at a time (RFC 3161).
@@ -27,16 +24,12 @@ func StampRequest(sum [sha256.Size]byte) (request []byte, nonce *big.Int, err er
 	if nonce, err = rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127)); err != nil {
 		return nil, nil, err
 	}
-	type imprint struct {
-		Algorithm pkix.AlgorithmIdentifier
-		Hash      []byte
-	}
 	request, err = asn1.Marshal(struct {
 		Version      int
 		Imprint      imprint
 		Nonce        *big.Int
 		Certificates bool
-	}{1, imprint{pkix.AlgorithmIdentifier{Algorithm: asn1.ObjectIdentifier{2, 16, 840, 1, 101, 3, 4, 2, 1}, Parameters: asn1.NullRawValue}, sum[:]}, nonce, true})
+	}{1, imprint{pkix.AlgorithmIdentifier{Algorithm: oidSHA256, Parameters: asn1.NullRawValue}, sum[:]}, nonce, true})
 	return request, nonce, err
 }
 
@@ -48,13 +41,15 @@ var (
 
 // ReadStamp reads the answer to a request. Only a stamp of an authority that is trusted counts.
 func (t Trust) ReadStamp(answer []byte, sum [sha256.Size]byte, nonce *big.Int) (Stamp, error) {
-	in := cryptobyte.String(answer)
-	var all, status, token cryptobyte.String
-	var granted int
-	if !in.ReadASN1(&all, tag.SEQUENCE) || !all.ReadASN1(&status, tag.SEQUENCE) || !status.ReadASN1Integer(&granted) {
+	var all struct {
+		Status struct{ Granted int }
+		Token  asn1.RawValue `asn1:"optional"`
+	}
+	if !read(answer, &all) {
 		return Stamp{}, errUnreadable
 	}
-	if granted > 1 || !all.ReadASN1Element(&token, tag.SEQUENCE) { // 1 is "with modifications"
+	token := all.Token.FullBytes
+	if all.Status.Granted > 1 || len(token) == 0 { // 1 is "with modifications"
 		return Stamp{}, errRefused
 	}
 	s, err := t.checkStamp(token, sum)
