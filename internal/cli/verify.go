@@ -38,16 +38,17 @@ type verified struct {
 
 // shownSeal is what is known of a document's digital seal.
 type shownSeal struct {
-	State   office.SealState `json:"state"`   // none, intact, stranger, changed, broken, unjudged; empty before it was examined
+	State   office.SealState `json:"state"`   // none, intact, stranger, filled, revoked, changed, broken, unjudged; empty before it was examined
 	Text    string           `json:"text"`    // in words
 	Signer  string           `json:"signer"`  // whom its certificate names
 	Issuer  string           `json:"issuer"`  // who vouches for that
 	At      *time.Time       `json:"at"`      // when it was sealed
 	Stamped string           `json:"stamped"` // the authority that says so; otherwise it is what the signer's clock said
+	Vouched bool             `json:"vouched"` // the document carries its authority's word that the certificate was not revoked
 }
 
 func showSeal(s office.Seal) shownSeal {
-	return shownSeal{s.State, s.Text().String(), s.Signer, s.Issuer, moment(s.At), s.Stamped}
+	return shownSeal{s.State, s.Text().String(), s.Signer, s.Issuer, moment(s.At), s.Stamped, s.Vouched}
 }
 
 func (c *verifyCmd) Run(r *run) error {

@@ -408,7 +408,9 @@ const leaders = "._…·-–—"
 func alnum(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
 // spells reports whether r belongs to a word, as do the signs for what a font lacks; people write behind the others.
-func spells(r rune) bool { return alnum(r) || r > unicode.MaxASCII && !strings.ContainsRune(leaders, r) }
+func spells(r rune) bool {
+	return alnum(r) || r > unicode.MaxASCII && !strings.ContainsRune(leaders, r)
+}
 
 func (c *comparison) leaveOutLeaders(rim []bool) {
 	from := 0

@@ -41,12 +41,12 @@ func wholeOf(file io.ReaderAt, size int64) whole {
 
 // added says what the file has behind its first end bytes. The document as it was then is read and compared with the one that a reader
 // shows now.
-func (w whole) added(end int64) (what Addition, err error) {
+func (w whole) added(end int64) (what Addition, allows Allowance, err error) {
 	if only, err := onlyBlank(w.file, end, w.size); err != nil || only {
-		return AddedNothing, err
+		return AddedNothing, 0, err
 	}
 	if w.size > maxCompared {
-		return AddedChange, nil // what cannot be compared cannot be relied on
+		return AddedChange, 0, nil // what cannot be compared cannot be relied on
 	}
 	defer func() {
 		if recover() != nil { // over a strange value
@@ -55,26 +55,84 @@ func (w whole) added(end int64) (what Addition, err error) {
 	}()
 	all, err := w.read()
 	if err != nil {
-		return AddedUnjudged, err
+		return AddedUnjudged, 0, err
 	}
 	before, err := readPDF(all[:end])
 	if err != nil {
-		return AddedUnjudged, nil
+		return AddedUnjudged, 0, nil
 	}
 	root := ref{before.Root.ObjectNumber.Value(), before.Root.GenerationNumber.Value()}
 	objects, err := readUpdates(all[end:], end, lastTable(all[:end]), root)
 	if err != nil {
-		return AddedChange, nil // readers may show anything
+		return AddedChange, AllowsUnsaid, nil // readers may show anything
 	}
 	now, err := w.now()
+	c := comparison{before: before, now: now}
+	if err != nil || !c.reads(objects) {
+		return AddedChange, AllowsUnsaid, nil
+	}
+	allows = allowance(before, end)
+	for _, what := range []Addition{AddedProof, AddedFilled, AddedNotes} {
+		if c.passes, c.seen = what, map[[2]int]bool{}; (what == AddedProof || allows >= AllowsFilling) && c.sameRoot() {
+			return what, allows, nil
+		}
+	}
+	return AddedChange, allows, nil
+}
+
+// allowance is what the seal that covers the first end bytes, which are a document, lets others do to it.
+func allowance(ctx *model.Context, end int64) Allowance {
+	dict := func(o types.Object) types.Dict { d, _ := follow(ctx, o).(types.Dict); return d }
+	seal := dict(dict(dict(*ctx.Root)["Perms"])["DocMDP"])
+	covers, _ := follow(ctx, seal["ByteRange"]).(types.Array)
+	if len(covers) != 4 || number(follow(ctx, covers[2]))+number(follow(ctx, covers[3])) != float64(end) {
+		return AllowsUnsaid // it certifies an earlier one, or none
+	}
+	references, _ := follow(ctx, seal["Reference"]).(types.Array)
+	for _, o := range references {
+		if d := dict(o); isName("DocMDP", follow(ctx, d["TransformMethod"])) {
+			if p := Allowance(number(follow(ctx, dict(d["TransformParams"])["P"]))); AllowsNothing <= p && p <= AllowsNotes {
+				return p
+			}
+			return AllowsFilling // unless it says otherwise
+		}
+	}
+	return AllowsUnsaid
+}
+
+// Limits of what is kept of authorities' words.
+const (
+	maxWords     = 64
+	maxWordBytes = 4 << 20
+)
+
+// revocations are the authorities' words on what was revoked that a file carries (ETSI EN 319 142-1, 5.4.2). What cannot be read is none.
+func (w whole) revocations() (words [][]byte) {
+	defer func() {
+		if recover() != nil { // over a strange value
+			words = nil
+		}
+	}()
+	if w.size > maxCompared {
+		return nil
+	}
+	ctx, err := w.now()
 	if err != nil {
-		return AddedChange, nil
+		return nil
 	}
-	c := comparison{before: before, now: now, seen: map[[2]int]bool{}}
-	if !c.reads(objects) || !c.sameRoot() {
-		return AddedChange, nil
+	root, _ := follow(ctx, *ctx.Root).(types.Dict)
+	dss, _ := follow(ctx, root["DSS"]).(types.Dict)
+	size := 0
+	for _, key := range []string{"CRLs", "OCSPs"} {
+		list, _ := follow(ctx, dss[key]).(types.Array)
+		for _, o := range list {
+			word, ok := follow(ctx, o).(types.StreamDict)
+			if ok && word.Decode() == nil && size+len(word.Content) <= maxWordBytes && len(words) < maxWords {
+				words, size = append(words, word.Content), size+len(word.Content)
+			}
+		}
 	}
-	return AddedProof, nil
+	return words
 }
 
 // onlyBlank reports whether there is nothing to read from start on.
@@ -125,6 +183,7 @@ func readPDF(file []byte) (ctx *model.Context, err error) {
 // comparison holds a document as it was signed against the one that a reader shows now.
 type comparison struct {
 	before, now *model.Context
+	passes      Addition        // what is let pass
 	seen        map[[2]int]bool // pairs of objects that are compared, or are being compared; one difference ends it all
 }
 
@@ -165,7 +224,8 @@ func equal[T comparable](a, b *T) bool { return a == b || a != nil && b != nil &
 var (
 	rootMayChange   = map[string]bool{"DSS": true, "Extensions": true, "Version": true, "Metadata": true}
 	formMayChange   = map[string]bool{"SigFlags": true}
-	streamMayChange = map[string]bool{"Length": true} // the library fills it in; the bytes are compared themselves
+	fieldMayChange  = map[string]bool{"V": true, "AP": true, "AS": true, "M": true} // where it is filled in: what it looks like stays in its frame
+	streamMayChange = map[string]bool{"Length": true}                               // the library fills it in; the bytes are compared themselves
 )
 
 // sameRoot compares the catalogs, and with them all that is shown.
@@ -190,6 +250,9 @@ func (c *comparison) sameForm(before, now types.Object) bool {
 		return before == nil && now == nil
 	}
 	was, _ := before.(types.Dict) // there may have been no form
+	if c.passes == AddedNotes {
+		return was["XFA"] == nil && is["XFA"] == nil
+	}
 	return c.sameDict(was, is, formMayChange, func(key string) (special, same bool) {
 		switch key {
 		case "Fields":
@@ -322,11 +385,15 @@ func (c *comparison) same(before, now types.Object) bool {
 			return false
 		}
 		page := isName("Page", was["Type"]) && isName("Page", is["Type"])
-		return c.sameDict(was, is, nil, func(key string) (special, same bool) {
+		var mayChange map[string]bool
+		if c.passes != AddedProof && isName("Widget", c.old(was["Subtype"])) && isName("Widget", c.new(is["Subtype"])) {
+			mayChange = fieldMayChange
+		}
+		return c.sameDict(was, is, mayChange, func(key string) (special, same bool) {
 			if !page || key != "Annots" {
 				return false, false
 			}
-			return true, c.onlyStampsMore(was[key], is[key])
+			return true, c.passes == AddedNotes || c.onlyStampsMore(was[key], is[key])
 		})
 	case types.StreamDict:
 		is, ok := now.(types.StreamDict)

@@ -52,7 +52,22 @@ type Signature struct {
 	Certificates [][]byte  `json:"certificates,omitempty"` // the signer's first, of a stamp the authority's
 	Authority    [][]byte  `json:"authority,omitempty"`    // those of the authority that stamped a signature
 	Added        Addition  `json:"added,omitempty"`        // behind it, where it is sound
+	Allows       Allowance `json:"allows,omitempty"`       // where something was added
 }
+
+// Allowance is what a seal that certifies a document lets others do to it (ISO 32000-1, 12.8.2.2).
+type Allowance int
+
+const (
+	AllowsUnsaid  Allowance = iota // it certifies nothing
+	AllowsNothing                  // but proof
+	AllowsFilling                  // of fields
+	AllowsNotes                    // too
+)
+
+// forbids reports whether something was done to the document that the seal does not allow, so far as that is certain: where it allows
+// anything, others put their signatures on the document as notes and new fields, too.
+func (s Signature) forbids() bool { return s.Allows != AllowsUnsaid && s.Added == AddedChange }
 
 // Addition is what was added behind a signature.
 type Addition string
@@ -60,6 +75,8 @@ type Addition string
 const (
 	AddedNothing  Addition = ""
 	AddedProof    Addition = "proof"   // nothing but what proves the signature for longer
+	AddedFilled   Addition = "filled"  // that, and what was filled into fields that were there
+	AddedNotes    Addition = "notes"   // that, and notes and fields
 	AddedChange   Addition = "change"  // something that may change what people see
 	AddedUnjudged Addition = "unknown" // something that cannot be read
 )
@@ -68,6 +85,7 @@ const (
 type Found struct {
 	Signatures []Signature `json:"signatures,omitempty"` // those that cover less first
 	Malformed  int         `json:"malformed,omitempty"`  // dictionaries that say to be signatures, and do not enclose what they should
+	Revoked    [][]byte    `json:"revoked,omitempty"`    // what the file carries of authorities' words on that
 }
 
 // Examine looks for the signatures of a PDF of so many bytes and checks them against it. The error is about reading the file alone.
@@ -88,10 +106,13 @@ func Examine(file io.ReaderAt, size int64) (Found, error) {
 	for i := len(f.Signatures) - 1; i >= 0 && compared < maxCompare; i-- {
 		if s := &f.Signatures[i]; s.Fault == FaultNone && !s.IsStamp {
 			compared++
-			if s.Added, err = all.added(s.Covers); err != nil {
+			if s.Added, s.Allows, err = all.added(s.Covers); err != nil {
 				return Found{}, err
 			}
 		}
+	}
+	if len(f.Signatures) > 0 {
+		f.Revoked = all.revocations()
 	}
 	return f, nil
 }

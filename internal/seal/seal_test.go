@@ -35,8 +35,8 @@ import (
 
 // identity signs as somebody whom root vouches for.
 type identity struct {
-	key        crypto.Signer
-	cert, root *x509.Certificate
+	key, rootKey crypto.Signer
+	cert, root   *x509.Certificate
 }
 
 var sealedAt = time.Date(2026, 3, 2, 10, 30, 0, 0, time.UTC)
@@ -47,7 +47,7 @@ func newIdentity(t testing.TB, name string, key crypto.Signer, change func(*x509
 	rootKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	noErr(t, err)
 	root := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name + "'s authority"}, IsCA: true,
-		BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign, NotBefore: sealedAt.AddDate(-1, 0, 0), NotAfter: sealedAt.AddDate(20, 0, 0)}
+		BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign, SubjectKeyId: []byte(name), NotBefore: sealedAt.AddDate(-1, 0, 0), NotAfter: sealedAt.AddDate(20, 0, 0)}
 	rootDER, err := x509.CreateCertificate(rand.Reader, root, root, rootKey.Public(), rootKey)
 	noErr(t, err)
 	root, err = x509.ParseCertificate(rootDER)
@@ -61,7 +61,7 @@ func newIdentity(t testing.TB, name string, key crypto.Signer, change func(*x509
 	noErr(t, err)
 	cert, err = x509.ParseCertificate(der)
 	noErr(t, err)
-	return identity{key, cert, root}
+	return identity{key, rootKey, cert, root}
 }
 
 func ecKey(t testing.TB) crypto.Signer {
@@ -161,6 +161,86 @@ func TestWhatIsSaidOfASoundSeal(t *testing.T) {
 	}
 }
 
+// certified is a document with an empty field, under a seal that allows something, see seal.Allowance.
+func (i identity) certified(t testing.TB, allows seal.Allowance) []byte {
+	pdf := document(t)
+	m := regexp.MustCompile(`(\d+) 0 obj\n(<<[^\x00]*?/Type\s*/Catalog(?s:.*?))>>\nendobj`).FindSubmatch(pdf)
+	sealed, err := press.Fill(updated(pdf, map[string]string{
+		string(m[1]): string(m[2]) + "/AcroForm<</Fields[8998 0 R 8999 0 R]/SigFlags 3>>/Perms<</DocMDP 8997 0 R>>>>",
+		"8997": fmt.Sprintf("<</Type/Sig/SubFilter/ETSI.CAdES.detached/Reference[<</TransformMethod/DocMDP/TransformParams<</P %d>>>>]/ByteRange [%s]/Contents <%s>>>",
+			allows, strings.Repeat(" ", 48), strings.Repeat("0", 2*press.SealSpace)),
+		"8998": "<</Type/Annot/Subtype/Widget/FT/Sig/T(S)/V 8997 0 R/Rect[0 0 0 0]>>",
+		"8999": "<</Type/Annot/Subtype/Widget/FT/Tx/T(Name)/Rect[10 10 90 30]>>",
+	}), i.sign)
+	noErr(t, err)
+	return sealed
+}
+
+func TestWhatACertifiedDocumentAllowsIsToldFromWhatItForbids(t *testing.T) {
+	service, clerk := newIdentity(t, "Signing service", ecKey(t), nil), newIdentity(t, "Clerk", ecKey(t), nil)
+	trust := service.trusted(sealedAt.AddDate(0, 1, 0))
+	trust.Roots.AddCert(clerk.root)
+	filled := map[string]string{"8999": "<</Type/Annot/Subtype/Widget/FT/Tx/T(Name)/Rect[10 10 90 30]/V(Ana)/AP<</N 9000 0 R>>>>", "9000": "<</Length 3>>\nstream\nq Q\nendstream"}
+	larger := map[string]string{"8999": "<</Type/Annot/Subtype/Widget/FT/Tx/T(Name)/Rect[10 10 590 830]/V(Ana)/AP<</N 9000 0 R>>>>", "9000": "<</Length 3>>\nstream\nq Q\nendstream"}
+	page := regexp.MustCompile(`(\d+) 0 obj\n(<<[^>]*/Type\s*/Page\b(?s:.*?))endobj`).FindSubmatch(document(t))
+	text := string(page[2])
+	other := map[string]string{string(page[1]): regexp.MustCompile(`/Contents \d+ 0 R`).ReplaceAllString(text, "/Contents 9000 0 R"), "9000": "<</Length 12>>\nstream\n0 0 9 9 re f\nendstream"}
+	noted := map[string]string{string(page[1]): strings.Replace(text, "<<", "<</Annots[9000 0 R]", 1), "9000": "<</Type/Annot/Subtype/FreeText/Rect[100 100 300 300]/Contents(9,250.00)>>"}
+	for _, c := range []struct {
+		name   string
+		allows seal.Allowance
+		more   map[string]string
+		again  bool // the clerk seals it, too
+		state  office.SealState
+		signer string
+	}{
+		{"nothing was done", seal.AllowsNothing, nil, false, office.SealIntact, "Signing service"},
+		{"filled in", seal.AllowsFilling, filled, false, office.SealFilled, "Signing service"},
+		{"filled in where that is forbidden", seal.AllowsNothing, filled, false, office.SealChanged, "Signing service"},
+		{"a field that covers the page", seal.AllowsNotes, larger, false, office.SealChanged, "Signing service"},
+		{"a note, though it is allowed", seal.AllowsNotes, noted, false, office.SealChanged, "Signing service"},
+		{"another page", seal.AllowsNotes, other, false, office.SealChanged, "Signing service"},
+		{"filled in and sealed by another", seal.AllowsFilling, filled, true, office.SealIntact, "Clerk"},
+		{"sealed by another where that is forbidden", seal.AllowsNothing, nil, true, office.SealChanged, "Signing service"},
+		{"another page, sealed by another", seal.AllowsFilling, other, true, office.SealChanged, "Signing service"},
+	} {
+		pdf := service.certified(t, c.allows)
+		if c.more != nil {
+			pdf = updated(pdf, c.more)
+		}
+		if c.again {
+			pdf = clerk.seal(t, pdf)
+		}
+		if v := judge(t, pdf, trust); v.State != c.state || v.Signer != c.signer {
+			t.Errorf("%s: %s by %s", c.name, v.State, v.Signer)
+		}
+	}
+}
+
+func TestWhatAFileSaysOfRevocationCounts(t *testing.T) {
+	service := newIdentity(t, "Signing service", ecKey(t), nil)
+	root := regexp.MustCompile(`(\d+) 0 obj\n(<<[^\x00]*?/Type\s*/Catalog(?s:.*?)>>)\nendobj`).FindSubmatch(document(t))
+	for _, c := range []struct {
+		revoked *big.Int
+		until   time.Time
+		state   office.SealState
+		vouched bool
+	}{
+		{big.NewInt(7), sealedAt.AddDate(0, 0, 7), office.SealIntact, true},
+		{big.NewInt(7), sealedAt.AddDate(0, 0, -1), office.SealIntact, false},
+		{service.cert.SerialNumber, sealedAt.AddDate(0, 0, 7), office.SealRevoked, false},
+	} {
+		list, err := x509.CreateRevocationList(rand.Reader, &x509.RevocationList{Number: big.NewInt(1), ThisUpdate: sealedAt.AddDate(0, 0, -7), NextUpdate: c.until,
+			RevokedCertificateEntries: []x509.RevocationListEntry{{SerialNumber: c.revoked, RevocationTime: sealedAt.AddDate(0, 0, -2)}}}, service.root, service.rootKey)
+		noErr(t, err)
+		sealed := service.seal(t, updated(document(t), map[string]string{string(root[1]): strings.Replace(string(root[2]), "<<", "<</DSS<</CRLs[9000 0 R]>>", 1),
+			"9000": fmt.Sprintf("<</Length %d>>\nstream\n%s\nendstream", len(list), list)}))
+		if v := judge(t, sealed, service.trusted(sealedAt.AddDate(0, 1, 0))); v.State != c.state || v.Vouched != c.vouched {
+			t.Errorf("%s is revoked, said until %s: %s, %v", c.revoked, c.until, v.State, v.Vouched)
+		}
+	}
+}
+
 // attacks are what has been published against viewers: incremental updates, wrapped signatures, forged ones, and shadows; each
 // makes another file of a sealed one.
 func attacks(t testing.TB, victim identity, sealed []byte) map[string][]byte {
@@ -184,7 +264,7 @@ func attacks(t testing.TB, victim identity, sealed []byte) map[string][]byte {
 	overlay := func(s string) string {
 		return regexp.MustCompile(`/Contents[^/]*`).ReplaceAllString(s, "/Contents 9000 0 R ")
 	}
-	const square = "<</Length 11>>\nstream\n0 0 9 9 re f\nendstream"
+	const square = "<</Length 12>>\nstream\n0 0 9 9 re f\nendstream"
 	with := func(change func(string) string, more string) []byte {
 		return updated(sealed, map[string]string{string(lastPage[1]): pageText(change), "9000": more})
 	}
@@ -211,7 +291,7 @@ func attacks(t testing.TB, victim identity, sealed []byte) map[string][]byte {
 		"a byte of the document":    flip(900),
 		"a byte behind the seal":    flip(len(sealed) - 20),
 		"a byte of the signature":   flipHex(sealed, gapEnd-2*press.SealSpace+1800),
-		"a page with other content": updated(sealed, map[string]string{string(lastPage[1]): pageText(overlay), "9000": "<</Length 11>>\nstream\n0 0 9 9 re f\nendstream"}),
+		"a page with other content": updated(sealed, map[string]string{string(lastPage[1]): pageText(overlay), "9000": "<</Length 12>>\nstream\n0 0 9 9 re f\nendstream"}),
 		"an annotation over the text": updated(sealed, map[string]string{string(lastPage[1]): pageText(func(s string) string {
 			return regexp.MustCompile(`/Annots\s*\[`).ReplaceAllString(s, "/Annots[9000 0 R ")
 		}), "9000": "<</Type/Annot/Subtype/FreeText/Rect[100 100 300 300]/Contents(9,250.00)/DA(/Helv 12 Tf)>>"}),
@@ -228,7 +308,7 @@ func attacks(t testing.TB, victim identity, sealed []byte) map[string][]byte {
 		"a range beyond the file":              withRange(fmt.Sprintf("0 %d %d %d", gapStart, gapEnd, len(sealed)-gapEnd+9)),
 		"a wrapped signature":                  wrapped(sealed, gapStart, gapEnd, m),
 		"the seal on another document":         moved(t, sealed, gapStart, gapEnd),
-		"sealed anew by somebody of that name": mallory.seal(t, updated(sealed, map[string]string{string(lastPage[1]): pageText(overlay), "9000": "<</Length 11>>\nstream\n0 0 9 9 re f\nendstream"})),
+		"sealed anew by somebody of that name": mallory.seal(t, updated(sealed, map[string]string{string(lastPage[1]): pageText(overlay), "9000": "<</Length 12>>\nstream\n0 0 9 9 re f\nendstream"})),
 		"code in the gap":                      slices.Concat(sealed[:gapStart+1], []byte("30>/X/Y<"), sealed[gapStart+9:]),
 		"cut short":                            sealed[:len(sealed)-200],
 	}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/crypto/ocsp"
+
 	"countersign/internal/office"
 )
 
@@ -26,23 +28,63 @@ func Judge(f Found, t Trust) office.Seal {
 		}
 		return office.Seal{State: office.SealNone}
 	}
+	if i := slices.IndexFunc(f.Signatures, Signature.forbids); i >= 0 {
+		last = &f.Signatures[i]
+	}
 	v := t.sealed(*last)
 	wrong := slices.ContainsFunc(f.Signatures, func(s Signature) bool { return s.Fault == FaultDigest || s.Fault == FaultForged })
+	trusted, filled := t.trustsSigner(*last, v), last.Added == AddedFilled && last.Allows >= AllowsFilling
+	revoked, vouched := t.revoked(f, *last, v)
+	v.Vouched = vouched && !revoked
 	switch {
 	case wrong:
 		v.State = office.SealBroken
 	case last.Fault != FaultNone:
 		v.State = office.SealUnjudged
-	case last.Added == AddedChange:
-		v.State = office.SealChanged
-	case last.Added == AddedUnjudged:
+	case last.Added == AddedUnjudged || filled && !trusted:
 		v.State = office.SealUnjudged
-	case t.trustsSigner(*last, v):
+	case last.Added != AddedNothing && last.Added != AddedProof && !filled:
+		v.State = office.SealChanged
+	case revoked:
+		v.State = office.SealRevoked
+	case filled:
+		v.State = office.SealFilled
+	case trusted:
 		v.State = office.SealIntact
 	default:
 		v.State = office.SealStranger
 	}
 	return v
+}
+
+// revoked reports whether a signature's certificate had been revoked, and whether its authority has said anything of that, in what the
+// file carries. Where nobody confirms when it was signed, it counts whenever it was revoked.
+func (t Trust) revoked(f Found, s Signature, v office.Seal) (revoked, known bool) {
+	certificates := parse(s.Certificates)
+	if len(certificates) == 0 {
+		return false, false
+	}
+	own, at := certificates[0], v.At
+	if v.Stamped == "" {
+		at = t.Now
+	}
+	i := slices.IndexFunc(append(certificates, t.Pinned...), func(c *x509.Certificate) bool { return own.CheckSignatureFrom(c) == nil })
+	if i < 0 {
+		return false, false
+	}
+	issuer := append(certificates, t.Pinned...)[i]
+	for _, word := range f.Revoked {
+		if list, err := x509.ParseRevocationList(word); err == nil && list.CheckSignatureFrom(issuer) == nil {
+			known = known || !list.NextUpdate.Before(v.At)
+			for _, e := range list.RevokedCertificateEntries {
+				revoked = revoked || e.SerialNumber.Cmp(own.SerialNumber) == 0 && !e.RevocationTime.After(at)
+			}
+		} else if said, err := ocsp.ParseResponseForCert(word, own, issuer); err == nil {
+			known = known || said.Status == ocsp.Good && (!said.ThisUpdate.Before(v.At) || !said.NextUpdate.Before(v.At))
+			revoked = revoked || said.Status == ocsp.Revoked && !said.RevokedAt.After(at)
+		}
+	}
+	return revoked, known
 }
 
 // sealed is who made a signature, and when.

@@ -72,7 +72,9 @@ func (r *reading) revision(all updates, before int64, root ref) (start int64, er
 	v := revision{objects: map[int]place{}, values: map[int]any{}, lengths: map[ref][2]int{}, table: map[int]place{}}
 	var trailer map[string]any
 	for trailer == nil {
-		r.blank()
+		if err := r.comment(); err != nil {
+			return 0, err
+		}
 		start = r.base + int64(r.at)
 		if r.word("xref") {
 			trailer, err = r.table(&v)
@@ -90,14 +92,8 @@ func (r *reading) revision(all updates, before int64, root ref) (start int64, er
 		all[number] = at
 	}
 	maps.Copy(all, v.table)
-	r.blank()
-	if r.word("%") { // the name of a program
-		line, _, _ := bytes.Cut(r.text[r.at:], []byte("\n"))
-		if bytes.ContainsAny(line, "%\r") || bytes.Contains(line, []byte("xref")) || bytes.Contains(line, []byte("obj")) {
-			return 0, errLoose
-		}
-		r.at += len(line)
-		r.blank()
+	if err := r.comment(); err != nil {
+		return 0, err
 	}
 	if !r.word("startxref") {
 		return 0, errLoose
@@ -109,6 +105,20 @@ func (r *reading) revision(all updates, before int64, root ref) (start int64, er
 	}
 	r.blank()
 	return said, r.expect("%%EOF")
+}
+
+// comment passes over the name of a program, between objects.
+func (r *reading) comment() error {
+	r.blank()
+	if r.word("%") {
+		line, _, _ := bytes.Cut(r.text[r.at:], []byte("\n"))
+		if bytes.ContainsAny(line, "%\r") || bytes.Contains(line, []byte("xref")) || bytes.Contains(line, []byte("obj")) {
+			return errLoose
+		}
+		r.at += len(line)
+		r.blank()
+	}
+	return nil
 }
 
 // sound reports whether the tables say where all objects are, and nothing else, and streams are as long as they say.

@@ -91,6 +91,9 @@ func (s *Screen) tellSeal(f office.File) {
 		add(lang.L("Sealed on"), f.Seal.At.Local().Format("2006-01-02 15:04:05 MST"))
 		add(lang.L("Time confirmed by"), f.Seal.Stamped)
 	}
+	if text := i18n.Message(f.Seal.Revocation()); text != "" {
+		facts.Add(widgets.NewParagraph(text))
+	}
 	var pop *widgets.PopUp
 	leave := widgets.NewButton(lang.L("Close"), func() { pop.Close() })
 	buttons := widgets.Row(8, layout.NewSpacer(), leave)

@@ -190,6 +190,7 @@ func (r *Service) documentPart(ctx context.Context, b *evidence.Bundle, j office
 		part.Add(say(message.ProofSealedAt()), moment(j.Seal.At))
 		part.Add(say(message.ProofStamped()), j.Seal.Stamped)
 	}
+	part.Add("", say(j.Seal.Revocation()))
 	return part, as, true, nil
 }
 
