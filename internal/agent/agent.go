@@ -15,6 +15,7 @@
 //	announce  facts -> notifications
 //	network   the network that the office is in: its sign-in page, and each step of the way out
 //	updates   newer versions of the program
+//	desks     several computers of one office: events that one hands on to the others
 //	proof     saved files -> whether they are sealed, and are what was sent; the record, and the proof of a package
 //	transfer  the one sealed format: backups, moving to another computer, and what administrators hand out
 //
@@ -56,6 +57,7 @@ import (
 
 	"countersign/internal/agent/account"
 	"countersign/internal/agent/announce"
+	"countersign/internal/agent/desks"
 	"countersign/internal/agent/download"
 	"countersign/internal/agent/form"
 	"countersign/internal/agent/health"
@@ -173,6 +175,7 @@ type services struct {
 	proof       *proof.Service
 	announcer   *announce.Service
 	network     *network.Service
+	desks       *desks.Service
 	updates     *updates.Service
 	backups     *transfer.Backups
 	documents   *preview.Reader
@@ -260,6 +263,7 @@ func (a *Agent) wakeAll() {
 	a.saves.Wake()
 	a.folders.Wake()
 	a.updates.Wake()
+	a.desks.Wake()
 }
 
 // decided is what the administrator of this computer has decided, as it was read last.

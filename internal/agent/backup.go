@@ -14,6 +14,7 @@ import (
 
 	"countersign/internal/agent/account"
 	"countersign/internal/agent/data"
+	"countersign/internal/agent/desks"
 	"countersign/internal/agent/hotfolder"
 	"countersign/internal/agent/proof"
 	"countersign/internal/disk"
@@ -39,6 +40,7 @@ var docsBackedUp = map[string]func() any{
 	account.DocKeyID:     func() any { return new(string) },
 	hotfolder.DocFolders: func() any { return new([]office.HotFolder) },
 	proof.DocTrusted:     func() any { return new([][]byte) },
+	desks.Doc:            func() any { return new([]office.Desk) },
 	docMoved:             func() any { return new(moved) }, // why this computer does not work
 }
 

@@ -86,6 +86,9 @@ func (a *Agent) configure(ctx context.Context, s office.Settings, secrets office
 	if secrets.NgrokAuthtoken != "" {
 		a.webhook.Reopen()
 	}
+	if secrets.DeskKey != "" {
+		a.desks.Reopen()
+	}
 	a.wakeAll()
 	a.proof.WakeRecord()
 	a.Signal(office.SettingsChanged)

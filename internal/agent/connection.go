@@ -264,6 +264,14 @@ func (a *Agent) addressStep(s office.Settings) step {
 	if s.Tunnel == office.TunnelNone {
 		return step{Check: checkUnknown(name, message.AddressNone())}
 	}
+	if s.Tunnel == office.TunnelOffice {
+		check := checkUnknown(name, message.NotTried())
+		if since := a.desks.ListeningSince(); !since.IsZero() {
+			check = checkFine(name, message.HubConnected())
+			check.At = since
+		}
+		return step{Check: check}
+	}
 	known := func() office.Check {
 		now := a.webhook.Address()
 		check := checkUnknown(name, message.NotTried())

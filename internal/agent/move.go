@@ -9,11 +9,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
 	"countersign/internal/agent/account"
 	"countersign/internal/agent/data"
+	"countersign/internal/agent/desks"
 	"countersign/internal/agent/form"
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/hotfolder"
@@ -435,4 +437,51 @@ func (a *Agent) Office(s office.Settings) (OfficeFile, error) {
 		return OfficeFile{}, err
 	}
 	return OfficeFile{Settings: s, ClientSecret: string(secret)}, nil
+}
+
+// The office's other desks; see package desks.
+func (a *Agent) Desks(ctx context.Context) []office.DeskRow        { return a.desks.List(ctx) }
+func (a *Agent) RemoveDesk(ctx context.Context, name string) error { return a.desks.Remove(ctx, name) }
+
+// Hub is the public key of this computer as the hub, and which hub of the office it is.
+func (a *Agent) Hub() (key string, epoch int, err error) { return a.desks.Hub() }
+
+// InviteDesk makes a desk of that name, and the file that its computer opens. servers is where it reaches this one; empty for
+// this computer's own addresses. The client secret goes along only withSecret.
+func (a *Agent) InviteDesk(ctx context.Context, name, servers string, withSecret bool) (OfficeFile, error) {
+	v, err := a.desks.Invite(ctx, name, servers)
+	if err != nil {
+		return OfficeFile{}, err
+	}
+	return a.invitation(v, withSecret)
+}
+
+// invitation is the file with the settings of a desk of this hub.
+func (a *Agent) invitation(v desks.Invitation, withSecret bool) (OfficeFile, error) {
+	s := a.Settings()
+	if s.Redirect == office.RedirectTunnel { // which ends here: people copy the address that their browser ends at
+		s.Redirect = office.RedirectPaste
+		if s.RedirectURI = s.ReturnAddress(); s.RedirectURI == "" {
+			s.RedirectURI = strings.TrimSuffix(a.webhook.Address().URL, "/") + office.CallbackPath
+		}
+	}
+	s.Tunnel, s.Office, s.OfficePin, s.OfficeListen = office.TunnelOffice, v.Servers, v.Pin, ""
+	file := OfficeFile{Settings: s.Normal()}
+	if withSecret {
+		var err error
+		if file, err = a.Office(s.Normal()); err != nil {
+			return file, err
+		}
+	}
+	file.DeskKey = v.Key
+	return file, nil
+}
+
+// MovedHub is the file for all that are desks already: it tells them where the hub is now, and holds no secret.
+func (a *Agent) MovedHub(servers string) (OfficeFile, error) {
+	v, err := a.desks.Place(servers)
+	if err != nil {
+		return OfficeFile{}, err
+	}
+	return a.invitation(v, false)
 }

@@ -15,6 +15,7 @@ import (
 	"countersign/internal/agent/account"
 	"countersign/internal/agent/announce"
 	"countersign/internal/agent/data"
+	"countersign/internal/agent/desks"
 	"countersign/internal/agent/download"
 	"countersign/internal/agent/form"
 	"countersign/internal/agent/health"
@@ -117,6 +118,16 @@ func (a *Agent) join(healthChanges <-chan struct{}) (err error) {
 		Failed:   a.network.Failed,
 	})
 	a.Session = a.account
+	a.desks = desks.New(a.Base, desks.Deps{
+		Folder: locations.Desks(p.DataDir), Settings: a.Settings, Vault: a.account.Vault(), Dial: p.Network.DialContext,
+		Person: func() string { return a.account.Current().Account.Email },
+		Hears:  func() bool { return !a.webhook.ListeningSince().IsZero() },
+		Take: func(ctx context.Context, url, service, signature string, body []byte) error {
+			return a.webhook.Take(ctx, url, service, signature, body)
+		},
+		Returned: func() { a.packages.Sweep(reconcile.SweepReturn) },
+		Changed:  a.backUp,
+	})
 	a.webhook = webhook.New(a.Base, webhook.Deps{
 		Vault: a.account.Vault(),
 		Current: func() webhook.Current {
@@ -129,6 +140,7 @@ func (a *Agent) join(healthChanges <-chan struct{}) (err error) {
 		OpenPort:    p.OpenPort,
 		Dial:        p.Network.DialContext,
 		HTTP:        p.HTTP,
+		Office:      a.desks,
 		Arrived:     func() { a.packages.WakeEvents() },
 		Settled:     func(id string) { a.packages.Settled(id) },
 		Sweep:       func(why string) { a.packages.Sweep(why) },
@@ -136,7 +148,7 @@ func (a *Agent) join(healthChanges <-chan struct{}) (err error) {
 	})
 	a.account.Endpoint = a.webhook
 	a.announcer, err = announce.New(a.Base, announce.Deps{
-		Settings: a.Settings, Notify: p.Notify, Words: p.Words, MoreToCome: a.moreToCome, CatchingUp: a.catchingUp, HealthChanges: healthChanges,
+		Settings: a.Settings, Member: func() string { return a.account.Current().Account.MemberID }, Notify: p.Notify, Words: p.Words, MoreToCome: a.moreToCome, CatchingUp: a.catchingUp, HealthChanges: healthChanges,
 		Windowed: p.Windowed, CanOpen: p.OpenSaved != nil,
 	})
 	if err != nil {
@@ -210,7 +222,7 @@ func (a *Agent) load(ctx context.Context, aside string) error {
 	if err := a.loadInstallation(); err != nil {
 		return err
 	}
-	if err := a.webhook.Load(); err != nil {
+	if err := errors.Join(a.webhook.Load(), a.desks.Load()); err != nil {
 		return err
 	}
 	a.account.Begin(ctx)
@@ -278,7 +290,7 @@ func (a *Agent) work(ctx context.Context, only []Component) {
 	}
 	_ = a.obey(ctx) // which health says; before anything works, also for a command and an office that was brought over
 	if len(only) == 0 {
-		finding = append(finding, loop.Loop{Name: "deadlines", Run: a.packages.RunDeadlines}, loop.Loop{Name: "hot folders", Run: a.folders.Run})
+		finding = append(finding, loop.Loop{Name: "deadlines", Run: a.packages.RunDeadlines}, loop.Loop{Name: "hot folders", Run: a.folders.Run}, loop.Loop{Name: "desks", Run: a.desks.Run})
 		beside = append(beside, loop.Loop{Name: "updates", Run: a.updates.Run}, loop.Loop{Name: "record", Run: a.proof.RunRecord}, loop.Loop{Name: "rules", Run: a.followRules},
 			loop.Loop{Name: "forget", Run: func(ctx context.Context) error { return a.Daily(ctx, a.forget) }}, loop.Loop{Name: "backups", Run: a.backups.Run})
 		if len(a.p.DocumentReader) > 0 {

@@ -41,7 +41,7 @@ func TestWordsAreCompletedWhereTheyMayStand(t *testing.T) {
 		{"setup --no-c|", "--no-cac"},
 		{"setup --save-to |", ":folders"},
 		{"setup --import |", ":files"},
-		{"setup --cac --tunnel |", "ngrok external none loopback"},
+		{"setup --cac --tunnel |", "ngrok external office none loopback"},
 		{"events -f --pack|", "--package"},
 		{"send |", ":files"},
 		{"send a.pdf b|", ":files"},

@@ -27,6 +27,9 @@ type setupCmd struct {
 
 	Updates *bool `json:"check_updates,omitempty" name:"updates" negatable:"" help:"Ask once a day whether there is a newer version of Countersign. It is off at first."`
 
+	Elsewhere *bool `json:"saved_elsewhere,omitempty" name:"saved-elsewhere" negatable:"" help:"Save nothing here: another desk saves signed documents."`
+	Mine      *bool `json:"notify_mine,omitempty" name:"notify-mine" negatable:"" help:"Tell only of packages that were sent from here or by this account."`
+
 	DueDays    *int    `help:"How many days before its due date people are told of a package, once (3); 0 for never." placeholder:"DAYS"`
 	StampURL   *string `json:"stamp_url,omitempty" name:"stamp-url" help:"The address of an authority that stamps the record once a day (RFC 3161); empty for none." placeholder:"URL"`
 	RecordCopy *bool   `json:"mirror_record,omitempty" name:"record-copy" negatable:"" help:"Keep a copy of the record in the folder for signed documents."`
@@ -49,12 +52,15 @@ type serviceFlags struct {
 
 // addressFlags are the public address.
 type addressFlags struct {
-	Tunnel          *string `json:"tunnel,omitempty" help:"The public address: ngrok, external (your own web server) or none." enum:"ngrok,external,none,loopback" placeholder:"KIND"`
+	Tunnel          *string `json:"tunnel,omitempty" help:"The public address: ngrok, external (your own web server), office (the events come from the hub) or none." enum:"ngrok,external,office,none,loopback" placeholder:"KIND"`
 	NgrokDomain     *string `json:"ngrok_domain,omitempty" help:"The ngrok domain; empty for the account's own." placeholder:"DOMAIN"`
 	NgrokConnectURL *string `json:"ngrok_connect_url,omitempty" name:"ngrok-connect-url" help:"The ngrok server, where it is not ngrok's own." placeholder:"HOST:PORT"`
 	NgrokCA         *string `json:"ngrok_ca,omitempty" name:"ngrok-ca" help:"PEM file with the certificates to trust for the ngrok server." type:"path" placeholder:"FILE"`
 	PublicURL       *string `json:"public_url,omitempty" name:"public-url" help:"With --tunnel external: the public address that reaches --listen." placeholder:"URL"`
 	Listen          *string `json:"listen,omitempty" help:"With --tunnel external: where to listen." placeholder:"HOST:PORT"`
+	Office          *string `json:"office,omitempty" help:"With --tunnel office: the hub, as nats://HOST:PORT. Else NATS servers of your own that hand events on to other desks." placeholder:"URLS"`
+	OfficePin       *string `json:"office_pin,omitempty" name:"office-pin" help:"The fingerprint of the hub's key, as an invitation has it." placeholder:"PIN"`
+	OfficeListen    *string `json:"office_listen,omitempty" name:"office-listen" help:"Be the hub of other desks, which connect here; empty to be none." placeholder:"HOST:PORT"`
 }
 
 // savingFlags are what is saved, and where.
@@ -134,7 +140,7 @@ func (c *setupCmd) Run(r *run) error {
 		if err != nil {
 			return err
 		}
-		change.Office, change.Secrets.ClientSecret = &file, file.ClientSecret
+		change.Office, change.Secrets.ClientSecret, change.Secrets.DeskKey = &file, file.ClientSecret, file.DeskKey
 	}
 	if c.Export != "" {
 		return c.export(r, change)

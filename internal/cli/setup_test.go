@@ -90,7 +90,7 @@ func TestSetupJudgesAsTheAgentDoes(t *testing.T) {
 			for flag, value := range map[string]string{"--auth-url": around.AuthURL, "--base-url": around.BaseURL, "--client-id": around.ClientID,
 				"--scope": strings.Join(around.Scopes, " "), "--signature-header": around.SignatureHeader, "--redirect": string(around.Redirect),
 				"--redirect-uri": "", "--tunnel": string(around.Tunnel), "--ngrok-domain": "", "--ngrok-connect-url": "", "--public-url": around.PublicURL,
-				"--listen": around.Listen, "--save-to": filepath.Join(folder, "kept"), "--name-template": around.NameTemplate, "--keep-events": "90", "--keep-years": "",
+				"--listen": around.Listen, "--office": around.Office, "--office-pin": "", "--office-listen": "", "--save-to": filepath.Join(folder, "kept"), "--name-template": around.NameTemplate, "--keep-events": "90", "--keep-years": "",
 				"--copy-to": "", "--due-days": "3", "--blind-copy-to": "", "--stamp-url": "", "--check-files": "0"} {
 				if flag == c.Flag {
 					value = c.Value

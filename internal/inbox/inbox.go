@@ -130,6 +130,18 @@ func (in *Inbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// Take takes a notification that another desk of the office has verified with key, as that one was given it. It is on disk
+// when Take returns without an error.
+func (in *Inbox) Take(ctx context.Context, key Key, signature string, body []byte) error {
+	received := in.open(key, body)
+	received.Signature = signature
+	added, err := in.opt.Store(ctx, received)
+	if added {
+		in.opt.Wake()
+	}
+	return err
+}
+
 // receive reads and verifies. The room the body took is free again when it returns: what it returns is a copy, made
 // only for those who belong here.
 func (in *Inbox) receive(r *http.Request) (Received, Reason) {

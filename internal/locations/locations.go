@@ -28,6 +28,7 @@ const (
 	dropped = "dropped"       // a folder: files that other programs handed over without a place of their own
 	update  = "update"        // a folder: a newer version, while it is fetched and installed
 	backups = "backups"       // a folder: the state as it was, sealed
+	desks   = "desks"         // a folder: the stream of events for other desks, where this computer is the hub
 	lock    = "instance.lock" // held by the instance that runs
 	socket  = "control.sock"  // the way to that instance, on Unix
 	icon    = "icon.png"      // that notifications show, where the desktop wants it in a file
@@ -63,6 +64,9 @@ func Update(folder string) string { return filepath.Join(folder, update) }
 // Backups is the folder with the sealed backups of the state.
 func Backups(folder string) string { return filepath.Join(folder, backups) }
 
+// Desks is the folder with the stream of events for other desks.
+func Desks(folder string) string { return filepath.Join(folder, desks) }
+
 // Icon is the file with the program's icon, for desktops that show notifications with one from a file.
 func Icon(folder string) string { return filepath.Join(folder, icon) }
 
@@ -71,7 +75,7 @@ func All(folder string) []string {
 	return []string{
 		State(folder), Backup(folder), filepath.Join(folder, lock), filepath.Join(folder, socket),
 		filepath.Join(folder, entry), Icon(folder),
-		Logs(folder), Log(folder), Log(folder) + ".1", Trace(folder), Outbox(folder), Sent(folder), Dropped(folder), Update(folder), Backups(folder),
+		Logs(folder), Log(folder), Log(folder) + ".1", Trace(folder), Outbox(folder), Sent(folder), Dropped(folder), Update(folder), Backups(folder), Desks(folder),
 	}
 }
 

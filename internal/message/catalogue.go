@@ -81,6 +81,26 @@ func RecordsUnreadable() Message          { return of("data.records-unreadable")
 func Running() Message                    { return of("data.running") }
 func SocketInTheWay() Message             { return of("data.socket-in-the-way") }
 func TargetTaken() Message                { return of("data.target-taken") }
+func DeskInvited(name string) Message     { return of("desks.desk-invited", Text("Name", name)) }
+func DeskKeyForm() Message                { return of("desks.desk-key-form") }
+func DeskNameForm() Message               { return of("desks.desk-name-form") }
+func DeskNameTwice() Message              { return of("desks.desk-name-twice") }
+func DeskRemoved(name string) Message     { return of("desks.desk-removed", Text("Name", name)) }
+func DeskUnknown() Message                { return of("desks.desk-unknown") }
+func DeskUnwelcome() Message              { return of("desks.desk-unwelcome") }
+func EarlierHub() Message                 { return of("desks.earlier-hub") }
+func HubAddressForm() Message             { return of("desks.hub-address-form") }
+func HubAddressMissing() Message          { return of("desks.hub-address-missing") }
+func HubAway() Message                    { return of("desks.hub-away") }
+func HubConnected() Message               { return of("desks.hub-connected") }
+func HubFails() Message                   { return of("desks.hub-fails") }
+func HubListenConflict() Message          { return of("desks.hub-listen-conflict") }
+func HubListenForm() Message              { return of("desks.hub-listen-form") }
+func HubReplaced() Message                { return of("desks.hub-replaced") }
+func HubSilent() Message                  { return of("desks.hub-silent") }
+func NotTheHub() Message                  { return of("desks.not-the-hub") }
+func OtherHub() Message                   { return of("desks.other-hub") }
+func SavedByOtherDesk() Message           { return of("desks.saved-by-other-desk") }
 func AutostartDecided() Message           { return of("desktop.autostart-decided") }
 func AutostartFixed() Message             { return of("desktop.autostart-fixed") }
 func AutostartUnknown() Message           { return of("desktop.autostart-unknown") }

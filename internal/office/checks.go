@@ -1,6 +1,8 @@
 package office
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
 	"net"
 	"net/url"
 	"path/filepath"
@@ -124,30 +126,57 @@ func (s Settings) checkTunnel(say func(field string, code Code)) {
 		} else if !ok {
 			say(FieldListen, CodeForm)
 		}
+	case TunnelOffice:
+		if s.Office == "" {
+			say(FieldOffice, CodeMissing)
+		}
+		if s.OfficeListen != "" {
+			say(FieldOfficeListen, CodeConflict)
+		}
 	case TunnelLoopback, TunnelNone:
 	default:
 		say(FieldTunnel, CodeChoice)
 	}
+	if s.Office != "" && !isServers(s.Office) {
+		say(FieldOffice, CodeForm)
+	}
+	if b, err := base64.RawURLEncoding.DecodeString(s.OfficePin); err != nil || len(b) != 0 && len(b) != sha256.Size {
+		say(FieldOfficePin, CodeForm)
+	}
+	if _, ok := hostPort(s.OfficeListen); s.OfficeListen != "" && !ok && s.Tunnel != TunnelOffice {
+		say(FieldOfficeListen, CodeForm)
+	}
+}
+
+// isServers takes addresses of NATS servers with commas in between.
+func isServers(s string) bool {
+	for at := range strings.SplitSeq(s, ",") {
+		scheme, rest, _ := strings.Cut(at, "://")
+		if host, ok := hostPort(rest); !ok || host == "" || scheme != "nats" && scheme != "tls" {
+			return false
+		}
+	}
+	return true
 }
 
 func (s Settings) checkRedirect(say func(field string, code Code)) {
 	switch {
 	case !slices.Contains([]RedirectKind{RedirectTunnel, RedirectLocalhost, RedirectLoopback, RedirectPaste}, s.Redirect):
 		say(FieldRedirect, CodeChoice)
-	case s.Redirect == RedirectTunnel && s.Tunnel == TunnelNone:
+	case s.Redirect == RedirectTunnel && !s.HasAddress():
 		say(FieldRedirect, CodeConflict)
 	}
 	switch {
 	case s.RedirectURI != "":
 		say(FieldRedirectURI, webCode(s.RedirectURI, loopbackToo, queryToo))
-	case s.Redirect == RedirectPaste && s.Tunnel == TunnelNone:
+	case s.Redirect == RedirectPaste && !s.HasAddress():
 		say(FieldRedirectURI, CodeMissing)
 	}
 }
 
 // Check returns what is wrong with each secret, as Normal writes it.
 func (s Secrets) Check() (bad []FieldError) {
-	for _, f := range []struct{ field, value string }{{FieldClientSecret, s.ClientSecret}, {FieldNgrokToken, s.NgrokAuthtoken}} {
+	for _, f := range []struct{ field, value string }{{FieldClientSecret, s.ClientSecret}, {FieldNgrokToken, s.NgrokAuthtoken}, {FieldDeskKey, s.DeskKey}} {
 		if strings.ContainsFunc(f.value, unicode.IsControl) {
 			bad = append(bad, Finding(f.field, CodeCharacters))
 		}
@@ -289,6 +318,10 @@ const (
 	FieldNgrokCA      = "ngrok_ca"
 	FieldPublicURL    = "public_url"
 	FieldListen       = "listen"
+	FieldOffice       = "office"
+	FieldOfficePin    = "office_pin"
+	FieldOfficeListen = "office_listen"
+	FieldDeskKey      = "desk_key"
 	FieldSaveTo       = "save_to"
 	FieldTemplate     = "name_template"
 	FieldCopyTo       = "copy_to"
@@ -370,7 +403,11 @@ var findingTexts = map[string]map[Code]message.Message{
 	FieldPublicURL: {CodeMissing: message.PublicAddressMissing(),
 		CodeInsecure: message.PublicAddressInsecure(),
 		"":           message.PublicAddressForm()},
-	FieldListen: {"": message.ListenForm()},
+	FieldListen:       {"": message.ListenForm()},
+	FieldOffice:       {CodeMissing: message.HubAddressMissing(), "": message.HubAddressForm()},
+	FieldOfficePin:    {"": message.DeskKeyForm()},
+	FieldOfficeListen: {CodeConflict: message.HubListenConflict(), "": message.HubListenForm()},
+	FieldDeskKey:      {"": message.DeskKeyForm()},
 	FieldSaveTo: {CodeMissing: message.FolderNotChosen(),
 		CodePath:        message.FolderPath(),
 		CodeConflict:    message.FolderHoldsData(),

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+	"unicode"
 
 	"countersign/internal/office/filename"
 )
@@ -22,6 +23,7 @@ const (
 	TunnelNgrok    TunnelKind = "ngrok"
 	TunnelExternal TunnelKind = "external" // the office's own reverse proxy
 	TunnelLoopback TunnelKind = "loopback" // the demo: an HTTPS address only this computer reaches
+	TunnelOffice   TunnelKind = "office"   // the events of another desk, which has the address
 	TunnelNone     TunnelKind = "none"     // reconcile alone
 
 	RedirectTunnel    RedirectKind = "tunnel"
@@ -73,6 +75,12 @@ type TunnelSettings struct {
 	NgrokCA         string     `json:"ngrok_ca,omitempty"`          // PEM file
 	PublicURL       string     `json:"public_url,omitempty"`        // external
 	Listen          string     `json:"listen,omitempty"`            // external: host:port
+
+	// Office is where the office's desks meet, as nats://host:port with commas in between: of TunnelOffice the hub; else a cluster into
+	// which this computer puts its events.
+	Office       string `json:"office,omitempty"`
+	OfficePin    string `json:"office_pin,omitempty"`    // of the certificate there; empty for one that the system trusts
+	OfficeListen string `json:"office_listen,omitempty"` // host:port, where this computer is the hub of other desks; empty for none
 }
 
 // SaveSettings are where signed documents are saved, which, and as what.
@@ -86,6 +94,8 @@ type SaveSettings struct {
 	// Index keeps a list of all saved files in SaveTo. It is off unless the office wants it: other programs watch such
 	// folders and take in whatever appears there, and the list says who signed what to everybody who can read it.
 	Index bool `json:"index,omitempty"`
+	// SavedElsewhere leaves signed documents to another desk, such as the hub, which saves them into the shared folder.
+	SavedElsewhere bool `json:"saved_elsewhere,omitempty"`
 }
 
 // ProofSettings are what is done so that documents and the record of what happened can be relied upon.
@@ -99,9 +109,10 @@ type ProofSettings struct {
 // NotifySettings are what people are told of, and when.
 type NotifySettings struct {
 	Notify    NotifyKind `json:"notify,omitempty"`
-	DueDays   int        `json:"due_days,omitempty"`   // before the due date, when people are told once; NoDueDays for never
-	QuietFrom string     `json:"quiet_from,omitempty"` // "22:00" here; no notifications from then ...
-	QuietTo   string     `json:"quiet_to,omitempty"`   // ... until then; both empty for no quiet hours
+	Mine      bool       `json:"notify_mine,omitempty"` // only of packages that were sent from here or by this account
+	DueDays   int        `json:"due_days,omitempty"`    // before the due date, when people are told once; NoDueDays for never
+	QuietFrom string     `json:"quiet_from,omitempty"`  // "22:00" here; no notifications from then ...
+	QuietTo   string     `json:"quiet_to,omitempty"`    // ... until then; both empty for no quiet hours
 }
 
 // LookSettings are how the program looks to whoever uses it.
@@ -117,6 +128,7 @@ type LookSettings struct {
 type Secrets struct {
 	ClientSecret   string
 	NgrokAuthtoken string
+	DeskKey        string // of this desk alone, for the hub
 }
 
 // DefaultSettings are the settings of an office that has chosen nothing yet.
@@ -184,7 +196,8 @@ func (s Settings) Normal() Settings {
 	}
 	s.NgrokDomain = strings.TrimSuffix(bareHost(s.NgrokDomain), ".")
 	s.NgrokConnectURL = bareHost(s.NgrokConnectURL)
-	s.Listen = bareHost(s.Listen)
+	s.Listen, s.OfficeListen = bareHost(s.Listen), bareHost(s.OfficeListen)
+	s.Office, s.OfficePin = officeServers(s.Office), strings.TrimSpace(s.OfficePin)
 	if s.SaveTo != "" {
 		s.SaveTo = filepath.Clean(s.SaveTo)
 	}
@@ -195,7 +208,7 @@ func (s Settings) Normal() Settings {
 
 // Normal returns the secrets without the line ends that are pasted with them.
 func (s Secrets) Normal() Secrets {
-	return Secrets{strings.TrimSpace(s.ClientSecret), strings.TrimSpace(s.NgrokAuthtoken)}
+	return Secrets{strings.TrimSpace(s.ClientSecret), strings.TrimSpace(s.NgrokAuthtoken), strings.TrimSpace(s.DeskKey)}
 }
 
 // plainHost writes the scheme and the host of an address in small letters, and a host in another script in its ASCII form. One with
@@ -219,6 +232,27 @@ func bareHost(s string) string {
 		s = strings.TrimPrefix(s, scheme)
 	}
 	return asciiHost(strings.TrimRight(s, "/"))
+}
+
+// officeServers writes addresses of NATS servers, which may lack what they begin with.
+func officeServers(s string) string {
+	list := strings.FieldsFunc(s, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
+	for i, at := range list {
+		at = strings.ToLower(strings.TrimRight(at, "/"))
+		if !strings.Contains(at, "://") {
+			at = "nats://" + at
+		}
+		list[i] = at
+	}
+	return strings.Join(list, ",")
+}
+
+// HasAddress reports whether the service reaches this computer itself.
+func (s TunnelSettings) HasAddress() bool { return s.Tunnel != TunnelNone && s.Tunnel != TunnelOffice }
+
+// IsHub reports whether this computer hands its events on to other desks.
+func (s TunnelSettings) IsHub() bool {
+	return s.Tunnel != TunnelOffice && s.OfficeListen+s.Office != ""
 }
 
 // timeOfDay writes a time with two digits for the hour; what is none stays as it is.

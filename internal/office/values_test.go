@@ -199,7 +199,7 @@ func TestWhatIsSmallIsSaidOnce(t *testing.T) {
 		[]any{"r", "v", "", "w", "s", false, false, true, "", false, false})
 	var state PackageState
 	err := json.Unmarshal([]byte(`" Executed "`), &state)
-	same(t, "a state", []any{state, err, json.Unmarshal([]byte("7"), new(PackageState)) != nil, Secrets{" s\n", "t\r\n"}.Normal(), len(Secrets{"s\x00",
-		"t"}.Check()), len(Secrets{"s", "t"}.Check()), Decision{}.Pending(),
-		Decision{At: time.Unix(9, 0)}.Pending()}, []any{PackageExecuted, nil, true, Secrets{"s", "t"}, 1, 0, false, true})
+	same(t, "a state", []any{state, err, json.Unmarshal([]byte("7"), new(PackageState)) != nil, Secrets{" s\n", "t\r\n", " k"}.Normal(), len(Secrets{"s\x00",
+		"t", ""}.Check()), len(Secrets{"s", "t", "k"}.Check()), Decision{}.Pending(),
+		Decision{At: time.Unix(9, 0)}.Pending()}, []any{PackageExecuted, nil, true, Secrets{"s", "t", "k"}, 1, 0, false, true})
 }

@@ -97,6 +97,12 @@ func (tx *Tx) Event(id string) (office.Event, bool, error) {
 	return e, err == nil, err
 }
 
+// KnowsEvent reports whether an event was stored, though what was in it may be forgotten.
+func (tx *Tx) KnowsEvent(id string) (bool, error) {
+	row, _, err := tx.find(events, id)
+	return row != nil, err
+}
+
 // SetEvent replaces a stored event, or returns ErrNotFound. Copies stays as it is stored, so that a copy that arrives
 // while an event is handled is not forgotten; Day is set when the event is done.
 func (tx *Tx) SetEvent(e office.Event) error {

@@ -169,6 +169,9 @@ func (s *Screen) take(file agent.OfficeFile) {
 	if file.ClientSecret != "" {
 		a.secrets.ClientSecret = file.ClientSecret
 	}
+	if file.DeskKey != "" {
+		a.secrets.DeskKey = file.DeskKey
+	}
 	s.showAnswers()
 	s.show(0)
 	s.keep()

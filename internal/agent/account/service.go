@@ -349,6 +349,9 @@ func (r *Service) Configure(ctx context.Context, s office.Settings, secrets offi
 	if secrets.NgrokAuthtoken != "" {
 		values[issuer.NgrokToken.Of(issuer.Ngrok(s))] = []byte(secrets.NgrokAuthtoken)
 	}
+	if secrets.DeskKey != "" {
+		values[issuer.DeskKey.Of(issuer.Desks)] = []byte(secrets.DeskKey)
+	}
 	if r.keys.Locked() && !r.Unlock(ctx) {
 		return false, fmt.Errorf("keep the settings: %w", r.keys.reason())
 	}
@@ -400,6 +403,7 @@ func (r *Service) Configure(ctx context.Context, s office.Settings, secrets offi
 func (r *Service) Unkept(s office.Settings, secrets office.Secrets) office.Secrets {
 	for name, given := range map[string]*string{
 		issuer.ClientSecret.Of(issuer.Of(s)): &secrets.ClientSecret, issuer.NgrokToken.Of(issuer.Ngrok(s)): &secrets.NgrokAuthtoken,
+		issuer.DeskKey.Of(issuer.Desks): &secrets.DeskKey,
 	} {
 		if kept, err := r.keys.Get(name); err == nil && string(kept) == *given {
 			*given = ""

@@ -50,6 +50,7 @@ const (
 // Deps are what a Service needs from others. The functions are called from several goroutines.
 type Deps struct {
 	Settings func() office.Settings
+	Member   func() string             // who is signed in
 	Notify   func(office.Notice) error // raises a notification; nil raises none
 	Words    func() *message.Printer   // of the language in use
 
@@ -312,7 +313,7 @@ func dueKey(packageID string) string { return "due/" + packageID }
 // DueSoon is the fact that p is to be signed soon and is not, when people were not told yet. Call it in the commit that
 // records it.
 func (r *Service) DueSoon(tx *store.Tx, p office.Package, now time.Time) ([]office.Fact, error) {
-	return r.untold(tx, office.Fact{Key: dueKey(p.ID), PackageID: p.ID, Kind: office.FactDeadline,
+	return r.untold(tx, p, office.Fact{Key: dueKey(p.ID), PackageID: p.ID, Kind: office.FactDeadline,
 		Title: office.DueText(p.DisplayName(), now.Local(), p.Due), Body: unsigned(p)})
 }
 
@@ -322,7 +323,7 @@ func (r *Service) ToldDue(tx *store.Tx, packageID string) bool { return tx.Told(
 // Expired is the fact that p can be signed no more, when people were not told yet. One that is opened again with another
 // due date may expire again. Call it in the commit that records it.
 func (r *Service) Expired(tx *store.Tx, p office.Package) ([]office.Fact, error) {
-	return r.untold(tx, office.Fact{
+	return r.untold(tx, p, office.Fact{
 		Key: "expired/" + p.ID + "/" + p.Due.UTC().Format("20060102150405"), PackageID: p.ID, Kind: office.FactDeadline,
 		Title: message.Expired(p.DisplayName()), Body: unsigned(p), When: p.Ended(),
 	})

@@ -26,20 +26,21 @@ func (r *Service) Signed(tx *store.Tx, p office.Package, signatures []office.Sig
 		f.Last = p.EveryoneSigned() && s.SignerID == signatures[len(signatures)-1].SignerID
 		facts = append(facts, f)
 	}
-	return r.untold(tx, facts...)
+	return r.untold(tx, p, facts...)
 }
 
 // Declined are the facts that people declined to sign p, without those that people were told of before. Call it in the
 // commit that records them.
 func (r *Service) Declined(tx *store.Tx, p office.Package) ([]office.Fact, error) {
-	return r.untold(tx, declinedFacts(p)...)
+	return r.untold(tx, p, declinedFacts(p)...)
 }
 
 // NotWithdrawn is the fact that p was not withdrawn though somebody wished for it, when people were not told yet. Call it
 // in the commit that records it.
 func (r *Service) NotWithdrawn(tx *store.Tx, p office.Package) ([]office.Fact, error) {
 	w := p.Withdrawal
-	return r.untold(tx, office.Fact{
+	asked := office.Package{} // here, by whoever is told, whosesoever it is
+	return r.untold(tx, asked, office.Fact{
 		Key:       "not-withdrawn/" + p.ID + "/" + w.Asked.UTC().Format("20060102150405"),
 		PackageID: p.ID,
 		Title:     message.NotWithdrawn(p.DisplayName()),
@@ -49,14 +50,18 @@ func (r *Service) NotWithdrawn(tx *store.Tx, p office.Package) ([]office.Fact, e
 
 // Saved is the fact that p is saved, when people were not told yet. Call it in the commit that records the files.
 func (r *Service) Saved(tx *store.Tx, p office.Package, jobs []office.Job) ([]office.Fact, error) {
-	if !p.Planned || !isSaved(jobs) {
+	elsewhere := len(jobs) == 0 && r.deps.Settings().SavedElsewhere
+	if !p.Planned || !isSaved(jobs) && !elsewhere {
 		return nil, nil // without knowing all of its documents, nobody can say
 	}
 	f := savedFact(p, jobs)
+	if elsewhere {
+		f.Body = message.SavedByOtherDesk()
+	}
 	found := wereThere(jobs)
 	// A package that was executed long before it was saved here is news of a moment gone by.
 	f.CaughtUp = found || r.Now().Sub(p.Executed.Time) > office.NewFor
-	if first, err := tx.Once(f.Key); err != nil || !first {
+	if first, err := tx.Once(f.Key); err != nil || !first || !r.concerns(p) {
 		return nil, err
 	}
 	if err := nameLast(tx, p, &f); err != nil {
@@ -101,17 +106,23 @@ func (r *Service) NewVersion(tx *store.Tx, version string, todo message.Message,
 		_, err := tx.Once(f.Key)
 		return nil, err
 	}
-	return r.untold(tx, f)
+	return r.untold(tx, office.Package{}, f)
 }
 
-// untold leaves out the facts that people were told of before, and notes that they are told of the others.
-func (r *Service) untold(tx *store.Tx, all ...office.Fact) (news []office.Fact, err error) {
+// concerns reports whether people are told of p: of everything, or of what is theirs, as far as the service has said whose it is.
+func (r *Service) concerns(p office.Package) bool {
+	return !r.deps.Settings().Mine || p.DraftID != "" || p.MemberID == "" || p.MemberID == r.deps.Member()
+}
+
+// untold leaves out the facts that people were told of before, and those of packages that are not theirs, and notes that they are told
+// of the others.
+func (r *Service) untold(tx *store.Tx, of office.Package, all ...office.Fact) (news []office.Fact, err error) {
 	for _, f := range all {
 		first, err := tx.Once(f.Key)
 		if err != nil {
 			return nil, err
 		}
-		if !first {
+		if !first || !r.concerns(of) {
 			continue
 		}
 		if err := r.Queue(tx, f); err != nil {

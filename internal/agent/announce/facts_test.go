@@ -85,7 +85,7 @@ func TestASignatureSaysWhatIsLeftToSign(t *testing.T) {
 
 // A disk that takes nothing now keeps nothing from people, and what they were told is noted later; nothing costs no access.
 func TestWhatPeopleWereToldIsNotedOnceItCanBe(t *testing.T) {
-	r, err := New(looptest.Base(t, func() {}), Deps{})
+	r, err := New(looptest.Base(t, func() {}), Deps{Settings: func() office.Settings { return office.Settings{} }})
 	noErr(t, err)
 	accesses, full := 0, true
 	r.Data.Store.Fault = func() error {
@@ -291,7 +291,7 @@ func TestOnePackageThatCannotBeReadKeepsNoOtherFromItsName(t *testing.T) {
 		Signers: []office.Signer{{ID: "jan", FirstName: "Jan"}}}
 	noErr(t, errors.Join(put(office.Package{ID: "broken", Name: "To be spoilt"}), put(named)))
 	looptest.Spoil(t, &tools, "To be spoilt", "packages", "package_lines")
-	r, err := New(tools, Deps{})
+	r, err := New(tools, Deps{Settings: func() office.Settings { return office.Settings{} }})
 	noErr(t, err)
 	var m digest
 	for _, id := range []string{"broken", "p"} {
@@ -304,7 +304,7 @@ func TestOnePackageThatCannotBeReadKeepsNoOtherFromItsName(t *testing.T) {
 }
 
 func TestAPackageIsReadOnceForAllItsSignaturesThatWait(t *testing.T) {
-	r, err := New(looptest.Base(t, func() {}), Deps{})
+	r, err := New(looptest.Base(t, func() {}), Deps{Settings: func() office.Settings { return office.Settings{} }})
 	noErr(t, err)
 	p := office.Package{ID: "p"}
 	noErr(t, r.Data.Update(func(tx *store.Tx) error { return tx.PutPackage(p) }))

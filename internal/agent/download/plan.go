@@ -102,6 +102,9 @@ func (r *Service) Folder(s office.Settings, p office.Package) (string, error) {
 // may be called again for documents that were not known before; whether all are known now is for the caller to say
 // (office.Package.Planned).
 func (r *Service) Plan(tx *store.Tx, p *office.Package, s office.Settings, folder string) (planned int, err error) {
+	if s.SavedElsewhere {
+		return 0, nil
+	}
 	names := s.FileTemplate()
 	add := func(d office.Document, kind office.FileKind) error {
 		j := office.Job{

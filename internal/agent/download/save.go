@@ -197,7 +197,7 @@ func (r *Service) NoteFiles(tx *store.Tx, p *office.Package) ([]office.Fact, err
 	if err != nil {
 		return nil, err
 	}
-	p.Saved = p.Planned && office.AllSaved(jobs)
+	p.Saved = p.Planned && (office.AllSaved(jobs) || len(jobs) == 0 && r.deps.Settings().SavedElsewhere)
 	p.Problem = office.FirstProblem(jobs)
 	return r.deps.Saved(tx, *p, jobs)
 }

@@ -44,6 +44,14 @@ var (
 	AddressRefused = State{ID: "tunnel", Step: message.StepAddress(), Severity: Problem, Action: ActSettings, After: 15 * time.Minute, Behind: "service"}
 	// NoAddress ends when the settings have a way to open a public address.
 	NoAddress = State{ID: "no-tunnel", Step: message.StepAddress(), Severity: Info}
+	// HubAway ends when this desk hears from the hub again, or is none any more.
+	HubAway = State{ID: "hub", Step: message.StepAddress(), Severity: Warning, Action: ActRetry, After: 15 * time.Minute}
+	// DeskUnwelcome ends likewise, but needs a new invitation.
+	DeskUnwelcome = State{ID: "hub", Step: message.StepAddress(), Severity: Problem, Action: ActSettings, After: soon}
+	// HubFails ends when other desks can be served, or there are to be none.
+	HubFails = State{ID: "desks", Severity: Problem, Action: ActRetry, After: soon}
+	// HubReplaced ends likewise.
+	HubReplaced = State{ID: "desks", Severity: Problem, Action: ActSettings, After: soon}
 	// EndpointFails ends when the endpoint is registered.
 	EndpointFails = State{ID: "endpoint", Step: message.StepEndpoint(), Severity: Warning, Action: ActRetry, Ends: WithService | WithSignIn}
 	// EndpointForbidden ends likewise, but needs another account.
@@ -110,7 +118,7 @@ func (i Issue) ConcernsData() bool {
 // States are all of them but those of Stopped.
 func States() []State {
 	return []State{NotSetUp, KeyringLocked, KeyOutOfReach, KeyReplaced, SecretElsewhere, SignedOut, SignInLapsed, SignInShort,
-		MayNotSend, ClientRefused, ServiceBusy, ServiceFails, NetworkAsks, AddressClosed, AddressRefused, NoAddress, EndpointFails, EndpointForbidden,
+		MayNotSend, ClientRefused, ServiceBusy, ServiceFails, NetworkAsks, AddressClosed, AddressRefused, NoAddress, HubAway, DeskUnwelcome, HubFails, HubReplaced, EndpointFails, EndpointForbidden,
 		EndpointLost, FolderFails, HotFolderFails, HotFolderWaits, FilesRefused, FilesFailed, DocumentsWrong, FilesAstray, RecordWaits, RecordOlder, OutcomeUnknown, WithdrawalWaits, DataDamaged, DataNotWritten, DataNotRead, DataRestored, DataLost, RestoreWaits, BackupFails, MovedAway, RecordsUnreadable, RecordsPutOff, IndexWaits, PolicyWrong, NotificationsFail}
 }
 

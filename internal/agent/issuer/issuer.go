@@ -21,10 +21,15 @@ const (
 	Refresh         Sealed = "refresh-token"
 	Endpoint        Sealed = "endpoint"          // JSON of the registration
 	FormerEndpoints Sealed = "endpoint-previous" // JSON of those before, valid a little longer
+	DeskKey         Sealed = "desk-key"          // of this desk, for the hub
+	HubKey          Sealed = "hub-key"           // JSON of what this computer is as a hub
 )
 
 // Of names the value of that kind that i gave out.
 func (s Sealed) Of(i Name) string { return string(s) + "@" + string(i) }
+
+// Desks are the office's own, whichever service it signs with.
+const Desks Name = "desks"
 
 // Of is the signing service and the client there.
 func Of(s office.Settings) Name { return Name(Config(s).Issuer()) }

@@ -22,6 +22,7 @@ import (
 type Shared struct {
 	Settings     office.Settings
 	ClientSecret string // empty unless the administrator asked for it
+	DeskKey      string // of the one desk that an invitation is for; empty in any other file
 }
 
 const (
@@ -36,6 +37,7 @@ type sharedForm struct {
 	Version      int             `json:"version"`
 	Settings     office.Settings `json:"settings"` // as Into leaves them of none
 	ClientSecret string          `json:"client_secret,omitempty"`
+	DeskKey      string          `json:"desk_key,omitempty"`
 }
 
 // IsShared says whether a file is meant to be one, by its name.
@@ -46,7 +48,7 @@ func WriteShared(path string, o Shared) error {
 	if bad := o.check(); len(bad) > 0 {
 		return &office.ConfigError{Fields: bad}
 	}
-	b, err := json.MarshalIndent(sharedForm{sharedFormat, sharedVersion, Shared{Settings: o.Settings.Normal()}.Into(office.Settings{}), o.ClientSecret}, "", "  ")
+	b, err := json.MarshalIndent(sharedForm{sharedFormat, sharedVersion, Shared{Settings: o.Settings.Normal()}.Into(office.Settings{}), o.ClientSecret, o.DeskKey}, "", "  ")
 	if err != nil {
 		return err
 	}
@@ -75,7 +77,7 @@ func ReadShared(path string) (Shared, error) {
 	if form.Version > sharedVersion {
 		return Shared{}, message.Error(message.OfficeFileNewer(name), nil)
 	}
-	o := Shared{Shared{Settings: form.Settings}.Into(office.DefaultSettings()).Normal(), strings.TrimSpace(form.ClientSecret)}
+	o := Shared{Shared{Settings: form.Settings}.Into(office.DefaultSettings()).Normal(), strings.TrimSpace(form.ClientSecret), strings.TrimSpace(form.DeskKey)}
 	if bad := o.check(); len(bad) > 0 {
 		return Shared{}, message.Error(message.Then(message.OfficeFileUnusable(name), bad[0].Text), nil)
 	}
@@ -95,7 +97,7 @@ func readShared(path string) ([]byte, error) {
 
 // check is what is wrong with the file, without what it leaves to each computer and to each person.
 func (o Shared) check() (bad []office.FieldError) {
-	bad = append(bad, office.Secrets{ClientSecret: o.ClientSecret}.Normal().Check()...)
+	bad = append(bad, office.Secrets{ClientSecret: o.ClientSecret, DeskKey: o.DeskKey}.Normal().Check()...)
 	s := o.Settings.Normal()
 	if s.Tunnel == office.TunnelLoopback { // the demo's
 		bad = append(bad, office.Finding(office.FieldTunnel, office.CodeChoice))
@@ -113,6 +115,9 @@ func (o Shared) Into(s office.Settings) office.Settings {
 	x := o.Settings
 	s.ServiceSettings, s.Redirect, s.RedirectURI = x.ServiceSettings, x.Redirect, x.RedirectURI
 	s.Tunnel, s.NgrokDomain, s.PublicURL, s.Listen = x.Tunnel, x.NgrokDomain, x.PublicURL, x.Listen
+	if x.Tunnel == office.TunnelOffice {
+		s.Office, s.OfficePin, s.OfficeListen = x.Office, x.OfficePin, ""
+	}
 	s.NameTemplate, s.SaveCAC, s.SaveMaster = x.NameTemplate, x.SaveCAC, x.SaveMaster
 	return s
 }

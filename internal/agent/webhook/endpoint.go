@@ -147,9 +147,11 @@ func (r *Service) Register(ctx context.Context, force bool) error {
 	now := r.Current()
 	s, client := now.Settings, now.Client
 	switch {
-	case s.Tunnel == office.TunnelNone:
+	case !s.HasAddress():
 		r.Health.Clear(health.EndpointFails)
-		if s.Configured() {
+		if s.Tunnel == office.TunnelOffice {
+			r.Health.Clear(health.NoAddress)
+		} else if s.Configured() {
 			r.Health.Set(health.NoAddress, message.NoAddress())
 		}
 		return nil
@@ -384,6 +386,9 @@ func (r *Service) explained(packageID string, received time.Time) (found bool) {
 
 // ListeningSince is since when events could have come without a break; zero when they cannot now.
 func (r *Service) ListeningSince() time.Time {
+	if r.fromOffice() {
+		return r.Office.ListeningSince()
+	}
 	r.mu.Lock()
 	gap := r.gap
 	r.mu.Unlock()
@@ -436,7 +441,7 @@ func (r *Service) Heard(e esign.Event, received time.Time) {
 // was lost before is said again once it has one.
 func (r *Service) tellMissed() {
 	now := r.Now()
-	none := r.Current().Settings.Tunnel == office.TunnelNone
+	none := !r.Current().Settings.HasAddress()
 	lost, overdue := r.missedNow(now, none)
 	switch {
 	case none:
@@ -472,4 +477,12 @@ func (r *Service) recallMissed() error {
 }
 
 // Deaf is true while no events can be expected.
-func (r *Service) Deaf() bool { return r.registered() == nil || r.lost() }
+func (r *Service) Deaf() bool {
+	if r.fromOffice() {
+		return r.Office.ListeningSince().IsZero()
+	}
+	return r.registered() == nil || r.lost()
+}
+
+// fromOffice reports whether another desk hands events on to this one.
+func (r *Service) fromOffice() bool { return r.Current().Settings.Tunnel == office.TunnelOffice }

@@ -69,10 +69,18 @@ type Deps struct {
 	Dial        dial                            // the way out to ngrok
 	HTTP        *http.Client                    // asks whether the office's own public address leads here
 
+	Office Office // the other desks
+
 	Arrived  func()           // an event is stored
 	Settled  func(id string)  // it is, and nothing can be done with it
 	Sweep    func(why string) // every open package is to be asked about
 	Returned func()           // likewise, but it may come in bursts: the address is open again
+}
+
+// Office are the office's other desks.
+type Office interface {
+	Stored(eventID string)     // an event is stored, which they are to have too
+	ListeningSince() time.Time // of a desk: since when all that reaches the hub comes; zero while it does not
 }
 
 // dial connects, through whatever proxy is on the way.
@@ -323,11 +331,20 @@ func (r *Service) storeEvent(_ context.Context, in inbox.Received) (added bool, 
 		return false, fmt.Errorf("store event %s: %w", ev.ID, err)
 	}
 	r.Crash("event stored")
+	if added {
+		r.Office.Stored(ev.ID)
+	}
 	if added && ev.Outcome != office.EventPending {
 		r.Settled(ev.ID)
 	}
 	r.Signal(office.StatusChanged)
 	return added, nil
+}
+
+// Take stores an event that another desk of the office has verified, as the service told that one. It is on disk when Take
+// returns without an error.
+func (r *Service) Take(ctx context.Context, url, service, signature string, body []byte) error {
+	return r.inbox.Take(ctx, inbox.Key{URL: url, Service: service}, signature, body)
 }
 
 // Refusal is a sample of the requests that were refused.

@@ -169,6 +169,7 @@ func newService(t *testing.T) *testService {
 		},
 		Certificate: func() (tls.Certificate, error) { return tls.Certificate{}, errNoCertificate },
 		Callback:    http.NotFound,
+		Office:      noDesks{},
 		Settled: func(id string) {
 			x.mu.Lock()
 			defer x.mu.Unlock()
@@ -195,6 +196,12 @@ func newService(t *testing.T) *testService {
 	x.up("https://office.test")
 	return x
 }
+
+// noDesks is an office of one desk.
+type noDesks struct{}
+
+func (noDesks) Stored(string)             {}
+func (noDesks) ListeningSince() time.Time { return time.Time{} }
 
 func (x *testService) up(url string) {
 	x.setState(tunnel.State{Phase: tunnel.Up, URL: url}, string(tunnel.Up))

@@ -305,7 +305,7 @@ func webhookPath(s office.Settings) string {
 // whether what is sent there arrives here.
 func (r *Service) Test(ctx context.Context, s office.Settings, secrets office.Secrets) (publicURL string, err error) {
 	s = s.Normal()
-	if s.Tunnel == office.TunnelNone {
+	if !s.HasAddress() {
 		return "", nil
 	}
 	for _, f := range s.Check() {

@@ -41,6 +41,8 @@ func (c Case) Settings(folder string) office.Settings {
 		s.Tunnel, s.PublicURL, s.Listen = office.TunnelExternal, "https://office.example.com", "127.0.0.1:8080"
 	case office.TunnelNone:
 		s.Tunnel = office.TunnelNone
+	case office.TunnelOffice:
+		s.Tunnel, s.Office = office.TunnelOffice, "nats://10.0.0.1:7422"
 	}
 	return s
 }
@@ -71,7 +73,7 @@ func (c Case) At(s *office.Settings) any {
 		office.FieldAuthURL: &s.AuthURL, office.FieldBaseURL: &s.BaseURL, office.FieldClientID: &s.ClientID, office.FieldScopes: &s.Scopes,
 		office.FieldHeader: &s.SignatureHeader, office.FieldRedirect: &s.Redirect, office.FieldRedirectURI: &s.RedirectURI,
 		office.FieldTunnel: &s.Tunnel, office.FieldNgrokDomain: &s.NgrokDomain, office.FieldNgrokConnect: &s.NgrokConnectURL,
-		office.FieldNgrokCA: &s.NgrokCA, office.FieldPublicURL: &s.PublicURL, office.FieldListen: &s.Listen, office.FieldSaveTo: &s.SaveTo,
+		office.FieldNgrokCA: &s.NgrokCA, office.FieldPublicURL: &s.PublicURL, office.FieldListen: &s.Listen, office.FieldOffice: &s.Office, office.FieldOfficePin: &s.OfficePin, office.FieldOfficeListen: &s.OfficeListen, office.FieldSaveTo: &s.SaveTo,
 		office.FieldTemplate: &s.NameTemplate, office.FieldCopyTo: &s.CopyTo, office.FieldBlindCopyTo: &s.BlindCopyTo, office.FieldNotify: &s.Notify, office.FieldDueDays: &s.DueDays, office.FieldQuietFrom: &s.QuietFrom, office.FieldQuietTo: &s.QuietTo,
 		office.FieldKeepEvents: &s.KeepEvents, office.FieldKeepYears: &s.KeepYears, office.FieldStampURL: &s.StampURL, office.FieldCheckFiles: &s.CheckFiles, office.FieldTheme: &s.Theme, office.FieldLanguage: &s.Language,
 		office.FieldContrast: &s.Contrast, office.FieldTextSize: &s.TextSize, office.FieldMotion: &s.Motion,
@@ -195,6 +197,24 @@ func Cases(folder string) (all []Case) {
 	good("http://127.0.0.1:8080/", "127.0.0.1:8080")
 	bad(office.CodeMissing, "")
 	bad(office.CodeForm, "127.0.0.1", "8080", "127.0.0.1:99999", "127.0.0.1:0", "127.0.0.1:-1", "127.0.0.1:http", "a b:8080", "ana:"+Secret+"@localhost:80")
+	around = ""
+
+	field, flag = office.FieldOfficeListen, "--office-listen"
+	same("", ":7422", "10.0.0.1:7422")
+	bad(office.CodeForm, "7422", "10.0.0.1", ":99999")
+	field, flag = office.FieldOfficePin, "--office-pin"
+	same("", strings.Repeat("A", 43))
+	bad(office.CodeForm, "AAAA", "%")
+	field, flag = office.FieldOffice, "--office"
+	same("", "nats://a:4222,nats://b:4222", "tls://office.example.com:7422")
+	around = "office"
+	good(" Office.example.com:7422, [::1]:7422/", "nats://office.example.com:7422,nats://[::1]:7422")
+	bad(office.CodeMissing, "", " ")
+	bad(office.CodeForm, "office.example.com", "nats://:7422", "https://office.example.com:7422", "nats://ana:"+Secret+"@a:7422")
+	field, flag = office.FieldOfficeListen, "--office-listen"
+	bad(office.CodeConflict, ":7422")
+	field, flag = office.FieldRedirect, "--redirect"
+	bad(office.CodeConflict, "tunnel")
 	around = ""
 
 	field, flag = office.FieldSaveTo, "--save-to"

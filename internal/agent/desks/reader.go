@@ -1,0 +1,138 @@
+package desks
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"countersign/internal/agent/data"
+	"countersign/internal/agent/health"
+	"countersign/internal/agent/loop"
+	"countersign/internal/desk"
+	"countersign/internal/office"
+	"countersign/internal/store"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// askEvery is how often a desk asks whether the hub hears anything.
+const askEvery = 30 * time.Second
+
+// beDesk takes in what the hub hands on, until ctx or the connection ends.
+func (r *Service) beDesk(ctx context.Context, s office.Settings) error {
+	r.Health.Clear(health.HubFails)
+	seed, err := r.seed()
+	if err != nil {
+		return err
+	}
+	conn, err := desk.Connect(desk.Way{Servers: s.Office, Pin: s.OfficePin, Seed: seed, Dial: r.Dial})
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	a, err := r.ask(ctx, conn)
+	if err != nil {
+		return r.why(conn, err)
+	}
+	both, ctx := errgroup.WithContext(ctx)
+	both.Go(func() error {
+		return conn.Receive(ctx, a.Epoch, func(e desk.Event) error { return r.take(ctx, e) }, func() error { return r.fetch(ctx, conn) })
+	})
+	both.Go(func() error {
+		for {
+			r.heard(a)
+			if !loop.Wait(ctx, askEvery, conn.Closed) {
+				return ctx.Err()
+			}
+			if a, err = r.ask(ctx, conn); err != nil {
+				return err
+			}
+		}
+	})
+	return r.why(conn, both.Wait())
+}
+
+// heard notes what the hub said.
+func (r *Service) heard(a desk.Answer) {
+	r.hear(a.Listening)
+	if !a.Listening {
+		r.tell(errSilent, office.Settings{TunnelSettings: office.TunnelSettings{Tunnel: office.TunnelOffice}})
+		return
+	}
+	r.Health.Clear(health.HubAway)
+}
+
+// why is err, or that the hub does not know this desk any more, where that is why.
+func (r *Service) why(conn *desk.Conn, err error) error {
+	if conn.Removed() {
+		return desk.ErrRemoved
+	}
+	return err
+}
+
+func (r *Service) take(ctx context.Context, e desk.Event) error {
+	return r.Take(ctx, e.URL, e.Service, e.Signature, e.Body)
+}
+
+// ask asks the hub how it is, and notes which hub it is and which desks it has: one of them may take its place one day.
+func (r *Service) ask(ctx context.Context, conn *desk.Conn) (desk.Answer, error) {
+	a, err := conn.Ask(ctx, desk.Question{Person: r.Person()})
+	if err != nil {
+		return a, err
+	}
+	met, err := r.epoch()
+	switch {
+	case err != nil:
+		return a, err
+	case a.Epoch < met:
+		return a, errEarlier
+	case a.Epoch > met:
+		err = r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(docEpoch, a.Epoch) })
+	}
+	return a, errors.Join(err, r.note(members(a)))
+}
+
+func members(a desk.Answer) (list []office.Desk) {
+	for _, d := range a.Desks {
+		list = append(list, office.Desk{Name: d.Name, Key: d.Key, Made: d.Made})
+	}
+	return list
+}
+
+// note keeps which desks there are.
+func (r *Service) note(list []office.Desk) error {
+	same := func(a, b office.Desk) bool { return a.Name == b.Name && a.Key == b.Key && a.Made.Equal(b.Made) }
+	if slices.EqualFunc(r.desks.Get(), list, same) {
+		return nil
+	}
+	return r.desks.Change(func([]office.Desk) ([]office.Desk, error) {
+		return list, r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(Doc, list) })
+	})
+}
+
+// fetch takes in what the hub has stored and this desk has not: something should have come that did not.
+func (r *Service) fetch(ctx context.Context, conn *desk.Conn) error {
+	r.Log.Info("events are missing, and are asked for")
+	for q := (desk.Question{Events: true}); ; {
+		a, err := conn.Ask(ctx, q)
+		if err != nil {
+			return err
+		}
+		for _, e := range a.Events {
+			known, err := data.Read(r.Data, "an event", func(tx *store.Tx) (bool, error) { return tx.KnowsEvent(e.ID) })
+			if err != nil {
+				return err
+			}
+			if !known {
+				if err := r.take(ctx, e); err != nil {
+					return err
+				}
+			}
+		}
+		if q.Before = a.Next; q.Before == "" {
+			r.Returned() // what is older, the service still knows
+			return nil
+		}
+	}
+}

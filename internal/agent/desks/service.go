@@ -1,0 +1,256 @@
+// Package desks joins several computers of one office: the one that the service reaches, the hub, hands every verified event
+// on to the others, its desks.
+//
+//	service.go  what this computer is by its settings: the hub, a desk, or neither, as in an office that has one desk
+//	hub.go      the hub: events out of the store into the stream, who is a desk, answers to desks
+//	reader.go   a desk: events of the stream into its own inbox; what it missed; whether the hub hears anything at all
+//
+// It promises: an event is published after it is stored, and acknowledged by a desk after that one has it stored, by the
+// same door as one that the service sends; a stream that is lost, damaged, cut or new is filled again from the store, and what a
+// desk missed from the hub's; what comes twice is one event, for it is known by its id; a desk that was removed is cut off
+// before Remove returns, and stays out after a restart; an earlier hub counts no more once a desk has met a later one. While a
+// desk hears nothing of a hub that hears something, it counts as one without a public address.
+//
+// It must not know what an event means.
+package desks
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net"
+	"sync"
+	"time"
+
+	"countersign/internal/agent/data"
+	"countersign/internal/agent/health"
+	"countersign/internal/agent/issuer"
+	"countersign/internal/agent/loop"
+	"countersign/internal/desk"
+	"countersign/internal/message"
+	"countersign/internal/office"
+	"countersign/internal/secret"
+	"countersign/internal/store"
+)
+
+// Vault keeps values sealed. While its key is out of reach its errors are secret.ErrUnavailable.
+type Vault interface {
+	Get(name string) ([]byte, error)
+	Put(values map[string][]byte, also ...func(*store.Tx) error) error
+}
+
+// Deps are what a Service needs from outside. All of them are required.
+type Deps struct {
+	Folder   string // of the stream
+	Settings func() office.Settings
+	Vault    Vault
+	Person   func() string // who works here
+	Hears    func() bool   // events reach this computer
+	Dial     func(ctx context.Context, network, address string) (net.Conn, error)
+
+	Take     func(ctx context.Context, url, service, signature string, body []byte) error // stores an event
+	Returned func()                                                                       // events come again: what happened meanwhile is to be asked
+	Changed  func()                                                                       // what is kept about desks changed
+}
+
+// Service is the office's other desks. All methods are safe for concurrent use.
+type Service struct {
+	loop.Base
+	Deps
+
+	wake  chan struct{} // the settings may be others
+	ring  chan struct{} // there is something to publish
+	desks data.Kept[[]office.Desk]
+
+	mu      sync.Mutex
+	restart bool
+	live    *live                // nil while this computer is no hub
+	queue   []string             // ids of events that are to be published
+	seen    map[string]time.Time // by key
+	since   time.Time            // of a desk: since when it hears; zero while it does not
+}
+
+// New makes a Service. It reads nothing; Load does.
+func New(tools loop.Base, p Deps) *Service {
+	return &Service{Base: tools, Deps: p, wake: make(chan struct{}, 1), ring: make(chan struct{}, 1), seen: map[string]time.Time{}}
+}
+
+const (
+	// Doc names the document with the desks of a hub, and of a desk with all that the hub has told it of.
+	Doc = "desks"
+	// docEpoch names the one with the latest hub that this computer has met or been.
+	docEpoch = "desks-epoch"
+)
+
+// Load reads which desks there are.
+func (r *Service) Load() error {
+	list, _, err := data.Doc[[]office.Desk](r.Data, Doc)
+	r.desks.Set(list)
+	return err
+}
+
+// Wake has it look whether the settings are others.
+func (r *Service) Wake() { loop.Wake(r.wake) }
+
+// Reopen has it begin anew although the settings are the same: the key is another one, or somebody asked.
+func (r *Service) Reopen() {
+	r.mu.Lock()
+	r.restart = true
+	r.mu.Unlock()
+	r.Wake()
+}
+
+// ListeningSince is of a desk: since when all that reaches the hub comes; zero while it does not.
+func (r *Service) ListeningSince() time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.since
+}
+
+// longest is the longest pause between two tries.
+const longest = 30 * time.Second
+
+// Run is what the settings say until ctx ends.
+func (r *Service) Run(ctx context.Context) error {
+	for tries := 0; ctx.Err() == nil; {
+		s := r.Settings()
+		be := r.beNothing
+		switch {
+		case s.Tunnel == office.TunnelOffice:
+			be = r.beDesk
+		case s.IsHub():
+			be = r.beHub
+		}
+		began := r.Now()
+		err := r.until(ctx, s, be)
+		r.hear(false)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err == nil {
+			tries = 0
+			continue
+		}
+		if r.Now().Sub(began).Abs() > time.Minute {
+			tries = 0
+		}
+		tries++
+		r.tell(err, s)
+		pause := r.Backoff(tries, r.Pace.Retry/2, longest)
+		r.Log.Info("the other desks are out of reach", "err", err, "again_in", pause)
+		loop.Wait(ctx, pause, r.wake)
+	}
+	return nil
+}
+
+// until does be until the settings that it is about change; then its error is nil.
+func (r *Service) until(ctx context.Context, s office.Settings, be func(context.Context, office.Settings) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	over := make(chan error, 1)
+	go func() { over <- loop.Protect("desks", func() error { return be(ctx, s) }) }()
+	for {
+		select {
+		case err := <-over:
+			return err
+		case <-r.wake:
+			if r.again() || !same(r.Settings(), s) {
+				cancel(errMoved)
+				<-over
+				return nil
+			}
+		case <-ctx.Done():
+			<-over
+			return nil
+		}
+	}
+}
+
+var errMoved = errors.New("the settings changed")
+
+func (r *Service) again() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	again := r.restart
+	r.restart = false
+	return again
+}
+
+func same(a, b office.Settings) bool {
+	return a.Tunnel == b.Tunnel && a.Office == b.Office && a.OfficePin == b.OfficePin && a.OfficeListen == b.OfficeListen
+}
+
+func (r *Service) beNothing(ctx context.Context, _ office.Settings) error {
+	r.Health.Clear(health.HubAway)
+	r.Health.Clear(health.HubFails)
+	<-ctx.Done()
+	return nil
+}
+
+// hear notes whether events come, of which others are told.
+func (r *Service) hear(now bool) {
+	r.mu.Lock()
+	did := !r.since.IsZero()
+	switch {
+	case !now:
+		r.since = time.Time{}
+	case !did:
+		r.since = r.Now()
+	}
+	r.mu.Unlock()
+	if did != now {
+		r.Signal(office.StatusChanged)
+		if now {
+			r.Returned()
+		}
+	}
+}
+
+// errSilent means that the hub hears nothing itself.
+var errSilent, errEarlier = errors.New("the hub hears nothing"), errors.New("an earlier hub answers")
+
+// tell says in health why events do not go to other desks, or do not come from the hub.
+func (r *Service) tell(err error, s office.Settings) {
+	if errors.Is(err, secret.ErrUnavailable) { // which the keyring issue says
+		return
+	}
+	if s.Tunnel != office.TunnelOffice {
+		if errors.Is(err, desk.ErrFenced) {
+			r.Health.Set(health.HubReplaced, message.HubReplaced())
+			return
+		}
+		r.Health.Set(health.HubFails, message.HubFails())
+		return
+	}
+	switch {
+	case errors.Is(err, desk.ErrRemoved):
+		r.Health.Set(health.DeskUnwelcome, message.DeskUnwelcome())
+	case errors.Is(err, desk.ErrOther):
+		r.Health.Set(health.DeskUnwelcome, message.OtherHub())
+	case errors.Is(err, errEarlier):
+		r.Health.Set(health.DeskUnwelcome, message.EarlierHub())
+	case errors.Is(err, errSilent):
+		r.Health.Set(health.HubAway, message.HubSilent())
+	default:
+		r.Health.Set(health.HubAway, message.HubAway())
+	}
+}
+
+// epoch is the latest hub that this computer has met or been.
+func (r *Service) epoch() (n int, err error) {
+	n, _, err = data.Doc[int](r.Data, docEpoch)
+	return n, err
+}
+
+// seed is this desk's own key; empty for none. One that was the hub until another took its place has the key it had as that.
+func (r *Service) seed() (string, error) {
+	b, err := r.Vault.Get(issuer.DeskKey.Of(issuer.Desks))
+	if err != nil || b != nil {
+		return string(b), err
+	}
+	var was identity
+	if b, err = r.Vault.Get(issuer.HubKey.Of(issuer.Desks)); err == nil && b != nil {
+		err = json.Unmarshal(b, &was)
+	}
+	return was.Seed, err
+}

@@ -1,0 +1,132 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"countersign/internal/agent"
+	"countersign/internal/cli/terminal"
+	"countersign/internal/message"
+	"countersign/internal/office"
+)
+
+// desksCmd is about the other computers of the office, which this one hands events on to.
+type desksCmd struct {
+	List   desksListCmd   `cmd:"" default:"withargs" help:"Show the desks of this hub."`
+	Invite desksInviteCmd `cmd:"" help:"Add a desk, and write the file that its computer opens, or takes with setup --import."`
+	Remove desksRemoveCmd `cmd:"" help:"Remove a desk: its key is dead at once."`
+}
+
+type desksListCmd struct{ jsonFlag }
+
+type desksInviteCmd struct {
+	Name       string `arg:"" optional:"" help:"What the desk is called here."`
+	To         string `required:"" help:"The file to write." type:"path" placeholder:"FILE"`
+	Moved      bool   `help:"Add no desk: the file is for all that are desks already, and tells them where the hub is now."`
+	Servers    string `help:"Where desks reach this computer, if not at its own addresses." placeholder:"HOST:PORT"`
+	WithSecret bool   `help:"Write the client secret into the file, too. Whoever has the file has the secret."`
+}
+
+type desksRemoveCmd struct {
+	Name string `arg:"" help:"What the desk is called."`
+	jsonFlag
+}
+
+// desksRequest changes which desks there are, or nothing where it names none.
+type desksRequest struct {
+	Remove string `json:"remove,omitempty"`
+}
+
+var (
+	callDesks = declare("desks", running, func(l *local, ctx context.Context, q desksRequest) (list deskList, err error) {
+		if q.Remove != "" {
+			err = l.agent.RemoveDesk(ctx, q.Remove)
+		} else if !l.agent.Settings().IsHub() {
+			err = message.Error(message.NotTheHub(), nil)
+		}
+		if err != nil {
+			return list, err
+		}
+		list.Hub, list.Epoch, err = l.agent.Hub()
+		list.Desks = append([]office.DeskRow{}, l.agent.Desks(ctx)...)
+		return list, err
+	})
+	callInvite = declare("invite", running, func(l *local, ctx context.Context, q desksInviteCmd) (agent.OfficeFile, error) {
+		if q.Moved {
+			return l.agent.MovedHub(q.Servers)
+		}
+		return l.agent.InviteDesk(ctx, q.Name, q.Servers, q.WithSecret)
+	})
+)
+
+func (c *desksListCmd) Run(r *run) error { return c.desks(r, desksRequest{}) }
+
+func (c *desksRemoveCmd) Run(r *run) error { return c.desks(r, desksRequest{Remove: c.Name}) }
+
+func (c *desksInviteCmd) Run(r *run) error {
+	if (c.Name == "") != c.Moved {
+		return &usage{"Name the desk, or use --moved."}
+	}
+	if !agent.IsOfficeFile(c.To) {
+		c.To += agent.OfficeEnding
+	}
+	file, err := callInvite.alone(r, idle, *c)
+	if err != nil {
+		return err
+	}
+	if err := agent.WriteOffice(c.To, file); err != nil {
+		return err
+	}
+	if c.Moved {
+		_ = r.out.Line("Written: %s. Every desk opens it once. It contains no secret.", c.To)
+		return nil
+	}
+	_ = r.out.Line("Written: %s. It is for one computer alone, which opens it with a double click, or takes it with setup --import.", c.To)
+	_ = r.out.Line("Whoever has the file reads what the service reports to this office. Hand it over safely, and delete it when it was opened.")
+	return nil
+}
+
+// desks prints the desks of this hub as they are then.
+func (f jsonFlag) desks(r *run, q desksRequest) error {
+	list, err := callDesks.alone(r, idle, q)
+	if err != nil {
+		return err
+	}
+	return f.print(r, list, func(w *terminal.Writer) (err error) {
+		if len(list.Desks) == 0 {
+			return w.Line("There is no desk yet. Add one with: countersign desks invite NAME --to FILE")
+		}
+		for _, d := range list.Desks {
+			err = errors.Join(err, w.Line("%s", deskLine(d)))
+		}
+		return err
+	})
+}
+
+// deskList is what desks --json prints. Its fields are stable, and documented in assets/docs/admin.md.
+type deskList struct {
+	Desks []office.DeskRow `json:"desks"`
+	Hub   string           `json:"hub"`   // its public key
+	Epoch int              `json:"epoch"` // which hub of the office it is
+}
+
+// deskLine is a desk in a few words.
+func deskLine(d office.DeskRow) string {
+	line := d.Name
+	if d.Person != "" {
+		line += " (" + d.Person + ")"
+	}
+	switch {
+	case d.Connected:
+		line += ": connected"
+	case d.Seen.IsZero():
+		line += ": never seen"
+	default:
+		line += ": last seen " + d.Seen.Local().Format("2006-01-02 15:04")
+	}
+	if d.Waiting > 0 {
+		line += fmt.Sprintf("; %d events waiting", d.Waiting)
+	}
+	return line
+}

@@ -1,0 +1,417 @@
+// Package desk is a connection to the office's stream of events: that of the hub, which publishes, and that of the other desks,
+// which read and acknowledge. The stream is in a hub of this office (package hub) or in a cluster of NATS servers.
+//
+// What it promises: an event is in a stream at most once, as long as the stream keeps it; what Publish returned for is on the
+// server's disk; an event is acknowledged after the caller has it on its own, never before; a server that does not have the
+// pinned key is told nothing.
+//
+// What it must not know: what an event means, who is a desk, and when to try again. The stream is a pipe that may be lost and
+// filled again, also with numbers that were used before.
+package desk
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"crypto/tls"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nkeys"
+)
+
+// ErrRemoved means that the server does not know this desk's key.
+var ErrRemoved = errors.New("the office does not know this desk")
+
+// ErrOther means that another server answers than the one that was pinned.
+var ErrOther = errors.New("another server answers")
+
+// Way is how a stream is reached.
+type Way struct {
+	Servers string // nats://host:port, with commas in between
+	Pin     string // of the server's certificate, see Pin; empty for one that the system trusts
+	Seed    string // this desk's own key
+	// Local is a server in this process, in place of Servers.
+	Local nats.InProcessConnProvider
+	// Dial is the way out; nil is the system's.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+// Pin is the fingerprint of a certificate's key.
+func Pin(publicKeyInfo []byte) string {
+	sum := sha256.Sum256(publicKeyInfo)
+	return base64.RawURLEncoding.EncodeToString(sum[:])
+}
+
+// NewKey makes the key of a desk.
+func NewKey() (seed, public string, err error) {
+	pair, err := nkeys.CreateUser()
+	if err != nil {
+		return "", "", err
+	}
+	b, err1 := pair.Seed()
+	public, err2 := pair.PublicKey()
+	return string(b), public, errors.Join(err1, err2)
+}
+
+// Public is the public half of a key.
+func Public(seed string) (string, error) {
+	pair, err := nkeys.FromSeed([]byte(seed))
+	if err != nil {
+		return "", err
+	}
+	return pair.PublicKey()
+}
+
+const (
+	connectTime = 5 * time.Second
+	answerTime  = 5 * time.Second
+	inFlight    = 32 // messages: they wait here while their time to be acknowledged runs
+	prefix      = "HUBJS"
+	requests    = "office.desk." // and the public key of the desk that asks
+)
+
+// Conn is a connection. It does not come back by itself: whoever made it is told by Closed, and makes another one.
+type Conn struct {
+	Closed <-chan struct{}
+
+	nc  *nats.Conn
+	js  jetstream.JetStream
+	key string
+}
+
+// Connect connects. The error is ErrRemoved, ErrOther, or what keeps the way closed.
+func Connect(w Way) (*Conn, error) {
+	pair, err := nkeys.FromSeed([]byte(w.Seed))
+	if err != nil {
+		return nil, ErrRemoved
+	}
+	key, err := pair.PublicKey()
+	if err != nil {
+		return nil, err
+	}
+	closed, foreign := make(chan struct{}), false
+	options := []nats.Option{
+		nats.Name("desk"), nats.Nkey(key, pair.Sign), nats.CustomInboxPrefix("_INBOX_" + key), nats.NoReconnect(), nats.Timeout(connectTime),
+		nats.PingInterval(20 * time.Second), nats.MaxPingsOutstanding(2), nats.ClosedHandler(func(*nats.Conn) { close(closed) }),
+		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}),
+	}
+	switch {
+	case w.Local != nil:
+		options = append(options, nats.InProcessServer(w.Local))
+	case w.Pin == "":
+		options = append(options, nats.Secure(&tls.Config{MinVersion: tls.VersionTLS12}))
+	default:
+		options = append(options, nats.TLSHandshakeFirst(), nats.Secure(&tls.Config{
+			MinVersion: tls.VersionTLS13, InsecureSkipVerify: true, // the pin decides, on every connection
+			VerifyConnection: func(s tls.ConnectionState) error {
+				if len(s.PeerCertificates) > 0 && subtle.ConstantTimeCompare([]byte(Pin(s.PeerCertificates[0].RawSubjectPublicKeyInfo)), []byte(w.Pin)) == 1 {
+					return nil
+				}
+				foreign = true
+				return ErrOther
+			},
+		}))
+	}
+	if w.Dial != nil && w.Local == nil {
+		options = append(options, nats.SetCustomDialer(dialer(w.Dial)))
+	}
+	nc, err := nats.Connect(w.Servers, options...)
+	switch {
+	case errors.Is(err, nats.ErrAuthorization):
+		return nil, ErrRemoved
+	case err != nil && foreign:
+		return nil, ErrOther
+	case err != nil:
+		return nil, err
+	}
+	c := &Conn{Closed: closed, nc: nc, key: key}
+	if c.js, err = jetstream.New(nc); err != nil {
+		nc.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+type dialer func(ctx context.Context, network, address string) (net.Conn, error)
+
+func (d dialer) Dial(network, address string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), connectTime)
+	defer cancel()
+	return d(ctx, network, address)
+}
+
+// Close ends the connection, and waits for that.
+func (c *Conn) Close() {
+	c.nc.Close()
+	<-c.Closed
+}
+
+// Removed reports whether the server has ended the connection because it knows the key no more.
+func (c *Conn) Removed() bool { return errors.Is(c.nc.LastError(), nats.ErrAuthorization) }
+
+// Event is one verified notification, as it came.
+type Event struct {
+	ID        string `json:"id"`
+	Body      []byte `json:"body"` // never empty: an empty message would end a delivery
+	URL       string `json:"url,omitempty"`
+	Signature string `json:"signature,omitempty"`
+	Service   string `json:"service,omitempty"`
+}
+
+// Token is what an event is called in a stream.
+func Token(id string) string {
+	sum := sha256.Sum256([]byte(id))
+	return hex.EncodeToString(sum[:16])
+}
+
+// Stream is a stream as the hub wants it.
+type Stream struct {
+	Epoch    int // which hub: each new one counts on, and the highest counts
+	Age      time.Duration
+	Bytes    int64
+	Replicas int
+}
+
+// streamName begins the names of streams.
+const streamName = "OFFICE_"
+
+// StreamName is what the stream of an epoch is called.
+func StreamName(epoch int) string { return fmt.Sprint(streamName, epoch) }
+
+func (s Stream) subject(token string) string { return fmt.Sprintf("ev.%d.%s", s.Epoch, token) }
+
+// ErrFenced means that there is a stream of a later hub.
+var ErrFenced = errors.New("another computer is the hub now")
+
+// Prepare makes the stream, or has it be as s says. It is lost or new when it has fewer events than were published.
+func (c *Conn) Prepare(ctx context.Context, s Stream) error {
+	names := c.js.StreamNames(ctx)
+	for name := range names.Name() {
+		var epoch int
+		if _, err := fmt.Sscanf(name, streamName+"%d", &epoch); err == nil && epoch > s.Epoch {
+			return ErrFenced
+		}
+	}
+	if err := names.Err(); err != nil {
+		return err
+	}
+	_, err := c.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
+		Name: StreamName(s.Epoch), Subjects: []string{s.subject("*")}, Storage: jetstream.FileStorage, Replicas: max(s.Replicas, 1),
+		MaxAge: s.Age, MaxBytes: s.Bytes, MaxMsgsPerSubject: 1, DenyDelete: true,
+	})
+	return err
+}
+
+// Tokens are those of the events that the stream has.
+func (c *Conn) Tokens(ctx context.Context, s Stream) (map[string]bool, error) {
+	stream, err := c.js.Stream(ctx, StreamName(s.Epoch))
+	if err != nil {
+		return nil, err
+	}
+	info, err := stream.Info(ctx, jetstream.WithSubjectFilter(s.subject("*")))
+	if err != nil {
+		return nil, err
+	}
+	have := make(map[string]bool, len(info.State.Subjects))
+	for subject := range info.State.Subjects {
+		have[subject[strings.LastIndexByte(subject, '.')+1:]] = true
+	}
+	return have, nil
+}
+
+// wrongLast is the server's code for a subject that has a message already.
+const wrongLast = 10071
+
+// Publish puts an event into the stream, unless it is there already.
+func (c *Conn) Publish(ctx context.Context, s Stream, e Event) error {
+	if len(e.Body) == 0 {
+		return fmt.Errorf("event %s has no body", e.ID)
+	}
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	m := nats.NewMsg(s.subject(Token(e.ID)))
+	m.Data = e.Body
+	for name, value := range map[string]string{"Address": e.URL, "Signature": e.Signature, "Service": e.Service} {
+		m.Header.Set(name, url.QueryEscape(value))
+	}
+	_, err := c.js.PublishMsg(ctx, m, jetstream.WithExpectLastSequencePerSubject(0))
+	var refused *jetstream.APIError
+	if errors.As(err, &refused) && refused.ErrorCode == wrongLast {
+		return nil
+	}
+	return err
+}
+
+// Follow has the desk with that key be given whatever is published from since on, until Forget. It goes on where it was.
+func (c *Conn) Follow(ctx context.Context, s Stream, key string, since time.Time) error {
+	name := StreamName(s.Epoch)
+	info, err := c.js.Consumer(ctx, name, key)
+	if err == nil {
+		stream, err := c.js.Stream(ctx, name)
+		if err != nil {
+			return err
+		}
+		if info.CachedInfo().Delivered.Stream <= stream.CachedInfo().State.LastSeq {
+			return nil
+		}
+		if err := c.Forget(ctx, s, key); err != nil { // the stream was cut, and would say nothing until it is as long again
+			return err
+		}
+	} else if !errors.Is(err, jetstream.ErrConsumerNotFound) {
+		return err
+	}
+	_, err = c.js.CreateConsumer(ctx, name, jetstream.ConsumerConfig{
+		Durable: key, DeliverPolicy: jetstream.DeliverByStartTimePolicy, OptStartTime: &since, AckPolicy: jetstream.AckExplicitPolicy, AckWait: 30 * time.Second,
+		MaxAckPending: 4 * inFlight,
+	})
+	return err
+}
+
+// Forget is the end of Follow.
+func (c *Conn) Forget(ctx context.Context, s Stream, key string) error {
+	err := c.js.DeleteConsumer(ctx, StreamName(s.Epoch), key)
+	if errors.Is(err, jetstream.ErrConsumerNotFound) {
+		return nil
+	}
+	return err
+}
+
+// Waiting is how many events wait for a desk, and when it last acknowledged one; zero for never.
+func (c *Conn) Waiting(ctx context.Context, s Stream, key string) (events int, last time.Time, err error) {
+	consumer, err := c.js.Consumer(ctx, StreamName(s.Epoch), key)
+	if err != nil {
+		return 0, last, err
+	}
+	info := consumer.CachedInfo()
+	if info.AckFloor.Last != nil {
+		last = *info.AckFloor.Last
+	}
+	return int(info.NumPending) + info.NumAckPending, last, nil
+}
+
+// Question is what a desk asks the hub.
+type Question struct {
+	Person string `json:"person,omitempty"` // who works there
+	Events bool   `json:"events,omitempty"` // a page of what the hub has stored, newest first, beginning behind Before
+	Before string `json:"before,omitempty"`
+}
+
+// Answer is what the hub says.
+type Answer struct {
+	Epoch     int      `json:"epoch"`
+	Listening bool     `json:"listening"` // events reach the hub
+	Desks     []Member `json:"desks,omitempty"`
+	Events    []Event  `json:"events,omitempty"`
+	Next      string   `json:"next,omitempty"` // where the next page begins; empty behind the last one
+}
+
+// Member is a desk of the hub, or the hub itself.
+type Member struct {
+	Name string    `json:"name"`
+	Key  string    `json:"key"` // its public one
+	Made time.Time `json:"made,omitzero"`
+}
+
+// Answers has the hub answer desks until the connection ends.
+func (c *Conn) Answers(answer func(key string, q Question) (Answer, error)) error {
+	_, err := c.nc.Subscribe(requests+"*", func(m *nats.Msg) {
+		var q Question
+		if json.Unmarshal(m.Data, &q) != nil {
+			return
+		}
+		a, err := answer(strings.TrimPrefix(m.Subject, requests), q)
+		if err != nil {
+			return
+		}
+		if b, err := json.Marshal(a); err == nil {
+			_ = m.Respond(b) // it asks again
+		}
+	})
+	if err != nil {
+		return err
+	}
+	return c.nc.FlushTimeout(answerTime)
+}
+
+// Ask asks the hub.
+func (c *Conn) Ask(ctx context.Context, q Question) (a Answer, err error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	b, err := json.Marshal(q)
+	if err != nil {
+		return a, err
+	}
+	m, err := c.nc.RequestWithContext(ctx, requests+c.key, b)
+	if err != nil {
+		return a, err
+	}
+	return a, json.Unmarshal(m.Data, &a)
+}
+
+// Receive hands every event of the stream to take, one after the other, and acknowledges it once take has returned without an
+// error. Before one that others should have come before, it calls missed. It returns when the connection or ctx ends, or one of
+// them fails; what was not acknowledged comes again.
+func (c *Conn) Receive(ctx context.Context, epoch int, take func(Event) error, missed func() error) error {
+	js, err := jetstream.NewWithAPIPrefix(c.nc, prefix)
+	if err != nil {
+		return err
+	}
+	asking, cancel := context.WithTimeout(ctx, answerTime)
+	consumer, err := js.Consumer(asking, StreamName(epoch), c.key)
+	cancel()
+	if err != nil {
+		return err
+	}
+	last := consumer.CachedInfo().AckFloor.Stream
+	messages, err := consumer.Messages(jetstream.PullMaxMessages(inFlight))
+	if err != nil {
+		return err
+	}
+	defer context.AfterFunc(ctx, messages.Stop)()
+	defer messages.Stop()
+	for {
+		m, err := messages.Next()
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+		meta, err := m.Metadata()
+		if err != nil {
+			return err
+		}
+		if meta.Sequence.Stream > last+1 && last > 0 {
+			if err := missed(); err != nil {
+				return err
+			}
+		}
+		if meta.NumDelivered == 1 || meta.Sequence.Stream > last {
+			last = meta.Sequence.Stream // which may be lower than before: a damaged stream uses numbers again
+		}
+		if err := take(event(m)); err != nil {
+			return err
+		}
+		if err := m.Ack(); err != nil {
+			return err
+		}
+	}
+}
+
+func event(m jetstream.Msg) Event {
+	value := func(name string) string {
+		v, _ := url.QueryUnescape(m.Headers().Get(name)) // empty for what is none
+		return v
+	}
+	return Event{Body: m.Data(), URL: value("Address"), Signature: value("Signature"), Service: value("Service")}
+}

@@ -1,0 +1,259 @@
+// Package hub is the NATS server that the desk with the public address runs for the office's other desks: one stream of
+// verified events, in a folder of this computer.
+//
+// What it promises: nobody learns more than an encrypted line without a key that was admitted; each desk has an account of
+// its own, in which there is nothing but its own way to read and acknowledge, and to ask the hub (permissions within one
+// account do not hold it: the reply of a request is not checked against them); a key that was removed is cut off at once;
+// what was acknowledged to the publisher is on disk.
+//
+// What it must not know: what an event is, who publishes and what for. Of the stream it knows the name alone; it may be lost,
+// and is filled again by whoever publishes.
+package hub
+
+import (
+	"crypto/tls"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nkeys"
+)
+
+// Config is what a Hub needs. All of it is required but Log.
+type Config struct {
+	Folder      string // held by this process alone
+	Listen      string // host:port
+	Certificate tls.Certificate
+	Stream      string // its name
+	Own         string // the public key of whoever publishes
+	Log         *slog.Logger
+}
+
+const (
+	maxStore    = 4 << 30 // bytes on disk
+	maxPayload  = 2 << 20
+	maxDesks    = 512
+	startTime   = 10 * time.Second
+	signInTime  = 3 // seconds that a stranger has
+	account     = "OFFICE"
+	readPrefix  = "HUBJS." // before what a desk asks, as its account has no JetStream itself
+	ownRequests = "office.desk."
+)
+
+// Hub is a server that runs. All methods are safe for concurrent use.
+type Hub struct {
+	c      Config
+	server *server.Server
+	office *server.Account
+
+	mu    sync.Mutex
+	desks map[string]*member // by public key
+}
+
+type member struct {
+	account *server.Account
+	clients []uint64
+}
+
+// Start starts a server. Its error says why the port or the folder cannot be used.
+func Start(c Config) (*Hub, error) {
+	host, port, err := net.SplitHostPort(c.Listen)
+	if err != nil {
+		return nil, err
+	}
+	number, err := strconv.Atoi(port)
+	if err != nil {
+		return nil, err
+	}
+	if number == 0 {
+		number = server.RANDOM_PORT
+	} else if probe, err := net.Listen("tcp", c.Listen); err != nil { // the server would only log it, and wait
+		return nil, err
+	} else if err := probe.Close(); err != nil {
+		return nil, err
+	}
+	h := &Hub{c: c, desks: map[string]*member{}}
+	said := &logger{log: c.Log}
+	o := &server.Options{
+		ServerName: "office", Host: host, Port: number, NoSigs: true, NoLog: true, DisableJetStreamBanner: true,
+		JetStream: true, StoreDir: c.Folder, SyncAlways: true, JetStreamMaxMemory: 1 << 20, JetStreamMaxStore: maxStore,
+		MaxPayload: maxPayload, MaxConn: 2 * maxDesks,
+		TLS: true, TLSHandshakeFirst: true, TLSTimeout: signInTime, AuthTimeout: signInTime,
+		TLSConfig:                  &tls.Config{Certificates: []tls.Certificate{c.Certificate}, MinVersion: tls.VersionTLS13},
+		CustomClientAuthentication: h, AlwaysEnableNonce: true,
+		Accounts: []*server.Account{server.NewAccount(account)},
+	}
+	if h.server, err = server.NewServer(o.Clone()); err != nil {
+		return nil, err
+	}
+	h.server.SetLoggerV2(said, false, false, false)
+	h.server.Start()
+	for end := time.Now().Add(startTime); !h.server.ReadyForConnections(100 * time.Millisecond); {
+		if err := said.failed(); err != nil || time.Now().After(end) {
+			h.Close()
+			return nil, fmt.Errorf("start the server for desks: %w", errors.Join(err, errors.New("it is not ready")))
+		}
+	}
+	if h.office, err = h.server.LookupAccount(account); err == nil {
+		err = h.office.EnableJetStream(nil, nil)
+	}
+	if err != nil {
+		h.Close()
+		return nil, fmt.Errorf("start the stream for desks: %w", err)
+	}
+	return h, nil
+}
+
+// Close ends it, with every connection.
+func (h *Hub) Close() {
+	h.server.Shutdown()
+	h.server.WaitForShutdown()
+}
+
+// Address is where it listens.
+func (h *Hub) Address() net.Addr { return h.server.Addr() }
+
+// InProcessConn is the way of this program's own connection.
+func (h *Hub) InProcessConn() (net.Conn, error) { return h.server.InProcessConn() }
+
+// Trouble is what keeps the stream from being written, such as a disk that was full: only a new start mends it.
+func (h *Hub) Trouble() error {
+	if s := h.server.Healthz(nil); s != nil && s.StatusCode != http.StatusOK {
+		return errors.New(s.Error)
+	}
+	return nil
+}
+
+// reads are what a desk may ask of the stream, and no more.
+func (h *Hub) reads(key string) []string {
+	return []string{"$JS.API.CONSUMER.MSG.NEXT." + h.c.Stream + "." + key, "$JS.API.CONSUMER.INFO." + h.c.Stream + "." + key}
+}
+
+// acks are how it acknowledges.
+func (h *Hub) acks(key string) string { return "$JS.ACK." + h.c.Stream + "." + key + ".>" }
+
+// imported is what a desk calls a subject of the stream's account.
+func imported(subject string) string { return readPrefix + subject[len("$JS.API."):] }
+
+// Admit lets the desk with that public key in from now on.
+func (h *Hub) Admit(key string) error {
+	if !nkeys.IsValidPublicUserKey(key) {
+		return errors.New("this is no public key of a desk")
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.desks[key] != nil {
+		return nil
+	}
+	a, err := h.server.LookupAccount("DESK_" + key) // one that was removed comes back
+	if err == nil {
+		h.desks[key] = &member{account: a}
+		return nil
+	}
+	if a, err = h.server.RegisterAccount("DESK_" + key); err != nil {
+		return err
+	}
+	only := []*server.Account{a}
+	for _, subject := range h.reads(key) { // answered by more than one message
+		err = errors.Join(err, h.office.AddServiceExportWithResponse(subject, server.Streamed, only), a.AddServiceImport(h.office, imported(subject), subject))
+	}
+	err = errors.Join(err, h.office.AddServiceExportWithResponse(h.acks(key), server.Streamed, only), a.AddServiceImport(h.office, h.acks(key), h.acks(key)),
+		h.office.AddServiceExport(ownRequests+key, only), a.AddServiceImport(h.office, ownRequests+key, ownRequests+key))
+	if err == nil {
+		h.desks[key] = &member{account: a}
+	}
+	return err
+}
+
+// Remove cuts the desk with that key off, and lets it in no more.
+func (h *Hub) Remove(key string) {
+	h.mu.Lock()
+	gone := h.desks[key]
+	delete(h.desks, key)
+	h.mu.Unlock()
+	if gone != nil {
+		for _, id := range gone.clients {
+			_ = h.server.DisconnectClientByID(id) // it may be gone already
+		}
+	}
+}
+
+// Connected reports whether a desk with that key is connected.
+func (h *Hub) Connected(key string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	m := h.desks[key]
+	return m != nil && slices.ContainsFunc(m.clients, h.lives)
+}
+
+func (h *Hub) lives(id uint64) bool { return h.server.GetClient(id) != nil }
+
+// Check is server.Authentication: whoever connects proves that it has the key that it names.
+func (h *Hub) Check(c server.ClientAuthentication) bool {
+	key := c.GetOpts().Nkey
+	public, err := nkeys.FromPublicKey(key)
+	if err != nil {
+		return false
+	}
+	signature, err := base64.RawURLEncoding.DecodeString(c.GetOpts().Sig)
+	if err != nil || public.Verify(c.GetNonce(), signature) != nil {
+		return false
+	}
+	if key == h.c.Own && c.GetTLSConnectionState() == nil { // it comes from within this process
+		c.RegisterUser(&server.User{Username: key, Account: h.office})
+		return true
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	m := h.desks[key]
+	if m == nil {
+		return false
+	}
+	m.clients = append(slices.DeleteFunc(m.clients, func(id uint64) bool { return !h.lives(id) }), c.GetID())
+	asks := []string{h.acks(key), ownRequests + key}
+	for _, subject := range h.reads(key) {
+		asks = append(asks, imported(subject))
+	}
+	c.RegisterUser(&server.User{Username: key, Account: m.account, Permissions: &server.Permissions{
+		Publish:   &server.SubjectPermission{Allow: asks},
+		Subscribe: &server.SubjectPermission{Allow: []string{"_INBOX_" + key + ".>"}},
+	}})
+	return true
+}
+
+// logger hands what the server says to the log, and remembers what it gives up for.
+type logger struct {
+	log *slog.Logger
+
+	mu  sync.Mutex
+	end error
+}
+
+func (l *logger) failed() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.end
+}
+
+func (l *logger) Noticef(string, ...any) {}
+func (l *logger) Debugf(string, ...any)  {}
+func (l *logger) Tracef(string, ...any)  {}
+func (l *logger) Warnf(format string, v ...any) {
+	l.log.Debug("the server for desks", "says", fmt.Sprintf(format, v...))
+}
+func (l *logger) Errorf(format string, v ...any) {
+	l.log.Warn("the server for desks", "says", fmt.Sprintf(format, v...))
+}
+func (l *logger) Fatalf(format string, v ...any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.end = fmt.Errorf(format, v...)
+}

@@ -1,0 +1,289 @@
+package hub_test
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"countersign/internal/desk"
+	"countersign/internal/hub"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nkeys"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var stream = desk.Stream{Epoch: 1, Age: time.Hour, Bytes: 64 << 20}
+
+// office is a hub with its own connection.
+type office struct {
+	t       *testing.T
+	folder  string
+	cert    tls.Certificate
+	seed    string
+	at, pin string
+	hub     *hub.Hub
+	own     *desk.Conn
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+func newOffice(t *testing.T) *office {
+	key := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
+	of := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour)}
+	der := must(x509.CreateCertificate(rand.Reader, of, of, key.Public(), key))
+	seed, _, err := desk.NewKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := &office{t: t, folder: t.TempDir(), seed: seed, at: "127.0.0.1:0", cert: tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}}
+	o.pin = desk.Pin(must(x509.ParseCertificate(der)).RawSubjectPublicKeyInfo)
+	o.start()
+	t.Cleanup(o.stop)
+	return o
+}
+
+func (o *office) start() {
+	o.t.Helper()
+	var err error
+	o.hub, err = hub.Start(hub.Config{
+		Folder: o.folder, Listen: o.at, Certificate: o.cert, Stream: desk.StreamName(1), Own: must(desk.Public(o.seed)), Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	o.at = o.hub.Address().String()
+	o.own = must(desk.Connect(desk.Way{Local: o.hub, Seed: o.seed}))
+	if err := o.own.Prepare(o.t.Context(), stream); err != nil {
+		o.t.Fatal(err)
+	}
+}
+
+func (o *office) stop() {
+	o.own.Close()
+	o.hub.Close()
+}
+
+// invite admits a desk.
+func (o *office) invite() (w desk.Way, key string) {
+	o.t.Helper()
+	seed, key, err := desk.NewKey()
+	if err = errors.Join(err, o.hub.Admit(key), o.own.Follow(o.t.Context(), stream, key, time.Now().Add(-time.Minute))); err != nil {
+		o.t.Fatal(err)
+	}
+	return desk.Way{Servers: "nats://" + o.at, Pin: o.pin, Seed: seed}, key
+}
+
+func (o *office) publish(from, to int) {
+	o.t.Helper()
+	for i := from; i < to; i++ {
+		if err := o.own.Publish(o.t.Context(), stream, desk.Event{ID: fmt.Sprint(i), Body: []byte(fmt.Sprint(i)), Service: "a b", URL: "https://x/ü"}); err != nil {
+			o.t.Fatal(err)
+		}
+	}
+}
+
+// receive collects bodies until there are n, or for a moment when n is 0.
+func receive(t *testing.T, w desk.Way, n int) (got []string) {
+	t.Helper()
+	c := must(desk.Connect(w))
+	defer c.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), map[bool]time.Duration{true: 300 * time.Millisecond, false: 10 * time.Second}[n == 0])
+	defer cancel()
+	err := c.Receive(ctx, 1, func(e desk.Event) error {
+		if e.Service != "a b" || e.URL != "https://x/ü" {
+			t.Errorf("%+v", e)
+		}
+		if got = append(got, string(e.Body)); len(got) == n {
+			time.AfterFunc(200*time.Millisecond, cancel)
+		}
+		return nil
+	}, func() error { t.Error("something was missed"); return nil })
+	if ctx.Err() == nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+func TestEveryDeskGetsEveryEventOnceAlsoAfterAStart(t *testing.T) {
+	o := newOffice(t)
+	one, _ := o.invite()
+	two, _ := o.invite()
+	o.publish(0, 5)
+	o.publish(0, 5) // which changes nothing
+	for _, w := range []desk.Way{one, two} {
+		if got := receive(t, w, 5); strings.Join(got, " ") != "0 1 2 3 4" {
+			t.Errorf("%v", got)
+		}
+	}
+	o.stop()
+	o.start()
+	for _, w := range []desk.Way{one, two} {
+		if err := o.hub.Admit(must(desk.Public(w.Seed))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o.publish(3, 7)
+	if got := receive(t, one, 2); strings.Join(got, " ") != "5 6" {
+		t.Errorf("%v", got)
+	}
+	if have := must(o.own.Tokens(t.Context(), stream)); len(have) != 7 || !have[desk.Token("6")] {
+		t.Errorf("%v", have)
+	}
+}
+
+func TestStrangersLearnNothingAndARemovedDeskIsCutOff(t *testing.T) {
+	o := newOffice(t)
+	w, key := o.invite()
+	stranger := w
+	stranger.Seed, _, _ = desk.NewKey()
+	if _, err := desk.Connect(stranger); !errors.Is(err, desk.ErrRemoved) {
+		t.Errorf("a stranger: %v", err)
+	}
+	other := w
+	other.Pin = desk.Pin([]byte("another"))
+	if _, err := desk.Connect(other); !errors.Is(err, desk.ErrOther) {
+		t.Errorf("another server: %v", err)
+	}
+	own := w
+	own.Seed = o.seed // the hub's own key is for this process alone
+	if _, err := desk.Connect(own); !errors.Is(err, desk.ErrRemoved) {
+		t.Errorf("the hub's key from outside: %v", err)
+	}
+	plain := must(net.Dial("tcp", o.at))
+	defer plain.Close()
+	_ = plain.SetReadDeadline(time.Now().Add(200 * time.Millisecond))
+	if n, err := plain.Read(make([]byte, 100)); n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("without TLS the server says %d bytes (%v)", n, err)
+	}
+
+	c := must(desk.Connect(w))
+	if !o.hub.Connected(key) {
+		t.Error("it is not seen")
+	}
+	o.hub.Remove(key)
+	select {
+	case <-c.Closed:
+	case <-time.After(5 * time.Second):
+		t.Error("it is still connected")
+	}
+	if _, err := desk.Connect(w); !errors.Is(err, desk.ErrRemoved) || o.hub.Connected(key) {
+		t.Errorf("after it was removed: %v", err)
+	}
+	if err := o.hub.Admit(key); err != nil {
+		t.Fatal(err)
+	}
+	must(desk.Connect(w)).Close()
+}
+
+// Permissions do not look at the reply of a request, so that what answers it writes where a desk may not.
+func TestADeskCanDoNothingButReadItsOwn(t *testing.T) {
+	o := newOffice(t)
+	w, key := o.invite()
+	victim, other := o.invite()
+	o.publish(0, 3)
+	pair := must(nkeys.FromSeed([]byte(w.Seed)))
+	nc := must(nats.Connect("tls://"+o.at, nats.Nkey(key, pair.Sign), nats.TLSHandshakeFirst(), nats.NoReconnect(), nats.CustomInboxPrefix("_INBOX_"+key),
+		nats.Secure(&tls.Config{InsecureSkipVerify: true}), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})))
+	defer nc.Close()
+	name := desk.StreamName(1)
+	next, info, ack := "CONSUMER.MSG.NEXT."+name+".", "CONSUMER.INFO."+name+".", "$JS.ACK."+name+"."+key+".1.1.1.1.0"
+	for _, reply := range []string{
+		"ev.1.x", "$JS.API.STREAM.PURGE." + name, "$JS.API.STREAM.DELETE." + name, "$JS.API.CONSUMER.DELETE." + name + "." + other,
+		"$JS.API." + next + other, "HUBJS." + next + other, "office.desk." + other, "$JS.ACK." + name + "." + other + ".1.1.1.1.0",
+	} {
+		for _, to := range []string{"HUBJS." + info + key, ack, "office.desk." + key, "HUBJS." + next + key} {
+			body := ""
+			if strings.Contains(to, "NEXT") {
+				body = `{"batch":1,"no_wait":true}`
+			}
+			if err := nc.PublishRequest(to, reply, []byte(body)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_ = nc.PublishRequest(reply, "_INBOX_"+key+".x", nil)
+	}
+	for _, direct := range []string{"$JS.API." + info + other, "HUBJS." + info + other, "$JS.API.INFO", "HUBJS.STREAM.INFO." + name} {
+		if m, err := nc.Request(direct, nil, 100*time.Millisecond); err == nil {
+			t.Errorf("%s was answered: %s", direct, m.Data)
+		}
+	}
+	if err := nc.Flush(); err != nil {
+		t.Log(err) // refused by now
+	}
+	time.Sleep(100 * time.Millisecond)
+	if have := must(o.own.Tokens(t.Context(), stream)); len(have) != 3 {
+		t.Errorf("the stream has %v", have)
+	}
+	if got := receive(t, victim, 3); strings.Join(got, " ") != "0 1 2" {
+		t.Errorf("the other desk got %v", got)
+	}
+}
+
+func TestWhatWasDroppedIsMissed(t *testing.T) {
+	o := newOffice(t)
+	w, _ := o.invite()
+	o.publish(0, 2)
+	receive(t, w, 2)
+	small := stream
+	small.Bytes = 200
+	o.publish(2, 6)
+	if err := o.own.Prepare(t.Context(), small); err != nil {
+		t.Fatal(err)
+	}
+	c := must(desk.Connect(w))
+	defer c.Close()
+	missed := 0
+	enough := errors.New("enough")
+	err := c.Receive(t.Context(), 1, func(desk.Event) error { return enough }, func() error { missed++; return nil })
+	if missed != 1 || !errors.Is(err, enough) {
+		t.Errorf("missed %d times, %v", missed, err)
+	}
+}
+
+func TestAStreamThatIsGoneIsMadeAnewAndAnEarlierHubIsFenced(t *testing.T) {
+	o := newOffice(t)
+	w, key := o.invite()
+	o.publish(0, 3)
+	receive(t, w, 3)
+	o.stop()
+	if err := os.RemoveAll(filepath.Join(o.folder, "jetstream")); err != nil {
+		t.Fatal(err)
+	}
+	o.start()
+	if err := errors.Join(o.hub.Admit(key), o.own.Follow(t.Context(), stream, key, time.Now().Add(-time.Minute))); err != nil {
+		t.Fatal(err)
+	}
+	o.publish(0, 4)
+	if got := receive(t, w, 4); len(got) != 4 { // the desk knows three of them by their ids
+		t.Errorf("%v", got)
+	}
+	later := stream
+	later.Epoch = 2
+	if err := o.own.Prepare(t.Context(), later); err != nil {
+		t.Fatal(err)
+	}
+	if err := o.own.Prepare(t.Context(), stream); !errors.Is(err, desk.ErrFenced) {
+		t.Errorf("the hub before: %v", err)
+	}
+}
