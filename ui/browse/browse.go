@@ -8,6 +8,7 @@ import (
 	"context"
 	"log/slog"
 	"path/filepath"
+	"strings"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/lang"
@@ -54,7 +55,7 @@ func Save(d *env.Env, title, name string, chosen func(path string, replace bool)
 // covers the window: not every desktop keeps the person from it, and a dialog may start slowly, or behind. Leaving the panel
 // leaves the dialog. The panel takes no focus, so that a second press of Enter does nothing.
 func ask(d *env.Env, q system.FileDialog, chosen func(paths []string, desktops bool)) {
-	q.Window = env.Handle(d.Window)
+	q.Window, q.Title = env.Handle(d.Window), strings.TrimSuffix(q.Title, "…") // which says of a button that this follows
 	var panel *widgets.PopUp
 	left := false
 	stop := async.Then(d.Work, func(ctx context.Context) ([]string, error) { return d.System.Choose(ctx, q) }, func(paths []string, err error) {

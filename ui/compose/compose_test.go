@@ -466,15 +466,28 @@ func TestNothingTypedIsLostWhenSendingFails(t *testing.T) {
 	}
 }
 
-func TestTheFootGoesWithTheLastMark(t *testing.T) {
+func TestTheFootGoesWithTheLastMarkAndNothingMoves(t *testing.T) {
 	b := ready(t, officetest.Busy())
+	places := func() (list []fyne.Position) {
+		for _, o := range []fyne.CanvasObject{b.screen.addPerson, b.screen.message, b.screen.name, b.screen.bar.send} {
+			list = append(list, fyne.CurrentApp().Driver().AbsolutePositionForObject(o))
+		}
+		return list
+	}
 	b.screen.people[0].email.SetText("nobody")
 	b.screen.Send()
+	before := places()
 	if b.screen.bar.text.Text == "" {
 		t.Fatal("what is wrong is not said")
 	}
 	b.screen.people[0].email.SetText(ana.Email)
 	screentest.Equal(t, "nothing is marked any more, but the foot says", b.screen.bar.text.Text, "")
+	screentest.Equal(t, "places", places(), before)
+	b.screen.unfocus()
+	b.screen.people[0].first.SetText("")
+	b.screen.people[0].last.SetText("")
+	screentest.Equal(t, "wrong again", b.screen.people[0].field.IsWrong(), true)
+	screentest.Equal(t, "places", places(), before)
 }
 
 // TestNobodyIsCalledWrongWhileTyped types a second signer after a press that was refused, whose suggestions open below the name.

@@ -101,6 +101,7 @@ func New(d *env.Env, o Office) *Screen {
 	s.nameField = widgets.NewField(lang.L("Package name"), s.name, "")
 	s.due.OnFocusGained, s.due.OnFocusLost = func() { s.dueFocus(true) }, func() { s.dueFocus(false) }
 	s.dueField = widgets.NewField(lang.L("Due date"), widgets.WithButton(s.due, s.day), "")
+	s.dueField.Room(true) // it says which day was understood
 	s.filesField = widgets.NewField(lang.L("Documents"), s.fileBox, "")
 	s.peopleField = widgets.NewField(lang.L("Signers"), s.peopleBox, "")
 	s.each = widgets.NewCheck(lang.L("A separate package for each document"), func(bool) { s.changed() })
@@ -249,6 +250,7 @@ func (s *Screen) changed() {
 }
 
 func (s *Screen) showWrong(w wrong) {
+	s.showRoom()
 	s.copies.judge(s.copies.recipients(s.signers()), w.copies, true)
 	s.filesField.Wrong(w.files)
 	s.targetEdge.Outline(theme.Line)
@@ -271,18 +273,31 @@ func (s *Screen) showWrong(w wrong) {
 	}
 }
 
+// showRoom gives what is wrong its room beside every field once somebody has tried to send: from then on nothing moves for it.
+func (s *Screen) showRoom() {
+	for _, f := range []*widgets.Field{s.filesField, s.peopleField, s.nameField} {
+		f.Room(s.tried)
+	}
+	for _, p := range s.people {
+		p.field.Room(s.tried)
+	}
+	for _, row := range s.copies.added {
+		row.field.Room(s.tried)
+	}
+}
+
 // bar is the line at the bottom: one button that says what it will do, and what is wrong.
 type bar struct {
 	content *fyne.Container
-	text    *widget.Label
+	text    *widgets.Prose
 	mark    *widget.Icon
 	send    *widgets.Button
 	marks   bool // it says that fields are marked
 }
 
 func newBar(s *Screen) *bar {
-	b := &bar{text: widget.NewLabel(""), mark: widget.NewIcon(theme.MarkProblem.Resource())}
-	b.text.Wrapping, b.text.Importance = fyne.TextWrapWord, widget.DangerImportance
+	b := &bar{text: widgets.NewProse(""), mark: widget.NewIcon(theme.MarkProblem.Resource())}
+	b.text.Colour, b.text.Most = theme.Attention, 2 // as high as the button, which must not move
 	b.send = s.newButton(lang.L("Send"), nil, s.Send).Primary()
 	b.content = widgets.On(theme.Paper, widgets.Stack(0, widget.NewSeparator(), widgets.PadHV(20, 8, widgets.Across(b.mark, b.text, b.send))))
 	b.say("")
@@ -292,7 +307,7 @@ func newBar(s *Screen) *bar {
 // say says what is wrong, empty for nothing.
 func (b *bar) say(text string) {
 	b.marks, b.mark.Hidden, b.text.Hidden = false, text == "", text == "" // without it, the button may need all the width
-	b.text.SetText(text)
+	b.text.Set(text)
 	b.content.Refresh()
 }
 

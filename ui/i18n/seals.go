@@ -47,3 +47,29 @@ func fingerprint(c *x509.Certificate) string {
 	sum := sha256.Sum256(c.Raw)
 	return strings.ReplaceAll(fmt.Sprintf("% X", sum[:]), " ", ":")
 }
+
+// SealWord is what a seal was found to be, in a few words; empty for none. What is wrong is said whole.
+func SealWord(s office.Seal) string {
+	switch s.State {
+	case "", office.SealNone:
+		return ""
+	case office.SealIntact:
+		return lang.L("Sealed by “{{.Signer}}”", V{"Signer": s.Signer})
+	case office.SealStranger:
+		return lang.L("Sealed by “{{.Signer}}”, who is not known here", V{"Signer": s.Signer})
+	}
+	return Message(s.Text())
+}
+
+// MatchWord is how a document compares with what was sent, in a few words; empty where it was not compared.
+func MatchWord(m office.Match) string {
+	switch m.State {
+	case office.MatchSame:
+		return lang.L("As sent")
+	case office.MatchAdded:
+		return lang.L("As sent, with signatures")
+	case office.MatchRemade:
+		return lang.L("Looks like what was sent")
+	}
+	return Message(m.Text())
+}

@@ -93,7 +93,7 @@ func alike(found agent.Comparison) (pages []agent.Difference) {
 
 func (d *differences) open() {
 	window := d.screen.env.Window.Canvas()
-	around := widgets.Scaled(165) // the pages: the head, the captions and the buttons
+	around := widgets.Scaled(185) // the pages: the head, the captions and the buttons
 	d.room = fyne.NewSize(max(160, (window.Size().Width-32-40-16)/2), max(160, window.Size().Height-32-40-around))
 	d.where, d.what, d.sheets = widgets.NewCaption(""), widgets.NewProse(""), container.NewGridWithColumns(2)
 	d.what.Most = 2
@@ -105,7 +105,8 @@ func (d *differences) open() {
 	for _, b := range []*widgets.Button{d.back, d.next, d.enlarge, d.close} {
 		b.OnKey = d.key
 	}
-	head := container.NewVBox(widgets.NewHeading(filepath.Base(d.file.Path)), d.where, d.what)
+	whole := widgets.NewProse(i18n.Message(d.file.Match.Text()))
+	head := widgets.Stack(4, widgets.NewHeading(filepath.Base(d.file.Path)), whole, d.where, d.what)
 	foot := widgets.Across(nil, widgets.Flow(8, d.back, d.next, d.enlarge), d.close)
 	d.show()
 	pop = widgets.Open(window, widgets.Pad(20, widgets.Between(nil, foot, widgets.NewVScroll(widgets.Stack(12, head, d.sheets)))),
@@ -230,7 +231,6 @@ func (d *differences) marked(page image.Image, number int, sent bool) image.Imag
 	size := page.Bounds().Size()
 	picture := image.NewRGBA(image.Rect(0, 0, size.X, size.Y))
 	draw.Draw(picture, picture.Bounds(), page, page.Bounds().Min, draw.Src)
-	settings := fyne.CurrentApp().Settings()
 	for i, p := range d.steps {
 		if p.Back != number && !sent || p.Page != number && sent || p.Box == (agent.Difference{}).Box {
 			continue
@@ -246,7 +246,7 @@ func (d *differences) marked(page image.Image, number int, sent bool) image.Imag
 		}
 		inner := r.Inset(thick)
 		for _, edge := range []image.Rectangle{{r.Min, image.Pt(r.Max.X, inner.Min.Y)}, {image.Pt(r.Min.X, inner.Max.Y), r.Max}, {r.Min, image.Pt(inner.Min.X, r.Max.Y)}, {image.Pt(inner.Max.X, r.Min.Y), r.Max}} {
-			draw.Draw(picture, edge, image.NewUniform(settings.Theme().Color(colour, settings.ThemeVariant())), image.Point{}, draw.Src)
+			draw.Draw(picture, edge, image.NewUniform(theme.OnPage(colour)), image.Point{}, draw.Src)
 		}
 	}
 	if box := d.steps[d.at].Box; d.large && box != (agent.Difference{}).Box {
@@ -288,34 +288,31 @@ func tellDifference(p agent.Difference) string {
 	return what
 }
 
-// matchOf says in a line whether a file, named where it is one of several, is what was sent; a press shows its pages beside those that
-// were. It is nil where there is nothing to say.
-func (s *Screen) matchOf(p record, f office.File, named bool) fyne.CanvasObject {
-	text := i18n.Message(f.Match.Text())
+// matchOf says in a few words whether a file is what was sent; a press shows its pages beside those that were. It is nil where there is
+// nothing to say.
+func (s *Screen) matchOf(p record, f office.File) fyne.CanvasObject {
+	text := i18n.MatchWord(f.Match)
 	if text == "" {
 		return nil
 	}
-	if named || f.Match.State == office.MatchChanged {
-		text = filepath.Base(f.Path) + ": " + text
-	}
-	mark, show := theme.MarkLater, func() { s.showDifferences(p.row.ID, f) }
+	mark, name, show := theme.MarkLater, filepath.Base(f.Path), func() { s.showDifferences(p.row.ID, f) }
+	said := text + " · " + name
 	switch f.Match.State {
 	case office.MatchChanged:
-		mark = theme.MarkProblem
+		mark, said = theme.MarkProblem, name+": "+text
 	case office.MatchSame, office.MatchAdded:
 		mark = theme.MarkSaved
 	case office.MatchUnread:
-		show = nil
+		said, show = name+": "+text, nil
 	}
-	return verdict(mark, text, show)
+	return verdict(mark, said, show)
 }
 
 // verdict is a line with what was found of a file; press may be nil.
 func verdict(mark theme.Mark, text string, press func()) fyne.CanvasObject {
-	prose := widgets.NewProse(text)
-	prose.Most = 3
+	prose := widgets.NewFullCaption(text)
 	if mark == theme.MarkProblem {
-		prose.Colour = theme.Attention
+		prose.Colour, prose.Most = theme.Attention, 3
 	}
 	content := widgets.PadHV(0, 2, widgets.Across(widgets.Mark(16, widget.NewIcon(mark.Resource())), prose, nil))
 	if press == nil {

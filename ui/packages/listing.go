@@ -265,10 +265,9 @@ func (s *Screen) present() {
 	s.counts = s.match
 	s.heads = s.headsOf(s.sought, s.headWish(), s.tab, &s.counts)
 	s.tabs.Hold(s.sought != "")
-	s.tabs.Offer(tabWithdrawn, s.counts[tabWithdrawn] > 0 || s.tabs.Chosen() == tabWithdrawn)
-	s.tabs.Offer(tabDue, s.counts[tabDue] > 0 || s.tabs.Chosen() == tabDue)
-	s.tabs.Offer(tabArchived, s.counts[tabArchived] > 0 || s.tabs.Chosen() == tabArchived)
-	s.tabs.Keep(tabProblems, s.counts[tabProblems] > 0)
+	for _, tab := range []int{tabDue, tabProblems, tabWithdrawn, tabArchived} {
+		s.tabs.Offer(tab, s.counts[tab] > 0 || s.tabs.Chosen() == tab)
+	}
 	s.tabs.Label(s.tabTexts())
 	if s.rows() == 0 {
 		widgets.Remake(s.side, s.nothing())

@@ -111,7 +111,8 @@ func New(d *env.Env, o Office) *Screen {
 	s.search.OnEscape = s.leaveSearch
 	s.search.OnSubmitted = func(string) { s.enterList() }
 	s.search.OnKey = s.moveFromSearch
-	s.tabs = widgets.NewTabLine(s.tabNames(), func(int) { s.refilter() })
+	s.tabs = widgets.NewTabs(s.tabNames(), func(int) { s.refilter() })
+	s.tabs.OnDown = s.enterList
 	s.list = widgets.NewList(s.rows,
 		func() fyne.CanvasObject { return newItem() },
 		func(id int, o fyne.CanvasObject) {
@@ -144,8 +145,8 @@ func New(d *env.Env, o Office) *Screen {
 	s.filterBy.Tip = lang.L("Filter and sort")
 	s.words = widgets.Flow(6)
 	s.chips = widgets.PadHV(12, 4, s.words)
-	head := widgets.Stack(4, widgets.PadHV(12, 0, widgets.Across(nil, s.search, s.filterBy)), widgets.PadHV(6, 0, s.tabs), s.chips)
-	side := widgets.On(theme.Surface, widgets.Frame(widgets.PadHV(0, 8, head), container.NewVBox(widget.NewSeparator(), foot), nil, s.side))
+	head := widgets.Stack(4, widgets.PadHV(12, 0, widgets.Across(nil, s.search, s.filterBy)), widgets.PadHV(5, 0, s.tabs), s.chips)
+	side := widgets.On(theme.Surface, widgets.Frame(widgets.PadHV(0, 8, head), widgets.Stack(0, widget.NewSeparator(), foot), nil, s.side))
 	s.pair = widgets.NewPair(420, side, widgets.On(theme.Paper, s.detail), lang.L("Packages"), s.Leave)
 	s.both, s.first = s.pair.Content, s.welcome()
 	s.content = container.NewStack(s.both)

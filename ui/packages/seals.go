@@ -30,35 +30,29 @@ type Seals interface {
 	TrustSeals(...*x509.Certificate) error
 }
 
-// sealsOf says what is known of the seals of a package's files and whether they are what was sent, in a line for each thing that there is
-// to say; a press tells more. Files of which there is nothing to say have none. It is nil when nothing was examined.
+// sealsOf says what is known of the seals of a package's files and whether they are what was sent, in a few words for each thing that
+// there is to say; a press tells the rest. Files of which there is nothing to say have none. It is nil when nothing was examined.
 func (s *Screen) sealsOf(p record) fyne.CanvasObject {
 	var lines []fyne.CanvasObject
-	alike, compared := map[string]int{}, 0
+	alike := map[string]int{}
 	for _, f := range p.row.Files {
-		alike[i18n.Message(f.Seal.Text())]++
-		if !f.Match.Text().IsZero() {
-			compared++
-		}
-	}
-	for _, f := range p.row.Files {
-		if line := s.matchOf(p, f, compared > 1); line != nil {
+		alike[i18n.SealWord(f.Seal)]++
+		if line := s.matchOf(p, f); line != nil {
 			lines = append(lines, line)
 		}
 	}
 	for _, f := range p.row.Files {
-		text := i18n.Message(f.Seal.Text())
-		if text == "" || f.Seal.State == office.SealNone || alike[text] == 0 {
-			continue
-		}
-		said := text
+		word := i18n.SealWord(f.Seal)
+		said := word
 		switch {
+		case word == "" || alike[word] == 0:
+			continue
 		case f.Seal.Wrong():
-			said = filepath.Base(f.Path) + ": " + text
-		case alike[text] > 1:
-			said = lang.N("{{.PluralCount}} files", alike[text]) + " · " + text
+			said = filepath.Base(f.Path) + ": " + word
+		case alike[word] > 1:
+			said += " · " + lang.N("{{.PluralCount}} files", alike[word])
 		}
-		alike[text] = 0
+		alike[word] = 0
 		lines = append(lines, verdict(sealMark(f.Seal), said, func() { s.tellSeal(f) }))
 	}
 	if len(lines) == 0 {
@@ -82,7 +76,7 @@ func (s *Screen) tellSeal(f office.File) {
 	verdict, facts := widgets.NewParagraph(i18n.Message(f.Seal.Text())), widgets.Stack(6)
 	add := func(name, value string) {
 		if value != "" {
-			facts.Add(widgets.Across(widgets.Column(130, widgets.NewCaption(name)), widgets.NewParagraph(value), nil))
+			facts.Add(widgets.Across(widgets.Column(130, widgets.NewProse(name)), widgets.NewParagraph(value), nil))
 		}
 	}
 	add(lang.L("File"), filepath.Base(f.Path))

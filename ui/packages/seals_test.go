@@ -27,7 +27,7 @@ func TestAPackageSaysWhoSealedItAndWhatNotToRelyOn(t *testing.T) {
 		seal office.Seal
 		says string
 	}{
-		{office.Seal{State: office.SealIntact, Signer: "Signing service"}, "Sealed by “Signing service”, unchanged when checked."},
+		{office.Seal{State: office.SealIntact, Signer: "Signing service"}, "Sealed by “Signing service”"},
 		{office.Seal{State: office.SealBroken}, "Mandate Keller - Letter of mandate.pdf: Its digital seal does not fit: do not rely on this document."},
 	} {
 		said := screentest.Text(showing(t, sealed(c.seal), "p3").screen.detail)

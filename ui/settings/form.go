@@ -183,11 +183,12 @@ func (f *form) sentence(text string, choice *widgets.Check, e *widgets.Entry) fy
 	word := func(text string) fyne.CanvasObject {
 		return widgets.Tall(e.MinSize().Height, widgets.NewLine(strings.TrimSpace(text)))
 	}
-	begin := word(before)
 	if choice != nil {
-		choice.Text, begin = strings.TrimSpace(before), widgets.Outdent(choice)
+		choice.Text = strings.TrimSpace(before)
+		choice.Refresh()
+		return widgets.Outdent(widgets.Flow(8, choice, narrow(e), word(after)))
 	}
-	return widgets.Flow(8, begin, narrow(e), word(after))
+	return widgets.Flow(8, word(before), narrow(e), word(after))
 }
 
 func (f *form) program() {

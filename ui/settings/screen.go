@@ -423,7 +423,7 @@ func (s *Screen) say(colour fyne.ThemeColorName, text string) {
 
 func (s *Screen) build() {
 	s.undo = widgets.NewButton(lang.L("Undo"), s.Undo)
-	s.foot = widgets.On(theme.Paper, container.NewVBox(widget.NewSeparator(),
+	s.foot = widgets.On(theme.Paper, widgets.Stack(0, widget.NewSeparator(),
 		widgets.PadHV(20, 8, widgets.Across(nil, s.text, s.undo))))
 	s.pages = []fyne.CanvasObject{s.documents(), s.folders.content, s.notices(), s.program(), s.service()}
 	s.tabs = widgets.NewTabs([]string{lang.L("Documents"), lang.L("Folders"), lang.L("Notifications"), lang.L("General"), lang.L("Service and account")}, s.turn)
@@ -432,7 +432,7 @@ func (s *Screen) build() {
 		stack.Add(p)
 	}
 	s.scroll = widgets.NewVScroll(widgets.PadHV(20, 8, widgets.AtMost(760, stack)))
-	head := widgets.Stack(4, widgets.PadHV(20, 16, widgets.NewHeading(lang.L("Settings"))), widgets.PadHV(12, 0, s.tabs))
+	head := widgets.Stack(4, widgets.PadHV(20, 16, widgets.NewHeading(lang.L("Settings"))), widgets.PadHV(13, 0, s.tabs))
 	s.content = widgets.Between(head, s.foot, s.scroll)
 	s.turn(tabDocuments)
 }

@@ -231,7 +231,7 @@ func newFolder(s *Screen) *folder {
 	p.step = &step{key: "folder", name: lang.L("Folder"), title: lang.L("Where do signed documents go?"),
 		text:    lang.L("When everyone has signed, Countersign saves the documents here. It never overwrites a file."),
 		content: content, first: p.path, fields: fields, next: lang.L("Continue"), enter: p.enter,
-		asking: lang.L("Saving the settings…"), ask: p.ask, answered: func() { a.finished = true }, blame: office.FieldSaveTo}
+		asking: lang.L("Saving the settings…"), ask: p.ask, answered: func() { a.finished = true }}
 	return p
 }
 

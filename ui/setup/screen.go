@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
@@ -22,6 +23,7 @@ import (
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/ui/async"
 	"countersign/ui/env"
@@ -314,7 +316,7 @@ func newBar(back, next, stop func()) *bar {
 	b.moves.Stop()
 	b.room = widgets.Wide(160, b.moves)
 	said := widgets.Across(b.mark, b.text, b.room)
-	b.content = widgets.On(theme.Paper, container.NewVBox(widget.NewSeparator(), widgets.PadHV(32, 10,
+	b.content = widgets.On(theme.Paper, widgets.Stack(0, widget.NewSeparator(), widgets.PadHV(32, 10,
 		widgets.Middle(columnWidth, widgets.Across(b.back, said, container.NewHBox(b.stop, b.next))))))
 	return b
 }
@@ -410,7 +412,10 @@ func (s *Screen) right() bool {
 }
 
 // focusWrong puts the cursor where the person goes on: into the first field that is wrong.
-func (s *Screen) focusWrong() { widgets.FocusWrong(slices.Collect(maps.Values(s.current().fields))) }
+func (s *Screen) focusWrong() {
+	s.scroll.Refresh() // what is said has its room before it is scrolled to
+	widgets.FocusWrong(slices.Collect(maps.Values(s.current().fields)))
+}
 
 // blame shows an error beside the fields it is about, on the step of the first of them.
 func (s *Screen) blame(p *step, err error) {
@@ -422,7 +427,7 @@ func (s *Screen) blame(p *step, err error) {
 		return
 	}
 	text := i18n.Error(err)
-	if field := p.fields[p.blame]; field != nil {
+	if field := p.fields[p.blame]; field != nil && !ofConnection(message.For(err)) {
 		if p.reveal != nil {
 			p.reveal()
 		}
@@ -432,6 +437,11 @@ func (s *Screen) blame(p *step, err error) {
 		return
 	}
 	s.bar.say(theme.MarkProblem, text)
+}
+
+// ofConnection says whether a message is about the connection, about which no field of the wizard decides.
+func ofConnection(m message.Message) bool {
+	return strings.HasPrefix(m.ID(), "network.") || m.ID() == message.NoConnection().ID() || m.ID() == message.NoConnectionTo("").ID() || m == message.PublicAddressLate()
 }
 
 // blameFields marks the fields that the wizard has, and reports whether there is one.

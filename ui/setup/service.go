@@ -47,7 +47,7 @@ func newService(s *Screen) *service {
 	p.step = &step{key: "service", name: lang.L("Signing service"), title: lang.L("Which signing service does your office use?"),
 		text:    lang.L("Countersign sends documents through your office's account with this service."),
 		content: widgets.Stack(16, widgets.Card(p.kind), p.own, widgets.Outdent(widgets.Row(0, bring))), fields: fields, next: lang.L("Continue"),
-		asking: lang.L("Looking for the service…"), enter: p.enter, ask: p.ask, blame: office.FieldAuthURL,
+		asking: lang.L("Looking for the service…"), enter: p.enter, ask: p.ask,
 		reveal: func() { p.own.Show() }}
 	return p
 }

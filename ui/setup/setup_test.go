@@ -147,7 +147,12 @@ func TestEachStepIsCheckedBeforeTheNext(t *testing.T) {
 	w.fillService()
 	w.registration.client.SetText("")
 	w.registration.secret.SetText("")
-	w.Office.Fail("TestService", message.Error(message.SignInAddressSilent(), nil))
+	w.Office.Fail("TestService", message.Error(message.ServiceNotFound(), nil))
+	w.next()
+	if w.at() != "Signing service" || w.current().fields[office.FieldAuthURL].IsWrong() || w.bar.text.Text != message.ServiceNotFound().String() {
+		t.Fatalf("at %q, the foot says %q: a field is blamed for the connection", w.at(), w.bar.text.Text)
+	}
+	w.Office.Fail("TestService", &agent.ConfigError{Fields: []office.FieldError{{Field: office.FieldAuthURL, Text: message.SignInAddressSilent()}}})
 	w.next()
 	if w.at() != "Signing service" || w.said(office.FieldAuthURL) != message.SignInAddressSilent().String() {
 		t.Fatalf("at %q: %q", w.at(), w.said(office.FieldAuthURL))

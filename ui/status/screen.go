@@ -79,12 +79,13 @@ type known struct {
 
 // row is a part, or something that is wrong with none.
 type row struct {
-	name  message.Message // zero for none
-	check office.Check
-	issue agent.Issue // zero for none
-	card  int
-	note  string // what waits there, to stand behind what was found
-	end   string // when, or how much
+	name   message.Message // zero for none
+	check  office.Check
+	issue  agent.Issue // zero for none
+	card   int
+	failed int    // how many there
+	note   string // that, and what waits there, to stand behind what was found
+	end    string // when, or how much
 }
 
 func New(d *env.Env, o Office) *Screen {
@@ -239,7 +240,7 @@ func (s *Screen) rows() (list []row) {
 // tell says what is counted of a part, and since when it is as it is.
 func (s *Screen) tell(r *row) {
 	now, at, events, saves := s.env.Now(), r.check.At, s.status.Events, s.status.Saves
-	waits, failed := 0, 0
+	waits := 0
 	switch {
 	case !s.told:
 		return
@@ -248,18 +249,18 @@ func (s *Screen) tell(r *row) {
 	case r.name == message.StepAddress():
 		r.end = i18n.Since(now, at)
 	case r.name == message.StepEvent():
-		waits, failed = events.Pending, events.Problems
+		waits, r.failed = events.Pending, events.Problems
 		if !at.IsZero() {
 			r.end = lang.L("last {{.When}}", i18n.V{"When": i18n.Clock(now, at)})
 		}
 	case r.name == message.StepDocuments():
-		r.end, waits, failed = lang.N("{{.PluralCount}} files saved", saves.Done), saves.Pending, saves.Failed
+		r.end, waits, r.failed = lang.N("{{.PluralCount}} files saved", saves.Done), saves.Pending, saves.Failed
 	}
 	if waits > 0 {
 		r.note = " · " + lang.L("{{.N}} waiting", i18n.V{"N": waits})
 	}
-	if failed > 0 {
-		r.note += " · " + lang.L("{{.N}} failed", i18n.V{"N": failed})
+	if r.failed > 0 {
+		r.note += " · " + lang.L("{{.N}} failed", i18n.V{"N": r.failed})
 	}
 	if r.check.Result == office.CheckUnderWay {
 		r.end = lang.L("Checking…")
@@ -303,21 +304,26 @@ func (s *Screen) draw() {
 	s.content.Refresh()
 }
 
-// standing is the headline: everything works when nobody has to do anything. That there is no public address, or that the service wants
-// to be left alone for a while, is said in its row.
+// standing is the headline. What needs nobody, such as that there is no public address, is said in its row, and counted here: not all
+// of what follows is fine.
 func standing(rows []row) (theme.Mark, string) {
-	problems, limits := 0, false
+	problems, limits, notes := 0, false, 0
 	for _, r := range rows {
 		if r.mark() == theme.MarkProblem && r.check.Found != message.SameReason() {
 			problems++
 		}
 		limits = limits || r.issue.Severity == agent.Warning
+		if r.issue.Severity == agent.Info || r.failed > 0 {
+			notes++
+		}
 	}
 	switch {
 	case problems > 0:
 		return theme.MarkProblem, lang.N("{{.PluralCount}} problems need your attention", problems)
 	case limits:
 		return theme.MarkNext, lang.L("Works with limits")
+	case notes > 0:
+		return theme.MarkSigned, lang.N("Works, with {{.PluralCount}} notes", notes)
 	}
 	return theme.MarkSigned, lang.L("Everything works")
 }
@@ -329,7 +335,7 @@ func (r row) mark() theme.Mark {
 		return theme.MarkProblem
 	case r.issue.Severity == agent.Warning:
 		return theme.MarkNext
-	case r.issue.ID == "" && r.check.Result == office.CheckFine:
+	case r.issue.ID == "" && r.check.Result == office.CheckFine && r.failed == 0:
 		return theme.MarkSigned
 	case r.issue.ID == "" && r.check.Result == office.CheckWrong:
 		return theme.MarkProblem

@@ -69,23 +69,23 @@ func veil(v uint32, alpha uint8) color.NRGBA {
 type pair struct{ light, dark color.NRGBA }
 
 var colours = map[fyne.ThemeColorName]pair{
-	Paper:     {rgb(0xFAF9F6), rgb(0x15181D)},
-	Surface:   {rgb(0xFFFFFF), rgb(0x1D2127)},
+	Paper:     {rgb(0xFAF9F6), rgb(0x13161A)},
+	Surface:   {rgb(0xFFFFFF), rgb(0x20252D)},
 	Text:      {rgb(0x1C2430), rgb(0xE8EAED)},
 	Secondary: {rgb(0x5E6977), rgb(0x9AA4B1)},
 	Ink:       {rgb(0x24507A), rgb(0x7FB0DD)},
 	Done:      {rgb(0x2F7D5B), rgb(0x6FC29B)},
 	Waiting:   {rgb(0x936010), rgb(0xE0AE5A)},
 	Attention: {rgb(0xB8432F), rgb(0xEE8570)},
-	Line:      {rgb(0xE4E1DA), rgb(0x2D333C)},
-	Chosen:    {rgb(0xE3EAF1), rgb(0x26323F)},
+	Line:      {rgb(0xE4E1DA), rgb(0x37404C)},
+	Chosen:    {rgb(0xE3EAF1), rgb(0x26384B)},
 	Wash:      {rgb(0xFDF3F0), rgb(0x33231F)},
-	Calm:      {rgb(0xF1F5F9), rgb(0x1F2B38)},
+	Calm:      {rgb(0xF1F5F9), rgb(0x22303F)},
 	Veil:      {veil(0x1C2430, 0x59), veil(0x000000, 0x8C)},
 	Edge:      {veil(0x000000, 0x00), veil(0xFFFFFF, 0x00)},
 
-	fynetheme.ColorNameButton:              {rgb(0xEFEDE7), rgb(0x2A3039)},
-	fynetheme.ColorNameDisabledButton:      {rgb(0xF1EFEA), rgb(0x22272E)},
+	fynetheme.ColorNameButton:              {rgb(0xEFEDE7), rgb(0x333C48)},
+	fynetheme.ColorNameDisabledButton:      {rgb(0xF1EFEA), rgb(0x292F38)},
 	fynetheme.ColorNameDisabled:            {rgb(0x8A929C), rgb(0x6C7683)},
 	fynetheme.ColorNameFocus:               {veil(0x24507A, 0x4D), veil(0x7FB0DD, 0x59)},
 	fynetheme.ColorNameHover:               {veil(0x1C2430, 0x0F), veil(0xFFFFFF, 0x12)},
@@ -96,11 +96,11 @@ var colours = map[fyne.ThemeColorName]pair{
 	fynetheme.ColorNameForegroundOnSuccess: {rgb(0xFFFFFF), rgb(0x10161D)},
 	fynetheme.ColorNameForegroundOnWarning: {rgb(0xFFFFFF), rgb(0x10161D)},
 	fynetheme.ColorNameForegroundOnError:   {rgb(0xFFFFFF), rgb(0x10161D)},
-	fynetheme.ColorNameInputBackground:     {rgb(0xFFFFFF), rgb(0x14171C)},
+	fynetheme.ColorNameInputBackground:     {rgb(0xFFFFFF), rgb(0x15181D)},
 	fynetheme.ColorNameInputBorder:         {rgb(0x888C93), rgb(0x6E7886)},
 	fynetheme.ColorNameHeaderBackground:    {rgb(0xF3F1EB), rgb(0x1A1E24)},
-	fynetheme.ColorNameMenuBackground:      {rgb(0xFFFFFF), rgb(0x1D2127)},
-	fynetheme.ColorNameOverlayBackground:   {rgb(0xFFFFFF), rgb(0x1D2127)},
+	fynetheme.ColorNameMenuBackground:      {rgb(0xFFFFFF), rgb(0x282F38)},
+	fynetheme.ColorNameOverlayBackground:   {rgb(0xFFFFFF), rgb(0x282F38)},
 	fynetheme.ColorNameScrollBar:           {veil(0x1C2430, 0x55), veil(0xFFFFFF, 0x55)},
 	fynetheme.ColorNameShadow:              {veil(0x1C2430, 0x34), veil(0x000000, 0x80)},
 }
@@ -161,6 +161,9 @@ func (t *Theme) Color(name fyne.ThemeColorName, variant fyne.ThemeVariant) color
 		return c.dark
 	}
 }
+
+// OnPage is a colour on the picture of a page, which is white in the dark, too.
+func OnPage(name fyne.ThemeColorName) color.Color { return colours[name].light }
 
 // Size returns a size in steps of four, or Fyne's own where the house has no opinion. Larger text takes the icons beside it
 // along, and leaves the room between things as it is.

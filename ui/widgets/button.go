@@ -142,39 +142,67 @@ func (b *Button) TypedKey(e *fyne.KeyEvent) {
 	}
 }
 
-// Check is Fyne's check box that shows the focus, answers to Enter, and leaves other keys to the window.
+// Check is a check box whose words break where the room ends. Fyne's cuts them.
 type Check struct {
-	widget.Check
+	Tappable
 	inField
-	focused bool
+	Text      string
+	Checked   bool
+	OnChanged func(bool)
+	mark      *widget.Icon
+	words     *Prose
 }
 
 func NewCheck(text string, changed func(bool)) *Check {
-	c := &Check{}
-	c.Text, c.OnChanged = text, changed
+	c := &Check{Text: text, OnChanged: changed, mark: widget.NewIcon(nil), words: NewParagraph("")}
+	c.Content = Pad(8, Across(c.mark, c.words, nil))
+	c.OnPress = func() {
+		if window := fyne.CurrentApp().Driver().CanvasForObject(c); window != nil {
+			Focus(window, c)
+		}
+		c.SetChecked(!c.Checked)
+	}
 	c.ExtendBaseWidget(c)
+	c.draw()
 	return c
 }
 
-func (c *Check) CreateRenderer() fyne.WidgetRenderer {
-	c.ExtendBaseWidget(c)
-	return newRinged(c.Check.CreateRenderer(), c, func() bool { return c.focused })
+func (c *Check) SetChecked(checked bool) {
+	if c.Checked == checked {
+		return
+	}
+	c.Checked = checked
+	if c.OnChanged != nil {
+		c.OnChanged(checked)
+	}
+	c.Refresh()
 }
 
-func (c *Check) FocusGained() { c.focused = !c.Disabled(); c.Check.FocusGained(); reveal(c) }
+func (c *Check) Enable() { c.off = false; c.Refresh() }
 
-func (c *Check) FocusLost() { c.focused = false; c.Check.FocusLost() }
+func (c *Check) Disable() { c.off = true; c.Refresh() }
 
-// TypedKey is Fyne's; Space comes as a rune.
-func (c *Check) TypedKey(e *fyne.KeyEvent) {
-	switch {
-	case isEnter(e):
-		if !c.Disabled() {
-			c.SetChecked(!c.Checked)
-		}
-	case e.Name != fyne.KeySpace:
-		pass(c, e)
+func (c *Check) Refresh() {
+	c.draw()
+	c.Tappable.Refresh()
+}
+
+func (c *Check) draw() {
+	icon := fynetheme.CheckButtonIcon()
+	c.words.Colour, c.words.Text = theme.Text, c.Text
+	if c.Checked {
+		icon = fynetheme.NewColoredResource(fynetheme.CheckButtonCheckedIcon(), theme.Ink)
 	}
+	if c.off {
+		icon, c.words.Colour = fynetheme.NewDisabledResource(icon), fynetheme.ColorNameDisabled
+	}
+	c.mark.SetResource(icon)
+	c.words.Refresh()
+}
+
+// natural is as wide as it is on one line.
+func (c *Check) natural() float32 {
+	return c.Content.MinSize().Width - c.words.MinSize().Width + c.words.measure(c.Text)
 }
 
 // Select is Fyne's selection that shows the focus by a ring alone, opens with Enter, too, and leaves other keys to the window.
@@ -276,6 +304,7 @@ type Tappable struct {
 	focused   bool // and shows it
 	hovered   bool
 	step      func(by int) // moves the choice within its group; nil outside one
+	below     func()       // goes to what a tab shows; nil for what is none
 	stop      func() bool  // within its group, whether Tab stops at it
 	again     func()       // in place of OnPress when Enter presses what is chosen already; may be nil
 	whole     fyne.Widget  // itself, or what it is part of
@@ -396,8 +425,12 @@ func (p *Tappable) TypedKey(e *fyne.KeyEvent) {
 	case fyne.KeySpace:
 		p.Tapped(nil)
 	case fyne.KeyUp, fyne.KeyLeft, fyne.KeyDown, fyne.KeyRight:
-		if p.step == nil {
+		switch {
+		case p.step == nil || p.below != nil && e.Name == fyne.KeyUp:
 			pass(p.Content, e)
+			return
+		case p.below != nil && e.Name == fyne.KeyDown:
+			p.below()
 			return
 		}
 		by := 1

@@ -1,12 +1,13 @@
 package widgets
 
 import (
-	"slices"
+	"image/color"
 	"strconv"
 	"strings"
 	"time"
 
 	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/canvas"
 	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/lang"
 	"fyne.io/fyne/v2/layout"
@@ -102,46 +103,28 @@ func (c *Choice) show() {
 type Tabs struct {
 	widget.BaseWidget
 	OnChosen func(index int)
+	OnDown   func() // goes to what the chosen one shows; nil for what is next
 	row      *fyne.Container
 	names    []*Line
+	rooms    []*canvas.Rectangle // how wide each is at least
 	items    []*Tappable
-	away     []bool    // not offered
-	kept     []bool    // stays in the line as long as it can
-	held     []float32 // how wide each is at least; nil for as wide as its text
-	more     *Button   // offers those that the line has no room for; nil where they go on below
+	held     bool
 	chosen   int
 }
 
 // NewTabs returns tabs with the first one chosen, which go on below where the width ends.
 func NewTabs(texts []string, chosen func(index int)) *Tabs {
-	return newTabs(texts, chosen, 10, Flow(4), nil)
-}
-
-// NewTabLine returns tabs with the first one chosen in a single line; a menu at its end has those it has no room for. The
-// chosen one is always in the line.
-func NewTabLine(texts []string, chosen func(index int)) *Tabs {
-	l := &tabLine{}
-	l.more = NewButtonWithIcon("", fynetheme.MoreHorizontalIcon(), nil)
-	l.more.Importance, l.more.Tip = widget.LowImportance, lang.L("More")
-	t := newTabs(texts, chosen, 8, container.New(l), l.more)
-	l.tabs = t
-	t.row.Add(l.more)
-	l.more.OnTapped = t.offerRest
-	return t
-}
-
-func newTabs(texts []string, chosen func(index int), room float32, row *fyne.Container, more *Button) *Tabs {
-	t := &Tabs{OnChosen: chosen, row: row, more: more, away: make([]bool, len(texts)), kept: make([]bool, len(texts))}
+	t := &Tabs{OnChosen: chosen, row: Flow(4)}
 	for i, text := range texts {
-		line := NewLine(text)
-		item := NewTappable(PadHV(room, 7, line), func() { t.Choose(i) })
+		line, room := NewLine(text), canvas.NewRectangle(color.Transparent)
+		item := NewTappable(PadHV(7, 7, container.NewStack(room, line)), func() { t.Choose(i) })
 		item.underline = true
-		t.names, t.items = append(t.names, line), append(t.items, item)
+		t.names, t.items, t.rooms = append(t.names, line), append(t.items, item), append(t.rooms, room)
 		t.row.Add(item)
 	}
 	Group(t.items, t.Chosen, t.Choose, nil)
 	for i, item := range t.items {
-		item.step = func(by int) { t.step(i, by) }
+		item.step, item.below = func(by int) { t.step(i, by) }, t.down
 	}
 	t.ExtendBaseWidget(t)
 	t.show()
@@ -164,14 +147,22 @@ func (t *Tabs) Choose(index int) {
 
 func (t *Tabs) Chosen() int { return t.chosen }
 
-// step goes on to the next tab that is offered, in the line or not.
+// step goes on to the next tab that is offered.
 func (t *Tabs) step(from, by int) {
 	for next := from + by; next >= 0 && next < len(t.items); next += by {
-		if !t.away[next] {
+		if t.items[next].Visible() {
 			t.Choose(next)
 			t.focus(next)
 			return
 		}
+	}
+}
+
+func (t *Tabs) down() {
+	if c := fyne.CurrentApp().Driver().CanvasForObject(t); t.OnDown != nil {
+		t.OnDown()
+	} else if c != nil {
+		c.FocusNext()
 	}
 }
 
@@ -183,28 +174,24 @@ func (t *Tabs) focus(index int) {
 
 // Hold leaves every tab as wide as it is now, and in the line, until it is called with false: nothing moves while a person types.
 func (t *Tabs) Hold(hold bool) {
-	if hold == (t.held != nil) {
+	if hold == t.held {
 		return
 	}
-	t.held = nil
-	for i := 0; hold && i < len(t.items); i++ {
-		t.held = append(t.held, t.items[i].MinSize().Width)
+	t.held = hold
+	for i, room := range t.rooms {
+		width := float32(0)
+		if hold {
+			width = t.names[i].MinSize().Width
+		}
+		room.SetMinSize(fyne.NewSize(width, 0))
 	}
 }
 
 func (t *Tabs) Offer(index int, offered bool) {
-	if t.away[index] == offered && (offered || t.held == nil) {
-		t.away[index], t.items[index].Hidden = !offered, !offered
+	if t.items[index].Visible() != offered && (offered || !t.held) {
+		Show(t.items[index], offered)
 		t.row.Refresh()
 		t.Refresh()
-	}
-}
-
-// Keep leaves a tab in the line while others have to go to its menu, or no longer.
-func (t *Tabs) Keep(index int, kept bool) {
-	if t.kept[index] != kept {
-		t.kept[index] = kept
-		t.row.Refresh()
 	}
 }
 
@@ -214,26 +201,6 @@ func (t *Tabs) Label(texts []string) {
 		t.names[i].Set(text)
 	}
 	t.row.Refresh()
-}
-
-// rest are the tabs that the line has no room for.
-func (t *Tabs) rest() (list []int) {
-	for i, item := range t.items {
-		if !t.away[i] && item.Hidden {
-			list = append(list, i)
-		}
-	}
-	return list
-}
-
-func (t *Tabs) offerRest() {
-	var items []*fyne.MenuItem
-	for _, i := range t.rest() {
-		items = append(items, fyne.NewMenuItem(t.names[i].Text, func() { t.Choose(i); t.focus(i) }))
-	}
-	if c := fyne.CurrentApp().Driver().CanvasForObject(t); c != nil {
-		OpenMenu(c, fyne.NewMenu("", items...), t.more)
-	}
 }
 
 func (t *Tabs) show() {
@@ -247,98 +214,6 @@ func (t *Tabs) show() {
 		item.Choose(i == t.chosen)
 	}
 	t.row.Refresh() // the chosen one is bold, and wider
-}
-
-// tabLine lays out the tabs of NewTabLine with 4 units between them.
-type tabLine struct {
-	tabs *Tabs
-	more *Button
-}
-
-const tabGap = 4
-
-func (l *tabLine) Layout(_ []fyne.CanvasObject, size fyne.Size) {
-	room := size.Width
-	if l.width(l.offered()) > room {
-		room -= l.more.MinSize().Width
-	}
-	shown := l.fitting(room)
-	x := float32(0)
-	for _, i := range l.offered() {
-		item := l.tabs.items[i]
-		l.show(item, slices.Contains(shown, i))
-		if item.Visible() {
-			least := l.least(i)
-			item.Resize(fyne.NewSize(min(least.Width, max(0, room-x)), least.Height))
-			item.Move(fyne.NewPos(x, (size.Height-least.Height)/2))
-			x += least.Width + tabGap
-		}
-	}
-	l.show(l.more, len(shown) < len(l.offered()))
-	least := l.more.MinSize()
-	l.more.Resize(least)
-	l.more.Move(fyne.NewPos(size.Width-least.Width, (size.Height-least.Height)/2))
-}
-
-// show shows an object, or hides it, where that is a change: to draw it anew costs.
-func (l *tabLine) show(o fyne.CanvasObject, shown bool) {
-	if o.Visible() != shown {
-		Show(o, shown)
-	}
-}
-
-// fitting are the tabs that a width has room for: the last ones are left out first, those to be kept after all others, and
-// never the chosen one.
-func (l *tabLine) fitting(room float32) (shown []int) {
-	shown = l.offered()
-	for _, spare := range []func(i int) bool{
-		func(i int) bool { return i != l.tabs.chosen && !l.tabs.kept[i] },
-		func(i int) bool { return i != l.tabs.chosen },
-	} {
-		for n := len(shown) - 1; n >= 0 && l.width(shown) > room; n-- {
-			if spare(shown[n]) {
-				shown = slices.Delete(shown, n, n+1)
-			}
-		}
-	}
-	return shown
-}
-
-func (l *tabLine) offered() (list []int) {
-	if l.tabs == nil { // they are not made yet
-		return nil
-	}
-	for i, away := range l.tabs.away {
-		if !away {
-			list = append(list, i)
-		}
-	}
-	return list
-}
-
-func (l *tabLine) width(tabs []int) (width float32) {
-	for n, i := range tabs {
-		if n > 0 {
-			width += tabGap
-		}
-		width += l.least(i).Width
-	}
-	return width
-}
-
-func (l *tabLine) least(tab int) fyne.Size {
-	least := l.tabs.items[tab].MinSize()
-	if l.tabs.held != nil {
-		least.Width = max(least.Width, l.tabs.held[tab])
-	}
-	return least
-}
-
-func (l *tabLine) MinSize([]fyne.CanvasObject) (size fyne.Size) {
-	for _, i := range l.offered() {
-		size = size.Max(l.tabs.items[i].MinSize())
-	}
-	return size.AddWidthHeight(l.more.MinSize().Width, 0)
 }
 
 // Calendar shows a month to choose a day from. Today is marked, days before it cannot be chosen. The arrows move by a day

@@ -212,8 +212,10 @@ type Field struct {
 	locked string // why nobody can change it, in place of the hint
 	below  *Prose
 	mark   *widget.Icon
-	input  marked // nil for one that shows no marks
+	sign   *fyne.Container // around mark, as high as a line of text
+	input  marked          // nil for one that shows no marks
 	wrong  bool
+	roomy  bool // the line has its room also while it says nothing
 }
 
 // marked is an input that shows when it is wrong, as Entry does.
@@ -230,8 +232,9 @@ func NewField(name string, input fyne.CanvasObject, hint string) *Field {
 	f := &Field{name: name, label: label, hint: hint, below: NewProse(""), mark: widget.NewIcon(theme.MarkProblem.Resource())}
 	label.Hidden = name == ""
 	f.take(input)
-	f.line = Across(f.mark, f.below, nil)
-	f.mark.Hide()
+	f.sign = Mark(16, f.mark)
+	f.line = Across(f.sign, f.below, nil)
+	f.sign.Hide()
 	f.line.Hide()
 	f.parts = Stack(3, label, input, f.line)
 	f.ExtendBaseWidget(f)
@@ -299,12 +302,21 @@ func (f *Field) Wrong(text string) {
 	if f.wrong {
 		colour = theme.Attention
 	}
+	f.roomy = f.roomy || f.wrong // what is below must not move under the mouse once it is right
 	if text = cmp.Or(text, f.locked, f.hint); text == f.below.Text && colour == f.below.Colour {
 		return // what is drawn anew may be long
 	}
 	f.below.Text, f.below.Colour = text, colour
-	f.mark.Hidden, f.line.Hidden = !f.wrong, text == ""
+	f.sign.Hidden, f.line.Hidden = !f.wrong, text == "" && !f.roomy
 	f.parts.Refresh()
+}
+
+// Room gives the line below its room, also while it says nothing, or takes that away. What was wrong once has it.
+func (f *Field) Room(roomy bool) {
+	if hidden := f.below.Text == "" && !roomy; f.roomy != roomy || f.line.Hidden != hidden {
+		f.roomy, f.line.Hidden = roomy, hidden
+		f.parts.Refresh()
+	}
 }
 
 // FocusWrong puts the cursor into the first field that is wrong, as they are read: by lines, and from the left.
@@ -323,6 +335,7 @@ func FocusWrong(fields []*Field) {
 	}
 	if window := driver.CanvasForObject(first); window != nil {
 		window.Focus(first.input)
+		reveal(first) // also where it has the focus already, and with what it says
 	}
 }
 

@@ -2,7 +2,6 @@ package widgets
 
 import (
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 
@@ -186,46 +185,20 @@ func TestATextToCopyTakesTheRoomItNeeds(t *testing.T) {
 	}
 }
 
-func TestATabLineKeepsTheChosenTabAndOffersTheOthersInAMenu(t *testing.T) {
-	tabs := NewTabLine([]string{"Waiting 12", "Due", "Done 3", "Problems 1", "All 16", "Withdrawn"}, nil)
-	w := test.NewTempWindow(t, tabs)
+func TestTheArrowsChangeTheTabAndLeadIntoIt(t *testing.T) {
+	tabs, below := NewTabs([]string{"Waiting 12", "Due", "Done 3"}, nil), NewButton("Below", nil)
+	w := test.NewTempWindow(t, Stack(0, tabs, below))
 	tabs.Offer(1, false)
-	width := func(width float32) (shown []string, more bool) {
-		w.Resize(fyne.NewSize(width, 60))
-		end := float32(0)
-		for i, item := range tabs.items {
-			if item.Visible() {
-				shown = append(shown, strings.Fields(tabs.names[i].Text)[0])
-				if item.Position().X < end || item.Position().X+item.Size().Width > tabs.Size().Width || item.Position().Y != tabs.items[0].Position().Y {
-					t.Errorf("%v wide: %s is at %v", width, tabs.names[i].Text, item.Position())
-				}
-				end = item.Position().X + item.Size().Width
-			}
+	w.Canvas().Focus(tabs.items[0])
+	for _, c := range []struct {
+		key fyne.KeyName
+		tab int
+		on  fyne.Focusable
+	}{{fyne.KeyRight, 2, tabs.items[2]}, {fyne.KeyLeft, 0, tabs.items[0]}, {fyne.KeyUp, 0, tabs.items[0]}, {fyne.KeyDown, 0, below}} {
+		w.Canvas().Focused().TypedKey(&fyne.KeyEvent{Name: c.key})
+		if tabs.Chosen() != c.tab || w.Canvas().Focused() != c.on {
+			t.Errorf("%s: tab %d, the focus is on %T", c.key, tabs.Chosen(), w.Canvas().Focused())
 		}
-		return shown, tabs.more.Visible()
-	}
-	if shown, more := width(900); len(shown) != 5 || more {
-		t.Errorf("with room for all it shows %q, more: %v", shown, more)
-	}
-	if shown, more := width(230); !slices.Equal(shown, []string{"Waiting", "Done"}) || !more {
-		t.Errorf("with little room it shows %q, more: %v", shown, more)
-	}
-	tabs.Choose(5)
-	if shown, _ := width(230); !slices.Equal(shown, []string{"Waiting", "Withdrawn"}) {
-		t.Errorf("it shows %q, chosen is the last", shown)
-	}
-	tabs.Keep(3, true)
-	if shown, _ := width(260); !slices.Equal(shown, []string{"Problems", "Withdrawn"}) {
-		t.Errorf("it shows %q, one is to be kept", shown)
-	}
-	tabs.more.OnTapped()
-	if w.Canvas().Overlays().Top() == nil || !slices.Equal(tabs.rest(), []int{0, 2, 4}) {
-		t.Errorf("the menu has %v", tabs.rest())
-	}
-	CloseAll(w.Canvas())
-	tabs.items[5].TypedKey(&fyne.KeyEvent{Name: fyne.KeyLeft})
-	if tabs.Chosen() != 4 || !tabs.items[4].Visible() {
-		t.Errorf("the arrow leads to %d", tabs.Chosen())
 	}
 }
 

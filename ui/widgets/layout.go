@@ -271,7 +271,7 @@ func (w inMiddle) Layout(objects []fyne.CanvasObject, size fyne.Size) {
 	place(o, (size.Width-o.Size().Width)/2, max(0, size.Height-least.Height)/2, o.Size().Width, least.Height)
 }
 
-// Pair is two things beside each other with a fine line between them: the left one gets two fifths of the width, no less than 300
+// Pair is two things beside each other with a fine line between them: the left one gets three sevenths of the width, no less than 300
 // units and no more than most, or more where text is larger. Where there is room for one of them alone, the right one takes the place
 // of the left one while it is open, with a way back above it.
 type Pair struct {
@@ -312,7 +312,7 @@ func (p *Pair) Layout(objects []fyne.CanvasObject, size fyne.Size) {
 		place(objects[3], 0, 0, size.Width, top)
 		return
 	}
-	at := max(least, min(size.Width*2/5, Scaled(p.most)))
+	at := max(least, min(size.Width*3/7, Scaled(p.most)))
 	place(objects[0], 0, 0, at, size.Height)
 	place(objects[1], at, 0, 1, size.Height)
 	place(objects[2], at+1, 0, max(0, size.Width-at-1), size.Height)
@@ -345,12 +345,21 @@ type flow struct{ gap, width float32 }
 func (f *flow) Layout(objects []fyne.CanvasObject, size fyne.Size) {
 	f.width = size.Width
 	for _, o := range objects {
-		o.Resize(fyne.NewSize(o.MinSize().Width, o.Size().Height)) // so that text in it wraps before it is measured
+		o.Resize(fyne.NewSize(f.least(o).Width, o.Size().Height)) // so that text in it wraps before it is measured
 	}
 	f.walk(objects, func(o fyne.CanvasObject, x, y float32) {
-		o.Resize(o.MinSize())
+		o.Resize(f.least(o))
 		o.Move(fyne.NewPos(x, y))
 	})
+}
+
+// least is how large an object is: as wide as it wants to be, as far as there is room.
+func (f *flow) least(o fyne.CanvasObject) fyne.Size {
+	least := o.MinSize()
+	if wide, is := o.(interface{ natural() float32 }); is && f.width > 0 {
+		least.Width = max(least.Width, min(wide.natural(), f.width))
+	}
+	return least
 }
 
 // walk tells where each visible object goes, and returns how high all of them are.
@@ -360,7 +369,7 @@ func (f *flow) walk(objects []fyne.CanvasObject, put func(o fyne.CanvasObject, x
 		if !o.Visible() {
 			continue
 		}
-		least := o.MinSize()
+		least := f.least(o)
 		if x > 0 && f.width > 0 && x+least.Width > f.width {
 			x, y = 0, height+f.gap
 		}

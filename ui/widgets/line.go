@@ -284,7 +284,7 @@ func wrap(text string, width float32, measure func(string) float32) (lines []str
 				fits := len(strings.Join(all[:n], ""))
 				if sign := strings.LastIndexAny(longer[:fits+1], `@./\?&=`); sign > fits/3 {
 					fits = sign
-				} else if sign := strings.LastIndexAny(longer[:fits], "_-"); sign > fits/3 {
+				} else if sign := strings.LastIndexAny(longer[:fits], "_-:"); sign > fits/3 {
 					fits = sign + 1
 				}
 				lines, longer = append(lines, longer[:fits]), longer[fits:]

@@ -70,7 +70,7 @@ func TestAFieldShowsItsHintUntilSomethingIsWrong(t *testing.T) {
 	test.NewTempApp(t)
 	f := NewField("Name", NewEntry(""), "as on the passport")
 	f.Wrong("Enter a name.")
-	if f.below.Text != "Enter a name." || f.below.Colour != theme.Attention || !f.mark.Visible() {
+	if f.below.Text != "Enter a name." || f.below.Colour != theme.Attention || !f.sign.Visible() {
 		t.Error("an error has a mark, a colour and words")
 	}
 	f.Hint("another hint")
@@ -78,7 +78,7 @@ func TestAFieldShowsItsHintUntilSomethingIsWrong(t *testing.T) {
 		t.Error("a hint does not hide an error")
 	}
 	f.Wrong("")
-	if f.below.Text != "another hint" || f.mark.Visible() {
+	if f.below.Text != "another hint" || f.sign.Visible() {
 		t.Errorf("got %q", f.below.Text)
 	}
 }
@@ -97,7 +97,7 @@ func TestALongSentenceIsReadToItsEnd(t *testing.T) {
 		{"office@weber-partner.example", 20, "office@weber-partner|.example"}, {"/home/office/Signed", 14, "/home/office|/Signed"},
 		{"ä/ööööööööööööö", 7, "ä/ööööö|ööööööö|ö"}, // a sign right at the beginning would leave a line empty
 		{"Il va dans «\u00a0Signed\u00a0». Fin", 20, "Il va dans|«\u00a0Signed\u00a0». Fin"}, {"12\u202f000 F", 5, "12\u202f00|0 F"},
-		{"", 7, ""}, {"one.example\ntwo.example", 20, "one.example|two.example"}, {"Lease_for_the_third amendment", 14, "Lease_for_the_|third|amendment"},
+		{"", 7, ""}, {"one.example\ntwo.example", 20, "one.example|two.example"}, {"48:13:49:4D:13", 10, "48:13:49:|4D:13"}, {"Lease_for_the_third amendment", 14, "Lease_for_the_|third|amendment"},
 	} {
 		if got := strings.Join(wrap(c.text, c.width, letters), "|"); got != c.want {
 			t.Errorf("%q at %v: %q, want %q", c.text, c.width, got, c.want)

@@ -454,6 +454,13 @@ func (r *Service) Test(ctx context.Context, s office.Settings) error {
 	if err := context.Cause(ctx); errors.Is(err, context.Canceled) {
 		return err
 	}
+	both, refused := errors.Join(signIn, api), new(proxy.Error)
+	switch { // what says nothing of either address
+	case errors.As(both, &refused):
+		return message.Error(refused.Message(), both)
+	case signIn != nil && api != nil && signInMessages.of(signIn) == signInMessages.nothing && serviceMessages.of(api) == serviceMessages.nothing:
+		return message.Error(message.ServiceNotFound(), both)
+	}
 	var bad []office.FieldError
 	if signIn != nil {
 		bad = append(bad, office.FieldError{Field: office.FieldAuthURL, Code: office.CodeNoService, Text: signInMessages.of(signIn)})
