@@ -294,8 +294,8 @@ func TestARefusalLeadsToTheStepOfItsField(t *testing.T) {
 	w.Office.Fail("Configure", message.Error(message.KeyringStillLocked(), nil))
 	w.show(4)
 	w.next()
-	if w.said(office.FieldSaveTo) != message.KeyringStillLocked().String() || w.Finishing() {
-		t.Errorf("said %q", w.said(office.FieldSaveTo))
+	if w.bar.text.Text != message.KeyringStillLocked().String() || w.current().fields[office.FieldSaveTo].IsWrong() || w.Finishing() {
+		t.Errorf("said %q", w.bar.text.Text)
 	}
 }
 
