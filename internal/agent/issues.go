@@ -74,6 +74,10 @@ func (a *Agent) dismiss(i Issue) {
 		if err := a.proof.ReadAstray(i.Message); err != nil {
 			a.Log.Error("note what somebody has read", "err", err)
 		}
+	case health.FilesNotSent.ID:
+		if err := a.folders.Read(i.Message); err != nil {
+			a.Log.Error("note what somebody has read", "err", err)
+		}
 	case health.DocumentsWrong.ID:
 		if err := a.proof.Read(i.Message); err != nil {
 			a.Log.Error("note what somebody has read", "err", err)

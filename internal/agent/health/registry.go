@@ -65,6 +65,8 @@ var (
 	HotFolderFails = State{ID: "hot-folder", Severity: Problem, Action: ActFolders, After: soon}
 	// HotFolderWaits ends when every file that a folder has sent, or is to send, can go on.
 	HotFolderWaits = State{ID: "hot-folder-waits", Severity: Problem, Action: ActFolders, After: soon}
+	// FilesNotSent ends when somebody has read it, until there are more. Of each people were notified already.
+	FilesNotSent = State{ID: "hot-folder-files", Severity: Problem, Action: ActDismiss}
 	// FilesRefused ends when the service gives the files.
 	FilesRefused = State{ID: "withheld", Step: message.StepDocuments(), Severity: Problem, Action: ActRetry, After: soon}
 	// FilesFailed ends when no file is given up any more.
@@ -119,7 +121,7 @@ func (i Issue) ConcernsData() bool {
 func States() []State {
 	return []State{NotSetUp, KeyringLocked, KeyOutOfReach, KeyReplaced, SecretElsewhere, SignedOut, SignInLapsed, SignInShort,
 		MayNotSend, ClientRefused, ServiceBusy, ServiceFails, NetworkAsks, AddressClosed, AddressRefused, NoAddress, HubAway, DeskUnwelcome, HubFails, HubReplaced, EndpointFails, EndpointForbidden,
-		EndpointLost, FolderFails, HotFolderFails, HotFolderWaits, FilesRefused, FilesFailed, DocumentsWrong, FilesAstray, RecordWaits, RecordOlder, OutcomeUnknown, WithdrawalWaits, DataDamaged, DataNotWritten, DataNotRead, DataRestored, DataLost, RestoreWaits, BackupFails, MovedAway, RecordsUnreadable, RecordsPutOff, IndexWaits, PolicyWrong, NotificationsFail}
+		EndpointLost, FolderFails, HotFolderFails, HotFolderWaits, FilesNotSent, FilesRefused, FilesFailed, DocumentsWrong, FilesAstray, RecordWaits, RecordOlder, OutcomeUnknown, WithdrawalWaits, DataDamaged, DataNotWritten, DataNotRead, DataRestored, DataLost, RestoreWaits, BackupFails, MovedAway, RecordsUnreadable, RecordsPutOff, IndexWaits, PolicyWrong, NotificationsFail}
 }
 
 // soon is how long most problems stand before people are told.

@@ -229,6 +229,7 @@ const (
 	// DocFolders names the document with the list of folders.
 	DocFolders = "hot-folders"
 
+	docNotSent   = "hot-folders-not-sent"
 	prefixIntake = "hot-folder-intake/" // and its id
 	prefixSeen   = "hot-folder-seen/"   // and the id of the folder, a slash, and the SHA-256 of the file in hex
 )

@@ -24,6 +24,7 @@ import (
 	"sync"
 	"time"
 
+	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/loop"
 	"countersign/internal/disk"
@@ -100,7 +101,10 @@ func (r *Service) Run(ctx context.Context) error {
 	defer events.Close()
 	changes, stop := r.Watch()
 	defer stop()
-	looked, pause, err := r.Now(), time.Duration(0), error(nil)
+	looked, pause, err := r.Now(), time.Duration(0), r.tellNotSent()
+	if err != nil {
+		return err
+	}
 	for {
 		due := pause - r.Now().Sub(looked)
 		scan := due <= 0 || due > pause // or the clock was set back
@@ -395,7 +399,7 @@ func (r *Service) tell() error {
 		return nil
 	}
 	err = r.Data.Update(func(tx *store.Tx) error {
-		err := r.deps.Owe(tx, facts...)
+		err := errors.Join(r.deps.Owe(tx, facts...), noteNotSent(tx, unsent))
 		for _, in := range append(ask, unsent...) {
 			in.Ask, in.Tell = false, false
 			err = errors.Join(err, putIntake(tx, in))
@@ -405,8 +409,58 @@ func (r *Service) tell() error {
 	if err == nil {
 		r.deps.Announce(facts...)
 		r.Wake() // what people were told of may be done with
+		err = r.tellNotSent()
 	}
 	return err
+}
+
+// notSent are the files that lie in Problems and became no draft, since somebody has last read of them: nothing else shows them.
+type notSent struct {
+	N    int             `json:"n"`
+	Text message.Message `json:"text"`
+}
+
+func noteNotSent(tx *store.Tx, files []office.Intake) error {
+	files = slices.DeleteFunc(slices.Clone(files), func(in office.Intake) bool { return in.Draft != "" })
+	if len(files) == 0 {
+		return nil
+	}
+	var x notSent
+	if _, err := tx.GetDoc(docNotSent, &x); err != nil && !store.OfOneRecord(err) {
+		return err
+	}
+	fact := unsentFact(files)
+	if x.N += len(files); x.N > len(files) {
+		fact.Title, fact.Body = message.FilesNotSentSomewhere(x.N), message.FilesInProblems()
+	}
+	if x.Text = message.Then(fact.Title, fact.Body); x.N == 1 {
+		x.Text = message.Then(x.Text, message.FileBackIn(calledFolder(files[0])))
+	}
+	return tx.PutDoc(docNotSent, x)
+}
+
+func (r *Service) tellNotSent() error {
+	x, err := data.Read(r.Data, "the files that were not sent", func(tx *store.Tx) (x notSent, err error) {
+		_, err = tx.GetDoc(docNotSent, &x)
+		return x, err
+	})
+	if err != nil && !store.OfOneRecord(err) {
+		return err
+	}
+	r.Health.Update(health.FilesNotSent, x.Text)
+	return nil
+}
+
+// Read notes that somebody has read of the files that were not sent, unless there are more by now.
+func (r *Service) Read(text message.Message) error {
+	err := r.Data.Update(func(tx *store.Tx) error {
+		var x notSent
+		if _, err := tx.GetDoc(docNotSent, &x); err != nil || x.Text != text {
+			return err
+		}
+		return tx.PutDoc(docNotSent, nil)
+	})
+	return errors.Join(err, r.tellNotSent())
 }
 
 func askFact(files []office.Intake) office.Fact {

@@ -853,6 +853,18 @@ func TestPeopleAreToldOnceOfEverythingInALotThatIsNotSent(t *testing.T) {
 			if left, err := d.intakes(); err != nil || len(left) != 1 {
 				t.Errorf("on their way are %+v, %v", left, err)
 			}
+			list := d.Health.List()
+			if len(list) != 1 || list[0].ID != health.FilesNotSent.ID || !strings.HasPrefix(list[0].Text(), c.title.String()+" "+c.body.String()) {
+				t.Fatalf("after another start health says %+v", list)
+			}
+			write(t, filepath.Join(f.Path, "late.mov"), []byte("late"))
+			d.looks()
+			noErr(t, d.Read(list[0].Message))
+			if more := d.Health.List(); len(more) != 1 || more[0].Message != message.Then(message.FilesNotSentSomewhere(c.files+1), message.FilesInProblems()) {
+				t.Errorf("nobody has read of one more, and health says %+v", more)
+			} else if noErr(t, d.Read(more[0].Message)); len(d.Health.List()) > 0 {
+				t.Errorf("somebody has read it, and health says %+v", d.Health.List())
+			}
 		})
 	}
 }
