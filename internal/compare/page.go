@@ -21,6 +21,7 @@ const (
 	faint     = 8       // by which something is seen on its ground
 	edge      = 24      // by which two pixels side by side are the rim of something
 	ruled     = 40      // pixels in a row that are alike are a line or the ground, and no letter
+	tallest   = 300     // pixels of a letter: fonts that are broken have larger ones, over half a page
 	tile      = 8       // pixels: what is closer together is one place
 	samePoint = 0.5     // points by which pages may differ in size
 )
@@ -359,7 +360,7 @@ func (c *comparison) findRims() {
 		seen[l.word] = seen[l.word] || alnum(l.r) && c.inked(c.base, l.at)
 	}
 	for _, l := range c.letters { // what is as close as the next letter belongs to a word
-		if seen[l.word] && spells(l.r) {
+		if seen[l.word] && spells(l.r) && l.at.y1-l.at.y0 < tallest {
 			aside := (l.at.y1 - l.at.y0 + 2) / 3
 			r := rect{l.at.x0 - aside, l.at.y0, l.at.x1 + aside, l.at.y1}.within(c.w, c.h)
 			for y := r.y0; y < r.y1; y++ {
