@@ -264,6 +264,7 @@ func (a *Agent) wakeAll() {
 	a.folders.Wake()
 	a.updates.Wake()
 	a.desks.Wake()
+	a.proof.WakeRecord()
 }
 
 // decided is what the administrator of this computer has decided, as it was read last.

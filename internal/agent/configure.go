@@ -90,7 +90,6 @@ func (a *Agent) configure(ctx context.Context, s office.Settings, secrets office
 		a.desks.Reopen()
 	}
 	a.wakeAll()
-	a.proof.WakeRecord()
 	a.Signal(office.SettingsChanged)
 	a.Signal(office.StatusChanged)
 	return nil

@@ -289,8 +289,8 @@ func (a *Agent) fileEnded() {
 }
 
 // What is known of documents, their seals and the record, and whom the office believes; see package proof.
-func (a *Agent) Verify(ctx context.Context, paths []string, tell func(office.Verified) error) error {
-	return a.proof.Verify(ctx, paths, tell)
+func (a *Agent) Verify(ctx context.Context, paths []string, after string, tell func(office.Verified) error) error {
+	return a.proof.Verify(ctx, paths, after, tell)
 }
 func (a *Agent) RecordState() (office.Record, error) { return a.proof.RecordState() }
 func (a *Agent) CheckRecord(line string) (said message.Message, fits bool, err error) {
@@ -352,13 +352,18 @@ func (a *Agent) MayGo(q office.Query) (list []office.Package, err error) {
 		return nil, err
 	}
 	for _, p := range all {
-		from, lost := "", p.Folder != "" // where it comes from is not known any more
+		var names []string
+		lost := p.Folder != "" // where it comes from is not known any more
 		for _, f := range folders {
 			if p.Folder != "" && (p.Folder == f.ID || p.Folder == office.TagAt(p.Service, f.ID)) {
-				from, lost = f.Called(), false
+				lost = false
+				for _, around := range folders {
+					if f.In(around.HotFolder) {
+						names = append(names, around.Called())
+					}
+				}
 			}
 		}
-		made := ""
 		d, known, err := a.Data.Draft(p.DraftID)
 		switch {
 		case err != nil:
@@ -366,9 +371,9 @@ func (a *Agent) MayGo(q office.Query) (list []office.Package, err error) {
 		case !known:
 			lost = lost || p.DraftID != ""
 		case d.Template != nil:
-			made = d.Template.Name
+			names = append(names, d.Template.Name)
 		}
-		until := rule.Until(p.Executed.Time, from, made)
+		until := rule.Until(p.Executed.Time, names...)
 		if lost {
 			until = rule.Latest(p.Executed.Time)
 		}

@@ -28,7 +28,7 @@ var buffers = sync.Pool{New: func() any { return new([bufferSize]byte) }}
 
 // intake is a body being read.
 type intake struct {
-	body   reader
+	body   Reader
 	buffer *[bufferSize]byte
 	have   int   // bytes in the buffer that were not handed out
 	err    error // that ended the body
@@ -38,7 +38,7 @@ type intake struct {
 
 // newIntake shows sum what comes as it comes: a file in a folder that others write to may have become another one by the time it is read.
 func newIntake(ctx context.Context, body io.Reader, sum io.Writer) *intake {
-	return &intake{body: reader{ctx, io.TeeReader(body, sum)}, buffer: buffers.Get().(*[bufferSize]byte)}
+	return &intake{body: Reader{ctx, io.TeeReader(body, sum)}, buffer: buffers.Get().(*[bufferSize]byte)}
 }
 
 // peek reads the first n bytes, or fewer with the error that ended the body. The next chunk begins with them.
@@ -70,17 +70,17 @@ func (in *intake) writtenBehind(file *os.File, size int64) {
 	in.flushed = size
 }
 
-// reader stops reading when its context ends.
-type reader struct {
-	ctx context.Context
-	r   io.Reader
+// Reader stops reading when its context ends.
+type Reader struct {
+	Ctx context.Context
+	io.Reader
 }
 
-func (r reader) Read(p []byte) (int, error) {
-	if err := r.ctx.Err(); err != nil {
+func (r Reader) Read(p []byte) (int, error) {
+	if err := r.Ctx.Err(); err != nil {
 		return 0, err
 	}
-	return r.r.Read(p)
+	return r.Reader.Read(p)
 }
 
 // Taking is a file to be copied into a folder.
@@ -171,7 +171,7 @@ func (f *Folder) copyOver(ctx context.Context, t Taking, dir *disk.Dir, temp *te
 	}
 	f.step(StepWritten, t.Target)
 	again := sha256.New()
-	n, err := io.Copy(again, reader{ctx, io.NewSectionReader(t.Source, 0, size+1)})
+	n, err := io.Copy(again, Reader{ctx, io.NewSectionReader(t.Source, 0, size+1)})
 	if err != nil {
 		return Taken{}, f.unread(t.Target, err)
 	}

@@ -19,6 +19,7 @@ import (
 // verifyCmd says of documents whether they were sent or saved here, whether they are sealed, by whom, and whether they are unchanged since.
 type verifyCmd struct {
 	Files []string `arg:"" type:"path" help:"PDF documents, saved here or from anywhere else, or folders of them."`
+	After string   `type:"path" help:"Go on behind this file, after which it was stopped before." placeholder:"FILE"`
 	jsonFlag
 }
 
@@ -57,8 +58,9 @@ func (c *verifyCmd) Run(r *run) error {
 		return err
 	}
 	defer o.Close()
-	all, wrong, count := []verified{}, 0, 0 // all is for JSON alone: a folder can have many files
-	_, err = callVerify.news(r.ctx, o, c.Files, func(v verified) error {
+	all, wrong, count, last := []verified{}, 0, 0, "" // all is for JSON alone: a folder can have many files
+	_, err = callVerify.news(r.ctx, o, verifyRequest{c.Files, c.After}, func(v verified) error {
+		last = v.Path
 		if count++; v.Wrong {
 			wrong++
 		}
@@ -71,14 +73,23 @@ func (c *verifyCmd) Run(r *run) error {
 	if err == nil && c.JSON {
 		err = c.print(r, all, func(*terminal.Writer) error { return nil })
 	}
+	if r.ctx.Err() != nil && last != "" && !c.JSON {
+		err = &failure{"Stopped. Go on with --after " + last}
+	}
 	if err == nil && wrong > 0 {
 		err = &failure{fmt.Sprintf("%d of %d documents are not as they were, or cannot be checked.", wrong, count)}
 	}
 	return err
 }
 
-func (l *local) verify(ctx context.Context, paths []string, tell func(verified) error) (last verified, err error) {
-	return last, l.agent.Verify(ctx, paths, func(v office.Verified) error {
+// verifyRequest asks about files and folders, from behind one file on.
+type verifyRequest struct {
+	Files []string
+	After string
+}
+
+func (l *local) verify(ctx context.Context, q verifyRequest, tell func(verified) error) (last verified, err error) {
+	return last, l.agent.Verify(ctx, q.Files, q.After, func(v office.Verified) error {
 		return tell(verified{v.Path, v.Known, v.PackageID, v.Package, moment(v.At), v.Text().String(), showSeal(v.Seal), shownMatch{v.Match.State, v.Match.Text().String()}, v.Wrong(), v.Problem.String()})
 	})
 }

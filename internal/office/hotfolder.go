@@ -148,6 +148,12 @@ func (f HotFolder) Package(path string, now time.Time) NewPackage {
 // Called is how people know the folder.
 func (f HotFolder) Called() string { return filepath.Base(f.Path) }
 
+// In reports whether the folder is another one or lies in it, as they are written.
+func (f HotFolder) In(other HotFolder) bool {
+	rel, err := filepath.Rel(other.Path, f.Path)
+	return err == nil && filepath.IsLocal(rel)
+}
+
 // HotFolderRow is a folder that sends with how it stands.
 type HotFolderRow struct {
 	HotFolder

@@ -102,3 +102,6 @@ func KeyPart(id string) string {
 	sum := sha256.Sum256([]byte(id))
 	return "%" + hex.EncodeToString(sum[:])
 }
+
+// BLAKE3 is a digest of package archive as the record has it, in hex.
+func BLAKE3(digest string) string { return strings.TrimPrefix(digest, "blake3:") }

@@ -297,6 +297,5 @@ func sealFact(j office.Job) record.Fact {
 }
 
 func loggedFile(j office.Job) *record.File {
-	hash, _ := bytes.CutPrefix([]byte(j.Digest), []byte("blake3:"))
-	return &record.File{Document: j.DocumentID, Kind: string(j.Kind), Name: j.Target, Size: j.Size, BLAKE3: string(hash)}
+	return &record.File{Document: j.DocumentID, Kind: string(j.Kind), Name: j.Target, Size: j.Size, BLAKE3: office.BLAKE3(j.Digest)}
 }

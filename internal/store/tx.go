@@ -402,10 +402,11 @@ func cursorKey(c office.Cursor) ([]byte, error) {
 	return key, nil
 }
 
-// targetKey is the same for two names that any file system may take for one, see filename.Folded: it also ignores the kind of slash,
+// targetKey is the same for two names that any file system may take for one, see filename.Folded: it also ignores where the folder ends,
+// which may be in another one, the kind of slash,
 // and dots and spaces at the end of an element (Windows drops them).
 func targetKey(folder, target string) []byte {
-	sum := sha256.Sum256([]byte(fold(filepath.Clean(folder)) + "\x00" + fold(target)))
+	sum := sha256.Sum256([]byte(fold(filepath.Clean(folder) + "/" + target)))
 	return sum[:]
 }
 

@@ -68,7 +68,7 @@ func (s *Screen) Verify(paths []string) {
 		}
 	}
 	stop := async.Try(s.env.Work, func(ctx context.Context) error {
-		return s.office.Verify(ctx, paths, func(v office.Verified) error {
+		return s.office.Verify(ctx, paths, "", func(v office.Verified) error {
 			s.env.Work.Do(func() { show(v) })
 			return nil
 		})

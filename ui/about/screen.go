@@ -29,7 +29,7 @@ type Office interface {
 	// RecordState is where the record stands, with the line that stands for it.
 	RecordState() (office.Record, error)
 	// Verify tells of any files what is known of them.
-	Verify(ctx context.Context, paths []string, tell func(office.Verified) error) error
+	Verify(ctx context.Context, paths []string, after string, tell func(office.Verified) error) error
 }
 
 // Screen is the help screen. All methods belong to the window's goroutine.

@@ -247,7 +247,7 @@ func (o *Office) RecordState() (office.Record, error) {
 	return office.Record{Size: 128, Line: "Countersign record: 128 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= 2026-11-28"}, o.first("RecordState")
 }
 
-func (o *Office) Verify(_ context.Context, paths []string, tell func(office.Verified) error) error {
+func (o *Office) Verify(_ context.Context, paths []string, _ string, tell func(office.Verified) error) error {
 	for i, path := range paths {
 		v := office.Verified{Path: path, Known: office.KnownSaved, PackageID: "p1", Package: "Lease agreement", At: time.Date(2026, 11, 20, 12, 0, 0, 0, time.Local), Seal: office.Seal{State: office.SealNone}}
 		if i > 0 {

@@ -36,11 +36,20 @@ type astrayFiles struct {
 	Read  bool     `json:"read,omitempty"`
 }
 
+// looked is how far a look at the saved files has come.
+type looked struct {
+	After string          `json:"after"` // the job that was looked at last
+	Found []astray        `json:"found"`
+	Lost  []string        `json:"lost"`  // the jobs whose files are not in their places
+	There map[string]bool `json:"there"` // the folders in which any file is
+}
+
 const (
 	docAstray    = "files-astray"
+	docLooked    = "files-looked-at"
 	mostAstray   = 1000
 	astrayNamed  = 5
-	jobsTogether = 500
+	jobsTogether = 100
 )
 
 // checkFiles looks at all saved files, if the office wants that and the last look was long enough ago. It is never in a hurry, and says
@@ -66,7 +75,7 @@ func (r *Service) checkFiles(ctx context.Context) error {
 		_, err2 := tx.GetDoc(docKept, &done)
 		news = slices.DeleteFunc(slices.Clone(found), func(x astray) bool { return slices.Contains(before.Files, x) })
 		done.Checked = today
-		err := errors.Join(err1, err2, tx.PutDoc(docAstray, astrayFiles{found, before.Read && len(news) == 0}), tx.PutDoc(docKept, done))
+		err := errors.Join(err1, err2, tx.PutDoc(docAstray, astrayFiles{found, before.Read && len(news) == 0}), tx.PutDoc(docKept, done), tx.PutDoc(docLooked, nil))
 		for _, x := range news {
 			err = errors.Join(err, tx.AddActivity(office.Activity{Time: r.Now(), Kind: "problem", PackageID: x.Package, Text: x.Text}))
 		}
@@ -120,49 +129,60 @@ func (r *Service) ReadAstray(said message.Message) error {
 	return errors.Join(err, r.tellAstray())
 }
 
-// lookAtAll looks at every saved file, one after the other.
+// lookAtAll looks at every saved file, one after the other, and goes on where it was stopped.
 func (r *Service) lookAtAll(ctx context.Context) (found []astray, err error) {
-	lost, there := map[string][]office.Job{}, map[string]bool{} // by folder
-	for after := ""; ; {
-		jobs, err := data.Read(r.Data, "the saved files", func(tx *store.Tx) ([]office.Job, error) {
-			return tx.JobsAfter(after, jobsTogether, func(j office.Job) bool { return j.State == office.JobDone })
+	x, _, err := data.Doc[looked](r.Data, docLooked)
+	for there := []office.Job{{}}; err == nil && len(there) > 0; {
+		there, err = data.Read(r.Data, "the saved files", func(tx *store.Tx) ([]office.Job, error) {
+			return tx.JobsAfter(x.After, jobsTogether, func(j office.Job) bool { return j.State == office.JobDone })
 		})
-		if err != nil {
-			return nil, err
-		}
-		if len(jobs) == 0 {
-			break
-		}
-		for _, j := range jobs {
-			after = j.Key()
+		for _, j := range there {
 			for r.deps.Busy() && loop.Sleep(ctx, busyPause) {
 			}
 			if !loop.Sleep(ctx, breath) {
 				return nil, ctx.Err()
 			}
-			same, err := isThere(j)
-			switch {
-			case errors.Is(err, errAway):
-			case errors.Is(err, fs.ErrNotExist) && len(lost[j.Folder]) < mostAstray:
-				lost[j.Folder] = append(lost[j.Folder], j)
-			case err == nil && !same && len(found) < mostAstray:
-				found = append(found, astray{j.Key(), path.Base(j.Target), j.PackageID, message.FileNotAsSaved(j.Target), false})
-			}
-			there[j.Folder] = there[j.Folder] || err == nil
+			x.lookAt(j)
+		}
+		if err == nil && len(there) > 0 {
+			err = r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(docLooked, x) })
 		}
 	}
+	lost := map[string][]office.Job{} // by folder
+	for _, key := range x.Lost {
+		j, failed := data.Read(r.Data, "a saved file", func(tx *store.Tx) (office.Job, error) { j, _, err := tx.Job(key); return j, err })
+		lost[j.Folder], err = append(lost[j.Folder], j), errors.Join(err, failed)
+	}
+	if err != nil {
+		return nil, err
+	}
 	for _, folder := range slices.Sorted(maps.Keys(lost)) {
-		if !there[folder] && empty(folder) {
+		if !x.There[folder] && empty(folder) { // also that of a job that is not there any more
 			r.Log.Info("nothing is in a folder, as where a disk is not mounted: it is taken to be out of reach", "folder", folder)
 			continue
 		}
-		missing, err := r.findRenamed(ctx, folder, lost[folder])
-		if err != nil {
-			return nil, err
-		}
-		found = append(found, missing...)
+		missing, failed := r.findRenamed(ctx, folder, lost[folder])
+		x.Found, err = append(x.Found, missing...), errors.Join(err, failed)
 	}
-	return found[:min(len(found), mostAstray)], nil
+	return x.Found[:min(len(x.Found), mostAstray)], err
+}
+
+// lookAt looks at the file of j. One whose folder is out of reach is passed over.
+func (x *looked) lookAt(j office.Job) {
+	same, err := isThere(j)
+	switch {
+	case errors.Is(err, errAway):
+	case errors.Is(err, fs.ErrNotExist) && len(x.Lost) < mostAstray:
+		x.Lost = append(x.Lost, j.Key())
+	case err == nil && !same && len(x.Found) < mostAstray:
+		x.Found = append(x.Found, astray{j.Key(), path.Base(j.Target), j.PackageID, message.FileNotAsSaved(j.Target), false})
+	}
+	if x.After = j.Key(); err == nil {
+		if x.There == nil {
+			x.There = map[string]bool{}
+		}
+		x.There[j.Folder] = true
+	}
 }
 
 // empty reports whether nothing at all is in a folder.

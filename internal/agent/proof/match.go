@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"countersign/internal/agent/data"
+	"countersign/internal/archive"
 	"countersign/internal/compare"
 	"countersign/internal/evidence"
 	"countersign/internal/message"
@@ -238,7 +239,7 @@ func (r *Service) sentPart(ctx context.Context, b *evidence.Bundle, p office.Pac
 		if err != nil {
 			return part, err
 		}
-		as, sum, err := b.Add("sent", f.Name, stopped{ctx, file})
+		as, sum, err := b.Add("sent", f.Name, archive.Reader{Ctx: ctx, Reader: file})
 		file.Close()
 		if err != nil {
 			return part, err

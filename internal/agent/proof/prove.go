@@ -9,7 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"maps"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -172,7 +171,7 @@ func (r *Service) documentPart(ctx context.Context, b *evidence.Bundle, j office
 	if same, err = archive.IsSaved(file, j.Size, j.Digest); err != nil {
 		return part, "", false, err
 	}
-	as, sum, err := b.Add("documents", path.Base(j.Target), stopped{ctx, file})
+	as, sum, err := b.Add("documents", path.Base(j.Target), archive.Reader{Ctx: ctx, Reader: file})
 	if err != nil {
 		return part, "", false, err
 	}
@@ -237,9 +236,8 @@ func (r *Service) recordPart(ctx context.Context, b *evidence.Bundle, p office.P
 		signed = fmt.Appendf(nil, "countersign\n%d\n%s\n", now.N, now.Hash)
 	}
 	var mine []int64
-	ours := func(text []byte) bool { return string(text) == p.ID || p.DraftID != "" && string(text) == p.DraftID }
-	err = r.eachFact(ctx, ours, func(n int64, f record.Fact) {
-		if n < now.N && (ours([]byte(f.Package)) || ours([]byte(f.Draft))) {
+	err = r.eachFact(ctx, func(n int64, f record.Fact) {
+		if n < now.N && (f.Package == p.ID || p.DraftID != "" && f.Draft == p.DraftID) {
 			mine = append(mine, n)
 		}
 	})
@@ -306,19 +304,6 @@ func (r *Service) checkPart(sealed []string, stamped bool) evidence.Part {
 // quoted is the name of a file, which others have chosen, as a word for a shell.
 func quoted(name string) string {
 	return "'./" + strings.ReplaceAll(name, "'", `'\''`) + "'"
-}
-
-// stopped is a file that reads no further once ctx has ended.
-type stopped struct {
-	ctx  context.Context
-	file *os.File
-}
-
-func (s stopped) Read(b []byte) (int, error) {
-	if err := s.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return s.file.Read(b)
 }
 
 // moment is a time that is read the same everywhere.

@@ -377,7 +377,7 @@ func (r *Service) copyRecord(folder string, h record.Head, signed []byte) error 
 	}
 	defer root.Close()
 	name := "Countersign record " + r.deps.Installation()[:8] // of several computers each has its own
-	end, err := r.continues(root, name, h.N)
+	end, err := r.continues(root, name)
 	if errors.Is(err, errOtherCopy) {
 		if err := root.Move(name, root, name+r.Now().UTC().Format(" until 2006-01-02 150405")); err != nil {
 			return err
@@ -424,7 +424,7 @@ func (r *Service) copyRecord(folder string, h record.Head, signed []byte) error 
 var errOtherCopy = errors.New("the copy has other lines")
 
 // continues is how many lines a copy has, all of which are those of the record.
-func (r *Service) continues(root *disk.Dir, name string, size int64) (end int64, err error) {
+func (r *Service) continues(root *disk.Dir, name string) (int64, error) {
 	at, err := root.Sub(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
@@ -433,26 +433,14 @@ func (r *Service) continues(root *disk.Dir, name string, size int64) (end int64,
 		return 0, err
 	}
 	defer at.Close()
-	entries, err := at.List()
-	files := copied(entries)
-	if err != nil || len(files) == 0 {
-		return 0, err
-	}
-	last := files[len(files)-1]
-	if last.last > size {
-		return 0, errOtherCopy
-	}
-	file, err := at.Open(last.name, nil, os.O_RDONLY)
+	h, _, err := headOfCopy(at)
 	if err != nil {
 		return 0, err
 	}
-	defer file.Close()
-	there, err1 := io.ReadAll(io.LimitReader(file, maxCopyFile))
-	here, err2 := r.lines(last.first, last.last)
-	if err = errors.Join(err1, err2); err == nil && !bytes.Equal(there, here) {
-		err = errOtherCopy
+	if now, err := r.head(h.N); err != nil || now != h {
+		return 0, cmp.Or(err, errOtherCopy)
 	}
-	return last.last, err
+	return h.N, nil
 }
 
 // lines are those from first to last, counted from 1.
@@ -469,25 +457,18 @@ func (r *Service) lines(first, last int64) ([]byte, error) {
 	})
 }
 
-// readCopy computes the head of a copy from its lines alone, and checks that it is the one that was signed when the copy was made. One
-// that says something else fails with errOtherCopy, and one that cannot be read whole with another error: it may lie anywhere.
-func readCopy(folder string) (h record.Head, err error) {
-	at, err := disk.OpenDir(folder)
-	if err != nil {
-		return h, err
-	}
-	defer at.Close()
+// headOfCopy computes the head of a copy from its lines alone, and finds the key that counts at its end.
+func headOfCopy(at *disk.Dir) (h record.Head, key string, err error) {
 	entries, err := at.List()
 	if err != nil {
-		return h, err
+		return h, "", err
 	}
 	var tree record.Tree
-	var key string
 	in := bufio.NewReaderSize(nil, maxCopyLine)
 	for _, f := range copied(entries) {
 		file, err := at.Open(f.name, nil, 0)
 		if err != nil {
-			return h, err
+			return h, "", err
 		}
 		for in.Reset(io.LimitReader(file, maxCopyFile)); err == nil; {
 			var line []byte
@@ -500,13 +481,27 @@ func readCopy(folder string) (h record.Head, err error) {
 			}
 		}
 		file.Close()
-		h = tree.Head()
 		switch {
-		case errors.Is(err, bufio.ErrBufferFull), err == io.EOF && h.N != f.last:
-			return h, errOtherCopy
+		case errors.Is(err, bufio.ErrBufferFull), err == io.EOF && tree.Head().N != f.last:
+			return h, "", errOtherCopy
 		case err != io.EOF:
-			return h, err
+			return h, "", err
 		}
+	}
+	return tree.Head(), key, nil
+}
+
+// readCopy is the head of a copy, if it is the one that was signed when the copy was made. One that says something else fails with
+// errOtherCopy, and one that cannot be read whole with another error: it may lie anywhere.
+func readCopy(folder string) (h record.Head, err error) {
+	at, err := disk.OpenDir(folder)
+	if err != nil {
+		return h, err
+	}
+	defer at.Close()
+	h, key, err := headOfCopy(at)
+	if err != nil {
+		return h, err
 	}
 	file, err := at.Open(fmt.Sprintf("%09d.head.txt", h.N), nil, 0)
 	if err != nil {

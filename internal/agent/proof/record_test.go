@@ -58,7 +58,7 @@ func (v *plainVault) Put(values map[string][]byte, also ...func(*store.Tx) error
 // verify is what is said of files.
 func (x *testService) verify(paths ...string) (all []office.Verified) {
 	x.t.Helper()
-	noErr(x.t, x.Verify(x.t.Context(), paths, func(v office.Verified) error { all = append(all, v); return nil }))
+	noErr(x.t, x.Verify(x.t.Context(), paths, "", func(v office.Verified) error { all = append(all, v); return nil }))
 	return all
 }
 

@@ -283,12 +283,10 @@ func (r *Service) look(ctx context.Context, file *os.File, what string, found an
 
 // Authority is the certificate to trust so that the seal of a file is believed. The error is for people.
 func (r *Service) Authority(ctx context.Context, path string) (*x509.Certificate, error) {
-	found, err := r.lookAt(ctx, path)
+	var found seal.Found
+	err := r.lookAt(ctx, path, "seal", &found)
 	c := found.Authority()
-	if err == nil && c == nil {
-		err = errUnjudged
-	}
-	if errors.Is(err, errUnjudged) {
+	if errors.Is(err, errUnjudged) || err == nil && c == nil {
 		return nil, message.Error(message.SealUnjudged(), err)
 	}
 	return c, err
@@ -297,19 +295,17 @@ func (r *Service) Authority(ctx context.Context, path string) (*x509.Certificate
 // errUnjudged means that a document could not be examined.
 var errUnjudged = errors.New("the document cannot be examined")
 
-// lookAt has any file examined. The error is for people, or errUnjudged.
-func (r *Service) lookAt(ctx context.Context, path string) (seal.Found, error) {
+// lookAt has any file looked into, see look. The error is for people, or errUnjudged.
+func (r *Service) lookAt(ctx context.Context, path, what string, found any) error {
 	file, _, err := disk.OpenFile(path)
 	if err != nil {
-		return seal.Found{}, message.Error(message.FileNotRead(filepath.Base(path)), err)
+		return message.Error(message.FileNotRead(filepath.Base(path)), err)
 	}
 	defer file.Close()
-	var found seal.Found
-	err = r.look(ctx, file, "seal", &found)
-	if errors.Is(err, preview.ErrNotPDF) {
+	if err = r.look(ctx, file, what, found); errors.Is(err, preview.ErrNotPDF) {
 		err = message.Error(message.FileNotPDF(filepath.Base(path)), nil)
 	}
-	return found, err
+	return err
 }
 
 // tellWrong keeps in step what health says of documents that are not what was sealed.

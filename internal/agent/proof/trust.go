@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"countersign/internal/agent/data"
-	"countersign/internal/disk"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/seal"
@@ -99,13 +98,8 @@ func (r *Service) changeTrust(judged office.SealState, change func(kept [][]byte
 // Authorities are the certificates that a file names, for a person to decide whether to trust them; see seal.Authorities. The error is
 // for people.
 func (r *Service) Authorities(ctx context.Context, path string) (all []*x509.Certificate, err error) {
-	file, _, err := disk.OpenFile(path)
-	if err != nil {
-		return nil, message.Error(message.FileNotRead(filepath.Base(path)), err)
-	}
-	defer file.Close()
 	var found [][]byte
-	err = r.look(ctx, file, "authorities", &found)
+	err = r.lookAt(ctx, path, "authorities", &found)
 	if errors.Is(err, errUnjudged) {
 		return nil, message.Error(message.NoAuthorities(filepath.Base(path)), err)
 	}

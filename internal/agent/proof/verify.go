@@ -1,7 +1,6 @@
 package proof
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -29,7 +28,8 @@ const verifyTogether = 5000
 const pageOfLines = 10_000
 
 // Verify tells of any files, and of the documents in folders, whether they were sent or saved here, and what is known of their seals.
-func (r *Service) Verify(ctx context.Context, paths []string, tell func(office.Verified) error) error {
+// Where that was stopped after a file, it goes on behind it.
+func (r *Service) Verify(ctx context.Context, paths []string, after string, tell func(office.Verified) error) error {
 	for _, p := range paths {
 		var batch []candidate
 		alone := true
@@ -37,10 +37,14 @@ func (r *Service) Verify(ctx context.Context, paths []string, tell func(office.V
 			switch {
 			case ctx.Err() != nil:
 				return ctx.Err()
-			case err != nil || !e.IsDir() && (at == p || e.Type().IsRegular()):
-				batch = append(batch, candidate{office.Verified{Path: at, Known: office.Unknown}, "", "", alone || err != nil})
-			case e.IsDir():
+			case err == nil && e.IsDir():
 				alone = false
+			case after != "":
+				if at == after {
+					after = ""
+				}
+			case err != nil || at == p || e.Type().IsRegular():
+				batch = append(batch, candidate{Verified: office.Verified{Path: at, Known: office.Unknown}, alone: alone || err != nil})
 			}
 			if len(batch) < verifyTogether {
 				return nil
@@ -56,13 +60,16 @@ func (r *Service) Verify(ctx context.Context, paths []string, tell func(office.V
 			return err
 		}
 	}
+	if after != "" {
+		return message.Error(message.FileNotRead(filepath.Base(after)), fs.ErrNotExist)
+	}
 	return nil
 }
 
 // candidate is a file to be verified.
 type candidate struct {
 	office.Verified
-	blake3, sha256 string
+	digest, sha256 string
 	alone          bool // somebody has named it: else it is told of only if it is ours or a PDF
 }
 
@@ -70,15 +77,12 @@ func (r *Service) verify(ctx context.Context, files []candidate, tell func(offic
 	byName, byHash := map[string][]*candidate{}, map[string][]*candidate{}
 	for i := range files {
 		f := &files[i]
-		name := filepath.Base(f.Path)
 		if f.read(); f.Problem.IsZero() {
-			byName[name], byHash[f.blake3], byHash[f.sha256] = append(byName[name], f), append(byHash[f.blake3], f), append(byHash[f.sha256], f)
+			name, blake3 := filepath.Base(f.Path), office.BLAKE3(f.digest)
+			byName[name], byHash[blake3], byHash[f.sha256] = append(byName[name], f), append(byHash[blake3], f), append(byHash[f.sha256], f)
 		}
 	}
-	known := func(text []byte) bool {
-		return byHash[string(text)] != nil || byName[string(text[bytes.LastIndexByte(text, '/')+1:])] != nil
-	}
-	err := r.eachFact(ctx, known, func(_ int64, f record.Fact) {
+	err := r.eachFact(ctx, func(_ int64, f record.Fact) {
 		note := func(file record.File, as office.Knowledge) {
 			for _, c := range slices.Concat(byHash[file.BLAKE3], byHash[file.SHA256]) {
 				if c.Known != office.KnownSaved {
@@ -86,7 +90,7 @@ func (r *Service) verify(ctx context.Context, files []candidate, tell func(offic
 				}
 			}
 			for _, c := range byName[path.Base(file.Name)] {
-				if c.Known == office.Unknown && as == office.KnownSaved && c.blake3 != file.BLAKE3 {
+				if c.Known == office.Unknown && as == office.KnownSaved && office.BLAKE3(c.digest) != file.BLAKE3 {
 					c.Known, c.PackageID, c.At = office.KnownDiffers, f.Package, f.At
 				}
 			}
@@ -126,11 +130,11 @@ func (f *candidate) read() {
 	if err == nil {
 		var saved archive.Saved
 		saved, f.sha256, err = archive.Sums(file)
-		f.blake3 = strings.TrimPrefix(saved.Digest, "blake3:")
+		f.digest = saved.Digest
 		err = errors.Join(err, file.Close())
 	}
 	if err != nil {
-		f.blake3, f.sha256 = "", ""
+		f.digest, f.sha256 = "", ""
 		f.Problem = message.FileNotRead(filepath.Base(f.Path))
 	}
 }
@@ -150,7 +154,7 @@ func (r *Service) judge(ctx context.Context, f *candidate, trust seal.Trust) err
 			return err
 		}
 		for _, j := range jobs {
-			if f.Known == office.KnownSaved && j.Digest == "blake3:"+f.blake3 {
+			if f.Known == office.KnownSaved && j.Digest == f.digest {
 				f.Seal, f.Match = j.Seal, j.Match
 			}
 		}
@@ -159,7 +163,8 @@ func (r *Service) judge(ctx context.Context, f *candidate, trust seal.Trust) err
 	if !f.Problem.IsZero() || !f.alone && (!f.Seal.Due() || !isPDF) {
 		return nil
 	}
-	found, err := r.lookAt(ctx, f.Path)
+	var found seal.Found
+	err := r.lookAt(ctx, f.Path, "seal", &found)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -173,9 +178,8 @@ func (r *Service) judge(ctx context.Context, f *candidate, trust seal.Trust) err
 	return nil
 }
 
-// eachFact calls take with what was logged in lines that have a text which is known, and their numbers from 0: most have none, and are not
-// decoded.
-func (r *Service) eachFact(ctx context.Context, known func([]byte) bool, take func(n int64, f record.Fact)) error {
+// eachFact calls take with everything that was logged, and the numbers of the lines from 0.
+func (r *Service) eachFact(ctx context.Context, take func(n int64, f record.Fact)) error {
 	for at, size := int64(0), int64(1); at < size; {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -190,7 +194,7 @@ func (r *Service) eachFact(ctx context.Context, known func([]byte) bool, take fu
 				}
 				at = n + 1
 				var f record.Fact
-				if anyText(line, known) && json.Unmarshal(line, &f) == nil {
+				if json.Unmarshal(line, &f) == nil {
 					take(n, f)
 				}
 				return true
@@ -203,22 +207,4 @@ func (r *Service) eachFact(ctx context.Context, known func([]byte) bool, take fu
 		}
 	}
 	return nil
-}
-
-// anyText reports whether a text of a line of JSON is known. One with an escape may be.
-func anyText(line []byte, known func([]byte) bool) bool {
-	if bytes.IndexByte(line, '\\') >= 0 {
-		return true
-	}
-	for {
-		_, rest, found := bytes.Cut(line, []byte(`"`))
-		if !found {
-			return false
-		}
-		text, rest, _ := bytes.Cut(rest, []byte(`"`))
-		if known(text) {
-			return true
-		}
-		line = rest
-	}
 }
