@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -12,6 +13,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
+	"countersign/internal/agent/hotfolder"
 	"countersign/internal/locations"
 	"countersign/internal/office"
 	"countersign/internal/secret"
@@ -75,7 +77,7 @@ func TestOneKindOfOldThingsThatStaysKeepsNoOther(t *testing.T) {
 func TestPapersThatMayGoAreListedByTheRuleOfWhatTheyComeFrom(t *testing.T) {
 	a := openWith(t, Params{Now: func() time.Time { return time.Date(2040, 6, 1, 0, 0, 0, 0, time.UTC) }})
 	s := a.Settings()
-	s.KeepYears, s.SaveTo = "10; Lease form: 30; Notary: 20", t.TempDir()
+	s.KeepYears, s.SaveTo = "10; Lease form: 30; Notary: 20; Scans: 6", t.TempDir()
 	s.AuthURL, s.BaseURL, s.ClientID, s.Tunnel, s.Redirect = "https://sign.example.com", "https://sign.example.com", "id", office.TunnelNone, office.RedirectPaste
 	s.RedirectURI = "https://sign.example.com/back"
 	noErr(t, a.Configure(t.Context(), s, office.Secrets{}))
@@ -96,11 +98,21 @@ func TestPapersThatMayGoAreListedByTheRuleOfWhatTheyComeFrom(t *testing.T) {
 	signed("of a draft left on another computer", "gone", 2015)
 	signed("of a folder watched no more", "", 2015, "gone")
 	signed("of a folder watched no more, long ago", "", 2009, "gone")
+	for _, name := range []string{"Scans", "Scans/HR"} {
+		folder := filepath.Join(s.SaveTo, "..", name)
+		noErr(t, os.MkdirAll(folder, 0o700))
+		noErr(t, a.Data.Update(func(tx *store.Tx) error {
+			var all []office.HotFolder
+			_, err := tx.GetDoc(hotfolder.DocFolders, &all)
+			return errors.Join(err, tx.PutDoc(hotfolder.DocFolders, append(all, office.HotFolder{ID: name, Path: folder})))
+		}))
+	}
+	signed("of a folder in another one", "", 2033, "Scans/HR")
 	var got []string
 	for _, p := range must(a.MayGo(office.Query{Sort: office.ByName})) {
 		got = append(got, p.Name)
 	}
-	expect(t, strings.Join(got, ", "), "leased long ago, of a folder watched no more, long ago, old", "what may go is %s")
+	expect(t, strings.Join(got, ", "), "leased long ago, of a folder in another one, of a folder watched no more, long ago, old", "what may go is %s")
 }
 
 // countDays has the store count days on which the program ran.

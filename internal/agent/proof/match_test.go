@@ -133,7 +133,7 @@ func TestAChangedDocumentIsToldOnceAndWhatWasFoundStaysWhenWhatWasSentIsGone(t *
 // saveJob is save for a job of any kind.
 func (x *testService) saveJob(j office.Job, text string) office.Job {
 	x.t.Helper()
-	folder, err := archive.OpenFolder(x.folder)
+	folder, err := archive.OpenFolder(j.Folder)
 	noErr(x.t, err)
 	defer folder.Close()
 	saved, err := folder.Save(x.t.Context(), archive.Request{Target: j.Target, Key: j.Key(), Declared: -1, Before: "", Body: strings.NewReader("%PDF-1.4\n" + text + "\n%%EOF\n")})

@@ -13,6 +13,7 @@ import (
 	"encoding/binary"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"io"
 	"math/big"
 	"net/http"
@@ -334,6 +335,18 @@ func TestAnyFileIsToldFromThoseThatWereSentAndSaved(t *testing.T) {
 	}
 	expect(t, strings.Join(names, ", "), "Lease.pdf saved stranger, Rent.pdf differs none, foreign.pdf unknown none", "in the folder are %s")
 	expect(t, x.examined.Load()-before, 2, "%d were examined anew")
+	names = nil
+	rest := func(after string) error {
+		return x.Verify(t.Context(), []string{x.folder}, filepath.Join(x.folder, after), func(v office.Verified) error {
+			names = append(names, filepath.Base(v.Path))
+			return nil
+		})
+	}
+	noErr(t, rest("Lease.pdf"))
+	expect(t, strings.Join(names, ", "), "Rent.pdf, foreign.pdf", "behind the first one are %s")
+	if err := rest("gone.pdf"); message.For(err) != message.FileNotRead("gone.pdf") {
+		t.Errorf("behind one that is gone: %v", err)
+	}
 }
 
 func TestTheQuietCheckTellsOfWhatIsNotAsItWasSaved(t *testing.T) {
@@ -395,6 +408,31 @@ func TestTheQuietCheckTellsOfWhatIsNotAsItWasSaved(t *testing.T) {
 	})
 }
 
+func TestTheQuietCheckGoesOnWhereItWasStopped(t *testing.T) {
+	looptest.Bubble(t, "", func(t *testing.T) {
+		x := newService(t)
+		x.settings.CheckFiles = 1
+		var files []office.Job
+		for i := range jobsTogether + 9 {
+			files = append(files, x.save(fmt.Sprintf("%03d", i), "a"))
+		}
+		noErr(t, os.Remove(x.path(files[0])))
+		x.nextDay()
+		ctx, stop := context.WithTimeout(t.Context(), (jobsTogether+1)*breath)
+		defer stop()
+		if err := x.checkFiles(ctx); err == nil {
+			t.Error("it was not stopped")
+		}
+		noErr(t, os.Remove(x.path(files[1])))
+		noErr(t, os.Remove(x.path(files[jobsTogether+1])))
+		noErr(t, x.checkFiles(t.Context()))
+		expect(t, x.said(health.FilesAstray), message.FilesAstray(2, []string{"000.pdf", fmt.Sprintf("%03d.pdf", jobsTogether+1)}), "it says %v")
+		x.nextDay()
+		noErr(t, x.checkFiles(t.Context()))
+		expect(t, x.said(health.FilesAstray), message.FilesAstray(3, []string{"000.pdf", "001.pdf", fmt.Sprintf("%03d.pdf", jobsTogether+1)}), "from the beginning it says %v")
+	})
+}
+
 func TestAFileIsLostThoughAnotherHasItsBytesAndNothingElseIsLeft(t *testing.T) {
 	looptest.Bubble(t, "", func(t *testing.T) {
 		x := newService(t)
@@ -406,6 +444,9 @@ func TestAFileIsLostThoughAnotherHasItsBytesAndNothingElseIsLeft(t *testing.T) {
 			expect(t, x.said(health.FilesAstray), message.FilesAstray(len(names), names), "it says %v")
 		}
 		twin, other := x.save("copy", "same"), x.save("other", "same")
+		below := filepath.Join(x.folder, "below") // of a folder in the folder
+		noErr(t, os.Mkdir(below, 0o700))
+		x.saveJob(office.Job{PackageID: "below", DocumentID: "d", Kind: office.FileSigned, Folder: below, Target: "twin.pdf"}, "same")
 		noErr(t, os.Remove(x.path(twin)))
 		check("copy.pdf")
 		noErr(t, os.WriteFile(filepath.Join(x.folder, "notes.txt"), nil, 0o600))
