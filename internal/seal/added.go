@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -62,7 +63,7 @@ func (w whole) added(end int64) (what Addition, allows Allowance, err error) {
 		return AddedUnjudged, 0, nil
 	}
 	root := ref{before.Root.ObjectNumber.Value(), before.Root.GenerationNumber.Value()}
-	objects, err := readUpdates(all[end:], end, lastTable(all[:end]), root)
+	objects, err := readUpdates(all[end:], end, lastTable(all[:end]), root, *before.Size)
 	if err != nil {
 		return AddedChange, AllowsUnsaid, nil // readers may show anything
 	}
@@ -298,6 +299,14 @@ func (c *comparison) onlyStampsMore(before, now types.Object) bool {
 	return len(was) == 0
 }
 
+// isEmptyField reports whether something is a field that people fill in, and nobody has.
+func (c *comparison) isEmptyField(field types.Dict) bool {
+	const readOnly, pushButton = 1, 1 << 16
+	flags := int(number(c.old(field["Ff"])))
+	return isName("Widget", c.old(field["Subtype"])) && c.old(field["FT"]) != nil && flags&(readOnly|pushButton) == 0 &&
+		slices.Contains([]types.Object{nil, types.Name("Off"), types.StringLiteral(""), types.HexLiteral("")}, c.old(field["V"]))
+}
+
 // sameEntry reports whether two entries of a list are the same reference, or are both there themselves.
 func sameEntry(before, now types.Object) bool {
 	was, ok := before.(types.IndirectRef)
@@ -386,7 +395,7 @@ func (c *comparison) same(before, now types.Object) bool {
 		}
 		page := isName("Page", was["Type"]) && isName("Page", is["Type"])
 		var mayChange map[string]bool
-		if c.passes != AddedProof && isName("Widget", c.old(was["Subtype"])) && isName("Widget", c.new(is["Subtype"])) {
+		if c.passes != AddedProof && c.isEmptyField(was) {
 			mayChange = fieldMayChange
 		}
 		return c.sameDict(was, is, mayChange, func(key string) (special, same bool) {

@@ -306,15 +306,16 @@ func (d *signedData) checkSignature(c *x509.Certificate, sum, message []byte) er
 	ok := false
 	switch key := c.PublicKey.(type) {
 	case *rsa.PublicKey:
+		var err error
 		switch {
 		case scheme.Equal(oidRSA):
-			ok = rsa.VerifyPKCS1v15(key, hash, sum, d.Signature) == nil
-		case scheme.Equal(oidPSS):
-			if !d.sameHashInPSS() {
-				return errMethod
-			}
-			ok = rsa.VerifyPSS(key, hash, sum, d.Signature, nil) == nil
+			err = rsa.VerifyPKCS1v15(key, hash, sum, d.Signature)
+		case scheme.Equal(oidPSS) && d.sameHashInPSS():
+			err = rsa.VerifyPSS(key, hash, sum, d.Signature, nil)
 		default:
+			return errMethod
+		}
+		if ok = err == nil; !ok && !errors.Is(err, rsa.ErrVerification) { // the key is not safe
 			return errMethod
 		}
 	case *ecdsa.PublicKey:

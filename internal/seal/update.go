@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -39,8 +40,9 @@ type reading struct {
 // errLoose means that something is not written in the one way.
 var errLoose = fmt.Errorf("the update is not written as strictly as it has to be")
 
-// readUpdates reads revisions to the end of a file. before is where the table of the last one before is, and root its catalog.
-func readUpdates(text []byte, base, before int64, root ref) (all updates, err error) {
+// readUpdates reads revisions to the end of a file. before is where the table of the last one before is, root its catalog, and size how many
+// objects it counts: none of them may be beyond the count.
+func readUpdates(text []byte, base, before int64, root ref, size int) (all updates, err error) {
 	defer func() {
 		if recover() != nil { // beyond the end
 			err = errLoose
@@ -49,7 +51,7 @@ func readUpdates(text []byte, base, before int64, root ref) (all updates, err er
 	r := &reading{text: text, base: base}
 	all = updates{}
 	for r.blank(); r.at < len(r.text); r.blank() {
-		start, err := r.revision(all, before, root)
+		start, err := r.revision(all, before, root, &size)
 		if err != nil {
 			return nil, err
 		}
@@ -68,7 +70,7 @@ type revision struct {
 }
 
 // revision reads objects, where they are, and the end. It returns where that table is.
-func (r *reading) revision(all updates, before int64, root ref) (start int64, err error) {
+func (r *reading) revision(all updates, before int64, root ref, size *int) (start int64, err error) {
 	v := revision{objects: map[int]place{}, values: map[int]any{}, lengths: map[ref][2]int{}, table: map[int]place{}}
 	var trailer map[string]any
 	for trailer == nil {
@@ -88,9 +90,12 @@ func (r *reading) revision(all updates, before int64, root ref) (start int64, er
 	if trailer["Prev"] != other(strconv.FormatInt(before, 10)) || trailer["Root"] != root || trailer["Encrypt"] != nil || !r.sound(v, trailer, start) {
 		return 0, errLoose
 	}
-	for number, at := range v.objects {
-		all[number] = at
+	now := numbers([]any{trailer["Size"]})
+	if len(now) == 0 || now[0] < *size || now[0] <= slices.Max(slices.Collect(maps.Keys(v.table))) {
+		return 0, errLoose
 	}
+	*size = now[0]
+	maps.Copy(all, v.objects)
 	maps.Copy(all, v.table)
 	if err := r.comment(); err != nil {
 		return 0, err
@@ -168,7 +173,7 @@ func (r *reading) object(v *revision, start int64) (trailer map[string]any, err 
 	number, err := strconv.Atoi(r.token())
 	r.blank()
 	_, twice := v.objects[number]
-	if generation := r.token(); generation == "" || err != nil || number <= 0 || twice {
+	if generation := r.token(); generation != "0" || err != nil || number <= 0 || twice {
 		return nil, errLoose
 	}
 	r.blank()
@@ -294,13 +299,13 @@ func (r *reading) table(v *revision) (trailer map[string]any, err error) {
 			r.blank()
 			at, err := strconv.ParseInt(r.token(), 10, 64)
 			r.blank()
-			r.token() // the generation, which the object's own head says
+			generation := r.token()
 			r.blank()
 			switch kind := r.token(); {
 			case err != nil:
 				return nil, errLoose
 			case kind == "f" && first+i == 0: // the head of the free ones
-			case kind != "n" || !v.add(first+i, place{at: at}):
+			case kind != "n" || strings.Trim(generation, "0") != "" || !v.add(first+i, place{at: at}):
 				return nil, errLoose
 			}
 		}
@@ -344,7 +349,7 @@ func streamTable(v *revision, dict map[string]any, stream []byte) error {
 			if kind == 0 && number == 0 {
 				continue
 			}
-			if kind < 1 || kind > 2 || !v.add(number, at) {
+			if kind < 1 || kind > 2 || kind == 1 && third != 0 || !v.add(number, at) {
 				return errLoose
 			}
 		}
