@@ -39,7 +39,7 @@ type verified struct {
 
 // shownSeal is what is known of a document's digital seal.
 type shownSeal struct {
-	State   office.SealState `json:"state"`   // none, intact, stranger, filled, revoked, changed, broken, unjudged; empty before it was examined
+	State   office.SealState `json:"state"`   // none, intact, stranger, filled, stamped, revoked, changed, broken, unjudged; empty before it was examined
 	Text    string           `json:"text"`    // in words
 	Signer  string           `json:"signer"`  // whom its certificate names
 	Issuer  string           `json:"issuer"`  // who vouches for that

@@ -717,6 +717,9 @@ func SealIntactUndated(signer string) Message {
 }
 func SealNone() Message                 { return of("seal.seal-none") }
 func SealRevoked(signer string) Message { return of("seal.seal-revoked", Name("Signer", signer)) }
+func SealStamped(signer string, date string) Message {
+	return of("seal.seal-stamped", Name("Signer", signer), Day("Date", date))
+}
 func SealStranger(signer string, date string) Message {
 	return of("seal.seal-stranger", Name("Signer", signer), Day("Date", date))
 }

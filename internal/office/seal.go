@@ -15,6 +15,7 @@ const (
 	SealStranger SealState = "stranger" // by somebody this computer does not know, and the document is unchanged since
 	SealFilled   SealState = "filled"   // by somebody known, who allowed that fields are filled in, and nothing else has changed
 	SealRevoked  SealState = "revoked"  // as intact, but the certificate had been revoked
+	SealStamped  SealState = "stamped"  // by an authority for time alone, and unchanged since
 	SealChanged  SealState = "changed"  // something was added after it was sealed
 	SealBroken   SealState = "broken"   // it is not what was sealed, or the seal is not a real one
 	SealUnjudged SealState = "unjudged" // it cannot be judged
@@ -72,6 +73,8 @@ func (s Seal) Text() message.Message {
 		return message.SealFilled(s.Signer)
 	case SealRevoked:
 		return message.SealRevoked(s.Signer)
+	case SealStamped:
+		return message.SealStamped(s.Signer, date)
 	case SealChanged:
 		return message.SealChanged(s.Signer)
 	case SealBroken:

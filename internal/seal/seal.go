@@ -100,11 +100,12 @@ func Examine(file io.ReaderAt, size int64) (Found, error) {
 		if err != nil {
 			return Found{}, err
 		}
+		s.Added = AddedUnjudged
 		f.Signatures = append(f.Signatures, s)
 	}
 	compared, all := 0, wholeOf(file, size)
 	for i := len(f.Signatures) - 1; i >= 0 && compared < maxCompare; i-- {
-		if s := &f.Signatures[i]; s.Fault == FaultNone && !s.IsStamp {
+		if s := &f.Signatures[i]; s.Fault == FaultNone {
 			compared++
 			if s.Added, s.Allows, err = all.added(s.Covers); err != nil {
 				return Found{}, err
@@ -117,8 +118,8 @@ func Examine(file io.ReaderAt, size int64) (Found, error) {
 	return f, nil
 }
 
-// maxCompare is behind how many signatures of a file what was added is looked at, those that cover most first.
-const maxCompare = 4
+// maxCompare is behind how many signatures of a file what was added is looked at, those that cover most first. Of the others it is not known.
+const maxCompare = 8
 
 // last is the signature that speaks for the file: the last sound one of somebody who is trusted, of anybody, or else the last one. A time
 // stamp is one only where there is nothing else, since anybody gets a stamp for anything. It is nil when there is none.

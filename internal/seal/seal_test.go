@@ -25,6 +25,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/digitorus/timestamp"
 	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/pkcs7"
 
 	"countersign/internal/fasttest"
@@ -217,6 +218,35 @@ func TestWhatACertifiedDocumentAllowsIsToldFromWhatItForbids(t *testing.T) {
 	}
 }
 
+// Anybody gets a stamp for anything.
+func TestATimeStampAloneIsNoSeal(t *testing.T) {
+	authority := newIdentity(t, "Stamps", ecKey(t), func(c *x509.Certificate) {
+		c.ExtraExtensions = []pkix.Extension{{Id: asn1.ObjectIdentifier{2, 5, 29, 37}, Critical: true, Value: []byte{0x30, 10, 6, 8, 43, 6, 1, 5, 5, 7, 3, 8}}}
+	})
+	prepared, err := press.Press{}.Prepare(document(t), sealedAt)
+	noErr(t, err)
+	stamped, err := press.Fill(bytes.Replace(prepared, []byte("/SubFilter/ETSI.CAdES.detached"), []byte("/SubFilter/ETSI.RFC3161       "), 1), func(covered ...[]byte) ([]byte, error) {
+		sum := sha256.Sum256(slices.Concat(covered...))
+		answer, err := (&timestamp.Timestamp{HashAlgorithm: crypto.SHA256, HashedMessage: sum[:], Time: sealedAt, Policy: asn1.ObjectIdentifier{1, 2, 3}, AddTSACertificate: true}).
+			CreateResponseWithOpts(authority.cert, authority.key, crypto.SHA256)
+		if err != nil {
+			return nil, err
+		}
+		read, err := timestamp.ParseResponse(answer)
+		return read.RawToken, err
+	})
+	noErr(t, err)
+	for want, pdf := range map[office.SealState][]byte{
+		office.SealStamped: stamped,
+		office.SealChanged: updated(stamped, map[string]string{string(regexp.MustCompile(`/Root (\d+)`).FindSubmatch(stamped)[1]): "<</Type/Catalog>>"}),
+		office.SealBroken:  bytes.Replace(stamped, []byte("%PDF-1.3"), []byte("%PDF-1.4"), 1),
+	} {
+		if v := judge(t, pdf, authority.trusted(sealedAt.AddDate(0, 1, 0))); v.State != want {
+			t.Errorf("%s, want %s", v.State, want)
+		}
+	}
+}
+
 func TestWhatAFileSaysOfRevocationCounts(t *testing.T) {
 	service := newIdentity(t, "Signing service", ecKey(t), nil)
 	root := regexp.MustCompile(`(\d+) 0 obj\n(<<[^\x00]*?/Type\s*/Catalog(?s:.*?)>>)\nendobj`).FindSubmatch(document(t))
@@ -285,6 +315,7 @@ func attacks(t testing.TB, victim identity, sealed []byte) map[string][]byte {
 		"a type that is none":               with(func(s string) string { return strings.Replace(overlay(s), "/Type /Page", "/Type[1]", 1) }, square),
 		"a junk signature behind":           slices.Concat(overlaid, []byte("9001 0 obj\n<</SubFilter/x/Contents<00>/ByteRange[0 9 13 1]>>\nendobj\n")),
 		"blanks behind":                     slices.Concat(overlaid, bytes.Repeat([]byte(" "), 1<<20)),
+		"a count that hides objects":        bytes.Replace(with(func(s string) string { return s }, square), []byte("/Size 9001"), []byte("/Size 5   "), 1),
 		"an update of the update's trailer": bytes.Replace(overlaid, []byte("/Prev "), []byte("/Encrypt<</Filter/Standard>>/Prev "), 1),
 	}
 	all := map[string][]byte{
@@ -365,7 +396,13 @@ func TestNoAttackPassesAsUnchanged(t *testing.T) {
 	victim := newIdentity(t, "Signing service", ecKey(t), nil)
 	sealed := victim.seal(t, document(t))
 	trust := victim.trusted(sealedAt.AddDate(0, 1, 0))
-	for name, pdf := range attacks(t, victim, sealed) {
+	all := attacks(t, victim, sealed)
+	crowded := all["a page with other content"]
+	for range 9 {
+		crowded = newIdentity(t, "Signing service", ecKey(t), nil).seal(t, crowded)
+	}
+	all["other content below many seals"] = crowded
+	for name, pdf := range all {
 		if bytes.Equal(pdf, sealed) {
 			t.Errorf("%s: nothing was done", name)
 		}

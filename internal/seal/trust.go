@@ -49,6 +49,8 @@ func Judge(f Found, t Trust) office.Seal {
 		v.State = office.SealRevoked
 	case filled:
 		v.State = office.SealFilled
+	case trusted && last.IsStamp:
+		v.State = office.SealStamped
 	case trusted:
 		v.State = office.SealIntact
 	default:
