@@ -199,7 +199,7 @@ func TestAStateThatWasRestoredUnderAWrongClockTellsOfWhatIsNew(t *testing.T) {
 	for id, told := range map[string]bool{"later": true, "before": false} {
 		err := x.Data.Store.View(func(tx *store.Tx) error {
 			p, known, err := tx.Package(id)
-			if !known || p.Restored.IsZero() != told {
+			if !known || p.Restored.IsZero() != told || p.Met || p.Created.Before(now) == told {
 				t.Errorf("%s: %+v", id, p)
 			}
 			return err

@@ -230,6 +230,43 @@ func TestADocumentThatIsCalledLikeItsPackageIsNotNamedTwice(t *testing.T) {
 	}
 }
 
+// When it was made is told by the event that says so, and by no other.
+func TestAPackageThatAnEventMakesKnownIsAsOldAsThatSays(t *testing.T) {
+	for action, told := range map[string]bool{esign.PackageAdd: true, esign.PackageSent: false} {
+		for _, made := range []string{"2026-11-20T10:00:00Z", ""} {
+			x := newService(t)
+			ev := office.Event{ID: "e", PackageID: "p", Received: x.Now(), Body: fmt.Appendf(nil, `{"eventId":"e","action":%q,"packageId":"p","eventTime":%q}`, action, made)}
+			noErr(t, x.Data.Update(func(tx *store.Tx) error { _, err := tx.AddEvent(ev); return err }))
+			noErr(t, x.handleEvent(ev))
+			p, want := x.now(), ev.Received
+			if told = told && made != ""; told {
+				want = time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
+			}
+			if !p.Created.Equal(want) || p.Met == told {
+				t.Errorf("%s at %q: made %v, met then: %v", action, made, p.Created, p.Met)
+			}
+		}
+	}
+}
+
+// One signature is enough to see that events go elsewhere.
+func TestASignatureThatNoEventToldOfIsOneThatWasMissed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newService(t)
+		x.known(office.PackageOpen)
+		status := esign.Status{PackageID: "p", Name: "Lease", State: "open", Signers: []esign.Signer{{ID: "a"}, {ID: "j"}}, Documents: []esign.Document{{ID: "d"}}}
+		x.listening = x.Now()
+		time.Sleep(time.Hour)
+		x.check(status)
+		time.Sleep(time.Hour)
+		x.check(status)
+		expect(t, x.missed, 0, "%d events are missed though nothing has happened")
+		status.Documents[0].Revisions = []esign.Revision{{SignerID: "a", IsSigned: true}}
+		x.check(status)
+		expect(t, x.missed, 1, "%d events are missed")
+	})
+}
+
 func TestWhatIsOwedAnEvent(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	since := now.Add(-8 * time.Hour)

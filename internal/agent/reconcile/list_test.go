@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -81,6 +82,34 @@ func TestALinkToSignIsAskedForByAddressOrNameWhereThereAreLinks(t *testing.T) {
 	h.Session = looptest.Session{}
 	if _, err := h.EditPage(t.Context(), "p"); message.For(err) != message.SignInFirst() {
 		t.Errorf("nobody is signed in: %v", err)
+	}
+}
+
+func TestAPackageIsShownWithItsFilesInTheirOrderUntilItIsArchived(t *testing.T) {
+	x := newService(t)
+	noErr(t, x.Data.Update(func(tx *store.Tx) error {
+		p := office.Package{ID: "p", State: office.PackageExecuted, Documents: []office.Document{{ID: "z"}, {ID: "a"}}}
+		err := tx.PutPackage(p)
+		for n, j := range []office.Job{{Kind: office.FileMaster}, {DocumentID: "a", Kind: office.FileCertificate}, {DocumentID: "a", Kind: office.FileSigned},
+			{DocumentID: "z", Kind: office.FileCertificate}, {DocumentID: "z", Kind: office.FileSigned}} {
+			j.PackageID, j.Folder, j.Target = "p", "/documents", fmt.Sprint(n, ".pdf")
+			_, planned := tx.PlanJob(j)
+			err = errors.Join(err, planned)
+		}
+		return err
+	}))
+	row, _, err := x.Package("p")
+	noErr(t, err)
+	var names []string
+	for _, f := range row.Files {
+		names = append(names, filepath.Base(f.Path))
+	}
+	expect(t, names, []string{"4.pdf", "2.pdf", "3.pdf", "1.pdf", "0.pdf"}, "its files are %q")
+	for _, archived := range []bool{true, false} {
+		noErr(t, x.Archive("p", archived))
+		if p := x.now(); (p.Archived != nil) != archived {
+			t.Errorf("archived %v: %+v", archived, p.Archived)
+		}
 	}
 }
 

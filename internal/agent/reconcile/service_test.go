@@ -27,7 +27,8 @@ type testService struct {
 	t                      *testing.T
 	planned, missed, heard int
 	told                   []office.Fact
-	deaf                   bool   // no events arrive
+	deaf                   bool // no events arrive
+	listening              time.Time
 	madeOf                 string // the draft whose folder was asked for last
 }
 
@@ -55,7 +56,7 @@ func (x *testService) TellGiven()                    {}
 func (x *testService) Resume()                       {}
 func (x *testService) Announce(facts ...office.Fact) { x.told = append(x.told, facts...) }
 func (x *testService) WorkEnded()                    {}
-func (x *testService) ListeningSince() time.Time     { return time.Time{} }
+func (x *testService) ListeningSince() time.Time     { return x.listening }
 func (x *testService) Deaf() bool                    { return x.deaf }
 func (x *testService) Missed(string, time.Time)      { x.missed++ }
 func (x *testService) Heard(esign.Event, time.Time)  { x.heard++ }
@@ -331,6 +332,13 @@ func TestARefusedPackageIsAskedAboutMoreAndMoreRarelyButAtLeastDaily(t *testing.
 		if p := x.now(); p.Gone || !p.Refused.IsZero() {
 			t.Errorf("after an answer: %+v", p)
 		}
+		asked := x.now()
+		noErr(t, x.Data.Close())
+		for _, kind := range []esign.Kind{esign.Invalid, esign.NotFound, esign.Server} {
+			if err := x.notePackage(t.Context(), asked, esign.Status{}, &esign.Error{Kind: kind}, false); err == nil {
+				t.Errorf("%s: what cannot be kept is taken for kept", kind)
+			}
+		}
 	})
 }
 
@@ -480,6 +488,10 @@ func TestWhatTheDiskRefusesIsNotTakenForDone(t *testing.T) {
 		"a service that ails": func(x *testService) error {
 			return x.notePackage(t.Context(), office.Package{ID: "p", State: office.PackageOpen}, esign.Status{}, &esign.Error{Kind: esign.Server}, false)
 		},
+		"a wish that came too late": func(x *testService) error {
+			_, err := x.applyCheck(office.Package{ID: "p", State: office.PackageOpen}, esign.Status{PackageID: "p", State: esign.Executed}, false, false)
+			return err
+		},
 		"a record":                 func(x *testService) error { return x.noteRecord(recordQuestion{id: "p", tell: true}, &status) },
 		"no record":                func(x *testService) error { return x.noteRecord(recordQuestion{id: "p"}, nil) },
 		"a sweep":                  func(x *testService) error { _, err := x.takeSweep(); return err },
@@ -499,6 +511,9 @@ func TestWhatTheDiskRefusesIsNotTakenForDone(t *testing.T) {
 			looptest.EachFault(t, func() (*testService, *data.Data) {
 				x := newService(t)
 				p := office.Package{ID: "p", State: office.PackageOpen, Created: x.Now(), Inquiry: office.Inquiry{RecordPending: x.Now()}}
+				if name == "a wish that came too late" {
+					p.Withdrawal = &office.Withdrawal{State: office.WithdrawAsked}
+				}
 				noErr(t, x.Data.Update(func(tx *store.Tx) error {
 					_, err := tx.AddEvent(event)
 					return errors.Join(err, tx.PutPackage(p))
