@@ -298,8 +298,9 @@ func TestImplausibleIDsAreRefusedBeforeAnythingIsSent(t *testing.T) {
 		_, err := client.Status(context.Background(), bad)
 		_, err2 := client.Download(context.Background(), ExecutedFile, "p", bad)
 		_, err3 := client.SignLink(context.Background(), bad, "s")
-		if kindOf(err) != Invalid || kindOf(err2) != Invalid || kindOf(err3) != Invalid {
-			t.Errorf("%q: %v, %v, %v", bad, err, err2, err3)
+		_, err4 := client.SignLink(context.Background(), "p", bad)
+		if kindOf(err) != Invalid || kindOf(err2) != Invalid || kindOf(err3) != Invalid || kindOf(err4) != Invalid {
+			t.Errorf("%q: %v, %v, %v, %v", bad, err, err2, err3, err4)
 		}
 	}
 }

@@ -275,6 +275,10 @@ func TestTheEndpointIsKeptToTheLetter(t *testing.T) {
 	if _, err := client.DeleteEndpoint(context.Background(), asked); err != nil {
 		t.Errorf("deleting what is not there: %v", err)
 	}
+	client, _ = api(t, answering(404, `<h1>Not Found</h1>`))
+	if _, err := client.DeleteEndpoint(context.Background(), asked); !NotServed(err) {
+		t.Errorf("deleting where somebody else answers: %v", err)
+	}
 	client, _ = api(t, answering(403, `{"error":"endpoint_not_authorized"}`))
 	if _, err := client.DeleteEndpoint(context.Background(), asked); kindOf(err) != Forbidden {
 		t.Errorf("deleting without the right: %v", err)

@@ -342,7 +342,7 @@ func (c *errorCode) UnmarshalJSON(b []byte) error {
 type Tokens struct {
 	Access  string    // "" when the service sent none that can be used; Refresh is worth keeping all the same
 	Refresh string    // "" without the offline_access scope
-	Issued  time.Time // when the answer came; zero is taken for now
+	Issued  time.Time // when the answer came
 	Expiry  time.Time // of Access
 }
 

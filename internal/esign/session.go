@@ -157,9 +157,6 @@ func (s *Session) exclusive(ctx context.Context, op string, do func(ctx context.
 // called, and Access waits until it has returned. On an error nothing changed.
 func (s *Session) Adopt(ctx context.Context, t Tokens, keep func(refresh string) error) error {
 	const op = "keeping the sign-in"
-	if t.Issued.IsZero() {
-		t.Issued = s.cfg.now()
-	}
 	return s.exclusive(ctx, op, func(context.Context) error {
 		if keep == nil {
 			keep = s.inVault

@@ -88,11 +88,8 @@ type source struct {
 }
 
 func (s *source) Read(p []byte) (int, error) {
-	if !s.open {
-		if s.left <= 0 {
-			return 0, errLongHeader
-		}
-		p = p[:min(len(p), s.left)]
+	if !s.open && s.left <= 0 {
+		return 0, errLongHeader
 	}
 	n, err := s.r.Read(p)
 	s.left -= n

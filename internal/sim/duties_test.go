@@ -37,7 +37,7 @@ var quietVerbs = map[string]bool{
 
 // undisturbedSince is since when nothing has happened to the program or on its way, zero while something does.
 func (w *world) undisturbedSince() time.Time {
-	if w.office == nil || w.offline || w.full || w.wrong != 0 || w.keyring.state() != nil || w.startedLocked {
+	if w.office == nil || w.offline || w.full || w.flaky.Load() > 0 || w.wrong != 0 || w.keyring.state() != nil || w.startedLocked {
 		return time.Time{}
 	}
 	w.wire.mu.Lock()

@@ -39,17 +39,17 @@ func expectations() []*expectation {
 			return w.full && w.saves() && !w.model.health.says("data") && w.model.health.waitsFor(w.settings.SaveTo)
 		}},
 		{issue: "outbox", within: 5 * time.Minute, so: func(w *world) bool {
-			return w.office != nil && must(w.office.Status()).Outbox.Unknown > 0 && slices.ContainsFunc(must(w.office.Drafts()), func(d office.Draft) bool { return d.State == office.DraftUnknown && !d.Away })
+			return w.office != nil && w.flaky.Load() == 0 && must(w.office.Status()).Outbox.Unknown > 0 && slices.ContainsFunc(must(w.office.Drafts()), func(d office.Draft) bool { return d.State == office.DraftUnknown && !d.Away })
 		}},
 		{issue: "service", within: time.Hour, so: func(w *world) bool {
-			return w.office != nil && w.offline && must(w.office.Status()).SignedIn && w.wrong == 0 && !w.full && !w.model.health.says("keyring") && w.model.health.young()
+			return w.office != nil && w.offline && must(w.office.Status()).SignedIn && w.wrong == 0 && !w.full && w.flaky.Load() == 0 && !w.model.health.says("keyring") && w.model.health.young()
 		}},
 	}
 }
 
 // works reports whether the program runs and reaches its service undisturbed.
 func (w *world) works() bool {
-	return w.office != nil && !w.offline && !w.wire.troubled()
+	return w.office != nil && !w.offline && w.flaky.Load() == 0 && !w.wire.troubled()
 }
 
 // saves reports whether the program can be expected to bring documents: it may ask the service for them, and its clock is right.

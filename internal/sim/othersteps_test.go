@@ -201,6 +201,14 @@ func (w *world) fill(full bool) {
 	w.full, w.mayBeOut, w.stirred = full, true, time.Now() // a renewal that cannot be kept is lost with the process
 }
 
+// doFlaky has every so many-th access of the program to its data fail for a while: what was not read is not taken for nothing, and what
+// was not kept not for done.
+func doFlaky(w *world, s step) {
+	w.flaky.Store(int64(s.number(0)))
+	w.mayBeOut, w.stirred = true, time.Now() // a renewal that cannot be kept is lost with the process
+	w.later(s.span(1), func() { w.flaky.Store(0) })
+}
+
 // doClock puts the computer's clock wrong, and right again later.
 func doClock(w *world, s step) {
 	by := s.span(0)
@@ -226,7 +234,7 @@ func doCrash(w *world, s step) {
 }
 
 func doQuit(w *world, s step) {
-	if err := w.stopped(); err != nil && !w.full {
+	if err := w.stopped(); err != nil && !w.full && w.flaky.Load() == 0 {
 		w.model.breaks("the program ends: %v", err)
 	}
 	w.sleep(s.span(0))

@@ -45,7 +45,7 @@ func (w *world) signIn() error {
 	<-done
 	if err == nil {
 		w.model.member()
-		w.lapsed, w.mayBeOut = false, w.full // what a full disk does not keep is lost with the process
+		w.lapsed, w.mayBeOut = false, w.full || w.flaky.Load() > 0 // what a full disk does not keep is lost with the process
 		w.owesSweep("somebody signed in")
 	}
 	w.trace.add("signed in: %v", err)

@@ -97,6 +97,9 @@ func (w *world) mend(waited time.Duration) {
 			w.sleep(time.Second)
 		case agent.ActSignIn:
 			w.signIn()
+		case agent.ActQuit:
+			doQuit(w, step{args: []string{"1s"}})
+			return
 		case agent.ActReview:
 			if waited > decideAfter {
 				w.decide()

@@ -107,7 +107,7 @@ func (w *world) getsEvents() {
 // well reports whether nothing is wrong in the world. Who has the events does not matter to an office that has no address.
 func (w *world) well() bool {
 	taken := w.taken && w.settings.Tunnel == office.TunnelExternal
-	return w.works() && must(w.office.Status()).SignedIn && !taken && w.keyring.state() == nil && w.wrong == 0 && !w.full &&
+	return w.works() && must(w.office.Status()).SignedIn && !taken && w.keyring.state() == nil && w.wrong == 0 && !w.full && w.flaky.Load() == 0 &&
 		len(w.model.saved.out) == 0 && len(w.due) == 0
 }
 

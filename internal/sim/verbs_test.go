@@ -48,6 +48,7 @@ func init() {
 		"unplug":  {1, drawSpan(time.Minute, 6*time.Hour), doUnplug},
 		"full":    {2, drawSpan(time.Minute, 5*time.Hour), doFill},
 		"clock":   {1, drawClock, doClock},
+		"flaky":   {2, drawFlaky, doFlaky},
 
 		// The life of the program.
 		"wait":   {2, drawSpan(time.Minute, 2*time.Hour), func(w *world, s step) { w.sleep(s.span(0)) }},
@@ -123,6 +124,10 @@ func drawTrouble(r *rand.Rand) []string {
 
 func drawHook(r *rand.Rand) []string {
 	return []string{oneOf(r, "hook-lost", "hook-twice", "hook-dropped", "hook-late"), strconv.Itoa(1 + r.IntN(8))}
+}
+
+func drawFlaky(r *rand.Rand) []string {
+	return []string{oneOf(r, "7", "29", "101"), between(r, time.Minute, 2*time.Hour).Round(time.Second).String()}
 }
 
 func drawClock(r *rand.Rand) []string {

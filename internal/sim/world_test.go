@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing/synctest"
 	"time"
 
@@ -50,14 +52,17 @@ type world struct {
 	computer      int // how many there were before
 	host          *host
 	offline       bool
-	taken         bool // another desk has the endpoint
-	holding       bool // a service holds its events back
-	lost          bool // this computer has said so once, rightly or not
-	lapsed        bool // the service has ended the sign-in
-	mayBeOut      bool // there is a reason why nobody is signed in
-	startedLocked bool // the keyring was locked when the program started
-	mounted       bool // the disk is one of its own, and can be full ...
-	full          bool // ... and is
+	taken         bool         // another desk has the endpoint
+	holding       bool         // a service holds its events back
+	lost          bool         // this computer has said so once, rightly or not
+	lapsed        bool         // the service has ended the sign-in
+	mayBeOut      bool         // there is a reason why nobody is signed in
+	startedLocked bool         // the keyring was locked when the program started
+	mounted       bool         // the disk is one of its own, and can be full ...
+	full          bool         // ... and is
+	flaky         atomic.Int64 // every so many-th access of the program to its data fails; 0 for none ...
+	accesses      atomic.Int64 // ... of so many
+	passing       atomic.Bool  // time passes: nobody but the program has access to its data
 	office        *agent.Agent
 	living        context.Context // of the program
 	stop          context.CancelFunc
@@ -109,15 +114,18 @@ func (w *world) sleep(d time.Duration) {
 		}
 		w.tidy()
 		timer := time.NewTimer(time.Until(next))
+		w.passing.Store(true)
 		select {
 		case <-timer.C:
 		case <-w.crashes:
 			timer.Stop()
 			synctest.Wait()
+			w.passing.Store(false)
 			w.bury()
 			continue
 		}
 		synctest.Wait()
+		w.passing.Store(false)
 		if first < 0 {
 			return
 		}
@@ -264,7 +272,18 @@ func (w *world) open() error {
 	if err != nil {
 		return fmt.Errorf("the program does not start: %w", err)
 	}
+	a.Data.Store.Fault = w.access
 	w.office, w.host = a, h
+	return nil
+}
+
+var errUnread = errors.New("the disk gives nothing back")
+
+// access fails now and then where the disk does.
+func (w *world) access() error {
+	if every := w.flaky.Load(); every > 0 && w.passing.Load() && w.accesses.Add(1)%every == 0 {
+		return errUnread
+	}
 	return nil
 }
 

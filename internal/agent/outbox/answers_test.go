@@ -11,6 +11,7 @@ import (
 
 	"countersign/internal/agent/health"
 	"countersign/internal/esign"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
 )
@@ -149,6 +150,33 @@ func TestADraftThatWasBeingAddedWhenTheProgramWasKilledIsNotSentAgain(t *testing
 	noErr(t, errors.Join(r.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(d) }), r.recoverAdding()))
 	if state, err := r.draftState(id); err != nil || state.State != office.DraftUnknown {
 		t.Errorf("%+v, %v", state, err)
+	}
+}
+
+// Nothing is sent by itself that may have been sent in a time of which the state knows nothing.
+func TestAfterARestoringAPersonDecidesAboutEachDraft(t *testing.T) {
+	refused := message.MayNotSendDocuments()
+	for state, want := range map[office.DraftState]struct {
+		becomes office.DraftState
+		says    message.Message
+	}{
+		office.DraftQueued:    {office.DraftUnknown, message.DraftOfBefore()},
+		office.DraftAdding:    {office.DraftUnknown, message.DraftOfBefore()},
+		office.DraftHeld:      {office.DraftHeld, message.DraftOfBefore()},
+		office.DraftUnknown:   {office.DraftUnknown, message.DraftOfBefore()},
+		office.DraftFailed:    {office.DraftFailed, message.Then(message.DraftOfBefore(), refused)},
+		office.DraftSent:      {office.DraftSent, refused},
+		office.DraftCancelled: {office.DraftCancelled, refused},
+	} {
+		r := newService(t, accept)
+		r.end()
+		d := office.Draft{ID: "d", State: state, Delivery: office.Delivery{Problem: refused, Decision: office.Decision{Send: true, At: time.Now()}}}
+		noErr(t, r.Data.Update(func(tx *store.Tx) error { return errors.Join(tx.PutDraft(d), Doubt(tx, time.Now())) }))
+		_, err := r.sendDue(t.Context())
+		noErr(t, err)
+		if d, _, err := r.Data.Draft("d"); err != nil || d.State != want.becomes || d.Problem != want.says || r.service.added() > 0 {
+			t.Errorf("what was %s is %s, for %v; %v", state, d.State, d.Problem, err)
+		}
 	}
 }
 

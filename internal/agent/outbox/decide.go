@@ -102,7 +102,7 @@ func (r *Service) withdraw(draftID string, into office.DraftState) (bool, error)
 		}
 		d.Was, d.State, d.Changed, d.Decision = d.State, into, r.Now(), office.Decision{}
 		if into == office.DraftHeld {
-			d.Stopped, d.Problem, d.Tries, d.NextTry = true, message.Message{}, 0, time.Time{}
+			d.Stopped, d.Problem = true, message.Message{}
 		}
 		return tx.PutDraft(d)
 	})

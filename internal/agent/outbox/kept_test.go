@@ -58,6 +58,12 @@ func TestWhatWasSentIsKeptUntilItsPackageHasEndedLongAgo(t *testing.T) {
 	if !work(3 * keep) {
 		t.Fatal("it is gone while the package is open")
 	}
+	put(func(p *office.Package, _ *office.Job) { p.State = office.PackageExpired })
+	work(keep)
+	put(func(p *office.Package, _ *office.Job) { p.State = office.PackageOpen }) // it was given more time
+	if !work(3 * keep) {
+		t.Fatal("it is gone while the package is open again")
+	}
 	put(func(p *office.Package, j *office.Job) {
 		p.State, p.Saved, j.State = office.PackageExecuted, true, office.JobDone
 	})
