@@ -5,28 +5,20 @@ import (
 	"cmp"
 	"context"
 	"crypto/x509"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
 
 	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
-	"countersign/internal/agent/loop"
 	"countersign/internal/agent/proof"
-	"countersign/internal/esign"
 	"countersign/internal/locations"
-	"countersign/internal/office"
 	"countersign/internal/sandbox"
 	"countersign/internal/secret"
 	"countersign/internal/store"
@@ -88,117 +80,6 @@ func mustRead(t *testing.T, path string) []byte {
 	b, err := os.ReadFile(path)
 	noErr(t, err)
 	return b
-}
-
-// oddIDs are identifiers that cannot be part of a path.
-var oddIDs = []string{"a/b", "../../etc", "..", "%2F", "a?b", "a#b", `a\b`, "a b", "a\x00b", "line\nfeed", strings.Repeat("a", 10_000)}
-
-// receive stores an event as the inbox does.
-func receive(t *testing.T, a *Agent, fields map[string]string) {
-	t.Helper()
-	body, err := json.Marshal(fields)
-	noErr(t, err)
-	e, err := esign.ParseEvent(body)
-	noErr(t, err)
-	err = a.Data.Update(func(tx *store.Tx) error {
-		_, err := tx.AddEvent(office.Event{ID: e.EventID, Action: e.Action, PackageID: e.PackageID, Time: e.Time, Received: a.Now(), Body: body})
-		return err
-	})
-	noErr(t, err)
-	a.packages.WakeEvents()
-}
-
-func TestAnIDThatCannotBeUsedHoldsNothingUp(t *testing.T) {
-	documents := []map[string]string{{"documentId": "good"}}
-	var listed []map[string]string
-	for i, id := range oddIDs {
-		documents = append(documents, map[string]string{"documentId": id, "name": fmt.Sprint("Odd ", i)})
-		listed = append(listed, map[string]string{"packageId": id, "state": "open"})
-	}
-	listed = append(listed, map[string]string{"packageId": "listed", "state": "open"})
-	answers := map[string]any{
-		"/packages/mixed/status": map[string]any{"packageId": "mixed", "name": "Mixed", "state": "executed", "documents": documents},
-		"/packages/odd/status":   map[string]any{"packageId": "odd", "name": "Odd", "state": "executed", "documents": documents[1:]},
-		"/packages/list":         map[string]any{"items": listed, "total": len(listed)},
-	}
-	synctest.Test(t, func(t *testing.T) {
-		var mu sync.Mutex
-		var told []string
-		var begun atomic.Bool
-		answered := func(path string) string {
-			if !begun.Load() {
-				return ""
-			}
-			if strings.HasSuffix(path, "/download") {
-				return "%PDF-1.7\n%%EOF\n"
-			}
-			for end, answer := range answers {
-				if strings.HasSuffix(path, end) {
-					b, _ := json.Marshal(answer)
-					return string(b)
-				}
-			}
-			return ""
-		}
-		a, c, stop := quietOffice(t, 0, func(p *Params) {
-			p.HTTP.Transport.(*canned).say = answered
-			p.Notify = func(n office.Notice) error {
-				mu.Lock()
-				defer mu.Unlock()
-				told = append(told, n.Title+" "+n.Body)
-				return nil
-			}
-		})
-		defer stop()
-		time.Sleep(time.Second)
-		begun.Store(true)
-		for i, id := range oddIDs {
-			receive(t, a, map[string]string{"action": "package_executed", "eventId": fmt.Sprint("p", i), "packageId": id})
-			receive(t, a, map[string]string{"action": "document_signed", "eventId": fmt.Sprint("d", i), "packageId": "mixed", "documentId": id, "signerId": id})
-		}
-		receive(t, a, map[string]string{"action": "package_executed", "eventId": "e1", "packageId": "mixed"})
-		receive(t, a, map[string]string{"action": "package_executed", "eventId": "e2", "packageId": "odd"})
-		a.packages.Sweep("test")
-		time.Sleep(5 * time.Minute)
-
-		s := must(a.Status())
-		if s.Events.Pending != 0 || s.Events.Problems != 2*len(oddIDs) {
-			t.Errorf("events: %+v", s.Events)
-		}
-		for _, i := range s.Health {
-			if strings.HasPrefix(i.ID, "internal-") || i.ID == "aside" {
-				t.Errorf("health: %+v", i)
-			}
-		}
-		mixed, _, _ := a.Package("mixed")
-		if mixed.FilesDone != 1 || mixed.FilesTotal != len(documents) || mixed.Saved || mixed.Problem.IsZero() {
-			t.Errorf("%d of %d files, saved %v, problem %q", mixed.FilesDone, mixed.FilesTotal, mixed.Saved, mixed.Problem)
-		}
-		if c.count("/packages/listed/status") == 0 {
-			t.Error("the package after the odd ones of the list is not known")
-		}
-		mu.Lock()
-		all := strings.Join(told, "\n")
-		mu.Unlock()
-		if strings.Count(all, "“Mixed”") != 1 || strings.Count(all, "“Odd”. None of its files") != 1 {
-			t.Errorf("told: %s", all)
-		}
-		var lines int
-		for _, x := range must(a.Activity(1000)) {
-			if strings.Contains(x.Text.String(), "cannot be used") && x.Kind == "problem" {
-				lines++
-			}
-		}
-		time.Sleep(loop.UnusablePause + time.Hour)
-		for _, x := range must(a.Activity(1000)) {
-			if strings.Contains(x.Text.String(), "cannot be used") && x.Kind == "problem" {
-				lines--
-			}
-		}
-		if lines != 0 {
-			t.Errorf("%d lines more when it has been tried again", -lines)
-		}
-	})
 }
 
 // inFile changes a data file that is not open.

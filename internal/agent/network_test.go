@@ -13,7 +13,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"countersign/internal/message"
 	"countersign/internal/office"
@@ -21,36 +20,6 @@ import (
 	"countersign/internal/secret"
 	"countersign/internal/tunnel/ngroktest"
 )
-
-// endsSoon stops the office and fails when that takes five seconds.
-func (o *testOffice) endsSoon() {
-	o.t.Helper()
-	o.takes(5*time.Second, "the end", o.stop)
-}
-
-// takes fails when something takes as long as limit. Only the hundredths of a second count in which this process got its
-// turn: on a busy computer others have the rest, and nobody is at fault.
-func (o *testOffice) takes(limit time.Duration, what string, do func()) {
-	o.t.Helper()
-	const turn = 10 * time.Millisecond
-	done, counted := make(chan struct{}), make(chan time.Duration)
-	go func() {
-		turns := time.Duration(0)
-		defer func() { counted <- turns * turn }()
-		for ; ; turns++ {
-			select {
-			case <-done:
-				return
-			case <-time.After(turn):
-			}
-		}
-	}()
-	do()
-	close(done)
-	if took := <-counted; took >= limit {
-		o.t.Errorf("%s took %v", what, took)
-	}
-}
 
 // captive is a network that shows a page of its own to everybody, while it is closed.
 type captive struct {
@@ -139,39 +108,6 @@ func openWith(t *testing.T, p Params) *Agent {
 	noErr(t, err)
 	t.Cleanup(func() { a.Close() })
 	return a
-}
-
-func TestAFileIsLookedAtBeforeItIsSent(t *testing.T) {
-	o := &testOffice{t: t, data: t.TempDir(), keeper: secret.Memory(), adjust: readDocuments}
-	o.open()
-	defer o.stop()
-	write := func(name, body string) string {
-		path := filepath.Join(t.TempDir(), name)
-		noErr(t, os.WriteFile(path, []byte(body), 0o600))
-		return path
-	}
-	for _, tt := range []struct {
-		path             string
-		pages            int
-		problem, warning string
-	}{
-		{path: o.sample(), pages: 1},
-		{path: write("a.pdf", "PK"), problem: "isn’t a valid PDF"},
-		{path: write("b.pdf", "%PDF-1.7\n%%EOF\n"), warning: "cannot be read on this computer and may be damaged; it can still be sent"},
-		{path: write("c.docx", "%PDF-1.7\n%%EOF\n")},
-		{path: filepath.Join(t.TempDir(), "d.pdf"), problem: "d.pdf"},
-		{path: write("Office.countersign", "{}"), problem: "is a file of Countersign"},
-		{path: write("000001-2026-11-23.Countersign-Backup", "x"), problem: "is a file of Countersign"},
-	} {
-		i := o.Inspect(t.Context(), tt.path)
-		if i.Pages != tt.pages || (i.Problem.IsZero()) != (tt.problem == "") || (i.Warning.IsZero()) != (tt.warning == "") ||
-			!strings.Contains(i.Problem.String(), tt.problem) || !strings.Contains(i.Warning.String(), tt.warning) {
-			t.Errorf("%s: %+v", filepath.Base(tt.path), i)
-		}
-	}
-	if picture, err := o.Preview(t.Context(), o.sample(), 90); err != nil || picture.Bounds().Dx() != 90 {
-		t.Errorf("a picture: %v", err)
-	}
 }
 
 func result(steps []office.Check, step message.Message) office.Check {

@@ -16,10 +16,14 @@ func (w *world) stopped() error {
 		return nil
 	}
 	w.quitting = false
+	began := time.Now()
 	w.stop()
 	w.people.Wait()
 	w.running.Wait()
 	err := w.office.Close()
+	if took := time.Since(began); took > 5*time.Second && !w.host.gone() {
+		w.model.breaks("the program ends within five seconds, whatever hangs: it took %v", took)
+	}
 	w.host.kill()
 	w.wire.idle(w.host)
 	w.office = nil

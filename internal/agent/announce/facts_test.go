@@ -24,13 +24,14 @@ func TestSavedFilesAreNamedWhereTheyAreWhatWasSignedFirst(t *testing.T) {
 	for want, jobs := range map[string][]office.Job{
 		"Saved in Signed/Lease: Lease - signed.pdf, Lease - certificate.pdf, master file.pdf.": {
 			job(office.FileMaster, "Lease/master file.pdf"), job(office.FileCertificate, "Lease/Lease - certificate.pdf"), job(office.FileSigned, "Lease/Lease - signed.pdf")},
+		"None of its files could be downloaded. Look for it on the signing service's website.": {{Kind: office.FileSigned, DocumentID: "../d", State: office.JobPending}},
 		"“Lease.pdf” saved in Signed.":                        {job(office.FileSigned, "Lease.pdf")},
 		"Saved in Signed: Lease.pdf, master file.pdf.":        {job(office.FileMaster, "2026/master file.pdf"), job(office.FileSigned, "Lease/Lease.pdf")},
 		"Saved in Signed/2026/Lease: Lease.pdf, Mandate.pdf.": {job(office.FileSigned, "2026/Lease/Lease.pdf"), job(office.FileSigned, "2026/Lease/Mandate.pdf")},
 	} {
 		f, signed := savedFact(p, jobs), 0
 		for _, j := range jobs {
-			if j.Kind == office.FileSigned {
+			if j.Kind == office.FileSigned && j.State == office.JobDone {
 				signed++
 			}
 		}

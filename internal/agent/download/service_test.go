@@ -234,7 +234,7 @@ func TestARefusedFileIsAskedForMoreAndMoreRarelyButAtLeastDaily(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := newService(t)
 		x.settings.SaveCAC = true
-		for kind, days := range map[esign.Kind]int{esign.Forbidden: 60, esign.NotFound: 2, esign.Refused: 2, esign.SignedOut: 2, esign.Server: 2, esign.BadAnswer: 2} {
+		for kind, days := range map[esign.Kind]int{esign.Forbidden: 60, esign.NotFound: 2, esign.Refused: 2, esign.SignedOut: 2, esign.Server: 2, esign.BadAnswer: 2, esign.Invalid: 2} {
 			for _, j := range x.plan(string(kind)) {
 				asked := 0
 				for began := x.Now(); x.Now().Sub(began) < time.Duration(days)*24*time.Hour; asked++ {

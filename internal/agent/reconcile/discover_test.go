@@ -16,6 +16,7 @@ import (
 	"countersign/internal/agent/loop"
 	"countersign/internal/agent/loop/looptest"
 	"countersign/internal/esign"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
 
@@ -193,9 +194,10 @@ func TestAStateThatWasRestoredUnderAWrongClockTellsOfWhatIsNew(t *testing.T) {
 	now := x.Now()
 	mark := func(tx *store.Tx) error { return data.MarkRestored(tx, now.Add(365*24*time.Hour)) }
 	noErr(t, x.Data.Update(mark))
+	odd := esign.Status{PackageID: "../odd", State: "open", TimeCreated: now} // which holds up no other
 	later := esign.Status{PackageID: "later", State: "open", TimeCreated: now.Add(time.Hour)}
 	before := esign.Status{PackageID: "before", State: "open", TimeCreated: now.Add(-time.Hour)}
-	noErr(t, x.meetPackages("home", []esign.Status{later, before}, time.Time{}, false))
+	noErr(t, x.meetPackages("home", []esign.Status{odd, later, before}, time.Time{}, false))
 	for id, told := range map[string]bool{"later": true, "before": false} {
 		err := x.Data.Store.View(func(tx *store.Tx) error {
 			p, known, err := tx.Package(id)
@@ -207,6 +209,10 @@ func TestAStateThatWasRestoredUnderAWrongClockTellsOfWhatIsNew(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
+	}
+	said, err := x.Activity(9)
+	if noErr(t, err); x.lines() != 2 || len(said) != 1 || said[0].Text != message.ListNamesUnusable() {
+		t.Errorf("%d packages are known, and said is %+v", x.lines(), said)
 	}
 }
 
