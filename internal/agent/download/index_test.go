@@ -240,6 +240,11 @@ func TestEachFolderHasItsOwnIndex(t *testing.T) {
 	if files, _ := os.ReadDir(elsewhere); len(files) != 1 {
 		t.Errorf("beside the original there are %v", files)
 	}
+	noErr(t, os.Remove(filepath.Join(elsewhere, c.Target))) // until that is the office's own
+	x.settings.SaveTo = elsewhere
+	c = x.savedAs(x.job(c), "third")
+	x.list()
+	wantListed(t, elsewhere, ',', c)
 }
 
 func TestAFolderThatNeverReturnsKeepsNoLineFromTheOthers(t *testing.T) {

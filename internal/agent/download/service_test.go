@@ -406,6 +406,9 @@ func TestManyFilesThatAreLeftAloneHoldUpNoOther(t *testing.T) {
 	for n := range 150 {
 		x.Quarantine.Failed("file "+x.plan(fmt.Sprint("alone ", n))[0].Key(), x.Now(), func(int) time.Duration { return time.Hour })
 	}
+	if due, pause, err := x.jobsDue(nil, time.Hour); err != nil || len(due) > 0 || pause < time.Second {
+		t.Errorf("%d are due, and again in %v: %v", len(due), pause, err)
+	}
 	well := x.plan("well")[0]
 	due, _, err := x.jobsDue(nil, time.Hour)
 	if noErr(t, err); len(due) != 1 || due[0].Key() != well.Key() {
