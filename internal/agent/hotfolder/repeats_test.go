@@ -53,6 +53,7 @@ func TestADocumentThatComesAgainHasOneVisibleEnd(t *testing.T) {
 		"while it can be signed, after a restart": {func(d *desk, _ office.HotFolder) { d.accepted(func(*office.Package) {}); d.restart() }, "Lease.pdf", theSame},
 		"while it can be signed, after a pause":   {edited(func(f *office.HotFolder) { f.Paused = false }), "Lease.pdf", theSame},
 		"while it can be signed, as a copy":       {pack(func(*office.Package) {}), "Copy.pdf", asked},
+		"while it can be signed, an hour later":   {pack(func(*office.Package) { time.Sleep(time.Hour) }), "Lease.pdf", asked},
 		"after the people were corrected":         {edited(func(f *office.HotFolder) { f.Signers[0].Email = "jan@example.com" }), "Lease.pdf", asked},
 		"after somebody was added":                {edited(func(f *office.HotFolder) { f.Signers = append(f.Signers, office.Signer{Email: "jan@example.com"}) }), "Lease.pdf", asked},
 		"after the message was corrected":         {edited(func(f *office.HotFolder) { f.Message = "Please sign." }), "Lease.pdf", asked},

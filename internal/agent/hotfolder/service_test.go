@@ -428,26 +428,6 @@ func TestTwoComputersOnOneShareSendAFileOnce(t *testing.T) {
 	})
 }
 
-func TestTheSameBytesAgainAreAQuestion(t *testing.T) {
-	for name, as := range map[string]string{"Lease.pdf": "Lease.pdf", "a copy": "Copy of Lease.pdf", "it can be signed": "Lease.pdf"} {
-		atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
-			if d.sendsLease(f); name == "it can be signed" {
-				d.accepted(func(*office.Package) {})
-			}
-			time.Sleep(time.Hour)
-			write(t, filepath.Join(f.Path, as), pdf("lease"))
-			d.looks()
-			held := d.drafts(office.DraftHeld)
-			if len(d.drafts()) != 2 || len(held) != 1 || held[0].Problem != message.FileSentBefore("Lease.pdf") {
-				t.Errorf("%s: held are %+v", name, held)
-			}
-			if len(d.facts) != 1 {
-				t.Errorf("%s: told %d times", name, len(d.facts))
-			}
-		})
-	}
-}
-
 // A record that cannot be read still says by its name which bytes were sent.
 func TestTheSameBytesAreAQuestionThoughTheirRecordCannotBeRead(t *testing.T) {
 	atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {

@@ -84,27 +84,6 @@ func (h *hearer) runs() (stop func()) {
 	}
 }
 
-// Each event waits for an answer once, and not for those that the events before it wait for as well.
-func TestAServiceThatHangsDelaysAnEventForLessThanAMinute(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := hears(t)
-		h.known(office.PackageOpen)
-		for n := range 200 {
-			h.arrives(fmt.Sprint(n), esign.DocumentSigned, fmt.Sprintf("unknown%d", n))
-		}
-		defer h.runs()()
-		synctest.Wait()
-		h.arrives("done", esign.PackageExecuted, "p")
-		began := time.Now()
-		for !slices.Contains(h.handled(), "p/done") {
-			time.Sleep(time.Second)
-		}
-		if took := time.Since(began); took > time.Minute {
-			t.Errorf("an event waited %v", took)
-		}
-	})
-}
-
 // More events of one package than are in hand wait in vain, one after the other, for an answer each.
 func TestAPackageWithManyEventsHoldsUpNoOtherThoughTheServiceHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -118,35 +118,6 @@ func (x *testService) happens(id, action, signer string) {
 	}
 }
 
-func TestWhatAnEventAndTheStatusTellIsToldOnceWhicheverComesFirst(t *testing.T) {
-	status := esign.Status{PackageID: "p", Name: "Lease", State: esign.Executed, Signers: []esign.Signer{{ID: "a"}}, Documents: []esign.Document{
-		{ID: "d", Executed: true, Revisions: []esign.Revision{{SignerID: "a", IsSigned: true}}},
-	}}
-	for name, order := range map[string][]func(x *testService){
-		"the event first": {
-			func(x *testService) { x.happens("e", esign.DocumentSigned, "a") },
-			func(x *testService) { x.check(status) }, func(x *testService) { x.check(status) },
-		},
-		"the status first": {
-			func(x *testService) { x.known(office.PackageOpen) }, func(x *testService) { x.check(status) },
-			func(x *testService) { x.happens("e", esign.DocumentSigned, "a") },
-		},
-	} {
-		looptest.Bubble(t, name, func(t *testing.T) {
-			x := newService(t)
-			for _, do := range order {
-				do(x)
-			}
-			if len(x.told) != 1 || x.told[0].Who != "a" {
-				t.Errorf("told: %+v", x.told)
-			}
-			if p, _, _ := x.Data.Package("p"); p.State != office.PackageExecuted || x.planned == 0 {
-				t.Errorf("planned %d times: %+v", x.planned, p)
-			}
-		})
-	}
-}
-
 // known begins the record of the package.
 func (x *testService) known(state office.PackageState) {
 	x.t.Helper()
