@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"countersign/internal/disk"
 	"countersign/internal/office/filename"
 )
 
@@ -42,6 +43,15 @@ func TestOpenFolderSaysWhatIsWrong(t *testing.T) {
 		if !errors.Is(err, tt.want) || !strings.Contains(Message(err).String(), tt.says) {
 			t.Errorf("%s: got %v: %s", tt.dir, err, Message(err).String())
 		}
+	}
+	at, err := disk.OpenDir(dir)
+	must(t, err)
+	f, err := In(at)
+	must(t, err)
+	_, err = f.Save(t.Context(), request("a.pdf", pdf(2000)))
+	must(t, errors.Join(err, f.Close(), at.Close()))
+	if _, err := In(at); err == nil {
+		t.Error("documents are saved in a folder that was closed")
 	}
 }
 

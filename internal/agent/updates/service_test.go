@@ -16,6 +16,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"countersign/internal/agent/data"
 	"countersign/internal/agent/loop"
 	"countersign/internal/agent/loop/looptest"
 	"countersign/internal/message"
@@ -148,6 +149,11 @@ func TestNobodyIsAskedUnlessTheOfficeWantsIt(t *testing.T) {
 		}
 		if err := w.Check(t.Context()); err != nil || w.asked != 1 || !w.State().Newer {
 			t.Errorf("a person who asks is answered: %v, %+v", err, w.State())
+		}
+		ended, end := context.WithCancel(t.Context())
+		end()
+		if err := w.Check(ended); !errors.Is(err, context.Canceled) {
+			t.Errorf("who does not wait for it: %v", err)
 		}
 	})
 }
@@ -320,6 +326,10 @@ func TestAnInstallationThatDidNotComeIsSaid(t *testing.T) {
 		}
 		w.restart(w.Base, "1.0.0")
 		expect(t, w.State().Trouble, message.UpdateNotInstalled("1.2.0"), "%v")
+		w.pass(time.Minute)
+		if _, err := os.Lstat(w.deps.Folder); !os.IsNotExist(err) {
+			t.Errorf("what was downloaded for it is still there: %v", err)
+		}
 		w.noStart = errors.New("blocked")
 		w.restart(w.Base, "1.0.0")
 		if _, err := w.Install(t.Context(), nil); err == nil || !w.State().Trouble.IsZero() {
@@ -334,6 +344,9 @@ func TestAProgramThatIsNoReleaseAsksNobody(t *testing.T) {
 		w.pass(2 * day)
 		if err := w.Check(t.Context()); message.For(err) != message.UpdatesNotOffered() || w.State().Offered || w.asked > 0 {
 			t.Errorf("%v, %+v, asked %d times", err, w.State(), w.asked)
+		}
+		if _, err := w.Install(t.Context(), nil); message.For(err) != message.UpdatesNotOffered() || w.asked > 0 {
+			t.Errorf("installed: %v", err)
 		}
 	})
 }
@@ -420,6 +433,9 @@ func TestAPlaceThatDoesNotAnswerIsAskedMoreAndMoreRarely(t *testing.T) {
 				t.Errorf("asked after %v", pauses)
 			}
 		}
+		if last := pauses[len(pauses)-1]; last < time.Hour {
+			t.Errorf("asked %d times, and again after %v", len(pauses), last)
+		}
 		w.down = false
 		time.Sleep(everyDay)
 		if w.askIfDue(t.Context()); w.known.Get().Tries != 0 || w.known.Get().Rest.Left(time.Now()) < everyDay {
@@ -432,6 +448,7 @@ func TestWhatCannotBeNotedIsNotInstalledNorTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "1.0.0")
 		full := func() error { return looptest.ErrFault }
+		looptest.EachFault(t, func() (*world, *data.Data) { w := newWorld(t, "1.0.0"); return w, w.Data }, func(w *world) error { return w.Check(t.Context()) })
 		w.Data.Store.Fault = full
 		if err := w.Check(t.Context()); !errors.Is(err, looptest.ErrFault) || w.State().Newest != "" {
 			t.Errorf("a newer version: %v, %+v", err, w.State())
