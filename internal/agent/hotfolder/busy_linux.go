@@ -17,10 +17,7 @@ func busy(dir *disk.Dir, info fs.FileInfo) bool {
 		return disk.Busy(err) // of anything else, whoever takes it will say why it cannot be read
 	}
 	defer file.Close()
-	_, err = unix.FcntlInt(file.Fd(), unix.F_SETLEASE, unix.F_RDLCK)
-	if err == nil {
-		_, _ = unix.FcntlInt(file.Fd(), unix.F_SETLEASE, unix.F_UNLCK)
-	}
+	_, err = unix.FcntlInt(file.Fd(), unix.F_SETLEASE, unix.F_RDLCK) // until it is closed
 	return errors.Is(err, unix.EAGAIN)
 }
 

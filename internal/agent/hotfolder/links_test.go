@@ -214,6 +214,9 @@ func TestALinkInThePlaceOfTheFolderItselfIsAQuestion(t *testing.T) {
 			d.put(f) // it is right: a person says so
 			d.looks()
 			expect(t, len(d.drafts()), sent+1, "once a person has confirmed it, there are %d packages")
+			if got := files(t, elsewhere); !before && !slices.Contains(got, "Signed/Lease signed.pdf") {
+				t.Errorf("what came back meanwhile is not in %q", got)
+			}
 		})
 	}
 }

@@ -1,13 +1,16 @@
 package hotfolder
 
 import (
-	"countersign/internal/agent/health"
+	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 	"time"
 
+	"countersign/internal/agent/health"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
 )
@@ -140,6 +143,35 @@ func TestAFolderThatIsRemovedWhileItsShareIsAwayIsDoneWithWhenThatIsBack(t *test
 			expect(t, files(t, f.Path), c.want, "there are %q, want %q", c.want)
 			if n := len(d.drafts(office.DraftQueued)); n > 1 || name == "before it was a draft" && n > 0 {
 				t.Errorf("%d drafts", n)
+			}
+		})
+	}
+}
+
+// What a person has made of the saved file is not what everybody signed.
+func TestASavedFileThatIsNotAsItWasIsNotGivenBackWhichIsSaidOnce(t *testing.T) {
+	writes := func(body []byte) func(string) error {
+		return func(path string) error { return os.WriteFile(path, body, 0o600) }
+	}
+	for name, change := range map[string]func(path string) error{
+		"changed": writes(pdf("SIGNED")), "cut": writes(pdf("signed")[:12]), "longer": writes(append(pdf("signed"), pdf("more")...)),
+		"no document": writes(bytes.Repeat([]byte("x"), len(pdf("signed")))), "gone": os.Remove,
+		"a link": func(path string) error {
+			return errors.Join(os.Rename(path, path+" aside"), os.Symlink(path+" aside", path))
+		},
+	} {
+		runAtDesk(t, name, func(t *testing.T, d *desk, f office.HotFolder) {
+			write(t, filepath.Join(d.saveTo, "Another.pdf"), pdf("another"))
+			d.sendsLease(f)
+			d.executed("Lease.pdf", pdf("signed"))
+			noErr(t, change(filepath.Join(d.saveTo, "Lease signed.pdf")))
+			d.looks()
+			d.restart()
+			d.looks()
+			expect(t, files(t, f.Path), []string{"Sent/Lease.pdf"}, "there are %q")
+			lines, err := d.tools.Activity(9)
+			if noErr(t, err); len(lines) != 1 || lines[0].Text != message.NotReturned("Lease signed.pdf", "Scans") || len(d.records()) > 0 {
+				t.Errorf("said is %+v; still on their way are %q", lines, d.records())
 			}
 		})
 	}

@@ -1016,6 +1016,10 @@ func TestWhatTheDiskRefusesIsNotTakenForDone(t *testing.T) {
 			})
 			d.restart()
 		}, looks},
+		"taken away": {func(d *desk) {
+			d.killedAt("folder recorded")
+			noErr(d.t, os.Remove(filepath.Join(d.rows()[0].Path, "Lease.pdf")))
+		}, looks},
 		"old": {func(d *desk) { noErr(d.t, looks(d)) }, func(d *desk) error { return d.Forget() }},
 		"executed": {func(d *desk) { noErr(d.t, looks(d)) }, in(func(tx *store.Tx) error {
 			return WakeReturn(tx, office.Package{ID: "p", Source: office.Source{DraftID: "none"}})
