@@ -99,6 +99,7 @@ func (w *world) mend(waited time.Duration) {
 			w.signIn()
 		case agent.ActQuit:
 			doQuit(w, step{args: []string{"1s"}})
+			w.sleep(sweepWithin)
 			return
 		case agent.ActReview:
 			if waited > decideAfter {
