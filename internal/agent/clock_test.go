@@ -15,7 +15,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"countersign/internal/agent/health"
 	"countersign/internal/office"
 	"countersign/internal/store"
 )
@@ -55,7 +54,7 @@ func (c *canned) tried(t *testing.T, when string) {
 
 func TestTryAgainTriesEverythingThatWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a, c, stop := quietOffice(t, 0)
+		a, c, stop := quietOffice(t)
 		defer stop()
 		time.Sleep(time.Minute)
 		a.Breaker.Open(a.Now(), time.Hour)
@@ -67,13 +66,8 @@ func TestTryAgainTriesEverythingThatWaits(t *testing.T) {
 	})
 }
 
-// canned is a service without a network, so that hours pass in a moment. It knows nothing, or answers nothing.
-type canned struct {
-	asked atomic.Int64
-	dead  atomic.Bool
-	say   func(path string) string // what is answered instead; "" for what always is. Nil for none
-	paths sync.Map                 // path -> how often it was asked for
-}
+// canned is a service without a network, so that hours pass in a moment. It knows nothing.
+type canned struct{ paths sync.Map } // path -> how often it was asked for
 
 // count is how often a path that ends so was asked for.
 func (c *canned) count(end string) (n int64) {
@@ -87,15 +81,11 @@ func (c *canned) count(end string) (n int64) {
 }
 
 func (c *canned) RoundTrip(r *http.Request) (*http.Response, error) {
-	c.asked.Add(1)
 	times, _ := c.paths.LoadOrStore(r.URL.Path, &atomic.Int64{})
 	times.(*atomic.Int64).Add(1)
 	if r.Body != nil {
 		io.Copy(io.Discard, r.Body)
 		r.Body.Close()
-	}
-	if c.dead.Load() {
-		return nil, errors.New("nobody answers")
 	}
 	status, body := http.StatusOK, `{"items":[],"total":0}`
 	switch {
@@ -107,11 +97,6 @@ func (c *canned) RoundTrip(r *http.Request) (*http.Response, error) {
 	case strings.HasPrefix(r.URL.Path, "/.well-known"):
 		status, body = http.StatusNotFound, "{}"
 	}
-	if c.say != nil {
-		if said := c.say(r.URL.Path); said != "" {
-			status, body = http.StatusOK, said
-		}
-	}
 	return &http.Response{
 		StatusCode: status, Status: http.StatusText(status), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: http.Header{"Content-Type": {"application/json"}}, ContentLength: int64(len(body)),
@@ -120,66 +105,9 @@ func (c *canned) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // quietOffice starts a signed-in agent without a network, inside a bubble.
-func quietOffice(t *testing.T, packages int, adjust ...func(*Params)) (*Agent, *canned, func()) {
+func quietOffice(t *testing.T) (*Agent, *canned, func()) {
 	t.Helper()
 	c := &canned{}
-	p := Params{HTTP: &http.Client{Transport: c}, Jitter: func() float64 { return 0 }}
-	for _, f := range adjust {
-		f(&p)
-	}
-	a := openSignedIn(t, p, "https://sign.test", nil)
-	noErr(t, a.Data.Update(func(tx *store.Tx) (err error) {
-		for i := range packages {
-			err = errors.Join(err,
-				tx.PutPackage(office.Package{ID: fmt.Sprintf("p%d", i), Origin: office.MadeHere, Created: time.Now(),
-					Inquiry: office.Inquiry{NextCheck: time.Now()}}))
-		}
-		return err
-	}))
+	a := openSignedIn(t, Params{HTTP: &http.Client{Transport: c}, Jitter: func() float64 { return 0 }}, "https://sign.test", nil)
 	return a, c, runUntil(t, a)
-}
-
-// listless is a service that gives this account no list.
-type listless struct{ *canned }
-
-func (l listless) RoundTrip(r *http.Request) (*http.Response, error) {
-	answer, err := l.canned.RoundTrip(r)
-	if err == nil && strings.HasSuffix(r.URL.Path, "/packages/list") {
-		const body = `{"error":"package_not_authorized","message":"No."}`
-		answer.StatusCode, answer.ContentLength, answer.Body = http.StatusForbidden, int64(len(body)), io.NopCloser(strings.NewReader(body))
-	}
-	return answer, err
-}
-
-// The list is the one thing that it is asked for. That it refuses it is an answer.
-func TestAServiceThatFailedForAPersonOnceIsSoonAskedAgain(t *testing.T) {
-	for name, c := range map[string]struct {
-		refuses bool
-		within  time.Duration
-	}{"it gives its list": {false, 2 * time.Minute}, "it refuses its list": {true, 25 * time.Minute}} {
-		synctest.Test(t, func(t *testing.T) {
-			a, service, stop := quietOffice(t, 0, func(p *Params) {
-				if c.refuses {
-					p.HTTP.Transport = listless{p.HTTP.Transport.(*canned)}
-				}
-			})
-			defer stop()
-			time.Sleep(2 * time.Minute)
-			asked := service.count("/packages/list")
-			for range 2 {
-				service.dead.Store(true)
-				if _, err := a.Templates(t.Context(), ""); err == nil || !a.Health.Has(health.ServiceFails) {
-					t.Fatalf("%s: %v, health: %+v", name, err, a.Health.List())
-				}
-				service.dead.Store(false)
-				time.Sleep(c.within)
-				if a.Health.Has(health.ServiceFails) {
-					t.Errorf("%s: health: %+v", name, a.Health.List())
-				}
-			}
-			if n := service.count("/packages/list") - asked; n > 4 {
-				t.Errorf("%s: it was asked for its list %d times", name, n)
-			}
-		})
-	}
 }

@@ -22,7 +22,7 @@ import (
 
 func TestAnEventIsForgottenOnceItIsOldAndNeverHandledTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a, _, stop := quietOffice(t, 0)
+		a, _, stop := quietOffice(t)
 		defer stop()
 		s := a.Settings()
 		s.KeepEvents = 3

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"countersign/internal/agent/data"
+	"countersign/internal/agent/health"
 	"countersign/internal/agent/loop"
 	"countersign/internal/agent/loop/looptest"
 	"countersign/internal/esign"
@@ -485,9 +486,15 @@ func TestTheListIsReadWhenWhatItShowsIsWantedButNotWhileItFails(t *testing.T) {
 		x, s, l := newService(t), &shelf{packages: 1}, &discovery{}
 		x.Session, x.sweep.wanted = looptest.Session{Client: s.client("one")}, false
 		for _, c := range []struct {
-			fails, wanted bool
-			reads         int
-		}{{false, false, 1}, {false, false, 0}, {false, true, 1}, {true, true, 1}, {true, true, 0}} {
+			after                  time.Duration
+			fails, wanted, doubted bool // something else has failed that a person asked for
+			reads                  int
+		}{{0, false, false, false, 1}, {0, false, false, false, 0}, {0, false, true, false, 1}, {0, false, false, true, 1}, {time.Minute, false, false, true, 0},
+			{listOften, false, false, true, 1}, {0, true, true, false, 1}, {0, true, true, false, 0}} {
+			time.Sleep(c.after)
+			if x.Health.Clear(health.ServiceFails); c.doubted {
+				x.Health.Set(health.ServiceFails, message.ServiceAiling())
+			}
 			if s.fails = c.fails; c.wanted {
 				x.ReadList()
 			}
