@@ -346,7 +346,8 @@ func TestARecordThatCannotBeReadHoldsUpNoOther(t *testing.T) {
 		t.Errorf("%d records are known to be unreadable", n)
 	}
 	for name, do := range map[string]func(tx *Tx) error{
-		"read": func(tx *Tx) error { _, _, err := tx.Package("bad"); return err },
+		"read":  func(tx *Tx) error { _, _, err := tx.Package("bad"); return err },
+		"event": func(tx *Tx) error { return tx.SetEvent(office.Event{ID: "bad"}) },
 		"write": func(tx *Tx) error {
 			return tx.PutPackage(office.Package{ID: "bad", Inquiry: office.Inquiry{NextCheck: day.Add(time.Hour)}})
 		},
