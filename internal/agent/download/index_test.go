@@ -126,10 +126,13 @@ func TestEachSavedFileIsListedOnce(t *testing.T) {
 	wantListed(t, here, ',', a, b, c, d, e)
 }
 
-func TestAKillBetweenTheLineAndItsRecordDoublesNothing(t *testing.T) {
+func TestFilesAreListedInTheirOrderAndAKillBetweenTheLineAndItsRecordDoublesNone(t *testing.T) {
 	x := newService(t)
 	x.settings.Index = true
-	a, b := x.saved("a", "first"), x.saved("b", "second")
+	var all []office.Job
+	for _, id := range []string{"e", "a", "d", "b", "c"} {
+		all = append(all, x.saved(id, id))
+	}
 	type killed struct{}
 	x.Crash = func(point string) {
 		if point == "index written" {
@@ -146,7 +149,10 @@ func TestAKillBetweenTheLineAndItsRecordDoublesNothing(t *testing.T) {
 	}()
 	x.Crash = func(string) {}
 	x.list()
-	wantListed(t, x.settings.SaveTo, ',', a, b)
+	wantListed(t, x.settings.SaveTo, ',', all...)
+	for i, l := range index(t, x.settings.SaveTo, ',')[1:] {
+		expect(t, l[8], all[i].PackageID, "saved as number %d was not %q", i)
+	}
 }
 
 func TestAFileThatIsSavedAgainWhileItsLineIsWrittenHasALineOfItsOwn(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -428,6 +429,26 @@ func TestTwoTriesWithoutALengthConfirmEachOtherOnlyWhenTheyLieApart(t *testing.T
 			t.Errorf("told: %+v", lines)
 		}
 	})
+}
+
+func TestAFileThatGotItsNameBeforeTheProgramWasKilledIsNotFetchedAgain(t *testing.T) {
+	for point, asked := range map[string]int{"save written": 2, "save named": 1} {
+		looptest.Bubble(t, point, func(t *testing.T) {
+			x, g := newService(t), &giver{}
+			j := x.plan("p")[0]
+			x.Crash = func(p string) {
+				if p == point {
+					x.Crash = func(string) {}
+					runtime.Goexit()
+				}
+			}
+			defer x.from(g)()
+			synctest.Wait()
+			if now := x.job(j); now.State != office.JobDone || now.Found != (asked == 1) || g.times("p") != asked || len(inside(t, j.Folder)) != 1 {
+				t.Errorf("asked %d times; there are %q: %+v", g.times("p"), inside(t, j.Folder), now)
+			}
+		})
+	}
 }
 
 // The files of a package whose state was lost are planned anew, and are found under whatever name they have.

@@ -188,7 +188,11 @@ func (s *source) walk(n ast.Node, around *ast.FuncType, places *[]*place) {
 				if s.onlyLogs(n) {
 					continue
 				}
-			case *ast.IncDecStmt, *ast.SendStmt, *ast.GoStmt, *ast.DeferStmt, *ast.BranchStmt:
+			case *ast.DeferStmt:
+				if s.logs(n.Call) {
+					continue
+				}
+			case *ast.IncDecStmt, *ast.SendStmt, *ast.GoStmt, *ast.BranchStmt:
 			default:
 				continue
 			}
