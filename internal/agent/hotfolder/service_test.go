@@ -569,7 +569,7 @@ func TestAFolderThatGoesAwayIsToldAndComesBackByItself(t *testing.T) {
 			t.Errorf("health has %v, and %d were sent from the other folder", d.Health.List(), len(d.drafts()))
 		}
 		rows, err := d.Folders()
-		if err != nil || rows[0].Problem.IsZero() || !rows[1].Problem.IsZero() {
+		if err != nil || rows[0].Problem.IsZero() || !rows[1].Problem.IsZero() || rows[0].Waiting != 0 || rows[1].Waiting != 1 {
 			t.Errorf("%+v, %v", rows, err)
 		}
 		if _, err := d.Try(rows[0].HotFolder); err == nil || message.For(err) != message.SendFolderAway(f.Called()) {
@@ -821,7 +821,13 @@ func TestPeopleAreToldOnceOfEverythingInALotThatIsNotSent(t *testing.T) {
 				write(t, filepath.Join(f.Path, fmt.Sprintf("scan %02d.mov", n)), []byte("film"))
 			}
 			write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
+			write(t, filepath.Join(f.Path, "vanishes.pdf"), pdf("half"))
+			_, err := d.look(t.Context(), deaf{})
+			noErr(t, errors.Join(err, os.Remove(filepath.Join(f.Path, "vanishes.pdf"))))
 			d.looks()
+			if len(d.facts) != 1 {
+				t.Errorf("told %+v", d.facts)
+			}
 			d.restart()
 			d.looks()
 			if len(d.facts) != 1 || d.facts[0].Title != c.title || d.facts[0].Body != c.body || d.facts[0].About() != office.HotFolderSubject(f.ID) {
@@ -968,9 +974,15 @@ func TestFoldersAreLookedIntoWhenSomethingChangesAndNowAndThen(t *testing.T) {
 		after("it is paused", time.Second, 1)
 		expect(t, len(events.folders), 0, "it listens to %d folders")
 		after("it is paused", 59*time.Minute, 0)
+		d.Data.Store.Fault = func() error { return looptest.ErrFault }
+		changes <- office.PackagesChanged
+		if err := <-ended; !errors.Is(err, looptest.ErrFault) || !events.closed {
+			t.Errorf("what cannot be read is taken for nothing: %v; it listens for ever: %v", err, !events.closed)
+		}
+		d.Data.Store.Fault = nil
 		stop()
-		if err := <-ended; err != nil || !events.closed {
-			t.Errorf("%v, it listens for ever: %v", err, !events.closed)
+		if err := d.Run(ctx); err != nil {
+			t.Error(err)
 		}
 	})
 }

@@ -481,6 +481,22 @@ func TestAPackageOfADraftIsClaimedWhateverTheListSaysOfIt(t *testing.T) {
 	}
 }
 
+func TestAPackageIsClaimedByWhatItsStatusCarries(t *testing.T) {
+	x := newService(t)
+	x.deps.Claim = func(_ *store.Tx, p *office.Package, data json.RawMessage) error {
+		p.DraftID = strings.Trim(string(data), `"`)
+		return nil
+	}
+	x.known(office.PackageOpen)
+	for range 2 {
+		x.check(esign.Status{PackageID: "p", State: "open", ExternalData: json.RawMessage(`"d"`)})
+		if p := x.now(); p.DraftID != "d" {
+			t.Errorf("it is of the draft %q", p.DraftID)
+		}
+		x.deps.Claim = nil // it has one
+	}
+}
+
 func TestTheListIsReadWhenWhatItShowsIsWantedButNotWhileItFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x, s, l := newService(t), &shelf{packages: 1}, &discovery{}

@@ -2,6 +2,8 @@ package reconcile
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -190,6 +192,10 @@ func TestAPanicBetweenEventsIsAnErrorOfTheirLoop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := hears(t)
 		h.arrives("e", esign.PackageSent, "p")
+		h.deps.Claim = func(*store.Tx, *office.Package, json.RawMessage) error { return looptest.ErrFault }
+		if err := h.RunEvents(t.Context()); !errors.Is(err, looptest.ErrFault) {
+			t.Errorf("what is not recorded is taken for handled: %v", err)
+		}
 		h.Now = func() time.Time { panic("a bug") }
 		if err := h.RunEvents(t.Context()); err == nil {
 			t.Error("nobody would start it again")

@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -389,6 +390,27 @@ func TestARecordThatHangsIsLeftAlone(t *testing.T) {
 		defer d.mu.Unlock()
 		if status, all := d.asked["p1"]/2, d.asked["p0"]; all > status+20 {
 			t.Errorf("the record that hangs was asked for %d times", all-status)
+		}
+	})
+}
+
+func TestARoundEndsOnceEverythingIsAnswered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := desk{status: time.Second, say: func(string) string { return `"state":"open","signers":[{"signerId":"s","state":"open"}]` }}
+		x := newService(t)
+		client := clientOf(&d, &d, "c")
+		x.Session = looptest.Session{Client: client}
+		noErr(t, x.Data.Update(func(tx *store.Tx) error { return tx.UseService(client.Home()) }))
+		x.known(office.PackageOpen)
+		began := x.Now()
+		if _, err := x.reconcile(t.Context()); err != nil || x.Now().Sub(began) > 2*time.Second {
+			t.Errorf("after %v: %v", x.Now().Sub(began), err)
+		}
+		expect(t, d.count("p"), 1, "asked %d times")
+		x.Sweep("a person asked")
+		x.Data.Store.Fault = func() error { return looptest.ErrFault }
+		if _, err := x.reconcile(t.Context()); !errors.Is(err, looptest.ErrFault) {
+			t.Errorf("what cannot be read is taken for nothing: %v", err)
 		}
 	})
 }

@@ -142,12 +142,14 @@ const day = 24 * time.Hour
 func TestNobodyIsAskedUnlessTheOfficeWantsIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "1.0.0")
+		shown := 0
+		w.Signal = func(office.Change) { shown++ }
 		w.on = false
 		w.pass(10 * day)
 		if w.asked != 0 || len(w.told) != 0 {
 			t.Errorf("asked %d times", w.asked)
 		}
-		if err := w.Check(t.Context()); err != nil || w.asked != 1 || !w.State().Newer {
+		if err := w.Check(t.Context()); err != nil || w.asked != 1 || !w.State().Newer || shown == 0 {
 			t.Errorf("a person who asks is answered: %v, %+v", err, w.State())
 		}
 		ended, end := context.WithCancel(t.Context())
@@ -251,6 +253,9 @@ func TestSilenceIsSaidAfterAWhileAndQuietly(t *testing.T) {
 		w.pass(day)
 		w.down = true
 		w.pass(10 * day)
+		if err := w.Check(t.Context()); err == nil || message.For(err) == message.UpdateOlder() {
+			t.Errorf("a place that does not answer: %v", err)
+		}
 		if s := w.State(); !s.Trouble.IsZero() {
 			t.Errorf("too early: %v", s.Trouble)
 		}
@@ -341,7 +346,10 @@ func TestAnInstallationThatDidNotComeIsSaid(t *testing.T) {
 func TestAProgramThatIsNoReleaseAsksNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "dev")
-		w.pass(2 * day)
+		began := time.Now()
+		if w.pass(2 * day); time.Since(began) < 2*day {
+			t.Errorf("it ends after %v, and would be started again and again", time.Since(began))
+		}
 		if err := w.Check(t.Context()); message.For(err) != message.UpdatesNotOffered() || w.State().Offered || w.asked > 0 {
 			t.Errorf("%v, %+v, asked %d times", err, w.State(), w.asked)
 		}
