@@ -127,6 +127,28 @@ func TestPlainIsHTTPOnLoopback(t *testing.T) {
 	}
 }
 
+// Whoever signs in with a command opens it for as long as that takes, and is told at once that another program has its port.
+func TestATunnelIsOpenedForAWhileAndWaitsForNoPort(t *testing.T) {
+	at, end, err := tunnel.Open(t.Context(), tunnel.Plain(""), hello)
+	must(t, err)
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	if body := fetch(t, client, at+"/"); body != "hello" {
+		t.Errorf("body %q", body)
+	}
+	end()
+	if _, err := client.Get(at + "/"); err == nil {
+		t.Error("it is still open")
+	}
+	squatter, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	defer squatter.Close()
+	var wrong *tunnel.Error
+	patient := tunnel.External(tunnel.ExternalConfig{PublicURL: "https://sign.office.example", Listen: squatter.Addr().String()})
+	if _, _, err := tunnel.Open(t.Context(), patient, hello); !errors.As(err, &wrong) || wrong.Kind != tunnel.Listen {
+		t.Errorf("a port that another program has: %v", err)
+	}
+}
+
 func TestHeadersAreBounded(t *testing.T) {
 	r := run(t, tunnel.Plain(""), hello)
 	at := strings.TrimPrefix(r.up().URL, "http://")
