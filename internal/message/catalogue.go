@@ -141,6 +141,7 @@ func FileMaybeDamaged(file string) Message { return of("draft.file-maybe-damaged
 func FileNotFound(file string) Message     { return of("draft.file-not-found", Name("File", file)) }
 func FileNotPDF(file string) Message       { return of("draft.file-not-pdf", Name("File", file)) }
 func FileNotRead(file string) Message      { return of("draft.file-not-read", Name("File", file)) }
+func FileSealed() Message                  { return of("draft.file-sealed") }
 
 // ForAnotherAccount is of a draft that another account was to send than the one that is signed in.
 func ForAnotherAccount() Message        { return of("draft.for-another-account") }

@@ -73,6 +73,16 @@ func find(file io.ReaderAt, size int64) (all []found, malformed int, err error) 
 	return all, malformed, nil
 }
 
+// Claimed reports whether a file says anywhere that it has a seal, without judging that.
+func Claimed(file io.ReaderAt, size int64) (claimed bool, err error) {
+	err = search(file, size, []byte("/ByteRange"), func(at int64) bool {
+		text, err := window(file, size, at, at+256, nil)
+		claimed = err == nil && byteRange.Match(text)
+		return !claimed && err == nil
+	})
+	return claimed, err
+}
+
 // isSealObject reports whether what has a place in it is an object that says to be a signature.
 func isSealObject(file io.ReaderAt, size, at int64) (bool, error) {
 	text, err := window(file, size, at-nearby, at+nearby, nil)

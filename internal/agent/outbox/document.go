@@ -18,6 +18,7 @@ import (
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/preview"
+	"countersign/internal/seal"
 	"countersign/internal/store"
 )
 
@@ -356,8 +357,14 @@ func (r *Service) Inspect(ctx context.Context, path string) FileInfo {
 	if err != nil {
 		return FileInfo{Path: path, Name: filepath.Base(path), Problem: message.For(err)}
 	}
-	d.file.Close()
-	return r.look(ctx, d.DraftFile, d.Path)
+	defer d.file.Close()
+	info := r.look(ctx, d.DraftFile, d.Path)
+	if info.Problem.IsZero() && info.Warning.IsZero() && strings.EqualFold(filepath.Ext(info.Name), ".pdf") {
+		if sealed, err := seal.Claimed(d.file, d.Size); err == nil && sealed {
+			info.Warning = message.FileSealed()
+		}
+	}
+	return info
 }
 
 // look tells of f, the bytes of which are in the file at path.

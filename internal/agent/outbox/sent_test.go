@@ -227,6 +227,8 @@ func TestAFileIsLookedAtBeforeItIsSent(t *testing.T) {
 	path := file(t, "Lease.PDF")
 	huge := file(t, "Plan.pdf")
 	noErr(t, os.Truncate(huge, hugeFile+1))
+	sealed := file(t, "Sealed.pdf")
+	noErr(t, os.WriteFile(sealed, []byte("%PDF-1.7 <</ByteRange [0 10 20 30]>>"), 0o600))
 	for name, c := range map[string]struct {
 		path             string
 		pages            int
@@ -234,7 +236,8 @@ func TestAFileIsLookedAtBeforeItIsSent(t *testing.T) {
 		problem, warning message.Message
 	}{
 		"a good one": {path: path, pages: 3}, "a large one": {path: huge, pages: 3, warning: message.FileLarge("Plan.pdf")},
-		"no PDF": {path: path, err: preview.ErrNotPDF, problem: message.FileNotPDF("Lease.PDF")}, "not to be read here": {path: path, err: errors.New("timeout")},
+		"a sealed one": {path: sealed, pages: 3, warning: message.FileSealed()},
+		"no PDF":       {path: path, err: preview.ErrNotPDF, problem: message.FileNotPDF("Lease.PDF")}, "not to be read here": {path: path, err: errors.New("timeout")},
 		"a protected one": {path: path, err: preview.ErrPassword, problem: message.FileProtected("Lease.PDF")},
 		"a damaged one":   {path: path, err: preview.ErrUnreadable, warning: message.FileMaybeDamaged("Lease.PDF")},
 		"of Word":         {path: file(t, "Lease.docx"), err: preview.ErrNotPDF}, "none": {path: path + "x", problem: message.FileMayNotBeRead("Lease.PDFx")},
