@@ -963,6 +963,7 @@ func UpdateWithProgram(path string) Message {
 func UpdateWithRPM(path string) Message { return of("update.update-with-rpm", Text("Path", path)) }
 func UpdateWorkGoesOn() Message         { return of("update.update-work-goes-on") }
 func UpdatesNotOffered() Message        { return of("update.updates-not-offered") }
+func VerifyAlso(names []string) Message { return of("verify.verify-also", Names("Names", names)) }
 func VerifyDiffers(called string) Message {
 	return of("verify.verify-differs", Package("Package", called))
 }

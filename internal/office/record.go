@@ -32,6 +32,7 @@ type Verified struct {
 	Known     Knowledge       `json:"known"`
 	PackageID string          `json:"package_id,omitempty"`
 	Package   string          `json:"package,omitempty"` // its name
+	Also      []string        `json:"also,omitempty"`    // the names of others with which it was sent
 	At        time.Time       `json:"at,omitzero"`       // when it was saved or sent
 	Seal      Seal            `json:"seal"`
 	Match     Match           `json:"match,omitzero"`   // of a saved document
@@ -57,6 +58,9 @@ func (v Verified) Text() message.Message {
 		known = message.VerifySent(v.Package, date)
 	case KnownDiffers:
 		known = message.VerifyDiffers(v.Package)
+	}
+	if len(v.Also) > 0 {
+		known = message.Then(known, message.VerifyAlso(v.Also))
 	}
 	if v.Match.State == MatchChanged {
 		known = message.Then(known, v.Match.Text())

@@ -27,8 +27,8 @@ func (s *Screen) proof() fyne.CanvasObject {
 			s.fingerprint.Say()
 		})
 	}
-	verify := widgets.NewButton(lang.L("Verify a document…"), func() {
-		browse.One(s.env, lang.L("Verify a document…"), lang.L("Documents"), office.SendableEndings(), func(path string) { s.Verify([]string{path}) })
+	verify := widgets.NewButton(lang.L("Verify documents…"), func() {
+		browse.Any(s.env, lang.L("Verify documents…"), s.Verify)
 	})
 	s.verifying = widgets.Section(lang.L("Proof"), 8,
 		widgets.Across(nil, widgets.NewProse(lang.L("Choose a document or drop some here to see whether they were sent or saved by Countersign, and whether a byte differs.")), verify),

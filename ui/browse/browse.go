@@ -32,6 +32,12 @@ func Files(d *env.Env, start string, chosen func(paths []string)) {
 		func(paths []string, _ bool) { chosen(paths) })
 }
 
+// Any lets a person choose files of any kind. chosen gets at least one path.
+func Any(d *env.Env, title string, chosen func(paths []string)) {
+	ask(d, system.FileDialog{Kind: system.OpenFiles, Title: title, Accept: lang.L("Choose"), Kinds: []system.FileKind{{Name: lang.L("All files")}}},
+		func(paths []string, _ bool) { chosen(paths) })
+}
+
 // Folder lets a person choose a folder, beginning in one. It may be one that is not there yet.
 func Folder(d *env.Env, start string, chosen func(path string)) {
 	ask(d, system.FileDialog{Kind: system.OpenFolder, Title: lang.L("Choose a folder"), Accept: lang.L("Choose this folder"), Folder: start},

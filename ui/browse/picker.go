@@ -51,7 +51,9 @@ type picker struct {
 func pick(d *env.Env, q system.FileDialog, take func(paths []string)) *picker {
 	p := &picker{env: d, asks: q.Kind, take: take, name: widgets.NewEntry("")}
 	if len(q.Kinds) > 0 {
-		p.endings = q.Kinds[0].Endings
+		if p.endings = q.Kinds[0].Endings; p.endings == nil {
+			p.endings = []string{anyFile}
+		}
 	}
 	p.named = widgets.NewField(lang.L("File name"), p.name, "")
 	p.name.SetText(q.Name)
@@ -157,7 +159,7 @@ func (p *picker) open(folder string) {
 			return c, err
 		}
 		c.listed = c.folder
-		if info, err := os.Stat(c.folder); err == nil && !info.IsDir() && slices.Contains(p.endings, strings.ToLower(filepath.Ext(c.folder))) {
+		if info, err := os.Stat(c.folder); err == nil && !info.IsDir() && fits(p.endings, c.folder) {
 			c.file, c.listed = c.folder, filepath.Dir(c.folder)
 			c.folder = c.listed
 		}
@@ -344,6 +346,13 @@ func Documents(folder string) (paths []string, err error) {
 	return paths, err
 }
 
+// anyFile is an ending that all files have.
+const anyFile = ""
+
+func fits(endings []string, path string) bool {
+	return slices.ContainsFunc(endings, func(e string) bool { return strings.HasSuffix(strings.ToLower(path), e) })
+}
+
 // list returns the folders in a folder and the files with some endings, folders first, without what is hidden.
 func list(folder string, endings []string) (entries []entry, err error) {
 	inside, err := os.ReadDir(folder)
@@ -353,7 +362,7 @@ func list(folder string, endings []string) (entries []entry, err error) {
 		if err != nil || strings.HasPrefix(in.Name(), ".") {
 			continue
 		}
-		if info.IsDir() || slices.Contains(endings, strings.ToLower(filepath.Ext(path))) {
+		if info.IsDir() || fits(endings, path) {
 			entries = append(entries, entry{path, info.IsDir(), info.Size()})
 		}
 	}

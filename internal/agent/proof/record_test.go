@@ -311,10 +311,12 @@ func TestAnyFileIsToldFromThoseThatWereSentAndSaved(t *testing.T) {
 	lease, rent := x.save("Lease", "sealed"), x.save("Rent", "plain")
 	sent := filepath.Join(t.TempDir(), "Draft.pdf")
 	noErr(t, os.WriteFile(sent, []byte("%PDF-1.4 draft"), 0o600))
-	noErr(t, x.Data.Update(func(tx *store.Tx) error {
-		return tx.PutDraft(office.Draft{ID: "d", State: office.DraftSent, Delivery: office.Delivery{PackageID: "Lease"},
-			Files: []office.DraftFile{{Name: "Draft.pdf", Size: 14, SHA256: record.Sum([]byte("%PDF-1.4 draft"))}}})
-	}))
+	for id, in := range map[string]string{"d": "Lease", "e": "Rent"} {
+		noErr(t, x.Data.Update(func(tx *store.Tx) error {
+			return tx.PutDraft(office.Draft{ID: id, State: office.DraftSent, Delivery: office.Delivery{PackageID: in},
+				Files: []office.DraftFile{{Name: "Draft.pdf", Size: 14, SHA256: record.Sum([]byte("%PDF-1.4 draft"))}}})
+		}))
+	}
 	x.look()
 	elsewhere := filepath.Join(t.TempDir(), "renamed.pdf")
 	whole, err := os.ReadFile(x.path(lease))
@@ -327,6 +329,9 @@ func TestAnyFileIsToldFromThoseThatWereSentAndSaved(t *testing.T) {
 		if got := x.verify(path); len(got) != 1 || got[0].Known != want || (want != office.Unknown) != (got[0].PackageID != "") {
 			t.Errorf("of %s it says %+v", path, got)
 		}
+	}
+	if v := x.verify(sent)[0]; len(v.Also) != 1 || v.Also[0] == v.Package || !strings.Contains(v.Text().String(), v.Also[0]) {
+		t.Errorf("it was sent with two packages: %+v", v)
 	}
 	before := x.examined.Load()
 	var names []string

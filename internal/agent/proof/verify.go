@@ -70,7 +70,8 @@ func (r *Service) Verify(ctx context.Context, paths []string, after string, tell
 type candidate struct {
 	office.Verified
 	digest, sha256 string
-	alone          bool // somebody has named it: else it is told of only if it is ours or a PDF
+	also           []string // the packages with which it was sent before the last one, by id
+	alone          bool     // somebody has named it: else it is told of only if it is ours or a PDF
 }
 
 func (r *Service) verify(ctx context.Context, files []candidate, tell func(office.Verified) error) error {
@@ -86,6 +87,9 @@ func (r *Service) verify(ctx context.Context, files []candidate, tell func(offic
 		note := func(file record.File, as office.Knowledge) {
 			for _, c := range slices.Concat(byHash[file.BLAKE3], byHash[file.SHA256]) {
 				if c.Known != office.KnownSaved {
+					if c.Known == office.KnownSent && as == c.Known && c.PackageID != f.Package && !slices.Contains(c.also, c.PackageID) {
+						c.also = append(c.also, c.PackageID)
+					}
 					c.Known, c.PackageID, c.At = as, f.Package, f.At
 				}
 			}
@@ -139,15 +143,31 @@ func (f *candidate) read() {
 	}
 }
 
+// called is the name of a package, or its id where it is not known any more.
+func (r *Service) called(id string) (string, error) {
+	p, _, err := r.Data.Package(id)
+	if err != nil || p.ID == "" {
+		return id, err
+	}
+	return p.DisplayName(), nil
+}
+
 // judge adds what is known of the file's package and seal, and of a saved one what it was found to be beside what was sent.
 func (r *Service) judge(ctx context.Context, f *candidate, trust seal.Trust) error {
 	if f.PackageID != "" {
-		p, _, err := r.Data.Package(f.PackageID)
-		if err != nil {
+		var err error
+		if f.Package, err = r.called(f.PackageID); err != nil {
 			return err
 		}
-		if f.Package = f.PackageID; p.ID != "" {
-			f.Package = p.DisplayName()
+		for _, id := range f.also {
+			if id == f.PackageID {
+				continue
+			}
+			name, err := r.called(id)
+			if err != nil {
+				return err
+			}
+			f.Also = append(f.Also, name)
 		}
 		jobs, err := data.Read(r.Data, "the files of a package", func(tx *store.Tx) ([]office.Job, error) { return tx.JobsOf(f.PackageID) })
 		if err != nil {
