@@ -18,6 +18,7 @@ import (
 	"countersign/internal/agent/loop"
 	"countersign/internal/agent/network"
 	"countersign/internal/agent/outbox"
+	"countersign/internal/agent/proof"
 	"countersign/internal/agent/reconcile"
 	"countersign/internal/agent/updates"
 	"countersign/internal/agent/webhook"
@@ -217,7 +218,7 @@ func (a *Agent) forgetDropped() error {
 // newOutbox joins the outbox with the rest.
 func (a *Agent) newOutbox() *outbox.Service {
 	return outbox.New(a.Base, outbox.Deps{
-		DataDir: a.p.DataDir, Pages: a.documents.Pages,
+		DataDir: a.p.DataDir, Pages: a.documents.Pages, Sealed: proof.Sealed,
 		Installation: func() string { return a.installation },
 		Standing:     func() []office.Recipient { return a.Settings().DefaultRecipients() },
 		Service: func() (*esign.Client, string, bool) {
@@ -292,6 +293,12 @@ func (a *Agent) fileEnded() {
 func (a *Agent) Verify(ctx context.Context, paths []string, after string, tell func(office.Verified) error) error {
 	return a.proof.Verify(ctx, paths, after, tell)
 }
+
+// TestStamp asks a time stamp service for a stamp that is kept nowhere, and returns the authority.
+func (a *Agent) TestStamp(ctx context.Context, s office.Settings) (string, error) {
+	return a.proof.TestStamp(ctx, s.StampURL)
+}
+
 func (a *Agent) RecordState() (office.Record, error) { return a.proof.RecordState() }
 func (a *Agent) CheckRecord(line string) (said message.Message, fits bool, err error) {
 	return a.proof.CheckRecord(line)

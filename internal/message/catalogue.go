@@ -703,13 +703,15 @@ func RecordOlder(folder string) Message { return of("record.record-older", Name(
 func RecordStampFails(server string) Message {
 	return of("record.record-stamp-fails", Text("Server", server))
 }
-func CertificateNotRevoked() Message    { return of("seal.certificate-not-revoked") }
-func DocumentsWrong(n int) Message      { return of("seal.documents-wrong", Count("N", n)) }
-func NoAuthorities(file string) Message { return of("seal.no-authorities", Name("File", file)) }
-func RevocationUnknown() Message        { return of("seal.revocation-unknown") }
-func SealBroken() Message               { return of("seal.seal-broken") }
-func SealChanged(signer string) Message { return of("seal.seal-changed", Name("Signer", signer)) }
-func SealFilled(signer string) Message  { return of("seal.seal-filled", Name("Signer", signer)) }
+func StampSilent(server string) Message   { return of("record.stamp-silent", Text("Server", server)) }
+func StampStranger(server string) Message { return of("record.stamp-stranger", Text("Server", server)) }
+func CertificateNotRevoked() Message      { return of("seal.certificate-not-revoked") }
+func DocumentsWrong(n int) Message        { return of("seal.documents-wrong", Count("N", n)) }
+func NoAuthorities(file string) Message   { return of("seal.no-authorities", Name("File", file)) }
+func RevocationUnknown() Message          { return of("seal.revocation-unknown") }
+func SealBroken() Message                 { return of("seal.seal-broken") }
+func SealChanged(signer string) Message   { return of("seal.seal-changed", Name("Signer", signer)) }
+func SealFilled(signer string) Message    { return of("seal.seal-filled", Name("Signer", signer)) }
 func SealIntact(signer string, date string) Message {
 	return of("seal.seal-intact", Name("Signer", signer), Day("Date", date))
 }

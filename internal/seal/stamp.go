@@ -36,7 +36,7 @@ func StampRequest(sum [sha256.Size]byte) (request []byte, nonce *big.Int, err er
 var (
 	errRefused  = errors.New("the authority has not stamped it")
 	errNonce    = errors.New("the stamp answers another question")
-	errStranger = errors.New("nobody here knows the authority")
+	ErrStranger = errors.New("nobody here knows the authority")
 )
 
 // ReadStamp reads the answer to a request. Only a stamp of an authority that is trusted counts.
@@ -70,7 +70,7 @@ func (t Trust) checkStamp(token []byte, sum [sha256.Size]byte) (stamp, error) {
 		return sum[:], nil
 	})
 	if err == nil && !t.trusts(s.certificates, s.at, x509.ExtKeyUsageTimeStamping) {
-		err = errStranger
+		err = ErrStranger
 	}
 	return s, err
 }

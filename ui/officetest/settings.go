@@ -63,6 +63,10 @@ func (o *Office) Services() []agent.Preset {
 
 func (o *Office) TestService(context.Context, office.Settings) error { return o.first("TestService") }
 
+func (o *Office) TestStamp(context.Context, office.Settings) (string, error) {
+	return "Time Stamp Authority", o.first("TestStamp")
+}
+
 func (o *Office) TestClient(context.Context, office.Settings, string) error {
 	return o.first("TestClient")
 }

@@ -20,6 +20,7 @@ import (
 type tests struct {
 	screen                *Screen
 	service, tunnel       *trial
+	stamp                 *trial
 	ngrok, external, none *fyne.Container
 	back                  *widgets.Field
 	address               *widgets.Prose
@@ -38,6 +39,10 @@ func newTests(s *Screen) *tests {
 	t.tunnel = newTrial(s, lang.L("Test the address"), func(ctx context.Context, settings office.Settings, secrets office.Secrets) (string, error) {
 		address, err := s.office.TestTunnel(ctx, settings, secrets)
 		return lang.L("Reachable: {{.Address}}", i18n.V{"Address": address}), err
+	})
+	t.stamp = newTrial(s, lang.L("Test the time stamps"), func(ctx context.Context, settings office.Settings, _ office.Secrets) (string, error) {
+		authority, err := s.office.TestStamp(ctx, settings)
+		return lang.L("Confirmed by “{{.Name}}”.", i18n.V{"Name": authority}), err
 	})
 	t.address.Bold = true
 	t.copyBack = widgets.NewCopyButton(lang.L("Copy"), s.env.Later, s.env.Copy, func() string { return t.address.Text })
@@ -70,11 +75,12 @@ func (t *tests) showReturn() {
 		t.address.Set(address)
 	}
 	t.back.Hidden = address == ""
+	t.stamp.content.Hidden = t.screen.settings().StampURL == ""
 }
 
 // forget takes away the answers to what was tested: something else stands there now.
 func (t *tests) forget() {
-	for _, x := range []*trial{t.service, t.tunnel} {
+	for _, x := range []*trial{t.service, t.tunnel, t.stamp} {
 		if x.said {
 			x.said = false
 			x.say("", "")

@@ -55,6 +55,7 @@ type Connection interface {
 	TestService(ctx context.Context, settings office.Settings) error
 	TestClient(ctx context.Context, settings office.Settings, secret string) error
 	TestTunnel(ctx context.Context, settings office.Settings, secrets office.Secrets) (publicURL string, err error)
+	TestStamp(ctx context.Context, settings office.Settings) (authority string, err error)
 }
 
 type Folders interface {
@@ -477,7 +478,7 @@ func (s *Screen) program() fyne.CanvasObject {
 	parts := []fyne.CanvasObject{widgets.Section(lang.L("Look and language"), 12, at("theme"), at("language"), at(office.FieldContrast), at(office.FieldTextSize), at(office.FieldMotion)),
 		widgets.Section(lang.L("Storage"), 12, at(office.FieldKeepYears),
 			widgets.Row(0, widgets.NewButton(lang.L("Show expired documents…"), func() { showExpired(s) })), at(office.FieldKeepEvents), at(office.FieldCheckFiles)),
-		widgets.Section(lang.L("Record"), 12, at(office.FieldStampURL), at("mirror_record"))}
+		widgets.Section(lang.L("Record"), 12, at(office.FieldStampURL), s.tests.stamp.content, at("mirror_record"))}
 	if s.env.Autostart != nil {
 		parts = append(parts, widgets.Section(lang.L("Startup"), 12, s.starter.content))
 	}

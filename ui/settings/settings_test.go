@@ -249,6 +249,18 @@ func TestATestTellsHowItWent(t *testing.T) {
 	screentest.Equal(t, "said", s.tests.service.line.Text, message.ServiceAddressSilent().String())
 }
 
+func TestTimeStampsAreTestedWhereTheirAddressStands(t *testing.T) {
+	o := officetest.Busy()
+	b, s := shown(t, o)
+	s.ShowProgram()
+	screentest.Equal(t, "without an address it is offered", s.tests.stamp.content.Visible(), false)
+	s.form.by[office.FieldStampURL].set("https://tsa.example.com")
+	s.Save()
+	b.Settle()
+	b.Press(s.content, "Test the time stamps")
+	screentest.Equal(t, "said", s.tests.stamp.line.Text, "Confirmed by “Time Stamp Authority”.")
+}
+
 func TestStartingWithTheComputer(t *testing.T) {
 	b, s := shown(t, officetest.Busy())
 	auto := b.Env.Autostart.(*starts)

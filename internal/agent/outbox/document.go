@@ -18,7 +18,6 @@ import (
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/preview"
-	"countersign/internal/seal"
 	"countersign/internal/store"
 )
 
@@ -357,12 +356,10 @@ func (r *Service) Inspect(ctx context.Context, path string) FileInfo {
 	if err != nil {
 		return FileInfo{Path: path, Name: filepath.Base(path), Problem: message.For(err)}
 	}
-	defer d.file.Close()
+	d.file.Close()
 	info := r.look(ctx, d.DraftFile, d.Path)
-	if info.Problem.IsZero() && info.Warning.IsZero() && strings.EqualFold(filepath.Ext(info.Name), ".pdf") {
-		if sealed, err := seal.Claimed(d.file, d.Size); err == nil && sealed {
-			info.Warning = message.FileSealed()
-		}
+	if info.Pages > 0 && info.Warning.IsZero() && r.deps.Sealed(path) {
+		info.Warning = message.FileSealed()
 	}
 	return info
 }

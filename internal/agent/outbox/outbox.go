@@ -32,6 +32,7 @@ import (
 type Deps struct {
 	DataDir string
 	Pages   func(ctx context.Context, path string) (int, error) // counts the pages of a PDF file
+	Sealed  func(path string) bool                              // says whether it claims to be sealed
 
 	Installation func() string             // tells this data folder from every other one
 	Standing     func() []office.Recipient // who get a copy of everything

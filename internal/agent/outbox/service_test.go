@@ -146,6 +146,7 @@ func newService(t *testing.T, add func(http.ResponseWriter)) *testService {
 		Installation: func() string { return "here" },
 		DataDir:      x.dir,
 		Pages:        func(context.Context, string) (int, error) { return 1, nil },
+		Sealed:       func(string) bool { return false },
 		Service:      func() (*esign.Client, string, bool) { return client, "me", true },
 		Standing:     func() []office.Recipient { return nil },
 		Home:         client.Home,

@@ -295,40 +295,57 @@ func (r *Service) stamp(ctx context.Context, address string, h record.Head, sign
 	if err != nil || address == "" || h.N <= last.Size {
 		return err
 	}
-	sum := sha256.Sum256(signed)
-	question, nonce, err := seal.StampRequest(sum)
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, stampPatience)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(question))
-	if err != nil {
-		return err
-	}
-	request.Header.Set("Content-Type", "application/timestamp-query")
-	answer, err := r.deps.HTTP.Do(request)
-	if err != nil {
-		return err
-	}
-	defer answer.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(answer.Body, maxStamp))
-	if err != nil {
-		return err
-	}
-	if answer.StatusCode != http.StatusOK {
-		return fmt.Errorf("the time stamp service answers %s", answer.Status)
-	}
-	trust, err := r.trust()
-	if err != nil {
-		return err
-	}
-	got, err := trust.ReadStamp(body, sum, nonce)
+	got, err := r.askStamp(ctx, address, signed)
 	if err != nil {
 		return err
 	}
 	x := stampedHead{Head: string(signed), Size: h.N, Token: got.Token, At: got.At, By: got.Authority}
 	return r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(stampDoc(h.N), x) })
+}
+
+// askStamp has an authority say that something is there now, of which it gets a hash.
+func (r *Service) askStamp(ctx context.Context, address string, of []byte) (seal.Stamp, error) {
+	sum := sha256.Sum256(of)
+	question, nonce, err := seal.StampRequest(sum)
+	if err != nil {
+		return seal.Stamp{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, stampPatience)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(question))
+	if err != nil {
+		return seal.Stamp{}, err
+	}
+	request.Header.Set("Content-Type", "application/timestamp-query")
+	answer, err := r.deps.HTTP.Do(request)
+	if err != nil {
+		return seal.Stamp{}, err
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(answer.Body, maxStamp))
+	if err != nil {
+		return seal.Stamp{}, err
+	}
+	if answer.StatusCode != http.StatusOK {
+		return seal.Stamp{}, fmt.Errorf("the time stamp service answers %s", answer.Status)
+	}
+	trust, err := r.trust()
+	if err != nil {
+		return seal.Stamp{}, err
+	}
+	return trust.ReadStamp(body, sum, nonce)
+}
+
+// TestStamp asks an authority for a stamp that is kept nowhere, and returns whom it names. An error has a message for people.
+func (r *Service) TestStamp(ctx context.Context, address string) (authority string, err error) {
+	got, err := r.askStamp(ctx, address, []byte(r.Now().String()))
+	switch {
+	case errors.Is(err, seal.ErrStranger):
+		err = message.Error(message.StampStranger(address), err)
+	case err != nil && ctx.Err() == nil:
+		err = message.Error(message.StampSilent(address), err)
+	}
+	return got.Authority, err
 }
 
 // copyLines is how many lines a file of a copy has at most.

@@ -170,6 +170,9 @@ func TestOnlyAStampThatAnswersTheQuestionIsKept(t *testing.T) {
 		}
 		x.log(2)
 		x.nextDay()
+		_, err := x.TestStamp(t.Context(), server.URL)
+		expect(t, err == nil, c.want > 0, name+": tested, it is good: %v")
+		expect(t, message.For(err) == message.StampStranger(server.URL), name == "stranger" || name == "other purpose" || name == "after its expiry", name+": tested, it is a stranger's: %v")
 		noErr(t, x.keepRecord(t.Context()))
 		got, err := x.RecordState()
 		noErr(t, err)
@@ -329,6 +332,11 @@ func TestAnyFileIsToldFromThoseThatWereSentAndSaved(t *testing.T) {
 		if got := x.verify(path); len(got) != 1 || got[0].Known != want || (want != office.Unknown) != (got[0].PackageID != "") {
 			t.Errorf("of %s it says %+v", path, got)
 		}
+	}
+	sealed := filepath.Join(t.TempDir(), "sealed.pdf")
+	noErr(t, os.WriteFile(sealed, []byte("%PDF-1.7 << /ByteRange [0 10 20 30] >>"), 0o600))
+	if !Sealed(sealed) || Sealed(sent) {
+		t.Error("what is sealed, and what is not, is not told apart")
 	}
 	if v := x.verify(sent)[0]; len(v.Also) != 1 || v.Also[0] == v.Package || !strings.Contains(v.Text().String(), v.Also[0]) {
 		t.Errorf("it was sent with two packages: %+v", v)

@@ -143,6 +143,17 @@ func (f *candidate) read() {
 	}
 }
 
+// Sealed reports whether a file claims to be sealed, without judging that.
+func Sealed(path string) bool {
+	file, info, err := disk.OpenFile(path)
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	claimed, err := seal.Claimed(file, info.Size())
+	return claimed && err == nil
+}
+
 // called is the name of a package, or its id where it is not known any more.
 func (r *Service) called(id string) (string, error) {
 	p, _, err := r.Data.Package(id)
