@@ -6,6 +6,7 @@
 //	account   who is signed in: keys, session, sign-in, return address, sign-out
 //	webhook   the public address, its registration, the inbox' keys, what was missed or taken over
 //	outbox    drafts -> packages: their bytes, uploads, what became of them, and the templates that they begin from
+//	bulk      lists, each line of which becomes a package -> drafts, a few at a time
 //	hotfolder files that appear in a folder -> drafts, and what comes back signed
 //	dropped   files without a place of their own, that are dropped on the window
 //	form      the form a draft is typed into
@@ -57,6 +58,7 @@ import (
 
 	"countersign/internal/agent/account"
 	"countersign/internal/agent/announce"
+	"countersign/internal/agent/bulk"
 	"countersign/internal/agent/desks"
 	"countersign/internal/agent/download"
 	"countersign/internal/agent/form"
@@ -168,6 +170,7 @@ type services struct {
 	webhook     *webhook.Service
 	packages    *reconcile.Service
 	outbox      *outbox.Service
+	lists       *bulk.Service
 	withdrawals *withdraw.Service
 	folders     *hotfolder.Service
 	form        *form.Service
@@ -259,6 +262,7 @@ func (a *Agent) wakeAll() {
 	a.packages.Wake()
 	a.packages.WakeDeadlines()
 	a.outbox.Wake()
+	a.lists.Wake()
 	a.withdrawals.Wake()
 	a.saves.Wake()
 	a.folders.Wake()

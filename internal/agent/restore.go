@@ -16,6 +16,7 @@ import (
 
 	"countersign/internal/agent/account"
 	"countersign/internal/agent/announce"
+	"countersign/internal/agent/bulk"
 	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/issuer"
@@ -199,7 +200,7 @@ func (a *Agent) becomeHere(tx *store.Tx, here backedUp) error {
 
 // unsettle has everything found out that may have happened since the backup was made.
 func (a *Agent) unsettle(tx *store.Tx, now time.Time) error {
-	return errors.Join(a.forgetWithdrawals(tx, now), outbox.Doubt(tx, now), data.MarkRestored(tx, now), reconcile.MarkRestored(tx, now),
+	return errors.Join(a.forgetWithdrawals(tx, now), outbox.Doubt(tx, now), bulk.Doubt(tx), data.MarkRestored(tx, now), reconcile.MarkRestored(tx, now),
 		announce.ForgetPending(tx), transfer.Forget(tx), a.noteDueSoon(tx, now))
 }
 

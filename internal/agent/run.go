@@ -188,6 +188,7 @@ func (a *Agent) join(healthChanges <-chan struct{}) (err error) {
 	})
 	a.Data.Committed = a.announcer.WorkEnded
 	a.outbox = a.newOutbox()
+	a.lists = a.newLists()
 	a.withdrawals = withdraw.New(a.Base, withdraw.Deps{
 		Who: func() string { return a.account.Current().Account.Email }, Question: a.budget.Wait,
 		Note: a.packages.Note, NoteGone: a.packages.NoteGone, NotDone: a.announcer.NotWithdrawn, Announce: a.announcer.Announce,
@@ -243,6 +244,7 @@ const (
 	ComponentTunnel   Component = "tunnel"
 	ComponentSave     Component = "save"
 	ComponentOutbox   Component = "outbox"
+	ComponentLists    Component = "lists"
 	ComponentWithdraw Component = "withdraw"
 )
 
@@ -277,6 +279,7 @@ func (a *Agent) work(ctx context.Context, only []Component) {
 		{Name: "watch", Run: a.packages.RunWatch},
 		{Name: string(ComponentSave), Run: a.saves.Run},
 		{Name: string(ComponentOutbox), Run: a.outbox.Run},
+		{Name: string(ComponentLists), Run: a.lists.Run},
 		{Name: string(ComponentWithdraw), Run: a.withdrawals.Run},
 	}
 	tunnel := []loop.Loop{{Name: string(ComponentTunnel), Run: a.webhook.RunTunnel}}
@@ -298,6 +301,9 @@ func (a *Agent) work(ctx context.Context, only []Component) {
 		}
 		a.announcer.Resume()
 	} else {
+		if slices.Contains(only, ComponentOutbox) {
+			only = append(slices.Clone(only), ComponentLists)
+		}
 		left := func(l loop.Loop) bool { return !slices.Contains(only, Component(l.Name)) }
 		finding, tunnel = slices.DeleteFunc(finding, left), slices.DeleteFunc(tunnel, left)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"countersign/internal/agent/account"
+	"countersign/internal/agent/bulk"
 	"countersign/internal/agent/data"
 	"countersign/internal/agent/dropped"
 	"countersign/internal/agent/hotfolder"
@@ -28,6 +29,7 @@ import (
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
+	"countersign/internal/table"
 	"countersign/internal/update"
 )
 
@@ -257,6 +259,37 @@ func (a *Agent) DraftOf(packageID string) (office.Draft, bool, error) {
 func (a *Agent) Again(ctx context.Context, draftID string) (d office.NewPackage, lost []string, err error) {
 	return a.outbox.Again(ctx, draftID, a.NewDelivery().Take)
 }
+
+// newLists joins the lists with the rest.
+func (a *Agent) newLists() *bulk.Service {
+	return bulk.New(a.Base, bulk.Deps{
+		Read: func(ctx context.Context, file *os.File) ([]byte, error) {
+			return a.documents.Ask(ctx, file, "table", table.MaxAnswer)
+		},
+		Sums: a.outbox.Sums, Sender: func() string { return a.account.Current().Sender() },
+		Keep: a.outbox.KeepList, Send: a.outbox.FromList, Cancel: a.outbox.Cancel, LetGo: outbox.LetListGo,
+		Refused: func(err error) (message.Message, bool, bool) {
+			refused, ok := errors.AsType[*outbox.DraftError](err)
+			if !ok {
+				return message.Message{}, false, false
+			}
+			return refused.Text, outbox.Passes(err), true
+		},
+	})
+}
+
+// Lists: one package a line; see package bulk.
+func (a *Agent) PrepareList(ctx context.Context, path string, common office.NewPackage, order string) (office.BulkList, error) {
+	return a.lists.Prepare(ctx, path, common, order)
+}
+func (a *Agent) SendList(ctx context.Context, l office.BulkList, again bool, undo time.Duration) (id string, err error) {
+	return a.lists.Send(ctx, l, again, undo)
+}
+func (a *Agent) Lists() ([]office.BulkProgress, error) { return a.lists.Lists() }
+func (a *Agent) SentList(id string) (office.BulkProgress, []office.BulkResult, bool, error) {
+	return a.lists.List(id)
+}
+func (a *Agent) DecideList(id string, to office.BulkState) error { return a.lists.Decide(id, to) }
 
 // newHotFolders joins the folders that send with the rest.
 func (a *Agent) newHotFolders() *hotfolder.Service {

@@ -126,6 +126,7 @@ type packageCommands struct {
 	Record    recordCmd    `cmd:"" help:"Print one line that stands for everything that was recorded so far, or check one that was kept."`
 	Trust     trustCmd     `cmd:"" help:"List those who are trusted to vouch for seals beside the system's authorities, or add those of a file."`
 	Prove     proveCmd     `cmd:"" help:"Write what proves a package to somebody without Countersign: its documents, events and seals, and how to check them."`
+	Lists     listsCmd     `cmd:"" help:"Show the lists that were sent, pause or stop one, or write what became of its lines."`
 	Link      linkCmd      `cmd:"" help:"Print the link with which a person signs a package; whoever has it can sign."`
 	Templates templatesCmd `cmd:"" help:"List the service's templates, those used last first."`
 	List      listCmd      `cmd:"" help:"List the packages."`

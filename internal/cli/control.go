@@ -59,7 +59,10 @@ var (
 
 	callSignIn = declareNews("login", running, (*local).signIn)
 	callSend   = declareNews("send", running, (*local).send)
-	callFollow = declareNews("follow", running, (*local).follow)
+
+	callSendList = declareNews("send-list", running, (*local).sendList)
+	callLists    = declare("lists", running, (*local).bulkLists)
+	callFollow   = declareNews("follow", running, (*local).follow)
 )
 
 const (

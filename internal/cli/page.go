@@ -12,17 +12,19 @@ import (
 	"countersign/internal/preview"
 	"countersign/internal/sandbox/press"
 	"countersign/internal/seal"
+	"countersign/internal/table"
 )
 
-// pageCmd is the process in which a document is read, see preview.Reader: a page is drawn, its seal examined, or it is compared with what
-// was sent.
+// pageCmd is the process in which a document is read, see preview.Reader: a page is drawn, its seal examined, its table read, or it is
+// compared with what was sent.
 type pageCmd struct {
-	What string `arg:"" help:"A width in pixels, or that and a page, seal, authorities, or compare."`
+	What string `arg:"" help:"A width in pixels, or that and a page, seal, authorities, table, or compare."`
 }
 
 // What a process may use of the processor.
 const (
 	sealCPU    = 6 * time.Second
+	tableCPU   = 15 * time.Second
 	compareCPU = 2 * time.Minute
 )
 
@@ -30,6 +32,8 @@ func (c *pageCmd) Run(r *run) error {
 	switch c.What {
 	case "seal", "authorities":
 		return notRead(examine(os.Stdin, r.program.Stdout, c.What))
+	case "table":
+		return notRead(readTable(os.Stdin, r.program.Stdout))
 	case "compare":
 		return notRead(comparePages(r.ctx, os.Stdin, r.program.Stdout))
 	}
@@ -83,6 +87,14 @@ func comparePages(ctx context.Context, in io.Reader, out io.Writer) error {
 		return errors.New("there is nothing to compare")
 	}
 	return json.NewEncoder(out).Encode(compare.Compare(engine, documents[:last], documents[last], time.Now().Add(compareCPU*3/4)))
+}
+
+// readTable says what stands in a list; see table.Serve.
+func readTable(in io.Reader, out io.Writer) error {
+	if err := preview.Begin(out, tableCPU); err != nil {
+		return err
+	}
+	return table.Serve(in, out)
 }
 
 // pressCmd is the process in which the embedded service reads a document, see press.Serve.

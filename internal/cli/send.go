@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -34,6 +35,7 @@ type sendCmd struct {
 	Sequential   bool     `help:"One signs after the other, in the order of --to."`
 	Due          string   `help:"Sign by this day (2026-12-31) or moment (RFC 3339)." placeholder:"DATE"`
 	ExternalData string   `help:"Reference data kept with the package, as JSON." placeholder:"JSON"`
+	bulkFlags
 }
 
 func (c *sendCmd) Run(r *run) error {
@@ -54,6 +56,9 @@ func (c *sendCmd) Run(r *run) error {
 		if err := c.fromTemplate(&draft, list); err != nil {
 			return err
 		}
+	}
+	if c.List != "" {
+		return c.sendList(r, o, draft)
 	}
 	state, err := callSend.news(r.ctx, o, draft, uploading(r.err))
 	_ = r.err.Progress("")
@@ -143,7 +148,9 @@ func (c *sendCmd) draft() (office.NewPackage, error) {
 	switch {
 	case len(c.Files) == 0 && c.Template == "":
 		return d, &usage{"A package needs a <file>, or a --template."}
-	case len(c.To) == 0 && c.Template == "":
+	case c.List == "" && (c.Again || c.Check):
+		return d, &usage{"--again and --check go with a --list."}
+	case len(c.To) == 0 && c.Template == "" && c.List == "":
 		return d, &usage{"A package needs a signer: --to \"NAME <E-MAIL>\"."}
 	case len(c.Field)+len(c.Replace) > 0 && c.Template == "":
 		return d, &usage{"--field and --replace go with a --template."}
@@ -356,6 +363,11 @@ func (c *sendCmd) fromTemplate(d *office.NewPackage, list []office.Template) err
 	if err := c.fill(t); err != nil {
 		return err
 	}
+	if c.List != "" { // whose lines say the rest
+		d.Template, d.Sequential, d.Message = t, d.Sequential || t.Sequential, cmp.Or(d.Message, t.Message)
+		d.Recipients = append(d.Recipients, t.Recipients()...)
+		return nil
+	}
 	if empty := unanswered(t); len(empty) > 0 {
 		return &failure{fmt.Sprintf("The template %q has fields that would go out empty: %s. Fill each with --field \"FIELD=VALUE\", or leave it empty with --field \"FIELD=\".",
 			t.Name, strings.Join(empty, ", "))}
@@ -430,47 +442,21 @@ func unanswered(t *office.Template) (names []string) {
 	return names
 }
 
-// cast gives the people of --to the roles of t: those who name one theirs, the others the roles that nobody has, in their
-// order; who is left signs besides. A role that the template has given to somebody stays with that person, unless there
-// is a person for each role.
+// cast is Template.Cast for the people of --to.
 func cast(t office.Template, people []office.Signer) ([]office.Signer, error) {
-	signers := t.Signers()
-	filled := make([]bool, len(signers))
-	take := func(i int, p office.Signer) {
-		signers[i].FirstName, signers[i].LastName, signers[i].Email, filled[i] = p.FirstName, p.LastName, p.Email, true
+	signers, left, open := t.Cast(people)
+	if len(left) > 0 {
+		return nil, &failure{fmt.Sprintf("The template %q has no role %q left. Its roles are: %s.", t.Name, left[0].Role, strings.Join(roleNames(t.Roles), ", "))}
 	}
-	var rest []office.Signer
-	for _, p := range people {
-		if p.Role == "" {
-			rest = append(rest, p)
-			continue
-		}
-		at := 0
-		for at < len(signers) && (filled[at] || !strings.EqualFold(t.Roles[at].Role, p.Role) && t.Roles[at].ID != p.Role) {
-			at++
-		}
-		if at == len(signers) {
-			return nil, &failure{fmt.Sprintf("The template %q has no role %q left. Its roles are: %s.", t.Name, p.Role, strings.Join(roleNames(t.Roles), ", "))}
-		}
-		take(at, p)
-	}
-	all := len(people) == len(signers)
-	for i := range signers {
-		if len(rest) > 0 && !filled[i] && (all || signers[i].Email == "") {
-			take(i, rest[0])
-			rest = rest[1:]
-		}
-	}
-	var open []string
-	for i, s := range signers {
-		if s.Email == "" {
-			open = append(open, cmp.Or(s.Role, fmt.Sprint("signer ", i+1)))
+	for i, role := range open {
+		if _, err := strconv.Atoi(role); err == nil {
+			open[i] = "signer " + role
 		}
 	}
 	if len(open) > 0 {
 		return nil, &failure{fmt.Sprintf("The template %q also needs: %s. Name each with --to \"ROLE=NAME <E-MAIL>\".", t.Name, strings.Join(open, ", "))}
 	}
-	return append(signers, rest...), nil
+	return signers, nil
 }
 
 // withRole takes "Tenant=Ana Ruiz <ana@example.com>" apart; role is empty for a person alone.

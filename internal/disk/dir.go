@@ -392,6 +392,16 @@ func RenameNew(from, to string) error {
 	return folder.Move(filepath.Base(from), folder, filepath.Base(to))
 }
 
+// LinkNew gives a file another name in its folder, beside the one that it has. It fails with fs.ErrExist where that is taken, and where the
+// file system knows no such names.
+func LinkNew(path, name string) error {
+	folder := filepath.Dir(path)
+	if err := os.Link(path, filepath.Join(folder, name)); err != nil {
+		return err
+	}
+	return FlushFolder(folder)
+}
+
 // anchored are the folders whose names are known to be on the disk, by their paths. It forgets all of them now and then: an
 // office may have a folder for each package, and the next look costs no more than a flush.
 var anchored struct {

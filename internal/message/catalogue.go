@@ -426,6 +426,31 @@ func LetterReminds(called string) Message {
 func LetterSubject(called string) Message {
 	return of("letter.letter-subject", Package("Package", called))
 }
+
+// ListBegun is a line of the activity list. N is the number of packages.
+func ListBegun(n int, file string) Message {
+	return of("list.list-begun", Count("N", n), Name("File", file))
+}
+func ListCellError(given string) Message   { return of("list.list-cell-error", Name("Given", given)) }
+func ListColumnTwice(given string) Message { return of("list.list-column-twice", Name("Given", given)) }
+func ListDateUnread(given string) Message  { return of("list.list-date-unread", Name("Given", given)) }
+func ListEmpty(file string) Message        { return of("list.list-empty", Name("File", file)) }
+func ListIsOver() Message                  { return of("list.list-is-over") }
+func ListLineTwice(line int) Message       { return of("list.list-line-twice", Number("Line", line)) }
+func ListProtected(file string) Message    { return of("list.list-protected", Name("File", file)) }
+func ListRestored(file string) Message     { return of("list.list-restored", Name("File", file)) }
+func ListRoleOpen(given string) Message    { return of("list.list-role-open", Name("Given", given)) }
+func ListRoleUnknown(given string) Message { return of("list.list-role-unknown", Name("Given", given)) }
+func ListSentMeanwhile(file string) Message {
+	return of("list.list-sent-meanwhile", Name("File", file))
+}
+func ListStalled(file string) Message { return of("list.list-stalled", Name("File", file)) }
+func ListTooLarge(file string, lines int) Message {
+	return of("list.list-too-large", Name("File", file), Number("Lines", lines))
+}
+func ListTooManyCells() Message          { return of("list.list-too-many-cells") }
+func ListUnreadable(file string) Message { return of("list.list-unreadable", Name("File", file)) }
+func ListWithoutEmail() Message          { return of("list.list-without-email") }
 func MatchAdded() Message                { return of("match.match-added") }
 func MatchAddedWords(now string) Message { return of("match.match-added-words", Name("Now", now)) }
 func MatchBecame(page int, was string, now string) Message {

@@ -20,10 +20,14 @@ const (
 	DraftSent      DraftState = "sent"      // accepted; PackageID is set
 	DraftFailed    DraftState = "failed"    // refused, Problem says why
 	DraftCancelled DraftState = "cancelled" // by the user, before packages/add
+	DraftList      DraftState = "list"      // what the packages of a list have in common: never sent itself
 )
 
 // DraftsWaiting are the states of drafts that are not packages yet.
 var DraftsWaiting = []DraftState{DraftHeld, DraftQueued, DraftAdding, DraftUnknown, DraftFailed}
+
+// DraftsKept are the states of drafts that need the copies of their documents.
+var DraftsKept = append(slices.Clone(DraftsWaiting), DraftList)
 
 // Largest is how many bytes the files of one package may have together.
 const Largest = 2_000_000_000
@@ -54,6 +58,7 @@ type Draft struct {
 	DefaultRecipients []string        `json:"standing,omitempty"`   // addresses of those of Recipients who are from the settings
 	NoCopy            []string        `json:"no_copy,omitempty"`    // as NewPackage.NoCopy
 	Folder            string          `json:"folder,omitempty"`     // the hot folder it came from, by HotFolder.ID
+	List              string          `json:"list,omitempty"`       // the list it is a line of, by Bulk.ID
 	By                string          `json:"by,omitempty"`         // the account that is to send it, as HotFolder.By; empty for whoever is signed in
 	State             DraftState      `json:"state"`
 	Created           time.Time       `json:"created"`

@@ -1,6 +1,7 @@
 package office
 
 import (
+	"cmp"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -81,7 +82,7 @@ func (f HotFolder) Check() (bad []FieldError) {
 	if code, text := CheckSigners(f.Signers); code != "" {
 		say(FieldHotSigners, code, text)
 	}
-	if hole := unknownHole(f.Name); hole != "" {
+	if _, hole := fillHoles(f.Name, hotHoles("", time.Time{})); hole != "" {
 		say(FieldHotName, CodeForm, message.PatternUnknown(hole, HotPlaceholders()))
 	}
 	if f.DueDays < 0 || f.DueDays > maxDueDays {
@@ -109,35 +110,47 @@ func CheckSigners(signers []Signer) (Code, message.Message) {
 	return "", message.Message{}
 }
 
-// unknownHole is the first thing in braces that pattern may not hold.
-func unknownHole(pattern string) string {
+// fillHoles puts what value knows in the place of each {name} of a pattern. unknown is the first that it does not know, with its braces;
+// such a one stays as it is. What is put in is not looked through again.
+func fillHoles(pattern string, value func(name string) (string, bool)) (filled, unknown string) {
+	var out strings.Builder
 	for {
-		_, rest, opened := strings.Cut(pattern, "{")
+		before, rest, opened := strings.Cut(pattern, "{")
+		out.WriteString(before)
 		if !opened {
-			return ""
+			return out.String(), unknown
 		}
-		name, after, _ := strings.Cut(rest, "}")
-		if hole := "{" + name + "}"; !slices.Contains(HotPlaceholders(), hole) {
-			return hole
+		name, after, closed := strings.Cut(rest, "}")
+		text, known := value(name)
+		if !known || !closed {
+			unknown = cmp.Or(unknown, "{"+name+"}")
+			text = "{" + name
+			if closed {
+				text += "}"
+			}
 		}
+		out.WriteString(text)
 		pattern = after
+	}
+}
+
+// hotHoles fills the placeholders of every pattern, for a document and a moment.
+func hotHoles(path string, now time.Time) func(name string) (string, bool) {
+	base := filepath.Base(path)
+	document := strings.TrimSuffix(base, filepath.Ext(base))
+	values := map[string]string{
+		holeDocument: cmp.Or(document, base), holeDate: now.Format(time.DateOnly), holeMonth: now.Format("2006-01"), holeYear: now.Format("2006"),
+	}
+	return func(name string) (string, bool) {
+		text, known := values["{"+name+"}"]
+		return text, known
 	}
 }
 
 // Package is the package that a file at path becomes. now is in the zone in which people count days.
 func (f HotFolder) Package(path string, now time.Time) NewPackage {
 	p := NewPackage{Files: []string{path}, Signers: f.Signers, Sequential: f.Sequential, Message: f.Message}
-	base := filepath.Base(path)
-	document := strings.TrimSuffix(base, filepath.Ext(base))
-	if document == "" {
-		document = base
-	}
-	name := f.Name
-	if name == "" {
-		name = holeDocument
-	}
-	p.Name = strings.NewReplacer(holeDocument, document, holeDate, now.Format(time.DateOnly),
-		holeMonth, now.Format("2006-01"), holeYear, now.Format("2006")).Replace(name)
+	p.Name, _ = fillHoles(cmp.Or(f.Name, holeDocument), hotHoles(path, now))
 	if f.DueDays > 0 {
 		y, m, d := now.Date()
 		p.Due = time.Date(y, m, d+f.DueDays, 23, 59, 0, 0, now.Location())

@@ -2,6 +2,7 @@ package office
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -85,6 +86,46 @@ func (t Template) Recipients() (list []Recipient) {
 		}
 	}
 	return list
+}
+
+// Cast gives people the roles of t: those who name one theirs, by its name or id, the others the roles that nobody has, in their order; who
+// is left signs besides. A role that the template has given to somebody stays with that person, unless there is a person for each role.
+// left are those whose role is not there, or taken; open are the roles that nobody has.
+func (t Template) Cast(people []Signer) (signers, left []Signer, open []string) {
+	signers = t.Signers()
+	filled := make([]bool, len(signers))
+	take := func(i int, p Signer) {
+		signers[i].FirstName, signers[i].LastName, signers[i].Email, filled[i] = p.FirstName, p.LastName, p.Email, true
+	}
+	var rest []Signer
+	for _, p := range people {
+		if p.Role == "" {
+			rest = append(rest, p)
+			continue
+		}
+		at := 0
+		for at < len(signers) && (filled[at] || !strings.EqualFold(t.Roles[at].Role, p.Role) && t.Roles[at].ID != p.Role) {
+			at++
+		}
+		if at == len(signers) {
+			left = append(left, p)
+			continue
+		}
+		take(at, p)
+	}
+	all := len(people) == len(signers)
+	for i := range signers {
+		if len(rest) > 0 && !filled[i] && (all || signers[i].Email == "") {
+			take(i, rest[0])
+			rest = rest[1:]
+		}
+	}
+	for i, s := range signers {
+		if s.Email == "" {
+			open = append(open, cmp.Or(s.Role, fmt.Sprint(i+1)))
+		}
+	}
+	return append(signers, rest...), left, open
 }
 
 // RoleOnce reports whether t has exactly one role to sign that is called so.

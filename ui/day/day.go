@@ -3,12 +3,13 @@
 package day
 
 import (
+	"cmp"
 	"regexp"
-	"strconv"
-	"strings"
 	"time"
 
 	"fyne.io/fyne/v2/lang"
+
+	"countersign/internal/office"
 )
 
 // Style is how days are written in one language and country. The zero value is that of English in the United States.
@@ -45,6 +46,9 @@ func Of(country string) Style {
 
 func (s Style) First() time.Weekday { return s.first }
 
+// Order is that of a date in figures: "mdy" or "dmy".
+func (s Style) Order() string { return cmp.Or(s.order, "mdy") }
+
 // Write is a day as the style has it: "31.12.2026", "31/12/2026". English names the month, as 12/06/2026 means two days to
 // its readers. What it gives, Read takes.
 func (s Style) Write(day time.Time) string {
@@ -60,84 +64,11 @@ func (s Style) Write(day time.Time) string {
 
 // Read is the day that a text means, its first moment in the time zone of now. A day without a year is the next such day, today
 // included, and "+14" is that many days from today. Not ok is a text that names no day.
-func (s Style) Read(text string, now time.Time) (day time.Time, ok bool) { return s.read(text, now, 1) }
+func (s Style) Read(text string, now time.Time) (day time.Time, ok bool) {
+	return office.ReadDay(text, now, s.Order(), 1)
+}
 
 // ReadBack is Read for a day that people look back at: a day without a year is the last such day, today included.
 func (s Style) ReadBack(text string, now time.Time) (day time.Time, ok bool) {
-	return s.read(text, now, -1)
-}
-
-var (
-	// digits are two or three numbers: "2026-12-31", "31. 12. 2026", "1.3.", "3/1".
-	digits = regexp.MustCompile(`^(\d{1,4})\s?([./ -])\s?(\d{1,2})(?:\s?[./ -]\s?(\d{4}|\d{2}))?\.?$`)
-
-	// named is a day as English writes it: "31 Dec 2026", "December 31".
-	named = regexp.MustCompile(`^(?:(\d{1,2}) )?(\pL{3,9})(?: (\d{1,2}))?(?:,? (\d{4}))?$`)
-
-	// away is a number of days from today.
-	away = regexp.MustCompile(`^([+-]\d{1,4})$`)
-)
-
-// read reads a text; a day without a year lies after today where years is 1, before it where it is -1.
-func (s Style) read(text string, now time.Time, years int) (time.Time, bool) {
-	today := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, now.Location())
-	text = strings.Join(strings.Fields(text), " ")
-	if found := away.FindStringSubmatch(text); found != nil {
-		return today.AddDate(0, 0, value(found[1])), true
-	}
-	if found := named.FindStringSubmatch(text); found != nil {
-		return date(value(found[4]), month(found[2]), value(found[1]+found[3]), today, years) // whoever names two days names none
-	}
-	found := digits.FindStringSubmatch(text)
-	if found == nil {
-		return time.Time{}, false
-	}
-	first, second, third := value(found[1]), value(found[3]), value(found[4])
-	if len(found[1]) > 2 {
-		return date(first, second, third, today, years) // the year comes first, as in ISO 8601
-	}
-	d, m := first, second
-	if s.order != "dmy" && found[2] != "." { // points are written by those who name the day first
-		d, m = m, d
-	}
-	if m > 12 {
-		d, m = m, d // there is only one way to read 31/12
-	}
-	if 0 < third && third < 100 {
-		third += today.Year() / 100 * 100
-	}
-	return date(third, m, d, today, years)
-}
-
-// month is the number of the month whose English name begins with word; 0 where there is none.
-func month(word string) int {
-	for m := time.January; m <= time.December; m++ {
-		if len(word) <= len(m.String()) && strings.EqualFold(word, m.String()[:len(word)]) {
-			return int(m)
-		}
-	}
-	return 0
-}
-
-func value(digits string) int {
-	n, err := strconv.Atoi(digits)
-	if err != nil {
-		return 0 // no digits, or more than any date has
-	}
-	return n
-}
-
-// date is a day that the calendar has, of a year that people could mean. Without a year, which is 0, it is the nearest such day
-// from today on in the direction of years; 29 February may be some years away.
-func date(year, month, d int, today time.Time, years int) (time.Time, bool) {
-	if year != 0 {
-		day := time.Date(year, time.Month(month), d, 0, 0, 0, 0, today.Location())
-		return day, year >= 2000 && day.Year() == year && int(day.Month()) == month && day.Day() == d
-	}
-	for n := range 9 {
-		if day, ok := date(today.Year()+n*years, month, d, today, years); ok && day.Compare(today)*years >= 0 {
-			return day, true
-		}
-	}
-	return time.Time{}, false
+	return office.ReadDay(text, now, s.Order(), -1)
 }

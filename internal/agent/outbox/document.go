@@ -25,7 +25,7 @@ import (
 // data folder for that draft alone, with its SHA-256, and only then the draft is stored. From there on its path is a label:
 // what goes out is the copy, or nothing.
 
-// document is a file that is given for a draft, open to be read.
+// document is a file that is given for a draft, open to be read. One of a list is its copy there, which DraftFile.Copy names.
 type document struct {
 	office.DraftFile
 	file *os.File
@@ -120,6 +120,10 @@ func (r *Service) take(ctx context.Context, d *office.Draft, list documents) err
 	for i, doc := range list {
 		f := doc.DraftFile
 		f.Copy, f.ExternalID = fmt.Sprintf("%s-%d", d.ID, i+1), fmt.Sprintf("%s-%d", d.ID, i+1)
+		if doc.Copy != "" && r.shareCopy(doc.Copy, f.Copy) == nil {
+			d.Files = append(d.Files, f)
+			continue
+		}
 		taken, err := r.takeCopy(ctx, doc.file, f.Copy)
 		if err != nil {
 			return r.copyError(f, err)
@@ -128,6 +132,15 @@ func (r *Service) take(ctx context.Context, d *office.Draft, list documents) err
 		d.Files = append(d.Files, f)
 	}
 	return nil
+}
+
+// shareCopy gives the bytes of a copy another name, so that a list of thousands takes the room of one document: the bytes of a copy never
+// change. A draft of a list has its id before it is stored, and so a kill may have left its name.
+func (r *Service) shareCopy(from, to string) error {
+	if err := os.Remove(filepath.Join(r.copiesDir(), to)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return disk.LinkNew(filepath.Join(r.copiesDir(), from), to)
 }
 
 func (r *Service) takeCopy(ctx context.Context, source *os.File, name string) (archive.Taken, error) {
@@ -229,7 +242,7 @@ func (r *Service) sweepCopies() {
 		}
 		return
 	}
-	sum, err := data.Read(r.Data, "whether the drafts are what they were", func(tx *store.Tx) (uint64, error) { return tx.DraftsSum(office.DraftsWaiting...) })
+	sum, err := data.Read(r.Data, "whether the drafts are what they were", func(tx *store.Tx) (uint64, error) { return tx.DraftsSum(office.DraftsKept...) })
 	var names []string
 	for _, e := range entries {
 		names = append(names, e.Name())
@@ -238,7 +251,7 @@ func (r *Service) sweepCopies() {
 		return
 	}
 	r.copies.needed = swept{}
-	drafts, err := r.Drafts()
+	drafts, err := data.Read(r.Data, "the drafts", func(tx *store.Tx) ([]office.Draft, error) { return tx.Drafts(office.DraftsKept...) })
 	if err != nil {
 		r.Log.Warn("look which copies are needed", "err", err)
 		return

@@ -203,7 +203,7 @@ func (b *Backups) write(w io.Writer, key safe.Secret, h Header) error {
 
 // waiting are the documents of the drafts that are not packages yet.
 func (b *Backups) waiting(tx *store.Tx) (list []Document, err error) {
-	drafts, err := tx.Drafts(office.DraftsWaiting...)
+	drafts, err := tx.Drafts(office.DraftsKept...)
 	seen := map[string]bool{}
 	for _, d := range drafts {
 		for _, f := range d.Files {

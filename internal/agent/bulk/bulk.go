@@ -1,0 +1,588 @@
+// Package bulk sends lists: each line of one becomes a draft of the outbox, a few at a time, for as long as the list runs.
+//
+// It promises that a line becomes one package, whatever is interrupted: its turn and its draft are one commit, and the id of its draft is
+// chosen when the list is stored. A line that was sent before, from this list, a changed one or another one, is known by its documents and
+// the people who sign them (office.BulkLine.Who), from the commit that stores its list, and sent again only when a person says so. A list whose
+// packages are all refused pauses by itself.
+//
+// What became of a line is not kept here: its draft and its package tell it. This package must not know how lists are parsed, how drafts are
+// sent, or how it is shown.
+package bulk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"countersign/internal/agent/data"
+	"countersign/internal/agent/loop"
+	"countersign/internal/disk"
+	"countersign/internal/message"
+	"countersign/internal/office"
+	"countersign/internal/preview"
+	"countersign/internal/store"
+	"countersign/internal/table"
+)
+
+// Deps are what a Service needs from others. The functions are called from several goroutines.
+type Deps struct {
+	Read   func(ctx context.Context, file *os.File) ([]byte, error) // has a bounded process read a list, and returns what table.Serve writes
+	Sums   func(ctx context.Context, d office.NewPackage) ([]string, error)
+	Sender func() string // as whom packages are sent; empty when that is not known
+
+	// Keep stores what the packages of a list have in common; Send stores the draft of a line. What also does is in the same commit.
+	Keep   func(ctx context.Context, d office.NewPackage, sums []string, also func(*store.Tx, *office.Draft) error) error
+	Send   func(ctx context.Context, common office.Draft, id string, d office.NewPackage, also func(*store.Tx, *office.Draft) error) error
+	Cancel func(draftID string) (bool, error)
+	LetGo  func(tx *store.Tx, id string) error // of what Keep stored: nothing more is made of it
+
+	// Refused is why Send did not take a line, if it is the line's fault or its documents'; passing says that it may take it another time.
+	Refused func(err error) (why message.Message, passing, refused bool)
+}
+
+const (
+	ahead   = 4 // drafts of a list that wait in the outbox at once
+	stalled = 5 // packages in a row that were not sent, after which a list pauses
+	maxUndo = time.Minute
+)
+
+// The documents of the store: a list, each of its lines, and the lines that are known by a Who.
+const (
+	docLists = "bulk/"
+	docLines = "bulk line/"
+	docSent  = "bulk sent/"
+)
+
+func lineDoc(id string, n int) string { return fmt.Sprintf("%s%s/%06d", docLines, id, n) }
+
+// line is a line as it is kept.
+type line struct {
+	office.BulkLine
+	Draft   string          `json:"draft"` // the id that its draft has, or will have
+	Handed  bool            `json:"handed,omitempty"`
+	Problem message.Message `json:"problem,omitzero"` // why no draft could be made of it
+}
+
+// sent is a line that is known by its Who.
+type sent struct {
+	What string `json:"what"`
+	List string `json:"list"`
+	Line int    `json:"line"`
+}
+
+// Service sends lists. Safe for concurrent use.
+type Service struct {
+	loop.Base
+	deps Deps
+	ring chan struct{}
+}
+
+func New(t loop.Base, deps Deps) *Service {
+	return &Service{Base: t, deps: deps, ring: make(chan struct{}, 1)}
+}
+
+func (r *Service) Wake() { loop.Wake(r.ring) }
+
+// Prepare reads the list in a file and judges it, with what all its packages have in common. Nothing is stored.
+func (r *Service) Prepare(ctx context.Context, path string, common office.NewPackage, order string) (l office.BulkList, err error) {
+	name := filepath.Base(path)
+	file, _, err := disk.OpenFile(path)
+	if err != nil {
+		return l, message.Error(message.FileMayNotBeRead(name), err)
+	}
+	defer file.Close()
+	answer, err := r.deps.Read(ctx, file)
+	var rows []office.ListRow
+	if err == nil {
+		rows, err = table.Decode(answer)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return l, ctx.Err()
+	case errors.Is(err, table.ErrProtected):
+		return l, message.Error(message.ListProtected(name), err)
+	case errors.Is(err, table.ErrTooLarge):
+		return l, message.Error(message.ListTooLarge(name, table.MaxLines), err)
+	case errors.Is(err, preview.ErrNotStarted):
+		return l, message.Error(message.FileNotRead(name), err)
+	case err != nil:
+		return l, message.Error(message.ListUnreadable(name), err)
+	}
+	sums, err := r.deps.Sums(ctx, common)
+	if err != nil {
+		return l, err
+	}
+	l = office.ReadList(name, rows, common, sums, r.Now().Local(), order)
+	_, err = data.Read(r.Data, "what was sent before", func(tx *store.Tx) (none struct{}, err error) {
+		before, _, err := known(tx, l.Lines)
+		for i := range l.Lines {
+			l.Lines[i].Before = before[i]
+		}
+		return none, err
+	})
+	return l, err
+}
+
+// known says for each line whether it was sent before, or will be. Lines of the same packages come first; what then is left of a Who stands
+// for lines that were changed since. failed are the drafts that were not taken, whose place new ones take.
+func known(tx *store.Tx, lines []office.BulkLine) (before []office.Before, failed [][]string, err error) {
+	before, failed = make([]office.Before, len(lines)), make([][]string, len(lines))
+	lists, whos := map[string]office.Bulk{}, map[string][]sent{}
+	find := func(i int, fits func(sent) bool, how office.Before) error {
+		who := lines[i].Who
+		list, read := whos[who]
+		if !read {
+			if _, err := tx.GetDoc(docSent+who, &list); err != nil {
+				return err
+			}
+		}
+		for at, s := range list {
+			if !fits(s) {
+				continue
+			}
+			live, draft, err := alive(tx, lists, s)
+			if err != nil {
+				return err
+			}
+			list = slices.Delete(slices.Clone(list), at, at+1)
+			if live {
+				before[i] = how
+			} else if draft != "" {
+				failed[i] = append(failed[i], draft)
+			}
+			break
+		}
+		whos[who] = list
+		return nil
+	}
+	for i := range lines {
+		if err := find(i, func(s sent) bool { return s.What == lines[i].What }, office.BeforeSame); err != nil {
+			return nil, nil, err
+		}
+	}
+	for i := range lines {
+		for before[i] == "" && err == nil {
+			left := len(whos[lines[i].Who])
+			if err = find(i, func(sent) bool { return true }, office.BeforeChanged); len(whos[lines[i].Who]) == left {
+				break
+			}
+		}
+	}
+	return before, failed, err
+}
+
+// alive reports whether a line was sent, or will be; draft is one of it that was not taken, and could still be sent. What cannot be read
+// counts as sent.
+func alive(tx *store.Tx, lists map[string]office.Bulk, s sent) (live bool, draft string, err error) {
+	var x line
+	if ok, err := tx.GetDoc(lineDoc(s.List, s.Line), &x); err != nil || !ok {
+		return true, "", err
+	}
+	if x.Handed {
+		d, ok, err := tx.Draft(x.Draft)
+		switch {
+		case err != nil && !store.OfOneRecord(err):
+			return true, "", err
+		case err != nil || !ok:
+			return x.Problem.IsZero(), "", nil
+		case d.State == office.DraftFailed:
+			return false, d.ID, nil
+		}
+		return d.State != office.DraftCancelled || d.Was == office.DraftUnknown || d.ReplacedBy != "", "", nil
+	}
+	b, ok := lists[s.List]
+	if !ok {
+		if _, err := tx.GetDoc(docLists+s.List, &b); err != nil {
+			return true, "", err
+		}
+		lists[s.List] = b
+	}
+	return b.State != office.BulkStopped, "", nil
+}
+
+// Send stores a list that was prepared, and begins to send it once undo is over: the lines without a fault that were not sent before, or all
+// of them where again says so. It fails when some were sent meanwhile.
+func (r *Service) Send(ctx context.Context, l office.BulkList, again bool, undo time.Duration) (id string, err error) {
+	lines := l.Left(again)
+	if len(l.Wrong) > 0 {
+		return "", message.Error(l.Wrong[0], nil)
+	}
+	if len(lines) == 0 {
+		return "", message.Error(message.ListEmpty(l.File), nil)
+	}
+	var begun office.Activity
+	err = r.deps.Keep(ctx, l.Common, l.Documents, func(tx *store.Tx, d *office.Draft) error {
+		before, failed, err := known(tx, lines)
+		if err != nil {
+			return err
+		}
+		id = d.ID
+		b := office.Bulk{ID: id, File: l.File, Name: l.Common.Name, Lines: len(lines), State: office.BulkRunning, Created: r.Now().UTC(),
+			Begins: r.Now().Add(undo).UTC(), By: d.By}
+		for _, c := range l.Columns {
+			b.Heads = append(b.Heads, c.Head)
+		}
+		for n, x := range lines {
+			if before[n] != "" && !again {
+				return message.Error(message.ListSentMeanwhile(l.File), nil)
+			}
+			x.Package.Replaces, x.Package.Files, x.Package.Template = failed[n], nil, nil
+			if err := tx.PutDoc(lineDoc(id, n), line{BulkLine: x, Draft: uuid.NewString()}); err != nil {
+				return err
+			}
+			var list []sent
+			if _, err := tx.GetDoc(docSent+x.Who, &list); err != nil {
+				return err
+			}
+			if err := tx.PutDoc(docSent+x.Who, append(list, sent{x.What, id, n})); err != nil {
+				return err
+			}
+		}
+		begun = office.Activity{Time: r.Now(), Kind: "sent", Text: message.ListBegun(len(lines), l.File)}
+		return errors.Join(put(tx, b), tx.AddActivity(begun))
+	})
+	if err != nil {
+		return "", err
+	}
+	r.Tell(begun)
+	r.Wake()
+	r.Signal(office.OutboxChanged)
+	return id, nil
+}
+
+func put(tx *store.Tx, b office.Bulk) error { return tx.PutDoc(docLists+b.ID, b) }
+
+// lists are all lists, oldest first.
+func lists(tx *store.Tx) (all []office.Bulk, err error) {
+	names, err := tx.DocNames(docLists)
+	for _, name := range names {
+		var b office.Bulk
+		if ok, err := tx.GetDoc(name, &b); err != nil {
+			return nil, err
+		} else if ok {
+			all = append(all, b)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b office.Bulk) int { return a.Created.Compare(b.Created) })
+	return all, err
+}
+
+// Run makes drafts of the lists that run, until ctx ends.
+func (r *Service) Run(ctx context.Context) error {
+	changes, stop := r.Watch()
+	defer stop()
+	for {
+		pause, err := r.feed(ctx)
+		if err != nil {
+			return err
+		}
+		timer := time.NewTimer(pause)
+		for due := false; !due && ctx.Err() == nil; {
+			select {
+			case <-timer.C:
+				due = true
+			case <-r.ring:
+				due = true
+			case c := <-changes:
+				due = c == office.OutboxChanged
+			case <-ctx.Done():
+			}
+		}
+		timer.Stop()
+		if ctx.Err() != nil {
+			return nil
+		}
+	}
+}
+
+// feed makes drafts of what is due, and returns how long nothing will be unless the outbox changes.
+func (r *Service) feed(ctx context.Context) (pause time.Duration, err error) {
+	const idle = time.Hour
+	all, err := data.Read(r.Data, "the lists", lists)
+	if err != nil {
+		return 0, err
+	}
+	pause = idle
+	for _, b := range all {
+		if b.State != office.BulkRunning || r.LeftAlone(key(b)) || b.By != "" && b.By != r.deps.Sender() {
+			continue
+		}
+		if left := b.Begins.Sub(r.Now()); left > 0 && left <= maxUndo {
+			pause = min(pause, left)
+			continue
+		}
+		for more := true; more && ctx.Err() == nil; {
+			more = false
+			if err := r.One(key(b), func() (err error) { more, err = r.next(ctx, b.ID); return err }); err != nil && ctx.Err() == nil {
+				return 0, err
+			}
+		}
+	}
+	return pause, nil
+}
+
+func key(b office.Bulk) string { return "list " + b.ID }
+
+// turn is the next line of a list, and what is needed to make a draft of it.
+type turn struct {
+	list   office.Bulk
+	line   line
+	common office.Draft
+	full   bool            // enough of it waits in the outbox
+	stalls message.Message // the last ones were not sent, and why
+	done   bool            // it was made a package of already
+}
+
+// next makes a draft of the next line of a list, and reports whether there may be more to do.
+func (r *Service) next(ctx context.Context, id string) (more bool, err error) {
+	t, err := data.Read(r.Data, "the next line of a list", func(tx *store.Tx) (turn, error) { return readTurn(tx, id) })
+	if err != nil || t.full || t.list.State != office.BulkRunning {
+		return false, err
+	}
+	if !t.stalls.IsZero() {
+		return false, r.pause(id, message.Then(message.ListStalled(t.list.File), t.stalls))
+	}
+	hand := func(problem message.Message) func(*store.Tx, *office.Draft) error {
+		return func(tx *store.Tx, d *office.Draft) error {
+			d.List = id
+			return r.hand(tx, t, problem)
+		}
+	}
+	if t.done {
+		err = r.Data.Update(func(tx *store.Tx) error { return hand(message.Message{})(tx, new(office.Draft)) })
+	} else {
+		p := t.line.Package
+		if p.Template = office.WithData(t.common.Template, t.line.Data); p.Template != nil {
+			p.EmptyFields = true // which was judged
+		}
+		err = r.deps.Send(ctx, t.common, t.line.Draft, p, hand(message.Message{}))
+		switch why, passing, refused := r.deps.Refused(err); {
+		case refused && passing:
+			return false, r.pause(id, message.Then(message.ListStalled(t.list.File), why))
+		case refused:
+			err = r.Data.Update(func(tx *store.Tx) error { return hand(why)(tx, new(office.Draft)) })
+		}
+	}
+	if errors.Is(err, errTurned) {
+		return true, nil
+	}
+	r.Signal(office.OutboxChanged)
+	return err == nil, err
+}
+
+func readTurn(tx *store.Tx, id string) (t turn, err error) {
+	if _, err := tx.GetDoc(docLists+id, &t.list); err != nil || t.list.State != office.BulkRunning {
+		return t, err
+	}
+	ok, err := tx.GetDoc(lineDoc(id, t.list.Next), &t.line)
+	if err != nil || !ok { // one that cannot be read is passed over
+		t.done = true
+		return t, err
+	}
+	if t.common, _, err = tx.Draft(id); err != nil {
+		return t, err
+	}
+	if t.list.Away = t.common.Away; t.list.Away {
+		t.full = true
+		return t, nil
+	}
+	waiting, err := tx.Drafts(office.DraftQueued, office.DraftAdding)
+	if err != nil {
+		return t, err
+	}
+	waiting = slices.DeleteFunc(waiting, func(d office.Draft) bool { return d.List != id })
+	if t.full = len(waiting) >= ahead; t.full {
+		return t, nil
+	}
+	_, known, err := tx.Draft(t.line.Draft)
+	if err != nil {
+		return t, err
+	}
+	_, sent, err := tx.PackageByDraft(t.line.Draft) // in a time that a backup does not know
+	if t.done = known || sent; err != nil {
+		return t, err
+	}
+	if t.list.Next-t.list.Since >= stalled {
+		t.stalls, err = stalls(tx, t.list)
+	}
+	return t, err
+}
+
+// stalls is why the last packages of a list were not sent; nothing when one was, or may be yet.
+func stalls(tx *store.Tx, b office.Bulk) (why message.Message, err error) {
+	for n := b.Next - stalled; n < b.Next; n++ {
+		var x line
+		if ok, err := tx.GetDoc(lineDoc(b.ID, n), &x); err != nil || !ok {
+			return message.Message{}, err
+		}
+		d, _, err := tx.Draft(x.Draft)
+		if err != nil {
+			return message.Message{}, err
+		}
+		switch {
+		case !x.Problem.IsZero():
+			why = x.Problem
+		case d.State == office.DraftFailed, d.State == office.DraftUnknown:
+			why = d.Problem
+		default:
+			return message.Message{}, nil
+		}
+	}
+	return why, nil
+}
+
+// errTurned is returned when somebody else has decided about a list meanwhile.
+var errTurned = errors.New("the list is not at that line any more")
+
+// hand notes in the commit that stores the draft of a line that its turn is over.
+func (r *Service) hand(tx *store.Tx, t turn, problem message.Message) error {
+	var b office.Bulk
+	if _, err := tx.GetDoc(docLists+t.list.ID, &b); err != nil {
+		return err
+	}
+	if b.State != office.BulkRunning || b.Next != t.list.Next {
+		return errTurned
+	}
+	x := t.line
+	x.Handed, x.Problem, x.Package.Message, x.Data = true, problem, "", nil // which its draft has
+	if b.Next++; b.Next >= b.Lines {
+		b.State = office.BulkDone
+		if err := r.deps.LetGo(tx, b.ID); err != nil {
+			return err
+		}
+	}
+	if x.Draft != "" {
+		if err := tx.PutDoc(lineDoc(b.ID, t.list.Next), x); err != nil {
+			return err
+		}
+	}
+	return put(tx, b)
+}
+
+// pause pauses a list by itself.
+func (r *Service) pause(id string, why message.Message) error {
+	if err := r.change(id, office.BulkPaused, why); err != nil {
+		return err
+	}
+	r.Record(office.Activity{Kind: "problem", Text: why})
+	return nil
+}
+
+// Decide pauses a list, has it go on (BulkRunning), or stops it: what the service does not have by then is not sent.
+func (r *Service) Decide(id string, to office.BulkState) error {
+	if err := r.change(id, to, message.Message{}); err != nil || to != office.BulkStopped {
+		return err
+	}
+	waiting, err := data.Read(r.Data, "what waits of a list", func(tx *store.Tx) ([]office.Draft, error) { return tx.Drafts(office.DraftQueued) })
+	for _, d := range waiting {
+		if d.List == id {
+			_, failed := r.deps.Cancel(d.ID)
+			err = errors.Join(err, failed)
+		}
+	}
+	return err
+}
+
+func (r *Service) change(id string, to office.BulkState, why message.Message) error {
+	err := r.Data.Update(func(tx *store.Tx) error {
+		var b office.Bulk
+		_, err := tx.GetDoc(docLists+id, &b)
+		switch {
+		case err != nil:
+			return err
+		case b.State != office.BulkRunning && b.State != office.BulkPaused:
+			return message.Error(message.ListIsOver(), nil)
+		}
+		if b.State, b.Problem = to, why; to == office.BulkRunning {
+			b.Since = b.Next
+		}
+		if to == office.BulkStopped {
+			err = r.deps.LetGo(tx, id)
+		}
+		return errors.Join(err, put(tx, b))
+	})
+	r.Wake()
+	r.Signal(office.OutboxChanged)
+	return err
+}
+
+// Doubt pauses the lists of which more may have been sent than the state knows.
+func Doubt(tx *store.Tx) error {
+	all, err := lists(tx)
+	for _, b := range all {
+		if b.State == office.BulkRunning {
+			b.State, b.Problem = office.BulkPaused, message.ListRestored(b.File)
+			err = errors.Join(err, put(tx, b))
+		}
+	}
+	return err
+}
+
+// Lists are the lists with how far they are, newest first.
+func (r *Service) Lists() ([]office.BulkProgress, error) {
+	return data.Read(r.Data, "the lists", func(tx *store.Tx) (list []office.BulkProgress, err error) {
+		all, err := lists(tx)
+		for _, b := range slices.Backward(all) {
+			p, _, failed := results(tx, b)
+			list, err = append(list, p), errors.Join(err, failed)
+		}
+		return list, err
+	})
+}
+
+// List is one list with what became of its lines. The id may be the beginning of one that no other begins with.
+func (r *Service) List(id string) (p office.BulkProgress, lines []office.BulkResult, known bool, err error) {
+	_, err = data.Read(r.Data, "a list", func(tx *store.Tx) (none struct{}, err error) {
+		all, err := lists(tx)
+		all = slices.DeleteFunc(all, func(b office.Bulk) bool { return !strings.HasPrefix(b.ID, id) })
+		if known = err == nil && id != "" && len(all) == 1; known {
+			p, lines, err = results(tx, all[0])
+		}
+		return none, err
+	})
+	return p, lines, known, err
+}
+
+func results(tx *store.Tx, b office.Bulk) (p office.BulkProgress, list []office.BulkResult, err error) {
+	p.Bulk = b
+	for n := range b.Lines {
+		var x line
+		if _, err := tx.GetDoc(lineDoc(b.ID, n), &x); err != nil {
+			return p, nil, err
+		}
+		x.Handed = x.Handed || x.Draft == "" // it cannot be read
+		res := office.BulkResult{ListRow: x.ListRow, Name: x.Package.Name, Signers: x.Package.Signers, DraftID: x.Draft, Problem: x.Problem}
+		if x.Handed && x.Problem.IsZero() {
+			d, ok, err := tx.Draft(x.Draft)
+			if err != nil && !store.OfOneRecord(err) {
+				return p, nil, err
+			}
+			if res.State, res.PackageID, res.Problem = d.State, d.PackageID, d.Problem; !ok {
+				known, _, err := tx.PackageByDraft(x.Draft)
+				if err != nil && !store.OfOneRecord(err) {
+					return p, nil, err
+				}
+				res.State, res.PackageID = office.DraftSent, known.ID
+			}
+		} else if x.Handed {
+			res.State = office.DraftFailed
+		}
+		switch res.State {
+		case office.DraftSent:
+			p.Sent++
+		case office.DraftFailed, office.DraftUnknown, office.DraftCancelled:
+			p.Wrong++
+		default:
+			p.Open++
+		}
+		list = append(list, res)
+	}
+	return p, list, nil
+}

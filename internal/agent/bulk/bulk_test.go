@@ -1,0 +1,307 @@
+package bulk
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"countersign/internal/agent/loop"
+	"countersign/internal/agent/loop/looptest"
+	"countersign/internal/message"
+	"countersign/internal/office"
+	"countersign/internal/store"
+	"countersign/internal/table"
+)
+
+var noErr = looptest.NoErr
+
+// desk is an office whose outbox stores drafts, and fails when the test wants that: before the commit or after it, as a kill does.
+type desk struct {
+	*Service
+	t      *testing.T
+	tools  loop.Base
+	sender string
+	lists  int
+	most   int // drafts that waited at once
+	refuse message.Message
+	kill   func(committed bool) bool
+}
+
+var errKilled = errors.New("killed")
+
+func newDesk(t *testing.T) *desk {
+	d := &desk{t: t, tools: looptest.Base(t, func() {}), sender: "olivia", kill: func(bool) bool { return false }}
+	d.restart()
+	return d
+}
+
+// restart forgets what is not on disk.
+func (d *desk) restart() {
+	keep := func(draft office.Draft, also func(*store.Tx, *office.Draft) error) error {
+		if d.kill(false) {
+			return errKilled
+		}
+		err := d.tools.Data.Update(func(tx *store.Tx) error { return errors.Join(also(tx, &draft), tx.PutDraft(draft)) })
+		if err == nil && d.kill(true) {
+			err = errKilled
+		}
+		return err
+	}
+	d.Service = New(d.tools, Deps{
+		Read: func(_ context.Context, file *os.File) ([]byte, error) {
+			var out bytes.Buffer
+			err := table.Serve(file, &out)
+			return out.Bytes(), err
+		},
+		Sums:   func(context.Context, office.NewPackage) ([]string, error) { return []string{"sum"}, nil },
+		Sender: func() string { return d.sender },
+		Keep: func(_ context.Context, p office.NewPackage, _ []string, also func(*store.Tx, *office.Draft) error) error {
+			d.lists++
+			return keep(office.Draft{ID: fmt.Sprint("list ", d.lists), State: office.DraftList, By: d.sender}, also)
+		},
+		Send: func(_ context.Context, common office.Draft, id string, p office.NewPackage, also func(*store.Tx, *office.Draft) error) error {
+			if !d.refuse.IsZero() {
+				return message.Error(d.refuse, nil)
+			}
+			return keep(office.Draft{ID: id, Name: p.Name, Signers: p.Signers, State: office.DraftQueued, By: common.By}, also)
+		},
+		Cancel: func(id string) (bool, error) { return true, d.end(office.DraftCancelled, 1, id) },
+		LetGo: func(tx *store.Tx, id string) error {
+			return tx.PutDraft(office.Draft{ID: id, State: office.DraftCancelled})
+		},
+		Refused: func(err error) (message.Message, bool, bool) { m, ok := message.Of(err); return m, false, ok },
+	})
+}
+
+// drafts are those of lines.
+func (d *desk) drafts(states ...office.DraftState) (list []office.Draft) {
+	d.t.Helper()
+	noErr(d.t, d.tools.Data.Store.View(func(tx *store.Tx) (err error) { list, err = tx.Drafts(states...); return err }))
+	var lines []office.Draft
+	for _, x := range list {
+		if x.List != "" {
+			lines = append(lines, x)
+		}
+	}
+	return lines
+}
+
+// end has up to n drafts that wait, or that of an id, come to an end.
+func (d *desk) end(state office.DraftState, n int, id string) error {
+	waiting := d.drafts(office.DraftQueued)
+	d.most = max(d.most, len(waiting))
+	for _, x := range waiting {
+		if id == "" && n > 0 || x.ID == id {
+			n--
+			x.State, x.PackageID, x.Problem = state, "package "+x.ID, message.MayNotSendDocuments()
+			noErr(d.t, d.tools.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(x) }))
+		}
+	}
+	return nil
+}
+
+// work sends until nothing is left that can be sent.
+func (d *desk) work(end office.DraftState) {
+	d.t.Helper()
+	for {
+		_, err := d.feed(d.t.Context())
+		noErr(d.t, err)
+		if len(d.drafts(office.DraftQueued)) == 0 {
+			return
+		}
+		noErr(d.t, d.end(end, 9, ""))
+	}
+}
+
+func (d *desk) prepare(lines ...string) office.BulkList {
+	d.t.Helper()
+	path := filepath.Join(d.t.TempDir(), "people.csv")
+	noErr(d.t, os.WriteFile(path, []byte("E-mail;Flat\n"+strings.Join(lines, "\n")), 0o600))
+	l, err := d.Prepare(d.t.Context(), path, office.NewPackage{Name: "Lease {flat}"}, "")
+	noErr(d.t, err)
+	if len(l.Wrong)+l.WrongLines() > 0 {
+		d.t.Fatalf("%+v", l)
+	}
+	return l
+}
+
+func (d *desk) send(l office.BulkList) string {
+	d.t.Helper()
+	id, err := d.Send(d.t.Context(), l, false, 0)
+	noErr(d.t, err)
+	return id
+}
+
+func (d *desk) progress(id string) office.BulkProgress {
+	d.t.Helper()
+	p, _, known, err := d.List(id)
+	if noErr(d.t, err); !known {
+		d.t.Fatal("the list is gone")
+	}
+	return p
+}
+
+func people(n int) (lines []string) {
+	for i := range n {
+		lines = append(lines, fmt.Sprintf("p%d@example.com;%d", i, i))
+	}
+	return lines
+}
+
+// before says of each line whether it was sent before.
+func before(l office.BulkList) (said string) {
+	for _, x := range l.Lines {
+		said += map[office.Before]string{"": "n", office.BeforeSame: "s", office.BeforeChanged: "c"}[x.Before]
+	}
+	return said
+}
+
+func TestALineIsSentOnceWhateverIsInterrupted(t *testing.T) {
+	for seed := range uint64(4) {
+		d, chance := newDesk(t), rand.New(rand.NewPCG(seed, 31))
+		id := d.send(d.prepare(people(40)...))
+		d.kill = func(bool) bool { return chance.IntN(5) == 0 }
+		for !d.progress(id).Over() {
+			switch chance.IntN(8) {
+			case 0:
+				d.restart()
+			case 1:
+				noErr(t, errors.Join(d.Decide(id, office.BulkPaused), d.Decide(id, office.BulkRunning)))
+			default:
+				if _, err := d.feed(t.Context()); err != nil && !errors.Is(err, errKilled) {
+					t.Fatal(err)
+				}
+				noErr(t, d.end(office.DraftSent, chance.IntN(3), ""))
+			}
+			if p := d.progress(id); p.State == office.BulkDone && p.Next == 40 {
+				noErr(t, d.end(office.DraftSent, 9, ""))
+			}
+		}
+		names := map[string]int{}
+		for _, x := range d.drafts(office.DraftSent) {
+			names[x.Name]++
+		}
+		if p := d.progress(id); len(names) != 40 || len(d.drafts()) != 40 || p.Sent != 40 || d.most > ahead {
+			t.Errorf("seed %d: %d packages of %d drafts, %d at once, %+v", seed, len(names), len(d.drafts()), d.most, p)
+		}
+	}
+}
+
+func TestWhatWasSentIsKnownInAChangedListAndAnotherOne(t *testing.T) {
+	d := newDesk(t)
+	first := d.prepare("ana@example.com;1", "ana@example.com;2", "jan@example.com;3", "eva@example.com;4")
+	id := d.send(first)
+	if _, err := d.Send(t.Context(), first, false, 0); err == nil {
+		t.Error("a list that was looked at before another one was stored is sent all the same")
+	}
+	d.work(office.DraftSent)
+	for _, c := range []struct{ lines, want string }{
+		{"ana@example.com;1|ana@example.com;2|jan@example.com;3|eva@example.com;4", "ssss"},
+		{"zoe@example.com;9|eva@example.com;4|ana@example.com;2", "nss"}, // shorter, and in another order
+		{"jan@example.com;33", "c"},                                                         // corrected since
+		{"ana@example.com;1|ana@example.com;2|ana@example.com;5", "ssn"},                    // one more for the same person
+		{"ana@example.com;5|ana@example.com;1", "cs"},                                       // it may be what became of the other
+		{"ana@example.com;5|ana@example.com;6|ana@example.com;7|ana@example.com;1", "cnns"}, // one was changed, two came
+	} {
+		if got := before(d.prepare(strings.Split(c.lines, "|")...)); got != c.want {
+			t.Errorf("%s: %s, want %s", c.lines, got, c.want)
+		}
+	}
+	if l := d.prepare("jan@example.com;3"); len(l.Left(false)) != 0 || len(l.Left(true)) != 1 {
+		t.Error("it is sent again without a word, or not even then")
+	}
+	if p := d.progress(id[:len(id)]); p.Sent != 4 || p.State != office.BulkDone {
+		t.Errorf("%+v", p)
+	}
+}
+
+func TestWhatWasNotSentComesWithTheNextDrop(t *testing.T) {
+	d := newDesk(t)
+	id := d.send(d.prepare(people(20)...))
+	_, err := d.feed(t.Context())
+	noErr(t, err)
+	if got := before(d.prepare(people(20)...)); strings.Trim(got, "s") != "" {
+		t.Errorf("while it runs: %s", got)
+	}
+	noErr(t, errors.Join(d.end(office.DraftSent, 2, ""), d.end(office.DraftFailed, 1, ""), d.Decide(id, office.BulkStopped)))
+	l := d.prepare(people(20)...)
+	if n := strings.Count(before(l), "s"); n != 2 || d.progress(id).Sent != 2 || !d.progress(id).Over() {
+		t.Errorf("once it was stopped: %s, %+v", before(l), d.progress(id))
+	}
+	second := d.send(l)
+	_, err = d.feed(t.Context())
+	noErr(t, err)
+	_, lines, _, err := d.List(second)
+	noErr(t, err)
+	replaces := 0
+	noErr(t, d.tools.Data.Store.View(func(tx *store.Tx) error {
+		for n := range lines {
+			var x line
+			_, _ = tx.GetDoc(lineDoc(second, n), &x)
+			replaces += len(x.Package.Replaces)
+		}
+		return nil
+	}))
+	if replaces != 1 {
+		t.Errorf("%d drafts that were refused are replaced", replaces)
+	}
+	if err := d.Decide(id, office.BulkRunning); err == nil {
+		t.Error("a list that was stopped goes on")
+	}
+}
+
+func TestAListPausesByItself(t *testing.T) {
+	d := newDesk(t)
+	id := d.send(d.prepare(people(30)...))
+	d.work(office.DraftFailed)
+	p := d.progress(id)
+	if p.State != office.BulkPaused || p.Problem.IsZero() || p.Wrong > stalled+ahead {
+		t.Fatalf("after packages that were refused: %+v", p)
+	}
+	noErr(t, d.Decide(id, office.BulkRunning))
+	d.work(office.DraftSent)
+	if p := d.progress(id); p.State != office.BulkDone || p.Sent != 30-p.Wrong {
+		t.Errorf("once it went on: %+v", p)
+	}
+
+	other := d.send(d.prepare("x1@example.com;1", "x2@example.com;2"))
+	noErr(t, d.tools.Data.Update(Doubt))
+	d.work(office.DraftSent)
+	if p := d.progress(other); p.State != office.BulkPaused || p.Next != 0 {
+		t.Errorf("after a restore: %+v", p)
+	}
+	d.sender = "somebody else"
+	noErr(t, d.Decide(other, office.BulkRunning))
+	d.work(office.DraftSent)
+	if p := d.progress(other); p.Next != 0 {
+		t.Errorf("another account sends: %+v", p)
+	}
+	d.sender, d.refuse = "olivia", message.DueDatePassed()
+	d.work(office.DraftSent)
+	if p := d.progress(other); p.Wrong != 2 || !p.Over() {
+		t.Errorf("what cannot be a package: %+v", p)
+	}
+}
+
+func TestAListWaitsUntilItCannotBeUndone(t *testing.T) {
+	d := newDesk(t)
+	id, err := d.Send(t.Context(), d.prepare(people(2)...), false, 8*time.Second)
+	noErr(t, err)
+	if pause, err := d.feed(t.Context()); err != nil || pause <= 0 || pause > 8*time.Second || len(d.drafts()) != 0 {
+		t.Errorf("%v, %v", pause, err)
+	}
+	noErr(t, d.Decide(id, office.BulkStopped))
+	d.tools.Now = func() time.Time { return time.Now().Add(time.Hour) }
+	d.restart()
+	d.work(office.DraftSent)
+	if len(d.drafts()) != 0 || before(d.prepare(people(2)...)) != "nn" {
+		t.Error("it is sent though it was taken back")
+	}
+}

@@ -1,0 +1,98 @@
+package outbox
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"countersign/internal/message"
+	"countersign/internal/office"
+	"countersign/internal/store"
+)
+
+// Sums are the SHA-256 of the files of d, in the order of their sending. Its errors are those of Send.
+func (r *Service) Sums(ctx context.Context, d office.NewPackage) (sums []string, err error) {
+	docs, err := openDocuments(d)
+	if err != nil {
+		return nil, err
+	}
+	defer docs.close()
+	for _, doc := range docs {
+		sum := sha256.New()
+		if _, err := io.Copy(sum, doc.file); err != nil {
+			return nil, &DraftError{message.FileNotRead(doc.Name)}
+		}
+		sums = append(sums, hex.EncodeToString(sum.Sum(nil)))
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+	}
+	return sums, nil
+}
+
+// KeepList stores what the packages of a list have in common, with copies of its documents, which must have these SHA-256. What also does
+// is in the same commit, and may be called more than once. The errors are those of Send.
+func (r *Service) KeepList(ctx context.Context, d office.NewPackage, sums []string, also func(*store.Tx, *office.Draft) error) error {
+	docs, err := openDocuments(d)
+	if err != nil {
+		return err
+	}
+	defer docs.close()
+	if len(docs) == 0 && d.Template.Empty() {
+		return &DraftError{message.NoDocument()}
+	}
+	draft := office.Draft{ID: uuid.NewString(), Name: d.Name, Template: d.Template.Clone(), State: office.DraftList, Created: r.Now(), By: r.deps.Sender()}
+	check := func(d *office.Draft) error {
+		for i, f := range d.Files {
+			if i >= len(sums) || f.SHA256 != sums[i] {
+				return &DraftError{message.FileChanged(f.Name)}
+			}
+		}
+		return nil
+	}
+	return r.storeDraft(ctx, &draft, docs, storing{check: check, also: also})
+}
+
+// FromList stores a draft, under an id that was chosen before, for a line of a list, of which common is what KeepList stored. The rest is as
+// for KeepList.
+func (r *Service) FromList(ctx context.Context, common office.Draft, id string, d office.NewPackage, also func(*store.Tx, *office.Draft) error) error {
+	var docs documents
+	defer func() { docs.close() }()
+	for _, f := range common.Files {
+		file, err := r.openCopy(f)
+		if err != nil {
+			return err
+		}
+		f.ExternalID = ""
+		docs = append(docs, document{DraftFile: f, file: file})
+		d.Files = append(d.Files, f.Path)
+	}
+	draft, err := r.newDraft(d, docs)
+	if err != nil {
+		return err
+	}
+	draft.ID, draft.By, draft.List = id, common.By, common.ID
+	if err := r.storeDraft(ctx, &draft, docs, storing{replaces: slices.Clone(d.Replaces), also: also}); err != nil {
+		return err
+	}
+	for _, id := range d.Replaces {
+		r.live.cancel(id, true)
+	}
+	r.Wake()
+	r.Signal(office.OutboxChanged)
+	return nil
+}
+
+// LetListGo has the copies of a list's documents go, once nothing more is made of them.
+func LetListGo(tx *store.Tx, id string) error {
+	d, known, err := tx.Draft(id)
+	if err != nil || !known || d.State != office.DraftList {
+		return err
+	}
+	d.State = office.DraftCancelled
+	return tx.PutDraft(d)
+}

@@ -1,0 +1,611 @@
+package office
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+
+	"countersign/internal/message"
+)
+
+// ListRow is a line of a list as it was read. Line counts the lines of the file from 1.
+type ListRow struct {
+	Line  int      `json:"line"`
+	Cells []string `json:"cells"`
+}
+
+// ColumnKind is what a column of a list is for.
+type ColumnKind string
+
+const (
+	ColumnOther     ColumnKind = "" // fills placeholders
+	ColumnName      ColumnKind = "name"
+	ColumnFirst     ColumnKind = "first"
+	ColumnLast      ColumnKind = "last"
+	ColumnEmail     ColumnKind = "email"
+	ColumnRole      ColumnKind = "role"
+	ColumnField     ColumnKind = "field"
+	ColumnPackage   ColumnKind = "package"
+	ColumnMessage   ColumnKind = "message"
+	ColumnDue       ColumnKind = "due"
+	ColumnReference ColumnKind = "reference"
+	ColumnCC        ColumnKind = "cc"
+	ColumnBCC       ColumnKind = "bcc"
+)
+
+// heads are how columns of a kind are headed, as folded writes it. What two kinds of persons' names are called depends on the language
+// and on what else is there: see settleNames.
+var heads = map[ColumnKind]string{
+	ColumnName: "name|full name|signer|signer name|nom|nom complet|nom et prenom|prenom nom|signataire|nombre|nombre completo|" +
+		"nombre y apellidos|firmante|unterzeichnende|unterzeichner|unterzeichnerin|vollstandiger name",
+	ColumnFirst: "first name|firstname|given name|forename|vorname|vornamen|rufname|prenom|prenoms|nombre de pila",
+	ColumnLast:  "last name|lastname|surname|family name|nachname|familienname|zuname|nom de famille|apellido|apellidos|primer apellido",
+	ColumnEmail: "e mail|email|mail|e mail address|email address|mail address|e mail adresse|emailadresse|mailadresse|mail adresse|courriel|" +
+		"adresse e mail|adresse email|adresse mail|adresse courriel|adresse electronique|correo|correo electronico|direccion de correo|direccion de correo electronico",
+	ColumnRole:      "role|rolle|rol",
+	ColumnPackage:   "package|package name|paket|paketname|name des pakets|enveloppe|nom de l enveloppe|paquete|nombre del paquete",
+	ColumnMessage:   "message|message to the signers|nachricht|nachricht an die unterzeichnenden|mitteilung|message aux signataires|mensaje|mensaje para los firmantes",
+	ColumnDue:       "due|due date|deadline|sign by|frist|fallig|fallig am|falligkeit|falligkeitsdatum|echeance|date d echeance|date limite|fecha limite|vencimiento|fecha de vencimiento|plazo",
+	ColumnReference: "reference|ref|our reference|unser zeichen|zeichen|aktenzeichen|referenz|notre reference|referencia|nuestra referencia",
+	ColumnCC:        "cc|copy|copy to|kopie|kopie an|copie|copie a|en copie|copia|copia a|con copia",
+	ColumnBCC:       "bcc|blind copy|blindkopie|cci|copie cachee|cco|copia oculta",
+}
+
+var kinds = func() map[string]ColumnKind {
+	all := map[string]ColumnKind{}
+	for kind, names := range heads {
+		for name := range strings.SplitSeq(names, "|") {
+			all[name] = kind
+		}
+	}
+	return all
+}()
+
+// folded is a head without what people write in different ways: case, accents, and what is neither letter nor digit.
+func folded(head string) string {
+	var out strings.Builder
+	for _, r := range norm.NFD.String(strings.ToLower(head)) {
+		switch {
+		case unicode.Is(unicode.Mn, r):
+		case unicode.IsLetter(r), unicode.IsDigit(r):
+			out.WriteRune(r)
+		default:
+			out.WriteByte(' ')
+		}
+	}
+	return strings.Join(strings.Fields(out.String()), " ")
+}
+
+// Column is a column of a list. Person tells whose it is where several sign: a role of the template, or the number that its head ends
+// with; empty for the first.
+type Column struct {
+	Head   string     `json:"head"`
+	Kind   ColumnKind `json:"kind,omitempty"`
+	Person string     `json:"person,omitempty"`
+}
+
+// CellError is what is wrong with a cell. Column is its place, -1 for the line as a whole.
+type CellError struct {
+	Column int             `json:"column"`
+	Text   message.Message `json:"text"`
+}
+
+// Before says that a line was sent before, from this list or another one.
+type Before string
+
+const (
+	BeforeSame    Before = "same"    // the same package
+	BeforeChanged Before = "changed" // the same documents to the same people, and something else about it
+)
+
+// BulkLine is a line of a list, and the package that it becomes. Its documents are those of the list, and so is its template but for Data.
+type BulkLine struct {
+	ListRow
+	Wrong   []CellError         `json:"wrong,omitempty"`
+	Package NewPackage          `json:"package"`
+	Data    []map[string]string `json:"data,omitempty"` // for each document of the template, the values of its fields
+	Who     string              `json:"who,omitempty"`  // stands for the documents and who signs them
+	What    string              `json:"what,omitempty"` // stands for all of the package
+	Before  Before              `json:"before,omitempty"`
+}
+
+// BulkList is a list, judged, before anything of it is sent.
+type BulkList struct {
+	File      string            `json:"file"` // its name
+	Columns   []Column          `json:"columns"`
+	Lines     []BulkLine        `json:"lines"`
+	Wrong     []message.Message `json:"wrong,omitempty"` // with the list as a whole
+	Common    NewPackage        `json:"common"`          // what all its packages have in common
+	Documents []string          `json:"documents"`       // SHA-256 of each file that is sent, in the order of their sending
+}
+
+// ReadList judges a list, each line of which becomes a package like common. The first row has the heads. Texts of common may hold
+// {head}. order is that of dates in figures, see ReadDay. It is the one judgement of lists.
+func ReadList(file string, rows []ListRow, common NewPackage, documents []string, now time.Time, order string) BulkList {
+	l := BulkList{File: file, Common: common, Documents: documents}
+	if len(rows) < 2 {
+		l.Wrong = append(l.Wrong, message.ListEmpty(file))
+		return l
+	}
+	l.match(rows[0].Cells)
+	b := builder{BulkList: &l, now: now, order: order}
+	if hole := b.unknownHole(); hole != "" {
+		l.Wrong = append(l.Wrong, message.PatternUnknown(hole, b.holes()))
+	}
+	seen := map[string]int{}
+	for _, row := range rows[1:] {
+		more := len(row.Cells) > len(l.Columns)
+		row.Cells = append(slices.Clone(row.Cells), make([]string, max(0, len(l.Columns)-len(row.Cells)))...)
+		line := b.line(row)
+		if more { // a comma in a cell without quotes, as a rule: every cell behind it is a wrong one
+			line.Wrong = append(line.Wrong, CellError{-1, message.ListTooManyCells()})
+		}
+		if first, twice := seen[line.What]; twice && len(line.Wrong) == 0 {
+			line.Wrong = append(line.Wrong, CellError{-1, message.ListLineTwice(first)})
+		} else if !twice {
+			seen[line.What] = row.Line
+		}
+		l.Lines = append(l.Lines, line)
+	}
+	return l
+}
+
+// Left are the lines that can be sent: those that were not sent before, or all.
+func (l BulkList) Left(again bool) (left []BulkLine) {
+	for _, line := range l.Lines {
+		if len(line.Wrong) == 0 && (again || line.Before == "") {
+			left = append(left, line)
+		}
+	}
+	return left
+}
+
+// WrongLines is how many lines cannot be sent as they are.
+func (l BulkList) WrongLines() (n int) {
+	for _, line := range l.Lines {
+		if len(line.Wrong) > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// match finds out what the columns are for.
+func (l *BulkList) match(cells []string) {
+	roles := map[string]string{}
+	fields := map[string]bool{}
+	if t := l.Common.Template; t != nil {
+		for _, r := range t.Roles {
+			roles[folded(r.Role)] = r.Role
+		}
+		for _, d := range t.Documents {
+			for _, f := range d.Fields {
+				fields[folded(f.Name)], fields[folded(f.ID)] = true, true
+			}
+		}
+	}
+	for _, head := range cells {
+		c := Column{Head: head}
+		name := folded(head)
+		words := strings.Fields(name)
+		if last := len(words) - 1; last > 0 {
+			if n, err := strconv.Atoi(words[last]); err == nil && n > 0 {
+				name, c.Person = strings.Join(words[:last], " "), strconv.Itoa(n)
+			}
+		}
+		c.Kind = kinds[name]
+		for role, called := range roles { // "Tenant: e-mail", "E-mail of tenant" in whatever language is "tenant" beside a known head
+			if c.Kind != "" || role == "" {
+				break
+			}
+			before, ok1 := strings.CutPrefix(name, role+" ")
+			after, ok2 := strings.CutSuffix(name, " "+role)
+			if kind := kinds[before]; ok1 && isPerson(kind) {
+				c.Kind, c.Person = kind, called
+			} else if kind := kinds[after]; ok2 && isPerson(kind) {
+				c.Kind, c.Person = kind, called
+			}
+		}
+		if c.Person == "1" || !isPerson(c.Kind) {
+			c.Person = ""
+		}
+		if c.Kind == "" && fields[folded(head)] {
+			c.Kind = ColumnField
+		}
+		l.Columns = append(l.Columns, c)
+	}
+	l.settleNames()
+	email := false
+	for i, c := range l.Columns {
+		email = email || c.Kind == ColumnEmail
+		same := func(x Column) bool {
+			return x.Kind == c.Kind && x.Person == c.Person && (c.Kind != ColumnField || folded(x.Head) == folded(c.Head))
+		}
+		if c.Kind != ColumnOther && c.Kind != ColumnCC && c.Kind != ColumnBCC && slices.ContainsFunc(l.Columns[:i], same) {
+			l.Wrong = append(l.Wrong, message.ListColumnTwice(c.Head))
+		}
+	}
+	if !email {
+		l.Wrong = append(l.Wrong, message.ListWithoutEmail())
+	}
+}
+
+func isPerson(k ColumnKind) bool {
+	return slices.Contains([]ColumnKind{ColumnName, ColumnFirst, ColumnLast, ColumnEmail, ColumnRole}, k)
+}
+
+// settleNames has "Name" beside a first name be the last name, and beside a last name the first: "Vorname, Name", "Nombre, Apellidos".
+func (l *BulkList) settleNames() {
+	has := func(kind ColumnKind, person string) bool {
+		return slices.ContainsFunc(l.Columns, func(c Column) bool { return c.Kind == kind && c.Person == person })
+	}
+	for i := range l.Columns {
+		c := &l.Columns[i]
+		if c.Kind != ColumnName {
+			continue
+		}
+		switch first, last := has(ColumnFirst, c.Person), has(ColumnLast, c.Person); {
+		case first && !last:
+			c.Kind = ColumnLast
+		case last && !first:
+			c.Kind = ColumnFirst
+		}
+	}
+}
+
+// builder makes packages of the lines of a list.
+type builder struct {
+	*BulkList
+	now   time.Time
+	order string
+}
+
+// holes are the placeholders that texts may hold.
+func (b builder) holes() (list []string) {
+	for _, c := range b.Columns {
+		if c.Head != "" {
+			list = append(list, "{"+c.Head+"}")
+		}
+	}
+	return append(list, HotPlaceholders()...)
+}
+
+// fill fills a text of the list with the cells of a line, and with what every pattern knows.
+func (b builder) fill(text string, row ListRow) (filled, unknown string) {
+	document := ""
+	if len(b.Common.Files) > 0 {
+		document = b.Common.Files[0]
+	}
+	plain := hotHoles(document, b.now)
+	return fillHoles(text, func(name string) (string, bool) {
+		for i, c := range b.Columns {
+			if folded(c.Head) == folded(name) && c.Head != "" {
+				return row.Cells[i], true
+			}
+		}
+		return plain(name)
+	})
+}
+
+func (b builder) unknownHole() (hole string) {
+	none := ListRow{Cells: make([]string, len(b.Columns))}
+	texts := []string{b.Common.Name, b.Common.Message}
+	if b.Common.Template != nil {
+		for _, d := range b.Common.Template.Documents {
+			texts = append(texts, slices.Sorted(maps.Values(d.Data))...)
+		}
+	}
+	for _, text := range texts {
+		_, unknown := b.fill(text, none)
+		hole = cmp.Or(hole, unknown)
+	}
+	return hole
+}
+
+// line is the package of a row, and what is wrong with it.
+func (b builder) line(row ListRow) BulkLine {
+	out := BulkLine{ListRow: row}
+	wrong := func(column int, text message.Message) { out.Wrong = append(out.Wrong, CellError{column, text}) }
+	p := b.Common
+	p.Files, p.Template, p.Signers, p.Recipients = nil, nil, nil, slices.Clone(b.Common.Recipients)
+	members := map[string]json.RawMessage{}
+	if HasExternalData(p.ExternalData) {
+		if members = ExternalMembers(p.ExternalData); members == nil {
+			members = map[string]json.RawMessage{"value": p.ExternalData}
+		}
+		members = maps.Clone(members)
+	}
+	p.Name, _ = b.fill(p.Name, row)
+	p.Message, _ = b.fill(p.Message, row)
+	data := b.commonData(row)
+	for i, c := range b.Columns {
+		text := row.Cells[i]
+		if isSheetError(text) {
+			wrong(i, message.ListCellError(text))
+			continue
+		}
+		if text == "" {
+			continue
+		}
+		switch c.Kind {
+		case ColumnPackage:
+			p.Name, _ = b.fill(text, row)
+		case ColumnMessage:
+			p.Message, _ = b.fill(text, row)
+		case ColumnReference:
+			members["reference"], _ = json.Marshal(text)
+		case ColumnDue:
+			day, ok := ReadDay(strings.TrimSuffix(text, " 00:00"), b.now, b.order, 1)
+			if p.Due = day.AddDate(0, 0, 1).Add(-time.Second); !ok {
+				wrong(i, message.ListDateUnread(text))
+				p.Due = time.Time{}
+			} else if DuePassed(p.Due, b.now) {
+				wrong(i, message.DueDatePassed())
+			}
+		case ColumnCC, ColumnBCC:
+			people := ReadPeople(text)
+			if len(people) == 0 {
+				wrong(i, message.CopyAddress(text))
+			}
+			p.Recipients = append(p.Recipients, CopyTo(people, c.Kind == ColumnBCC)...)
+		case ColumnField:
+			b.setField(data, c.Head, text)
+		}
+	}
+	if p.ExternalData = nil; len(members) > 0 {
+		p.ExternalData, _ = json.Marshal(members)
+	}
+	p.Signers = b.signers(row, wrong)
+	if t := b.Common.Template; t != nil {
+		signers, left, open := t.Cast(p.Signers)
+		for _, s := range left {
+			wrong(-1, message.ListRoleUnknown(s.Role))
+		}
+		for _, role := range open {
+			wrong(-1, message.ListRoleOpen(role))
+		}
+		p.Signers = signers
+		if empty := WithData(t, data).EmptyFields(); len(empty) > 0 && !p.EmptyFields {
+			at := slices.IndexFunc(b.Columns, func(c Column) bool { return c.Kind == ColumnField && folded(c.Head) == folded(empty[0]) })
+			wrong(at, message.TemplateFieldsEmpty(empty))
+		}
+	}
+	b.judge(row, p, wrong)
+	out.Package, out.Data = p, data
+	out.Who, out.What = b.marks(p, data)
+	return out
+}
+
+// judge says what is wrong with the people and the date of a package as every package is judged, at the cell that it is about.
+func (b builder) judge(row ListRow, p NewPackage, wrong func(int, message.Message)) {
+	at := func(email string, kinds ...ColumnKind) int {
+		for i, c := range slices.Backward(b.Columns) { // of two the second is too many
+			if slices.Contains(kinds, c.Kind) && strings.Contains(strings.ToLower(row.Cells[i]), strings.ToLower(email)) {
+				return i
+			}
+		}
+		return -1
+	}
+	switch code, text := CheckSigners(p.Signers); {
+	case !b.has(ColumnEmail), code == CodeForm: // which is said already
+	case code == CodeMissing:
+		wrong(at("", ColumnEmail), text)
+	case code != "":
+		twice := map[string]int{}
+		for _, s := range p.Signers {
+			email := strings.ToLower(s.Email)
+			if twice[email]++; twice[email] == 2 {
+				wrong(at(email, ColumnEmail), text)
+			}
+		}
+	}
+	for i, code := range CheckCopies(p.Recipients, p.Signers) {
+		if code != "" {
+			wrong(at(p.Recipients[i].Email, ColumnCC, ColumnBCC), p.Recipients[i].Wrong(code))
+		}
+	}
+	if !b.has(ColumnDue) && DuePassed(p.Due, b.now) {
+		wrong(-1, message.DueDatePassed())
+	}
+}
+
+func (b builder) has(kind ColumnKind) bool {
+	return slices.ContainsFunc(b.Columns, func(c Column) bool { return c.Kind == kind })
+}
+
+// signers are those of a row, in the order of their columns' numbers or roles, and then those who sign every package.
+func (b builder) signers(row ListRow, wrong func(int, message.Message)) (list []Signer) {
+	var persons []string
+	for _, c := range b.Columns {
+		if isPerson(c.Kind) && !slices.Contains(persons, c.Person) {
+			persons = append(persons, c.Person)
+		}
+	}
+	slices.SortStableFunc(persons, func(x, y string) int {
+		n, _ := strconv.Atoi(cmp.Or(x, "1"))
+		m, _ := strconv.Atoi(cmp.Or(y, "1"))
+		return n - m
+	})
+	for _, person := range persons {
+		s, emailAt, any := Signer{}, -1, false
+		for i, c := range b.Columns {
+			if !isPerson(c.Kind) || c.Person != person {
+				continue
+			}
+			text := row.Cells[i]
+			any = any || text != "" && c.Kind != ColumnRole
+			switch c.Kind {
+			case ColumnName:
+				n := splitName(text)
+				s.FirstName, s.LastName = n.FirstName, n.LastName
+			case ColumnFirst:
+				s.FirstName = text
+			case ColumnLast:
+				s.LastName = text
+			case ColumnRole:
+				s.Role = text
+				if text != "" && b.Common.Template == nil {
+					wrong(i, message.ListRoleUnknown(text))
+				}
+			case ColumnEmail:
+				s.Email, emailAt = text, i
+			}
+		}
+		if !any {
+			continue
+		}
+		if people := ReadPeople(s.Email); len(people) == 1 { // "Ana Ruiz <ana@example.com>", or the address alone
+			if s.Email = people[0].Email; s.fullName() == "" {
+				s.FirstName, s.LastName = people[0].FirstName, people[0].LastName
+			}
+		}
+		if !IsAddress(s.Email) {
+			wrong(emailAt, message.EmailIncomplete(cmp.Or(s.fullName(), s.Email)))
+		}
+		if s.fullName() == "" {
+			s.FirstName, _, _ = strings.Cut(s.Email, "@")
+		}
+		if _, err := strconv.Atoi(cmp.Or(person, "1")); err != nil {
+			s.Role = person
+		}
+		list = append(list, s)
+	}
+	return append(list, b.Common.Signers...)
+}
+
+// commonData are the values that the list gives the fields of the template, filled for a row.
+func (b builder) commonData(row ListRow) (data []map[string]string) {
+	if b.Common.Template == nil {
+		return nil
+	}
+	for _, d := range b.Common.Template.Documents {
+		values := map[string]string{}
+		for id, text := range d.Data {
+			values[id], _ = b.fill(text, row)
+		}
+		data = append(data, values)
+	}
+	return data
+}
+
+func (b builder) setField(data []map[string]string, head, text string) {
+	for i, d := range b.Common.Template.Documents {
+		for _, f := range d.Fields {
+			if name := folded(head); folded(f.Name) == name || folded(f.ID) == name {
+				data[i][f.ID] = text
+			}
+		}
+	}
+}
+
+// WithData is t with other values for the fields of its documents.
+func WithData(t *Template, data []map[string]string) *Template {
+	t = t.Clone()
+	for i := range data {
+		t.Documents[i].Data = data[i]
+	}
+	return t
+}
+
+// marks are what a line is known by again: documents and signers, and everything.
+func (b builder) marks(p NewPackage, data []map[string]string) (who, what string) {
+	var people []string
+	p.Signers = slices.Clone(p.Signers)
+	for i := range p.Signers {
+		p.Signers[i].Email = strings.ToLower(p.Signers[i].Email)
+		people = append(people, p.Signers[i].Email)
+	}
+	slices.Sort(people)
+	template := ""
+	if b.Common.Template != nil {
+		template = b.Common.Template.ID
+	}
+	who = mark(b.Documents, template, people)
+	return who, mark(who, p, data)
+}
+
+func mark(parts ...any) string {
+	text, _ := json.Marshal(parts)
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:16])
+}
+
+// isSheetError reports whether a cell holds what a spreadsheet shows where it could not compute.
+func isSheetError(cell string) bool {
+	return slices.Contains([]string{"#N/A", "#REF!", "#VALUE!", "#NAME?", "#DIV/0!", "#NUM!", "#NULL!", "#NV", "#BEZUG!", "#WERT!", "#ZAHL!",
+		"#VALEUR!", "#NOM?", "#NOMBRE!", "#¡REF!", "#¡VALOR!", "#¿NOMBRE?", "#¡DIV/0!", "#¡NUM!"}, cell)
+}
+
+// BulkState is where the sending of a list stands.
+type BulkState string
+
+const (
+	BulkRunning BulkState = "running"
+	BulkPaused  BulkState = "paused"
+	BulkStopped BulkState = "stopped" // what was not sent by then is not
+	BulkDone    BulkState = "done"    // every line was made a package of
+)
+
+// Bulk is the sending of a list. Its lines are kept apart.
+type Bulk struct {
+	ID      string          `json:"id"` // also of the draft with what its packages have in common
+	File    string          `json:"file"`
+	Name    string          `json:"name"` // of its packages, as typed
+	Heads   []string        `json:"heads"`
+	Lines   int             `json:"lines"`
+	Next    int             `json:"next"` // how many of them were made packages of
+	State   BulkState       `json:"state"`
+	Problem message.Message `json:"problem,omitzero"` // why it was paused
+	Created time.Time       `json:"created"`
+	Begins  time.Time       `json:"begins"`          // nothing is sent before
+	Since   int             `json:"since,omitempty"` // Next when it went on last
+	By      string          `json:"by,omitempty"`    // the account that is to send it
+	Home
+}
+
+// BulkResult is what became of a line.
+type BulkResult struct {
+	ListRow
+	Name      string          `json:"name"`
+	Signers   []Signer        `json:"signers"`
+	DraftID   string          `json:"draft_id"`
+	State     DraftState      `json:"state"` // empty while its turn has not come
+	PackageID string          `json:"package_id,omitempty"`
+	Problem   message.Message `json:"problem,omitzero"`
+}
+
+// BulkProgress is how far a list is: how many of its lines were sent, were not taken or are unknown, and are still to come.
+type BulkProgress struct {
+	Bulk
+	Sent  int `json:"sent"`
+	Wrong int `json:"wrong"`
+	Open  int `json:"open"`
+}
+
+// Over reports whether nothing more is to come.
+func (p BulkProgress) Over() bool {
+	return p.State == BulkStopped || p.State == BulkDone && p.Open == 0
+}
+
+// BulkTable is what became of the lines of a list as a table, beside what the list had. Its cells are fit for spreadsheets (Cell).
+func BulkTable(b Bulk, lines []BulkResult, words func(message.Message) string) [][]string {
+	table := [][]string{append(slices.Clone(b.Heads), "line", "package", "state", "problem", "package_id")}
+	for _, x := range lines {
+		cells := append(slices.Clone(x.Cells), make([]string, len(b.Heads))...)[:len(b.Heads)] // of one that cannot be read there are none
+		row := append(cells, strconv.Itoa(x.Line), x.Name, cmp.Or(string(x.State), "waiting"), words(x.Problem), x.PackageID)
+		for i := range row {
+			row[i] = Cell(row[i])
+		}
+		table = append(table, row)
+	}
+	return table
+}

@@ -1,0 +1,107 @@
+package office
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// listOf judges a list that is written with | between cells, the first line the heads, for a document.
+func listOf(common NewPackage, order string, lines ...string) BulkList {
+	var rows []ListRow
+	for i, line := range lines {
+		rows = append(rows, ListRow{i + 1, strings.Split(line, "|")})
+	}
+	common.Files = []string{"/x/Lease 4.pdf"}
+	return ReadList("people.csv", rows, common, []string{"sum"}, time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC), order)
+}
+
+func shownSigners(p NewPackage) string {
+	var list []string
+	for _, s := range p.Signers {
+		list = append(list, strings.TrimSpace(s.Role+" "+Written(s)))
+	}
+	return strings.Join(list, ", ")
+}
+
+func TestColumnsAreKnownByTheirHeads(t *testing.T) {
+	lease := &Template{ID: "t", Documents: []TemplateDocument{{ID: "d", Fields: []TemplateField{{ID: "rent", Name: "Miete"}}}},
+		Roles: []TemplateRole{{ID: "r1", Role: "Vermieter", FirstName: "Jan", LastName: "Weber", Email: "jan@example.com"}, {ID: "r2", Role: "Mieter"}}}
+	for _, c := range []struct {
+		heads, line string
+		common      NewPackage
+		want        string
+	}{
+		{"Name|E-mail", "Ana Ruiz|ana@example.com", NewPackage{}, "Ana Ruiz <ana@example.com>"},
+		{"Vorname|Name|E-Mail-Adresse", "Zoë|von Müller|zoe@example.com", NewPackage{}, "von Müller, Zoë <zoe@example.com>"},
+		{"Prénom|NOM|Courriel", "Éva|Klein|eva@example.com", NewPackage{}, "Éva Klein <eva@example.com>"},
+		{"Nombre|Apellidos|Correo electrónico", "Ana|Ruiz Gil|ana@example.com", NewPackage{}, "Ruiz Gil, Ana <ana@example.com>"},
+		{"E-mail|E-mail 2|Name 2", "Ana Ruiz <ana@example.com>|jan@example.com|Jan Weber", NewPackage{}, "Ana Ruiz <ana@example.com>, Jan Weber <jan@example.com>"},
+		{"E-mail|Name", "ana@example.com|", NewPackage{Signers: []Signer{{FirstName: "Boss", Email: "boss@example.com"}}}, "ana <ana@example.com>, Boss <boss@example.com>"},
+		{"Mieter E-Mail|Name: Mieter|MIETE", "ana@example.com|Ana Ruiz|1.200", NewPackage{Template: lease}, "Vermieter Jan Weber <jan@example.com>, Mieter Ana Ruiz <ana@example.com>"},
+		{"E-Mail|Rolle|Miete", "ana@example.com|Mieter|1.200", NewPackage{Template: lease}, "Vermieter Jan Weber <jan@example.com>, Mieter ana <ana@example.com>"},
+	} {
+		l := listOf(c.common, "", c.heads, c.line)
+		if len(l.Wrong)+l.WrongLines() > 0 || shownSigners(l.Lines[0].Package) != c.want {
+			t.Errorf("%s: %s, want %s; wrong are %v, %+v", c.heads, shownSigners(l.Lines[0].Package), c.want, l.Wrong, l.Lines[0].Wrong)
+		}
+		if c.common.Template != nil && l.Lines[0].Data[0]["rent"] != "1.200" {
+			t.Errorf("%s: the fields are %v", c.heads, l.Lines[0].Data)
+		}
+	}
+	l := listOf(NewPackage{Name: "Lease", Message: "Hello", ExternalData: json.RawMessage(`{"matter":1}`)}, "dmy",
+		"Courriel|Nom de l’enveloppe|Message|Échéance|Référence|Copie|Copie cachée|Étage", "ana@example.com|Bail {étage} ({document})||01/02/2027|R 7|eva@example.com; jan@example.com|boss@example.com|{document}")
+	p := l.Lines[0].Package
+	if p.Name != "Bail {document} (Lease 4)" || p.Message != "Hello" || p.Due.Format(time.DateTime) != "2027-02-01 23:59:59" || ReferenceIn(p.ExternalData) != "R 7" ||
+		!strings.Contains(string(p.ExternalData), "matter") || len(p.Recipients) != 3 || !p.Recipients[2].Blind || l.Columns[7].Kind != ColumnOther {
+		t.Errorf("%+v %s", p, p.ExternalData)
+	}
+}
+
+func TestWhatIsWrongIsSaidAtItsCell(t *testing.T) {
+	lease := &Template{ID: "t", Documents: []TemplateDocument{{ID: "d", Fields: []TemplateField{{ID: "rent", Name: "Rent"}}}}, Roles: []TemplateRole{{ID: "r", Role: "Tenant"}}}
+	for _, c := range []struct {
+		heads, line string
+		template    *Template
+		want        string // the column and the id of what is said
+	}{
+		{"E-mail|Name", "ana@|Ana", nil, "0 draft.email-incomplete"},
+		{"E-mail|Name", "|Ana", nil, "0 draft.email-incomplete"},
+		{"E-mail|Flat", "|3", nil, "0 draft.no-signer"},
+		{"E-mail|E-mail 2", "a@example.com|A@example.com", nil, "1 draft.signer-twice"},
+		{"E-mail|CC", "a@example.com|A@example.com", nil, "1 draft.copy-signs"},
+		{"E-mail|CC", "a@example.com|nobody", nil, "1 draft.copy-address"},
+		{"E-mail|Due", "a@example.com|03/04/2027", nil, "1 list.list-date-unread"},
+		{"E-mail|Due", "a@example.com|soon", nil, "1 list.list-date-unread"},
+		{"E-mail|Due", "a@example.com|2026-11-27", nil, "1 draft.due-date-passed"},
+		{"E-mail|Rent", "a@example.com|#REF!", nil, "1 list.list-cell-error"},
+		{"E-mail", "a@example.com|more", nil, "-1 list.list-too-many-cells"},
+		{"E-mail|Role|Rent", "a@example.com|Landlord|1", lease, "-1 list.list-role-unknown"},
+		{"E-mail|Rent", "a@example.com|", lease, "1 draft.template-fields-empty"},
+	} {
+		l := listOf(NewPackage{Template: c.template}, "", c.heads, c.line)
+		got := ""
+		if wrong := l.Lines[0].Wrong; len(wrong) > 0 {
+			got = fmt.Sprint(wrong[0].Column, " ", wrong[0].Text.ID())
+		}
+		if got != c.want || len(l.Left(true)) != 0 {
+			t.Errorf("%s, %s: %q, want %q", c.heads, c.line, got, c.want)
+		}
+	}
+	for want, l := range map[string]BulkList{
+		"list.list-empty":         listOf(NewPackage{}, "", "E-mail"),
+		"list.list-without-email": listOf(NewPackage{}, "", "Name", "Ana"),
+		"list.list-column-twice":  listOf(NewPackage{}, "", "E-mail|Mail", "a@example.com|b@example.com"),
+		"pattern.pattern-unknown": listOf(NewPackage{Message: "Dear {name}"}, "", "E-mail", "a@example.com"),
+	} {
+		if len(l.Wrong) != 1 || l.Wrong[0].ID() != want {
+			t.Errorf("%v, want %s", l.Wrong, want)
+		}
+	}
+	l := listOf(NewPackage{}, "", "E-mail|Flat", "a@example.com|1", "a@example.com|1")
+	if l.WrongLines() != 1 || l.Lines[1].Wrong[0].Text.ID() != "list.list-line-twice" {
+		t.Errorf("a line that is there twice: %+v", l.Lines[1].Wrong)
+	}
+}

@@ -1,0 +1,298 @@
+// Package table reads lists from outside: CSV as Excel and its like write it, and XLSX. A list is taken to be hostile: Serve reads it in
+// a bounded process (package preview), Decode believes nothing of what that process writes.
+//
+// It promises that no list takes more than MaxLines lines of MaxColumns cells, that a damaged one is refused and not read in part, and
+// that a date comes out as 2026-12-31, however its cell shows it. It does not know what the columns mean.
+package table
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/xuri/excelize/v2"
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/unicode"
+
+	"countersign/internal/office"
+)
+
+// Limits of a list.
+const (
+	MaxLines   = 5000 // below its heads
+	MaxColumns = 200
+	maxCell    = 8 << 10 // bytes
+	maxFile    = 16 << 20
+	maxContent = 64 << 20 // of an XLSX, unpacked
+	MaxAnswer  = 32 << 20
+)
+
+// What is told of a list that cannot be read.
+var (
+	ErrProtected  = errors.New("protected by a password")
+	ErrTooLarge   = errors.New("too large")
+	ErrUnreadable = errors.New("cannot be read")
+)
+
+var verdicts = map[string]error{"protected": ErrProtected, "large": ErrTooLarge, "unreadable": ErrUnreadable}
+
+type answer struct {
+	Rows    []office.ListRow `json:"rows,omitempty"`
+	Verdict string           `json:"verdict,omitempty"`
+}
+
+// Serve reads a list and writes what Decode reads.
+func Serve(in io.Reader, out io.Writer) error {
+	rows, err := Read(in)
+	a := answer{Rows: rows}
+	for name, known := range verdicts {
+		if errors.Is(err, known) {
+			a = answer{Verdict: name}
+		}
+	}
+	return json.NewEncoder(out).Encode(a)
+}
+
+// Decode reads the answer of Serve.
+func Decode(data []byte) ([]office.ListRow, error) {
+	var a answer
+	if err := json.Unmarshal(data, &a); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
+	}
+	if a.Verdict != "" {
+		if err := verdicts[a.Verdict]; err != nil {
+			return nil, err
+		}
+		return nil, ErrUnreadable
+	}
+	return tidy(a.Rows)
+}
+
+// Read reads a list in this process. What begins as a ZIP file does is XLSX.
+func Read(in io.Reader) ([]office.ListRow, error) {
+	data, err := io.ReadAll(io.LimitReader(in, maxFile+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(data) > maxFile:
+		return nil, ErrTooLarge
+	case bytes.HasPrefix(data, []byte("\xd0\xcf\x11\xe0")): // the old format, and what has a password
+		return nil, ErrProtected
+	}
+	var rows []office.ListRow
+	if bytes.HasPrefix(data, []byte("PK\x03\x04")) {
+		rows, err = readXLSX(data)
+	} else {
+		rows, err = readCSV(data)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return tidy(rows)
+}
+
+// tidy leaves out empty lines and the empty cells at the end of each, and keeps to the limits.
+func tidy(rows []office.ListRow) (kept []office.ListRow, err error) {
+	for _, row := range rows {
+		for i, cell := range row.Cells {
+			row.Cells[i] = strings.TrimSpace(strings.ReplaceAll(strings.ToValidUTF8(cell, "\ufffd"), "\u00a0", " "))
+			if len(cell) > maxCell {
+				return nil, ErrTooLarge
+			}
+		}
+		for len(row.Cells) > 0 && row.Cells[len(row.Cells)-1] == "" {
+			row.Cells = row.Cells[:len(row.Cells)-1]
+		}
+		if len(row.Cells) > MaxColumns {
+			return nil, ErrTooLarge
+		}
+		if len(row.Cells) > 0 {
+			kept = append(kept, row)
+		}
+	}
+	if len(kept) > MaxLines+1 {
+		return nil, ErrTooLarge
+	}
+	return kept, nil
+}
+
+// readCSV reads text of whatever encoding and with whatever commas Excel has written it. A quote that is not closed is refused: all lines
+// below would be one cell.
+func readCSV(data []byte) (rows []office.ListRow, err error) {
+	text, err := decodeText(data)
+	if err != nil {
+		return nil, err
+	}
+	comma, lines := separator(text), 0
+	if first, rest, _ := strings.Cut(text, "\n"); strings.HasPrefix(first, "sep=") {
+		text, lines = rest, 1
+	}
+	r := csv.NewReader(strings.NewReader(text))
+	r.Comma, r.FieldsPerRecord = comma, -1
+	for {
+		cells, err := r.Read()
+		if err == io.EOF {
+			return rows, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
+		}
+		if len(rows) > 2*MaxLines {
+			return nil, ErrTooLarge
+		}
+		line, _ := r.FieldPos(0)
+		rows = append(rows, office.ListRow{Line: line + lines, Cells: cells})
+	}
+}
+
+// decodeText is text in UTF-8: by its byte order mark, else as it is, else as Windows-1252. What holds zeros is no text.
+func decodeText(data []byte) (string, error) {
+	var err error
+	switch {
+	case bytes.HasPrefix(data, []byte("\xff\xfe")), bytes.HasPrefix(data, []byte("\xfe\xff")):
+		data, err = unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewDecoder().Bytes(data)
+	case !utf8.Valid(data):
+		data, err = charmap.Windows1252.NewDecoder().Bytes(data)
+	}
+	if err != nil || bytes.IndexByte(data, 0) >= 0 {
+		return "", ErrUnreadable
+	}
+	return strings.TrimPrefix(string(data), "\ufeff"), nil
+}
+
+// separator is what parts the cells: as a first line says it, else what is most frequent in that line outside of quotes.
+func separator(text string) rune {
+	first, _, _ := strings.Cut(text, "\n")
+	if named, ok := strings.CutPrefix(strings.TrimRight(first, "\r"), "sep="); ok && len(named) == 1 {
+		return rune(named[0])
+	}
+	quoted, found := false, map[rune]int{}
+	for _, r := range first {
+		if r == '"' {
+			quoted = !quoted
+		}
+		if !quoted {
+			found[r]++
+		}
+	}
+	return slices.MaxFunc([]rune{';', ',', '\t'}, func(a, b rune) int { return found[a] - found[b] })
+}
+
+// readXLSX reads the first sheet that is shown. Nothing is unpacked into files.
+func readXLSX(data []byte) (rows []office.ListRow, err error) {
+	f, err := excelize.OpenReader(bytes.NewReader(data), excelize.Options{UnzipSizeLimit: maxContent, UnzipXMLSizeLimit: maxContent})
+	switch {
+	case errors.Is(err, excelize.ErrWorkbookPassword):
+		return nil, ErrProtected
+	case err != nil && strings.Contains(err.Error(), "unzip size"):
+		return nil, ErrTooLarge
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
+	}
+	defer f.Close()
+	sheets := f.GetSheetList()
+	at := slices.IndexFunc(sheets, func(name string) bool { shown, err := f.GetSheetVisible(name); return err == nil && shown })
+	if at < 0 {
+		return nil, ErrUnreadable
+	}
+	found, err := f.Rows(sheets[at])
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
+	}
+	for line := 1; found.Next(); line++ {
+		cells, err := found.Columns(excelize.Options{RawCellValue: true})
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
+		}
+		if len(cells) > 0 {
+			rows = append(rows, office.ListRow{Line: line, Cells: cells})
+		}
+		if len(rows) > 2*MaxLines {
+			return nil, ErrTooLarge
+		}
+	}
+	if err := errors.Join(found.Error(), found.Close()); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
+	}
+	s := sheet{f, sheets[at], map[int]bool{}}
+	for _, row := range rows {
+		for i, raw := range row.Cells[:min(len(row.Cells), MaxColumns)] {
+			if row.Cells[i], err = s.shown(raw, i+1, row.Line); err != nil {
+				return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
+			}
+		}
+	}
+	return rows, nil
+}
+
+type sheet struct {
+	file  *excelize.File
+	name  string
+	dates map[int]bool // by style, whether it shows a number as a date
+}
+
+// shown is a cell as people read it, and a date as all computers do.
+func (s sheet) shown(raw string, column, line int) (string, error) {
+	number, err := strconv.ParseFloat(raw, 64)
+	if err != nil {
+		return raw, nil
+	}
+	cell, err := excelize.CoordinatesToCellName(column, line)
+	if err != nil {
+		return "", err
+	}
+	style, err := s.file.GetCellStyle(s.name, cell)
+	if err != nil || style == 0 {
+		return raw, err
+	}
+	kind, err := s.file.GetCellType(s.name, cell)
+	if err != nil || kind == excelize.CellTypeSharedString || kind == excelize.CellTypeInlineString {
+		return raw, err
+	}
+	date, known := s.dates[style]
+	if !known {
+		how, err := s.file.GetStyle(style)
+		if err != nil {
+			return "", err
+		}
+		date = isDate(how)
+		s.dates[style] = date
+	}
+	if !date {
+		return s.file.GetCellValue(s.name, cell)
+	}
+	properties, err := s.file.GetWorkbookProps()
+	if err != nil {
+		return "", err
+	}
+	at, err := excelize.ExcelDateToTime(number, properties.Date1904 != nil && *properties.Date1904)
+	if err != nil {
+		return "", err
+	}
+	if _, part := math.Modf(number); part != 0 {
+		return at.Round(time.Minute).Format("2006-01-02 15:04"), nil
+	}
+	return at.Format(time.DateOnly), nil
+}
+
+// said is what of a number's format is not read as one: texts, colours and conditions.
+var said = regexp.MustCompile(`"[^"]*"|\\.|\[[^\]]*\]`)
+
+// isDate reports whether a style shows the day of a date (ECMA-376, 18.8.30).
+func isDate(s *excelize.Style) bool {
+	if s.CustomNumFmt != nil {
+		return strings.ContainsAny(strings.ToLower(said.ReplaceAllString(*s.CustomNumFmt, "")), "dy")
+	}
+	n := s.NumFmt
+	return n >= 14 && n <= 17 || n == 22 || n >= 27 && n <= 31 || n == 36 || n >= 50 && n <= 58
+}

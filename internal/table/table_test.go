@@ -1,0 +1,121 @@
+package table
+
+import (
+	"archive/zip"
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/xuri/excelize/v2"
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/unicode"
+)
+
+// read is a list as text: cells with | in between, each line behind its number.
+func read(t *testing.T, data []byte) (string, error) {
+	t.Helper()
+	var out bytes.Buffer
+	if err := Serve(bytes.NewReader(data), &out); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := Decode(out.Bytes())
+	var lines []string
+	for _, r := range rows {
+		lines = append(lines, fmt.Sprint(r.Line, " ", strings.Join(r.Cells, "|")))
+	}
+	return strings.Join(lines, "\n"), err
+}
+
+func TestTextIsReadAsSpreadsheetsWriteIt(t *testing.T) {
+	const want = "1 Name|E-Mail|Ort\n2 Müller; Zoë|zoe@example.com|Straße \"4\"\n4 Ana|ana@example.com"
+	text := "Name;E-Mail;Ort\r\n\"Müller; Zoë\";zoe@example.com;\"Straße \"\"4\"\"\"\r\n;;\r\nAna;ana@example.com;\r\n"
+	ansi, _ := charmap.Windows1252.NewEncoder().String(text)
+	wide, _ := unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewEncoder().String(strings.ReplaceAll(text, ";", "\t"))
+	for name, given := range map[string]string{
+		"UTF-8": text, "with a mark": "\ufeff" + text, "Windows-1252": ansi, "commas": strings.ReplaceAll(text, ";", ","), "tabs": strings.ReplaceAll(text, ";", "\t"),
+		"UTF-16": wide,
+	} {
+		got, err := read(t, []byte(given))
+		for _, other := range []string{",", "\t"} {
+			got = strings.ReplaceAll(got, "Müller"+other, "Müller;")
+		}
+		if err != nil || got != want {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+	if got, err := read(t, []byte("sep=|\nA|B\n1|2\n")); err != nil || got != "2 A|B\n3 1|2" {
+		t.Errorf("with its own separator: %q, %v", got, err)
+	}
+}
+
+func TestAWorkbookIsReadAsPeopleSeeIt(t *testing.T) {
+	f := excelize.NewFile()
+	style := func(s excelize.Style) int {
+		n, err := f.NewStyle(&s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	german, colour := `[$-407]dd. mmm yyyy`, `[Red]0.00" days"`
+	day := time.Date(2031, 12, 31, 0, 0, 0, 0, time.UTC)
+	for cell, x := range map[string]struct {
+		value any
+		style int
+	}{
+		"A2": {"Name", 0}, "B2": {"Due", 0}, "C2": {"Start", 0}, "D2": {"Rent", 0}, "E2": {"Flat", 0},
+		"A4": {"Zoë", 0}, "B4": {day, style(excelize.Style{NumFmt: 14})}, "C4": {day, style(excelize.Style{CustomNumFmt: &german})},
+		"D4": {1200.5, style(excelize.Style{CustomNumFmt: &colour})}, "E4": {"0042", style(excelize.Style{NumFmt: 14})},
+	} {
+		if err := f.SetCellValue("Sheet1", cell, x.value); err != nil {
+			t.Fatal(err)
+		}
+		if x.style > 0 {
+			if err := f.SetCellStyle("Sheet1", cell, cell, x.style); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	b, err := f.WriteToBuffer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := read(t, b.Bytes()); err != nil || got != "2 Name|Due|Start|Rent|Flat\n4 Zoë|2031-12-31|2031-12-31|1200.50 days|0042" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+func TestWhatIsTooMuchOrNoListIsRefused(t *testing.T) {
+	var bomb bytes.Buffer
+	z := zip.NewWriter(&bomb)
+	for _, name := range []string{"[Content_Types].xml", "xl/workbook.xml", "xl/worksheets/sheet1.xml"} {
+		w, _ := z.Create(name)
+		for range maxContent/3>>20 + 1 {
+			w.Write(bytes.Repeat([]byte(" "), 1<<20))
+		}
+	}
+	z.Close()
+	for name, c := range map[string]struct {
+		given string
+		want  error
+	}{
+		"a bomb":            {bomb.String(), ErrTooLarge},
+		"a damaged archive": {"PK\x03\x04" + strings.Repeat("x", 400), ErrUnreadable},
+		"the old format":    {"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", ErrProtected},
+		"a picture":         {"\x89PNG\r\n\x1a\n\x00\x00\x00\x0dIHDR", ErrUnreadable},
+		"an open quote":     {"Name,E-mail\nAna,\"ana@example.com\nJan,jan@example.com\n", ErrUnreadable},
+		"many lines":        {"Name\n" + strings.Repeat("a\n", MaxLines+1), ErrTooLarge},
+		"many columns":      {"Name" + strings.Repeat(",a", MaxColumns), ErrTooLarge},
+		"a long cell":       {"Name\n" + strings.Repeat("a", maxCell+1), ErrTooLarge},
+	} {
+		if got, err := read(t, []byte(c.given)); !errors.Is(err, c.want) || got != "" {
+			t.Errorf("%s: %.100q, %v", name, got, err)
+		}
+	}
+	if _, err := Decode([]byte(`{"verdict":"new"}`)); err == nil {
+		t.Error("an unknown verdict counts as a list")
+	}
+}
