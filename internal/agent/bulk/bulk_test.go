@@ -217,7 +217,7 @@ func TestWhatWasSentIsKnownInAChangedListAndAnotherOne(t *testing.T) {
 	if l := d.prepare("jan@example.com;3"); len(l.Left(false)) != 0 || len(l.Left(true)) != 1 {
 		t.Error("it is sent again without a word, or not even then")
 	}
-	if p := d.progress(id[:len(id)]); p.Sent != 4 || p.State != office.BulkDone {
+	if p := d.progress(id); p.Sent != 4 || p.State != office.BulkDone {
 		t.Errorf("%+v", p)
 	}
 }
