@@ -94,7 +94,7 @@ func (c *moveCmd) Run(r *run) error {
 func (r *run) showArrival(x agent.Arrival) error {
 	rows := [][2]string{
 		{"Computer", x.Computer}, {"Written", x.Made.Local().Format("2006-01-02 15:04")}, {"People sign in at", x.SignIn}, {"Documents go to", x.Service},
-		{"Reports arrive at", x.Events}, {"Sign-in returns to", x.Returns},
+		{"Events arrive at", x.Events}, {"Sign-in returns to", x.Returns},
 		{"Account", x.Account}, {"Folder there", x.Folder}, {"Packages", fmt.Sprint(x.Packages)}, {"Drafts", fmt.Sprint(x.Drafts)},
 	}
 	for _, path := range x.Watched {

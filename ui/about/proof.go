@@ -31,8 +31,8 @@ func (s *Screen) proof() fyne.CanvasObject {
 		browse.Any(s.env, lang.L("Verify documents…"), s.Verify)
 	})
 	s.verifying = widgets.Section(lang.L("Proof"), 8,
-		widgets.Across(nil, widgets.NewProse(lang.L("Choose a document or drop some here to see whether they were sent or saved by Countersign, and whether a byte differs.")), verify),
-		widgets.Across(nil, widgets.NewProse(lang.L("The fingerprint stands for everything recorded so far. Mail it to somebody now and then: it proves later that nothing was changed.")), s.fingerprint))
+		widgets.Across(nil, widgets.NewProse(lang.L("Choose files or drop them here to see whether Countersign sent or saved them, and whether anything in them was changed.")), verify),
+		widgets.Across(nil, widgets.NewProse(lang.L("The fingerprint is a short code for everything Countersign has recorded so far. Mail it to someone now and then: later it proves that nothing was changed.")), s.fingerprint))
 	return s.verifying
 }
 

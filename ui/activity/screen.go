@@ -61,14 +61,14 @@ func New(d *env.Env, o Office) *Screen {
 	s := &Screen{env: d, office: o, body: container.NewStack(), blocked: widgets.Stack(2)}
 	s.reader = async.NewReader(d.Work, s.read, s.fill)
 	s.happened = newFeed(lang.L("Activity"), row.is, s.showRow, s.openRow)
-	s.events = newFeed(lang.L("Technical log"), event.is, s.showEvent, s.openEvent)
+	s.events = newFeed(lang.L("All events"), event.is, s.showEvent, s.openEvent)
 	s.export = widgets.NewButtonWithIcon("", fynetheme.DocumentSaveIcon(), s.pressExport).Quiet()
 	s.offerExport()
-	toLog := widgets.NewButton(lang.L("Technical log"), s.ShowEvents).Quiet()
+	toLog := widgets.NewButton(lang.L("All events"), s.ShowEvents).Quiet()
 	s.diary = widgets.PadHV(20, 12, widgets.AtMost(784, widgets.Across(nil, widgets.NewHeading(lang.L("Activity")), toLog)))
 	back := widgets.Row(0, widgets.NewLink("‹ "+lang.L("Activity"), s.ShowDiary))
 	what := widgets.NewProse(lang.L("What the signing service reported, as it arrived. Support may ask for it."))
-	s.log = widgets.PadHV(20, 6, widgets.AtMost(784, widgets.Stack(2, back, widgets.Across(nil, widgets.NewHeading(lang.L("Technical log")), s.export), what, s.blocked)))
+	s.log = widgets.PadHV(20, 6, widgets.AtMost(784, widgets.Stack(2, back, widgets.Across(nil, widgets.NewHeading(lang.L("All events")), s.export), what, s.blocked)))
 	s.content = container.NewStack()
 	s.ShowDiary()
 	return s

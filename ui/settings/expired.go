@@ -28,14 +28,14 @@ func showExpired(s *Screen) {
 			when := widgets.NewCaption(lang.L("signed {{.Date}}", i18n.V{"Date": p.Executed.Local().Format(time.DateOnly)}))
 			rows.Add(widgets.Across(nil, widgets.NewFullName(i18n.Title(p.Name)), when))
 		}
-		says := lang.L("They were signed long enough ago. Delete them yourself, in their folders, if you wish.")
+		says := lang.L("Countersign never deletes them. Delete them in their folders if you no longer need them.")
 		if len(list) == 0 {
-			says = lang.L("Nothing has been kept long enough yet.")
+			says = lang.L("No document is past its retention period yet.")
 			if s.kept.KeepYears == "" {
 				says = lang.L("No retention period is set.")
 			}
 		}
-		parts := []fyne.CanvasObject{widgets.NewHeading(lang.L("Papers that need not be kept")), widgets.NewParagraph(says)}
+		parts := []fyne.CanvasObject{widgets.NewHeading(lang.L("Documents past their retention period")), widgets.NewParagraph(says)}
 		if len(list) > 0 {
 			parts = append(parts, widgets.Tall(260, widgets.NewVScroll(rows)))
 		}

@@ -217,7 +217,7 @@ func (f *form) program() {
 	pick(office.FieldMotion, lang.L("Animations"), []string{"reduced", "full"}, []string{lang.L("Reduced"), lang.L("Normal")}, func(s *office.Settings) *string { return &s.Motion })
 	f.flag("check_updates", lang.L("Check for a new version once a day"), func(s *office.Settings) *bool { return &s.CheckUpdates }).
 		field.Hint(lang.L("Only the newest version number is requested. Nothing about you or your documents is sent."))
-	f.text(office.FieldKeepYears, lang.L("Retention period (years)"), lang.L("Nothing is deleted by itself. Own periods for a template or watched folder: 10; Lease: 30"),
+	f.text(office.FieldKeepYears, lang.L("Retention period (years)"), lang.L("How long you keep signed documents. Countersign never deletes them. For a template or watched folder of its own: 10; Lease: 30"),
 		widgets.NewEntry(lang.L("no limit")), func(s *office.Settings) *string { return &s.KeepYears })
 	kept := widgets.NewEntry(strconv.Itoa(office.KeepEventsDays))
 	f.value(office.FieldKeepEvents, "", "", kept, func(s office.Settings) string { return strconv.Itoa(cmp.Or(s.KeepEvents, office.KeepEventsDays)) },
@@ -226,21 +226,21 @@ func (f *form) program() {
 			if s.KeepEvents, err = strconv.Atoi(v); err != nil || s.KeepEvents == 0 {
 				s.KeepEvents = -1 // 0 would mean the default
 			}
-		}).field = widgets.NewField("", f.sentence(lang.L("Keep technical details for … days"), nil, kept), lang.L("Packages and saved files stay in the list."))
+		}).field = widgets.NewField("", f.sentence(lang.L("Keep event data for … days"), nil, kept), lang.L("Packages and saved files stay in the list."))
 }
 
 // proof are the settings of the record and of the look at saved files.
 func (f *form) proof() {
-	f.text(office.FieldStampURL, lang.L("Time stamp service"), lang.L("It confirms once a day what was recorded until then, and is sent nothing but a hash. Leave it empty for none."),
+	f.text(office.FieldStampURL, lang.L("Time stamp service"), lang.L("It confirms once a day that this record existed. It receives only a checksum, never a document. Leave empty for none."),
 		widgets.NewEntry("https://example.com/tsa"), func(s *office.Settings) *string { return &s.StampURL })
-	f.flag("mirror_record", lang.L("Keep a copy of the record in the folder for documents"), func(s *office.Settings) *bool { return &s.MirrorRecord })
+	f.flag("mirror_record", lang.L("Also keep a copy in the folder for documents"), func(s *office.Settings) *bool { return &s.MirrorRecord })
 	days := widgets.NewEntry(never)
 	f.value(office.FieldCheckFiles, "", "", days, func(s office.Settings) string { return strconv.Itoa(s.CheckFiles) }, func(s *office.Settings, v string) {
 		var err error
 		if s.CheckFiles, err = strconv.Atoi(v); err != nil {
 			s.CheckFiles = -1
 		}
-	}).field = widgets.NewField("", f.sentence(lang.L("Check saved documents every … days"), nil, days), lang.L("Missing, changed and renamed files are told of. 0 is for never."))
+	}).field = widgets.NewField("", f.sentence(lang.L("Check saved documents every … days"), nil, days), lang.L("You’re told about missing, changed and renamed files. 0 means never."))
 }
 
 func (f *form) service() {

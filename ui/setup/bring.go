@@ -99,7 +99,7 @@ func (b *bring) show(x agent.Arrival) {
 	b.shown = x
 	rows := widgets.Stack(8)
 	for _, row := range [][2]string{
-		{lang.L("Sign-in at"), x.SignIn}, {lang.L("Documents go to"), x.Service}, {lang.L("Reports arrive at"), x.Events},
+		{lang.L("Sign-in at"), x.SignIn}, {lang.L("Documents go to"), x.Service}, {lang.L("Events arrive at"), x.Events},
 		{lang.L("Sign-in returns to"), x.Returns}, {lang.L("Account"), x.Account},
 		{lang.L("From computer"), x.Computer + ", " + x.Made.Local().Format("2006-01-02 15:04")},
 		{lang.L("Folder there"), x.Folder}, {lang.L("Watched folders, paused"), strings.Join(x.Watched, "\n")},

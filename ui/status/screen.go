@@ -347,7 +347,7 @@ func (r row) mark() theme.Mark {
 func (s *Screen) row(r row) fyne.CanvasObject {
 	text, next := i18n.Words().Lines(r.check.Found)
 	if r.name == message.StepEvent() && r.check.Result == office.CheckFine {
-		text = lang.N("{{.PluralCount}} reports received", s.status.Events.Received)
+		text = lang.N("{{.PluralCount}} events received", s.status.Events.Received)
 	}
 	found := widgets.NewProse(text + r.note)
 	what := widgets.Stack(2, found)
