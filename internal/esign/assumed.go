@@ -70,9 +70,6 @@ const (
 
 	// Source: none. A Retry-After beyond this is taken for this.
 	maxRetryAfter = 24 * time.Hour
-
-	// Source: none. How deep the JSON of an event may nest.
-	maxEventDepth = 64
 )
 
 // notReadyWords in an error code mean that a document cannot be downloaded yet. service-facts.md, 8: the answer for
@@ -123,7 +120,7 @@ var signerRoles = []string{"signer", "guest", "host"}
 //   - A body that begins with "<" is a web page, whatever its label, and nobody's answer to a call of the API or for tokens;
 //     with a 403 it is a network that blocks, for the service's own says why in JSON (http.go, client.go, oauth.go).
 //   - A token answer with either token is a success whatever else it holds; 4xx without a readable OAuth error is no
-//     word about the sign-in (oauth.go). One that is labelled a form is read as one, whatever RFC 6749, 5.1 says (http.go).
+//     word about the sign-in (oauth.go).
 //   - The words of an event that tell its kind are taken in any case, and one that should be an id and is none for no id, but for
 //     the package's and the event's own (event.go).
 //   - An event without an offset in eventTime is in UTC, as interface.md, "Events" says it is (lenient.go).

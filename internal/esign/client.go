@@ -224,9 +224,6 @@ func (c *Client) once(ctx context.Context, k *call, form pathForm, access string
 	req.Header.Set("Accept", k.accept)
 	req.Header.Set("Authorization", "Bearer "+access)
 	req.Header.Set("User-Agent", "Countersign")
-	if k.accept != "application/json" {
-		req.Header.Set("Accept-Encoding", "identity")
-	}
 
 	start := c.cfg.now()
 	res, err := c.cfg.httpClient(k.redirects()).Do(req)

@@ -3,7 +3,6 @@ package esign
 import (
 	"bufio"
 	"bytes"
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -30,10 +29,7 @@ type Download struct {
 	Length int64         // bytes of Body, -1 when the service did not say. It does not prove that the file is whole
 }
 
-var (
-	errEncoded = errors.New("the file is compressed in a way that was not asked for")
-	errPart    = errors.New("the answer is a part of the file")
-)
+var errPart = errors.New("the answer is a part of the file")
 
 // Download begins to download a file; documentID is not used for a MasterFile. NotReady means to ask again later.
 // NotFound is worth a few more tries, since it is not known what the service says of a file it has not made yet. An
@@ -81,53 +77,12 @@ func readDownload(op string, res *http.Response) (*Download, error) {
 	if err := checkAnswer(op, res); err != nil {
 		return nil, err
 	}
-	plain, length := io.Reader(res.Body), res.ContentLength
-	packed, err := isPacked(res.Header)
-	if err != nil {
-		return nil, &Error{Op: op, Kind: BadAnswer, Status: res.StatusCode, err: err}
-	}
-	if packed {
-		length = -1 // which is that of the packed bytes; their own end proves that they are whole
-		if plain, err = gzip.NewReader(res.Body); err == io.EOF {
-			return nil, &Error{Op: op, Kind: NotReady, Status: res.StatusCode}
-		} else if err != nil {
-			return nil, unpackError(op, err)
-		}
-	}
-	buffered := bufio.NewReaderSize(plain, 4<<10) // only the first bytes: large reads go past it
+	buffered := bufio.NewReaderSize(res.Body, 4<<10) // only the first bytes: large reads go past it
 	if err := checkBeginning(op, res, buffered); err != nil {
 		return nil, err
 	}
 	body := &downloadBody{buffered: buffered, closer: res.Body, op: op}
-	return &Download{Body: body, Length: length}, nil
-}
-
-// isPacked reports whether the file comes in gzip's form. It is asked for as it is, but what lies between may pack it all the same,
-// always (RFC 9110, 12.5.3 lets it).
-func isPacked(h http.Header) (packed bool, err error) {
-	for _, line := range h.Values("Content-Encoding") {
-		for e := range strings.SplitSeq(line, ",") {
-			switch strings.ToLower(strings.TrimSpace(e)) {
-			case "", "identity":
-			case "gzip", "x-gzip":
-				if packed {
-					return false, errEncoded
-				}
-				packed = true
-			default:
-				return false, errEncoded
-			}
-		}
-	}
-	return packed, nil
-}
-
-// unpackError is a packed file that ends early, as every file does that is cut off on its way, or one that is none.
-func unpackError(op string, err error) error {
-	if errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum) {
-		return &Error{Op: op, Kind: BadAnswer, Status: http.StatusOK, err: err}
-	}
-	return noAnswer(op, err)
+	return &Download{Body: body, Length: res.ContentLength}, nil
 }
 
 // checkAnswer looks at what a 2xx answer says of itself: is it a whole file?
@@ -145,7 +100,7 @@ func checkAnswer(op string, res *http.Response) error {
 func checkBeginning(op string, res *http.Response, body *bufio.Reader) error {
 	head, err := body.Peek(512)
 	if err != nil && err != io.EOF {
-		return unpackError(op, err)
+		return noAnswer(op, err)
 	}
 	start := bytes.TrimLeft(trimBOM(head), " \t\r\n")
 	declared := mediaType(res.Header)
@@ -222,7 +177,7 @@ type downloadBody struct {
 func (b *downloadBody) Read(p []byte) (int, error) {
 	n, err := b.buffered.Read(p)
 	if err != nil && err != io.EOF {
-		err = unpackError(b.op, err)
+		err = noAnswer(b.op, err)
 	}
 	return n, err
 }

@@ -161,7 +161,7 @@ func causeText(err error) string {
 		own   *Error
 	)
 	for _, known := range []error{context.Canceled, context.DeadlineExceeded, io.ErrUnexpectedEOF, io.EOF, errOtherHost,
-		errTooLong, errMalformed, errNotServed, errEncoded, errRejectedToken, errStaleToken, errNoKeys, errNoTokens, errReplaced, errClosed, errMismatch, errChanged, net.ErrClosed} {
+		errTooLong, errMalformed, errNotServed, errRejectedToken, errStaleToken, errNoKeys, errNoTokens, errReplaced, errClosed, errMismatch, errChanged, net.ErrClosed} {
 		if errors.Is(err, known) {
 			return known.Error()
 		}

@@ -64,8 +64,7 @@ func TestExternalIDMayBeAnyJSON(t *testing.T) {
 	}
 }
 
-func TestABodyThatTwoReadersCouldReadDifferentlyIsRefused(t *testing.T) {
-	deep := strings.Repeat("[", 65) + strings.Repeat("]", 65)
+func TestABodyThatIsNoEventIsRefused(t *testing.T) {
 	for name, body := range map[string]string{
 		"empty":                  ``,
 		"not JSON":               `package_executed`,
@@ -74,13 +73,8 @@ func TestABodyThatTwoReadersCouldReadDifferentlyIsRefused(t *testing.T) {
 		"a comment":              `{"action":"a"} // ok`,
 		"an array":               `[{"action":"a"}]`,
 		"null":                   `null`,
-		"a string":               `"a"`,
 		"not UTF-8":              "{\"action\":\"a\xff\"}",
-		"a key twice":            `{"packageId":"a","packageId":"b"}`,
-		"a key twice, escaped":   `{"packageId":"a","package\u0049d":"b"}`,
-		"a key twice, inside":    `{"externalData":{"id":1,"id":2}}`,
-		"a key twice in an item": `{"x":[1,{"a":1,"b":2,"a":3}]}`,
-		"too deep":               `{"externalData":` + deep + `}`,
+		"a string":               `"a"`,
 		"far too deep":           `{"externalData":` + strings.Repeat("[", 100000),
 		"an id that is none":     `{"packageId":{"a":1}}`,
 		"an action that is none": `{"action":true}`,
@@ -92,9 +86,6 @@ func TestABodyThatTwoReadersCouldReadDifferentlyIsRefused(t *testing.T) {
 		} else if strings.Contains(err.Error(), "package_executed") || strings.Contains(err.Error(), `"a"`) {
 			t.Errorf("%s: the error quotes the body: %v", name, err)
 		}
-	}
-	if _, err := ParseEvent([]byte(`{"x":[{"a":1},{"a":1}],"y":{"a":1}}`)); err != nil {
-		t.Errorf("the same key in different objects: %v", err)
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"mime"
@@ -141,8 +140,7 @@ func hostPort(u *url.URL) string {
 	return net.JoinHostPort(strings.ToLower(u.Hostname()), port)
 }
 
-// boundedTransport caps the answers of the authorization server, makes JSON of a form, which some servers answer a request for
-// tokens with, and calls JSON what is JSON, which go-oidc asks for.
+// boundedTransport caps the answers of the authorization server, and calls JSON what is JSON, which go-oidc asks for.
 type boundedTransport struct{ next http.RoundTripper }
 
 func (t boundedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -158,13 +156,6 @@ func (t boundedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	res.Body.Close()
 	if err != nil {
 		return nil, err
-	}
-	if form, err := url.ParseQuery(string(body)); err == nil && mediaType(res.Header) == formType && !looksLikeJSON(body) {
-		members := map[string]string{}
-		for name := range form {
-			members[name] = form.Get(name)
-		}
-		body, _ = json.Marshal(members)
 	}
 	res.Body = io.NopCloser(bytes.NewReader(body))
 	if looksLikeJSON(body) && mediaType(res.Header) != "application/jwt" {
@@ -188,9 +179,6 @@ func looksLikeJSON(body []byte) bool {
 	body = bytes.TrimLeft(trimBOM(body), " \t\r\n")
 	return len(body) > 0 && (body[0] == '{' || body[0] == '[')
 }
-
-// formType is how a form is labelled.
-const formType = "application/x-www-form-urlencoded"
 
 func trimBOM(b []byte) []byte { return bytes.TrimPrefix(b, []byte("\xef\xbb\xbf")) }
 

@@ -8,11 +8,9 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"math"
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -168,13 +166,13 @@ var errNoTokens = errors.New("the answer holds no tokens")
 // can be made out. A refresh token is used up by the answer that brings the next one, so nothing else in that answer
 // may keep the next one from being read: an odd member is one that was not sent.
 type tokenAnswer struct {
-	Access      text      `json:"access_token"`
-	Refresh     text      `json:"refresh_token"`
-	ID          text      `json:"id_token"`
-	Lifetime    lifetime  `json:"expires_in"`
-	Scopes      scopes    `json:"scope"`
-	Error       errorCode `json:"error"`
-	Description text      `json:"error_description"`
+	Access      text   `json:"access_token"`
+	Refresh     text   `json:"refresh_token"`
+	ID          text   `json:"id_token"`
+	Lifetime    number `json:"expires_in"` // seconds
+	Scopes      text   `json:"scope"`
+	Error       text   `json:"error"`
+	Description text   `json:"error_description"`
 
 	sent time.Time // by the service's own clock; zero where it did not say
 }
@@ -185,18 +183,18 @@ func (a tokenAnswer) tokens(now time.Time) Tokens {
 	if strings.ContainsFunc(t.Access, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		t.Access = ""
 	}
-	life := time.Duration(a.Lifetime)
+	life := time.Duration(a.Lifetime) * time.Second
 	if life <= 0 {
 		life = assumedLifetime
 	}
-	t.Expiry = now.Add(life)
+	t.Expiry = now.Add(min(life, longestLifetime))
 	return t
 }
 
 // scopesOr is what was granted; RFC 6749, 5.1 lets the service leave it out when that is what was asked for.
 func (a tokenAnswer) scopesOr(asked []string) []string {
-	if len(a.Scopes) > 0 {
-		return a.Scopes
+	if granted := strings.Fields(string(a.Scopes)); len(granted) > 0 {
+		return granted
 	}
 	return append([]string(nil), asked...)
 }
@@ -214,7 +212,7 @@ func (a authority) post(ctx context.Context, cfg Config, op, address string, for
 	if err != nil {
 		return nil, noAnswer(op, err)
 	}
-	req.Header.Set("Content-Type", formType)
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	req.Header.Set("Accept", "application/json")
 	if basic {
 		req.SetBasicAuth(cfg.ClientID, cfg.ClientSecret)
@@ -290,52 +288,6 @@ func readTokenAnswer(body []byte) (a tokenAnswer, ok bool) {
 	body = bytes.TrimSpace(trimBOM(body))
 	ok = bytes.HasPrefix(body, []byte("{")) && json.NewDecoder(bytes.NewReader(body)).Decode(&a) == nil
 	return a, ok
-}
-
-// lifetime is a number of seconds, also with a fraction, an exponent or in quotes, at most longestLifetime; 0 for anything else.
-type lifetime time.Duration
-
-func (l *lifetime) UnmarshalJSON(b []byte) error {
-	f, err := strconv.ParseFloat(strings.Trim(string(b), `" `), 64)
-	if err != nil && !errors.Is(err, strconv.ErrRange) || math.IsNaN(f) || f <= 0 {
-		f = 0
-	}
-	*l = lifetime(min(f, longestLifetime.Seconds()) * float64(time.Second))
-	return nil
-}
-
-// scopes are the words of a string, or of a list of strings.
-type scopes []string
-
-func (s *scopes) UnmarshalJSON(b []byte) error {
-	*s = nil
-	var one string
-	var many []any
-	if json.Unmarshal(b, &one) == nil {
-		*s = strings.Fields(one)
-	}
-	if json.Unmarshal(b, &many) == nil {
-		for _, v := range many {
-			if v, ok := v.(string); ok {
-				*s = append(*s, strings.Fields(v)...)
-			}
-		}
-	}
-	return nil
-}
-
-// errorCode is a string, or the code of an object as other errors of the service are (RFC 6749, 5.2, has the string). That a sign-in has
-// lapsed is to be told in either shape.
-type errorCode string
-
-func (c *errorCode) UnmarshalJSON(b []byte) error {
-	var s string
-	var o struct{ Code text }
-	if json.Unmarshal(b, &s) != nil && json.Unmarshal(b, &o) == nil {
-		s = string(o.Code)
-	}
-	*c = errorCode(s)
-	return nil
 }
 
 // Tokens are what the token endpoint hands out (interface.md, "Token response"). They print as nothing.

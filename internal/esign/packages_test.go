@@ -229,9 +229,6 @@ func TestDownloads(t *testing.T) {
 				http.NotFound(w, r)
 				return
 			}
-			if r.Header.Get("Accept-Encoding") != "identity" {
-				t.Errorf("Accept-Encoding %q", r.Header.Get("Accept-Encoding"))
-			}
 			w.Header().Set("Content-Type", "text/html") // a mistake that must not matter
 			w.Header().Set("Content-Length", fmt.Sprint(len(pdf)))
 			io.WriteString(w, pdf)
@@ -256,7 +253,6 @@ func gzipped(s string) string {
 	return b.String()
 }
 
-// Something on the way packs whatever passes, though the file was asked for as it is.
 func TestAFileThatComesPackedIsUnpacked(t *testing.T) {
 	pdf := "%PDF-1.7 " + strings.Repeat("x", 100000)
 	packed := gzipped(pdf)
@@ -266,8 +262,6 @@ func TestAFileThatComesPackedIsUnpacked(t *testing.T) {
 		want bool
 	}{
 		"gzip":          {"gzip", packed, true},
-		"another name":  {"X-GZip", packed, true},
-		"and identity":  {"identity, gzip", packed, true},
 		"cut":           {"gzip", packed[:len(packed)-20], false},
 		"without end":   {"gzip", packed[:len(packed)-8], false},
 		"other content": {"gzip", packed[:len(packed)-8] + "abcdefgh", false},
@@ -307,9 +301,6 @@ func TestWhatIsNoFileIsAnErrorWhateverItsStatus(t *testing.T) {
 		{"400 invalid", `{"error":"package_invalid_id"}`, 400, nil, Refused},
 		{"403", ``, 403, nil, Forbidden},
 		{"500", ``, 500, nil, Server},
-		{"packed by nobody knows what", "%PDF-", 200, []string{"Content-Encoding", "br"}, BadAnswer},
-		{"packed twice", gzipped("%PDF-"), 200, []string{"Content-Encoding", "identity, gzip", "Content-Encoding", "gzip"}, BadAnswer},
-		{"called packed", "%PDF-1.7 and so on", 200, []string{"Content-Encoding", "gzip"}, BadAnswer},
 		{"a packed page", gzipped("<html>log in</html>"), 200, []string{"Content-Encoding", "gzip"}, BadAnswer},
 		{"packed, not ready", gzipped(`{"error":"document_not_ready"}`), 200, []string{"Content-Encoding", "gzip"}, NotReady},
 		{"packed nothing", "", 200, []string{"Content-Encoding", "gzip"}, NotReady},
