@@ -62,16 +62,10 @@ func isServer(address string) bool {
 	return err == nil && u.Hostname() != "" && u.User == nil && u.RawQuery == "" && !u.ForceQuery && u.Fragment == "" && secureURL(u)
 }
 
-// String leaves the secret out, so that a Config may be printed by mistake.
-func (c Config) String() string {
-	return fmt.Sprintf("esign.Config{%s %s %s}", c.AuthURL, c.BaseURL, c.ClientID)
+// Format leaves the secret out with every verb, so that a Config may be printed or logged by mistake.
+func (c Config) Format(f fmt.State, _ rune) {
+	fmt.Fprintf(f, "esign.Config{%s %s %s}", c.AuthURL, c.BaseURL, c.ClientID)
 }
-
-// GoString is String.
-func (c Config) GoString() string { return c.String() }
-
-// LogValue is String.
-func (c Config) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
 // secureURL is true for https, and for http where it does not leave this computer.
 func secureURL(u *url.URL) bool {

@@ -87,9 +87,6 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// GoString is Error.
-func (e *Error) GoString() string { return e.Error() }
-
 // Unwrap gives the cause: a context's, the network's, the Vault's.
 func (e *Error) Unwrap() error { return e.err }
 

@@ -10,7 +10,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"strings"
 	"time"
@@ -142,14 +141,8 @@ type Endpoint struct {
 	Secret string
 }
 
-// String leaves the secret out.
-func (e Endpoint) String() string { return fmt.Sprintf("esign.Endpoint{%s %s}", e.ID, e.URL) }
-
-// GoString is String.
-func (e Endpoint) GoString() string { return e.String() }
-
-// LogValue is String.
-func (e Endpoint) LogValue() slog.Value { return slog.StringValue(e.String()) }
+// Format leaves the secret out with every verb.
+func (e Endpoint) Format(f fmt.State, _ rune) { fmt.Fprintf(f, "esign.Endpoint{%s %s}", e.ID, e.URL) }
 
 type endpointRequest struct {
 	URL    string `json:"url"`

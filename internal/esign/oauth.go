@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/url"
 	"slices"
@@ -298,16 +297,10 @@ type Tokens struct {
 	Expiry  time.Time // of Access
 }
 
-// String tells until when, and no token.
-func (t Tokens) String() string {
-	return fmt.Sprintf("esign.Tokens{until %s}", t.Expiry.Format(time.RFC3339))
+// Format tells with every verb until when, and no token.
+func (t Tokens) Format(f fmt.State, _ rune) {
+	fmt.Fprintf(f, "esign.Tokens{until %s}", t.Expiry.Format(time.RFC3339))
 }
-
-// GoString is String.
-func (t Tokens) GoString() string { return t.String() }
-
-// LogValue is String.
-func (t Tokens) LogValue() slog.Value { return slog.StringValue(t.String()) }
 
 // Vault keeps the refresh token. A Session calls it from one goroutine at a time. Its errors must not quote the token.
 type Vault interface {

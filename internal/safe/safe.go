@@ -146,8 +146,5 @@ type Secret [32]byte
 
 func (s Secret) passphrase() (string, int) { return hex.EncodeToString(s[:]), 1 }
 
-// String hides the secret.
-func (s Secret) String() string { return "[hidden key]" }
-
 // Format hides the secret from every verb.
-func (s Secret) Format(f fmt.State, _ rune) { fmt.Fprint(f, s.String()) }
+func (s Secret) Format(f fmt.State, _ rune) { fmt.Fprint(f, "[hidden key]") }

@@ -11,7 +11,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"log/slog"
 	"runtime"
 	"strings"
 	"sync"
@@ -238,20 +237,11 @@ func (k Key) Derive(purpose string) (derived [32]byte, err error) {
 
 const hidden = "[hidden key]"
 
-// String hides the key.
-func (k Key) String() string { return hidden }
-
-// GoString hides the key from %#v.
-func (k Key) GoString() string { return hidden }
-
 // Format hides the key from every verb.
 func (k Key) Format(f fmt.State, _ rune) { fmt.Fprint(f, hidden) }
 
-// MarshalText hides the key from JSON and its relatives.
+// MarshalText hides the key from JSON and its relatives, and from slog.
 func (k Key) MarshalText() ([]byte, error) { return []byte(hidden), nil }
-
-// LogValue hides the key from slog.
-func (k Key) LogValue() slog.Value { return slog.StringValue(hidden) }
 
 // text is the form in which keepers store the key.
 func (k Key) text() string { return base64.StdEncoding.EncodeToString(k.bytes()) }

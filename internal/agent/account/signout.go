@@ -388,7 +388,7 @@ func differ(a, b string) bool { return a != "" && b != "" && a != b }
 type othersEndpointError struct{ deleted esign.Endpoint }
 
 func (e *othersEndpointError) Error() string {
-	return "deleted another computer's endpoint: " + e.deleted.String()
+	return fmt.Sprint("deleted another computer's endpoint: ", e.deleted)
 }
 
 // endpointLeft names what is left at the service of an endpoint that was not simply deleted.
