@@ -5,8 +5,8 @@
 //   - At most one [Instance] holds a data folder. The lock belongs to the process, not to a file's presence: it is gone the
 //     moment the process is, however it ended.
 //   - Whoever fails with [ErrRunning] can reach the other at once with [Client]: the socket is there before Acquire returns.
-//   - Only the same user is let in, by the rights of the socket and by asking the system who is at the other end; a client
-//     asks the same about the server. A socket is replaced by the holder of the lock alone.
+//   - Only the same user is let in, by the rights of the socket and of its folder, and on Windows by those of the pipe, whose owner a
+//     client asks for: anybody could have made one of its name. A socket is replaced by the holder of the lock alone.
 //   - On Windows, where a program that runs cannot be replaced, an installer ends all that run from its file ([EndOthers]).
 //
 // It does not know what is said over the socket, and touches nothing in the data folder but its lock and its socket.

@@ -113,40 +113,26 @@ func (p place) listen() (net.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Until this call the umask decides who may connect; guarded asks everyone who they are in any case.
 	if err := os.Chmod(path, 0o600); err != nil {
 		l.Close()
 		return nil, err
 	}
-	return &guarded{l, p}, nil
+	return &socket{l, p}, nil
 }
 
-// guarded lets in only processes of this user.
-type guarded struct {
+// socket is the one that an instance listens on.
+type socket struct {
 	*net.UnixListener
 	place place
 }
 
 // Close removes the socket, and the folder that was made for it.
-func (g *guarded) Close() error {
-	err := g.UnixListener.Close()
-	if err == nil && g.place.own {
-		_ = os.Remove(g.place.dir)
+func (s *socket) Close() error {
+	err := s.UnixListener.Close()
+	if err == nil && s.place.own {
+		_ = os.Remove(s.place.dir)
 	}
 	return err
-}
-
-func (g *guarded) Accept() (net.Conn, error) {
-	for {
-		conn, err := g.AcceptUnix()
-		if err != nil {
-			return nil, err
-		}
-		if err := samePeer(conn); err == nil {
-			return conn, nil
-		}
-		conn.Close()
-	}
 }
 
 // dial connects to the instance of a data folder.
@@ -163,31 +149,7 @@ func dial(ctx context.Context, dataDir string) (net.Conn, error) {
 			failed = append(failed, err)
 			continue
 		}
-		if err := samePeer(conn.(*net.UnixConn)); err != nil {
-			conn.Close()
-			return nil, err
-		}
 		return conn, nil
 	}
 	return nil, fmt.Errorf("%w: %w", ErrNotRunning, errors.Join(failed...))
-}
-
-// samePeer asks the system whether the process at the other end is this user's.
-func samePeer(conn *net.UnixConn) error {
-	raw, err := conn.SyscallConn()
-	if err != nil {
-		return err
-	}
-	var uid int
-	var asked error
-	if err := raw.Control(func(fd uintptr) { uid, asked = peerUID(int(fd)) }); err != nil {
-		return err
-	}
-	if asked != nil {
-		return fmt.Errorf("ask who is at the control socket: %w", asked)
-	}
-	if uid != os.Geteuid() {
-		return fmt.Errorf("another user is at the control socket: %w", ErrUnsafe)
-	}
-	return nil
 }
