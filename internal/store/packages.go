@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"reflect"
 	"slices"
 	"time"
@@ -532,28 +531,6 @@ func (tx *Tx) Drafts(states ...office.DraftState) ([]office.Draft, error) {
 	}
 	slices.SortStableFunc(list, func(a, b office.Draft) int { return b.Created.Compare(a.Created) })
 	return list, nil
-}
-
-var sums = maphash.MakeSeed()
-
-// DraftsSum is the same for as long as the drafts in any of the states are what they are, and this program runs. It reads none
-// of them.
-func (tx *Tx) DraftsSum(states ...office.DraftState) (uint64, error) {
-	var sum maphash.Hash
-	sum.SetSeed(sums)
-	for _, state := range states {
-		prefix := stateKey(state)
-		err := tx.oldest(bucketDraftStates, prefix, func(key, _ []byte) (bool, error) {
-			value, err := tx.get(bucketDrafts, key[len(prefix):])
-			sum.Write(key)
-			sum.Write(value)
-			return true, err
-		})
-		if err != nil {
-			return 0, err
-		}
-	}
-	return sum.Sum64(), nil
 }
 
 // DraftsDue returns the drafts in DraftQueued that are due by their NextTry, longest due first. Drafts in other states are

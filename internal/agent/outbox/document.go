@@ -9,9 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 
-	"countersign/internal/agent/data"
 	"countersign/internal/archive"
 	"countersign/internal/disk"
 	"countersign/internal/locations"
@@ -216,25 +214,13 @@ func openCopyIn(dir string, f office.DraftFile) (*os.File, error) {
 // copySpare is how many bytes must stay free beside a copy, for everything else.
 const copySpare = 4 << 20
 
-// copies guards the folder. Safe for concurrent use.
-type copies struct {
-	taking sync.RWMutex // held for reading from before a copy is made until it is recorded, and for writing by the sweep
-	needed swept        // under taking
-}
-
-// swept is what a sweep saw that found every copy needed by a draft.
-type swept struct {
-	names  []string
-	drafts uint64 // see store.DraftsSum
-}
-
 // sweepCopies keeps what was sent and removes what else no draft needs any more, and what a kill left behind. It comes again: a moment at which a
 // draft is just being made is not the right one.
 func (r *Service) sweepCopies() {
-	if !r.copies.taking.TryLock() {
+	if !r.taking.TryLock() {
 		return
 	}
-	defer r.copies.taking.Unlock()
+	defer r.taking.Unlock()
 	entries, err := os.ReadDir(r.copiesDir())
 	if len(entries) == 0 {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -242,15 +228,6 @@ func (r *Service) sweepCopies() {
 		}
 		return
 	}
-	sum, err := data.Read(r.Data, "whether the drafts are what they were", func(tx *store.Tx) (uint64, error) { return tx.DraftsSum(office.DraftsKept...) })
-	var names []string
-	for _, e := range entries {
-		names = append(names, e.Name())
-	}
-	if err == nil && r.copies.needed.drafts == sum && slices.Equal(r.copies.needed.names, names) {
-		return
-	}
-	r.copies.needed = swept{}
 	drafts, err := data.Read(r.Data, "the drafts", func(tx *store.Tx) ([]office.Draft, error) { return tx.Drafts(office.DraftsKept...) })
 	if err != nil {
 		r.Log.Warn("look which copies are needed", "err", err)
@@ -264,10 +241,6 @@ func (r *Service) sweepCopies() {
 		for _, f := range d.Files {
 			needed[f.Copy] = true
 		}
-	}
-	if !slices.ContainsFunc(names, func(name string) bool { return !needed[name] }) {
-		r.copies.needed = swept{names, sum}
-		return
 	}
 	for _, e := range entries {
 		if needed[e.Name()] {

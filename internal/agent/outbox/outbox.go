@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -58,14 +59,13 @@ type Service struct {
 	deps    Deps
 	due     chan struct{} // rings when there may be something to send
 	live    liveDrafts
-	copies  copies
-	sending atomic.Bool // a draft is being worked on
+	taking  sync.RWMutex // held for reading from before a copy is made until it is recorded, and for writing by the sweep of copies
+	sending atomic.Bool  // a draft is being worked on
 
 	noTemplates loop.Retries // services that have none, by their homes
 
 	// Of Run's goroutine alone.
 	find loop.Retry // looking for the packages of those whose outcome is unknown
-	row  row
 }
 
 func New(t loop.Base, deps Deps) *Service {
@@ -123,21 +123,11 @@ func (r *Service) sendDue(ctx context.Context) (time.Duration, error) {
 		if err != nil {
 			return 0, err
 		}
-		all, rest := len(due), time.Duration(0)
+		all := len(due)
 		due = slices.DeleteFunc(due, func(d office.Draft) bool {
-			left := r.rests(d)
-			if left > 0 && (rest == 0 || left < rest) {
-				rest = left
-			}
-			return left > 0 || d.Service != client.Home() || r.LeftAlone(key(d)) || r.waits(d) // the service may have been changed just now
+			return d.Service != client.Home() || r.LeftAlone(key(d)) || r.waits(d) // the service may have been changed just now
 		})
 		if len(due) == 0 {
-			if rest > 0 {
-				if left := next.Sub(r.Now()); left > 0 { // of one that does not rest
-					rest = min(rest, left)
-				}
-				return pause(max(rest, loop.MinPause)), nil
-			}
 			return pause(r.PauseBeside(all, loop.UntilNext(r.Now(), next, idle))), nil
 		}
 		if err = r.send(ctx, client, uploader, due); r.Session.SignedOut(err) {
@@ -157,9 +147,6 @@ func (r *Service) send(ctx context.Context, client *esign.Client, uploader strin
 	for _, d := range due {
 		if ctx.Err() != nil {
 			return nil
-		}
-		if r.rests(d) > 0 { // since a moment
-			continue
 		}
 		err := r.one(d, func() error { return r.sendDraft(ctx, client, uploader, d) })
 		if err == nil && r.LeftAlone(key(d)) {
@@ -306,33 +293,6 @@ func (r *Service) putDraft(d *office.Draft, state office.DraftState) error {
 // markSent makes d a draft whose package the service has.
 func markSent(d *office.Draft, packageID string, now time.Time) {
 	d.State, d.PackageID, d.Problem, d.Changed, d.NextTry = office.DraftSent, packageID, message.Message{}, now, time.Time{}
-}
-
-// restAfter is how many drafts may fail in a row until those that failed before wait together: a service that is out of
-// reach is not asked for each of them. One that was not tried yet is tried at once.
-const restAfter = 4
-
-// row is of drafts that failed one after the other, none of which was taken in between.
-type row struct {
-	loop.Retry
-	drafts int
-}
-
-// failed notes that a draft did.
-func (r *Service) failed() {
-	if r.row.drafts++; r.row.drafts < restAfter {
-		return
-	}
-	r.row.drafts = 0
-	r.row.Failed(r.Now(), func(tries int) time.Duration { return r.Backoff(tries, r.Pace.Retry, loop.MaxRoundPause) })
-}
-
-// rests is how long d waits with others; 0 when it does not.
-func (r *Service) rests(d office.Draft) time.Duration {
-	if d.Tries > 0 {
-		return r.row.Left(r.Now())
-	}
-	return 0
 }
 
 // Drafts returns the drafts that are not packages yet, oldest first.

@@ -65,8 +65,8 @@ type storing struct {
 // storeDraft takes copies of the draft's documents and stores it. From its return on the draft goes out, as it was given,
 // whatever becomes of this process or of the files.
 func (r *Service) storeDraft(ctx context.Context, d *office.Draft, docs documents, s storing) error {
-	r.copies.taking.RLock()
-	defer r.copies.taking.RUnlock()
+	r.taking.RLock()
+	defer r.taking.RUnlock()
 	// Whoever stops waiting, as by Ctrl+C, is told that it is kept.
 	if err := r.take(context.WithoutCancel(ctx), d, docs); err != nil {
 		return err
@@ -316,7 +316,6 @@ func (r *Service) accepted(d office.Draft, added esign.Added) error {
 		return fmt.Errorf("record the sent package %s: %w", added.PackageID, err)
 	}
 	r.Tell(line)
-	r.row = row{}
 	r.TellUnknown()
 	r.deps.PackageAdded()
 	for _, c := range []office.Change{office.OutboxChanged, office.PackagesChanged, office.StatusChanged} {
@@ -597,7 +596,6 @@ func (r *Service) refused(ctx context.Context, d office.Draft, cause error) erro
 		}
 	}
 	d.Tries++
-	r.failed()
 	// A service that wants to be left alone is left alone by all (Deps.Answered).
 	d.NextTry = r.Now().Add(r.Backoff(d.Tries, r.Pace.Retry, maxDraftPause))
 	return r.halt(d)
