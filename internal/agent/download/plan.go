@@ -4,7 +4,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"countersign/internal/agent/data"
@@ -174,9 +173,10 @@ func latestPackage(tx *store.Tx) (office.Package, error) {
 	return latest, err
 }
 
-// kindWord is what a kind of file is called in the words of p. A file keeps the name that it was planned with, whatever language the
-// office chooses later.
-func kindWord(p *message.Printer, kind office.FileKind) string {
+// KindWord is what a kind of file is called in the language of an office. A file keeps the name that it was planned with, whatever
+// language the office chooses later.
+func (r *Service) KindWord(s office.Settings, kind office.FileKind) string {
+	p := r.indexWords(s)
 	switch kind {
 	case office.FileCertificate:
 		return p.Text(message.FileCertificate())
@@ -186,62 +186,19 @@ func kindWord(p *message.Printer, kind office.FileKind) string {
 	return p.Text(message.FileSigned())
 }
 
-// KindWord is what a kind of file is called in the language of an office.
-func (r *Service) KindWord(s office.Settings, kind office.FileKind) string {
-	return kindWord(r.indexWords(s).Printer, kind)
-}
-
-// otherNames are what j's file is called by offices of other languages. It may have been saved under such a name before
-// the state was lost. Of a package whose record cannot be read they are not known: better a second copy than none.
-func (r *Service) otherNames(j office.Job) (names []string, err error) {
-	kind, template := j.Kind, r.deps.Settings().FileTemplate()
-	if !template.Says(kind) {
-		return nil, nil
-	}
-	p, _, err := r.Data.Package(j.PackageID)
-	if store.OfOneRecord(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	var d office.Document
-	if i := slices.IndexFunc(p.Documents, func(d office.Document) bool { return d.ID == j.DocumentID }); i >= 0 {
-		d = p.Documents[i]
-	}
-	for _, words := range printers() {
-		if name := template.Name(p.FileFields(d, kind, kindWord(words, kind))); name != j.WantedName() && !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	return names, nil
-}
-
-// sameNames are what j's file may be called: as it is wanted, and as offices of other languages would have it.
-func (r *Service) sameNames(j office.Job) ([]string, error) {
-	others, err := r.otherNames(j)
-	return append([]string{j.WantedName()}, others...), err
-}
-
-// hasOtherName reports whether j's file, of which saved was received, is in the folder under another of its names, and is
+// hasOtherName reports whether j's file, of which saved was received, is in the folder under its name with another number, and is
 // nobody else's.
 func (r *Service) hasOtherName(folder *archive.Folder, j office.Job, saved archive.Saved) (bool, error) {
-	names, err := r.sameNames(j)
+	there, err := folder.Series(j.WantedName())
 	if err != nil {
 		return false, err
 	}
-	for _, wanted := range names {
-		there, err := folder.Series(wanted)
-		if err != nil {
-			return false, err
+	for _, name := range there {
+		if same, err := folder.Matches(name, saved.Size, saved.Digest); err != nil || !same {
+			continue
 		}
-		for _, name := range there {
-			if same, err := folder.Matches(name, saved.Size, saved.Digest); err != nil || !same {
-				continue
-			}
-			if mine, err := r.mayHave(j, name, saved.Digest); err != nil || mine {
-				return err == nil, err
-			}
+		if mine, err := r.mayHave(j, name, saved.Digest); err != nil || mine {
+			return err == nil, err
 		}
 	}
 	return false, nil
@@ -261,7 +218,7 @@ func (r *Service) mayHave(j office.Job, name, digest string) (bool, error) {
 }
 
 // MoveJobs sends the files that still wait for folder old to folder next, but not those that are named there already: they stay
-// the only ones of their documents. The old folder is remembered for its leftovers.
+// the only ones of their documents.
 func MoveJobs(tx *store.Tx, old, next string, named map[string]bool, now time.Time) error {
 	if old == next || old == "" || next == "" {
 		return nil
@@ -284,7 +241,7 @@ func MoveJobs(tx *store.Tx, old, next string, named map[string]bool, now time.Ti
 			return err
 		}
 	}
-	return leaveFolder(tx, old)
+	return nil
 }
 
 // Named are the jobs, by their keys, that wait for a folder, and whose files have their names there: all that is left to do is to

@@ -514,23 +514,13 @@ func TestLeftoversOfAnEarlierRunAreRemovedWithTheNextStart(t *testing.T) {
 			return path
 		}
 		foreign := left(old, "another computer's/"+j.Key())
-		temps := []string{left(old, x.tempKey(j))}
-		x.settings.SaveTo = t.TempDir()
-		x.update(func(tx *store.Tx) error { return MoveJobs(tx, old, x.settings.SaveTo, nil, x.Now()) })
-		temps = append(temps, left(x.settings.SaveTo, x.tempKey(j)))
+		own := left(old, x.tempKey(j))
 		x.run()()
-		for _, path := range temps {
-			if _, err := os.Stat(path); err == nil {
-				t.Error(path, "is still there")
-			}
+		if _, err := os.Stat(own); err == nil {
+			t.Error(own, "is still there")
 		}
 		if _, err := os.Stat(foreign); err != nil {
 			t.Error("another computer's:", err)
-		}
-		again := left(old, x.tempKey(j)) // a folder that was looked through is forgotten
-		x.run()()
-		if _, err := os.Stat(again); err != nil {
-			t.Error("the former folder is looked at for ever")
 		}
 	})
 }
@@ -664,21 +654,4 @@ func TestANameIsShownAsItWillBe(t *testing.T) {
 	if _, err := x.PreviewName(x.settings); !errors.As(err, &config) || config.Fields[0].Field != office.FieldTemplate {
 		t.Errorf("a pattern that is wrong: %v", err)
 	}
-}
-
-// The state was lost, and the office speaks another language by now.
-func TestADocumentIsFoundUnderTheNameThatItHasInAnotherLanguage(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		x := newService(t)
-		x.settings.NameTemplate, x.settings.Language = "{document} {kind}", "de"
-		noErr(t, os.WriteFile(filepath.Join(x.settings.SaveTo, "Lease signed.pdf"), []byte(document("p")), 0o600))
-		defer x.from(&giver{})()
-		j := x.plan("p")[0]
-		x.Wake()
-		time.Sleep(time.Minute)
-		if now := x.job(j); j.Target != "Lease unterschrieben.pdf" || now.Target != "Lease signed.pdf" || now.State != office.JobDone || !now.Found {
-			t.Errorf("planned as %q, and now %+v", j.Target, now)
-		}
-		expect(t, inside(t, x.settings.SaveTo), []string{"Lease signed.pdf"}, "there are %q")
-	})
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -202,41 +201,7 @@ func (r *Service) NoteFiles(tx *store.Tx, p *office.Package) ([]office.Fact, err
 	return r.deps.Saved(tx, *p, jobs)
 }
 
-// docFoldersLeft names the document with the folders that settings have left: temporary files of ours may still be in them.
-const docFoldersLeft = "folders-left"
-
-// leaveFolder remembers a folder for the next start.
-func leaveFolder(tx *store.Tx, folder string) error {
-	var left []string
-	if _, err := tx.GetDoc(docFoldersLeft, &left); err != nil {
-		return err
-	}
-	if slices.Contains(left, folder) {
-		return nil
-	}
-	return tx.PutDoc(docFoldersLeft, append(left, folder))
-}
-
-// sweepAll removes temporary files that an earlier run left behind in the office's folder and in those it had
-// before. A folder that is not there now is looked into once files are to be saved in it, or with the next start.
-func (r *Service) sweepAll(ctx context.Context) {
-	left, _, err := data.Doc[[]string](r.Data, docFoldersLeft)
-	if err != nil {
-		return // the next start sweeps them
-	}
-	if s := r.deps.Settings(); s.SaveTo != "" {
-		r.sweepFolder(ctx, s.SaveTo)
-	}
-	remaining := slices.DeleteFunc(slices.Clone(left), func(folder string) bool { return r.sweepFolder(ctx, folder) })
-	if len(remaining) == len(left) {
-		return
-	}
-	if err := r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(docFoldersLeft, remaining) }); err != nil {
-		r.Log.Warn("forget the folders left", "err", err)
-	}
-}
-
-// sweepFolders does the same for the folders of jobs, once per run each. No save is under way.
+// sweepFolders removes temporary files that an earlier run left behind in the folders of jobs, once per run each.
 func (r *Service) sweepFolders(ctx context.Context, jobs []office.Job) {
 	for _, j := range jobs {
 		if _, swept := r.swept.Load(j.Folder); !swept {
@@ -245,18 +210,18 @@ func (r *Service) sweepFolders(ctx context.Context, jobs []office.Job) {
 	}
 }
 
-// sweepFolder reports whether the folder could be looked through.
-func (r *Service) sweepFolder(ctx context.Context, folder string) bool {
+// sweepFolder looks through one folder. One that is not there now is looked into once files are to be saved in it.
+func (r *Service) sweepFolder(ctx context.Context, folder string) {
 	f, err := archive.OpenFolder(folder)
 	if err != nil {
-		return false
+		return
 	}
 	defer f.Close()
 	// Several computers may share the folder: only what belongs to jobs of ours goes.
 	busy := r.state.busy()
 	pending, err := data.Read(r.Data, "the files that wait", (*store.Tx).PendingJobs)
 	if err != nil {
-		return false
+		return
 	}
 	ours := map[string]bool{}
 	for _, j := range pending {
@@ -265,13 +230,12 @@ func (r *Service) sweepFolder(ctx context.Context, folder string) bool {
 	n, err := f.Sweep(ctx, func(token string) bool { return !ours[token] })
 	if err != nil {
 		r.Log.Warn("remove leftover files", "err", err)
-		return false
+		return
 	}
 	if n > 0 {
 		r.Log.Info("removed leftover files", "count", n)
 	}
 	r.swept.Store(folder, nil)
-	return true
 }
 
 // unprovenApart is how far apart two downloads lie that are to confirm each other where the service announces no length:
@@ -346,20 +310,13 @@ func (r *Service) notSaved(ctx context.Context, j office.Job, err error) error {
 	}
 }
 
-// rename is for a target that is taken. A file with the very bytes is the document, saved before the state was lost,
-// perhaps by an office of another language, or by hand; others are left alone, and the job gets the next name. saved is
-// what was received, zero when nothing was.
+// rename is for a target that is taken. A file with the very bytes is the document, saved before the state was lost, or by
+// hand; others are left alone, and the job gets the next name. saved is what was received, zero when nothing was.
 func (r *Service) rename(folder *archive.Folder, j office.Job, saved archive.Saved) error {
 	wanted := j.WantedName()
 	if saved.Digest != "" {
-		names, err := r.sameNames(j)
-		if err != nil {
+		if err := r.recognise(folder, j, wanted, saved); !errors.Is(err, errMoved) {
 			return err
-		}
-		for _, name := range names {
-			if err := r.recognise(folder, j, name, saved); !errors.Is(err, errMoved) {
-				return err
-			}
 		}
 	}
 	inUse, err := namesThere(folder, wanted)

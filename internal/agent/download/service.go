@@ -112,7 +112,9 @@ const (
 // Run downloads what is planned. Trouble with a folder stops its files with one message and resumes by itself;
 // trouble with one file leaves the others alone.
 func (r *Service) Run(ctx context.Context) error {
-	r.sweepAll(ctx)
+	if s := r.deps.Settings(); s.SaveTo != "" {
+		r.sweepFolder(ctx, s.SaveTo)
+	}
 	return loop.Repeat(ctx, r.work, r.saveDue)
 }
 

@@ -280,32 +280,6 @@ func TestASweepLeavesWhatIsUnderWay(t *testing.T) {
 	}
 }
 
-// What is recognised by its bytes in another language must not be another document's.
-func TestAFileInAnotherLanguageThatIsAnotherDocumentsStaysThat(t *testing.T) {
-	x := newService(t)
-	x.settings.NameTemplate, x.settings.Language = "{document} {kind}", "en"
-	j, other := x.plan("p")[0], x.plan("q")[0]
-	x.update(func(tx *store.Tx) error {
-		other.Target, other.Wanted, other.State = "Lease signé.pdf", "Lease signé.pdf", office.JobDone
-		return tx.PutJob(other)
-	})
-	folder, err := archive.OpenFolder(j.Folder)
-	noErr(t, err)
-	defer folder.Close()
-	content := []byte("the very bytes")
-	sum := blake3.Sum256(content)
-	saved := archive.Saved{Size: int64(len(content)), Digest: "blake3:" + hex.EncodeToString(sum[:])}
-	for _, c := range []struct {
-		name string
-		want bool
-	}{{"Lease signé.pdf", false}, {"Lease unterschrieben.pdf", true}} {
-		noErr(t, os.WriteFile(filepath.Join(j.Folder, c.name), content, 0o600))
-		if got, err := x.hasOtherName(folder, j, saved); got != c.want || err != nil {
-			t.Errorf("%s: recognised %v, %v", c.name, got, err)
-		}
-	}
-}
-
 // A damaged record costs what is known of a package, never its signed document.
 func TestADocumentIsSavedThoughTheRecordOfItsPackageCannotBeRead(t *testing.T) {
 	x := newService(t)
@@ -505,7 +479,6 @@ func TestWhatTheDiskRefusesIsNotTakenForDone(t *testing.T) {
 		"due":              func(x *testService, _ office.Job) error { _, _, err := x.jobsDue(nil, time.Hour); return err },
 		"told":             func(x *testService, _ office.Job) error { _, _, err := x.withheld(); return err },
 		"the latest":       func(x *testService, _ office.Job) error { _, err := x.Recent(9); return err },
-		"other names":      func(x *testService, j office.Job) error { _, err := x.otherNames(j); return err },
 		"whose name it is": func(x *testService, j office.Job) error { _, err := x.mayHave(j, "x.pdf", "abc"); return err },
 		"the names":        func(x *testService, _ office.Job) error { _, err := x.Named(x.settings.SaveTo); return err },
 		"a name to come":   func(x *testService, _ office.Job) error { _, err := x.PreviewName(x.settings); return err },
@@ -523,7 +496,6 @@ func TestWhatTheDiskRefusesIsNotTakenForDone(t *testing.T) {
 		"moved": in(func(x *testService, tx *store.Tx, _ office.Job) error {
 			return MoveJobs(tx, x.settings.SaveTo, "/other", nil, x.Now())
 		}),
-		"left": in(func(x *testService, tx *store.Tx, _ office.Job) error { return leaveFolder(tx, "/left") }),
 		"noted": in(func(x *testService, tx *store.Tx, _ office.Job) error {
 			p, _, err := tx.Package("p")
 			if err == nil {

@@ -167,14 +167,11 @@ func (t Template) Name(f Fields) string {
 
 // suffix tells a certificate and a master file from the document beside them.
 func (t Template) suffix(f Fields) string {
-	if t.kind || !t.Says(f.Kind) {
+	if t.kind || f.Kind != Certificate && f.Kind != Master {
 		return ""
 	}
 	return " - " + flat(f.word())
 }
-
-// Says reports whether the name of a file of that kind has the word for the kind in it.
-func (t Template) Says(kind Kind) bool { return t.kind || kind == Certificate || kind == Master }
 
 // render fills in one element. Where a value is empty, the separator that would dangle beside it goes too: a master file
 // has no document, and "Lease - " is not a name. Nor is "Lease - Lease", of a package that is called like its document.
