@@ -235,27 +235,6 @@ func TestAKeyPrintsWithoutItsSecret(t *testing.T) {
 	}
 }
 
-func TestASlowBodyIsGivenUpAfterFifteenSeconds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var s shelf
-		in := receiver(Options{Keys: oneKey, Store: s.store})
-		dial, end := overPipes(in)
-		defer end()
-
-		c := dial()
-		defer c.Close()
-		start := time.Now()
-		fmt.Fprintf(c, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\nX-Service-Signature: %s\r\n\r\n{", sign(hookURL, hookSecret, eventBody))
-		res, err := http.ReadResponse(bufio.NewReader(c), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if res.StatusCode != http.StatusRequestTimeout || time.Since(start) != bodyTimeout {
-			t.Errorf("status %d after %v", res.StatusCode, time.Since(start))
-		}
-	})
-}
-
 func TestASlowStoreIsNotTakenForASlowSender(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s shelf
@@ -263,7 +242,7 @@ func TestASlowStoreIsNotTakenForASlowSender(t *testing.T) {
 			select {
 			case <-ctx.Done():
 				return false, ctx.Err()
-			case <-time.After(2 * bodyTimeout):
+			case <-time.After(time.Minute):
 			}
 			return s.store(ctx, r)
 		}})

@@ -110,12 +110,12 @@ func TestDesktopShowsWhatWasMeant(t *testing.T) {
 	}
 }
 
-func TestIconIsSmall(t *testing.T) {
+func TestIconIsSent(t *testing.T) {
 	bustest.OfSession(t, nil)
 	s := &server{}
 	startServer(t, s)
 	var icon bytes.Buffer
-	must(t, png.Encode(&icon, image.NewNRGBA(image.Rect(0, 0, 512, 256))))
+	must(t, png.Encode(&icon, image.NewNRGBA(image.Rect(0, 0, 64, 32))))
 	must(t, newNotifier(t, Options{Icon: icon.Bytes()}).Notify(office.Notice{Title: "a", Body: "b"}))
 	var got picture
 	must(t, dbus.Store([]any{(<-s.shown).Hints["image-data"].Value()}, &got))

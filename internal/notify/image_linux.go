@@ -3,14 +3,9 @@ package notify
 import (
 	"bytes"
 	"image"
+	"image/draw"
 	"image/png"
-
-	"golang.org/x/image/draw"
 )
-
-// iconSize is the longest side of an icon in pixels. More is scaled down by the desktop anyway, after a megabyte of it
-// has gone over the bus.
-const iconSize = 64
 
 // picture is an image as the "image-data" hint wants it: (iiibiiay).
 type picture struct {
@@ -27,10 +22,7 @@ func imageData(icon []byte) (picture, error) {
 		return picture{}, err
 	}
 	w, h := src.Bounds().Dx(), src.Bounds().Dy()
-	if long := max(w, h); long > iconSize {
-		w, h = max(1, w*iconSize/long), max(1, h*iconSize/long)
-	}
 	dst := image.NewNRGBA(image.Rect(0, 0, w, h))
-	draw.CatmullRom.Scale(dst, dst.Bounds(), src, src.Bounds(), draw.Src, nil)
+	draw.Draw(dst, dst.Bounds(), src, src.Bounds().Min, draw.Src)
 	return picture{int32(w), int32(h), int32(dst.Stride), true, 8, 4, dst.Pix}, nil
 }

@@ -34,7 +34,7 @@ var ErrClosed = errors.New("notifications are closed")
 // Options are what a Notifier needs.
 type Options struct {
 	App  string       // the program's name as people know it
-	Icon []byte       // PNG, may be nil; it is shown at 64 pixels or less
+	Icon []byte       // PNG, may be nil; desktops show it small
 	Log  *slog.Logger // nil logs nothing. Texts of notifications are never logged
 
 	// IconFile is where a desktop that shows a picture from a file finds the icon; it is written there, and stays. Windows

@@ -79,7 +79,7 @@ func (a Answer) Name() string {
 }
 
 const (
-	// keepTime is how long an answer of the system is believed while the network stays the same.
+	// keepTime is how long an answer of the system is believed: no longer after a sleep, or once its way has led nowhere.
 	keepTime = 2 * time.Minute
 	// askTime bounds a question to the system: looking for a script (WPAD) and fetching it take seconds.
 	askTime = 15 * time.Second
@@ -101,8 +101,7 @@ type Finder struct {
 
 type answerKept struct {
 	Answer
-	at      time.Time
-	network string // see network
+	at time.Time
 }
 
 // OfSystem is a Finder that also asks the system.
@@ -119,11 +118,10 @@ func (f *Finder) Find(ctx context.Context, hostport string) (Answer, error) {
 	if decided || err != nil || f.Ask == nil {
 		return answer, err
 	}
-	now := network()
 	f.mu.Lock()
 	kept, known := f.kept[hostport]
 	f.mu.Unlock()
-	if known && kept.network == now && time.Since(kept.at) < keepTime {
+	if known && time.Since(kept.at) < keepTime {
 		return kept.Answer, nil
 	}
 	asked := f.asking.DoChan(hostport, func() (any, error) {
@@ -134,7 +132,7 @@ func (f *Finder) Find(ctx context.Context, hostport string) (Answer, error) {
 			answer = Answer{straight, answer.Source}
 		}
 		answer.Ways = answer.Ways[:min(len(answer.Ways), maxWays)]
-		f.keep(hostport, answerKept{answer, time.Now(), now})
+		f.keep(hostport, answerKept{answer, time.Now()})
 		return answer, nil
 	})
 	select {
@@ -187,20 +185,6 @@ func IsHere(host string) bool {
 	}
 	ip, err := netip.ParseAddr(name)
 	return err == nil && (ip.Unmap().IsLoopback() || ip.IsUnspecified())
-}
-
-// network tells one network from another: which addresses this computer has.
-func network() string {
-	addresses, err := net.InterfaceAddrs()
-	if err != nil {
-		return ""
-	}
-	var b strings.Builder
-	for _, a := range addresses {
-		b.WriteString(a.String())
-		b.WriteByte(' ')
-	}
-	return b.String()
 }
 
 // hostPort is where a proxy listens.
