@@ -9,7 +9,6 @@ import (
 	"countersign/internal/cli"
 	"countersign/ui"
 	"countersign/ui/autostart"
-	"countersign/ui/fault"
 	"countersign/ui/i18n"
 	"countersign/ui/opengl"
 	"countersign/ui/system"
@@ -30,7 +29,6 @@ func main() {
 		CannotDraw:    opengl.ErrNone,
 		WithoutWindow: func(ctx context.Context, w cli.Window) error { return ui.RunTray(ctx, options(w)) },
 		Alert:         ui.Alert,
-		Fault:         fault.Output,
 		Forget:        ui.Forget,
 		TakeOver:      system.TakeOver,
 		Display:       func(ctx context.Context) error { return system.CheckDisplay(ctx, os.Getenv) },

@@ -42,10 +42,6 @@ type Program struct {
 	// Alert tells people something in a box of the desktop's own, and reports whether they can have seen it. Nil in a program
 	// that is built without a window.
 	Alert func(m message.Message) bool
-	// Fault is where Go is to write what it says of a fault that ends the program, so that it reaches trace and the program tell
-	// is started; over waits until nothing has trace open for that any more, once what it returned is closed everywhere. Nil in a
-	// program that is built without a window.
-	Fault func(trace *os.File, tell []string) (say *os.File, over func(), err error)
 	// Display says why no window can be shown on this computer; nil when one can. It goes with Window.
 	Display func(ctx context.Context) error
 	// Words puts notifications and the page after a sign-in into the language of the window. Without a window they are
@@ -153,7 +149,6 @@ type ownCommands struct {
 	Page     pageCmd     `cmd:"" hidden:"" help:"Read a document, for the window."`
 	Press    pressCmd    `cmd:"" hidden:"" help:"Read a document, for the embedded service."`
 	Forget   forgetCmd   `cmd:"" hidden:"" help:"Remove all that Countersign keeps of you on this computer, but for the documents that were saved. For uninstallers."`
-	Fault    faultCmd    `cmd:"" hidden:"" help:"Tell of a fault that ended Countersign."`
 	Complete completeCmd `cmd:"" hidden:"" help:"Say what may be typed next, for the shells."`
 }
 

@@ -67,31 +67,6 @@ func (c *commands) why(err error) message.Message {
 	return m
 }
 
-// faults is what Go writes to when a fault ends the program that nothing recovers from: nil for the trace alone, where nobody has
-// to be told in a box.
-func (r *run) faults() faultOutput {
-	if !r.windowed || r.program.Fault == nil || r.console.read() {
-		return nil
-	}
-	self, err := os.Executable()
-	if err != nil {
-		return nil
-	}
-	tell := []string{self, "fault", "--data", r.global.Data}
-	return func(trace *os.File) (*os.File, func(), error) { return r.program.Fault(trace, tell) }
-}
-
-// faultCmd tells people of a fault that has just ended the program, which could not do so itself.
-type faultCmd struct{}
-
-func (faultCmd) Run(r *run) error {
-	if r.program.Alert == nil {
-		return message.Error(message.WindowNotBuiltIn(), nil)
-	}
-	r.program.show(message.StartCrashed(locations.Log(r.global.Data)))
-	return nil
-}
-
 // crashed keeps what a fault of the program's own left, and is what people are told of it.
 func (c *commands) crashed(reason any) error {
 	m := message.StartCrashed(locations.Log(c.Data))
@@ -108,19 +83,12 @@ const traceLimit = 64 << 10
 
 // trace has what Go says of a fault that nothing recovers from kept in a file. Without it, a program without a terminal ends
 // without a word: nobody reads what it prints.
-type trace struct {
-	path   string
-	output faultOutput
-	over   func() // nil while there is no output
-}
-
-// faultOutput is Program.Fault with the program that is to be started.
-type faultOutput func(trace *os.File) (say *os.File, over func(), err error)
+type trace struct{ path string }
 
 // keepTrace starts a trace in a data folder that this process has to itself. Where a fault ended the process before this one,
 // its trace goes to the log, and ended is when it happened; else that is zero.
-func keepTrace(folder string, output faultOutput, log *slog.Logger) (t *trace, ended time.Time) {
-	t = &trace{path: locations.Trace(folder), output: output}
+func keepTrace(folder string, log *slog.Logger) (t *trace, ended time.Time) {
+	t = &trace{locations.Trace(folder)}
 	ended, err := t.start(log)
 	if err != nil {
 		log.Warn("what a fault leaves is not kept", "err", err)
@@ -146,24 +114,12 @@ func (t *trace) start(log *slog.Logger) (ended time.Time, err error) {
 			return ended, fmt.Errorf("empty the trace: %w", err)
 		}
 	}
-	if t.output == nil {
-		return ended, debug.SetCrashOutput(f, debug.CrashOptions{})
-	}
-	out, over, err := t.output(f)
-	if err != nil {
-		return ended, errors.Join(err, debug.SetCrashOutput(f, debug.CrashOptions{}))
-	}
-	t.over = over
-	defer out.Close()
-	return ended, debug.SetCrashOutput(out, debug.CrashOptions{})
+	return ended, debug.SetCrashOutput(f, debug.CrashOptions{})
 }
 
 // Close ends the trace, of which nothing stays, unless a fault is just ending the program: that is for the next start.
 func (t *trace) Close() error {
 	err := debug.SetCrashOutput(nil, debug.CrashOptions{})
-	if t.over != nil {
-		t.over() // Windows removes no file that is open
-	}
 	if info, unknown := os.Stat(t.path); unknown == nil && info.Size() > 0 {
 		return err
 	}
@@ -175,13 +131,12 @@ func (t *trace) Close() error {
 
 // crashVariable is for the tests that kill the real program, and does nothing unless it is set: with
 // COUNTERSIGN_CRASH_AT=POINT:N the process ends at once, as by SIGKILL, when it passes agent.Params.Crash's POINT for the
-// Nth time; with POINT:N:fault it comes upon a fault of its own there. It gives nobody power over the program: who sets a process's environment can end the process anyway.
+// Nth time. It gives nobody power over the program: who sets a process's environment can end the process anyway.
 const crashVariable = "COUNTERSIGN_CRASH_AT"
 
 // crashAt is the agent.Params.Crash that the variable's value asks for, nil for a value that asks for none.
 func crashAt(value string) func(point string) {
 	name, count, _ := strings.Cut(value, ":")
-	count, how, _ := strings.Cut(count, ":")
 	n, err := strconv.ParseInt(count, 10, 64)
 	if err != nil || n < 1 {
 		return nil
@@ -191,9 +146,6 @@ func crashAt(value string) func(point string) {
 	return func(point string) {
 		if point != name || left.Add(-1) != 0 {
 			return
-		}
-		if how == "fault" {
-			panic("a fault that was asked for at " + point)
 		}
 		if self, err := os.FindProcess(os.Getpid()); err == nil && self.Kill() == nil {
 			select {} // not one instruction more

@@ -104,44 +104,10 @@ func TestAFaultThatEndedTheProgramIsToldOnceByTheNextStart(t *testing.T) {
 func TestTheTraceOfAFaultStaysWhenTheProgramHappensToEndAtTheSameTime(t *testing.T) {
 	data := t.TempDir()
 	must(t, os.MkdirAll(filepath.Dir(locations.Trace(data)), 0o700))
-	kept, _ := keepTrace(data, nil, slog.New(slog.DiscardHandler))
+	kept, _ := keepTrace(data, slog.New(slog.DiscardHandler))
 	must(t, os.WriteFile(locations.Trace(data), []byte("panic: "), 0o600))
 	must(t, kept.Close())
 	if said, err := os.ReadFile(locations.Trace(data)); string(said) != "panic: " {
 		t.Errorf("it is %q, %v", said, err)
 	}
-}
-
-func TestAFaultThatEndsTheProgramHasAnotherOneTellOfIt(t *testing.T) {
-	data := t.TempDir()
-	var tell []string
-	var waited bool
-	start(t, data, Program{
-		Window: func(context.Context, Window) error { return nil },
-		Fault: func(trace *os.File, words []string) (*os.File, func(), error) {
-			tell = words
-			return trace, func() { _, err := os.Stat(trace.Name()); waited = err == nil }, nil
-		},
-	})
-	if len(tell) < 2 {
-		t.Fatalf("it would start %q", tell)
-	}
-	if !waited {
-		t.Error("the trace was removed while something had it open")
-	}
-	var boxes []message.Message
-	p := Program{Version: "test", Stdin: strings.NewReader(""), Stdout: unread(t), Stderr: unread(t),
-		Alert: func(m message.Message) bool { boxes = append(boxes, m); return true }}
-	if code := Main(tell[1:], p); code != exitDone || len(boxes) != 1 || boxes[0] != message.StartCrashed(locations.Log(data)) {
-		t.Errorf("%q ended with %d and said %v", tell, code, boxes)
-	}
-}
-
-func TestAFaultThatWasAskedForIsOne(t *testing.T) {
-	defer func() {
-		if recover() == nil {
-			t.Error("there is none")
-		}
-	}()
-	crashAt("window:1:fault")("window")
 }

@@ -132,7 +132,7 @@ func (r *run) start(parts ...agent.Component) (*local, error) {
 	if err != nil {
 		return nil, errors.Join(err, log.Close(), instance.Close())
 	}
-	trace, ended := keepTrace(r.global.Data, r.faults(), logger)
+	trace, ended := keepTrace(r.global.Data, logger)
 	notifier := notify.New(notify.Options{App: "Countersign", Icon: icon(), IconFile: locations.Icon(r.global.Data), Log: logger})
 	a, err := agent.Open(r.ctx, agent.Params{
 		DataDir: r.global.Data, Keeper: keeper, Version: r.program.Version, Log: logger,

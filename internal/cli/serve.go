@@ -136,12 +136,6 @@ func (c *openCmd) Run(r *run) error {
 		Agent: l.agent, Version: r.program.Version, Files: files, Incoming: l.incoming, Hidden: c.Hidden,
 		StartDemo: r.tryDemo, Ending: ending.begin,
 	}
-	if crash := crashAt(os.Getenv(crashVariable)); crash != nil {
-		beside := make(chan struct{})
-		go func() { crash("beside the window"); close(beside) }()
-		<-beside
-		crash("window")
-	}
 	err = r.program.Window(r.ctx, w)
 	if err != nil && errors.Is(err, r.program.CannotDraw) {
 		return r.without(l, w, ending, err)

@@ -193,7 +193,7 @@ func TestWhatLinksTheDriverIsTestedWithoutTheRaceDetector(t *testing.T) {
 // owner's alone, a name that a loss of power does not take back, and a connection that keeps to its context. So does
 // message, what people are told, which anybody below internal/ may import.
 var allowed = map[string][]string{
-	"":                             {"internal/cli", "internal/agent", "ui", "ui/autostart", "ui/system", "ui/i18n", "ui/fault", "ui/opengl"},
+	"":                             {"internal/cli", "internal/agent", "ui", "ui/autostart", "ui/system", "ui/i18n", "ui/opengl"},
 	"internal/server":              {"internal/cli", "ui/system"},
 	"internal/cli":                 {"internal/cli/terminal", "internal/policy", "internal/disk", "internal/office", "internal/agent", "internal/demo", "internal/sandbox", "internal/sandbox/press", "internal/single", "internal/notify", "internal/secret", "internal/store", "internal/compare", "internal/preview", "internal/seal", "internal/table", "internal/locations", "internal/private", "assets"},
 	"internal/cli/terminal":        {},
