@@ -52,7 +52,6 @@ func (x backedUp) installation() (id string) {
 	return id
 }
 
-// usable reports whether all of it can be read.
 func (x backedUp) usable() bool {
 	for name, doc := range x.Docs {
 		if empty, known := docsBackedUp[name]; !known || json.Unmarshal(doc, empty()) != nil {

@@ -127,7 +127,6 @@ func WithHealth(steps []office.Check, issues []Issue) []office.Check {
 	return steps
 }
 
-// waySteps say which proxy is on the way.
 func (a *Agent) waySteps(ctx context.Context, s office.Settings) []step {
 	var found message.Message
 	var steps []step
@@ -167,7 +166,6 @@ func (a *Agent) way(ctx context.Context, name message.Message, hostport string) 
 	return checkFine(name, by(at))
 }
 
-// serviceSteps say whether the service is there, and who is signed in.
 func (a *Agent) serviceSteps(s office.Settings) []step {
 	if !s.Configured() {
 		return []step{{Check: checkUnknown(message.StepService(), message.NotSetUp())}}

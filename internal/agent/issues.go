@@ -85,7 +85,6 @@ func (a *Agent) dismiss(i Issue) {
 	}
 }
 
-// errNothingSaved means that there is no file of ours to open.
 var errNothingSaved = errors.New("no saved file of the package is there")
 
 // errNothingUnsent means that a folder that sends is not there, or has sent everything.

@@ -153,7 +153,6 @@ func (a *Agent) nameMove(temp *os.File, path string) error {
 	return err
 }
 
-// whatMoves is everything that this office is.
 func (a *Agent) whatMoves() (o transfer.Office, err error) {
 	o.Header, o.Settings, o.Form = a.header(), a.Settings(), a.form.Form()
 	o.Header.Made = a.Now().UTC()

@@ -344,7 +344,6 @@ func (a *Agent) takeUp(ctx context.Context, tries int) (open bool, pause time.Du
 	return !away, time.Hour
 }
 
-// restorePending reports whether a backup is still to be restored.
 func (a *Agent) restorePending() bool {
 	_, pending, err := data.Doc[bool](a.Data, docRestore)
 	return pending && err == nil

@@ -217,7 +217,6 @@ func (a *Agent) forgetDropped() error {
 	return dropped.Sweep(locations.Dropped(a.p.DataDir), a.Now(), needed)
 }
 
-// newOutbox joins the outbox with the rest.
 func (a *Agent) newOutbox() *outbox.Service {
 	return outbox.New(a.Base, outbox.Deps{
 		DataDir: a.p.DataDir, Pages: a.documents.Pages, Sealed: proof.Sealed,
@@ -260,7 +259,6 @@ func (a *Agent) Again(ctx context.Context, draftID string) (d office.NewPackage,
 	return a.outbox.Again(ctx, draftID, a.NewDelivery().Take)
 }
 
-// newLists joins the lists with the rest.
 func (a *Agent) newLists() *bulk.Service {
 	return bulk.New(a.Base, bulk.Deps{
 		Read: func(ctx context.Context, file *os.File) ([]byte, error) {
@@ -291,7 +289,6 @@ func (a *Agent) SentList(id string) (office.BulkProgress, []office.BulkResult, b
 }
 func (a *Agent) DecideList(id string, to office.BulkState) error { return a.lists.Decide(id, to) }
 
-// newHotFolders joins the folders that send with the rest.
 func (a *Agent) newHotFolders() *hotfolder.Service {
 	return hotfolder.New(a.Base, hotfolder.Deps{
 		DataDir: a.p.DataDir, Installation: func() string { return a.installation }, Settings: a.Settings, Words: a.p.Words,

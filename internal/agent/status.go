@@ -50,7 +50,6 @@ type EndpointStatus struct {
 	RegisteredAt office.OrNull `json:"registered_at"`
 }
 
-// EventCounts counts webhook requests.
 type EventCounts struct {
 	Received   int `json:"received"` // distinct authentic events stored
 	Rejected   int `json:"rejected"` // since the start
@@ -59,7 +58,6 @@ type EventCounts struct {
 	Problems   int `json:"problems"` // authentic, but could not be processed
 }
 
-// PackageCounts counts packages.
 type PackageCounts struct {
 	Total    int `json:"total"`
 	Open     int `json:"open"`     // wait for signatures
@@ -68,7 +66,6 @@ type PackageCounts struct {
 	Saved    int `json:"saved"` // every wanted file is on disk
 }
 
-// SaveCounts counts files.
 type SaveCounts struct {
 	Done    int `json:"done"`
 	Pending int `json:"pending"`

@@ -345,7 +345,6 @@ func Message(err error) message.Message {
 	return message.DocumentNotSaved()
 }
 
-// isAny reports whether err is one of several.
 func isAny(err error, several ...error) bool {
 	return slices.ContainsFunc(several, func(one error) bool { return errors.Is(err, one) })
 }
@@ -460,13 +459,11 @@ type DirCache struct {
 	folders map[string]*look
 }
 
-// look is what a folder held.
 type look struct {
 	mu    sync.Mutex // held while the names are read
 	names *names
 }
 
-// names are those in a folder.
 type names struct {
 	alike   map[string][]string // by what is left of them without case
 	numbers []int               // that any of them ends with, see filename.Numbered; ascending

@@ -225,7 +225,6 @@ func (x *Index) isAt(m Mark, size int64) bool {
 	return err == nil && sum == m.Sum
 }
 
-// sumBefore is the sum of the last bytes before a place.
 func (x *Index) sumBefore(end int64) (string, error) {
 	b := make([]byte, min(end, 4096))
 	if _, err := x.file.ReadAt(b, end-int64(len(b))); err != nil {

@@ -26,7 +26,6 @@ const (
 
 var buffers = sync.Pool{New: func() any { return new([bufferSize]byte) }}
 
-// intake is a body being read.
 type intake struct {
 	body   Reader
 	buffer *[bufferSize]byte
@@ -58,7 +57,6 @@ func (in *intake) next() ([]byte, error) {
 	return chunk, err
 }
 
-// close gives the buffer back.
 func (in *intake) close() { buffers.Put(in.buffer) }
 
 // writtenBehind asks the system, now and then, to begin writing the first size bytes of file.

@@ -273,7 +273,6 @@ const blake = "blake3:"
 // only where there are instructions for it, and slower than the network and the disk where there are none.
 func newDigest() hash.Hash { return blake3.New() }
 
-// digestText is how the digest of what sum has seen is written.
 func digestText(sum hash.Hash) string { return blake + hex.EncodeToString(sum.Sum(nil)) }
 
 // SHA256 is that of the file at rel, in hex, if it is the one of this size in bytes and this digest, as Saved has it. It is

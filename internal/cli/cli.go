@@ -104,7 +104,6 @@ type globals struct {
 	ShowVersion kong.VersionFlag `name:"version" help:"Show the version."`
 }
 
-// officeCommands set the office up and open it.
 type officeCommands struct {
 	Open   openCmd   `cmd:"" default:"withargs" help:"Open the window; files given are made ready to send."`
 	Demo   demoCmd   `cmd:"" help:"Show the whole job on a signing service inside this program: no account, no internet."`
@@ -114,7 +113,6 @@ type officeCommands struct {
 	Logout logoutCmd `cmd:"" help:"Sign out, at the service too."`
 }
 
-// packageCommands send, and tell of what was sent.
 type packageCommands struct {
 	Send      sendCmd      `cmd:"" help:"Send documents for signature."`
 	Withdraw  withdrawCmd  `cmd:"" help:"Withdraw packages that wait for signatures."`
@@ -133,7 +131,6 @@ type packageCommands struct {
 	Status    statusCmd    `cmd:"" help:"Show what is connected, waiting, saved and wrong."`
 }
 
-// programCommands are about the program and its data.
 type programCommands struct {
 	Quit       quitCmd       `cmd:"" help:"End the running Countersign as its menu does, and wait until it has ended."`
 	Sandbox    sandboxCmd    `cmd:"" help:"Run the embedded signing service alone, for trying things out and for tests."`

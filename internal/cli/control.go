@@ -92,7 +92,6 @@ func declareNews[Q, A any](name string, alsoBrief bool, do func(*local, context.
 	return c
 }
 
-// handler serves the control socket.
 func (l *local) handler() http.Handler {
 	mux := http.NewServeMux()
 	for _, s := range served {
@@ -103,7 +102,6 @@ func (l *local) handler() http.Handler {
 	return mux
 }
 
-// answerLine is a line of an answer.
 type answerLine[A any] struct {
 	Done   bool   `json:"done,omitempty"`
 	Error  string `json:"error,omitempty"` // one sentence

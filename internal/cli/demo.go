@@ -119,7 +119,6 @@ func (t *timeline) line(format string, args ...any) {
 	_ = t.w.Line("%5.1f s  %s", time.Since(t.began).Seconds(), fmt.Sprintf(format, args...))
 }
 
-// end lists the documents.
 func (t *timeline) end(dir string) error {
 	t.line("Done. The documents are in %s:", dir)
 	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -181,7 +180,6 @@ func (r *run) startDemo(ctx context.Context, folder string) (a *agent.Agent, end
 	}, nil
 }
 
-// sandboxCmd is sandbox.Options as flags.
 type sandboxCmd struct {
 	Listen          string            `help:"Where to listen." default:"127.0.0.1:8443" placeholder:"HOST:PORT"`
 	Admin           string            `help:"Where the admin port listens; none by default." placeholder:"HOST:PORT"`

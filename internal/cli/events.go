@@ -130,7 +130,6 @@ func (l *local) follow(ctx context.Context, q eventsRequest, tell func([]listedE
 	return nil, nil
 }
 
-// printEvents prints a line for each event.
 func printEvents(w *terminal.Writer, events []listedEvent) error {
 	if w.Wide() && len(events) == 0 {
 		return w.Line("No events.")
@@ -142,7 +141,6 @@ func printEvents(w *terminal.Writer, events []listedEvent) error {
 	return w.Table([]terminal.Column{{Head: "RECEIVED"}, {Head: "OUTCOME"}, {Head: "KIND", Spare: 1}, {Head: "PACKAGE", Spare: 2}, {Head: "WHAT", Least: 20}}, rows)
 }
 
-// eventRow is an event as a row of a table.
 func eventRow(w *terminal.Writer, e listedEvent) []terminal.Cell {
 	at, id := known(e.Received, time.RFC3339Nano), e.PackageID
 	if w.Wide() {
@@ -187,7 +185,6 @@ func (c *eventsCmd) follow(r *run, q eventsRequest) error {
 	}
 }
 
-// printer prints one event.
 func (c *eventsCmd) printer(w *terminal.Writer) func(listedEvent) error {
 	return func(e listedEvent) error {
 		if c.JSON {
@@ -201,7 +198,6 @@ func (c *eventsCmd) printer(w *terminal.Writer) func(listedEvent) error {
 	}
 }
 
-// between is what is between the parts of a line.
 var between = terminal.Cell{Text: "  "}
 
 // following is one events --follow, over the lives of several Countersigns.
@@ -216,7 +212,6 @@ type following struct {
 	stuck     error                // standard output does not take any more
 }
 
-// once follows the Countersign that runs, until it ends.
 func (f *following) once(r *run) error {
 	o, err := r.running()
 	if err != nil {
@@ -256,7 +251,6 @@ func (f *following) request() eventsRequest {
 	return q
 }
 
-// tell prints an event that was not printed yet.
 func (f *following) tell(e listedEvent) error {
 	if e.Received == nil {
 		return nil

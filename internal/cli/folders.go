@@ -174,7 +174,6 @@ func listedFolders(rows []office.HotFolderRow) folderList {
 	return out
 }
 
-// foldersLine is a folder in a few words.
 func foldersLine(f office.HotFolderRow) string {
 	var people []string
 	for _, s := range f.Signers {

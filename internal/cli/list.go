@@ -98,7 +98,6 @@ type listedPackage struct {
 	ExecutedBefore *time.Time `json:"executed_before"` // by when, likewise
 }
 
-// listedSigner is one person who signs.
 type listedSigner struct {
 	ID     string              `json:"id"`
 	Name   string              `json:"name"`
@@ -168,7 +167,6 @@ func moments(at office.When) (known, before *time.Time) {
 	return moment(at.Time), nil
 }
 
-// printPackages prints a line for each package.
 func printPackages(w *terminal.Writer, packages []listedPackage) error {
 	if w.Wide() && len(packages) == 0 {
 		return w.Line("No packages.")
@@ -317,7 +315,6 @@ type shownFile struct {
 	Problem    string          `json:"problem"` // in words
 }
 
-// shownMatch is whether a file is what was sent.
 type shownMatch struct {
 	State office.MatchState `json:"state"` // none, same, added, changed, remade, unread; empty before they were compared
 	Text  string            `json:"text"`  // in words
@@ -332,7 +329,6 @@ type shownMoment struct {
 	Text   string     `json:"text"` // in words
 }
 
-// shown is all that is known of the package that word means.
 func (l *local) shown(_ context.Context, word string) (shownPackage, error) {
 	id, err := l.find(word)
 	if err != nil {
@@ -407,7 +403,6 @@ func shown(row office.PackageRow) shownPackage {
 	return p
 }
 
-// printPackage prints a package for people.
 func printPackage(w *terminal.Writer, p shownPackage) (err error) {
 	line := func(format string, args ...any) { err = errors.Join(err, w.Line(format, args...)) }
 	parts := func(cells ...terminal.Cell) { err = errors.Join(err, w.Parts(cells...)) }
@@ -477,7 +472,6 @@ func aside(p shownPackage) string {
 	return ", " + strings.Join(parts, ", ")
 }
 
-// part is where a signer stands, in words.
 func part(s listedSigner) string {
 	switch s.State {
 	case office.SignerSigned:

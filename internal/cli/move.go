@@ -13,7 +13,6 @@ import (
 	"golang.org/x/term"
 )
 
-// moveCmd moves the office to another computer.
 type moveCmd struct {
 	Out      string `help:"Write everything into a new FILE, sealed with a password, sign out and stop working here." type:"path" placeholder:"FILE" xor:"what"`
 	In       string `help:"Show what is in the FILE of another computer, and bring it over once you agree." type:"path" placeholder:"FILE" xor:"what"`

@@ -208,7 +208,6 @@ func ofWindow[T any](r *run, from func() T) func() T {
 	return from
 }
 
-// keeper is where the key is.
 func (r *run) keeper(log *slog.Logger) (secret.Keeper, error) {
 	if r.global.KeyFile != "" {
 		return secret.File(r.global.KeyFile), nil
@@ -231,7 +230,6 @@ func icon() []byte {
 	return b
 }
 
-// log is the log file in the data folder.
 func (r *run) log() (*logFile, error) {
 	if err := private.Folder(locations.Logs(r.global.Data)); err != nil && !errors.Is(err, private.ErrStaysOpen) {
 		return nil, message.Error(message.DataFolderNotWritten(r.global.Data), err)

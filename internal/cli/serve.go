@@ -209,7 +209,6 @@ func (e *ending) finish() error {
 	return e.err
 }
 
-// close begins to close the office.
 func (e *ending) close() {
 	e.shuts.Do(func() {
 		go func() {

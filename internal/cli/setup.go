@@ -39,7 +39,6 @@ type setupCmd struct {
 	KeepEvents *int    `help:"For how many days the contents of handled events are kept (90)." placeholder:"DAYS"`
 }
 
-// serviceFlags are the service, and how people sign in there.
 type serviceFlags struct {
 	AuthURL         *string  `json:"auth_url,omitempty" help:"Sign-in address of the service." placeholder:"URL"`
 	BaseURL         *string  `json:"base_url,omitempty" help:"Service address, with or without /api/v1." placeholder:"URL"`
@@ -50,7 +49,6 @@ type serviceFlags struct {
 	SignatureHeader *string  `json:"signature_header,omitempty" help:"Event signature header." placeholder:"NAME"`
 }
 
-// addressFlags are the public address.
 type addressFlags struct {
 	Tunnel          *string `json:"tunnel,omitempty" help:"The public address: ngrok, external (your own web server), office (the events come from the hub) or none." enum:"ngrok,external,office,none,loopback" placeholder:"KIND"`
 	NgrokDomain     *string `json:"ngrok_domain,omitempty" help:"The ngrok domain; empty for the account's own." placeholder:"DOMAIN"`
@@ -63,7 +61,6 @@ type addressFlags struct {
 	OfficeListen    *string `json:"office_listen,omitempty" name:"office-listen" help:"Be the hub of other desks, which connect here; empty to be none." placeholder:"HOST:PORT"`
 }
 
-// savingFlags are what is saved, and where.
 type savingFlags struct {
 	SaveTo       *string `json:"save_to,omitempty" help:"The folder for signed documents; created if it does not exist." type:"path" placeholder:"DIR"`
 	Index        *bool   `json:"index,omitempty" name:"index" negatable:"" help:"List every saved file in index.csv in the folder."`
@@ -72,7 +69,6 @@ type savingFlags struct {
 	NameTemplate *string `json:"name_template,omitempty" help:"Pattern of file names, such as \"{date} {package} - {document}\"." placeholder:"PATTERN"`
 }
 
-// fileFlags are the office's file.
 type fileFlags struct {
 	Export     string `help:"Write what the office needs into FILE.countersign, for others to open, and change nothing here. The other options count for the file." type:"path" placeholder:"FILE"`
 	WithSecret bool   `help:"With --export: write the client secret into the file, too. Whoever has the file has the secret."`

@@ -50,7 +50,6 @@ func (c *loginCmd) Run(r *run) error {
 	return nil
 }
 
-// signIn tells the address to sign in at.
 func (l *local) signIn(ctx context.Context, o agent.SignInOptions, tell func(address string) error) (string, error) {
 	return "", l.agent.SignIn(ctx, o, tell)
 }
@@ -141,7 +140,6 @@ func printStatus(w *terminal.Writer, s agent.Status) (err error) {
 	return err
 }
 
-// uploading shows how far an upload is.
 func uploading(w *terminal.Writer) func(office.SendState) error {
 	return func(s office.SendState) error {
 		if s.Total > 0 {
@@ -224,7 +222,6 @@ func (r *run) updates() agent.Updates {
 	return u
 }
 
-// updateRequest asks for the newest version.
 type updateRequest struct {
 	Download bool `json:"download,omitempty"` // it is fetched and checked, but where it is installed with one click
 }

@@ -23,7 +23,6 @@ type verifyCmd struct {
 	jsonFlag
 }
 
-// verified is what is known of one file.
 type verified struct {
 	Path      string           `json:"path"`
 	Known     office.Knowledge `json:"known"`      // saved, sent, differs (another document has its name) or unknown
@@ -100,7 +99,6 @@ type recordCmd struct {
 	jsonFlag
 }
 
-// recordSaid is what is said of the record.
 type recordSaid struct {
 	office.Record
 	Text string `json:"text,omitempty"` // of a line or a copy
@@ -145,7 +143,6 @@ type proveCmd struct {
 	File    string `arg:"" type:"path" help:"The new ZIP file."`
 }
 
-// proveRequest is what is to be proven, and into which file.
 type proveRequest struct{ Package, File string }
 
 func (c *proveCmd) Run(r *run) error {

@@ -147,7 +147,6 @@ func (d *Dir) walk(sub string, look func(at *Dir, name string) (fs.FileInfo, err
 	return at, nil
 }
 
-// step opens the folder of that name.
 func (d *Dir) step(name string, look func(at *Dir, name string) (fs.FileInfo, error)) (*Dir, error) {
 	if err := direct(name); err != nil {
 		return nil, err
@@ -178,7 +177,6 @@ func (d *Dir) step(name string, look func(at *Dir, name string) (fs.FileInfo, er
 	return next, nil
 }
 
-// is reports whether d is the folder that was looked at.
 func (d *Dir) is(seen fs.FileInfo) error {
 	info, err := d.self.Stat()
 	if err == nil && !os.SameFile(info, seen) {
@@ -409,7 +407,6 @@ var anchored struct {
 	folders map[string]fs.FileInfo
 }
 
-// mostAnchored is how many are remembered.
 const mostAnchored = 1000
 
 // Once calls flush, which makes the name of a folder durable, unless it succeeded before for this very folder at this path:
@@ -502,7 +499,6 @@ func mkdir(path string, make func() error) error {
 	return Anchor(path)
 }
 
-// missingOn are the folders of a path that are not there.
 func missingOn(path string) (missing []string) {
 	for {
 		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {

@@ -80,7 +80,6 @@ func (k *call) unreadable() *Error {
 	return &Error{Op: k.op, Kind: BadAnswer, Status: http.StatusOK, MayBeDone: true}
 }
 
-// jsonBody gives the call a JSON body.
 func (k *call) jsonBody(v any) error {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -69,7 +69,6 @@ type Error struct {
 	err error // the cause; never a *url.Error or an oauth2 error, whose texts hold what must stay secret
 }
 
-// Error is for the log.
 func (e *Error) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s", e.Op, e.Kind)
@@ -263,7 +262,6 @@ func Message(err error) message.Message {
 	return message.Unexpected()
 }
 
-// Message is what people are told.
 func (e *Error) Message() message.Message {
 	switch e.Kind {
 	case SignedOut:

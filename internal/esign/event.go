@@ -177,7 +177,6 @@ func (c *Client) endpoint(ctx context.Context, k *call, r endpointRequest, nothi
 	return c.whole(ctx, k)
 }
 
-// readEndpoint is the endpoint of an answer; what it does not say is "".
 func readEndpoint(answer []byte) Endpoint {
 	var said struct {
 		ID     text `json:"eventEndpointId"`

@@ -295,7 +295,6 @@ func looksLikePage(head []byte) bool {
 // sending watches one request go out. net/http reports from goroutines of its own.
 type sending struct{ connected, wrote atomic.Bool }
 
-// watch returns a context for the request.
 func (s *sending) watch(ctx context.Context) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn:      func(httptrace.GotConnInfo) { s.connected.Store(true) },

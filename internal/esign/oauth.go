@@ -158,7 +158,6 @@ func hasScope(scopes []string, scope string) bool {
 	return slices.ContainsFunc(scopes, func(s string) bool { return strings.EqualFold(s, scope) })
 }
 
-// errNoTokens is an answer to a code that holds no tokens.
 var errNoTokens = errors.New("the answer holds no tokens")
 
 // tokenAnswer is what the token endpoint said (interface.md, "Token response"; RFC 6749, 5.1 and 5.2), as far as it

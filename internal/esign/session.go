@@ -273,7 +273,6 @@ func (s *Session) use(t Tokens) {
 	s.mu.Unlock()
 }
 
-// end makes the Session signed out.
 func (s *Session) end() {
 	s.mu.Lock()
 	s.tokens, s.out = Tokens{}, true

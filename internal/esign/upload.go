@@ -66,7 +66,6 @@ func (e *FileError) Error() string {
 // Unwrap gives what Upload.Open or reading the file returned.
 func (e *FileError) Unwrap() error { return e.err }
 
-// Message is what people are told.
 func (e *FileError) Message() message.Message {
 	switch e.Problem {
 	case FileProtected:

@@ -40,7 +40,6 @@ func State(folder string) string { return filepath.Join(folder, state) }
 // Backup is the file with the small part of the state that nobody else has.
 func Backup(folder string) string { return filepath.Join(folder, backup) }
 
-// Logs is the folder of the logs.
 func Logs(folder string) string { return filepath.Join(folder, logs) }
 
 // Log is the log. A full one is set aside as its name with ".1".

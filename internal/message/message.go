@@ -90,7 +90,6 @@ func (m Message) IsZero() bool { return m == Message{} }
 // String is m in English, for the log and the commands.
 func (m Message) String() string { return English().Text(m) }
 
-// values are the arguments.
 func (m Message) values() (values map[string]value) {
 	if m.args == "" || json.Unmarshal([]byte(m.args), &values) != nil {
 		return nil
@@ -112,7 +111,6 @@ func (m Message) inOrder() (list []Message) {
 	return list
 }
 
-// written is a message as JSON.
 type written struct {
 	ID   string           `json:"id"`
 	Args map[string]value `json:"args,omitempty"`

@@ -15,7 +15,6 @@ type picture struct {
 	Data                  []byte
 }
 
-// imageData turns a PNG into a picture.
 func imageData(icon []byte) (picture, error) {
 	src, err := png.Decode(bytes.NewReader(icon))
 	if err != nil {

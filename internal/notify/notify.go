@@ -28,7 +28,6 @@ var ErrBusy = errors.New("the desktop has not taken the last notification yet")
 // ErrTimeout means that the desktop did not answer in time. The notification may still appear.
 var ErrTimeout = errors.New("the desktop did not take the notification in time")
 
-// ErrClosed means that the Notifier was closed.
 var ErrClosed = errors.New("notifications are closed")
 
 // Options are what a Notifier needs.

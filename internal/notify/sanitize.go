@@ -32,7 +32,6 @@ func Sanitize(s string, max int) string {
 	return message.Shorten(norm.NFC.String(s), max)
 }
 
-// plain is the character to write for r, or -1 for none.
 func plain(r rune) rune {
 	switch r {
 	case '$', '\ufe69':

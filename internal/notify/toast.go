@@ -53,7 +53,6 @@ func arguments(app string, about office.Subject, deed office.Action) string {
 	return text
 }
 
-// readPress reads arguments.
 func readPress(text string) (app string, p office.Click, ok bool) {
 	v, err := url.ParseQuery(text)
 	if err != nil || len(text) > mostArguments {

@@ -292,7 +292,6 @@ type ConfigError struct{ Fields []FieldError }
 
 func (e *ConfigError) Error() string { return e.Message().String() }
 
-// Message is what people are told.
 func (e *ConfigError) Message() message.Message {
 	texts := make([]message.Message, len(e.Fields))
 	for i, f := range e.Fields {
@@ -374,7 +373,6 @@ type FieldError struct {
 
 func (e FieldError) Error() string { return e.Text.String() }
 
-// Message is what people are told.
 func (e FieldError) Message() message.Message { return e.Text }
 
 // findingTexts are what people read: by field and code, and under "" for the codes of a field that have no text of their own.

@@ -177,10 +177,8 @@ const (
 // ActivitySubject is what has happened lately, as a subject.
 const ActivitySubject Subject = "activity"
 
-// PackageSubject is a package as a subject.
 func PackageSubject(id string) Subject { return Subject(packageSubject + id) }
 
-// PackagesSubject is some packages as a subject.
 func PackagesSubject(ids []string) Subject { return Subject(someSubject + strings.Join(ids, ",")) }
 
 // ProblemSubject is what is wrong, by the id that health has for it, as a subject.

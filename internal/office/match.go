@@ -68,7 +68,6 @@ func (m Match) Text() message.Message {
 	return message.Message{}
 }
 
-// change says what the first change is.
 func (m Match) change() message.Message {
 	switch {
 	case m.Page == 0:
@@ -88,7 +87,6 @@ func (m Match) change() message.Message {
 // Wrong reports whether a saved file is not to be relied on.
 func (s SavedFile) Wrong() bool { return s.Seal.Wrong() || s.Match.State == MatchChanged }
 
-// Fault is why it is not.
 func (s SavedFile) Fault() message.Message {
 	if s.Seal.Wrong() {
 		return s.Seal.Text()

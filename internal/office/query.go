@@ -140,7 +140,6 @@ func CompareNames(a, b string) int {
 	return cmp.Compare(a, b)
 }
 
-// digits is how many a text begins with.
 func digits(text string) (n int) {
 	for n < len(text) && '0' <= text[n] && text[n] <= '9' {
 		n++
@@ -200,7 +199,6 @@ type File struct {
 	Problem    message.Message // why it is not saved
 }
 
-// FileKind is what a file is.
 type FileKind = filename.Kind
 
 // The kinds of files, in the order in which a package shows them.

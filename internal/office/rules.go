@@ -18,7 +18,6 @@ type Rules struct {
 	Wrong           []string // the names of those that cannot be used, in order
 }
 
-// rule is one setting.
 type rule struct {
 	name  string // as in the JSON of Settings
 	at    []int  // the field
@@ -44,7 +43,6 @@ func (r *Rules) understand(values map[string]any) (list []rule) {
 	return list
 }
 
-// ruleOf is the setting of that name with that value.
 func ruleOf(name string, v any) (rule, bool) {
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[Settings]()) {
 		if tag, _, _ := strings.Cut(f.Tag.Get("json"), ","); f.Anonymous || tag != name {

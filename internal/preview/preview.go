@@ -298,7 +298,6 @@ func harmlessEnvironment(all []string) []string {
 // isReady is the first byte of an answer: the process is confined, and now it reads the document.
 const isReady = 'R'
 
-// verdict is how reading went.
 type verdict uint32
 
 const (

@@ -235,7 +235,6 @@ type Error struct {
 	err        error // why there was no answer
 }
 
-// Error is for the log.
 func (e *Error) Error() string {
 	switch {
 	case e.unreadable:
@@ -246,7 +245,6 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("proxy %s answered %d", e.Proxy, e.Status)
 }
 
-// Unwrap is the network's error.
 func (e *Error) Unwrap() error { return e.err }
 
 // WantsBrowser says whether the proxy asks for a sign-in in the browser (RFC 6585 section 6, or a redirect).
@@ -254,7 +252,6 @@ func (e *Error) WantsBrowser() bool {
 	return e.Status == http.StatusNetworkAuthenticationRequired || e.Status/100 == 3
 }
 
-// Message is what people are told.
 func (e *Error) Message() message.Message {
 	switch {
 	case e.unreadable:
@@ -347,7 +344,6 @@ func (f *Finder) DialContext(ctx context.Context, network, address string) (net.
 
 var errNoWay = errors.New("there is no way out")
 
-// through goes one way.
 func through(ctx context.Context, way *url.URL, network, address string) (net.Conn, error) {
 	switch {
 	case way == nil:

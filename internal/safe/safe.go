@@ -25,7 +25,6 @@ import (
 )
 
 var (
-	// ErrForeign means that the file is not a sealed one.
 	ErrForeign = errors.New("not a sealed file")
 
 	// ErrKey means that the password or the key does not open the file.
@@ -113,7 +112,6 @@ func (s *source) judge(err error) error {
 	return fmt.Errorf("%w: %w", ErrDamaged, err)
 }
 
-// reader is what was sealed.
 type reader struct {
 	plain  io.Reader
 	source *source

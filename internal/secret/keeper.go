@@ -31,7 +31,6 @@ type Keeper interface {
 }
 
 var (
-	// ErrAbsent means that there is no key yet.
 	ErrAbsent = errors.New("there is no key yet")
 
 	// ErrPresent means that Create found a key and left it alone.
@@ -82,7 +81,6 @@ func (e *UnavailableError) Error() string {
 // Is makes errors.Is(err, ErrUnavailable) hold.
 func (e *UnavailableError) Is(target error) bool { return target == ErrUnavailable }
 
-// Unwrap returns the cause.
 func (e *UnavailableError) Unwrap() error { return e.err }
 
 // Message is what people are told of an error of this package.
@@ -104,7 +102,6 @@ func Message(err error) message.Message {
 	}
 }
 
-// Message is what people are told.
 func (e *UnavailableError) Message() message.Message {
 	switch e.Reason {
 	case Locked:
@@ -208,7 +205,6 @@ func keyOf(b [32]byte) (k Key) {
 	return k
 }
 
-// bytes is a copy of the key.
 func (k Key) bytes() []byte {
 	b := make([]byte, len(k.masked))
 	subtle.XORBytes(b, k.masked[:], mask[:])
@@ -243,7 +239,6 @@ func (k Key) Format(f fmt.State, _ rune) { fmt.Fprint(f, hidden) }
 // MarshalText hides the key from JSON and its relatives, and from slog.
 func (k Key) MarshalText() ([]byte, error) { return []byte(hidden), nil }
 
-// text is the form in which keepers store the key.
 func (k Key) text() string { return base64.StdEncoding.EncodeToString(k.bytes()) }
 
 var errNotAKey = errors.New("it is not 32 bytes as base64 or hex")

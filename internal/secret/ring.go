@@ -82,7 +82,6 @@ func (r *ring) forget(ctx context.Context) error {
 	return err
 }
 
-// read asks the keyring for the key.
 func (r *ring) read() (Key, error) {
 	text, err := r.entry.get()
 	if errors.Is(err, keyring.ErrNotFound) {
@@ -112,7 +111,6 @@ func (r *ring) create(ctx context.Context) (Key, error) {
 	return createWith(r.read, write, func(why Reason) error { return &UnavailableError{Reason: why} })
 }
 
-// answer is how a call ended.
 type answer struct {
 	key Key
 	err error

@@ -48,7 +48,6 @@ func listen(dataDir string) (net.Listener, error) {
 	})
 }
 
-// dial connects to the instance of a data folder.
 func dial(ctx context.Context, dataDir string) (net.Conn, error) {
 	conn, err := winio.DialPipeContext(ctx, pipe(dataDir))
 	if err != nil {

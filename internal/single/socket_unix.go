@@ -135,7 +135,6 @@ func (s *socket) Close() error {
 	return err
 }
 
-// dial connects to the instance of a data folder.
 func dial(ctx context.Context, dataDir string) (net.Conn, error) {
 	var d net.Dialer
 	var failed []error

@@ -121,7 +121,6 @@ func (tx *Tx) line(row, value []byte) (office.PackageLine, error) {
 	return p.Line(), lost
 }
 
-// encodeLine is a line as it is kept.
 func encodeLine(l office.PackageLine) []byte { return []byte(l.Pack()) }
 
 func decodeLine(b []byte) (office.PackageLine, error) {

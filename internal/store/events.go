@@ -14,7 +14,6 @@ import (
 
 var events = shelf{rows: bucketEvents, ids: bucketEventIDs}
 
-// EventCounts counts stored events.
 type EventCounts struct {
 	Received   int // distinct events
 	Duplicates int // how often one came again

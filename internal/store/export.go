@@ -310,7 +310,6 @@ func (s *Store) ownsName() (bool, error) {
 // What is known of a package whose record cannot be read stands in its line and in the indexes: enough to go on with it.
 // The service is asked about it as about any other, and what it answers is the new record.
 
-// packageAt reads the package of a row.
 func (tx *Tx) packageAt(row []byte) (office.Package, error) {
 	value, err := tx.get(bucketPackages, row)
 	if err != nil {

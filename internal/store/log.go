@@ -98,7 +98,6 @@ func (tx *Tx) addLine(line []byte) error {
 
 func blockKey(level int, n int64) []byte { return append([]byte{byte(level)}, encodeCount(n)...) }
 
-// pack compresses the lines from first on.
 func (tx *Tx) pack(first int64) error {
 	var all bytes.Buffer
 	w, err := flate.NewWriter(&all, flate.BestSpeed)

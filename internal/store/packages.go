@@ -78,7 +78,6 @@ func (tx *Tx) Package(id string) (office.Package, bool, error) {
 	return p, err == nil, err
 }
 
-// FirstPackage is Package for the first of ids that has one.
 func (tx *Tx) FirstPackage(ids []string) (p office.Package, ok bool, err error) {
 	for _, id := range ids {
 		if p, ok, err = tx.Package(id); ok || err != nil {
@@ -272,7 +271,6 @@ func (f facets) has(e entry, sameValue bool) bool {
 	return false
 }
 
-// add changes a counter.
 func (tx *Tx) add(name string, n int64) error {
 	if n == 0 {
 		return nil

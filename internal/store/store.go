@@ -292,7 +292,6 @@ func (s *Store) View(fn func(*Tx) error) error {
 	return err
 }
 
-// noteUnreadable notes a record that is left out.
 func (s *Store) noteUnreadable(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -603,7 +602,6 @@ func (e *CorruptError) Error() string {
 // Is makes errors.Is(err, ErrCorrupt) hold.
 func (e *CorruptError) Is(target error) bool { return target == ErrCorrupt }
 
-// Message is what people are told.
 func (e *CorruptError) Message() message.Message { return message.DataDamaged(e.Path) }
 
 // Message is what people are told of an error of this package.

@@ -46,7 +46,6 @@ func (s *Store) newTx(b *bolt.Tx) *Tx {
 	return &Tx{bolt: b, now: s.now, unreadable: s.noteUnreadable, fault: s.Fault, changes: &s.lines}
 }
 
-// wrote notes a change.
 func (tx *Tx) wrote(bucket string, key []byte) {
 	tx.writes++
 	if bucket == bucketPackageLines {
@@ -157,14 +156,12 @@ func (tx *Tx) in(bucket string) func(visit) error {
 	return func(v visit) error { return tx.newest(bucket, "", v) }
 }
 
-// leaveOut notes a record that cannot be read.
 func (tx *Tx) leaveOut(err error) {
 	if tx.unreadable != nil {
 		tx.unreadable(err)
 	}
 }
 
-// encode is the record as it is kept.
 func encode(record any) ([]byte, error) {
 	value, err := json.Marshal(record)
 	if err != nil {
@@ -212,7 +209,6 @@ func (tx *Tx) find(s shelf, id string) (row, value []byte, err error) {
 	return row, value, nil
 }
 
-// newRow makes a row key that no record has.
 func (tx *Tx) newRow(bucket string, at time.Time) ([]byte, error) {
 	b, err := tx.bucket(bucket)
 	if err != nil {
@@ -340,7 +336,6 @@ func (tx *Tx) first(index string) (time.Time, error) {
 	return time.Unix(0, int64(binary.BigEndian.Uint64(key))).UTC(), nil
 }
 
-// inUTC sets the times of a record to UTC.
 func inUTC(times ...*time.Time) {
 	for _, t := range times {
 		*t = t.UTC()

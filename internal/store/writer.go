@@ -204,7 +204,6 @@ func answer(requests []*request, err error) {
 	}
 }
 
-// outcome waits for the answer.
 func (r *request) outcome() error {
 	<-r.done
 	if p, ok := r.err.(*fnPanic); ok {

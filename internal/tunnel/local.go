@@ -97,7 +97,6 @@ type local struct {
 	log       *slog.Logger
 }
 
-// Run implements Tunnel.
 func (t local) Run(ctx context.Context, h http.Handler, report func(State)) error {
 	log := t.log
 	if log == nil {

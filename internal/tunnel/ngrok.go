@@ -52,7 +52,6 @@ func Ngrok(c NgrokConfig) Tunnel { return ngrokTunnel{c} }
 
 type ngrokTunnel struct{ config NgrokConfig }
 
-// Run implements Tunnel.
 func (t ngrokTunnel) Run(ctx context.Context, h http.Handler, report func(State)) error {
 	c := t.config
 	st := &states{report: report}
@@ -123,7 +122,6 @@ func (c NgrokConfig) log() *slog.Logger {
 	return c.Log
 }
 
-// dial makes one try.
 func (c NgrokConfig) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	dial := c.Dial
 	if dial == nil {
@@ -198,7 +196,6 @@ type heldConn struct {
 	line *lifeline
 }
 
-// Close implements net.Conn.
 func (c *heldConn) Close() error {
 	c.line.mu.Lock()
 	delete(c.line.conns, c)
@@ -292,7 +289,6 @@ func openSession(config NgrokConfig, f *listener) (*session, error) {
 	return l, nil
 }
 
-// options sets the agent up.
 func (l *session) options() []ngrok.AgentOption {
 	c := l.config
 	options := append(c.options(l.line.dial),
@@ -479,7 +475,6 @@ func (f *listener) push(conn net.Conn) {
 	}
 }
 
-// Accept implements net.Listener.
 func (f *listener) Accept() (net.Conn, error) {
 	select {
 	case conn := <-f.conns:
@@ -489,13 +484,11 @@ func (f *listener) Accept() (net.Conn, error) {
 	}
 }
 
-// Close implements net.Listener.
 func (f *listener) Close() error {
 	f.once.Do(func() { close(f.done) })
 	return nil
 }
 
-// Addr implements net.Listener.
 func (f *listener) Addr() net.Addr { return listenerAddr{} }
 
 type listenerAddr struct{}

@@ -169,7 +169,6 @@ const (
 	Server    = "server" // the program without its window, one file
 )
 
-// File is the file of that kind, when there is one.
 func (m Manifest) File(system, arch, kind string) (f File, known bool) {
 	for _, f := range m.Files {
 		if f.System == system && f.Arch == arch && f.Kind == kind {
@@ -323,7 +322,6 @@ func (u *Client) Latest(ctx context.Context, now time.Time) (Manifest, error) {
 	return u.read(text, signature, now)
 }
 
-// read is the manifest in text when its signature fits and it has not expired.
 func (u *Client) read(text, signature []byte, now time.Time) (Manifest, error) {
 	if !u.signed(text, signature) {
 		return Manifest{}, message.Error(message.UpdateNotSigned(), ErrNotSigned)
@@ -347,7 +345,6 @@ func (u *Client) signed(text, signature []byte) bool {
 	return false
 }
 
-// fetch reads what lies at an address, limit bytes at most.
 func (u *Client) fetch(ctx context.Context, address *url.URL, limit int64) ([]byte, error) {
 	body, err := u.open(ctx, address)
 	if err != nil {
@@ -364,7 +361,6 @@ func (u *Client) fetch(ctx context.Context, address *url.URL, limit int64) ([]by
 	return content, nil
 }
 
-// open asks for what lies at an address.
 func (u *Client) open(ctx context.Context, address *url.URL) (io.ReadCloser, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address.String(), nil)
 	if err != nil {

@@ -536,7 +536,6 @@ var (
 	}
 )
 
-// of says what err means.
 func (s addressMessages) of(err error) message.Message {
 	var trust *tls.CertificateVerificationError
 	var answer *esign.Error

@@ -173,7 +173,6 @@ type pendingRevocations struct {
 	access map[string]esign.Tokens // its id -> access token, which is in memory only
 }
 
-// sealedIn is the name of the sealed value with the revocation of that id.
 func sealedIn(id string) string { return string(sealedRevocation) + "@" + id }
 
 // keepPending commits that f waits to be told, together with values and also; with nothing to say, those alone.
@@ -195,7 +194,6 @@ func (r *Service) keepPending(f pendingRevocation, t esign.Tokens, values map[st
 	return err
 }
 
-// newRevocation is what svc is to be told.
 func (r *Service) newRevocation(svc *service, t esign.Tokens) pendingRevocation {
 	c := svc.config
 	return pendingRevocation{

@@ -77,7 +77,6 @@ func (m *digest) left(now time.Time) time.Duration {
 	return max(next.Sub(now), loop.MinPause)
 }
 
-// nextDue is when the first of what waits is due.
 func (m *digest) nextDue(now time.Time) time.Time {
 	next := now.Add(lastHeld)
 	known := m.completed()

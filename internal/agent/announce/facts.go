@@ -165,7 +165,6 @@ func signedTitle(p office.Package, signerID string) message.Message {
 	return message.SomeoneSigned(p.DisplayName())
 }
 
-// signedDocument is which of several documents was signed.
 func signedDocument(p office.Package, s office.Signature) message.Message {
 	if d := p.DocumentName(s.DocumentID); d != "" && len(p.Documents) > 1 {
 		return message.AboutDocument(d)
@@ -191,7 +190,6 @@ func signedNext(p office.Package) message.Message {
 	return message.Message{}
 }
 
-// declinedFacts are the people who declined to sign p.
 func declinedFacts(p office.Package) (facts []office.Fact) {
 	for _, s := range p.Signers {
 		if s.Declined.IsZero() || p.State == office.PackageExecuted {
@@ -238,7 +236,6 @@ func savedFact(p office.Package, jobs []office.Job) office.Fact {
 	}
 }
 
-// savedBody is which files are on disk, and how many are not.
 func savedBody(saved []office.Job, missing int) message.Message {
 	var body message.Message
 	switch n := len(saved); {

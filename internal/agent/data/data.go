@@ -231,7 +231,6 @@ type remembered struct {
 	texts map[string]bool // at most mostRemembered
 }
 
-// mostRemembered is how many texts are remembered.
 const mostRemembered = 1000
 
 // has reports whether a text is remembered, and remembers it.

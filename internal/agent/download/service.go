@@ -166,7 +166,6 @@ func (r *Service) saveDue(ctx context.Context) (pause time.Duration, err error) 
 	return pause, err
 }
 
-// again makes a job due that has failed.
 func (r *Service) again(j office.Job) {
 	err := r.Data.Update(func(tx *store.Tx) error {
 		stored, _, err := tx.Job(j.Key())

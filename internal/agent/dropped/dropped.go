@@ -35,7 +35,6 @@ const Most = 200
 // keep is for how long a file that nothing names stays.
 const keep = 30 * 24 * time.Hour
 
-// triedNames is how many names are tried for files of the same name.
 const triedNames = 10_000
 
 // Delivery takes the files of one drop, each under a name of its own. It belongs to one goroutine at a time.
@@ -165,7 +164,6 @@ func (d *Delivery) Keep(ctx context.Context, path string) string {
 	return copied
 }
 
-// count counts one more file.
 func (d *Delivery) count() error {
 	if d.files++; d.files > Most {
 		return message.Error(message.DropTooMany(Most), nil)
@@ -173,7 +171,6 @@ func (d *Delivery) count() error {
 	return nil
 }
 
-// make makes the folder of this drop.
 func (d *Delivery) make() (string, error) {
 	if d.folder != "" {
 		return d.folder, nil

@@ -13,7 +13,6 @@ import (
 	"countersign/internal/message"
 )
 
-// Severity of an Issue.
 type Severity string
 
 const (

@@ -294,7 +294,6 @@ func (r *Service) put(in office.Intake) error {
 	return r.Data.Update(func(tx *store.Tx) error { return putIntake(tx, in) })
 }
 
-// drop ends the way of a file.
 func (r *Service) drop(in office.Intake) error {
 	return r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(prefixIntake+in.ID, nil) })
 }

@@ -321,7 +321,6 @@ func wasSent(d office.Draft) bool {
 	return d.State == office.DraftSent || d.State == office.DraftCancelled && d.Was == office.DraftUnknown
 }
 
-// seen is a file that became a draft.
 type seen struct {
 	Name  string    `json:"name"`
 	Draft string    `json:"draft"`

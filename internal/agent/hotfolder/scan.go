@@ -168,7 +168,6 @@ func ignored(name string) bool {
 		slices.ContainsFunc(ignoredEndings, func(s string) bool { return strings.HasSuffix(name, s) })
 }
 
-// trouble is an error of a folder that cannot be used now.
 func trouble(path string, err error) error { return &folderError{folderTrouble(path, err)} }
 
 // folderTrouble is what people are told of a folder that cannot be used now.

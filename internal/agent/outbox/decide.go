@@ -142,7 +142,6 @@ func undecided(s office.DraftState) bool {
 	return s == office.DraftUnknown || s == office.DraftFailed || s == office.DraftHeld
 }
 
-// decided follows the commit of what was decided about a draft.
 func (r *Service) decided(draftID string, send bool) {
 	if send { // whoever sends it may wait for it still
 		r.live.cancel(draftID, false)
@@ -166,7 +165,6 @@ func (r *Service) Undo(draftID string) (inTime bool, err error) {
 	return inTime && err == nil, err
 }
 
-// resolve does what is decided about d.
 func (r *Service) resolve(tx *store.Tx, d office.Draft) error {
 	if !undecided(d.State) {
 		return nil

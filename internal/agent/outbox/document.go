@@ -350,7 +350,6 @@ func (r *Service) Inspect(ctx context.Context, path string) FileInfo {
 	return info
 }
 
-// look tells of f, the bytes of which are in the file at path.
 func (r *Service) look(ctx context.Context, f office.DraftFile, path string) (info FileInfo) {
 	info = FileInfo{Path: f.Path, Name: f.Name, Size: f.Size}
 	if f.Size > hugeFile {

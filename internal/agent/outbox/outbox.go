@@ -190,7 +190,6 @@ func (r *Service) holdStrange(due []office.Draft) ([]office.Draft, error) {
 // key tells a draft from whatever else can be set aside.
 func key(d office.Draft) string { return "draft " + d.ID }
 
-// draftsDue are the drafts that are due, and when the next one will be.
 func (r *Service) draftsDue() (due []office.Draft, next time.Time, err error) {
 	due, err = data.Read(r.Data, "the drafts that are due", func(tx *store.Tx) (due []office.Draft, err error) {
 		if due, err = tx.DraftsDue(r.Due(loop.MaxWait(maxDraftPause))); err != nil {
@@ -290,7 +289,6 @@ func (r *Service) putDraft(d *office.Draft, state office.DraftState) error {
 	return err
 }
 
-// markSent makes d a draft whose package the service has.
 func markSent(d *office.Draft, packageID string, now time.Time) {
 	d.State, d.PackageID, d.Problem, d.Changed, d.NextTry = office.DraftSent, packageID, message.Message{}, now, time.Time{}
 }
@@ -392,7 +390,6 @@ func newPackage(d office.Draft, from source) esign.NewPackage {
 // docPeople names the document with the people who were asked to sign before, most recent first.
 const docPeople = "people"
 
-// maxPeople is how many people are remembered.
 const maxPeople = 500
 
 // People returns the signers used before, most recent first.

@@ -55,7 +55,6 @@ func (r *Service) Send(ctx context.Context, d office.NewPackage, progress func(o
 	return r.followDraft(ctx, draft, d.Patience, changes, live)
 }
 
-// storing is how a draft is stored.
 type storing struct {
 	replaces []string                             // the drafts whose place it takes at once
 	check    func(*office.Draft) error            // judges its copies before anything is stored; may be nil
@@ -324,7 +323,6 @@ func (r *Service) accepted(d office.Draft, added esign.Added) error {
 	return nil
 }
 
-// sentLine says that p was sent, from d.
 func (r *Service) sentLine(p office.Package, d office.Draft) office.Activity {
 	return office.Activity{Time: r.Now(), Kind: "sent", PackageID: p.ID, Text: message.SentTo(p.DisplayName(), len(d.Signers))}
 }
@@ -426,7 +424,6 @@ func (s source) String() string {
 	return strings.TrimRight(s.draft+"/"+s.installation+"/"+s.folder, "/")
 }
 
-// sourceOf is what the package of d comes from.
 func (r *Service) sourceOf(d office.Draft) source {
 	return source{d.ID, office.TagAt(d.Service, r.deps.Installation()), office.TagAt(d.Service, d.Folder)}
 }

@@ -75,7 +75,6 @@ func (r *Service) keepSent(name string) (kept bool, err error) {
 	return true, disk.Rename(filepath.Join(r.copiesDir(), name), filepath.Join(r.sentDir(), name))
 }
 
-// draftsAtOnce is how many are looked at in one transaction.
 const draftsAtOnce = 200
 
 // ForgetSent lets go of what was sent in packages that ended and were compared more than so many counted days ago. One that cannot be

@@ -125,7 +125,6 @@ func (r *Service) TemplatesOffered() bool {
 // docUsed names the document with the templates that packages were made from here, most recent first.
 const docUsed = "templates"
 
-// maxUsed is how many of them are remembered.
 const maxUsed = 50
 
 // use is a template that a package was made from here.

@@ -326,7 +326,6 @@ func (q *eventQueues) idle() bool {
 	return len(q.queues) == 0
 }
 
-// eventMessage is an event as the activity list tells it.
 func eventMessage(p office.Package, e esign.Event) message.Message {
 	name, signer, document := p.DisplayName(), p.SignerName(e.SignerID), p.DocumentName(e.DocumentID)
 	switch e.Action {

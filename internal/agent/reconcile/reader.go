@@ -54,7 +54,6 @@ func newReader(client *esign.Client, budget *rate.Limiter, began, known time.Tim
 // goesOn reports whether r, which may be nil, is a reading of client's list.
 func (r *listReader) goesOn(client *esign.Client) bool { return r != nil && r.client == client }
 
-// listEnd is what reading a page came to.
 type listEnd int
 
 const (

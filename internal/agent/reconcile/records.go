@@ -43,7 +43,6 @@ type records struct {
 	failed loop.Retries // packageId
 }
 
-// recordQuestion asks for the record of a package.
 type recordQuestion struct {
 	id     string
 	home   string // of the service that knows the package
@@ -137,7 +136,6 @@ func (r *Service) RunRecords(ctx context.Context) error {
 	return g.Wait()
 }
 
-// askRecord asks for the record of a package and notes what it says.
 func (r *Service) askRecord(ctx context.Context, client *esign.Client, question recordQuestion) error {
 	// Another service may be in use since, or this one may have said that it has none.
 	if question.home != client.Home() || r.noRecords.Waits(question.home, r.Now()) || r.deps.Budget.Wait(ctx) != nil {

@@ -247,7 +247,6 @@ func (r *Service) settle(tx *store.Tx, p *office.Package, found *changes) error 
 	return tx.AddActivity(line)
 }
 
-// withdrawnText says who withdrew what, and with what words.
 func withdrawnText(called string, w *office.Withdrawal) message.Message {
 	text := message.Withdrawn(called)
 	if w.By != "" {

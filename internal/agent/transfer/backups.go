@@ -216,7 +216,6 @@ func (b *Backups) waiting(tx *store.Tx) (list []Document, err error) {
 	return list, err
 }
 
-// keepDocuments seals the documents that are not there yet.
 func (b *Backups) keepDocuments(documents []Document, key safe.Secret) error {
 	for _, d := range documents {
 		path := documentPath(b.options.Folder, d.Name, key)
@@ -301,7 +300,6 @@ func Kept(files []File) (keep, drop []File) {
 	return keep, drop
 }
 
-// documentPath is where a document is sealed for that key.
 func documentPath(folder, name string, key safe.Secret) string {
 	return filepath.Join(folder, documentsDir, name+documentEnding(key))
 }

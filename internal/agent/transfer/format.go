@@ -287,7 +287,6 @@ func (x *reader) record() (done bool, err error) {
 	return false, x.to.Record(r)
 }
 
-// plainName is what copies are called.
 var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]{0,99}$`)
 
 func (x *reader) document(r store.Record) error {

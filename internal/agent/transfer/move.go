@@ -275,7 +275,6 @@ func (m *moving) form(f office.Form) office.Form {
 		Recipients: m.copies(f.Recipients)}
 }
 
-// copies are those that the others see.
 func (m *moving) copies(list []office.Recipient) (open []office.Recipient) {
 	for _, r := range list {
 		if r.Blind {
@@ -326,7 +325,6 @@ func (m *moving) draft(d office.Draft) error {
 	return nil
 }
 
-// finish judges the whole.
 func (m *moving) finish() error {
 	for _, f := range slices.Concat(m.Settings.Check(), m.Secrets.Check()) {
 		if f.Field != office.FieldSaveTo { // which is chosen here

@@ -271,7 +271,6 @@ func (r *Service) todo(k record) message.Message {
 	return message.UpdateFromMaker()
 }
 
-// install says how a person installs a file of that kind.
 func install(kind, file string) message.Message {
 	switch kind {
 	case update.Deb:
@@ -284,7 +283,6 @@ func install(kind, file string) message.Message {
 	return message.UpdateWithProgram(file)
 }
 
-// quoted is a path as shells read it.
 func quoted(path string) string {
 	if strings.Trim(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._+~-") == "" {
 		return path

@@ -353,7 +353,6 @@ func (r *Service) try(ctx context.Context, s office.Settings, t tunnel.Tunnel) (
 	return public, err
 }
 
-// arrives asks for address and expects mark.
 func (r *Service) arrives(ctx context.Context, address, mark string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
@@ -371,7 +370,6 @@ func (r *Service) arrives(ctx context.Context, address, mark string) error {
 	return nil
 }
 
-// tunnelError is err with a sentence for people.
 func tunnelError(err error) error {
 	if err == nil {
 		return message.Error(message.PublicAddressLate(), nil)

@@ -197,7 +197,6 @@ func refusal(p office.Package, offered bool) (office.WithdrawalState, message.Me
 	return "", message.Message{}
 }
 
-// withdrawn is how far p is.
 func withdrawn(p office.Package) office.Withdrawn {
 	x := office.Withdrawn{PackageID: p.ID, Name: p.DisplayName()}
 	switch {

@@ -161,7 +161,6 @@ type Column struct {
 	Spare int // the higher, the sooner it is left out where there is no room; 0 for one that is always there
 }
 
-// gap is what is between columns.
 const gap = 2
 
 // Table prints rows: on a terminal in columns that fit its width, elsewhere whole, with tabs between them and without
@@ -198,7 +197,6 @@ func (w *Writer) Table(columns []Column, rows [][]Cell) error {
 	return nil
 }
 
-// row is one row, without blanks at its end.
 func (w *Writer) row(row []Cell, widths []int) string {
 	var b strings.Builder
 	blanks := 0

@@ -83,7 +83,6 @@ type TemplateError struct{ message message.Message }
 
 func (e TemplateError) Error() string { return e.message.String() }
 
-// Message is what people are told.
 func (e TemplateError) Message() message.Message { return e.message }
 
 // Parse reads a template such as "{date}/{package} - {document}". An empty text means [DefaultTemplate]; an ending such as
