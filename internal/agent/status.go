@@ -32,7 +32,7 @@ type Status struct {
 	Endpoint EndpointStatus `json:"endpoint"` // empty while the service reports nowhere
 	Events   EventCounts    `json:"events"`
 	Packages PackageCounts  `json:"packages"`
-	Saves    SaveCounts     `json:"saves"`  // files
+	Saves    JobCounts      `json:"saves"`  // files
 	Outbox   OutboxCounts   `json:"outbox"` // drafts
 	Health   []Issue        `json:"health"` // what is wrong
 
@@ -58,19 +58,11 @@ type EventCounts struct {
 	Problems   int `json:"problems"` // authentic, but could not be processed
 }
 
-type PackageCounts struct {
-	Total    int `json:"total"`
-	Open     int `json:"open"`     // wait for signatures
-	Declined int `json:"declined"` // by a signer, and still in the list
-	Executed int `json:"executed"`
-	Saved    int `json:"saved"` // every wanted file is on disk
-}
-
-type SaveCounts struct {
-	Done    int `json:"done"`
-	Pending int `json:"pending"`
-	Failed  int `json:"failed"`
-}
+// The counts that the store keeps.
+type (
+	PackageCounts = store.PackageCounts
+	JobCounts     = store.JobCounts
+)
 
 // OutboxCounts counts drafts that are not yet packages.
 type OutboxCounts struct {
@@ -83,15 +75,14 @@ type OutboxCounts struct {
 // it returns the rest, with health that says so, and an error.
 func (a *Agent) Status() (Status, error) {
 	s, err := data.Read(a.Data, "the status", func(tx *store.Tx) (s Status, err error) {
+		var err2, err3 error
 		events, err1 := tx.EventCounts()
-		packages, err2 := tx.PackageCounts()
-		jobs, err3 := tx.JobCounts()
+		s.Packages, err2 = tx.PackageCounts()
+		s.Saves, err3 = tx.JobCounts()
 		pending, err4 := tx.CountDrafts(office.DraftQueued, office.DraftAdding)
 		unknown, err5 := tx.CountDrafts(office.DraftUnknown)
 		failed, err6 := tx.CountDrafts(office.DraftFailed)
 		s.Events = EventCounts{Received: events.Received, Duplicates: events.Duplicates, Pending: events.Pending, Problems: events.Odd}
-		s.Packages = PackageCounts(packages)
-		s.Saves = SaveCounts{jobs.Done, jobs.Pending, jobs.Failed}
 		s.Outbox = OutboxCounts{pending, unknown, failed}
 		return s, errors.Join(err1, err2, err3, err4, err5, err6)
 	})

@@ -195,15 +195,10 @@ type checkedVersion struct {
 	File    updatedFile `json:"file"`    // for this computer
 }
 
-type updatedFile struct {
-	Name    string `json:"name"`
-	Address string `json:"address"`
-	Size    int64  `json:"size"`
-	SHA256  string `json:"sha256"`
-}
+type updatedFile = office.UpdateFile
 
 func newestVersion(u office.Update) checkedVersion {
-	v := checkedVersion{Version: u.Version, Newest: u.Newest, Newer: u.Newer, Text: updateText(u), Address: u.Address, Path: u.Path, File: updatedFile(u.File)}
+	v := checkedVersion{Version: u.Version, Newest: u.Newest, Newer: u.Newer, Text: updateText(u), Address: u.Address, Path: u.Path, File: u.File}
 	if !u.Checked.IsZero() {
 		v.Checked = &u.Checked
 	}

@@ -253,10 +253,10 @@ type Update struct {
 
 // UpdateFile is a file of a release.
 type UpdateFile struct {
-	Name    string
-	Address string
-	Size    int64
-	SHA256  string // in hexadecimal digits
+	Name    string `json:"name"`
+	Address string `json:"address"`
+	Size    int64  `json:"size"`
+	SHA256  string `json:"sha256"`
 }
 
 // UpdateStep is how far an installation is.

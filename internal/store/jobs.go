@@ -15,9 +15,9 @@ import (
 
 // JobCounts counts save jobs by state.
 type JobCounts struct {
-	Pending int
-	Done    int
-	Failed  int
+	Done    int `json:"done"`
+	Pending int `json:"pending"`
+	Failed  int `json:"failed"`
 }
 
 func jobFacets(j office.Job) (f facets) {

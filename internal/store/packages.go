@@ -18,11 +18,11 @@ var packages = shelf{rows: bucketPackages, ids: bucketPackageIDs}
 
 // PackageCounts counts packages. Packages that expired or were rescinded count in Total alone.
 type PackageCounts struct {
-	Total    int
-	Open     int // may still be signed by everyone
-	Declined int // may not, because a signer declined; without those that people have archived
-	Executed int // signed by everyone
-	Saved    int // Package.Saved is set
+	Total    int `json:"total"`
+	Open     int `json:"open"`     // wait for signatures
+	Declined int `json:"declined"` // by a signer, and still in the list
+	Executed int `json:"executed"`
+	Saved    int `json:"saved"` // every wanted file is on disk
 }
 
 func packageFacets(p office.Package, row []byte) (f facets) {

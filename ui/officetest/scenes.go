@@ -63,7 +63,7 @@ func Busy() *Office {
 	o.State.Account = agent.Account{Email: "office@weber-partner.example", OrganizationID: "5b1e"}
 	o.State.Tunnel = agent.TunnelStatus{Kind: "ngrok", State: "up", URL: "https://office.ngrok.app"}
 	o.State.Packages = agent.PackageCounts{Total: 5, Open: 2, Executed: 2, Saved: 1}
-	o.State.Saves = agent.SaveCounts{Done: 3, Pending: 1}
+	o.State.Saves = agent.JobCounts{Done: 3, Pending: 1}
 	o.Secret = office.Secrets{ClientSecret: "x"}
 	lease := office.PackageRow{Package: office.Package{ID: "p1", Name: "Lease Sonnenweg 4", State: "open", Sequential: true,
 		Created: Now.Add(-75 * time.Hour), Due: Now.AddDate(0, 0, 9), Signers: []office.Signer{jan, ana, bea},
