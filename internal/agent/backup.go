@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"time"
 
 	"countersign/internal/agent/account"
 	"countersign/internal/agent/data"
@@ -41,7 +40,7 @@ var docsBackedUp = map[string]func() any{
 	hotfolder.DocFolders: func() any { return new([]office.HotFolder) },
 	proof.DocTrusted:     func() any { return new([][]byte) },
 	desks.Doc:            func() any { return new([]office.Desk) },
-	docMoved:             func() any { return new(moved) }, // why this computer does not work
+	docMoved:             func() any { return new(string) }, // why this computer does not work
 }
 
 func (x backedUp) has(doc string) bool { return x.Docs[doc] != nil }
@@ -178,11 +177,5 @@ func (x backedUp) put(tx *store.Tx) (err error) {
 // docInstallation names the document with Agent.installation.
 const docInstallation = "installation"
 
-// docMoved names the document that says that this office has moved away. It belongs to the computer: the second file has it, too.
+// docMoved names the document with the path of the file into which this office has moved. It belongs to the computer: the second file has it, too.
 const docMoved = "moved"
-
-// moved is where an office went.
-type moved struct {
-	File string    `json:"file"` // that was written
-	Time time.Time `json:"time"`
-}

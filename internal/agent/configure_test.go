@@ -80,7 +80,7 @@ func worksUnderDecisions(t *testing.T, parts ...Component) {
 	decided.Store(fixing(now))
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan struct{})
-	go func() { defer close(done); _ = a.Run(ctx, parts...) }()
+	go func() { defer close(done); a.Run(ctx, parts...) }()
 	for until := time.Now().Add(patience); a.account.Settings().SaveTo != now && time.Now().Before(until); {
 		time.Sleep(5 * time.Millisecond)
 	}

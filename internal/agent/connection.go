@@ -101,15 +101,10 @@ func (a *Agent) steps(ctx context.Context) []step {
 	s := a.Settings()
 	steps := a.waySteps(ctx, s)
 	steps = append(steps, a.serviceSteps(s)...)
-	out := len(steps)
 	if s.Tunnel == office.TunnelNgrok {
 		steps = append(steps, a.ngrokSteps(s)...)
 	}
-	steps = append(steps, a.backSteps(s)...)
-	for i := range steps[out:] {
-		steps[out+i].Back = true
-	}
-	return steps
+	return append(steps, a.backSteps(s)...)
 }
 
 // WithHealth are steps with what is wrong now, each issue in the step that it concerns: one that is wrong is fine nowhere.

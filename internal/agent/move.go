@@ -129,8 +129,7 @@ func (a *Agent) writeMove(ctx context.Context, path string, password safe.Passwo
 	}
 	if err == nil {
 		a.p.Crash("move written")
-		left := moved{File: path, Time: a.Now().UTC()}
-		revoke, err = a.account.HandOver(ctx, func(tx *store.Tx) error { return tx.PutDoc(docMoved, left) })
+		revoke, err = a.account.HandOver(ctx, func(tx *store.Tx) error { return tx.PutDoc(docMoved, path) })
 	}
 	if err != nil {
 		return nil, errors.Join(err, temp.Close(), os.Remove(temp.Name()))

@@ -434,17 +434,17 @@ func (a *Agent) loadInstallation() error {
 
 // movedAway reports whether this computer does not work because its office has moved. As long as that cannot be read, which is told, it
 // had better not work.
-func (a *Agent) movedAway() (m moved, away bool) {
-	m, away, err := data.Doc[moved](a.Data, docMoved)
-	return m, away || err != nil
+func (a *Agent) movedAway() (into string, away bool) {
+	into, away, err := data.Doc[string](a.Data, docMoved)
+	return into, away || err != nil
 }
 
 // loadMoved has a computer that its office has left stay quiet, from the first moment on.
 func (a *Agent) loadMoved() {
-	m, away := a.movedAway()
+	into, away := a.movedAway()
 	a.account.Park(away)
 	if away {
-		text := message.MovedAway(filepath.Base(m.File))
+		text := message.MovedAway(filepath.Base(into))
 		a.Data.Freeze(text)
 		a.Health.Set(health.MovedAway, text)
 	}

@@ -248,22 +248,21 @@ const (
 	ComponentWithdraw Component = "withdraw"
 )
 
-// Run works until ctx ends, then returns nil with every goroutine gone, within five seconds whatever hangs. With no
+// Run works until ctx ends, then returns with every goroutine gone, within five seconds whatever hangs. With no
 // parts named all of them run; a command that needs one thing alone names it. After that the agent can be read and
 // closed, and nothing else.
 //
 // Where the gate is shut it waits for that to end, and it begins anew when somebody has held it for a moment.
-func (a *Agent) Run(ctx context.Context, only ...Component) error {
+func (a *Agent) Run(ctx context.Context, only ...Component) {
 	for a.pass(ctx) {
 		if working, ended := a.gate.enter(ctx); ended != nil {
 			a.work(working, only)
 			ended()
 		}
 		if ctx.Err() != nil {
-			break
+			return
 		}
 	}
-	return nil
 }
 
 // work is what Run does while the gate is open.

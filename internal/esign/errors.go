@@ -86,6 +86,9 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
+// GoString leaves out what the service said.
+func (e *Error) GoString() string { return e.Error() }
+
 // Unwrap gives the cause: a context's, the network's, the Vault's.
 func (e *Error) Unwrap() error { return e.err }
 

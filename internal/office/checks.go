@@ -283,7 +283,6 @@ type Check struct {
 	Result CheckResult
 	Found  message.Message // what was found, or what is wrong and what to do about it
 	At     time.Time       // since when, or when; zero where that says nothing
-	Back   bool            // it is on the way from the service to this computer
 	Issue  string          // what health says of it, by its id; empty for nothing
 }
 

@@ -206,9 +206,6 @@ func Way() []office.Check {
 		fine(message.StepEvent(), message.EventArrived()),
 		fine(message.StepDocuments(), message.SavedIn("Signed")),
 	}
-	for i := 4; i < len(list); i++ {
-		list[i].Back = true
-	}
 	for i := len(list) - 4; i < len(list)-1; i++ {
 		list[i].At = Now.Add(-3 * 3600e9)
 	}

@@ -248,7 +248,6 @@ type Vault struct {
 
 	mu     sync.Mutex
 	box    *secret.Box
-	id     string            // of the key
 	backup [32]byte          // follows from the key, see BackupKey
 	why    error             // why box is nil
 	opened map[string][]byte // plain values, so that an event costs no AES and no transaction
@@ -290,7 +289,7 @@ func (v *Vault) unlock(ctx context.Context) error {
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.box, v.id, v.backup, v.opened = box, key.ID(), backup, map[string][]byte{}
+	v.box, v.backup, v.opened = box, backup, map[string][]byte{}
 	return nil
 }
 

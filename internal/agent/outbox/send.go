@@ -593,7 +593,7 @@ func (r *Service) refused(ctx context.Context, d office.Draft, cause error) erro
 		}
 	}
 	d.Tries++
-	// A service that wants to be left alone is left alone by all (Deps.Answered).
+	// A service that wants to be left alone is left alone by all.
 	d.NextTry = r.Now().Add(r.Backoff(d.Tries, r.Pace.Retry, maxDraftPause))
 	return r.halt(d)
 }
