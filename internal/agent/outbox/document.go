@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"countersign/internal/agent/data"
 	"countersign/internal/archive"
 	"countersign/internal/disk"
 	"countersign/internal/locations"
