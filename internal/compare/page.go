@@ -288,12 +288,8 @@ func (c *comparison) compareNotes(before, after []note) (places []Place) {
 func (c *comparison) open(notes []note, bare []byte) {
 	c.base = slices.Clone(c.was)
 	for _, n := range notes {
-		if !n.open() {
-			continue
-		}
-		r := n.at.within(c.w, c.h)
-		for y := r.y0; y < r.y1; y++ {
-			copy(c.base[4*(y*c.w+r.x0):4*(y*c.w+r.x1)], bare[4*(y*c.w+r.x0):])
+		if n.open() {
+			c.each(n.at, func(i int) { copy(pixel(c.base, i), pixel(bare, i)) })
 		}
 	}
 }
@@ -362,24 +358,12 @@ func (c *comparison) findRims() {
 	for _, l := range c.letters { // what is as close as the next letter belongs to a word
 		if seen[l.word] && spells(l.r) && l.at.y1-l.at.y0 < tallest {
 			aside := (l.at.y1 - l.at.y0 + 2) / 3
-			r := rect{l.at.x0 - aside, l.at.y0, l.at.x1 + aside, l.at.y1}.within(c.w, c.h)
-			for y := r.y0; y < r.y1; y++ {
-				for x := r.x0; x < r.x1; x++ {
-					c.rims[y*c.w+x] = true
-				}
-			}
+			c.each(rect{l.at.x0 - aside, l.at.y0, l.at.x1 + aside, l.at.y1}, func(i int) { c.rims[i] = true })
 		}
 	}
 	for i, is := range rim {
-		if !is {
-			continue
-		}
-		x, y := i%c.w, i/c.w
-		r := rect{x - 1, y - 1, x + 2, y + 2}.within(c.w, c.h)
-		for y := r.y0; y < r.y1; y++ {
-			for x := r.x0; x < r.x1; x++ {
-				c.rims[y*c.w+x] = true
-			}
+		if x, y := i%c.w, i/c.w; is {
+			c.each(rect{x - 1, y - 1, x + 2, y + 2}, func(i int) { c.rims[i] = true })
 		}
 	}
 }
@@ -421,12 +405,7 @@ func (c *comparison) leaveOutLeaders(rim []bool) {
 		}
 		if i-from >= 4 {
 			for _, l := range c.letters[from:i] {
-				r := rect{l.at.x0 - 1, l.at.y0 - 1, l.at.x1 + 1, l.at.y1 + 1}.within(c.w, c.h)
-				for y := r.y0; y < r.y1; y++ {
-					for x := r.x0; x < r.x1; x++ {
-						rim[y*c.w+x] = false
-					}
-				}
+				c.each(rect{l.at.x0 - 1, l.at.y0 - 1, l.at.x1 + 1, l.at.y1 + 1}, func(i int) { rim[i] = false })
 			}
 		}
 		from = i + 1
@@ -496,6 +475,11 @@ func (c *comparison) any(r rect, is func(i int) bool) bool {
 func (c *comparison) inked(picture []byte, r rect) bool {
 	r = r.within(c.w, c.h)
 	return c.any(r, func(i int) bool { return apart(pixel(picture, i), pixel(picture, r.y0*c.w+r.x0)) > faint })
+}
+
+// each does something with the pixels of a part.
+func (c *comparison) each(r rect, do func(i int)) {
+	c.any(r, func(i int) bool { do(i); return false })
 }
 
 // byWords compares pages of which the pictures tell little: whether they have the same words, or, where only a few differ or some are

@@ -18,15 +18,6 @@ import (
 	"time"
 )
 
-// What is wrong with a signature. Each is about the signature as such; whether people should believe its certificate is Judge's
-// business.
-var (
-	errUnreadable = errors.New("the signature cannot be read")
-	errMethod     = errors.New("the signature's method is not known or no longer safe")
-	errDigest     = errors.New("the file is not the one that was signed")
-	errForged     = errors.New("the signature was not made with its certificate")
-)
-
 var (
 	oidData          = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 7, 1}
 	oidSignedData    = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 7, 2}
@@ -162,16 +153,16 @@ func parseCMS(ber []byte) (*signedData, error) {
 	var outer contentInfo
 	var all signedInfo
 	if err != nil || !read(der, &outer) || !outer.Type.Equal(oidSignedData) || !read(outer.Content.Bytes, &all) || len(all.Signers) != 1 {
-		return nil, errUnreadable
+		return nil, FaultUnreadable
 	}
 	d := signedData{signerInfo: all.Signers[0], contentType: all.Content.Type}
 	if embedded := all.Content.Content.Bytes; len(embedded) > 0 && !read(embedded, &d.content) {
-		return nil, errUnreadable
+		return nil, FaultUnreadable
 	}
 	for rest := all.Certificates.Bytes; len(rest) > 0; {
 		var one asn1.RawValue
 		if rest, err = asn1.Unmarshal(rest, &one); err != nil {
-			return nil, errUnreadable
+			return nil, FaultUnreadable
 		}
 		if c, err := x509.ParseCertificate(one.FullBytes); err == nil {
 			d.certificates = append(d.certificates, c)
@@ -189,7 +180,7 @@ func hashOf(algorithm pkix.AlgorithmIdentifier) (crypto.Hash, error) {
 	if h, known := hashes[algorithm.Algorithm.String()]; known {
 		return h, nil
 	}
-	return 0, errMethod
+	return 0, FaultMethod
 }
 
 // hashOr is hashOf, or, where it names none, another.
@@ -206,26 +197,26 @@ func (d *signedData) verify(sum []byte) (*x509.Certificate, error) {
 	signer := d.signer()
 	if d.attributes == nil {
 		if signer == nil || !d.contentType.Equal(oidData) { // attributes name any other type of content (RFC 5652, section 5.3)
-			return signer, errUnreadable
+			return signer, FaultUnreadable
 		}
 		return signer, d.checkSignature(signer, sum, nil)
 	}
 	var signed []byte
 	var kind asn1.ObjectIdentifier
 	if !d.attribute(oidMessageDigest, &signed) {
-		return signer, errUnreadable
+		return signer, FaultUnreadable
 	}
 	if !bytes.Equal(signed, sum) {
-		return signer, errDigest
+		return signer, FaultDigest
 	}
 	if !d.attribute(oidContentType, &kind) || !kind.Equal(d.contentType) {
-		return signer, errUnreadable
+		return signer, FaultUnreadable
 	}
 	if signer == nil {
-		return nil, errUnreadable
+		return nil, FaultUnreadable
 	}
 	if !d.names(signer) {
-		return signer, errForged
+		return signer, FaultForged
 	}
 	h := d.digest.New()
 	h.Write(d.attributes)
@@ -300,7 +291,7 @@ func (d *signedData) checkSignature(c *x509.Certificate, sum, message []byte) er
 	scheme, hash := d.Scheme.Algorithm, d.digest
 	if known, ok := schemes[scheme.String()]; ok {
 		if scheme = known.key; known.hash != hash {
-			return errMethod
+			return FaultMethod
 		}
 	}
 	ok := false
@@ -313,29 +304,29 @@ func (d *signedData) checkSignature(c *x509.Certificate, sum, message []byte) er
 		case scheme.Equal(oidPSS) && d.sameHashInPSS():
 			err = rsa.VerifyPSS(key, hash, sum, d.Signature, nil)
 		default:
-			return errMethod
+			return FaultMethod
 		}
 		if ok = err == nil; !ok && !errors.Is(err, rsa.ErrVerification) { // the key is not safe
-			return errMethod
+			return FaultMethod
 		}
 	case *ecdsa.PublicKey:
 		if !scheme.Equal(oidECKey) {
-			return errMethod
+			return FaultMethod
 		}
 		ok = ecdsa.VerifyASN1(key, sum, d.Signature)
 	case ed25519.PublicKey:
 		if !scheme.Equal(oidEd25519) || message == nil {
-			return errMethod
+			return FaultMethod
 		}
 		ok = ed25519.Verify(key, message, d.Signature)
 	default:
-		return errMethod
+		return FaultMethod
 	}
 	if !ok {
-		return errForged
+		return FaultForged
 	}
 	if hash == crypto.SHA1 {
-		return errMethod
+		return FaultMethod
 	}
 	return nil
 }
@@ -379,7 +370,7 @@ func readStamp(ber []byte, sum func(crypto.Hash) ([]byte, error)) (stamp, error)
 		return stamp{}, err
 	}
 	if token.content == nil || !token.contentType.Equal(oidTSTInfo) {
-		return stamp{}, errUnreadable
+		return stamp{}, FaultUnreadable
 	}
 	h := token.digest.New()
 	h.Write(token.content)
@@ -389,25 +380,25 @@ func readStamp(ber []byte, sum func(crypto.Hash) ([]byte, error)) (stamp, error)
 	}
 	var info stampInfo
 	if !read(token.content, &info) {
-		return stamp{}, errUnreadable
+		return stamp{}, FaultUnreadable
 	}
 	hash, err := hashOf(info.Imprint.Digest)
 	if err != nil {
 		return stamp{}, err
 	}
 	if hash == crypto.SHA1 {
-		return stamp{}, errMethod
+		return stamp{}, FaultMethod
 	}
 	want, err := sum(hash)
 	if err != nil {
 		return stamp{}, err
 	}
 	if !bytes.Equal(want, info.Imprint.Sum) {
-		return stamp{}, errDigest
+		return stamp{}, FaultDigest
 	}
 	when, err := time.Parse("20060102150405Z", string(info.At.Bytes)) // fractions of a second, too
 	if err != nil {
-		return stamp{}, errUnreadable
+		return stamp{}, FaultUnreadable
 	}
 	return stamp{when, chainOf(authority, token.certificates), info.Nonce}, nil
 }

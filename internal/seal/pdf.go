@@ -288,7 +288,7 @@ func (s found) judge(file io.ReaderAt) (Signature, error) {
 			of.Stamped, of.Certificates = st.at, raw(st.certificates)
 		}
 	case "adbe.x509.rsa_sha1", "adbe.pkcs7.sha1": // whose digests are no longer safe
-		wrong = errMethod
+		wrong = FaultMethod
 	default:
 		wrong, broken = s.verify(&of, sum)
 	}

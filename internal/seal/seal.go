@@ -28,18 +28,13 @@ const (
 	FaultUnreadable Fault = "unreadable" // it cannot be read
 )
 
-func faultOf(err error) Fault {
-	switch {
-	case err == nil:
-		return FaultNone
-	case errors.Is(err, errDigest):
-		return FaultDigest
-	case errors.Is(err, errForged):
-		return FaultForged
-	case errors.Is(err, errMethod):
-		return FaultMethod
+func (f Fault) Error() string { return "the signature does not count: " + string(f) }
+
+func faultOf(err error) (f Fault) {
+	if err != nil && !errors.As(err, &f) {
+		f = FaultUnreadable
 	}
-	return FaultUnreadable
+	return f
 }
 
 // Signature is one of a file's.

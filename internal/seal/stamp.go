@@ -46,7 +46,7 @@ func (t Trust) ReadStamp(answer []byte, sum [sha256.Size]byte, nonce *big.Int) (
 		Token  asn1.RawValue `asn1:"optional"`
 	}
 	if !read(answer, &all) {
-		return Stamp{}, errUnreadable
+		return Stamp{}, FaultUnreadable
 	}
 	token := all.Token.FullBytes
 	if all.Status.Granted > 1 || len(token) == 0 { // 1 is "with modifications"
@@ -59,13 +59,13 @@ func (t Trust) ReadStamp(answer []byte, sum [sha256.Size]byte, nonce *big.Int) (
 	if s.nonce == nil || s.nonce.Cmp(nonce) != 0 {
 		return Stamp{}, errNonce
 	}
-	return Stamp{token, s.at, nameOf(s.certificates[0])}, nil
+	return Stamp{token, s.at, nameOf(s.certificates[0].Subject)}, nil
 }
 
 func (t Trust) checkStamp(token []byte, sum [sha256.Size]byte) (stamp, error) {
 	s, err := readStamp(token, func(h crypto.Hash) ([]byte, error) {
 		if h != crypto.SHA256 {
-			return nil, errMethod
+			return nil, FaultMethod
 		}
 		return sum[:], nil
 	})

@@ -3,6 +3,7 @@ package seal
 import (
 	"cmp"
 	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/asn1"
 	"slices"
 	"time"
@@ -93,10 +94,10 @@ func (t Trust) revoked(f Found, s Signature, v office.Seal) (revoked, known bool
 func (t Trust) sealed(s Signature) office.Seal {
 	v := office.Seal{At: s.Claimed}
 	if certificates := parse(s.Certificates); len(certificates) > 0 {
-		v.Signer, v.Issuer = nameOf(certificates[0]), issuerOf(certificates[0])
+		v.Signer, v.Issuer = nameOf(certificates[0].Subject), nameOf(certificates[0].Issuer)
 	}
 	if authority := parse(s.Authority); t.trusts(authority, s.Stamped, x509.ExtKeyUsageTimeStamping) {
-		v.At, v.Stamped = s.Stamped, nameOf(authority[0])
+		v.At, v.Stamped = s.Stamped, nameOf(authority[0].Subject)
 	}
 	if s.IsStamp {
 		v.At, v.Stamped = s.Stamped, v.Signer
@@ -201,17 +202,6 @@ func parse(der [][]byte) (certificates []*x509.Certificate) {
 }
 
 // nameOf is whom a certificate names.
-func nameOf(c *x509.Certificate) string {
-	return cmp.Or(c.Subject.CommonName, first(c.Subject.Organization), c.Subject.String())
-}
-
-func issuerOf(c *x509.Certificate) string {
-	return cmp.Or(c.Issuer.CommonName, first(c.Issuer.Organization), c.Issuer.String())
-}
-
-func first(names []string) string {
-	if len(names) == 0 {
-		return ""
-	}
-	return names[0]
+func nameOf(n pkix.Name) string {
+	return cmp.Or(slices.Concat([]string{n.CommonName}, n.Organization, []string{n.String()})...)
 }

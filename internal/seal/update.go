@@ -103,12 +103,10 @@ func (r *reading) revision(all updates, before int64, root ref, size *int) (star
 	if !r.word("startxref") {
 		return 0, errLoose
 	}
-	r.blank()
-	said, err := strconv.ParseInt(r.token(), 10, 64)
+	said, err := strconv.ParseInt(r.next(), 10, 64)
 	if err != nil || r.exact(place{at: said}).at != start {
 		return 0, errLoose
 	}
-	r.blank()
 	return said, r.expect("%%EOF")
 }
 
@@ -170,15 +168,13 @@ func (v revision) add(number int, at place) bool {
 
 // object reads N G obj … endobj. It returns the dictionary of a table that ends the revision.
 func (r *reading) object(v *revision, start int64) (trailer map[string]any, err error) {
-	number, err := strconv.Atoi(r.token())
-	r.blank()
+	number, err := strconv.Atoi(r.next())
 	_, twice := v.objects[number]
-	if generation := r.token(); generation != "0" || err != nil || number <= 0 || twice {
+	if generation := r.next(); generation != "0" || err != nil || number <= 0 || twice {
 		return nil, errLoose
 	}
-	r.blank()
-	if !r.word("obj") {
-		return nil, errLoose
+	if err := r.expect("obj"); err != nil {
+		return nil, err
 	}
 	v.objects[number] = place{at: start}
 	value, err := r.value(maxDepth)
@@ -195,7 +191,6 @@ func (r *reading) object(v *revision, start int64) (trailer map[string]any, err 
 	if err != nil {
 		return nil, err
 	}
-	r.blank()
 	if err := r.expect("endobj"); err != nil {
 		return nil, err
 	}
@@ -227,8 +222,7 @@ func (v *revision) pack(number int, dict map[string]any, stream []byte) error {
 	at := make([][2]int, sizes[0])
 	for i := range at {
 		for j := range at[i] {
-			head.blank()
-			if at[i][j], err = strconv.Atoi(head.token()); err != nil {
+			if at[i][j], err = strconv.Atoi(head.next()); err != nil {
 				return errLoose
 			}
 		}
@@ -250,7 +244,7 @@ func (v *revision) pack(number int, dict map[string]any, stream []byte) error {
 }
 
 func (r *reading) expect(text string) error {
-	if !r.word(text) {
+	if r.blank(); !r.word(text) {
 		return errLoose
 	}
 	return nil
@@ -282,26 +276,21 @@ func (r *reading) stream(v *revision, dict map[string]any) ([]byte, error) {
 		return nil, errLoose
 	}
 	stream := r.text[from:r.at]
-	r.blank()
 	return stream, r.expect("endstream")
 }
 
 // table reads entries, each of an object that is there, and the trailer.
 func (r *reading) table(v *revision) (trailer map[string]any, err error) {
 	for r.blank(); r.text[r.at] >= '0' && r.text[r.at] <= '9'; r.blank() {
-		first, err1 := strconv.Atoi(r.token())
-		r.blank()
-		count, err2 := strconv.Atoi(r.token())
+		first, err1 := strconv.Atoi(r.next())
+		count, err2 := strconv.Atoi(r.next())
 		if err1 != nil || err2 != nil {
 			return nil, errLoose
 		}
 		for i := range count {
-			r.blank()
-			at, err := strconv.ParseInt(r.token(), 10, 64)
-			r.blank()
-			generation := r.token()
-			r.blank()
-			switch kind := r.token(); {
+			at, err := strconv.ParseInt(r.next(), 10, 64)
+			generation := r.next()
+			switch kind := r.next(); {
 			case err != nil:
 				return nil, errLoose
 			case kind == "f" && first+i == 0: // the head of the free ones
@@ -433,6 +422,12 @@ func (r *reading) word(text string) bool {
 	return true
 }
 
+// next is the token behind blanks.
+func (r *reading) next() string {
+	r.blank()
+	return r.token()
+}
+
 // token passes over and returns what stands here up to a blank or a delimiter.
 func (r *reading) token() string {
 	from := r.at
@@ -479,10 +474,8 @@ func (r *reading) value(depth int) (any, error) {
 	// A reference is three tokens.
 	if number, err := strconv.Atoi(text); err == nil {
 		here := r.at
-		r.blank()
-		generation, err := strconv.Atoi(r.token())
-		r.blank()
-		if err == nil && r.token() == "R" {
+		generation, err := strconv.Atoi(r.next())
+		if err == nil && r.next() == "R" {
 			return ref{number, generation}, nil
 		}
 		r.at = here

@@ -221,8 +221,7 @@ func (r *Service) withSent(packageID string, f office.File, do func(sent []offic
 
 // sentPart adds the files that a package was sent with to a proof, as far as they are kept.
 func (r *Service) sentPart(ctx context.Context, b *evidence.Bundle, p office.Package) (part evidence.Part, err error) {
-	say := r.deps.Words().Text
-	part.Title = say(message.ProofSent())
+	part.Title = r.say(message.ProofSent())
 	if p.DraftID == "" {
 		return part, nil
 	}
@@ -233,7 +232,7 @@ func (r *Service) sentPart(ctx context.Context, b *evidence.Bundle, p office.Pac
 	for _, f := range d.Files {
 		file, err := r.deps.Sent(f)
 		if errors.Is(err, fs.ErrNotExist) {
-			part.Add(f.Name, "SHA-256 "+f.SHA256+"\n"+say(message.ProofNotKept()))
+			part.Add(f.Name, "SHA-256 "+f.SHA256+"\n"+r.say(message.ProofNotKept()))
 			continue
 		}
 		if err != nil {

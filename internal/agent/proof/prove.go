@@ -80,12 +80,11 @@ type contents struct {
 
 // prove writes the proof of a package.
 func (r *Service) prove(ctx context.Context, w io.Writer, c contents) error {
-	say := r.deps.Words().Text
 	now := r.Now()
 	bundle := evidence.NewBundle(w, now)
 	report := evidence.Report{
-		Title:    say(message.ProofOf(c.p.DisplayName())),
-		Subtitle: say(message.ProofMade(r.deps.Version, moment(now))),
+		Title:    r.say(message.ProofOf(c.p.DisplayName())),
+		Subtitle: r.say(message.ProofMade(r.deps.Version, moment(now))),
 		Made:     now,
 		Parts:    []evidence.Part{r.packagePart(c.p), r.signersPart(c.p)},
 	}
@@ -107,7 +106,7 @@ func (r *Service) prove(ctx context.Context, w io.Writer, c contents) error {
 	if err != nil {
 		return err
 	}
-	history := evidence.Part{Title: say(message.ProofHistory())}
+	history := evidence.Part{Title: r.say(message.ProofHistory())}
 	for _, h := range c.p.History {
 		history.Add(r.when(h.Time), r.deps.Words().Brief(c.p.Tell(h)))
 	}
@@ -134,18 +133,16 @@ func (r *Service) prove(ctx context.Context, w io.Writer, c contents) error {
 }
 
 func (r *Service) packagePart(p office.Package) evidence.Part {
-	say := r.deps.Words().Text
-	part := evidence.Part{Title: say(message.ProofPackage())}
-	part.Add(say(message.ProofName()), p.DisplayName())
-	part.Add(say(message.ProofID()), p.ID)
-	part.Add(say(message.ProofReference()), p.Reference)
-	part.Add(say(message.ProofService()), p.Service)
+	part := evidence.Part{Title: r.say(message.ProofPackage())}
+	part.Add(r.say(message.ProofName()), p.DisplayName())
+	part.Add(r.say(message.ProofID()), p.ID)
+	part.Add(r.say(message.ProofReference()), p.Reference)
+	part.Add(r.say(message.ProofService()), p.Service)
 	return part
 }
 
 func (r *Service) signersPart(p office.Package) evidence.Part {
-	say := r.deps.Words().Text
-	part := evidence.Part{Title: say(message.ProofSigners())}
+	part := evidence.Part{Title: r.say(message.ProofSigners())}
 	for _, s := range p.Signers {
 		what := message.ProofUnsigned()
 		if at := p.SignedAt(s.ID); !at.IsZero() && p.SignedAll(s.ID) {
@@ -153,18 +150,17 @@ func (r *Service) signersPart(p office.Package) evidence.Part {
 		} else if !s.Declined.IsZero() {
 			what = message.ProofDeclinedAt(r.when(s.Declined))
 		}
-		part.Add(strings.TrimSpace(s.DisplayName()), strings.Join(slices.DeleteFunc([]string{s.Email, say(what)}, func(t string) bool { return t == "" }), "\n"))
+		part.Add(strings.TrimSpace(s.DisplayName()), strings.Join(slices.DeleteFunc([]string{s.Email, r.say(what)}, func(t string) bool { return t == "" }), "\n"))
 	}
 	return part
 }
 
 // documentPart adds a saved file to the bundle, and says how it is called there, and what is known of it if it is the same still.
 func (r *Service) documentPart(ctx context.Context, b *evidence.Bundle, j office.Job) (part evidence.Part, as string, same bool, err error) {
-	say := r.deps.Words().Text
 	part.Title = path.Base(j.Target)
 	file, err := archive.OpenSaved(j.Folder, j.Target)
 	if err != nil {
-		part.Add(say(message.ProofSaved()), moment(j.Done)+"\n"+say(message.ProofFileMissing()))
+		part.Add(r.say(message.ProofSaved()), moment(j.Done)+"\n"+r.say(message.ProofFileMissing()))
 		return part, "", false, ctx.Err()
 	}
 	defer file.Close()
@@ -175,28 +171,27 @@ func (r *Service) documentPart(ctx context.Context, b *evidence.Bundle, j office
 	if err != nil {
 		return part, "", false, err
 	}
-	part.Add(say(message.ProofFile()), as)
+	part.Add(r.say(message.ProofFile()), as)
 	part.Add("SHA-256", sum)
 	if !same {
-		part.Add(say(message.ProofSaved()), moment(j.Done)+"\n"+say(message.ProofOtherFile()))
+		part.Add(r.say(message.ProofSaved()), moment(j.Done)+"\n"+r.say(message.ProofOtherFile()))
 		return part, as, false, nil
 	}
-	part.Add(say(message.ProofSaved()), moment(j.Done)+"\n"+say(message.ProofSameFile()))
-	part.Add(say(message.ProofMatch()), say(j.Match.Text()))
-	part.Add(say(message.ProofSeal()), say(j.Seal.Text()))
-	part.Add(say(message.ProofIssuer()), j.Seal.Issuer)
+	part.Add(r.say(message.ProofSaved()), moment(j.Done)+"\n"+r.say(message.ProofSameFile()))
+	part.Add(r.say(message.ProofMatch()), r.say(j.Match.Text()))
+	part.Add(r.say(message.ProofSeal()), r.say(j.Seal.Text()))
+	part.Add(r.say(message.ProofIssuer()), j.Seal.Issuer)
 	if !j.Seal.At.IsZero() {
-		part.Add(say(message.ProofSealedAt()), moment(j.Seal.At))
-		part.Add(say(message.ProofStamped()), j.Seal.Stamped)
+		part.Add(r.say(message.ProofSealedAt()), moment(j.Seal.At))
+		part.Add(r.say(message.ProofStamped()), j.Seal.Stamped)
 	}
-	part.Add("", say(j.Seal.Revocation()))
+	part.Add("", r.say(j.Seal.Revocation()))
 	return part, as, true, nil
 }
 
 // eventsPart adds the events to the bundle as they came, as far as they are still kept.
 func (r *Service) eventsPart(b *evidence.Bundle, lines []office.EventLine) (evidence.Part, error) {
-	say := r.deps.Words().Text
-	part := evidence.Part{Title: say(message.ProofEvents())}
+	part := evidence.Part{Title: r.say(message.ProofEvents())}
 	for _, l := range lines {
 		e, err := data.Read(r.Data, "an event", func(tx *store.Tx) (office.Event, error) {
 			e, _, err := tx.Event(l.ID)
@@ -205,7 +200,7 @@ func (r *Service) eventsPart(b *evidence.Bundle, lines []office.EventLine) (evid
 		if err != nil {
 			return part, err
 		}
-		what := []string{cmp.Or(say(l.Text), l.Action), l.ID}
+		what := []string{cmp.Or(r.say(l.Text), l.Action), l.ID}
 		if len(e.Body) > 0 {
 			as, sum, err := b.Add("events", e.Received.UTC().Format("2006-01-02T150405Z ")+cmp.Or(e.Action, "event")+".json", bytes.NewReader(e.Body))
 			if err != nil {
@@ -221,8 +216,7 @@ func (r *Service) eventsPart(b *evidence.Bundle, lines []office.EventLine) (evid
 // recordPart adds the lines of the record about a package to the bundle, and what proves that they are among those that one head stands
 // for: the one that was stamped last, if it came after all of them, or else the one of now.
 func (r *Service) recordPart(ctx context.Context, b *evidence.Bundle, p office.Package) (part evidence.Part, stamped bool, err error) {
-	say := r.deps.Words().Text
-	part.Title = say(message.ProofRecord())
+	part.Title = r.say(message.ProofRecord())
 	last, _, err := r.lastStamp()
 	if err != nil {
 		return part, false, err
@@ -265,7 +259,7 @@ func (r *Service) recordPart(ctx context.Context, b *evidence.Bundle, p office.P
 	files := map[string][]byte{"head.txt": signed, "check.sh": record.Script(lines)}
 	if stamped {
 		files["head.txt"], files["stamp.tst"] = []byte(last.Head), last.Token
-		part.Add(say(message.ProofStamped()), last.By+"\n"+moment(last.At))
+		part.Add(r.say(message.ProofStamped()), last.By+"\n"+moment(last.At))
 	}
 	for _, x := range lines {
 		files[x.Name] = x.Line
@@ -275,22 +269,21 @@ func (r *Service) recordPart(ctx context.Context, b *evidence.Bundle, p office.P
 			return part, false, err
 		}
 	}
-	part.Add("", say(message.ProofRecordLines(len(lines))))
+	part.Add("", r.say(message.ProofRecordLines(len(lines))))
 	return part, stamped, nil
 }
 
 // checkPart says how to check the bundle without this program; sealed are the names of its sealed documents.
 func (r *Service) checkPart(sealed []string, stamped bool) evidence.Part {
-	say := r.deps.Words().Text
-	part := evidence.Part{Title: say(message.ProofCheck())}
+	part := evidence.Part{Title: r.say(message.ProofCheck())}
 	step := func(text message.Message, command string) {
-		part.Add("", say(text))
+		part.Add("", r.say(text))
 		part.Lines = append(part.Lines, evidence.Line{Value: command, Command: true})
 	}
 	step(message.ProofCheckSums(), "sha256sum --check "+evidence.Sums)
 	for i, as := range sealed {
 		if i == 0 {
-			part.Add("", say(message.ProofCheckSeal()))
+			part.Add("", r.say(message.ProofCheckSeal()))
 		}
 		part.Lines = append(part.Lines, evidence.Line{Value: "pdfsig " + quoted(as), Command: true})
 	}
@@ -306,13 +299,15 @@ func quoted(name string) string {
 	return "'./" + strings.ReplaceAll(name, "'", `'\''`) + "'"
 }
 
+func (r *Service) say(m message.Message) string { return r.deps.Words().Text(m) }
+
 // moment is a time that is read the same everywhere.
 func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
 // when is the time at which something happened, or by which.
 func (r *Service) when(w office.When) string {
 	if w.By {
-		return r.deps.Words().Text(message.ByTime(moment(w.Time)))
+		return r.say(message.ByTime(moment(w.Time)))
 	}
 	return moment(w.Time)
 }

@@ -14,7 +14,6 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -356,7 +355,8 @@ const (
 	maxCopyLine = 4 << 20   // and of a line
 )
 
-var copyName = regexp.MustCompile(`^(\d{9,})-(\d{9,})\.jsonl$`)
+// copyName is what a file with lines is called, by the first and the last one.
+const copyName = "%09d-%09d.jsonl"
 
 // copyFile is a file with lines.
 type copyFile struct {
@@ -368,11 +368,9 @@ type copyFile struct {
 func copied(entries []fs.DirEntry) (list []copyFile) {
 	for _, e := range entries {
 		var f copyFile
-		if copyName.MatchString(e.Name()) {
-			if _, err := fmt.Sscanf(e.Name(), "%d-%d.jsonl", &f.first, &f.last); err == nil {
-				f.name = e.Name()
-				list = append(list, f)
-			}
+		if _, err := fmt.Sscanf(e.Name(), copyName, &f.first, &f.last); err == nil && e.Name() == fmt.Sprintf(copyName, f.first, f.last) {
+			f.name = e.Name()
+			list = append(list, f)
 		}
 	}
 	slices.SortFunc(list, func(a, b copyFile) int { return cmp.Compare(a.first, b.first) })
@@ -415,7 +413,7 @@ func (r *Service) copyRecord(folder string, h record.Head, signed []byte) error 
 		first, last := end+1, min(end+copyLines, h.N)
 		lines, err := r.lines(first, last)
 		if err == nil {
-			err = to.WriteNew(fmt.Sprintf("%09d-%09d.jsonl", first, last), lines, 0o666)
+			err = to.WriteNew(fmt.Sprintf(copyName, first, last), lines, 0o666)
 		}
 		if err != nil {
 			return err
