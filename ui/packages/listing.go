@@ -385,8 +385,22 @@ func newItem() *item {
 	return i
 }
 
-// show shows a row; what is due within days is due soon.
-func (i *item) show(now time.Time, days int, r listed, o order) {
+// nearby is how many rows up and down another one of the same name is looked for: farther away nobody sees both.
+const nearby = 15
+
+// twin reports whether a row near another one has its name and its reference.
+func (l *packageList) twin(row int) bool {
+	own := l.at(row).line
+	for i := max(0, row-nearby); i <= min(row+nearby, l.rows()-1); i++ {
+		if other := l.at(i).line; i != row && other.Name == own.Name && other.Reference() == own.Reference() {
+			return true
+		}
+	}
+	return false
+}
+
+// show shows a row; what is due within days is due soon. A twin says when it was made, in place of its reference.
+func (i *item) show(now time.Time, days int, r listed, o order, twin bool) {
 	i.name.Text = i18n.Title(r.line.Name)
 	i.who.Done = r.done()
 	i.who.Set(r.who(), r.mark())
@@ -397,6 +411,9 @@ func (i *item) show(now time.Time, days int, r listed, o order) {
 	i.reference.Text = r.line.Reference()
 	if short := []rune(i.reference.Text); len(short) > mostReference {
 		i.reference.Text = string(short[:mostReference-1]) + "…"
+	}
+	if twin {
+		i.reference.Text = i18n.Clock(now, r.line.Created)
 	}
 	i.showWhen(now, days, r, o)
 	i.Shown()

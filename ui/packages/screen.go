@@ -117,7 +117,7 @@ func New(d *env.Env, o Office) *Screen {
 		func() fyne.CanvasObject { return newItem() },
 		func(id int, o fyne.CanvasObject) {
 			r, i := s.at(id), o.(*item)
-			i.show(s.env.Now(), s.all.days, r, s.all.order)
+			i.show(s.env.Now(), s.all.days, r, s.all.order, s.twin(id))
 			i.Mark(s.marked[r.line.ID])
 		})
 	s.list.Says = func() string { return lang.L("Packages") }

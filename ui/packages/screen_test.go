@@ -981,6 +981,26 @@ func TestNobodyWaitsForTheDocumentsOfWhatIsOver(t *testing.T) {
 	}
 }
 
+func TestTwoOfOneNameSayWhenTheyWereMade(t *testing.T) {
+	o := officetest.Busy()
+	for i := range o.Rows {
+		o.Rows[i].Name, o.Rows[i].Reference = "Lease", map[bool]string{true: "A", false: "B"}[i < 2]
+	}
+	b := newBench(t, o)
+	b.turn(tabAll)
+	for row := range b.screen.rows() {
+		screentest.Equal(t, "is a twin: "+b.screen.at(row).line.ID, b.screen.twin(row), true)
+	}
+	o.Rows[0].Reference = "C"
+	b.screen.Reload()
+	b.Settle()
+	alone := b.screen.rowOf(o.Rows[0].ID)
+	screentest.Equal(t, "its reference is its own", b.screen.twin(alone), false)
+	row := newItem()
+	row.show(officetest.Now, 0, b.screen.at(alone), newestFirst, true)
+	screentest.Equal(t, "says", row.reference.Text, i18n.Clock(officetest.Now, o.Rows[0].Created))
+}
+
 // narrow is how wide a row is in the smallest window.
 const narrow = 300
 
@@ -994,7 +1014,7 @@ func TestARowWithADueDateSaysForWhomItWaits(t *testing.T) {
 			if late {
 				lease.line.Due = officetest.Now.AddDate(0, 0, -1)
 			}
-			row.show(officetest.Now, office.DueDays, lease, newestFirst)
+			row.show(officetest.Now, office.DueDays, lease, newestFirst, false)
 			b.Show(row, fyne.NewSize(narrow, 60))
 			row.Resize(fyne.NewSize(narrow, row.MinSize().Height))
 			shown := func(o fyne.CanvasObject) string {
