@@ -210,11 +210,12 @@ func (d *differences) draw(wanted [][2]int) {
 	step := d.steps[d.at]
 	side := func(title, none string, page int, picture image.Image, sent bool) fyne.CanvasObject {
 		caption := widgets.NewCaption(title + " " + strconv.Itoa(page))
+		caption.Centred = true
 		switch {
 		case page == 0:
-			return widgets.Stack(4, widgets.NewCaption(none), container.NewGridWrap(d.room))
+			return widgets.Stack(4, widgets.NewCaption(""), d.blank(none))
 		case picture == nil:
-			return widgets.Stack(4, caption, container.NewGridWrap(d.room, widget.NewLabel("…")))
+			return widgets.Stack(4, caption, d.blank("…"))
 		}
 		return widgets.Stack(4, caption, widgets.Sheet(d.marked(picture, page, sent), d.room, theme.Line))
 	}
@@ -224,6 +225,15 @@ func (d *differences) draw(wanted [][2]int) {
 	}
 	widgets.Remake(d.sheets, side(lang.L("Sent: page"), lang.L("Not part of what was sent."), step.Page, sent, true),
 		side(lang.L("Came back: page"), lang.L("Not part of what came back."), step.Back, d.pages[wanted[len(wanted)-1]], false))
+}
+
+// blank is the room of a page that is not there, or not yet.
+func (d *differences) blank(why string) fyne.CanvasObject {
+	paper, words := widgets.NewBack(theme.Surface), widgets.NewProse(why)
+	paper.Outline(theme.Line)
+	words.Centred = true
+	size := fyne.NewSize(min(d.room.Width, d.room.Height/1.414), d.room.Height) // of A4
+	return container.NewGridWrap(d.room, container.NewCenter(container.NewGridWrap(size, container.NewStack(paper, widgets.Middle(200, words)))))
 }
 
 // marked is a page with frames around the places where it differs, or the one place, enlarged.

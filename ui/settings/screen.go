@@ -477,7 +477,7 @@ func (s *Screen) program() fyne.CanvasObject {
 	at := func(key string) fyne.CanvasObject { return s.place(key, tabProgram) }
 	parts := []fyne.CanvasObject{widgets.Section(lang.L("Look and language"), 12, at("theme"), at("language"), at(office.FieldContrast), at(office.FieldTextSize), at(office.FieldMotion)),
 		widgets.Section(lang.L("Storage"), 12, at(office.FieldKeepYears),
-			widgets.Row(0, widgets.NewButton(lang.L("Show documents past this period…"), func() { showExpired(s) })), at(office.FieldKeepEvents), at(office.FieldCheckFiles)),
+			widgets.NewField("", widgets.Row(0, widgets.NewButton(lang.L("Show documents past this period…"), func() { showExpired(s) })), "").Row(), at(office.FieldKeepEvents), at(office.FieldCheckFiles)),
 		widgets.Section(lang.L("Proof record"), 12, at(office.FieldStampURL), s.tests.stamp.content, at("mirror_record"))}
 	if s.env.Autostart != nil {
 		parts = append(parts, widgets.Section(lang.L("Startup"), 12, s.starter.content))
