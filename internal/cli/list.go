@@ -111,13 +111,13 @@ type listedSigner struct {
 	DeclinedBefore *time.Time `json:"declined_before"` // likewise
 }
 
-// list is what the office knows of the packages that q asks for.
 // listRequest asks for packages; MayGo for those alone that need not be kept.
 type listRequest struct {
 	office.Query
 	MayGo bool
 }
 
+// list is what the office knows of the packages that q asks for.
 func (l *local) list(_ context.Context, q listRequest) ([]listedPackage, error) {
 	find := l.agent.Find
 	if q.MayGo {
