@@ -169,10 +169,24 @@ type tokenAnswer struct {
 	ID          text   `json:"id_token"`
 	Lifetime    number `json:"expires_in"` // seconds
 	Scopes      text   `json:"scope"`
-	Error       text   `json:"error"`
+	Error       code   `json:"error"`
 	Description text   `json:"error_description"`
 
 	sent time.Time // by the service's own clock; zero where it did not say
+}
+
+// code is a string (RFC 6749, 5.2), or an object that has it, as errors of many services are: that a sign-in has lapsed is told in
+// either shape.
+type code string
+
+func (c *code) UnmarshalJSON(b []byte) error {
+	var s text
+	var o struct{ Code text }
+	if err := json.Unmarshal(b, &s); err == nil && s == "" && json.Unmarshal(b, &o) == nil {
+		s = o.Code
+	}
+	*c = code(s)
+	return nil
 }
 
 // tokens are those of the answer. An access token that fits no header (RFC 6750, 2.1) is none.

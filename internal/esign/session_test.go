@@ -428,6 +428,7 @@ func TestOnlyInvalidGrantMeansSignedOut(t *testing.T) {
 	}{
 		{"invalid_grant", 400, `{"error":"invalid_grant","error_description":"rt-0 is used up"}`, SignedOut},
 		{"invalid_grant as 200", 200, `{"error":"invalid_grant"}`, SignedOut},
+		{"invalid_grant in an object", 400, `{"error":{"code":"invalid_grant","message":"rt-0 is used up"}}`, SignedOut},
 		{"invalid_client", 401, `{"error":"invalid_client"}`, BadClient},
 		{"401 without a word", 401, ``, BadClient},
 		{"invalid_request", 400, `{"error":"invalid_request"}`, Refused},
