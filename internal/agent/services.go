@@ -265,7 +265,7 @@ func (a *Agent) newLists() *bulk.Service {
 			return a.documents.Ask(ctx, file, "table", table.MaxAnswer)
 		},
 		Sums: a.outbox.Sums, Sender: func() string { return a.account.Current().Sender() },
-		Keep: a.outbox.KeepList, Send: a.outbox.FromList, Cancel: a.outbox.Cancel, LetGo: outbox.LetListGo,
+		Keep: a.outbox.KeepList, Send: a.outbox.FromList, Stop: a.outbox.StopList, LetGo: outbox.LetListGo,
 		Refused: func(err error) (message.Message, bool, bool) {
 			refused, ok := errors.AsType[*outbox.DraftError](err)
 			if !ok {

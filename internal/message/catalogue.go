@@ -436,6 +436,7 @@ func ListColumnTwice(given string) Message { return of("list.list-column-twice",
 func ListDateUnread(given string) Message  { return of("list.list-date-unread", Name("Given", given)) }
 func ListEmpty(file string) Message        { return of("list.list-empty", Name("File", file)) }
 func ListIsOver() Message                  { return of("list.list-is-over") }
+func ListLineHidden() Message              { return of("list.list-line-hidden") }
 func ListLineTwice(line int) Message       { return of("list.list-line-twice", Number("Line", line)) }
 func ListProtected(file string) Message    { return of("list.list-protected", Name("File", file)) }
 func ListRestored(file string) Message     { return of("list.list-restored", Name("File", file)) }

@@ -19,8 +19,9 @@ import (
 
 // ListRow is a line of a list as it was read. Line counts the lines of the file from 1.
 type ListRow struct {
-	Line  int      `json:"line"`
-	Cells []string `json:"cells"`
+	Line   int      `json:"line"`
+	Cells  []string `json:"cells"`
+	Hidden bool     `json:"hidden,omitempty"` // the spreadsheet does not show it, as when it is filtered
 }
 
 // ColumnKind is what a column of a list is for.
@@ -139,13 +140,16 @@ func ReadList(file string, rows []ListRow, common NewPackage, documents []string
 	l.match(rows[0].Cells)
 	b := builder{BulkList: &l, now: now, order: order}
 	if hole := b.unknownHole(); hole != "" {
-		l.Wrong = append(l.Wrong, message.PatternUnknown(hole, b.holes()))
+		l.Wrong = append(l.Wrong, b.unfilled(hole))
 	}
 	seen := map[string]int{}
 	for _, row := range rows[1:] {
 		more := len(row.Cells) > len(l.Columns)
 		row.Cells = append(slices.Clone(row.Cells), make([]string, max(0, len(l.Columns)-len(row.Cells)))...)
 		line := b.line(row)
+		if row.Hidden {
+			line.Wrong = append(line.Wrong, CellError{-1, message.ListLineHidden()})
+		}
 		if more { // a comma in a cell without quotes, as a rule: every cell behind it is a wrong one
 			line.Wrong = append(line.Wrong, CellError{-1, message.ListTooManyCells()})
 		}
@@ -193,13 +197,14 @@ func (l *BulkList) match(cells []string) {
 			}
 		}
 	}
+	delete(fields, "") // a field may have no name, and a head no letters: "#"
 	for _, head := range cells {
 		c := Column{Head: head}
-		name := folded(head)
-		words := strings.Fields(name)
-		if last := len(words) - 1; last > 0 {
-			if n, err := strconv.Atoi(words[last]); err == nil && n > 0 {
-				name, c.Person = strings.Join(words[:last], " "), strconv.Itoa(n)
+		whole := folded(head)
+		name := whole
+		if bare := strings.TrimRight(whole, "0123456789"); bare != "" {
+			if n, err := strconv.Atoi(whole[len(bare):]); err == nil && n > 0 {
+				name, c.Person = strings.TrimSpace(bare), strconv.Itoa(n)
 			}
 		}
 		c.Kind = kinds[name]
@@ -207,8 +212,8 @@ func (l *BulkList) match(cells []string) {
 			if c.Kind != "" || role == "" {
 				break
 			}
-			before, ok1 := strings.CutPrefix(name, role+" ")
-			after, ok2 := strings.CutSuffix(name, " "+role)
+			before, ok1 := strings.CutPrefix(whole, role+" ")
+			after, ok2 := strings.CutSuffix(whole, " "+role)
 			if kind := kinds[before]; ok1 && isPerson(kind) {
 				c.Kind, c.Person = kind, called
 			} else if kind := kinds[after]; ok2 && isPerson(kind) {
@@ -218,7 +223,7 @@ func (l *BulkList) match(cells []string) {
 		if c.Person == "1" || !isPerson(c.Kind) {
 			c.Person = ""
 		}
-		if c.Kind == "" && fields[folded(head)] {
+		if c.Kind == "" && fields[whole] {
 			c.Kind = ColumnField
 		}
 		l.Columns = append(l.Columns, c)
@@ -243,7 +248,8 @@ func isPerson(k ColumnKind) bool {
 	return slices.Contains([]ColumnKind{ColumnName, ColumnFirst, ColumnLast, ColumnEmail, ColumnRole}, k)
 }
 
-// settleNames has "Name" beside a first name be the last name, and beside a last name the first: "Vorname, Name", "Nombre, Apellidos".
+// settleNames has "Name" beside a first name be the last name, and beside a last name the first: "Vorname, Name", "Nombre, Apellidos". Beside
+// both it is something else, as the name of a company.
 func (l *BulkList) settleNames() {
 	has := func(kind ColumnKind, person string) bool {
 		return slices.ContainsFunc(l.Columns, func(c Column) bool { return c.Kind == kind && c.Person == person })
@@ -258,6 +264,8 @@ func (l *BulkList) settleNames() {
 			c.Kind = ColumnLast
 		case last && !first:
 			c.Kind = ColumnFirst
+		case first && last:
+			c.Kind, c.Person = ColumnOther, ""
 		}
 	}
 }
@@ -279,6 +287,24 @@ func (b builder) holes() (list []string) {
 	return append(list, HotPlaceholders()...)
 }
 
+// called are the columns that a placeholder may stand for. Only of one it is known what it is filled with.
+func (b builder) called(name string) (at []int) {
+	for i, c := range b.Columns {
+		if head := folded(c.Head); head != "" && head == folded(name) {
+			at = append(at, i)
+		}
+	}
+	return at
+}
+
+// unfilled is why a placeholder cannot be filled.
+func (b builder) unfilled(hole string) message.Message {
+	if at := b.called(hole); len(at) > 1 {
+		return message.ListColumnTwice(b.Columns[at[1]].Head)
+	}
+	return message.PatternUnknown(hole, b.holes())
+}
+
 // fill fills a text of the list with the cells of a line, and with what every pattern knows.
 func (b builder) fill(text string, row ListRow) (filled, unknown string) {
 	document := ""
@@ -287,12 +313,14 @@ func (b builder) fill(text string, row ListRow) (filled, unknown string) {
 	}
 	plain := hotHoles(document, b.now)
 	return fillHoles(text, func(name string) (string, bool) {
-		for i, c := range b.Columns {
-			if folded(c.Head) == folded(name) && c.Head != "" {
-				return row.Cells[i], true
-			}
+		switch at := b.called(name); len(at) {
+		case 0:
+			return plain(name)
+		case 1:
+			return row.Cells[at[0]], true
+		default:
+			return "", false
 		}
-		return plain(name)
 	})
 }
 
@@ -327,6 +355,13 @@ func (b builder) line(row ListRow) BulkLine {
 	p.Name, _ = b.fill(p.Name, row)
 	p.Message, _ = b.fill(p.Message, row)
 	data := b.commonData(row)
+	filled := func(i int, text string) string {
+		text, unknown := b.fill(text, row)
+		if unknown != "" {
+			wrong(i, b.unfilled(unknown))
+		}
+		return text
+	}
 	for i, c := range b.Columns {
 		text := row.Cells[i]
 		if isSheetError(text) {
@@ -338,9 +373,9 @@ func (b builder) line(row ListRow) BulkLine {
 		}
 		switch c.Kind {
 		case ColumnPackage:
-			p.Name, _ = b.fill(text, row)
+			p.Name = filled(i, text)
 		case ColumnMessage:
-			p.Message, _ = b.fill(text, row)
+			p.Message = filled(i, text)
 		case ColumnReference:
 			members["reference"], _ = json.Marshal(text)
 		case ColumnDue:

@@ -12,7 +12,7 @@ import (
 func listOf(common NewPackage, order string, lines ...string) BulkList {
 	var rows []ListRow
 	for i, line := range lines {
-		rows = append(rows, ListRow{i + 1, strings.Split(line, "|")})
+		rows = append(rows, ListRow{Line: i + 1, Cells: strings.Split(line, "|"), Hidden: strings.HasPrefix(line, "hidden")})
 	}
 	common.Files = []string{"/x/Lease 4.pdf"}
 	return ReadList("people.csv", rows, common, []string{"sum"}, time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC), order)
@@ -27,8 +27,10 @@ func shownSigners(p NewPackage) string {
 }
 
 func TestColumnsAreKnownByTheirHeads(t *testing.T) {
-	lease := &Template{ID: "t", Documents: []TemplateDocument{{ID: "d", Fields: []TemplateField{{ID: "rent", Name: "Miete"}}}},
+	lease := &Template{ID: "t", Documents: []TemplateDocument{{ID: "d", Fields: []TemplateField{{ID: "rent", Name: "Miete"}, {ID: "x-1"}}}},
 		Roles: []TemplateRole{{ID: "r1", Role: "Vermieter", FirstName: "Jan", LastName: "Weber", Email: "jan@example.com"}, {ID: "r2", Role: "Mieter"}}}
+	lease.Documents[0].Data = map[string]string{"x-1": "as agreed"}
+	parties := &Template{ID: "p", Roles: []TemplateRole{{ID: "1", Role: "Party"}, {ID: "2", Role: "Party 2"}}}
 	for _, c := range []struct {
 		heads, line string
 		common      NewPackage
@@ -41,13 +43,17 @@ func TestColumnsAreKnownByTheirHeads(t *testing.T) {
 		{"E-mail|E-mail 2|Name 2", "Ana Ruiz <ana@example.com>|jan@example.com|Jan Weber", NewPackage{}, "Ana Ruiz <ana@example.com>, Jan Weber <jan@example.com>"},
 		{"E-mail|Name", "ana@example.com|", NewPackage{Signers: []Signer{{FirstName: "Boss", Email: "boss@example.com"}}}, "ana <ana@example.com>, Boss <boss@example.com>"},
 		{"Mieter E-Mail|Name: Mieter|MIETE", "ana@example.com|Ana Ruiz|1.200", NewPackage{Template: lease}, "Vermieter Jan Weber <jan@example.com>, Mieter Ana Ruiz <ana@example.com>"},
+		{"Email1|Email2|Name2", "ana@example.com|jan@example.com|Jan Weber", NewPackage{}, "ana <ana@example.com>, Jan Weber <jan@example.com>"},
+		{"Vorname|Nachname|Name|E-Mail", "Ana|Ruiz||ana@example.com", NewPackage{}, "Ana Ruiz <ana@example.com>"},
+		{"#|E-mail Mieter|Miete", "17|ana@example.com|1.200", NewPackage{Template: lease}, "Vermieter Jan Weber <jan@example.com>, Mieter ana <ana@example.com>"},
+		{"E-mail Party 2|E-mail Party", "b@example.com|a@example.com", NewPackage{Template: parties}, "Party a <a@example.com>, Party 2 b <b@example.com>"},
 		{"E-Mail|Rolle|Miete", "ana@example.com|Mieter|1.200", NewPackage{Template: lease}, "Vermieter Jan Weber <jan@example.com>, Mieter ana <ana@example.com>"},
 	} {
 		l := listOf(c.common, "", c.heads, c.line)
 		if len(l.Wrong)+l.WrongLines() > 0 || shownSigners(l.Lines[0].Package) != c.want {
 			t.Errorf("%s: %s, want %s; wrong are %v, %+v", c.heads, shownSigners(l.Lines[0].Package), c.want, l.Wrong, l.Lines[0].Wrong)
 		}
-		if c.common.Template != nil && l.Lines[0].Data[0]["rent"] != "1.200" {
+		if c.common.Template == lease && fmt.Sprint(l.Lines[0].Data) != "[map[rent:1.200 x-1:as agreed]]" {
 			t.Errorf("%s: the fields are %v", c.heads, l.Lines[0].Data)
 		}
 	}
@@ -76,8 +82,10 @@ func TestWhatIsWrongIsSaidAtItsCell(t *testing.T) {
 		{"E-mail|Due", "a@example.com|03/04/2027", nil, "1 list.list-date-unread"},
 		{"E-mail|Due", "a@example.com|soon", nil, "1 list.list-date-unread"},
 		{"E-mail|Due", "a@example.com|2026-11-27", nil, "1 draft.due-date-passed"},
+		{"E-mail|Message", "a@example.com|Dear {Vornme}", nil, "1 pattern.pattern-unknown"},
 		{"E-mail|Rent", "a@example.com|#REF!", nil, "1 list.list-cell-error"},
 		{"E-mail", "a@example.com|more", nil, "-1 list.list-too-many-cells"},
+		{"E-mail", "hidden@example.com", nil, "-1 list.list-line-hidden"},
 		{"E-mail|Role|Rent", "a@example.com|Landlord|1", lease, "-1 list.list-role-unknown"},
 		{"E-mail|Rent", "a@example.com|", lease, "1 draft.template-fields-empty"},
 	} {
@@ -95,8 +103,11 @@ func TestWhatIsWrongIsSaidAtItsCell(t *testing.T) {
 		"list.list-without-email": listOf(NewPackage{}, "", "Name", "Ana"),
 		"list.list-column-twice":  listOf(NewPackage{}, "", "E-mail|Mail", "a@example.com|b@example.com"),
 		"pattern.pattern-unknown": listOf(NewPackage{Message: "Dear {name}"}, "", "E-mail", "a@example.com"),
+		"a placeholder of two":    listOf(NewPackage{Name: "Lease {flat}"}, "", "E-mail|Flat|FLAT", "a@example.com|1|2"),
+		"braces with nothing":     listOf(NewPackage{Name: "Lease {}"}, "", "E-mail|#", "a@example.com|1"),
 	} {
-		if len(l.Wrong) != 1 || l.Wrong[0].ID() != want {
+		want = map[string]string{"a placeholder of two": "list.list-column-twice", "braces with nothing": "pattern.pattern-unknown"}[want] + want
+		if len(l.Wrong) != 1 || !strings.HasPrefix(want, l.Wrong[0].ID()) {
 			t.Errorf("%v, want %s", l.Wrong, want)
 		}
 	}

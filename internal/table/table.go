@@ -214,8 +214,14 @@ func readXLSX(data []byte) (rows []office.ListRow, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
 		}
+		if n := MaxColumns + 1; len(cells) > n && strings.Join(cells[n:], "") == "" {
+			cells = slices.Clone(cells[:n]) // a cell far to the right has all before it come along
+		}
+		if len(cells) > 4*MaxColumns {
+			return nil, ErrTooLarge
+		}
 		if len(cells) > 0 {
-			rows = append(rows, office.ListRow{Line: line, Cells: cells})
+			rows = append(rows, office.ListRow{Line: line, Cells: cells, Hidden: found.GetRowOpts().Hidden})
 		}
 		if len(rows) > 2*MaxLines {
 			return nil, ErrTooLarge
@@ -224,9 +230,15 @@ func readXLSX(data []byte) (rows []office.ListRow, err error) {
 	if err := errors.Join(found.Error(), found.Close()); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
+	if err := spread(f, sheets[at], rows); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
+	}
 	s := sheet{f, sheets[at], map[int]bool{}}
 	for _, row := range rows {
 		for i, raw := range row.Cells[:min(len(row.Cells), MaxColumns)] {
+			if raw == "" && (i >= len(rows[0].Cells) || rows[0].Cells[i] == "") {
+				continue // nothing is headed so
+			}
 			if row.Cells[i], err = s.shown(raw, i+1, row.Line); err != nil {
 				return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
 			}
@@ -235,29 +247,65 @@ func readXLSX(data []byte) (rows []office.ListRow, err error) {
 	return rows, nil
 }
 
+// spread has a cell that reaches over several lines stand in each of them that has something of its own.
+func spread(f *excelize.File, name string, rows []office.ListRow) error {
+	merged, err := f.GetMergeCells(name, true)
+	if err != nil {
+		return err
+	}
+	for _, m := range merged {
+		column, first, err := excelize.CellNameToCoordinates(m.GetStartAxis())
+		_, last, failed := excelize.CellNameToCoordinates(m.GetEndAxis())
+		if err := errors.Join(err, failed); err != nil {
+			return err
+		}
+		at, found := slices.BinarySearchFunc(rows, first, func(row office.ListRow, line int) int { return row.Line - line })
+		if !found || column > min(MaxColumns, len(rows[at].Cells)) {
+			continue
+		}
+		for i := at + 1; i < len(rows) && rows[i].Line <= last; i++ {
+			if row := &rows[i]; strings.Join(row.Cells, "") != "" {
+				row.Cells = append(row.Cells, make([]string, max(0, column-len(row.Cells)))...)
+				row.Cells[column-1] = rows[at].Cells[column-1]
+			}
+		}
+	}
+	return nil
+}
+
 type sheet struct {
 	file  *excelize.File
 	name  string
 	dates map[int]bool // by style, whether it shows a number as a date
 }
 
+// notComputed stands for a formula whose result the program that wrote the file has left to others.
+const notComputed = "#N/A"
+
 // shown is a cell as people read it, and a date as all computers do.
 func (s sheet) shown(raw string, column, line int) (string, error) {
 	number, err := strconv.ParseFloat(raw, 64)
-	if err != nil {
+	if err != nil && raw != "" {
 		return raw, nil
 	}
 	cell, err := excelize.CoordinatesToCellName(column, line)
 	if err != nil {
 		return "", err
 	}
-	style, err := s.file.GetCellStyle(s.name, cell)
-	if err != nil || style == 0 {
+	kind, err := s.file.GetCellType(s.name, cell)
+	if err != nil || kind == excelize.CellTypeSharedString || kind == excelize.CellTypeInlineString || kind == excelize.CellTypeFormula {
 		return raw, err
 	}
-	kind, err := s.file.GetCellType(s.name, cell)
-	if err != nil || kind == excelize.CellTypeSharedString || kind == excelize.CellTypeInlineString {
+	if raw == "" {
+		formula, err := s.file.GetCellFormula(s.name, cell)
+		if formula != "" {
+			raw = notComputed
+		}
 		return raw, err
+	}
+	style, err := s.file.GetCellStyle(s.name, cell)
+	if err != nil {
+		return "", err
 	}
 	date, known := s.dates[style]
 	if !known {
@@ -280,7 +328,7 @@ func (s sheet) shown(raw string, column, line int) (string, error) {
 		return "", err
 	}
 	if _, part := math.Modf(number); part != 0 {
-		return at.Round(time.Minute).Format("2006-01-02 15:04"), nil
+		return at.Round(time.Second).Format("2006-01-02 15:04"), nil
 	}
 	return at.Format(time.DateOnly), nil
 }

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -24,7 +25,11 @@ func read(t *testing.T, data []byte) (string, error) {
 	rows, err := Decode(out.Bytes())
 	var lines []string
 	for _, r := range rows {
-		lines = append(lines, fmt.Sprint(r.Line, " ", strings.Join(r.Cells, "|")))
+		line := fmt.Sprint(r.Line, " ", strings.Join(r.Cells, "|"))
+		if r.Hidden {
+			line = "(" + line + ")"
+		}
+		lines = append(lines, line)
 	}
 	return strings.Join(lines, "\n"), err
 }
@@ -60,6 +65,7 @@ func TestAWorkbookIsReadAsPeopleSeeIt(t *testing.T) {
 		}
 		return n
 	}
+	hour := `yyyy-mm-dd hh:mm`
 	german, colour := `[$-407]dd. mmm yyyy`, `[Red]0.00" days"`
 	day := time.Date(2031, 12, 31, 0, 0, 0, 0, time.UTC)
 	for cell, x := range map[string]struct {
@@ -69,6 +75,7 @@ func TestAWorkbookIsReadAsPeopleSeeIt(t *testing.T) {
 		"A2": {"Name", 0}, "B2": {"Due", 0}, "C2": {"Start", 0}, "D2": {"Rent", 0}, "E2": {"Flat", 0},
 		"A4": {"Zoë", 0}, "B4": {day, style(excelize.Style{NumFmt: 14})}, "C4": {day, style(excelize.Style{CustomNumFmt: &german})},
 		"D4": {1200.5, style(excelize.Style{CustomNumFmt: &colour})}, "E4": {"0042", style(excelize.Style{NumFmt: 14})},
+		"F2": {"Until", 0}, "F4": {day.Add(24*time.Hour - time.Second), style(excelize.Style{CustomNumFmt: &hour})},
 	} {
 		if err := f.SetCellValue("Sheet1", cell, x.value); err != nil {
 			t.Fatal(err)
@@ -83,8 +90,54 @@ func TestAWorkbookIsReadAsPeopleSeeIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := read(t, b.Bytes()); err != nil || got != "2 Name|Due|Start|Rent|Flat\n4 Zoë|2031-12-31|2031-12-31|1200.50 days|0042" {
+	if got, err := read(t, b.Bytes()); err != nil || got != "2 Name|Due|Start|Rent|Flat|Until\n4 Zoë|2031-12-31|2031-12-31|1200.50 days|0042|2031-12-31 23:59" {
 		t.Errorf("%q, %v", got, err)
+	}
+}
+
+// workbook has one sheet, as a program may write it that is not Excel.
+func workbook(t *testing.T, sheet string) []byte {
+	b, err := excelize.NewFile().WriteToBuffer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	from, err := zip.NewReader(bytes.NewReader(b.Bytes()), int64(b.Len()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	z := zip.NewWriter(&out)
+	for _, f := range from.File {
+		if f.Name != "xl/worksheets/sheet1.xml" {
+			err = errors.Join(err, z.Copy(f))
+		}
+	}
+	w, failed := z.Create("xl/worksheets/sheet1.xml")
+	_, written := io.WriteString(w, `<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">`+sheet+`</worksheet>`)
+	if err := errors.Join(err, failed, written, z.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func TestNoCellOfAWorkbookIsTakenForAnother(t *testing.T) {
+	const heads = `<row r="1"><c r="A1" t="inlineStr"><is><t>E-mail</t></is></c><c r="B1" t="inlineStr"><is><t>X</t></is></c></row>`
+	for name, c := range map[string]struct{ rest, want string }{
+		"a sum":                      {`<row r="2"><c r="A2"><v>0.30000000000000004</v></c></row></sheetData>`, "2 0.3"},
+		"a yes":                      {`<row r="2"><c r="A2" t="b"><v>1</v></c></row></sheetData>`, "2 TRUE"},
+		"figures of a formula":       {`<row r="2"><c r="A2" t="str"><f>TEXT(42,"0000")</f><v>0042</v></c></row></sheetData>`, "2 0042"},
+		"a formula not computed":     {`<row r="2"><c r="A2"><f>B9</f></c><c r="B2"><v>1</v></c></row></sheetData>`, "2 #N/A|1"},
+		"a formula with an empty":    {`<row r="2"><c r="A2" t="str"><f>""</f><v></v></c><c r="B2"><v>1</v></c></row></sheetData>`, "2 |1"},
+		"a cell over several lines":  {`<row r="2"><c r="A2"><v>1</v></c><c r="B2"><v>7</v></c></row><row r="3"><c r="A3"><v>2</v></c></row></sheetData><mergeCells count="1"><mergeCell ref="B2:B3"/></mergeCells>`, "2 1|7\n3 2|7"},
+		"a cell over the last lines": {`<row r="2"><c r="A2"><v>1</v></c><c r="B2"><v>7</v></c></row></sheetData><mergeCells count="1"><mergeCell ref="B2:XFD1048576"/></mergeCells>`, "2 1|7"},
+		"lines without a filter":     {`<row r="2" hidden="1"><c r="A2"><v>1</v></c></row><row r="5"><c r="A5"><v>2</v></c></row></sheetData>`, "(2 1)\n5 2"},
+		"a cell far away":            {`<row r="2"><c r="A2"><v>1</v></c><c r="XFD2" s="0"/></row></sheetData>`, "2 1"},
+		"names of numbers":           {`<row r="2"><c r="A2" t="inlineStr"><is><t>Inf</t></is></c><c r="B2" t="inlineStr"><is><t>0x10</t></is></c></row></sheetData>`, "2 Inf|0x10"},
+	} {
+		got, err := read(t, workbook(t, `<sheetData>`+heads+c.rest))
+		if want := "1 E-mail|X\n" + c.want; err != nil || got != want {
+			t.Errorf("%s: %q, %v, want %q", name, got, err, want)
+		}
 	}
 }
 

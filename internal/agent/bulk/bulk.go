@@ -38,10 +38,10 @@ type Deps struct {
 	Sender func() string // as whom packages are sent; empty when that is not known
 
 	// Keep stores what the packages of a list have in common; Send stores the draft of a line. What also does is in the same commit.
-	Keep   func(ctx context.Context, d office.NewPackage, sums []string, also func(*store.Tx, *office.Draft) error) error
-	Send   func(ctx context.Context, common office.Draft, id string, d office.NewPackage, also func(*store.Tx, *office.Draft) error) error
-	Cancel func(draftID string) (bool, error)
-	LetGo  func(tx *store.Tx, id string) error // of what Keep stored: nothing more is made of it
+	Keep  func(ctx context.Context, d office.NewPackage, sums []string, also func(*store.Tx, *office.Draft) error) error
+	Send  func(ctx context.Context, common office.Draft, id string, d office.NewPackage, also func(*store.Tx, *office.Draft) error) error
+	Stop  func(id string, also func(*store.Tx) error) error // takes back what waits of a list
+	LetGo func(tx *store.Tx, id string) error               // of what Keep stored: nothing more is made of it
 
 	// Refused is why Send did not take a line, if it is the line's fault or its documents'; passing says that it may take it another time.
 	Refused func(err error) (why message.Message, passing, refused bool)
@@ -477,21 +477,11 @@ func (r *Service) pause(id string, why message.Message) error {
 
 // Decide pauses a list, has it go on (BulkRunning), or stops it: what the service does not have by then is not sent.
 func (r *Service) Decide(id string, to office.BulkState) error {
-	if err := r.change(id, to, message.Message{}); err != nil || to != office.BulkStopped {
-		return err
-	}
-	waiting, err := data.Read(r.Data, "what waits of a list", func(tx *store.Tx) ([]office.Draft, error) { return tx.Drafts(office.DraftQueued) })
-	for _, d := range waiting {
-		if d.List == id {
-			_, failed := r.deps.Cancel(d.ID)
-			err = errors.Join(err, failed)
-		}
-	}
-	return err
+	return r.change(id, to, message.Message{})
 }
 
-func (r *Service) change(id string, to office.BulkState, why message.Message) error {
-	err := r.Data.Update(func(tx *store.Tx) error {
+func (r *Service) change(id string, to office.BulkState, why message.Message) (err error) {
+	decide := func(tx *store.Tx) error {
 		var b office.Bulk
 		_, err := tx.GetDoc(docLists+id, &b)
 		switch {
@@ -507,7 +497,12 @@ func (r *Service) change(id string, to office.BulkState, why message.Message) er
 			err = r.deps.LetGo(tx, id)
 		}
 		return errors.Join(err, put(tx, b))
-	})
+	}
+	if to == office.BulkStopped {
+		err = r.deps.Stop(id, decide) // a kill after its commit has nothing more sent
+	} else {
+		err = r.Data.Update(decide)
+	}
 	r.Wake()
 	r.Signal(office.OutboxChanged)
 	return err

@@ -72,7 +72,9 @@ func (d *desk) restart() {
 			}
 			return keep(office.Draft{ID: id, Name: p.Name, Signers: p.Signers, State: office.DraftQueued, By: common.By}, also)
 		},
-		Cancel: func(id string) (bool, error) { return true, d.end(office.DraftCancelled, 1, id) },
+		Stop: func(id string, also func(*store.Tx) error) error {
+			return errors.Join(d.tools.Data.Update(also), d.end(office.DraftCancelled, 9))
+		},
 		LetGo: func(tx *store.Tx, id string) error {
 			return tx.PutDraft(office.Draft{ID: id, State: office.DraftCancelled})
 		},
@@ -93,12 +95,12 @@ func (d *desk) drafts(states ...office.DraftState) (list []office.Draft) {
 	return lines
 }
 
-// end has up to n drafts that wait, or that of an id, come to an end.
-func (d *desk) end(state office.DraftState, n int, id string) error {
+// end has up to n drafts that wait come to an end.
+func (d *desk) end(state office.DraftState, n int) error {
 	waiting := d.drafts(office.DraftQueued)
 	d.most = max(d.most, len(waiting))
 	for _, x := range waiting {
-		if id == "" && n > 0 || x.ID == id {
+		if n > 0 {
 			n--
 			x.State, x.PackageID, x.Problem = state, "package "+x.ID, message.MayNotSendDocuments()
 			noErr(d.t, d.tools.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(x) }))
@@ -116,7 +118,7 @@ func (d *desk) work(end office.DraftState) {
 		if len(d.drafts(office.DraftQueued)) == 0 {
 			return
 		}
-		noErr(d.t, d.end(end, 9, ""))
+		noErr(d.t, d.end(end, 9))
 	}
 }
 
@@ -178,10 +180,10 @@ func TestALineIsSentOnceWhateverIsInterrupted(t *testing.T) {
 				if _, err := d.feed(t.Context()); err != nil && !errors.Is(err, errKilled) {
 					t.Fatal(err)
 				}
-				noErr(t, d.end(office.DraftSent, chance.IntN(3), ""))
+				noErr(t, d.end(office.DraftSent, chance.IntN(3)))
 			}
 			if p := d.progress(id); p.State == office.BulkDone && p.Next == 40 {
-				noErr(t, d.end(office.DraftSent, 9, ""))
+				noErr(t, d.end(office.DraftSent, 9))
 			}
 		}
 		names := map[string]int{}
@@ -230,7 +232,7 @@ func TestWhatWasNotSentComesWithTheNextDrop(t *testing.T) {
 	if got := before(d.prepare(people(20)...)); strings.Trim(got, "s") != "" {
 		t.Errorf("while it runs: %s", got)
 	}
-	noErr(t, errors.Join(d.end(office.DraftSent, 2, ""), d.end(office.DraftFailed, 1, ""), d.Decide(id, office.BulkStopped)))
+	noErr(t, errors.Join(d.end(office.DraftSent, 2), d.end(office.DraftFailed, 1), d.Decide(id, office.BulkStopped)))
 	l := d.prepare(people(20)...)
 	if n := strings.Count(before(l), "s"); n != 2 || d.progress(id).Sent != 2 || !d.progress(id).Over() {
 		t.Errorf("once it was stopped: %s, %+v", before(l), d.progress(id))

@@ -94,17 +94,9 @@ func (r *Service) Stop(draftID string) (bool, error) { return r.withdraw(draftID
 
 func (r *Service) withdraw(draftID string, into office.DraftState) (bool, error) {
 	var cancelled bool
-	err := r.Data.Update(func(tx *store.Tx) error {
-		d, ok, err := tx.Draft(draftID)
-		cancelled = err == nil && ok && (d.State == office.DraftHeld || d.State == office.DraftQueued || d.State == office.DraftFailed)
-		if !cancelled {
-			return err
-		}
-		d.Was, d.State, d.Changed, d.Decision = d.State, into, r.Now(), office.Decision{}
-		if into == office.DraftHeld {
-			d.Stopped, d.Problem = true, message.Message{}
-		}
-		return tx.PutDraft(d)
+	err := r.Data.Update(func(tx *store.Tx) (err error) {
+		cancelled, err = r.takeBack(tx, draftID, into)
+		return err
 	})
 	cancelled = cancelled && err == nil // what is not on disk is not cancelled
 	if cancelled {
@@ -113,6 +105,18 @@ func (r *Service) withdraw(draftID string, into office.DraftState) (bool, error)
 	r.Wake() // which lets go of the copies
 	r.Signal(office.OutboxChanged)
 	return cancelled, err
+}
+
+func (r *Service) takeBack(tx *store.Tx, draftID string, into office.DraftState) (bool, error) {
+	d, ok, err := tx.Draft(draftID)
+	if err != nil || !ok || d.State != office.DraftHeld && d.State != office.DraftQueued && d.State != office.DraftFailed {
+		return false, err
+	}
+	d.Was, d.State, d.Changed, d.Decision = d.State, into, r.Now(), office.Decision{}
+	if into == office.DraftHeld {
+		d.Stopped, d.Problem = true, message.Message{}
+	}
+	return true, tx.PutDraft(d)
 }
 
 // Resolve is a person's decision about a draft whose outcome is unknown, that was refused or that is held: it goes out

@@ -86,3 +86,38 @@ func TestWhatWasSentIsKeptUntilItsPackageHasEndedLongAgo(t *testing.T) {
 		t.Error("what nobody knows is still there")
 	}
 }
+
+// Of a list that is stopped nothing waits any more, from the commit on that stops it; what it cannot commit stops nothing.
+func TestNothingOfAListWaitsOnceItIsStopped(t *testing.T) {
+	r := newService(t, accept)
+	r.end()
+	given := r.newPackage(t)
+	sums, err := r.Sums(t.Context(), given)
+	noErr(t, err)
+	var common office.Draft
+	noErr(t, r.KeepList(t.Context(), given, sums, func(_ *store.Tx, d *office.Draft) error { common = *d; return nil }))
+	noErr(t, r.Data.Store.View(func(tx *store.Tx) (err error) { common, _, err = tx.Draft(common.ID); return err }))
+	line := given
+	line.Files = nil
+	nothing := func(*store.Tx, *office.Draft) error { return nil }
+	noErr(t, errors.Join(r.FromList(t.Context(), common, "one", line, nothing), r.FromList(t.Context(), common, "two", line, nothing)))
+	common.ID = "another list"
+	noErr(t, r.FromList(t.Context(), common, "other", line, nothing))
+	states := func() (said string) {
+		for _, id := range []string{"one", "two", "other"} {
+			d, _, err := r.Data.Draft(id)
+			noErr(t, err)
+			said += string(d.State) + " "
+		}
+		return said
+	}
+	id := ""
+	noErr(t, r.Data.Store.View(func(tx *store.Tx) error { d, _, err := tx.Draft("one"); id = d.List; return err }))
+	if err := r.StopList(id, func(*store.Tx) error { return errors.New("no room") }); err == nil || states() != "queued queued queued " {
+		t.Errorf("%v, %s", err, states())
+	}
+	noErr(t, r.StopList(id, func(*store.Tx) error { return nil }))
+	if states() != "cancelled cancelled queued " {
+		t.Error(states())
+	}
+}

@@ -87,6 +87,36 @@ func (r *Service) FromList(ctx context.Context, common office.Draft, id string, 
 	return nil
 }
 
+// StopList takes back what waits of a list. What also does is in the same commit.
+func (r *Service) StopList(id string, also func(*store.Tx) error) error {
+	var back []string
+	err := r.Data.Update(func(tx *store.Tx) error {
+		back = nil
+		if err := also(tx); err != nil {
+			return err
+		}
+		waiting, err := tx.Drafts(office.DraftQueued)
+		for _, d := range waiting {
+			if d.List != id {
+				continue
+			}
+			if _, failed := r.takeBack(tx, d.ID, office.DraftCancelled); failed != nil {
+				return failed
+			}
+			back = append(back, d.ID)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, id := range back {
+		r.live.cancel(id, true)
+	}
+	r.Wake() // which lets go of the copies
+	return nil
+}
+
 // LetListGo has the copies of a list's documents go, once nothing more is made of them.
 func LetListGo(tx *store.Tx, id string) error {
 	d, known, err := tx.Draft(id)
