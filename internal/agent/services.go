@@ -283,7 +283,7 @@ func (a *Agent) PrepareList(ctx context.Context, path string, common office.NewP
 func (a *Agent) SendList(ctx context.Context, l office.BulkList, again bool, undo time.Duration) (id string, err error) {
 	return a.lists.Send(ctx, l, again, undo)
 }
-func (a *Agent) Lists() ([]office.BulkProgress, error) { return a.lists.Lists() }
+func (a *Agent) Lists() ([]office.Bulk, error) { return a.lists.Lists() }
 func (a *Agent) SentList(id string) (office.BulkProgress, []office.BulkResult, bool, error) {
 	return a.lists.List(id)
 }

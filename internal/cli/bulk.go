@@ -179,7 +179,11 @@ type listsAnswer struct {
 
 func (l *local) bulkLists(_ context.Context, q listsRequest) (a listsAnswer, err error) {
 	if q.ID == "" {
-		a.Lists, err = l.agent.Lists()
+		all, err := l.agent.Lists()
+		for _, b := range all {
+			p, _, _, failed := l.agent.SentList(b.ID)
+			a.Lists, err = append(a.Lists, p), errors.Join(err, failed)
+		}
 		return a, err
 	}
 	p, _, known, err := l.agent.SentList(q.ID)

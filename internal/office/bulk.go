@@ -138,6 +138,9 @@ func ReadList(file string, rows []ListRow, common NewPackage, documents []string
 		return l
 	}
 	l.match(rows[0].Cells)
+	if code, text := CheckSigners(common.Signers); code != "" && code != CodeMissing {
+		l.Wrong = append(l.Wrong, text)
+	}
 	b := builder{BulkList: &l, now: now, order: order}
 	if hole := b.unknownHole(); hole != "" {
 		l.Wrong = append(l.Wrong, b.unfilled(hole))

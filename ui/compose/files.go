@@ -68,6 +68,10 @@ func (s *Screen) addAt(paths []string, at int) {
 		for _, folder := range f.empty {
 			s.env.Notice(lang.L("No document in “{{.Folder}}” can be sent. Documents in its subfolders are not added.", i18n.V{"Folder": filepath.Base(folder)}))
 		}
+		if list, sure, rest := s.listAmong(f.files); list != "" && f.inFolders == 0 {
+			s.offerList(list, sure, rest, func() { s.addFiles(f.files, at) })
+			return
+		}
 		if f.inFolders <= manyFiles {
 			s.addFiles(f.files, at)
 			return

@@ -30,6 +30,8 @@ func TestTheScreenLooksAsItWasApproved(t *testing.T) {
 		{"world", world, small, "light", 1},
 		{"template", leased, big, "light", 1},
 		{"copies", copied, big, "light", 1},
+		{"list", listed, big, "light", 1},
+		{"list-sent", underWay, small, "dark", 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := c.act(t, officetest.Busy())
@@ -127,5 +129,36 @@ func world(t *testing.T, o *officetest.Office) *bench {
 	b := newBench(t, o)
 	b.add(name)
 	b.screen.like(office.NewPackage{Signers: officetest.World().Rows[0].Signers[1:4], Sequential: true})
+	return b
+}
+
+// listed is a list beside a lease, with what is wrong in it.
+func listed(t *testing.T, o *officetest.Office) *bench {
+	b := newBench(t, told(o))
+	b.add("Lease Sonnenweg 4.pdf")
+	b.screen.message.SetText("Dear {name}, here is your lease.")
+	o.Table = people
+	o.Before = []office.Before{2: office.BeforeSame, 3: office.BeforeChanged}
+	b.screen.Add([]string{"/x/Mieter Sonnenweg.csv"})
+	b.Settle()
+	return b
+}
+
+var people = []office.ListRow{
+	{Line: 1, Cells: []string{"Name", "E-Mail", "Frist", "Wohnung", "Unser Zeichen"}},
+	{Line: 2, Cells: []string{"Zoë von Müller-Lüdenscheidt zu Hohenlohe", "zoe.von.mueller-luedenscheidt@example.com", "2026-12-31", "EG links", "A-1"}},
+	{Line: 3, Cells: []string{"Ana Ruiz", "ana@", "2026-12-31", "1. OG", "A-2"}},
+	{Line: 4, Cells: []string{"Jan Weber", "jan@example.com", "", "2. OG", "A-3"}},
+	{Line: 5, Cells: []string{"Eva Klein", "eva@example.com", "", "3. OG", "A-4"}},
+	{Line: 6, Cells: []string{"Tom Berg", "tom@example.com", "soon", "#BEZUG!", ""}},
+	{Line: 7, Cells: []string{"Pia Horn", "pia@example.com", "31.12.2026", "4. OG", "A-6"}},
+	{Line: 8, Cells: []string{"Max Horn", "max@example.com", "31.12.2026", "5. OG", "A-7"}},
+}
+
+// underWay is that list while it is sent.
+func underWay(t *testing.T, o *officetest.Office) *bench {
+	b := listed(t, o)
+	b.Tap(b.screen.lists.panel.send)
+	b.Settle()
 	return b
 }

@@ -38,6 +38,7 @@ var noSigner office.Signer
 
 type Office interface {
 	Documents
+	Lists
 	outbox.Office
 
 	Package(id string) (row office.PackageRow, known bool, err error)
@@ -65,11 +66,13 @@ type Screen struct {
 	env     *env.Env
 	office  Office
 	reader  *async.Reader[news]
-	content fyne.CanvasObject
+	content *fyne.Container   // the form, or a list in its place
+	sheet   fyne.CanvasObject // the form
 
 	documentList
 	signerList
 	details
+	lists lists
 
 	OnWaiting func(bool)             // told when Waiting may have changed; may be nil
 	OnSending func(office.SendState) // told how far a package is that is sent from here
@@ -114,6 +117,9 @@ func New(d *env.Env, o Office) *Screen {
 	s.copies = newCopies(s)
 	s.sweep = s.newButton(lang.L("Remove what cannot be sent"), nil, s.removeWrong).Quiet()
 	s.clearing = s.newButton(lang.L("Clear form"), nil, s.Clear).Quiet()
+	s.lists.button = s.newButton(lang.L("Lists"), fynetheme.MenuDropDownIcon(), s.offerLists).Quiet()
+	s.lists.button.IconPlacement = widget.ButtonIconTrailingText
+	s.lists.button.Hidden = true
 	s.presets.button = s.newButton(lang.L("Presets"), fynetheme.MenuDropDownIcon(), s.offerPresets).Quiet()
 	s.presets.button.IconPlacement = widget.ButtonIconTrailingText
 	s.deeds = widgets.Flow(8, s.add, s.choose, s.sweep, s.each)
@@ -133,8 +139,9 @@ func (s *Screen) layOut() {
 	right := widgets.Stack(12, s.peopleField, widgets.Outdent(widgets.Flow(8, s.addPerson, s.addCopy, s.presets.button, s.order)), s.copies.field,
 		widgets.NewField(lang.L("Message to the signers"), s.message, ""), widgets.Halves(s.dueField, widgets.NewField(lang.L("Reference"), s.reference, "")))
 	s.columns = widgets.NewVScroll(widgets.PadHV(20, 4, widgets.Halves(widgets.Wide(270, left), widgets.Wide(270, right))))
-	head := widgets.PadHV(20, 12, widgets.Tall(s.clearing.MinSize().Height, widgets.Across(nil, s.heading, s.clearing)))
-	s.content = widgets.Between(head, s.bar.content, widgets.AtMost(1080, s.columns))
+	head := widgets.PadHV(20, 12, widgets.Tall(s.clearing.MinSize().Height, widgets.Across(nil, s.heading, widgets.Row(8, s.lists.button, s.clearing))))
+	s.sheet = widgets.Between(head, s.bar.content, widgets.AtMost(1080, s.columns))
+	s.content = container.NewStack(s.sheet)
 }
 
 // layOutAnew makes room for rows that came or went. Fyne notices by itself that something has grown, but forgets it again
@@ -148,6 +155,9 @@ func (s *Screen) layOutAnew() {
 func (s *Screen) Content() fyne.CanvasObject { return s.content }
 
 func (s *Screen) Focus() {
+	if s.lists.panel != nil {
+		return
+	}
 	if s.documentCount() > 0 && len(s.people) > 0 {
 		s.env.Window.Canvas().Focus(s.people[0].first)
 		return
@@ -158,6 +168,7 @@ func (s *Screen) Focus() {
 type news struct {
 	known []offer
 	kept  []office.FormPreset
+	lists []office.Bulk
 
 	templates bool // the service may have some
 }
@@ -173,6 +184,9 @@ func (s *Screen) read(context.Context) (n news, err error) {
 	if n.kept, err = s.office.FormPresets(); err != nil {
 		return n, err
 	}
+	if n.lists, err = s.office.Lists(); err != nil {
+		return n, err
+	}
 	n.known = offersOf(n.kept, people)
 	n.templates = s.office.TemplatesOffered()
 	return n, nil
@@ -184,6 +198,8 @@ func (s *Screen) show(n news, err error) {
 		return
 	}
 	s.known, s.presets.kept = n.known, n.kept
+	s.lists.recent = n.lists[:min(len(n.lists), mostLists)]
+	widgets.Show(s.lists.button, len(n.lists) > 0)
 	s.offerTemplates(n.templates)
 	s.changed() // the settings may be others
 }

@@ -30,6 +30,12 @@ func (s *Screen) Send() {
 	if s.handing != nil {
 		return
 	}
+	if p := s.lists.panel; p != nil {
+		if !p.send.Hidden && !p.send.Disabled() {
+			p.hand()
+		}
+		return
+	}
 	s.tried = true
 	d := s.draft()
 	if w := s.check(d); w.any() {

@@ -26,6 +26,10 @@ type outbox struct {
 	Arriving string                    // the folder for what is dropped without a place of its own
 	Library  []office.Template         // of the service
 	Used     []office.UsedTemplate
+	Table    []office.ListRow // of a list that is opened
+	Before   []office.Before  // of its lines
+	Bulk     []office.BulkProgress
+	Results  []office.BulkResult
 	held     sync.Map // by id, what ends the wait of a draft that can be undone
 
 	// OnSend decides how sending ends; nil accepts at once.
@@ -216,4 +220,71 @@ func (o *Office) UndoDecision(draftID string) (inTime bool, err error) {
 		}
 	})
 	return inTime, nil
+}
+
+// PrepareList judges Table as the agent does what it reads; its lines were never sent.
+func (o *Office) PrepareList(_ context.Context, path string, common office.NewPackage, order string) (office.BulkList, error) {
+	return kept(o, func() office.BulkList {
+		l := office.ReadList(filepath.Base(path), o.Table, common, nil, Now, order)
+		for i := range min(len(l.Lines), len(o.Before)) {
+			l.Lines[i].Before = o.Before[i]
+		}
+		return l
+	})
+}
+
+// SendList stores a list that runs, with a line that is sent and one that is not.
+func (o *Office) SendList(_ context.Context, l office.BulkList, again bool, _ time.Duration) (id string, err error) {
+	o.Change(office.OutboxChanged, func(o *Office) {
+		left := l.Left(again)
+		b := office.BulkProgress{Bulk: office.Bulk{ID: "list-1", File: l.File, Lines: len(left), State: office.BulkRunning, Created: Now}, Sent: 1, Wrong: 1, Open: len(left) - 2}
+		for _, c := range l.Columns {
+			b.Heads = append(b.Heads, c.Head)
+		}
+		o.Bulk, o.Results = []office.BulkProgress{b}, nil
+		for i, x := range left {
+			r := office.BulkResult{ListRow: x.ListRow, Name: x.Package.Name, Signers: x.Package.Signers}
+			switch i {
+			case 0:
+				r.State = office.DraftSent
+			case 1:
+				r.State, r.Problem = office.DraftFailed, message.MayNotSendDocuments()
+			}
+			o.Results = append(o.Results, r)
+		}
+	})
+	return "list-1", nil
+}
+
+func (o *Office) Lists() ([]office.Bulk, error) {
+	return kept(o, func() (list []office.Bulk) {
+		for _, p := range o.Bulk {
+			list = append(list, p.Bulk)
+		}
+		return list
+	})
+}
+
+func (o *Office) SentList(id string) (p office.BulkProgress, lines []office.BulkResult, known bool, err error) {
+	p, err = kept(o, func() (p office.BulkProgress) {
+		for _, p = range o.Bulk {
+			if known = p.ID == id; known {
+				lines = slices.Clone(o.Results)
+				break
+			}
+		}
+		return p
+	})
+	return p, lines, known, err
+}
+
+func (o *Office) DecideList(id string, to office.BulkState) error {
+	o.Change(office.OutboxChanged, func(o *Office) {
+		for i := range o.Bulk {
+			if o.Bulk[i].ID == id {
+				o.Bulk[i].State = to
+			}
+		}
+	})
+	return nil
 }

@@ -520,16 +520,11 @@ func Doubt(tx *store.Tx) error {
 	return err
 }
 
-// Lists are the lists with how far they are, newest first.
-func (r *Service) Lists() ([]office.BulkProgress, error) {
-	return data.Read(r.Data, "the lists", func(tx *store.Tx) (list []office.BulkProgress, err error) {
-		all, err := lists(tx)
-		for _, b := range slices.Backward(all) {
-			p, _, failed := results(tx, b)
-			list, err = append(list, p), errors.Join(err, failed)
-		}
-		return list, err
-	})
+// Lists are the lists, newest first.
+func (r *Service) Lists() ([]office.Bulk, error) {
+	all, err := data.Read(r.Data, "the lists", lists)
+	slices.Reverse(all)
+	return all, err
 }
 
 // List is one list with what became of its lines. The id may be the beginning of one that no other begins with.
