@@ -111,6 +111,7 @@ func (s *Screen) offerLists() {
 type listPanel struct {
 	screen   *Screen
 	content  fyne.CanvasObject
+	bar      *fyne.Container
 	list     office.BulkList // before it is sent
 	id       string          // once it is
 	progress office.BulkProgress
@@ -139,13 +140,14 @@ func (s *Screen) newListPanel() *listPanel {
 	for _, b := range []*widgets.Button{p.send, p.pause, p.stop, p.save, back} {
 		b.OnEscape = s.closeList
 	}
-	p.table = widget.NewTableWithHeaders(func() (int, int) { return len(p.rows), len(p.heads) + 1 }, newListCell, p.cell)
+	p.table = widget.NewTableWithHeaders(func() (int, int) { return len(p.rows), len(p.heads) + 1 }, p.newCell, p.cell)
+	p.table.OnSelected = p.chosen
 	p.table.ShowHeaderColumn = false
 	p.table.CreateHeader, p.table.UpdateHeader = newListHead, p.head
 	p.table.StickyColumnCount = 1
 	head := widgets.PadHV(20, 12, widgets.Across(nil, widgets.Stack(2, p.title, p.note), widgets.Row(8, p.pause, p.stop, p.save, back)))
-	bar := widgets.On(theme.Paper, widgets.Stack(0, widget.NewSeparator(), widgets.PadHV(20, 8, widgets.Across(p.mark, p.text, p.send))))
-	p.content = widgets.Between(widgets.Stack(0, head, widgets.PadHV(20, 0, widgets.Flow(16, p.only, p.again))), bar, widgets.PadHV(20, 4, p.table))
+	p.bar = widgets.On(theme.Paper, widgets.Stack(0, widget.NewSeparator(), widgets.PadHV(20, 8, widgets.Across(p.mark, p.text, p.send))))
+	p.content = widgets.Between(widgets.Stack(0, head, widgets.PadHV(20, 0, widgets.Flow(16, p.only, p.again))), p.bar, widgets.PadHV(20, 4, p.table))
 	return p
 }
 
@@ -209,11 +211,14 @@ func (p *listPanel) refresh() {
 	if p.id != "" {
 		p.rows = nil
 		for i, x := range p.results {
-			if !p.only.Checked || bad(x) {
+			if !p.only.Checked || x.State != office.DraftSent {
 				p.rows = append(p.rows, i)
 			}
 		}
 		wrong = p.progress.Wrong
+	}
+	if p.only.Text = lang.L("Only lines with mistakes"); p.id != "" {
+		p.only.Text = lang.L("Only lines that were not sent")
 	}
 	p.title.Set(i18n.Title(cmp.Or(p.progress.File, p.list.File)))
 	p.only.Hidden = wrong == 0 && !p.only.Checked
@@ -242,11 +247,8 @@ func (p *listPanel) refresh() {
 			p.pause.SetText(lang.L("Resume"))
 		}
 	}
-	p.mark.Hidden, p.text.Importance = said == "" || !grave, widget.MediumImportance
-	if grave {
-		p.text.Importance = widget.DangerImportance
-	}
-	p.text.SetText(said)
+	p.say(said, grave)
+	p.only.Refresh()
 	p.again.Refresh()
 	p.content.Refresh()
 	p.table.Refresh()
@@ -274,14 +276,18 @@ func bad(x office.BulkResult) bool {
 // listCell shows whole, near the mouse, what is cut, and what is wrong.
 type listCell struct {
 	widgets.ListRow
-	mark *widget.Icon
-	line *widgets.Line
+	panel *listPanel
+	at    widget.TableCellID
+	icon  *widget.Icon
+	mark  fyne.CanvasObject
+	line  *widgets.Line
 }
 
-func newListCell() fyne.CanvasObject {
-	c := &listCell{mark: widget.NewIcon(theme.MarkProblem.Resource()), line: widgets.NewName("")}
-	c.Content = widgets.PadHV(4, 4, widgets.Across(widgets.Mark(14, c.mark), c.line, nil))
-	c.Lines = []*widgets.Line{c.line}
+func (p *listPanel) newCell() fyne.CanvasObject {
+	c := &listCell{panel: p, icon: widget.NewIcon(theme.MarkProblem.Resource()), line: widgets.NewName("")}
+	c.mark = widgets.Mark(14, c.icon)
+	c.Content = widgets.PadHV(4, 2, widgets.Across(c.mark, c.line, nil))
+	c.Lines, c.line.Begins = []*widgets.Line{c.line}, true
 	c.ExtendBaseWidget(c)
 	return c
 }
@@ -289,18 +295,42 @@ func newListCell() fyne.CanvasObject {
 // show shows a text, with the mark that says what it means; none for a plain one.
 func (c *listCell) show(text string, mark theme.Mark, more string) {
 	c.line.Colour = theme.Text
-	if c.mark.Hidden = mark == ""; mark != "" {
-		c.mark.SetResource(mark.Resource())
+	if widgets.Show(c.mark, mark != ""); mark != "" {
+		c.icon.SetResource(mark.Resource())
 		c.line.Colour = mark.Colour()
 	}
-	c.line.Begins = true
 	c.line.Set(text)
 	c.More = more
 	c.Shown()
 }
 
+// Tapped chooses the cell.
+func (c *listCell) Tapped(*fyne.PointEvent) { c.panel.table.Select(c.at) }
+
+// chosen says at the bottom what the chosen cell holds, and what is wrong with it.
+func (p *listPanel) chosen(at widget.TableCellID) {
+	if at.Row < 0 || at.Row >= len(p.rows) || at.Col < 0 {
+		return
+	}
+	c := p.newCell().(*listCell)
+	p.cell(at, c)
+	p.say(strings.Join(slices.Compact([]string{c.line.Text, c.More}), "\n"), c.line.Colour == theme.Attention)
+}
+
+// say says something at the bottom, where there is room for it only as long as there is something to say or to do.
+func (p *listPanel) say(text string, grave bool) {
+	p.mark.Hidden, p.text.Importance = !grave || text == "", widget.MediumImportance
+	if grave {
+		p.text.Importance = widget.DangerImportance
+	}
+	p.text.SetText(text)
+	widgets.Show(p.bar, text != "" || !p.send.Hidden)
+	p.bar.Refresh()
+}
+
 func (p *listPanel) cell(at widget.TableCellID, o fyne.CanvasObject) {
 	c := o.(*listCell)
+	c.at = at
 	if at.Row >= len(p.rows) {
 		return
 	}
@@ -399,7 +429,7 @@ func meaning(c office.Column) string {
 // width is that of a column, by its longest cells within reason; column -1 tells how the lines are.
 func (p *listPanel) width(column int) float32 {
 	if column < 0 {
-		return widgets.Scaled(230)
+		return widgets.Scaled(250)
 	}
 	longest := 0
 	note := func(text string) { longest = max(longest, len([]rune(text))) }
@@ -412,7 +442,7 @@ func (p *listPanel) width(column int) float32 {
 			note(x.Cells[column])
 		}
 	}
-	return widgets.Scaled(min(max(96, 40+7.5*float32(longest)), 260))
+	return widgets.Scaled(min(max(96, 36+8*float32(longest)), 250))
 }
 
 // hand gives the list to the office, which begins with it some seconds later if nobody takes it back.
