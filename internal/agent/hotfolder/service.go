@@ -434,7 +434,7 @@ func noteNotSent(tx *store.Tx, files []office.Intake) error {
 		fact.Title, fact.Body = message.FilesNotSentSomewhere(x.N), message.FilesInProblems()
 	}
 	if x.Text = message.Then(fact.Title, fact.Body); x.N == 1 {
-		x.Text = message.Then(x.Text, message.FileBackIn(calledFolder(files[0])))
+		x.Text = message.Then(x.Text, message.FileInProblems(calledFolder(files[0])))
 	}
 	return tx.PutDoc(docNotSent, x)
 }
