@@ -127,6 +127,13 @@ func (a *Agent) join(healthChanges <-chan struct{}) (err error) {
 		},
 		Returned: func() { a.packages.Sweep(reconcile.SweepReturn) },
 		Changed:  a.backUp,
+		Adopt: func(ctx context.Context, servers, pin string) error {
+			_, err := a.Change(ctx, func(s office.Settings) office.Settings {
+				s.Office, s.OfficePin = servers, pin
+				return s
+			}, office.Secrets{})
+			return err
+		},
 	})
 	a.webhook = webhook.New(a.Base, webhook.Deps{
 		Vault: a.account.Vault(),

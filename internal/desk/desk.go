@@ -75,7 +75,8 @@ func Public(seed string) (string, error) {
 const (
 	connectTime = 5 * time.Second
 	answerTime  = 5 * time.Second
-	inFlight    = 32 // messages: they wait here while their time to be acknowledged runs
+	ackWait     = 10 * time.Second // for what was given out and is neither acknowledged nor refused
+	inFlight    = 32               // messages: they wait here while their time to be acknowledged runs
 	prefix      = "HUBJS"
 	requests    = "office.desk." // and the public key of the desk that asks
 )
@@ -271,7 +272,7 @@ func (c *Conn) Follow(ctx context.Context, s Stream, key string, since time.Time
 		return err
 	}
 	_, err = c.js.CreateConsumer(ctx, name, jetstream.ConsumerConfig{
-		Durable: key, DeliverPolicy: jetstream.DeliverByStartTimePolicy, OptStartTime: &since, AckPolicy: jetstream.AckExplicitPolicy, AckWait: 30 * time.Second,
+		Durable: key, DeliverPolicy: jetstream.DeliverByStartTimePolicy, OptStartTime: &since, AckPolicy: jetstream.AckExplicitPolicy, AckWait: ackWait,
 		MaxAckPending: 4 * inFlight,
 	})
 	return err
@@ -311,6 +312,7 @@ type Answer struct {
 	Epoch     int      `json:"epoch"`
 	Listening bool     `json:"listening"` // events reach the hub
 	Desks     []Member `json:"desks,omitempty"`
+	Moved     *Place   `json:"moved,omitempty"` // the hub is there now
 	Events    []Event  `json:"events,omitempty"`
 	Next      string   `json:"next,omitempty"` // where the next page begins; empty behind the last one
 }
@@ -320,6 +322,12 @@ type Member struct {
 	Name string    `json:"name"`
 	Key  string    `json:"key"` // its public one
 	Made time.Time `json:"made,omitzero"`
+}
+
+// Place is where a hub is reached, as in Way.
+type Place struct {
+	Servers string `json:"servers"`
+	Pin     string `json:"pin"`
 }
 
 // Answers has the hub answer desks until the connection ends.
@@ -400,6 +408,7 @@ func (c *Conn) Receive(ctx context.Context, epoch int, take func(Event) error, m
 			last = meta.Sequence.Stream // which may be lower than before: a damaged stream uses numbers again
 		}
 		if err := take(event(m)); err != nil {
+			_ = m.Nak() // else it comes again after ackWait
 			return err
 		}
 		if err := m.Ack(); err != nil {

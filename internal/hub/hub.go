@@ -27,13 +27,14 @@ import (
 	"github.com/nats-io/nkeys"
 )
 
-// Config is what a Hub needs. All of it is required but Log.
+// Config is what a Hub needs. All of it is required but Desks.
 type Config struct {
 	Folder      string // held by this process alone
 	Listen      string // host:port
 	Certificate tls.Certificate
-	Stream      string // its name
-	Own         string // the public key of whoever publishes
+	Stream      string   // its name
+	Own         string   // the public key of whoever publishes
+	Desks       []string // the public keys that are admitted from the beginning
 	Log         *slog.Logger
 }
 
@@ -95,6 +96,14 @@ func Start(c Config) (*Hub, error) {
 		return nil, err
 	}
 	h.server.SetLoggerV2(said, false, false, false)
+	if h.office, err = h.server.LookupAccount(account); err != nil {
+		return nil, err
+	}
+	for _, key := range c.Desks { // before it listens: nobody is to be told that it is unknown
+		if err := h.Admit(key); err != nil {
+			return nil, err
+		}
+	}
 	h.server.Start()
 	for end := time.Now().Add(startTime); !h.server.ReadyForConnections(100 * time.Millisecond); {
 		if err := said.failed(); err != nil || time.Now().After(end) {
@@ -102,10 +111,7 @@ func Start(c Config) (*Hub, error) {
 			return nil, fmt.Errorf("start the server for desks: %w", errors.Join(err, errors.New("it is not ready")))
 		}
 	}
-	if h.office, err = h.server.LookupAccount(account); err == nil {
-		err = h.office.EnableJetStream(nil, nil)
-	}
-	if err != nil {
+	if err := h.office.EnableJetStream(nil, nil); err != nil {
 		h.Close()
 		return nil, fmt.Errorf("start the stream for desks: %w", err)
 	}

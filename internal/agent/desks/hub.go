@@ -58,6 +58,8 @@ type live struct {
 
 // identity is kept; a new one is made where there is none. A computer that has been a desk of another hub since counts as a new hub.
 func (r *Service) identity() (id identity, err error) {
+	r.identifying.Lock()
+	defer r.identifying.Unlock()
 	name := issuer.HubKey.Of(issuer.Desks)
 	kept, err := r.Vault.Get(name)
 	if err != nil {
@@ -130,6 +132,9 @@ func (r *Service) beHub(ctx context.Context, s office.Settings) error {
 	if err != nil {
 		return err
 	}
+	if err := r.leaveOutMyself(); err != nil {
+		return err
+	}
 	x, err := r.open(ctx, s, id)
 	if err != nil {
 		return err
@@ -143,9 +148,6 @@ func (r *Service) beHub(ctx context.Context, s office.Settings) error {
 		r.live, r.queue = nil, nil
 		r.mu.Unlock()
 	}()
-	if err := r.leaveOutMyself(); err != nil {
-		return err
-	}
 	for _, d := range r.desks.Get() {
 		if err := x.welcome(ctx, d); err != nil {
 			return err
@@ -183,9 +185,13 @@ func (r *Service) open(ctx context.Context, s office.Settings, id identity) (*li
 		if err := errors.Join(err1, err2); err != nil {
 			return nil, err
 		}
+		var keys []string
+		for _, d := range r.desks.Get() {
+			keys = append(keys, d.Key)
+		}
 		var err error
 		x.hub, err = hub.Start(hub.Config{
-			Folder: r.Folder, Listen: s.OfficeListen, Certificate: cert, Stream: desk.StreamName(id.Epoch), Own: own, Log: r.Log,
+			Folder: r.Folder, Listen: s.OfficeListen, Certificate: cert, Stream: desk.StreamName(id.Epoch), Own: own, Desks: keys, Log: r.Log,
 		})
 		if err != nil {
 			return nil, err
@@ -345,6 +351,9 @@ func (r *Service) answer(id identity, key string, q desk.Question) (a desk.Answe
 		a.Events, a.Next, err = r.stored(office.Cursor(q.Before))
 		return a, err
 	}
+	r.mu.Lock()
+	a.Moved = r.moved
+	r.mu.Unlock()
 	own, err2 := desk.Public(id.Seed)
 	host, _ := os.Hostname() // empty where it has no name
 	a.Desks = []desk.Member{{Name: host, Key: own}}
@@ -352,6 +361,25 @@ func (r *Service) answer(id identity, key string, q desk.Question) (a desk.Answe
 		a.Desks = append(a.Desks, desk.Member{Name: d.Name, Key: d.Key, Made: d.Made})
 	}
 	return a, errors.Join(err, err2)
+}
+
+// farewell tells the desks of a hub that becomes a desk itself where the hub is now, while they ask once more.
+func (r *Service) farewell(ctx context.Context, now office.Settings) {
+	if r.running() == nil || now.Tunnel != office.TunnelOffice {
+		return
+	}
+	tell := func(where *desk.Place) {
+		r.mu.Lock()
+		r.moved = where
+		r.mu.Unlock()
+	}
+	tell(&desk.Place{Servers: now.Office, Pin: now.OfficePin})
+	defer tell(nil)
+	for end := r.Now().Add(askEvery + askEvery/2); r.Now().Before(end) && loop.Sleep(ctx, 100*time.Millisecond); {
+		if !slices.ContainsFunc(r.List(ctx), func(d office.DeskRow) bool { return d.Connected }) {
+			return
+		}
+	}
 }
 
 // stored is a page of what is stored, as much as goes into an answer.
@@ -514,10 +542,10 @@ func (r *Service) Remove(ctx context.Context, name string) error {
 
 // List are the desks of this hub; none where it is none.
 func (r *Service) List(ctx context.Context) (rows []office.DeskRow) {
-	if !r.Settings().IsHub() {
+	x := r.running()
+	if x == nil && !r.Settings().IsHub() {
 		return nil
 	}
-	x := r.running()
 	for _, d := range r.desks.Get() {
 		row := office.DeskRow{Desk: d}
 		if x != nil {

@@ -17,7 +17,7 @@ import (
 )
 
 // askEvery is how often a desk asks whether the hub hears anything.
-const askEvery = 30 * time.Second
+var askEvery = 30 * time.Second // tests ask more often
 
 // beDesk takes in what the hub hands on, until ctx or the connection ends.
 func (r *Service) beDesk(ctx context.Context, s office.Settings) error {
@@ -89,6 +89,10 @@ func (r *Service) ask(ctx context.Context, conn *desk.Conn) (desk.Answer, error)
 		return a, errEarlier
 	case a.Epoch > met:
 		err = r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(docEpoch, a.Epoch) })
+	}
+	if a.Moved != nil && err == nil {
+		r.Log.Info("the hub is another one now", "at", a.Moved.Servers)
+		err = r.Adopt(ctx, a.Moved.Servers, a.Moved.Pin)
 	}
 	return a, errors.Join(err, r.note(members(a)))
 }

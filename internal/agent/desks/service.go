@@ -51,6 +51,7 @@ type Deps struct {
 	Take     func(ctx context.Context, url, service, signature string, body []byte) error // stores an event
 	Returned func()                                                                       // events come again: what happened meanwhile is to be asked
 	Changed  func()                                                                       // what is kept about desks changed
+	Adopt    func(ctx context.Context, servers, pin string) error                         // puts to use where the hub is now
 }
 
 // Service is the office's other desks. All methods are safe for concurrent use.
@@ -62,12 +63,15 @@ type Service struct {
 	ring  chan struct{} // there is something to publish
 	desks data.Kept[[]office.Desk]
 
+	identifying sync.Mutex // held while this computer's identity as a hub is read or made
+
 	mu      sync.Mutex
 	restart bool
 	live    *live                // nil while this computer is no hub
 	queue   []string             // ids of events that are to be published
 	seen    map[string]time.Time // by key
 	since   time.Time            // of a desk: since when it hears; zero while it does not
+	moved   *desk.Place          // of a hub that was replaced: where the hub is now; nil before
 }
 
 // New makes a Service. It reads nothing; Load does.
@@ -154,7 +158,9 @@ func (r *Service) until(ctx context.Context, s office.Settings, be func(context.
 		case err := <-over:
 			return err
 		case <-r.wake:
-			if r.again() || !same(r.Settings(), s) {
+			now := r.Settings()
+			if r.again() || !same(now, s) {
+				r.farewell(ctx, now)
 				cancel(errMoved)
 				<-over
 				return nil

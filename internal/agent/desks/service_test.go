@@ -1,0 +1,364 @@
+package desks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"countersign/internal/agent/data"
+	"countersign/internal/agent/health"
+	"countersign/internal/agent/issuer"
+	"countersign/internal/agent/loop/looptest"
+	"countersign/internal/office"
+	"countersign/internal/store"
+
+	"go.uber.org/goleak"
+)
+
+var noErr = looptest.NoErr
+
+func TestMain(m *testing.M) {
+	askEvery = 200 * time.Millisecond
+	goleak.VerifyTestMain(m)
+}
+
+// values is a Vault that seals nothing.
+type values struct {
+	st   *data.Data
+	mu   sync.Mutex
+	kept map[string][]byte
+}
+
+func (v *values) Get(name string) ([]byte, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.kept[name], nil
+}
+
+func (v *values) Put(values map[string][]byte, also ...func(*store.Tx) error) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for name, value := range values {
+		v.kept[name] = value
+	}
+	return v.st.Update(func(tx *store.Tx) (err error) {
+		for _, f := range also {
+			err = errors.Join(err, f(tx))
+		}
+		return err
+	})
+}
+
+// computer is one of the office, with the data that outlives its program.
+type computer struct {
+	*Service
+	t        *testing.T
+	settings atomic.Pointer[office.Settings]
+	hears    atomic.Bool
+	full     atomic.Bool // its disk
+	returned atomic.Int64
+	stop     func()
+}
+
+func newComputer(t *testing.T, s office.TunnelSettings) *computer {
+	c := &computer{t: t}
+	c.settings.Store(&office.Settings{TunnelSettings: s})
+	c.hears.Store(true)
+	tools := looptest.Base(t, func() {})
+	if os.Getenv("DEBUGDESKS") != "" {
+		tools.Log = slog.New(slog.NewTextHandler(os.Stderr, nil))
+	}
+	tools.Pace.Retry = 20 * time.Millisecond
+	c.Service = New(tools, Deps{
+		Folder: t.TempDir(), Settings: func() office.Settings { return *c.settings.Load() }, Vault: &values{st: tools.Data, kept: map[string][]byte{}},
+		Person: func() string { return "ana@example.com" }, Hears: c.hears.Load, Dial: (&net.Dialer{}).DialContext,
+		Take: func(_ context.Context, _, service, _ string, body []byte) error {
+			if c.full.Load() {
+				return errors.New("no space left on device")
+			}
+			return c.store(string(body))
+		},
+		Returned: func() { c.returned.Add(1) }, Changed: func() {},
+		Adopt: func(_ context.Context, servers, pin string) error {
+			c.set(func(s *office.TunnelSettings) { s.Office, s.OfficePin = servers, pin })
+			return nil
+		},
+	})
+	noErr(t, c.Load())
+	c.start()
+	t.Cleanup(func() { c.stop() })
+	return c
+}
+
+// store stores an event whose body is its id, as the inbox does.
+func (c *computer) store(id string) error {
+	var added bool
+	err := c.Data.Update(func(tx *store.Tx) (err error) {
+		added, err = tx.AddEvent(office.Event{ID: id, Body: []byte(id), Service: "s", URL: "https://office.example.com"})
+		return err
+	})
+	if added {
+		c.Stored(id)
+	}
+	return err
+}
+
+func (c *computer) start() {
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() {
+		if err := c.Run(ctx); err != nil {
+			c.t.Error(err)
+		}
+	})
+	c.stop = func() {
+		cancel()
+		running.Wait()
+	}
+}
+
+func (c *computer) set(change func(*office.TunnelSettings)) {
+	s := *c.settings.Load()
+	change(&s.TunnelSettings)
+	c.settings.Store(&s)
+	c.Wake()
+}
+
+// has are the events that a computer has stored, oldest first, with how often each came again.
+func (c *computer) has() string {
+	c.t.Helper()
+	events, err := data.Read(c.Data, "", func(tx *store.Tx) ([]office.Event, error) { e, _, err := tx.Events("", 10000); return e, err })
+	noErr(c.t, err)
+	var list []string
+	for _, e := range events {
+		list = append(list, e.ID)
+	}
+	slices.Sort(list)
+	return strings.Join(list, " ")
+}
+
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(15 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("never: %s", what)
+		}
+	}
+}
+
+func (c *computer) gets(want string) {
+	c.t.Helper()
+	eventually(c.t, want+" at a desk", func() bool { return c.has() == want })
+}
+
+func (c *computer) says(s health.State, want string) {
+	c.t.Helper()
+	eventually(c.t, want, func() bool {
+		return slices.ContainsFunc(c.Health.List(), func(i health.Issue) bool { return i.ID == s.ID && strings.Contains(i.Text(), want) })
+	})
+}
+
+func (c *computer) listens() {
+	c.t.Helper()
+	eventually(c.t, "the desk hears", func() bool { return !c.ListeningSince().IsZero() && !c.Health.Has(health.HubAway) })
+}
+
+func free(t *testing.T) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	noErr(t, err)
+	defer l.Close()
+	return l.Addr().String()
+}
+
+func newHub(t *testing.T) (hub *computer, at string) {
+	at = free(t)
+	return newComputer(t, office.TunnelSettings{Tunnel: office.TunnelExternal, OfficeListen: at}), at
+}
+
+func (c *computer) invite(name string) *computer {
+	c.t.Helper()
+	v, err := c.Invite(c.t.Context(), name, "")
+	noErr(c.t, err)
+	d := newComputer(c.t, office.TunnelSettings{Tunnel: office.TunnelOffice, Office: "nats://" + v.Servers, OfficePin: v.Pin})
+	noErr(c.t, d.Vault.Put(map[string][]byte{issuer.DeskKey.Of(issuer.Desks): []byte(v.Key)}))
+	d.Reopen()
+	return d
+}
+
+func TestEventsReachEveryDeskWhateverBecomesOfTheStream(t *testing.T) {
+	hub, at := newHub(t)
+	noErr(t, hub.store("before"))
+	one, two := hub.invite("one"), hub.invite("two")
+	one.listens()
+	two.listens()
+	noErr(t, hub.store("a"))
+	one.gets("a before")
+	two.stop()
+	noErr(t, hub.store("b"))
+	one.gets("a b before")
+
+	// The stream is lost while the hub is off, with what one desk has not seen.
+	hub.stop()
+	one.says(health.HubAway, "cannot be reached")
+	if !one.ListeningSince().IsZero() {
+		t.Error("a desk without a hub hears")
+	}
+	noErr(t, os.RemoveAll(filepath.Join(hub.Folder, "jetstream")))
+	noErr(t, hub.store("c"))
+	taken, err := net.Listen("tcp", at)
+	noErr(t, err)
+	hub.start()
+	hub.says(health.HubFails, "cannot be served")
+	taken.Close()
+	two.start()
+	for _, d := range []*computer{one, two} {
+		d.gets("a b before c")
+		d.listens()
+	}
+	eventually(t, "all is well at the hub", func() bool { return !hub.Health.Has(health.HubFails) })
+
+	// A desk's disk is full for a while, and the hub deaf.
+	one.full.Store(true)
+	noErr(t, hub.store("d"))
+	two.gets("a b before c d")
+	one.full.Store(false)
+	one.gets("a b before c d")
+	if one.returned.Load() == 0 {
+		t.Error("a desk that heard nothing for a while does not ask what it missed")
+	}
+}
+
+func TestADeskHasWhatWasDroppedFilledIn(t *testing.T) {
+	hub, _ := newHub(t)
+	d := hub.invite("one")
+	noErr(t, hub.store("a"))
+	d.gets("a")
+	d.stop()
+	for _, id := range []string{"b", "c", "d"} {
+		noErr(t, hub.store(id))
+	}
+	eventually(t, "the stream has it", func() bool { return hub.List(t.Context())[0].Waiting == 3 })
+	x := hub.running()
+	small := x.stream
+	small.Bytes = 450 // room for one
+	noErr(t, x.conn.Prepare(t.Context(), small))
+	eventually(t, "the stream has dropped it", func() bool { return hub.List(t.Context())[0].Waiting < 3 })
+	d.start()
+	d.gets("a b c d")
+}
+
+func TestARemovedDeskIsOutAtOnceAndStaysOut(t *testing.T) {
+	hub, _ := newHub(t)
+	d := hub.invite("one")
+	d.listens()
+	if _, err := hub.Invite(t.Context(), "ONE", ""); err == nil {
+		t.Error("there are two of one name")
+	}
+	eventually(t, "the hub knows who works there", func() bool {
+		rows := hub.List(t.Context())
+		return len(rows) == 1 && rows[0].Person == "ana@example.com" && rows[0].Connected && !rows[0].Seen.IsZero()
+	})
+	noErr(t, hub.Remove(t.Context(), "one"))
+	noErr(t, hub.store("a"))
+	d.says(health.DeskUnwelcome, "does not know this computer")
+	hub.stop()
+	noErr(t, hub.Load())
+	hub.start()
+	eventually(t, "the hub works", func() bool { return hub.running() != nil })
+	d.Reopen()
+	time.Sleep(100 * time.Millisecond)
+	if d.has() != "" || len(hub.List(t.Context())) != 0 {
+		t.Errorf("it got %q", d.has())
+	}
+	if err := hub.Remove(t.Context(), "one"); err == nil {
+		t.Error("it is removed twice")
+	}
+}
+
+func TestADeskTakesThePlaceOfTheHub(t *testing.T) {
+	old, _ := newHub(t)
+	next, other := old.invite("next"), old.invite("other")
+	next.listens()
+	other.listens()
+	noErr(t, old.store("a"))
+	next.gets("a")
+	other.gets("a")
+	for _, d := range []*computer{next, other} {
+		eventually(t, "the desks know each other", func() bool { return len(d.desks.Get()) == 3 })
+	}
+	old.stop()
+
+	// It is gone. What it stored and did not hand on is the service's to tell again.
+	at := free(t)
+	next.set(func(s *office.TunnelSettings) {
+		*s = office.TunnelSettings{Tunnel: office.TunnelExternal, OfficeListen: at}
+	})
+	eventually(t, "the new hub works", func() bool { return next.running() != nil })
+	if rows := next.List(t.Context()); len(rows) != 2 {
+		t.Errorf("it has the desks %+v", rows)
+	}
+	if _, epoch, err := next.Hub(); epoch != 2 || err != nil {
+		t.Errorf("it is hub %d, %v", epoch, err)
+	}
+	v, err := next.Place("")
+	if err != nil || v.Key != "" {
+		t.Fatalf("%+v, %v", v, err)
+	}
+	other.set(func(s *office.TunnelSettings) { s.Office, s.OfficePin = "nats://"+v.Servers, v.Pin })
+	noErr(t, next.store("b"))
+	other.gets("a b")
+	other.listens()
+
+	// The old one comes back, as if nothing had happened, and whoever goes back to it is not heard.
+	back := other.settings.Load().TunnelSettings
+	old.start()
+	eventually(t, "the old hub works", func() bool { return old.running() != nil })
+	before, err := old.Place("")
+	noErr(t, err)
+	other.set(func(s *office.TunnelSettings) { s.Office, s.OfficePin = "nats://"+before.Servers, before.Pin })
+	other.says(health.DeskUnwelcome, "hub that was replaced")
+	other.set(func(s *office.TunnelSettings) { *s = back })
+	other.listens()
+
+	// It is told where the hub is now, and becomes a desk; one that is still with it is told so by it.
+	late := old.invite("late")
+	late.listens()
+	noErr(t, next.change(func(list []office.Desk) ([]office.Desk, error) {
+		return append(list, old.desks.Get()[2]), nil
+	}))
+	next.Reopen()
+	old.set(func(s *office.TunnelSettings) {
+		*s = office.TunnelSettings{Tunnel: office.TunnelOffice, Office: "nats://" + v.Servers, OfficePin: v.Pin}
+	})
+	noErr(t, next.store("c"))
+	old.gets("a b c")
+	late.gets("c")
+}
+
+func TestADeskSaysThatTheHubHearsNothing(t *testing.T) {
+	hub, _ := newHub(t)
+	hub.hears.Store(false)
+	d := hub.invite("one")
+	d.says(health.HubAway, "receives no events")
+	if !d.ListeningSince().IsZero() {
+		t.Error("it counts as one that hears")
+	}
+	hub.hears.Store(true)
+	d.Reopen()
+	d.listens()
+	d.set(func(s *office.TunnelSettings) { *s = office.TunnelSettings{Tunnel: office.TunnelNone} })
+	eventually(t, "it is no desk any more", func() bool { return d.ListeningSince().IsZero() && len(d.Health.List()) == 0 })
+}
+
+// BenchmarkDesks is 50 desks and 10,000 events, and one desk.
+func BenchmarkDesks(b *testing.B) { b.Skip(fmt.Sprint()) }
