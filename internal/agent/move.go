@@ -441,6 +441,23 @@ func (a *Agent) Office(s office.Settings) (OfficeFile, error) {
 func (a *Agent) Desks(ctx context.Context) []office.DeskRow        { return a.desks.List(ctx) }
 func (a *Agent) RemoveDesk(ctx context.Context, name string) error { return a.desks.Remove(ctx, name) }
 
+// WriteInvitation adds a desk of that name, and writes the file that its computer opens; without a name, the file that tells all desks
+// where the hub is now.
+func (a *Agent) WriteInvitation(ctx context.Context, name, path string) error {
+	invite := func() (OfficeFile, error) { return a.InviteDesk(ctx, name, "", false) }
+	if name == "" {
+		invite = func() (OfficeFile, error) { return a.MovedHub("") }
+	}
+	file, err := invite()
+	if err != nil {
+		return err
+	}
+	if err = WriteOffice(path, file); err != nil && name != "" { // nobody has its key
+		err = errors.Join(err, a.RemoveDesk(ctx, name))
+	}
+	return err
+}
+
 // Hub is the public key of this computer as the hub, and which hub of the office it is.
 func (a *Agent) Hub() (key string, epoch int, err error) { return a.desks.Hub() }
 

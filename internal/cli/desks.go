@@ -76,6 +76,10 @@ func (c *desksInviteCmd) Run(r *run) error {
 		return err
 	}
 	if err := agent.WriteOffice(c.To, file); err != nil {
+		if !c.Moved { // nobody has its key
+			_, err2 := callDesks.alone(r, idle, desksRequest{Remove: c.Name})
+			err = errors.Join(err, err2)
+		}
 		return err
 	}
 	if c.Moved {

@@ -13,10 +13,11 @@ import (
 
 // settings are those of the office, its folders that send, and what its first run has kept.
 type settings struct {
-	Kept    office.Settings
-	Secret  office.Secrets
-	Rules   []string // the settings that an administrator has fixed
-	Folders []office.HotFolderRow
+	Kept     office.Settings
+	Secret   office.Secrets
+	Rules    []string // the settings that an administrator has fixed
+	Folders  []office.HotFolderRow
+	DeskRows []office.DeskRow
 
 	Handed map[string]agent.OfficeFile // files of administrators, by path
 
@@ -293,4 +294,26 @@ func (o *Office) InstallUpdate(_ context.Context, progress func(office.UpdateSte
 		}
 	})
 	return o.Update().Path, nil
+}
+
+func (o *Office) Desks(context.Context) []office.DeskRow {
+	return read(o, func() []office.DeskRow { return slices.Clone(o.DeskRows) })
+}
+
+func (o *Office) WriteInvitation(_ context.Context, name, path string) error {
+	if err := o.first("WriteInvitation"); err != nil {
+		return err
+	}
+	o.note(office.SettingsChanged, "invite", name, path)
+	return nil
+}
+
+func (o *Office) RemoveDesk(_ context.Context, name string) error {
+	if err := o.first("RemoveDesk"); err != nil {
+		return err
+	}
+	o.Change(office.SettingsChanged, func(o *Office) {
+		o.DeskRows = slices.DeleteFunc(o.DeskRows, func(d office.DeskRow) bool { return d.Name == name })
+	})
+	return nil
 }

@@ -52,7 +52,7 @@ func newTests(s *Screen) *tests {
 
 // show says how the public address is now.
 func (t *tests) show(s agent.Status) {
-	t.tunnel.button.Hidden = t.screen.kept.Tunnel == office.TunnelNone
+	t.tunnel.button.Hidden = !t.screen.kept.HasAddress()
 	if t.tunnel.said {
 		return // the answer to a test stays until the next one
 	}

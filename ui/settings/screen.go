@@ -40,6 +40,7 @@ type Office interface {
 	Folders
 	Updates
 	Seals
+	Desks
 
 	Settings() office.Settings
 	Configure(ctx context.Context, settings office.Settings, secrets office.Secrets) error
@@ -96,6 +97,7 @@ type Screen struct {
 	folders *folders
 	updates *updates
 	seals   *seals
+	desks   *desks
 }
 
 // New returns the screen with the settings as they are in memory: what is done on it at once is about these. Reload reads the rest.
@@ -112,7 +114,7 @@ func New(d *env.Env, o Office) *Screen {
 	}
 	s.preview, s.account = newPreview(s), newAccount(s)
 	s.tests, s.starter, s.folders, s.updates = newTests(s), newStarter(s), newFolders(s), newUpdates(s)
-	s.seals = newSeals(s)
+	s.seals, s.desks = newSeals(s), newDesks(s)
 	s.build()
 	s.kept = o.Settings()
 	s.form.show(s.kept, s.kept, true)
@@ -482,7 +484,7 @@ func (s *Screen) program() fyne.CanvasObject {
 	if s.env.Autostart != nil {
 		parts = append(parts, widgets.Section(lang.L("Startup"), 12, s.starter.content))
 	}
-	parts = append(parts, s.updates.section(at("check_updates")), widgets.Section(lang.L("Another computer"), 12, s.moveOut()))
+	parts = append(parts, s.updates.section(at("check_updates")), s.desks.section, widgets.Section(lang.L("Another computer"), 12, s.moveOut(), s.desks.begin))
 	return page(parts...)
 }
 
@@ -515,6 +517,7 @@ func (s *Screen) adapt() {
 	widgets.Show(s.hours, f.quiet.Checked)
 	f.shapes.show(f.pattern())
 	s.tests.showReturn()
+	s.desks.adapt(s.kept)
 	s.offerUndo()
 }
 

@@ -312,6 +312,7 @@ func TestTheScreenLooksAsItWasApproved(t *testing.T) {
 		{"de-folders-form", "de", "light", sending(), form, screentest.Small, 1},
 		{"de-program", "de", "light", officetest.Busy(), tab(tabProgram), screentest.Small, 1},
 		{"updates", "en", "light", newer, tab(tabProgram), tall, 1},
+		{"desks", "en", "light", sharing(), func(_ *screentest.Bench, s *Screen) { s.tabs.Choose(tabProgram); s.scroll.ScrollToBottom() }, screentest.Big, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			screentest.Speak(t, c.language)
@@ -320,6 +321,56 @@ func TestTheScreenLooksAsItWasApproved(t *testing.T) {
 			b.Settle()
 			b.Looks(c.name, c.theme, c.size, c.scale)
 		})
+	}
+}
+
+// sharing is the hub of an office with two desks.
+func sharing() *officetest.Office {
+	o := officetest.Busy()
+	o.Kept.OfficeListen = ":7422"
+	o.DeskRows = []office.DeskRow{
+		{Desk: office.Desk{Name: "Reception", Person: "ana.ruiz@example.com"}, Connected: true},
+		{Desk: office.Desk{Name: "Accounts", Person: "zoe.keller@example.com"}, Seen: time.Date(2026, 11, 23, 9, 30, 0, 0, time.Local), Waiting: 3},
+		{Desk: office.Desk{Name: "Archive"}},
+	}
+	return o
+}
+
+func TestAnOfficeOfOneDeskSeesAButtonAndAHubItsDesks(t *testing.T) {
+	b, s := shown(t, officetest.Busy())
+	if !s.desks.begin.Visible() || s.desks.section.Visible() {
+		t.Error("an office of one desk sees more than a button")
+	}
+	b.Press(s.desks.begin, "Share with other desks…")
+	b.Press(screentest.Top(b.Window), "Make this computer the hub")
+	b.Settle()
+	if at := b.Office.Settings().OfficeListen; at != hubPort || s.desks.begin.Visible() || !s.desks.hub.Visible() || s.desks.desk.Visible() {
+		t.Errorf("it listens at %q", at)
+	}
+	b.Office.Change(office.SettingsChanged, func(o *officetest.Office) { o.DeskRows = sharing().DeskRows })
+	s.Reload()
+	b.Settle()
+	b.Press(s.desks.list, "Remove")
+	b.Press(screentest.Top(b.Window), "Remove")
+	b.Settle()
+	if rows := b.Office.Desks(t.Context()); len(rows) != 2 || rows[0].Name != "Accounts" {
+		t.Errorf("left are %+v", rows)
+	}
+	b.Press(s.desks.hub, "Stop being the hub…")
+	b.Press(screentest.Top(b.Window), "Stop being the hub")
+	b.Settle()
+	b.Office.Change(office.SettingsChanged, func(o *officetest.Office) {
+		o.Kept.Tunnel, o.Kept.Office, o.Kept.Redirect = office.TunnelOffice, "nats://hub:7422", office.RedirectLocalhost
+	})
+	s.Reload()
+	b.Settle()
+	if !s.desks.desk.Visible() || s.desks.hub.Visible() || s.desks.where.Text == "" {
+		t.Error("a desk does not say where its events come from")
+	}
+	s.form.by["notify_mine"].input.(*widgets.Check).SetChecked(true)
+	b.Settle()
+	if x := b.Office.Settings(); !x.Mine || x.Tunnel != office.TunnelOffice {
+		t.Errorf("kept %+v", x)
 	}
 }
 

@@ -36,7 +36,7 @@ type address struct {
 	tokenKept              bool
 }
 
-var tunnels = []office.TunnelKind{office.TunnelNone, office.TunnelNgrok, office.TunnelExternal}
+var tunnels = []office.TunnelKind{office.TunnelNone, office.TunnelNgrok, office.TunnelExternal, office.TunnelOffice}
 
 func newAddress(s *Screen) *address {
 	p := &address{screen: s, token: widgets.NewSecret(), domain: widgets.NewEntry("office.ngrok.app"),
@@ -57,6 +57,7 @@ func newAddress(s *Screen) *address {
 		{Name: lang.L("No public address"), Text: lang.L("Works everywhere. Signatures show up a few minutes later.")},
 		{Name: lang.L("An ngrok address"), Text: lang.L("ngrok gives this computer an address of its own. A free account will do.")},
 		{Name: lang.L("Your office's web server (reverse proxy)"), Text: lang.L("It forwards what it receives to this computer.")},
+		{Name: lang.L("The hub of your office"), Text: lang.L("Another desk hands the events on. The invitation says which.")},
 	}, -1, p.choose, s.Next)
 	p.ngrok = widgets.Stack(12, widgets.Halves(fields[office.FieldNgrokToken], fields[office.FieldNgrokDomain]))
 	p.external = widgets.Stack(12, widgets.Halves(fields[office.FieldPublicURL], fields[office.FieldListen]),
@@ -82,6 +83,7 @@ func (p *address) know(k kept) {
 
 func (p *address) enter() {
 	kind := p.screen.answers.settings.Tunnel
+	p.kind.Offer(slices.Index(tunnels, office.TunnelOffice), p.screen.answers.settings.Office != "")
 	p.kind.Choose(max(0, slices.Index(tunnels, kind)))
 	p.first = p.kind.Items[p.kind.Chosen]
 }
@@ -103,7 +105,7 @@ func (p *address) relabel() {
 	a := p.screen.answers
 	p.next = lang.L("Test and continue")
 	switch {
-	case a.settings.Tunnel == office.TunnelNone, a.didOpen():
+	case !a.settings.HasAddress(), a.didOpen():
 		p.next = lang.L("Continue")
 	case a.wasSilent():
 		p.next = lang.L("Continue anyway")
@@ -140,7 +142,7 @@ func (p *address) check(wrong map[string]string) {
 // ask opens the address for a moment, unless that very address did open before.
 func (p *address) ask() func(context.Context) error {
 	a := p.screen.answers
-	if a.settings.Tunnel == office.TunnelNone || a.didOpen() || a.wasSilent() {
+	if !a.settings.HasAddress() || a.didOpen() || a.wasSilent() {
 		return nil
 	}
 	widgets.Remake(p.way)
@@ -264,7 +266,7 @@ func (s *Screen) given() office.Settings {
 	if settings.Redirect != office.RedirectPaste {
 		settings.RedirectURI = ""
 	}
-	if settings.Tunnel == office.TunnelNone && settings.Redirect == office.RedirectTunnel {
+	if !settings.HasAddress() && settings.Redirect == office.RedirectTunnel {
 		settings.Redirect = office.RedirectLocalhost
 	}
 	return settings

@@ -516,7 +516,7 @@ func newWayBack(s *Screen) *wayBack {
 
 func (p *wayBack) enter() {
 	s := &p.screen.answers.settings
-	public := s.Tunnel != office.TunnelNone
+	public := s.HasAddress()
 	p.kind.Offer(0, public)
 	if !public && s.Redirect == office.RedirectTunnel {
 		s.Redirect = office.RedirectLocalhost

@@ -11,6 +11,7 @@ import (
 	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/lang"
 
+	"countersign/internal/agent"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/ui/async"
@@ -207,11 +208,37 @@ func (w *Window) openOffice(path string) {
 		w.LeaveDemo()
 	}
 	if w.setup == nil {
-		w.env.Notice(lang.L("Countersign is already set up here, so “{{.File}}” was not opened. Change what is different in Settings.",
-			i18n.V{"File": filepath.Base(path)}))
+		w.openInvitation(path)
 		return
 	}
 	w.setup.OpenFile(path)
+}
+
+// openInvitation asks whether the events come from the hub that a file names from now on.
+func (w *Window) openInvitation(path string) {
+	o := w.office
+	async.Then(w.pool, func(context.Context) (agent.OfficeFile, error) { return o.ReadOffice(path) }, func(file agent.OfficeFile, err error) {
+		if err != nil {
+			w.env.Notice(i18n.Error(err))
+			return
+		}
+		if file.Settings.Tunnel != office.TunnelOffice {
+			w.env.Notice(lang.L("Countersign is already set up here, so “{{.File}}” was not opened. Change what is different in Settings.",
+				i18n.V{"File": filepath.Base(path)}))
+			return
+		}
+		widgets.Ask(w.window.Canvas(), widgets.Question{
+			Title: lang.L("Get events from this hub?"),
+			Text: lang.L("“{{.File}}” names the hub at {{.Address}}. What the signing service reports then comes from there, and no longer to an address of this computer.",
+				i18n.V{"File": filepath.Base(path), "Address": file.Settings.Office}),
+			Safe: lang.L("Cancel"), Do: lang.L("Connect"),
+			OnDo: func() {
+				w.env.Attempt(func(ctx context.Context) error {
+					return o.Configure(ctx, file.Into(o.Settings()), office.Secrets{ClientSecret: file.ClientSecret, DeskKey: file.DeskKey})
+				}, w.settings.Reload)
+			},
+		})
+	})
 }
 
 func (w *Window) closeSetup() {

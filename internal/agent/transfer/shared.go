@@ -113,6 +113,10 @@ func (o Shared) check() (bad []office.FieldError) {
 // Into are settings with what the file says in place of what they said. Whatever the file has no word for stays.
 func (o Shared) Into(s office.Settings) office.Settings {
 	x := o.Settings
+	if x.Tunnel == office.TunnelOffice && s.Tunnel == office.TunnelOffice && x.AuthURL == s.AuthURL && x.BaseURL == s.BaseURL && x.ClientID == s.ClientID {
+		s.Office, s.OfficePin = x.Office, x.OfficePin // a desk already, for which the hub is another one, or invites it anew
+		return s
+	}
 	s.ServiceSettings, s.Redirect, s.RedirectURI = x.ServiceSettings, x.Redirect, x.RedirectURI
 	s.Tunnel, s.NgrokDomain, s.PublicURL, s.Listen = x.Tunnel, x.NgrokDomain, x.PublicURL, x.Listen
 	if x.Tunnel == office.TunnelOffice {

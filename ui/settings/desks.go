@@ -1,0 +1,159 @@
+package settings
+
+import (
+	"context"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/layout"
+	"fyne.io/fyne/v2/widget"
+
+	"countersign/internal/agent"
+	"countersign/internal/office"
+	"countersign/ui/async"
+	"countersign/ui/browse"
+	"countersign/ui/i18n"
+	"countersign/ui/theme"
+	"countersign/ui/widgets"
+)
+
+// Desks are the other computers of the office.
+type Desks interface {
+	Desks(ctx context.Context) []office.DeskRow
+	WriteInvitation(ctx context.Context, name, path string) error
+	RemoveDesk(ctx context.Context, name string) error
+}
+
+// hubPort is where other desks connect unless the office says otherwise.
+const hubPort = ":7422"
+
+// desks is the part about them. In an office that has one desk it is a quiet button.
+type desks struct {
+	screen  *Screen
+	reader  *async.Reader[[]office.DeskRow]
+	begin   fyne.CanvasObject // of an office that has one desk
+	hub     fyne.CanvasObject // of the hub
+	desk    fyne.CanvasObject // of a desk
+	section fyne.CanvasObject // of both
+	where   *widgets.Prose
+	list    *fyne.Container
+}
+
+func newDesks(s *Screen) *desks {
+	d := &desks{screen: s, list: widgets.Stack(12), where: widgets.NewProse("")}
+	d.reader = async.NewReader(s.env.Work, func(ctx context.Context) ([]office.DeskRow, error) { return s.office.Desks(ctx), nil }, d.show)
+	d.begin = widgets.Outdent(widgets.Row(0, widgets.NewButton(lang.L("Share with other desks…"), d.makeHub).Quiet()))
+	d.hub = widgets.Stack(12, widgets.NewProse(lang.L("This computer is the hub: it hands the events of the signing service on to the other desks, which connect to it.")),
+		d.list, widgets.Flow(8, widgets.NewButton(lang.L("Add a desk…"), d.add), widgets.NewButton(lang.L("Tell all desks where the hub is…"), func() { d.write("") }).Quiet(),
+			widgets.NewButton(lang.L("Stop being the hub…"), d.stop).Quiet()))
+	d.desk = widgets.Stack(12, d.where, widgets.NewProse(lang.L("Is the hub gone? Choose under “Service and account” how the service reaches this computer, and then make it the hub here.")),
+		s.place("saved_elsewhere", tabProgram))
+	d.section = widgets.Section(lang.L("Desks"), 12, d.hub, d.desk, s.place("notify_mine", tabProgram))
+	return d
+}
+
+// adapt shows what goes with the settings as they are kept.
+func (d *desks) adapt(s office.Settings) {
+	desk := s.Tunnel == office.TunnelOffice
+	widgets.Show(d.begin, !desk && !s.IsHub())
+	widgets.Show(d.section, desk || s.IsHub())
+	widgets.Show(d.hub, s.IsHub())
+	widgets.Show(d.desk, desk)
+	d.where.Set(lang.L("Events come from the hub at {{.Address}}.", i18n.V{"Address": s.Office}))
+	if s.IsHub() {
+		d.reader.Ask()
+	}
+}
+
+func (d *desks) show(rows []office.DeskRow, _ error) {
+	var parts []fyne.CanvasObject
+	for _, x := range rows {
+		parts = append(parts, d.row(x))
+	}
+	widgets.Remake(d.list, parts...)
+	widgets.Show(d.list, len(parts) > 0)
+}
+
+func (d *desks) row(x office.DeskRow) fyne.CanvasObject {
+	mark, state := theme.MarkLater, lang.L("Never seen. The invitation was not opened yet.")
+	switch {
+	case x.Connected:
+		mark, state = theme.MarkSigned, lang.L("Connected.")
+	case !x.Seen.IsZero():
+		state = lang.L("Last seen {{.When}}.", i18n.V{"When": x.Seen.Local().Format("2006-01-02 15:04")})
+	}
+	if x.Waiting > 0 {
+		state += " " + lang.N("{{.PluralCount}} events are waiting.", x.Waiting)
+	}
+	text := widgets.Stack(2, widgets.NewFullName(x.Name))
+	if x.Person != "" {
+		text.Add(widgets.NewFullCaption(x.Person))
+	}
+	says := widgets.NewProse(state)
+	says.Colour = theme.Secondary
+	text.Add(says)
+	return widgets.Across(widget.NewIcon(mark.Resource()), text, widgets.NewButton(lang.L("Remove"), func() { d.remove(x.Name) }))
+}
+
+// makeHub explains what the system is about to ask, and has others be able to connect.
+func (d *desks) makeHub() {
+	widgets.Ask(d.screen.env.Window.Canvas(), widgets.Question{
+		Title: lang.L("Share events with other desks?"),
+		Text: lang.L("Several people can then work in this office, each on a computer of their own. This computer becomes the hub: it stays on, and the others connect to it.") + "\n\n" +
+			lang.L("The system may ask whether Countersign may take connections from the network. Allow it for private networks: only invited desks get in."),
+		Safe: lang.L("Cancel"), Do: lang.L("Make this computer the hub"), OnDo: func() { d.listen(hubPort) },
+	})
+}
+
+func (d *desks) stop() {
+	widgets.Ask(d.screen.env.Window.Canvas(), widgets.Question{
+		Title: lang.L("Stop being the hub?"), Text: lang.L("The other desks then ask the signing service themselves, and documents reach them a little later."),
+		Safe: lang.L("Cancel"), Do: lang.L("Stop being the hub"), OnDo: func() { d.listen("") },
+	})
+}
+
+func (d *desks) listen(at string) {
+	s := d.screen.office.Settings()
+	s.OfficeListen, s.Office, s.OfficePin = at, "", ""
+	d.screen.env.Attempt(func(ctx context.Context) error { return d.screen.office.Configure(ctx, s, office.Secrets{}) }, d.screen.Reload)
+}
+
+// add asks what the desk is called.
+func (d *desks) add() {
+	name := widgets.NewEntry(lang.L("Reception"))
+	var popup *widgets.PopUp
+	leave := func() { popup.Close() }
+	press := func() {
+		if name.Text != "" {
+			leave()
+			d.write(name.Text)
+		}
+	}
+	name.OnSubmitted, name.OnEscape = func(string) { press() }, leave
+	popup = widgets.Open(d.screen.env.Window.Canvas(), widgets.Pad(20, widgets.Stack(16, widgets.NewHeading(lang.L("Add a desk")),
+		widgets.NewField(lang.L("Name of the desk"), name, lang.L("The invitation is a file for one computer. Whoever has it reads what the service reports to this office, so hand it over safely.")),
+		widgets.Row(8, layout.NewSpacer(), widgets.NewButton(lang.L("Cancel"), leave), widgets.NewButton(lang.L("Choose where to save…"), press).Primary()))),
+		fyne.NewSize(440, 0), name, nil)
+}
+
+// write writes the invitation of one desk; without a name, where the hub is, for all of them.
+func (d *desks) write(name string) {
+	called := name
+	if name == "" {
+		called = lang.L("Hub")
+	}
+	browse.Save(d.screen.env, lang.L("Invitation"), called+agent.OfficeEnding, func(path string, _ bool) {
+		d.screen.env.Attempt(func(ctx context.Context) error { return d.screen.office.WriteInvitation(ctx, name, path) }, d.reader.Ask)
+	})
+}
+
+func (d *desks) remove(name string) {
+	widgets.Ask(d.screen.env.Window.Canvas(), widgets.Question{
+		Title: lang.L("Remove the desk {{.Name}}?", i18n.V{"Name": name}),
+		Text:  lang.L("It is cut off at once and hears no more of this office from the hub. What it has saved stays there."),
+		Safe:  lang.L("Cancel"), Do: lang.L("Remove"),
+		OnDo: func() {
+			d.screen.env.Attempt(func(ctx context.Context) error { return d.screen.office.RemoveDesk(ctx, name) }, d.reader.Ask)
+		},
+	})
+}
