@@ -21,7 +21,9 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -72,6 +74,9 @@ func Public(seed string) (string, error) {
 	return pair.PublicKey()
 }
 
+// IsKey reports whether s can be a desk's public key.
+func IsKey(s string) bool { return nkeys.IsValidPublicUserKey(s) }
+
 const (
 	connectTime = 5 * time.Second
 	answerTime  = 5 * time.Second
@@ -88,10 +93,26 @@ type Conn struct {
 	nc  *nats.Conn
 	js  jetstream.JetStream
 	key string
+
+	answering sync.WaitGroup
 }
 
-// Connect connects. The error is ErrRemoved, ErrOther, or what keeps the way closed.
-func Connect(w Way) (*Conn, error) {
+// Connect connects to the first server that lets it in. The error is ErrRemoved, ErrOther, or what keeps the way closed: what a server
+// said of this desk counts more than that others, such as further addresses of the same hub, are out of reach.
+func Connect(ctx context.Context, w Way) (c *Conn, err error) {
+	for server := range strings.SplitSeq(w.Servers, ",") {
+		c, err1 := connect(ctx, w, server)
+		if err1 == nil || ctx.Err() != nil {
+			return c, err1
+		}
+		if err == nil || errors.Is(err1, ErrRemoved) || errors.Is(err1, ErrOther) && !errors.Is(err, ErrRemoved) {
+			err = err1
+		}
+	}
+	return nil, err
+}
+
+func connect(ctx context.Context, w Way, server string) (*Conn, error) {
 	pair, err := nkeys.FromSeed([]byte(w.Seed))
 	if err != nil {
 		return nil, ErrRemoved
@@ -123,10 +144,15 @@ func Connect(w Way) (*Conn, error) {
 			},
 		}))
 	}
-	if w.Dial != nil && w.Local == nil {
-		options = append(options, nats.SetCustomDialer(dialer(w.Dial)))
+	if w.Local == nil {
+		d := dialer{ctx: ctx, dial: w.Dial}
+		if d.dial == nil {
+			d.dial = (&net.Dialer{}).DialContext
+		}
+		defer d.connected()
+		options = append(options, nats.SetCustomDialer(&d), nats.SkipHostLookup()) // which would not end with ctx
 	}
-	nc, err := nats.Connect(w.Servers, options...)
+	nc, err := nats.Connect(server, options...)
 	switch {
 	case errors.Is(err, nats.ErrAuthorization):
 		return nil, ErrRemoved
@@ -143,18 +169,34 @@ func Connect(w Way) (*Conn, error) {
 	return c, nil
 }
 
-type dialer func(ctx context.Context, network, address string) (net.Conn, error)
-
-func (d dialer) Dial(network, address string) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), connectTime)
-	defer cancel()
-	return d(ctx, network, address)
+// dialer makes a connection that ends with ctx until it is connected: a server may take it and say nothing.
+type dialer struct {
+	ctx  context.Context
+	dial func(ctx context.Context, network, address string) (net.Conn, error)
+	stop func() bool
 }
 
-// Close ends the connection, and waits for that.
+func (d *dialer) Dial(network, address string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(d.ctx, connectTime)
+	defer cancel()
+	c, err := d.dial(ctx, network, address)
+	if err == nil {
+		d.stop = context.AfterFunc(d.ctx, func() { c.Close() })
+	}
+	return c, err
+}
+
+func (d *dialer) connected() {
+	if d.stop != nil {
+		d.stop()
+	}
+}
+
+// Close ends the connection, and waits for that and for the answer that is being given.
 func (c *Conn) Close() {
 	c.nc.Close()
 	<-c.Closed
+	c.answering.Wait()
 }
 
 // Removed reports whether the server has ended the connection because it knows the key no more.
@@ -196,20 +238,42 @@ var ErrFenced = errors.New("another computer is the hub now")
 
 // Prepare makes the stream, or has it be as s says. It is lost or new when it has fewer events than were published.
 func (c *Conn) Prepare(ctx context.Context, s Stream) error {
-	names := c.js.StreamNames(ctx)
-	for name := range names.Name() {
-		var epoch int
-		if _, err := fmt.Sscanf(name, streamName+"%d", &epoch); err == nil && epoch > s.Epoch {
-			return ErrFenced
-		}
-	}
-	if err := names.Err(); err != nil {
+	earlier, err := c.earlier(ctx, s)
+	if err != nil {
 		return err
 	}
-	_, err := c.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
+	for _, name := range earlier { // of which each holds room; the last one may still be read by desks that have not met this hub
+		if err := c.js.DeleteStream(ctx, name); err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
+			return err
+		}
+	}
+	_, err = c.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
 		Name: StreamName(s.Epoch), Subjects: []string{s.subject("*")}, Storage: jetstream.FileStorage, Replicas: max(s.Replicas, 1),
 		MaxAge: s.Age, MaxBytes: s.Bytes, MaxMsgsPerSubject: 1, DenyDelete: true,
 	})
+	return err
+}
+
+// earlier are the streams of hubs before the last one, or ErrFenced.
+func (c *Conn) earlier(ctx context.Context, s Stream) (list []string, err error) {
+	names := c.js.StreamNames(ctx)
+	for name := range names.Name() {
+		number, ours := strings.CutPrefix(name, streamName)
+		epoch, err := strconv.Atoi(number)
+		switch {
+		case !ours || err != nil || StreamName(epoch) != name: // the office's own
+		case epoch > s.Epoch:
+			return nil, ErrFenced
+		case epoch < s.Epoch-1:
+			list = append(list, name)
+		}
+	}
+	return list, names.Err()
+}
+
+// Current fails when there is a later hub.
+func (c *Conn) Current(ctx context.Context, s Stream) error {
+	_, err := c.earlier(ctx, s)
 	return err
 }
 
@@ -330,25 +394,56 @@ type Place struct {
 	Pin     string `json:"pin"`
 }
 
-// Answers has the hub answer desks until the connection ends.
+// maxQuestions is how many questions of one desk wait for their answer: a further one is dropped, so that none keeps others waiting.
+const maxQuestions = 4
+
+// Answers has the hub answer desks until the connection ends, one question after the other.
 func (c *Conn) Answers(answer func(key string, q Question) (Answer, error)) error {
+	var mu sync.Mutex
+	waiting := map[string]int{}
+	line := make(chan *nats.Msg, 1024)
 	_, err := c.nc.Subscribe(requests+"*", func(m *nats.Msg) {
-		var q Question
-		if json.Unmarshal(m.Data, &q) != nil {
-			return
-		}
-		a, err := answer(strings.TrimPrefix(m.Subject, requests), q)
-		if err != nil {
-			return
-		}
-		if b, err := json.Marshal(a); err == nil {
-			_ = m.Respond(b) // it asks again
+		mu.Lock()
+		defer mu.Unlock()
+		if waiting[m.Subject] < maxQuestions && len(line) < cap(line) {
+			waiting[m.Subject]++
+			line <- m
 		}
 	})
 	if err != nil {
 		return err
 	}
+	c.answering.Go(func() {
+		for {
+			select {
+			case <-c.Closed:
+				return
+			case m := <-line:
+				reply(m, answer)
+				mu.Lock()
+				if waiting[m.Subject]--; waiting[m.Subject] == 0 {
+					delete(waiting, m.Subject)
+				}
+				mu.Unlock()
+			}
+		}
+	})
 	return c.nc.FlushTimeout(answerTime)
+}
+
+// reply answers, or not: then the desk asks again.
+func reply(m *nats.Msg, answer func(key string, q Question) (Answer, error)) {
+	var q Question
+	if json.Unmarshal(m.Data, &q) != nil {
+		return
+	}
+	a, err := answer(strings.TrimPrefix(m.Subject, requests), q)
+	if err != nil {
+		return
+	}
+	if b, err := json.Marshal(a); err == nil {
+		_ = m.Respond(b)
+	}
 }
 
 // Ask asks the hub.

@@ -25,6 +25,7 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nkeys"
+	"golang.org/x/time/rate"
 )
 
 // Config is what a Hub needs. All of it is required but Desks.
@@ -82,7 +83,7 @@ func Start(c Config) (*Hub, error) {
 		return nil, err
 	}
 	h := &Hub{c: c, desks: map[string]*member{}}
-	said := &logger{log: c.Log}
+	said := &logger{log: c.Log, says: rate.NewLimiter(rate.Every(20*time.Second), 5)}
 	o := &server.Options{
 		ServerName: "office", Host: host, Port: number, NoSigs: true, NoLog: true, DisableJetStreamBanner: true,
 		JetStream: true, StoreDir: c.Folder, SyncAlways: true, JetStreamMaxMemory: 1 << 20, JetStreamMaxStore: maxStore,
@@ -223,7 +224,10 @@ func (h *Hub) Check(c server.ClientAuthentication) bool {
 	if m == nil {
 		return false
 	}
-	m.clients = append(slices.DeleteFunc(m.clients, func(id uint64) bool { return !h.lives(id) }), c.GetID())
+	for _, id := range m.clients { // a desk has one connection: two would share its events, and each would lack what the other one has
+		_ = h.server.DisconnectClientByID(id) // it may be gone already
+	}
+	m.clients = []uint64{c.GetID()}
 	asks := []string{h.acks(key), ownRequests + key}
 	for _, subject := range h.reads(key) {
 		asks = append(asks, imported(subject))
@@ -235,9 +239,11 @@ func (h *Hub) Check(c server.ClientAuthentication) bool {
 	return true
 }
 
-// logger hands what the server says to the log, and remembers what it gives up for.
+// logger hands what the server says to the log, and remembers what it gives up for. Much of it is about strangers, who are not to fill
+// the log: what comes too often is left out.
 type logger struct {
-	log *slog.Logger
+	log  *slog.Logger
+	says *rate.Limiter
 
 	mu  sync.Mutex
 	end error
@@ -253,10 +259,14 @@ func (l *logger) Noticef(string, ...any) {}
 func (l *logger) Debugf(string, ...any)  {}
 func (l *logger) Tracef(string, ...any)  {}
 func (l *logger) Warnf(format string, v ...any) {
-	l.log.Debug("the server for desks", "says", fmt.Sprintf(format, v...))
+	if l.says.Allow() {
+		l.log.Debug("the server for desks", "says", fmt.Sprintf(format, v...))
+	}
 }
 func (l *logger) Errorf(format string, v ...any) {
-	l.log.Warn("the server for desks", "says", fmt.Sprintf(format, v...))
+	if l.says.Allow() {
+		l.log.Warn("the server for desks", "says", fmt.Sprintf(format, v...))
+	}
 }
 func (l *logger) Fatalf(format string, v ...any) {
 	l.mu.Lock()

@@ -9,12 +9,14 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"math/big"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -39,7 +41,13 @@ type office struct {
 	at, pin string
 	hub     *hub.Hub
 	own     *desk.Conn
+	said    atomic.Int64 // lines of the log
+
+	slog.Handler
 }
+
+func (o *office) Enabled(context.Context, slog.Level) bool  { return true }
+func (o *office) Handle(context.Context, slog.Record) error { o.said.Add(1); return nil }
 
 func must[T any](v T, err error) T {
 	if err != nil {
@@ -67,13 +75,13 @@ func (o *office) start() {
 	o.t.Helper()
 	var err error
 	o.hub, err = hub.Start(hub.Config{
-		Folder: o.folder, Listen: o.at, Certificate: o.cert, Stream: desk.StreamName(1), Own: must(desk.Public(o.seed)), Log: slog.New(slog.DiscardHandler),
+		Folder: o.folder, Listen: o.at, Certificate: o.cert, Stream: desk.StreamName(1), Own: must(desk.Public(o.seed)), Log: slog.New(o),
 	})
 	if err != nil {
 		o.t.Fatal(err)
 	}
 	o.at = o.hub.Address().String()
-	o.own = must(desk.Connect(desk.Way{Local: o.hub, Seed: o.seed}))
+	o.own = must(desk.Connect(context.Background(), desk.Way{Local: o.hub, Seed: o.seed}))
 	if err := o.own.Prepare(o.t.Context(), stream); err != nil {
 		o.t.Fatal(err)
 	}
@@ -106,7 +114,7 @@ func (o *office) publish(from, to int) {
 // receive collects bodies until there are n, or for a moment when n is 0.
 func receive(t *testing.T, w desk.Way, n int) (got []string) {
 	t.Helper()
-	c := must(desk.Connect(w))
+	c := must(desk.Connect(context.Background(), w))
 	defer c.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), map[bool]time.Duration{true: 300 * time.Millisecond, false: 10 * time.Second}[n == 0])
 	defer cancel()
@@ -157,17 +165,17 @@ func TestStrangersLearnNothingAndARemovedDeskIsCutOff(t *testing.T) {
 	w, key := o.invite()
 	stranger := w
 	stranger.Seed, _, _ = desk.NewKey()
-	if _, err := desk.Connect(stranger); !errors.Is(err, desk.ErrRemoved) {
+	if _, err := desk.Connect(context.Background(), stranger); !errors.Is(err, desk.ErrRemoved) {
 		t.Errorf("a stranger: %v", err)
 	}
 	other := w
 	other.Pin = desk.Pin([]byte("another"))
-	if _, err := desk.Connect(other); !errors.Is(err, desk.ErrOther) {
+	if _, err := desk.Connect(context.Background(), other); !errors.Is(err, desk.ErrOther) {
 		t.Errorf("another server: %v", err)
 	}
 	own := w
 	own.Seed = o.seed // the hub's own key is for this process alone
-	if _, err := desk.Connect(own); !errors.Is(err, desk.ErrRemoved) {
+	if _, err := desk.Connect(context.Background(), own); !errors.Is(err, desk.ErrRemoved) {
 		t.Errorf("the hub's key from outside: %v", err)
 	}
 	plain := must(net.Dial("tcp", o.at))
@@ -177,7 +185,7 @@ func TestStrangersLearnNothingAndARemovedDeskIsCutOff(t *testing.T) {
 		t.Errorf("without TLS the server says %d bytes (%v)", n, err)
 	}
 
-	c := must(desk.Connect(w))
+	c := must(desk.Connect(context.Background(), w))
 	if !o.hub.Connected(key) {
 		t.Error("it is not seen")
 	}
@@ -187,13 +195,13 @@ func TestStrangersLearnNothingAndARemovedDeskIsCutOff(t *testing.T) {
 	case <-time.After(5 * time.Second):
 		t.Error("it is still connected")
 	}
-	if _, err := desk.Connect(w); !errors.Is(err, desk.ErrRemoved) || o.hub.Connected(key) {
+	if _, err := desk.Connect(context.Background(), w); !errors.Is(err, desk.ErrRemoved) || o.hub.Connected(key) {
 		t.Errorf("after it was removed: %v", err)
 	}
 	if err := o.hub.Admit(key); err != nil {
 		t.Fatal(err)
 	}
-	must(desk.Connect(w)).Close()
+	must(desk.Connect(context.Background(), w)).Close()
 }
 
 // Permissions do not look at the reply of a request, so that what answers it writes where a desk may not.
@@ -251,7 +259,7 @@ func TestWhatWasDroppedIsMissed(t *testing.T) {
 	if err := o.own.Prepare(t.Context(), small); err != nil {
 		t.Fatal(err)
 	}
-	c := must(desk.Connect(w))
+	c := must(desk.Connect(context.Background(), w))
 	defer c.Close()
 	missed := 0
 	enough := errors.New("enough")
@@ -285,5 +293,95 @@ func TestAStreamThatIsGoneIsMadeAnewAndAnEarlierHubIsFenced(t *testing.T) {
 	}
 	if err := o.own.Prepare(t.Context(), stream); !errors.Is(err, desk.ErrFenced) {
 		t.Errorf("the hub before: %v", err)
+	}
+}
+
+// Further addresses of a hub, which are out of reach, hide neither what it says nor the end of the program.
+func TestAConnectionSaysWhatTheHubSaidAndEndsWithItsContext(t *testing.T) {
+	o := newOffice(t)
+	w, key := o.invite()
+	o.hub.Remove(key)
+	hangs := must(net.Listen("tcp", "127.0.0.1:0")) // takes connections, and says nothing
+	defer hangs.Close()
+	closed := must(net.Listen("tcp", "127.0.0.1:0"))
+	closed.Close()
+	w.Servers = "nats://" + closed.Addr().String() + "," + w.Servers + ",nats://" + closed.Addr().String()
+	if _, err := desk.Connect(t.Context(), w); !errors.Is(err, desk.ErrRemoved) {
+		t.Errorf("a desk that was removed: %v", err)
+	}
+	w.Servers = "nats://" + hangs.Addr().String() + ",nats://" + hangs.Addr().String()
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	if _, err := desk.Connect(ctx, w); err == nil || time.Since(began) > 3*time.Second {
+		t.Errorf("it took %v, %v", time.Since(began), err)
+	}
+}
+
+// Two computers with one invitation would share its events: each would lack what the other one has.
+func TestADeskHasOneConnection(t *testing.T) {
+	o := newOffice(t)
+	w, _ := o.invite()
+	before := must(desk.Connect(t.Context(), w))
+	defer before.Close()
+	o.publish(0, 2)
+	if got := receive(t, w, 2); len(got) != 2 {
+		t.Errorf("%v", got)
+	}
+	select {
+	case <-before.Closed:
+	case <-time.After(5 * time.Second):
+		t.Error("the one before is still connected")
+	}
+}
+
+func TestStrangersDoNotFillTheLog(t *testing.T) {
+	o := newOffice(t)
+	for range 30 {
+		c := must(tls.Dial("tcp", o.at, &tls.Config{InsecureSkipVerify: true}))
+		must(fmt.Fprintf(c, "CONNECT {\"nkey\":\"nobody\"}\r\nPING\r\n"))
+		_, _ = io.Copy(io.Discard, c) // until it is refused
+		c.Close()
+	}
+	if n := o.said.Load(); n == 0 || n > 10 {
+		t.Errorf("%d lines", n)
+	}
+}
+
+func TestStreamsOfHubsLongGoneMakeRoom(t *testing.T) {
+	o := newOffice(t)
+	for epoch := 2; epoch < 8; epoch++ {
+		if err := o.own.Prepare(t.Context(), desk.Stream{Epoch: epoch, Age: time.Hour, Bytes: 1 << 30}); err != nil {
+			t.Fatalf("hub %d: %v", epoch, err)
+		}
+	}
+}
+
+// A desk that asks without a pause keeps nobody waiting.
+func TestOneDeskKeepsNoOtherWaiting(t *testing.T) {
+	o := newOffice(t)
+	one, key := o.invite()
+	two, _ := o.invite()
+	if err := o.own.Answers(func(string, desk.Question) (desk.Answer, error) {
+		time.Sleep(10 * time.Millisecond)
+		return desk.Answer{Epoch: 1}, nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	pair := must(nkeys.FromSeed([]byte(one.Seed)))
+	nc := must(nats.Connect("tls://"+o.at, nats.Nkey(key, pair.Sign), nats.TLSHandshakeFirst(), nats.NoReconnect(), nats.Secure(&tls.Config{InsecureSkipVerify: true})))
+	defer nc.Close()
+	for range 2000 {
+		if err := nc.PublishRequest("office.desk."+key, "_INBOX_"+key+".x", []byte("{}")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := nc.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	c := must(desk.Connect(t.Context(), two))
+	defer c.Close()
+	if a, err := c.Ask(t.Context(), desk.Question{}); err != nil || a.Epoch != 1 {
+		t.Errorf("%+v, %v", a, err)
 	}
 }

@@ -33,6 +33,7 @@ const (
 	maxBody    = 1 << 20 // bytes; a larger body is refused with 413
 	retryAfter = "30"    // seconds, with every 503
 	maxEventID = 200     // bytes; a longer eventId is no id
+	maxHanded  = 8 << 10 // bytes of all that is handed on beside a body
 )
 
 // Key is one address and secret a signature may be made with. It prints without the secret.
@@ -118,8 +119,12 @@ func (in *Inbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // Take takes a notification that another desk of the office has verified with key, as that one was given it. It is on disk
-// when Take returns without an error.
+// when Take returns without an error, unless no inbox can have taken it.
 func (in *Inbox) Take(ctx context.Context, key Key, signature string, body []byte) error {
+	if len(body) == 0 || len(body) > maxBody || len(key.URL)+len(key.Service)+len(signature) > maxHanded {
+		in.opt.Log.Warn("Another desk handed on what is no event", "bytes", len(body))
+		return nil
+	}
 	received := in.open(key, body)
 	received.Signature = signature
 	added, err := in.opt.Store(ctx, received)

@@ -180,6 +180,23 @@ func TestADuplicateIsAnsweredLikeTheFirst(t *testing.T) {
 	}
 }
 
+// What the service cannot have sent is not stored for another desk either, and holds up nothing that comes behind it.
+func TestAnotherDeskHandsOnNoMoreThanTheServiceSends(t *testing.T) {
+	var s shelf
+	in := New(Options{Keys: oneKey, Store: s.store})
+	for _, x := range []struct {
+		url  string
+		body []byte
+	}{{hookURL, nil}, {hookURL, make([]byte, maxBody+1)}, {strings.Repeat("x", maxHanded+1), []byte(eventBody)}, {hookURL, []byte(eventBody)}} {
+		if err := in.Take(t.Context(), Key{URL: x.url}, "", x.body); err != nil {
+			t.Error(err)
+		}
+	}
+	if got := s.all(); len(got) != 1 {
+		t.Errorf("%d are stored", len(got))
+	}
+}
+
 func TestThePreviousKeyCountsWhileItIsGiven(t *testing.T) {
 	var s shelf
 	var mu sync.Mutex

@@ -36,10 +36,12 @@ const (
 	refillAge   = 30 * 24 * time.Hour
 	replicas    = 3 // in the office's own cluster
 
-	lookAfter = time.Minute // how often the hub looks whether all is well
-	pageSize  = 100         // events
-	answerMax = 1 << 20     // bytes of bodies in an answer
+	pageSize  = 100     // events
+	answerMax = 1 << 20 // bytes of bodies in an answer
 )
+
+// lookAfter is how often the hub looks whether all is well.
+var lookAfter = time.Minute // tests look more often
 
 // identity is what this computer is as a hub.
 type identity struct {
@@ -160,6 +162,7 @@ func (r *Service) beHub(ctx context.Context, s office.Settings) error {
 		return err
 	}
 	r.Health.Clear(health.HubFails)
+	var looked time.Time
 	return loop.Repeat(ctx, r.ring, func(ctx context.Context) (time.Duration, error) {
 		select {
 		case <-x.conn.Closed:
@@ -169,10 +172,21 @@ func (r *Service) beHub(ctx context.Context, s office.Settings) error {
 		if err := r.publishQueue(ctx, x); err != nil || ctx.Err() != nil {
 			return 0, errors.Join(err, ctx.Err())
 		}
-		if x.hub != nil {
-			return lookAfter, x.hub.Trouble()
+		now := r.Now()
+		if wait := lookAfter - now.Sub(looked); wait > 0 && wait <= lookAfter {
+			return wait, nil
 		}
-		return lookAfter, x.conn.Prepare(ctx, x.stream) // there may be another hub by now
+		looked = now
+		var err error
+		if x.hub != nil {
+			err = x.hub.Trouble()
+		} else {
+			err = x.conn.Current(ctx, x.stream) // there may be another hub by now
+		}
+		for _, d := range r.desks.Get() {
+			err = errors.Join(err, x.welcome(ctx, d)) // it may be lost, or the stream, which is filled again then
+		}
+		return lookAfter, err
 	})
 }
 
@@ -199,7 +213,7 @@ func (r *Service) open(ctx context.Context, s office.Settings, id identity) (*li
 		way, x.stream.Replicas = desk.Way{Local: x.hub, Seed: id.Seed}, 1
 	}
 	var err error
-	if x.conn, err = desk.Connect(way); err == nil {
+	if x.conn, err = desk.Connect(ctx, way); err == nil {
 		err = x.conn.Prepare(ctx, x.stream)
 	}
 	if err != nil {
@@ -333,10 +347,12 @@ func (r *Service) answer(id identity, key string, q desk.Question) (a desk.Answe
 	if at < 0 {
 		return a, desk.ErrRemoved
 	}
+	now := r.Now()
 	r.mu.Lock()
-	r.seen[key] = r.Now()
+	often := now.Sub(r.seen[key]).Abs() < askEvery/2 // then it writes nothing
+	r.seen[key] = now
 	r.mu.Unlock()
-	if person := message.OneLine(q.Person, 200); person != "" && person != list[at].Person {
+	if person := message.OneLine(q.Person, 200); person != "" && person != list[at].Person && !often {
 		err = r.change(func(list []office.Desk) ([]office.Desk, error) {
 			for i := range list {
 				if list[i].Key == key {

@@ -3,6 +3,7 @@ package desks
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/loop"
 	"countersign/internal/desk"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
 
@@ -26,7 +28,7 @@ func (r *Service) beDesk(ctx context.Context, s office.Settings) error {
 	if err != nil {
 		return err
 	}
-	conn, err := desk.Connect(desk.Way{Servers: s.Office, Pin: s.OfficePin, Seed: seed, Dial: r.Dial})
+	conn, err := desk.Connect(ctx, desk.Way{Servers: s.Office, Pin: s.OfficePin, Seed: seed, Dial: r.Dial})
 	if err != nil {
 		return err
 	}
@@ -35,9 +37,10 @@ func (r *Service) beDesk(ctx context.Context, s office.Settings) error {
 	if err != nil {
 		return r.why(conn, err)
 	}
+	epoch := a.Epoch
 	both, ctx := errgroup.WithContext(ctx)
 	both.Go(func() error {
-		return conn.Receive(ctx, a.Epoch, func(e desk.Event) error { return r.take(ctx, e) }, func() error { return r.fetch(ctx, conn) })
+		return conn.Receive(ctx, epoch, func(e desk.Event) error { return r.take(ctx, e) }, func() error { return r.fetch(ctx, conn) })
 	})
 	both.Go(func() error {
 		for {
@@ -47,6 +50,9 @@ func (r *Service) beDesk(ctx context.Context, s office.Settings) error {
 			}
 			if a, err = r.ask(ctx, conn); err != nil {
 				return err
+			}
+			if a.Epoch != epoch {
+				return errLater
 			}
 		}
 	})
@@ -85,8 +91,10 @@ func (r *Service) ask(ctx context.Context, conn *desk.Conn) (desk.Answer, error)
 	switch {
 	case err != nil:
 		return a, err
-	case a.Epoch < met:
+	case a.Epoch < max(met, 1):
 		return a, errEarlier
+	case a.Epoch > met+maxSteps:
+		return a, fmt.Errorf("hub %d is beyond all reason", a.Epoch)
 	case a.Epoch > met:
 		err = r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(docEpoch, a.Epoch) })
 	}
@@ -97,9 +105,18 @@ func (r *Service) ask(ctx context.Context, conn *desk.Conn) (desk.Answer, error)
 	return a, errors.Join(err, r.note(members(a)))
 }
 
+// maxSteps is how many hubs may have come and gone without this desk. Beyond, the hub is at fault: believed, no other one would ever
+// count again.
+const maxSteps = 1000
+
+const maxMembers = 512
+
+// members are the desks that the hub has, as far as they can be some: this computer lets them in should it take its place.
 func members(a desk.Answer) (list []office.Desk) {
 	for _, d := range a.Desks {
-		list = append(list, office.Desk{Name: d.Name, Key: d.Key, Made: d.Made})
+		if name := message.OneLine(d.Name, office.MaxDeskName); name != "" && desk.IsKey(d.Key) && len(list) < maxMembers {
+			list = append(list, office.Desk{Name: name, Key: d.Key, Made: d.Made})
+		}
 	}
 	return list
 }
@@ -133,6 +150,9 @@ func (r *Service) fetch(ctx context.Context, conn *desk.Conn) error {
 					return err
 				}
 			}
+		}
+		if len(a.Events) == 0 || a.Next == q.Before {
+			a.Next = "" // else there would be no end
 		}
 		if q.Before = a.Next; q.Before == "" {
 			r.Returned() // what is older, the service still knows

@@ -215,6 +215,9 @@ func (r *Service) hear(now bool) {
 // errSilent means that the hub hears nothing itself.
 var errSilent, errEarlier = errors.New("the hub hears nothing"), errors.New("an earlier hub answers")
 
+// errLater means that another hub has taken its place in the office's cluster, with a stream of its own.
+var errLater = errors.New("a later hub answers")
+
 // tell says in health why events do not go to other desks, or do not come from the hub.
 func (r *Service) tell(err error, s office.Settings) {
 	if errors.Is(err, secret.ErrUnavailable) { // which the keyring issue says

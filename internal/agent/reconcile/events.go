@@ -170,8 +170,12 @@ func (r *Service) recordEvent(ev office.Event, e esign.Event, problem message.Me
 		if p.ID != e.PackageID { // it has become known just now
 			e = apply.AsKnown(p, e)
 		}
-		if ev.Service != "" {
-			p.Service = ev.Service // which may not be the one in use any more
+		home, err := tx.Service()
+		if err != nil {
+			return err
+		}
+		if ev.Service == home || p.Service == "" && ev.Service != "" { // which may not be the one in use any more; no package moves there
+			p.Service = ev.Service
 		}
 		signed := apply.Event(&p, e, ev.Received)
 		p.Events++
