@@ -8,6 +8,7 @@ import (
 	"context"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"fyne.io/fyne/v2"
@@ -28,7 +29,7 @@ var endings = office.SendableEndings()
 // one path.
 func Files(d *env.Env, start string, chosen func(paths []string)) {
 	ask(d, system.FileDialog{Kind: system.OpenFiles, Title: lang.L("Add documents"), Accept: lang.L("Add"), Folder: start,
-		Kinds: []system.FileKind{{Name: lang.L("Documents"), Endings: endings}, {Name: lang.L("All files")}}},
+		Kinds: []system.FileKind{{Name: lang.L("Documents"), Endings: append(slices.Clone(endings), ".csv")}, {Name: lang.L("All files")}}}, // a list
 		func(paths []string, _ bool) { chosen(paths) })
 }
 
