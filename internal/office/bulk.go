@@ -567,7 +567,7 @@ func (b builder) marks(p NewPackage, data []map[string]string) (who, what string
 	if b.Common.Template != nil {
 		template = b.Common.Template.ID
 	}
-	who = mark(b.Documents, template, people)
+	who = mark(slices.Sorted(slices.Values(b.Documents)), template, people)
 	return who, mark(who, p, data)
 }
 

@@ -116,3 +116,13 @@ func TestWhatIsWrongIsSaidAtItsCell(t *testing.T) {
 		t.Errorf("a line that is there twice: %+v", l.Lines[1].Wrong)
 	}
 }
+
+func TestDocumentsAreKnownInAnyOrder(t *testing.T) {
+	rows := []ListRow{{Line: 1, Cells: []string{"E-mail"}}, {Line: 2, Cells: []string{"ana@example.com"}}}
+	who := func(sums ...string) string {
+		return ReadList("people.csv", rows, NewPackage{}, sums, time.Now(), "").Lines[0].Who
+	}
+	if who("lease", "rules") != who("rules", "lease") || who("lease") == who("lease", "rules") {
+		t.Error("the same documents in another order are sent again")
+	}
+}

@@ -161,10 +161,10 @@ func decodeText(data []byte) (string, error) {
 	switch {
 	case bytes.HasPrefix(data, []byte("\xff\xfe")), bytes.HasPrefix(data, []byte("\xfe\xff")):
 		data, err = unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewDecoder().Bytes(data)
-	case !utf8.Valid(data):
+	case !utf8.Valid(data) && !bytes.HasPrefix(data, []byte("\ufeff")): // what says that it is UTF-8 and is not is damaged
 		data, err = charmap.Windows1252.NewDecoder().Bytes(data)
 	}
-	if err != nil || bytes.IndexByte(data, 0) >= 0 {
+	if err != nil || bytes.IndexByte(data, 0) >= 0 || !utf8.Valid(data) {
 		return "", ErrUnreadable
 	}
 	return strings.TrimPrefix(string(data), "\ufeff"), nil

@@ -159,6 +159,7 @@ func TestWhatIsTooMuchOrNoListIsRefused(t *testing.T) {
 		"a damaged archive": {"PK\x03\x04" + strings.Repeat("x", 400), ErrUnreadable},
 		"the old format":    {"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", ErrProtected},
 		"a picture":         {"\x89PNG\r\n\x1a\n\x00\x00\x00\x0dIHDR", ErrUnreadable},
+		"damaged UTF-8":     {"\ufeffName,E-mail\nM\xc3ller,ana@example.com\n", ErrUnreadable},
 		"an open quote":     {"Name,E-mail\nAna,\"ana@example.com\nJan,jan@example.com\n", ErrUnreadable},
 		"many lines":        {"Name\n" + strings.Repeat("a\n", MaxLines+1), ErrTooLarge},
 		"many columns":      {"Name" + strings.Repeat(",a", MaxColumns), ErrTooLarge},

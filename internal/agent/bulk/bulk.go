@@ -139,8 +139,14 @@ func known(tx *store.Tx, lines []office.BulkLine) (before []office.Before, faile
 		who := lines[i].Who
 		list, read := whos[who]
 		if !read {
-			if _, err := tx.GetDoc(docSent+who, &list); err != nil {
+			ok, err := tx.GetDoc(docSent+who, &list)
+			if err != nil {
 				return err
+			}
+			if there, err := tx.DocNames(docSent + who); err != nil {
+				return err
+			} else if !ok && len(there) > 0 {
+				list = []sent{{}} // it cannot be read
 			}
 		}
 		for at, s := range list {
@@ -559,7 +565,9 @@ func results(tx *store.Tx, b office.Bulk) (p office.BulkProgress, list []office.
 				if err != nil && !store.OfOneRecord(err) {
 					return p, nil, err
 				}
-				res.State, res.PackageID = office.DraftSent, known.ID
+				if res.State, res.PackageID = office.DraftSent, known.ID; known.ID == "" {
+					res.State = office.DraftUnknown
+				}
 			}
 		} else if x.Handed {
 			res.State = office.DraftFailed

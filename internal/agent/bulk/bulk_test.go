@@ -224,6 +224,22 @@ func TestWhatWasSentIsKnownInAChangedListAndAnotherOne(t *testing.T) {
 	}
 }
 
+func TestWhatCannotBeReadIsNotTakenForWhatWasNeverSentNorForSent(t *testing.T) {
+	d := newDesk(t)
+	id := d.send(d.prepare("ana@example.com;1", "jan@example.com;2"))
+	d.work(office.DraftSent)
+	looptest.Spoil(t, &d.tools, "", "drafts")
+	d.restart()
+	if p := d.progress(id); p.Sent != 0 || p.Wrong != 2 {
+		t.Errorf("of drafts that cannot be read: %+v", p)
+	}
+	looptest.Spoil(t, &d.tools, `"list":"`, "docs")
+	d.restart()
+	if got := before(d.prepare("ana@example.com;1", "jan@example.com;2", "eva@example.com;3")); got != "ccn" {
+		t.Errorf("of lines whose mark cannot be read: %s", got)
+	}
+}
+
 func TestWhatWasNotSentComesWithTheNextDrop(t *testing.T) {
 	d := newDesk(t)
 	id := d.send(d.prepare(people(20)...))
