@@ -34,7 +34,7 @@ type Folder struct {
 	// Syncs are the turns at the disk, which others may share. Set it before the first Save.
 	Syncs *SyncLimiter
 
-	// DirCache, when set, let Exists miss what has come into a folder within the last second. Set it before the first call.
+	// Cache, when set, lets Exists miss what has come into a folder within the last second. Set it before the first call.
 	Cache *DirCache
 
 	// What a test sets, see bound.
@@ -451,7 +451,7 @@ func (q *SyncLimiter) join(folder fs.FileInfo) (own, others *folderFlush) {
 	return own, others
 }
 
-// DirCache remember for a moment which names folders hold, for those who save many files side by side: each of them would
+// DirCache remembers for a moment which names folders hold, for those who save many files side by side: each of them would
 // read all names of its folder otherwise. What comes into a folder meanwhile may be missed, as it may be while a document
 // is downloaded; the rename replaces nothing all the same. A folder that does not answer holds up no other.
 type DirCache struct {

@@ -316,7 +316,7 @@ func page[T any](tx *Tx, bucket string, before office.Cursor, limit int) (record
 			next = cursorOf(last)
 			return false, nil
 		}
-		record, err := decode[T](bucket, key, value) // not to be remembered: a history is read once
+		record, err := decode[T](bucket, key, value)
 		last = key
 		return true, collect(tx, &records, record, err)
 	})

@@ -74,7 +74,7 @@ func (t ngrokTunnel) Run(ctx context.Context, h http.Handler, report func(State)
 	return st.keepOpen(ctx, func() *Error { return t.once(ctx, st, srv, connections) })
 }
 
-// once runs one link. It returns nil when ctx ended, else why the link is of no more use.
+// once runs one session. It returns nil when ctx ended, else why the session is of no more use.
 func (t ngrokTunnel) once(ctx context.Context, st *states, srv *server, connections *listener) *Error {
 	l, err := openSession(t.config, connections)
 	if err != nil {
@@ -254,10 +254,10 @@ const maxMisses = 3
 const maxTokenMisses = 2
 
 // session is one ngrok agent with one listener, used once: the SDK's agents cannot be started again, and a listener that
-// ngrok stopped would be bound again beside its successor. The SDK reconnects lost sessions inside a link and keeps
+// ngrok stopped would be bound again beside its successor. The SDK reconnects inside a session and keeps
 // the URL.
 //
-// One goroutine (serve) belongs to the link; it, the SDK's event handler and the dialer hand events to the goroutine that calls
+// One goroutine (serve) belongs to the session; it, the SDK's event handler and the dialer hand events to the goroutine that calls
 // watch, which never waits for any of them.
 type session struct {
 	config NgrokConfig
@@ -271,7 +271,7 @@ type session struct {
 	listener ngrok.EndpointListener
 }
 
-// openSession starts an agent whose connections go to f. The link must be closed.
+// openSession starts an agent whose connections go to f. The session must be closed.
 func openSession(config NgrokConfig, f *listener) (*session, error) {
 	l := &session{config: config, events: make(chan event, 64), done: make(chan struct{})}
 	l.line = &lifeline{
@@ -317,7 +317,7 @@ func (c NgrokConfig) options(dial directly) []ngrok.AgentOption {
 	return options
 }
 
-// tell hands an event to whoever watches, as long as the link is of use.
+// tell hands an event to whoever watches, as long as the session is of use.
 func (l *session) tell(e event) {
 	select {
 	case l.events <- e:
@@ -364,8 +364,8 @@ func (l *session) serve(agent ngrok.Agent, f *listener) {
 	}
 }
 
-// watch reports what happens to the link. It returns nil when ctx ends, and an *Error when the link is of no more
-// use: a permanent one, or a reason to try with a fresh link.
+// watch reports what happens to the session. It returns nil when ctx ends, and an *Error when the session is of no more
+// use: a permanent one, or a reason to try with a fresh one.
 func (l *session) watch(ctx context.Context, st *states) *Error {
 	var (
 		url         string // set once bound
@@ -496,7 +496,7 @@ type listenerAddr struct{}
 func (listenerAddr) Network() string { return "ngrok" }
 func (listenerAddr) String() string  { return "ngrok" }
 
-// event is something that happened to a link.
+// event is something that happened to a session.
 type event struct {
 	kind eventKind
 	err  error
@@ -531,29 +531,28 @@ func newConnLimiter(limit int) *connLimiter {
 	return &connLimiter{max: limit, members: make(map[*member]bool)}
 }
 
-// member is a connection in the crowd.
+// member is a connection that counts.
 type member struct {
 	net.Conn
-	crowd *connLimiter
-	// Both belong to the crowd's mutex.
+	limiter *connLimiter
+	// Both belong to the limiter's mutex.
 	step   time.Time
 	silent bool // has not sent a byte
 }
 
-// Close leaves the crowd and closes the connection.
 func (m *member) Close() error {
-	m.crowd.mu.Lock()
-	delete(m.crowd.members, m)
-	m.crowd.mu.Unlock()
+	m.limiter.mu.Lock()
+	delete(m.limiter.members, m)
+	m.limiter.mu.Unlock()
 	return m.Conn.Close()
 }
 
-// listener returns l with every accepted connection in the crowd.
+// listener returns l with every accepted connection as a member.
 func (c *connLimiter) listener(l net.Listener) net.Listener { return limitedListener{l, c} }
 
 type limitedListener struct {
 	net.Listener
-	crowd *connLimiter
+	limiter *connLimiter
 }
 
 func (l limitedListener) Accept() (net.Conn, error) {
@@ -561,12 +560,12 @@ func (l limitedListener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return l.crowd.join(conn), nil
+	return l.limiter.join(conn), nil
 }
 
 // join waits until there is room.
 func (c *connLimiter) join(conn net.Conn) net.Conn {
-	m := &member{Conn: conn, crowd: c, silent: true}
+	m := &member{Conn: conn, limiter: c, silent: true}
 	for !c.enter(m) {
 		time.Sleep(fairTime / 20)
 	}

@@ -142,14 +142,14 @@ const (
 // server is the one hardened HTTP server that every kind of tunnel uses. HTTP/1.1 only: its limits are simple to
 // state and ngrok speaks nothing else to an agent.
 type server struct {
-	http  *http.Server
-	crowd *connLimiter
+	http    *http.Server
+	limiter *connLimiter
 }
 
 // newServer makes a server for h. writeTimeout is 0 for connections inside an ngrok session: an expired write
 // deadline can corrupt the whole session, so streamConn bounds writes there in its own way.
 func newServer(h http.Handler, writeTimeout time.Duration, log *slog.Logger) *server {
-	s := &server{crowd: newConnLimiter(maxConnections)}
+	s := &server{limiter: newConnLimiter(maxConnections)}
 	s.http = &http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: 10 * time.Second,
@@ -157,7 +157,7 @@ func newServer(h http.Handler, writeTimeout time.Duration, log *slog.Logger) *se
 		IdleTimeout:       60 * time.Second,
 		MaxHeaderBytes:    16 << 10,
 		WriteTimeout:      writeTimeout,
-		ConnState:         s.crowd.moved,
+		ConnState:         s.limiter.moved,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
 	return s
@@ -166,7 +166,7 @@ func newServer(h http.Handler, writeTimeout time.Duration, log *slog.Logger) *se
 // serve answers what l accepts until shutdown; it returns nil then, and otherwise why l ended. With a secure
 // configuration it speaks TLS.
 func (s *server) serve(l net.Listener, secure *tls.Config) error {
-	l = s.crowd.listener(l)
+	l = s.limiter.listener(l)
 	if secure != nil {
 		l = tls.NewListener(l, secure)
 	}
@@ -182,7 +182,7 @@ func (s *server) shutdown() {
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownTime)
 	defer cancel()
 	// http.Server waits for connections that never said a word; nobody else does.
-	s.crowd.dismissSilent()
+	s.limiter.dismissSilent()
 	if err := s.http.Shutdown(ctx); err != nil {
 		_ = s.http.Close()
 	}

@@ -190,7 +190,7 @@ func readCAs(file string) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// setTunnel records where the tunnel is and wakes who depends on it.
+// setState records where the tunnel is and wakes who depends on it.
 func (r *Service) setState(st tunnel.State, state string) {
 	kind := string(r.Current().Settings.Tunnel)
 	r.mu.Lock()
