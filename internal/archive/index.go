@@ -42,6 +42,9 @@ type Mark struct {
 	Name string `json:"name"` // of the file
 	Size int64  `json:"size"` // bytes
 	Sum  string `json:"sum"`  // of the bytes before that
+
+	// Others says that there may be lines in it that this computer does not know to have written, as before its state was lost.
+	Others bool `json:"others,omitempty"`
 }
 
 // Index is an open index, locked against others that write to it. It is for one goroutine.
@@ -58,6 +61,7 @@ type Index struct {
 
 	known map[string]bool // of the lines that were read
 	whole bool            // all lines were
+	other bool            // see Mark.Others
 	end   int64           // of the last whole line, or of the one without its end
 	torn  bool            // there is something behind it
 	open  bool            // that is a line, of which only the line's end is missing
@@ -110,6 +114,7 @@ func (f *Folder) openIndex(name string, titles []string, comma byte, last Mark) 
 	if err = lockFile(file); err == nil {
 		err = x.read(len(titles), last)
 	}
+	x.other = len(x.known) > 0 || last.Others && !x.whole
 	if err == nil { // whoever gave it its name may have been killed before that was on the disk
 		err = disk.Once(filepath.Join(f.dir, name), info, func() error { return f.flushFolders(".") })
 	}
@@ -188,7 +193,10 @@ func (x *Index) read(columns int, last Mark) error {
 	}
 }
 
-// ReadAll reads the lines before the mark, too, for Has. What was lost and found again may be listed there.
+// Others is Mark.Others, as of now.
+func (x *Index) Others() bool { return x.other }
+
+// ReadAll reads the lines before the mark, too, for Has. What was lost and saved or found again may be listed there.
 func (x *Index) ReadAll() error {
 	in := bufio.NewReaderSize(io.NewSectionReader(x.file, 0, x.end), 64<<10)
 	for first := true; !x.whole; first = false {
@@ -297,7 +305,7 @@ func (x *Index) append(lines [][]string) (Mark, error) {
 		x.known[identity(cells[x.columns-2], cells[x.columns-1])] = true
 	}
 	sum, err := x.sumBefore(x.end)
-	return Mark{Name: x.name, Size: x.end, Sum: sum}, err
+	return Mark{Name: x.name, Size: x.end, Sum: sum, Others: x.other}, err
 }
 
 // Close lets others write.

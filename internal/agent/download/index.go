@@ -185,7 +185,7 @@ func (r *Service) list(ctx context.Context, s office.Settings, folder string, mi
 		return err
 	}
 	defer x.Close()
-	if slices.ContainsFunc(missing, func(j office.Job) bool { return j.Found || j.Listed != "" }) {
+	if x.Others() || slices.ContainsFunc(missing, func(j office.Job) bool { return j.Listed != "" }) {
 		if err := x.ReadAll(); err != nil {
 			return err
 		}

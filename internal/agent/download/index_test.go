@@ -197,6 +197,26 @@ func TestAFileThatIsFoundAgainIsNotListedTwice(t *testing.T) {
 	wantListed(t, x.settings.SaveTo, ',', known, x.job(since[0]), x.job(since[1]))
 }
 
+// People have taken a file out of the folder whose state was lost: it is saved under its name again.
+func TestWhatALostStateHasListedIsNotListedAgain(t *testing.T) {
+	lost := newService(t)
+	lost.settings.Index = true
+	here := lost.settings.SaveTo
+	before := []office.Job{lost.saved("a", "first"), lost.saved("b", "second")}
+	lost.list()
+	x := newService(t)
+	x.settings = lost.settings
+	for _, j := range before {
+		noErr(t, os.Remove(filepath.Join(here, j.Target)))
+	}
+	var after []office.Job
+	for i, body := range []string{"first", "second"} {
+		after = append(after, x.saved(before[i].PackageID, body))
+		x.list()
+	}
+	wantListed(t, here, ',', after...)
+}
+
 func TestWhatWasSavedBeforeTheIndexWasWantedIsListedToo(t *testing.T) {
 	x := newService(t)
 	a := x.saved("a", "first")
