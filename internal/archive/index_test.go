@@ -88,7 +88,8 @@ func TestAnIndexThatIsNotAsTheMarkSaysIsReadWhole(t *testing.T) {
 	f := open(t, t.TempDir())
 	mark := addLines(t, f, Mark{}, 1, 2)
 	for name, m := range map[string]Mark{
-		"none": {}, "another file": {Name: "index (2).csv", Size: mark.Size, Sum: mark.Sum}, "shorter by now": {Name: mark.Name, Size: mark.Size + 1, Sum: mark.Sum},
+		"none": {}, "another file": {Name: "index (2).csv", Size: mark.Size, Sum: mark.Sum},
+		"shorter by now":    {Name: mark.Name, Size: mark.Size + 1, Sum: mark.Sum},
 		"before the titles": {Name: mark.Name, Size: 4, Sum: mark.Sum}, "other lines": {Name: mark.Name, Size: mark.Size, Sum: sumFor(1)},
 	} {
 		x, err := f.OpenIndex(indexTitles, ';', m)

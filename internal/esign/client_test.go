@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"countersign/internal/office"
 )
 
 // tokens is a TokenSource that counts; every Invalidate of the current token makes a new one.
@@ -97,7 +99,7 @@ func TestStatusReadsBothShapes(t *testing.T) {
 	t.Run("as in interface.md", func(t *testing.T) {
 		c, _ := api(t, answering(200, bareStatus))
 		s, err := c.Status(context.Background(), "p-1")
-		if err != nil || s.State != Executed || len(s.Documents) != 2 || s.Documents[1].ID != "d-2" || !s.Documents[0].Executed {
+		if err != nil || s.State != office.PackageExecuted || len(s.Documents) != 2 || s.Documents[1].ID != "d-2" || !s.Documents[0].Executed {
 			t.Errorf("%+v %v", s, err)
 		}
 	})
@@ -121,7 +123,7 @@ func TestStatusReadsBothShapes(t *testing.T) {
 		"odd types":         `{"packageId":"p-1","state":"executed","name":null,"documents":null,"signers":"none","timeSignBy":"soon"}`,
 	} {
 		c, _ := api(t, answering(200, body))
-		if s, err := c.Status(context.Background(), "p-1"); err != nil || s.State != Executed || s.PackageID != "p-1" {
+		if s, err := c.Status(context.Background(), "p-1"); err != nil || s.State != office.PackageExecuted || s.PackageID != "p-1" {
 			t.Errorf("%s: %+v %v", name, s, err)
 		}
 	}
@@ -296,7 +298,7 @@ func TestImplausibleIDsAreRefusedBeforeAnythingIsSent(t *testing.T) {
 	client, _ := api(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a request was made") }))
 	for _, bad := range []string{"", ".", "..", "a/b", `a\b`, "a/../b", "..%2f", "a?b", "a#b", "a b", "a\nb", strings.Repeat("x", 129)} {
 		_, err := client.Status(context.Background(), bad)
-		_, err2 := client.Download(context.Background(), ExecutedFile, "p", bad)
+		_, err2 := client.Download(context.Background(), office.FileSigned, "p", bad)
 		_, err3 := client.SignLink(context.Background(), bad, "s")
 		_, err4 := client.SignLink(context.Background(), "p", bad)
 		if kindOf(err) != Invalid || kindOf(err2) != Invalid || kindOf(err3) != Invalid || kindOf(err4) != Invalid {

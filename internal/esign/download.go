@@ -12,15 +12,7 @@ import (
 	"strings"
 
 	"countersign/internal/message"
-)
-
-// FileKind is one of the three files an executed package gives (interface.md, "API").
-type FileKind string
-
-const (
-	ExecutedFile FileKind = "executed"   // a document, signed by everyone
-	CACFile      FileKind = "cac"        // a document's CAC PDF; not every document has one
-	MasterFile   FileKind = "masterfile" // the whole package's; it has no documentId
+	"countersign/internal/office"
 )
 
 // Download is a file on its way. Whoever gets it closes Body.
@@ -31,11 +23,11 @@ type Download struct {
 
 var errPart = errors.New("the answer is a part of the file")
 
-// Download begins to download a file; documentID is not used for a MasterFile. NotReady means to ask again later.
+// Download begins to download a file; documentID is not used for a master file. NotReady means to ask again later.
 // NotFound is worth a few more tries, since it is not known what the service says of a file it has not made yet. An
 // answer that is a web page or JSON is an error even when its status is 200; that the rest is a PDF is for the caller
 // to check.
-func (c *Client) Download(ctx context.Context, kind FileKind, packageID, documentID string) (*Download, error) {
+func (c *Client) Download(ctx context.Context, kind office.FileKind, packageID, documentID string) (*Download, error) {
 	k := &call{
 		op:     fmt.Sprintf("downloading the %s file of document %s in package %s", kind, cleanMessage(documentID), cleanMessage(packageID)),
 		route:  "download/" + string(kind),
@@ -49,9 +41,9 @@ func (c *Client) Download(ctx context.Context, kind FileKind, packageID, documen
 		return nil, err
 	}
 	switch kind {
-	case MasterFile:
+	case office.FileMaster:
 		k.path = "/masterfiles/" + p + "/pdf/download"
-	case ExecutedFile, CACFile:
+	case office.FileSigned, office.FileCertificate:
 		d, err := id(k.op, message.DocumentIDUnusable(), documentID)
 		if err != nil {
 			return nil, err

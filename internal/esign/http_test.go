@@ -19,6 +19,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"countersign/internal/office"
 	"countersign/internal/proxy"
 	"countersign/internal/proxy/proxytest"
 	"countersign/internal/tunnel/ngroktest"
@@ -118,7 +119,7 @@ func TestNothingIsAskedOverHTTP2(t *testing.T) {
 	cfg := Config{AuthURL: server.URL, BaseURL: server.URL, ClientID: "c", HTTP: service}
 	client := NewClient(cfg, &tokens{})
 	client.List(t.Context(), ListQuery{})
-	client.Download(t.Context(), MasterFile, "p-1", "")
+	client.Download(t.Context(), office.FileMaster, "p-1", "")
 	client.Upload(t.Context(), fileOf("a.pdf", "%PDF-1.4", ""))
 	client.AddPackage(t.Context(), offer())
 	session := NewSession(cfg, &vault{token: "rt-0"})
@@ -170,11 +171,11 @@ func TestBothFormsOfAPathAreFoundAndRemembered(t *testing.T) {
 					if _, err := client.Status(ctx, "p-2"); kindOf(err) != NotFound || NotServed(err) || !strings.Contains(err.Error(), "package_not_found") {
 						t.Errorf("an unknown package: %v", err)
 					}
-					if s, err := client.Status(ctx, "p-1"); err != nil || s.State != Executed {
+					if s, err := client.Status(ctx, "p-1"); err != nil || s.State != office.PackageExecuted {
 						t.Errorf("status: %+v, %v", s, err)
 					}
 				}
-				d, err := client.Download(ctx, MasterFile, "p-1", "")
+				d, err := client.Download(ctx, office.FileMaster, "p-1", "")
 				if err != nil {
 					t.Fatalf("download: %v", err)
 				}
@@ -304,7 +305,7 @@ func TestAPageThatForbidsIsTheNetworksWordAndNotTheServices(t *testing.T) {
 	_, err := client.Status(t.Context(), "p-1")
 	_, err2 := client.Upload(t.Context(), fileOf("a.pdf", "%PDF-", ""))
 	_, err3 := client.SetEndpoint(t.Context(), "https://office.example.com/")
-	_, err4 := client.Download(t.Context(), ExecutedFile, "p-1", "d-1")
+	_, err4 := client.Download(t.Context(), office.FileSigned, "p-1", "d-1")
 	for _, err := range []error{err, err2, err3, err4, client.cfg.Answers(t.Context())} {
 		var e *Error
 		if e, _ = err.(*Error); e == nil || e.Kind != BadAnswer || !e.Temporary() {

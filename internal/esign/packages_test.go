@@ -219,10 +219,10 @@ func TestAnUploadStartsOverAfterARejectedToken(t *testing.T) {
 
 func TestDownloads(t *testing.T) {
 	pdf := "%PDF-1.7 " + strings.Repeat("x", 100000)
-	for kind, path := range map[FileKind]string{
-		ExecutedFile: "/packages/p-1/documents/d-1/pdf/executed/download",
-		CACFile:      "/packages/p-1/documents/d-1/pdf/cac/download",
-		MasterFile:   "/masterfiles/p-1/pdf/download",
+	for kind, path := range map[office.FileKind]string{
+		office.FileSigned:      "/packages/p-1/documents/d-1/pdf/executed/download",
+		office.FileCertificate: "/packages/p-1/documents/d-1/pdf/cac/download",
+		office.FileMaster:      "/masterfiles/p-1/pdf/download",
 	} {
 		client, _ := api(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path != path { // only without the prefix
@@ -267,7 +267,7 @@ func TestAFileThatComesPackedIsUnpacked(t *testing.T) {
 		"other content": {"gzip", packed[:len(packed)-8] + "abcdefgh", false},
 	} {
 		client, _ := api(t, answering(200, c.sent, "Content-Encoding", c.said))
-		d, err := client.Download(context.Background(), ExecutedFile, "p-1", "d-1")
+		d, err := client.Download(context.Background(), office.FileSigned, "p-1", "d-1")
 		must(t, err)
 		b, err := io.ReadAll(d.Body)
 		d.Body.Close()
@@ -308,7 +308,7 @@ func TestWhatIsNoFileIsAnErrorWhateverItsStatus(t *testing.T) {
 		{"a part that is called the whole", "%PDF-", 200, []string{"Content-Range", "bytes 0-4/100"}, BadAnswer},
 	} {
 		client, _ := api(t, answering(c.status, c.body, c.header...))
-		d, err := client.Download(context.Background(), ExecutedFile, "p-1", "d-1")
+		d, err := client.Download(context.Background(), office.FileSigned, "p-1", "d-1")
 		if kindOf(err) != c.want || d != nil {
 			t.Errorf("%s: %v, want %s", c.name, err, c.want)
 		}
@@ -320,7 +320,7 @@ func TestATruncatedDownloadIsANetworkError(t *testing.T) {
 		w.Header().Set("Content-Length", "100000")
 		io.WriteString(w, "%PDF-"+strings.Repeat("x", 50000))
 	}))
-	d, err := client.Download(context.Background(), MasterFile, "p-1", "")
+	d, err := client.Download(context.Background(), office.FileMaster, "p-1", "")
 	must(t, err)
 	defer d.Body.Close()
 	n, err := io.Copy(io.Discard, d.Body)

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"countersign/internal/office"
 )
 
 // A package that was made and then sent again is the embarrassment that these tests are about.
@@ -340,7 +342,7 @@ func TestADownloadMayComeFromAStorageThatGetsNoToken(t *testing.T) {
 
 	for _, way := range []string{"/file", "/back"} {
 		to = storage.URL + way
-		d, err := client.Download(context.Background(), ExecutedFile, "p", "d")
+		d, err := client.Download(context.Background(), office.FileSigned, "p", "d")
 		if err != nil {
 			t.Fatalf("%s: %v", way, err)
 		}
@@ -355,13 +357,13 @@ func TestADownloadMayComeFromAStorageThatGetsNoToken(t *testing.T) {
 	}
 
 	to, seen = storage.URL+"/expired", nil
-	_, err := client.Download(context.Background(), ExecutedFile, "p", "d")
+	_, err := client.Download(context.Background(), office.FileSigned, "p", "d")
 	if kindOf(err) != Server || len(src.invalid) != 0 {
 		t.Errorf("a storage ends the sign-in: %v, %q", err, src.invalid)
 	}
 
 	to, seen = plain.URL+"/file", nil
-	if _, err := client.Download(context.Background(), ExecutedFile, "p", "d"); kindOf(err) != BadAnswer || len(seen) != 0 {
+	if _, err := client.Download(context.Background(), office.FileSigned, "p", "d"); kindOf(err) != BadAnswer || len(seen) != 0 {
 		t.Errorf("in the clear: %v, %q", err, seen)
 	}
 	to = storage.URL + "/file"

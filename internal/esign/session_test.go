@@ -14,6 +14,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"countersign/internal/office"
 )
 
 func TestATokenThatAFastClockGotIsNotBelievedOnceTheClockIsRight(t *testing.T) {
@@ -585,16 +587,16 @@ func TestAStateHasOneFormWhateverAnswerItCameIn(t *testing.T) {
 			return *added.Status
 		},
 	}
-	for fields, want := range map[string]State{
-		`"state":"executed"`:                         Executed,
-		`"state":"Executed"`:                         Executed,
-		`"state":" EXECUTED\n"`:                      Executed,
-		`"state":"open","isExecuted":true`:           Executed,
-		`"state":"Expired","isExecuted":"True"`:      Executed,
-		`"state":"rescinded","isExecuted":1`:         Executed,
-		`"state":null,"isExecuted":true`:             Executed,
-		`"isExecuted":true`:                          Executed,
-		`"state":"executed","isExecuted":false`:      Executed,
+	for fields, want := range map[string]office.PackageState{
+		`"state":"executed"`:                         office.PackageExecuted,
+		`"state":"Executed"`:                         office.PackageExecuted,
+		`"state":" EXECUTED\n"`:                      office.PackageExecuted,
+		`"state":"open","isExecuted":true`:           office.PackageExecuted,
+		`"state":"Expired","isExecuted":"True"`:      office.PackageExecuted,
+		`"state":"rescinded","isExecuted":1`:         office.PackageExecuted,
+		`"state":null,"isExecuted":true`:             office.PackageExecuted,
+		`"isExecuted":true`:                          office.PackageExecuted,
+		`"state":"executed","isExecuted":false`:      office.PackageExecuted,
 		`"state":"Open","isExecuted":null`:           "open",
 		`"state":"EXPIRED"`:                          "expired",
 		`"state":" Rescinded"`:                       "rescinded",
@@ -608,7 +610,7 @@ func TestAStateHasOneFormWhateverAnswerItCameIn(t *testing.T) {
 		}
 		for shape, read := range shapes {
 			t.Run(fmt.Sprint(shape, " ", fields), func(t *testing.T) {
-				if s := read(t, fields+`,"documents":[{"documentId":"d-1","isExecuted":false}]`); s.State != want || s.Documents[0].Executed != (want == Executed) {
+				if s := read(t, fields+`,"documents":[{"documentId":"d-1","isExecuted":false}]`); s.State != want || s.Documents[0].Executed != (want == office.PackageExecuted) {
 					t.Errorf("%+v", s)
 				}
 			})

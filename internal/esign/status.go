@@ -14,13 +14,6 @@ import (
 	"countersign/internal/office"
 )
 
-// State is where a package stands, in the service's word. It is the one form of it whatever answer it came in: in lower
-// case, and Executed where only a flag beside the word says so. New words may appear (service-facts.md, 5).
-type State string
-
-// Executed is the one state interface.md names: every document is signed by every signer.
-const Executed State = "executed"
-
 // Status is where a package stands. What the service did not say is zero: interface.md promises PackageID, State and
 // the documents' ids, service-facts.md, 6 and 7.1 the rest.
 type Status struct {
@@ -28,7 +21,7 @@ type Status struct {
 	OrganizationID string
 	MemberID       string
 	Name           string
-	State          State
+	State          office.PackageState // executed also where only a flag beside the word says so
 	Type           string
 	ExternalData   json.RawMessage
 	TimeSignBy     time.Time
@@ -229,7 +222,7 @@ func (r packageRecord) status() Status {
 		OrganizationID: string(r.OrganizationID),
 		MemberID:       string(r.MemberID),
 		Name:           string(r.Name),
-		State:          State(r.State),
+		State:          office.PackageState(r.State),
 		Type:           string(r.Type),
 		ExternalData:   rawOrNil(r.ExternalData),
 		TimeSignBy:     r.TimeSignBy.Time,
@@ -239,12 +232,12 @@ func (r packageRecord) status() Status {
 		RescindMessage: string(r.RescindMessage),
 	}
 	if r.IsExecuted { // service-facts.md, 5: before 4.0 an executed package was open, with this flag
-		s.State = Executed
+		s.State = office.PackageExecuted
 	}
 	slices.SortStableFunc(r.Documents, func(a, b documentRecord) int { return cmp.Compare(a.Order+a.Index, b.Order+b.Index) })
 	slices.SortStableFunc(r.Signers, func(a, b signerRecord) int { return cmp.Compare(a.Order+a.Index, b.Order+b.Index) })
 	for _, d := range r.Documents {
-		s.Documents = append(s.Documents, d.document(s.State == Executed))
+		s.Documents = append(s.Documents, d.document(s.State == office.PackageExecuted))
 	}
 	for _, p := range r.Signers {
 		s.Signers = append(s.Signers, p.signer())

@@ -72,7 +72,7 @@ func Status(p *office.Package, s esign.Status, now time.Time) (news []office.Sig
 	if p.Met && !s.TimeCreated.IsZero() {
 		p.Created, p.Met = s.TimeCreated, false
 	}
-	if s.State != "" && !office.PackageState(s.State).Unsent() {
+	if s.State != "" && !s.State.Unsent() {
 		p.AddHistory(office.HistoryEntry{Time: office.At(time.Time{}, now), What: office.EntrySent})
 	}
 	news = mergeDocuments(p, s, now)
@@ -81,10 +81,10 @@ func Status(p *office.Package, s esign.Status, now time.Time) (news []office.Sig
 	}
 
 	switch {
-	case s.State == esign.Executed:
+	case s.State == office.PackageExecuted:
 		p.Execute(office.At(s.TimeExecuted, now))
 	case s.State != "" && p.State != office.PackageExecuted: // executed is final: an older answer does not take it back
-		p.State = office.PackageState(s.State)
+		p.State = s.State
 		if p.State.Over() {
 			p.AddHistory(office.HistoryEntry{Time: ended(*p, s, now), What: office.EntryEnded, Ref: string(s.State)})
 		}

@@ -14,7 +14,7 @@ import (
 
 var now = time.Date(2026, 5, 4, 9, 0, 0, 0, time.UTC)
 
-func signedStatus(state esign.State) esign.Status {
+func signedStatus(state office.PackageState) esign.Status {
 	return esign.Status{State: state, Signers: []esign.Signer{{ID: "a", FirstName: "Ana"}}, Documents: []esign.Document{
 		{ID: "d", Name: "Lease", Revisions: []esign.Revision{{SignerID: "a", IsSigned: true}}},
 	}}
@@ -39,10 +39,10 @@ func TestAnEventAndAStatusAreOnePieceOfNews(t *testing.T) {
 
 func TestAnOlderAnswerDoesNotTakeBackThatEverybodyHasSigned(t *testing.T) {
 	p := office.Package{}
-	if news := Status(&p, signedStatus(esign.Executed), now); len(news) != 1 || p.State != office.PackageExecuted || !p.Executed.Equal(now) {
+	if news := Status(&p, signedStatus(office.PackageExecuted), now); len(news) != 1 || p.State != office.PackageExecuted || !p.Executed.Equal(now) {
 		t.Fatalf("%v, %+v", news, p)
 	}
-	for _, old := range []esign.State{"open", "expired", ""} {
+	for _, old := range []office.PackageState{"open", "expired", ""} {
 		Status(&p, signedStatus(old), now.Add(time.Hour))
 		if p.State != office.PackageExecuted || !p.Executed.Equal(now) {
 			t.Errorf("after %q: %s at %v", old, p.State, p.Executed)
@@ -294,7 +294,7 @@ func TestABoundOfAWrongClockGivesWayToTheServicesOwnTimes(t *testing.T) {
 
 	p = office.Package{Created: now.AddDate(1, 0, 0)} // and ahead when the package was made, which proves nothing
 	executed := open
-	executed.State = esign.Executed
+	executed.State = office.PackageExecuted
 	Status(&p, executed, behind)
 	if Status(&p, executed, now); p.Executed != (office.When{Time: behind, By: true}) {
 		t.Errorf("learned again, executed %v", p.Executed)
@@ -319,7 +319,7 @@ func TestATimeAtWhichSomethingWasLearnedIsNotTheTimeAtWhichItHappened(t *testing
 	evening := func(hour, minute int) time.Time { return time.Date(2026, 11, 23, hour, minute, 0, 0, time.UTC) }
 	jan := esign.Signer{ID: "j", FirstName: "Jan"}
 	answer := func(change func(*esign.Status)) esign.Status {
-		s := esign.Status{State: esign.Executed, Signers: []esign.Signer{jan}, Documents: []esign.Document{{ID: "d", Revisions: []esign.Revision{{SignerID: "j", IsSigned: true}}}}}
+		s := esign.Status{State: office.PackageExecuted, Signers: []esign.Signer{jan}, Documents: []esign.Document{{ID: "d", Revisions: []esign.Revision{{SignerID: "j", IsSigned: true}}}}}
 		change(&s)
 		return s
 	}
@@ -392,7 +392,7 @@ func TestAWithdrawalElsewhereIsToldWithItsReason(t *testing.T) {
 	ours := &office.Withdrawal{State: office.WithdrawDone, Message: "ours"}
 	for name, c := range map[string]struct {
 		before *office.Withdrawal
-		state  esign.State
+		state  office.PackageState
 		reason string
 		want   *office.Withdrawal
 	}{

@@ -50,7 +50,7 @@ func (r *Service) save(ctx context.Context, client *esign.Client, j office.Job, 
 	if twin, err := folder.Twin(j.Target); err == nil && twin {
 		return r.rename(folder, j, archive.Saved{})
 	}
-	body, err := client.Download(ctx, esign.FileKind(j.Kind), j.PackageID, j.DocumentID)
+	body, err := client.Download(ctx, j.Kind, j.PackageID, j.DocumentID)
 	if err != nil {
 		return r.refused(ctx, j, err)
 	}

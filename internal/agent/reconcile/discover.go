@@ -162,7 +162,7 @@ func (r *Service) discover(ctx context.Context, client *esign.Client, l *discove
 			return 0, r.noteListError(ctx, err, l.tries)
 		}
 		for _, s := range items {
-			if made := s.TimeCreated; office.PackageState(s.State).Unsent() && !made.IsZero() && r.Now().Sub(made) < listUnsent && (l.unsent.IsZero() || made.Before(l.unsent)) {
+			if made := s.TimeCreated; s.State.Unsent() && !made.IsZero() && r.Now().Sub(made) < listUnsent && (l.unsent.IsZero() || made.Before(l.unsent)) {
 				l.unsent = made
 			}
 		}
@@ -318,7 +318,7 @@ func MarkRestored(tx *store.Tx, now time.Time) error {
 // wasBefore reports whether a package was finished before the office first signed in. Where the list does not say when,
 // what it shows as executed the first time was so before, and is remembered; what is new among it later was not.
 func (r *Service) wasBefore(tx *store.Tx, home string, s esign.Status, since time.Time, first bool) (bool, error) {
-	if office.PackageState(s.State) != office.PackageExecuted || !s.TimeCreated.Before(since) {
+	if s.State != office.PackageExecuted || !s.TimeCreated.Before(since) {
 		return false, nil
 	}
 	if !s.TimeExecuted.IsZero() {
@@ -330,7 +330,7 @@ func (r *Service) wasBefore(tx *store.Tx, home string, s esign.Status, since tim
 
 // meet begins the record of a package that is not known, unless it is over.
 func (r *Service) meet(s esign.Status) (p office.Package, wanted bool) {
-	state := office.PackageState(s.State)
+	state := s.State
 	p = office.Package{
 		ID: s.PackageID, Origin: office.MadeElsewhere, Name: s.Name, Created: r.Now(), Inquiry: office.Inquiry{NextCheck: r.Now()},
 		Source: office.Source{ExternalData: s.ExternalData}, Met: true,
@@ -348,7 +348,7 @@ func (r *Service) meet(s esign.Status) (p office.Package, wanted bool) {
 // over here and not there. That may be because its time to sign was extended, or because the page is older than its end: the
 // status alone tells. That everybody has signed is never too old, and counts where the status call does not tell about it.
 func (r *Service) openAgain(p *office.Package, s esign.Status) (news bool) {
-	switch state := office.PackageState(s.State); {
+	switch state := s.State; {
 	case p.State == office.PackageExecuted:
 		return false // it is asked about until its files are planned
 	case state == office.PackageExecuted && !p.State.Over() && p.Refused.IsZero():

@@ -301,22 +301,22 @@ func TestAPageOfTheListOpensNoPackageAgainThatTheStatusSaysIsOver(t *testing.T) 
 		looptest.Bubble(t, name, func(t *testing.T) {
 			x := newService(t)
 			x.known(office.PackageOpen)
-			x.check(esign.Status{PackageID: "p", State: esign.State(office.PackageRescinded)})
+			x.check(esign.Status{PackageID: "p", State: office.PackageRescinded})
 			if refused {
 				noErr(t, x.missPackage(x.now(), &esign.Error{Kind: esign.NotFound, Status: 404}, 0))
 			}
-			page := []esign.Status{{PackageID: "p", State: esign.State(office.PackageOpen)}}
+			page := []esign.Status{{PackageID: "p", State: office.PackageOpen}}
 			noErr(t, x.meetPackages("", page, time.Time{}, false))
 			p := x.now()
 			if p.State != office.PackageRescinded || p.Final() || p.NextCheck.After(x.Now()) {
 				t.Fatalf("after the page it is %s, final: %v, asked about at %v", p.State, p.Final(), p.NextCheck)
 			}
-			x.settled(esign.Status{PackageID: "p", State: esign.State(office.PackageRescinded)})
+			x.settled(esign.Status{PackageID: "p", State: office.PackageRescinded})
 			if p := x.now(); p.State != office.PackageRescinded || !p.Final() {
 				t.Errorf("after the status it is %s, final: %v", p.State, p.Final())
 			}
 			noErr(t, x.meetPackages("", page, time.Time{}, false))
-			x.settled(esign.Status{PackageID: "p", State: esign.State(office.PackageOpen)})
+			x.settled(esign.Status{PackageID: "p", State: office.PackageOpen})
 			if p := x.now(); p.State != office.PackageOpen || p.Final() {
 				t.Errorf("extended, it is %s, final: %v", p.State, p.Final())
 			}
@@ -452,9 +452,9 @@ func TestAPackageThatTheListShowsDaysLateIsFoundWithinADay(t *testing.T) {
 // What became of a draft the list may tell of a package that nobody else would have begun to follow, or that was known without a draft.
 func TestAPackageOfADraftIsClaimedWhateverTheListSaysOfIt(t *testing.T) {
 	for name, c := range map[string]struct {
-		state esign.State
+		state office.PackageState
 		known bool
-	}{"it is over": {"rescinded", false}, "it is known": {"open", true}, "it was signed before the first sign-in": {esign.Executed, false}} {
+	}{"it is over": {"rescinded", false}, "it is known": {"open", true}, "it was signed before the first sign-in": {office.PackageExecuted, false}} {
 		x := newService(t)
 		var asked int
 		x.deps.Drafts = func() { asked++ }
@@ -539,13 +539,13 @@ func TestOnlyWhatWasFinishedBeforeTheFirstSignInIsLeftOut(t *testing.T) {
 		}))
 	}
 	was(esign.Status{PackageID: "open", State: "open", TimeCreated: then(-time.Hour)}, true, false)
-	was(esign.Status{PackageID: "late", State: esign.Executed, TimeCreated: then(time.Hour)}, true, false)
-	was(esign.Status{PackageID: "before", State: esign.Executed, TimeCreated: then(-2), TimeExecuted: then(-1)}, false, true)
-	was(esign.Status{PackageID: "after", State: esign.Executed, TimeCreated: then(-2), TimeExecuted: then(1)}, true, false)
+	was(esign.Status{PackageID: "late", State: office.PackageExecuted, TimeCreated: then(time.Hour)}, true, false)
+	was(esign.Status{PackageID: "before", State: office.PackageExecuted, TimeCreated: then(-2), TimeExecuted: then(-1)}, false, true)
+	was(esign.Status{PackageID: "after", State: office.PackageExecuted, TimeCreated: then(-2), TimeExecuted: then(1)}, true, false)
 	for _, made := range []time.Time{{}, then(-time.Hour)} {
 		id := made.String()
-		was(esign.Status{PackageID: "old" + id, State: esign.Executed, TimeCreated: made}, true, true)
-		was(esign.Status{PackageID: "old" + id, State: esign.Executed, TimeCreated: made}, false, true)
-		was(esign.Status{PackageID: "new" + id, State: esign.Executed, TimeCreated: made}, false, false)
+		was(esign.Status{PackageID: "old" + id, State: office.PackageExecuted, TimeCreated: made}, true, true)
+		was(esign.Status{PackageID: "old" + id, State: office.PackageExecuted, TimeCreated: made}, false, true)
+		was(esign.Status{PackageID: "new" + id, State: office.PackageExecuted, TimeCreated: made}, false, false)
 	}
 }

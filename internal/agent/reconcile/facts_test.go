@@ -196,7 +196,7 @@ func TestWhatEndedIsToldOnceUnlessItIsOld(t *testing.T) {
 		"was expired before":  {func(_ *teller, p *office.Package) { p.State = office.PackageExpired }, func(time.Time) esign.Status { return esign.Status{State: "expired"} }, nil, nil},
 		"of a backup":         {func(x *teller, p *office.Package) { p.Restored = x.Now() }, func(now time.Time) esign.Status { return esign.Status{State: "open", Signers: declined(now)} }, nil, []string{"declined s"}},
 		"a year old, and new": {func(x *teller, p *office.Package) { p.Checked, p.Created = time.Time{}, x.Now().AddDate(-1, 0, 0) }, func(now time.Time) esign.Status { return esign.Status{State: "open", Signers: declined(now)} }, nil, []string{"declined s"}},
-		"the wish came late":  {func(_ *teller, p *office.Package) { p.Withdrawal = &office.Withdrawal{State: office.WithdrawAsked} }, func(time.Time) esign.Status { return esign.Status{State: esign.Executed} }, []string{"not withdrawn"}, nil},
+		"the wish came late":  {func(_ *teller, p *office.Package) { p.Withdrawal = &office.Withdrawal{State: office.WithdrawAsked} }, func(time.Time) esign.Status { return esign.Status{State: office.PackageExecuted} }, []string{"not withdrawn"}, nil},
 		"the wish is done": {func(_ *teller, p *office.Package) {
 			p.Withdrawal = &office.Withdrawal{State: office.WithdrawAsked, By: "ana"}
 		}, func(time.Time) esign.Status { return esign.Status{State: "rescinded"} }, nil, nil},
@@ -261,11 +261,11 @@ func TestAPackageThatIsNotShownIsSaidToBeGoneUntilItIsShownAgain(t *testing.T) {
 		if p := miss(); p.NextCheck.Sub(x.Now()) != maxMiss {
 			t.Errorf("for days: %+v", p)
 		}
-		x.check(esign.Status{PackageID: "p", State: esign.Executed})
+		x.check(esign.Status{PackageID: "p", State: office.PackageExecuted})
 		if p := x.now(); p.Gone || p.Problem != message.DocumentsNotListed() || p.Refused.IsZero() {
 			t.Errorf("shown without its documents: %+v", p)
 		}
-		x.check(esign.Status{PackageID: "p", State: esign.Executed, Documents: []esign.Document{{ID: "d", Name: "Lease"}}, Name: "Lease"})
+		x.check(esign.Status{PackageID: "p", State: office.PackageExecuted, Documents: []esign.Document{{ID: "d", Name: "Lease"}}, Name: "Lease"})
 		if p := x.now(); !p.Problem.IsZero() || !p.Refused.IsZero() || !p.Planned || x.planned != 1 {
 			t.Errorf("shown: %+v", p)
 		}

@@ -221,7 +221,7 @@ func (r *Service) noteRecord(question recordQuestion, record *esign.Status) erro
 // beside is what a full record says of p that its status does not.
 func beside(p office.Package, record esign.Status) esign.Status {
 	s := esign.Status{
-		PackageID: p.ID, State: esign.State(p.State), // as it is known: the record may be older
+		PackageID: p.ID, State: p.State, // as it is known: the record may be older
 		TimeCreated: record.TimeCreated, TimeRescinded: record.TimeRescinded, TimeExecuted: record.TimeExecuted,
 		Name: record.Name, Type: record.Type, Recipients: record.Recipients, RescindMessage: record.RescindMessage, Signers: record.Signers,
 	}

@@ -137,14 +137,14 @@ func TestAnAnswerThatWasOvertakenTakesNothingBack(t *testing.T) {
 		x := newService(t)
 		x.known(office.PackageOpen)
 		asked := x.now()
-		answer := esign.Status{PackageID: "p", State: esign.State(office.PackageOpen)}
-		x.check(esign.Status{PackageID: "p", State: esign.State(office.PackageRescinded)})
+		answer := esign.Status{PackageID: "p", State: office.PackageOpen}
+		x.check(esign.Status{PackageID: "p", State: office.PackageRescinded})
 		time.Sleep(time.Second)
 		noErr(t, x.notePackage(t.Context(), asked, answer, nil, false))
 		if p, _, err := x.Data.Package("p"); err != nil || p.State != office.PackageRescinded || p.NextCheck.After(x.Now()) {
 			t.Errorf("%s, asked again at %s: %v", p.State, p.NextCheck, err)
 		}
-		answer.State = esign.Executed
+		answer.State = office.PackageExecuted
 		if noted, err := x.applyCheck(asked, answer, false, true); err != nil || !noted {
 			t.Errorf("everybody has signed: %v, %v", noted, err)
 		}
@@ -164,7 +164,7 @@ func TestFilesGoBesideTheOriginalOfADraftThatClaimedThePackageMeanwhile(t *testi
 		claimed := asked
 		claimed.DraftID = "draft"
 		noErr(t, x.Data.Update(func(tx *store.Tx) error { return tx.PutPackage(claimed) }))
-		noted, err := x.applyCheck(asked, esign.Status{PackageID: "p", State: esign.Executed}, false, true)
+		noted, err := x.applyCheck(asked, esign.Status{PackageID: "p", State: office.PackageExecuted}, false, true)
 		if err != nil || !noted || x.madeOf != "draft" {
 			t.Errorf("noted %v, the folder is that of draft %q: %v", noted, x.madeOf, err)
 		}
@@ -182,7 +182,7 @@ func TestAnEventThatComesWhileTheAnswerIsUnderWayHasThePackageAskedAboutAgain(t 
 		looptest.Bubble(t, name, func(t *testing.T) {
 			x := newService(t)
 			x.known(office.PackageOpen)
-			open := esign.Status{PackageID: "p", State: esign.State(office.PackageOpen)}
+			open := esign.Status{PackageID: "p", State: office.PackageOpen}
 			answered := func(asked office.Package) {
 				if err := x.notePackage(t.Context(), asked, open, answer, false); err != nil && err != answer {
 					t.Fatal(err)
@@ -258,7 +258,7 @@ func TestTheRecordOfAPackageThatWasWithdrawnIsOwed(t *testing.T) {
 		x.known(office.PackageOpen)
 		before, _, err := x.Data.Package("p")
 		noErr(t, err)
-		if noted, err := x.Note(before, esign.Status{PackageID: "p", State: esign.State(office.PackageRescinded)}); err != nil || !noted {
+		if noted, err := x.Note(before, esign.Status{PackageID: "p", State: office.PackageRescinded}); err != nil || !noted {
 			t.Fatal(noted, err)
 		}
 		p, _, err := x.Data.Package("p")
@@ -317,7 +317,7 @@ func TestWhatTheListShowsAsExecutedIsFetchedThoughItWasOverHere(t *testing.T) {
 	for _, over := range []office.PackageState{office.PackageExpired, office.PackageRescinded} {
 		x := newService(t)
 		x.known(over)
-		noErr(t, x.meetPackages("", []esign.Status{{PackageID: "p", State: esign.Executed}}, time.Time{}, false))
+		noErr(t, x.meetPackages("", []esign.Status{{PackageID: "p", State: office.PackageExecuted}}, time.Time{}, false))
 		if p := x.now(); p.Final() || p.NextCheck.After(x.Now()) {
 			t.Errorf("%s: final: %v, asked about at %v", over, p.Final(), p.NextCheck)
 		}
@@ -325,7 +325,7 @@ func TestWhatTheListShowsAsExecutedIsFetchedThoughItWasOverHere(t *testing.T) {
 		if p := x.now(); p.Final() {
 			t.Errorf("%s: a status call that refuses it ends it: %+v", over, p)
 		}
-		x.check(esign.Status{PackageID: "p", Name: "Lease", State: esign.Executed, Documents: []esign.Document{{ID: "d", Name: "Lease"}}})
+		x.check(esign.Status{PackageID: "p", Name: "Lease", State: office.PackageExecuted, Documents: []esign.Document{{ID: "d", Name: "Lease"}}})
 		if p := x.now(); p.State != office.PackageExecuted || x.planned != 1 {
 			t.Errorf("%s: planned %d times: %+v", over, x.planned, p)
 		}
@@ -336,12 +336,12 @@ func TestAnExecutedPackageWaitsForItsDocumentsToBeListed(t *testing.T) {
 	x := newService(t)
 	x.known(office.PackageOpen)
 	for _, documents := range [][]esign.Document{nil, {{Name: "Offer"}}, {{ID: "d", Name: "Offer"}, {Name: "Annex"}}} {
-		x.check(esign.Status{PackageID: "p", Name: "Lease", State: esign.Executed, Documents: documents})
+		x.check(esign.Status{PackageID: "p", Name: "Lease", State: office.PackageExecuted, Documents: documents})
 		if p, _, _ := x.Data.Package("p"); p.State != office.PackageExecuted || p.Planned || p.Final() {
 			t.Errorf("with %d documents: %+v", len(documents), p)
 		}
 	}
-	x.check(esign.Status{PackageID: "p", Name: "Lease", State: esign.Executed, Documents: []esign.Document{{ID: "d", Name: "Offer"}}})
+	x.check(esign.Status{PackageID: "p", Name: "Lease", State: office.PackageExecuted, Documents: []esign.Document{{ID: "d", Name: "Offer"}}})
 	if p, _, _ := x.Data.Package("p"); !p.Planned || !p.Final() {
 		t.Errorf("once it is listed: %+v", p)
 	}
@@ -430,7 +430,7 @@ func TestAPackageThatIsMetInCapitalsIsKnownOnce(t *testing.T) {
 }
 
 func TestWhatTheDiskRefusesIsNotTakenForDone(t *testing.T) {
-	status := esign.Status{PackageID: "p", Name: "Lease", State: esign.Executed, Signers: []esign.Signer{{ID: "a", Declined: true}},
+	status := esign.Status{PackageID: "p", Name: "Lease", State: office.PackageExecuted, Signers: []esign.Signer{{ID: "a", Declined: true}},
 		Documents: []esign.Document{{ID: "d", Executed: true, Revisions: []esign.Revision{{SignerID: "a", IsSigned: true}}}}}
 	body := []byte(`{"eventId":"e","action":"document_signed","packageId":"p","documentId":"d","signerId":"a"}`)
 	event := office.Event{ID: "e", Action: esign.DocumentSigned, PackageID: "p", Body: body}
@@ -460,7 +460,7 @@ func TestWhatTheDiskRefusesIsNotTakenForDone(t *testing.T) {
 			return x.notePackage(t.Context(), office.Package{ID: "p", State: office.PackageOpen}, esign.Status{}, &esign.Error{Kind: esign.Server}, false)
 		},
 		"a wish that came too late": func(x *testService) error {
-			_, err := x.applyCheck(office.Package{ID: "p", State: office.PackageOpen}, esign.Status{PackageID: "p", State: esign.Executed}, false, false)
+			_, err := x.applyCheck(office.Package{ID: "p", State: office.PackageOpen}, esign.Status{PackageID: "p", State: office.PackageExecuted}, false, false)
 			return err
 		},
 		"a record":                 func(x *testService) error { return x.noteRecord(recordQuestion{id: "p", tell: true}, &status) },

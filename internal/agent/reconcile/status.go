@@ -41,7 +41,7 @@ func (r *Service) applyCheck(asked office.Package, status esign.Status, quiet, r
 		if err != nil || !ok {
 			return err
 		}
-		if noted = status.State == esign.Executed || p.Checked.Equal(asked.Checked); !noted {
+		if noted = status.State == office.PackageExecuted || p.Checked.Equal(asked.Checked); !noted {
 			return nil
 		}
 		before := p
@@ -222,7 +222,7 @@ func (r *Service) Note(asked office.Package, status esign.Status) (noted bool, e
 
 // NoteGone records that asked is withdrawn, though the service, which said that it would be, shows it no more.
 func (r *Service) NoteGone(asked office.Package) error {
-	_, err := r.applyCheck(asked, esign.Status{PackageID: asked.ID, State: esign.State(office.PackageRescinded)}, false, false)
+	_, err := r.applyCheck(asked, esign.Status{PackageID: asked.ID, State: office.PackageRescinded}, false, false)
 	return err
 }
 
