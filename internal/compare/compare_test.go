@@ -274,6 +274,35 @@ func TestEmptyFieldsMayBeFilledAndOthersMayNotChange(t *testing.T) {
 	}
 }
 
+func TestPeopleSignAcrossWhatIsPrintedInAFieldForThat(t *testing.T) {
+	engine := start(t)
+	plain := contract(t, 1)
+	field := made(edit(plain, 3, func(ctx *model.Context, page types.Dict, _ *model.InheritedPageAttrs) error {
+		ref, err := ctx.IndRefForNewObject(types.Dict{"Type": types.Name("Annot"), "Subtype": types.Name("Widget"), "FT": types.Name("Sig"), "T": types.StringLiteral("S"), "F": types.Integer(4), "Rect": types.NewNumberArray(50, 70, 320, 140)})
+		if err != nil {
+			return err
+		}
+		page["Annots"] = types.Array{*ref}
+		root, err := ctx.Catalog()
+		root["AcroForm"] = types.Dict{"Fields": types.Array{*ref}}
+		return err
+	}))(t)
+	for name, c := range map[string]struct {
+		sent []byte
+		ops  string
+		want State
+	}{
+		"in a field":             {field, "1 w 56 80 m 100 120 160 70 300 100 c S", Added},
+		"where there is none":    {plain, "1 w 56 80 m 100 120 160 70 300 100 c S", Changed},
+		"and out of it":          {field, "1 w 56 80 m 100 120 160 70 300 160 c S 1 w 60 144 m 120 144 l S", Changed},
+		"what is there is blank": {field, "1 g 56 78 80 14 re f", Changed},
+	} {
+		if r := compared(engine, made(overlay(c.sent, 3, c.ops))(t), c.sent); r.State != c.want {
+			t.Errorf("%s: %s, %+v", name, r.State, r.Places)
+		}
+	}
+}
+
 func TestWhatWasThereIsNoChangeOnceWrittenAnew(t *testing.T) {
 	engine := start(t)
 	plain := contract(t, 1)

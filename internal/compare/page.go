@@ -312,6 +312,7 @@ func pixel(picture []byte, i int) []byte { return picture[4*i : 4*i+4] }
 func (c *comparison) mark() {
 	c.marks = make([]uint8, c.w*c.h)
 	c.findRims()
+	c.leaveOutFields()
 	for y := range c.h {
 		row := 4 * y * c.w
 		if bytes.Equal(c.was[row:row+4*c.w], c.now[row:row+4*c.w]) {
@@ -364,6 +365,15 @@ func (c *comparison) findRims() {
 	for i, is := range rim {
 		if x, y := i%c.w, i/c.w; is {
 			c.each(rect{x - 1, y - 1, x + 2, y + 2}, func(i int) { c.rims[i] = true })
+		}
+	}
+}
+
+// leaveOutFields takes from the rims what lies below empty fields for signatures: people sign across what is printed there.
+func (c *comparison) leaveOutFields() {
+	for _, n := range c.before {
+		if n.signature && !c.any(n.at, func(i int) bool { return apart(pixel(c.was, i), pixel(c.base, i)) > faint }) {
+			c.each(n.at, func(i int) { c.rims[i] = false })
 		}
 	}
 }
