@@ -100,11 +100,12 @@ type CellError struct {
 	Text   message.Message `json:"text"`
 }
 
-// Before says that a line was sent before, from this list or another one.
+// Before says that a line was sent before, from this list or another one, or will be.
 type Before string
 
 const (
 	BeforeSame    Before = "same"    // the same package
+	BeforeWaiting Before = "waiting" // a line of a list that is not sent yet, and will be
 	BeforeChanged Before = "changed" // the same documents to the same people, and something else about it
 )
 

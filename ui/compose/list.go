@@ -384,6 +384,8 @@ func (p *listPanel) state(n int) (text string, mark theme.Mark, more string) {
 		return said(x.Line, theme.MarkProblem, words...)
 	case x.Before == office.BeforeSame:
 		return said(x.Line, theme.MarkSigned, lang.L("sent before"))
+	case x.Before == office.BeforeWaiting:
+		return said(x.Line, theme.MarkNext, lang.L("waiting in another list"))
 	case x.Before == office.BeforeChanged:
 		return said(x.Line, theme.MarkNext, lang.L("sent before, and changed since"))
 	}

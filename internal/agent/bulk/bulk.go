@@ -153,9 +153,12 @@ func known(tx *store.Tx, lines []office.BulkLine) (before []office.Before, faile
 			if !fits(s) {
 				continue
 			}
-			live, draft, err := alive(tx, lists, s)
+			live, draft, waits, err := alive(tx, lists, s)
 			if err != nil {
 				return err
+			}
+			if waits {
+				how = office.BeforeWaiting
 			}
 			list = slices.Delete(slices.Clone(list), at, at+1)
 			if live {
@@ -184,33 +187,34 @@ func known(tx *store.Tx, lines []office.BulkLine) (before []office.Before, faile
 	return before, failed, err
 }
 
-// alive reports whether a line was sent, or will be; draft is one of it that was not taken, and could still be sent. What cannot be read
-// counts as sent.
-func alive(tx *store.Tx, lists map[string]office.Bulk, s sent) (live bool, draft string, err error) {
+// alive reports whether a line was sent, or waits for its turn; draft is one of it that was not taken, and could still be sent. What cannot
+// be read counts as sent.
+func alive(tx *store.Tx, lists map[string]office.Bulk, s sent) (live bool, draft string, waits bool, err error) {
 	var x line
 	if ok, err := tx.GetDoc(lineDoc(s.List, s.Line), &x); err != nil || !ok {
-		return true, "", err
+		return true, "", false, err
 	}
 	if x.Handed {
 		d, ok, err := tx.Draft(x.Draft)
 		switch {
 		case err != nil && !store.OfOneRecord(err):
-			return true, "", err
+			return true, "", false, err
 		case err != nil || !ok:
-			return x.Problem.IsZero(), "", nil
+			return x.Problem.IsZero(), "", false, nil
 		case d.State == office.DraftFailed:
-			return false, d.ID, nil
+			return false, d.ID, false, nil
 		}
-		return d.State != office.DraftCancelled || d.Was == office.DraftUnknown || d.ReplacedBy != "", "", nil
+		return d.State != office.DraftCancelled || d.Was == office.DraftUnknown || d.ReplacedBy != "", "", false, nil
 	}
 	b, ok := lists[s.List]
 	if !ok {
 		if _, err := tx.GetDoc(docLists+s.List, &b); err != nil {
-			return true, "", err
+			return true, "", false, err
 		}
 		lists[s.List] = b
 	}
-	return b.State != office.BulkStopped, "", nil
+	waits = b.State != office.BulkStopped
+	return waits, "", waits, nil
 }
 
 // Send stores a list that was prepared, and begins to send it once undo is over: the lines without a fault that were not sent before, or all
