@@ -94,7 +94,7 @@ func (l *local) sendList(ctx context.Context, q bulkRequest, tell func(bulkAnswe
 		}
 		select { // reading thousands of lines for each change would take longer than sending them
 		case <-ctx.Done():
-		case <-time.After(time.Second):
+		case <-time.After(3 * time.Second):
 		}
 	}
 }

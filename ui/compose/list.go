@@ -187,7 +187,7 @@ func (p *listPanel) follow(id string) {
 			p.refresh()
 		}
 		if !p.progress.Over() {
-			p.screen.env.Later(time.Second, func() {
+			p.screen.env.Later(3*time.Second, func() { // thousands of lines take a moment to read
 				if p.screen.lists.panel == p {
 					p.follow(id)
 				}
