@@ -475,7 +475,13 @@ func (c *Conn) Receive(ctx context.Context, epoch int, take func(Event) error, m
 	if err != nil {
 		return err
 	}
-	last := consumer.CachedInfo().AckFloor.Stream
+	info := consumer.CachedInfo()
+	floor, last := info.AckFloor.Stream, info.Delivered.Stream
+	if floor > 0 && last-floor > uint64(info.NumAckPending) { // found missing before, and perhaps not asked for
+		if err := missed(); err != nil {
+			return err
+		}
+	}
 	messages, err := consumer.Messages(jetstream.PullMaxMessages(inFlight))
 	if err != nil {
 		return err

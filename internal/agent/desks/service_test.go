@@ -3,8 +3,6 @@ package desks
 import (
 	"context"
 	"errors"
-	"fmt"
-	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -62,7 +60,7 @@ func (v *values) Put(values map[string][]byte, also ...func(*store.Tx) error) er
 // computer is one of the office, with the data that outlives its program.
 type computer struct {
 	*Service
-	t        *testing.T
+	t        testing.TB
 	settings atomic.Pointer[office.Settings]
 	hears    atomic.Bool
 	full     atomic.Bool // its disk
@@ -70,14 +68,11 @@ type computer struct {
 	stop     func()
 }
 
-func newComputer(t *testing.T, s office.TunnelSettings) *computer {
+func newComputer(t testing.TB, s office.TunnelSettings) *computer {
 	c := &computer{t: t}
 	c.settings.Store(&office.Settings{TunnelSettings: s})
 	c.hears.Store(true)
 	tools := looptest.Base(t, func() {})
-	if os.Getenv("DEBUGDESKS") != "" {
-		tools.Log = slog.New(slog.NewTextHandler(os.Stderr, nil))
-	}
 	tools.Pace.Retry = 20 * time.Millisecond
 	c.Service = New(tools, Deps{
 		Folder: t.TempDir(), Settings: func() office.Settings { return *c.settings.Load() }, Vault: &values{st: tools.Data, kept: map[string][]byte{}},
@@ -147,7 +142,7 @@ func (c *computer) has() string {
 	return strings.Join(list, " ")
 }
 
-func eventually(t *testing.T, what string, ok func() bool) {
+func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(15 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
@@ -173,14 +168,14 @@ func (c *computer) listens() {
 	eventually(c.t, "the desk hears", func() bool { return !c.ListeningSince().IsZero() && !c.Health.Has(health.HubAway) })
 }
 
-func free(t *testing.T) string {
+func free(t testing.TB) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	noErr(t, err)
 	defer l.Close()
 	return l.Addr().String()
 }
 
-func newHub(t *testing.T) (hub *computer, at string) {
+func newHub(t testing.TB) (hub *computer, at string) {
 	at = free(t)
 	return newComputer(t, office.TunnelSettings{Tunnel: office.TunnelExternal, OfficeListen: at}), at
 }
@@ -359,6 +354,3 @@ func TestADeskSaysThatTheHubHearsNothing(t *testing.T) {
 	d.set(func(s *office.TunnelSettings) { *s = office.TunnelSettings{Tunnel: office.TunnelNone} })
 	eventually(t, "it is no desk any more", func() bool { return d.ListeningSince().IsZero() && len(d.Health.List()) == 0 })
 }
-
-// BenchmarkDesks is 50 desks and 10,000 events, and one desk.
-func BenchmarkDesks(b *testing.B) { b.Skip(fmt.Sprint()) }
