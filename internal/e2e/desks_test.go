@@ -57,6 +57,9 @@ func TestSeveralDesksOfOneOffice(t *testing.T) {
 	lease := sendLease(hub)
 	hub.Service.SignAll(lease.ID)
 	everywhere("the lease", 1)
+	for _, o := range all {
+		toldOnce(o, false, lease)
+	}
 
 	one.Running.Kill() // in the middle of whatever it does
 	offer := sendOffer(two)
@@ -69,8 +72,9 @@ func TestSeveralDesksOfOneOffice(t *testing.T) {
 	two.Until("the hub is back", func(s harness.Status) bool { return s.Issue("hub") == "" })
 	for _, o := range all {
 		savedAsServed(o, lease, offer)
-		toldOnce(o, false, lease, offer)
+		toldOnce(o, false, lease) // still
 	}
+	toldOnce(two, false, offer) // the others were killed, perhaps while they told it
 
 	var listed struct {
 		Desks []struct {

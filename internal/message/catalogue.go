@@ -94,6 +94,7 @@ func HubAddressMissing() Message          { return of("desks.hub-address-missing
 func HubAway() Message                    { return of("desks.hub-away") }
 func HubConnected() Message               { return of("desks.hub-connected") }
 func HubFails() Message                   { return of("desks.hub-fails") }
+func HubLeftOut() Message                 { return of("desks.hub-left-out") }
 func HubListenConflict() Message          { return of("desks.hub-listen-conflict") }
 func HubListenForm() Message              { return of("desks.hub-listen-form") }
 func HubReplaced() Message                { return of("desks.hub-replaced") }

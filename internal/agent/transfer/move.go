@@ -208,6 +208,12 @@ func (m *moving) settings(x office.Settings) error {
 	s := Shared{Settings: x}.Into(office.DefaultSettings())
 	s.SaveTo, s.Index, s.KeepEvents, s.CheckUpdates = x.SaveTo, x.Index, x.KeepEvents, x.CheckUpdates
 	s.NotifySettings, s.ProofSettings, s.LookSettings = x.NotifySettings, x.ProofSettings, x.LookSettings
+	if s.Tunnel == office.TunnelOffice { // whose key stays on the old computer
+		s.TunnelSettings = office.TunnelSettings{Tunnel: office.TunnelNone}
+	}
+	if x.IsHub() || x.Tunnel == office.TunnelOffice {
+		m.leaveOut(message.HubLeftOut())
+	}
 	m.Settings = s.Normal()
 	if copies := slices.Concat(x.CopyTo, x.BlindCopyTo); len(copies) > 0 {
 		m.leaveOut(message.CopiesLeftOut(strings.Join(copies, ", ")))
