@@ -140,7 +140,7 @@ tls { cert_file: %q, key_file: %q, handshake_first: true }
 		w.Seed = seed
 		for ctx.Err() == nil {
 			var c *desk.Conn
-			if c, err = desk.Connect(w); err == nil {
+			if c, err = desk.Connect(ctx, w); err == nil {
 				err = do(c)
 				c.Close()
 			}

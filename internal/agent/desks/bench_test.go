@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -40,15 +41,17 @@ func measure(b *testing.B, desks, events int, pause time.Duration) {
 		v, err := hub.Invite(ctx, fmt.Sprint(n), "")
 		noErr(b, err)
 		running.Go(func() {
-			conn, err := desk.Connect(desk.Way{Servers: "nats://" + v.Servers, Pin: v.Pin, Seed: v.Key})
-			for ; err != nil; conn, err = desk.Connect(desk.Way{Servers: "nats://" + v.Servers, Pin: v.Pin, Seed: v.Key}) {
+			conn, err := desk.Connect(ctx, desk.Way{Servers: "nats://" + v.Servers, Pin: v.Pin, Seed: v.Key})
+			for ; err != nil; conn, err = desk.Connect(ctx, desk.Way{Servers: "nats://" + v.Servers, Pin: v.Pin, Seed: v.Key}) {
 				time.Sleep(10 * time.Millisecond)
 			}
 			defer conn.Close()
 			for ctx.Err() == nil {
 				_ = conn.Receive(ctx, 1, func(e desk.Event) error {
-					var n int
-					fmt.Sscan(string(e.Body[:8]), &n)
+					n, err := strconv.Atoi(string(e.Body[:8]))
+					if err != nil {
+						return err
+					}
 					if left[n].Add(1) == int64(desks) {
 						took[n] = time.Since(at[n])
 						if open.Add(-1) == 0 {
