@@ -123,7 +123,7 @@ func draw(folder string, args []string) {
 			}
 		}
 	}
-	fmt.Printf("%s: %d of %d found, %d of these by the limit; the tests alone take %.1f s (seed %d)\n", strings.Join(args, " "), found, tried, late, alone.Seconds(), *seed)
+	fmt.Printf("%s: %d of %d found, %d of these by the limit; the tests alone take %.1f s of a processor (seed %d)\n", strings.Join(args, " "), found, tried, late, alone.Seconds(), *seed)
 }
 
 func must[T any](v T, err error) T {
@@ -312,11 +312,10 @@ func try(folder string, sources []*source, places []*place) (outcome map[*place]
 	dir := must(os.MkdirTemp("", "mutate"))
 	defer os.RemoveAll(dir)
 	places = build(dir, folder, sources, places)
-	began := time.Now()
-	if how, said := run(dir, folder, 0, *limit); how != "not found" {
+	how, said, alone := run(dir, folder, 0, *limit)
+	if how != "not found" {
 		log.Fatalf("%s: without a change the tests fail, or take too long: %s\n%s", folder, how, said)
 	}
-	alone = time.Since(began)
 	outcome = map[*place]string{}
 	var mu sync.Mutex
 	var running sync.WaitGroup
@@ -328,7 +327,7 @@ func try(folder string, sources []*source, places []*place) (outcome map[*place]
 		if _, err := os.Stat(filepath.Join(dir, "reached"+strconv.Itoa(i+1))); err == nil {
 			turns <- true
 			running.Go(func() {
-				how, _ := run(dir, folder, i+1, min(*limit, 10*alone+5*time.Second))
+				how, _, _ := run(dir, folder, i+1, min(*limit, 10*alone+5*time.Second))
 				mu.Lock()
 				outcome[p] = how
 				mu.Unlock()
@@ -407,13 +406,13 @@ func (s *source) render(from, to int, places []*place) string {
 }
 
 // run runs the tests with the change of that number. Their temporary files, and whatever processes they have started, end with them.
-func run(dir, folder string, number int, limit time.Duration) (how string, said []byte) {
+func run(dir, folder string, number int, limit time.Duration) (how string, said []byte, spent time.Duration) {
 	temp := must(os.MkdirTemp(dir, ""))
 	defer os.RemoveAll(temp)
 	ctx, stop := context.WithTimeout(stopped, 5*limit)
 	defer stop()
-	spent := fmt.Sprintf(`ulimit -t %.0f; exec "$0" "$@"`, math.Ceil(limit.Seconds())) // other processes may keep it waiting
-	tests := exec.CommandContext(ctx, "sh", "-c", spent, filepath.Join(dir, "tests"), "-test.failfast", "-test.run="+*which)
+	bounded := fmt.Sprintf(`ulimit -t %.0f; exec "$0" "$@"`, math.Ceil(limit.Seconds())) // other processes may keep it waiting
+	tests := exec.CommandContext(ctx, "sh", "-c", bounded, filepath.Join(dir, "tests"), "-test.failfast", "-test.run="+*which)
 	tests.Dir, tests.WaitDelay, tests.SysProcAttr = folder, time.Second, &syscall.SysProcAttr{Setpgid: true}
 	end := func() error { return syscall.Kill(-tests.Process.Pid, syscall.SIGKILL) }
 	tests.Cancel = end
@@ -421,12 +420,13 @@ func run(dir, folder string, number int, limit time.Duration) (how string, said 
 	said, err := tests.CombinedOutput()
 	if tests.Process != nil {
 		_ = end()
+		spent = tests.ProcessState.UserTime() + tests.ProcessState.SystemTime()
 	}
 	switch {
 	case ctx.Err() != nil, bytes.Contains(said, []byte("SIGXCPU")):
-		return "late", said
+		return "late", said, spent
 	case err != nil:
-		return "found", said
+		return "found", said, spent
 	}
-	return "not found", said
+	return "not found", said, spent
 }
