@@ -163,6 +163,13 @@ func TestASavedDocumentIsReadAgain(t *testing.T) {
 	file, err := OpenSaved(dir, "Lease/a.pdf")
 	must(t, err)
 	defer file.Close()
+	for digest, want := range map[string]bool{saved.Digest: true, digest(nil): false} {
+		for _, size := range []int64{saved.Size, saved.Size - 1} {
+			if is, err := IsSaved(file, size, digest); is != (want && size == saved.Size) || err != nil {
+				t.Errorf("%d bytes with the digest %s: %v, %v", size, digest, is, err)
+			}
+		}
+	}
 	if got, err := io.ReadAll(file); !bytes.Equal(got, body) || err != nil {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}

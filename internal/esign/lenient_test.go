@@ -129,9 +129,9 @@ func TestWhoHasDeclinedIsWhatTheStateSaysWhereItDoes(t *testing.T) {
 	for _, c := range []struct {
 		state string
 		want  bool
-	}{{`"active"`, false}, {`"Active"`, false}, {`"declined"`, true}, {`"rejected"`, true}, {`null`, true}} {
+	}{{`"active"`, false}, {`"Active"`, false}, {`"declined"`, true}, {`"rejected"`, true}, {`"deleted"`, true}, {`null`, true}} {
 		s, ok := readStatus([]byte(`{"packageId":"p","signers":[{"signerId":"s","timeDeclined":"2026-11-23T10:00:00Z","state":` + c.state + `}]}`))
-		if !ok || len(s.Signers) != 1 || s.Signers[0].Declined != c.want || !s.Signers[0].StateTold {
+		if !ok || len(s.Signers) != 1 || s.Signers[0].Declined != c.want || !s.Signers[0].StateTold || s.Signers[0].Deleted != (c.state == `"deleted"`) {
 			t.Errorf("state %s: %+v", c.state, s.Signers)
 		}
 	}

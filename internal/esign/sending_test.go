@@ -371,3 +371,25 @@ func TestADownloadMayComeFromAStorageThatGetsNoToken(t *testing.T) {
 		t.Errorf("another call: %v, %q", err, seen)
 	}
 }
+
+func TestWhatIsAnsweredToAWithdrawalSaysWhetherItIsDone(t *testing.T) {
+	for name, c := range map[string]struct {
+		answer  http.HandlerFunc
+		done    bool
+		unknown bool
+	}{
+		"it is":              {answering(200, `{"packageId":"p-1"}`), true, false},
+		"in capitals":        {answering(200, `{"packageId":"P-1"}`), true, false},
+		"another package":    {answering(200, `{"packageId":"p-2"}`), false, true},
+		"a page":             {answering(200, `<html>Sign in</html>`, "Content-Type", "text/html"), false, true},
+		"trouble":            {answering(500, ``), false, true},
+		"no such call":       {answering(404, `404 page not found`), false, false},
+		"not by this member": {answering(403, `{"error":"package_not_authorized","message":"No."}`), false, false},
+	} {
+		client, _ := api(t, c.answer)
+		err := client.Rescind(t.Context(), "p-1", "A mistake", true)
+		if (err == nil) != c.done || errors.Is(err, ErrOutcomeUnknown) != c.unknown || NotServed(err) != (name == "no such call") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

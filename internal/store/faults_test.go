@@ -116,6 +116,14 @@ func TestAnAccessThatFailsIsNotTakenForMade(t *testing.T) {
 			}
 		}
 	}
+	update(t, s, func(tx *Tx) error {
+		for _, first := range []bool{true, false} {
+			if got, err := tx.Once("told twice"); got != first || err != nil || !tx.Told("told twice") {
+				t.Errorf("told the first time: %v, %v", got, err)
+			}
+		}
+		return nil
+	})
 	for _, d := range read(t, s, func(tx *Tx) ([]office.Draft, error) { return tx.Drafts() }) {
 		if !d.Away {
 			t.Errorf("another service is used, and there is %+v", d)

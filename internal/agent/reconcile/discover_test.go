@@ -335,14 +335,15 @@ func (x *testService) settled(s esign.Status) {
 func TestAPackageOfAServiceNotInUseIsOfTheBackupToo(t *testing.T) {
 	tools := looptest.Base(t, func() {})
 	noErr(t, tools.Data.Update(func(tx *store.Tx) error {
-		if err := errors.Join(tx.UseService("one"), tx.PutPackage(office.Package{ID: "p", State: office.PackageOpen}), tx.UseService("other")); err != nil {
+		_, planned := tx.PlanJob(office.Job{PackageID: "signed", DocumentID: "d", Kind: office.FileSigned, Folder: "/f", Target: "Lease.pdf"})
+		if err := errors.Join(planned, tx.UseService("one"), tx.PutPackage(office.Package{ID: "p", State: office.PackageOpen}), tx.UseService("other"),
+			tx.PutPackage(office.Package{ID: "signed", State: office.PackageExecuted, Saving: office.Saving{Planned: true}}), MarkRestored(tx, tools.Now())); err != nil {
 			return err
 		}
-		if err := MarkRestored(tx, tools.Now()); err != nil {
-			return err
-		}
-		if p, _, err := tx.Package("p"); err != nil || p.Restored.IsZero() {
-			t.Errorf("what happened to it since is told again: %+v, %v", p, err)
+		for _, id := range []string{"p", "signed"} { // its file may have been saved since
+			if p, _, err := tx.Package(id); err != nil || p.Restored.IsZero() {
+				t.Errorf("what happened to it since is told again: %+v, %v", p, err)
+			}
 		}
 		return nil
 	}))

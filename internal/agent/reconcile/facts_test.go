@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -154,6 +155,50 @@ func TestAnEventIsRecordedAsWhatItSays(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Of the time that a backup does not know people were told then.
+func TestAnEventFromBeforeTheStateWasRestoredIsNotToldAgain(t *testing.T) {
+	for name, before := range map[string]bool{"before": true, "since": false} {
+		x := tells(t)
+		received := x.Now()
+		p := office.Package{ID: "p", State: office.PackageOpen, Created: received, Signers: []office.Signer{{ID: "s"}}, Documents: []office.Document{{ID: "d"}}}
+		if p.Restored = received.Add(-time.Hour); before {
+			p.Restored = received.Add(time.Hour)
+		}
+		ev := office.Event{ID: "e", PackageID: "p", Received: received, Body: []byte(`{"eventId":"e","packageId":"p","action":"document_signed","documentId":"d","signerId":"s"}`)}
+		noErr(t, x.Data.Update(func(tx *store.Tx) error { _, err := tx.AddEvent(ev); return errors.Join(err, tx.PutPackage(p)) }))
+		noErr(t, x.takeEvent(ev))
+		if told := len(x.keys()); (told == 0) != before || (len(x.withheld) == 0) == before {
+			t.Errorf("%s: told %d, withheld %q", name, told, x.withheld)
+		}
+	}
+}
+
+func TestAnEventThatCannotBeHandledIsAProblemAndHoldsUpNoOther(t *testing.T) {
+	x := tells(t)
+	ev := office.Event{ID: "e", PackageID: "p", Received: x.Now(), Body: []byte(`{"eventId":"e","packageId":"p","action":"package_sent"}`)}
+	noErr(t, x.Data.Update(func(tx *store.Tx) error { _, err := tx.AddEvent(ev); return err }))
+	x.deps.Claim = func(*store.Tx, *office.Package, json.RawMessage) error { panic("a bug") }
+	noErr(t, x.takeEvent(ev))
+	if stored, _, err := x.event("e"); err != nil || stored.Outcome != office.EventUnprocessable || stored.Reason != message.EventUnhandled() || x.LeftAlone("event e") {
+		t.Errorf("%+v, %v", stored, err)
+	}
+}
+
+// What the record calls the documents is told where nobody else has, and takes nothing back.
+func TestARecordNamesDocumentsThatHaveNoName(t *testing.T) {
+	x := tells(t)
+	p := office.Package{ID: "p", Name: "Lease", State: office.PackageOpen, Inquiry: office.Inquiry{RecordPending: x.Now()},
+		Documents: []office.Document{{ID: "d"}, {ID: "named", Name: "Annex", FileName: "annex.pdf"}}}
+	noErr(t, x.Data.Update(func(tx *store.Tx) error { return tx.PutPackage(p) }))
+	record := esign.Status{PackageID: "p", Documents: []esign.Document{{ID: "d", Name: "Rent", FileName: "rent.pdf"}, {ID: "named", Name: "Other", FileName: "other.pdf"}, {ID: "more", Name: "More"}}}
+	noErr(t, x.noteRecord(recordQuestion{id: "p"}, &record))
+	var names []string
+	for _, d := range x.now().Documents {
+		names = append(names, d.Name+" "+d.FileName)
+	}
+	expect(t, names, []string{"Rent rent.pdf", "Annex annex.pdf"}, "its documents are %q")
 }
 
 func TestAnEventThatNothingCanBeDoneWithIsKeptWhereItIsSeen(t *testing.T) {

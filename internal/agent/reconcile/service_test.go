@@ -1,11 +1,13 @@
 package reconcile
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -26,6 +28,7 @@ type testService struct {
 	*Service
 	t                      *testing.T
 	planned, missed, heard int
+	before                 int // files that were planned already
 	told                   []office.Fact
 	deaf                   bool // no events arrive
 	listening              time.Time
@@ -38,10 +41,10 @@ func (x *testService) Folder(_ office.Settings, p office.Package) (string, error
 }
 func (x *testService) Plan(_ *store.Tx, p *office.Package, _ office.Settings, _ string) (int, error) {
 	x.planned++
-	return len(p.Documents), x.fault()
+	return len(p.Documents) - x.before, x.fault()
 }
-func (x *testService) NoteFiles(*store.Tx, *office.Package) ([]office.Fact, error) {
-	return nil, x.fault()
+func (x *testService) NoteFiles(_ *store.Tx, p *office.Package) ([]office.Fact, error) {
+	return make([]office.Fact, x.before), x.fault()
 }
 
 // fault is that of the store: what the others do there fails in its turn, too.
@@ -341,10 +344,79 @@ func TestAnExecutedPackageWaitsForItsDocumentsToBeListed(t *testing.T) {
 			t.Errorf("with %d documents: %+v", len(documents), p)
 		}
 	}
+	x.before = 1 // an answer before has told of the same document, and left open whether there are more
 	x.check(esign.Status{PackageID: "p", Name: "Lease", State: office.PackageExecuted, Documents: []esign.Document{{ID: "d", Name: "Offer"}}})
-	if p, _, _ := x.Data.Package("p"); !p.Planned || !p.Final() {
-		t.Errorf("once it is listed: %+v", p)
+	if p, _, _ := x.Data.Package("p"); !p.Planned || !p.Final() || len(x.told) != 1 {
+		t.Errorf("once it is listed: %+v, told %+v", p, x.told)
 	}
+}
+
+// A service that ails is not asked about each package, and nothing is said of a package for that.
+func TestWhatTheServiceFailsToTellOfSeveralIsPutOffAndNotRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newService(t)
+		x.known(office.PackageOpen)
+		busy := &esign.Error{Kind: esign.TooMany, RetryAfter: time.Minute}
+		if err := x.notePackage(t.Context(), x.now(), esign.Status{}, busy, false); err != busy || x.now().NextCheck.After(x.Now()) {
+			t.Errorf("the service wants to be left alone by all: %v, %+v", err, x.now())
+		}
+		ails := &esign.Error{Kind: esign.Network}
+		for n := range statusAtOnce + 1 {
+			asked := x.now()
+			if n%2 == 0 {
+				asked.ID = "another"
+			}
+			err := x.notePackage(t.Context(), asked, esign.Status{}, ails, false)
+			if (err != nil) != (n == statusAtOnce) {
+				t.Errorf("failed %d times: %v", n+1, err)
+			}
+		}
+		if p := x.now(); !p.Refused.IsZero() || !p.NextCheck.After(x.Now()) {
+			t.Errorf("%+v", p)
+		}
+	})
+}
+
+func TestEverythingThatWaitsIsDueAtAWord(t *testing.T) {
+	x := newService(t)
+	later := x.Now().Add(time.Hour)
+	job := office.Job{PackageID: "q", DocumentID: "d", Kind: office.FileSigned, Folder: "/f", Target: "Lease.pdf", NextTry: later}
+	noErr(t, x.Data.Update(func(tx *store.Tx) error {
+		_, err := tx.PlanJob(job)
+		return errors.Join(err, tx.PutPackage(office.Package{ID: "p", State: office.PackageOpen, Inquiry: office.Inquiry{NextCheck: later}}),
+			tx.PutDraft(office.Draft{ID: "d", State: office.DraftQueued, Delivery: office.Delivery{NextTry: later}}))
+	}))
+	noErr(t, x.Retry())
+	noErr(t, x.Data.Update(func(tx *store.Tx) error {
+		packages, err1 := tx.NextPackageCheck()
+		jobs, err2 := tx.NextJob()
+		drafts, err3 := tx.NextDraft()
+		for what, next := range map[string]time.Time{"a package": packages, "a file": jobs, "a draft": drafts} {
+			if next.IsZero() || next.After(x.Now()) {
+				t.Errorf("%s waits until %v", what, next)
+			}
+		}
+		return errors.Join(err1, err2, err3)
+	}))
+}
+
+func TestAClockThatJumpsIsNoticed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newService(t)
+		var wrong atomic.Int64
+		var woke []time.Duration
+		x.Now = func() time.Time { return time.Now().Add(time.Duration(wrong.Load())) }
+		x.deps.WokeUp = func(by time.Duration) { woke = append(woke, by) }
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- x.RunWatch(ctx) }()
+		time.Sleep(time.Hour)
+		wrong.Store(int64(2 * time.Hour))
+		time.Sleep(10 * time.Minute)
+		stop()
+		noErr(t, <-ended)
+		expect(t, woke, []time.Duration{2 * time.Hour}, "noticed %v")
+	})
 }
 
 // The same UUID in capitals is the same package, document and signer, and is asked for as the service's answers have it.
