@@ -8,7 +8,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -19,42 +18,6 @@ import (
 	"countersign/internal/secret"
 	"countersign/internal/store"
 )
-
-func TestAnEventIsForgottenOnceItIsOldAndNeverHandledTwice(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		a, _, stop := quietOffice(t)
-		defer stop()
-		s := a.Settings()
-		s.KeepEvents = 3
-		noErr(t, a.Configure(t.Context(), s, office.Secrets{}))
-		time.Sleep(time.Minute)
-		e := office.Event{ID: "e", PackageID: "p", Outcome: office.EventHandled, Received: time.Now(), Body: []byte("{}")}
-		add := func() (added bool) {
-			noErr(t, a.Data.Update(func(tx *store.Tx) (err error) {
-				added, err = tx.AddEvent(e)
-				return err
-			}))
-			return added
-		}
-		if !add() {
-			t.Fatal("it is new")
-		}
-		time.Sleep(3 * 24 * time.Hour)
-		if list, _, _ := a.Events("", 10); len(list) != 1 {
-			t.Error("forgotten too early")
-		}
-		time.Sleep(24*time.Hour + time.Hour)
-		if list, _, _ := a.Events("", 10); len(list) != 0 {
-			t.Error("not forgotten")
-		}
-		if add() {
-			t.Error("its copy is taken for new")
-		}
-		if events := must(a.Status()).Events; events.Received != 1 || events.Duplicates != 1 {
-			t.Errorf("counted %+v", events)
-		}
-	})
-}
 
 func TestOneKindOfOldThingsThatStaysKeepsNoOther(t *testing.T) {
 	if runtime.GOOS == "windows" {

@@ -3,15 +3,10 @@ package agent
 import (
 	"cmp"
 	"context"
-	"errors"
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"countersign/internal/message"
@@ -20,85 +15,6 @@ import (
 	"countersign/internal/secret"
 	"countersign/internal/tunnel/ngroktest"
 )
-
-// captive is a network that shows a page of its own to everybody, while it is closed.
-type captive struct {
-	http.RoundTripper
-	closed atomic.Bool
-	page   http.HandlerFunc
-}
-
-func (c *captive) RoundTrip(r *http.Request) (*http.Response, error) {
-	if !c.closed.Load() {
-		return c.RoundTripper.RoundTrip(r)
-	}
-	if r.Body != nil {
-		io.Copy(io.Discard, r.Body)
-		r.Body.Close()
-	}
-	w := httptest.NewRecorder()
-	c.page(w, r)
-	response := w.Result()
-	response.Request = r
-	return response, nil
-}
-
-func newCaptive(page http.HandlerFunc) *captive {
-	return &captive{RoundTripper: &http.Transport{DisableKeepAlives: true}, page: page}
-}
-
-// newOfficeBehind is an office in such a network, which is not closed yet.
-func newOfficeBehind(t *testing.T, page http.HandlerFunc) (*testOffice, *captive) {
-	t.Helper()
-	network := newCaptive(page)
-	o := newOfficeWith(t, func(p *Params) {
-		quick(p)
-		p.HTTP = &http.Client{Transport: network}
-	}, sandbox.Options{})
-	return o, network
-}
-
-// portal is a page of the network.
-func portal(w http.ResponseWriter, r *http.Request) {
-	http.Redirect(w, r, "http://login.network.test/welcome", http.StatusFound)
-}
-
-func TestASignInPageOfTheNetworkIsNamedAndTakenForNothing(t *testing.T) {
-	o, network := newOfficeBehind(t, portal)
-	id := o.send()
-	network.closed.Store(true)
-	signAll(o, id)
-	noErr(t, o.CheckNow())
-	o.eventually("the network's page is named", func() bool { return o.issue("network") != nil })
-	if i := o.issue("network"); i.Action != ActNetwork || !strings.Contains(i.Text(), "browser") {
-		t.Errorf("health says %q, with %q", i.Text(), i.Action)
-	}
-	expect(t, o.NetworkPage(), "http://login.network.test/welcome", "the browser would open %q")
-	if s := o.Status(); !s.SignedIn || s.Saves.Done > 0 || len(o.files()) > 0 {
-		t.Errorf("the page was taken for an answer: %+v, %q", s, o.files())
-	}
-	err := o.TestService(context.Background(), o.Settings())
-	if m, _ := message.Of(err); m.ID() != "network.network-wants-browser" {
-		t.Errorf("the trial says %v", err)
-	}
-	network.closed.Store(false)
-	o.eventually("the network is free by itself", func() bool { return o.issue("network") == nil })
-	o.eventually("the document is saved without anybody asking", func() bool { return saved(o, id) })
-}
-
-// What such a page leaves unsaid must not become the service's addresses: the browser would be sent to more of it.
-func TestASignInDoesNotTakeThePageOfTheNetworkForTheService(t *testing.T) {
-	o, network := newOfficeBehind(t, portal)
-	noErr(t, o.SignOut(context.Background()))
-	network.closed.Store(true)
-	err := o.SignIn(context.Background(), SignInOptions{}, func(address string) error {
-		return errors.New("the browser is sent to " + address)
-	})
-	if m, _ := message.Of(err); m != message.NetworkWantsBrowser() {
-		t.Errorf("the sign-in says %v", err)
-	}
-	o.eventually("the network's page is named", func() bool { return o.issue("network") != nil })
-}
 
 // openWith is an agent that nobody has set up, until the end of the test.
 func openWith(t *testing.T, p Params) *Agent {

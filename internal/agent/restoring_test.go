@@ -2,7 +2,6 @@ package agent
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -137,36 +136,6 @@ func TestALostStateComesBackFromTheBackupAndNothingIsSentSavedOrToldAgain(t *tes
 		files, err := transfer.List(locations.Backups(o.data))
 		return err == nil && len(files) == 2
 	})
-}
-
-func TestADraftThatWaitedIsNotSentASecondTimeAfterRestoring(t *testing.T) {
-	o := newOfficeWith(t, quick, sandbox.Options{})
-	fault := o.service.Inject(sandbox.Fault{Path: "/files/upload", Status: 503})
-	var ids []string
-	for range 2 {
-		ctx, cancel := context.WithCancel(t.Context())
-		state, _ := o.Send(ctx, o.draft(), func(office.SendState) { cancel() })
-		ids = append(ids, state.DraftID)
-	}
-	noErr(t, o.backups.Make())
-	_, err := o.Cancel(ids[1])
-	noErr(t, err)
-	o.service.Heal(fault)
-	o.Breaker.Close()
-	o.outbox.Wake()
-	o.eventually("the other one is sent", func() bool { return o.draftNow(ids[0]).State == office.DraftSent })
-	o.loseData()
-	noErr(t, os.RemoveAll(locations.Outbox(o.data)))
-	o.open()
-	if d := o.draftNow(ids[0]); d.State != office.DraftUnknown {
-		t.Errorf("restored as %s", d.State)
-	}
-	o.run()
-	o.eventually("the list tells that it was sent", func() bool { return o.draftNow(ids[0]).State == office.DraftSent })
-	o.caughtUp()
-	expect(t, len(o.service.Packages()), 1, "%d packages at the service")
-	noErr(t, o.Resolve(ids[1], true)) // a person's word; its document was in the backup
-	o.eventually("the other one is sent, too", func() bool { return o.draftNow(ids[1]).State == office.DraftSent })
 }
 
 // copyData is the data folder as a kill at this moment leaves it.
