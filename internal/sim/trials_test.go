@@ -288,7 +288,9 @@ func tryAgain(w *world) {
 	w.signAll(name)
 	w.calmly(3 * time.Hour)
 	w.wire.heal()
-	w.ask(time.Minute, func(ctx context.Context, a *agent.Agent) { a.Act(ctx, agent.Issue{ID: "service", Action: agent.ActRetry}) })
+	w.ask(time.Minute, func(ctx context.Context, a *agent.Agent) {
+		a.Act(ctx, agent.Issue{ID: "service", Action: agent.ActRetry})
+	})
 	w.calmly(time.Minute)
 	w.model.mustBeSaved(name, "and somebody wanted everything tried again")
 }
