@@ -3,10 +3,8 @@ package cli
 import (
 	"cmp"
 	"context"
-	"encoding/csv"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -82,8 +80,8 @@ func (l *local) sendList(ctx context.Context, q bulkRequest, tell func(bulkAnswe
 			}
 			return a, nil
 		}
-		if p.Sent+p.Wrong != last {
-			last = p.Sent + p.Wrong
+		if p.Open != last {
+			last = p.Open
 			_ = tell(a) // the answer says what became of it
 		}
 		select {
@@ -139,7 +137,7 @@ func (c *sendCmd) sendList(r *run, o *instance, d office.NewPackage) error {
 		if err != nil || p.Sent == p.Lines {
 			return err
 		}
-		return &failure{cmp.Or(p.Problem.String(), fmt.Sprintf("%d packages were not sent.", p.Lines-p.Sent))}
+		return &failure{cmp.Or(p.Problem.String(), fmt.Sprintf("%d packages were not sent, and %d are unconfirmed.", p.Lines-p.Sent-p.Unknown, p.Unknown))}
 	}
 }
 
@@ -222,24 +220,17 @@ func (c *listsCmd) Run(r *run) error {
 		if err != nil {
 			return &failure{fmt.Sprintf("%s cannot be written, or is there already.", c.CSV)}
 		}
-		if err := errors.Join(writeResults(file, a), file.Close()); err != nil {
+		if err := errors.Join(office.WriteCSV(file, office.BulkTable(a.Lists[0].Bulk, a.Lines, message.Message.String), ','), file.Close()); err != nil {
 			return err
 		}
 	}
 	return c.print(r, listedBulk(a), func(w *terminal.Writer) (err error) {
 		for _, p := range a.Lists {
-			err = errors.Join(err, w.Line("%s  %s  %s  %d of %d sent, %d not sent", p.ID, p.Created.Local().Format(time.DateTime), p.State, p.Sent, p.Lines, p.Wrong),
+			err = errors.Join(err, w.Line("%s  %s  %s  %d of %d sent, %d not sent, %d unconfirmed", p.ID, p.Created.Local().Format(time.DateTime), p.State, p.Sent, p.Lines, p.Wrong, p.Unknown),
 				w.Line("  %s", strings.TrimSpace(p.File+" "+p.Problem.String())))
 		}
 		return err
 	})
-}
-
-// writeResults writes what became of the lines of a list.
-func writeResults(to io.Writer, a listsAnswer) error {
-	out := csv.NewWriter(to)
-	rows := office.BulkTable(a.Lists[0].Bulk, a.Lines, message.Message.String)
-	return errors.Join(out.WriteAll(rows), out.Error())
 }
 
 // bulkLists is what lists --json prints. Its fields are stable, always there, and documented in assets/docs/admin.md.
@@ -254,7 +245,8 @@ type listedList struct {
 	State   office.BulkState `json:"state"` // running, paused, stopped, done (every line is on its way)
 	Lines   int              `json:"lines"`
 	Sent    int              `json:"sent"`
-	NotSent int              `json:"not_sent"` // refused, taken back, or with an unknown outcome
+	NotSent int              `json:"not_sent"` // refused or taken back
+	Unknown int              `json:"unknown"`  // with an unknown outcome
 	Problem string           `json:"problem"`  // why it was paused
 	Results []listedResult   `json:"results"`  // of one list alone, null of all
 }
@@ -270,7 +262,7 @@ type listedResult struct {
 func listedBulk(a listsAnswer) bulkLists {
 	out := bulkLists{[]listedList{}}
 	for _, p := range a.Lists {
-		l := listedList{ID: p.ID, File: p.File, Created: p.Created, State: p.State, Lines: p.Lines, Sent: p.Sent, NotSent: p.Wrong, Problem: p.Problem.String()}
+		l := listedList{ID: p.ID, File: p.File, Created: p.Created, State: p.State, Lines: p.Lines, Sent: p.Sent, NotSent: p.Wrong, Unknown: p.Unknown, Problem: p.Problem.String()}
 		for _, x := range a.Lines {
 			l.Results = append(l.Results, listedResult{x.Line, x.Name, x.State, x.PackageID, x.Problem.String()})
 		}

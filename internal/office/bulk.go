@@ -3,8 +3,10 @@ package office
 import (
 	"cmp"
 	"crypto/sha256"
+	"encoding/csv"
 	"encoding/hex"
 	"encoding/json"
+	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -622,17 +624,28 @@ type BulkResult struct {
 	Problem   message.Message `json:"problem,omitzero"`
 }
 
-// BulkProgress is how far a list is: how many of its lines were sent, were not taken or are unknown, and are still to come.
+// BulkProgress is how far a list is: how many of its lines were sent, were not, may have been, and are still to come.
 type BulkProgress struct {
 	Bulk
-	Sent  int `json:"sent"`
-	Wrong int `json:"wrong"`
-	Open  int `json:"open"`
+	Sent    int `json:"sent"`
+	Wrong   int `json:"wrong"`
+	Unknown int `json:"unknown"`
+	Open    int `json:"open"`
 }
 
 // Over reports whether nothing more is to come.
 func (p BulkProgress) Over() bool {
 	return p.State == BulkStopped || p.State == BulkDone && p.Open == 0
+}
+
+// WriteCSV writes a table as Excel reads it: without the byte order mark it takes UTF-8 for something else.
+func WriteCSV(to io.Writer, table [][]string, comma byte) error {
+	if _, err := io.WriteString(to, "\ufeff"); err != nil {
+		return err
+	}
+	out := csv.NewWriter(to)
+	out.Comma = rune(comma)
+	return out.WriteAll(table)
 }
 
 // BulkTable is what became of the lines of a list as a table, beside what the list had. Its cells are fit for spreadsheets (Cell).

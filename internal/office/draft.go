@@ -77,7 +77,7 @@ type Delivery struct {
 	Decision   Decision        `json:"decision,omitzero"`     // what a person has pressed and can still undo, while it is held, refused or unknown
 	Replaces   []string        `json:"replaces,omitempty"`    // while it is held, the drafts whose place it takes once it is sent
 	ReplacedBy string          `json:"replaced_by,omitempty"` // the draft that was sent in its place
-	Was        DraftState      `json:"was,omitempty"`         // where it stood when a person decided that no more is done
+	Was        DraftState      `json:"was,omitempty"`         // where it stood when a person decided that no more is done; DraftUnknown once it was sent again after that
 	Day        int             `json:"day,omitempty"`         // the counted day since which it is known to be refused, or its package to have ended; 0 if not
 }
 

@@ -3,9 +3,6 @@ package compose
 import (
 	"cmp"
 	"context"
-	"encoding/csv"
-	"errors"
-	"io"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -215,7 +212,7 @@ func (p *listPanel) refresh() {
 				p.rows = append(p.rows, i)
 			}
 		}
-		wrong = p.progress.Wrong
+		wrong = p.progress.Wrong + p.progress.Unknown
 	}
 	if p.only.Text = lang.L("Only lines with mistakes"); p.id != "" {
 		p.only.Text = lang.L("Only lines that were not sent")
@@ -259,6 +256,9 @@ func (p *listPanel) standing() string {
 	parts := []string{lang.L("{{.Sent}} of {{.Packages}} sent", i18n.V{"Sent": p.progress.Sent, "Packages": packages(p.progress.Lines)})}
 	if p.progress.Wrong > 0 {
 		parts = append(parts, lang.N("{{.PluralCount}} not sent", p.progress.Wrong))
+	}
+	if p.progress.Unknown > 0 {
+		parts = append(parts, lang.N("{{.PluralCount}} unconfirmed", p.progress.Unknown))
 	}
 	switch p.progress.State {
 	case office.BulkPaused:
@@ -502,10 +502,7 @@ func (p *listPanel) export() {
 			if err != nil {
 				return err
 			}
-			_, err = io.WriteString(file, "\ufeff")
-			out := csv.NewWriter(file)
-			out.Comma = rune(office.Comma(cmp.Or(i18n.Code(), "en")))
-			if err = errors.Join(err, out.WriteAll(table)); err != nil {
+			if err = office.WriteCSV(file, table, office.Comma(cmp.Or(i18n.Code(), "en"))); err != nil {
 				file.Discard()
 				return err
 			}

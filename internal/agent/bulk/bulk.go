@@ -201,7 +201,7 @@ func alive(tx *store.Tx, lists map[string]office.Bulk, s sent) (live bool, draft
 			return true, "", false, err
 		case err != nil || !ok:
 			return x.Problem.IsZero(), "", false, nil
-		case d.State == office.DraftFailed:
+		case d.State == office.DraftFailed && d.Was != office.DraftUnknown:
 			return false, d.ID, false, nil
 		}
 		return d.State != office.DraftCancelled || d.Was == office.DraftUnknown || d.ReplacedBy != "", "", false, nil
@@ -579,8 +579,10 @@ func results(tx *store.Tx, b office.Bulk) (p office.BulkProgress, list []office.
 		switch res.State {
 		case office.DraftSent:
 			p.Sent++
-		case office.DraftFailed, office.DraftUnknown, office.DraftCancelled:
+		case office.DraftFailed, office.DraftCancelled:
 			p.Wrong++
+		case office.DraftUnknown:
+			p.Unknown++
 		default:
 			p.Open++
 		}

@@ -230,7 +230,7 @@ func TestWhatCannotBeReadIsNotTakenForWhatWasNeverSentNorForSent(t *testing.T) {
 	d.work(office.DraftSent)
 	looptest.Spoil(t, &d.tools, "", "drafts")
 	d.restart()
-	if p := d.progress(id); p.Sent != 0 || p.Wrong != 2 {
+	if p := d.progress(id); p.Sent != 0 || p.Unknown != 2 {
 		t.Errorf("of drafts that cannot be read: %+v", p)
 	}
 	looptest.Spoil(t, &d.tools, `"list":"`, "docs")

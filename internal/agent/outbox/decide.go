@@ -107,12 +107,20 @@ func (r *Service) withdraw(draftID string, into office.DraftState) (bool, error)
 	return cancelled, err
 }
 
+// stood is where a draft stands, or DraftUnknown of one that was sent again after that: the service may have it from before.
+func stood(d office.Draft) office.DraftState {
+	if d.Was == office.DraftUnknown {
+		return d.Was
+	}
+	return d.State
+}
+
 func (r *Service) takeBack(tx *store.Tx, draftID string, into office.DraftState) (bool, error) {
 	d, ok, err := tx.Draft(draftID)
 	if err != nil || !ok || d.State != office.DraftHeld && d.State != office.DraftQueued && d.State != office.DraftFailed {
 		return false, err
 	}
-	d.Was, d.State, d.Changed, d.Decision = d.State, into, r.Now(), office.Decision{}
+	d.Was, d.State, d.Changed, d.Decision = stood(d), into, r.Now(), office.Decision{}
 	if into == office.DraftHeld {
 		d.Stopped, d.Problem = true, message.Message{}
 	}
@@ -181,12 +189,14 @@ func (r *Service) resolve(tx *store.Tx, d office.Draft) error {
 		}
 	}
 	d.By = "" // whoever decides sends it
-	was := d.State
+	was, stood := d.State, stood(d)
 	d.State, d.Problem, d.Tries, d.Changed, d.NextTry, d.Day = office.DraftCancelled, message.Message{}, 0, r.Now(), time.Time{}, 0
-	d.Stopped, d.Was = false, was
+	d.Stopped, d.Was = false, stood
 	if send {
 		d.CopyDefaultRecipients(r.deps.Standing())
-		d.Was = ""
+		if stood != office.DraftUnknown {
+			d.Was = ""
+		}
 		d.State, d.NextTry = office.DraftQueued, r.Now()
 		if was == office.DraftFailed { // which said why not; what is held waits for the withdrawal as ever
 			d.Corrects = ""
@@ -257,7 +267,7 @@ func (r *Service) replace(tx *store.Tx, draftID string, d *office.Draft) error {
 		return err
 	}
 	if old.State != office.DraftCancelled {
-		old.Was, old.State, old.Changed = old.State, office.DraftCancelled, r.Now()
+		old.Was, old.State, old.Changed = stood(old), office.DraftCancelled, r.Now()
 		old.Problem, old.Stopped = message.Message{}, false
 	}
 	if old.ReplacedBy = d.ID; d.Folder == "" {

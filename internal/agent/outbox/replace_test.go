@@ -140,6 +140,19 @@ func TestWhatMayHaveBeenSentIsNotReplacedThoughItWasGivenUp(t *testing.T) {
 			t.Errorf("what was %s, and was given up: %v", was, err)
 		}
 	}
+	// Sent again, and taken back before that, it may be there from the first time still.
+	noErr(t, r.Data.Update(func(tx *store.Tx) error {
+		return tx.PutDraft(office.Draft{ID: "d", Name: "Lease", State: office.DraftUnknown})
+	}))
+	noErr(t, r.Resolve("d", true, 0))
+	if back, err := r.Cancel("d"); err != nil || !back {
+		t.Fatal(back, err)
+	}
+	d := r.newPackage(t)
+	d.Replaces = []string{"d"}
+	if _, err := r.Send(ended(t), d, nil); message.For(err) != message.EarlierVersionSent("Lease") {
+		t.Errorf("what was sent again, and taken back: %v", err)
+	}
 }
 
 // Two of one contract, both signed, must not come about.
