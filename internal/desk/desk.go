@@ -297,10 +297,13 @@ func (c *Conn) Tokens(ctx context.Context, s Stream) (map[string]bool, error) {
 // wrongLast is the server's code for a subject that has a message already.
 const wrongLast = 10071
 
-// Publish puts an event into the stream, unless it is there already.
+// ErrUnfit means that an event is in no stream, now or later: it is empty, or larger than the server takes.
+var ErrUnfit = errors.New("the event does not fit into a stream")
+
+// Publish puts an event into the stream, unless it is there already. It fails with ErrUnfit for what never gets there.
 func (c *Conn) Publish(ctx context.Context, s Stream, e Event) error {
 	if len(e.Body) == 0 {
-		return fmt.Errorf("event %s has no body", e.ID)
+		return ErrUnfit
 	}
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
@@ -311,8 +314,11 @@ func (c *Conn) Publish(ctx context.Context, s Stream, e Event) error {
 	}
 	_, err := c.js.PublishMsg(ctx, m, jetstream.WithExpectLastSequencePerSubject(0))
 	var refused *jetstream.APIError
-	if errors.As(err, &refused) && refused.ErrorCode == wrongLast {
+	switch {
+	case errors.As(err, &refused) && refused.ErrorCode == wrongLast:
 		return nil
+	case errors.Is(err, nats.ErrMaxPayload):
+		return ErrUnfit
 	}
 	return err
 }
@@ -373,12 +379,13 @@ type Question struct {
 
 // Answer is what the hub says.
 type Answer struct {
-	Epoch     int      `json:"epoch"`
-	Listening bool     `json:"listening"` // events reach the hub
-	Desks     []Member `json:"desks,omitempty"`
-	Moved     *Place   `json:"moved,omitempty"` // the hub is there now
-	Events    []Event  `json:"events,omitempty"`
-	Next      string   `json:"next,omitempty"` // where the next page begins; empty behind the last one
+	Epoch   int       `json:"epoch"`
+	Since   time.Time `json:"since,omitzero"`    // since when events reach the hub, by its clock; zero while they do not
+	Removed bool      `json:"removed,omitempty"` // the desk that asks is none of the hub's; the rest is empty
+	Desks   []Member  `json:"desks,omitempty"`
+	Moved   *Place    `json:"moved,omitempty"` // the hub is there now
+	Events  []Event   `json:"events,omitempty"`
+	Next    string    `json:"next,omitempty"` // where the next page begins; empty behind the last one
 }
 
 // Member is a desk of the hub, or the hub itself.
@@ -438,6 +445,9 @@ func reply(m *nats.Msg, answer func(key string, q Question) (Answer, error)) {
 		return
 	}
 	a, err := answer(strings.TrimPrefix(m.Subject, requests), q)
+	if errors.Is(err, ErrRemoved) {
+		a, err = Answer{Removed: true}, nil
+	}
 	if err != nil {
 		return
 	}
@@ -446,7 +456,7 @@ func reply(m *nats.Msg, answer func(key string, q Question) (Answer, error)) {
 	}
 }
 
-// Ask asks the hub.
+// Ask asks the hub. It fails with ErrRemoved when the hub does not know this desk.
 func (c *Conn) Ask(ctx context.Context, q Question) (a Answer, err error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
@@ -458,7 +468,10 @@ func (c *Conn) Ask(ctx context.Context, q Question) (a Answer, err error) {
 	if err != nil {
 		return a, err
 	}
-	return a, json.Unmarshal(m.Data, &a)
+	if err = json.Unmarshal(m.Data, &a); err == nil && a.Removed {
+		err = ErrRemoved
+	}
+	return a, err
 }
 
 // Receive hands every event of the stream to take, one after the other, and acknowledges it once take has returned without an

@@ -36,8 +36,8 @@ const (
 	refillAge   = 30 * 24 * time.Hour
 	replicas    = 3 // in the office's own cluster
 
-	pageSize  = 100     // events
-	answerMax = 1 << 20 // bytes of bodies in an answer
+	pageSize  = 25        // events, of up to 1 MiB each
+	answerMax = 128 << 10 // bytes of bodies in an answer: it comes in time over a slow line
 )
 
 // lookAfter is how often the hub looks whether all is well.
@@ -234,6 +234,9 @@ func (x *live) close() {
 
 // welcome lets a desk in, and has it be given what is published since it was invited.
 func (x *live) welcome(ctx context.Context, d office.Desk) error {
+	if !desk.IsKey(d.Key) { // it can let nobody in
+		return nil
+	}
 	if x.hub != nil {
 		if err := x.hub.Admit(d.Key); err != nil {
 			return err
@@ -292,7 +295,12 @@ func (r *Service) publish(ctx context.Context, x *live, ids []string) error {
 		if e.ID == "" {
 			continue // it cannot be read, or was forgotten meanwhile
 		}
-		if err := x.conn.Publish(ctx, x.stream, handed(e)); err != nil {
+		err = x.conn.Publish(ctx, x.stream, handed(e))
+		if errors.Is(err, desk.ErrUnfit) {
+			r.Log.Warn("an event is not handed on to the other desks", "event", e.ID, "err", err)
+			continue
+		}
+		if err != nil {
 			return err
 		}
 		r.Crash("event handed on")
@@ -362,7 +370,7 @@ func (r *Service) answer(id identity, key string, q desk.Question) (a desk.Answe
 			return list, nil
 		})
 	}
-	a = desk.Answer{Epoch: id.Epoch, Listening: r.Hears()}
+	a = desk.Answer{Epoch: id.Epoch, Since: r.Hears()}
 	if q.Events {
 		a.Events, a.Next, err = r.stored(office.Cursor(q.Before))
 		return a, err
@@ -379,8 +387,8 @@ func (r *Service) answer(id identity, key string, q desk.Question) (a desk.Answe
 	return a, errors.Join(err, err2)
 }
 
-// farewell tells the desks of a hub that becomes a desk itself where the hub is now, while they ask once more.
-func (r *Service) farewell(ctx context.Context, now office.Settings) {
+// tellMoved tells the desks of a hub that becomes a desk itself where the hub is now, while they ask once more.
+func (r *Service) tellMoved(ctx context.Context, now office.Settings) {
 	if r.running() == nil || now.Tunnel != office.TunnelOffice {
 		return
 	}

@@ -43,11 +43,12 @@ func (r *Service) beDesk(ctx context.Context, s office.Settings) error {
 		return conn.Receive(ctx, epoch, func(e desk.Event) error { return r.take(ctx, e) }, func() error { return r.fetch(ctx, conn) })
 	})
 	both.Go(func() error {
-		for {
-			r.heard(a)
+		for since := (time.Time{}); ; {
+			r.heard(a, since)
 			if !loop.Wait(ctx, askEvery, conn.Closed) {
 				return ctx.Err()
 			}
+			since = a.Since
 			if a, err = r.ask(ctx, conn); err != nil {
 				return err
 			}
@@ -59,10 +60,14 @@ func (r *Service) beDesk(ctx context.Context, s office.Settings) error {
 	return r.why(conn, both.Wait())
 }
 
-// heard notes what the hub said.
-func (r *Service) heard(a desk.Answer) {
-	r.hear(a.Listening)
-	if !a.Listening {
+// heard notes what the hub said: since when events reach it, and what it said of that before.
+func (r *Service) heard(a desk.Answer, before time.Time) {
+	listening := !a.Since.IsZero()
+	if !a.Since.Equal(before) { // it was deaf meanwhile
+		r.hear(false)
+	}
+	r.hear(listening)
+	if !listening {
 		r.tell(errSilent, office.Settings{TunnelSettings: office.TunnelSettings{Tunnel: office.TunnelOffice}})
 		return
 	}

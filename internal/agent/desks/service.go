@@ -44,8 +44,8 @@ type Deps struct {
 	Folder   string // of the stream
 	Settings func() office.Settings
 	Vault    Vault
-	Person   func() string // who works here
-	Hears    func() bool   // events reach this computer
+	Person   func() string    // who works here
+	Hears    func() time.Time // since when events reach this computer; zero while they do not
 	Dial     func(ctx context.Context, network, address string) (net.Conn, error)
 
 	Take     func(ctx context.Context, url, service, signature string, body []byte) error // stores an event
@@ -160,7 +160,7 @@ func (r *Service) until(ctx context.Context, s office.Settings, be func(context.
 		case <-r.wake:
 			now := r.Settings()
 			if r.again() || !same(now, s) {
-				r.farewell(ctx, now)
+				r.tellMoved(ctx, now)
 				cancel(errMoved)
 				<-over
 				return nil

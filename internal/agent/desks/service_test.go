@@ -26,7 +26,7 @@ import (
 var noErr = looptest.NoErr
 
 func TestMain(m *testing.M) {
-	askEvery = 200 * time.Millisecond
+	askEvery, lookAfter = 200*time.Millisecond, 200*time.Millisecond
 	goleak.VerifyTestMain(m)
 }
 
@@ -62,7 +62,7 @@ type computer struct {
 	*Service
 	t        testing.TB
 	settings atomic.Pointer[office.Settings]
-	hears    atomic.Bool
+	hears    atomic.Pointer[time.Time]
 	full     atomic.Bool // its disk
 	returned atomic.Int64
 	stop     func()
@@ -71,12 +71,12 @@ type computer struct {
 func newComputer(t testing.TB, s office.TunnelSettings) *computer {
 	c := &computer{t: t}
 	c.settings.Store(&office.Settings{TunnelSettings: s})
-	c.hears.Store(true)
+	c.hears.Store(new(time.Now()))
 	tools := looptest.Base(t, func() {})
 	tools.Pace.Retry = 20 * time.Millisecond
 	c.Service = New(tools, Deps{
 		Folder: t.TempDir(), Settings: func() office.Settings { return *c.settings.Load() }, Vault: &values{st: tools.Data, kept: map[string][]byte{}},
-		Person: func() string { return "ana@example.com" }, Hears: c.hears.Load, Dial: (&net.Dialer{}).DialContext,
+		Person: func() string { return "ana@example.com" }, Hears: func() time.Time { return *c.hears.Load() }, Dial: (&net.Dialer{}).DialContext,
 		Take: func(_ context.Context, _, service, _ string, body []byte) error {
 			if c.full.Load() {
 				return errors.New("no space left on device")
@@ -233,6 +233,20 @@ func TestEventsReachEveryDeskWhateverBecomesOfTheStream(t *testing.T) {
 	}
 }
 
+// What a desk reads the stream by is lost while the hub runs, as an administrator of a cluster may do it.
+func TestWhatADeskReadsByIsMadeAnewWhileTheHubRuns(t *testing.T) {
+	hub, _ := newHub(t)
+	d := hub.invite("one")
+	noErr(t, hub.store("a"))
+	d.gets("a")
+	x := hub.running()
+	noErr(t, x.conn.Forget(t.Context(), x.stream, hub.desks.Get()[0].Key))
+	noErr(t, hub.Data.Update(func(tx *store.Tx) error { _, err := tx.AddEvent(office.Event{ID: "empty"}); return err }))
+	hub.Stored("empty") // which fits into no stream, and holds up nothing
+	noErr(t, hub.store("b"))
+	eventually(t, "b at a desk", func() bool { return d.has() == "a b" })
+}
+
 func TestADeskHasWhatWasDroppedFilledIn(t *testing.T) {
 	hub, _ := newHub(t)
 	d := hub.invite("one")
@@ -342,15 +356,18 @@ func TestADeskTakesThePlaceOfTheHub(t *testing.T) {
 
 func TestADeskSaysThatTheHubHearsNothing(t *testing.T) {
 	hub, _ := newHub(t)
-	hub.hears.Store(false)
+	hub.hears.Store(new(time.Time{}))
 	d := hub.invite("one")
 	d.says(health.HubAway, "receives no events")
 	if !d.ListeningSince().IsZero() {
 		t.Error("it counts as one that hears")
 	}
-	hub.hears.Store(true)
+	hub.hears.Store(new(time.Now()))
 	d.Reopen()
 	d.listens()
+	before := d.returned.Load()
+	hub.hears.Store(new(time.Now().Add(time.Second))) // it was deaf for a moment, between two questions
+	eventually(t, "what happened meanwhile is asked for", func() bool { return d.returned.Load() > before })
 	d.set(func(s *office.TunnelSettings) { *s = office.TunnelSettings{Tunnel: office.TunnelNone} })
 	eventually(t, "it is no desk any more", func() bool { return d.ListeningSince().IsZero() && len(d.Health.List()) == 0 })
 }
