@@ -259,7 +259,7 @@ func (a *Agent) addressStep(s office.Settings) step {
 	}
 	if s.Tunnel == office.TunnelOffice {
 		check := checkUnknown(name, message.NotTried())
-		if since := a.desks.ListeningSince(); !since.IsZero() {
+		if since, _ := a.desks.ListeningSince(); !since.IsZero() {
 			check = checkFine(name, message.HubConnected())
 			check.At = since
 		}

@@ -277,16 +277,7 @@ func (o *testOffice) files() (names []string) {
 
 func (o *testOffice) Status() Status { return must(o.Agent.Status()) }
 
-func (o *testOffice) Lines() []office.PackageLine { return must(o.Agent.Lines()) }
-
 func (o *testOffice) Activity(limit int) []office.Activity { return must(o.Agent.Activity(limit)) }
-
-func (o *testOffice) Drafts() []office.Draft { return must(o.Agent.Drafts()) }
-
-func (o *testOffice) Package(id string) (office.PackageRow, bool) {
-	row, known, err := o.Agent.Package(id)
-	return must(row, err), known
-}
 
 func must[T any](value T, err error) T {
 	if err != nil {

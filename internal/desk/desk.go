@@ -490,7 +490,7 @@ func (c *Conn) Receive(ctx context.Context, epoch int, take func(Event) error, m
 	}
 	info := consumer.CachedInfo()
 	floor, last := info.AckFloor.Stream, info.Delivered.Stream
-	if floor > 0 && last-floor > uint64(info.NumAckPending) { // found missing before, and perhaps not asked for
+	if floor > 0 && last-floor > uint64(info.NumAckPending) { // found missing before, and perhaps not asked for; or acknowledged out of order
 		if err := missed(); err != nil {
 			return err
 		}

@@ -104,11 +104,12 @@ func (r *Service) Reopen() {
 	r.Wake()
 }
 
-// ListeningSince is of a desk: since when all that reaches the hub comes; zero while it does not.
-func (r *Service) ListeningSince() time.Time {
+// ListeningSince is of a desk: since when all that reaches the hub comes; zero while it does not. It may be called within a commit.
+func (r *Service) ListeningSince() (since time.Time, desk bool) {
+	desk = r.Settings().Tunnel == office.TunnelOffice
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.since
+	return r.since, desk
 }
 
 // longest is the longest pause between two tries.

@@ -386,8 +386,8 @@ func (r *Service) explained(packageID string, received time.Time) (found bool) {
 
 // ListeningSince is since when events could have come without a break; zero when they cannot now.
 func (r *Service) ListeningSince() time.Time {
-	if r.fromOffice() {
-		return r.Office.ListeningSince()
+	if since, desk := r.Office.ListeningSince(); desk {
+		return since
 	}
 	r.mu.Lock()
 	gap := r.gap
@@ -476,13 +476,10 @@ func (r *Service) recallMissed() error {
 	return err
 }
 
-// Deaf is true while no events can be expected.
+// Deaf is true while no events can be expected. It may be called within a commit, as ListeningSince may.
 func (r *Service) Deaf() bool {
-	if r.fromOffice() {
-		return r.Office.ListeningSince().IsZero()
+	if since, desk := r.Office.ListeningSince(); desk {
+		return since.IsZero()
 	}
 	return r.registered() == nil || r.lost()
 }
-
-// fromOffice reports whether another desk hands events on to this one.
-func (r *Service) fromOffice() bool { return r.Current().Settings.Tunnel == office.TunnelOffice }

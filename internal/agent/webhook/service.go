@@ -79,8 +79,9 @@ type Deps struct {
 
 // Office are the office's other desks.
 type Office interface {
-	Stored(eventID string)     // an event is stored, which they are to have too
-	ListeningSince() time.Time // of a desk: since when all that reaches the hub comes; zero while it does not
+	Stored(eventID string) // an event is stored, which they are to have too
+	// ListeningSince is of a desk: since when all that reaches the hub comes; zero while it does not. It must not wait for the Vault.
+	ListeningSince() (since time.Time, desk bool)
 }
 
 // dial connects, through whatever proxy is on the way.

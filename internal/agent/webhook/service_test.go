@@ -200,8 +200,8 @@ func newService(t *testing.T) *testService {
 // noDesks is an office of one desk.
 type noDesks struct{}
 
-func (noDesks) Stored(string)             {}
-func (noDesks) ListeningSince() time.Time { return time.Time{} }
+func (noDesks) Stored(string)                     {}
+func (noDesks) ListeningSince() (time.Time, bool) { return time.Time{}, false }
 
 func (x *testService) up(url string) {
 	x.setState(tunnel.State{Phase: tunnel.Up, URL: url}, string(tunnel.Up))
