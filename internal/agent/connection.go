@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"countersign/internal/archive"
 	"countersign/internal/locations"
 	"countersign/internal/message"
 	"countersign/internal/office"
@@ -249,7 +250,32 @@ func (a *Agent) backSteps(s office.Settings) []step {
 	if s.SaveTo != "" {
 		saved = checkFine(saved.Step, message.SavedIn(filepath.Base(s.SaveTo)))
 	}
-	return []step{a.addressStep(s), {Check: a.registration()}, {Check: a.lastEvent()}, {Check: saved}}
+	steps := []step{a.addressStep(s), {Check: a.registration()}, {Check: a.lastEvent()}, {Check: saved}}
+	if s.SaveTo != "" {
+		steps[3].try = func(ctx context.Context) office.Check { return findFolder(ctx, s.SaveTo, saved) }
+	}
+	return steps
+}
+
+// findFolder is fine when the folder for documents is there. A share may not answer at all.
+func findFolder(ctx context.Context, folder string, fine office.Check) office.Check {
+	opened := make(chan error, 1)
+	go func() {
+		f, err := archive.OpenFolder(folder)
+		if err == nil {
+			err = f.Close()
+		}
+		opened <- err
+	}()
+	select {
+	case err := <-opened:
+		if err != nil {
+			return checkWrong(fine.Step, archive.Message(err))
+		}
+		return fine
+	case <-ctx.Done():
+		return checkUnknown(fine.Step, message.NotReached())
+	}
 }
 
 func (a *Agent) addressStep(s office.Settings) step {

@@ -370,6 +370,8 @@ func (p *listPanel) state(n int) (text string, mark theme.Mark, more string) {
 			return said(x.Line, theme.MarkProblem, cmp.Or(i18n.Message(x.Problem), lang.L("cancelled")))
 		case x.State == office.DraftSent:
 			return said(x.Line, theme.MarkSigned, lang.L("sent"))
+		case x.State == "" && p.progress.State == office.BulkStopped:
+			return said(x.Line, theme.MarkLater, lang.L("stopped"))
 		default:
 			return said(x.Line, theme.MarkLater, lang.L("not sent yet"))
 		}

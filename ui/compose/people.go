@@ -460,7 +460,7 @@ func offersOf(kept []office.FormPreset, people []office.Signer) (list []offer) {
 }
 
 // offers are the people used before that fit what is being typed, under the fields of one person. The arrows choose
-// one, Enter takes it, Escape closes the list; Tab leads through it, too.
+// one, Enter takes it, Escape closes the list.
 type offers struct {
 	screen *Screen
 	none   func() bool            // nothing is typed
@@ -502,6 +502,7 @@ func (o *offers) show(list []offer) {
 		}
 		row := widgets.NewTappable(widgets.PadHV(8, 5, line), func() { o.take(x) })
 		row.Lines = []*widgets.Line{name, note}
+		row.SkipTab() // who types name, Tab, address means the fields
 		o.rows = append(o.rows, row)
 		o.box.Objects = append(o.box.Objects, row)
 	}

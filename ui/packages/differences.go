@@ -59,9 +59,22 @@ func (s *Screen) showDifferences(id string, f office.File) {
 			s.env.Notice(i18n.Error(err))
 			return
 		}
-		d := &differences{screen: s, id: id, file: f, found: found, steps: slices.Concat(found.Places, alike(found)), pages: map[[2]int]image.Image{}, leave: func() {}}
+		d := &differences{screen: s, id: id, file: f, found: found, steps: inOrder(found), pages: map[[2]int]image.Image{}, leave: func() {}}
 		d.open()
 	})
+}
+
+// inOrder are what is wrong first, and then all pages as they came back.
+func inOrder(found agent.Comparison) []agent.Difference {
+	steps := slices.Concat(found.Places, alike(found))
+	page := func(d agent.Difference) int {
+		if d.Kind != "" && d.Kind.Changed() {
+			return 0
+		}
+		return d.Back
+	}
+	slices.SortStableFunc(steps, func(a, b agent.Difference) int { return page(a) - page(b) })
+	return steps
 }
 
 // alike are the pages that were sent and came back without a difference.
@@ -158,7 +171,7 @@ func (d *differences) show() {
 	d.where.Set(lang.L("{{.Done}} of {{.Total}}", i18n.V{"Done": d.at + 1, "Total": len(d.steps)}))
 	d.what.Text = tellDifference(step)
 	d.what.Colour = theme.Text
-	if step.Kind.Changed() {
+	if step.Kind != "" && step.Kind.Changed() {
 		d.what.Colour = theme.Attention
 	}
 	d.what.Refresh()

@@ -365,6 +365,9 @@ func (p *Tappable) Choose(chosen bool) {
 	}
 }
 
+// SkipTab has Tab pass over it: something else leads to it by keys.
+func (p *Tappable) SkipTab() { p.stop = func() bool { return false } }
+
 // Tapped gives what moves the choice the focus, so that the arrows go on where the mouse was; the ring comes with the first key.
 func (p *Tappable) Tapped(e *fyne.PointEvent) {
 	byKey = e == nil
