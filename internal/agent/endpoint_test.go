@@ -83,3 +83,27 @@ func TestWhatBecameOfADraftForAnotherServiceIsNotSaidToBeChecked(t *testing.T) {
 	o.use(first, office.Secrets{})
 	expect(t, says(), message.OutcomeUnknown(draft.Name), "at the first one again it says %q")
 }
+
+// Whoever stores a sealed value holds the key until that is committed. What is asked within a commit must not wait for it.
+func TestNothingThatIsAskedWithinACommitWaitsForTheKey(t *testing.T) {
+	o := newOffice(t, sandbox.Options{})
+	done := make(chan error, 1)
+	asked := false
+	go func() {
+		done <- o.account.Vault().Put(map[string][]byte{"a value": []byte("x")}, func(*store.Tx) error {
+			o.webhook.Deaf()
+			o.webhook.ListeningSince()
+			o.Settings()
+			asked = true
+			return nil
+		})
+	}()
+	select {
+	case err := <-done:
+		if err != nil || !asked {
+			t.Errorf("asked: %t, %v", asked, err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatal("they wait for each other")
+	}
+}

@@ -121,7 +121,7 @@ func (a *Agent) join(healthChanges <-chan struct{}) (err error) {
 	a.desks = desks.New(a.Base, desks.Deps{
 		Folder: locations.Desks(p.DataDir), Settings: a.Settings, Vault: a.account.Vault(), Dial: p.Network.DialContext,
 		Person: func() string { return a.account.Current().Account.Email },
-		Hears:  a.webhook.ListeningSince,
+		Hears:  func() time.Time { return a.webhook.ListeningSince() },
 		Take: func(ctx context.Context, url, service, signature string, body []byte) error {
 			return a.webhook.Take(ctx, url, service, signature, body)
 		},

@@ -115,7 +115,7 @@ func knownToTheRecord(o *harness.Office) {
 	harness.Must(o.T, err)
 	other := filepath.Join(o.T.TempDir(), filepath.Base(saved))
 	harness.Must(o.T, os.WriteFile(other, append(whole, '\n'), 0o600))
-	if r := o.Command("verify", o.Folder, other); r.Code != 1 || strings.Count(r.Stdout, "was saved for “") != len(o.Files()) || strings.Count(r.Stdout, "its bytes differ") != 1 {
+	if r := o.Command("verify", o.Folder, other); r.Code != 1 || strings.Count(r.Stdout, "Exactly the document that was saved for “") != len(o.Files()) || strings.Count(r.Stdout, "this one is different") != 1 {
 		o.T.Errorf("of the folder and a changed file it says %d %s %s", r.Code, r.Stdout, r.Stderr)
 	}
 }

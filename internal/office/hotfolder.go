@@ -122,12 +122,12 @@ func fillHoles(pattern string, value func(name string) (string, bool)) (filled, 
 		}
 		name, after, closed := strings.Cut(rest, "}")
 		text, known := value(name)
-		if !known || !closed {
-			unknown = cmp.Or(unknown, "{"+name+"}")
+		if !known {
+			text = "{" + name + "}"
+			unknown = cmp.Or(unknown, text)
+		}
+		if !closed { // nothing is filled in
 			text = "{" + name
-			if closed {
-				text += "}"
-			}
 		}
 		out.WriteString(text)
 		pattern = after

@@ -118,7 +118,7 @@ type listPanel struct {
 
 	title, note             *widgets.Line
 	only, again             *widgets.Check
-	table                   *widget.Table
+	table                   *widgets.Table
 	text                    *widget.Label
 	mark                    *widget.Icon
 	send, pause, stop, save *widgets.Button
@@ -137,9 +137,8 @@ func (s *Screen) newListPanel() *listPanel {
 	for _, b := range []*widgets.Button{p.send, p.pause, p.stop, p.save, back} {
 		b.OnEscape = s.closeList
 	}
-	p.table = widget.NewTableWithHeaders(func() (int, int) { return len(p.rows), len(p.heads) + 1 }, p.newCell, p.cell)
+	p.table = widgets.NewTable(func() (int, int) { return len(p.rows), len(p.heads) + 1 }, p.newCell, p.cell)
 	p.table.OnSelected = p.chosen
-	p.table.ShowHeaderColumn = false
 	p.table.CreateHeader, p.table.UpdateHeader = newListHead, p.head
 	p.table.StickyColumnCount = 1
 	head := widgets.PadHV(20, 12, widgets.Across(nil, widgets.Stack(2, p.title, p.note), widgets.Row(8, p.pause, p.stop, p.save, back)))

@@ -87,9 +87,6 @@ func (s *Screen) draw(fresh bool) {
 	if note := s.withdrawalOf(p); note != nil {
 		page.Add(note)
 	}
-	if len(p.missing) > 0 {
-		page.Add(warning(lang.N("{{.PluralCount}} saved files cannot be found in their folders. Save them again, unless you moved them yourself.", len(p.missing))))
-	}
 	page.Add(s.documentsOf(p))
 	if seals := s.sealsOf(p); seals != nil {
 		page.Add(seals)
@@ -144,13 +141,19 @@ func (s *Screen) headOf(p record) fyne.CanvasObject {
 	if trouble := i18n.Trouble(row); trouble != "" {
 		state.Text = trouble
 	}
+	shown := p.listed().mark()
 	state.Colour = standing.Mark().Colour()
+	if n := len(p.missing); n > 0 {
+		state.Text = lang.N("{{.PluralCount}} saved files cannot be found in their folders. Save them again, unless you moved them yourself.", n)
+		shown, state.Colour = theme.MarkProblem, theme.MarkProblem.Colour()
+	}
 	state.Most = 3
 	var facts []string
 	if len(row.Documents) > 0 {
 		facts = append(facts, i18n.Documents(len(row.Documents)))
 	}
 	switch folder := p.folder(); {
+	case len(p.missing) > 0:
 	case folder != "" && row.FilesDone == row.FilesTotal:
 		facts = append(facts, lang.L("saved in {{.Folder}}", i18n.V{"Folder": filepath.Base(folder)}))
 	case row.FilesTotal > 0:
@@ -169,7 +172,7 @@ func (s *Screen) headOf(p record) fyne.CanvasObject {
 	if due != "" && colour == theme.Secondary {
 		facts = append(facts, due)
 	}
-	mark := widgets.Mark(16, widget.NewIcon(p.listed().mark().Resource()))
+	mark := widgets.Mark(16, widget.NewIcon(shown.Resource()))
 	head := widgets.Stack(6, widgets.NewFullHeading(i18n.Title(row.Name)), widgets.Across(mark, state, nil), widgets.NewFullCaption(strings.Join(facts, " · ")))
 	if due != "" && colour != theme.Secondary {
 		line := widgets.NewCaption(due)

@@ -178,14 +178,18 @@ func (s *Screen) deedsOf(list []listed, one *record) (deeds []outbox.Deed, first
 	if len(drafts) > 0 {
 		deeds = outbox.Deeds(s.env, s.office, drafts, s.env.Go.EditDraft, s.sent)
 	}
-	add(signed != "", lang.L("Open signed document"), fynetheme.FileTextIcon(), func() { s.env.OpenFile(signed) })
-	add(p.row.State.Unsent(), lang.L("Finish in the browser…"), fynetheme.DocumentCreateIcon(), func() { s.openEditor(p.row.ID) })
-	add(len(late) > 0, lang.L("Remind"), fynetheme.MailComposeIcon(), func() { s.remind(late) })
-	first = len(deeds) > 0
 	again := lang.N("The files of {{.PluralCount}} packages are being saved again.", len(saved))
 	if len(list) == 1 {
 		again = lang.L("The files of “{{.Package}}” are being saved again.", i18n.V{"Package": i18n.Title(list[0].line.Name)})
 	}
+	saveAgain := func(wanted bool) {
+		add(wanted, lang.L("Save again"), fynetheme.DownloadIcon(), func() { s.saveAgain(saved, again) })
+	}
+	saveAgain(len(p.missing) > 0)
+	add(signed != "", lang.L("Open signed document"), fynetheme.FileTextIcon(), func() { s.env.OpenFile(signed) })
+	add(p.row.State.Unsent(), lang.L("Finish in the browser…"), fynetheme.DocumentCreateIcon(), func() { s.openEditor(p.row.ID) })
+	add(len(late) > 0, lang.L("Remind"), fynetheme.MailComposeIcon(), func() { s.remind(late) })
+	first = len(deeds) > 0
 	withdraw := len(open) > 0 && s.office.CanWithdraw()
 	add(withdraw, lang.L("Withdraw…"), fynetheme.CancelIcon(), func() { s.askWithdrawal(open, nil) })
 	add(p.sentHere, lang.L("Duplicate"), fynetheme.ContentCopyIcon(), func() { s.again(p, "") })
@@ -193,7 +197,7 @@ func (s *Screen) deedsOf(list []listed, one *record) (deeds []outbox.Deed, first
 	add(len(archived) > 0, lang.L("Move back to the list"), fynetheme.ContentUndoIcon(), func() { s.archive(archived, false) })
 	add(withdraw && p.sentHere, lang.L("Correct and send again…"), fynetheme.DocumentCreateIcon(),
 		func() { s.askWithdrawal(open, func() { s.again(p, p.row.ID) }) })
-	add(len(saved) > 0, lang.L("Save again"), fynetheme.DownloadIcon(), func() { s.saveAgain(saved, again) })
+	saveAgain(len(saved) > 0 && len(p.missing) == 0)
 	add(len(saved) > 0, lang.L("Open folder"), fynetheme.FolderOpenIcon(), func() { s.openFolders(saved) })
 	add(len(saved) > 0, lang.L("Export…"), fynetheme.ContentCopyIcon(), func() { s.askExport(saved, len(list)-len(saved)) })
 	add(len(files) > 0, lang.L("Save proof…"), fynetheme.DocumentSaveIcon(), func() { s.askProof(p.row.ID, p.row.Name) })

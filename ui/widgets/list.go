@@ -349,3 +349,22 @@ func (r *ListRow) hover(hovered bool) {
 	r.hovered = hovered
 	r.Refresh()
 }
+
+// Table is Fyne's table with a line of headings, which leaves keys that do not move in it to the window.
+type Table struct{ widget.Table }
+
+func NewTable(size func() (rows, columns int), create func() fyne.CanvasObject, update func(widget.TableCellID, fyne.CanvasObject)) *Table {
+	t := &Table{}
+	t.Length, t.CreateCell, t.UpdateCell, t.ShowHeaderRow = size, create, update, true
+	t.ExtendBaseWidget(t)
+	return t
+}
+
+func (t *Table) TypedKey(e *fyne.KeyEvent) {
+	switch e.Name {
+	case fyne.KeyUp, fyne.KeyDown, fyne.KeyLeft, fyne.KeyRight, fyne.KeySpace:
+		t.Table.TypedKey(e)
+	default:
+		pass(t, e)
+	}
+}

@@ -458,7 +458,7 @@ func TestWhatStandsOnTheStatusIsNamedInFullWhenTextIsLarge(t *testing.T) {
 	b.window.Go(showStatus)
 	b.fill(fyne.NewSize(1591, 1036))
 	shown := screentest.Text(b.window.standing.Content())
-	for _, name := range []string{"Signaturdienst", "Öffentliche Adresse", "Meldungen des Dienstes"} {
+	for _, name := range []string{"Signaturdienst", "Öffentliche Adresse", "Meldungen"} {
 		if !strings.Contains(shown, name) {
 			t.Errorf("%q is not in %q", name, shown)
 		}
