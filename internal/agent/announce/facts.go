@@ -50,7 +50,7 @@ func (r *Service) NotWithdrawn(tx *store.Tx, p office.Package) ([]office.Fact, e
 
 // Saved is the fact that p is saved, when people were not told yet. Call it in the commit that records the files.
 func (r *Service) Saved(tx *store.Tx, p office.Package, jobs []office.Job) ([]office.Fact, error) {
-	elsewhere := len(jobs) == 0 && r.deps.Settings().SavedElsewhere
+	elsewhere := p.Saved && len(jobs) == 0 // by another desk
 	if !p.Planned || !isSaved(jobs) && !elsewhere {
 		return nil, nil // without knowing all of its documents, nobody can say
 	}

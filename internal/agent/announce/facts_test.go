@@ -219,11 +219,15 @@ func TestThatAPackageIsSavedIsToldOnceAllOfItIsThatCanBeHad(t *testing.T) {
 			if len(facts) != 1 || !facts[0].CaughtUp {
 				t.Errorf("executed long ago: %+v", facts)
 			}
+			elsewhere, err3 := x.Saved(tx, office.Package{ID: "elsewhere", Saving: office.Saving{Planned: true, Saved: true}, Executed: office.When{Time: x.Now()}}, nil)
+			if len(elsewhere) != 1 || elsewhere[0].Body != message.SavedByOtherDesk() {
+				t.Errorf("saved by another desk: %+v", elsewhere)
+			}
 			restored, err2 := x.Saved(tx, again, []office.Job{found})
 			if len(restored) != 0 {
 				t.Errorf("told before the restore: %+v", restored)
 			}
-			return errors.Join(err, err2)
+			return errors.Join(err, err2, err3)
 		}))
 	})
 }
