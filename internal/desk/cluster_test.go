@@ -163,14 +163,14 @@ tls { cert_file: %q, key_file: %q, handshake_first: true }
 	var running sync.WaitGroup
 	running.Go(func() {
 		_ = until(seed, func(c *desk.Conn) error {
-			return c.Receive(reading, 1, func(e desk.Event) error {
+			return c.Receive(reading, 1, desk.Mark{}, func(e desk.Event, _ desk.Mark) error {
 				mu.Lock()
 				defer mu.Unlock()
 				if got[string(e.Body)]++; len(got) == each*rounds {
 					enough()
 				}
 				return nil
-			}, func() error { return nil }) // what is missing is missing below: here nobody fills it in
+			}, func(desk.Mark) error { return nil }) // what is missing is missing below: here nobody fills it in
 		})
 	})
 	sent := 0

@@ -474,10 +474,17 @@ func (c *Conn) Ask(ctx context.Context, q Question) (a Answer, err error) {
 	return a, err
 }
 
+// Mark is up to where a desk has acknowledged. Kept with its events, it tells whether they are all still there: what the server has been
+// told beyond it is of a time that a restored desk knows nothing of.
+type Mark struct {
+	Reader time.Time `json:"reader"` // when that was made by which it reads: another one has been told other things
+	Acked  uint64    `json:"acked"`  // deliveries
+}
+
 // Receive hands every event of the stream to take, one after the other, and acknowledges it once take has returned without an
-// error. Before one that others should have come before, it calls missed. It returns when the connection or ctx ends, or one of
-// them fails; what was not acknowledged comes again.
-func (c *Conn) Receive(ctx context.Context, epoch int, take func(Event) error, missed func() error) error {
+// error. Before one that others should have come before, and where the server was told more than had, it calls missed. Both are given what
+// had is then. It returns when the connection or ctx ends, or one of them fails; what was not acknowledged comes again.
+func (c *Conn) Receive(ctx context.Context, epoch int, had Mark, take func(Event, Mark) error, missed func(Mark) error) error {
 	js, err := jetstream.NewWithAPIPrefix(c.nc, prefix)
 	if err != nil {
 		return err
@@ -490,8 +497,15 @@ func (c *Conn) Receive(ctx context.Context, epoch int, take func(Event) error, m
 	}
 	info := consumer.CachedInfo()
 	floor, last := info.AckFloor.Stream, info.Delivered.Stream
-	if floor > 0 && last-floor > uint64(info.NumAckPending) { // found missing before, and perhaps not asked for; or acknowledged out of order
-		if err := missed(); err != nil {
+	has := Mark{info.Created, info.AckFloor.Consumer}
+	lacks := floor > 0 && last-floor > uint64(info.NumAckPending) // found missing before, and perhaps not asked for; or acknowledged out of order
+	if had.Reader.Equal(has.Reader) {
+		lacks = lacks || has.Acked > had.Acked
+	} else {
+		lacks = lacks || has.Acked > 0 || !had.Reader.IsZero()
+	}
+	if lacks {
+		if err := missed(has); err != nil {
 			return err
 		}
 	}
@@ -514,14 +528,15 @@ func (c *Conn) Receive(ctx context.Context, epoch int, take func(Event) error, m
 			return err
 		}
 		if meta.Sequence.Stream > last+1 && last > 0 {
-			if err := missed(); err != nil {
+			if err := missed(has); err != nil {
 				return err
 			}
 		}
 		if meta.NumDelivered == 1 || meta.Sequence.Stream > last {
 			last = meta.Sequence.Stream // which may be lower than before: a damaged stream uses numbers again
 		}
-		if err := take(event(m)); err != nil {
+		has.Acked = meta.Sequence.Consumer
+		if err := take(event(m), has); err != nil {
 			_ = m.Nak() // else it comes again after ackWait
 			return err
 		}

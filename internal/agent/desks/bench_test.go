@@ -47,7 +47,7 @@ func measure(b *testing.B, desks, events int, pause time.Duration) {
 			}
 			defer conn.Close()
 			for ctx.Err() == nil {
-				_ = conn.Receive(ctx, 1, func(e desk.Event) error {
+				_ = conn.Receive(ctx, 1, desk.Mark{}, func(e desk.Event, _ desk.Mark) error {
 					n, err := strconv.Atoi(string(e.Body[:8]))
 					if err != nil {
 						return err
@@ -59,7 +59,7 @@ func measure(b *testing.B, desks, events int, pause time.Duration) {
 						}
 					}
 					return nil
-				}, func() error { return nil })
+				}, func(desk.Mark) error { return nil })
 			}
 		})
 	}

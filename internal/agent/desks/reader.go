@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"countersign/internal/agent/data"
@@ -38,15 +39,40 @@ func (r *Service) beDesk(ctx context.Context, s office.Settings) error {
 		return r.why(conn, err)
 	}
 	epoch := a.Epoch
+	had, _, err := data.Doc[desk.Mark](r.Data, docMark)
+	if err != nil {
+		return err
+	}
+	var read atomic.Pointer[desk.Mark]
+	read.Store(&had)
+	reads := func(is desk.Mark, err error) error {
+		if err == nil {
+			read.Store(&is)
+		}
+		return err
+	}
+	kept := had
+	keep := func() (err error) { // not with each event: after a kill, at worst what is known is asked for once more
+		if is := *read.Load(); is != kept {
+			if err = r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(docMark, is) }); err == nil {
+				kept = is
+			}
+		}
+		return err
+	}
 	both, ctx := errgroup.WithContext(ctx)
 	both.Go(func() error {
-		return conn.Receive(ctx, epoch, func(e desk.Event) error { return r.take(ctx, e) }, func() error { return r.fetch(ctx, conn) })
+		return conn.Receive(ctx, epoch, had, func(e desk.Event, is desk.Mark) error { return reads(is, r.take(ctx, e)) },
+			func(is desk.Mark) error { return reads(is, r.fetch(ctx, conn)) })
 	})
 	both.Go(func() error {
 		for since := (time.Time{}); ; {
 			r.heard(a, since)
 			if !loop.Wait(ctx, askEvery, conn.Closed) {
 				return ctx.Err()
+			}
+			if err := keep(); err != nil {
+				return err
 			}
 			since = a.Since
 			if a, err = r.ask(ctx, conn); err != nil {
@@ -57,7 +83,8 @@ func (r *Service) beDesk(ctx context.Context, s office.Settings) error {
 			}
 		}
 	})
-	return r.why(conn, both.Wait())
+	err = both.Wait()
+	return r.why(conn, errors.Join(err, keep()))
 }
 
 // heard notes what the hub said: since when events reach it, and what it said of that before.

@@ -7,7 +7,7 @@
 //
 // It promises: an event is published after it is stored, and acknowledged by a desk after that one has it stored, by the
 // same door as one that the service sends; a stream that is lost, damaged, cut or new is filled again from the store, and what a
-// desk missed from the hub's; what comes twice is one event, for it is known by its id; a desk that was removed is cut off
+// desk missed, or has lost because it was restored, from the hub's; what comes twice is one event, for it is known by its id; a desk that was removed is cut off
 // before Remove returns, and stays out after a restart; an earlier hub counts no more once a desk has met a later one. While a
 // desk hears nothing of a hub that hears something, it counts as one without a public address.
 //
@@ -84,6 +84,8 @@ const (
 	Doc = "desks"
 	// docEpoch names the one with the latest hub that this computer has met or been.
 	docEpoch = "desks-epoch"
+	// docMark names the one with up to where this desk has read.
+	docMark = "desks-mark"
 )
 
 // Load reads which desks there are.
