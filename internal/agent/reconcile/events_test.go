@@ -86,27 +86,6 @@ func (h *hearer) runs() (stop func()) {
 	}
 }
 
-// More events of one package than are in hand wait in vain, one after the other, for an answer each.
-func TestAPackageWithManyEventsHoldsUpNoOtherThoughTheServiceHangs(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := hears(t)
-		for n := range 2 * eventsInHand {
-			time.Sleep(time.Nanosecond)
-			h.arrives(fmt.Sprint(n), esign.DocumentSigned, "unknown")
-		}
-		time.Sleep(time.Nanosecond)
-		h.arrives("done", esign.PackageSent, "p")
-		defer h.runs()()
-		began := time.Now()
-		for !slices.Contains(h.handled(), "p/done") && time.Since(began) < time.Hour {
-			time.Sleep(time.Second)
-		}
-		if took := time.Since(began); took > time.Minute {
-			t.Errorf("an event waited %v", took)
-		}
-	})
-}
-
 // Real events are far smaller than the inbox takes.
 func TestLargeEventsThatWaitTakeLittleMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -201,18 +180,6 @@ func TestAPanicBetweenEventsIsAnErrorOfTheirLoop(t *testing.T) {
 			t.Error("nobody would start it again")
 		}
 	})
-}
-
-func TestADocumentThatIsCalledLikeItsPackageIsNotNamedTwice(t *testing.T) {
-	p := office.Package{Name: "Offer", Documents: []office.Document{{ID: "o", Name: "Offer"}, {ID: "l", Name: "Lease"}}}
-	for id, want := range map[string]string{
-		"o": "Everyone has signed a document in “Offer”.",
-		"l": "Everyone has signed “Lease” in “Offer”.",
-	} {
-		if got := eventMessage(p, esign.Event{Action: esign.DocumentExecuted, DocumentID: id}).String(); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-	}
 }
 
 // When it was made is told by the event that says so, and by no other.

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"countersign/internal/agent/data"
-	"countersign/internal/agent/loop"
 	"countersign/internal/agent/loop/looptest"
 	"countersign/internal/esign"
 	"countersign/internal/message"
@@ -102,7 +101,7 @@ func (x *teller) event(id string) (ev office.Event, known bool, err error) {
 }
 
 func TestAnEventIsRecordedAsWhatItSays(t *testing.T) {
-	lease := office.Package{ID: "p", Name: "Lease", State: office.PackageOpen, Signers: []office.Signer{{ID: "s", FirstName: "Ana"}}, Documents: []office.Document{{ID: "d", Name: "Annex"}, {ID: "d2"}}}
+	lease := office.Package{ID: "p", Name: "Lease", State: office.PackageOpen, Signers: []office.Signer{{ID: "s", FirstName: "Ana"}}, Documents: []office.Document{{ID: "d", Name: "Annex"}, {ID: "d2"}, {ID: "d3", Name: "Lease"}}}
 	plain, ours, wished := lease, lease, lease
 	plain.Documents = plain.Documents[:1]
 	ours.Origin, wished.Withdrawal = office.MadeHere, &office.Withdrawal{State: office.WithdrawAsked, By: "ana@example.com", Asked: time.Now()}
@@ -118,6 +117,7 @@ func TestAnEventIsRecordedAsWhatItSays(t *testing.T) {
 		"the one, by somebody": {plain, `"action":"document_signed","documentId":"d"`, "Someone signed “Lease”", message.Message{}},
 		"a document executed":  {lease, `"action":"document_executed","documentId":"d"`, "Everyone has signed “Annex” in “Lease”", message.Message{}},
 		"a nameless one":       {lease, `"action":"document_executed","documentId":"d2"`, "Everyone has signed a document in “Lease”", message.Message{}},
+		"called the same":      {lease, `"action":"document_executed","documentId":"d3"`, "Everyone has signed a document in “Lease”", message.Message{}},
 		"executed":             {lease, `"action":"package_executed"`, "Everyone has signed “Lease”", message.Message{}},
 		"added":                {lease, `"action":"package_add"`, "“Lease” was created", message.Message{}},
 		"sent":                 {lease, `"action":"package_sent"`, "“Lease” was sent", message.Message{}},
@@ -175,17 +175,6 @@ func TestAnEventFromBeforeTheStateWasRestoredIsNotToldAgain(t *testing.T) {
 	}
 }
 
-func TestAnEventThatCannotBeHandledIsAProblemAndHoldsUpNoOther(t *testing.T) {
-	x := tells(t)
-	ev := office.Event{ID: "e", PackageID: "p", Received: x.Now(), Body: []byte(`{"eventId":"e","packageId":"p","action":"package_sent"}`)}
-	noErr(t, x.Data.Update(func(tx *store.Tx) error { _, err := tx.AddEvent(ev); return err }))
-	x.deps.Claim = func(*store.Tx, *office.Package, json.RawMessage) error { panic("a bug") }
-	noErr(t, x.takeEvent(ev))
-	if stored, _, err := x.event("e"); err != nil || stored.Outcome != office.EventUnprocessable || stored.Reason != message.EventUnhandled() || x.LeftAlone("event e") {
-		t.Errorf("%+v, %v", stored, err)
-	}
-}
-
 // What the record calls the documents is told where nobody else has, and takes nothing back.
 func TestARecordNamesDocumentsThatHaveNoName(t *testing.T) {
 	x := tells(t)
@@ -205,13 +194,15 @@ func TestAnEventThatNothingCanBeDoneWithIsKeptWhereItIsSeen(t *testing.T) {
 	for body, want := range map[string]message.Message{
 		`{"eventId":"e","action":"package_sent"}`: message.EventNamesNone(), `nonsense`: message.EventUnreadable(),
 		`{"eventId":"e","action":"package_sent","packageId":"../p"}`: message.EventPackageUnusable(),
+		`{"eventId":"e","action":"package_sent","packageId":"p"}`:    message.EventUnhandled(),
 	} {
 		x := tells(t)
+		x.deps.Claim = func(*store.Tx, *office.Package, json.RawMessage) error { panic("a bug") }
 		ev := office.Event{ID: "e", Received: x.Now(), Body: []byte(body)}
 		noErr(t, x.Data.Update(func(tx *store.Tx) error { _, err := tx.AddEvent(ev); return err }))
 		noErr(t, x.takeEvent(ev))
 		stored, _, err := x.event("e")
-		if err != nil || stored.Outcome != office.EventUnprocessable || stored.Reason != want || !slices.Equal(x.shown(), []string{"problem: " + want.String()}) {
+		if err != nil || stored.Outcome != office.EventUnprocessable || stored.Reason != want || x.LeftAlone("event e") || !slices.Equal(x.shown(), []string{"problem: " + want.String()}) {
 			t.Errorf("%s: %+v, %v, shown %q", body, stored, err, x.shown())
 		}
 	}
@@ -284,37 +275,6 @@ func TestWhatEndedIsToldOnceUnlessItIsOld(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestAPackageThatIsNotShownIsSaidToBeGoneUntilItIsShownAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		x := tells(t)
-		x.known(office.PackageExecuted)
-		miss := func() office.Package {
-			noErr(t, x.missPackage(x.now(), &esign.Error{Kind: esign.NotFound}, 0))
-			return x.now()
-		}
-		if p := miss(); p.Gone || !p.Problem.IsZero() || p.NextCheck.Sub(x.Now()) != 5*x.Pace.Retry {
-			t.Errorf("once: %+v", p)
-		}
-		time.Sleep(office.WithheldAfter)
-		p := miss()
-		if want := loop.RefusalProblem(&esign.Error{Kind: esign.NotFound}); !p.Gone || p.Problem != want || p.NextCheck.Sub(x.Now()) != office.WithheldAfter {
-			t.Errorf("for an hour: %+v", p)
-		}
-		time.Sleep(5 * maxMiss)
-		if p := miss(); p.NextCheck.Sub(x.Now()) != maxMiss {
-			t.Errorf("for days: %+v", p)
-		}
-		x.check(esign.Status{PackageID: "p", State: office.PackageExecuted})
-		if p := x.now(); p.Gone || p.Problem != message.DocumentsNotListed() || p.Refused.IsZero() {
-			t.Errorf("shown without its documents: %+v", p)
-		}
-		x.check(esign.Status{PackageID: "p", State: office.PackageExecuted, Documents: []esign.Document{{ID: "d", Name: "Lease"}}, Name: "Lease"})
-		if p := x.now(); !p.Problem.IsZero() || !p.Refused.IsZero() || !p.Planned || x.planned != 1 {
-			t.Errorf("shown: %+v", p)
-		}
-	})
 }
 
 func TestAPackageThatIsDueSoonIsToldOnceEverAndOwedWhilePeopleWantToHearNothing(t *testing.T) {

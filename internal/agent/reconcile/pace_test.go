@@ -280,16 +280,17 @@ func TestARecordThatFilesWaitForIsAskedForOnceTheSignInIsRenewed(t *testing.T) {
 	})
 }
 
-// What an event says is recorded before anybody is asked about anything.
+// What an event says is recorded before anybody is asked about anything, also where more of one package wait than are in hand.
 func TestAnEventIsRecordedAtOnceThoughTheServiceHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := desk{status: -1, record: -1, list: -1}
 		h := d.at(t, 200)
 		time.Sleep(10 * time.Second)
-		for n := range 100 {
-			h.arrives(fmt.Sprint("e", n), []string{esign.DocumentSigned, esign.PackageExecuted}[n%2], fmt.Sprint("unknown", n))
+		const many = 2*eventsInHand + 100
+		for n := range many {
+			h.arrives(fmt.Sprint("e", n), []string{esign.DocumentSigned, esign.PackageExecuted}[n%2], fmt.Sprint("unknown", max(n-2*eventsInHand, 0)))
 		}
-		if took := until(func() bool { return len(h.handled()) == 100 }); took > time.Second {
+		if took := until(func() bool { return len(h.handled()) == many }); took > time.Second {
 			t.Errorf("the events were recorded after %v", took)
 		}
 	})

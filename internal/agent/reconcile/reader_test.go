@@ -104,10 +104,16 @@ func TestAReadingEndsAtWhatIsKnownOnlyWhereTheListIsNewestFirst(t *testing.T) {
 		arrange func(items []esign.Status)
 		calls   int // at most; 0 for all there are
 	}{
-		"newest first":       {func([]esign.Status) {}, 1},
-		"oldest first":       {slices.Reverse[[]esign.Status], 0},
-		"by name":            {func(items []esign.Status) { shuffle(items, 1) }, 0},
-		"no time of making":  {func(items []esign.Status) { clearTimes(items) }, 0},
+		"newest first": {func([]esign.Status) {}, 1},
+		"oldest first": {slices.Reverse[[]esign.Status], 0},
+		"by name": {func(items []esign.Status) {
+			rand.New(rand.NewPCG(1, 1)).Shuffle(len(items), func(i, j int) { items[i], items[j] = items[j], items[i] })
+		}, 0},
+		"no time of making": {func(items []esign.Status) {
+			for i := range items {
+				items[i].TimeCreated = time.Time{}
+			}
+		}, 0},
 		"almost: one is off": {func(items []esign.Status) { items[10], items[400] = items[400], items[10] }, 0},
 	} {
 		for _, most := range []int{1, 3, 40, 100} {
@@ -142,15 +148,5 @@ func TestAReadingReadsNoPageMoreThanItHasTo(t *testing.T) {
 		if end := s.readAll(t, newReader(nil, nil, s.clock, known), func() {}); end != listWhole || s.calls != calls {
 			t.Errorf("with %d new packages %d pages were read, and not %d", fresh, s.calls, calls)
 		}
-	}
-}
-
-func shuffle(items []esign.Status, seed uint64) {
-	rand.New(rand.NewPCG(seed, seed)).Shuffle(len(items), func(i, j int) { items[i], items[j] = items[j], items[i] })
-}
-
-func clearTimes(items []esign.Status) {
-	for i := range items {
-		items[i].TimeCreated = time.Time{}
 	}
 }

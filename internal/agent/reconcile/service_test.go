@@ -13,8 +13,10 @@ import (
 	"time"
 
 	"countersign/internal/agent/data"
+	"countersign/internal/agent/loop"
 	"countersign/internal/agent/loop/looptest"
 	"countersign/internal/esign"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
 
@@ -110,11 +112,11 @@ func newService(t *testing.T) *testService {
 }
 
 // happens stores an event and handles it.
-func (x *testService) happens(id, action, signer string) {
+func (x *testService) happens(id, action, packageID, document, signer string) {
 	x.t.Helper()
-	body, err := json.Marshal(map[string]string{"eventId": id, "action": action, "packageId": "p", "documentId": "d", "signerId": signer})
+	body, err := json.Marshal(map[string]string{"eventId": id, "action": action, "packageId": packageID, "documentId": document, "signerId": signer})
 	noErr(x.t, err)
-	ev := office.Event{ID: id, Action: action, PackageID: "p", Received: x.Now(), Body: body}
+	ev := office.Event{ID: id, Action: action, PackageID: packageID, Received: x.Now(), Body: body}
 	noErr(x.t, x.Data.Update(func(tx *store.Tx) error { _, err := tx.AddEvent(ev); return err }))
 	for range 2 { // as after a crash right behind the commit
 		noErr(x.t, x.handleEvent(ev))
@@ -196,7 +198,7 @@ func TestAnEventThatComesWhileTheAnswerIsUnderWayHasThePackageAskedAboutAgain(t 
 				time.Sleep(x.now().NextCheck.Sub(x.Now()))
 			}
 			asked := x.now()
-			x.happens("e", esign.PackageRescinded, "")
+			x.happens("e", esign.PackageRescinded, "p", "d", "")
 			answered(asked)
 			if pause := x.now().NextCheck.Sub(x.Now()); pause > x.Pace.Retry {
 				t.Errorf("asked again after %v", pause)
@@ -238,10 +240,10 @@ func TestASignatureWhoseEventIsLostIsToldWhenAnotherEventAsks(t *testing.T) {
 				x.check(esign.Status{PackageID: "p", State: "open"})
 				time.Sleep(time.Hour)
 			}
-			x.happens("e", esign.DocumentSigned, "j")
+			x.happens("e", esign.DocumentSigned, "p", "d", "j")
 			x.check(status)
 			if c.event != "" {
-				x.happens(c.event, esign.DocumentSigned, "a")
+				x.happens(c.event, esign.DocumentSigned, "p", "d", "a")
 			}
 			var told []string
 			for _, f := range x.told {
@@ -293,13 +295,28 @@ func TestARefusedPackageIsAskedAboutMoreAndMoreRarelyButAtLeastDaily(t *testing.
 				noErr(t, x.notePackage(t.Context(), x.now(), esign.Status{}, &esign.Error{Kind: c.kind}, false))
 				p := x.now()
 				pause := p.NextCheck.Sub(x.Now())
-				if p.Final() || pause <= 0 || pause > maxMiss || p.Gone != (asked > 0 && time.Since(began) >= office.WithheldAfter) {
+				if p.Final() || pause <= 0 || pause > maxMiss || asked == 0 && pause != 5*x.Pace.Retry || p.Gone != (asked > 0 && time.Since(began) >= office.WithheldAfter) {
 					t.Fatalf("%+v: asked again after %v, final: %v, said to be missing: %v", c, pause, p.Final(), p.Gone)
 				}
 				time.Sleep(pause)
 			}
-			if p := x.now(); asked < c.days || asked > c.days+40 || p.Problem.IsZero() == (c.state == office.PackageExecuted) {
+			var problem message.Message
+			if c.state == office.PackageExecuted {
+				problem = loop.RefusalProblem(&esign.Error{Kind: c.kind})
+			}
+			if p := x.now(); asked < c.days || asked > c.days+40 || p.Problem != problem {
 				t.Errorf("%+v: asked %d times, the problem is %q", c, asked, p.Problem)
+			}
+			if problem.IsZero() {
+				continue
+			}
+			x.check(esign.Status{PackageID: "p", State: office.PackageExecuted})
+			if p := x.now(); p.Gone || p.Problem != message.DocumentsNotListed() || p.Refused.IsZero() {
+				t.Errorf("%+v: shown without its documents: %+v", c, p)
+			}
+			x.check(esign.Status{PackageID: "p", State: office.PackageExecuted, Documents: []esign.Document{{ID: "d", Name: "Lease"}}, Name: "Lease"})
+			if p := x.now(); !p.Problem.IsZero() || !p.Refused.IsZero() || !p.Planned {
+				t.Errorf("%+v: shown: %+v", c, p)
 			}
 		}
 		x.check(esign.Status{PackageID: "p", State: "open"})
@@ -462,14 +479,7 @@ func TestAPackageThatIsMetInCapitalsIsKnownOnce(t *testing.T) {
 	for name, refused := range map[string]bool{"in any case": false, "only as the service writes it": true} {
 		looptest.Bubble(t, name, func(t *testing.T) {
 			x := newService(t)
-			happens := func(id, pack, document, signer string) {
-				body, err := json.Marshal(map[string]string{"eventId": id, "action": esign.DocumentSigned, "packageId": pack, "documentId": document, "signerId": signer})
-				noErr(t, err)
-				ev := office.Event{ID: id, Action: esign.DocumentSigned, PackageID: pack, Received: x.Now(), Body: body}
-				noErr(t, x.Data.Update(func(tx *store.Tx) error { _, err := tx.AddEvent(ev); return err }))
-				noErr(t, x.handleEvent(ev))
-			}
-			happens("1", capitals, strings.ToUpper(d), strings.ToUpper(signer))
+			x.happens("1", esign.DocumentSigned, capitals, strings.ToUpper(d), strings.ToUpper(signer))
 			id, other := capitals, p
 			if refused {
 				asked, _, err := x.Data.Package(capitals)
@@ -488,7 +498,7 @@ func TestAPackageThatIsMetInCapitalsIsKnownOnce(t *testing.T) {
 				t.Fatal(noted, err)
 			}
 			if !refused {
-				happens("2", p, d, signer)
+				x.happens("2", esign.DocumentSigned, p, d, signer)
 			}
 			now, _, err := x.Data.Package(id)
 			if err != nil || len(now.Documents) != 1 || now.Documents[0].ID != d || len(now.Signers) != 1 || len(x.told) != 1 {
