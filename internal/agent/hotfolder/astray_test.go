@@ -1,6 +1,7 @@
 package hotfolder
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"countersign/internal/agent/health"
 	"countersign/internal/message"
 	"countersign/internal/office"
 )
@@ -32,8 +34,7 @@ func TestAFileThatCannotBeMovedIsRecordedOnce(t *testing.T) {
 func TestWhatAPersonClearsFromProblemsStaysCleared(t *testing.T) {
 	for name, state := range map[string]office.DraftState{"refused": office.DraftFailed, "taken back": office.DraftCancelled} {
 		runAtDesk(t, name, func(t *testing.T, d *desk, f office.HotFolder) {
-			write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
-			d.looks()
+			d.takesLease(f)
 			d.decide(func(x *office.Draft) { x.State, x.Problem = state, message.MayNotSendDocuments() })
 			d.looks()
 			if got := files(t, f.Path); !slices.Equal(got, []string{"Problems/Lease.pdf", "Problems/Lease.pdf.txt"}) {
@@ -58,17 +59,20 @@ func TestAFileOutlivesThatItsDiskIsNotThere(t *testing.T) {
 			if n := len(d.drafts()); n != 0 {
 				t.Fatalf("%d packages when it was killed", n)
 			}
-			// What a share was mounted on is an empty folder while it is not.
-			away := f.Path + " away"
-			noErr(t, os.Rename(f.Path, away))
-			noErr(t, os.Mkdir(f.Path, 0o755))
-			d.looks()
-			noErr(t, os.Remove(f.Path))
-			noErr(t, os.Rename(away, f.Path))
+			d.looksWhileAway(f.Path)
 			d.looks()
 			expect(t, len(d.drafts()), 1, "%d packages, and there are %q", files(t, f.Path))
 		})
 	}
+}
+
+// looksWhileAway looks while a share is not mounted: what it was mounted on is an empty folder.
+func (d *desk) looksWhileAway(folder string) {
+	d.t.Helper()
+	away := folder + " away"
+	noErr(d.t, errors.Join(os.Rename(folder, away), os.Mkdir(folder, 0o755)))
+	d.looks()
+	noErr(d.t, errors.Join(os.Remove(folder), os.Rename(away, folder)))
 }
 
 // Where a name cannot be given without replacing another in one step, a kill between the two leaves both.
@@ -111,9 +115,10 @@ func TestTheNextFileOfTheSameNameIsAnotherOne(t *testing.T) {
 }
 
 // A share that comes back would be hidden by a folder that was made in its place, with whatever people put there meanwhile.
-func TestAFolderWhoseShareIsAwayIsNeverMadeAnew(t *testing.T) {
+func TestAFolderThatGoesAwayIsToldIsNotMadeAnewAndComesBackByItself(t *testing.T) {
 	atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
-		away := f.Path + " away"
+		well, away := d.folder(), f.Path+" away"
+		write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
 		noErr(t, os.Rename(f.Path, away))
 		for name, change := range map[string]office.HotFolder{"edited": named(f), "paused": paused(f), "resumed": f} {
 			kept, err := d.Put(change)
@@ -122,14 +127,23 @@ func TestAFolderWhoseShareIsAwayIsNeverMadeAnew(t *testing.T) {
 			}
 		}
 		d.put(f)
+		write(t, filepath.Join(well.Path, "Offer.pdf"), pdf("offer"))
 		d.looks()
-		if rows, err := d.Folders(); err != nil || rows[0].Problem != message.SendFolderAway(f.Called()) {
+		if !d.Health.Has(health.HotFolderFails) || len(d.drafts()) != 1 {
+			t.Errorf("health has %v, and %d were sent from the other folder", d.Health.List(), len(d.drafts()))
+		}
+		rows, err := d.Folders()
+		if err != nil || rows[0].Problem != message.SendFolderAway(f.Called()) || !rows[1].Problem.IsZero() || rows[0].Waiting != 0 || rows[1].Waiting != 1 {
 			t.Errorf("%+v, %v", rows, err)
 		}
+		if _, err := d.Try(rows[0].HotFolder); err == nil || message.For(err) != message.SendFolderAway(f.Called()) {
+			t.Errorf("a test of it ends with %v", err)
+		}
 		noErr(t, os.Rename(away, f.Path))
-		write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
 		d.looks()
-		expect(t, len(d.drafts()), 1, "once it is back, %d are sent")
+		if d.Health.Has(health.HotFolderFails) || len(d.drafts()) != 2 {
+			t.Errorf("health has %v, and %d were sent", d.Health.List(), len(d.drafts()))
+		}
 	})
 }
 

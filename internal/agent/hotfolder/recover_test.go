@@ -71,8 +71,7 @@ func TestWhatAnotherComputerHasInWaitingIsLeftAlone(t *testing.T) {
 // The record alone was lost: its draft is the one that waits.
 func TestADocumentInWaitingWhoseRecordIsLostIsItsDraftsAgain(t *testing.T) {
 	atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
-		write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
-		d.looks()
+		d.takesLease(f)
 		name := d.records()[0]
 		noErr(t, d.tools.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(name, nil) }))
 		d.restart()
@@ -99,8 +98,7 @@ func TestADocumentInWaitingWhoseRecordIsLostIsAQuestionWhereItsDraftDoesNotWaitF
 		},
 	} {
 		atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
-			write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
-			d.looks()
+			d.takesLease(f)
 			place, err := filepath.Glob(filepath.Join(f.Path, office.HotWaiting, "*", "Lease.pdf"))
 			if noErr(t, err); len(place) != 1 {
 				t.Fatal(place)
@@ -115,16 +113,10 @@ func TestADocumentInWaitingWhoseRecordIsLostIsAQuestionWhereItsDraftDoesNotWaitF
 	}
 }
 
-// What a share is mounted on is an empty folder while it is not.
 func TestADocumentInWaitingIsFoundWhenItsShareIsBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, f := lostState(t, same)
-		away := f.Path + " away"
-		noErr(t, os.Rename(f.Path, away))
-		noErr(t, os.Mkdir(f.Path, 0o755))
-		d.looks()
-		noErr(t, os.Remove(f.Path))
-		noErr(t, os.Rename(away, f.Path))
+		d.looksWhileAway(f.Path)
 		d.looks()
 		if held := d.drafts(office.DraftHeld); len(held) != 1 {
 			t.Errorf("held are %+v", held)

@@ -33,8 +33,7 @@ func TestWhatIsSignedComesBackWhateverThePackageWentThrough(t *testing.T) {
 		},
 	} {
 		runAtDesk(t, name, func(t *testing.T, d *desk, f office.HotFolder) {
-			write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
-			d.looks()
+			d.takesLease(f)
 			d.accepted(func(*office.Package) {})
 			d.looks()
 			if all, err := d.intakes(); err != nil || len(all) != 0 { // with thousands under way nothing is read of them at each change
@@ -56,8 +55,7 @@ func TestWhatIsSignedComesBackWhateverThePackageWentThrough(t *testing.T) {
 func TestWhatNeverCameBackIsForgottenAfterYearsUnlessItCanStillBeSigned(t *testing.T) {
 	for state, kept := range map[office.PackageState]int{office.PackageOpen: 1, office.PackageExpired: 0} {
 		atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
-			write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
-			d.looks()
+			d.takesLease(f)
 			d.accepted(func(p *office.Package) { p.State = state })
 			d.looks()
 			d.days(keepSeen)
@@ -177,17 +175,11 @@ func TestASavedFileThatIsNotAsItWasIsNotGivenBackWhichIsSaidOnce(t *testing.T) {
 	}
 }
 
-// What a share is mounted on is an empty folder while it is not.
 func TestWhatIsSignedComesBackWhenTheShareItWasSavedOnIsBack(t *testing.T) {
 	atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
 		d.sendsLease(f)
 		d.executed("Lease.pdf", pdf("signed"))
-		away := d.saveTo + " away"
-		noErr(t, os.Rename(d.saveTo, away))
-		noErr(t, os.Mkdir(d.saveTo, 0o755))
-		d.looks()
-		noErr(t, os.Remove(d.saveTo))
-		noErr(t, os.Rename(away, d.saveTo))
+		d.looksWhileAway(d.saveTo)
 		time.Sleep(longestRest)
 		d.looks()
 		if got := files(t, f.Path); !slices.Contains(got, "Signed/Lease signed.pdf") {

@@ -142,11 +142,17 @@ func moved(tx *store.Tx, id, from, to string) error {
 	return tx.PutDraft(d)
 }
 
-// sendsLease puts Lease.pdf into a folder and has it sent.
-func (d *desk) sendsLease(f office.HotFolder) {
+// takesLease puts Lease.pdf into a folder and has it taken.
+func (d *desk) takesLease(f office.HotFolder) {
 	d.t.Helper()
 	write(d.t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
 	d.looks()
+}
+
+// sendsLease has Lease.pdf taken and sent.
+func (d *desk) sendsLease(f office.HotFolder) {
+	d.t.Helper()
+	d.takesLease(f)
 	d.decide(func(x *office.Draft) { x.State = office.DraftSent })
 	d.looks()
 }
@@ -405,46 +411,12 @@ func TestTwoComputersOnOneShareSendAFileOnce(t *testing.T) {
 		one, other := newDesk(t), newDesk(t)
 		f := one.folder()
 		other.folder(func(x *office.HotFolder) { x.Path = f.Path })
-		// The one is killed right after it has recorded the file, and the other takes it meanwhile.
-		one.crash = func(point string) {
-			if point == "folder recorded" {
-				runtime.Goexit()
-			}
-		}
 		write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			one.looks()
-		}()
-		<-done
-		other.looks() // it waits for the service, in Waiting
-		one.crash = nil
-		one.restart()
+		one.killedAt("folder recorded")
+		other.looks() // takes it meanwhile; it waits for the service, in Waiting
 		one.looks()
 		if n, m := len(one.drafts()), len(other.drafts()); n != 0 || m != 1 {
 			t.Errorf("sent %d and %d times", n, m)
-		}
-	})
-}
-
-// A record that cannot be read still says by its name which bytes were sent.
-func TestTheSameBytesAreAQuestionThoughTheirRecordCannotBeRead(t *testing.T) {
-	atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
-		d.sendsLease(f)
-		noErr(t, d.tools.Data.Update(func(tx *store.Tx) error {
-			names, err := tx.DocNames(prefixSeen)
-			if err != nil || len(names) != 1 {
-				t.Fatal(names, err)
-			}
-			return tx.PutDoc(names[0], "no record")
-		}))
-		d.days(keepSeen + 1)
-		noErr(t, d.Forget())
-		write(t, filepath.Join(f.Path, "Copy.pdf"), pdf("lease"))
-		d.looks()
-		if held := d.drafts(office.DraftHeld); len(d.drafts()) != 2 || len(held) != 1 || held[0].Problem != message.FileSentBefore("Copy.pdf") {
-			t.Errorf("held are %+v", held)
 		}
 	})
 }
@@ -495,8 +467,7 @@ func TestWhatCannotBeSentLiesInProblemsWithTheReason(t *testing.T) {
 		d.bad["Locked.pdf"] = true
 		write(t, filepath.Join(f.Path, "Locked.pdf"), pdf("locked"))
 		write(t, filepath.Join(f.Path, "film.mov"), []byte("film"))
-		write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
-		d.looks()
+		d.takesLease(f)
 		d.decide(func(x *office.Draft) { x.State, x.Problem = office.DraftFailed, message.MayNotSendDocuments() })
 		d.looks()
 		want := []string{"Problems/Lease.pdf", "Problems/Lease.pdf.txt", "Problems/Locked.pdf", "Problems/Locked.pdf.txt", "Problems/film.mov", "Problems/film.mov.txt"}
@@ -520,14 +491,9 @@ func TestWhatCannotBeSentLiesInProblemsWithTheReason(t *testing.T) {
 }
 
 func TestADraftThatIsChangedTakesItsFileWithIt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(t)
-		f := d.folder(func(f *office.HotFolder) { f.Ask = true })
-		write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
-		d.looks()
-		next := office.Draft{ID: "next", State: office.DraftSent}
-		d.decide(func(x *office.Draft) { x.State, x.ReplacedBy = office.DraftCancelled, next.ID })
-		noErr(t, d.tools.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(next) }))
+	atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
+		d.takesLease(f)
+		d.corrected(office.DraftSent)
 		d.looks()
 		expect(t, files(t, f.Path), []string{"Sent/Lease.pdf"}, "there are %q")
 	})
@@ -537,8 +503,7 @@ func TestNothingIsReplacedInSigned(t *testing.T) {
 	atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
 		noErr(t, os.Mkdir(filepath.Join(f.Path, "Signed"), 0o755))
 		write(t, filepath.Join(f.Path, "Signed", "Lease signed.pdf"), []byte("mine"))
-		write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
-		d.looks()
+		d.takesLease(f)
 		d.executed("Lease.pdf", pdf("signed"))
 		d.looks()
 		mine, err := os.ReadFile(filepath.Join(f.Path, "Signed", "Lease signed.pdf"))
@@ -556,33 +521,6 @@ func TestNothingIsReplacedInSigned(t *testing.T) {
 	})
 }
 
-func TestAFolderThatGoesAwayIsToldAndComesBackByItself(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(t)
-		f, well := d.folder(), d.folder()
-		away := f.Path + " away"
-		write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
-		noErr(t, os.Rename(f.Path, away))
-		write(t, filepath.Join(well.Path, "Offer.pdf"), pdf("offer"))
-		d.looks()
-		if !d.Health.Has(health.HotFolderFails) || len(d.drafts()) != 1 {
-			t.Errorf("health has %v, and %d were sent from the other folder", d.Health.List(), len(d.drafts()))
-		}
-		rows, err := d.Folders()
-		if err != nil || rows[0].Problem.IsZero() || !rows[1].Problem.IsZero() || rows[0].Waiting != 0 || rows[1].Waiting != 1 {
-			t.Errorf("%+v, %v", rows, err)
-		}
-		if _, err := d.Try(rows[0].HotFolder); err == nil || message.For(err) != message.SendFolderAway(f.Called()) {
-			t.Errorf("a test of it ends with %v", err)
-		}
-		noErr(t, os.Rename(away, f.Path))
-		d.looks()
-		if d.Health.Has(health.HotFolderFails) || len(d.drafts()) != 2 {
-			t.Errorf("health has %v, and %d were sent", d.Health.List(), len(d.drafts()))
-		}
-	})
-}
-
 func TestNothingIsTakenFromAFolderThatMayNotSend(t *testing.T) {
 	for name, stop := range map[string]func(d *desk, f office.HotFolder) (resume func()){
 		"while nobody is signed in": func(d *desk, _ office.HotFolder) func() {
@@ -590,14 +528,8 @@ func TestNothingIsTakenFromAFolderThatMayNotSend(t *testing.T) {
 			return func() { d.signedOut = false }
 		},
 		"while it pauses": func(d *desk, f office.HotFolder) func() {
-			f.Paused = true
-			_, err := d.Put(f)
-			noErr(d.t, err)
-			f.Paused = false
-			return func() {
-				_, err := d.Put(f)
-				noErr(d.t, err)
-			}
+			d.put(paused(f))
+			return func() { d.put(f) }
 		},
 		"while signed documents are saved in it": func(d *desk, f office.HotFolder) func() {
 			before := d.saveTo
@@ -607,8 +539,7 @@ func TestNothingIsTakenFromAFolderThatMayNotSend(t *testing.T) {
 	} {
 		runAtDesk(t, name, func(t *testing.T, d *desk, f office.HotFolder) {
 			resume := stop(d, f)
-			write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
-			d.looks()
+			d.takesLease(f)
 			if got := files(t, f.Path); len(d.drafts()) != 0 || !slices.Equal(got, []string{"Lease.pdf"}) {
 				t.Errorf("%d packages, and there are %q", len(d.drafts()), got)
 			}
@@ -757,8 +688,7 @@ func TestAFolderRestsForAnotherAccountUntilSomebodyConfirmsIt(t *testing.T) {
 			if c.decide != nil {
 				c.decide(d, f)
 			}
-			write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
-			d.looks()
+			d.takesLease(f)
 			rows, err := d.Folders()
 			noErr(t, err)
 			want := 1
@@ -870,8 +800,7 @@ func TestWhatSeveralFoldersCouldNotSendIsOneNotification(t *testing.T) {
 
 func TestEachRefusalIsToldAndExplainedAndNoneOfWhatAPersonTookBack(t *testing.T) {
 	atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
-		write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
-		d.looks()
+		d.takesLease(f)
 		for n := 1; n <= 2; n++ {
 			d.decide(func(x *office.Draft) { x.State, x.Problem = office.DraftFailed, message.MayNotSendDocuments() })
 			d.looks()
