@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"countersign/internal/archive"
 	"countersign/internal/office"
 	"countersign/internal/store"
 )
@@ -15,24 +14,10 @@ import (
 func (x *testService) keepFile(id, name, content string) office.Job {
 	x.t.Helper()
 	j := x.plan(id)[0]
-	old := j.Key()
 	j.Target = name
-	folder, err := archive.OpenFolder(j.Folder)
-	noErr(x.t, err)
-	defer folder.Close()
-	source := filepath.Join(x.t.TempDir(), "source")
-	noErr(x.t, os.WriteFile(source, []byte(content), 0o600))
-	file, err := os.Open(source)
-	noErr(x.t, err)
-	defer file.Close()
-	saved, err := folder.Save(x.t.Context(), archive.Request{Target: name, Key: old, Declared: -1, Body: file})
-	noErr(x.t, err)
-	j.State, j.Size, j.Digest, j.Done = office.JobDone, saved.Size, saved.Digest, x.Now()
 	x.update(func(tx *store.Tx) error { return tx.PutJob(j) })
-	return j
+	return x.savedAs(j, content)
 }
-
-const pdf = "%PDF-1.4\nof the "
 
 func inside(t *testing.T, folder string) (names []string) {
 	t.Helper()
@@ -48,8 +33,8 @@ func inside(t *testing.T, folder string) (names []string) {
 
 func TestAnExportCopiesWhatIsSavedAndReplacesNothing(t *testing.T) {
 	x := newService(t)
-	x.keepFile("p", "Lease/Lease.pdf", pdf+"lease\n%%EOF\n")
-	x.keepFile("q", "Offer.pdf", pdf+"offer\n%%EOF\n")
+	x.keepFile("p", "Lease/Lease.pdf", "lease")
+	x.keepFile("q", "Offer.pdf", "offer")
 	x.plan("waits")
 	to := t.TempDir()
 	noErr(t, os.WriteFile(filepath.Join(to, "offer.PDF"), []byte("another one"), 0o600))
@@ -63,7 +48,7 @@ func TestAnExportCopiesWhatIsSavedAndReplacesNothing(t *testing.T) {
 	if old, err := os.ReadFile(filepath.Join(to, "offer.PDF")); string(old) != "another one" || err != nil {
 		t.Errorf("what was there is %q, %v", old, err)
 	}
-	if got, err := os.ReadFile(filepath.Join(to, "Offer (2).pdf")); string(got) != pdf+"offer\n%%EOF\n" || err != nil {
+	if got, err := os.ReadFile(filepath.Join(to, "Offer (2).pdf")); string(got) != "%PDF-1.7\noffer\n%%EOF\n" || err != nil {
 		t.Errorf("the copy is %q, %v", got, err)
 	}
 	own, err1 := os.Stat(filepath.Join(x.settings.SaveTo, "Offer.pdf"))
@@ -75,8 +60,8 @@ func TestAnExportCopiesWhatIsSavedAndReplacesNothing(t *testing.T) {
 
 func TestAnExportGoesOnAfterAFileThatIsLostAndSaysSo(t *testing.T) {
 	x := newService(t)
-	lost := x.keepFile("p", "Lease.pdf", pdf+"lease\n%%EOF\n")
-	x.keepFile("q", "Offer.pdf", pdf+"offer\n%%EOF\n")
+	lost := x.keepFile("p", "Lease.pdf", "lease")
+	x.keepFile("q", "Offer.pdf", "offer")
 	noErr(t, os.Remove(filepath.Join(lost.Folder, lost.Target)))
 	to := t.TempDir()
 	got, err := x.Export(t.Context(), []string{"p", "q"}, to)

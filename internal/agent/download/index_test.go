@@ -119,11 +119,14 @@ func TestEachSavedFileIsListedOnce(t *testing.T) {
 	x.list()
 	wantListed(t, here, ',', a, b, c, d, e)
 
-	// Saved again under its name, with the same bytes and then with others.
-	noErr(t, os.Remove(filepath.Join(here, a.Target)))
-	a = x.savedAs(x.job(a), "first")
-	x.list()
-	wantListed(t, here, ',', a, b, c, d, e)
+	// Saved again under its name, with the same bytes, also where nothing is known of the index.
+	for range 2 {
+		noErr(t, os.Remove(filepath.Join(here, a.Target)))
+		a = x.savedAs(x.job(a), "first")
+		x.list()
+		wantListed(t, here, ',', a, b, c, d, e)
+		x.update(func(tx *store.Tx) error { return tx.PutDoc(docIndexes, nil) })
+	}
 }
 
 func TestFilesAreListedInTheirOrderAndAKillBetweenTheLineAndItsRecordDoublesNone(t *testing.T) {
@@ -195,26 +198,6 @@ func TestAFileThatIsFoundAgainIsNotListedTwice(t *testing.T) {
 		x.list()
 	}
 	wantListed(t, x.settings.SaveTo, ',', known, x.job(since[0]), x.job(since[1]))
-}
-
-// People have taken a file out of the folder whose state was lost: it is saved under its name again.
-func TestWhatALostStateHasListedIsNotListedAgain(t *testing.T) {
-	lost := newService(t)
-	lost.settings.Index = true
-	here := lost.settings.SaveTo
-	before := []office.Job{lost.saved("a", "first"), lost.saved("b", "second")}
-	lost.list()
-	x := newService(t)
-	x.settings = lost.settings
-	for _, j := range before {
-		noErr(t, os.Remove(filepath.Join(here, j.Target)))
-	}
-	var after []office.Job
-	for i, body := range []string{"first", "second"} {
-		after = append(after, x.saved(before[i].PackageID, body))
-		x.list()
-	}
-	wantListed(t, here, ',', after...)
 }
 
 func TestWhatWasSavedBeforeTheIndexWasWantedIsListedToo(t *testing.T) {
@@ -310,27 +293,6 @@ func TestAFolderThatNeverReturnsKeepsNoLineFromTheOthers(t *testing.T) {
 	if lines := index(t, lost, ','); len(lines) != 3*indexBatch+1 {
 		t.Errorf("once it is back it has %d lines", len(lines))
 	}
-}
-
-func TestTwoComputersShareAnIndex(t *testing.T) {
-	x, y := newService(t), newService(t)
-	x.settings.Index = true
-	y.settings = x.settings
-	y.settings.NameTemplate = "{package} - {document} of the other"
-	a := x.saved("a", "first")
-	x.list()
-	b := y.saved("b of the other", "second")
-	y.list()
-	c := x.saved("c", "third")
-	x.list()
-	y.list()
-	wantListed(t, x.settings.SaveTo, ',', a, b, c)
-	noErr(t, os.Remove(filepath.Join(x.settings.SaveTo, archive.IndexName)))
-	d := x.saved("d", "fourth")
-	x.list()
-	e := y.saved("e of the other", "fifth")
-	y.list()
-	wantListed(t, x.settings.SaveTo, ',', a, b, c, d, e)
 }
 
 func TestAnIndexThatIsOpenElsewhereCostsNoDocument(t *testing.T) {

@@ -392,8 +392,7 @@ func TestOneFolderInTroubleLeavesTheOthersAlone(t *testing.T) {
 				t.Error("nothing is said of it any more")
 			}
 			noErr(t, c.well(lost))
-			left := filepath.Join(lost, ".countersign-"+archive.Token(x.tempKey(waits))+"-0123456789abcdef.part") // by an earlier run
-			noErr(t, os.WriteFile(left, []byte("half a document"), 0o600))
+			left(t, lost, x.tempKey(waits))
 			x.FolderChosen(here, here) // a person has settled something
 			x.Wake()
 			synctest.Wait()
@@ -504,24 +503,25 @@ func TestADocumentThatIsThereIsFoundWhateverItsNameIsReservedFor(t *testing.T) {
 	}
 }
 
+// left is a file that a run which was killed has left of what it downloads.
+func left(t *testing.T, folder, key string) (path string) {
+	t.Helper()
+	path = filepath.Join(folder, ".countersign-"+archive.Token(key)+"-0123456789abcdef.part")
+	noErr(t, os.WriteFile(path, []byte("half a document"), 0o600))
+	return path
+}
+
 func TestLeftoversOfAnEarlierRunAreRemovedWithTheNextStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := newService(t)
-		old := x.settings.SaveTo
-		j := x.plan("p")[0]
-		left := func(folder, key string) string {
-			path := filepath.Join(folder, ".countersign-"+archive.Token(key)+"-0123456789abcdef.part")
-			noErr(t, os.WriteFile(path, []byte("half a document"), 0o600))
-			return path
-		}
-		foreign := left(old, "another computer's/"+j.Key())
-		own := left(old, x.tempKey(j))
+		folder, j, begun := x.settings.SaveTo, x.plan("p")[0], x.plan("q")[0]
+		x.state.begin(begun.Key())
+		there := map[string]bool{left(t, folder, x.tempKey(j)): false, left(t, folder, x.tempKey(begun)): true, left(t, folder, "another computer's/"+j.Key()): true}
 		x.run()()
-		if _, err := os.Stat(own); err == nil {
-			t.Error(own, "is still there")
-		}
-		if _, err := os.Stat(foreign); err != nil {
-			t.Error("another computer's:", err)
+		for path, want := range there {
+			if _, err := os.Stat(path); (err == nil) != want {
+				t.Errorf("%s is there: %v", path, err)
+			}
 		}
 	})
 }
@@ -588,51 +588,6 @@ func TestWhatIsAskedForOnceMoreIsAsNew(t *testing.T) {
 	noErr(t, x.SaveAgain("p"))
 	if p, _, err := x.Data.Package("p"); err != nil || p.Saved || p.NextCheck.Before(began) {
 		t.Errorf("%+v, %v", p, err)
-	}
-}
-
-// What cannot be read or kept is neither nothing nor done.
-func TestWhatCannotBeKeptIsNotTakenForDone(t *testing.T) {
-	for name, lose := range map[string]func(x *testService){
-		"records of files that are damaged": func(x *testService) { looptest.Spoil(x.t, &x.Base, "", "jobs") },
-		"a store that is shut":              func(x *testService) { noErr(x.t, x.Data.Close()) },
-	} {
-		x := newService(t)
-		j := x.plan("p")[0]
-		folder, err := archive.OpenFolder(j.Folder)
-		noErr(t, err)
-		defer folder.Close()
-		got := archive.Saved{Size: 1, Digest: "blake3:00"}
-		noErr(t, os.WriteFile(filepath.Join(j.Folder, j.Target), []byte("x"), 0o600))
-		lose(x)
-		x.Session = looptest.Session{Client: esign.NewClient(esign.Config{}, nil)}
-		for what, err := range map[string]error{
-			"a saved file":    x.conclude(t.Context(), folder, j, got, nil),
-			"a name in use":   x.conclude(t.Context(), folder, j, got, archive.ErrExists),
-			"no end":          x.conclude(t.Context(), folder, j, got, archive.ErrNoEnd),
-			"no folder":       x.conclude(t.Context(), folder, j, got, archive.ErrMissing),
-			"a refusal":       x.refused(t.Context(), j, &esign.Error{Kind: esign.NotFound}),
-			"an unusable id":  x.refused(t.Context(), j, &esign.Error{Kind: esign.Invalid}),
-			"trouble":         x.refused(t.Context(), j, &esign.Error{Kind: esign.Server}),
-			"bytes that came": x.Data.Update(func(tx *store.Tx) error { return commitBytes(tx, j, got) }),
-			"another folder":  x.Data.Update(func(tx *store.Tx) error { return MoveJobs(tx, j.Folder, t.TempDir(), nil, x.Now()) }),
-			"the same again":  x.SaveAgain("p"),
-			"a plan": x.Data.Update(func(tx *store.Tx) error {
-				_, err := x.Plan(tx, &office.Package{ID: "p", Documents: []office.Document{{ID: "d"}}}, x.settings, j.Folder)
-				return err
-			}),
-			"what is there":    x.Data.Update(func(tx *store.Tx) error { _, err := x.NoteFiles(tx, &office.Package{ID: "p"}); return err }),
-			"what is withheld": func() error { _, _, err := x.withheld(); return err }(),
-			"what is due":      func() error { _, err := x.saveDue(t.Context()); return err }(),
-		} {
-			others := slices.Contains([]string{"another folder", "what is there", "what is withheld", "what is due"}, what) // which one record does not hold up
-			if err == nil && !(others && strings.HasPrefix(name, "records")) {
-				t.Errorf("%s, %s: no error", name, what)
-			}
-		}
-		if len(x.told) > 0 || len(inside(t, j.Folder)) != 1 {
-			t.Errorf("%s: told %+v, in the folder %q", name, x.told, inside(t, j.Folder))
-		}
 	}
 }
 

@@ -261,25 +261,6 @@ func TestARefusedFileIsAskedForMoreAndMoreRarelyButAtLeastDaily(t *testing.T) {
 	})
 }
 
-func TestASweepLeavesWhatIsUnderWay(t *testing.T) {
-	x := newService(t)
-	var temps []string
-	for _, j := range []office.Job{x.plan("p")[0], x.plan("q")[0]} {
-		if j.PackageID == "p" {
-			x.state.begin(j.Key())
-		}
-		temps = append(temps, filepath.Join(j.Folder, ".countersign-"+archive.Token(x.tempKey(j))+"-0123456789abcdef.part"))
-		noErr(t, os.WriteFile(temps[len(temps)-1], nil, 0o600))
-	}
-	x.sweepFolder(t.Context(), x.settings.SaveTo)
-	if _, err := os.Stat(temps[0]); err != nil {
-		t.Error("the file under way:", err)
-	}
-	if _, err := os.Stat(temps[1]); err == nil {
-		t.Error("the leftover is still there")
-	}
-}
-
 // A damaged record costs what is known of a package, never its signed document.
 func TestADocumentIsSavedThoughTheRecordOfItsPackageCannotBeRead(t *testing.T) {
 	x := newService(t)
@@ -449,6 +430,14 @@ func TestWhatTheDiskRefusesIsNotTakenForDone(t *testing.T) {
 		}
 		return err
 	}
+	concluded := func(cause error) func(*testService, office.Job) error {
+		return func(x *testService, j office.Job) error {
+			folder, err := archive.OpenFolder(j.Folder)
+			noErr(t, err)
+			defer folder.Close()
+			return orTold(x, x.conclude(t.Context(), folder, j, got, cause))
+		}
+	}
 	for name, do := range map[string]func(x *testService, j office.Job) error{
 		"planned": in(func(x *testService, tx *store.Tx, _ office.Job) error {
 			p := office.Package{ID: "q", Name: "Offer", Documents: []office.Document{{ID: "d", Name: "Lease"}}}
@@ -474,9 +463,15 @@ func TestWhatTheDiskRefusesIsNotTakenForDone(t *testing.T) {
 			defer folder.Close()
 			return x.rename(folder, j, archive.Saved{})
 		},
-		"saved again":      func(x *testService, j office.Job) error { return x.SaveAgain("p") },
-		"tried again":      func(x *testService, _ office.Job) error { return orTold(x, x.RetryFailed()) },
-		"due":              func(x *testService, _ office.Job) error { _, _, err := x.jobsDue(nil, time.Hour); return err },
+		"saved again":   func(x *testService, j office.Job) error { return x.SaveAgain("p") },
+		"tried again":   func(x *testService, _ office.Job) error { return orTold(x, x.RetryFailed()) },
+		"due":           func(x *testService, _ office.Job) error { _, _, err := x.jobsDue(nil, time.Hour); return err },
+		"got":           concluded(nil),
+		"there already": concluded(archive.ErrExists),
+		"away":          concluded(archive.ErrMissing),
+		"refused": func(x *testService, j office.Job) error {
+			return orTold(x, x.refused(t.Context(), j, &esign.Error{Kind: esign.NotFound}))
+		},
 		"told":             func(x *testService, _ office.Job) error { _, _, err := x.withheld(); return err },
 		"the latest":       func(x *testService, _ office.Job) error { _, err := x.Recent(9); return err },
 		"whose name it is": func(x *testService, j office.Job) error { _, err := x.mayHave(j, "x.pdf", "abc"); return err },
