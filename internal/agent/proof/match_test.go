@@ -89,8 +89,7 @@ func TestWhatCameBackIsComparedWithWhatWasSentForIt(t *testing.T) {
 		j := office.Job{PackageID: c.name, DocumentID: "d", Kind: c.kind, Folder: x.folder, Target: c.name + ".pdf"}
 		x.saveJob(j, c.name)
 		x.look()
-		noErr(t, x.Data.Store.View(func(tx *store.Tx) (err error) { j, _, err = tx.Job(j.Key()); return err }))
-		expect(t, j.Match, c.want, "it is %+v of %s", c.name)
+		expect(t, x.now(j).Match, c.want, "it is %+v of %s", c.name)
 	}
 }
 
@@ -106,8 +105,8 @@ func TestAChangedDocumentIsToldOnceAndWhatWasFoundStaysWhenWhatWasSentIsGone(t *
 	if len(lines) != 1 || lines[0].Text != told {
 		t.Errorf("the activity says %+v", lines)
 	}
-	var p office.Package
-	noErr(t, x.Data.Store.View(func(tx *store.Tx) (err error) { p, _, err = tx.Package("p"); return err }))
+	p, _, err := x.Data.Package("p")
+	noErr(t, err)
 	expect(t, p.Problem, told, "its problem is %v")
 	if v := x.verify(x.path(j))[0]; !v.Wrong() || !strings.Contains(v.Text().String(), told.String()) {
 		t.Errorf("verified it is %v", v.Text())
@@ -119,7 +118,7 @@ func TestAChangedDocumentIsToldOnceAndWhatWasFoundStaysWhenWhatWasSentIsGone(t *
 	noErr(t, os.Remove(filepath.Join(x.folder, "draft-p-1")))
 	noErr(t, x.Trust(x.mine)) // which has the seal judged anew
 	x.look()
-	noErr(t, x.Data.Store.View(func(tx *store.Tx) (err error) { j, _, err = tx.Job(j.Key()); return err }))
+	j = x.now(j)
 	expect(t, j.Match.State, office.MatchChanged, "then it is %q")
 	expect(t, j.Seal.State, office.SealIntact, "then its seal is %q")
 	if lines, err = x.Activity(9); err != nil || len(lines) != 1 {

@@ -66,11 +66,18 @@ func (x *testService) verify(paths ...string) (all []office.Verified) {
 // nextDay is a day later by the count of the store.
 func (x *testService) nextDay() {
 	x.t.Helper()
-	x.days++
-	noErr(x.t, x.Data.Update(func(tx *store.Tx) error {
-		_, err := tx.CountDay(time.Now().AddDate(0, 0, x.days))
-		return err
-	}))
+	x.daysLater(1)
+}
+
+func (x *testService) daysLater(n int) {
+	x.t.Helper()
+	for range n {
+		x.days++
+		noErr(x.t, x.Data.Update(func(tx *store.Tx) error {
+			_, err := tx.CountDay(time.Now().AddDate(0, 0, x.days))
+			return err
+		}))
+	}
 }
 
 func (x *testService) log(n int) {
@@ -378,22 +385,16 @@ func TestTheQuietCheckTellsOfWhatIsNotAsItWasSaved(t *testing.T) {
 		noErr(t, os.Remove(x.path(lost)))
 		noErr(t, os.Rename(x.path(renamed), filepath.Join(x.folder, "other name.pdf")))
 		expect(t, check(), message.Message{}, "before it is time it says %v")
-		for range 30 {
-			x.nextDay()
-		}
+		x.daysLater(30)
 		away := x.folder + " away"
 		noErr(t, os.Rename(x.folder, away))
 		expect(t, check(), message.Message{}, "of a folder out of reach it says %v")
 		noErr(t, os.Mkdir(x.folder, 0o700))
-		for range 30 {
-			x.nextDay()
-		}
+		x.daysLater(30)
 		expect(t, check(), message.Message{}, "of a folder without its disk it says %v")
 		noErr(t, os.Remove(x.folder))
 		noErr(t, os.Rename(away, x.folder))
-		for range 30 {
-			x.nextDay()
-		}
+		x.daysLater(30)
 		want := message.FilesAstray(2, []string{"changed.pdf", "lost.pdf"})
 		expect(t, check(), want, "it says %v")
 		lines, err := x.Activity(9)
@@ -408,14 +409,10 @@ func TestTheQuietCheckTellsOfWhatIsNotAsItWasSaved(t *testing.T) {
 			}
 		}
 		noErr(t, x.ReadAstray(want))
-		for range 30 {
-			x.nextDay()
-		}
+		x.daysLater(30)
 		expect(t, check(), message.Message{}, "what somebody has read is told again: %v")
 		noErr(t, os.Remove(x.path(fine)))
-		for range 30 {
-			x.nextDay()
-		}
+		x.daysLater(30)
 		expect(t, x.said(health.FilesAstray), message.Message{}, "%v")
 		expect(t, check(), message.FilesAstray(3, []string{"changed.pdf", "fine.pdf", "lost.pdf"}), "of one more it says %v")
 	})

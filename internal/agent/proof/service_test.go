@@ -99,11 +99,16 @@ func (x *testService) look() {
 	x.t.Fatal("it never ends")
 }
 
+// now is a job as it is known.
+func (x *testService) now(j office.Job) office.Job {
+	x.t.Helper()
+	noErr(x.t, x.Data.Store.View(func(tx *store.Tx) (err error) { j, _, err = tx.Job(j.Key()); return err }))
+	return j
+}
+
 func (x *testService) of(j office.Job) office.SealState {
 	x.t.Helper()
-	var now office.Job
-	noErr(x.t, x.Data.Store.View(func(tx *store.Tx) (err error) { now, _, err = tx.Job(j.Key()); return err }))
-	return now.Seal.State
+	return x.now(j).Seal.State
 }
 
 func TestWhatWasSavedIsExaminedOnce(t *testing.T) {
@@ -159,14 +164,7 @@ func TestADocumentThatIsNotWhatWasSealedIsToldUntilSomebodyHasRead(t *testing.T)
 	if len(lines) != 1 || lines[0].PackageID != "first" || lines[0].Text != message.SealBroken() {
 		t.Errorf("the activity says %+v", lines)
 	}
-	told := func() (text message.Message) {
-		for _, i := range x.Health.List() {
-			if i.ID == health.DocumentsWrong.ID {
-				text = i.Message
-			}
-		}
-		return text
-	}
+	told := func() message.Message { return x.said(health.DocumentsWrong) }
 	expect(t, told(), message.DocumentsWrong(1), "health says %v")
 	noErr(t, x.Read(message.DocumentsWrong(2)))
 	expect(t, told(), message.DocumentsWrong(1), "when somebody read of two of which one is known, health says %v")
