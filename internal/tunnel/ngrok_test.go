@@ -73,22 +73,6 @@ func TestRequestsArriveAsTheyWereSent(t *testing.T) {
 	}
 }
 
-func TestWithoutADomainTheAccountsOwnIsUsed(t *testing.T) {
-	e := startEdge(t, ngroktest.Options{Assigned: "calm-otter.ngrok.test"})
-	config := through(e)
-	config.Domain = ""
-	r := run(t, tunnel.Ngrok(config), hello)
-	if url := r.up().URL; url != "https://calm-otter.ngrok.test" {
-		t.Fatalf("URL %q", url)
-	}
-	e.KillSessions()
-	r.until("the loss", func(s tunnel.State) bool { return s.Phase == tunnel.Connecting })
-	if url := r.up().URL; url != "https://calm-otter.ngrok.test" {
-		t.Fatalf("URL after a loss %q", url)
-	}
-	fetch(t, e.Client(), "https://calm-otter.ngrok.test/")
-}
-
 func TestAPastedAddressAndOneWithAPortAreDomains(t *testing.T) {
 	e := startEdge(t, ngroktest.Options{})
 	for domain, want := range map[string]string{" " + public + "/": public, e.PublicAddr(): "https://" + e.PublicAddr()} {
@@ -108,37 +92,25 @@ func TestAPastedAddressAndOneWithAPortAreDomains(t *testing.T) {
 }
 
 func TestAKilledSessionComesBackWithTheSameURL(t *testing.T) {
-	e := startEdge(t, ngroktest.Options{})
-	r := run(t, tunnel.Ngrok(through(e)), hello)
-	r.up()
-	for range 3 {
-		e.KillSessions()
-		s := r.until("the loss", func(s tunnel.State) bool { return s.Phase != tunnel.Up })
-		if s.Phase != tunnel.Connecting || s.URL != public || kindOf(s.Err) != tunnel.Network {
-			t.Fatalf("a loss was reported as %+v", s)
+	for chosen, want := range map[string]string{domain: public, "": "https://calm-otter.ngrok.test"} { // without one, the account's own is used
+		e := startEdge(t, ngroktest.Options{Assigned: "calm-otter.ngrok.test"})
+		config := through(e)
+		config.Domain = chosen
+		r := run(t, tunnel.Ngrok(config), hello)
+		r.up()
+		for range 3 {
+			e.KillSessions()
+			s := r.until("the loss", func(s tunnel.State) bool { return s.Phase != tunnel.Up })
+			if s.Phase != tunnel.Connecting || s.URL != want || kindOf(s.Err) != tunnel.Network {
+				t.Fatalf("a loss was reported as %+v", s)
+			}
+			if s := r.up(); s.URL != want || s.Err != nil {
+				t.Fatalf("back as %+v", s)
+			}
+			if body := fetch(t, e.Client(), want+"/"); body != "hello" {
+				t.Fatalf("body %q", body)
+			}
 		}
-		if s := r.up(); s.URL != public || s.Err != nil {
-			t.Fatalf("back as %+v", s)
-		}
-		if body := fetch(t, e.Client(), public+"/"); body != "hello" {
-			t.Fatalf("body %q", body)
-		}
-	}
-}
-
-func TestAWrongTokenIsTriedTwice(t *testing.T) {
-	e := startEdge(t, ngroktest.Options{Authtoken: "another"})
-	err := run(t, tunnel.Ngrok(through(e)), hello).end()
-	var wrong *tunnel.Error
-	if !errors.As(err, &wrong) || wrong.Kind != tunnel.Token || wrong.Code != "ERR_NGROK_107" || wrong.Temporary() {
-		t.Fatalf("ended with %v", err)
-	}
-	sentenceIsFit(t, wrong)
-	if want := "ngrok does not accept the authtoken."; !strings.HasPrefix(wrong.Message().String(), want) {
-		t.Errorf("sentence %q", wrong.Message().String())
-	}
-	if auths := e.Counts().Auths; auths != 2 {
-		t.Errorf("%d auths", auths)
 	}
 }
 
@@ -160,6 +132,7 @@ func TestWhatOnlyAPersonCanMendEnds(t *testing.T) {
 		names   string
 	}{
 		"no token":       {func(_ *ngroktest.Edge, c *tunnel.NgrokConfig) { c.Authtoken = "" }, tunnel.Token, "authtoken"},
+		"wrong token":    {func(e *ngroktest.Edge, _ *tunnel.NgrokConfig) { e.RejectAuth("ERR_NGROK_107") }, tunnel.Token, "ngrok does not accept the authtoken."},
 		"foreign domain": {func(e *ngroktest.Edge, _ *tunnel.NgrokConfig) { e.RejectBind("ERR_NGROK_320") }, tunnel.DomainNotYours, domain},
 		"broken domain":  {func(_ *ngroktest.Edge, c *tunnel.NgrokConfig) { c.Domain = "https:// office" }, tunnel.Setting, "office"},
 		"domain and path": {func(_ *ngroktest.Edge, c *tunnel.NgrokConfig) { c.Domain = domain + "/events" }, tunnel.Setting,
@@ -180,6 +153,9 @@ func TestWhatOnlyAPersonCanMendEnds(t *testing.T) {
 			if !strings.Contains(wrong.Message().String(), test.names) {
 				t.Errorf("sentence %q does not name %q", wrong.Message().String(), test.names)
 			}
+			if auths := e.Counts().Auths; name == "wrong token" && (auths != 2 || wrong.Code != "ERR_NGROK_107") {
+				t.Errorf("%d auths, code %s", auths, wrong.Code)
+			}
 		})
 	}
 }
@@ -193,16 +169,8 @@ func TestADomainInUseIsReportedAtOnceAndTakenWhenFree(t *testing.T) {
 		t.Errorf("reported %v: %s", wrong, wrong.Message().String())
 	}
 	e.FreeDomain(domain)
-	if url := r.up().URL; url != public {
-		t.Errorf("URL %q", url)
-	}
-}
-
-func TestADomainTakenDuringALossIsReportedAndTakenBack(t *testing.T) {
-	e := startEdge(t, ngroktest.Options{})
-	r := run(t, tunnel.Ngrok(through(e)), hello)
 	r.up()
-	e.HoldDomain(domain, 4) // longer than one agent is kept
+	e.HoldDomain(domain, 4) // during a loss, for longer than one agent is kept
 	e.KillSessions()
 	r.wrong(tunnel.DomainInUse)
 	if url := r.up().URL; url != public {
@@ -290,6 +258,9 @@ func TestAnAbsentServerIsWaitedFor(t *testing.T) {
 
 func TestANetworkThatOpensConnectionsIsNamed(t *testing.T) {
 	e := startEdge(t, ngroktest.Options{})
+	ngrokAlone := through(e) // without CAs of ours
+	ngrokAlone.CAs = nil
+	run(t, tunnel.Ngrok(ngrokAlone), hello).wrong(tunnel.Certificate)
 	e.ShowWrongCertificate(true)
 	r := run(t, tunnel.Ngrok(through(e)), hello)
 	if wrong := r.wrong(tunnel.Certificate); !wrong.Temporary() {
@@ -297,13 +268,6 @@ func TestANetworkThatOpensConnectionsIsNamed(t *testing.T) {
 	}
 	e.ShowWrongCertificate(false)
 	r.up()
-}
-
-func TestWithoutOurCAsOnlyNgrokIsTrusted(t *testing.T) {
-	e := startEdge(t, ngroktest.Options{})
-	config := through(e)
-	config.CAs = nil
-	run(t, tunnel.Ngrok(config), hello).wrong(tunnel.Certificate)
 }
 
 // run's cleanup checks that Run returns nil within 5 s; these tests bring a tunnel into a state and leave it there.
