@@ -195,23 +195,6 @@ func TestNothingIsLookedForUnderANameThatLeadsOut(t *testing.T) {
 	}
 }
 
-func TestMatchesOnlyRegularFiles(t *testing.T) {
-	dir := t.TempDir()
-	f := open(t, dir)
-	body := pdf(2000)
-	if _, err := f.Save(t.Context(), request("a.pdf", body)); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink("a.pdf", filepath.Join(dir, "b.pdf")); err != nil {
-		t.Skip("no links here: ", err)
-	}
-	for target, want := range map[string]bool{"a.pdf": true, "b.pdf": false, "gone.pdf": false, "gone/a.pdf": false} {
-		if got, err := f.Matches(target, 2000, digest(body)); got != want || err != nil {
-			t.Errorf("%s: got %v, %v", target, got, err)
-		}
-	}
-}
-
 func TestNamesAreReadOnceForFilesSavedSideBySide(t *testing.T) {
 	dir := t.TempDir()
 	must(t, os.WriteFile(filepath.Join(dir, "Lease.pdf"), nil, 0o600))

@@ -159,19 +159,29 @@ var unended = map[string][]byte{
 	"an end that is far from where it was": append(pdf(5000), bytes.Repeat([]byte{' '}, ended)...),
 }
 
-func TestADocumentThatMayHaveBeenCutOffGetsNoName(t *testing.T) {
+func TestADocumentThatMayHaveBeenCutOffGetsItsNameOnlyWhenItComesTwiceTheSame(t *testing.T) {
 	for name, body := range unended {
 		for declared, length := range map[string]int64{"no length": -1, "a length that fits": int64(len(body))} {
 			t.Run(name+", "+declared, func(t *testing.T) {
 				dir := t.TempDir()
-				got, err := open(t, dir).Save(t.Context(), Request{Target: "Lease.pdf", Declared: length, Body: bytes.NewReader(body)})
-				if !errors.Is(err, ErrNoEnd) || got != (Saved{int64(len(body)), digest(body)}) {
-					t.Errorf("got %+v, %v", got, err)
+				f := open(t, dir)
+				save := func(before string) (Saved, error) {
+					return f.Save(t.Context(), Request{Target: "Lease.pdf", Declared: length, Before: before, Body: bytes.NewReader(body)})
 				}
-				if text := Message(err).String(); !strings.Contains(text, "“Lease.pdf”") {
-					t.Errorf("sentence is %q", text)
+				for _, before := range []string{"", digest(pdf(100))} { // other bytes
+					got, err := save(before)
+					if !errors.Is(err, ErrNoEnd) || got != (Saved{int64(len(body)), digest(body)}) {
+						t.Errorf("got %+v, %v", got, err)
+					}
+					if text := Message(err).String(); !strings.Contains(text, "“Lease.pdf”") {
+						t.Errorf("sentence is %q", text)
+					}
+					wantFiles(t, dir)
 				}
-				wantFiles(t, dir)
+				if _, err := save(digest(body)); err != nil {
+					t.Error(err)
+				}
+				wantFiles(t, dir, "Lease.pdf")
 			})
 		}
 	}
@@ -193,28 +203,6 @@ func TestADocumentThatEndsAsAPDFDoesIsWhole(t *testing.T) {
 			r := Request{Target: "a.pdf", Declared: -1, Body: iotest.OneByteReader(bytes.NewReader(body))}
 			if _, err := open(t, dir).Save(t.Context(), r); err != nil {
 				t.Fatal(err)
-			}
-			wantFiles(t, dir, "a.pdf")
-		})
-	}
-}
-
-func TestADocumentWithoutAnEndIsWholeWhenItComesTwiceTheSame(t *testing.T) {
-	for name, body := range unended {
-		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			folder := open(t, dir)
-			r := func() Request { return Request{Target: "a.pdf", Declared: -1, Body: bytes.NewReader(body)} }
-			other := r()
-			other.Before = digest(pdf(100))
-			if _, err := folder.Save(t.Context(), other); !errors.Is(err, ErrNoEnd) {
-				t.Errorf("other bytes came before: %v", err)
-			}
-			wantFiles(t, dir)
-			same := r()
-			same.Before = digest(body)
-			if _, err := folder.Save(t.Context(), same); err != nil {
-				t.Error(err)
 			}
 			wantFiles(t, dir, "a.pdf")
 		})
