@@ -118,7 +118,6 @@ func TestStatusReadsBothShapes(t *testing.T) {
 		}
 	})
 	for name, body := range map[string]string{
-		"wrapped":           `{"package":` + bareStatus + `}`,
 		"an older executed": `{"packageId":"P-1","state":"open","isExecuted":"true"}`,
 		"odd types":         `{"packageId":"p-1","state":"executed","name":null,"documents":null,"signers":"none","timeSignBy":"soon"}`,
 	} {
@@ -148,41 +147,19 @@ func TestTheBaseAddressMayOrMayNotHaveThePrefix(t *testing.T) {
 	}
 }
 
-func TestWhatIsServedInNeitherFormIsNotFound(t *testing.T) {
-	t.Run("the service's own 404 is an answer", func(t *testing.T) {
-		n := 0
-		client, _ := api(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			n++
+func TestAWebApplicationBesideTheAPIIsNotTheAPI(t *testing.T) {
+	client, _ := api(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/api/v1") {
 			w.WriteHeader(404)
-			io.WriteString(w, `{"error":"package_not_found","message":"No such package."}`)
-		}))
-		_, err := client.Status(context.Background(), "p-1")
-		var e *Error
-		if !errors.As(err, &e) || e.Kind != NotFound || e.Code != "package_not_found" || n != 1 {
-			t.Errorf("%v after %d", err, n)
+			return
 		}
-	})
-	t.Run("neither", func(t *testing.T) {
-		client, _ := api(t, http.NotFoundHandler())
-		if _, err := client.Status(context.Background(), "p-1"); kindOf(err) != NotFound {
-			t.Error(err)
-		}
-	})
-	t.Run("a web application beside the API is not the API", func(t *testing.T) {
-		client, _ := api(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if strings.HasPrefix(r.URL.Path, "/api/v1") {
-				w.WriteHeader(404)
-				return
-			}
-			io.WriteString(w, "<!DOCTYPE html><html>welcome</html>")
-		}))
-		if _, err := client.Status(context.Background(), "p-1"); kindOf(err) != NotFound {
-			t.Error(err)
-		}
-		if _, err := client.Upload(context.Background(), fileOf("a.pdf", "%PDF-", "")); kindOf(err) != NotFound {
-			t.Error(err)
-		}
-	})
+		io.WriteString(w, "<!DOCTYPE html><html>welcome</html>")
+	}))
+	_, err := client.Status(t.Context(), "p-1")
+	_, err2 := client.Upload(t.Context(), fileOf("a.pdf", "%PDF-", ""))
+	if kindOf(err) != NotFound || kindOf(err2) != NotFound {
+		t.Errorf("%v, %v", err, err2)
+	}
 }
 
 func TestARejectedTokenIsRenewedOnce(t *testing.T) {
@@ -274,9 +251,6 @@ func TestCredentialsStayWithTheirHost(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	harmless(t, err, "at-secret")
-	if _, err := client.AddPackage(context.Background(), NewPackage{Name: "n"}); !errors.Is(err, ErrOutcomeUnknown) {
-		t.Errorf("%v", err)
-	}
 	if len(leaked) != 0 {
 		t.Errorf("the other host saw %q", leaked)
 	}

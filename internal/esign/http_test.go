@@ -171,6 +171,9 @@ func TestBothFormsOfAPathAreFoundAndRemembered(t *testing.T) {
 					if _, err := client.Status(ctx, "p-2"); kindOf(err) != NotFound || NotServed(err) || !strings.Contains(err.Error(), "package_not_found") {
 						t.Errorf("an unknown package: %v", err)
 					}
+					if serve != "" && len(asked) != 1 && len(asked) != 3 {
+						t.Errorf("the service's own answer is an answer: asked %q", asked)
+					}
 					if s, err := client.Status(ctx, "p-1"); err != nil || s.State != office.PackageExecuted {
 						t.Errorf("status: %+v, %v", s, err)
 					}

@@ -90,6 +90,7 @@ func TestALostAnswerIsAskedForAgainWithTheSameToken(t *testing.T) {
 		"null":                   func(w http.ResponseWriter) { w.Write([]byte("null")) },
 		"an empty object":        func(w http.ResponseWriter) { w.Write([]byte("{}")) },
 		"busy as 200":            func(w http.ResponseWriter) { w.Write([]byte(`{"error":"temporarily_unavailable"}`)) },
+		"too late":               func(http.ResponseWriter) { time.Sleep(time.Minute) },
 	}
 	for name, answer := range lost {
 		t.Run(name, func(t *testing.T) {
@@ -115,6 +116,7 @@ func TestALostAnswerIsAskedForAgainWithTheSameToken(t *testing.T) {
 						t.Errorf("asked with %s", f.Get("refresh_token"))
 					}
 				}
+				time.Sleep(time.Minute) // until what is too late has come
 			})
 		})
 	}
@@ -138,23 +140,6 @@ func TestAServiceThatStaysAwayIsAnErrorAndTheTokenIsKept(t *testing.T) {
 		if access(t, s) != "at-1" {
 			t.Error("did not recover")
 		}
-	})
-}
-
-func TestAnAnswerThatHangsIsGivenUp(t *testing.T) {
-	bubble(t, func(p *provider) {
-		p.token = func(w http.ResponseWriter, _ url.Values, n int) bool {
-			if n == 1 {
-				time.Sleep(time.Minute)
-			}
-			return n == 1
-		}
-	}, func(t *testing.T, p *provider, cfg Config) {
-		s, _ := started(p, cfg)
-		if access(t, s) != "at-1" {
-			t.Error("not renewed")
-		}
-		time.Sleep(time.Minute) // let the first answer end
 	})
 }
 
