@@ -19,40 +19,22 @@ import (
 	"countersign/internal/office"
 )
 
-func opened(t *testing.T, path string) *Store {
-	t.Helper()
-	s, err := Open(path, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.Close() })
-	return s
-}
-
 // exported is everything that a store keeps.
 func exported(t *testing.T, s *Store) (list []Record) {
 	t.Helper()
-	err := s.View(func(tx *Tx) error {
+	view(t, s, func(tx *Tx) error {
 		return tx.Export(func(r Record) error {
 			b, err := json.Marshal(r)
-			if err != nil {
-				return err
-			}
-			var kept Record
-			list = append(list, kept)
-			return json.Unmarshal(b, &list[len(list)-1])
+			list = append(list, Record{})
+			return errors.Join(err, json.Unmarshal(b, &list[len(list)-1]))
 		})
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	return list
 }
 
 func TestWhatIsExportedAndImportedIsAllThatWasKept(t *testing.T) {
-	s := opened(t, filepath.Join(t.TempDir(), "state.db"))
-	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	err := s.Update(func(tx *Tx) error {
+	s, at := newTest(t), time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	update(t, s, func(tx *Tx) error {
 		err := errors.Join(tx.UseService("here"),
 			tx.PutPackage(office.Package{ID: "a", Name: "Lease", Created: at, State: office.PackageExecuted}),
 			tx.PutPackage(office.Package{ID: "b", Created: at.Add(time.Hour), Home: office.Home{Service: "elsewhere"}}),
@@ -66,23 +48,12 @@ func TestWhatIsExportedAndImportedIsAllThatWasKept(t *testing.T) {
 		_, err6 := tx.CountDay(at.Add(48 * time.Hour))
 		return errors.Join(err, err1, err2, err3, err4, err5, err6)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Update(func(tx *Tx) error {
-		n, err := tx.ForgetEvents(1, 10)
-		if n != 1 {
-			t.Errorf("%d events are forgotten", n)
-		}
-		return err
-	}); err != nil {
-		t.Fatal(err)
+	if n := forget(t, s, 1); n != 1 {
+		t.Errorf("%d events are forgotten", n)
 	}
 	want := exported(t, s)
-	other := opened(t, filepath.Join(t.TempDir(), "state.db"))
-	if err := other.Update(func(tx *Tx) error { return tx.PutPackage(office.Package{ID: "of before"}) }); err != nil {
-		t.Fatal(err)
-	}
+	other := newTest(t)
+	putPackages(t, other, office.Package{ID: "of before"})
 	refused := errors.New("not now")
 	bring := func(also error) error {
 		return other.Update(func(tx *Tx) error {
@@ -101,14 +72,12 @@ func TestWhatIsExportedAndImportedIsAllThatWasKept(t *testing.T) {
 	if left := exported(t, other); len(left) != 2 {
 		t.Errorf("a change that was refused left %d records", len(left))
 	}
-	if err := bring(nil); err != nil {
-		t.Fatal(err)
-	}
+	must(t, bring(nil))
 	a, _ := json.Marshal(want)
 	if b, _ := json.Marshal(exported(t, other)); !bytes.Equal(a, b) {
 		t.Errorf("kept was   %s\nimported is %s", a, b)
 	}
-	err = other.View(func(tx *Tx) error {
+	view(t, other, func(tx *Tx) error {
 		packages, err1 := tx.PackageCounts()
 		events, err2 := tx.EventCounts()
 		pending, err3 := tx.PendingJobs()
@@ -119,22 +88,13 @@ func TestWhatIsExportedAndImportedIsAllThatWasKept(t *testing.T) {
 		}
 		return errors.Join(err1, err2, err3, err4, err5)
 	})
-	if err != nil {
-		t.Error(err)
-	}
-	if err := other.Update(func(tx *Tx) error {
-		added, err := tx.AddEvent(office.Event{ID: "2"})
-		if added {
-			t.Error("an event that was forgotten is taken for a new one")
-		}
-		return err
-	}); err != nil {
-		t.Error(err)
+	if addEvent(t, other, office.Event{ID: "2"}) {
+		t.Error("an event that was forgotten is taken for a new one")
 	}
 }
 
 func TestARecordThatExportDoesNotWriteIsNotImported(t *testing.T) {
-	s := opened(t, filepath.Join(t.TempDir(), "state.db"))
+	s := newTest(t)
 	for _, r := range []Record{
 		{}, {Kind: "other"}, {Kind: KindPackage}, {Kind: KindPackage, JSON: []byte(`{}`)}, {Kind: KindPackage, JSON: []byte(`[]`)},
 		{Kind: KindJob, JSON: []byte(`{}`)}, {Kind: KindDraft, JSON: []byte(`{}`)}, {Kind: KindEvent, JSON: []byte(`{}`)},

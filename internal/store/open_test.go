@@ -242,17 +242,6 @@ func TestAFileCutShortWhileOpenIsAnErrorAndNoCrash(t *testing.T) {
 	}
 }
 
-func TestAPanicInAViewIsTheCallers(t *testing.T) {
-	s := newTest(t)
-	defer func() {
-		if v := recover(); v != "mine" {
-			t.Errorf("recovered %v", v)
-		}
-		update(t, s, putDoc("after"))
-	}()
-	_ = s.View(func(*Tx) error { panic("mine") })
-}
-
 func TestANilPointerInAnUpdateIsNotTakenForDamage(t *testing.T) {
 	s := newTest(t)
 	func() {
@@ -384,8 +373,7 @@ func TestAPackageOutlivesItsRecord(t *testing.T) {
 				return bytes.Clone(row), err
 			})
 			spoil(t, spoiled, bucketPackages, row)
-			get := func(tx *Tx) (office.Package, error) { p, _, err := tx.Package("p"); return p, err }
-			if got, want := read(t, spoiled, get), read(t, whole, get); got.State != want.State || got.Final() != want.Final() ||
+			if got, want := pack(t, spoiled, "p"), pack(t, whole, "p"); got.State != want.State || got.Final() != want.Final() ||
 				got.Name != want.Name || got.Origin != want.Origin || got.DraftID != want.DraftID || got.Saved != want.Saved || (got.Withdrawal != nil && !got.Withdrawal.Damaged) ||
 				!got.NextCheck.Equal(want.NextCheck) || !got.Refused.Equal(want.Refused) || !got.Executed.Equal(want.Executed.Time) {
 				t.Errorf("known of it: %+v, want %+v", got, want)

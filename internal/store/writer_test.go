@@ -150,14 +150,18 @@ func TestAnErrorIsAboutWhatWasReallyCommitted(t *testing.T) {
 
 func TestAPanicReachesTheCallerWithItsStack(t *testing.T) {
 	s := newTest(t)
-	defer func() {
-		v := fmt.Sprint(recover())
-		if !strings.Contains(v, "my mistake") || !strings.Contains(v, "writer_test.go") {
-			t.Errorf("recovered %.200s", v)
-		}
-		update(t, s, putDoc("after"))
-	}()
-	_ = s.Update(func(*Tx) error { panic("my mistake") })
+	for what, run := range map[string]func(func(*Tx) error) error{"a view": s.View, "an update": s.Update} {
+		func() {
+			defer func() {
+				v := fmt.Sprint(recover())
+				if !strings.Contains(v, "my mistake") || what == "an update" && !strings.Contains(v, "writer_test.go") {
+					t.Errorf("%s: recovered %.200s", what, v)
+				}
+				update(t, s, putDoc("after"))
+			}()
+			_ = run(func(*Tx) error { panic("my mistake") })
+		}()
+	}
 }
 
 func TestAnUpdateThatEndsItsGoroutineDoesNotEndTheStore(t *testing.T) {
@@ -330,9 +334,7 @@ func TestAStreamOfEventsIsNotHeldUpByWhatFollowsFromThem(t *testing.T) {
 		s := openTest(t, path)
 		var n transactions
 		first := func(i int) {
-			if err := s.UpdateFirst(n.note(fmt.Sprint("first", i))); err != nil {
-				t.Fatal(err)
-			}
+			must(t, s.UpdateFirst(n.note(fmt.Sprint("first", i))))
 		}
 		first(0)
 		first(1)
@@ -406,18 +408,14 @@ func TestWhatWaitsForAStreamIsCommittedWhenTheStoreIsClosed(t *testing.T) {
 		s := openTest(t, path)
 		var n transactions
 		for range 2 {
-			if err := s.UpdateFirst(n.note("first")); err != nil {
-				t.Fatal(err)
-			}
+			must(t, s.UpdateFirst(n.note("first")))
 		}
 		var wg sync.WaitGroup
 		for i := range 20 {
 			wg.Go(func() { update(t, s, n.note(fmt.Sprint("other", i))) })
 		}
 		synctest.Wait()
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Close())
 		wg.Wait()
 	})
 }
