@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"countersign/internal/agent/health"
 	"countersign/internal/message"
@@ -67,26 +66,21 @@ func (a *Agent) saysOfPolicy(said message.Message) bool {
 
 func TestTheProgramAndItsCommandsWorkUnderWhatTheAdministratorHasDecidedByNow(t *testing.T) {
 	for name, parts := range map[string][]Component{"the program": nil, "a command": {ComponentOutbox}} {
-		t.Run(name, func(t *testing.T) { worksUnderDecisions(t, parts...) })
+		t.Run(name, func(t *testing.T) {
+			var decided atomic.Pointer[policy.Policy]
+			now := filepath.Join(t.TempDir(), "B")
+			decided.Store(fixing(filepath.Join(t.TempDir(), "A")))
+			a := ruledBy(t, &decided)
+			noErr(t, a.obey(t.Context()))
+			decided.Store(fixing(now))
+			ctx, stop := context.WithCancel(t.Context())
+			done := make(chan struct{})
+			go func() { defer close(done); a.Run(ctx, parts...) }()
+			waitFor(t, a, "it works with what was decided last", func() bool { return a.account.Settings().SaveTo == now })
+			stop()
+			<-done
+		})
 	}
-}
-
-func worksUnderDecisions(t *testing.T, parts ...Component) {
-	var decided atomic.Pointer[policy.Policy]
-	before, now := filepath.Join(t.TempDir(), "A"), filepath.Join(t.TempDir(), "B")
-	decided.Store(fixing(before))
-	a := ruledBy(t, &decided)
-	noErr(t, a.obey(t.Context()))
-	decided.Store(fixing(now))
-	ctx, stop := context.WithCancel(t.Context())
-	done := make(chan struct{})
-	go func() { defer close(done); a.Run(ctx, parts...) }()
-	for until := time.Now().Add(patience); a.account.Settings().SaveTo != now && time.Now().Before(until); {
-		time.Sleep(5 * time.Millisecond)
-	}
-	stop()
-	<-done
-	expect(t, a.account.Settings().SaveTo, now, "it works with %s")
 }
 
 func TestDecisionsThatCannotBePutToUseAreToldUntilTheyAre(t *testing.T) {
@@ -115,29 +109,19 @@ func TestWhatIsFixedStaysSoWhileItsPlaceCannotBeRead(t *testing.T) {
 	a := ruledBy(t, &decided)
 	noErr(t, a.obey(t.Context()))
 	unread := fixing(folder) // which package policy goes by meanwhile
-	unread.Wrong = message.PolicyNoJSON("here")
+	unread.Wrong, unread.Fixed["tomato"] = message.PolicyNoJSON("here"), true
 	decided.Store(unread)
 	s := a.Settings()
 	s.SaveTo = t.TempDir()
 	if err := a.Configure(t.Context(), s, office.Secrets{}); Message(err) != message.FixedSetting("save_to") || !a.Fixed("save_to") {
 		t.Errorf("what was fixed could be changed: %v", err)
 	}
-	if !a.Health.Has(health.PolicyWrong) {
-		t.Error("nobody is told")
+	if !a.saysOfPolicy(message.Then(message.PolicyWrong("here"), unread.Wrong, message.PolicyUnusable("tomato"))) {
+		t.Errorf("health says %+v", a.Health.List())
 	}
 	decided.Store(&policy.Policy{})
 	noErr(t, a.Configure(t.Context(), s, office.Secrets{}))
 	if a.Fixed("save_to") || a.Health.Has(health.PolicyWrong) {
 		t.Error("it is gone, and counts")
-	}
-}
-
-func TestWhatCannotBeReadHidesNoSettingThatCannotBeUsed(t *testing.T) {
-	var decided atomic.Pointer[policy.Policy]
-	unread := message.PolicyValueNotRead("theme", "here")
-	decided.Store(&policy.Policy{From: "here", Wrong: unread, Fixed: map[string]any{"tomato": true}})
-	a := ruledBy(t, &decided)
-	if !a.saysOfPolicy(message.Then(message.PolicyWrong("here"), unread, message.PolicyUnusable("tomato"))) {
-		t.Errorf("health says %+v", a.Health.List())
 	}
 }

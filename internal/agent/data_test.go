@@ -2,13 +2,11 @@ package agent
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/x509"
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -36,9 +34,7 @@ func TestADamagedDataFileIsSetAsideToldAndRebuilt(t *testing.T) {
 	for name, damage := range damages {
 		t.Run(name, func(t *testing.T) {
 			o := newOfficeWith(t, quick, sandbox.Options{})
-			executed := o.send()
-			signAll(o, executed)
-			o.eventually("saved", func() bool { return saved(o, executed) })
+			o.sendSigned()
 			open := o.send()
 			o.stop()
 			waits := filepath.Join(locations.Outbox(o.data), "of-a-draft-that-waited")
@@ -59,8 +55,8 @@ func TestADamagedDataFileIsSetAsideToldAndRebuilt(t *testing.T) {
 				p := o.Status().Packages
 				return p.Total == 2 && p.Saved == 1
 			})
-			signAll(o, open)
-			o.eventually("work goes on", func() bool { return o.Status().Packages.Saved == 2 })
+			o.signAll(open)
+			o.hasSaved(2)
 			if got := o.files(); len(got) != 2 {
 				t.Errorf("files: %q", got)
 			}
@@ -139,15 +135,14 @@ func TestADocumentThatCannotBeReadKeepsNothingFromStarting(t *testing.T) {
 type ringOf struct {
 	mu     sync.Mutex
 	keeper secret.Keeper
-	locked bool
-	reason secret.Reason // why it is out of reach; locked when empty
+	locked secret.Reason // why it is out of reach, or empty
 }
 
 func (r *ringOf) Load(ctx context.Context) (secret.Key, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.locked {
-		return secret.Key{}, r.outOfReach()
+	if r.locked != "" {
+		return secret.Key{}, &secret.UnavailableError{Reason: r.locked}
 	}
 	return r.keeper.Load(ctx)
 }
@@ -155,44 +150,28 @@ func (r *ringOf) Load(ctx context.Context) (secret.Key, error) {
 func (r *ringOf) Create(ctx context.Context) (secret.Key, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.locked {
-		return secret.Key{}, r.outOfReach()
+	if r.locked != "" {
+		return secret.Key{}, &secret.UnavailableError{Reason: r.locked}
 	}
 	return r.keeper.Create(ctx)
 }
 
-// outOfReach is what it says while it is locked. mu is held.
-func (r *ringOf) outOfReach() error {
-	return &secret.UnavailableError{Reason: cmp.Or(r.reason, secret.Locked)}
-}
-
-// turn locks or unlocks it.
-func (r *ringOf) turn(locked bool) {
+func (r *ringOf) unlock() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.locked = locked
+	r.locked = ""
 }
 
-// TestUnlockIsOfferedOnlyWhereThereIsSomethingToUnlock also presses what is offered: first in vain, then once the keyring
-// is there.
-func TestUnlockIsOfferedOnlyWhereThereIsSomethingToUnlock(t *testing.T) {
-	for reason, want := range map[secret.Reason]Action{secret.Locked: ActUnlock, secret.NoBus: ActRetry} {
-		t.Run(string(reason), func(t *testing.T) {
-			t.Parallel()
-			ring := &ringOf{keeper: secret.Memory(), locked: true, reason: reason}
-			a := openWith(t, Params{Keeper: ring})
-			issues := must(a.Status()).Health
-			if len(issues) == 0 || issues[0].ID != "keyring" || issues[0].Action != want {
-				t.Fatalf("offered: %+v, want %q", issues, want)
-			}
-			if err := a.Act(t.Context(), issues[0]); err == nil {
-				t.Error("pressed in vain, and nobody is told")
-			}
-			ring.turn(false)
-			noErr(t, a.Act(t.Context(), issues[0]))
-			if left := must(a.Status()).Health; slices.ContainsFunc(left, func(i Issue) bool { return i.ID == "keyring" }) {
-				t.Errorf("it is there again, but health is %+v", left)
-			}
-		})
+func TestAKeyringIsAskedAgainWhateverTheButtonIsCalled(t *testing.T) {
+	ring := &ringOf{keeper: secret.Memory(), locked: secret.NoBus}
+	a := openWith(t, Params{Keeper: ring})
+	said := must(a.Status()).Health[0]
+	if err := a.Act(t.Context(), said); err == nil || said.Action != ActRetry {
+		t.Errorf("pressed in vain, and nobody is told: %+v, %v", said, err)
+	}
+	ring.unlock()
+	noErr(t, a.Act(t.Context(), said))
+	if a.Health.Has(health.KeyOutOfReach) {
+		t.Errorf("it is there again, but health is %+v", a.Health.List())
 	}
 }

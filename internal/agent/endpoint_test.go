@@ -1,10 +1,9 @@
 package agent
 
 import (
-	"crypto/x509"
 	"encoding/json"
 	"errors"
-	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -26,28 +25,6 @@ func calls(s *sandbox.Server, route string) (n int) {
 	return n
 }
 
-// another starts a second service, which o's address can be reached from.
-func (o *testOffice) another() *sandbox.Server {
-	o.t.Helper()
-	cert, err := o.LocalhostCertificate()
-	noErr(o.t, err)
-	pool := x509.NewCertPool()
-	pool.AddCert(cert)
-	s, err := sandbox.Start(sandbox.Options{AutoConsent: true, KeyBits: shortKey, Clients: []sandbox.Client{sandbox.DemoClient()},
-		Delivery: sandbox.DeliveryOptions{CAs: pool, RetryFirst: 50 * time.Millisecond}})
-	noErr(o.t, err)
-	o.t.Cleanup(func() { s.Close() })
-	return s
-}
-
-// use makes s the service in the settings.
-func (o *testOffice) use(s *sandbox.Server, secrets office.Secrets) {
-	o.t.Helper()
-	settings := o.Settings()
-	settings.AuthURL, settings.BaseURL = s.URL(), s.URL()
-	noErr(o.t, o.Configure(o.t.Context(), settings, secrets))
-}
-
 // owed is what services that were left are still to be told.
 func (o *testOffice) owed() (list []struct{ Endpoint, Refresh string }, err error) {
 	var names []string
@@ -64,24 +41,22 @@ func (o *testOffice) owed() (list []struct{ Endpoint, Refresh string }, err erro
 
 // The service in use cannot tell what became of a draft for another one, so nobody is checking.
 func TestWhatBecameOfADraftForAnotherServiceIsNotSaidToBeChecked(t *testing.T) {
-	o := newOfficeWith(t, quick, sandbox.Options{})
-	first, second := o.service, o.another()
-	first.Inject(sandbox.Fault{Path: "/packages/list", Status: http.StatusServiceUnavailable}) // which could tell
-	draft := o.queuedDraft()
-	draft.State = office.DraftUnknown
-	noErr(t, o.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(draft) }))
-	says := func() (text message.Message) {
-		for _, i := range o.Status().Health {
-			if i.ID == health.OutcomeUnknown.ID {
-				text = i.Message
-			}
+	a := openSignedIn(t, Params{}, "https://sign.test", nil)
+	defer a.Close()
+	noErr(t, a.Data.Update(func(tx *store.Tx) error {
+		return tx.PutDraft(office.Draft{ID: "d", Name: "Offer", State: office.DraftUnknown})
+	}))
+	for _, c := range []struct {
+		url  string
+		says message.Message
+	}{{"https://another.test", message.OutcomeUnknownElsewhere("Offer")}, {"https://sign.test", message.OutcomeUnknown("Offer")}} {
+		s := a.Settings()
+		s.AuthURL, s.BaseURL = c.url, c.url
+		noErr(t, a.Configure(t.Context(), s, office.Secrets{ClientSecret: "secret"}))
+		if !slices.ContainsFunc(a.Health.List(), func(i Issue) bool { return i.ID == health.OutcomeUnknown.ID && i.Message == c.says }) {
+			t.Errorf("at %s it says %+v", c.url, a.Health.List())
 		}
-		return text
 	}
-	o.use(second, office.Secrets{ClientSecret: sandbox.DemoClient().Secret})
-	expect(t, says(), message.OutcomeUnknownElsewhere(draft.Name), "at the second service it says %q")
-	o.use(first, office.Secrets{})
-	expect(t, says(), message.OutcomeUnknown(draft.Name), "at the first one again it says %q")
 }
 
 // Whoever stores a sealed value holds the key until that is committed. What is asked within a commit must not wait for it.

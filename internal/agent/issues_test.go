@@ -57,9 +57,13 @@ func (x *opened) take() (files []string) {
 	return files
 }
 
-func TestAPressOpensWhatWasSavedAndNothingElse(t *testing.T) {
-	var x opened
-	o := newOfficeWith(t, func(p *Params) {
+// opening is an office whose desktop writes down what it shows and opens.
+func opening(t *testing.T, change func(*Params)) (o *testOffice, x *opened) {
+	t.Helper()
+	x = &opened{}
+	return newOfficeWith(t, func(p *Params) {
+		quick(p)
+		change(p)
 		p.Windowed = true
 		raise := p.Notify
 		p.Notify = func(n office.Notice) error {
@@ -78,7 +82,11 @@ func TestAPressOpensWhatWasSavedAndNothingElse(t *testing.T) {
 			x.files = append(x.files, how+filepath.Base(path)+" "+token)
 			return nil
 		}
-	}, sandbox.Options{})
+	}, sandbox.Options{}), x
+}
+
+func TestAPressOpensWhatWasSavedAndNothingElse(t *testing.T) {
+	o, x := opening(t, func(*Params) {})
 	changes, stop := o.Watch()
 	defer stop()
 	id := o.send()

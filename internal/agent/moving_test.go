@@ -49,10 +49,9 @@ func (o *testOffice) queue() (draftID string, heal func()) {
 func movable(t *testing.T) (o *testOffice, open, queued string, heal func()) {
 	t.Helper()
 	o = newOfficeWith(t, quick, sandbox.Options{})
-	early := o.send()
-	signAll(o, early)
+	o.sendSigned()
 	open = o.send()
-	o.eventually("told", func() bool { return o.Status().Packages.Saved == 1 && o.count(everyone) == 1 })
+	o.toldOf(1)
 	_, err := o.Hold(o.draft())
 	noErr(t, err)
 	queued, heal = o.queue()
@@ -117,6 +116,12 @@ func TestAnOfficeMovesAndTheOldComputerStaysQuiet(t *testing.T) {
 	if err := errors.Join(private.OpenToOthers(f), f.Close()); err != nil {
 		t.Errorf("the file: %v", err)
 	}
+	whole := string(mustRead(t, file))
+	for _, s := range []string{"Offer", "ana@example.com", sandbox.DemoClient().Secret, password, old.folder, "%PDF"} {
+		if strings.Contains(whole, s) {
+			t.Errorf("the file holds %q", s)
+		}
+	}
 	if err := old.MoveOut(t.Context(), file+"2", password); err == nil || Message(err) != message.MovingNow() {
 		t.Errorf("it moved twice: %v", err)
 	}
@@ -139,14 +144,24 @@ func TestAnOfficeMovesAndTheOldComputerStaysQuiet(t *testing.T) {
 		t.Errorf("kept are %+v, %v", kept, err)
 	}
 	if now.Form().Name != "Lease" || now.installation == old.installation {
-		t.Errorf("what was typed is %q", now.Form().Name)
+		t.Errorf("what was typed is %q; both computers have one name for their temporary files: %v", now.Form().Name, now.installation == old.installation)
+	}
+	key := func(o *testOffice) (id string) {
+		noErr(t, o.Data.Store.View(func(tx *store.Tx) error { _, err := tx.GetDoc(account.DocKeyID, &id); return err }))
+		return id
+	}
+	if key(now) == key(old) {
+		t.Error("it is sealed with the key of the old computer")
+	}
+	if b, err := now.account.Vault().Get(issuer.ClientSecret.Of(issuer.Of(now.Settings()))); err != nil || string(b) != sandbox.DemoClient().Secret {
+		t.Errorf("the client secret: %v", err)
 	}
 	if s := now.Status(); s.SignedIn || now.draftNow(queued).State != office.DraftUnknown {
 		t.Errorf("signed in %v, what waited is %s", s.SignedIn, now.draftNow(queued).State)
 	}
-	signAll(now, open) // whose event the new computer does not get
+	now.signAll(open) // whose event the new computer does not get
 	now.workHere(queued)
-	now.eventually("and what is signed is saved", func() bool { return now.Status().Packages.Saved == 2 })
+	now.hasSaved(2)
 	expect(t, len(now.service.Packages()), 3, "%d packages at the service")
 	if got := now.Status(); got.Packages.Total != 3 || now.Settings().SaveTo != now.folder {
 		t.Errorf("%+v", got)
@@ -160,8 +175,7 @@ func TestAnOfficeMovesAndTheOldComputerStaysQuiet(t *testing.T) {
 
 func TestTheRecordGoesOnWithItsStampsThoughAFingerprintWasCopiedOnTheNewComputer(t *testing.T) {
 	old := newOfficeWith(t, quick, sandbox.Options{})
-	signAll(old, old.send())
-	old.eventually("the record has lines", func() bool { return old.Status().Packages.Saved == 1 })
+	old.sendSigned() // of which the record has lines
 	noErr(t, old.Data.Update(func(tx *store.Tx) error {
 		return tx.PutDoc("record-stamp/000000000000002", map[string]any{"size": 2, "by": "Stamps", "token": []byte("x")})
 	}))
@@ -235,8 +249,8 @@ func TestAnOfficeThatIsTakenBackSendsNothingTwice(t *testing.T) {
 	late := old.newComputer() // the file was brought over all the same
 	noErr(t, late.arrive(file))
 	old.workHere(queued)
-	signAll(old, open)
-	old.eventually("it works", func() bool { return old.Status().Packages.Saved == 2 })
+	old.signAll(open)
+	old.hasSaved(2)
 	noErr(t, late.SignIn(t.Context(), SignInOptions{}, visit))
 	late.eventually("where it is found", func() bool { return late.draftNow(queued).State == office.DraftSent })
 	expect(t, len(old.service.Packages()), 3, "%d packages at the service")
@@ -331,32 +345,19 @@ func TestAFileThatCannotBeBroughtOverChangesNothing(t *testing.T) {
 	old, _, _, heal := movable(t)
 	defer heal()
 	dir := t.TempDir()
-	file := filepath.Join(dir, "office.move")
+	file, cut := filepath.Join(dir, "office.move"), filepath.Join(dir, "cut.move")
 	noErr(t, old.MoveOut(t.Context(), file, password))
 	whole := mustRead(t, file)
+	noErr(t, os.WriteFile(cut, whole[:len(whole)/2], 0o600))
 	now := old.newComputer()
 	before := now.Activity(10)
-	altered := append([]byte(nil), whole...)
-	altered[len(altered)-100] ^= 1
-	for name, c := range map[string]struct {
-		content        []byte
-		password, want string
-	}{
-		"wrong password": {whole, password + "!", "password does not open"},
-		"cut":            {whole[:len(whole)/2], password, "damaged or incomplete"},
-		"altered":        {altered, password, "damaged or incomplete"},
-		"another file":   {[]byte("%PDF-1.7\n"), password, "was not made by Countersign"},
-	} {
-		path := filepath.Join(dir, "other.move")
-		noErr(t, os.WriteFile(path, c.content, 0o600))
-		if _, err := now.ReadMove(t.Context(), path, c.password); err == nil || !strings.Contains(Message(err).String(), c.want) {
-			t.Errorf("%s: %v", name, Message(err).String())
-		}
-	}
-	for path, want := range map[string]string{filepath.Join(dir, "none"): "could not be read", dir: "was not made by Countersign"} {
+	for path, want := range map[string]string{cut: "damaged or incomplete", filepath.Join(dir, "none"): "could not be read", dir: "was not made by Countersign"} {
 		if _, err := now.ReadMove(t.Context(), path, password); err == nil || !strings.Contains(Message(err).String(), want) {
 			t.Errorf("%s: %v", path, err)
 		}
+	}
+	if _, err := now.ReadMove(t.Context(), file, password+"!"); err == nil || !strings.Contains(Message(err).String(), "password does not open") {
+		t.Errorf("with another password: %v", err)
 	}
 	usual := t.TempDir()
 	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "AppData", "LocalAppData"} {
@@ -422,37 +423,9 @@ func TestAMoveThatCannotBeWrittenChangesNothing(t *testing.T) {
 	if string(mustRead(t, taken)) != "somebody's" {
 		t.Error("a file was replaced")
 	}
-	signAll(old, open)
-	old.eventually("it works on", func() bool { return old.Status().Packages.Saved == 2 })
+	old.signAll(open)
+	old.hasSaved(2)
 	if _, away := old.movedAway(); away {
 		t.Error("it has moved")
-	}
-}
-
-func TestTheFileOfAMoveShowsNothingAndIsSealedAnew(t *testing.T) {
-	old, _, _, heal := movable(t)
-	defer heal()
-	file := filepath.Join(t.TempDir(), "office.move")
-	noErr(t, old.MoveOut(t.Context(), file, password))
-	whole := string(mustRead(t, file))
-	for _, s := range []string{"Offer", "ana@example.com", sandbox.DemoClient().Secret, password, old.folder, "%PDF"} {
-		if strings.Contains(whole, s) {
-			t.Errorf("the file holds %q", s)
-		}
-	}
-	now := old.newComputer()
-	noErr(t, now.arrive(file))
-	if now.installation == old.installation {
-		t.Error("both computers have one name for their temporary files")
-	}
-	key := func(o *testOffice) (id string) {
-		noErr(t, o.Data.Store.View(func(tx *store.Tx) error { _, err := tx.GetDoc(account.DocKeyID, &id); return err }))
-		return id
-	}
-	if key(now) == key(old) {
-		t.Error("it is sealed with the key of the old computer")
-	}
-	if b, err := now.account.Vault().Get(issuer.ClientSecret.Of(issuer.Of(now.Settings()))); err != nil || string(b) != sandbox.DemoClient().Secret {
-		t.Errorf("the client secret: %v", err)
 	}
 }

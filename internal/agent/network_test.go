@@ -35,9 +35,7 @@ func result(steps []office.Check, step message.Message) office.Check {
 
 func TestEveryStepOfTheConnectionIsTried(t *testing.T) {
 	o := newOfficeWith(t, quick, sandbox.Options{})
-	id := o.send()
-	signAll(o, id)
-	o.eventually("saved", func() bool { return saved(o, id) })
+	o.sendSigned()
 	var shown int
 	steps := o.TryConnection(t.Context(), func([]office.Check) { shown++ })
 	for _, c := range steps {

@@ -3,8 +3,10 @@ package agent
 import (
 	"context"
 	"crypto/x509"
+	"errors"
 	"flag"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -18,6 +20,7 @@ import (
 	"countersign/internal/agent/issuer"
 	"countersign/internal/agent/loop"
 	"countersign/internal/agent/loop/looptest"
+	"countersign/internal/locations"
 	"countersign/internal/office"
 	"countersign/internal/preview"
 	"countersign/internal/sandbox"
@@ -167,16 +170,10 @@ func (o *testOffice) restart() {
 // eventually waits until ok, looking again whenever the agent says that something changed.
 func (o *testOffice) eventually(what string, ok func() bool) {
 	o.t.Helper()
-	o.within(patience, what, ok)
+	waitFor(o.t, o.Agent, what, ok)
 }
 
-// within is eventually with another patience.
-func (o *testOffice) within(patience time.Duration, what string, ok func() bool) {
-	o.t.Helper()
-	waitWithin(o.t, o.Agent, patience, what, ok)
-}
-
-func waitWithin(t *testing.T, a *Agent, patience time.Duration, what string, ok func() bool) {
+func waitFor(t *testing.T, a *Agent, what string, ok func() bool) {
 	t.Helper()
 	changes, stop := a.Watch()
 	defer stop()
@@ -229,13 +226,23 @@ func (o *testOffice) send() (packageID string) {
 	return state.PackageID
 }
 
-func signAll(o *testOffice, id string) {
-	if err := o.service.SignAll(id); err != nil {
-		o.t.Error(err)
-	}
+func (o *testOffice) signAll(id string) {
+	o.t.Helper()
+	noErr(o.t, o.service.SignAll(id))
 }
 
-func saved(o *testOffice, _ string) bool { return o.Status().Packages.Saved == 1 }
+// hasSaved waits until so many packages are saved.
+func (o *testOffice) hasSaved(n int) {
+	o.t.Helper()
+	o.eventually("saved", func() bool { return o.Status().Packages.Saved == n })
+}
+
+// sendSigned sends the draft and has it signed and saved.
+func (o *testOffice) sendSigned() {
+	o.t.Helper()
+	o.signAll(o.send())
+	o.hasSaved(1)
+}
 
 func (o *testOffice) notifications() []string {
 	o.mu.Lock()
@@ -271,6 +278,32 @@ func (o *testOffice) files() (names []string) {
 		names = append(names, e.Name())
 	}
 	return names
+}
+
+// kept are the names of the copies in the data folder.
+func (o *testOffice) kept() (names []string) {
+	o.t.Helper()
+	entries, err := os.ReadDir(locations.Outbox(o.data))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		o.t.Fatal(err)
+	}
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+// Hold has a draft wait for a person, as one does whose sending was stopped.
+func (o *testOffice) Hold(d office.NewPackage) (id string, err error) {
+	ended, end := context.WithCancel(context.Background())
+	end()
+	d.Undo = time.Minute
+	state, err := o.Send(ended, d, nil)
+	if state.DraftID == "" {
+		return "", err
+	}
+	_, err = o.Stop(state.DraftID)
+	return state.DraftID, err
 }
 
 // What can be read now, for tests in which everything can.

@@ -27,14 +27,19 @@ const everyone = "Everyone has signed “Offer”"
 func backedUpOffice(t *testing.T) (o *testOffice, open, held string) {
 	t.Helper()
 	o = newOfficeWith(t, quick, sandbox.Options{})
-	early := o.send()
-	signAll(o, early)
+	o.sendSigned()
 	open = o.send()
 	held, err := o.Hold(o.draft())
 	noErr(t, err)
-	o.eventually("told", func() bool { return o.Status().Packages.Saved == 1 && o.count(everyone) == 1 })
+	o.toldOf(1)
 	noErr(t, o.backups.Make())
 	return o, open, held
+}
+
+// toldOf waits until so many packages are saved, and people told of them.
+func (o *testOffice) toldOf(n int) {
+	o.t.Helper()
+	o.eventually("told", func() bool { return o.Status().Packages.Saved == n && o.count(everyone) == n })
 }
 
 // loseData ends the program and takes the data file away.
@@ -57,12 +62,6 @@ func TestWhatIsLeftOfTheSecondFileGoesWithTheNextStart(t *testing.T) {
 	}
 }
 
-// caughtUp waits until everything was asked about since the start.
-func (o *testOffice) caughtUp() {
-	o.t.Helper()
-	o.eventually("everything was asked about", func() bool { s := o.Status(); return !s.Checked.IsZero() && !s.Checking })
-}
-
 func (o *testOffice) draftNow(id string) (d office.Draft) {
 	o.t.Helper()
 	noErr(o.t, o.Data.Store.View(func(tx *store.Tx) (err error) {
@@ -74,11 +73,10 @@ func (o *testOffice) draftNow(id string) (d office.Draft) {
 
 func TestALostStateComesBackFromTheBackupAndNothingIsSentSavedOrToldAgain(t *testing.T) {
 	o, open, held := backedUpOffice(t)
-	signAll(o, open)
-	o.eventually("told of it", func() bool { return o.Status().Packages.Saved == 2 && o.count(everyone) == 2 })
-	late := o.send() // of which the backup knows nothing
-	signAll(o, late)
-	o.eventually("told of that", func() bool { return o.Status().Packages.Saved == 3 && o.count(everyone) == 3 })
+	o.signAll(open)
+	o.toldOf(2)
+	o.signAll(o.send()) // of which the backup knows nothing
+	o.toldOf(3)
 	files, told, sent := o.files(), len(o.notifications()), o.service.Packages()
 	record, err := o.RecordState()
 	noErr(t, err)
@@ -99,8 +97,8 @@ func TestALostStateComesBackFromTheBackupAndNothingIsSentSavedOrToldAgain(t *tes
 		t.Error("that it was restored is not recorded")
 	}
 	o.run()
-	o.eventually("everything is known again", func() bool { return o.Status().Packages.Saved == 3 })
-	o.caughtUp()
+	o.hasSaved(3)
+	o.eventually("everything was asked about", func() bool { s := o.Status(); return !s.Checked.IsZero() && !s.Checking })
 	if i := o.issue("data-restored"); i == nil || !strings.Contains(i.Text(), "The backup of ") {
 		t.Errorf("health: %+v", o.Status().Health)
 	}
@@ -120,9 +118,8 @@ func TestALostStateComesBackFromTheBackupAndNothingIsSentSavedOrToldAgain(t *tes
 		t.Errorf("%d packages at the service, before %d", len(now), len(sent))
 	}
 	var again []string
-	after := o.send()
-	signAll(o, after)
-	o.eventually("work goes on, and is told", func() bool { return o.Status().Packages.Saved == 4 && o.count(everyone) == 4 })
+	o.signAll(o.send())
+	o.toldOf(4) // work goes on
 	for _, n := range o.notifications()[told:] {
 		if strings.Contains(n, "igned") && !strings.Contains(n, "backup") {
 			again = append(again, n)
@@ -204,7 +201,7 @@ func TestRestoringThatIsKilledIsTakenUpByTheNextStart(t *testing.T) {
 func (o *testOffice) lostBehindLock() *ringOf {
 	o.t.Helper()
 	o.loseData()
-	ring := &ringOf{keeper: o.keeper, locked: true}
+	ring := &ringOf{keeper: o.keeper, locked: secret.Locked}
 	o.keeper = ring
 	o.open()
 	o.run()
@@ -215,7 +212,7 @@ func (o *testOffice) lostBehindLock() *ringOf {
 // restoredBy unlocks the keyring, and has it restored.
 func (o *testOffice) restoredBy(ring *ringOf) {
 	o.t.Helper()
-	ring.turn(false)
+	ring.unlock()
 	noErr(o.t, o.Act(o.t.Context(), *o.issue("data-restored")))
 	o.eventually("it is restored, and said", func() bool {
 		i := o.issue("data-restored")
@@ -234,8 +231,8 @@ func TestRestoringWaitsForTheKeyAndNothingIsBegunMeanwhile(t *testing.T) {
 	}
 	o.restoredBy(ring)
 	expect(t, o.draftNow(held).State, office.DraftHeld, "the draft is %s")
-	signAll(o, o.send())
-	o.eventually("work goes on", func() bool { return o.Status().Packages.Saved == 2 })
+	o.signAll(o.send())
+	o.hasSaved(2)
 }
 
 func TestAComputerThatAnOfficeHasLeftStaysQuietAfterRestoringLate(t *testing.T) {
