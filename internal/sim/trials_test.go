@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"countersign/internal/agent"
 	"countersign/internal/office"
 	"countersign/internal/sandbox"
 )
@@ -53,6 +54,7 @@ var trials = map[string]func(w *world){
 	"large":         tryLarge,
 	"two":           tryTwo,
 	"refused":       tryRefused,
+	"again":         tryAgain,
 }
 
 func trialNames() (names []string) {
@@ -277,6 +279,20 @@ func trySilence(w *world) {
 		w.model.breaks("nothing is said to be wrong that is not: the service answers, and it is said that it does not")
 	}
 	w.model.idle.lookAtUsage()
+}
+
+// tryAgain has somebody want everything tried again that would wait for hours.
+func tryAgain(w *world) {
+	name := w.known(1, 0).Name
+	w.fails("wrong", "/packages/*/documents", -1, 6*time.Hour)
+	w.signAll(name)
+	w.calmly(3 * time.Hour)
+	w.wire.heal()
+	w.ask(time.Minute, func(ctx context.Context, a *agent.Agent) {
+		a.Act(ctx, agent.Issue{ID: "service", Action: agent.ActRetry})
+	})
+	w.calmly(time.Minute)
+	w.model.mustBeSaved(name, "and somebody wanted everything tried again")
 }
 
 // tryDrive has a document wait for a folder that is not there; see expectations.

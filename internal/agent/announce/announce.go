@@ -38,6 +38,9 @@ const (
 	maxCatchingUp  = 2 * time.Minute
 )
 
+// settleAgain is when what could not be recorded as told is recorded again: a kill before that tells it a second time.
+const settleAgain = 5 * time.Second
+
 // endLimit is how long the last notifications may take when the program ends.
 const endLimit = 2 * time.Second
 
@@ -115,7 +118,11 @@ func (r *Service) Run(ctx context.Context) error {
 func (r *Service) raiseFacts(ctx context.Context) error {
 	m := &r.digest
 	for {
-		if !loop.Wait(ctx, m.left(time.Now()), r.facts) {
+		pause := m.left(time.Now())
+		if len(r.settled) > 0 {
+			pause = min(pause, settleAgain)
+		}
+		if !loop.Wait(ctx, pause, r.facts) {
 			m.add(time.Now(), r.takeFacts()...)
 			return r.raiseAll(ctx, r.due(true))
 		}

@@ -385,8 +385,8 @@ func (r *Service) Resume() {
 	}
 }
 
-// settle records that facts are not pending any more. What cannot be recorded is recorded with the next ones: a disk that is full
-// keeps nothing from people.
+// settle records that facts are not pending any more. What cannot be recorded is recorded with the next ones, or after settleAgain: a
+// disk that is full keeps nothing from people.
 func (r *Service) settle(keys []string) {
 	r.settled = append(r.settled, slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return key == "" })...)
 	if len(r.settled) == 0 {

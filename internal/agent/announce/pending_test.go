@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"countersign/internal/agent/loop/looptest"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
@@ -53,6 +54,13 @@ func TestWhatWaitedWhenTheProgramWasKilledIsToldOnceByTheNextStart(t *testing.T)
 		r := newService(t, nil)
 		r.found(t, p, office.Signature{DocumentID: "a", SignerID: "jan"}) // and killed before it was announced
 		next := r.again(t)
+		full := time.Now().Add(20 * time.Second) // so that it cannot be noted at once
+		next.Data.Store.Fault = func() error {
+			if time.Now().Before(full) {
+				return looptest.ErrFault
+			}
+			return nil
+		}
 		time.Sleep(time.Minute)
 		expect(t, next.count("Jan Weber signed “Lease”."), 1, "told %d times")
 		third := r.again(t)

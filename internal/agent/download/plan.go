@@ -58,9 +58,11 @@ func settle(tx *store.Tx, j office.Job) (ok bool, err error) {
 	if hasFile(other, j.Digest) {
 		return false, nil
 	}
-	// The other had only reserved that name, which would drive one of the two to a second copy. It gets another one. Whoever is
-	// saving it now meets j's file or errMoved.
-	other.Size, other.Digest = 0, ""
+	// The other had only reserved that name, or people took its file away and another computer gave the name to j's: to respect
+	// that would drive one of the two to a second copy. It gets another one. Whoever is saving it now meets j's file or errMoved.
+	if other.State != office.JobDone {
+		other.Size, other.Digest = 0, ""
+	}
 	if other.Target, err = freeName(tx, other.Folder, other.WantedName(), nil); err != nil {
 		return false, err
 	}
@@ -68,10 +70,10 @@ func settle(tx *store.Tx, j office.Job) (ok bool, err error) {
 	return true, errors.Join(tx.PutJob(other), tx.PutJob(mine))
 }
 
-// hasFile reports whether the file with that digest at j's place is j's: it is saved, or about to get its name. Else j has
-// only reserved the name.
+// hasFile reports whether the file with that digest at j's place is j's: it is saved, or about to get its name; or nothing is known of
+// j, because its record cannot be read. Else j has only reserved the name, or its file is gone.
 func hasFile(j office.Job, digest string) bool {
-	return j.State == office.JobDone || j.Digest == digest
+	return j.Digest == digest || j.Digest == "" && j.State == office.JobDone
 }
 
 // Folder is where p's documents go: the office's folder, or beside the original when that was chosen and it is

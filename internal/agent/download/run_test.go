@@ -511,6 +511,24 @@ func left(t *testing.T, folder, key string) (path string) {
 	return path
 }
 
+// People take a saved file away, and another computer of the office gives its name to a document of a package that comes after it.
+func TestADocumentIsFoundUnderTheNameOfOneThatWasTakenAway(t *testing.T) {
+	looptest.Bubble(t, "", func(t *testing.T) {
+		x := newService(t)
+		gone := x.saved("gone", "body")
+		path := filepath.Join(gone.Folder, gone.Target)
+		noErr(t, os.Remove(path))
+		j := x.plan("p")[0]
+		noErr(t, os.WriteFile(path, []byte(document("p")), 0o600))
+		defer x.from(&giver{})()
+		time.Sleep(time.Minute)
+		expect(t, len(inside(t, j.Folder)), 1, "the folder has %d files")
+		if is, was := x.job(j), x.job(gone); is.State != office.JobDone || is.Target != gone.Target || was.State != office.JobDone || was.Target == gone.Target {
+			t.Errorf("%+v, and the one that is gone: %+v", is, was)
+		}
+	})
+}
+
 func TestLeftoversOfAnEarlierRunAreRemovedWithTheNextStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := newService(t)

@@ -332,6 +332,8 @@ func TestAFolderIsMadeAndTriedBeforeItIsChosen(t *testing.T) {
 func TestNamesThatAreTakenAreTriedMoreAndMoreRarely(t *testing.T) {
 	x := newService(t)
 	j := x.plan("p")[0]
+	j.Tries, j.Problem = 30, message.DownloadForbidden() // the service did not give it for long, which is over
+	x.update(func(tx *store.Tx) error { return tx.PutJob(j) })
 	folder, err := archive.OpenFolder(j.Folder)
 	noErr(t, err)
 	defer folder.Close()
@@ -349,7 +351,7 @@ func TestNamesThatAreTakenAreTriedMoreAndMoreRarely(t *testing.T) {
 		t.Errorf("one that has another place by now: %+v", is)
 	}
 	other := x.saved("q", "body")
-	moved.Target = other.Target
+	moved.Target, moved.Digest = other.Target, other.Digest
 	noErr(t, x.finish(moved, false))
 	if is, its := x.job(j), x.job(other); is.State != office.JobPending || is.Tries != j.Tries+1 || its.Target != other.Target || its.State != office.JobDone {
 		t.Errorf("one whose place is another document's by now: %+v, and that: %+v", is, its)
