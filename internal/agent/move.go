@@ -458,6 +458,29 @@ func (a *Agent) WriteInvitation(ctx context.Context, name, path string) error {
 	return err
 }
 
+// OfferDesk offers an invitation, or the file for all desks, by a code; see desks.Offer.
+func (a *Agent) OfferDesk(ctx context.Context, file OfficeFile, tell func(code string) error) error {
+	b, err := transfer.EncodeShared(file)
+	if err != nil {
+		return err
+	}
+	return a.desks.Offer(ctx, b, file.DeskKey != "", tell)
+}
+
+// FetchOffice gets what a hub offers by a code; see desks.Fetch.
+func FetchOffice(ctx context.Context, code, hub string) (OfficeFile, error) {
+	b, err := desks.Fetch(ctx, code, hub)
+	if err != nil {
+		return OfficeFile{}, err
+	}
+	return transfer.DecodeShared(OfficeName, b)
+}
+
+// FetchOffice is the function of that name, for the window.
+func (a *Agent) FetchOffice(ctx context.Context, code, hub string) (OfficeFile, error) {
+	return FetchOffice(ctx, code, hub)
+}
+
 // Hub is the public key of this computer as the hub, and which hub of the office it is.
 func (a *Agent) Hub() (key string, epoch int, err error) { return a.desks.Hub() }
 

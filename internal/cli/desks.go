@@ -14,7 +14,7 @@ import (
 // desksCmd is about the other computers of the office, which this one hands events on to.
 type desksCmd struct {
 	List   desksListCmd   `cmd:"" default:"withargs" help:"Show the desks of this hub."`
-	Invite desksInviteCmd `cmd:"" help:"Add a desk, and write the file that its computer opens, or takes with setup --import."`
+	Invite desksInviteCmd `cmd:"" help:"Add a desk: show a code that its computer takes with setup --code, or write a file that it opens."`
 	Remove desksRemoveCmd `cmd:"" help:"Remove a desk: its key is dead at once."`
 }
 
@@ -22,10 +22,10 @@ type desksListCmd struct{ jsonFlag }
 
 type desksInviteCmd struct {
 	Name       string `arg:"" optional:"" help:"What the desk is called here."`
-	To         string `required:"" help:"The file to write." type:"path" placeholder:"FILE"`
-	Moved      bool   `help:"Add no desk: the file is for all that are desks already, and tells them where the hub is now."`
+	To         string `help:"The file to write, in place of a code." type:"path" placeholder:"FILE"`
+	Moved      bool   `help:"Add no desk: the code or file is for all that are desks already, and tells them where the hub is now."`
 	Servers    string `help:"Where desks reach this computer, if not at its own addresses." placeholder:"HOST:PORT"`
-	WithSecret bool   `help:"Write the client secret into the file, too. Whoever has the file has the secret."`
+	WithSecret bool   `help:"Hand over the client secret, too. Whoever has the file or the code has the secret."`
 }
 
 type desksRemoveCmd struct {
@@ -58,6 +58,9 @@ var (
 		}
 		return l.agent.InviteDesk(ctx, q.Name, q.Servers, q.WithSecret)
 	})
+	callOffer = declareNews("offer", running, func(l *local, ctx context.Context, file agent.OfficeFile, tell func(string) error) (string, error) {
+		return "", l.agent.OfferDesk(ctx, file, tell)
+	})
 )
 
 func (c *desksListCmd) Run(r *run) error { return c.desks(r, desksRequest{}) }
@@ -68,18 +71,44 @@ func (c *desksInviteCmd) Run(r *run) error {
 	if (c.Name == "") != c.Moved {
 		return &usage{"Name the desk, or use --moved."}
 	}
-	if !agent.IsOfficeFile(c.To) {
-		c.To += agent.OfficeEnding
-	}
-	file, err := callInvite.alone(r, idle, *c)
+	o, err := r.office(idle)
 	if err != nil {
 		return err
 	}
+	defer o.Close()
+	file, err := callInvite.of(r.ctx, o, *c)
+	if err != nil {
+		return err
+	}
+	hand := c.write
+	if c.To == "" {
+		hand = c.offer
+	}
+	if err = hand(r, o, file); err != nil && !c.Moved { // nobody has its key
+		_, err2 := callDesks.of(context.WithoutCancel(r.ctx), o, desksRequest{Remove: c.Name})
+		err = errors.Join(err, err2)
+	}
+	return err
+}
+
+// offer shows a code until it was typed, or for ten minutes.
+func (c *desksInviteCmd) offer(r *run, o *instance, file agent.OfficeFile) error {
+	_, err := callOffer.news(r.ctx, o, file, func(code string) error {
+		_ = r.err.Line("On the other computer, choose \"Enter a code…\" in the first window, or run: countersign setup --code %s", code)
+		_ = r.err.Line("The code is valid for ten minutes, while this command runs. If the hub is not found there, add --hub with one of %s.", file.Settings.Office)
+		return r.out.Line("%s", code)
+	})
+	if err == nil {
+		_ = r.err.Line("%s has its invitation.", c.Name)
+	}
+	return err
+}
+
+func (c *desksInviteCmd) write(r *run, _ *instance, file agent.OfficeFile) error {
+	if !agent.IsOfficeFile(c.To) {
+		c.To += agent.OfficeEnding
+	}
 	if err := agent.WriteOffice(c.To, file); err != nil {
-		if !c.Moved { // nobody has its key
-			_, err2 := callDesks.alone(r, idle, desksRequest{Remove: c.Name})
-			err = errors.Join(err, err2)
-		}
 		return err
 	}
 	if c.Moved {
@@ -99,7 +128,7 @@ func (f jsonFlag) desks(r *run, q desksRequest) error {
 	}
 	return f.print(r, list, func(w *terminal.Writer) (err error) {
 		if len(list.Desks) == 0 {
-			return w.Line("There is no desk yet. Add one with: countersign desks invite NAME --to FILE")
+			return w.Line("There is no desk yet. Add one with: countersign desks invite NAME")
 		}
 		for _, d := range list.Desks {
 			err = errors.Join(err, w.Line("%s", deskLine(d)))

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"os"
+	"path/filepath"
 
 	"countersign/internal/agent"
 	"countersign/internal/office"
@@ -72,7 +73,9 @@ type savingFlags struct {
 type fileFlags struct {
 	Export     string `help:"Write what the office needs into FILE.countersign, for others to open, and change nothing here. The other options count for the file." type:"path" placeholder:"FILE"`
 	WithSecret bool   `help:"With --export: write the client secret into the file, too. Whoever has the file has the secret."`
-	Import     string `help:"Take what an administrator has written with --export; the other options come on top." type:"path" placeholder:"FILE"`
+	Import     string `help:"Take what an administrator has written with --export; the other options come on top." type:"path" placeholder:"FILE" xor:"from"`
+	Code       string `xor:"from" help:"Join the office whose hub shows this code; the other options come on top." placeholder:"CODE"`
+	Hub        string `help:"With --code: where the hub is, if it is not found on the local network." placeholder:"HOST:PORT"`
 }
 
 // settingsChange is what is to change; nil stays as it is. It travels over the control socket, which only the same
@@ -131,8 +134,12 @@ func (l *local) export(_ context.Context, change settingsChange) (agent.OfficeFi
 func (c *setupCmd) Run(r *run) error {
 	change := settingsChange{Setup: *c}
 	var err error
-	if c.Import != "" {
-		file, err := agent.ReadOffice(c.Import)
+	if c.Import != "" || c.Code != "" {
+		read := func() (agent.OfficeFile, error) { return agent.ReadOffice(c.Import) }
+		if c.Code != "" {
+			read = func() (agent.OfficeFile, error) { return agent.FetchOffice(r.ctx, c.Code, c.Hub) }
+		}
+		file, err := read()
 		if err != nil {
 			return err
 		}
@@ -159,6 +166,12 @@ func (c *setupCmd) Run(r *run) error {
 	}
 	defer o.Close()
 	s, err := callSetup.of(r.ctx, o, change)
+	if err != nil && c.Code != "" { // which is used up
+		path := filepath.Join(r.global.Data, "Invitation"+agent.OfficeEnding)
+		if agent.WriteOffice(path, *change.Office) == nil {
+			_ = r.err.Line("The invitation was kept for another try: use --import %s in place of --code.", path)
+		}
+	}
 	if err != nil {
 		return err
 	}

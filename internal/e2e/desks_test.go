@@ -14,12 +14,27 @@ import (
 
 // invited takes an invitation of the hub, as a computer of its own.
 func invited(hub *harness.Office, at, name string) *harness.Office {
+	file := filepath.Join(harness.ShortDir(hub.T), name+".countersign")
+	hub.Must("desks", "invite", name, "--to", file, "--servers", at)
+	return joined(hub, "--import", file)
+}
+
+// byCode is the same with a code.
+func byCode(hub *harness.Office, at, name string) *harness.Office {
+	hub.T.Helper()
+	offer := hub.Begin("desks", "invite", name, "--servers", at)
+	d := joined(hub, "--code", offer.Line(""), "--hub", at)
+	if code := offer.Wait(); code != 0 {
+		hub.T.Errorf("the offer ended with %d", code)
+	}
+	return d
+}
+
+func joined(hub *harness.Office, with ...string) *harness.Office {
 	t := hub.T
 	t.Helper()
-	file := filepath.Join(harness.ShortDir(t), name+".countersign")
-	hub.Must("desks", "invite", name, "--to", file, "--servers", at)
 	d := harness.NewOffice(t, harness.NewDesktop(t), hub.Service, nil)
-	d.Must("setup", "--import", file, "--save-to", d.Folder, "--redirect", "loopback", "--redirect-uri", "")
+	d.Must("setup", append(with, "--save-to", d.Folder, "--redirect", "loopback", "--redirect-uri", "")...)
 	d.Serve()
 	d.MustLogin()
 	return d
@@ -41,7 +56,7 @@ func newHub(t *testing.T) (hub *harness.Office, at string) {
 func TestSeveralDesksOfOneOffice(t *testing.T) {
 	t.Parallel()
 	hub, at := newHub(t)
-	one, two := invited(hub, at, "Reception"), invited(hub, at, "Accounts")
+	one, two := invited(hub, at, "Reception"), byCode(hub, at, "Accounts")
 	all := []*harness.Office{hub, one, two}
 	everywhere := func(what string, saved int) {
 		t.Helper()

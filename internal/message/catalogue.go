@@ -81,6 +81,13 @@ func RecordsUnreadable() Message          { return of("data.records-unreadable")
 func Running() Message                    { return of("data.running") }
 func SocketInTheWay() Message             { return of("data.socket-in-the-way") }
 func TargetTaken() Message                { return of("data.target-taken") }
+func CodeExpired() Message                { return of("desks.code-expired") }
+func CodeForm() Message                   { return of("desks.code-form") }
+func CodeNotFound() Message               { return of("desks.code-not-found") }
+func CodeNotOffered() Message             { return of("desks.code-not-offered") }
+func CodeNotReached() Message             { return of("desks.code-not-reached") }
+func CodeTries() Message                  { return of("desks.code-tries") }
+func CodeUnknown() Message                { return of("desks.code-unknown") }
 func DeskInvited(name string) Message     { return of("desks.desk-invited", Text("Name", name)) }
 func DeskKeyForm() Message                { return of("desks.desk-key-form") }
 func DeskNameForm() Message               { return of("desks.desk-name-form") }

@@ -18,5 +18,8 @@ type DeskRow struct {
 	Waiting   int       `json:"waiting"`       // events
 }
 
+// HubPort is where other desks connect unless the office says otherwise.
+const HubPort = "7422"
+
 // MaxDeskName is how many characters a desk's name has at most.
 const MaxDeskName = 60

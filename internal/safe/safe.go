@@ -22,6 +22,7 @@ import (
 	"io"
 
 	"filippo.io/age"
+	"golang.org/x/crypto/scrypt"
 )
 
 var (
@@ -138,6 +139,15 @@ type Password string
 const work = 17
 
 func (p Password) passphrase() (string, int) { return string(p), work }
+
+// Stretch are two secrets that follow from the password alone. Trying one costs what trying it on a file does.
+func (p Password) Stretch(purpose string) (a, b Secret, err error) {
+	both, err := scrypt.Key([]byte(p), []byte(purpose), 1<<work, 8, 1, len(a)+len(b))
+	if err == nil {
+		a, b = Secret(both), Secret(both[len(a):])
+	}
+	return a, b, err
+}
 
 // Secret is 32 random bytes. Nobody guesses them, however little a guess costs.
 type Secret [32]byte

@@ -155,6 +155,15 @@ func TestAPasswordCostsItsWork(t *testing.T) {
 	}
 }
 
+func TestWhatFollowsFromAPasswordFollowsFromItAndItsPurposeAlone(t *testing.T) {
+	a, b, err := Password("correct horse").Stretch("doors")
+	again, _, err2 := Password("correct horse").Stretch("doors")
+	other, _, err3 := Password("correct horse").Stretch("gates")
+	if err := errors.Join(err, err2, err3); err != nil || a != again || a == b || a == other || a == (Secret{}) {
+		t.Errorf("%v: %x, %x, %x, %x", err, a[:], b[:], again[:], other[:])
+	}
+}
+
 func TestKeysDoNotShowThemselves(t *testing.T) {
 	if text := fmt.Sprintf("%v %s %x %#v %d", Secret{7}, Secret{7}, Secret{7}, Secret{7}, Secret{7}); strings.ContainsAny(text, "7") || !strings.Contains(text, "hidden") {
 		t.Error(text)

@@ -199,13 +199,13 @@ func (r *Service) open(ctx context.Context, s office.Settings, id identity) (*li
 		if err := errors.Join(err1, err2); err != nil {
 			return nil, err
 		}
-		var keys []string
+		keys := r.guests()
 		for _, d := range r.desks.Get() {
 			keys = append(keys, d.Key)
 		}
 		var err error
 		x.hub, err = hub.Start(hub.Config{
-			Folder: r.Folder, Listen: s.OfficeListen, Certificate: cert, Stream: desk.StreamName(id.Epoch), Own: own, Desks: keys, Log: r.Log,
+			Folder: r.Folder, Listen: s.OfficeListen, Certificate: cert, Stream: desk.StreamName(id.Epoch), Own: own, Desks: keys, Refused: r.refused, Log: r.Log,
 		})
 		if err != nil {
 			return nil, err
@@ -353,7 +353,7 @@ func (r *Service) answer(id identity, key string, q desk.Question) (a desk.Answe
 	list := r.desks.Get()
 	at := slices.IndexFunc(list, func(d office.Desk) bool { return d.Key == key })
 	if at < 0 {
-		return a, desk.ErrRemoved
+		return r.handOut(key)
 	}
 	now := r.Now()
 	r.mu.Lock()

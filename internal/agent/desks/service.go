@@ -3,6 +3,7 @@
 //
 //	service.go  what this computer is by its settings: the hub, a desk, or neither, as in an office that has one desk
 //	hub.go      the hub: events out of the store into the stream, who is a desk, answers to desks
+//	code.go     an invitation by a short code: offered by the hub, fetched by a computer that becomes a desk
 //	reader.go   a desk: events of the stream into its own inbox; what it missed; whether the hub hears anything at all
 //
 // It promises: an event is published after it is stored, and acknowledged by a desk after that one has it stored, by the
@@ -71,12 +72,13 @@ type Service struct {
 	queue   []string             // ids of events that are to be published
 	seen    map[string]time.Time // by key
 	since   time.Time            // of a desk: since when it hears; zero while it does not
+	offers  map[string]*offer    // by the key of the code
 	moved   *desk.Place          // of a hub that was replaced: where the hub is now; nil before
 }
 
 // New makes a Service. It reads nothing; Load does.
 func New(tools loop.Base, p Deps) *Service {
-	return &Service{Base: tools, Deps: p, wake: make(chan struct{}, 1), ring: make(chan struct{}, 1), seen: map[string]time.Time{}}
+	return &Service{Base: tools, Deps: p, wake: make(chan struct{}, 1), ring: make(chan struct{}, 1), seen: map[string]time.Time{}, offers: map[string]*offer{}}
 }
 
 const (

@@ -27,6 +27,7 @@ import (
 var noErr = looptest.NoErr
 
 func TestMain(m *testing.M) {
+	onLoopback()
 	askEvery, lookAfter = 200*time.Millisecond, 200*time.Millisecond
 	goleak.VerifyTestMain(m)
 }

@@ -43,16 +43,22 @@ type sharedForm struct {
 // IsShared says whether a file is meant to be one, by its name.
 func IsShared(path string) bool { return strings.EqualFold(filepath.Ext(path), office.OwnEnding) }
 
-// WriteShared writes a new file that only its owner may read. One that is there already is left alone.
-func WriteShared(path string, o Shared) error {
+// EncodeShared makes the contents of such a file.
+func EncodeShared(o Shared) ([]byte, error) {
 	if bad := o.check(); len(bad) > 0 {
-		return &office.ConfigError{Fields: bad}
+		return nil, &office.ConfigError{Fields: bad}
 	}
 	b, err := json.MarshalIndent(sharedForm{sharedFormat, sharedVersion, Shared{Settings: o.Settings.Normal()}.Into(office.Settings{}), o.ClientSecret, o.DeskKey}, "", "  ")
+	return append(b, '\n'), err
+}
+
+// WriteShared writes a new file that only its owner may read. One that is there already is left alone.
+func WriteShared(path string, o Shared) error {
+	b, err := EncodeShared(o)
 	if err != nil {
 		return err
 	}
-	err = private.WriteFile(path, disk.Create, private.From(bytes.NewReader(append(b, '\n'))))
+	err = private.WriteFile(path, disk.Create, private.From(bytes.NewReader(b)))
 	if errors.Is(err, fs.ErrExist) {
 		return message.Error(message.NameTaken(filepath.Base(path)), nil)
 	}
@@ -70,6 +76,11 @@ func ReadShared(path string) (Shared, error) {
 	if err != nil {
 		return Shared{}, message.Error(message.OfficeFileNotRead(name), nil)
 	}
+	return DecodeShared(name, b)
+}
+
+// DecodeShared judges the contents of such a file.
+func DecodeShared(name string, b []byte) (Shared, error) {
 	var form sharedForm
 	if len(b) > maxShared || json.Unmarshal(b, &form) != nil || form.Format != sharedFormat || form.Version < 1 {
 		return Shared{}, message.Error(message.OfficeFileForeign(name), nil)

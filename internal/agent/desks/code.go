@@ -1,0 +1,236 @@
+package desks
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/base32"
+	"errors"
+	"io"
+	"maps"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"countersign/internal/agent/loop"
+	"countersign/internal/desk"
+	"countersign/internal/message"
+	"countersign/internal/nearby"
+	"countersign/internal/office"
+	"countersign/internal/safe"
+)
+
+// An invitation by a code: what scrypt makes of it is a key that the hub lets in as a guest, whose hash is the name under which the
+// hub is found, and the key that the invitation is sealed with. So who does not know the code neither finds nor gets anything, and a
+// hub that does not know it has nothing to say. Of 60 bits, nobody guesses it, nor finds it out from what was overheard.
+
+var (
+	codeTime = 10 * time.Minute
+	findTime = 5 * time.Second
+	stretch  = safe.Password.Stretch // tests do it for nothing
+)
+
+const (
+	maxInvitation = 64 << 10 // bytes
+
+	codeLength  = 12                                 // of five bits each
+	codeLetters = "0123456789ABCDEFGHJKMNPQRSTVWXYZ" // Crockford's: without I, L, O and U
+	maxWrong    = 10                                 // different codes that are tried while one is offered
+)
+
+func newCode() string {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // it never fails
+	c := base32.NewEncoding(codeLetters).EncodeToString(b[:])
+	return c[:4] + "-" + c[4:8] + "-" + c[8:codeLength]
+}
+
+// plainCode is a code as it was typed.
+func plainCode(typed string) (string, error) {
+	c := strings.NewReplacer("-", "", " ", "", "O", "0", "I", "1", "L", "1").Replace(strings.ToUpper(typed))
+	if len(c) != codeLength || strings.Trim(c, codeLetters) != "" {
+		return "", message.Error(message.CodeForm(), nil)
+	}
+	return c, nil
+}
+
+// keys are what follows from a code.
+func keys(typed string) (seed, key string, secret safe.Secret, err error) {
+	code, err := plainCode(typed)
+	if err != nil {
+		return seed, key, secret, err
+	}
+	guest, secret, err := stretch(safe.Password(code), "countersign invitation")
+	if err == nil {
+		seed, key, err = desk.KeyOf(guest)
+	}
+	return seed, key, secret, err
+}
+
+// offer is an invitation that waits for who knows its code.
+type offer struct {
+	sealed []byte
+	once   bool
+	wrong  map[string]bool // keys that others tried
+	end    context.CancelCauseFunc
+}
+
+var errTaken = errors.New("it was taken")
+
+// Offer tells a code, and gives the invitation to who types it: once, and then it returns without an error, or to everybody until
+// ctx or its time ends.
+func (r *Service) Offer(ctx context.Context, invitation []byte, once bool, tell func(code string) error) error {
+	x := r.running()
+	if x == nil || x.hub == nil {
+		return message.Error(message.CodeNotOffered(), nil)
+	}
+	code := newCode()
+	_, key, secret, err := keys(code)
+	if err != nil {
+		return err
+	}
+	var sealed bytes.Buffer
+	w, err := safe.Seal(&sealed, secret)
+	if err == nil {
+		_, err = w.Write(invitation)
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		return err
+	}
+	timed, stop := context.WithTimeoutCause(ctx, codeTime, message.Error(message.CodeExpired(), nil))
+	defer stop()
+	open, end := context.WithCancelCause(timed)
+	var answering sync.WaitGroup
+	defer answering.Wait()
+	defer end(nil)
+	r.mu.Lock()
+	r.offers[key] = &offer{sealed: sealed.Bytes(), once: once, wrong: map[string]bool{}, end: end}
+	r.mu.Unlock()
+	defer r.withdraw(ctx, key)
+	if err := x.hub.Admit(key); err != nil {
+		return err
+	}
+	answering.Go(func() {
+		if err := nearby.Answer(open, desk.Token(key), place(x.hub.Address())); err != nil {
+			r.Log.Warn("nobody finds this computer on the network by itself", "err", err)
+		}
+	})
+	if err := tell(code); err != nil {
+		return err
+	}
+	<-open.Done()
+	if err := context.Cause(open); !errors.Is(err, errTaken) {
+		return err
+	}
+	return nil
+}
+
+// place is where others reach what listens there.
+func place(listens net.Addr) netip.AddrPort {
+	at, _ := netip.ParseAddrPort(listens.String()) // it listens to TCP
+	return at
+}
+
+// withdraw ends an offer. Who is being given it has a moment.
+func (r *Service) withdraw(ctx context.Context, key string) {
+	r.mu.Lock()
+	delete(r.offers, key)
+	r.mu.Unlock()
+	for end := r.Now().Add(5 * time.Second); ; {
+		x := r.running()
+		if x == nil || x.hub == nil {
+			return
+		}
+		if !x.hub.Connected(key) || r.Now().After(end) || !loop.Sleep(ctx, 50*time.Millisecond) {
+			x.hub.Remove(key)
+			return
+		}
+	}
+}
+
+func (r *Service) guests() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Collect(maps.Keys(r.offers))
+}
+
+// handOut answers who is no desk: one that knows a code, or one that was removed.
+func (r *Service) handOut(key string) (a desk.Answer, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	o := r.offers[key]
+	if o == nil {
+		return a, desk.ErrRemoved
+	}
+	if o.once {
+		delete(r.offers, key)
+		o.end(errTaken)
+	}
+	return desk.Answer{Sealed: o.sealed}, nil
+}
+
+// refused counts the wrong codes that are tried while one is offered.
+func (r *Service) refused(key string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, o := range r.offers {
+		if o.wrong[key] = true; len(o.wrong) >= maxWrong {
+			o.end(message.Error(message.CodeTries(), nil))
+		}
+	}
+}
+
+// Fetch gets the invitation that a hub offers by a code. It looks for the hub on the local network, unless at says where it is.
+func Fetch(ctx context.Context, code, at string) (invitation []byte, err error) {
+	seed, key, secret, err := keys(code)
+	if err != nil {
+		return nil, err
+	}
+	get := func(server string) bool {
+		invitation, err = fetch(ctx, desk.Way{Servers: server, Seed: seed, Guest: true}, secret)
+		return err == nil
+	}
+	if at = strings.TrimPrefix(strings.TrimSpace(at), "nats://"); at != "" {
+		if _, _, bad := net.SplitHostPort(at); bad != nil {
+			at = net.JoinHostPort(at, office.HubPort)
+		}
+		get("nats://" + at)
+	} else {
+		finding, cancel := context.WithTimeout(ctx, findTime)
+		defer cancel()
+		err = message.Error(message.CodeNotFound(), nil)
+		if nowhere := nearby.Find(finding, desk.Token(key), func(at netip.AddrPort) bool { return get("nats://" + at.String()) }); nowhere != nil {
+			err = errors.Join(err, nowhere)
+		}
+	}
+	switch _, said := message.Of(err); {
+	case err == nil, said, ctx.Err() != nil:
+		return invitation, err
+	case errors.Is(err, desk.ErrRemoved):
+		return nil, message.Error(message.CodeUnknown(), err)
+	}
+	return nil, message.Error(message.CodeNotReached(), err)
+}
+
+func fetch(ctx context.Context, w desk.Way, secret safe.Secret) ([]byte, error) {
+	conn, err := desk.Connect(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	a, err := conn.Ask(ctx, desk.Question{})
+	if err != nil {
+		return nil, err
+	}
+	r, err := safe.Open(bytes.NewReader(a.Sealed), secret)
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(io.LimitReader(r, maxInvitation))
+}

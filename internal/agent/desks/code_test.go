@@ -1,0 +1,142 @@
+package desks
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"net"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"countersign/internal/desk"
+	"countersign/internal/message"
+	"countersign/internal/nearby"
+	"countersign/internal/safe"
+)
+
+// onLoopback keeps what is asked of the network on this computer, and has codes cost nothing.
+func onLoopback() {
+	stretch = func(p safe.Password, purpose string) (a, b safe.Secret, err error) {
+		return sha256.Sum256([]byte(purpose + string(p))), sha256.Sum256([]byte(p)), nil
+	}
+	nearby.Interfaces = func() (list []net.Interface, err error) {
+		all, err := net.Interfaces()
+		for _, i := range all {
+			if i.Flags&net.FlagLoopback != 0 {
+				list = append(list, i)
+			}
+		}
+		return list, err
+	}
+}
+
+// offering has the hub offer an invitation, and returns its code.
+func (c *computer) offering(ctx context.Context, invitation string, once bool) (code string, over chan error) {
+	c.t.Helper()
+	told, over := make(chan string, 1), make(chan error, 1)
+	go func() {
+		over <- c.Offer(ctx, []byte(invitation), once, func(code string) error { told <- code; return nil })
+	}()
+	select {
+	case code = <-told:
+	case err := <-over:
+		c.t.Fatal(err)
+	}
+	return code, over
+}
+
+func fails(t *testing.T, what string, err error, with message.Message) {
+	t.Helper()
+	if got, _ := message.Of(err); got != with {
+		t.Errorf("%s: %v, want %v", what, err, with)
+	}
+}
+
+func TestAnInvitationIsGivenOnceToWhoKnowsItsCode(t *testing.T) {
+	hub, at := newHub(t)
+	eventually(t, "the hub works", func() bool { return hub.running() != nil })
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	code, over := hub.offering(ctx, "for one", true)
+	other, _ := hub.offering(ctx, "for another", true)
+
+	// Whoever answers without knowing the code is passed over.
+	_, key, _, err := keys(code)
+	noErr(t, err)
+	false1, where := newHub(t)
+	var b bytes.Buffer
+	w, err := safe.Seal(&b, safe.Secret{})
+	noErr(t, err)
+	noErr(t, w.Close())
+	eventually(t, "the false hub works", func() bool { return false1.running() != nil })
+	false1.offers[key] = &offer{sealed: b.Bytes(), wrong: map[string]bool{}}
+	noErr(t, false1.running().hub.Admit(key))
+	lying := make(chan error, 1)
+	go func() { lying <- nearby.Answer(ctx, desk.Token(key), netip.MustParseAddrPort(where)) }()
+	_, err = Fetch(t.Context(), code, where)
+	fails(t, "a false hub", err, message.CodeNotReached())
+
+	got, err := Fetch(t.Context(), strings.ToLower(strings.NewReplacer("-", " ", "0", "o", "1", "l").Replace(code)), "")
+	if string(got) != "for one" || err != nil {
+		t.Fatalf("it got %q, %v", got, err)
+	}
+	noErr(t, <-over)
+	_, err = Fetch(t.Context(), code, "nats://"+at)
+	fails(t, "a code that was used", err, message.CodeUnknown())
+	if got, err := Fetch(t.Context(), other, at); string(got) != "for another" || err != nil {
+		t.Errorf("beside it: %q, %v", got, err)
+	}
+
+	cancel()
+	noErr(t, <-lying)
+	findTime = 100 * time.Millisecond
+	defer func() { findTime = 5 * time.Second }()
+	_, err = Fetch(t.Context(), newCode(), "")
+	fails(t, "a wrong code", err, message.CodeNotFound())
+	_, err = Fetch(t.Context(), code, free(t))
+	fails(t, "an address where nobody is", err, message.CodeNotReached())
+	for _, typed := range []string{"", "ABCD-EFGH-JKM", "ABCD-EFGH-JKMNP", "ABCD-EFGH-JKMU"} {
+		_, err = Fetch(t.Context(), typed, at)
+		fails(t, typed, err, message.CodeForm())
+	}
+}
+
+func TestAnOfferEnds(t *testing.T) {
+	hub, at := newHub(t)
+	eventually(t, "the hub works", func() bool { return hub.running() != nil })
+	ctx, cancel := context.WithCancel(t.Context())
+	code, over := hub.offering(ctx, "for all", false)
+	hub.Reopen() // what is offered outlives a new start of the server
+	for range 2 {
+		eventually(t, "it is given to everybody", func() bool {
+			got, err := Fetch(t.Context(), code, at)
+			return string(got) == "for all" && err == nil
+		})
+	}
+	cancel()
+	if err := <-over; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	_, err := Fetch(t.Context(), code, at)
+	fails(t, "a code that was taken back", err, message.CodeUnknown())
+
+	_, over = hub.offering(t.Context(), "for one", true)
+	for range maxWrong {
+		seed, _, err := desk.NewKey()
+		noErr(t, err)
+		if _, err := desk.Connect(t.Context(), desk.Way{Servers: "nats://" + at, Seed: seed, Guest: true}); !errors.Is(err, desk.ErrRemoved) {
+			t.Error(err)
+		}
+	}
+	fails(t, "wrong codes", <-over, message.CodeTries())
+
+	codeTime = 10 * time.Millisecond
+	defer func() { codeTime = 10 * time.Minute }()
+	_, over = hub.offering(t.Context(), "for one", true)
+	fails(t, "time", <-over, message.CodeExpired())
+	hub.stop()
+	fails(t, "no hub", hub.Offer(t.Context(), nil, true, nil), message.CodeNotOffered())
+}
