@@ -153,6 +153,7 @@ func TestAnEventIsRecordedAsWhatItSays(t *testing.T) {
 			if err != nil || p.Events != 1 || p.NextCheck.After(x.Now().Add(x.Pace.Retry)) || x.woken < 1 {
 				t.Errorf("known: %+v, %v", p, err)
 			}
+			expect(t, p.NextCheck.Equal(office.AtOnce), strings.HasPrefix(c.line, "Someone signed") || p.State == office.PackageExecuted, "people wait for its status: %v")
 		})
 	}
 }

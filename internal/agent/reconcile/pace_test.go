@@ -408,10 +408,14 @@ func TestARoundEndsOnceEverythingIsAnswered(t *testing.T) {
 			t.Errorf("after %v: %v", x.Now().Sub(began), err)
 		}
 		expect(t, d.count("p"), 1, "asked %d times")
-		x.Sweep("a person asked")
 		x.Data.Store.Fault = func() error { return looptest.ErrFault }
-		if _, err := x.reconcile(t.Context()); !errors.Is(err, looptest.ErrFault) {
-			t.Errorf("what cannot be read is taken for nothing: %v", err)
+		for _, swept := range []bool{false, true} {
+			if swept {
+				x.Sweep("a person asked")
+			}
+			if _, err := x.reconcile(t.Context()); !errors.Is(err, looptest.ErrFault) {
+				t.Errorf("swept %v: what cannot be read is taken for nothing: %v", swept, err)
+			}
 		}
 	})
 }

@@ -263,8 +263,12 @@ func TestTheRecordOfAPackageThatWasWithdrawnIsOwed(t *testing.T) {
 		x.known(office.PackageOpen)
 		before, _, err := x.Data.Package("p")
 		noErr(t, err)
-		if noted, err := x.Note(before, esign.Status{PackageID: "p", State: office.PackageRescinded}); err != nil || !noted {
+		signed := []esign.Document{{ID: "d", Revisions: []esign.Revision{{SignerID: "a", IsSigned: true}}}}
+		if noted, err := x.Note(before, esign.Status{PackageID: "p", State: office.PackageRescinded, Documents: signed}); err != nil || !noted {
 			t.Fatal(noted, err)
+		}
+		if len(x.told) != 1 || x.told[0].CaughtUp {
+			t.Errorf("what somebody asked for waits for a summary: %+v", x.told)
 		}
 		p, _, err := x.Data.Package("p")
 		if err != nil || p.State != office.PackageRescinded || p.Final() {
@@ -516,13 +520,16 @@ func TestWhatTheDiskRefusesIsNotTakenForDone(t *testing.T) {
 		Documents: []esign.Document{{ID: "d", Executed: true, Revisions: []esign.Revision{{SignerID: "a", IsSigned: true}}}}}
 	body := []byte(`{"eventId":"e","action":"document_signed","packageId":"p","documentId":"d","signerId":"a"}`)
 	event := office.Event{ID: "e", Action: esign.DocumentSigned, PackageID: "p", Body: body}
+	executed := event
+	executed.Body = []byte(`{"eventId":"e","action":"package_executed","packageId":"p"}`)
 	notFound := &esign.Error{Kind: esign.NotFound, Status: http.StatusNotFound, Code: "package_not_found"}
 	in := func(do func(tx *store.Tx) error) func(*testService) error {
 		return func(x *testService) error { return x.Data.Update(do) }
 	}
 	for name, do := range map[string]func(x *testService) error{
-		"an event":           func(x *testService) error { return x.handleEvent(event) },
-		"an event once more": func(x *testService) error { return x.RetryEvent("e") },
+		"an event":                  func(x *testService) error { return x.handleEvent(event) },
+		"an event once more":        func(x *testService) error { return x.RetryEvent("e") },
+		"a wish that an event ends": func(x *testService) error { return x.handleEvent(executed) },
 		"an answer": func(x *testService) error {
 			_, err := x.applyCheck(office.Package{ID: "p", State: office.PackageOpen}, status, false, true)
 			return err
@@ -564,7 +571,7 @@ func TestWhatTheDiskRefusesIsNotTakenForDone(t *testing.T) {
 			looptest.EachFault(t, func() (*testService, *data.Data) {
 				x := newService(t)
 				p := office.Package{ID: "p", State: office.PackageOpen, Created: x.Now(), Inquiry: office.Inquiry{RecordPending: x.Now()}}
-				if name == "a wish that came too late" {
+				if strings.HasPrefix(name, "a wish") {
 					p.Withdrawal = &office.Withdrawal{State: office.WithdrawAsked}
 				}
 				noErr(t, x.Data.Update(func(tx *store.Tx) error {

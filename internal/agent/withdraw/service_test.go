@@ -239,6 +239,25 @@ func TestAPackageIsWithdrawnOnceWhateverBecomesOfTheAnswer(t *testing.T) {
 	}
 }
 
+// lapsed is the session of somebody whose sign-in the service has ended.
+type lapsed struct{ looptest.Session }
+
+func (lapsed) SignedOut(err error) bool { return errors.Is(err, esign.ErrSignedOut) }
+
+func TestAWishWaitsForASignInThatTheServiceHasEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newService(t)
+		x.Session = lapsed{looptest.Session{Client: x.client}}
+		x.service.strike("rescind", 99, reply{401, "{}", false})
+		x.stands(office.Withdrawal{State: office.WithdrawWanted, Asked: x.Now()})
+		_, err := x.withdrawDue(t.Context())
+		noErr(t, err)
+		if _, w := x.now(); w.State != office.WithdrawWanted || !w.Problem.IsZero() {
+			t.Errorf("it is %+v", w)
+		}
+	})
+}
+
 func TestWhatAKillLeavesIsFoundOut(t *testing.T) {
 	for name, c := range map[string]struct {
 		before office.Withdrawal
